@@ -1,0 +1,77 @@
+package decision
+
+import "context"
+
+// Decision is the answer to a Request. Its zero value allows nothing and
+// denies nothing.
+type Decision struct {
+	Allowed bool `json:"allowed"`
+	// Denied means an explicit deny, or trouble while evaluating. Never true
+	// beside Allowed.
+	Denied   bool      `json:"denied"`
+	Reason   string    `json:"reason"`
+	Warnings []string  `json:"warnings"`
+	Matched  []Matched `json:"matched"`
+	// Trouble is why no decision could be reached, empty where one was. A
+	// decision with trouble is denied and must not be cached.
+	Trouble string `json:"-"`
+	// Revision is the revision of the bundle that answered.
+	Revision string `json:"-"`
+}
+
+// Matched is one rule that matched, joined with the binding that applies it.
+type Matched struct {
+	Kind       string   `json:"kind"`
+	Namespace  string   `json:"namespace"`
+	Name       string   `json:"name"`
+	Rule       int      `json:"rule"`
+	Source     string   `json:"source"`
+	Effect     string   `json:"effect"`
+	APIVersion string   `json:"apiVersion"`
+	Role       *RoleRef `json:"role,omitempty"`
+}
+
+// RoleRef names the role a binding names.
+type RoleRef struct {
+	Kind      string `json:"kind"`
+	Namespace string `json:"namespace"`
+	Name      string `json:"name"`
+}
+
+// Evaluator answers requests. Trouble is part of the decision (denied, with
+// Trouble set), not an error: every door has to refuse alike. Implementations
+// are safe for concurrent use and keep neither the request nor what it points to.
+type Evaluator interface {
+	Evaluate(ctx context.Context, r *Request) Decision
+}
+
+// WhoCan answers "who can do this?": principals for each of whom, tried alone,
+// the decision is allowed. Lists are sorted, each name once, never nil.
+type WhoCan struct {
+	Users           []string
+	Groups          []string
+	ServiceAccounts []string // as system:serviceaccount:NS:NAME
+	// Except are the subjects of bindings with a matching deny rule: members of
+	// a listed group who are among them may still be denied.
+	Except   []Exception
+	Warnings []string
+	// Reason says why nobody is listed, where one thing denies everybody.
+	Reason   string
+	Trouble  string
+	Revision string
+}
+
+// Exception is a subject a matching deny rule is bound to.
+type Exception struct {
+	Kind string // User or Group
+	Name string
+	// Step is that of the order over all families at which the rule denies: 3
+	// for the master namespace, 5 for the request's own.
+	Step int
+}
+
+// Reviewer also answers who-can: r has neither user nor groups.
+type Reviewer interface {
+	Evaluator
+	WhoCan(ctx context.Context, r *Request) WhoCan
+}

@@ -1,0 +1,45 @@
+// Package decision holds the words of every door: points, requests, decisions
+// and the Evaluator that turns one into the other. It knows neither OPA nor any
+// protocol.
+package decision
+
+// Point names what is decided.
+type Point string
+
+// The points.
+const (
+	Access Point = "access"
+)
+
+// Request is a request at the access point, in the canonical form of every
+// door. Where "not known" and "known to be empty" differ, nil means not known.
+type Request struct {
+	User        string
+	Groups      []string
+	Extra       map[string][]string
+	Verb        string
+	APIGroup    string
+	Resource    string
+	Subresource string
+	Namespace   string
+	Name        string
+	// Path is set for a non-resource URL; then the resource attributes are empty.
+	Path       string
+	Cluster    string
+	Tenant     string
+	Session    string
+	Escalation string
+	// Fields are the fields a mutating request changes; nil means not known.
+	Fields []string
+	// Labels are the object's; nil means not known.
+	Labels map[string]string
+	// NamespaceLabels are the namespace's; nil means not known.
+	NamespaceLabels map[string]string
+	// Pod is the whole pod as JSON values (numbers are json.Number); nil means
+	// not known.
+	Pod map[string]any
+	// PodError says why the pod could not be fetched.
+	PodError string
+	// Attributes are facts for extensions (numbers are json.Number).
+	Attributes map[string]any
+}
