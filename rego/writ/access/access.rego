@@ -1,0 +1,135 @@
+# METADATA
+# description: |
+#   The access point: may this subject do this? Roles and bindings are data, in
+#   the compact form of data.compiled.access or, inside the embedded engine, as
+#   the look-up tree data.compiled.index made from it. Both give the same hits.
+package writ.access
+
+import data.writ.access.compact
+import data.writ.access.indexed
+import data.writ.access.request
+import data.writ.access.restrictions
+
+# METADATA
+# description: |
+#   The answer for one request. Always defined: a request nothing covers is
+#   answered, not left undefined, so a caller can tell "no" from "broken".
+# entrypoint: true
+# scope: document
+decision := {"error": {"code": "invalid_request", "message": request.problem}}
+
+decision := {
+	"allowed": _effect == "allow",
+	"denied": _effect == "deny",
+	"reason": _reason,
+	"warnings": _warnings,
+	"matched": _matched,
+} if {
+	not request.problem
+}
+
+# A hit is [binding, role, rule]: a rule that fits the request by its lists,
+# joined with a binding that applies it.
+_hits := indexed.hits if {
+	data.compiled.index
+} else := compact.hits
+
+# Sorting arrays sorts by step, kind, namespace, name and rule; the apiVersion
+# tells two bindings of one name apart. A set drops what is reached twice.
+_matched := [row[6] | some row in _rows]
+
+_rows contains [
+	_step(binding, rule),
+	binding.kind,
+	binding.namespace,
+	binding.name,
+	rule.rule,
+	binding.apiVersion,
+	{
+		"kind": binding.kind,
+		"namespace": binding.namespace,
+		"name": binding.name,
+		"rule": rule.rule,
+		"source": rule.source,
+		"effect": _rule_effect(rule),
+		"apiVersion": binding.apiVersion,
+		"role": {"kind": role.kind, "namespace": role.namespace, "name": role.name},
+	},
+] if {
+	some [binding, role, rule] in _hits
+	_holds(rule)
+}
+
+_holds(rule) if not rule.restrictions
+
+_holds(rule) if restrictions.judge(rule.restrictions).verdict == "true"
+
+# A denial must not be escaped by leaving something out.
+_holds(rule) if {
+	rule.deny
+	restrictions.judge(rule.restrictions).verdict == "unknown"
+}
+
+_rule_effect(rule) := "deny" if {
+	rule.deny
+} else := "allow"
+
+# The order over all families: what holds for the cluster goes before what holds
+# in a namespace, and on one level deny goes before allow.
+_step(binding, rule) := 3 if {
+	binding.cluster
+	rule.deny
+} else := 4 if {
+	binding.cluster
+} else := 5 if {
+	rule.deny
+} else := 6
+
+default _effect := "none"
+
+_effect := _matched[0].effect
+
+_warnings := [text |
+	some [binding, rule, name, what] in _undecided
+	text := sprintf("%s %s rule %d: %s undecidable: %s is not known", [
+		binding.kind,
+		_full_name(binding),
+		rule,
+		name,
+		what,
+	])
+]
+
+_undecided contains [binding, rule.rule, name, what] if {
+	some [binding, _, rule] in _hits
+	rule.restrictions
+	some name, what in restrictions.judge(rule.restrictions).missing
+}
+
+_reason := sprintf("not allowed: no rule allows %s", [_asked]) if {
+	_effect == "none"
+} else := sprintf("allowed by %s", [_by(_matched[0])]) if {
+	_effect == "allow"
+} else := sprintf("denied by %s; would be allowed by %s", [_by(_matched[0]), _by(_allows[0])]) if {
+	count(_allows) > 0
+} else := sprintf("denied by %s", [_by(_matched[0])])
+
+_allows := [entry | some entry in _matched; entry.effect == "allow"]
+
+_by(entry) := sprintf("%s %s (%s %s, rule %d)", [
+	entry.kind,
+	_full_name(entry),
+	entry.role.kind,
+	_full_name(entry.role),
+	entry.rule,
+])
+
+_full_name(named) := named.name if {
+	named.namespace == ""
+} else := sprintf("%s/%s", [named.namespace, named.name])
+
+_asked := sprintf("%s %s", [request.canonical.verb, request.canonical.path]) if {
+	request.canonical.path != ""
+} else := sprintf("%s %s at cluster scope", [request.canonical.verb, request.full_resource]) if {
+	request.canonical.namespace == ""
+} else := sprintf("%s %s in %s", [request.canonical.verb, request.full_resource, request.canonical.namespace])

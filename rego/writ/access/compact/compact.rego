@@ -1,0 +1,91 @@
+# METADATA
+# description: |
+#   The rules that fit a request by their lists, found in the compact tables of
+#   data.compiled.access: what a stock OPA decides by. Its store is read by whole
+#   paths only: a table bound to a variable would be converted at every request.
+package writ.access.compact
+
+import data.writ.access.request
+
+# METADATA
+# description: |
+#   Every [binding, role, rule] whose binding applies to the request and whose
+#   lists fit it. Restrictions are not looked at.
+hits := [[binding, role, rule] |
+	some key in _applying
+	binding := data.compiled.access.bindings[key]
+	role := data.compiled.access.roles[binding.role]
+	some rule in _fitting(role)
+]
+
+_applying contains key if {
+	some subject in request.lookup.subjects
+	some key in data.compiled.access.subjects.cluster[subject]
+}
+
+_applying contains key if {
+	request.canonical.namespace != ""
+	some subject in request.lookup.subjects
+	some key in data.compiled.access.subjects.namespaces[request.canonical.namespace][subject]
+}
+
+_fitting(role) := [rule |
+	role.family == "kubernetes"
+	some rule in role.kubernetes
+	_fits(rule)
+]
+
+_fitting(role) := [rule |
+	role.family == "origin"
+	request.canonical.path == ""
+	some rule in role.origin
+	_covers(rule.verbs, object.get(rule, "notVerbs", []), request.lookup.originVerbs, rule)
+	_covers(rule.kinds, object.get(rule, "notKinds", []), request.lookup.originKinds, rule)
+]
+
+_fits(rule) if {
+	request.canonical.path == ""
+	_any(rule.verbs, request.lookup.verbs)
+	_any(rule.groups, request.lookup.groups)
+	_any(rule.resources, request.lookup.resources)
+	_named(rule)
+}
+
+_fits(rule) if {
+	request.canonical.path != ""
+	_any(rule.verbs, request.lookup.verbs)
+	some pattern in rule.paths
+	_fits_path(pattern)
+}
+
+_any(entries, wanted) if {
+	some entry in wanted
+	entry in entries
+}
+
+_named(rule) if not rule.names
+
+_named(rule) if request.canonical.name in rule.names
+
+_fits_path(pattern) if pattern == request.canonical.path
+
+_fits_path(pattern) if {
+	endswith(pattern, "*")
+	startswith(request.canonical.path, trim_right(pattern, "*"))
+}
+
+# A list covers what some positive entry names and no negative one does.
+_covers(positive, negative, wanted, _) if {
+	wanted != ["!"]
+	_any(positive, wanted)
+	not _any(negative, wanted)
+}
+
+# All of it: a grant must cover the whole, a denial needs only to touch it.
+_covers(positive, [], ["!"], _) if "*" in positive
+
+_covers(positive, negative, ["!"], rule) if {
+	rule.deny
+	count(positive) > 0
+	not "*" in negative
+}

@@ -1,0 +1,228 @@
+# METADATA
+# description: |
+#   The request of the access point: whether it is one, its canonical form, and
+#   what the rules look up in it. The embedded engine has checked the request and
+#   sends both ready made under the number 0, a key no JSON text can hold; here
+#   they are worked out from the input where it is absent.
+package writ.access.request
+
+import data.writ.access.kinds
+
+_strings := {
+	"user", "verb", "apiGroup", "resource", "subresource", "namespace", "name", "path",
+	"cluster", "tenant", "session", "escalation", "podError",
+}
+
+_others := {"groups", "fields", "labels", "namespaceLabels", "extra", "pod", "attributes"}
+
+_about_resource := ["apiGroup", "resource", "subresource", "namespace", "name"]
+
+# METADATA
+# description: |
+#   What is wrong with the input, one sentence. Undefined for a request.
+# scope: document
+problem := "the request is not an object" if {
+	not input[0]
+	not is_object(input)
+}
+
+problem := sorted[0] if {
+	not input[0]
+	is_object(input)
+	sorted := sort(_problems)
+	count(sorted) > 0
+}
+
+_problems contains sprintf("%v: unknown key", [key]) if {
+	some key, _ in input
+	not key in _strings
+	not key in _others
+}
+
+_problems contains sprintf("%s: must be a string", [key]) if {
+	some key in _strings
+	not _null(key)
+	not is_string(input[key])
+}
+
+_problems contains sprintf("%s: must be a list of strings", [key]) if {
+	some key in ["groups", "fields"]
+	not _null(key)
+	not _list_of_strings(input[key])
+}
+
+_problems contains sprintf("%s: must be an object of strings", [key]) if {
+	some key in ["labels", "namespaceLabels"]
+	not _null(key)
+	not _object_of_strings(input[key])
+}
+
+_problems contains "extra: must be an object of lists of strings" if {
+	not _null("extra")
+	not _object_of_lists(input.extra)
+}
+
+_problems contains sprintf("%s: must be an object", [key]) if {
+	some key in ["pod", "attributes"]
+	not _null(key)
+	not is_object(input[key])
+}
+
+_problems contains "user: must be written" if not is_string(object.get(input, "user", null))
+
+_problems contains "user: may be empty only where groups is not" if {
+	input.user == ""
+	count(_list("groups")) == 0
+}
+
+_problems contains "verb: must not be empty" if _string("verb") == ""
+
+_problems contains "resource: either resource or path must be set" if {
+	_string("resource") == ""
+	_string("path") == ""
+}
+
+_problems contains sprintf("%s: must be empty where path is set", [key]) if {
+	_string("path") != ""
+	some key in _about_resource
+	_string(key) != ""
+}
+
+# Absent and null are the same for every key.
+_null(key) if object.get(input, key, null) == null
+
+_list_of_strings(value) if {
+	is_array(value)
+	every item in value {
+		is_string(item)
+	}
+}
+
+_object_of_strings(value) if {
+	is_object(value)
+	every item in value {
+		is_string(item)
+	}
+}
+
+_object_of_lists(value) if {
+	is_object(value)
+	every item in value {
+		_list_of_strings(item)
+	}
+}
+
+_string(key) := value if {
+	value := object.get(input, key, "")
+	is_string(value)
+} else := ""
+
+_list(key) := value if {
+	value := object.get(input, key, [])
+	is_array(value)
+} else := []
+
+# METADATA
+# description: |
+#   The request with every string, groups, extra and attributes written out.
+#   fields, labels, namespaceLabels and pod are there only where they are known.
+# scope: document
+canonical := input[0].request
+
+canonical := object.union_n([
+	{key: "" | some key in _strings},
+	{"groups": [], "extra": {}, "attributes": {}},
+	{key: value | some key, value in input; value != null},
+]) if {
+	not input[0]
+}
+
+# METADATA
+# description: |
+#   What the rules look up: subject keys; verbs, groups and resources as
+#   Kubernetes' rules spell what fits; verbs and kinds as Origin's entries do.
+# scope: document
+lookup := input[0]
+
+lookup := {
+	"subjects": _subjects,
+	"verbs": [canonical.verb, "*"],
+	"groups": [canonical.apiGroup, "*"],
+	"resources": _resources,
+	"originVerbs": _origin_verbs,
+	"originKinds": _origin_kinds,
+} if {
+	not input[0]
+}
+
+_subjects := array.concat(
+	[sprintf("user:%s", [canonical.user]) | canonical.user != ""],
+	[sprintf("group:%s", [group]) | some group in canonical.groups],
+)
+
+_resources := array.concat(
+	[full_resource, "*"],
+	[sprintf("*/%s", [canonical.subresource]) | canonical.subresource != ""],
+)
+
+# METADATA
+# description: The resource as rules spell it, "pods" or "pods/log".
+# scope: document
+full_resource := canonical.resource if canonical.subresource == ""
+
+full_resource := sprintf("%s/%s", [canonical.resource, canonical.subresource]) if canonical.subresource != ""
+
+# METADATA
+# description: |
+#   The verbs a request carries: Kubernetes' requests are wider than Origin's set
+#   of verbs.
+# scope: document
+carried := input[0].carried
+
+carried := _carried if not input[0]
+
+_verb := lower(canonical.verb)
+
+_carried := ["exec"] if {
+	lower(canonical.subresource) in {"exec", "attach"}
+} else := ["proxy"] if {
+	lower(canonical.subresource) in {"proxy", "portforward"}
+} else := ["patch", "update"] if {
+	_verb == "patch"
+} else := ["deletecollection", "delete"] if {
+	_verb == "deletecollection"
+} else := [_verb, "impersonate"] if {
+	startswith(_verb, "impersonate:")
+} else := [_verb]
+
+# "!" stands for "all of it": a request for "*" is covered as a whole or not at
+# all, so no single entry is looked up for it.
+_origin_verbs := ["!"] if {
+	carried == ["*"]
+} else := array.concat(carried, ["*"])
+
+_origin_kinds := ["!"] if {
+	canonical.resource == "*"
+} else := array.concat(_kind_entries, ["*"])
+
+_kind_entries := [entry |
+	some word in array.concat(_words, ["*"])
+	some entry in array.concat(
+		[word | word != "*"],
+		[sprintf("%s/%s", [word, _origin_subresource]) | _origin_subresource != ""],
+	)
+]
+
+# A resource with a slash is no kind: it must not be taken for an entry's
+# subresource.
+_words := kinds.same(lower(canonical.resource)) if not contains(canonical.resource, "/")
+
+_words := [] if contains(canonical.resource, "/")
+
+# The verbs exec and proxy without a subresource count as having the one of that
+# name, so that "-pods/exec" sees them.
+_origin_subresource := lower(canonical.subresource) if {
+	canonical.subresource != ""
+} else := _verb if {
+	_verb in {"exec", "proxy"}
+} else := ""

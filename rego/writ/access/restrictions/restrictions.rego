@@ -1,0 +1,155 @@
+# METADATA
+# description: |
+#   What Origin's attribute restrictions say of the request: each is "true",
+#   "false" or "unknown" where the request does not carry what it reads.
+package writ.access.restrictions
+
+import data.writ.access.kinds
+import data.writ.access.request
+
+# METADATA
+# description: |
+#   The restrictions of a rule taken together, {"verdict", "missing"}: false if
+#   any is, else unknown if any is. missing says, for a verdict of unknown, what
+#   is not known, by the restriction that reads it.
+judge(restrictions) := {"verdict": verdict, "missing": {name: what |
+	verdict == "unknown"
+	some name, "unknown" in results
+	what := _missing(name, restrictions)
+}} if {
+	results := _results(restrictions)
+	verdict := _together({result | some result in results})
+}
+
+_together(results) := "false" if {
+	"false" in results
+} else := "unknown" if {
+	"unknown" in results
+} else := "true"
+
+_results(restrictions) := object.union_n([
+	{"fieldsMutatable": _fields(fields) | fields := restrictions.fields},
+	{"labelsContain": _labels(labels) | labels := restrictions.labels},
+	{"sameMinionRestriction": _same_minion | restrictions.sameMinion},
+	{name: _extension(name, restrictions) | name := restrictions.extension},
+])
+
+_missing("fieldsMutatable", _) := "which fields change"
+
+_missing("labelsContain", _) := "which labels the object has"
+
+_missing("sameMinionRestriction", _) := "the requester's node" if {
+	not _requester_node
+} else := "the pod's node"
+
+_missing(name, restrictions) := "what it reads" if {
+	name == restrictions.extension
+	_answer(name, restrictions) == "unknown"
+} else := "an answer of true, false or \"unknown\"" if {
+	name == restrictions.extension
+}
+
+# Reading changes no field, whatever the request says of fields.
+_fields(mutable) := "true" if {
+	_carries({"get", "list", "watch"})
+} else := "false" if {
+	not _carries({"update", "create"})
+} else := "unknown" if {
+	not request.canonical.fields
+} else := "true" if {
+	every path in request.canonical.fields {
+		_covered(_full_path(path), mutable)
+	}
+} else := "false"
+
+_carries(verbs) if {
+	some verb in request.carried
+	verb in verbs
+}
+
+_covered(path, mutable) if path in mutable
+
+_covered(path, mutable) if {
+	some field in mutable
+	strings.any_prefix_match(path, [concat("", [field, "."]), concat("", [field, "["])])
+}
+
+_full_path(path) := concat("", ["metadata.", path]) if {
+	first := regex.split(`[.\[]`, path)[0]
+	first in {"labels", "annotations", "finalizers", "ownerReferences"}
+} else := path
+
+_labels(entries) := "unknown" if {
+	not request.canonical.labels
+} else := "true" if {
+	every entry in entries {
+		_has_label(entry)
+	}
+} else := "false"
+
+_has_label(entry) if {
+	value := request.canonical.labels[entry.key]
+	object.get(entry, "value", value) == value
+}
+
+# The order matters: a pod that runs nowhere is on nobody's node, whoever asks.
+_same_minion := "false" if {
+	not _about_pods
+} else := "false" if {
+	_runs_nowhere
+} else := "unknown" if {
+	not _requester_node
+} else := "unknown" if {
+	not _pod_node
+} else := "true" if {
+	_requester_node == _pod_node
+} else := "false"
+
+_about_pods if {
+	request.canonical.apiGroup == ""
+	some word in kinds.same(lower(request.canonical.resource))
+	word in {"pod", "pods"}
+}
+
+_requester_node := node if {
+	startswith(request.canonical.user, "system:node:")
+	node := trim_prefix(request.canonical.user, "system:node:")
+	node != ""
+} else := _fact("minion")
+
+# A pod that could not be fetched is not looked at, whatever came with the error.
+_pod_node := node if {
+	node := _spec.nodeName
+	is_string(node)
+	node != ""
+} else := _fact("podMinion")
+
+_runs_nowhere if {
+	_spec
+	not _pod_node
+}
+
+_spec := request.canonical.pod.spec if {
+	request.canonical.podError == ""
+	is_object(request.canonical.pod.spec)
+}
+
+_fact(name) := value if {
+	value := request.canonical.attributes[name]
+	is_string(value)
+	value != ""
+}
+
+# An extension that says nothing does not hold; "unknown" is its own word, and
+# anything else is no answer.
+_extension(name, restrictions) := "false" if {
+	not _answer(name, restrictions)
+} else := "true" if {
+	_answer(name, restrictions) == true
+} else := "unknown"
+
+_answer(name, restrictions) := data.compiled.extensions.holds(
+	name,
+	request.canonical,
+	object.get(restrictions, "params", {}),
+)

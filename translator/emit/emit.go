@@ -1,0 +1,67 @@
+// Package emit turns lowered tables into the files of a bundle: data, Rego and
+// generated tests. It decides nothing and knows no family's meaning: equal
+// tables give equal bytes.
+package emit
+
+import (
+	"bytes"
+	"encoding/json"
+	"fmt"
+	"path"
+	"strings"
+
+	"github.com/writ-policy/writ/translator/document"
+	"github.com/writ-policy/writ/translator/lower"
+)
+
+// Paths of the files a bundle always has, below its root.
+const (
+	DataPath     = "compiled/data.json"
+	dispatchPath = "compiled/extensions/dispatch.rego"
+)
+
+// Options say what is emitted. The zero value emits what decides and no tests.
+type Options struct {
+	// Tests adds generated tests, one file a role, for the first TestedRoles
+	// roles that are bound.
+	Tests bool
+}
+
+// Emit returns the files by their path in the bundle. The error is of values
+// JSON cannot hold, which a decoder never lets in.
+func Emit(tables *lower.Tables, extensions []*document.Extension, o Options) (map[string][]byte, error) {
+	files := make(map[string][]byte)
+	data, err := marshal(map[string]any{"access": tables.Access})
+	if err != nil {
+		return nil, fmt.Errorf("encode %s: %w", DataPath, err)
+	}
+	files[DataPath] = data
+	files[dispatchPath] = dispatch(tables.Access.Extensions)
+	for _, extension := range extensions {
+		files[extensionPath(extension)] = extension.Source
+	}
+	if o.Tests {
+		for name, content := range accessTests(tables.Access) {
+			files[name] = content
+		}
+	}
+	return files, nil
+}
+
+// extensionPath keeps the package's path and adds the file it came from, since
+// several files may share a package.
+func extensionPath(extension *document.Extension) string {
+	dir := strings.ReplaceAll(extension.Name, ".", "/")
+	return path.Join("writ/extensions", dir, fileName(extension.File)+".rego")
+}
+
+// marshal is JSON with sorted keys, a line end, and text as it is written.
+func marshal(value any) ([]byte, error) {
+	var out bytes.Buffer
+	encoder := json.NewEncoder(&out)
+	encoder.SetEscapeHTML(false)
+	if err := encoder.Encode(value); err != nil {
+		return nil, err
+	}
+	return out.Bytes(), nil
+}
