@@ -1,0 +1,408 @@
+package source
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"slices"
+	"strings"
+	"syscall"
+	"testing"
+	"time"
+)
+
+// tree lays files out below a fresh folder. A content that begins with "-> " is
+// a link, a name that ends with a slash a folder.
+func tree(t *testing.T, files map[string]string) string {
+	t.Helper()
+	dir := t.TempDir()
+	plant(t, dir, files)
+	return dir
+}
+
+func plant(t *testing.T, dir string, files map[string]string) {
+	t.Helper()
+	for name, content := range files {
+		path := filepath.Join(dir, name)
+		if strings.HasSuffix(name, "/") {
+			check(t, os.MkdirAll(path, 0o755))
+			continue
+		}
+		check(t, os.MkdirAll(filepath.Dir(path), 0o755))
+		if target, ok := strings.CutPrefix(content, "-> "); ok {
+			check(t, os.Symlink(target, path))
+			continue
+		}
+		check(t, os.WriteFile(path, []byte(content), 0o644))
+	}
+}
+
+func check(t *testing.T, err error) {
+	t.Helper()
+	if err != nil {
+		t.Fatal(err)
+	}
+}
+
+// said renders a snapshot as "path=content" and its diagnostics as "path code".
+func said(t *testing.T, d *Directory) (files, diagnostics []string) {
+	t.Helper()
+	snapshot, list, err := d.Snapshot(context.Background())
+	check(t, err)
+	for _, f := range snapshot.Files {
+		files = append(files, f.Path+"="+string(f.Content))
+	}
+	for _, d := range list {
+		diagnostics = append(diagnostics, d.File+" "+string(d.Code))
+	}
+	slices.Sort(diagnostics)
+	return files, diagnostics
+}
+
+func wantEqual(t *testing.T, what string, got, want []string) {
+	t.Helper()
+	if !slices.Equal(got, want) {
+		t.Errorf("%s: got %q, want %q", what, got, want)
+	}
+}
+
+func TestSnapshotReads(t *testing.T) {
+	rows := []struct {
+		name        string
+		files       map[string]string
+		o           DirOptions
+		want        []string
+		diagnostics []string
+	}{{
+		name: "documents at any depth, sorted by path",
+		files: map[string]string{
+			"b.yaml": "b", "a/z.yml": "z", "a/b/c.json": "c", "a-b.rego": "r", "README.md": "no", "Makefile": "no", "empty/": "",
+		},
+		want: []string{"a-b.rego=r", "a/b/c.json=c", "a/z.yml=z", "b.yaml=b"},
+	}, {
+		name: "names that begin with a dot",
+		files: map[string]string{
+			".hidden.yaml": "no", ".git2/x.yaml": "no", "a/.b/c.yaml": "no", "yes.yaml": "y", ".#yes.yaml": "-> nowhere",
+		},
+		want: []string{"yes.yaml=y"},
+	}, {
+		name: "a mounted ConfigMap is read once",
+		files: map[string]string{
+			"..2026_01/deny.yaml": "d", "..data": "-> ..2026_01", "deny.yaml": "-> ..data/deny.yaml",
+		},
+		want: []string{"deny.yaml=d"},
+	}, {
+		name: "links to files and folders",
+		files: map[string]string{
+			"real/x.yaml": "x", "real/data": "d", "again": "-> real", "d.yaml": "-> real/data", "README": "-> real/data",
+		},
+		want: []string{"again/x.yaml=x", "d.yaml=d", "real/x.yaml=x"},
+	}, {
+		name:        "links that lead nowhere",
+		files:       map[string]string{"gone.yaml": "-> nothing", "mount": "-> /nothing/here", "under.yaml": "-> a.yaml/b", "a.yaml": "a"},
+		want:        []string{"a.yaml=a"},
+		diagnostics: []string{"gone.yaml broken-link", "mount broken-link", "under.yaml broken-link"},
+	}, {
+		name:        "loops of links",
+		files:       map[string]string{"self.yaml": "-> self.yaml", "a/up": "-> ..", "a/here": "-> .", "a/b/x.yaml": "x", "p": "-> q", "q": "-> p"},
+		want:        []string{"a/b/x.yaml=x"},
+		diagnostics: []string{"a/here link-loop", "a/up link-loop", "p link-loop", "q link-loop", "self.yaml link-loop"},
+	}, {
+		name:        "a file with too many bytes",
+		files:       map[string]string{"big.yaml": "12345", "fits.yaml": "1234"},
+		o:           DirOptions{MaxFileBytes: 4},
+		want:        []string{"fits.yaml=1234"},
+		diagnostics: []string{"big.yaml too-large"},
+	}, {
+		name:        "files with too many bytes together",
+		files:       map[string]string{"a.yaml": "123", "b.yaml": "123", "c.yaml": "123"},
+		o:           DirOptions{MaxBytes: 6},
+		want:        []string{"a.yaml=123", "b.yaml=123"},
+		diagnostics: []string{"c.yaml too-large"},
+	}, {
+		name:        "too many files and folders",
+		files:       map[string]string{"a.yaml": "a", "b/c.yaml": "c", "d.yaml": "d", "e.txt": "e"},
+		o:           DirOptions{MaxEntries: 3},
+		want:        []string{"a.yaml=a", "b/c.yaml=c"},
+		diagnostics: []string{"d.yaml too-large"},
+	}, {
+		name:        "names that would deceive a terminal",
+		files:       map[string]string{"a\nb.yaml": "x", "c\x1b[0m/d.yaml": "x", "\xff.yaml": "x", "größe.yaml": "g"},
+		want:        []string{"größe.yaml=g"},
+		diagnostics: []string{`\xff.yaml file-name`, `a\nb.yaml file-name`, `c\x1b[0m file-name`},
+	}, {
+		name:  "an empty folder",
+		files: map[string]string{},
+	}}
+	for _, row := range rows {
+		t.Run(row.name, func(t *testing.T) {
+			files, diagnostics := said(t, Dir(tree(t, row.files), row.o))
+			wantEqual(t, "files", files, row.want)
+			wantEqual(t, "diagnostics", diagnostics, row.diagnostics)
+		})
+	}
+}
+
+// Folders that link to each other make exponentially many paths; the bound on
+// entries has to end the walk.
+func TestSnapshotBoundsLinkFans(t *testing.T) {
+	files := map[string]string{}
+	for i := range 40 {
+		files[fmt.Sprintf("f%02d/one", i)] = fmt.Sprintf("-> ../f%02d", i+1)
+		files[fmt.Sprintf("f%02d/two", i)] = fmt.Sprintf("-> ../f%02d", i+1)
+	}
+	files["f40/x.yaml"] = "x"
+	_, diagnostics := said(t, Dir(tree(t, files), DirOptions{MaxEntries: 5000}))
+	if len(diagnostics) != 1 || !strings.HasSuffix(diagnostics[0], "too-large") {
+		t.Errorf("got %q, want one too-large", diagnostics)
+	}
+}
+
+func TestSnapshotStaysInCheckout(t *testing.T) {
+	outside := tree(t, map[string]string{"secret.yaml": "s", "dir/x.yaml": "x"})
+	rows := []struct {
+		name        string
+		files       map[string]string
+		want        []string
+		diagnostics []string
+	}{{
+		name:  "links within the checkout, also above the directory",
+		files: map[string]string{"shared/a.yaml": "a", "policies/a.yaml": "-> ../shared/a.yaml", "policies/all": "-> ../shared"},
+		want:  []string{"a.yaml=a", "all/a.yaml=a"},
+	}, {
+		name:        "a link to a file outside",
+		files:       map[string]string{"policies/s.yaml": "-> " + outside + "/secret.yaml", "policies/t.yaml": "t"},
+		want:        []string{"t.yaml=t"},
+		diagnostics: []string{"s.yaml outside-checkout"},
+	}, {
+		name:        "a link to a folder outside",
+		files:       map[string]string{"policies/d": "-> " + outside + "/dir"},
+		diagnostics: []string{"d outside-checkout"},
+	}, {
+		name:        "a link through a link",
+		files:       map[string]string{"policies/d.yaml": "-> ../hop", "hop": "-> " + outside + "/secret.yaml"},
+		diagnostics: []string{"d.yaml outside-checkout"},
+	}, {
+		name:        "a link into git's own folder",
+		files:       map[string]string{"policies/c.yaml": "-> ../.git/config"},
+		diagnostics: []string{"c.yaml outside-checkout"},
+	}, {
+		name:  "a link outside that would not be read anyway",
+		files: map[string]string{"policies/notes.txt": "-> " + outside + "/secret.yaml"},
+	}}
+	for _, row := range rows {
+		t.Run(row.name, func(t *testing.T) {
+			top := tree(t, row.files)
+			git(t, top, "init", "-q")
+			files, diagnostics := said(t, Dir(filepath.Join(top, "policies"), DirOptions{}))
+			wantEqual(t, "files", files, row.want)
+			wantEqual(t, "diagnostics", diagnostics, row.diagnostics)
+		})
+	}
+	t.Run("a linked worktree", func(t *testing.T) {
+		top := tree(t, map[string]string{"policies/s.yaml": "-> " + outside + "/secret.yaml", "policies/t.yaml": "t"})
+		git(t, top, "init", "-q")
+		git(t, top, "add", ".")
+		git(t, top, "-c", "user.name=w", "-c", "user.email=w@example.com", "commit", "-q", "-m", "policies")
+		tree := filepath.Join(t.TempDir(), "tree")
+		git(t, top, "worktree", "add", "-q", tree)
+		files, diagnostics := said(t, Dir(filepath.Join(tree, "policies"), DirOptions{}))
+		wantEqual(t, "files", files, []string{"t.yaml=t"})
+		wantEqual(t, "diagnostics", diagnostics, []string{"s.yaml outside-checkout"})
+	})
+	t.Run("outside of any checkout every link is followed", func(t *testing.T) {
+		files, diagnostics := said(t, Dir(tree(t, map[string]string{"s.yaml": "-> " + outside + "/secret.yaml"}), DirOptions{}))
+		wantEqual(t, "files", files, []string{"s.yaml=s"})
+		wantEqual(t, "diagnostics", diagnostics, nil)
+	})
+}
+
+func git(t *testing.T, dir string, args ...string) {
+	t.Helper()
+	command := exec.Command("git", append([]string{"-C", dir}, args...)...)
+	command.Env = append(os.Environ(), "GIT_CONFIG_GLOBAL=/dev/null", "GIT_CONFIG_SYSTEM=/dev/null")
+	if out, err := command.CombinedOutput(); err != nil {
+		t.Fatalf("git %v: %v\n%s", args, err, out)
+	}
+}
+
+// A pipe without a writer would block whoever opens it for ever.
+func TestSnapshotOpensNoPipe(t *testing.T) {
+	dir := tree(t, map[string]string{"a.yaml": "a", "linked.yaml": "-> pipe", "null.yaml": "-> /dev/null"})
+	check(t, syscall.Mkfifo(filepath.Join(dir, "p.yaml"), 0o644))
+	check(t, syscall.Mkfifo(filepath.Join(dir, "pipe"), 0o644))
+	files, diagnostics := said(t, Dir(dir, DirOptions{}))
+	wantEqual(t, "files", files, []string{"a.yaml=a"})
+	wantEqual(t, "diagnostics", diagnostics, []string{"linked.yaml not-regular", "null.yaml not-regular", "p.yaml not-regular"})
+}
+
+// A file that becomes a pipe after it was listed must not block either.
+func TestSnapshotSurvivesFileBecomingPipe(t *testing.T) {
+	dir := tree(t, map[string]string{"a.yaml": "a"})
+	d := Dir(dir, DirOptions{})
+	once := true
+	d.onRead = func(string) {
+		if once {
+			once = false
+			path := filepath.Join(dir, "a.yaml")
+			check(t, os.Remove(path))
+			check(t, syscall.Mkfifo(path, 0o644))
+		}
+	}
+	files, diagnostics := said(t, d)
+	wantEqual(t, "files", files, nil)
+	wantEqual(t, "diagnostics", diagnostics, []string{"a.yaml not-regular"})
+}
+
+// Whatever happens while a directory is read, the snapshot is one that was there.
+func TestSnapshotIsConsistent(t *testing.T) {
+	write := func(name, content string) func(*testing.T, string) {
+		return func(t *testing.T, dir string) { plant(t, dir, map[string]string{name: content}) }
+	}
+	rows := []struct {
+		name   string
+		change func(t *testing.T, dir string)
+		want   []string
+	}{
+		{"a file read before is written", write("a.yaml", "new"), []string{"a.yaml=new", "b.yaml=old"}},
+		{"a file not yet read is written", write("b.yaml", "new"), []string{"a.yaml=old", "b.yaml=new"}},
+		{"a file grows", write("b.yaml", "older"), []string{"a.yaml=old", "b.yaml=older"}},
+		{"a file comes", write("c/d.yaml", "new"), []string{"a.yaml=old", "b.yaml=old", "c/d.yaml=new"}},
+		{"a file goes", func(t *testing.T, dir string) { check(t, os.Remove(filepath.Join(dir, "b.yaml"))) }, []string{"a.yaml=old"}},
+		{"a file is replaced", func(t *testing.T, dir string) {
+			plant(t, dir, map[string]string{".b": "neo"})
+			check(t, os.Rename(filepath.Join(dir, ".b"), filepath.Join(dir, "b.yaml")))
+		}, []string{"a.yaml=old", "b.yaml=neo"}},
+	}
+	for _, row := range rows {
+		t.Run(row.name, func(t *testing.T) {
+			dir := tree(t, map[string]string{"a.yaml": "old", "b.yaml": "old"})
+			d := Dir(dir, DirOptions{})
+			changed := false
+			d.onRead = func(path string) {
+				if path == "b.yaml" && !changed {
+					changed = true
+					row.change(t, dir)
+				}
+			}
+			files, _ := said(t, d)
+			wantEqual(t, "files", files, row.want)
+		})
+	}
+}
+
+func TestSnapshotGivesUpOnRestlessDirectory(t *testing.T) {
+	dir := tree(t, map[string]string{"a.yaml": "a"})
+	d := Dir(dir, DirOptions{})
+	n := 0
+	d.onRead = func(string) {
+		n++
+		plant(t, dir, map[string]string{"a.yaml": strings.Repeat("x", n+1)})
+	}
+	_, _, err := d.Snapshot(context.Background())
+	if !errors.Is(err, ErrChanging) {
+		t.Errorf("got %v, want ErrChanging", err)
+	}
+	ctx, cancel := context.WithCancel(context.Background())
+	cancel()
+	if _, _, err = d.Snapshot(ctx); !errors.Is(err, context.Canceled) {
+		t.Errorf("cancelled: got %v, want context.Canceled", err)
+	}
+}
+
+func TestSnapshotErrors(t *testing.T) {
+	rows := []struct {
+		name  string
+		files map[string]string
+		path  string
+		want  error
+	}{
+		{"no directory", nil, "gone", fs.ErrNotExist},
+		{"a file in its place", map[string]string{"f": "x"}, "f", nil},
+		{"a link to nothing", map[string]string{"l": "-> gone"}, "l", fs.ErrNotExist},
+	}
+	for _, row := range rows {
+		t.Run(row.name, func(t *testing.T) {
+			snapshot, _, err := Dir(filepath.Join(tree(t, row.files), row.path), DirOptions{}).Snapshot(context.Background())
+			if err == nil || len(snapshot.Files) != 0 {
+				t.Fatalf("got %v and %d files, want an error and none", err, len(snapshot.Files))
+			}
+			if row.want != nil && !errors.Is(err, row.want) {
+				t.Errorf("got %v, want %v", err, row.want)
+			}
+		})
+	}
+	t.Run("an unreadable file", func(t *testing.T) {
+		if os.Getuid() == 0 {
+			t.Skip("root reads every file")
+		}
+		dir := tree(t, map[string]string{"a.yaml": "a", "b.yaml": "b"})
+		check(t, os.Chmod(filepath.Join(dir, "b.yaml"), 0))
+		if _, _, err := Dir(dir, DirOptions{}).Snapshot(context.Background()); !errors.Is(err, fs.ErrPermission) || !strings.Contains(err.Error(), "b.yaml") {
+			t.Errorf("got %v, want permission denied for b.yaml", err)
+		}
+	})
+}
+
+// Unchanged files are not read again, changed ones are, and nothing is trusted
+// for ever or so soon that a second write could look like the first.
+func TestSnapshotReadsOnlyWhatChanged(t *testing.T) {
+	dir := tree(t, map[string]string{"a.yaml": "a", "b.yaml": "b"})
+	now := time.Now()
+	d := Dir(dir, DirOptions{Now: func() time.Time { return now }})
+	var read []string
+	var guard = make(chan struct{}, 1)
+	d.onRead = func(path string) {
+		guard <- struct{}{}
+		read = append(read, path)
+		<-guard
+	}
+	steps := []struct {
+		name string
+		do   func()
+		want []string
+	}{
+		{"first", func() {}, []string{"a.yaml", "b.yaml"}},
+		{"at once again", func() {}, []string{"a.yaml", "b.yaml"}},
+		{"after a while", func() { now = now.Add(10 * time.Second) }, []string{"a.yaml", "b.yaml"}},
+		{"nothing changed", func() { now = now.Add(10 * time.Second) }, nil},
+		{"one written", func() { plant(t, dir, map[string]string{"b.yaml": "B"}) }, []string{"b.yaml"}},
+		{"long after", func() { now = now.Add(2 * stale) }, []string{"a.yaml", "b.yaml"}},
+	}
+	for _, step := range steps {
+		step.do()
+		read = nil
+		files, _ := said(t, d)
+		slices.Sort(read)
+		wantEqual(t, step.name, read, step.want)
+		if len(files) != 2 {
+			t.Errorf("%s: got %q, want two files", step.name, files)
+		}
+	}
+}
+
+func TestKey(t *testing.T) {
+	key := func(files map[string]string) string {
+		snapshot, _, err := Dir(tree(t, files), DirOptions{}).Snapshot(context.Background())
+		check(t, err)
+		return snapshot.Key()
+	}
+	base := key(map[string]string{"a.yaml": "x", "b.yaml": "y"})
+	if got := key(map[string]string{"b.yaml": "y", "a.yaml": "x", "c.txt": "z"}); got != base {
+		t.Errorf("the same documents: got %s, want %s", got, base)
+	}
+	for name, files := range map[string]map[string]string{
+		"content": {"a.yaml": "x", "b.yaml": "z"},
+		"name":    {"a.yaml": "x", "c.yaml": "y"},
+		"swapped": {"a.yaml": "y", "b.yaml": "x"},
+		"fewer":   {"a.yaml": "x"},
+	} {
+		if got := key(files); got == base {
+			t.Errorf("%s: the key is still %s", name, got)
+		}
+	}
+}

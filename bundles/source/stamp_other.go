@@ -1,0 +1,17 @@
+//go:build !linux
+
+package source
+
+import "io/fs"
+
+// stamp is what the file system says of a file.
+type stamp struct {
+	size    int64
+	mode    fs.FileMode
+	written int64 // nanoseconds
+	changed int64 // not known here
+}
+
+func stampOf(info fs.FileInfo) stamp {
+	return stamp{size: info.Size(), mode: info.Mode(), written: info.ModTime().UnixNano()}
+}
