@@ -1,0 +1,17 @@
+// Package oracle decides access requests the slow and obvious way: it loops
+// over every binding and every rule and does what the meaning of the documents
+// says, sentence by sentence. It shares nothing with the translator, the Rego
+// library or the engine, so that all of them can be held against it.
+//
+// It also writes random policy directories, together with the World they mean,
+// and random requests. Equal seeds give equal worlds.
+//
+// # Design
+//
+// Decide knows nothing of YAML: a World is plain structs, and what writes them
+// out as documents is a one-way street. Reading the documents back would need a
+// second decoder with the same mistakes.
+//
+// Where the order of an aggregated role's rules is not determined (rings of
+// aggregated roles), the generator makes no rings of more than one leaf.
+package oracle

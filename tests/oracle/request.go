@@ -1,0 +1,86 @@
+package oracle
+
+import (
+	"bytes"
+	"encoding/json"
+	"errors"
+	"slices"
+)
+
+// Request is a canonical access request. For Fields, Labels and Pod nil means
+// not known; in JSON they are then left out.
+type Request struct {
+	User        string
+	Groups      []string
+	Verb        string
+	APIGroup    string
+	Resource    string
+	Subresource string
+	Namespace   string
+	Name        string
+	Path        string
+	Fields      []string
+	Labels      map[string]string
+	Pod         map[string]any
+	PodError    string
+	Attributes  map[string]any
+}
+
+// JSON is the request as every canonical door takes it, keys in a fixed order.
+func (r Request) JSON() string {
+	var out bytes.Buffer
+	out.WriteString(`{"user":`)
+	put(&out, r.User)
+	field := func(key string, value any, known bool) {
+		if !known {
+			return
+		}
+		out.WriteString(`,"` + key + `":`)
+		put(&out, value)
+	}
+	field("groups", r.Groups, len(r.Groups) > 0)
+	field("verb", r.Verb, true)
+	field("apiGroup", r.APIGroup, r.APIGroup != "")
+	field("resource", r.Resource, r.Resource != "")
+	field("subresource", r.Subresource, r.Subresource != "")
+	field("namespace", r.Namespace, r.Namespace != "")
+	field("name", r.Name, r.Name != "")
+	field("path", r.Path, r.Path != "")
+	field("fields", r.Fields, r.Fields != nil)
+	field("labels", r.Labels, r.Labels != nil)
+	field("pod", r.Pod, r.Pod != nil)
+	field("podError", r.PodError, r.PodError != "")
+	field("attributes", r.Attributes, len(r.Attributes) > 0)
+	out.WriteByte('}')
+	return out.String()
+}
+
+func put(out *bytes.Buffer, value any) {
+	encoder := json.NewEncoder(out)
+	encoder.SetEscapeHTML(false)
+	if err := encoder.Encode(value); err != nil {
+		panic(err) // only strings, lists and maps of them come here
+	}
+	out.Truncate(out.Len() - 1)
+}
+
+// Valid says why a request is none, nil if it is one.
+func (r Request) Valid() error {
+	switch {
+	case r.User == "" && len(r.Groups) == 0:
+		return errors.New("neither user nor groups")
+	case r.Verb == "":
+		return errors.New("no verb")
+	case (r.Resource == "") == (r.Path == ""):
+		return errors.New("exactly one of resource and path")
+	case r.Path != "" && (r.APIGroup != "" || r.Subresource != "" || r.Namespace != "" || r.Name != ""):
+		return errors.New("a path beside resource attributes")
+	}
+	return nil
+}
+
+// is says whether the request comes from that user. An empty user is nobody.
+func (r Request) is(user string) bool { return r.User != "" && r.User == user }
+
+// in says whether the request comes from a member of that group.
+func (r Request) in(group string) bool { return slices.Contains(r.Groups, group) }

@@ -1,0 +1,87 @@
+package oracle
+
+import (
+	"cmp"
+	"slices"
+)
+
+// WhoCan lists the principals for whom, tried alone, a request is allowed.
+// Every list is sorted and has each name once.
+type WhoCan struct {
+	Users           []string
+	Groups          []string
+	ServiceAccounts []string // as system:serviceaccount:NS:NAME
+	Except          []Exception
+}
+
+// Exception is a user or group of a binding with a matching deny rule.
+type Exception struct {
+	Kind string // User or Group
+	Name string
+	Step int
+}
+
+// WhoCan answers a request whose user and groups are left open. A user named by
+// a document and spelt like a service account is listed as one.
+func (w *World) WhoCan(r Request) WhoCan {
+	var answer WhoCan
+	users, groups := w.principals()
+	for _, user := range users {
+		r.User, r.Groups = user, nil
+		d := w.Decide(r)
+		answer.except(Exception{Kind: "User", Name: user}, d)
+		switch {
+		case !d.Allowed:
+		case isAccount(user):
+			answer.ServiceAccounts = append(answer.ServiceAccounts, user)
+		default:
+			answer.Users = append(answer.Users, user)
+		}
+	}
+	for _, group := range groups {
+		r.User, r.Groups = "", []string{group}
+		d := w.Decide(r)
+		answer.except(Exception{Kind: "Group", Name: group}, d)
+		if d.Allowed {
+			answer.Groups = append(answer.Groups, group)
+		}
+	}
+	slices.SortFunc(answer.Except, func(a, b Exception) int {
+		return cmp.Or(cmp.Compare(a.Kind, b.Kind), cmp.Compare(a.Name, b.Name), cmp.Compare(a.Step, b.Step))
+	})
+	answer.Except = slices.Compact(answer.Except)
+	return answer
+}
+
+// except notes the steps at which a principal met a matching deny rule.
+func (a *WhoCan) except(who Exception, d Decision) {
+	for _, entry := range d.Matched {
+		if entry.Effect == "deny" {
+			who.Step = entry.Step
+			a.Except = append(a.Except, who)
+		}
+	}
+}
+
+// principals are all users, service accounts among them, and all groups that
+// some document names.
+func (w *World) principals() (users, groups []string) {
+	for _, b := range w.OriginBindings {
+		users, groups = append(users, b.Users...), append(groups, b.Groups...)
+	}
+	for _, b := range w.KubernetesBindings {
+		for _, s := range b.Subjects {
+			switch s.Kind {
+			case "User":
+				users = append(users, s.Name)
+			case "Group":
+				groups = append(groups, s.Name)
+			default:
+				users = append(users, s.account(b))
+			}
+		}
+	}
+	slices.Sort(users)
+	slices.Sort(groups)
+	return slices.Compact(users), slices.Compact(groups)
+}
