@@ -12,6 +12,6 @@
 // out as documents is a one-way street. Reading the documents back would need a
 // second decoder with the same mistakes.
 //
-// Where the order of an aggregated role's rules is not determined (rings of
-// aggregated roles), the generator makes no rings of more than one leaf.
+// The order of an aggregated role's rules is not determined in a ring of
+// aggregated roles, so the generator leaves no ring with more than one rule.
 package oracle

@@ -99,6 +99,28 @@ func (w *World) collect(role *KubernetesRole, seen map[*KubernetesRole]bool, rul
 	}
 }
 
+// reaches says whether a role is among those that another aggregates, directly
+// or not. A role that reaches itself is in a ring.
+func (w *World) reaches(from, to *KubernetesRole, seen map[*KubernetesRole]bool) bool {
+	for _, selector := range from.Selectors {
+		for _, other := range w.KubernetesRoles {
+			if other == from || other.Namespace != "" || !selector.fits(other.Labels) {
+				continue
+			}
+			if other == to {
+				return true
+			}
+			if !seen[other] {
+				seen[other] = true
+				if w.reaches(other, to, seen) {
+					return true
+				}
+			}
+		}
+	}
+	return false
+}
+
 func (w *World) byName() []*KubernetesRole {
 	return slices.SortedFunc(slices.Values(w.KubernetesRoles), func(a, b *KubernetesRole) int {
 		return cmp.Compare(a.Name, b.Name)
