@@ -1,5 +1,10 @@
 package lower
 
+// Tables are everything the documents of a directory say, one member a point.
+type Tables struct {
+	Access *Access
+}
+
 // Access is what the access point decides by: roles, bindings and who is bound,
 // in the compact form that goes into a bundle as data.compiled.access. Equal
 // documents give equal tables, whatever the order of their files.

@@ -1,0 +1,107 @@
+package resolve
+
+import (
+	"fmt"
+
+	"github.com/agnivade/levenshtein"
+
+	"github.com/writ-policy/writ/translator/diag"
+	"github.com/writ-policy/writ/translator/document"
+)
+
+// identity is what makes two documents one: two families never collide.
+type identity struct {
+	family, kind, namespace, name string
+}
+
+// names finds the first document of each identity.
+type names map[identity]document.Document
+
+func newNames(size int) names { return make(names, size) }
+
+func identityOf(h *document.Header) identity {
+	return identity{h.Family, h.Kind, h.Namespace, h.Name}
+}
+
+// claim takes the document's identity and reports whether it was free.
+func (r *resolver) claim(d document.Document) bool {
+	h := d.Meta()
+	id := identityOf(h)
+	first, taken := r.names[id]
+	if !taken {
+		r.names[id] = d
+		return true
+	}
+	r.duplicate(h, first.Meta(), title(h)+" is declared twice")
+	return false
+}
+
+// claimPolicy takes a namespace for its Policy: the container may have any name,
+// but there is one.
+func (r *resolver) claimPolicy(p *document.OriginPolicy) {
+	first, taken := r.originPolicies[p.Namespace]
+	if !taken {
+		r.originPolicies[p.Namespace] = p
+		return
+	}
+	r.duplicate(&p.Header, &first.Header, fmt.Sprintf(
+		"namespace %q already has a Policy %q, so there is no room for %q", p.Namespace, first.Name, p.Name))
+}
+
+func (r *resolver) duplicate(second, first *document.Header, message string) {
+	r.list.Add(diag.Diagnostic{
+		Position: second.At,
+		Code:     codeDuplicate,
+		Message:  fmt.Sprintf("%s; the first is at %s", message, place(first.At)),
+		Hint:     "remove one of them, or give it a name of its own",
+		Related:  []diag.Related{{Position: first.At, Message: "the first is here"}},
+	})
+}
+
+// place is a position within a message.
+func place(p diag.Position) string { return fmt.Sprintf("%s:%d", p.File, p.Line) }
+
+// title is how a message names a document: kind and name, with the namespace
+// where it has one.
+func title(h *document.Header) string {
+	if h.Namespace == "" {
+		return fmt.Sprintf("%s %q", h.Kind, h.Name)
+	}
+	return fmt.Sprintf("%s %q in namespace %q", h.Kind, h.Name, h.Namespace)
+}
+
+// maxSuggestions bounds the near names looked for in one run. Each looks at
+// every role, and of more mistakes than these nobody reads the hints.
+const maxSuggestions = 20
+
+// near returns the role whose name is nearest to the wanted one among those that
+// fit, or nil where none is close.
+func near[D document.Document](r *resolver, want string, roles []D, fits func(*document.Header) bool) *document.Header {
+	if r.suggested++; r.suggested > maxSuggestions {
+		return nil
+	}
+	byName := make(map[string]*document.Header)
+	var names []string
+	for _, role := range roles {
+		if h := role.Meta(); fits(h) {
+			byName[h.Name] = h
+			names = append(names, h.Name)
+		}
+	}
+	return byName[nearest(want, names)]
+}
+
+// nearest is the first of the names that are nearest to the wanted one, empty
+// where none is close enough to be meant.
+func nearest(want string, names []string) string {
+	best, limit := "", min(2, len(want)/3)+1
+	for _, name := range names {
+		if len(name) >= len(want)+limit || len(want) >= len(name)+limit {
+			continue
+		}
+		if distance := levenshtein.ComputeDistance(want, name); distance < limit {
+			best, limit = name, distance
+		}
+	}
+	return best
+}

@@ -1,0 +1,164 @@
+package resolve
+
+import (
+	"fmt"
+
+	"github.com/writ-policy/writ/translator/diag"
+	"github.com/writ-policy/writ/translator/document"
+)
+
+// origin follows the references of Origin documents and checks that the
+// containers they need are there. Towards the master namespace containers are
+// automatic.
+func (r *resolver) origin() {
+	r.originPolicyBindings()
+	used := make(map[*document.OriginRole]bool, len(r.out.OriginRoles))
+	for _, b := range r.originBindings {
+		if role := r.originRole(b); role != nil {
+			used[role] = true
+			r.out.OriginBindings = append(r.out.OriginBindings, OriginBinding{b, role})
+		}
+	}
+	for _, role := range r.out.OriginRoles {
+		if role.Namespace != r.master && r.originPolicies[role.Namespace] == nil {
+			r.missingContainer(&role.Header, codeNoPolicy,
+				fmt.Sprintf("Role %q needs a Policy in namespace %q, and there is none", role.Name, role.Namespace),
+				fmt.Sprintf("add a writ.dev/v1 Policy to namespace %q, with any name", role.Namespace))
+		}
+		if !used[role] {
+			r.unused(&role.Header)
+		}
+	}
+}
+
+// originPolicyBindings checks the containers of bindings: each is named after
+// the namespace whose Policy it binds.
+func (r *resolver) originPolicyBindings() {
+	for _, c := range r.originContainers {
+		switch {
+		case c.RefNamespace.Value != "" && c.RefNamespace.Value != c.Name:
+			r.list.Add(diag.Diagnostic{
+				Position: c.NameAt,
+				Length:   len([]rune(c.Name)),
+				Code:     codePolicyBindingName,
+				Message: fmt.Sprintf("PolicyBinding %q is for the Policy of namespace %q by its name, its policyRef says %q",
+					c.Name, c.Name, c.RefNamespace.Value),
+				Hint:    fmt.Sprintf("name it %q", c.RefNamespace.Value),
+				Related: []diag.Related{{Position: c.RefNamespace.At, Message: "policyRef is here"}},
+			})
+		case c.Name != c.Namespace && c.Name != r.master:
+			r.list.Add(diag.Diagnostic{
+				Position: c.NameAt,
+				Length:   len([]rune(c.Name)),
+				Code:     codeForeignReference,
+				Message:  fmt.Sprintf("PolicyBinding %q in namespace %q points to a namespace that is neither its own nor %q", c.Name, c.Namespace, r.master),
+				Hint:     fmt.Sprintf("name it %q or %q", c.Namespace, r.master),
+			})
+		case c.Name != r.master && r.originPolicies[c.Name] == nil:
+			r.missingContainer(&c.Header, codeNoPolicy,
+				fmt.Sprintf("PolicyBinding %q needs a Policy in namespace %q, and there is none", c.Name, c.Namespace),
+				fmt.Sprintf("add a writ.dev/v1 Policy to namespace %q, with any name", c.Namespace))
+		default:
+			r.policyRefName(c)
+		}
+	}
+}
+
+// policyRefName checks the Policy a policyRef names. The master namespace's own
+// Policy may be automatic, and then has no name to differ from.
+func (r *resolver) policyRefName(c *document.OriginPolicyBinding) {
+	policy := r.originPolicies[c.Name]
+	if c.RefName.Value == "" || policy == nil || policy.Name == c.RefName.Value {
+		return
+	}
+	r.list.Add(diag.Diagnostic{
+		Position: c.RefName.At,
+		Length:   len([]rune(c.RefName.Value)),
+		Code:     codePolicyBindingName,
+		Message:  fmt.Sprintf("the Policy of namespace %q is not named %q but %q", c.Name, c.RefName.Value, policy.Name),
+		Hint:     fmt.Sprintf("write name: %s, or leave it out", policy.Name),
+		Related:  []diag.Related{{Position: policy.NameAt, Message: "the Policy is declared here"}},
+	})
+}
+
+// originRole is the role a binding names, nil with a diagnostic where the
+// reference cannot be followed.
+func (r *resolver) originRole(b *document.OriginBinding) *document.OriginRole {
+	namespace := b.RoleNamespace
+	if b.Global {
+		namespace = r.master
+	}
+	if !r.mayRefer(b, namespace) {
+		return nil
+	}
+	if namespace != r.master {
+		r.needPolicyBinding(b)
+	}
+	id := identity{document.FamilyOrigin, kindRole, namespace, b.RoleName.Value}
+	if role, ok := r.names[id].(*document.OriginRole); ok {
+		return role
+	}
+	r.danglingOriginRole(b, id)
+	return nil
+}
+
+// mayRefer checks where a binding points to: its own namespace or the master's,
+// and inside a container the namespace that container is for.
+func (r *resolver) mayRefer(b *document.OriginBinding, namespace string) bool {
+	d := diag.Diagnostic{
+		Position: b.RoleName.At,
+		Length:   len([]rune(b.RoleName.Value)),
+		Code:     codeForeignReference,
+	}
+	switch {
+	case namespace != b.Namespace && namespace != r.master:
+		d.Message = fmt.Sprintf("RoleBinding %q in namespace %q points to Role %q of namespace %q, which is neither its own nor %q",
+			b.Name, b.Namespace, b.RoleName.Value, namespace, r.master)
+		d.Hint = fmt.Sprintf("declare the role in namespace %q or %q", b.Namespace, r.master)
+	case b.In != nil && namespace != b.In.Name && (b.In.Name == b.Namespace || b.In.Name == r.master):
+		d.Message = fmt.Sprintf("RoleBinding %q points to Role %q of namespace %q, but the PolicyBinding that holds it is for namespace %q",
+			b.Name, b.RoleName.Value, namespace, b.In.Name)
+		d.Hint = fmt.Sprintf("move it to the PolicyBinding %q", namespace)
+		d.Related = []diag.Related{{Position: b.In.NameAt, Message: "the PolicyBinding is declared here"}}
+	default:
+		return true
+	}
+	r.list.Add(d)
+	return false
+}
+
+// needPolicyBinding checks that a binding to a role of its own namespace has the
+// container it needs.
+func (r *resolver) needPolicyBinding(b *document.OriginBinding) {
+	if _, ok := r.names[identity{document.FamilyOrigin, "PolicyBinding", b.Namespace, b.Namespace}]; ok {
+		return
+	}
+	r.missingContainer(&b.Header, codeNoPolicyBinding,
+		fmt.Sprintf("RoleBinding %q needs a PolicyBinding %q in namespace %[2]q, and there is none", b.Name, b.Namespace),
+		fmt.Sprintf("add a writ.dev/v1 PolicyBinding named %q to namespace %[1]q", b.Namespace))
+}
+
+func (r *resolver) danglingOriginRole(b *document.OriginBinding, id identity) {
+	d := diag.Diagnostic{
+		Position: b.RoleName.At,
+		Length:   len([]rune(b.RoleName.Value)),
+		Code:     codeDanglingRole,
+		Message:  fmt.Sprintf("Role %q is not declared in namespace %q", id.name, id.namespace),
+		Hint:     "declare it in this directory",
+	}
+	global := identity{id.family, id.kind, r.master, id.name}
+	if other, ok := r.names[global]; ok && b.In == nil {
+		d.Hint = fmt.Sprintf("there is one in namespace %q: write namespace: %[1]s in roleRef", r.master)
+		d.Related = related(other.Meta())
+	} else if close := near(r, id.name, r.out.OriginRoles, func(h *document.Header) bool {
+		return h.Namespace == id.namespace
+	}); close != nil {
+		d.Hint = fmt.Sprintf("did you mean %q?", close.Name)
+		d.Related = related(close)
+	}
+	r.list.Add(d)
+}
+
+func (r *resolver) missingContainer(h *document.Header, code diag.Code, message, hint string) {
+	r.list.Add(diag.Diagnostic{Position: h.At, Code: code, Message: message, Hint: hint})
+}

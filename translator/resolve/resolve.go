@@ -1,0 +1,160 @@
+// Package resolve finds what only all documents together tell: references
+// between them, duplicates, what an aggregated role holds, whether extensions
+// compile beside each other. Decoded documents come in, followed references and
+// diagnostics go out. It knows no tables and no bundle, and never changes a
+// document it was given.
+//
+// # Design
+//
+// Documents are put in the order of their positions first, so that neither the
+// order of files nor that of goroutines shows in a diagnostic. Every lookup goes
+// through a map made once; nothing is compared pair by pair over the directory.
+package resolve
+
+import (
+	"cmp"
+	"slices"
+
+	"github.com/writ-policy/writ/translator/diag"
+	"github.com/writ-policy/writ/translator/document"
+)
+
+// DefaultMaster is the name of the Origin master namespace unless one is set.
+const DefaultMaster = "master"
+
+// Options say how documents are read together.
+type Options struct {
+	// Master is the Origin master namespace; empty means DefaultMaster.
+	Master string
+	// AllowEmpty accepts a directory without a single policy document.
+	AllowEmpty bool
+}
+
+// Resolved is the documents of a directory with their references followed. All
+// lists are in the order of positions. Where the diagnostics beside it hold an
+// error, it is what could be followed.
+type Resolved struct {
+	Master             string
+	KubernetesRoles    []KubernetesRole
+	KubernetesBindings []KubernetesBinding
+	OriginRoles        []*document.OriginRole
+	OriginBindings     []OriginBinding
+	Extensions         []*document.Extension
+	Tests              []*document.DecisionTest
+}
+
+// KubernetesRole is a role with its effective rules.
+type KubernetesRole struct {
+	Document *document.KubernetesRole
+	// Rules are the document's own, or those of the roles it aggregates.
+	Rules []document.KubernetesRule
+}
+
+// KubernetesBinding is a binding with the role it names.
+type KubernetesBinding struct {
+	Document *document.KubernetesBinding
+	Role     *document.KubernetesRole
+}
+
+// OriginBinding is a binding with the role it names.
+type OriginBinding struct {
+	Document *document.OriginBinding
+	Role     *document.OriginRole
+}
+
+// Resolve reads documents together. The result does not depend on their order.
+func Resolve(documents []document.Document, o Options) (*Resolved, diag.List) {
+	if o.Master == "" {
+		o.Master = DefaultMaster
+	}
+	r := &resolver{
+		master: o.Master,
+		out:    &Resolved{Master: o.Master},
+		names:  newNames(len(documents)),
+	}
+	r.sort(inOrder(documents))
+	if !o.AllowEmpty && r.policies == 0 {
+		r.list.Add(diag.Diagnostic{
+			Code:    codeNoDocuments,
+			Message: "the directory holds no policy document",
+			Hint:    "an unmounted volume looks like this; say --allow-empty where it is meant",
+		})
+	}
+	r.kubernetes()
+	r.origin()
+	r.extensions()
+	return r.out, r.list
+}
+
+// resolver is the state of one Resolve.
+type resolver struct {
+	master   string
+	out      *Resolved
+	list     diag.List
+	names    names
+	policies int // policy documents, duplicates included
+
+	kubernetesRoles    []*document.KubernetesRole
+	kubernetesBindings []*document.KubernetesBinding
+	originBindings     []*document.OriginBinding
+	originContainers   []*document.OriginPolicyBinding
+	// originPolicies holds the Policy of each namespace.
+	originPolicies map[string]*document.OriginPolicy
+	// suggested counts the near names looked for: see near.
+	suggested int
+}
+
+// sort deals documents out by kind, the second of each identity left out.
+func (r *resolver) sort(documents []document.Document) {
+	r.originPolicies = make(map[string]*document.OriginPolicy)
+	for _, d := range documents {
+		switch d.(type) {
+		case *document.Extension, *document.DecisionTest:
+		default:
+			r.policies++
+		}
+		if extension, ok := d.(*document.Extension); ok {
+			r.out.Extensions = append(r.out.Extensions, extension)
+			continue
+		}
+		if !r.claim(d) {
+			continue
+		}
+		switch d := d.(type) {
+		case *document.KubernetesRole:
+			r.kubernetesRoles = append(r.kubernetesRoles, d)
+		case *document.KubernetesBinding:
+			r.kubernetesBindings = append(r.kubernetesBindings, d)
+		case *document.OriginRole:
+			r.out.OriginRoles = append(r.out.OriginRoles, d)
+		case *document.OriginBinding:
+			r.originBindings = append(r.originBindings, d)
+		case *document.OriginPolicyBinding:
+			r.originContainers = append(r.originContainers, d)
+		case *document.OriginPolicy:
+			r.claimPolicy(d)
+		case *document.DecisionTest:
+			r.out.Tests = append(r.out.Tests, d)
+		}
+	}
+}
+
+// inOrder returns the documents in the order of their positions. Documents come
+// sorted from a snapshot, so the test for it is nearly always all the work.
+func inOrder(documents []document.Document) []document.Document {
+	if slices.IsSortedFunc(documents, comparePositions) {
+		return documents
+	}
+	out := slices.Clone(documents)
+	slices.SortStableFunc(out, comparePositions)
+	return out
+}
+
+func comparePositions(a, b document.Document) int {
+	x, y := a.Meta().At, b.Meta().At
+	return cmp.Or(
+		cmp.Compare(x.File, y.File),
+		cmp.Compare(x.Line, y.Line),
+		cmp.Compare(x.Column, y.Column),
+	)
+}
