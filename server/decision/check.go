@@ -1,0 +1,317 @@
+package decision
+
+import (
+	"bytes"
+	"slices"
+	"unicode/utf16"
+	"unicode/utf8"
+)
+
+// MaxDepth is how deeply objects and arrays of a body may nest. A pod with its
+// managed fields has about 15 levels.
+const MaxDepth = 128
+
+// CheckJSON says whether data is one JSON value that means the same to every
+// reader: no key twice in an object, no bytes that are no UTF-8, no lone
+// surrogate, nothing after the value, not nested deeper than MaxDepth. The error
+// is an *InvalidRequest. It reads the data once and, unless an object has many
+// keys, allocates nothing.
+func CheckJSON(data []byte) error {
+	var room [48][]byte
+	c := checker{data: data, keys: room[:0]}
+	if err := c.check(); err != nil {
+		return err
+	}
+	return nil
+}
+
+type checker struct {
+	data []byte
+	// keys are those of all open objects, innermost last.
+	keys [][]byte
+	// open holds for each open object where its keys begin, -1 for an array.
+	open  [MaxDepth]int32
+	depth int
+}
+
+func (c *checker) check() *InvalidRequest {
+	i := c.space(0)
+	if i == len(c.data) {
+		return invalid("", "the body is empty")
+	}
+	for {
+		end, opened, err := c.begin(i)
+		if err != nil {
+			return err
+		}
+		if opened {
+			i = end
+			continue
+		}
+		if i, err = c.after(end); err != nil || i < 0 {
+			return err
+		}
+	}
+}
+
+// begin reads the value at i: whole if it is a scalar or empty, and otherwise
+// up to its first value within, in which case opened is true.
+func (c *checker) begin(i int) (end int, opened bool, err *InvalidRequest) {
+	if i == len(c.data) {
+		return 0, false, c.syntax(i)
+	}
+	switch c.data[i] {
+	case '{':
+		if err := c.push(int32(len(c.keys))); err != nil {
+			return 0, false, err
+		}
+		i = c.space(i + 1)
+		if i < len(c.data) && c.data[i] == '}' {
+			c.depth--
+			return i + 1, false, nil
+		}
+		i, err = c.key(i)
+		return i, true, err
+	case '[':
+		if err := c.push(-1); err != nil {
+			return 0, false, err
+		}
+		i = c.space(i + 1)
+		if i < len(c.data) && c.data[i] == ']' {
+			c.depth--
+			return i + 1, false, nil
+		}
+		return i, true, nil
+	case '"':
+		end, _, err = c.text(i)
+	case 't':
+		end, err = c.literal(i, "true")
+	case 'f':
+		end, err = c.literal(i, "false")
+	case 'n':
+		end, err = c.literal(i, "null")
+	default:
+		end, err = c.number(i)
+	}
+	return end, false, err
+}
+
+// after reads what follows a value: the ends of what it was the last of, and
+// the way to the next one. A negative index is the end of the data.
+func (c *checker) after(i int) (int, *InvalidRequest) {
+	for {
+		i = c.space(i)
+		if c.depth == 0 {
+			if i != len(c.data) {
+				return 0, invalid("", "the body goes on after its JSON value, at byte %d", i)
+			}
+			return -1, nil
+		}
+		if i == len(c.data) {
+			return 0, c.syntax(i)
+		}
+		first := c.open[c.depth-1]
+		switch {
+		case c.data[i] == ',' && first >= 0:
+			return c.key(c.space(i + 1))
+		case c.data[i] == ',':
+			return c.space(i + 1), nil
+		case c.data[i] == '}' && first >= 0:
+			if err := distinct(c.keys[first:]); err != nil {
+				return 0, err
+			}
+			c.keys = c.keys[:first]
+		case c.data[i] == ']' && first < 0:
+		default:
+			return 0, c.syntax(i)
+		}
+		c.depth--
+		i++
+	}
+}
+
+func (c *checker) push(first int32) *InvalidRequest {
+	if c.depth == MaxDepth {
+		return invalid("", "the body nests deeper than %d levels", MaxDepth)
+	}
+	c.open[c.depth] = first
+	c.depth++
+	return nil
+}
+
+// key reads a key and its colon, and returns where the value begins.
+func (c *checker) key(i int) (int, *InvalidRequest) {
+	if i == len(c.data) || c.data[i] != '"' {
+		return 0, c.syntax(i)
+	}
+	end, escaped, err := c.text(i)
+	if err != nil {
+		return 0, err
+	}
+	key := c.data[i+1 : end-1]
+	if escaped {
+		key = []byte(unescape(string(key)))
+	}
+	c.keys = append(c.keys, key)
+	if end = c.space(end); end == len(c.data) || c.data[end] != ':' {
+		return 0, c.syntax(end)
+	}
+	return c.space(end + 1), nil
+}
+
+// distinct refuses keys that are not. Few are compared with each other, many
+// are sorted: a body of nothing but keys must not cost the square of its size.
+func distinct(keys [][]byte) *InvalidRequest {
+	if len(keys) > 16 {
+		slices.SortFunc(keys, bytes.Compare)
+		for i := 1; i < len(keys); i++ {
+			if bytes.Equal(keys[i-1], keys[i]) {
+				return twice(keys[i])
+			}
+		}
+		return nil
+	}
+	for i := 1; i < len(keys); i++ {
+		for _, earlier := range keys[:i] {
+			if len(earlier) == len(keys[i]) && bytes.Equal(earlier, keys[i]) {
+				return twice(keys[i])
+			}
+		}
+	}
+	return nil
+}
+
+func twice(key []byte) *InvalidRequest {
+	return invalid(string(key), "key %s occurs twice in one object", shown(string(key)))
+}
+
+// plain are the bytes of a string that stand for themselves, each alone.
+var plain = func() (table [256]bool) {
+	for c := 0x20; c < utf8.RuneSelf; c++ {
+		table[c] = c != '"' && c != '\\'
+	}
+	return table
+}()
+
+// text reads the string at i and returns where it ends, past its quote.
+func (c *checker) text(i int) (end int, escaped bool, err *InvalidRequest) {
+	data := c.data
+	for i++; i < len(data); {
+		switch b := data[i]; {
+		case plain[b]:
+			i++
+		case b == '"':
+			return i + 1, escaped, nil
+		case b == '\\':
+			escaped = true
+			if i, err = c.escape(i); err != nil {
+				return 0, false, err
+			}
+		case b < utf8.RuneSelf:
+			return 0, false, invalid("", "a string holds a control character that is not escaped, at byte %d", i)
+		default:
+			r, size := utf8.DecodeRune(data[i:])
+			if r == utf8.RuneError && size == 1 {
+				return 0, false, invalid("", "the body is not UTF-8, at byte %d", i)
+			}
+			i += size
+		}
+	}
+	return 0, false, c.syntax(i)
+}
+
+// escape reads the escape whose backslash is at i.
+func (c *checker) escape(i int) (int, *InvalidRequest) {
+	rest := c.data[i+1:]
+	if len(rest) == 0 {
+		return 0, c.syntax(len(c.data))
+	}
+	if rest[0] != 'u' {
+		if unescaped[rest[0]] == 0 {
+			return 0, c.syntax(i + 1)
+		}
+		return i + 2, nil
+	}
+	r := hex4(rest[1:])
+	if r < 0 {
+		return 0, c.syntax(i + 1)
+	}
+	if !utf16.IsSurrogate(r) {
+		return i + 6, nil
+	}
+	if rest = rest[5:]; len(rest) < 6 || rest[0] != '\\' || rest[1] != 'u' ||
+		utf16.DecodeRune(r, hex4(rest[2:])) == utf8.RuneError {
+		return 0, invalid("", "a string holds a lone surrogate, at byte %d", i)
+	}
+	return i + 12, nil
+}
+
+func (c *checker) literal(i int, want string) (int, *InvalidRequest) {
+	if len(c.data)-i < len(want) || string(c.data[i:i+len(want)]) != want {
+		return 0, c.syntax(i)
+	}
+	return i + len(want), nil
+}
+
+func (c *checker) number(i int) (int, *InvalidRequest) {
+	if c.at(i) == '-' {
+		i++
+	}
+	from := i
+	if c.at(i) == '0' {
+		i++
+	} else if i = c.digits(i); i == from {
+		return 0, c.syntax(i)
+	}
+	if c.at(i) == '.' {
+		from = i + 1
+		if i = c.digits(from); i == from {
+			return 0, c.syntax(i)
+		}
+	}
+	if b := c.at(i); b == 'e' || b == 'E' {
+		i++
+		if b := c.at(i); b == '+' || b == '-' {
+			i++
+		}
+		from = i
+		if i = c.digits(from); i == from {
+			return 0, c.syntax(i)
+		}
+	}
+	return i, nil
+}
+
+func (c *checker) digits(i int) int {
+	for b := c.at(i); '0' <= b && b <= '9'; b = c.at(i) {
+		i++
+	}
+	return i
+}
+
+// at is the byte at i, zero past the end: no JSON holds a zero byte.
+func (c *checker) at(i int) byte {
+	if i < len(c.data) {
+		return c.data[i]
+	}
+	return 0
+}
+
+func (c *checker) space(i int) int {
+	for i < len(c.data) && isSpace(c.data[i]) {
+		i++
+	}
+	return i
+}
+
+func (c *checker) syntax(i int) *InvalidRequest {
+	if i >= len(c.data) {
+		return invalid("", "the body is no JSON: it ends too early")
+	}
+	if c.data[i] >= utf8.RuneSelf && !utf8.Valid(c.data[i:min(i+utf8.UTFMax, len(c.data))]) {
+		if r, size := utf8.DecodeRune(c.data[i:]); r == utf8.RuneError && size == 1 {
+			return invalid("", "the body is not UTF-8, at byte %d", i)
+		}
+	}
+	return invalid("", "the body is no JSON, at byte %d", i)
+}

@@ -1,0 +1,279 @@
+package decision
+
+import (
+	"encoding/binary"
+	"encoding/json"
+	"fmt"
+	"maps"
+	"slices"
+	"strconv"
+	"unicode/utf8"
+)
+
+// Encode writes r as the canonical request: one line of JSON, keys in a fixed
+// order, everything written but what is not known. It is the input a stock opa
+// gets; Decode gives r back.
+func (r *Request) Encode() []byte {
+	b := make([]byte, 0, 512)
+	b = appendMember(b, "{", "user", r.User)
+	b = AppendStrings(append(b, `,"groups":`...), r.Groups)
+	b = append(b, `,"extra":{`...)
+	for i, key := range sortedKeys(r.Extra) {
+		b = AppendStrings(appendKey(b, i, key), r.Extra[key])
+	}
+	b = append(b, '}')
+	for _, member := range [...]struct{ key, value string }{
+		{"verb", r.Verb}, {"apiGroup", r.APIGroup}, {"resource", r.Resource}, {"subresource", r.Subresource},
+		{"namespace", r.Namespace}, {"name", r.Name}, {"path", r.Path}, {"cluster", r.Cluster},
+		{"tenant", r.Tenant}, {"session", r.Session}, {"escalation", r.Escalation},
+	} {
+		b = appendMember(b, ",", member.key, member.value)
+	}
+	if r.Fields != nil {
+		b = AppendStrings(append(b, `,"fields":`...), r.Fields)
+	}
+	if r.Labels != nil {
+		b = appendTextMap(append(b, `,"labels":`...), r.Labels)
+	}
+	if r.NamespaceLabels != nil {
+		b = appendTextMap(append(b, `,"namespaceLabels":`...), r.NamespaceLabels)
+	}
+	if r.Pod != nil {
+		b = appendAny(append(b, `,"pod":`...), r.Pod)
+	}
+	b = appendMember(b, ",", "podError", r.PodError)
+	b = append(b, `,"attributes":`...)
+	if r.Attributes == nil {
+		return append(b, "{}}"...)
+	}
+	return append(appendAny(b, r.Attributes), '}')
+}
+
+// Canonical is the request as a key: equal for equal requests, and different for
+// any two that differ in a value. Every part is written with its length before
+// it, so no value can be mistaken for the end of another. It is no JSON and
+// nothing to store.
+func (r *Request) Canonical() string {
+	var room [512]byte
+	return string(r.AppendCanonical(room[:0]))
+}
+
+// AppendCanonical appends Canonical to b.
+func (r *Request) AppendCanonical(b []byte) []byte {
+	for _, text := range [...]string{
+		r.User, r.Verb, r.APIGroup, r.Resource, r.Subresource, r.Namespace, r.Name,
+		r.Path, r.Cluster, r.Tenant, r.Session, r.Escalation, r.PodError,
+	} {
+		b = keyText(b, text)
+	}
+	b = keyTexts(b, r.Groups, false)
+	b = keyTexts(b, r.Fields, true)
+	b = keyTextMap(b, r.Labels)
+	b = keyTextMap(b, r.NamespaceLabels)
+	b = binary.AppendUvarint(b, uint64(len(r.Extra)))
+	for _, key := range sortedKeys(r.Extra) {
+		b = keyTexts(keyText(b, key), r.Extra[key], false)
+	}
+	b = keyObject(b, r.Pod, true)
+	return keyObject(b, r.Attributes, false)
+}
+
+func keyText(b []byte, text string) []byte {
+	return append(binary.AppendUvarint(b, uint64(len(text))), text...)
+}
+
+// keyCount writes a count; where absent and empty differ, one more, and zero
+// for absent.
+func keyCount(b []byte, count int, known, differ bool) []byte {
+	if differ && known {
+		count++
+	}
+	return binary.AppendUvarint(b, uint64(count))
+}
+
+func keyTexts(b []byte, list []string, differ bool) []byte {
+	b = keyCount(b, len(list), list != nil, differ)
+	for _, text := range list {
+		b = keyText(b, text)
+	}
+	return b
+}
+
+func keyTextMap(b []byte, entries map[string]string) []byte {
+	b = keyCount(b, len(entries), entries != nil, true)
+	for _, key := range sortedKeys(entries) {
+		b = keyText(keyText(b, key), entries[key])
+	}
+	return b
+}
+
+func keyObject(b []byte, object map[string]any, differ bool) []byte {
+	b = keyCount(b, len(object), object != nil, differ)
+	for _, key := range sortedKeys(object) {
+		b = keyText(b, key)
+		// Encoded JSON holds no line feed, so the value ends where one stands.
+		b = append(appendAny(b, object[key]), '\n')
+	}
+	return b
+}
+
+// sortedKeys is nil for the empty map and allocates nothing then.
+func sortedKeys[V any](entries map[string]V) []string {
+	switch len(entries) {
+	case 0:
+		return nil
+	case 1:
+		for key := range entries {
+			return []string{key}
+		}
+	}
+	return slices.Sorted(maps.Keys(entries))
+}
+
+// AppendJSON appends the decision as its point's JSON. Lists are never null.
+func (d *Decision) AppendJSON(b []byte) []byte {
+	b = strconv.AppendBool(append(b, `{"allowed":`...), d.Allowed)
+	b = strconv.AppendBool(append(b, `,"denied":`...), d.Denied)
+	b = appendMember(b, ",", "reason", d.Reason)
+	b = AppendStrings(append(b, `,"warnings":`...), d.Warnings)
+	b = append(b, `,"matched":[`...)
+	for i := range d.Matched {
+		if i > 0 {
+			b = append(b, ',')
+		}
+		b = d.Matched[i].appendJSON(b)
+	}
+	return append(b, "]}"...)
+}
+
+// MarshalJSON is AppendJSON for encoding/json.
+func (d Decision) MarshalJSON() ([]byte, error) { return d.AppendJSON(nil), nil }
+
+func (m *Matched) appendJSON(b []byte) []byte {
+	b = appendMember(b, "{", "kind", m.Kind)
+	b = appendMember(b, ",", "namespace", m.Namespace)
+	b = appendMember(b, ",", "name", m.Name)
+	b = strconv.AppendInt(append(b, `,"rule":`...), int64(m.Rule), 10)
+	b = appendMember(b, ",", "source", m.Source)
+	b = appendMember(b, ",", "effect", m.Effect)
+	b = appendMember(b, ",", "apiVersion", m.APIVersion)
+	if m.Role != nil {
+		b = appendMember(b, `,"role":{`, "kind", m.Role.Kind)
+		b = appendMember(b, ",", "namespace", m.Role.Namespace)
+		b = append(appendMember(b, ",", "name", m.Role.Name), '}')
+	}
+	return append(b, '}')
+}
+
+func appendMember(b []byte, before, key, value string) []byte {
+	b = append(append(append(b, before...), '"'), key...)
+	return AppendString(append(b, `":`...), value)
+}
+
+func appendKey(b []byte, index int, key string) []byte {
+	if index > 0 {
+		b = append(b, ',')
+	}
+	return append(AppendString(b, key), ':')
+}
+
+// AppendStrings appends list as a JSON array, [] for nil.
+func AppendStrings(b []byte, list []string) []byte {
+	b = append(b, '[')
+	for i, text := range list {
+		if i > 0 {
+			b = append(b, ',')
+		}
+		b = AppendString(b, text)
+	}
+	return append(b, ']')
+}
+
+func appendTextMap(b []byte, entries map[string]string) []byte {
+	b = append(b, '{')
+	for i, key := range sortedKeys(entries) {
+		b = AppendString(appendKey(b, i, key), entries[key])
+	}
+	return append(b, '}')
+}
+
+// appendAny appends a JSON value in the form Value.Any gives. Other types, which
+// no door makes, are left to encoding/json.
+func appendAny(b []byte, value any) []byte {
+	switch v := value.(type) {
+	case nil:
+		return append(b, "null"...)
+	case bool:
+		return strconv.AppendBool(b, v)
+	case json.Number:
+		return append(b, v...)
+	case string:
+		return AppendString(b, v)
+	case []string:
+		return AppendStrings(b, v)
+	case []any:
+		b = append(b, '[')
+		for i, element := range v {
+			if i > 0 {
+				b = append(b, ',')
+			}
+			b = appendAny(b, element)
+		}
+		return append(b, ']')
+	case map[string]any:
+		b = append(b, '{')
+		for i, key := range sortedKeys(v) {
+			b = appendAny(appendKey(b, i, key), v[key])
+		}
+		return append(b, '}')
+	}
+	text, err := json.Marshal(value)
+	if err != nil {
+		return AppendString(b, fmt.Sprint(value))
+	}
+	return append(b, text...)
+}
+
+const hexDigits = "0123456789abcdef"
+
+// AppendString appends text as a JSON string. Bytes that are no UTF-8 become
+// U+FFFD: CheckJSON lets none in.
+func AppendString(b []byte, text string) []byte {
+	b = append(b, '"')
+	from := 0
+	for i := 0; i < len(text); {
+		c := text[i]
+		if plain[c] {
+			i++
+			continue
+		}
+		if c >= utf8.RuneSelf {
+			r, size := utf8.DecodeRuneInString(text[i:])
+			if r != utf8.RuneError || size > 1 {
+				i += size
+				continue
+			}
+			b = append(append(b, text[from:i]...), "\ufffd"...)
+		} else {
+			b = append(append(b, text[from:i]...), '\\')
+			b = appendEscape(b, c)
+		}
+		i++
+		from = i
+	}
+	return append(append(b, text[from:]...), '"')
+}
+
+func appendEscape(b []byte, c byte) []byte {
+	switch c {
+	case '"', '\\':
+		return append(b, c)
+	case '\n':
+		return append(b, 'n')
+	case '\r':
+		return append(b, 'r')
+	case '\t':
+		return append(b, 't')
+	}
+	return append(b, 'u', '0', '0', hexDigits[c>>4], hexDigits[c&0xf])
+}

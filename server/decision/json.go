@@ -1,0 +1,271 @@
+package decision
+
+import (
+	"encoding/json"
+	"errors"
+	"fmt"
+	"iter"
+	"strings"
+	"unicode/utf16"
+	"unicode/utf8"
+)
+
+// Value is the text of one JSON value out of a body that CheckJSON accepted,
+// without space around it. Its methods rely on that check and do not repeat it:
+// a Value made from anything else may panic. A Value shares the memory of the
+// body it was cut from.
+type Value string
+
+// Parse checks data, as CheckJSON does, and returns its value. The bytes are
+// copied once; everything read out of the Value is cut from that copy.
+func Parse(data []byte) (Value, error) {
+	if err := CheckJSON(data); err != nil {
+		return "", err
+	}
+	return Value(strings.Trim(string(data), " \t\r\n")), nil
+}
+
+// IsNull reports whether v is null.
+func (v Value) IsNull() bool { return v[0] == 'n' }
+
+// IsObject reports whether v is an object.
+func (v Value) IsObject() bool { return v[0] == '{' }
+
+// IsArray reports whether v is an array.
+func (v Value) IsArray() bool { return v[0] == '[' }
+
+// Text is the string that v is; false if v is no string.
+func (v Value) Text() (string, bool) {
+	if v[0] != '"' {
+		return "", false
+	}
+	return unescape(string(v[1 : len(v)-1])), true
+}
+
+// Members iterates over the keys and values of an object, in the order written.
+// Other values have none.
+func (v Value) Members() iter.Seq2[string, Value] {
+	return func(yield func(string, Value) bool) { members(string(v), yield) }
+}
+
+// Elements iterates over the values of an array. Other values have none.
+func (v Value) Elements() iter.Seq[Value] {
+	return func(yield func(Value) bool) { elements(string(v), yield) }
+}
+
+func members(s string, yield func(string, Value) bool) {
+	if s[0] != '{' {
+		return
+	}
+	for i := space(s, 1); s[i] != '}'; i = space(s, i) {
+		if s[i] == ',' {
+			i = space(s, i+1)
+		}
+		end := stringEnd(s, i)
+		key := unescape(s[i+1 : end-1])
+		i = space(s, space(s, end)+1) // over the colon
+		end = valueEnd(s, i)
+		if !yield(key, Value(s[i:end])) {
+			return
+		}
+		i = end
+	}
+}
+
+func elements(s string, yield func(Value) bool) {
+	if s[0] != '[' {
+		return
+	}
+	for i := space(s, 1); s[i] != ']'; i = space(s, i) {
+		if s[i] == ',' {
+			i = space(s, i+1)
+		}
+		end := valueEnd(s, i)
+		if !yield(Value(s[i:end])) {
+			return
+		}
+		i = end
+	}
+}
+
+// Any is v as encoding/json would give it: nil, bool, json.Number (numbers keep
+// the digits they were written with), string, []any or map[string]any.
+func (v Value) Any() any {
+	switch v[0] {
+	case 'n':
+		return nil
+	case 't', 'f':
+		return v[0] == 't'
+	case '"':
+		text, _ := v.Text()
+		return text
+	case '[':
+		list := []any{}
+		for element := range v.Elements() {
+			list = append(list, element.Any())
+		}
+		return list
+	case '{':
+		object := map[string]any{}
+		for key, value := range v.Members() {
+			object[key] = value.Any()
+		}
+		return object
+	}
+	return json.Number(v)
+}
+
+func space(s string, i int) int {
+	for i < len(s) && isSpace(s[i]) {
+		i++
+	}
+	return i
+}
+
+func isSpace(c byte) bool { return c == ' ' || c == '\n' || c == '\t' || c == '\r' }
+
+// stringEnd is where the string that begins at s[i] ends, past its quote.
+func stringEnd(s string, i int) int {
+	for i++; s[i] != '"'; i++ {
+		if s[i] == '\\' {
+			i++
+		}
+	}
+	return i + 1
+}
+
+// valueEnd is where the value that begins at s[i] ends.
+func valueEnd(s string, i int) int {
+	depth := 0
+	for i < len(s) {
+		switch c := s[i]; {
+		case c == '"':
+			i = stringEnd(s, i)
+			if depth == 0 {
+				return i
+			}
+			continue
+		case c == '{' || c == '[':
+			depth++
+		case c == '}' || c == ']':
+			if depth == 0 { // the end of what a bare literal stands in
+				return i
+			}
+			if depth--; depth == 0 {
+				return i + 1
+			}
+		case depth == 0 && (c == ',' || isSpace(c)):
+			return i
+		}
+		i++
+	}
+	return i
+}
+
+// unescape resolves the escapes of s, the inside of a checked string.
+func unescape(s string) string {
+	at := strings.IndexByte(s, '\\')
+	if at < 0 {
+		return s
+	}
+	out := append(make([]byte, 0, len(s)), s[:at]...)
+	for i := at; i < len(s); i++ {
+		if s[i] != '\\' {
+			out = append(out, s[i])
+			continue
+		}
+		i++
+		if s[i] != 'u' {
+			out = append(out, unescaped[s[i]])
+			continue
+		}
+		r := hex4(s[i+1:])
+		i += 4
+		if utf16.IsSurrogate(r) {
+			r = utf16.DecodeRune(r, hex4(s[i+3:]))
+			i += 6
+		}
+		out = utf8.AppendRune(out, r)
+	}
+	return string(out)
+}
+
+// unescaped is the byte that stands for each letter after a backslash; zero for
+// what is no escape.
+var unescaped = [256]byte{
+	'"': '"', '\\': '\\', '/': '/', 'b': '\b', 'f': '\f', 'n': '\n', 'r': '\r', 't': '\t',
+}
+
+// hex4 is the value of four hexadecimal digits, -1 if they are none.
+func hex4[T string | []byte](s T) rune {
+	if len(s) < 4 {
+		return -1
+	}
+	var r rune
+	for i := range 4 {
+		c := s[i]
+		switch {
+		case '0' <= c && c <= '9':
+			c -= '0'
+		case 'a' <= c && c <= 'f':
+			c -= 'a' - 10
+		case 'A' <= c && c <= 'F':
+			c -= 'A' - 10
+		default:
+			return -1
+		}
+		r = r<<4 | rune(c)
+	}
+	return r
+}
+
+// InvalidRequest says why a body is no request.
+type InvalidRequest struct {
+	// Code is always CodeInvalidRequest; it is written out with the message.
+	Code string
+	// Message is one sentence that names the key, for people.
+	Message string
+	// Field is the key, empty where the body as a whole is none.
+	Field string
+}
+
+// CodeInvalidRequest is the code of every InvalidRequest.
+const CodeInvalidRequest = "invalid_request"
+
+// Error is the message.
+func (e *InvalidRequest) Error() string { return e.Message }
+
+// Body is the answer to a body that is no request:
+// {"error":{"code":...,"message":...}}.
+func (e *InvalidRequest) Body() []byte {
+	b := AppendString([]byte(`{"error":{"code":`), e.Code)
+	b = AppendString(append(b, `,"message":`...), e.Message)
+	return append(b, "}}"...)
+}
+
+// AsInvalidRequest is err as an *InvalidRequest, so that a door can answer any
+// error of this package.
+func AsInvalidRequest(err error) *InvalidRequest {
+	var invalid *InvalidRequest
+	if errors.As(err, &invalid) {
+		return invalid
+	}
+	return &InvalidRequest{Code: CodeInvalidRequest, Message: err.Error()}
+}
+
+func invalid(field, format string, args ...any) *InvalidRequest {
+	return &InvalidRequest{Code: CodeInvalidRequest, Field: field, Message: fmt.Sprintf(format, args...)}
+}
+
+// shown is a key as messages show it: quoted, and never longer than a line.
+func shown(key string) string {
+	const limit = 80
+	if len(key) > limit {
+		cut := limit
+		for !utf8.RuneStart(key[cut]) {
+			cut--
+		}
+		key = key[:cut] + "..."
+	}
+	return fmt.Sprintf("%q", key)
+}
