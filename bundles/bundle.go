@@ -1,9 +1,23 @@
 // Package bundles turns emitted files and the Rego library into one checked,
 // reproducible OPA bundle, and reads such bundles back. What is in a bundle is
 // decided before it gets here.
+//
+// # Design
+//
+// The revision is a hash over what decides, by name and content. Generated tests
+// and the manifest's metadata decide nothing and do not enter it, so a server,
+// which builds without tests, names the same documents as `writ build` does.
+// The time of the build appears nowhere.
+//
+// A bundle that is read is refused whole for one strange file. Skipping what is
+// not known would run half of what somebody made.
 package bundles
 
-import "github.com/writ-policy/writ/translator/lower"
+import (
+	"strings"
+
+	"github.com/writ-policy/writ/translator/lower"
+)
 
 // Bundle is a whole bundle in memory. It is immutable once built.
 type Bundle struct {
@@ -15,3 +29,21 @@ type Bundle struct {
 	// a bundle built in this process is not parsed again.
 	Access *lower.Access
 }
+
+// ManifestPath is the manifest's place in a bundle.
+const ManifestPath = ".manifest"
+
+// DataPath is the place of the compiled data in a bundle.
+const DataPath = "compiled/data.json"
+
+const (
+	moduleSuffix = ".rego"
+	testSuffix   = "_test.rego"
+)
+
+// IsTest reports whether the file at path is a generated test: it decides
+// nothing, and an engine has no need to load it.
+func IsTest(path string) bool { return strings.HasSuffix(path, testSuffix) }
+
+// IsModule reports whether the file at path is Rego that decides.
+func IsModule(path string) bool { return strings.HasSuffix(path, moduleSuffix) && !IsTest(path) }

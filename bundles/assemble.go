@@ -1,0 +1,61 @@
+package bundles
+
+import (
+	"fmt"
+	"maps"
+	"slices"
+
+	"github.com/writ-policy/writ/translator/lower"
+)
+
+// BuildOptions are what a builder says of a bundle. None of it enters the
+// revision; the zero value says nothing.
+type BuildOptions struct {
+	// Version is that of writ.
+	Version string
+	// Commit and Sequence say what the documents were: a commit, and a number
+	// that grows with every build. Zero is no number.
+	Commit   string
+	Sequence int64
+	// Library replaces the Rego library, by path in the bundle. Nil is the
+	// embedded one.
+	Library map[string][]byte
+}
+
+// assemble puts the parts together. A file of two parts is refused: a module of
+// the directory must not stand in for one of the library.
+func assemble(access *lower.Access, o BuildOptions, parts ...map[string][]byte) (*Bundle, error) {
+	files := make(map[string][]byte)
+	taken := names{}
+	for _, part := range parts {
+		for _, path := range slices.Sorted(maps.Keys(part)) {
+			if err := checkPath(path); err != nil {
+				return nil, err
+			}
+			if err := taken.add(path); err != nil {
+				return nil, err
+			}
+			files[path] = part[path]
+		}
+	}
+	if _, ok := files[DataPath]; !ok || access == nil {
+		return nil, fmt.Errorf("%s: not in the bundle", DataPath)
+	}
+	return &Bundle{
+		Manifest: Manifest{
+			Revision:    revision(files),
+			Roots:       roots(),
+			RegoVersion: regoVersion,
+			Metadata: Metadata{
+				Version:     o.Version,
+				Master:      access.Master,
+				Entrypoints: entrypoints(),
+				Counts:      counts(access),
+				Commit:      o.Commit,
+				Sequence:    o.Sequence,
+			},
+		},
+		Files:  files,
+		Access: access,
+	}, nil
+}

@@ -1,0 +1,341 @@
+package bundles
+
+import (
+	"archive/tar"
+	"bytes"
+	"compress/gzip"
+	"encoding/json"
+	"fmt"
+	"maps"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/writ-policy/writ/rego"
+	"github.com/writ-policy/writ/translator/lower"
+)
+
+func check(t testing.TB, err error) {
+	t.Helper()
+	if err != nil {
+		t.Fatal(err)
+	}
+}
+
+// wantError holds err to mention want; an empty want is no error at all.
+func wantError(t *testing.T, err error, want string) {
+	t.Helper()
+	switch {
+	case want == "" && err != nil:
+		t.Errorf("got error %v, want none", err)
+	case want != "" && (err == nil || !strings.Contains(err.Error(), want)):
+		t.Errorf("got error %v, want one with %q", err, want)
+	}
+}
+
+// tables is a directory with n roles, each bound to a user of its own, and one
+// for a group.
+func tables(n int) *lower.Access {
+	access := &lower.Access{
+		Master: "master", Roles: map[string]lower.Role{}, Bindings: map[string]lower.Binding{},
+		Subjects:   lower.Subjects{Cluster: map[string][]string{}, Namespaces: map[string]map[string][]string{}},
+		Extensions: []string{},
+	}
+	for i := range n {
+		name := fmt.Sprintf("r%06d", i)
+		role, binding := lower.RoleKey("kubernetes", "", name), lower.BindingKey("kubernetes", "hammer", name)
+		access.Roles[role] = lower.Role{
+			Family: "kubernetes", Kind: "ClusterRole", Name: name, Source: name + ".yaml:1",
+			Kubernetes: []lower.KubernetesRule{{Source: name + ".yaml:6", Verbs: []string{"get", "list"}, Groups: []string{""}, Resources: []string{"pods"}}},
+		}
+		access.Bindings[binding] = lower.Binding{
+			Family: "kubernetes", APIVersion: "rbac.authorization.k8s.io/v1", Kind: "RoleBinding",
+			Namespace: "hammer", Name: name, Role: role, Source: name + ".yaml:9",
+		}
+		subjects := access.Subjects.Namespaces["hammer"]
+		if subjects == nil {
+			subjects = map[string][]string{}
+			access.Subjects.Namespaces["hammer"] = subjects
+		}
+		subjects["user:u"+name] = []string{binding}
+		subjects["group:all"] = append(subjects["group:all"], binding)
+	}
+	return access
+}
+
+const dispatch = "package compiled.extensions\n\nholds(\"\", _, _) := false\n"
+
+const generated = `package compiled.tests.access.r_test
+
+test_true if 1 == 1
+`
+
+// compiledFiles is what a translator hands over for tables.
+func compiledFiles(t testing.TB, access *lower.Access) map[string][]byte {
+	data, err := json.Marshal(map[string]any{"access": access})
+	check(t, err)
+	return map[string][]byte{
+		DataPath:                              data,
+		"compiled/extensions/dispatch.rego":   []byte(dispatch),
+		"compiled/tests/access/r_test.rego":   []byte(generated),
+		"writ/extensions/vip/vip_2erego.rego": []byte("package writ.extensions.vip\n\nholds(_, _) if 1 == 1\n"),
+	}
+}
+
+func sample(t testing.TB) *Bundle {
+	t.Helper()
+	access := tables(3)
+	b, err := assemble(access, BuildOptions{Version: "v0"}, rego.Files(), compiledFiles(t, access))
+	check(t, err)
+	return b
+}
+
+func tarball(t testing.TB, b *Bundle) []byte {
+	t.Helper()
+	var out bytes.Buffer
+	check(t, b.WriteTar(&out))
+	return out.Bytes()
+}
+
+func TestAssembleRefuses(t *testing.T) {
+	access := tables(1)
+	rows := []struct {
+		name string
+		path string
+		want string
+	}{
+		{"a module of the library", "writ/access/access.rego", "twice"},
+		{"the same in other letters", "writ/access/Access.rego", "case alone"},
+		{"a file where a folder is", "writ/access", "not a file of a bundle"},
+		{"a folder where a file is", "writ/access/access.rego/x.rego", "is a file"},
+		{"outside of the roots", "system/authz.rego", "outside of the roots"},
+		{"at the top", "x.rego", "outside of the roots"},
+		{"above the top", "writ/../../x.rego", "not a path within a bundle"},
+		{"absolute", "/writ/x.rego", "not a path within a bundle"},
+		{"with a backslash", `writ\x.rego`, "not a path within a bundle"},
+		{"other data", "writ/data.json", "not a file of a bundle"},
+		{"hidden", "writ/.x.rego", "not a file of a bundle"},
+		{"a second manifest", "compiled/.manifest", "not a file of a bundle"},
+		{"webassembly", "compiled/policy.wasm", "not a file of a bundle"},
+	}
+	for _, row := range rows {
+		t.Run(row.name, func(t *testing.T) {
+			_, err := assemble(access, BuildOptions{}, rego.Files(), compiledFiles(t, access), map[string][]byte{row.path: nil})
+			wantError(t, err, row.want)
+			wantError(t, err, fmt.Sprintf("%q", row.path))
+		})
+	}
+	_, err := assemble(access, BuildOptions{}, rego.Files())
+	wantError(t, err, "compiled/data.json")
+}
+
+func TestRevisionIsOfTheContent(t *testing.T) {
+	access := tables(2)
+	build := func(o BuildOptions, change func(files map[string][]byte)) *Bundle {
+		files := compiledFiles(t, access)
+		change(files)
+		b, err := assemble(access, o, rego.Files(), files)
+		check(t, err)
+		return b
+	}
+	base := build(BuildOptions{}, func(map[string][]byte) {})
+	same := map[string]*Bundle{
+		"again":              build(BuildOptions{}, func(map[string][]byte) {}),
+		"without tests":      build(BuildOptions{}, func(files map[string][]byte) { delete(files, "compiled/tests/access/r_test.rego") }),
+		"commit and version": build(BuildOptions{Version: "v9", Commit: "c0ffee", Sequence: 7}, func(map[string][]byte) {}),
+	}
+	for name, b := range same {
+		if got, want := b.Manifest.Revision, base.Manifest.Revision; got != want {
+			t.Errorf("%s: got %s, want %s", name, got, want)
+		}
+	}
+	extension := "writ/extensions/vip/vip_2erego.rego"
+	other := map[string]*Bundle{
+		"content": build(BuildOptions{}, func(files map[string][]byte) { files[extension] = append(files[extension], '\n') }),
+		"name": build(BuildOptions{}, func(files map[string][]byte) {
+			files["writ/extensions/vip/v.rego"] = files[extension]
+			delete(files, extension)
+		}),
+		"fewer": build(BuildOptions{}, func(files map[string][]byte) { delete(files, extension) }),
+		// Without lengths, moving bytes from a name to its content changes nothing.
+		"moved border": build(BuildOptions{}, func(files map[string][]byte) {
+			files["writ/extensions/vip/vip_2erego.regop.rego"] = bytes.TrimPrefix(files[extension], []byte("p"))
+			delete(files, extension)
+		}),
+	}
+	for name, b := range other {
+		if b.Manifest.Revision == base.Manifest.Revision {
+			t.Errorf("%s: the revision is still %s", name, base.Manifest.Revision)
+		}
+	}
+	if got, want := len(base.Manifest.Revision), 64; got != want {
+		t.Errorf("length of the revision: got %d, want %d", got, want)
+	}
+}
+
+func TestSameBytes(t *testing.T) {
+	first, second := tarball(t, sample(t)), tarball(t, sample(t))
+	if !bytes.Equal(first, second) {
+		t.Error("two tarballs of the same documents differ")
+	}
+	packed, err := gzip.NewReader(bytes.NewReader(first))
+	check(t, err)
+	if !packed.ModTime.IsZero() || packed.Name != "" || packed.OS != 255 {
+		t.Errorf("gzip header: got %+v, want nothing of the machine", packed.Header)
+	}
+	archive := tar.NewReader(packed)
+	var paths []string
+	for {
+		header, err := archive.Next()
+		if err != nil {
+			break
+		}
+		paths = append(paths, header.Name)
+		if header.ModTime.Unix() != 0 || header.Uid != 0 || header.Uname != "" || header.Mode != 0o644 {
+			t.Errorf("%s: got %v %d %q %o, want nothing of the machine", header.Name, header.ModTime, header.Uid, header.Uname, header.Mode)
+		}
+	}
+	if paths[0] != ManifestPath || !slices.IsSorted(paths[1:]) {
+		t.Errorf("order: got %q, want the manifest and then sorted paths", paths)
+	}
+}
+
+func TestManifest(t *testing.T) {
+	access := tables(2)
+	b, err := assemble(access, BuildOptions{Version: "v1.2.3", Commit: "c0ffee", Sequence: 7}, rego.Files(), compiledFiles(t, access))
+	check(t, err)
+	got, err := b.Manifest.encode()
+	check(t, err)
+	want := `{
+  "revision": "` + b.Manifest.Revision + `",
+  "roots": [
+    "compiled",
+    "writ"
+  ],
+  "rego_version": 1,
+  "metadata": {
+    "version": "v1.2.3",
+    "master": "master",
+    "entrypoints": [
+      "writ/access/decision"
+    ],
+    "counts": {
+      "kubernetes/ClusterRole": 2,
+      "kubernetes/RoleBinding": 2
+    },
+    "commit": "c0ffee",
+    "sequence": 7
+  }
+}
+`
+	if string(got) != want {
+		t.Errorf("got %s\nwant %s", got, want)
+	}
+}
+
+func TestReadBack(t *testing.T) {
+	want := sample(t)
+	dir := filepath.Join(t.TempDir(), "bundle")
+	check(t, want.WriteDir(dir))
+	folder, err := ReadDir(dir)
+	check(t, err)
+	archive, err := Read(bytes.NewReader(tarball(t, want)))
+	check(t, err)
+	for name, got := range map[string]*Bundle{"folder": folder, "tarball": archive} {
+		if !maps.EqualFunc(got.Files, want.Files, bytes.Equal) {
+			t.Errorf("%s: files differ", name)
+		}
+		if got.Manifest.Revision != want.Manifest.Revision {
+			t.Errorf("%s: revision: got %s, want %s", name, got.Manifest.Revision, want.Manifest.Revision)
+		}
+		if !bytes.Equal(tarball(t, got), tarball(t, want)) {
+			t.Errorf("%s: written again, the bytes differ", name)
+		}
+		first, _ := json.Marshal(got.Access)
+		second, _ := json.Marshal(want.Access)
+		if !bytes.Equal(first, second) {
+			t.Errorf("%s: access: got %s, want %s", name, first, second)
+		}
+	}
+}
+
+func TestWriteDir(t *testing.T) {
+	rows := []struct {
+		name  string
+		files map[string]string
+		want  string
+	}{
+		{"nothing there", nil, ""},
+		{"an empty folder", map[string]string{"out/": ""}, ""},
+		{"an earlier bundle", map[string]string{"out/.manifest": "{}", "out/writ/old.rego": "package writ.old"}, ""},
+		{"a file", map[string]string{"out": "x"}, "not a folder"},
+		{"a link", map[string]string{"out": "-> elsewhere", "elsewhere/": ""}, "not a folder"},
+		{"somebody's folder", map[string]string{"out/thesis.txt": "x"}, "thesis.txt"},
+		{"a bundle with somebody's file", map[string]string{"out/.manifest": "{}", "out/writ/thesis.txt": "x"}, "thesis.txt"},
+		{"modules without a manifest", map[string]string{"out/writ/old.rego": "package writ.old"}, ".manifest"},
+		{"a policy directory", map[string]string{"out/policy.rego": "package x"}, "policy.rego"},
+	}
+	for _, row := range rows {
+		t.Run(row.name, func(t *testing.T) {
+			dir := t.TempDir()
+			plant(t, dir, row.files)
+			err := sample(t).WriteDir(filepath.Join(dir, "out"))
+			wantError(t, err, row.want)
+			left, err := os.ReadDir(dir)
+			check(t, err)
+			for _, entry := range left {
+				if strings.HasPrefix(entry.Name(), ".") {
+					t.Errorf("%s is left behind", entry.Name())
+				}
+			}
+			if row.want == "" {
+				_, err = ReadDir(filepath.Join(dir, "out"))
+				wantError(t, err, "")
+				return
+			}
+			for name, content := range row.files {
+				if got, err := os.ReadFile(filepath.Join(dir, name)); err == nil && string(got) != content {
+					t.Errorf("%s: got %q, want it untouched", name, got)
+				}
+			}
+		})
+	}
+}
+
+// The way without an exchange in one step has to end alike.
+func TestSwap(t *testing.T) {
+	dir := t.TempDir()
+	plant(t, dir, map[string]string{"a/new": "n", "b/old": "o"})
+	check(t, swap(filepath.Join(dir, "a"), filepath.Join(dir, "b")))
+	for _, name := range []string{"b/new", "a/old"} {
+		if _, err := os.Stat(filepath.Join(dir, name)); err != nil {
+			t.Errorf("%s: %v", name, err)
+		}
+	}
+	if err := swap(filepath.Join(dir, "gone"), filepath.Join(dir, "b")); err == nil {
+		t.Error("nothing to put in place: got no error")
+	}
+	if _, err := os.Stat(filepath.Join(dir, "b/new")); err != nil {
+		t.Errorf("after the failure: %v", err)
+	}
+}
+
+// plant lays files out below dir; "-> " begins a link, a slash ends a folder.
+func plant(t *testing.T, dir string, files map[string]string) {
+	t.Helper()
+	for name, content := range files {
+		path := filepath.Join(dir, name)
+		check(t, os.MkdirAll(filepath.Dir(path), 0o755))
+		target, link := strings.CutPrefix(content, "-> ")
+		switch {
+		case strings.HasSuffix(name, "/"):
+			check(t, os.MkdirAll(path, 0o755))
+		case link:
+			check(t, os.Symlink(target, path))
+		default:
+			check(t, os.WriteFile(path, []byte(content), 0o644))
+		}
+	}
+}

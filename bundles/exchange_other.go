@@ -1,0 +1,5 @@
+//go:build !linux
+
+package bundles
+
+func exchange(a, b string) error { return swap(a, b) }

@@ -1,0 +1,213 @@
+package bundles
+
+import (
+	"archive/tar"
+	"bytes"
+	"compress/gzip"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"io/fs"
+	"os"
+	"unicode/utf8"
+
+	"github.com/writ-policy/writ/translator/lower"
+)
+
+// limits bound what is read of a bundle, which may be somebody else's.
+type limits struct {
+	files int
+	bytes int64 // of all files, unpacked
+}
+
+var defaultLimits = limits{files: 100_000, bytes: 1 << 30}
+
+// Read reads a gzipped tarball. It refuses, by the name of the file, whatever is
+// not a bundle of this package's making; the manifest's revision must be that of
+// the files. It does not compile the Rego: Check does.
+func Read(r io.Reader) (*Bundle, error) { return read(r, defaultLimits) }
+
+// ReadDir is Read of a folder. Links are refused.
+func ReadDir(path string) (*Bundle, error) { return readDir(path, defaultLimits) }
+
+func read(r io.Reader, limit limits) (*Bundle, error) {
+	packed, err := gzip.NewReader(r)
+	if err != nil {
+		return nil, fmt.Errorf("read the bundle: %w", err)
+	}
+	defer packed.Close()
+	c := &collection{limit: limit, names: names{}, files: map[string][]byte{}}
+	archive := tar.NewReader(packed)
+	for {
+		header, err := archive.Next()
+		if errors.Is(err, io.EOF) {
+			break
+		}
+		if err != nil {
+			return nil, fmt.Errorf("read the bundle: %w", err)
+		}
+		if err := c.entry(header, archive); err != nil {
+			return nil, fmt.Errorf("read the bundle: %w", err)
+		}
+	}
+	if err := nothingMore(packed); err != nil {
+		return nil, fmt.Errorf("read the bundle: %w", err)
+	}
+	return c.bundle()
+}
+
+// nothingMore reads on to the checksum. Padding is all that may come after the
+// last file.
+func nothingMore(r io.Reader) error {
+	rest, err := io.ReadAll(io.LimitReader(r, 1<<20))
+	if err != nil {
+		return err
+	}
+	if len(bytes.Trim(rest, "\x00")) > 0 || len(rest) == 1<<20 {
+		return errors.New("data after the last file")
+	}
+	return nil
+}
+
+func readDir(path string, limit limits) (*Bundle, error) {
+	paths, err := listFolder(path, limit)
+	if err != nil {
+		return nil, fmt.Errorf("read the bundle: %w", err)
+	}
+	root, err := os.OpenRoot(path)
+	if err != nil {
+		return nil, fmt.Errorf("read the bundle: %w", err)
+	}
+	defer root.Close()
+	c := &collection{limit: limit, names: names{}, files: map[string][]byte{}}
+	for _, name := range paths {
+		f, err := root.Open(name)
+		if err != nil {
+			return nil, fmt.Errorf("read the bundle: %w", err)
+		}
+		err = c.add(name, f)
+		f.Close()
+		if err != nil {
+			return nil, fmt.Errorf("read the bundle: %w", err)
+		}
+	}
+	return c.bundle()
+}
+
+// listFolder is the paths of a folder's files, all of which must be a bundle's.
+func listFolder(path string, limit limits) ([]string, error) {
+	var paths []string
+	err := fs.WalkDir(os.DirFS(path), ".", func(name string, entry fs.DirEntry, err error) error {
+		switch {
+		case err != nil:
+			return err
+		case entry.IsDir():
+			return nil
+		case !entry.Type().IsRegular():
+			return fmt.Errorf("%q: not a regular file", name)
+		case len(paths) == limit.files:
+			return fmt.Errorf("%q: more than %d files", name, limit.files)
+		}
+		paths = append(paths, name)
+		return checkPath(name)
+	})
+	return paths, err
+}
+
+// collection is the files of a bundle as they are read.
+type collection struct {
+	limit limits
+	names names
+	files map[string][]byte
+	size  int64
+}
+
+func (c *collection) entry(header *tar.Header, content io.Reader) error {
+	switch header.Typeflag {
+	case tar.TypeReg:
+		return c.add(header.Name, content)
+	case tar.TypeDir:
+		// Nothing is made of it, so its name can do no harm.
+		return nil
+	}
+	return fmt.Errorf("%q: not a regular file", header.Name)
+}
+
+func (c *collection) add(path string, r io.Reader) error {
+	if err := checkPath(path); err != nil {
+		return err
+	}
+	if err := c.names.add(path); err != nil {
+		return err
+	}
+	if len(c.files) == c.limit.files {
+		return fmt.Errorf("%q: more than %d files", path, c.limit.files)
+	}
+	// What the header says of the size is not believed: the buffer grows with
+	// what comes.
+	content, err := io.ReadAll(io.LimitReader(r, c.limit.bytes-c.size+1))
+	if err != nil {
+		return fmt.Errorf("%q: %w", path, err)
+	}
+	if c.size += int64(len(content)); c.size > c.limit.bytes {
+		return fmt.Errorf("%q: more than %d bytes unpacked", path, c.limit.bytes)
+	}
+	if !utf8.Valid(content) {
+		return fmt.Errorf("%q: not UTF-8", path)
+	}
+	c.files[path] = content
+	return nil
+}
+
+// bundle verifies the files and takes them as a bundle.
+func (c *collection) bundle() (*Bundle, error) {
+	manifest, ok := c.files[ManifestPath]
+	if !ok {
+		return nil, fmt.Errorf("read the bundle: no %s", ManifestPath)
+	}
+	delete(c.files, ManifestPath)
+	b := &Bundle{Files: c.files}
+	var err error
+	if b.Manifest, err = decodeManifest(manifest); err != nil {
+		return nil, fmt.Errorf("read the bundle: %w", err)
+	}
+	if got := revision(b.Files); got != b.Manifest.Revision {
+		return nil, fmt.Errorf("read the bundle: the manifest says revision %q, the files are %q", b.Manifest.Revision, got)
+	}
+	data, ok := b.Files[DataPath]
+	if !ok {
+		return nil, fmt.Errorf("read the bundle: no %s", DataPath)
+	}
+	if b.Access, err = decodeAccess(data); err != nil {
+		return nil, fmt.Errorf("read the bundle: %s: %w", DataPath, err)
+	}
+	if b.Access.Master != b.Manifest.Metadata.Master {
+		return nil, fmt.Errorf("read the bundle: the manifest says master namespace %q, the data %q", b.Manifest.Metadata.Master, b.Access.Master)
+	}
+	return b, nil
+}
+
+// compiled is the whole of compiled/data.json.
+type compiled struct {
+	Access *lower.Access `json:"access"`
+}
+
+func decodeAccess(content []byte) (*lower.Access, error) {
+	var data compiled
+	if err := checkShape(content, data); err != nil {
+		return nil, err
+	}
+	decoder := json.NewDecoder(bytes.NewReader(content))
+	decoder.UseNumber()
+	if err := decoder.Decode(&data); err != nil {
+		return nil, err
+	}
+	if _, err := decoder.Token(); !errors.Is(err, io.EOF) {
+		return nil, errors.New("more than one value")
+	}
+	if data.Access == nil {
+		return nil, errors.New("no access tables")
+	}
+	return data.Access, nil
+}

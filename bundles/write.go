@@ -1,0 +1,60 @@
+package bundles
+
+import (
+	"archive/tar"
+	"compress/gzip"
+	"fmt"
+	"io"
+	"maps"
+	"slices"
+	"time"
+)
+
+// WriteTar writes the bundle as a gzipped tarball. Equal bundles give equal
+// bytes: nothing of the machine or the time is in them.
+func (b *Bundle) WriteTar(w io.Writer) error {
+	packed, err := gzip.NewWriterLevel(w, gzip.BestSpeed)
+	if err != nil {
+		return err
+	}
+	archive := tar.NewWriter(packed)
+	err = b.each(func(path string, content []byte) error {
+		header := &tar.Header{
+			Typeflag: tar.TypeReg, Name: path, Size: int64(len(content)),
+			Mode: 0o644, ModTime: time.Unix(0, 0),
+		}
+		if err := archive.WriteHeader(header); err != nil {
+			return err
+		}
+		_, err := archive.Write(content)
+		return err
+	})
+	if err != nil {
+		return err
+	}
+	if err := archive.Close(); err != nil {
+		return fmt.Errorf("write the bundle: %w", err)
+	}
+	if err := packed.Close(); err != nil {
+		return fmt.Errorf("write the bundle: %w", err)
+	}
+	return nil
+}
+
+// each calls f with the manifest, which readers of a stream want first, and then
+// with every file in the order of the paths.
+func (b *Bundle) each(f func(path string, content []byte) error) error {
+	manifest, err := b.Manifest.encode()
+	if err != nil {
+		return err
+	}
+	if err := f(ManifestPath, manifest); err != nil {
+		return fmt.Errorf("write %s: %w", ManifestPath, err)
+	}
+	for _, path := range slices.Sorted(maps.Keys(b.Files)) {
+		if err := f(path, b.Files[path]); err != nil {
+			return fmt.Errorf("write %s: %w", path, err)
+		}
+	}
+	return nil
+}
