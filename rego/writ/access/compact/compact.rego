@@ -30,18 +30,20 @@ _applying contains key if {
 }
 
 _fitting(role) := [rule |
-	role.family == "kubernetes"
 	some rule in role.kubernetes
 	_fits(rule)
-]
+] if {
+	role.family == "kubernetes"
+}
 
 _fitting(role) := [rule |
-	role.family == "origin"
 	request.canonical.path == ""
 	some rule in role.origin
 	_covers(rule.verbs, object.get(rule, "notVerbs", []), request.lookup.originVerbs, rule)
 	_covers(rule.kinds, object.get(rule, "notKinds", []), request.lookup.originKinds, rule)
-]
+] if {
+	role.family == "origin"
+}
 
 _fits(rule) if {
 	request.canonical.path == ""
@@ -76,15 +78,15 @@ _fits_path(pattern) if {
 
 # A list covers what some positive entry names and no negative one does.
 _covers(positive, negative, wanted, _) if {
-	wanted != ["!"]
+	wanted != [null]
 	_any(positive, wanted)
 	not _any(negative, wanted)
 }
 
 # All of it: a grant must cover the whole, a denial needs only to touch it.
-_covers(positive, [], ["!"], _) if "*" in positive
+_covers(positive, [], [null], _) if "*" in positive
 
-_covers(positive, negative, ["!"], rule) if {
+_covers(positive, negative, [null], rule) if {
 	rule.deny
 	count(positive) > 0
 	not "*" in negative

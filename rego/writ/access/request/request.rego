@@ -127,15 +127,22 @@ _list(key) := value if {
 #   The request with every string, groups, extra and attributes written out.
 #   fields, labels, namespaceLabels and pod are there only where they are known.
 # scope: document
-canonical := input[0].request
+canonical := input if input[0]
 
-canonical := object.union_n([
+canonical := _written_out if not input[0]
+
+# METADATA
+# description: The canonical request alone, for those who are handed it whole.
+# scope: document
+whole := object.remove(input, [0]) if input[0]
+
+whole := _written_out if not input[0]
+
+_written_out := object.union_n([
 	{key: "" | some key in _strings},
 	{"groups": [], "extra": {}, "attributes": {}},
 	{key: value | some key, value in input; value != null},
-]) if {
-	not input[0]
-}
+])
 
 # METADATA
 # description: |
@@ -195,13 +202,13 @@ _carried := ["exec"] if {
 	startswith(_verb, "impersonate:")
 } else := [_verb]
 
-# "!" stands for "all of it": a request for "*" is covered as a whole or not at
-# all, so no single entry is looked up for it.
-_origin_verbs := ["!"] if {
+# null stands for "all of it": a request for "*" is covered as a whole or not at
+# all, so no entry is looked up for it.
+_origin_verbs := [null] if {
 	carried == ["*"]
 } else := array.concat(carried, ["*"])
 
-_origin_kinds := ["!"] if {
+_origin_kinds := [null] if {
 	canonical.resource == "*"
 } else := array.concat(_kind_entries, ["*"])
 

@@ -44,7 +44,7 @@ _missing("sameMinionRestriction", _) := "the requester's node" if {
 
 _missing(name, restrictions) := "what it reads" if {
 	name == restrictions.extension
-	_answer(name, restrictions) == "unknown"
+	_equal(_answer(name, restrictions), "unknown")
 } else := "an answer of true, false or \"unknown\"" if {
 	name == restrictions.extension
 }
@@ -145,11 +145,15 @@ _fact(name) := value if {
 _extension(name, restrictions) := "false" if {
 	not _answer(name, restrictions)
 } else := "true" if {
-	_answer(name, restrictions) == true
+	_equal(_answer(name, restrictions), true)
 } else := "unknown"
+
+# A function's arguments have no type: compared directly, an extension that can
+# only answer true or false would be a type error here.
+_equal(answer, word) if answer == word
 
 _answer(name, restrictions) := data.compiled.extensions.holds(
 	name,
-	request.canonical,
+	request.whole,
 	object.get(restrictions, "params", {}),
 )

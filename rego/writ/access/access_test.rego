@@ -1,0 +1,86 @@
+package writ.access_test
+
+import data.writ.access
+
+_role(kind, namespace, name, rules) := {"family": "origin", "kind": kind, "namespace": namespace, "name": name, "origin": rules}
+
+_tables := {
+	"master": "master",
+	"roles": {
+		"origin:master/all": _role("Role", "master", "all", [
+			{"rule": 0, "source": "r.yaml:1", "verbs": ["*"], "kinds": ["*"]},
+		]),
+		"origin:a/no-secrets": _role("Role", "a", "no-secrets", [
+			{"rule": 0, "source": "r.yaml:5", "deny": true, "verbs": ["*"], "kinds": ["secret"]},
+		]),
+		"kubernetes:/pods": {"family": "kubernetes", "kind": "ClusterRole", "namespace": "", "name": "pods", "kubernetes": [
+			{"rule": 0, "source": "k.yaml:2", "verbs": ["get"], "groups": [""], "resources": ["pods"]},
+			{"rule": 1, "source": "k.yaml:3", "verbs": ["get"], "paths": ["/api/*"]},
+		]},
+	},
+	"bindings": {
+		"origin:master/roots": _binding("RoleBinding", "master", "roots", "origin:master/all", true),
+		"origin:a/careful": _binding("RoleBinding", "a", "careful", "origin:a/no-secrets", false),
+		"origin:a/everything": _binding("RoleBinding", "a", "everything", "origin:master/all", false),
+		"kubernetes:/readers": _binding("ClusterRoleBinding", "", "readers", "kubernetes:/pods", true),
+	},
+	"subjects": {
+		"cluster": {"user:root": ["origin:master/roots"], "group:readers": ["kubernetes:/readers"]},
+		"namespaces": {"a": {
+			"user:root": ["origin:a/careful"],
+			"user:local": ["origin:a/careful", "origin:a/everything"],
+		}},
+	},
+}
+
+_binding(kind, namespace, name, role, cluster) := {
+	"apiVersion": "v", "kind": kind, "namespace": namespace, "name": name, "role": role, "cluster": cluster,
+}
+
+test_decision[note] if {
+	some note, row in {
+		"a master allow beats a local deny": {
+			"request": {"user": "root", "verb": "get", "resource": "secrets", "namespace": "a"},
+			"allowed": true, "denied": false, "matched": ["roots", "careful"],
+		},
+		"a local deny beats a local allow": {
+			"request": {"user": "local", "verb": "get", "resource": "secrets", "namespace": "a"},
+			"allowed": false, "denied": true, "matched": ["careful", "everything"],
+		},
+		"a local allow": {
+			"request": {"user": "local", "verb": "get", "resource": "pods", "namespace": "a"},
+			"allowed": true, "denied": false, "matched": ["everything"],
+		},
+		"elsewhere": {
+			"request": {"user": "local", "verb": "get", "resource": "pods", "namespace": "b"},
+			"allowed": false, "denied": false, "matched": [],
+		},
+		"a path": {
+			"request": {"user": "u", "groups": ["readers"], "verb": "get", "path": "/api/v1"},
+			"allowed": true, "denied": false, "matched": ["readers"],
+		},
+		"kinds have no path": {
+			"request": {"user": "root", "verb": "get", "path": "/api/v1"},
+			"allowed": false, "denied": false, "matched": [],
+		},
+	}
+	got := access.decision with input as row.request with data.compiled.access as _tables
+	got.allowed == row.allowed
+	got.denied == row.denied
+	[entry.name | some entry in got.matched] == row.matched
+}
+
+test_reason if {
+	got := access.decision with data.compiled.access as _tables
+		with input as {"user": "local", "verb": "get", "resource": "secrets", "namespace": "a"}
+	got.reason == concat("", [
+		"denied by RoleBinding a/careful (Role a/no-secrets, rule 0); ",
+		"would be allowed by RoleBinding a/everything (Role master/all, rule 0)",
+	])
+}
+
+test_no_request_gets_no_decision if {
+	got := access.decision with input as {"user": "u", "verb": "get"} with data.compiled.access as _tables
+	got.error.code == "invalid_request"
+	object.keys(got) == {"error"}
+}

@@ -1,0 +1,83 @@
+package engine
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"strings"
+	"time"
+
+	"github.com/open-policy-agent/opa/v1/ast"
+	"github.com/open-policy-agent/opa/v1/rego"
+	"github.com/open-policy-agent/opa/v1/storage/inmem"
+
+	"github.com/writ-policy/writ/bundles"
+)
+
+const entrypoint = "data.writ.access.decision"
+
+// Activate compiles a bundle's modules and expands its tables. It fails where
+// OPA refuses the modules or the bundle has no tables; nothing of a failed
+// activation remains.
+func Activate(ctx context.Context, b *bundles.Bundle, o Options) (*Engine, error) {
+	if b.Access == nil {
+		return nil, errors.New("the bundle has no access tables")
+	}
+	compiler, err := compile(b.Files)
+	if err != nil {
+		return nil, err
+	}
+	root := ast.NewObject([2]*ast.Term{
+		ast.StringTerm("compiled"),
+		ast.ObjectTerm([2]*ast.Term{ast.StringTerm("index"), index(b.Access)}),
+	})
+	query, err := rego.New(
+		rego.Query(entrypoint),
+		rego.Compiler(compiler),
+		rego.Store(inmem.NewFromASTObject(root)),
+		rego.StrictBuiltinErrors(true),
+		rego.GenerateJSON(keepValue),
+	).PrepareForEval(ctx)
+	if err != nil {
+		return nil, fmt.Errorf("prepare %s: %w", entrypoint, err)
+	}
+	e := &Engine{
+		revision: b.Manifest.Revision,
+		access:   b.Access,
+		query:    query,
+		words:    newWords(),
+		now:      o.Now,
+		timeout:  o.Timeout,
+	}
+	if e.now == nil {
+		e.now = time.Now
+	}
+	if e.timeout == 0 {
+		e.timeout = DefaultTimeout
+	}
+	return e, nil
+}
+
+// keepValue leaves a result as OPA's value: turning it into Go's maps first
+// would be most of the work of a short decision.
+func keepValue(term *ast.Term, _ *rego.EvalContext) (any, error) { return term.Value, nil }
+
+// compile compiles what decides: generated tests stay out.
+func compile(files map[string][]byte) (*ast.Compiler, error) {
+	modules := make(map[string]*ast.Module)
+	for path, content := range files {
+		if !strings.HasSuffix(path, ".rego") || strings.HasSuffix(path, "_test.rego") {
+			continue
+		}
+		module, err := ast.ParseModuleWithOpts(path, string(content), ast.ParserOptions{RegoVersion: ast.RegoV1})
+		if err != nil {
+			return nil, fmt.Errorf("parse %s: %w", path, err)
+		}
+		modules[path] = module
+	}
+	compiler := ast.NewCompiler().WithStrict(true)
+	if compiler.Compile(modules); compiler.Failed() {
+		return nil, fmt.Errorf("compile the bundle: %w", compiler.Errors)
+	}
+	return compiler, nil
+}

@@ -1,0 +1,200 @@
+package engine
+
+import (
+	"context"
+	"fmt"
+	"maps"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/writ-policy/writ/bundles"
+	"github.com/writ-policy/writ/rego"
+	"github.com/writ-policy/writ/server/decision"
+	"github.com/writ-policy/writ/translator/lower"
+)
+
+// fixture is a small world of both families.
+func fixture() *lower.Access {
+	gold := "gold"
+	return &lower.Access{
+		Master: "master",
+		Roles: map[string]lower.Role{
+			"kubernetes:/reader": {Family: "kubernetes", Kind: "ClusterRole", Name: "reader", Kubernetes: []lower.KubernetesRule{
+				{Rule: 0, Source: "k.yaml:1", Verbs: []string{"get", "list"}, Groups: []string{""}, Resources: []string{"pods", "*/log"}},
+				{Rule: 1, Source: "k.yaml:2", Verbs: []string{"get"}, Groups: []string{""}, Resources: []string{"configmaps"}, Names: []string{"a"}},
+				{Rule: 2, Source: "k.yaml:3", Verbs: []string{"get"}, Paths: []string{"/api/*", "/healthz"}},
+			}},
+			"origin:master/edit": {Family: "origin", Kind: "Role", Namespace: "master", Name: "edit", Origin: []lower.OriginRule{
+				{Rule: 0, Source: "o.yaml:1", Verbs: []string{"*"}, Kinds: []string{"*"}, NotKinds: []string{"policies", "roles"}},
+			}},
+			"origin:hammer/careful": {Family: "origin", Kind: "Role", Namespace: "hammer", Name: "careful", Origin: []lower.OriginRule{
+				{Rule: 0, Source: "o.yaml:9", Deny: true, Verbs: []string{"delete"}, Kinds: []string{"pod"},
+					Restrictions: &lower.Restrictions{Labels: []lower.LabelEntry{{Key: "tier", Value: &gold}}}},
+			}},
+		},
+		Bindings: map[string]lower.Binding{
+			"kubernetes:/everybody":  {Family: "kubernetes", APIVersion: "rbac.authorization.k8s.io/v1", Kind: "ClusterRoleBinding", Name: "everybody", Role: "kubernetes:/reader", Cluster: true},
+			"origin:hammer/editors":  {Family: "origin", APIVersion: "writ.dev/v1", Kind: "RoleBinding", Namespace: "hammer", Name: "editors", Role: "origin:master/edit"},
+			"origin:hammer/careful":  {Family: "origin", APIVersion: "writ.dev/v1", Kind: "RoleBinding", Namespace: "hammer", Name: "careful", Role: "origin:hammer/careful"},
+			"origin:master/everyone": {Family: "origin", APIVersion: "writ.dev/v1", Kind: "RoleBinding", Namespace: "master", Name: "everyone", Role: "origin:master/edit", Cluster: true},
+		},
+		Subjects: lower.Subjects{
+			Cluster: map[string][]string{
+				"group:dev": {"kubernetes:/everybody"},
+				"user:root": {"origin:master/everyone"},
+			},
+			Namespaces: map[string]map[string][]string{"hammer": {
+				"user:edgar": {"origin:hammer/careful", "origin:hammer/editors"},
+				"group:dev":  {"origin:hammer/editors"},
+			}},
+		},
+	}
+}
+
+func activate(tb testing.TB, access *lower.Access) *Engine {
+	tb.Helper()
+	files := rego.Files()
+	files["compiled/extensions/dispatch.rego"] = []byte("package compiled.extensions\n\nholds(\"\", _, _) := false\n")
+	b := &bundles.Bundle{Files: files, Access: access}
+	b.Manifest.Revision = "r1"
+	e, err := Activate(context.Background(), b, Options{})
+	if err != nil {
+		tb.Fatal(err)
+	}
+	return e
+}
+
+func TestEvaluate(t *testing.T) {
+	e := activate(t, fixture())
+	for name, row := range map[string]struct {
+		request decision.Request
+		want    string // outcome, then KIND NAME RULE of matched
+		reason  string
+	}{
+		"a group reads pods": {
+			decision.Request{User: "u", Groups: []string{"dev"}, Verb: "get", Resource: "pods"},
+			"allow ClusterRoleBinding everybody 0",
+			"allowed by ClusterRoleBinding everybody (ClusterRole reader, rule 0)",
+		},
+		"a subresource of every resource": {
+			decision.Request{User: "u", Groups: []string{"dev"}, Verb: "get", Resource: "nodes", Subresource: "log"},
+			"allow ClusterRoleBinding everybody 0", "",
+		},
+		"a name in the list": {
+			decision.Request{User: "u", Groups: []string{"dev"}, Verb: "get", Resource: "configmaps", Name: "a"},
+			"allow ClusterRoleBinding everybody 1", "",
+		},
+		"a name not in the list": {
+			decision.Request{User: "u", Groups: []string{"dev"}, Verb: "get", Resource: "configmaps", Name: "b"},
+			"none", "not allowed: no rule allows get configmaps at cluster scope",
+		},
+		"a path below": {
+			decision.Request{User: "u", Groups: []string{"dev"}, Verb: "get", Path: "/api/v1"},
+			"allow ClusterRoleBinding everybody 2", "",
+		},
+		"a path of its own": {
+			decision.Request{User: "u", Groups: []string{"dev"}, Verb: "get", Path: "/api"},
+			"none", "not allowed: no rule allows get /api",
+		},
+		"a deny whose labels are not known": {
+			decision.Request{User: "edgar", Verb: "deletecollection", Resource: "pods", Namespace: "hammer"},
+			"deny RoleBinding careful 0, RoleBinding editors 0 (1 warnings)",
+			"denied by RoleBinding hammer/careful (Role hammer/careful, rule 0); would be allowed by RoleBinding hammer/editors (Role master/edit, rule 0)",
+		},
+		"a deny whose labels are others": {
+			decision.Request{User: "edgar", Verb: "delete", Resource: "pods", Namespace: "hammer", Labels: map[string]string{"tier": "tin"}},
+			"allow RoleBinding editors 0", "",
+		},
+		"a negated kind": {
+			decision.Request{User: "edgar", Verb: "get", Resource: "Policy", Namespace: "hammer"},
+			"none", "",
+		},
+		"all kinds are not covered where one is negated": {
+			decision.Request{User: "root", Verb: "get", Resource: "*", Namespace: "hammer"},
+			"none", "",
+		},
+		"a namespace that is spelt like the cluster's key": {
+			decision.Request{User: "root", Verb: "get", Resource: "pods", Namespace: "null"},
+			"allow RoleBinding everyone 0", "",
+		},
+	} {
+		t.Run(name, func(t *testing.T) {
+			d := e.Evaluate(context.Background(), &row.request)
+			if got := summary(d); got != row.want {
+				t.Errorf("got %q, want %q; reason %q", got, row.want, d.Reason)
+			}
+			if row.reason != "" && d.Reason != row.reason {
+				t.Errorf("got reason %q, want %q", d.Reason, row.reason)
+			}
+		})
+	}
+}
+
+func summary(d decision.Decision) string {
+	outcome := "none"
+	switch {
+	case d.Allowed:
+		outcome = "allow"
+	case d.Denied:
+		outcome = "deny"
+	}
+	var entries []string
+	for _, m := range d.Matched {
+		entries = append(entries, fmt.Sprintf("%s %s %d", m.Kind, m.Name, m.Rule))
+	}
+	text := outcome
+	if len(entries) > 0 {
+		text += " " + strings.Join(entries, ", ")
+	}
+	if len(d.Warnings) > 0 {
+		text += fmt.Sprintf(" (%d warnings)", len(d.Warnings))
+	}
+	return text
+}
+
+func TestWhoCan(t *testing.T) {
+	e := activate(t, fixture())
+	got := e.WhoCan(context.Background(), &decision.Request{Verb: "delete", Resource: "pods", Namespace: "hammer"})
+	if want := []string{"root"}; !slices.Equal(got.Users, want) {
+		t.Errorf("got users %q, want %q", got.Users, want)
+	}
+	if want := []string{"dev"}; !slices.Equal(got.Groups, want) {
+		t.Errorf("got groups %q, want %q", got.Groups, want)
+	}
+	if want := []decision.Exception{{Kind: "User", Name: "edgar", Step: 5}}; !slices.Equal(got.Except, want) {
+		t.Errorf("got exceptions %v, want %v", got.Except, want)
+	}
+}
+
+func TestTroubleDenies(t *testing.T) {
+	e := activate(t, fixture())
+	ctx, cancel := context.WithCancel(context.Background())
+	cancel()
+	d := e.Evaluate(ctx, &decision.Request{User: "root", Verb: "get", Resource: "pods", Namespace: "hammer"})
+	if d.Allowed || !d.Denied || d.Trouble == "" || d.Revision != "r1" {
+		t.Errorf("got %+v, want a denial with its trouble and revision", d)
+	}
+}
+
+// The grants a role gives must not depend on the order maps are walked in.
+func TestIndexIsTheSameEveryTime(t *testing.T) {
+	access := fixture()
+	first := index(access)
+	for range 5 {
+		if again := index(access); !again.Equal(first) {
+			t.Fatalf("got another tree from the same tables: roles %v", slices.Sorted(maps.Keys(access.Roles)))
+		}
+	}
+}
+
+func BenchmarkEvaluate(b *testing.B) {
+	e := activate(b, fixture())
+	request := decision.Request{User: "u", Groups: []string{"a", "b", "dev"}, Verb: "get", Resource: "pods", Namespace: "hammer"}
+	b.ReportAllocs()
+	for b.Loop() {
+		if !e.Evaluate(context.Background(), &request).Allowed {
+			b.Fatal("not allowed")
+		}
+	}
+}

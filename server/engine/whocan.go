@@ -1,0 +1,131 @@
+package engine
+
+import (
+	"context"
+	"maps"
+	"slices"
+	"strings"
+
+	"github.com/writ-policy/writ/server/decision"
+)
+
+const accountPrefix = "system:serviceaccount:"
+
+// WhoCan tries every principal that a binding in reach of the request names,
+// each alone: users without groups, groups without a user. Principals whose
+// bindings lead to the same roles in the same places get the same answer, so
+// each such set is decided once, unless what it leads to reads the user's name.
+func (e *Engine) WhoCan(ctx context.Context, r *decision.Request) decision.WhoCan {
+	answer := decision.WhoCan{
+		Users: []string{}, Groups: []string{}, ServiceAccounts: []string{}, Revision: e.revision,
+	}
+	known := make(map[string]decision.Decision)
+	warnings := make(map[string]bool)
+	for _, subject := range e.inReach(r) {
+		set, same := e.bindingsOf(r, subject)
+		d, ok := known[set]
+		if !ok || !same {
+			d = e.Evaluate(ctx, asked(r, subject))
+			known[set] = d
+		}
+		if d.Trouble != "" {
+			return decision.WhoCan{
+				Users: []string{}, Groups: []string{}, ServiceAccounts: []string{},
+				Trouble: d.Trouble, Revision: e.revision,
+			}
+		}
+		e.add(&answer, subject, d)
+		for _, warning := range d.Warnings {
+			warnings[warning] = true
+		}
+	}
+	answer.Warnings = slices.Sorted(maps.Keys(warnings))
+	return answer
+}
+
+// add lists the subject where it is allowed, and as an exception where a deny
+// rule matched, overridden or not: a member of a listed group may still meet it.
+func (e *Engine) add(answer *decision.WhoCan, subject string, d decision.Decision) {
+	user, isUser := strings.CutPrefix(subject, "user:")
+	group := strings.TrimPrefix(subject, "group:")
+	if d.Allowed {
+		switch {
+		case strings.HasPrefix(user, accountPrefix):
+			answer.ServiceAccounts = append(answer.ServiceAccounts, user)
+		case isUser:
+			answer.Users = append(answer.Users, user)
+		default:
+			answer.Groups = append(answer.Groups, group)
+		}
+	}
+	for _, entry := range d.Matched {
+		if entry.Effect != "deny" {
+			continue
+		}
+		exception := decision.Exception{Kind: "Group", Name: group, Step: 5}
+		if isUser {
+			exception.Kind, exception.Name = "User", user
+		}
+		if entry.Namespace == e.access.Master {
+			exception.Step = 3
+		}
+		// A subject's exceptions come together.
+		if last := len(answer.Except); last == 0 || answer.Except[last-1] != exception {
+			answer.Except = append(answer.Except, exception)
+		}
+	}
+}
+
+// inReach is every subject that a binding for the cluster or for the request's
+// namespace names, sorted.
+func (e *Engine) inReach(r *decision.Request) []string {
+	subjects := make(map[string]bool)
+	for subject := range e.access.Subjects.Cluster {
+		subjects[subject] = true
+	}
+	if r.Namespace != "" {
+		for subject := range e.access.Subjects.Namespaces[r.Namespace] {
+			subjects[subject] = true
+		}
+	}
+	return slices.Sorted(maps.Keys(subjects))
+}
+
+// bindingsOf names what the subject's bindings lead to. same is false where a
+// decision may depend on who asks beyond that.
+func (e *Engine) bindingsOf(r *decision.Request, subject string) (set string, same bool) {
+	roles := make(map[string]bool)
+	same = true
+	note := func(keys []string) {
+		for _, key := range keys {
+			binding := e.access.Bindings[key]
+			scope := "local "
+			if binding.Cluster {
+				scope = "cluster "
+			}
+			roles[scope+binding.Role] = true
+			for _, rule := range e.access.Roles[binding.Role].Origin {
+				if rule.Restrictions != nil {
+					same = false
+				}
+			}
+		}
+	}
+	note(e.access.Subjects.Cluster[subject])
+	if r.Namespace != "" {
+		note(e.access.Subjects.Namespaces[r.Namespace][subject])
+	}
+	return strings.Join(slices.Sorted(maps.Keys(roles)), "\n"), same
+}
+
+// asked is the request as the subject alone would make it.
+func asked(r *decision.Request, subject string) *decision.Request {
+	alone := *r
+	alone.User, alone.Groups = "", nil
+	if user, ok := strings.CutPrefix(subject, "user:"); ok {
+		alone.User = user
+	} else {
+		alone.Groups = []string{strings.TrimPrefix(subject, "group:")}
+	}
+	return &alone
+}
