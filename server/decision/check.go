@@ -2,7 +2,7 @@ package decision
 
 import (
 	"bytes"
-	"slices"
+	"sync"
 	"unicode/utf16"
 	"unicode/utf8"
 )
@@ -17,18 +17,38 @@ const MaxDepth = 128
 // is an *InvalidRequest. It reads the data once and, unless an object has many
 // keys, allocates nothing.
 func CheckJSON(data []byte) error {
-	var room [48][]byte
-	c := checker{data: data, keys: room[:0]}
-	if err := c.check(); err != nil {
+	c := checkers.Get().(*checker)
+	c.data = data
+	err := c.check()
+	c.release()
+	if err != nil {
 		return err
 	}
 	return nil
 }
 
+var checkers = sync.Pool{New: func() any { return &checker{keys: make([]span, 0, 64)} }}
+
+// release gives the checker back, without the body and without the room that
+// only a strange body needs.
+func (c *checker) release() {
+	if cap(c.keys) > 4096 {
+		return
+	}
+	c.data, c.keys, c.depth = nil, c.keys[:0], 0
+	checkers.Put(c)
+}
+
+// span is where the inside of a key stands in the data.
+type span struct {
+	from, to int
+	escaped  bool
+}
+
 type checker struct {
 	data []byte
 	// keys are those of all open objects, innermost last.
-	keys [][]byte
+	keys []span
 	// open holds for each open object where its keys begin, -1 for an array.
 	open  [MaxDepth]int32
 	depth int
@@ -117,7 +137,7 @@ func (c *checker) after(i int) (int, *InvalidRequest) {
 		case c.data[i] == ',':
 			return c.space(i + 1), nil
 		case c.data[i] == '}' && first >= 0:
-			if err := distinct(c.keys[first:]); err != nil {
+			if err := c.distinct(c.keys[first:]); err != nil {
 				return 0, err
 			}
 			c.keys = c.keys[:first]
@@ -148,11 +168,7 @@ func (c *checker) key(i int) (int, *InvalidRequest) {
 	if err != nil {
 		return 0, err
 	}
-	key := c.data[i+1 : end-1]
-	if escaped {
-		key = []byte(unescape(string(key)))
-	}
-	c.keys = append(c.keys, key)
+	c.keys = append(c.keys, span{i + 1, end - 1, escaped})
 	if end = c.space(end); end == len(c.data) || c.data[end] != ':' {
 		return 0, c.syntax(end)
 	}
@@ -160,29 +176,38 @@ func (c *checker) key(i int) (int, *InvalidRequest) {
 }
 
 // distinct refuses keys that are not. Few are compared with each other, many
-// are sorted: a body of nothing but keys must not cost the square of its size.
-func distinct(keys [][]byte) *InvalidRequest {
-	if len(keys) > 16 {
-		slices.SortFunc(keys, bytes.Compare)
-		for i := 1; i < len(keys); i++ {
-			if bytes.Equal(keys[i-1], keys[i]) {
-				return twice(keys[i])
+// are looked up: a body of nothing but keys must not cost the square of its
+// size. Nor are escapes resolved more often than once.
+func (c *checker) distinct(keys []span) *InvalidRequest {
+	lookUp := len(keys) > 16
+	for i, key := range keys {
+		lookUp = lookUp || key.escaped
+		if lookUp {
+			break
+		}
+		text := c.data[key.from:key.to]
+		for _, earlier := range keys[:i] {
+			if bytes.Equal(c.data[earlier.from:earlier.to], text) {
+				return twice(string(text))
 			}
 		}
+	}
+	if !lookUp {
 		return nil
 	}
-	for i := 1; i < len(keys); i++ {
-		for _, earlier := range keys[:i] {
-			if len(earlier) == len(keys[i]) && bytes.Equal(earlier, keys[i]) {
-				return twice(keys[i])
-			}
+	seen := make(map[string]struct{}, len(keys))
+	for _, key := range keys {
+		text := unescape(string(c.data[key.from:key.to]))
+		if _, ok := seen[text]; ok {
+			return twice(text)
 		}
+		seen[text] = struct{}{}
 	}
 	return nil
 }
 
-func twice(key []byte) *InvalidRequest {
-	return invalid(string(key), "key %s occurs twice in one object", shown(string(key)))
+func twice(key string) *InvalidRequest {
+	return invalid(key, "key %s occurs twice in one object", shown(key))
 }
 
 // plain are the bytes of a string that stand for themselves, each alone.
