@@ -1,6 +1,146 @@
 package lower
 
-import "github.com/writ-policy/writ/translator/document"
+import (
+	"fmt"
+	"reflect"
 
-func (l *lowerer) superfluousKubernetes(*document.KubernetesRole, []KubernetesRule) {}
-func (l *lowerer) superfluousOrigin(*document.OriginRole, []OriginRule)             {}
+	"github.com/writ-policy/writ/translator/diag"
+	"github.com/writ-policy/writ/translator/document"
+)
+
+const codeSuperfluousRule diag.Code = "superfluous-rule"
+
+// comparisons bounds the comparisons in one role by the number of its entries,
+// so that a role of ten thousand rules costs no more than as many roles. What it
+// leaves out is a warning nobody gets.
+type comparisons int
+
+func newComparisons(entries int) comparisons { return comparisons(64*entries + 1024) }
+
+// superfluousKubernetes warns of rules that grant nothing an earlier rule of the
+// same role does not.
+func (l *lowerer) superfluousKubernetes(d *document.KubernetesRole, rules []KubernetesRule) {
+	if len(rules) < 2 {
+		return
+	}
+	entries := 0
+	for i := range rules {
+		entries += len(rules[i].Verbs) + len(rules[i].Groups) + len(rules[i].Resources) + len(rules[i].Names) + len(rules[i].Paths)
+	}
+	left := newComparisons(entries)
+	for i := range rules {
+		for j := range i {
+			if left <= 0 {
+				return
+			}
+			if left.coversKubernetes(&rules[j], &rules[i]) {
+				l.superfluous(&d.Header, i, j, d.Rules[i].At, d.Rules[j].At, "grants")
+				break
+			}
+		}
+	}
+}
+
+// superfluousOrigin does the same for Origin's rules, denials among denials.
+func (l *lowerer) superfluousOrigin(d *document.OriginRole, rules []OriginRule) {
+	if len(rules) < 2 {
+		return
+	}
+	entries := 0
+	for i := range rules {
+		entries += len(rules[i].Verbs) + len(rules[i].NotVerbs) + len(rules[i].Kinds) + len(rules[i].NotKinds)
+	}
+	left := newComparisons(entries)
+	for i := range rules {
+		if matchesNothing(&rules[i]) {
+			continue // has a warning of its own
+		}
+		for j := range i {
+			if left <= 0 {
+				return
+			}
+			if left.coversOrigin(&rules[j], &rules[i]) {
+				what := "grants"
+				if rules[i].Deny {
+					what = "denies"
+				}
+				l.superfluous(&d.Header, i, j, d.Rules[i].At, d.Rules[j].At, what)
+				break
+			}
+		}
+	}
+}
+
+func (l *lowerer) superfluous(h *document.Header, later, earlier int, at, first diag.Position, what string) {
+	l.list.Add(diag.Diagnostic{
+		Position: at,
+		Severity: diag.Warning,
+		Code:     codeSuperfluousRule,
+		Message:  fmt.Sprintf("rule %d of %s %q %s nothing that rule %d does not", later, h.Kind, h.Name, what, earlier),
+		Hint:     "remove it",
+		Related:  []diag.Related{{Position: first, Message: fmt.Sprintf("rule %d is here", earlier)}},
+	})
+}
+
+// coversKubernetes reports whether every request that rule b fits is one that
+// rule a fits.
+func (c *comparisons) coversKubernetes(a, b *KubernetesRule) bool {
+	if !c.all(b.Verbs, a.Verbs, wildcard) {
+		return false
+	}
+	if len(b.Paths) > 0 {
+		return c.all(b.Paths, a.Paths, CoversPath)
+	}
+	return len(a.Paths) == 0 &&
+		c.all(b.Groups, a.Groups, wildcard) &&
+		c.all(b.Resources, a.Resources, CoversResource) &&
+		(len(a.Names) == 0 || len(b.Names) > 0 && c.all(b.Names, a.Names, equal))
+}
+
+// coversOrigin reports whether every request that rule b matches is one that
+// rule a matches. It may miss some; what it finds is so.
+func (c *comparisons) coversOrigin(a, b *OriginRule) bool {
+	return a.Deny == b.Deny &&
+		(a.Restrictions == nil || reflect.DeepEqual(a.Restrictions, b.Restrictions)) &&
+		c.all(b.Verbs, a.Verbs, coversVerb) &&
+		c.all(b.Kinds, a.Kinds, coversKind) &&
+		c.harmless(a.NotVerbs, b.Verbs, b.NotVerbs, coversVerb, disjointVerbs) &&
+		c.harmless(a.NotKinds, b.Kinds, b.NotKinds, coversKind, disjointKinds)
+}
+
+// all reports whether each wanted entry is covered by one of those held.
+func (c *comparisons) all(wanted, held []string, covers func(held, wanted string) bool) bool {
+	for _, w := range wanted {
+		found := false
+		for _, h := range held {
+			*c--
+			if found = covers(h, w); found {
+				break
+			}
+		}
+		if !found {
+			return false
+		}
+	}
+	return true
+}
+
+// harmless reports whether the negative entries of one list take nothing from
+// another list: each is among its negative entries too, or touches none of its
+// positive ones.
+func (c *comparisons) harmless(not, positive, negative []string, covers, disjoint func(a, b string) bool) bool {
+	for _, n := range not {
+		touches := false
+		for _, p := range positive {
+			*c--
+			touches = touches || !disjoint(n, p)
+		}
+		if touches && !c.all([]string{n}, negative, covers) {
+			return false
+		}
+	}
+	return true
+}
+
+func equal(held, wanted string) bool    { return held == wanted }
+func wildcard(held, wanted string) bool { return held == "*" || held == wanted }

@@ -1,0 +1,77 @@
+package lower
+
+import (
+	"slices"
+	"strings"
+)
+
+// CoversResource reports whether one entry of a Kubernetes rule's resources fits
+// everything that another does.
+func CoversResource(held, wanted string) bool {
+	if held == "*" || held == wanted {
+		return true
+	}
+	sub, ok := strings.CutPrefix(held, "*/")
+	if !ok {
+		return false
+	}
+	_, wantedSub, ok := strings.Cut(wanted, "/")
+	return ok && wantedSub == sub
+}
+
+// CoversPath reports whether one entry of nonResourceURLs fits everything that
+// another does. Only a "*" at the end is a wildcard.
+func CoversPath(held, wanted string) bool {
+	if held == wanted {
+		return true
+	}
+	if !strings.HasSuffix(held, "*") {
+		return false
+	}
+	return strings.HasPrefix(strings.TrimRight(wanted, "*"), strings.TrimRight(held, "*"))
+}
+
+// coversVerb reports whether an Origin verb entry covers every request that
+// another does: update is carried by patch, delete by deletecollection.
+func coversVerb(held, wanted string) bool {
+	return held == "*" || wanted != "*" && slices.Contains(Carried(wanted, ""), held)
+}
+
+// disjointVerbs reports whether no request carries both verbs.
+func disjointVerbs(a, b string) bool {
+	return a != "*" && b != "*" && !coversVerb(a, b) && !coversVerb(b, a)
+}
+
+// coversKind reports whether an Origin kind entry covers everything that another
+// does. An entry of a kind covers its subresources.
+func coversKind(held, wanted string) bool {
+	if held == "*" {
+		return true
+	}
+	heldKind, heldSub, _ := strings.Cut(held, "/")
+	kind, sub, _ := strings.Cut(wanted, "/")
+	if heldSub != "" && heldSub != sub {
+		return false
+	}
+	return heldKind == "*" || kind != "*" && sameKind(heldKind, kind)
+}
+
+// disjointKinds reports whether no kind and subresource is covered by both
+// entries.
+func disjointKinds(a, b string) bool {
+	kindA, subA, _ := strings.Cut(a, "/")
+	kindB, subB, _ := strings.Cut(b, "/")
+	if kindA != "*" && kindB != "*" && !sameKind(kindA, kindB) {
+		return true
+	}
+	return subA != "" && subB != "" && subA != subB
+}
+
+func sameKind(a, b string) bool { return a == b || Plural(a) == b || Plural(b) == a }
+
+// matchesNothing reports whether a rule's lists match no request: nothing
+// positive, or a negation of everything.
+func matchesNothing(r *OriginRule) bool {
+	return len(r.Verbs) == 0 || len(r.Kinds) == 0 ||
+		slices.Contains(r.NotVerbs, "*") || slices.Contains(r.NotKinds, "*")
+}
