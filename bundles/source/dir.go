@@ -64,7 +64,8 @@ type Directory struct {
 	mu    sync.Mutex // held to read and replace cache
 	cache map[string]cached
 
-	onRead func(path string) // called by tests between listing and reading
+	onRead     func(path string)       // called by tests between listing and reading
+	openEvents func() (*events, error) // where tests have their own events
 }
 
 // Dir is the directory at path. Nothing is read yet.

@@ -34,7 +34,9 @@ type listing struct {
 	entries []entry
 	// folders are the real paths of every folder walked and of every folder
 	// that holds the target of a link: what has to be watched.
-	folders     map[string]struct{}
+	folders map[string]struct{}
+	// shallow leaves the files out, as a watch wants.
+	shallow     bool
 	seen        int
 	diagnostics diag.List
 }
@@ -46,12 +48,14 @@ func (l *listing) close() {
 }
 
 // list walks the directory and opens no file.
-func (d *Directory) list(ctx context.Context) (*listing, error) {
+func (d *Directory) list(ctx context.Context) (*listing, error) { return d.walk(ctx, false) }
+
+func (d *Directory) walk(ctx context.Context, shallow bool) (*listing, error) {
 	root, top, err := d.resolve()
 	if err != nil {
 		return nil, err
 	}
-	l := &listing{d: d, root: root, top: top, folders: map[string]struct{}{}}
+	l := &listing{d: d, root: root, top: top, folders: map[string]struct{}{}, shallow: shallow}
 	if top != "" {
 		if l.fence, err = os.OpenRoot(top); err != nil {
 			return nil, fmt.Errorf("open the checkout: %w", err)
@@ -122,6 +126,9 @@ func (l *listing) child(ctx context.Context, name, real string, child fs.DirEntr
 	}
 	if mode.IsDir() {
 		return l.folder(ctx, name, real, trail)
+	}
+	if l.shallow {
+		return nil
 	}
 	info, err := child.Info()
 	if err != nil {
@@ -239,6 +246,11 @@ func isDocument(name string) bool {
 		return true
 	}
 	return false
+}
+
+func isFolder(path string) bool {
+	info, err := os.Stat(path)
+	return err == nil && info.IsDir()
 }
 
 func plain(name string) bool {
