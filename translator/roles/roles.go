@@ -1,0 +1,66 @@
+// Package roles holds the stock roles view, edit, admin and cluster-admin as
+// documents to copy into a policy directory. They are never implied: a
+// directory that binds one must hold it. The package hands out text and knows
+// nothing of what it means.
+package roles
+
+import (
+	"bytes"
+	"embed"
+	"fmt"
+	"slices"
+)
+
+//go:embed origin kubernetes
+var documents embed.FS
+
+// Families of stock roles, spelt as in diagnostics and in the tables.
+const (
+	Origin     = "origin"
+	Kubernetes = "kubernetes"
+)
+
+// Families lists the families in the order in which they are printed.
+var Families = []string{Kubernetes, Origin}
+
+// Names lists the roles from the least to the most powerful.
+var Names = []string{"view", "edit", "admin", "cluster-admin"}
+
+// contains says which stock role a Kubernetes role aggregates: without it in
+// the directory, the larger role would lack what the smaller one grants.
+var contains = map[string]string{"edit": "view", "admin": "edit"}
+
+// Documents returns the documents of the named roles of a family, those they
+// are made of first, each once, as one YAML stream. No names means all of them.
+func Documents(family string, names ...string) ([]byte, error) {
+	if !slices.Contains(Families, family) {
+		return nil, fmt.Errorf("no family %q", family)
+	}
+	if len(names) == 0 {
+		names = Names
+	}
+	wanted := make(map[string]bool)
+	for _, name := range names {
+		if !slices.Contains(Names, name) {
+			return nil, fmt.Errorf("no stock role %q", name)
+		}
+		for ; name != ""; name = contains[name] {
+			wanted[name] = true
+			if family != Kubernetes {
+				break
+			}
+		}
+	}
+	var parts [][]byte
+	for _, name := range Names {
+		if !wanted[name] {
+			continue
+		}
+		text, err := documents.ReadFile(family + "/" + name + ".yaml")
+		if err != nil {
+			return nil, fmt.Errorf("read stock role: %w", err)
+		}
+		parts = append(parts, text)
+	}
+	return bytes.Join(parts, []byte("---\n")), nil
+}
