@@ -1,9 +1,13 @@
 package decision
 
-import "context"
+import (
+	"context"
+	"time"
+)
 
 // Decision is the answer to a Request. Its zero value allows nothing and
-// denies nothing.
+// denies nothing. What its lists and pointers lead to may be shared with every
+// other caller that asked the same: it is read, never written.
 type Decision struct {
 	Allowed bool `json:"allowed"`
 	// Denied means an explicit deny, or trouble while evaluating. Never true
@@ -17,6 +21,9 @@ type Decision struct {
 	Trouble string `json:"-"`
 	// Revision is the revision of the bundle that answered.
 	Revision string `json:"-"`
+	// Expires is until when the decision holds, where the clock was read for
+	// it. Zero: as long as the revision.
+	Expires time.Time `json:"-"`
 }
 
 // Matched is one rule that matched, joined with the binding that applies it.

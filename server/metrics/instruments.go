@@ -1,0 +1,137 @@
+package metrics
+
+import (
+	"fmt"
+	"strings"
+
+	"github.com/prometheus/client_golang/prometheus"
+)
+
+type instrument struct {
+	name   string
+	kind   string
+	labels []string
+	help   string
+	make   func(*Metrics, *instrument) prometheus.Collector
+}
+
+// instruments is the one list of what is measured: registration and the table
+// of the manual are made from it.
+var instruments = []instrument{
+	{
+		"writ_decisions_total", "counter", []string{"point", "outcome"},
+		"Decisions by point and outcome (allow, deny, no_opinion, trouble).",
+		func(m *Metrics, i *instrument) prometheus.Collector { return vector(&m.decisions, i) },
+	},
+	{
+		"writ_decision_duration_seconds", "histogram", []string{"point"},
+		"Time from a checked request to its decision, cached or not.",
+		func(m *Metrics, i *instrument) prometheus.Collector {
+			m.duration = prometheus.NewHistogramVec(prometheus.HistogramOpts{
+				Name: i.name, Help: i.help,
+				Buckets: []float64{1e-6, 5e-6, 25e-6, 1e-4, 25e-5, 5e-4, 1e-3, 25e-4, 5e-3, 25e-3, .1, .5, 2.5},
+			}, i.labels)
+			return m.duration
+		},
+	},
+	{
+		"writ_cache_hits_total", "counter", nil,
+		"Decisions that were kept, or shared with an equal request in flight.",
+		func(m *Metrics, i *instrument) prometheus.Collector { return counter(&m.cacheHits, i) },
+	},
+	{
+		"writ_cache_misses_total", "counter", nil,
+		"Decisions that had to be made.",
+		func(m *Metrics, i *instrument) prometheus.Collector { return counter(&m.cacheMisses, i) },
+	},
+	{
+		"writ_cache_evictions_total", "counter", nil,
+		"Decisions that gave way to newer ones.",
+		func(m *Metrics, i *instrument) prometheus.Collector { return counter(&m.cacheEvictions, i) },
+	},
+	{
+		"writ_cache_entries", "gauge", nil,
+		"Decisions that are kept.",
+		func(m *Metrics, i *instrument) prometheus.Collector { return gauge(&m.cacheEntries, i) },
+	},
+	{
+		"writ_http_requests_total", "counter", []string{"route", "method", "code"},
+		"Requests answered, by route pattern, method and status code.",
+		func(m *Metrics, i *instrument) prometheus.Collector { return vector(&m.requests, i) },
+	},
+	{
+		"writ_http_requests_in_flight", "gauge", nil,
+		"Requests being answered.",
+		func(m *Metrics, i *instrument) prometheus.Collector { return gauge(&m.inFlight, i) },
+	},
+	{
+		"writ_http_requests_shed_total", "counter", nil,
+		"Requests refused because too many were in flight.",
+		func(m *Metrics, i *instrument) prometheus.Collector { return counter(&m.shed, i) },
+	},
+	{
+		"writ_http_requests_panicked_total", "counter", nil,
+		"Requests whose handler panicked. Each one is a bug.",
+		func(m *Metrics, i *instrument) prometheus.Collector { return counter(&m.panics, i) },
+	},
+	{
+		"writ_reloads_total", "counter", []string{"result"},
+		"Readings of the documents, by result (activated, unchanged, refused).",
+		func(m *Metrics, i *instrument) prometheus.Collector { return vector(&m.reloads, i) },
+	},
+	{
+		"writ_reload_last_success_timestamp_seconds", "gauge", nil,
+		"When the documents were last read without an error, in Unix time.",
+		func(m *Metrics, i *instrument) prometheus.Collector { return gauge(&m.lastSuccess, i) },
+	},
+	{
+		"writ_degraded", "gauge", nil,
+		"1 while an older revision than the newest documents is served.",
+		func(m *Metrics, i *instrument) prometheus.Collector { return gauge(&m.degraded, i) },
+	},
+	{
+		"writ_diagnostics", "gauge", []string{"severity"},
+		"Diagnostics of the last reading of the documents (error, warning).",
+		func(m *Metrics, i *instrument) prometheus.Collector {
+			m.diagnostics = prometheus.NewGaugeVec(prometheus.GaugeOpts{Name: i.name, Help: i.help}, i.labels)
+			return m.diagnostics
+		},
+	},
+	{
+		"writ_revision_info", "gauge", []string{"revision"},
+		"1, with the revision that answers as its label.",
+		func(m *Metrics, i *instrument) prometheus.Collector {
+			m.revision = prometheus.NewGaugeVec(prometheus.GaugeOpts{Name: i.name, Help: i.help}, i.labels)
+			return m.revision
+		},
+	},
+}
+
+func counter(to *prometheus.Counter, i *instrument) prometheus.Collector {
+	*to = prometheus.NewCounter(prometheus.CounterOpts{Name: i.name, Help: i.help})
+	return *to
+}
+
+func gauge(to *prometheus.Gauge, i *instrument) prometheus.Collector {
+	*to = prometheus.NewGauge(prometheus.GaugeOpts{Name: i.name, Help: i.help})
+	return *to
+}
+
+func vector(to **prometheus.CounterVec, i *instrument) prometheus.Collector {
+	*to = prometheus.NewCounterVec(prometheus.CounterOpts{Name: i.name, Help: i.help}, i.labels)
+	return *to
+}
+
+// Table is the list of instruments as a Markdown table, for the manual.
+func Table() string {
+	var b strings.Builder
+	b.WriteString("| metric | type | labels | what |\n| --- | --- | --- | --- |\n")
+	for _, i := range instruments {
+		labels := "–"
+		if len(i.labels) > 0 {
+			labels = "`" + strings.Join(i.labels, "`, `") + "`"
+		}
+		fmt.Fprintf(&b, "| `%s` | %s | %s | %s |\n", i.name, i.kind, labels, i.help)
+	}
+	return b.String()
+}
