@@ -75,3 +75,54 @@ func matchesNothing(r *OriginRule) bool {
 	return len(r.Verbs) == 0 || len(r.Kinds) == 0 ||
 		slices.Contains(r.NotVerbs, "*") || slices.Contains(r.NotKinds, "*")
 }
+
+// CoversVerbs reports whether a rule's verbs cover every request of one verb
+// entry, less those that negative entries beside it take away.
+func CoversVerbs(r *OriginRule, verb string, less []string) bool {
+	return covers(r.Verbs, r.NotVerbs, verb, less, coversVerb, disjointVerbs)
+}
+
+// CoversKinds is CoversVerbs for kinds.
+func CoversKinds(r *OriginRule, kind string, less []string) bool {
+	return covers(r.Kinds, r.NotKinds, kind, less, coversKind, disjointKinds)
+}
+
+func covers(positive, negative []string, wanted string, less []string, covers, disjoint func(a, b string) bool) bool {
+	var c comparisons
+	return c.all([]string{wanted}, positive, covers) && c.harmless(negative, []string{wanted}, less, covers, disjoint)
+}
+
+// TouchesVerbs reports whether a rule's verbs may match some request of one verb
+// entry, less those that negative entries beside it take away.
+func TouchesVerbs(r *OriginRule, verb string, less []string) bool {
+	return touches(r.Verbs, r.NotVerbs, verb, less, coversVerb, disjointVerbs)
+}
+
+// TouchesKinds is TouchesVerbs for kinds.
+func TouchesKinds(r *OriginRule, kind string, less []string) bool {
+	return touches(r.Kinds, r.NotKinds, kind, less, coversKind, disjointKinds)
+}
+
+func touches(positive, negative []string, wanted string, less []string, covers, disjoint func(a, b string) bool) bool {
+	if slices.ContainsFunc(negative, func(n string) bool { return covers(n, wanted) }) {
+		return false
+	}
+	return slices.ContainsFunc(positive, func(p string) bool {
+		return !disjoint(p, wanted) &&
+			!slices.ContainsFunc(negative, func(n string) bool { return covers(n, p) }) &&
+			!slices.ContainsFunc(less, func(n string) bool { return covers(n, p) })
+	})
+}
+
+// EffectiveVerbs are the positive verb entries of a rule that its negative ones
+// leave something of.
+func EffectiveVerbs(r *OriginRule) []string { return effective(r.Verbs, r.NotVerbs, coversVerb) }
+
+// EffectiveKinds is EffectiveVerbs for kinds.
+func EffectiveKinds(r *OriginRule) []string { return effective(r.Kinds, r.NotKinds, coversKind) }
+
+func effective(positive, negative []string, covers func(held, wanted string) bool) []string {
+	return slices.DeleteFunc(slices.Clone(positive), func(p string) bool {
+		return slices.ContainsFunc(negative, func(n string) bool { return covers(n, p) })
+	})
+}

@@ -8,8 +8,6 @@ import (
 	"github.com/writ-policy/writ/translator/document"
 )
 
-const codeSuperfluousRule diag.Code = "superfluous-rule"
-
 // comparisons bounds the comparisons in one role by the number of its entries,
 // so that a role of ten thousand rules costs no more than as many roles. What it
 // leaves out is a warning nobody gets.
@@ -75,7 +73,7 @@ func (l *lowerer) superfluous(h *document.Header, later, earlier int, at, first 
 	l.list.Add(diag.Diagnostic{
 		Position: at,
 		Severity: diag.Warning,
-		Code:     codeSuperfluousRule,
+		Code:     diag.SuperfluousRule,
 		Message:  fmt.Sprintf("rule %d of %s %q %s nothing that rule %d does not", later, h.Kind, h.Name, what, earlier),
 		Hint:     "remove it",
 		Related:  []diag.Related{{Position: first, Message: fmt.Sprintf("rule %d is here", earlier)}},

@@ -18,6 +18,8 @@ import (
 // their number; a cluster has a few dozen steps, this many take a second.
 const maxAggregation = 20_000_000
 
+const codeAggregationLimit diag.Code = "aggregation-limit"
+
 // aggregation computes the rules of aggregated ClusterRoles: the least fixed
 // point, so a role holds the rules of every role that can be reached through
 // selectors and has rules of its own. A ring contributes nothing.
@@ -53,7 +55,7 @@ func (r *resolver) aggregate(used map[*document.KubernetesRole]bool) map[*docume
 		if a.steps > maxAggregation {
 			r.list.Add(diag.Diagnostic{
 				Position: role.AggregateAt,
-				Code:     codeTooLarge,
+				Code:     codeAggregationLimit,
 				Message:  fmt.Sprintf("ClusterRole %q and the aggregated roles before it select too many roles", role.Name),
 				Hint:     "select fewer roles, or fewer roles that aggregate each other",
 			})
@@ -92,7 +94,7 @@ func (r *resolver) checkSelectors(a *aggregation, role *document.KubernetesRole,
 		if err != nil {
 			r.list.Add(diag.Diagnostic{
 				Position: s.At,
-				Code:     codeBadValue,
+				Code:     diag.BadValue,
 				Message:  fmt.Sprintf("a selector of ClusterRole %q cannot be used: %v", role.Name, err),
 			})
 			return false
@@ -108,7 +110,7 @@ func (r *resolver) checkSelectors(a *aggregation, role *document.KubernetesRole,
 		r.list.Add(diag.Diagnostic{
 			Position: role.AggregateAt,
 			Severity: diag.Warning,
-			Code:     codeEmptyAggregation,
+			Code:     diag.EmptyAggregation,
 			Message:  fmt.Sprintf("the selectors of ClusterRole %q fit no other ClusterRole of this directory: it grants nothing", role.Name),
 			Hint:     "check the labels; roles that live only in a cluster are not seen here",
 		})
@@ -179,7 +181,7 @@ func (a *aggregation) fitting(s document.Selector) ([]*document.KubernetesRole, 
 	}
 	candidates := a.roles
 	for _, q := range s.Requirements {
-		if q.Operator == string(metaIn) && len(q.Values) == 1 {
+		if q.Operator == metaIn && len(q.Values) == 1 {
 			if some := a.byLabel[[2]string{q.Key, q.Values[0]}]; len(some) < len(candidates) {
 				candidates = some
 			}

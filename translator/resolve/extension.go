@@ -30,7 +30,7 @@ func (r *resolver) extensions() {
 		if slices.Contains(builtins, e.Name) {
 			r.list.Add(diag.Diagnostic{
 				Position: e.At,
-				Code:     codeUnsafeExtension,
+				Code:     diag.UnsafeExtension,
 				Message:  fmt.Sprintf("package writ.extensions.%s has the name of a built-in restriction", e.Name),
 				Hint:     "give the package another name",
 			})
@@ -72,7 +72,7 @@ func capabilities() *ast.Capabilities {
 // regoDiagnostic is one of the compiler's errors. Its own text repeats the
 // place, so only the message is taken.
 func regoDiagnostic(err *ast.Error) diag.Diagnostic {
-	d := diag.Diagnostic{Code: codeRego, Message: err.Message}
+	d := diag.Diagnostic{Code: diag.Rego, Message: err.Message}
 	if err.Location != nil {
 		d.Position = diag.Position{File: err.Location.File, Line: err.Location.Row, Column: err.Location.Col}
 	}
@@ -105,7 +105,7 @@ func (r *resolver) extensionReference(kind document.Text, declared map[string]bo
 	d := diag.Diagnostic{
 		Position: kind.At,
 		Length:   len([]rune(kind.Value)),
-		Code:     codeUnknownRestrict,
+		Code:     diag.UnknownRestriction,
 		Message:  fmt.Sprintf("restriction %q is neither built in nor an extension of this directory", kind.Value),
 		Hint:     fmt.Sprintf("add a *.rego file with package writ.extensions.%s", kind.Value),
 	}
@@ -117,7 +117,7 @@ func (r *resolver) extensionReference(kind document.Text, declared map[string]bo
 		d.Message = fmt.Sprintf("package writ.extensions.%s has no function holds of two arguments", kind.Value)
 		d.Hint = "define holds(request, params)"
 	default:
-		if close := nearest(kind.Value, append(slices.Sorted(maps.Keys(declared)), builtins...)); close != "" {
+		if close := diag.Suggest(kind.Value, append(slices.Sorted(maps.Keys(declared)), builtins...)); close != "" {
 			d.Hint = fmt.Sprintf("did you mean %q?", close)
 		}
 	}

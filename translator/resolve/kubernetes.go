@@ -48,7 +48,7 @@ func (r *resolver) kubernetesRole(b *document.KubernetesBinding) *document.Kuber
 	d := diag.Diagnostic{
 		Position: b.RoleName.At,
 		Length:   len([]rune(b.RoleName.Value)),
-		Code:     codeDanglingRole,
+		Code:     diag.DanglingRole,
 		Message:  fmt.Sprintf("%s %q is not declared", id.kind, id.name),
 		Hint:     "declare it in this directory: a bootstrap role of the cluster counts only where its document is here",
 	}
@@ -82,7 +82,7 @@ func (r *resolver) unused(h *document.Header) {
 	r.list.Add(diag.Diagnostic{
 		Position: h.At,
 		Severity: diag.Warning,
-		Code:     codeUnusedRole,
+		Code:     diag.UnboundRole,
 		Message:  title(h) + " is bound by nobody",
 		Hint:     "bind it or remove it",
 	})

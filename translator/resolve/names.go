@@ -3,8 +3,6 @@ package resolve
 import (
 	"fmt"
 
-	"github.com/agnivade/levenshtein"
-
 	"github.com/writ-policy/writ/translator/diag"
 	"github.com/writ-policy/writ/translator/document"
 )
@@ -51,7 +49,7 @@ func (r *resolver) claimPolicy(p *document.OriginPolicy) {
 func (r *resolver) duplicate(second, first *document.Header, message string) {
 	r.list.Add(diag.Diagnostic{
 		Position: second.At,
-		Code:     codeDuplicate,
+		Code:     diag.Duplicate,
 		Message:  fmt.Sprintf("%s; the first is at %s", message, place(first.At)),
 		Hint:     "remove one of them, or give it a name of its own",
 		Related:  []diag.Related{{Position: first.At, Message: "the first is here"}},
@@ -72,7 +70,10 @@ func title(h *document.Header) string {
 
 // maxSuggestions bounds the near names looked for in one run. Each looks at
 // every role, and of more mistakes than these nobody reads the hints.
-const maxSuggestions = 20
+const maxSuggestions = 10
+
+// farthest is how much longer or shorter a name may be that is near to another.
+const farthest = 3
 
 // near returns the role whose name is nearest to the wanted one among those that
 // fit, or nil where none is close.
@@ -83,25 +84,11 @@ func near[D document.Document](r *resolver, want string, roles []D, fits func(*d
 	byName := make(map[string]*document.Header)
 	var names []string
 	for _, role := range roles {
-		if h := role.Meta(); fits(h) {
+		h := role.Meta()
+		if fits(h) && len(h.Name) <= len(want)+farthest && len(want) <= len(h.Name)+farthest {
 			byName[h.Name] = h
 			names = append(names, h.Name)
 		}
 	}
-	return byName[nearest(want, names)]
-}
-
-// nearest is the first of the names that are nearest to the wanted one, empty
-// where none is close enough to be meant.
-func nearest(want string, names []string) string {
-	best, limit := "", min(2, len(want)/3)+1
-	for _, name := range names {
-		if len(name) >= len(want)+limit || len(want) >= len(name)+limit {
-			continue
-		}
-		if distance := levenshtein.ComputeDistance(want, name); distance < limit {
-			best, limit = name, distance
-		}
-	}
-	return best
+	return byName[diag.Suggest(want, names)]
 }

@@ -21,7 +21,7 @@ func (r *resolver) origin() {
 	}
 	for _, role := range r.out.OriginRoles {
 		if role.Namespace != r.master && r.originPolicies[role.Namespace] == nil {
-			r.missingContainer(&role.Header, codeNoPolicy,
+			r.missingContainer(&role.Header, diag.NoPolicy,
 				fmt.Sprintf("Role %q needs a Policy in namespace %q, and there is none", role.Name, role.Namespace),
 				fmt.Sprintf("add a writ.dev/v1 Policy to namespace %q, with any name", role.Namespace))
 		}
@@ -40,7 +40,7 @@ func (r *resolver) originPolicyBindings() {
 			r.list.Add(diag.Diagnostic{
 				Position: c.NameAt,
 				Length:   len([]rune(c.Name)),
-				Code:     codePolicyBindingName,
+				Code:     diag.PolicyBindingName,
 				Message: fmt.Sprintf("PolicyBinding %q is for the Policy of namespace %q by its name, its policyRef says %q",
 					c.Name, c.Name, c.RefNamespace.Value),
 				Hint:    fmt.Sprintf("name it %q", c.RefNamespace.Value),
@@ -50,12 +50,12 @@ func (r *resolver) originPolicyBindings() {
 			r.list.Add(diag.Diagnostic{
 				Position: c.NameAt,
 				Length:   len([]rune(c.Name)),
-				Code:     codeForeignReference,
+				Code:     diag.ForeignReference,
 				Message:  fmt.Sprintf("PolicyBinding %q in namespace %q points to a namespace that is neither its own nor %q", c.Name, c.Namespace, r.master),
 				Hint:     fmt.Sprintf("name it %q or %q", c.Namespace, r.master),
 			})
 		case c.Name != r.master && r.originPolicies[c.Name] == nil:
-			r.missingContainer(&c.Header, codeNoPolicy,
+			r.missingContainer(&c.Header, diag.NoPolicy,
 				fmt.Sprintf("PolicyBinding %q needs a Policy in namespace %q, and there is none", c.Name, c.Namespace),
 				fmt.Sprintf("add a writ.dev/v1 Policy to namespace %q, with any name", c.Namespace))
 		default:
@@ -74,7 +74,7 @@ func (r *resolver) policyRefName(c *document.OriginPolicyBinding) {
 	r.list.Add(diag.Diagnostic{
 		Position: c.RefName.At,
 		Length:   len([]rune(c.RefName.Value)),
-		Code:     codePolicyBindingName,
+		Code:     diag.PolicyBindingName,
 		Message:  fmt.Sprintf("the Policy of namespace %q is not named %q but %q", c.Name, c.RefName.Value, policy.Name),
 		Hint:     fmt.Sprintf("write name: %s, or leave it out", policy.Name),
 		Related:  []diag.Related{{Position: policy.NameAt, Message: "the Policy is declared here"}},
@@ -108,7 +108,7 @@ func (r *resolver) mayRefer(b *document.OriginBinding, namespace string) bool {
 	d := diag.Diagnostic{
 		Position: b.RoleName.At,
 		Length:   len([]rune(b.RoleName.Value)),
-		Code:     codeForeignReference,
+		Code:     diag.ForeignReference,
 	}
 	switch {
 	case namespace != b.Namespace && namespace != r.master:
@@ -133,7 +133,7 @@ func (r *resolver) needPolicyBinding(b *document.OriginBinding) {
 	if _, ok := r.names[identity{document.FamilyOrigin, "PolicyBinding", b.Namespace, b.Namespace}]; ok {
 		return
 	}
-	r.missingContainer(&b.Header, codeNoPolicyBinding,
+	r.missingContainer(&b.Header, diag.NoPolicyBinding,
 		fmt.Sprintf("RoleBinding %q needs a PolicyBinding %q in namespace %[2]q, and there is none", b.Name, b.Namespace),
 		fmt.Sprintf("add a writ.dev/v1 PolicyBinding named %q to namespace %[1]q", b.Namespace))
 }
@@ -142,7 +142,7 @@ func (r *resolver) danglingOriginRole(b *document.OriginBinding, id identity) {
 	d := diag.Diagnostic{
 		Position: b.RoleName.At,
 		Length:   len([]rune(b.RoleName.Value)),
-		Code:     codeDanglingRole,
+		Code:     diag.DanglingRole,
 		Message:  fmt.Sprintf("Role %q is not declared in namespace %q", id.name, id.namespace),
 		Hint:     "declare it in this directory",
 	}

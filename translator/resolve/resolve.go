@@ -75,7 +75,7 @@ func Resolve(documents []document.Document, o Options) (*Resolved, diag.List) {
 	r.sort(inOrder(documents))
 	if !o.AllowEmpty && r.policies == 0 {
 		r.list.Add(diag.Diagnostic{
-			Code:    codeNoDocuments,
+			Code:    diag.NoDocuments,
 			Message: "the directory holds no policy document",
 			Hint:    "an unmounted volume looks like this; say --allow-empty where it is meant",
 		})

@@ -1,0 +1,89 @@
+package lint
+
+import (
+	"reflect"
+	"slices"
+
+	"github.com/writ-policy/writ/translator/diag"
+	"github.com/writ-policy/writ/translator/lower"
+	"github.com/writ-policy/writ/translator/resolve"
+)
+
+// roleChanged reports whether a role says something else than before. That its
+// lines have moved is no change.
+func roleChanged(now, before lower.Role) bool {
+	return !reflect.DeepEqual(withoutSources(now), withoutSources(before))
+}
+
+func withoutSources(r lower.Role) lower.Role {
+	r.Source = ""
+	r.Kubernetes = slices.Clone(r.Kubernetes)
+	for i := range r.Kubernetes {
+		r.Kubernetes[i].Source = ""
+	}
+	r.Origin = slices.Clone(r.Origin)
+	for i := range r.Origin {
+		r.Origin[i].Source = ""
+	}
+	return r
+}
+
+// subjectsOf lists the subjects of each binding, sorted.
+func subjectsOf(access *lower.Access) map[string][]string {
+	out := make(map[string][]string, len(access.Bindings))
+	add := func(level map[string][]string) {
+		for subject, keys := range level {
+			for _, key := range keys {
+				out[key] = append(out[key], subject)
+			}
+		}
+	}
+	add(access.Subjects.Cluster)
+	for _, level := range access.Subjects.Namespaces {
+		add(level)
+	}
+	for _, subjects := range out {
+		slices.Sort(subjects)
+	}
+	return out
+}
+
+// places finds in the documents what the tables speak of, by their keys.
+type places struct {
+	roles    map[string]diag.Position
+	rules    map[string][]diag.Position
+	bindings map[string]bindingPlace
+}
+
+type bindingPlace struct{ role diag.Position }
+
+func placesOf(r *resolve.Resolved) places {
+	p := places{
+		roles:    make(map[string]diag.Position),
+		rules:    make(map[string][]diag.Position),
+		bindings: make(map[string]bindingPlace),
+	}
+	for _, role := range r.KubernetesRoles {
+		key := lower.RoleKey(role.Document.Family, role.Document.Namespace, role.Document.Name)
+		p.roles[key] = role.Document.At
+		for i := range role.Rules {
+			p.rules[key] = append(p.rules[key], role.Rules[i].At)
+		}
+	}
+	for _, role := range r.OriginRoles {
+		key := lower.RoleKey(role.Family, role.Namespace, role.Name)
+		p.roles[key] = role.At
+		for i := range role.Rules {
+			p.rules[key] = append(p.rules[key], role.Rules[i].At)
+		}
+	}
+	for _, b := range r.KubernetesBindings {
+		d := b.Document
+		p.bindings[lower.BindingKey(d.Family, d.Namespace, d.Name)] = bindingPlace{d.RoleName.At}
+	}
+	for _, b := range r.OriginBindings {
+		d := b.Document
+		p.bindings[lower.BindingKey(d.Family, d.Namespace, d.Name)] = bindingPlace{d.RoleName.At}
+	}
+	return p
+}

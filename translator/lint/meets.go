@@ -1,0 +1,112 @@
+package lint
+
+import (
+	"slices"
+	"strings"
+
+	"github.com/writ-policy/writ/translator/lower"
+)
+
+// To meet an entry is to cover it, for a grant, and to touch it, for a denial:
+// what is given away must be held whole, and is gone when a part of it is denied.
+
+// meetsVerb is about a verb of a Kubernetes rule, on resources of one stream.
+func meetsVerb(r rule, deny bool, verb, stream string) bool {
+	if r.kubernetes != nil {
+		return hasOrStar(r.kubernetes.Verbs, verb)
+	}
+	if verb == "*" {
+		return meetsAll(r.origin.Verbs, r.origin.NotVerbs, deny)
+	}
+	if stream != "*" {
+		return lower.MatchesVerb(r.origin, verb, stream)
+	}
+	// Every resource is also those that stream.
+	matches := func(sub string) bool { return lower.MatchesVerb(r.origin, verb, sub) }
+	if deny {
+		return matches("") || matches("exec") || matches("proxy")
+	}
+	return matches("") && matches("exec") && matches("proxy")
+}
+
+// meetsResource is about a resource of a Kubernetes rule, for verbs that stand
+// for one subresource or for none.
+func meetsResource(r rule, deny bool, resource, verb string) bool {
+	if r.kubernetes != nil {
+		return slices.ContainsFunc(r.kubernetes.Resources, func(held string) bool {
+			return lower.CoversResource(held, resource)
+		})
+	}
+	if resource == "*" {
+		return meetsAll(r.origin.Kinds, r.origin.NotKinds, deny)
+	}
+	kind, sub, _ := strings.Cut(resource, "/")
+	if kind == "*" {
+		entry := []string{strings.ToLower(resource)}
+		if deny {
+			return lower.TouchesKinds(r.origin, entry[0], nil)
+		}
+		return lower.CoversKinds(r.origin, entry[0], nil)
+	}
+	return lower.MatchesKind(r.origin, verb, kind, sub)
+}
+
+// meetsAll is about all of it: a request for "*".
+func meetsAll(positive, negative []string, deny bool) bool {
+	if deny {
+		return len(positive) > 0 && !slices.Contains(negative, "*")
+	}
+	return slices.Contains(positive, "*") && len(negative) == 0
+}
+
+// missingOrigin is for a rule of Origin. Its tuples are pairs of positive
+// entries, less what the rule's own negations take from them.
+func (h held) missingOrigin(wanted *lower.OriginRule) []string {
+	verbs := h.classes(lower.EffectiveVerbs(wanted), func(r rule, deny bool, verb string) bool {
+		switch {
+		case r.kubernetes != nil:
+			return kubernetesCoversVerb(r.kubernetes.Verbs, verb)
+		case deny:
+			return lower.TouchesVerbs(r.origin, verb, wanted.NotVerbs)
+		}
+		return lower.CoversVerbs(r.origin, verb, wanted.NotVerbs)
+	})
+	kinds := h.classes(lower.EffectiveKinds(wanted), func(r rule, deny bool, kind string) bool {
+		switch {
+		case r.kubernetes != nil:
+			return kubernetesCoversKind(r.kubernetes, kind)
+		case deny:
+			return lower.TouchesKinds(r.origin, kind, wanted.NotKinds)
+		}
+		return lower.CoversKinds(r.origin, kind, wanted.NotKinds)
+	})
+	return h.missing([][]class{verbs, kinds}, func(t []string) string { return t[0] + " " + t[1] })
+}
+
+// kubernetesCoversVerb reports whether Kubernetes verbs fit every request that
+// an Origin verb is carried by.
+func kubernetesCoversVerb(held []string, verb string) bool {
+	if slices.Contains(held, "*") {
+		return true
+	}
+	needed := []string{verb}
+	switch verb {
+	case "*", "exec", "proxy", "impersonate":
+		return false // carried by requests of verbs without number
+	case "update":
+		needed = append(needed, "patch")
+	case "delete":
+		needed = append(needed, "deletecollection")
+	}
+	return !slices.ContainsFunc(needed, func(v string) bool { return !slices.Contains(held, v) })
+}
+
+// kubernetesCoversKind reports whether a Kubernetes rule fits every resource
+// that an Origin kind covers: in every group, with all subresources.
+func kubernetesCoversKind(held *lower.KubernetesRule, kind string) bool {
+	if !slices.Contains(held.Groups, "*") || len(held.Names) > 0 {
+		return false
+	}
+	_, sub, _ := strings.Cut(kind, "/")
+	return slices.Contains(held.Resources, "*") || sub != "" && slices.Contains(held.Resources, "*/"+sub)
+}

@@ -1,0 +1,169 @@
+// Package translator runs the phases that turn the documents of a directory
+// into the files of a bundle: decode, resolve, lower, emit. Snapshots come in,
+// results and diagnostics go out. It knows the order of the phases and what may
+// be kept between two runs, and no document's meaning.
+//
+// # Design
+//
+// A snapshot is translated as a whole: what a document means depends on the
+// others. What does not is the text of one file, and reading it is most of the
+// work, so decoded files are kept by path and content. A later phase that kept
+// results would have to know which documents a change can reach; all of them
+// together take less time than that is worth.
+package translator
+
+import (
+	"context"
+	"fmt"
+	"runtime"
+	"sync"
+
+	"golang.org/x/sync/errgroup"
+
+	"github.com/writ-policy/writ/bundles/source"
+	"github.com/writ-policy/writ/translator/diag"
+	"github.com/writ-policy/writ/translator/document"
+	"github.com/writ-policy/writ/translator/emit"
+	"github.com/writ-policy/writ/translator/lower"
+	"github.com/writ-policy/writ/translator/resolve"
+)
+
+// Options say how documents are read. The zero value is what commands use
+// without flags, save for Tests.
+type Options struct {
+	// Master is the Origin master namespace; empty means "master".
+	Master string
+	// AllowEmpty accepts a directory without a single policy document.
+	AllowEmpty bool
+	// Tests emits generated tests along with the policy.
+	Tests bool
+}
+
+// Result is what a directory without errors translates to. It is immutable, and
+// its members are shared with later results.
+type Result struct {
+	Access *lower.Access
+	// Files are the emitted files by their path in a bundle.
+	Files map[string][]byte
+	// Tests are the directory's own DecisionTests, in the order of positions.
+	Tests []*document.DecisionTest
+	// Extensions are the directory's Rego modules, by package and file.
+	Extensions []*document.Extension
+	// Documents is how many documents there are, containers' contents included.
+	Documents int
+
+	// resolved keeps positions for Lint.
+	resolved *resolve.Resolved
+}
+
+// Translator translates snapshots of one source. It is safe for concurrent use;
+// translations run one at a time.
+type Translator struct {
+	options Options
+
+	mu      sync.Mutex         // held through a whole translation
+	decoded map[string]decoded // by path: the files of the last snapshot
+}
+
+// decoded is a file that was read, and the content it was read from.
+type decoded struct {
+	hash      [32]byte
+	documents []document.Document
+	list      diag.List
+}
+
+// New returns a Translator that has read nothing yet.
+func New(o Options) *Translator { return &Translator{options: o} }
+
+// Translate runs all phases. The list is sorted and holds the warnings of a good
+// directory too. The result is nil exactly where the list has errors. A context
+// that ends leaves an error in the list: half a directory is none.
+func (t *Translator) Translate(ctx context.Context, snapshot source.Snapshot) (*Result, diag.List) {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	documents, list, err := t.decode(ctx, snapshot)
+	if err != nil {
+		return nil, interrupted(list, err)
+	}
+	resolved, more := resolve.Resolve(documents, resolve.Options{
+		Master: t.options.Master,
+		// A file that could not be read may hold documents.
+		AllowEmpty: t.options.AllowEmpty || list.HasErrors(),
+	})
+	list = append(list, more...)
+	tables, more := lower.Lower(resolved)
+	list = append(list, more...).Sorted()
+	if list.HasErrors() {
+		return nil, list
+	}
+	if err := ctx.Err(); err != nil {
+		return nil, interrupted(list, err)
+	}
+	files, err := emit.Emit(tables, resolved.Extensions, emit.Options{Tests: t.options.Tests})
+	if err != nil {
+		return nil, interrupted(list, err)
+	}
+	return &Result{
+		Access:     tables.Access,
+		Files:      files,
+		Tests:      resolved.Tests,
+		Extensions: resolved.Extensions,
+		Documents:  len(documents),
+		resolved:   resolved,
+	}, list
+}
+
+// decode reads the files of a snapshot on all cores, those of the last one that
+// have not changed taken from memory. Documents are in the order of the files.
+func (t *Translator) decode(ctx context.Context, snapshot source.Snapshot) ([]document.Document, diag.List, error) {
+	files := make([]decoded, len(snapshot.Files))
+	var group errgroup.Group
+	group.SetLimit(runtime.GOMAXPROCS(0))
+	for i, file := range snapshot.Files {
+		if kept, ok := t.decoded[file.Path]; ok && kept.hash == file.Hash {
+			files[i] = kept
+			continue
+		}
+		if ctx.Err() != nil {
+			break
+		}
+		group.Go(func() error {
+			if ctx.Err() == nil {
+				documents, list := document.Decode(file.Path, file.Content)
+				files[i] = decoded{file.Hash, documents, list}
+			}
+			return nil
+		})
+	}
+	_ = group.Wait() // no function of it fails
+	if err := ctx.Err(); err != nil {
+		return nil, nil, err
+	}
+	documents, list := t.keep(snapshot, files)
+	return documents, list, nil
+}
+
+// keep remembers the files of this snapshot and forgets those of the last.
+func (t *Translator) keep(snapshot source.Snapshot, files []decoded) ([]document.Document, diag.List) {
+	t.decoded = make(map[string]decoded, len(files))
+	var documents []document.Document
+	var list diag.List
+	for i, file := range files {
+		t.decoded[snapshot.Files[i].Path] = file
+		documents = append(documents, file.documents...)
+		list = append(list, file.list...)
+	}
+	return documents, list
+}
+
+// codeInterrupted is of a translation that the world ended, not the documents.
+const codeInterrupted diag.Code = "interrupted"
+
+// interrupted adds the error of a translation that did not come to its end.
+func interrupted(list diag.List, err error) diag.List {
+	list.Add(diag.Diagnostic{
+		Code:    codeInterrupted,
+		Message: fmt.Sprintf("the documents were not translated: %v", err),
+	})
+	return list.Sorted()
+}
