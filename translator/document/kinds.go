@@ -130,8 +130,11 @@ type OriginBinding struct {
 	RoleNamespace string
 	Global        bool
 	RoleName      Text
-	Users         []string
-	Groups        []string
+	// RoleNamespaceAt is where the namespace is said: its own value,
+	// referencesGlobalRole, or else the role's name.
+	RoleNamespaceAt diag.Position
+	Users           []string
+	Groups          []string
 	// In is the PolicyBinding that holds it, nil for a stand-alone one.
 	In *OriginPolicyBinding
 }

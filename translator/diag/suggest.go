@@ -1,0 +1,43 @@
+package diag
+
+import (
+	"unicode/utf8"
+
+	"github.com/agnivade/levenshtein"
+)
+
+// Suggest returns the one of known that word was probably meant to be, or "" if
+// none is close. Case counts for little: a word that differs in nothing else is
+// always close. Of two equally close ones the first is taken.
+func Suggest(word string, known []string) string {
+	const longest = 64 // runes; a longer word is no misspelling of ours
+	length := utf8.RuneCountInString(word)
+	if length == 0 || length > longest {
+		return ""
+	}
+	best, distance := "", closeEnough(length)+1
+	lowered := lower(word)
+	for _, k := range known {
+		if k == word {
+			continue
+		}
+		if d := levenshtein.ComputeDistance(lowered, lower(k)); d < distance {
+			best, distance = k, d
+		}
+	}
+	return best
+}
+
+// closeEnough is how many letters may differ in a word of that length: a third,
+// so that short words do not all resemble each other.
+func closeEnough(length int) int { return min(3, length/3) }
+
+func lower(s string) string {
+	b := []byte(s)
+	for i, c := range b {
+		if c >= 'A' && c <= 'Z' {
+			b[i] = c + 'a' - 'A'
+		}
+	}
+	return string(b)
+}

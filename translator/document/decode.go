@@ -1,0 +1,156 @@
+package document
+
+import (
+	"fmt"
+	"path"
+	"runtime"
+	"strings"
+	"sync"
+
+	"github.com/writ-policy/writ/translator/diag"
+)
+
+// Decode turns the content of one file into documents, in the order written,
+// with what is wrong in it. The file's name decides how it is read: *.rego is an
+// extension, *.json is JSON, anything else YAML. A document with mistakes is
+// still returned where its identity and its references are known, so that what
+// refers to it can be checked; the list has errors then. Decode never panics,
+// and it may be called from several goroutines.
+func Decode(file string, content []byte) ([]Document, diag.List) {
+	if path.Ext(file) == ".rego" {
+		return decodeExtension(file, content)
+	}
+	if len(content) > maxFileBytes {
+		message := fmt.Sprintf("file of %d bytes, at most %d are read", len(content), maxFileBytes)
+		return nil, diag.List{syntaxDiagnostic(file, syntaxError{line: 1, column: 1, message: message, hint: "split it into several files"})}
+	}
+	content, err := readable(content)
+	if err != nil {
+		return nil, diag.List{syntaxDiagnostic(file, *err)}
+	}
+	parts, err := split(content)
+	if err != nil {
+		return nil, diag.List{syntaxDiagnostic(file, *err)}
+	}
+	return join(decodeParts(file, parts))
+}
+
+func syntaxDiagnostic(file string, e syntaxError) diag.Diagnostic {
+	return diag.Diagnostic{
+		Position: diag.Position{File: file, Line: e.line, Column: e.column},
+		Code:     diag.YAML, Message: e.message, Hint: e.hint,
+	}
+}
+
+// decoded is what one part of a file became.
+type decoded struct {
+	documents []Document
+	diags     diag.List
+	broken    bool // the part is no YAML
+}
+
+// decodeParts decodes the parts of a file, on all cores if there are many.
+func decodeParts(file string, parts []part) []decoded {
+	const batch = 64
+	out := make([]decoded, len(parts))
+	decodeRange := func(from, to int) {
+		for i := from; i < to; i++ {
+			out[i] = decodePart(file, parts[i])
+		}
+	}
+	workers := min(runtime.GOMAXPROCS(0), (len(parts)+batch-1)/batch)
+	if workers <= 1 {
+		decodeRange(0, len(parts))
+		return out
+	}
+	var group sync.WaitGroup
+	next := make(chan int)
+	for range workers {
+		group.Go(func() {
+			for from := range next {
+				decodeRange(from, min(from+batch, len(parts)))
+			}
+		})
+	}
+	for from := 0; from < len(parts); from += batch {
+		next <- from
+	}
+	close(next)
+	group.Wait()
+	return out
+}
+
+// join puts the parts of a file together. After a part that is no YAML nothing
+// more is said: the cause is often an unclosed quote or bracket, and what follows
+// would be blamed for it. Documents there still count, or every reference to
+// them would be reported as dangling.
+func join(parts []decoded) ([]Document, diag.List) {
+	var documents []Document
+	var diags diag.List
+	broken := false
+	for _, p := range parts {
+		documents = append(documents, p.documents...)
+		if !broken {
+			diags = append(diags, p.diags...)
+		}
+		broken = broken || p.broken
+	}
+	return documents, diags
+}
+
+// decodePart decodes one document of a file.
+func decodePart(file string, p part) decoded {
+	d := &decoder{file: file}
+	report := func(e syntaxError) { d.diags.Add(syntaxDiagnostic(file, e)) }
+	root, err := parse(file, p, report)
+	if err != nil {
+		return decoded{diags: diag.List{syntaxDiagnostic(file, *err)}, broken: true}
+	}
+	if root != nil {
+		d.document(root)
+	}
+	d.noteDropped(root)
+	return decoded{documents: d.out, diags: d.diags}
+}
+
+// parse reads a part as its file's name says. A YAML document that looks like
+// JSON is read as JSON if it can be: the YAML parser knows no surrogate pairs.
+func parse(file string, p part, report func(syntaxError)) (*node, *syntaxError) {
+	if path.Ext(file) == ".json" {
+		root, err := parseJSON(p, report)
+		if err != nil {
+			err.message = "not JSON: " + err.message
+		}
+		return root, err
+	}
+	if looksLikeJSON(p.content) {
+		if root, err := parseJSON(p, report); err == nil {
+			return root, nil
+		}
+	}
+	root, err := parseYAML(p, report)
+	if err != nil {
+		err.message = "not YAML: " + err.message
+	}
+	return root, err
+}
+
+func looksLikeJSON(content []byte) bool {
+	text := strings.TrimLeft(string(content[:min(len(content), 64)]), "- \t\r\n")
+	return strings.HasPrefix(text, "{")
+}
+
+// noteDropped says how many diagnostics were left out.
+func (d *decoder) noteDropped(root *node) {
+	if d.dropped == 0 {
+		return
+	}
+	severity := diag.Warning
+	if d.droppedError {
+		severity = diag.Error
+	}
+	d.diags.Add(diag.Diagnostic{
+		Position: d.at(root), Severity: severity, Code: diag.TooManyMistakes,
+		Message: fmt.Sprintf("%d further mistakes in this document are not shown", d.dropped),
+	})
+}

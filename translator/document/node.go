@@ -1,0 +1,80 @@
+package document
+
+import "unicode/utf8"
+
+// kind is what a node is in the YAML 1.2 core schema.
+type kind uint8
+
+const (
+	null kind = iota
+	boolean
+	integer
+	float
+	text
+	list
+	mapping
+)
+
+// String is what a message calls a node of this kind.
+func (k kind) String() string {
+	return [...]string{"null", "a boolean", "a number", "a number", "a string", "a list", "a mapping"}[k]
+}
+
+// node is a value of a document. Nodes are immutable once built: an alias shares
+// the node its anchor names, so that expansion costs no memory.
+type node struct {
+	kind   kind
+	quoted bool
+	line   int
+	column int
+	// value is the text of a scalar: of a string after unescaping, of anything
+	// else as written.
+	value  string
+	items  []*node
+	fields []field
+}
+
+// field is one entry of a mapping, in the order written.
+type field struct {
+	key   *node
+	value *node
+}
+
+// length is how many runes the node covers on its line, as far as one can tell
+// from its value: one for collections.
+func (n *node) length() int {
+	if n.kind == list || n.kind == mapping {
+		return 1
+	}
+	length := utf8.RuneCountInString(n.value)
+	if n.quoted {
+		length += 2
+	}
+	return max(length, 1)
+}
+
+// isNull reports whether n is absent or null: both read the same.
+func (n *node) isNull() bool { return n == nil || n.kind == null }
+
+// Limits on one file. A document within them is decoded in time and memory
+// proportional to its length.
+const (
+	// maxFileBytes bounds a file: a hundred thousand documents are a tenth of it.
+	maxFileBytes = 256 << 20
+	// maxDepth bounds nesting. Kubernetes' deepest objects stay under thirty.
+	maxDepth = 100
+	// maxAliasNodes is how many nodes the aliases of one document may stand for
+	// together, beyond those it writes out.
+	maxAliasNodes = 100_000
+	// maxDiagnostics bounds what is said of one document: a megabyte of unknown
+	// fields is one mistake.
+	maxDiagnostics = 1000
+)
+
+// syntaxError is why a text is no YAML or JSON, with its place. A line of 0
+// means the first one.
+type syntaxError struct {
+	line, column int
+	message      string
+	hint         string
+}

@@ -1,0 +1,367 @@
+package document
+
+import (
+	"bytes"
+	"fmt"
+	"regexp"
+	"strconv"
+	"strings"
+	"unicode/utf8"
+
+	"go.yaml.in/yaml/v3"
+)
+
+// parseYAML reads one YAML document. A nil node without an error is an empty
+// document. Mistakes that leave the tree readable, such as a key that is there
+// twice, go to report.
+func parseYAML(p part, report func(syntaxError)) (root *node, err *syntaxError) {
+	var document yaml.Node
+	if e := unmarshal(p.content, &document); e != nil {
+		return nil, locate(p, e)
+	}
+	if len(document.Content) == 0 {
+		return nil, nil
+	}
+	c := converter{shift: p.line - 1, report: report}
+	root, err = c.node(document.Content[0], 1)
+	if err != nil || root.kind == null {
+		return nil, err
+	}
+	return root, nil
+}
+
+// unmarshal is yaml.Unmarshal without its panics: the parser is a guest here.
+func unmarshal(content []byte, into *yaml.Node) (err error) {
+	defer func() {
+		if r := recover(); r != nil {
+			err = fmt.Errorf("yaml: %v", r)
+		}
+	}()
+	return yaml.Unmarshal(content, into)
+}
+
+// converter turns the parser's nodes into ours, within the limits.
+type converter struct {
+	shift  int // lines before the document
+	report func(syntaxError)
+	// anchors holds what an anchored node became and how many nodes it stands
+	// for; a nil entry is one that is being built, so that an alias to it is a
+	// circle.
+	anchors map[*yaml.Node]*anchored
+	aliased int // nodes that aliases stood for so far
+	built   int // nodes built, those behind aliases included
+}
+
+type anchored struct {
+	node  *node
+	count int
+	depth int
+}
+
+func (c *converter) fail(n *yaml.Node, format string, args ...any) *syntaxError {
+	return &syntaxError{line: n.Line + c.shift, column: n.Column, message: fmt.Sprintf(format, args...)}
+}
+
+// node converts one node and everything below it.
+func (c *converter) node(n *yaml.Node, depth int) (*node, *syntaxError) {
+	if depth > maxDepth {
+		return nil, c.fail(n, "nested deeper than %d levels", maxDepth)
+	}
+	if n.Kind == yaml.AliasNode {
+		return c.alias(n, depth)
+	}
+	if n.Anchor == "" {
+		return c.plain(n, depth)
+	}
+	if c.anchors == nil {
+		c.anchors = map[*yaml.Node]*anchored{}
+	}
+	c.anchors[n] = nil
+	before := c.built
+	out, err := c.plain(n, depth)
+	if err != nil {
+		return nil, err
+	}
+	c.anchors[n] = &anchored{node: out, count: c.built - before, depth: out.depth()}
+	return out, nil
+}
+
+// depth is how many levels there are from n down.
+func (n *node) depth() int {
+	deepest := 0
+	for _, item := range n.items {
+		deepest = max(deepest, item.depth())
+	}
+	for _, f := range n.fields {
+		deepest = max(deepest, f.value.depth())
+	}
+	return deepest + 1
+}
+
+func (c *converter) alias(n *yaml.Node, depth int) (*node, *syntaxError) {
+	target := c.anchors[n.Alias]
+	if target == nil {
+		return nil, c.fail(n, "alias *%s is inside what it stands for", n.Value)
+	}
+	c.built += target.count
+	c.aliased += target.count
+	if c.aliased > maxAliasNodes {
+		return nil, c.fail(n, "aliases stand for more than %d values", maxAliasNodes)
+	}
+	if depth+target.depth-1 > maxDepth {
+		return nil, c.fail(n, "nested deeper than %d levels", maxDepth)
+	}
+	return target.node, nil
+}
+
+func (c *converter) plain(n *yaml.Node, depth int) (*node, *syntaxError) {
+	c.built++
+	out := &node{line: n.Line + c.shift, column: n.Column}
+	if err := c.tag(n); err != nil {
+		return nil, err
+	}
+	switch n.Kind {
+	case yaml.ScalarNode:
+		out.value = n.Value
+		out.quoted = n.Style&(yaml.DoubleQuotedStyle|yaml.SingleQuotedStyle) != 0
+		out.kind = scalarKind(n)
+		if n.Style&yaml.TaggedStyle != 0 && out.kind != taggedKind[n.Tag] {
+			return nil, c.fail(n, "%s is not %s", quote(n.Value), n.Tag)
+		}
+		return out, nil
+	case yaml.SequenceNode:
+		out.kind = list
+		out.items = make([]*node, len(n.Content))
+		for i, item := range n.Content {
+			child, err := c.node(item, depth+1)
+			if err != nil {
+				return nil, err
+			}
+			out.items[i] = child
+		}
+		return out, nil
+	default:
+		out.kind = mapping
+		return out, c.mapping(n, out, depth)
+	}
+}
+
+// mapping converts the entries of a mapping. What "<<" merges comes after the
+// mapping's own entries and never over them.
+func (c *converter) mapping(n *yaml.Node, out *node, depth int) *syntaxError {
+	out.fields = make([]field, 0, len(n.Content)/2)
+	keys := newKeySet(len(n.Content) / 2)
+	var merges []*node
+	for i := 0; i+1 < len(n.Content); i += 2 {
+		key, value := n.Content[i], n.Content[i+1]
+		child, err := c.node(value, depth+1)
+		if err != nil {
+			return err
+		}
+		if key.Kind == yaml.ScalarNode && key.Tag == "!!merge" {
+			merges = append(merges, child)
+			continue
+		}
+		name, err := c.key(key, depth)
+		if err != nil {
+			return err
+		}
+		if first := keys.add(out.fields, name); first != nil {
+			c.report(duplicateKey(name, first))
+			continue
+		}
+		out.fields = append(out.fields, field{name, child})
+	}
+	for _, m := range merges {
+		if err := c.merge(m, out, keys); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+func (c *converter) key(n *yaml.Node, depth int) (*node, *syntaxError) {
+	key, err := c.node(n, depth+1)
+	if err != nil {
+		return nil, err
+	}
+	if key.kind == null || key.kind == list || key.kind == mapping {
+		return nil, c.fail(n, "%s as a key", key.kind)
+	}
+	return key, nil
+}
+
+// merge adds the entries of m, a mapping or a list of mappings, that out lacks.
+func (c *converter) merge(m, out *node, keys *keySet) *syntaxError {
+	from := m.items
+	if m.kind == mapping {
+		from = []*node{m}
+	} else if m.kind != list {
+		return &syntaxError{line: m.line, column: m.column, message: "a merge key takes a mapping, this is " + m.kind.String()}
+	}
+	for _, source := range from {
+		if source.kind != mapping {
+			return &syntaxError{line: source.line, column: source.column, message: "a merge key takes mappings, this is " + source.kind.String()}
+		}
+		if c.aliased += len(source.fields); c.aliased > maxAliasNodes {
+			return &syntaxError{line: source.line, column: source.column, message: fmt.Sprintf("aliases stand for more than %d values", maxAliasNodes)}
+		}
+		for _, f := range source.fields {
+			if keys.add(out.fields, f.key) == nil {
+				out.fields = append(out.fields, f)
+			}
+		}
+	}
+	return nil
+}
+
+func duplicateKey(key, first *node) syntaxError {
+	return syntaxError{
+		line: key.line, column: key.column,
+		message: fmt.Sprintf("duplicate key %s, first on line %d", quote(key.value), first.line),
+		hint:    "keep one of them",
+	}
+}
+
+// keySet finds a key that a mapping already has. Small mappings are searched,
+// so that they cost no map.
+type keySet struct {
+	seen map[string]*node
+}
+
+func newKeySet(size int) *keySet {
+	if size <= 16 {
+		return &keySet{}
+	}
+	return &keySet{seen: make(map[string]*node, size)}
+}
+
+// add returns the earlier key of that name, or nil and remembers it.
+func (k *keySet) add(fields []field, key *node) *node {
+	if k.seen == nil && len(fields) > 16 {
+		k.seen = make(map[string]*node, 2*len(fields))
+		for _, f := range fields {
+			k.seen[f.key.value] = f.key
+		}
+	}
+	if k.seen == nil {
+		for _, f := range fields {
+			if f.key.value == key.value {
+				return f.key
+			}
+		}
+		return nil
+	}
+	if first := k.seen[key.value]; first != nil {
+		return first
+	}
+	k.seen[key.value] = key
+	return nil
+}
+
+// taggedKind is what a core tag makes of a node.
+var taggedKind = map[string]kind{
+	"!!null": null, "!!bool": boolean, "!!int": integer, "!!float": float,
+	"!!str": text, "!!seq": list, "!!map": mapping,
+}
+
+// tag refuses tags that are not of the core schema: no family knows them, and
+// the parser would let them through unseen.
+func (c *converter) tag(n *yaml.Node) *syntaxError {
+	if n.Style&yaml.TaggedStyle == 0 {
+		return nil
+	}
+	want, known := taggedKind[n.Tag]
+	if !known {
+		return c.fail(n, "tag %s is not known", quote(n.Tag))
+	}
+	isScalar := want != list && want != mapping
+	if isScalar != (n.Kind == yaml.ScalarNode) || want == list && n.Kind != yaml.SequenceNode || want == mapping && n.Kind != yaml.MappingNode {
+		return c.fail(n, "tag %s does not fit", quote(n.Tag))
+	}
+	return nil
+}
+
+// scalarKind resolves a scalar by the core schema. The parser's own answer is
+// that of YAML 1.1 in part (dates, underscores, sexagesimals).
+func scalarKind(n *yaml.Node) kind {
+	if n.Style&yaml.TaggedStyle != 0 && n.Tag == "!!str" {
+		return text
+	}
+	if n.Style&^(yaml.TaggedStyle|yaml.FlowStyle) != 0 {
+		return text
+	}
+	k := plainKind(n.Value)
+	if n.Style&yaml.TaggedStyle != 0 && n.Tag == "!!float" && k == integer {
+		return float
+	}
+	return k
+}
+
+var (
+	integerForm = regexp.MustCompile(`^([-+]?[0-9]+|0o[0-7]+|0x[0-9a-fA-F]+)$`)
+	floatForm   = regexp.MustCompile(`^([-+]?(\.[0-9]+|[0-9]+(\.[0-9]*)?)([eE][-+]?[0-9]+)?|[-+]?\.(inf|Inf|INF)|\.(nan|NaN|NAN))$`)
+)
+
+func plainKind(value string) kind {
+	switch value {
+	case "", "~", "null", "Null", "NULL":
+		return null
+	case "true", "True", "TRUE", "false", "False", "FALSE":
+		return boolean
+	}
+	if c := value[0]; c >= '0' && c <= '9' || c == '-' || c == '+' || c == '.' {
+		if integerForm.MatchString(value) {
+			return integer
+		}
+		if floatForm.MatchString(value) {
+			return float
+		}
+	}
+	return text
+}
+
+// locate makes the most of the parser's error, whose text has a line at best and
+// counts it in two ways. Parsing again with an empty line in front tells more:
+// the parser leaves lines out that it takes for the first.
+func locate(p part, err error) *syntaxError {
+	var again yaml.Node
+	shifted := append([]byte{'\n'}, p.content...)
+	if e := unmarshal(shifted, &again); e != nil {
+		err = e
+	}
+	message := strings.TrimPrefix(err.Error(), "yaml: ")
+	line := 1
+	if rest, found := strings.CutPrefix(message, "line "); found {
+		if number, reason, found := strings.Cut(rest, ": "); found {
+			if n, e := strconv.Atoi(number); e == nil {
+				line, message = n, reason
+				if !structural(reason) {
+					line-- // the tokenizer counts the line it is on, and the empty one
+				}
+			}
+		}
+	}
+	line = min(max(line, 1), bytes.Count(p.content, []byte{'\n'})+1)
+	return &syntaxError{line: line + p.line - 1, column: firstColumn(p.content, line), message: message}
+}
+
+// structural reports whether the parser's reason is about the order of tokens:
+// then its line is that of the construct which is not closed, counted from 0.
+func structural(reason string) bool {
+	return strings.HasPrefix(reason, "did not find expected") && !strings.Contains(reason, "character") ||
+		strings.HasPrefix(reason, "found undefined tag handle") ||
+		strings.HasPrefix(reason, "found duplicate")
+}
+
+// firstColumn is the column of the first character of a line that is no blank.
+func firstColumn(content []byte, line int) int {
+	at := 0
+	for ; line > 1; line-- {
+		_, at = lineEnd(content, at)
+	}
+	end, _ := lineEnd(content, at)
+	text := content[at:end]
+	indent := len(text) - len(bytes.TrimLeft(text, " \t"))
+	return 1 + utf8.RuneCount(text[:indent])
+}
