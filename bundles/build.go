@@ -1,0 +1,22 @@
+package bundles
+
+import (
+	"fmt"
+
+	"github.com/writ-policy/writ/rego"
+	"github.com/writ-policy/writ/translator"
+)
+
+// Build makes a bundle of a translated directory and the Rego library. Equal
+// results give equal bundles. It does not compile the Rego: Check does.
+func Build(r *translator.Result, o BuildOptions) (*Bundle, error) {
+	library := o.Library
+	if library == nil {
+		library = rego.Files()
+	}
+	b, err := assemble(r.Access, o, library, r.Files)
+	if err != nil {
+		return nil, fmt.Errorf("build the bundle: %w", err)
+	}
+	return b, nil
+}

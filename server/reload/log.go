@@ -1,0 +1,55 @@
+package reload
+
+import (
+	"context"
+	"fmt"
+	"log/slog"
+	"time"
+
+	"github.com/writ-policy/writ/server/metrics"
+	"github.com/writ-policy/writ/translator/diag"
+)
+
+// tell logs how an attempt ended: once for each thing that happened, not for
+// each time it was looked at.
+func (r *Reloader) tell(out outcome, took time.Duration) {
+	if out.known {
+		r.o.Logger.Debug("documents unchanged", "result", out.result, "revision", r.Revision())
+		return
+	}
+	r.tellDiagnostics(out.list)
+	switch {
+	case out.err != nil && r.Ready():
+		r.o.Logger.Error("documents refused, the last good revision serves on",
+			"revision", r.Revision(), "error", out.err, "took", took)
+	case out.err != nil:
+		r.o.Logger.Error("documents refused, and no revision to serve", "error", out.err, "took", took)
+	case out.result == metrics.Activated:
+		r.o.Logger.Info("revision activated", "revision", r.Revision(), "took", took)
+	default:
+		r.o.Logger.Info("documents changed, their meaning did not", "revision", r.Revision(), "took", took)
+	}
+}
+
+// tellDiagnostics logs errors before warnings, as many as a log should hold.
+func (r *Reloader) tellDiagnostics(list diag.List) {
+	logged := 0
+	for _, severity := range []diag.Severity{diag.Error, diag.Warning} {
+		for _, d := range list {
+			if d.Severity != severity {
+				continue
+			}
+			if logged == maxLogged {
+				r.o.Logger.Warn("further diagnostics not logged", "diagnostics", len(list)-logged)
+				return
+			}
+			logged++
+			level := slog.LevelWarn
+			if severity == diag.Error {
+				level = slog.LevelError
+			}
+			r.o.Logger.Log(context.Background(), level, d.Message,
+				"at", fmt.Sprintf("%s:%d:%d", d.File, d.Line, d.Column), "code", d.Code, "hint", d.Hint)
+		}
+	}
+}

@@ -1,0 +1,297 @@
+// Package reload keeps the served revision in step with the documents: snapshot,
+// translate, build, check, activate, swap. Changes come in from a source, one
+// pointer to the active revision is what goes out; the package knows the order
+// and what to do when a step fails, and nothing of what documents mean.
+//
+// # Design
+//
+// Everything that answers a request hangs off one pointer, which is swapped when
+// all else is done. So a reload happens wholly or not at all, and a request ends
+// on the revision it began with. The alternative, changing an engine in place,
+// would need a lock around every decision and could be seen half done.
+//
+// What fails keeps the last good revision: answers from documents that were
+// reviewed are better than none, and both are better than guesses.
+package reload
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"log/slog"
+	"runtime/debug"
+	"sync"
+	"sync/atomic"
+	"time"
+
+	"github.com/writ-policy/writ/bundles"
+	"github.com/writ-policy/writ/bundles/source"
+	"github.com/writ-policy/writ/server/decision"
+	"github.com/writ-policy/writ/server/metrics"
+	"github.com/writ-policy/writ/translator"
+	"github.com/writ-policy/writ/translator/diag"
+)
+
+// Source is where documents come from; source.Directory is one.
+type Source interface {
+	Snapshot(ctx context.Context) (source.Snapshot, diag.List, error)
+	Watch(ctx context.Context, notify func()) error
+}
+
+// Translator turns a snapshot into the parts of a bundle; translator.Translator
+// does. The result is nil where the list has errors.
+type Translator interface {
+	Translate(ctx context.Context, snapshot source.Snapshot) (*translator.Result, diag.List)
+}
+
+// Engine is an activated bundle.
+type Engine interface {
+	decision.Reviewer
+	Revision() string
+}
+
+// Observer hears how reloads end; metrics.Metrics is one. Its methods are called
+// by one goroutine at a time.
+type Observer interface {
+	Reloaded(result metrics.Result, at time.Time)
+	Degraded(yes bool)
+	Diagnosed(errors, warnings int)
+	Serves(revision string)
+}
+
+// Options are the steps of a reload and what goes around them. Source,
+// Translator and Activate are needed; the rest may be zero.
+type Options struct {
+	Source     Source
+	Translator Translator
+	// Build is what bundles say of themselves.
+	Build    bundles.BuildOptions
+	Activate func(ctx context.Context, b *bundles.Bundle) (Engine, error)
+	// Wrap puts a cache around an engine. It is called once a revision, so that
+	// nothing kept for one revision can answer for another.
+	Wrap func(decision.Reviewer) decision.Reviewer
+	// StateDir is where the last good bundle is kept for a restart with broken
+	// documents. Empty: nowhere.
+	StateDir string
+	Observer Observer
+	Logger   *slog.Logger
+	Now      func() time.Time
+}
+
+// Reloader serves the newest good revision. It is safe for concurrent use.
+type Reloader struct {
+	o      Options
+	state  *state // nil without a state directory
+	active atomic.Pointer[active]
+
+	mu      sync.Mutex // held through a whole reload
+	good    string     // key of the documents that are served
+	refused refusal    // of documents that will fail again
+	checked string     // Rules of the last bundle that passed its check
+
+	statusMu sync.Mutex // held to read and write status, never longer
+	status   Status
+}
+
+// active is a revision with all that answers for it. It is never changed.
+type active struct {
+	reviewer decision.Reviewer
+	revision string
+}
+
+// refusal is why documents were refused. To translate the same ones again would
+// give the same.
+type refusal struct {
+	key  string
+	list diag.List
+	err  error
+}
+
+// New returns a Reloader that serves nothing yet.
+func New(o Options) *Reloader {
+	if o.Wrap == nil {
+		o.Wrap = func(next decision.Reviewer) decision.Reviewer { return next }
+	}
+	if o.Observer == nil {
+		o.Observer = deaf{}
+	}
+	if o.Logger == nil {
+		o.Logger = slog.New(slog.DiscardHandler)
+	}
+	if o.Now == nil {
+		o.Now = time.Now
+	}
+	r := &Reloader{o: o}
+	if o.StateDir != "" {
+		r.state = newState(o.StateDir)
+	}
+	return r
+}
+
+// Load reloads for the first time. Where the documents cannot be served, the
+// last good bundle of the state directory is, if there is one. The error says
+// why the documents are not what is served; a server may go on in any case, it
+// is ready when Ready says so.
+func (r *Reloader) Load(ctx context.Context) error {
+	err := r.Reload(ctx)
+	if err != nil && ctx.Err() == nil && !r.Ready() {
+		r.restore(ctx)
+	}
+	return err
+}
+
+// Run watches the source and reloads until ctx is done. The error is of a watch
+// that ended by itself.
+func (r *Reloader) Run(ctx context.Context) error {
+	notices := make(chan struct{}, 1)
+	ended := make(chan error, 1)
+	go func() {
+		ended <- r.o.Source.Watch(ctx, func() {
+			select {
+			case notices <- struct{}{}:
+			default: // one is waiting already; what it will read includes this
+			}
+		})
+	}()
+	for {
+		select {
+		case <-notices:
+			_ = r.Reload(ctx) // it has logged its error and shows it in the status
+		case err := <-ended:
+			if ctx.Err() != nil {
+				return nil
+			}
+			return fmt.Errorf("watch the documents: %w", err)
+		}
+	}
+}
+
+// Reload brings the documents as they are now into service, if they are not yet.
+// After an error the revision served is the one before. Reloads run one at a
+// time.
+func (r *Reloader) Reload(ctx context.Context) error {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	began := r.o.Now()
+	outcome := r.attempt(ctx)
+	if outcome.err != nil && ctx.Err() != nil {
+		return ctx.Err() // whoever ended the context does not want to hear of it
+	}
+	r.conclude(outcome, began)
+	return outcome.err
+}
+
+// outcome is how one attempt ended.
+type outcome struct {
+	result metrics.Result
+	list   diag.List
+	err    error
+	// bundle is what was built; nil where the documents were known already.
+	bundle *bundles.Bundle
+	// known says that this has been said before: no need to log it again.
+	known bool
+}
+
+func (r *Reloader) attempt(ctx context.Context) (out outcome) {
+	defer func() {
+		if cause := recover(); cause != nil {
+			// A bug in a step must not take the served revision with it.
+			r.o.Logger.Error("reload panicked", "panic", cause, "stack", string(debug.Stack()))
+			out = outcome{result: metrics.Refused, list: out.list, err: fmt.Errorf("panic while reloading: %v", cause)}
+		}
+	}()
+	snapshot, list, err := r.o.Source.Snapshot(ctx)
+	if err != nil {
+		return outcome{result: metrics.Refused, list: list, err: err}
+	}
+	key := snapshot.Key() + fmt.Sprint(list)
+	switch key {
+	case r.good:
+		r.refused = refusal{} // should it come back, that is news
+		return outcome{result: metrics.Unchanged, list: r.lastList(), known: true}
+	case r.refused.key:
+		return outcome{result: metrics.Refused, list: r.refused.list, err: r.refused.err, known: true}
+	}
+	result, more := r.o.Translator.Translate(ctx, snapshot)
+	list = append(list, more...).Sorted()
+	if result == nil || list.HasErrors() {
+		err := refuse(list)
+		if final(list) {
+			r.refused = refusal{key, list, err}
+		}
+		return outcome{result: metrics.Refused, list: list, err: err}
+	}
+	out = r.serve(ctx, result, list)
+	if out.err == nil {
+		r.good, r.refused = key, refusal{}
+	}
+	return out
+}
+
+// serve builds, checks and activates a result, and swaps it in.
+func (r *Reloader) serve(ctx context.Context, result *translator.Result, list diag.List) outcome {
+	b, err := bundles.Build(result, r.o.Build)
+	if err != nil {
+		return outcome{result: metrics.Refused, list: list, err: err}
+	}
+	if now := r.active.Load(); now != nil && now.revision == b.Manifest.Revision {
+		return outcome{result: metrics.Unchanged, list: list, bundle: b}
+	}
+	if err := r.activate(ctx, b); err != nil {
+		return outcome{result: metrics.Refused, list: list, err: err}
+	}
+	return outcome{result: metrics.Activated, list: list, bundle: b}
+}
+
+func (r *Reloader) activate(ctx context.Context, b *bundles.Bundle) error {
+	if rules := b.Rules(); rules != r.checked {
+		if err := bundles.Check(b); err != nil {
+			return err
+		}
+		r.checked = rules
+	}
+	engine, err := r.o.Activate(ctx, b)
+	if err != nil {
+		return fmt.Errorf("activate revision %s: %w", b.Manifest.Revision, err)
+	}
+	r.active.Store(&active{reviewer: r.o.Wrap(engine), revision: engine.Revision()})
+	return nil
+}
+
+// refuse is the error of documents that do not compile.
+func refuse(list diag.List) error {
+	n := 0
+	var first diag.Diagnostic
+	for _, d := range list {
+		if d.Severity == diag.Error {
+			if n == 0 {
+				first = d
+			}
+			n++
+		}
+	}
+	if n == 0 {
+		return errors.New("the documents gave neither a result nor an error")
+	}
+	return fmt.Errorf("the documents have %d errors, the first at %s:%d:%d: %s: %s",
+		n, first.File, first.Line, first.Column, first.Code, first.Message)
+}
+
+// final reports whether the same documents would be refused again: for errors
+// in files they would, any other may have been the world's.
+func final(list diag.List) bool {
+	for _, d := range list {
+		if d.Severity == diag.Error && d.File == "" {
+			return false
+		}
+	}
+	return list.HasErrors()
+}
+
+// deaf is an Observer that hears nothing.
+type deaf struct{}
+
+func (deaf) Reloaded(metrics.Result, time.Time) {}
+func (deaf) Degraded(bool)                      {}
+func (deaf) Diagnosed(int, int)                 {}
+func (deaf) Serves(string)                      {}

@@ -1,0 +1,51 @@
+package reload
+
+import (
+	"context"
+
+	"github.com/writ-policy/writ/server/decision"
+)
+
+var _ decision.Reviewer = (*Reloader)(nil)
+
+// noRevision is the trouble of a server that has nothing to decide by.
+const noRevision = "no revision loaded"
+
+// Evaluate answers by the revision that is active when it is called, whatever is
+// swapped in meanwhile. Without one it denies.
+func (r *Reloader) Evaluate(ctx context.Context, request *decision.Request) decision.Decision {
+	if a := r.active.Load(); a != nil {
+		return a.reviewer.Evaluate(ctx, request)
+	}
+	return decision.Decision{
+		Denied:   true,
+		Reason:   "denied: trouble while evaluating: " + noRevision,
+		Warnings: []string{},
+		Matched:  []decision.Matched{},
+		Trouble:  noRevision,
+	}
+}
+
+// WhoCan is like Evaluate; without a revision it lists nobody.
+func (r *Reloader) WhoCan(ctx context.Context, request *decision.Request) decision.WhoCan {
+	if a := r.active.Load(); a != nil {
+		return a.reviewer.WhoCan(ctx, request)
+	}
+	return decision.WhoCan{
+		Users: []string{}, Groups: []string{}, ServiceAccounts: []string{},
+		Except: []decision.Exception{}, Warnings: []string{},
+		Reason:  noRevision,
+		Trouble: noRevision,
+	}
+}
+
+// Revision is the active one, empty without one.
+func (r *Reloader) Revision() string {
+	if a := r.active.Load(); a != nil {
+		return a.revision
+	}
+	return ""
+}
+
+// Ready reports whether any revision is served.
+func (r *Reloader) Ready() bool { return r.active.Load() != nil }

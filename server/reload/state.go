@@ -1,0 +1,176 @@
+package reload
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"io/fs"
+	"os"
+	"path/filepath"
+
+	"github.com/writ-policy/writ/bundles"
+)
+
+// stateFile is the last good bundle, as a tarball any OPA could load.
+const stateFile = "bundle.tar.gz"
+
+// state keeps one bundle in a directory. It belongs to one reload at a time.
+type state struct {
+	dir   string
+	saved string // revision that is on disk, as far as is known
+	// unsaved is a bundle that is served and could not be written.
+	unsaved *bundles.Bundle
+
+	create func(dir, pattern string) (file, error) // where tests have disks that fail
+}
+
+// file is what a state needs of os.File.
+type file interface {
+	io.WriteCloser
+	Sync() error
+	Name() string
+}
+
+func newState(dir string) *state {
+	return &state{dir: dir, create: func(dir, pattern string) (file, error) { return os.CreateTemp(dir, pattern) }}
+}
+
+// save writes the bundle, or with nil the one that could not be written before,
+// and reports whether there was anything to write. It is written beside the one
+// that is there and put in its place when all of it is on disk: whenever the
+// machine stops, one of the two is whole.
+func (s *state) save(b *bundles.Bundle) (bool, error) {
+	if b == nil {
+		b = s.unsaved
+	}
+	if b == nil || s.saved == b.Manifest.Revision {
+		return false, nil
+	}
+	s.unsaved = b
+	if err := s.write(b); err != nil {
+		return true, fmt.Errorf("keep revision %s: %w", b.Manifest.Revision, err)
+	}
+	s.saved, s.unsaved = b.Manifest.Revision, nil
+	return true, nil
+}
+
+func (s *state) write(b *bundles.Bundle) error {
+	if err := os.MkdirAll(s.dir, 0o700); err != nil {
+		return err
+	}
+	s.sweep()
+	f, err := s.create(s.dir, stateFile+".*.tmp")
+	if err != nil {
+		return err
+	}
+	defer os.Remove(f.Name()) // gone already when it has been put in place
+	err = b.WriteTar(f)
+	if err == nil {
+		err = f.Sync()
+	}
+	if closed := f.Close(); err == nil {
+		err = closed
+	}
+	if err == nil {
+		err = os.Rename(f.Name(), filepath.Join(s.dir, stateFile))
+	}
+	if err != nil {
+		return err
+	}
+	return syncFolder(s.dir)
+}
+
+// sweep removes what a process that was killed while writing left behind.
+func (s *state) sweep() {
+	left, err := filepath.Glob(filepath.Join(s.dir, stateFile+".*.tmp"))
+	if err != nil {
+		return
+	}
+	for _, path := range left {
+		os.Remove(path)
+	}
+}
+
+// syncFolder makes a rename in the folder last.
+func syncFolder(dir string) error {
+	f, err := os.Open(dir)
+	if err != nil {
+		return err
+	}
+	defer f.Close()
+	return f.Sync()
+}
+
+// load reads the kept bundle. Without one it is fs.ErrNotExist; a file that is
+// not exactly what was written is an error that names it.
+func (s *state) load() (*bundles.Bundle, error) {
+	f, err := os.Open(filepath.Join(s.dir, stateFile))
+	if err != nil {
+		return nil, err
+	}
+	defer f.Close()
+	b, err := bundles.Read(f)
+	if err != nil {
+		return nil, fmt.Errorf("the kept %s: %w", stateFile, err)
+	}
+	return b, nil
+}
+
+// keep saves what is served now, or what could not be saved before.
+func (r *Reloader) keep(b *bundles.Bundle) {
+	if r.state == nil {
+		return
+	}
+	tried, err := r.state.save(b)
+	if err != nil {
+		r.o.Logger.Error("the last good revision is not kept for a restart", "error", err)
+	}
+	if tried {
+		r.statusMu.Lock()
+		r.status.StateError = text(err)
+		r.statusMu.Unlock()
+	}
+}
+
+// restore serves the kept bundle, if there is one and it is whole.
+func (r *Reloader) restore(ctx context.Context) {
+	if r.state == nil {
+		return
+	}
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	b, err := r.state.load()
+	if errors.Is(err, fs.ErrNotExist) {
+		return
+	}
+	if err == nil {
+		err = r.revive(ctx, b)
+	}
+	now := r.o.Now()
+	r.statusMu.Lock()
+	r.status.StateError = text(err)
+	if err == nil {
+		r.shows(b, now)
+		r.status.Ready, r.status.Degraded, r.status.Source = true, true, FromState
+	}
+	r.statusMu.Unlock()
+	if err != nil {
+		r.o.Logger.Error("the kept revision is refused", "error", err)
+		return
+	}
+	r.state.saved = b.Manifest.Revision
+	r.o.Observer.Degraded(true)
+	r.o.Observer.Serves(b.Manifest.Revision)
+	r.o.Logger.Warn("serving the revision kept before the restart", "revision", b.Manifest.Revision)
+}
+
+// revive activates a kept bundle as carefully as a new one.
+func (r *Reloader) revive(ctx context.Context, b *bundles.Bundle) (err error) {
+	defer func() {
+		if cause := recover(); cause != nil {
+			err = fmt.Errorf("panic while activating the kept %s: %v", stateFile, cause)
+		}
+	}()
+	return r.activate(ctx, b)
+}

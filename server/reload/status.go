@@ -1,0 +1,154 @@
+package reload
+
+import (
+	"maps"
+	"slices"
+	"time"
+
+	"github.com/writ-policy/writ/bundles"
+	"github.com/writ-policy/writ/server/metrics"
+	"github.com/writ-policy/writ/translator/diag"
+)
+
+// maxDiagnostics bounds what a status shows of a directory full of mistakes.
+const maxDiagnostics = 100
+
+// maxLogged bounds what one reload writes of them to the log.
+const maxLogged = 20
+
+// Where the active revision came from.
+const (
+	FromDocuments = "documents"
+	FromState     = "state"
+)
+
+// Status says what is served and how the last attempts went. Times are zero, and
+// left out of JSON, until there is something to say.
+type Status struct {
+	Ready bool `json:"ready"`
+	// Degraded is set while something older than the newest documents is served.
+	Degraded bool `json:"degraded"`
+	// Revision is served since Since; it came from the documents or, after a
+	// restart with broken ones, from the state directory.
+	Revision string    `json:"revision"`
+	Since    time.Time `json:"since,omitzero"`
+	Source   string    `json:"source"`
+	// Bundle is what the active revision says of itself.
+	Bundle *bundles.Metadata `json:"bundle,omitempty"`
+	// LastAttempt is when the documents were last looked at, LastSuccess when
+	// they were last found to be, or made to be, what is served.
+	LastAttempt time.Time `json:"lastAttempt,omitzero"`
+	LastSuccess time.Time `json:"lastSuccess,omitzero"`
+	// LastError is why the last attempt failed; empty after one that did not.
+	LastError string `json:"lastError"`
+	// StateError is why the last good bundle could not be kept or read.
+	StateError string `json:"stateError"`
+	// Errors and Warnings count the diagnostics of the last attempt, of which
+	// Diagnostics has the first.
+	Errors      int          `json:"errors"`
+	Warnings    int          `json:"warnings"`
+	Diagnostics []Diagnostic `json:"diagnostics"`
+
+	list diag.List
+}
+
+// Diagnostic is one diagnostic as every JSON of writ has it.
+type Diagnostic struct {
+	File     string `json:"file"`
+	Line     int    `json:"line"`
+	Column   int    `json:"column"`
+	Severity string `json:"severity"`
+	Code     string `json:"code"`
+	Message  string `json:"message"`
+	Hint     string `json:"hint"`
+}
+
+// Status is a copy of the present state. It waits for no reload.
+func (r *Reloader) Status() Status {
+	r.statusMu.Lock()
+	defer r.statusMu.Unlock()
+	s := r.status
+	s.Diagnostics = slices.Clone(s.Diagnostics)
+	if s.Diagnostics == nil {
+		s.Diagnostics = []Diagnostic{}
+	}
+	if s.Bundle != nil {
+		bundle := *s.Bundle
+		bundle.Counts, bundle.Entrypoints = maps.Clone(bundle.Counts), slices.Clone(bundle.Entrypoints)
+		s.Bundle = &bundle
+	}
+	return s
+}
+
+func (r *Reloader) lastList() diag.List {
+	r.statusMu.Lock()
+	defer r.statusMu.Unlock()
+	return r.status.list
+}
+
+// conclude writes down how an attempt ended: status, state, log, metrics.
+func (r *Reloader) conclude(out outcome, began time.Time) {
+	r.keep(out.bundle)
+	now := r.o.Now()
+	r.statusMu.Lock()
+	s := &r.status
+	recovered := s.Degraded && out.err == nil
+	s.LastAttempt, s.LastError = now, ""
+	if out.err != nil {
+		s.LastError = out.err.Error()
+	} else {
+		s.LastSuccess = now
+		s.Source = FromDocuments
+	}
+	if out.bundle != nil && out.err == nil {
+		r.shows(out.bundle, now)
+	}
+	s.Ready = r.Ready()
+	s.Degraded = s.Ready && out.err != nil
+	s.diagnosed(out.list)
+	errors, warnings, degraded := s.Errors, s.Warnings, s.Degraded
+	r.statusMu.Unlock()
+
+	r.o.Observer.Reloaded(out.result, now)
+	r.o.Observer.Degraded(degraded)
+	r.o.Observer.Diagnosed(errors, warnings)
+	if out.result == metrics.Activated {
+		r.o.Observer.Serves(r.Revision())
+	}
+	if recovered {
+		r.o.Logger.Info("the newest documents are served again", "revision", r.Revision())
+	}
+	r.tell(out, now.Sub(began))
+}
+
+// shows puts what a bundle says of itself into the status, which is locked.
+func (r *Reloader) shows(b *bundles.Bundle, now time.Time) {
+	if r.status.Revision != b.Manifest.Revision {
+		r.status.Revision, r.status.Since = b.Manifest.Revision, now
+	}
+	metadata := b.Manifest.Metadata
+	r.status.Bundle = &metadata
+}
+
+func (s *Status) diagnosed(list diag.List) {
+	s.list, s.Errors, s.Warnings, s.Diagnostics = list, 0, 0, nil
+	for _, d := range list {
+		if d.Severity == diag.Error {
+			s.Errors++
+		} else {
+			s.Warnings++
+		}
+		if len(s.Diagnostics) < maxDiagnostics {
+			s.Diagnostics = append(s.Diagnostics, Diagnostic{
+				d.File, d.Line, d.Column, d.Severity.String(), string(d.Code), d.Message, d.Hint,
+			})
+		}
+	}
+}
+
+func text(err error) string {
+	if err == nil {
+		return ""
+	}
+	return err.Error()
+}
