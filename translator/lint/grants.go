@@ -19,23 +19,19 @@ var (
 )
 
 // powers are the verbs by which a grant reaches beyond itself, with what they
-// have to be granted on for that. A verb that is named is taken at its word; by
-// "*" it comes along only where it means something.
+// have to be granted on for that.
 var powers = []struct {
-	verb      string
+	verbs     []string
 	groups    []string
 	resources []string
+	// named verbs are a power whatever they are granted on; by "*" they come
+	// along only where they mean something.
+	named bool
 }{
-	{"escalate", []string{rbacGroup}, roleResources},
-	{"bind", []string{rbacGroup}, roleResources},
-	{"impersonate", []string{"", "authentication.k8s.io"}, []string{"users", "groups", "serviceaccounts", "uids", "userextras"}},
-	{"create", []string{rbacGroup}, slices.Concat(roleResources, bindingResources)},
-	{"update", []string{rbacGroup}, slices.Concat(roleResources, bindingResources)},
-	{"patch", []string{rbacGroup}, slices.Concat(roleResources, bindingResources)},
+	{[]string{"escalate", "bind"}, []string{rbacGroup}, roleResources, true},
+	{[]string{"impersonate"}, []string{"", "authentication.k8s.io"}, []string{"users", "groups", "serviceaccounts", "uids", "userextras"}, true},
+	{[]string{"create", "update", "patch"}, []string{rbacGroup}, slices.Concat(roleResources, bindingResources), false},
 }
-
-// beyond are the verbs that are a power whatever they are granted on.
-var beyond = []string{"escalate", "bind", "impersonate"}
 
 func kubernetesGrants(d *document.KubernetesRole, access *lower.Access) diag.List {
 	role := access.Roles[lower.RoleKey(d.Family, d.Namespace, d.Name)]
@@ -71,7 +67,7 @@ func escalationGrant(h *document.Header, rule int, at diag.Position, found []str
 		Severity: diag.Warning,
 		Code:     diag.EscalationGrant,
 		Message: fmt.Sprintf("rule %d of %s %q lets its holders reach beyond it: %s",
-			rule, h.Kind, h.Name, strings.Join(found, ", ")),
+			rule, h.Kind, h.Name, strings.Join(found, "; ")),
 		Hint: "name the verbs and resources that are needed, or keep the role to those who may do everything",
 	}
 }
@@ -86,21 +82,21 @@ func everythingOrigin(r lower.OriginRule) bool {
 		slices.Contains(r.Verbs, "*") && slices.Contains(r.Kinds, "*")
 }
 
-// kubernetesPowers lists what a rule grants of the powers, as "verb resource".
+// kubernetesPowers lists what a rule grants of the powers.
 func kubernetesPowers(r *lower.KubernetesRule) []string {
 	var found []string
 	for _, p := range powers {
-		named := slices.Contains(r.Verbs, p.verb)
-		if !named && !slices.Contains(r.Verbs, "*") {
-			continue
-		}
 		group := slices.Contains(r.Groups, "*") || slices.ContainsFunc(p.groups, func(g string) bool {
 			return slices.Contains(r.Groups, g)
 		})
-		where := slices.DeleteFunc(slices.Clone(p.resources), func(resource string) bool {
-			return !group || !touches(r.Resources, resource)
-		})
-		found = appendPower(found, p.verb, where, named && slices.Contains(beyond, p.verb))
+		where := func(string) []string {
+			return slices.DeleteFunc(slices.Clone(p.resources), func(resource string) bool {
+				return !group || !touches(r.Resources, resource)
+			})
+		}
+		matches := func(verb string) bool { return hasOrStar(r.Verbs, verb) }
+		named := func(verb string) bool { return p.named && slices.Contains(r.Verbs, verb) }
+		found = append(found, describe(p.verbs, matches, named, where)...)
 	}
 	return found
 }
@@ -119,24 +115,40 @@ func originPowers(r *lower.OriginRule) []string {
 	}
 	var found []string
 	for _, p := range powers {
-		if !lower.MatchesVerb(r, p.verb, "") {
-			continue
+		where := func(verb string) []string {
+			return slices.DeleteFunc(slices.Clone(p.resources), func(resource string) bool {
+				return !lower.MatchesKind(r, verb, resource, "")
+			})
 		}
-		where := slices.DeleteFunc(slices.Clone(p.resources), func(resource string) bool {
-			return !lower.MatchesKind(r, p.verb, resource, "")
-		})
-		named := slices.Contains(r.Verbs, p.verb) && len(r.Kinds) > 0 && !slices.Contains(r.NotKinds, "*")
-		found = appendPower(found, p.verb, where, named && slices.Contains(beyond, p.verb))
+		matches := func(verb string) bool { return lower.MatchesVerb(r, verb, "") }
+		named := func(verb string) bool {
+			return p.named && slices.Contains(r.Verbs, verb) && len(lower.EffectiveKinds(r)) > 0
+		}
+		found = append(found, describe(p.verbs, matches, named, where)...)
 	}
 	return found
 }
 
-func appendPower(found []string, verb string, where []string, anyway bool) []string {
-	switch {
-	case len(where) > 0:
-		return append(found, verb+" "+strings.Join(where, "|"))
-	case anyway:
-		return append(found, verb)
+// describe says which of the verbs match and on what, as "create, update on
+// roles, clusterroles". Verbs of one power share their resources.
+func describe(verbs []string, matches, named func(verb string) bool, where func(verb string) []string) []string {
+	var granted []string
+	var resources []string
+	for _, verb := range verbs {
+		if !matches(verb) {
+			continue
+		}
+		on := where(verb)
+		if len(on) == 0 && !named(verb) {
+			continue
+		}
+		granted, resources = append(granted, verb), on
 	}
-	return found
+	switch {
+	case len(granted) == 0:
+		return nil
+	case len(resources) == 0:
+		return []string{strings.Join(granted, ", ")}
+	}
+	return []string{strings.Join(granted, ", ") + " on " + strings.Join(resources, ", ")}
 }

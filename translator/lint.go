@@ -1,0 +1,21 @@
+package translator
+
+import (
+	"github.com/writ-policy/writ/translator/diag"
+	"github.com/writ-policy/writ/translator/lint"
+	"github.com/writ-policy/writ/translator/lower"
+)
+
+// Lint returns the warnings for documents that compile and should still not be.
+func Lint(r *Result) diag.List { return lint.Check(r.resolved, r.Access) }
+
+// LintAuthor returns an error for every rule that the author of the change from
+// base to r gives away without holding it. Base may be nil: then all documents
+// are new, and what the author holds is read from them too.
+func LintAuthor(r, base *Result, author lint.Author) diag.List {
+	var before *lower.Access
+	if base != nil {
+		before = base.Access
+	}
+	return lint.Escalation(r.resolved, r.Access, before, author)
+}
