@@ -4,7 +4,6 @@ import (
 	"encoding/binary"
 	"encoding/json"
 	"fmt"
-	"maps"
 	"slices"
 	"strconv"
 	"unicode/utf8"
@@ -119,15 +118,15 @@ func keyObject(b []byte, object map[string]any, differ bool) []byte {
 
 // sortedKeys is nil for the empty map and allocates nothing then.
 func sortedKeys[V any](entries map[string]V) []string {
-	switch len(entries) {
-	case 0:
+	if len(entries) == 0 {
 		return nil
-	case 1:
-		for key := range entries {
-			return []string{key}
-		}
 	}
-	return slices.Sorted(maps.Keys(entries))
+	keys := make([]string, 0, len(entries))
+	for key := range entries {
+		keys = append(keys, key)
+	}
+	slices.Sort(keys)
+	return keys
 }
 
 // AppendJSON appends the decision as its point's JSON. Lists are never null.

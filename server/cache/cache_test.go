@@ -1,0 +1,338 @@
+package cache
+
+import (
+	"context"
+	"fmt"
+	"net/http/httptest"
+	"reflect"
+	"strings"
+	"sync"
+	"sync/atomic"
+	"testing"
+	"time"
+
+	"github.com/writ-policy/writ/server/decision"
+	"github.com/writ-policy/writ/server/metrics"
+)
+
+// reviewer decides by what is asked: it allows the verb get, denies the verb
+// deny, is in trouble at the verb trouble, and asks wait, if set, before it
+// answers.
+type reviewer struct {
+	revision atomic.Value
+	asked    atomic.Int64
+	wait     func(ctx context.Context, r *decision.Request)
+	expires  time.Time
+}
+
+func newReviewer(revision string) *reviewer {
+	r := &reviewer{}
+	r.revision.Store(revision)
+	return r
+}
+
+func (v *reviewer) Revision() string { return v.revision.Load().(string) }
+
+func (v *reviewer) Evaluate(ctx context.Context, r *decision.Request) decision.Decision {
+	revision := v.Revision()
+	v.asked.Add(1)
+	if v.wait != nil {
+		v.wait(ctx, r)
+	}
+	d := decision.Decision{
+		Allowed: r.Verb == "get", Denied: r.Verb == "deny", Revision: revision, Expires: v.expires,
+		Reason: strings.Join([]string{r.User, r.Verb, r.Name}, " "),
+	}
+	if r.Verb == "trouble" || ctx.Err() != nil {
+		d.Allowed, d.Denied, d.Trouble = false, true, "trouble"
+	}
+	return d
+}
+
+func (v *reviewer) WhoCan(context.Context, *decision.Request) decision.WhoCan {
+	return decision.WhoCan{Users: []string{fmt.Sprint(v.asked.Add(1))}}
+}
+
+func ask(user, verb string) *decision.Request {
+	return &decision.Request{User: user, Verb: verb, Resource: "pods"}
+}
+
+func TestEvaluate(t *testing.T) {
+	for _, tt := range []struct {
+		name     string
+		options  Options
+		requests []*decision.Request
+		want     int64 // evaluations
+	}{
+		{"the same twice", Options{Entries: 10}, []*decision.Request{ask("a", "get"), ask("a", "get")}, 1},
+		{"no is kept as well", Options{Entries: 10}, []*decision.Request{ask("a", "list"), ask("a", "list")}, 1},
+		{"a denial is kept as well", Options{Entries: 10}, []*decision.Request{ask("a", "deny"), ask("a", "deny")}, 1},
+		{"two users", Options{Entries: 10}, []*decision.Request{ask("a", "get"), ask("b", "get"), ask("a", "get"), ask("b", "get")}, 2},
+		{"trouble is not kept", Options{Entries: 10}, []*decision.Request{ask("a", "trouble"), ask("a", "trouble")}, 2},
+		{"nothing is kept", Options{}, []*decision.Request{ask("a", "get"), ask("a", "get")}, 2},
+		{"room for one", Options{Entries: 1}, []*decision.Request{ask("a", "get"), ask("b", "get"), ask("a", "get")}, 3},
+		{"the oldest goes", Options{Entries: 2}, []*decision.Request{ask("a", "get"), ask("b", "get"), ask("a", "get"), ask("c", "get"), ask("a", "get")}, 3},
+		{"too large to keep", Options{Entries: 10, Bytes: 64 << 10}, []*decision.Request{ask(strings.Repeat("a", 2000), "get"), ask(strings.Repeat("a", 2000), "get")}, 2},
+	} {
+		t.Run(tt.name, func(t *testing.T) {
+			next := newReviewer("r1")
+			c := New(next, tt.options, metrics.New())
+			for _, r := range tt.requests {
+				got := c.Evaluate(t.Context(), r)
+				if want := newReviewer("r1").Evaluate(t.Context(), r); !reflect.DeepEqual(got, want) {
+					t.Errorf("got %+v, want %+v", got, want)
+				}
+			}
+			if got := next.asked.Load(); got != tt.want {
+				t.Errorf("got %d evaluations, want %d", got, tt.want)
+			}
+		})
+	}
+}
+
+func TestMemoryIsBounded(t *testing.T) {
+	const bound = 256 << 10
+	c := New(newReviewer("r1"), Options{Entries: 1 << 20, Bytes: bound}, metrics.New())
+	for i := range 2000 {
+		c.Evaluate(t.Context(), &decision.Request{User: "u", Verb: "get", Resource: "pods", Name: fmt.Sprint(i, strings.Repeat("n", i%900))})
+		sum := 0
+		for _, e := range c.kept.Values() {
+			sum += e.weight
+		}
+		if sum != c.weight || sum > bound {
+			t.Fatalf("got %d bytes of entries, counted as %d, want at most %d", sum, c.weight, bound)
+		}
+	}
+	if c.kept.Len() < 50 {
+		t.Errorf("got only %d entries", c.kept.Len())
+	}
+}
+
+func TestANewRevisionIsAskedAgain(t *testing.T) {
+	next := newReviewer("r1")
+	c := New(next, Options{Entries: 10}, metrics.New())
+	for _, revision := range []string{"r1", "r2", "r1"} {
+		next.revision.Store(revision)
+		if got := c.Evaluate(t.Context(), ask("a", "get")).Revision; got != revision {
+			t.Errorf("got an answer of %s, want %s", got, revision)
+		}
+	}
+	if got := next.asked.Load(); got != 2 {
+		t.Errorf("got %d evaluations, want 2", got)
+	}
+}
+
+// While a request is evaluated, the revision changes: the decision must not be
+// found under a revision that did not make it.
+func TestARevisionSwappedMeanwhile(t *testing.T) {
+	next := newReviewer("r1")
+	swapping := &swapped{next}
+	c := New(swapping, Options{Entries: 10}, metrics.New())
+	if got := c.Evaluate(t.Context(), ask("a", "get")).Revision; got != "r2" {
+		t.Fatalf("got an answer of %s, want r2", got)
+	}
+	next.revision.Store("r1")
+	c.Evaluate(t.Context(), ask("a", "get"))
+	if got := next.asked.Load(); got != 2 {
+		t.Errorf("got %d evaluations, want 2", got)
+	}
+}
+
+// swapped answers by r2, whatever revision it says it has.
+type swapped struct{ *reviewer }
+
+func (s *swapped) Evaluate(ctx context.Context, r *decision.Request) decision.Decision {
+	s.revision.Store("r2")
+	return s.reviewer.Evaluate(ctx, r)
+}
+
+func TestNoRevisionYet(t *testing.T) {
+	next := newReviewer("")
+	c := New(next, Options{Entries: 10}, metrics.New())
+	c.Evaluate(t.Context(), ask("a", "get"))
+	c.Evaluate(t.Context(), ask("a", "get"))
+	if got := next.asked.Load(); got != 2 {
+		t.Errorf("got %d evaluations, want 2", got)
+	}
+}
+
+func TestExpiry(t *testing.T) {
+	start := time.Unix(1000, 0)
+	now := start
+	next := newReviewer("r1")
+	next.expires = start.Add(time.Minute)
+	c := New(next, Options{Entries: 10, Now: func() time.Time { return now }}, metrics.New())
+	for _, tt := range []struct {
+		after time.Duration
+		want  int64
+	}{{0, 1}, {time.Minute - 1, 1}, {time.Minute, 2}, {2 * time.Minute, 3}} {
+		now = start.Add(tt.after)
+		c.Evaluate(t.Context(), ask("a", "get"))
+		if got := next.asked.Load(); got != tt.want {
+			t.Errorf("after %v: got %d evaluations, want %d", tt.after, got, tt.want)
+		}
+	}
+}
+
+func TestWhoCanIsNotKept(t *testing.T) {
+	c := New(newReviewer("r1"), Options{Entries: 10}, metrics.New())
+	first, second := c.WhoCan(t.Context(), ask("", "get")), c.WhoCan(t.Context(), ask("", "get"))
+	if first.Users[0] == second.Users[0] {
+		t.Error("got the same answer twice")
+	}
+}
+
+func TestEqualRequestsInFlight(t *testing.T) {
+	next := newReviewer("r1")
+	release := make(chan struct{})
+	next.wait = func(context.Context, *decision.Request) { <-release }
+	c := New(next, Options{Entries: 10}, metrics.New())
+	var callers sync.WaitGroup
+	for range 50 {
+		callers.Go(func() {
+			if d := c.Evaluate(t.Context(), ask("a", "get")); !d.Allowed {
+				t.Errorf("got %+v, want allowed", d)
+			}
+		})
+	}
+	close(release)
+	callers.Wait()
+	if got := next.asked.Load(); got != 1 {
+		t.Errorf("got %d evaluations, want 1", got)
+	}
+}
+
+// The first of two equal requests gives up: that is its own affair.
+func TestCancellationIsNotShared(t *testing.T) {
+	next := newReviewer("r1")
+	inside := make(chan struct{}, 2)
+	next.wait = func(ctx context.Context, _ *decision.Request) {
+		inside <- struct{}{}
+		if ctx.Value(patient{}) == nil {
+			<-ctx.Done()
+		}
+	}
+	c := New(next, Options{Entries: 10}, metrics.New())
+	hurried, cancel := context.WithCancel(t.Context())
+	var callers sync.WaitGroup
+	callers.Go(func() {
+		if d := c.Evaluate(hurried, ask("a", "get")); d.Trouble == "" || !d.Denied {
+			t.Errorf("the one who gave up got %+v, want trouble", d)
+		}
+	})
+	<-inside
+	callers.Go(func() {
+		if d := c.Evaluate(context.WithValue(t.Context(), patient{}, true), ask("a", "get")); !d.Allowed || d.Trouble != "" {
+			t.Errorf("the other got %+v, want allowed", d)
+		}
+	})
+	cancel()
+	callers.Wait()
+}
+
+type patient struct{}
+
+// A caller that waits for another's evaluation still has its own deadline.
+func TestWaitingEnds(t *testing.T) {
+	next := newReviewer("r1")
+	inside, release := make(chan struct{}), make(chan struct{})
+	next.wait = func(context.Context, *decision.Request) { close(inside); <-release }
+	c := New(next, Options{Entries: 10}, metrics.New())
+	var callers sync.WaitGroup
+	callers.Go(func() { c.Evaluate(t.Context(), ask("a", "get")) })
+	<-inside
+	over, cancel := context.WithCancel(t.Context())
+	cancel()
+	if d := c.Evaluate(over, ask("a", "get")); d.Trouble == "" || !d.Denied || d.Allowed || d.Revision != "r1" {
+		t.Errorf("got %+v, want trouble", d)
+	}
+	close(release)
+	callers.Wait()
+}
+
+// A panic is the panicking caller's own; whoever waited evaluates again.
+func TestPanicReleasesTheOthers(t *testing.T) {
+	next := newReviewer("r1")
+	inside, release := make(chan struct{}), make(chan struct{})
+	var once sync.Once
+	next.wait = func(context.Context, *decision.Request) {
+		first := false
+		once.Do(func() { first = true })
+		if first {
+			close(inside)
+			<-release
+			panic("a bug")
+		}
+	}
+	c := New(next, Options{Entries: 10}, metrics.New())
+	var callers sync.WaitGroup
+	callers.Go(func() {
+		defer func() {
+			if recover() == nil {
+				t.Error("the panic was swallowed")
+			}
+		}()
+		c.Evaluate(t.Context(), ask("a", "get"))
+	})
+	<-inside
+	callers.Go(func() {
+		if d := c.Evaluate(t.Context(), ask("a", "get")); !d.Allowed {
+			t.Errorf("got %+v, want allowed", d)
+		}
+	})
+	close(release)
+	callers.Wait()
+}
+
+func TestCounters(t *testing.T) {
+	m := metrics.New()
+	c := New(newReviewer("r1"), Options{Entries: 2}, m)
+	for _, user := range []string{"a", "a", "b", "c", "c", "c"} {
+		c.Evaluate(t.Context(), ask(user, "get"))
+	}
+	w := httptest.NewRecorder()
+	m.Handler().ServeHTTP(w, httptest.NewRequest("GET", "/metrics", nil))
+	for _, want := range []string{"writ_cache_hits_total 3", "writ_cache_misses_total 3", "writ_cache_evictions_total 1", "writ_cache_entries 2"} {
+		if !strings.Contains(w.Body.String(), want+"\n") {
+			t.Errorf("got no line %q", want)
+		}
+	}
+}
+
+// Many callers, few requests, revisions changing: whoever is answered is
+// answered rightly.
+func TestConcurrently(t *testing.T) {
+	next := newReviewer("r0")
+	c := New(next, Options{Entries: 8}, metrics.New())
+	var callers sync.WaitGroup
+	for caller := range 8 {
+		callers.Go(func() {
+			for i := range 2000 {
+				r := ask(fmt.Sprint(i%13), []string{"get", "list", "trouble"}[i%3])
+				d := c.Evaluate(t.Context(), r)
+				if d.Allowed != (r.Verb == "get") || d.Reason != r.User+" "+r.Verb+" " {
+					t.Errorf("got %+v for %+v", d, r)
+				}
+				if caller == 0 && i%100 == 0 {
+					next.revision.Store(fmt.Sprint("r", i/100))
+				}
+			}
+		})
+	}
+	callers.Wait()
+}
+
+func BenchmarkHit(b *testing.B) {
+	c := New(newReviewer(strings.Repeat("r", 64)), Options{Entries: 1000}, metrics.New())
+	r := &decision.Request{
+		User: "system:serviceaccount:hammer:bot", Groups: []string{"system:serviceaccounts", "system:authenticated"},
+		Verb: "get", Resource: "pods", Namespace: "hammer", Name: "web-0", Cluster: "prod",
+		Attributes: map[string]any{"version": "v1", "uid": "1234"},
+	}
+	b.ReportAllocs()
+	for b.Loop() {
+		if !c.Evaluate(b.Context(), r).Denied {
+			continue
+		}
+	}
+}
