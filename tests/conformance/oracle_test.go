@@ -1,0 +1,297 @@
+package conformance
+
+import (
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"go.yaml.in/yaml/v3"
+
+	"github.com/writ-policy/writ/tests/oracle"
+)
+
+// extensions are the restrictions in Rego of the suites, in Go.
+var extensions = map[string]func(oracle.Request, map[string]any) any{
+	"ticket": func(r oracle.Request, params map[string]any) any {
+		if r.Attributes["ticket"] == nil {
+			return "unknown"
+		}
+		return contains(params["open"], r.Attributes["ticket"])
+	},
+	"office": func(r oracle.Request, params map[string]any) any {
+		if params["read"] != true {
+			return nil
+		}
+		return r.Attributes["answer"]
+	},
+	"approvedChange": func(r oracle.Request, params map[string]any) any {
+		return contains(params["changes"], r.Attributes["change"])
+	},
+	"regionIs": func(r oracle.Request, params map[string]any) any {
+		if r.Attributes["region"] == nil {
+			return "unknown"
+		}
+		return r.Attributes["region"] == params["region"]
+	},
+}
+
+func contains(list, value any) bool {
+	for _, item := range list.([]any) {
+		if item == value {
+			return true
+		}
+	}
+	return false
+}
+
+// The wanted answers and the oracle are both written from the meaning of the
+// documents, by hand. Where they differ one of them misread it.
+func TestOracleAgrees(t *testing.T) {
+	folders, err := filepath.Glob("access/*/cases.jsonl")
+	if err != nil {
+		t.Fatal(err)
+	}
+	compared := 0
+	for _, path := range folders {
+		folder := filepath.Dir(path)
+		if name, _ := waitsFor(filepath.ToSlash(folder)); name != "" {
+			continue
+		}
+		world := load(t, filepath.Join(folder, "policies"))
+		for _, c := range lines[conformanceCase](t, path) {
+			if want := c.Want.(map[string]any); want["error"] != nil {
+				continue // the oracle takes requests, not JSON
+			}
+			var r oracle.Request
+			if err := json.Unmarshal(c.Input, &r); err != nil {
+				t.Fatalf("%s: %v", c.Name, err)
+			}
+			d := world.Decide(r)
+			if d.Matched == nil {
+				d.Matched = []oracle.Entry{}
+			}
+			answer := map[string]any{"allowed": d.Allowed, "denied": d.Denied, "reason": d.Reason, "matched": d.Matched}
+			if len(d.Undecidable) > 0 {
+				warnings := []string{}
+				for _, u := range d.Undecidable {
+					warnings = append(warnings, fmt.Sprintf("%s %s/%s rule %d: %s undecidable", u.Kind, u.Namespace, u.Name, u.Rule, u.Restrictions))
+				}
+				answer["warnings"] = warnings
+			}
+			text, err := json.Marshal(answer)
+			if err != nil {
+				t.Fatal(err)
+			}
+			var got any
+			if err := json.Unmarshal(text, &got); err != nil {
+				t.Fatal(err)
+			}
+			if why := differs(got, withoutSources(c.Want), ""); why != "" {
+				t.Errorf("%s: %s\nrequest: %s\noracle: %s", c.Name, why, c.Input, text)
+			}
+			compared++
+		}
+	}
+	if compared == 0 {
+		t.Error("no cases")
+	}
+}
+
+// withoutSources leaves out where the rules stand: the oracle reads no text.
+func withoutSources(want any) any {
+	object := want.(map[string]any)
+	matched, _ := object["matched"].([]any)
+	for _, entry := range matched {
+		delete(entry.(map[string]any), "source")
+	}
+	return object
+}
+
+// load reads the documents of a directory of valid ones. It knows all spellings
+// by looking at no case of any key.
+func load(t *testing.T, folder string) *oracle.World {
+	w := &oracle.World{Master: "master", Extensions: extensions}
+	err := filepath.WalkDir(folder, func(path string, entry fs.DirEntry, err error) error {
+		if err != nil {
+			return err
+		}
+		if strings.HasPrefix(entry.Name(), ".") {
+			if entry.IsDir() {
+				return filepath.SkipDir
+			}
+			return nil
+		}
+		switch filepath.Ext(path) {
+		case ".yaml", ".yml", ".json":
+			return loadFile(w, path)
+		}
+		return nil
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	return w
+}
+
+func loadFile(w *oracle.World, path string) error {
+	file, err := os.Open(path)
+	if err != nil {
+		return err
+	}
+	defer file.Close()
+	for decoder := yaml.NewDecoder(file); ; {
+		var document map[string]any
+		if err := decoder.Decode(&document); errors.Is(err, io.EOF) {
+			return nil
+		} else if err != nil {
+			return fmt.Errorf("%s: %w", path, err)
+		}
+		loadDocument(w, document, "", "")
+	}
+}
+
+// loadDocument adds one document; namespace and name are those its container
+// gives it.
+func loadDocument(w *oracle.World, d node, namespace, name string) {
+	for _, head := range []node{d, d.object("metadata")} {
+		name, namespace = head.text("name", name), head.text("namespace", namespace)
+	}
+	kubernetes := d.text("apiVersion", "") == oracle.KubernetesVersion
+	switch kind := strings.ToLower(d.text("kind", "")); {
+	case kind == "list":
+		for _, item := range d.list("items") {
+			loadDocument(w, item.(map[string]any), "", "")
+		}
+	case kubernetes && strings.HasSuffix(kind, "binding"):
+		w.KubernetesBindings = append(w.KubernetesBindings, kubernetesBinding(d, namespace, name))
+	case kubernetes:
+		w.KubernetesRoles = append(w.KubernetesRoles, kubernetesRole(d, namespace, name))
+	case kind == "role":
+		w.OriginRoles = append(w.OriginRoles, originRole(d, namespace, name))
+	case kind == "rolebinding":
+		w.OriginBindings = append(w.OriginBindings, originBinding(d, namespace, name))
+	case kind == "policy" || kind == "policybinding":
+		inside := map[string]string{"policy": "roles", "policybinding": "roleBindings"}[kind]
+		for key, value := range d.object(inside) {
+			inner := node{"kind": map[string]string{"roles": "Role", "roleBindings": "RoleBinding"}[inside]}
+			for k, v := range value.(map[string]any) {
+				inner[k] = v
+			}
+			loadDocument(w, inner, namespace, key)
+		}
+	}
+}
+
+func originRole(d node, namespace, name string) *oracle.OriginRole {
+	role := &oracle.OriginRole{Namespace: namespace, Name: name}
+	for _, item := range append(d.list("rules"), d.list("rule")...) {
+		rule := node(item.(map[string]any))
+		made := &oracle.OriginRule{Deny: fmt.Sprint(rule.get("deny")) == "true", Verbs: rule.texts("verbs"), Kinds: rule.texts("resourceKinds")}
+		if restrictions := rule.object("attributeRestrictions"); restrictions != nil {
+			made.Restrictions = &oracle.Restrictions{
+				Fields: restrictions.texts("fieldsMutatable"), Labels: restrictions.texts("labelsContain"),
+				Kind: restrictions.text("kind", ""), Params: restrictions,
+			}
+		}
+		role.Rules = append(role.Rules, made)
+	}
+	return role
+}
+
+func originBinding(d node, namespace, name string) *oracle.OriginBinding {
+	b := &oracle.OriginBinding{
+		Namespace: namespace, Name: name, RoleNamespace: namespace, RoleName: d.text("roleName", ""),
+		Users: d.texts("userNames"), Groups: d.texts("groupNames"),
+	}
+	if ref := d.object("roleRef"); ref != nil {
+		b.RoleNamespace, b.RoleName = ref.text("namespace", namespace), ref.text("name", "")
+	} else if d.get("referencesGlobalRole") == true {
+		b.RoleNamespace = "master"
+	}
+	return b
+}
+
+func kubernetesRole(d node, namespace, name string) *oracle.KubernetesRole {
+	role := &oracle.KubernetesRole{Namespace: namespace, Name: name, Labels: map[string]string{}}
+	for key, value := range d.object("metadata").object("labels") {
+		role.Labels[key] = value.(string)
+	}
+	for _, item := range d.list("rules") {
+		rule := node(item.(map[string]any))
+		role.Rules = append(role.Rules, &oracle.KubernetesRule{
+			Verbs: rule.texts("verbs"), APIGroups: rule.texts("apiGroups"), Resources: rule.texts("resources"),
+			ResourceNames: rule.texts("resourceNames"), NonResourceURLs: rule.texts("nonResourceURLs"),
+		})
+	}
+	if d.object("aggregationRule") != nil {
+		role.Selectors = []oracle.Selector{}
+	}
+	for _, item := range d.object("aggregationRule").list("clusterRoleSelectors") {
+		var selector oracle.Selector
+		for key, value := range node(item.(map[string]any)).object("matchLabels") {
+			selector = append(selector, oracle.Requirement{Key: key, Operator: "In", Values: []string{value.(string)}})
+		}
+		for _, expression := range node(item.(map[string]any)).list("matchExpressions") {
+			e := node(expression.(map[string]any))
+			selector = append(selector, oracle.Requirement{Key: e.text("key", ""), Operator: e.text("operator", ""), Values: e.texts("values")})
+		}
+		role.Selectors = append(role.Selectors, selector)
+	}
+	return role
+}
+
+func kubernetesBinding(d node, namespace, name string) *oracle.KubernetesBinding {
+	ref := d.object("roleRef")
+	b := &oracle.KubernetesBinding{Namespace: namespace, Name: name, RoleKind: ref.text("kind", ""), RoleName: ref.text("name", "")}
+	for _, item := range d.list("subjects") {
+		s := node(item.(map[string]any))
+		b.Subjects = append(b.Subjects, oracle.Subject{Kind: s.text("kind", ""), Namespace: s.text("namespace", ""), Name: s.text("name", "")})
+	}
+	return b
+}
+
+// node is an object of a document. What is missing or null reads as empty.
+type node map[string]any
+
+func (n node) get(key string) any {
+	for have, value := range n {
+		if strings.EqualFold(have, key) {
+			return value
+		}
+	}
+	return nil
+}
+
+func (n node) text(key, otherwise string) string {
+	if value, ok := n.get(key).(string); ok {
+		return value
+	}
+	return otherwise
+}
+
+func (n node) object(key string) node {
+	value, _ := n.get(key).(map[string]any)
+	return value
+}
+
+func (n node) list(key string) []any {
+	value, _ := n.get(key).([]any)
+	return value
+}
+
+func (n node) texts(key string) []string {
+	if n.get(key) == nil {
+		return nil
+	}
+	values := []string{}
+	for _, item := range n.list(key) {
+		values = append(values, item.(string))
+	}
+	return values
+}
