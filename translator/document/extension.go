@@ -1,5 +1,244 @@
 package document
 
-import "github.com/writ-policy/writ/translator/diag"
+import (
+	"bytes"
+	"errors"
+	"fmt"
+	"slices"
+	"strings"
 
-func decodeExtension(file string, content []byte) ([]Document, diag.List) { return nil, nil }
+	"github.com/open-policy-agent/opa/v1/ast"
+
+	"github.com/writ-policy/writ/translator/diag"
+)
+
+// Limits on a Rego file, whose parser recurses without one of its own that is
+// low enough.
+const (
+	maxRegoBytes = 1 << 20
+	maxRegoDepth = 300
+)
+
+// decodeExtension parses a Rego file and refuses what would make decisions
+// unrepeatable or reach outside the extensions. Whether it compiles is found out
+// with the others it may import.
+func decodeExtension(file string, content []byte) ([]Document, diag.List) {
+	if len(content) > maxRegoBytes {
+		message := fmt.Sprintf("file of %d bytes, at most %d are read", len(content), maxRegoBytes)
+		return nil, diag.List{{Position: diag.Position{File: file, Line: 1, Column: 1}, Code: diag.Rego, Message: message}}
+	}
+	content, unclear := readable(content)
+	if unclear != nil {
+		at := diag.Position{File: file, Line: unclear.line, Column: unclear.column}
+		return nil, diag.List{{Position: at, Code: diag.Rego, Message: unclear.message, Hint: unclear.hint}}
+	}
+	module, err := parseRego(file, content)
+	if err != nil {
+		return nil, regoDiagnostics(file, err)
+	}
+	e := &extensionReader{file: file, seen: map[diag.Position]bool{}}
+	e.read(module)
+	if e.outside {
+		return nil, e.diags
+	}
+	extension := &Extension{
+		Header: Header{Family: FamilyExtension, Kind: "Extension", Name: e.name},
+		Module: module, Source: content, File: file, ReadsClock: e.clock,
+	}
+	extension.At = e.at(module.Package.Location)
+	extension.NameAt, extension.NamespaceAt = extension.At, extension.At
+	return []Document{extension}, e.diags
+}
+
+// parseRego parses twice: the first time to find nesting that the module parser
+// would follow to any depth.
+func parseRego(file string, content []byte) (module *ast.Module, err error) {
+	defer func() {
+		if r := recover(); r != nil {
+			module, err = nil, fmt.Errorf("the parser gave up: %v", r)
+		}
+	}()
+	shallow := ast.NewParser().WithMaxRecursionDepth(maxRegoDepth).WithFilename(file).
+		WithRegoVersion(ast.RegoV1).WithReader(bytes.NewReader(content))
+	if _, _, errs := shallow.Parse(); len(errs) > 0 {
+		return nil, errs
+	}
+	module, err = ast.ParseModuleWithOpts(file, string(content), ast.ParserOptions{RegoVersion: ast.RegoV1})
+	if err == nil && module == nil {
+		err = errors.New("the file is empty")
+	}
+	return module, err
+}
+
+// regoDiagnostics turns the parser's errors into diagnostics. Their own text
+// repeats the place and drops the column, so only the messages are taken.
+func regoDiagnostics(file string, err error) diag.List {
+	var list diag.List
+	var errs ast.Errors
+	var one *ast.Error
+	switch {
+	case errors.As(err, &errs):
+	case errors.As(err, &one):
+		errs = ast.Errors{one}
+	default:
+		errs = ast.Errors{{Message: err.Error()}}
+	}
+	for _, e := range errs {
+		at := diag.Position{File: file, Line: 1, Column: 1}
+		if e.Location != nil && e.Location.Row > 0 {
+			at.Line, at.Column = e.Location.Row, max(e.Location.Col, 1)
+		}
+		list.Add(diag.Diagnostic{Position: at, Code: diag.Rego, Message: e.Message})
+	}
+	return list
+}
+
+// extensionReader looks through a module.
+type extensionReader struct {
+	file    string
+	name    string
+	outside bool // the package is not below writ.extensions
+	clock   bool
+	diags   diag.List
+	// seen holds the places reported: the visitor may pass a reference twice.
+	seen map[diag.Position]bool
+}
+
+func (e *extensionReader) at(l *ast.Location) diag.Position {
+	if l == nil {
+		return diag.Position{File: e.file, Line: 1, Column: 1}
+	}
+	return diag.Position{File: e.file, Line: max(l.Row, 1), Column: max(l.Col, 1)}
+}
+
+func (e *extensionReader) fail(l *ast.Location, length int, code diag.Code, hint, format string, args ...any) {
+	at := e.at(l)
+	if e.seen[at] {
+		return
+	}
+	e.seen[at] = true
+	e.diags.Add(diag.Diagnostic{Position: at, Length: length, Code: code, Message: fmt.Sprintf(format, args...), Hint: hint})
+}
+
+func (e *extensionReader) read(module *ast.Module) {
+	at := module.Package.Location
+	path, ok := below(module.Package.Path)
+	if !ok || len(path) == 0 {
+		e.outside = true
+		e.fail(at, 0, diag.UnsafeExtension, "write package writ.extensions.NAME", "%s is not below writ.extensions", module.Package)
+		return
+	}
+	e.name = strings.Join(path, ".")
+	for _, part := range path {
+		if !identifier(part) {
+			e.outside = true // the name becomes a path in the bundle
+			e.fail(at, 0, diag.BadName, "letters, digits and _", "package name %s is no identifier", quote(part))
+		}
+	}
+	for _, i := range module.Imports {
+		// import rego.v1 and future.keywords name no document.
+		if ref, ok := i.Path.Value.(ast.Ref); ok && (ref.HasPrefix(ast.DefaultRootRef) || ref.HasPrefix(ast.InputRootRef)) {
+			e.reference(ref, i.Path.Location)
+		}
+	}
+	for _, rule := range module.Rules {
+		ast.NewGenericVisitor(e.visit).Walk(rule)
+	}
+}
+
+// below returns the parts of a reference below data.writ.extensions; false where
+// it may lead elsewhere.
+func below(ref ast.Ref) ([]string, bool) {
+	if len(ref) < 3 || !ref[1].Equal(ast.StringTerm("writ")) || !ref[2].Equal(ast.StringTerm("extensions")) {
+		return nil, false
+	}
+	var path []string
+	for _, term := range ref[3:] {
+		name, ok := term.Value.(ast.String)
+		if !ok {
+			break
+		}
+		path = append(path, string(name))
+	}
+	return path, true
+}
+
+// visit looks at every reference and every variable that may be one.
+func (e *extensionReader) visit(x any) (stop bool) {
+	term, ok := x.(*ast.Term)
+	if !ok {
+		return false
+	}
+	switch v := term.Value.(type) {
+	case ast.Ref:
+		e.reference(v, term.Location)
+		if _, ok := v[0].Value.(ast.Var); !ok {
+			return false
+		}
+		for _, part := range v[1:] {
+			ast.NewGenericVisitor(e.visit).Walk(part)
+		}
+		return true
+	case ast.Var:
+		e.reference(ast.Ref{term}, term.Location)
+	}
+	return false
+}
+
+// reference checks one reference, and the functions it may call.
+func (e *extensionReader) reference(ref ast.Ref, at *ast.Location) {
+	head, ok := ref[0].Value.(ast.Var)
+	if !ok {
+		return
+	}
+	switch name := ref.String(); head {
+	case "data":
+		if _, inside := below(ref); !inside {
+			e.fail(at, len(name), diag.UnsafeExtension, "an extension reads its arguments and data.writ.extensions", "%s is outside data.writ.extensions", name)
+		}
+	case "input":
+		if len(ref) < 2 || !requestKey(ref[1]) {
+			e.fail(at, len(name), diag.UnsafeExtension, "use the argument request", "%s is more than the request", name)
+		}
+	default:
+		if name == ast.NowNanos.Name {
+			e.clock = true
+		}
+		if unrepeatable(name) {
+			e.fail(at, len(name), diag.UnsafeExtension, "pass the fact in the request's attributes", "%s makes decisions unrepeatable", name)
+		}
+	}
+}
+
+// requestKeys are the keys of a request: what else an input holds is put there
+// by the engine, and not by every engine.
+var requestKeys = []string{
+	"user", "groups", "extra", "verb", "apiGroup", "resource", "subresource", "namespace",
+	"name", "path", "cluster", "tenant", "session", "escalation", "fields", "labels",
+	"namespaceLabels", "pod", "podError", "attributes",
+}
+
+func requestKey(term *ast.Term) bool {
+	key, ok := term.Value.(ast.String)
+	return ok && slices.Contains(requestKeys, string(key))
+}
+
+// unrepeatableBuiltins answer differently from one time to the next though they
+// are not marked so: schemas may be fetched, certificates expire.
+var unrepeatableBuiltins = []string{
+	"json.match_schema", "json.verify_schema",
+	"crypto.x509.parse_and_verify_certificates", "crypto.x509.parse_and_verify_certificates_with_options",
+	"opa.runtime",
+}
+
+// unrepeatable reports whether a name is a built-in function whose answer may
+// differ for the same request. The clock is the engine's, one instant for the
+// whole evaluation, and so is not.
+func unrepeatable(name string) bool {
+	builtin, known := ast.BuiltinMap[name]
+	if !known || name == ast.NowNanos.Name {
+		return false
+	}
+	return builtin.IsNondeterministic() || strings.HasPrefix(name, "net.") || strings.HasPrefix(name, "rand.") ||
+		slices.Contains(unrepeatableBuiltins, name)
+}

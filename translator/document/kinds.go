@@ -158,8 +158,12 @@ type OriginPolicyBinding struct {
 type Extension struct {
 	Header // Kind "Extension", Name the path below writ.extensions
 	Module *ast.Module
+	// Source is the text of the file without a byte order mark.
 	Source []byte
 	File   string
+	// ReadsClock says that it calls time.now_ns, the engine's evaluation time: a
+	// decision by it holds for no longer than that instant.
+	ReadsClock bool
 }
 
 // DecisionTest is a writ.dev/v1 DecisionTest.
