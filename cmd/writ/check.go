@@ -1,0 +1,86 @@
+package main
+
+import (
+	"context"
+	"fmt"
+
+	"github.com/spf13/cobra"
+
+	"github.com/writ-policy/writ/translator/diag"
+)
+
+const checkHelp = `check translates a policy directory and reports what is wrong with its documents:
+file, line and column, a code, and what to type instead. Nothing is written.
+
+A directory without a single policy document is an error too: an unmounted volume
+must not drop every rule. --allow-empty accepts it.
+
+Exit status 0: no errors (there may be warnings); 1: errors; 2: no such directory.
+writ explain CODE says more about a code.`
+
+const checkExamples = `  writ check policies
+  writ check policies -o sarif > writ.sarif
+  writ roles --family origin | writ check -
+  writ check policies -o json | jq '.diagnostics[] | select(.severity == "error")'`
+
+func newCheck(s streams) *cobra.Command {
+	var documents documentFlags
+	var format string
+	cmd := &cobra.Command{
+		Use:     "check DIR [-o text|json|sarif]",
+		Short:   "Report what is wrong with a policy directory",
+		Long:    checkHelp,
+		Example: checkExamples,
+		Args:    oneDirectory,
+		RunE: func(cmd *cobra.Command, args []string) error {
+			return check(cmd.Context(), s, args[0], documents, format)
+		},
+	}
+	formatFlag(cmd, &format, "text", "json", "sarif")
+	documents.add(cmd)
+	return cmd
+}
+
+func check(ctx context.Context, s streams, dir string, documents documentFlags, format string) error {
+	r, err := documents.read(ctx, s, dir, false)
+	if err != nil {
+		return err
+	}
+	return writeReport(s, format, r)
+}
+
+// writeReport writes the diagnostics to standard output. They are a finding
+// where one of them is an error. Only the forms for programs count them, so the
+// text has its count on standard error.
+func writeReport(s streams, format string, r *reading) error {
+	if err := reportTo(s.out, format, r); err != nil {
+		return err
+	}
+	switch {
+	case r.list.HasErrors() && format == "text":
+		return foundf("%s", summary(r.list))
+	case r.list.HasErrors():
+		return &finding{}
+	case format == "text":
+		fmt.Fprintf(s.err, "%s: %s\n", plural(r.result.Documents, "document"), summary(r.list))
+	}
+	return nil
+}
+
+// summary counts a list: "2 errors, 1 warning".
+func summary(list diag.List) string {
+	errors := 0
+	for _, d := range list {
+		if d.Severity == diag.Error {
+			errors++
+		}
+	}
+	return plural(errors, "error") + ", " + plural(len(list)-errors, "warning")
+}
+
+func plural(n int, noun string) string {
+	if n == 1 {
+		return "1 " + noun
+	}
+	return fmt.Sprintf("%d %ss", n, noun)
+}

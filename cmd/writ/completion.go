@@ -1,0 +1,37 @@
+package main
+
+import "github.com/spf13/cobra"
+
+func newCompletion(s streams) *cobra.Command {
+	cmd := &cobra.Command{
+		Use:   "completion bash|zsh|fish|powershell",
+		Short: "Print a script that completes commands, flags and their values",
+		Long: `completion prints a script for a shell. Load it in the running shell, or put it
+where the shell looks for completions.`,
+		Example: `  source <(writ completion bash)
+  writ completion zsh > "${fpath[1]}/_writ"
+  writ completion fish | source`,
+		ValidArgs: []string{"bash", "zsh", "fish", "powershell"},
+	}
+	cmd.Args = func(_ *cobra.Command, args []string) error {
+		if len(args) != 1 {
+			return usagef(cmd, "name one shell: bash, zsh, fish or powershell")
+		}
+		return nil
+	}
+	cmd.RunE = func(_ *cobra.Command, args []string) error {
+		root := cmd.Root()
+		switch args[0] {
+		case "bash":
+			return root.GenBashCompletionV2(s.out, true)
+		case "zsh":
+			return root.GenZshCompletion(s.out)
+		case "fish":
+			return root.GenFishCompletion(s.out, true)
+		case "powershell":
+			return root.GenPowerShellCompletionWithDesc(s.out)
+		}
+		return unknown("shell", args[0], cmd.ValidArgs, "there are bash, zsh, fish and powershell")
+	}
+	return cmd
+}

@@ -1,0 +1,138 @@
+package main
+
+import (
+	"cmp"
+	"slices"
+	"strconv"
+	"strings"
+
+	"github.com/writ-policy/writ/bundles/source"
+	"github.com/writ-policy/writ/server/decision"
+	"github.com/writ-policy/writ/translator/document"
+	"github.com/writ-policy/writ/translator/lower"
+)
+
+// ruleKey is a rule of a role, by its key in the tables and its index.
+type ruleKey struct {
+	role  string
+	index int
+}
+
+// hits are the rules that requests of DecisionTests have matched.
+type hits map[ruleKey]bool
+
+func (h hits) add(matched []decision.Matched) {
+	for _, m := range matched {
+		if m.Role == nil {
+			continue
+		}
+		family := lower.FamilyOrigin
+		if strings.HasPrefix(m.APIVersion, "rbac.") {
+			family = lower.FamilyKubernetes
+		}
+		h[ruleKey{lower.RoleKey(family, m.Role.Namespace, m.Role.Name), m.Rule}] = true
+	}
+}
+
+// documentCoverage says which rules of a role document were never matched.
+type documentCoverage struct {
+	Kind      string          `json:"kind"`
+	Namespace string          `json:"namespace"`
+	Name      string          `json:"name"`
+	Source    string          `json:"source"`
+	Rules     int             `json:"rules"`
+	Matched   int             `json:"matched"`
+	Unmatched []unmatchedRule `json:"unmatched"`
+}
+
+type unmatchedRule struct {
+	Rule   int    `json:"rule"`
+	Source string `json:"source"`
+}
+
+// coverage lists the role documents that have rules of their own. A rule that
+// was matched through a role which aggregates it counts where it is written.
+func (h hits) coverage(access *lower.Access, aggregated map[string]bool) []documentCoverage {
+	written := h.sources(access, aggregated)
+	list := []documentCoverage{}
+	for key, role := range access.Roles {
+		rules := ruleSources(role)
+		if aggregated[key] || len(rules) == 0 {
+			continue
+		}
+		d := documentCoverage{
+			Kind: role.Kind, Namespace: role.Namespace, Name: role.Name,
+			Source: role.Source, Rules: len(rules), Unmatched: []unmatchedRule{},
+		}
+		for _, rule := range rules {
+			if !h[ruleKey{key, rule.Rule}] && !written[rule.Source] {
+				d.Unmatched = append(d.Unmatched, rule)
+			}
+		}
+		d.Matched = d.Rules - len(d.Unmatched)
+		list = append(list, d)
+	}
+	slices.SortFunc(list, func(a, b documentCoverage) int {
+		return cmp.Or(compareSources(a.Source, b.Source), cmp.Compare(a.Kind, b.Kind),
+			cmp.Compare(a.Namespace, b.Namespace), cmp.Compare(a.Name, b.Name))
+	})
+	return list
+}
+
+// sources are where the rules stand that were matched through a role that
+// aggregates them.
+func (h hits) sources(access *lower.Access, aggregated map[string]bool) map[string]bool {
+	found := make(map[string]bool)
+	for key := range h {
+		if !aggregated[key.role] {
+			continue
+		}
+		for _, rule := range ruleSources(access.Roles[key.role]) {
+			if rule.Rule == key.index {
+				found[rule.Source] = true
+			}
+		}
+	}
+	return found
+}
+
+func ruleSources(role lower.Role) []unmatchedRule {
+	rules := make([]unmatchedRule, 0, len(role.Kubernetes)+len(role.Origin))
+	for _, rule := range role.Kubernetes {
+		rules = append(rules, unmatchedRule{rule.Rule, rule.Source})
+	}
+	for _, rule := range role.Origin {
+		rules = append(rules, unmatchedRule{rule.Rule, rule.Source})
+	}
+	return rules
+}
+
+// aggregatedRoles are the keys of the roles whose rules are others'.
+func aggregatedRoles(snapshot source.Snapshot) map[string]bool {
+	keys := make(map[string]bool)
+	for _, file := range snapshot.Files {
+		documents, _ := document.Decode(file.Path, file.Content)
+		for _, d := range documents {
+			if role, ok := d.(*document.KubernetesRole); ok && role.Aggregated {
+				keys[lower.RoleKey(lower.FamilyKubernetes, role.Namespace, role.Name)] = true
+			}
+		}
+	}
+	return keys
+}
+
+// compareSources orders "file:line" by file and then by number.
+func compareSources(a, b string) int {
+	fileA, lineA := splitSource(a)
+	fileB, lineB := splitSource(b)
+	return cmp.Or(cmp.Compare(fileA, fileB), cmp.Compare(lineA, lineB))
+}
+
+func splitSource(source string) (file string, line int) {
+	at := strings.LastIndexByte(source, ':')
+	if at < 0 {
+		return source, 0
+	}
+	line, _ = strconv.Atoi(source[at+1:])
+	return source[:at], line
+}

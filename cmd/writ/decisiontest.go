@@ -1,0 +1,114 @@
+package main
+
+import (
+	"bytes"
+	"context"
+	"encoding/json"
+	"fmt"
+	"regexp"
+	"time"
+
+	"github.com/writ-policy/writ/bundles"
+	"github.com/writ-policy/writ/server/decision"
+	"github.com/writ-policy/writ/server/engine"
+	"github.com/writ-policy/writ/translator/document"
+)
+
+// runTests runs the DecisionTests and the bundle's Rego tests.
+func runTests(ctx context.Context, b *bundles.Bundle, tests []*document.DecisionTest, filter *regexp.Regexp, told *progress) (*testReport, error) {
+	report := &testReport{Cases: []caseResult{}, hits: make(hits)}
+	var at time.Time // zero: the machine's time
+	e, err := engine.Activate(ctx, b, engine.Options{Now: func() time.Time {
+		if at.IsZero() {
+			return time.Now()
+		}
+		return at
+	}})
+	if err != nil {
+		return nil, fmt.Errorf("activate: %w", err)
+	}
+	for _, t := range tests {
+		at = time.Time{}
+		if t.Now != "" {
+			if at, err = time.Parse(time.RFC3339Nano, t.Now); err != nil {
+				return nil, fmt.Errorf("%s:%d: now: %w", t.At.File, t.At.Line, err)
+			}
+		}
+		for _, c := range t.Cases {
+			if !filter.MatchString(t.Name + "/" + c.Name) {
+				continue
+			}
+			if err := ctx.Err(); err != nil {
+				return nil, err
+			}
+			report.add(runCase(ctx, e, t, c, report.hits))
+			told.add(1)
+		}
+	}
+	return report, runRegoTests(ctx, b, filter, func(c caseResult) { report.add(c); told.add(1) })
+}
+
+// runCase answers one request and compares.
+func runCase(ctx context.Context, e decision.Evaluator, t *document.DecisionTest, c document.DecisionCase, h hits) caseResult {
+	result := caseResult{
+		Kind: kindDecision, Test: t.Name, Name: c.Name,
+		Source: fmt.Sprintf("%s:%d", c.At.File, c.At.Line),
+	}
+	got, err := decide(ctx, e, t.Point, c.Request, h)
+	if err == nil {
+		result.Why, err = compare(c.Expect, got)
+	}
+	if err != nil {
+		result.Why = err.Error()
+	}
+	result.Passed = result.Why == ""
+	if !result.Passed {
+		result.Request, result.Want, result.Got = compact(c.Request), compact(c.Expect), got
+	}
+	return result
+}
+
+// decide is the decision as a door would write it, an error object included.
+func decide(ctx context.Context, e decision.Evaluator, point string, request []byte, h hits) (json.RawMessage, error) {
+	if point != string(decision.Access) {
+		return nil, fmt.Errorf("point %q: %w", point, errPoint)
+	}
+	var out bytes.Buffer
+	r, err := decision.Decode(request)
+	if err != nil {
+		refuse(&out, err)
+	} else {
+		d := e.Evaluate(ctx, r)
+		h.add(d.Matched)
+		writeDecision(&out, d)
+	}
+	return bytes.TrimSpace(out.Bytes()), nil
+}
+
+// compare says why want is not a subset of got.
+func compare(want, got []byte) (string, error) {
+	wanted, err := decodeJSON(want)
+	if err != nil {
+		return "", fmt.Errorf("expect: %w", err)
+	}
+	answer, err := decodeJSON(got)
+	if err != nil {
+		return "", fmt.Errorf("decision: %w", err)
+	}
+	return subset(wanted, answer, ""), nil
+}
+
+func decodeJSON(data []byte) (value any, err error) {
+	decoder := json.NewDecoder(bytes.NewReader(data))
+	decoder.UseNumber()
+	err = decoder.Decode(&value)
+	return value, err
+}
+
+func compact(data []byte) json.RawMessage {
+	var out bytes.Buffer
+	if err := json.Compact(&out, data); err != nil {
+		return nil
+	}
+	return out.Bytes()
+}

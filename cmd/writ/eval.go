@@ -1,0 +1,160 @@
+package main
+
+import (
+	"bytes"
+	"context"
+	"encoding/json"
+	"fmt"
+	"runtime"
+	"sync/atomic"
+	"time"
+
+	"github.com/spf13/cobra"
+
+	"github.com/writ-policy/writ/server/decision"
+	"github.com/writ-policy/writ/server/engine"
+)
+
+const evalHelp = `eval reads requests from standard input, one JSON object a line, and writes one
+decision a line to standard output, in the same order. It starts answering at
+once, uses all cores, and needs no more memory for a million lines than for ten.
+
+A line that is no valid request gets {"error":{"code","message"}} on its line; the
+command goes on and ends with exit status 2. So does a line longer than
+--max-line. Blank lines are skipped and get no line.
+
+A request has a "verb", a "resource" or a "path", and a "user" (or "groups"); see
+the example. Time is the machine's, or --now: never the request's.`
+
+const evalExamples = `  writ eval --policies policies < requests.jsonl > decisions.jsonl
+  echo '{"user":"alice","groups":["dev"],"verb":"get","apiGroup":"apps",
+    "resource":"deployments","namespace":"shop"}' | tr -d '\n' |
+    writ eval --policies policies --point access
+  writ eval --bundle bundle.tar.gz --now 2026-01-31T09:00:00Z < requests.jsonl`
+
+// defaultMaxLine is as much as the server takes as a body.
+const defaultMaxLine = 1 << 20
+
+type evalOptions struct {
+	documents documentFlags
+	policies  string
+	bundle    string
+	point     string
+	now       string
+	maxLine   int
+}
+
+func newEval(s streams) *cobra.Command {
+	o := evalOptions{point: string(decision.Access)}
+	cmd := &cobra.Command{
+		Use:     "eval --policies DIR --point access [--now RFC3339]",
+		Short:   "Answer requests, one JSON object a line",
+		Long:    evalHelp,
+		Example: evalExamples,
+		Args:    cobra.NoArgs,
+		RunE:    func(cmd *cobra.Command, _ []string) error { return eval(cmd, s, o) },
+	}
+	f := cmd.Flags()
+	f.StringVar(&o.policies, "policies", "", "policy `directory` to decide by")
+	f.StringVar(&o.bundle, "bundle", "", "built bundle to decide by instead: a tarball or a folder")
+	f.Var(&choice{&o.point, []string{string(decision.Access)}}, "point", "decision point: access")
+	f.StringVar(&o.now, "now", "", "evaluation `time` (RFC 3339) instead of the machine's")
+	f.IntVar(&o.maxLine, "max-line", defaultMaxLine, "longest request in `bytes`")
+	onlyHere(cmd, "now")
+	complete(cmd, "point", string(decision.Access))
+	o.documents.add(cmd)
+	return cmd
+}
+
+func eval(cmd *cobra.Command, s streams, o evalOptions) error {
+	ctx := cmd.Context()
+	now, err := clock(o.now)
+	if err != nil {
+		return err
+	}
+	if o.maxLine < 2 {
+		return usagef(cmd, "--max-line must be at least 2")
+	}
+	b, err := o.documents.bundleFrom(ctx, s, o.policies, o.bundle)
+	if err != nil {
+		return err
+	}
+	e, err := engine.Activate(ctx, b, engine.Options{Now: now})
+	if err != nil {
+		return fmt.Errorf("activate: %w", err)
+	}
+	return answerLines(ctx, s, e, o.maxLine)
+}
+
+// answerLines answers the requests on standard input by e.
+func answerLines(ctx context.Context, s streams, e decision.Evaluator, maxLine int) error {
+	var refused atomic.Int64
+	told := startProgress(s.err, "requests answered")
+	p := &pipeline{
+		workers: runtime.GOMAXPROCS(0),
+		maxLine: maxLine,
+		answer: func(into *bytes.Buffer, text []byte, tooLong bool) {
+			if !answerLine(ctx, e, into, text, tooLong, maxLine) {
+				refused.Add(1)
+			}
+		},
+		answered: told.add,
+	}
+	err := p.run(ctx, s.in, s.out)
+	told.end()
+	if err != nil {
+		return err
+	}
+	if n := refused.Load(); n > 0 {
+		return fmt.Errorf("%d of %d lines are no valid request", n, told.done.Load())
+	}
+	return nil
+}
+
+// answerLine writes the answer to one line; false if that is an error.
+func answerLine(ctx context.Context, e decision.Evaluator, into *bytes.Buffer, text []byte, tooLong bool, maxLine int) bool {
+	if tooLong {
+		refuse(into, fmt.Errorf("the line is longer than %d bytes", maxLine))
+		return false
+	}
+	request, err := decision.Decode(text)
+	if err != nil {
+		refuse(into, err)
+		return false
+	}
+	writeDecision(into, e.Evaluate(ctx, request))
+	return true
+}
+
+// writeDecision writes a decision as one line.
+func writeDecision(into *bytes.Buffer, d decision.Decision) {
+	if d.Warnings == nil {
+		d.Warnings = []string{}
+	}
+	if d.Matched == nil {
+		d.Matched = []decision.Matched{}
+	}
+	encoder := json.NewEncoder(into)
+	encoder.SetEscapeHTML(false)
+	if err := encoder.Encode(d); err != nil {
+		panic(err) // a decision is made of strings, booleans and numbers
+	}
+}
+
+// refuse is the answer to what is no request.
+func refuse(into *bytes.Buffer, err error) {
+	into.Write(decision.AsInvalidRequest(err).Body())
+	into.WriteByte('\n')
+}
+
+// clock is the engine's: fixed where text names a time.
+func clock(text string) (func() time.Time, error) {
+	if text == "" {
+		return time.Now, nil
+	}
+	at, err := time.Parse(time.RFC3339Nano, text)
+	if err != nil {
+		return nil, fmt.Errorf("--now: %q is no RFC 3339 time such as 2026-01-31T09:00:00Z", text)
+	}
+	return func() time.Time { return at }, nil
+}

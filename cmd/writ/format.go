@@ -1,0 +1,62 @@
+package main
+
+import (
+	"fmt"
+	"io"
+	"os"
+	"slices"
+	"strings"
+
+	"github.com/spf13/cobra"
+	"golang.org/x/term"
+)
+
+// formatFlag adds -o with the forms a command can print, the first by default.
+func formatFlag(cmd *cobra.Command, into *string, forms ...string) {
+	cmd.Flags().VarP(&choice{into, forms}, "output", "o", "`form` of the output: "+alternatives(forms))
+	*into = forms[0]
+	complete(cmd, "output", forms...)
+}
+
+// choice is a flag value out of a closed set.
+type choice struct {
+	value *string
+	of    []string
+}
+
+func (c *choice) String() string {
+	if c.value == nil {
+		return ""
+	}
+	return *c.value
+}
+
+func (c *choice) Type() string { return "string" }
+
+func (c *choice) Set(text string) error {
+	if !slices.Contains(c.of, text) {
+		return fmt.Errorf("want %s", alternatives(c.of))
+	}
+	*c.value = text
+	return nil
+}
+
+// alternatives is "a, b or c".
+func alternatives(of []string) string {
+	if len(of) == 1 {
+		return of[0]
+	}
+	return strings.Join(of[:len(of)-1], ", ") + " or " + of[len(of)-1]
+}
+
+// isTerminal reports whether a stream is read or written by a person.
+func isTerminal(stream any) bool {
+	file, ok := stream.(*os.File)
+	return ok && term.IsTerminal(int(file.Fd()))
+}
+
+// colours reports whether a stream should be written in colours.
+func colours(w io.Writer) bool {
+	_, off := os.LookupEnv("NO_COLOR")
+	return !off && os.Getenv("TERM") != "dumb" && isTerminal(w)
+}

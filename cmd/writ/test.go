@@ -1,0 +1,102 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"regexp"
+
+	"github.com/spf13/cobra"
+
+	"github.com/writ-policy/writ/bundles"
+)
+
+const testHelp = `test answers the requests of the directory's DecisionTest documents and compares
+the decisions with what they expect, runs the Rego tests of the built bundle
+(those generated from the documents, and *_test.rego files of extensions), and
+reports what failed.
+
+An expectation is a subset of the decision: only the keys it has are compared,
+lists as sets of one length, and reasonContains looks for a text in the reason.
+A test with "now" is decided at that time.
+
+--coverage also lists the rules that no request of a DecisionTest matched, by
+document. Generated tests do not count: they cover every rule and say nothing of
+whether it was meant.
+
+Without a single test the exit status is 1: a gate that tests nothing is broken.`
+
+const testExamples = `  writ test policies
+  writ test policies --run 'hammer/.*protected' --verbose
+  writ test policies --coverage
+  writ test policies -o junit > report.xml`
+
+type testOptions struct {
+	documents documentFlags
+	format    string
+	run       string
+	coverage  bool
+	verbose   bool
+}
+
+func newTest(s streams) *cobra.Command {
+	var o testOptions
+	cmd := &cobra.Command{
+		Use:     "test DIR [-o text|json|junit] [--coverage] [--run REGEXP]",
+		Short:   "Run the directory's DecisionTests and the generated tests",
+		Long:    testHelp,
+		Example: testExamples,
+		Args:    oneDirectory,
+		RunE: func(cmd *cobra.Command, args []string) error {
+			return test(cmd.Context(), s, args[0], o)
+		},
+	}
+	f := cmd.Flags()
+	formatFlag(cmd, &o.format, "text", "json", "junit")
+	f.StringVar(&o.run, "run", "", "only tests whose TEST/CASE matches this regular `expression`")
+	f.BoolVar(&o.coverage, "coverage", false, "list the rules that no DecisionTest request matched")
+	f.BoolVarP(&o.verbose, "verbose", "v", false, "name the cases that passed, too")
+	onlyHere(cmd, "run")
+	o.documents.add(cmd)
+	return cmd
+}
+
+func test(ctx context.Context, s streams, dir string, o testOptions) error {
+	filter, err := regexp.Compile(o.run)
+	if err != nil {
+		return fmt.Errorf("--run: %w", err)
+	}
+	b, r, err := o.documents.build(ctx, s, dir, true, bundles.BuildOptions{})
+	if err != nil {
+		return err
+	}
+	told := startProgress(s.err, "cases run")
+	report, err := runTests(ctx, b, r.result.Tests, filter, told)
+	told.end()
+	if err != nil {
+		return err
+	}
+	if o.coverage {
+		report.Coverage = report.hits.coverage(r.result.Access, aggregatedRoles(r.snapshot))
+	}
+	if err := report.write(s.out, o); err != nil {
+		return err
+	}
+	return report.verdict(o.run)
+}
+
+// verdict is a finding unless there were tests and all of them passed.
+func (r *testReport) verdict(run string) error {
+	switch {
+	case r.Passed+r.Failed == 0 && run != "":
+		return fmt.Errorf("--run: no test matches %q", run)
+	case r.Passed+r.Failed == 0:
+		return &finding{"there are no tests"}
+	case r.Failed > 0:
+		return &finding{}
+	}
+	return nil
+}
+
+// errPoint is a test at a point this writ does not decide.
+var errPoint = errors.New("there is no such point")

@@ -1,0 +1,86 @@
+package main
+
+import (
+	"encoding/json"
+	"fmt"
+	"io"
+	"runtime"
+	"runtime/debug"
+
+	"github.com/spf13/cobra"
+)
+
+// version is set by the linker in releases and empty otherwise.
+var version string
+
+// buildInfo is what `writ version` says of this program.
+type buildInfo struct {
+	Version  string `json:"version"`
+	Commit   string `json:"commit"`
+	OPA      string `json:"opa"`
+	Go       string `json:"go"`
+	Platform string `json:"platform"`
+}
+
+// programVersion is the release, or what Go knows of the module.
+func programVersion() string {
+	if version != "" {
+		return version
+	}
+	if info, ok := debug.ReadBuildInfo(); ok && info.Main.Version != "" {
+		return info.Main.Version
+	}
+	return "(devel)"
+}
+
+func readBuildInfo() buildInfo {
+	b := buildInfo{Version: programVersion(), Go: runtime.Version(), Platform: runtime.GOOS + "/" + runtime.GOARCH}
+	info, ok := debug.ReadBuildInfo()
+	if !ok {
+		return b
+	}
+	for _, s := range info.Settings {
+		if s.Key == "vcs.revision" {
+			b.Commit = s.Value
+		}
+	}
+	for _, m := range info.Deps {
+		if m.Path == "github.com/open-policy-agent/opa" {
+			b.OPA = m.Version
+		}
+	}
+	return b
+}
+
+func newVersion(s streams) *cobra.Command {
+	var format string
+	cmd := &cobra.Command{
+		Use:     "version [-o text|json]",
+		Short:   "Print the versions of writ and of what it is built with",
+		Example: "  writ version\n  writ version -o json",
+		Args:    cobra.NoArgs,
+		RunE: func(*cobra.Command, []string) error {
+			b := readBuildInfo()
+			if format == "json" {
+				return writeJSON(s.out, b)
+			}
+			commit := b.Commit
+			if commit == "" {
+				commit = "unknown"
+			}
+			_, err := fmt.Fprintf(s.out, "writ %s\ncommit %s\nopa %s\n%s %s\n", b.Version, commit, b.OPA, b.Go, b.Platform)
+			return err
+		},
+	}
+	formatFlag(cmd, &format, "text", "json")
+	return cmd
+}
+
+// writeJSON writes a value as indented JSON. Its text is not made safe for HTML:
+// nothing here ends in a page.
+func writeJSON(w io.Writer, value any) error {
+	encoder := json.NewEncoder(w)
+	encoder.SetEscapeHTML(false)
+	encoder.SetIndent("", "  ")
+	return encoder.Encode(value)
+}
