@@ -14,7 +14,7 @@ import (
 	"github.com/writ-policy/writ/bundles"
 )
 
-const entrypoint = "data.writ.access.decision"
+const entrypoint = "data.writ.access.findings"
 
 // Activate compiles a bundle's modules and expands its tables. It fails where
 // OPA refuses the modules or the bundle has no tables; nothing of a failed
@@ -27,14 +27,10 @@ func Activate(ctx context.Context, b *bundles.Bundle, o Options) (*Engine, error
 	if err != nil {
 		return nil, err
 	}
-	root := ast.NewObject([2]*ast.Term{
-		ast.StringTerm("compiled"),
-		ast.ObjectTerm([2]*ast.Term{ast.StringTerm("index"), index(b.Access)}),
-	})
 	query, err := rego.New(
 		rego.Query(entrypoint),
 		rego.Compiler(compiler),
-		rego.Store(inmem.NewFromASTObject(root)),
+		rego.Store(inmem.NewFromASTObject(ast.NewObject())),
 		rego.StrictBuiltinErrors(true),
 		rego.GenerateJSON(keepValue),
 	).PrepareForEval(ctx)
@@ -45,7 +41,7 @@ func Activate(ctx context.Context, b *bundles.Bundle, o Options) (*Engine, error
 		revision: b.Manifest.Revision,
 		access:   b.Access,
 		query:    query,
-		words:    newWords(),
+		tree:     expand(b.Access),
 		now:      o.Now,
 		timeout:  o.Timeout,
 	}

@@ -31,147 +31,100 @@ func (e *Engine) Evaluate(ctx context.Context, r *decision.Request) decision.Dec
 }
 
 func (e *Engine) evaluate(ctx context.Context, r *decision.Request) (decision.Decision, error) {
-	if err := ctx.Err(); err != nil {
+	hits := e.tree.find(r)
+	found, err := e.ask(ctx, r, hits)
+	if err != nil {
 		return decision.Decision{}, err
 	}
-	input, err := e.words.input(r)
+	decisive := make([]hit, len(found.hold))
+	for i, position := range found.hold {
+		if position < 0 || position >= len(hits) {
+			return decision.Decision{}, errors.New("OPA's answer names a rule that was not asked about")
+		}
+		decisive[i] = hits[position]
+	}
+	return compose(r, decisive, found.undecided), nil
+}
+
+// findings are OPA's answer: the positions of the hits that hold, and what could
+// not be decided.
+type findings struct {
+	hold      []int
+	undecided []string
+}
+
+func (e *Engine) ask(ctx context.Context, r *decision.Request, hits []hit) (findings, error) {
+	if err := ctx.Err(); err != nil {
+		return findings{}, err
+	}
+	in, err := input(r, hits)
 	if err != nil {
-		return decision.Decision{}, fmt.Errorf("read the request: %w", err)
+		return findings{}, err
 	}
 	// One cancel serves both the caller and the bound, without a goroutine a
 	// request.
 	cancel := topdown.NewCancel()
 	timer := time.AfterFunc(e.timeout, cancel.Cancel)
 	defer timer.Stop()
-	defer context.AfterFunc(ctx, cancel.Cancel)()
+	if ctx.Done() != nil {
+		defer context.AfterFunc(ctx, cancel.Cancel)()
+	}
 	result, err := e.query.Eval(ctx,
-		rego.EvalParsedInput(input),
+		rego.EvalParsedInput(in),
 		rego.EvalTime(e.now()),
 		rego.EvalMetrics(metrics.NoOp()),
 		rego.EvalExternalCancel(cancel),
 	)
 	if err != nil {
-		return decision.Decision{}, plain(ctx, err)
+		return findings{}, cause(ctx, err)
 	}
 	if len(result) != 1 || len(result[0].Expressions) != 1 {
-		return decision.Decision{}, errors.New("the decision is undefined")
+		return findings{}, errors.New("the decision is undefined")
 	}
-	object, ok := result[0].Expressions[0].Value.(ast.Object)
+	answer, ok := result[0].Expressions[0].Value.(*ast.Array)
 	if !ok {
-		return decision.Decision{}, errors.New("the decision is not an object")
+		return findings{}, errors.New("the findings are not a list")
 	}
-	return read(object)
+	return readFindings(answer)
 }
 
-// plain names an evaluation's end without OPA's own wording of a cancelled one.
-func plain(ctx context.Context, err error) error {
-	if !topdown.IsCancel(err) {
+// cause names the end of an evaluation that was cancelled by why it was.
+func cause(ctx context.Context, err error) error {
+	switch {
+	case !topdown.IsCancel(err):
 		return err
-	}
-	if cause := context.Cause(ctx); cause != nil {
-		return cause
+	case ctx.Err() != nil:
+		return context.Cause(ctx)
 	}
 	return errors.New("the evaluation took too long")
 }
 
-// Keys of a decision.
-var (
-	keyError      = ast.StringTerm("error")
-	keyAllowed    = ast.StringTerm("allowed")
-	keyDenied     = ast.StringTerm("denied")
-	keyReason     = ast.StringTerm("reason")
-	keyWarnings   = ast.StringTerm("warnings")
-	keyMatched    = ast.StringTerm("matched")
-	keyKind       = ast.StringTerm("kind")
-	keyNamespace  = ast.StringTerm("namespace")
-	keyName       = ast.StringTerm("name")
-	keyRule       = ast.StringTerm("rule")
-	keySource     = ast.StringTerm("source")
-	keyEffect     = ast.StringTerm("effect")
-	keyAPIVersion = ast.StringTerm("apiVersion")
-	keyRole       = ast.StringTerm("role")
-)
-
-// read turns the library's answer into a decision. An answer of another shape is
-// trouble: half an answer must not pass for a "no".
-func read(object ast.Object) (decision.Decision, error) {
-	var d decision.Decision
-	if refusal := object.Get(keyError); refusal != nil {
-		return d, fmt.Errorf("the request is none: %v", refusal)
+// readFindings takes the answer apart. An answer of another shape is trouble:
+// half an answer must not pass for a "no".
+func readFindings(answer *ast.Array) (findings, error) {
+	var f findings
+	if answer.Len() != 2 {
+		return f, fmt.Errorf("the findings have %d parts, not 2", answer.Len())
 	}
-	allowed, ok1 := boolean(object, keyAllowed)
-	denied, ok2 := boolean(object, keyDenied)
-	reason, ok3 := text(object, keyReason)
-	warnings, ok4 := array(object, keyWarnings)
-	matched, ok5 := array(object, keyMatched)
-	if !ok1 || !ok2 || !ok3 || !ok4 || !ok5 || allowed && denied {
-		return d, fmt.Errorf("the decision has not the shape of one: %v", object)
+	hold, ok1 := answer.Elem(0).Value.(*ast.Array)
+	undecided, ok2 := answer.Elem(1).Value.(*ast.Array)
+	if !ok1 || !ok2 {
+		return f, errors.New("the findings have parts that are not lists")
 	}
-	d = decision.Decision{
-		Allowed:  allowed,
-		Denied:   denied,
-		Reason:   reason,
-		Warnings: make([]string, 0, warnings.Len()),
-		Matched:  make([]decision.Matched, 0, matched.Len()),
+	for i := range hold.Len() {
+		number, ok := hold.Elem(i).Value.(ast.Number)
+		position, whole := number.Int()
+		if !ok || !whole {
+			return f, errors.New("the findings have a position that is no number")
+		}
+		f.hold = append(f.hold, position)
 	}
-	for i := range warnings.Len() {
-		warning, _ := warnings.Elem(i).Value.(ast.String)
-		d.Warnings = append(d.Warnings, string(warning))
-	}
-	for i := range matched.Len() {
-		entry, ok := matched.Elem(i).Value.(ast.Object)
+	for i := range undecided.Len() {
+		warning, ok := undecided.Elem(i).Value.(ast.String)
 		if !ok {
-			return decision.Decision{}, errors.New("an entry of matched is not an object")
+			return f, errors.New("the findings have a warning that is no text")
 		}
-		d.Matched = append(d.Matched, readMatched(entry))
+		f.undecided = append(f.undecided, string(warning))
 	}
-	return d, nil
-}
-
-func readMatched(entry ast.Object) decision.Matched {
-	var m decision.Matched
-	m.Kind, _ = text(entry, keyKind)
-	m.Namespace, _ = text(entry, keyNamespace)
-	m.Name, _ = text(entry, keyName)
-	m.Source, _ = text(entry, keySource)
-	m.Effect, _ = text(entry, keyEffect)
-	m.APIVersion, _ = text(entry, keyAPIVersion)
-	if rule := entry.Get(keyRule); rule != nil {
-		if number, ok := rule.Value.(ast.Number); ok {
-			m.Rule, _ = number.Int()
-		}
-	}
-	if role := entry.Get(keyRole); role != nil {
-		if named, ok := role.Value.(ast.Object); ok {
-			m.Role = new(decision.RoleRef)
-			m.Role.Kind, _ = text(named, keyKind)
-			m.Role.Namespace, _ = text(named, keyNamespace)
-			m.Role.Name, _ = text(named, keyName)
-		}
-	}
-	return m
-}
-
-func boolean(object ast.Object, key *ast.Term) (value, ok bool) {
-	if term := object.Get(key); term != nil {
-		b, ok := term.Value.(ast.Boolean)
-		return bool(b), ok
-	}
-	return false, false
-}
-
-func text(object ast.Object, key *ast.Term) (string, bool) {
-	if term := object.Get(key); term != nil {
-		s, ok := term.Value.(ast.String)
-		return string(s), ok
-	}
-	return "", false
-}
-
-func array(object ast.Object, key *ast.Term) (*ast.Array, bool) {
-	if term := object.Get(key); term != nil {
-		a, ok := term.Value.(*ast.Array)
-		return a, ok
-	}
-	return nil, false
+	return f, nil
 }

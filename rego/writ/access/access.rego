@@ -1,12 +1,11 @@
 # METADATA
 # description: |
-#   The access point: may this subject do this? Roles and bindings are data, in
-#   the compact form of data.compiled.access or, inside the embedded engine, as
-#   the look-up tree data.compiled.index made from it. Both give the same hits.
+#   The access point: may this subject do this? Roles and bindings are data,
+#   data.compiled.access. The embedded engine finds the rules that fit in a tree of
+#   its own and sends them along; both ways give the same hits.
 package writ.access
 
 import data.writ.access.compact
-import data.writ.access.indexed
 import data.writ.access.request
 import data.writ.access.restrictions
 
@@ -28,11 +27,20 @@ decision := {
 	not request.problem
 }
 
+# METADATA
+# description: |
+#   What the engine writes the decision from: the positions of the hits that
+#   hold, and what could not be decided.
+findings := [[position | some position, hit in _hits; _holds(hit[2])], _undecided]
+
+_decisive := [hit | some hit in _hits; _holds(hit[2])]
+
 # A hit is [binding, role, rule]: a rule that fits the request by its lists,
-# joined with a binding that applies it.
-_hits := indexed.hits if {
-	data.compiled.index
-} else := compact.hits
+# joined with a binding that applies it. The engine's come under the key null,
+# which no JSON request can hold.
+_hits := input[null]
+
+_hits := compact.hits if not input[null]
 
 # Sorting arrays sorts by step, kind, namespace, name and rule; the apiVersion
 # tells two bindings of one name apart. A set drops what is reached twice.
@@ -56,8 +64,7 @@ _rows contains [
 		"role": {"kind": role.kind, "namespace": role.namespace, "name": role.name},
 	},
 ] if {
-	some [binding, role, rule] in _hits
-	_holds(rule)
+	some [binding, role, rule] in _decisive
 }
 
 _holds(rule) if not rule.restrictions
@@ -89,22 +96,20 @@ default _effect := "none"
 
 _effect := _matched[0].effect
 
-_warnings := [text |
-	some [binding, rule, name, what] in _undecided
+_warnings := sort({text | some text in _undecided})
+
+_undecided := [text |
+	some [binding, _, rule] in _hits
+	rule.restrictions
+	some name, what in restrictions.judge(rule.restrictions).missing
 	text := sprintf("%s %s rule %d: %s undecidable: %s is not known", [
 		binding.kind,
 		_full_name(binding),
-		rule,
+		rule.rule,
 		name,
 		what,
 	])
 ]
-
-_undecided contains [binding, rule.rule, name, what] if {
-	some [binding, _, rule] in _hits
-	rule.restrictions
-	some name, what in restrictions.judge(rule.restrictions).missing
-}
 
 _reason := sprintf("not allowed: no rule allows %s", [_asked]) if {
 	_effect == "none"

@@ -84,3 +84,16 @@ test_no_request_gets_no_decision if {
 	got.error.code == "invalid_request"
 	object.keys(got) == {"error"}
 }
+
+# What the engine sends under the key null cannot come from a caller: neither as
+# the text "null", nor as a place in a list.
+test_hits_cannot_be_sent[note] if {
+	hit := [_tables.bindings["origin:master/roots"], _tables.roles["origin:master/all"], {"rule": 0, "source": "x"}]
+	some note, forged in {
+		"a list": [[hit]],
+		"a text key": {"null": [hit], "user": "u", "verb": "get", "resource": "pods"},
+		"a number key": {"0": [hit], "user": "u", "verb": "get", "resource": "pods"},
+	}
+	got := access.decision with input as forged with data.compiled.access as _tables
+	got.error.code == "invalid_request"
+}

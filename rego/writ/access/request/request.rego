@@ -1,9 +1,9 @@
 # METADATA
 # description: |
 #   The request of the access point: whether it is one, its canonical form, and
-#   what the rules look up in it. The embedded engine has checked the request and
-#   sends both ready made under the number 0, a key no JSON text can hold; here
-#   they are worked out from the input where it is absent.
+#   what the rules look up in it. The embedded engine sends requests that are
+#   checked and canonical, and marks them with the key null, which no JSON text
+#   can hold; any other input is checked and written out here.
 package writ.access.request
 
 import data.writ.access.kinds
@@ -22,12 +22,12 @@ _about_resource := ["apiGroup", "resource", "subresource", "namespace", "name"]
 #   What is wrong with the input, one sentence. Undefined for a request.
 # scope: document
 problem := "the request is not an object" if {
-	not input[0]
+	not input[null]
 	not is_object(input)
 }
 
 problem := sorted[0] if {
-	not input[0]
+	not input[null]
 	is_object(input)
 	sorted := sort(_problems)
 	count(sorted) > 0
@@ -127,16 +127,16 @@ _list(key) := value if {
 #   The request with every string, groups, extra and attributes written out.
 #   fields, labels, namespaceLabels and pod are there only where they are known.
 # scope: document
-canonical := input if input[0]
+canonical := input if input[null]
 
-canonical := _written_out if not input[0]
+canonical := _written_out if not input[null]
 
 # METADATA
 # description: The canonical request alone, for those who are handed it whole.
 # scope: document
-whole := object.remove(input, [0]) if input[0]
+whole := object.remove(input, [null]) if input[null]
 
-whole := _written_out if not input[0]
+whole := _written_out if not input[null]
 
 _written_out := object.union_n([
 	{key: "" | some key in _strings},
@@ -148,9 +148,6 @@ _written_out := object.union_n([
 # description: |
 #   What the rules look up: subject keys; verbs, groups and resources as
 #   Kubernetes' rules spell what fits; verbs and kinds as Origin's entries do.
-# scope: document
-lookup := input[0]
-
 lookup := {
 	"subjects": _subjects,
 	"verbs": [canonical.verb, "*"],
@@ -158,8 +155,6 @@ lookup := {
 	"resources": _resources,
 	"originVerbs": _origin_verbs,
 	"originKinds": _origin_kinds,
-} if {
-	not input[0]
 }
 
 _subjects := array.concat(
@@ -179,18 +174,13 @@ full_resource := canonical.resource if canonical.subresource == ""
 
 full_resource := sprintf("%s/%s", [canonical.resource, canonical.subresource]) if canonical.subresource != ""
 
+_verb := lower(canonical.verb)
+
 # METADATA
 # description: |
 #   The verbs a request carries: Kubernetes' requests are wider than Origin's set
 #   of verbs.
-# scope: document
-carried := input[0].carried
-
-carried := _carried if not input[0]
-
-_verb := lower(canonical.verb)
-
-_carried := ["exec"] if {
+carried := ["exec"] if {
 	lower(canonical.subresource) in {"exec", "attach"}
 } else := ["proxy"] if {
 	lower(canonical.subresource) in {"proxy", "portforward"}

@@ -1,0 +1,217 @@
+package engine
+
+import (
+	"slices"
+	"strings"
+
+	"github.com/writ-policy/writ/server/decision"
+	"github.com/writ-policy/writ/translator/lower"
+)
+
+// hit is a rule that fits a request by its lists, joined with a binding that
+// applies it.
+type hit struct {
+	binding *lower.Binding
+	role    *role
+	rule    int
+}
+
+// deny reports whether the rule is a deny rule; Kubernetes has none.
+func (h hit) deny() bool {
+	return h.role.Family == lower.FamilyOrigin && h.role.Origin[h.rule].Deny
+}
+
+func (h hit) restrictions() *lower.Restrictions {
+	if h.role.Family == lower.FamilyOrigin {
+		return h.role.Origin[h.rule].Restrictions
+	}
+	return nil
+}
+
+// number is the rule's index as documents count it, and source its place.
+func (h hit) number() (number int, source string) {
+	if h.role.Family == lower.FamilyOrigin {
+		rule := &h.role.Origin[h.rule]
+		return rule.Rule, rule.Source
+	}
+	rule := &h.role.Kubernetes[h.rule]
+	return rule.Rule, rule.Source
+}
+
+// find is every hit of the request, each once: what writ.access.compact.hits
+// finds in the tables.
+func (t *tree) find(r *decision.Request) []hit {
+	w := walk{request: r}
+	w.scope(&t.cluster)
+	if r.Namespace != "" {
+		if places := t.namespaces[r.Namespace]; places != nil {
+			w.scope(places)
+		}
+	}
+	return w.hits
+}
+
+// walk is one request on its way through the tree. What it looks up is worked
+// out when a grant of the family is first met.
+type walk struct {
+	request *decision.Request
+	hits    []hit
+	// resources are the entries that fit the resource of a Kubernetes rule.
+	resources [3]string
+	count     int
+	// verbs and kinds are the entries that cover an Origin request.
+	verbs, kinds []string
+}
+
+func (w *walk) scope(p *places) {
+	if w.request.User != "" {
+		w.grants(p.users[w.request.User])
+	}
+	for _, group := range w.request.Groups {
+		w.grants(p.groups[group])
+	}
+}
+
+func (w *walk) grants(held []grant) {
+	for _, g := range held {
+		switch {
+		case g.role.Family == lower.FamilyOrigin && w.request.Path == "":
+			w.origin(g)
+		case g.role.Family == lower.FamilyOrigin:
+			// Origin's kinds have no paths.
+		case w.request.Path != "":
+			w.paths(g)
+		default:
+			w.kubernetes(g)
+		}
+	}
+}
+
+// add notes a hit, unless another way has led to it.
+func (w *walk) add(g grant, rule int) {
+	for _, h := range w.hits {
+		if h.binding == g.binding && h.rule == rule {
+			return
+		}
+	}
+	w.hits = append(w.hits, hit{g.binding, g.role, rule})
+}
+
+func (w *walk) kubernetes(g grant) {
+	if w.count == 0 {
+		w.resources, w.count = resourceEntries(w.request)
+	}
+	w.groups(g, g.role.kubernetes[w.request.Verb])
+	w.groups(g, g.role.kubernetes["*"])
+}
+
+func (w *walk) groups(g grant, level groups) {
+	if level != nil {
+		w.rules(g, level[w.request.APIGroup])
+		w.rules(g, level["*"])
+	}
+}
+
+func (w *walk) rules(g grant, level resources) {
+	if level == nil {
+		return
+	}
+	for _, entry := range w.resources[:w.count] {
+		for _, rule := range level[resource{entry: entry}] {
+			w.add(g, rule)
+		}
+		for _, rule := range level[resource{entry, w.request.Name, true}] {
+			w.add(g, rule)
+		}
+	}
+}
+
+// resourceEntries are the entries of a Kubernetes rule that fit the request.
+func resourceEntries(r *decision.Request) (entries [3]string, count int) {
+	if r.Subresource == "" {
+		return [3]string{"*", r.Resource}, 2
+	}
+	return [3]string{"*", r.Resource + "/" + r.Subresource, "*/" + r.Subresource}, 3
+}
+
+func (w *walk) paths(g grant) {
+	for _, number := range g.role.paths {
+		rule := &g.role.Kubernetes[number]
+		fits := func(pattern string) bool { return fitsPath(pattern, w.request.Path) }
+		if (slices.Contains(rule.Verbs, w.request.Verb) || slices.Contains(rule.Verbs, "*")) &&
+			slices.ContainsFunc(rule.Paths, fits) {
+			w.add(g, number)
+		}
+	}
+}
+
+func fitsPath(pattern, path string) bool {
+	return pattern == path ||
+		strings.HasSuffix(pattern, "*") && strings.HasPrefix(path, strings.TrimRight(pattern, "*"))
+}
+
+func (w *walk) origin(g grant) {
+	if w.verbs == nil {
+		w.verbs, w.kinds = originVerbEntries(w.request), originKindEntries(w.request)
+	}
+	for _, verb := range w.verbs {
+		level := g.role.origin[verb]
+		if level == nil {
+			continue
+		}
+		for _, kind := range w.kinds {
+			for _, number := range level[kind] {
+				rule := &g.role.Origin[number]
+				if !names(rule.NotVerbs, w.verbs) && !names(rule.NotKinds, w.kinds) {
+					w.add(g, number)
+				}
+			}
+		}
+	}
+}
+
+// names reports whether a list names any of the entries that cover a request.
+func names(list, entries []string) bool {
+	for _, entry := range list {
+		if slices.Contains(entries, entry) {
+			return true
+		}
+	}
+	return false
+}
+
+func originVerbEntries(r *decision.Request) []string {
+	carried := lower.Carried(r.Verb, r.Subresource)
+	if len(carried) == 1 && carried[0] == "*" {
+		return []string{all}
+	}
+	return append(carried, "*")
+}
+
+func originKindEntries(r *decision.Request) []string {
+	if r.Resource == "*" {
+		return []string{all}
+	}
+	sub := strings.ToLower(r.Subresource)
+	if verb := strings.ToLower(r.Verb); sub == "" && (verb == "exec" || verb == "proxy") {
+		// The verbs exec and proxy without a subresource count as having the one of
+		// that name, so that "-pods/exec" sees them.
+		sub = verb
+	}
+	entries := []string{"*"}
+	add := func(word string) {
+		if sub != "" {
+			entries = append(entries, word+"/"+sub)
+		}
+	}
+	add("*")
+	// A resource with a slash is no kind: it must not be taken for an entry's
+	// subresource.
+	if !strings.Contains(r.Resource, "/") {
+		for _, word := range lower.SameKinds(strings.ToLower(r.Resource)) {
+			entries = append(entries, word)
+			add(word)
+		}
+	}
+	return entries
+}
