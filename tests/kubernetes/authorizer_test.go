@@ -95,7 +95,8 @@ func compare(t testing.TB, w *world, asked []request) (int, string) {
 	return allowed, ""
 }
 
-// reproduce leaves out documents one by one as long as the difference stays.
+// reproduce leaves out documents, rules and subjects one by one as long as the
+// difference stays.
 func reproduce(t testing.TB, w *world, r request, why string) string {
 	for shrunk := true; shrunk; {
 		shrunk = false
@@ -114,7 +115,7 @@ func reproduce(t testing.TB, w *world, r request, why string) string {
 	return fmt.Sprintf("%s\nrequest: %s\n%s", why, text, w)
 }
 
-// without are the worlds that have one document less.
+// without are the worlds that have one document less, or one rule or subject.
 func (w *world) without() []*world {
 	var smaller []*world
 	for i := range w.roleBindings {
@@ -136,6 +137,47 @@ func (w *world) without() []*world {
 		less := *w
 		less.clusterRoles = slices.Delete(slices.Clone(w.clusterRoles), i, i+1)
 		smaller = append(smaller, &less)
+	}
+	return append(smaller, w.withoutParts()...)
+}
+
+func (w *world) withoutParts() []*world {
+	var smaller []*world
+	for i, role := range w.roles {
+		for j := range role.Rules {
+			less := *w
+			less.roles = slices.Clone(w.roles)
+			less.roles[i] = role.DeepCopy()
+			less.roles[i].Rules = slices.Delete(less.roles[i].Rules, j, j+1)
+			smaller = append(smaller, &less)
+		}
+	}
+	for i, role := range w.clusterRoles {
+		for j := range role.Rules {
+			less := *w
+			less.clusterRoles = slices.Clone(w.clusterRoles)
+			less.clusterRoles[i] = role.DeepCopy()
+			less.clusterRoles[i].Rules = slices.Delete(less.clusterRoles[i].Rules, j, j+1)
+			smaller = append(smaller, &less)
+		}
+	}
+	for i, b := range w.roleBindings {
+		for j := range b.Subjects {
+			less := *w
+			less.roleBindings = slices.Clone(w.roleBindings)
+			less.roleBindings[i] = b.DeepCopy()
+			less.roleBindings[i].Subjects = slices.Delete(less.roleBindings[i].Subjects, j, j+1)
+			smaller = append(smaller, &less)
+		}
+	}
+	for i, b := range w.clusterRoleBindings {
+		for j := range b.Subjects {
+			less := *w
+			less.clusterRoleBindings = slices.Clone(w.clusterRoleBindings)
+			less.clusterRoleBindings[i] = b.DeepCopy()
+			less.clusterRoleBindings[i].Subjects = slices.Delete(less.clusterRoleBindings[i].Subjects, j, j+1)
+			smaller = append(smaller, &less)
+		}
 	}
 	return smaller
 }

@@ -3,6 +3,7 @@ package kubernetes
 import (
 	"fmt"
 	"math/rand/v2"
+	"slices"
 	"strings"
 
 	rbacv1 "k8s.io/api/rbac/v1"
@@ -156,7 +157,7 @@ func (g generator) subjects(cluster bool) []rbacv1.Subject {
 	return subjects
 }
 
-// request draws a request, half of the time near a rule of some binding.
+// request draws a request, most of the time near a rule of some binding.
 func (g generator) request(w *world) request {
 	r := request{
 		User: g.one(append([]string{"", "nobody", "system:serviceaccount:master:default"}, users...)), Groups: g.some(0, 2, groups),
@@ -174,7 +175,7 @@ func (g generator) request(w *world) request {
 	if g.once(5) {
 		r.Path = g.one(paths)
 	}
-	if g.once(2) {
+	if !g.once(3) {
 		g.near(w, &r)
 	}
 	if r.Path != "" {
@@ -193,18 +194,25 @@ func (g generator) request(w *world) request {
 
 // near turns the request towards a rule that some binding grants.
 func (g generator) near(w *world, r *request) {
-	var subjects []rbacv1.Subject
-	var rules []rbacv1.PolicyRule
-	if n := len(w.roleBindings); n > 0 && g.once(2) {
-		b := w.roleBindings[g.IntN(n)]
-		r.Namespace, subjects, rules = b.Namespace, b.Subjects, w.rulesOf(b.RoleRef, b.Namespace)
-	} else if n := len(w.clusterRoleBindings); n > 0 {
-		b := w.clusterRoleBindings[g.IntN(n)]
-		subjects, rules = b.Subjects, w.rulesOf(b.RoleRef, "")
+	type granted struct {
+		namespace string
+		subjects  []rbacv1.Subject
+		rules     []rbacv1.PolicyRule
 	}
-	if len(subjects) == 0 || len(rules) == 0 {
+	var all []granted
+	for _, b := range w.roleBindings {
+		all = append(all, granted{b.Namespace, b.Subjects, w.rulesOf(b.RoleRef, b.Namespace)})
+	}
+	for _, b := range w.clusterRoleBindings {
+		all = append(all, granted{r.Namespace, b.Subjects, w.rulesOf(b.RoleRef, "")})
+	}
+	all = slices.DeleteFunc(all, func(one granted) bool { return len(one.subjects) == 0 || len(one.rules) == 0 })
+	if len(all) == 0 {
 		return
 	}
+	one := all[g.IntN(len(all))]
+	subjects, rules := one.subjects, one.rules
+	r.Namespace = one.namespace
 	switch s := subjects[g.IntN(len(subjects))]; s.Kind {
 	case "User":
 		r.User = s.Name
