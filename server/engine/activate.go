@@ -71,7 +71,7 @@ func compile(files map[string][]byte) (*ast.Compiler, error) {
 		}
 		modules[path] = module
 	}
-	compiler := ast.NewCompiler().WithStrict(true)
+	compiler := ast.NewCompiler().WithStrict(true).WithCapabilities(bundles.Capabilities())
 	if compiler.Compile(modules); compiler.Failed() {
 		return nil, fmt.Errorf("compile the bundle: %w", compiler.Errors)
 	}

@@ -1,0 +1,211 @@
+package tests
+
+import (
+	"context"
+	"encoding/json"
+	"flag"
+	"fmt"
+	"maps"
+	"reflect"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/open-policy-agent/opa/v1/rego"
+	"github.com/open-policy-agent/opa/v1/storage/inmem"
+
+	"github.com/writ-policy/writ/bundles"
+	"github.com/writ-policy/writ/bundles/source"
+	"github.com/writ-policy/writ/server/decision"
+	"github.com/writ-policy/writ/server/engine"
+	"github.com/writ-policy/writ/tests/oracle"
+	"github.com/writ-policy/writ/translator"
+)
+
+var (
+	worlds     = flag.Int("worlds", 60, "random worlds the decisions of engine, OPA and oracle are compared in")
+	firstWorld = flag.Uint64("world", 1, "seed of the first random world")
+)
+
+const requestsPerWorld = 150
+
+// The embedded engine, OPA over the bundle's compact tables and a naive reading
+// of the specification must say the same of every request.
+func TestEngineAndOPAAndOracleAgree(t *testing.T) {
+	decided := make(map[string]int)
+	for seed := *firstWorld; seed < *firstWorld+uint64(*worlds); seed++ {
+		files, world := oracle.Generate(seed)
+		bundle := build(t, seed, files)
+		embedded, err := engine.Activate(context.Background(), bundle, engine.Options{})
+		if err != nil {
+			t.Fatalf("world %d: %v", seed, err)
+		}
+		stock := stockOPA(t, bundle)
+		for i, request := range world.Requests(requestsPerWorld) {
+			text := request.JSON()
+			want := ofOracle(world.Decide(request))
+			got := ofEngine(t, embedded, text)
+			if !reflect.DeepEqual(got, want) {
+				t.Fatalf("world %d, request %d %s\nengine %+v\noracle %+v", seed, i, text, got, want)
+			}
+			if of := ofStock(t, stock, text); !reflect.DeepEqual(of, got) {
+				t.Fatalf("world %d, request %d %s\nOPA    %+v\nengine %+v", seed, i, text, of, got)
+			}
+			decided[got.outcome()]++
+		}
+		compareWhoCan(t, seed, world, embedded)
+	}
+	for _, outcome := range []string{"allowed", "denied", "neither"} {
+		if decided[outcome] == 0 {
+			t.Errorf("no request was %s: %v", outcome, decided)
+		}
+	}
+	t.Logf("worlds %d to %d: %v", *firstWorld, *firstWorld+uint64(*worlds)-1, decided)
+}
+
+// answer is a decision as all three give it.
+type answer struct {
+	Invalid  bool
+	Allowed  bool
+	Denied   bool
+	Reason   string
+	Matched  []decision.Matched
+	Warnings int
+}
+
+func (a answer) outcome() string {
+	switch {
+	case a.Invalid:
+		return "invalid"
+	case a.Allowed:
+		return "allowed"
+	case a.Denied:
+		return "denied"
+	}
+	return "neither"
+}
+
+func build(t *testing.T, seed uint64, files map[string]string) *bundles.Bundle {
+	t.Helper()
+	var snapshot source.Snapshot
+	for _, path := range slices.Sorted(maps.Keys(files)) {
+		snapshot.Files = append(snapshot.Files, source.File{Path: path, Content: []byte(files[path])})
+	}
+	result, list := translator.New(translator.Options{AllowEmpty: true}).Translate(context.Background(), snapshot)
+	if result == nil {
+		t.Fatalf("world %d does not compile: %+v", seed, list)
+	}
+	bundle, err := bundles.Build(result, bundles.BuildOptions{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	return bundle
+}
+
+// stockOPA is OPA as anyone runs it: the bundle's modules, its data, a store of
+// plain values, no option that a command line does not set.
+func stockOPA(t *testing.T, bundle *bundles.Bundle) rego.PreparedEvalQuery {
+	t.Helper()
+	options := []func(*rego.Rego){rego.Query("data.writ.access.decision")}
+	for path, content := range bundle.Files {
+		if strings.HasSuffix(path, ".rego") {
+			options = append(options, rego.Module(path, string(content)))
+		}
+	}
+	var compiled map[string]any
+	if err := json.Unmarshal(bundle.Files["compiled/data.json"], &compiled); err != nil {
+		t.Fatal(err)
+	}
+	options = append(options, rego.Store(inmem.NewFromObject(map[string]any{"compiled": compiled})))
+	query, err := rego.New(options...).PrepareForEval(context.Background())
+	if err != nil {
+		t.Fatal(err)
+	}
+	return query
+}
+
+func ofOracle(d oracle.Decision) answer {
+	if d.Invalid != "" {
+		return answer{Invalid: true}
+	}
+	a := answer{Allowed: d.Allowed, Denied: d.Denied, Reason: d.Reason}
+	for _, e := range d.Matched {
+		a.Matched = append(a.Matched, decision.Matched{
+			Kind: e.Kind, Namespace: e.Namespace, Name: e.Name, Rule: e.Rule, Source: e.Source,
+			Effect: e.Effect, APIVersion: e.APIVersion,
+			Role: &decision.RoleRef{Kind: e.Role.Kind, Namespace: e.Role.Namespace, Name: e.Role.Name},
+		})
+	}
+	for _, undecided := range d.Undecidable {
+		a.Warnings += len(undecided.Restrictions)
+	}
+	return a
+}
+
+func ofEngine(t *testing.T, e *engine.Engine, text string) answer {
+	t.Helper()
+	request, err := decision.Decode([]byte(text))
+	if err != nil {
+		return answer{Invalid: true}
+	}
+	d := e.Evaluate(context.Background(), request)
+	if d.Trouble != "" {
+		t.Fatalf("%s: %s", text, d.Trouble)
+	}
+	return ofDecision(d)
+}
+
+func ofStock(t *testing.T, query rego.PreparedEvalQuery, text string) answer {
+	t.Helper()
+	var input any
+	if err := json.Unmarshal([]byte(text), &input); err != nil {
+		t.Fatal(err)
+	}
+	result, err := query.Eval(context.Background(), rego.EvalInput(input))
+	if err != nil || len(result) != 1 {
+		t.Fatalf("%s: %v, %v", text, result, err)
+	}
+	written, err := json.Marshal(result[0].Expressions[0].Value)
+	if err != nil {
+		t.Fatal(err)
+	}
+	var d struct {
+		decision.Decision
+		Error *struct{ Code string }
+	}
+	if err := json.Unmarshal(written, &d); err != nil {
+		t.Fatal(err)
+	}
+	if d.Error != nil {
+		return answer{Invalid: d.Error.Code == "invalid_request"}
+	}
+	return ofDecision(d.Decision)
+}
+
+func ofDecision(d decision.Decision) answer {
+	a := answer{Allowed: d.Allowed, Denied: d.Denied, Reason: d.Reason, Warnings: len(d.Warnings)}
+	a.Matched = append(a.Matched, d.Matched...)
+	return a
+}
+
+func compareWhoCan(t *testing.T, seed uint64, world *oracle.World, e *engine.Engine) {
+	t.Helper()
+	for _, request := range world.Requests(25) {
+		request.User, request.Groups = "somebody", nil
+		if request.Valid() != nil {
+			continue
+		}
+		decoded, err := decision.Decode([]byte(request.JSON()))
+		if err != nil {
+			t.Fatal(err)
+		}
+		request.User, decoded.User = "", ""
+		want := world.WhoCan(request)
+		got := e.WhoCan(context.Background(), decoded)
+		wanted := fmt.Sprintf("users %q groups %q accounts %q except %v", want.Users, want.Groups, want.ServiceAccounts, want.Except)
+		given := fmt.Sprintf("users %q groups %q accounts %q except %v", got.Users, got.Groups, got.ServiceAccounts, got.Except)
+		if given != wanted {
+			t.Fatalf("world %d, who can %s\nengine %s\noracle %s", seed, request.JSON(), given, wanted)
+		}
+	}
+}
