@@ -3,9 +3,7 @@ package bundles
 import (
 	"bytes"
 	"encoding/json"
-	"errors"
 	"fmt"
-	"io"
 	"slices"
 
 	"github.com/writ-policy/writ/translator/lower"
@@ -73,15 +71,8 @@ func (m Manifest) encode() ([]byte, error) {
 // revision because they are always the same.
 func decodeManifest(content []byte) (Manifest, error) {
 	var m Manifest
-	if err := checkShape(content, m); err != nil {
+	if err := decodeStrictly(content, &m); err != nil {
 		return Manifest{}, fmt.Errorf("%s: %w", ManifestPath, err)
-	}
-	decoder := json.NewDecoder(bytes.NewReader(content))
-	if err := decoder.Decode(&m); err != nil {
-		return Manifest{}, fmt.Errorf("%s: %w", ManifestPath, err)
-	}
-	if _, err := decoder.Token(); !errors.Is(err, io.EOF) {
-		return Manifest{}, fmt.Errorf("%s: more than one value", ManifestPath)
 	}
 	switch {
 	case !slices.Equal(m.Roots, roots()):

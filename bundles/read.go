@@ -4,7 +4,6 @@ import (
 	"archive/tar"
 	"bytes"
 	"compress/gzip"
-	"encoding/json"
 	"errors"
 	"fmt"
 	"io"
@@ -195,16 +194,8 @@ type compiled struct {
 
 func decodeAccess(content []byte) (*lower.Access, error) {
 	var data compiled
-	if err := checkShape(content, data); err != nil {
+	if err := decodeStrictly(content, &data); err != nil {
 		return nil, err
-	}
-	decoder := json.NewDecoder(bytes.NewReader(content))
-	decoder.UseNumber()
-	if err := decoder.Decode(&data); err != nil {
-		return nil, err
-	}
-	if _, err := decoder.Token(); !errors.Is(err, io.EOF) {
-		return nil, errors.New("more than one value")
 	}
 	if data.Access == nil {
 		return nil, errors.New("no access tables")

@@ -1,0 +1,65 @@
+package bundles
+
+import (
+	"bytes"
+	"context"
+	"maps"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/open-policy-agent/opa/v1/bundle"
+	"github.com/open-policy-agent/opa/v1/tester"
+)
+
+// OPA's own reader takes what is written, and finds in it what was meant.
+func TestStockReads(t *testing.T) {
+	b := sample(t)
+	got, err := bundle.NewReader(bytes.NewReader(tarball(t, b))).Read()
+	check(t, err)
+	if got.Manifest.Revision != b.Manifest.Revision || !slices.Equal(*got.Manifest.Roots, b.Manifest.Roots) {
+		t.Errorf("manifest: got %v, want that of %+v", got.Manifest, b.Manifest)
+	}
+	var paths []string
+	for _, module := range got.Modules {
+		paths = append(paths, strings.TrimPrefix(module.Path, "/"))
+	}
+	want := slices.DeleteFunc(slices.Sorted(maps.Keys(b.Files)), func(path string) bool { return path == DataPath })
+	slices.Sort(paths)
+	if !slices.Equal(paths, want) {
+		t.Errorf("modules: got %q, want %q", paths, want)
+	}
+	access := got.Data["compiled"].(map[string]any)["access"].(map[string]any)
+	if got, want := len(access["roles"].(map[string]any)), len(b.Access.Roles); got != want {
+		t.Errorf("roles: got %d, want %d", got, want)
+	}
+}
+
+// OPA's own test runner runs the generated tests from either form.
+func TestStockTests(t *testing.T) {
+	b := sample(t)
+	folder := filepath.Join(t.TempDir(), "folder")
+	check(t, b.WriteDir(folder))
+	archive := filepath.Join(t.TempDir(), "bundle.tar.gz")
+	check(t, os.WriteFile(archive, tarball(t, b), 0o644))
+	for _, path := range []string{folder, archive} {
+		t.Run(filepath.Base(path), func(t *testing.T) {
+			loaded, err := tester.LoadBundles([]string{path}, nil)
+			check(t, err)
+			results, err := tester.NewRunner().SetBundles(loaded).RunTests(context.Background(), nil)
+			check(t, err)
+			ran := 0
+			for result := range results {
+				ran++
+				if !result.Pass() {
+					t.Errorf("%s: %v", result.Name, result.Error)
+				}
+			}
+			if ran == 0 {
+				t.Error("no test was found")
+			}
+		})
+	}
+}
