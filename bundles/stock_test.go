@@ -11,6 +11,8 @@ import (
 	"testing"
 
 	"github.com/open-policy-agent/opa/v1/bundle"
+	"github.com/open-policy-agent/opa/v1/storage"
+	"github.com/open-policy-agent/opa/v1/storage/inmem"
 	"github.com/open-policy-agent/opa/v1/tester"
 )
 
@@ -48,7 +50,11 @@ func TestStockTests(t *testing.T) {
 		t.Run(filepath.Base(path), func(t *testing.T) {
 			loaded, err := tester.LoadBundles([]string{path}, nil)
 			check(t, err)
-			results, err := tester.NewRunner().SetBundles(loaded).RunTests(context.Background(), nil)
+			ctx, store := context.Background(), inmem.New()
+			txn, err := store.NewTransaction(ctx, storage.WriteParams)
+			check(t, err)
+			defer store.Abort(ctx, txn)
+			results, err := tester.NewRunner().SetStore(store).SetBundles(loaded).RunTests(ctx, txn)
 			check(t, err)
 			ran := 0
 			for result := range results {
