@@ -5,9 +5,9 @@
 package lower
 
 import (
-	"fmt"
 	"maps"
 	"slices"
+	"strconv"
 
 	"github.com/writ-policy/writ/translator/diag"
 	"github.com/writ-policy/writ/translator/document"
@@ -31,6 +31,9 @@ func Lower(r *resolve.Resolved) (*Tables, diag.List) {
 	l.origin(r)
 	access.Extensions = slices.AppendSeq([]string{}, maps.Keys(l.extensions))
 	slices.Sort(access.Extensions)
+	// A module that no rule names may be called by one that is.
+	access.ReadsClock = len(access.Extensions) > 0 &&
+		slices.ContainsFunc(r.Extensions, func(e *document.Extension) bool { return e.ReadsClock })
 	l.sortSubjects()
 	return &Tables{Access: access}, l.list
 }
@@ -84,7 +87,7 @@ func (l *lowerer) sortSubjects() {
 }
 
 // source is the place of a document or rule as decisions report it.
-func source(p diag.Position) string { return fmt.Sprintf("%s:%d", p.File, p.Line) }
+func source(p diag.Position) string { return p.File + ":" + strconv.Itoa(p.Line) }
 
 // roleKey is the key of a document that is a role.
 func roleKey(h *document.Header) string { return RoleKey(h.Family, h.Namespace, h.Name) }

@@ -19,6 +19,9 @@ type Access struct {
 	Subjects Subjects           `json:"subjects"`
 	// Extensions are the names of the extensions that rules refer to, sorted.
 	Extensions []string `json:"extensions"`
+	// ReadsClock says that the answer of some extension may depend on the time:
+	// what it decides holds for no longer than the moment.
+	ReadsClock bool `json:"readsClock,omitempty"`
 }
 
 // Subjects lists, for each subject, the keys of the bindings that name it,

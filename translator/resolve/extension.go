@@ -5,7 +5,6 @@ import (
 	"fmt"
 	"maps"
 	"slices"
-	"strings"
 
 	"github.com/open-policy-agent/opa/v1/ast"
 
@@ -40,7 +39,9 @@ func (r *resolver) extensions() {
 	r.extensionReferences()
 }
 
-// compile checks the modules together, as a bundle will hold them.
+// compile checks the modules together, as a bundle will hold them. Built-ins
+// that an extension may not use were refused where each file was read, and are
+// known here, so that none is reported twice. The compiler copies the modules.
 func (r *resolver) compile() {
 	modules := make(map[string]*ast.Module, len(r.out.Extensions))
 	for _, e := range r.out.Extensions {
@@ -51,22 +52,11 @@ func (r *resolver) compile() {
 	if len(modules) == 0 {
 		return
 	}
-	compiler := ast.NewCompiler().WithCapabilities(capabilities())
+	compiler := ast.NewCompiler().SetErrorLimit(0).WithDefaultRegoVersion(ast.RegoV1)
 	compiler.Compile(modules)
 	for _, err := range compiler.Errors {
 		r.list.Add(regoDiagnostic(err))
 	}
-}
-
-// capabilities are the built-ins an extension may use: those whose answer is the
-// same each time. The clock is the engine's, one instant an evaluation.
-func capabilities() *ast.Capabilities {
-	c := ast.CapabilitiesForThisVersion()
-	c.Builtins = slices.DeleteFunc(c.Builtins, func(b *ast.Builtin) bool {
-		return b.IsNondeterministic() && b.Name != ast.NowNanos.Name ||
-			b.Name == ast.OPARuntime.Name || strings.HasPrefix(b.Name, "net.")
-	})
-	return c
 }
 
 // regoDiagnostic is one of the compiler's errors. Its own text repeats the

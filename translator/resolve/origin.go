@@ -106,15 +106,14 @@ func (r *resolver) originRole(b *document.OriginBinding) *document.OriginRole {
 // and inside a container the namespace that container is for.
 func (r *resolver) mayRefer(b *document.OriginBinding, namespace string) bool {
 	d := diag.Diagnostic{
-		Position: b.RoleName.At,
-		Length:   len([]rune(b.RoleName.Value)),
+		Position: b.RoleNamespaceAt,
 		Code:     diag.ForeignReference,
 	}
 	switch {
 	case namespace != b.Namespace && namespace != r.master:
 		d.Message = fmt.Sprintf("RoleBinding %q in namespace %q points to Role %q of namespace %q, which is neither its own nor %q",
 			b.Name, b.Namespace, b.RoleName.Value, namespace, r.master)
-		d.Hint = fmt.Sprintf("declare the role in namespace %q or %q", b.Namespace, r.master)
+		d.Hint = fmt.Sprintf("declare the role in namespace %q", b.Namespace)
 	case b.In != nil && namespace != b.In.Name && (b.In.Name == b.Namespace || b.In.Name == r.master):
 		d.Message = fmt.Sprintf("RoleBinding %q points to Role %q of namespace %q, but the PolicyBinding that holds it is for namespace %q",
 			b.Name, b.RoleName.Value, namespace, b.In.Name)

@@ -1,0 +1,231 @@
+package translator
+
+import (
+	"bytes"
+	"context"
+	"encoding/json"
+	"flag"
+	"fmt"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/rogpeppe/go-internal/txtar"
+
+	"github.com/writ-policy/writ/bundles/source"
+	"github.com/writ-policy/writ/translator/diag"
+	"github.com/writ-policy/writ/translator/emit"
+	"github.com/writ-policy/writ/translator/lint"
+)
+
+var update = flag.Bool("update", false, "rewrite the want/ files of testdata")
+
+// A golden is an archive of documents with what becomes of them. Its comment
+// says what it proves. Beside the documents it may hold
+//
+//	options           lines "master: NAME", "allow-empty", "silent CODE", "may VERB RESOURCE NAME",
+//	                  "user: NAME", "group: NAME"; silent leaves a code out of want/
+//	base/...          documents of the base revision of an author's change
+//	want/diagnostics  always compared; absent means none
+//	want/lint, want/data.json   compared where present
+type golden struct {
+	path    string
+	archive *txtar.Archive
+	options options
+}
+
+type options struct {
+	Options
+	silent []diag.Code
+	author lint.Author
+	may    []string
+}
+
+func goldens(t *testing.T) []golden {
+	t.Helper()
+	paths, err := filepath.Glob("testdata/*/*.txtar")
+	if err != nil {
+		t.Fatal(err)
+	}
+	if len(paths) == 0 {
+		t.Fatal("no golden was found")
+	}
+	var out []golden
+	for _, path := range paths {
+		archive, err := txtar.ParseFile(path)
+		if err != nil {
+			t.Fatal(err)
+		}
+		g := golden{path: path, archive: archive}
+		g.options = parseOptions(t, path, string(g.section("options")))
+		out = append(out, g)
+	}
+	return out
+}
+
+func parseOptions(t *testing.T, path, text string) options {
+	t.Helper()
+	var o options
+	for line := range strings.Lines(text) {
+		word, rest, _ := strings.Cut(strings.TrimSpace(line), " ")
+		switch word {
+		case "":
+		case "master:":
+			o.Master = rest
+		case "allow-empty":
+			o.AllowEmpty = true
+		case "silent":
+			o.silent = append(o.silent, diag.Code(rest))
+		case "user:":
+			o.author.User = rest
+		case "group:":
+			o.author.Groups = append(o.author.Groups, rest)
+		case "may":
+			o.may = append(o.may, rest)
+		default:
+			t.Fatalf("%s: unknown option %q", path, word)
+		}
+	}
+	o.author.May = func(q lint.Question) bool {
+		return slices.Contains(o.may, fmt.Sprintf("%s %s.%s %s/%s", q.Verb, q.Resource, q.APIGroup, q.Namespace, q.Name))
+	}
+	return o
+}
+
+// section is a file of the archive, nil where it is not there.
+func (g golden) section(name string) []byte {
+	for _, f := range g.archive.Files {
+		if f.Name == name {
+			return f.Data
+		}
+	}
+	return nil
+}
+
+// snapshot is the documents below a folder of the archive.
+func (g golden) snapshot(folder string) source.Snapshot {
+	var s source.Snapshot
+	for _, f := range g.archive.Files {
+		if f.Name == "options" || strings.HasPrefix(f.Name, "want/") {
+			continue
+		}
+		name, inside := strings.CutPrefix(f.Name, folder)
+		if inside && !strings.HasPrefix(name, "base/") {
+			s.Files = append(s.Files, file(name, string(f.Data)))
+		}
+	}
+	slices.SortFunc(s.Files, func(a, b source.File) int { return strings.Compare(a.Path, b.Path) })
+	return s
+}
+
+// outcome is what becomes of a golden's documents, by the name of the file that
+// wants it.
+func (g golden) outcome(t *testing.T) map[string][]byte {
+	t.Helper()
+	out := make(map[string][]byte)
+	result, list := New(g.options.Options).Translate(t.Context(), g.snapshot(""))
+	out["want/diagnostics"] = g.text(list)
+	if result == nil {
+		return out
+	}
+	var data bytes.Buffer
+	if err := json.Indent(&data, result.Files[emit.DataPath], "", "  "); err != nil {
+		t.Fatal(err)
+	}
+	out["want/data.json"] = data.Bytes()
+	if g.options.author.User == "" && g.options.author.Groups == nil {
+		out["want/lint"] = g.text(Lint(result))
+		return out
+	}
+	var base *Result
+	if before := g.snapshot("base/"); len(before.Files) > 0 {
+		base = mustTranslate(t, New(g.options.Options), before)
+	}
+	out["want/lint"] = g.text(LintAuthor(result, base, g.options.author))
+	return out
+}
+
+// text writes a list as a terminal has it, without the excerpt.
+func (g golden) text(list diag.List) []byte {
+	var out bytes.Buffer
+	for _, d := range list {
+		if slices.Contains(g.options.silent, d.Code) {
+			continue
+		}
+		fmt.Fprintf(&out, "%s:%d:%d: %s[%s]: %s\n", d.File, d.Line, d.Column, d.Severity, d.Code, d.Message)
+		for _, r := range d.Related {
+			fmt.Fprintf(&out, "  = see %s:%d:%d: %s\n", r.File, r.Line, r.Column, r.Message)
+		}
+		if d.Hint != "" {
+			fmt.Fprintf(&out, "  = hint: %s\n", d.Hint)
+		}
+	}
+	return out.Bytes()
+}
+
+func TestGoldens(t *testing.T) {
+	if *update && os.Getenv("CI") != "" {
+		t.Fatal("goldens are not rewritten where nobody reads the change")
+	}
+	for _, g := range goldens(t) {
+		t.Run(strings.TrimSuffix(g.path, ".txtar"), func(t *testing.T) {
+			if len(bytes.TrimSpace(g.archive.Comment)) == 0 {
+				t.Error("the first paragraph does not say what this proves")
+			}
+			got := g.outcome(t)
+			if *update {
+				g.rewrite(t, got)
+				return
+			}
+			wanted := 0
+			for _, name := range []string{"want/diagnostics", "want/lint", "want/data.json"} {
+				want := g.section(name)
+				if want != nil {
+					wanted++
+				} else if name != "want/diagnostics" {
+					continue
+				}
+				if !bytes.Equal(got[name], want) {
+					t.Errorf("%s: got\n%s\nwant\n%s", name, got[name], want)
+				}
+			}
+			if wanted == 0 {
+				t.Error("nothing is wanted")
+			}
+		})
+	}
+}
+
+// rewrite brings the want/ files that are there up to date. Diagnostics come and
+// go by themselves.
+func (g golden) rewrite(t *testing.T, got map[string][]byte) {
+	t.Helper()
+	var files []txtar.File
+	for _, f := range g.archive.Files {
+		if f.Name == "want/diagnostics" {
+			continue
+		}
+		if strings.HasPrefix(f.Name, "want/") {
+			f.Data = got[f.Name]
+		}
+		files = append(files, f)
+	}
+	if len(got["want/diagnostics"]) > 0 {
+		files = append(files, txtar.File{Name: "want/diagnostics", Data: got["want/diagnostics"]})
+	}
+	g.archive.Files = files
+	if err := os.WriteFile(g.path, txtar.Format(g.archive), 0o644); err != nil {
+		t.Fatal(err)
+	}
+}
+
+func TestTranslateIsInterrupted(t *testing.T) {
+	ctx, cancel := context.WithCancel(t.Context())
+	cancel()
+	result, list := New(Options{}).Translate(ctx, generated(200))
+	if result != nil || len(list) != 1 || list[0].Code != codeInterrupted {
+		t.Errorf("got result %v and %v, want only the diagnostic %s", result, list, codeInterrupted)
+	}
+}
