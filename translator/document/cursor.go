@@ -32,15 +32,20 @@ func (d *decoder) warn(n *node, code diag.Code, hint, format string, args ...any
 }
 
 func (d *decoder) report(n *node, s diag.Severity, code diag.Code, hint, format string, args ...any) {
-	if len(d.diags) >= maxDiagnostics {
-		d.dropped++
-		d.droppedError = d.droppedError || s == diag.Error
-		return
-	}
-	d.diags.Add(diag.Diagnostic{
+	d.add(diag.Diagnostic{
 		Position: d.at(n), Length: n.length(), Severity: s, Code: code,
 		Message: fmt.Sprintf(format, args...), Hint: hint,
 	})
+}
+
+// add keeps a diagnostic, or counts it where there are too many.
+func (d *decoder) add(g diag.Diagnostic) {
+	if len(d.diags) < maxDiagnostics {
+		d.diags.Add(g)
+		return
+	}
+	d.dropped++
+	d.droppedError = d.droppedError || g.Severity == diag.Error
 }
 
 func (d *decoder) text(n *node) Text { return Text{Value: n.value, At: d.at(n)} }

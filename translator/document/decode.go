@@ -1,6 +1,7 @@
 package document
 
 import (
+	"bytes"
 	"fmt"
 	"path"
 	"runtime"
@@ -101,7 +102,7 @@ func join(parts []decoded) ([]Document, diag.List) {
 // decodePart decodes one document of a file.
 func decodePart(file string, p part) decoded {
 	d := &decoder{file: file}
-	report := func(e syntaxError) { d.diags.Add(syntaxDiagnostic(file, e)) }
+	report := func(e syntaxError) { d.add(syntaxDiagnostic(file, e)) }
 	root, err := parse(file, p, report)
 	if err != nil {
 		return decoded{diags: diag.List{syntaxDiagnostic(file, *err)}, broken: true}
@@ -116,6 +117,9 @@ func decodePart(file string, p part) decoded {
 // parse reads a part as its file's name says. A YAML document that looks like
 // JSON is read as JSON if it can be: the YAML parser knows no surrogate pairs.
 func parse(file string, p part, report func(syntaxError)) (*node, *syntaxError) {
+	if err := tooLarge(p); err != nil {
+		return nil, err
+	}
 	if path.Ext(file) == ".json" {
 		root, err := parseJSON(p, report)
 		if err != nil {
@@ -133,6 +137,28 @@ func parse(file string, p part, report func(syntaxError)) (*node, *syntaxError) 
 		err.message = "not YAML: " + err.message
 	}
 	return root, err
+}
+
+// tooLarge refuses a document before it is parsed. Its values are counted by
+// what separates them, which is never too few.
+func tooLarge(p part) *syntaxError {
+	const harmless = 8 << 20 // bytes that cannot hold too many values
+	if len(p.content) > maxDocumentBytes {
+		message := fmt.Sprintf("document of %d bytes, at most %d are read", len(p.content), maxDocumentBytes)
+		return &syntaxError{line: p.line, column: 1, message: message, hint: "split it at \"---\""}
+	}
+	if len(p.content) <= harmless {
+		return nil
+	}
+	count := 0
+	for _, separator := range []string{",", "\n", ":", "[", "{", "- ", "? "} {
+		count += bytes.Count(p.content, []byte(separator))
+	}
+	if count > maxDocumentNodes {
+		message := fmt.Sprintf("document of more than %d values", maxDocumentNodes)
+		return &syntaxError{line: p.line, column: 1, message: message, hint: "split it at \"---\""}
+	}
+	return nil
 }
 
 func looksLikeJSON(content []byte) bool {

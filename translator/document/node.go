@@ -61,10 +61,14 @@ func (n *node) isNull() bool { return n == nil || n.kind == null }
 const (
 	// maxFileBytes bounds a file: a hundred thousand documents are a tenth of it.
 	maxFileBytes = 256 << 20
+	// maxDocumentBytes and maxDocumentNodes bound one document, which is held in
+	// memory as a whole. A List of a hundred thousand roles fits.
+	maxDocumentBytes = 64 << 20
+	maxDocumentNodes = 12 << 20
 	// maxDepth bounds nesting. Kubernetes' deepest objects stay under thirty.
 	maxDepth = 100
 	// maxAliasNodes is how many nodes the aliases of one document may stand for
-	// together, beyond those it writes out.
+	// together, a long text counting as several.
 	maxAliasNodes = 100_000
 	// maxDiagnostics bounds what is said of one document: a megabyte of unknown
 	// fields is one mistake.

@@ -54,18 +54,15 @@ func split(content []byte) ([]part, *syntaxError) {
 // lineEnd returns the end of the line that begins at start and the beginning of
 // the next. Lines end in LF, CR LF or CR.
 func lineEnd(content []byte, start int) (end, next int) {
-	rest := content[start:]
-	end = bytes.IndexByte(rest, '\n')
-	if end < 0 {
-		end = len(rest)
+	length := bytes.IndexAny(content[start:], "\r\n")
+	if length < 0 {
+		return len(content), len(content)
 	}
-	if cr := bytes.IndexByte(rest[:end], '\r'); cr >= 0 {
-		if cr+1 == end && end < len(rest) {
-			return start + cr, start + end + 1
-		}
-		return start + cr, start + cr + 1
+	end, next = start+length, start+length+1
+	if content[end] == '\r' && next < len(content) && content[next] == '\n' {
+		next++
 	}
-	return start + end, min(start+end+1, len(content))
+	return end, next
 }
 
 // isMarker reports whether a line is the marker, alone or before a blank.

@@ -2,11 +2,11 @@ package document
 
 import (
 	"bytes"
+	"cmp"
+	"errors"
 	"fmt"
+	"io"
 	"regexp"
-	"strconv"
-	"strings"
-	"unicode/utf8"
 
 	"go.yaml.in/yaml/v3"
 )
@@ -30,14 +30,26 @@ func parseYAML(p part, report func(syntaxError)) (root *node, err *syntaxError) 
 	return root, nil
 }
 
-// unmarshal is yaml.Unmarshal without its panics: the parser is a guest here.
+// unmarshal parses the one document of content. Anything after it is an error,
+// which yaml.Unmarshal would not notice, and so is a panic: the parser is a guest
+// here.
 func unmarshal(content []byte, into *yaml.Node) (err error) {
 	defer func() {
 		if r := recover(); r != nil {
 			err = fmt.Errorf("yaml: %v", r)
 		}
 	}()
-	return yaml.Unmarshal(content, into)
+	decoder := yaml.NewDecoder(bytes.NewReader(content))
+	if err := decoder.Decode(into); err != nil {
+		if errors.Is(err, io.EOF) {
+			return nil
+		}
+		return err
+	}
+	if err := decoder.Decode(new(yaml.Node)); !errors.Is(err, io.EOF) {
+		return cmp.Or(err, errors.New("yaml: text after the document"))
+	}
+	return nil
 }
 
 // converter turns the parser's nodes into ours, within the limits.
@@ -48,8 +60,9 @@ type converter struct {
 	// for; a nil entry is one that is being built, so that an alias to it is a
 	// circle.
 	anchors map[*yaml.Node]*anchored
-	aliased int // nodes that aliases stood for so far
-	built   int // nodes built, those behind aliases included
+	// built is the weight of the nodes built so far, those behind aliases
+	// included; aliased of those behind aliases alone.
+	built, aliased int
 }
 
 type anchored struct {
@@ -115,7 +128,7 @@ func (c *converter) alias(n *yaml.Node, depth int) (*node, *syntaxError) {
 }
 
 func (c *converter) plain(n *yaml.Node, depth int) (*node, *syntaxError) {
-	c.built++
+	c.built += 1 + len(n.Value)/64 // a long text behind an alias is many nodes
 	out := &node{line: n.Line + c.shift, column: n.Column}
 	if err := c.tag(n); err != nil {
 		return nil, err
@@ -139,6 +152,7 @@ func (c *converter) plain(n *yaml.Node, depth int) (*node, *syntaxError) {
 			}
 			out.items[i] = child
 		}
+		n.Content = nil // a big document is not held twice
 		return out, nil
 	default:
 		out.kind = mapping
@@ -172,6 +186,7 @@ func (c *converter) mapping(n *yaml.Node, out *node, depth int) *syntaxError {
 		}
 		out.fields = append(out.fields, field{name, child})
 	}
+	n.Content = nil
 	for _, m := range merges {
 		if err := c.merge(m, out, keys); err != nil {
 			return err
@@ -319,49 +334,4 @@ func plainKind(value string) kind {
 		}
 	}
 	return text
-}
-
-// locate makes the most of the parser's error, whose text has a line at best and
-// counts it in two ways. Parsing again with an empty line in front tells more:
-// the parser leaves lines out that it takes for the first.
-func locate(p part, err error) *syntaxError {
-	var again yaml.Node
-	shifted := append([]byte{'\n'}, p.content...)
-	if e := unmarshal(shifted, &again); e != nil {
-		err = e
-	}
-	message := strings.TrimPrefix(err.Error(), "yaml: ")
-	line := 1
-	if rest, found := strings.CutPrefix(message, "line "); found {
-		if number, reason, found := strings.Cut(rest, ": "); found {
-			if n, e := strconv.Atoi(number); e == nil {
-				line, message = n, reason
-				if !structural(reason) {
-					line-- // the tokenizer counts the line it is on, and the empty one
-				}
-			}
-		}
-	}
-	line = min(max(line, 1), bytes.Count(p.content, []byte{'\n'})+1)
-	return &syntaxError{line: line + p.line - 1, column: firstColumn(p.content, line), message: message}
-}
-
-// structural reports whether the parser's reason is about the order of tokens:
-// then its line is that of the construct which is not closed, counted from 0.
-func structural(reason string) bool {
-	return strings.HasPrefix(reason, "did not find expected") && !strings.Contains(reason, "character") ||
-		strings.HasPrefix(reason, "found undefined tag handle") ||
-		strings.HasPrefix(reason, "found duplicate")
-}
-
-// firstColumn is the column of the first character of a line that is no blank.
-func firstColumn(content []byte, line int) int {
-	at := 0
-	for ; line > 1; line-- {
-		_, at = lineEnd(content, at)
-	}
-	end, _ := lineEnd(content, at)
-	text := content[at:end]
-	indent := len(text) - len(bytes.TrimLeft(text, " \t"))
-	return 1 + utf8.RuneCount(text[:indent])
 }
