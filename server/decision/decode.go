@@ -8,6 +8,11 @@ func Decode(data []byte) (*Request, error) {
 	if err != nil {
 		return nil, err
 	}
+	return FromValue(value)
+}
+
+// FromValue is Decode for a body that was parsed already.
+func FromValue(value Value) (*Request, error) {
 	if !value.IsObject() {
 		return nil, invalid("", "the request is no JSON object")
 	}

@@ -12,8 +12,8 @@ import (
 
 // Value is the text of one JSON value out of a body that CheckJSON accepted,
 // without space around it. Its methods rely on that check and do not repeat it:
-// a Value made from anything else may panic. A Value shares the memory of the
-// body it was cut from.
+// a Value made from anything else may panic. The empty Value is absent and reads
+// as null. A Value shares the memory of the body it was cut from.
 type Value string
 
 // Parse checks data, as CheckJSON does, and returns its value. The bytes are
@@ -26,17 +26,17 @@ func Parse(data []byte) (Value, error) {
 }
 
 // IsNull reports whether v is null.
-func (v Value) IsNull() bool { return v[0] == 'n' }
+func (v Value) IsNull() bool { return v == "" || v[0] == 'n' }
 
 // IsObject reports whether v is an object.
-func (v Value) IsObject() bool { return v[0] == '{' }
+func (v Value) IsObject() bool { return v != "" && v[0] == '{' }
 
 // IsArray reports whether v is an array.
-func (v Value) IsArray() bool { return v[0] == '[' }
+func (v Value) IsArray() bool { return v != "" && v[0] == '[' }
 
 // Text is the string that v is; false if v is no string.
 func (v Value) Text() (string, bool) {
-	if v[0] != '"' {
+	if v == "" || v[0] != '"' {
 		return "", false
 	}
 	return unescape(string(v[1 : len(v)-1])), true
@@ -54,7 +54,7 @@ func (v Value) Elements() iter.Seq[Value] {
 }
 
 func members(s string, yield func(string, Value) bool) {
-	if s[0] != '{' {
+	if s == "" || s[0] != '{' {
 		return
 	}
 	for i := space(s, 1); s[i] != '}'; i = space(s, i) {
@@ -73,7 +73,7 @@ func members(s string, yield func(string, Value) bool) {
 }
 
 func elements(s string, yield func(Value) bool) {
-	if s[0] != '[' {
+	if s == "" || s[0] != '[' {
 		return
 	}
 	for i := space(s, 1); s[i] != ']'; i = space(s, i) {
@@ -91,9 +91,10 @@ func elements(s string, yield func(Value) bool) {
 // Any is v as encoding/json would give it: nil, bool, json.Number (numbers keep
 // the digits they were written with), string, []any or map[string]any.
 func (v Value) Any() any {
-	switch v[0] {
-	case 'n':
+	if v.IsNull() {
 		return nil
+	}
+	switch v[0] {
 	case 't', 'f':
 		return v[0] == 't'
 	case '"':

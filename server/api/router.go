@@ -1,0 +1,141 @@
+package api
+
+import (
+	"log/slog"
+	"net/http"
+	"strings"
+	"sync/atomic"
+	"time"
+
+	"github.com/gin-gonic/gin"
+
+	"github.com/writ-policy/writ/server/decision"
+	"github.com/writ-policy/writ/server/metrics"
+)
+
+// Options are what the doors stand before. Reviewer and Metrics are needed.
+type Options struct {
+	Reviewer decision.Reviewer
+	Metrics  *metrics.Metrics
+	// Ready reports whether requests should be sent here; nil means always.
+	Ready func() bool
+	// Status is what GET /v1/status shows, as JSON; nil shows an empty object.
+	Status func() any
+	// Authenticator says who asks; nil means that nobody is authenticated.
+	Authenticator Authenticator
+	// Logger hears of requests; nil means nobody does.
+	Logger *slog.Logger
+	// MaxBody is the largest body in bytes; zero means DefaultMaxBody.
+	MaxBody int64
+	// MaxInFlight is how many requests for decisions are answered at a time;
+	// zero means DefaultMaxInFlight.
+	MaxInFlight int
+	// Timeout bounds a decision; zero means DefaultTimeout.
+	Timeout time.Duration
+}
+
+// Bounds where Options leave them at zero.
+const (
+	DefaultMaxBody     = 1 << 20
+	DefaultMaxInFlight = 512
+	DefaultTimeout     = 10 * time.Second
+)
+
+// service is the doors. It is safe for concurrent use.
+type service struct {
+	Options
+	access   *metrics.Point
+	inFlight atomic.Int64 // of requests for decisions
+	listing  atomic.Int64 // of those that ask who can
+	revision atomic.Pointer[revisionHeader]
+}
+
+// New is the handler of all doors.
+func New(o Options) http.Handler {
+	if o.Ready == nil {
+		o.Ready = func() bool { return true }
+	}
+	if o.Status == nil {
+		o.Status = func() any { return struct{}{} }
+	}
+	if o.Logger == nil {
+		o.Logger = slog.New(slog.DiscardHandler)
+	}
+	if o.MaxBody <= 0 {
+		o.MaxBody = DefaultMaxBody
+	}
+	if o.MaxInFlight <= 0 {
+		o.MaxInFlight = DefaultMaxInFlight
+	}
+	if o.Timeout <= 0 {
+		o.Timeout = DefaultTimeout
+	}
+	s := &service{Options: o, access: o.Metrics.Point(string(decision.Access))}
+	return s.router()
+}
+
+func (s *service) router() http.Handler {
+	gin.SetMode(gin.ReleaseMode)
+	engine := gin.New()
+	engine.RedirectTrailingSlash = false
+	engine.HandleMethodNotAllowed = true
+	engine.ForwardedByClientIP = false
+	for _, route := range s.routes() {
+		guarded := s.guard(route.pattern, route.door)
+		for method := range strings.FieldsSeq(route.methods) {
+			engine.Handle(method, route.pattern, guarded)
+		}
+	}
+	engine.NoRoute(s.guard(noRoute, door{handle: s.notFound}))
+	engine.NoMethod(s.guard(noRoute, door{handle: s.notAllowed}))
+	return engine
+}
+
+// noRoute is the route pattern of requests that fit none.
+const noRoute = "none"
+
+type route struct {
+	methods string
+	pattern string
+	door    door
+}
+
+func (s *service) routes() []route {
+	const sar = "/apis/authorization.k8s.io/"
+	v1 := door{decides: true, webhook: true, handle: s.subjectAccessReview(reviewV1)}
+	v1beta1 := door{decides: true, webhook: true, handle: s.subjectAccessReview(reviewV1beta1)}
+	return []route{
+		{"POST", sar + "v1/subjectaccessreviews", v1},
+		{"POST", sar + "v1beta1/subjectaccessreviews", v1beta1},
+		{"POST", "/clusters/:cluster" + sar + "v1/subjectaccessreviews", v1},
+		{"POST", "/clusters/:cluster" + sar + "v1beta1/subjectaccessreviews", v1beta1},
+		{"POST", "/api/:version/ns/:namespace/:review", door{decides: true, handle: s.originReview}},
+		{"POST", "/v1/decisions/access", door{decides: true, handle: s.decisions}},
+		{"GET HEAD", "/v1/status", door{handle: s.status}},
+		{"GET HEAD", "/healthz", door{handle: s.healthz}},
+		{"GET HEAD", "/readyz", door{handle: s.readyz}},
+		{"GET HEAD", "/metrics", door{handle: gin.WrapH(s.Metrics.Handler())}},
+	}
+}
+
+// speaksStatus reports whether errors below path are Status objects, as clients
+// of the Kubernetes and Origin APIs read them.
+func speaksStatus(path string) bool {
+	if rest, ok := strings.CutPrefix(path, "/clusters/"); ok {
+		if _, below, found := strings.Cut(rest, "/"); found {
+			path = "/" + below
+		}
+	}
+	return strings.HasPrefix(path, "/apis/") || strings.HasPrefix(path, "/api/")
+}
+
+func (s *service) notFound(c *gin.Context) {
+	s.refuse(c, &refusal{status: http.StatusNotFound, message: "there is nothing at this path"})
+}
+
+func (s *service) notAllowed(c *gin.Context) {
+	s.refuse(c, &refusal{
+		status:  http.StatusMethodNotAllowed,
+		message: "the method is not one of this path's: " + c.Writer.Header().Get("Allow"),
+	})
+}
