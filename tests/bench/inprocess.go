@@ -1,0 +1,181 @@
+package main
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"fmt"
+	"runtime"
+	"testing"
+	"time"
+
+	"github.com/open-policy-agent/opa/v1/ast"
+	"github.com/open-policy-agent/opa/v1/metrics"
+	"github.com/open-policy-agent/opa/v1/rego"
+	"github.com/open-policy-agent/opa/v1/topdown"
+
+	"github.com/writ-policy/writ/bundles"
+	"github.com/writ-policy/writ/bundles/source"
+	"github.com/writ-policy/writ/server/cache"
+	"github.com/writ-policy/writ/server/decision"
+	"github.com/writ-policy/writ/server/engine"
+	writmetrics "github.com/writ-policy/writ/server/metrics"
+	"github.com/writ-policy/writ/translator"
+)
+
+// inProcess prints what an evaluation, an activation and a change cost.
+func inProcess(w *world, rounds int) error {
+	ctx := context.Background()
+	l := &loader{directory: source.Dir(w.dir, source.DirOptions{}), translator: translator.New(translator.Options{})}
+	began := time.Now()
+	bundle, e, err := l.load(ctx)
+	if err != nil {
+		return err
+	}
+	start := time.Since(began)
+	floor, err := allowTrue()
+	if err != nil {
+		return err
+	}
+	requests := w.requests(4096)
+	cached := cache.New(e, cache.Options{Entries: 8192, Bytes: 64 << 20}, writmetrics.New())
+	rows := []struct {
+		name string
+		run  func(i int)
+	}{
+		{"floor: allow := true", func(int) { floor() }},
+		{"uncached decision", func(i int) { e.Evaluate(ctx, &requests[i%len(requests)]) }},
+		{"cached decision", func(i int) { cached.Evaluate(ctx, &requests[i%len(requests)]) }},
+	}
+	best := make([]testing.BenchmarkResult, len(rows))
+	for round := range rounds {
+		for i, row := range rows {
+			result := benchmark(row.run)
+			if round == 0 || result.NsPerOp() < best[i].NsPerOp() {
+				best[i] = result
+			}
+		}
+	}
+	for i, row := range rows {
+		fmt.Printf("  %-34s %10.1f us %6d allocs %7.2f x floor\n", row.name, float64(best[i].NsPerOp())/1e3,
+			best[i].AllocsPerOp(), float64(best[i].NsPerOp())/float64(best[0].NsPerOp()))
+	}
+	fmt.Printf("  %-34s %10.2f s\n", "start from documents, cold", start.Seconds())
+	if err := activation(ctx, bundle); err != nil {
+		return err
+	}
+	return l.changes(ctx, w, rounds)
+}
+
+func benchmark(run func(i int)) testing.BenchmarkResult {
+	return testing.Benchmark(func(b *testing.B) {
+		b.ReportAllocs()
+		i := 0
+		for b.Loop() {
+			run(i)
+			i++
+		}
+	})
+}
+
+// allowTrue is the floor: the same harness around a policy that says yes.
+func allowTrue() (func(), error) {
+	ctx := context.Background()
+	query, err := rego.New(
+		rego.Query("data.floor.allow"),
+		rego.Module("floor.rego", "package floor\n\nallow := true\n"),
+		rego.GenerateJSON(func(term *ast.Term, _ *rego.EvalContext) (any, error) { return term.Value, nil }),
+	).PrepareForEval(ctx)
+	if err != nil {
+		return nil, err
+	}
+	input := ast.NewObject()
+	return func() {
+		cancel := topdown.NewCancel()
+		_, _ = query.Eval(ctx, rego.EvalParsedInput(input), rego.EvalMetrics(metrics.NoOp()),
+			rego.EvalExternalCancel(cancel), rego.EvalTime(time.Time{}))
+	}, nil
+}
+
+// activation reads and activates the built bundle, as a replica does.
+func activation(ctx context.Context, bundle *bundles.Bundle) error {
+	var tar bytes.Buffer
+	if err := bundle.WriteTar(&tar); err != nil {
+		return err
+	}
+	before := heap()
+	began := time.Now()
+	read, err := bundles.Read(bytes.NewReader(tar.Bytes()))
+	if err != nil {
+		return err
+	}
+	e, err := engine.Activate(ctx, read, engine.Options{})
+	if err != nil {
+		return err
+	}
+	took := time.Since(began)
+	after := heap()
+	fmt.Printf("  %-34s %10.2f s  heap %d MiB, bundle %.1f MiB\n", "activation of a built bundle, cold",
+		took.Seconds(), int64(after-before)>>20, float64(tar.Len())/(1<<20))
+	runtime.KeepAlive(e)
+	runtime.KeepAlive(read)
+	return nil
+}
+
+func heap() uint64 {
+	runtime.GC()
+	var stats runtime.MemStats
+	runtime.ReadMemStats(&stats)
+	return stats.HeapAlloc
+}
+
+// loader keeps what a server keeps between two reloads.
+type loader struct {
+	directory  *source.Directory
+	translator *translator.Translator
+}
+
+func (l *loader) load(ctx context.Context) (*bundles.Bundle, *engine.Engine, error) {
+	snapshot, list, err := l.directory.Snapshot(ctx)
+	if err != nil || list.HasErrors() {
+		return nil, nil, errors.Join(err, fmt.Errorf("%d diagnostics of the snapshot", len(list)))
+	}
+	result, list := l.translator.Translate(ctx, snapshot)
+	if result == nil {
+		return nil, nil, fmt.Errorf("the documents do not compile: %v", list[0])
+	}
+	bundle, err := bundles.Build(result, bundles.BuildOptions{})
+	if err != nil {
+		return nil, nil, err
+	}
+	e, err := engine.Activate(ctx, bundle, engine.Options{})
+	return bundle, e, err
+}
+
+// changes rewrites one binding and times how long it takes until the new answer
+// is given, without the time a server waits for the directory to settle.
+func (l *loader) changes(ctx context.Context, w *world, rounds int) error {
+	var best time.Duration
+	var allocs uint64
+	for round := range rounds {
+		user := fmt.Sprintf("changed-%d", round)
+		if err := w.change(user); err != nil {
+			return err
+		}
+		var before, after runtime.MemStats
+		runtime.ReadMemStats(&before)
+		began := time.Now()
+		_, e, err := l.load(ctx)
+		if err != nil {
+			return err
+		}
+		e.Evaluate(ctx, &decision.Request{User: user, Verb: "get", Resource: "pods"})
+		took := time.Since(began)
+		runtime.ReadMemStats(&after)
+		if round == 0 || took < best {
+			best, allocs = took, after.Mallocs-before.Mallocs
+		}
+	}
+	fmt.Printf("  %-34s %10.3f s  %d allocs\n", "one binding changed", best.Seconds(), allocs)
+	return nil
+}

@@ -1,0 +1,3 @@
+package writ.extensions.f
+
+holds(request, params) if no_such_function(request)

@@ -1,0 +1,3 @@
+package writ.extensions.peek
+
+holds(request, params) if data.compiled.roles

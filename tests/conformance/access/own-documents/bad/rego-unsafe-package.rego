@@ -1,0 +1,3 @@
+package writ.access
+
+holds(request, params) if true

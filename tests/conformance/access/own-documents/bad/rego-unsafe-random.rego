@@ -1,0 +1,3 @@
+package writ.extensions.dice
+
+holds(request, params) if rand.intn("x", 6) == 1

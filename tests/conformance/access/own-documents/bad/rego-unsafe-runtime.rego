@@ -1,0 +1,3 @@
+package writ.extensions.env
+
+holds(request, params) if opa.runtime().env.X
