@@ -68,8 +68,8 @@ type Options struct {
 	Build    bundles.BuildOptions
 	Activate func(ctx context.Context, b *bundles.Bundle) (Engine, error)
 	// Wrap puts a cache around an engine. It is called once a revision, so that
-	// nothing kept for one revision can answer for another.
-	Wrap func(decision.Reviewer) decision.Reviewer
+	// nothing kept for one revision can answer for another. Nil: nothing is put.
+	Wrap func(Engine) decision.Reviewer
 	// StateDir is where the last good bundle is kept for a restart with broken
 	// documents. Empty: nowhere.
 	StateDir string
@@ -85,8 +85,8 @@ type Reloader struct {
 	active atomic.Pointer[active]
 
 	mu      sync.Mutex // held through a whole reload
-	good    string     // key of the documents that are served
-	refused refusal    // of documents that will fail again
+	good    reading    // the documents that are served
+	refused reading    // documents that will fail again
 	checked string     // Rules of the last bundle that passed its check
 
 	statusMu sync.Mutex // held to read and write status, never longer
@@ -99,9 +99,9 @@ type active struct {
 	revision string
 }
 
-// refusal is why documents were refused. To translate the same ones again would
-// give the same.
-type refusal struct {
+// reading is what came of documents. To translate the same ones again would give
+// the same.
+type reading struct {
 	key  string
 	list diag.List
 	err  error
@@ -110,7 +110,7 @@ type refusal struct {
 // New returns a Reloader that serves nothing yet.
 func New(o Options) *Reloader {
 	if o.Wrap == nil {
-		o.Wrap = func(next decision.Reviewer) decision.Reviewer { return next }
+		o.Wrap = func(e Engine) decision.Reviewer { return e }
 	}
 	if o.Observer == nil {
 		o.Observer = deaf{}
@@ -206,9 +206,9 @@ func (r *Reloader) attempt(ctx context.Context) (out outcome) {
 	}
 	key := snapshot.Key() + fmt.Sprint(list)
 	switch key {
-	case r.good:
-		r.refused = refusal{} // should it come back, that is news
-		return outcome{result: metrics.Unchanged, list: r.lastList(), known: true}
+	case r.good.key:
+		r.refused = reading{} // should they come back, that is news
+		return outcome{result: metrics.Unchanged, list: r.good.list, known: true}
 	case r.refused.key:
 		return outcome{result: metrics.Refused, list: r.refused.list, err: r.refused.err, known: true}
 	}
@@ -217,13 +217,13 @@ func (r *Reloader) attempt(ctx context.Context) (out outcome) {
 	if result == nil || list.HasErrors() {
 		err := refuse(list)
 		if final(list) {
-			r.refused = refusal{key, list, err}
+			r.refused = reading{key, list, err}
 		}
 		return outcome{result: metrics.Refused, list: list, err: err}
 	}
 	out = r.serve(ctx, result, list)
 	if out.err == nil {
-		r.good, r.refused = key, refusal{}
+		r.good, r.refused = reading{key: key, list: list}, reading{}
 	}
 	return out
 }

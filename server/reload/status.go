@@ -48,8 +48,6 @@ type Status struct {
 	Errors      int          `json:"errors"`
 	Warnings    int          `json:"warnings"`
 	Diagnostics []Diagnostic `json:"diagnostics"`
-
-	list diag.List
 }
 
 // Diagnostic is one diagnostic as every JSON of writ has it.
@@ -78,12 +76,6 @@ func (r *Reloader) Status() Status {
 		s.Bundle = &bundle
 	}
 	return s
-}
-
-func (r *Reloader) lastList() diag.List {
-	r.statusMu.Lock()
-	defer r.statusMu.Unlock()
-	return r.status.list
 }
 
 // conclude writes down how an attempt ended: status, state, log, metrics.
@@ -131,7 +123,7 @@ func (r *Reloader) shows(b *bundles.Bundle, now time.Time) {
 }
 
 func (s *Status) diagnosed(list diag.List) {
-	s.list, s.Errors, s.Warnings, s.Diagnostics = list, 0, 0, nil
+	s.Errors, s.Warnings, s.Diagnostics = 0, 0, nil
 	for _, d := range list {
 		if d.Severity == diag.Error {
 			s.Errors++

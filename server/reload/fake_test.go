@@ -1,0 +1,193 @@
+package reload
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"slices"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/writ-policy/writ/bundles"
+	"github.com/writ-policy/writ/bundles/source"
+	"github.com/writ-policy/writ/server/decision"
+	"github.com/writ-policy/writ/server/metrics"
+	"github.com/writ-policy/writ/translator"
+	"github.com/writ-policy/writ/translator/diag"
+	"github.com/writ-policy/writ/translator/lower"
+)
+
+func check(t testing.TB, err error) {
+	t.Helper()
+	if err != nil {
+		t.Fatal(err)
+	}
+}
+
+// documents is a source held in memory. What a test sets is what is there.
+type documents struct {
+	mu    sync.Mutex
+	files map[string]string
+	list  diag.List
+	err   error
+
+	notify chan func() // Watch offers its notify here
+	watch  chan error  // and ends with what it gets here
+}
+
+func newDocuments(content string) *documents {
+	d := &documents{notify: make(chan func(), 1), watch: make(chan error, 1)}
+	d.set(content)
+	return d
+}
+
+func (d *documents) set(content string) {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	d.files, d.list, d.err = map[string]string{"a.yaml": content}, nil, nil
+}
+
+func (d *documents) fail(err error) {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	d.err = err
+}
+
+func (d *documents) Snapshot(context.Context) (source.Snapshot, diag.List, error) {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	if d.err != nil {
+		return source.Snapshot{}, nil, d.err
+	}
+	var s source.Snapshot
+	for path, content := range d.files {
+		f := source.File{Path: path, Content: []byte(content)}
+		copy(f.Hash[:], content)
+		s.Files = append(s.Files, f)
+	}
+	slices.SortFunc(s.Files, func(a, b source.File) int { return strings.Compare(a.Path, b.Path) })
+	return s, slices.Clone(d.list), nil
+}
+
+func (d *documents) Watch(ctx context.Context, notify func()) error {
+	d.notify <- notify
+	select {
+	case <-ctx.Done():
+		return nil
+	case err := <-d.watch:
+		return err
+	}
+}
+
+// words is a translator of one-word documents: "bad" has an error, "warn NAME" a
+// warning, "panic" panics, "ended" was interrupted; the word before a slash is
+// what the bundle says, so "a/1" and "a/2" mean the same.
+type words struct{ translated int }
+
+func (w *words) Translate(_ context.Context, s source.Snapshot) (*translator.Result, diag.List) {
+	w.translated++
+	content := string(s.Files[0].Content)
+	at := diag.Position{File: s.Files[0].Path, Line: 3, Column: 7}
+	var list diag.List
+	switch word, _, _ := strings.Cut(content, " "); word {
+	case "panic":
+		panic("a bug in the translator")
+	case "bad":
+		list.Add(diag.Diagnostic{Position: at, Code: "dangling-role", Message: `role "x" is not declared`, Hint: "declare it"})
+		return nil, list
+	case "many":
+		for i := range 1000 {
+			list.Add(diag.Diagnostic{Position: diag.Position{File: "a.yaml", Line: i + 1, Column: 1}, Code: "bad-value", Message: "x"})
+		}
+		return nil, list
+	case "ended":
+		list.Add(diag.Diagnostic{Code: "interrupted", Message: "not translated"})
+		return nil, list
+	case "warn":
+		list.Add(diag.Diagnostic{Position: at, Severity: diag.Warning, Code: "unbound-role", Message: "nobody binds it"})
+	}
+	meaning, _, _ := strings.Cut(content, "/")
+	access := &lower.Access{
+		Master: "master", Roles: map[string]lower.Role{}, Bindings: map[string]lower.Binding{},
+		Subjects:   lower.Subjects{Cluster: map[string][]string{}, Namespaces: map[string]map[string][]string{}},
+		Extensions: []string{meaning},
+	}
+	data, err := json.Marshal(map[string]any{"access": access})
+	if err != nil {
+		panic(err)
+	}
+	files := map[string][]byte{
+		bundles.DataPath:                    data,
+		"compiled/extensions/dispatch.rego": []byte("package compiled.extensions\n\nholds(\"\", _, _) := false\n"),
+	}
+	if strings.HasPrefix(content, "rego ") {
+		files["writ/extensions/x/x.rego"] = []byte("package writ.extensions.x\n\nholds(_, _) if nothing(1)\n")
+	}
+	return &translator.Result{Access: access, Files: files}, list
+}
+
+// echo is an engine that answers with what its bundle says.
+type echo struct{ revision, says string }
+
+func (e echo) Revision() string { return e.revision }
+
+func (e echo) Evaluate(context.Context, *decision.Request) decision.Decision {
+	return decision.Decision{Allowed: true, Reason: e.says, Revision: e.revision}
+}
+
+func (e echo) WhoCan(context.Context, *decision.Request) decision.WhoCan {
+	return decision.WhoCan{Users: []string{e.says}, Revision: e.revision}
+}
+
+func activateEcho(_ context.Context, b *bundles.Bundle) (Engine, error) {
+	says := b.Access.Extensions[0]
+	switch says {
+	case "refused":
+		return nil, errors.New("the engine refuses")
+	case "crash":
+		panic("a bug in the engine")
+	}
+	return echo{b.Manifest.Revision, says}, nil
+}
+
+// ear is an Observer that writes down what it hears.
+type ear struct{ heard []string }
+
+func (e *ear) Reloaded(result metrics.Result, _ time.Time) { e.heard = append(e.heard, string(result)) }
+func (e *ear) Degraded(yes bool)                           { e.heard = append(e.heard, fmt.Sprint("degraded ", yes)) }
+func (e *ear) Diagnosed(errors, warnings int) {
+	e.heard = append(e.heard, fmt.Sprint(errors, " errors ", warnings, " warnings"))
+}
+func (e *ear) Serves(revision string) { e.heard = append(e.heard, "serves "+revision[:6]) }
+
+func (e *ear) take() string {
+	heard := strings.Join(e.heard, ", ")
+	e.heard = nil
+	return heard
+}
+
+// says is the answer of the revision in service, or the trouble without one.
+func says(r *Reloader) string {
+	d := r.Evaluate(context.Background(), &decision.Request{})
+	if d.Trouble != "" {
+		return "trouble: " + d.Trouble
+	}
+	return d.Reason
+}
+
+func wantSays(t *testing.T, r *Reloader, want string) {
+	t.Helper()
+	if got := says(r); got != want {
+		t.Errorf("answer: got %q, want %q", got, want)
+	}
+}
+
+func wantText(t *testing.T, what, got, want string) {
+	t.Helper()
+	if got != want {
+		t.Errorf("%s: got %q, want %q", what, got, want)
+	}
+}

@@ -1,0 +1,308 @@
+package reload
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"log/slog"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/writ-policy/writ/server/decision"
+	"github.com/writ-policy/writ/translator/diag"
+)
+
+func newReloader(docs *documents, more func(o *Options)) (*Reloader, *words, *ear) {
+	w, e := &words{}, &ear{}
+	o := Options{Source: docs, Translator: w, Activate: activateEcho, Observer: e}
+	if more != nil {
+		more(&o)
+	}
+	return New(o), w, e
+}
+
+// One Reloader through a life of good and bad documents. After each step: what
+// answers, and how it was told.
+func TestReload(t *testing.T) {
+	docs := newDocuments("a")
+	r, translator, heard := newReloader(docs, nil)
+	revisions := map[string]string{}
+	steps := []struct {
+		name       string
+		do         func()
+		err        string
+		says       string
+		heard      string
+		translated int
+	}{
+		{"the first documents", func() {}, "", "a", "activated, degraded false, 0 errors 0 warnings, serves A", 1},
+		{"the same again", func() {}, "", "a", "unchanged, degraded false, 0 errors 0 warnings", 0},
+		{"other text, one meaning", func() { docs.set("a/2") }, "", "a", "unchanged, degraded false, 0 errors 0 warnings", 1},
+		{"that text again", func() {}, "", "a", "unchanged, degraded false, 0 errors 0 warnings", 0},
+		{"another meaning", func() { docs.set("b") }, "", "b", "activated, degraded false, 0 errors 0 warnings, serves B", 1},
+		{"with a warning", func() { docs.set("warn c") }, "", "warn c", "activated, degraded false, 0 errors 1 warnings, serves C", 1},
+		{"the warning stays", func() {}, "", "warn c", "unchanged, degraded false, 0 errors 1 warnings", 0},
+		{"an error", func() { docs.set("bad") }, "a.yaml:3:7: dangling-role", "warn c", "refused, degraded true, 1 errors 0 warnings", 1},
+		{"the same error", func() {}, "a.yaml:3:7: dangling-role", "warn c", "refused, degraded true, 1 errors 0 warnings", 0},
+		{"back to what is served", func() { docs.set("warn c") }, "", "warn c", "unchanged, degraded false, 0 errors 1 warnings", 0},
+		{"the error is news again", func() { docs.set("bad") }, "dangling-role", "warn c", "refused, degraded true, 1 errors 0 warnings", 1},
+		{"a file that cannot be taken", func() {
+			docs.set("d")
+			docs.list = diag.List{{Position: diag.Position{File: "p.yaml", Line: 1, Column: 1}, Code: "not-regular", Message: "not a regular file"}}
+		}, "p.yaml:1:1: not-regular", "warn c", "refused, degraded true, 1 errors 0 warnings", 1},
+		{"the directory is gone", func() { docs.fail(errors.New("no such directory")) }, "no such directory", "warn c", "refused, degraded true, 0 errors 0 warnings", 0},
+		{"still gone", func() {}, "no such directory", "warn c", "refused, degraded true, 0 errors 0 warnings", 0},
+		{"an interrupted translation", func() { docs.set("ended") }, "interrupted", "warn c", "refused, degraded true, 1 errors 0 warnings", 1},
+		{"is tried again", func() {}, "interrupted", "warn c", "refused, degraded true, 1 errors 0 warnings", 1},
+		{"a bug in the translator", func() { docs.set("panic") }, "a bug in the translator", "warn c", "refused, degraded true, 0 errors 0 warnings", 1},
+		{"a bug in the engine", func() { docs.set("crash") }, "a bug in the engine", "warn c", "refused, degraded true, 0 errors 0 warnings", 1},
+		{"the engine refuses", func() { docs.set("refused") }, "the engine refuses", "warn c", "refused, degraded true, 0 errors 0 warnings", 1},
+		{"is tried again too", func() {}, "the engine refuses", "warn c", "refused, degraded true, 0 errors 0 warnings", 1},
+		{"Rego that does not compile", func() { docs.set("rego x") }, "undefined function nothing", "warn c", "refused, degraded true, 0 errors 0 warnings", 1},
+		{"good documents at last", func() { docs.set("d") }, "", "d", "activated, degraded false, 0 errors 0 warnings, serves D", 1},
+		{"an earlier revision", func() { docs.set("a") }, "", "a", "activated, degraded false, 0 errors 0 warnings, serves A", 1},
+	}
+	for _, step := range steps {
+		t.Run(step.name, func(t *testing.T) {
+			step.do()
+			translator.translated = 0
+			err := r.Reload(context.Background())
+			if (err != nil) != (step.err != "") || err != nil && !strings.Contains(err.Error(), step.err) {
+				t.Errorf("got error %v, want %q", err, step.err)
+			}
+			wantSays(t, r, step.says)
+			if before, letter, ok := strings.Cut(step.heard, "serves "); ok {
+				// The letter names the revision it is first seen with.
+				if revisions[letter] == "" {
+					revisions[letter] = r.Revision()
+				}
+				wantText(t, "revision", r.Revision(), revisions[letter])
+				step.heard = before + "serves " + r.Revision()[:6]
+			}
+			wantText(t, "heard", heard.take(), step.heard)
+			if got, want := translator.translated, step.translated; got != want {
+				t.Errorf("translations: got %d, want %d", got, want)
+			}
+			s := r.Status()
+			if s.Degraded != (err != nil) || (s.LastError != "") != (err != nil) || s.Revision != r.Revision() {
+				t.Errorf("status: got %+v with error %v", s, err)
+			}
+		})
+	}
+}
+
+func TestNothingLoaded(t *testing.T) {
+	docs := newDocuments("bad")
+	r, _, _ := newReloader(docs, nil)
+	wantNothing := func(t *testing.T) {
+		d := r.Evaluate(context.Background(), &decision.Request{})
+		if d.Allowed || !d.Denied || d.Trouble != "no revision loaded" || !strings.Contains(d.Reason, d.Trouble) || d.Revision != "" {
+			t.Errorf("got %+v, want a denial with trouble", d)
+		}
+		who := r.WhoCan(context.Background(), &decision.Request{})
+		if who.Trouble != "no revision loaded" || len(who.Users)+len(who.Groups)+len(who.ServiceAccounts) != 0 || who.Users == nil {
+			t.Errorf("got %+v, want nobody and trouble", who)
+		}
+		if s := r.Status(); s.Ready || s.Degraded || r.Ready() || r.Revision() != "" {
+			t.Errorf("got ready with %+v", s)
+		}
+	}
+	t.Run("before the first reload", wantNothing)
+	if err := r.Load(context.Background()); err == nil {
+		t.Fatal("bad documents: got no error")
+	}
+	t.Run("after a bad one", wantNothing)
+	docs.set("a")
+	check(t, r.Reload(context.Background()))
+	wantSays(t, r, "a")
+	if who := r.WhoCan(context.Background(), &decision.Request{}); len(who.Users) != 1 || who.Users[0] != "a" {
+		t.Errorf("got %+v, want the engine's answer", who)
+	}
+}
+
+func TestStatus(t *testing.T) {
+	docs := newDocuments("warn a")
+	now := time.Date(2026, 1, 2, 3, 4, 5, 0, time.UTC)
+	first := now
+	r, _, _ := newReloader(docs, func(o *Options) {
+		o.Now = func() time.Time { return now }
+		o.Build.Commit = "c0ffee"
+	})
+	check(t, r.Load(context.Background()))
+	s := r.Status()
+	if !s.Ready || s.Source != FromDocuments || !s.Since.Equal(first) || !s.LastSuccess.Equal(first) || s.Bundle.Commit != "c0ffee" || s.Bundle.Master != "master" {
+		t.Errorf("got %+v", s)
+	}
+	want := Diagnostic{"a.yaml", 3, 7, "warning", "unbound-role", "nobody binds it", ""}
+	if len(s.Diagnostics) != 1 || s.Diagnostics[0] != want || s.Warnings != 1 || s.Errors != 0 {
+		t.Errorf("got %+v, want %+v", s.Diagnostics, want)
+	}
+	s.Diagnostics[0].Message, s.Bundle.Counts["x"] = "changed by a caller", 1
+	if again := r.Status(); again.Diagnostics[0] != want || len(again.Bundle.Counts) != 0 {
+		t.Error("a caller's change of a status shows in the next")
+	}
+
+	now = now.Add(time.Hour)
+	docs.set("many")
+	if err := r.Reload(context.Background()); err == nil || !strings.Contains(err.Error(), "1000 errors") {
+		t.Errorf("got %v, want 1000 errors", err)
+	}
+	s = r.Status()
+	if !s.Degraded || !s.Since.Equal(first) || !s.LastSuccess.Equal(first) || !s.LastAttempt.Equal(now) {
+		t.Errorf("times: got %+v", s)
+	}
+	if len(s.Diagnostics) != maxDiagnostics || s.Errors != 1000 {
+		t.Errorf("got %d of %d diagnostics, want %d of 1000", len(s.Diagnostics), s.Errors, maxDiagnostics)
+	}
+}
+
+// A cache belongs to one revision: each gets one of its own.
+func TestWrap(t *testing.T) {
+	docs := newDocuments("a")
+	var wrapped []string
+	r, _, _ := newReloader(docs, func(o *Options) {
+		o.Wrap = func(e Engine) decision.Reviewer {
+			wrapped = append(wrapped, e.Revision())
+			return loud{e}
+		}
+	})
+	for _, content := range []string{"a", "a", "a/2", "b"} {
+		docs.set(content)
+		check(t, r.Reload(context.Background()))
+	}
+	wantSays(t, r, "b!")
+	if len(wrapped) != 2 || wrapped[0] == wrapped[1] {
+		t.Errorf("got %q, want one of each revision", wrapped)
+	}
+}
+
+type loud struct{ Engine }
+
+func (l loud) Evaluate(ctx context.Context, request *decision.Request) decision.Decision {
+	d := l.Engine.Evaluate(ctx, request)
+	d.Reason += "!"
+	return d
+}
+
+// A request that began on a revision ends on it.
+func TestRequestInFlight(t *testing.T) {
+	docs := newDocuments("a")
+	began, finish := make(chan struct{}), make(chan struct{})
+	r, _, _ := newReloader(docs, func(o *Options) {
+		o.Wrap = func(e Engine) decision.Reviewer { return slow{e, began, finish} }
+	})
+	check(t, r.Load(context.Background()))
+	first := r.Revision()
+	answer := make(chan decision.Decision)
+	go func() { answer <- r.Evaluate(context.Background(), &decision.Request{}) }()
+	<-began
+	docs.set("b")
+	check(t, r.Reload(context.Background()))
+	close(finish)
+	if d := <-answer; d.Reason != "a" || d.Revision != first {
+		t.Errorf("got %+v, want the answer of the first revision", d)
+	}
+}
+
+type slow struct {
+	Engine
+	began, finish chan struct{}
+}
+
+func (s slow) Evaluate(ctx context.Context, request *decision.Request) decision.Decision {
+	s.began <- struct{}{}
+	<-s.finish
+	return s.Engine.Evaluate(ctx, request)
+}
+
+func TestCancelledReloadTellsNobody(t *testing.T) {
+	docs := newDocuments("a")
+	r, _, heard := newReloader(docs, nil)
+	check(t, r.Load(context.Background()))
+	heard.take()
+	ctx, cancel := context.WithCancel(context.Background())
+	cancel()
+	docs.fail(context.Canceled)
+	if err := r.Reload(ctx); !errors.Is(err, context.Canceled) {
+		t.Errorf("got %v, want context.Canceled", err)
+	}
+	wantText(t, "heard", heard.take(), "")
+	if r.Status().Degraded {
+		t.Error("a shutdown shows as degraded")
+	}
+}
+
+func TestRun(t *testing.T) {
+	const deadline = 20 * time.Second
+	docs := newDocuments("a")
+	swapped := make(chan struct{}, 10)
+	r, _, _ := newReloader(docs, func(o *Options) {
+		o.Wrap = func(e Engine) decision.Reviewer {
+			swapped <- struct{}{}
+			return e
+		}
+	})
+	ctx, cancel := context.WithCancel(context.Background())
+	defer cancel()
+	ended := make(chan error, 1)
+	go func() { ended <- r.Run(ctx) }()
+	notify := <-docs.notify
+	for _, content := range []string{"b", "c"} {
+		docs.set(content)
+		for range 10 { // more notices than a reload can take
+			notify()
+		}
+		select {
+		case <-swapped:
+		case <-time.After(deadline):
+			t.Fatalf("%s was never activated", content)
+		}
+	}
+	cancel()
+	select {
+	case err := <-ended:
+		check(t, err)
+	case <-time.After(deadline):
+		t.Fatal("Run did not end with its context")
+	}
+
+	docs.watch <- errors.New("the source broke")
+	if err := r.Run(context.Background()); err == nil || !strings.Contains(err.Error(), "the source broke") {
+		t.Errorf("got %v, want why the watch ended", err)
+	}
+}
+
+// Logs name the place of each mistake, say a thing once and do not grow with the
+// number of mistakes.
+func TestLog(t *testing.T) {
+	var out bytes.Buffer
+	docs := newDocuments("a")
+	r, _, _ := newReloader(docs, func(o *Options) { o.Logger = slog.New(slog.NewTextHandler(&out, nil)) })
+	steps := []struct {
+		content string
+		want    []string
+		lines   int
+	}{
+		{"a", []string{`msg="revision activated"`}, 1},
+		{"a", nil, 0},
+		{"bad", []string{"at=a.yaml:3:7", "code=dangling-role", "level=ERROR", "last good revision"}, 2},
+		{"bad", nil, 0},
+		{"a", []string{"served again"}, 1},
+		{"a/2", []string{"meaning did not"}, 1},
+		{"many", []string{"further diagnostics not logged", "diagnostics=980"}, maxLogged + 2},
+	}
+	for _, step := range steps {
+		out.Reset()
+		docs.set(step.content)
+		_ = r.Reload(context.Background())
+		for _, want := range step.want {
+			if !strings.Contains(out.String(), want) {
+				t.Errorf("%s: got %q, want %q", step.content, out.String(), want)
+			}
+		}
+		if got := strings.Count(out.String(), "\n"); got != step.lines {
+			t.Errorf("%s: got %d lines, want %d:\n%s", step.content, got, step.lines, out.String())
+		}
+	}
+}
