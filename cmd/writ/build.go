@@ -66,6 +66,9 @@ func build(cmd *cobra.Command, s streams, dir string, o buildOptions) error {
 	if err != nil {
 		return err
 	}
+	if err := bundles.Check(b); err != nil {
+		return foundf("%v", err)
+	}
 	if err := writeBundle(s.out, b, o.path); err != nil {
 		return fmt.Errorf("write bundle: %w", err)
 	}

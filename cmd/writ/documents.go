@@ -104,7 +104,7 @@ func (d *documentFlags) build(ctx context.Context, s streams, dir string, tests 
 	o.Version = programVersion()
 	b, err := bundles.Build(r.result, o)
 	if err != nil {
-		return nil, nil, fmt.Errorf("build: %w", err)
+		return nil, nil, err
 	}
 	return b, r, nil
 }

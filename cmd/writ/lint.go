@@ -97,7 +97,7 @@ func lintAuthor(ctx context.Context, s streams, r *reading, o lintOptions) error
 	}
 	b, err := bundles.Build(asked, bundles.BuildOptions{Version: programVersion()})
 	if err != nil {
-		return fmt.Errorf("build: %w", err)
+		return err
 	}
 	e, err := engine.Activate(ctx, b, engine.Options{})
 	if err != nil {

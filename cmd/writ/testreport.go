@@ -99,9 +99,9 @@ func (r *testReport) groups() []*testGroup {
 
 func (g *testGroup) write(out *strings.Builder, paint paint, verbose bool) {
 	if g.failed == 0 {
-		fmt.Fprintf(out, "%s  %s: %d cases\n", paint(green, "ok"), g.name, len(g.cases))
+		fmt.Fprintf(out, "%s  %s: %s\n", paint(green, "ok"), g.name, plural(len(g.cases), "case"))
 	} else {
-		fmt.Fprintf(out, "%s %s: %d of %d cases\n", paint(red, "FAIL"), g.name, g.failed, len(g.cases))
+		fmt.Fprintf(out, "%s %s: %d of %s\n", paint(red, "FAIL"), g.name, g.failed, plural(len(g.cases), "case"))
 	}
 	for _, c := range g.cases {
 		switch {

@@ -13,5 +13,4 @@ func reportTo(w io.Writer, format string, r *reading) error {
 	}
 	return nil
 }
-func newServe(s streams) *cobra.Command   { return &cobra.Command{Use: "serve"} }
 func newExplain(s streams) *cobra.Command { return &cobra.Command{Use: "explain"} }
