@@ -29,7 +29,7 @@ const (
 )
 
 // ErrChanging says that the directory changed during every attempt to read it.
-var ErrChanging = errors.New("the directory keeps changing while it is read")
+var ErrChanging = errors.New("it keeps changing while it is read")
 
 // errChanged ends one attempt: what was listed is not what was read.
 var errChanged = errors.New("changed while being read")
@@ -114,7 +114,7 @@ func (d *Directory) Snapshot(ctx context.Context) (Snapshot, diag.List, error) {
 		}
 		wait *= 2
 	}
-	return Snapshot{}, nil, fmt.Errorf("read %s: %w", d.path, ErrChanging)
+	return Snapshot{}, nil, fmt.Errorf("read the policy directory: %w", ErrChanging)
 }
 
 func pause(ctx context.Context, wait time.Duration) error {
@@ -159,14 +159,14 @@ func (d *Directory) resolve() (root, top string, err error) {
 		root, err = filepath.EvalSymlinks(root)
 	}
 	if err != nil {
-		return "", "", fmt.Errorf("read the policy directory: %w", err)
+		return "", "", fmt.Errorf("read the policy directory: %w", bare(err))
 	}
 	info, err := os.Stat(root)
 	if err != nil {
-		return "", "", fmt.Errorf("read the policy directory: %w", err)
+		return "", "", fmt.Errorf("read the policy directory: %w", bare(err))
 	}
 	if !info.IsDir() {
-		return "", "", fmt.Errorf("read the policy directory: %s is not a directory", d.path)
+		return "", "", errors.New("read the policy directory: not a directory")
 	}
 	return root, checkout(root), nil
 }

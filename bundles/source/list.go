@@ -58,7 +58,7 @@ func (d *Directory) walk(ctx context.Context, shallow bool) (*listing, error) {
 	l := &listing{d: d, root: root, top: top, folders: map[string]struct{}{}, shallow: shallow}
 	if top != "" {
 		if l.fence, err = os.OpenRoot(top); err != nil {
-			return nil, fmt.Errorf("open the checkout: %w", err)
+			return nil, fmt.Errorf("open the checkout: %w", bare(err))
 		}
 	}
 	if err := l.folder(ctx, "", root, nil); err != nil {

@@ -49,7 +49,7 @@ func (s *state) save(b *bundles.Bundle) (bool, error) {
 	}
 	s.unsaved = b
 	if err := s.write(b); err != nil {
-		return true, fmt.Errorf("keep revision %s: %w", b.Manifest.Revision, err)
+		return true, fmt.Errorf("keep revision %s: %w", b.Manifest.Revision, bare(err))
 	}
 	s.saved, s.unsaved = b.Manifest.Revision, nil
 	return true, nil
@@ -102,17 +102,31 @@ func syncFolder(dir string) error {
 	return f.Sync()
 }
 
+// bare takes the machine's paths out of a file error: it is shown in the status,
+// to callers who need not know them.
+func bare(err error) error {
+	var at *fs.PathError
+	var moved *os.LinkError
+	switch {
+	case errors.As(err, &at):
+		return at.Err
+	case errors.As(err, &moved):
+		return moved.Err
+	}
+	return err
+}
+
 // load reads the kept bundle. Without one it is fs.ErrNotExist; a file that is
 // not exactly what was written is an error that names it.
 func (s *state) load() (*bundles.Bundle, error) {
 	f, err := os.Open(filepath.Join(s.dir, stateFile))
 	if err != nil {
-		return nil, err
+		return nil, fmt.Errorf("the kept %s: %w", stateFile, bare(err))
 	}
 	defer f.Close()
 	b, err := bundles.Read(f)
 	if err != nil {
-		return nil, fmt.Errorf("the kept %s: %w", stateFile, err)
+		return nil, fmt.Errorf("the kept %s: %w", stateFile, bare(err))
 	}
 	return b, nil
 }

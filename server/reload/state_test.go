@@ -1,0 +1,244 @@
+package reload
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"os"
+	"path/filepath"
+	"strings"
+	"syscall"
+	"testing"
+
+	"github.com/writ-policy/writ/bundles"
+)
+
+// kept is a state directory that holds the bundle of documents saying a.
+func kept(t *testing.T) string {
+	t.Helper()
+	dir := filepath.Join(t.TempDir(), "state")
+	r, _, _ := newReloader(newDocuments("a"), func(o *Options) { o.StateDir = dir })
+	check(t, r.Load(context.Background()))
+	wantText(t, "state error", r.Status().StateError, "")
+	return dir
+}
+
+func TestRestart(t *testing.T) {
+	dir := kept(t)
+	docs := newDocuments("bad")
+	r, _, heard := newReloader(docs, func(o *Options) { o.StateDir = dir })
+	if err := r.Load(context.Background()); err == nil || !strings.Contains(err.Error(), "dangling-role") {
+		t.Errorf("got %v, want why the documents are not served", err)
+	}
+	wantSays(t, r, "a")
+	s := r.Status()
+	if !s.Ready || !s.Degraded || s.Source != FromState || s.Revision != r.Revision() || s.LastError == "" || s.Bundle == nil {
+		t.Errorf("got %+v, want degraded and served from the state", s)
+	}
+	wantText(t, "heard", heard.take(), "refused, degraded false, 1 errors 0 warnings, degraded true, serves "+r.Revision()[:6])
+
+	// The documents of that very revision return: nothing to activate.
+	docs.set("a/2")
+	check(t, r.Reload(context.Background()))
+	if s := r.Status(); s.Degraded || s.Source != FromDocuments {
+		t.Errorf("got %+v, want served from the documents", s)
+	}
+	wantText(t, "heard", heard.take(), "unchanged, degraded false, 0 errors 0 warnings")
+
+	docs.set("b")
+	check(t, r.Reload(context.Background()))
+	docs.set("bad")
+	again, _, _ := newReloader(docs, func(o *Options) { o.StateDir = dir })
+	_ = again.Load(context.Background())
+	wantSays(t, again, "b")
+}
+
+func TestRestartWithGoodDocuments(t *testing.T) {
+	dir := kept(t)
+	r, _, _ := newReloader(newDocuments("b"), func(o *Options) { o.StateDir = dir })
+	check(t, r.Load(context.Background()))
+	wantSays(t, r, "b")
+	if s := r.Status(); s.Degraded || s.Source != FromDocuments {
+		t.Errorf("got %+v, want served from the documents", s)
+	}
+}
+
+// A kept bundle that is not what was written is refused and named. It stays in
+// the status until another is kept.
+func TestCorruptState(t *testing.T) {
+	edit := func(change func(content []byte) []byte) func(t *testing.T, path string) {
+		return func(t *testing.T, path string) {
+			content, err := os.ReadFile(path)
+			check(t, err)
+			check(t, os.WriteFile(path, change(content), 0o600))
+		}
+	}
+	rows := []struct {
+		name  string
+		spoil func(t *testing.T, path string)
+		want  string
+	}{
+		{"cut short", edit(func(content []byte) []byte { return content[:len(content)/2] }), "the kept bundle.tar.gz"},
+		{"empty", edit(func([]byte) []byte { return nil }), "the kept bundle.tar.gz"},
+		{"a bit flipped", edit(func(content []byte) []byte { content[len(content)/2] ^= 1; return content }), "the kept bundle.tar.gz"},
+		{"zeros, as after a crash", edit(func(content []byte) []byte { return make([]byte, len(content)) }), "the kept bundle.tar.gz"},
+		{"another bundle's data", func(t *testing.T, path string) {
+			b := readBundle(t, path)
+			b.Files[bundles.DataPath] = bytes.Replace(b.Files[bundles.DataPath], []byte(`"a"`), []byte(`"z"`), 1)
+			writeBundle(t, path, b)
+		}, "the files are"},
+		{"Rego that does not compile", func(t *testing.T, path string) {
+			b := readBundle(t, path)
+			b.Files["compiled/tests/x_test.rego"] = []byte("package compiled.tests.x_test\n\ntest_x if nothing(1)\n")
+			writeBundle(t, path, b)
+		}, "undefined function nothing"},
+		{"a folder in its place", func(t *testing.T, path string) {
+			check(t, os.Remove(path))
+			check(t, os.Mkdir(path, 0o755))
+		}, "the kept bundle.tar.gz"},
+	}
+	for _, row := range rows {
+		t.Run(row.name, func(t *testing.T) {
+			dir := kept(t)
+			row.spoil(t, filepath.Join(dir, stateFile))
+			docs := newDocuments("bad")
+			r, _, _ := newReloader(docs, func(o *Options) { o.StateDir = dir })
+			_ = r.Load(context.Background())
+			wantSays(t, r, "trouble: no revision loaded")
+			_ = r.Reload(context.Background())
+			s := r.Status()
+			if s.Ready || !strings.Contains(s.StateError, row.want) {
+				t.Errorf("got %+v, want not ready and %q", s, row.want)
+			}
+			if strings.Contains(s.StateError, dir) {
+				t.Errorf("state error: got %q, want no path of the machine", s.StateError)
+			}
+			docs.set("b")
+			check(t, r.Reload(context.Background()))
+			wantSays(t, r, "b")
+		})
+	}
+}
+
+func readBundle(t *testing.T, path string) *bundles.Bundle {
+	t.Helper()
+	f, err := os.Open(path)
+	check(t, err)
+	defer f.Close()
+	b, err := bundles.Read(f)
+	check(t, err)
+	return b
+}
+
+func writeBundle(t *testing.T, path string, b *bundles.Bundle) {
+	t.Helper()
+	var out bytes.Buffer
+	check(t, b.WriteTar(&out))
+	check(t, os.WriteFile(path, out.Bytes(), 0o600))
+}
+
+// faulty is a file on a disk that fails.
+type faulty struct {
+	*os.File
+	room          int // bytes until the disk is full
+	sync, closing error
+}
+
+func (f *faulty) Write(p []byte) (int, error) {
+	if len(p) > f.room {
+		n, _ := f.File.Write(p[:f.room])
+		f.room = 0
+		return n, syscall.ENOSPC
+	}
+	f.room -= len(p)
+	return f.File.Write(p)
+}
+
+func (f *faulty) Sync() error { return errors.Join(f.sync, f.File.Sync()) }
+
+func (f *faulty) Close() error { return errors.Join(f.File.Close(), f.closing) }
+
+// Whatever fails while a bundle is kept, the one before it stays whole, service
+// goes on, the status says so, and it is tried again.
+func TestFailingDisk(t *testing.T) {
+	const enough = 1 << 30
+	rows := []struct {
+		name string
+		disk func(f *os.File) (file, error)
+		want error
+	}{
+		{"no file can be made", func(f *os.File) (file, error) {
+			f.Close()
+			os.Remove(f.Name())
+			return nil, syscall.EROFS
+		}, syscall.EROFS},
+		{"full at once", func(f *os.File) (file, error) { return &faulty{File: f}, nil }, syscall.ENOSPC},
+		{"full in the middle", func(f *os.File) (file, error) { return &faulty{File: f, room: 1000}, nil }, syscall.ENOSPC},
+		{"not synced", func(f *os.File) (file, error) { return &faulty{File: f, room: enough, sync: syscall.EIO}, nil }, syscall.EIO},
+		{"not closed", func(f *os.File) (file, error) { return &faulty{File: f, room: enough, closing: syscall.EIO}, nil }, syscall.EIO},
+	}
+	for _, row := range rows {
+		t.Run(row.name, func(t *testing.T) {
+			dir := kept(t)
+			docs := newDocuments("b")
+			r, _, _ := newReloader(docs, func(o *Options) { o.StateDir = dir })
+			create := r.state.create
+			r.state.create = func(dir, pattern string) (file, error) {
+				f, err := os.CreateTemp(dir, pattern)
+				check(t, err)
+				return row.disk(f)
+			}
+			check(t, r.Load(context.Background()))
+			wantSays(t, r, "b")
+			s := r.Status()
+			if s.Degraded || !strings.Contains(s.StateError, row.want.Error()) {
+				t.Errorf("got %+v, want %v and not degraded", s, row.want)
+			}
+			wantFiles(t, dir, stateFile)
+			wantText(t, "kept", readBundle(t, filepath.Join(dir, stateFile)).Access.Extensions[0], "a")
+
+			r.state.create = create
+			check(t, r.Reload(context.Background())) // unchanged documents
+			wantText(t, "state error", r.Status().StateError, "")
+			wantText(t, "kept", readBundle(t, filepath.Join(dir, stateFile)).Access.Extensions[0], "b")
+		})
+	}
+}
+
+// What a process that was killed while writing leaves behind is neither read nor
+// kept for ever.
+func TestKilledWhileWriting(t *testing.T) {
+	dir := kept(t)
+	half, err := os.ReadFile(filepath.Join(dir, stateFile))
+	check(t, err)
+	check(t, os.WriteFile(filepath.Join(dir, stateFile+".123.tmp"), half[:len(half)/2], 0o600))
+	docs := newDocuments("bad")
+	r, _, _ := newReloader(docs, func(o *Options) { o.StateDir = dir })
+	_ = r.Load(context.Background())
+	wantSays(t, r, "a")
+	docs.set("b")
+	check(t, r.Reload(context.Background()))
+	wantFiles(t, dir, stateFile)
+}
+
+func TestStateDirThatCannotBe(t *testing.T) {
+	path := filepath.Join(t.TempDir(), "file")
+	check(t, os.WriteFile(path, nil, 0o600))
+	r, _, _ := newReloader(newDocuments("a"), func(o *Options) { o.StateDir = path })
+	check(t, r.Load(context.Background()))
+	wantSays(t, r, "a")
+	if s := r.Status(); s.StateError == "" {
+		t.Error("got no state error for a file in the directory's place")
+	}
+}
+
+func wantFiles(t *testing.T, dir string, want ...string) {
+	t.Helper()
+	entries, err := os.ReadDir(dir)
+	check(t, err)
+	var got []string
+	for _, entry := range entries {
+		got = append(got, entry.Name())
+	}
+	wantText(t, "files", strings.Join(got, " "), strings.Join(want, " "))
+}
