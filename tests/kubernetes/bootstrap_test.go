@@ -4,7 +4,10 @@ import (
 	"bytes"
 	"os"
 	"path/filepath"
+	"slices"
 	"testing"
+
+	"k8s.io/kubernetes/plugin/pkg/auth/authorizer/rbac/bootstrappolicy"
 )
 
 // What is committed is what the library of this version gives: go run ./export
@@ -29,5 +32,42 @@ func TestBootstrapIsCommitted(t *testing.T) {
 	}
 	if entries, err := os.ReadDir(folder); err != nil || len(entries) != len(files) {
 		t.Errorf("got %d files (%v), want %d", len(entries), err, len(files))
+	}
+}
+
+// bootstrapWorld is what every cluster begins with, as documents.
+func bootstrapWorld() *world {
+	w := &world{}
+	for namespace, roles := range bootstrappolicy.NamespaceRoles() {
+		for _, role := range roles {
+			role.Namespace = namespace
+			w.roles = append(w.roles, &role)
+		}
+	}
+	for namespace, bindings := range bootstrappolicy.NamespaceRoleBindings() {
+		for _, b := range bindings {
+			b.Namespace = namespace
+			w.roleBindings = append(w.roleBindings, &b)
+		}
+	}
+	for _, role := range slices.Concat(bootstrappolicy.ClusterRoles(), bootstrappolicy.ControllerRoles()) {
+		w.clusterRoles = append(w.clusterRoles, &role)
+	}
+	for _, b := range slices.Concat(bootstrappolicy.ClusterRoleBindings(), bootstrappolicy.ControllerRoleBindings()) {
+		w.clusterRoleBindings = append(w.clusterRoleBindings, &b)
+	}
+	return w
+}
+
+// TestBootstrapAuthorizer asks about the documents that every cluster has.
+func TestBootstrapAuthorizer(t *testing.T) {
+	const asked = 5_000
+	w := bootstrapWorld()
+	allowed, why := compare(t, w, newGenerator(*seed, 1<<40).requests(w, asked))
+	if why != "" {
+		t.Errorf("seed %d: %.5000s", *seed, why)
+	}
+	if allowed < asked/10 {
+		t.Errorf("%d of %d requests are allowed: the generator proves little", allowed, asked)
 	}
 }
