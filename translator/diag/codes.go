@@ -1,5 +1,49 @@
 package diag
 
+import (
+	"cmp"
+	"slices"
+)
+
+// Explanation is what `writ explain` says of a code.
+type Explanation struct {
+	Code Code
+	// Severity is Warning for codes that are never errors.
+	Severity Severity
+	// Summary is one line, Text a paragraph or two.
+	Summary string
+	Text    string
+	// Example is a document, or a part of one, that raises the code, and Instead
+	// what to write; empty where the code is about files.
+	Example string
+	Instead string
+}
+
+// Explain returns what there is to say about a code.
+func Explain(code Code) (Explanation, bool) {
+	for _, group := range explanations {
+		for _, e := range group {
+			if e.Code == code {
+				return e, true
+			}
+		}
+	}
+	return Explanation{}, false
+}
+
+// Explanations returns all explanations by code.
+func Explanations() []Explanation {
+	all := slices.Concat(explanations...)
+	slices.SortFunc(all, func(a, b Explanation) int { return cmp.Compare(a.Code, b.Code) })
+	return all
+}
+
+// explanations is the table, in groups as the codes below.
+var explanations = [][]Explanation{
+	documentExplanations, restrictionExplanations, referenceExplanations,
+	warningExplanations, sourceExplanations,
+}
+
 // The codes, grouped by what they speak of. Each has its entry in explanations.
 const (
 	YAML            Code = "yaml"
@@ -25,6 +69,8 @@ const (
 	PolicyBindingName Code = "policy-binding-name"
 	Duplicate         Code = "duplicate"
 	NoDocuments       Code = "no-documents"
+	AggregationLimit  Code = "aggregation-limit"
+	Interrupted       Code = "interrupted"
 
 	Rego            Code = "rego"
 	UnsafeExtension Code = "unsafe-extension"
@@ -38,6 +84,8 @@ const (
 	SuperfluousRule  Code = "superfluous-rule"
 	UnboundRole      Code = "unbound-role"
 
-	EscalationGrant Code = "escalation-grant"
-	Escalation      Code = "escalation"
+	EscalationGrant   Code = "escalation-grant"
+	Escalation        Code = "escalation"
+	StockRoleInMaster Code = "stock-role-in-master"
+	ReviewDenies      Code = "review-denies"
 )

@@ -21,11 +21,26 @@ func Suggest(word string, known []string) string {
 		if k == word {
 			continue
 		}
-		if d := levenshtein.ComputeDistance(lowered, lower(k)); d < distance {
+		if d := apart(lowered, lower(k)); d < distance {
 			best, distance = k, d
 		}
 	}
 	return best
+}
+
+// apart is how many letters differ; two neighbours in the wrong order are one.
+func apart(a, b string) int {
+	if len(a) == len(b) {
+		for i := 0; i+1 < len(a); i++ {
+			if a[i] != b[i] {
+				if a[i] == b[i+1] && a[i+1] == b[i] && a[i+2:] == b[i+2:] {
+					return 1
+				}
+				break
+			}
+		}
+	}
+	return levenshtein.ComputeDistance(a, b)
 }
 
 // closeEnough is how many letters may differ in a word of that length: a third,

@@ -123,7 +123,7 @@ func columnOf(line []byte, reason string) int {
 	case strings.Contains(reason, "cannot start any token"):
 		culprit = startOf(line, "@`%\t", nil)
 	case strings.Contains(reason, "alphabetic or numeric"):
-		culprit = startOf(line, "*&", func(next byte) bool { return !identifier("a" + string(next)) && next != '-' })
+		culprit = startOf(line, "*&", func(next byte) bool { return !identifier("a"+string(next)) && next != '-' })
 	case strings.Contains(reason, "escape"):
 		culprit = bytes.IndexByte(line, '\\')
 	case strings.Contains(reason, "unknown anchor"):

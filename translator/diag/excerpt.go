@@ -1,0 +1,111 @@
+package diag
+
+import (
+	"fmt"
+	"strings"
+	"unicode"
+	"unicode/utf8"
+
+	"github.com/mattn/go-runewidth"
+)
+
+const (
+	// excerptWidth is how many columns of a line are shown.
+	excerptWidth = 120
+	// excerptLead is how many runes before the mark are shown of a longer line.
+	excerptLead = 60
+	tabWidth    = 4
+	ellipsis    = "…"
+)
+
+// widths measures runes the same on every machine: the package's own default
+// depends on the environment.
+var widths = &runewidth.Condition{StrictEmojiNeutral: true}
+
+// excerpt prepares a line for a terminal, or the part of it around a column
+// (from 1, in runes). It returns the text, where the mark begins and how wide it
+// is, in columns of the terminal; a width of 0 means no mark. A length of 0
+// counts as 1.
+func excerpt(line []byte, column, length int) (text string, from, width int) {
+	var out strings.Builder
+	rest, index := line, 1 // the rune that comes next, from 1
+	if column > excerptLead && utf8.RuneCount(line) > excerptWidth {
+		for ; index < column-excerptLead; index++ {
+			_, size := utf8.DecodeRune(rest)
+			if size == 0 {
+				break
+			}
+			rest = rest[size:]
+		}
+		out.WriteString(ellipsis)
+	}
+	at, marked := cellWidth(out.String()), false
+	for ; len(rest) > 0; index++ {
+		if at >= excerptWidth {
+			out.WriteString(ellipsis)
+			break
+		}
+		if index == column {
+			from, marked = at, true
+		}
+		r, size := utf8.DecodeRune(rest)
+		cell := visible(r, size)
+		out.WriteString(cell)
+		at += cellWidth(cell)
+		rest = rest[size:]
+		if marked && index < column+max(length, 1) {
+			width = at - from
+		}
+	}
+	if !marked && index == column {
+		from, width = at, 1 // after the end of the line
+	}
+	if marked {
+		width = max(width, 1)
+	}
+	return out.String(), from, width
+}
+
+func cellWidth(cell string) int {
+	width := 0
+	for _, r := range cell {
+		width += widths.RuneWidth(r)
+	}
+	return width
+}
+
+// visible is how a rune is shown. What would move the cursor, turn the text
+// around or hide is shown as its number.
+func visible(r rune, size int) string {
+	switch {
+	case r == '\t':
+		return strings.Repeat(" ", tabWidth)
+	case r == utf8.RuneError && size <= 1:
+		return "\ufffd"
+	case unicode.IsPrint(r):
+		return string(r)
+	}
+	return fmt.Sprintf("<U+%04X>", r)
+}
+
+// harmless makes text of documents fit for one line of a terminal.
+func harmless(text string) string {
+	clean := true
+	for _, r := range text {
+		clean = clean && (unicode.IsPrint(r) && r != utf8.RuneError)
+	}
+	if clean {
+		return text
+	}
+	var out strings.Builder
+	for i := 0; i < len(text); {
+		r, size := utf8.DecodeRuneInString(text[i:])
+		if r == '\n' || r == '\t' {
+			out.WriteByte(' ')
+		} else {
+			out.WriteString(visible(r, size))
+		}
+		i += size
+	}
+	return out.String()
+}

@@ -1,0 +1,56 @@
+package diag
+
+import (
+	"encoding/json"
+	"io"
+)
+
+// The stable form of diagnostics for programs. Keys are added, never changed.
+type jsonReport struct {
+	Diagnostics []jsonDiagnostic `json:"diagnostics"`
+	Errors      int              `json:"errors"`
+	Warnings    int              `json:"warnings"`
+}
+
+type jsonDiagnostic struct {
+	File     string        `json:"file"`
+	Line     int           `json:"line"`
+	Column   int           `json:"column"`
+	Severity string        `json:"severity"`
+	Code     Code          `json:"code"`
+	Message  string        `json:"message"`
+	Hint     string        `json:"hint"`
+	Related  []jsonRelated `json:"related,omitempty"`
+}
+
+type jsonRelated struct {
+	File    string `json:"file"`
+	Line    int    `json:"line"`
+	Column  int    `json:"column"`
+	Message string `json:"message"`
+}
+
+// WriteJSON writes all diagnostics, sorted, with their counts.
+func WriteJSON(w io.Writer, list List) error {
+	sorted := list.Sorted()
+	report := jsonReport{Diagnostics: make([]jsonDiagnostic, 0, len(sorted))}
+	report.Errors, report.Warnings = sorted.Count()
+	for _, d := range sorted {
+		j := jsonDiagnostic{
+			File: d.File, Line: d.Line, Column: d.Column, Severity: d.Severity.String(),
+			Code: d.Code, Message: d.Message, Hint: d.Hint,
+		}
+		for _, r := range d.Related {
+			j.Related = append(j.Related, jsonRelated{r.File, r.Line, r.Column, r.Message})
+		}
+		report.Diagnostics = append(report.Diagnostics, j)
+	}
+	return writeIndented(w, report)
+}
+
+func writeIndented(w io.Writer, v any) error {
+	encoder := json.NewEncoder(w)
+	encoder.SetEscapeHTML(false)
+	encoder.SetIndent("", "  ")
+	return encoder.Encode(v)
+}

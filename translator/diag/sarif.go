@@ -1,0 +1,134 @@
+package diag
+
+import (
+	"cmp"
+	"io"
+	"net/url"
+	"slices"
+)
+
+// The parts of SARIF 2.1.0 that a report of diagnostics needs.
+type (
+	sarifLog struct {
+		Schema  string     `json:"$schema"`
+		Version string     `json:"version"`
+		Runs    []sarifRun `json:"runs"`
+	}
+	sarifRun struct {
+		Tool       sarifTool     `json:"tool"`
+		ColumnKind string        `json:"columnKind"`
+		Results    []sarifResult `json:"results"`
+	}
+	sarifTool struct {
+		Driver sarifDriver `json:"driver"`
+	}
+	sarifDriver struct {
+		Name    string      `json:"name"`
+		Version string      `json:"version,omitempty"`
+		Rules   []sarifRule `json:"rules"`
+	}
+	sarifRule struct {
+		ID      string       `json:"id"`
+		Short   *sarifText   `json:"shortDescription,omitempty"`
+		Full    *sarifText   `json:"fullDescription,omitempty"`
+		Default sarifDefault `json:"defaultConfiguration"`
+	}
+	sarifDefault struct {
+		Level string `json:"level"`
+	}
+	sarifText struct {
+		Text string `json:"text"`
+	}
+	sarifResult struct {
+		RuleID    string          `json:"ruleId"`
+		RuleIndex int             `json:"ruleIndex"`
+		Level     string          `json:"level"`
+		Message   sarifText       `json:"message"`
+		Locations []sarifLocation `json:"locations,omitempty"`
+		Related   []sarifLocation `json:"relatedLocations,omitempty"`
+	}
+	sarifLocation struct {
+		ID       int           `json:"id,omitempty"`
+		Physical sarifPhysical `json:"physicalLocation"`
+		Message  *sarifText    `json:"message,omitempty"`
+	}
+	sarifPhysical struct {
+		Artifact sarifArtifact `json:"artifactLocation"`
+		Region   *sarifRegion  `json:"region,omitempty"`
+	}
+	sarifArtifact struct {
+		URI string `json:"uri"`
+	}
+	sarifRegion struct {
+		StartLine   int `json:"startLine"`
+		StartColumn int `json:"startColumn,omitempty"`
+		EndColumn   int `json:"endColumn,omitempty"`
+	}
+)
+
+// WriteSARIF writes all diagnostics, sorted, as one run of SARIF 2.1.0. version
+// is that of the program and may be empty.
+func WriteSARIF(w io.Writer, list List, version string) error {
+	sorted := list.Sorted()
+	rules, index := sarifRules(sorted)
+	run := sarifRun{
+		Tool:       sarifTool{sarifDriver{Name: "writ", Version: version, Rules: rules}},
+		ColumnKind: "unicodeCodePoints",
+		Results:    make([]sarifResult, 0, len(sorted)),
+	}
+	for _, d := range sorted {
+		run.Results = append(run.Results, sarifOf(d, index[d.Code]))
+	}
+	return writeIndented(w, sarifLog{
+		Schema: "https://json.schemastore.org/sarif-2.1.0.json", Version: "2.1.0", Runs: []sarifRun{run},
+	})
+}
+
+// sarifRules describes the codes that occur, by code.
+func sarifRules(list List) ([]sarifRule, map[Code]int) {
+	severities := map[Code]Severity{}
+	for _, d := range list {
+		severities[d.Code] = d.Severity
+	}
+	rules := make([]sarifRule, 0, len(severities))
+	for code, severity := range severities {
+		rule := sarifRule{ID: string(code), Default: sarifDefault{severity.String()}}
+		if e, known := Explain(code); known {
+			rule.Short, rule.Full = &sarifText{e.Summary}, &sarifText{e.Text}
+		}
+		rules = append(rules, rule)
+	}
+	slices.SortFunc(rules, func(a, b sarifRule) int { return cmp.Compare(a.ID, b.ID) })
+	index := make(map[Code]int, len(rules))
+	for i, r := range rules {
+		index[Code(r.ID)] = i
+	}
+	return rules, index
+}
+
+func sarifOf(d Diagnostic, rule int) sarifResult {
+	result := sarifResult{RuleID: string(d.Code), RuleIndex: rule, Level: d.Severity.String(), Message: sarifText{d.Message}}
+	if d.Hint != "" {
+		result.Message.Text += "\nhint: " + d.Hint
+	}
+	if d.File != "" {
+		result.Locations = []sarifLocation{{Physical: sarifPlace(d.Position, d.Length)}}
+	}
+	for i, r := range d.Related {
+		if r.File != "" {
+			result.Related = append(result.Related, sarifLocation{ID: i + 1, Physical: sarifPlace(r.Position, 0), Message: &sarifText{r.Message}})
+		}
+	}
+	return result
+}
+
+func sarifPlace(p Position, length int) sarifPhysical {
+	physical := sarifPhysical{Artifact: sarifArtifact{(&url.URL{Path: p.File}).String()}}
+	if p.Line > 0 {
+		physical.Region = &sarifRegion{StartLine: p.Line, StartColumn: p.Column}
+		if p.Column > 0 && length > 0 {
+			physical.Region.EndColumn = p.Column + length
+		}
+	}
+	return physical
+}
