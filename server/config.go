@@ -64,6 +64,11 @@ type Config struct {
 	Settle time.Duration
 	Rescan time.Duration
 
+	// Version is that of writ, for the status and the bundles.
+	Version string
+	// Listening is called once with the address in use; nil is not. It must not
+	// wait for anything.
+	Listening func(net.Addr)
 	// Logger hears what happens; nil: nobody does.
 	Logger *slog.Logger
 	// Now is the clock of decisions; nil means time.Now.
@@ -87,7 +92,7 @@ func Defaults() Config {
 		ReadTimeout:       10 * time.Second,
 		WriteTimeout:      20 * time.Second,
 		IdleTimeout:       2 * time.Minute,
-		Drain:             0,
+		Drain:             time.Second,
 		Grace:             20 * time.Second,
 		Settle:            200 * time.Millisecond,
 	}
@@ -131,6 +136,9 @@ func (c *Config) Validate() error {
 		if bound.value < 0 {
 			errs = append(errs, fmt.Errorf("%s must not be below zero", bound.name))
 		}
+	}
+	if c.WriteTimeout <= c.RequestTimeout {
+		errs = append(errs, errors.New("the write timeout must be above the request timeout, or answers are cut off"))
 	}
 	return errors.Join(errs...)
 }

@@ -1,0 +1,86 @@
+package server
+
+import (
+	"bytes"
+	"crypto/tls"
+	"crypto/x509"
+	"errors"
+	"fmt"
+	"os"
+	"sync"
+	"sync/atomic"
+)
+
+// certificates are the TLS files as they last were in order. It is safe for
+// concurrent use.
+type certificates struct {
+	paths [3]string // certificate, key and, unless empty, client authorities
+
+	mu      sync.Mutex // held to read the files
+	content [3][]byte
+	active  atomic.Pointer[tls.Config]
+}
+
+func readCertificates(cert, key, clientCA string) (*certificates, error) {
+	c := &certificates{paths: [3]string{cert, key, clientCA}}
+	if _, err := c.reload(); err != nil {
+		return nil, err
+	}
+	return c, nil
+}
+
+// config is for a listener. Each connection gets the files as they are then.
+func (c *certificates) config() *tls.Config {
+	return &tls.Config{
+		MinVersion:         tls.VersionTLS12,
+		GetConfigForClient: func(*tls.ClientHelloInfo) (*tls.Config, error) { return c.active.Load(), nil },
+	}
+}
+
+// reload reads the files again and says whether any was another than before. A
+// certificate that is written before its key does not fit: that is an error, and
+// the next reading mends it.
+func (c *certificates) reload() (changed bool, err error) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	var content [3][]byte
+	for i, path := range c.paths {
+		if path == "" {
+			continue
+		}
+		if content[i], err = os.ReadFile(path); err != nil {
+			return false, fmt.Errorf("read certificates: %w", err)
+		}
+		changed = changed || !bytes.Equal(content[i], c.content[i])
+	}
+	if !changed && c.active.Load() != nil {
+		return false, nil
+	}
+	active, err := tlsConfig(content[0], content[1], content[2])
+	if err != nil {
+		return false, fmt.Errorf("read certificates: %s: %w", c.paths[0], err)
+	}
+	c.content = content
+	c.active.Store(active)
+	return true, nil
+}
+
+func tlsConfig(cert, key, clientCA []byte) (*tls.Config, error) {
+	pair, err := tls.X509KeyPair(cert, key)
+	if err != nil {
+		return nil, err
+	}
+	config := &tls.Config{
+		Certificates: []tls.Certificate{pair},
+		MinVersion:   tls.VersionTLS12,
+		NextProtos:   []string{"h2", "http/1.1"},
+	}
+	if clientCA != nil {
+		config.ClientCAs = x509.NewCertPool()
+		if !config.ClientCAs.AppendCertsFromPEM(clientCA) {
+			return nil, errors.New("the client CA file holds no certificate")
+		}
+		config.ClientAuth = tls.RequireAndVerifyClientCert
+	}
+	return config, nil
+}

@@ -1,0 +1,37 @@
+package server
+
+import (
+	"strings"
+	"testing"
+	"time"
+)
+
+func TestConfigValidate(t *testing.T) {
+	for _, tt := range []struct {
+		name   string
+		change func(*Config)
+		want   string // in the error; empty: there is none
+	}{
+		{"the defaults", func(*Config) {}, ""},
+		{"any address", func(c *Config) { c.Listen = ":443" }, ""},
+		{"no cache", func(c *Config) { c.CacheEntries = 0 }, ""},
+		{"no policies", func(c *Config) { c.Policies = "" }, "policy directory"},
+		{"no port", func(c *Config) { c.Listen = "localhost" }, "listen address"},
+		{"a certificate alone", func(c *Config) { c.TLSCert = "a" }, "together"},
+		{"a key alone", func(c *Config) { c.TLSKey = "a" }, "together"},
+		{"a client CA alone", func(c *Config) { c.ClientCA = "a" }, "client CA"},
+		{"no body", func(c *Config) { c.MaxBody = 0 }, "body"},
+		{"nothing in flight", func(c *Config) { c.MaxInFlight = -1 }, "in flight"},
+		{"no time", func(c *Config) { c.RequestTimeout = 0 }, "request timeout"},
+		{"no time to write", func(c *Config) { c.WriteTimeout = c.RequestTimeout }, "write timeout"},
+		{"less than no grace", func(c *Config) { c.Grace = -time.Second }, "grace"},
+	} {
+		c := Defaults()
+		c.Policies = "policies"
+		tt.change(&c)
+		err := c.Validate()
+		if (err == nil) != (tt.want == "") || err != nil && !strings.Contains(err.Error(), tt.want) {
+			t.Errorf("%s: got %v, want %q", tt.name, err, tt.want)
+		}
+	}
+}

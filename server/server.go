@@ -1,0 +1,242 @@
+package server
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"log/slog"
+	"net"
+	"net/http"
+	"sync"
+	"sync/atomic"
+	"time"
+
+	"github.com/writ-policy/writ/bundles"
+	"github.com/writ-policy/writ/bundles/source"
+	"github.com/writ-policy/writ/server/api"
+	"github.com/writ-policy/writ/server/cache"
+	"github.com/writ-policy/writ/server/engine"
+	"github.com/writ-policy/writ/server/metrics"
+	"github.com/writ-policy/writ/server/reload"
+	"github.com/writ-policy/writ/translator"
+)
+
+// Server answers by a policy directory. Run it once.
+type Server struct {
+	config   Config
+	log      *slog.Logger
+	reloader *reload.Reloader
+	handler  http.Handler
+	tokens   *api.Tokens   // nil without a token file
+	tls      *certificates // nil for plain HTTP
+	draining atomic.Bool
+}
+
+// New wires a server. What it cannot do without is opened here, so that a
+// mistake in the configuration ends the start: token and TLS files. Documents
+// are not: a server whose documents are broken runs, not ready, and waits for
+// better ones.
+func New(c Config) (*Server, error) {
+	if err := c.Validate(); err != nil {
+		return nil, err
+	}
+	s := &Server{config: c, log: c.Logger}
+	if s.log == nil {
+		s.log = slog.New(slog.DiscardHandler)
+	}
+	if err := s.openFiles(); err != nil {
+		return nil, err
+	}
+	m := metrics.New()
+	s.reloader = s.newReloader(m)
+	reviewer := cache.New(s.reloader, cache.Options{Entries: c.CacheEntries, Bytes: c.CacheBytes, Now: c.Now}, m)
+	o := api.Options{
+		Reviewer: reviewer, Metrics: m, Ready: s.ready, Status: s.status, Logger: s.log,
+		MaxBody: c.MaxBody, MaxInFlight: c.MaxInFlight, Timeout: c.RequestTimeout,
+	}
+	if s.tokens != nil { // a nil *Tokens in the interface would not be nil
+		o.Authenticator = s.tokens
+	}
+	s.handler = api.New(o)
+	return s, nil
+}
+
+func (s *Server) openFiles() (err error) {
+	if s.config.Tokens != "" {
+		if s.tokens, err = api.ReadTokens(s.config.Tokens); err != nil {
+			return err
+		}
+	}
+	if s.config.TLSCert != "" {
+		s.tls, err = readCertificates(s.config.TLSCert, s.config.TLSKey, s.config.ClientCA)
+	}
+	return err
+}
+
+func (s *Server) newReloader(m *metrics.Metrics) *reload.Reloader {
+	c := &s.config
+	return reload.New(reload.Options{
+		Source:     source.Dir(c.Policies, source.DirOptions{Settle: c.Settle, Rescan: c.Rescan, Logger: s.log}),
+		Translator: translator.New(translator.Options{Master: c.Master, AllowEmpty: c.AllowEmpty}),
+		Build:      bundles.BuildOptions{Version: c.Version},
+		Activate: func(ctx context.Context, b *bundles.Bundle) (reload.Engine, error) {
+			return engine.Activate(ctx, b, engine.Options{Now: c.Now, Timeout: c.EvaluationTimeout})
+		},
+		StateDir: c.StateDir, Observer: m, Logger: s.log, Now: c.Now,
+	})
+}
+
+// Handler is the server's doors without a listener. Load brings documents behind
+// it.
+func (s *Server) Handler() http.Handler { return s.handler }
+
+// Load reads the documents once. Run does so by itself.
+func (s *Server) Load(ctx context.Context) error { return s.reloader.Load(ctx) }
+
+func (s *Server) ready() bool { return s.reloader.Ready() && !s.draining.Load() }
+
+// Status is what GET /v1/status shows: what is served, and how reading the
+// documents went.
+type Status struct {
+	Version  string `json:"version"`
+	Draining bool   `json:"draining"`
+	reload.Status
+}
+
+func (s *Server) status() any {
+	status := Status{s.config.Version, s.draining.Load(), s.reloader.Status()}
+	status.Ready = status.Ready && !status.Draining
+	return status
+}
+
+// Run listens, reads the documents, and answers until ctx is done. Then it says
+// that it is not ready, goes on for the drain time, and ends when what is in
+// flight is answered or the grace period is over. A stop by ctx is no error.
+func (s *Server) Run(ctx context.Context) error {
+	listener, err := (&net.ListenConfig{}).Listen(ctx, "tcp", s.config.Listen)
+	if err != nil {
+		return err // it says "listen" and the address
+	}
+	s.log.Info("listening", "address", listener.Addr().String(), "tls", s.tls != nil)
+	if s.config.Listening != nil {
+		s.config.Listening(listener.Addr())
+	}
+	// Requests outlive ctx, and so does what they are answered by.
+	background, stop := context.WithCancel(context.WithoutCancel(ctx))
+	var work sync.WaitGroup
+	defer work.Wait()
+	defer stop()
+	work.Go(func() { s.follow(background) })
+	work.Go(func() { s.refresh(background) })
+
+	web := s.web()
+	ended := make(chan error, 1)
+	work.Go(func() { ended <- s.serve(web, listener) })
+	select {
+	case err := <-ended:
+		return fmt.Errorf("serve: %w", err)
+	case <-ctx.Done():
+	}
+	return s.drain(web)
+}
+
+func (s *Server) web() *http.Server {
+	c := &s.config
+	return &http.Server{
+		Handler:           s.handler,
+		ReadHeaderTimeout: c.ReadHeaderTimeout,
+		ReadTimeout:       c.ReadTimeout,
+		WriteTimeout:      c.WriteTimeout,
+		IdleTimeout:       c.IdleTimeout,
+		MaxHeaderBytes:    32 << 10,
+		ErrorLog:          slog.NewLogLogger(s.log.Handler(), slog.LevelDebug),
+	}
+}
+
+func (s *Server) serve(web *http.Server, listener net.Listener) error {
+	if s.tls == nil {
+		return web.Serve(listener)
+	}
+	web.TLSConfig = s.tls.config()
+	return web.ServeTLS(listener, "", "")
+}
+
+func (s *Server) drain(web *http.Server) error {
+	s.draining.Store(true)
+	s.log.Info("stopping", "drain", s.config.Drain, "grace", s.config.Grace)
+	time.Sleep(s.config.Drain)
+	ctx, cancel := context.WithTimeout(context.Background(), s.config.Grace)
+	defer cancel()
+	err := web.Shutdown(ctx)
+	if errors.Is(err, context.DeadlineExceeded) {
+		s.log.Warn("requests were still in flight when the grace period ended")
+		err = web.Close()
+	}
+	s.log.Info("stopped")
+	return err
+}
+
+// watchAgain is how long to wait before watching again after a watch ended.
+const watchAgain = 5 * time.Second
+
+// follow loads the documents and keeps up with them.
+func (s *Server) follow(ctx context.Context) {
+	_ = s.reloader.Load(ctx) // logged, and in the status
+	for ctx.Err() == nil {
+		if err := s.reloader.Run(ctx); err != nil {
+			s.log.Error("the documents are not watched", "error", err, "again", watchAgain)
+			pause(ctx, watchAgain)
+			_ = s.reloader.Reload(ctx)
+		}
+	}
+}
+
+// refreshEvery is how often token and TLS files are looked at. They are small,
+// and a token that was taken away should not be good for long.
+const refreshEvery = time.Second
+
+// refresh reads token and TLS files again when they change. What cannot be read
+// leaves what was read before.
+func (s *Server) refresh(ctx context.Context) {
+	if s.tokens == nil && s.tls == nil {
+		return
+	}
+	var tokens, tls reading
+	for pause(ctx, refreshEvery) {
+		if s.tokens != nil {
+			changed, err := s.tokens.Reload()
+			tokens.tell(s.log, "tokens", changed, err)
+		}
+		if s.tls != nil {
+			changed, err := s.tls.reload()
+			tls.tell(s.log, "certificates", changed, err)
+		}
+	}
+}
+
+// reading remembers the last error of a file, which is logged once and not every
+// second.
+type reading struct{ last string }
+
+func (r *reading) tell(log *slog.Logger, what string, changed bool, err error) {
+	switch {
+	case err != nil && err.Error() != r.last:
+		r.last = err.Error()
+		log.Error("the old "+what+" stay in use", "error", err)
+	case err == nil && (changed || r.last != ""):
+		r.last = ""
+		log.Info(what + " read again")
+	}
+}
+
+// pause waits, and reports whether ctx is still good after it.
+func pause(ctx context.Context, wait time.Duration) bool {
+	timer := time.NewTimer(wait)
+	defer timer.Stop()
+	select {
+	case <-timer.C:
+		return true
+	case <-ctx.Done():
+		return false
+	}
+}
