@@ -5,8 +5,6 @@ import (
 	"fmt"
 
 	"github.com/spf13/cobra"
-
-	"github.com/writ-policy/writ/translator/diag"
 )
 
 const checkHelp = `check translates a policy directory and reports what is wrong with its documents:
@@ -65,17 +63,6 @@ func writeReport(s streams, format string, r *reading) error {
 		fmt.Fprintf(s.err, "%s: %s\n", plural(r.result.Documents, "document"), summary(r.list))
 	}
 	return nil
-}
-
-// summary counts a list: "2 errors, 1 warning".
-func summary(list diag.List) string {
-	errors := 0
-	for _, d := range list {
-		if d.Severity == diag.Error {
-			errors++
-		}
-	}
-	return plural(errors, "error") + ", " + plural(len(list)-errors, "warning")
 }
 
 func plural(n int, noun string) string {

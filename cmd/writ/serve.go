@@ -2,7 +2,6 @@ package main
 
 import (
 	"context"
-	"fmt"
 	"io"
 	"log/slog"
 
@@ -100,11 +99,15 @@ func (l logOptions) logger(w io.Writer) *slog.Logger {
 }
 
 func serve(ctx context.Context, c server.Config) error {
-	if err := isDirectory(c.Policies); err != nil {
+	// With a state directory there may be something to serve, whatever has
+	// become of the documents.
+	if err := isDirectory(c.Policies); err != nil && c.StateDir == "" {
 		return err
 	}
-	if err := c.Validate(); err != nil {
-		return fmt.Errorf("serve: %w", err)
+	c.Version = programVersion()
+	s, err := server.New(c)
+	if err != nil {
+		return err
 	}
-	return fmt.Errorf("not yet")
+	return s.Run(ctx)
 }

@@ -1,0 +1,109 @@
+package main
+
+import (
+	"fmt"
+	"io"
+	"strings"
+
+	"github.com/spf13/cobra"
+
+	"github.com/writ-policy/writ/translator/diag"
+)
+
+func newExplain(s streams) *cobra.Command {
+	var format string
+	cmd := &cobra.Command{
+		Use:   "explain [CODE] [-o text|json]",
+		Short: "Explain a diagnostic's code, with an example",
+		Long: `explain says what a code means that check or lint has reported, shows a document
+that raises it, and what to write instead. Without a code it lists all of them.`,
+		Example:           "  writ explain dangling-role\n  writ explain",
+		ValidArgsFunction: completeCodes,
+		RunE: func(cmd *cobra.Command, args []string) error {
+			switch len(args) {
+			case 0:
+				return explainAll(s.out, format)
+			case 1:
+				return explain(s.out, format, args[0])
+			}
+			return usagef(cmd, "name one code, or none to list them")
+		},
+	}
+	formatFlag(cmd, &format, "text", "json")
+	return cmd
+}
+
+// explanation is the stable form of diag.Explanation.
+type explanation struct {
+	Code     string `json:"code"`
+	Severity string `json:"severity"`
+	Summary  string `json:"summary"`
+	Text     string `json:"text"`
+	Example  string `json:"example"`
+	Instead  string `json:"instead"`
+}
+
+func explanationOf(e diag.Explanation) explanation {
+	return explanation{string(e.Code), e.Severity.String(), e.Summary, e.Text, e.Example, e.Instead}
+}
+
+func explain(w io.Writer, format, code string) error {
+	e, ok := diag.Explain(diag.Code(code))
+	if !ok {
+		return unknown("code", code, codes(), "writ explain lists the codes")
+	}
+	if format == "json" {
+		return writeJSON(w, explanationOf(e))
+	}
+	out := &strings.Builder{}
+	fmt.Fprintf(out, "%s (%s)\n%s\n", e.Code, e.Severity, e.Summary)
+	writePart(out, "", "", e.Text)
+	writePart(out, "For example:\n\n", "    ", e.Example)
+	writePart(out, "Instead:\n\n", "    ", e.Instead)
+	_, err := io.WriteString(w, out.String())
+	return err
+}
+
+// writePart writes a paragraph, or nothing where there is none.
+func writePart(out *strings.Builder, title, indent, text string) {
+	text = strings.TrimRight(text, "\n")
+	if text == "" {
+		return
+	}
+	out.WriteString("\n" + title)
+	for line := range strings.SplitSeq(text, "\n") {
+		out.WriteString(strings.TrimRight(indent+line, " ") + "\n")
+	}
+}
+
+func explainAll(w io.Writer, format string) error {
+	all := diag.Explanations()
+	if format == "json" {
+		list := make([]explanation, 0, len(all))
+		for _, e := range all {
+			list = append(list, explanationOf(e))
+		}
+		return writeJSON(w, map[string]any{"codes": list})
+	}
+	out := &strings.Builder{}
+	for _, e := range all {
+		fmt.Fprintf(out, "%-20s %-8s %s\n", e.Code, e.Severity, e.Summary)
+	}
+	_, err := io.WriteString(w, out.String())
+	return err
+}
+
+func codes() []string {
+	var names []string
+	for _, e := range diag.Explanations() {
+		names = append(names, string(e.Code))
+	}
+	return names
+}
+
+func completeCodes(_ *cobra.Command, args []string, _ string) ([]string, cobra.ShellCompDirective) {
+	if len(args) > 0 {
+		return nil, cobra.ShellCompDirectiveNoFileComp
+	}
+	return codes(), cobra.ShellCompDirectiveNoFileComp
+}
