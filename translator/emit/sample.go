@@ -106,7 +106,7 @@ func sampleOrigin(rule lower.OriginRule) samplePair {
 	}
 	miss := maps.Clone(hit)
 	switch {
-	case !slices.Contains(rule.Verbs, "*"):
+	case !carriesAny(rule.Verbs, lower.Carried(strangeVerb, subresource)):
 		miss["verb"] = strangeVerb
 	case !slices.ContainsFunc(rule.Kinds, func(k string) bool { return strings.HasPrefix(k, "*") }):
 		miss["resource"] = strangeResource

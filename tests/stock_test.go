@@ -1,0 +1,208 @@
+package tests
+
+import (
+	"bytes"
+	"context"
+	"encoding/json"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"reflect"
+	"strings"
+	"sync"
+	"testing"
+
+	"github.com/writ-policy/writ/bundles"
+	"github.com/writ-policy/writ/bundles/source"
+	"github.com/writ-policy/writ/server/decision"
+	"github.com/writ-policy/writ/server/engine"
+	"github.com/writ-policy/writ/translator"
+)
+
+// opa is the stock OPA that go.mod pins, built once a run.
+var opa = sync.OnceValues(func() (string, error) {
+	dir, err := os.MkdirTemp("", "writ-opa-")
+	if err != nil {
+		return "", err
+	}
+	binary := filepath.Join(dir, "opa")
+	out, err := exec.Command("go", "build", "-o", binary, "github.com/open-policy-agent/opa").CombinedOutput()
+	if err != nil {
+		return "", &exec.Error{Name: string(out), Err: err}
+	}
+	return binary, nil
+})
+
+func stockBinary(t *testing.T) string {
+	t.Helper()
+	binary, err := opa()
+	if err != nil {
+		t.Fatal(err)
+	}
+	return binary
+}
+
+func TestMain(m *testing.M) {
+	code := m.Run()
+	if binary, err := opa(); err == nil {
+		_ = os.RemoveAll(filepath.Dir(binary))
+	}
+	os.Exit(code)
+}
+
+// A stock opa runs the built bundle of every access suite and every example: its
+// generated tests pass, and it decides each case as the embedded engine does.
+func TestStockOPARunsTheBundle(t *testing.T) {
+	suites, err := filepath.Glob("conformance/access/*/cases.jsonl")
+	if err != nil {
+		t.Fatal(err)
+	}
+	ran := 0
+	for _, cases := range suites {
+		dir := filepath.Dir(cases)
+		if filepath.Base(dir) == "compose" {
+			continue // has deny policies, which are not supported yet
+		}
+		ran++
+		t.Run(filepath.Base(dir), func(t *testing.T) {
+			inputs := readInputs(t, cases)
+			bundle, path := buildDirectory(t, filepath.Join(dir, "policies"))
+			testBundle(t, path)
+			compareStock(t, bundle, path, inputs)
+		})
+	}
+	if ran < 12 {
+		t.Errorf("found %d access suites, which cannot be all", ran)
+	}
+	t.Run("examples", func(t *testing.T) {
+		bundle, path := buildDirectory(t, filepath.Join("..", "examples", "policies"))
+		testBundle(t, path)
+		compareStock(t, bundle, path, ownRequests(t, filepath.Join("..", "examples", "policies")))
+	})
+}
+
+func readInputs(t *testing.T, path string) []json.RawMessage {
+	t.Helper()
+	content, err := os.ReadFile(path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	var inputs []json.RawMessage
+	for line := range strings.Lines(string(content)) {
+		var row struct{ Input json.RawMessage }
+		if err := json.Unmarshal([]byte(line), &row); err != nil {
+			t.Fatalf("%s: %v", path, err)
+		}
+		inputs = append(inputs, row.Input)
+	}
+	return inputs
+}
+
+// ownRequests are the requests of the DecisionTests of a directory.
+func ownRequests(t *testing.T, dir string) []json.RawMessage {
+	t.Helper()
+	var requests []json.RawMessage
+	for _, test := range translate(t, dir).Tests {
+		for _, row := range test.Cases {
+			requests = append(requests, row.Request)
+		}
+	}
+	if len(requests) == 0 {
+		t.Fatalf("%s has no DecisionTests", dir)
+	}
+	return requests
+}
+
+func translate(t *testing.T, dir string) *translator.Result {
+	t.Helper()
+	snapshot, list, err := source.Dir(dir, source.DirOptions{}).Snapshot(context.Background())
+	if err != nil || list.HasErrors() {
+		t.Fatalf("%s: %v %v", dir, err, list)
+	}
+	result, list := translator.New(translator.Options{Tests: true}).Translate(context.Background(), snapshot)
+	if result == nil {
+		t.Fatalf("%s: %+v", dir, list)
+	}
+	return result
+}
+
+// buildDirectory builds the bundle and writes it as a tarball.
+func buildDirectory(t *testing.T, dir string) (*bundles.Bundle, string) {
+	t.Helper()
+	bundle, err := bundles.Build(translate(t, dir), bundles.BuildOptions{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	var tar bytes.Buffer
+	if err := bundle.WriteTar(&tar); err != nil {
+		t.Fatal(err)
+	}
+	path := filepath.Join(t.TempDir(), "bundle.tar.gz")
+	if err := os.WriteFile(path, tar.Bytes(), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	return bundle, path
+}
+
+func testBundle(t *testing.T, path string) {
+	t.Helper()
+	if out, err := exec.Command(stockBinary(t), "test", "--bundle", path).CombinedOutput(); err != nil {
+		t.Fatalf("opa test: %v\n%s", err, out)
+	} else if !bytes.Contains(out, []byte("PASS")) {
+		t.Fatalf("opa test ran nothing:\n%s", out)
+	}
+}
+
+// compareStock has one opa decide all inputs, each as its input.
+func compareStock(t *testing.T, bundle *bundles.Bundle, path string, inputs []json.RawMessage) {
+	t.Helper()
+	text, err := json.Marshal(inputs)
+	if err != nil {
+		t.Fatal(err)
+	}
+	command := exec.Command(stockBinary(t), "eval", "--bundle", path, "--stdin-input", "--format", "raw",
+		"[decision | some request in input; decision := data.writ.access.decision with input as request]")
+	command.Stdin = bytes.NewReader(text)
+	out, err := command.Output()
+	if err != nil {
+		t.Fatalf("opa eval: %v\n%s", err, out)
+	}
+	var decided []map[string]any
+	if err := json.Unmarshal(out, &decided); err != nil {
+		t.Fatalf("opa eval printed no list: %v\n%s", err, out)
+	}
+	if len(decided) != len(inputs) || len(inputs) == 0 {
+		t.Fatalf("got %d decisions for %d requests", len(decided), len(inputs))
+	}
+	embedded, err := engine.Activate(context.Background(), bundle, engine.Options{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	for i, input := range inputs {
+		if refusal, ok := decided[i]["error"].(map[string]any); ok {
+			decided[i] = map[string]any{"error": refusal["code"]}
+		}
+		if want := embeddedDecision(t, embedded, input); !reflect.DeepEqual(decided[i], want) {
+			t.Errorf("%s\nOPA    %v\nengine %v", input, decided[i], want)
+		}
+	}
+}
+
+// embeddedDecision is the embedded engine's decision as JSON values. Of a request
+// that is none only the code is compared: the messages are each door's own.
+func embeddedDecision(t *testing.T, e *engine.Engine, input []byte) map[string]any {
+	t.Helper()
+	request, err := decision.Decode(input)
+	if err != nil {
+		return map[string]any{"error": "invalid_request"}
+	}
+	text, err := json.Marshal(e.Evaluate(context.Background(), request))
+	if err != nil {
+		t.Fatal(err)
+	}
+	var values map[string]any
+	if err := json.Unmarshal(text, &values); err != nil {
+		t.Fatal(err)
+	}
+	return values
+}
