@@ -225,7 +225,7 @@ func TestTranslateIsInterrupted(t *testing.T) {
 	ctx, cancel := context.WithCancel(t.Context())
 	cancel()
 	result, list := New(Options{}).Translate(ctx, generated(200))
-	if result != nil || len(list) != 1 || list[0].Code != codeInterrupted {
-		t.Errorf("got result %v and %v, want only the diagnostic %s", result, list, codeInterrupted)
+	if result != nil || len(list) != 1 || list[0].Code != diag.Interrupted {
+		t.Errorf("got result %v and %v, want only the diagnostic %s", result, list, diag.Interrupted)
 	}
 }

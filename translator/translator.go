@@ -86,9 +86,9 @@ func (t *Translator) Translate(ctx context.Context, snapshot source.Snapshot) (*
 		return nil, interrupted(list, err)
 	}
 	resolved, more := resolve.Resolve(documents, resolve.Options{
-		Master: t.options.Master,
-		// A file that could not be read may hold documents.
-		AllowEmpty: t.options.AllowEmpty || list.HasErrors(),
+		Master:     t.options.Master,
+		AllowEmpty: t.options.AllowEmpty,
+		Partial:    list.HasErrors(),
 	})
 	list = append(list, more...)
 	tables, more := lower.Lower(resolved)
@@ -156,13 +156,10 @@ func (t *Translator) keep(snapshot source.Snapshot, files []decoded) ([]document
 	return documents, list
 }
 
-// codeInterrupted is of a translation that the world ended, not the documents.
-const codeInterrupted diag.Code = "interrupted"
-
 // interrupted adds the error of a translation that did not come to its end.
 func interrupted(list diag.List, err error) diag.List {
 	list.Add(diag.Diagnostic{
-		Code:    codeInterrupted,
+		Code:    diag.Interrupted,
 		Message: fmt.Sprintf("the documents were not translated: %v", err),
 	})
 	return list.Sorted()

@@ -182,9 +182,9 @@ func streamOf(resource string) string {
 	return ""
 }
 
-// streamVerb is the verb itself where it stands for a subresource.
+// streamVerb is the verb itself where it stands for a subresource, or for all.
 func streamVerb(verb string) string {
-	if verb = strings.ToLower(verb); verb == "exec" || verb == "proxy" {
+	if verb = strings.ToLower(verb); verb == "exec" || verb == "proxy" || verb == "*" {
 		return verb
 	}
 	return ""

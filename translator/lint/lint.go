@@ -15,12 +15,6 @@ import (
 	"github.com/writ-policy/writ/translator/resolve"
 )
 
-// Codes of what is found here.
-const (
-	codeStockRoleInMaster diag.Code = "stock-role-in-master"
-	codeReviewDenies      diag.Code = "review-denies"
-)
-
 // Check returns the warnings for documents that compile, sorted.
 func Check(r *resolve.Resolved, access *lower.Access) diag.List {
 	var list diag.List
@@ -51,7 +45,7 @@ func stockRolesInMaster(r *resolve.Resolved) diag.List {
 				Position: b.Document.RoleName.At,
 				Length:   len([]rune(name)),
 				Severity: diag.Warning,
-				Code:     codeStockRoleInMaster,
+				Code:     diag.StockRoleInMaster,
 				Message: fmt.Sprintf("RoleBinding %q binds %q in the master namespace, where it also grants clusterroles and clusterrolebindings",
 					b.Document.Name, name),
 				Hint: "bind it in a namespace, or say cluster-admin where that is meant",
@@ -84,7 +78,7 @@ func reviewDenials(d *document.OriginRole, access *lower.Access) diag.List {
 		list.Add(diag.Diagnostic{
 			Position: d.Rules[i].Restrictions.At,
 			Severity: diag.Warning,
-			Code:     codeReviewDenies,
+			Code:     diag.ReviewDenies,
 			Message: fmt.Sprintf("rule %d of Role %q denies every SubjectAccessReview it touches: a review does not carry what %s reads",
 				i, d.Name, strings.Join(reads, " and ")),
 			Hint: "use it where the enforcement point sends labels and fields, or deny without restrictions",

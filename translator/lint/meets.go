@@ -30,7 +30,7 @@ func meetsVerb(r rule, deny bool, verb, stream string) bool {
 }
 
 // meetsResource is about a resource of a Kubernetes rule, for verbs that stand
-// for one subresource or for none.
+// for one subresource, for none, or for "*".
 func meetsResource(r rule, deny bool, resource, verb string) bool {
 	if r.kubernetes != nil {
 		return slices.ContainsFunc(r.kubernetes.Resources, func(held string) bool {
@@ -48,7 +48,15 @@ func meetsResource(r rule, deny bool, resource, verb string) bool {
 		}
 		return lower.CoversKinds(r.origin, entry[0], nil)
 	}
-	return lower.MatchesKind(r.origin, verb, kind, sub)
+	if verb != "*" {
+		return lower.MatchesKind(r.origin, verb, kind, sub)
+	}
+	// Every verb is also those that stand for a subresource.
+	matches := func(verb string) bool { return lower.MatchesKind(r.origin, verb, kind, sub) }
+	if deny {
+		return matches("") || matches("exec") || matches("proxy")
+	}
+	return matches("") && matches("exec") && matches("proxy")
 }
 
 // meetsAll is about all of it: a request for "*".

@@ -13,12 +13,14 @@ import (
 	"github.com/writ-policy/writ/translator/document"
 )
 
-// maxAggregation bounds the work of aggregation: roles looked at by selectors
-// and rules copied. Roles that all select each other grow with the square of
-// their number; a cluster has a few dozen steps, this many take a second.
-const maxAggregation = 20_000_000
-
-const codeAggregationLimit diag.Code = "aggregation-limit"
+// maxAggregation bounds the work of aggregation in steps: a role or rule looked
+// at is one, a rule that a role comes to hold many, since it also takes memory.
+// Roles that all select each other grow with the square of their number. A
+// cluster needs some thousand steps; these take a second.
+const (
+	maxAggregation = 20_000_000
+	stepsOfRule    = 20
+)
 
 // aggregation computes the rules of aggregated ClusterRoles: the least fixed
 // point, so a role holds the rules of every role that can be reached through
@@ -55,7 +57,7 @@ func (r *resolver) aggregate(used map[*document.KubernetesRole]bool) map[*docume
 		if a.steps > maxAggregation {
 			r.list.Add(diag.Diagnostic{
 				Position: role.AggregateAt,
-				Code:     codeAggregationLimit,
+				Code:     diag.AggregationLimit,
 				Message:  fmt.Sprintf("ClusterRole %q and the aggregated roles before it select too many roles", role.Name),
 				Hint:     "select fewer roles, or fewer roles that aggregate each other",
 			})
@@ -106,7 +108,7 @@ func (r *resolver) checkSelectors(a *aggregation, role *document.KubernetesRole,
 			}
 		}
 	}
-	if !fits {
+	if !fits && !r.partial {
 		r.list.Add(diag.Diagnostic{
 			Position: role.AggregateAt,
 			Severity: diag.Warning,
@@ -148,6 +150,7 @@ func (a *aggregation) rules(root *document.KubernetesRole) []document.Kubernetes
 			if !seen[key] {
 				seen[key] = true
 				out = append(out, role.Rules[i])
+				a.steps += stepsOfRule
 			}
 		}
 	}

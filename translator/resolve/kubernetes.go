@@ -79,6 +79,9 @@ func related(h *document.Header) []diag.Related {
 }
 
 func (r *resolver) unused(h *document.Header) {
+	if r.partial {
+		return
+	}
 	r.list.Add(diag.Diagnostic{
 		Position: h.At,
 		Severity: diag.Warning,

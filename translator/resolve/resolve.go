@@ -28,6 +28,9 @@ type Options struct {
 	Master string
 	// AllowEmpty accepts a directory without a single policy document.
 	AllowEmpty bool
+	// Partial says that some file or document could not be read. What is not
+	// there is then no reason for a warning, nor for calling the directory empty.
+	Partial bool
 }
 
 // Resolved is the documents of a directory with their references followed. All
@@ -68,12 +71,13 @@ func Resolve(documents []document.Document, o Options) (*Resolved, diag.List) {
 		o.Master = DefaultMaster
 	}
 	r := &resolver{
-		master: o.Master,
-		out:    &Resolved{Master: o.Master},
-		names:  newNames(len(documents)),
+		master:  o.Master,
+		partial: o.Partial,
+		out:     &Resolved{Master: o.Master},
+		names:   newNames(len(documents)),
 	}
 	r.sort(inOrder(documents))
-	if !o.AllowEmpty && r.policies == 0 {
+	if !o.AllowEmpty && !o.Partial && r.policies == 0 {
 		r.list.Add(diag.Diagnostic{
 			Code:    diag.NoDocuments,
 			Message: "the directory holds no policy document",
@@ -89,6 +93,7 @@ func Resolve(documents []document.Document, o Options) (*Resolved, diag.List) {
 // resolver is the state of one Resolve.
 type resolver struct {
 	master   string
+	partial  bool
 	out      *Resolved
 	list     diag.List
 	names    names

@@ -1,0 +1,181 @@
+package lint
+
+import (
+	"slices"
+	"strings"
+	"testing"
+
+	"pgregory.net/rapid"
+
+	"github.com/writ-policy/writ/translator/lower"
+)
+
+var (
+	verbs     = []string{"*", "get", "update", "patch", "delete", "exec"}
+	groups    = []string{"", "apps", "*"}
+	resources = []string{"*", "pods", "pods/exec", "pods/log", "*/log", "services/proxy", "secrets"}
+	names     = []string{"a", "b"}
+	kinds     = []string{"*", "pod", "pods/exec", "*/log", "secrets"}
+)
+
+func some(t *rapid.T, from []string, least int, label string) []string {
+	out := rapid.SliceOfN(rapid.SampledFrom(from), least, 2).Draw(t, label)
+	slices.Sort(out)
+	return slices.Compact(out)
+}
+
+func kubernetesRule(t *rapid.T) lower.KubernetesRule {
+	return lower.KubernetesRule{
+		Verbs: some(t, verbs, 1, "verbs"), Groups: some(t, groups, 1, "groups"),
+		Resources: some(t, resources, 1, "resources"), Names: some(t, names, 0, "names"),
+	}
+}
+
+func originRule(t *rapid.T) lower.OriginRule {
+	return lower.OriginRule{
+		Deny:  rapid.Bool().Draw(t, "deny"),
+		Verbs: some(t, verbs, 1, "verbs"), NotVerbs: some(t, verbs[1:], 0, "not verbs"),
+		Kinds: some(t, kinds, 1, "kinds"), NotKinds: some(t, kinds[1:], 0, "not kinds"),
+	}
+}
+
+// owned draws tables in which alice is bound to a role of each family, each
+// cluster-wide or in the namespace.
+func owned(t *rapid.T) *lower.Access {
+	access := &lower.Access{
+		Master: "master",
+		Roles: map[string]lower.Role{
+			"k": {Family: lower.FamilyKubernetes, Kubernetes: []lower.KubernetesRule{kubernetesRule(t), kubernetesRule(t)}},
+			"o": {Family: lower.FamilyOrigin, Origin: []lower.OriginRule{originRule(t), originRule(t), originRule(t)}},
+			"l": {Family: lower.FamilyOrigin, Origin: []lower.OriginRule{originRule(t), originRule(t)}},
+		},
+		Bindings: map[string]lower.Binding{"k": {Role: "k"}, "o": {Role: "o"}, "l": {Role: "l"}},
+	}
+	local := []string{"l"}
+	cluster := []string{"o"}
+	if rapid.Bool().Draw(t, "kubernetes is local") {
+		local = append(local, "k")
+	} else {
+		cluster = append(cluster, "k")
+	}
+	access.Subjects.Cluster = map[string][]string{"user:alice": cluster}
+	access.Subjects.Namespaces = map[string]map[string][]string{"hammer": {"group:dev": local}}
+	return access
+}
+
+// request is one concrete question.
+type request struct{ verb, group, resource, sub, name string }
+
+func requests() []request {
+	var out []request
+	for _, verb := range []string{"get", "update", "patch", "delete", "exec", "other"} {
+		for _, group := range []string{"", "apps", "other"} {
+			for _, resource := range []string{"pods", "secrets", "services", "other"} {
+				for _, sub := range []string{"", "exec", "log", "proxy", "other"} {
+					for _, name := range []string{"", "a", "c"} {
+						out = append(out, request{verb, group, resource, sub, name})
+					}
+				}
+			}
+		}
+	}
+	return out
+}
+
+func fitsKubernetes(r *lower.KubernetesRule, q request) bool {
+	full := q.resource
+	if q.sub != "" {
+		full += "/" + q.sub
+	}
+	return hasOrStar(r.Verbs, q.verb) && hasOrStar(r.Groups, q.group) &&
+		slices.ContainsFunc(r.Resources, func(e string) bool { return lower.CoversResource(e, full) }) &&
+		(len(r.Names) == 0 || slices.Contains(r.Names, q.name))
+}
+
+func fitsOrigin(r *lower.OriginRule, q request) bool {
+	return lower.MatchesVerb(r, q.verb, q.sub) && lower.MatchesKind(r, q.verb, q.resource, q.sub)
+}
+
+// allowed decides a request of alice in group dev by the order over families.
+func allowed(access *lower.Access, namespace string, q request) bool {
+	step := func(keys []string, deny bool) bool {
+		for _, key := range keys {
+			role := access.Roles[access.Bindings[key].Role]
+			if !deny && slices.ContainsFunc(role.Kubernetes, func(r lower.KubernetesRule) bool { return fitsKubernetes(&r, q) }) ||
+				slices.ContainsFunc(role.Origin, func(r lower.OriginRule) bool { return r.Deny == deny && fitsOrigin(&r, q) }) {
+				return true
+			}
+		}
+		return false
+	}
+	cluster, local := access.Subjects.Cluster["user:alice"], access.Subjects.Namespaces[namespace]["group:dev"]
+	switch {
+	case step(cluster, true):
+		return false
+	case step(cluster, false):
+		return true
+	case step(local, true):
+		return false
+	}
+	return step(local, false)
+}
+
+// What an author is said to hold, the author is allowed to do.
+func TestNothingMissingMeansAllowed(t *testing.T) {
+	author := Author{User: "alice", Groups: []string{"dev"}}
+	kubernetes, origin := 0, 0
+	rapid.Check(t, func(t *rapid.T) {
+		access := owned(t)
+		namespace := rapid.SampledFrom([]string{"", "hammer"}).Draw(t, "scope")
+		held := newHoldings(access, author).in(namespace)
+		k, o := kubernetesRule(t), originRule(t)
+		holdsK, holdsO := len(held.missingResources(&k)) == 0, len(held.missingOrigin(&o)) == 0
+		for _, q := range requests() {
+			if holdsK && fitsKubernetes(&k, q) {
+				kubernetes++
+				if !allowed(access, namespace, q) {
+					t.Fatalf("%+v: got a request the author may not make, of a rule said to be held: %+v", q, k)
+				}
+			}
+			if holdsO && fitsOrigin(&o, q) {
+				origin++
+				if !allowed(access, namespace, q) {
+					t.Fatalf("%+v: got a request the author may not make, of a rule said to be held: %+v", q, o)
+				}
+			}
+		}
+	})
+	if kubernetes == 0 || origin == 0 {
+		t.Errorf("got %d and %d requests of rules that are held, want some of each family", kubernetes, origin)
+	}
+}
+
+// Long lists that the author's rules do not tell apart cost one tuple, and what
+// is told apart too often is not held.
+func TestManyCombinations(t *testing.T) {
+	long := strings.Fields(strings.Repeat("x ", 3000))
+	for i := range long {
+		long[i] = strings.Repeat("x", i+1)
+	}
+	access := &lower.Access{
+		Roles:    map[string]lower.Role{"r": {Kubernetes: []lower.KubernetesRule{{Verbs: long, Groups: long, Resources: []string{"*"}}}}},
+		Bindings: map[string]lower.Binding{"b": {Role: "r"}},
+		Subjects: lower.Subjects{Cluster: map[string][]string{"user:alice": {"b"}}},
+	}
+	held := newHoldings(access, Author{User: "alice"}).in("")
+	if got := held.missingResources(&lower.KubernetesRule{Verbs: long[:2000], Groups: long, Resources: long}); len(got) > 0 {
+		t.Errorf("got %v missing, want nothing", got)
+	}
+
+	var apart []lower.KubernetesRule
+	for _, x := range long[:400] {
+		apart = append(apart, lower.KubernetesRule{Verbs: []string{x}, Groups: []string{"*"}, Resources: []string{"*"}},
+			lower.KubernetesRule{Verbs: []string{"*"}, Groups: []string{x}, Resources: []string{"*"}})
+	}
+	access.Roles["r"] = lower.Role{Kubernetes: apart}
+	held = newHoldings(access, Author{User: "alice"}).in("")
+	got := held.missingResources(&lower.KubernetesRule{Verbs: long[:400], Groups: long[:400], Resources: []string{"pods"}})
+	if want := []string{tooMany}; !slices.Equal(got, want) {
+		t.Errorf("got %v, want %v", got, want)
+	}
+}

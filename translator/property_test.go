@@ -1,0 +1,183 @@
+package translator
+
+import (
+	"bytes"
+	"encoding/json"
+	"fmt"
+	"reflect"
+	"regexp"
+	"strings"
+	"testing"
+
+	"pgregory.net/rapid"
+
+	"github.com/writ-policy/writ/bundles/source"
+	"github.com/writ-policy/writ/translator/emit"
+)
+
+var (
+	someNames   = []string{"a", "b", "c"}
+	someVerbs   = []string{"get", "update", "*", "-get", "-delete", "delete"}
+	someKinds   = []string{"Pod", "pods/log", "*", "-secrets", "Secret"}
+	someLabels  = []string{"x", "y"}
+	someSubject = []string{"alice", "bob"}
+)
+
+func pick(t *rapid.T, from []string, label string) string {
+	return rapid.SampledFrom(from).Draw(t, label)
+}
+
+func list(t *rapid.T, from []string, label string) string {
+	entries := rapid.SliceOfN(rapid.SampledFrom(from), 1, 3).Draw(t, label)
+	return `["` + strings.Join(entries, `","`) + `"]`
+}
+
+// documents draws a directory without errors, one document a string. Roles are
+// declared for every name, so that no reference dangles; a binding has a name of
+// its own.
+func documents(t *rapid.T) []string {
+	out := []string{"{kind: policy, name: p, namespace: hammer}", "{kind: policyBinding, name: hammer, namespace: hammer}"}
+	for _, name := range someNames {
+		out = append(out,
+			kubernetesRole(t, "ClusterRole", "{name: "+name+", labels: {to: "+pick(t, someLabels, "label")+"}}"),
+			kubernetesRole(t, "Role", "{name: "+name+", namespace: hammer}"),
+			originRole(t, name, "hammer"),
+			originRole(t, name, "master"),
+		)
+	}
+	for i := range rapid.IntRange(0, 8).Draw(t, "bindings") {
+		out = append(out, binding(t, i))
+	}
+	return out
+}
+
+func kubernetesRole(t *rapid.T, kind, metadata string) string {
+	rules := ""
+	for range rapid.IntRange(0, 3).Draw(t, "rules") {
+		rules += fmt.Sprintf(`{verbs: %s, apiGroups: [""], resources: %s}, `, list(t, someVerbs, "verbs"), list(t, someKinds, "resources"))
+	}
+	aggregation := ""
+	if kind == "ClusterRole" && rapid.Bool().Draw(t, "aggregated") {
+		aggregation = ", aggregationRule: {clusterRoleSelectors: [{matchLabels: {to: " + pick(t, someLabels, "selector") + "}}, {matchExpressions: [{key: to, operator: NotIn, values: [x]}]}]}"
+	}
+	return fmt.Sprintf("{apiVersion: rbac.authorization.k8s.io/v1, kind: %s, metadata: %s, rules: [%s]%s}", kind, metadata, rules, aggregation)
+}
+
+func originRole(t *rapid.T, name, namespace string) string {
+	rules := ""
+	for range rapid.IntRange(0, 3).Draw(t, "rules") {
+		rules += fmt.Sprintf("{deny: %v, verbs: %s, resourceKinds: %s}, ", rapid.Bool().Draw(t, "deny"), list(t, someVerbs, "verbs"), list(t, someKinds, "kinds"))
+	}
+	return fmt.Sprintf("{kind: role, name: %s, namespace: %s, rules: [%s]}", name, namespace, rules)
+}
+
+func binding(t *rapid.T, i int) string {
+	role, subject := pick(t, someNames, "role"), pick(t, someSubject, "subject")
+	switch rapid.IntRange(0, 4).Draw(t, "kind of binding") {
+	case 0:
+		return fmt.Sprintf("{apiVersion: rbac.authorization.k8s.io/v1, kind: ClusterRoleBinding, metadata: {name: b%d}, roleRef: {apiGroup: rbac.authorization.k8s.io, kind: ClusterRole, name: %s}, subjects: [{kind: User, name: %s}]}", i, role, subject)
+	case 1:
+		return fmt.Sprintf("{apiVersion: rbac.authorization.k8s.io/v1, kind: RoleBinding, metadata: {name: b%d, namespace: hammer}, roleRef: {apiGroup: rbac.authorization.k8s.io, kind: Role, name: %s}, subjects: [{kind: Group, name: %s}]}", i, role, subject)
+	case 2:
+		return fmt.Sprintf("{kind: roleBinding, name: b%d, namespace: hammer, roleName: %s, userNames: [%s]}", i, role, subject)
+	case 3:
+		return fmt.Sprintf("{kind: roleBinding, name: b%d, namespace: anvil, roleName: %s, referencesGlobalRole: true, groupNames: [%s]}", i, role, subject)
+	}
+	return fmt.Sprintf("{kind: roleBinding, name: b%d, namespace: master, roleName: %s, userNames: [%s]}", i, role, subject)
+}
+
+// split deals documents out to files at random.
+func split(t *rapid.T, documents []string) source.Snapshot {
+	contents := make([]string, rapid.IntRange(1, 4).Draw(t, "files"))
+	for _, d := range documents {
+		at := rapid.IntRange(0, len(contents)-1).Draw(t, "file")
+		contents[at] += "---\n" + d + "\n"
+	}
+	var s source.Snapshot
+	for i, content := range contents {
+		s.Files = append(s.Files, file(fmt.Sprintf("f%d.yaml", i), content))
+	}
+	return s
+}
+
+var sources = regexp.MustCompile(`"source":"[^"]*"`)
+
+// data is what is emitted without the places documents were found at.
+func data(r *Result) string { return string(sources.ReplaceAll(r.Files[emit.DataPath], nil)) }
+
+func translate(t *rapid.T, translator *Translator, s source.Snapshot) *Result {
+	result, list := translator.Translate(t.Context(), s)
+	if result == nil {
+		t.Fatalf("the documents have errors: %+v", list)
+	}
+	return result
+}
+
+func TestOrderAndSplittingOfFilesDoNotMatter(t *testing.T) {
+	rapid.Check(t, func(t *rapid.T) {
+		written := documents(t)
+		first := translate(t, New(Options{}), split(t, written))
+		again := translate(t, New(Options{}), split(t, rapid.Permutation(written).Draw(t, "order")))
+		if got, want := data(again), data(first); got != want {
+			t.Errorf("got\n%s\nwant\n%s", got, want)
+		}
+	})
+}
+
+func TestUnboundRoleChangesNothing(t *testing.T) {
+	rapid.Check(t, func(t *rapid.T) {
+		written := documents(t)
+		without := translate(t, New(Options{}), split(t, written))
+		written = append(written, originRole(t, "unbound", "hammer"), kubernetesRole(t, "Role", "{name: unbound, namespace: hammer}"))
+		with := translate(t, New(Options{}), split(t, written))
+		if got, want := without.Access.Subjects, with.Access.Subjects; !reflect.DeepEqual(got, want) {
+			t.Errorf("subjects: got %v, want %v", got, want)
+		}
+		for key, want := range without.Access.Bindings {
+			got := with.Access.Bindings[key]
+			got.Source, want.Source = "", ""
+			if got != want {
+				t.Errorf("binding %s: got %v, want %v", key, got, want)
+			}
+		}
+		if got, want := len(with.Access.Bindings), len(without.Access.Bindings); got != want {
+			t.Errorf("got %d bindings, want %d", got, want)
+		}
+	})
+}
+
+func TestKeptFilesChangeNothing(t *testing.T) {
+	rapid.Check(t, func(t *rapid.T) {
+		kept := New(Options{})
+		for range 3 {
+			snapshot := split(t, documents(t))
+			got, gotList := kept.Translate(t.Context(), snapshot)
+			want, wantList := New(Options{}).Translate(t.Context(), snapshot)
+			if !reflect.DeepEqual(gotList, wantList) {
+				t.Errorf("diagnostics: got %v, want %v", gotList, wantList)
+			}
+			if !bytes.Equal(got.Files[emit.DataPath], want.Files[emit.DataPath]) {
+				t.Errorf("got\n%s\nwant\n%s", got.Files[emit.DataPath], want.Files[emit.DataPath])
+			}
+		}
+	})
+}
+
+// A document that was handed out must not change when it is translated again.
+func TestTranslateLeavesDocumentsAsTheyAre(t *testing.T) {
+	translator := New(Options{})
+	snapshot := generated(200)
+	first, err := json.Marshal(mustTranslate(t, translator, snapshot).Access)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for range 2 {
+		again, err := json.Marshal(mustTranslate(t, translator, snapshot).Access)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if !bytes.Equal(again, first) {
+			t.Fatal("got other tables than the first time")
+		}
+	}
+}

@@ -1,0 +1,68 @@
+package resolve
+
+import (
+	"fmt"
+	"reflect"
+	"slices"
+	"testing"
+
+	"github.com/writ-policy/writ/translator/diag"
+	"github.com/writ-policy/writ/translator/document"
+)
+
+func binding(i int, role string) *document.KubernetesBinding {
+	return &document.KubernetesBinding{
+		Header: document.Header{
+			Family: document.FamilyKubernetes, Kind: "ClusterRoleBinding", Name: fmt.Sprintf("b%d", i),
+			At: diag.Position{File: fmt.Sprintf("b%06d", i), Line: 1},
+		},
+		RoleKind: kindClusterRole,
+		RoleName: document.Text{Value: role},
+	}
+}
+
+// The order documents come in shows neither in what is resolved nor in what is
+// said about it: the first of two duplicates is the first by position.
+func TestOrderOfDocumentsDoesNotMatter(t *testing.T) {
+	var documents []document.Document
+	for i := range 20 {
+		documents = append(documents, binding(i/2, "a"), binding(i, fmt.Sprintf("missing%d", i)), clusterRole(fmt.Sprintf("r%d", i), map[string]string{"to": "a"}))
+	}
+	documents = append(documents, clusterRole("a", nil, in("to", "a")))
+	for i, d := range documents {
+		d.Meta().At = diag.Position{File: "all.yaml", Line: i + 1}
+	}
+	want, wantList := Resolve(documents, Options{})
+	if count(wantList, diag.Duplicate) != 20 || count(wantList, diag.DanglingRole) != 19 {
+		t.Fatalf("got %v, too little to tell an order", wantList)
+	}
+	slices.Reverse(documents)
+	got, gotList := Resolve(documents, Options{})
+	if !reflect.DeepEqual(gotList, wantList) {
+		t.Errorf("diagnostics: got %d other than the %d wanted", len(gotList), len(wantList))
+	}
+	if !reflect.DeepEqual(resources(got), resources(want)) {
+		t.Errorf("roles: got %v, want %v", resources(got), resources(want))
+	}
+}
+
+// Every dangling reference is reported, though near names are looked for only
+// for the first ones: each costs a look at every role.
+func TestManyDanglingReferences(t *testing.T) {
+	documents := []document.Document{clusterRole("viewer", nil)}
+	const n = 5000
+	for i := range n {
+		documents = append(documents, binding(i, "viewr"))
+	}
+	_, list := Resolve(documents, Options{})
+	if got := count(list, diag.DanglingRole); got != n {
+		t.Errorf("got %d diagnostics, want %d", got, n)
+	}
+	near := 0
+	for _, d := range list {
+		near += len(d.Related)
+	}
+	if near != maxSuggestions {
+		t.Errorf("got %d near names, want %d", near, maxSuggestions)
+	}
+}
