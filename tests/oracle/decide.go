@@ -16,7 +16,7 @@ type Decision struct {
 	// Matched are all rules that matched, the decisive one first.
 	Matched []Entry
 	// Undecidable are the rules with an undecidable restriction, sorted like
-	// Matched. Each must show in at least one warning.
+	// Matched.
 	Undecidable []Undecided
 }
 
@@ -33,6 +33,20 @@ type Entry struct {
 	Role       RoleRef `json:"role"`
 	// Step is the step of the order over all families, 3 to 6.
 	Step int `json:"-"`
+}
+
+// Warnings are the beginnings of the warnings a decision must have, one a
+// restriction that cannot be decided, sorted; what follows is free text. There
+// are no others.
+func (d Decision) Warnings() []string {
+	var all []string
+	for _, u := range d.Undecidable {
+		for _, name := range u.Restrictions {
+			all = append(all, fmt.Sprintf("%s %s rule %d: %s undecidable: ", u.Kind, path(u.Namespace, u.Name), u.Rule, name))
+		}
+	}
+	slices.Sort(all)
+	return all
 }
 
 // RoleRef names the role a binding names.

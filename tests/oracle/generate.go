@@ -79,8 +79,12 @@ func (r random) some(low, high int, from []string) []string {
 }
 
 // Generate makes a random policy directory, path to content, and what it means.
-func Generate(seed uint64) (map[string]string, *World) {
-	g := &generator{random: newRandom(seed, 1), world: &World{Master: "master", Extensions: extensions, seed: seed}, taken: map[string]bool{}}
+func Generate(seed uint64) (map[string]string, *World) { return GenerateWithMaster(seed, "master") }
+
+// GenerateWithMaster does so for another master namespace: master, hammer, anvil
+// or team-a.
+func GenerateWithMaster(seed uint64, master string) (map[string]string, *World) {
+	g := &generator{random: newRandom(seed, 1), world: &World{Master: master, Extensions: extensions, seed: seed}, taken: map[string]bool{}}
 	g.origin()
 	g.kubernetes()
 	return g.write(), g.world
