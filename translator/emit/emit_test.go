@@ -1,0 +1,170 @@
+package emit
+
+import (
+	"bytes"
+	"encoding/json"
+	"maps"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/open-policy-agent/opa/v1/ast"
+
+	"github.com/writ-policy/writ/translator/document"
+	"github.com/writ-policy/writ/translator/lower"
+)
+
+func TestFileName(t *testing.T) {
+	for name, row := range map[string]struct{ name, want string }{
+		"plain":           {"view-2", "view-2"},
+		"a key":           {"origin:hammer/view", "origin_3ahammer_2fview"},
+		"capitals":        {"View", "_56iew"},
+		"the escape":      {"a_b", "a_5fb"},
+		"out of a folder": {"../x", "_2e_2e_2fx"},
+		"not ASCII":       {"ä", "_c3_a4"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			if got := fileName(row.name); got != row.want {
+				t.Errorf("got %q, want %q", got, row.want)
+			}
+		})
+	}
+}
+
+// Whatever a document says, it stays the text it was in Rego source.
+func FuzzQuote(f *testing.F) {
+	for _, seed := range []string{"", "plain", `"`, `\`, "\a\x00\x1b", "a\nb", "\u2028\u2029", "`", "${x}", "ä\U0001F600", "</script>"} {
+		f.Add(seed)
+	}
+	f.Fuzz(func(t *testing.T, text string) {
+		text = strings.ToValidUTF8(text, "?") // documents are UTF-8
+		module, err := ast.ParseModuleWithOpts("x.rego", "package x\n\nv := "+quote(text)+"\n", ast.ParserOptions{RegoVersion: ast.RegoV1})
+		if err != nil {
+			t.Fatalf("%q: %v", text, err)
+		}
+		if len(module.Rules) != 1 {
+			t.Fatalf("%q: got %d rules, want 1", text, len(module.Rules))
+		}
+		if got := module.Rules[0].Head.Value.Value; got.Compare(ast.String(text)) != 0 {
+			t.Fatalf("got %v, want %q", got, text)
+		}
+	})
+}
+
+// Any names and sources give modules that parse, in a folder of their own.
+func FuzzEmit(f *testing.F) {
+	f.Add("view", "hammer", "roles.yaml:3", "pods", "get")
+	f.Add("a\"]\nallow := true", "*/", "x\ny:1", "*", "*")
+	f.Add("..", "..", "../../etc", "pods/exec", "exec")
+	f.Fuzz(func(t *testing.T, name, namespace, file, kind, verb string) {
+		for _, text := range []*string{&name, &namespace, &file, &kind, &verb} {
+			*text = strings.ToValidUTF8(*text, "?")
+		}
+		key := lower.RoleKey(lower.FamilyOrigin, namespace, name)
+		tables := &lower.Tables{Access: &lower.Access{
+			Roles: map[string]lower.Role{key: {
+				Family: lower.FamilyOrigin, Kind: "Role", Namespace: namespace, Name: name, Source: file,
+				Origin: []lower.OriginRule{{Source: file, Verbs: []string{verb}, Kinds: []string{kind}}},
+			}},
+			Bindings:   map[string]lower.Binding{"b": {Namespace: namespace, Name: name, Role: key}},
+			Subjects:   lower.Subjects{Cluster: map[string][]string{"user:" + name: {"b"}}},
+			Extensions: []string{name},
+		}}
+		files, err := Emit(tables, nil, Options{Tests: true})
+		if err != nil {
+			t.Fatal(err)
+		}
+		for path, content := range files {
+			if strings.Contains(path, "..") || strings.HasPrefix(path, "/") {
+				t.Errorf("a file outside of the bundle: %q", path)
+			}
+			if !strings.HasSuffix(path, ".rego") {
+				continue
+			}
+			if _, err := ast.ParseModuleWithOpts(path, string(content), ast.ParserOptions{RegoVersion: ast.RegoV1}); err != nil {
+				t.Errorf("%s does not parse: %v\n%s", path, err, content)
+			}
+		}
+	})
+}
+
+func access() *lower.Access {
+	return &lower.Access{
+		Master: "master",
+		Roles: map[string]lower.Role{
+			"kubernetes:/pods": {Family: lower.FamilyKubernetes, Kind: "ClusterRole", Name: "pods", Source: "a.yaml:1", Kubernetes: []lower.KubernetesRule{
+				{Rule: 0, Source: "a.yaml:2", Verbs: []string{"get"}, Groups: []string{""}, Resources: []string{"pods"}},
+				{Rule: 1, Source: "a.yaml:3", Verbs: []string{"*"}, Paths: []string{"*"}},
+			}},
+			"origin:master/nothing": {Family: lower.FamilyOrigin, Kind: "Role", Namespace: "master", Name: "nothing", Source: "a.yaml:5", Origin: []lower.OriginRule{
+				{Rule: 0, Source: "a.yaml:6", Verbs: []string{"get"}, Kinds: nil, NotKinds: []string{"pods"}},
+			}},
+		},
+		Bindings: map[string]lower.Binding{
+			"kubernetes:/b":     {Family: lower.FamilyKubernetes, Kind: "ClusterRoleBinding", Name: "b", Role: "kubernetes:/pods", Cluster: true},
+			"origin:master/b":   {Family: lower.FamilyOrigin, Kind: "RoleBinding", Namespace: "master", Name: "b", Role: "origin:master/nothing", Cluster: true},
+			"kubernetes:/empty": {Family: lower.FamilyKubernetes, Kind: "ClusterRoleBinding", Name: "empty", Role: "kubernetes:/pods", Cluster: true},
+		},
+		Subjects: lower.Subjects{Cluster: map[string][]string{"group:g": {"kubernetes:/b"}, "user:u": {"kubernetes:/b", "origin:master/b"}}},
+	}
+}
+
+func TestEmitTests(t *testing.T) {
+	files, err := Emit(&lower.Tables{Access: access()}, nil, Options{Tests: true})
+	if err != nil {
+		t.Fatal(err)
+	}
+	want := []string{"compiled/data.json", "compiled/extensions/dispatch.rego", "compiled/tests/access/kubernetes_3a_2fpods_test.rego"}
+	if got := slices.Sorted(maps.Keys(files)); !slices.Equal(got, want) {
+		t.Fatalf("got %q, want %q", got, want)
+	}
+	content := string(files[want[2]])
+	for _, row := range []string{
+		`"rule 0": {"request":`, `"request":{"apiGroup":"","groups":["g"],"resource":"pods","subresource":"","user":"","verb":"get"}`,
+		`"verb":"writ-other-verb"`, `"user":"writ:nobody"`,
+	} {
+		if !strings.Contains(content, row) {
+			t.Errorf("%s is not in\n%s", row, content)
+		}
+	}
+}
+
+func TestEmitWithoutTests(t *testing.T) {
+	files, err := Emit(&lower.Tables{Access: access()}, nil, Options{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	for path := range files {
+		if strings.HasSuffix(path, "_test.rego") {
+			t.Errorf("got %s, want no tests", path)
+		}
+	}
+	var data struct{ Access lower.Access }
+	if err := json.Unmarshal(files[DataPath], &data); err != nil {
+		t.Fatal(err)
+	}
+	if got := data.Access.Roles["kubernetes:/pods"].Kubernetes[1].Paths; !slices.Equal(got, []string{"*"}) {
+		t.Errorf("got paths %q, want the table's", got)
+	}
+}
+
+func TestExtensionFiles(t *testing.T) {
+	extension := func(name, file string) *document.Extension {
+		return &document.Extension{Header: document.Header{Name: name}, File: file, Source: []byte(file)}
+	}
+	files, err := Emit(&lower.Tables{Access: &lower.Access{Extensions: []string{"region"}}},
+		[]*document.Extension{extension("region", "a/x.rego"), extension("region", "b/x.rego"), extension("lib.time", "t.rego")}, Options{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, path := range []string{
+		"writ/extensions/region/a_2fx_2erego.rego", "writ/extensions/region/b_2fx_2erego.rego", "writ/extensions/lib/time/t_2erego.rego",
+	} {
+		if files[path] == nil {
+			t.Errorf("%s is not among %q", path, slices.Sorted(maps.Keys(files)))
+		}
+	}
+	if !bytes.Contains(files[dispatchPath], []byte(`data.writ.extensions["region"].holds(request, params)`)) {
+		t.Errorf("the extension is not asked in\n%s", files[dispatchPath])
+	}
+}
