@@ -24,7 +24,7 @@ var flow = [][]string{
 	{"translator/document", "bundles/source"},
 	{"translator/resolve"},
 	{"translator/lower"},
-	{"translator/emit"},
+	{"translator/emit", "translator/lint"},
 	{"translator"},
 	{"bundles"},
 	{"server/decision", "server/metrics"},
