@@ -99,6 +99,9 @@ func (w *words) Translate(_ context.Context, s source.Snapshot) (*translator.Res
 		list.Add(diag.Diagnostic{Position: at, Code: "dangling-role", Message: `role "x" is not declared`, Hint: "declare it"})
 		return nil, list
 	case "many":
+		for i := range 500 {
+			list.Add(diag.Diagnostic{Position: diag.Position{File: "Warnings.yaml", Line: i + 1, Column: 1}, Severity: diag.Warning, Code: "unbound-role", Message: "x"})
+		}
 		for i := range 1000 {
 			list.Add(diag.Diagnostic{Position: diag.Position{File: "a.yaml", Line: i + 1, Column: 1}, Code: "bad-value", Message: "x"})
 		}

@@ -31,25 +31,17 @@ func (r *Reloader) tell(out outcome, took time.Duration) {
 	}
 }
 
-// tellDiagnostics logs errors before warnings, as many as a log should hold.
+// tellDiagnostics logs as many as a log should hold.
 func (r *Reloader) tellDiagnostics(list diag.List) {
-	logged := 0
-	for _, severity := range []diag.Severity{diag.Error, diag.Warning} {
-		for _, d := range list {
-			if d.Severity != severity {
-				continue
-			}
-			if logged == maxLogged {
-				r.o.Logger.Warn("further diagnostics not logged", "diagnostics", len(list)-logged)
-				return
-			}
-			logged++
-			level := slog.LevelWarn
-			if severity == diag.Error {
-				level = slog.LevelError
-			}
-			r.o.Logger.Log(context.Background(), level, d.Message,
-				"at", fmt.Sprintf("%s:%d:%d", d.File, d.Line, d.Column), "code", d.Code, "hint", d.Hint)
+	for _, d := range worst(list, maxLogged) {
+		level := slog.LevelWarn
+		if d.Severity == diag.Error {
+			level = slog.LevelError
 		}
+		r.o.Logger.Log(context.Background(), level, d.Message,
+			"at", fmt.Sprintf("%s:%d:%d", d.File, d.Line, d.Column), "code", d.Code, "hint", d.Hint)
+	}
+	if more := len(list) - maxLogged; more > 0 {
+		r.o.Logger.Warn("further diagnostics not logged", "diagnostics", more)
 	}
 }

@@ -20,6 +20,7 @@ import (
 	"fmt"
 	"log/slog"
 	"runtime/debug"
+	"slices"
 	"sync"
 	"sync/atomic"
 	"time"
@@ -260,32 +261,20 @@ func (r *Reloader) activate(ctx context.Context, b *bundles.Bundle) error {
 
 // refuse is the error of documents that do not compile.
 func refuse(list diag.List) error {
-	n := 0
-	var first diag.Diagnostic
-	for _, d := range list {
-		if d.Severity == diag.Error {
-			if n == 0 {
-				first = d
-			}
-			n++
-		}
-	}
-	if n == 0 {
+	at := slices.IndexFunc(list, func(d diag.Diagnostic) bool { return d.Severity == diag.Error })
+	if at < 0 {
 		return errors.New("the documents gave neither a result nor an error")
 	}
+	n, _ := list.Count()
+	first := list[at]
 	return fmt.Errorf("the documents have %d errors, the first at %s:%d:%d: %s: %s",
 		n, first.File, first.Line, first.Column, first.Code, first.Message)
 }
 
-// final reports whether the same documents would be refused again: for errors
-// in files they would, any other may have been the world's.
+// final reports whether the same documents would be refused again. Not where it
+// was the world that ended their translation.
 func final(list diag.List) bool {
-	for _, d := range list {
-		if d.Severity == diag.Error && d.File == "" {
-			return false
-		}
-	}
-	return list.HasErrors()
+	return list.HasErrors() && !slices.ContainsFunc(list, func(d diag.Diagnostic) bool { return d.Code == diag.Interrupted })
 }
 
 // deaf is an Observer that hears nothing.

@@ -155,6 +155,9 @@ func TestStatus(t *testing.T) {
 	if len(s.Diagnostics) != maxDiagnostics || s.Errors != 1000 {
 		t.Errorf("got %d of %d diagnostics, want %d of 1000", len(s.Diagnostics), s.Errors, maxDiagnostics)
 	}
+	if first := s.Diagnostics[0]; first.Severity != "error" {
+		t.Errorf("first: got %+v, want an error before the warnings", first)
+	}
 }
 
 // A cache belongs to one revision: each gets one of its own.
@@ -290,7 +293,7 @@ func TestLog(t *testing.T) {
 		{"bad", nil, 0},
 		{"a", []string{"served again"}, 1},
 		{"a/2", []string{"meaning did not"}, 1},
-		{"many", []string{"further diagnostics not logged", "diagnostics=980"}, maxLogged + 2},
+		{"many", []string{"further diagnostics not logged", "diagnostics=1480"}, maxLogged + 2},
 	}
 	for _, step := range steps {
 		out.Reset()

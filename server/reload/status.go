@@ -1,6 +1,7 @@
 package reload
 
 import (
+	"cmp"
 	"maps"
 	"slices"
 	"time"
@@ -123,19 +124,21 @@ func (r *Reloader) shows(b *bundles.Bundle, now time.Time) {
 }
 
 func (s *Status) diagnosed(list diag.List) {
-	s.Errors, s.Warnings, s.Diagnostics = 0, 0, nil
-	for _, d := range list {
-		if d.Severity == diag.Error {
-			s.Errors++
-		} else {
-			s.Warnings++
-		}
-		if len(s.Diagnostics) < maxDiagnostics {
-			s.Diagnostics = append(s.Diagnostics, Diagnostic{
-				d.File, d.Line, d.Column, d.Severity.String(), string(d.Code), d.Message, d.Hint,
-			})
-		}
+	s.Errors, s.Warnings = list.Count()
+	s.Diagnostics = nil
+	for _, d := range worst(list, maxDiagnostics) {
+		s.Diagnostics = append(s.Diagnostics, Diagnostic{
+			d.File, d.Line, d.Column, d.Severity.String(), string(d.Code), d.Message, d.Hint,
+		})
 	}
+}
+
+// worst is up to n diagnostics, errors before warnings: a directory full of
+// warnings must not hide why it was refused.
+func worst(list diag.List, n int) diag.List {
+	ordered := slices.Clone(list)
+	slices.SortStableFunc(ordered, func(a, b diag.Diagnostic) int { return cmp.Compare(a.Severity, b.Severity) })
+	return ordered[:min(len(ordered), n)]
 }
 
 func text(err error) string {

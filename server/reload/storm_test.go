@@ -210,6 +210,43 @@ func TestStorm(t *testing.T) {
 	t.Logf("%d requests, %v", seen.asked.Load(), count)
 }
 
+// The same without being told: a watched directory comes into service by itself.
+func TestRunFollowsDirectory(t *testing.T) {
+	s := newStorm(t)
+	swapped := make(chan string, 10)
+	r := New(Options{
+		Source:     source.Dir(s.dir, source.DirOptions{Rescan: -1}),
+		Translator: translator.New(translator.Options{}),
+		Activate: func(ctx context.Context, b *bundles.Bundle) (Engine, error) {
+			return engine.Activate(ctx, b, engine.Options{})
+		},
+		Wrap: func(e Engine) decision.Reviewer {
+			swapped <- e.Revision()
+			return e
+		},
+	})
+	ctx, cancel := context.WithCancel(context.Background())
+	defer cancel()
+	check(t, r.Load(ctx))
+	var run sync.WaitGroup
+	run.Go(func() {
+		if err := r.Run(ctx); err != nil {
+			t.Error(err)
+		}
+	})
+	<-swapped
+	for range 3 {
+		s.publish(nil)
+		select {
+		case <-swapped:
+		case <-time.After(20 * time.Second):
+			t.Fatal("a publication never came into service")
+		}
+	}
+	cancel()
+	run.Wait()
+}
+
 // step changes the documents in one way, reloads, and holds the outcome to it.
 func (s *storm) step(ctx context.Context, r *Reloader, pick *rand.Rand, count map[string]int) {
 	before := r.Revision()
