@@ -34,7 +34,7 @@ func (s *service) originReview(c *gin.Context) {
 	case "resourceaccessreview", "resourceaccessreviews":
 		form = resourceReview
 	}
-	if form.kind == "" || !isOriginVersion(c.Param("version")) {
+	if form.kind == "" || !isOriginVersion(c.Param("version")) || emptyParam(c) {
 		s.notFound(c)
 		return
 	}

@@ -70,7 +70,7 @@ func (f *reader) textsMap(key string, v decision.Value) map[string][]string {
 		if entries == nil {
 			entries = make(map[string][]string, 4)
 		}
-		entries[name] = f.texts(key, member)
+		entries[name] = f.texts(key+"."+name, member)
 	}
 	return entries
 }

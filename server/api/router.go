@@ -129,6 +129,17 @@ func speaksStatus(path string) bool {
 	return strings.HasPrefix(path, "/apis/") || strings.HasPrefix(path, "/api/")
 }
 
+// emptyParam reports whether a part of the path that names something is empty,
+// which the router takes for a name.
+func emptyParam(c *gin.Context) bool {
+	for i := range c.Params {
+		if c.Params[i].Value == "" {
+			return true
+		}
+	}
+	return false
+}
+
 func (s *service) notFound(c *gin.Context) {
 	s.refuse(c, &refusal{status: http.StatusNotFound, message: "there is nothing at this path"})
 }

@@ -30,6 +30,11 @@ var brokenReview = []byte(`{"kind":"SubjectAccessReview","apiVersion":"authoriza
 // of this version is refused; a review that cannot be decided is denied.
 func (s *service) subjectAccessReview(form reviewForm) gin.HandlerFunc {
 	return func(c *gin.Context) {
+		if emptyParam(c) {
+			// Without its cluster a request would be out of every cluster's scope.
+			s.notFound(c)
+			return
+		}
 		b := buffers.Get().(*buffer)
 		defer b.release()
 		value, refused := s.parse(c, b)

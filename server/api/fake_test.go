@@ -1,0 +1,112 @@
+package api
+
+import (
+	"context"
+	"slices"
+	"strings"
+	"sync"
+
+	"github.com/writ-policy/writ/server/decision"
+	"github.com/writ-policy/writ/server/metrics"
+)
+
+const fakeRevision = "rev-1"
+
+// fake is a Reviewer that decides by a few words of the request, and remembers
+// what it was asked.
+type fake struct {
+	mu    sync.Mutex // held to read and write asked
+	asked []string
+	// inside, if set, is told of each evaluation, which then waits for release.
+	inside, release chan struct{}
+}
+
+func (f *fake) remember(what string, r *decision.Request) {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	f.asked = append(f.asked, what+" "+string(r.Encode()))
+}
+
+func (f *fake) questions() string {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	return strings.Join(f.asked, "\n")
+}
+
+func (f *fake) Evaluate(ctx context.Context, r *decision.Request) decision.Decision {
+	f.remember("evaluate", r)
+	if f.inside != nil {
+		f.inside <- struct{}{}
+		<-f.release
+	}
+	d := decision.Decision{Revision: fakeRevision, Warnings: []string{}, Matched: []decision.Matched{}}
+	admin := slices.Contains(r.Groups, "admins")
+	switch {
+	case r.Verb == "panic":
+		panic("a secret of the engine")
+	case r.Verb == "slow":
+		<-ctx.Done()
+		d.Denied, d.Reason, d.Trouble = true, "denied: trouble while evaluating: "+ctx.Err().Error(), ctx.Err().Error()
+	case r.Verb == "trouble":
+		d.Denied, d.Reason, d.Trouble = true, "denied: trouble while evaluating: no revision loaded", "no revision loaded"
+		d.Revision = ""
+	case r.Verb == "both": // what no engine should say
+		d.Allowed, d.Denied, d.Reason = true, true, "both"
+	case r.Verb == "delete":
+		d.Denied = true
+		d.Reason = "denied by RoleBinding hammer/careful (Role hammer/no-deletes, rule 0); would be allowed by RoleBinding hammer/editors (Role master/edit, rule 0)"
+		d.Matched = append(d.Matched, matched("deny", "hammer", "careful", "hammer", "no-deletes"), matched("allow", "hammer", "editors", "master", "edit"))
+	case r.User == "clark" || admin:
+		d.Allowed = true
+		d.Reason = "allowed by RoleBinding master/admins (Role master/cluster-admin, rule 0)"
+		d.Matched = append(d.Matched, matched("allow", "master", "admins", "master", "cluster-admin"))
+	default:
+		d.Reason = "not allowed: no rule allows " + r.Verb + " " + r.Resource + r.Path
+	}
+	if r.Verb == "update" && r.Labels == nil {
+		d.Warnings = append(d.Warnings, "RoleBinding hammer/labelers rule 1: labelsContain undecidable: labels are not known")
+	}
+	return d
+}
+
+func matched(effect, namespace, name, roleNamespace, role string) decision.Matched {
+	return decision.Matched{
+		Kind: "RoleBinding", Namespace: namespace, Name: name, Source: name + ".yaml:7", Effect: effect,
+		APIVersion: "writ.dev/v1", Role: &decision.RoleRef{Kind: "Role", Namespace: roleNamespace, Name: role},
+	}
+}
+
+func (f *fake) WhoCan(_ context.Context, r *decision.Request) decision.WhoCan {
+	f.remember("who can", r)
+	if f.inside != nil {
+		f.inside <- struct{}{}
+		<-f.release
+	}
+	w := decision.WhoCan{
+		Users: []string{"clark", "zoe"}, Groups: []string{"admins"}, ServiceAccounts: []string{"system:serviceaccount:hammer:bot"},
+		Except: []decision.Exception{}, Warnings: []string{}, Revision: fakeRevision,
+	}
+	switch r.Verb {
+	case "panic":
+		panic("a secret of the engine")
+	case "delete":
+		w.Except = append(w.Except, decision.Exception{Kind: "User", Name: "edgar", Step: 5}, decision.Exception{Kind: "Group", Name: "interns", Step: 3})
+		w.Warnings = append(w.Warnings, "RoleBinding hammer/labelers rule 1: labelsContain undecidable: labels are not known")
+	case "nobody":
+		w.Users, w.Groups, w.ServiceAccounts = []string{}, []string{}, []string{}
+		w.Except = append(w.Except, decision.Exception{Kind: "User", Name: "edgar", Step: 5})
+	case "trouble":
+		w = decision.WhoCan{Trouble: "no revision loaded", Reason: "no revision loaded"}
+	}
+	return w
+}
+
+// doors is a handler of its own metrics before f, with options changed by change.
+func doors(f *fake, change func(*Options)) (*metrics.Metrics, Options) {
+	m := metrics.New()
+	o := Options{Reviewer: f, Metrics: m}
+	if change != nil {
+		change(&o)
+	}
+	return m, o
+}

@@ -1,0 +1,312 @@
+package api
+
+import (
+	"bytes"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"log/slog"
+	"net/http"
+	"net/http/httptest"
+	"os"
+	"strings"
+	"sync"
+	"testing"
+	"testing/iotest"
+	"time"
+
+	"github.com/gin-gonic/gin"
+
+	"github.com/writ-policy/writ/server/metrics"
+)
+
+// postDoors are the doors that take a body, each with one it answers.
+var postDoors = []struct{ name, path, body string }{
+	{"sar", reviewPath, asked},
+	{"origin", "/api/v1/ns/hammer/subjectaccessreviews", `{"kind":"SubjectAccessReview","apiVersion":"v1","spec":{"verb":"get","resourceKind":"Pod","userName":"clark"}}`},
+	{"canonical", "/v1/decisions/access", `{"user":"clark","verb":"get","resource":"pods"}`},
+}
+
+func send(h http.Handler, method, path string, body io.Reader) *httptest.ResponseRecorder {
+	w := httptest.NewRecorder()
+	h.ServeHTTP(w, httptest.NewRequest(method, path, body))
+	return w
+}
+
+// Each of these ends in a refusal, on every door, quickly and without its size
+// in memory many times over.
+func TestHostileBodies(t *testing.T) {
+	bodies := []struct {
+		name string
+		body []byte
+		want int
+	}{
+		{"a line of 2 MiB", bytes.Repeat([]byte("a"), 2<<20), http.StatusRequestEntityTooLarge},
+		{"a string of 2 MiB", []byte(`{"user":"` + strings.Repeat("a", 2<<20) + `"}`), http.StatusRequestEntityTooLarge},
+		{"10,000 deep", []byte(strings.Repeat(`{"a":`, 10_000)), http.StatusBadRequest},
+		{"lists 10,000 deep", []byte(`{"attributes":` + strings.Repeat("[", 10_000) + strings.Repeat("]", 10_000) + "}"), http.StatusBadRequest},
+		{"rubbish", []byte{0, 1, 2, 0xff, 0xfe, '{', '"', 0x80}, http.StatusBadRequest},
+		{"gzip", []byte{0x1f, 0x8b, 8, 0, 0, 0, 0, 0}, http.StatusBadRequest},
+		{"100,000 equal keys", []byte(`{"x":{` + strings.Repeat(`"a":1,`, 100_000) + `"b":1}}`), http.StatusBadRequest},
+		{"a broken rune at the end", []byte("{\"user\":\"\xe2\x82"), http.StatusBadRequest},
+		{"nothing", nil, http.StatusBadRequest},
+	}
+	for _, door := range postDoors {
+		for _, tt := range bodies {
+			t.Run(door.name+"/"+tt.name, func(t *testing.T) {
+				f := &fake{}
+				_, o := doors(f, nil)
+				w := send(New(o), http.MethodPost, door.path, bytes.NewReader(tt.body))
+				if w.Code != tt.want || len(f.asked) > 0 {
+					t.Errorf("got %d and %d evaluations, want %d and none: %s", w.Code, len(f.asked), tt.want, w.Body)
+				}
+				if w.Body.Len() > 2000 || !json.Valid(w.Body.Bytes()) {
+					t.Errorf("got an answer of %d bytes: %.200s", w.Body.Len(), w.Body)
+				}
+			})
+		}
+	}
+}
+
+// A body that hides its length is cut off at the limit all the same.
+func TestBodyWithoutALength(t *testing.T) {
+	for _, door := range postDoors {
+		_, o := doors(&fake{}, func(o *Options) { o.MaxBody = 4 << 10 })
+		r := httptest.NewRequest(http.MethodPost, door.path, iotest.OneByteReader(strings.NewReader(strings.Repeat(" ", 5<<10))))
+		r.ContentLength = -1
+		w := httptest.NewRecorder()
+		New(o).ServeHTTP(w, r)
+		if w.Code != http.StatusRequestEntityTooLarge {
+			t.Errorf("%s: got %d, want 413", door.name, w.Code)
+		}
+		if got := w.Header().Get("Connection"); got != "close" {
+			t.Errorf("%s: got connection %q, want it closed", door.name, got)
+		}
+		if w := send(New(o), http.MethodPost, door.path, iotest.OneByteReader(strings.NewReader(door.body))); w.Code != http.StatusOK {
+			t.Errorf("%s: got %d for a body in single bytes, want 200", door.name, w.Code)
+		}
+	}
+}
+
+func TestBodyThatBreaksOff(t *testing.T) {
+	for _, tt := range []struct {
+		err  error
+		want int
+	}{
+		{errors.New("a secret of the network"), http.StatusBadRequest},
+		{fmt.Errorf("read: %w", os.ErrDeadlineExceeded), http.StatusRequestTimeout},
+	} {
+		for _, door := range postDoors {
+			_, o := doors(&fake{}, nil)
+			w := send(New(o), http.MethodPost, door.path, io.MultiReader(strings.NewReader(door.body[:10]), iotest.ErrReader(tt.err)))
+			if w.Code != tt.want || strings.Contains(w.Body.String(), "secret") {
+				t.Errorf("%s: got %d %s, want %d", door.name, w.Code, w.Body, tt.want)
+			}
+		}
+	}
+}
+
+func TestShedding(t *testing.T) {
+	for _, door := range postDoors {
+		t.Run(door.name, func(t *testing.T) {
+			f := &fake{inside: make(chan struct{}), release: make(chan struct{})}
+			m, o := doors(f, func(o *Options) { o.MaxInFlight = 2 })
+			h := New(o)
+			var callers sync.WaitGroup
+			for range 2 {
+				callers.Go(func() {
+					if w := send(h, http.MethodPost, door.path, strings.NewReader(door.body)); w.Code != http.StatusOK {
+						t.Errorf("got %d for a request that had its place, want 200", w.Code)
+					}
+				})
+				<-f.inside
+			}
+			w := send(h, http.MethodPost, door.path, strings.NewReader(door.body))
+			if w.Code != http.StatusServiceUnavailable || w.Header().Get("Retry-After") != "" {
+				t.Errorf("got %d, Retry-After %q, want 503 without", w.Code, w.Header().Get("Retry-After"))
+			}
+			if plain := !json.Valid(w.Body.Bytes()); plain != (door.name == "sar") {
+				t.Errorf("got the body %s", w.Body)
+			}
+			if w := send(h, http.MethodGet, "/healthz", nil); w.Code != http.StatusOK {
+				t.Errorf("got %d from /healthz under load, want 200", w.Code)
+			}
+			close(f.release)
+			callers.Wait()
+			f.inside = nil
+			if w := send(h, http.MethodPost, door.path, strings.NewReader(door.body)); w.Code != http.StatusOK {
+				t.Errorf("got %d when the others were done, want 200", w.Code)
+			}
+			page := send(m.Handler(), http.MethodGet, "/", nil).Body.String()
+			for _, want := range []string{"writ_http_requests_shed_total 1", "writ_http_requests_in_flight 0"} {
+				if !strings.Contains(page, want+"\n") {
+					t.Errorf("got no line %q", want)
+				}
+			}
+		})
+	}
+}
+
+// Who-can has few places of its own, and takes none of the decisions'.
+func TestSheddingOfWhoCan(t *testing.T) {
+	f := &fake{inside: make(chan struct{}), release: make(chan struct{})}
+	_, o := doors(f, nil)
+	h := New(o)
+	list := func() int {
+		body := `{"kind":"ResourceAccessReview","apiVersion":"v1","spec":{"verb":"get","resourceKind":"Pod"}}`
+		return send(h, http.MethodPost, "/api/v1/ns/hammer/resourceaccessreviews", strings.NewReader(body)).Code
+	}
+	var callers sync.WaitGroup
+	for range maxListing {
+		callers.Go(func() {
+			if code := list(); code != http.StatusOK {
+				t.Errorf("got %d, want 200", code)
+			}
+		})
+		<-f.inside
+	}
+	if code := list(); code != http.StatusServiceUnavailable {
+		t.Errorf("got %d, want 503", code)
+	}
+	close(f.release)
+	callers.Wait()
+}
+
+// A handler that panics, before it has written anything and after.
+func TestPanics(t *testing.T) {
+	var log bytes.Buffer
+	m := metrics.New()
+	s := &service{Options: Options{Metrics: m, Logger: slog.New(slog.NewTextHandler(&log, nil))}, access: m.Point("access")}
+	engine := gin.New()
+	early := func(*gin.Context) { panic("a secret") }
+	engine.POST("/apis/webhook", s.guard("/webhook", door{webhook: true, handle: early}))
+	engine.POST("/api/review", s.guard("/review", door{handle: early}))
+	engine.POST("/v1/other", s.guard("/other", door{handle: early}))
+	engine.POST("/late", s.guard("/late", door{handle: func(c *gin.Context) { write(c, 200, jsonType, []byte("{")); panic("a secret") }}))
+	for _, tt := range []struct {
+		path string
+		code int
+		body string
+	}{
+		{"/apis/webhook", 200, `"denied":true`},
+		{"/api/review", 500, `"kind":"Status"`},
+		{"/v1/other", 500, `"title":"Internal Server Error"`},
+	} {
+		w := send(engine, http.MethodPost, tt.path, nil)
+		if w.Code != tt.code || !strings.Contains(w.Body.String(), tt.body) || !json.Valid(w.Body.Bytes()) || strings.Contains(w.Body.String(), "secret") {
+			t.Errorf("%s: got %d %s, want %d with %s", tt.path, w.Code, w.Body, tt.code, tt.body)
+		}
+	}
+	func() {
+		defer func() {
+			if cause := recover(); cause != http.ErrAbortHandler {
+				t.Errorf("half an answer: got %v, want the connection aborted", cause)
+			}
+		}()
+		send(engine, http.MethodPost, "/late", nil)
+	}()
+	if page := send(m.Handler(), http.MethodGet, "/", nil).Body.String(); !strings.Contains(page, "writ_http_requests_panicked_total 4\n") || !strings.Contains(page, "writ_http_requests_in_flight 0\n") {
+		t.Error("the panics were not counted")
+	}
+	if !strings.Contains(log.String(), "a secret") {
+		t.Error("the log does not say what happened")
+	}
+}
+
+func TestBudget(t *testing.T) {
+	s := &service{Options: Options{Timeout: 10 * time.Second}}
+	for _, tt := range []struct {
+		query string
+		want  time.Duration
+	}{
+		{"", 10 * time.Second},
+		{"timeout=3s", 2700 * time.Millisecond},
+		{"a=b&timeout=1s", 900 * time.Millisecond},
+		{"timeout=1h", 10 * time.Second},
+		{"timeout=10.5s", 9450 * time.Millisecond},
+		{"timeout=-1s", 10 * time.Second},
+		{"timeout=0s", 10 * time.Second},
+		{"timeout=soon", 10 * time.Second},
+		{"timeout=", 10 * time.Second},
+	} {
+		if got := s.budget(tt.query); got != tt.want {
+			t.Errorf("%q: got %v, want %v", tt.query, got, tt.want)
+		}
+	}
+}
+
+func TestLine(t *testing.T) {
+	for _, tt := range []struct{ name, text, want string }{
+		{"plain", "allowed by RoleBinding a/b", "allowed by RoleBinding a/b"},
+		{"letters", "für 名前 😀", "für 名前 😀"},
+		{"line feeds", "a\nb\r\nc", "a b  c"},
+		{"escapes", "a\x1b[31mb\x00\x7f\u0085", "a [31mb   "},
+		{"separators", "a\u2028b\u2029", "a b "},
+		{"direction", "a\u202eb\u2066c\u200f", "a b c "},
+		{"after letters", "é\n", "é "},
+		{"no UTF-8", "a\xffb", "a\ufffdb"},
+		{"too long", strings.Repeat("a", 40), strings.Repeat("a", 27) + "..."},
+		{"cut inside a rune", strings.Repeat("é", 20), strings.Repeat("é", 13) + "..."},
+		{"just fits", strings.Repeat("a", 30), strings.Repeat("a", 30)},
+	} {
+		if got := line(tt.text, 30); got != tt.want {
+			t.Errorf("%s: got %q, want %q", tt.name, got, tt.want)
+		}
+	}
+}
+
+func TestSecurityHeaders(t *testing.T) {
+	_, o := doors(&fake{}, nil)
+	for _, path := range []string{"/healthz", "/metrics", "/nowhere", reviewPath} {
+		header := send(New(o), http.MethodGet, path, nil).Header()
+		if header.Get("X-Content-Type-Options") != "nosniff" || header.Get("Cache-Control") != "no-store" || header.Get("Content-Security-Policy") == "" {
+			t.Errorf("%s: got %v", path, header)
+		}
+	}
+}
+
+func TestReadyz(t *testing.T) {
+	ready := false
+	_, o := doors(&fake{}, func(o *Options) { o.Ready = func() bool { return ready } })
+	h := New(o)
+	if w := send(h, http.MethodGet, "/readyz", nil); w.Code != http.StatusServiceUnavailable {
+		t.Errorf("got %d, want 503", w.Code)
+	}
+	ready = true
+	if w := send(h, http.MethodGet, "/readyz", nil); w.Code != http.StatusOK {
+		t.Errorf("got %d, want 200", w.Code)
+	}
+}
+
+// Paths that callers choose make no series; decisions are counted by outcome.
+func TestCounting(t *testing.T) {
+	f := &fake{}
+	_, o := doors(f, nil)
+	h := New(o)
+	for i := range 20 {
+		send(h, http.MethodGet, fmt.Sprint("/nowhere/", i), nil)
+		send(h, http.MethodPost, fmt.Sprint("/clusters/c", i, reviewPath), strings.NewReader(asked))
+	}
+	for _, verb := range []string{"get", "delete", "trouble"} {
+		for _, user := range []string{"clark", "edgar"} {
+			send(h, http.MethodPost, "/v1/decisions/access", strings.NewReader(`{"user":"`+user+`","verb":"`+verb+`","resource":"pods"}`))
+		}
+	}
+	page := send(h, http.MethodGet, "/metrics", nil).Body.String()
+	for _, want := range []string{
+		`writ_http_requests_total{code="404",method="GET",route="none"} 20`,
+		`writ_http_requests_total{code="200",method="POST",route="/clusters/:cluster` + reviewPath + `"} 20`,
+		`writ_decisions_total{outcome="allow",point="access"} 1`,
+		`writ_decisions_total{outcome="deny",point="access"} 2`,
+		`writ_decisions_total{outcome="trouble",point="access"} 2`,
+		`writ_decisions_total{outcome="no_opinion",point="access"} 21`,
+	} {
+		if !strings.Contains(page, want+"\n") {
+			t.Errorf("got no line %q", want)
+		}
+	}
+	if strings.Contains(page, "/nowhere") {
+		t.Error("a caller's path is a label")
+	}
+}
