@@ -2,7 +2,6 @@ package translator
 
 import (
 	"bytes"
-	"encoding/json"
 	"fmt"
 	"reflect"
 	"regexp"
@@ -161,23 +160,4 @@ func TestKeptFilesChangeNothing(t *testing.T) {
 			}
 		}
 	})
-}
-
-// A document that was handed out must not change when it is translated again.
-func TestTranslateLeavesDocumentsAsTheyAre(t *testing.T) {
-	translator := New(Options{})
-	snapshot := generated(200)
-	first, err := json.Marshal(mustTranslate(t, translator, snapshot).Access)
-	if err != nil {
-		t.Fatal(err)
-	}
-	for range 2 {
-		again, err := json.Marshal(mustTranslate(t, translator, snapshot).Access)
-		if err != nil {
-			t.Fatal(err)
-		}
-		if !bytes.Equal(again, first) {
-			t.Fatal("got other tables than the first time")
-		}
-	}
 }

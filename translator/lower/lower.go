@@ -26,7 +26,7 @@ func Lower(r *resolve.Resolved) (*Tables, diag.List) {
 			Namespaces: make(map[string]map[string][]string),
 		},
 	}
-	l := &lowerer{access: access, extensions: make(map[string]bool)}
+	l := &lowerer{access: access, partial: r.Partial, extensions: make(map[string]bool)}
 	l.kubernetes(r)
 	l.origin(r)
 	access.Extensions = slices.AppendSeq([]string{}, maps.Keys(l.extensions))
@@ -41,6 +41,7 @@ func Lower(r *resolve.Resolved) (*Tables, diag.List) {
 // lowerer is the state of one Lower.
 type lowerer struct {
 	access     *Access
+	partial    bool // a document with mistakes lacks what its rules say
 	extensions map[string]bool
 	list       diag.List
 }

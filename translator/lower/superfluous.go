@@ -18,7 +18,7 @@ func newComparisons(entries int) comparisons { return comparisons(64*entries + 1
 // superfluousKubernetes warns of rules that grant nothing an earlier rule of the
 // same role does not.
 func (l *lowerer) superfluousKubernetes(d *document.KubernetesRole, rules []KubernetesRule) {
-	if len(rules) < 2 {
+	if l.partial || len(rules) < 2 {
 		return
 	}
 	entries := 0
@@ -41,7 +41,7 @@ func (l *lowerer) superfluousKubernetes(d *document.KubernetesRole, rules []Kube
 
 // superfluousOrigin does the same for Origin's rules, denials among denials.
 func (l *lowerer) superfluousOrigin(d *document.OriginRole, rules []OriginRule) {
-	if len(rules) < 2 {
+	if l.partial || len(rules) < 2 {
 		return
 	}
 	entries := 0

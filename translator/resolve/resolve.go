@@ -38,6 +38,7 @@ type Options struct {
 // error, it is what could be followed.
 type Resolved struct {
 	Master             string
+	Partial            bool // as in Options
 	KubernetesRoles    []KubernetesRole
 	KubernetesBindings []KubernetesBinding
 	OriginRoles        []*document.OriginRole
@@ -73,7 +74,7 @@ func Resolve(documents []document.Document, o Options) (*Resolved, diag.List) {
 	r := &resolver{
 		master:  o.Master,
 		partial: o.Partial,
-		out:     &Resolved{Master: o.Master},
+		out:     &Resolved{Master: o.Master, Partial: o.Partial},
 		names:   newNames(len(documents)),
 	}
 	r.sort(inOrder(documents))

@@ -1,0 +1,59 @@
+package translator
+
+import (
+	"bytes"
+	"context"
+	"encoding/json"
+	"strings"
+	"testing"
+
+	"github.com/writ-policy/writ/bundles/source"
+	"github.com/writ-policy/writ/translator/diag"
+)
+
+func TestTranslateIsInterrupted(t *testing.T) {
+	ctx, cancel := context.WithCancel(t.Context())
+	cancel()
+	translator := New(Options{})
+	result, list := translator.Translate(ctx, generated(200))
+	if result != nil || len(list) != 1 || list[0].Code != diag.Interrupted {
+		t.Errorf("got result %v and %v, want only the diagnostic %s", result, list, diag.Interrupted)
+	}
+	mustTranslate(t, translator, generated(200))
+}
+
+// Ten thousand mistakes are one document's: the others are still heard of.
+func TestManyMistakesAreCounted(t *testing.T) {
+	text := "kind: role\nname: r\nnamespace: master\nrules:\n" +
+		strings.Repeat("  - {verbs: [get], resourceKinds: [--x]}\n", 10_000)
+	_, list := New(Options{}).Translate(t.Context(), source.Snapshot{Files: []source.File{
+		file("many.yaml", text),
+		file("other.yaml", "kind: role\nname: s\nnamespace: hammer\n"),
+	}})
+	count := make(map[diag.Code]int)
+	for _, d := range list {
+		count[d.Code]++
+	}
+	if len(list) > 2000 || count[diag.TooManyMistakes] != 1 || count[diag.NoPolicy] != 1 {
+		t.Errorf("got %v, want few of the mistakes, their number, and those of the other file", count)
+	}
+}
+
+// A document that was handed out must not change when it is translated again.
+func TestTranslateLeavesDocumentsAsTheyAre(t *testing.T) {
+	translator := New(Options{})
+	snapshot := generated(200)
+	first, err := json.Marshal(mustTranslate(t, translator, snapshot).Access)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for range 2 {
+		again, err := json.Marshal(mustTranslate(t, translator, snapshot).Access)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if !bytes.Equal(again, first) {
+			t.Fatal("got other tables than the first time")
+		}
+	}
+}
