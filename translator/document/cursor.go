@@ -68,8 +68,8 @@ type cursor struct {
 	hints map[string]string
 	// folded finds fields by their lowered name once there are many.
 	folded map[string]int
-	// at is where something missing is reported: the mapping itself, or the kind
-	// of a document.
+	// at is where something missing is reported: the key of the mapping, the
+	// mapping itself in a list, or the kind of a document.
 	at *node
 	// nulls makes a null in a list of strings an empty string, as the API server
 	// reads it.
@@ -281,7 +281,11 @@ func (c *cursor) mapping(name string) *cursor {
 	if n == nil {
 		return nil
 	}
-	return c.d.cursor(n, name, c.fold)
+	inner := c.d.cursor(n, name, c.fold)
+	if inner != nil {
+		inner.at = c.field(name).key
+	}
+	return inner
 }
 
 // skip accepts fields without looking at them.

@@ -29,7 +29,7 @@ func (d *decoder) decisionTest(n *node, kind *field) {
 		}
 		m.done()
 	} else if c.value("metadata") == nil {
-		c.missing("metadata", "")
+		c.missing("metadata", "write metadata: {name: NAME}")
 	}
 	if spec := c.mapping("spec"); spec != nil {
 		d.decisionSpec(spec, t)

@@ -78,7 +78,7 @@ func (d *decoder) nameOf(n *node, name string, ignoreCase bool) *field {
 
 // unversioned decodes a document without apiVersion: the flat form, or a mistake.
 func (d *decoder) unversioned(n *node, kind *field, styled, flat bool) {
-	if flat {
+	if flat && originKind(kind.value.value, true) != "" {
 		d.origin(n, kind, true)
 		return
 	}
@@ -88,7 +88,7 @@ func (d *decoder) unversioned(n *node, kind *field, styled, flat bool) {
 		return
 	}
 	if originKind(kind.value.value, true) != "" {
-		d.fail(kind.key, diag.Missing, "", "the document has neither metadata nor a name")
+		d.fail(kind.key, diag.Missing, "write apiVersion: "+versionWrit+" and metadata: {name: NAME, namespace: NAMESPACE}", "the document has neither metadata nor a name")
 		return
 	}
 	d.unknownKind(kind, "", writKinds)

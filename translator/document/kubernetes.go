@@ -52,7 +52,7 @@ func (d *decoder) kubernetesMetadata(c *cursor, h *Header, namespaced bool) (lab
 	m := c.mapping("metadata")
 	if m == nil {
 		if c.value("metadata") == nil {
-			c.missing("metadata", "")
+			c.missing("metadata", "write metadata: {name: NAME}, and the namespace of a namespaced kind")
 		}
 		return nil, false
 	}
@@ -94,11 +94,10 @@ func (d *decoder) kubernetesRole(c *cursor, r *KubernetesRole, namespaced bool) 
 		return
 	}
 	r.Aggregated, r.AggregateAt = true, d.at(f.key)
-	a := d.cursor(f.value, "aggregationRule", false)
+	a := c.mapping("aggregationRule")
 	if a == nil {
 		return
 	}
-	a.at = f.key
 	selectors, _ := a.list("clusterRoleSelectors")
 	if a.value("clusterRoleSelectors") == nil {
 		a.missing("clusterRoleSelectors", "")

@@ -14,7 +14,7 @@ func (d *decoder) kubernetesBinding(c *cursor, b *KubernetesBinding) bool {
 	for _, n := range subjects {
 		d.kubernetesSubject(n, b)
 	}
-	if len(subjects) == 0 {
+	if c.value("subjects").empty() {
 		d.warn(c.at, diag.NoSubjects, "", "%s %s binds nobody", b.Kind, quote(b.Name))
 	}
 	return referred

@@ -60,7 +60,7 @@ func (d *decoder) originMetadata(c *cursor, h *Header) bool {
 	m := c.mapping("metadata")
 	if m == nil {
 		if c.value("metadata") == nil {
-			c.missing("metadata", "")
+			c.fail(c.at, diag.Missing, "write metadata: {name: NAME, namespace: NAMESPACE}", "the document has neither metadata nor a name")
 		}
 		return false
 	}

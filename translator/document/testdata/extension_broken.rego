@@ -1,0 +1,3 @@
+package writ.extensions.broken
+
+holds(request, params) if request.user == } # want rego "unexpected }"

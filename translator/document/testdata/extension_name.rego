@@ -1,0 +1,3 @@
+package writ.extensions["../x"] # want bad-name "../x"
+
+x := 1

@@ -1,0 +1,3 @@
+package writ.extensions # want unsafe-extension "not below"
+
+x := 1
