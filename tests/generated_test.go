@@ -1,0 +1,138 @@
+package tests
+
+import (
+	"bytes"
+	"context"
+	"encoding/json"
+	"fmt"
+	"maps"
+	"path/filepath"
+	"regexp"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/open-policy-agent/opa/v1/bundle"
+	"github.com/open-policy-agent/opa/v1/storage"
+	"github.com/open-policy-agent/opa/v1/storage/inmem"
+	"github.com/open-policy-agent/opa/v1/tester"
+
+	"github.com/writ-policy/writ/bundles"
+	"github.com/writ-policy/writ/translator/lower"
+)
+
+// brokenPerRole is how many rules of each role are broken, one at a time: the
+// rows of one test are alike, and each break compiles everything anew.
+const brokenPerRole = 2
+
+// A generated test that cannot fail proves nothing: a rule of the examples that
+// is broken in the tables makes the test of its role fail.
+func TestGeneratedTestsFailWhenTheirRuleIsBroken(t *testing.T) {
+	built, err := bundles.Build(translate(t, filepath.Join("..", "examples", "policies")), bundles.BuildOptions{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if failed := failedTests(t, built, built.Access, "tests/access"); len(failed) > 0 {
+		t.Fatalf("tests fail although nothing is broken: %q", failed)
+	}
+	broken := 0
+	for _, key := range slices.Sorted(maps.Keys(built.Access.Roles)) {
+		role := built.Access.Roles[key]
+		for number := range min(len(role.Kubernetes)+len(role.Origin), brokenPerRole) {
+			name, ok := testOf(built, role, number)
+			if !ok {
+				continue
+			}
+			broken++
+			access := copyAccess(t, built.Access)
+			if role.Family == lower.FamilyOrigin {
+				access.Roles[key].Origin[number].Verbs = []string{"broken"}
+			} else {
+				access.Roles[key].Kubernetes[number].Verbs = []string{"broken"}
+			}
+			if failed := failedTests(t, built, access, name); len(failed) == 0 {
+				t.Errorf("role %s, rule %d is broken and no test fails", key, number)
+			}
+		}
+	}
+	t.Logf("broke %d rules", broken)
+	if broken < 5 {
+		t.Errorf("broke %d rules, which is too few to show anything", broken)
+	}
+}
+
+// testOf finds the generated test of a rule. A rule whose role nobody is bound
+// to, or whose restriction only its author understands, has none.
+func testOf(built *bundles.Bundle, role lower.Role, number int) (name string, ok bool) {
+	for path, content := range built.Files {
+		if bundles.IsTest(path) && bytes.Contains(content, []byte("source: "+role.Source+"\n")) {
+			name := strings.TrimSuffix(filepath.Base(path), ".rego")
+			return regexp.QuoteMeta(name), bytes.Contains(content, fmt.Appendf(nil, `"rule %d":`, number))
+		}
+	}
+	return "", false
+}
+
+func copyAccess(t *testing.T, access *lower.Access) *lower.Access {
+	t.Helper()
+	copied := new(lower.Access)
+	if err := json.Unmarshal(encode(t, access), copied); err != nil {
+		t.Fatal(err)
+	}
+	return copied
+}
+
+func encode(t *testing.T, value any) []byte {
+	t.Helper()
+	text, err := json.Marshal(value)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return text
+}
+
+// failedTests runs the bundle's tests in the files of that name over other tables
+// with OPA's own runner.
+func failedTests(t *testing.T, built *bundles.Bundle, access *lower.Access, name string) []string {
+	t.Helper()
+	var tar bytes.Buffer
+	if err := built.WriteTar(&tar); err != nil {
+		t.Fatal(err)
+	}
+	unpacked, err := bundle.NewReader(&tar).Read()
+	if err != nil {
+		t.Fatal(err)
+	}
+	var tables map[string]any
+	if err := json.Unmarshal(encode(t, access), &tables); err != nil {
+		t.Fatal(err)
+	}
+	matches := regexp.MustCompile(name)
+	unpacked.Modules = slices.DeleteFunc(unpacked.Modules, func(m bundle.ModuleFile) bool {
+		return bundles.IsTest(m.Path) && !matches.MatchString(m.Path)
+	})
+	unpacked.Data["compiled"].(map[string]any)["access"] = tables
+	ctx := context.Background()
+	store := inmem.New()
+	txn, err := store.NewTransaction(ctx, storage.WriteParams)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer store.Abort(ctx, txn)
+	results, err := tester.NewRunner().SetStore(store).
+		SetBundles(map[string]*bundle.Bundle{"bundle": &unpacked}).RunTests(ctx, txn)
+	if err != nil {
+		t.Fatal(err)
+	}
+	var failed []string
+	ran := 0
+	for result := range results {
+		if ran++; !result.Pass() {
+			failed = append(failed, result.Package+"."+result.Name)
+		}
+	}
+	if ran == 0 {
+		t.Fatal("no test ran")
+	}
+	return failed
+}
