@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"context"
 	"encoding/json"
+	"fmt"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -19,19 +20,36 @@ import (
 	"github.com/writ-policy/writ/translator"
 )
 
-// opa is the stock OPA that go.mod pins, built once a run.
-var opa = sync.OnceValues(func() (string, error) {
-	dir, err := os.MkdirTemp("", "writ-opa-")
-	if err != nil {
-		return "", err
+// opa is the stock OPA that go.mod pins, and program the writ binary, each built
+// once a run and only where a test asks for it.
+var (
+	opa     = built("opa", "github.com/open-policy-agent/opa")
+	program = built("writ", "github.com/writ-policy/writ/cmd/writ")
+)
+
+// binaries is where they are built; TestMain removes it.
+var binaries string
+
+func built(name, pkg string) func() (string, error) {
+	return sync.OnceValues(func() (string, error) {
+		binary := filepath.Join(binaries, name)
+		if out, err := exec.Command("go", "build", "-o", binary, pkg).CombinedOutput(); err != nil {
+			return "", fmt.Errorf("go build %s: %w\n%s", pkg, err, out)
+		}
+		return binary, nil
+	})
+}
+
+func TestMain(m *testing.M) {
+	var err error
+	if binaries, err = os.MkdirTemp("", "writ-tests-"); err != nil {
+		fmt.Fprintln(os.Stderr, err)
+		os.Exit(1)
 	}
-	binary := filepath.Join(dir, "opa")
-	out, err := exec.Command("go", "build", "-o", binary, "github.com/open-policy-agent/opa").CombinedOutput()
-	if err != nil {
-		return "", &exec.Error{Name: string(out), Err: err}
-	}
-	return binary, nil
-})
+	code := m.Run()
+	_ = os.RemoveAll(binaries)
+	os.Exit(code)
+}
 
 func stockBinary(t *testing.T) string {
 	t.Helper()
@@ -40,14 +58,6 @@ func stockBinary(t *testing.T) string {
 		t.Fatal(err)
 	}
 	return binary
-}
-
-func TestMain(m *testing.M) {
-	code := m.Run()
-	if binary, err := opa(); err == nil {
-		_ = os.RemoveAll(filepath.Dir(binary))
-	}
-	os.Exit(code)
 }
 
 // A stock opa runs the built bundle of every access suite and every example: its
@@ -146,7 +156,7 @@ func buildDirectory(t *testing.T, dir string) (*bundles.Bundle, string) {
 
 func testBundle(t *testing.T, path string) {
 	t.Helper()
-	if out, err := exec.Command(stockBinary(t), "test", "--bundle", path).CombinedOutput(); err != nil {
+	if out, err := exec.Command(stockBinary(t), "test", "--timeout", "2m", "--bundle", path).CombinedOutput(); err != nil {
 		t.Fatalf("opa test: %v\n%s", err, out)
 	} else if !bytes.Contains(out, []byte("PASS")) {
 		t.Fatalf("opa test ran nothing:\n%s", out)
