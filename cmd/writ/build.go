@@ -62,8 +62,11 @@ func build(cmd *cobra.Command, s streams, dir string, o buildOptions) error {
 	if o.sequence < 0 {
 		return usagef(cmd, "--sequence counts up from 0")
 	}
-	b, _, err := o.documents.build(cmd.Context(), s, dir, o.tests, bundles.BuildOptions{Commit: o.commit, Sequence: o.sequence})
+	b, r, err := o.documents.build(cmd.Context(), s, dir, o.tests, bundles.BuildOptions{Commit: o.commit, Sequence: o.sequence})
 	if err != nil {
+		return err
+	}
+	if err := reportTo(s.err, "text", r); err != nil {
 		return err
 	}
 	if err := bundles.Check(b); err != nil {

@@ -88,17 +88,18 @@ func isDirectory(path string) error {
 	return nil
 }
 
-// build makes the bundle of a directory. Documents with errors are a finding;
-// diagnostics of any kind have then been written to standard error.
+// build makes the bundle of a directory. Documents with errors are a finding, and
+// their diagnostics have then been written to standard error. Warnings are not:
+// who only uses the documents has no use for them.
 func (d *documentFlags) build(ctx context.Context, s streams, dir string, tests bool, o bundles.BuildOptions) (*bundles.Bundle, *reading, error) {
 	r, err := d.read(ctx, s, dir, tests)
 	if err != nil {
 		return nil, nil, err
 	}
-	if err := reportTo(s.err, "text", r); err != nil {
-		return nil, nil, err
-	}
 	if r.result == nil {
+		if err := reportTo(s.err, "text", r); err != nil {
+			return nil, nil, err
+		}
 		return nil, nil, foundf("%s", summary(r.list))
 	}
 	o.Version = programVersion()
