@@ -8,6 +8,10 @@ import (
 	"testing"
 
 	"github.com/writ-policy/writ/bundles/source"
+	"github.com/writ-policy/writ/translator/document"
+	"github.com/writ-policy/writ/translator/emit"
+	"github.com/writ-policy/writ/translator/lower"
+	"github.com/writ-policy/writ/translator/resolve"
 )
 
 // generated is a directory of n roles and n bindings of both families, in files
@@ -124,4 +128,37 @@ func mustTranslate(tb testing.TB, t *Translator, s source.Snapshot) *Result {
 		tb.Fatalf("%d diagnostics, the first %+v", len(list), list[0])
 	}
 	return result
+}
+
+// BenchmarkPhases is what is done again when one file changes, by phase.
+func BenchmarkPhases(b *testing.B) {
+	for _, n := range []int{10_000, 100_000} {
+		var documents []document.Document
+		for _, f := range generated(n).Files {
+			some, _ := document.Decode(f.Path, f.Content)
+			documents = append(documents, some...)
+		}
+		resolved, _ := resolve.Resolve(documents, resolve.Options{})
+		tables, _ := lower.Lower(resolved)
+		b.Run(fmt.Sprintf("resolve/%d", n), func(b *testing.B) {
+			b.ReportAllocs()
+			for b.Loop() {
+				resolve.Resolve(documents, resolve.Options{})
+			}
+		})
+		b.Run(fmt.Sprintf("lower/%d", n), func(b *testing.B) {
+			b.ReportAllocs()
+			for b.Loop() {
+				lower.Lower(resolved)
+			}
+		})
+		b.Run(fmt.Sprintf("emit/%d", n), func(b *testing.B) {
+			b.ReportAllocs()
+			for b.Loop() {
+				if _, err := emit.Emit(tables, resolved.Extensions, emit.Options{}); err != nil {
+					b.Fatal(err)
+				}
+			}
+		})
+	}
 }

@@ -42,7 +42,7 @@ type options struct {
 	may    []string
 }
 
-func goldens(t *testing.T) []golden {
+func goldens(t testing.TB) []golden {
 	t.Helper()
 	paths, err := filepath.Glob("testdata/*/*.txtar")
 	if err != nil {
@@ -64,7 +64,7 @@ func goldens(t *testing.T) []golden {
 	return out
 }
 
-func parseOptions(t *testing.T, path, text string) options {
+func parseOptions(t testing.TB, path, text string) options {
 	t.Helper()
 	var o options
 	for line := range strings.Lines(text) {

@@ -92,7 +92,7 @@ func (t *Translator) Translate(ctx context.Context, snapshot source.Snapshot) (*
 	})
 	list = append(list, more...)
 	tables, more := lower.Lower(resolved)
-	list = append(list, more...).Sorted()
+	list = capped(append(list, more...).Sorted())
 	if list.HasErrors() {
 		return nil, list
 	}
@@ -154,6 +154,38 @@ func (t *Translator) keep(snapshot source.Snapshot, files []decoded) ([]document
 		list = append(list, file.list...)
 	}
 	return documents, list
+}
+
+// maxDiagnostics bounds what is said about a directory: a hundred thousand
+// bindings to one role that is gone are one mistake.
+const maxDiagnostics = 10_000
+
+// capped keeps errors before warnings, each in the order they are in, and counts
+// what it leaves out.
+func capped(list diag.List) diag.List {
+	left := len(list) - maxDiagnostics
+	if left <= 0 {
+		return list
+	}
+	var errors, warnings diag.List
+	for _, d := range list {
+		if d.Severity == diag.Error {
+			errors = append(errors, d)
+		} else {
+			warnings = append(warnings, d)
+		}
+	}
+	severity := diag.Warning
+	if len(errors) > maxDiagnostics {
+		severity = diag.Error
+	}
+	kept := append(errors, warnings...)[:maxDiagnostics]
+	kept.Add(diag.Diagnostic{
+		Severity: severity,
+		Code:     diag.TooManyMistakes,
+		Message:  fmt.Sprintf("%d further mistakes in this directory are not shown", left),
+	})
+	return kept.Sorted()
 }
 
 // interrupted adds the error of a translation that did not come to its end.

@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"context"
 	"encoding/json"
+	"fmt"
 	"strings"
 	"testing"
 
@@ -36,6 +37,37 @@ func TestManyMistakesAreCounted(t *testing.T) {
 	}
 	if len(list) > 2000 || count[diag.TooManyMistakes] != 1 || count[diag.NoPolicy] != 1 {
 		t.Errorf("got %v, want few of the mistakes, their number, and those of the other file", count)
+	}
+}
+
+// Errors are kept before warnings, and what is left out is counted.
+func TestManyDiagnosticsAreCounted(t *testing.T) {
+	var text strings.Builder
+	for i := range maxDiagnostics {
+		fmt.Fprintf(&text, "---\nkind: role\nname: r%d\nnamespace: master\n", i)
+	}
+	for _, row := range []struct {
+		name   string
+		other  string
+		errors int
+	}{
+		{"warnings alone", "kind: role\nname: s\nnamespace: master\n", 0},
+		{"an error among them", "kind: roleBinding\nname: b\nnamespace: master\nroleName: gone\nuserNames: [a]\n", 1},
+	} {
+		t.Run(row.name, func(t *testing.T) {
+			result, list := New(Options{}).Translate(t.Context(), source.Snapshot{Files: []source.File{
+				file("many.yaml", text.String()), file("other.yaml", row.other),
+			}})
+			if (result == nil) != (row.errors > 0) {
+				t.Errorf("got result %v with %d errors", result != nil, row.errors)
+			}
+			if errors, _ := list.Count(); errors != row.errors || len(list) != maxDiagnostics+1 {
+				t.Errorf("got %d diagnostics with %d errors, want %d with %d", len(list), errors, maxDiagnostics+1, row.errors)
+			}
+			if got, want := list[0].Code, diag.TooManyMistakes; got != want {
+				t.Errorf("got %s first, want %s", got, want)
+			}
+		})
 	}
 }
 

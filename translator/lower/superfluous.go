@@ -28,7 +28,7 @@ func (l *lowerer) superfluousKubernetes(d *document.KubernetesRole, rules []Kube
 	left := newComparisons(entries)
 	for i := range rules {
 		for j := range i {
-			if left <= 0 {
+			if left--; left <= 0 {
 				return
 			}
 			if left.coversKubernetes(&rules[j], &rules[i]) {
@@ -54,7 +54,7 @@ func (l *lowerer) superfluousOrigin(d *document.OriginRole, rules []OriginRule) 
 			continue // has a warning of its own
 		}
 		for j := range i {
-			if left <= 0 {
+			if left--; left <= 0 {
 				return
 			}
 			if left.coversOrigin(&rules[j], &rules[i]) {
@@ -99,11 +99,18 @@ func (c *comparisons) coversKubernetes(a, b *KubernetesRule) bool {
 // rule a matches. It may miss some; what it finds is so.
 func (c *comparisons) coversOrigin(a, b *OriginRule) bool {
 	return a.Deny == b.Deny &&
-		(a.Restrictions == nil || reflect.DeepEqual(a.Restrictions, b.Restrictions)) &&
 		c.all(b.Verbs, a.Verbs, coversVerb) &&
 		c.all(b.Kinds, a.Kinds, coversKind) &&
 		c.harmless(a.NotVerbs, b.Verbs, b.NotVerbs, coversVerb, disjointVerbs) &&
-		c.harmless(a.NotKinds, b.Kinds, b.NotKinds, coversKind, disjointKinds)
+		c.harmless(a.NotKinds, b.Kinds, b.NotKinds, coversKind, disjointKinds) &&
+		c.coversRestrictions(a.Restrictions, b.Restrictions)
+}
+
+// coversRestrictions reports whether one rule is restricted no more than another:
+// not at all, or in the same words.
+func (c *comparisons) coversRestrictions(a, b *Restrictions) bool {
+	*c -= 16
+	return a == nil || reflect.DeepEqual(a, b)
 }
 
 // all reports whether each wanted entry is covered by one of those held.

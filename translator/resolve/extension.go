@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"maps"
 	"slices"
+	"strings"
 
 	"github.com/open-policy-agent/opa/v1/ast"
 
@@ -74,22 +75,26 @@ func regoDiagnostic(err *ast.Error) diag.Diagnostic {
 func (r *resolver) extensionReferences() {
 	declared := make(map[string]bool) // by name: whether holds takes two arguments
 	for _, e := range r.out.Extensions {
+		if strings.Contains(e.Name, ".") {
+			continue // a library: no rule can name it
+		}
 		declared[e.Name] = declared[e.Name] || definesHolds(e.Module)
 	}
 	for _, role := range r.out.OriginRoles {
 		for i := range role.Rules {
 			restrictions := role.Rules[i].Restrictions
-			if restrictions == nil || restrictions.Kind.Value == "" || restrictions.Kind.Value == sameMinion {
-				continue
+			// Without parameters the kind is built in, or was refused where it
+			// was read.
+			if restrictions != nil && restrictions.Params != nil {
+				r.extensionReference(restrictions.Kind, declared)
 			}
-			r.extensionReference(restrictions.Kind, declared)
 		}
 	}
 }
 
 func (r *resolver) extensionReference(kind document.Text, declared map[string]bool) {
 	holds, ok := declared[kind.Value]
-	if ok && holds && !slices.Contains(builtins, kind.Value) {
+	if holds {
 		return
 	}
 	d := diag.Diagnostic{
@@ -99,15 +104,11 @@ func (r *resolver) extensionReference(kind document.Text, declared map[string]bo
 		Message:  fmt.Sprintf("restriction %q is neither built in nor an extension of this directory", kind.Value),
 		Hint:     fmt.Sprintf("add a *.rego file with package writ.extensions.%s", kind.Value),
 	}
-	switch {
-	case slices.Contains(builtins, kind.Value):
-		d.Message = fmt.Sprintf("restriction %q cannot be written as a kind", kind.Value)
-		d.Hint = ""
-	case ok:
+	if ok {
 		d.Message = fmt.Sprintf("package writ.extensions.%s has no function holds of two arguments", kind.Value)
 		d.Hint = "define holds(request, params)"
-	default:
-		if close := diag.Suggest(kind.Value, append(slices.Sorted(maps.Keys(declared)), builtins...)); close != "" {
+	} else if r.suggested++; r.suggested <= maxSuggestions {
+		if close := diag.Suggest(kind.Value, append(slices.Sorted(maps.Keys(declared)), sameMinion)); close != "" {
 			d.Hint = fmt.Sprintf("did you mean %q?", close)
 		}
 	}
