@@ -25,7 +25,7 @@ var flow = [][]string{
 	{"translator/resolve"},
 	{"translator/lower"},
 	{"translator/emit", "translator/lint"},
-	{"translator", "translator/lint"},
+	{"translator"},
 	{"bundles"},
 	{"server/decision", "server/metrics"},
 	{"server/engine", "server/cache", "server/cluster"},
