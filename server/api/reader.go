@@ -70,7 +70,10 @@ func (f *reader) textsMap(key string, v decision.Value) map[string][]string {
 		if entries == nil {
 			entries = make(map[string][]string, 4)
 		}
-		entries[name] = f.texts(key+"."+name, member)
+		if !member.IsArray() && !member.IsNull() {
+			f.refuse(key+"."+name, "a list of strings")
+		}
+		entries[name] = f.texts(key, member)
 	}
 	return entries
 }

@@ -121,19 +121,21 @@ func (m *Metrics) CacheHolds(entries int) { m.cacheEntries.Set(float64(entries))
 type Route struct {
 	requests *prometheus.CounterVec
 	pattern  string
-	post     prometheus.Counter // POST answered with 200: what doors mostly see
+	post     func() prometheus.Counter // POST answered with 200: what doors mostly see
 }
 
 // Route is the counter of a route pattern, as the router has it and never the
 // path of a request.
 func (m *Metrics) Route(pattern string) *Route {
-	return &Route{m.requests, pattern, m.requests.WithLabelValues(pattern, http.MethodPost, "200")}
+	return &Route{m.requests, pattern, sync.OnceValue(func() prometheus.Counter {
+		return m.requests.WithLabelValues(pattern, http.MethodPost, "200")
+	})}
 }
 
 // Answered counts one request.
 func (r *Route) Answered(method string, code int) {
 	if method == http.MethodPost && code == http.StatusOK {
-		r.post.Inc()
+		r.post().Inc()
 		return
 	}
 	r.requests.WithLabelValues(r.pattern, methodLabel(method), codeLabel(code)).Inc()

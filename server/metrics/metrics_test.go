@@ -79,7 +79,7 @@ func TestPage(t *testing.T) {
 func TestNames(t *testing.T) {
 	m := New()
 	m.Point("access")
-	m.Route("/")
+	m.Route("/").Answered("POST", 200)
 	m.Serves("r")
 	listed := map[string]string{}
 	for _, i := range instruments {
