@@ -61,6 +61,12 @@ func parseRego(file string, content []byte) (module *ast.Module, err error) {
 	shallow := ast.NewParser().WithMaxRecursionDepth(maxRegoDepth).WithFilename(file).
 		WithRegoVersion(ast.RegoV1).WithReader(bytes.NewReader(content))
 	if _, _, errs := shallow.Parse(); len(errs) > 0 {
+		for _, e := range errs {
+			if e.Message == ast.ErrMaxParsingRecursionDepthExceeded.Error() {
+				e.Message = fmt.Sprintf("nested deeper than %d levels", maxRegoDepth)
+				return nil, e // the parser is lost from there on
+			}
+		}
 		return nil, errs
 	}
 	module, err = ast.ParseModuleWithOpts(file, string(content), ast.ParserOptions{RegoVersion: ast.RegoV1})

@@ -129,7 +129,7 @@ func columnOf(line []byte, reason string) int {
 	case strings.Contains(reason, "unknown anchor"):
 		culprit = startOf(line, "*", nil)
 	}
-	if culprit > at {
+	if culprit >= 0 {
 		at = culprit
 	}
 	return 1 + utf8.RuneCount(line[:at])

@@ -1,0 +1,73 @@
+package document_test
+
+import (
+	"bytes"
+	"os"
+	"path/filepath"
+	"testing"
+	"unicode/utf8"
+
+	"github.com/writ-policy/writ/translator/diag"
+	"github.com/writ-policy/writ/translator/document"
+)
+
+// fuzz checks what holds for every text: Decode returns, everything it says has
+// a place within the file and a known code, and whatever is no document is an
+// error.
+func fuzz(f *testing.F, file string) {
+	seeds, err := filepath.Glob("testdata/*" + filepath.Ext(file))
+	if err != nil {
+		f.Fatal(err)
+	}
+	for _, seed := range seeds {
+		content, err := os.ReadFile(seed)
+		if err != nil {
+			f.Fatal(err)
+		}
+		for _, part := range bytes.Split(content, []byte("\n---\n")) {
+			f.Add(part) // small seeds change faster
+		}
+	}
+	f.Fuzz(func(t *testing.T, content []byte) {
+		documents, list := document.Decode(file, content)
+		for _, d := range list {
+			check(t, file, d)
+		}
+		for _, d := range documents {
+			h := d.Meta()
+			if h.Name == "" || h.Kind == "" || h.Family == "" || h.At.Line < 1 || h.At.File != file {
+				t.Errorf("got a document without identity: %+v", h)
+			}
+		}
+		if !utf8.Valid(content) && (len(documents) > 0 || !list.HasErrors()) {
+			t.Errorf("got %d documents from what is no UTF-8", len(documents))
+		}
+	})
+}
+
+func check(t *testing.T, file string, d diag.Diagnostic) {
+	t.Helper()
+	if d.File != file || d.Line < 1 || d.Column < 1 || d.Message == "" {
+		t.Errorf("got %+v", d)
+	}
+	if e, known := diag.Explain(d.Code); !known || e.Severity != d.Severity && d.Severity == diag.Warning && d.Code != diag.TooManyMistakes {
+		t.Errorf("code %s is not known as a %s", d.Code, d.Severity)
+	}
+}
+
+func FuzzDecodeYAML(f *testing.F) {
+	f.Add([]byte("a: &a [*a]\n---\n{\"a\": \"\\ud83d\\ude00\"}\n"))
+	f.Add([]byte("%YAML 1.2\n---\nkind: List\nitems: [{<<: {kind: role}, name: x}]\n...\n"))
+	fuzz(f, "f.yaml")
+}
+
+func FuzzDecodeJSON(f *testing.F) {
+	f.Add([]byte(`{"apiVersion": "v1", "kind": "List", "items": [{"kind": "role", "name": "r", "namespace": "n", "rules": [{"deny": "true"}]}]}`))
+	f.Add([]byte("{\"kind\": \"policy\", \"name\": \"\\ud83d\\ude00\", \"roles\": {\"a\": {\"rules\": [1e5, -0.5]}}}\n---\n[]"))
+	fuzz(f, "f.json")
+}
+
+func FuzzDecodeRego(f *testing.F) {
+	f.Add([]byte("package writ.extensions.a\n\nholds(request, params) := \"unknown\" if not request.attributes.x\n"))
+	fuzz(f, "f.rego")
+}
