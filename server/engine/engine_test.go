@@ -176,6 +176,56 @@ func TestTroubleDenies(t *testing.T) {
 	}
 }
 
+// An extension that fails denies, whatever else grants the request, and does not
+// show the request's values to whoever reads the reason.
+func TestFailingExtensionDenies(t *testing.T) {
+	access := fixture()
+	role := access.Roles["origin:hammer/careful"]
+	role.Origin = []lower.OriginRule{{Source: "o.yaml:9", Deny: true, Verbs: []string{"get"}, Kinds: []string{"pods"},
+		Restrictions: &lower.Restrictions{Extension: "broken"}}}
+	access.Roles["origin:hammer/careful"] = role
+	files := rego.Files()
+	files["compiled/extensions/dispatch.rego"] = []byte("package compiled.extensions\n\nholds(\"broken\", r, p) := data.writ.extensions.broken.holds(r, p)\n")
+	for name, source := range map[string]string{
+		"two answers":        "package writ.extensions.broken\n\nholds(r, _) := r.attributes.secret\n\nholds(_, _) := 1\n",
+		"a built-in's error": "package writ.extensions.broken\n\nholds(r, _) := to_number(r.attributes.secret)\n",
+	} {
+		t.Run(name, func(t *testing.T) {
+			files["writ/extensions/broken/x.rego"] = []byte(source)
+			e, err := Activate(context.Background(), &bundles.Bundle{Files: files, Access: access}, Options{})
+			if err != nil {
+				t.Fatal(err)
+			}
+			d := e.Evaluate(context.Background(), &decision.Request{
+				User: "edgar", Verb: "get", Resource: "pods", Namespace: "hammer", Attributes: map[string]any{"secret": "hunter2"},
+			})
+			if d.Allowed || !d.Denied || d.Trouble == "" {
+				t.Errorf("got %+v, want a denial with its trouble", d)
+			}
+			if strings.Contains(d.Reason, "hunter2") || strings.Contains(d.Reason, "\n") || !strings.Contains(d.Reason, "x.rego:") {
+				t.Errorf("got reason %q, want one line that names the place and no value", d.Reason)
+			}
+		})
+	}
+}
+
+// One group may be bound very often: finding must not slow down with the square.
+func TestManyHits(t *testing.T) {
+	access := fixture()
+	var keys []string
+	for i := range 3000 {
+		key := fmt.Sprintf("kubernetes:/many-%04d", i)
+		access.Bindings[key] = lower.Binding{Family: "kubernetes", Kind: "ClusterRoleBinding", Name: key, Role: "kubernetes:/reader", Cluster: true}
+		keys = append(keys, key)
+	}
+	access.Subjects.Cluster["group:dev"], access.Subjects.Cluster["user:u"] = keys, keys
+	e := activate(t, access)
+	d := e.Evaluate(context.Background(), &decision.Request{User: "u", Groups: []string{"dev"}, Verb: "get", Resource: "pods"})
+	if got, want := len(d.Matched), len(keys); got != want {
+		t.Errorf("got %d entries, want %d: each binding once", got, want)
+	}
+}
+
 func BenchmarkEvaluate(b *testing.B) {
 	e := activate(b, fixture())
 	request := decision.Request{User: "u", Groups: []string{"a", "b", "dev"}, Verb: "get", Resource: "pods", Namespace: "hammer"}

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"strings"
 	"time"
 
 	"github.com/open-policy-agent/opa/v1/ast"
@@ -88,15 +89,24 @@ func (e *Engine) ask(ctx context.Context, r *decision.Request, hits []hit) (find
 	return readFindings(answer)
 }
 
-// cause names the end of an evaluation that was cancelled by why it was.
+// cause names the end of an evaluation that was cancelled by why it was, and an
+// evaluation error by its place and what OPA says up to the first colon: what
+// follows are values of the request, and reasons are shown to people.
 func cause(ctx context.Context, err error) error {
+	var failed *topdown.Error
 	switch {
-	case !topdown.IsCancel(err):
-		return err
-	case ctx.Err() != nil:
+	case topdown.IsCancel(err) && ctx.Err() != nil:
 		return context.Cause(ctx)
+	case topdown.IsCancel(err):
+		return errors.New("the evaluation took too long")
+	case !errors.As(err, &failed):
+		return err
 	}
-	return errors.New("the evaluation took too long")
+	message, _, _ := strings.Cut(failed.Message, ":")
+	if failed.Location == nil {
+		return fmt.Errorf("%s: %s", failed.Code, message)
+	}
+	return fmt.Errorf("%s:%d: %s: %s", failed.Location.File, failed.Location.Row, failed.Code, message)
 }
 
 // readFindings takes the answer apart. An answer of another shape is trouble:

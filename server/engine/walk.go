@@ -56,6 +56,7 @@ func (t *tree) find(r *decision.Request) []hit {
 type walk struct {
 	request *decision.Request
 	hits    []hit
+	seen    map[hit]struct{} // hits again, once they are many
 	// resources are the entries that fit the resource of a Kubernetes rule.
 	resources [3]string
 	count     int
@@ -89,13 +90,28 @@ func (w *walk) grants(held []grant) {
 
 // add notes a hit, unless another way has led to it.
 func (w *walk) add(g grant, rule int) {
-	for _, h := range w.hits {
-		if h.binding == g.binding && h.rule == rule {
+	h := hit{g.binding, g.role, rule}
+	if len(w.hits) < fewHits {
+		if slices.Contains(w.hits, h) {
 			return
 		}
+	} else {
+		if w.seen == nil {
+			w.seen = make(map[hit]struct{}, 2*fewHits)
+			for _, earlier := range w.hits {
+				w.seen[earlier] = struct{}{}
+			}
+		}
+		if _, again := w.seen[h]; again {
+			return
+		}
+		w.seen[h] = struct{}{}
 	}
-	w.hits = append(w.hits, hit{g.binding, g.role, rule})
+	w.hits = append(w.hits, h)
 }
+
+// fewHits is up to how many hits a look through the list costs less than a map.
+const fewHits = 16
 
 func (w *walk) kubernetes(g grant) {
 	if w.count == 0 {
