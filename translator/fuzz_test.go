@@ -44,7 +44,7 @@ func FuzzTranslate(f *testing.F) {
 		}
 		for _, d := range list {
 			text, known := files[d.File]
-			if d.File != "" && (!known || d.Line < 1 || d.Line > strings.Count(text, "\n")+1 || d.Column < 1) {
+			if d.File != "" && (!known || d.Line < 1 || d.Line > strings.Count(text, "\n")+strings.Count(text, "\r")+1 || d.Column < 1) {
 				t.Errorf("got a place outside of the files: %+v", d)
 			}
 			if !utf8.ValidString(d.Message) || strings.Contains(d.Message, "\n") {
