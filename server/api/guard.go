@@ -21,7 +21,10 @@ type door struct {
 	// webhook marks the doors whose caller is an API server: whatever goes wrong
 	// inside is a denial with HTTP 200, and shedding a plain 503.
 	webhook bool
-	handle  gin.HandlerFunc
+	// quiet marks the doors that are asked again and again by machines, whose
+	// "no" is no event.
+	quiet  bool
+	handle gin.HandlerFunc
 }
 
 // Headers of every answer, made once: their slices are shared and never written.
@@ -83,7 +86,7 @@ func (s *service) finish(c *gin.Context, d *door, pattern string, route *metrics
 	s.Metrics.Ended()
 	status := c.Writer.Status()
 	route.Answered(c.Request.Method, status)
-	s.log(c, pattern, status, began)
+	s.log(c, d, pattern, status, began)
 	if cause != nil && begun {
 		panic(http.ErrAbortHandler) // half an answer must not look like a whole one
 	}
@@ -108,9 +111,10 @@ func (s *service) panicked(ctx context.Context, pattern string, cause any) {
 // log writes one line a request: those that were answered at level debug, since
 // API servers ask thousands a second, the others louder. It holds no body, no
 // query and no header: what callers choose and may be secret.
-func (s *service) log(c *gin.Context, pattern string, status int, began time.Time) {
+func (s *service) log(c *gin.Context, d *door, pattern string, status int, began time.Time) {
 	level := slog.LevelDebug
 	switch {
+	case d.quiet:
 	case status >= http.StatusInternalServerError:
 		level = slog.LevelWarn
 	case status >= http.StatusBadRequest:

@@ -112,8 +112,8 @@ func (s *service) routes() []route {
 		{"POST", "/api/:version/ns/:namespace/:review", door{decides: true, handle: s.originReview}},
 		{"POST", "/v1/decisions/access", door{decides: true, handle: s.decisions}},
 		{"GET HEAD", "/v1/status", door{handle: s.status}},
-		{"GET HEAD", "/healthz", door{handle: s.healthz}},
-		{"GET HEAD", "/readyz", door{handle: s.readyz}},
+		{"GET HEAD", "/healthz", door{quiet: true, handle: s.healthz}},
+		{"GET HEAD", "/readyz", door{quiet: true, handle: s.readyz}},
 		{"GET HEAD", "/metrics", door{handle: gin.WrapH(s.Metrics.Handler())}},
 	}
 }
