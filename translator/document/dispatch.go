@@ -91,7 +91,7 @@ func (d *decoder) unversioned(n *node, kind *field, styled, flat bool) {
 		d.fail(kind.key, diag.Missing, "write apiVersion: "+versionWrit+" and metadata: {name: NAME, namespace: NAMESPACE}", "the document has neither metadata nor a name")
 		return
 	}
-	d.unknownKind(kind, "", writKinds)
+	d.unknownKind(kind, "", append(slices.Clone(writKinds), "List"))
 }
 
 // versioned sends a document to its family.

@@ -131,7 +131,8 @@ func (e *extensionReader) read(module *ast.Module) {
 	path, ok := below(module.Package.Path)
 	if !ok || len(path) == 0 {
 		e.outside = true
-		e.fail(at, 0, diag.UnsafeExtension, "write package writ.extensions.NAME", "%s is not below writ.extensions", module.Package)
+		name, _ := shorten(module.Package.String())
+		e.fail(at, 0, diag.UnsafeExtension, "write package writ.extensions.NAME", "%s is not below writ.extensions", name)
 		return
 	}
 	e.name = strings.Join(path, ".")
@@ -197,7 +198,8 @@ func (e *extensionReader) reference(ref ast.Ref, at *ast.Location) {
 	if !ok {
 		return
 	}
-	switch name := ref.String(); head {
+	name, _ := shorten(ref.String())
+	switch head {
 	case "data":
 		if _, inside := below(ref); !inside {
 			e.fail(at, len(name), diag.UnsafeExtension, "an extension reads its arguments and data.writ.extensions", "%s is outside data.writ.extensions", name)
@@ -211,7 +213,7 @@ func (e *extensionReader) reference(ref ast.Ref, at *ast.Location) {
 			e.clock = true
 		}
 		if unrepeatable(name) {
-			e.fail(at, len(name), diag.UnsafeExtension, "pass the fact in the request's attributes", "%s makes decisions unrepeatable", name)
+			e.fail(at, len(name), diag.UnsafeExtension, "pass the fact in the request's attributes", "%s is not available: decisions must be repeatable", name)
 		}
 	}
 }

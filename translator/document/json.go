@@ -17,7 +17,6 @@ type jsonParser struct {
 	// column belongs to the byte offset mark, both on the current line: columns
 	// are counted on from the last token, so that a long line costs no more.
 	mark, column int
-	report       func(syntaxError)
 	// reported keeps duplicates back until the text is known to be JSON.
 	reported []syntaxError
 }

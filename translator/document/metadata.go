@@ -25,7 +25,13 @@ func (d *decoder) checkForm(n *node, code diag.Code, what string, problems []str
 	if len(problems) == 0 {
 		return true
 	}
-	d.fail(n, code, "", "%s %s: %s", what, quote(n.value), strings.Join(problems, "; "))
+	// The validators go on with an example and a regular expression.
+	problem, example, _ := strings.Cut(problems[0], " (e.g. '")
+	hint := ""
+	if example, _, found := strings.Cut(example, "'"); found {
+		hint = "write it like " + quote(example)
+	}
+	d.fail(n, code, hint, "%s %s: %s", what, quote(n.value), problem)
 	return false
 }
 

@@ -15,8 +15,6 @@ const (
 	celRestriction        = "cel"
 )
 
-var builtinRestrictions = []string{fieldsMutatable, labelsContain, sameMinionRestriction, celRestriction}
-
 // restrictions decodes attributeRestrictions. Nothing written here may read as no
 // restriction: what would is an error.
 func (d *decoder) restrictions(f *field) *Restrictions {

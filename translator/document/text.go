@@ -3,23 +3,28 @@ package document
 import (
 	"strconv"
 	"strings"
-	"unicode/utf8"
 )
 
 // quote writes a value of a document for a message: in quotes, escaped, and no
 // longer than a line can bear.
 func quote(value string) string {
-	const most = 80
-	if utf8.RuneCountInString(value) > most {
-		runes := 0
-		for i := range value {
-			if runes == most {
-				return strconv.Quote(value[:i]) + "..."
-			}
-			runes++
-		}
+	if short, cut := shorten(value); cut {
+		return strconv.Quote(short) + "..."
 	}
 	return strconv.Quote(value)
+}
+
+// shorten cuts a text to what a message can bear.
+func shorten(text string) (short string, cut bool) {
+	const most = 80
+	runes := 0
+	for i := range text {
+		if runes == most {
+			return text[:i], true
+		}
+		runes++
+	}
+	return text, false
 }
 
 // fold lowers the ASCII letters of s. Names of fields and kinds are ASCII; the
