@@ -15,14 +15,29 @@ import (
 )
 
 // buffers are lent to one request each, for its body and then for its answer.
-var buffers = sync.Pool{New: func() any { return &buffer{make([]byte, 0, 4<<10)} }}
+var buffers = sync.Pool{New: func() any { return &buffer{bytes: make([]byte, 0, 4<<10)} }}
 
-type buffer struct{ bytes []byte }
+type buffer struct {
+	bytes []byte
+	large bool // the body counts among the large ones
+}
+
+// A body above smallBody takes one of maxLarge places until its request is
+// answered, so that MaxBody times the number of connections is no bound that
+// matters. Reviews of API servers are about 1 KiB.
+const (
+	smallBody = 64 << 10
+	maxLarge  = 32
+)
 
 // release gives the buffer back, unless a large body has made it large: such
 // memory is better freed.
-func (b *buffer) release() {
-	if cap(b.bytes) <= 64<<10 {
+func (s *service) release(b *buffer) {
+	if b.large {
+		b.large = false
+		s.large.Add(-1)
+	}
+	if cap(b.bytes) <= 2*smallBody {
 		b.bytes = b.bytes[:0]
 		buffers.Put(b)
 	}
@@ -51,7 +66,7 @@ func (s *service) read(r *http.Request, b *buffer) *refusal {
 		return s.tooLarge()
 	}
 	// The length is a claim: beyond a little, memory is for bytes that came.
-	b.bytes = slices.Grow(b.bytes[:0], int(min(max(r.ContentLength, 0), 64<<10))+1)
+	b.bytes = slices.Grow(b.bytes[:0], int(min(max(r.ContentLength, 0), smallBody))+1)
 	for {
 		if len(b.bytes) == cap(b.bytes) {
 			b.bytes = slices.Grow(b.bytes, 1)
@@ -60,6 +75,13 @@ func (s *service) read(r *http.Request, b *buffer) *refusal {
 		b.bytes = b.bytes[:len(b.bytes)+n]
 		if int64(len(b.bytes)) > s.MaxBody {
 			return s.tooLarge()
+		}
+		if len(b.bytes) > smallBody && !b.large {
+			if s.large.Add(1) > maxLarge {
+				s.large.Add(-1)
+				return crowded
+			}
+			b.large = true
 		}
 		switch {
 		case err == io.EOF:

@@ -10,22 +10,16 @@ import (
 	"github.com/writ-policy/writ/server/decision"
 )
 
+// checkMedia refuses what does not say that it is JSON.
+func checkMedia(c *gin.Context) *refusal {
+	if isJSON(c.Request.Header.Get("Content-Type")) {
+		return nil
+	}
+	return &refusal{status: http.StatusUnsupportedMediaType, message: "the content type must be application/json"}
+}
+
 // decisions is the canonical door: request and decision as they are.
-func (s *service) decisions(c *gin.Context) {
-	if !isJSON(c.Request.Header.Get("Content-Type")) {
-		s.refuse(c, &refusal{
-			status:  http.StatusUnsupportedMediaType,
-			message: "the content type must be application/json",
-		})
-		return
-	}
-	b := buffers.Get().(*buffer)
-	defer b.release()
-	value, refused := s.parse(c, b)
-	if refused != nil {
-		s.refuse(c, refused)
-		return
-	}
+func (s *service) decisions(c *gin.Context, value decision.Value, b *buffer) {
 	r, err := decision.FromValue(value)
 	if err != nil {
 		s.refuse(c, invalidBody(err))

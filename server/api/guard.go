@@ -10,21 +10,25 @@ import (
 
 	"github.com/gin-gonic/gin"
 
+	"github.com/writ-policy/writ/server/decision"
 	"github.com/writ-policy/writ/server/metrics"
 )
 
-// door is how a route is guarded and answered.
+// door is how a route is guarded and answered: by handle, or by check and answer
+// where it takes a body and gives a decision.
 type door struct {
-	// decides marks the doors that cost: at most MaxInFlight of their requests
-	// are answered at a time.
-	decides bool
+	handle gin.HandlerFunc
+	// check, if set, refuses a request before its body is read.
+	check func(*gin.Context) *refusal
+	// answer gets the body, checked to be JSON, and a buffer for the answer. At
+	// most MaxInFlight of them run at a time.
+	answer func(*gin.Context, decision.Value, *buffer)
 	// webhook marks the doors whose caller is an API server: whatever goes wrong
 	// inside is a denial with HTTP 200, and shedding a plain 503.
 	webhook bool
 	// quiet marks the doors that are asked again and again by machines, whose
 	// "no" is no event.
-	quiet  bool
-	handle gin.HandlerFunc
+	quiet bool
 }
 
 // Headers of every answer, made once: their slices are shared and never written.
@@ -48,28 +52,58 @@ func (s *service) guard(pattern string, d door) gin.HandlerFunc {
 		header["X-Content-Type-Options"] = nosniff
 		header["Cache-Control"] = noStore
 		header["Content-Security-Policy"] = noContent
-		if d.decides {
-			if s.inFlight.Add(1) > int64(s.MaxInFlight) {
-				s.inFlight.Add(-1)
-				s.shed(c, &d)
-				return
-			}
-			defer s.inFlight.Add(-1)
+		if d.handle != nil {
+			d.handle(c)
+			return
 		}
-		d.handle(c)
+		s.decisionDoor(c, &d)
 	}
 }
 
-// shed refuses a request without looking at it. It has no Retry-After: with one,
-// an API server comes back with the request until its own time is up.
-func (s *service) shed(c *gin.Context, d *door) {
-	s.Metrics.Shed()
-	const message = "too many requests in flight"
-	if d.webhook {
-		write(c, http.StatusServiceUnavailable, textType, []byte(message+"\n"))
+// decisionDoor reads the body, and only then takes one of the places there are
+// for decisions: whoever sends slowly must not keep others out.
+func (s *service) decisionDoor(c *gin.Context, d *door) {
+	if s.inFlight.Load() >= int64(s.MaxInFlight) {
+		s.shed(c, d) // without looking at it
 		return
 	}
-	s.refuse(c, &refusal{status: http.StatusServiceUnavailable, message: message})
+	if d.check != nil {
+		if refused := d.check(c); refused != nil {
+			s.refuse(c, refused)
+			return
+		}
+	}
+	b := buffers.Get().(*buffer)
+	defer s.release(b)
+	value, refused := s.parse(c, b)
+	switch {
+	case refused == crowded:
+		s.shed(c, d)
+		return
+	case refused != nil:
+		s.refuse(c, refused)
+		return
+	}
+	defer s.inFlight.Add(-1)
+	if s.inFlight.Add(1) > int64(s.MaxInFlight) {
+		s.shed(c, d)
+		return
+	}
+	d.answer(c, value, b)
+}
+
+// crowded is the refusal of what there is no room for.
+var crowded = &refusal{status: http.StatusServiceUnavailable, message: "too many requests in flight"}
+
+// shed refuses a request that has done nothing wrong. It has no Retry-After: with
+// one, an API server comes back with the request until its own time is up.
+func (s *service) shed(c *gin.Context, d *door) {
+	s.Metrics.Shed()
+	if d.webhook {
+		write(c, crowded.status, textType, []byte(crowded.message+"\n"))
+		return
+	}
+	s.refuse(c, crowded)
 }
 
 // finish is deferred: it ends a panic, counts and logs.

@@ -148,6 +148,49 @@ func TestShedding(t *testing.T) {
 	}
 }
 
+// Whoever sends slowly takes no place; large bodies have few of their own.
+func TestSlowAndLargeBodies(t *testing.T) {
+	_, o := doors(&fake{}, func(o *Options) { o.MaxInFlight = 1 })
+	h := New(o)
+	var slow sync.WaitGroup
+	var feeds []*io.PipeWriter
+	begin := func(bytes int) {
+		body, feed := io.Pipe()
+		feeds = append(feeds, feed)
+		slow.Go(func() { send(h, http.MethodPost, reviewPath, body) })
+		if _, err := feed.Write([]byte(strings.Repeat(" ", bytes))); err != nil {
+			t.Fatal(err)
+		}
+	}
+	for range 3 {
+		begin(10)
+	}
+	for range maxLarge {
+		begin(smallBody)
+		// The second writing is taken when the first has been counted.
+		if _, err := feeds[len(feeds)-1].Write([]byte("  ")); err != nil {
+			t.Fatal(err)
+		}
+		if _, err := feeds[len(feeds)-1].Write([]byte(" ")); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if w := send(h, http.MethodPost, reviewPath, strings.NewReader(asked)); w.Code != http.StatusOK {
+		t.Errorf("got %d beside slow bodies, want 200", w.Code)
+	}
+	padded := strings.Repeat(" ", 2*smallBody) + asked
+	if w := send(h, http.MethodPost, reviewPath, strings.NewReader(padded)); w.Code != http.StatusServiceUnavailable {
+		t.Errorf("got %d for one large body too many, want 503", w.Code)
+	}
+	for _, feed := range feeds {
+		feed.Close()
+	}
+	slow.Wait()
+	if w := send(h, http.MethodPost, reviewPath, strings.NewReader(padded)); w.Code != http.StatusOK {
+		t.Errorf("got %d for a large body when the others were gone, want 200", w.Code)
+	}
+}
+
 // Who-can has few places of its own, and takes none of the decisions'.
 func TestSheddingOfWhoCan(t *testing.T) {
 	f := &fake{inside: make(chan struct{}), release: make(chan struct{})}

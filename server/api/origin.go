@@ -24,27 +24,28 @@ var (
 	resourceReview = originForm{"ResourceAccessReview", "resourceaccessreviews"}
 )
 
-// originReview answers both reviews: their segment is compared without regard to
-// case and number, which no route pattern can say.
-func (s *service) originReview(c *gin.Context) {
-	var form originForm
-	switch strings.ToLower(c.Param("review")) {
+// originFormOf is the review that a path segment means: compared without regard
+// to case and number, which no route pattern can say. Its kind is empty for none.
+func originFormOf(segment string) originForm {
+	switch strings.ToLower(segment) {
 	case "subjectaccessreview", "subjectaccessreviews":
-		form = subjectReview
+		return subjectReview
 	case "resourceaccessreview", "resourceaccessreviews":
-		form = resourceReview
+		return resourceReview
 	}
-	if form.kind == "" || !isOriginVersion(c.Param("version")) || emptyParam(c) {
-		s.notFound(c)
-		return
+	return originForm{}
+}
+
+func checkOrigin(c *gin.Context) *refusal {
+	if originFormOf(c.Param("review")).kind == "" || !isOriginVersion(c.Param("version")) {
+		return nothingHere
 	}
-	b := buffers.Get().(*buffer)
-	defer b.release()
-	value, refused := s.parse(c, b)
-	if refused != nil {
-		s.refuse(c, refused)
-		return
-	}
+	return named(c)
+}
+
+// originReview answers both reviews.
+func (s *service) originReview(c *gin.Context, value decision.Value, b *buffer) {
+	form := originFormOf(c.Param("review"))
 	q, refused := form.question(value, c.Param("version"), c.Param("namespace"))
 	if refused == nil {
 		b.bytes, refused = s.originAnswer(c, form, q, b.bytes)
@@ -89,7 +90,7 @@ func (s *service) originAnswer(c *gin.Context, form originForm, q *question, b [
 		if s.listing.Add(1) > maxListing {
 			s.listing.Add(-1)
 			s.Metrics.Shed()
-			return b, &refusal{status: http.StatusServiceUnavailable, message: "too many requests in flight"}
+			return b, crowded
 		}
 		defer s.listing.Add(-1)
 		w := s.whoCan(c, &q.request)

@@ -45,7 +45,8 @@ const (
 type service struct {
 	Options
 	access   *metrics.Point
-	inFlight atomic.Int64 // of requests for decisions
+	inFlight atomic.Int64 // of requests that are being decided
+	large    atomic.Int64 // of those whose body is large, from the reading on
 	listing  atomic.Int64 // of those that ask who can
 	revision atomic.Pointer[revisionHeader]
 }
@@ -102,15 +103,15 @@ type route struct {
 
 func (s *service) routes() []route {
 	const sar = "/apis/authorization.k8s.io/"
-	v1 := door{decides: true, webhook: true, handle: s.subjectAccessReview(reviewV1)}
-	v1beta1 := door{decides: true, webhook: true, handle: s.subjectAccessReview(reviewV1beta1)}
+	v1 := door{webhook: true, check: named, answer: s.subjectAccessReview(reviewV1)}
+	v1beta1 := door{webhook: true, check: named, answer: s.subjectAccessReview(reviewV1beta1)}
 	return []route{
 		{"POST", sar + "v1/subjectaccessreviews", v1},
 		{"POST", sar + "v1beta1/subjectaccessreviews", v1beta1},
 		{"POST", "/clusters/:cluster" + sar + "v1/subjectaccessreviews", v1},
 		{"POST", "/clusters/:cluster" + sar + "v1beta1/subjectaccessreviews", v1beta1},
-		{"POST", "/api/:version/ns/:namespace/:review", door{decides: true, handle: s.originReview}},
-		{"POST", "/v1/decisions/access", door{decides: true, handle: s.decisions}},
+		{"POST", "/api/:version/ns/:namespace/:review", door{check: checkOrigin, answer: s.originReview}},
+		{"POST", "/v1/decisions/access", door{check: checkMedia, answer: s.decisions}},
 		{"GET HEAD", "/v1/status", door{handle: s.status}},
 		{"GET HEAD", "/healthz", door{quiet: true, handle: s.healthz}},
 		{"GET HEAD", "/readyz", door{quiet: true, handle: s.readyz}},
@@ -129,20 +130,22 @@ func speaksStatus(path string) bool {
 	return strings.HasPrefix(path, "/apis/") || strings.HasPrefix(path, "/api/")
 }
 
-// emptyParam reports whether a part of the path that names something is empty,
-// which the router takes for a name.
-func emptyParam(c *gin.Context) bool {
+// nothingHere is the refusal of a path that names nothing.
+var nothingHere = &refusal{status: http.StatusNotFound, message: "there is nothing at this path"}
+
+// named refuses a path of which a part that names something is empty; the router
+// takes that for a name. Without its cluster a request would be out of every
+// cluster's scope.
+func named(c *gin.Context) *refusal {
 	for i := range c.Params {
 		if c.Params[i].Value == "" {
-			return true
+			return nothingHere
 		}
 	}
-	return false
+	return nil
 }
 
-func (s *service) notFound(c *gin.Context) {
-	s.refuse(c, &refusal{status: http.StatusNotFound, message: "there is nothing at this path"})
-}
+func (s *service) notFound(c *gin.Context) { s.refuse(c, nothingHere) }
 
 func (s *service) notAllowed(c *gin.Context) {
 	s.refuse(c, &refusal{

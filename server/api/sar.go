@@ -28,20 +28,8 @@ var brokenReview = []byte(`{"kind":"SubjectAccessReview","apiVersion":"authoriza
 
 // subjectAccessReview is the webhook authorizer's door. A body that is no review
 // of this version is refused; a review that cannot be decided is denied.
-func (s *service) subjectAccessReview(form reviewForm) gin.HandlerFunc {
-	return func(c *gin.Context) {
-		if emptyParam(c) {
-			// Without its cluster a request would be out of every cluster's scope.
-			s.notFound(c)
-			return
-		}
-		b := buffers.Get().(*buffer)
-		defer b.release()
-		value, refused := s.parse(c, b)
-		if refused != nil {
-			s.refuse(c, refused)
-			return
-		}
+func (s *service) subjectAccessReview(form reviewForm) func(*gin.Context, decision.Value, *buffer) {
+	return func(c *gin.Context, value decision.Value, b *buffer) {
 		r := &decision.Request{Cluster: c.Param("cluster")}
 		trouble, refused := form.request(value, r)
 		if refused != nil {
