@@ -17,7 +17,7 @@ import (
 // quadratic reader takes.
 func TestBombs(t *testing.T) {
 	const (
-		soon   = 5 * time.Second
+		soon   = 15 * time.Second
 		little = 320 << 20 // bytes allocated, not held
 		big    = 2 << 20
 	)
