@@ -15,7 +15,6 @@ package cache
 
 import (
 	"context"
-	"encoding/binary"
 	"sync"
 	"time"
 
@@ -134,13 +133,6 @@ func (c *Cache) Evaluate(ctx context.Context, r *decision.Request) decision.Deci
 	}
 }
 
-// keyOf is the key of a request at a revision.
-func keyOf(revision string, r *decision.Request) string {
-	var room [1024]byte
-	b := append(binary.AppendUvarint(room[:0], uint64(len(revision))), revision...)
-	return string(r.AppendCanonical(b))
-}
-
 // join finds the decision that is kept under key. Where there is none, it finds
 // the flight that will bring one, or begins it: then first is true.
 func (c *Cache) join(key string) (kept decision.Decision, f *flight, first bool) {
@@ -207,24 +199,6 @@ func (c *Cache) keep(key string, d decision.Decision) {
 
 // dropped is called by the list, with mu held, for whatever leaves it.
 func (c *Cache) dropped(_ string, e *entry) { c.weight -= e.weight }
-
-// weigh is about how many bytes an entry keeps alive. Strings that decisions
-// share with the engine are counted as if they were not: too much is safe.
-func weigh(key string, d *decision.Decision) int {
-	const anEntry, aMatch = 400, 220
-	weight := anEntry + len(key) + len(d.Reason)
-	for _, warning := range d.Warnings {
-		weight += len(warning) + 16
-	}
-	for i := range d.Matched {
-		m := &d.Matched[i]
-		weight += aMatch + len(m.Namespace) + len(m.Name) + len(m.Source)
-		if m.Role != nil {
-			weight += len(m.Role.Namespace) + len(m.Role.Name)
-		}
-	}
-	return weight
-}
 
 // gaveUp is the answer to a caller whose time ran out while another's equal
 // request was being evaluated.

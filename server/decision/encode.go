@@ -1,12 +1,10 @@
 package decision
 
 import (
-	"encoding/binary"
 	"encoding/json"
 	"fmt"
 	"slices"
 	"strconv"
-	"unicode/utf8"
 )
 
 // Encode writes r as the canonical request: one line of JSON, keys in a fixed
@@ -46,74 +44,6 @@ func (r *Request) Encode() []byte {
 		return append(b, "{}}"...)
 	}
 	return append(appendAny(b, r.Attributes), '}')
-}
-
-// Canonical is the request as a key: equal for equal requests, and different for
-// any two that differ in a value. Every part is written with its length before
-// it, so no value can be mistaken for the end of another. It is no JSON and
-// nothing to store.
-func (r *Request) Canonical() string {
-	var room [512]byte
-	return string(r.AppendCanonical(room[:0]))
-}
-
-// AppendCanonical appends Canonical to b.
-func (r *Request) AppendCanonical(b []byte) []byte {
-	for _, text := range [...]string{
-		r.User, r.Verb, r.APIGroup, r.Resource, r.Subresource, r.Namespace, r.Name,
-		r.Path, r.Cluster, r.Tenant, r.Session, r.Escalation, r.PodError,
-	} {
-		b = keyText(b, text)
-	}
-	b = keyTexts(b, r.Groups, false)
-	b = keyTexts(b, r.Fields, true)
-	b = keyTextMap(b, r.Labels)
-	b = keyTextMap(b, r.NamespaceLabels)
-	b = binary.AppendUvarint(b, uint64(len(r.Extra)))
-	for _, key := range sortedKeys(r.Extra) {
-		b = keyTexts(keyText(b, key), r.Extra[key], false)
-	}
-	b = keyObject(b, r.Pod, true)
-	return keyObject(b, r.Attributes, false)
-}
-
-func keyText(b []byte, text string) []byte {
-	return append(binary.AppendUvarint(b, uint64(len(text))), text...)
-}
-
-// keyCount writes a count; where absent and empty differ, one more, and zero
-// for absent.
-func keyCount(b []byte, count int, known, differ bool) []byte {
-	if differ && known {
-		count++
-	}
-	return binary.AppendUvarint(b, uint64(count))
-}
-
-func keyTexts(b []byte, list []string, differ bool) []byte {
-	b = keyCount(b, len(list), list != nil, differ)
-	for _, text := range list {
-		b = keyText(b, text)
-	}
-	return b
-}
-
-func keyTextMap(b []byte, entries map[string]string) []byte {
-	b = keyCount(b, len(entries), entries != nil, true)
-	for _, key := range sortedKeys(entries) {
-		b = keyText(keyText(b, key), entries[key])
-	}
-	return b
-}
-
-func keyObject(b []byte, object map[string]any, differ bool) []byte {
-	b = keyCount(b, len(object), object != nil, differ)
-	for _, key := range sortedKeys(object) {
-		b = keyText(b, key)
-		// Encoded JSON holds no line feed, so the value ends where one stands.
-		b = append(appendAny(b, object[key]), '\n')
-	}
-	return b
 }
 
 // sortedKeys is nil for the empty map and allocates nothing then.
@@ -231,48 +161,4 @@ func appendAny(b []byte, value any) []byte {
 		return AppendString(b, fmt.Sprint(value))
 	}
 	return append(b, text...)
-}
-
-const hexDigits = "0123456789abcdef"
-
-// AppendString appends text as a JSON string. Bytes that are no UTF-8 become
-// U+FFFD: CheckJSON lets none in.
-func AppendString(b []byte, text string) []byte {
-	b = append(b, '"')
-	from := 0
-	for i := 0; i < len(text); {
-		c := text[i]
-		if plain[c] {
-			i++
-			continue
-		}
-		if c >= utf8.RuneSelf {
-			r, size := utf8.DecodeRuneInString(text[i:])
-			if r != utf8.RuneError || size > 1 {
-				i += size
-				continue
-			}
-			b = append(append(b, text[from:i]...), "\ufffd"...)
-		} else {
-			b = append(append(b, text[from:i]...), '\\')
-			b = appendEscape(b, c)
-		}
-		i++
-		from = i
-	}
-	return append(append(b, text[from:]...), '"')
-}
-
-func appendEscape(b []byte, c byte) []byte {
-	switch c {
-	case '"', '\\':
-		return append(b, c)
-	case '\n':
-		return append(b, 'n')
-	case '\r':
-		return append(b, 'r')
-	case '\t':
-		return append(b, 't')
-	}
-	return append(b, 'u', '0', '0', hexDigits[c>>4], hexDigits[c&0xf])
 }
