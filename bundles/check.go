@@ -25,8 +25,7 @@ func Capabilities() *ast.Capabilities {
 	return &kept
 }
 
-// Check compiles the bundle's Rego as strictly as OPA can, and refuses what a
-// stock OPA would: modules outside of their folder's root, rules where there is
+// Check compiles the bundle's Rego and refuses what a stock OPA would: modules outside of their folder's root, rules where there is
 // data, anything that does not compile. The error is one an author of an
 // extension can read, with file, line and column.
 func Check(b *Bundle) error {
@@ -49,7 +48,7 @@ func Check(b *Bundle) error {
 		}
 		modules[path] = module
 	}
-	compiler := ast.NewCompiler().WithCapabilities(capabilities).WithStrict(true).
+	compiler := ast.NewCompiler().WithCapabilities(capabilities).
 		WithDefaultRegoVersion(ast.RegoV1).WithPathConflictsCheck(isData)
 	if compiler.Compile(modules); compiler.Failed() {
 		return fmt.Errorf("check the bundle: %w", compiler.Errors)

@@ -18,7 +18,7 @@ func TestCheck(t *testing.T) {
 		{"the time", "writ/extensions/x/x.rego", "package writ.extensions.x\n\nholds(_, _) if time.now_ns() > 1", ""},
 		{"no Rego", "writ/extensions/x/x.rego", "package writ.extensions.x\n\nholds(", "writ/extensions/x/x.rego:4"},
 		{"an unknown function", "writ/extensions/x/x.rego", "package writ.extensions.x\n\nholds(_, _) if nothing(1)", "writ/extensions/x/x.rego:3"},
-		{"an unused variable", "writ/extensions/x/x.rego", "package writ.extensions.x\n\nholds(_, _) if { a := 1; true }", "unused"},
+		{"an unused argument", "writ/extensions/x/x.rego", "package writ.extensions.x\n\nholds(request, params) := true", ""},
 		{"the network", "writ/extensions/x/x.rego", "package writ.extensions.x\n\nholds(_, _) if http.send({\"method\": \"get\", \"url\": \"http://localhost\"}).status_code == 200", "http.send"},
 		{"chance", "writ/extensions/x/x.rego", "package writ.extensions.x\n\nholds(_, _) if rand.intn(\"x\", 2) == 1", "rand.intn"},
 		{"the environment", "writ/extensions/x/x.rego", "package writ.extensions.x\n\nholds(_, _) if opa.runtime().env.X", "opa.runtime"},

@@ -23,22 +23,14 @@ func Activate(ctx context.Context, b *bundles.Bundle, o Options) (*Engine, error
 	if b.Access == nil {
 		return nil, errors.New("the bundle has no access tables")
 	}
-	compiler, err := compile(b.Files)
+	rules := b.Rules()
+	query, err := prepare(ctx, b.Files, rules, o.Last)
 	if err != nil {
 		return nil, err
 	}
-	query, err := rego.New(
-		rego.Query(entrypoint),
-		rego.Compiler(compiler),
-		rego.Store(inmem.NewFromASTObject(ast.NewObject())),
-		rego.StrictBuiltinErrors(true),
-		rego.GenerateJSON(keepValue),
-	).PrepareForEval(ctx)
-	if err != nil {
-		return nil, fmt.Errorf("prepare %s: %w", entrypoint, err)
-	}
 	e := &Engine{
 		revision: b.Manifest.Revision,
+		rules:    rules,
 		access:   b.Access,
 		query:    query,
 		tree:     expand(b.Access),
@@ -52,6 +44,29 @@ func Activate(ctx context.Context, b *bundles.Bundle, o Options) (*Engine, error
 		e.timeout = DefaultTimeout
 	}
 	return e, nil
+}
+
+// prepare compiles the modules, unless the last engine's are the same. The store
+// is empty: roles and bindings reach OPA as hits, so a query serves any of them.
+func prepare(ctx context.Context, files map[string][]byte, rules string, last *Engine) (rego.PreparedEvalQuery, error) {
+	if last != nil && last.rules == rules {
+		return last.query, nil
+	}
+	compiler, err := compile(files)
+	if err != nil {
+		return rego.PreparedEvalQuery{}, err
+	}
+	query, err := rego.New(
+		rego.Query(entrypoint),
+		rego.Compiler(compiler),
+		rego.Store(inmem.NewFromASTObject(ast.NewObject())),
+		rego.StrictBuiltinErrors(true),
+		rego.GenerateJSON(keepValue),
+	).PrepareForEval(ctx)
+	if err != nil {
+		return query, fmt.Errorf("prepare %s: %w", entrypoint, err)
+	}
+	return query, nil
 }
 
 // keepValue leaves a result as OPA's value: turning it into Go's maps first
@@ -71,7 +86,7 @@ func compile(files map[string][]byte) (*ast.Compiler, error) {
 		}
 		modules[path] = module
 	}
-	compiler := ast.NewCompiler().WithStrict(true).WithCapabilities(bundles.Capabilities())
+	compiler := ast.NewCompiler().WithCapabilities(bundles.Capabilities())
 	if compiler.Compile(modules); compiler.Failed() {
 		return nil, fmt.Errorf("compile the bundle: %w", compiler.Errors)
 	}

@@ -31,6 +31,10 @@ type Options struct {
 	Now func() time.Time
 	// Timeout bounds one evaluation; zero means DefaultTimeout.
 	Timeout time.Duration
+	// Last is an engine whose compiled rules serve again where the bundle's are
+	// the same, so that a change of roles and bindings compiles nothing. It may be
+	// nil, and is not kept.
+	Last *Engine
 }
 
 // DefaultTimeout bounds an evaluation: well inside what an API server waits for
@@ -40,6 +44,7 @@ const DefaultTimeout = 2 * time.Second
 // Engine is one activated revision. It is immutable and safe for concurrent use.
 type Engine struct {
 	revision string
+	rules    string // the hash of what query was compiled from
 	access   *lower.Access
 	tree     *tree
 	query    rego.PreparedEvalQuery

@@ -6,6 +6,7 @@ import (
 	"slices"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/writ-policy/writ/bundles"
 	"github.com/writ-policy/writ/rego"
@@ -206,6 +207,59 @@ func TestFailingExtensionDenies(t *testing.T) {
 				t.Errorf("got reason %q, want one line that names the place and no value", d.Reason)
 			}
 		})
+	}
+}
+
+// What an extension says by the clock holds for the moment it was asked.
+func TestClockedDecisionExpiresAtOnce(t *testing.T) {
+	now := time.Date(2026, 11, 21, 9, 0, 0, 0, time.UTC)
+	access := fixture()
+	access.ReadsClock = true
+	role := access.Roles["origin:hammer/careful"]
+	role.Origin = []lower.OriginRule{{Source: "o.yaml:9", Verbs: []string{"get"}, Kinds: []string{"policies"},
+		Restrictions: &lower.Restrictions{Extension: "morning"}}}
+	access.Roles["origin:hammer/careful"] = role
+	files := rego.Files()
+	files["compiled/extensions/dispatch.rego"] = []byte("package compiled.extensions\n\nholds(\"morning\", r, p) := data.writ.extensions.morning.holds(r, p)\n")
+	files["writ/extensions/morning/x.rego"] = []byte("package writ.extensions.morning\n\nholds(_, _) if time.clock(time.now_ns())[0] < 12\n")
+	e, err := Activate(context.Background(), &bundles.Bundle{Files: files, Access: access}, Options{Now: func() time.Time { return now }})
+	if err != nil {
+		t.Fatal(err)
+	}
+	asked := decision.Request{User: "edgar", Verb: "get", Resource: "policies", Namespace: "hammer"}
+	d := e.Evaluate(context.Background(), &asked)
+	if !d.Allowed || !d.Expires.Equal(now) {
+		t.Errorf("got %v until %v, want it allowed until %v", d.Allowed, d.Expires, now)
+	}
+	now = now.Add(5 * time.Hour)
+	if d := e.Evaluate(context.Background(), &asked); d.Allowed {
+		t.Error("allowed in the afternoon")
+	}
+	asked.Resource = "pods"
+	if d := e.Evaluate(context.Background(), &asked); !d.Expires.IsZero() {
+		t.Errorf("got a bound of %v where no extension is asked", d.Expires)
+	}
+}
+
+// A role of many rules is found by another way than a small one.
+func TestLargeRoleDecidesLikeASmallOne(t *testing.T) {
+	small, large := activate(t, fixture()), fixture()
+	role := large.Roles["kubernetes:/reader"]
+	for i := range 3 * fewRules {
+		role.Kubernetes = append(role.Kubernetes, lower.KubernetesRule{
+			Rule: len(role.Kubernetes), Verbs: []string{"other"}, Groups: []string{""}, Resources: []string{"pods", fmt.Sprintf("more-%d", i)},
+		})
+	}
+	large.Roles["kubernetes:/reader"] = role
+	for _, request := range []decision.Request{
+		{Verb: "get", Resource: "pods"}, {Verb: "get", Resource: "nodes", Subresource: "log"}, {Verb: "get", Resource: "configmaps", Name: "a"},
+		{Verb: "get", Resource: "configmaps"}, {Verb: "create", Resource: "pods"}, {Verb: "get", Path: "/api/v1"}, {Verb: "get", Path: "/x"},
+	} {
+		request.User, request.Groups = "u", []string{"dev"}
+		got := summary(activate(t, large).Evaluate(context.Background(), &request))
+		if want := summary(small.Evaluate(context.Background(), &request)); got != want {
+			t.Errorf("%s %s%s: got %q, want %q", request.Verb, request.Resource, request.Path, got, want)
+		}
 	}
 }
 

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"slices"
 	"strings"
 	"time"
 
@@ -32,8 +33,8 @@ func (e *Engine) Evaluate(ctx context.Context, r *decision.Request) decision.Dec
 }
 
 func (e *Engine) evaluate(ctx context.Context, r *decision.Request) (decision.Decision, error) {
-	hits := e.tree.find(r)
-	found, err := e.ask(ctx, r, hits)
+	hits, now := e.tree.find(r), e.now()
+	found, err := e.ask(ctx, r, hits, now)
 	if err != nil {
 		return decision.Decision{}, err
 	}
@@ -44,7 +45,18 @@ func (e *Engine) evaluate(ctx context.Context, r *decision.Request) (decision.De
 		}
 		decisive[i] = hits[position]
 	}
-	return compose(r, decisive, found.undecided), nil
+	d := compose(r, decisive, found.undecided)
+	if e.access.ReadsClock && slices.ContainsFunc(hits, asksExtension) {
+		// Whether the extension that was asked is the one that reads the clock, and
+		// until when its answer holds, nobody knows: the decision is of now alone.
+		d.Expires = now
+	}
+	return d, nil
+}
+
+func asksExtension(h hit) bool {
+	restrictions := h.restrictions()
+	return restrictions != nil && restrictions.Extension != ""
 }
 
 // findings are OPA's answer: the positions of the hits that hold, and what could
@@ -54,7 +66,7 @@ type findings struct {
 	undecided []string
 }
 
-func (e *Engine) ask(ctx context.Context, r *decision.Request, hits []hit) (findings, error) {
+func (e *Engine) ask(ctx context.Context, r *decision.Request, hits []hit, now time.Time) (findings, error) {
 	if err := ctx.Err(); err != nil {
 		return findings{}, err
 	}
@@ -72,7 +84,7 @@ func (e *Engine) ask(ctx context.Context, r *decision.Request, hits []hit) (find
 	}
 	result, err := e.query.Eval(ctx,
 		rego.EvalParsedInput(in),
-		rego.EvalTime(e.now()),
+		rego.EvalTime(now),
 		rego.EvalMetrics(metrics.NoOp()),
 		rego.EvalExternalCancel(cancel),
 	)

@@ -2,16 +2,16 @@ package engine
 
 import (
 	"strings"
+	"sync"
 
 	"github.com/writ-policy/writ/translator/lower"
 )
 
 // tree is the access tables expanded for look-ups: who is bound leads to grants,
-// a grant's role leads by verb, group and resource (or verb and kind) to the
-// numbers of its rules. Equal parts are one, which keeps a large tree small. It
-// is never changed once it is made.
+// and a grant to the rules of its role. It is never changed once it is made, save
+// for indexes of large roles, which are made when they are first needed.
 type tree struct {
-	cluster    places
+	cluster    *places
 	namespaces map[string]*places
 }
 
@@ -26,56 +26,20 @@ type grant struct {
 	role    *role
 }
 
-// role is a role and the way to its rules.
-type role struct {
-	*lower.Role
-	kubernetes verbs
-	origin     originVerbs
-	// paths are the numbers of the rules about paths.
-	paths []int
-}
-
-// verbs, groups and resources are the levels of a Kubernetes role.
-type (
-	verbs     map[string]groups
-	groups    map[string]resources
-	resources map[resource][]int
-)
-
-// resource is an entry of a rule: its resource, and a name where the rule has
-// names.
-type resource struct {
-	entry string
-	name  string
-	named bool
-}
-
-// originVerbs and originKinds are the levels of an Origin role, by positive
-// entries; what a rule negates is looked at afterwards.
-type (
-	originVerbs map[string]originKinds
-	originKinds map[string][]int
-)
-
-// all is the entry that a request for "*" looks up: rules that cover the whole,
-// or, to deny, that touch it. Upper case keeps it apart from what requests and
-// documents say, which is looked up in lower case.
-const all = "ALL"
-
 // expand makes the tree of the tables.
 func expand(access *lower.Access) *tree {
-	s := newSharer()
 	roles := make(map[string]*role, len(access.Roles))
+	for key, declared := range access.Roles {
+		roles[key] = &role{Role: declared}
+	}
 	grants := make(map[string]grant, len(access.Bindings))
-	for key := range access.Bindings {
-		binding := access.Bindings[key]
-		if roles[binding.Role] == nil {
-			declared := access.Roles[binding.Role]
-			roles[binding.Role] = s.role(&declared)
-		}
+	for key, binding := range access.Bindings {
 		grants[key] = grant{&binding, roles[binding.Role]}
 	}
-	t := &tree{cluster: *place(access.Subjects.Cluster, grants), namespaces: make(map[string]*places)}
+	t := &tree{
+		cluster:    place(access.Subjects.Cluster, grants),
+		namespaces: make(map[string]*places, len(access.Subjects.Namespaces)),
+	}
 	for namespace, subjects := range access.Subjects.Namespaces {
 		t.namespaces[namespace] = place(subjects, grants)
 	}
@@ -96,4 +60,42 @@ func place(subjects map[string][]string, grants map[string]grant) *places {
 		}
 	}
 	return p
+}
+
+// role is a role and, where it has many rules, the way to them.
+type role struct {
+	lower.Role
+	once       sync.Once
+	byResource map[string][]int
+}
+
+// fewRules is up to how many rules a role is looked through from end to end:
+// comparing a few short strings costs less than a map, and most roles are small.
+const fewRules = 8
+
+// about calls f with the number of each Kubernetes rule that may be about one of
+// the resource entries; of a small role, with all of them. Numbers may come twice.
+func (r *role) about(entries []string, f func(rule int)) {
+	if len(r.Kubernetes) <= fewRules {
+		for i := range r.Kubernetes {
+			f(i)
+		}
+		return
+	}
+	r.once.Do(r.index)
+	for _, entry := range entries {
+		for _, i := range r.byResource[entry] {
+			f(i)
+		}
+	}
+}
+
+// index leads from each resource entry to the rules that have it.
+func (r *role) index() {
+	r.byResource = make(map[string][]int)
+	for i, rule := range r.Kubernetes {
+		for _, entry := range rule.Resources {
+			r.byResource[entry] = append(r.byResource[entry], i)
+		}
+	}
 }

@@ -42,7 +42,7 @@ func (h hit) number() (number int, source string) {
 // finds in the tables.
 func (t *tree) find(r *decision.Request) []hit {
 	w := walk{request: r}
-	w.scope(&t.cluster)
+	w.scope(t.cluster)
 	if r.Namespace != "" {
 		if places := t.namespaces[r.Namespace]; places != nil {
 			w.scope(places)
@@ -117,29 +117,29 @@ func (w *walk) kubernetes(g grant) {
 	if w.count == 0 {
 		w.resources, w.count = resourceEntries(w.request)
 	}
-	w.groups(g, g.role.kubernetes[w.request.Verb])
-	w.groups(g, g.role.kubernetes["*"])
+	entries := w.resources[:w.count]
+	g.role.about(entries, func(number int) {
+		rule := &g.role.Kubernetes[number]
+		if has(rule.Verbs, w.request.Verb) && has(rule.Groups, w.request.APIGroup) && hasAny(rule.Resources, entries) &&
+			(len(rule.Names) == 0 || slices.Contains(rule.Names, w.request.Name)) {
+			w.add(g, number)
+		}
+	})
 }
 
-func (w *walk) groups(g grant, level groups) {
-	if level != nil {
-		w.rules(g, level[w.request.APIGroup])
-		w.rules(g, level["*"])
-	}
+// has reports whether a list of a Kubernetes rule covers the value.
+func has(list []string, value string) bool {
+	return slices.Contains(list, value) || slices.Contains(list, "*")
 }
 
-func (w *walk) rules(g grant, level resources) {
-	if level == nil {
-		return
-	}
-	for _, entry := range w.resources[:w.count] {
-		for _, rule := range level[resource{entry: entry}] {
-			w.add(g, rule)
-		}
-		for _, rule := range level[resource{entry, w.request.Name, true}] {
-			w.add(g, rule)
+// hasAny reports whether a list has any of the entries.
+func hasAny(list, entries []string) bool {
+	for _, entry := range list {
+		if slices.Contains(entries, entry) {
+			return true
 		}
 	}
+	return false
 }
 
 // resourceEntries are the entries of a Kubernetes rule that fit the request.
@@ -151,11 +151,10 @@ func resourceEntries(r *decision.Request) (entries [3]string, count int) {
 }
 
 func (w *walk) paths(g grant) {
-	for _, number := range g.role.paths {
+	for number := range g.role.Kubernetes {
 		rule := &g.role.Kubernetes[number]
 		fits := func(pattern string) bool { return fitsPath(pattern, w.request.Path) }
-		if (slices.Contains(rule.Verbs, w.request.Verb) || slices.Contains(rule.Verbs, "*")) &&
-			slices.ContainsFunc(rule.Paths, fits) {
+		if has(rule.Verbs, w.request.Verb) && slices.ContainsFunc(rule.Paths, fits) {
 			w.add(g, number)
 		}
 	}
@@ -170,43 +169,42 @@ func (w *walk) origin(g grant) {
 	if w.verbs == nil {
 		w.verbs, w.kinds = originVerbEntries(w.request), originKindEntries(w.request)
 	}
-	for _, verb := range w.verbs {
-		level := g.role.origin[verb]
-		if level == nil {
-			continue
-		}
-		for _, kind := range w.kinds {
-			for _, number := range level[kind] {
-				rule := &g.role.Origin[number]
-				if !names(rule.NotVerbs, w.verbs) && !names(rule.NotKinds, w.kinds) {
-					w.add(g, number)
-				}
-			}
+	for number := range g.role.Origin {
+		rule := &g.role.Origin[number]
+		if covers(rule.Verbs, rule.NotVerbs, w.verbs, rule.Deny) && covers(rule.Kinds, rule.NotKinds, w.kinds, rule.Deny) {
+			w.add(g, number)
 		}
 	}
 }
 
-// names reports whether a list names any of the entries that cover a request.
-func names(list, entries []string) bool {
-	for _, entry := range list {
-		if slices.Contains(entries, entry) {
-			return true
-		}
+// covers reports whether some positive entry of an Origin list covers the request
+// and no negative one does. All of it: a grant must cover the whole, a denial
+// needs only to touch it.
+func covers(positive, negative, entries []string, deny bool) bool {
+	switch {
+	case len(entries) > 0:
+		return hasAny(positive, entries) && !hasAny(negative, entries)
+	case deny:
+		return len(positive) > 0 && !slices.Contains(negative, "*")
 	}
-	return false
+	return len(negative) == 0 && slices.Contains(positive, "*")
 }
 
+// originVerbEntries are the entries that cover the request's verb; none for a
+// request for all verbs.
 func originVerbEntries(r *decision.Request) []string {
 	carried := lower.Carried(r.Verb, r.Subresource)
 	if len(carried) == 1 && carried[0] == "*" {
-		return []string{all}
+		return []string{}
 	}
 	return append(carried, "*")
 }
 
+// originKindEntries are the entries that cover the request's resource; none for a
+// request for all kinds.
 func originKindEntries(r *decision.Request) []string {
 	if r.Resource == "*" {
-		return []string{all}
+		return []string{}
 	}
 	sub := strings.ToLower(r.Subresource)
 	if verb := strings.ToLower(r.Verb); sub == "" && (verb == "exec" || verb == "proxy") {

@@ -49,10 +49,15 @@ func Emit(tables *lower.Tables, extensions []*document.Extension, o Options) (ma
 }
 
 // extensionPath keeps the package's path and adds the file it came from, since
-// several files may share a package.
+// several files may share a package. A package of tests ends up in a file that is
+// known as one.
 func extensionPath(extension *document.Extension) string {
 	dir := strings.ReplaceAll(extension.Name, ".", "/")
-	return path.Join("writ/extensions", dir, fileName(extension.File)+".rego")
+	suffix := ".rego"
+	if strings.HasSuffix(extension.Name, "_test") {
+		suffix = "_test.rego"
+	}
+	return path.Join("writ/extensions", dir, fileName(extension.File)+suffix)
 }
 
 // marshal is JSON with sorted keys, a line end, and text as it is written.

@@ -153,12 +153,14 @@ func TestExtensionFiles(t *testing.T) {
 		return &document.Extension{Header: document.Header{Name: name}, File: file, Source: []byte(file)}
 	}
 	files, err := Emit(&lower.Tables{Access: &lower.Access{Extensions: []string{"region"}}},
-		[]*document.Extension{extension("region", "a/x.rego"), extension("region", "b/x.rego"), extension("lib.time", "t.rego")}, Options{})
+		[]*document.Extension{extension("region", "a/x.rego"), extension("region", "b/x.rego"), extension("lib.time", "t.rego"),
+			extension("region_test", "t.rego")}, Options{})
 	if err != nil {
 		t.Fatal(err)
 	}
 	for _, path := range []string{
 		"writ/extensions/region/a_2fx_2erego.rego", "writ/extensions/region/b_2fx_2erego.rego", "writ/extensions/lib/time/t_2erego.rego",
+		"writ/extensions/region_test/t_2erego_test.rego",
 	} {
 		if files[path] == nil {
 			t.Errorf("%s is not among %q", path, slices.Sorted(maps.Keys(files)))

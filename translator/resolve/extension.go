@@ -75,8 +75,8 @@ func regoDiagnostic(err *ast.Error) diag.Diagnostic {
 func (r *resolver) extensionReferences() {
 	declared := make(map[string]bool) // by name: whether holds takes two arguments
 	for _, e := range r.out.Extensions {
-		if strings.Contains(e.Name, ".") {
-			continue // a library: no rule can name it
+		if strings.Contains(e.Name, ".") || strings.HasSuffix(e.Name, "_test") {
+			continue // a library, or tests: no rule can name it
 		}
 		declared[e.Name] = declared[e.Name] || definesHolds(e.Module)
 	}
