@@ -336,6 +336,15 @@ func TestSnapshotErrors(t *testing.T) {
 			}
 		})
 	}
+	t.Run("a file that says it is empty and is not", func(t *testing.T) {
+		if _, err := os.Stat("/proc/version"); err != nil {
+			t.Skip("no such files here")
+		}
+		dir := tree(t, map[string]string{"v.yaml": "-> /proc/version"})
+		if _, _, err := Dir(dir, DirOptions{}).Snapshot(context.Background()); !errors.Is(err, ErrChanging) {
+			t.Errorf("got %v, want it refused", err)
+		}
+	})
 	t.Run("an unreadable file", func(t *testing.T) {
 		if os.Getuid() == 0 {
 			t.Skip("root reads every file")

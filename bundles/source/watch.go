@@ -112,6 +112,8 @@ type watch struct {
 	// the directory itself goes by, in folders that are otherwise not ours.
 	folders map[string]struct{}
 	anchors map[string]struct{}
+	// wanted are all paths that are to be watched.
+	wanted map[string]struct{}
 	// deaf says that some folder is not watched, so only polling tells.
 	deaf bool
 }
@@ -146,14 +148,16 @@ func (w *watch) rescan() <-chan time.Time {
 func (w *watch) concerns(name string) bool {
 	_, inside := w.folders[filepath.Dir(name)]
 	_, itself := w.anchors[name]
-	_, folder := w.folders[name]
-	return inside || itself || folder
+	_, watched := w.wanted[name] // gone, or moved away
+	return inside || itself || watched
 }
 
 // follow sets a watch on every folder of the directory as it is now, and on
-// those that hold the directory itself and the links it is reached by. Whatever
-// is made in a folder before its watch stands is seen by the snapshot that comes
-// after.
+// those that hold the directory itself and the links it is reached by.
+//
+// A folder that is made in another before the watch of that one stands is told
+// by nobody. So it looks again until there is nothing new: then whatever is made
+// later is told, and whatever was made before is in the snapshot that comes after.
 func (w *watch) follow(ctx context.Context) {
 	if w.events == nil {
 		opened, err := w.open()
@@ -163,22 +167,30 @@ func (w *watch) follow(ctx context.Context) {
 		}
 		w.events, w.changes, w.errors = opened, opened.changes, opened.errors
 	}
-	w.anchors = map[string]struct{}{}
-	wanted := map[string]struct{}{}
-	if path, err := filepath.Abs(w.d.path); err == nil {
-		w.anchor(path, wanted)
-	}
-	w.look(ctx, wanted)
 	var failed error
-	for path := range wanted {
-		// A folder that went away meanwhile tells of it through the one above.
-		if err := w.add(path); err != nil && !errors.Is(err, fs.ErrNotExist) {
-			failed = errors.Join(failed, err)
+	standing := map[string]struct{}{}
+	for range attempts {
+		w.want(ctx)
+		// First let go: a folder that was renamed is one watch under two names.
+		for _, path := range w.watched() {
+			if _, ok := w.wanted[path]; !ok {
+				w.remove(path) // it may be gone already
+			}
 		}
-	}
-	for _, path := range w.watched() {
-		if _, ok := wanted[path]; !ok {
-			w.remove(path) // it may be gone already
+		before := len(standing)
+		for path := range w.wanted {
+			if _, ok := standing[path]; ok {
+				continue
+			}
+			standing[path] = struct{}{}
+			// Also where there was a watch: the folder may be another of that name.
+			// One that went away meanwhile is told of by the folder above it.
+			if err := w.add(path); err != nil && !errors.Is(err, fs.ErrNotExist) {
+				failed = errors.Join(failed, err)
+			}
+		}
+		if len(standing) == before {
+			break
 		}
 	}
 	if failed != nil {
@@ -188,9 +200,18 @@ func (w *watch) follow(ctx context.Context) {
 	w.deaf = false
 }
 
+// want finds every path to watch, as things are now.
+func (w *watch) want(ctx context.Context) {
+	w.anchors, w.wanted = map[string]struct{}{}, map[string]struct{}{}
+	if path, err := filepath.Abs(w.d.path); err == nil {
+		w.anchor(path)
+	}
+	w.look(ctx)
+}
+
 // look wants every folder of the directory watched. Where the directory cannot
 // be walked, the folders known from before are what is left of it.
-func (w *watch) look(ctx context.Context, wanted map[string]struct{}) {
+func (w *watch) look(ctx context.Context) {
 	l, err := w.d.walk(ctx, true)
 	for n := 1; errors.Is(err, errChanged) && n < attempts && pause(ctx, time.Millisecond<<n) == nil; n++ {
 		l, err = w.d.walk(ctx, true)
@@ -199,19 +220,19 @@ func (w *watch) look(ctx context.Context, wanted map[string]struct{}) {
 		w.log.Debug("looking for folders to watch", "error", err)
 	} else {
 		l.close()
-		w.anchor(l.root, wanted)
+		w.anchor(l.root)
 		w.folders = l.folders
 	}
 	for folder := range w.folders {
 		if isFolder(folder) {
-			wanted[folder] = struct{}{}
+			w.wanted[folder] = struct{}{}
 		}
 	}
 }
 
 // anchor wants the folder that holds path watched; if that is not there either,
 // the nearest one above that is, for the name on the way to path.
-func (w *watch) anchor(path string, wanted map[string]struct{}) {
+func (w *watch) anchor(path string) {
 	for {
 		parent := filepath.Dir(path)
 		w.anchors[path] = struct{}{}
@@ -219,7 +240,7 @@ func (w *watch) anchor(path string, wanted map[string]struct{}) {
 			return
 		}
 		if isFolder(parent) {
-			wanted[parent] = struct{}{}
+			w.wanted[parent] = struct{}{}
 			return
 		}
 		path = parent

@@ -60,24 +60,27 @@ func (w *watched) notice() {
 	}
 }
 
-// until takes a snapshot at every notice until the files are as wanted.
+// until takes a snapshot at every notice until the files are as wanted. It takes
+// none before the first: that would find a change nobody told of.
 func (w *watched) until(want ...string) {
 	w.t.Helper()
 	var got []string
+	var err error
 	late := time.After(deadline)
 	for {
-		snapshot, _, err := w.d.Snapshot(context.Background())
+		select {
+		case <-w.notices:
+		case <-late:
+			w.t.Fatalf("no notice brought %q, last %q (%v)", want, got, err)
+		}
+		var snapshot Snapshot
+		snapshot, _, err = w.d.Snapshot(context.Background())
 		got = nil
 		for _, f := range snapshot.Files {
 			got = append(got, f.Path+"="+string(f.Content))
 		}
 		if err == nil && slices.Equal(got, want) {
 			return
-		}
-		select {
-		case <-w.notices:
-		case <-late:
-			w.t.Fatalf("no notice brought %q, last %q (%v)", want, got, err)
 		}
 	}
 }
@@ -172,6 +175,18 @@ func TestWatchFollows(t *testing.T) {
 		plant(t, dir, map[string]string{"x/b.yaml": "4"})
 		w.until("a.yaml=1", "x/b.yaml=4")
 	})
+	t.Run("a folder is renamed", func(t *testing.T) {
+		dir := tree(t, map[string]string{"x/a.yaml": "1"})
+		w := watchDir(t, Dir(dir, DirOptions{Rescan: -1}))
+		check(t, os.Rename(filepath.Join(dir, "x"), filepath.Join(dir, "y")))
+		w.until("y/a.yaml=1")
+		plant(t, dir, map[string]string{"y/a.yaml": "2"})
+		w.until("y/a.yaml=2")
+		check(t, os.Rename(filepath.Join(dir, "y"), filepath.Join(dir, "x")))
+		w.until("x/a.yaml=2")
+		plant(t, dir, map[string]string{"x/a.yaml": "3"})
+		w.until("x/a.yaml=3")
+	})
 	t.Run("the directory is deleted and comes back", func(t *testing.T) {
 		top := tree(t, map[string]string{"p/q/a.yaml": "1"})
 		w := watchDir(t, Dir(filepath.Join(top, "p/q"), DirOptions{Rescan: -1}))
@@ -210,6 +225,21 @@ type timer struct {
 	fire chan time.Time
 }
 
+// none fails if a timer of that wait has been set and not been taken.
+func (h *hand) none(t *testing.T, wait time.Duration) {
+	t.Helper()
+	for {
+		select {
+		case timer := <-h.armed:
+			if timer.wait == wait {
+				t.Errorf("a timer of %v was set", wait)
+			}
+		default:
+			return
+		}
+	}
+}
+
 func newHand() *hand { return &hand{armed: make(chan timer, 1000)} }
 
 func (h *hand) after(wait time.Duration) <-chan time.Time {
@@ -240,6 +270,7 @@ type fakeEvents struct {
 	errors  chan error
 	full    bool
 	refuse  error
+	list    []string // what is watched, for a test that follows it
 }
 
 func (f *fakeEvents) open() (*events, error) {
@@ -248,14 +279,20 @@ func (f *fakeEvents) open() (*events, error) {
 	}
 	return &events{
 		changes: f.changes, errors: f.errors,
-		add: func(string) error {
+		add: func(path string) error {
 			if f.full {
 				return syscall.ENOSPC
 			}
+			if !slices.Contains(f.list, path) {
+				f.list = append(f.list, path)
+			}
 			return nil
 		},
-		remove:  func(string) error { return nil },
-		watched: func() []string { return nil },
+		remove: func(path string) error {
+			f.list = slices.DeleteFunc(f.list, func(have string) bool { return have == path })
+			return nil
+		},
+		watched: func() []string { return slices.Clone(f.list) },
 		close:   func() error { return nil },
 	}, nil
 }
@@ -288,6 +325,7 @@ func TestWatchSettles(t *testing.T) {
 	first <- time.Time{}
 	fake.changes <- fsnotify.Event{Name: filepath.Join(filepath.Dir(dir), "somebody else's"), Op: fsnotify.Create}
 	silent(w, "the timer that a later change replaced")
+	clock.none(t, patience*settle)
 	second <- time.Time{}
 	w.notice()
 
@@ -305,6 +343,26 @@ func TestWatchSettles(t *testing.T) {
 	fake.errors <- fsnotify.ErrEventOverflow
 	clock.next(t, settle) <- time.Time{}
 	w.notice()
+}
+
+// What is no longer part of the directory is no longer watched: watches are few.
+func TestWatchLetsGo(t *testing.T) {
+	dir := tree(t, map[string]string{"x/a.yaml": "1", "out": "-> " + tree(t, map[string]string{"b.yaml": "1"})})
+	clock := newHand()
+	fake := &fakeEvents{changes: make(chan fsnotify.Event), errors: make(chan error)}
+	d := Dir(dir, DirOptions{Rescan: time.Minute, After: clock.after})
+	d.openEvents = fake.open
+	w := watchDir(t, d)
+	fire := clock.next(t, time.Minute)
+	if got, want := len(fake.list), 4; got != want {
+		t.Errorf("watched: got %q, want the directory, what holds it and two folders", fake.list)
+	}
+	check(t, os.RemoveAll(filepath.Join(dir, "x")))
+	check(t, os.Remove(filepath.Join(dir, "out")))
+	fire <- time.Time{}
+	w.notice()
+	slices.Sort(fake.list)
+	wantEqual(t, "watched", fake.list, []string{filepath.Dir(dir), dir})
 }
 
 // Without events Watch polls, and goes back to waiting once there are events.
