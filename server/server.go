@@ -75,12 +75,18 @@ func (s *Server) openFiles() (err error) {
 
 func (s *Server) newReloader(m *metrics.Metrics) *reload.Reloader {
 	c := &s.config
+	var last *engine.Engine // activations come one at a time
 	return reload.New(reload.Options{
 		Source:     source.Dir(c.Policies, source.DirOptions{Settle: c.Settle, Rescan: c.Rescan, Logger: s.log}),
 		Translator: translator.New(translator.Options{Master: c.Master, AllowEmpty: c.AllowEmpty}),
 		Build:      bundles.BuildOptions{Version: c.Version},
 		Activate: func(ctx context.Context, b *bundles.Bundle) (reload.Engine, error) {
-			return engine.Activate(ctx, b, engine.Options{Now: c.Now, Timeout: c.EvaluationTimeout})
+			e, err := engine.Activate(ctx, b, engine.Options{Now: c.Now, Timeout: c.EvaluationTimeout, Last: last})
+			if err != nil {
+				return nil, err
+			}
+			last = e
+			return e, nil
 		},
 		StateDir: c.StateDir, Observer: m, Logger: s.log, Now: c.Now,
 	})
