@@ -216,7 +216,15 @@ func (c *checker) literal(i int, want string) (int, *InvalidRequest) {
 	return i + len(want), nil
 }
 
+// Bounds of a number. A policy may calculate with it, and a short text like
+// 1e999999999 stands for a number of a billion digits.
+const (
+	maxNumber   = 128 // characters
+	maxExponent = 3   // digits
+)
+
 func (c *checker) number(i int) (int, *InvalidRequest) {
+	begin := i
 	if c.at(i) == '-' {
 		i++
 	}
@@ -241,6 +249,12 @@ func (c *checker) number(i int) (int, *InvalidRequest) {
 		if i = c.digits(from); i == from {
 			return 0, c.syntax(i)
 		}
+		if i-from > maxExponent {
+			return 0, invalid("", "a number's exponent has more than %d digits, at byte %d", maxExponent, begin)
+		}
+	}
+	if i-begin > maxNumber {
+		return 0, invalid("", "a number has more than %d characters, at byte %d", maxNumber, begin)
 	}
 	return i, nil
 }

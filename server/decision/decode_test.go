@@ -127,6 +127,8 @@ func TestDecodeRefuses(t *testing.T) {
 		{"a lone surrogate in a key", with(`"attributes":{"\ud800":1}`), "", "surrogate"},
 		{"a bare control character", with("\"name\":\"a\nb\""), "", "control"},
 		{"too deep", with(`"attributes":{"a":` + strings.Repeat("[", 10000) + strings.Repeat("]", 10000) + `}`), "", "deeper"},
+		{"a number too large to calculate with", with(`"attributes":{"a":1e999999999}`), "", "exponent"},
+		{"a number too long", with(`"attributes":{"a":` + strings.Repeat("9", 200) + `}`), "", "characters"},
 		{"a byte order mark", "\ufeff" + `{}`, "", "no JSON"},
 		{"a leading zero", with(`"attributes":{"a":01}`), "", "no JSON"},
 		{"a comma too many", `{"user":"u",}`, "", "no JSON"},

@@ -27,7 +27,7 @@ func FuzzDecode(f *testing.F) {
 		if err == nil {
 			checkValue(t, data)
 		} else if text := err.Error(); utf8.Valid(data) && json.Valid(data) &&
-			!strings.Contains(text, "twice") && !strings.Contains(text, "surrogate") && !strings.Contains(text, "deeper") {
+			!strings.Contains(text, "twice") && !strings.Contains(text, "surrogate") && !strings.Contains(text, "deeper") && !strings.Contains(text, "a number") {
 			t.Fatalf("refused JSON: %v", err)
 		}
 		r, decodeErr := Decode(data)
