@@ -77,7 +77,8 @@ conform: ## the conformance cases alone
 # Targets are found, not listed: one nobody entered here would never run. None
 # found means that the search is broken.
 fuzz: ## run every fuzz target for FUZZTIME (1m)
-	@targets=$$($(GO) test -list '^Fuzz' ./... | { \
+	@list=$$($(GO) test -list '^Fuzz' ./...) || { printf '%s\n' "$$list"; exit 1; }; \
+	targets=$$(printf '%s\n' "$$list" | { \
 		names=; while read -r first rest; do \
 			case "$$first" in \
 			Fuzz*) names="$$names $$first" ;; \
@@ -87,7 +88,7 @@ fuzz: ## run every fuzz target for FUZZTIME (1m)
 	if [ -z "$$targets" ]; then echo 'no fuzz target found'; exit 1; fi; \
 	printf '%s\n' "$$targets" | { status=0; while read -r package name; do \
 		printf '\n== fuzz: %s %s\n' "$$package" "$$name"; \
-		$(GO) test -run '^$$' -fuzz "^$$name\$$" -fuzztime $(FUZZTIME) "$$package" || status=1; \
+		$(GO) test -run '^$$' -fuzz "^$$name\$$" -fuzztime $(FUZZTIME) "$$package" </dev/null || status=1; \
 	done; exit $$status; }
 
 golden: ## rewrite the expected files of golden tests from what is

@@ -46,8 +46,11 @@ func (d *documentFlags) read(ctx context.Context, s streams, dir string, tests b
 	if list.HasErrors() {
 		return r, nil
 	}
+	told := startProgress(s.err, "files are being translated")
+	told.add(len(snapshot.Files))
 	t := translator.New(translator.Options{Master: d.master, AllowEmpty: d.allowEmpty, Tests: tests})
 	result, more := t.Translate(ctx, snapshot)
+	told.end()
 	r.result, r.list = result, append(r.list, more...)
 	return r, ctx.Err()
 }
