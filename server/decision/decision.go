@@ -16,6 +16,9 @@ type Decision struct {
 	Reason   string    `json:"reason"`
 	Warnings []string  `json:"warnings"`
 	Matched  []Matched `json:"matched"`
+	// PodSecurity is what pod security made of the pod; nil where none was
+	// evaluated.
+	PodSecurity *PodSecurity `json:"podSecurity,omitempty"`
 	// Trouble is why no decision could be reached, empty where one was. A
 	// decision with trouble is denied and must not be cached.
 	Trouble string `json:"-"`
@@ -36,6 +39,14 @@ type Matched struct {
 	Effect     string   `json:"effect"`
 	APIVersion string   `json:"apiVersion"`
 	Role       *RoleRef `json:"role,omitempty"`
+}
+
+// PodSecurity is one policy's judgement of a pod.
+type PodSecurity struct {
+	Policy  string   `json:"policy"`
+	Action  string   `json:"action"` // allow, warn or deny
+	Score   int      `json:"score"`
+	Factors []string `json:"factors"`
 }
 
 // RoleRef names the role a binding names.

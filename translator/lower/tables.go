@@ -2,6 +2,7 @@ package lower
 
 // Tables are everything the documents of a directory say, one member a point.
 type Tables struct {
+	Deny   *Deny // never nil once lowered
 	Access *Access
 }
 
