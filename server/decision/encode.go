@@ -72,7 +72,14 @@ func (d *Decision) AppendJSON(b []byte) []byte {
 		}
 		b = d.Matched[i].appendJSON(b)
 	}
-	return append(b, "]}"...)
+	b = append(b, ']')
+	if p := d.PodSecurity; p != nil {
+		b = appendMember(b, `,"podSecurity":{`, "policy", p.Policy)
+		b = appendMember(b, ",", "action", p.Action)
+		b = strconv.AppendInt(append(b, `,"score":`...), int64(p.Score), 10)
+		b = append(AppendStrings(append(b, `,"factors":`...), p.Factors), '}')
+	}
+	return append(b, '}')
 }
 
 // MarshalJSON is AppendJSON for encoding/json.

@@ -32,6 +32,7 @@ func Activate(ctx context.Context, b *bundles.Bundle, o Options) (*Engine, error
 		revision: b.Manifest.Revision,
 		rules:    rules,
 		access:   b.Access,
+		denies:   hasDenyPolicies(b.Files),
 		query:    query,
 		tree:     expand(b.Access),
 		now:      o.Now,
@@ -44,6 +45,16 @@ func Activate(ctx context.Context, b *bundles.Bundle, o Options) (*Engine, error
 		e.timeout = DefaultTimeout
 	}
 	return e, nil
+}
+
+// hasDenyPolicies reports whether there is a deny policy to ask.
+func hasDenyPolicies(files map[string][]byte) bool {
+	for path := range files {
+		if strings.HasPrefix(path, "compiled/deny/") {
+			return true
+		}
+	}
+	return false
 }
 
 // prepare compiles the modules, unless the last engine's are the same. The store

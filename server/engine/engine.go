@@ -46,6 +46,7 @@ type Engine struct {
 	revision string
 	rules    string // the hash of what query was compiled from
 	access   *lower.Access
+	denies   bool // whether there are deny policies, which read every request
 	tree     *tree
 	query    rego.PreparedEvalQuery
 	now      func() time.Time

@@ -18,7 +18,11 @@ import (
 
 // Evaluate answers one request. The request must have been validated.
 func (e *Engine) Evaluate(ctx context.Context, r *decision.Request) decision.Decision {
-	d, err := e.evaluate(ctx, r)
+	return e.decide(ctx, question{request: r})
+}
+
+func (e *Engine) decide(ctx context.Context, q question) decision.Decision {
+	d, err := e.evaluate(ctx, q)
 	if err != nil {
 		d = decision.Decision{
 			Denied:   true,
@@ -32,21 +36,26 @@ func (e *Engine) Evaluate(ctx context.Context, r *decision.Request) decision.Dec
 	return d
 }
 
-func (e *Engine) evaluate(ctx context.Context, r *decision.Request) (decision.Decision, error) {
-	hits, now := e.tree.find(r), e.now()
-	found, err := e.ask(ctx, r, hits, now)
+func (e *Engine) evaluate(ctx context.Context, q question) (decision.Decision, error) {
+	q.hits, q.whole = e.tree.find(q.request), e.denies
+	now := e.now()
+	found, err := e.ask(ctx, q, now)
 	if err != nil {
 		return decision.Decision{}, err
 	}
+	if found.stop.denied {
+		return found.stop.decision(now), nil
+	}
 	decisive := make([]hit, len(found.hold))
 	for i, position := range found.hold {
-		if position < 0 || position >= len(hits) {
+		if position < 0 || position >= len(q.hits) {
 			return decision.Decision{}, errors.New("OPA's answer names a rule that was not asked about")
 		}
-		decisive[i] = hits[position]
+		decisive[i] = q.hits[position]
 	}
-	d := compose(r, decisive, found.undecided)
-	if e.access.ReadsClock && slices.ContainsFunc(hits, asksExtension) {
+	d := compose(q.request, decisive, found.undecided)
+	found.stop.accompany(&d, now)
+	if e.access.ReadsClock && slices.ContainsFunc(q.hits, asksExtension) {
 		// Whether the extension that was asked is the one that reads the clock, and
 		// until when its answer holds, nobody knows: the decision is of now alone.
 		d.Expires = now
@@ -59,18 +68,19 @@ func asksExtension(h hit) bool {
 	return restrictions != nil && restrictions.Extension != ""
 }
 
-// findings are OPA's answer: the positions of the hits that hold, and what could
-// not be decided.
+// findings are OPA's answer: the positions of the hits that hold, what could not
+// be decided, and what deny policies say.
 type findings struct {
 	hold      []int
 	undecided []string
+	stop      stop
 }
 
-func (e *Engine) ask(ctx context.Context, r *decision.Request, hits []hit, now time.Time) (findings, error) {
+func (e *Engine) ask(ctx context.Context, q question, now time.Time) (findings, error) {
 	if err := ctx.Err(); err != nil {
 		return findings{}, err
 	}
-	in, err := input(r, hits)
+	in, err := q.input()
 	if err != nil {
 		return findings{}, err
 	}
@@ -125,8 +135,8 @@ func cause(ctx context.Context, err error) error {
 // half an answer must not pass for a "no".
 func readFindings(answer *ast.Array) (findings, error) {
 	var f findings
-	if answer.Len() != 2 {
-		return f, fmt.Errorf("the findings have %d parts, not 2", answer.Len())
+	if answer.Len() != 3 {
+		return f, fmt.Errorf("the findings have %d parts, not 3", answer.Len())
 	}
 	hold, ok1 := answer.Elem(0).Value.(*ast.Array)
 	undecided, ok2 := answer.Elem(1).Value.(*ast.Array)
@@ -141,12 +151,22 @@ func readFindings(answer *ast.Array) (findings, error) {
 		}
 		f.hold = append(f.hold, position)
 	}
-	for i := range undecided.Len() {
-		warning, ok := undecided.Elem(i).Value.(ast.String)
-		if !ok {
-			return f, errors.New("the findings have a warning that is no text")
-		}
-		f.undecided = append(f.undecided, string(warning))
+	var err error
+	if f.undecided, err = texts(undecided); err != nil {
+		return f, err
 	}
-	return f, nil
+	f.stop, err = readStop(answer.Elem(2).Value)
+	return f, err
+}
+
+func texts(list *ast.Array) ([]string, error) {
+	var texts []string
+	for i := range list.Len() {
+		text, ok := list.Elem(i).Value.(ast.String)
+		if !ok {
+			return nil, errors.New("the findings have a text that is none")
+		}
+		texts = append(texts, string(text))
+	}
+	return texts, nil
 }

@@ -37,22 +37,34 @@ var (
 	keyDeny            = ast.StringTerm("deny")
 	keyRestrictions    = ast.StringTerm("restrictions")
 
-	// keyHits is what the engine sends its hits under: null, which no JSON object
-	// has as a key.
-	keyHits  = ast.NullTerm()
-	empty    = ast.StringTerm("")
-	noList   = ast.ArrayTerm()
-	noObject = ast.ObjectTerm()
+	// keyEngine is what the engine sends what it found under: null, which no JSON
+	// object has as a key.
+	keyEngine = ast.NullTerm()
+	keyHits   = ast.StringTerm("hits")
+	keyWhoCan = ast.StringTerm("whoCan")
+	empty     = ast.StringTerm("")
+	noList    = ast.ArrayTerm()
+	noObject  = ast.ObjectTerm()
 	// freeHit is a hit without restrictions: it holds, whatever it says.
 	freeHit = ast.ArrayTerm(noObject, noObject, noObject)
 )
 
-// input is what OPA is asked: the hits and, where one of them reads the request,
-// the request in its canonical form.
-func input(r *decision.Request, hits []hit) (ast.Value, error) {
-	terms := make([]*ast.Term, len(hits))
-	restricted := false
-	for i, h := range hits {
+// question is a request with the hits found for it. whole says that OPA reads
+// the request even where no hit does; whoCan that nobody asks for himself, so
+// that a pod which is not sent is not missed.
+type question struct {
+	request *decision.Request
+	hits    []hit
+	whole   bool
+	whoCan  bool
+}
+
+// input is what OPA is asked: the hits and, where it is read, the request in its
+// canonical form.
+func (q question) input() (ast.Value, error) {
+	terms := make([]*ast.Term, len(q.hits))
+	restricted := q.whole
+	for i, h := range q.hits {
 		terms[i] = freeHit
 		if h.restrictions() != nil {
 			restricted = true
@@ -63,11 +75,15 @@ func input(r *decision.Request, hits []hit) (ast.Value, error) {
 			terms[i] = term
 		}
 	}
-	pairs := [][2]*ast.Term{{keyHits, ast.ArrayTerm(terms...)}}
+	found := [][2]*ast.Term{{keyHits, ast.ArrayTerm(terms...)}}
+	if q.whoCan && q.request.Pod == nil {
+		found = append(found, [2]*ast.Term{keyWhoCan, ast.InternedTerm(true)})
+	}
+	pairs := [][2]*ast.Term{{keyEngine, ast.ObjectTerm(found...)}}
 	if !restricted {
 		return ast.NewObject(pairs...), nil
 	}
-	canonical, err := request(r)
+	canonical, err := request(q.request)
 	if err != nil {
 		return nil, err
 	}

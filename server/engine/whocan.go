@@ -21,11 +21,15 @@ func (e *Engine) WhoCan(ctx context.Context, r *decision.Request) decision.WhoCa
 	}
 	known := make(map[string]decision.Decision)
 	warnings := make(map[string]bool)
+	if policy, trouble := e.stopped(ctx, r); policy != "" || trouble != "" {
+		answer.Reason, answer.Trouble, answer.Warnings = policy, trouble, []string{}
+		return answer
+	}
 	for _, subject := range e.inReach(r) {
 		set, same := e.bindingsOf(r, subject)
 		d, ok := known[set]
 		if !ok || !same {
-			d = e.Evaluate(ctx, asked(r, subject))
+			d = e.decide(ctx, question{request: asked(r, subject), whoCan: true})
 			known[set] = d
 		}
 		if d.Trouble != "" {
@@ -41,6 +45,18 @@ func (e *Engine) WhoCan(ctx context.Context, r *decision.Request) decision.WhoCa
 	}
 	answer.Warnings = slices.Sorted(maps.Keys(warnings))
 	return answer
+}
+
+// stopped asks for nobody in particular whether a deny policy stops everybody.
+func (e *Engine) stopped(ctx context.Context, r *decision.Request) (policy, trouble string) {
+	if !e.denies {
+		return "", ""
+	}
+	d := e.decide(ctx, question{request: r, whoCan: true})
+	if d.Denied && d.Trouble == "" && d.PodSecurity == nil {
+		return d.Reason, ""
+	}
+	return "", d.Trouble
 }
 
 // add lists the subject where it is allowed, and as an exception where a deny
@@ -95,7 +111,8 @@ func (e *Engine) inReach(r *decision.Request) []string {
 // decision may depend on who asks beyond that.
 func (e *Engine) bindingsOf(r *decision.Request, subject string) (set string, same bool) {
 	roles := make(map[string]bool)
-	same = true
+	// An escalation's override of pod security depends on groups.
+	same = r.Pod == nil || !e.denies
 	note := func(keys []string) {
 		for _, key := range keys {
 			binding := e.access.Bindings[key]

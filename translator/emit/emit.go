@@ -7,6 +7,7 @@ import (
 	"bytes"
 	"encoding/json"
 	"fmt"
+	"maps"
 	"path"
 	"strings"
 
@@ -40,10 +41,9 @@ func Emit(tables *lower.Tables, extensions []*document.Extension, o Options) (ma
 	for _, extension := range extensions {
 		files[extensionPath(extension)] = extension.Source
 	}
+	maps.Copy(files, denyFiles(tables.Deny))
 	if o.Tests {
-		for name, content := range accessTests(tables.Access) {
-			files[name] = content
-		}
+		maps.Copy(files, accessTests(tables.Access))
 	}
 	return files, nil
 }

@@ -6,6 +6,7 @@
 package writ.access
 
 import data.writ.access.compact
+import data.writ.access.deny
 import data.writ.access.request
 import data.writ.access.restrictions
 
@@ -17,28 +18,56 @@ import data.writ.access.restrictions
 # scope: document
 decision := {"error": {"code": "invalid_request", "message": request.problem}}
 
-decision := {
-	"allowed": _effect == "allow",
-	"denied": _effect == "deny",
-	"reason": _reason,
-	"warnings": _warnings,
-	"matched": _matched,
-} if {
+decision := object.union(
+	{
+		"allowed": _effect == "allow",
+		"denied": _effect == "deny",
+		"reason": _reason,
+		"warnings": array.concat(_stopped.warnings, _warnings),
+		"matched": _matched,
+	},
+	_pod_security,
+) if {
 	not request.problem
+	not _stopped.denied
 }
+
+# Deny policies are judged before every grant, and what they deny is not looked at
+# further.
+decision := object.union(
+	{
+		"allowed": false,
+		"denied": true,
+		"reason": _stopped.reason,
+		"warnings": _stopped.warnings,
+		"matched": [_stopped.matched],
+	},
+	_pod_security,
+) if {
+	not request.problem
+	_stopped.denied
+}
+
+_stopped := outcome if {
+	outcome := deny.outcome with input as request.canonical
+}
+
+_pod_security := {"podSecurity": security} if {
+	security := _stopped.podSecurity
+} else := {}
 
 # METADATA
 # description: |
 #   What the engine writes the decision from: the positions of the hits that
-#   hold, and what could not be decided.
-findings := [[position | some position, hit in _hits; _holds(hit[2])], _undecided]
+#   hold, what could not be decided, and what deny policies say.
+findings := [[position | some position, hit in _hits; _holds(hit[2])], _undecided, deny.outcome]
 
 _decisive := [hit | some hit in _hits; _holds(hit[2])]
 
 # A hit is [binding, role, rule]: a rule that fits the request by its lists,
 # joined with a binding that applies it. The engine's come under the key null,
 # which no JSON request can hold.
-_hits := input[null]
+_hits := input[null].hits
 
 _hits := compact.hits if not input[null]
 

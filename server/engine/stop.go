@@ -1,0 +1,141 @@
+package engine
+
+import (
+	"errors"
+	"time"
+
+	"github.com/open-policy-agent/opa/v1/ast"
+
+	"github.com/writ-policy/writ/server/decision"
+)
+
+// stop is what deny policies say of a request: rego/writ/access/deny's outcome.
+type stop struct {
+	denied   bool
+	reason   string
+	matched  decision.Matched
+	warnings []string
+	pod      *decision.PodSecurity
+}
+
+// decision is the one of a request that a deny policy stops.
+func (s *stop) decision(now time.Time) decision.Decision {
+	d := decision.Decision{
+		Denied:   true,
+		Reason:   s.reason,
+		Warnings: []string{},
+		Matched:  []decision.Matched{s.matched},
+	}
+	s.accompany(&d, now)
+	return d
+}
+
+// accompany adds what was said of the pod. A pod may be another one at the next
+// request, so what it decided is of now alone.
+func (s *stop) accompany(d *decision.Decision, now time.Time) {
+	d.Warnings = append(append([]string{}, s.warnings...), d.Warnings...)
+	if d.PodSecurity = s.pod; s.pod != nil {
+		d.Expires = now
+	}
+}
+
+var (
+	keyDenied      = ast.StringTerm("denied")
+	keyReason      = ast.StringTerm("reason")
+	keyMatched     = ast.StringTerm("matched")
+	keyWarnings    = ast.StringTerm("warnings")
+	keyPodSecurity = ast.StringTerm("podSecurity")
+	keyPolicy      = ast.StringTerm("policy")
+	keyAction      = ast.StringTerm("action")
+	keyScore       = ast.StringTerm("score")
+	keyFactors     = ast.StringTerm("factors")
+	keySource      = ast.StringTerm("source")
+	keyEffect      = ast.StringTerm("effect")
+	keyAPIVersion  = ast.StringTerm("apiVersion")
+)
+
+var errStop = errors.New("what deny policies say has not its shape")
+
+// readStop takes the outcome apart. An outcome of another shape is trouble.
+func readStop(value ast.Value) (stop, error) {
+	var s stop
+	o, ok := value.(ast.Object)
+	if !ok {
+		return s, errStop
+	}
+	denied, ok := member[ast.Boolean](o, keyDenied)
+	warnings, ok2 := member[*ast.Array](o, keyWarnings)
+	if !ok || !ok2 {
+		return s, errStop
+	}
+	s.denied = bool(denied)
+	var err error
+	if s.warnings, err = texts(warnings); err != nil {
+		return s, err
+	}
+	if pod, ok := member[ast.Object](o, keyPodSecurity); ok {
+		if s.pod, err = readPod(pod); err != nil {
+			return s, err
+		}
+	}
+	if !s.denied {
+		return s, nil
+	}
+	reason, ok := member[ast.String](o, keyReason)
+	matched, ok2 := member[ast.Object](o, keyMatched)
+	if !ok || !ok2 {
+		return s, errStop
+	}
+	s.reason = string(reason)
+	s.matched, err = readMatched(matched)
+	return s, err
+}
+
+func readMatched(o ast.Object) (decision.Matched, error) {
+	kind, ok1 := member[ast.String](o, keyKind)
+	name, ok2 := member[ast.String](o, keyName)
+	rule, ok3 := whole(o, keyRule)
+	source, ok4 := member[ast.String](o, keySource)
+	effect, ok5 := member[ast.String](o, keyEffect)
+	version, ok6 := member[ast.String](o, keyAPIVersion)
+	if !ok1 || !ok2 || !ok3 || !ok4 || !ok5 || !ok6 {
+		return decision.Matched{}, errStop
+	}
+	return decision.Matched{
+		Kind: string(kind), Name: string(name), Rule: rule, Source: string(source),
+		Effect: string(effect), APIVersion: string(version),
+	}, nil
+}
+
+func readPod(o ast.Object) (*decision.PodSecurity, error) {
+	policy, ok1 := member[ast.String](o, keyPolicy)
+	action, ok2 := member[ast.String](o, keyAction)
+	score, ok3 := whole(o, keyScore)
+	factors, ok4 := member[*ast.Array](o, keyFactors)
+	if !ok1 || !ok2 || !ok3 || !ok4 {
+		return nil, errStop
+	}
+	names, err := texts(factors)
+	if err != nil {
+		return nil, err
+	}
+	return &decision.PodSecurity{
+		Policy: string(policy), Action: string(action), Score: score, Factors: append([]string{}, names...),
+	}, nil
+}
+
+// member is an object's value under the key, where it has that type.
+func member[T ast.Value](o ast.Object, key *ast.Term) (value T, ok bool) {
+	if term := o.Get(key); term != nil {
+		value, ok = term.Value.(T)
+	}
+	return value, ok
+}
+
+func whole(o ast.Object, key *ast.Term) (int, bool) {
+	number, ok := member[ast.Number](o, key)
+	if !ok {
+		return 0, false
+	}
+	return number.Int()
+}

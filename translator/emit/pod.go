@@ -1,0 +1,132 @@
+package emit
+
+import (
+	"fmt"
+	"maps"
+	"slices"
+	"strings"
+
+	"github.com/writ-policy/writ/translator/lower"
+)
+
+const capability = "capability:"
+
+// podSecurity writes what one policy makes of a pod: a rule for each risk factor,
+// what the document says as a constant, and when it is asked.
+func (m *module) podSecurity(policy *lower.DenyPolicy, scope []string) {
+	pod := policy.Pod
+	m.metadata("Pod security of DenyPolicy "+policy.Name, pod.Source)
+	body := slices.Concat(
+		[]string{`input.apiGroup == ""`, `input.resource == "pods"`, oneOf("input.subresource", pod.Subresources)},
+		scope,
+	)
+	rule(&m.out, fmt.Sprintf("pods contains [%d, %s, 1, deny.judge(%s, %s, %s)]",
+		policy.Precedence, quote(policy.Name), m.own, m.exempt(pod), m.own+"_points"), body)
+	fmt.Fprintf(&m.out, "\n%s := %s\n", m.own, constant(podConstant(policy)))
+	for _, factor := range slices.Sorted(maps.Keys(factors(pod))) {
+		m.factor(factor, pod.Weights[factor])
+	}
+}
+
+// factors are those a policy can see: the seven of every pod, and the
+// capabilities it names.
+func factors(pod *lower.PodSecurity) map[string]bool {
+	seen := map[string]bool{
+		"hostNetwork": true, "hostPID": true, "hostIPC": true, "privilegedContainer": true,
+		"runAsRoot": true, "hostPathWritable": true, "hostPathReadOnly": true,
+	}
+	for factor := range pod.Weights {
+		seen[factor] = true
+	}
+	for _, factor := range pod.BlockFactors {
+		seen[factor] = true
+	}
+	return seen
+}
+
+func (m *module) factor(factor string, weight int) {
+	head := fmt.Sprintf("%s_points[%s] := %d * times", m.own, quote(factor), weight)
+	if name, ok := strings.CutPrefix(factor, capability); ok {
+		rule(&m.helpers, head, []string{"times := pod.adds(" + quote(name) + ")", "times > 0"})
+		return
+	}
+	rule(&m.helpers, head, []string{"times := pod.occurs[" + quote(factor) + "]"})
+}
+
+func podConstant(policy *lower.DenyPolicy) map[string]any {
+	pod := policy.Pod
+	thresholds := make([]map[string]any, len(pod.Thresholds))
+	for i, threshold := range pod.Thresholds {
+		thresholds[i] = map[string]any{"maxScore": threshold.MaxScore, "action": threshold.Action}
+		if threshold.Reason != nil {
+			thresholds[i]["reason"] = template(threshold.Reason)
+		}
+	}
+	block := pod.BlockFactors
+	if block == nil {
+		block = []string{}
+	}
+	return map[string]any{
+		"name": policy.Name, "source": pod.Source, "failOpen": pod.FailOpen,
+		"block": block, "thresholds": thresholds,
+	}
+}
+
+func template(parts []lower.TemplatePart) []map[string]string {
+	written := make([]map[string]string, len(parts))
+	for i, part := range parts {
+		if part.Variable != "" {
+			written[i] = map[string]string{"variable": part.Variable}
+		} else {
+			written[i] = map[string]string{"text": part.Text}
+		}
+	}
+	return written
+}
+
+// constant is a value as Rego source: JSON is Rego for a constant.
+func constant(value any) string {
+	text, err := marshal(value)
+	if err != nil {
+		panic(err) // text, numbers and lists always have a JSON form
+	}
+	return strings.TrimSpace(string(text))
+}
+
+// exempt is Rego for whether the pod or its namespace is exempt.
+func (m *module) exempt(pod *lower.PodSecurity) string {
+	if pod.ExemptNamespaces == nil && len(pod.ExemptLabels) == 0 {
+		return "false"
+	}
+	name := m.own + "_exempt"
+	fmt.Fprintf(&m.helpers, "\ndefault %s := false\n", name)
+	if pod.ExemptNamespaces != nil {
+		rule(&m.helpers, name, m.namespaceFits("exempt_namespace", pod.ExemptNamespaces))
+	}
+	if len(pod.ExemptLabels) > 0 {
+		var body []string
+		for _, key := range slices.Sorted(maps.Keys(pod.ExemptLabels)) {
+			body = append(body, "input.pod.metadata.labels["+quote(key)+"] == "+quote(pod.ExemptLabels[key]))
+		}
+		rule(&m.helpers, name, body)
+	}
+	return name
+}
+
+// escalationModule writes what an escalation's override relaxes and when.
+func escalationModule(escalation *lower.Escalation) []byte {
+	m := newModule(escalation.Name)
+	m.out.WriteString("# What one escalation's podSecurityOverrides relax. Generated.\npackage compiled.escalations\n")
+	override := map[string]any{"exemptFactors": append([]string{}, escalation.ExemptFactors...)}
+	if escalation.MaxAllowedScore != nil {
+		override["maxAllowedScore"] = *escalation.MaxAllowedScore
+	}
+	body := []string{"input.escalation == " + quote(escalation.Name)}
+	body = append(body, m.globs("clusters", "input.cluster", escalation.Clusters)...)
+	if scope := escalation.NamespaceScope; scope != nil {
+		body = append(body, m.namespaceFits("scope", scope)...)
+	}
+	body = append(body, "some group in input.groups", oneOf("group", escalation.Groups))
+	rule(&m.out, "overrides contains "+constant(override), body)
+	return m.bytes()
+}
