@@ -16,10 +16,8 @@ import (
 // waiting are the suites whose family writ does not decide yet, and what for
 // they wait. Their cases have passed nothing.
 var waiting = map[string]string{
-	"access/compose": "deny policies",
-	"deny":           "deny policies and pod security",
-	"inheritance":    "inherited gateway policies",
-	"visibility":     "visibility policies",
+	"inheritance": "inherited gateway policies",
+	"visibility":  "visibility policies",
 }
 
 // writ is the command under test.

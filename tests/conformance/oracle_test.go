@@ -53,9 +53,13 @@ func contains(list, value any) bool {
 // The wanted answers and the oracle are both written from the meaning of the
 // documents, by hand. Where they differ one of them misread it.
 func TestOracleAgrees(t *testing.T) {
-	folders, err := filepath.Glob("access/*/cases.jsonl")
-	if err != nil {
-		t.Fatal(err)
+	var folders []string
+	for _, family := range []string{"access", "deny"} {
+		found, err := filepath.Glob(family + "/*/cases.jsonl")
+		if err != nil || len(found) == 0 {
+			t.Fatalf("%s: %d suites, %v", family, len(found), err)
+		}
+		folders = append(folders, found...)
 	}
 	compared := 0
 	for _, path := range folders {
@@ -77,8 +81,11 @@ func TestOracleAgrees(t *testing.T) {
 				d.Matched = []oracle.Entry{}
 			}
 			answer := map[string]any{"allowed": d.Allowed, "denied": d.Denied, "reason": d.Reason, "matched": d.Matched}
-			if len(d.Undecidable) > 0 {
-				warnings := []string{}
+			if d.PodSecurity != nil {
+				answer["podSecurity"] = d.PodSecurity
+			}
+			if len(d.Undecidable) > 0 || len(d.PodWarnings) > 0 {
+				warnings := append([]string{}, d.PodWarnings...)
 				for _, u := range d.Undecidable {
 					warnings = append(warnings, fmt.Sprintf("%s %s/%s rule %d: %s undecidable", u.Kind, u.Namespace, u.Name, u.Rule, u.Restrictions))
 				}
@@ -163,11 +170,16 @@ func loadDocument(w *oracle.World, d node, namespace, name string) {
 		name, namespace = head.text("name", name), head.text("namespace", namespace)
 	}
 	kubernetes := d.text("apiVersion", "") == oracle.KubernetesVersion
+	deny := d.text("apiVersion", "") == oracle.DenyVersion
 	switch kind := strings.ToLower(d.text("kind", "")); {
 	case kind == "list":
 		for _, item := range d.list("items") {
 			loadDocument(w, item.(map[string]any), "", "")
 		}
+	case deny && kind == "denypolicy":
+		w.DenyPolicies = append(w.DenyPolicies, denyPolicy(d.object("spec"), name))
+	case deny:
+		w.Escalations = append(w.Escalations, escalation(d.object("spec"), namespace, name))
 	case kubernetes && strings.HasSuffix(kind, "binding"):
 		w.KubernetesBindings = append(w.KubernetesBindings, kubernetesBinding(d, namespace, name))
 	case kubernetes:
@@ -233,17 +245,21 @@ func kubernetesRole(d node, namespace, name string) *oracle.KubernetesRole {
 		role.Selectors = []oracle.Selector{}
 	}
 	for _, item := range d.object("aggregationRule").list("clusterRoleSelectors") {
-		var selector oracle.Selector
-		for key, value := range node(item.(map[string]any)).object("matchLabels") {
-			selector = append(selector, oracle.Requirement{Key: key, Operator: "In", Values: []string{value.(string)}})
-		}
-		for _, expression := range node(item.(map[string]any)).list("matchExpressions") {
-			e := node(expression.(map[string]any))
-			selector = append(selector, oracle.Requirement{Key: e.text("key", ""), Operator: e.text("operator", ""), Values: e.texts("values")})
-		}
-		role.Selectors = append(role.Selectors, selector)
+		role.Selectors = append(role.Selectors, selector(item.(map[string]any)))
 	}
 	return role
+}
+
+func selector(d node) oracle.Selector {
+	var s oracle.Selector
+	for key, value := range d.object("matchLabels") {
+		s = append(s, oracle.Requirement{Key: key, Operator: "In", Values: []string{value.(string)}})
+	}
+	for _, expression := range d.list("matchExpressions") {
+		e := node(expression.(map[string]any))
+		s = append(s, oracle.Requirement{Key: e.text("key", ""), Operator: e.text("operator", ""), Values: e.texts("values")})
+	}
+	return s
 }
 
 func kubernetesBinding(d node, namespace, name string) *oracle.KubernetesBinding {

@@ -6,7 +6,7 @@ import (
 	"slices"
 )
 
-// Decision is the answer to a request, without the warnings' words.
+// Decision is the answer to a request.
 type Decision struct {
 	// Invalid is why the request is none; then everything else is empty.
 	Invalid string
@@ -16,28 +16,35 @@ type Decision struct {
 	// Matched are all rules that matched, the decisive one first.
 	Matched []Entry
 	// Undecidable are the rules with an undecidable restriction, sorted like
-	// Matched.
+	// Matched. None are looked for once a deny policy denies.
 	Undecidable []Undecided
+	// PodSecurity is nil where no pod was evaluated.
+	PodSecurity *PodSecurity
+	// PodWarnings are the warnings of deny policies, whole, in order.
+	PodWarnings []string
+	// Judgements are those of all policies that pod security reached, in order.
+	Judgements []Judgement
 }
 
 // Entry is a rule that matched, joined with the binding that applies it. As JSON
 // it has the keys of a decision's matched.
 type Entry struct {
-	Kind       string  `json:"kind"`
-	Namespace  string  `json:"namespace"`
-	Name       string  `json:"name"`
-	Rule       int     `json:"rule"`
-	Source     string  `json:"source"`
-	Effect     string  `json:"effect"`
-	APIVersion string  `json:"apiVersion"`
-	Role       RoleRef `json:"role"`
-	// Step is the step of the order over all families, 3 to 6.
+	Kind       string `json:"kind"`
+	Namespace  string `json:"namespace"`
+	Name       string `json:"name"`
+	Rule       int    `json:"rule"`
+	Source     string `json:"source"`
+	Effect     string `json:"effect"`
+	APIVersion string `json:"apiVersion"`
+	// Role is empty in the entry of a DenyPolicy.
+	Role RoleRef `json:"role,omitzero"`
+	// Step is the step of the order over all families, 1 to 6.
 	Step int `json:"-"`
 }
 
-// Warnings are the beginnings of the warnings a decision must have, one a
-// restriction that cannot be decided, sorted; what follows is free text. There
-// are no others.
+// Warnings are the warnings a decision must have: those of deny policies whole
+// and in order, then the beginnings of one a restriction that cannot be decided,
+// sorted, whose ends are free text. There are no others.
 func (d Decision) Warnings() []string {
 	var all []string
 	for _, u := range d.Undecidable {
@@ -46,7 +53,7 @@ func (d Decision) Warnings() []string {
 		}
 	}
 	slices.Sort(all)
-	return all
+	return slices.Concat(d.PodWarnings, all)
 }
 
 // RoleRef names the role a binding names.
@@ -63,7 +70,7 @@ type Undecided struct {
 	Restrictions []string
 }
 
-// The steps that the two families without deny policies have.
+// The steps of the families that grant.
 const (
 	stepMasterDeny = iota + 3
 	stepMasterAllow
@@ -77,6 +84,9 @@ func (w *World) Decide(r Request) Decision {
 		return Decision{Invalid: err.Error()}
 	}
 	var d Decision
+	if w.denied(r, &d) {
+		return d
+	}
 	for _, b := range w.OriginBindings {
 		if b.applies(r) {
 			w.tryOrigin(b, r, &d)

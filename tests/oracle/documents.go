@@ -2,7 +2,7 @@ package oracle
 
 import "strings"
 
-// The API versions of the two families.
+// The API versions of the families that grant.
 const (
 	OriginVersion     = "writ.dev/v1"
 	KubernetesVersion = "rbac.authorization.k8s.io/v1"
@@ -16,6 +16,8 @@ type World struct {
 	OriginBindings     []*OriginBinding
 	KubernetesRoles    []*KubernetesRole
 	KubernetesBindings []*KubernetesBinding
+	DenyPolicies       []*DenyPolicy
+	Escalations        []*Escalation
 	// Extensions are the restrictions that are written in Rego, in Go. The
 	// result is true, false, nil (undefined) or anything else.
 	Extensions map[string]func(r Request, params map[string]any) any

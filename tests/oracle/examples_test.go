@@ -252,7 +252,7 @@ func TestReason(t *testing.T) {
 
 func TestWhoCan(t *testing.T) {
 	got := fmt.Sprint(story().WhoCan(Request{Verb: "delete", Resource: "deploymentconfigs", Namespace: "hammer"}))
-	want := "{[Clark Hubert] [cluster-admins] [] [{User Edgar 5}]}"
+	want := "{[Clark Hubert] [cluster-admins] [] [{User Edgar 5}]  false}"
 	if got != want {
 		t.Errorf("got %s, want %s", got, want)
 	}

@@ -7,8 +7,8 @@ import (
 	"slices"
 )
 
-// Request is a canonical access request. For Fields, Labels and Pod nil means
-// not known; in JSON they are then left out.
+// Request is a canonical access request. For Fields, Labels, NamespaceLabels and
+// Pod nil means not known; in JSON they are then left out.
 type Request struct {
 	User        string
 	Groups      []string
@@ -19,11 +19,17 @@ type Request struct {
 	Namespace   string
 	Name        string
 	Path        string
+	Cluster     string
+	Tenant      string
+	Session     string
+	Escalation  string
 	Fields      []string
 	Labels      map[string]string
-	Pod         map[string]any
-	PodError    string
-	Attributes  map[string]any
+	// NamespaceLabels are those of the request's namespace.
+	NamespaceLabels map[string]string
+	Pod             map[string]any
+	PodError        string
+	Attributes      map[string]any
 }
 
 // JSON is the request as every canonical door takes it, keys in a fixed order.
@@ -46,8 +52,13 @@ func (r Request) JSON() string {
 	field("namespace", r.Namespace, r.Namespace != "")
 	field("name", r.Name, r.Name != "")
 	field("path", r.Path, r.Path != "")
+	field("cluster", r.Cluster, r.Cluster != "")
+	field("tenant", r.Tenant, r.Tenant != "")
+	field("session", r.Session, r.Session != "")
+	field("escalation", r.Escalation, r.Escalation != "")
 	field("fields", r.Fields, r.Fields != nil)
 	field("labels", r.Labels, r.Labels != nil)
+	field("namespaceLabels", r.NamespaceLabels, r.NamespaceLabels != nil)
 	field("pod", r.Pod, r.Pod != nil)
 	field("podError", r.PodError, r.PodError != "")
 	field("attributes", r.Attributes, len(r.Attributes) > 0)

@@ -12,6 +12,11 @@ type WhoCan struct {
 	Groups          []string
 	ServiceAccounts []string // as system:serviceaccount:NS:NAME
 	Except          []Exception
+	// Reason is the name of the deny policy that denies everybody, if one does.
+	Reason string
+	// PodLeftOut says that some policy wants the pod, and none was given: pod
+	// security takes no part in the answer, and a warning must say so.
+	PodLeftOut bool
 }
 
 // Exception is a user or group of a binding with a matching deny rule.
@@ -25,7 +30,11 @@ type Exception struct {
 // a document and spelt like a service account is listed as one.
 func (w *World) WhoCan(r Request) WhoCan {
 	var answer WhoCan
+	if r.Pod == nil {
+		w, answer.PodLeftOut = w.withoutPods(r)
+	}
 	users, groups := w.principals()
+	answer.Reason = w.deniesAll(r, groups)
 	for _, user := range users {
 		r.User, r.Groups = user, nil
 		d := w.Decide(r)
@@ -56,11 +65,42 @@ func (w *World) WhoCan(r Request) WhoCan {
 // except notes the steps at which a principal met a matching deny rule.
 func (a *WhoCan) except(who Exception, d Decision) {
 	for _, entry := range d.Matched {
-		if entry.Effect == "deny" {
+		if entry.Effect == "deny" && entry.Kind != "DenyPolicy" {
 			who.Step = entry.Step
 			a.Except = append(a.Except, who)
 		}
 	}
+}
+
+// deniesAll is the name of the policy that denies whoever asks, empty if there
+// is none. Only an override may let a member of some group pass.
+func (w *World) deniesAll(r Request, groups []string) string {
+	var d Decision
+	r.User, r.Groups = "", nil
+	if !w.denied(r, &d) {
+		return ""
+	}
+	for _, group := range groups {
+		if r.Groups = []string{group}; !w.denied(r, &Decision{}) {
+			return ""
+		}
+	}
+	return d.Matched[0].Name
+}
+
+// withoutPods is the world with the pod security left out that would reach the
+// request, and whether there was any in scope.
+func (w *World) withoutPods(r Request) (*World, bool) {
+	some, without := false, *w
+	without.DenyPolicies = nil
+	for _, p := range w.DenyPolicies {
+		bare := *p
+		if p.PodSecurity != nil && r.Path == "" && p.PodSecurity.reaches(r) && w.inScope(p, r) {
+			some, bare.PodSecurity = true, nil
+		}
+		without.DenyPolicies = append(without.DenyPolicies, &bare)
+	}
+	return &without, some
 }
 
 // principals are all users, service accounts among them, and all groups that

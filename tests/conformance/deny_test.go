@@ -1,0 +1,88 @@
+package conformance
+
+import "github.com/writ-policy/writ/tests/oracle"
+
+func denyPolicy(spec node, name string) *oracle.DenyPolicy {
+	scope := spec.object("appliesTo")
+	p := &oracle.DenyPolicy{
+		Name: name, Precedence: spec.integer("precedence"),
+		Clusters: scope.texts("clusters"), Tenants: scope.texts("tenants"),
+		Sessions: scope.texts("sessions"), EscalationRefs: scope.texts("escalationRefs"),
+	}
+	for _, item := range spec.list("rules") {
+		rule := node(item.(map[string]any))
+		p.Rules = append(p.Rules, &oracle.DenyRule{
+			Verbs: rule.texts("verbs"), APIGroups: rule.texts("apiGroups"), Resources: rule.texts("resources"),
+			Subresources: rule.texts("subresources"), ResourceNames: rule.texts("resourceNames"), Namespaces: rule.filter("namespaces"),
+		})
+	}
+	if rules := spec.object("podSecurityRules"); rules != nil {
+		p.PodSecurity = podRules(rules)
+	}
+	return p
+}
+
+func podRules(rules node) *oracle.PodRules {
+	exemptions := rules.object("exemptions")
+	s := &oracle.PodRules{
+		Subresources: rules.object("appliesTo").texts("subresources"),
+		Weights:      map[string]int{}, Capabilities: map[string]int{}, BlockFactors: rules.texts("blockFactors"),
+		ExemptNamespaces: exemptions.filter("namespaces"), ExemptLabels: map[string]string{}, FailMode: rules.text("failMode", ""),
+	}
+	factors := rules.object("riskFactors")
+	for key := range factors {
+		if weight := factors.integer(key); weight != nil {
+			s.Weights[key] = *weight
+		}
+	}
+	capabilities := factors.object("capabilities")
+	for key := range capabilities {
+		s.Capabilities[key] = *capabilities.integer(key)
+	}
+	for key, value := range exemptions.object("podLabels") {
+		s.ExemptLabels[key] = value.(string)
+	}
+	for _, item := range rules.list("thresholds") {
+		threshold := node(item.(map[string]any))
+		s.Thresholds = append(s.Thresholds, oracle.Threshold{
+			MaxScore: *threshold.integer("maxScore"), Action: threshold.text("action", ""), Reason: threshold.text("reason", ""),
+		})
+	}
+	return s
+}
+
+func escalation(spec node, namespace, name string) *oracle.Escalation {
+	allowed := spec.object("allowed")
+	e := &oracle.Escalation{
+		Namespace: namespace, Name: name, Clusters: allowed.texts("clusters"), Groups: allowed.texts("groups"),
+		ClusterConfigRefs: spec.texts("clusterConfigRefs"), DenyPolicyRefs: spec.texts("denyPolicyRefs"),
+	}
+	if o := spec.object("podSecurityOverrides"); o != nil {
+		e.Overrides = &oracle.Overrides{
+			Enabled: o.get("enabled") == true, RequireApproval: o.get("requireApproval") == true,
+			MaxAllowedScore: o.integer("maxAllowedScore"), ExemptFactors: o.texts("exemptFactors"), NamespaceScope: o.filter("namespaceScope"),
+		}
+	}
+	return e
+}
+
+// filter reads both spellings of a namespace filter.
+func (n node) filter(key string) oracle.Filter {
+	if _, plain := n.get(key).([]any); plain {
+		return oracle.Filter{Patterns: n.texts(key)}
+	}
+	written := n.object(key)
+	f := oracle.Filter{Patterns: written.texts("patterns")}
+	for _, item := range written.list("selectorTerms") {
+		f.Terms = append(f.Terms, selector(item.(map[string]any)))
+	}
+	return f
+}
+
+func (n node) integer(key string) *int {
+	value, ok := n.get(key).(int)
+	if !ok {
+		return nil
+	}
+	return &value
+}
