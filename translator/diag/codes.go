@@ -41,7 +41,7 @@ func Explanations() []Explanation {
 // explanations is the table, in groups as the codes below.
 var explanations = [][]Explanation{
 	documentExplanations, restrictionExplanations, referenceExplanations,
-	warningExplanations, sourceExplanations,
+	warningExplanations, denyPolicyExplanations, sourceExplanations,
 }
 
 // The codes, grouped by what they speak of. Each has its entry in explanations.
@@ -83,6 +83,17 @@ const (
 	EmptyAggregation Code = "empty-aggregation"
 	SuperfluousRule  Code = "superfluous-rule"
 	UnboundRole      Code = "unbound-role"
+
+	Unsupported          Code = "unsupported"
+	BadTemplate          Code = "bad-template"
+	UnreachableThreshold Code = "unreachable-threshold"
+	RepeatedEntry        Code = "repeated-entry"
+	DanglingReference    Code = "dangling-reference"
+	NoThresholds         Code = "no-thresholds"
+	LargeWeight          Code = "large-weight"
+	IgnoredNamespace     Code = "ignored-namespace"
+	IdleOverride         Code = "idle-override"
+	EmptyReference       Code = "empty-reference"
 
 	EscalationGrant   Code = "escalation-grant"
 	Escalation        Code = "escalation"

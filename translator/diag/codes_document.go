@@ -42,8 +42,9 @@ rules:
 	},
 	{
 		Code:    DuplicateField,
-		Summary: "two fields are the same once their case is ignored",
-		Text:    `The flat form takes field names in any case, and rule for rules, so both cannot stand.`,
+		Summary: "two fields are the same, though they are spelt differently",
+		Text: `The flat form takes field names in any case, and rule for rules, so both cannot stand.
+Neither can NET_ADMIN beside cap_net_admin: case and a leading CAP_ do not count in the name of a capability.`,
 		Example: `kind: role
 name: reader
 namespace: shop
@@ -92,10 +93,14 @@ service accounts DNS subdomains. The package of an extension consists of identif
 	},
 	{
 		Code:    BadPattern,
-		Summary: "an entry of verbs or resourceKinds is malformed",
-		Text: `An entry is a word, "*", or either with one "-" in front, which takes it out of the list.
-There are no patterns within words and no API groups. A kind covers its subresources, and
-"*/log" names a subresource of every kind.`,
+		Summary: "an entry of a list of words or globs is malformed",
+		Text: `An entry of verbs or resourceKinds is a word, "*", or either with one "-" in front, which takes
+it out of the list. There are no patterns within words and no API groups. A kind covers its
+subresources, and "*/log" names a subresource of every kind.
+
+In a DenyPolicy verbs, apiGroups, resources and subresources are whole words or "*". Names of
+clusters, namespaces and objects are globs: "*" for a run of characters, "?" for one, [a-z] or
+[^a-z] for one of a class, and a backslash before what is meant literally.`,
 		Example: `resourceKinds: ["pod*", "deployments.apps", "pods/*"]`,
 		Instead: `resourceKinds: [pods, podtemplates, deployments]`,
 	},

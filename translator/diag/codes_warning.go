@@ -7,7 +7,8 @@ var warningExplanations = []Explanation{
 		Summary: "no request can match the rule",
 		Text: `A list matches what some positive entry covers and no negative one does, so ["-get"] matches
 nothing, in an allow rule and in a deny rule alike. A rule about streaming subresources alone
-(exec, attach, proxy, portforward) needs exec or proxy among its verbs.`,
+(exec, attach, proxy, portforward) needs exec or proxy among its verbs. In a DenyPolicy,
+resourceNames fit no request of list, watch, create or deletecollection, which has no name.`,
 		Example: `- {verbs: ["-get"], resourceKinds: [pods]}`,
 		Instead: `- {verbs: ["*", "-get"], resourceKinds: [pods]}`,
 	},

@@ -219,6 +219,20 @@ func (c *cursor) boolean(name string, quoted bool) (value bool, at *node) {
 	return false, nil
 }
 
+// integer returns an optional integer between least and most; anything else is
+// reported and reads as absent.
+func (c *cursor) integer(name string, least, most int) (value int, at *node) {
+	n := c.value(name)
+	if n == nil {
+		return 0, nil
+	}
+	value, ok := c.d.integer(n, name, least, most)
+	if !ok {
+		return 0, nil
+	}
+	return value, n
+}
+
 // mapping returns a cursor over an optional mapping, nil where it is absent.
 func (c *cursor) mapping(name string) *cursor {
 	n := c.value(name)

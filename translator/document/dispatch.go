@@ -11,11 +11,16 @@ import (
 const (
 	versionKubernetes = "rbac.authorization.k8s.io/v1"
 	versionWrit       = "writ.dev/v1"
+	versionDenyPolicy = "breakglass.t-caas.telekom.com/v1alpha1"
 )
+
+// versions are all of them, in the order hints name them.
+var versions = []string{versionKubernetes, versionWrit, versionDenyPolicy}
 
 var (
 	kubernetesKinds = []string{"Role", "ClusterRole", "RoleBinding", "ClusterRoleBinding"}
 	originKinds     = []string{"Role", "RoleBinding", "Policy", "PolicyBinding"}
+	denyPolicyKinds = []string{kindDenyPolicy, kindEscalation}
 	writKinds       = append(slices.Clone(originKinds), kindDecisionTest)
 )
 
@@ -82,6 +87,10 @@ func (d *decoder) unversioned(n *node, kind *field, styled, flat bool) {
 		d.origin(n, kind, true)
 		return
 	}
+	if slices.Contains(denyPolicyKinds, kind.value.value) {
+		d.fail(kind.key, diag.UnknownKind, "write apiVersion: "+versionDenyPolicy, "a %s has no apiVersion", kind.value.value)
+		return
+	}
 	if styled {
 		d.fail(kind.key, diag.UnknownKind, "write apiVersion: "+versionWrit+" or "+versionKubernetes,
 			"a document with metadata has no apiVersion: kind %s could be of either family", quote(kind.value.value))
@@ -112,6 +121,12 @@ func (d *decoder) versioned(n, version *node, kind *field, flat bool) {
 		default:
 			d.unknownKind(kind, versionWrit, writKinds)
 		}
+	case versionDenyPolicy:
+		if slices.Contains(denyPolicyKinds, name) {
+			d.denyPolicyFamily(n, kind)
+			return
+		}
+		d.unknownKind(kind, versionDenyPolicy, denyPolicyKinds)
 	default:
 		d.unknownVersion(version, kind.value.value)
 	}
@@ -131,7 +146,7 @@ func (d *decoder) unknownKind(kind *field, version string, known []string) {
 
 func (d *decoder) unknownVersion(version *node, kind string) {
 	hint := ""
-	for _, known := range []string{versionKubernetes, versionWrit} {
+	for _, known := range versions {
 		group, _, _ := strings.Cut(known, "/")
 		if strings.HasPrefix(version.value, group) {
 			hint = "write " + known
@@ -140,7 +155,10 @@ func (d *decoder) unknownVersion(version *node, kind string) {
 	if hint == "" && slices.Contains(originKinds, kind) {
 		hint = "write " + versionWrit + " or " + versionKubernetes
 	}
-	if near := diag.Suggest(version.value, []string{versionKubernetes, versionWrit}); near != "" {
+	if slices.Contains(denyPolicyKinds, kind) {
+		hint = "write " + versionDenyPolicy
+	}
+	if near := diag.Suggest(version.value, versions); near != "" {
 		hint = "did you mean " + quote(near) + "?"
 	}
 	d.fail(version, diag.UnknownKind, hint, "kind %s of apiVersion %s is not known", quote(kind), quote(version.value))

@@ -62,6 +62,32 @@ func (d *decoder) number(n *node) (any, bool) {
 	return nil, false
 }
 
+// maxInteger is the largest integer that every reader of JSON holds exactly.
+const maxInteger = 1<<53 - 1
+
+// integer reads an integer between least and most; name is the field's.
+func (d *decoder) integer(n *node, name string, least, most int) (int, bool) {
+	if n.kind != integer {
+		hint := ""
+		if n.kind == text && integerForm.MatchString(n.value) {
+			hint = "write it without quotes: " + n.value
+		}
+		d.fail(n, diag.WrongType, hint, "%s is an integer, this is %s", name, describe(n))
+		return 0, false
+	}
+	value, err := strconv.ParseInt(strings.TrimPrefix(n.value, "+"), integerBase(n.value), 64)
+	below := strings.HasPrefix(n.value, "-") // of a number that does not fit
+	switch {
+	case err != nil && !below || value > int64(most):
+		d.fail(n, diag.BadValue, "", "%s %s is above %d", name, quote(n.value), most)
+	case err != nil || value < int64(least):
+		d.fail(n, diag.BadValue, "", "%s %s is below %d", name, quote(n.value), least)
+	default:
+		return int(value), true
+	}
+	return 0, false
+}
+
 // integerBase is 0, which reads a prefix, unless a leading zero would then mean
 // octal: in YAML 1.2 it means nothing.
 func integerBase(value string) int {

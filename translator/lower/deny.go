@@ -92,6 +92,8 @@ type TemplatePart struct {
 // Escalation is the override of a BreakglassEscalation that may be in force.
 type Escalation struct {
 	Name string
+	// Source is the file:line of the document.
+	Source string
 	// Clusters are the globs of allowed.clusters and clusterConfigRefs.
 	Clusters []string
 	// Groups are those of allowed.groups, one of which the requester must have.

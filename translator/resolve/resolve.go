@@ -43,6 +43,8 @@ type Resolved struct {
 	KubernetesBindings []KubernetesBinding
 	OriginRoles        []*document.OriginRole
 	OriginBindings     []OriginBinding
+	DenyPolicies       []DenyPolicy
+	Escalations        []*document.BreakglassEscalation
 	Extensions         []*document.Extension
 	Tests              []*document.DecisionTest
 }
@@ -66,6 +68,12 @@ type OriginBinding struct {
 	Role     *document.OriginRole
 }
 
+// DenyPolicy is a policy with the escalations whose denyPolicyRefs list it.
+type DenyPolicy struct {
+	Document   *document.DenyPolicy
+	ReferredBy []*document.BreakglassEscalation
+}
+
 // Resolve reads documents together. The result does not depend on their order.
 func Resolve(documents []document.Document, o Options) (*Resolved, diag.List) {
 	if o.Master == "" {
@@ -87,6 +95,7 @@ func Resolve(documents []document.Document, o Options) (*Resolved, diag.List) {
 	}
 	r.kubernetes()
 	r.origin()
+	r.denyPolicy()
 	r.extensions()
 	return r.out, r.list
 }
@@ -103,6 +112,7 @@ type resolver struct {
 	kubernetesRoles    []*document.KubernetesRole
 	kubernetesBindings []*document.KubernetesBinding
 	originBindings     []*document.OriginBinding
+	denyPolicies       []*document.DenyPolicy
 	originContainers   []*document.OriginPolicyBinding
 	// originPolicies holds the Policy of each namespace.
 	originPolicies map[string]*document.OriginPolicy
@@ -139,6 +149,10 @@ func (r *resolver) sort(documents []document.Document) {
 			r.originContainers = append(r.originContainers, d)
 		case *document.OriginPolicy:
 			r.claimPolicy(d)
+		case *document.DenyPolicy:
+			r.denyPolicies = append(r.denyPolicies, d)
+		case *document.BreakglassEscalation:
+			r.out.Escalations = append(r.out.Escalations, d)
 		case *document.DecisionTest:
 			r.out.Tests = append(r.out.Tests, d)
 		}

@@ -1,0 +1,225 @@
+package document
+
+import (
+	"slices"
+	"strings"
+	"unicode/utf8"
+
+	"github.com/writ-policy/writ/translator/diag"
+)
+
+// Glob is a pattern taken apart. It fits whole values, byte for byte but for its
+// wildcards, which know no dot: "prod-*" fits "prod-eu.1".
+type Glob struct {
+	// Everything says that the pattern is "*" alone, which fits every value, also
+	// the empty one and one with a slash. Pieces are nil then.
+	Everything bool
+	// Pieces are what the value consists of, in order. No two literals and no two
+	// runs stand next to each other; none at all fit the empty value only.
+	Pieces []GlobPiece
+}
+
+// GlobPiece is a literal, or one of the wildcards.
+type GlobPiece struct {
+	Literal string // where Kind is GlobLiteral
+	Kind    GlobKind
+	Class   []GlobRange // where Kind is GlobClass; never empty
+	Negated bool        // the class is of all characters but these
+}
+
+// GlobKind says what a GlobPiece is.
+type GlobKind uint8
+
+// The kinds of pieces: text, "*" (any run of characters but slashes, also an
+// empty one), "?" (one character but a slash), and a class of one character.
+const (
+	GlobLiteral GlobKind = iota
+	GlobRun
+	GlobOne
+	GlobClass
+)
+
+// GlobRange is a range of characters, both ends included.
+type GlobRange struct{ First, Last rune }
+
+// ParseGlob takes a pattern apart, or says what is wrong with it and what to type
+// instead.
+func ParseGlob(pattern string) (g Glob, problem, hint string) {
+	if pattern == "*" {
+		return Glob{Everything: true}, "", ""
+	}
+	var literal strings.Builder
+	flush := func() {
+		if literal.Len() > 0 {
+			g.Pieces = append(g.Pieces, GlobPiece{Literal: literal.String()})
+			literal.Reset()
+		}
+	}
+	for rest := pattern; rest != ""; {
+		r, size := utf8.DecodeRuneInString(rest)
+		next := rest[size:]
+		switch r {
+		case '*':
+			flush()
+			if n := len(g.Pieces); n == 0 || g.Pieces[n-1].Kind != GlobRun {
+				g.Pieces = append(g.Pieces, GlobPiece{Kind: GlobRun})
+			}
+		case '?':
+			flush()
+			g.Pieces = append(g.Pieces, GlobPiece{Kind: GlobOne})
+		case '[':
+			flush()
+			var piece GlobPiece
+			if piece, next, problem, hint = globClass(next); problem != "" {
+				return Glob{}, problem, hint
+			}
+			g.Pieces = append(g.Pieces, piece)
+		case '{', '}':
+			return Glob{}, "has a brace: there are no alternatives", "write one entry for each alternative"
+		case '\\':
+			if next == "" {
+				return Glob{}, `ends in "\"`, `write "\\" to mean "\" itself`
+			}
+			_, size = utf8.DecodeRuneInString(next)
+			literal.WriteString(next[:size])
+			next = next[size:]
+		default:
+			literal.WriteString(rest[:size])
+		}
+		rest = next
+	}
+	flush()
+	return g, "", ""
+}
+
+const (
+	openClass = "has a \"[\" that is not closed"
+	noRange   = "has a class in which nothing can be"
+)
+
+// globClass reads a class after its opening bracket and returns what follows it.
+// A "-" that stands between no two characters is one of them.
+func globClass(rest string) (piece GlobPiece, next, problem, hint string) {
+	piece.Kind = GlobClass
+	if strings.HasPrefix(rest, "!") {
+		return piece, "", `has "[!"`, `write "[^"`
+	}
+	rest, piece.Negated = strings.CutPrefix(rest, "^")
+	for {
+		if rest == "" {
+			return piece, "", openClass, `write "\[" to mean "[" itself`
+		}
+		if rest[0] == ']' {
+			if len(piece.Class) == 0 {
+				return piece, "", "has an empty class", "write the characters between the brackets"
+			}
+			return piece, rest[1:], "", ""
+		}
+		var first, last rune
+		if first, rest, problem = classRune(rest); problem != "" {
+			return piece, "", problem, ""
+		}
+		last = first
+		if len(rest) > 1 && rest[0] == '-' && rest[1] != ']' {
+			if last, rest, problem = classRune(rest[1:]); problem != "" {
+				return piece, "", problem, ""
+			}
+		}
+		if last < first {
+			return piece, "", noRange, "write the lower end of a range first"
+		}
+		piece.Class = append(piece.Class, GlobRange{first, last})
+	}
+}
+
+// classRune reads one character of a class.
+func classRune(rest string) (r rune, next, problem string) {
+	if rest[0] == '{' || rest[0] == '}' {
+		return 0, "", "has a brace: there are no alternatives"
+	}
+	if rest[0] == '\\' {
+		if rest = rest[1:]; rest == "" {
+			return 0, "", openClass
+		}
+	}
+	r, size := utf8.DecodeRuneInString(rest)
+	return r, rest[size:], ""
+}
+
+// Literal returns the one value a pattern without wildcards fits.
+func (g Glob) Literal() (value string, ok bool) {
+	switch {
+	case g.Everything || len(g.Pieces) > 1:
+		return "", false
+	case len(g.Pieces) == 0:
+		return "", true
+	}
+	return g.Pieces[0].Literal, g.Pieces[0].Kind == GlobLiteral
+}
+
+// Prefix is the text every value begins with that the pattern fits.
+func (g Glob) Prefix() string {
+	if len(g.Pieces) > 0 && g.Pieces[0].Kind == GlobLiteral {
+		return g.Pieces[0].Literal
+	}
+	return ""
+}
+
+// Fits reports whether the pattern fits a value. A run that turns out too short
+// is taken up again only behind the last one, so the time is at most that of
+// their lengths multiplied.
+func (g Glob) Fits(value string) bool {
+	if g.Everything {
+		return true
+	}
+	at, run, resume := 0, -1, ""
+	rest := value
+	for {
+		if at < len(g.Pieces) && g.Pieces[at].Kind == GlobRun {
+			run, resume = at, rest
+			at++
+			continue
+		}
+		if at < len(g.Pieces) {
+			if after, ok := g.Pieces[at].step(rest); ok {
+				rest = after
+				at++
+				continue
+			}
+		} else if rest == "" {
+			return true
+		}
+		// The last run takes one character more, which is no slash.
+		if run < 0 || resume == "" || resume[0] == '/' {
+			return false
+		}
+		_, size := utf8.DecodeRuneInString(resume)
+		resume = resume[size:]
+		at, rest = run+1, resume
+	}
+}
+
+// step takes what the piece fits from the front of rest.
+func (p GlobPiece) step(rest string) (after string, ok bool) {
+	if p.Kind == GlobLiteral {
+		return strings.CutPrefix(rest, p.Literal)
+	}
+	if rest == "" {
+		return "", false
+	}
+	r, size := utf8.DecodeRuneInString(rest)
+	if p.Kind == GlobOne {
+		return rest[size:], r != '/'
+	}
+	in := slices.ContainsFunc(p.Class, func(c GlobRange) bool { return c.First <= r && r <= c.Last })
+	return rest[size:], in != p.Negated
+}
+
+// globs checks the entries of a list of globs.
+func (d *decoder) globs(items []*node, name string) {
+	for _, n := range items {
+		if _, problem, hint := ParseGlob(n.value); problem != "" {
+			d.fail(n, diag.BadPattern, hint, "glob %s of %s %s", quote(n.value), name, problem)
+		}
+	}
+}

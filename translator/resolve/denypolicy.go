@@ -1,0 +1,128 @@
+package resolve
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+
+	"github.com/writ-policy/writ/translator/diag"
+	"github.com/writ-policy/writ/translator/document"
+)
+
+const (
+	kindDenyPolicy = "DenyPolicy"
+	kindEscalation = "BreakglassEscalation"
+)
+
+// denyPolicy follows the references between deny policies and escalations.
+func (r *resolver) denyPolicy() {
+	referredBy := make(map[*document.DenyPolicy][]*document.BreakglassEscalation)
+	for _, e := range r.out.Escalations {
+		for _, ref := range e.DenyPolicyRefs {
+			if policy := r.referredPolicy(ref); policy != nil {
+				referredBy[policy] = append(referredBy[policy], e)
+			}
+		}
+	}
+	escalations := escalationNames{names: make([]string, 0, len(r.out.Escalations)), known: make(map[string]bool)}
+	for _, e := range r.out.Escalations {
+		escalations.names = append(escalations.names, e.Name)
+	}
+	slices.Sort(escalations.names)
+	for _, p := range r.denyPolicies {
+		for _, ref := range p.EscalationRefs {
+			r.escalationRef(ref, &escalations)
+		}
+		r.out.DenyPolicies = append(r.out.DenyPolicies, DenyPolicy{p, referredBy[p]})
+	}
+}
+
+// referredPolicy is the policy a denyPolicyRefs entry names, nil with a
+// diagnostic where there is none.
+func (r *resolver) referredPolicy(ref document.Text) *document.DenyPolicy {
+	if ref.Value == "" {
+		return nil // reported where it was read
+	}
+	id := identity{document.FamilyDenyPolicy, kindDenyPolicy, "", ref.Value}
+	if policy, ok := r.names[id].(*document.DenyPolicy); ok {
+		return policy
+	}
+	danglingReference(r, ref, id, "denyPolicyRefs", r.denyPolicies)
+	return nil
+}
+
+// escalationRef checks an entry of escalationRefs. Without a wildcard it names an
+// escalation, or with no letter at all requests that are under none; with one it
+// should fit some.
+func (r *resolver) escalationRef(ref document.Text, escalations *escalationNames) {
+	glob, problem, _ := document.ParseGlob(ref.Value)
+	if problem != "" || ref.Value == "" {
+		return
+	}
+	name, literal := glob.Literal()
+	switch {
+	case !literal && !r.partial && !escalations.fits(ref.Value, glob):
+		r.list.Add(diag.Diagnostic{
+			Position: ref.At,
+			Length:   len([]rune(ref.Value)),
+			Severity: diag.Warning,
+			Code:     diag.EmptyReference,
+			Message:  fmt.Sprintf("glob %s of escalationRefs fits no BreakglassEscalation", fmt.Sprintf("%q", ref.Value)),
+			Hint:     "declare the escalation in this directory, or look how its name is spelt",
+		})
+	case literal:
+		id := identity{document.FamilyDenyPolicy, kindEscalation, "", name}
+		if _, ok := r.names[id]; !ok {
+			danglingReference(r, ref, id, "escalationRefs", r.out.Escalations)
+		}
+	}
+}
+
+func danglingReference[D document.Document](r *resolver, ref document.Text, id identity, field string, declared []D) {
+	d := diag.Diagnostic{
+		Position: ref.At,
+		Length:   len([]rune(ref.Value)),
+		Code:     diag.DanglingReference,
+		Message:  fmt.Sprintf("%s names the %s %s, which is not declared", field, id.kind, fmt.Sprintf("%q", id.name)),
+		Hint:     "declare it in this directory",
+	}
+	if close := near(r, id.name, declared, func(*document.Header) bool { return true }); close != nil {
+		d.Hint = fmt.Sprintf("did you mean %q?", close.Name)
+		d.Related = related(close)
+	}
+	r.list.Add(d)
+}
+
+// escalationNames answers which globs fit an escalation.
+type escalationNames struct {
+	names []string        // sorted
+	known map[string]bool // answers given, by pattern
+}
+
+// longestGlob bounds what a pattern is compared by, which takes the product of
+// both lengths. Names in a cluster are at most a quarter of it.
+const longestGlob = 1024
+
+// fits reports whether a glob fits a name. Everything fits: it also fits requests
+// without an escalation.
+func (e *escalationNames) fits(pattern string, glob document.Glob) bool {
+	if glob.Everything || len(pattern) > longestGlob {
+		return true
+	}
+	if answer, known := e.known[pattern]; known {
+		return answer
+	}
+	prefix := glob.Prefix()
+	from, _ := slices.BinarySearch(e.names, prefix)
+	fits := false
+	for _, name := range e.names[from:] {
+		if !strings.HasPrefix(name, prefix) {
+			break
+		}
+		if fits = len(name) > longestGlob || glob.Fits(name); fits {
+			break
+		}
+	}
+	e.known[pattern] = fits
+	return fits
+}
