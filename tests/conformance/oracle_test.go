@@ -8,6 +8,8 @@ import (
 	"io/fs"
 	"os"
 	"path/filepath"
+	"reflect"
+	"slices"
 	"strings"
 	"testing"
 
@@ -310,4 +312,34 @@ func (n node) texts(key string) []string {
 		values = append(values, item.(string))
 	}
 	return values
+}
+
+// What the oracle's generator writes must be what its worlds mean: read back,
+// the documents decide alike.
+func TestGeneratedDocumentsMeanTheirWorlds(t *testing.T) {
+	compared := 0
+	for seed := range uint64(100) {
+		files, world := oracle.GenerateDeny(seed)
+		folder := t.TempDir()
+		for path, content := range files {
+			if err := os.MkdirAll(filepath.Join(folder, filepath.Dir(path)), 0o755); err != nil {
+				t.Fatal(err)
+			}
+			if err := os.WriteFile(filepath.Join(folder, path), []byte(content), 0o644); err != nil {
+				t.Fatal(err)
+			}
+		}
+		read := load(t, folder)
+		read.Extensions = world.Extensions
+		for _, r := range world.Requests(50) {
+			got, want := read.Decide(r), world.Decide(r)
+			if got.Reason != want.Reason || !slices.Equal(got.Warnings(), want.Warnings()) || !reflect.DeepEqual(got.PodSecurity, want.PodSecurity) {
+				t.Fatalf("seed %d: %s: got %+v, want %+v", seed, r.JSON(), got, want)
+			}
+			compared++
+		}
+	}
+	if compared == 0 {
+		t.Error("nothing compared")
+	}
 }

@@ -12,6 +12,9 @@
 // out as documents is a one-way street. Reading the documents back would need a
 // second decoder with the same mistakes.
 //
+// Generate and GenerateDeny make different worlds of one seed; Requests fits its
+// requests to either.
+//
 // The order of an aggregated role's rules is not determined in a ring of
 // aggregated roles, so the generator leaves no ring with more than one rule.
 package oracle

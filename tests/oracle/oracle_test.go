@@ -11,18 +11,22 @@ import (
 	"go.yaml.in/yaml/v3"
 )
 
+var generators = map[string]func(uint64) (map[string]string, *World){"Generate": Generate, "GenerateDeny": GenerateDeny}
+
 // A seed is worth something only if it brings the same world back.
 func TestEqualSeedsEqualWorlds(t *testing.T) {
-	for seed := range uint64(50) {
-		files, world := Generate(seed)
-		again, same := Generate(seed)
-		if !maps.Equal(files, again) {
-			t.Fatalf("seed %d: files differ", seed)
-		}
-		first, second := world.Requests(20), same.Requests(20)
-		for i := range first {
-			if got, want := first[i].JSON(), second[i].JSON(); got != want {
-				t.Fatalf("seed %d: request %d: got %s, want %s", seed, i, got, want)
+	for name, generate := range generators {
+		for seed := range uint64(50) {
+			files, world := generate(seed)
+			again, same := generate(seed)
+			if !maps.Equal(files, again) {
+				t.Fatalf("%s, seed %d: files differ", name, seed)
+			}
+			first, second := world.Requests(20), same.Requests(20)
+			for i := range first {
+				if got, want := first[i].JSON(), second[i].JSON(); got != want {
+					t.Fatalf("%s, seed %d: request %d: got %s, want %s", name, seed, i, got, want)
+				}
 			}
 		}
 	}
@@ -32,7 +36,10 @@ func TestEqualSeedsEqualWorlds(t *testing.T) {
 func TestSources(t *testing.T) {
 	rules := 0
 	for seed := range uint64(100) {
-		files, world := Generate(seed)
+		files, world := GenerateDeny(seed)
+		if seed%2 == 0 {
+			files, world = Generate(seed)
+		}
 		check := func(source string) {
 			rules++
 			file, line, _ := strings.Cut(source, ":")
@@ -55,6 +62,19 @@ func TestSources(t *testing.T) {
 				check(rule.Source)
 			}
 		}
+		for _, p := range world.DenyPolicies {
+			for _, rule := range p.Rules {
+				check(rule.Source)
+			}
+			if p.PodSecurity == nil {
+				continue
+			}
+			file, line, _ := strings.Cut(p.PodSecurity.Source, ":")
+			number, _ := strconv.Atoi(line)
+			if text := strings.Split(files[file], "\n")[number-1]; !strings.Contains(text, "podSecurityRules") {
+				t.Errorf("seed %d: no podSecurityRules at %s: %s", seed, p.PodSecurity.Source, text)
+			}
+		}
 	}
 	if rules == 0 {
 		t.Fatal("no rules")
@@ -63,8 +83,11 @@ func TestSources(t *testing.T) {
 
 func TestFilesAreYAML(t *testing.T) {
 	documents := 0
-	for seed := range uint64(300) {
+	for seed := range uint64(600) {
 		files, _ := Generate(seed)
+		if seed%2 == 0 {
+			files, _ = GenerateDeny(seed)
+		}
 		for path, text := range files {
 			decoder := yaml.NewDecoder(strings.NewReader(text))
 			for !strings.HasSuffix(path, ".rego") {

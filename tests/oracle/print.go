@@ -7,7 +7,8 @@ import (
 	"strings"
 )
 
-// Values of a document are strings, booleans, lists, objects and marked values.
+// Values of a document are nil, strings, booleans, whole numbers, lists, objects
+// and marked values.
 type (
 	member struct {
 		key   string
@@ -67,6 +68,7 @@ func (p *printer) block(value object, indent int) {
 
 // under writes the value of a key, and the end of the line.
 func (p *printer) under(value any, indent int) {
+	value = p.mark(value)
 	switch v := value.(type) {
 	case object:
 		if len(v) > 0 && !p.once(3) {
@@ -159,7 +161,7 @@ func (p *printer) json(value any, indent int, many bool) {
 func quote(value any) string {
 	text, err := json.Marshal(value)
 	if err != nil {
-		panic(err) // only strings and booleans come here
+		panic(err) // only what JSON has comes here
 	}
 	return string(text)
 }

@@ -25,6 +25,9 @@ func (w *World) Requests(n int) []Request {
 		} else if g.once(2) {
 			g.nearKubernetes(&r)
 		}
+		if len(w.DenyPolicies) > 0 {
+			g.nearDeny(&r)
+		}
 		if r.User == "" && len(r.Groups) == 0 {
 			r.User = "nobody"
 		}

@@ -9,7 +9,7 @@ import (
 // write lays the world out as files: documents in random order, in random
 // spelling, in containers or alone. It notes in the world where each rule stands.
 func (g *generator) write() map[string]string {
-	documents := append(g.originDocuments(), g.kubernetesDocuments()...)
+	documents := slices.Concat(g.originDocuments(), g.kubernetesDocuments(), g.denyDocuments())
 	g.Shuffle(len(documents), func(i, j int) { documents[i], documents[j] = documents[j], documents[i] })
 	files := map[string]string{}
 	for n := 0; len(documents) > 0; n++ {
