@@ -19,6 +19,9 @@ type Decision struct {
 	// PodSecurity is what pod security made of the pod; nil where none was
 	// evaluated.
 	PodSecurity *PodSecurity `json:"podSecurity,omitempty"`
+	// Pods is what each deny policy made of the pod, in the order they were asked;
+	// a policy after the first denial is not asked.
+	Pods []PodOutcome `json:"-"`
 	// Trouble is why no decision could be reached, empty where one was. A
 	// decision with trouble is denied and must not be cached.
 	Trouble string `json:"-"`
@@ -47,6 +50,28 @@ type PodSecurity struct {
 	Action  string   `json:"action"` // allow, warn or deny
 	Score   int      `json:"score"`
 	Factors []string `json:"factors"`
+}
+
+// PodOutcome is what one deny policy made of a pod it was to judge.
+type PodOutcome struct {
+	Policy string
+	// Action is allow, warn or deny. An exempt pod and an open fail mode allow, a
+	// closed one denies.
+	Action string
+	// Evaluated says that factors and a score were computed.
+	Evaluated bool
+	Score     int
+	Factors   []string
+	// Override says that an escalation's override settled it.
+	Override bool
+}
+
+// Wants is what a request lacks that policies in its scope read.
+type Wants struct {
+	// Pod says that pod security would judge the pod behind the request.
+	Pod bool
+	// NamespaceLabels says that labels of the request's namespace may be read.
+	NamespaceLabels bool
 }
 
 // RoleRef names the role a binding names.
@@ -86,6 +111,13 @@ type Exception struct {
 	// Step is that of the order over all families at which the rule denies: 3
 	// for the master namespace, 5 for the request's own.
 	Step int
+}
+
+// Wanter says what a request should be completed with before it is evaluated.
+type Wanter interface {
+	// Wants looks at what the request lacks. The error is trouble while
+	// evaluating; then nothing is known of what is wanted.
+	Wants(ctx context.Context, r *Request) (Wants, error)
 }
 
 // Reviewer also answers who-can: r has neither user nor groups.

@@ -1,6 +1,7 @@
 package engine
 
 import (
+	"bytes"
 	"context"
 	"errors"
 	"fmt"
@@ -14,7 +15,10 @@ import (
 	"github.com/writ-policy/writ/bundles"
 )
 
-const entrypoint = "data.writ.access.findings"
+const (
+	entrypoint = "data.writ.access.findings"
+	wantsPod   = "data.writ.access.deny.wants_pod"
+)
 
 // Activate compiles a bundle's modules and expands its tables. It fails where
 // OPA refuses the modules or the bundle has no tables; nothing of a failed
@@ -24,7 +28,7 @@ func Activate(ctx context.Context, b *bundles.Bundle, o Options) (*Engine, error
 		return nil, errors.New("the bundle has no access tables")
 	}
 	rules := b.Rules()
-	query, err := prepare(ctx, b.Files, rules, o.Last)
+	queries, err := prepare(ctx, b.Files, rules, o.Last)
 	if err != nil {
 		return nil, err
 	}
@@ -32,8 +36,9 @@ func Activate(ctx context.Context, b *bundles.Bundle, o Options) (*Engine, error
 		revision: b.Manifest.Revision,
 		rules:    rules,
 		access:   b.Access,
-		denies:   hasDenyPolicies(b.Files),
-		query:    query,
+		denies:   mentions(b.Files, "package compiled.deny\n"),
+		labels:   mentions(b.Files, "input.namespaceLabels"),
+		queries:  queries,
 		tree:     expand(b.Access),
 		now:      o.Now,
 		timeout:  o.Timeout,
@@ -47,11 +52,13 @@ func Activate(ctx context.Context, b *bundles.Bundle, o Options) (*Engine, error
 	return e, nil
 }
 
-// hasDenyPolicies reports whether there is a deny policy to ask.
-func hasDenyPolicies(files map[string][]byte) bool {
-	for path := range files {
-		if strings.HasPrefix(path, "compiled/deny/") {
-			return true
+// mentions reports whether a generated policy has the text.
+func mentions(files map[string][]byte, text string) bool {
+	for path, content := range files {
+		if strings.HasPrefix(path, "compiled/deny/") || strings.HasPrefix(path, "compiled/escalations/") {
+			if bytes.Contains(content, []byte(text)) {
+				return true
+			}
 		}
 	}
 	return false
@@ -59,25 +66,28 @@ func hasDenyPolicies(files map[string][]byte) bool {
 
 // prepare compiles the modules, unless the last engine's are the same. The store
 // is empty: roles and bindings reach OPA as hits, so a query serves any of them.
-func prepare(ctx context.Context, files map[string][]byte, rules string, last *Engine) (rego.PreparedEvalQuery, error) {
+func prepare(ctx context.Context, files map[string][]byte, rules string, last *Engine) (queries, error) {
 	if last != nil && last.rules == rules {
-		return last.query, nil
+		return last.queries, nil
 	}
 	compiler, err := compile(files)
 	if err != nil {
-		return rego.PreparedEvalQuery{}, err
+		return queries{}, err
 	}
-	query, err := rego.New(
-		rego.Query(entrypoint),
-		rego.Compiler(compiler),
-		rego.Store(inmem.NewFromASTObject(ast.NewObject())),
-		rego.StrictBuiltinErrors(true),
-		rego.GenerateJSON(keepValue),
-	).PrepareForEval(ctx)
-	if err != nil {
-		return query, fmt.Errorf("prepare %s: %w", entrypoint, err)
+	var prepared queries
+	for name, query := range map[string]*rego.PreparedEvalQuery{entrypoint: &prepared.findings, wantsPod: &prepared.wantsPod} {
+		*query, err = rego.New(
+			rego.Query(name),
+			rego.Compiler(compiler),
+			rego.Store(inmem.NewFromASTObject(ast.NewObject())),
+			rego.StrictBuiltinErrors(true),
+			rego.GenerateJSON(keepValue),
+		).PrepareForEval(ctx)
+		if err != nil {
+			return queries{}, fmt.Errorf("prepare %s: %w", name, err)
+		}
 	}
-	return query, nil
+	return prepared, nil
 }
 
 // keepValue leaves a result as OPA's value: turning it into Go's maps first

@@ -44,16 +44,25 @@ const DefaultTimeout = 2 * time.Second
 // Engine is one activated revision. It is immutable and safe for concurrent use.
 type Engine struct {
 	revision string
-	rules    string // the hash of what query was compiled from
+	rules    string // the hash of what queries were compiled from
 	access   *lower.Access
 	denies   bool // whether there are deny policies, which read every request
 	tree     *tree
-	query    rego.PreparedEvalQuery
+	labels   bool // whether a deny policy or an override reads namespace labels
+	queries  queries
 	now      func() time.Time
 	timeout  time.Duration
 }
 
-var _ decision.Reviewer = (*Engine)(nil)
+// queries are what OPA is asked, prepared.
+type queries struct {
+	findings, wantsPod rego.PreparedEvalQuery
+}
+
+var (
+	_ decision.Reviewer = (*Engine)(nil)
+	_ decision.Wanter   = (*Engine)(nil)
+)
 
 // Revision is the revision of the activated bundle.
 func (e *Engine) Revision() string { return e.revision }

@@ -77,12 +77,46 @@ type findings struct {
 }
 
 func (e *Engine) ask(ctx context.Context, q question, now time.Time) (findings, error) {
-	if err := ctx.Err(); err != nil {
+	value, err := e.query(ctx, &e.queries.findings, q, now)
+	if err != nil {
 		return findings{}, err
+	}
+	answer, ok := value.(*ast.Array)
+	if !ok {
+		return findings{}, errors.New("the findings are not a list")
+	}
+	return readFindings(answer)
+}
+
+// Wants says what the request lacks that deny policies in its scope read.
+func (e *Engine) Wants(ctx context.Context, r *decision.Request) (decision.Wants, error) {
+	var wants decision.Wants
+	if !e.denies || r.Path != "" {
+		return wants, nil
+	}
+	wants.NamespaceLabels = e.labels && r.Namespace != "" && r.NamespaceLabels == nil
+	if r.Pod != nil || r.PodError != "" || r.APIGroup != "" || r.Resource != "pods" || r.Subresource == "" {
+		return wants, nil
+	}
+	value, err := e.query(ctx, &e.queries.wantsPod, question{request: r, whole: true}, e.now())
+	if err != nil {
+		return wants, err
+	}
+	pod, ok := value.(ast.Boolean)
+	if !ok {
+		return wants, errors.New("whether a pod is wanted is no truth value")
+	}
+	wants.Pod = bool(pod)
+	return wants, nil
+}
+
+func (e *Engine) query(ctx context.Context, query *rego.PreparedEvalQuery, q question, now time.Time) (ast.Value, error) {
+	if err := ctx.Err(); err != nil {
+		return nil, err
 	}
 	in, err := q.input()
 	if err != nil {
-		return findings{}, err
+		return nil, err
 	}
 	// One cancel serves both the caller and the bound, without a goroutine a
 	// request.
@@ -92,23 +126,23 @@ func (e *Engine) ask(ctx context.Context, q question, now time.Time) (findings, 
 	if ctx.Done() != nil {
 		defer context.AfterFunc(ctx, cancel.Cancel)()
 	}
-	result, err := e.query.Eval(ctx,
+	result, err := query.Eval(ctx,
 		rego.EvalParsedInput(in),
 		rego.EvalTime(now),
 		rego.EvalMetrics(metrics.NoOp()),
 		rego.EvalExternalCancel(cancel),
 	)
 	if err != nil {
-		return findings{}, cause(ctx, err)
+		return nil, cause(ctx, err)
 	}
 	if len(result) != 1 || len(result[0].Expressions) != 1 {
-		return findings{}, errors.New("the decision is undefined")
+		return nil, errors.New("the decision is undefined")
 	}
-	answer, ok := result[0].Expressions[0].Value.(*ast.Array)
+	value, ok := result[0].Expressions[0].Value.(ast.Value)
 	if !ok {
-		return findings{}, errors.New("the findings are not a list")
+		return nil, errors.New("the decision is no value")
 	}
-	return readFindings(answer)
+	return value, nil
 }
 
 // cause names the end of an evaluation that was cancelled by why it was, and an

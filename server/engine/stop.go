@@ -16,6 +16,7 @@ type stop struct {
 	matched  decision.Matched
 	warnings []string
 	pod      *decision.PodSecurity
+	pods     []decision.PodOutcome
 }
 
 // decision is the one of a request that a deny policy stops.
@@ -34,7 +35,8 @@ func (s *stop) decision(now time.Time) decision.Decision {
 // request, so what it decided is of now alone.
 func (s *stop) accompany(d *decision.Decision, now time.Time) {
 	d.Warnings = append(append([]string{}, s.warnings...), d.Warnings...)
-	if d.PodSecurity = s.pod; s.pod != nil {
+	d.PodSecurity, d.Pods = s.pod, s.pods
+	if len(s.pods) > 0 {
 		d.Expires = now
 	}
 }
@@ -48,6 +50,8 @@ var (
 	keyPolicy      = ast.StringTerm("policy")
 	keyAction      = ast.StringTerm("action")
 	keyScore       = ast.StringTerm("score")
+	keyPods        = ast.StringTerm("pods")
+	keyOverride    = ast.StringTerm("override")
 	keyFactors     = ast.StringTerm("factors")
 	keySource      = ast.StringTerm("source")
 	keyEffect      = ast.StringTerm("effect")
@@ -73,6 +77,9 @@ func readStop(value ast.Value) (stop, error) {
 	if s.warnings, err = texts(warnings); err != nil {
 		return s, err
 	}
+	if s.pods, err = readOutcomes(o); err != nil {
+		return s, err
+	}
 	if pod, ok := member[ast.Object](o, keyPodSecurity); ok {
 		if s.pod, err = readPod(pod); err != nil {
 			return s, err
@@ -89,6 +96,38 @@ func readStop(value ast.Value) (stop, error) {
 	s.reason = string(reason)
 	s.matched, err = readMatched(matched)
 	return s, err
+}
+
+func readOutcomes(o ast.Object) ([]decision.PodOutcome, error) {
+	list, ok := member[*ast.Array](o, keyPods)
+	if !ok {
+		return nil, errStop
+	}
+	var outcomes []decision.PodOutcome
+	for i := range list.Len() {
+		row, ok := list.Elem(i).Value.(ast.Object)
+		if !ok {
+			return nil, errStop
+		}
+		policy, ok1 := member[ast.String](row, keyPolicy)
+		action, ok2 := member[ast.String](row, keyAction)
+		if !ok1 || !ok2 {
+			return nil, errStop
+		}
+		outcome := decision.PodOutcome{Policy: string(policy), Action: string(action)}
+		if factors, ok := member[*ast.Array](row, keyFactors); ok {
+			var err error
+			if outcome.Factors, err = texts(factors); err != nil {
+				return nil, err
+			}
+			outcome.Evaluated = true
+			outcome.Score, _ = whole(row, keyScore)
+			override, _ := member[ast.Boolean](row, keyOverride)
+			outcome.Override = bool(override)
+		}
+		outcomes = append(outcomes, outcome)
+	}
+	return outcomes, nil
 }
 
 func readMatched(o ast.Object) (decision.Matched, error) {

@@ -10,11 +10,15 @@ import data.writ.access.pod
 # METADATA
 # description: |
 #   The one pass over all policies: what denies first, and what was said of the
-#   pod on the way. {"denied", "matched", "reason", "warnings", "podSecurity"};
-#   matched and reason only where something denies, podSecurity only where a pod
-#   was evaluated.
+#   pod on the way. {"denied", "matched", "reason", "warnings", "pods",
+#   "podSecurity"}; matched and reason only where something denies, podSecurity
+#   only where a pod was evaluated; pods is what each policy made of it.
 outcome := object.union(
-	{"denied": count(_denials) > 0, "warnings": [row[3].warning | some row in _judged; row[3].warning]},
+	{
+		"denied": count(_denials) > 0,
+		"warnings": [row[3].warning | some row in _judged; row[3].warning],
+		"pods": [object.union({"policy": row[1]}, row[3]) | some row in _judged],
+	},
 	object.union(_denied, _pod_security),
 )
 
@@ -90,6 +94,14 @@ _shown := _first if {
 }
 
 _evaluated(key) := [row | some row in _judged; row[3].factors; row[3][key]]
+
+# METADATA
+# description: |
+#   Whether a policy in scope would judge the pod behind the request.
+# scope: document
+default wants_pod := false
+
+wants_pod if some _ in data.compiled.deny.pods
 
 # METADATA
 # description: |
