@@ -98,13 +98,14 @@ func (d *decoder) people(c *cursor) {
 // something, once.
 func (d *decoder) entryList(c *cursor, name string) []*node {
 	items, _ := c.texts(name)
-	d.distinct(items, name)
-	return items
+	return d.distinct(items, name)
 }
 
-// distinct reports empty entries and those that are there before.
-func (d *decoder) distinct(items []*node, name string) {
+// distinct reports empty entries and those that are there before, and returns the
+// others.
+func (d *decoder) distinct(items []*node, name string) []*node {
 	first := make(map[string]*node, len(items))
+	var out []*node
 	for _, n := range items {
 		switch other := first[n.value]; {
 		case n.value == "":
@@ -113,8 +114,10 @@ func (d *decoder) distinct(items []*node, name string) {
 			d.fail(n, diag.RepeatedEntry, "keep one of them", "entry %s of %s is there twice, first on line %d", quote(n.value), name, other.line)
 		default:
 			first[n.value] = n
+			out = append(out, n)
 		}
 	}
+	return out
 }
 
 // podOverride decodes podSecurityOverrides.

@@ -165,54 +165,60 @@ func (g Glob) Prefix() string {
 	return ""
 }
 
-// Fits reports whether the pattern fits a value. A run that turns out too short
-// is taken up again only behind the last one, so the time is at most that of
-// their lengths multiplied.
+// Fits reports whether the pattern fits a value. It keeps every place of the
+// value that the pieces so far can end at, so no pattern takes longer than the
+// product of both lengths.
 func (g Glob) Fits(value string) bool {
 	if g.Everything {
 		return true
 	}
-	at, run, resume := 0, -1, ""
-	rest := value
-	for {
-		if at < len(g.Pieces) && g.Pieces[at].Kind == GlobRun {
-			run, resume = at, rest
-			at++
-			continue
-		}
-		if at < len(g.Pieces) {
-			if after, ok := g.Pieces[at].step(rest); ok {
-				rest = after
-				at++
-				continue
+	ends := make([]bool, len(value)+1)
+	ends[0] = true
+	for _, piece := range g.Pieces {
+		next := make([]bool, len(value)+1)
+		for at, reached := range ends {
+			if reached {
+				piece.advance(value, at, next)
 			}
-		} else if rest == "" {
-			return true
 		}
-		// The last run takes one character more, which is no slash.
-		if run < 0 || resume == "" || resume[0] == '/' {
-			return false
-		}
-		_, size := utf8.DecodeRuneInString(resume)
-		resume = resume[size:]
-		at, rest = run+1, resume
+		ends = next
 	}
+	return ends[len(value)]
 }
 
-// step takes what the piece fits from the front of rest.
-func (p GlobPiece) step(rest string) (after string, ok bool) {
-	if p.Kind == GlobLiteral {
-		return strings.CutPrefix(rest, p.Literal)
+// advance notes where the piece can end that begins at a place of the value.
+func (p GlobPiece) advance(value string, at int, ends []bool) {
+	rest := value[at:]
+	switch p.Kind {
+	case GlobLiteral:
+		if strings.HasPrefix(rest, p.Literal) {
+			ends[at+len(p.Literal)] = true
+		}
+		return
+	case GlobRun:
+		// Where a run has ended before, one that began earlier has been on.
+		for !ends[at] {
+			ends[at] = true
+			if at == len(value) || value[at] == '/' {
+				break
+			}
+			_, size := utf8.DecodeRuneInString(value[at:])
+			at += size
+		}
+		return
 	}
 	if rest == "" {
-		return "", false
+		return
 	}
 	r, size := utf8.DecodeRuneInString(rest)
-	if p.Kind == GlobOne {
-		return rest[size:], r != '/'
+	fits := r != '/'
+	if p.Kind == GlobClass {
+		in := slices.ContainsFunc(p.Class, func(c GlobRange) bool { return c.First <= r && r <= c.Last })
+		fits = in != p.Negated
 	}
-	in := slices.ContainsFunc(p.Class, func(c GlobRange) bool { return c.First <= r && r <= c.Last })
-	return rest[size:], in != p.Negated
+	if fits {
+		ends[at+size] = true
+	}
 }
 
 // globs checks the entries of a list of globs.

@@ -40,9 +40,6 @@ func (r *resolver) denyPolicy() {
 // referredPolicy is the policy a denyPolicyRefs entry names, nil with a
 // diagnostic where there is none.
 func (r *resolver) referredPolicy(ref document.Text) *document.DenyPolicy {
-	if ref.Value == "" {
-		return nil // reported where it was read
-	}
 	id := identity{document.FamilyDenyPolicy, kindDenyPolicy, "", ref.Value}
 	if policy, ok := r.names[id].(*document.DenyPolicy); ok {
 		return policy
@@ -67,7 +64,7 @@ func (r *resolver) escalationRef(ref document.Text, escalations *escalationNames
 			Length:   len([]rune(ref.Value)),
 			Severity: diag.Warning,
 			Code:     diag.EmptyReference,
-			Message:  fmt.Sprintf("glob %s of escalationRefs fits no BreakglassEscalation", fmt.Sprintf("%q", ref.Value)),
+			Message:  fmt.Sprintf("glob %q of escalationRefs fits no BreakglassEscalation", ref.Value),
 			Hint:     "declare the escalation in this directory, or look how its name is spelt",
 		})
 	case literal:
@@ -83,7 +80,7 @@ func danglingReference[D document.Document](r *resolver, ref document.Text, id i
 		Position: ref.At,
 		Length:   len([]rune(ref.Value)),
 		Code:     diag.DanglingReference,
-		Message:  fmt.Sprintf("%s names the %s %s, which is not declared", field, id.kind, fmt.Sprintf("%q", id.name)),
+		Message:  fmt.Sprintf("%s names the %s %q, which is not declared", field, id.kind, ref.Value),
 		Hint:     "declare it in this directory",
 	}
 	if close := near(r, id.name, declared, func(*document.Header) bool { return true }); close != nil {
