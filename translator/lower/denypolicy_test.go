@@ -98,11 +98,11 @@ func TestDenyPolicy(t *testing.T) {
 				},
 			},
 			Pod: &PodSecurity{
-				Source: "p.yaml:19", Subresources: []string{"exec", "attach", "portforward"},
+				Source: "p.yaml:18", Subresources: []string{"exec", "attach", "portforward"},
 				Weights: map[string]int{"hostPID": 70, "hostIPC": 0, "capability:NET_ADMIN": 50},
 				Thresholds: []Threshold{
-					{MaxScore: 30, Action: "allow", Source: "p.yaml:22"},
-					{MaxScore: 70, Action: "deny", Source: "p.yaml:23", Reason: []TemplatePart{
+					{MaxScore: 30, Action: "allow", Source: "p.yaml:21"},
+					{MaxScore: 70, Action: "deny", Source: "p.yaml:22", Reason: []TemplatePart{
 						{Variable: "score"}, {Text: " of "}, {Variable: "factors"}, {Variable: "pod"}, {Text: "."},
 					}},
 				},
