@@ -23,6 +23,7 @@ import (
 )
 
 var (
+	denyWorlds = flag.Int("deny-worlds", 60, "random worlds with deny policies and pods")
 	worlds     = flag.Int("worlds", 60, "random worlds the decisions of engine, OPA and oracle are compared in")
 	firstWorld = flag.Uint64("world", 1, "seed of the first random world")
 )
@@ -32,9 +33,18 @@ const requestsPerWorld = 150
 // The embedded engine, OPA over the bundle's compact tables and a naive reading
 // of the specification must say the same of every request.
 func TestEngineAndOPAAndOracleAgree(t *testing.T) {
+	agree(t, *worlds, oracle.Generate)
+}
+
+func TestEngineAndOPAAndOracleAgreeOnDenyPolicies(t *testing.T) {
+	agree(t, *denyWorlds, oracle.GenerateDeny)
+}
+
+func agree(t *testing.T, worlds int, generate func(seed uint64) (map[string]string, *oracle.World)) {
+	t.Helper()
 	decided := make(map[string]int)
-	for seed := *firstWorld; seed < *firstWorld+uint64(*worlds); seed++ {
-		files, world := oracle.Generate(seed)
+	for seed := *firstWorld; seed < *firstWorld+uint64(worlds); seed++ {
+		files, world := generate(seed)
 		bundle := build(t, seed, files)
 		embedded, err := engine.Activate(context.Background(), bundle, engine.Options{})
 		if err != nil {
@@ -44,8 +54,11 @@ func TestEngineAndOPAAndOracleAgree(t *testing.T) {
 		for i, request := range world.Requests(requestsPerWorld) {
 			text := request.JSON()
 			want := ofOracle(world.Decide(request))
-			got := ofEngine(t, embedded, text)
-			if !reflect.DeepEqual(got, want) {
+			got, pods := ofEngine(t, embedded, text)
+			if !begin(got.Warnings, want.Warnings) || !reflect.DeepEqual(pods, ofJudgements(world.Decide(request).Judgements)) {
+				t.Fatalf("world %d, request %d %s\nengine %q, pods %+v\noracle %q, pods %+v", seed, i, text, got.Warnings, pods, want.Warnings, world.Decide(request).Judgements)
+			}
+			if want.Warnings = got.Warnings; !reflect.DeepEqual(got, want) {
 				t.Fatalf("world %d, request %d %s\nengine %+v\noracle %+v", seed, i, text, got, want)
 			}
 			if of := ofStock(t, stock, text); !reflect.DeepEqual(of, got) {
@@ -60,7 +73,7 @@ func TestEngineAndOPAAndOracleAgree(t *testing.T) {
 			t.Errorf("no request was %s: %v", outcome, decided)
 		}
 	}
-	t.Logf("worlds %d to %d: %v", *firstWorld, *firstWorld+uint64(*worlds)-1, decided)
+	t.Logf("worlds %d to %d: %v", *firstWorld, *firstWorld+uint64(worlds)-1, decided)
 }
 
 // answer is a decision as all three give it.
@@ -70,7 +83,8 @@ type answer struct {
 	Denied   bool
 	Reason   string
 	Matched  []decision.Matched
-	Warnings int
+	Warnings []string
+	Pod      *decision.PodSecurity
 }
 
 func (a answer) outcome() string {
@@ -130,29 +144,51 @@ func ofOracle(d oracle.Decision) answer {
 	}
 	a := answer{Allowed: d.Allowed, Denied: d.Denied, Reason: d.Reason}
 	for _, e := range d.Matched {
-		a.Matched = append(a.Matched, decision.Matched{
+		m := decision.Matched{
 			Kind: e.Kind, Namespace: e.Namespace, Name: e.Name, Rule: e.Rule, Source: e.Source,
 			Effect: e.Effect, APIVersion: e.APIVersion,
-			Role: &decision.RoleRef{Kind: e.Role.Kind, Namespace: e.Role.Namespace, Name: e.Role.Name},
-		})
+		}
+		if e.Kind != "DenyPolicy" {
+			m.Role = &decision.RoleRef{Kind: e.Role.Kind, Namespace: e.Role.Namespace, Name: e.Role.Name}
+		}
+		a.Matched = append(a.Matched, m)
 	}
-	for _, undecided := range d.Undecidable {
-		a.Warnings += len(undecided.Restrictions)
+	a.Warnings = d.Warnings()
+	if p := d.PodSecurity; p != nil {
+		a.Pod = &decision.PodSecurity{Policy: p.Policy, Action: p.Action, Score: p.Score, Factors: append([]string{}, p.Factors...)}
 	}
 	return a
 }
 
-func ofEngine(t *testing.T, e *engine.Engine, text string) answer {
+func ofJudgements(judgements []oracle.Judgement) []decision.PodOutcome {
+	var pods []decision.PodOutcome
+	for _, j := range judgements {
+		pod := decision.PodOutcome{Policy: j.Policy, Action: j.Action, Override: j.How == "override"}
+		if j.How != "unavailable" && j.How != "exempt" {
+			pod.Evaluated, pod.Score, pod.Factors = true, j.Score, append([]string(nil), j.Factors...)
+		}
+		pods = append(pods, pod)
+	}
+	return pods
+}
+
+// begin reports whether each text begins as wanted: the oracle leaves the end of
+// a warning free.
+func begin(texts, beginnings []string) bool {
+	return slices.EqualFunc(texts, beginnings, strings.HasPrefix)
+}
+
+func ofEngine(t *testing.T, e *engine.Engine, text string) (answer, []decision.PodOutcome) {
 	t.Helper()
 	request, err := decision.Decode([]byte(text))
 	if err != nil {
-		return answer{Invalid: true}
+		return answer{Invalid: true}, nil
 	}
 	d := e.Evaluate(context.Background(), request)
 	if d.Trouble != "" {
 		t.Fatalf("%s: %s", text, d.Trouble)
 	}
-	return ofDecision(d)
+	return ofDecision(d), d.Pods
 }
 
 func ofStock(t *testing.T, query rego.PreparedEvalQuery, text string) answer {
@@ -183,7 +219,8 @@ func ofStock(t *testing.T, query rego.PreparedEvalQuery, text string) answer {
 }
 
 func ofDecision(d decision.Decision) answer {
-	a := answer{Allowed: d.Allowed, Denied: d.Denied, Reason: d.Reason, Warnings: len(d.Warnings)}
+	a := answer{Allowed: d.Allowed, Denied: d.Denied, Reason: d.Reason, Pod: d.PodSecurity}
+	a.Warnings = append(a.Warnings, d.Warnings...)
 	a.Matched = append(a.Matched, d.Matched...)
 	return a
 }
@@ -204,6 +241,9 @@ func compareWhoCan(t *testing.T, seed uint64, world *oracle.World, e *engine.Eng
 		got := e.WhoCan(context.Background(), decoded)
 		wanted := fmt.Sprintf("users %q groups %q accounts %q except %v", want.Users, want.Groups, want.ServiceAccounts, want.Except)
 		given := fmt.Sprintf("users %q groups %q accounts %q except %v", got.Users, got.Groups, got.ServiceAccounts, got.Except)
+		if left := slices.ContainsFunc(got.Warnings, func(w string) bool { return strings.HasPrefix(w, "pod security is left out") }); left != want.PodLeftOut && want.Reason == "" {
+			t.Fatalf("world %d, who can %s: got warnings %q, oracle leaves pod security out: %v", seed, request.JSON(), got.Warnings, want.PodLeftOut)
+		}
 		if given != wanted {
 			t.Fatalf("world %d, who can %s\nengine %s\noracle %s", seed, request.JSON(), given, wanted)
 		}

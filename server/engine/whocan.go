@@ -25,6 +25,12 @@ func (e *Engine) WhoCan(ctx context.Context, r *decision.Request) decision.WhoCa
 		answer.Reason, answer.Trouble, answer.Warnings = policy, trouble, []string{}
 		return answer
 	}
+	// Pod security judges pods, and none is asked about.
+	nameless := *r
+	nameless.PodError = ""
+	if wants, err := e.Wants(ctx, &nameless); err == nil && wants.Pod {
+		warnings["pod security is left out: the question names no pod"] = true
+	}
 	for _, subject := range e.inReach(r) {
 		set, same := e.bindingsOf(r, subject)
 		d, ok := known[set]
@@ -75,8 +81,8 @@ func (e *Engine) add(answer *decision.WhoCan, subject string, d decision.Decisio
 		}
 	}
 	for _, entry := range d.Matched {
-		if entry.Effect != "deny" {
-			continue
+		if entry.Effect != "deny" || entry.Role == nil {
+			continue // a DenyPolicy is bound to nobody
 		}
 		exception := decision.Exception{Kind: "Group", Name: group, Step: 5}
 		if isUser {

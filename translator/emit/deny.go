@@ -193,29 +193,26 @@ func (m *module) metadata(description, source string) {
 	fmt.Fprintf(&m.out, "\n# METADATA\n# description: %s\n# custom:\n#   source: %s", quote(description), quote(source))
 }
 
-// verbClauses are the conditions on verb and group. For the verbs of the newer
-// impersonation the core group and that of authentication are one.
+// verbClauses are the conditions on verb and group. "impersonate" covers the verbs
+// of the newer impersonation too, and for those the core group and that of
+// authentication fit, whichever the request is in.
 func verbClauses(r *lower.DenyRule) [][]string {
 	clauses := [][]string{slices.Concat(wordList("input.verb", r.Verbs), wordList("input.apiGroup", r.Groups))}
-	core, authentication := slices.Contains(r.Groups, ""), slices.Contains(r.Groups, authenticationGroup)
-	groups := r.Groups
-	if core || authentication {
-		groups = append(slices.Clone(groups), "", authenticationGroup)
-		slices.Sort(groups)
-		groups = slices.Compact(groups)
+	isMode := func(verb string) bool { return strings.HasPrefix(verb, impersonatePrefix) }
+	var verb []string
+	switch {
+	case slices.Contains(r.Verbs, "*"), slices.Contains(r.Verbs, impersonate):
+		verb = []string{"startswith(input.verb, " + quote(impersonatePrefix) + ")"}
+	case slices.ContainsFunc(r.Verbs, isMode):
+		verb = wordList("input.verb", slices.DeleteFunc(slices.Clone(r.Verbs), func(v string) bool { return !isMode(v) }))
+	default:
+		return clauses
 	}
 	switch {
-	case slices.Contains(r.Verbs, "*"):
-		if core != authentication && !slices.Contains(r.Groups, "*") {
-			clauses = append(clauses, append([]string{`startswith(input.verb, ` + quote(impersonatePrefix) + `)`}, wordList("input.apiGroup", groups)...))
-		}
+	case slices.Contains(r.Groups, ""), slices.Contains(r.Groups, authenticationGroup):
+		return append(clauses, verb)
 	case slices.Contains(r.Verbs, impersonate):
-		clauses = append(clauses, append([]string{`startswith(input.verb, ` + quote(impersonatePrefix) + `)`}, wordList("input.apiGroup", groups)...))
-	default:
-		modes := slices.DeleteFunc(slices.Clone(r.Verbs), func(v string) bool { return !strings.HasPrefix(v, impersonatePrefix) })
-		if len(modes) > 0 && core != authentication && !slices.Contains(r.Groups, "*") {
-			clauses = append(clauses, append(wordList("input.verb", modes), wordList("input.apiGroup", groups)...))
-		}
+		return append(clauses, append(verb, wordList("input.apiGroup", r.Groups)...))
 	}
 	return clauses
 }

@@ -44,6 +44,7 @@ func Emit(tables *lower.Tables, extensions []*document.Extension, o Options) (ma
 	maps.Copy(files, denyFiles(tables.Deny))
 	if o.Tests {
 		maps.Copy(files, accessTests(tables.Access))
+		maps.Copy(files, denyTests(tables.Deny))
 	}
 	return files, nil
 }

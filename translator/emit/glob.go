@@ -70,6 +70,12 @@ func parseGlob(pattern string) glob {
 	return g
 }
 
+// matches reports whether a value fits. The expression is RE2, OPA's and Go's.
+func (g glob) matches(value string) bool {
+	fits, err := regexp.MatchString(g.expression, value)
+	return err == nil && fits
+}
+
 // class writes a character class, "^" and ranges as they are.
 func class(runes []rune) string {
 	var out strings.Builder

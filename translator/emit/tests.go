@@ -134,8 +134,7 @@ _matches(entry, row) if {
 }
 
 _decides(row) if {
-	decision := data.writ.access.decision with input as row.request
-	some entry in decision.matched
+	some entry in data.writ.access.matched with input as row.request
 	_matches(entry, row)
 }
 

@@ -24,7 +24,7 @@ decision := object.union(
 		"denied": _effect == "deny",
 		"reason": _reason,
 		"warnings": array.concat(_stopped.warnings, _warnings),
-		"matched": _matched,
+		"matched": matched,
 	},
 	_pod_security,
 ) if {
@@ -71,10 +71,14 @@ _hits := input[null].hits
 
 _hits := compact.hits if not input[null]
 
+# METADATA
+# description: |
+#   Every rule of a role that matched and holds, the decisive one first. A deny
+#   policy that stops the request is not among them.
+matched := [row[6] | some row in _rows]
+
 # Sorting arrays sorts by step, kind, namespace, name and rule; the apiVersion
 # tells two bindings of one name apart. A set drops what is reached twice.
-_matched := [row[6] | some row in _rows]
-
 _rows contains [
 	_step(binding, rule),
 	binding.kind,
@@ -123,7 +127,7 @@ _step(binding, rule) := 3 if {
 
 default _effect := "none"
 
-_effect := _matched[0].effect
+_effect := matched[0].effect
 
 _warnings := sort({text | some text in _undecided})
 
@@ -142,13 +146,13 @@ _undecided := [text |
 
 _reason := sprintf("not allowed: no rule allows %s", [_asked]) if {
 	_effect == "none"
-} else := sprintf("allowed by %s", [_by(_matched[0])]) if {
+} else := sprintf("allowed by %s", [_by(matched[0])]) if {
 	_effect == "allow"
-} else := sprintf("denied by %s; would be allowed by %s", [_by(_matched[0]), _by(_allows[0])]) if {
+} else := sprintf("denied by %s; would be allowed by %s", [_by(matched[0]), _by(_allows[0])]) if {
 	count(_allows) > 0
-} else := sprintf("denied by %s", [_by(_matched[0])])
+} else := sprintf("denied by %s", [_by(matched[0])])
 
-_allows := [entry | some entry in _matched; entry.effect == "allow"]
+_allows := [entry | some entry in matched; entry.effect == "allow"]
 
 _by(entry) := sprintf("%s %s (%s %s, rule %d)", [
 	entry.kind,

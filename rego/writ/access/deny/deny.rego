@@ -205,7 +205,10 @@ _part(part, _, _) := input.namespace if part.variable == "namespace"
 
 _pod_name := input.name if {
 	input.name != ""
-} else := object.get(input.pod, ["metadata", "name"], "")
+} else := name if {
+	name := input.pod.metadata.name
+	is_string(name)
+} else := ""
 
 _lifted contains factor if {
 	some override in data.compiled.escalations.overrides

@@ -20,13 +20,13 @@ unavailable if count(_unreadable) > 0
 unavailable if not _has_containers
 
 unavailable if {
-	input.pod.metadata.namespace != ""
+	not input.pod.metadata.namespace in {"", null}
 	input.pod.metadata.namespace != input.namespace
 }
 
 unavailable if {
 	input.name != ""
-	input.pod.metadata.name != ""
+	not input.pod.metadata.name in {"", null}
 	input.pod.metadata.name != input.name
 }
 
@@ -61,14 +61,7 @@ _unreadable contains "spec" if not is_object(input.pod.spec)
 
 _unreadable contains sprintf("metadata.%s", [key]) if {
 	some key in ["name", "namespace"]
-	not _is(object.get(input.pod, "metadata", {}), key, "string")
-}
-
-_unreadable contains "metadata.labels" if not _is(object.get(input.pod, "metadata", {}), "labels", "object")
-
-_unreadable contains sprintf("metadata.labels.%s", [key]) if {
-	some key, value in input.pod.metadata.labels
-	not is_string(value)
+	not _is(_object(input.pod, "metadata"), key, "string")
 }
 
 _unreadable contains key if {
@@ -105,8 +98,7 @@ _readable_container(container) if {
 	}
 	_is(container, "volumeMounts", "array")
 	every mount in _array(container, "volumeMounts") {
-		is_object(mount)
-		_is(mount, "name", "string")
+		is_string(mount.name)
 		_is(mount, "readOnly", "boolean")
 	}
 }
@@ -116,9 +108,10 @@ _readable_security(holder) if {
 	_is_integer(_object(holder, "securityContext"), "runAsUser")
 }
 
+# Names join mounts with volumes: without one a writable mount would look like
+# none.
 _readable_volume(volume) if {
-	is_object(volume)
-	_is(volume, "name", "string")
+	is_string(volume.name)
 	_is(volume, "hostPath", "object")
 }
 
@@ -133,7 +126,10 @@ _is_integer(holder, key) if {
 
 _is_integer(holder, key) if _nothing(holder, key)
 
-_nothing(holder, key) if object.get(holder, key, null) == null
+_nothing(holder, key) if {
+	is_object(holder)
+	object.get(holder, key, null) == null
+}
 
 _object(holder, key) := value if {
 	value := holder[key]
@@ -195,7 +191,10 @@ _writable contains place if {
 #   How many containers add the capability, by its normalised name or by ALL.
 adds(name) := count([container |
 	some container in _containers
-	names := {_normal(added) | some added in _array(_object(_object(container, "securityContext"), "capabilities"), "add")}
+	names := {_normal(added) |
+		some added in _array(_object(_object(container, "securityContext"), "capabilities"), "add")
+		is_string(added)
+	}
 	count(names & {name, "ALL"}) > 0
 ])
 
