@@ -157,10 +157,9 @@ func sampleGlob(pattern string) string {
 		case '*', '?':
 			out.WriteByte('x')
 		case '[':
-			end := i + 1 + slices.Index(runes[i+1:], ']')
-			members := runes[i+1 : max(end, i+1)]
-			out.WriteRune(memberOf(members))
-			i = max(end, i+1)
+			end := classEnd(runes, i)
+			out.WriteRune(memberOf(runes[i:min(end+1, len(runes))]))
+			i = end
 		case '\\':
 			i++
 			if i < len(runes) {
@@ -173,15 +172,12 @@ func sampleGlob(pattern string) string {
 	return out.String()
 }
 
-// memberOf is a character of a class: its first, or of a negated one the first
-// letter or digit that is not written in it.
-func memberOf(members []rune) rune {
-	if len(members) == 0 || members[0] != '^' {
-		return slices.Concat(members, []rune{'x'})[0]
-	}
-	expression := parseGlob("[" + string(members) + "]")
-	for _, c := range "abcxyz0189-" {
-		if expression.matches(string(c)) {
+// memberOf is a character that fits a class, among those written in it and a few
+// others for a negated one.
+func memberOf(class []rune) rune {
+	g := parseGlob(string(class))
+	for _, c := range slices.Concat(class, []rune("abcxyz0189-.")) {
+		if g.matches(string(c)) {
 			return c
 		}
 	}

@@ -43,13 +43,7 @@ func parseGlob(pattern string) glob {
 			case '?':
 				expression.WriteString(`[^/]`)
 			default:
-				end := i + 1
-				for end < len(runes) && runes[end] != ']' {
-					if runes[end] == '\\' {
-						end++
-					}
-					end++
-				}
+				end := classEnd(runes, i)
 				expression.WriteString(class(runes[i+1 : min(end, len(runes))]))
 				i = end
 			}
@@ -74,6 +68,16 @@ func parseGlob(pattern string) glob {
 func (g glob) matches(value string) bool {
 	fits, err := regexp.MatchString(g.expression, value)
 	return err == nil && fits
+}
+
+// classEnd is the place of the bracket that closes the class opened at i.
+func classEnd(runes []rune, i int) int {
+	for i++; i < len(runes) && runes[i] != ']'; i++ {
+		if runes[i] == '\\' {
+			i++
+		}
+	}
+	return i
 }
 
 // class writes a character class, "^" and ranges as they are.
