@@ -16,8 +16,9 @@ import (
 )
 
 const (
-	entrypoint = "data.writ.access.findings"
-	wantsPod   = "data.writ.access.deny.wants_pod"
+	askAll    = "data.writ.access.findings"
+	askGrants = "data.writ.access.grants"
+	askPod    = "data.writ.access.deny.wants_pod"
 )
 
 // Activate compiles a bundle's modules and expands its tables. It fails where
@@ -36,7 +37,7 @@ func Activate(ctx context.Context, b *bundles.Bundle, o Options) (*Engine, error
 		revision: b.Manifest.Revision,
 		rules:    rules,
 		access:   b.Access,
-		denies:   mentions(b.Files, "package compiled.deny\n"),
+		denies:   hasDenyPolicies(b.Files),
 		labels:   mentions(b.Files, "input.namespaceLabels"),
 		queries:  queries,
 		tree:     expand(b.Access),
@@ -51,6 +52,8 @@ func Activate(ctx context.Context, b *bundles.Bundle, o Options) (*Engine, error
 	}
 	return e, nil
 }
+
+func hasDenyPolicies(files map[string][]byte) bool { return mentions(files, "package compiled.deny\n") }
 
 // mentions reports whether a generated policy has the text.
 func mentions(files map[string][]byte, text string) bool {
@@ -75,7 +78,11 @@ func prepare(ctx context.Context, files map[string][]byte, rules string, last *E
 		return queries{}, err
 	}
 	var prepared queries
-	for name, query := range map[string]*rego.PreparedEvalQuery{entrypoint: &prepared.findings, wantsPod: &prepared.wantsPod} {
+	findings := askGrants
+	if hasDenyPolicies(files) {
+		findings = askAll
+	}
+	for name, query := range map[string]*rego.PreparedEvalQuery{findings: &prepared.findings, askPod: &prepared.wantsPod} {
 		*query, err = rego.New(
 			rego.Query(name),
 			rego.Compiler(compiler),

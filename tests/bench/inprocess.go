@@ -38,6 +38,10 @@ func inProcess(w *world, rounds int) error {
 		return err
 	}
 	requests := w.requests(4096)
+	denying, err := l.withDenyPolicies(ctx, w)
+	if err != nil {
+		return err
+	}
 	cached := cache.New(e, cache.Options{Entries: 8192, Bytes: 64 << 20}, writmetrics.New())
 	rows := []struct {
 		name string
@@ -45,6 +49,7 @@ func inProcess(w *world, rounds int) error {
 	}{
 		{"floor: allow := true", func(int) { floor() }},
 		{"uncached decision", func(i int) { e.Evaluate(ctx, &requests[i%len(requests)]) }},
+		{"uncached, 200 deny policies", func(i int) { denying.Evaluate(ctx, &requests[i%len(requests)]) }},
 		{"cached decision", func(i int) { cached.Evaluate(ctx, &requests[i%len(requests)]) }},
 	}
 	best := make([]testing.BenchmarkResult, len(rows))
@@ -150,6 +155,17 @@ func (l *loader) load(ctx context.Context) (*bundles.Bundle, *engine.Engine, err
 	}
 	e, err := engine.Activate(ctx, bundle, engine.Options{})
 	return bundle, e, err
+}
+
+// withDenyPolicies activates the same documents beside 200 deny policies.
+func (l *loader) withDenyPolicies(ctx context.Context, w *world) (*engine.Engine, error) {
+	remove, err := w.deny(200)
+	if err != nil {
+		return nil, err
+	}
+	defer remove()
+	_, e, err := l.load(ctx)
+	return e, err
 }
 
 // changes rewrites one binding and times how long it takes until the new answer

@@ -59,6 +59,30 @@ subjects: [{kind: User, apiGroup: rbac.authorization.k8s.io, name: %s}]
 	return os.WriteFile(w.changing, []byte(text), 0o644)
 }
 
+// deny adds n deny policies in a file of their own. They are about what requests
+// ask for, in namespaces and clusters that few of them are in.
+func (w *world) deny(n int) (remove func(), err error) {
+	var text strings.Builder
+	for i := range n {
+		fmt.Fprintf(&text, `---
+apiVersion: breakglass.t-caas.telekom.com/v1alpha1
+kind: DenyPolicy
+metadata: {name: deny-%d}
+spec:
+  precedence: %d
+  appliesTo: {clusters: ["prod-*", "*"]}
+  rules:
+    - verbs: [%s, escalate]
+      apiGroups: [%q]
+      resources: [%s]
+      namespaces: {patterns: ["team-%d-*", ns-%d]}
+      resourceNames: ["locked-*"]
+`, i, i%10, verbs[i%len(verbs)], groups[i%len(groups)], resources[i%len(resources)], i, i)
+	}
+	file := filepath.Join(w.dir, "deny.yaml")
+	return func() { _ = os.Remove(file) }, os.WriteFile(file, []byte(text.String()), 0o644)
+}
+
 func (w *world) write(name string, document func(i int) string) error {
 	for from := 0; from < w.n; from += documentsPerFile {
 		var text strings.Builder

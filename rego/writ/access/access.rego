@@ -60,7 +60,13 @@ _pod_security := {"podSecurity": security} if {
 # description: |
 #   What the engine writes the decision from: the positions of the hits that
 #   hold, what could not be decided, and what deny policies say.
-findings := [[position | some position, hit in _hits; _holds(hit[2])], _undecided, deny.outcome]
+findings := [_positions, _undecided, deny.outcome]
+
+# METADATA
+# description: The same where the documents have no deny policy to ask.
+grants := [_positions, _undecided, {"denied": false, "warnings": [], "pods": []}]
+
+_positions := [position | some position, hit in _hits; _holds(hit[2])]
 
 _decisive := [hit | some hit in _hits; _holds(hit[2])]
 

@@ -13,6 +13,9 @@ import data.writ.access.pod
 #   pod on the way. {"denied", "matched", "reason", "warnings", "pods",
 #   "podSecurity"}; matched and reason only where something denies, podSecurity
 #   only where a pod was evaluated; pods is what each policy made of it.
+# scope: document
+outcome := {"denied": false, "warnings": [], "pods": []} if not _touched
+
 outcome := object.union(
 	{
 		"denied": count(_denials) > 0,
@@ -20,7 +23,14 @@ outcome := object.union(
 		"pods": [object.union({"policy": row[1]}, row[3]) | some row in _judged],
 	},
 	object.union(_denied, _pod_security),
-)
+) if {
+	_touched
+}
+
+# Most requests are touched by no policy, and are answered at once.
+_touched if some _ in data.compiled.deny.rules
+
+_touched if some _ in _pods
 
 # Rows are [precedence, name, stage, ...]: a policy's rules are stage 0 and its
 # pod security is stage 1, so that the least row is what is judged first.
