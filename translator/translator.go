@@ -129,8 +129,7 @@ func (t *Translator) decode(ctx context.Context, snapshot source.Snapshot) ([]do
 		}
 		group.Go(func() error {
 			if ctx.Err() == nil {
-				documents, list := document.Decode(file.Path, file.Content)
-				files[i] = decoded{file.Hash, documents, list}
+				files[i] = decodeFile(file)
 			}
 			return nil
 		})
@@ -141,6 +140,18 @@ func (t *Translator) decode(ctx context.Context, snapshot source.Snapshot) ([]do
 	}
 	documents, list := t.keep(snapshot, files)
 	return documents, list, nil
+}
+
+// decodeFile reads one file. A panic ends in an error of that file: it would end
+// the process, for no caller is on this goroutine.
+func decodeFile(file source.File) (d decoded) {
+	defer func() {
+		if cause := recover(); cause != nil {
+			d = decoded{list: interrupted(nil, fmt.Errorf("reading %s: %v", file.Path, cause))}
+		}
+	}()
+	documents, list := document.Decode(file.Path, file.Content)
+	return decoded{file.Hash, documents, list}
 }
 
 // keep remembers the files of this snapshot and forgets those of the last.

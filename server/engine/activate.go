@@ -11,6 +11,7 @@ import (
 	"github.com/open-policy-agent/opa/v1/ast"
 	"github.com/open-policy-agent/opa/v1/rego"
 	"github.com/open-policy-agent/opa/v1/storage/inmem"
+	"github.com/open-policy-agent/opa/v1/topdown/cache"
 
 	"github.com/writ-policy/writ/bundles"
 )
@@ -40,6 +41,7 @@ func Activate(ctx context.Context, b *bundles.Bundle, o Options) (*Engine, error
 		denies:   hasDenyPolicies(b.Files),
 		labels:   mentions(b.Files, "input.namespaceLabels"),
 		queries:  queries,
+		patterns: patterns(ctx),
 		tree:     expand(b.Access),
 		now:      o.Now,
 		timeout:  o.Timeout,
@@ -54,6 +56,18 @@ func Activate(ctx context.Context, b *bundles.Bundle, o Options) (*Engine, error
 }
 
 func hasDenyPolicies(files map[string][]byte) bool { return mentions(files, "package compiled.deny\n") }
+
+// maxPatterns is how many compiled expressions are kept: more than documents have
+// globs that need one. OPA keeps a hundred by itself and drops any of them, which
+// makes more globs than that several times as slow.
+const maxPatterns = 10000
+
+func patterns(ctx context.Context) cache.InterQueryValueCache {
+	size := maxPatterns
+	return cache.NewInterQueryValueCache(ctx, &cache.Config{
+		InterQueryBuiltinValueCache: cache.InterQueryBuiltinValueCacheConfig{MaxNumEntries: &size},
+	})
+}
 
 // mentions reports whether a generated policy has the text.
 func mentions(files map[string][]byte, text string) bool {

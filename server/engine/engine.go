@@ -19,6 +19,7 @@ import (
 	"time"
 
 	"github.com/open-policy-agent/opa/v1/rego"
+	"github.com/open-policy-agent/opa/v1/topdown/cache"
 
 	"github.com/writ-policy/writ/server/decision"
 	"github.com/writ-policy/writ/translator/lower"
@@ -50,6 +51,7 @@ type Engine struct {
 	tree     *tree
 	labels   bool // whether a deny policy or an override reads namespace labels
 	queries  queries
+	patterns cache.InterQueryValueCache // compiled expressions, kept between requests
 	now      func() time.Time
 	timeout  time.Duration
 }

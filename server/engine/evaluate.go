@@ -131,6 +131,7 @@ func (e *Engine) query(ctx context.Context, query *rego.PreparedEvalQuery, q que
 		rego.EvalTime(now),
 		rego.EvalMetrics(metrics.NoOp()),
 		rego.EvalExternalCancel(cancel),
+		rego.EvalInterQueryBuiltinValueCache(e.patterns),
 	)
 	if err != nil {
 		return nil, cause(ctx, err)
