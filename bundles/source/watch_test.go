@@ -386,6 +386,41 @@ func TestWatchLooksAgain(t *testing.T) {
 	}
 }
 
+// Where the directory is not there, what it would be made in is watched.
+func TestWatchAnchors(t *testing.T) {
+	rows := []struct {
+		name  string
+		files map[string]string
+		path  string
+		want  []string
+	}{
+		{"there", map[string]string{"p/": ""}, "p", []string{".", "p"}},
+		{"missing", nil, "p", []string{"."}},
+		{"missing with the folder above", map[string]string{"a/": ""}, "a/p/q", []string{"a"}},
+		{"a link to what is there", map[string]string{"etc/p": "-> ../store/1", "store/1/": ""}, "etc/p", []string{"etc", "store", "store/1"}},
+		{"a link to what is missing", map[string]string{"etc/p": "-> ../store/1", "store/": ""}, "etc/p", []string{"etc", "store"}},
+		{"a link to itself", map[string]string{"etc/p": "-> p"}, "etc/p", []string{"etc"}},
+		{"a file", map[string]string{"p": "x"}, "p", []string{"."}},
+	}
+	for _, row := range rows {
+		t.Run(row.name, func(t *testing.T) {
+			top := tree(t, row.files)
+			fake := &fakeEvents{changes: make(chan fsnotify.Event), errors: make(chan error)}
+			d := Dir(filepath.Join(top, row.path), DirOptions{Rescan: -1})
+			d.openEvents = fake.open
+			watchDir(t, d)
+			var got []string
+			for _, path := range fake.list {
+				relative, err := filepath.Rel(top, path)
+				check(t, err)
+				got = append(got, relative)
+			}
+			slices.Sort(got)
+			wantEqual(t, "watched", got, row.want)
+		})
+	}
+}
+
 // What is no longer part of the directory is no longer watched: watches are few.
 func TestWatchLetsGo(t *testing.T) {
 	dir := tree(t, map[string]string{"x/a.yaml": "1", "out": "-> " + tree(t, map[string]string{"b.yaml": "1"})})
