@@ -214,6 +214,23 @@ func TestSnapshotStaysInCheckout(t *testing.T) {
 		wantEqual(t, "files", files, []string{"t.yaml=t"})
 		wantEqual(t, "diagnostics", diagnostics, []string{"s.yaml outside-checkout"})
 	})
+	t.Run("a folder that becomes a link when it was listed", func(t *testing.T) {
+		top := tree(t, map[string]string{"policies/dir/x.yaml": "x"})
+		git(t, top, "init", "-q")
+		d := Dir(filepath.Join(top, "policies"), DirOptions{})
+		l, err := d.list(context.Background())
+		check(t, err)
+		defer l.close()
+		check(t, os.Rename(filepath.Join(top, "policies/dir"), filepath.Join(top, "policies/.dir")))
+		plant(t, top, map[string]string{"policies/dir": "-> " + outside + "/dir"})
+		f, err := l.open(l.entries[0].real)
+		if !errors.Is(err, errChanged) {
+			f.Close()
+			t.Errorf("got %v, want nothing outside opened", err)
+		}
+		_, diagnostics := said(t, d)
+		wantEqual(t, "diagnostics", diagnostics, []string{"dir outside-checkout"})
+	})
 	t.Run("outside of any checkout every link is followed", func(t *testing.T) {
 		files, diagnostics := said(t, Dir(tree(t, map[string]string{"s.yaml": "-> " + outside + "/secret.yaml"}), DirOptions{}))
 		wantEqual(t, "files", files, []string{"s.yaml=s"})

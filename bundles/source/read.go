@@ -6,7 +6,6 @@ import (
 	"errors"
 	"fmt"
 	"io"
-	"io/fs"
 	"os"
 	"path/filepath"
 	"runtime"
@@ -86,8 +85,7 @@ func (d *Directory) keep(read []cached) []File {
 	return files
 }
 
-// read reads one file, which must be from its first to its last byte the one
-// that was listed.
+// read reads one file, which must be the one that was listed.
 func (d *Directory) read(l *listing, e entry) ([]byte, error) {
 	if d.onRead != nil {
 		d.onRead(e.path)
@@ -109,7 +107,8 @@ func (d *Directory) read(l *listing, e entry) ([]byte, error) {
 	if int64(n) != e.size {
 		return nil, errChanged
 	}
-	return content[:n:n], e.unchanged(f)
+	// Whether it changed meanwhile the second listing tells, for all files at once.
+	return content[:n:n], nil
 }
 
 func (e entry) unchanged(f *os.File) error {
@@ -136,8 +135,9 @@ func (l *listing) open(real string) (*os.File, error) {
 		return nil, err
 	}
 	f, err := l.fence.OpenFile(inside, flags, 0)
-	if err != nil && errors.Is(err, fs.ErrNotExist) {
-		return nil, errChanged
+	var system syscall.Errno
+	if err != nil && !errors.As(err, &system) {
+		return nil, errChanged // out of the checkout; the next listing says so
 	}
 	return f, err
 }

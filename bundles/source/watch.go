@@ -5,6 +5,7 @@ import (
 	"errors"
 	"io/fs"
 	"log/slog"
+	"os"
 	"path/filepath"
 	"time"
 
@@ -105,6 +106,7 @@ type watch struct {
 	open func() (*events, error)
 	log  *slog.Logger
 
+	// Of the events, nil while there are none: then their channels are silent.
 	*events
 	changes <-chan fsnotify.Event
 	errors  <-chan error
@@ -204,9 +206,27 @@ func (w *watch) follow(ctx context.Context) {
 func (w *watch) want(ctx context.Context) {
 	w.anchors, w.wanted = map[string]struct{}{}, map[string]struct{}{}
 	if path, err := filepath.Abs(w.d.path); err == nil {
-		w.anchor(path)
+		w.anchorAll(path)
 	}
 	w.look(ctx)
+}
+
+// maxLinks is how many links a path may lead through; the system's is the same.
+const maxLinks = 40
+
+// anchorAll anchors path and what it links to, whether or not that is there.
+func (w *watch) anchorAll(path string) {
+	for range maxLinks {
+		w.anchor(path)
+		target, err := os.Readlink(path)
+		if err != nil {
+			return
+		}
+		if !filepath.IsAbs(target) {
+			target = filepath.Join(filepath.Dir(path), target)
+		}
+		path = filepath.Clean(target)
+	}
 }
 
 // look wants every folder of the directory watched. Where the directory cannot
@@ -220,7 +240,6 @@ func (w *watch) look(ctx context.Context) {
 		w.log.Debug("looking for folders to watch", "error", err)
 	} else {
 		l.close()
-		w.anchor(l.root)
 		w.folders = l.folders
 	}
 	for folder := range w.folders {

@@ -85,6 +85,17 @@ func (w *watched) until(want ...string) {
 	}
 }
 
+// untilGone is until, for a directory that is not there.
+func (w *watched) untilGone() {
+	w.t.Helper()
+	for {
+		w.notice()
+		if _, _, err := w.d.Snapshot(context.Background()); err != nil {
+			return
+		}
+	}
+}
+
 // Nothing but events may bring these changes: there is no rescan.
 func TestWatchTells(t *testing.T) {
 	at := func(dir string) func(name string) string {
@@ -192,12 +203,7 @@ func TestWatchFollows(t *testing.T) {
 		w := watchDir(t, Dir(filepath.Join(top, "p/q"), DirOptions{Rescan: -1}))
 		for _, gone := range []string{"p/q", "p"} {
 			check(t, os.RemoveAll(filepath.Join(top, gone)))
-			for {
-				w.notice()
-				if _, _, err := w.d.Snapshot(context.Background()); err != nil {
-					break
-				}
-			}
+			w.untilGone()
 			plant(t, top, map[string]string{"p/q/a.yaml": "2 " + gone})
 			w.until("a.yaml=2 " + gone)
 			plant(t, top, map[string]string{"p/q/a.yaml": "3 " + gone})
@@ -212,6 +218,14 @@ func TestWatchFollows(t *testing.T) {
 		w.until("a.yaml=2")
 		plant(t, top, map[string]string{"2/a.yaml": "3"})
 		w.until("a.yaml=3")
+	})
+	t.Run("what the directory links to is replaced", func(t *testing.T) {
+		top := tree(t, map[string]string{"store/1/a.yaml": "1", "store/2/a.yaml": "2", "etc/now": "-> ../store/1"})
+		w := watchDir(t, Dir(filepath.Join(top, "etc/now"), DirOptions{Rescan: -1}))
+		check(t, os.RemoveAll(filepath.Join(top, "store/1")))
+		w.untilGone()
+		check(t, os.Rename(filepath.Join(top, "store/2"), filepath.Join(top, "store/1")))
+		w.until("a.yaml=2")
 	})
 }
 
@@ -271,6 +285,7 @@ type fakeEvents struct {
 	full    bool
 	refuse  error
 	list    []string // what is watched, for a test that follows it
+	onAdd   func(path string)
 }
 
 func (f *fakeEvents) open() (*events, error) {
@@ -282,6 +297,9 @@ func (f *fakeEvents) open() (*events, error) {
 		add: func(path string) error {
 			if f.full {
 				return syscall.ENOSPC
+			}
+			if f.onAdd != nil {
+				f.onAdd(path)
 			}
 			if !slices.Contains(f.list, path) {
 				f.list = append(f.list, path)
@@ -343,6 +361,64 @@ func TestWatchSettles(t *testing.T) {
 	fake.errors <- fsnotify.ErrEventOverflow
 	clock.next(t, settle) <- time.Time{}
 	w.notice()
+}
+
+// A folder made in another just before that one is watched is told by nobody,
+// and has to be watched all the same.
+func TestWatchLooksAgain(t *testing.T) {
+	dir := tree(t, nil)
+	fake := &fakeEvents{changes: make(chan fsnotify.Event), errors: make(chan error)}
+	fake.onAdd = func(path string) {
+		switch path {
+		case dir:
+			check(t, os.MkdirAll(filepath.Join(dir, "x"), 0o755))
+		case filepath.Join(dir, "x"):
+			check(t, os.MkdirAll(filepath.Join(dir, "x/y"), 0o755))
+		}
+	}
+	d := Dir(dir, DirOptions{Rescan: -1})
+	d.openEvents = fake.open
+	watchDir(t, d)
+	for _, folder := range []string{"x", "x/y"} {
+		if !slices.Contains(fake.list, filepath.Join(dir, folder)) {
+			t.Errorf("%s is not watched", folder)
+		}
+	}
+}
+
+// Where the directory is not there, what it would be made in is watched.
+func TestWatchAnchors(t *testing.T) {
+	rows := []struct {
+		name  string
+		files map[string]string
+		path  string
+		want  []string
+	}{
+		{"there", map[string]string{"p/": ""}, "p", []string{".", "p"}},
+		{"missing", nil, "p", []string{"."}},
+		{"missing with the folder above", map[string]string{"a/": ""}, "a/p/q", []string{"a"}},
+		{"a link to what is there", map[string]string{"etc/p": "-> ../store/1", "store/1/": ""}, "etc/p", []string{"etc", "store", "store/1"}},
+		{"a link to what is missing", map[string]string{"etc/p": "-> ../store/1", "store/": ""}, "etc/p", []string{"etc", "store"}},
+		{"a link to itself", map[string]string{"etc/p": "-> p"}, "etc/p", []string{"etc"}},
+		{"a file", map[string]string{"p": "x"}, "p", []string{"."}},
+	}
+	for _, row := range rows {
+		t.Run(row.name, func(t *testing.T) {
+			top := tree(t, row.files)
+			fake := &fakeEvents{changes: make(chan fsnotify.Event), errors: make(chan error)}
+			d := Dir(filepath.Join(top, row.path), DirOptions{Rescan: -1})
+			d.openEvents = fake.open
+			watchDir(t, d)
+			var got []string
+			for _, path := range fake.list {
+				relative, err := filepath.Rel(top, path)
+				check(t, err)
+				got = append(got, relative)
+			}
+			slices.Sort(got)
+			wantEqual(t, "watched", got, row.want)
+		})
+	}
 }
 
 // What is no longer part of the directory is no longer watched: watches are few.

@@ -19,8 +19,9 @@ output for -. Stock opa runs it and gives the same decisions.
 
 The same documents always give the same bytes. The revision is a hash of the
 content; --commit and --sequence stand beside it in the manifest and do not enter
-it. Tests generated from the documents are part of the bundle; where they would
-be too many they are left out, which is said, unless --tests asks for them.`
+it. Tests generated from the documents are part of the bundle, unless --tests=false
+leaves them out. They bound what an opa has to compile: of many thousand roles only
+the first have tests, which is said.`
 
 const buildExamples = `  writ build policies -o bundle.tar.gz
   writ build policies -o bundle/ && opa test --bundle bundle

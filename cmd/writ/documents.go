@@ -14,6 +14,8 @@ import (
 	"github.com/writ-policy/writ/bundles/source"
 	"github.com/writ-policy/writ/translator"
 	"github.com/writ-policy/writ/translator/diag"
+	"github.com/writ-policy/writ/translator/emit"
+	"github.com/writ-policy/writ/translator/lower"
 )
 
 // documentFlags are the flags of every command that reads documents.
@@ -105,12 +107,23 @@ func (d *documentFlags) build(ctx context.Context, s streams, dir string, tests 
 		}
 		return nil, nil, foundf("%s", summary(r.list))
 	}
+	if bound := boundRoles(r.result.Access); tests && bound > emit.TestedRoles {
+		fmt.Fprintf(s.err, "tests are generated for %d of the %d roles that are bound\n", emit.TestedRoles, bound)
+	}
 	o.Version = programVersion()
 	b, err := bundles.Build(r.result, o)
 	if err != nil {
 		return nil, nil, err
 	}
 	return b, r, nil
+}
+
+func boundRoles(access *lower.Access) int {
+	bound := make(map[string]bool)
+	for _, b := range access.Bindings {
+		bound[b.Role] = true
+	}
+	return len(bound)
 }
 
 // bundleFrom is the bundle of a policy directory, or the built one at path.

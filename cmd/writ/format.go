@@ -57,6 +57,5 @@ func isTerminal(stream any) bool {
 
 // colours reports whether a stream should be written in colours.
 func colours(w io.Writer) bool {
-	_, off := os.LookupEnv("NO_COLOR")
-	return !off && os.Getenv("TERM") != "dumb" && isTerminal(w)
+	return os.Getenv("NO_COLOR") == "" && os.Getenv("TERM") != "dumb" && isTerminal(w)
 }

@@ -269,7 +269,7 @@ func (s *storm) step(ctx context.Context, r *Reloader, pick *rand.Rand, count ma
 			defer close(swapped)
 			s.publish(nil)
 		}()
-		err = r.Reload(ctx)
+		_ = r.Reload(ctx)
 		<-swapped
 		return
 	}
