@@ -4,6 +4,7 @@ GO       ?= go
 LISTEN   ?= 127.0.0.1:8686
 FUZZTIME ?= 1m
 REQUESTS ?= 100000
+WORLDS   ?= 100
 
 OPA := $(GO) tool opa
 
@@ -12,7 +13,7 @@ step = @printf '\n== %s\n'
 
 .DEFAULT_GOAL := help
 .PHONY: help run test build lint conform fuzz golden gen bench \
-	format vet staticcheck rego unit kubernetes bundle
+	format vet staticcheck rego unit agreement kubernetes bundle
 
 help: ## list the targets
 	@grep -E '^[a-z]+:.*## ' $(MAKEFILE_LIST) | sed -E 's/^([a-z]+):.*## /\1|/' | \
@@ -34,7 +35,7 @@ run: build ## serve the example policies and say what to try
 	''
 	@exec bin/writ serve --policies examples/policies --listen $(LISTEN)
 
-test: lint unit kubernetes bundle ## the whole gate: all of the checks, as CI runs them
+test: lint unit agreement kubernetes bundle ## the whole gate: all of the checks, as CI runs them
 	@printf '\n== passed\n'
 
 lint: format vet staticcheck rego ## the checks that run nothing: format, vet, staticcheck, Rego

@@ -61,6 +61,40 @@ func TestGeneratedTestsFailWhenTheirRuleIsBroken(t *testing.T) {
 	}
 }
 
+// The same of deny policies: without its rules, or without what it makes of pods,
+// the policy's test fails.
+func TestGeneratedTestsFailWhenTheirPolicyIsBroken(t *testing.T) {
+	broken := 0
+	for _, suite := range []string{"seed-policies", "library"} {
+		built, err := bundles.Build(translate(t, filepath.Join("conformance", "deny", suite, "policies")), bundles.BuildOptions{})
+		if err != nil {
+			t.Fatal(err)
+		}
+		for _, path := range slices.Sorted(maps.Keys(built.Files)) {
+			name, ok := strings.CutPrefix(path, "compiled/deny/")
+			if !ok {
+				continue
+			}
+			for _, set := range []string{"rules", "pods"} {
+				if !bytes.Contains(built.Files[path], []byte("\n"+set+" contains ")) {
+					continue
+				}
+				broken++
+				other := *built
+				other.Files = maps.Clone(built.Files)
+				other.Files[path] = bytes.ReplaceAll(built.Files[path], []byte("\n"+set+" contains "), []byte("\nbroken contains "))
+				test := "deny/" + regexp.QuoteMeta(strings.TrimSuffix(name, ".rego")) + "_test"
+				if failed := failedTests(t, &other, built.Access, test); len(failed) == 0 {
+					t.Errorf("%s has no %s and no test fails", path, set)
+				}
+			}
+		}
+	}
+	if broken < 5 {
+		t.Errorf("broke %d policies, which is too few to show anything", broken)
+	}
+}
+
 // testOf finds the generated test of a rule. A rule whose role nobody is bound
 // to, or whose restriction only its author understands, has none.
 func testOf(built *bundles.Bundle, role lower.Role, number int) (name string, ok bool) {
