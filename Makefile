@@ -62,6 +62,10 @@ unit:
 	$(step) 'unit: go test -race, conformance, scripts and examples included'
 	@$(GO) test -race ./...
 
+agreement:
+	$(step) 'agreement: engine, stock OPA and a naive oracle in $(WORLDS) random worlds of each kind'
+	@$(GO) test ./tests -run Agree -worlds $(WORLDS) -deny-worlds $(WORLDS)
+
 # A command that is run by a test is not seen by the test cache.
 kubernetes: build
 	$(step) 'kubernetes: $(REQUESTS) random requests against its own authorizer'
