@@ -76,12 +76,11 @@ func (m *module) globs(purpose, ref string, patterns []string) []string {
 	var literals []string
 	var alternatives [][]string
 	for _, pattern := range patterns {
-		g := parseGlob(pattern)
-		if g.literal {
-			literals = append(literals, g.prefix)
+		if literal, ok := globOf(pattern).Literal(); ok {
+			literals = append(literals, literal)
 			continue
 		}
-		alternatives = append(alternatives, g.conditions(ref))
+		alternatives = append(alternatives, globConditions(ref, pattern))
 	}
 	if len(literals) > 0 {
 		alternatives = append(alternatives, []string{oneOf(ref, literals)})
@@ -281,7 +280,7 @@ func purposeRule(m *module, purpose string, conditions []string) string {
 func (m *module) namespaceFits(purpose string, f *lower.NamespaceFilter) []string {
 	var alternatives [][]string
 	for _, pattern := range f.Patterns {
-		alternatives = append(alternatives, parseGlob(pattern).conditions("input.namespace"))
+		alternatives = append(alternatives, globConditions("input.namespace", pattern))
 	}
 	for i, term := range f.Terms {
 		conditions := []string{`input.namespace != ""`, `input.namespaceLabels`}

@@ -1,127 +1,105 @@
 package emit
 
 import (
+	"fmt"
 	"regexp"
 	"strings"
+
+	"github.com/writ-policy/writ/translator/document"
 )
 
-// glob is a pattern taken apart. All globs of documents have one grammar: "*" is
-// a run without "/", "?" one character but "/", "[...]" a class, "\" takes the
-// next character as it is; "*" alone fits everything.
-type glob struct {
-	// prefix and suffix are the literal text before the first and after the last
-	// wildcard; literal is true where there is no wildcard.
-	prefix, suffix string
-	literal        bool
-	// star is true where the only wildcard is one "*" between them.
-	star bool
-	// expression is the pattern as an RE2 expression over the whole value.
-	expression string
-}
-
-func parseGlob(pattern string) glob {
-	var g glob
-	var expression, text strings.Builder
-	wildcards, stars := 0, 0
-	flush := func() {
-		expression.WriteString(regexp.QuoteMeta(text.String()))
-		if wildcards == 0 {
-			g.prefix = text.String()
-		}
-		text.Reset()
+// globOf takes a pattern apart that the decoder has let in. One it would refuse
+// fits nothing.
+func globOf(pattern string) document.Glob {
+	g, problem, _ := document.ParseGlob(pattern)
+	if problem != "" {
+		return document.Glob{Pieces: []document.GlobPiece{{Kind: document.GlobClass, Negated: true, Class: []document.GlobRange{{First: 0, Last: '\U0010ffff'}}}}}
 	}
-	runes := []rune(pattern)
-	for i := 0; i < len(runes); i++ {
-		switch c := runes[i]; c {
-		case '*', '?', '[':
-			flush()
-			wildcards++
-			switch c {
-			case '*':
-				stars++
-				expression.WriteString(`[^/]*`)
-			case '?':
-				expression.WriteString(`[^/]`)
-			default:
-				end := classEnd(runes, i)
-				expression.WriteString(class(runes[i+1 : min(end, len(runes))]))
-				i = end
-			}
-		case '\\':
-			i++
-			if i < len(runes) {
-				text.WriteRune(runes[i])
-			}
-		default:
-			text.WriteRune(c)
-		}
-	}
-	g.literal = wildcards == 0
-	g.suffix = text.String()
-	flush()
-	g.star = wildcards == 1 && stars == 1
-	g.expression = `^(?s:` + expression.String() + `)$`
 	return g
 }
 
-// matches reports whether a value fits. The expression is RE2, OPA's and Go's.
-func (g glob) matches(value string) bool {
-	fits, err := regexp.MatchString(g.expression, value)
-	return err == nil && fits
+// globConditions are the Rego expressions that hold where the value of the
+// reference fits the pattern, what OPA's rule index can use first. None:
+// everything fits.
+func globConditions(ref, pattern string) []string {
+	g := globOf(pattern)
+	if g.Everything {
+		return nil
+	}
+	if literal, ok := g.Literal(); ok {
+		return []string{ref + " == " + quote(literal)}
+	}
+	var conditions []string
+	if prefix := g.Prefix(); prefix != "" {
+		conditions = append(conditions, "startswith("+ref+", "+quote(prefix)+")")
+	}
+	if last := g.Pieces[len(g.Pieces)-1]; last.Kind == document.GlobLiteral {
+		conditions = append(conditions, "endswith("+ref+", "+quote(last.Literal)+")")
+	}
+	return append(conditions, "regex.match("+quote(expression(g))+", "+ref+")")
 }
 
-// classEnd is the place of the bracket that closes the class opened at i.
-func classEnd(runes []rune, i int) int {
-	for i++; i < len(runes) && runes[i] != ']'; i++ {
-		if runes[i] == '\\' {
-			i++
+// expression is the pattern as an RE2 expression over the whole value.
+func expression(g document.Glob) string {
+	var out strings.Builder
+	out.WriteString(`^(?s:`)
+	for _, piece := range g.Pieces {
+		switch piece.Kind {
+		case document.GlobRun:
+			out.WriteString(`[^/]*`)
+		case document.GlobOne:
+			out.WriteString(`[^/]`)
+		case document.GlobClass:
+			out.WriteString(class(piece))
+		default:
+			out.WriteString(regexp.QuoteMeta(piece.Literal))
 		}
 	}
-	return i
+	out.WriteString(`)$`)
+	return out.String()
 }
 
-// class writes a character class, "^" and ranges as they are.
-func class(runes []rune) string {
+// class writes characters by their numbers, since "]", "^" and "-" mean other
+// things in a class.
+func class(piece document.GlobPiece) string {
 	var out strings.Builder
 	out.WriteByte('[')
-	for i := 0; i < len(runes); i++ {
-		c := runes[i]
-		switch {
-		case c == '^' && i == 0, c == '-' && i > 0 && i < len(runes)-1:
-			out.WriteRune(c)
-		case c == '\\' && i+1 < len(runes):
-			i++
-			out.WriteString(quoteInClass(runes[i]))
-		default:
-			out.WriteString(quoteInClass(c))
-		}
+	if piece.Negated {
+		out.WriteByte('^')
+	}
+	for _, r := range piece.Class {
+		fmt.Fprintf(&out, `\x{%x}-\x{%x}`, r.First, r.Last)
 	}
 	out.WriteByte(']')
 	return out.String()
 }
 
-func quoteInClass(c rune) string {
-	if strings.ContainsRune(`\]^[-&~`, c) {
-		return `\` + string(c)
+// sampleGlob is a value that fits the pattern.
+func sampleGlob(pattern string) string {
+	var out strings.Builder
+	for _, piece := range globOf(pattern).Pieces {
+		switch piece.Kind {
+		case document.GlobLiteral:
+			out.WriteString(piece.Literal)
+		case document.GlobClass:
+			out.WriteRune(memberOf(piece))
+		default:
+			out.WriteByte('x')
+		}
 	}
-	return string(c)
+	return out.String()
 }
 
-// conditions are the Rego expressions that hold where the value of the reference
-// fits the pattern, what OPA's rule index can use first. None: everything fits.
-func (g glob) conditions(ref string) []string {
-	switch {
-	case g.literal:
-		return []string{ref + " == " + quote(g.prefix)}
-	case g.star && g.prefix == "" && g.suffix == "":
-		return nil
+// memberOf is a character that fits a class: its first, or of a negated one the
+// first of a few that it does not name.
+func memberOf(piece document.GlobPiece) rune {
+	if !piece.Negated {
+		return piece.Class[0].First
 	}
-	var conditions []string
-	if g.prefix != "" {
-		conditions = append(conditions, "startswith("+ref+", "+quote(g.prefix)+")")
+	for _, c := range "abcxyz0189-." {
+		if (document.Glob{Pieces: []document.GlobPiece{piece}}).Fits(string(c)) {
+			return c
+		}
 	}
-	if g.suffix != "" && g.star {
-		conditions = append(conditions, "endswith("+ref+", "+quote(g.suffix)+")")
-	}
-	return append(conditions, "regex.match("+quote(g.expression)+", "+ref+")")
+	return '_'
 }

@@ -116,7 +116,7 @@ func (m *module) exempt(pod *lower.PodSecurity) string {
 // escalationModule writes what an escalation's override relaxes and when.
 func escalationModule(escalation *lower.Escalation) []byte {
 	m := newModule(escalation.Name)
-	m.out.WriteString("# What one escalation's podSecurityOverrides relax. Generated.\npackage compiled.escalations\n")
+	fmt.Fprintf(&m.out, "# What one escalation's podSecurityOverrides relax. Generated from %s\npackage compiled.escalations\n", comment(escalation.Source))
 	override := map[string]any{"exemptFactors": append([]string{}, escalation.ExemptFactors...)}
 	if escalation.MaxAllowedScore != nil {
 		override["maxAllowedScore"] = *escalation.MaxAllowedScore
