@@ -13,12 +13,11 @@ var (
 		"a }} b { c", "[{{  .Factors  }}]", `100% "quoted" \ {{.score}}`, "{{.factors}}",
 	}
 
-	clusterGlobs    = []string{"prod-*", "*", "dev", "prod-??", "[de]*", "prod-eu.1", `prod-eu\.1`, "[^p]*", "", "nope", "p*"}
-	tenantGlobs     = []string{"bank", "shop-?", "*", "[a-c]*", ""}
-	sessionGlobs    = []string{"s-*", "emergency", "s-[1-3]", "*", ""}
-	escalationGlobs = []string{"sre-*", "*", "dev-?????", "", "night*"}
-	namespaceGlobs  = []string{"team-*", "hammer", "*", "a*", "[hm]*", "*-a", "anvil", "nothing-*", "?????", "elsewhere"}
-	nameGlobs       = []string{"web-*", "*", "db", "", "a?", "[ab]*", "b.c"}
+	clusterGlobs   = []string{"prod-*", "*", "dev", "prod-??", "[de]*", "prod-eu.1", `prod-eu\.1`, "[^p]*", "", "nope", "p*"}
+	tenantGlobs    = []string{"bank", "shop-?", "*", "[a-c]*", ""}
+	sessionGlobs   = []string{"s-*", "emergency", "s-[1-3]", "*", ""}
+	namespaceGlobs = []string{"team-*", "hammer", "*", "a*", "[hm]*", "*-a", "anvil", "nothing-*", "?????", "elsewhere"}
+	nameGlobs      = []string{"web-*", "*", "db", "", "a?", "[ab]*", "b.c"}
 
 	denyVerbs        = []string{"get", "create", "delete", "list", "*", "impersonate", "patch", "impersonate:user-info", "frobnicate"}
 	denyGroups       = []string{"", "", "apps", "*", "authentication.k8s.io", "example.com"}

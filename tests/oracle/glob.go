@@ -2,7 +2,6 @@ package oracle
 
 import (
 	"slices"
-	"strings"
 )
 
 // fitsAny says whether some glob of a list fits a value.
@@ -80,6 +79,3 @@ func inClass(class []rune, c rune) bool {
 	}
 	return found != not
 }
-
-// wild says whether a glob may fit anything but the text it is.
-func wild(glob string) bool { return strings.ContainsAny(glob, `*?[\`) }
