@@ -12,7 +12,8 @@ import (
 
 // denyTests writes, for each deny policy, one file: for each rule a request it
 // denies and a neighbour it must not; for each risk factor a pod that has it and
-// one that does not; for its exemptions a pod that is exempt. What is asked is the
+// one that does not; for its exemptions a pod that is exempt; for each threshold
+// the score that reaches it. What is asked is the
 // policy itself, since another may be judged before it.
 func denyTests(deny *lower.Deny) map[string][]byte {
 	files := make(map[string][]byte)
@@ -21,7 +22,7 @@ func denyTests(deny *lower.Deny) map[string][]byte {
 	}
 	for i := range deny.Policies[:min(len(deny.Policies), TestedRoles)] {
 		policy := &deny.Policies[i]
-		t := denySamples{policy: policy, denied: map[string]any{}, passed: map[string]any{}, seen: map[string]any{}, unseen: map[string]any{}}
+		t := denySamples{policy: policy, denied: map[string]any{}, passed: map[string]any{}, seen: map[string]any{}, unseen: map[string]any{}, reached: map[string]any{}}
 		t.scope()
 		for j := range policy.Rules {
 			t.rule(&policy.Rules[j])
@@ -42,6 +43,7 @@ type denySamples struct {
 	base           map[string]any // what brings a request into the policy's scope
 	denied, passed map[string]any // {"rule", "request"}
 	seen, unseen   map[string]any // {"factor", "request"}
+	reached        map[string]any // {"points", "action", "request"}
 }
 
 func (t *denySamples) scope() {
@@ -96,6 +98,7 @@ func (t *denySamples) rule(r *lower.DenyRule) {
 
 func (t *denySamples) pod() {
 	pod := t.policy.Pod
+	t.thresholds()
 	everywhere := func(pattern string) bool { return globOf(pattern).Fits("writ-namespace") }
 	if f := pod.ExemptNamespaces; f != nil && slices.ContainsFunc(f.Patterns, everywhere) {
 		return // no pod of the test's is judged
@@ -114,6 +117,32 @@ func (t *denySamples) pod() {
 		exempt["metadata"] = map[string]any{"labels": pod.ExemptLabels}
 		t.unseen["exempt labels"] = map[string]any{"factor": "hostNetwork", "request": t.exec(exempt, "writ-namespace")}
 	}
+}
+
+// thresholds are judged by their scores: one at each, and one above them all. The
+// points are of a factor that does not block.
+func (t *denySamples) thresholds() {
+	pod := t.policy.Pod
+	factor := ""
+	for _, name := range slices.Sorted(maps.Keys(factors(pod))) {
+		if !slices.Contains(pod.BlockFactors, name) {
+			factor = name
+		}
+	}
+	if factor == "" {
+		return
+	}
+	reach := func(note string, score int, action string) {
+		t.reached[note] = map[string]any{
+			"points": map[string]int{factor: score}, "action": action, "request": t.exec(plainPod(), "writ-namespace"),
+		}
+	}
+	above := 0
+	for i, threshold := range pod.Thresholds {
+		reach(fmt.Sprintf("threshold %d", i), threshold.MaxScore, threshold.Action)
+		above = threshold.MaxScore + 1
+	}
+	reach("above all thresholds", above, "deny")
 }
 
 // exec is a request that pod security of the policy judges.
@@ -174,12 +203,21 @@ _sees(row) if {
 	row.factor in found[3].factors
 }
 `, comment(t.policy.Source), quote(name+"_test"), quote(t.policy.Name), quote(t.policy.Name))
+	if t.policy.Pod != nil {
+		fmt.Fprintf(&out, `
+_reaches(row) if {
+	judged := data.writ.access.deny.judge(data.compiled.deny._%s, false, row.points) with input as row.request
+	judged.action == row.action
+}
+`, identifier(t.policy.Name))
+	}
 	for _, rows := range []struct {
 		test, holds string
 		rows        map[string]any
 	}{
 		{"test_rule", "_denies(row)", t.denied}, {"test_neighbour", "not _denies(row)", t.passed},
 		{"test_factor", "_sees(row)", t.seen}, {"test_no_factor", "not _sees(row)", t.unseen},
+		{"test_threshold", "_reaches(row)", t.reached},
 	} {
 		if len(rows.rows) == 0 {
 			continue // OPA's types refuse to look into an empty constant
