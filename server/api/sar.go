@@ -37,13 +37,11 @@ func (s *service) subjectAccessReview(form reviewForm) func(*gin.Context, decisi
 			return
 		}
 		if trouble == "" {
-			if err := r.Validate(); err != nil {
-				trouble = err.Error()
-			}
+			trouble = s.prepare(r)
 		}
 		var d decision.Decision
 		if trouble == "" {
-			d = s.decide(c, r)
+			d = s.review(c, r)
 		} else {
 			d = troubled(trouble)
 			s.access.Decided(metrics.Trouble, 0)
@@ -51,6 +49,17 @@ func (s *service) subjectAccessReview(form reviewForm) func(*gin.Context, decisi
 		b.bytes = appendReview(b.bytes, value, &d)
 		write(c, http.StatusOK, jsonType, b.bytes)
 	}
+}
+
+// prepare adds to a review's request what stands elsewhere than in its attributes.
+func (s *service) prepare(r *decision.Request) (trouble string) {
+	if err := r.Validate(); err != nil {
+		return err.Error()
+	}
+	if trouble := s.claims(r); trouble != "" {
+		return trouble
+	}
+	return s.place(r)
 }
 
 // request reads a review into r. Trouble is what is wrong with a review that is
