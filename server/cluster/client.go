@@ -91,15 +91,13 @@ func (b bounded) RoundTrip(r *http.Request) (*http.Response, error) {
 
 // complete reads what is wanted, in one of the client's places.
 func (c *client) complete(ctx context.Context, r *decision.Request, w decision.Wants) {
-	select {
-	case c.places <- struct{}{}:
-		defer func() { <-c.places }()
-	case <-ctx.Done():
+	if !c.enter(ctx) {
 		if w.Pod {
 			r.PodError = "too many pods are being read"
 		}
 		return
 	}
+	defer c.leave()
 	var labels map[string]string
 	var reading sync.WaitGroup
 	if w.NamespaceLabels && r.Namespace != "" {
@@ -113,3 +111,19 @@ func (c *client) complete(ctx context.Context, r *decision.Request, w decision.W
 		r.NamespaceLabels = labels
 	}
 }
+
+// enter waits for a place until ctx is done, and reports whether there was one.
+func (c *client) enter(ctx context.Context) bool {
+	select {
+	case c.places <- struct{}{}:
+	case <-ctx.Done():
+		return false
+	}
+	if ctx.Err() != nil { // both happened, and select took either
+		c.leave()
+		return false
+	}
+	return true
+}
+
+func (c *client) leave() { <-c.places }
