@@ -17,9 +17,18 @@ func (s *service) decide(c *gin.Context, r *decision.Request) decision.Decision 
 	return s.decideBy(s.evaluate, c, r)
 }
 
-// review is decide for a review, which is completed first.
-func (s *service) review(c *gin.Context, r *decision.Request) decision.Decision {
+// placed is decide for a review, which is of a cluster, and is completed first.
+func (s *service) placed(c *gin.Context, r *decision.Request) decision.Decision {
+	if trouble := s.place(r); trouble != "" {
+		return s.undecided(trouble)
+	}
 	return s.decideBy(s.complete, c, r)
+}
+
+// undecided is the decision on a review that there is nothing to ask about.
+func (s *service) undecided(trouble string) decision.Decision {
+	s.access.Decided(metrics.Trouble, 0)
+	return troubled(trouble)
 }
 
 // evaluation turns a request into its decision.

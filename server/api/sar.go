@@ -8,7 +8,6 @@ import (
 	"github.com/gin-gonic/gin"
 
 	"github.com/writ-policy/writ/server/decision"
-	"github.com/writ-policy/writ/server/metrics"
 )
 
 // reviewForm is a version of the SubjectAccessReview.
@@ -41,10 +40,9 @@ func (s *service) subjectAccessReview(form reviewForm) func(*gin.Context, decisi
 		}
 		var d decision.Decision
 		if trouble == "" {
-			d = s.review(c, r)
+			d = s.placed(c, r)
 		} else {
-			d = troubled(trouble)
-			s.access.Decided(metrics.Trouble, 0)
+			d = s.undecided(trouble)
 		}
 		b.bytes = appendReview(b.bytes, value, &d)
 		write(c, http.StatusOK, jsonType, b.bytes)
@@ -56,10 +54,7 @@ func (s *service) prepare(r *decision.Request) (trouble string) {
 	if err := r.Validate(); err != nil {
 		return err.Error()
 	}
-	if trouble := s.claims(r); trouble != "" {
-		return trouble
-	}
-	return s.place(r)
+	return s.claims(r)
 }
 
 // request reads a review into r. Trouble is what is wrong with a review that is
