@@ -84,13 +84,17 @@ type podWorld struct {
 }
 
 func newPodWorld(t *testing.T, flags ...string) *podWorld {
+	return newPodWorldOf(t, podDocuments, flags...)
+}
+
+func newPodWorldOf(t *testing.T, documents string, flags ...string) *podWorld {
 	w := &podWorld{t: t, api: newAPIServer(t)}
 	dir := t.TempDir()
 	policies := filepath.Join(dir, "policies")
 	if err := os.Mkdir(policies, 0o755); err != nil {
 		t.Fatal(err)
 	}
-	writeFile(t, filepath.Join(policies, "documents.yaml"), podDocuments)
+	writeFile(t, filepath.Join(policies, "documents.yaml"), documents)
 	closed, err := net.Listen("tcp", "127.0.0.1:0")
 	if err != nil {
 		t.Fatal(err)
@@ -360,6 +364,48 @@ func TestReadsThatComeBackAsReviews(t *testing.T) {
 	}
 	if got := w.api.reviews.Load(); got < clients*each {
 		t.Errorf("got %d reads that came back, want %d and more", got, clients*each)
+	}
+}
+
+// A rule that selects by labels covers our own reads of namespaces, which come back
+// as reviews: to read the labels in order to read the labels would have no end.
+// What depends on them is denied, at once, unless nobody is asked about us.
+func TestReadsThatDependOnThemselves(t *testing.T) {
+	w := newPodWorldOf(t, podDocuments+`---
+apiVersion: breakglass.t-caas.telekom.com/v1alpha1
+kind: DenyPolicy
+metadata: {name: whatever-in-production}
+spec:
+  rules: [{verbs: ["*"], apiGroups: ["*"], resources: ["*"], namespaces: {selectorTerms: [{matchLabels: {env: prod}}]}}]
+`)
+	look := podReview{verb: "get", resource: "namespaces", name: "shop"}
+	if got, err := w.ask(look); err != nil || !got.Allowed {
+		t.Errorf("nobody is asked about us: got %+v, %v", got, err)
+	}
+	url := w.url("prod-eu-1")
+	w.api.authorizer.Store(&url)
+	for _, tt := range []struct {
+		name   string
+		review podReview
+		reason string
+	}{
+		{"a namespace", look, "whatever-in-production, rule 0: namespace labels are unknown (fail-closed)"},
+		{"a pod", podReview{verb: "get", name: "plain"}, "whatever-in-production, rule 0: namespace labels are unknown (fail-closed)"},
+		{"an exec", podReview{subresource: "exec", name: "plain"}, "(fail-closed): not allowed to read the pod"},
+	} {
+		t.Run(tt.name, func(t *testing.T) {
+			began, before := time.Now(), w.api.namespaceReads.Load()
+			got, err := w.ask(tt.review)
+			if err != nil || !got.Denied || !strings.Contains(got.Reason, tt.reason) {
+				t.Errorf("got %+v, %v; want %q", got, err, tt.reason)
+			}
+			if reads := w.api.namespaceReads.Load() - before; reads != 1 {
+				t.Errorf("got %d reads of namespaces, want 1", reads)
+			}
+			if took := time.Since(began); took > time.Second {
+				t.Errorf("it took %v", took)
+			}
+		})
 	}
 }
 
