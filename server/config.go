@@ -7,7 +7,9 @@ import (
 	"net"
 	"time"
 
+	"github.com/writ-policy/writ/server/api"
 	"github.com/writ-policy/writ/server/cache"
+	"github.com/writ-policy/writ/server/cluster"
 )
 
 // Config is everything a server can be told. Begin with Defaults: a zero value
@@ -32,6 +34,23 @@ type Config struct {
 	TLSCert  string
 	TLSKey   string
 	ClientCA string
+
+	// Clusters is the file of clusters, read again when it changes; empty: reviews
+	// may be of any cluster, and no pod is ever read.
+	Clusters string
+	// FetchTimeout bounds what is read from a cluster for one review, and
+	// MaxFetches for how many reviews a cluster is read at a time.
+	FetchTimeout time.Duration
+	MaxFetches   int
+	// SessionKey and EscalationKey are the keys of a review's extra that hold its
+	// session and escalation.
+	SessionKey    string
+	EscalationKey string
+
+	// AuditFile is where audit events are appended, and AuditWebhook the URL they
+	// are posted to; empty: nowhere. The log has them always.
+	AuditFile    string
+	AuditWebhook string
 
 	// CacheEntries is how many decisions are kept; zero keeps none. CacheBytes
 	// is about how much memory they may take.
@@ -82,6 +101,10 @@ const DefaultListen = "127.0.0.1:8686"
 func Defaults() Config {
 	return Config{
 		Listen:            DefaultListen,
+		FetchTimeout:      cluster.DefaultTimeout,
+		MaxFetches:        cluster.DefaultPlaces,
+		SessionKey:        api.DefaultSessionKey,
+		EscalationKey:     api.DefaultEscalationKey,
 		CacheEntries:      cache.DefaultEntries,
 		CacheBytes:        cache.DefaultBytes,
 		MaxBody:           1 << 20,
@@ -120,6 +143,7 @@ func (c *Config) Validate() error {
 		{"the largest body", c.MaxBody}, {"the number of requests in flight", int64(c.MaxInFlight)},
 		{"the request timeout", int64(c.RequestTimeout)}, {"the evaluation timeout", int64(c.EvaluationTimeout)},
 		{"the header timeout", int64(c.ReadHeaderTimeout)}, {"the read timeout", int64(c.ReadTimeout)},
+		{"the fetch timeout", int64(c.FetchTimeout)}, {"the number of fetches", int64(c.MaxFetches)},
 		{"the write timeout", int64(c.WriteTimeout)}, {"the idle timeout", int64(c.IdleTimeout)},
 	} {
 		if bound.value <= 0 {
@@ -136,6 +160,9 @@ func (c *Config) Validate() error {
 		if bound.value < 0 {
 			errs = append(errs, fmt.Errorf("%s must not be below zero", bound.name))
 		}
+	}
+	if c.SessionKey == "" || c.EscalationKey == "" || c.SessionKey == c.EscalationKey {
+		errs = append(errs, errors.New("the keys of session and escalation must be two, and not empty"))
 	}
 	if c.WriteTimeout <= c.RequestTimeout {
 		errs = append(errs, errors.New("the write timeout must be above the request timeout, or answers are cut off"))

@@ -14,7 +14,9 @@ import (
 	"github.com/writ-policy/writ/bundles"
 	"github.com/writ-policy/writ/bundles/source"
 	"github.com/writ-policy/writ/server/api"
+	"github.com/writ-policy/writ/server/audit"
 	"github.com/writ-policy/writ/server/cache"
+	"github.com/writ-policy/writ/server/cluster"
 	"github.com/writ-policy/writ/server/engine"
 	"github.com/writ-policy/writ/server/metrics"
 	"github.com/writ-policy/writ/server/reload"
@@ -27,13 +29,16 @@ type Server struct {
 	log      *slog.Logger
 	reloader *reload.Reloader
 	handler  http.Handler
-	tokens   *api.Tokens   // nil without a token file
-	tls      *certificates // nil for plain HTTP
+	tokens   *api.Tokens       // nil without a token file
+	tls      *certificates     // nil for plain HTTP
+	clusters *cluster.Clusters // nil without a clusters file
+	audit    *audit.Log
 	draining atomic.Bool
 }
 
 // New wires a server. What it cannot do without is opened here, so that a
-// mistake in the configuration ends the start: token and TLS files. Documents
+// mistake in the configuration ends the start: token, TLS, clusters and audit
+// files. Documents
 // are not: a server whose documents are broken runs, not ready, and waits for
 // better ones.
 func New(c Config) (*Server, error) {
@@ -48,11 +53,20 @@ func New(c Config) (*Server, error) {
 		return nil, err
 	}
 	m := metrics.New()
+	var err error
+	s.audit, err = audit.Open(audit.Options{Logger: s.log, File: c.AuditFile, Webhook: c.AuditWebhook}, m)
+	if err != nil {
+		return nil, err
+	}
 	s.reloader = s.newReloader(m)
 	reviewer := cache.New(s.reloader, cache.Options{Entries: c.CacheEntries, Bytes: c.CacheBytes, Now: c.Now}, m)
 	o := api.Options{
 		Reviewer: reviewer, Metrics: m, Ready: s.ready, Status: s.status, Logger: s.log,
 		MaxBody: c.MaxBody, MaxInFlight: c.MaxInFlight, Timeout: c.RequestTimeout,
+		Recorder: s.audit, SessionKey: c.SessionKey, EscalationKey: c.EscalationKey,
+	}
+	if s.clusters != nil { // as below
+		o.Clusters = s.clusters
 	}
 	if s.tokens != nil { // a nil *Tokens in the interface would not be nil
 		o.Authenticator = s.tokens
@@ -68,9 +82,21 @@ func (s *Server) openFiles() (err error) {
 		}
 	}
 	if s.config.TLSCert != "" {
-		s.tls, err = readCertificates(s.config.TLSCert, s.config.TLSKey, s.config.ClientCA)
+		if s.tls, err = readCertificates(s.config.TLSCert, s.config.TLSKey, s.config.ClientCA); err != nil {
+			return err
+		}
+	}
+	if s.config.Clusters != "" {
+		s.clusters, err = cluster.Read(s.config.Clusters, s.fetching())
 	}
 	return err
+}
+
+// fetching leaves half of the places for decisions to others than our own reads,
+// which come back as reviews.
+func (s *Server) fetching() cluster.Options {
+	c := &s.config
+	return cluster.Options{Timeout: c.FetchTimeout, Places: max(1, min(c.MaxFetches, c.MaxInFlight/2))}
 }
 
 func (s *Server) newReloader(m *metrics.Metrics) *reload.Reloader {
@@ -130,10 +156,12 @@ func (s *Server) Run(ctx context.Context) error {
 	// Requests outlive ctx, and so does what they are answered by.
 	background, stop := context.WithCancel(context.WithoutCancel(ctx))
 	var work sync.WaitGroup
+	defer s.audit.Close()
 	defer work.Wait()
 	defer stop()
 	work.Go(func() { s.follow(background) })
 	work.Go(func() { s.refresh(background) })
+	work.Go(func() { s.audit.Run(background) })
 
 	web := s.web()
 	ended := make(chan error, 1)
@@ -197,18 +225,20 @@ func (s *Server) follow(ctx context.Context) {
 	}
 }
 
-// refreshEvery is how often token and TLS files are looked at. They are small,
+// refreshEvery is how often token, TLS and clusters files are looked at. They are small,
 // and a token that was taken away should not be good for long.
 const refreshEvery = time.Second
 
-// refresh reads token and TLS files again when they change. What cannot be read
-// leaves what was read before.
+// refresh reads token, TLS and clusters files again when they change. What cannot
+// be read leaves what was read before.
 func (s *Server) refresh(ctx context.Context) {
-	if s.tokens == nil && s.tls == nil {
-		return
-	}
-	var tokens, tls reading
+	var tokens, tls, clusters reading
 	for pause(ctx, refreshEvery) {
+		s.audit.Reopen()
+		if s.clusters != nil {
+			changed, err := s.clusters.Reload()
+			clusters.tell(s.log, "clusters", changed, err)
+		}
 		if s.tokens != nil {
 			changed, err := s.tokens.Reload()
 			tokens.tell(s.log, "tokens", changed, err)

@@ -28,7 +28,7 @@ var flow = [][]string{
 	{"translator"},
 	{"bundles"},
 	{"server/decision", "server/metrics"},
-	{"server/engine", "server/cache", "server/cluster"},
+	{"server/engine", "server/cache", "server/cluster", "server/audit"},
 	{"server/reload", "server/api", "server/envoy"},
 	{"server"},
 	{"cmd/writ"},
@@ -40,6 +40,7 @@ var door = map[string][]string{
 	"github.com/hashicorp/golang-lru/v2":       {"server/cache"},
 	"github.com/prometheus/client_golang":      {"server/metrics"},
 	"github.com/fsnotify/fsnotify":             {"bundles/source"},
+	"k8s.io/client-go":                         {"server/cluster"},
 	"github.com/spf13/cobra":                   {"cmd/writ"},
 	"github.com/open-policy-agent/opa/v1/rego": {"server/engine"},
 }

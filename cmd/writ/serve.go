@@ -25,12 +25,19 @@ It listens on this machine only unless --listen says otherwise. Questions about
 the caller himself need --tokens, a file of tokens and whose they are. With
 --state-dir the last good bundle outlives a restart with broken documents.
 
+With --clusters, a file of clusters and how to reach them, a review is denied
+unless its cluster is listed, and the pod behind exec, attach and portforward is
+read where a deny policy judges it. Without, such a review has no pod, and the
+policy's failMode decides. What deny policies did is in the log as audit events,
+and with --audit-file and --audit-webhook elsewhere too.
+
 On an interrupt or SIGTERM the server says that it is not ready, answers what it
 has begun, and ends with exit status 0.`
 
 const serveExamples = `  writ serve --policies policies
   writ serve --policies policies --listen :8443 --tls-cert cert.pem --tls-key key.pem \
     --tokens tokens.csv --state-dir /var/lib/writ
+  writ serve --policies policies --clusters clusters.yaml --audit-file audit.jsonl
   WRIT_POLICIES=/etc/writ/policies writ serve`
 
 func newServe(s streams) *cobra.Command {
@@ -66,6 +73,13 @@ func serveFlags(cmd *cobra.Command, c *server.Config, logs *logOptions) {
 	f.StringVar(&c.TLSCert, "tls-cert", "", "PEM `file` of the server's certificate; HTTPS only then")
 	f.StringVar(&c.TLSKey, "tls-key", "", "PEM `file` of its key")
 	f.StringVar(&c.ClientCA, "client-ca", "", "PEM `file` of authorities, one of which must have signed a caller's certificate")
+	f.StringVar(&c.Clusters, "clusters", "", "`file` of the clusters that reviews may be of, read again when it changes")
+	f.DurationVar(&c.FetchTimeout, "fetch-timeout", c.FetchTimeout, "longest `time` to read a pod and the labels of its namespace")
+	f.IntVar(&c.MaxFetches, "max-fetches", c.MaxFetches, "`number` of reviews that one cluster is read for at a time")
+	f.StringVar(&c.SessionKey, "session-key", c.SessionKey, "`key` of a review's extra that holds the session")
+	f.StringVar(&c.EscalationKey, "escalation-key", c.EscalationKey, "`key` of a review's extra that holds the escalation")
+	f.StringVar(&c.AuditFile, "audit-file", "", "`file` to which audit events are appended, as JSON lines")
+	f.StringVar(&c.AuditWebhook, "audit-webhook", "", "`URL` to which audit events are posted, as JSON lines")
 	f.IntVar(&c.CacheEntries, "cache-entries", c.CacheEntries, "`number` of decisions to keep; 0 keeps none")
 	f.IntVar(&c.CacheBytes, "cache-bytes", c.CacheBytes, "memory that kept decisions may take, about, in `bytes`")
 	f.Int64Var(&c.MaxBody, "max-body", c.MaxBody, "largest request body in `bytes`")

@@ -14,9 +14,30 @@ import (
 // decide asks for a decision, within the request's time, and counts it. What
 // comes back is consistent: trouble denies, and nothing is allowed and denied.
 func (s *service) decide(c *gin.Context, r *decision.Request) decision.Decision {
+	return s.decideBy(s.evaluate, c, r)
+}
+
+// placed is decide for a review, which is of a cluster, and is completed first.
+func (s *service) placed(c *gin.Context, r *decision.Request) decision.Decision {
+	if trouble := s.place(r); trouble != "" {
+		return s.undecided(trouble)
+	}
+	return s.decideBy(s.complete, c, r)
+}
+
+// undecided is the decision on a review that there is nothing to ask about.
+func (s *service) undecided(trouble string) decision.Decision {
+	s.access.Decided(metrics.Trouble, 0)
+	return troubled(trouble)
+}
+
+// evaluation turns a request into its decision.
+type evaluation func(context.Context, *decision.Request) decision.Decision
+
+func (s *service) decideBy(evaluate evaluation, c *gin.Context, r *decision.Request) decision.Decision {
 	began := time.Now()
 	ctx, cancel := context.WithDeadline(c.Request.Context(), began.Add(s.budget(c.Request.URL.RawQuery)))
-	d := s.evaluate(ctx, r)
+	d := evaluate(ctx, r)
 	cancel()
 	outcome := metrics.NoOpinion
 	switch {
@@ -28,6 +49,7 @@ func (s *service) decide(c *gin.Context, r *decision.Request) decision.Decision 
 		outcome = metrics.Allow
 	}
 	s.access.Decided(outcome, time.Since(began))
+	s.record(c.Request.Context(), r, &d)
 	s.setRevision(c, d.Revision)
 	return d
 }

@@ -91,7 +91,10 @@ func (s *service) originAnswer(c *gin.Context, form originForm, q *question, b [
 			return b, crowded
 		}
 		defer s.listing.Add(-1)
-		w := s.whoCan(c, &q.request)
+		w := decision.WhoCan{}
+		if w.Trouble = s.place(&q.request); w.Trouble == "" {
+			w = s.whoCan(c, &q.request)
+		}
 		return appendWhoCan(appendReceived(b, q.received), &w), nil
 	}
 	q.request.User = q.user
@@ -100,7 +103,7 @@ func (s *service) originAnswer(c *gin.Context, form originForm, q *question, b [
 	} else if caller.is(q.user) {
 		q.request.Groups = caller.Groups
 	}
-	d := s.decide(c, &q.request)
+	d := s.placed(c, &q.request)
 	return appendOriginStatus(appendReceived(b, q.received), &d), nil
 }
 
@@ -114,7 +117,7 @@ func (s *service) mayAsk(c *gin.Context, form originForm, q *question, caller *C
 	if caller == nil {
 		return unauthorized()
 	}
-	d := s.decide(c, &decision.Request{
+	d := s.placed(c, &decision.Request{
 		User: caller.Name, Groups: caller.Groups, Verb: "create",
 		Resource: form.plural, Namespace: q.request.Namespace,
 	})

@@ -23,6 +23,14 @@ type Options struct {
 	Status func() any
 	// Authenticator says who asks; nil means that nobody is authenticated.
 	Authenticator Authenticator
+	// Clusters complete reviews; nil means that reviews are evaluated as they come.
+	Clusters Clusters
+	// Recorder keeps decisions; nil means nobody does.
+	Recorder Recorder
+	// SessionKey and EscalationKey are the keys of a review's extra that hold its
+	// session and escalation; empty means the defaults.
+	SessionKey    string
+	EscalationKey string
 	// Logger hears of requests; nil means nobody does.
 	Logger *slog.Logger
 	// MaxBody is the largest body in bytes; zero means DefaultMaxBody.
@@ -41,6 +49,12 @@ const (
 	DefaultTimeout     = 10 * time.Second
 )
 
+// Keys of a review's extra where Options leave them empty.
+const (
+	DefaultSessionKey    = "writ.dev/session"
+	DefaultEscalationKey = "writ.dev/escalation"
+)
+
 // service is the doors. It is safe for concurrent use.
 type service struct {
 	Options
@@ -48,6 +62,7 @@ type service struct {
 	inFlight atomic.Int64 // of requests that are being decided
 	large    atomic.Int64 // of those whose body is large, from the reading on
 	listing  atomic.Int64 // of those that ask who can
+	fetching atomic.Int64 // of reviews that are being completed, not counted in inFlight
 	revision atomic.Pointer[revisionHeader]
 }
 
@@ -61,6 +76,12 @@ func New(o Options) http.Handler {
 	}
 	if o.Logger == nil {
 		o.Logger = slog.New(slog.DiscardHandler)
+	}
+	if o.SessionKey == "" {
+		o.SessionKey = DefaultSessionKey
+	}
+	if o.EscalationKey == "" {
+		o.EscalationKey = DefaultEscalationKey
 	}
 	if o.MaxBody <= 0 {
 		o.MaxBody = DefaultMaxBody

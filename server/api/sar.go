@@ -8,7 +8,6 @@ import (
 	"github.com/gin-gonic/gin"
 
 	"github.com/writ-policy/writ/server/decision"
-	"github.com/writ-policy/writ/server/metrics"
 )
 
 // reviewForm is a version of the SubjectAccessReview.
@@ -37,20 +36,25 @@ func (s *service) subjectAccessReview(form reviewForm) func(*gin.Context, decisi
 			return
 		}
 		if trouble == "" {
-			if err := r.Validate(); err != nil {
-				trouble = err.Error()
-			}
+			trouble = s.prepare(r)
 		}
 		var d decision.Decision
 		if trouble == "" {
-			d = s.decide(c, r)
+			d = s.placed(c, r)
 		} else {
-			d = troubled(trouble)
-			s.access.Decided(metrics.Trouble, 0)
+			d = s.undecided(trouble)
 		}
 		b.bytes = appendReview(b.bytes, value, &d)
 		write(c, http.StatusOK, jsonType, b.bytes)
 	}
+}
+
+// prepare adds to a review's request what stands elsewhere than in its attributes.
+func (s *service) prepare(r *decision.Request) (trouble string) {
+	if err := r.Validate(); err != nil {
+		return err.Error()
+	}
+	return s.claims(r)
 }
 
 // request reads a review into r. Trouble is what is wrong with a review that is

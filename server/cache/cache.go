@@ -62,7 +62,10 @@ type Cache struct {
 	flights map[string]*flight
 }
 
-var _ Reviewer = (*Cache)(nil)
+var (
+	_ Reviewer        = (*Cache)(nil)
+	_ decision.Wanter = (*Cache)(nil)
+)
 
 type entry struct {
 	decision decision.Decision
@@ -101,6 +104,14 @@ func (c *Cache) Revision() string { return c.next.Revision() }
 // WhoCan is not cached: it is asked by people, and rarely.
 func (c *Cache) WhoCan(ctx context.Context, r *decision.Request) decision.WhoCan {
 	return c.next.WhoCan(ctx, r)
+}
+
+// Wants asks the Reviewer behind, where that can tell. Nothing of it is kept.
+func (c *Cache) Wants(ctx context.Context, r *decision.Request) (decision.Wants, error) {
+	if wanter, ok := c.next.(decision.Wanter); ok {
+		return wanter.Wants(ctx, r)
+	}
+	return decision.Wants{}, nil
 }
 
 // Evaluate answers from what is kept, or asks the Reviewer behind. Trouble is

@@ -105,6 +105,41 @@ var instruments = []instrument{
 			return m.revision
 		},
 	},
+	{
+		"writ_audit_events_dropped_total", "counter", []string{"sink"},
+		"Audit events that a sink (file, webhook) did not take.",
+		func(m *Metrics, i *instrument) prometheus.Collector { return vector(&m.auditDropped, i) },
+	},
+	{
+		"breakglass_pod_security_evaluations_total", "counter", []string{"cluster", "policy", "action"},
+		"Pods brought before a deny policy, by what it did (allow, warn, deny).",
+		func(m *Metrics, i *instrument) prometheus.Collector { return vector(&m.pods.evaluations, i) },
+	},
+	{
+		"breakglass_pod_security_risk_score", "histogram", []string{"cluster"},
+		"Scores of the pods that were evaluated, one a policy.",
+		func(m *Metrics, i *instrument) prometheus.Collector {
+			m.pods.score = prometheus.NewHistogramVec(prometheus.HistogramOpts{
+				Name: i.name, Help: i.help, Buckets: []float64{10, 30, 50, 70, 90, 100, 150, 200},
+			}, i.labels)
+			return m.pods.score
+		},
+	},
+	{
+		"breakglass_pod_security_factors_total", "counter", []string{"cluster", "factor"},
+		"Risk factors present in the pods that were evaluated, one a policy; all capabilities as capability.",
+		func(m *Metrics, i *instrument) prometheus.Collector { return vector(&m.pods.factors, i) },
+	},
+	{
+		"breakglass_pod_security_denied_total", "counter", []string{"cluster", "policy"},
+		"Pods that a deny policy denied, for their score, for a factor or because they could not be read.",
+		func(m *Metrics, i *instrument) prometheus.Collector { return vector(&m.pods.denied, i) },
+	},
+	{
+		"breakglass_pod_security_warnings_total", "counter", []string{"cluster", "policy"},
+		"Pods that a deny policy let pass with a warning, for their score.",
+		func(m *Metrics, i *instrument) prometheus.Collector { return vector(&m.pods.warnings, i) },
+	},
 }
 
 func counter(to *prometheus.Counter, i *instrument) prometheus.Collector {

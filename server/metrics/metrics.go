@@ -44,6 +44,9 @@ type Metrics struct {
 	degraded    prometheus.Gauge
 	diagnostics *prometheus.GaugeVec
 
+	pods         podSecurity
+	auditDropped *prometheus.CounterVec
+
 	mu       sync.Mutex // held to swap the one series of revision
 	revision *prometheus.GaugeVec
 	active   string
@@ -59,6 +62,9 @@ func New() *Metrics {
 	}
 	for _, result := range []Result{Activated, Unchanged, Refused} {
 		m.reloads.WithLabelValues(string(result))
+	}
+	for _, sink := range []Sink{AuditFile, AuditWebhook} {
+		m.auditDropped.WithLabelValues(string(sink))
 	}
 	m.Diagnosed(0, 0)
 	return m

@@ -2,6 +2,7 @@ package metrics
 
 import (
 	"flag"
+	"fmt"
 	"net/http/httptest"
 	"os"
 	"regexp"
@@ -75,21 +76,84 @@ func TestPage(t *testing.T) {
 	}
 }
 
+// One series of what each policy made of a pod, under the names that dashboards
+// know.
+func TestPodSecurity(t *testing.T) {
+	m := New()
+	for _, j := range []Judged{
+		{Cluster: "prod", Policy: "p", Action: "deny", Evaluated: true, Score: 120, Factors: []string{"hostNetwork", "capability:A", "capability:B"}},
+		{Cluster: "prod", Policy: "p", Action: "warn", Evaluated: true, Score: 40, Factors: []string{"runAsRoot"}},
+		{Cluster: "prod", Policy: "p", Action: "allow", Evaluated: true},
+		{Cluster: "prod", Policy: "q", Action: "allow"},
+		{Policy: "q", Action: "deny"},
+	} {
+		m.PodJudged(j)
+	}
+	m.AuditDropped(AuditWebhook, 3)
+	got := page(t, m)
+	for _, want := range []string{
+		`breakglass_pod_security_evaluations_total{action="deny",cluster="prod",policy="p"} 1`,
+		`breakglass_pod_security_evaluations_total{action="warn",cluster="prod",policy="p"} 1`,
+		`breakglass_pod_security_evaluations_total{action="allow",cluster="prod",policy="p"} 1`,
+		`breakglass_pod_security_evaluations_total{action="allow",cluster="prod",policy="q"} 1`,
+		`breakglass_pod_security_evaluations_total{action="deny",cluster="",policy="q"} 1`,
+		`breakglass_pod_security_risk_score_bucket{cluster="prod",le="10"} 1`,
+		`breakglass_pod_security_risk_score_bucket{cluster="prod",le="50"} 2`,
+		`breakglass_pod_security_risk_score_bucket{cluster="prod",le="100"} 2`,
+		`breakglass_pod_security_risk_score_bucket{cluster="prod",le="150"} 3`,
+		`breakglass_pod_security_risk_score_count{cluster="prod"} 3`,
+		`breakglass_pod_security_factors_total{cluster="prod",factor="hostNetwork"} 1`,
+		`breakglass_pod_security_factors_total{cluster="prod",factor="capability"} 2`,
+		`breakglass_pod_security_factors_total{cluster="prod",factor="runAsRoot"} 1`,
+		`breakglass_pod_security_denied_total{cluster="prod",policy="p"} 1`,
+		`breakglass_pod_security_denied_total{cluster="",policy="q"} 1`,
+		`breakglass_pod_security_warnings_total{cluster="prod",policy="p"} 1`,
+		`writ_audit_events_dropped_total{sink="webhook"} 3`,
+	} {
+		if !strings.Contains(got, want+"\n") {
+			t.Errorf("got no line %q", want)
+		}
+	}
+	if strings.Contains(got, `risk_score_count{cluster=""}`) || strings.Contains(got, `warnings_total{cluster="prod",policy="q"}`) {
+		t.Error("a pod that was not evaluated has a score or a warning")
+	}
+}
+
+// A caller of the canonical door chooses the cluster: no number of names makes
+// more than so many series.
+func TestClustersAreBounded(t *testing.T) {
+	m := New()
+	for i := range 5 * maxClusters {
+		m.PodJudged(Judged{Cluster: fmt.Sprint("c", i), Policy: "p", Action: "allow"})
+	}
+	m.PodJudged(Judged{Cluster: strings.Repeat("x", 1000), Policy: "p", Action: "allow"})
+	got := page(t, m)
+	if series := strings.Count(got, "breakglass_pod_security_evaluations_total{"); series != maxClusters+1 {
+		t.Errorf("got %d series, want %d", series, maxClusters+1)
+	}
+	if want := fmt.Sprintf(`{action="allow",cluster="other",policy="p"} %d`, 4*maxClusters+1); !strings.Contains(got, want) {
+		t.Errorf("got no %s", want)
+	}
+}
+
 // What the page shows and what the list says are the same names.
 func TestNames(t *testing.T) {
 	m := New()
 	m.Point("access")
 	m.Route("/").Answered("POST", 200)
 	m.Serves("r")
+	for _, action := range []string{"warn", "deny"} {
+		m.PodJudged(Judged{Cluster: "c", Policy: "p", Action: action, Evaluated: true, Factors: []string{"hostPID"}})
+	}
 	listed := map[string]string{}
 	for _, i := range instruments {
 		listed[i.name] = i.kind
 	}
-	shown := regexp.MustCompile(`(?m)^# TYPE (writ_\S+) (\S+)$`).FindAllStringSubmatch(page(t, m), -1)
+	shown := regexp.MustCompile(`(?m)^# TYPE ((?:writ|breakglass)_\S+) (\S+)$`).FindAllStringSubmatch(page(t, m), -1)
 	if len(shown) != len(instruments) {
 		t.Errorf("got %d instruments on the page, want %d", len(shown), len(instruments))
 	}
-	valid := regexp.MustCompile(`^writ_[a-z]+(_[a-z]+)*$`)
+	valid := regexp.MustCompile(`^(writ|breakglass_pod_security)_[a-z]+(_[a-z]+)*$`)
 	for _, match := range shown {
 		name, kind := match[1], match[2]
 		if listed[name] != kind {

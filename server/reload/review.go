@@ -6,7 +6,10 @@ import (
 	"github.com/writ-policy/writ/server/decision"
 )
 
-var _ decision.Reviewer = (*Reloader)(nil)
+var (
+	_ decision.Reviewer = (*Reloader)(nil)
+	_ decision.Wanter   = (*Reloader)(nil)
+)
 
 // noRevision is the trouble of a server that has nothing to decide by.
 const noRevision = "no revision loaded"
@@ -37,6 +40,17 @@ func (r *Reloader) WhoCan(ctx context.Context, request *decision.Request) decisi
 		Reason:  noRevision,
 		Trouble: noRevision,
 	}
+}
+
+// Wants asks the active revision, where that can tell. Without a revision nothing
+// is wanted.
+func (r *Reloader) Wants(ctx context.Context, request *decision.Request) (decision.Wants, error) {
+	if a := r.active.Load(); a != nil {
+		if wanter, ok := a.reviewer.(decision.Wanter); ok {
+			return wanter.Wants(ctx, request)
+		}
+	}
+	return decision.Wants{}, nil
 }
 
 // Revision is the active one, empty without one.

@@ -1,0 +1,191 @@
+// Package audit tells those who look later what deny policies did: requests and
+// their decisions come in, events go out, to the log and, where configured, to a
+// file and a webhook. It decides nothing, and slows no decision down for a
+// receiver that is slow.
+//
+// # Design
+//
+// Events for the webhook wait in a queue of fixed length, and what finds it full
+// is dropped and counted. The alternative, holding decisions back until their
+// events are delivered, lets whoever stops the receiver stop the cluster. The
+// file is written at once: it is on this machine.
+package audit
+
+import (
+	"time"
+
+	"github.com/writ-policy/writ/server/decision"
+)
+
+// Severity is how much an event matters.
+type Severity string
+
+// The severities.
+const (
+	Info     Severity = "info"
+	Warning  Severity = "warning"
+	Critical Severity = "critical"
+)
+
+// The events.
+const (
+	Evaluated  = "pod_security.evaluated"
+	Allowed    = "pod_security.allowed"
+	Warned     = "pod_security.warning"
+	Overridden = "pod_security.override"
+	Denied     = "pod_security.denied"
+	RuleDenied = "access.denied.policy"
+)
+
+// Event is one thing that happened. Texts are those of the request, cut where
+// they are very long.
+type Event struct {
+	Time     time.Time `json:"time"`
+	Event    string    `json:"event"`
+	Severity Severity  `json:"severity"`
+
+	User        string   `json:"user"`
+	Groups      []string `json:"groups"`
+	Cluster     string   `json:"cluster"`
+	Namespace   string   `json:"namespace"`
+	Name        string   `json:"name"`
+	Resource    string   `json:"resource"`
+	Subresource string   `json:"subresource"`
+	Verb        string   `json:"verb"`
+	APIGroup    string   `json:"apiGroup"`
+
+	PolicyName string `json:"policyName"`
+	// Rule is the index of the rule that denied; nil where none did.
+	Rule *int `json:"rule,omitempty"`
+	// Action is allow, warn or deny.
+	Action string `json:"action"`
+	// RiskScore is nil, and RiskFactors empty, where no pod was evaluated.
+	RiskScore       *int     `json:"riskScore,omitempty"`
+	RiskFactors     []string `json:"riskFactors"`
+	Reason          string   `json:"reason"`
+	OverrideApplied bool     `json:"overrideApplied"`
+	Escalation      string   `json:"escalation"`
+}
+
+const denyPolicy = "DenyPolicy"
+
+// Events are what a decision has to tell, at the time now: an event for each
+// policy that computed a score, then one of how it ended for the pod, the worst
+// of all policies, then one of a rule that denied.
+func Events(r *decision.Request, d *decision.Decision, now time.Time) []Event {
+	rule := d.Denied && len(d.Matched) > 0 && d.Matched[0].Kind == denyPolicy
+	if len(d.Pods) == 0 && !rule {
+		return nil
+	}
+	about := about(r, now)
+	var events []Event
+	for i := range d.Pods {
+		if d.Pods[i].Evaluated {
+			e := about
+			e.Event, e.Severity = Evaluated, Info
+			e.judged(&d.Pods[i])
+			events = append(events, e)
+		}
+	}
+	if worst := decisive(d.Pods); worst != nil {
+		e := about
+		e.judged(worst)
+		e.ended(worst, d)
+		events = append(events, e)
+		rule = rule && worst.Action != "deny"
+	}
+	if rule {
+		e := about
+		e.Event, e.Severity, e.Action = RuleDenied, Warning, "deny"
+		e.PolicyName, e.Rule, e.Reason = d.Matched[0].Name, &d.Matched[0].Rule, clip(d.Reason)
+		events = append(events, e)
+	}
+	return events
+}
+
+func about(r *decision.Request, now time.Time) Event {
+	return Event{
+		Time: now.UTC(), User: clip(r.User), Groups: clipAll(r.Groups), Cluster: clip(r.Cluster),
+		Namespace: clip(r.Namespace), Name: clip(r.Name), Resource: clip(r.Resource), Subresource: clip(r.Subresource),
+		Verb: clip(r.Verb), APIGroup: clip(r.APIGroup), Escalation: clip(r.Escalation), RiskFactors: []string{},
+	}
+}
+
+// decisive is what the outcome of a request is named for: the policy that denied,
+// else the first that warned, else the first that an override settled, else the
+// first that has a score, else the first. Nil without any.
+func decisive(pods []decision.PodOutcome) *decision.PodOutcome {
+	for _, fits := range []func(*decision.PodOutcome) bool{
+		func(p *decision.PodOutcome) bool { return p.Action == "deny" },
+		func(p *decision.PodOutcome) bool { return p.Action == "warn" },
+		func(p *decision.PodOutcome) bool { return p.Override },
+		func(p *decision.PodOutcome) bool { return p.Evaluated },
+		func(*decision.PodOutcome) bool { return true },
+	} {
+		for i := range pods {
+			if fits(&pods[i]) {
+				return &pods[i]
+			}
+		}
+	}
+	return nil
+}
+
+func (e *Event) judged(p *decision.PodOutcome) {
+	e.PolicyName, e.Action, e.OverrideApplied = p.Policy, p.Action, p.Override
+	if p.Evaluated {
+		score := p.Score
+		e.RiskScore = &score
+		e.RiskFactors = append(e.RiskFactors, p.Factors...)
+	}
+}
+
+// ended says how it ended for the pod. What was allowed has no reason of its own:
+// that of the decision is about grants.
+func (e *Event) ended(p *decision.PodOutcome, d *decision.Decision) {
+	switch {
+	case p.Action == "deny":
+		e.Event, e.Severity, e.Reason = Denied, Critical, clip(d.Reason)
+		return
+	case p.Action == "warn":
+		e.Event, e.Severity = Warned, Warning
+	case p.Override:
+		e.Event, e.Severity = Overridden, Warning
+	default:
+		e.Event, e.Severity = Allowed, Info
+	}
+	for _, warning := range d.Warnings {
+		if name := p.Policy + ": "; len(warning) > len(name) && warning[:len(name)] == name {
+			e.Reason = clip(warning[len(name):])
+			return
+		}
+	}
+}
+
+// Bounds of what callers choose. A body is longer than any event should be.
+const (
+	maxText = 1024
+	maxList = 256
+)
+
+func clip(text string) string {
+	if len(text) <= maxText {
+		return text
+	}
+	cut := maxText
+	for cut > 0 && text[cut]&0xc0 == 0x80 { // not inside a character
+		cut--
+	}
+	return text[:cut] + "..."
+}
+
+func clipAll(list []string) []string {
+	clipped := make([]string, 0, min(len(list), maxList+1))
+	for i, text := range list {
+		if i == maxList {
+			return append(clipped, "...")
+		}
+		clipped = append(clipped, clip(text))
+	}
+	return clipped
+}

@@ -1,0 +1,129 @@
+package cluster
+
+import (
+	"context"
+	"fmt"
+	"io"
+	"net/http"
+	"sync"
+	"sync/atomic"
+
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/runtime"
+	"k8s.io/apimachinery/pkg/runtime/schema"
+	"k8s.io/apimachinery/pkg/runtime/serializer"
+	"k8s.io/client-go/rest"
+	"k8s.io/client-go/tools/clientcmd"
+
+	"github.com/writ-policy/writ/server/decision"
+)
+
+// maxAnswer is how large an answer of an API server may be; what is beyond is cut
+// off and does not parse. Objects are kept in etcd, which takes 1.5 MiB.
+const maxAnswer = 8 << 20
+
+// client reads from one cluster.
+type client struct {
+	config *rest.Config
+	open   func() (*rest.RESTClient, error) // opened at the first use
+	places chan struct{}
+	self   atomic.Pointer[string] // who the cluster takes us for, once it was asked
+}
+
+func newClient(entry *Cluster, o Options) (*client, error) {
+	config, err := restConfig(entry)
+	if err != nil {
+		return nil, err
+	}
+	config.Timeout = o.Timeout
+	config.QPS = -1 // what bounds the reads is the places
+	config.UserAgent = "writ"
+	config.Wrap(func(next http.RoundTripper) http.RoundTripper { return bounded{next} })
+	config.APIPath = "/api"
+	config.GroupVersion = &schema.GroupVersion{Version: "v1"}
+	config.ContentConfig.ContentType = "application/json"
+	config.ContentConfig.AcceptContentTypes = "application/json"
+	config.NegotiatedSerializer = statuses()
+	c := &client{config: config, places: make(chan struct{}, o.Places)}
+	c.open = sync.OnceValues(func() (*rest.RESTClient, error) { return rest.RESTClientFor(config) })
+	return c, nil
+}
+
+func restConfig(entry *Cluster) (*rest.Config, error) {
+	if entry.InCluster {
+		return rest.InClusterConfig()
+	}
+	kubeconfig, err := clientcmd.LoadFromFile(entry.Kubeconfig)
+	if err != nil {
+		return nil, fmt.Errorf("%s: %w", entry.Kubeconfig, err)
+	}
+	if err := clientcmd.ResolveLocalPaths(kubeconfig); err != nil {
+		return nil, fmt.Errorf("%s: %w", entry.Kubeconfig, err)
+	}
+	config, err := clientcmd.NewNonInteractiveClientConfig(*kubeconfig, entry.Context, &clientcmd.ConfigOverrides{}, nil).ClientConfig()
+	if err != nil {
+		return nil, fmt.Errorf("%s: %w", entry.Kubeconfig, err)
+	}
+	return config, nil
+}
+
+// statuses decodes what API servers say in place of an answer. The answers
+// themselves are not decoded here.
+func statuses() runtime.NegotiatedSerializer {
+	scheme := runtime.NewScheme()
+	metav1.AddToGroupVersion(scheme, schema.GroupVersion{Version: "v1"})
+	return serializer.NewCodecFactory(scheme).WithoutConversion()
+}
+
+// bounded cuts answers off that are too large.
+type bounded struct{ next http.RoundTripper }
+
+func (b bounded) RoundTrip(r *http.Request) (*http.Response, error) {
+	response, err := b.next.RoundTrip(r)
+	if err == nil {
+		response.Body = struct {
+			io.Reader
+			io.Closer
+		}{io.LimitReader(response.Body, maxAnswer), response.Body}
+	}
+	return response, err
+}
+
+// complete reads what is wanted, in one of the client's places.
+func (c *client) complete(ctx context.Context, r *decision.Request, w decision.Wants) {
+	if !c.enter(ctx) {
+		if w.Pod {
+			r.PodError = "too many pods are being read"
+		}
+		return
+	}
+	defer c.leave()
+	var labels map[string]string
+	var reading sync.WaitGroup
+	if w.NamespaceLabels && r.Namespace != "" {
+		reading.Go(func() { labels = c.namespaceLabels(ctx, r) })
+	}
+	if w.Pod {
+		r.Pod, r.PodError = c.pod(ctx, r.Namespace, r.Name)
+	}
+	reading.Wait()
+	if labels != nil {
+		r.NamespaceLabels = labels
+	}
+}
+
+// enter waits for a place until ctx is done, and reports whether there was one.
+func (c *client) enter(ctx context.Context) bool {
+	select {
+	case c.places <- struct{}{}:
+	case <-ctx.Done():
+		return false
+	}
+	if ctx.Err() != nil { // both happened, and select took either
+		c.leave()
+		return false
+	}
+	return true
+}
+
+func (c *client) leave() { <-c.places }

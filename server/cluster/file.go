@@ -1,0 +1,172 @@
+package cluster
+
+import (
+	"errors"
+	"fmt"
+	"path/filepath"
+	"slices"
+	"strings"
+
+	"go.yaml.in/yaml/v3"
+)
+
+// Cluster is what the clusters file says of a cluster.
+type Cluster struct {
+	Name string
+	// Kubeconfig is a path, or InCluster is set, or nothing is ever read there.
+	Kubeconfig string
+	Context    string
+	InCluster  bool
+	Tenant     string
+	Labels     map[string]string
+	Default    bool
+
+	line int
+}
+
+// mistake is what is wrong at a line of the file.
+type mistake struct {
+	line int
+	text string
+}
+
+func (m *mistake) Error() string { return m.text }
+
+func mistakef(line int, format string, args ...any) error {
+	return &mistake{line, fmt.Sprintf(format, args...)}
+}
+
+// parse reads a clusters file. Paths are relative to dir.
+func parse(content []byte, dir string) ([]*Cluster, error) {
+	var document yaml.Node
+	if err := yaml.Unmarshal(content, &document); err != nil {
+		return nil, err
+	}
+	if len(document.Content) == 0 {
+		return nil, errors.New("the file is empty") // or is being written
+	}
+	var clusters []*Cluster
+	err := members(document.Content[0], "the file", func(key string, value *yaml.Node) (bool, error) {
+		if key != "clusters" {
+			return false, nil
+		}
+		if value.Kind != yaml.SequenceNode {
+			return true, mistakef(value.Line, "clusters must be a list")
+		}
+		for _, node := range value.Content {
+			c, err := parseCluster(node, dir)
+			if err != nil {
+				return true, err
+			}
+			clusters = append(clusters, c)
+		}
+		return true, nil
+	})
+	if err != nil {
+		return nil, err
+	}
+	if len(clusters) == 0 {
+		return nil, mistakef(document.Content[0].Line, "the file lists no cluster")
+	}
+	return clusters, together(clusters)
+}
+
+// together finds what is wrong with clusters that are fine alone.
+func together(clusters []*Cluster) error {
+	for i, c := range clusters {
+		for _, before := range clusters[:i] {
+			if before.Name == c.Name {
+				return mistakef(c.line, "cluster %q stands on line %d too", c.Name, before.line)
+			}
+			if before.Default && c.Default {
+				return mistakef(c.line, "cluster %q is the default, and so is %q; at most one is", c.Name, before.Name)
+			}
+		}
+	}
+	return nil
+}
+
+func parseCluster(node *yaml.Node, dir string) (*Cluster, error) {
+	c := &Cluster{line: node.Line}
+	err := members(node, "a cluster", func(key string, value *yaml.Node) (known bool, err error) {
+		switch key {
+		case "name":
+			c.Name, err = text(key, value)
+		case "kubeconfig":
+			c.Kubeconfig, err = text(key, value)
+		case "context":
+			c.Context, err = text(key, value)
+		case "inCluster":
+			c.InCluster, err = truth(key, value)
+		case "tenant":
+			c.Tenant, err = text(key, value)
+		case "default":
+			c.Default, err = truth(key, value)
+		case "labels":
+			c.Labels = map[string]string{}
+			err = members(value, "labels", func(name string, label *yaml.Node) (bool, error) {
+				word, err := text("the label "+name, label)
+				c.Labels[name] = word
+				return true, err
+			})
+		default:
+			return false, nil
+		}
+		return true, err
+	})
+	switch {
+	case err != nil:
+		return nil, err
+	case c.Name == "":
+		return nil, mistakef(c.line, "a cluster has no name")
+	case strings.ContainsRune(c.Name, '/'):
+		return nil, mistakef(c.line, "the name %q has a slash, and is a part of paths", c.Name)
+	case c.Kubeconfig != "" && c.InCluster:
+		return nil, mistakef(c.line, "cluster %q has both kubeconfig and inCluster", c.Name)
+	case c.Context != "" && c.Kubeconfig == "":
+		return nil, mistakef(c.line, "cluster %q has a context and no kubeconfig", c.Name)
+	}
+	if c.Kubeconfig != "" && !filepath.IsAbs(c.Kubeconfig) {
+		c.Kubeconfig = filepath.Join(dir, c.Kubeconfig)
+	}
+	return c, nil
+}
+
+// members gives each key and value of a mapping to take, which says whether it
+// knows the key.
+func members(node *yaml.Node, what string, take func(key string, value *yaml.Node) (bool, error)) error {
+	if node.Kind != yaml.MappingNode {
+		return mistakef(node.Line, "%s must be a mapping", what)
+	}
+	var seen []string
+	for i := 0; i+1 < len(node.Content); i += 2 {
+		key, value := node.Content[i], node.Content[i+1]
+		if slices.Contains(seen, key.Value) {
+			return mistakef(key.Line, "the key %q stands here twice", key.Value)
+		}
+		seen = append(seen, key.Value)
+		known, err := take(key.Value, value)
+		if err != nil {
+			return err
+		}
+		if !known {
+			return mistakef(key.Line, "%s has no key %q", what, key.Value)
+		}
+	}
+	return nil
+}
+
+func text(key string, node *yaml.Node) (string, error) {
+	if node.Kind != yaml.ScalarNode || node.Tag != "!!str" {
+		return "", mistakef(node.Line, "%s must be a string", key)
+	}
+	return node.Value, nil
+}
+
+func truth(key string, node *yaml.Node) (bool, error) {
+	var b bool
+	if node.Kind != yaml.ScalarNode || node.Tag != "!!bool" || node.Decode(&b) != nil {
+		return false, mistakef(node.Line, "%s must be true or false", key)
+	}
+	return b, nil
+}

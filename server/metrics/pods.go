@@ -1,0 +1,87 @@
+package metrics
+
+import (
+	"strings"
+	"sync"
+
+	"github.com/prometheus/client_golang/prometheus"
+)
+
+// podSecurity are the instruments of pod security.
+type podSecurity struct {
+	evaluations *prometheus.CounterVec
+	score       *prometheus.HistogramVec
+	factors     *prometheus.CounterVec
+	denied      *prometheus.CounterVec
+	warnings    *prometheus.CounterVec
+
+	mu       sync.Mutex // held to look clusters up
+	clusters map[string]bool
+}
+
+// Judged is what one deny policy made of a pod it was to judge.
+type Judged struct {
+	Cluster, Policy string
+	Action          string // allow, warn or deny
+	// Evaluated says that the pod has a score and factors.
+	Evaluated bool
+	Score     int
+	Factors   []string
+}
+
+// PodJudged counts one policy's judgement of a pod.
+func (m *Metrics) PodJudged(j Judged) {
+	p := &m.pods
+	cluster := p.cluster(j.Cluster)
+	p.evaluations.WithLabelValues(cluster, j.Policy, j.Action).Inc()
+	switch j.Action {
+	case "deny":
+		p.denied.WithLabelValues(cluster, j.Policy).Inc()
+	case "warn":
+		p.warnings.WithLabelValues(cluster, j.Policy).Inc()
+	}
+	if !j.Evaluated {
+		return
+	}
+	p.score.WithLabelValues(cluster).Observe(float64(j.Score))
+	for _, factor := range j.Factors {
+		name, _, _ := strings.Cut(factor, ":") // documents may name any number of capabilities
+		p.factors.WithLabelValues(cluster, name).Inc()
+	}
+}
+
+// maxClusters is how many clusters have series of their own. The policies and
+// factors are those of documents, but a cluster may be any word of a caller.
+const (
+	maxClusters    = 1000
+	maxClusterName = 253
+)
+
+func (p *podSecurity) cluster(name string) string {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	switch {
+	case p.clusters[name]:
+		return name
+	case len(p.clusters) >= maxClusters, len(name) > maxClusterName:
+		return "other"
+	case p.clusters == nil:
+		p.clusters = map[string]bool{}
+	}
+	p.clusters[name] = true
+	return name
+}
+
+// Sink is where audit events go besides the log.
+type Sink string
+
+// The sinks.
+const (
+	AuditFile    Sink = "file"
+	AuditWebhook Sink = "webhook"
+)
+
+// AuditDropped counts events that a sink did not take.
+func (m *Metrics) AuditDropped(sink Sink, events int) {
+	m.auditDropped.WithLabelValues(string(sink)).Add(float64(events))
+}
