@@ -7,6 +7,8 @@ import (
 	"strings"
 
 	"github.com/open-policy-agent/opa/v1/ast"
+
+	"github.com/writ-policy/writ/rego"
 )
 
 // Capabilities is what Rego in a bundle may use: all of this OPA version but the
@@ -50,7 +52,8 @@ func Check(b *Bundle) error {
 	}
 	compiler := ast.NewCompiler().WithCapabilities(capabilities).
 		WithDefaultRegoVersion(ast.RegoV1).WithPathConflictsCheck(isData)
-	if compiler.Compile(modules); compiler.Failed() {
+	rego.Compile(func() { compiler.Compile(modules) })
+	if compiler.Failed() {
 		return fmt.Errorf("check the bundle: %w", compiler.Errors)
 	}
 	return nil

@@ -14,6 +14,7 @@ import (
 	"github.com/open-policy-agent/opa/v1/topdown/cache"
 
 	"github.com/writ-policy/writ/bundles"
+	library "github.com/writ-policy/writ/rego"
 )
 
 const (
@@ -87,6 +88,13 @@ func prepare(ctx context.Context, files map[string][]byte, rules string, last *E
 	if last != nil && last.rules == rules {
 		return last.queries, nil
 	}
+	var prepared queries
+	var err error
+	library.Compile(func() { prepared, err = prepareAnew(ctx, files) })
+	return prepared, err
+}
+
+func prepareAnew(ctx context.Context, files map[string][]byte) (queries, error) {
 	compiler, err := compile(files)
 	if err != nil {
 		return queries{}, err

@@ -9,6 +9,7 @@ import (
 
 	"github.com/open-policy-agent/opa/v1/ast"
 
+	"github.com/writ-policy/writ/rego"
 	"github.com/writ-policy/writ/translator/diag"
 	"github.com/writ-policy/writ/translator/document"
 )
@@ -54,7 +55,7 @@ func (r *resolver) compile() {
 		return
 	}
 	compiler := ast.NewCompiler().SetErrorLimit(0).WithDefaultRegoVersion(ast.RegoV1)
-	compiler.Compile(modules)
+	rego.Compile(func() { compiler.Compile(modules) })
 	for _, err := range compiler.Errors {
 		r.list.Add(regoDiagnostic(err))
 	}
