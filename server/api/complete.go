@@ -2,7 +2,6 @@ package api
 
 import (
 	"context"
-	"strings"
 
 	"github.com/writ-policy/writ/server/decision"
 	"github.com/writ-policy/writ/server/metrics"
@@ -23,9 +22,6 @@ type Recorder interface {
 	// Record takes a request and its decision, and keeps neither of them.
 	Record(ctx context.Context, r *decision.Request, d *decision.Decision)
 }
-
-// unknownLabels is how the reason of a denial ends that knew no namespace labels.
-const unknownLabels = ": namespace labels are unknown (fail-closed)"
 
 // complete evaluates a review that comes without what only its cluster knows. The
 // pod is read where a policy in scope would judge it, and namespace labels where
@@ -51,7 +47,7 @@ func (s *service) complete(ctx context.Context, r *decision.Request) decision.De
 			break
 		}
 	}
-	if d.Denied && r.NamespaceLabels == nil && strings.HasSuffix(d.Reason, unknownLabels) {
+	if d.LabelsUnknown && r.NamespaceLabels == nil {
 		s.fetch(ctx, r, decision.Wants{NamespaceLabels: true})
 		if r.NamespaceLabels != nil {
 			d = s.evaluate(ctx, r)

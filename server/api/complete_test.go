@@ -13,6 +13,9 @@ import (
 	"github.com/writ-policy/writ/server/decision"
 )
 
+// unknownLabels is how such a denial's reason ends.
+const unknownLabels = ": namespace labels are unknown (fail-closed)"
+
 // judge is a Reviewer with pod security of its own: it denies an exec without a
 // pod, and a delete without the labels of the namespace.
 type judge struct {
@@ -36,7 +39,7 @@ func (j *judge) Evaluate(_ context.Context, r *decision.Request) decision.Decisi
 	case r.Subresource == "exec":
 		return decision.Decision{Allowed: true, Reason: "of " + r.Tenant, Pods: []decision.PodOutcome{{Policy: "p", Action: "allow", Evaluated: true}}}
 	case r.Verb == "delete" && r.NamespaceLabels == nil:
-		return decision.Decision{Denied: true, Reason: "denied by DenyPolicy p, rule 0" + unknownLabels}
+		return decision.Decision{Denied: true, Reason: "denied by DenyPolicy p, rule 0" + unknownLabels, LabelsUnknown: true}
 	}
 	return decision.Decision{Allowed: true, Reason: r.Cluster + " " + r.Session + " " + r.Escalation}
 }

@@ -22,6 +22,9 @@ type Decision struct {
 	// Pods is what each deny policy made of the pod, in the order they were asked;
 	// a policy after the first denial is not asked.
 	Pods []PodOutcome `json:"-"`
+	// LabelsUnknown says that a deny rule decided only because the labels of the
+	// namespace are not known.
+	LabelsUnknown bool `json:"-"`
 	// Trouble is why no decision could be reached, empty where one was. A
 	// decision with trouble is denied and must not be cached.
 	Trouble string `json:"-"`

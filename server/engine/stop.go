@@ -14,6 +14,7 @@ type stop struct {
 	denied   bool
 	reason   string
 	matched  decision.Matched
+	unknown  bool // labels
 	warnings []string
 	pod      *decision.PodSecurity
 	pods     []decision.PodOutcome
@@ -22,10 +23,11 @@ type stop struct {
 // decision is the one of a request that a deny policy stops.
 func (s *stop) decision(now time.Time) decision.Decision {
 	d := decision.Decision{
-		Denied:   true,
-		Reason:   s.reason,
-		Warnings: []string{},
-		Matched:  []decision.Matched{s.matched},
+		Denied:        true,
+		Reason:        s.reason,
+		LabelsUnknown: s.unknown,
+		Warnings:      []string{},
+		Matched:       []decision.Matched{s.matched},
 	}
 	s.accompany(&d, now)
 	return d
@@ -42,20 +44,21 @@ func (s *stop) accompany(d *decision.Decision, now time.Time) {
 }
 
 var (
-	keyDenied      = ast.StringTerm("denied")
-	keyReason      = ast.StringTerm("reason")
-	keyMatched     = ast.StringTerm("matched")
-	keyWarnings    = ast.StringTerm("warnings")
-	keyPodSecurity = ast.StringTerm("podSecurity")
-	keyPolicy      = ast.StringTerm("policy")
-	keyAction      = ast.StringTerm("action")
-	keyScore       = ast.StringTerm("score")
-	keyPods        = ast.StringTerm("pods")
-	keyOverride    = ast.StringTerm("override")
-	keyFactors     = ast.StringTerm("factors")
-	keySource      = ast.StringTerm("source")
-	keyEffect      = ast.StringTerm("effect")
-	keyAPIVersion  = ast.StringTerm("apiVersion")
+	keyDenied        = ast.StringTerm("denied")
+	keyReason        = ast.StringTerm("reason")
+	keyMatched       = ast.StringTerm("matched")
+	keyWarnings      = ast.StringTerm("warnings")
+	keyPodSecurity   = ast.StringTerm("podSecurity")
+	keyPolicy        = ast.StringTerm("policy")
+	keyAction        = ast.StringTerm("action")
+	keyScore         = ast.StringTerm("score")
+	keyPods          = ast.StringTerm("pods")
+	keyLabelsUnknown = ast.StringTerm("labelsUnknown")
+	keyOverride      = ast.StringTerm("override")
+	keyFactors       = ast.StringTerm("factors")
+	keySource        = ast.StringTerm("source")
+	keyEffect        = ast.StringTerm("effect")
+	keyAPIVersion    = ast.StringTerm("apiVersion")
 )
 
 var errStop = errors.New("what deny policies say has not its shape")
@@ -93,7 +96,11 @@ func readStop(value ast.Value) (stop, error) {
 	if !ok || !ok2 {
 		return s, errStop
 	}
-	s.reason = string(reason)
+	unknown, ok := member[ast.Boolean](o, keyLabelsUnknown)
+	if !ok {
+		return s, errStop
+	}
+	s.reason, s.unknown = string(reason), bool(unknown)
 	s.matched, err = readMatched(matched)
 	return s, err
 }

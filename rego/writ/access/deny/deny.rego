@@ -10,8 +10,9 @@ import data.writ.access.pod
 # METADATA
 # description: |
 #   The one pass over all policies: what denies first, and what was said of the
-#   pod on the way. {"denied", "matched", "reason", "warnings", "pods",
-#   "podSecurity"}; matched and reason only where something denies, podSecurity
+#   pod on the way. {"denied", "matched", "reason", "labelsUnknown",
+#   "warnings", "pods", "podSecurity"}; the second to the fourth only where
+#   something denies, podSecurity
 #   only where a pod was evaluated; pods is what each policy made of it.
 # scope: document
 outcome := {"denied": false, "warnings": [], "pods": []} if not _touched
@@ -55,7 +56,7 @@ _later(row) if row > _first
 
 default _denied := {}
 
-_denied := {"reason": _reason, "matched": {
+_denied := {"reason": _reason, "labelsUnknown": _labels_unknown, "matched": {
 	"kind": "DenyPolicy",
 	"namespace": "",
 	"name": _first[1],
@@ -69,6 +70,11 @@ _rule := _first[3] if _first[2] == 0
 
 _rule := 0 if _first[2] == 1
 
+# A rule that fits only for want of the namespace's labels says so.
+default _labels_unknown := false
+
+_labels_unknown := _first[5] if _first[2] == 0
+
 _source := _first[4] if _first[2] == 0
 
 _source := _first[3].source if _first[2] == 1
@@ -76,7 +82,7 @@ _source := _first[3].source if _first[2] == 1
 _reason := sprintf("denied by DenyPolicy %s (pod security): %s", [_first[1], _first[3].text]) if {
 	_first[2] == 1
 } else := sprintf("denied by DenyPolicy %s, rule %d: namespace labels are unknown (fail-closed)", [_first[1], _first[3]]) if {
-	_first[5]
+	_labels_unknown
 } else := sprintf("denied by DenyPolicy %s, rule %d", [_first[1], _first[3]])
 
 default _pod_security := {}
