@@ -11,6 +11,7 @@ const (
 	FamilyKubernetes   = "kubernetes"
 	FamilyOrigin       = "origin"
 	FamilyDenyPolicy   = "denypolicy"
+	FamilyGateway      = "gateway"
 	FamilyExtension    = "extension"
 	FamilyDecisionTest = "decisiontest"
 )
