@@ -42,7 +42,7 @@ var door = map[string][]string{
 	"github.com/fsnotify/fsnotify":             {"bundles/source"},
 	"k8s.io/client-go":                         {"server/cluster"},
 	"github.com/spf13/cobra":                   {"cmd/writ"},
-	"github.com/google/cel-go":                 {"translator/cel"},
+	"cel.dev/cel-go":                           {"translator/cel"},
 	"google.golang.org/grpc":                   {"server/envoy"},
 	"github.com/open-policy-agent/opa/v1/rego": {"server/engine"},
 }
