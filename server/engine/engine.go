@@ -58,7 +58,7 @@ type Engine struct {
 
 // queries are what OPA is asked, prepared.
 type queries struct {
-	findings, wantsPod rego.PreparedEvalQuery
+	findings, wantsPod, gateway rego.PreparedEvalQuery
 }
 
 var (

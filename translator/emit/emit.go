@@ -32,7 +32,7 @@ type Options struct {
 // JSON cannot hold, which a decoder never lets in.
 func Emit(tables *lower.Tables, extensions []*document.Extension, o Options) (map[string][]byte, error) {
 	files := make(map[string][]byte)
-	data, err := marshal(map[string]any{"access": tables.Access})
+	data, err := marshal(compiledData(tables))
 	if err != nil {
 		return nil, fmt.Errorf("encode %s: %w", DataPath, err)
 	}
@@ -42,11 +42,23 @@ func Emit(tables *lower.Tables, extensions []*document.Extension, o Options) (ma
 		files[extensionPath(extension)] = extension.Source
 	}
 	maps.Copy(files, denyFiles(tables.Deny))
+	maps.Copy(files, gatewayFiles(tables.Gateway))
 	if o.Tests {
 		maps.Copy(files, accessTests(tables.Access))
 		maps.Copy(files, denyTests(tables.Deny))
 	}
 	return files, nil
+}
+
+// compiledData is what data.compiled holds. What a directory has no documents for is
+// left out. Effective policies are called that because data and a package of rules,
+// compiled.gateway, cannot have one name.
+func compiledData(tables *lower.Tables) map[string]any {
+	data := map[string]any{"access": tables.Access}
+	if tables.Gateway != nil && len(tables.Gateway.Gateways)+len(tables.Gateway.Policies) > 0 {
+		data["effective"] = tables.Gateway
+	}
+	return data
 }
 
 // extensionPath keeps the package's path and adds the file it came from, since
