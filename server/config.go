@@ -10,6 +10,7 @@ import (
 	"github.com/writ-policy/writ/server/api"
 	"github.com/writ-policy/writ/server/cache"
 	"github.com/writ-policy/writ/server/cluster"
+	"github.com/writ-policy/writ/server/envoy"
 )
 
 // Config is everything a server can be told. Begin with Defaults: a zero value
@@ -19,6 +20,12 @@ type Config struct {
 	Policies string
 	// Listen is the address, HOST:PORT.
 	Listen string
+	// EnvoyListen is the address of the gRPC door for Envoy's external
+	// authorization, HOST:PORT; empty: there is none. It speaks TLS where Listen
+	// does. EnvoyIdentity is the namespace of dynamic metadata that tells who was
+	// authenticated.
+	EnvoyListen   string
+	EnvoyIdentity string
 	// StateDir is where the last good bundle is kept; empty keeps none.
 	StateDir string
 	// Master is the master namespace; empty means "master".
@@ -88,6 +95,8 @@ type Config struct {
 	// Listening is called once with the address in use; nil is not. It must not
 	// wait for anything.
 	Listening func(net.Addr)
+	// EnvoyListening is the same for the address of the door for Envoy.
+	EnvoyListening func(net.Addr)
 	// Logger hears what happens; nil: nobody does.
 	Logger *slog.Logger
 	// Now is the clock of decisions; nil means time.Now.
@@ -101,6 +110,7 @@ const DefaultListen = "127.0.0.1:8686"
 func Defaults() Config {
 	return Config{
 		Listen:            DefaultListen,
+		EnvoyIdentity:     envoy.DefaultIdentity,
 		FetchTimeout:      cluster.DefaultTimeout,
 		MaxFetches:        cluster.DefaultPlaces,
 		SessionKey:        api.DefaultSessionKey,
@@ -129,6 +139,9 @@ func (c *Config) Validate() error {
 	}
 	if _, _, err := net.SplitHostPort(c.Listen); err != nil {
 		errs = append(errs, fmt.Errorf("listen address %q: %w", c.Listen, err))
+	}
+	if _, _, err := net.SplitHostPort(c.EnvoyListen); c.EnvoyListen != "" && err != nil {
+		errs = append(errs, fmt.Errorf("listen address %q for Envoy: %w", c.EnvoyListen, err))
 	}
 	if (c.TLSCert == "") != (c.TLSKey == "") {
 		errs = append(errs, errors.New("a TLS certificate and its key are given together or not at all"))

@@ -29,6 +29,7 @@ type Server struct {
 	log      *slog.Logger
 	reloader *reload.Reloader
 	handler  http.Handler
+	metrics  *metrics.Metrics
 	tokens   *api.Tokens       // nil without a token file
 	tls      *certificates     // nil for plain HTTP
 	clusters *cluster.Clusters // nil without a clusters file
@@ -45,14 +46,14 @@ func New(c Config) (*Server, error) {
 	if err := c.Validate(); err != nil {
 		return nil, err
 	}
-	s := &Server{config: c, log: c.Logger}
+	s := &Server{config: c, log: c.Logger, metrics: metrics.New()}
 	if s.log == nil {
 		s.log = slog.New(slog.DiscardHandler)
 	}
 	if err := s.openFiles(); err != nil {
 		return nil, err
 	}
-	m := metrics.New()
+	m := s.metrics
 	var err error
 	s.audit, err = audit.Open(audit.Options{Logger: s.log, File: c.AuditFile, Webhook: c.AuditWebhook}, m)
 	if err != nil {
@@ -61,7 +62,7 @@ func New(c Config) (*Server, error) {
 	s.reloader = s.newReloader(m)
 	reviewer := cache.New(s.reloader, cache.Options{Entries: c.CacheEntries, Bytes: c.CacheBytes, Now: c.Now}, m)
 	o := api.Options{
-		Reviewer: reviewer, Metrics: m, Ready: s.ready, Status: s.status, Logger: s.log,
+		Reviewer: reviewer, Guard: s.reloader, Metrics: m, Ready: s.ready, Status: s.status, Logger: s.log,
 		MaxBody: c.MaxBody, MaxInFlight: c.MaxInFlight, Timeout: c.RequestTimeout,
 		Recorder: s.audit, SessionKey: c.SessionKey, EscalationKey: c.EscalationKey,
 	}
@@ -149,6 +150,10 @@ func (s *Server) Run(ctx context.Context) error {
 	if err != nil {
 		return err // it says "listen" and the address
 	}
+	proxies, err := s.listenEnvoy(ctx)
+	if err != nil {
+		return errors.Join(err, listener.Close())
+	}
 	s.log.Info("listening", "address", listener.Addr().String(), "tls", s.tls != nil)
 	if s.config.Listening != nil {
 		s.config.Listening(listener.Addr())
@@ -164,14 +169,18 @@ func (s *Server) Run(ctx context.Context) error {
 	work.Go(func() { s.audit.Run(background) })
 
 	web := s.web()
-	ended := make(chan error, 1)
+	ended := make(chan error, 2)
 	work.Go(func() { ended <- s.serve(web, listener) })
+	if proxies != nil {
+		defer proxies.stop(0)
+		work.Go(func() { ended <- proxies.serve() })
+	}
 	select {
 	case err := <-ended:
-		return fmt.Errorf("serve: %w", err)
+		return errors.Join(fmt.Errorf("serve: %w", err), web.Close())
 	case <-ctx.Done():
 	}
-	return s.drain(web)
+	return s.drain(web, proxies)
 }
 
 func (s *Server) web() *http.Server {
@@ -195,12 +204,17 @@ func (s *Server) serve(web *http.Server, listener net.Listener) error {
 	return web.ServeTLS(listener, "", "")
 }
 
-func (s *Server) drain(web *http.Server) error {
+func (s *Server) drain(web *http.Server, proxies *envoyDoor) error {
 	s.draining.Store(true)
 	s.log.Info("stopping", "drain", s.config.Drain, "grace", s.config.Grace)
 	time.Sleep(s.config.Drain)
 	ctx, cancel := context.WithTimeout(context.Background(), s.config.Grace)
 	defer cancel()
+	var checks sync.WaitGroup
+	defer checks.Wait()
+	if proxies != nil {
+		checks.Go(func() { proxies.stop(s.config.Grace) })
+	}
 	err := web.Shutdown(ctx)
 	if errors.Is(err, context.DeadlineExceeded) {
 		s.log.Warn("requests were still in flight when the grace period ended")

@@ -14,7 +14,7 @@ const serveHelp = `serve answers over HTTP by the documents of a directory, and 
 they change. What does not compile changes no answer: the last good revision is
 served on, and /v1/status says why.
 
-  POST /v1/decisions/access              request and decision as in writ eval
+  POST /v1/decisions/access, gateway     request and decision as in writ eval
   POST /apis/authorization.k8s.io/v1/subjectaccessreviews
        (and below /clusters/{cluster})   a Kubernetes webhook authorizer
   POST /api/{version}/ns/{namespace}/subjectAccessReviews, resourceAccessReviews
@@ -30,6 +30,10 @@ unless its cluster is listed, and the pod behind exec, attach and portforward is
 read where a deny policy judges it. Without, such a review has no pod, and the
 policy's failMode decides. What deny policies did is in the log as audit events,
 and with --audit-file and --audit-webhook elsewhere too.
+
+With --envoy-listen it answers Envoy's external authorization over gRPC by the
+effective policies of gateways and routes. The proxy says which gateway it is in
+the filter's context extensions: gateway (NAMESPACE/NAME), listener, route, rule.
 
 On an interrupt or SIGTERM the server says that it is not ready, answers what it
 has begun, and ends with exit status 0.`
@@ -66,6 +70,8 @@ func serveFlags(cmd *cobra.Command, c *server.Config, logs *logOptions) {
 	f := cmd.Flags()
 	f.StringVar(&c.Policies, "policies", "", "policy `directory` to serve")
 	f.StringVar(&c.Listen, "listen", c.Listen, "`address` to listen on")
+	f.StringVar(&c.EnvoyListen, "envoy-listen", "", "`address` of the gRPC door for Envoy's external authorization; empty: none")
+	f.StringVar(&c.EnvoyIdentity, "envoy-identity", c.EnvoyIdentity, "`namespace` of the proxy's dynamic metadata that tells who was authenticated")
 	f.StringVar(&c.StateDir, "state-dir", "", "`directory` where the last good bundle is kept")
 	f.StringVar(&c.Master, "master-namespace", c.Master, "`namespace` whose Origin roles and bindings reach every namespace")
 	f.BoolVar(&c.AllowEmpty, "allow-empty", false, "accept a directory without a single policy document")

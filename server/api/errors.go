@@ -1,6 +1,7 @@
 package api
 
 import (
+	"cmp"
 	"net/http"
 	"strconv"
 
@@ -16,8 +17,10 @@ type refusal struct {
 	message string
 	// field is the key of the body that is at fault, if one is.
 	field string
-	// invalid marks a body that is no request of this door.
+	// invalid marks a body that is no request of this door, and code says in one
+	// word why, where it is not simply invalid.
 	invalid bool
+	code    string
 }
 
 // unfit is the refusal of a body for one of its keys.
@@ -28,7 +31,9 @@ func unfit(field, message string) *refusal {
 // invalidBody is the refusal of what package decision calls invalid.
 func invalidBody(err error) *refusal {
 	e := decision.AsInvalidRequest(err)
-	return unfit(e.Field, e.Message)
+	r := unfit(e.Field, e.Message)
+	r.code = e.Code
+	return r
 }
 
 // refuse answers with a refusal: a Status object where clients of Kubernetes and
@@ -53,7 +58,7 @@ func problemBody(r *refusal) []byte {
 	b = strconv.AppendInt(append(b, `,"status":`...), int64(r.status), 10)
 	b = decision.AppendString(append(b, `,"detail":`...), line(r.message, maxText))
 	if r.invalid {
-		b = decision.AppendString(append(b, `,"error":{"code":`...), decision.CodeInvalidRequest)
+		b = decision.AppendString(append(b, `,"error":{"code":`...), cmp.Or(r.code, decision.CodeInvalidRequest))
 		b = append(decision.AppendString(append(b, `,"message":`...), line(r.message, maxText)), '}')
 	}
 	if r.field != "" {

@@ -17,6 +17,8 @@ import (
 type Options struct {
 	Reviewer decision.Reviewer
 	Metrics  *metrics.Metrics
+	// Guard answers at the gateway point; nil means that there is no such door.
+	Guard decision.Guard
 	// Ready reports whether requests should be sent here; nil means always.
 	Ready func() bool
 	// Status is what GET /v1/status shows, as JSON; nil shows an empty object.
@@ -59,6 +61,7 @@ const (
 type service struct {
 	Options
 	access   *metrics.Point
+	gateway  *metrics.Point
 	inFlight atomic.Int64 // of requests that are being decided
 	large    atomic.Int64 // of those whose body is large, from the reading on
 	listing  atomic.Int64 // of those that ask who can
@@ -92,7 +95,11 @@ func New(o Options) http.Handler {
 	if o.Timeout <= 0 {
 		o.Timeout = DefaultTimeout
 	}
-	s := &service{Options: o, access: o.Metrics.Point(string(decision.Access))}
+	s := &service{
+		Options: o,
+		access:  o.Metrics.Point(string(decision.Access)),
+		gateway: o.Metrics.Point(string(decision.Gateway)),
+	}
 	return s.router()
 }
 
@@ -126,7 +133,7 @@ func (s *service) routes() []route {
 	const sar = "/apis/authorization.k8s.io/"
 	v1 := door{webhook: true, check: named, answer: s.subjectAccessReview(reviewV1)}
 	v1beta1 := door{webhook: true, check: named, answer: s.subjectAccessReview(reviewV1beta1)}
-	return []route{
+	routes := []route{
 		{"POST", sar + "v1/subjectaccessreviews", v1},
 		{"POST", sar + "v1beta1/subjectaccessreviews", v1beta1},
 		{"POST", "/clusters/:cluster" + sar + "v1/subjectaccessreviews", v1},
@@ -138,6 +145,10 @@ func (s *service) routes() []route {
 		{"GET HEAD", "/readyz", door{quiet: true, handle: s.readyz}},
 		{"GET HEAD", "/metrics", door{handle: gin.WrapH(s.Metrics.Handler())}},
 	}
+	if s.Guard != nil {
+		routes = append(routes, route{"POST", "/v1/decisions/gateway", door{check: checkMedia, answer: s.gatewayDecisions}})
+	}
+	return routes
 }
 
 // speaksStatus reports whether errors below path are Status objects, as clients

@@ -9,6 +9,7 @@ import (
 var (
 	_ decision.Reviewer = (*Reloader)(nil)
 	_ decision.Wanter   = (*Reloader)(nil)
+	_ decision.Guard    = (*Reloader)(nil)
 )
 
 // noRevision is the trouble of a server that has nothing to decide by.
@@ -51,6 +52,16 @@ func (r *Reloader) Wants(ctx context.Context, request *decision.Request) (decisi
 		}
 	}
 	return decision.Wants{}, nil
+}
+
+// Guard answers by the active revision, where that can; else it denies.
+func (r *Reloader) Guard(ctx context.Context, request *decision.GatewayRequest) (decision.GatewayDecision, *decision.InvalidRequest) {
+	if a := r.active.Load(); a != nil {
+		if guard, ok := a.reviewer.(decision.Guard); ok {
+			return guard.Guard(ctx, request)
+		}
+	}
+	return decision.GatewayTrouble(noRevision), nil
 }
 
 // Revision is the active one, empty without one.
