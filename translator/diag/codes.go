@@ -41,7 +41,7 @@ func Explanations() []Explanation {
 // explanations is the table, in groups as the codes below.
 var explanations = [][]Explanation{
 	documentExplanations, restrictionExplanations, referenceExplanations,
-	warningExplanations, denyPolicyExplanations, sourceExplanations,
+	warningExplanations, denyPolicyExplanations, gatewayExplanations, sourceExplanations,
 }
 
 // The codes, grouped by what they speak of. Each has its entry in explanations.
@@ -94,6 +94,36 @@ const (
 	IgnoredNamespace     Code = "ignored-namespace"
 	IdleOverride         Code = "idle-override"
 	EmptyReference       Code = "empty-reference"
+
+	Value               Code = "value"
+	Exclusive           Code = "exclusive"
+	BadStrategy         Code = "strategy"
+	NoTarget            Code = "no-target"
+	TargetKind          Code = "target-kind"
+	TargetGroup         Code = "target-group"
+	TargetNotFound      Code = "target-not-found"
+	NoRules             Code = "no-rules"
+	Method              Code = "method"
+	CEL                 Code = "cel"
+	WhenForm            Code = "when-form"
+	BadOperator         Code = "operator"
+	BadRegex            Code = "regex"
+	BadSelector         Code = "selector"
+	RegoBuiltin         Code = "rego-builtin"
+	PatternRef          Code = "pattern-ref"
+	UnsetForm           Code = "unset-form"
+	ParentNotFound      Code = "parent-not-found"
+	ParentKind          Code = "parent-kind"
+	Cycle               Code = "cycle"
+	NamespaceSelector   Code = "namespace-selector"
+	UnsetOverride       Code = "unset-override"
+	UnsetNothing        Code = "unset-nothing"
+	OwnDefaultsShadowed Code = "own-defaults-shadowed"
+	RouteNotAccepted    Code = "route-not-accepted"
+	RegoNoAllow         Code = "rego-no-allow"
+	RegoV0              Code = "rego-v0"
+	NotComputed         Code = "not-computed"
+	Overridden          Code = "overridden"
 
 	EscalationGrant   Code = "escalation-grant"
 	Escalation        Code = "escalation"

@@ -12,15 +12,19 @@ const (
 	versionKubernetes = "rbac.authorization.k8s.io/v1"
 	versionWrit       = "writ.dev/v1"
 	versionDenyPolicy = "breakglass.t-caas.telekom.com/v1alpha1"
+	versionKuadrant   = "kuadrant.io/v1"
+	versionGatewayAPI = groupGateway + "/v1"
 )
 
 // versions are all of them, in the order hints name them.
-var versions = []string{versionKubernetes, versionWrit, versionDenyPolicy}
+var versions = []string{versionKubernetes, versionWrit, versionDenyPolicy, versionKuadrant, versionGatewayAPI}
 
 var (
 	kubernetesKinds = []string{"Role", "ClusterRole", "RoleBinding", "ClusterRoleBinding"}
 	originKinds     = []string{"Role", "RoleBinding", "Policy", "PolicyBinding"}
 	denyPolicyKinds = []string{kindDenyPolicy, kindEscalation}
+	kuadrantKinds   = []string{kindAuthPolicy, kindRateLimitPolicy}
+	gatewayAPIKinds = []string{kindGateway, kindHTTPRoute}
 	writKinds       = append(slices.Clone(originKinds), kindDecisionTest)
 )
 
@@ -127,6 +131,18 @@ func (d *decoder) versioned(n, version *node, kind *field, flat bool) {
 			return
 		}
 		d.unknownKind(kind, versionDenyPolicy, denyPolicyKinds)
+	case versionKuadrant:
+		if slices.Contains(kuadrantKinds, name) {
+			d.gatewayFamily(n, kind, versionKuadrant)
+			return
+		}
+		d.unknownKind(kind, versionKuadrant, kuadrantKinds)
+	case versionGatewayAPI:
+		if slices.Contains(gatewayAPIKinds, name) {
+			d.gatewayFamily(n, kind, versionGatewayAPI)
+			return
+		}
+		d.unknownKind(kind, versionGatewayAPI, gatewayAPIKinds)
 	default:
 		d.unknownVersion(version, kind.value.value)
 	}
