@@ -39,9 +39,11 @@ func ParseSelector(text string) (path SelectorPath, problem string) {
 		if strings.HasPrefix(rest, "@") {
 			break
 		}
-		var step string
-		var more bool
-		step, rest, more = cutStep(rest)
+		step, after, more := cutStep(rest)
+		if problem := unknownStep(rest[:len(rest)-len(after)]); problem != "" {
+			return path, problem
+		}
+		rest = after
 		switch {
 		case path.Length:
 			return path, "nothing but modifiers can follow \"#\""
@@ -87,6 +89,23 @@ func cutStep(text string) (step, rest string, more bool) {
 		}
 	}
 	return out.String(), "", false
+}
+
+// unknownStep says what is wrong with a step as written that other readers of such
+// paths give a meaning of its own.
+func unknownStep(raw string) string {
+	if raw != "" && strings.ContainsRune("{[!", rune(raw[0])) || len(raw) > 1 && raw[0] == '#' && raw[1] != '.' && raw[1] != '|' {
+		return fmt.Sprintf("a step cannot begin with %q; a backslash takes a character literally", raw[:1])
+	}
+	for i := 0; i < len(raw); i++ {
+		switch raw[i] {
+		case '\\':
+			i++
+		case '*', '?':
+			return fmt.Sprintf("there are no wildcards; write \\%c for the character", raw[i])
+		}
+	}
+	return ""
 }
 
 // parseModifier reads "@name" or "@name:argument" and the separator behind it.
