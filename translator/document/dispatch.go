@@ -91,8 +91,8 @@ func (d *decoder) unversioned(n *node, kind *field, styled, flat bool) {
 		d.origin(n, kind, true)
 		return
 	}
-	if slices.Contains(denyPolicyKinds, kind.value.value) {
-		d.fail(kind.key, diag.UnknownKind, "write apiVersion: "+versionDenyPolicy, "a %s has no apiVersion", kind.value.value)
+	if version := soleVersion(kind.value.value); version != "" {
+		d.fail(kind.key, diag.UnknownKind, "write apiVersion: "+version, "a %s has no apiVersion", kind.value.value)
 		return
 	}
 	if styled {
@@ -105,6 +105,19 @@ func (d *decoder) unversioned(n *node, kind *field, styled, flat bool) {
 		return
 	}
 	d.unknownKind(kind, "", append(slices.Clone(writKinds), "List"))
+}
+
+// soleVersion is the API version of a kind that only one has, else empty.
+func soleVersion(kind string) string {
+	switch {
+	case slices.Contains(denyPolicyKinds, kind):
+		return versionDenyPolicy
+	case slices.Contains(kuadrantKinds, kind):
+		return versionKuadrant
+	case slices.Contains(gatewayAPIKinds, kind):
+		return versionGatewayAPI
+	}
+	return ""
 }
 
 // versioned sends a document to its family.
@@ -171,8 +184,8 @@ func (d *decoder) unknownVersion(version *node, kind string) {
 	if hint == "" && slices.Contains(originKinds, kind) {
 		hint = "write " + versionWrit + " or " + versionKubernetes
 	}
-	if slices.Contains(denyPolicyKinds, kind) {
-		hint = "write " + versionDenyPolicy
+	if sole := soleVersion(kind); sole != "" {
+		hint = "write " + sole
 	}
 	if near := diag.Suggest(version.value, versions); near != "" {
 		hint = "did you mean " + quote(near) + "?"

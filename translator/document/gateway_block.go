@@ -4,6 +4,7 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/writ-policy/writ/translator/cel"
 	"github.com/writ-policy/writ/translator/diag"
 )
 
@@ -57,7 +58,7 @@ func (r *ruleReader) when(c *cursor, b *Block) {
 	}
 	switch {
 	case f.value.kind == text && b.Name != BlockBare:
-		b.When = r.d.cel(f.key, f.value, celMerge)
+		b.When = r.d.cel(f.key, f.value, cel.CheckMerge)
 	case f.value.kind == text:
 		r.d.fail(f.value, diag.WhenForm, "write [{predicate: CEL}], or a block with this condition",
 			"when of the bare rules is a list of conditions: they are merged in any case")

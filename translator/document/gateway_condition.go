@@ -3,6 +3,7 @@ package document
 import (
 	"slices"
 
+	"github.com/writ-policy/writ/translator/cel"
 	"github.com/writ-policy/writ/translator/diag"
 )
 
@@ -61,7 +62,7 @@ func (r *ruleReader) condition(n *node) (Condition, bool) {
 		}
 	case "predicate":
 		f := c.field("predicate")
-		out.Predicate = r.d.cel(f.key, f.value, celPredicate)
+		out.Predicate = r.d.cel(f.key, f.value, cel.CheckPredicate)
 	case "patternRef":
 		if name := c.required("patternRef"); name != nil {
 			t := r.d.text(name)
@@ -145,7 +146,7 @@ func (r *ruleReader) predicateOnly(n *node) (Condition, bool) {
 	before := len(r.d.diags)
 	out := Condition{At: r.d.at(n)}
 	if f := c.field("predicate"); f != nil && !f.value.isNull() {
-		out.Predicate = r.d.cel(f.key, f.value, celLimitWhen)
+		out.Predicate = r.d.cel(f.key, f.value, cel.CheckPredicate)
 	}
 	c.done()
 	if out.Predicate == nil && len(r.d.diags) == before {

@@ -3,6 +3,7 @@ package document
 import (
 	"regexp"
 
+	"github.com/writ-policy/writ/translator/cel"
 	"github.com/writ-policy/writ/translator/diag"
 )
 
@@ -51,7 +52,7 @@ func (r *ruleReader) counter(n *node) {
 		return
 	}
 	if f := c.field("expression"); f != nil && !f.value.isNull() {
-		r.d.cel(f.key, f.value, celCounter)
+		r.d.cel(f.key, f.value, cel.CheckCounter)
 	} else {
 		c.missing("expression", "")
 	}

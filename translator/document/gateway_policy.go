@@ -83,7 +83,7 @@ func (g *gatewayDocument) shadowed(c *cursor, p *InheritedPolicy) {
 	if len(p.Blocks) != 2 || p.Blocks[0].Name != BlockDefaults {
 		return
 	}
-	if overrides := p.Blocks[1]; overrides.Name == BlockOverrides && !overrides.Merge && overrides.When == nil {
+	if overrides := p.Blocks[1]; !overrides.Merge && overrides.When == nil && hasRule(overrides.Rules) && hasRule(p.Blocks[0].Rules) {
 		g.d.warn(c.field(BlockDefaults).key, diag.OwnDefaultsShadowed, "write strategy: merge into overrides, or leave defaults out",
 			"the defaults have no effect: the atomic overrides of this policy drop them")
 	}

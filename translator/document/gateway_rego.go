@@ -55,7 +55,7 @@ type bodyReader struct {
 func (r *bodyReader) fail(at *ast.Location, code diag.Code, hint, message string, args ...any) {
 	text := fmt.Sprintf(message, args...)
 	if at != nil && at.Row > 1 && !r.rewritten {
-		text = fmt.Sprintf("line %d, column %d: %s", at.Row-1, max(at.Col, 1), text)
+		text = fmt.Sprintf("Rego, line %d, column %d: %s", at.Row-1, max(at.Col, 1), text)
 	}
 	r.failed = true
 	if r.seen[text] {

@@ -5,6 +5,7 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/writ-policy/writ/translator/cel"
 	"github.com/writ-policy/writ/translator/diag"
 )
 
@@ -223,7 +224,7 @@ func (d *decoder) requestValue(key, n *node, members ...string) *Value {
 		v.Selector = &t
 	}
 	if f := c.field("expression"); f != nil && !f.value.isNull() {
-		v.Expression = d.cel(f.key, f.value, celExpression)
+		v.Expression = d.cel(f.key, f.value, cel.CheckExpression)
 	}
 	c.done()
 	if len(d.diags) > before {
