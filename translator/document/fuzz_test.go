@@ -66,6 +66,9 @@ func FuzzDecodeJSON(f *testing.F) {
 	f.Add([]byte("{\"kind\": \"policy\", \"name\": \"\\ud83d\\ude00\", \"roles\": {\"a\": {\"rules\": [1e5, -0.5]}}}\n---\n[]"))
 	f.Add([]byte(`{"apiVersion": "breakglass.t-caas.telekom.com/v1alpha1", "kind": "DenyPolicy", "metadata": {"name": "p"}, "spec": {"precedence": 1e2, "appliesTo": {"clusters": ["[^a-z]*\\"]}, "podSecurityRules": {"riskFactors": {"capabilities": {"cap_x": -0}}, "thresholds": [{"maxScore": 9007199254740993, "action": "deny", "reason": "{{.score}}{{"}]}}}`))
 	f.Add([]byte(`{"apiVersion": "breakglass.t-caas.telekom.com/v1alpha1", "kind": "BreakglassEscalation", "metadata": {"name": "e"}, "spec": {"allowed": {"groups": ["g", "g"]}, "podSecurityOverrides": {"enabled": true, "namespaceScope": {"selectorTerms": [{}]}}}}`))
+	f.Add([]byte(`{"apiVersion": "kuadrant.io/v1", "kind": "AuthPolicy", "metadata": {"name": "p"}, "spec": {"targetRef": {"group": "gateway.networking.k8s.io", "kind": "Gateway", "name": "g"}, "defaults": {"when": "self.spec.a[0] > 1", "rules": {"authorization": {"a": {"opa": {"rego": "allow { x[_] }\n# METADATA\nx = 1"}}}, "response": {"unauthorized": {"code": 302, "body": {"selector": "{a.@extract:{\"sep\":\"}\"}}-{b}"}}}}}}}`))
+	f.Add([]byte(`{"apiVersion": "kuadrant.io/v1", "kind": "RateLimitPolicy", "metadata": {"name": "p", "creationTimestamp": "2024-01-01T00:00:00Z"}, "spec": {"limits": {"a.b": {"rates": [{"limit": 1e3, "window": "1m"}], "counters": [{"expression": "a.b"}], "when": [{"predicate": "true"}]}}, "unset": ["limits."], "when": []}}`))
+	f.Add([]byte(`{"apiVersion": "gateway.networking.k8s.io/v1", "kind": "HTTPRoute", "metadata": {"name": "r"}, "spec": {"hostnames": ["*.a"], "rules": [{"name": "rule-2"}, {"matches": [{"path": {"type": "RegularExpression", "value": "(a*)*"}, "headers": [{"name": "A", "value": "b"}]}]}]}}`))
 	fuzz(f, "f.json")
 }
 

@@ -57,6 +57,9 @@ func (r *bodyReader) fail(at *ast.Location, code diag.Code, hint, message string
 	if at != nil && at.Row > 1 && !r.rewritten {
 		text = fmt.Sprintf("Rego, line %d, column %d: %s", at.Row-1, max(at.Col, 1), text)
 	}
+	if r.rewritten && hint == "" {
+		hint = "the Rego is of the older version; write it as Rego v1"
+	}
 	r.failed = true
 	if r.seen[text] {
 		return
