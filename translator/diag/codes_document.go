@@ -140,8 +140,9 @@ case-sensitive.`,
 	},
 	{
 		Code:    Rego,
-		Summary: "an extension does not parse or compile",
-		Text:    `Extensions are Rego v1, at the place shown OPA's parser or compiler stopped. All extensions are compiled together, as the bundle holds them.`,
+		Summary: "an extension, or the Rego of a policy, does not parse or compile",
+		Text: `Extensions are Rego v1, at the place shown OPA's parser or compiler stopped. All extensions are compiled together, as the bundle holds them.
+The Rego of an AuthPolicy is the body of a module, without a package, and compiled by itself; the place within it is in the message.`,
 		Example: `package writ.extensions.region
 
 holds(request, params) if request.attributes.region ==`,

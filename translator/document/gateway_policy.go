@@ -159,8 +159,12 @@ func (g *gatewayDocument) unset(c *cursor) []Text {
 	seen := make(map[string]bool)
 	for _, item := range n.items {
 		if item.kind != text || !slices.Contains(keys, item.value) && !begins(item.value, prefixes) {
+			entry := describe(item)
+			if item.kind == text {
+				entry = quote(item.value)
+			}
 			g.d.fail(item, diag.UnsetForm, "one of "+strings.Join(prefixes, "NAME, ")+"NAME, "+strings.Join(keys, ", "),
-				"%s is no rule key of a %s", describe(item), g.h.Kind)
+				"%s is no rule key of a %s", entry, g.h.Kind)
 			continue
 		}
 		if !seen[item.value] {
