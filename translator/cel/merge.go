@@ -3,6 +3,7 @@ package cel
 import (
 	"encoding/json"
 	"fmt"
+	"math"
 	"strconv"
 	"strings"
 
@@ -32,8 +33,8 @@ func CompileMerge(text string) (*Merge, *Problem) {
 }
 
 // Holds reports whether the condition is true of a policy, which is JSON: strings,
-// bool, nil, numbers, []any, map[string]any. A whole number without fraction or
-// exponent is an int. What reads a key that is not there, or beyond the end of a
+// bool, nil, numbers, []any, map[string]any. A number that is
+// whole is an int. What reads a key that is not there, or beyond the end of a
 // list, does not hold; every other failure is an error.
 func (m *Merge) Holds(self map[string]any) (bool, error) {
 	policy := Value(self).(map[string]any)
@@ -62,8 +63,9 @@ func isMissing(err error) bool {
 	return strings.HasPrefix(text, "no such key: ") || strings.HasPrefix(text, "index out of bounds: ") || strings.HasPrefix(text, "no such attribute")
 }
 
-// Value is a JSON value with the numbers that CEL has: a whole number without
-// fraction or exponent that fits is an int, every other one a double.
+// Value is a JSON value with the numbers that CEL has: one that is whole, and fits, is
+// an int, every other one a double. How it is written says nothing: 1 and 1.0 are one
+// number in JSON and in Rego.
 func Value(v any) any {
 	switch v := v.(type) {
 	case json.Number:
@@ -71,7 +73,11 @@ func Value(v any) any {
 			return i
 		}
 		f, _ := v.Float64()
-		return f
+		return Value(f)
+	case float64:
+		if v == math.Trunc(v) && v >= math.MinInt64 && v < math.MaxInt64 {
+			return int64(v)
+		}
 	case int:
 		return int64(v)
 	case []any:

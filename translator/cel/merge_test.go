@@ -25,7 +25,7 @@ func TestMergeHolds(t *testing.T) {
 		"a bound":                 {"self.spec.limits.big.rates[0].limit > 5", true, ""},
 		"spec for self.spec":      {"spec.limits.big.rates[0].limit > 15", false, ""},
 		"integers are ints":       {"spec.limits.big.rates[0].limit % 3 == 1", true, ""},
-		"a fraction is a double":  {"type(spec.limits.big.rates[1].limit) == double", true, ""},
+		"whole is an int":         {"type(spec.limits.big.rates[1].limit) == int", true, ""},
 		"a missing key":           {"self.spec.limits.gone.rates[0].limit > 5", false, ""},
 		"a missing key negated":   {"!(self.spec.limits.gone.rates[0].limit > 5)", false, ""},
 		"a missing key absorbed":  {"self.spec.limits.gone.x || true", true, ""},

@@ -1,0 +1,161 @@
+# METADATA
+# description: |
+#   What CEL's operators do, for expressions that are compiled to Rego. A value is
+#   the JSON it is; what JSON cannot say is a set, which no JSON has: "missing" for
+#   what reads a key that is not there, "error" for every other failure, and a pair
+#   of type and content for a double that is whole, a timestamp, a duration and a
+#   type. So a number that is whole is an int. Every function is total: one whose
+#   argument is a failure is that failure, the first where there are several.
+package writ.cel
+
+# METADATA
+# description: The value of what reads a key that is not there, or beyond a list's end.
+missing := {"missing"}
+
+# METADATA
+# description: The value of every other failure.
+error := {"error"}
+
+# METADATA
+# description: Whether a value is true. Undefined if not, as are the two below.
+holds(value) if value == true
+
+# METADATA
+# description: Whether a value is false.
+fails(value) if value == false
+
+# METADATA
+# description: Whether a value is a failure other than that of a missing key, or no bool.
+broken(value) if {
+	value != missing
+	not is_boolean(value)
+}
+
+_failed(value) if value == missing
+
+_failed(value) if value == error
+
+# The failure of an operation that has no value for these arguments.
+_failure(args) := failed[0] if {
+	failed := [arg | some arg in args; _failed(arg)]
+	count(failed) > 0
+} else := error
+
+# The content of a value of a type that JSON has not.
+_tagged(value, type) := pair[1] if {
+	is_set(value)
+	some pair in value
+	pair[0] == type
+}
+
+# METADATA
+# description: The value at the end of a path of keys.
+path(root, keys) := found if {
+	found := object.get(root, keys, missing)
+	found != missing
+} else := error if {
+	some i, _ in keys
+	is_array(object.get(root, array.slice(keys, 0, i), null))
+} else := missing
+
+# METADATA
+# description: The value under a key, value.key.
+field(value, key) := found if {
+	is_object(value)
+	found := value[key]
+} else := value if {
+	_failed(value)
+} else := error if {
+	is_array(value)
+} else := missing
+
+# METADATA
+# description: The value at a key or an index, value[key].
+at(value, key) := found if {
+	_indexes(value, key)
+	found := value[_plain(key)]
+} else := _failure([value, key]) if {
+	some arg in [value, key]
+	_failed(arg)
+} else := error if {
+	is_array(value)
+	not _indexes(value, key)
+} else := missing
+
+_indexes(value, key) if {
+	is_object(value)
+	not is_set(key)
+}
+
+_indexes(value, key) if {
+	is_object(value)
+	_tagged(key, "double")
+}
+
+_indexes(value, key) if {
+	is_array(value)
+	_int(_plain(key))
+}
+
+# METADATA
+# description: Whether there is a value under a key, has(value.key).
+has(value, key) := key in object.keys(value) if {
+	is_object(value)
+} else := _failure([value]) if {
+	_failed(value)
+} else := error if {
+	is_array(value)
+} else := false
+
+# METADATA
+# description: Whether a list has an element or a map a key, element in collection.
+member(element, collection) := _plain(element) in collection if {
+	is_array(collection)
+	not _failed(element)
+} else := _plain(element) in object.keys(collection) if {
+	is_object(collection)
+	not _failed(element)
+} else := _failure([element, collection])
+
+# METADATA
+# description: The number of characters of a string or elements of a collection.
+size(value) := count(value) if {
+	not is_set(value)
+	_sized(value)
+} else := _failure([value])
+
+_sized(value) if is_string(value)
+
+_sized(value) if is_array(value)
+
+_sized(value) if is_object(value)
+
+# METADATA
+# description: A list with these elements.
+list(elements) := [_plain(element) | some element in elements] if {
+	not _any_failed(elements)
+} else := _failure(elements)
+
+_any_failed(values) if {
+	some value in values
+	_failed(value)
+}
+
+# METADATA
+# description: A map with these keys and values; of equal keys the last counts.
+map(keys, values) := {key: _plain(values[last]) |
+	some key in keys
+	last := max([i | some i, other in keys; other == key])
+} if {
+	not _any_failed(keys)
+	not _any_failed(values)
+	every key in keys {
+		_keys(key)
+	}
+} else := _failure(array.flatten([[key, values[i]] | some i, key in keys]))
+
+_keys(key) if is_string(key)
+
+_keys(key) if is_boolean(key)
+
+_keys(key) if _int(key)

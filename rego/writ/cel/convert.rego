@@ -1,0 +1,89 @@
+package writ.cel
+
+# METADATA
+# description: The type of a value, which is only compared.
+type(value) := {["type", _type(value)]} if {
+	_type(value)
+} else := _failure([value])
+
+_type(value) := "bool" if is_boolean(value)
+
+_type(value) := "string" if is_string(value)
+
+_type(value) := "null_type" if is_null(value)
+
+_type(value) := "list" if is_array(value)
+
+_type(value) := "map" if is_object(value)
+
+_type(value) := "int" if _int(value)
+
+_type(value) := "double" if _double(value)
+
+_type(value) := "type" if _tagged(value, "type")
+
+_type(value) := "google.protobuf.Timestamp" if _tagged(value, "timestamp")
+
+_type(value) := "google.protobuf.Duration" if _tagged(value, "duration")
+
+# METADATA
+# description: A value as a bool, bool(value).
+as_bool(value) := value if {
+	is_boolean(value)
+} else if {
+	value in {"1", "t", "T", "true", "TRUE", "True"}
+} else := false if {
+	value in {"0", "f", "F", "false", "FALSE", "False"}
+} else := _failure([value])
+
+# METADATA
+# description: A value as an int, int(value).
+as_int(value) := value if {
+	_int(value)
+} else := _cut(_double(value)) if {
+	_double(value)
+} else := _checked(to_number(trim_left(value, "+"))) if {
+	is_string(value)
+	regex.match(`^[+-]?[0-9]{1,60}$`, value)
+} else := floor(_tagged(value, "timestamp") / 1000000000) if {
+	_tagged(value, "timestamp")
+} else := _tagged(value, "duration") if {
+	_tagged(value, "duration")
+} else := _failure([value])
+
+_cut(number) := _checked(floor(number)) if {
+	number >= 0
+} else := _checked(ceil(number))
+
+# METADATA
+# description: A value as a double, double(value).
+as_double(value) := real(value) if {
+	_int(value)
+} else := value if {
+	_double(value)
+} else := _rounded(to_number(value)) if {
+	is_string(value)
+	regex.match(`^-?[0-9]+(\.[0-9]+)?([eE][+-]?[0-9]{1,3})?$`, value)
+} else := _failure([value])
+
+# METADATA
+# description: A value as a string, string(value).
+as_string(value) := value if {
+	is_string(value)
+} else := format_int(value, 10) if {
+	_int(value)
+} else := sprintf("%v", [value]) if {
+	is_boolean(value)
+} else := sprintf("%v", [_double(value)]) if {
+	_double(value)
+} else := _failure([value])
+
+# METADATA
+# description: A value as JSON has it. Undefined for a failure and for a type.
+as_json(value) := value if {
+	not is_set(value)
+} else := _tagged(value, "double")
+
+# METADATA
+# description: The value itself, dyn(value).
+as_is(value) := value
