@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"strings"
 
+	"github.com/writ-policy/writ/translator/cel"
 	"github.com/writ-policy/writ/translator/document"
 )
 
@@ -107,6 +108,11 @@ func (m *gatewayModule) comparison(c *document.Condition) []string {
 // value which is missing.
 func (m *gatewayModule) predicate(text string) verdict {
 	name := m.helper()
+	program, problem := cel.CompilePredicate(text, cel.Gateway)
+	if problem != nil {
+		panic(problem.Message) // decoding lets no such expression pass
+	}
+	m.helpers.WriteString(program.Rego(name))
 	return verdict{[]string{name + "_true"}, []string{name + "_error"}}
 }
 
@@ -118,6 +124,11 @@ func (m *gatewayModule) value(v *document.Value, lenient bool) string {
 		return m.template(v.Selector.Value)
 	case v.Expression != nil:
 		name := m.helper()
+		program, problem := cel.CompileExpression(v.Expression.Value, cel.Gateway)
+		if problem != nil {
+			panic(problem.Message) // decoding lets no such expression pass
+		}
+		m.helpers.WriteString(program.Rego(name))
 		if !lenient {
 			return name + "_value"
 		}
