@@ -25,7 +25,7 @@ var (
 		"backendTLS":       fields{"clientCertificateRef": objectReference},
 		"defaultScope":     text,
 		"tls": fields{
-			"backend": fields{"clientCertificateRef": objectReference, "resolvedRefs": nil},
+			"backend": fields{"clientCertificateRef": objectReference},
 			"frontend": fields{
 				"default": fields{"validation": clientValidation},
 				"perPort": listOf{fields{"port": integer, "tls": fields{"validation": clientValidation}}},
