@@ -8,9 +8,12 @@ import (
 	"github.com/writ-policy/writ/translator/diag"
 )
 
-// The sets of a policy's spec: what excludes blocks, and the blocks.
+// The bare fields of a policy's spec, by its kind, and the blocks they exclude.
 var (
-	bareFields  = []string{"rules", "patterns", "limits", "when"}
+	bareFields = map[string][]string{
+		kindAuthPolicy:      {"rules", "patterns", "when"},
+		kindRateLimitPolicy: {"limits", "when"},
+	}
 	blockFields = []string{BlockDefaults, BlockOverrides}
 )
 
@@ -45,7 +48,9 @@ func (g *gatewayDocument) policy() *InheritedPolicy {
 	if len(bare.Rules) > 0 {
 		out.Blocks = slices.Insert(out.Blocks, 0, bare)
 	}
-	g.shadowed(c, out)
+	if !g.d.diags[before:].HasErrors() {
+		g.shadowed(c, out)
+	}
 	return out
 }
 
@@ -66,7 +71,7 @@ func (g *gatewayDocument) exclusive(c *cursor) {
 		}
 		against := ""
 		switch {
-		case slices.Contains(bareFields, name) && (name != "limits" || g.h.Kind == kindRateLimitPolicy):
+		case slices.Contains(bareFields[g.h.Kind], name):
 			bare, against = cmp.Or(bare, name), block
 		case slices.Contains(blockFields, name):
 			block, against = cmp.Or(block, name), bare
@@ -78,12 +83,13 @@ func (g *gatewayDocument) exclusive(c *cursor) {
 	}
 }
 
-// shadowed warns of defaults that no path can show.
+// shadowed warns of defaults that no path can show. With a condition the overrides
+// may leave them.
 func (g *gatewayDocument) shadowed(c *cursor, p *InheritedPolicy) {
 	if len(p.Blocks) != 2 || p.Blocks[0].Name != BlockDefaults {
 		return
 	}
-	if overrides := p.Blocks[1]; !overrides.Merge && overrides.When == nil && hasRule(overrides.Rules) && hasRule(p.Blocks[0].Rules) {
+	if overrides := p.Blocks[1]; !overrides.Merge && overrides.When == nil {
 		g.d.warn(c.field(BlockDefaults).key, diag.OwnDefaultsShadowed, "write strategy: merge into overrides, or leave defaults out",
 			"the defaults have no effect: the atomic overrides of this policy drop them")
 	}

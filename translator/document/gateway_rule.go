@@ -82,30 +82,39 @@ func (r *ruleReader) rule(f *field, what string, methods, beside fields) (ruleHe
 	head.priority, _ = c.integer("priority", -maxInteger, maxInteger)
 	c.shaped(commonFields)
 	c.shaped(beside)
+	one := r.method(c, &head, methods)
+	before := len(r.d.diags)
+	c.done()
+	if one && head.method == "" && len(r.d.diags) == before { // an unknown field may be a method misspelt
+		r.noMethod(f.key, what, methods)
+	}
+	return head, one && head.method != ""
+}
+
+// method reads the method of a rule, none of them or one; it reports a second one.
+func (r *ruleReader) method(c *cursor, head *ruleHead, methods fields) bool {
 	c.asked = append(c.asked, slices.Sorted(maps.Keys(methods))...)
-	for i := range f.value.fields {
-		m := &f.value.fields[i]
+	one := true
+	for i, m := range c.n.fields {
 		shape, known := methods[m.key.value]
 		if !known {
 			continue
 		}
 		c.used[i] = true
-		if m.value.isNull() {
-			continue
+		switch {
+		case m.value.isNull():
+		case head.method == "":
+			head.method, head.key, head.value = m.key.value, m.key, m.value
+			r.d.shaped(m.key, m.value, shape)
+		case one:
+			r.d.fail(m.key, diag.Method, "make two rules of it", "%s has two methods: %s and %s", c.what, head.method, m.key.value)
+			one = false
 		}
-		if head.method != "" {
-			r.d.fail(m.key, diag.Method, "make two rules of it", "%s has two methods: %s and %s", what, head.method, m.key.value)
-			return ruleHead{when: head.when, priority: head.priority}, false
-		}
-		head.method, head.key, head.value = m.key.value, m.key, m.value
-		r.d.shaped(m.key, m.value, shape)
 	}
-	before := len(r.d.diags)
-	c.done()
-	if head.method == "" && len(r.d.diags) == before { // an unknown field may be a method misspelt
-		r.noMethod(f.key, what, methods)
+	if !one {
+		head.method = ""
 	}
-	return head, head.method != ""
+	return one
 }
 
 func (r *ruleReader) noMethod(at *node, what string, methods fields) {

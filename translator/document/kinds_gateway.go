@@ -24,7 +24,8 @@ type Listener struct {
 	// with From Selector only.
 	From       string
 	Namespaces *Selector
-	// Kinds are allowedRoutes.kinds; empty allows HTTPRoute.
+	// Kinds are allowedRoutes.kinds, "GROUP/KIND" for other groups than this one;
+	// empty allows HTTPRoute.
 	Kinds []string
 }
 
@@ -47,7 +48,8 @@ type ParentRef struct {
 	Port      int  // zero: any
 }
 
-// RouteRule is one rule of a route. Its name is generated where it has none.
+// RouteRule is one rule of a route. Its name is generated where it has none. A
+// route that says nothing of rules has one.
 type RouteRule struct {
 	At      diag.Position
 	Name    string
@@ -84,7 +86,7 @@ type InheritedPolicy struct {
 // Target is what a policy is attached to, in its own namespace.
 type Target struct {
 	At      diag.Position
-	Kind    string // Gateway or HTTPRoute
+	Kind    string // Gateway or HTTPRoute; empty where the target has mistakes
 	Name    Text
 	Section Text // empty: the object as a whole
 }
@@ -118,7 +120,8 @@ type InheritedRule struct {
 	// Value is the rule as written: JSON values, numbers as json.Number.
 	Value any
 	// Meaning is what the gateway point reads of it, nil where it reads nothing
-	// (callbacks, limits): *Authentication, *Metadata, *Authorization, *Denial,
+	// (callbacks, limits). A rule with mistakes has a meaning of its type without
+	// what they are in: *Authentication, *Metadata, *Authorization, *Denial,
 	// *SuccessItem, *Pattern or *When.
 	Meaning any
 }
