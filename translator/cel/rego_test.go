@@ -68,11 +68,9 @@ type probed struct {
 	Values   map[string]any    `json:"values"`
 }
 
-func probe(compiler *ast.Compiler, input any) (probed, error) {
+func probe(query opa.PreparedEvalQuery, input any) (probed, error) {
 	var out probed
-	results, err := opa.New(
-		opa.Query("data.probe"), opa.Compiler(compiler), opa.Input(input), opa.StrictBuiltinErrors(true),
-	).Eval(context.Background())
+	results, err := query.Eval(context.Background(), opa.EvalInput(input))
 	if err != nil {
 		return out, err
 	}
@@ -209,7 +207,11 @@ func TestVerdicts(t *testing.T) {
 	if err != nil {
 		t.Fatalf("%s\n%v", module, err)
 	}
-	out, err := probe(compiler, input)
+	query, err := opa.New(opa.Query("data.probe"), opa.Compiler(compiler), opa.StrictBuiltinErrors(true)).PrepareForEval(context.Background())
+	if err != nil {
+		t.Fatal(err)
+	}
+	out, err := probe(query, input)
 	if err != nil {
 		t.Fatal(err)
 	}

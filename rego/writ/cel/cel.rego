@@ -18,22 +18,26 @@ error := {"error"}
 
 # METADATA
 # description: Whether a value is true. Undefined if not, as are the two below.
-holds(value) if value == true
+holds(value) if _is(value, true)
 
 # METADATA
 # description: Whether a value is false.
-fails(value) if value == false
+fails(value) if _is(value, false)
 
 # METADATA
 # description: Whether a value is a failure other than that of a missing key, or no bool.
 broken(value) if {
-	value != missing
+	not _is(value, missing)
 	not is_boolean(value)
 }
 
-_failed(value) if value == missing
+# Arguments of a function have no type: compared with a constant directly, a value
+# would get the constant's, and another's type be an error in the program.
+_is(value, constant) if value == constant
 
-_failed(value) if value == error
+_failed(value) if _is(value, missing)
+
+_failed(value) if _is(value, error)
 
 # The failure of an operation that has no value for these arguments.
 _failure(args) := failed[0] if {
@@ -78,24 +82,24 @@ at(value, key) := found if {
 	some arg in [value, key]
 	_failed(arg)
 } else := error if {
+	not _key(_plain(key))
+} else := error if {
 	is_array(value)
-	not _indexes(value, key)
+	not _int(_plain(key))
 } else := missing
 
-_indexes(value, key) if {
-	is_object(value)
-	not is_set(key)
-}
-
-_indexes(value, key) if {
-	is_object(value)
-	_tagged(key, "double")
-}
+_indexes(value, _) if is_object(value)
 
 _indexes(value, key) if {
 	is_array(value)
 	_int(_plain(key))
 }
+
+_key(key) if is_string(key)
+
+_key(key) if is_boolean(key)
+
+_key(key) if is_number(key)
 
 # METADATA
 # description: Whether there is a value under a key, has(value.key).
@@ -150,12 +154,7 @@ map(keys, values) := {key: _plain(values[last]) |
 	not _any_failed(keys)
 	not _any_failed(values)
 	every key in keys {
-		_keys(key)
+		_key(key)
+		not _double(key)
 	}
 } else := _failure(array.flatten([[key, values[i]] | some i, key in keys]))
-
-_keys(key) if is_string(key)
-
-_keys(key) if is_boolean(key)
-
-_keys(key) if _int(key)

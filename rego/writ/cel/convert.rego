@@ -53,11 +53,11 @@ as_int(value) := value if {
 
 _cut(number) := _checked(floor(number)) if {
 	number >= 0
-} else := _checked(ceil(number))
+} else := _checked(0 - floor(0 - number))
 
 # METADATA
 # description: A value as a double, double(value).
-as_double(value) := real(value) if {
+as_double(value) := _rounded(value) if {
 	_int(value)
 } else := value if {
 	_double(value)

@@ -3,9 +3,9 @@ package writ.cel
 # METADATA
 # description: "!value."
 inverse(value) if {
-	value == false
+	_is(value, false)
 } else := false if {
-	value == true
+	_is(value, true)
 } else := _failure([value])
 
 # METADATA
@@ -29,9 +29,9 @@ disjunction(terms) if {
 # METADATA
 # description: "condition ? yes : no."
 choice(condition, yes, no) := yes if {
-	condition == true
+	_is(condition, true)
 } else := no if {
-	condition == false
+	_is(condition, false)
 } else := _failure([condition])
 
 # METADATA
@@ -52,7 +52,7 @@ _ranges(range) if is_array(range)
 
 _ranges(range) if is_object(range)
 
-_ranges(range) if range == ""
+_ranges(range) if _is(range, "")
 
 # METADATA
 # description: Whether just one of the terms is true. The last failure counts.

@@ -7,7 +7,7 @@ _plain(value) := content if {
 
 _int(value) if {
 	is_number(value)
-	value == floor(value)
+	_is(value, floor(value))
 	_fits(value)
 }
 
@@ -33,9 +33,14 @@ _checked(number) := number if {
 } else := error
 
 # A result in the doubles.
-_rounded(number) := real(to_number(sprintf("%v", [number]))) if {
-	abs(number) < 1.7976931348623157e308
+_rounded(number) := real(_nearest(number)) if {
+	abs(number) <= 1.7976931348623157e308
 } else := error
+
+# The nearest double, which sprintf finds for a number with a fraction.
+_nearest(number) := to_number(sprintf("%v", [number])) if {
+	number != floor(number)
+} else := to_number(sprintf("%v", [to_number(sprintf("%d.0", [floor(number)]))]))
 
 # METADATA
 # description: "left + right: numbers of one kind, strings, lists, times."

@@ -71,7 +71,7 @@ parts(text, separator, limit) := _limited(split(text, separator), separator, lim
 _limited(all, separator, limit) := all if {
 	limit < 0
 } else := [] if {
-	limit == 0
+	_is(limit, 0)
 } else := all if {
 	count(all) <= limit
 } else := array.concat(
@@ -140,7 +140,7 @@ char_at(text, index) := substring(text, index, 1) if {
 # description: Where a string is first found in another from a position, or -1.
 index_of(text, part, start) := min([start, count(text)]) if {
 	_searches(text, part, start)
-	part == ""
+	_is(part, "")
 } else := _shifted(indexof(substring(text, start, -1), part), start) if {
 	_searches(text, part, start)
 	start < count(text)
@@ -162,7 +162,7 @@ _shifted(found, start) := found + start if found >= 0
 # description: Where a string is last found in another, or -1.
 last_index_of(text, part) := count(text) if {
 	is_string(text)
-	part == ""
+	_is(part, "")
 } else := max(array.concat([-1], indexof_n(text, part))) if {
 	_strings([text, part])
 } else := _failure([text, part])
