@@ -33,13 +33,13 @@ _strings(values) if {
 
 # METADATA
 # description: A string with its ASCII letters in lower case.
-lower_ascii(text) := _mapped(text, "[A-Z]+", "lower") if {
+lower_ascii(text) := _mapped(text, "[A-Z]", "lower") if {
 	is_string(text)
 } else := _failure([text])
 
 # METADATA
 # description: A string with its ASCII letters in upper case.
-upper_ascii(text) := _mapped(text, "[a-z]+", "upper") if {
+upper_ascii(text) := _mapped(text, "[a-z]", "upper") if {
 	is_string(text)
 } else := _failure([text])
 
