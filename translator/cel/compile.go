@@ -1,3 +1,6 @@
+package cel
+
+import (
 	"encoding/json"
 	"fmt"
 	"math"
