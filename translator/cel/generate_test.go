@@ -174,7 +174,7 @@ func (w *writer) int(depth int) string {
 	case 2:
 		return "size(" + w.pick(w.text(d), w.list(d), w.mapping(d), w.dyn(d)) + ")"
 	case 3:
-		return "int(" + w.pick("'12'", "'-7'", "'+3'", "'x'", "'99999999999999999999'", "2.5", "-2.5", w.dyn(d)) + ")"
+		return "int(" + w.pick("'12'", "'-7'", "'+3'", "'x'", "'-007'", "'08'", "'99999999999999999999'", "2.5", "-2.5", w.dyn(d)) + ")"
 	case 4:
 		return w.text(d) + "." + w.pick("indexOf("+w.text(d)+")", "indexOf("+w.text(d)+", "+w.int(d)+")", "lastIndexOf("+w.text(d)+")")
 	case 5:
@@ -198,14 +198,14 @@ func (w *writer) double(depth int) string {
 	case 2:
 		return "(" + w.double(d) + " / " + w.pick("0.5", "2.0", "-4.0") + ")"
 	case 3:
-		return "double(" + w.pick("'1.5'", "'-2'", "'x'", "2", w.dyn(d)) + ")"
+		return "double(" + w.pick("'1.5'", "'-2'", "'x'", "'+.5'", "'07.'", "'1e2'", "'-0.50E-1'", "2", w.dyn(d)) + ")"
 	}
 	return "[" + w.pick("0.5", "2.0") + ", double(" + w.int(d) + ")]" + w.pick("[0]", "[1]")
 }
 
 func (w *writer) text(depth int) string {
 	if depth <= 0 {
-		return w.pick("''", "'a'", "'b'", "'abcA AB'", "'é'", "'a,b'", "' a '", `'\u2028"\\'`, w.dyn(0), w.dyn(0), w.dyn(0))
+		return w.pick("''", "'a'", "'aa'", "'aaa'", "'b'", "'abcA AB'", "'é'", "'a,b'", "' a '", `'\u2028"\\'`, w.dyn(0), w.dyn(0), w.dyn(0))
 	}
 	d := depth - 1
 	switch w.IntN(12) {

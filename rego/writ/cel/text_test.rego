@@ -34,6 +34,7 @@ test_texts[note] if {
 		"nothing found at once": [cel.index_of("ab", "", 5), 2],
 		"found from before": [cel.index_of("ab", "a", -1), cel.error],
 		"last": [cel.last_index_of("aba", "a"), 2],
+		"last, over another": [cel.last_index_of("aaa", "aa"), 1],
 		"no last": [cel.last_index_of("b", "a"), -1],
 	}
 	row[0] == row[1]
