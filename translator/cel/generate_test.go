@@ -198,7 +198,7 @@ func (w *writer) double(depth int) string {
 	case 2:
 		return "(" + w.double(d) + " / " + w.pick("0.5", "2.0", "-4.0") + ")"
 	case 3:
-		return "double(" + w.pick("'1.5'", "'-2'", "'x'", "'+.5'", "'07.'", "'1e2'", "'-0.50E-1'", "2", w.dyn(d)) + ")"
+		return "double(" + w.pick("'1.5'", "'-2'", "'x'", "'+.5'", "'07.'", "'1e2'", "'-05.0E-1'", "2", w.dyn(d)) + ")"
 	}
 	return "[" + w.pick("0.5", "2.0") + ", double(" + w.int(d) + ")]" + w.pick("[0]", "[1]")
 }
