@@ -24,7 +24,7 @@ type BuildOptions struct {
 
 // assemble puts the parts together. A file of two parts is refused: a module of
 // the directory must not stand in for one of the library.
-func assemble(access *lower.Access, o BuildOptions, parts ...map[string][]byte) (*Bundle, error) {
+func assemble(access *lower.Access, gateway *lower.Gateway, o BuildOptions, parts ...map[string][]byte) (*Bundle, error) {
 	files := make(map[string][]byte)
 	taken := names{}
 	for _, part := range parts {
@@ -50,12 +50,13 @@ func assemble(access *lower.Access, o BuildOptions, parts ...map[string][]byte) 
 				Version:     o.Version,
 				Master:      access.Master,
 				Entrypoints: entrypoints(),
-				Counts:      counts(access),
+				Counts:      counts(access, gateway),
 				Commit:      o.Commit,
 				Sequence:    o.Sequence,
 			},
 		},
-		Files:  files,
-		Access: access,
+		Files:   files,
+		Access:  access,
+		Gateway: gateway,
 	}, nil
 }

@@ -28,6 +28,9 @@ type Bundle struct {
 	// Access is the decoded data.compiled.access of compiled/data.json, so that
 	// a bundle built in this process is not parsed again.
 	Access *lower.Access
+	// Gateway is likewise data.compiled.effective, nil where there is none: the
+	// directory has no gateways.
+	Gateway *lower.Gateway
 }
 
 // ManifestPath is the manifest's place in a bundle.

@@ -42,14 +42,27 @@ func roots() []string { return []string{"compiled", "writ"} }
 
 func entrypoints() []string { return []string{"writ/access/decision"} }
 
-// counts counts roles and bindings by family and kind.
-func counts(access *lower.Access) map[string]int {
+// counts counts roles and bindings, gateways, routes and their policies by family and
+// kind.
+func counts(access *lower.Access, gateway *lower.Gateway) map[string]int {
 	n := make(map[string]int)
 	for _, role := range access.Roles {
 		n[role.Family+"/"+role.Kind]++
 	}
 	for _, binding := range access.Bindings {
 		n[binding.Family+"/"+binding.Kind]++
+	}
+	if gateway != nil {
+		count := func(kind string, more int) {
+			if more > 0 {
+				n["gateway/"+kind] += more
+			}
+		}
+		count("Gateway", len(gateway.Gateways))
+		count("HTTPRoute", len(gateway.Routes))
+		for i := range gateway.Policies {
+			count(gateway.Policies[i].Kind, 1)
+		}
 	}
 	return n
 }

@@ -178,7 +178,7 @@ func (c *collection) bundle() (*Bundle, error) {
 	if !ok {
 		return nil, fmt.Errorf("read the bundle: no %s", DataPath)
 	}
-	if b.Access, err = decodeAccess(data); err != nil {
+	if b.Access, b.Gateway, err = decodeTables(data); err != nil {
 		return nil, fmt.Errorf("read the bundle: %s: %w", DataPath, err)
 	}
 	if b.Access.Master != b.Manifest.Metadata.Master {
@@ -189,16 +189,22 @@ func (c *collection) bundle() (*Bundle, error) {
 
 // compiled is the whole of compiled/data.json.
 type compiled struct {
-	Access *lower.Access `json:"access"`
+	Access    *lower.Access  `json:"access"`
+	Effective *lower.Gateway `json:"effective"`
 }
 
-func decodeAccess(content []byte) (*lower.Access, error) {
+func decodeTables(content []byte) (*lower.Access, *lower.Gateway, error) {
 	var data compiled
 	if err := decodeStrictly(content, &data); err != nil {
-		return nil, err
+		return nil, nil, err
 	}
 	if data.Access == nil {
-		return nil, errors.New("no access tables")
+		return nil, nil, errors.New("no access tables")
 	}
-	return data.Access, nil
+	if data.Effective != nil {
+		if err := data.Effective.Check(); err != nil {
+			return nil, nil, fmt.Errorf("effective: %w", err)
+		}
+	}
+	return data.Access, data.Effective, nil
 }

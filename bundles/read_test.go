@@ -144,6 +144,16 @@ func TestReadRefusesData(t *testing.T) {
 		{"no object", `[]`, "cannot unmarshal"},
 		{"no JSON", `{"access":`, "EOF"},
 		{"two values", `{"access":{"master":"m"}} {}`, "more than one value"},
+		{"no gateways", `{"access":{"master":"m"},"effective":null}`, ""},
+		{"an empty gateway", `{"access":{"master":"m"},"effective":{"gateways":[{"namespace":"n","name":"g","listeners":[],"effective":{}}]}}`, ""},
+		{"a path through no gateway", `{"access":{"master":"m"},"effective":{"paths":[{"gateway":0}]}}`, "path 0: it leads through what is not there"},
+		{"a path through a negative one", `{"access":{"master":"m"},"effective":{"paths":[{"gateway":-1}]}}`, "path 0: it leads"},
+		{"an effective policy that is not there", `{"access":{"master":"m"},"effective":{"gateways":[{"effective":{"AuthPolicy":0}}]}}`, "gateway 0: it has no effective AuthPolicy 0"},
+		{"an effective policy of another kind", `{"access":{"master":"m"},"effective":{"gateways":[{"listeners":[{"effective":{"AuthPolicy":0}}]}],"effective":[{"kind":"RateLimitPolicy"}]}}`, "listener 0: it has no effective AuthPolicy 0"},
+		{"rules in no order", `{"access":{"master":"m"},"effective":{"effective":[{"kind":"AuthPolicy","rules":[{"key":"b"},{"key":"a"}]}]}}`, "not sorted"},
+		{"a rule's value twice", `{"access":{"master":"m"},"effective":{"effective":[{"rules":[{"key":"a","value":{"x":1,"x":2}}]}]}}`, `"x" twice`},
+		{"a field that is not written", `{"access":{"master":"m"},"effective":{"effective":[{"rules":[{"-":{}}]}]}}`, `unknown key "-"`},
+		{"a meaning, which no bundle has", `{"access":{"master":"m"},"effective":{"effective":[{"rules":[{"meaning":{}}]}]}}`, `unknown key "meaning"`},
 		{"other tables", `{"access":{"master":"m"},"deny":{}}`, `unknown key "deny"`},
 		{"an unknown field", `{"access":{"master":"m","rules":{}}}`, `unknown key "rules"`},
 		{"a field in other letters", `{"access":{"master":"m","Roles":{}}}`, `unknown key "Roles"`},
@@ -278,6 +288,7 @@ func FuzzDecode(f *testing.F) {
 	check(f, err)
 	f.Add(b.Files[DataPath], manifest)
 	f.Add([]byte(`{"access":{"roles":{"a":{},"b":{"kubernetes":[{"verbs":["get"]}]}}}}`), []byte(`{"revision":""}`))
+	f.Add([]byte(`{"access":{},"effective":{"effective":[{"kind":"AuthPolicy","rules":[{"key":"when","value":[1.0]}]}]}}`), []byte(`{}`))
 	f.Fuzz(func(t *testing.T, data, manifest []byte) {
 		if m, err := decodeManifest(manifest); err == nil {
 			encoded, err := m.encode()
@@ -286,14 +297,14 @@ func FuzzDecode(f *testing.F) {
 				t.Errorf("a manifest that was written: %v", err)
 			}
 		}
-		access, err := decodeAccess(data)
+		access, gateway, err := decodeTables(data)
 		if err != nil {
 			return
 		}
 		// OPA reads every value into a map; what writ read has to be the same.
 		var plain, typed any
 		check(t, json.Unmarshal(data, &plain))
-		encoded, err := json.Marshal(compiled{access})
+		encoded, err := json.Marshal(compiled{access, gateway})
 		check(t, err)
 		check(t, json.Unmarshal(encoded, &typed))
 		if got, want := subset(plain, typed), true; got != want {

@@ -9,6 +9,7 @@ import (
 	"github.com/writ-policy/writ/bundles"
 	"github.com/writ-policy/writ/server/metrics"
 	"github.com/writ-policy/writ/translator/diag"
+	"github.com/writ-policy/writ/translator/lower"
 )
 
 // maxDiagnostics bounds what a status shows of a directory full of mistakes.
@@ -49,6 +50,9 @@ type Status struct {
 	Errors      int          `json:"errors"`
 	Warnings    int          `json:"warnings"`
 	Diagnostics []Diagnostic `json:"diagnostics"`
+	// PolicyConditions says, by locator, which gateway policies are accepted while the
+	// documents of the last attempt have errors.
+	PolicyConditions map[string][]lower.GatewayCondition `json:"policyConditions,omitempty"`
 }
 
 // Diagnostic is one diagnostic as every JSON of writ has it.
@@ -71,6 +75,7 @@ func (r *Reloader) Status() Status {
 	if s.Diagnostics == nil {
 		s.Diagnostics = []Diagnostic{}
 	}
+	s.PolicyConditions = maps.Clone(s.PolicyConditions) // the lists are never changed
 	if s.Bundle != nil {
 		bundle := *s.Bundle
 		bundle.Counts, bundle.Entrypoints = maps.Clone(bundle.Counts), slices.Clone(bundle.Entrypoints)
@@ -99,6 +104,7 @@ func (r *Reloader) conclude(out outcome, began time.Time) {
 	s.Ready = r.Ready()
 	s.Degraded = s.Ready && out.err != nil
 	s.diagnosed(out.list)
+	s.PolicyConditions = out.conditions
 	errors, warnings, degraded := s.Errors, s.Warnings, s.Degraded
 	r.statusMu.Unlock()
 

@@ -124,6 +124,7 @@ const (
 	RegoV0              Code = "rego-v0"
 	NotComputed         Code = "not-computed"
 	Overridden          Code = "overridden"
+	PathLimit           Code = "path-limit"
 
 	EscalationGrant   Code = "escalation-grant"
 	Escalation        Code = "escalation"

@@ -36,7 +36,8 @@ func Lower(r *resolve.Resolved) (*Tables, diag.List) {
 	access.ReadsClock = len(access.Extensions) > 0 &&
 		slices.ContainsFunc(r.Extensions, func(e *document.Extension) bool { return e.ReadsClock })
 	l.sortSubjects()
-	return &Tables{Deny: denyPolicies(r), Access: access, Gateway: gateway(r)}, l.list
+	tables := &Tables{Deny: denyPolicies(r), Access: access, Gateway: l.gateway(r)}
+	return tables, l.list
 }
 
 // lowerer is the state of one Lower.

@@ -45,6 +45,9 @@ type Resolved struct {
 	OriginBindings     []OriginBinding
 	DenyPolicies       []DenyPolicy
 	Escalations        []*document.BreakglassEscalation
+	Gateways           []*document.Gateway
+	Routes             []HTTPRoute
+	InheritedPolicies  []InheritedPolicy
 	Extensions         []*document.Extension
 	Tests              []*document.DecisionTest
 }
@@ -96,6 +99,7 @@ func Resolve(documents []document.Document, o Options) (*Resolved, diag.List) {
 	r.kubernetes()
 	r.origin()
 	r.denyPolicy()
+	r.gateway()
 	r.extensions()
 	return r.out, r.list
 }
@@ -116,6 +120,13 @@ type resolver struct {
 	originContainers   []*document.OriginPolicyBinding
 	// originPolicies holds the Policy of each namespace.
 	originPolicies map[string]*document.OriginPolicy
+
+	routeDocuments    []*document.HTTPRoute
+	inheritedPolicies []*document.InheritedPolicy
+	// conflicts holds the policies whose identity another one has.
+	conflicts map[*document.InheritedPolicy]Rejection
+	// elsewhere finds a gateway or route by kind and name, whatever its namespace.
+	elsewhere map[[2]string]*document.Header
 	// suggested counts the near names looked for: see near.
 	suggested int
 }
@@ -123,6 +134,8 @@ type resolver struct {
 // sort deals documents out by kind, the second of each identity left out.
 func (r *resolver) sort(documents []document.Document) {
 	r.originPolicies = make(map[string]*document.OriginPolicy)
+	r.conflicts = make(map[*document.InheritedPolicy]Rejection)
+	r.elsewhere = make(map[[2]string]*document.Header)
 	for _, d := range documents {
 		switch d.(type) {
 		case *document.Extension, *document.DecisionTest:
@@ -134,6 +147,10 @@ func (r *resolver) sort(documents []document.Document) {
 			continue
 		}
 		if !r.claim(d) {
+			if policy, ok := d.(*document.InheritedPolicy); ok {
+				r.conflicts[policy] = Conflicted
+				r.inheritedPolicies = append(r.inheritedPolicies, policy)
+			}
 			continue
 		}
 		switch d := d.(type) {
@@ -153,6 +170,14 @@ func (r *resolver) sort(documents []document.Document) {
 			r.denyPolicies = append(r.denyPolicies, d)
 		case *document.BreakglassEscalation:
 			r.out.Escalations = append(r.out.Escalations, d)
+		case *document.Gateway:
+			r.out.Gateways = append(r.out.Gateways, d)
+			r.elsewhere[[2]string{d.Kind, d.Name}] = &d.Header
+		case *document.HTTPRoute:
+			r.routeDocuments = append(r.routeDocuments, d)
+			r.elsewhere[[2]string{d.Kind, d.Name}] = &d.Header
+		case *document.InheritedPolicy:
+			r.inheritedPolicies = append(r.inheritedPolicies, d)
 		case *document.DecisionTest:
 			r.out.Tests = append(r.out.Tests, d)
 		}
