@@ -1,16 +1,19 @@
 package tests
 
 import (
+	"bytes"
 	"context"
 	"encoding/json"
 	"errors"
 	"flag"
+	"iter"
 	"maps"
 	"reflect"
 	"slices"
 	"strings"
 	"testing"
 
+	"github.com/writ-policy/writ/bundles"
 	"github.com/writ-policy/writ/bundles/source"
 	"github.com/writ-policy/writ/tests/oracle"
 	"github.com/writ-policy/writ/translator"
@@ -40,6 +43,106 @@ func TestEffectiveAndOracleAgree(t *testing.T) {
 			t.Errorf("%s: got %d in %d hierarchies, which is too seldom", what, count[what], *hierarchies)
 		}
 	}
+}
+
+// Nothing below an override of the oldest policy on a gateway changes it.
+func TestTopOverrideAlwaysWins(t *testing.T) {
+	checked := 0
+	for seed := *firstWorld; seed < *firstWorld+uint64(*hierarchies); seed++ {
+		_, world := oracle.GenerateInheritance(seed)
+		gateway := world.Gateways[0]
+		top := world.Top(gateway)
+		for answer := range everyPath(t, seed, world.Again(1), top.Kind) {
+			path := answer.Paths[0]
+			if !strings.HasPrefix(path, "Gateway/"+gateway.Namespace+"/"+gateway.Name+"#") {
+				continue
+			}
+			for key := range top.Overrides.Rules {
+				if got, want := answer.Sources[key], top.Kind+"/"+top.Namespace+"/"+top.Name; got != want {
+					t.Fatalf("hierarchy %d, %s on %s: got source %q, want %q", seed, key, path, got, want)
+				}
+				checked++
+			}
+		}
+	}
+	if checked == 0 {
+		t.Error("no path was checked")
+	}
+}
+
+// Whatever a policy unsets in addition, no rule of another name goes with it, where
+// no condition looks at the rules. Patterns and conditions alone are no rules: a
+// policy that is left with nothing else counts for none.
+func TestUnsetRemovesOnlyWhatItNames(t *testing.T) {
+	removed := 0
+	for seed := *firstWorld; seed < *firstWorld+uint64(*hierarchies); seed++ {
+		_, world := oracle.GenerateInheritance(seed)
+		world.Unconditional()
+		policy := world.Policies[0]
+		keys := world.Keys(policy.Kind)
+		if len(keys) == 0 {
+			continue
+		}
+		unset := keys[int(seed)%len(keys)]
+		if slices.Contains(policy.Unset, unset) {
+			continue
+		}
+		before := map[string]*effective.Effective{}
+		for answer := range everyPath(t, seed, world.Again(1), policy.Kind) {
+			before[answer.Paths[0]] = answer
+		}
+		policy.Unset = append(policy.Unset, unset)
+		for after := range everyPath(t, seed, world.Again(1), policy.Kind) {
+			for rule := range before[after.Paths[0]].Rules {
+				if after.Rules[rule] != nil {
+					continue
+				}
+				removed++
+				if rule != unset && rule != "when" && !strings.HasPrefix(rule, "patterns.") {
+					t.Fatalf("hierarchy %d: %s is gone on %s with an unset of %s", seed, rule, after.Paths[0], unset)
+				}
+			}
+		}
+	}
+	if removed == 0 {
+		t.Error("nothing was ever unset")
+	}
+}
+
+// In which order files are read changes no byte, and how documents are spread over
+// them no answer.
+func TestLayoutOfGatewaysChangesNothing(t *testing.T) {
+	for seed := *firstWorld; seed < *firstWorld+uint64(*hierarchies)/4; seed++ {
+		files, world := oracle.GenerateInheritance(seed)
+		want := build(t, seed, files).Files
+		snapshot := snapshotOf(files)
+		slices.Reverse(snapshot.Files)
+		result, list := translator.New(translator.Options{AllowEmpty: true}).Translate(context.Background(), snapshot)
+		if result == nil {
+			t.Fatalf("hierarchy %d: %+v", seed, list)
+		}
+		bundle, err := bundles.Build(result, bundles.BuildOptions{})
+		if err != nil {
+			t.Fatal(err)
+		}
+		for path, content := range want {
+			if !bytes.Equal(bundle.Files[path], content) {
+				t.Fatalf("hierarchy %d: %s differs", seed, path)
+			}
+		}
+		if why := compareEffective(gatewayTables(t, seed, world.Again(2)), world, map[string]int{}); why != "" {
+			t.Fatalf("hierarchy %d in another layout: %s", seed, why)
+		}
+	}
+}
+
+func everyPath(t *testing.T, seed uint64, files map[string]string, kind string) iter.Seq[*effective.Effective] {
+	t.Helper()
+	all, err := effective.All(gatewayTables(t, seed, files), kind)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return all
 }
 
 func snapshotOf(files map[string]string) source.Snapshot {
@@ -131,19 +234,20 @@ func compareDiscoveries(tables *lower.Gateway, world *oracle.Gateways, kind stri
 
 func countEffective(want map[string]any, count map[string]int) {
 	for _, key := range []string{"variants", "untargeted"} {
-		if list, _ := want[key].([]any); len(list) > 0 {
+		if value := reflect.ValueOf(want[key]); value.IsValid() && value.Len() > 0 {
 			count[key]++
 		}
 	}
 	lists := append(slices.Collect(maps.Values(want["policyConditions"].(map[string]any))), want["conditions"])
 	for _, conditions := range lists {
-		for _, c := range conditions.([]any) {
-			count[c.(map[string]any)["reason"].(string)]++
+		for _, c := range conditions.([]oracle.GateCondition) {
+			count[c.Reason]++
 		}
 	}
 }
 
-// unlikeJSON says how the JSON of two values differs, "" if it does not.
+// unlikeJSON says how the JSON of two values differs, "" if it does not. Keys are
+// sorted on both sides.
 func unlikeJSON(got, want any, err error) string {
 	if err != nil {
 		return ": " + err.Error()
@@ -153,11 +257,7 @@ func unlikeJSON(got, want any, err error) string {
 	if err := errors.Join(gotErr, wantErr); err != nil {
 		return ": " + err.Error()
 	}
-	var a, b any
-	if err := errors.Join(json.Unmarshal(given, &a), json.Unmarshal(wanted, &b)); err != nil {
-		return ": " + err.Error()
-	}
-	if reflect.DeepEqual(a, b) {
+	if bytes.Equal(given, wanted) {
 		return ""
 	}
 	return "\n got " + string(given) + "\nwant " + string(wanted)

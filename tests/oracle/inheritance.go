@@ -17,9 +17,11 @@ type Gateways struct {
 	// World is what the other documents say; reviews are decided in it.
 	World *World
 
-	folds map[string]*Fold
-
 	seed uint64
+	// What was computed once; the world must not change after.
+	folds map[string]*Fold
+	paths []GatePath
+	told  map[*GatePolicy][]GateCondition
 }
 
 // Gateway is a Gateway.
@@ -125,6 +127,13 @@ func (p GatePath) String() string {
 
 // Paths are all paths of the directory, in their order.
 func (w *Gateways) Paths() []GatePath {
+	if w.paths == nil {
+		w.paths = w.allPaths()
+	}
+	return w.paths
+}
+
+func (w *Gateways) allPaths() []GatePath {
 	gateways := slices.Clone(w.Gateways)
 	slices.SortFunc(gateways, func(a, b *Gateway) int {
 		return cmp.Compare(a.Namespace+"/"+a.Name, b.Namespace+"/"+b.Name)

@@ -24,7 +24,7 @@ type gateGenerator struct {
 }
 
 func newGateGenerator(seed, stream uint64) *gateGenerator {
-	w := &Gateways{World: &World{Master: "master", Extensions: extensions, seed: seed}, seed: seed}
+	w := &Gateways{World: &World{Master: "master", Extensions: extensions, seed: seed}, seed: seed, folds: map[string]*Fold{}, told: map[*GatePolicy][]GateCondition{}}
 	return &gateGenerator{generator{random: newRandom(seed, stream), world: w.World, taken: map[string]bool{}}, w}
 }
 
@@ -43,6 +43,31 @@ func GenerateInheritance(seed uint64) (map[string]string, *Gateways) {
 func (w *Gateways) Again(layout uint64) map[string]string {
 	g := &gateGenerator{generator{random: newRandom(w.seed, 1000+layout), world: w.World}, w}
 	return g.write()
+}
+
+// Top adds a policy that stands highest on every path through a gateway, with an
+// override.
+func (w *Gateways) Top(gateway *Gateway) *GatePolicy {
+	g := &gateGenerator{generator{random: newRandom(w.seed, 12)}, w}
+	p := &GatePolicy{
+		Kind: g.one(GateKinds), Namespace: gateway.Namespace, Name: "top", Created: "2000-01-01T00:00:00Z",
+		TargetKind: "Gateway", TargetName: gateway.Name,
+	}
+	p.Overrides = g.block(p.Kind, false)
+	p.Overrides.When = nil
+	w.Policies = append(w.Policies, p)
+	return p
+}
+
+// Unconditional takes all merge conditions away.
+func (w *Gateways) Unconditional() {
+	for _, p := range w.Policies {
+		for _, block := range []*GateBlock{p.Defaults, p.Overrides} {
+			if block != nil {
+				block.When = nil
+			}
+		}
+	}
 }
 
 func (g *gateGenerator) hierarchy() {

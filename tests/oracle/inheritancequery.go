@@ -1,7 +1,6 @@
 package oracle
 
 import (
-	"encoding/json"
 	"fmt"
 	"reflect"
 	"slices"
@@ -11,12 +10,9 @@ import (
 // GateKinds are the kinds of policies that can be asked for.
 var GateKinds = []string{"AuthPolicy", "RateLimitPolicy"}
 
-// fold is Fold, computed once a path and kind. The world must not change after.
+// fold is Fold, computed once a path and kind.
 func (w *Gateways) fold(path GatePath, kind string) *Fold {
 	key := kind + " " + path.String()
-	if w.folds == nil {
-		w.folds = map[string]*Fold{}
-	}
 	if w.folds[key] == nil {
 		w.folds[key] = w.Fold(path, kind)
 	}
@@ -131,7 +127,7 @@ func (w *Gateways) effectiveGateway(kind, target string, g *Gateway, section str
 		}
 	}
 	answer["policyConditions"] = conditions
-	return generic(answer)
+	return answer
 }
 
 func (w *Gateways) effectiveRoute(kind, target string, r *Route, section, via string) map[string]any {
@@ -186,7 +182,7 @@ func (w *Gateways) effectiveRoute(kind, target string, r *Route, section, via st
 	}
 	answer["kind"], answer["target"], answer["policyConditions"] = kind, target, conditions
 	answer["conditions"] = []GateCondition{affected(kind, sections)}
-	return generic(answer)
+	return answer
 }
 
 // EveryPath answers every path's effective policy.
@@ -206,7 +202,7 @@ func (w *Gateways) Reach(kind, rule string) map[string]any {
 			reach = append(reach, map[string]any{"path": p.String(), "source": source.locator()})
 		}
 	}
-	return generic(map[string]any{"kind": kind, "rule": rule, "reach": reach})
+	return map[string]any{"kind": kind, "rule": rule, "reach": reach}
 }
 
 // Replaced answers which rules lost on any path: those of a policy, NAMESPACE/NAME,
@@ -237,17 +233,4 @@ func (w *Gateways) Keys(kind string) []string {
 	}
 	slices.Sort(keys)
 	return slices.Compact(keys)
-}
-
-// generic is a value as a decoder of JSON gives it.
-func generic(value map[string]any) map[string]any {
-	written, err := json.Marshal(value)
-	if err != nil {
-		panic(err) // only what JSON has comes here
-	}
-	var out map[string]any
-	if err := json.Unmarshal(written, &out); err != nil {
-		panic(err)
-	}
-	return out
 }

@@ -9,15 +9,18 @@ import (
 
 // GateCondition is a condition of a policy or of a target.
 type GateCondition struct {
-	Type    string `json:"type"`
-	Status  string `json:"status"`
-	Reason  string `json:"reason"`
 	Message string `json:"message"`
+	Reason  string `json:"reason"`
+	Status  string `json:"status"`
+	Type    string `json:"type"`
 }
 
 // conditions are those of a policy.
 func (w *Gateways) conditions(p *GatePolicy) []GateCondition {
-	return []GateCondition{{"Accepted", "True", "Accepted", p.Kind + " has been accepted"}, w.enforced(p)}
+	if w.told[p] == nil {
+		w.told[p] = []GateCondition{{p.Kind + " has been accepted", "Accepted", "True", "Accepted"}, w.enforced(p)}
+	}
+	return w.told[p]
 }
 
 func (w *Gateways) enforced(p *GatePolicy) GateCondition {
@@ -28,7 +31,7 @@ func (w *Gateways) enforced(p *GatePolicy) GateCondition {
 		}
 	}
 	if len(folds) == 0 {
-		return GateCondition{"Enforced", "False", "Unknown", p.Kind + " has encountered some issues: it is not in the path to any existing route"}
+		return GateCondition{p.Kind + " has encountered some issues: it is not in the path to any existing route", "Unknown", "False", "Enforced"}
 	}
 	counted, lives, everywhere := false, false, true
 	var by []string // of all losses
@@ -57,10 +60,10 @@ func (w *Gateways) enforced(p *GatePolicy) GateCondition {
 	switch {
 	case !counted:
 		if who := wipedBy(p, folds); len(who) > 0 {
-			return GateCondition{"Enforced", "False", "Overridden", p.Kind + " has been overridden by " + strings.Join(who, ", ")}
+			return GateCondition{p.Kind + " has been overridden by " + strings.Join(who, ", "), "Overridden", "False", "Enforced"}
 		}
 	case !lives:
-		return GateCondition{"Enforced", "False", "Overridden", p.Kind + " has been overridden by " + strings.Join(pathsOf(by), ", ")}
+		return GateCondition{p.Kind + " has been overridden by " + strings.Join(pathsOf(by), ", "), "Overridden", "False", "Enforced"}
 	}
 	var parts []string
 	reason := "Enforced"
@@ -77,7 +80,7 @@ func (w *Gateways) enforced(p *GatePolicy) GateCondition {
 	if len(parts) > 0 {
 		message += ". " + sentence(parts)
 	}
-	return GateCondition{"Enforced", "True", reason, message}
+	return GateCondition{message, reason, "True", "Enforced"}
 }
 
 // keys are those of all rules of a policy.
@@ -176,7 +179,7 @@ func affected(kind string, sections []gateSection) GateCondition {
 			covered++
 		}
 	}
-	c := GateCondition{"kuadrant.io/" + kind + "Affected", "False", "Unaffected", "The object is not affected by any " + kind}
+	c := GateCondition{"The object is not affected by any " + kind, "Unaffected", "False", "kuadrant.io/" + kind + "Affected"}
 	if covered == 0 {
 		return c
 	}
