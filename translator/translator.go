@@ -43,6 +43,8 @@ type Options struct {
 // its members are shared with later results.
 type Result struct {
 	Access *lower.Access
+	// Gateway is what effective policies are shown from.
+	Gateway *lower.Gateway
 	// Files are the emitted files by their path in a bundle.
 	Files map[string][]byte
 	// Tests are the directory's own DecisionTests, in the order of positions.
@@ -105,6 +107,7 @@ func (t *Translator) Translate(ctx context.Context, snapshot source.Snapshot) (*
 	}
 	return &Result{
 		Access:     tables.Access,
+		Gateway:    tables.Gateway,
 		Files:      files,
 		Tests:      resolved.Tests,
 		Extensions: resolved.Extensions,

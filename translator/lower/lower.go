@@ -35,7 +35,8 @@ func Lower(r *resolve.Resolved) (*Tables, diag.List) {
 	access.ReadsClock = len(access.Extensions) > 0 &&
 		slices.ContainsFunc(r.Extensions, func(e *document.Extension) bool { return e.ReadsClock })
 	l.sortSubjects()
-	return &Tables{Deny: denyPolicies(r), Access: access, Gateway: gateway(r)}, l.list
+	gateways, list := gateway(r)
+	return &Tables{Deny: denyPolicies(r), Access: access, Gateway: gateways}, append(l.list, list...)
 }
 
 // lowerer is the state of one Lower.

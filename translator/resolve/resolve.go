@@ -45,6 +45,9 @@ type Resolved struct {
 	OriginBindings     []OriginBinding
 	DenyPolicies       []DenyPolicy
 	Escalations        []*document.BreakglassEscalation
+	Gateways           []*document.Gateway
+	Routes             []Route
+	InheritedPolicies  []InheritedPolicy
 	Extensions         []*document.Extension
 	Tests              []*document.DecisionTest
 }
@@ -96,6 +99,7 @@ func Resolve(documents []document.Document, o Options) (*Resolved, diag.List) {
 	r.kubernetes()
 	r.origin()
 	r.denyPolicy()
+	r.gateway()
 	r.extensions()
 	return r.out, r.list
 }
@@ -114,6 +118,9 @@ type resolver struct {
 	originBindings     []*document.OriginBinding
 	denyPolicies       []*document.DenyPolicy
 	originContainers   []*document.OriginPolicyBinding
+	routes             []*document.HTTPRoute
+	inheritedPolicies  []*document.InheritedPolicy
+	inCycle            map[*document.ParentRef]bool
 	// originPolicies holds the Policy of each namespace.
 	originPolicies map[string]*document.OriginPolicy
 	// suggested counts the near names looked for: see near.
@@ -153,6 +160,12 @@ func (r *resolver) sort(documents []document.Document) {
 			r.denyPolicies = append(r.denyPolicies, d)
 		case *document.BreakglassEscalation:
 			r.out.Escalations = append(r.out.Escalations, d)
+		case *document.Gateway:
+			r.out.Gateways = append(r.out.Gateways, d)
+		case *document.HTTPRoute:
+			r.routes = append(r.routes, d)
+		case *document.InheritedPolicy:
+			r.inheritedPolicies = append(r.inheritedPolicies, d)
 		case *document.DecisionTest:
 			r.out.Tests = append(r.out.Tests, d)
 		}
@@ -170,8 +183,9 @@ func inOrder(documents []document.Document) []document.Document {
 	return out
 }
 
-func comparePositions(a, b document.Document) int {
-	x, y := a.Meta().At, b.Meta().At
+func comparePositions(a, b document.Document) int { return comparePlaces(a.Meta().At, b.Meta().At) }
+
+func comparePlaces(x, y diag.Position) int {
 	return cmp.Or(
 		cmp.Compare(x.File, y.File),
 		cmp.Compare(x.Line, y.Line),
