@@ -44,6 +44,9 @@ type evalOptions struct {
 	maxLine   int
 }
 
+// evalPoints are the points that requests can be answered at.
+var evalPoints = []string{string(decision.Access), string(decision.Gateway)}
+
 func newEval(s streams) *cobra.Command {
 	o := evalOptions{point: string(decision.Access)}
 	cmd := &cobra.Command{
@@ -57,11 +60,11 @@ func newEval(s streams) *cobra.Command {
 	f := cmd.Flags()
 	f.StringVar(&o.policies, "policies", "", "policy `directory` to decide by")
 	f.StringVar(&o.bundle, "bundle", "", "built bundle to decide by instead: a tarball or a folder")
-	f.Var(&choice{&o.point, []string{string(decision.Access)}}, "point", "decision point: access")
+	f.Var(&choice{&o.point, evalPoints}, "point", "decision point: access or gateway")
 	f.StringVar(&o.now, "now", "", "evaluation `time` (RFC 3339) instead of the machine's")
 	f.IntVar(&o.maxLine, "max-line", defaultMaxLine, "longest request in `bytes`")
 	onlyHere(cmd, "now")
-	complete(cmd, "point", string(decision.Access))
+	complete(cmd, "point", evalPoints...)
 	o.documents.add(cmd)
 	return cmd
 }
@@ -83,18 +86,51 @@ func eval(cmd *cobra.Command, s streams, o evalOptions) error {
 	if err != nil {
 		return fmt.Errorf("activate: %w", err)
 	}
-	return answerLines(ctx, s, e, o.maxLine)
+	return answerLines(ctx, s, pointAnswerer(e, o.point), o.maxLine)
 }
 
-// answerLines answers the requests on standard input by e.
-func answerLines(ctx context.Context, s streams, e decision.Evaluator, maxLine int) error {
+// answerer writes the decision on one request as a line. The error says that it
+// is no request.
+type answerer func(ctx context.Context, into *bytes.Buffer, request []byte) error
+
+// pointAnswerer answers at a point, nil if there is no such point.
+func pointAnswerer(e *engine.Engine, point string) answerer {
+	switch point {
+	case string(decision.Access):
+		return func(ctx context.Context, into *bytes.Buffer, request []byte) error {
+			r, err := decision.Decode(request)
+			if err != nil {
+				return err
+			}
+			writeDecision(into, e.Evaluate(ctx, r))
+			return nil
+		}
+	case string(decision.Gateway):
+		return func(ctx context.Context, into *bytes.Buffer, request []byte) error {
+			r, err := decision.DecodeGateway(request)
+			if err != nil {
+				return err
+			}
+			d, refused := e.Guard(ctx, r)
+			if refused != nil {
+				return refused
+			}
+			encodeLine(into, d)
+			return nil
+		}
+	}
+	return nil
+}
+
+// answerLines answers the requests on standard input.
+func answerLines(ctx context.Context, s streams, decide answerer, maxLine int) error {
 	var refused atomic.Int64
 	told := startProgress(s.err, "requests answered")
 	p := &pipeline{
 		workers: runtime.GOMAXPROCS(0),
 		maxLine: maxLine,
 		answer: func(into *bytes.Buffer, text []byte, tooLong bool) {
-			if !answerLine(ctx, e, into, text, tooLong, maxLine) {
+			if !answerLine(ctx, decide, into, text, tooLong, maxLine) {
 				refused.Add(1)
 			}
 		},
@@ -112,17 +148,15 @@ func answerLines(ctx context.Context, s streams, e decision.Evaluator, maxLine i
 }
 
 // answerLine writes the answer to one line; false if that is an error.
-func answerLine(ctx context.Context, e decision.Evaluator, into *bytes.Buffer, text []byte, tooLong bool, maxLine int) bool {
+func answerLine(ctx context.Context, decide answerer, into *bytes.Buffer, text []byte, tooLong bool, maxLine int) bool {
 	if tooLong {
 		refuse(into, fmt.Errorf("the line is longer than %d bytes", maxLine))
 		return false
 	}
-	request, err := decision.Decode(text)
-	if err != nil {
+	if err := decide(ctx, into, text); err != nil {
 		refuse(into, err)
 		return false
 	}
-	writeDecision(into, e.Evaluate(ctx, request))
 	return true
 }
 
@@ -134,10 +168,15 @@ func writeDecision(into *bytes.Buffer, d decision.Decision) {
 	if d.Matched == nil {
 		d.Matched = []decision.Matched{}
 	}
+	encodeLine(into, d)
+}
+
+// encodeLine writes a decision as one line.
+func encodeLine(into *bytes.Buffer, d any) {
 	encoder := json.NewEncoder(into)
 	encoder.SetEscapeHTML(false)
 	if err := encoder.Encode(d); err != nil {
-		panic(err) // a decision is made of strings, booleans and numbers
+		panic(err) // a decision is made of strings, booleans, numbers and JSON
 	}
 }
 

@@ -121,9 +121,9 @@ func (e *effectiveEmitter) authorization() {
 	for i, rule := range rules {
 		locators[i] = locator(rule)
 	}
-	fmt.Fprintf(&e.out, "\nrules := %s\n\noutcomes[key] := verdict.outcome if some key, verdict in _verdicts\n", literal(locators))
+	fmt.Fprintf(&e.out, "\nrules := %s\n", literal(locators))
 	if len(rules) == 0 {
-		e.out.WriteString("\n_verdicts := {}\n")
+		e.out.WriteString("\noutcomes := {}\n")
 	}
 	states := []string{e.state}
 	var group []string // of one priority: that its verdicts are no denials
@@ -135,15 +135,21 @@ func (e *effectiveEmitter) authorization() {
 		}
 		group = append(group, "not "+verdict+".outcome in outcome.denials")
 		e.define(verdict+" := verdict", append(conditions, fmt.Sprintf("verdict := gateway.judged[%s] with input as %s", id, e.state))...)
-		fmt.Fprintf(&e.out, "\n_verdicts[%s] := %s\n", quote(rule.Key), verdict)
+		fmt.Fprintf(&e.out, "\noutcomes[%s] := %s.outcome\n", quote(rule.Key), verdict)
 		next := fmt.Sprintf("_after_%d", i)
 		name := strings.TrimPrefix(rule.Key, prefixAuthorize)
 		fmt.Fprintf(&e.out, "\n%s := outcome.after(%s, %s, %s)\n", next, e.state, quote(name), verdict)
 		e.state = next
 		states = append(states, next)
 	}
-	slices.Reverse(states)
-	fmt.Fprintf(&e.out, "\n_end := %s\n", strings.Join(states, "\nelse := "))
+	e.out.WriteString("\n_end")
+	for i, state := range slices.Backward(states) {
+		fmt.Fprintf(&e.out, " := state if {\n\tstate := %s\n}", state)
+		if i > 0 {
+			e.out.WriteString(" else")
+		}
+	}
+	e.out.WriteString("\n")
 	e.denial(e.rule(keyUnauthorized), "unauthorized", "_end")
 	e.reviews(rules)
 }
