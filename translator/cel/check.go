@@ -22,6 +22,9 @@ type Problem struct {
 type Env struct {
 	// Variables are the names an expression may begin with.
 	Variables []string
+	// Time is the path of the variable that is a timestamp, which JSON has as text:
+	// ["request", "time"]. "" is none.
+	Time string
 	// Root is a Rego term for an object with the variables as its keys; "" is input.
 	Root string
 }
@@ -30,7 +33,7 @@ var (
 	// Gateway is the request at the gateway point.
 	Gateway = Env{Variables: []string{
 		"auth", "connection", "context", "destination", "gateway", "metadata", "request", "route", "source",
-	}}
+	}, Time: `["request", "time"]`}
 	// Access is the canonical request at the access point.
 	Access = Env{Variables: []string{"request"}}
 

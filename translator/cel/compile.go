@@ -36,7 +36,7 @@ func compile(text string, env Env, predicate bool) (*Program, *Problem) {
 	if problem != nil {
 		return nil, problem
 	}
-	c := compiler{env: env, checked: checked, tree: checked.NativeRep(), locals: map[string]string{}}
+	c := compiler{env: env, checked: checked, locals: map[string]local{}}
 	value := c.expression(checked.NativeRep().Expr())
 	if c.problem != nil {
 		return nil, c.problem
@@ -49,13 +49,31 @@ func compile(text string, env Env, predicate bool) (*Program, *Problem) {
 type compiler struct {
 	env     Env
 	checked *celgo.Ast
-	tree    *ast.AST
 	// locals are the variables of the macros around, by their names in CEL.
-	locals map[string]string
+	locals map[string]local
 	body   []string
 	// made counts the names of the program, whose nested bodies are apart.
 	made    int
 	problem *Problem
+}
+
+// local is the variable of a macro.
+type local struct {
+	term string
+	// real says that it is a double, whatever element it is.
+	real bool
+}
+
+// enter puts a variable in place of another of its name; what is returned undoes it.
+func (c *compiler) enter(name string, l local) func() {
+	before, shadows := c.locals[name]
+	c.locals[name] = l
+	return func() {
+		delete(c.locals, name)
+		if shadows {
+			c.locals[name] = before
+		}
+	}
 }
 
 // refuse notes what the subset leaves out; the first stands.
@@ -86,9 +104,9 @@ func (c *compiler) expression(e ast.Expr) string {
 	case ast.LiteralKind:
 		return c.literal(e)
 	case ast.IdentKind:
-		return c.known(e, c.identifier(e))
+		return c.marked(e, c.identifier(e))
 	case ast.SelectKind:
-		return c.known(e, c.selection(e))
+		return c.selection(e)
 	case ast.CallKind:
 		return c.call(e)
 	case ast.ListKind:
@@ -99,15 +117,6 @@ func (c *compiler) expression(e ast.Expr) string {
 		return c.macro(e)
 	}
 	return c.refuse(e, "messages are not supported")
-}
-
-// known marks a number as the double that its type says it is: what is read from a
-// list of doubles may be whole, and would pass for an int.
-func (c *compiler) known(e ast.Expr, term string) string {
-	if c.tree.GetType(e.ID()).IsExactType(types.DoubleType) {
-		return call("real", term)
-	}
-	return term
 }
 
 func (c *compiler) literal(e ast.Expr) string {
@@ -144,8 +153,8 @@ func (c *compiler) root() string {
 
 func (c *compiler) identifier(e ast.Expr) string {
 	name := e.AsIdent()
-	if local, ok := c.locals[name]; ok {
-		return local
+	if l, ok := c.locals[name]; ok {
+		return l.term
 	}
 	if slices.Contains(c.env.Variables, strings.TrimPrefix(name, ".")) {
 		return call("path", c.root(), array([]string{quote(strings.TrimPrefix(name, "."))}))
@@ -175,10 +184,14 @@ func (c *compiler) selection(e ast.Expr) string {
 		keys = append(keys, quote(at.AsSelect().FieldName()))
 		at = at.AsSelect().Operand()
 	}
-	if at.Kind() == ast.IdentKind && c.locals[at.AsIdent()] == "" && slices.Contains(c.env.Variables, at.AsIdent()) {
+	if at.Kind() == ast.IdentKind && c.locals[at.AsIdent()].term == "" && slices.Contains(c.env.Variables, at.AsIdent()) {
 		keys = append(keys, quote(at.AsIdent()))
 		slices.Reverse(keys)
-		return call("path", c.root(), array(keys))
+		path := call("path", c.root(), array(keys))
+		if c.env.Time != "" && array(keys) == c.env.Time {
+			return call("timestamp", path)
+		}
+		return path
 	}
 	return call("field", c.expression(s.Operand()), quote(s.FieldName()))
 }
@@ -247,6 +260,9 @@ func (c *compiler) call(e ast.Expr) string {
 	if f.IsMemberFunction() {
 		args = append([]ast.Expr{f.Target()}, args...)
 	}
+	if part, ok := parts[f.FunctionName()]; ok {
+		return c.part(e, args, part)
+	}
 	s, ok := functions[f.FunctionName()]
 	if !ok {
 		return c.refuse(e, "%s is not supported", shown(f.FunctionName()))
@@ -260,7 +276,7 @@ func (c *compiler) call(e ast.Expr) string {
 		return c.refuse(e, "%s with %d arguments is not supported", shown(f.FunctionName()), len(args))
 	}
 	if f.FunctionName() == operators.Index {
-		return c.known(e, call(name, terms...))
+		return c.marked(e, call(name, terms...))
 	}
 	return call(name, terms...)
 }

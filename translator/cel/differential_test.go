@@ -99,11 +99,12 @@ func compareBatch(t *testing.T, w *writer, count map[string]int) int {
 }
 
 func oracleOf(text string) (celgo.Program, bool) {
-	environment, checked, problem := Gateway.parse(text, false)
+	environment, _, problem := Gateway.parse(text, false)
 	if problem != nil {
 		return nil, false
 	}
-	program, err := environment.Program(checked)
+	parsed, _ := environment.Parse(text)
+	program, err := environment.Program(parsed)
 	return program, err == nil
 }
 
@@ -164,6 +165,8 @@ func plain(v ref.Val) any {
 		return normal(json.Number(strconv.FormatFloat(float64(v), 'g', -1, 64)))
 	case types.String:
 		return string(v)
+	case types.Timestamp, types.Duration:
+		return string(v.ConvertToType(types.StringType).(types.String))
 	case traits.Lister:
 		out := []any{}
 		for i := range int(v.Size().(types.Int)) {

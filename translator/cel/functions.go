@@ -58,6 +58,15 @@ var functions = map[string]function{
 	"double":                {name: "as_double", args: 1},
 	"string":                {name: "as_string", args: 1},
 	"dyn":                   {name: "as_is", args: 1},
+	"timestamp":             {name: "timestamp", args: 1},
+	"duration":              {name: "duration", args: 1},
+}
+
+// parts are the methods of timestamps and durations that take a part of them out.
+var parts = map[string]string{
+	"getFullYear": "year", "getMonth": "month", "getDate": "date", "getDayOfMonth": "day", "getDayOfYear": "day_of_year",
+	"getDayOfWeek": "day_of_week", "getHours": "hours", "getMinutes": "minutes", "getSeconds": "seconds",
+	"getMilliseconds": "milliseconds",
 }
 
 // applied is the library's function and its arguments; "" is none with so many.

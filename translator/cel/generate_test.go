@@ -80,7 +80,11 @@ func (w *writer) bool(depth int) string {
 		return w.pick("true", "false", w.dyn(0), w.dyn(0))
 	}
 	d := depth - 1
-	switch w.IntN(22) {
+	switch w.IntN(24) {
+	case 22:
+		return w.time(d) + w.pick(comparisons...) + w.time(d)
+	case 23:
+		return w.lasting(d) + w.pick(comparisons...) + w.lasting(d)
 	case 0, 1, 2:
 		return "(" + w.bool(d) + " && " + w.bool(d) + ")"
 	case 3, 4, 5:
@@ -133,7 +137,13 @@ func (w *writer) int(depth int) string {
 		return w.pick("0", "1", "2", "-1", "3", "9223372036854775807", "-9223372036854775808", w.dyn(0), w.dyn(0), w.dyn(0))
 	}
 	d := depth - 1
-	switch w.IntN(8) {
+	switch w.IntN(10) {
+	case 7:
+		return w.pick(w.time(d), w.time(d), w.lasting(d)) + "." + w.pick("getFullYear", "getMonth", "getDate", "getDayOfMonth",
+			"getDayOfYear", "getDayOfWeek", "getHours", "getMinutes", "getSeconds", "getMilliseconds") +
+			"(" + w.pick("", "", "'UTC'", "'+02:00'", "'-03:30'", "'11:15'") + ")"
+	case 8:
+		return "int(" + w.pick(w.time(d), w.lasting(d)) + ")"
 	case 0, 1:
 		return "(" + w.int(d) + w.pick(" + ", " - ", " * ", " / ", " % ") + w.int(d) + ")"
 	case 2:
@@ -190,8 +200,46 @@ func (w *writer) text(depth int) string {
 		return "string(" + w.any(d) + ")"
 	case 8:
 		return "(" + w.bool(d) + " ? " + w.text(d) + " : " + w.text(d) + ")"
+	case 9:
+		return "string(" + w.pick(w.time(d), w.lasting(d)) + ")"
 	}
 	return w.text(0)
+}
+
+// time is a timestamp. One that is written with an offset keeps it in cel-go, and
+// here stands in UTC, so that none of them is written out.
+func (w *writer) time(depth int) string {
+	if depth <= 0 {
+		return "timestamp(" + w.pick(
+			"'2024-02-29T10:30:00Z'", "'1969-12-31T23:59:58.25Z'", "'9999-12-31T23:59:59.999999999Z'", "'0001-01-01T00:00:00Z'",
+			"'2100-02-29T00:00:00Z'", "'2024-13-01T00:00:00Z'", "'2024-01-01t00:00:00Z'", "'1582-10-15T07:08:09.000001Z'",
+			"'2024-06-30T23:59:60Z'", "'now'", "0", "1700000000", "-1", w.dyn(0),
+		) + ")"
+	}
+	switch w.IntN(4) {
+	case 0:
+		return "(" + w.time(depth-1) + w.pick(" + ", " - ") + w.lasting(depth-1) + ")"
+	case 1:
+		return fmt.Sprintf("timestamp('%04d-%02d-%02dT%02d:%02d:%02dZ')", w.IntN(9999)+1, w.IntN(12)+1, w.IntN(31)+1, w.IntN(24), w.IntN(60), w.IntN(60))
+	}
+	return w.time(0)
+}
+
+// lasting is a duration.
+func (w *writer) lasting(depth int) string {
+	if depth <= 0 {
+		return "duration(" + w.pick(
+			"'1s'", "'-1.5h'", "'1h30m'", "'100ms'", "'0'", "'3us'", "'.5s'", "'1.s'", "'2562047h'", "'9999999h'", "'1d'", "''", "'s'",
+			"'1'", "'7µs'", "'1.000000001s'", w.dyn(0),
+		) + ")"
+	}
+	switch w.IntN(5) {
+	case 0:
+		return "(" + w.lasting(depth-1) + w.pick(" + ", " - ") + w.lasting(depth-1) + ")"
+	case 1:
+		return "(" + w.time(depth-1) + " - " + w.time(depth-1) + ")"
+	}
+	return w.lasting(0)
 }
 
 func (w *writer) list(depth int) string {
@@ -244,7 +292,7 @@ func (w *writer) json(depth int) any {
 	}
 	return []any{
 		true, false, nil, 0, 1, 2, -1, 3.0, 0.5, -0.25, 2.5, "a", "b", "", "abc", "é", "12", "true", "1.5",
-		9223372036854775807, 1e18,
+		4611686018427387904, 1e18,
 	}[w.IntN(21)]
 }
 

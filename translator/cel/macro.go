@@ -31,15 +31,14 @@ func (c *compiler) macro(e ast.Expr) string {
 	all := c.name("range")
 	c.body = append(c.body, all+" := "+ranged)
 
-	outer, shadowed := c.body, c.locals[m.IterVar()]
+	outer := c.body
 	element, said := c.name("element"), c.name("said")
-	c.body, c.locals[m.IterVar()] = nil, element
+	leave := c.enter(m.IterVar(), local{element, c.reals(m.IterRange())})
+	c.body = nil
 	value := c.each(q)
 	inner := c.body
-	c.body, c.locals[m.IterVar()] = outer, shadowed
-	if shadowed == "" {
-		delete(c.locals, m.IterVar())
-	}
+	c.body = outer
+	leave()
 
 	lines := append([]string{fmt.Sprintf("some %s in %s", element, call("elements", all))}, inner...)
 	for i, line := range lines {

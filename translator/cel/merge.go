@@ -20,11 +20,14 @@ type Merge struct {
 // CompileMerge is the condition that the text says, with the variables self, the
 // lower policy, and spec, its spec.
 func CompileMerge(text string) (*Merge, *Problem) {
-	environment, checked, problem := merge.parse(text, true)
+	environment, _, problem := merge.parse(text, true)
 	if problem != nil {
 		return nil, problem
 	}
-	program, err := environment.Program(checked)
+	// Not the checked form: the checker takes what is read from dyn by an index for
+	// whatever fits a function first, so that int(x['a']) refuses a string.
+	parsed, _ := environment.Parse(text)
+	program, err := environment.Program(parsed)
 	if err != nil {
 		line, column := first(text)
 		return nil, &Problem{err.Error(), line, column}

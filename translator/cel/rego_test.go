@@ -86,11 +86,12 @@ func probe(query opa.PreparedEvalQuery, input any) (probed, error) {
 // verdict is what cel-go says of a predicate: true, false, error, or nothing where
 // a key is missing.
 func verdict(text string, env Env, input map[string]any) (string, any) {
-	environment, checked, problem := env.parse(text, false)
+	environment, _, problem := env.parse(text, false)
 	if problem != nil {
 		return problem.Message, nil
 	}
-	program, err := environment.Program(checked, celgo.EvalOptions(celgo.OptOptimize))
+	parsed, _ := environment.Parse(text)
+	program, err := environment.Program(parsed, celgo.EvalOptions(celgo.OptOptimize))
 	if err != nil {
 		return "error", nil
 	}

@@ -45,7 +45,7 @@ as_int(value) := value if {
 } else := _checked(to_number(trim_left(value, "+"))) if {
 	is_string(value)
 	regex.match(`^[+-]?[0-9]{1,60}$`, value)
-} else := floor(_tagged(value, "timestamp") / 1000000000) if {
+} else := _whole_part(_tagged(value, "timestamp"), _second) if {
 	_tagged(value, "timestamp")
 } else := _tagged(value, "duration") if {
 	_tagged(value, "duration")
@@ -76,13 +76,21 @@ as_string(value) := value if {
 	is_boolean(value)
 } else := sprintf("%v", [_double(value)]) if {
 	_double(value)
+} else := _text_of_time(value) if {
+	_text_of_time(value)
 } else := _failure([value])
 
 # METADATA
 # description: A value as JSON has it. Undefined for a failure and for a type.
 as_json(value) := value if {
 	not is_set(value)
-} else := _tagged(value, "double")
+} else := _tagged(value, "double") if {
+	_tagged(value, "double")
+} else := _text_of_time(value)
+
+_text_of_time(value) := _instant_text(_tagged(value, "timestamp"))
+
+_text_of_time(value) := _duration_text(_tagged(value, "duration"))
 
 # METADATA
 # description: The value itself, dyn(value).

@@ -56,6 +56,8 @@ add(left, right) := _checked(left + right) if {
 } else := _rounded(_double(left) + _double(right)) if {
 	_double(left)
 	_double(right)
+} else := _later(left, right) if {
+	_later(left, right)
 } else := _failure([left, right])
 
 # METADATA
@@ -66,6 +68,8 @@ subtract(left, right) := _checked(left - right) if {
 } else := _rounded(_double(left) - _double(right)) if {
 	_double(left)
 	_double(right)
+} else := _earlier(left, right) if {
+	_earlier(left, right)
 } else := _failure([left, right])
 
 # METADATA
@@ -95,6 +99,7 @@ modulo(left, right) := left % right if {
 	_int(left)
 	_int(right)
 	right != 0
+	_fits((left - (left % right)) / right)
 } else := _failure([left, right])
 
 # METADATA
