@@ -11,6 +11,7 @@ const (
 	FamilyKubernetes   = "kubernetes"
 	FamilyOrigin       = "origin"
 	FamilyDenyPolicy   = "denypolicy"
+	FamilyVisibility   = "visibility"
 	FamilyExtension    = "extension"
 	FamilyDecisionTest = "decisiontest"
 )

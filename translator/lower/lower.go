@@ -35,7 +35,7 @@ func Lower(r *resolve.Resolved) (*Tables, diag.List) {
 	access.ReadsClock = len(access.Extensions) > 0 &&
 		slices.ContainsFunc(r.Extensions, func(e *document.Extension) bool { return e.ReadsClock })
 	l.sortSubjects()
-	return &Tables{Deny: denyPolicies(r), Access: access}, l.list
+	return &Tables{Deny: denyPolicies(r), Access: access, Visibility: visibility(r)}, l.list
 }
 
 // lowerer is the state of one Lower.
