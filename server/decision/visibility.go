@@ -1,0 +1,90 @@
+package decision
+
+import (
+	"context"
+	"iter"
+	"time"
+)
+
+// VisibilityRequest is a request at the visibility point, in the canonical form
+// of every door. Values are those of JSON, numbers as json.Number.
+type VisibilityRequest struct {
+	User   string
+	Groups []string
+	// ServiceAccount counts only where both its parts are given.
+	ServiceAccount ServiceAccount
+	Action         string
+	Cluster        Cluster
+	Type           string
+	// Items are the items to be filtered; nil means that the request has none,
+	// which differs from an empty list.
+	Items *[]Item
+	// Aggregations are the raw values by name; nil means not given.
+	Aggregations map[string]any
+	// Metrics is nil where the request has none.
+	Metrics map[string]any
+}
+
+// ServiceAccount names a service account.
+type ServiceAccount struct {
+	Namespace string
+	Name      string
+}
+
+// Cluster is the cluster a request is of; an empty name means none.
+type Cluster struct {
+	Name   string
+	Labels map[string]string
+}
+
+// Item is one thing a list shows. What is not given is empty.
+type Item struct {
+	Name      string
+	Namespace string
+	Labels    map[string]string
+	Fields    map[string]any
+}
+
+// VisibilityDecision is the answer to a VisibilityRequest.
+type VisibilityDecision struct {
+	Authorization
+	// Visible are the ascending indexes of items that may be seen.
+	Visible      []int          `json:"visible"`
+	Aggregations map[string]any `json:"aggregations"`
+	Metrics      map[string]any `json:"metrics"`
+}
+
+// Authorization is the part of a VisibilityDecision that depends on neither
+// items nor numbers, and can be kept. Its zero value is not an answer.
+type Authorization struct {
+	Decision    string         `json:"decision"` // allow, partial or deny
+	Permissions []string       `json:"permissions"`
+	Policy      string         `json:"policy"`
+	Reason      string         `json:"reason"`
+	Filters     map[string]any `json:"filters"`
+	Matched     []Matched      `json:"matched"`
+	// Trouble is why no decision could be reached, empty where one was. With
+	// trouble the decision is deny and must not be kept.
+	Trouble string `json:"-"`
+	// Revision is the revision of the bundle that answered.
+	Revision string `json:"-"`
+	// Expires is the first instant at which the answer may be another, because a
+	// policy of the principal begins or has ended. Zero: never within the revision.
+	Expires time.Time `json:"-"`
+	// Basis is what the engine found and needs for items and numbers; opaque to
+	// everybody else, valid for the revision only.
+	Basis any `json:"-"`
+}
+
+// Viewer answers at the visibility point. Implementations are safe for
+// concurrent use and keep neither the request nor what it points to.
+type Viewer interface {
+	// Authorize answers all but items and numbers.
+	Authorize(ctx context.Context, r *VisibilityRequest) Authorization
+	// View answers the whole request.
+	View(ctx context.Context, r *VisibilityRequest) VisibilityDecision
+	// Show filters items as they come, in bounded memory: yield gets the index of
+	// each item that may be seen. What it returns is the rest of the decision, with
+	// no Visible; the error is of items.
+	Show(ctx context.Context, r *VisibilityRequest, items iter.Seq2[Item, error], yield func(index int) error) (VisibilityDecision, error)
+}
