@@ -87,4 +87,56 @@ type Viewer interface {
 	// each item that may be seen. What it returns is the rest of the decision, with
 	// no Visible; the error is of items.
 	Show(ctx context.Context, r *VisibilityRequest, items iter.Seq2[Item, error], yield func(index int) error) (VisibilityDecision, error)
+	// Fill is Show for a request that has an authorization: one that Authorize gave
+	// for an equal request but for items and numbers, and that has not expired. Where
+	// it is of another revision, Fill authorizes anew. Without items, nil, the
+	// request has none.
+	Fill(ctx context.Context, r *VisibilityRequest, a Authorization, items iter.Seq2[Item, error], yield func(index int) error) (VisibilityDecision, error)
+}
+
+// The values of Authorization.Decision.
+const (
+	VisibleAll  = "allow"
+	VisibleSome = "partial"
+	VisibleNone = "deny"
+)
+
+// Actions at the visibility point. An empty action is ActionView.
+const (
+	ActionView        = "view"
+	ActionViewMetrics = "viewMetrics"
+)
+
+// DenyVisibility is the authorization where none could be reached.
+func DenyVisibility(trouble string) Authorization {
+	return Authorization{
+		Decision: VisibleNone, Reason: "denied: trouble while evaluating: " + trouble, Trouble: trouble,
+		Permissions: []string{}, Filters: map[string]any{}, Matched: []Matched{},
+	}
+}
+
+// All is the request's items as Show takes them, nil where it has none.
+func (r *VisibilityRequest) All() iter.Seq2[Item, error] {
+	if r.Items == nil {
+		return nil
+	}
+	return func(yield func(Item, error) bool) {
+		for _, item := range *r.Items {
+			if !yield(item, nil) {
+				return
+			}
+		}
+	}
+}
+
+// ViewBy answers a whole request by v's Fill, with an authorization that is kept.
+func ViewBy(ctx context.Context, v Viewer, r *VisibilityRequest, a Authorization) VisibilityDecision {
+	visible := []int{}
+	// Neither the request's own items nor collecting indexes can fail.
+	d, _ := v.Fill(ctx, r, a, r.All(), func(index int) error {
+		visible = append(visible, index)
+		return nil
+	})
+	d.Visible = visible
+	return d
 }
