@@ -18,5 +18,6 @@ func Build(r *translator.Result, o BuildOptions) (*Bundle, error) {
 	if err != nil {
 		return nil, fmt.Errorf("build the bundle: %w", err)
 	}
+	b.Visibility = r.Visibility
 	return b, nil
 }

@@ -178,7 +178,7 @@ func (c *collection) bundle() (*Bundle, error) {
 	if !ok {
 		return nil, fmt.Errorf("read the bundle: no %s", DataPath)
 	}
-	if b.Access, err = decodeAccess(data); err != nil {
+	if b.Access, b.Visibility, err = decodeTables(data); err != nil {
 		return nil, fmt.Errorf("read the bundle: %s: %w", DataPath, err)
 	}
 	if b.Access.Master != b.Manifest.Metadata.Master {
@@ -189,16 +189,17 @@ func (c *collection) bundle() (*Bundle, error) {
 
 // compiled is the whole of compiled/data.json.
 type compiled struct {
-	Access *lower.Access `json:"access"`
+	Access     *lower.Access     `json:"access"`
+	Visibility *lower.Visibility `json:"visibility"`
 }
 
-func decodeAccess(content []byte) (*lower.Access, error) {
+func decodeTables(content []byte) (*lower.Access, *lower.Visibility, error) {
 	var data compiled
 	if err := decodeStrictly(content, &data); err != nil {
-		return nil, err
+		return nil, nil, err
 	}
 	if data.Access == nil {
-		return nil, errors.New("no access tables")
+		return nil, nil, errors.New("no access tables")
 	}
-	return data.Access, nil
+	return data.Access, data.Visibility, nil
 }

@@ -286,14 +286,14 @@ func FuzzDecode(f *testing.F) {
 				t.Errorf("a manifest that was written: %v", err)
 			}
 		}
-		access, err := decodeAccess(data)
+		access, visibility, err := decodeTables(data)
 		if err != nil {
 			return
 		}
 		// OPA reads every value into a map; what writ read has to be the same.
 		var plain, typed any
 		check(t, json.Unmarshal(data, &plain))
-		encoded, err := json.Marshal(compiled{access})
+		encoded, err := json.Marshal(compiled{Access: access, Visibility: visibility})
 		check(t, err)
 		check(t, json.Unmarshal(encoded, &typed))
 		if got, want := subset(plain, typed), true; got != want {

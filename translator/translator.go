@@ -42,7 +42,8 @@ type Options struct {
 // Result is what a directory without errors translates to. It is immutable, and
 // its members are shared with later results.
 type Result struct {
-	Access *lower.Access
+	Access     *lower.Access
+	Visibility *lower.Visibility
 	// Files are the emitted files by their path in a bundle.
 	Files map[string][]byte
 	// Tests are the directory's own DecisionTests, in the order of positions.
@@ -105,6 +106,7 @@ func (t *Translator) Translate(ctx context.Context, snapshot source.Snapshot) (*
 	}
 	return &Result{
 		Access:     tables.Access,
+		Visibility: tables.Visibility,
 		Files:      files,
 		Tests:      resolved.Tests,
 		Extensions: resolved.Extensions,

@@ -15,6 +15,7 @@ package cache
 
 import (
 	"context"
+	"iter"
 	"sync"
 	"time"
 
@@ -65,6 +66,7 @@ type Cache struct {
 var (
 	_ Reviewer        = (*Cache)(nil)
 	_ decision.Wanter = (*Cache)(nil)
+	_ decision.Viewer = (*Cache)(nil)
 )
 
 type entry struct {
@@ -112,6 +114,34 @@ func (c *Cache) Wants(ctx context.Context, r *decision.Request) (decision.Wants,
 		return wanter.Wants(ctx, r)
 	}
 	return decision.Wants{}, nil
+}
+
+// viewer is the Reviewer behind, as far as it answers at the visibility point.
+func (c *Cache) viewer() decision.Viewer {
+	if viewer, ok := c.next.(decision.Viewer); ok {
+		return viewer
+	}
+	return decision.NoViewer("nothing answers at the visibility point")
+}
+
+// Authorize asks the Reviewer behind.
+func (c *Cache) Authorize(ctx context.Context, r *decision.VisibilityRequest) decision.Authorization {
+	return c.viewer().Authorize(ctx, r)
+}
+
+// View asks the Reviewer behind.
+func (c *Cache) View(ctx context.Context, r *decision.VisibilityRequest) decision.VisibilityDecision {
+	return c.viewer().View(ctx, r)
+}
+
+// Show asks the Reviewer behind.
+func (c *Cache) Show(ctx context.Context, r *decision.VisibilityRequest, items iter.Seq2[decision.Item, error], yield func(int) error) (decision.VisibilityDecision, error) {
+	return c.viewer().Show(ctx, r, items, yield)
+}
+
+// Fill asks the Reviewer behind.
+func (c *Cache) Fill(ctx context.Context, r *decision.VisibilityRequest, a decision.Authorization, items iter.Seq2[decision.Item, error], yield func(int) error) (decision.VisibilityDecision, error) {
+	return c.viewer().Fill(ctx, r, a, items, yield)
 }
 
 // Evaluate answers from what is kept, or asks the Reviewer behind. Trouble is

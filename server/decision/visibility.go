@@ -137,6 +137,9 @@ func ViewBy(ctx context.Context, v Viewer, r *VisibilityRequest, a Authorization
 		visible = append(visible, index)
 		return nil
 	})
+	if d.Decision == VisibleNone {
+		visible = []int{} // trouble may have come after the first items
+	}
 	d.Visible = visible
 	return d
 }

@@ -3,6 +3,9 @@ package engine
 import (
 	"bytes"
 	"context"
+	"crypto/sha256"
+	"encoding/hex"
+	"encoding/json"
 	"errors"
 	"fmt"
 	"strings"
@@ -10,6 +13,7 @@ import (
 
 	"github.com/open-policy-agent/opa/v1/ast"
 	"github.com/open-policy-agent/opa/v1/rego"
+	"github.com/open-policy-agent/opa/v1/storage"
 	"github.com/open-policy-agent/opa/v1/storage/inmem"
 	"github.com/open-policy-agent/opa/v1/topdown/cache"
 
@@ -21,6 +25,9 @@ const (
 	askAll    = "data.writ.access.findings"
 	askGrants = "data.writ.access.grants"
 	askPod    = "data.writ.access.deny.wants_pod"
+
+	askAuthorization = "data.writ.visibility.authorization"
+	askTotals        = "data.writ.visibility.totals"
 )
 
 // Activate compiles a bundle's modules and expands its tables. It fails where
@@ -30,8 +37,12 @@ func Activate(ctx context.Context, b *bundles.Bundle, o Options) (*Engine, error
 	if b.Access == nil {
 		return nil, errors.New("the bundle has no access tables")
 	}
-	rules := b.Rules()
-	queries, err := prepare(ctx, b.Files, rules, o.Last)
+	store, digest, err := viewData(b)
+	if err != nil {
+		return nil, err
+	}
+	rules := b.Rules() + digest
+	queries, err := prepare(ctx, b.Files, store, rules, o.Last)
 	if err != nil {
 		return nil, err
 	}
@@ -44,6 +55,8 @@ func Activate(ctx context.Context, b *bundles.Bundle, o Options) (*Engine, error
 		queries:  queries,
 		patterns: patterns(ctx),
 		tree:     expand(b.Access),
+		views:    expandViews(b.Visibility),
+		viewed:   hasViews(b.Files),
 		now:      o.Now,
 		timeout:  o.Timeout,
 	}
@@ -57,6 +70,36 @@ func Activate(ctx context.Context, b *bundles.Bundle, o Options) (*Engine, error
 }
 
 func hasDenyPolicies(files map[string][]byte) bool { return mentions(files, "package compiled.deny\n") }
+
+func hasViews(files map[string][]byte) bool {
+	for path := range files {
+		if strings.HasPrefix(path, "compiled/visibility/") && !strings.HasSuffix(path, "_test.rego") {
+			return true
+		}
+	}
+	return false
+}
+
+// viewData is the store of a bundle: its tables of visibility, with their digest.
+func viewData(b *bundles.Bundle) (storage.Store, string, error) {
+	if b.Visibility == nil || !hasViews(b.Files) {
+		return inmem.NewFromASTObject(ast.NewObject()), "", nil
+	}
+	text, err := json.Marshal(map[string]any{"compiled": map[string]any{"visibility": b.Visibility}})
+	if err != nil {
+		return nil, "", fmt.Errorf("read the tables of visibility: %w", err)
+	}
+	data, err := ast.ValueFromReader(bytes.NewReader(text))
+	if err != nil {
+		return nil, "", fmt.Errorf("read the tables of visibility: %w", err)
+	}
+	object, ok := data.(ast.Object)
+	if !ok {
+		return nil, "", errors.New("the tables of visibility are no object")
+	}
+	sum := sha256.Sum256(text)
+	return inmem.NewFromASTObject(object), " " + hex.EncodeToString(sum[:]), nil
+}
 
 // maxPatterns is how many compiled expressions are kept: more than documents have
 // globs that need one. OPA keeps a hundred by itself and drops any of them, which
@@ -83,18 +126,19 @@ func mentions(files map[string][]byte, text string) bool {
 }
 
 // prepare compiles the modules, unless the last engine's are the same. The store
-// is empty: roles and bindings reach OPA as hits, so a query serves any of them.
-func prepare(ctx context.Context, files map[string][]byte, rules string, last *Engine) (queries, error) {
+// has no roles and bindings: they reach OPA as hits, so a query serves any of
+// them. What it has, the tables of visibility, is part of rules.
+func prepare(ctx context.Context, files map[string][]byte, store storage.Store, rules string, last *Engine) (queries, error) {
 	if last != nil && last.rules == rules {
 		return last.queries, nil
 	}
 	var prepared queries
 	var err error
-	library.Compile(func() { prepared, err = prepareAnew(ctx, files) })
+	library.Compile(func() { prepared, err = prepareAnew(ctx, files, store) })
 	return prepared, err
 }
 
-func prepareAnew(ctx context.Context, files map[string][]byte) (queries, error) {
+func prepareAnew(ctx context.Context, files map[string][]byte, store storage.Store) (queries, error) {
 	compiler, err := compile(files)
 	if err != nil {
 		return queries{}, err
@@ -104,11 +148,15 @@ func prepareAnew(ctx context.Context, files map[string][]byte) (queries, error) 
 	if hasDenyPolicies(files) {
 		findings = askAll
 	}
-	for name, query := range map[string]*rego.PreparedEvalQuery{findings: &prepared.findings, askPod: &prepared.wantsPod} {
+	asked := map[string]*rego.PreparedEvalQuery{findings: &prepared.findings, askPod: &prepared.wantsPod}
+	if hasViews(files) {
+		asked[askAuthorization], asked[askTotals] = &prepared.authorization, &prepared.totals
+	}
+	for name, query := range asked {
 		*query, err = rego.New(
 			rego.Query(name),
 			rego.Compiler(compiler),
-			rego.Store(inmem.NewFromASTObject(ast.NewObject())),
+			rego.Store(store),
 			rego.StrictBuiltinErrors(true),
 			rego.GenerateJSON(keepValue),
 		).PrepareForEval(ctx)

@@ -50,6 +50,8 @@ type Engine struct {
 	denies   bool // whether there are deny policies, which read every request
 	tree     *tree
 	labels   bool // whether a deny policy or an override reads namespace labels
+	views    *views
+	viewed   bool // whether there are visibility policies, which OPA is asked about
 	queries  queries
 	patterns cache.InterQueryValueCache // compiled expressions, kept between requests
 	now      func() time.Time
@@ -59,6 +61,8 @@ type Engine struct {
 // queries are what OPA is asked, prepared.
 type queries struct {
 	findings, wantsPod rego.PreparedEvalQuery
+	// These are prepared only where there are visibility policies.
+	authorization, totals rego.PreparedEvalQuery
 }
 
 var (

@@ -118,6 +118,11 @@ func (e *Engine) query(ctx context.Context, query *rego.PreparedEvalQuery, q que
 	if err != nil {
 		return nil, err
 	}
+	return e.run(ctx, query, in, now)
+}
+
+// run asks OPA within the engine's bound and the caller's.
+func (e *Engine) run(ctx context.Context, query *rego.PreparedEvalQuery, in ast.Value, now time.Time) (ast.Value, error) {
 	// One cancel serves both the caller and the bound, without a goroutine a
 	// request.
 	cancel := topdown.NewCancel()
