@@ -41,7 +41,7 @@ func Explanations() []Explanation {
 // explanations is the table, in groups as the codes below.
 var explanations = [][]Explanation{
 	documentExplanations, restrictionExplanations, referenceExplanations,
-	warningExplanations, denyPolicyExplanations, sourceExplanations,
+	warningExplanations, denyPolicyExplanations, visibilityExplanations, sourceExplanations,
 }
 
 // The codes, grouped by what they speak of. Each has its entry in explanations.
@@ -94,6 +94,22 @@ const (
 	IgnoredNamespace     Code = "ignored-namespace"
 	IdleOverride         Code = "idle-override"
 	EmptyReference       Code = "empty-reference"
+
+	RepeatedName         Code = "repeated-name"
+	DanglingField        Code = "dangling-field"
+	UnfilterableField    Code = "unfilterable-field"
+	MalformedTime        Code = "malformed-time"
+	EqualPriority        Code = "equal-priority"
+	AlternativeSelectors Code = "alternative-selectors"
+	UnanchoredPattern    Code = "unanchored-pattern"
+	UnreachableRule      Code = "unreachable-rule"
+	IgnoredFilter        Code = "ignored-filter"
+	UnknownType          Code = "unknown-type"
+	UnknownAggregation   Code = "unknown-aggregation"
+	NoCriteria           Code = "no-criteria"
+	RawAggregations      Code = "raw-aggregations"
+	NoEffect             Code = "no-effect"
+	EmptyList            Code = "empty-list"
 
 	EscalationGrant   Code = "escalation-grant"
 	Escalation        Code = "escalation"

@@ -12,15 +12,17 @@ const (
 	versionKubernetes = "rbac.authorization.k8s.io/v1"
 	versionWrit       = "writ.dev/v1"
 	versionDenyPolicy = "breakglass.t-caas.telekom.com/v1alpha1"
+	versionVisibility = "clusterpulse.io/v1alpha1"
 )
 
 // versions are all of them, in the order hints name them.
-var versions = []string{versionKubernetes, versionWrit, versionDenyPolicy}
+var versions = []string{versionKubernetes, versionWrit, versionDenyPolicy, versionVisibility}
 
 var (
 	kubernetesKinds = []string{"Role", "ClusterRole", "RoleBinding", "ClusterRoleBinding"}
 	originKinds     = []string{"Role", "RoleBinding", "Policy", "PolicyBinding"}
 	denyPolicyKinds = []string{kindDenyPolicy, kindEscalation}
+	visibilityKinds = []string{kindMonitorAccessPolicy, kindMetricSource}
 	writKinds       = append(slices.Clone(originKinds), kindDecisionTest)
 )
 
@@ -91,6 +93,10 @@ func (d *decoder) unversioned(n *node, kind *field, styled, flat bool) {
 		d.fail(kind.key, diag.UnknownKind, "write apiVersion: "+versionDenyPolicy, "a %s has no apiVersion", kind.value.value)
 		return
 	}
+	if slices.Contains(visibilityKinds, kind.value.value) {
+		d.fail(kind.key, diag.UnknownKind, "write apiVersion: "+versionVisibility, "a %s has no apiVersion", kind.value.value)
+		return
+	}
 	if styled {
 		d.fail(kind.key, diag.UnknownKind, "write apiVersion: "+versionWrit+" or "+versionKubernetes,
 			"a document with metadata has no apiVersion: kind %s could be of either family", quote(kind.value.value))
@@ -127,6 +133,12 @@ func (d *decoder) versioned(n, version *node, kind *field, flat bool) {
 			return
 		}
 		d.unknownKind(kind, versionDenyPolicy, denyPolicyKinds)
+	case versionVisibility:
+		if slices.Contains(visibilityKinds, name) {
+			d.visibility(n, kind)
+			return
+		}
+		d.unknownKind(kind, versionVisibility, visibilityKinds)
 	default:
 		d.unknownVersion(version, kind.value.value)
 	}
@@ -157,6 +169,9 @@ func (d *decoder) unknownVersion(version *node, kind string) {
 	}
 	if slices.Contains(denyPolicyKinds, kind) {
 		hint = "write " + versionDenyPolicy
+	}
+	if slices.Contains(visibilityKinds, kind) {
+		hint = "write " + versionVisibility
 	}
 	if near := diag.Suggest(version.value, versions); near != "" {
 		hint = "did you mean " + quote(near) + "?"

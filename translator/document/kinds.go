@@ -18,8 +18,8 @@ const (
 
 // Document is one decoded document. The concrete types are KubernetesRole,
 // KubernetesBinding, OriginRole, OriginBinding, OriginPolicy,
-// OriginPolicyBinding, DenyPolicy, BreakglassEscalation, Extension and
-// DecisionTest, always as pointers.
+// OriginPolicyBinding, DenyPolicy, BreakglassEscalation, MonitorAccessPolicy,
+// MetricSource, Extension and DecisionTest, always as pointers.
 type Document interface {
 	Meta() *Header
 }

@@ -47,6 +47,9 @@ type Resolved struct {
 	Escalations        []*document.BreakglassEscalation
 	Extensions         []*document.Extension
 	Tests              []*document.DecisionTest
+	// MonitorAccessPolicies and MetricSources are as written.
+	MonitorAccessPolicies []*document.MonitorAccessPolicy
+	MetricSources         []*document.MetricSource
 }
 
 // KubernetesRole is a role with its effective rules.
@@ -96,6 +99,7 @@ func Resolve(documents []document.Document, o Options) (*Resolved, diag.List) {
 	r.kubernetes()
 	r.origin()
 	r.denyPolicy()
+	r.visibility()
 	r.extensions()
 	return r.out, r.list
 }
@@ -153,6 +157,10 @@ func (r *resolver) sort(documents []document.Document) {
 			r.denyPolicies = append(r.denyPolicies, d)
 		case *document.BreakglassEscalation:
 			r.out.Escalations = append(r.out.Escalations, d)
+		case *document.MonitorAccessPolicy:
+			r.out.MonitorAccessPolicies = append(r.out.MonitorAccessPolicies, d)
+		case *document.MetricSource:
+			r.out.MetricSources = append(r.out.MetricSources, d)
 		case *document.DecisionTest:
 			r.out.Tests = append(r.out.Tests, d)
 		}
