@@ -28,7 +28,7 @@ type Bundle struct {
 	// Access is the decoded data.compiled.access of compiled/data.json, so that
 	// a bundle built in this process is not parsed again.
 	Access *lower.Access
-	// Visibility is the decoded data.compiled.visibility, nil where the data has
+	// Visibility is the decoded data.compiled.views, nil where the data has
 	// none: no document of that family was there.
 	Visibility *lower.Visibility
 }

@@ -40,7 +40,7 @@ const regoVersion = 1
 
 func roots() []string { return []string{"compiled", "writ"} }
 
-func entrypoints() []string { return []string{"writ/access/decision"} }
+func entrypoints() []string { return []string{"writ/access/decision", "writ/visibility/decision"} }
 
 // counts counts roles and bindings by family and kind.
 func counts(access *lower.Access) map[string]int {

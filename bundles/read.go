@@ -190,7 +190,7 @@ func (c *collection) bundle() (*Bundle, error) {
 // compiled is the whole of compiled/data.json.
 type compiled struct {
 	Access     *lower.Access     `json:"access"`
-	Visibility *lower.Visibility `json:"visibility"`
+	Visibility *lower.Visibility `json:"views"`
 }
 
 func decodeTables(content []byte) (*lower.Access, *lower.Visibility, error) {

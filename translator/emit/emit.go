@@ -32,7 +32,13 @@ type Options struct {
 // JSON cannot hold, which a decoder never lets in.
 func Emit(tables *lower.Tables, extensions []*document.Extension, o Options) (map[string][]byte, error) {
 	files := make(map[string][]byte)
-	data, err := marshal(map[string]any{"access": tables.Access})
+	compiled := map[string]any{"access": tables.Access}
+	if v := tables.Visibility; v != nil && len(v.Policies)+len(v.Sources) > 0 {
+		// The rules made of them are the package compiled.visibility, which must
+		// not be a data document as well.
+		compiled["views"] = v
+	}
+	data, err := marshal(compiled)
 	if err != nil {
 		return nil, fmt.Errorf("encode %s: %w", DataPath, err)
 	}
@@ -42,6 +48,7 @@ func Emit(tables *lower.Tables, extensions []*document.Extension, o Options) (ma
 		files[extensionPath(extension)] = extension.Source
 	}
 	maps.Copy(files, denyFiles(tables.Deny))
+	maps.Copy(files, visibilityFiles(tables.Visibility))
 	if o.Tests {
 		maps.Copy(files, accessTests(tables.Access))
 		maps.Copy(files, denyTests(tables.Deny))

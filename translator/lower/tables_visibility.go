@@ -3,7 +3,7 @@ package lower
 import "time"
 
 // Visibility is what the visibility point decides by, in the form that goes into
-// a bundle as data.compiled.visibility. Equal documents give equal tables, and so
+// a bundle as data.compiled.views. Equal documents give equal tables, and so
 // do both spellings of one policy.
 type Visibility struct {
 	// Policies are in the order of evaluation: priority, namespace, name. Those
