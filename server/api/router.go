@@ -59,10 +59,12 @@ const (
 type service struct {
 	Options
 	access   *metrics.Point
+	visible  *metrics.Point
 	inFlight atomic.Int64 // of requests that are being decided
 	large    atomic.Int64 // of those whose body is large, from the reading on
 	listing  atomic.Int64 // of those that ask who can
 	fetching atomic.Int64 // of reviews that are being completed, not counted in inFlight
+	streams  atomic.Int64 // of requests whose items come one by one, not counted in inFlight
 	revision atomic.Pointer[revisionHeader]
 }
 
@@ -92,7 +94,7 @@ func New(o Options) http.Handler {
 	if o.Timeout <= 0 {
 		o.Timeout = DefaultTimeout
 	}
-	s := &service{Options: o, access: o.Metrics.Point(string(decision.Access))}
+	s := &service{Options: o, access: o.Metrics.Point(string(decision.Access)), visible: o.Metrics.Point(string(decision.Visibility))}
 	return s.router()
 }
 
@@ -133,6 +135,7 @@ func (s *service) routes() []route {
 		{"POST", "/clusters/:cluster" + sar + "v1beta1/subjectaccessreviews", v1beta1},
 		{"POST", "/api/:version/ns/:namespace/:review", door{check: checkOrigin, answer: s.originReview}},
 		{"POST", "/v1/decisions/access", door{check: checkMedia, answer: s.decisions}},
+		{"POST", "/v1/decisions/visibility", door{check: checkVisible, answer: s.visibility, stream: s.stream}},
 		{"GET HEAD", "/v1/status", door{handle: s.status}},
 		{"GET HEAD", "/healthz", door{quiet: true, handle: s.healthz}},
 		{"GET HEAD", "/readyz", door{quiet: true, handle: s.readyz}},

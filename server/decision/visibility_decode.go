@@ -130,25 +130,16 @@ func items(key string, value Value) (*[]Item, error) {
 	for element := range value.Elements() {
 		item, err := itemFromValue(element)
 		if err != nil {
-			return nil, InItem(len(list), err)
+			return nil, inItem(len(list), err)
 		}
 		list = append(list, item)
 	}
 	return &list, nil
 }
 
-// InItem says which item an error is of, counted from 0.
-func InItem(index int, err error) *InvalidRequest {
+// inItem says which item an error is of, counted from 0.
+func inItem(index int, err error) *InvalidRequest {
 	return invalid("items", "item %d: %s", index, AsInvalidRequest(err).Message)
-}
-
-// Streamed checks that r is what a stream of items begins with: a request that has
-// none of its own.
-func (r *VisibilityRequest) Streamed() error {
-	if r.Items != nil {
-		return invalid("items", `key "items" must be absent where items follow, one a line`)
-	}
-	return nil
 }
 
 // DecodeItem reads one item, as the lines of a stream hold them.

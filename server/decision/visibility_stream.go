@@ -40,7 +40,7 @@ func (s *Stream) Run(ctx context.Context, v Viewer, r *VisibilityRequest, a Auth
 	if d.Trouble != "" && a.Trouble == "" {
 		return d, s.Refuse(&InvalidRequest{Code: CodeTrouble, Message: d.Trouble})
 	}
-	if err := s.flush(); err != nil {
+	if err := s.Flush(); err != nil {
 		return d, err
 	}
 	return d, s.put(d.AppendNumbers)
@@ -56,10 +56,11 @@ func (s *Stream) show(index int) error {
 	if len(s.visible) < s.Chunk {
 		return nil
 	}
-	return s.flush()
+	return s.Flush()
 }
 
-func (s *Stream) flush() error {
+// Flush writes the indexes that are not yet out, as a line of their own.
+func (s *Stream) Flush() error {
 	if len(s.visible) == 0 {
 		return nil
 	}

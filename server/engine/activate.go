@@ -3,9 +3,6 @@ package engine
 import (
 	"bytes"
 	"context"
-	"crypto/sha256"
-	"encoding/hex"
-	"encoding/json"
 	"errors"
 	"fmt"
 	"strings"
@@ -13,7 +10,6 @@ import (
 
 	"github.com/open-policy-agent/opa/v1/ast"
 	"github.com/open-policy-agent/opa/v1/rego"
-	"github.com/open-policy-agent/opa/v1/storage"
 	"github.com/open-policy-agent/opa/v1/storage/inmem"
 	"github.com/open-policy-agent/opa/v1/topdown/cache"
 
@@ -37,12 +33,8 @@ func Activate(ctx context.Context, b *bundles.Bundle, o Options) (*Engine, error
 	if b.Access == nil {
 		return nil, errors.New("the bundle has no access tables")
 	}
-	store, digest, err := viewData(b)
-	if err != nil {
-		return nil, err
-	}
-	rules := b.Rules() + digest
-	queries, err := prepare(ctx, b.Files, store, rules, o.Last)
+	rules := b.Rules()
+	queries, err := prepare(ctx, b.Files, rules, o.Last)
 	if err != nil {
 		return nil, err
 	}
@@ -80,27 +72,6 @@ func hasViews(files map[string][]byte) bool {
 	return false
 }
 
-// viewData is the store of a bundle: its tables of visibility, with their digest.
-func viewData(b *bundles.Bundle) (storage.Store, string, error) {
-	if b.Visibility == nil || !hasViews(b.Files) {
-		return inmem.NewFromASTObject(ast.NewObject()), "", nil
-	}
-	text, err := json.Marshal(map[string]any{"compiled": map[string]any{"visibility": b.Visibility}})
-	if err != nil {
-		return nil, "", fmt.Errorf("read the tables of visibility: %w", err)
-	}
-	data, err := ast.ValueFromReader(bytes.NewReader(text))
-	if err != nil {
-		return nil, "", fmt.Errorf("read the tables of visibility: %w", err)
-	}
-	object, ok := data.(ast.Object)
-	if !ok {
-		return nil, "", errors.New("the tables of visibility are no object")
-	}
-	sum := sha256.Sum256(text)
-	return inmem.NewFromASTObject(object), " " + hex.EncodeToString(sum[:]), nil
-}
-
 // maxPatterns is how many compiled expressions are kept: more than documents have
 // globs that need one. OPA keeps a hundred by itself and drops any of them, which
 // makes more globs than that several times as slow.
@@ -126,19 +97,18 @@ func mentions(files map[string][]byte, text string) bool {
 }
 
 // prepare compiles the modules, unless the last engine's are the same. The store
-// has no roles and bindings: they reach OPA as hits, so a query serves any of
-// them. What it has, the tables of visibility, is part of rules.
-func prepare(ctx context.Context, files map[string][]byte, store storage.Store, rules string, last *Engine) (queries, error) {
+// is empty: roles and bindings reach OPA as hits, so a query serves any of them.
+func prepare(ctx context.Context, files map[string][]byte, rules string, last *Engine) (queries, error) {
 	if last != nil && last.rules == rules {
 		return last.queries, nil
 	}
 	var prepared queries
 	var err error
-	library.Compile(func() { prepared, err = prepareAnew(ctx, files, store) })
+	library.Compile(func() { prepared, err = prepareAnew(ctx, files) })
 	return prepared, err
 }
 
-func prepareAnew(ctx context.Context, files map[string][]byte, store storage.Store) (queries, error) {
+func prepareAnew(ctx context.Context, files map[string][]byte) (queries, error) {
 	compiler, err := compile(files)
 	if err != nil {
 		return queries{}, err
@@ -156,7 +126,7 @@ func prepareAnew(ctx context.Context, files map[string][]byte, store storage.Sto
 		*query, err = rego.New(
 			rego.Query(name),
 			rego.Compiler(compiler),
-			rego.Store(store),
+			rego.Store(inmem.NewFromASTObject(ast.NewObject())),
 			rego.StrictBuiltinErrors(true),
 			rego.GenerateJSON(keepValue),
 		).PrepareForEval(ctx)
