@@ -24,7 +24,7 @@ type BuildOptions struct {
 
 // assemble puts the parts together. A file of two parts is refused: a module of
 // the directory must not stand in for one of the library.
-func assemble(access *lower.Access, o BuildOptions, parts ...map[string][]byte) (*Bundle, error) {
+func assemble(access *lower.Access, visibility *lower.Visibility, o BuildOptions, parts ...map[string][]byte) (*Bundle, error) {
 	files := make(map[string][]byte)
 	taken := names{}
 	for _, part := range parts {
@@ -41,6 +41,9 @@ func assemble(access *lower.Access, o BuildOptions, parts ...map[string][]byte) 
 	if _, ok := files[DataPath]; !ok || access == nil {
 		return nil, fmt.Errorf("%s: not in the bundle", DataPath)
 	}
+	if visibility != nil && len(visibility.Policies)+len(visibility.Sources) == 0 {
+		visibility = nil // the data has none either
+	}
 	return &Bundle{
 		Manifest: Manifest{
 			Revision:    revision(files),
@@ -50,12 +53,13 @@ func assemble(access *lower.Access, o BuildOptions, parts ...map[string][]byte) 
 				Version:     o.Version,
 				Master:      access.Master,
 				Entrypoints: entrypoints(),
-				Counts:      counts(access),
+				Counts:      counts(access, visibility),
 				Commit:      o.Commit,
 				Sequence:    o.Sequence,
 			},
 		},
-		Files:  files,
-		Access: access,
+		Files:      files,
+		Access:     access,
+		Visibility: visibility,
 	}, nil
 }

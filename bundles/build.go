@@ -14,10 +14,9 @@ func Build(r *translator.Result, o BuildOptions) (*Bundle, error) {
 	if library == nil {
 		library = rego.Files()
 	}
-	b, err := assemble(r.Access, o, library, r.Files)
+	b, err := assemble(r.Access, r.Visibility, o, library, r.Files)
 	if err != nil {
 		return nil, fmt.Errorf("build the bundle: %w", err)
 	}
-	b.Visibility = r.Visibility
 	return b, nil
 }

@@ -87,7 +87,7 @@ func compiledFiles(t testing.TB, access *lower.Access) map[string][]byte {
 func sample(t testing.TB) *Bundle {
 	t.Helper()
 	access := tables(3)
-	b, err := assemble(access, BuildOptions{Version: "v0"}, rego.Files(), compiledFiles(t, access))
+	b, err := assemble(access, nil, BuildOptions{Version: "v0"}, rego.Files(), compiledFiles(t, access))
 	check(t, err)
 	return b
 }
@@ -122,12 +122,12 @@ func TestAssembleRefuses(t *testing.T) {
 	}
 	for _, row := range rows {
 		t.Run(row.name, func(t *testing.T) {
-			_, err := assemble(access, BuildOptions{}, rego.Files(), compiledFiles(t, access), map[string][]byte{row.path: nil})
+			_, err := assemble(access, nil, BuildOptions{}, rego.Files(), compiledFiles(t, access), map[string][]byte{row.path: nil})
 			wantError(t, err, row.want)
 			wantError(t, err, fmt.Sprintf("%q", row.path))
 		})
 	}
-	_, err := assemble(access, BuildOptions{}, rego.Files())
+	_, err := assemble(access, nil, BuildOptions{}, rego.Files())
 	wantError(t, err, "compiled/data.json")
 }
 
@@ -136,7 +136,7 @@ func TestRevisionIsOfTheContent(t *testing.T) {
 	build := func(o BuildOptions, change func(files map[string][]byte)) *Bundle {
 		files := compiledFiles(t, access)
 		change(files)
-		b, err := assemble(access, o, rego.Files(), files)
+		b, err := assemble(access, nil, o, rego.Files(), files)
 		check(t, err)
 		return b
 	}
@@ -204,7 +204,7 @@ func TestSameBytes(t *testing.T) {
 
 func TestManifest(t *testing.T) {
 	access := tables(2)
-	b, err := assemble(access, BuildOptions{Version: "v1.2.3", Commit: "c0ffee", Sequence: 7}, rego.Files(), compiledFiles(t, access))
+	b, err := assemble(access, nil, BuildOptions{Version: "v1.2.3", Commit: "c0ffee", Sequence: 7}, rego.Files(), compiledFiles(t, access))
 	check(t, err)
 	got, err := b.Manifest.encode()
 	check(t, err)
@@ -219,7 +219,8 @@ func TestManifest(t *testing.T) {
     "version": "v1.2.3",
     "master": "master",
     "entrypoints": [
-      "writ/access/decision"
+      "writ/access/decision",
+      "writ/visibility/decision"
     ],
     "counts": {
       "kubernetes/ClusterRole": 2,

@@ -42,14 +42,23 @@ func roots() []string { return []string{"compiled", "writ"} }
 
 func entrypoints() []string { return []string{"writ/access/decision", "writ/visibility/decision"} }
 
-// counts counts roles and bindings by family and kind.
-func counts(access *lower.Access) map[string]int {
+// counts counts what is in the tables by family and kind.
+func counts(access *lower.Access, visibility *lower.Visibility) map[string]int {
 	n := make(map[string]int)
 	for _, role := range access.Roles {
 		n[role.Family+"/"+role.Kind]++
 	}
 	for _, binding := range access.Bindings {
 		n[binding.Family+"/"+binding.Kind]++
+	}
+	if visibility != nil {
+		add := func(kind string, count int) {
+			if count > 0 {
+				n["visibility/"+kind] = count
+			}
+		}
+		add("MonitorAccessPolicy", len(visibility.Policies))
+		add("MetricSource", len(visibility.Sources))
 	}
 	return n
 }

@@ -50,11 +50,11 @@ _of_values(aggregation, values) := count({value | some value in values}) if {
 	aggregation.function == "distinct"
 } else := _of_numbers(aggregation, [value | some value in values; is_number(value)])
 
-_of_numbers(aggregation, numbers) := sum(numbers) if {
+_of_numbers(aggregation, numbers) := text.rounded(sum(numbers)) if {
 	aggregation.function == "sum"
 } else := null if {
 	count(numbers) == 0
-} else := sum(numbers) / count(numbers) if {
+} else := text.rounded(sum(numbers) / count(numbers)) if {
 	aggregation.function == "avg"
 } else := min(numbers) if {
 	aggregation.function == "min"
@@ -67,7 +67,7 @@ _percentile(sorted, percent) := sorted[low] if {
 	rank := percent * (count(sorted) - 1)
 	rank % 100 == 0
 	low := rank / 100
-} else := ((sorted[low] * (100 - rest)) + (sorted[low + 1] * rest)) / 100 if {
+} else := text.rounded(((sorted[low] * (100 - rest)) + (sorted[low + 1] * rest)) / 100) if {
 	rank := percent * (count(sorted) - 1)
 	rest := rank % 100
 	low := (rank - rest) / 100

@@ -5,6 +5,7 @@
 package writ.visibility.metrics
 
 import data.writ.visibility.items
+import data.writ.visibility.text
 
 _summed_by_namespace := {"deployments", "services", "statefulsets", "daemonsets"}
 
@@ -143,11 +144,11 @@ _is_true(true)
 
 _percent(_, 0) := 0
 
-_percent(part, whole) := (100 * part) / whole if whole != 0
+_percent(part, whole) := text.rounded((100 * part) / whole) if whole != 0
 
 _sums(records, names) := {name: total |
 	some name in names
-	total := sum([value | some record in records; value := record[name]; is_number(value)])
+	total := text.rounded(sum([value | some record in records; value := record[name]; is_number(value)]))
 }
 
 _object(holder, key) := value if {

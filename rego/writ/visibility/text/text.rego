@@ -1,6 +1,6 @@
 # METADATA
 # description: |
-#   Values as text and as numbers, as criteria and aggregations compare them.
+#   Values as text and as numbers, as criteria and aggregations read them.
 package writ.visibility.text
 
 # METADATA
@@ -63,3 +63,12 @@ number(value) := to_number(trim_prefix(value, "+")) if {
 	is_string(value)
 	regex.match(`^[+-]?(?:[0-9]+\.?[0-9]*|\.[0-9]+)(?:[eE][+-]?[0-9]{1,3})?$`, value)
 }
+
+# METADATA
+# description: |
+#   A computed number as people write it: OPA calculates with more digits than a
+#   decimal fraction has, and 0.1 + 0.2 must be 0.3.
+# scope: document
+rounded(value) := value if {
+	floor(value) == value
+} else := to_number(sprintf("%v", [value]))
