@@ -38,6 +38,10 @@ func Activate(ctx context.Context, b *bundles.Bundle, o Options) (*Engine, error
 	if err != nil {
 		return nil, err
 	}
+	views, err := expandViews(b.Visibility)
+	if err != nil {
+		return nil, fmt.Errorf("expand the tables of visibility: %w", err)
+	}
 	e := &Engine{
 		revision: b.Manifest.Revision,
 		rules:    rules,
@@ -47,7 +51,7 @@ func Activate(ctx context.Context, b *bundles.Bundle, o Options) (*Engine, error
 		queries:  queries,
 		patterns: patterns(ctx),
 		tree:     expand(b.Access),
-		views:    expandViews(b.Visibility),
+		views:    views,
 		viewed:   hasViews(b.Files),
 		now:      o.Now,
 		timeout:  o.Timeout,

@@ -106,7 +106,7 @@ func (e *Engine) Fill(ctx context.Context, r *decision.VisibilityRequest, a deci
 			return troubledView(d, ended.cause), nil
 		}
 	}
-	if err := f.totals(ctx, &d); err != nil {
+	if err := f.numbers(ctx, &d); err != nil {
 		return troubledView(d, err), nil
 	}
 	return d, nil

@@ -16,8 +16,6 @@ import (
 var (
 	keyServiceAccount = ast.StringTerm("serviceAccount")
 	keyType           = ast.StringTerm("type")
-	keyItems          = ast.StringTerm("items")
-	keyAggregations   = ast.StringTerm("aggregations")
 	keyMetrics        = ast.StringTerm("metrics")
 )
 
@@ -39,39 +37,35 @@ func (e *Engine) askAuthorization(ctx context.Context, r *decision.VisibilityReq
 	return readAuthorization(answer)
 }
 
-// askTotals asks OPA for aggregations and metrics, with what the engine found.
-func (e *Engine) askTotals(ctx context.Context, r *decision.VisibilityRequest, found *ast.Term) (aggregations, metrics map[string]any, err error) {
+// askMetrics asks OPA for the metrics that a rule lets be told.
+func (e *Engine) askMetrics(ctx context.Context, r *decision.VisibilityRequest, by viewKey) (map[string]any, error) {
 	if err := ctx.Err(); err != nil {
-		return nil, nil, err
+		return nil, err
 	}
-	pairs := append(viewRequest(r), [2]*ast.Term{keyEngine, found})
-	for _, part := range [...]struct {
-		key    *ast.Term
-		object map[string]any
-	}{{keyAggregations, r.Aggregations}, {keyMetrics, r.Metrics}} {
-		if part.object != nil {
-			term, err := value(part.object)
-			if err != nil {
-				return nil, nil, fmt.Errorf("read the numbers of the request: %w", err)
-			}
-			pairs = append(pairs, [2]*ast.Term{part.key, term})
-		}
-	}
-	result, err := e.run(ctx, &e.queries.totals, ast.NewObject(pairs...), e.now())
+	given, err := value(r.Metrics)
 	if err != nil {
-		return nil, nil, err
+		return nil, fmt.Errorf("read the metrics of the request: %w", err)
+	}
+	in := ast.NewObject(append(viewRequest(r),
+		[2]*ast.Term{keyMetrics, given},
+		[2]*ast.Term{keyEngine, ast.ObjectTerm(
+			[2]*ast.Term{keyPolicy, ast.StringTerm(by.text())}, [2]*ast.Term{keyRule, ast.IntNumberTerm(by.rule)},
+		)},
+	)...)
+	result, err := e.run(ctx, &e.queries.totals, in, e.now())
+	if err != nil {
+		return nil, err
 	}
 	answer, err := ast.JSON(result)
 	if err != nil {
-		return nil, nil, err
+		return nil, err
 	}
 	object, _ := answer.(map[string]any)
-	aggregations, ok1 := object["aggregations"].(map[string]any)
-	metrics, ok2 := object["metrics"].(map[string]any)
-	if !ok1 || !ok2 {
-		return nil, nil, errView
+	told, ok := object["metrics"].(map[string]any)
+	if !ok {
+		return nil, errView
 	}
-	return aggregations, metrics, nil
+	return told, nil
 }
 
 // viewRequest is the canonical form of a request but for items and numbers.

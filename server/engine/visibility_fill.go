@@ -5,8 +5,6 @@ import (
 	"iter"
 	"slices"
 
-	"github.com/open-policy-agent/opa/v1/ast"
-
 	"github.com/writ-policy/writ/server/decision"
 )
 
@@ -19,43 +17,35 @@ type filling struct {
 	custom  bool
 	// shown decides on an item; nil where none is shown.
 	shown func(*decision.Item) bool
-	// numbers says that aggregations or metrics are to be answered, collects that
-	// visible items are kept for it.
-	numbers, collects, listed bool
-	reduced                   reducer
+	// told says that the request may have numbers.
+	told bool
+	// raw says that aggregations are the request's; else columns are what the
+	// visible items leave to compute them from, nil where they are not computed.
+	raw     bool
+	columns *columns
 }
 
 func (e *Engine) newFilling(r *decision.VisibilityRequest, a *decision.Authorization, listed bool) *filling {
-	f := &filling{engine: e, request: r, listed: listed}
+	f := &filling{engine: e, request: r}
 	rule, ok := a.Basis.(*viewRule)
 	if !ok || a.Decision == decision.VisibleNone {
 		return f
 	}
 	f.rule, f.custom = rule, r.Type != "" && !isStandard(r.Type)
-	metrics := slices.Contains(a.Permissions, decision.ActionViewMetrics)
+	if f.custom && r.Cluster.Name == "" {
+		return f
+	}
+	f.told = slices.Contains(a.Permissions, decision.ActionViewMetrics)
 	if f.custom {
 		f.source = e.views.sources[r.Type]
-	}
-	switch {
-	case f.custom && r.Cluster.Name == "":
-		return f
-	case f.custom:
-		f.collects = metrics && listed && f.recomputes(a)
-		f.numbers = f.collects || metrics && len(r.Aggregations) > 0
-	default:
-		f.numbers = metrics && r.Metrics != nil
+		f.raw = f.source != nil && !f.source.FilterAggregations ||
+			a.Decision == decision.VisibleAll && len(r.Aggregations) > 0
+		if f.told && !f.raw && listed && f.source != nil {
+			f.columns = newColumns(f.source.columns)
+		}
 	}
 	f.shown = f.filter(a)
-	if f.collects {
-		f.reduced.reads = &f.source.reads
-	}
 	return f
-}
-
-// recomputes reports whether aggregations are computed from the visible items.
-func (f *filling) recomputes(a *decision.Authorization) bool {
-	return f.source != nil && f.source.FilterAggregations &&
-		(a.Decision == decision.VisibleSome || len(f.request.Aggregations) == 0)
 }
 
 func (f *filling) filter(a *decision.Authorization) func(*decision.Item) bool {
@@ -88,8 +78,8 @@ func (f *filling) read(ctx context.Context, items iter.Seq2[decision.Item, error
 			if err := yield(index); err != nil {
 				return err
 			}
-			if f.collects {
-				if err := f.reduced.add(&item); err != nil {
+			if f.columns != nil {
+				if err := f.columns.add(&item); err != nil {
 					return &endedError{err}
 				}
 			}
@@ -99,19 +89,36 @@ func (f *filling) read(ctx context.Context, items iter.Seq2[decision.Item, error
 	return nil
 }
 
-// totals asks OPA for the numbers, where the decision has any.
-func (f *filling) totals(ctx context.Context, d *decision.VisibilityDecision) error {
-	if !f.numbers {
-		return nil
+// numbers answers aggregations and metrics, where the decision has any.
+func (f *filling) numbers(ctx context.Context, d *decision.VisibilityDecision) (err error) {
+	switch {
+	case !f.told:
+	case !f.custom && f.request.Metrics != nil:
+		d.Metrics, err = f.engine.askMetrics(ctx, f.request, f.rule.key)
+	case f.custom && f.raw:
+		through := f.through()
+		for name, value := range f.request.Aggregations {
+			if through(name) {
+				d.Aggregations[name] = value
+			}
+		}
+	case f.custom && f.columns != nil:
+		d.Aggregations, err = f.source.aggregate(ctx, f.columns, f.through())
 	}
-	found := [][2]*ast.Term{
-		{keyPolicy, ast.StringTerm(f.rule.key.text())},
-		{keyRule, ast.IntNumberTerm(f.rule.key.rule)},
-	}
-	if f.collects {
-		found = append(found, [2]*ast.Term{keyItems, ast.ArrayTerm(f.reduced.items...)})
-	}
-	var err error
-	d.Aggregations, d.Metrics, err = f.engine.askTotals(ctx, f.request, ast.ObjectTerm(found...))
 	return err
+}
+
+// through says which aggregations the entry of the type lets through: those it
+// includes, else all but those it excludes.
+func (f *filling) through() func(name string) bool {
+	entry := f.rule.entries[f.request.Type]
+	return func(name string) bool {
+		switch {
+		case entry == nil:
+			return false
+		case len(entry.Include) > 0:
+			return slices.Contains(entry.Include, name)
+		}
+		return !slices.Contains(entry.Exclude, name)
+	}
 }

@@ -33,10 +33,11 @@ type viewRule struct {
 // viewSource is a MetricSource that policies can refer to.
 type viewSource struct {
 	*lower.MetricSource
-	reads reads
+	columns     []column
+	aggregators []aggregator
 }
 
-func expandViews(tables *lower.Visibility) *views {
+func expandViews(tables *lower.Visibility) (*views, error) {
 	v := &views{
 		rules:   make(map[viewKey]*viewRule),
 		sources: make(map[string]*viewSource),
@@ -44,17 +45,21 @@ func expandViews(tables *lower.Visibility) *views {
 		groups:  make(map[string][]*lower.VisibilityPolicy),
 	}
 	if tables == nil {
-		return v
+		return v, nil
 	}
 	for i := range tables.Sources {
 		if source := &tables.Sources[i]; source.Type != "" {
-			v.sources[source.Type] = &viewSource{source, newReads(source)}
+			prepared, err := newViewSource(source)
+			if err != nil {
+				return nil, err
+			}
+			v.sources[source.Type] = prepared
 		}
 	}
 	for i := range tables.Policies {
 		v.add(&tables.Policies[i])
 	}
-	return v
+	return v, nil
 }
 
 func (v *views) add(p *lower.VisibilityPolicy) {
