@@ -186,7 +186,7 @@ func (e *entryReader) keep(c *cursor, known bool, visibility *node, entry Visibi
 	e.rule.Entries = append(e.rule.Entries, entry)
 	standard := StandardType(entry.Type.Value)
 	switch {
-	case entry.Visibility == "filtered" && !entry.includes():
+	case entry.Visibility == "filtered" && !entry.Includes():
 		about := "every item is visible that is not denied"
 		if standard {
 			about = "no item is visible"
@@ -198,10 +198,10 @@ func (e *entryReader) keep(c *cursor, known bool, visibility *node, entry Visibi
 	}
 }
 
-// includes reports whether an entry has an inclusion criterion.
-func (v *VisibilityEntry) includes() bool {
-	return len(v.Names.Allowed)+len(v.Namespaces.Allowed)+len(v.Labels) > 0 ||
-		slices.ContainsFunc(v.Fields, func(f FieldFilter) bool { return len(f.Allowed) > 0 })
+// Includes reports whether an entry has an inclusion criterion, which is what
+// filters where visibility is left out.
+func (v *VisibilityEntry) Includes() bool {
+	return len(v.Names.Allowed)+len(v.Namespaces.Allowed)+len(v.Labels)+len(v.Fields) > 0
 }
 
 // inclusions are the filters, in either form, that all makes void.

@@ -63,7 +63,7 @@ func (d *decoder) clusterRule(n *node, p *MonitorAccessPolicy) (r ClusterRule, s
 	}
 	some = d.clusterSelector(c.requiredMapping("selector"), p, &r)
 	d.permissions(c.filledMapping("permissions"), &r)
-	if p.Deny && !c.value("resources").isNull() {
+	if n := c.value("resources"); p.Deny && n != nil && len(n.items)+len(n.fields) > 0 {
 		d.warn(c.field("resources").key, diag.IgnoredFilter, "leave it out",
 			"resources does not narrow a Deny: everything on the cluster is denied")
 	}
@@ -92,6 +92,20 @@ func (d *decoder) clusterSelector(c *cursor, p *MonitorAccessPolicy, r *ClusterR
 	if labels := c.pairs("matchLabels"); labels != nil {
 		r.Labels = &labels
 	}
+	c.done()
+	kinds, wrong := r.selectorKinds(), d.wrongSince(before)
+	switch {
+	case len(kinds) > 1:
+		d.warn(c.at, diag.AlternativeSelectors, "keep one of them, or make several rules",
+			"the selector has %s: a cluster matches by any one of them", strings.Join(kinds, " and "))
+	case len(kinds) == 0 && !wrong:
+		d.warn(c.at, diag.MatchesNothing, "write matchNames, matchPattern or matchLabels", "the selector matches nothing")
+	}
+	return len(kinds) > 0 || wrong
+}
+
+// selectorKinds are the kinds of selector that a rule has.
+func (r *ClusterRule) selectorKinds() []string {
 	var kinds []string
 	if len(r.Names) > 0 {
 		kinds = append(kinds, "matchNames")
@@ -102,16 +116,7 @@ func (d *decoder) clusterSelector(c *cursor, p *MonitorAccessPolicy, r *ClusterR
 	if r.Labels != nil {
 		kinds = append(kinds, "matchLabels")
 	}
-	c.done()
-	wrong := d.wrongSince(before)
-	switch {
-	case len(kinds) > 1:
-		d.warn(c.at, diag.AlternativeSelectors, "keep one of them, or make several rules",
-			"the selector has %s: a cluster matches by any one of them", strings.Join(kinds, " and "))
-	case len(kinds) == 0 && !wrong:
-		d.warn(c.at, diag.MatchesNothing, "write matchNames, matchPattern or matchLabels", "the selector matches nothing")
-	}
-	return len(kinds) > 0 || wrong
+	return kinds
 }
 
 // everyCluster reports whether a rule matches every cluster that has a name.

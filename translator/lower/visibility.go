@@ -131,22 +131,17 @@ func visibilityEntry(e *document.VisibilityEntry) VisibilityEntry {
 // all keeps what it denies and nothing else.
 func effectiveVisibility(e *document.VisibilityEntry, custom bool) (visibility string, restricts bool) {
 	denies := len(e.Names.Denied)+len(e.Namespaces.Denied)+len(e.HideByLabels) > 0 || e.HideMasters
-	includes := len(e.Names.Allowed)+len(e.Namespaces.Allowed)+len(e.Labels) > 0
-	for _, f := range e.Fields {
-		denies = denies || len(f.Denied) > 0
-		includes = includes || len(f.Allowed) > 0
-	}
 	visibility = e.Visibility
 	if visibility == "" {
 		visibility = "all"
-		if includes {
+		if e.Includes() {
 			visibility = "filtered"
 		}
 	}
 	if !custom {
 		return visibility, visibility != "all" || denies
 	}
-	if visibility == "all" && (includes || denies) {
+	if visibility == "all" && (e.Includes() || denies) {
 		visibility = "filtered"
 	}
 	return visibility, visibility == "filtered"
