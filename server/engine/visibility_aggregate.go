@@ -134,7 +134,7 @@ func (a *aggregator) of(values []*ast.Term) (*ast.Term, error) {
 	case "distinct":
 		return ast.InternedTerm(ast.NewSet(values...).Len()), nil
 	case "sum":
-		return builtin(ast.Sum, ast.ArrayTerm(values...))
+		return rounded(builtin(ast.Sum, ast.ArrayTerm(values...)))
 	}
 	if len(values) == 0 {
 		return ast.NullTerm(), nil
@@ -145,7 +145,7 @@ func (a *aggregator) of(values []*ast.Term) (*ast.Term, error) {
 		if err != nil {
 			return nil, err
 		}
-		return builtin(ast.Divide, sum, ast.InternedTerm(len(values)))
+		return rounded(builtin(ast.Divide, sum, ast.InternedTerm(len(values))))
 	case "min":
 		return builtin(ast.Min, ast.ArrayTerm(values...))
 	case "max":
@@ -177,7 +177,23 @@ func percentile(values []*ast.Term, percent int) (*ast.Term, error) {
 	if err != nil {
 		return nil, err
 	}
-	return builtin(ast.Divide, sum, ast.InternedTerm(100))
+	return rounded(builtin(ast.Divide, sum, ast.InternedTerm(100)))
+}
+
+// rounded is a computed number as people write it, as writ.visibility.text has it.
+func rounded(value *ast.Term, err error) (*ast.Term, error) {
+	if err != nil {
+		return nil, err
+	}
+	whole, err := builtin(ast.Floor, value)
+	if err != nil || whole.Equal(value) {
+		return value, err
+	}
+	text, err := builtin(ast.Sprintf, ast.StringTerm("%v"), ast.ArrayTerm(value))
+	if err != nil {
+		return nil, err
+	}
+	return builtin(ast.ToNumber, text)
 }
 
 // builtin is OPA's, so that numbers come out as they do in Rego.
