@@ -66,6 +66,8 @@ func FuzzDecodeJSON(f *testing.F) {
 	f.Add([]byte("{\"kind\": \"policy\", \"name\": \"\\ud83d\\ude00\", \"roles\": {\"a\": {\"rules\": [1e5, -0.5]}}}\n---\n[]"))
 	f.Add([]byte(`{"apiVersion": "breakglass.t-caas.telekom.com/v1alpha1", "kind": "DenyPolicy", "metadata": {"name": "p"}, "spec": {"precedence": 1e2, "appliesTo": {"clusters": ["[^a-z]*\\"]}, "podSecurityRules": {"riskFactors": {"capabilities": {"cap_x": -0}}, "thresholds": [{"maxScore": 9007199254740993, "action": "deny", "reason": "{{.score}}{{"}]}}}`))
 	f.Add([]byte(`{"apiVersion": "breakglass.t-caas.telekom.com/v1alpha1", "kind": "BreakglassEscalation", "metadata": {"name": "e"}, "spec": {"allowed": {"groups": ["g", "g"]}, "podSecurityOverrides": {"enabled": true, "namespaceScope": {"selectorTerms": [{}]}}}}`))
+	f.Add([]byte(`{"apiVersion": "clusterpulse.io/v1alpha1", "kind": "MonitorAccessPolicy", "metadata": {"name": "p"}, "spec": {"identity": {"priority": 1e2, "subjects": {"users": ["\u0000*"]}}, "access": {"effect": "Deny"}, "scope": {"clusters": {"default": "all", "rules": [{"selector": {"matchPattern": "(a*)*$", "matchLabels": {}}, "resources": {"custom": {"pods": {"filters": {"fields": {"x": {"denied": [""]}}}}}}}]}}, "lifecycle": {"validity": {"notAfter": "9999-12-31T23:59:59.9999999999-23:59"}}}}`))
+	f.Add([]byte(`{"apiVersion": "clusterpulse.io/v1alpha1", "kind": "MetricSource", "metadata": {"name": "s"}, "spec": {"source": {"apiVersion": "v1", "kind": "T"}, "fields": [{"name": "f", "path": ".f"}], "aggregations": [{"name": "p", "function": "percentile", "percentile": -0, "field": "f", "filter": {"field": "_name", "operator": "matches", "value": "a{1000}{1000}"}}], "rbac": {"resourceTypeName": "t"}}}`))
 	fuzz(f, "f.json")
 }
 
