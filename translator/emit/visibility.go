@@ -2,6 +2,8 @@ package emit
 
 import (
 	"bytes"
+	"crypto/sha256"
+	"encoding/hex"
 	"fmt"
 	"math/big"
 	"regexp"
@@ -12,21 +14,22 @@ import (
 	"github.com/writ-policy/writ/translator/lower"
 )
 
-// visibilityFiles writes one module a policy and one a MetricSource, all in the
-// package compiled.visibility. Who a policy is for are rules whose heads have the
-// subject, so that a principal's policies are looked up and not searched.
+// visibilityFiles writes one module a policy and one a MetricSource, and one that
+// finds a principal's policies. Each policy has a package of its own: what OPA's
+// compiler does with a package grows with the square of its rules.
 func visibilityFiles(v *lower.Visibility) map[string][]byte {
 	files := make(map[string][]byte)
-	if v == nil {
+	if v == nil || len(v.Policies)+len(v.Sources) == 0 {
 		return files
 	}
+	files[visibilityPath+"subjects.rego"] = subjectsModule(v)
 	for i := range v.Policies {
 		policy := &v.Policies[i]
-		files[visibilityPath+fileName(policyKey(policy))+".rego"] = visibilityModule(policy)
+		files[visibilityPath+policyPackage(policy)+".rego"] = visibilityModule(policy)
 	}
 	for i := range v.Sources {
 		if source := &v.Sources[i]; source.Type != "" {
-			files[visibilityPath+"sources/"+fileName(source.Namespace+"/"+source.Name)+".rego"] = metricSourceModule(source)
+			files[visibilityPath+"sources/"+shortName(visibilityKey(source.Namespace, source.Name))+".rego"] = metricSourceModule(source)
 		}
 	}
 	return files
@@ -34,8 +37,31 @@ func visibilityFiles(v *lower.Visibility) map[string][]byte {
 
 const visibilityPath = "compiled/visibility/"
 
-// policyKey is what a policy is called in Rego and between engine and Rego.
-func policyKey(p *lower.VisibilityPolicy) string { return p.Namespace + "/" + p.Name }
+// visibilityKey is NAMESPACE/NAME. A namespace of this family may be any text, so
+// what would be taken for the slash between is written otherwise.
+func visibilityKey(namespace, name string) string {
+	return strings.NewReplacer("%", "%25", "/", "%2F").Replace(namespace) + "/" + name
+}
+
+// policyPackage is the last part of the package of a policy, and its file's name.
+func policyPackage(p *lower.VisibilityPolicy) string {
+	return shortName(visibilityKey(p.Namespace, p.Name))
+}
+
+// longestName is how long a file's name may get without its suffix: file systems
+// refuse more than 255 bytes.
+const longestName = 200
+
+// shortName is fileName for names of any length. Two underscores stand in no
+// other name.
+func shortName(name string) string {
+	encoded := fileName(name)
+	if len(encoded) <= longestName {
+		return encoded
+	}
+	sum := sha256.Sum256([]byte(name))
+	return strings.TrimRight(encoded[:100], "_") + "__" + hex.EncodeToString(sum[:])
+}
 
 // defaultRule is the number under which a policy's default stands.
 const defaultRule = -1
@@ -45,64 +71,52 @@ func matchesByDefault(p *lower.VisibilityPolicy) bool {
 	return p.Default == "all" || p.Default == "allow"
 }
 
-func visibilityModule(p *lower.VisibilityPolicy) []byte {
-	m := newModule(policyKey(p))
-	fmt.Fprintf(&m.out, "# What one MonitorAccessPolicy says. Generated from %s\npackage compiled.visibility\n", comment(p.Source))
-	switch {
-	case p.Disabled:
-		m.out.WriteString("\n# It is not enabled, so it has no rules.\n")
-	case p.Malformed:
-		m.out.WriteString("\n# One of its times is none, so it never holds and has no rules.\n")
-	case len(p.Rules) == 0 && !matchesByDefault(p):
-		m.out.WriteString("\n# It is about no cluster, so it has no rules.\n")
-	default:
-		m.visibility(p)
-	}
-	return m.bytes()
+// applies reports whether the policy can ever be about a cluster or a type.
+func applies(p *lower.VisibilityPolicy) bool {
+	return !p.Disabled && !p.Malformed && (len(p.Rules) > 0 || matchesByDefault(p))
 }
 
-func (m *module) visibility(p *lower.VisibilityPolicy) {
-	key := quote(policyKey(p))
-	m.subjects(p)
-	for i := range p.Rules {
-		r := &p.Rules[i]
-		description := fmt.Sprintf("Rule %d of MonitorAccessPolicy %s", r.Rule, p.Name)
-		m.metadata(description, r.Source)
-		fmt.Fprintf(&m.out, "\nrules[%s][%d] := %s\n", key, r.Rule, constant(ruleTable(p, r)))
-		for _, conditions := range selectorClauses(r) {
-			m.metadata("Clusters of "+strings.ToLower(description[:1])+description[1:], r.Source)
-			rule(&m.out, fmt.Sprintf("clusters[%s] contains %d", key, r.Rule), conditions)
+// subjectsModule finds policies by subject, in the order of evaluation. A row is
+// [priority, namespace, name, package, whether the default matches].
+func subjectsModule(v *lower.Visibility) []byte {
+	var out bytes.Buffer
+	out.WriteString("# Which policies are for whom. Generated from all MonitorAccessPolicies.\npackage compiled.visibility\n")
+	denies, allows, packages := map[string][]any{}, map[string][]any{}, map[string]string{}
+	for i := range v.Policies {
+		p := &v.Policies[i]
+		if !applies(p) {
+			continue
+		}
+		packages[visibilityKey(p.Namespace, p.Name)] = policyPackage(p)
+		rows := allows
+		if p.Deny {
+			rows = denies
+		}
+		row := []any{p.Priority, p.Namespace, p.Name, policyPackage(p), matchesByDefault(p)}
+		for _, subject := range subjectKeys(p) {
+			rows[subject] = append(rows[subject], row)
 		}
 	}
-	if matchesByDefault(p) {
-		m.metadata("The default of MonitorAccessPolicy "+p.Name, p.DefaultSource)
-		fmt.Fprintf(&m.out, "\nrules[%s][%d] := %s\n", key, defaultRule, constant(ruleTable(p, defaultOf(p))))
+	// OPA's types refuse to look into an empty constant.
+	if len(denies) > 0 {
+		writeEntries(&out, "denies", denies)
 	}
-	if types := firstRules(p); len(types) > 0 {
-		m.metadata("The first rule for each type, whatever the cluster", p.Source)
-		fmt.Fprintf(&m.out, "\nlisted[%s] := %s\n", key, constant(types))
+	if len(allows) > 0 {
+		writeEntries(&out, "allows", allows)
 	}
+	if len(packages) > 0 {
+		writeEntries(&out, "packages", packages)
+	}
+	return out.Bytes()
 }
 
-// subjects writes, for each subject, the policy's place in the order of
-// evaluation and its key, while it holds.
-func (m *module) subjects(p *lower.VisibilityPolicy) {
-	var body []string
-	if conditions := validity(p); len(conditions) > 0 {
-		body = []string{purposeRule(m, "holds", conditions)}
+// writeEntries writes an object, an entry a line.
+func writeEntries[V any](out *bytes.Buffer, name string, entries map[string]V) {
+	fmt.Fprintf(out, "\n%s := {\n", name)
+	for _, key := range sortedKeys(entries) {
+		fmt.Fprintf(out, "\t%s: %s,\n", quote(key), constant(entries[key]))
 	}
-	head := "allows"
-	if p.Deny {
-		head = "denies"
-	}
-	row := fmt.Sprintf("[%d, %s, %s, %s]", p.Priority, quote(p.Namespace), quote(p.Name), quote(policyKey(p)))
-	for _, subject := range subjectKeys(p) {
-		line := fmt.Sprintf("\n%s[%s] contains %s", head, quote(subject), row)
-		if len(body) > 0 {
-			line += " if " + body[0]
-		}
-		m.out.WriteString(line + "\n")
-	}
+	out.WriteString("}\n")
 }
 
 func subjectKeys(p *lower.VisibilityPolicy) []string {
@@ -115,6 +129,48 @@ func subjectKeys(p *lower.VisibilityPolicy) []string {
 	}
 	slices.Sort(keys)
 	return slices.Compact(keys)
+}
+
+func visibilityModule(p *lower.VisibilityPolicy) []byte {
+	m := newModule(p.Name)
+	fmt.Fprintf(&m.out, "# What one MonitorAccessPolicy says. Generated from %s\npackage compiled.visibility.policies[%s]\n",
+		comment(p.Source), quote(policyPackage(p)))
+	switch {
+	case p.Disabled:
+		m.out.WriteString("\n# It is not enabled: it has no rules.\n")
+	case p.Malformed:
+		m.out.WriteString("\n# One of its times is none: it never holds and has no rules.\n")
+	case !applies(p):
+		m.out.WriteString("\n# It is about no cluster: it has no rules.\n")
+	default:
+		m.visibility(p)
+	}
+	return m.bytes()
+}
+
+func (m *module) visibility(p *lower.VisibilityPolicy) {
+	m.metadata("When MonitorAccessPolicy "+p.Name+" holds", p.Source)
+	rule(&m.out, "holds", validity(p))
+	for i := range p.Rules {
+		r := &p.Rules[i]
+		for _, conditions := range selectorClauses(r) {
+			m.metadata(fmt.Sprintf("The clusters of rule %d", r.Rule), r.Source)
+			rule(&m.out, fmt.Sprintf("clusters contains %d", r.Rule), conditions)
+		}
+	}
+	m.metadata("What the rules grant, by their numbers; -1 is the default", p.Source)
+	m.out.WriteString("\nrules := {\n")
+	if matchesByDefault(p) {
+		fmt.Fprintf(&m.out, "\t%d: %s,\n", defaultRule, constant(ruleTable(p, defaultOf(p))))
+	}
+	for i := range p.Rules {
+		fmt.Fprintf(&m.out, "\t%d: %s,\n", p.Rules[i].Rule, constant(ruleTable(p, &p.Rules[i])))
+	}
+	m.out.WriteString("}\n")
+	if types := firstRules(p); len(types) > 0 {
+		m.metadata("The first rule for each type, whatever the cluster", p.Source)
+		fmt.Fprintf(&m.out, "\nlisted := %s\n", constant(types))
+	}
 }
 
 // validity is when the policy holds, both ends included.

@@ -133,7 +133,7 @@ func object(pairs map[string]string) map[string]string {
 }
 
 func metricSourceModule(s *lower.MetricSource) []byte {
-	m := newModule(s.Namespace + "/" + s.Name)
+	m := newModule(s.Name)
 	fmt.Fprintf(&m.out, "# What one MetricSource says. Generated from %s\npackage compiled.visibility\n", comment(s.Source))
 	m.metadata("MetricSource "+s.Name, s.Source)
 	aggregations := make([]any, len(s.Aggregations))

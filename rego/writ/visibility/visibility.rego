@@ -19,14 +19,12 @@ import data.writ.visibility.request
 # scope: document
 decision := {"error": {"code": "invalid_request", "message": request.problem}}
 
-decision := object.union_n([object.remove(authorization, ["basis"]), {"visible": visible}, totals]) if {
+decision := object.union_n([authorization, {"visible": visible}, totals]) if {
 	not request.problem
 }
 
 # METADATA
-# description: |
-#   The answer but for items and numbers. basis is the deciding policy's key and
-#   rule, {"policy", "rule"}; {} where nothing is granted.
+# description: The answer but for items and numbers.
 # scope: document
 authorization := {
 	"decision": "deny",
@@ -35,19 +33,17 @@ authorization := {
 	"reason": _verdict.reason,
 	"filters": {},
 	"matched": _matched,
-	"basis": {},
 } if {
 	not _verdict.granted
 }
 
 authorization := {
 	"decision": {true: "partial", false: "allow"}[_restricted],
-	"permissions": _permissions(_rule),
+	"permissions": _rule.permissions,
 	"policy": _policy_name,
 	"reason": sprintf("Allowed by policy %s", [_policy_name]),
 	"filters": _filters,
 	"matched": _matched,
-	"basis": {"policy": _verdict.key, "rule": _verdict.rule},
 } if {
 	_verdict.granted
 }
@@ -60,8 +56,8 @@ default _matched := []
 
 _matched := [_rule.matched]
 
-# A verdict is {"granted", "reason", "key", "rule"}: the last two say which rule of
-# which policy decided, where one did.
+# A verdict is {"granted", "reason", "package", "rule"}: the last two say which
+# rule of which policy decided, where one did.
 _verdict := _refused("no principal") if {
 	not request.has_principal
 } else := _refused(sprintf("unknown action %s", [request.action])) if {
@@ -72,30 +68,30 @@ _verdict := _refused("no principal") if {
 
 _refused(reason) := {"granted": false, "reason": reason}
 
-_denied(row, rule) := {
+_denied([row, rule]) := {
 	"granted": false,
 	"reason": sprintf("Denied by policy %s", [row[2]]),
-	"key": row[3],
+	"package": row[3],
 	"rule": rule,
 }
 
-# Policies that grant decide alone, also where they lack the action.
-_granted(row, rule, action) := {"granted": true, "key": row[3], "rule": rule} if {
-	action in _permissions(_rule_of(row[3], rule))
+# The first policy that grants decides alone, also where it lacks the action.
+_granted([row, rule], action) := {"granted": true, "package": row[3], "rule": rule} if {
+	action in _rule_of(row[3], rule).permissions
 } else := {
 	"granted": false,
 	"reason": sprintf("Policy %s does not permit %s", [row[2], action]),
-	"key": row[3],
+	"package": row[3],
 	"rule": rule,
 }
 
 # The decision for the cluster itself and the standard types.
 _cluster(action) := _refused("no cluster given") if {
 	request.cluster == ""
-} else := _denied(row, rule) if {
-	[row, rule] := [[row, rule] | some row in _denies; rule := _applies(row[3])][0]
-} else := _granted(row, rule, action) if {
-	[row, rule] := [[row, rule] | some row in _allows; rule := _applies(row[3])][0]
+} else := _denied(min(_denials)) if {
+	count(_denials) > 0
+} else := _granted(min(_allowances), action) if {
+	count(_allowances) > 0
 } else := _refused("No matching policies found")
 
 # The decision for a custom type.
@@ -104,59 +100,73 @@ _custom := object.union(verdict, {"reason": reason}) if {
 	verdict := _cluster("view")
 	not verdict.granted
 	reason := sprintf("Access denied to cluster '%s': %s", [request.cluster, verdict.reason])
-} else := _denied(row, rule) if {
+} else := _denied(min(_type_denials)) if {
 	request.cluster == ""
-	[row, rule] := [[row, rule] | some row in _denies; rule := _denies_type(row[3])][0]
-} else := _granted(row, rule, request.permission) if {
-	[row, rule] := [[row, rule] | some row in _allows; rule := _grants_type(row[3])][0]
+	count(_type_denials) > 0
+} else := _granted(min(_type_allowances), request.permission) if {
+	count(_type_allowances) > 0
 } else := _refused(sprintf("No policy grants access to custom resource type: %s", [request.type]))
 
-# The principal's policies that hold, as [priority, namespace, name, key]: sets are
-# in the order of evaluation.
-_denies := {row |
+# The policies of the principal that hold and match, each with the rule it matches
+# by. Rows begin with priority, namespace and name, so the least is the first.
+_denials contains [row, rule] if {
 	some subject in request.subjects
 	some row in data.compiled.visibility.denies[subject]
+	rule := _applies(row)
 }
 
-_allows := {row |
+_allowances contains [row, rule] if {
 	some subject in request.subjects
 	some row in data.compiled.visibility.allows[subject]
+	rule := _applies(row)
+}
+
+_type_denials contains [row, rule] if {
+	some subject in request.subjects
+	some row in data.compiled.visibility.denies[subject]
+	rule := _lists(row)
+}
+
+_type_allowances contains [row, rule] if {
+	request.cluster != ""
+	some [row, rule] in _allowances
+	_entry(_rule_of(row[3], rule)).visibility != "none"
+}
+
+_type_allowances contains [row, rule] if {
+	request.cluster == ""
+	some subject in request.subjects
+	some row in data.compiled.visibility.allows[subject]
+	data.compiled.visibility.policies[row[3]].holds
+	rule := _value(data.compiled.visibility.policies[row[3]].listed, request.type)
 }
 
 # The number of a policy's rule for the cluster: the first that matches, else its
 # default.
-_applies(key) := rule if {
-	rule := min(data.compiled.visibility.clusters[key])
-} else := -1 if _rule_of(key, -1)
-
-_denies_type(key) := rule if {
-	rule := _first_listing(key)
-} else := -1 if _rule_of(key, -1)
-
-_grants_type(key) := rule if {
-	request.cluster == ""
-	rule := _first_listing(key)
-} else := rule if {
-	request.cluster != ""
-	rule := _applies(key)
-	_entry(_rule_of(key, rule)).visibility != "none"
+_applies(row) := min(data.compiled.visibility.policies[row[3]].clusters) if {
+	data.compiled.visibility.policies[row[3]].holds
+} else := -1 if {
+	row[4]
+	data.compiled.visibility.policies[row[3]].holds
 }
 
-_first_listing(key) := _value(data.compiled.visibility.listed[key], request.type)
+# The same for a type, whatever the cluster.
+_lists(row) := _value(data.compiled.visibility.policies[row[3]].listed, request.type) if {
+	data.compiled.visibility.policies[row[3]].holds
+} else := -1 if {
+	row[4]
+	data.compiled.visibility.policies[row[3]].holds
+}
 
-_rule_of(key, rule) := data.compiled.visibility.rules[key][rule]
+_rule_of(name, rule) := data.compiled.visibility.policies[name].rules[rule]
 
-_rule := _rule_of(_verdict.key, _verdict.rule)
+_rule := _rule_of(_verdict["package"], _verdict.rule)
 
 # Arguments have no type: read directly, what no policy of a bundle has would be
 # a type error.
 _value(holder, key) := holder[key]
 
-_permissions(rule) := rule.permissions
-
 _entry(rule) := rule.entries[request.type]
-
-_entries(rule) := rule.entries
 
 _restricted := _entry(_rule).restricts if {
 	request.custom
@@ -207,7 +217,7 @@ _shows(item) if {
 
 _shows(item) if {
 	not request.custom
-	items.standard(_entries(_rule), request.type, item)
+	items.standard(_rule.entries, request.type, item)
 }
 
 default _source := {}
@@ -221,18 +231,20 @@ _source := data.compiled.visibility.metric_sources[request.type]
 #   "items"}.
 totals := {"aggregations": _aggregations, "metrics": _metrics}
 
-_basis := input[null] if input[null]
+# Not generated for policies that never hold: what is not found gives no numbers.
+_deciding := _rule_of(data.compiled.visibility.packages[input[null].policy], input[null].rule) if input[null]
 
-_basis := authorization.basis if not input[null]
-
-_deciding := _rule_of(_value(_basis, "policy"), _value(_basis, "rule"))
+_deciding := _rule if {
+	not input[null]
+	_verdict.granted
+}
 
 default _aggregations := {}
 
 _aggregations := aggregations.let_through(entry, values) if {
 	request.custom
 	request.cluster != ""
-	"viewMetrics" in _permissions(_deciding)
+	"viewMetrics" in _deciding.permissions
 	entry := _entry(_deciding)
 	values := _values(entry)
 }
@@ -259,7 +271,7 @@ _seen := [request.items[index] | some index in visible] if {
 
 default _metrics := {}
 
-_metrics := metrics.seen(_entries(_deciding), request.metrics) if {
+_metrics := metrics.seen(_deciding.entries, request.metrics) if {
 	not request.custom
-	"viewMetrics" in _permissions(_deciding)
+	"viewMetrics" in _deciding.permissions
 }

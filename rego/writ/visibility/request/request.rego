@@ -124,11 +124,6 @@ _list_of_texts(value) if {
 	}
 }
 
-_text(holder, key) := value if {
-	value := holder[key]
-	is_string(value)
-} else := ""
-
 _object(holder, key) := value if {
 	value := holder[key]
 	is_object(value)
@@ -138,8 +133,7 @@ _object(holder, key) := value if {
 # description: |
 #   Who asks, as policies are looked up: "user:NAME" and "group:NAME". A service
 #   account is the user system:serviceaccount:NS:NAME.
-subjects := array.concat(_users, [sprintf("group:%s", [group]) |
-	is_array(input.groups)
+subjects := array.concat(_users, [concat("", ["group:", group]) |
 	some group in input.groups
 	is_string(group)
 	group != ""
@@ -151,31 +145,43 @@ subjects := array.concat(_users, [sprintf("group:%s", [group]) |
 has_principal if count(_users) > 0
 
 _users := array.concat(
-	[sprintf("user:%s", [input.user]) | _text(input, "user") != ""],
-	[sprintf("user:system:serviceaccount:%s:%s", [account.namespace, account.name]) |
-		account := _object(input, "serviceAccount")
-		_text(account, "namespace") != ""
-		_text(account, "name") != ""
+	[concat("", ["user:", input.user]) | is_string(input.user); input.user != ""],
+	[sprintf("user:system:serviceaccount:%s:%s", [namespace, name]) |
+		{"namespace": namespace, "name": name} := _account
+		namespace != ""
+		name != ""
 	],
 )
 
+_account := {"namespace": input.serviceAccount.namespace, "name": input.serviceAccount.name} if {
+	is_string(input.serviceAccount.namespace)
+	is_string(input.serviceAccount.name)
+}
+
 # METADATA
-# description: The action as it is asked, "view" where none is.
-action := "view" if {
-	_text(input, "action") == ""
-} else := input.action
+# description: The action as it is asked, empty where none is.
+# scope: document
+default action := ""
+
+action := input.action if is_string(input.action)
 
 # METADATA
 # description: The permission that the action needs; undefined for an action there is not.
-permission := action if action in {"view", "viewMetrics"}
+permission := {"": "view", "view": "view", "viewMetrics": "viewMetrics"}[action]
 
 # METADATA
 # description: The cluster's name, empty where there is none.
-cluster := _text(_object(input, "cluster"), "name")
+# scope: document
+default cluster := ""
+
+cluster := input.cluster.name if is_string(input.cluster.name)
 
 # METADATA
 # description: The type, empty for the cluster itself.
-type := _text(input, "type")
+# scope: document
+default type := ""
+
+type := input.type if is_string(input.type)
 
 # METADATA
 # description: Whether the type is a custom one.
@@ -192,7 +198,10 @@ items := input.items if is_array(input.items)
 
 # METADATA
 # description: The raw aggregations, empty where the request has none.
-aggregations := _object(input, "aggregations")
+# scope: document
+default aggregations := {}
+
+aggregations := input.aggregations if is_object(input.aggregations)
 
 # METADATA
 # description: The metrics; undefined where the request has none.
