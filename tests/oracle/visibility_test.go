@@ -207,3 +207,77 @@ func inWords(d ViewDecision) string {
 	}
 	return text
 }
+
+// Random requests must reach every outcome often, or they prove nothing.
+func TestVisibilityRequestsReachEverything(t *testing.T) {
+	count := map[string]int{}
+	const worlds, each = 300, 100
+	for seed := range uint64(worlds) {
+		_, views := GenerateViews(seed)
+		for _, r := range views.Requests(each) {
+			if !json.Valid([]byte(r.JSON())) {
+				t.Fatalf("no JSON: %s", r.JSON())
+			}
+			for _, outcome := range reached(views, r) {
+				count[outcome]++
+			}
+		}
+	}
+	for name, least := range map[string]int{
+		"no principal": 200, "unknown action": 200, "no cluster given": 30, "Denied by policy": 500, "No matching policies": 1000,
+		"Policy lacks it": 300, "Access denied to": 500, "No policy grants": 1000, "everywhere": 300, "by default": 500,
+		"allow standard": 1000, "partial standard": 1000, "allow custom": 100, "partial custom": 500, "later rule": 200,
+		"some items": 500, "no items": 300, "all items": 500, "aggregations": 200, "recomputed": 100, "grouped": 50,
+		"metrics": 300, "metrics filtered": 200, "pods unknown": 20, "pods known": 50,
+	} {
+		if count[name] < least {
+			t.Errorf("%s: got %d of %d, want %d", name, count[name], worlds*each, least)
+		}
+	}
+}
+
+// reached are the outcomes that a request reaches.
+func reached(views *Views, r ViewRequest) []string {
+	d := views.Decide(r)
+	if d.Decision == "deny" {
+		if d.Policy != "" && strings.HasPrefix(d.Reason, "Policy ") {
+			return []string{"Policy lacks it"}
+		}
+		for _, start := range []string{"no principal", "unknown action", "no cluster given", "Denied by policy", "No matching policies", "Access denied to", "No policy grants"} {
+			if strings.HasPrefix(d.Reason, start) {
+				return []string{start}
+			}
+		}
+		return []string{d.Reason}
+	}
+	kind := map[bool]string{true: "standard", false: "custom"}[r.standard()]
+	names := []string{d.Decision + " " + kind}
+	add := func(name string, is bool) {
+		if is {
+			names = append(names, name)
+		}
+	}
+	add("everywhere", r.Cluster.Name == "")
+	add("by default", d.Matched[0].Rule < 0)
+	add("later rule", d.Matched[0].Rule > 0)
+	if r.Items != nil && r.Type != "" && d.Decision == "partial" {
+		shown, all := len(d.Visible), len(*r.Items)
+		add("some items", shown > 0 && shown < all)
+		add("no items", shown == 0 && all > 0)
+		add("all items", shown == all && all > 0)
+	}
+	add("aggregations", len(d.Aggregations) > 0)
+	for _, value := range d.Aggregations {
+		_, recomputed := value.(Number)
+		groups, grouped := value.(map[string]any)
+		add("recomputed", recomputed)
+		add("grouped", grouped && len(groups) > 1 && d.Decision == "partial")
+	}
+	add("metrics", len(d.Metrics) > 0)
+	add("metrics filtered", d.Metrics["filtered"] == true)
+	if pods, there := d.Metrics["pods"]; there && d.Filters["pods"] != nil {
+		add("pods unknown", pods == nil)
+		add("pods known", pods != nil)
+	}
+	return names
+}

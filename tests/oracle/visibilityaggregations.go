@@ -97,7 +97,7 @@ func (a *Aggregation) reduce(source *MetricSource, items []Item) any {
 	case a.Function == "distinct":
 		return integer(len(different))
 	case a.Function == "sum":
-		return Number{Rat: sum}
+		return summed(sum)
 	case len(numbers) == 0:
 		return nil
 	}

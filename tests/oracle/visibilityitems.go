@@ -72,8 +72,8 @@ func (e *ViewEntry) restricts() bool {
 		len(e.Names.Denied) > 0 || len(e.Namespaces.Denied) > 0 || e.HideMasters || len(e.HideByLabels) > 0)
 }
 
-// filter is an effective entry as decisions show it.
-func (e *ViewEntry) filter() map[string]any {
+// filter is an entry as decisions show it: as written, but for its visibility.
+func (e *ViewEntry) filter(visibility string) map[string]any {
 	fields := map[string]any{}
 	for name, c := range e.Fields {
 		fields[name] = c.filter()
@@ -83,7 +83,7 @@ func (e *ViewEntry) filter() map[string]any {
 		labels[key] = value
 	}
 	shown := map[string]any{
-		"visibility": e.Visibility, "names": e.Names.filter(), "namespaces": e.Namespaces.filter(), "labels": labels, "fields": fields,
+		"visibility": visibility, "names": e.Names.filter(), "namespaces": e.Namespaces.filter(), "labels": labels, "fields": fields,
 	}
 	if e.HideMasters {
 		shown["hideMasters"] = true
@@ -127,7 +127,7 @@ func (w *Views) fillStandard(d *ViewDecision, r ViewRequest, v verdict) {
 	d.Decision = "allow"
 	for name, e := range entries {
 		if e.restricts() {
-			d.Decision, d.Filters[name] = "partial", e.filter()
+			d.Decision, d.Filters[name] = "partial", v.policy.Rules[v.rule].entry(name).filter(e.Visibility)
 		}
 	}
 	if r.Type != "" && r.Items != nil {
@@ -260,7 +260,7 @@ func (w *Views) fillCustom(d *ViewDecision, r ViewRequest, v verdict) {
 	entry, source := v.entry.effective(), w.source(r.Type)
 	d.Decision = "allow"
 	if entry.Visibility == "filtered" {
-		d.Decision, d.Filters[r.Type] = "partial", entry.filter()
+		d.Decision, d.Filters[r.Type] = "partial", v.entry.filter("filtered")
 	}
 	if r.Cluster.Name == "" {
 		return

@@ -155,5 +155,5 @@ func total(records map[string]any, names []string, key string) Number {
 			sum.Add(sum.Rat, n)
 		}
 	}
-	return sum
+	return summed(sum.Rat)
 }

@@ -26,6 +26,9 @@ func (n Number) MarshalJSON() ([]byte, error) {
 	return []byte(decimal(n.Rat)), nil
 }
 
+// summed is a sum, which binary fractions give only about.
+func summed(r *big.Rat) Number { return Number{Rat: r, About: !r.IsInt()} }
+
 func integer(n int) Number { return Number{Rat: big.NewRat(int64(n), 1)} }
 
 // numberOf is a value that is a JSON number.
