@@ -44,33 +44,44 @@ func entryTable(e *lower.VisibilityEntry) map[string]any {
 		fields[name] = criteriaTable(criteria)
 	}
 	table := map[string]any{
-		"visibility":   e.Visibility,
-		"restricts":    e.Restricts,
-		"names":        criteriaTable(e.Names),
-		"namespaces":   criteriaTable(e.Namespaces),
-		"labels":       object(e.Labels),
-		"fields":       fields,
-		"hideMasters":  e.HideMasters,
-		"hideByLabels": object(e.HideByLabels),
-		"include":      list(e.Include),
-		"exclude":      list(e.Exclude),
+		"visibility": e.Visibility,
+		"restricts":  e.Restricts,
+		"names":      criteriaTable(e.Names),
+		"namespaces": criteriaTable(e.Namespaces),
+		"labels":     object(e.Labels),
+		"fields":     fields,
+	}
+	if e.HideMasters {
+		table["hideMasters"] = true
+	}
+	if len(e.HideByLabels) > 0 {
+		table["hideByLabels"] = e.HideByLabels
 	}
 	if e.Custom {
+		table["include"], table["exclude"] = list(e.Include), list(e.Exclude)
 		table["filter"] = filterTable(e)
 	}
 	return table
 }
 
 // criteriaTable has literals as keys, to be looked up, and globs as expressions.
+// What is empty is not there.
 func criteriaTable(c lower.Criteria) map[string]any {
-	return map[string]any{
-		"allows":          len(c.Include)+len(c.IncludePatterns) > 0,
-		"denies":          len(c.Exclude)+len(c.ExcludePatterns) > 0,
-		"allowed":         literals(c.Include),
-		"allowedPatterns": expressions(c.IncludePatterns),
-		"denied":          literals(c.Exclude),
-		"deniedPatterns":  expressions(c.ExcludePatterns),
+	table := make(map[string]any)
+	add := func(sign, list, patternList string, words, patterns []string) {
+		if len(words)+len(patterns) > 0 {
+			table[sign] = true
+		}
+		if len(words) > 0 {
+			table[list] = literals(words)
+		}
+		if len(patterns) > 0 {
+			table[patternList] = expressions(patterns)
+		}
 	}
+	add("allows", "allowed", "allowedPatterns", c.Include, c.IncludePatterns)
+	add("denies", "denied", "deniedPatterns", c.Exclude, c.ExcludePatterns)
+	return table
 }
 
 func literals(words []string) map[string]bool {

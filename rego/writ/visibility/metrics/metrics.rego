@@ -110,13 +110,19 @@ _pods(true, entries, namespaces) := _sums(namespaces, _groups.pods) if {
 # picks them by name or label.
 _beyond_namespaces(entry) if {
 	entry.visibility == "filtered"
-	true in [entry.names.allows, entry.names.denies, count(entry.labels) > 0]
+	_picks(entry)
 }
 
 _beyond_namespaces(entry) if {
 	entry.visibility == "all"
 	entry.names.denies
 }
+
+_picks(entry) if entry.names.allows
+
+_picks(entry) if entry.names.denies
+
+_picks(entry) if count(entry.labels) > 0
 
 # The namespaces in which the entry shows pods; it has nothing to say of their
 # names, so any will do.
