@@ -50,7 +50,8 @@ func (d *decoder) clusterDefault(n *node) bool {
 	if n.value != "filtered" {
 		return d.oneOf(n, "default", "all", "allow", "deny", "none")
 	}
-	d.fail(n, diag.BadValue, "write none, and a rule for the clusters that are meant", "default %s is not known", quote(n.value))
+	d.fail(n, diag.BadValue, "write none, and a rule for the clusters that are meant",
+		"default %s is not known: it is all, allow, deny or none", quote(n.value))
 	return false
 }
 

@@ -82,7 +82,7 @@ func (s *sourceReader) source(c *cursor) {
 // fields decodes the fields, of which there is at least one.
 func (s *sourceReader) fields(c *cursor) {
 	items, at := c.list("fields")
-	s.unread = at == nil
+	s.unread = len(items) == 0
 	switch {
 	case c.value("fields") == nil:
 		c.missing("fields", "write fields: [{name: NAME, path: PATH}]")

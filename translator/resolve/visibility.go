@@ -82,7 +82,7 @@ func (r *resolver) visibilityEntry(e *document.VisibilityEntry, sources map[stri
 // a standard type is a mistake: as a custom type it would hide nothing.
 func (r *resolver) undefinedType(e *document.VisibilityEntry, sources map[string]*document.MetricSource) {
 	if standard := nearlyStandard(e.Type.Value); standard != "" {
-		d := diagnosticAt(e.Type, diag.BadValue, "type %q is none, and no MetricSource defines it", e.Type.Value)
+		d := diagnosticAt(e.Type, diag.BadValue, "type %q is not the standard type %q, and no MetricSource defines it", e.Type.Value, standard)
 		d.Hint = fmt.Sprintf("did you mean %q?", standard)
 		r.list.Add(d)
 		return
