@@ -195,30 +195,33 @@ func viewTestModule(p *lower.VisibilityPolicy, name string, rows []viewRow) []by
 		head = "denies"
 	}
 	var out bytes.Buffer
+	// Policy and subject are named everywhere: through a variable, OPA's type
+	// checker would put all of them together, once a test.
+	subject := quote(subjectKeys(p)[0])
+	policy := "data.compiled.visibility.policies[" + quote(name) + "]"
 	fmt.Fprintf(&out, `# METADATA
 # description: |
 #   What the rules of one MonitorAccessPolicy decide and what they leave alone.
 #   Generated from it; its source: %s
 package compiled.tests.visibility[%s]
 
-import data.compiled.visibility
 import data.writ.visibility.request
 
 _decides(row) if {
-	some subject in request.subjects with input as row.request
-	some found in visibility.%s[subject]
-	found[3] == _policy
+	%s in request.subjects with input as row.request
+	some found in data.compiled.visibility.%s[%s]
+	found[3] == %s
 	_rule(found) == row.rule with input as row.request
-	visibility.policies[_policy].holds with time.now_ns as %s
+	%s.holds with time.now_ns as %s
 }
 
-_rule(found) := min(visibility.policies[found[3]].clusters) if {
-	true
+_rule(found) := min(%s.clusters) if {
+	found
 } else := -1 if found[4]
 
 _says(row) if {
 	every key, value in row.says {
-		visibility.policies[_policy].rules[row.rule][key] == value
+		%s.rules[row.rule][key] == value
 	}
 }
 
@@ -232,9 +235,7 @@ test_neighbour[note] if {
 	some note, row in _neighbours
 	not _decides(row)
 }
-
-_policy := %s
-`, comment(p.Source), quote(name+"_test"), head, whileItHolds(p), quote(name))
+`, comment(p.Source), quote(name+"_test"), subject, head, subject, quote(name), policy, whileItHolds(p), policy, policy)
 	writeViewRows(&out, "_decisive", rows, true)
 	writeViewRows(&out, "_neighbours", rows, false)
 	return out.Bytes()
