@@ -50,22 +50,3 @@ func TestInstant(t *testing.T) {
 		})
 	}
 }
-
-func TestEveryName(t *testing.T) {
-	tests := []struct {
-		pattern string
-		want    bool
-	}{
-		{".*", true}, {"^.*$", true}, {".*$", true}, {"^.*", true}, {".+", true}, {"^.+$", true},
-		{"^", true}, {"$", true}, {"a*", true}, {"^a*", true}, {"(.*)", true}, {"a?b*", true}, {"x|.*", true}, {"x{0,3}", true},
-		{"^a*$", false}, {"^$", false}, {"a", false}, {".", false}, {".+.+", false}, {"^.?$", false}, {"a+", false},
-		{"^prod", false}, {".*prod", false}, {`\b`, false}, {"[", false},
-	}
-	for _, test := range tests {
-		t.Run(test.pattern, func(t *testing.T) {
-			if got := everyName(test.pattern); got != test.want {
-				t.Errorf("got %v, want %v", got, test.want)
-			}
-		})
-	}
-}
