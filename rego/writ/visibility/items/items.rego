@@ -78,8 +78,8 @@ _denied(criteria, value) if {
 
 _identifier(source, key, item, own) := _text(item, own) if {
 	object.get(source, key, "") == ""
-} else := text.form(object.get(_object(item, "fields"), source[key], null)) if {
-	true
+} else := value if {
+	value := text.form(object.get(_object(item, "fields"), source[key], null))
 } else := ""
 
 # METADATA

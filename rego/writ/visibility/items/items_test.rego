@@ -82,6 +82,18 @@ test_operator[note] if {
 	_standard({"entries": {"operators": _entry({"namespaces": _literals(["m"])})}, "type": "operators", "item": item}) == row.want
 }
 
+test_operator_in_hidden_namespaces[note] if {
+	some note, row in {
+		"whole cluster": {"visibility": "filtered", "available": ["*"], "want": true},
+		"whole cluster, none shown": {"visibility": "none", "available": ["*"], "want": false},
+		"one shown": {"visibility": "filtered", "available": ["x", "app-1"], "want": true},
+		"none shown": {"visibility": "filtered", "available": ["x"], "want": false},
+	}
+	entries := {"namespaces": _entry({"visibility": row.visibility, "names": _app})}
+	item := {"name": "o", "fields": {"available_in_namespaces": row.available}}
+	_standard({"entries": entries, "type": "operators", "item": item}) == row.want
+}
+
 test_operator_elsewhere[note] if {
 	some note, row in {
 		"its namespace": {"item": {"name": "o", "namespace": "m"}, "want": true},
@@ -121,6 +133,12 @@ test_custom[note] if {
 			"source": {"namespaceField": "tenant", "nameField": "id"},
 			"item": {"namespace": "x", "name": "y", "fields": {"tenant": "a", "id": "n"}},
 			"want": true,
+		},
+		"identified by no text": {
+			"entry": {"namespaces": _literals(["a"])},
+			"source": {"namespaceField": "tenant", "nameField": ""},
+			"item": {"namespace": "a", "fields": {"tenant": ["a"]}},
+			"want": false,
 		},
 		"no fallback": {
 			"entry": {"namespaces": _literals(["a"])},
