@@ -89,15 +89,11 @@ func (a *Aggregation) reduce(source *MetricSource, items []Item) any {
 		}
 	}
 	slices.SortFunc(numbers, (*big.Rat).Cmp)
-	sum := new(big.Rat)
-	for _, n := range numbers {
-		sum.Add(sum, n)
-	}
 	switch {
 	case a.Function == "distinct":
 		return integer(len(different))
 	case a.Function == "sum":
-		return summed(sum)
+		return summed(numbers)
 	case len(numbers) == 0:
 		return nil
 	}
@@ -107,7 +103,7 @@ func (a *Aggregation) reduce(source *MetricSource, items []Item) any {
 	case "max":
 		return Number{Rat: numbers[len(numbers)-1]}
 	case "avg":
-		return Number{Rat: sum.Quo(sum, big.NewRat(int64(len(numbers)), 1)), About: true}
+		return Number{Rat: new(big.Rat).Quo(summed(numbers).Rat, big.NewRat(int64(len(numbers)), 1)), About: true}
 	}
 	// percentile: r = p/100·(n−1), between the neighbours of r.
 	hundredths := a.Percentile * (len(numbers) - 1)

@@ -274,11 +274,11 @@ func (g *viewGenerator) filter(field string) *AggregationFilter {
 	case "greaterThan", "lessThan":
 		f.Value = g.one([]string{"0", "1", "10", "0.25", "1e3", "-1", "1.0", "Bound", "5368709120", "12345678901234567889"})
 	case "in":
-		f.Value = g.one([]string{"Bound,Failed", "[ Bound , 1 ]", "true, false", "[0.25,1000]", " web ,x", "[app-1]", "1", "[]x"})
+		f.Value = g.one([]string{"Bound,Failed", "[ Bound , 1 ]", "true, false", "[0.25,1000]", " web ,x", "[app-1]", "1", "[]x", "", "[]", "a,,b", ",", "[Bound", "Bound]", "[[Bound]]", "10.0,1e3", "1000,true", "x,y"})
 	case "matches":
 		f.Value = g.one([]string{"^B", "o", "^$", `^\d+$`, "(?i)FAIL", ".", "^a.b$", "1|true"})
 	default:
-		f.Value = g.one([]string{"Bound", "1", "1.0", "10", "1e3", "true", "o", "B", "app-1", "web", "0.25", "d", "20.50", "-0", "ü"})
+		f.Value = g.one([]string{"Bound", "1", "1.0", "10", "1e3", "true", "o", "B", "app-1", "web", "0.25", "d", "20.50", "-0", "ü", "", "+1", "01", "1000"})
 	}
 	return f
 }

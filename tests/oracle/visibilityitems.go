@@ -195,7 +195,9 @@ func standing(kind string, item Item) thing {
 		}
 		if available, ok := item.Fields["available_in_namespaces"].([]any); ok {
 			for _, namespace := range available {
-				s.namespaces = append(s.namespaces, namespace.(string))
+				if namespace != "" {
+					s.namespaces = append(s.namespaces, namespace.(string))
+				}
 			}
 			s.everywhere = slices.Equal(s.namespaces, []string{"*"})
 			return s

@@ -27,7 +27,9 @@ func metrics(entries map[string]*ViewEntry, given map[string]any) map[string]any
 	filtered := namespaces || nodes || pods
 	if !filtered {
 		for name, value := range m.totals {
-			m.out[name] = value
+			if value != nil {
+				m.out[name] = value
+			}
 		}
 	}
 	m.ofNamespaces(namespaces, pods)
@@ -55,7 +57,7 @@ type counter struct {
 // set writes a metric: from the totals where its group is not restricted and
 // they have it, else by its formula over the records, where there are any.
 func (m *counter) set(name string, restricted bool, records map[string]any, formula func() any) {
-	if value, there := m.totals[name]; there && !restricted {
+	if value := m.totals[name]; value != nil && !restricted {
 		m.out[name] = value
 	} else if records != nil {
 		m.out[name] = formula()
@@ -149,11 +151,11 @@ func (m *counter) ofNodes(restricted bool) {
 
 // total sums a key of some records. What is missing is 0.
 func total(records map[string]any, names []string, key string) Number {
-	sum := integer(0)
+	var numbers []*big.Rat
 	for _, name := range names {
 		if n, ok := numberOf(records[name].(map[string]any)[key]); ok {
-			sum.Add(sum.Rat, n)
+			numbers = append(numbers, n)
 		}
 	}
-	return summed(sum.Rat)
+	return summed(numbers)
 }

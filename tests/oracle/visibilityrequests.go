@@ -11,6 +11,7 @@ import (
 var fieldValues = []string{
 	`"Bound"`, `"Bound"`, `"Failed"`, `"Pending"`, `""`, `"1"`, `"true"`, `"1000"`, `"über"`, `"a\nb"`, `"x,y"`, `"10"`, `" 1"`, `"_unknown_"`,
 	`1`, `1.0`, `1`, `10`, `1e3`, `1E3`, `1000.00`, `0.25`, `25e-2`, `-3`, `0`, `-0`, `0.0`, `20.50`, `5368709120`, `12345678901234567890`, `1e21`, `0.1`, `0.2`, `0.0000001`,
+	`"01"`, `".5"`, `"5."`, `"+5"`, `"0x10"`, `"1_0"`, `"NaN"`, `"inf"`, `"1e2"`, `"-0"`, `"9"`, `1e-9`, `1.7976931348623157e308`, `123456789012345678901234567890.5`, `-1e3`,
 	`true`, `false`, `null`, `[]`, `[true]`, `["Bound"]`, `[1,[2,null]]`, `[1.0,[2,null]]`, `{}`, `{"a":1}`, `{"a":1.0}`, `{"a":{"b":[]}}`,
 }
 
@@ -179,10 +180,12 @@ func (g viewRequester) anySome(from []string) []any {
 
 func (g viewRequester) operatorFields() map[string]any {
 	fields := map[string]any{}
-	switch g.IntN(4) {
+	switch g.IntN(5) {
 	case 0:
 		fields["available_in_namespaces"] = []any{"*"}
-	case 1, 2:
+	case 1:
+		fields["available_in_namespaces"] = jsonValue(g.one([]string{"null", "[]", `["*","app-1"]`, `["a","*"]`, `["app-1",""]`, `["*","*"]`}))
+	case 2, 3:
 		fields["available_in_namespaces"] = g.anySome(itemNamespaces[:len(itemNamespaces)-1])
 	}
 	if g.once(3) {
@@ -200,6 +203,9 @@ func (g viewRequester) metrics() map[string]any {
 		totals := map[string]any{}
 		for _, name := range g.distinct(0, len(known), known) {
 			totals[name] = json.Number(g.one(numbers10))
+		}
+		if g.once(8) {
+			totals[g.one([]string{"filtered", "filter_metadata", "pods", "my metric"})] = jsonValue(g.one([]string{"null", "7", "-1", "0.5"}))
 		}
 		m["totals"] = totals
 	}
@@ -232,6 +238,9 @@ func (g viewRequester) record(keys []string) map[string]any {
 	for _, key := range keys {
 		if !g.once(4) {
 			record[key] = json.Number(g.one(numbers10))
+			if g.once(20) {
+				record[key] = jsonValue(g.one([]string{"null", "-1", "-0.5"}))
+			}
 		}
 	}
 	if g.once(2) {

@@ -26,8 +26,19 @@ func (n Number) MarshalJSON() ([]byte, error) {
 	return []byte(decimal(n.Rat)), nil
 }
 
+// exactSums is below what a sum of whole numbers is exact everywhere.
+var exactSums = big.NewRat(1<<62, 1)
+
 // summed is a sum, which binary fractions give only about.
-func summed(r *big.Rat) Number { return Number{Rat: r, About: !r.IsInt()} }
+func summed(numbers []*big.Rat) Number {
+	sum := Number{Rat: new(big.Rat)}
+	for _, n := range numbers {
+		sum.Add(sum.Rat, n)
+		sum.About = sum.About || !n.IsInt() || new(big.Rat).Abs(n).Cmp(exactSums) > 0
+	}
+	sum.About = sum.About || new(big.Rat).Abs(sum.Rat).Cmp(exactSums) > 0
+	return sum
+}
 
 func integer(n int) Number { return Number{Rat: big.NewRat(int64(n), 1)} }
 
@@ -40,7 +51,9 @@ func numberOf(value any) (*big.Rat, bool) {
 	return numeric(n.String())
 }
 
-var numericText = regexp.MustCompile(`^-?(0|[1-9]\d*)(\.\d+)?([eE][+-]?\d+)?$`)
+// numericText is what a text must be to be compared as a number; numbers of JSON
+// are among it.
+var numericText = regexp.MustCompile(`^[+-]?(\d+\.?\d*|\.\d+)([eE][+-]?\d+)?$`)
 
 func numeric(text string) (*big.Rat, bool) {
 	if !numericText.MatchString(text) {
