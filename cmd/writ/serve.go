@@ -14,7 +14,7 @@ const serveHelp = `serve answers over HTTP by the documents of a directory, and 
 they change. What does not compile changes no answer: the last good revision is
 served on, and /v1/status says why.
 
-  POST /v1/decisions/access              request and decision as in writ eval
+  POST /v1/decisions/access, visibility  request and decision as in writ eval
   POST /apis/authorization.k8s.io/v1/subjectaccessreviews
        (and below /clusters/{cluster})   a Kubernetes webhook authorizer
   POST /api/{version}/ns/{namespace}/subjectAccessReviews, resourceAccessReviews
