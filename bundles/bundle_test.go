@@ -99,6 +99,48 @@ func tarball(t testing.TB, b *Bundle) []byte {
 	return out.Bytes()
 }
 
+// Tables of visibility are counted and read back; a bundle without such documents
+// has none, whether it was built here or read.
+func TestVisibility(t *testing.T) {
+	policy := lower.VisibilityPolicy{Namespace: "ns", Name: "p", Priority: 7, Rules: []lower.VisibilityRule{}}
+	for _, row := range []struct {
+		name   string
+		tables lower.Visibility
+		counts map[string]int
+	}{
+		{"none", lower.Visibility{}, map[string]int{}},
+		{"policies", lower.Visibility{Policies: []lower.VisibilityPolicy{policy, policy}}, map[string]int{"visibility/MonitorAccessPolicy": 2}},
+		{"a source", lower.Visibility{Sources: []lower.MetricSource{{Name: "s"}}}, map[string]int{"visibility/MetricSource": 1}},
+	} {
+		t.Run(row.name, func(t *testing.T) {
+			access, files := tables(0), compiledFiles(t, tables(0))
+			if len(row.counts) > 0 {
+				data, err := json.Marshal(map[string]any{"access": access, "views": row.tables})
+				check(t, err)
+				files[DataPath] = data
+			}
+			made, err := assemble(access, &row.tables, BuildOptions{}, rego.Files(), files)
+			check(t, err)
+			if !maps.Equal(made.Manifest.Metadata.Counts, row.counts) {
+				t.Errorf("counts: got %v, want %v", made.Manifest.Metadata.Counts, row.counts)
+			}
+			read, err := Read(bytes.NewReader(tarball(t, made)))
+			check(t, err)
+			want := &row.tables
+			if len(row.counts) == 0 {
+				want = nil
+			}
+			for name, got := range map[string]*lower.Visibility{"built": made.Visibility, "read": read.Visibility} {
+				first, _ := json.Marshal(got)
+				second, _ := json.Marshal(want)
+				if !bytes.Equal(first, second) {
+					t.Errorf("%s: got %s, want %s", name, first, second)
+				}
+			}
+		})
+	}
+}
+
 func TestAssembleRefuses(t *testing.T) {
 	access := tables(1)
 	rows := []struct {

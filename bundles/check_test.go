@@ -29,6 +29,7 @@ func TestCheck(t *testing.T) {
 		{"a test that is none", "writ/b_test.rego", "package writ.access\n\ndecision := {}", "not a package of tests"},
 		{"what decides in a package of tests", "compiled/b.rego", "package compiled.tests.b_test", "is a package of tests"},
 		{"rules where there is data", "compiled/b.rego", "package compiled.access\n\nroles := {}", "conflict"},
+		{"rules where there are tables of visibility", "compiled/b.rego", "package compiled.views\n\npolicies := {}", "conflict"},
 		{"a rule above the data", "compiled/b.rego", "package compiled\n\naccess := {}", "conflict"},
 	}
 	for _, row := range rows {
