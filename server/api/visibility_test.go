@@ -22,7 +22,9 @@ type viewing struct {
 }
 
 func (v *viewing) Authorize(_ context.Context, r *decision.VisibilityRequest) decision.Authorization {
+	v.mu.Lock()
 	v.labels = r.Cluster.Labels
+	v.mu.Unlock()
 	switch r.User {
 	case "panic":
 		panic("a secret of the engine")

@@ -23,7 +23,6 @@ const (
 	askPod    = "data.writ.access.deny.wants_pod"
 
 	askAuthorization = "data.writ.visibility.authorization"
-	askTotals        = "data.writ.visibility.totals"
 )
 
 // Activate compiles a bundle's modules and expands its tables. It fails where
@@ -124,7 +123,7 @@ func prepareAnew(ctx context.Context, files map[string][]byte) (queries, error) 
 	}
 	asked := map[string]*rego.PreparedEvalQuery{findings: &prepared.findings, askPod: &prepared.wantsPod}
 	if hasViews(files) {
-		asked[askAuthorization], asked[askTotals] = &prepared.authorization, &prepared.totals
+		asked[askAuthorization] = &prepared.authorization
 	}
 	for name, query := range asked {
 		*query, err = rego.New(

@@ -12,10 +12,9 @@
 // the Go one: it took ten times as long a request, and a multiple of the memory.
 //
 // At the visibility point OPA says who may see a type of a cluster, by the rules
-// generated from policies, and what the metrics are. Items are filtered and
-// aggregations computed in Go, from the bundle's tables, in place of
-// writ.visibility.visible and writ.visibility.aggregations: a list may be longer
-// than OPA could go through in the time there is.
+// generated from policies. Items are filtered and numbers computed in Go, from the
+// bundle's tables, in place of writ.visibility.visible and writ.visibility.totals:
+// a list may be longer than OPA could go through in the time there is.
 //
 // The rules found travel in the input under the key null. No JSON request can
 // hold such a key, so none can bring its own.
@@ -67,8 +66,8 @@ type Engine struct {
 // queries are what OPA is asked, prepared.
 type queries struct {
 	findings, wantsPod rego.PreparedEvalQuery
-	// These are prepared only where there are visibility policies.
-	authorization, totals rego.PreparedEvalQuery
+	// authorization is prepared only where there are visibility policies.
+	authorization rego.PreparedEvalQuery
 }
 
 var (

@@ -4,7 +4,6 @@ import (
 	"context"
 	"encoding/json"
 	"errors"
-	"fmt"
 	"strconv"
 	"time"
 
@@ -16,7 +15,6 @@ import (
 var (
 	keyServiceAccount = ast.StringTerm("serviceAccount")
 	keyType           = ast.StringTerm("type")
-	keyMetrics        = ast.StringTerm("metrics")
 )
 
 var errView = errors.New("what visibility policies say has not its shape")
@@ -35,37 +33,6 @@ func (e *Engine) askAuthorization(ctx context.Context, r *decision.VisibilityReq
 		return decision.Authorization{}, err
 	}
 	return readAuthorization(answer)
-}
-
-// askMetrics asks OPA for the metrics that a rule lets be told.
-func (e *Engine) askMetrics(ctx context.Context, r *decision.VisibilityRequest, by viewKey) (map[string]any, error) {
-	if err := ctx.Err(); err != nil {
-		return nil, err
-	}
-	given, err := value(r.Metrics)
-	if err != nil {
-		return nil, fmt.Errorf("read the metrics of the request: %w", err)
-	}
-	in := ast.NewObject(append(viewRequest(r),
-		[2]*ast.Term{keyMetrics, given},
-		[2]*ast.Term{keyEngine, ast.ObjectTerm(
-			[2]*ast.Term{keyPolicy, ast.StringTerm(by.text())}, [2]*ast.Term{keyRule, ast.IntNumberTerm(by.rule)},
-		)},
-	)...)
-	result, err := e.run(ctx, &e.queries.totals, in, e.now())
-	if err != nil {
-		return nil, err
-	}
-	answer, err := ast.JSON(result)
-	if err != nil {
-		return nil, err
-	}
-	object, _ := answer.(map[string]any)
-	told, ok := object["metrics"].(map[string]any)
-	if !ok {
-		return nil, errView
-	}
-	return told, nil
 }
 
 // viewRequest is the canonical form of a request but for items and numbers.

@@ -10,7 +10,6 @@ import (
 
 // filling is one request on its way from an authorization to a decision.
 type filling struct {
-	engine  *Engine
 	request *decision.VisibilityRequest
 	rule    *viewRule // nil on deny
 	source  *viewSource
@@ -26,7 +25,7 @@ type filling struct {
 }
 
 func (e *Engine) newFilling(r *decision.VisibilityRequest, a *decision.Authorization, listed bool) *filling {
-	f := &filling{engine: e, request: r}
+	f := &filling{request: r}
 	rule, ok := a.Basis.(*viewRule)
 	if !ok || a.Decision == decision.VisibleNone {
 		return f
@@ -94,7 +93,7 @@ func (f *filling) numbers(ctx context.Context, d *decision.VisibilityDecision) (
 	switch {
 	case !f.told:
 	case !f.custom && f.request.Metrics != nil:
-		d.Metrics, err = f.engine.askMetrics(ctx, f.request, f.rule.key)
+		d.Metrics, err = f.rule.metrics(f.request.Metrics)
 	case f.custom && f.raw:
 		through := f.through()
 		for name, value := range f.request.Aggregations {

@@ -133,6 +133,3 @@ func users(r *decision.VisibilityRequest) []string {
 	}
 	return names
 }
-
-// text is how a policy is named to OPA.
-func (k viewKey) text() string { return k.namespace + "/" + k.name }
