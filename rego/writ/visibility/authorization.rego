@@ -67,10 +67,10 @@ _granted([row, rule], action) := {"granted": true, "package": row[3], "rule": ru
 # The decision for the cluster itself and the standard types.
 _cluster(action) := _refused("no cluster given") if {
 	request.cluster == ""
-} else := _denied(min(_denials)) if {
-	count(_denials) > 0
-} else := _granted(min(_allowances), action) if {
-	count(_allowances) > 0
+} else := _denied(first) if {
+	first := min(_denials)
+} else := _granted(first, action) if {
+	first := min(_allowances)
 } else := _refused("No matching policies found")
 
 # The decision for a custom type.
@@ -79,11 +79,11 @@ _custom := object.union(verdict, {"reason": reason}) if {
 	verdict := _cluster("view")
 	not verdict.granted
 	reason := sprintf("Access denied to cluster '%s': %s", [request.cluster, verdict.reason])
-} else := _denied(min(_type_denials)) if {
+} else := _denied(first) if {
 	request.cluster == ""
-	count(_type_denials) > 0
-} else := _granted(min(_type_allowances), request.permission) if {
-	count(_type_allowances) > 0
+	first := min(_type_denials)
+} else := _granted(first, request.permission) if {
+	first := min(_type_allowances)
 } else := _refused(sprintf("No policy grants access to custom resource type: %s", [request.type]))
 
 # The policies of the principal that hold and match, each with the rule it matches
