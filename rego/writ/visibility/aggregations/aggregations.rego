@@ -15,13 +15,22 @@ computed(source, items) := {aggregation.name: value |
 
 _value(aggregation, items) := _result(aggregation, items) if not aggregation.group
 
+# Sorted by group, the members of one stand together: looked for among all, they
+# would cost the product of items and groups.
 _value(aggregation, items) := {group: _result(aggregation, members) |
-	groups := [_group(aggregation, item) | some item in items]
-	some group in {group | some group in groups}
-	members := [items[i] | some i, name in groups; name == group]
+	sorted := sort([[group, i] | some i, item in items; group := _group(aggregation, item)])
+	starts := [i | some i, pair in sorted; _begins(sorted, i, pair[0])]
+	ends := array.concat(starts, [count(sorted)])
+	some n, start in starts
+	group := sorted[start][0]
+	members := [items[pair[1]] | some pair in array.slice(sorted, start, ends[n + 1])]
 } if {
 	aggregation.group
 }
+
+_begins(_, 0, _)
+
+_begins(sorted, i, group) if sorted[i - 1][0] != group
 
 _group(aggregation, item) := group if {
 	group := text.form(_read(item, aggregation.group))
