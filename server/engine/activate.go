@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"strings"
+	"sync"
 	"time"
 
 	"github.com/open-policy-agent/opa/v1/ast"
@@ -55,6 +56,7 @@ func Activate(ctx context.Context, b *bundles.Bundle, o Options) (*Engine, error
 		now:      o.Now,
 		timeout:  o.Timeout,
 	}
+	e.grounds = sync.OnceValue(e.views.grounds)
 	if e.now == nil {
 		e.now = time.Now
 	}

@@ -56,7 +56,8 @@ type Engine struct {
 	tree     *tree
 	labels   bool // whether a deny policy or an override reads namespace labels
 	views    *views
-	viewed   bool // whether there are visibility policies, which OPA is asked about
+	viewed   bool           // whether there are visibility policies, which OPA is asked about
+	grounds  func() grounds // made once, when first asked for
 	queries  queries
 	patterns cache.InterQueryValueCache // compiled expressions, kept between requests
 	now      func() time.Time

@@ -62,7 +62,7 @@ func unmatched(r *decision.VisibilityRequest) decision.Authorization {
 	a := decision.DenyVisibility("")
 	custom := r.Type != "" && !isStandard(r.Type)
 	switch {
-	case len(users(r)) == 0:
+	case len(r.Names()) == 0:
 		a.Reason = "no principal"
 	case r.Action != "" && r.Action != decision.ActionView && r.Action != decision.ActionViewMetrics:
 		a.Reason = "unknown action " + r.Action

@@ -1,6 +1,8 @@
 package engine
 
 import (
+	"slices"
+
 	"github.com/writ-policy/writ/server/decision"
 	"github.com/writ-policy/writ/translator/lower"
 )
@@ -23,6 +25,18 @@ func newViewEntry(e *lower.VisibilityEntry) *viewEntry {
 		v.fields[name] = newCriteria(c)
 	}
 	return v
+}
+
+// through reports whether the entry lets an aggregation through: one it includes,
+// or any but those it excludes. Where there is no entry there is none.
+func (v *viewEntry) through(name string) bool {
+	switch {
+	case v == nil:
+		return false
+	case len(v.Include) > 0:
+		return slices.Contains(v.Include, name)
+	}
+	return !slices.Contains(v.Exclude, name)
 }
 
 // criteria are allowed and denied values.

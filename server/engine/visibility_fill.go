@@ -107,17 +107,7 @@ func (f *filling) numbers(ctx context.Context, d *decision.VisibilityDecision) (
 	return err
 }
 
-// through says which aggregations the entry of the type lets through: those it
-// includes, else all but those it excludes.
+// through says which aggregations the entry of the type lets through.
 func (f *filling) through() func(name string) bool {
-	entry := f.rule.entries[f.request.Type]
-	return func(name string) bool {
-		switch {
-		case entry == nil:
-			return false
-		case len(entry.Include) > 0:
-			return slices.Contains(entry.Include, name)
-		}
-		return !slices.Contains(entry.Exclude, name)
-	}
+	return f.rule.entries[f.request.Type].through
 }

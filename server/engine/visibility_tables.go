@@ -11,6 +11,7 @@ import (
 // views are the visibility tables of a bundle, indexed. They are never written
 // after activation.
 type views struct {
+	tables  *lower.Visibility
 	rules   map[viewKey]*viewRule
 	sources map[string]*viewSource // by type
 	// bounded are the policies that begin or end, by whom they are for: users and
@@ -39,12 +40,14 @@ type viewSource struct {
 
 func expandViews(tables *lower.Visibility) (*views, error) {
 	v := &views{
+		tables:  tables,
 		rules:   make(map[viewKey]*viewRule),
 		sources: make(map[string]*viewSource),
 		users:   make(map[string][]*lower.VisibilityPolicy),
 		groups:  make(map[string][]*lower.VisibilityPolicy),
 	}
 	if tables == nil {
+		v.tables = &lower.Visibility{}
 		return v, nil
 	}
 	for i := range tables.Sources {
@@ -111,7 +114,7 @@ func (v *views) expires(r *decision.VisibilityRequest, now time.Time) (first tim
 			}
 		}
 	}
-	for _, user := range users(r) {
+	for _, user := range r.Names() {
 		meet(v.users[user])
 	}
 	for _, group := range r.Groups {
@@ -120,16 +123,4 @@ func (v *views) expires(r *decision.VisibilityRequest, now time.Time) (first tim
 		}
 	}
 	return first
-}
-
-// users are the names a request's principal goes by.
-func users(r *decision.VisibilityRequest) []string {
-	var names []string
-	if r.User != "" {
-		names = append(names, r.User)
-	}
-	if a := r.ServiceAccount; a.Namespace != "" && a.Name != "" {
-		names = append(names, "system:serviceaccount:"+a.Namespace+":"+a.Name)
-	}
-	return names
 }
