@@ -39,16 +39,3 @@ type Renewer interface {
 	// cannot be told.
 	Renew(a Authorization) (Authorization, bool)
 }
-
-// Names are what the request's principal goes by: its user, and its service
-// account where both parts of that are given.
-func (r *VisibilityRequest) Names() []string {
-	var names []string
-	if r.User != "" {
-		names = append(names, r.User)
-	}
-	if a := r.ServiceAccount; a.Namespace != "" && a.Name != "" {
-		names = append(names, "system:serviceaccount:"+a.Namespace+":"+a.Name)
-	}
-	return names
-}

@@ -60,17 +60,16 @@ func checkClock(now time.Time) error {
 func unmatched(r *decision.VisibilityRequest) decision.Authorization {
 	const none = "No matching policies found"
 	a := decision.DenyVisibility("")
-	custom := r.Type != "" && !isStandard(r.Type)
 	switch {
 	case len(r.Names()) == 0:
 		a.Reason = "no principal"
 	case r.Action != "" && r.Action != decision.ActionView && r.Action != decision.ActionViewMetrics:
 		a.Reason = "unknown action " + r.Action
-	case custom && r.Cluster.Name == "":
+	case r.IsCustom() && r.Cluster.Name == "":
 		a.Reason = "No policy grants access to custom resource type: " + r.Type
 	case r.Cluster.Name == "":
 		a.Reason = "no cluster given"
-	case custom:
+	case r.IsCustom():
 		a.Reason = "Access denied to cluster '" + r.Cluster.Name + "': " + none
 	default:
 		a.Reason = none

@@ -30,7 +30,7 @@ func (e *Engine) newFilling(r *decision.VisibilityRequest, a *decision.Authoriza
 	if !ok || a.Decision == decision.VisibleNone {
 		return f
 	}
-	f.rule, f.custom = rule, r.Type != "" && !isStandard(r.Type)
+	f.rule, f.custom = rule, r.IsCustom()
 	if f.custom && r.Cluster.Name == "" {
 		return f
 	}

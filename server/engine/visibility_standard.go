@@ -2,7 +2,7 @@ package engine
 
 import "github.com/writ-policy/writ/server/decision"
 
-// The types that are not custom.
+// Standard types.
 const (
 	typeNodes      = "nodes"
 	typeNamespaces = "namespaces"
@@ -11,14 +11,6 @@ const (
 	typeAlerts     = "alerts"
 	typeEvents     = "events"
 )
-
-func isStandard(typ string) bool {
-	switch typ {
-	case typeNodes, typeNamespaces, typeOperators, typePods, typeAlerts, typeEvents:
-		return true
-	}
-	return false
-}
 
 // location are the namespaces an item is in. whole is the whole cluster.
 type location struct {
