@@ -133,7 +133,7 @@ func (g *viewGenerator) rule() *ViewRule {
 	older := g.once(3)
 	types := slices.Concat(standardTypes, standardTypes[:4], customTypes, customTypes)
 	if older {
-		types = slices.Concat(standardTypes[:4], customTypes)
+		types = slices.Concat(standardTypes[:4], standardTypes[:1], customTypes)
 	}
 	for range g.IntN(8) {
 		if kind := g.one(types); rule.entry(kind) == nil {
@@ -175,8 +175,11 @@ func (g *viewGenerator) entry(kind string, older bool) *ViewEntry {
 	}
 	if older && kind == "nodes" {
 		e.HideMasters = g.once(2)
-		if g.once(3) {
+		if g.once(2) {
 			e.HideByLabels = g.labels(0, 2, itemLabels[:2])
+		}
+		if (e.HideMasters || len(e.HideByLabels) > 0) && !g.once(3) {
+			e.Visibility, e.Labels = "all", nil // what is hidden is seen to be
 		}
 	}
 	if standard {
@@ -243,7 +246,7 @@ func (g *viewGenerator) source(kind string) *MetricSource {
 		s.NameField = g.one(declared)
 	}
 	readable := append([]string{"name", "namespace", "_name", "_namespace"}, slices.Concat(declared, declared)...)
-	for _, name := range g.distinct(0, 8, aggregationNames) {
+	for _, name := range g.distinct(2, len(aggregationNames), aggregationNames) {
 		s.Aggregations = append(s.Aggregations, g.aggregation(name, readable))
 	}
 	return s
@@ -268,17 +271,17 @@ func (g *viewGenerator) aggregation(name string, readable []string) *Aggregation
 
 func (g *viewGenerator) filter(field string) *AggregationFilter {
 	f := &AggregationFilter{Field: field, Operator: g.one([]string{
-		"equals", "notEquals", "contains", "startsWith", "endsWith", "greaterThan", "lessThan", "in", "matches",
+		"equals", "equals", "notEquals", "notEquals", "contains", "startsWith", "endsWith", "greaterThan", "lessThan", "in", "matches",
 	})}
 	switch f.Operator {
 	case "greaterThan", "lessThan":
 		f.Value = g.one([]string{"0", "1", "10", "0.25", "1e3", "-1", "1.0", "Bound", "5368709120", "12345678901234567889"})
 	case "in":
-		f.Value = g.one([]string{"Bound,Failed", "[ Bound , 1 ]", "true, false", "[0.25,1000]", " web ,x", "[app-1]", "1", "[]x", "", "[]", "a,,b", ",", "[Bound", "Bound]", "[[Bound]]", "10.0,1e3", "1000,true", "x,y"})
+		f.Value = g.one([]string{"Bound,Failed", "[ Bound , 1 ]", "true, false", "[0.25,1000]", " web ,x", "[app-1]", "1", "[]x", "", "[]", "a,,b", ",", "10.0,1e3", "1000,true", "x,y"})
 	case "matches":
 		f.Value = g.one([]string{"^B", "o", "^$", `^\d+$`, "(?i)FAIL", ".", "^a.b$", "1|true"})
 	default:
-		f.Value = g.one([]string{"Bound", "1", "1.0", "10", "1e3", "true", "o", "B", "app-1", "web", "0.25", "d", "20.50", "-0", "ü", "", "+1", "01", "1000"})
+		f.Value = g.one([]string{"Bound", "Bound", "1", "1.0", "1.0", "10", "10.0", "1000.0", "1.0", "1.00", "1e3", "true", "o", "B", "app-1", "web", "0.25", "d", "20.50", "-0", "ü", "", "+1", "01", "1000"})
 	}
 	return f
 }

@@ -9,11 +9,14 @@ import (
 
 // fieldValues are the texts of JSON values, odd ones among them.
 var fieldValues = []string{
-	`"Bound"`, `"Bound"`, `"Failed"`, `"Pending"`, `""`, `"1"`, `"true"`, `"1000"`, `"über"`, `"a\nb"`, `"x,y"`, `"10"`, `" 1"`, `"_unknown_"`,
+	`"Bound"`, `"Bound"`, `"Failed"`, `"Pending"`, `""`, `"1"`, `"1"`, `"true"`, `"1000"`, `"10"`, `"über"`, `"a\nb"`, `"x,y"`, `"10"`, `" 1"`, `"_unknown_"`,
 	`1`, `1.0`, `1`, `10`, `1e3`, `1E3`, `1000.00`, `0.25`, `25e-2`, `-3`, `0`, `-0`, `0.0`, `20.50`, `5368709120`, `12345678901234567890`, `1e21`, `0.1`, `0.2`, `0.0000001`,
 	`"01"`, `".5"`, `"5."`, `"+5"`, `"0x10"`, `"1_0"`, `"NaN"`, `"inf"`, `"1e2"`, `"-0"`, `"9"`, `1e-9`, `1.7976931348623157e308`, `123456789012345678901234567890.5`, `-1e3`,
 	`true`, `false`, `null`, `[]`, `[true]`, `["Bound"]`, `[1,[2,null]]`, `[1.0,[2,null]]`, `{}`, `{"a":1}`, `{"a":1.0}`, `{"a":{"b":[]}}`,
 }
+
+// usualValues are those that aggregations ask for.
+var usualValues = []string{`"Bound"`, `"1"`, `"10"`, `"1000"`, `1`, `1.0`, `10`, `1e3`, `"true"`, `true`, `null`}
 
 func jsonValue(text string) any {
 	decoder := json.NewDecoder(strings.NewReader(text))
@@ -79,6 +82,9 @@ func (g viewRequester) request() ViewRequest {
 
 // near turns a request towards a policy.
 func (g viewRequester) near(r *ViewRequest, p *ViewPolicy) {
+	if g.once(2) {
+		r.Groups = nil
+	}
 	if len(p.Users) > 0 {
 		r.User = g.one(p.Users)
 	} else if len(p.Groups) > 0 {
@@ -89,10 +95,16 @@ func (g viewRequester) near(r *ViewRequest, p *ViewPolicy) {
 		return
 	}
 	rule := p.Rules[g.IntN(len(p.Rules))]
-	if len(rule.Names) > 0 && g.once(2) {
+	switch {
+	case len(rule.Names) > 0:
 		r.Cluster.Name = g.one(rule.Names)
+	case rule.Pattern == "" && rule.Labels != nil && g.once(2):
+		r.Cluster.Labels = rule.Labels
 	}
 	if len(rule.Entries) > 0 && !g.once(5) {
+		r.Type = rule.Entries[g.IntN(len(rule.Entries))].Type
+	}
+	if len(rule.Entries) > 0 && standardType(r.Type) && g.once(2) {
 		r.Type = rule.Entries[g.IntN(len(rule.Entries))].Type
 	}
 	if !standardType(r.Type) && g.once(5) {
@@ -143,6 +155,9 @@ func (g viewRequester) item(kind string) Item {
 	if !g.once(3) {
 		item.Labels = g.itemLabels()
 	}
+	if kind == "nodes" && !g.once(3) {
+		item.Name, item.Labels = g.one(itemNames), g.itemLabels()
+	}
 	switch {
 	case kind == "operators":
 		item.Fields = g.operatorFields()
@@ -152,6 +167,9 @@ func (g viewRequester) item(kind string) Item {
 		item.Fields = map[string]any{}
 		for _, field := range g.distinct(2, 9, append([]string{"ratio"}, fieldNames...)) {
 			item.Fields[field] = jsonValue(g.one(fieldValues))
+			if g.once(2) {
+				item.Fields[field] = jsonValue(g.one(usualValues))
+			}
 		}
 		for _, field := range []string{"name", "namespace", "tenant"} {
 			if g.once(2) {
