@@ -107,13 +107,22 @@ func (l *location) keep(kept func(string) bool) {
 	l.names = left
 }
 
+// asksName reports whether the entry says anything of names. Beside an explicit
+// "all" what is allowed says nothing.
+func (v *viewEntry) asksName() bool {
+	if v.Visibility == "all" {
+		return !v.names.excluded.none()
+	}
+	return v.names.given
+}
+
 // shows decides on one item by the entry of its type: the first line that says
 // anything, in the order exclusions, visibility, namespaces, names, labels.
 func (v *viewEntry) shows(name string, in location, item *decision.Item) bool {
 	switch {
 	case name != "" && v.names.excluded.has(name), v.excludes(&in), v.hidesNode(item):
 		return false
-	case v.names.given && name == "", v.Visibility == "none":
+	case name == "" && v.asksName(), v.Visibility == "none":
 		return false
 	case v.Visibility == "all":
 		return true

@@ -23,7 +23,16 @@ _hidden(entry, name, _, _) if {
 	_denied(entry.names, name)
 }
 
-_hidden(entry, "", _, _) if _given(entry.names)
+_hidden(entry, "", _, _) if {
+	entry.visibility != "all"
+	_given(entry.names)
+}
+
+# Beside an explicit "all" what is allowed says nothing.
+_hidden(entry, "", _, _) if {
+	entry.visibility == "all"
+	entry.names.denies
+}
 
 _hidden(entry, _, location, _) if {
 	count(location.names) > 0
