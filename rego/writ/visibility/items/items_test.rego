@@ -16,7 +16,8 @@ test_standard[note] if {
 		"no entry": {"entries": {}, "type": "pods", "item": {"name": "web"}, "want": true},
 		"a name": {"entries": {"pods": _entry({"names": _literals(["web"])})}, "type": "pods", "item": {"name": "web"}, "want": true},
 		"another name": {"entries": {"pods": _entry({"names": _literals(["web"])})}, "type": "pods", "item": {"name": "db"}, "want": false},
-		"no name": {"entries": {"pods": _entry({"names": _literals(["web"]), "visibility": "all"})}, "type": "pods", "item": {}, "want": false},
+		"no name": {"entries": {"pods": _entry({"names": _literals(["web"]), "visibility": "filtered"})}, "type": "pods", "item": {}, "want": false},
+		"no name under an explicit all": {"entries": {"pods": _entry({"names": _literals(["web"]), "visibility": "all"})}, "type": "pods", "item": {}, "want": true},
 		"a label instead": {
 			"entries": {"pods": _entry({"names": _literals(["web"]), "labels": {"team": "blue"}})},
 			"type": "pods",
