@@ -64,6 +64,11 @@ type Config struct {
 	CacheEntries int
 	CacheBytes   int
 
+	// VisibilityCacheEntries is how many authorizations of the visibility point are
+	// kept, and VisibilityCacheTTL how long; zero entries keep none.
+	VisibilityCacheEntries int
+	VisibilityCacheTTL     time.Duration
+
 	// MaxBody is the largest body, in bytes, and MaxInFlight the number of
 	// requests that are answered at a time; what is beyond is refused.
 	MaxBody     int64
@@ -109,25 +114,26 @@ const DefaultListen = "127.0.0.1:8686"
 // Defaults is a Config that lacks nothing but the policy directory.
 func Defaults() Config {
 	return Config{
-		Listen:            DefaultListen,
-		EnvoyIdentity:     envoy.DefaultIdentity,
-		FetchTimeout:      cluster.DefaultTimeout,
-		MaxFetches:        cluster.DefaultPlaces,
-		SessionKey:        api.DefaultSessionKey,
-		EscalationKey:     api.DefaultEscalationKey,
-		CacheEntries:      cache.DefaultEntries,
-		CacheBytes:        cache.DefaultBytes,
-		MaxBody:           1 << 20,
-		MaxInFlight:       512,
-		RequestTimeout:    10 * time.Second,
-		EvaluationTimeout: 2 * time.Second,
-		ReadHeaderTimeout: 5 * time.Second,
-		ReadTimeout:       10 * time.Second,
-		WriteTimeout:      20 * time.Second,
-		IdleTimeout:       2 * time.Minute,
-		Drain:             time.Second,
-		Grace:             20 * time.Second,
-		Settle:            200 * time.Millisecond,
+		Listen:             DefaultListen,
+		EnvoyIdentity:      envoy.DefaultIdentity,
+		FetchTimeout:       cluster.DefaultTimeout,
+		MaxFetches:         cluster.DefaultPlaces,
+		SessionKey:         api.DefaultSessionKey,
+		EscalationKey:      api.DefaultEscalationKey,
+		CacheEntries:       cache.DefaultEntries,
+		CacheBytes:         cache.DefaultBytes,
+		VisibilityCacheTTL: cache.DefaultTTL,
+		MaxBody:            1 << 20,
+		MaxInFlight:        512,
+		RequestTimeout:     10 * time.Second,
+		EvaluationTimeout:  2 * time.Second,
+		ReadHeaderTimeout:  5 * time.Second,
+		ReadTimeout:        10 * time.Second,
+		WriteTimeout:       20 * time.Second,
+		IdleTimeout:        2 * time.Minute,
+		Drain:              time.Second,
+		Grace:              20 * time.Second,
+		Settle:             200 * time.Millisecond,
 	}
 }
 
@@ -156,6 +162,7 @@ func (c *Config) Validate() error {
 		{"the largest body", c.MaxBody}, {"the number of requests in flight", int64(c.MaxInFlight)},
 		{"the request timeout", int64(c.RequestTimeout)}, {"the evaluation timeout", int64(c.EvaluationTimeout)},
 		{"the header timeout", int64(c.ReadHeaderTimeout)}, {"the read timeout", int64(c.ReadTimeout)},
+		{"the time to keep authorizations", int64(c.VisibilityCacheTTL)},
 		{"the fetch timeout", int64(c.FetchTimeout)}, {"the number of fetches", int64(c.MaxFetches)},
 		{"the write timeout", int64(c.WriteTimeout)}, {"the idle timeout", int64(c.IdleTimeout)},
 	} {
@@ -168,6 +175,7 @@ func (c *Config) Validate() error {
 		value int64
 	}{
 		{"the number of cached decisions", int64(c.CacheEntries)}, {"the memory of the cache", int64(c.CacheBytes)},
+		{"the number of cached authorizations", int64(c.VisibilityCacheEntries)},
 		{"the drain time", int64(c.Drain)}, {"the grace period", int64(c.Grace)}, {"the settle time", int64(c.Settle)},
 	} {
 		if bound.value < 0 {

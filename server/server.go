@@ -60,9 +60,12 @@ func New(c Config) (*Server, error) {
 		return nil, err
 	}
 	s.reloader = s.newReloader(m)
-	reviewer := cache.New(s.reloader, cache.Options{Entries: c.CacheEntries, Bytes: c.CacheBytes, Now: c.Now}, m)
+	reviewer := cache.New(s.reloader, cache.Options{
+		Entries: c.CacheEntries, Bytes: c.CacheBytes, Now: c.Now,
+		Visibility: cache.VisibilityOptions{Entries: c.VisibilityCacheEntries, TTL: c.VisibilityCacheTTL, Logger: s.log},
+	}, m)
 	o := api.Options{
-		Reviewer: reviewer, Guard: s.reloader, Metrics: m, Ready: s.ready, Status: s.status, Logger: s.log,
+		Reviewer: reviewer, Guard: s.reloader, Effective: s.reloader, Metrics: m, Ready: s.ready, Status: s.status, Logger: s.log,
 		MaxBody: c.MaxBody, MaxInFlight: c.MaxInFlight, Timeout: c.RequestTimeout,
 		Recorder: s.audit, SessionKey: c.SessionKey, EscalationKey: c.EscalationKey,
 	}

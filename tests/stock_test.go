@@ -12,6 +12,7 @@ import (
 	"strings"
 	"sync"
 	"testing"
+	"time"
 
 	"github.com/writ-policy/writ/bundles"
 	"github.com/writ-policy/writ/bundles/source"
@@ -71,18 +72,21 @@ func TestStockOPARunsTheBundle(t *testing.T) {
 	for _, cases := range suites {
 		dir := filepath.Dir(cases)
 		family := filepath.Base(filepath.Dir(dir))
-		if family != "access" && family != "deny" {
+		if family == "inheritance" {
 			continue // not supported yet
 		}
 		ran++
 		t.Run(family+"/"+filepath.Base(dir), func(t *testing.T) {
-			inputs := readInputs(t, cases)
 			bundle, path := buildDirectory(t, filepath.Join(dir, "policies"))
 			testBundle(t, path)
-			compareStock(t, bundle, path, inputs)
+			if family == "visibility" {
+				compareStockViews(t, bundle, path, readViews(t, cases))
+			} else {
+				compareStock(t, bundle, path, readInputs(t, cases))
+			}
 		})
 	}
-	if ran < 40 {
+	if ran < 50 {
 		t.Errorf("found %d suites, which cannot be all", ran)
 	}
 	t.Run("examples", func(t *testing.T) {
@@ -164,16 +168,11 @@ func testBundle(t *testing.T, path string) {
 	}
 }
 
-// compareStock has one opa decide all inputs, each as its input.
-func compareStock(t *testing.T, bundle *bundles.Bundle, path string, inputs []json.RawMessage) {
+// stockEval is the list that a query gives with built-in errors not forgiven.
+func stockEval(t *testing.T, path string, input []byte, query string) []map[string]any {
 	t.Helper()
-	text, err := json.Marshal(inputs)
-	if err != nil {
-		t.Fatal(err)
-	}
-	command := exec.Command(stockBinary(t), "eval", "--bundle", path, "--stdin-input", "--format", "raw",
-		"[decision | some request in input; decision := data.writ.access.decision with input as request]")
-	command.Stdin = bytes.NewReader(text)
+	command := exec.Command(stockBinary(t), "eval", "--bundle", path, "--stdin-input", "--strict-builtin-errors", "--format", "raw", query)
+	command.Stdin = bytes.NewReader(input)
 	out, err := command.Output()
 	if err != nil {
 		t.Fatalf("opa eval: %v\n%s", err, out)
@@ -182,6 +181,17 @@ func compareStock(t *testing.T, bundle *bundles.Bundle, path string, inputs []js
 	if err := json.Unmarshal(out, &decided); err != nil {
 		t.Fatalf("opa eval printed no list: %v\n%s", err, out)
 	}
+	return decided
+}
+
+// compareStock has one opa decide all inputs, each as its input.
+func compareStock(t *testing.T, bundle *bundles.Bundle, path string, inputs []json.RawMessage) {
+	t.Helper()
+	text, err := json.Marshal(inputs)
+	if err != nil {
+		t.Fatal(err)
+	}
+	decided := stockEval(t, path, text, "[decision | some request in input; decision := data.writ.access.decision with input as request]")
 	if len(decided) != len(inputs) || len(inputs) == 0 {
 		t.Fatalf("got %d decisions for %d requests", len(decided), len(inputs))
 	}
@@ -213,6 +223,77 @@ func embeddedDecision(t *testing.T, e *engine.Engine, input []byte) map[string]a
 	}
 	var values map[string]any
 	if err := json.Unmarshal(text, &values); err != nil {
+		t.Fatal(err)
+	}
+	return values
+}
+
+// view is a case at the visibility point, and what time it is.
+type view struct {
+	Input json.RawMessage `json:"input"`
+	Now   time.Time       `json:"now"`
+}
+
+func readViews(t *testing.T, path string) []view {
+	t.Helper()
+	content, err := os.ReadFile(path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	var views []view
+	for line := range strings.Lines(string(content)) {
+		row := view{Now: time.Unix(1_800_000_000, 0)}
+		if err := json.Unmarshal([]byte(line), &row); err != nil {
+			t.Fatalf("%s: %v", path, err)
+		}
+		views = append(views, row)
+	}
+	return views
+}
+
+// compareStockViews is compareStock for the visibility point, whose cases have
+// times of their own.
+func compareStockViews(t *testing.T, bundle *bundles.Bundle, path string, views []view) {
+	t.Helper()
+	asked := make([][2]any, len(views))
+	for i, row := range views {
+		asked[i] = [2]any{row.Input, row.Now.UnixNano()}
+	}
+	text, err := json.Marshal(asked)
+	if err != nil {
+		t.Fatal(err)
+	}
+	decided := stockEval(t, path, text, `[decision | some [request, now] in input
+		decision := data.writ.visibility.decision with input as request with time.now_ns as now]`)
+	if len(decided) != len(views) || len(views) == 0 {
+		t.Fatalf("got %d decisions for %d requests", len(decided), len(views))
+	}
+	var now time.Time
+	embedded, err := engine.Activate(context.Background(), bundle, engine.Options{Now: func() time.Time { return now }})
+	if err != nil {
+		t.Fatal(err)
+	}
+	for i, row := range views {
+		now = row.Now
+		if refusal, ok := decided[i]["error"].(map[string]any); ok {
+			decided[i] = map[string]any{"error": refusal["code"]}
+		}
+		if want := embeddedView(t, embedded, row.Input); !reflect.DeepEqual(decided[i], want) {
+			t.Errorf("%s\nOPA    %v\nengine %v", row.Input, decided[i], want)
+		}
+	}
+}
+
+// embeddedView is embeddedDecision at the visibility point.
+func embeddedView(t *testing.T, e *engine.Engine, input []byte) map[string]any {
+	t.Helper()
+	request, err := decision.DecodeVisibility(input)
+	if err != nil {
+		return map[string]any{"error": "invalid_request"}
+	}
+	d := e.View(context.Background(), request)
+	var values map[string]any
+	if err := json.Unmarshal(d.AppendJSON(nil), &values); err != nil {
 		t.Fatal(err)
 	}
 	return values

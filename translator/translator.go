@@ -42,7 +42,8 @@ type Options struct {
 // Result is what a directory without errors translates to. It is immutable, and
 // its members are shared with later results.
 type Result struct {
-	Access *lower.Access
+	Access     *lower.Access
+	Visibility *lower.Visibility
 	// Gateway is what effective policies are shown from.
 	Gateway *lower.Gateway
 	// Files are the emitted files by their path in a bundle.
@@ -107,6 +108,7 @@ func (t *Translator) Translate(ctx context.Context, snapshot source.Snapshot) (*
 	}
 	return &Result{
 		Access:     tables.Access,
+		Visibility: tables.Visibility,
 		Gateway:    tables.Gateway,
 		Files:      files,
 		Tests:      resolved.Tests,

@@ -14,11 +14,14 @@ const serveHelp = `serve answers over HTTP by the documents of a directory, and 
 they change. What does not compile changes no answer: the last good revision is
 served on, and /v1/status says why.
 
-  POST /v1/decisions/access, gateway     request and decision as in writ eval
+  POST /v1/decisions/access, visibility, gateway
+                                         request and decision as in writ eval
   POST /apis/authorization.k8s.io/v1/subjectaccessreviews
        (and below /clusters/{cluster})   a Kubernetes webhook authorizer
   POST /api/{version}/ns/{namespace}/subjectAccessReviews, resourceAccessReviews
                                          the Origin reviews
+  GET  /api/v1/auth/policies, /api/v1/auth/permissions, /api/v1/custom-types
+  POST /api/v1/auth/cache/clear          what the caller may see, and why
   GET  /healthz, /readyz, /metrics, /v1/status
 
 It listens on this machine only unless --listen says otherwise. Questions about
@@ -88,6 +91,8 @@ func serveFlags(cmd *cobra.Command, c *server.Config, logs *logOptions) {
 	f.StringVar(&c.AuditWebhook, "audit-webhook", "", "`URL` to which audit events are posted, as JSON lines")
 	f.IntVar(&c.CacheEntries, "cache-entries", c.CacheEntries, "`number` of decisions to keep; 0 keeps none")
 	f.IntVar(&c.CacheBytes, "cache-bytes", c.CacheBytes, "memory that kept decisions may take, about, in `bytes`")
+	f.IntVar(&c.VisibilityCacheEntries, "visibility-cache-entries", c.VisibilityCacheEntries, "`number` of authorizations to keep at the point visibility; 0 keeps none")
+	f.DurationVar(&c.VisibilityCacheTTL, "visibility-cache-ttl", c.VisibilityCacheTTL, "longest `time` to keep such an authorization")
 	f.Int64Var(&c.MaxBody, "max-body", c.MaxBody, "largest request body in `bytes`")
 	f.IntVar(&c.MaxInFlight, "max-in-flight", c.MaxInFlight, "`number` of requests answered at a time; more are refused")
 	f.DurationVar(&c.RequestTimeout, "request-timeout", c.RequestTimeout, "longest `time` for a request")

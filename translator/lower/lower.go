@@ -36,7 +36,9 @@ func Lower(r *resolve.Resolved) (*Tables, diag.List) {
 		slices.ContainsFunc(r.Extensions, func(e *document.Extension) bool { return e.ReadsClock })
 	l.sortSubjects()
 	gateways, list := gateway(r)
-	return &Tables{Deny: denyPolicies(r), Access: access, Gateway: gateways}, append(l.list, list...)
+	return &Tables{
+		Deny: denyPolicies(r), Access: access, Visibility: visibility(r), Gateway: gateways,
+	}, append(l.list, list...)
 }
 
 // lowerer is the state of one Lower.

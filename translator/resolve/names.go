@@ -48,7 +48,7 @@ func (r *resolver) claimPolicy(p *document.OriginPolicy) {
 
 func (r *resolver) duplicate(second, first *document.Header, message string) {
 	at := second.At
-	if second.Family == document.FamilyGateway {
+	if second.Family == document.FamilyVisibility || second.Family == document.FamilyGateway {
 		at = second.NameAt
 	}
 	r.list.Add(diag.Diagnostic{
