@@ -121,9 +121,10 @@ func (w *writer) bool(depth int) string {
 
 var comparisons = []string{" < ", " <= ", " > ", " >= ", " == ", " != "}
 
-// macro is one with a variable of its own, or one that shadows another.
+// macro is one with a variable of its own, or one that shadows another. cel-go goes
+// through the keys of a map as they are written, and here they are sorted.
 func (w *writer) macro(name string, depth int, body func(int) string) string {
-	collection := w.pick(w.list(depth), w.list(depth), w.dyn(depth), w.mapping(depth))
+	collection := w.pick(w.list(depth), w.list(depth), w.dyn(depth), "{'a': "+w.element(depth)+"}")
 	variable := w.pick("x", "y", "z", "k")
 	before := w.locals
 	w.locals = append(w.locals[:len(w.locals):len(w.locals)], variable)
@@ -270,7 +271,7 @@ func (w *writer) mapping(depth int) string {
 	if depth <= 0 {
 		return w.pick("{}", "{'a': 1}", "{'b': 'x'}", w.dyn(0))
 	}
-	entries := make([]string, w.IntN(3))
+	entries := make([]string, w.IntN(2+w.IntN(2)))
 	for i := range entries {
 		key := w.pick("'a'", "'b'", "'c'", "string("+w.dyn(0)+")", "1", "true", "size("+w.dyn(0)+")")
 		entries[i] = key + ": " + w.element(depth-1)

@@ -134,8 +134,8 @@ var restrictionExplanations = []Explanation{
 	{
 		Code:    UnknownRestriction,
 		Summary: "no restriction, extension or parameter has this name",
-		Text: `Built in are the keys fieldsMutatable and labelsContain, and the kind sameMinionRestriction,
-which has no parameters. Any other kind names an extension: a *.rego file of the directory
+		Text: `Built in are the keys fieldsMutatable and labelsContain, and the kinds sameMinionRestriction,
+which has no parameters, and cel, which has expression. Any other kind names an extension: a *.rego file of the directory
 with package writ.extensions.NAME and a function holds of two arguments. Names are
 case-sensitive.`,
 		Example: `attributeRestrictions: {labelsContains: [gold]}`,

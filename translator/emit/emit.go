@@ -38,6 +38,9 @@ func Emit(tables *lower.Tables, extensions []*document.Extension, o Options) (ma
 	}
 	files[DataPath] = data
 	files[dispatchPath] = dispatch(tables.Access.Extensions)
+	if len(tables.Access.Expressions) > 0 {
+		files[expressionsPath] = expressions(tables.Access.Expressions)
+	}
 	for _, extension := range extensions {
 		files[extensionPath(extension)] = extension.Source
 	}
