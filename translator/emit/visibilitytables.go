@@ -76,7 +76,7 @@ func criteriaTable(c lower.Criteria) map[string]any {
 			table[list] = literals(words)
 		}
 		if len(patterns) > 0 {
-			table[patternList] = expressions(patterns)
+			table[patternList] = globExpressions(patterns)
 		}
 	}
 	add("allows", "allowed", "allowedPatterns", c.Include, c.IncludePatterns)
@@ -92,7 +92,7 @@ func literals(words []string) map[string]bool {
 	return set
 }
 
-func expressions(patterns []string) []string {
+func globExpressions(patterns []string) []string {
 	list := make([]string, len(patterns))
 	for i, pattern := range patterns {
 		list[i] = visibilityGlob(pattern)
