@@ -33,7 +33,7 @@ func (t *effectiveTable) columns(head string, rows [][]string) {
 	w := tabwriter.NewWriter(t.out, 0, 0, 3, ' ', 0)
 	fmt.Fprintln(w, head)
 	for _, row := range rows {
-		fmt.Fprintln(w, "  "+strings.Join(row, "\t"))
+		fmt.Fprintln(w, "  "+strings.TrimRight(strings.Join(row, "\t"), "\t"))
 	}
 	t.err = w.Flush()
 }
