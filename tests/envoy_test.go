@@ -182,8 +182,13 @@ func replaceOnce(t *testing.T, text, old, by string) string {
 // waitFor waits until the condition holds.
 func waitFor(t *testing.T, holds func() bool) {
 	t.Helper()
-	for end := time.Now().Add(30 * time.Second); !holds(); time.Sleep(10 * time.Millisecond) {
-		if time.Now().After(end) {
+	again := time.NewTicker(10 * time.Millisecond)
+	defer again.Stop()
+	late := time.After(30 * time.Second)
+	for !holds() {
+		select {
+		case <-again.C:
+		case <-late:
 			t.Fatal("it did not come to hold")
 		}
 	}
