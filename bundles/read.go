@@ -27,6 +27,30 @@ var defaultLimits = limits{files: 100_000, bytes: 1 << 30}
 // the files. It does not compile the Rego: Check does.
 func Read(r io.Reader) (*Bundle, error) { return read(r, defaultLimits) }
 
+// ReadManifest reads the manifest of a gzipped tarball and no more. It says what the
+// bundle says of itself; whether that is true only Read tells.
+func ReadManifest(r io.Reader) (Manifest, error) {
+	packed, err := gzip.NewReader(r)
+	if err != nil {
+		return Manifest{}, fmt.Errorf("read the bundle: %w", err)
+	}
+	defer packed.Close()
+	archive := tar.NewReader(packed)
+	header, err := archive.Next()
+	if err != nil {
+		return Manifest{}, fmt.Errorf("read the bundle: %w", err)
+	}
+	if header.Name != ManifestPath {
+		return Manifest{}, fmt.Errorf("read the bundle: it does not begin with %s", ManifestPath)
+	}
+	const most = 1 << 20
+	content, err := io.ReadAll(io.LimitReader(archive, most))
+	if err != nil {
+		return Manifest{}, fmt.Errorf("read the bundle: %w", err)
+	}
+	return decodeManifest(content)
+}
+
 // ReadDir is Read of a folder. Links are refused.
 func ReadDir(path string) (*Bundle, error) { return readDir(path, defaultLimits) }
 

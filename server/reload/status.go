@@ -34,6 +34,8 @@ type Status struct {
 	Revision string    `json:"revision"`
 	Since    time.Time `json:"since,omitzero"`
 	Source   string    `json:"source"`
+	// Pinned is the revision that stays whatever the documents say; empty: none.
+	Pinned string `json:"pinned,omitempty"`
 	// Bundle is what the active revision says of itself.
 	Bundle *bundles.Metadata `json:"bundle,omitempty"`
 	// LastAttempt is when the documents were last looked at, LastSuccess when
@@ -91,13 +93,15 @@ func (r *Reloader) conclude(out outcome, began time.Time) {
 		s.LastError = out.err.Error()
 	} else {
 		s.LastSuccess = now
-		s.Source = FromDocuments
+		if r.pinned == "" {
+			s.Source = cmp.Or(out.source, FromDocuments)
+		}
 	}
 	if out.bundle != nil && out.err == nil {
 		r.shows(out.bundle, now)
 	}
 	s.Ready = r.Ready()
-	s.Degraded = s.Ready && out.err != nil
+	s.Degraded = s.Ready && (out.err != nil || r.behind)
 	s.diagnosed(out.list)
 	errors, warnings, degraded := s.Errors, s.Warnings, s.Degraded
 	r.statusMu.Unlock()
