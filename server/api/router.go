@@ -23,6 +23,13 @@ type Options struct {
 	Status func() any
 	// Authenticator says who asks; nil means that nobody is authenticated.
 	Authenticator Authenticator
+	// Revisions tells which revision answers, for requests that demand one; nil means
+	// that nothing is known of it, and demands for a sequence number are not met.
+	Revisions Revisions
+	// Poke makes the source of the documents look for new ones; nil means that there
+	// is no such door. PokeSecret is what who pokes has to know.
+	Poke       func()
+	PokeSecret func() []byte
 	// Clusters complete reviews; nil means that reviews are evaluated as they come.
 	Clusters Clusters
 	// Recorder keeps decisions; nil means nobody does.
@@ -126,7 +133,7 @@ func (s *service) routes() []route {
 	const sar = "/apis/authorization.k8s.io/"
 	v1 := door{webhook: true, check: named, answer: s.subjectAccessReview(reviewV1)}
 	v1beta1 := door{webhook: true, check: named, answer: s.subjectAccessReview(reviewV1beta1)}
-	return []route{
+	routes := []route{
 		{"POST", sar + "v1/subjectaccessreviews", v1},
 		{"POST", sar + "v1beta1/subjectaccessreviews", v1beta1},
 		{"POST", "/clusters/:cluster" + sar + "v1/subjectaccessreviews", v1},
@@ -138,6 +145,10 @@ func (s *service) routes() []route {
 		{"GET HEAD", "/readyz", door{quiet: true, handle: s.readyz}},
 		{"GET HEAD", "/metrics", door{handle: gin.WrapH(s.Metrics.Handler())}},
 	}
+	if s.Poke != nil && s.PokeSecret != nil {
+		routes = append(routes, route{"POST", "/v1/poke", door{handle: s.poke}})
+	}
+	return routes
 }
 
 // speaksStatus reports whether errors below path are Status objects, as clients
