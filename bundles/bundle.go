@@ -28,6 +28,9 @@ type Bundle struct {
 	// Signatures is the content of .signatures.json, nil where nobody has signed. It
 	// says who signed only when Verify has agreed.
 	Signatures []byte
+	// SignedBy is the ID of the key by which ReadSigned found the bundle signed; empty
+	// where nobody looked.
+	SignedBy string
 	// Access is the decoded data.compiled.access of compiled/data.json, so that
 	// a bundle built in this process is not parsed again.
 	Access *lower.Access

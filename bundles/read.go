@@ -232,9 +232,11 @@ func (c *collection) bundle(keys *Keys) (*Bundle, error) {
 	delete(b.Files, ManifestPath)
 	delete(b.Files, SignaturesPath)
 	if keys != nil {
-		if _, err := keys.verify(b.Signatures, manifest, b.Files); err != nil {
+		key, err := keys.verify(b.Signatures, manifest, b.Files)
+		if err != nil {
 			return nil, err
 		}
+		b.SignedBy = key.ID
 	}
 	var err error
 	if b.Manifest, err = decodeManifest(manifest); err != nil {

@@ -207,6 +207,7 @@ func Sign(b *Bundle, key *SigningKey) (*Bundle, error) {
 		return nil, fmt.Errorf("sign the bundle by %s: %w", key, err)
 	}
 	signed := *b
+	signed.SignedBy = ""
 	if signed.Signatures, err = json.Marshal(bundle.SignaturesConfig{Signatures: []string{token}}); err != nil {
 		return nil, fmt.Errorf("sign the bundle: %w", err)
 	}

@@ -27,6 +27,7 @@ var flow = [][]string{
 	{"translator/emit", "translator/lint"},
 	{"translator"},
 	{"bundles"},
+	{"bundles/remote"},
 	{"server/decision", "server/metrics"},
 	{"server/engine", "server/cache", "server/cluster", "server/audit"},
 	{"server/reload", "server/api", "server/envoy"},
@@ -43,6 +44,9 @@ var door = map[string][]string{
 	"k8s.io/client-go":                         {"server/cluster"},
 	"github.com/spf13/cobra":                   {"cmd/writ"},
 	"github.com/open-policy-agent/opa/v1/rego": {"server/engine"},
+	"oras.land/oras-go/v2":                     {"bundles/remote"},
+
+	"github.com/open-policy-agent/opa/v1/plugins": {"bundles/remote"},
 }
 
 // outside are packages that no package imports and that may import any.
