@@ -22,9 +22,15 @@ import (
 // Bundle is a whole bundle in memory. It is immutable once built.
 type Bundle struct {
 	Manifest Manifest
-	// Files are all files but .manifest by their path in the bundle, without a
+	// Files are all files but .manifest and .signatures.json by their path in the bundle, without a
 	// leading slash: Rego modules, data.json files, generated tests.
 	Files map[string][]byte
+	// Signatures is the content of .signatures.json, nil where nobody has signed. It
+	// says who signed only when Verify has agreed.
+	Signatures []byte
+	// SignedBy is the ID of the key by which ReadSigned found the bundle signed; empty
+	// where nobody looked.
+	SignedBy string
 	Tables
 }
 

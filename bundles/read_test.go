@@ -97,10 +97,12 @@ func TestReadRefusesFiles(t *testing.T) {
 		{"names that differ in case", with(member{name: "writ/access/ACCESS.rego"}), "case alone"},
 		{"other data", with(member{name: "data.json", content: "{}"}), `"data.json"`},
 		{"data in YAML", with(member{name: "compiled/data.yaml", content: "a: b"}), `"compiled/data.yaml"`},
-		{"a patch", with(member{name: "patch.json", content: "{}"}), `"patch.json"`},
+		{"a patch", with(member{name: "patch.json", content: "{}"}), `"patch.json": a delta bundle`},
 		{"webassembly", with(member{name: "policy.wasm"}), `"policy.wasm"`},
 		{"another manifest", with(member{name: ".manifest.pb"}), `".manifest.pb"`},
-		{"signatures", with(member{name: ".signatures.json", content: "{}"}), `".signatures.json"`},
+		{"signatures nobody can verify", with(member{name: ".signatures.json", content: "{}"}), ""},
+		{"signatures twice", with(member{name: ".signatures.json"}, member{name: ".signatures.json"}), "twice"},
+		{"signatures elsewhere", with(member{name: "writ/.signatures.json"}), `"writ/.signatures.json"`},
 		{"a file more", with(member{name: "writ/extensions/x.rego", content: "package writ.extensions.x"}), "the files are"},
 		{"a test more", with(member{name: "compiled/tests/x_test.rego", content: "package compiled.tests.x_test"}), ""},
 		{"a file less", without("writ/access/access.rego"), "the files are"},
@@ -209,7 +211,7 @@ func TestReadRefusesArchives(t *testing.T) {
 	}
 	for _, row := range rows {
 		t.Run(row.name, func(t *testing.T) {
-			_, err := read(bytes.NewReader(row.archive), row.limit)
+			_, err := read(bytes.NewReader(row.archive), row.limit, nil)
 			wantError(t, err, row.want)
 		})
 	}
@@ -261,7 +263,7 @@ func FuzzRead(f *testing.F) {
 	f.Add(packUp(f, append(all, member{name: "../x.rego"})))
 	f.Add(packUp(f, append(all, member{name: "writ/x.rego", kind: tar.TypeSymlink, link: "/"})))
 	f.Fuzz(func(t *testing.T, archive []byte) {
-		got, err := read(bytes.NewReader(archive), limits{files: 100, bytes: 1 << 20})
+		got, err := read(bytes.NewReader(archive), limits{files: 100, bytes: 1 << 20}, nil)
 		if err != nil {
 			return
 		}

@@ -7,6 +7,8 @@ import (
 	"net"
 	"time"
 
+	"github.com/writ-policy/writ/bundles/remote"
+	"github.com/writ-policy/writ/bundles/source"
 	"github.com/writ-policy/writ/server/api"
 	"github.com/writ-policy/writ/server/cache"
 	"github.com/writ-policy/writ/server/cluster"
@@ -16,8 +18,29 @@ import (
 // Config is everything a server can be told. Begin with Defaults: a zero value
 // is no working configuration.
 type Config struct {
-	// Policies is the policy directory.
+	// Policies is the policy directory, or a place in a git repository as
+	// source.ParseLocation reads it.
 	Policies string
+	// Bundle is where built bundles come from, in place of documents: a URL, a
+	// registry or a file, as remote.Options has it. BundleConfig is OPA's
+	// configuration of services, BundleKeys the keys one of which must have signed;
+	// both are files. PlainHTTP allows a registry without TLS.
+	Bundle       string
+	BundleConfig string
+	BundleKeys   string
+	Registry     remote.Credentials
+	PlainHTTP    bool
+	// Every is how often a repository or a source of bundles is asked; zero is a
+	// default. PokeSecret is the file of the secret that who pokes has to know; empty:
+	// nobody can.
+	Every      time.Duration
+	PokeSecret string
+	// Git is what to authenticate with at git servers, GitCA a PEM file of
+	// authorities to trust there, GitKeys a file of keys one of which must have signed
+	// a commit.
+	Git     source.GitCredentials
+	GitCA   string
+	GitKeys string
 	// Listen is the address, HOST:PORT.
 	Listen string
 	// EnvoyListen is the address of the gRPC door for Envoy's external
@@ -26,8 +49,14 @@ type Config struct {
 	// authenticated.
 	EnvoyListen   string
 	EnvoyIdentity string
-	// StateDir is where the last good bundle is kept; empty keeps none.
+	// StateDir is where the last good bundles are kept; empty keeps none. Kept is how
+	// many of them can be gone back to; zero is a default.
 	StateDir string
+	Kept     int
+	// AdminListen is the address of the doors that change what is served, HOST:PORT;
+	// empty: there are none. AdminTokens is the file of those who may.
+	AdminListen string
+	AdminTokens string
 	// Master is the master namespace; empty means "master".
 	Master string
 	// AllowEmpty serves a directory without a single policy document.
@@ -102,6 +131,8 @@ type Config struct {
 	Listening func(net.Addr)
 	// EnvoyListening is the same for the address of the door for Envoy.
 	EnvoyListening func(net.Addr)
+	// AdminListening is the same for the address of the operators' doors.
+	AdminListening func(net.Addr)
 	// Logger hears what happens; nil: nobody does.
 	Logger *slog.Logger
 	// Now is the clock of decisions; nil means time.Now.
@@ -140,8 +171,17 @@ func Defaults() Config {
 // Validate says what of c cannot work together. Files are not opened.
 func (c *Config) Validate() error {
 	var errs []error
-	if c.Policies == "" {
-		errs = append(errs, errors.New("no policy directory is given"))
+	switch {
+	case c.Policies == "" && c.Bundle == "":
+		errs = append(errs, errors.New("neither a policy directory nor a bundle is given"))
+	case c.Policies != "" && c.Bundle != "":
+		errs = append(errs, errors.New("give a policy directory or a bundle, not both"))
+	}
+	if _, _, err := net.SplitHostPort(c.AdminListen); c.AdminListen != "" && err != nil {
+		errs = append(errs, fmt.Errorf("listen address %q for operators: %w", c.AdminListen, err))
+	}
+	if (c.AdminListen == "") != (c.AdminTokens == "") {
+		errs = append(errs, errors.New("the listen address for operators and the file of their tokens are given together or not at all"))
 	}
 	if _, _, err := net.SplitHostPort(c.Listen); err != nil {
 		errs = append(errs, fmt.Errorf("listen address %q: %w", c.Listen, err))

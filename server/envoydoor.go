@@ -50,3 +50,11 @@ func (d *envoyDoor) stop(grace time.Duration) {
 	defer late.Stop()
 	d.server.GracefulStop()
 }
+
+// close closes a door that was opened and never served; nil is none.
+func (d *envoyDoor) close() error {
+	if d == nil {
+		return nil
+	}
+	return d.listener.Close()
+}

@@ -90,6 +90,7 @@ var statusReasons = map[int]string{
 	http.StatusUnauthorized:          "Unauthorized",
 	http.StatusForbidden:             "Forbidden",
 	http.StatusNotFound:              "NotFound",
+	http.StatusPreconditionFailed:    "PreconditionFailed",
 	http.StatusMethodNotAllowed:      "MethodNotAllowed",
 	http.StatusRequestTimeout:        "Timeout",
 	http.StatusRequestEntityTooLarge: "RequestEntityTooLarge",
@@ -98,7 +99,11 @@ var statusReasons = map[int]string{
 	http.StatusServiceUnavailable:    "ServiceUnavailable",
 }
 
+// write writes an answer, unless the request has been refused meanwhile.
 func write(c *gin.Context, status int, contentType []string, body []byte) {
+	if c.Writer.Written() {
+		return
+	}
 	c.Writer.Header()["Content-Type"] = contentType
 	c.Writer.WriteHeader(status)
 	// An error here is a caller that has left: there is nobody to tell.

@@ -79,6 +79,10 @@ func (s *service) decisionDoor(c *gin.Context, d *door) {
 			return
 		}
 	}
+	if _, refused := s.demanded(c); refused != nil {
+		s.refuse(c, refused)
+		return
+	}
 	b := buffers.Get().(*buffer)
 	defer s.release(b)
 	value, refused := s.parse(c, b)

@@ -27,6 +27,13 @@ type Options struct {
 	Status func() any
 	// Authenticator says who asks; nil means that nobody is authenticated.
 	Authenticator Authenticator
+	// Revisions tells which revision answers, for requests that demand one; nil means
+	// that nothing is known of it, and demands for a sequence number are not met.
+	Revisions Revisions
+	// Poke makes the source of the documents look for new ones; nil means that there
+	// is no such door. PokeSecret is what who pokes has to know.
+	Poke       func()
+	PokeSecret func() []byte
 	// Clusters complete reviews; nil means that reviews are evaluated as they come.
 	Clusters Clusters
 	// Recorder keeps decisions; nil means nobody does.
@@ -160,6 +167,9 @@ func (s *service) routes() []route {
 	}
 	if s.Effective != nil {
 		routes = append(routes, s.effectiveRoutes()...)
+	}
+	if s.Poke != nil && s.PokeSecret != nil {
+		routes = append(routes, route{"POST", "/v1/poke", door{handle: s.poke}})
 	}
 	return routes
 }

@@ -74,6 +74,9 @@ type Options struct {
 	// StateDir is where the last good bundle is kept for a restart with broken
 	// documents. Empty: nowhere.
 	StateDir string
+	// Kept is how many revisions the state directory keeps to go back to; zero means
+	// DefaultKept.
+	Kept     int
 	Observer Observer
 	Logger   *slog.Logger
 	Now      func() time.Time
@@ -89,6 +92,8 @@ type Reloader struct {
 	good    reading    // the documents that are served
 	refused reading    // documents that will fail again
 	checked string     // Rules of the last bundle that passed its check
+	pinned  string     // the revision that stays; empty: the newest is served
+	behind  bool       // the documents say something else than what is pinned
 
 	statusMu sync.Mutex // held to read and write status, never longer
 	status   Status
@@ -97,7 +102,15 @@ type Reloader struct {
 // active is a revision with all that answers for it. It is never changed.
 type active struct {
 	reviewer decision.Reviewer
+	numbered
+	// before is the revision that was active before: a request may still end on it.
+	before numbered
+}
+
+// numbered is a revision and its sequence number, zero for none.
+type numbered struct {
 	revision string
+	sequence int64
 }
 
 // reading is what came of documents. To translate the same ones again would give
@@ -122,9 +135,13 @@ func New(o Options) *Reloader {
 	if o.Now == nil {
 		o.Now = time.Now
 	}
+	if o.Kept <= 0 {
+		o.Kept = DefaultKept
+	}
 	r := &Reloader{o: o}
 	if o.StateDir != "" {
 		r.state = newState(o.StateDir)
+		r.state.most = o.Kept
 	}
 	return r
 }
@@ -134,6 +151,7 @@ func New(o Options) *Reloader {
 // why the documents are not what is served; a server may go on in any case, it
 // is ready when Ready says so.
 func (r *Reloader) Load(ctx context.Context) error {
+	r.restorePin(ctx)
 	err := r.Reload(ctx)
 	if err != nil && ctx.Err() == nil && !r.Ready() {
 		r.restore(ctx)
@@ -191,6 +209,8 @@ type outcome struct {
 	bundle *bundles.Bundle
 	// known says that this has been said before: no need to log it again.
 	known bool
+	// source is where what was brought came from; empty is documents.
+	source string
 }
 
 func (r *Reloader) attempt(ctx context.Context) (out outcome) {
@@ -222,7 +242,7 @@ func (r *Reloader) attempt(ctx context.Context) (out outcome) {
 		}
 		return outcome{result: metrics.Refused, list: list, err: err}
 	}
-	out = r.serve(ctx, result, list)
+	out = r.serve(ctx, result, list, snapshot.Commit)
 	if out.err == nil {
 		r.good, r.refused = reading{key: key, list: list}, reading{}
 	}
@@ -230,11 +250,25 @@ func (r *Reloader) attempt(ctx context.Context) (out outcome) {
 }
 
 // serve builds, checks and activates a result, and swaps it in.
-func (r *Reloader) serve(ctx context.Context, result *translator.Result, list diag.List) outcome {
-	b, err := bundles.Build(result, r.o.Build)
+func (r *Reloader) serve(ctx context.Context, result *translator.Result, list diag.List, commit string) outcome {
+	build := r.o.Build
+	if commit != "" {
+		build.Commit = commit
+	}
+	b, err := bundles.Build(result, build)
 	if err != nil {
 		return outcome{result: metrics.Refused, list: list, err: err}
 	}
+	return r.bring(ctx, b, list)
+}
+
+// bring brings a bundle into service, unless it is there or another one is pinned.
+func (r *Reloader) bring(ctx context.Context, b *bundles.Bundle, list diag.List) outcome {
+	if r.pinned != "" {
+		r.behind = r.Revision() != b.Manifest.Revision
+		return outcome{result: metrics.Unchanged, list: list}
+	}
+	r.behind = false
 	if now := r.active.Load(); now != nil && now.revision == b.Manifest.Revision {
 		return outcome{result: metrics.Unchanged, list: list, bundle: b}
 	}
@@ -255,7 +289,14 @@ func (r *Reloader) activate(ctx context.Context, b *bundles.Bundle) error {
 	if err != nil {
 		return fmt.Errorf("activate revision %s: %w", b.Manifest.Revision, err)
 	}
-	r.active.Store(&active{reviewer: r.o.Wrap(engine), revision: engine.Revision()})
+	next := &active{
+		reviewer: r.o.Wrap(engine),
+		numbered: numbered{engine.Revision(), b.Manifest.Metadata.Sequence},
+	}
+	if last := r.active.Load(); last != nil {
+		next.before = last.numbered
+	}
+	r.active.Store(next)
 	return nil
 }
 
