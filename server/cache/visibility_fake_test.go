@@ -35,8 +35,9 @@ type renewer struct {
 	world atomic.Pointer[world]
 	clock atomic.Int64 // seconds
 	views atomic.Int64 // how often it was asked
-	// meanwhile, if set, is called in each evaluation, after the world was read.
-	meanwhile func()
+	// meanwhile, if set, is called in each evaluation, after the world was read;
+	// afterwards, when all is done; and renewing before anything is renewed.
+	meanwhile, afterwards, renewing func()
 }
 
 func newRenewer(w *world) *renewer {
@@ -55,6 +56,9 @@ func (p *pass) isFor(r *decision.VisibilityRequest) bool {
 }
 
 func (n *renewer) Authorize(_ context.Context, r *decision.VisibilityRequest) decision.Authorization {
+	if n.afterwards != nil {
+		defer n.afterwards()
+	}
 	w := n.world.Load()
 	n.views.Add(1)
 	if n.meanwhile != nil {
@@ -115,6 +119,9 @@ func (n *renewer) Grounds() *decision.Grounds {
 }
 
 func (n *renewer) Renew(a decision.Authorization) (decision.Authorization, bool) {
+	if n.renewing != nil {
+		n.renewing()
+	}
 	w := n.world.Load()
 	a.Revision, a.Matched = w.revision, slices.Clone(a.Matched)
 	for i := range a.Matched {

@@ -208,6 +208,36 @@ func TestViewOfAnEarlierRevision(t *testing.T) {
 	}
 }
 
+// A revision that comes while an entry is renewed has not been looked at: whether
+// the entry outlives it is not known.
+func TestRenewedByALaterRevision(t *testing.T) {
+	first := &world{revision: "1", passes: map[string]pass{"p": {names: []string{"u"}, says: "old"}}}
+	n := newRenewer(first)
+	c := newViewCache(n, VisibilityOptions{Entries: 10})
+	c.Authorize(t.Context(), see("u"))
+	n.world.Store(first.copy("2"))
+	third := first.copy("3")
+	third.passes["p"] = pass{names: []string{"u"}, says: "new"}
+	n.renewing = func() { n.world.Store(third) }
+	for range 2 {
+		if got := c.Authorize(t.Context(), see("u")); got.Revision != "3" || !strings.HasPrefix(got.Reason, "new") {
+			t.Errorf("got %+v, want the new answer", got)
+		}
+	}
+}
+
+// The clock is set back after an evaluation: its answer is not of that time.
+func TestViewOfALaterTime(t *testing.T) {
+	n := newRenewer(&world{revision: "1", passes: map[string]pass{"p": {names: []string{"u"}, from: at(100)}}})
+	c := newViewCache(n, VisibilityOptions{Entries: 10})
+	n.clock.Store(150)
+	n.afterwards = func() { n.clock.Store(99) }
+	c.Authorize(t.Context(), see("u"))
+	if got := c.Authorize(t.Context(), see("u")); got.Decision != decision.VisibleNone {
+		t.Errorf("got %s before the policy begins", got.Decision)
+	}
+}
+
 func TestForget(t *testing.T) {
 	n := newRenewer(&world{revision: "1"})
 	var log bytes.Buffer
@@ -305,8 +335,13 @@ func TestViewMemoryIsBounded(t *testing.T) {
 			t.Fatalf("got %d bytes of entries, counted as %d, want at most %d", sum, c.views.weight, bound)
 		}
 	}
-	if c.views.kept.Len() < 50 {
-		t.Errorf("got only %d entries", c.views.kept.Len())
+	kept := c.views.kept.Len()
+	if kept < 50 {
+		t.Errorf("got only %d entries", kept)
+	}
+	c.Authorize(t.Context(), see(strings.Repeat("n", bound/64), "g"))
+	if got := c.views.kept.Len(); got != kept {
+		t.Errorf("got %d entries after one that is too large, want %d", got, kept)
 	}
 }
 
