@@ -8,6 +8,8 @@ import (
 	"math/rand/v2"
 	"net/http"
 	"net/http/httptest"
+	"os"
+	"path/filepath"
 	"strconv"
 	"strings"
 	"testing"
@@ -137,7 +139,10 @@ func TestKeptAuthorizationsFollowTheDocuments(t *testing.T) {
 	if _, body := r.as("", "POST", "/v1/decisions/visibility", `{"user":"alice","cluster":{"name":"x","labels":{"env":"lab"}}}`); !strings.Contains(body, `"allow"`) {
 		t.Fatalf("got %s, want allow", body)
 	}
-	h.write("policies/monitoring.yaml", strings.ReplaceAll("\n\n"+monitoring, "LEVEL", "none"))
+	// In one step: half a file would be a revision without either policy.
+	if err := os.Rename(h.write("next", strings.ReplaceAll("\n\n"+monitoring, "LEVEL", "none")), filepath.Join(h.config.Policies, "monitoring.yaml")); err != nil {
+		t.Fatal(err)
+	}
 	r.eventually("the changed policy counts", func() bool { return ask("bob") == "partial" })
 	if _, page := r.get("/metrics"); !strings.Contains(page, "writ_cache_entries 2\n") {
 		t.Error("want the entry of alice and the new one of bob to be kept")
