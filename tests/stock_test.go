@@ -72,16 +72,16 @@ func TestStockOPARunsTheBundle(t *testing.T) {
 	for _, cases := range suites {
 		dir := filepath.Dir(cases)
 		family := filepath.Base(filepath.Dir(dir))
-		if family == "inheritance" {
-			continue // not supported yet
-		}
 		ran++
 		t.Run(family+"/"+filepath.Base(dir), func(t *testing.T) {
 			bundle, path := buildDirectory(t, filepath.Join(dir, "policies"))
 			testBundle(t, path)
-			if family == "visibility" {
-				compareStockViews(t, bundle, path, readViews(t, cases))
-			} else {
+			switch family {
+			case "visibility":
+				compareStockAt(t, bundle, path, "visibility", readTimed(t, cases), embeddedView)
+			case "inheritance":
+				compareStockAt(t, bundle, path, "gateway", readTimed(t, cases), embeddedGuard)
+			default:
 				compareStock(t, bundle, path, readInputs(t, cases))
 			}
 		})
@@ -92,7 +92,10 @@ func TestStockOPARunsTheBundle(t *testing.T) {
 	t.Run("examples", func(t *testing.T) {
 		bundle, path := buildDirectory(t, filepath.Join("..", "examples", "policies"))
 		testBundle(t, path)
-		compareStock(t, bundle, path, ownRequests(t, filepath.Join("..", "examples", "policies")))
+		own := ownRequests(t, filepath.Join("..", "examples", "policies"))
+		compareStock(t, bundle, path, own["access"])
+		compareStockAt(t, bundle, path, "visibility", timed(own["visibility"]), embeddedView)
+		compareStockAt(t, bundle, path, "gateway", timed(own["gateway"]), embeddedGuard)
 	})
 }
 
@@ -113,13 +116,13 @@ func readInputs(t *testing.T, path string) []json.RawMessage {
 	return inputs
 }
 
-// ownRequests are the requests of the DecisionTests of a directory.
-func ownRequests(t *testing.T, dir string) []json.RawMessage {
+// ownRequests are the requests of the DecisionTests of a directory, by point.
+func ownRequests(t *testing.T, dir string) map[string][]json.RawMessage {
 	t.Helper()
-	var requests []json.RawMessage
+	requests := make(map[string][]json.RawMessage)
 	for _, test := range translate(t, dir).Tests {
 		for _, row := range test.Cases {
-			requests = append(requests, row.Request)
+			requests[test.Point] = append(requests[test.Point], row.Request)
 		}
 	}
 	if len(requests) == 0 {
@@ -228,35 +231,52 @@ func embeddedDecision(t *testing.T, e *engine.Engine, input []byte) map[string]a
 	return values
 }
 
-// view is a case at the visibility point, and what time it is.
-type view struct {
+// timedInput is a request, and what time it is.
+type timedInput struct {
 	Input json.RawMessage `json:"input"`
 	Now   time.Time       `json:"now"`
 }
 
-func readViews(t *testing.T, path string) []view {
+// defaultTime is that of a request that says nothing of it.
+var defaultTime = time.Unix(1_800_000_000, 0)
+
+// readTimed reads the cases that are requests.
+func readTimed(t *testing.T, path string) []timedInput {
 	t.Helper()
 	content, err := os.ReadFile(path)
 	if err != nil {
 		t.Fatal(err)
 	}
-	var views []view
+	var rows []timedInput
 	for line := range strings.Lines(string(content)) {
-		row := view{Now: time.Unix(1_800_000_000, 0)}
+		row := timedInput{Now: defaultTime}
 		if err := json.Unmarshal([]byte(line), &row); err != nil {
 			t.Fatalf("%s: %v", path, err)
 		}
-		views = append(views, row)
+		if row.Input != nil {
+			rows = append(rows, row)
+		}
 	}
-	return views
+	return rows
 }
 
-// compareStockViews is compareStock for the visibility point, whose cases have
-// times of their own.
-func compareStockViews(t *testing.T, bundle *bundles.Bundle, path string, views []view) {
+func timed(inputs []json.RawMessage) []timedInput {
+	rows := make([]timedInput, len(inputs))
+	for i, input := range inputs {
+		rows[i] = timedInput{input, defaultTime}
+	}
+	return rows
+}
+
+// compareStockAt is compareStock for points whose decisions have another form, and
+// cases times of their own.
+func compareStockAt(t *testing.T, bundle *bundles.Bundle, path, point string, rows []timedInput, ask func(*testing.T, *engine.Engine, []byte) map[string]any) {
 	t.Helper()
-	asked := make([][2]any, len(views))
-	for i, row := range views {
+	if len(rows) == 0 {
+		return // a suite of effective policies alone
+	}
+	asked := make([][2]any, len(rows))
+	for i, row := range rows {
 		asked[i] = [2]any{row.Input, row.Now.UnixNano()}
 	}
 	text, err := json.Marshal(asked)
@@ -264,21 +284,21 @@ func compareStockViews(t *testing.T, bundle *bundles.Bundle, path string, views 
 		t.Fatal(err)
 	}
 	decided := stockEval(t, path, text, `[decision | some [request, now] in input
-		decision := data.writ.visibility.decision with input as request with time.now_ns as now]`)
-	if len(decided) != len(views) || len(views) == 0 {
-		t.Fatalf("got %d decisions for %d requests", len(decided), len(views))
+		decision := data.writ.`+point+`.decision with input as request with time.now_ns as now]`)
+	if len(decided) != len(rows) {
+		t.Fatalf("got %d decisions for %d requests", len(decided), len(rows))
 	}
 	var now time.Time
 	embedded, err := engine.Activate(context.Background(), bundle, engine.Options{Now: func() time.Time { return now }})
 	if err != nil {
 		t.Fatal(err)
 	}
-	for i, row := range views {
+	for i, row := range rows {
 		now = row.Now
 		if refusal, ok := decided[i]["error"].(map[string]any); ok {
 			decided[i] = map[string]any{"error": refusal["code"]}
 		}
-		if want := embeddedView(t, embedded, row.Input); !reflect.DeepEqual(decided[i], want) {
+		if want := ask(t, embedded, row.Input); !reflect.DeepEqual(decided[i], want) {
 			t.Errorf("%s\nOPA    %v\nengine %v", row.Input, decided[i], want)
 		}
 	}
@@ -292,8 +312,31 @@ func embeddedView(t *testing.T, e *engine.Engine, input []byte) map[string]any {
 		return map[string]any{"error": "invalid_request"}
 	}
 	d := e.View(context.Background(), request)
+	return valuesOf(t, d.AppendJSON(nil))
+}
+
+// embeddedGuard is embeddedDecision at the gateway point.
+func embeddedGuard(t *testing.T, e *engine.Engine, input []byte) map[string]any {
+	t.Helper()
+	request, err := decision.DecodeGateway(input)
+	if err != nil {
+		return map[string]any{"error": "invalid_request"}
+	}
+	d, refused := e.Guard(context.Background(), request)
+	if refused != nil {
+		return map[string]any{"error": refused.Code}
+	}
+	text, err := json.Marshal(d)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return valuesOf(t, text)
+}
+
+func valuesOf(t *testing.T, text []byte) map[string]any {
+	t.Helper()
 	var values map[string]any
-	if err := json.Unmarshal(d.AppendJSON(nil), &values); err != nil {
+	if err := json.Unmarshal(text, &values); err != nil {
 		t.Fatal(err)
 	}
 	return values

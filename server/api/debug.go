@@ -10,6 +10,7 @@ import (
 	"slices"
 	"strings"
 	"time"
+	"unicode/utf8"
 
 	"github.com/gin-gonic/gin"
 
@@ -100,15 +101,22 @@ func (s *service) listed(c *gin.Context, who decision.Principal, parameters []st
 func queryOf(raw string, parameters []string) (url.Values, *refusal) {
 	query, err := url.ParseQuery(raw)
 	if err != nil {
-		return nil, &refusal{status: http.StatusBadRequest, message: "the query is malformed"}
+		return nil, malformedQuery
 	}
-	for name := range query {
+	for name, values := range query {
 		if !slices.Contains(parameters, name) {
 			return nil, &refusal{status: http.StatusBadRequest, message: "there is no parameter " + line(name, maxName)}
+		}
+		for _, value := range values {
+			if !utf8.ValidString(value) {
+				return nil, malformedQuery
+			}
 		}
 	}
 	return query, nil
 }
+
+var malformedQuery = &refusal{status: http.StatusBadRequest, message: "the query is malformed"}
 
 // writeObject writes what is made of texts and numbers only.
 func writeObject(c *gin.Context, value any) {

@@ -16,7 +16,7 @@ type DocumentName struct{ Namespace, Name string }
 // not enter, and whom it is for.
 type PolicyGround struct {
 	Hash string
-	// Names are users, and service accounts as system:serviceaccount:NS:NAME.
+	// Names are users, service accounts among them as system:serviceaccount:NS:NAME.
 	Names  []string
 	Groups []string
 }

@@ -35,7 +35,7 @@ func (v *views) grounds() grounds {
 		name := decision.DocumentName{Namespace: p.Namespace, Name: p.Name}
 		g.policies[name] = p
 		g.told.Policies[name] = decision.PolicyGround{
-			Hash: policyHash(p), Names: slices.Concat(p.Users, p.ServiceAccounts), Groups: p.Groups,
+			Hash: policyHash(p), Names: p.Users, Groups: p.Groups,
 		}
 	}
 	for i := range v.tables.Sources {

@@ -2,6 +2,7 @@ package conformance
 
 import (
 	"encoding/json"
+	"os"
 	"path/filepath"
 	"testing"
 	"time"
@@ -50,6 +51,39 @@ func compareView(t *testing.T, views *oracle.Views, c conformanceCase) {
 	}
 	if why := differs(got, withoutSources(c.Want), ""); why != "" {
 		t.Errorf("%s\nrequest: %s\noracle: %s", why, c.Input, answer)
+	}
+}
+
+// What the oracle's generator writes must be what its worlds mean: read back,
+// the documents decide alike.
+func TestGeneratedVisibilityMeansItsWorld(t *testing.T) {
+	compared := 0
+	for seed := range uint64(100) {
+		files, views := oracle.GenerateViews(seed)
+		folder := t.TempDir()
+		for path, content := range files {
+			if err := os.MkdirAll(filepath.Join(folder, filepath.Dir(path)), 0o755); err != nil {
+				t.Fatal(err)
+			}
+			if err := os.WriteFile(filepath.Join(folder, path), []byte(content), 0o644); err != nil {
+				t.Fatal(err)
+			}
+		}
+		read := &oracle.Views{}
+		readDocuments(t, folder, func(d node) { loadView(read, d) })
+		for _, r := range views.Requests(50) {
+			got, want := read.Decide(r), views.Decide(r)
+			for i := range want.Matched {
+				want.Matched[i].Source = "" // it reads no places
+			}
+			if text(got) != text(want) {
+				t.Fatalf("seed %d: %s: got %s, want %s", seed, r.JSON(), text(got), text(want))
+			}
+			compared++
+		}
+	}
+	if compared == 0 {
+		t.Error("nothing compared")
 	}
 }
 

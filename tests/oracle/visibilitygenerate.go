@@ -183,9 +183,6 @@ func (g *viewGenerator) entry(kind string, older bool) *ViewEntry {
 		}
 	}
 	if standard {
-		if e.Visibility == "all" && len(e.Names.Denied) == 0 {
-			e.Names = Criteria{} // void, as far as items with names go
-		}
 		return e
 	}
 	if g.once(2) {

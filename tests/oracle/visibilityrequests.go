@@ -257,7 +257,7 @@ func (g viewRequester) record(keys []string) map[string]any {
 		if !g.once(4) {
 			record[key] = json.Number(g.one(numbers10))
 			if g.once(20) {
-				record[key] = jsonValue(g.one([]string{"null", "-1", "-0.5"}))
+				record[key] = nil
 			}
 		}
 	}

@@ -22,18 +22,17 @@ type Problem struct {
 type Env struct {
 	// Variables are the names an expression may begin with.
 	Variables []string
-	// Time is the path of the variable that is a timestamp, which JSON has as text:
-	// ["request", "time"]. "" is none.
-	Time string
-	// Root is a Rego term for an object with the variables as its keys; "" is input.
-	Root string
+	// Time is the path of what is a timestamp, and text in JSON. Nil is none.
+	Time []string
+	// Terms are Rego references for variables that are no keys of input.
+	Terms map[string]string
 }
 
 var (
 	// Gateway is the request at the gateway point.
 	Gateway = Env{Variables: []string{
 		"auth", "connection", "context", "destination", "gateway", "metadata", "request", "route", "source",
-	}, Time: `["request", "time"]`}
+	}, Time: []string{"request", "time"}}
 	// Access is the canonical request at the access point.
 	Access = Env{Variables: []string{"request"}}
 
@@ -68,6 +67,9 @@ func CheckMerge(text string) *Problem {
 	return problem
 }
 
+// maxNested bounds macros within macros: OPA's compiler takes twice as long for each.
+const maxNested = 5
+
 // environments are made once: making one costs more than checking with it.
 var environments sync.Map // the variables, joined, to *celgo.Env
 
@@ -76,7 +78,10 @@ func (e Env) environment() (*celgo.Env, error) {
 	if made, ok := environments.Load(key); ok {
 		return made.(*celgo.Env), nil
 	}
-	options := []celgo.EnvOption{ext.Strings()}
+	options := []celgo.EnvOption{ext.Strings(), celgo.ASTValidators(
+		celgo.ValidateRegexLiterals(), celgo.ValidateTimestampLiterals(), celgo.ValidateDurationLiterals(),
+		celgo.ValidateComprehensionNestingLimit(maxNested),
+	)}
 	for _, name := range e.Variables {
 		options = append(options, celgo.Variable(name, celgo.DynType))
 	}
@@ -120,6 +125,9 @@ func (e Env) message(text string) string {
 	if rest, ok := strings.CutPrefix(text, "undeclared reference to '"); ok {
 		name, _, _ := strings.Cut(rest, "'")
 		return fmt.Sprintf("%q is not known; the variables are %s", name, strings.Join(e.Variables, ", "))
+	}
+	if rest, ok := strings.CutPrefix(text, "invalid "); ok && strings.HasSuffix(rest, " argument") {
+		return fmt.Sprintf("%s cannot read this text", strings.TrimSuffix(rest, " argument"))
 	}
 	if strings.Contains(text, "'<EOF>'") {
 		return "the expression ends before it is complete"

@@ -20,28 +20,49 @@ const library = "data.writ.cel."
 // Program is an expression compiled to Rego.
 type Program struct {
 	text string
-	// body are the statements before the value: a macro is one, since it binds.
-	body  []string
+	// rules are what the value and the halves are made of.
+	rules []string
+	// value is the rule that has the expression's value or failure.
 	value string
+	// halves are when a condition is true and false; nil of an expression.
+	halves *halves
 }
 
-// CompilePredicate compiles a condition.
-func CompilePredicate(text string, env Env) (*Program, *Problem) { return compile(text, env, true) }
-
-// CompileExpression compiles an expression of any type.
-func CompileExpression(text string, env Env) (*Program, *Problem) { return compile(text, env, false) }
-
-func compile(text string, env Env, predicate bool) (*Program, *Problem) {
-	_, checked, problem := env.parse(text, predicate)
+// CompilePredicate compiles a condition, whose rules say when it is true, when it is
+// false and when it fails.
+func CompilePredicate(text string, env Env) (*Program, *Problem) {
+	c, e, problem := env.compiler(text, true)
 	if problem != nil {
 		return nil, problem
 	}
-	c := compiler{env: env, checked: checked, locals: map[string]local{}}
-	value := c.expression(checked.NativeRep().Expr())
+	p := Program{text: text, value: c.defined(here, e)}
+	h := c.outer(e)
+	p.halves, p.rules = &h, c.rules
 	if c.problem != nil {
 		return nil, c.problem
 	}
-	return &Program{text, c.body, value}, nil
+	return &p, nil
+}
+
+// CompileExpression compiles an expression of any type, whose rule says its value.
+func CompileExpression(text string, env Env) (*Program, *Problem) {
+	c, e, problem := env.compiler(text, false)
+	if problem != nil {
+		return nil, problem
+	}
+	p := Program{text: text, value: c.defined(here, e)}
+	if c.problem != nil {
+		return nil, c.problem
+	}
+	return &p, nil
+}
+
+func (e Env) compiler(text string, predicate bool) (*compiler, ast.Expr, *Problem) {
+	_, checked, problem := e.parse(text, predicate)
+	if problem != nil {
+		return nil, nil, problem
+	}
+	return &compiler{env: e, checked: checked, locals: map[string]local{}}, checked.NativeRep().Expr(), nil
 }
 
 // compiler writes an expression as a Rego term. The terms of the library's
@@ -52,6 +73,9 @@ type compiler struct {
 	// locals are the variables of the macros around, by their names in CEL.
 	locals map[string]local
 	body   []string
+	// rules are those beside the program's own, helpers how many names they have.
+	rules   []string
+	helpers int
 	// made counts the names of the program, whose nested bodies are apart.
 	made    int
 	problem *Problem
@@ -144,11 +168,84 @@ func double(f float64) string {
 	return text
 }
 
-func (c *compiler) root() string {
-	if c.env.Root == "" {
-		return "input"
+// defined is a rule of this name that has the value of an expression.
+func (c *compiler) defined(name string, e ast.Expr) string {
+	outer := c.body
+	c.body = nil
+	value := c.expression(e)
+	statements := append(c.body, "value := "+value)
+	c.body = outer
+	if len(statements) == 1 {
+		return name + " := " + value + "\n"
 	}
-	return c.env.Root
+	return name + " := value if {\n\t" + strings.ReplaceAll(strings.Join(statements, "\n"), "\n", "\n\t") + "\n}\n"
+}
+
+// keys are the names of a path that begins with a variable of the environment.
+func (c *compiler) keys(e ast.Expr) ([]string, bool) {
+	var keys []string
+	for e.Kind() != ast.IdentKind {
+		operand, key, ok := step(e)
+		if !ok {
+			return nil, false
+		}
+		keys, e = append(keys, key), operand
+	}
+	name := strings.TrimPrefix(e.AsIdent(), ".")
+	if _, isLocal := c.locals[e.AsIdent()]; isLocal || !slices.Contains(c.env.Variables, name) {
+		return nil, false
+	}
+	keys = append(keys, name)
+	slices.Reverse(keys)
+	return keys, true
+}
+
+// step is what a field is of, and the field: a.b or a["b"].
+func step(e ast.Expr) (operand ast.Expr, key string, ok bool) {
+	if e.Kind() == ast.SelectKind {
+		return e.AsSelect().Operand(), e.AsSelect().FieldName(), !e.AsSelect().IsTestOnly()
+	}
+	if e.Kind() != ast.CallKind || e.AsCall().FunctionName() != operators.Index {
+		return nil, "", false
+	}
+	args := e.AsCall().Args()
+	if args[1].Kind() != ast.LiteralKind {
+		return nil, "", false
+	}
+	text, ok := args[1].AsLiteral().(types.String)
+	return args[0], string(text), ok
+}
+
+func (c *compiler) isTime(keys []string) bool {
+	return len(c.env.Time) > 0 && slices.Equal(keys, c.env.Time)
+}
+
+// variable is the Rego that reads a variable.
+func (c *compiler) variable(name string) string {
+	if term, ok := c.env.Terms[name]; ok {
+		return term
+	}
+	return "input." + name
+}
+
+// path is the value at the end of a path.
+func (c *compiler) path(keys []string) string {
+	if c.isTime(keys) {
+		return call("timestamp", c.read(keys))
+	}
+	return c.read(keys)
+}
+
+func (c *compiler) read(keys []string) string {
+	root := "input"
+	if term, ok := c.env.Terms[keys[0]]; ok {
+		root, keys = term, keys[1:]
+	}
+	quoted := make([]string, len(keys))
+	for i, key := range keys {
+		quoted[i] = quote(key)
+	}
+	return call("path", root, array(quoted))
 }
 
 func (c *compiler) identifier(e ast.Expr) string {
@@ -156,8 +253,8 @@ func (c *compiler) identifier(e ast.Expr) string {
 	if l, ok := c.locals[name]; ok {
 		return l.term
 	}
-	if slices.Contains(c.env.Variables, strings.TrimPrefix(name, ".")) {
-		return call("path", c.root(), array([]string{quote(strings.TrimPrefix(name, "."))}))
+	if keys, ok := c.keys(e); ok {
+		return c.path(keys)
 	}
 	if t, ok := typeNames[name]; ok {
 		return `{["type", ` + quote(t) + `]}`
@@ -178,20 +275,8 @@ func (c *compiler) selection(e ast.Expr) string {
 	if s.IsTestOnly() {
 		return call("has", c.expression(s.Operand()), quote(s.FieldName()))
 	}
-	var keys []string
-	at := e
-	for at.Kind() == ast.SelectKind && !at.AsSelect().IsTestOnly() {
-		keys = append(keys, quote(at.AsSelect().FieldName()))
-		at = at.AsSelect().Operand()
-	}
-	if at.Kind() == ast.IdentKind && c.locals[at.AsIdent()].term == "" && slices.Contains(c.env.Variables, at.AsIdent()) {
-		keys = append(keys, quote(at.AsIdent()))
-		slices.Reverse(keys)
-		path := call("path", c.root(), array(keys))
-		if c.env.Time != "" && array(keys) == c.env.Time {
-			return call("timestamp", path)
-		}
-		return path
+	if keys, ok := c.keys(e); ok {
+		return c.path(keys)
 	}
 	return call("field", c.expression(s.Operand()), quote(s.FieldName()))
 }
@@ -252,9 +337,12 @@ func (c *compiler) call(e ast.Expr) string {
 	f := e.AsCall()
 	switch f.FunctionName() {
 	case operators.LogicalAnd:
-		return call("conjunction", array(c.terms(e, operators.LogicalAnd)))
+		return call("conjunction", array(c.terms(flat(e, operators.LogicalAnd))))
 	case operators.LogicalOr:
-		return call("disjunction", array(c.terms(e, operators.LogicalOr)))
+		return call("disjunction", array(c.terms(flat(e, operators.LogicalOr))))
+	}
+	if keys, ok := c.keys(e); ok {
+		return c.path(keys)
 	}
 	args := f.Args()
 	if f.IsMemberFunction() {
@@ -267,11 +355,7 @@ func (c *compiler) call(e ast.Expr) string {
 	if !ok {
 		return c.refuse(e, "%s is not supported", shown(f.FunctionName()))
 	}
-	terms := make([]string, len(args))
-	for i, arg := range args {
-		terms[i] = c.expression(arg)
-	}
-	name, terms := s.applied(terms)
+	name, terms := s.applied(c.terms(args))
 	if name == "" {
 		return c.refuse(e, "%s with %d arguments is not supported", shown(f.FunctionName()), len(args))
 	}
@@ -281,14 +365,22 @@ func (c *compiler) call(e ast.Expr) string {
 	return call(name, terms...)
 }
 
-// terms are those of a chain of one operator.
-func (c *compiler) terms(e ast.Expr, operator string) []string {
-	if e.Kind() != ast.CallKind || e.AsCall().FunctionName() != operator {
-		return []string{c.expression(e)}
+func (c *compiler) terms(expressions []ast.Expr) []string {
+	out := make([]string, len(expressions))
+	for i, e := range expressions {
+		out[i] = c.expression(e)
 	}
-	var out []string
+	return out
+}
+
+// flat is what a chain of one operator joins.
+func flat(e ast.Expr, operator string) []ast.Expr {
+	if e.Kind() != ast.CallKind || e.AsCall().FunctionName() != operator {
+		return []ast.Expr{e}
+	}
+	var out []ast.Expr
 	for _, arg := range e.AsCall().Args() {
-		out = append(out, c.terms(arg, operator)...)
+		out = append(out, flat(arg, operator)...)
 	}
 	return out
 }

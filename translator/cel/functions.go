@@ -15,8 +15,6 @@ type function struct {
 	fill []string
 	// fewer is the library's function where one argument fewer is written.
 	fewer string
-	// swap turns the two arguments round.
-	swap bool
 }
 
 var functions = map[string]function{

@@ -80,7 +80,9 @@ func (w *writer) bool(depth int) string {
 		return w.pick("true", "false", w.dyn(0), w.dyn(0))
 	}
 	d := depth - 1
-	switch w.IntN(24) {
+	switch w.IntN(28) {
+	case 24, 25, 26, 27:
+		return w.plain()
 	case 22:
 		return w.time(d) + w.pick(comparisons...) + w.time(d)
 	case 23:
@@ -108,7 +110,7 @@ func (w *writer) bool(depth int) string {
 	case 15:
 		return w.text(d) + "." + w.pick("startsWith", "endsWith", "contains") + "(" + w.text(d) + ")"
 	case 16:
-		return w.text(d) + ".matches(" + w.pick("'^[a-c]'", "'a+'", "'['", "''", "'é$'") + ")"
+		return w.text(d) + ".matches(" + w.pick("'^[a-c]'", "'a+'", "'[' + ''", "''", "'é$'") + ")"
 	case 17, 18:
 		return w.macro(w.pick("all", "exists", "exists_one"), d, w.bool)
 	case 19:
@@ -117,6 +119,28 @@ func (w *writer) bool(depth int) string {
 		return "bool(" + w.pick("'true'", "'x'", w.dyn(d)) + ")"
 	}
 	return w.double(d) + w.pick(comparisons...) + w.double(d)
+}
+
+// plain is what is compiled to Rego's own words.
+func (w *writer) plain() string {
+	path := w.pick("request", "auth", "source", "metadata")
+	for range w.IntN(4) {
+		path += "." + w.pick(keys...)
+	}
+	literal := w.pick("'a'", "''", "'abc'", "0", "1", "-1", "0.5", "3.0", "true", "null", "2", "'true'")
+	switch w.IntN(6) {
+	case 0:
+		return path + w.pick(comparisons...) + literal
+	case 1:
+		return literal + w.pick(" == ", " != ") + path
+	case 2:
+		return "has(" + path + "." + w.pick(keys...) + ")"
+	case 3:
+		return path + "." + w.pick("startsWith", "endsWith", "contains", "matches") + "(" + w.pick("'a'", "''", "'bc'") + ")"
+	case 4:
+		return literal + " in " + path
+	}
+	return path + " in ['a', " + literal + ", 1]"
 }
 
 var comparisons = []string{" < ", " <= ", " > ", " >= ", " == ", " != "}
@@ -150,7 +174,7 @@ func (w *writer) int(depth int) string {
 	case 2:
 		return "size(" + w.pick(w.text(d), w.list(d), w.mapping(d), w.dyn(d)) + ")"
 	case 3:
-		return "int(" + w.pick("'12'", "'-7'", "'+3'", "'x'", "'99999999999999999999'", "2.5", "-2.5", w.dyn(d)) + ")"
+		return "int(" + w.pick("'12'", "'-7'", "'+3'", "'x'", "'-007'", "'08'", "'99999999999999999999'", "2.5", "-2.5", w.dyn(d)) + ")"
 	case 4:
 		return w.text(d) + "." + w.pick("indexOf("+w.text(d)+")", "indexOf("+w.text(d)+", "+w.int(d)+")", "lastIndexOf("+w.text(d)+")")
 	case 5:
@@ -174,14 +198,14 @@ func (w *writer) double(depth int) string {
 	case 2:
 		return "(" + w.double(d) + " / " + w.pick("0.5", "2.0", "-4.0") + ")"
 	case 3:
-		return "double(" + w.pick("'1.5'", "'-2'", "'x'", "2", w.dyn(d)) + ")"
+		return "double(" + w.pick("'1.5'", "'-2'", "'x'", "'+.5'", "'07.'", "'1e2'", "'-05.0E-1'", "2", w.dyn(d)) + ")"
 	}
 	return "[" + w.pick("0.5", "2.0") + ", double(" + w.int(d) + ")]" + w.pick("[0]", "[1]")
 }
 
 func (w *writer) text(depth int) string {
 	if depth <= 0 {
-		return w.pick("''", "'a'", "'b'", "'abcA'", "'é'", "'a,b'", "' a '", `'\u2028"\\'`, w.dyn(0), w.dyn(0), w.dyn(0))
+		return w.pick("''", "'a'", "'aa'", "'aaa'", "'b'", "'abcA AB'", "'é'", "'a,b'", "' a '", `'\u2028"\\'`, w.dyn(0), w.dyn(0), w.dyn(0))
 	}
 	d := depth - 1
 	switch w.IntN(12) {
@@ -211,17 +235,19 @@ func (w *writer) text(depth int) string {
 // here stands in UTC, so that none of them is written out.
 func (w *writer) time(depth int) string {
 	if depth <= 0 {
-		return "timestamp(" + w.pick(
+		return "timestamp('' + " + w.pick(
 			"'2024-02-29T10:30:00Z'", "'1969-12-31T23:59:58.25Z'", "'9999-12-31T23:59:59.999999999Z'", "'0001-01-01T00:00:00Z'",
 			"'2100-02-29T00:00:00Z'", "'2024-13-01T00:00:00Z'", "'2024-01-01t00:00:00Z'", "'1582-10-15T07:08:09.000001Z'",
-			"'2024-06-30T23:59:60Z'", "'now'", "0", "1700000000", "-1", w.dyn(0),
+			"'2024-06-30T23:59:60Z'", "'now'", w.dyn(0),
 		) + ")"
 	}
-	switch w.IntN(4) {
+	switch w.IntN(5) {
+	case 4:
+		return "timestamp(" + w.pick("0", "1700000000", "-1", w.dyn(0)) + ")"
 	case 0:
 		return "(" + w.time(depth-1) + w.pick(" + ", " - ") + w.lasting(depth-1) + ")"
 	case 1:
-		return fmt.Sprintf("timestamp('%04d-%02d-%02dT%02d:%02d:%02dZ')", w.IntN(9999)+1, w.IntN(12)+1, w.IntN(31)+1, w.IntN(24), w.IntN(60), w.IntN(60))
+		return fmt.Sprintf("timestamp('' + '%04d-%02d-%02dT%02d:%02d:%02dZ')", w.IntN(9999)+1, w.IntN(12)+1, w.IntN(31)+1, w.IntN(24), w.IntN(60), w.IntN(60))
 	}
 	return w.time(0)
 }
@@ -229,7 +255,7 @@ func (w *writer) time(depth int) string {
 // lasting is a duration.
 func (w *writer) lasting(depth int) string {
 	if depth <= 0 {
-		return "duration(" + w.pick(
+		return "duration('' + " + w.pick(
 			"'1s'", "'-1.5h'", "'1h30m'", "'100ms'", "'0'", "'3us'", "'.5s'", "'1.s'", "'2562047h'", "'9999999h'", "'1d'", "''", "'s'",
 			"'1'", "'7µs'", "'1.000000001s'", w.dyn(0),
 		) + ")"

@@ -85,6 +85,15 @@ func TestProblems(t *testing.T) {
 		"a text":                {"  request.method + 'x'", "of type string, not bool", 1, 3, CheckPredicate},
 		"gateway's at access":   {"auth.x == 1", `"auth" is not known; the variables are request`, 1, 1, CheckAccess},
 		"a value":               {"auth.identity.sub + ", "ends before it is complete", 1, 21, CheckExpression},
+		"a regular expression":  {"request.path.matches('[')", "matches cannot read", 1, 22, CheckPredicate},
+		"a duration":            {"self.x == duration('1 day')", "duration cannot read", 1, 20, CheckMerge},
+		"a timestamp":           {"request.time > timestamp('now')", "timestamp cannot read", 1, 26, CheckPredicate},
+		"a zone by its name":    {"request.time.getHours('Europe/Berlin') > 8", "time zone", 1, 23, CheckPredicate},
+		"bytes":                 {"b'x' == request.body", "literals of type bytes", 1, 1, CheckPredicate},
+		"unsigned":              {"request.size > 1u", "type uint", 1, 16, CheckPredicate},
+		"format":                {"'%s'.format([request.id]) == 'x'", "format is not supported", 1, 12, CheckPredicate},
+		"macros within macros":  {strings.Repeat("[1].exists(x, ", 6) + "true" + strings.Repeat(")", 6), "nesting limit", 1, 81, CheckPredicate},
+		"a message":             {"google.protobuf.Duration{} == request.x", "messages are not supported", 1, 25, CheckPredicate},
 		"a counter":             {"identity.sub", `"identity" is not known`, 1, 1, CheckCounter},
 	} {
 		t.Run(name, func(t *testing.T) {

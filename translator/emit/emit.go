@@ -50,6 +50,7 @@ func Emit(tables *lower.Tables, extensions []*document.Extension, o Options) (ma
 	if o.Tests {
 		maps.Copy(files, accessTests(tables.Access))
 		maps.Copy(files, denyTests(tables.Deny))
+		maps.Copy(files, gatewayTests(tables.Gateway))
 		maps.Copy(files, visibilityTests(tables.Visibility))
 	}
 	return files, nil

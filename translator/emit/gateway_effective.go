@@ -36,14 +36,26 @@ type effectiveEmitter struct {
 // no loop that carries one.
 func (g *gatewayEmitter) effectiveModule(index int) []byte {
 	e := &effectiveEmitter{gatewayEmitter: g, effective: &g.tables.Effective[index], state: "_start"}
-	e.head(g.effective[index])
+	e.head()
 	e.identity()
 	e.authorization()
 	e.items()
-	return e.out.Bytes()
+	return e.file(g.effective[index])
 }
 
-func (e *effectiveEmitter) head(id string) {
+// file is the whole module: what it imports shows in the end.
+func (e *effectiveEmitter) file(id string) []byte {
+	var out bytes.Buffer
+	fmt.Fprintf(&out, "# METADATA\n# description: What the policies of some paths come to.\npackage compiled.gateway.effective.%s\n", id)
+	if bytes.Contains(e.out.Bytes(), []byte("gateway.")) {
+		out.WriteString("\nimport data.compiled.gateway\n")
+	}
+	out.WriteString("\nimport data.writ.gateway.outcome\n")
+	out.Write(e.out.Bytes())
+	return out.Bytes()
+}
+
+func (e *effectiveEmitter) head() {
 	sources := make(map[string]bool)
 	patterns := make(map[string]string)
 	for i := range e.effective.Rules {
@@ -54,17 +66,7 @@ func (e *effectiveEmitter) head(id string) {
 		}
 	}
 	policies := slices.Sorted(maps.Keys(sources))
-	fmt.Fprintf(&e.out, `# METADATA
-# description: What the policies of some paths come to.
-package compiled.gateway.effective.%s
-
-import data.compiled.gateway
-import data.writ.gateway.outcome
-
-policies := %s
-
-_start := outcome.start(%s)
-`, id, literal(policies), literal(patterns))
+	fmt.Fprintf(&e.out, "\npolicies := %s\n\n_start := outcome.start(%s)\n", literal(policies), literal(patterns))
 }
 
 // identity writes whether the policy applies, and who asks.

@@ -42,9 +42,9 @@ as_int(value) := value if {
 	_int(value)
 } else := _cut(_double(value)) if {
 	_double(value)
-} else := _checked(to_number(trim_left(value, "+"))) if {
+} else := _checked(0 + to_number(_numeral(value))) if {
 	is_string(value)
-	regex.match(`^[+-]?[0-9]{1,60}$`, value)
+	regex.match(`^[+-]?[0-9]{1,200}$`, value)
 } else := _whole_part(_tagged(value, "timestamp"), _second) if {
 	_tagged(value, "timestamp")
 } else := _tagged(value, "duration") if {
@@ -61,10 +61,24 @@ as_double(value) := _rounded(value) if {
 	_int(value)
 } else := value if {
 	_double(value)
-} else := _rounded(to_number(value)) if {
+} else := _rounded(to_number(_numeral(value))) if {
 	is_string(value)
-	regex.match(`^-?[0-9]+(\.[0-9]+)?([eE][+-]?[0-9]{1,3})?$`, value)
+	regex.match(`^[+-]?([0-9]{1,200}\.?[0-9]{0,200}|\.[0-9]{1,200})([eE][+-]?[0-9]{1,2})?$`, value)
 } else := _failure([value])
+
+# A number as JSON writes it: no plus, no zeros before it, digits around the point.
+_numeral(text) := concat("", [
+	trim_right(sign, "+"),
+	[whole | some whole in [trim_left(digits, "0"), "0"]; whole != ""][0],
+	_fractional(point, fraction),
+	exponent,
+]) if {
+	[_, sign, digits, point, fraction, exponent] := regex.find_all_string_submatch_n(`^([+-]?)([0-9]*)(\.?)([0-9]*)(.*)$`, text, 1)[0]
+}
+
+_fractional("", _) := ""
+
+_fractional(".", digits) := concat("", [".", digits, "0"])
 
 # METADATA
 # description: A value as a string, string(value).

@@ -80,14 +80,20 @@ selected(pairs) := list([pair[1] | some pair in pairs; pair[0] == true]) if {
 
 # METADATA
 # description: "left == right, over the kinds of numbers."
-same(left, right) := _plain(left) == _plain(right) if {
+same(left, right) := left == right if {
+	not is_set(left)
+	not is_set(right)
+} else := _plain(left) == _plain(right) if {
 	not _failed(left)
 	not _failed(right)
 } else := _failure([left, right])
 
 # METADATA
 # description: "left != right."
-differs(left, right) := _plain(left) != _plain(right) if {
+differs(left, right) := left != right if {
+	not is_set(left)
+	not is_set(right)
+} else := _plain(left) != _plain(right) if {
 	not _failed(left)
 	not _failed(right)
 } else := _failure([left, right])
@@ -105,7 +111,10 @@ at_most(left, right) := pair[0] <= pair[1] if {
 } else := _failure([left, right])
 
 # What is compared in place of two values that have an order.
-_ordered(left, right) := pair if {
+_ordered(left, right) := [left, right] if {
+	is_number(left)
+	is_number(right)
+} else := pair if {
 	pair := [_plain(left), _plain(right)]
 	is_number(pair[0])
 	is_number(pair[1])
