@@ -82,7 +82,7 @@ func Push(ctx context.Context, b *bundles.Bundle, packed []byte, o PushOptions) 
 // the format wants, is that of no build: the same bundle has the same digest.
 func annotations(b *bundles.Bundle) map[string]string {
 	about := map[string]string{
-		ocispec.AnnotationCreated:             "1970-01-01T00:00:00Z",
+		ocispec.AnnotationCreated: "1970-01-01T00:00:00Z",
 		ocispec.AnnotationVersion: b.Manifest.Revision,
 	}
 	if commit := b.Manifest.Metadata.Commit; commit != "" {
