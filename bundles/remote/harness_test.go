@@ -230,3 +230,13 @@ func (l *listener) survives(first, second string, fault, repair func(), want str
 		l.t.Errorf("status after the repair: got %+v, want revision %s and no failure", got, second)
 	}
 }
+
+// documented wants a fault to be in the table of those that were tried.
+func documented(t testing.TB, name, want string) {
+	t.Helper()
+	readme, err := os.ReadFile("../README.md")
+	check(t, err)
+	if row := fmt.Sprintf("| %s | `%s`", name, want); !strings.Contains(string(readme), row) {
+		t.Errorf("bundles/README.md has no row %s |", row)
+	}
+}

@@ -195,6 +195,7 @@ func TestHTTPFaults(t *testing.T) {
 	}
 	for _, row := range rows {
 		t.Run(row.name, func(t *testing.T) {
+			documented(t, row.name, row.want)
 			t.Setenv("TMPDIR", filepath.Join(t.TempDir(), "full")) // nothing goes through a file
 			s := serve(t, packed(t, first))
 			config, err := parseConfig(fmt.Appendf(nil, "services: {s: {url: %q, response_header_timeout_seconds: 1}}", s.URL))

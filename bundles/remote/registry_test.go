@@ -130,6 +130,9 @@ func TestRegistryFaults(t *testing.T) {
 			if step.method == http.MethodHead && (f.name == "cut" || f.name == "corrupted") {
 				continue // it has no body
 			}
+			if step.path == "/manifests/" && step.method == http.MethodGet {
+				documented(t, f.name, cmp.Or(step.wants[f.name], f.want))
+			}
 			t.Run(step.name+"/"+f.name, func(t *testing.T) {
 				d := newDepot(t)
 				d.push(t, first, "policies:latest")
@@ -182,6 +185,7 @@ func TestRegistryContent(t *testing.T) {
 	}
 	for _, row := range rows {
 		t.Run(row.name, func(t *testing.T) {
+			documented(t, row.name, row.want)
 			d := newDepot(t)
 			put := func(b *bundles.Bundle, content []byte) {
 				_, err := Push(t.Context(), b, content, PushOptions{Location: d.at("a/b/policies:v1"), PlainHTTP: true})
