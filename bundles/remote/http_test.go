@@ -230,7 +230,7 @@ func TestHTTPLimits(t *testing.T) {
 	first, second := built(t, "dev", 1), built(t, "operations", 2)
 	t.Run("too long", func(t *testing.T) {
 		s := serve(t, packed(t, first))
-		l := listen(t, Options{Location: s.URL, Timeout: 300 * time.Millisecond})
+		l := listen(t, Options{Location: s.URL, Wait: -1, Timeout: 300 * time.Millisecond})
 		l.survives(first.Manifest.Revision, second.Manifest.Revision, func() {
 			s.set(nil, func(w http.ResponseWriter, r *http.Request) {
 				ticker := time.NewTicker(10 * time.Millisecond)
