@@ -311,3 +311,22 @@ func TestReadKeys(t *testing.T) {
 		})
 	}
 }
+
+// Whatever stands in .signatures.json, only what an accepted key has signed holds.
+func FuzzVerify(f *testing.F) {
+	r := newRing(f)
+	b := sample(f)
+	good := r.sign(f, b, "active", "active").Signatures
+	signed := bytes.Split(good, []byte("."))[1]
+	f.Add(good)
+	f.Add(r.sign(f, b, "revoked", "active").Signatures)
+	f.Add([]byte(`{"signatures":["e30.e30.e30"]}`))
+	f.Add([]byte(`{"signatures":["eyJhbGciOiJub25lIiwia2lkIjoiYWN0aXZlIn0.e30."]}`))
+	f.Fuzz(func(t *testing.T, signatures []byte) {
+		changed := *b
+		changed.Signatures = signatures
+		if key, err := changed.Verify(r.keys); err == nil && (key.ID != "active" || !bytes.Contains(signatures, signed)) {
+			t.Errorf("%s is taken for a signature by %q", signatures, key.ID)
+		}
+	})
+}

@@ -66,6 +66,9 @@ func Open(o Options) (*Feed, error) {
 	if o.Every <= 0 {
 		o.Every = origin.every()
 	}
+	if _, waits := origin.(*httpOrigin); waits && o.Wait > 0 {
+		o.Timeout += o.Wait
+	}
 	f := &Feed{o: o, origin: origin, location: location, poke: make(chan struct{}, 1)}
 	f.status = Status{Location: location, Signed: o.Keys != nil}
 	return f, nil

@@ -39,7 +39,7 @@ func (h *httpOrigin) every() time.Duration { return DefaultEvery }
 
 func (h *httpOrigin) fetch(ctx context.Context, known string) (*arrival, error) {
 	prefer := "modes=snapshot"
-	if h.wait > 0 {
+	if h.wait >= time.Second {
 		prefer += ";wait=" + strconv.Itoa(int(h.wait/time.Second))
 	}
 	client := h.client.WithHeader("Prefer", prefer).WithHeader("If-None-Match", known)

@@ -44,7 +44,7 @@ type Options struct {
 	// bundle. Zero is DefaultWait, negative asks for no such thing.
 	Wait time.Duration
 	// Stall is how long a transfer may stand still, Timeout how long one fetch may
-	// take in all.
+	// take in all beyond Wait.
 	Stall, Timeout time.Duration
 	// Failed is told of every fetch that brought nothing, unless it was deliver that
 	// refused it.

@@ -88,13 +88,12 @@ func inspected(ctx context.Context, s streams, at string, keys *bundles.Keys, o 
 	if info, err := os.Stat(at); err == nil && info.IsDir() {
 		return bundles.InspectDir(at, keys), nil
 	}
-	config, err := o.remote.readConfig()
+	options, err := o.remote.options(at)
 	if err != nil {
 		return nil, err
 	}
-	feed, err := remote.Open(remote.Options{
-		Location: at, Config: config, Credentials: o.remote.credentials(), PlainHTTP: o.remote.plainHTTP, Wait: -1,
-	})
+	options.Wait = -1 // nobody wants to wait for the next one
+	feed, err := remote.Open(options)
 	if err != nil {
 		return nil, err
 	}

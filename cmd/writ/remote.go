@@ -32,6 +32,13 @@ func (f *remoteFlags) credentials() remote.Credentials {
 	return remote.Credentials{User: f.user, PasswordFile: f.passwordFile, Password: os.Getenv(passwordVariable)}
 }
 
+// options are those of a feed from a place; an empty one is for the configuration to
+// name.
+func (f *remoteFlags) options(at string) (remote.Options, error) {
+	config, err := f.readConfig()
+	return remote.Options{Location: at, Config: config, Credentials: f.credentials(), PlainHTTP: f.plainHTTP}, err
+}
+
 // readConfig is nil where no file is named.
 func (f *remoteFlags) readConfig() (*remote.Config, error) {
 	if f.config == "" {
