@@ -47,8 +47,8 @@ func TestMonitor(t *testing.T) {
 		revision string
 	}{
 		{"no revision", nil, ""},
-		{"one that tells nothing", &active{deciding{}, "a"}, ""},
-		{"one that tells", &active{telling{revision: "b"}, "b"}, "b"},
+		{"one that tells nothing", &active{reviewer: deciding{}, numbered: numbered{revision: "a"}}, ""},
+		{"one that tells", &active{reviewer: telling{revision: "b"}, numbered: numbered{revision: "b"}}, "b"},
 	} {
 		t.Run(row.name, func(t *testing.T) {
 			r := New(Options{})
