@@ -213,7 +213,7 @@ func (s *Server) Run(ctx context.Context) error {
 	ended := make(chan error, 3)
 	work.Go(func() { ended <- s.serve(web, listener) })
 	if proxies != nil {
-		defer proxies.stop(0)
+		defer proxies.server.Stop(0)
 		work.Go(func() { ended <- proxies.serve() })
 	}
 	if operators != nil {
@@ -258,7 +258,7 @@ func (s *Server) drain(web *http.Server, proxies *envoyDoor) error {
 	var checks sync.WaitGroup
 	defer checks.Wait()
 	if proxies != nil {
-		checks.Go(func() { proxies.stop(s.config.Grace) })
+		checks.Go(func() { proxies.server.Stop(s.config.Grace) })
 	}
 	err := web.Shutdown(ctx)
 	if errors.Is(err, context.DeadlineExceeded) {

@@ -14,6 +14,7 @@ import (
 // and time, or takes too many documents.
 var elsewhere = map[diag.Code]string{
 	diag.AggregationLimit: "resolve/aggregation_test.go",
+	diag.PathLimit:        "lower/gateway_fold_test.go",
 	diag.Interrupted:      "translator_test.go",
 	diag.TooManyMistakes:  "translator_test.go",
 	"broken-link":         "../bundles/source/*_test.go",

@@ -4,236 +4,185 @@ import (
 	"context"
 	"encoding/json"
 	"errors"
-	"fmt"
+	"io"
 
 	"github.com/spf13/cobra"
-	"go.yaml.in/yaml/v3"
 
 	"github.com/writ-policy/writ/translator/effective"
 	"github.com/writ-policy/writ/translator/lower"
 )
 
-const effectiveHelp = `effective shows what the policies attached to gateways and routes come to on a
-target: each rule in force with the document and line it is from, what lost and to
-which policy, and the conditions of the target and of every policy involved.
+const effectiveHelp = `effective shows what the gateway policies of a directory come to: which rules are in
+force on a Gateway or an HTTPRoute, the policy and the line each one is from, what it
+replaced and how.
 
-A target is Gateway/namespace/name or HTTPRoute/namespace/name, with #section for a
-listener or a rule. Where a route's paths differ, each variant is shown; --via keeps
-the paths through one gateway or listener.
+A target is KIND/NAMESPACE/NAME: Gateway/net/edge, HTTPRoute/shop/api. A section
+follows a "#": a listener of a Gateway, a rule of a route by its name (rule-1, rule-2
+and so on where it has none). A route on several listeners may have several effective
+policies; --via GATEWAY[#LISTENER] keeps those of one.
 
-Instead of a target:
-  --reach RULE      where a rule of that key is in force, such as limits.search
-  --replaced        the rules that lost, over all paths; of one with --policy ns/name
-  --all             the effective policy of every path, as JSON lines`
+Instead of --target
+  --replaced       lists the rules that lost, on every path; --policy NAMESPACE/NAME
+                   those of one policy
+  --reach RULEKEY  lists the paths on which a rule named so is in force
+  --all            writes every path's effective policy as a line of JSON
 
-const effectiveExamples = `  writ effective policies --kind AuthPolicy --target HTTPRoute/books/api
-  writ effective policies --kind AuthPolicy --target Gateway/net/edge#https -o yaml
+A rule key is the path of a rule below spec: rules.authentication.NAME,
+rules.authorization.NAME, patterns.NAME, when, limits.NAME.
+
+How a rule loses:
+  default          a merged default, and a lower policy has a rule of that key
+  atomic-default   an atomic default, and lower policies have rules
+  override         a higher policy's merged override has that key
+  atomic-override  a higher policy's atomic override replaces all below
+  unset            a lower policy unsets it
+  condition        the merge condition (when) of its block does not hold
+
+Exit status 0: answered; 1: errors in the documents, or no such target; 2: usage.`
+
+const effectiveExamples = `  writ effective policies --kind AuthPolicy --target HTTPRoute/shop/api
+  writ effective policies --kind AuthPolicy --target HTTPRoute/shop/api#pay --via Gateway/net/edge#https
+  writ effective policies --kind RateLimitPolicy --target Gateway/net/edge -o yaml
+  writ effective policies --kind AuthPolicy --replaced --policy shop/api
   writ effective policies --kind RateLimitPolicy --reach limits.search
-  writ effective policies --kind AuthPolicy --replaced --policy net/edge
-  writ effective policies --kind AuthPolicy --all | jq 'select(.rules == {}) | .paths'`
+  writ effective policies --kind AuthPolicy --all | jq 'select(.rules == {}) | .paths[]'`
 
 type effectiveOptions struct {
 	documents documentFlags
 	kind      string
 	target    string
 	via       string
-	reach     string
-	policy    string
-	format    string
 	replaced  bool
+	policy    string
+	reach     string
 	all       bool
+	format    string
 }
 
 func newEffective(s streams) *cobra.Command {
-	var o effectiveOptions
+	o := effectiveOptions{}
 	cmd := &cobra.Command{
-		Use:     "effective DIR --kind KIND (--target TARGET | --reach RULE | --replaced | --all)",
-		Short:   "Show what inherited gateway policies come to, and why",
+		Use:     "effective DIR --kind KIND --target TARGET [-o table|json|yaml]",
+		Short:   "Show which gateway policies are in force, and why",
 		Long:    effectiveHelp,
 		Example: effectiveExamples,
 		Args:    oneDirectory,
 		RunE: func(cmd *cobra.Command, args []string) error {
-			return showEffective(cmd, s, args[0], o)
+			if err := o.check(cmd); err != nil {
+				return err
+			}
+			return o.run(cmd.Context(), s, args[0])
 		},
 	}
 	f := cmd.Flags()
-	f.Var(&choice{&o.kind, effective.Kinds}, "kind", "`kind` of policy: AuthPolicy or RateLimitPolicy")
-	f.StringVar(&o.target, "target", "", "`target`: Kind/namespace/name, with #section for a listener or rule")
-	f.StringVar(&o.via, "via", "", "`gateway` or listener that the paths lead through")
-	f.StringVar(&o.reach, "reach", "", "`rule` key to look for, such as rules.authentication.key")
+	f.Var(&choice{&o.kind, effective.Kinds}, "kind", "`kind` of policies: "+alternatives(effective.Kinds))
+	f.StringVar(&o.target, "target", "", "`target` to ask about: Gateway/NAMESPACE/NAME or HTTPRoute/NAMESPACE/NAME, #SECTION behind it")
+	f.StringVar(&o.via, "via", "", "only paths through this `gateway`: Gateway/NAMESPACE/NAME, #LISTENER behind it")
 	f.BoolVar(&o.replaced, "replaced", false, "list the rules that lost")
-	f.StringVar(&o.policy, "policy", "", "only rules of this `policy`, namespace/name, with --replaced")
-	f.BoolVar(&o.all, "all", false, "every path's effective policy, as JSON lines")
+	f.StringVar(&o.policy, "policy", "", "with --replaced: only rules of this `policy`, NAMESPACE/NAME")
+	f.StringVar(&o.reach, "reach", "", "list the paths on which the rule of this `key` is in force")
+	f.BoolVar(&o.all, "all", false, "write every path's effective policy, one a line")
 	formatFlag(cmd, &o.format, "table", "json", "yaml")
-	onlyHere(cmd, "kind", "target", "via", "reach", "replaced", "policy", "all")
 	complete(cmd, "kind", effective.Kinds...)
+	for _, flag := range []string{"kind", "target", "via", "replaced", "policy", "reach", "all"} {
+		onlyHere(cmd, flag)
+	}
 	o.documents.add(cmd)
 	return cmd
 }
 
+// check refuses flags that say nothing together.
 func (o *effectiveOptions) check(cmd *cobra.Command) error {
 	asked := 0
-	for _, is := range []bool{o.target != "", o.reach != "", o.replaced, o.all} {
-		if is {
+	for _, flag := range []string{"target", "replaced", "reach", "all"} {
+		if cmd.Flags().Changed(flag) {
 			asked++
 		}
 	}
 	switch {
 	case o.kind == "":
-		return usagef(cmd, "--kind says which policies: AuthPolicy or RateLimitPolicy")
+		return usagef(cmd, "--kind says which policies: %s", alternatives(effective.Kinds))
 	case asked != 1:
-		return usagef(cmd, "give one of --target, --reach, --replaced and --all")
+		return usagef(cmd, "ask for one thing: --target, --replaced, --reach or --all")
 	case o.via != "" && o.target == "":
 		return usagef(cmd, "--via goes with --target")
 	case o.policy != "" && !o.replaced:
 		return usagef(cmd, "--policy goes with --replaced")
+	case o.format == "yaml" && o.target == "":
+		return usagef(cmd, "-o yaml writes a policy: it goes with --target")
+	case o.all && o.format == "table" && cmd.Flags().Changed("output"):
+		return usagef(cmd, "--all writes lines of JSON")
 	}
 	return nil
 }
 
-func showEffective(cmd *cobra.Command, s streams, dir string, o effectiveOptions) error {
-	if err := o.check(cmd); err != nil {
-		return err
-	}
-	tables, err := o.documents.effective(cmd.Context(), s, dir)
+func (o *effectiveOptions) run(ctx context.Context, s streams, dir string) error {
+	r, err := o.documents.read(ctx, s, dir, false)
 	if err != nil {
 		return err
 	}
-	if o.all {
-		return writeAll(s, tables, o.kind)
-	}
-	answer, err := o.answer(tables)
-	switch {
-	case errors.Is(err, effective.ErrUnknownTarget):
-		return foundf("%v", err)
-	case err != nil:
-		return usagef(cmd, "%v", err)
-	}
-	return o.write(s, answer)
-}
-
-// effective translates a directory. Its mistakes are a finding, as in check.
-func (d *documentFlags) effective(ctx context.Context, s streams, dir string) (*lower.Gateway, error) {
-	r, err := d.read(ctx, s, dir, false)
-	if err != nil {
-		return nil, err
-	}
-	if r.list.HasErrors() {
+	if r.result == nil {
 		if err := reportTo(s.err, "text", r); err != nil {
-			return nil, err
+			return err
 		}
-		return nil, foundf("%s", summary(r.list))
+		return foundf("%s", summary(r.list))
 	}
-	return r.result.Gateway, nil
-}
-
-// answer is what is asked for: a policy, a list of lost rules, or where a rule is.
-func (o *effectiveOptions) answer(tables *lower.Gateway) (any, error) {
-	switch {
-	case o.reach != "":
-		return effective.Reach(tables, o.kind, o.reach)
-	case o.replaced:
-		return effective.Replaced(tables, o.kind, o.policy)
+	err = o.answer(s.out, r.result.Gateway)
+	var asked *effective.Error
+	if errors.As(err, &asked) && asked.Unknown {
+		return foundf("%s", asked.Message)
 	}
-	target, err := effective.ParseTarget(o.target)
-	if err != nil {
-		return nil, err
-	}
-	var via effective.Target
-	if o.via != "" {
-		if via, err = effective.ParseTarget(o.via); err != nil {
-			return nil, err
-		}
-	}
-	return effective.Of(tables, o.kind, target, via)
-}
-
-func (o *effectiveOptions) write(s streams, answer any) error {
-	switch o.format {
-	case "json":
-		return encodeJSON(s, answer)
-	case "yaml":
-		return writeNested(s, answer)
-	}
-	t := &effectiveTable{out: s.out}
-	switch answer := answer.(type) {
-	case *effective.Policy:
-		t.policy(answer)
-	case []effective.Lost:
-		t.lost(answer)
-	case *effective.InForce:
-		t.reach(answer)
-	}
-	return t.err
-}
-
-func encodeJSON(s streams, answer any) error {
-	encoder := json.NewEncoder(s.out)
-	encoder.SetEscapeHTML(false)
-	encoder.SetIndent("", "  ")
-	return encoder.Encode(answer)
-}
-
-func writeAll(s streams, tables *lower.Gateway, kind string) error {
-	all, err := effective.All(tables, kind)
-	if err != nil {
-		return err
-	}
-	encoder := json.NewEncoder(s.out)
-	encoder.SetEscapeHTML(false)
-	all(func(p *effective.OnPath) bool {
-		err = encoder.Encode(p)
-		return err == nil
-	})
 	return err
 }
 
-// writeNested prints policies in the bare form that a document has, one document a
-// variant; other answers as they are.
-func writeNested(s streams, answer any) error {
-	encoder := yaml.NewEncoder(s.out)
-	encoder.SetIndent(2)
-	policy, is := answer.(*effective.Policy)
-	if !is {
-		return errors.Join(encodeYAML(encoder, answer), encoder.Close())
-	}
-	variants := policy.Variants
-	if policy.Variant != nil {
-		variants = []*effective.Variant{policy.Variant}
-	}
-	for _, v := range variants {
-		document := map[string]any{
-			"apiVersion": "kuadrant.io/v1", "kind": policy.Kind,
-			"metadata": map[string]any{"annotations": map[string]any{
-				"writ.dev/target": policy.Target, "writ.dev/paths": fmt.Sprint(v.Paths),
-			}},
-			"spec": lower.Nested(v.Rules),
-		}
-		if err := encodeYAML(encoder, document); err != nil {
+func (o *effectiveOptions) answer(w io.Writer, g *lower.Gateway) error {
+	switch {
+	case o.all:
+		return o.writeAll(w, g)
+	case o.replaced:
+		list, err := effective.FindReplaced(g, o.kind, o.policy)
+		if err != nil {
 			return err
 		}
+		if o.format == "json" {
+			return writeJSON(w, list)
+		}
+		return writeLost(w, o.kind, list)
+	case o.reach != "":
+		reach, err := effective.FindReach(g, o.kind, o.reach)
+		if err != nil {
+			return err
+		}
+		if o.format == "json" {
+			return writeJSON(w, reach)
+		}
+		return writeReach(w, reach)
 	}
-	return encoder.Close()
-}
-
-// encodeYAML goes by JSON, whose names of members the answer has.
-func encodeYAML(encoder *yaml.Encoder, value any) error {
-	text, err := json.Marshal(value)
+	found, err := effective.Find(g, effective.Query{Kind: o.kind, Target: o.target, Via: o.via})
 	if err != nil {
 		return err
 	}
-	var plain yaml.Node
-	if err := yaml.Unmarshal(text, &plain); err != nil {
-		return err
+	switch o.format {
+	case "json":
+		return writeJSON(w, found)
+	case "yaml":
+		return writeBare(w, found)
 	}
-	block(&plain)
-	return encoder.Encode(&plain)
+	return writeTable(w, g, found)
 }
 
-// block turns the flow style of JSON into YAML's own.
-func block(n *yaml.Node) {
-	n.Style = 0
-	for _, child := range n.Content {
-		block(child)
+// writeAll writes a line of JSON for each path: there may be many thousands.
+func (o *effectiveOptions) writeAll(w io.Writer, g *lower.Gateway) error {
+	all, err := effective.All(g, o.kind)
+	if err != nil {
+		return err
 	}
+	encoder := json.NewEncoder(w)
+	encoder.SetEscapeHTML(false)
+	for one := range all {
+		if err := encoder.Encode(one); err != nil {
+			return err
+		}
+	}
+	return nil
 }

@@ -177,7 +177,7 @@ func (d *adminDoors) list(ctx context.Context, s streams, format string) error {
 		return err
 	}
 	if format == "json" {
-		return encodeJSON(s, map[string]any{"revisions": kept})
+		return writeJSON(s.out, map[string]any{"revisions": kept})
 	}
 	w := tabwriter.NewWriter(s.out, 0, 0, 2, ' ', 0)
 	for _, k := range kept {

@@ -14,8 +14,9 @@ var _ decision.Effectiver = (*Engine)(nil)
 // Effective answers from the tables of the bundle.
 func (e *Engine) Effective(q decision.EffectiveQuestion) (any, string, error) {
 	answer, err := askEffective(e.gateways, q)
+	var wrong *effective.Error
 	switch {
-	case errors.Is(err, effective.ErrUnknownTarget):
+	case errors.As(err, &wrong) && wrong.Unknown:
 		err = fmt.Errorf("%w: %w", decision.ErrUnknownTarget, err)
 	case err != nil:
 		err = fmt.Errorf("%w: %w", decision.ErrMalformed, err)
@@ -29,19 +30,9 @@ func askEffective(g *lower.Gateway, q decision.EffectiveQuestion) (any, error) {
 	}
 	switch {
 	case q.Reach != "":
-		return effective.Reach(g, q.Kind, q.Reach)
+		return effective.FindReach(g, q.Kind, q.Reach)
 	case q.Replaced:
-		return effective.Replaced(g, q.Kind, q.Policy)
+		return effective.FindReplaced(g, q.Kind, q.Policy)
 	}
-	target, err := effective.ParseTarget(q.Target)
-	if err != nil {
-		return nil, err
-	}
-	var via effective.Target
-	if q.Via != "" {
-		if via, err = effective.ParseTarget(q.Via); err != nil {
-			return nil, err
-		}
-	}
-	return effective.Of(g, q.Kind, target, via)
+	return effective.Find(g, effective.Query{Kind: q.Kind, Target: q.Target, Via: q.Via})
 }

@@ -31,6 +31,7 @@ import (
 	"github.com/writ-policy/writ/server/metrics"
 	"github.com/writ-policy/writ/translator"
 	"github.com/writ-policy/writ/translator/diag"
+	"github.com/writ-policy/writ/translator/lower"
 )
 
 // Source is where documents come from; source.Directory is one.
@@ -119,6 +120,8 @@ type reading struct {
 	key  string
 	list diag.List
 	err  error
+	// conditions are of gateway policies where the documents have errors.
+	conditions map[string][]lower.GatewayCondition
 }
 
 // New returns a Reloader that serves nothing yet.
@@ -211,6 +214,8 @@ type outcome struct {
 	known bool
 	// source is where what was brought came from; empty is documents.
 	source string
+	// conditions are as in a reading.
+	conditions map[string][]lower.GatewayCondition
 }
 
 func (r *Reloader) attempt(ctx context.Context) (out outcome) {
@@ -231,22 +236,33 @@ func (r *Reloader) attempt(ctx context.Context) (out outcome) {
 		r.refused = reading{} // should they come back, that is news
 		return outcome{result: metrics.Unchanged, list: r.good.list, known: true}
 	case r.refused.key:
-		return outcome{result: metrics.Refused, list: r.refused.list, err: r.refused.err, known: true}
+		return outcome{result: metrics.Refused, list: r.refused.list, err: r.refused.err, known: true, conditions: r.refused.conditions}
 	}
 	result, more := r.o.Translator.Translate(ctx, snapshot)
 	list = append(list, more...).Sorted()
 	if result == nil || list.HasErrors() {
-		err := refuse(list)
+		err, conditions := refuse(list), r.policyConditions()
 		if final(list) {
-			r.refused = reading{key, list, err}
+			r.refused = reading{key, list, err, conditions}
 		}
-		return outcome{result: metrics.Refused, list: list, err: err}
+		return outcome{result: metrics.Refused, list: list, err: err, conditions: conditions}
 	}
 	out = r.serve(ctx, result, list, snapshot.Commit)
 	if out.err == nil {
 		r.good, r.refused = reading{key: key, list: list}, reading{}
 	}
 	return out
+}
+
+// policyConditions asks the translator which gateway policies it refused, where it is
+// one that tells.
+func (r *Reloader) policyConditions() map[string][]lower.GatewayCondition {
+	if t, ok := r.o.Translator.(interface {
+		PolicyConditions() map[string][]lower.GatewayCondition
+	}); ok {
+		return t.PolicyConditions()
+	}
+	return nil
 }
 
 // serve builds, checks and activates a result, and swaps it in.

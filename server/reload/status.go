@@ -9,6 +9,7 @@ import (
 	"github.com/writ-policy/writ/bundles"
 	"github.com/writ-policy/writ/server/metrics"
 	"github.com/writ-policy/writ/translator/diag"
+	"github.com/writ-policy/writ/translator/lower"
 )
 
 // maxDiagnostics bounds what a status shows of a directory full of mistakes.
@@ -51,6 +52,9 @@ type Status struct {
 	Errors      int          `json:"errors"`
 	Warnings    int          `json:"warnings"`
 	Diagnostics []Diagnostic `json:"diagnostics"`
+	// PolicyConditions says, by locator, which gateway policies are accepted while the
+	// documents of the last attempt have errors.
+	PolicyConditions map[string][]lower.GatewayCondition `json:"policyConditions,omitempty"`
 
 	// behindSince is when an attempt first failed to bring in what is newest.
 	behindSince time.Time
@@ -76,6 +80,7 @@ func (r *Reloader) Status() Status {
 	if s.Diagnostics == nil {
 		s.Diagnostics = []Diagnostic{}
 	}
+	s.PolicyConditions = maps.Clone(s.PolicyConditions) // the lists are never changed
 	if s.Bundle != nil {
 		bundle := *s.Bundle
 		bundle.Counts, bundle.Entrypoints = maps.Clone(bundle.Counts), slices.Clone(bundle.Entrypoints)
@@ -123,6 +128,7 @@ func (r *Reloader) conclude(out outcome, began time.Time) {
 		s.behindSince = now
 	}
 	s.diagnosed(out.list)
+	s.PolicyConditions = out.conditions
 	errors, warnings, degraded := s.Errors, s.Warnings, s.Degraded
 	r.statusMu.Unlock()
 

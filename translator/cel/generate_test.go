@@ -1,6 +1,7 @@
 package cel
 
 import (
+	"encoding/json"
 	"fmt"
 	"math/rand/v2"
 	"strings"
@@ -198,7 +199,7 @@ func (w *writer) double(depth int) string {
 	case 2:
 		return "(" + w.double(d) + " / " + w.pick("0.5", "2.0", "-4.0") + ")"
 	case 3:
-		return "double(" + w.pick("'1.5'", "'-2'", "'x'", "'+.5'", "'07.'", "'1e2'", "'-05.0E-1'", "2", w.dyn(d)) + ")"
+		return "double(" + w.pick("'1.5'", "'-2'", "'x'", "'+.5'", "'07.'", "'1e7'", "'1.5e18'", "'1e2'", "'-05.0E-1'", "2", w.dyn(d)) + ")"
 	}
 	return "[" + w.pick("0.5", "2.0") + ", double(" + w.int(d) + ")]" + w.pick("[0]", "[1]")
 }
@@ -318,7 +319,7 @@ func (w *writer) json(depth int) any {
 		return w.object(depth)
 	}
 	return []any{
-		true, false, nil, 0, 1, 2, -1, 3.0, 0.5, -0.25, 2.5, "a", "b", "", "abc", "é", "12", "true", "1.5",
+		true, false, nil, 0, 1, json.Number("2.0"), -1, json.Number("1e0"), 0.5, -0.25, 2.5, "a", "b", "", "abc", "é", "12", "true", "1.5",
 		4611686018427387904, 1e18,
 	}[w.IntN(21)]
 }

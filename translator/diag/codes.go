@@ -139,6 +139,7 @@ const (
 	RawAggregations      Code = "raw-aggregations"
 	NoEffect             Code = "no-effect"
 	EmptyList            Code = "empty-list"
+	PathLimit            Code = "path-limit"
 
 	EscalationGrant   Code = "escalation-grant"
 	Escalation        Code = "escalation"

@@ -174,6 +174,14 @@ namespace's name.`,
   matchExpressions: [{key: kubernetes.io/metadata.name, operator: In, values: [team-a, team-a-test]}]`,
 	},
 	{
+		Code:    PathLimit,
+		Summary: "routes and listeners make too many paths",
+		Text: `Every rule of a route on every listener is a path with an effective policy of its own, a million
+of them at most. No gateway has that many; a directory that does has a mistake or was made to.`,
+		Example: `parentRefs: [{name: edge}] # with a thousand listeners, and a thousand rules below`,
+		Instead: `parentRefs: [{name: edge, sectionName: https}]`,
+	},
+	{
 		Code: UnsetOverride, Severity: Warning,
 		Summary: "an unset rule is an override above",
 		Text:    `Unset takes away defaults of higher policies, never overrides.`,

@@ -55,22 +55,28 @@ func (d *decoder) gatewayFamily(n *node, kind *field, version string) {
 	if identified {
 		d.out = append(d.out, out)
 	}
-	d.gatewayCodes(n, before)
+	twice := d.gatewayCodes(n, before)
+	if policy, ok := out.(*InheritedPolicy); ok {
+		policy.Mistaken = twice || d.diags[before:].HasErrors()
+	}
 }
 
 // gatewayCodes names mistakes as this family does: a wrong type and a wrong value
 // are one and the same, and a key that is there twice is a duplicate like others.
-// The parser has told of keys before the family was known.
-func (d *decoder) gatewayCodes(n *node, before int) {
+// The parser has told of keys before the family was known: whether it has is
+// reported.
+func (d *decoder) gatewayCodes(n *node, before int) (twice bool) {
 	for i := range d.diags {
 		g := &d.diags[i]
 		switch {
 		case g.Code == diag.YAML && g.Line >= n.line && strings.HasPrefix(g.Message, "duplicate key "):
 			g.Code = diag.Duplicate
+			twice = true
 		case i >= before && (g.Code == diag.WrongType || g.Code == diag.BadValue):
 			g.Code = diag.Value
 		}
 	}
+	return twice
 }
 
 // metadata reads what is read of metadata and reports whether it identifies the

@@ -81,6 +81,8 @@ type InheritedPolicy struct {
 	Blocks []Block
 	// Unset are rule keys, each once, in document order.
 	Unset []Text
+	// Mistaken says that the document has errors, whose values are left out.
+	Mistaken bool
 }
 
 // Target is what a policy is attached to, in its own namespace.

@@ -2,109 +2,86 @@ package effective
 
 import (
 	"fmt"
-	"maps"
 	"slices"
 	"strings"
 
 	"github.com/writ-policy/writ/translator/lower"
 )
 
-// affected is the condition of the target: which policies have a rule in force on
-// its sections.
-func (q *question) affected() lower.GatewayCondition {
-	sections := q.sections()
-	byPolicy := make(map[string]map[int]bool)
-	touched := make(map[int]bool)
-	for _, p := range q.paths {
-		section := p.Rule
-		if q.target.Kind == kindGateway {
-			section = p.Listener
+// sections are the parts of a target that are asked about.
+type sections struct {
+	numbers []int
+	noun    string
+	of      func(*lower.GatewayPath) int
+}
+
+func ruleOf(p *lower.GatewayPath) int     { return p.Rule }
+func listenerOf(p *lower.GatewayPath) int { return p.Listener }
+
+// affected is the condition of a target: by which policies its sections are affected.
+// A policy affects a section where a rule of it is in force on a path through it. For
+// gateways those attached above routes count alone.
+func (v *view) affected(paths []*lower.GatewayPath, of sections, above bool) []lower.GatewayCondition {
+	by := make(map[string]map[int]bool) // sections by the policy's name
+	some := make(map[int]bool)
+	seen := make(map[[2]int]bool)
+	for _, p := range paths {
+		index, section := v.effective(p.Effective), of.of(p)
+		if index == none || seen[[2]int{index, section}] {
+			continue
 		}
-		for _, policy := range q.sourcesOn(p) {
-			if byPolicy[policy] == nil {
-				byPolicy[policy] = make(map[int]bool)
+		seen[[2]int{index, section}] = true
+		for i := range v.g.Effective[index].Rules {
+			locator := v.g.Effective[index].Rules[i].Policy
+			if policy := v.policies[locator]; above && (policy == nil || policy.Level > 1) {
+				continue
 			}
-			byPolicy[policy][section] = true
-			touched[section] = true
+			name := lower.BareName(locator)
+			if by[name] == nil {
+				by[name] = make(map[int]bool)
+			}
+			by[name][section] = true
+			some[section] = true
 		}
 	}
-	condition := lower.GatewayCondition{Type: "kuadrant.io/" + q.kind + "Affected", Status: "True", Reason: "Affected"}
+	out := lower.GatewayCondition{Type: "kuadrant.io/" + v.kind + "Affected", Status: "True", Reason: "PartiallyAffected"}
 	switch {
-	case len(touched) == 0:
-		condition.Status, condition.Reason = "False", "Unaffected"
-		condition.Message = "The object is not affected by any " + q.kind
-		return condition
-	case len(touched) < len(sections):
-		condition.Reason = "PartiallyAffected"
+	case len(some) == 0:
+		out.Status, out.Reason = "False", "Unaffected"
+		out.Message = fmt.Sprintf("The object is not affected by any %s", v.kind)
+		return []lower.GatewayCondition{out}
+	case len(some) == len(of.numbers):
+		out.Reason = "Affected"
 	}
-	condition.Message = q.message(byPolicy, sections)
-	return condition
+	out.Message = v.affectedBy(by, of)
+	return []lower.GatewayCondition{out}
 }
 
-// sections are the positions that count: all of the object, or the one that was
-// asked about.
-func (q *question) sections() []int {
-	if q.section >= 0 {
-		return []int{q.section}
+// affectedBy names first the policies that affect all sections, then each other one
+// with its sections.
+func (v *view) affectedBy(by map[string]map[int]bool, of sections) string {
+	names := make([]string, 0, len(by))
+	for name := range by {
+		names = append(names, name)
 	}
-	n := 0
-	if q.target.Kind == kindGateway {
-		n = len(q.g.Gateways[q.object].Listeners)
-	} else {
-		n = len(q.g.Routes[q.object].Rules)
-	}
-	all := make([]int, n)
-	for i := range all {
-		all[i] = i
-	}
-	return all
-}
-
-// sourcesOn are the policies with a rule in force on a path, by their full names;
-// for a gateway those of its own levels.
-func (q *question) sourcesOn(p *lower.GatewayPath) []string {
-	seen := make(map[string]bool)
-	for i := range q.g.Effective[p.Effective[q.kind]].Rules {
-		locator := q.g.Effective[p.Effective[q.kind]].Rules[i].Policy
-		if q.target.Kind == kindGateway && q.level(locator) > 1 {
-			continue
-		}
-		seen[strings.TrimPrefix(locator, q.kind+"/")] = true
-	}
-	return slices.Collect(maps.Keys(seen))
-}
-
-func (q *question) level(locator string) int {
-	if q.levels == nil {
-		q.levels = make(map[string]int)
-		for i := range q.g.Policies {
-			p := &q.g.Policies[i]
-			q.levels[p.Kind+"/"+p.Namespace+"/"+p.Name] = p.Level
-		}
-	}
-	return q.levels[locator]
-}
-
-func (q *question) message(byPolicy map[string]map[int]bool, sections []int) string {
-	word := "rules"
-	if q.target.Kind == kindGateway {
-		word = "listeners"
-	}
+	slices.Sort(names)
 	var whole, parts []string
-	for _, policy := range slices.Sorted(maps.Keys(byPolicy)) {
-		if len(byPolicy[policy]) == len(sections) {
-			whole = append(whole, policy)
+	for _, name := range names {
+		if len(by[name]) == len(of.numbers) {
+			whole = append(whole, name)
 			continue
 		}
-		var names []string
-		for _, section := range slices.Sorted(maps.Keys(byPolicy[policy])) {
-			names = append(names, fmt.Sprintf("%s.%d", word, section))
+		var some []string
+		for _, number := range of.numbers {
+			if by[name][number] {
+				some = append(some, fmt.Sprintf("%s.%d", of.noun, number))
+			}
 		}
-		parts = append(parts, fmt.Sprintf("the following sections of the object are affected by %s %s: %s", q.kind, policy, strings.Join(names, ", ")))
+		parts = append(parts, fmt.Sprintf("the following sections of the object are affected by %s %s: %s",
+			v.kind, name, strings.Join(some, ", ")))
 	}
 	if len(whole) > 0 {
-		parts = append([]string{fmt.Sprintf("the object is affected by %s %s", q.kind, strings.Join(whole, ", "))}, parts...)
+		parts = slices.Insert(parts, 0, fmt.Sprintf("the object is affected by %s %s", v.kind, strings.Join(whole, ", ")))
 	}
-	text := strings.Join(parts, "; ")
-	return strings.ToUpper(text[:1]) + text[1:]
+	return "T" + strings.Join(parts, "; ")[1:]
 }

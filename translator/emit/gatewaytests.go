@@ -54,7 +54,7 @@ func pathRows(tables *lower.Gateway, path *lower.GatewayPath) []gatewayTestRow {
 		}
 		return request
 	}
-	name := tables.PathName(path)
+	name := tables.PathName(*path)
 	effective := &tables.Effective[path.Effective[kindAuth]]
 	rows := []gatewayTestRow{
 		{name, asked(rule.Name, true), map[string]any{

@@ -2,9 +2,8 @@ package lower
 
 import (
 	"cmp"
-	"maps"
+	"fmt"
 	"slices"
-	"strings"
 	"time"
 
 	"github.com/writ-policy/writ/translator/diag"
@@ -12,101 +11,142 @@ import (
 	"github.com/writ-policy/writ/translator/resolve"
 )
 
-// kinds of inherited policies, in the order they are gone through.
-var inheritedKinds = []string{"AuthPolicy", "RateLimitPolicy"}
+// The kinds of inherited policies, in the order in which they are computed, and of
+// what they are attached to.
+const (
+	kindAuthPolicy      = "AuthPolicy"
+	kindRateLimitPolicy = "RateLimitPolicy"
+	kindGateway         = "Gateway"
+	kindHTTPRoute       = "HTTPRoute"
+)
 
-// gatewayLowerer is the state of lowering one directory's gateways.
-type gatewayLowerer struct {
-	resolved *resolve.Resolved
-	out      *Gateway
-	list     diag.List
+// GatewayKinds are the kinds of inherited policies.
+var GatewayKinds = []string{kindAuthPolicy, kindRateLimitPolicy}
 
-	gateways []*document.Gateway
-	routes   []*resolve.Route
-	// attached holds the policies of each target in their order, the highest first.
-	attached map[attachment][]*inherited
-	policies []*inherited
-	// folds holds what was folded, by kind and policies.
-	folds map[string]*fold
-	// effective holds the index of each effective policy, by its content.
-	effective map[string]int
-	told      map[diag.Position]bool // failures of merge conditions that were reported
-}
-
-// attachment is a target that policies of one kind can be attached to; section is
-// below zero for the object as a whole.
-type attachment struct {
-	kind    string
-	object  any // *document.Gateway or *document.HTTPRoute
-	section int
-}
-
-// inherited is a policy, and what becomes of it over all paths.
-type inherited struct {
-	resolve.InheritedPolicy
-	locator string
-	fate
-}
-
-// gateway lowers gateways, routes and the policies attached to them.
-func gateway(r *resolve.Resolved) (*Gateway, diag.List) {
+// gateway lowers gateways, routes and the policies attached to them: each path's
+// policies are folded, each distinct set of them once.
+func (l *lowerer) gateway(r *resolve.Resolved) *Gateway {
 	g := &gatewayLowerer{
-		resolved: r,
-		out: &Gateway{
-			Gateways: []GatewayObject{}, Routes: []GatewayRoute{}, Paths: []GatewayPath{},
-			Effective: []EffectivePolicy{}, Policies: []GatewayPolicy{},
-		},
-		attached:  make(map[attachment][]*inherited),
-		folds:     make(map[string]*fold),
-		effective: make(map[string]int),
-		told:      make(map[diag.Position]bool),
+		lowerer:  l,
+		partial:  r.Partial,
+		out:      &Gateway{Gateways: []GatewayObject{}, Routes: []GatewayRoute{}, Paths: []GatewayPath{}},
+		gateways: slices.Clone(r.Gateways),
+		routes:   slices.Clone(r.Routes),
+		index:    make(map[*document.Gateway]int, len(r.Gateways)),
+		attached: make(map[place]*stack),
+		folds:    make(map[foldKey]int),
 	}
-	g.attach()
+	slices.SortFunc(g.gateways, func(a, b *document.Gateway) int { return compareNames(&a.Header, &b.Header) })
+	slices.SortFunc(g.routes, func(a, b resolve.HTTPRoute) int {
+		return compareNames(&a.Document.Header, &b.Document.Header)
+	})
+	g.attach(r.InheritedPolicies)
 	g.objects()
 	g.paths()
-	g.virtual()
-	g.policiesOut()
-	return g.out, g.list
+	g.out.Effective = make([]EffectivePolicy, len(g.folded))
+	for i, f := range g.folded {
+		g.out.Effective[i] = f.effective
+	}
+	g.checks()
+	g.out.Policies = g.policyTables()
+	return g.out
 }
 
-// attach sorts policies under their targets: older ones first, those without a time
-// last, then by name. The older one stands higher.
-func (g *gatewayLowerer) attach() {
-	for i := range g.resolved.InheritedPolicies {
-		p := g.resolved.InheritedPolicies[i]
-		h := p.Document.Meta()
-		policy := &inherited{InheritedPolicy: p, locator: h.Kind + "/" + h.Namespace + "/" + h.Name}
-		policy.fate = newFate()
-		g.policies = append(g.policies, policy)
-		at := targetOf(&policy.InheritedPolicy)
-		g.attached[at] = append(g.attached[at], policy)
+// gatewayLowerer is the state of lowering this family.
+type gatewayLowerer struct {
+	*lowerer
+	partial bool
+	out     *Gateway
+
+	gateways []*document.Gateway // by namespace and name, as in out
+	routes   []resolve.HTTPRoute // by namespace and name, as in out
+	index    map[*document.Gateway]int
+
+	policies []*inherited // by kind, namespace and name
+	attached map[place]*stack
+	folds    map[foldKey]int // index of a fold
+	folded   []*fold         // in the order they are first referred to
+	size     int             // rules in force and lost of all folds
+}
+
+func compareNames(a, b *document.Header) int {
+	return cmp.Or(cmp.Compare(a.Namespace, b.Namespace), cmp.Compare(a.Name, b.Name))
+}
+
+// objects enters gateways and routes.
+func (g *gatewayLowerer) objects() {
+	for i, d := range g.gateways {
+		g.index[d] = i
+		object := GatewayObject{
+			Namespace: d.Namespace, Name: d.Name,
+			Listeners: make([]GatewayListener, len(d.Listeners)),
+			Effective: g.effective(place{gateway: d, section: resolve.Whole}),
+		}
+		for j := range d.Listeners {
+			listener := &d.Listeners[j]
+			object.Listeners[j] = GatewayListener{
+				Name: listener.Name.Value, Hostname: listener.Hostname, Port: listener.Port, Protocol: listener.Protocol,
+				Effective: g.effective(place{gateway: d, section: resolve.Whole}, place{gateway: d, section: j}),
+			}
+		}
+		g.out.Gateways = append(g.out.Gateways, object)
 	}
-	for _, list := range g.attached {
-		slices.SortFunc(list, func(a, b *inherited) int {
-			return cmp.Or(
-				compareCreated(a.Document.Created, b.Document.Created),
-				strings.Compare(a.Document.Namespace, b.Document.Namespace),
-				strings.Compare(a.Document.Name, b.Document.Name),
-			)
-		})
+	ranks := creationRanks(g.routes)
+	for i := range g.routes {
+		d := g.routes[i].Document
+		route := GatewayRoute{
+			Namespace: d.Namespace, Name: d.Name, Hostnames: d.Hostnames,
+			Rules: make([]GatewayRouteRule, len(d.Rules)), Created: ranks[i],
+		}
+		for j := range d.Rules {
+			route.Rules[j] = GatewayRouteRule{Name: d.Rules[j].Name, Matches: matchTables(d.Rules[j].Matches)}
+		}
+		g.out.Routes = append(g.out.Routes, route)
 	}
 }
 
-func targetOf(p *resolve.InheritedPolicy) attachment {
-	at := attachment{kind: p.Document.Kind, section: -1}
-	if p.Gateway != nil {
-		at.object = p.Gateway
-	} else {
-		at.object = p.Route
+func matchTables(matches []document.RouteMatch) []GatewayMatch {
+	out := make([]GatewayMatch, len(matches))
+	for i, m := range matches {
+		out[i] = GatewayMatch{
+			PathType: m.PathType, Path: m.Path, Method: m.Method,
+			Headers: valueMatchTables(m.Headers), Query: valueMatchTables(m.Query),
+		}
 	}
-	if p.Level == resolve.LevelListener || p.Level == resolve.LevelRule {
-		at.section = p.Section
-	}
-	return at
+	return out
 }
 
-// compareCreated compares instants; what has none has not been created yet.
-func compareCreated(a, b *time.Time) int {
+func valueMatchTables(matches []document.ValueMatch) []GatewayValueMatch {
+	var out []GatewayValueMatch
+	for _, m := range matches {
+		out = append(out, GatewayValueMatch(m))
+	}
+	return out
+}
+
+// creationRanks is each route's place by age, equal instants at one.
+func creationRanks(routes []resolve.HTTPRoute) []int {
+	order := make([]int, len(routes))
+	for i := range order {
+		order[i] = i
+	}
+	created := func(i int) *time.Time { return routes[i].Document.Created }
+	slices.SortStableFunc(order, func(a, b int) int { return compareAges(created(a), created(b)) })
+	ranks := make([]int, len(routes))
+	for n, i := range order {
+		switch {
+		case n == 0:
+		case compareAges(created(order[n-1]), created(i)) == 0:
+			ranks[i] = ranks[order[n-1]]
+		default:
+			ranks[i] = n
+		}
+	}
+	return ranks
+}
+
+// compareAges puts what is older first, and last what is not created yet.
+func compareAges(a, b *time.Time) int {
 	switch {
 	case a == nil && b == nil:
 		return 0
@@ -118,191 +158,57 @@ func compareCreated(a, b *time.Time) int {
 	return a.Compare(*b)
 }
 
-// objects lists gateways and routes by namespace and name.
-func (g *gatewayLowerer) objects() {
-	g.gateways = slices.Clone(g.resolved.Gateways)
-	slices.SortFunc(g.gateways, func(a, b *document.Gateway) int { return compareHeaders(&a.Header, &b.Header) })
-	for i := range g.resolved.Routes {
-		g.routes = append(g.routes, &g.resolved.Routes[i])
-	}
-	slices.SortFunc(g.routes, func(a, b *resolve.Route) int { return compareHeaders(&a.Document.Header, &b.Document.Header) })
-	for _, d := range g.gateways {
-		object := GatewayObject{Namespace: d.Namespace, Name: d.Name, Listeners: []GatewayListener{}, Effective: map[string]int{}}
-		for _, l := range d.Listeners {
-			object.Listeners = append(object.Listeners, GatewayListener{
-				Name: l.Name.Value, Hostname: l.Hostname, Port: l.Port, Protocol: l.Protocol, Effective: map[string]int{},
-			})
-		}
-		g.out.Gateways = append(g.out.Gateways, object)
-	}
-	ranks := creationRanks(g.routes)
-	for i, route := range g.routes {
-		g.out.Routes = append(g.out.Routes, routeTable(route.Document, ranks[i]))
-	}
-}
+// maxPaths and maxEffective bound what a few documents can ask for: paths are routes
+// times rules times listeners, and every set of policies has its rules once more.
+const (
+	maxPaths     = 1_000_000
+	maxEffective = 2_000_000
+)
 
-func compareHeaders(a, b *document.Header) int {
-	return cmp.Or(strings.Compare(a.Namespace, b.Namespace), strings.Compare(a.Name, b.Name))
-}
-
-// creationRanks are the ranks of the routes' creation, equal ones for one instant.
-func creationRanks(routes []*resolve.Route) []int {
-	order := make([]int, len(routes))
-	for i := range order {
-		order[i] = i
-	}
-	slices.SortStableFunc(order, func(a, b int) int {
-		return compareCreated(routes[a].Document.Created, routes[b].Document.Created)
-	})
-	ranks := make([]int, len(routes))
-	rank := 0
-	for i, at := range order {
-		if i > 0 && compareCreated(routes[order[i-1]].Document.Created, routes[at].Document.Created) != 0 {
-			rank++
-		}
-		ranks[at] = rank
-	}
-	return ranks
-}
-
-func routeTable(d *document.HTTPRoute, rank int) GatewayRoute {
-	route := GatewayRoute{Namespace: d.Namespace, Name: d.Name, Hostnames: d.Hostnames, Rules: []GatewayRouteRule{}, Created: rank}
-	for _, r := range d.Rules {
-		rule := GatewayRouteRule{Name: r.Name, Matches: []GatewayMatch{}}
-		for _, m := range r.Matches {
-			rule.Matches = append(rule.Matches, GatewayMatch{
-				PathType: m.PathType, Path: m.Path, Method: m.Method,
-				Headers: valueMatches(m.Headers), Query: valueMatches(m.Query),
-			})
-		}
-		route.Rules = append(route.Rules, rule)
-	}
-	return route
-}
-
-func valueMatches(list []document.ValueMatch) []GatewayValueMatch {
-	var out []GatewayValueMatch
-	for _, m := range list {
-		out = append(out, GatewayValueMatch(m))
-	}
-	return out
-}
-
-// place is where a route is attached, in the order of paths.
-type place struct{ gateway, listener, route int }
-
-// paths lists the paths in their order and folds the policies of each.
+// paths enters every way traffic can take, in order.
 func (g *gatewayLowerer) paths() {
-	index := make(map[*document.Gateway]int, len(g.gateways))
-	for i, d := range g.gateways {
-		index[d] = i
-	}
-	var places []place
-	for i, route := range g.routes {
-		for _, on := range route.On {
-			places = append(places, place{index[on.Gateway], on.Listener, i})
+	type address struct{ gateway, listener int }
+	on := make(map[address][]int)
+	for i := range g.routes {
+		for _, a := range g.routes[i].Listeners {
+			at := address{g.index[a.Gateway], a.Listener}
+			on[at] = append(on[at], i)
 		}
 	}
-	slices.SortFunc(places, func(a, b place) int {
-		return cmp.Or(cmp.Compare(a.gateway, b.gateway), cmp.Compare(a.listener, b.listener), cmp.Compare(a.route, b.route))
-	})
-	for _, at := range places {
-		for rule := range g.routes[at.route].Document.Rules {
-			path := GatewayPath{Gateway: at.gateway, Listener: at.listener, Route: at.route, Rule: rule, Effective: map[string]int{}}
-			name := g.out.PathName(&path)
-			for _, kind := range inheritedKinds {
-				f := g.fold(kind, g.policiesOf(kind, at, rule), name)
-				f.onPath()
-				g.references(f, name)
-				path.Effective[kind] = g.index(f)
+	for i, d := range g.gateways {
+		for j := range d.Listeners {
+			for _, route := range on[address{i, j}] {
+				if len(g.out.Paths) > maxPaths || g.size > maxEffective {
+					g.tooManyPaths(d)
+					return
+				}
+				for rule := range g.routes[route].Document.Rules {
+					g.path(GatewayPath{Gateway: i, Listener: j, Route: route, Rule: rule})
+				}
 			}
-			g.out.Paths = append(g.out.Paths, path)
 		}
 	}
 }
 
-// policiesOf are the policies of a kind on a path, the highest first.
-func (g *gatewayLowerer) policiesOf(kind string, at place, rule int) []*inherited {
-	gateway, route := g.gateways[at.gateway], g.routes[at.route].Document
-	return slices.Concat(
-		g.attached[attachment{kind, gateway, -1}],
-		g.attached[attachment{kind, gateway, at.listener}],
-		g.attached[attachment{kind, route, -1}],
-		g.attached[attachment{kind, route, rule}],
+func (g *gatewayLowerer) tooManyPaths(d *document.Gateway) {
+	g.list.Add(diag.Diagnostic{
+		Position: d.At,
+		Code:     diag.PathLimit,
+		Message:  fmt.Sprintf("the paths of Gateway %s/%s and those before it are too many, or the rules in force on them", d.Namespace, d.Name),
+		Hint:     "attach fewer routes to fewer listeners, or split the directory",
+	})
+}
+
+func (g *gatewayLowerer) path(p GatewayPath) {
+	gateway, route := g.gateways[p.Gateway], g.routes[p.Route].Document
+	p.Effective = g.effective(
+		place{gateway: gateway, section: resolve.Whole}, place{gateway: gateway, section: p.Listener},
+		place{route: route, section: resolve.Whole}, place{route: route, section: p.Rule},
 	)
-}
-
-// virtual folds the policies of gateways and listeners alone: what a route rule has
-// that no policy targets.
-func (g *gatewayLowerer) virtual() {
-	for i, d := range g.gateways {
-		object := &g.out.Gateways[i]
-		name := "Gateway/" + d.Namespace + "/" + d.Name
-		for _, kind := range inheritedKinds {
-			own := g.attached[attachment{kind, d, -1}]
-			object.Effective[kind] = g.index(g.fold(kind, own, name))
-			for j := range d.Listeners {
-				all := slices.Concat(own, g.attached[attachment{kind, d, j}])
-				object.Listeners[j].Effective[kind] = g.index(g.fold(kind, all, name+"#"+d.Listeners[j].Name.Value))
-			}
+	for _, i := range p.Effective {
+		if g.folded[i].path == "" {
+			g.folded[i].path = g.out.PathName(p)
 		}
 	}
+	g.out.Paths = append(g.out.Paths, p)
 }
-
-// index enters a fold's effective policy, unless an equal one is there.
-func (g *gatewayLowerer) index(f *fold) int {
-	key := f.content()
-	if i, ok := g.effective[key]; ok {
-		return i
-	}
-	i := len(g.out.Effective)
-	g.effective[key] = i
-	g.out.Effective = append(g.out.Effective, f.policy())
-	return i
-}
-
-// policiesOut lists the policies with their conditions, and warns of what has no
-// effect.
-func (g *gatewayLowerer) policiesOut() {
-	slices.SortFunc(g.policies, func(a, b *inherited) int {
-		return cmp.Or(strings.Compare(a.Document.Kind, b.Document.Kind), compareHeaders(&a.Document.Header, &b.Document.Header))
-	})
-	for _, p := range g.policies {
-		d := p.Document
-		policy := GatewayPolicy{
-			Kind: d.Kind, Namespace: d.Namespace, Name: d.Name, Target: targetText(p), Level: p.Level,
-			Source: source(d.At), Conditions: p.conditions(), Blocks: []GatewayBlock{},
-		}
-		for i := range d.Blocks {
-			strategy := "atomic"
-			if d.Blocks[i].Merge {
-				strategy = "merge"
-			}
-			policy.Blocks = append(policy.Blocks, GatewayBlock{d.Blocks[i].Name, strategy})
-		}
-		for _, key := range d.Unset {
-			policy.Unset = append(policy.Unset, key.Value)
-		}
-		g.out.Policies = append(g.out.Policies, policy)
-		g.warn(p, policy.Conditions)
-	}
-}
-
-func targetText(p *inherited) string {
-	t := &p.Document.Target
-	text := t.Kind + "/" + p.Document.Namespace + "/" + t.Name.Value
-	if t.Section.Value != "" {
-		text += "#" + t.Section.Value
-	}
-	return text
-}
-
-// PathName is how a path is written:
-// Gateway/NS/NAME#LISTENER > HTTPRoute/NS/NAME#RULE.
-func (g *Gateway) PathName(p *GatewayPath) string {
-	gateway, route := &g.Gateways[p.Gateway], &g.Routes[p.Route]
-	return "Gateway/" + gateway.Namespace + "/" + gateway.Name + "#" + gateway.Listeners[p.Listener].Name +
-		" > HTTPRoute/" + route.Namespace + "/" + route.Name + "#" + route.Rules[p.Rule].Name
-}
-
-func sortedKeys[V any](m map[string]V) []string { return slices.Sorted(maps.Keys(m)) }

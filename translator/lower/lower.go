@@ -36,10 +36,10 @@ func Lower(r *resolve.Resolved) (*Tables, diag.List) {
 	access.ReadsClock = len(access.Extensions) > 0 &&
 		slices.ContainsFunc(r.Extensions, func(e *document.Extension) bool { return e.ReadsClock })
 	l.sortSubjects()
-	gateways, list := gateway(r)
-	return &Tables{
-		Deny: denyPolicies(r), Access: access, Visibility: visibility(r), Gateway: gateways,
-	}, append(l.list, list...)
+	tables := &Tables{
+		Deny: denyPolicies(r), Access: access, Visibility: visibility(r), Gateway: l.gateway(r),
+	}
+	return tables, l.list
 }
 
 // lowerer is the state of one Lower.

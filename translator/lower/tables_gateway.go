@@ -129,8 +129,8 @@ type GatewayBlock struct {
 
 // GatewayCondition is a condition of a policy's or a target's status.
 type GatewayCondition struct {
-	Type    string `json:"type"`
-	Status  string `json:"status"`
-	Reason  string `json:"reason"`
 	Message string `json:"message"`
+	Reason  string `json:"reason"`
+	Status  string `json:"status"`
+	Type    string `json:"type"`
 }

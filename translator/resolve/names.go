@@ -49,7 +49,7 @@ func (r *resolver) claimPolicy(p *document.OriginPolicy) {
 func (r *resolver) duplicate(second, first *document.Header, message string) {
 	at := second.At
 	if second.Family == document.FamilyVisibility || second.Family == document.FamilyGateway {
-		at = second.NameAt
+		at = second.NameAt // where these families have every name that is there twice
 	}
 	r.list.Add(diag.Diagnostic{
 		Position: at,

@@ -46,7 +46,7 @@ type Resolved struct {
 	DenyPolicies       []DenyPolicy
 	Escalations        []*document.BreakglassEscalation
 	Gateways           []*document.Gateway
-	Routes             []Route
+	Routes             []HTTPRoute
 	InheritedPolicies  []InheritedPolicy
 	Extensions         []*document.Extension
 	Tests              []*document.DecisionTest
@@ -122,11 +122,15 @@ type resolver struct {
 	originBindings     []*document.OriginBinding
 	denyPolicies       []*document.DenyPolicy
 	originContainers   []*document.OriginPolicyBinding
-	routes             []*document.HTTPRoute
-	inheritedPolicies  []*document.InheritedPolicy
-	inCycle            map[*document.ParentRef]bool
 	// originPolicies holds the Policy of each namespace.
 	originPolicies map[string]*document.OriginPolicy
+
+	routeDocuments    []*document.HTTPRoute
+	inheritedPolicies []*document.InheritedPolicy
+	// conflicts holds the policies whose identity another one has.
+	conflicts map[*document.InheritedPolicy]Rejection
+	// elsewhere finds a gateway or route by kind and name, whatever its namespace.
+	elsewhere map[[2]string]*document.Header
 	// suggested counts the near names looked for: see near.
 	suggested int
 }
@@ -134,6 +138,8 @@ type resolver struct {
 // sort deals documents out by kind, the second of each identity left out.
 func (r *resolver) sort(documents []document.Document) {
 	r.originPolicies = make(map[string]*document.OriginPolicy)
+	r.conflicts = make(map[*document.InheritedPolicy]Rejection)
+	r.elsewhere = make(map[[2]string]*document.Header)
 	for _, d := range documents {
 		switch d.(type) {
 		case *document.Extension, *document.DecisionTest:
@@ -145,6 +151,10 @@ func (r *resolver) sort(documents []document.Document) {
 			continue
 		}
 		if !r.claim(d) {
+			if policy, ok := d.(*document.InheritedPolicy); ok {
+				r.conflicts[policy] = Conflicted
+				r.inheritedPolicies = append(r.inheritedPolicies, policy)
+			}
 			continue
 		}
 		switch d := d.(type) {
@@ -170,8 +180,10 @@ func (r *resolver) sort(documents []document.Document) {
 			r.out.MetricSources = append(r.out.MetricSources, d)
 		case *document.Gateway:
 			r.out.Gateways = append(r.out.Gateways, d)
+			r.elsewhere[[2]string{d.Kind, d.Name}] = &d.Header
 		case *document.HTTPRoute:
-			r.routes = append(r.routes, d)
+			r.routeDocuments = append(r.routeDocuments, d)
+			r.elsewhere[[2]string{d.Kind, d.Name}] = &d.Header
 		case *document.InheritedPolicy:
 			r.inheritedPolicies = append(r.inheritedPolicies, d)
 		case *document.DecisionTest:

@@ -76,8 +76,12 @@ field(value, key) := found if {
 # METADATA
 # description: The value at a key or an index, value[key].
 at(value, key) := found if {
-	_indexes(value, key)
+	is_object(value)
 	found := value[_plain(key)]
+} else := found if {
+	is_array(value)
+	_int(_plain(key))
+	found := value[floor(_plain(key))]
 } else := _failure([value, key]) if {
 	some arg in [value, key]
 	_failed(arg)
@@ -87,13 +91,6 @@ at(value, key) := found if {
 	is_array(value)
 	not _int(_plain(key))
 } else := missing
-
-_indexes(value, _) if is_object(value)
-
-_indexes(value, key) if {
-	is_array(value)
-	_int(_plain(key))
-}
 
 _key(key) if is_string(key)
 

@@ -17,6 +17,7 @@ test_reading[note] if {
 		"a key of what is missing": [cel.field(cel.missing, "k"), cel.missing],
 		"a key of what failed": [cel.at(cel.error, cel.missing), cel.error],
 		"an index": [cel.field(cel.at(_root.a.list, 1), "k"), "v"],
+		"an index written with a fraction": [cel.at([7, 8], 1.0), 8],
 		"a whole double as an index": [cel.at([7], _double(0)), 7],
 		"an index that is no whole number": [cel.at([7], 0.5), cel.error],
 		"beyond the end": [cel.at([7], 1), cel.missing],

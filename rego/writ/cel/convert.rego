@@ -88,7 +88,7 @@ as_string(value) := value if {
 	_int(value)
 } else := sprintf("%v", [value]) if {
 	is_boolean(value)
-} else := sprintf("%v", [_double(value)]) if {
+} else := sprintf("%v", [_with_fraction(_double(value))]) if {
 	_double(value)
 } else := _text_of_time(value) if {
 	_text_of_time(value)

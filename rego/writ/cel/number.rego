@@ -1,5 +1,8 @@
 package writ.cel
 
+# A whole number may be written 2.0 or 2e0, which OPA refuses where it wants an index:
+# floor writes it in digits.
+
 # A double without its tag.
 _plain(value) := content if {
 	content := _tagged(value, "double")
@@ -37,10 +40,15 @@ _rounded(number) := real(_nearest(number)) if {
 	abs(number) <= 1.7976931348623157e308
 } else := error
 
-# The nearest double, which sprintf finds for a number with a fraction.
+# The nearest double: sprintf takes a number that is written with a fraction for one,
+# and writes one that is whole with all its digits.
 _nearest(number) := to_number(sprintf("%v", [number])) if {
 	number != floor(number)
-} else := to_number(sprintf("%v", [to_number(sprintf("%d.0", [floor(number)]))]))
+} else := to_number(sprintf("%.0f", [_with_fraction(number)]))
+
+_with_fraction(number) := to_number(sprintf("%d.0", [floor(number)])) if {
+	number == floor(number)
+} else := number
 
 # METADATA
 # description: "left + right: numbers of one kind, strings, lists, times."

@@ -2,7 +2,7 @@ package writ.cel
 
 # METADATA
 # description: The characters of a string from one position up to another.
-part(text, start, end) := substring(text, start, end - start) if {
+part(text, start, end) := substring(text, floor(start), floor(end - start)) if {
 	is_string(text)
 	_int(start)
 	_int(end)
@@ -13,7 +13,7 @@ part(text, start, end) := substring(text, start, end - start) if {
 
 # METADATA
 # description: The characters of a string from a position.
-rest(text, start) := substring(text, start, -1) if {
+rest(text, start) := substring(text, floor(start), -1) if {
 	is_string(text)
 	_int(start)
 	0 <= start
@@ -22,7 +22,7 @@ rest(text, start) := substring(text, start, -1) if {
 
 # METADATA
 # description: The character at a position; at the end there is none.
-char_at(text, index) := substring(text, index, 1) if {
+char_at(text, index) := substring(text, floor(index), 1) if {
 	is_string(text)
 	_int(index)
 	0 <= index
@@ -34,7 +34,7 @@ char_at(text, index) := substring(text, index, 1) if {
 index_of(text, part, start) := min([start, count(text)]) if {
 	_searches(text, part, start)
 	_is(part, "")
-} else := _shifted(indexof(substring(text, start, -1), part), start) if {
+} else := _shifted(indexof(substring(text, floor(start), -1), part), start) if {
 	_searches(text, part, start)
 	start < count(text)
 } else := -1 if {

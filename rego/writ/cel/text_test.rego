@@ -34,6 +34,9 @@ test_texts[note] if {
 		"nothing found at once": [cel.index_of("ab", "", 5), 2],
 		"found from before": [cel.index_of("ab", "a", -1), cel.error],
 		"last": [cel.last_index_of("aba", "a"), 2],
+		"positions written with a fraction": [cel.part("aéb", 1.0, 2e0), "é"],
+		"found from a position with a fraction": [cel.index_of("aba", "a", 1.0), 2],
+		"a limit written with a fraction": [cel.parts("a,b,c", ",", 2.0), ["a", "b,c"]],
 		"last, over another": [cel.last_index_of("aaa", "aa"), 1],
 		"no last": [cel.last_index_of("b", "a"), -1],
 	}
