@@ -59,6 +59,7 @@ type Observer interface {
 	Degraded(yes bool)
 	Diagnosed(errors, warnings int)
 	Serves(revision string)
+	Inherits(counts metrics.Inherited)
 }
 
 // Options are the steps of a reload and what goes around them. Source,
@@ -313,6 +314,7 @@ func (r *Reloader) activate(ctx context.Context, b *bundles.Bundle) error {
 		next.before = last.numbered
 	}
 	r.active.Store(next)
+	r.o.Observer.Inherits(inherited(b.Gateway))
 	return nil
 }
 
@@ -340,4 +342,5 @@ type deaf struct{}
 func (deaf) Reloaded(metrics.Result, time.Time) {}
 func (deaf) Degraded(bool)                      {}
 func (deaf) Diagnosed(int, int)                 {}
+func (deaf) Inherits(metrics.Inherited)         {}
 func (deaf) Serves(string)                      {}
