@@ -131,7 +131,7 @@ func (s *Server) newReloader(m *metrics.Metrics) *reload.Reloader {
 			last = e
 			return e, nil
 		},
-		StateDir: c.StateDir, Kept: c.Kept, Observer: m, Logger: s.log, Now: c.Now,
+		StateDir: c.StateDir, Kept: c.Kept, Keys: s.sources.keys, Observer: m, Logger: s.log, Now: c.Now,
 	})
 }
 

@@ -21,6 +21,7 @@ type sources struct {
 	documents reload.Source // nil where bundles are served
 	feed      *remote.Feed  // nil where documents are
 	poke      func()        // nil where there is nothing to poke
+	keys      *bundles.Keys // one of which must have signed a bundle; nil: nobody need
 }
 
 // openSources finds out what is to be served, and reads the files that this needs.
@@ -93,7 +94,7 @@ func (s *Server) openFeed() error {
 	if err != nil {
 		return err
 	}
-	s.sources = sources{location: feed.Status().Location, feed: feed, poke: feed.Poke}
+	s.sources = sources{location: feed.Status().Location, feed: feed, poke: feed.Poke, keys: o.Keys}
 	return nil
 }
 

@@ -139,7 +139,7 @@ func (s *state) open(revision string) (*bundles.Bundle, error) {
 		return nil, fmt.Errorf("revision %s: %w", revision, bare(err))
 	}
 	defer f.Close()
-	b, err := bundles.Read(f)
+	b, err := bundles.ReadSigned(f, s.keys)
 	if err != nil {
 		return nil, fmt.Errorf("revision %s: %w", revision, bare(err))
 	}

@@ -78,7 +78,10 @@ type Options struct {
 	StateDir string
 	// Kept is how many revisions the state directory keeps to go back to; zero means
 	// DefaultKept.
-	Kept     int
+	Kept int
+	// Keys, if set, must have signed what the state directory holds, as they must
+	// what is delivered.
+	Keys     *bundles.Keys
 	Observer Observer
 	Logger   *slog.Logger
 	Now      func() time.Time
@@ -145,7 +148,7 @@ func New(o Options) *Reloader {
 	r := &Reloader{o: o}
 	if o.StateDir != "" {
 		r.state = newState(o.StateDir)
-		r.state.most = o.Kept
+		r.state.most, r.state.keys = o.Kept, o.Keys
 	}
 	return r
 }

@@ -21,7 +21,8 @@ type state struct {
 	saved string // revision that is on disk, as far as is known
 	// unsaved is a bundle that is served and could not be written.
 	unsaved *bundles.Bundle
-	most    int // revisions that are kept to go back to
+	most    int           // revisions that are kept to go back to
+	keys    *bundles.Keys // one of which must have signed what is kept; nil: nobody need
 
 	create func(dir, pattern string) (file, error) // where tests have disks that fail
 }
@@ -130,7 +131,7 @@ func (s *state) load() (*bundles.Bundle, error) {
 		return nil, fmt.Errorf("the kept %s: %w", stateFile, bare(err))
 	}
 	defer f.Close()
-	b, err := bundles.Read(f)
+	b, err := bundles.ReadSigned(f, s.keys)
 	if err != nil {
 		return nil, fmt.Errorf("the kept %s: %w", stateFile, bare(err))
 	}
