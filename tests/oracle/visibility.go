@@ -249,12 +249,12 @@ func (p *ViewPolicy) holds(now time.Time) bool {
 		return false
 	}
 	if p.NotBefore != "" {
-		if t, ok := instant(p.NotBefore); !ok || now.Before(t) {
+		if t, ok := viewInstant(p.NotBefore); !ok || now.Before(t) {
 			return false
 		}
 	}
 	if p.NotAfter != "" {
-		if t, ok := instant(p.NotAfter); !ok || now.After(t) {
+		if t, ok := viewInstant(p.NotAfter); !ok || now.After(t) {
 			return false
 		}
 	}
@@ -263,7 +263,7 @@ func (p *ViewPolicy) holds(now time.Time) bool {
 
 var rfc3339 = regexp.MustCompile(`^\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d(\.\d+)?(Z|[+-]\d\d:\d\d)$`)
 
-func instant(text string) (time.Time, bool) {
+func viewInstant(text string) (time.Time, bool) {
 	t, err := time.Parse(time.RFC3339Nano, text)
 	return t, err == nil && rfc3339.MatchString(text)
 }

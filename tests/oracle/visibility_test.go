@@ -38,11 +38,11 @@ func byDefault(word string) *ViewPolicy {
 	return &ViewPolicy{Name: "p", Users: []string{"eve"}, Default: word}
 }
 
-func listed(kind, visibility string) *ViewEntry {
+func listedEntry(kind, visibility string) *ViewEntry {
 	return &ViewEntry{Type: kind, Visibility: visibility}
 }
 
-func split(text string) []string { return strings.Fields(text) }
+func splitView(text string) []string { return strings.Fields(text) }
 
 // asked reads a request, which is of eve and of cluster c where it says nothing
 // else, at noon.
@@ -74,7 +74,7 @@ func pvc() *MetricSource {
 }
 
 func inNamespaces(kind, visibility, allowed string) *ViewEntry {
-	return &ViewEntry{Type: kind, Visibility: visibility, Namespaces: Criteria{Allowed: split(allowed)}}
+	return &ViewEntry{Type: kind, Visibility: visibility, Namespaces: Criteria{Allowed: splitView(allowed)}}
 }
 
 const pods11 = `{"type":"pods","items":[{"name":"web"},{"name":"web-tmp","labels":{"team":"blue"}},
@@ -133,38 +133,38 @@ func TestVisibilityExamples(t *testing.T) {
 		{"9, later", until(), `{}`, -12*time.Hour + time.Millisecond, `deny by : No matching policies found`},
 		{"10", of(changed(allowing("P1", 1), func(p *ViewPolicy) { p.NotBefore = tomorrow }), allowing("P2", 2)), `{}`, 0, `allow by P2 [view viewMetrics]`},
 		{"11", of(allowing("p", 1, &ViewEntry{
-			Type: "pods", Visibility: "filtered", Names: Criteria{Allowed: split("web api-*"), Denied: split("*-tmp")}, Labels: map[string]string{"team": "blue"},
+			Type: "pods", Visibility: "filtered", Names: Criteria{Allowed: splitView("web api-*"), Denied: splitView("*-tmp")}, Labels: map[string]string{"team": "blue"},
 		})), pods11, 0, `partial by p [view viewMetrics] shows [0 2]`},
-		{"12", of(allowing("p", 1, &ViewEntry{Type: "namespaces", Visibility: "filtered", Names: Criteria{Denied: split("kube-system")}})),
+		{"12", of(allowing("p", 1, &ViewEntry{Type: "namespaces", Visibility: "filtered", Names: Criteria{Denied: splitView("kube-system")}})),
 			`{"type":"namespaces","items":[{"name":"a"},{"name":"kube-system"}]}`, 0, `partial by p [view viewMetrics]`},
-		{"13", of(allowing("p", 1, &ViewEntry{Type: "namespaces", Visibility: "all", Names: Criteria{Denied: split("openshift-*")}})),
+		{"13", of(allowing("p", 1, &ViewEntry{Type: "namespaces", Visibility: "all", Names: Criteria{Denied: splitView("openshift-*")}})),
 			`{"type":"namespaces","items":[{"name":"default"},{"name":"openshift-dns"}]}`, 0, `partial by p [view viewMetrics] shows [0]`},
 		{"14", of(allowing("p", 1, inNamespaces("pods", "", "a"))),
 			`{"type":"pods","items":[{"name":"x","namespace":"a"},{"name":"x","namespace":"b"}]}`, 0, `partial by p [view viewMetrics] shows [0]`},
-		{"15", of(allowing("p", 1, &ViewEntry{Type: "namespaces", Visibility: "filtered", Names: Criteria{Allowed: split("app-*")}})),
+		{"15", of(allowing("p", 1, &ViewEntry{Type: "namespaces", Visibility: "filtered", Names: Criteria{Allowed: splitView("app-*")}})),
 			`{"type":"pods","items":[{"name":"x","namespace":"app-1"},{"name":"x","namespace":"kube-system"}]}`, 0, `partial by p [view viewMetrics] shows [0]`},
 		{"16", of(allowing("p", 1, inNamespaces("operators", "filtered", "m"))),
 			`{"type":"operators","items":[{"name":"o","fields":{"available_in_namespaces":["*"]}},{"name":"o","fields":{"available_in_namespaces":["m","x"]}},
 				{"name":"o","fields":{"available_in_namespaces":["x"]}}]}`, 0, `partial by p [view viewMetrics] shows [0 1]`},
-		{"17", of(allowing("p", 1, listed("pvc", "all"))), `{"type":"certificate"}`, 0, `deny by : No policy grants access to custom resource type: certificate`},
-		{"18", of(allowing("P10", 10, listed("pvc", "none")), allowing("P20", 20, listed("pvc", "filtered")), allowing("P30", 30, listed("pvc", "all"))),
+		{"17", of(allowing("p", 1, listedEntry("pvc", "all"))), `{"type":"certificate"}`, 0, `deny by : No policy grants access to custom resource type: certificate`},
+		{"18", of(allowing("P10", 10, listedEntry("pvc", "none")), allowing("P20", 20, listedEntry("pvc", "filtered")), allowing("P30", 30, listedEntry("pvc", "all"))),
 			`{"type":"pvc"}`, 0, `partial by P20 [view viewMetrics]`},
 		{"19", storage, `{"type":"pvc","items":[{"namespace":"prod-a","name":"db","fields":{"phase":"Bound"}},
 			{"namespace":"prod-a","name":"db-temp","fields":{"phase":"Bound"}},{"namespace":"dev","name":"db","fields":{"phase":"Bound"}},
 			{"namespace":"prod-a","name":"db","fields":{"phase":"Pending"}}]}`, 0, `partial by p [view viewMetrics] shows [0] ...`},
-		{"20", field(Criteria{Denied: split("Failed")}), `{"type":"pvc","items":[{"name":"x"}]}`, 0, `partial by p [view viewMetrics] shows [0] ...`},
-		{"21", field(Criteria{Allowed: split("Bound")}), `{"type":"pvc","items":[{"name":"x"}]}`, 0, `partial by p [view viewMetrics] ...`},
-		{"22", of(allowing("p", 1, &ViewEntry{Type: "pvc", Visibility: "all", Include: split("a"), Exclude: split("a b")})),
+		{"20", field(Criteria{Denied: splitView("Failed")}), `{"type":"pvc","items":[{"name":"x"}]}`, 0, `partial by p [view viewMetrics] shows [0] ...`},
+		{"21", field(Criteria{Allowed: splitView("Bound")}), `{"type":"pvc","items":[{"name":"x"}]}`, 0, `partial by p [view viewMetrics] ...`},
+		{"22", of(allowing("p", 1, &ViewEntry{Type: "pvc", Visibility: "all", Include: splitView("a"), Exclude: splitView("a b")})),
 			`{"type":"pvc","aggregations":{"a":1,"b":2,"c":3}}`, 0, `allow by p [view viewMetrics] {a:1}`},
 		{"23", of(allowing("p", 1, inNamespaces("pvc", "filtered", "a"))), `{"type":"pvc",` + capacities + `}`, 0, `p50:25 p90:37 max:40`},
 		{"24", of(allowing("p", 1, inNamespaces("pvc", "filtered", "nowhere"))), `{"type":"pvc",` + capacities + `}`, 0, `total:0 sum:0 avg:null by_class:{}`},
 		{"25", of(allowing("p", 1, inNamespaces("pvc", "filtered", "nowhere"))), `{"type":"pvc","aggregations":{"total":9}}`, 0, `partial by p [view viewMetrics]`},
-		{"26", of(allowing("p", 1, &ViewEntry{Type: "namespaces", Names: Criteria{Allowed: split("app-*")}})),
+		{"26", of(allowing("p", 1, &ViewEntry{Type: "namespaces", Names: Criteria{Allowed: splitView("app-*")}})),
 			`{` + byNamespace + `}`, 0, `pods:15 namespaces:2 filtered:true nodes:7`},
 		{"27", of(allowing("p", 1, &ViewEntry{Type: "nodes", Labels: map[string]string{"env": "prod"}})),
 			`{` + byNode + `}`, 0, `nodes:2 cpu_capacity:16 cpu_usage_percent:50`},
-		{"28", of(allowing("p", 1, &ViewEntry{Type: "pods", Names: Criteria{Allowed: split("web")}})), `{` + byNamespace + `}`, 0, `pods:null namespaces:3`},
-		{"30", of(changed(allowing("p", 1), func(p *ViewPolicy) { p.Users = split("ev*") })), `{}`, 0, `deny by : No matching policies found`},
+		{"28", of(allowing("p", 1, &ViewEntry{Type: "pods", Names: Criteria{Allowed: splitView("web")}})), `{` + byNamespace + `}`, 0, `pods:null namespaces:3`},
+		{"30", of(changed(allowing("p", 1), func(p *ViewPolicy) { p.Users = splitView("ev*") })), `{}`, 0, `deny by : No matching policies found`},
 	} {
 		t.Run(row.name, func(t *testing.T) {
 			r := asked(row.request)
@@ -177,8 +177,8 @@ func TestVisibilityExamples(t *testing.T) {
 				}
 				return
 			}
-			for _, part := range split(row.want) {
-				if !slices.Contains(split(strings.Trim(got[strings.Index(got, "{")+1:], "}")), part) && !strings.Contains(got, part+"}") {
+			for _, part := range splitView(row.want) {
+				if !slices.Contains(splitView(strings.Trim(got[strings.Index(got, "{")+1:], "}")), part) && !strings.Contains(got, part+"}") {
 					t.Errorf("got %s, want %s in it", got, part)
 				}
 			}

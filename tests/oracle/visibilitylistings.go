@@ -33,10 +33,10 @@ func (w *Views) Types(r ViewRequest) map[string][]string {
 func (w *Views) Instants() []time.Time {
 	var all []time.Time
 	for _, p := range w.Policies {
-		if t, ok := instant(p.NotBefore); ok {
+		if t, ok := viewInstant(p.NotBefore); ok {
 			all = append(all, t)
 		}
-		if t, ok := instant(p.NotAfter); ok {
+		if t, ok := viewInstant(p.NotAfter); ok {
 			all = append(all, t.Add(1))
 		}
 	}

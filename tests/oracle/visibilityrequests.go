@@ -114,7 +114,7 @@ func (g viewRequester) near(r *ViewRequest, p *ViewPolicy) {
 
 // now is at the ends of what the policies say, or a little beside them.
 func (g viewRequester) now() time.Time {
-	t, _ := instant(g.one(viewTimes))
+	t, _ := viewInstant(g.one(viewTimes))
 	return t.Add(time.Duration(g.number(-1, 0, 1, -1000000, 1000000, 1000000000000, -1000000000000)))
 }
 
