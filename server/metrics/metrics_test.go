@@ -150,6 +150,10 @@ func TestNames(t *testing.T) {
 	m.Point("access")
 	m.Route("/").Answered("POST", 200)
 	m.Serves("r")
+	m.Inherits(Inherited{
+		Policies: map[[1]string]int{{"k"}: 1}, Enforced: map[[2]string]int{{"k", "true"}: 1}, Blocks: map[[3]string]int{{"k", "bare", "atomic"}: 1},
+		Replaced: map[[2]string]int{{"k", "default"}: 1}, Unset: map[[1]string]int{{"k"}: 1}, Paths: map[[2]string]int{{"k", "true"}: 1},
+	})
 	for _, action := range []string{"warn", "deny"} {
 		m.PodJudged(Judged{Cluster: "c", Policy: "p", Action: action, Evaluated: true, Factors: []string{"hostPID"}})
 	}
