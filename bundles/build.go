@@ -5,7 +5,6 @@ import (
 
 	"github.com/writ-policy/writ/rego"
 	"github.com/writ-policy/writ/translator"
-	"github.com/writ-policy/writ/translator/lower"
 )
 
 // Build makes a bundle of a translated directory and the Rego library. Equal
@@ -15,17 +14,9 @@ func Build(r *translator.Result, o BuildOptions) (*Bundle, error) {
 	if library == nil {
 		library = rego.Files()
 	}
-	b, err := assemble(r.Access, gatewayTables(r), o, library, r.Files)
+	b, err := assemble(Tables{r.Access, r.Visibility, r.Gateway}, o, library, r.Files)
 	if err != nil {
 		return nil, fmt.Errorf("build the bundle: %w", err)
 	}
 	return b, nil
-}
-
-// gatewayTables are nil where the data of the bundle has none either.
-func gatewayTables(r *translator.Result) *lower.Gateway {
-	if r.Gateway == nil || r.Gateway.IsEmpty() {
-		return nil
-	}
-	return r.Gateway
 }

@@ -22,15 +22,27 @@ import (
 // Bundle is a whole bundle in memory. It is immutable once built.
 type Bundle struct {
 	Manifest Manifest
-	// Files are all files but .manifest by their path in the bundle, without a
+	// Files are all files but .manifest and .signatures.json by their path in the bundle, without a
 	// leading slash: Rego modules, data.json files, generated tests.
 	Files map[string][]byte
-	// Access is the decoded data.compiled.access of compiled/data.json, so that
-	// a bundle built in this process is not parsed again.
-	Access *lower.Access
-	// Gateway is likewise data.compiled.effective, nil where there is none: the
-	// directory has no gateways.
-	Gateway *lower.Gateway
+	// Signatures is the content of .signatures.json, nil where nobody has signed. It
+	// says who signed only when Verify has agreed.
+	Signatures []byte
+	// SignedBy is the ID of the key by which ReadSigned found the bundle signed; empty
+	// where nobody looked.
+	SignedBy string
+	Tables
+}
+
+// Tables are compiled/data.json decoded, so that a bundle built in this process is
+// not parsed again.
+type Tables struct {
+	// Access is data.compiled.access; every bundle has it.
+	Access *lower.Access `json:"access"`
+	// Visibility is data.compiled.views, and Gateway data.compiled.effective; nil
+	// where the data has none: no document of that family was there.
+	Visibility *lower.Visibility `json:"views"`
+	Gateway    *lower.Gateway    `json:"effective"`
 }
 
 // ManifestPath is the manifest's place in a bundle.

@@ -46,7 +46,7 @@ func TestReadBackGateway(t *testing.T) {
 	data, err := json.Marshal(map[string]any{"access": access, "effective": gateway})
 	check(t, err)
 	files[DataPath] = data
-	b, err := assemble(access, gateway, BuildOptions{}, rego.Files(), files)
+	b, err := assemble(Tables{Access: access, Gateway: gateway}, BuildOptions{}, rego.Files(), files)
 	check(t, err)
 	read, err := Read(bytes.NewReader(tarball(t, b)))
 	check(t, err)

@@ -6,12 +6,18 @@ import (
 	"strings"
 )
 
+// patchPath is the file that makes a bundle a delta to another one.
+const patchPath = "patch.json"
+
 // checkPath refuses a path that is not one of a bundle's files: absolute or
 // leaving the bundle, outside of the roots, or of a kind a bundle of ours never
 // has. OPA takes meaning from names, so what is not known cannot be left in.
 func checkPath(path string) error {
-	if path == ManifestPath || path == DataPath {
+	switch path {
+	case ManifestPath, DataPath, SignaturesPath:
 		return nil
+	case patchPath:
+		return fmt.Errorf("%q: a delta bundle; deltas cannot be signed and are not taken", path)
 	}
 	if !fs.ValidPath(path) || strings.ContainsAny(path, "\\\x00\n\r") {
 		return fmt.Errorf("%q: not a path within a bundle", path)

@@ -10,8 +10,6 @@ import (
 	"io/fs"
 	"os"
 	"unicode/utf8"
-
-	"github.com/writ-policy/writ/translator/lower"
 )
 
 // limits bound what is read of a bundle, which may be somebody else's.
@@ -24,16 +22,63 @@ var defaultLimits = limits{files: 100_000, bytes: 1 << 30}
 
 // Read reads a gzipped tarball. It refuses, by the name of the file, whatever is
 // not a bundle of this package's making; the manifest's revision must be that of
-// the files. It does not compile the Rego: Check does.
-func Read(r io.Reader) (*Bundle, error) { return read(r, defaultLimits) }
+// the files. It does not compile the Rego: Check does. A signature is not verified:
+// there are no keys to do that by.
+func Read(r io.Reader) (*Bundle, error) { return read(r, defaultLimits, nil) }
 
-// ReadDir is Read of a folder. Links are refused.
-func ReadDir(path string) (*Bundle, error) { return readDir(path, defaultLimits) }
+// ReadSigned is Read of a bundle that has to be signed by one of keys. The signature
+// is verified before the files are made anything of. Nil keys make it Read.
+func ReadSigned(r io.Reader, keys *Keys) (*Bundle, error) { return read(r, defaultLimits, keys) }
 
-func read(r io.Reader, limit limits) (*Bundle, error) {
+// ReadManifest reads the manifest of a gzipped tarball and no more. It says what the
+// bundle says of itself; whether that is true only Read tells.
+func ReadManifest(r io.Reader) (Manifest, error) {
 	packed, err := gzip.NewReader(r)
 	if err != nil {
+		return Manifest{}, fmt.Errorf("read the bundle: %w", err)
+	}
+	defer packed.Close()
+	archive := tar.NewReader(packed)
+	header, err := archive.Next()
+	if err != nil {
+		return Manifest{}, fmt.Errorf("read the bundle: %w", err)
+	}
+	if header.Name != ManifestPath {
+		return Manifest{}, fmt.Errorf("read the bundle: it does not begin with %s", ManifestPath)
+	}
+	const most = 1 << 20
+	content, err := io.ReadAll(io.LimitReader(archive, most))
+	if err != nil {
+		return Manifest{}, fmt.Errorf("read the bundle: %w", err)
+	}
+	return decodeManifest(content)
+}
+
+// ReadDir is Read of a folder. Links are refused.
+func ReadDir(path string) (*Bundle, error) { return readDir(path, defaultLimits, nil) }
+
+// ReadSignedDir is ReadSigned of a folder.
+func ReadSignedDir(path string, keys *Keys) (*Bundle, error) {
+	return readDir(path, defaultLimits, keys)
+}
+
+func read(r io.Reader, limit limits, keys *Keys) (*Bundle, error) {
+	c, err := collect(r, limit)
+	if err != nil {
 		return nil, fmt.Errorf("read the bundle: %w", err)
+	}
+	b, err := c.bundle(keys)
+	if err != nil {
+		return nil, fmt.Errorf("read the bundle: %w", err)
+	}
+	return b, nil
+}
+
+// collect reads the files of a gzipped tarball to its end.
+func collect(r io.Reader, limit limits) (*collection, error) {
+	packed, err := gzip.NewReader(r)
+	if err != nil {
+		return nil, err
 	}
 	defer packed.Close()
 	c := &collection{limit: limit, names: names{}, files: map[string][]byte{}}
@@ -44,16 +89,13 @@ func read(r io.Reader, limit limits) (*Bundle, error) {
 			break
 		}
 		if err != nil {
-			return nil, fmt.Errorf("read the bundle: %w", err)
+			return nil, err
 		}
 		if err := c.entry(header, archive); err != nil {
-			return nil, fmt.Errorf("read the bundle: %w", err)
+			return nil, err
 		}
 	}
-	if err := nothingMore(packed); err != nil {
-		return nil, fmt.Errorf("read the bundle: %w", err)
-	}
-	return c.bundle()
+	return c, nothingMore(packed)
 }
 
 // nothingMore reads on to the checksum. Padding is all that may come after the
@@ -69,29 +111,41 @@ func nothingMore(r io.Reader) error {
 	return nil
 }
 
-func readDir(path string, limit limits) (*Bundle, error) {
-	paths, err := listFolder(path, limit)
+func readDir(path string, limit limits, keys *Keys) (*Bundle, error) {
+	c, err := collectDir(path, limit)
 	if err != nil {
 		return nil, fmt.Errorf("read the bundle: %w", err)
 	}
-	root, err := os.OpenRoot(path)
+	b, err := c.bundle(keys)
 	if err != nil {
 		return nil, fmt.Errorf("read the bundle: %w", err)
+	}
+	return b, nil
+}
+
+func collectDir(path string, limit limits) (*collection, error) {
+	paths, err := listFolder(path, limit)
+	if err != nil {
+		return nil, err
+	}
+	root, err := os.OpenRoot(path)
+	if err != nil {
+		return nil, err
 	}
 	defer root.Close()
 	c := &collection{limit: limit, names: names{}, files: map[string][]byte{}}
 	for _, name := range paths {
 		f, err := root.Open(name)
 		if err != nil {
-			return nil, fmt.Errorf("read the bundle: %w", err)
+			return nil, err
 		}
 		err = c.add(name, f)
 		f.Close()
 		if err != nil {
-			return nil, fmt.Errorf("read the bundle: %w", err)
+			return nil, err
 		}
 	}
-	return c.bundle()
+	return c, nil
 }
 
 // listFolder is the paths of a folder's files, all of which must be a bundle's.
@@ -120,6 +174,8 @@ type collection struct {
 	names names
 	files map[string][]byte
 	size  int64
+
+	folders int
 }
 
 func (c *collection) entry(header *tar.Header, content io.Reader) error {
@@ -127,7 +183,11 @@ func (c *collection) entry(header *tar.Header, content io.Reader) error {
 	case tar.TypeReg:
 		return c.add(header.Name, content)
 	case tar.TypeDir:
-		// Nothing is made of it, so its name can do no harm.
+		// Nothing is made of it, so its name can do no harm. It packs so well that
+		// their number could be without end.
+		if c.folders++; c.folders > c.limit.files {
+			return fmt.Errorf("%q: more than %d folders", header.Name, c.limit.files)
+		}
 		return nil
 	}
 	return fmt.Errorf("%q: not a regular file", header.Name)
@@ -159,52 +219,50 @@ func (c *collection) add(path string, r io.Reader) error {
 	return nil
 }
 
-// bundle verifies the files and takes them as a bundle.
-func (c *collection) bundle() (*Bundle, error) {
+// bundle verifies the files and takes them as a bundle. With keys, the signature has
+// to hold before anything is made of what the files say.
+func (c *collection) bundle(keys *Keys) (*Bundle, error) {
 	manifest, ok := c.files[ManifestPath]
 	if !ok {
-		return nil, fmt.Errorf("read the bundle: no %s", ManifestPath)
+		return nil, fmt.Errorf("no %s", ManifestPath)
 	}
-	delete(c.files, ManifestPath)
-	b := &Bundle{Files: c.files}
+	b := &Bundle{Files: c.files, Signatures: c.files[SignaturesPath]}
+	delete(b.Files, ManifestPath)
+	delete(b.Files, SignaturesPath)
+	if keys != nil {
+		key, err := keys.verify(b.Signatures, manifest, b.Files)
+		if err != nil {
+			return nil, err
+		}
+		b.SignedBy = key.ID
+	}
 	var err error
 	if b.Manifest, err = decodeManifest(manifest); err != nil {
-		return nil, fmt.Errorf("read the bundle: %w", err)
+		return nil, err
 	}
 	if got := revision(b.Files); got != b.Manifest.Revision {
-		return nil, fmt.Errorf("read the bundle: the manifest says revision %q, the files are %q", b.Manifest.Revision, got)
+		return nil, fmt.Errorf("the manifest says revision %q, the files are %q", b.Manifest.Revision, got)
 	}
 	data, ok := b.Files[DataPath]
 	if !ok {
-		return nil, fmt.Errorf("read the bundle: no %s", DataPath)
+		return nil, fmt.Errorf("no %s", DataPath)
 	}
-	if b.Access, b.Gateway, err = decodeTables(data); err != nil {
-		return nil, fmt.Errorf("read the bundle: %s: %w", DataPath, err)
+	if b.Tables, err = decodeTables(data); err != nil {
+		return nil, fmt.Errorf("%s: %w", DataPath, err)
 	}
 	if b.Access.Master != b.Manifest.Metadata.Master {
-		return nil, fmt.Errorf("read the bundle: the manifest says master namespace %q, the data %q", b.Manifest.Metadata.Master, b.Access.Master)
+		return nil, fmt.Errorf("the manifest says master namespace %q, the data %q", b.Manifest.Metadata.Master, b.Access.Master)
 	}
 	return b, nil
 }
 
-// compiled is the whole of compiled/data.json.
-type compiled struct {
-	Access    *lower.Access  `json:"access"`
-	Effective *lower.Gateway `json:"effective"`
-}
-
-func decodeTables(content []byte) (*lower.Access, *lower.Gateway, error) {
-	var data compiled
-	if err := decodeStrictly(content, &data); err != nil {
-		return nil, nil, err
+func decodeTables(content []byte) (Tables, error) {
+	var tables Tables
+	if err := decodeStrictly(content, &tables); err != nil {
+		return Tables{}, err
 	}
-	if data.Access == nil {
-		return nil, nil, errors.New("no access tables")
+	if tables.Access == nil {
+		return Tables{}, errors.New("no access tables")
 	}
-	if data.Effective != nil {
-		if err := data.Effective.Check(); err != nil {
-			return nil, nil, fmt.Errorf("effective: %w", err)
-		}
-	}
-	return data.Access, data.Effective, nil
+	return tables, nil
 }

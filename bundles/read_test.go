@@ -97,10 +97,12 @@ func TestReadRefusesFiles(t *testing.T) {
 		{"names that differ in case", with(member{name: "writ/access/ACCESS.rego"}), "case alone"},
 		{"other data", with(member{name: "data.json", content: "{}"}), `"data.json"`},
 		{"data in YAML", with(member{name: "compiled/data.yaml", content: "a: b"}), `"compiled/data.yaml"`},
-		{"a patch", with(member{name: "patch.json", content: "{}"}), `"patch.json"`},
+		{"a patch", with(member{name: "patch.json", content: "{}"}), `"patch.json": a delta bundle`},
 		{"webassembly", with(member{name: "policy.wasm"}), `"policy.wasm"`},
 		{"another manifest", with(member{name: ".manifest.pb"}), `".manifest.pb"`},
-		{"signatures", with(member{name: ".signatures.json", content: "{}"}), `".signatures.json"`},
+		{"signatures nobody can verify", with(member{name: ".signatures.json", content: "{}"}), ""},
+		{"signatures twice", with(member{name: ".signatures.json"}, member{name: ".signatures.json"}), "twice"},
+		{"signatures elsewhere", with(member{name: "writ/.signatures.json"}), `"writ/.signatures.json"`},
 		{"a file more", with(member{name: "writ/extensions/x.rego", content: "package writ.extensions.x"}), "the files are"},
 		{"a test more", with(member{name: "compiled/tests/x_test.rego", content: "package compiled.tests.x_test"}), ""},
 		{"a file less", without("writ/access/access.rego"), "the files are"},
@@ -144,16 +146,6 @@ func TestReadRefusesData(t *testing.T) {
 		{"no object", `[]`, "cannot unmarshal"},
 		{"no JSON", `{"access":`, "EOF"},
 		{"two values", `{"access":{"master":"m"}} {}`, "more than one value"},
-		{"no gateways", `{"access":{"master":"m"},"effective":null}`, ""},
-		{"an empty gateway", `{"access":{"master":"m"},"effective":{"gateways":[{"namespace":"n","name":"g","listeners":[],"effective":{}}]}}`, ""},
-		{"a path through no gateway", `{"access":{"master":"m"},"effective":{"paths":[{"gateway":0}]}}`, "path 0: it leads through what is not there"},
-		{"a path through a negative one", `{"access":{"master":"m"},"effective":{"paths":[{"gateway":-1}]}}`, "path 0: it leads"},
-		{"an effective policy that is not there", `{"access":{"master":"m"},"effective":{"gateways":[{"effective":{"AuthPolicy":0}}]}}`, "gateway 0: it has no effective AuthPolicy 0"},
-		{"an effective policy of another kind", `{"access":{"master":"m"},"effective":{"gateways":[{"listeners":[{"effective":{"AuthPolicy":0}}]}],"effective":[{"kind":"RateLimitPolicy"}]}}`, "listener 0: it has no effective AuthPolicy 0"},
-		{"rules in no order", `{"access":{"master":"m"},"effective":{"effective":[{"kind":"AuthPolicy","rules":[{"key":"b"},{"key":"a"}]}]}}`, "not sorted"},
-		{"a rule's value twice", `{"access":{"master":"m"},"effective":{"effective":[{"rules":[{"key":"a","value":{"x":1,"x":2}}]}]}}`, `"x" twice`},
-		{"a field that is not written", `{"access":{"master":"m"},"effective":{"effective":[{"rules":[{"-":{}}]}]}}`, `unknown key "-"`},
-		{"a meaning, which no bundle has", `{"access":{"master":"m"},"effective":{"effective":[{"rules":[{"meaning":{}}]}]}}`, `unknown key "meaning"`},
 		{"other tables", `{"access":{"master":"m"},"deny":{}}`, `unknown key "deny"`},
 		{"an unknown field", `{"access":{"master":"m","rules":{}}}`, `unknown key "rules"`},
 		{"a field in other letters", `{"access":{"master":"m","Roles":{}}}`, `unknown key "Roles"`},
@@ -162,6 +154,9 @@ func TestReadRefusesData(t *testing.T) {
 		{"a role twice, apart", `{"access":{"master":"m","roles":{"a":{},"b":{},"a":{}}}}`, "not sorted"},
 		{"a parameter twice", `{"access":{"master":"m","roles":{"a":{"origin":[{"restrictions":{"params":{"x":{"y":1,"y":2}}}}]}}}}`, `"y" twice`},
 		{"an empty key twice", `{"access":{"master":"m","roles":{"":{},"":{}}}}`, `"" twice`},
+		{"tables of visibility", `{"access":{"master":"m"},"views":{"policies":[{"notAfter":"2026-01-01T00:00:00Z"}],"sources":[]}}`, ""},
+		{"an unknown field of visibility", `{"access":{"master":"m"},"views":{"policies":[{"deny":true,"allow":true}]}}`, `unknown key "allow"`},
+		{"a time that is none", `{"access":{"master":"m"},"views":{"policies":[{"notAfter":"tomorrow"}]}}`, "parsing time"},
 		{"a wrong type", `{"access":{"master":"m","roles":[]}}`, "cannot unmarshal"},
 		{"an object for a text", `{"access":{"master":{"a":1}}}`, "cannot unmarshal"},
 		{"too deep", `{"access":{"master":"m","roles":{"a":{"origin":[{"restrictions":{"params":{"x":` + strings.Repeat("[", 200) + strings.Repeat("]", 200) + `}}}]}}}}`, "deeper"},
@@ -216,7 +211,7 @@ func TestReadRefusesArchives(t *testing.T) {
 	}
 	for _, row := range rows {
 		t.Run(row.name, func(t *testing.T) {
-			_, err := read(bytes.NewReader(row.archive), row.limit)
+			_, err := read(bytes.NewReader(row.archive), row.limit, nil)
 			wantError(t, err, row.want)
 		})
 	}
@@ -268,7 +263,7 @@ func FuzzRead(f *testing.F) {
 	f.Add(packUp(f, append(all, member{name: "../x.rego"})))
 	f.Add(packUp(f, append(all, member{name: "writ/x.rego", kind: tar.TypeSymlink, link: "/"})))
 	f.Fuzz(func(t *testing.T, archive []byte) {
-		got, err := read(bytes.NewReader(archive), limits{files: 100, bytes: 1 << 20})
+		got, err := read(bytes.NewReader(archive), limits{files: 100, bytes: 1 << 20}, nil)
 		if err != nil {
 			return
 		}
@@ -288,7 +283,6 @@ func FuzzDecode(f *testing.F) {
 	check(f, err)
 	f.Add(b.Files[DataPath], manifest)
 	f.Add([]byte(`{"access":{"roles":{"a":{},"b":{"kubernetes":[{"verbs":["get"]}]}}}}`), []byte(`{"revision":""}`))
-	f.Add([]byte(`{"access":{},"effective":{"effective":[{"kind":"AuthPolicy","rules":[{"key":"when","value":[1.0]}]}]}}`), []byte(`{}`))
 	f.Fuzz(func(t *testing.T, data, manifest []byte) {
 		if m, err := decodeManifest(manifest); err == nil {
 			encoded, err := m.encode()
@@ -297,14 +291,14 @@ func FuzzDecode(f *testing.F) {
 				t.Errorf("a manifest that was written: %v", err)
 			}
 		}
-		access, gateway, err := decodeTables(data)
+		tables, err := decodeTables(data)
 		if err != nil {
 			return
 		}
 		// OPA reads every value into a map; what writ read has to be the same.
 		var plain, typed any
 		check(t, json.Unmarshal(data, &plain))
-		encoded, err := json.Marshal(compiled{access, gateway})
+		encoded, err := json.Marshal(tables)
 		check(t, err)
 		check(t, json.Unmarshal(encoded, &typed))
 		if got, want := subset(plain, typed), true; got != want {

@@ -20,6 +20,15 @@ const maxDepth = 64
 // free objects have to be sorted, as writ and OPA both write them; that makes a
 // second one of a name visible without remembering all.
 func decodeStrictly(content []byte, to any) error {
+	if err := decodeValue(content, to); err != nil {
+		return err
+	}
+	s := shape{rest: content, fields: map[reflect.Type]map[string]reflect.Type{}}
+	return s.value(reflect.TypeOf(to), 0)
+}
+
+// decodeValue reads one JSON value, numbers of free values as json.Number.
+func decodeValue(content []byte, to any) error {
 	decoder := json.NewDecoder(bytes.NewReader(content))
 	decoder.UseNumber()
 	if err := decoder.Decode(to); err != nil {
@@ -28,8 +37,7 @@ func decodeStrictly(content []byte, to any) error {
 	if _, err := decoder.Token(); !errors.Is(err, io.EOF) {
 		return errors.New("more than one value")
 	}
-	s := shape{rest: content, fields: map[reflect.Type]map[string]reflect.Type{}}
-	return s.value(reflect.TypeOf(to), 0)
+	return nil
 }
 
 // shape walks over JSON that is known to be well-formed. That saves reading

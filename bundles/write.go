@@ -41,8 +41,8 @@ func (b *Bundle) WriteTar(w io.Writer) error {
 	return nil
 }
 
-// each calls f with the manifest, which readers of a stream want first, and then
-// with every file in the order of the paths.
+// each calls f with the manifest, which readers of a stream want first, with the
+// signatures, and then with every file in the order of the paths.
 func (b *Bundle) each(f func(path string, content []byte) error) error {
 	manifest, err := b.Manifest.encode()
 	if err != nil {
@@ -50,6 +50,11 @@ func (b *Bundle) each(f func(path string, content []byte) error) error {
 	}
 	if err := f(ManifestPath, manifest); err != nil {
 		return fmt.Errorf("write %s: %w", ManifestPath, err)
+	}
+	if b.Signatures != nil {
+		if err := f(SignaturesPath, b.Signatures); err != nil {
+			return fmt.Errorf("write %s: %w", SignaturesPath, err)
+		}
 	}
 	for _, path := range slices.Sorted(maps.Keys(b.Files)) {
 		if err := f(path, b.Files[path]); err != nil {

@@ -3,17 +3,13 @@ package server
 import (
 	"context"
 	"net"
-	"time"
-
-	"google.golang.org/grpc"
-	"google.golang.org/grpc/credentials"
 
 	"github.com/writ-policy/writ/server/envoy"
 )
 
-// envoyDoor is the gRPC server with its listener.
+// envoyDoor is the door for Envoy with its listener.
 type envoyDoor struct {
-	server   *grpc.Server
+	server   *envoy.Server
 	listener net.Listener
 }
 
@@ -27,26 +23,27 @@ func (s *Server) listenEnvoy(ctx context.Context) (*envoyDoor, error) {
 	if err != nil {
 		return nil, err // it says "listen" and the address
 	}
-	var more []grpc.ServerOption
+	o := envoy.Options{
+		Guard: s.reloader, Metrics: s.metrics, Logger: s.log,
+		Identity: c.EnvoyIdentity, Timeout: c.EvaluationTimeout, MaxInFlight: c.MaxInFlight,
+		MaxMessage: int(c.MaxBody),
+	}
 	if s.tls != nil {
-		more = append(more, grpc.Creds(credentials.NewTLS(s.tls.config())))
+		o.TLS = s.tls.config()
 	}
 	s.log.Info("listening for Envoy", "address", listener.Addr().String(), "tls", s.tls != nil)
 	if c.EnvoyListening != nil {
 		c.EnvoyListening(listener.Addr())
 	}
-	return &envoyDoor{envoy.New(envoy.Options{
-		Guard: s.reloader, Metrics: s.metrics, Logger: s.log,
-		Identity: c.EnvoyIdentity, Timeout: c.EvaluationTimeout, MaxInFlight: c.MaxInFlight,
-		MaxMessage: int(c.MaxBody),
-	}, more...), listener}, nil
+	return &envoyDoor{envoy.New(o), listener}, nil
 }
 
 func (d *envoyDoor) serve() error { return d.server.Serve(d.listener) }
 
-// stop ends what is in flight after the grace period.
-func (d *envoyDoor) stop(grace time.Duration) {
-	late := time.AfterFunc(grace, d.server.Stop)
-	defer late.Stop()
-	d.server.GracefulStop()
+// close closes a door that was opened and never served; nil is none.
+func (d *envoyDoor) close() error {
+	if d == nil {
+		return nil
+	}
+	return d.listener.Close()
 }

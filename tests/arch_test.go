@@ -27,6 +27,7 @@ var flow = [][]string{
 	{"translator/emit", "translator/lint", "translator/effective"},
 	{"translator"},
 	{"bundles"},
+	{"bundles/remote"},
 	{"server/decision", "server/metrics"},
 	{"server/engine", "server/cache", "server/cluster", "server/audit"},
 	{"server/reload", "server/api", "server/envoy"},
@@ -45,6 +46,9 @@ var door = map[string][]string{
 	"cel.dev/cel-go":                           {"translator/cel"},
 	"google.golang.org/grpc":                   {"server/envoy"},
 	"github.com/open-policy-agent/opa/v1/rego": {"server/engine"},
+	"oras.land/oras-go/v2":                     {"bundles/remote"},
+
+	"github.com/open-policy-agent/opa/v1/plugins": {"bundles/remote"},
 }
 
 // outside are packages that no package imports and that may import any.

@@ -42,7 +42,8 @@ type Options struct {
 // Result is what a directory without errors translates to. It is immutable, and
 // its members are shared with later results.
 type Result struct {
-	Access *lower.Access
+	Access     *lower.Access
+	Visibility *lower.Visibility
 	// Gateway is what the documents of gateways and their policies come to.
 	Gateway *lower.Gateway
 	// Files are the emitted files by their path in a bundle.
@@ -112,6 +113,7 @@ func (t *Translator) Translate(ctx context.Context, snapshot source.Snapshot) (*
 	}
 	return &Result{
 		Access:     tables.Access,
+		Visibility: tables.Visibility,
 		Gateway:    tables.Gateway,
 		Files:      files,
 		Tests:      resolved.Tests,

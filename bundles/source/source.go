@@ -36,6 +36,10 @@ type File struct {
 // zero value is an empty directory.
 type Snapshot struct {
 	Files []File
+	// Commit is the commit the files are of, as hexadecimal digits; empty where
+	// they are of none. It is no part of Key: the same documents under two commits
+	// are the same documents.
+	Commit string
 }
 
 // Key is a hash over the names and contents of all files: two snapshots with

@@ -21,11 +21,16 @@ The same documents always give the same bytes. The revision is a hash of the
 content; --commit and --sequence stand beside it in the manifest and do not enter
 it. Tests generated from the documents are part of the bundle, unless --tests=false
 leaves them out. They bound what an opa has to compile: of many thousand roles only
-the first have tests, which is said.`
+the first have tests, which is said.
+
+--sign puts a signature into the bundle as OPA does, over the manifest and every
+file: opa run --verification-key verifies it, and so does every writ that has keys.
+--keys names those keys, so that nothing is signed that they would refuse.`
 
 const buildExamples = `  writ build policies -o bundle.tar.gz
   writ build policies -o bundle/ && opa test --bundle bundle
   writ build policies -o bundle.tar.gz --commit "$(git rev-parse HEAD)" --sequence 42
+  writ build policies -o bundle.tar.gz --sign --signing-key private.pem --keys keys.yaml
   writ build policies -o - | oras push registry.example/policies:latest -`
 
 type buildOptions struct {
@@ -34,6 +39,7 @@ type buildOptions struct {
 	commit    string
 	sequence  int64
 	tests     bool
+	signing   signingFlags
 }
 
 func newBuild(s streams) *cobra.Command {
@@ -52,6 +58,7 @@ func newBuild(s streams) *cobra.Command {
 	f.Int64Var(&o.sequence, "sequence", 0, "`number` that grows from bundle to bundle, for the manifest")
 	f.BoolVar(&o.tests, "tests", true, "put generated tests into the bundle")
 	onlyHere(cmd, "output", "commit", "sequence")
+	o.signing.add(cmd)
 	o.documents.add(cmd)
 	return cmd
 }
@@ -63,6 +70,9 @@ func build(cmd *cobra.Command, s streams, dir string, o buildOptions) error {
 	if o.sequence < 0 {
 		return usagef(cmd, "--sequence counts up from 0")
 	}
+	if o.signing.sign && o.signing.key == "" {
+		return usagef(cmd, "--sign needs a key: --signing-key FILE")
+	}
 	b, r, err := o.documents.build(cmd.Context(), s, dir, o.tests, bundles.BuildOptions{Commit: o.commit, Sequence: o.sequence})
 	if err != nil {
 		return err
@@ -72,6 +82,9 @@ func build(cmd *cobra.Command, s streams, dir string, o buildOptions) error {
 	}
 	if err := bundles.Check(b); err != nil {
 		return foundf("%v", err)
+	}
+	if b, err = o.signing.signed(b); err != nil {
+		return err
 	}
 	if err := writeBundle(s.out, b, o.path); err != nil {
 		return fmt.Errorf("write bundle: %w", err)

@@ -30,6 +30,7 @@ the file, the file over the default.`
 const rootExamples = `  writ check policies                      are the documents right?
   writ test policies                       do they decide as we say they do?
   writ build policies -o bundle.tar.gz     a bundle for any OPA
+  writ inspect bundle.tar.gz               what is in it, and does it hold?
   writ serve --policies policies           answer over HTTP, reloading on change
   echo '{"user":"alice","verb":"get","resource":"pods","namespace":"shop"}' |
     writ eval --policies policies          answer here`
@@ -57,7 +58,7 @@ func newRoot(s streams) *cobra.Command {
 	root.CompletionOptions.DisableDefaultCmd = true
 	root.AddCommand(
 		newCheck(s), newBuild(s), newEval(s), newTest(s), newLint(s), newEffective(s), newServe(s),
-		newExplain(s), newRoles(s), newVersion(s), newCompletion(s),
+		newInspect(s), newPush(s), newRollback(s), newExplain(s), newRoles(s), newVersion(s), newCompletion(s),
 	)
 	root.SetHelpCommand(newHelp(root))
 	return root

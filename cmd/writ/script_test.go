@@ -36,7 +36,7 @@ func TestScripts(t *testing.T) {
 			return err
 		},
 		Cmds: map[string]func(*testscript.TestScript, bool, []string){
-			"status": status, "lines": lines, "repeat": repeat,
+			"status": status, "lines": lines, "repeat": repeat, "keypair": keypair,
 		},
 	})
 }

@@ -50,7 +50,7 @@ func (s *service) decideBy(evaluate evaluation, c *gin.Context, r *decision.Requ
 	}
 	s.access.Decided(outcome, time.Since(began))
 	s.record(c.Request.Context(), r, &d)
-	s.setRevision(c, d.Revision)
+	s.answeredBy(c, d.Revision)
 	return d
 }
 
@@ -77,7 +77,7 @@ func (s *service) whoCan(c *gin.Context, r *decision.Request) (w decision.WhoCan
 			s.panicked(ctx, "evaluation", cause)
 			w = decision.WhoCan{Trouble: internalError}
 		}
-		s.setRevision(c, w.Revision)
+		s.answeredBy(c, w.Revision)
 	}()
 	return s.Reviewer.WhoCan(ctx, r)
 }
@@ -112,5 +112,5 @@ func (s *service) setRevision(c *gin.Context, revision string) {
 		last = &revisionHeader{[]string{revision}}
 		s.revision.Store(last)
 	}
-	c.Writer.Header()["Writ-Revision"] = last.values
+	c.Writer.Header()[revisionName] = last.values
 }

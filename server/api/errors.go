@@ -37,13 +37,18 @@ func invalidBody(err error) *refusal {
 }
 
 // refuse answers with a refusal: a Status object where clients of Kubernetes and
-// Origin ask, a problem of RFC 9457 elsewhere.
+// Origin ask, an object with the key error where those of the debugging API do, a
+// problem of RFC 9457 elsewhere.
 func (s *service) refuse(c *gin.Context, r *refusal) {
 	if r.status == http.StatusRequestEntityTooLarge {
 		c.Writer.Header().Set("Connection", "close") // the rest is not read
 	}
 	if r.status == http.StatusUnauthorized {
 		c.Writer.Header().Set("WWW-Authenticate", `Bearer realm="writ"`)
+	}
+	if speaksDebug(c.Request.URL.Path) {
+		write(c, r.status, jsonType, errorBody(r))
+		return
 	}
 	if speaksStatus(c.Request.URL.Path) {
 		write(c, r.status, jsonType, statusBody(r))
@@ -85,6 +90,7 @@ var statusReasons = map[int]string{
 	http.StatusUnauthorized:          "Unauthorized",
 	http.StatusForbidden:             "Forbidden",
 	http.StatusNotFound:              "NotFound",
+	http.StatusPreconditionFailed:    "PreconditionFailed",
 	http.StatusMethodNotAllowed:      "MethodNotAllowed",
 	http.StatusRequestTimeout:        "Timeout",
 	http.StatusRequestEntityTooLarge: "RequestEntityTooLarge",
@@ -93,7 +99,11 @@ var statusReasons = map[int]string{
 	http.StatusServiceUnavailable:    "ServiceUnavailable",
 }
 
+// write writes an answer, unless the request has been refused meanwhile.
 func write(c *gin.Context, status int, contentType []string, body []byte) {
+	if c.Writer.Written() {
+		return
+	}
 	c.Writer.Header()["Content-Type"] = contentType
 	c.Writer.WriteHeader(status)
 	// An error here is a caller that has left: there is nobody to tell.

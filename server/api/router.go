@@ -17,14 +17,23 @@ import (
 type Options struct {
 	Reviewer decision.Reviewer
 	Metrics  *metrics.Metrics
-	// Guard answers at the gateway point; nil means that there is no such door.
-	Guard decision.Guard
+	// Guard answers at the gateway point, and Effective about effective policies; nil
+	// means that there are no such doors.
+	Guard     decision.Guard
+	Effective decision.Effectiver
 	// Ready reports whether requests should be sent here; nil means always.
 	Ready func() bool
 	// Status is what GET /v1/status shows, as JSON; nil shows an empty object.
 	Status func() any
 	// Authenticator says who asks; nil means that nobody is authenticated.
 	Authenticator Authenticator
+	// Revisions tells which revision answers, for requests that demand one; nil means
+	// that nothing is known of it, and demands for a sequence number are not met.
+	Revisions Revisions
+	// Poke makes the source of the documents look for new ones; nil means that there
+	// is no such door. PokeSecret is what who pokes has to know.
+	Poke       func()
+	PokeSecret func() []byte
 	// Clusters complete reviews; nil means that reviews are evaluated as they come.
 	Clusters Clusters
 	// Recorder keeps decisions; nil means nobody does.
@@ -62,10 +71,12 @@ type service struct {
 	Options
 	access   *metrics.Point
 	gateway  *metrics.Point
+	visible  *metrics.Point
 	inFlight atomic.Int64 // of requests that are being decided
 	large    atomic.Int64 // of those whose body is large, from the reading on
 	listing  atomic.Int64 // of those that ask who can
 	fetching atomic.Int64 // of reviews that are being completed, not counted in inFlight
+	streams  atomic.Int64 // of requests whose items come one by one, not counted in inFlight
 	revision atomic.Pointer[revisionHeader]
 }
 
@@ -98,6 +109,7 @@ func New(o Options) http.Handler {
 	s := &service{
 		Options: o,
 		access:  o.Metrics.Point(string(decision.Access)),
+		visible: o.Metrics.Point(string(decision.Visibility)),
 		gateway: o.Metrics.Point(string(decision.Gateway)),
 	}
 	return s.router()
@@ -140,6 +152,11 @@ func (s *service) routes() []route {
 		{"POST", "/clusters/:cluster" + sar + "v1beta1/subjectaccessreviews", v1beta1},
 		{"POST", "/api/:version/ns/:namespace/:review", door{check: checkOrigin, answer: s.originReview}},
 		{"POST", "/v1/decisions/access", door{check: checkMedia, answer: s.decisions}},
+		{"POST", "/v1/decisions/visibility", door{check: checkVisible, answer: s.visibility, stream: s.stream}},
+		{"GET HEAD", debugPath + "policies", door{handle: s.debugged(nil, s.policies)}},
+		{"GET HEAD", debugPath + "permissions", door{handle: s.debugged([]string{"cluster"}, s.permissions)}},
+		{"GET HEAD", typesPath, door{handle: s.debugged([]string{"include_source_details"}, s.customTypes)}},
+		{"POST", debugPath + "cache/clear", door{handle: s.clearCache}},
 		{"GET HEAD", "/v1/status", door{handle: s.status}},
 		{"GET HEAD", "/healthz", door{quiet: true, handle: s.healthz}},
 		{"GET HEAD", "/readyz", door{quiet: true, handle: s.readyz}},
@@ -147,6 +164,12 @@ func (s *service) routes() []route {
 	}
 	if s.Guard != nil {
 		routes = append(routes, route{"POST", "/v1/decisions/gateway", door{check: checkMedia, answer: s.gatewayDecisions}})
+	}
+	if s.Effective != nil {
+		routes = append(routes, s.effectiveRoutes()...)
+	}
+	if s.Poke != nil && s.PokeSecret != nil {
+		routes = append(routes, route{"POST", "/v1/poke", door{handle: s.poke}})
 	}
 	return routes
 }

@@ -1,6 +1,9 @@
 package decision
 
-import "context"
+import (
+	"context"
+	"errors"
+)
 
 // Gateway is the point that decides requests on their way through a gateway.
 const Gateway Point = "gateway"
@@ -103,4 +106,33 @@ func GatewayTrouble(trouble string) GatewayDecision {
 		Metadata: map[string]any{},
 		Trouble:  trouble,
 	}
+}
+
+// EffectiveQuestion asks about effective policies: for the policy of a target, or
+// with Reach or Replaced set for a list over all paths.
+type EffectiveQuestion struct {
+	// Kind is AuthPolicy or RateLimitPolicy.
+	Kind string
+	// Target and Via are written Kind/namespace/name, with #section where one is
+	// meant. Via may be empty.
+	Target, Via string
+	// Reach is a rule key: where is it in force?
+	Reach string
+	// Replaced asks for the rules that lost, of one Policy, namespace/name, unless
+	// that is empty.
+	Replaced bool
+	Policy   string
+}
+
+// Errors of an EffectiveQuestion. What wraps them says more.
+var (
+	ErrUnknownTarget = errors.New("no such target")
+	ErrMalformed     = errors.New("the question is malformed")
+	ErrNoRevision    = errors.New("no revision is loaded")
+)
+
+// Effectiver answers questions about the effective policies of the active revision.
+type Effectiver interface {
+	// Effective is the answer as JSON shows it, and the revision that gave it.
+	Effective(q EffectiveQuestion) (answer any, revision string, err error)
 }

@@ -118,11 +118,11 @@ func (e *Engine) query(ctx context.Context, query *rego.PreparedEvalQuery, q que
 	if err != nil {
 		return nil, err
 	}
-	return e.eval(ctx, query, in, now)
+	return e.run(ctx, query, in, now)
 }
 
-// eval asks OPA one question within the time there is.
-func (e *Engine) eval(ctx context.Context, query *rego.PreparedEvalQuery, in ast.Value, now time.Time) (ast.Value, error) {
+// run asks OPA within the engine's bound and the caller's.
+func (e *Engine) run(ctx context.Context, query *rego.PreparedEvalQuery, in ast.Value, now time.Time) (ast.Value, error) {
 	if err := ctx.Err(); err != nil {
 		return nil, err
 	}

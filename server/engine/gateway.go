@@ -50,7 +50,7 @@ func (e *Engine) guard(ctx context.Context, r *decision.GatewayRequest) (decisio
 	answers := ast.NewObject()
 	for range maxReviews {
 		request.Insert(keyEngine, ast.ObjectTerm([2]*ast.Term{keyAnswers, ast.NewTerm(answers)}))
-		value, err := e.eval(ctx, &e.queries.gateway, request, now)
+		value, err := e.run(ctx, &e.queries.gateway, request, now)
 		if err != nil {
 			return decision.GatewayDecision{}, err
 		}

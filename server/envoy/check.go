@@ -16,13 +16,16 @@ package envoy
 
 import (
 	"context"
+	"crypto/tls"
 	"log/slog"
+	"net"
 	"runtime/debug"
 	"sync/atomic"
 	"time"
 
 	authv3 "github.com/envoyproxy/go-control-plane/envoy/service/auth/v3"
 	"google.golang.org/grpc"
+	"google.golang.org/grpc/credentials"
 	"google.golang.org/grpc/keepalive"
 
 	"github.com/writ-policy/writ/server/decision"
@@ -45,6 +48,8 @@ type Options struct {
 	// largest in bytes; zero means the defaults.
 	MaxInFlight int
 	MaxMessage  int
+	// TLS is how to speak it; nil speaks plain text.
+	TLS *tls.Config
 }
 
 // Values where Options leave them at zero. DefaultIdentity is the namespace of
@@ -67,9 +72,11 @@ type checker struct {
 	inFlight atomic.Int64
 }
 
-// New returns a gRPC server with the door on it and no listener yet. Further
-// options, such as credentials, are the caller's.
-func New(o Options, more ...grpc.ServerOption) *grpc.Server {
+// Server is the door. It serves one listener.
+type Server struct{ grpc *grpc.Server }
+
+// New returns the door, which serves nothing yet.
+func New(o Options) *Server {
 	if o.Logger == nil {
 		o.Logger = slog.New(slog.DiscardHandler)
 	}
@@ -85,13 +92,27 @@ func New(o Options, more ...grpc.ServerOption) *grpc.Server {
 	if o.MaxMessage <= 0 {
 		o.MaxMessage = DefaultMaxMessage
 	}
-	server := grpc.NewServer(append([]grpc.ServerOption{
+	options := []grpc.ServerOption{
 		grpc.MaxRecvMsgSize(o.MaxMessage),
 		grpc.KeepaliveParams(keepalive.ServerParameters{MaxConnectionIdle: idle}),
 		grpc.KeepaliveEnforcementPolicy(keepalive.EnforcementPolicy{MinTime: 10 * time.Second, PermitWithoutStream: true}),
-	}, more...)...)
+	}
+	if o.TLS != nil {
+		options = append(options, grpc.Creds(credentials.NewTLS(o.TLS)))
+	}
+	server := grpc.NewServer(options...)
 	authv3.RegisterAuthorizationServer(server, &checker{Options: o, point: o.Metrics.Point(string(decision.Gateway))})
-	return server
+	return &Server{server}
+}
+
+// Serve answers on the listener until Stop. A stop is no error.
+func (s *Server) Serve(listener net.Listener) error { return s.grpc.Serve(listener) }
+
+// Stop takes no more checks and waits for those in flight, at most for grace.
+func (s *Server) Stop(grace time.Duration) {
+	late := time.AfterFunc(grace, s.grpc.Stop)
+	defer late.Stop()
+	s.grpc.GracefulStop()
 }
 
 // Check answers one check. Its error is always nil.

@@ -50,7 +50,7 @@ func dial(t *testing.T, o envoy.Options) authv3.AuthorizationClient {
 	o.Metrics = metrics.New()
 	server := envoy.New(o)
 	go func() { _ = server.Serve(listener) }()
-	t.Cleanup(server.Stop)
+	t.Cleanup(func() { server.Stop(0) })
 	connection, err := grpc.NewClient(listener.Addr().String(), grpc.WithTransportCredentials(insecure.NewCredentials()))
 	if err != nil {
 		t.Fatal(err)

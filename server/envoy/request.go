@@ -121,7 +121,9 @@ func peer(p *authv3.AttributeContext_Peer) map[string]any {
 	r := make(map[string]any)
 	if address, ok := p.GetAddress().GetAddress().(*corev3.Address_SocketAddress); ok {
 		r["address"] = address.SocketAddress.GetAddress()
-		r["port"] = number(int64(address.SocketAddress.GetPortValue()))
+		if port := address.SocketAddress.GetPortValue(); port != 0 {
+			r["port"] = number(int64(port))
+		}
 	}
 	for key, text := range map[string]string{
 		"principal": p.GetPrincipal(), "service": p.GetService(), "certificate": p.GetCertificate(),

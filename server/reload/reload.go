@@ -59,6 +59,7 @@ type Observer interface {
 	Degraded(yes bool)
 	Diagnosed(errors, warnings int)
 	Serves(revision string)
+	Inherits(counts metrics.Inherited)
 }
 
 // Options are the steps of a reload and what goes around them. Source,
@@ -75,6 +76,12 @@ type Options struct {
 	// StateDir is where the last good bundle is kept for a restart with broken
 	// documents. Empty: nowhere.
 	StateDir string
+	// Kept is how many revisions the state directory keeps to go back to; zero means
+	// DefaultKept.
+	Kept int
+	// Keys, if set, must have signed what the state directory holds, as they must
+	// what is delivered.
+	Keys     *bundles.Keys
 	Observer Observer
 	Logger   *slog.Logger
 	Now      func() time.Time
@@ -90,6 +97,8 @@ type Reloader struct {
 	good    reading    // the documents that are served
 	refused reading    // documents that will fail again
 	checked string     // Rules of the last bundle that passed its check
+	pinned  string     // the revision that stays; empty: the newest is served
+	behind  bool       // the documents say something else than what is pinned
 
 	statusMu sync.Mutex // held to read and write status, never longer
 	status   Status
@@ -98,7 +107,15 @@ type Reloader struct {
 // active is a revision with all that answers for it. It is never changed.
 type active struct {
 	reviewer decision.Reviewer
+	numbered
+	// before is the revision that was active before: a request may still end on it.
+	before numbered
+}
+
+// numbered is a revision and its sequence number, zero for none.
+type numbered struct {
 	revision string
+	sequence int64
 }
 
 // reading is what came of documents. To translate the same ones again would give
@@ -125,9 +142,13 @@ func New(o Options) *Reloader {
 	if o.Now == nil {
 		o.Now = time.Now
 	}
+	if o.Kept <= 0 {
+		o.Kept = DefaultKept
+	}
 	r := &Reloader{o: o}
 	if o.StateDir != "" {
 		r.state = newState(o.StateDir)
+		r.state.most, r.state.keys = o.Kept, o.Keys
 	}
 	return r
 }
@@ -137,6 +158,7 @@ func New(o Options) *Reloader {
 // why the documents are not what is served; a server may go on in any case, it
 // is ready when Ready says so.
 func (r *Reloader) Load(ctx context.Context) error {
+	r.restorePin(ctx)
 	err := r.Reload(ctx)
 	if err != nil && ctx.Err() == nil && !r.Ready() {
 		r.restore(ctx)
@@ -194,6 +216,8 @@ type outcome struct {
 	bundle *bundles.Bundle
 	// known says that this has been said before: no need to log it again.
 	known bool
+	// source is where what was brought came from; empty is documents.
+	source string
 	// conditions are as in a reading.
 	conditions map[string][]lower.GatewayCondition
 }
@@ -227,7 +251,7 @@ func (r *Reloader) attempt(ctx context.Context) (out outcome) {
 		}
 		return outcome{result: metrics.Refused, list: list, err: err, conditions: conditions}
 	}
-	out = r.serve(ctx, result, list)
+	out = r.serve(ctx, result, list, snapshot.Commit)
 	if out.err == nil {
 		r.good, r.refused = reading{key: key, list: list}, reading{}
 	}
@@ -246,11 +270,25 @@ func (r *Reloader) policyConditions() map[string][]lower.GatewayCondition {
 }
 
 // serve builds, checks and activates a result, and swaps it in.
-func (r *Reloader) serve(ctx context.Context, result *translator.Result, list diag.List) outcome {
-	b, err := bundles.Build(result, r.o.Build)
+func (r *Reloader) serve(ctx context.Context, result *translator.Result, list diag.List, commit string) outcome {
+	build := r.o.Build
+	if commit != "" {
+		build.Commit = commit
+	}
+	b, err := bundles.Build(result, build)
 	if err != nil {
 		return outcome{result: metrics.Refused, list: list, err: err}
 	}
+	return r.bring(ctx, b, list)
+}
+
+// bring brings a bundle into service, unless it is there or another one is pinned.
+func (r *Reloader) bring(ctx context.Context, b *bundles.Bundle, list diag.List) outcome {
+	if r.pinned != "" {
+		r.behind = r.Revision() != b.Manifest.Revision
+		return outcome{result: metrics.Unchanged, list: list}
+	}
+	r.behind = false
 	if now := r.active.Load(); now != nil && now.revision == b.Manifest.Revision {
 		return outcome{result: metrics.Unchanged, list: list, bundle: b}
 	}
@@ -271,7 +309,15 @@ func (r *Reloader) activate(ctx context.Context, b *bundles.Bundle) error {
 	if err != nil {
 		return fmt.Errorf("activate revision %s: %w", b.Manifest.Revision, err)
 	}
-	r.active.Store(&active{reviewer: r.o.Wrap(engine), revision: engine.Revision()})
+	next := &active{
+		reviewer: r.o.Wrap(engine),
+		numbered: numbered{engine.Revision(), b.Manifest.Metadata.Sequence},
+	}
+	if last := r.active.Load(); last != nil {
+		next.before = last.numbered
+	}
+	r.active.Store(next)
+	r.o.Observer.Inherits(inherited(b.Gateway))
 	return nil
 }
 
@@ -299,4 +345,5 @@ type deaf struct{}
 func (deaf) Reloaded(metrics.Result, time.Time) {}
 func (deaf) Degraded(bool)                      {}
 func (deaf) Diagnosed(int, int)                 {}
+func (deaf) Inherits(metrics.Inherited)         {}
 func (deaf) Serves(string)                      {}

@@ -2,6 +2,7 @@ package reload
 
 import (
 	"context"
+	"iter"
 
 	"github.com/writ-policy/writ/server/decision"
 )
@@ -10,6 +11,9 @@ var (
 	_ decision.Reviewer = (*Reloader)(nil)
 	_ decision.Wanter   = (*Reloader)(nil)
 	_ decision.Guard    = (*Reloader)(nil)
+
+	_ decision.Effectiver = (*Reloader)(nil)
+	_ decision.Viewer     = (*Reloader)(nil)
 )
 
 // noRevision is the trouble of a server that has nothing to decide by.
@@ -62,6 +66,46 @@ func (r *Reloader) Guard(ctx context.Context, request *decision.GatewayRequest) 
 		}
 	}
 	return decision.GatewayTrouble(noRevision), nil
+}
+
+// Effective answers from the active revision.
+func (r *Reloader) Effective(q decision.EffectiveQuestion) (any, string, error) {
+	if a := r.active.Load(); a != nil {
+		if source, ok := a.reviewer.(decision.Effectiver); ok {
+			return source.Effective(q)
+		}
+	}
+	return nil, "", decision.ErrNoRevision
+}
+
+// viewer is the active revision, as far as it answers at the visibility point.
+func (r *Reloader) viewer() decision.Viewer {
+	if a := r.active.Load(); a != nil {
+		if viewer, ok := a.reviewer.(decision.Viewer); ok {
+			return viewer
+		}
+	}
+	return decision.NoViewer(noRevision)
+}
+
+// Authorize is like Evaluate at the visibility point.
+func (r *Reloader) Authorize(ctx context.Context, request *decision.VisibilityRequest) decision.Authorization {
+	return r.viewer().Authorize(ctx, request)
+}
+
+// View is like Evaluate at the visibility point.
+func (r *Reloader) View(ctx context.Context, request *decision.VisibilityRequest) decision.VisibilityDecision {
+	return r.viewer().View(ctx, request)
+}
+
+// Show ends on the revision it began with, however long it takes.
+func (r *Reloader) Show(ctx context.Context, request *decision.VisibilityRequest, items iter.Seq2[decision.Item, error], yield func(int) error) (decision.VisibilityDecision, error) {
+	return r.viewer().Show(ctx, request, items, yield)
+}
+
+// Fill is like Show.
+func (r *Reloader) Fill(ctx context.Context, request *decision.VisibilityRequest, a decision.Authorization, items iter.Seq2[decision.Item, error], yield func(int) error) (decision.VisibilityDecision, error) {
+	return r.viewer().Fill(ctx, request, a, items, yield)
 }
 
 // Revision is the active one, empty without one.

@@ -35,6 +35,8 @@ type Status struct {
 	Revision string    `json:"revision"`
 	Since    time.Time `json:"since,omitzero"`
 	Source   string    `json:"source"`
+	// Pinned is the revision that stays whatever the documents say; empty: none.
+	Pinned string `json:"pinned,omitempty"`
 	// Bundle is what the active revision says of itself.
 	Bundle *bundles.Metadata `json:"bundle,omitempty"`
 	// LastAttempt is when the documents were last looked at, LastSuccess when
@@ -53,6 +55,9 @@ type Status struct {
 	// PolicyConditions says, by locator, which gateway policies are accepted while the
 	// documents of the last attempt have errors.
 	PolicyConditions map[string][]lower.GatewayCondition `json:"policyConditions,omitempty"`
+
+	// behindSince is when an attempt first failed to bring in what is newest.
+	behindSince time.Time
 }
 
 // Diagnostic is one diagnostic as every JSON of writ has it.
@@ -84,6 +89,17 @@ func (r *Reloader) Status() Status {
 	return s
 }
 
+// Behind is for how long what is served has not been known to be the newest of its
+// source: zero after an attempt that found it to be.
+func (r *Reloader) Behind() time.Duration {
+	r.statusMu.Lock()
+	defer r.statusMu.Unlock()
+	if r.status.behindSince.IsZero() {
+		return 0
+	}
+	return max(r.o.Now().Sub(r.status.behindSince), 0)
+}
+
 // conclude writes down how an attempt ended: status, state, log, metrics.
 func (r *Reloader) conclude(out outcome, began time.Time) {
 	r.keep(out.bundle)
@@ -96,13 +112,21 @@ func (r *Reloader) conclude(out outcome, began time.Time) {
 		s.LastError = out.err.Error()
 	} else {
 		s.LastSuccess = now
-		s.Source = FromDocuments
+		if r.pinned == "" {
+			s.Source = cmp.Or(out.source, FromDocuments)
+		}
 	}
 	if out.bundle != nil && out.err == nil {
 		r.shows(out.bundle, now)
 	}
 	s.Ready = r.Ready()
-	s.Degraded = s.Ready && out.err != nil
+	s.Degraded = s.Ready && (out.err != nil || r.behind)
+	switch {
+	case out.err == nil && !r.behind:
+		s.behindSince = time.Time{}
+	case s.behindSince.IsZero():
+		s.behindSince = now
+	}
 	s.diagnosed(out.list)
 	s.PolicyConditions = out.conditions
 	errors, warnings, degraded := s.Errors, s.Warnings, s.Degraded

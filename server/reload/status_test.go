@@ -9,19 +9,19 @@ import (
 	"github.com/writ-policy/writ/translator/lower"
 )
 
-// telling is a translator that says which policies it refused.
-type telling struct {
+// refusing is a translator that says which policies it refused.
+type refusing struct {
 	*words
 	conditions map[string][]lower.GatewayCondition
 }
 
-func (t *telling) PolicyConditions() map[string][]lower.GatewayCondition { return t.conditions }
+func (t *refusing) PolicyConditions() map[string][]lower.GatewayCondition { return t.conditions }
 
 // The policies that documents with errors hold are told of as long as those are the
 // documents, also where they are not translated again.
 func TestStatusTellsRefusedPolicies(t *testing.T) {
 	docs := newDocuments("a")
-	translator := &telling{words: &words{}}
+	translator := &refusing{words: &words{}}
 	r, _, _ := newReloader(docs, func(o *Options) { o.Translator = translator })
 	refused := map[string][]lower.GatewayCondition{
 		"AuthPolicy/net/edge": {{Type: "Accepted", Status: "False", Reason: "TargetNotFound"}},

@@ -93,14 +93,17 @@ service accounts DNS subdomains. The package of an extension consists of identif
 	},
 	{
 		Code:    BadPattern,
-		Summary: "an entry of a list of words or globs is malformed",
+		Summary: "a word, glob or regular expression is malformed",
 		Text: `An entry of verbs or resourceKinds is a word, "*", or either with one "-" in front, which takes
 it out of the list. There are no patterns within words and no API groups. A kind covers its
 subresources, and "*/log" names a subresource of every kind.
 
 In a DenyPolicy verbs, apiGroups, resources and subresources are whole words or "*". Names of
 clusters, namespaces and objects are globs: "*" for a run of characters, "?" for one, [a-z] or
-[^a-z] for one of a class, and a backslash before what is meant literally.`,
+[^a-z] for one of a class, and a backslash before what is meant literally.
+
+matchPattern of a MonitorAccessPolicy, and the value of the operator matches in a MetricSource, are
+regular expressions of RE2, which has no lookaround. A matchPattern has at most 256 characters.`,
 		Example: `resourceKinds: ["pod*", "deployments.apps", "pods/*"]`,
 		Instead: `resourceKinds: [pods, podtemplates, deployments]`,
 	},

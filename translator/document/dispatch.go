@@ -12,17 +12,21 @@ const (
 	versionKubernetes = "rbac.authorization.k8s.io/v1"
 	versionWrit       = "writ.dev/v1"
 	versionDenyPolicy = "breakglass.t-caas.telekom.com/v1alpha1"
+	versionVisibility = "clusterpulse.io/v1alpha1"
 	versionKuadrant   = "kuadrant.io/v1"
 	versionGatewayAPI = groupGateway + "/v1"
 )
 
 // versions are all of them, in the order hints name them.
-var versions = []string{versionKubernetes, versionWrit, versionDenyPolicy, versionKuadrant, versionGatewayAPI}
+var versions = []string{
+	versionKubernetes, versionWrit, versionDenyPolicy, versionVisibility, versionKuadrant, versionGatewayAPI,
+}
 
 var (
 	kubernetesKinds = []string{"Role", "ClusterRole", "RoleBinding", "ClusterRoleBinding"}
 	originKinds     = []string{"Role", "RoleBinding", "Policy", "PolicyBinding"}
 	denyPolicyKinds = []string{kindDenyPolicy, kindEscalation}
+	visibilityKinds = []string{kindMonitorAccessPolicy, kindMetricSource}
 	kuadrantKinds   = []string{kindAuthPolicy, kindRateLimitPolicy}
 	gatewayAPIKinds = []string{kindGateway, kindHTTPRoute}
 	writKinds       = append(slices.Clone(originKinds), kindDecisionTest)
@@ -112,6 +116,8 @@ func soleVersion(kind string) string {
 	switch {
 	case slices.Contains(denyPolicyKinds, kind):
 		return versionDenyPolicy
+	case slices.Contains(visibilityKinds, kind):
+		return versionVisibility
 	case slices.Contains(kuadrantKinds, kind):
 		return versionKuadrant
 	case slices.Contains(gatewayAPIKinds, kind):
@@ -144,6 +150,12 @@ func (d *decoder) versioned(n, version *node, kind *field, flat bool) {
 			return
 		}
 		d.unknownKind(kind, versionDenyPolicy, denyPolicyKinds)
+	case versionVisibility:
+		if slices.Contains(visibilityKinds, name) {
+			d.visibility(n, kind)
+			return
+		}
+		d.unknownKind(kind, versionVisibility, visibilityKinds)
 	case versionKuadrant:
 		if slices.Contains(kuadrantKinds, name) {
 			d.gatewayFamily(n, kind, versionKuadrant)

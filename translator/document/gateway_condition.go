@@ -7,7 +7,7 @@ import (
 	"github.com/writ-policy/writ/translator/diag"
 )
 
-var operators = []string{"eq", "neq", "incl", "excl", "matches"}
+var comparisons = []string{"eq", "neq", "incl", "excl", "matches"}
 
 // conditions reads a list of conditions on a request, all of which must hold.
 // Those with mistakes are left out. A RateLimitPolicy knows predicates alone.
@@ -123,9 +123,9 @@ func (r *ruleReader) compare(c *cursor, out *Condition) {
 	}
 	switch {
 	case operator == nil:
-	case !slices.Contains(operators, operator.value):
+	case !slices.Contains(comparisons, operator.value):
 		hint := "one of eq, neq, incl, excl, matches; for others write a predicate"
-		if near := diag.Suggest(operator.value, operators); near != "" {
+		if near := diag.Suggest(operator.value, comparisons); near != "" {
 			hint = "did you mean " + quote(near) + "?"
 		}
 		r.d.fail(operator, diag.BadOperator, hint, "operator %s is not known", quote(operator.value))

@@ -11,6 +11,7 @@ const (
 	FamilyKubernetes   = "kubernetes"
 	FamilyOrigin       = "origin"
 	FamilyDenyPolicy   = "denypolicy"
+	FamilyVisibility   = "visibility"
 	FamilyGateway      = "gateway"
 	FamilyExtension    = "extension"
 	FamilyDecisionTest = "decisiontest"
@@ -18,8 +19,9 @@ const (
 
 // Document is one decoded document. The concrete types are KubernetesRole,
 // KubernetesBinding, OriginRole, OriginBinding, OriginPolicy,
-// OriginPolicyBinding, DenyPolicy, BreakglassEscalation, Gateway, HTTPRoute,
-// InheritedPolicy, Extension and DecisionTest, always as pointers.
+// OriginPolicyBinding, DenyPolicy, BreakglassEscalation, MonitorAccessPolicy,
+// MetricSource, Gateway, HTTPRoute, InheritedPolicy, Extension and DecisionTest,
+// always as pointers.
 type Document interface {
 	Meta() *Header
 }

@@ -45,19 +45,26 @@ func Emit(tables *lower.Tables, extensions []*document.Extension, o Options) (ma
 		files[extensionPath(extension)] = extension.Source
 	}
 	maps.Copy(files, denyFiles(tables.Deny))
+	maps.Copy(files, visibilityFiles(tables.Visibility))
 	maps.Copy(files, gatewayFiles(tables.Gateway))
 	if o.Tests {
 		maps.Copy(files, accessTests(tables.Access))
 		maps.Copy(files, denyTests(tables.Deny))
+		maps.Copy(files, gatewayTests(tables.Gateway))
+		maps.Copy(files, visibilityTests(tables.Visibility))
 	}
 	return files, nil
 }
 
 // compiledData is what data.compiled holds. What a directory has no documents for is
-// left out. Effective policies are called that because data and a package of rules,
-// compiled.gateway, cannot have one name.
+// left out. Views and effective policies are called that because the rules made of
+// them are the packages compiled.visibility and compiled.gateway, and data cannot
+// have the name of a package.
 func compiledData(tables *lower.Tables) map[string]any {
 	data := map[string]any{"access": tables.Access}
+	if v := tables.Visibility; v != nil && len(v.Policies)+len(v.Sources) > 0 {
+		data["views"] = v
+	}
 	if tables.Gateway != nil && len(tables.Gateway.Gateways)+len(tables.Gateway.Policies) > 0 {
 		data["effective"] = tables.Gateway
 	}

@@ -36,14 +36,26 @@ type effectiveEmitter struct {
 // no loop that carries one.
 func (g *gatewayEmitter) effectiveModule(index int) []byte {
 	e := &effectiveEmitter{gatewayEmitter: g, effective: &g.tables.Effective[index], state: "_start"}
-	e.head(g.effective[index])
+	e.head()
 	e.identity()
 	e.authorization()
 	e.items()
-	return e.out.Bytes()
+	return e.file(g.effective[index])
 }
 
-func (e *effectiveEmitter) head(id string) {
+// file is the whole module: what it imports shows in the end.
+func (e *effectiveEmitter) file(id string) []byte {
+	var out bytes.Buffer
+	fmt.Fprintf(&out, "# METADATA\n# description: What the policies of some paths come to.\npackage compiled.gateway.effective.%s\n", id)
+	if bytes.Contains(e.out.Bytes(), []byte("gateway.")) {
+		out.WriteString("\nimport data.compiled.gateway\n")
+	}
+	out.WriteString("\nimport data.writ.gateway.outcome\n")
+	out.Write(e.out.Bytes())
+	return out.Bytes()
+}
+
+func (e *effectiveEmitter) head() {
 	sources := make(map[string]bool)
 	patterns := make(map[string]string)
 	for i := range e.effective.Rules {
@@ -54,17 +66,7 @@ func (e *effectiveEmitter) head(id string) {
 		}
 	}
 	policies := slices.Sorted(maps.Keys(sources))
-	fmt.Fprintf(&e.out, `# METADATA
-# description: What the policies of some paths come to.
-package compiled.gateway.effective.%s
-
-import data.compiled.gateway
-import data.writ.gateway.outcome
-
-policies := %s
-
-_start := outcome.start(%s)
-`, id, literal(policies), literal(patterns))
+	fmt.Fprintf(&e.out, "\npolicies := %s\n\n_start := outcome.start(%s)\n", literal(policies), literal(patterns))
 }
 
 // identity writes whether the policy applies, and who asks.
@@ -121,9 +123,9 @@ func (e *effectiveEmitter) authorization() {
 	for i, rule := range rules {
 		locators[i] = locator(rule)
 	}
-	fmt.Fprintf(&e.out, "\nrules := %s\n\noutcomes[key] := verdict.outcome if some key, verdict in _verdicts\n", literal(locators))
+	fmt.Fprintf(&e.out, "\nrules := %s\n", literal(locators))
 	if len(rules) == 0 {
-		e.out.WriteString("\n_verdicts := {}\n")
+		e.out.WriteString("\noutcomes := {}\n")
 	}
 	states := []string{e.state}
 	var group []string // of one priority: that its verdicts are no denials
@@ -135,15 +137,21 @@ func (e *effectiveEmitter) authorization() {
 		}
 		group = append(group, "not "+verdict+".outcome in outcome.denials")
 		e.define(verdict+" := verdict", append(conditions, fmt.Sprintf("verdict := gateway.judged[%s] with input as %s", id, e.state))...)
-		fmt.Fprintf(&e.out, "\n_verdicts[%s] := %s\n", quote(rule.Key), verdict)
+		fmt.Fprintf(&e.out, "\noutcomes[%s] := %s.outcome\n", quote(rule.Key), verdict)
 		next := fmt.Sprintf("_after_%d", i)
 		name := strings.TrimPrefix(rule.Key, prefixAuthorize)
 		fmt.Fprintf(&e.out, "\n%s := outcome.after(%s, %s, %s)\n", next, e.state, quote(name), verdict)
 		e.state = next
 		states = append(states, next)
 	}
-	slices.Reverse(states)
-	fmt.Fprintf(&e.out, "\n_end := %s\n", strings.Join(states, "\nelse := "))
+	e.out.WriteString("\n_end")
+	for i, state := range slices.Backward(states) {
+		fmt.Fprintf(&e.out, " := state if {\n\tstate := %s\n}", state)
+		if i > 0 {
+			e.out.WriteString(" else")
+		}
+	}
+	e.out.WriteString("\n")
 	e.denial(e.rule(keyUnauthorized), "unauthorized", "_end")
 	e.reviews(rules)
 }

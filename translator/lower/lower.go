@@ -36,7 +36,9 @@ func Lower(r *resolve.Resolved) (*Tables, diag.List) {
 	access.ReadsClock = len(access.Extensions) > 0 &&
 		slices.ContainsFunc(r.Extensions, func(e *document.Extension) bool { return e.ReadsClock })
 	l.sortSubjects()
-	tables := &Tables{Deny: denyPolicies(r), Access: access, Gateway: l.gateway(r)}
+	tables := &Tables{
+		Deny: denyPolicies(r), Access: access, Visibility: visibility(r), Gateway: l.gateway(r),
+	}
 	return tables, l.list
 }
 

@@ -2,9 +2,10 @@ package lower
 
 // Tables are everything the documents of a directory say, one member a point.
 type Tables struct {
-	Deny    *Deny // never nil once lowered
-	Access  *Access
-	Gateway *Gateway // never nil once lowered
+	Deny       *Deny // never nil once lowered
+	Access     *Access
+	Visibility *Visibility // never nil once lowered
+	Gateway    *Gateway    // never nil once lowered
 }
 
 // Access is what the access point decides by: roles, bindings and who is bound,

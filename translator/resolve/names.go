@@ -48,8 +48,8 @@ func (r *resolver) claimPolicy(p *document.OriginPolicy) {
 
 func (r *resolver) duplicate(second, first *document.Header, message string) {
 	at := second.At
-	if second.Family == document.FamilyGateway {
-		at = second.NameAt // where this family has every name that is there twice
+	if second.Family == document.FamilyVisibility || second.Family == document.FamilyGateway {
+		at = second.NameAt // where these families have every name that is there twice
 	}
 	r.list.Add(diag.Diagnostic{
 		Position: at,

@@ -50,6 +50,9 @@ type Resolved struct {
 	InheritedPolicies  []InheritedPolicy
 	Extensions         []*document.Extension
 	Tests              []*document.DecisionTest
+	// MonitorAccessPolicies and MetricSources are as written.
+	MonitorAccessPolicies []*document.MonitorAccessPolicy
+	MetricSources         []*document.MetricSource
 }
 
 // KubernetesRole is a role with its effective rules.
@@ -99,6 +102,7 @@ func Resolve(documents []document.Document, o Options) (*Resolved, diag.List) {
 	r.kubernetes()
 	r.origin()
 	r.denyPolicy()
+	r.visibility()
 	r.gateway()
 	r.extensions()
 	return r.out, r.list
@@ -170,6 +174,10 @@ func (r *resolver) sort(documents []document.Document) {
 			r.denyPolicies = append(r.denyPolicies, d)
 		case *document.BreakglassEscalation:
 			r.out.Escalations = append(r.out.Escalations, d)
+		case *document.MonitorAccessPolicy:
+			r.out.MonitorAccessPolicies = append(r.out.MonitorAccessPolicies, d)
+		case *document.MetricSource:
+			r.out.MetricSources = append(r.out.MetricSources, d)
 		case *document.Gateway:
 			r.out.Gateways = append(r.out.Gateways, d)
 			r.elsewhere[[2]string{d.Kind, d.Name}] = &d.Header
@@ -195,8 +203,9 @@ func inOrder(documents []document.Document) []document.Document {
 	return out
 }
 
-func comparePositions(a, b document.Document) int {
-	x, y := a.Meta().At, b.Meta().At
+func comparePositions(a, b document.Document) int { return comparePlaces(a.Meta().At, b.Meta().At) }
+
+func comparePlaces(x, y diag.Position) int {
 	return cmp.Or(
 		cmp.Compare(x.File, y.File),
 		cmp.Compare(x.Line, y.Line),

@@ -83,6 +83,7 @@ _verdict := object.union(
 	},
 	_denial(403, _policy.unauthorized),
 ) if {
+	_policy.applies
 	_policy.identified
 	count(_denied) > 0
 }
@@ -97,6 +98,7 @@ _verdict := {
 	"headers": _policy.headers,
 	"metadata": _policy.metadata,
 } if {
+	_policy.applies
 	_policy.identified
 	count(_denied) == 0
 }

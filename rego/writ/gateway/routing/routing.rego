@@ -105,8 +105,12 @@ _right_port(_) if object.get(input, ["destination", "port"], null) == null
 
 _right_protocol(listener) if {
 	listener.protocol in {"HTTP", "HTTPS"}
-	object.get(input, ["request", "scheme"], null) in {null, "", lower(listener.protocol)}
+	_scheme in {"", lower(listener.protocol)}
 }
+
+_scheme := lower(input.request.scheme) if {
+	is_string(input.request.scheme)
+} else := ""
 
 # How well a hostname fits: exact before a wildcard, a longer one before a shorter,
 # none at the end.

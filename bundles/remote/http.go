@@ -1,0 +1,76 @@
+package remote
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"net/http"
+	"net/url"
+	"strconv"
+	"time"
+
+	"github.com/open-policy-agent/opa/v1/plugins/rest"
+)
+
+// httpOrigin is a server with OPA's protocol for bundles, which is HTTP with ETags,
+// and for those that want it a header to hold the answer.
+type httpOrigin struct {
+	client rest.Client
+	path   string
+	wait   time.Duration
+}
+
+// holdsType is the content type by which a server says that it holds answers.
+const holdsType = "application/vnd.openpolicyagent.bundles"
+
+func newHTTPOrigin(location string, s *service, o Options) (*httpOrigin, error) {
+	if s == nil {
+		s = bare(location)
+	}
+	client, err := s.client(o.Wait)
+	if err != nil {
+		return nil, err
+	}
+	return &httpOrigin{client: client, path: s.below(location), wait: o.Wait}, nil
+}
+
+func (h *httpOrigin) every() time.Duration { return DefaultEvery }
+
+func (h *httpOrigin) fetch(ctx context.Context, known string) (*arrival, error) {
+	prefer := "modes=snapshot"
+	if h.wait >= time.Second {
+		prefer += ";wait=" + strconv.Itoa(int(h.wait/time.Second))
+	}
+	client := h.client.WithHeader("Prefer", prefer).WithHeader("If-None-Match", known)
+	answer, err := client.Do(ctx, http.MethodGet, h.path)
+	if err != nil {
+		return nil, withoutURL(err)
+	}
+	switch answer.StatusCode {
+	case http.StatusOK:
+		return &arrival{
+			tag: answer.Header.Get("ETag"), body: answer.Body,
+			held: answer.Header.Get("Content-Type") == holdsType,
+		}, nil
+	case http.StatusNotModified:
+		answer.Body.Close()
+		if known == "" {
+			return nil, errors.New("the server answers 304 Not Modified, and was not asked whether it is")
+		}
+		return &arrival{tag: known, held: true}, nil
+	}
+	// A little of the body is read so that the connection can be used again.
+	_, _ = io.CopyN(io.Discard, answer.Body, 64<<10)
+	answer.Body.Close()
+	return nil, fmt.Errorf("the server answers %d %s", answer.StatusCode, http.StatusText(answer.StatusCode))
+}
+
+// withoutURL takes the URL out of an error: its query may be a signature.
+func withoutURL(err error) error {
+	var at *url.Error
+	if errors.As(err, &at) {
+		return at.Err
+	}
+	return err
+}

@@ -1,0 +1,380 @@
+package remote
+
+import (
+	"archive/tar"
+	"bytes"
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"net/http"
+	"net/http/httptest"
+	"os"
+	"path/filepath"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/writ-policy/writ/bundles"
+)
+
+// server is a bundle server as OPA's documentation has it: ETags, and answers that are
+// held until there is something new. A fault, if set, answers in its place.
+type server struct {
+	*httptest.Server
+	mu      sync.Mutex
+	content []byte
+	changed chan struct{}
+	fault   http.HandlerFunc
+	holds   bool
+	noTags  bool
+	asked   []*http.Request
+}
+
+func serve(t testing.TB, content []byte) *server {
+	t.Helper()
+	s := &server{content: content, changed: make(chan struct{})}
+	s.Server = httptest.NewServer(s)
+	t.Cleanup(s.Close)
+	return s
+}
+
+func (s *server) set(content []byte, fault http.HandlerFunc) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.content, s.fault = content, fault
+	close(s.changed)
+	s.changed = make(chan struct{})
+}
+
+func (s *server) ServeHTTP(w http.ResponseWriter, r *http.Request) {
+	s.mu.Lock()
+	s.asked = append(s.asked, r)
+	content, changed, fault := s.content, s.changed, s.fault
+	s.mu.Unlock()
+	if fault != nil {
+		fault(w, r)
+		return
+	}
+	if s.holds {
+		w.Header().Set("Content-Type", holdsType)
+	}
+	if tag := tagOf(content); !s.noTags {
+		if r.Header.Get("If-None-Match") == tag && s.holds {
+			select {
+			case <-changed:
+				s.mu.Lock()
+				content = s.content
+				s.mu.Unlock()
+			case <-r.Context().Done():
+				return
+			}
+		}
+		w.Header().Set("ETag", tagOf(content))
+		if r.Header.Get("If-None-Match") == tagOf(content) {
+			w.WriteHeader(http.StatusNotModified)
+			return
+		}
+	}
+	_, _ = w.Write(content)
+}
+
+func tagOf(content []byte) string { return fmt.Sprintf("%q", fmt.Sprintf("%08x", len(content))) }
+
+func TestHTTPAsksOnce(t *testing.T) {
+	first, second := built(t, "dev", 1), built(t, "operations", 2)
+	s := serve(t, packed(t, first))
+	l := listen(t, Options{Location: s.URL + "/bundle.tar.gz"})
+	for range 3 {
+		check(t, l.step())
+	}
+	if len(l.delivered) != 1 || len(s.asked) != 3 {
+		t.Errorf("got %d deliveries of %d answers, want 1 of 3", len(l.delivered), len(s.asked))
+	}
+	if got := s.asked[1].Header.Get("Prefer"); got != "modes=snapshot;wait=30" {
+		t.Errorf("Prefer: got %q, want snapshots and a wait", got)
+	}
+	s.set(packed(t, second), nil)
+	check(t, l.step())
+	if got, want := l.last(), second.Manifest.Revision; got != want {
+		t.Errorf("got %s, want %s", got, want)
+	}
+	// A tag is of what was taken: what was refused is asked for again.
+	l.refuse = errors.New("not now")
+	s.set(packed(t, first), nil)
+	wantError(t, l.step(), "not now")
+	l.refuse = nil
+	check(t, l.step())
+	if got, want := l.last(), first.Manifest.Revision; got != want {
+		t.Errorf("refused and asked again: got %s, want %s", got, want)
+	}
+}
+
+// Each fault is met between two good bundles.
+func TestHTTPFaults(t *testing.T) {
+	r := newRing(t)
+	first, second := r.sign(t, built(t, "dev", 1), "active"), r.sign(t, built(t, "operations", 2), "next")
+	good := packed(t, second)
+	body := func(content []byte) http.HandlerFunc {
+		return func(w http.ResponseWriter, _ *http.Request) { _, _ = w.Write(content) }
+	}
+	status := func(code int) http.HandlerFunc {
+		return func(w http.ResponseWriter, _ *http.Request) { http.Error(w, "secret details", code) }
+	}
+	cut := func(before string) http.HandlerFunc {
+		return func(w http.ResponseWriter, _ *http.Request) {
+			connection, buffered, err := w.(http.Hijacker).Hijack()
+			check(t, err)
+			_, _ = buffered.WriteString(before)
+			_ = buffered.Flush()
+			connection.Close()
+		}
+	}
+	drip := func(content []byte) http.HandlerFunc {
+		return func(w http.ResponseWriter, r *http.Request) {
+			_, _ = w.Write(content)
+			_ = http.NewResponseController(w).Flush()
+			<-r.Context().Done()
+		}
+	}
+	corrupted := bytes.Clone(good)
+	corrupted[len(corrupted)/2] ^= 0x10
+	stolen := *second
+	stolen.Signatures = first.Signatures
+	stripped := *second
+	stripped.Signatures = nil
+	change := func(f func([]entry) []entry) http.HandlerFunc { return body(altered(t, good, f)) }
+	rows := []struct {
+		name  string
+		fault http.HandlerFunc
+		want  string
+	}{
+		{"cut before the answer", cut(""), "EOF"},
+		{"cut in the headers", cut("HTTP/1.1 200 OK\r\nContent-Le"), "connection broken"},
+		{"cut in the body", cut(fmt.Sprintf("HTTP/1.1 200 OK\r\nContent-Length: %d\r\n\r\n%s", len(good), good[:len(good)/2])), "EOF"},
+		{"cut between chunks", cut(fmt.Sprintf("HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n%x\r\n%s\r\n", len(good)/2, good[:len(good)/2])), "EOF"},
+		{"no HTTP", cut("SSH-2.0-OpenSSH_9.9\r\n"), "malformed"},
+		{"truncated", body(good[:len(good)/2]), "EOF"},
+		{"truncated by a byte", body(good[:len(good)-1]), "EOF"},
+		{"corrupted", body(corrupted), "read the bundle"},
+		{"more at the end", body(append(bytes.Clone(good), "more"...)), "read the bundle"},
+		{"empty", body(nil), "EOF"},
+		{"a page", body([]byte("<html>please log in</html>")), "gzip"},
+		{"not found", status(http.StatusNotFound), "answers 404 Not Found"},
+		{"forbidden", status(http.StatusForbidden), "answers 403 Forbidden"},
+		{"an error", status(http.StatusInternalServerError), "answers 500 Internal Server Error"},
+		{"too many requests", status(http.StatusTooManyRequests), "answers 429"},
+		{"nothing", status(http.StatusNoContent), "answers 204"},
+		{"a loop", func(w http.ResponseWriter, r *http.Request) { http.Redirect(w, r, r.URL.Path, http.StatusFound) }, "redirects"},
+		{"silence", func(_ http.ResponseWriter, r *http.Request) { <-r.Context().Done() }, "timeout awaiting response headers"},
+		{"standing still", drip(good[:100]), "stands still"},
+		{"unsigned", body(packed(t, built(t, "operations", 2))), "not signed"},
+		{"stripped", body(packed(t, &stripped)), "not signed"},
+		{"swapped", body(packed(t, &stolen)), "not what was signed"},
+		{"by a revoked key", body(packed(t, r.sign(t, second, "revoked"))), `key "revoked", which is revoked`},
+		{"by an unknown key", body(packed(t, r.sign(t, second, "stranger"))), `key "stranger", which is not one of the keys`},
+		{"a delta", change(func([]entry) []entry { return []entry{{"patch.json", []byte(`{"data":[]}`), tar.TypeReg}} }), `"patch.json": a delta bundle`},
+		{"a delta in a bundle", change(with("patch.json", tar.TypeReg)), `"patch.json": a delta bundle`},
+		{"a path out of it", change(with("../../etc/cron.d/x.rego", tar.TypeReg)), `"../../etc/cron.d/x.rego"`},
+		{"an absolute path", change(with("/etc/x.rego", tar.TypeReg)), `"/etc/x.rego"`},
+		{"a link", change(with("writ/x.rego", tar.TypeSymlink)), `"writ/x.rego": not a regular file`},
+		{"a hard link", change(with("writ/x.rego", tar.TypeLink)), `"writ/x.rego": not a regular file`},
+		{"a device", change(with("writ/x.rego", tar.TypeBlock)), `"writ/x.rego": not a regular file`},
+		{"a name twice", change(with("writ/access/access.rego", tar.TypeReg)), `"writ/access/access.rego": twice`},
+		{"a name in other letters", change(with("writ/access/Access.rego", tar.TypeReg)), "case alone"},
+		{"a file more", change(with("writ/extensions/x.rego", tar.TypeReg)), `"writ/extensions/x.rego" is in the bundle and not signed`},
+		{"a file less", change(func(all []entry) []entry { return all[:len(all)-1] }), "is signed and not in the bundle"},
+		{"without manifest", change(func(all []entry) []entry { return all[1:] }), "no .manifest"},
+		{"many folders", change(func(all []entry) []entry {
+			for range 100_001 {
+				all = append(all, entry{"x/", nil, tar.TypeDir})
+			}
+			return all
+		}), "more than 100000 folders"},
+	}
+	for _, row := range rows {
+		t.Run(row.name, func(t *testing.T) {
+			documented(t, row.name, row.want)
+			t.Setenv("TMPDIR", filepath.Join(t.TempDir(), "full")) // nothing goes through a file
+			s := serve(t, packed(t, first))
+			config, err := parseConfig(fmt.Appendf(nil, "services: {s: {url: %q, response_header_timeout_seconds: 1}}", s.URL))
+			check(t, err)
+			l := listen(t, Options{Location: s.URL + "/bundle.tar.gz", Config: config, Keys: r.keys, Wait: -1, Stall: time.Second})
+			l.survives(first.Manifest.Revision, second.Manifest.Revision,
+				func() { s.set(nil, row.fault) }, func() { s.set(good, nil) }, row.want)
+			if strings.Contains(l.Status().LastError, "secret details") {
+				t.Error("the server's text is in the status")
+			}
+		})
+	}
+}
+
+// A server that is gone and comes back on its port.
+func TestHTTPServerRestarts(t *testing.T) {
+	first, second := built(t, "dev", 1), built(t, "operations", 2)
+	s := serve(t, packed(t, first))
+	address := s.Listener.Addr().String()
+	l := listen(t, Options{Location: s.URL + "/bundle.tar.gz"})
+	l.survives(first.Manifest.Revision, second.Manifest.Revision, s.Close, func() {
+		again := &server{content: packed(t, second), changed: make(chan struct{})}
+		again.Server = &httptest.Server{Listener: listenOn(t, address), Config: &http.Server{Handler: again}}
+		again.Start()
+		t.Cleanup(again.Close)
+	}, "refused")
+}
+
+// A transfer may be slow, but not for ever; and a bundle that deliver refuses changes
+// nothing.
+func TestHTTPLimits(t *testing.T) {
+	first, second := built(t, "dev", 1), built(t, "operations", 2)
+	t.Run("too long", func(t *testing.T) {
+		s := serve(t, packed(t, first))
+		l := listen(t, Options{Location: s.URL, Wait: -1, Timeout: 300 * time.Millisecond})
+		l.survives(first.Manifest.Revision, second.Manifest.Revision, func() {
+			s.set(nil, func(w http.ResponseWriter, r *http.Request) {
+				ticker := time.NewTicker(10 * time.Millisecond)
+				defer ticker.Stop()
+				content := packed(t, second)
+				for i := 0; r.Context().Err() == nil; i = (i + 1) % len(content) {
+					_, _ = w.Write(content[i : i+1])
+					_ = http.NewResponseController(w).Flush()
+					<-ticker.C
+				}
+			})
+		}, func() { s.set(packed(t, second), nil) }, "takes too long")
+	})
+	t.Run("refused", func(t *testing.T) {
+		s := serve(t, packed(t, first))
+		l := listen(t, Options{Location: s.URL})
+		l.survives(first.Manifest.Revision, second.Manifest.Revision, func() {
+			l.refuse = errors.New("a lower sequence number")
+			s.set(packed(t, second), nil)
+		}, func() { l.refuse = nil }, "a lower sequence number")
+		if len(l.told) != 0 {
+			t.Errorf("got told %v of what deliver knows", l.told)
+		}
+	})
+	t.Run("not modified, unasked", func(t *testing.T) {
+		s := serve(t, nil)
+		s.set(nil, func(w http.ResponseWriter, _ *http.Request) { w.WriteHeader(http.StatusNotModified) })
+		wantError(t, listen(t, Options{Location: s.URL}).step(), "304")
+	})
+	t.Run("without tags", func(t *testing.T) {
+		s := serve(t, packed(t, first))
+		s.noTags = true
+		l := listen(t, Options{Location: s.URL})
+		check(t, l.step())
+		check(t, l.step())
+		if got := s.asked[1].Header.Get("If-None-Match"); got != "" {
+			t.Errorf("If-None-Match: got %q, want none", got)
+		}
+	})
+}
+
+// A server that holds its answers is asked at once again, any other one after a pause.
+func TestRunHolds(t *testing.T) {
+	first, second := built(t, "dev", 1), built(t, "operations", 2)
+	s := serve(t, packed(t, first))
+	s.holds = true
+	feed, err := Open(Options{Location: s.URL + "/bundle.tar.gz", Wait: time.Minute})
+	check(t, err)
+	ctx, cancel := context.WithCancel(t.Context())
+	delivered, ended := make(chan string), make(chan error)
+	go func() {
+		ended <- feed.Run(ctx, func(_ context.Context, b *bundles.Bundle) error {
+			delivered <- b.Manifest.Revision
+			return nil
+		})
+	}()
+	for _, want := range []*bundles.Bundle{first, second, first} {
+		s.set(packed(t, want), nil)
+		if got := <-delivered; got != want.Manifest.Revision {
+			t.Errorf("got %s, want %s", got, want.Manifest.Revision)
+		}
+	}
+	cancel()
+	wantError(t, <-ended, "")
+}
+
+func TestPause(t *testing.T) {
+	f, err := Open(Options{Location: "bundle.tar.gz", Every: 100 * time.Second})
+	check(t, err)
+	rows := []struct {
+		name        string
+		came        came
+		failures    int
+		took        time.Duration
+		least, most time.Duration
+	}{
+		{"nothing new", came{}, 0, 0, 90 * time.Second, 110 * time.Second},
+		{"a new one", came{fresh: true}, 0, 0, 90 * time.Second, 110 * time.Second},
+		{"held, a new one", came{fresh: true, held: true}, 0, 0, 0, 0},
+		{"held and nothing new", came{held: true}, 0, 30 * time.Second, 0, 0},
+		{"not held, as it says", came{held: true}, 0, 0, 90 * time.Second, 110 * time.Second},
+		{"a failure", came{}, 1, 0, time.Second / 2, time.Second},
+		{"a second one", came{}, 2, 0, time.Second, 2 * time.Second},
+		{"many", came{}, 1000, 0, 50 * time.Second, 100 * time.Second},
+	}
+	for _, row := range rows {
+		t.Run(row.name, func(t *testing.T) {
+			for range 100 {
+				if got := f.pause(row.came, row.failures, row.took); got < row.least || got > row.most {
+					t.Fatalf("got %v, want between %v and %v", got, row.least, row.most)
+				}
+			}
+		})
+	}
+}
+
+// A poke ends a pause.
+func TestPoke(t *testing.T) {
+	first, second := built(t, "dev", 1), built(t, "operations", 2)
+	s := serve(t, packed(t, first))
+	feed, err := Open(Options{Location: s.URL, After: func(time.Duration) <-chan time.Time { return nil }})
+	check(t, err)
+	ctx, cancel := context.WithCancel(t.Context())
+	defer cancel()
+	delivered := make(chan string)
+	go feed.Run(ctx, func(_ context.Context, b *bundles.Bundle) error {
+		delivered <- b.Manifest.Revision
+		return nil
+	})
+	<-delivered
+	s.set(packed(t, second), nil)
+	feed.Poke()
+	if got := <-delivered; got != second.Manifest.Revision {
+		t.Errorf("got %s, want %s", got, second.Manifest.Revision)
+	}
+}
+
+// A signed query and a token are used and never shown.
+func TestSecretsAreNotShown(t *testing.T) {
+	dir := t.TempDir()
+	check(t, os.WriteFile(filepath.Join(dir, "token"), []byte("hunter2"), 0o600))
+	s := serve(t, packed(t, built(t, "dev", 1)))
+	config, err := parseConfig(fmt.Appendf(nil, "services: {s: {url: %q, credentials: {bearer: {token_path: %q}}}}", s.URL, filepath.Join(dir, "token")))
+	check(t, err)
+	l := listen(t, Options{Location: s.URL + "/b.tar.gz?X-Signature=hunter2", Config: config})
+	check(t, l.step())
+	if got := s.asked[0]; got.Header.Get("Authorization") != "Bearer hunter2" || got.URL.Query().Get("X-Signature") != "hunter2" {
+		t.Errorf("got %v %v, want the token and the signature", got.URL, got.Header)
+	}
+	s.Close()
+	err = l.step()
+	if said := fmt.Sprintf("%v %+v", err, l.Status()); strings.Contains(said, "hunter2") || !strings.Contains(said, "refused") {
+		t.Errorf("got %s, want the cause and no secret", said)
+	}
+}
+
+func TestFetchIsUnread(t *testing.T) {
+	s := serve(t, []byte("anything"))
+	feed, err := Open(Options{Location: s.URL})
+	check(t, err)
+	body, err := feed.Fetch(t.Context())
+	check(t, err)
+	defer body.Close()
+	if got, err := io.ReadAll(body); err != nil || string(got) != "anything" {
+		t.Errorf("got %q, %v, want all of it", got, err)
+	}
+}

@@ -1,0 +1,181 @@
+package remote
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"net/http"
+	"net/url"
+	"slices"
+	"time"
+
+	"github.com/open-policy-agent/opa/v1/plugins/rest"
+	ocispec "github.com/opencontainers/image-spec/specs-go/v1"
+	"oras.land/oras-go/v2/content"
+	"oras.land/oras-go/v2/registry"
+	"oras.land/oras-go/v2/registry/remote"
+	"oras.land/oras-go/v2/registry/remote/auth"
+)
+
+// registryOrigin is a repository of OCI artifacts, and what a tag or digest in it
+// names. The bundle is the layer where OPA looks for it.
+type registryOrigin struct {
+	repository *remote.Repository
+	reference  string
+}
+
+// layerType is the media type OPA knows a bundle by.
+const layerType = ocispec.MediaTypeImageLayerGzip
+
+// answerTimeout is how long a registry may take to begin an answer.
+const answerTimeout = 30 * time.Second
+
+func newRegistryOrigin(reference string, s *service, o Options) (*registryOrigin, error) {
+	repository, err := openRepository(reference, s, o.Credentials, o.PlainHTTP)
+	if err != nil {
+		return nil, err
+	}
+	return &registryOrigin{repository, repository.Reference.Reference}, nil
+}
+
+// openRepository reads REGISTRY/REPOSITORY:TAG, which may have a digest instead.
+func openRepository(reference string, s *service, c Credentials, plain bool) (*remote.Repository, error) {
+	parsed, err := registry.ParseReference(reference)
+	if err != nil || parsed.Reference == "" {
+		return nil, errors.New("a bundle in a registry is named oci://REGISTRY/REPOSITORY:TAG or oci://REGISTRY/REPOSITORY@DIGEST")
+	}
+	client, err := registryClient(s, c)
+	if err != nil {
+		return nil, err
+	}
+	if s != nil {
+		u, err := url.Parse(s.url)
+		plain = plain || err == nil && u.Scheme == "http"
+	}
+	return &remote.Repository{Client: client, Reference: parsed, PlainHTTP: plain}, nil
+}
+
+// registryClient authenticates as the service says or, without one, by credentials.
+func registryClient(s *service, c Credentials) (*auth.Client, error) {
+	client := &auth.Client{Cache: auth.NewCache()}
+	if s == nil {
+		transport := http.DefaultTransport.(*http.Transport).Clone()
+		transport.ResponseHeaderTimeout = answerTimeout
+		client.Client, client.Credential = &http.Client{Transport: transport}, c.find
+		return client, nil
+	}
+	configured, err := s.client(0)
+	if err != nil {
+		return nil, err
+	}
+	plugin, err := configured.Config().AuthPlugin(nil)
+	if err != nil {
+		return nil, err
+	}
+	plain, err := plugin.NewClient(*configured.Config())
+	if err != nil {
+		return nil, err
+	}
+	client.Client = &http.Client{Transport: preparing{plugin, plain.Transport}, Timeout: plain.Timeout}
+	return client, nil
+}
+
+// preparing lets OPA's plugin authenticate requests that carry nothing yet: the tokens
+// a registry hands out for its credentials stay.
+type preparing struct {
+	plugin rest.HTTPAuthPlugin
+	next   http.RoundTripper
+}
+
+func (p preparing) RoundTrip(request *http.Request) (*http.Response, error) {
+	if request.Header.Get("Authorization") == "" {
+		request = request.Clone(request.Context())
+		if err := p.plugin.Prepare(request); err != nil {
+			return nil, err
+		}
+	}
+	next := p.next
+	if next == nil {
+		next = http.DefaultTransport
+	}
+	return next.RoundTrip(request)
+}
+
+func (r *registryOrigin) every() time.Duration { return DefaultEvery }
+
+func (r *registryOrigin) fetch(ctx context.Context, known string) (*arrival, error) {
+	top, err := r.repository.Resolve(ctx, r.reference)
+	if err != nil {
+		return nil, withoutURL(err)
+	}
+	if tag := top.Digest.String(); tag == known {
+		return &arrival{tag: tag}, nil
+	}
+	layer, err := r.layer(ctx, top, 0)
+	if err != nil {
+		return nil, withoutURL(err)
+	}
+	if layer.Size > maxPacked {
+		return nil, errTooMuch
+	}
+	body, err := r.repository.Blobs().Fetch(ctx, layer)
+	if err != nil {
+		return nil, withoutURL(err)
+	}
+	promised := content.NewVerifyReader(body, layer)
+	return &arrival{
+		tag:    top.Digest.String(),
+		body:   readCloser{promised, body},
+		verify: promised.Verify,
+	}, nil
+}
+
+type readCloser struct {
+	io.Reader
+	io.Closer
+}
+
+// Bounds on what a registry may make of a manifest.
+const (
+	maxManifest = 4 << 20
+	maxDepth    = 4
+)
+
+var indexTypes = []string{ocispec.MediaTypeImageIndex, "application/vnd.docker.distribution.manifest.list.v2+json"}
+
+// layer finds the bundle's layer in a manifest, or in the first manifest of an index
+// that has one.
+func (r *registryOrigin) layer(ctx context.Context, at ocispec.Descriptor, depth int) (ocispec.Descriptor, error) {
+	none := fmt.Errorf("manifest %s has no layer of type %s", at.Digest, layerType)
+	if at.Size > maxManifest || depth > maxDepth {
+		return ocispec.Descriptor{}, fmt.Errorf("manifest %s is too large or too deep", at.Digest)
+	}
+	encoded, err := content.FetchAll(ctx, r.repository, at)
+	if err != nil {
+		return ocispec.Descriptor{}, err
+	}
+	if slices.Contains(indexTypes, at.MediaType) {
+		var index ocispec.Index
+		if err := json.Unmarshal(encoded, &index); err != nil {
+			return ocispec.Descriptor{}, fmt.Errorf("manifest %s: %w", at.Digest, err)
+		}
+		for _, entry := range index.Manifests {
+			if layer, err := r.layer(ctx, entry, depth+1); err == nil {
+				return layer, nil
+			}
+		}
+		return ocispec.Descriptor{}, none
+	}
+	var manifest ocispec.Manifest
+	if err := json.Unmarshal(encoded, &manifest); err != nil {
+		return ocispec.Descriptor{}, fmt.Errorf("manifest %s: %w", at.Digest, err)
+	}
+	for _, layer := range manifest.Layers {
+		if layer.MediaType == layerType {
+			return layer, nil
+		}
+	}
+	return ocispec.Descriptor{}, none
+}

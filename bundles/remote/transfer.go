@@ -1,0 +1,76 @@
+package remote
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"time"
+)
+
+var (
+	errStalled = errors.New("the transfer stands still")
+	errTooLong = errors.New("the transfer takes too long")
+	errTooMuch = fmt.Errorf("more than %d bytes to transfer", maxPacked)
+)
+
+// transfer is a body that ends with an error when it stands still, takes too long or is
+// too much. A body of nil is an empty one.
+type transfer struct {
+	ctx    context.Context
+	cancel context.CancelFunc
+	stop   context.CancelCauseFunc
+	body   io.ReadCloser
+	left   int64
+	stall  time.Duration
+	timer  *time.Timer
+}
+
+func newTransfer(ctx context.Context, cancel context.CancelFunc, body io.ReadCloser, stall time.Duration) *transfer {
+	ctx, stop := context.WithCancelCause(ctx)
+	t := &transfer{ctx: ctx, cancel: cancel, stop: stop, body: body, left: maxPacked, stall: stall}
+	if body != nil {
+		t.timer = time.AfterFunc(stall, func() {
+			stop(errStalled)
+			cancel() // this is what the body hears of
+		})
+	}
+	return t
+}
+
+func (t *transfer) Read(p []byte) (int, error) {
+	if t.body == nil {
+		return 0, io.EOF
+	}
+	if t.left <= 0 {
+		return 0, errTooMuch
+	}
+	n, err := t.body.Read(p[:min(int64(len(p)), t.left)])
+	t.left -= int64(n)
+	if n > 0 {
+		t.timer.Reset(t.stall)
+	}
+	if err != nil && !errors.Is(err, io.EOF) {
+		err = t.reason(err)
+	}
+	return n, err
+}
+
+// reason is why the transfer was ended from here, or err where it was not.
+func (t *transfer) reason(err error) error {
+	if cause := context.Cause(t.ctx); errors.Is(cause, errStalled) || errors.Is(cause, errTooLong) {
+		return cause
+	}
+	return err
+}
+
+func (t *transfer) Close() error {
+	var err error
+	if t.body != nil {
+		t.timer.Stop()
+		err = t.body.Close()
+	}
+	t.stop(nil)
+	t.cancel()
+	return err
+}

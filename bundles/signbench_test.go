@@ -1,0 +1,27 @@
+package bundles
+
+import (
+	"bytes"
+	"fmt"
+	"testing"
+
+	"github.com/writ-policy/writ/rego"
+)
+
+func BenchmarkReadSigned(b *testing.B) {
+	for _, n := range []int{10_000, 100_000} {
+		access := tables(n)
+		r := newRing(b)
+		built, err := assemble(Tables{Access: access}, BuildOptions{}, rego.Files(), compiledFiles(b, access))
+		check(b, err)
+		archive := tarball(b, r.sign(b, built, "active", "active"))
+		for name, keys := range map[string]*Keys{"verified": r.keys, "unverified": nil} {
+			b.Run(fmt.Sprintf("%d/%s", n, name), func(b *testing.B) {
+				for b.Loop() {
+					_, err := ReadSigned(bytes.NewReader(archive), keys)
+					check(b, err)
+				}
+			})
+		}
+	}
+}

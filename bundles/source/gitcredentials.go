@@ -1,0 +1,86 @@
+package source
+
+import (
+	"errors"
+	"fmt"
+	"net/url"
+	"os"
+	"strings"
+
+	"github.com/go-git/go-git/v5/plumbing/transport"
+	"github.com/go-git/go-git/v5/plumbing/transport/http"
+	"github.com/go-git/go-git/v5/plumbing/transport/ssh"
+)
+
+// GitCredentials are where credentials for git are found. What is empty is not
+// looked at; the zero value authenticates nowhere over HTTP, and as the user's agent
+// does over SSH.
+type GitCredentials struct {
+	// File has lines https://USER:PASSWORD@HOST, as git's own store has them.
+	File string
+	// User and Password serve a host that File does not name.
+	User, Password string
+	// SSHKey is a private key's file, KnownHosts the file of hosts' keys.
+	SSHKey, KnownHosts string
+}
+
+// For finds what to authenticate with at a location; nil is nothing. The errors name
+// no credential.
+func (c GitCredentials) For(at GitLocation) (transport.AuthMethod, error) {
+	u, err := url.Parse(at.URL)
+	if err != nil {
+		return nil, errors.New("the location is no URL")
+	}
+	switch u.Scheme {
+	case "ssh":
+		return c.overSSH(at)
+	case "https", "http":
+		return c.overHTTP(u)
+	}
+	return nil, nil
+}
+
+func (c GitCredentials) overSSH(at GitLocation) (transport.AuthMethod, error) {
+	user := at.User
+	if user == "" {
+		user = "git"
+	}
+	if c.SSHKey == "" {
+		return nil, nil // the agent's
+	}
+	keys, err := ssh.NewPublicKeysFromFile(user, c.SSHKey, "")
+	if err != nil {
+		return nil, fmt.Errorf("read the SSH key: %w", bare(err))
+	}
+	if c.KnownHosts != "" {
+		if keys.HostKeyCallback, err = ssh.NewKnownHostsCallback(c.KnownHosts); err != nil {
+			return nil, fmt.Errorf("read the known hosts: %w", bare(err))
+		}
+	}
+	return keys, nil
+}
+
+func (c GitCredentials) overHTTP(u *url.URL) (transport.AuthMethod, error) {
+	user, password := c.User, c.Password
+	if c.File != "" {
+		content, err := os.ReadFile(c.File)
+		if err != nil {
+			return nil, fmt.Errorf("read the credentials file: %w", bare(err))
+		}
+		for line := range strings.Lines(string(content)) {
+			entry, err := url.Parse(strings.TrimSpace(line))
+			if err != nil {
+				return nil, errors.New("a line of the credentials file is no URL")
+			}
+			if entry.User != nil && entry.Scheme == u.Scheme && entry.Host == u.Host {
+				user = entry.User.Username()
+				password, _ = entry.User.Password()
+				break
+			}
+		}
+	}
+	if user == "" && password == "" {
+		return nil, nil
+	}
+	return &http.BasicAuth{Username: user, Password: password}, nil
+}

@@ -1,0 +1,181 @@
+package main
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+	"io"
+	"maps"
+	"os"
+	"slices"
+	"strings"
+	"text/tabwriter"
+
+	"github.com/spf13/cobra"
+
+	"github.com/writ-policy/writ/bundles"
+	"github.com/writ-policy/writ/bundles/remote"
+)
+
+const inspectHelp = `inspect shows what is in a built bundle: what its manifest says, its files with
+their sizes, and whether it holds, that is, whether the files are those of its revision
+and, with --keys, whether one of the keys has signed all of them. The bundle is a
+tarball, a folder, - for standard input, or at http, https or oci.
+
+Exit status 0: it holds; 1: it does not, and the reason is printed; 2: it could not be
+reached.`
+
+const inspectExamples = `  writ inspect bundle.tar.gz
+  writ inspect bundle.tar.gz --keys keys.yaml -o json | jq .signature
+  writ inspect oci://registry.example/team/policies:v42 --keys keys.yaml
+  curl -s https://policies.example/bundle.tar.gz | writ inspect -`
+
+type inspectOptions struct {
+	remote remoteFlags
+	keys   string
+	format string
+}
+
+func newInspect(s streams) *cobra.Command {
+	var o inspectOptions
+	cmd := &cobra.Command{
+		Use:     "inspect PATH|URL|oci://REGISTRY/REPOSITORY:TAG",
+		Short:   "Show what is in a bundle and whether it holds",
+		Long:    inspectHelp,
+		Example: inspectExamples,
+		Args: func(cmd *cobra.Command, args []string) error {
+			if len(args) != 1 {
+				return usagef(cmd, "name one bundle")
+			}
+			return nil
+		},
+		RunE: func(cmd *cobra.Command, args []string) error { return inspect(cmd.Context(), s, args[0], o) },
+	}
+	formatFlag(cmd, &o.format, "text", "json")
+	cmd.Flags().StringVar(&o.keys, "keys", "", "YAML `file` of keys, one of which must have signed the bundle")
+	o.remote.add(cmd)
+	return cmd
+}
+
+func inspect(ctx context.Context, s streams, at string, o inspectOptions) error {
+	keys, err := readKeys(o.keys)
+	if err != nil {
+		return err
+	}
+	seen, err := inspected(ctx, s, at, keys, o)
+	if err != nil {
+		return err
+	}
+	if o.format == "json" {
+		err = writeInspectionJSON(s.out, seen)
+	} else {
+		err = writeInspection(s.out, seen, keys != nil)
+	}
+	if err == nil && !seen.Holds() {
+		err = &finding{}
+		if o.format == "text" {
+			err = foundf("the bundle does not hold: %s", seen.Problems[0])
+		}
+	}
+	return err
+}
+
+// inspected reads the bundle from wherever it is.
+func inspected(ctx context.Context, s streams, at string, keys *bundles.Keys, o inspectOptions) (*bundles.Inspection, error) {
+	if at == "-" {
+		return bundles.Inspect(s.in, keys), nil
+	}
+	if info, err := os.Stat(at); err == nil && info.IsDir() {
+		return bundles.InspectDir(at, keys), nil
+	}
+	options, err := o.remote.options(at)
+	if err != nil {
+		return nil, err
+	}
+	options.Wait = -1 // nobody wants to wait for the next one
+	feed, err := remote.Open(options)
+	if err != nil {
+		return nil, err
+	}
+	body, err := feed.Fetch(ctx)
+	if err != nil {
+		return nil, err
+	}
+	defer body.Close()
+	return bundles.Inspect(body, keys), nil
+}
+
+func writeInspectionJSON(w io.Writer, seen *bundles.Inspection) error {
+	encoder := json.NewEncoder(w)
+	encoder.SetEscapeHTML(false)
+	encoder.SetIndent("", "  ")
+	return encoder.Encode(struct {
+		Holds bool `json:"holds"`
+		*bundles.Inspection
+	}{seen.Holds(), seen})
+}
+
+func writeInspection(w io.Writer, seen *bundles.Inspection, keys bool) error {
+	table := tabwriter.NewWriter(w, 0, 0, 2, ' ', 0)
+	row := func(name string, value any) { fmt.Fprintf(table, "%s\t%v\n", name, value) }
+	if m := seen.Manifest; m != nil {
+		row("revision", quoted(m.Revision))
+		about := m.Metadata
+		for _, optional := range []struct{ name, value string }{{"commit", about.Commit}, {"version", about.Version}} {
+			if optional.value != "" {
+				row(optional.name, quoted(optional.value))
+			}
+		}
+		if about.Sequence != 0 {
+			row("sequence", about.Sequence)
+		}
+		row("master namespace", quoted(about.Master))
+		row("entrypoints", quoted(strings.Join(about.Entrypoints, ", ")))
+		for _, kind := range slices.Sorted(maps.Keys(about.Counts)) {
+			row(quoted(kind), about.Counts[kind])
+		}
+	}
+	row("signature", signatureText(seen, keys))
+	row("content", contentText(seen))
+	for _, problem := range seen.Problems {
+		row("problem", problem)
+	}
+	if len(seen.Files) > 0 {
+		fmt.Fprintf(table, "\nBYTES\tFILE\n")
+	}
+	for _, file := range seen.Files {
+		fmt.Fprintf(table, "%d\t%s\n", file.Bytes, quoted(file.Path))
+	}
+	return table.Flush()
+}
+
+// quoted keeps what a bundle says of itself from writing to a terminal.
+func quoted(text string) string {
+	if strings.ContainsFunc(text, func(r rune) bool { return r < ' ' || r >= 0x7f && r < 0xa0 }) {
+		return fmt.Sprintf("%q", text)
+	}
+	return text
+}
+
+func signatureText(seen *bundles.Inspection, keys bool) string {
+	signature := seen.Signature
+	switch {
+	case !signature.Signed:
+		return "none"
+	case signature.Verified:
+		return fmt.Sprintf("good, by key %q, which is %s", signature.Key, signature.State)
+	case keys:
+		return "bad"
+	}
+	return fmt.Sprintf("says it is by key %q; --keys verifies that", signature.Key)
+}
+
+func contentText(seen *bundles.Inspection) string {
+	switch {
+	case seen.Manifest == nil:
+		return "no manifest to compare it with"
+	case seen.Content == seen.Manifest.Revision:
+		return "matches the revision"
+	}
+	return "is of revision " + seen.Content
+}

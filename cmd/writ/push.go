@@ -1,0 +1,99 @@
+package main
+
+import (
+	"bytes"
+	"fmt"
+	"os"
+	"strings"
+
+	"github.com/spf13/cobra"
+
+	"github.com/writ-policy/writ/bundles"
+	"github.com/writ-policy/writ/bundles/remote"
+)
+
+const pushHelp = `push puts a built bundle into a registry of OCI artifacts, in the form that opa
+and writ serve read it from there, and prints the digests. The bundle is read first:
+one that does not hold is not pushed. With --keys it has to be signed by one of them.
+
+Credentials are those of docker login, or --registry-user with a password in a file
+or in WRIT_REGISTRY_PASSWORD, or those of a service in --bundle-config.`
+
+const pushExamples = `  writ push bundle.tar.gz oci://registry.example/team/policies:v42
+  writ push bundle.tar.gz oci://localhost:5000/policies:latest --plain-http
+  writ build policies -o - --sign --signing-key private.pem |
+    writ push - oci://registry.example/team/policies:v42 --keys keys.yaml`
+
+type pushOptions struct {
+	remote remoteFlags
+	keys   string
+}
+
+func newPush(s streams) *cobra.Command {
+	var o pushOptions
+	cmd := &cobra.Command{
+		Use:     "push BUNDLE oci://REGISTRY/REPOSITORY:TAG",
+		Short:   "Put a built bundle into a registry",
+		Long:    pushHelp,
+		Example: pushExamples,
+		Args: func(cmd *cobra.Command, args []string) error {
+			if len(args) != 2 {
+				return usagef(cmd, "name a bundle and where it goes")
+			}
+			return nil
+		},
+		RunE: func(cmd *cobra.Command, args []string) error { return push(cmd, s, args[0], args[1], o) },
+	}
+	cmd.Flags().StringVar(&o.keys, "keys", "", "YAML `file` of keys, one of which must have signed the bundle")
+	o.remote.add(cmd)
+	return cmd
+}
+
+func push(cmd *cobra.Command, s streams, path, to string, o pushOptions) error {
+	if !strings.HasPrefix(to, "oci://") {
+		return usagef(cmd, "%q: a bundle is pushed to oci://REGISTRY/REPOSITORY:TAG", to)
+	}
+	keys, err := readKeys(o.keys)
+	if err != nil {
+		return err
+	}
+	config, err := o.remote.readConfig()
+	if err != nil {
+		return err
+	}
+	b, packed, err := readPacked(s, path, keys)
+	if err != nil {
+		return err
+	}
+	pushed, err := remote.Push(cmd.Context(), b, packed, remote.PushOptions{
+		Location: to, Config: config, Credentials: o.remote.credentials(), PlainHTTP: o.remote.plainHTTP,
+	})
+	if err != nil {
+		return err
+	}
+	fmt.Fprintf(s.out, "revision %s\nmanifest %s\nlayer    %s\n", b.Manifest.Revision, pushed.Manifest, pushed.Layer)
+	fmt.Fprintf(s.err, "pushed %s, %d bytes\n", to, pushed.Size)
+	return nil
+}
+
+// readPacked reads a bundle with its bytes; a folder is packed.
+func readPacked(s streams, path string, keys *bundles.Keys) (*bundles.Bundle, []byte, error) {
+	if info, err := os.Stat(path); err == nil && info.IsDir() {
+		b, err := bundles.ReadSignedDir(path, keys)
+		if err != nil {
+			return nil, nil, foundf("%v", err)
+		}
+		var packed bytes.Buffer
+		err = b.WriteTar(&packed)
+		return b, packed.Bytes(), err
+	}
+	packed, err := readAll(s.in, path)
+	if err != nil {
+		return nil, nil, fmt.Errorf("read bundle: %w", err)
+	}
+	b, err := bundles.ReadSigned(bytes.NewReader(packed), keys)
+	if err != nil {
+		return nil, nil, foundf("%v", err)
+	}
+	return b, packed, nil
+}

@@ -1,0 +1,180 @@
+package api
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"log/slog"
+	"net/http"
+	"time"
+
+	"github.com/gin-gonic/gin"
+
+	"github.com/writ-policy/writ/server/decision"
+	"github.com/writ-policy/writ/server/metrics"
+)
+
+// Keeper keeps revisions to go back to.
+type Keeper interface {
+	// Revisions are those kept, the newest first, as JSON shows them.
+	Revisions() (any, error)
+	// Rollback serves a kept revision and stays with it; Release ends that.
+	Rollback(ctx context.Context, revision string) error
+	Release(ctx context.Context) error
+}
+
+// Errors of a Keeper that a caller is told of as his own mistake.
+var (
+	ErrNotKept = errors.New("no such revision is kept")
+	ErrNoState = errors.New("no revisions are kept")
+)
+
+// AdminOptions are what the doors of an operator stand before.
+type AdminOptions struct {
+	Keeper  Keeper
+	Metrics *metrics.Metrics
+	// Authenticator must say who asks; nobody else gets in.
+	Authenticator Authenticator
+	Logger        *slog.Logger
+}
+
+// adminTimeout bounds a rollback: reading, compiling and expanding a large bundle.
+const adminTimeout = 2 * time.Minute
+
+// NewAdmin is the handler of the doors that change what is served. They belong on a
+// listener of their own: who may ask for decisions may not change them.
+func NewAdmin(o AdminOptions) http.Handler {
+	if o.Logger == nil {
+		o.Logger = slog.New(slog.DiscardHandler)
+	}
+	s := &service{Options: Options{
+		Metrics: o.Metrics, Authenticator: o.Authenticator, Logger: o.Logger, MaxBody: 64 << 10,
+	}}
+	a := &admin{s, o.Keeper}
+	gin.SetMode(gin.ReleaseMode)
+	engine := gin.New()
+	engine.HandleMethodNotAllowed = true
+	for _, route := range []route{
+		{"GET", "/v1/revisions", door{handle: a.revisions}},
+		{"POST", "/v1/rollback", door{handle: a.rollback}},
+		{"POST", "/v1/release", door{handle: a.release}},
+	} {
+		engine.Handle(route.methods, route.pattern, s.guard(route.pattern, route.door))
+	}
+	engine.NoRoute(s.guard(noRoute, door{handle: s.notFound}))
+	engine.NoMethod(s.guard(noRoute, door{handle: s.notAllowed}))
+	return engine
+}
+
+type admin struct {
+	*service
+	keeper Keeper
+}
+
+// operator is who asks; nil after a refusal.
+func (a *admin) operator(c *gin.Context) *Caller {
+	caller, refused := a.caller(c.Request)
+	if refused == nil && caller == nil {
+		refused = unauthorized()
+	}
+	if refused != nil {
+		a.refuse(c, refused)
+		return nil
+	}
+	return caller
+}
+
+func (a *admin) revisions(c *gin.Context) {
+	if a.operator(c) == nil {
+		return
+	}
+	kept, err := a.keeper.Revisions()
+	if err != nil {
+		a.failed(c, err)
+		return
+	}
+	a.show(c, map[string]any{"revisions": kept})
+}
+
+func (a *admin) rollback(c *gin.Context) {
+	caller := a.operator(c)
+	if caller == nil {
+		return
+	}
+	b := buffers.Get().(*buffer)
+	defer a.service.release(b)
+	value, refused := a.parse(c, b)
+	if refused != nil {
+		a.refuse(c, refused)
+		return
+	}
+	revision, refused := revisionIn(value)
+	if refused != nil {
+		a.refuse(c, refused)
+		return
+	}
+	ctx, cancel := context.WithTimeout(c.Request.Context(), adminTimeout)
+	defer cancel()
+	a.Logger.WarnContext(ctx, "rollback asked for", "by", caller.Name, "revision", line(revision, maxName))
+	if err := a.keeper.Rollback(ctx, revision); err != nil {
+		a.failed(c, err)
+		return
+	}
+	a.show(c, map[string]any{"pinned": revision})
+}
+
+func revisionIn(value decision.Value) (string, *refusal) {
+	if !value.IsObject() {
+		return "", unfit("", "the body is no JSON object")
+	}
+	revision := ""
+	for key, member := range value.Members() {
+		text, ok := member.Text()
+		switch {
+		case key != "revision":
+			return "", unfit(key, "the body has no key but \"revision\"")
+		case !ok:
+			return "", unfit(key, "key \"revision\" must be a string")
+		}
+		revision = text
+	}
+	if revision == "" {
+		return "", unfit("revision", "key \"revision\" is missing")
+	}
+	return revision, nil
+}
+
+func (a *admin) release(c *gin.Context) {
+	caller := a.operator(c)
+	if caller == nil {
+		return
+	}
+	ctx, cancel := context.WithTimeout(c.Request.Context(), adminTimeout)
+	defer cancel()
+	a.Logger.WarnContext(ctx, "release asked for", "by", caller.Name)
+	if err := a.keeper.Release(ctx); err != nil {
+		a.failed(c, err)
+		return
+	}
+	a.show(c, map[string]any{"pinned": ""})
+}
+
+func (a *admin) failed(c *gin.Context, err error) {
+	switch {
+	case errors.Is(err, ErrNotKept):
+		a.refuse(c, &refusal{status: http.StatusNotFound, message: ErrNotKept.Error()})
+	case errors.Is(err, ErrNoState):
+		a.refuse(c, &refusal{status: http.StatusConflict, message: "revisions are kept in a state directory, and none is configured"})
+	default:
+		a.Logger.ErrorContext(c.Request.Context(), "what is served could not be changed", "error", err)
+		a.refuse(c, &refusal{status: http.StatusInternalServerError, message: "it could not be done; the log says why"})
+	}
+}
+
+func (a *admin) show(c *gin.Context, value any) {
+	body, err := json.MarshalIndent(value, "", "  ")
+	if err != nil {
+		panic(err) // texts, numbers and times
+	}
+	write(c, http.StatusOK, jsonType, append(body, '\n'))
+}

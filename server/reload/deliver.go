@@ -1,0 +1,74 @@
+package reload
+
+import (
+	"context"
+	"fmt"
+	"runtime/debug"
+
+	"github.com/writ-policy/writ/bundles"
+	"github.com/writ-policy/writ/server/metrics"
+)
+
+// FromBundle says that the active revision was delivered as a built bundle.
+const FromBundle = "bundle"
+
+// Deliver brings a built bundle into service, as Reload does documents: whole or not
+// at all. A bundle of a lower sequence number than the one served is refused; to go
+// back is Rollback's. One without a number is refused where the one served has one.
+func (r *Reloader) Deliver(ctx context.Context, b *bundles.Bundle) error {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	began := r.o.Now()
+	out := r.deliver(ctx, b)
+	if out.err != nil && ctx.Err() != nil {
+		return ctx.Err()
+	}
+	out.source = FromBundle
+	r.conclude(out, began)
+	return out.err
+}
+
+func (r *Reloader) deliver(ctx context.Context, b *bundles.Bundle) (out outcome) {
+	defer func() {
+		if cause := recover(); cause != nil {
+			r.o.Logger.Error("activation panicked", "panic", cause, "stack", string(debug.Stack()))
+			out = outcome{result: metrics.Refused, err: fmt.Errorf("panic while activating: %v", cause)}
+		}
+	}()
+	if now := r.active.Load(); now != nil && r.pinned == "" && b.Manifest.Metadata.Sequence < now.sequence {
+		return outcome{result: metrics.Refused, err: fmt.Errorf(
+			"revision %s has the sequence number %d, and %d is served: going back is done by a rollback",
+			b.Manifest.Revision, b.Manifest.Metadata.Sequence, now.sequence)}
+	}
+	return r.bring(ctx, b, nil)
+}
+
+// Failed records that nothing could be delivered: the revision served is then older
+// than its source, as far as anybody knows.
+func (r *Reloader) Failed(err error) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	r.conclude(outcome{result: metrics.Refused, err: err, source: FromBundle}, r.o.Now())
+}
+
+// Restore serves what was kept before a restart, what is pinned before all else. A
+// server that is delivered bundles begins with it: it answers before its source does.
+func (r *Reloader) Restore(ctx context.Context) {
+	r.restorePin(ctx)
+	if !r.Ready() {
+		r.restore(ctx)
+	}
+}
+
+// Sequence is the sequence number of a revision that is served or was just before;
+// false where the revision is neither.
+func (r *Reloader) Sequence(revision string) (int64, bool) {
+	if a := r.active.Load(); a != nil {
+		for _, n := range []numbered{a.numbered, a.before} {
+			if n.revision == revision {
+				return n.sequence, true
+			}
+		}
+	}
+	return 0, false
+}

@@ -1,0 +1,210 @@
+package reload
+
+import (
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"regexp"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/writ-policy/writ/bundles"
+)
+
+// Names in a state directory beside the last good bundle.
+const (
+	keptFolder = "revisions"
+	keptSuffix = ".tar.gz"
+	pinFile    = "pinned"
+)
+
+// DefaultKept is how many revisions a state directory keeps to go back to.
+const DefaultKept = 10
+
+// Kept is a revision that can be gone back to.
+type Kept struct {
+	Revision string    `json:"revision"`
+	Since    time.Time `json:"since"` // when it was served last, or first kept
+	Commit   string    `json:"commit,omitempty"`
+	Sequence int64     `json:"sequence,omitempty"`
+	// Active says that it is served now, Pinned that nothing newer will be.
+	Active bool `json:"active,omitempty"`
+	Pinned bool `json:"pinned,omitempty"`
+}
+
+// ErrNotKept says that there is no such revision to go back to.
+var ErrNotKept = errors.New("no such revision is kept")
+
+// ErrNoState says that without a state directory nothing is kept.
+var ErrNoState = errors.New("revisions are kept in a state directory, and none is configured")
+
+// revisionForm keeps what is no revision from naming files.
+var revisionForm = regexp.MustCompile(`^[0-9a-f]{64}$`)
+
+func (s *state) keptPath(revision string) string {
+	return filepath.Join(s.dir, keptFolder, revision+keptSuffix)
+}
+
+// keep links the bundle that was just written into the folder of revisions, and
+// lets the oldest go. Linking costs no second copy on disk.
+func (s *state) keep(revision string) error {
+	folder := filepath.Join(s.dir, keptFolder)
+	if err := os.MkdirAll(folder, 0o700); err != nil {
+		return err
+	}
+	path := s.keptPath(revision)
+	temporary := path + ".tmp"
+	os.Remove(temporary)
+	if err := linkOrCopy(filepath.Join(s.dir, stateFile), temporary); err != nil {
+		return err
+	}
+	now := time.Now()
+	if err := os.Chtimes(temporary, now, now); err != nil {
+		return err
+	}
+	if err := os.Rename(temporary, path); err != nil {
+		return err
+	}
+	os.Remove(temporary) // a rename onto the same file leaves both names
+	return s.forget()
+}
+
+// linkOrCopy copies where the file system has no links.
+func linkOrCopy(from, to string) error {
+	if os.Link(from, to) == nil {
+		return nil
+	}
+	content, err := os.ReadFile(from)
+	if err != nil {
+		return err
+	}
+	return writeWhole(to, content)
+}
+
+// forget removes all but the newest, and never the pinned one.
+func (s *state) forget() error {
+	names, err := s.keptNames()
+	if err != nil {
+		return err
+	}
+	pinned, _ := s.pinned()
+	for _, kept := range names[min(len(names), s.most):] {
+		if kept.Revision != pinned {
+			os.Remove(s.keptPath(kept.Revision))
+		}
+	}
+	return nil
+}
+
+// keptNames are the revisions on disk, the newest first, by their files alone.
+func (s *state) keptNames() ([]Kept, error) {
+	entries, err := os.ReadDir(filepath.Join(s.dir, keptFolder))
+	if errors.Is(err, fs.ErrNotExist) {
+		return nil, nil
+	}
+	if err != nil {
+		return nil, bare(err)
+	}
+	var kept []Kept
+	for _, entry := range entries {
+		revision, ok := strings.CutSuffix(entry.Name(), keptSuffix)
+		info, err := entry.Info()
+		if !ok || err != nil || !revisionForm.MatchString(revision) || !info.Mode().IsRegular() {
+			continue
+		}
+		kept = append(kept, Kept{Revision: revision, Since: info.ModTime()})
+	}
+	slices.SortFunc(kept, func(a, b Kept) int {
+		if c := b.Since.Compare(a.Since); c != 0 {
+			return c
+		}
+		return strings.Compare(a.Revision, b.Revision)
+	})
+	return kept, nil
+}
+
+// open reads a kept revision; ErrNotKept where there is none of that name.
+func (s *state) open(revision string) (*bundles.Bundle, error) {
+	if !revisionForm.MatchString(revision) {
+		return nil, ErrNotKept
+	}
+	f, err := os.Open(s.keptPath(revision))
+	if errors.Is(err, fs.ErrNotExist) {
+		return nil, ErrNotKept
+	}
+	if err != nil {
+		return nil, fmt.Errorf("revision %s: %w", revision, bare(err))
+	}
+	defer f.Close()
+	b, err := bundles.ReadSigned(f, s.keys)
+	if err != nil {
+		return nil, fmt.Errorf("revision %s: %w", revision, bare(err))
+	}
+	if b.Manifest.Revision != revision {
+		return nil, fmt.Errorf("revision %s: the file holds revision %s", revision, b.Manifest.Revision)
+	}
+	return b, nil
+}
+
+// manifest reads what a kept revision says of itself.
+func (s *state) manifest(revision string) (bundles.Manifest, error) {
+	f, err := os.Open(s.keptPath(revision))
+	if err != nil {
+		return bundles.Manifest{}, bare(err)
+	}
+	defer f.Close()
+	return bundles.ReadManifest(f)
+}
+
+// pinned is the revision that is pinned; empty for none.
+func (s *state) pinned() (string, error) {
+	content, err := os.ReadFile(filepath.Join(s.dir, pinFile))
+	if errors.Is(err, fs.ErrNotExist) {
+		return "", nil
+	}
+	if err != nil {
+		return "", fmt.Errorf("read what is pinned: %w", bare(err))
+	}
+	revision := strings.TrimSpace(string(content))
+	if !revisionForm.MatchString(revision) {
+		return "", errors.New("read what is pinned: it is no revision")
+	}
+	return revision, nil
+}
+
+// pin remembers a revision over restarts; empty forgets it.
+func (s *state) pin(revision string) error {
+	path := filepath.Join(s.dir, pinFile)
+	if revision == "" {
+		if err := os.Remove(path); err != nil && !errors.Is(err, fs.ErrNotExist) {
+			return fmt.Errorf("forget what is pinned: %w", bare(err))
+		}
+		return syncFolder(s.dir)
+	}
+	temporary := path + ".tmp"
+	if err := writeWhole(temporary, []byte(revision+"\n")); err != nil {
+		return fmt.Errorf("pin %s: %w", revision, bare(err))
+	}
+	if err := os.Rename(temporary, path); err != nil {
+		return fmt.Errorf("pin %s: %w", revision, bare(err))
+	}
+	return syncFolder(s.dir)
+}
+
+func writeWhole(path string, content []byte) error {
+	f, err := os.OpenFile(path, os.O_WRONLY|os.O_CREATE|os.O_TRUNC, 0o600)
+	if err != nil {
+		return err
+	}
+	_, err = f.Write(content)
+	if err == nil {
+		err = f.Sync()
+	}
+	if closed := f.Close(); err == nil {
+		err = closed
+	}
+	return err
+}

@@ -1,0 +1,130 @@
+package reload
+
+import (
+	"context"
+	"errors"
+	"fmt"
+
+	"github.com/writ-policy/writ/bundles"
+	"github.com/writ-policy/writ/server/metrics"
+)
+
+// FromRollback says that the active revision was gone back to.
+const FromRollback = "rollback"
+
+// Revisions are those kept to go back to, the newest first.
+func (r *Reloader) Revisions() ([]Kept, error) {
+	if r.state == nil {
+		return nil, ErrNoState
+	}
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	kept, err := r.state.keptNames()
+	if err != nil {
+		return nil, err
+	}
+	active := r.Revision()
+	for i := range kept {
+		kept[i].Active = kept[i].Revision == active
+		kept[i].Pinned = kept[i].Revision == r.pinned
+		// What cannot be read is listed without: to go back to it will say why.
+		if m, err := r.state.manifest(kept[i].Revision); err == nil {
+			kept[i].Commit, kept[i].Sequence = m.Metadata.Commit, m.Metadata.Sequence
+		}
+	}
+	return kept, nil
+}
+
+// Rollback serves a kept revision and pins it: newer documents are read and
+// reported on, and not served, until Release. What is pinned outlives a restart. A
+// revision that does not activate changes nothing.
+func (r *Reloader) Rollback(ctx context.Context, revision string) error {
+	if r.state == nil {
+		return ErrNoState
+	}
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	b, err := r.state.open(revision)
+	if err != nil {
+		return err
+	}
+	if r.Revision() != revision {
+		if err := r.revive(ctx, b); err != nil {
+			return err
+		}
+	}
+	// Only what is served is pinned: a pin that does not activate would be found at
+	// the next start, when there is nothing else to serve.
+	if err := r.state.pin(revision); err != nil {
+		return errors.Join(fmt.Errorf("revision %s is served, and will not be after a restart", revision), err)
+	}
+	r.pins(b)
+	r.o.Logger.Warn("rolled back", "revision", revision)
+	return nil
+}
+
+// Release lets the newest documents be served again, and reads them.
+func (r *Reloader) Release(ctx context.Context) error {
+	if r.state == nil {
+		return ErrNoState
+	}
+	r.mu.Lock()
+	err := r.state.pin("")
+	if err == nil {
+		r.pinned, r.behind = "", false
+		r.good, r.refused = reading{}, reading{} // what is read next is served
+		r.statusMu.Lock()
+		r.status.Pinned = ""
+		r.statusMu.Unlock()
+		r.o.Logger.Info("released, the newest documents are served again")
+	}
+	r.mu.Unlock()
+	if err != nil {
+		return err
+	}
+	return r.Reload(ctx)
+}
+
+// pins writes down that a revision is pinned and served. r.mu is held.
+func (r *Reloader) pins(b *bundles.Bundle) {
+	now := r.o.Now()
+	r.pinned = b.Manifest.Revision
+	r.good, r.refused = reading{}, reading{} // the documents are compared with it
+	r.statusMu.Lock()
+	r.shows(b, now)
+	r.status.Pinned, r.status.Source, r.status.Ready = r.pinned, FromRollback, true
+	r.statusMu.Unlock()
+	r.o.Observer.Reloaded(metrics.Activated, now)
+	r.o.Observer.Serves(r.pinned)
+}
+
+// restorePin serves what was pinned before the restart. What cannot be served is
+// said, and not taken for "nothing is pinned": the newest documents were wrong once.
+func (r *Reloader) restorePin(ctx context.Context) {
+	if r.state == nil {
+		return
+	}
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	revision, err := r.state.pinned()
+	if err == nil && revision == "" {
+		return
+	}
+	var b *bundles.Bundle
+	if err == nil {
+		b, err = r.state.open(revision)
+	}
+	if err == nil {
+		err = r.revive(ctx, b)
+	}
+	if err != nil {
+		r.o.Logger.Error("what is pinned cannot be served", "revision", revision, "error", err)
+		r.pinned = revision
+		r.statusMu.Lock()
+		r.status.Pinned, r.status.StateError = revision, err.Error()
+		r.statusMu.Unlock()
+		return
+	}
+	r.pins(b)
+	r.o.Logger.Warn("serving the pinned revision", "revision", revision)
+}

@@ -1,0 +1,169 @@
+package reload
+
+import (
+	"context"
+	"errors"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/writ-policy/writ/bundles"
+)
+
+// served is a reloader with a state directory that has served the contents one after
+// the other, and their revisions.
+func served(t *testing.T, docs *documents, o func(*Options), contents ...string) (*Reloader, []string) {
+	t.Helper()
+	r, _, _ := newReloader(docs, o)
+	var revisions []string
+	for _, content := range contents {
+		docs.set(content)
+		check(t, r.Reload(context.Background()))
+		revisions = append(revisions, r.Revision())
+		time.Sleep(2 * time.Millisecond) // files are told apart by their times
+	}
+	return r, revisions
+}
+
+func TestRollback(t *testing.T) {
+	dir, docs := t.TempDir(), newDocuments("a")
+	r, revisions := served(t, docs, func(o *Options) { o.StateDir = dir }, "a", "b", "c")
+	check(t, r.Rollback(context.Background(), revisions[0]))
+	wantSays(t, r, "a")
+	if s := r.Status(); s.Pinned != revisions[0] || s.Source != FromRollback || s.Revision != revisions[0] {
+		t.Errorf("status %+v, want pinned", s)
+	}
+
+	// Newer documents are read, and their mistakes told, but not served.
+	docs.set("d")
+	check(t, r.Reload(context.Background()))
+	wantSays(t, r, "a")
+	if s := r.Status(); !s.Degraded {
+		t.Errorf("status %+v, want degraded: the documents say something else", s)
+	}
+	docs.set("bad")
+	if err := r.Reload(context.Background()); err == nil {
+		t.Error("bad documents are not told of while a revision is pinned")
+	}
+	wantSays(t, r, "a")
+
+	// The pin outlives a restart.
+	docs.set("d")
+	again, _, _ := newReloader(docs, func(o *Options) { o.StateDir = dir })
+	check(t, again.Load(context.Background()))
+	wantSays(t, again, "a")
+
+	check(t, again.Release(context.Background()))
+	wantSays(t, again, "d")
+	if s := again.Status(); s.Pinned != "" || s.Degraded || s.Source != FromDocuments {
+		t.Errorf("status %+v, want released", s)
+	}
+	docs.set("e")
+	check(t, again.Reload(context.Background()))
+	wantSays(t, again, "e")
+}
+
+func TestRollbackRefused(t *testing.T) {
+	dir, docs := t.TempDir(), newDocuments("a")
+	r, revisions := served(t, docs, func(o *Options) { o.StateDir = dir }, "a", "b")
+	damage(t, filepath.Join(dir, keptFolder, revisions[0]+keptSuffix))
+	for name, row := range map[string]struct {
+		revision string
+		want     string
+	}{
+		"unknown":        {strings.Repeat("0", 64), ErrNotKept.Error()},
+		"no revision":    {"../../etc/passwd", ErrNotKept.Error()},
+		"a damaged file": {revisions[0], "revision " + revisions[0]},
+	} {
+		t.Run(name, func(t *testing.T) {
+			err := r.Rollback(context.Background(), row.revision)
+			if err == nil || !strings.Contains(err.Error(), row.want) {
+				t.Errorf("got %v, want %q", err, row.want)
+			}
+			wantSays(t, r, "b")
+			if s := r.Status(); s.Pinned != "" {
+				t.Errorf("pinned %q", s.Pinned)
+			}
+		})
+	}
+	without, _, _ := newReloader(docs, nil)
+	if err := without.Rollback(context.Background(), revisions[1]); !errors.Is(err, ErrNoState) {
+		t.Errorf("without a state directory: %v", err)
+	}
+}
+
+// damage changes one byte of a file, without writing to what else has its content.
+func damage(t *testing.T, path string) {
+	t.Helper()
+	content, err := os.ReadFile(path)
+	check(t, err)
+	content[len(content)/2] ^= 1
+	check(t, os.Remove(path))
+	check(t, os.WriteFile(path, content, 0o600))
+}
+
+func TestRevisions(t *testing.T) {
+	dir, docs := t.TempDir(), newDocuments("a")
+	r, revisions := served(t, docs, func(o *Options) { o.StateDir, o.Kept = dir, 3 }, "a", "b", "c", "d")
+	check(t, r.Rollback(context.Background(), revisions[2]))
+	kept, err := r.Revisions()
+	check(t, err)
+	var got []string
+	for _, k := range kept {
+		text := k.Revision
+		if k.Active {
+			text += " active"
+		}
+		if k.Pinned {
+			text += " pinned"
+		}
+		got = append(got, text)
+	}
+	want := []string{revisions[3], revisions[2] + " active pinned", revisions[1]}
+	if strings.Join(got, "\n") != strings.Join(want, "\n") {
+		t.Errorf("kept %q, want %q", got, want)
+	}
+}
+
+// numberedBundle is a bundle that says content, with a sequence number.
+func numberedBundle(t *testing.T, content string, sequence int64) *bundles.Bundle {
+	t.Helper()
+	docs := newDocuments(content)
+	dir := t.TempDir()
+	r, _, _ := newReloader(docs, func(o *Options) { o.StateDir, o.Build.Sequence = dir, sequence })
+	check(t, r.Load(context.Background()))
+	f, err := os.Open(filepath.Join(dir, stateFile))
+	check(t, err)
+	defer f.Close()
+	b, err := bundles.Read(f)
+	check(t, err)
+	return b
+}
+
+func TestDeliver(t *testing.T) {
+	r, _, _ := newReloader(newDocuments("x"), func(o *Options) { o.StateDir = t.TempDir() })
+	ctx := context.Background()
+	check(t, r.Deliver(ctx, numberedBundle(t, "a", 3)))
+	wantSays(t, r, "a")
+	check(t, r.Deliver(ctx, numberedBundle(t, "b", 4)))
+	wantSays(t, r, "b")
+	for _, older := range []int64{3, 0} {
+		if err := r.Deliver(ctx, numberedBundle(t, "a", older)); err == nil || !strings.Contains(err.Error(), "rollback") {
+			t.Errorf("sequence %d after 4: got %v, want refused", older, err)
+		}
+		wantSays(t, r, "b")
+	}
+	if s := r.Status(); !s.Degraded || s.Source != FromBundle {
+		t.Errorf("status %+v, want degraded", s)
+	}
+	if n, ok := r.Sequence(r.Revision()); !ok || n != 4 {
+		t.Errorf("sequence %d, %v", n, ok)
+	}
+	first := numberedBundle(t, "a", 3).Manifest.Revision
+	check(t, r.Rollback(ctx, first))
+	wantSays(t, r, "a")
+	check(t, r.Deliver(ctx, numberedBundle(t, "c", 5)))
+	wantSays(t, r, "a")
+}
