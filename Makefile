@@ -64,7 +64,7 @@ unit:
 
 agreement:
 	$(step) 'agreement: engine, stock OPA and a naive oracle in $(WORLDS) random worlds of each kind'
-	@$(GO) test ./tests -run Agree -worlds $(WORLDS) -deny-worlds $(WORLDS)
+	@$(GO) test ./tests -run Agree -worlds $(WORLDS) -deny-worlds $(WORLDS) -visibility-worlds $(WORLDS)
 
 # A command that is run by a test is not seen by the test cache.
 kubernetes: build

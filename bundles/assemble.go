@@ -4,8 +4,6 @@ import (
 	"fmt"
 	"maps"
 	"slices"
-
-	"github.com/writ-policy/writ/translator/lower"
 )
 
 // BuildOptions are what a builder says of a bundle. None of it enters the
@@ -24,7 +22,7 @@ type BuildOptions struct {
 
 // assemble puts the parts together. A file of two parts is refused: a module of
 // the directory must not stand in for one of the library.
-func assemble(access *lower.Access, o BuildOptions, parts ...map[string][]byte) (*Bundle, error) {
+func assemble(tables Tables, o BuildOptions, parts ...map[string][]byte) (*Bundle, error) {
 	files := make(map[string][]byte)
 	taken := names{}
 	for _, part := range parts {
@@ -38,8 +36,15 @@ func assemble(access *lower.Access, o BuildOptions, parts ...map[string][]byte) 
 			files[path] = part[path]
 		}
 	}
-	if _, ok := files[DataPath]; !ok || access == nil {
+	if _, ok := files[DataPath]; !ok || tables.Access == nil {
 		return nil, fmt.Errorf("%s: not in the bundle", DataPath)
+	}
+	// What is empty the data has not either.
+	if v := tables.Visibility; v != nil && len(v.Policies)+len(v.Sources) == 0 {
+		tables.Visibility = nil
+	}
+	if g := tables.Gateway; g != nil && len(g.Gateways)+len(g.Policies) == 0 {
+		tables.Gateway = nil
 	}
 	return &Bundle{
 		Manifest: Manifest{
@@ -48,14 +53,14 @@ func assemble(access *lower.Access, o BuildOptions, parts ...map[string][]byte) 
 			RegoVersion: regoVersion,
 			Metadata: Metadata{
 				Version:     o.Version,
-				Master:      access.Master,
+				Master:      tables.Access.Master,
 				Entrypoints: entrypoints(),
-				Counts:      counts(access),
+				Counts:      counts(tables),
 				Commit:      o.Commit,
 				Sequence:    o.Sequence,
 			},
 		},
 		Files:  files,
-		Access: access,
+		Tables: tables,
 	}, nil
 }

@@ -13,14 +13,17 @@ func BenchmarkBundle(b *testing.B) {
 	for _, n := range []int{1000, 100_000} {
 		access := tables(n)
 		files := compiledFiles(b, access)
-		made, err := assemble(access, BuildOptions{}, rego.Files(), files)
+		made, err := assemble(Tables{Access: access}, BuildOptions{}, rego.Files(), files)
 		check(b, err)
 		archive := tarball(b, made)
 		steps := []struct {
 			name string
 			do   func() error
 		}{
-			{"assemble", func() error { _, err := assemble(access, BuildOptions{}, rego.Files(), files); return err }},
+			{"assemble", func() error {
+				_, err := assemble(Tables{Access: access}, BuildOptions{}, rego.Files(), files)
+				return err
+			}},
 			{"write", func() error { return made.WriteTar(io.Discard) }},
 			{"read", func() error { _, err := Read(bytes.NewReader(archive)); return err }},
 			{"check", func() error { return Check(made) }},

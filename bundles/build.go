@@ -14,7 +14,7 @@ func Build(r *translator.Result, o BuildOptions) (*Bundle, error) {
 	if library == nil {
 		library = rego.Files()
 	}
-	b, err := assemble(r.Access, o, library, r.Files)
+	b, err := assemble(Tables{r.Access, r.Visibility, r.Gateway}, o, library, r.Files)
 	if err != nil {
 		return nil, fmt.Errorf("build the bundle: %w", err)
 	}

@@ -31,9 +31,18 @@ type Bundle struct {
 	// SignedBy is the ID of the key by which ReadSigned found the bundle signed; empty
 	// where nobody looked.
 	SignedBy string
-	// Access is the decoded data.compiled.access of compiled/data.json, so that
-	// a bundle built in this process is not parsed again.
-	Access *lower.Access
+	Tables
+}
+
+// Tables are compiled/data.json decoded, so that a bundle built in this process is
+// not parsed again.
+type Tables struct {
+	// Access is data.compiled.access; every bundle has it.
+	Access *lower.Access `json:"access"`
+	// Visibility is data.compiled.views, and Gateway data.compiled.effective; nil
+	// where the data has none: no document of that family was there.
+	Visibility *lower.Visibility `json:"views"`
+	Gateway    *lower.Gateway    `json:"effective"`
 }
 
 // ManifestPath is the manifest's place in a bundle.

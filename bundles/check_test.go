@@ -29,12 +29,13 @@ func TestCheck(t *testing.T) {
 		{"a test that is none", "writ/b_test.rego", "package writ.access\n\ndecision := {}", "not a package of tests"},
 		{"what decides in a package of tests", "compiled/b.rego", "package compiled.tests.b_test", "is a package of tests"},
 		{"rules where there is data", "compiled/b.rego", "package compiled.access\n\nroles := {}", "conflict"},
+		{"rules where there are tables of visibility", "compiled/b.rego", "package compiled.views\n\npolicies := {}", "conflict"},
 		{"a rule above the data", "compiled/b.rego", "package compiled\n\naccess := {}", "conflict"},
 	}
 	for _, row := range rows {
 		t.Run(row.name, func(t *testing.T) {
 			access := tables(1)
-			b, err := assemble(access, BuildOptions{}, rego.Files(), compiledFiles(t, access), map[string][]byte{row.path: []byte(row.module + "\n")})
+			b, err := assemble(Tables{Access: access}, BuildOptions{}, rego.Files(), compiledFiles(t, access), map[string][]byte{row.path: []byte(row.module + "\n")})
 			check(t, err)
 			wantError(t, Check(b), row.want)
 		})
@@ -45,7 +46,7 @@ func TestCheck(t *testing.T) {
 func TestRules(t *testing.T) {
 	build := func(n int, more map[string][]byte) string {
 		access := tables(n)
-		b, err := assemble(access, BuildOptions{}, rego.Files(), compiledFiles(t, access), more)
+		b, err := assemble(Tables{Access: access}, BuildOptions{}, rego.Files(), compiledFiles(t, access), more)
 		check(t, err)
 		return b.Rules()
 	}

@@ -5,8 +5,6 @@ import (
 	"encoding/json"
 	"fmt"
 	"slices"
-
-	"github.com/writ-policy/writ/translator/lower"
 )
 
 // Manifest is OPA's, with what writ says of a bundle in its metadata. OPA has no
@@ -40,16 +38,34 @@ const regoVersion = 1
 
 func roots() []string { return []string{"compiled", "writ"} }
 
-func entrypoints() []string { return []string{"writ/access/decision"} }
+func entrypoints() []string {
+	return []string{"writ/access/decision", "writ/visibility/decision", "writ/gateway/decision"}
+}
 
-// counts counts roles and bindings by family and kind.
-func counts(access *lower.Access) map[string]int {
+// counts counts what is in the tables by family and kind.
+func counts(tables Tables) map[string]int {
 	n := make(map[string]int)
-	for _, role := range access.Roles {
+	for _, role := range tables.Access.Roles {
 		n[role.Family+"/"+role.Kind]++
 	}
-	for _, binding := range access.Bindings {
+	for _, binding := range tables.Access.Bindings {
 		n[binding.Family+"/"+binding.Kind]++
+	}
+	add := func(kind string, count int) {
+		if count > 0 {
+			n[kind] += count
+		}
+	}
+	if v := tables.Visibility; v != nil {
+		add("visibility/MonitorAccessPolicy", len(v.Policies))
+		add("visibility/MetricSource", len(v.Sources))
+	}
+	if g := tables.Gateway; g != nil {
+		add("gateway/Gateway", len(g.Gateways))
+		add("gateway/HTTPRoute", len(g.Routes))
+		for i := range g.Policies {
+			add("gateway/"+g.Policies[i].Kind, 1)
+		}
 	}
 	return n
 }

@@ -10,8 +10,6 @@ import (
 	"io/fs"
 	"os"
 	"unicode/utf8"
-
-	"github.com/writ-policy/writ/translator/lower"
 )
 
 // limits bound what is read of a bundle, which may be somebody else's.
@@ -249,7 +247,7 @@ func (c *collection) bundle(keys *Keys) (*Bundle, error) {
 	if !ok {
 		return nil, fmt.Errorf("no %s", DataPath)
 	}
-	if b.Access, err = decodeAccess(data); err != nil {
+	if b.Tables, err = decodeTables(data); err != nil {
 		return nil, fmt.Errorf("%s: %w", DataPath, err)
 	}
 	if b.Access.Master != b.Manifest.Metadata.Master {
@@ -258,18 +256,13 @@ func (c *collection) bundle(keys *Keys) (*Bundle, error) {
 	return b, nil
 }
 
-// compiled is the whole of compiled/data.json.
-type compiled struct {
-	Access *lower.Access `json:"access"`
-}
-
-func decodeAccess(content []byte) (*lower.Access, error) {
-	var data compiled
-	if err := decodeStrictly(content, &data); err != nil {
-		return nil, err
+func decodeTables(content []byte) (Tables, error) {
+	var tables Tables
+	if err := decodeStrictly(content, &tables); err != nil {
+		return Tables{}, err
 	}
-	if data.Access == nil {
-		return nil, errors.New("no access tables")
+	if tables.Access == nil {
+		return Tables{}, errors.New("no access tables")
 	}
-	return data.Access, nil
+	return tables, nil
 }

@@ -154,6 +154,9 @@ func TestReadRefusesData(t *testing.T) {
 		{"a role twice, apart", `{"access":{"master":"m","roles":{"a":{},"b":{},"a":{}}}}`, "not sorted"},
 		{"a parameter twice", `{"access":{"master":"m","roles":{"a":{"origin":[{"restrictions":{"params":{"x":{"y":1,"y":2}}}}]}}}}`, `"y" twice`},
 		{"an empty key twice", `{"access":{"master":"m","roles":{"":{},"":{}}}}`, `"" twice`},
+		{"tables of visibility", `{"access":{"master":"m"},"views":{"policies":[{"notAfter":"2026-01-01T00:00:00Z"}],"sources":[]}}`, ""},
+		{"an unknown field of visibility", `{"access":{"master":"m"},"views":{"policies":[{"deny":true,"allow":true}]}}`, `unknown key "allow"`},
+		{"a time that is none", `{"access":{"master":"m"},"views":{"policies":[{"notAfter":"tomorrow"}]}}`, "parsing time"},
 		{"a wrong type", `{"access":{"master":"m","roles":[]}}`, "cannot unmarshal"},
 		{"an object for a text", `{"access":{"master":{"a":1}}}`, "cannot unmarshal"},
 		{"too deep", `{"access":{"master":"m","roles":{"a":{"origin":[{"restrictions":{"params":{"x":` + strings.Repeat("[", 200) + strings.Repeat("]", 200) + `}}}]}}}}`, "deeper"},
@@ -288,14 +291,14 @@ func FuzzDecode(f *testing.F) {
 				t.Errorf("a manifest that was written: %v", err)
 			}
 		}
-		access, err := decodeAccess(data)
+		tables, err := decodeTables(data)
 		if err != nil {
 			return
 		}
 		// OPA reads every value into a map; what writ read has to be the same.
 		var plain, typed any
 		check(t, json.Unmarshal(data, &plain))
-		encoded, err := json.Marshal(compiled{access})
+		encoded, err := json.Marshal(tables)
 		check(t, err)
 		check(t, json.Unmarshal(encoded, &typed))
 		if got, want := subset(plain, typed), true; got != want {

@@ -178,7 +178,9 @@ func (s *shape) fieldsOf(t reflect.Type) map[string]reflect.Type {
 	known := make(map[string]reflect.Type)
 	for field := range t.Fields() {
 		name, _, _ := strings.Cut(field.Tag.Get("json"), ",")
-		known[name] = field.Type
+		if name != "-" {
+			known[name] = field.Type
+		}
 	}
 	s.fields[t] = known
 	return known

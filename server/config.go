@@ -7,20 +7,56 @@ import (
 	"net"
 	"time"
 
+	"github.com/writ-policy/writ/bundles/remote"
+	"github.com/writ-policy/writ/bundles/source"
 	"github.com/writ-policy/writ/server/api"
 	"github.com/writ-policy/writ/server/cache"
 	"github.com/writ-policy/writ/server/cluster"
+	"github.com/writ-policy/writ/server/envoy"
 )
 
 // Config is everything a server can be told. Begin with Defaults: a zero value
 // is no working configuration.
 type Config struct {
-	// Policies is the policy directory.
+	// Policies is the policy directory, or a place in a git repository as
+	// source.ParseLocation reads it.
 	Policies string
+	// Bundle is where built bundles come from, in place of documents: a URL, a
+	// registry or a file, as remote.Options has it. BundleConfig is OPA's
+	// configuration of services, BundleKeys the keys one of which must have signed;
+	// both are files. PlainHTTP allows a registry without TLS.
+	Bundle       string
+	BundleConfig string
+	BundleKeys   string
+	Registry     remote.Credentials
+	PlainHTTP    bool
+	// Every is how often a repository or a source of bundles is asked; zero is a
+	// default. PokeSecret is the file of the secret that who pokes has to know; empty:
+	// nobody can.
+	Every      time.Duration
+	PokeSecret string
+	// Git is what to authenticate with at git servers, GitCA a PEM file of
+	// authorities to trust there, GitKeys a file of keys one of which must have signed
+	// a commit.
+	Git     source.GitCredentials
+	GitCA   string
+	GitKeys string
 	// Listen is the address, HOST:PORT.
 	Listen string
-	// StateDir is where the last good bundle is kept; empty keeps none.
+	// EnvoyListen is the address of the gRPC door for Envoy's external
+	// authorization, HOST:PORT; empty: there is none. It speaks TLS where Listen
+	// does. EnvoyIdentity is the namespace of dynamic metadata that tells who was
+	// authenticated.
+	EnvoyListen   string
+	EnvoyIdentity string
+	// StateDir is where the last good bundles are kept; empty keeps none. Kept is how
+	// many of them can be gone back to; zero is a default.
 	StateDir string
+	Kept     int
+	// AdminListen is the address of the doors that change what is served, HOST:PORT;
+	// empty: there are none. AdminTokens is the file of those who may.
+	AdminListen string
+	AdminTokens string
 	// Master is the master namespace; empty means "master".
 	Master string
 	// AllowEmpty serves a directory without a single policy document.
@@ -57,6 +93,11 @@ type Config struct {
 	CacheEntries int
 	CacheBytes   int
 
+	// VisibilityCacheEntries is how many authorizations of the visibility point are
+	// kept, and VisibilityCacheTTL how long; zero entries keep none.
+	VisibilityCacheEntries int
+	VisibilityCacheTTL     time.Duration
+
 	// MaxBody is the largest body, in bytes, and MaxInFlight the number of
 	// requests that are answered at a time; what is beyond is refused.
 	MaxBody     int64
@@ -88,6 +129,10 @@ type Config struct {
 	// Listening is called once with the address in use; nil is not. It must not
 	// wait for anything.
 	Listening func(net.Addr)
+	// EnvoyListening is the same for the address of the door for Envoy.
+	EnvoyListening func(net.Addr)
+	// AdminListening is the same for the address of the operators' doors.
+	AdminListening func(net.Addr)
 	// Logger hears what happens; nil: nobody does.
 	Logger *slog.Logger
 	// Now is the clock of decisions; nil means time.Now.
@@ -100,35 +145,49 @@ const DefaultListen = "127.0.0.1:8686"
 // Defaults is a Config that lacks nothing but the policy directory.
 func Defaults() Config {
 	return Config{
-		Listen:            DefaultListen,
-		FetchTimeout:      cluster.DefaultTimeout,
-		MaxFetches:        cluster.DefaultPlaces,
-		SessionKey:        api.DefaultSessionKey,
-		EscalationKey:     api.DefaultEscalationKey,
-		CacheEntries:      cache.DefaultEntries,
-		CacheBytes:        cache.DefaultBytes,
-		MaxBody:           1 << 20,
-		MaxInFlight:       512,
-		RequestTimeout:    10 * time.Second,
-		EvaluationTimeout: 2 * time.Second,
-		ReadHeaderTimeout: 5 * time.Second,
-		ReadTimeout:       10 * time.Second,
-		WriteTimeout:      20 * time.Second,
-		IdleTimeout:       2 * time.Minute,
-		Drain:             time.Second,
-		Grace:             20 * time.Second,
-		Settle:            200 * time.Millisecond,
+		Listen:             DefaultListen,
+		EnvoyIdentity:      envoy.DefaultIdentity,
+		FetchTimeout:       cluster.DefaultTimeout,
+		MaxFetches:         cluster.DefaultPlaces,
+		SessionKey:         api.DefaultSessionKey,
+		EscalationKey:      api.DefaultEscalationKey,
+		CacheEntries:       cache.DefaultEntries,
+		CacheBytes:         cache.DefaultBytes,
+		VisibilityCacheTTL: cache.DefaultTTL,
+		MaxBody:            1 << 20,
+		MaxInFlight:        512,
+		RequestTimeout:     10 * time.Second,
+		EvaluationTimeout:  2 * time.Second,
+		ReadHeaderTimeout:  5 * time.Second,
+		ReadTimeout:        10 * time.Second,
+		WriteTimeout:       20 * time.Second,
+		IdleTimeout:        2 * time.Minute,
+		Drain:              time.Second,
+		Grace:              20 * time.Second,
+		Settle:             200 * time.Millisecond,
 	}
 }
 
 // Validate says what of c cannot work together. Files are not opened.
 func (c *Config) Validate() error {
 	var errs []error
-	if c.Policies == "" {
-		errs = append(errs, errors.New("no policy directory is given"))
+	switch {
+	case c.Policies == "" && c.Bundle == "":
+		errs = append(errs, errors.New("neither a policy directory nor a bundle is given"))
+	case c.Policies != "" && c.Bundle != "":
+		errs = append(errs, errors.New("give a policy directory or a bundle, not both"))
+	}
+	if _, _, err := net.SplitHostPort(c.AdminListen); c.AdminListen != "" && err != nil {
+		errs = append(errs, fmt.Errorf("listen address %q for operators: %w", c.AdminListen, err))
+	}
+	if (c.AdminListen == "") != (c.AdminTokens == "") {
+		errs = append(errs, errors.New("the listen address for operators and the file of their tokens are given together or not at all"))
 	}
 	if _, _, err := net.SplitHostPort(c.Listen); err != nil {
 		errs = append(errs, fmt.Errorf("listen address %q: %w", c.Listen, err))
+	}
+	if _, _, err := net.SplitHostPort(c.EnvoyListen); c.EnvoyListen != "" && err != nil {
+		errs = append(errs, fmt.Errorf("listen address %q for Envoy: %w", c.EnvoyListen, err))
 	}
 	if (c.TLSCert == "") != (c.TLSKey == "") {
 		errs = append(errs, errors.New("a TLS certificate and its key are given together or not at all"))
@@ -143,6 +202,7 @@ func (c *Config) Validate() error {
 		{"the largest body", c.MaxBody}, {"the number of requests in flight", int64(c.MaxInFlight)},
 		{"the request timeout", int64(c.RequestTimeout)}, {"the evaluation timeout", int64(c.EvaluationTimeout)},
 		{"the header timeout", int64(c.ReadHeaderTimeout)}, {"the read timeout", int64(c.ReadTimeout)},
+		{"the time to keep authorizations", int64(c.VisibilityCacheTTL)},
 		{"the fetch timeout", int64(c.FetchTimeout)}, {"the number of fetches", int64(c.MaxFetches)},
 		{"the write timeout", int64(c.WriteTimeout)}, {"the idle timeout", int64(c.IdleTimeout)},
 	} {
@@ -155,6 +215,7 @@ func (c *Config) Validate() error {
 		value int64
 	}{
 		{"the number of cached decisions", int64(c.CacheEntries)}, {"the memory of the cache", int64(c.CacheBytes)},
+		{"the number of cached authorizations", int64(c.VisibilityCacheEntries)},
 		{"the drain time", int64(c.Drain)}, {"the grace period", int64(c.Grace)}, {"the settle time", int64(c.Settle)},
 	} {
 		if bound.value < 0 {

@@ -22,6 +22,8 @@ func TestConfigValidate(t *testing.T) {
 		{"a client CA alone", func(c *Config) { c.ClientCA = "a" }, "client CA"},
 		{"no body", func(c *Config) { c.MaxBody = 0 }, "body"},
 		{"nothing in flight", func(c *Config) { c.MaxInFlight = -1 }, "in flight"},
+		{"fewer than no authorizations", func(c *Config) { c.VisibilityCacheEntries = -1 }, "authorizations"},
+		{"no time to keep them", func(c *Config) { c.VisibilityCacheTTL = 0 }, "keep authorizations"},
 		{"no time", func(c *Config) { c.RequestTimeout = 0 }, "request timeout"},
 		{"no time to write", func(c *Config) { c.WriteTimeout = c.RequestTimeout }, "write timeout"},
 		{"less than no grace", func(c *Config) { c.Grace = -time.Second }, "grace"},

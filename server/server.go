@@ -12,7 +12,7 @@ import (
 	"time"
 
 	"github.com/writ-policy/writ/bundles"
-	"github.com/writ-policy/writ/bundles/source"
+	"github.com/writ-policy/writ/bundles/remote"
 	"github.com/writ-policy/writ/server/api"
 	"github.com/writ-policy/writ/server/audit"
 	"github.com/writ-policy/writ/server/cache"
@@ -25,15 +25,18 @@ import (
 
 // Server answers by a policy directory. Run it once.
 type Server struct {
-	config   Config
-	log      *slog.Logger
-	reloader *reload.Reloader
-	handler  http.Handler
-	tokens   *api.Tokens       // nil without a token file
-	tls      *certificates     // nil for plain HTTP
-	clusters *cluster.Clusters // nil without a clusters file
-	audit    *audit.Log
-	draining atomic.Bool
+	config    Config
+	log       *slog.Logger
+	reloader  *reload.Reloader
+	handler   http.Handler
+	metrics   *metrics.Metrics
+	sources   sources
+	tokens    *api.Tokens       // nil without a token file
+	operators *api.Tokens       // nil without their own
+	tls       *certificates     // nil for plain HTTP
+	clusters  *cluster.Clusters // nil without a clusters file
+	audit     *audit.Log
+	draining  atomic.Bool
 }
 
 // New wires a server. What it cannot do without is opened here, so that a
@@ -45,25 +48,34 @@ func New(c Config) (*Server, error) {
 	if err := c.Validate(); err != nil {
 		return nil, err
 	}
-	s := &Server{config: c, log: c.Logger}
+	s := &Server{config: c, log: c.Logger, metrics: metrics.New()}
 	if s.log == nil {
 		s.log = slog.New(slog.DiscardHandler)
 	}
 	if err := s.openFiles(); err != nil {
 		return nil, err
 	}
-	m := metrics.New()
+	m := s.metrics
 	var err error
 	s.audit, err = audit.Open(audit.Options{Logger: s.log, File: c.AuditFile, Webhook: c.AuditWebhook}, m)
 	if err != nil {
 		return nil, err
 	}
+	if err := s.openSources(); err != nil {
+		return nil, err
+	}
 	s.reloader = s.newReloader(m)
-	reviewer := cache.New(s.reloader, cache.Options{Entries: c.CacheEntries, Bytes: c.CacheBytes, Now: c.Now}, m)
+	reviewer := cache.New(s.reloader, cache.Options{
+		Entries: c.CacheEntries, Bytes: c.CacheBytes, Now: c.Now,
+		Visibility: cache.VisibilityOptions{Entries: c.VisibilityCacheEntries, TTL: c.VisibilityCacheTTL, Logger: s.log},
+	}, m)
 	o := api.Options{
-		Reviewer: reviewer, Metrics: m, Ready: s.ready, Status: s.status, Logger: s.log,
+		Reviewer: reviewer, Guard: s.reloader, Effective: s.reloader, Revisions: s.reloader, Metrics: m, Ready: s.ready, Status: s.status, Logger: s.log,
 		MaxBody: c.MaxBody, MaxInFlight: c.MaxInFlight, Timeout: c.RequestTimeout,
 		Recorder: s.audit, SessionKey: c.SessionKey, EscalationKey: c.EscalationKey,
+	}
+	if s.sources.poke != nil && c.PokeSecret != "" {
+		o.Poke, o.PokeSecret = s.sources.poke, s.secret
 	}
 	if s.clusters != nil { // as below
 		o.Clusters = s.clusters
@@ -79,6 +91,11 @@ func (s *Server) openFiles() (err error) {
 	if s.config.Tokens != "" {
 		if s.tokens, err = api.ReadTokens(s.config.Tokens); err != nil {
 			return err
+		}
+	}
+	if s.config.AdminTokens != "" {
+		if s.operators, err = api.ReadTokens(s.config.AdminTokens); err != nil {
+			return fmt.Errorf("operators: %w", err)
 		}
 	}
 	if s.config.TLSCert != "" {
@@ -103,7 +120,7 @@ func (s *Server) newReloader(m *metrics.Metrics) *reload.Reloader {
 	c := &s.config
 	var last *engine.Engine // activations come one at a time
 	return reload.New(reload.Options{
-		Source:     source.Dir(c.Policies, source.DirOptions{Settle: c.Settle, Rescan: c.Rescan, Logger: s.log}),
+		Source:     s.sources.documents,
 		Translator: translator.New(translator.Options{Master: c.Master, AllowEmpty: c.AllowEmpty}),
 		Build:      bundles.BuildOptions{Version: c.Version},
 		Activate: func(ctx context.Context, b *bundles.Bundle) (reload.Engine, error) {
@@ -114,7 +131,7 @@ func (s *Server) newReloader(m *metrics.Metrics) *reload.Reloader {
 			last = e
 			return e, nil
 		},
-		StateDir: c.StateDir, Observer: m, Logger: s.log, Now: c.Now,
+		StateDir: c.StateDir, Kept: c.Kept, Keys: s.sources.keys, Observer: m, Logger: s.log, Now: c.Now,
 	})
 }
 
@@ -122,8 +139,15 @@ func (s *Server) newReloader(m *metrics.Metrics) *reload.Reloader {
 // it.
 func (s *Server) Handler() http.Handler { return s.handler }
 
-// Load reads the documents once. Run does so by itself.
-func (s *Server) Load(ctx context.Context) error { return s.reloader.Load(ctx) }
+// Load reads the documents once, or brings back what was kept where bundles are
+// served. Run does so by itself.
+func (s *Server) Load(ctx context.Context) error {
+	if s.sources.feed != nil {
+		s.reloader.Restore(ctx)
+		return nil
+	}
+	return s.reloader.Load(ctx)
+}
 
 func (s *Server) ready() bool { return s.reloader.Ready() && !s.draining.Load() }
 
@@ -132,12 +156,26 @@ func (s *Server) ready() bool { return s.reloader.Ready() && !s.draining.Load() 
 type Status struct {
 	Version  string `json:"version"`
 	Draining bool   `json:"draining"`
+	// Location is where what is served comes from, and Feed how its bundles come; nil
+	// where it is documents.
+	Location string         `json:"location"`
+	Feed     *remote.Status `json:"feed,omitempty"`
+	// Behind is for how many seconds what is served has not been known to be the
+	// source's newest.
+	Behind float64 `json:"behindSeconds"`
 	reload.Status
 }
 
 func (s *Server) status() any {
-	status := Status{s.config.Version, s.draining.Load(), s.reloader.Status()}
+	status := Status{
+		Version: s.config.Version, Draining: s.draining.Load(), Location: s.sources.location, Status: s.reloader.Status(),
+	}
 	status.Ready = status.Ready && !status.Draining
+	status.Behind = s.reloader.Behind().Seconds()
+	if s.sources.feed != nil {
+		feed := s.sources.feed.Status()
+		status.Feed = &feed
+	}
 	return status
 }
 
@@ -148,6 +186,14 @@ func (s *Server) Run(ctx context.Context) error {
 	listener, err := (&net.ListenConfig{}).Listen(ctx, "tcp", s.config.Listen)
 	if err != nil {
 		return err // it says "listen" and the address
+	}
+	proxies, err := s.listenEnvoy(ctx)
+	if err != nil {
+		return errors.Join(err, listener.Close())
+	}
+	operators, err := s.listenAdmin(ctx)
+	if err != nil {
+		return errors.Join(err, listener.Close(), proxies.close())
 	}
 	s.log.Info("listening", "address", listener.Addr().String(), "tls", s.tls != nil)
 	if s.config.Listening != nil {
@@ -164,14 +210,22 @@ func (s *Server) Run(ctx context.Context) error {
 	work.Go(func() { s.audit.Run(background) })
 
 	web := s.web()
-	ended := make(chan error, 1)
+	ended := make(chan error, 3)
 	work.Go(func() { ended <- s.serve(web, listener) })
+	if proxies != nil {
+		defer proxies.server.Stop(0)
+		work.Go(func() { ended <- proxies.serve() })
+	}
+	if operators != nil {
+		defer operators.web.Close()
+		work.Go(func() { ended <- s.serveAdmin(operators) })
+	}
 	select {
 	case err := <-ended:
-		return fmt.Errorf("serve: %w", err)
+		return errors.Join(fmt.Errorf("serve: %w", err), web.Close())
 	case <-ctx.Done():
 	}
-	return s.drain(web)
+	return s.drain(web, proxies)
 }
 
 func (s *Server) web() *http.Server {
@@ -195,12 +249,17 @@ func (s *Server) serve(web *http.Server, listener net.Listener) error {
 	return web.ServeTLS(listener, "", "")
 }
 
-func (s *Server) drain(web *http.Server) error {
+func (s *Server) drain(web *http.Server, proxies *envoyDoor) error {
 	s.draining.Store(true)
 	s.log.Info("stopping", "drain", s.config.Drain, "grace", s.config.Grace)
 	time.Sleep(s.config.Drain)
 	ctx, cancel := context.WithTimeout(context.Background(), s.config.Grace)
 	defer cancel()
+	var checks sync.WaitGroup
+	defer checks.Wait()
+	if proxies != nil {
+		checks.Go(func() { proxies.server.Stop(s.config.Grace) })
+	}
 	err := web.Shutdown(ctx)
 	if errors.Is(err, context.DeadlineExceeded) {
 		s.log.Warn("requests were still in flight when the grace period ended")
@@ -215,6 +274,10 @@ const watchAgain = 5 * time.Second
 
 // follow loads the documents and keeps up with them.
 func (s *Server) follow(ctx context.Context) {
+	if s.sources.feed != nil {
+		s.deliver(ctx)
+		return
+	}
 	_ = s.reloader.Load(ctx) // logged, and in the status
 	for ctx.Err() == nil {
 		if err := s.reloader.Run(ctx); err != nil {
@@ -232,7 +295,7 @@ const refreshEvery = time.Second
 // refresh reads token, TLS and clusters files again when they change. What cannot
 // be read leaves what was read before.
 func (s *Server) refresh(ctx context.Context) {
-	var tokens, tls, clusters reading
+	var tokens, operators, tls, clusters reading
 	for pause(ctx, refreshEvery) {
 		s.audit.Reopen()
 		if s.clusters != nil {
@@ -242,6 +305,10 @@ func (s *Server) refresh(ctx context.Context) {
 		if s.tokens != nil {
 			changed, err := s.tokens.Reload()
 			tokens.tell(s.log, "tokens", changed, err)
+		}
+		if s.operators != nil {
+			changed, err := s.operators.Reload()
+			operators.tell(s.log, "operators' tokens", changed, err)
 		}
 		if s.tls != nil {
 			changed, err := s.tls.reload()

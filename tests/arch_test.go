@@ -20,11 +20,11 @@ const module = "github.com/writ-policy/writ"
 // flow is the packages in the order data goes through them. A package imports
 // earlier lines only; packages of one line do not meet.
 var flow = [][]string{
-	{"translator/diag", "rego", "translator/roles"},
+	{"translator/diag", "rego", "translator/roles", "translator/cel"},
 	{"translator/document", "bundles/source"},
 	{"translator/resolve"},
 	{"translator/lower"},
-	{"translator/emit", "translator/lint"},
+	{"translator/emit", "translator/lint", "translator/effective"},
 	{"translator"},
 	{"bundles"},
 	{"bundles/remote"},
@@ -43,6 +43,8 @@ var door = map[string][]string{
 	"github.com/fsnotify/fsnotify":             {"bundles/source"},
 	"k8s.io/client-go":                         {"server/cluster"},
 	"github.com/spf13/cobra":                   {"cmd/writ"},
+	"cel.dev/cel-go":                           {"translator/cel"},
+	"google.golang.org/grpc":                   {"server/envoy"},
 	"github.com/open-policy-agent/opa/v1/rego": {"server/engine"},
 	"oras.land/oras-go/v2":                     {"bundles/remote"},
 

@@ -95,6 +95,52 @@ func TestGeneratedTestsFailWhenTheirPolicyIsBroken(t *testing.T) {
 	}
 }
 
+// The same of visibility policies: a rule that is about no cluster, grants
+// nothing or has other entries makes its policy's test fail, and so does a policy
+// that is for nobody.
+func TestGeneratedTestsFailWhenTheirVisibilityPolicyIsBroken(t *testing.T) {
+	built, err := bundles.Build(translate(t, filepath.Join("conformance", "visibility", "filters-older", "policies")), bundles.BuildOptions{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	const subjects = "compiled/visibility/subjects.rego"
+	breaks := []struct{ name, old, replacement string }{
+		{"its clusters", "\nclusters contains ", "\nbroken contains "},
+		{"its time", "\nholds if", "\nbroken if"},
+		{"its permissions", `"permissions":["view`, `"permissions":["broken`},
+		{"its entries", `"visibility":"filtered"`, `"visibility":"broken"`},
+	}
+	broken := 0
+	for _, path := range slices.Sorted(maps.Keys(built.Files)) {
+		name, ok := strings.CutPrefix(path, "compiled/visibility/")
+		if !ok || path == subjects || broken > 12 {
+			continue
+		}
+		name = strings.TrimSuffix(name, ".rego")
+		tests := "visibility/" + regexp.QuoteMeta(name) + "_test"
+		try := func(what, path, old, replacement string) {
+			if !bytes.Contains(built.Files[path], []byte(old)) {
+				return
+			}
+			broken++
+			other := *built
+			other.Files = maps.Clone(built.Files)
+			other.Files[path] = bytes.ReplaceAll(built.Files[path], []byte(old), []byte(replacement))
+			if failed := failedTests(t, &other, built.Access, tests); len(failed) == 0 {
+				t.Errorf("%s is broken in %s and no test fails", what, name)
+			}
+		}
+		for _, row := range breaks {
+			try(row.name, path, row.old, row.replacement)
+		}
+		try("whom it is for", subjects, `"`+name+`"`, `"broken"`)
+	}
+	t.Logf("broke %d things", broken)
+	if broken < 8 {
+		t.Errorf("broke %d things, which is too few to show anything", broken)
+	}
+}
+
 // testOf finds the generated test of a rule. A rule whose role nobody is bound
 // to, or whose restriction only its author understands, has none.
 func testOf(built *bundles.Bundle, role lower.Role, number int) (name string, ok bool) {

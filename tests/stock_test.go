@@ -12,6 +12,7 @@ import (
 	"strings"
 	"sync"
 	"testing"
+	"time"
 
 	"github.com/writ-policy/writ/bundles"
 	"github.com/writ-policy/writ/bundles/source"
@@ -71,24 +72,30 @@ func TestStockOPARunsTheBundle(t *testing.T) {
 	for _, cases := range suites {
 		dir := filepath.Dir(cases)
 		family := filepath.Base(filepath.Dir(dir))
-		if family != "access" && family != "deny" {
-			continue // not supported yet
-		}
 		ran++
 		t.Run(family+"/"+filepath.Base(dir), func(t *testing.T) {
-			inputs := readInputs(t, cases)
 			bundle, path := buildDirectory(t, filepath.Join(dir, "policies"))
 			testBundle(t, path)
-			compareStock(t, bundle, path, inputs)
+			switch family {
+			case "visibility":
+				compareStockAt(t, bundle, path, "visibility", readTimed(t, cases), embeddedView)
+			case "inheritance":
+				compareStockAt(t, bundle, path, "gateway", readTimed(t, cases), embeddedGuard)
+			default:
+				compareStock(t, bundle, path, readInputs(t, cases))
+			}
 		})
 	}
-	if ran < 40 {
+	if ran < 50 {
 		t.Errorf("found %d suites, which cannot be all", ran)
 	}
 	t.Run("examples", func(t *testing.T) {
 		bundle, path := buildDirectory(t, filepath.Join("..", "examples", "policies"))
 		testBundle(t, path)
-		compareStock(t, bundle, path, ownRequests(t, filepath.Join("..", "examples", "policies")))
+		own := ownRequests(t, filepath.Join("..", "examples", "policies"))
+		compareStock(t, bundle, path, own["access"])
+		compareStockAt(t, bundle, path, "visibility", timed(own["visibility"]), embeddedView)
+		compareStockAt(t, bundle, path, "gateway", timed(own["gateway"]), embeddedGuard)
 	})
 }
 
@@ -109,13 +116,13 @@ func readInputs(t *testing.T, path string) []json.RawMessage {
 	return inputs
 }
 
-// ownRequests are the requests of the DecisionTests of a directory.
-func ownRequests(t *testing.T, dir string) []json.RawMessage {
+// ownRequests are the requests of the DecisionTests of a directory, by point.
+func ownRequests(t *testing.T, dir string) map[string][]json.RawMessage {
 	t.Helper()
-	var requests []json.RawMessage
+	requests := make(map[string][]json.RawMessage)
 	for _, test := range translate(t, dir).Tests {
 		for _, row := range test.Cases {
-			requests = append(requests, row.Request)
+			requests[test.Point] = append(requests[test.Point], row.Request)
 		}
 	}
 	if len(requests) == 0 {
@@ -164,16 +171,11 @@ func testBundle(t *testing.T, path string) {
 	}
 }
 
-// compareStock has one opa decide all inputs, each as its input.
-func compareStock(t *testing.T, bundle *bundles.Bundle, path string, inputs []json.RawMessage) {
+// stockEval is the list that a query gives with built-in errors not forgiven.
+func stockEval(t *testing.T, path string, input []byte, query string) []map[string]any {
 	t.Helper()
-	text, err := json.Marshal(inputs)
-	if err != nil {
-		t.Fatal(err)
-	}
-	command := exec.Command(stockBinary(t), "eval", "--bundle", path, "--stdin-input", "--format", "raw",
-		"[decision | some request in input; decision := data.writ.access.decision with input as request]")
-	command.Stdin = bytes.NewReader(text)
+	command := exec.Command(stockBinary(t), "eval", "--bundle", path, "--stdin-input", "--strict-builtin-errors", "--format", "raw", query)
+	command.Stdin = bytes.NewReader(input)
 	out, err := command.Output()
 	if err != nil {
 		t.Fatalf("opa eval: %v\n%s", err, out)
@@ -182,6 +184,17 @@ func compareStock(t *testing.T, bundle *bundles.Bundle, path string, inputs []js
 	if err := json.Unmarshal(out, &decided); err != nil {
 		t.Fatalf("opa eval printed no list: %v\n%s", err, out)
 	}
+	return decided
+}
+
+// compareStock has one opa decide all inputs, each as its input.
+func compareStock(t *testing.T, bundle *bundles.Bundle, path string, inputs []json.RawMessage) {
+	t.Helper()
+	text, err := json.Marshal(inputs)
+	if err != nil {
+		t.Fatal(err)
+	}
+	decided := stockEval(t, path, text, "[decision | some request in input; decision := data.writ.access.decision with input as request]")
 	if len(decided) != len(inputs) || len(inputs) == 0 {
 		t.Fatalf("got %d decisions for %d requests", len(decided), len(inputs))
 	}
@@ -211,6 +224,117 @@ func embeddedDecision(t *testing.T, e *engine.Engine, input []byte) map[string]a
 	if err != nil {
 		t.Fatal(err)
 	}
+	var values map[string]any
+	if err := json.Unmarshal(text, &values); err != nil {
+		t.Fatal(err)
+	}
+	return values
+}
+
+// timedInput is a request, and what time it is.
+type timedInput struct {
+	Input json.RawMessage `json:"input"`
+	Now   time.Time       `json:"now"`
+}
+
+// defaultTime is that of a request that says nothing of it.
+var defaultTime = time.Unix(1_800_000_000, 0)
+
+// readTimed reads the cases that are requests.
+func readTimed(t *testing.T, path string) []timedInput {
+	t.Helper()
+	content, err := os.ReadFile(path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	var rows []timedInput
+	for line := range strings.Lines(string(content)) {
+		row := timedInput{Now: defaultTime}
+		if err := json.Unmarshal([]byte(line), &row); err != nil {
+			t.Fatalf("%s: %v", path, err)
+		}
+		if row.Input != nil {
+			rows = append(rows, row)
+		}
+	}
+	return rows
+}
+
+func timed(inputs []json.RawMessage) []timedInput {
+	rows := make([]timedInput, len(inputs))
+	for i, input := range inputs {
+		rows[i] = timedInput{input, defaultTime}
+	}
+	return rows
+}
+
+// compareStockAt is compareStock for points whose decisions have another form, and
+// cases times of their own.
+func compareStockAt(t *testing.T, bundle *bundles.Bundle, path, point string, rows []timedInput, ask func(*testing.T, *engine.Engine, []byte) map[string]any) {
+	t.Helper()
+	if len(rows) == 0 {
+		return // a suite of effective policies alone
+	}
+	asked := make([][2]any, len(rows))
+	for i, row := range rows {
+		asked[i] = [2]any{row.Input, row.Now.UnixNano()}
+	}
+	text, err := json.Marshal(asked)
+	if err != nil {
+		t.Fatal(err)
+	}
+	decided := stockEval(t, path, text, `[decision | some [request, now] in input
+		decision := data.writ.`+point+`.decision with input as request with time.now_ns as now]`)
+	if len(decided) != len(rows) {
+		t.Fatalf("got %d decisions for %d requests", len(decided), len(rows))
+	}
+	var now time.Time
+	embedded, err := engine.Activate(context.Background(), bundle, engine.Options{Now: func() time.Time { return now }})
+	if err != nil {
+		t.Fatal(err)
+	}
+	for i, row := range rows {
+		now = row.Now
+		if refusal, ok := decided[i]["error"].(map[string]any); ok {
+			decided[i] = map[string]any{"error": refusal["code"]}
+		}
+		if want := ask(t, embedded, row.Input); !reflect.DeepEqual(decided[i], want) {
+			t.Errorf("%s\nOPA    %v\nengine %v", row.Input, decided[i], want)
+		}
+	}
+}
+
+// embeddedView is embeddedDecision at the visibility point.
+func embeddedView(t *testing.T, e *engine.Engine, input []byte) map[string]any {
+	t.Helper()
+	request, err := decision.DecodeVisibility(input)
+	if err != nil {
+		return map[string]any{"error": "invalid_request"}
+	}
+	d := e.View(context.Background(), request)
+	return valuesOf(t, d.AppendJSON(nil))
+}
+
+// embeddedGuard is embeddedDecision at the gateway point.
+func embeddedGuard(t *testing.T, e *engine.Engine, input []byte) map[string]any {
+	t.Helper()
+	request, err := decision.DecodeGateway(input)
+	if err != nil {
+		return map[string]any{"error": "invalid_request"}
+	}
+	d, refused := e.Guard(context.Background(), request)
+	if refused != nil {
+		return map[string]any{"error": refused.Code}
+	}
+	text, err := json.Marshal(d)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return valuesOf(t, text)
+}
+
+func valuesOf(t *testing.T, text []byte) map[string]any {
+	t.Helper()
 	var values map[string]any
 	if err := json.Unmarshal(text, &values); err != nil {
 		t.Fatal(err)

@@ -15,8 +15,10 @@ import (
 
 	"github.com/writ-policy/writ/bundles/source"
 	"github.com/writ-policy/writ/translator/diag"
+	"github.com/writ-policy/writ/translator/effective"
 	"github.com/writ-policy/writ/translator/emit"
 	"github.com/writ-policy/writ/translator/lint"
+	"github.com/writ-policy/writ/translator/lower"
 )
 
 var update = flag.Bool("update", false, "rewrite the want/ files of testdata")
@@ -29,6 +31,7 @@ var update = flag.Bool("update", false, "rewrite the want/ files of testdata")
 //	base/...          documents of the base revision of an author's change
 //	want/diagnostics  always compared; absent means none
 //	want/lint, want/data.json   compared where present
+//	want/effective   likewise: what is in force on each gateway and route
 type golden struct {
 	path    string
 	archive *txtar.Archive
@@ -134,6 +137,7 @@ func (g golden) outcome(t *testing.T) map[string][]byte {
 		t.Fatal(err)
 	}
 	out["want/data.json"] = data.Bytes()
+	out["want/effective"] = effectiveText(t, result.Gateway)
 	if g.options.author.User == "" && g.options.author.Groups == nil {
 		out["want/lint"] = g.text(Lint(result))
 		return out
@@ -144,6 +148,38 @@ func (g golden) outcome(t *testing.T) map[string][]byte {
 	}
 	out["want/lint"] = g.text(LintAuthor(result, base, g.options.author))
 	return out
+}
+
+// effectiveText is the answers for all gateways and routes, of the kinds that there
+// are policies of.
+func effectiveText(t *testing.T, g *lower.Gateway) []byte {
+	t.Helper()
+	var targets []string
+	for _, o := range g.Gateways {
+		targets = append(targets, lower.TargetName("Gateway", o.Namespace, o.Name, ""))
+	}
+	for _, r := range g.Routes {
+		targets = append(targets, lower.TargetName("HTTPRoute", r.Namespace, r.Name, ""))
+	}
+	var out bytes.Buffer
+	encoder := json.NewEncoder(&out)
+	encoder.SetEscapeHTML(false)
+	encoder.SetIndent("", " ")
+	for _, kind := range effective.Kinds {
+		if !slices.ContainsFunc(g.Policies, func(p lower.GatewayPolicy) bool { return p.Kind == kind }) {
+			continue
+		}
+		for _, target := range targets {
+			found, err := effective.Find(g, effective.Query{Kind: kind, Target: target})
+			if err != nil {
+				t.Fatal(err)
+			}
+			if err := encoder.Encode(found); err != nil {
+				t.Fatal(err)
+			}
+		}
+	}
+	return out.Bytes()
 }
 
 // text writes a list as a terminal has it, without excerpts of the source.
@@ -173,7 +209,7 @@ func TestGoldens(t *testing.T) {
 				return
 			}
 			wanted := 0
-			for _, name := range []string{"want/diagnostics", "want/lint", "want/data.json"} {
+			for _, name := range []string{"want/diagnostics", "want/lint", "want/data.json", "want/effective"} {
 				want := g.section(name)
 				if want != nil {
 					wanted++

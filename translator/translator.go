@@ -42,7 +42,10 @@ type Options struct {
 // Result is what a directory without errors translates to. It is immutable, and
 // its members are shared with later results.
 type Result struct {
-	Access *lower.Access
+	Access     *lower.Access
+	Visibility *lower.Visibility
+	// Gateway is what the documents of gateways and their policies come to.
+	Gateway *lower.Gateway
 	// Files are the emitted files by their path in a bundle.
 	Files map[string][]byte
 	// Tests are the directory's own DecisionTests, in the order of positions.
@@ -63,6 +66,9 @@ type Translator struct {
 
 	mu      sync.Mutex         // held through a whole translation
 	decoded map[string]decoded // by path: the files of the last snapshot
+	// refused is whether gateway policies are accepted, of the last snapshot with
+	// errors.
+	refused map[string][]lower.GatewayCondition
 }
 
 // decoded is a file that was read, and the content it was read from.
@@ -81,6 +87,7 @@ func New(o Options) *Translator { return &Translator{options: o} }
 func (t *Translator) Translate(ctx context.Context, snapshot source.Snapshot) (*Result, diag.List) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
+	t.refused = nil
 	documents, list, err := t.decode(ctx, snapshot)
 	if err != nil {
 		return nil, interrupted(list, err)
@@ -94,6 +101,7 @@ func (t *Translator) Translate(ctx context.Context, snapshot source.Snapshot) (*
 	tables, more := lower.Lower(resolved)
 	list = capped(append(list, more...).Sorted())
 	if list.HasErrors() {
+		t.refused = tables.Gateway.Accepted()
 		return nil, list
 	}
 	if err := ctx.Err(); err != nil {
@@ -105,12 +113,22 @@ func (t *Translator) Translate(ctx context.Context, snapshot source.Snapshot) (*
 	}
 	return &Result{
 		Access:     tables.Access,
+		Visibility: tables.Visibility,
+		Gateway:    tables.Gateway,
 		Files:      files,
 		Tests:      resolved.Tests,
 		Extensions: resolved.Extensions,
 		Documents:  len(documents),
 		resolved:   resolved,
 	}, list
+}
+
+// PolicyConditions says, by locator, which gateway policies are accepted where the last
+// snapshot had errors. It is nil where that had none: the result's tables tell then.
+func (t *Translator) PolicyConditions() map[string][]lower.GatewayCondition {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	return t.refused
 }
 
 // decode reads the files of a snapshot on all cores, those of the last one that

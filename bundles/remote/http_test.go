@@ -200,7 +200,7 @@ func TestHTTPFaults(t *testing.T) {
 			s := serve(t, packed(t, first))
 			config, err := parseConfig(fmt.Appendf(nil, "services: {s: {url: %q, response_header_timeout_seconds: 1}}", s.URL))
 			check(t, err)
-			l := listen(t, Options{Location: s.URL + "/bundle.tar.gz", Config: config, Keys: r.keys, Wait: -1, Stall: 200 * time.Millisecond})
+			l := listen(t, Options{Location: s.URL + "/bundle.tar.gz", Config: config, Keys: r.keys, Wait: -1, Stall: time.Second})
 			l.survives(first.Manifest.Revision, second.Manifest.Revision,
 				func() { s.set(nil, row.fault) }, func() { s.set(good, nil) }, row.want)
 			if strings.Contains(l.Status().LastError, "secret details") {

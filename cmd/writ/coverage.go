@@ -18,12 +18,12 @@ type ruleKey struct {
 	index int
 }
 
-// hits are the rules that requests of DecisionTests have matched.
+// hits are the rules that requests of DecisionTests have matched; nil keeps none.
 type hits map[ruleKey]bool
 
 func (h hits) add(matched []decision.Matched) {
 	for _, m := range matched {
-		if m.Role == nil {
+		if h == nil || m.Role == nil {
 			continue
 		}
 		family := lower.FamilyOrigin

@@ -9,7 +9,6 @@ import (
 	"time"
 
 	"github.com/writ-policy/writ/bundles"
-	"github.com/writ-policy/writ/server/decision"
 	"github.com/writ-policy/writ/server/engine"
 	"github.com/writ-policy/writ/translator/document"
 )
@@ -49,7 +48,7 @@ func runTests(ctx context.Context, b *bundles.Bundle, tests []*document.Decision
 }
 
 // runCase answers one request and compares.
-func runCase(ctx context.Context, e decision.Evaluator, t *document.DecisionTest, c document.DecisionCase, h hits) caseResult {
+func runCase(ctx context.Context, e *engine.Engine, t *document.DecisionTest, c document.DecisionCase, h hits) caseResult {
 	result := caseResult{
 		Kind: kindDecision, Test: t.Name, Name: c.Name,
 		Source: fmt.Sprintf("%s:%d", c.At.File, c.At.Line),
@@ -69,18 +68,14 @@ func runCase(ctx context.Context, e decision.Evaluator, t *document.DecisionTest
 }
 
 // decide is the decision as a door would write it, an error object included.
-func decide(ctx context.Context, e decision.Evaluator, point string, request []byte, h hits) (json.RawMessage, error) {
-	if point != string(decision.Access) {
+func decide(ctx context.Context, e *engine.Engine, point string, request []byte, h hits) (json.RawMessage, error) {
+	answer := pointAnswerer(e, point, h)
+	if answer == nil {
 		return nil, fmt.Errorf("point %q: %w", point, errPoint)
 	}
 	var out bytes.Buffer
-	r, err := decision.Decode(request)
-	if err != nil {
+	if err := answer(ctx, &out, request); err != nil {
 		refuse(&out, err)
-	} else {
-		d := e.Evaluate(ctx, r)
-		h.add(d.Matched)
-		writeDecision(&out, d)
 	}
 	return bytes.TrimSpace(out.Bytes()), nil
 }

@@ -35,6 +35,8 @@ type reading struct {
 	snapshot source.Snapshot
 	list     diag.List
 	result   *translator.Result // nil where list has errors
+	// conditions are of gateway policies where list has errors.
+	conditions map[string][]lower.GatewayCondition
 }
 
 // read reads and translates a directory, or one file of documents from standard
@@ -53,7 +55,7 @@ func (d *documentFlags) read(ctx context.Context, s streams, dir string, tests b
 	t := translator.New(translator.Options{Master: d.master, AllowEmpty: d.allowEmpty, Tests: tests})
 	result, more := t.Translate(ctx, snapshot)
 	told.end()
-	r.result, r.list = result, append(r.list, more...)
+	r.result, r.list, r.conditions = result, append(r.list, more...), t.PolicyConditions()
 	return r, ctx.Err()
 }
 

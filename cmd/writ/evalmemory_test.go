@@ -49,8 +49,21 @@ func TestEvalMemoryDoesNotGrow(t *testing.T) {
 // returns the most memory that was resident, in KiB.
 func evalPeak(t *testing.T, dir string, n int) int64 {
 	t.Helper()
+	padding := bytes.Repeat([]byte("x"), 1_000)
+	return peak(t, func(w io.Writer) {
+		for i := range n {
+			user := [...]string{"even", "odd"}[i%2]
+			fmt.Fprintf(w, `{"user":%q,"verb":"get","resource":"pods","name":"pod-%d","attributes":{"x":"%s"}}`+"\n", user, i, padding)
+		}
+	}, func(out io.Reader) { checkAlternating(t, out, n) }, "--policies", dir)
+}
+
+// peak runs eval in a process of its own and returns the most memory that was
+// resident, in KiB.
+func peak(t *testing.T, ask func(io.Writer), check func(io.Reader), arguments ...string) int64 {
+	t.Helper()
 	// The test binary is on the path under this name.
-	cmd := exec.CommandContext(t.Context(), "writ", "eval", "--policies", dir)
+	cmd := exec.CommandContext(t.Context(), "writ", append([]string{"eval"}, arguments...)...)
 	cmd.Stderr = os.Stderr
 	in, err := cmd.StdinPipe()
 	if err != nil {
@@ -67,13 +80,9 @@ func evalPeak(t *testing.T, dir string, n int) int64 {
 		defer in.Close()
 		w := bufio.NewWriter(in)
 		defer w.Flush()
-		padding := bytes.Repeat([]byte("x"), 1_000)
-		for i := range n {
-			user := [...]string{"even", "odd"}[i%2]
-			fmt.Fprintf(w, `{"user":%q,"verb":"get","resource":"pods","name":"pod-%d","attributes":{"x":"%s"}}`+"\n", user, i, padding)
-		}
+		ask(w)
 	}()
-	checkAlternating(t, out, n)
+	check(out)
 	if err := cmd.Wait(); err != nil {
 		t.Fatal(err)
 	}

@@ -4,6 +4,7 @@ import (
 	"io"
 
 	"github.com/writ-policy/writ/translator/diag"
+	"github.com/writ-policy/writ/translator/lower"
 )
 
 // mostShown bounds what a person is shown of a directory full of mistakes. The
@@ -14,11 +15,18 @@ const mostShown = 200
 func reportTo(w io.Writer, format string, r *reading) error {
 	switch format {
 	case "json":
-		return diag.WriteJSON(w, r.list)
+		return writeJSON(w, checkReport{diag.NewReport(r.list), r.conditions})
 	case "sarif":
 		return diag.WriteSARIF(w, r.list, programVersion())
 	}
 	return diag.WriteText(w, r.list, diag.TextOptions{Source: r.text, Color: colours(w), Most: mostShown})
+}
+
+// checkReport is a report with what became of gateway policies in a directory that
+// does not compile.
+type checkReport struct {
+	diag.Report
+	PolicyConditions map[string][]lower.GatewayCondition `json:"policyConditions,omitempty"`
 }
 
 // text is a file's, for the line a diagnostic is about.

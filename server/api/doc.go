@@ -11,6 +11,9 @@
 // reason a body is checked once and then cut into pieces (decision.Value), never
 // decoded into a tree and encoded again; what is echoed is the bytes received.
 //
+// A list of items that is too long for a body comes and goes as lines
+// (visibility_stream.go): bounded by line, by time and by number, not as a whole.
+//
 // Trouble on a door of decisions is an answer, denied, with HTTP 200: an API
 // server holds up its user's request to try again what answers 500.
 package api

@@ -1,6 +1,7 @@
 package api
 
 import (
+	"cmp"
 	"net/http"
 	"strconv"
 
@@ -16,8 +17,10 @@ type refusal struct {
 	message string
 	// field is the key of the body that is at fault, if one is.
 	field string
-	// invalid marks a body that is no request of this door.
+	// invalid marks a body that is no request of this door, and code says in one
+	// word why, where it is not simply invalid.
 	invalid bool
+	code    string
 }
 
 // unfit is the refusal of a body for one of its keys.
@@ -28,17 +31,24 @@ func unfit(field, message string) *refusal {
 // invalidBody is the refusal of what package decision calls invalid.
 func invalidBody(err error) *refusal {
 	e := decision.AsInvalidRequest(err)
-	return unfit(e.Field, e.Message)
+	r := unfit(e.Field, e.Message)
+	r.code = e.Code
+	return r
 }
 
 // refuse answers with a refusal: a Status object where clients of Kubernetes and
-// Origin ask, a problem of RFC 9457 elsewhere.
+// Origin ask, an object with the key error where those of the debugging API do, a
+// problem of RFC 9457 elsewhere.
 func (s *service) refuse(c *gin.Context, r *refusal) {
 	if r.status == http.StatusRequestEntityTooLarge {
 		c.Writer.Header().Set("Connection", "close") // the rest is not read
 	}
 	if r.status == http.StatusUnauthorized {
 		c.Writer.Header().Set("WWW-Authenticate", `Bearer realm="writ"`)
+	}
+	if speaksDebug(c.Request.URL.Path) {
+		write(c, r.status, jsonType, errorBody(r))
+		return
 	}
 	if speaksStatus(c.Request.URL.Path) {
 		write(c, r.status, jsonType, statusBody(r))
@@ -53,7 +63,7 @@ func problemBody(r *refusal) []byte {
 	b = strconv.AppendInt(append(b, `,"status":`...), int64(r.status), 10)
 	b = decision.AppendString(append(b, `,"detail":`...), line(r.message, maxText))
 	if r.invalid {
-		b = decision.AppendString(append(b, `,"error":{"code":`...), decision.CodeInvalidRequest)
+		b = decision.AppendString(append(b, `,"error":{"code":`...), cmp.Or(r.code, decision.CodeInvalidRequest))
 		b = append(decision.AppendString(append(b, `,"message":`...), line(r.message, maxText)), '}')
 	}
 	if r.field != "" {

@@ -23,6 +23,8 @@ type door struct {
 	// answer gets the body, checked to be JSON, and a buffer for the answer. At
 	// most MaxInFlight of them run at a time.
 	answer func(*gin.Context, decision.Value, *buffer)
+	// stream, if set, answers a body of lines instead, as it comes.
+	stream gin.HandlerFunc
 	// webhook marks the doors whose caller is an API server: whatever goes wrong
 	// inside is a denial with HTTP 200, and shedding a plain 503.
 	webhook bool
@@ -54,6 +56,10 @@ func (s *service) guard(pattern string, d door) gin.HandlerFunc {
 		header["Content-Security-Policy"] = noContent
 		if d.handle != nil {
 			d.handle(c)
+			return
+		}
+		if d.stream != nil && isLines(c.Request.Header.Get("Content-Type")) {
+			d.stream(c)
 			return
 		}
 		s.decisionDoor(c, &d)

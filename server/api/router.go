@@ -17,6 +17,10 @@ import (
 type Options struct {
 	Reviewer decision.Reviewer
 	Metrics  *metrics.Metrics
+	// Guard answers at the gateway point, and Effective about effective policies; nil
+	// means that there are no such doors.
+	Guard     decision.Guard
+	Effective decision.Effectiver
 	// Ready reports whether requests should be sent here; nil means always.
 	Ready func() bool
 	// Status is what GET /v1/status shows, as JSON; nil shows an empty object.
@@ -66,10 +70,13 @@ const (
 type service struct {
 	Options
 	access   *metrics.Point
+	gateway  *metrics.Point
+	visible  *metrics.Point
 	inFlight atomic.Int64 // of requests that are being decided
 	large    atomic.Int64 // of those whose body is large, from the reading on
 	listing  atomic.Int64 // of those that ask who can
 	fetching atomic.Int64 // of reviews that are being completed, not counted in inFlight
+	streams  atomic.Int64 // of requests whose items come one by one, not counted in inFlight
 	revision atomic.Pointer[revisionHeader]
 }
 
@@ -99,7 +106,12 @@ func New(o Options) http.Handler {
 	if o.Timeout <= 0 {
 		o.Timeout = DefaultTimeout
 	}
-	s := &service{Options: o, access: o.Metrics.Point(string(decision.Access))}
+	s := &service{
+		Options: o,
+		access:  o.Metrics.Point(string(decision.Access)),
+		visible: o.Metrics.Point(string(decision.Visibility)),
+		gateway: o.Metrics.Point(string(decision.Gateway)),
+	}
 	return s.router()
 }
 
@@ -140,10 +152,21 @@ func (s *service) routes() []route {
 		{"POST", "/clusters/:cluster" + sar + "v1beta1/subjectaccessreviews", v1beta1},
 		{"POST", "/api/:version/ns/:namespace/:review", door{check: checkOrigin, answer: s.originReview}},
 		{"POST", "/v1/decisions/access", door{check: checkMedia, answer: s.decisions}},
+		{"POST", "/v1/decisions/visibility", door{check: checkVisible, answer: s.visibility, stream: s.stream}},
+		{"GET HEAD", debugPath + "policies", door{handle: s.debugged(nil, s.policies)}},
+		{"GET HEAD", debugPath + "permissions", door{handle: s.debugged([]string{"cluster"}, s.permissions)}},
+		{"GET HEAD", typesPath, door{handle: s.debugged([]string{"include_source_details"}, s.customTypes)}},
+		{"POST", debugPath + "cache/clear", door{handle: s.clearCache}},
 		{"GET HEAD", "/v1/status", door{handle: s.status}},
 		{"GET HEAD", "/healthz", door{quiet: true, handle: s.healthz}},
 		{"GET HEAD", "/readyz", door{quiet: true, handle: s.readyz}},
 		{"GET HEAD", "/metrics", door{handle: gin.WrapH(s.Metrics.Handler())}},
+	}
+	if s.Guard != nil {
+		routes = append(routes, route{"POST", "/v1/decisions/gateway", door{check: checkMedia, answer: s.gatewayDecisions}})
+	}
+	if s.Effective != nil {
+		routes = append(routes, s.effectiveRoutes()...)
 	}
 	if s.Poke != nil && s.PokeSecret != nil {
 		routes = append(routes, route{"POST", "/v1/poke", door{handle: s.poke}})

@@ -11,11 +11,17 @@
 // of them and on its own goroutine; should that caller give up, one of the others
 // evaluates again. The alternative, evaluating on a goroutine of its own under
 // nobody's deadline, goes on working for callers that have left.
+//
+// At the visibility point there is much to show for few questions, so what is kept
+// are authorizations and no items or numbers; and principals are many, so an
+// authorization outlives the revision that gave it, until a policy of its principal
+// is another (visibility_kept.go).
 package cache
 
 import (
 	"context"
 	"sync"
+	"sync/atomic"
 	"time"
 
 	"github.com/hashicorp/golang-lru/v2/simplelru"
@@ -40,6 +46,8 @@ type Options struct {
 	Bytes int
 	// Now is the clock for decisions that expire; nil means time.Now.
 	Now func() time.Time
+	// Visibility bounds what is kept of the visibility point.
+	Visibility VisibilityOptions
 }
 
 // Bounds of the server unless it is configured otherwise.
@@ -60,6 +68,9 @@ type Cache struct {
 	kept    *simplelru.LRU[string, *entry]
 	weight  int // of all that is kept
 	flights map[string]*flight
+
+	decisions atomic.Int64 // how many are kept
+	views     *views       // nil where nothing of the visibility point is kept
 }
 
 var (
@@ -95,6 +106,7 @@ func New(next Reviewer, o Options, m *metrics.Metrics) *Cache {
 		// The size is positive, the one thing NewLRU can object to.
 		c.kept, _ = simplelru.NewLRU[string, *entry](o.Entries, c.dropped)
 	}
+	c.views = newViews(c, o.Visibility)
 	return c
 }
 
@@ -205,7 +217,17 @@ func (c *Cache) keep(key string, d decision.Decision) {
 		c.kept.RemoveOldest()
 		c.metrics.CacheEvicted()
 	}
-	c.metrics.CacheHolds(c.kept.Len())
+	c.decisions.Store(int64(c.kept.Len()))
+	c.counted()
+}
+
+// counted tells how much is kept, of either kind.
+func (c *Cache) counted() {
+	kept := c.decisions.Load()
+	if c.views != nil {
+		kept += c.views.count.Load()
+	}
+	c.metrics.CacheHolds(int(kept))
 }
 
 // dropped is called by the list, with mu held, for whatever leaves it.

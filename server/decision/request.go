@@ -8,7 +8,8 @@ type Point string
 
 // The points.
 const (
-	Access Point = "access"
+	Access     Point = "access"
+	Visibility Point = "visibility"
 )
 
 // Request is a request at the access point, in the canonical form of every

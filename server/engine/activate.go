@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"strings"
+	"sync"
 	"time"
 
 	"github.com/open-policy-agent/opa/v1/ast"
@@ -21,6 +22,8 @@ const (
 	askAll    = "data.writ.access.findings"
 	askGrants = "data.writ.access.grants"
 	askPod    = "data.writ.access.deny.wants_pod"
+
+	askAuthorization = "data.writ.visibility.authorization"
 )
 
 // Activate compiles a bundle's modules and expands its tables. It fails where
@@ -35,18 +38,26 @@ func Activate(ctx context.Context, b *bundles.Bundle, o Options) (*Engine, error
 	if err != nil {
 		return nil, err
 	}
+	views, err := expandViews(b.Visibility)
+	if err != nil {
+		return nil, fmt.Errorf("expand the tables of visibility: %w", err)
+	}
 	e := &Engine{
 		revision: b.Manifest.Revision,
 		rules:    rules,
 		access:   b.Access,
 		denies:   hasDenyPolicies(b.Files),
 		labels:   mentions(b.Files, "input.namespaceLabels"),
+		gateways: b.Gateway,
 		queries:  queries,
 		patterns: patterns(ctx),
 		tree:     expand(b.Access),
+		views:    views,
+		viewed:   hasViews(b.Files),
 		now:      o.Now,
 		timeout:  o.Timeout,
 	}
+	e.grounds = sync.OnceValue(e.views.grounds)
 	if e.now == nil {
 		e.now = time.Now
 	}
@@ -57,6 +68,15 @@ func Activate(ctx context.Context, b *bundles.Bundle, o Options) (*Engine, error
 }
 
 func hasDenyPolicies(files map[string][]byte) bool { return mentions(files, "package compiled.deny\n") }
+
+func hasViews(files map[string][]byte) bool {
+	for path := range files {
+		if strings.HasPrefix(path, "compiled/visibility/") && !strings.HasSuffix(path, "_test.rego") {
+			return true
+		}
+	}
+	return false
+}
 
 // maxPatterns is how many compiled expressions are kept: more than documents have
 // globs that need one. OPA keeps a hundred by itself and drops any of them, which
@@ -104,12 +124,18 @@ func prepareAnew(ctx context.Context, files map[string][]byte) (queries, error) 
 	if hasDenyPolicies(files) {
 		findings = askAll
 	}
-	for name, query := range map[string]*rego.PreparedEvalQuery{findings: &prepared.findings, askPod: &prepared.wantsPod} {
+	asked := map[string]*rego.PreparedEvalQuery{findings: &prepared.findings, askPod: &prepared.wantsPod, askGateway: &prepared.gateway}
+	if hasViews(files) {
+		asked[askAuthorization] = &prepared.authorization
+	}
+	for name, query := range asked {
 		*query, err = rego.New(
 			rego.Query(name),
 			rego.Compiler(compiler),
 			rego.Store(inmem.NewFromASTObject(ast.NewObject())),
-			rego.StrictBuiltinErrors(true),
+			// Rego of policies means what it means to a stock OPA, where a built-in that
+			// fails is undefined. What decides by itself is written not to meet one.
+			rego.StrictBuiltinErrors(name != askGateway),
 			rego.GenerateJSON(keepValue),
 		).PrepareForEval(ctx)
 		if err != nil {

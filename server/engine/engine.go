@@ -11,6 +11,11 @@
 // asked of OPA. A tree of OPA's own values walked by Rego was tried in place of
 // the Go one: it took ten times as long a request, and a multiple of the memory.
 //
+// At the visibility point OPA says who may see a type of a cluster, by the rules
+// generated from policies. Items are filtered and numbers computed in Go, from the
+// bundle's tables, in place of writ.visibility.visible and writ.visibility.totals:
+// a list may be longer than OPA could go through in the time there is.
+//
 // The rules found travel in the input under the key null. No JSON request can
 // hold such a key, so none can bring its own.
 package engine
@@ -50,6 +55,10 @@ type Engine struct {
 	denies   bool // whether there are deny policies, which read every request
 	tree     *tree
 	labels   bool // whether a deny policy or an override reads namespace labels
+	views    *views
+	viewed   bool           // whether there are visibility policies, which OPA is asked about
+	grounds  func() grounds // made once, when first asked for
+	gateways *lower.Gateway // nil without documents of that family
 	queries  queries
 	patterns cache.InterQueryValueCache // compiled expressions, kept between requests
 	now      func() time.Time
@@ -58,7 +67,9 @@ type Engine struct {
 
 // queries are what OPA is asked, prepared.
 type queries struct {
-	findings, wantsPod rego.PreparedEvalQuery
+	findings, wantsPod, gateway rego.PreparedEvalQuery
+	// authorization is prepared only where there are visibility policies.
+	authorization rego.PreparedEvalQuery
 }
 
 var (

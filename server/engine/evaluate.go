@@ -37,8 +37,11 @@ func (e *Engine) decide(ctx context.Context, q question) decision.Decision {
 }
 
 func (e *Engine) evaluate(ctx context.Context, q question) (decision.Decision, error) {
+	return e.evaluateAt(ctx, q, e.now())
+}
+
+func (e *Engine) evaluateAt(ctx context.Context, q question, now time.Time) (decision.Decision, error) {
 	q.hits, q.whole = e.tree.find(q.request), e.denies
-	now := e.now()
 	found, err := e.ask(ctx, q, now)
 	if err != nil {
 		return decision.Decision{}, err
@@ -111,11 +114,16 @@ func (e *Engine) Wants(ctx context.Context, r *decision.Request) (decision.Wants
 }
 
 func (e *Engine) query(ctx context.Context, query *rego.PreparedEvalQuery, q question, now time.Time) (ast.Value, error) {
-	if err := ctx.Err(); err != nil {
-		return nil, err
-	}
 	in, err := q.input()
 	if err != nil {
+		return nil, err
+	}
+	return e.run(ctx, query, in, now)
+}
+
+// run asks OPA within the engine's bound and the caller's.
+func (e *Engine) run(ctx context.Context, query *rego.PreparedEvalQuery, in ast.Value, now time.Time) (ast.Value, error) {
+	if err := ctx.Err(); err != nil {
 		return nil, err
 	}
 	// One cancel serves both the caller and the bound, without a goroutine a

@@ -98,6 +98,36 @@ var instruments = []instrument{
 		},
 	},
 	{
+		"writ_policies", "gauge", []string{"kind"},
+		"Gateway policies, by kind.",
+		func(m *Metrics, i *instrument) prometheus.Collector { return gauges(&m.inherited.policies, i) },
+	},
+	{
+		"writ_policies_enforced", "gauge", []string{"kind", "status"},
+		"Gateway policies by the status of their condition Enforced (true, false).",
+		func(m *Metrics, i *instrument) prometheus.Collector { return gauges(&m.inherited.enforced, i) },
+	},
+	{
+		"writ_policy_blocks", "gauge", []string{"kind", "block", "strategy"},
+		"Blocks of gateway policies (bare, defaults, overrides), by strategy (atomic, merge).",
+		func(m *Metrics, i *instrument) prometheus.Collector { return gauges(&m.inherited.blocks, i) },
+	},
+	{
+		"writ_policy_rules_replaced", "gauge", []string{"kind", "how"},
+		"Rules of gateway policies that lost, over all paths, by how.",
+		func(m *Metrics, i *instrument) prometheus.Collector { return gauges(&m.inherited.replaced, i) },
+	},
+	{
+		"writ_policy_unset", "gauge", []string{"kind"},
+		"Entries of unset in gateway policies.",
+		func(m *Metrics, i *instrument) prometheus.Collector { return gauges(&m.inherited.unset, i) },
+	},
+	{
+		"writ_effective_paths", "gauge", []string{"kind", "covered"},
+		"Paths through gateways, by whether any rule of the kind is in force there (true, false).",
+		func(m *Metrics, i *instrument) prometheus.Collector { return gauges(&m.inherited.paths, i) },
+	},
+	{
 		"writ_revision_info", "gauge", []string{"revision"},
 		"1, with the revision that answers as its label.",
 		func(m *Metrics, i *instrument) prometheus.Collector {

@@ -44,6 +44,7 @@ type Metrics struct {
 	degraded    prometheus.Gauge
 	diagnostics *prometheus.GaugeVec
 
+	inherited    inherited
 	pods         podSecurity
 	auditDropped *prometheus.CounterVec
 

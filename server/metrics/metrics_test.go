@@ -46,6 +46,11 @@ func TestPage(t *testing.T) {
 	m.Reloaded(Refused, time.Unix(1800000000, 0))
 	m.Degraded(true)
 	m.Diagnosed(2, 3)
+	m.Inherits(Inherited{Policies: map[[1]string]int{{"AuthPolicy"}: 9}})
+	m.Inherits(Inherited{
+		Policies: map[[1]string]int{{"RateLimitPolicy"}: 2}, Blocks: map[[3]string]int{{"RateLimitPolicy", "defaults", "merge"}: 1},
+		Paths: map[[2]string]int{{"RateLimitPolicy", "false"}: 3},
+	})
 	m.Serves("aaa")
 	m.Serves("bbb")
 	got := page(t, m)
@@ -56,6 +61,9 @@ func TestPage(t *testing.T) {
 		`writ_decisions_total{outcome="trouble",point="access"} 1`,
 		`writ_decision_duration_seconds_bucket{point="access",le="5e-06"} 1`,
 		`writ_decision_duration_seconds_count{point="access"} 2`,
+		`writ_policies{kind="RateLimitPolicy"} 2`,
+		`writ_policy_blocks{block="defaults",kind="RateLimitPolicy",strategy="merge"} 1`,
+		`writ_effective_paths{covered="false",kind="RateLimitPolicy"} 3`,
 		`writ_cache_hits_total 1`, `writ_cache_misses_total 2`, `writ_cache_evictions_total 1`, `writ_cache_entries 7`,
 		`writ_http_requests_total{code="200",method="POST",route="/v1/decisions/:point"} 1`,
 		`writ_http_requests_total{code="400",method="POST",route="/v1/decisions/:point"} 1`,
@@ -142,6 +150,10 @@ func TestNames(t *testing.T) {
 	m.Point("access")
 	m.Route("/").Answered("POST", 200)
 	m.Serves("r")
+	m.Inherits(Inherited{
+		Policies: map[[1]string]int{{"k"}: 1}, Enforced: map[[2]string]int{{"k", "true"}: 1}, Blocks: map[[3]string]int{{"k", "bare", "atomic"}: 1},
+		Replaced: map[[2]string]int{{"k", "default"}: 1}, Unset: map[[1]string]int{{"k"}: 1}, Paths: map[[2]string]int{{"k", "true"}: 1},
+	})
 	for _, action := range []string{"warn", "deny"} {
 		m.PodJudged(Judged{Cluster: "c", Policy: "p", Action: action, Evaluated: true, Factors: []string{"hostPID"}})
 	}

@@ -161,6 +161,8 @@ type ear struct{ heard []string }
 
 func (e *ear) Reloaded(result metrics.Result, _ time.Time) { e.heard = append(e.heard, string(result)) }
 func (e *ear) Degraded(yes bool)                           { e.heard = append(e.heard, fmt.Sprint("degraded ", yes)) }
+func (e *ear) Inherits(metrics.Inherited)                  {}
+
 func (e *ear) Diagnosed(errors, warnings int) {
 	e.heard = append(e.heard, fmt.Sprint(errors, " errors ", warnings, " warnings"))
 }

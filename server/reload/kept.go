@@ -58,7 +58,7 @@ func (s *state) keep(revision string) error {
 	path := s.keptPath(revision)
 	temporary := path + ".tmp"
 	os.Remove(temporary)
-	if err := os.Link(filepath.Join(s.dir, stateFile), temporary); err != nil {
+	if err := linkOrCopy(filepath.Join(s.dir, stateFile), temporary); err != nil {
 		return err
 	}
 	now := time.Now()
@@ -70,6 +70,18 @@ func (s *state) keep(revision string) error {
 	}
 	os.Remove(temporary) // a rename onto the same file leaves both names
 	return s.forget()
+}
+
+// linkOrCopy copies where the file system has no links.
+func linkOrCopy(from, to string) error {
+	if os.Link(from, to) == nil {
+		return nil
+	}
+	content, err := os.ReadFile(from)
+	if err != nil {
+		return err
+	}
+	return writeWhole(to, content)
 }
 
 // forget removes all but the newest, and never the pinned one.
@@ -127,7 +139,7 @@ func (s *state) open(revision string) (*bundles.Bundle, error) {
 		return nil, fmt.Errorf("revision %s: %w", revision, bare(err))
 	}
 	defer f.Close()
-	b, err := bundles.Read(f)
+	b, err := bundles.ReadSigned(f, s.keys)
 	if err != nil {
 		return nil, fmt.Errorf("revision %s: %w", revision, bare(err))
 	}

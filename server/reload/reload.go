@@ -31,6 +31,7 @@ import (
 	"github.com/writ-policy/writ/server/metrics"
 	"github.com/writ-policy/writ/translator"
 	"github.com/writ-policy/writ/translator/diag"
+	"github.com/writ-policy/writ/translator/lower"
 )
 
 // Source is where documents come from; source.Directory is one.
@@ -58,6 +59,7 @@ type Observer interface {
 	Degraded(yes bool)
 	Diagnosed(errors, warnings int)
 	Serves(revision string)
+	Inherits(counts metrics.Inherited)
 }
 
 // Options are the steps of a reload and what goes around them. Source,
@@ -76,7 +78,10 @@ type Options struct {
 	StateDir string
 	// Kept is how many revisions the state directory keeps to go back to; zero means
 	// DefaultKept.
-	Kept     int
+	Kept int
+	// Keys, if set, must have signed what the state directory holds, as they must
+	// what is delivered.
+	Keys     *bundles.Keys
 	Observer Observer
 	Logger   *slog.Logger
 	Now      func() time.Time
@@ -119,6 +124,8 @@ type reading struct {
 	key  string
 	list diag.List
 	err  error
+	// conditions are of gateway policies where the documents have errors.
+	conditions map[string][]lower.GatewayCondition
 }
 
 // New returns a Reloader that serves nothing yet.
@@ -141,7 +148,7 @@ func New(o Options) *Reloader {
 	r := &Reloader{o: o}
 	if o.StateDir != "" {
 		r.state = newState(o.StateDir)
-		r.state.most = o.Kept
+		r.state.most, r.state.keys = o.Kept, o.Keys
 	}
 	return r
 }
@@ -211,6 +218,8 @@ type outcome struct {
 	known bool
 	// source is where what was brought came from; empty is documents.
 	source string
+	// conditions are as in a reading.
+	conditions map[string][]lower.GatewayCondition
 }
 
 func (r *Reloader) attempt(ctx context.Context) (out outcome) {
@@ -231,22 +240,33 @@ func (r *Reloader) attempt(ctx context.Context) (out outcome) {
 		r.refused = reading{} // should they come back, that is news
 		return outcome{result: metrics.Unchanged, list: r.good.list, known: true}
 	case r.refused.key:
-		return outcome{result: metrics.Refused, list: r.refused.list, err: r.refused.err, known: true}
+		return outcome{result: metrics.Refused, list: r.refused.list, err: r.refused.err, known: true, conditions: r.refused.conditions}
 	}
 	result, more := r.o.Translator.Translate(ctx, snapshot)
 	list = append(list, more...).Sorted()
 	if result == nil || list.HasErrors() {
-		err := refuse(list)
+		err, conditions := refuse(list), r.policyConditions()
 		if final(list) {
-			r.refused = reading{key, list, err}
+			r.refused = reading{key, list, err, conditions}
 		}
-		return outcome{result: metrics.Refused, list: list, err: err}
+		return outcome{result: metrics.Refused, list: list, err: err, conditions: conditions}
 	}
 	out = r.serve(ctx, result, list, snapshot.Commit)
 	if out.err == nil {
 		r.good, r.refused = reading{key: key, list: list}, reading{}
 	}
 	return out
+}
+
+// policyConditions asks the translator which gateway policies it refused, where it is
+// one that tells.
+func (r *Reloader) policyConditions() map[string][]lower.GatewayCondition {
+	if t, ok := r.o.Translator.(interface {
+		PolicyConditions() map[string][]lower.GatewayCondition
+	}); ok {
+		return t.PolicyConditions()
+	}
+	return nil
 }
 
 // serve builds, checks and activates a result, and swaps it in.
@@ -297,6 +317,7 @@ func (r *Reloader) activate(ctx context.Context, b *bundles.Bundle) error {
 		next.before = last.numbered
 	}
 	r.active.Store(next)
+	r.o.Observer.Inherits(inherited(b.Gateway))
 	return nil
 }
 
@@ -324,4 +345,5 @@ type deaf struct{}
 func (deaf) Reloaded(metrics.Result, time.Time) {}
 func (deaf) Degraded(bool)                      {}
 func (deaf) Diagnosed(int, int)                 {}
+func (deaf) Inherits(metrics.Inherited)         {}
 func (deaf) Serves(string)                      {}

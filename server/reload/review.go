@@ -2,6 +2,7 @@ package reload
 
 import (
 	"context"
+	"iter"
 
 	"github.com/writ-policy/writ/server/decision"
 )
@@ -9,6 +10,10 @@ import (
 var (
 	_ decision.Reviewer = (*Reloader)(nil)
 	_ decision.Wanter   = (*Reloader)(nil)
+	_ decision.Guard    = (*Reloader)(nil)
+
+	_ decision.Effectiver = (*Reloader)(nil)
+	_ decision.Viewer     = (*Reloader)(nil)
 )
 
 // noRevision is the trouble of a server that has nothing to decide by.
@@ -51,6 +56,56 @@ func (r *Reloader) Wants(ctx context.Context, request *decision.Request) (decisi
 		}
 	}
 	return decision.Wants{}, nil
+}
+
+// Guard answers by the active revision, where that can; else it denies.
+func (r *Reloader) Guard(ctx context.Context, request *decision.GatewayRequest) (decision.GatewayDecision, *decision.InvalidRequest) {
+	if a := r.active.Load(); a != nil {
+		if guard, ok := a.reviewer.(decision.Guard); ok {
+			return guard.Guard(ctx, request)
+		}
+	}
+	return decision.GatewayTrouble(noRevision), nil
+}
+
+// Effective answers from the active revision.
+func (r *Reloader) Effective(q decision.EffectiveQuestion) (any, string, error) {
+	if a := r.active.Load(); a != nil {
+		if source, ok := a.reviewer.(decision.Effectiver); ok {
+			return source.Effective(q)
+		}
+	}
+	return nil, "", decision.ErrNoRevision
+}
+
+// viewer is the active revision, as far as it answers at the visibility point.
+func (r *Reloader) viewer() decision.Viewer {
+	if a := r.active.Load(); a != nil {
+		if viewer, ok := a.reviewer.(decision.Viewer); ok {
+			return viewer
+		}
+	}
+	return decision.NoViewer(noRevision)
+}
+
+// Authorize is like Evaluate at the visibility point.
+func (r *Reloader) Authorize(ctx context.Context, request *decision.VisibilityRequest) decision.Authorization {
+	return r.viewer().Authorize(ctx, request)
+}
+
+// View is like Evaluate at the visibility point.
+func (r *Reloader) View(ctx context.Context, request *decision.VisibilityRequest) decision.VisibilityDecision {
+	return r.viewer().View(ctx, request)
+}
+
+// Show ends on the revision it began with, however long it takes.
+func (r *Reloader) Show(ctx context.Context, request *decision.VisibilityRequest, items iter.Seq2[decision.Item, error], yield func(int) error) (decision.VisibilityDecision, error) {
+	return r.viewer().Show(ctx, request, items, yield)
+}
+
+// Fill is like Show.
+func (r *Reloader) Fill(ctx context.Context, request *decision.VisibilityRequest, a decision.Authorization, items iter.Seq2[decision.Item, error], yield func(int) error) (decision.VisibilityDecision, error) {
+	return r.viewer().Fill(ctx, request, a, items, yield)
 }
 
 // Revision is the active one, empty without one.

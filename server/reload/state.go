@@ -21,7 +21,8 @@ type state struct {
 	saved string // revision that is on disk, as far as is known
 	// unsaved is a bundle that is served and could not be written.
 	unsaved *bundles.Bundle
-	most    int // revisions that are kept to go back to
+	most    int           // revisions that are kept to go back to
+	keys    *bundles.Keys // one of which must have signed what is kept; nil: nobody need
 
 	create func(dir, pattern string) (file, error) // where tests have disks that fail
 }
@@ -87,12 +88,14 @@ func (s *state) write(b *bundles.Bundle) error {
 
 // sweep removes what a process that was killed while writing left behind.
 func (s *state) sweep() {
-	left, err := filepath.Glob(filepath.Join(s.dir, stateFile+".*.tmp"))
-	if err != nil {
-		return
-	}
-	for _, path := range left {
-		os.Remove(path)
+	for _, pattern := range []string{stateFile + ".*.tmp", keptFolder + "/*.tmp", pinFile + ".tmp"} {
+		left, err := filepath.Glob(filepath.Join(s.dir, pattern))
+		if err != nil {
+			return
+		}
+		for _, path := range left {
+			os.Remove(path)
+		}
 	}
 }
 
@@ -128,7 +131,7 @@ func (s *state) load() (*bundles.Bundle, error) {
 		return nil, fmt.Errorf("the kept %s: %w", stateFile, bare(err))
 	}
 	defer f.Close()
-	b, err := bundles.Read(f)
+	b, err := bundles.ReadSigned(f, s.keys)
 	if err != nil {
 		return nil, fmt.Errorf("the kept %s: %w", stateFile, bare(err))
 	}

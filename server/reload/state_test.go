@@ -194,7 +194,7 @@ func TestFailingDisk(t *testing.T) {
 			if s.Degraded || !strings.Contains(s.StateError, row.want.Error()) {
 				t.Errorf("got %+v, want %v and not degraded", s, row.want)
 			}
-			wantFiles(t, dir, stateFile)
+			wantFiles(t, dir, stateFile, keptFolder)
 			wantText(t, "kept", readBundle(t, filepath.Join(dir, stateFile)).Access.Extensions[0], "a")
 
 			r.state.create = create
@@ -218,7 +218,7 @@ func TestKilledWhileWriting(t *testing.T) {
 	wantSays(t, r, "a")
 	docs.set("b")
 	check(t, r.Reload(context.Background()))
-	wantFiles(t, dir, stateFile)
+	wantFiles(t, dir, stateFile, keptFolder)
 }
 
 func TestStateDirThatCannotBe(t *testing.T) {

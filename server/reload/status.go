@@ -9,6 +9,7 @@ import (
 	"github.com/writ-policy/writ/bundles"
 	"github.com/writ-policy/writ/server/metrics"
 	"github.com/writ-policy/writ/translator/diag"
+	"github.com/writ-policy/writ/translator/lower"
 )
 
 // maxDiagnostics bounds what a status shows of a directory full of mistakes.
@@ -51,6 +52,12 @@ type Status struct {
 	Errors      int          `json:"errors"`
 	Warnings    int          `json:"warnings"`
 	Diagnostics []Diagnostic `json:"diagnostics"`
+	// PolicyConditions says, by locator, which gateway policies are accepted while the
+	// documents of the last attempt have errors.
+	PolicyConditions map[string][]lower.GatewayCondition `json:"policyConditions,omitempty"`
+
+	// behindSince is when an attempt first failed to bring in what is newest.
+	behindSince time.Time
 }
 
 // Diagnostic is one diagnostic as every JSON of writ has it.
@@ -73,12 +80,24 @@ func (r *Reloader) Status() Status {
 	if s.Diagnostics == nil {
 		s.Diagnostics = []Diagnostic{}
 	}
+	s.PolicyConditions = maps.Clone(s.PolicyConditions) // the lists are never changed
 	if s.Bundle != nil {
 		bundle := *s.Bundle
 		bundle.Counts, bundle.Entrypoints = maps.Clone(bundle.Counts), slices.Clone(bundle.Entrypoints)
 		s.Bundle = &bundle
 	}
 	return s
+}
+
+// Behind is for how long what is served has not been known to be the newest of its
+// source: zero after an attempt that found it to be.
+func (r *Reloader) Behind() time.Duration {
+	r.statusMu.Lock()
+	defer r.statusMu.Unlock()
+	if r.status.behindSince.IsZero() {
+		return 0
+	}
+	return max(r.o.Now().Sub(r.status.behindSince), 0)
 }
 
 // conclude writes down how an attempt ended: status, state, log, metrics.
@@ -102,7 +121,14 @@ func (r *Reloader) conclude(out outcome, began time.Time) {
 	}
 	s.Ready = r.Ready()
 	s.Degraded = s.Ready && (out.err != nil || r.behind)
+	switch {
+	case out.err == nil && !r.behind:
+		s.behindSince = time.Time{}
+	case s.behindSince.IsZero():
+		s.behindSince = now
+	}
 	s.diagnosed(out.list)
+	s.PolicyConditions = out.conditions
 	errors, warnings, degraded := s.Errors, s.Warnings, s.Degraded
 	r.statusMu.Unlock()
 

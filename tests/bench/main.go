@@ -44,7 +44,7 @@ func run(sizes, writ, floor string, rounds, requests int) error {
 			return err
 		}
 	}
-	return nil
+	return visibility(rounds)
 }
 
 func measure(w *world, writ string, rounds, requests int) error {

@@ -17,7 +17,6 @@ import (
 // they wait. Their cases have passed nothing.
 var waiting = map[string]string{
 	"inheritance": "inherited gateway policies",
-	"visibility":  "visibility policies",
 }
 
 // writ is the command under test.

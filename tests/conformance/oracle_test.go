@@ -126,6 +126,12 @@ func withoutSources(want any) any {
 // by looking at no case of any key.
 func load(t *testing.T, folder string) *oracle.World {
 	w := &oracle.World{Master: "master", Extensions: extensions}
+	readDocuments(t, folder, func(document node) { loadDocument(w, document, "", "") })
+	return w
+}
+
+// readDocuments reads each document of a folder, as writ finds them.
+func readDocuments(t *testing.T, folder string, add func(document node)) {
 	err := filepath.WalkDir(folder, func(path string, entry fs.DirEntry, err error) error {
 		if err != nil {
 			return err
@@ -138,17 +144,16 @@ func load(t *testing.T, folder string) *oracle.World {
 		}
 		switch filepath.Ext(path) {
 		case ".yaml", ".yml", ".json":
-			return loadFile(w, path)
+			return readFile(path, add)
 		}
 		return nil
 	})
 	if err != nil {
 		t.Fatal(err)
 	}
-	return w
 }
 
-func loadFile(w *oracle.World, path string) error {
+func readFile(path string, add func(document node)) error {
 	file, err := os.Open(path)
 	if err != nil {
 		return err
@@ -161,7 +166,7 @@ func loadFile(w *oracle.World, path string) error {
 		} else if err != nil {
 			return fmt.Errorf("%s: %w", path, err)
 		}
-		loadDocument(w, document, "", "")
+		add(document)
 	}
 }
 

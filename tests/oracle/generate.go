@@ -2,6 +2,7 @@ package oracle
 
 import (
 	"fmt"
+	"maps"
 	"math/rand/v2"
 	"slices"
 	"strings"
@@ -193,7 +194,9 @@ func (g *generator) restrictions() *Restrictions {
 		}
 	}
 	if which&4 != 0 {
-		switch g.IntN(4) {
+		switch g.IntN(5) {
+		case 4:
+			s.Kind, s.Params = "cel", map[string]any{"expression": g.one(slices.Sorted(maps.Keys(expressions)))}
 		case 0:
 			s.Kind, s.Params = "ticketed", map[string]any{"tickets": []any{"T1", "T2"}}
 		case 1:

@@ -7,7 +7,7 @@ import (
 	"strings"
 )
 
-// Values of a document are nil, strings, booleans, whole numbers, lists, objects
+// Values of a document are nil, strings, bare strings, booleans, whole numbers, lists, objects
 // and marked values.
 type (
 	member struct {
@@ -16,6 +16,9 @@ type (
 	}
 	object []member
 	list   []any
+	// bare is a string that YAML may have without quotes, though a decoder could
+	// take it for something else.
+	bare string
 	// marked is a value whose place in the text is to be remembered.
 	marked struct {
 		value any
@@ -120,6 +123,8 @@ func (p *printer) flow(value any) {
 		p.text.WriteString("]")
 	case string:
 		p.text.WriteString(p.scalar(v))
+	case bare:
+		p.text.WriteString(string(v))
 	default:
 		p.text.WriteString(quote(v))
 	}

@@ -44,6 +44,8 @@ func (s *Restrictions) holds(w *World, r Request) (Truth, []string) {
 	case "":
 	case "sameMinionRestriction":
 		and(s.Kind, sameMinion(r))
+	case "cel":
+		and(s.Kind, expressions[s.Params["expression"].(string)](r))
 	default:
 		and(s.Kind, w.extension(s, r))
 	}

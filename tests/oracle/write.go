@@ -208,7 +208,10 @@ func restrictionBody(s *Restrictions) object {
 		body = append(body, member{"kind", s.Kind})
 	}
 	for key, value := range s.Params { // at most one
-		body = append(body, member{key, list(value.([]any))})
+		if items, ok := value.([]any); ok {
+			value = list(items)
+		}
+		body = append(body, member{key, value})
 	}
 	return body
 }

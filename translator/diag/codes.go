@@ -41,7 +41,7 @@ func Explanations() []Explanation {
 // explanations is the table, in groups as the codes below.
 var explanations = [][]Explanation{
 	documentExplanations, restrictionExplanations, referenceExplanations,
-	warningExplanations, denyPolicyExplanations, sourceExplanations,
+	warningExplanations, denyPolicyExplanations, visibilityExplanations, gatewayExplanations, sourceExplanations,
 }
 
 // The codes, grouped by what they speak of. Each has its entry in explanations.
@@ -94,6 +94,52 @@ const (
 	IgnoredNamespace     Code = "ignored-namespace"
 	IdleOverride         Code = "idle-override"
 	EmptyReference       Code = "empty-reference"
+
+	Value                Code = "value"
+	Exclusive            Code = "exclusive"
+	BadStrategy          Code = "strategy"
+	NoTarget             Code = "no-target"
+	TargetKind           Code = "target-kind"
+	TargetGroup          Code = "target-group"
+	TargetNotFound       Code = "target-not-found"
+	NoRules              Code = "no-rules"
+	Method               Code = "method"
+	CEL                  Code = "cel"
+	WhenForm             Code = "when-form"
+	BadOperator          Code = "operator"
+	BadRegex             Code = "regex"
+	BadSelector          Code = "selector"
+	RegoBuiltin          Code = "rego-builtin"
+	PatternRef           Code = "pattern-ref"
+	UnsetForm            Code = "unset-form"
+	ParentNotFound       Code = "parent-not-found"
+	ParentKind           Code = "parent-kind"
+	Cycle                Code = "cycle"
+	NamespaceSelector    Code = "namespace-selector"
+	UnsetOverride        Code = "unset-override"
+	UnsetNothing         Code = "unset-nothing"
+	OwnDefaultsShadowed  Code = "own-defaults-shadowed"
+	RouteNotAccepted     Code = "route-not-accepted"
+	RegoNoAllow          Code = "rego-no-allow"
+	RegoV0               Code = "rego-v0"
+	NotComputed          Code = "not-computed"
+	Overridden           Code = "overridden"
+	RepeatedName         Code = "repeated-name"
+	DanglingField        Code = "dangling-field"
+	UnfilterableField    Code = "unfilterable-field"
+	MalformedTime        Code = "malformed-time"
+	EqualPriority        Code = "equal-priority"
+	AlternativeSelectors Code = "alternative-selectors"
+	UnanchoredPattern    Code = "unanchored-pattern"
+	UnreachableRule      Code = "unreachable-rule"
+	IgnoredFilter        Code = "ignored-filter"
+	UnknownType          Code = "unknown-type"
+	UnknownAggregation   Code = "unknown-aggregation"
+	NoCriteria           Code = "no-criteria"
+	RawAggregations      Code = "raw-aggregations"
+	NoEffect             Code = "no-effect"
+	EmptyList            Code = "empty-list"
+	PathLimit            Code = "path-limit"
 
 	EscalationGrant   Code = "escalation-grant"
 	Escalation        Code = "escalation"

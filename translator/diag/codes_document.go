@@ -93,14 +93,17 @@ service accounts DNS subdomains. The package of an extension consists of identif
 	},
 	{
 		Code:    BadPattern,
-		Summary: "an entry of a list of words or globs is malformed",
+		Summary: "a word, glob or regular expression is malformed",
 		Text: `An entry of verbs or resourceKinds is a word, "*", or either with one "-" in front, which takes
 it out of the list. There are no patterns within words and no API groups. A kind covers its
 subresources, and "*/log" names a subresource of every kind.
 
 In a DenyPolicy verbs, apiGroups, resources and subresources are whole words or "*". Names of
 clusters, namespaces and objects are globs: "*" for a run of characters, "?" for one, [a-z] or
-[^a-z] for one of a class, and a backslash before what is meant literally.`,
+[^a-z] for one of a class, and a backslash before what is meant literally.
+
+matchPattern of a MonitorAccessPolicy, and the value of the operator matches in a MetricSource, are
+regular expressions of RE2, which has no lookaround. A matchPattern has at most 256 characters.`,
 		Example: `resourceKinds: ["pod*", "deployments.apps", "pods/*"]`,
 		Instead: `resourceKinds: [pods, podtemplates, deployments]`,
 	},
@@ -131,8 +134,8 @@ var restrictionExplanations = []Explanation{
 	{
 		Code:    UnknownRestriction,
 		Summary: "no restriction, extension or parameter has this name",
-		Text: `Built in are the keys fieldsMutatable and labelsContain, and the kind sameMinionRestriction,
-which has no parameters. Any other kind names an extension: a *.rego file of the directory
+		Text: `Built in are the keys fieldsMutatable and labelsContain, and the kinds sameMinionRestriction,
+which has no parameters, and cel, which has expression. Any other kind names an extension: a *.rego file of the directory
 with package writ.extensions.NAME and a function holds of two arguments. Names are
 case-sensitive.`,
 		Example: `attributeRestrictions: {labelsContains: [gold]}`,
@@ -140,8 +143,9 @@ case-sensitive.`,
 	},
 	{
 		Code:    Rego,
-		Summary: "an extension does not parse or compile",
-		Text:    `Extensions are Rego v1, at the place shown OPA's parser or compiler stopped. All extensions are compiled together, as the bundle holds them.`,
+		Summary: "an extension, or the Rego of a policy, does not parse or compile",
+		Text: `Extensions are Rego v1, at the place shown OPA's parser or compiler stopped. All extensions are compiled together, as the bundle holds them.
+The Rego of an AuthPolicy is the body of a module, without a package, and compiled by itself; the place within it is in the message.`,
 		Example: `package writ.extensions.region
 
 holds(request, params) if request.attributes.region ==`,

@@ -86,9 +86,12 @@ policyRef: {namespace: hammer}`,
 	},
 	{
 		Code:    Duplicate,
-		Summary: "two documents have the same identity",
+		Summary: "two documents, or two things within one, have the same identity",
 		Text: `Identity is family, kind, namespace and name; what containers hold counts. A namespace has at
-most one Policy, whatever its name. The message says where the first one is.`,
+most one Policy, whatever its name. The message says where the first one is.
+
+Within a Gateway names of listeners are unique, within an HTTPRoute those of rules. A rule without
+a name is called rule-1, rule-2 and so on by its place, and no other may be called so.`,
 		Example: `apiVersion: writ.dev/v1
 kind: Policy
 metadata: {name: one, namespace: hammer}

@@ -43,7 +43,7 @@ func TestEveryCodeIsExplained(t *testing.T) {
 }
 
 func TestExplanations(t *testing.T) {
-	form := regexp.MustCompile(`^[a-z]+(-[a-z]+)*$`)
+	form := regexp.MustCompile(`^[a-z]+(-[a-z][a-z0-9]*)*$`)
 	seen := map[diag.Code]bool{}
 	last := diag.Code("")
 	for _, e := range diag.Explanations() {

@@ -8,7 +8,8 @@ var warningExplanations = []Explanation{
 		Text: `A list matches what some positive entry covers and no negative one does, so ["-get"] matches
 nothing, in an allow rule and in a deny rule alike. A rule about streaming subresources alone
 (exec, attach, proxy, portforward) needs exec or proxy among its verbs. In a DenyPolicy,
-resourceNames fit no request of list, watch, create or deletecollection, which has no name.`,
+resourceNames fit no request of list, watch, create or deletecollection, which has no name.
+In a MonitorAccessPolicy an empty selector matches no cluster, and a Deny with no other denies nothing.`,
 		Example: `- {verbs: ["-get"], resourceKinds: [pods]}`,
 		Instead: `- {verbs: ["*", "-get"], resourceKinds: [pods]}`,
 	},
@@ -28,16 +29,17 @@ resourceNames fit no request of list, watch, create or deletecollection, which h
 	},
 	{
 		Code: LiteralPattern, Severity: Warning,
-		Summary: "an entry of a Kubernetes rule looks like a pattern and is compared literally",
+		Summary: "an entry looks like a pattern and is compared literally",
 		Text: `Kubernetes has few wildcards: "*" alone, "*/SUBRESOURCE" in resources, and a trailing "*" in
-nonResourceURLs. Everything else is compared as it stands, so "pods/*" fits no request.`,
+nonResourceURLs. Everything else is compared as it stands, so "pods/*" fits no request.
+In a MonitorAccessPolicy subjects and matchNames have none at all.`,
 		Example: `- {apiGroups: [""], resources: ["pods/*"], verbs: [get]}`,
 		Instead: `- {apiGroups: [""], resources: ["pods/log", "pods/status"], verbs: [get]}`,
 	},
 	{
 		Code: NoSubjects, Severity: Warning,
-		Summary: "the binding binds nobody",
-		Text:    `A binding without subjects is valid and grants nothing.`,
+		Summary: "the binding or policy is about nobody",
+		Text:    `A binding without subjects is valid and grants nothing; a policy without them decides nothing.`,
 		Example: `kind: RoleBinding
 name: readers
 namespace: shop

@@ -5,8 +5,8 @@ import (
 	"io"
 )
 
-// The stable form of diagnostics for programs. Keys are added, never changed.
-type jsonReport struct {
+// Report is the stable form of diagnostics for programs. Keys are added, never changed.
+type Report struct {
 	Diagnostics []jsonDiagnostic `json:"diagnostics"`
 	Errors      int              `json:"errors"`
 	Warnings    int              `json:"warnings"`
@@ -30,10 +30,10 @@ type jsonRelated struct {
 	Message string `json:"message"`
 }
 
-// WriteJSON writes all diagnostics, sorted, with their counts.
-func WriteJSON(w io.Writer, list List) error {
+// NewReport is all diagnostics, sorted, with their counts.
+func NewReport(list List) Report {
 	sorted := list.Sorted()
-	report := jsonReport{Diagnostics: make([]jsonDiagnostic, 0, len(sorted))}
+	report := Report{Diagnostics: make([]jsonDiagnostic, 0, len(sorted))}
 	report.Errors, report.Warnings = sorted.Count()
 	for _, d := range sorted {
 		j := jsonDiagnostic{
@@ -45,8 +45,11 @@ func WriteJSON(w io.Writer, list List) error {
 		}
 		report.Diagnostics = append(report.Diagnostics, j)
 	}
-	return writeIndented(w, report)
+	return report
 }
+
+// WriteJSON writes the report of a list.
+func WriteJSON(w io.Writer, list List) error { return writeIndented(w, NewReport(list)) }
 
 func writeIndented(w io.Writer, v any) error {
 	encoder := json.NewEncoder(w)

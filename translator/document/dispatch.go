@@ -12,15 +12,23 @@ const (
 	versionKubernetes = "rbac.authorization.k8s.io/v1"
 	versionWrit       = "writ.dev/v1"
 	versionDenyPolicy = "breakglass.t-caas.telekom.com/v1alpha1"
+	versionVisibility = "clusterpulse.io/v1alpha1"
+	versionKuadrant   = "kuadrant.io/v1"
+	versionGatewayAPI = groupGateway + "/v1"
 )
 
 // versions are all of them, in the order hints name them.
-var versions = []string{versionKubernetes, versionWrit, versionDenyPolicy}
+var versions = []string{
+	versionKubernetes, versionWrit, versionDenyPolicy, versionVisibility, versionKuadrant, versionGatewayAPI,
+}
 
 var (
 	kubernetesKinds = []string{"Role", "ClusterRole", "RoleBinding", "ClusterRoleBinding"}
 	originKinds     = []string{"Role", "RoleBinding", "Policy", "PolicyBinding"}
 	denyPolicyKinds = []string{kindDenyPolicy, kindEscalation}
+	visibilityKinds = []string{kindMonitorAccessPolicy, kindMetricSource}
+	kuadrantKinds   = []string{kindAuthPolicy, kindRateLimitPolicy}
+	gatewayAPIKinds = []string{kindGateway, kindHTTPRoute}
 	writKinds       = append(slices.Clone(originKinds), kindDecisionTest)
 )
 
@@ -87,8 +95,8 @@ func (d *decoder) unversioned(n *node, kind *field, styled, flat bool) {
 		d.origin(n, kind, true)
 		return
 	}
-	if slices.Contains(denyPolicyKinds, kind.value.value) {
-		d.fail(kind.key, diag.UnknownKind, "write apiVersion: "+versionDenyPolicy, "a %s has no apiVersion", kind.value.value)
+	if version := soleVersion(kind.value.value); version != "" {
+		d.fail(kind.key, diag.UnknownKind, "write apiVersion: "+version, "a %s has no apiVersion", kind.value.value)
 		return
 	}
 	if styled {
@@ -101,6 +109,21 @@ func (d *decoder) unversioned(n *node, kind *field, styled, flat bool) {
 		return
 	}
 	d.unknownKind(kind, "", append(slices.Clone(writKinds), "List"))
+}
+
+// soleVersion is the API version of a kind that only one has, else empty.
+func soleVersion(kind string) string {
+	switch {
+	case slices.Contains(denyPolicyKinds, kind):
+		return versionDenyPolicy
+	case slices.Contains(visibilityKinds, kind):
+		return versionVisibility
+	case slices.Contains(kuadrantKinds, kind):
+		return versionKuadrant
+	case slices.Contains(gatewayAPIKinds, kind):
+		return versionGatewayAPI
+	}
+	return ""
 }
 
 // versioned sends a document to its family.
@@ -127,6 +150,24 @@ func (d *decoder) versioned(n, version *node, kind *field, flat bool) {
 			return
 		}
 		d.unknownKind(kind, versionDenyPolicy, denyPolicyKinds)
+	case versionVisibility:
+		if slices.Contains(visibilityKinds, name) {
+			d.visibility(n, kind)
+			return
+		}
+		d.unknownKind(kind, versionVisibility, visibilityKinds)
+	case versionKuadrant:
+		if slices.Contains(kuadrantKinds, name) {
+			d.gatewayFamily(n, kind, versionKuadrant)
+			return
+		}
+		d.unknownKind(kind, versionKuadrant, kuadrantKinds)
+	case versionGatewayAPI:
+		if slices.Contains(gatewayAPIKinds, name) {
+			d.gatewayFamily(n, kind, versionGatewayAPI)
+			return
+		}
+		d.unknownKind(kind, versionGatewayAPI, gatewayAPIKinds)
 	default:
 		d.unknownVersion(version, kind.value.value)
 	}
@@ -155,8 +196,8 @@ func (d *decoder) unknownVersion(version *node, kind string) {
 	if hint == "" && slices.Contains(originKinds, kind) {
 		hint = "write " + versionWrit + " or " + versionKubernetes
 	}
-	if slices.Contains(denyPolicyKinds, kind) {
-		hint = "write " + versionDenyPolicy
+	if sole := soleVersion(kind); sole != "" {
+		hint = "write " + sole
 	}
 	if near := diag.Suggest(version.value, versions); near != "" {
 		hint = "did you mean " + quote(near) + "?"

@@ -22,8 +22,8 @@ type expectation struct {
 }
 
 var (
-	wantForm  = regexp.MustCompile(`# want ([a-z-]+ "(?:[^"\\]|\\.)*"(?: [a-z-]+ "(?:[^"\\]|\\.)*")*)$`)
-	entryForm = regexp.MustCompile(`([a-z-]+) ("(?:[^"\\]|\\.)*")`)
+	wantForm  = regexp.MustCompile(`# want ([a-z0-9-]+ "(?:[^"\\]|\\.)*"(?: [a-z0-9-]+ "(?:[^"\\]|\\.)*")*)$`)
+	entryForm = regexp.MustCompile(`([a-z0-9-]+) ("(?:[^"\\]|\\.)*")`)
 )
 
 func expectations(t *testing.T, content string) []*expectation {

@@ -11,14 +11,17 @@ const (
 	FamilyKubernetes   = "kubernetes"
 	FamilyOrigin       = "origin"
 	FamilyDenyPolicy   = "denypolicy"
+	FamilyVisibility   = "visibility"
+	FamilyGateway      = "gateway"
 	FamilyExtension    = "extension"
 	FamilyDecisionTest = "decisiontest"
 )
 
 // Document is one decoded document. The concrete types are KubernetesRole,
 // KubernetesBinding, OriginRole, OriginBinding, OriginPolicy,
-// OriginPolicyBinding, DenyPolicy, BreakglassEscalation, Extension and
-// DecisionTest, always as pointers.
+// OriginPolicyBinding, DenyPolicy, BreakglassEscalation, MonitorAccessPolicy,
+// MetricSource, Gateway, HTTPRoute, InheritedPolicy, Extension and DecisionTest,
+// always as pointers.
 type Document interface {
 	Meta() *Header
 }
@@ -116,9 +119,11 @@ type Restrictions struct {
 	At     diag.Position
 	Fields []string // short first segments written out; nil: none
 	Labels []Text   // entries as written; nil: none
-	// Kind is "", "sameMinionRestriction" or the name of an extension.
-	Kind   Text
-	Params map[string]any // JSON values, numbers as json.Number; nil without an extension
+	// Kind is "", "sameMinionRestriction", "cel" or the name of an extension.
+	Kind Text
+	// Expression is the condition of cel, which has been checked.
+	Expression Text
+	Params     map[string]any // JSON values, numbers as json.Number; nil without an extension
 	// ParamsAt is the position of each parameter's key.
 	ParamsAt map[string]diag.Position
 }

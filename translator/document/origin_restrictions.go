@@ -1,9 +1,11 @@
 package document
 
 import (
+	"fmt"
 	"slices"
 	"strings"
 
+	"github.com/writ-policy/writ/translator/cel"
 	"github.com/writ-policy/writ/translator/diag"
 )
 
@@ -58,7 +60,7 @@ func (d *decoder) restrictionKind(c *cursor, kind *node, r *Restrictions) {
 	case kind.value == sameMinionRestriction:
 		d.strayParameters(c, "beside sameMinionRestriction, which has no parameters")
 	case kind.value == celRestriction:
-		c.fail(kind, diag.UnknownRestriction, "write it as an extension in Rego", "restriction \"cel\" is not available")
+		d.condition(c, r)
 	case kind.value == fieldsMutatable || kind.value == labelsContain:
 		c.fail(kind, diag.UnknownRestriction, "write "+kind.value+": [...]", "%s is a key, not a kind", quote(kind.value))
 	case !identifier(kind.value):
@@ -70,6 +72,36 @@ func (d *decoder) restrictionKind(c *cursor, kind *node, r *Restrictions) {
 	default:
 		d.parameters(c, r)
 	}
+}
+
+// condition decodes the expression of a cel restriction, which has nothing else.
+func (d *decoder) condition(c *cursor, r *Restrictions) {
+	n := c.required("expression")
+	d.strayParameters(c, "beside cel, whose one parameter is expression")
+	if n == nil {
+		return
+	}
+	r.Expression = d.text(n)
+	problem := cel.CheckAccess(n.value)
+	if problem == nil {
+		return
+	}
+	at, place := d.within(n, problem)
+	d.add(diag.Diagnostic{Position: at, Length: 1, Code: diag.CEL, Message: "expression" + place + ": " + problem.Message})
+}
+
+// within is the character a problem is at. Text over several lines is not where the
+// document has it: there the place within it is told in words.
+func (d *decoder) within(n *node, problem *cel.Problem) (at diag.Position, place string) {
+	at = d.at(n)
+	if strings.Contains(n.value, "\n") {
+		return at, fmt.Sprintf(", line %d, column %d", problem.Line, problem.Column)
+	}
+	at.Column += problem.Column - 1
+	if n.quoted {
+		at.Column++
+	}
+	return at, ""
 }
 
 // strayParameters reports every key that is no restriction.

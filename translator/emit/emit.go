@@ -32,21 +32,43 @@ type Options struct {
 // JSON cannot hold, which a decoder never lets in.
 func Emit(tables *lower.Tables, extensions []*document.Extension, o Options) (map[string][]byte, error) {
 	files := make(map[string][]byte)
-	data, err := marshal(map[string]any{"access": tables.Access})
+	data, err := marshal(compiledData(tables))
 	if err != nil {
 		return nil, fmt.Errorf("encode %s: %w", DataPath, err)
 	}
 	files[DataPath] = data
 	files[dispatchPath] = dispatch(tables.Access.Extensions)
+	if len(tables.Access.Expressions) > 0 {
+		files[expressionsPath] = expressions(tables.Access.Expressions)
+	}
 	for _, extension := range extensions {
 		files[extensionPath(extension)] = extension.Source
 	}
 	maps.Copy(files, denyFiles(tables.Deny))
+	maps.Copy(files, visibilityFiles(tables.Visibility))
+	maps.Copy(files, gatewayFiles(tables.Gateway))
 	if o.Tests {
 		maps.Copy(files, accessTests(tables.Access))
 		maps.Copy(files, denyTests(tables.Deny))
+		maps.Copy(files, gatewayTests(tables.Gateway))
+		maps.Copy(files, visibilityTests(tables.Visibility))
 	}
 	return files, nil
+}
+
+// compiledData is what data.compiled holds. What a directory has no documents for is
+// left out. Views and effective policies are called that because the rules made of
+// them are the packages compiled.visibility and compiled.gateway, and data cannot
+// have the name of a package.
+func compiledData(tables *lower.Tables) map[string]any {
+	data := map[string]any{"access": tables.Access}
+	if v := tables.Visibility; v != nil && len(v.Policies)+len(v.Sources) > 0 {
+		data["views"] = v
+	}
+	if tables.Gateway != nil && len(tables.Gateway.Gateways)+len(tables.Gateway.Policies) > 0 {
+		data["effective"] = tables.Gateway
+	}
+	return data
 }
 
 // extensionPath keeps the package's path and adds the file it came from, since

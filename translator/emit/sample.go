@@ -161,7 +161,7 @@ func restrict(hit map[string]any, r *lower.Restrictions) bool {
 	if r == nil {
 		return true
 	}
-	if r.Extension != "" || r.SameMinion && !strings.HasPrefix(hit["resource"].(string), "pod") {
+	if r.Extension != "" || r.Expression != "" || r.SameMinion && !strings.HasPrefix(hit["resource"].(string), "pod") {
 		return false
 	}
 	if len(r.Fields) > 0 {

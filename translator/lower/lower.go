@@ -26,16 +26,20 @@ func Lower(r *resolve.Resolved) (*Tables, diag.List) {
 			Namespaces: make(map[string]map[string][]string),
 		},
 	}
-	l := &lowerer{access: access, partial: r.Partial, extensions: make(map[string]bool)}
+	l := &lowerer{access: access, partial: r.Partial, extensions: make(map[string]bool), expressions: make(map[string]bool)}
 	l.kubernetes(r)
 	l.origin(r)
 	access.Extensions = slices.AppendSeq([]string{}, maps.Keys(l.extensions))
 	slices.Sort(access.Extensions)
+	access.Expressions = slices.Sorted(maps.Keys(l.expressions))
 	// A module that no rule names may be called by one that is.
 	access.ReadsClock = len(access.Extensions) > 0 &&
 		slices.ContainsFunc(r.Extensions, func(e *document.Extension) bool { return e.ReadsClock })
 	l.sortSubjects()
-	return &Tables{Deny: denyPolicies(r), Access: access}, l.list
+	tables := &Tables{
+		Deny: denyPolicies(r), Access: access, Visibility: visibility(r), Gateway: l.gateway(r),
+	}
+	return tables, l.list
 }
 
 // lowerer is the state of one Lower.
@@ -43,7 +47,9 @@ type lowerer struct {
 	access     *Access
 	partial    bool // a document with mistakes lacks what its rules say
 	extensions map[string]bool
-	list       diag.List
+	// expressions are those of rules, in CEL.
+	expressions map[string]bool
+	list        diag.List
 }
 
 // bind adds a binding and enters it under each of its subjects.

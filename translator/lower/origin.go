@@ -72,6 +72,9 @@ func (l *lowerer) restrictions(r *document.Restrictions) *Restrictions {
 	case "":
 	case "sameMinionRestriction":
 		out.SameMinion = true
+	case "cel":
+		out.Expression = r.Expression.Value
+		l.expressions[r.Expression.Value] = true
 	default:
 		out.Extension = r.Kind.Value
 		out.Params = r.Params

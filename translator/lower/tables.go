@@ -2,8 +2,10 @@ package lower
 
 // Tables are everything the documents of a directory say, one member a point.
 type Tables struct {
-	Deny   *Deny // never nil once lowered
-	Access *Access
+	Deny       *Deny // never nil once lowered
+	Access     *Access
+	Visibility *Visibility // never nil once lowered
+	Gateway    *Gateway    // never nil once lowered
 }
 
 // Access is what the access point decides by: roles, bindings and who is bound,
@@ -20,6 +22,9 @@ type Access struct {
 	Subjects Subjects           `json:"subjects"`
 	// Extensions are the names of the extensions that rules refer to, sorted.
 	Extensions []string `json:"extensions"`
+	// Expressions are the conditions in CEL that rules have, sorted. They become
+	// Rego, and each rule says its own.
+	Expressions []string `json:"-"`
 	// ReadsClock says that the answer of some extension may depend on the time:
 	// what it decides holds for no longer than the moment.
 	ReadsClock bool `json:"readsClock,omitempty"`
@@ -108,6 +113,8 @@ type Restrictions struct {
 	Labels []LabelEntry `json:"labels,omitempty"`
 	// SameMinion is sameMinionRestriction.
 	SameMinion bool `json:"sameMinion,omitempty"`
+	// Expression is a condition in CEL.
+	Expression string `json:"expression,omitempty"`
 	// Extension names an extension; Params are its parameters.
 	Extension string         `json:"extension,omitempty"`
 	Params    map[string]any `json:"params,omitempty"`

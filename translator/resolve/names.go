@@ -47,8 +47,12 @@ func (r *resolver) claimPolicy(p *document.OriginPolicy) {
 }
 
 func (r *resolver) duplicate(second, first *document.Header, message string) {
+	at := second.At
+	if second.Family == document.FamilyVisibility || second.Family == document.FamilyGateway {
+		at = second.NameAt // where these families have every name that is there twice
+	}
 	r.list.Add(diag.Diagnostic{
-		Position: second.At,
+		Position: at,
 		Code:     diag.Duplicate,
 		Message:  fmt.Sprintf("%s; the first is at %s", message, place(first.At)),
 		Hint:     "remove one of them, or give it a name of its own",

@@ -45,8 +45,14 @@ type Resolved struct {
 	OriginBindings     []OriginBinding
 	DenyPolicies       []DenyPolicy
 	Escalations        []*document.BreakglassEscalation
+	Gateways           []*document.Gateway
+	Routes             []HTTPRoute
+	InheritedPolicies  []InheritedPolicy
 	Extensions         []*document.Extension
 	Tests              []*document.DecisionTest
+	// MonitorAccessPolicies and MetricSources are as written.
+	MonitorAccessPolicies []*document.MonitorAccessPolicy
+	MetricSources         []*document.MetricSource
 }
 
 // KubernetesRole is a role with its effective rules.
@@ -96,6 +102,8 @@ func Resolve(documents []document.Document, o Options) (*Resolved, diag.List) {
 	r.kubernetes()
 	r.origin()
 	r.denyPolicy()
+	r.visibility()
+	r.gateway()
 	r.extensions()
 	return r.out, r.list
 }
@@ -116,6 +124,13 @@ type resolver struct {
 	originContainers   []*document.OriginPolicyBinding
 	// originPolicies holds the Policy of each namespace.
 	originPolicies map[string]*document.OriginPolicy
+
+	routeDocuments    []*document.HTTPRoute
+	inheritedPolicies []*document.InheritedPolicy
+	// conflicts holds the policies whose identity another one has.
+	conflicts map[*document.InheritedPolicy]Rejection
+	// elsewhere finds a gateway or route by kind and name, whatever its namespace.
+	elsewhere map[[2]string]*document.Header
 	// suggested counts the near names looked for: see near.
 	suggested int
 }
@@ -123,6 +138,8 @@ type resolver struct {
 // sort deals documents out by kind, the second of each identity left out.
 func (r *resolver) sort(documents []document.Document) {
 	r.originPolicies = make(map[string]*document.OriginPolicy)
+	r.conflicts = make(map[*document.InheritedPolicy]Rejection)
+	r.elsewhere = make(map[[2]string]*document.Header)
 	for _, d := range documents {
 		switch d.(type) {
 		case *document.Extension, *document.DecisionTest:
@@ -134,6 +151,10 @@ func (r *resolver) sort(documents []document.Document) {
 			continue
 		}
 		if !r.claim(d) {
+			if policy, ok := d.(*document.InheritedPolicy); ok {
+				r.conflicts[policy] = Conflicted
+				r.inheritedPolicies = append(r.inheritedPolicies, policy)
+			}
 			continue
 		}
 		switch d := d.(type) {
@@ -153,6 +174,18 @@ func (r *resolver) sort(documents []document.Document) {
 			r.denyPolicies = append(r.denyPolicies, d)
 		case *document.BreakglassEscalation:
 			r.out.Escalations = append(r.out.Escalations, d)
+		case *document.MonitorAccessPolicy:
+			r.out.MonitorAccessPolicies = append(r.out.MonitorAccessPolicies, d)
+		case *document.MetricSource:
+			r.out.MetricSources = append(r.out.MetricSources, d)
+		case *document.Gateway:
+			r.out.Gateways = append(r.out.Gateways, d)
+			r.elsewhere[[2]string{d.Kind, d.Name}] = &d.Header
+		case *document.HTTPRoute:
+			r.routeDocuments = append(r.routeDocuments, d)
+			r.elsewhere[[2]string{d.Kind, d.Name}] = &d.Header
+		case *document.InheritedPolicy:
+			r.inheritedPolicies = append(r.inheritedPolicies, d)
 		case *document.DecisionTest:
 			r.out.Tests = append(r.out.Tests, d)
 		}
@@ -170,8 +203,9 @@ func inOrder(documents []document.Document) []document.Document {
 	return out
 }
 
-func comparePositions(a, b document.Document) int {
-	x, y := a.Meta().At, b.Meta().At
+func comparePositions(a, b document.Document) int { return comparePlaces(a.Meta().At, b.Meta().At) }
+
+func comparePlaces(x, y diag.Position) int {
 	return cmp.Or(
 		cmp.Compare(x.File, y.File),
 		cmp.Compare(x.Line, y.Line),

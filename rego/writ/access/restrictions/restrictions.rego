@@ -31,6 +31,7 @@ _results(restrictions) := object.union_n([
 	{"fieldsMutatable": _fields(fields) | fields := restrictions.fields},
 	{"labelsContain": _labels(labels) | labels := restrictions.labels},
 	{"sameMinionRestriction": _same_minion | restrictions.sameMinion},
+	{"cel": _expression(text) | text := restrictions.expression},
 	{name: _extension(name, restrictions) | name := restrictions.extension},
 ])
 
@@ -41,6 +42,8 @@ _missing("labelsContain", _) := "which labels the object has"
 _missing("sameMinionRestriction", _) := "the requester's node" if {
 	not _requester_node
 } else := "the pod's node"
+
+_missing("cel", restrictions) := _missing_of_expression(restrictions.expression)
 
 _missing(name, restrictions) := "what it reads" if {
 	name == restrictions.extension

@@ -46,3 +46,20 @@ test_missing_only_where_unknown if {
 	unknown := restrictions.judge({"fields": ["spec"]}) with input as _plain
 	unknown.missing == {"fieldsMutatable": "which fields change"}
 }
+
+_expressions := {"yes": "true", "no": "false", "broken": "error"}
+
+test_expression[text] if {
+	some text, want in {
+		"yes": {"verdict": "true", "missing": {}},
+		"no": {"verdict": "false", "missing": {}},
+		"broken": {"verdict": "unknown", "missing": {"cel": "a value without an error"}},
+		"reads what is not there": {"verdict": "unknown", "missing": {"cel": "what it reads"}},
+	}
+	want == restrictions.judge({"expression": text}) with data.compiled.expressions.verdicts as _expressions
+		with input as _plain
+}
+
+test_expression_without_any if {
+	restrictions.judge({"expression": "yes"}).verdict == "unknown" with input as _plain
+}

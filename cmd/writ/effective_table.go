@@ -1,0 +1,227 @@
+package main
+
+import (
+	"fmt"
+	"io"
+	"slices"
+	"strconv"
+	"strings"
+	"text/tabwriter"
+	"unicode"
+
+	"github.com/writ-policy/writ/translator/effective"
+	"github.com/writ-policy/writ/translator/lower"
+)
+
+// why says in words how a rule lost; %s stands for who replaced it.
+var why = map[string]string{
+	"condition":       "the merge condition of its block does not hold",
+	"unset":           "%s below unsets it",
+	"atomic-default":  "an atomic default, and %s below has rules",
+	"default":         "a default, and %s below has it",
+	"atomic-override": "the atomic override of %s replaces all below",
+	"override":        "%s above overrides it",
+}
+
+// writeTable writes what is in force on a target for people: each rule with its
+// origin and what it replaced, what was lost and why, and how the policies stand.
+func writeTable(w io.Writer, g *lower.Gateway, found *effective.Effective) error {
+	out := &strings.Builder{}
+	fmt.Fprintf(out, "%s in force on %s\n", found.Kind, shown(found.Target))
+	for _, c := range found.Conditions {
+		fmt.Fprintf(out, "%s: %s\n", c.Reason, shown(c.Message))
+	}
+	for _, v := range found.Each() {
+		writeVariant(out, v)
+	}
+	if len(found.Untargeted) > 0 {
+		out.WriteString("\nRoute rules that no policy of their own targets\n")
+		for _, target := range found.Untargeted {
+			fmt.Fprintf(out, "  %s\n", shown(target))
+		}
+	}
+	writePolicies(out, g, found)
+	_, err := io.WriteString(w, out.String())
+	return err
+}
+
+func writeVariant(out *strings.Builder, v effective.Variant) {
+	out.WriteString("\n")
+	for _, path := range v.Paths {
+		fmt.Fprintf(out, "On %s\n", shown(path))
+	}
+	switch {
+	case len(v.Paths) == 0:
+		out.WriteString("No path leads there, so nothing is in force.\n")
+		return
+	case len(v.Rules) == 0:
+		out.WriteString("No rule is in force.\n")
+	default:
+		rows := [][]string{{"RULE", "POLICY", "FROM", "REPLACES"}}
+		for i := range v.Detail.Rules {
+			r := &v.Detail.Rules[i]
+			rows = append(rows, []string{r.Key, lower.BareName(r.Policy), r.Source, replaces(v.Detail, r)})
+		}
+		writeRows(out, rows)
+	}
+	if v.Detail == nil || len(v.Detail.Replaced) == 0 {
+		return
+	}
+	rows := [][]string{{"LOST RULE", "POLICY", "FROM", "HOW", "WHY"}}
+	for i := range v.Detail.Replaced {
+		r := &v.Detail.Replaced[i]
+		rows = append(rows, []string{r.Rule, lower.BareName(r.Policy), r.Source, r.How, reason(r.How, r.By)})
+	}
+	out.WriteString("\n")
+	writeRows(out, rows)
+}
+
+// replaces names the rules of the same key that a rule in force stands in for.
+func replaces(e *lower.EffectivePolicy, rule *lower.EffectiveRule) string {
+	var lost []string
+	for i := range e.Replaced {
+		r := &e.Replaced[i]
+		if r.Rule == rule.Key && slices.Contains(r.By, rule.Policy) {
+			lost = append(lost, fmt.Sprintf("%s at %s (%s)", lower.BareName(r.Policy), r.Source, r.How))
+		}
+	}
+	return strings.Join(lost, ", ")
+}
+
+func reason(how string, by []string) string {
+	names := make([]string, len(by))
+	for i, locator := range by {
+		names[i] = lower.BareName(locator)
+	}
+	text, known := why[how]
+	switch {
+	case !known:
+		return strings.Join(names, ", ")
+	case !strings.Contains(text, "%s"):
+		return text
+	}
+	return fmt.Sprintf(text, strings.Join(names, ", "))
+}
+
+// writePolicies writes how the policies stand over all paths, highest first.
+func writePolicies(out *strings.Builder, g *lower.Gateway, found *effective.Effective) {
+	var policies []*lower.GatewayPolicy
+	for locator := range found.PolicyConditions {
+		if p := effective.Policy(g, locator); p != nil {
+			policies = append(policies, p)
+		}
+	}
+	if len(policies) == 0 {
+		return
+	}
+	place := make(map[string]int) // in the order of paths, as far as there is one
+	for _, v := range found.Each() {
+		for i, locator := range v.Policies {
+			place[locator] = max(place[locator], i)
+		}
+	}
+	slices.SortFunc(policies, func(a, b *lower.GatewayPolicy) int {
+		x, y := lower.Locator(a.Kind, a.Namespace, a.Name), lower.Locator(b.Kind, b.Namespace, b.Name)
+		if a.Level != b.Level {
+			return a.Level - b.Level
+		}
+		if place[x] != place[y] {
+			return place[x] - place[y]
+		}
+		return strings.Compare(x, y)
+	})
+	out.WriteString("\nPolicies, highest first, and how they stand on all their paths\n")
+	for _, p := range policies {
+		fmt.Fprintf(out, "  %s on %s, %s, at %s\n", shown(p.Namespace+"/"+p.Name), shown(p.Target), blocks(p), shown(p.Source))
+		for _, c := range p.Conditions {
+			if c.Type != "Accepted" || c.Status != "True" {
+				fmt.Fprintf(out, "    %s: %s\n", c.Reason, shown(c.Message))
+			}
+		}
+	}
+}
+
+// blocks says what a policy consists of: "merge defaults and atomic overrides".
+func blocks(p *lower.GatewayPolicy) string {
+	var parts []string
+	for _, b := range p.Blocks {
+		if b.Block == "bare" {
+			parts = append(parts, "bare rules")
+			continue
+		}
+		parts = append(parts, b.Strategy+" "+b.Block)
+	}
+	if len(p.Unset) > 0 {
+		parts = append(parts, "unset")
+	}
+	return strings.Join(parts, " and ")
+}
+
+// writeLost writes the rules that lost on all paths.
+func writeLost(w io.Writer, kind string, list []effective.ReplacedPath) error {
+	out := &strings.Builder{}
+	if len(list) == 0 {
+		fmt.Fprintf(out, "No rule of these %s documents is replaced on any path.\n", kind)
+	}
+	path := ""
+	var rows [][]string
+	for _, r := range list {
+		if r.Path != path {
+			writeRows(out, rows)
+			if path != "" {
+				out.WriteString("\n")
+			}
+			path = r.Path
+			fmt.Fprintf(out, "On %s\n", shown(path))
+			rows = [][]string{{"LOST RULE", "POLICY", "FROM", "HOW", "WHY"}}
+		}
+		rows = append(rows, []string{r.Rule, lower.BareName(r.Policy), r.Place, r.How, reason(r.How, r.By)})
+	}
+	writeRows(out, rows)
+	_, err := io.WriteString(w, out.String())
+	return err
+}
+
+// writeReach writes where a rule is in force.
+func writeReach(w io.Writer, reach *effective.Reach) error {
+	out := &strings.Builder{}
+	if len(reach.Reach) == 0 {
+		fmt.Fprintf(out, "%s of %s is in force on no path.\n", shown(reach.Rule), reach.Kind)
+	} else {
+		rows := [][]string{{"PATH", "POLICY", "FROM"}}
+		for _, r := range reach.Reach {
+			rows = append(rows, []string{r.Path, lower.BareName(r.Source), r.Place})
+		}
+		writeRows(out, rows)
+	}
+	_, err := io.WriteString(w, out.String())
+	return err
+}
+
+// writeRows writes rows in columns. The last column of a row may be empty.
+func writeRows(out *strings.Builder, rows [][]string) {
+	if len(rows) == 0 {
+		return
+	}
+	text := &strings.Builder{}
+	table := tabwriter.NewWriter(text, 0, 0, 2, ' ', 0)
+	for _, row := range rows {
+		cells := make([]string, len(row))
+		for i, cell := range row {
+			cells[i] = shown(cell)
+		}
+		fmt.Fprintln(table, strings.Join(cells, "\t"))
+	}
+	_ = table.Flush() // into memory
+	for line := range strings.Lines(text.String()) {
+		out.WriteString("  " + strings.TrimRight(line, " \n") + "\n")
+	}
+}
+
+// shown is a text of documents as a terminal may have it: a rule can have any name.
+func shown(text string) string {
+	if strings.ContainsFunc(text, func(r rune) bool { return !unicode.IsPrint(r) }) {
+		return strconv.Quote(text)
+	}
+	return text
+}

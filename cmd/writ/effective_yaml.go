@@ -1,0 +1,126 @@
+package main
+
+import (
+	"encoding/json"
+	"fmt"
+	"io"
+	"maps"
+	"slices"
+	"strings"
+
+	"go.yaml.in/yaml/v3"
+
+	"github.com/writ-policy/writ/translator/effective"
+	"github.com/writ-policy/writ/translator/lower"
+)
+
+// writeBare writes what is in force as one policy a variant: bare rules in nested form,
+// each with the policy and the line it is from.
+func writeBare(w io.Writer, found *effective.Effective) error {
+	encoder := yaml.NewEncoder(w)
+	encoder.SetIndent(2)
+	for _, v := range found.Each() {
+		if err := encoder.Encode(bareDocument(found, v)); err != nil {
+			return err
+		}
+	}
+	return encoder.Close()
+}
+
+func bareDocument(found *effective.Effective, v effective.Variant) *yaml.Node {
+	spec := mappingNode()
+	if target, err := effective.ParseTarget(found.Target); err == nil {
+		ref := mappingNode()
+		enter(ref, "group", stringNode("gateway.networking.k8s.io"))
+		enter(ref, "kind", stringNode(target.Kind))
+		enter(ref, "name", stringNode(target.Name))
+		if target.Section != "" {
+			enter(ref, "sectionName", stringNode(target.Section))
+		}
+		enter(spec, "targetRef", ref)
+	}
+	if v.Detail != nil {
+		for i := range v.Detail.Rules {
+			enterRule(spec, &v.Detail.Rules[i])
+		}
+	}
+	document := mappingNode()
+	enter(document, "apiVersion", stringNode("kuadrant.io/v1"))
+	enter(document, "kind", stringNode(found.Kind))
+	enter(document, "spec", spec)
+	head := []string{fmt.Sprintf("%s in force on %s", found.Kind, found.Target)}
+	for _, path := range v.Paths {
+		head = append(head, "on "+path)
+	}
+	for i, line := range head {
+		head[i] = "# " + shown(line)
+	}
+	document.HeadComment = strings.Join(head, "\n")
+	return document
+}
+
+// enterRule puts a rule where it stands in the nested form.
+func enterRule(spec *yaml.Node, rule *lower.EffectiveRule) {
+	path := lower.RulePath(rule.Key)
+	for _, name := range path[:len(path)-1] {
+		inner := child(spec, name)
+		if inner == nil {
+			inner = mappingNode()
+			enter(spec, name, inner)
+		}
+		spec = inner
+	}
+	key := enter(spec, path[len(path)-1], valueNode(rule.Value))
+	key.HeadComment = "# " + shown(lower.BareName(rule.Policy)+", "+rule.Source)
+}
+
+func mappingNode() *yaml.Node { return &yaml.Node{Kind: yaml.MappingNode, Tag: "!!map"} }
+
+func stringNode(text string) *yaml.Node {
+	n := &yaml.Node{Kind: yaml.ScalarNode, Tag: "!!str", Value: text}
+	if strings.Contains(text, "\n") {
+		n.Style = yaml.LiteralStyle
+	}
+	return n
+}
+
+// enter adds an entry to a mapping and returns its key.
+func enter(mapping *yaml.Node, name string, value *yaml.Node) *yaml.Node {
+	key := stringNode(name)
+	mapping.Content = append(mapping.Content, key, value)
+	return key
+}
+
+func child(mapping *yaml.Node, name string) *yaml.Node {
+	for i := 0; i+1 < len(mapping.Content); i += 2 {
+		if mapping.Content[i].Value == name {
+			return mapping.Content[i+1]
+		}
+	}
+	return nil
+}
+
+// valueNode is a JSON value as YAML, numbers as they were written.
+func valueNode(value any) *yaml.Node {
+	switch value := value.(type) {
+	case map[string]any:
+		n := mappingNode()
+		for _, name := range slices.Sorted(maps.Keys(value)) {
+			enter(n, name, valueNode(value[name]))
+		}
+		return n
+	case []any:
+		n := &yaml.Node{Kind: yaml.SequenceNode, Tag: "!!seq"}
+		for _, item := range value {
+			n.Content = append(n.Content, valueNode(item))
+		}
+		return n
+	case string:
+		return stringNode(value)
+	case json.Number:
+		return &yaml.Node{Kind: yaml.ScalarNode, Value: value.String()}
+	case bool:
+		return &yaml.Node{Kind: yaml.ScalarNode, Tag: "!!bool", Value: fmt.Sprint(value)}
+	}
+	return &yaml.Node{Kind: yaml.ScalarNode, Tag: "!!null", Value: "null"}
+}

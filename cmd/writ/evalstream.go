@@ -1,0 +1,60 @@
+package main
+
+import (
+	"bufio"
+	"context"
+	"errors"
+	"iter"
+
+	"github.com/writ-policy/writ/server/decision"
+)
+
+// streamChunk is how many indexes a line of visible items holds at most.
+const streamChunk = 1000
+
+// answerStream answers the one request on standard input, whose items come one a
+// line. What was found is written whenever more has to be waited for.
+func answerStream(ctx context.Context, s streams, v decision.Viewer, maxLine int) error {
+	out := bufio.NewWriterSize(s.out, 64<<10)
+	stream := decision.Stream{Chunk: streamChunk, Write: func(line []byte) error {
+		_, err := out.Write(line)
+		return err
+	}}
+	in := decision.NewLines(s.in, maxLine)
+	in.Wait = func() error { return errors.Join(ctx.Err(), stream.Flush(), out.Flush()) }
+	err := runStream(ctx, s, v, in, &stream)
+	if invalid := (*decision.InvalidRequest)(nil); errors.As(err, &invalid) {
+		if failed := stream.Refuse(invalid); failed != nil {
+			return failed
+		}
+	}
+	if failed := out.Flush(); failed != nil {
+		return failed
+	}
+	return err
+}
+
+func runStream(ctx context.Context, s streams, v decision.Viewer, in *decision.Lines, stream *decision.Stream) error {
+	request, err := in.Request()
+	if err != nil {
+		return err
+	}
+	told := startProgress(s.err, "items read")
+	d, err := stream.Run(ctx, v, request, v.Authorize(ctx, request), counting(in.Items(), told))
+	told.end()
+	if err == nil && d.Trouble != "" {
+		return errors.New(d.Trouble)
+	}
+	return err
+}
+
+func counting(items iter.Seq2[decision.Item, error], told *progress) iter.Seq2[decision.Item, error] {
+	return func(yield func(decision.Item, error) bool) {
+		for item, err := range items {
+			if !yield(item, err) {
+				return
+			}
+			told.add(1)
+		}
+	}
+}

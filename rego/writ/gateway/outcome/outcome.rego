@@ -1,0 +1,72 @@
+# METADATA
+# description: |
+#   What generated effective policies are put together from: the states of a
+#   request between one rule and the next, and how rules' verdicts are said. What
+#   the conditions of a document read is such a state, given as input.
+package writ.gateway.outcome
+
+import data.writ.access
+import data.writ.gateway.request
+import data.writ.gateway.selector
+
+# METADATA
+# description: |
+#   The state that the first rule sees. Under null are the engine's answers and the
+#   effective policy's patterns, by which references to patterns are followed.
+# scope: document
+start(patterns) := object.union(request.attributes, {null: {"patterns": patterns, "answers": answers}}) if {
+	answers := input[null].answers
+} else := object.union(request.attributes, {null: {"patterns": patterns}})
+
+# METADATA
+# description: The state with the identity of somebody whom nobody authenticated.
+anonymous(state) := object.union(state, {"auth": {"identity": {"anonymous": true}}})
+
+# METADATA
+# description: The state after an authorization rule. Only what allowed leaves a value.
+# scope: document
+after(state, name, verdict) := object.union(state, {"auth": {"authorization": {name: verdict.value}}}) if {
+	verdict.outcome == "allow"
+} else := state
+
+# METADATA
+# description: The state after an item of the response; an item without a value leaves none.
+# scope: document
+answered(state, name, item) := object.union(state, {"auth": {"response": {name: item[1]}}}) if {
+	count(item) == 2
+} else := state
+
+# METADATA
+# description: What Rego of a policy sees.
+seen := object.remove(input, [null])
+
+# METADATA
+# description: The outcomes that count as a denial.
+denials := {"deny", "error"}
+
+# METADATA
+# description: |
+#   Whether the access point allows a request. The engine's answers come with the
+#   input; without them it is asked here.
+# scope: document
+allowed(review) if {
+	answers := input[null].answers
+	answers[json.marshal(review)] == true
+}
+
+allowed(review) if {
+	not input[null].answers
+	decision := access.decision with input as review
+	decision.allowed
+}
+
+# METADATA
+# description: |
+#   A header's value: text as it is, else JSON.
+header(value) := selector.text(value)
+
+# METADATA
+# description: An access request without what is absent, as the access point knows it.
+review(user, groups, attributes) := object.union({"user": user, "groups": _distinct(groups)}, attributes)
+
+_distinct(groups) := sort({group | some group in groups; group != ""})

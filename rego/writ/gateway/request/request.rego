@@ -1,0 +1,200 @@
+# METADATA
+# description: |
+#   The request of the gateway point: whether it is one, and the form of it that
+#   conditions read. What the embedded engine found comes under the key null, which
+#   no JSON text can hold; all else is checked and written out here for every door.
+package writ.gateway.request
+
+_objects := {"gateway", "route", "request", "source", "destination", "connection", "metadata", "auth"}
+
+# Keys of the objects by their types. Others are facts for conditions to read.
+_strings := {
+	"gateway": ["namespace", "name", "listener"],
+	"route": ["namespace", "name", "rule"],
+	"request": ["id", "protocol", "scheme", "host", "method", "path", "url_path", "query", "body"],
+	"source": ["address", "principal", "service", "certificate"],
+	"destination": ["address"],
+}
+
+_numbers := {"request": ["size"], "source": ["port"], "destination": ["port"]}
+
+_required := ["host", "method", "path"]
+
+# METADATA
+# description: |
+#   What is wrong with the input, one sentence. Undefined for a request.
+# scope: document
+problem := "the request is not an object" if not is_object(input)
+
+problem := sorted[0] if {
+	is_object(input)
+	sorted := sort(_problems)
+	count(sorted) > 0
+}
+
+_problems contains sprintf("%v: unknown key", [key]) if {
+	some key, _ in input
+	not key in _objects
+	key != null
+}
+
+_problems contains sprintf("%s: must be an object", [key]) if {
+	some key in _objects
+	value := object.get(input, key, null)
+	value != null
+	not is_object(value)
+}
+
+_problems contains sprintf("%s.%s: must be a string", [key, name]) if {
+	some key, names in _strings
+	some name in names
+	value := _member(key, name)
+	value != null
+	not is_string(value)
+}
+
+_problems contains sprintf("%s.%s: must be a number", [key, name]) if {
+	some key, names in _numbers
+	some name in names
+	value := _member(key, name)
+	value != null
+	not is_number(value)
+}
+
+_problems contains sprintf("%s.%s: must be an object of strings", [pair[0], pair[1]]) if {
+	some pair in [["request", "headers"], ["source", "labels"]]
+	value := _member(pair[0], pair[1])
+	value != null
+	not _object_of_strings(value)
+}
+
+_problems contains "auth.metadata: must be an object" if {
+	value := _member("auth", "metadata")
+	value != null
+	not is_object(value)
+}
+
+_problems contains sprintf("request.%s: must be a string that is not empty", [name]) if {
+	some name in _required
+	object.get(_object("request"), name, null) in {null, ""}
+}
+
+_problems contains sprintf("%s.%s: must be given beside the rest of it", [key, name]) if {
+	some key in ["gateway", "route"]
+	count(_object(key)) > 0
+	some name in ["namespace", "name"]
+	object.get(_object(key), name, null) in {null, ""}
+}
+
+_member(key, name) := object.get(_object(key), name, null)
+
+_object(key) := value if {
+	value := object.get(input, key, null)
+	is_object(value)
+} else := {}
+
+_object_of_strings(value) if {
+	is_object(value)
+	every item in value {
+		is_string(item)
+	}
+}
+
+# METADATA
+# description: The host in lower case and without its port.
+# scope: document
+host := regex.replace(lower(_request.host), `:[0-9]*$`, "") if _has_port
+
+host := lower(_request.host) if not _has_port
+
+# A colon in an address that stands in no brackets is a part of it.
+_has_port if count(split(_request.host, ":")) == 2
+
+_has_port if regex.match(`\]:[0-9]*$`, _request.host)
+
+_request := _object("request")
+
+_cut := split(_request.path, "?")
+
+# METADATA
+# description: The path without the query.
+# scope: document
+url_path := path if {
+	path := _request.url_path
+	path != null
+} else := _cut[0]
+
+_query := query if {
+	query := _request.query
+	query != null
+} else := concat("?", array.slice(_cut, 1, count(_cut)))
+
+# Names of headers are compared in lower case. Of two that differ in case alone
+# the one that is written first in byte order counts.
+_headers := {lower(name): value |
+	some name, _ in _given_headers
+	value := _given_headers[min([other | some other, _ in _given_headers; lower(other) == lower(name)])]
+}
+
+_given_headers := headers if {
+	headers := _request.headers
+	headers != null
+} else := {}
+
+# METADATA
+# description: |
+#   What conditions, predicates and Rego read before anything has been decided.
+attributes := object.union(_known, {
+	"request": request,
+	"auth": _auth,
+	"context": {
+		"request": {"http": {
+			"method": request.method,
+			"path": request.path,
+			"host": request.host,
+			"scheme": object.get(request, "scheme", ""),
+			"headers": request.headers,
+		}},
+		"source": _object("source"),
+	},
+})
+
+_known := {key: value | some key, value in input; key != null; value != null}
+
+# METADATA
+# description: The request written out; its time is that of the evaluation.
+request := object.union({name: value | some name, value in _request; value != null}, {
+	"url_path": url_path,
+	"query": _query,
+	"headers": _headers,
+	"time": time.format([time.now_ns(), "UTC", "2006-01-02T15:04:05.999999999Z07:00"]),
+})
+
+_auth := object.union({"metadata": {}}, {name: value |
+	some name, value in _object("auth")
+	value != null
+	name in {"identity", "metadata"}
+})
+
+# METADATA
+# description: What was authenticated; undefined where nobody was.
+identity := _auth.identity
+
+# METADATA
+# description: The query's parameters; of one that is repeated the first counts.
+parameters := {name: value |
+	some pair in _pairs
+	name := pair[0]
+	value := [other[1] | some other in _pairs; other[0] == name][0]
+}
+
+_pairs := [[_decoded(name), _decoded(value)] |
+	some text in split(_query, "&")
+	text != ""
+	name := split(text, "=")[0]
+	value := substring(text, count(name) + 1, -1)
+]
+
+_decoded(text) := urlquery.decode(text) if {
+	regex.match(`^(?:[^%]|%[0-9A-Fa-f]{2})*$`, text)
+} else := text

@@ -1,0 +1,108 @@
+package writ.gateway.routing_test
+
+import data.writ.gateway.routing
+
+_match(route, type, path) := {
+	"route": sprintf("HTTPRoute/app/%s", [route]), "type": type, "path": path,
+	"method": "", "headers": [], "query": [], "policy": "",
+}
+
+_gateway := {
+	"names": {"infra/edge"},
+	"listeners": {"infra/edge": [
+		{"name": "any", "hostname": "", "port": 80, "protocol": "HTTP"},
+		{"name": "wild", "hostname": "*.example.com", "port": 80, "protocol": "HTTP"},
+		{"name": "exact", "hostname": "a.example.com", "port": 80, "protocol": "HTTP"},
+		{"name": "tls", "hostname": "", "port": 443, "protocol": "HTTPS"},
+	]},
+	"paths": {"infra/edge#wild": {"HTTPRoute/app/w#re": "e1"}},
+	"matches": {
+		"infra/edge#any": {"": [_match("any#r", "PathPrefix", "/")]},
+		"infra/edge#exact": {"a.example.com": [_match("a#r", "Exact", "/only")]},
+		"infra/edge#tls": {"": [_match("tls#r", "PathPrefix", "/")]},
+		"infra/edge#wild": {
+			"*.example.com": [
+				_match("w#exact", "Exact", "/foo"),
+				_match("w#re", "RegularExpression", "/items/[0-9]+"),
+				_match("w#bar", "PathPrefix", "/foo/bar/"),
+				_match("w#foo", "PathPrefix", "/foo"),
+			],
+			"b.example.com": [object.union(_match("b#post", "PathPrefix", "/"), {"method": "POST"})],
+			"q.example.com": [
+				object.union(_match("q#header", "PathPrefix", "/"), {"headers": [{"type": "Exact", "name": "x-a", "value": "1"}]}),
+				object.union(_match("q#query", "PathPrefix", "/"), {"query": [{"type": "RegularExpression", "name": "v", "value": "[12] ?"}]}),
+			],
+		},
+	},
+}
+
+_rows := {
+	"the most specific listener alone": {"host": "a.example.com", "path": "/only", "want": ["HTTPRoute/app/a#r"]},
+	"and no other one": {"host": "a.example.com", "path": "/foo", "want": []},
+	"exact before prefix": {"host": "x.example.com", "path": "/foo", "want": ["HTTPRoute/app/w#exact"]},
+	"a prefix ends at a segment": {"host": "x.example.com", "path": "/foobar", "want": []},
+	"below a prefix": {"host": "x.example.com", "path": "/foo/b", "want": ["HTTPRoute/app/w#foo"]},
+	"a prefix with a slash at its end": {"host": "x.example.com", "path": "/foo/bar", "want": ["HTTPRoute/app/w#bar"]},
+	"a regular expression": {"host": "x.example.com", "path": "/items/7?a=b", "want": ["HTTPRoute/app/w#re"]},
+	"is anchored": {"host": "x.example.com", "path": "/items/7/x", "want": []},
+	"several labels for a wildcard": {"host": "x.y.example.com", "path": "/foo", "want": ["HTTPRoute/app/w#exact"]},
+	"none is too few": {"host": "example.com", "path": "/foo", "want": ["HTTPRoute/app/any#r"]},
+	"case and port of a host": {"host": "X.Example.COM:80", "path": "/foo", "want": ["HTTPRoute/app/w#exact"]},
+	"a specific host gives way": {"host": "b.example.com", "path": "/foo", "want": ["HTTPRoute/app/w#exact"]},
+	"unless it takes the request": {"host": "b.example.com", "path": "/foo", "method": "POST", "want": ["HTTPRoute/app/b#post"]},
+	"a header": {"host": "q.example.com", "path": "/", "headers": {"X-A": "1"}, "want": ["HTTPRoute/app/q#header"]},
+	"a parameter": {"host": "q.example.com", "path": "/?w=&v=2%20&v=3", "want": ["HTTPRoute/app/q#query"]},
+	"another parameter": {"host": "q.example.com", "path": "/?v=3", "want": []},
+	"the scheme": {"host": "other", "path": "/", "scheme": "https", "want": ["HTTPRoute/app/tls#r"]},
+}
+
+test_route[note] if {
+	some note, row in _rows
+	asked := {"request": object.union({"method": "GET", "headers": {}}, object.remove(row, ["want"]))}
+	got := [path.route | path := routing.path with input as asked with data.compiled.gateway as _gateway]
+	got == row.want
+}
+
+test_port if {
+	asked := {"request": {"host": "h", "method": "GET", "path": "/"}, "destination": {"port": 443}}
+	path := routing.path with input as asked with data.compiled.gateway as _gateway
+	path.gateway == "Gateway/infra/edge#tls"
+}
+
+test_a_named_rule_is_taken_whatever_it_matches if {
+	asked := {
+		"route": {"namespace": "app", "name": "w", "rule": "re"},
+		"request": {"host": "elsewhere.example.com", "method": "GET", "path": "/"},
+	}
+	path := routing.path with input as asked with data.compiled.gateway as _gateway
+	path.policy == "e1"
+}
+
+test_a_rule_that_is_not_there if {
+	asked := {
+		"route": {"namespace": "app", "name": "w", "rule": "none"},
+		"request": {"host": "x.example.com", "method": "GET", "path": "/foo"},
+	}
+	not routing.path with input as asked with data.compiled.gateway as _gateway
+}
+
+test_unknown_gateway if {
+	asked := {"gateway": {"namespace": "infra", "name": "other"}, "request": {"host": "h", "method": "GET", "path": "/"}}
+	problem := routing.problem with input as asked with data.compiled.gateway as _gateway
+	problem.code == "unknown_gateway"
+}
+
+test_unknown_listener if {
+	asked := {
+		"gateway": {"namespace": "infra", "name": "edge", "listener": "none"},
+		"request": {"host": "h", "method": "GET", "path": "/"},
+	}
+	problem := routing.problem with input as asked with data.compiled.gateway as _gateway
+	problem.code == "unknown_gateway"
+}
+
+test_gateway_required if {
+	problem := routing.problem with input as {"request": {"host": "h", "method": "GET", "path": "/"}}
+		with data.compiled.gateway as object.union(_gateway, {"names": {"infra/edge", "infra/more"}})
+	problem.code == "gateway_required"
+}

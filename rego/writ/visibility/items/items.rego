@@ -1,0 +1,137 @@
+# METADATA
+# description: |
+#   Which items a rule shows. Entries are those of data.compiled.visibility: their
+#   globs are expressions over the whole value, their literals keys.
+package writ.visibility.items
+
+import data.writ.visibility.text
+
+# METADATA
+# description: |
+#   Whether the entries of a rule show an item of a standard type. Namespaces hide
+#   what is in them, and what they leave is up to the type's own entry.
+# scope: document
+standard(entries, type, item) if {
+	left := _left(entries, type, _location(type, item))
+	shows(entries[type], _name(type, item), left, item)
+}
+
+standard(entries, type, item) if {
+	_left(entries, type, _location(type, item))
+	not entries[type]
+}
+
+# METADATA
+# description: |
+#   Whether an item of a custom type passes all gates of its entry. The source is
+#   the type's MetricSource, {} where there is none.
+# scope: document
+custom(entry, source, item) if {
+	_passes_or_none(entry.namespaces, _identifier(source, "namespaceField", item, "namespace"))
+	_passes_by_name(entry.names, _identifier(source, "nameField", item, "name"))
+	_has_all(_object(item, "labels"), entry.labels)
+	every field, criteria in entry.fields {
+		_passes(criteria, text.form(object.get(_object(item, "fields"), field, null)))
+	}
+}
+
+_passes(criteria, value) if {
+	not _denied(criteria, value)
+	_allowed_or_open(criteria, value)
+}
+
+_allowed_or_open(criteria, _) if not criteria.allows
+
+_allowed_or_open(criteria, value) if _allowed(criteria, value)
+
+_passes_or_none(criteria, "") if not criteria.allows
+
+_passes_or_none(criteria, value) if {
+	value != ""
+	_passes(criteria, value)
+}
+
+_passes_by_name(criteria, _) if not _given(criteria)
+
+_passes_by_name(criteria, value) if {
+	value != ""
+	_passes(criteria, value)
+}
+
+_identifier(source, key, item, own) := _text(item, own) if {
+	object.get(source, key, "") == ""
+} else := value if {
+	value := text.form(object.get(_object(item, "fields"), source[key], null))
+} else := ""
+
+_name("namespaces", item) := name if {
+	name := _text(item, "namespace")
+	name != ""
+} else := _text(item, "name")
+
+_name("operators", item) := name if {
+	name := _text(item, "name")
+	name != ""
+} else := _text(_object(item, "fields"), "display_name")
+
+_name(type, item) := _text(item, "name") if not type in {"namespaces", "operators"}
+
+_location(type, item) := _in(_text(item, "namespace")) if type in {"pods", "events", "alerts"}
+
+_location(type, _) := _in("") if type in {"nodes", "namespaces"}
+
+_location("operators", item) := _in(_text(item, "namespace")) if {
+	object.get(_object(item, "fields"), "available_in_namespaces", null) == null
+} else := {"names": [], "whole": true} if {
+	_object(item, "fields").available_in_namespaces == ["*"]
+} else := {"names": names, "whole": false} if {
+	available := _object(item, "fields").available_in_namespaces
+	names := [name |
+		is_array(available)
+		some name in available
+		is_string(name)
+		name != ""
+	]
+}
+
+_in("") := {"names": [], "whole": false}
+
+_in(namespace) := {"names": [namespace], "whole": false} if namespace != ""
+
+# Where the namespaces entry leaves an item; undefined where it hides it.
+_left(entries, type, location) := location if {
+	not _confined(entries, type)
+} else := location if {
+	location.whole
+	entries.namespaces.visibility != "none"
+} else := location if {
+	not location.whole
+	count(location.names) == 0
+	type == "alerts"
+} else := {"names": shown, "whole": false} if {
+	not location.whole
+	shown := [namespace | some namespace in location.names; shows_namespace(entries.namespaces, namespace, {})]
+	count(shown) > 0
+}
+
+_confined(entries, type) if {
+	entries.namespaces.restricts
+	type in {"pods", "events", "operators", "alerts"}
+}
+
+# METADATA
+# description: Whether the entry of namespaces shows the one of that name and labels.
+# scope: document
+shows_namespace(entry, namespace, labels) if {
+	shows(entry, namespace, {"names": [], "whole": false}, {"labels": labels})
+}
+
+_text(holder, key) := value if {
+	value := holder[key]
+	is_string(value)
+} else := ""
+
+_object(holder, key) := value if {
+	value := holder[key]
+	is_object(value)
+} else := {}

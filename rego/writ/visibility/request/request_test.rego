@@ -1,0 +1,97 @@
+package writ.visibility.request_test
+
+import data.writ.visibility.request
+
+test_problem[note] if {
+	some note, row in {
+		"not an object": {"input": "x", "want": "the request is not an object"},
+		"unknown key": {"input": {"User": "u"}, "want": "User: unknown key"},
+		"user": {"input": {"user": 1}, "want": "user: must be a string"},
+		"action": {"input": {"action": ["view"]}, "want": "action: must be a string"},
+		"type": {"input": {"type": {}}, "want": "type: must be a string"},
+		"groups": {"input": {"groups": "g"}, "want": "groups: must be a list of strings"},
+		"a group": {"input": {"groups": [null]}, "want": "groups: must be a list of strings"},
+		"service account": {"input": {"serviceAccount": "a"}, "want": "serviceAccount: must be an object"},
+		"its name": {"input": {"serviceAccount": {"name": 1}}, "want": "serviceAccount.name: must be a string"},
+		"cluster": {"input": {"cluster": "c"}, "want": "cluster: must be an object"},
+		"its name is a number": {"input": {"cluster": {"name": 1}}, "want": "cluster.name: must be a string"},
+		"its labels": {"input": {"cluster": {"labels": {"a": 1}}}, "want": "cluster.labels: must be an object of strings"},
+		"items": {"input": {"items": {}}, "want": "items: must be a list of objects"},
+		"an item": {"input": {"items": [{}, "x"]}, "want": "items: item 1 is no item"},
+		"name of an item": {"input": {"items": [{"name": 1}]}, "want": "items: item 0 is no item"},
+		"label of an item": {"input": {"items": [{"labels": {"a": null}}]}, "want": "items: item 0 is no item"},
+		"fields of an item": {"input": {"items": [{"fields": []}]}, "want": "items: item 0 is no item"},
+		"aggregations": {"input": {"aggregations": []}, "want": "aggregations: must be an object"},
+		"metrics": {"input": {"metrics": 1}, "want": "metrics: must be an object"},
+		"totals": {"input": {"metrics": {"totals": 1}}, "want": "metrics.totals: must be an object"},
+		"a record": {"input": {"metrics": {"byNode": {"n": 1}}}, "want": "metrics.byNode: must hold objects"},
+	}
+	request.problem == row.want with input as row.input
+}
+
+test_no_problem[note] if {
+	some note, row in {
+		"empty": {},
+		"nulls": {
+			"user": null, "groups": null, "serviceAccount": null, "action": null, "cluster": null,
+			"type": null, "items": null, "aggregations": null, "metrics": null,
+		},
+		"nulls inside": {
+			"serviceAccount": {"name": null},
+			"cluster": {"name": null, "labels": null},
+			"items": [{"name": null, "namespace": null, "labels": null, "fields": null}],
+			"metrics": {"totals": null, "byNode": null},
+		},
+		"more than is read": {"items": [{"kind": 1}], "cluster": {"region": 1}, "metrics": {"totals": {"pods": "x"}}},
+		"checked by the engine": {null: {}, "user": 1},
+	}
+	not request.problem with input as row
+}
+
+test_subjects[note] if {
+	some note, row in {
+		"user": {"input": {"user": "u"}, "want": ["user:u"]},
+		"groups": {"input": {"user": "u", "groups": ["", "g", "h"]}, "want": ["user:u", "group:g", "group:h"]},
+		"service account": {
+			"input": {"serviceAccount": {"namespace": "n", "name": "a"}},
+			"want": ["user:system:serviceaccount:n:a"],
+		},
+		"half a service account": {"input": {"user": "u", "serviceAccount": {"namespace": "n", "name": ""}}, "want": ["user:u"]},
+		"nobody": {"input": {"user": ""}, "want": []},
+	}
+	request.subjects == row.want with input as row.input
+}
+
+test_principal[note] if {
+	some note, row in {
+		"user": {"input": {"user": "u"}, "want": true},
+		"groups alone": {"input": {"groups": ["g"]}, "want": false},
+	}
+	principal := [true | request.has_principal] with input as row.input
+	principal == [true | row.want]
+}
+
+test_permission[note] if {
+	some note, row in {
+		"absent": {"input": {}, "want": "view"},
+		"empty": {"input": {"action": ""}, "want": "view"},
+		"null": {"input": {"action": null}, "want": "view"},
+		"metrics": {"input": {"action": "viewMetrics"}, "want": "viewMetrics"},
+	}
+	request.permission == row.want with input as row.input
+}
+
+test_no_permission[action] if {
+	some action in ["edit", "view_metrics", "View"]
+	not request.permission with input.action as action
+}
+
+test_custom[type] if {
+	some type in ["pvc", "pod", "Pods"]
+	request.custom with input.type as type
+}
+
+test_standard[type] if {
+	some type in ["", "nodes", "namespaces", "operators", "pods", "alerts", "events"]
+	not request.custom with input.type as type
+}

@@ -1,0 +1,43 @@
+package server
+
+import (
+	"context"
+	"net"
+	"net/http"
+	"time"
+
+	"github.com/writ-policy/writ/server/api"
+)
+
+// adminWrite bounds the answer to an operator: a rollback reads and compiles first.
+const adminWrite = 3 * time.Minute
+
+// adminDoor is the listener of those who may change what is served.
+type adminDoor struct {
+	web      *http.Server
+	listener net.Listener
+}
+
+// listenAdmin opens the doors of operators; nil where none are configured.
+func (s *Server) listenAdmin(ctx context.Context) (*adminDoor, error) {
+	c := &s.config
+	if c.AdminListen == "" {
+		return nil, nil
+	}
+	listener, err := (&net.ListenConfig{}).Listen(ctx, "tcp", c.AdminListen)
+	if err != nil {
+		return nil, err // it says "listen" and the address
+	}
+	s.log.Info("listening for operators", "address", listener.Addr().String(), "tls", s.tls != nil)
+	if c.AdminListening != nil {
+		c.AdminListening(listener.Addr())
+	}
+	web := s.web()
+	web.WriteTimeout = adminWrite
+	web.Handler = api.NewAdmin(api.AdminOptions{
+		Keeper: keeper{s.reloader}, Metrics: s.metrics, Authenticator: s.operators, Logger: s.log,
+	})
+	return &adminDoor{web, listener}, nil
+}
+
+func (s *Server) serveAdmin(d *adminDoor) error { return s.serve(d.web, d.listener) }

@@ -1,0 +1,82 @@
+package api
+
+import (
+	"encoding/json"
+	"errors"
+	"net/http"
+	"net/url"
+	"slices"
+	"strings"
+
+	"github.com/gin-gonic/gin"
+
+	"github.com/writ-policy/writ/server/decision"
+)
+
+// effectiveRoutes are the doors that show effective policies.
+func (s *service) effectiveRoutes() []route {
+	const below = "/v1/effective/:kind/"
+	return []route{
+		{"GET HEAD", below + "replaced", door{handle: s.effective(replacedQuestion, "policy")}},
+		{"GET HEAD", below + "reach", door{handle: s.effective(reachQuestion, "rule")}},
+		{"GET HEAD", below + ":target/:namespace/:name", door{handle: s.effective(targetQuestion, "section", "via")}},
+	}
+}
+
+// effective answers the question that a request puts. Parameters that are none of
+// the door's are refused: one that is misspelt must not be without effect.
+func (s *service) effective(question func(*gin.Context, url.Values) decision.EffectiveQuestion, known ...string) gin.HandlerFunc {
+	return func(c *gin.Context) {
+		query, err := url.ParseQuery(c.Request.URL.RawQuery)
+		if err != nil {
+			s.refuse(c, &refusal{status: http.StatusBadRequest, message: "the query is malformed"})
+			return
+		}
+		for name, values := range query {
+			if !slices.Contains(known, name) || len(values) > 1 {
+				s.refuse(c, &refusal{status: http.StatusBadRequest, message: "the query has, once each, no parameter but " + strings.Join(known, " and ")})
+				return
+			}
+		}
+		q := question(c, query)
+		q.Kind = c.Param("kind")
+		answer, revision, err := s.Effective.Effective(q)
+		s.setRevision(c, revision)
+		if err != nil {
+			s.refuse(c, effectiveRefusal(err))
+			return
+		}
+		body, err := json.Marshal(answer)
+		if err != nil {
+			panic(err) // made of texts and of what JSON was read from
+		}
+		write(c, http.StatusOK, jsonType, append(body, '\n'))
+	}
+}
+
+func effectiveRefusal(err error) *refusal {
+	switch {
+	case errors.Is(err, decision.ErrUnknownTarget):
+		return &refusal{status: http.StatusNotFound, message: err.Error()}
+	case errors.Is(err, decision.ErrMalformed):
+		return &refusal{status: http.StatusBadRequest, message: err.Error()}
+	}
+	return &refusal{status: http.StatusServiceUnavailable, message: err.Error()}
+}
+
+func targetQuestion(c *gin.Context, query url.Values) decision.EffectiveQuestion {
+	target := c.Param("target") + "/" + c.Param("namespace") + "/" + c.Param("name")
+	if section := query.Get("section"); section != "" {
+		target += "#" + section
+	}
+	return decision.EffectiveQuestion{Target: target, Via: query.Get("via")}
+}
+
+func replacedQuestion(_ *gin.Context, query url.Values) decision.EffectiveQuestion {
+	return decision.EffectiveQuestion{Replaced: true, Policy: query.Get("policy")}
+}
+
+// reachQuestion without a rule asks about a target that is none, and is malformed.
+func reachQuestion(_ *gin.Context, query url.Values) decision.EffectiveQuestion {
+	return decision.EffectiveQuestion{Reach: query.Get("rule")}
+}

@@ -1,0 +1,256 @@
+package api
+
+import (
+	"bufio"
+	"context"
+	"errors"
+	"io"
+	"iter"
+	"net/http"
+	"net/http/httptest"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/writ-policy/writ/server/decision"
+)
+
+// viewing is a fake that shows users the items of their name.
+type viewing struct {
+	fake
+	labels map[string]string // of the cluster, at the last question
+}
+
+func (v *viewing) Authorize(_ context.Context, r *decision.VisibilityRequest) decision.Authorization {
+	v.mu.Lock()
+	v.labels = r.Cluster.Labels
+	v.mu.Unlock()
+	switch r.User {
+	case "panic":
+		panic("a secret of the engine")
+	case "trouble":
+		a := decision.DenyVisibility("no revision loaded")
+		return a
+	case "":
+		a := decision.DenyVisibility("")
+		a.Trouble, a.Reason, a.Revision = "", "no principal", fakeRevision
+		return a
+	}
+	return decision.Authorization{Decision: decision.VisibleSome, Permissions: []string{"view"}, Policy: "own", Revision: fakeRevision}
+}
+
+func (v *viewing) View(ctx context.Context, r *decision.VisibilityRequest) decision.VisibilityDecision {
+	return decision.ViewBy(ctx, v, r, v.Authorize(ctx, r))
+}
+
+func (v *viewing) Show(ctx context.Context, r *decision.VisibilityRequest, items iter.Seq2[decision.Item, error], yield func(int) error) (decision.VisibilityDecision, error) {
+	return v.Fill(ctx, r, v.Authorize(ctx, r), items, yield)
+}
+
+func (v *viewing) Fill(_ context.Context, r *decision.VisibilityRequest, a decision.Authorization, items iter.Seq2[decision.Item, error], yield func(int) error) (decision.VisibilityDecision, error) {
+	d := decision.VisibilityDecision{Authorization: a}
+	if items == nil {
+		return d, nil
+	}
+	index := 0
+	for item, err := range items {
+		if err != nil {
+			return d, err
+		}
+		if a.Decision != decision.VisibleNone && item.Name == r.User {
+			if err := yield(index); err != nil {
+				return d, err
+			}
+		}
+		index++
+	}
+	return d, nil
+}
+
+const (
+	visiblePath = "/v1/decisions/visibility"
+	ownHead     = `{"decision":"partial","permissions":["view"],"policy":"own","reason":"","filters":{},"matched":[]}`
+	noNumbers   = `{"aggregations":{},"metrics":{}}`
+)
+
+func post(h http.Handler, contentType, body string) *httptest.ResponseRecorder {
+	r := httptest.NewRequest(http.MethodPost, visiblePath, strings.NewReader(body))
+	r.Header.Set("Content-Type", contentType)
+	w := httptest.NewRecorder()
+	h.ServeHTTP(w, r)
+	return w
+}
+
+func TestVisibility(t *testing.T) {
+	m, o := doors(&fake{}, func(o *Options) { o.Reviewer, o.MaxBody = &viewing{}, 200 })
+	h := New(o)
+	long := `{"name":"` + strings.Repeat("x", 300) + `"}`
+	for _, row := range []struct {
+		name, media, body string
+		code              int
+		want              string // of the answer, "..." for the rest
+	}{
+		{
+			"a whole request", "application/json", `{"user":"a","items":[{"name":"a"},{"name":"b"},{"name":"a"}]}`, 200,
+			strings.TrimSuffix(ownHead, "}") + `,"visible":[0,2],"aggregations":{},"metrics":{}}`,
+		},
+		{"denied", "application/json", `{"items":[{"name":""}]}`, 200, `{"decision":"deny","permissions":[],"policy":"","reason":"no principal"...`},
+		{"trouble", "application/json", `{"user":"trouble"}`, 200, `{"decision":"deny","permissions":[],"policy":"","reason":"denied: trouble while evaluating: no revision loaded"...`},
+		{"a panic", "application/json", `{"user":"panic"}`, 200, `{"decision":"deny","permissions":[],"policy":"","reason":"denied: trouble while evaluating: internal error"...`},
+		{"no request", "application/json", `{"user":1}`, 400, `{"type":"about:blank","title":"Bad Request","status":400,"detail":"key \"user\" must be a string","error":{"code":"invalid_request"...`},
+		{"another type", "text/plain", `{}`, 415, `{"type":"about:blank","title":"Unsupported Media Type","status":415,"detail":"the content type must be application/json or application/x-ndjson"}`},
+		{"too large", "application/json", long, 413, `{"type"...`},
+		{"a stream", linesMedia, "{\"user\":\"a\"}\n{\"name\":\"a\"}\n\n{}\n{\"name\":\"a\"}", 200, ownHead + "\n" + `{"visible":[0,2]}` + "\n" + noNumbers},
+		{"a stream of no items", linesMedia + "; charset=utf-8", `{"user":"a"}`, 200, ownHead + "\n" + noNumbers},
+		{"a stream that is denied", linesMedia, "{}\n{\"name\":\"a\"}", 200, `{"decision":"deny","permissions":[],"policy":"","reason":"no principal","filters":{},"matched":[]}` + "\n" + noNumbers},
+		{"a stream with trouble", linesMedia, `{"user":"trouble"}`, 200, `{"decision":"deny","permissions":[],"policy":"","reason":"denied: trouble while evaluating: no revision loaded","filters":{},"matched":[]}` + "\n" + noNumbers},
+		{"a stream longer than a body", linesMedia, "{\"user\":\"a\"}\n" + strings.Repeat("{\"name\":\"b\"}\n", 100), 200, ownHead + "\n" + noNumbers},
+		{"a line longer than a body", linesMedia, "{\"user\":\"a\"}\n{\"name\":\"a\"}\n" + long, 200, ownHead + "\n" + `{"error":{"code":"invalid_request","message":"item 1: the line is longer than 200 bytes"}}`},
+		{"a stream that begins with no request", linesMedia, "{\"user\":1}\n{}", 400, `{"type":"about:blank","title":"Bad Request"...`},
+		{"a stream with items of its own", linesMedia, `{"user":"a","items":[]}`, 400, `{"type":"about:blank","title":"Bad Request","status":400,"detail":"key \"items\" must be absent...`},
+		{"an item that is none", linesMedia, "{\"user\":\"a\"}\n[]", 200, ownHead + "\n" + `{"error":{"code":"invalid_request","message":"item 0: the item is no JSON object"}}`},
+		{"a stream and a panic", linesMedia, `{"user":"panic"}`, 500, `{"type":"about:blank","title":"Internal Server Error"...`},
+	} {
+		t.Run(row.name, func(t *testing.T) {
+			w := post(h, row.media, row.body)
+			got := strings.TrimSuffix(w.Body.String(), "\n")
+			want, cut := strings.CutSuffix(row.want, "...")
+			if w.Code != row.code || got != want && !(cut && strings.HasPrefix(got, want)) {
+				t.Errorf("got %d\n%s\nwant %d\n%s", w.Code, got, row.code, row.want)
+			}
+			if strings.Contains(row.want, ownHead[1:20]) && w.Header().Get("Writ-Revision") != fakeRevision {
+				t.Errorf("got revision %q, want %q", w.Header().Get("Writ-Revision"), fakeRevision)
+			}
+		})
+	}
+	page := send(m.Handler(), http.MethodGet, "/", nil).Body.String()
+	for _, want := range []string{
+		`writ_decisions_total{outcome="allow",point="visibility"} 6`, `writ_decisions_total{outcome="deny",point="visibility"} 2`,
+		`writ_decisions_total{outcome="trouble",point="visibility"} 3`, `writ_decisions_total{outcome="allow",point="access"} 0`,
+	} {
+		if !strings.Contains(page, want+"\n") {
+			t.Errorf("the metrics lack %s", want)
+		}
+	}
+}
+
+// Who cannot answer at the point denies.
+func TestVisibilityOfNobody(t *testing.T) {
+	_, o := doors(&fake{}, nil)
+	for _, media := range []string{"application/json", linesMedia} {
+		w := post(New(o), media, `{"user":"a"}`)
+		if w.Code != http.StatusOK || !strings.Contains(w.Body.String(), `"decision":"deny"`) || !strings.Contains(w.Body.String(), "nothing answers") {
+			t.Errorf("%s: got %d %s, want a denial", media, w.Code, w.Body)
+		}
+	}
+}
+
+// labelled are clusters that have labels.
+type labelled struct{ Clusters }
+
+func (labelled) Labels(name string) map[string]string { return map[string]string{"of": name} }
+
+func TestClusterLabels(t *testing.T) {
+	for _, row := range []struct{ name, body, want string }{
+		{"left out", `{"user":"a","cluster":{"name":"c"}}`, "c"},
+		{"given, though none", `{"user":"a","cluster":{"name":"c","labels":{}}}`, ""},
+		{"given", `{"user":"a","cluster":{"name":"c","labels":{"of":"x"}}}`, "x"},
+		{"of no cluster", `{"user":"a"}`, ""},
+	} {
+		for _, media := range []string{"application/json", linesMedia} {
+			t.Run(row.name+" "+media, func(t *testing.T) {
+				v := &viewing{}
+				_, o := doors(&fake{}, func(o *Options) { o.Reviewer, o.Clusters = v, labelled{} })
+				post(New(o), media, row.body)
+				if got := v.labels["of"]; got != row.want {
+					t.Errorf("got the label %q, want %q", got, row.want)
+				}
+			})
+		}
+	}
+}
+
+// What may be seen goes out while items still come, beyond what a request may
+// take otherwise; and a caller who falls silent is not waited for.
+func TestStreamAsItComes(t *testing.T) {
+	_, o := doors(&fake{}, func(o *Options) { o.Reviewer, o.Timeout = &viewing{}, time.Second })
+	server := httptest.NewUnstartedServer(New(o))
+	server.Config.ReadTimeout, server.Config.WriteTimeout = time.Second, time.Second
+	server.Start()
+	defer server.Close()
+	body, feed := io.Pipe()
+	response := make(chan *http.Response, 1)
+	go func() {
+		r, err := http.Post(server.URL+visiblePath, linesMedia, body)
+		if err != nil {
+			t.Error(err)
+		}
+		response <- r
+	}()
+	say := func(text string) {
+		if _, err := io.WriteString(feed, text); err != nil {
+			t.Fatal(err)
+		}
+	}
+	say("{\"user\":\"a\"}\n{\"name\":\"a\"}\n")
+	r := <-response
+	if r == nil {
+		t.FailNow()
+	}
+	defer r.Body.Close()
+	lines := bufio.NewScanner(r.Body)
+	hear := func(want string) {
+		t.Helper()
+		if !lines.Scan() || lines.Text() != want {
+			t.Fatalf("got %s, %v, want %s", lines.Text(), lines.Err(), want)
+		}
+	}
+	hear(ownHead)
+	hear(`{"visible":[0]}`)
+	say("{}\n{\"name\":\"a\"}\n")
+	hear(`{"visible":[2]}`)
+	hear(`{"error":{"code":"trouble","message":"the body took too long"}}`)
+	if lines.Scan() || lines.Err() != nil {
+		t.Errorf("got %s, %v, want the end", lines.Text(), lines.Err())
+	}
+	feed.CloseWithError(errors.New("the test is over"))
+}
+
+// Streams are few, and take no place of decisions.
+func TestSheddingOfStreams(t *testing.T) {
+	_, o := doors(&fake{}, func(o *Options) { o.Reviewer, o.MaxInFlight = &viewing{}, 1 })
+	h := New(o)
+	var feeds []*io.PipeWriter
+	ended := make(chan int, maxStreams)
+	for range maxStreams {
+		body, feed := io.Pipe()
+		feeds = append(feeds, feed)
+		r := httptest.NewRequest(http.MethodPost, visiblePath, body)
+		r.Header.Set("Content-Type", linesMedia)
+		go func() {
+			w := httptest.NewRecorder()
+			h.ServeHTTP(w, r)
+			ended <- w.Code
+		}()
+		if _, err := feed.Write([]byte("{\"user\":\"a\"}\n")); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if w := post(h, linesMedia, `{"user":"a"}`); w.Code != http.StatusServiceUnavailable {
+		t.Errorf("got %d for one stream too many, want 503", w.Code)
+	}
+	if w := post(h, "application/json", `{"user":"a"}`); w.Code != http.StatusOK {
+		t.Errorf("got %d beside streams, want 200", w.Code)
+	}
+	for _, feed := range feeds {
+		feed.Close()
+	}
+	for range feeds {
+		if code := <-ended; code != http.StatusOK {
+			t.Errorf("got %d, want 200", code)
+		}
+	}
+	if w := post(h, linesMedia, `{"user":"a"}`); w.Code != http.StatusOK {
+		t.Errorf("got %d when the others were gone, want 200", w.Code)
+	}
+}

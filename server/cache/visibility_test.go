@@ -1,0 +1,464 @@
+package cache
+
+import (
+	"bytes"
+	"fmt"
+	"log/slog"
+	"math/rand/v2"
+	"net/http/httptest"
+	"reflect"
+	"slices"
+	"strings"
+	"sync"
+	"sync/atomic"
+	"testing"
+	"time"
+
+	"github.com/writ-policy/writ/server/decision"
+	"github.com/writ-policy/writ/server/metrics"
+)
+
+func newViewCache(n *renewer, o VisibilityOptions) *Cache {
+	return New(n, Options{Now: n.now, Visibility: o}, metrics.New())
+}
+
+func see(user string, groups ...string) *decision.VisibilityRequest {
+	return &decision.VisibilityRequest{User: user, Groups: groups, Cluster: decision.Cluster{Name: "c"}}
+}
+
+func at(second int64) time.Time { return time.Unix(second, 0) }
+
+// Requests share an entry where nothing tells their principals, their clusters and
+// what they ask apart, and only there.
+func TestViewKey(t *testing.T) {
+	same := []decision.VisibilityRequest{
+		{User: "u", Groups: []string{"a", "b"}, Cluster: decision.Cluster{Name: "c"}},
+		{User: "u", Groups: []string{"b", "", "a", "b"}, Cluster: decision.Cluster{Name: "c", Labels: map[string]string{}}},
+		{User: "u", Groups: []string{"a", "b"}, Action: "view", Cluster: decision.Cluster{Name: "c"}, ServiceAccount: decision.ServiceAccount{Name: "n"}},
+		{User: "u", Groups: []string{"a", "b"}, Cluster: decision.Cluster{Name: "c"}, Items: &[]decision.Item{{}}, Metrics: map[string]any{}},
+	}
+	for i := range same {
+		if viewKey(&same[i]) != viewKey(&same[0]) {
+			t.Errorf("request %d has another key than the first", i)
+		}
+	}
+	keys := map[string]int{}
+	for i, r := range []decision.VisibilityRequest{
+		{},
+		{User: "u"},
+		{User: "u", Groups: []string{"a", "b"}},
+		{User: "u", Groups: []string{"a,b"}},
+		{User: "u:a", Groups: []string{"b"}},
+		{User: "u", Groups: []string{"a:b"}},
+		{User: "u", Groups: []string{"a"}, Action: "b"},
+		{User: "u", Groups: []string{"a"}, Type: "b"},
+		{User: "u", ServiceAccount: decision.ServiceAccount{Namespace: "a", Name: "b"}},
+		{User: "u", ServiceAccount: decision.ServiceAccount{Namespace: "ab", Name: "b"}},
+		{ServiceAccount: decision.ServiceAccount{Namespace: "a", Name: "b"}},
+		{User: "system:serviceaccount:a:b"},
+		{User: "u", Action: "viewMetrics"},
+		{User: "u", Cluster: decision.Cluster{Name: "c"}},
+		{User: "u", Type: "c"},
+		{User: "u", Cluster: decision.Cluster{Labels: map[string]string{"c": ""}}},
+		{User: "u", Cluster: decision.Cluster{Labels: map[string]string{"": "c"}}},
+		{User: "u", Cluster: decision.Cluster{Labels: map[string]string{"a": "b", "c": "d"}}},
+		{User: "u", Cluster: decision.Cluster{Labels: map[string]string{"a": "b", "cd": ""}}},
+		{User: "u", Groups: []string{"a", "b"}, Cluster: decision.Cluster{Labels: map[string]string{"c": "d"}}},
+		{User: "u", Groups: []string{"a"}, Cluster: decision.Cluster{Labels: map[string]string{"b": "c", "d": ""}}},
+	} {
+		key := viewKey(&r)
+		if j, found := keys[key]; found {
+			t.Errorf("requests %d and %d have the same key", j, i)
+		}
+		keys[key] = i
+	}
+}
+
+func TestShownKey(t *testing.T) {
+	for _, row := range []struct {
+		r    decision.VisibilityRequest
+		want string
+	}{
+		{decision.VisibilityRequest{User: "u", Groups: []string{"b", "a", "b", ""}, Cluster: decision.Cluster{Name: "c"}}, "rbac:decision:u:a,b:view:c"},
+		{decision.VisibilityRequest{User: "u", Action: "viewMetrics", Type: "pods", Cluster: decision.Cluster{Name: "c"}}, "rbac:decision:u::viewMetrics:c/pods"},
+		{decision.VisibilityRequest{User: "u", Groups: []string{"g"}, Type: "pvc", Cluster: decision.Cluster{Name: "c"}}, "rbac:custom:u:g:pvc:c:view"},
+		{decision.VisibilityRequest{User: "u", Groups: []string{"g"}, Type: "pvc"}, "rbac:custom:u:g:pvc:all:view"},
+		{decision.VisibilityRequest{ServiceAccount: decision.ServiceAccount{Namespace: "n", Name: "a"}, Type: "pvc"}, "rbac:custom:system:serviceaccount:n:a::pvc:all:view"},
+	} {
+		if got := shownKey(&row.r); got != row.want {
+			t.Errorf("got %s, want %s", got, row.want)
+		}
+	}
+}
+
+// An authorization is kept until its time to live is over or a policy of the
+// principal begins or has ended; and before the instant it is from, should the
+// clock be set back, it is not known.
+func TestViewExpiry(t *testing.T) {
+	bounded := map[string]pass{"p": {names: []string{"u"}, from: at(100), until: at(200)}}
+	for _, row := range []struct {
+		name   string
+		passes map[string]pass
+		asked  []int64 // at these seconds
+		want   int64   // evaluations
+	}{
+		{"the same instant", nil, []int64{5, 5, 5}, 1},
+		{"to the end of its time", nil, []int64{5, 64, 65, 66}, 2},
+		{"a policy begins", bounded, []int64{50, 99, 100, 101}, 2},
+		{"at its last instant", bounded, []int64{190, 200}, 1},
+		{"just after it", bounded, []int64{190, 201, 202}, 2},
+		{"the clock is set back", bounded, []int64{150, 99, 149, 150, 120}, 4},
+	} {
+		t.Run(row.name, func(t *testing.T) {
+			n := newRenewer(&world{revision: "1", passes: row.passes})
+			c := newViewCache(n, VisibilityOptions{Entries: 10, TTL: time.Minute})
+			for _, second := range row.asked {
+				n.clock.Store(second)
+				got := c.Authorize(t.Context(), see("u"))
+				count := n.views.Load()
+				if want := n.Authorize(t.Context(), see("u")); got.Decision != want.Decision || got.Reason != want.Reason {
+					t.Errorf("at %d: got %+v, want %+v", second, got, want)
+				}
+				n.views.Store(count)
+			}
+			if got := n.views.Load(); got != row.want {
+				t.Errorf("got %d evaluations, want %d", got, row.want)
+			}
+		})
+	}
+}
+
+// A new revision drops what is kept for those that a changed policy named or names,
+// and nothing else.
+func TestViewsOutliveRevisions(t *testing.T) {
+	account := &decision.VisibilityRequest{ServiceAccount: decision.ServiceAccount{Namespace: "n", Name: "a"}, Cluster: decision.Cluster{Name: "c"}}
+	custom := &decision.VisibilityRequest{User: "other", Type: "pvc", Cluster: decision.Cluster{Name: "c"}}
+	everywhere := &decision.VisibilityRequest{User: "other", Type: "pvc"}
+	requests := map[string]*decision.VisibilityRequest{
+		"alice": see("alice"), "al*": see("al*"), "bob of dev": see("bob", "dev"), "bob of dev and ops": see("bob", "ops", "dev"),
+		"carol of DEV": see("carol", "DEV"), "account": account, "pvc": custom, "any pvc": everywhere, "nobody": see("nobody"),
+	}
+	before := &world{revision: "1", passes: map[string]pass{
+		"named": {names: []string{"alice"}, says: "x"}, "grouped": {groups: []string{"dev"}, says: "x"},
+		"accounts": {names: []string{"system:serviceaccount:n:a"}, says: "x"},
+	}, sources: map[string]string{"pvc": "x"}}
+	for _, row := range []struct {
+		name   string
+		change func(w *world)
+		want   []string // asked anew
+	}{
+		{"nothing", func(*world) {}, nil},
+		{"lines", func(w *world) { w.passes["named"] = pass{names: []string{"alice"}, says: "x", line: 7} }, nil},
+		{"what one says", func(w *world) { w.passes["named"] = pass{names: []string{"alice"}, says: "y"} }, []string{"alice"}},
+		{"a pattern of a name", func(w *world) { w.passes["star"] = pass{names: []string{"al*"}} }, []string{"al*"}},
+		{"a group", func(w *world) { w.passes["grouped"] = pass{groups: []string{"dev"}, says: "y"} }, []string{"bob of dev", "bob of dev and ops"}},
+		{"one begins later", func(w *world) { w.passes["named"] = pass{names: []string{"alice"}, says: "x", from: at(99)} }, []string{"alice"}},
+		{"one is removed", func(w *world) { delete(w.passes, "accounts") }, []string{"account"}},
+		{"one is for somebody else", func(w *world) { w.passes["named"] = pass{names: []string{"nobody"}, says: "x"} }, []string{"alice", "nobody"}},
+		{"one has another name", func(w *world) { w.passes["renamed"] = w.passes["named"]; delete(w.passes, "named") }, []string{"alice"}},
+		{"a source", func(w *world) { w.sources["pvc"] = "y" }, []string{"any pvc", "pvc"}},
+		{"no source", func(w *world) { delete(w.sources, "pvc") }, []string{"any pvc", "pvc"}},
+		{"a source of another type", func(w *world) { w.sources["vm"] = "y" }, nil},
+	} {
+		t.Run(row.name, func(t *testing.T) {
+			n := newRenewer(before)
+			c := newViewCache(n, VisibilityOptions{Entries: 100})
+			for _, r := range requests {
+				c.Authorize(t.Context(), r)
+			}
+			after := before.copy("2")
+			row.change(after)
+			n.world.Store(after)
+			var asked []string
+			for name, r := range requests {
+				count := n.views.Load()
+				got := c.Authorize(t.Context(), r)
+				if n.views.Load() > count {
+					asked = append(asked, name)
+				}
+				if want := n.Authorize(t.Context(), r); !reflect.DeepEqual(got, want) {
+					t.Errorf("%s: got %+v, want %+v", name, got, want)
+				}
+			}
+			slices.Sort(asked)
+			if !slices.Equal(asked, row.want) {
+				t.Errorf("asked anew for %q, want %q", asked, row.want)
+			}
+		})
+	}
+}
+
+// A revision that comes while an authorization is made does not get it.
+func TestViewOfAnEarlierRevision(t *testing.T) {
+	first := &world{revision: "1", passes: map[string]pass{"p": {names: []string{"u"}, says: "old"}}}
+	n := newRenewer(first)
+	c := newViewCache(n, VisibilityOptions{Entries: 10})
+	second := first.copy("2")
+	second.passes["p"] = pass{names: []string{"u"}, says: "new"}
+	n.meanwhile = func() {
+		n.meanwhile = nil
+		n.world.Store(second)
+		c.Authorize(t.Context(), see("somebody")) // the cache learns of it
+	}
+	if got := c.Authorize(t.Context(), see("u")); got.Revision != "1" {
+		t.Fatalf("got an answer of %s, want 1", got.Revision)
+	}
+	if got := c.Authorize(t.Context(), see("u")); got.Revision != "2" || !strings.HasPrefix(got.Reason, "new") {
+		t.Errorf("got %+v, want the new answer", got)
+	}
+}
+
+// A revision that comes while an entry is renewed has not been looked at: whether
+// the entry outlives it is not known.
+func TestRenewedByALaterRevision(t *testing.T) {
+	first := &world{revision: "1", passes: map[string]pass{"p": {names: []string{"u"}, says: "old"}}}
+	n := newRenewer(first)
+	c := newViewCache(n, VisibilityOptions{Entries: 10})
+	c.Authorize(t.Context(), see("u"))
+	n.world.Store(first.copy("2"))
+	third := first.copy("3")
+	third.passes["p"] = pass{names: []string{"u"}, says: "new"}
+	n.renewing = func() { n.world.Store(third) }
+	for range 2 {
+		if got := c.Authorize(t.Context(), see("u")); got.Revision != "3" || !strings.HasPrefix(got.Reason, "new") {
+			t.Errorf("got %+v, want the new answer", got)
+		}
+	}
+}
+
+// The clock is set back after an evaluation: its answer is not of that time.
+func TestViewOfALaterTime(t *testing.T) {
+	n := newRenewer(&world{revision: "1", passes: map[string]pass{"p": {names: []string{"u"}, from: at(100)}}})
+	c := newViewCache(n, VisibilityOptions{Entries: 10})
+	n.clock.Store(150)
+	n.afterwards = func() { n.clock.Store(99) }
+	c.Authorize(t.Context(), see("u"))
+	if got := c.Authorize(t.Context(), see("u")); got.Decision != decision.VisibleNone {
+		t.Errorf("got %s before the policy begins", got.Decision)
+	}
+}
+
+func TestForget(t *testing.T) {
+	n := newRenewer(&world{revision: "1"})
+	var log bytes.Buffer
+	c := newViewCache(n, VisibilityOptions{
+		Entries: 100, TTL: time.Minute, Logger: slog.New(slog.NewTextHandler(&log, &slog.HandlerOptions{Level: slog.LevelDebug})),
+	})
+	fill := func() {
+		for _, user := range []string{"alice", "al*", "a?", "bob", "[ab]", `b\`, "ALICE", "system:serviceaccount:n:a"} {
+			c.Authorize(t.Context(), see(user))
+			c.Authorize(t.Context(), see(user, "g"))
+			c.Authorize(t.Context(), &decision.VisibilityRequest{User: user, Groups: []string{"alice"}, Type: "pvc"})
+		}
+		c.Authorize(t.Context(), &decision.VisibilityRequest{ServiceAccount: decision.ServiceAccount{Namespace: "n", Name: "a"}})
+	}
+	for _, row := range []struct {
+		user string
+		want int
+	}{{"alice", 3}, {"al*", 3}, {"*", 0}, {"", 0}, {"a?", 3}, {"[ab]", 3}, {`b\`, 3}, {"system:serviceaccount:n:a", 4}, {"a", 0}} {
+		fill()
+		before := c.views.kept.Len()
+		got := c.Forget(row.user)
+		if left := before - c.views.kept.Len(); got != row.want || left != row.want {
+			t.Errorf("%q: got %d, and %d are gone, want %d", row.user, got, left, row.want)
+		}
+	}
+	if want := "key=rbac:custom:alice:alice:pvc:all:view"; !strings.Contains(log.String(), want) {
+		t.Errorf("the log has no %s", want)
+	}
+	fill()
+	n.clock.Add(3600)
+	if got := c.Forget("alice"); got != 0 {
+		t.Errorf("got %d entries whose time is over, want none", got)
+	}
+	if got := newViewCache(n, VisibilityOptions{}).Forget("alice"); got != 0 {
+		t.Errorf("got %d where nothing is kept", got)
+	}
+}
+
+func TestViewsAreOffByDefault(t *testing.T) {
+	n := newRenewer(&world{revision: "1"})
+	c := New(n, Options{Entries: 10, Now: n.now}, metrics.New())
+	c.Authorize(t.Context(), see("u"))
+	c.View(t.Context(), see("u"))
+	if _, err := c.Show(t.Context(), see("u"), nil, nil); err == nil && n.views.Load() != 3 {
+		t.Errorf("got %d evaluations, want 3", n.views.Load())
+	}
+}
+
+// All three ways of asking use what is kept; items are looked at each time.
+func TestViewsServeEveryQuestion(t *testing.T) {
+	n := newRenewer(&world{revision: "1", passes: map[string]pass{"p": {names: []string{"u"}}}})
+	m := metrics.New()
+	c := New(n, Options{Now: n.now, Visibility: VisibilityOptions{Entries: 10}}, m)
+	r := see("u")
+	r.Items = &[]decision.Item{{Name: "a"}, {Name: "b"}}
+	c.Authorize(t.Context(), r)
+	if got := c.View(t.Context(), r).Visible; !slices.Equal(got, []int{0, 1}) {
+		t.Errorf("got %v visible", got)
+	}
+	r.Items = &[]decision.Item{{Name: "a"}}
+	var shown []int
+	if _, err := c.Show(t.Context(), r, r.All(), func(i int) error { shown = append(shown, i); return nil }); err != nil || !slices.Equal(shown, []int{0}) {
+		t.Errorf("got %v, %v", shown, err)
+	}
+	if got := n.views.Load(); got != 1 {
+		t.Errorf("got %d evaluations, want 1", got)
+	}
+	r.Action = "trouble"
+	for range 2 {
+		c.Authorize(t.Context(), r)
+	}
+	if got := n.views.Load(); got != 3 {
+		t.Errorf("got %d evaluations, want trouble to be asked again", got)
+	}
+	w := httptest.NewRecorder()
+	m.Handler().ServeHTTP(w, httptest.NewRequest("GET", "/metrics", nil))
+	for _, want := range []string{"writ_cache_hits_total 2", "writ_cache_misses_total 3", "writ_cache_entries 1"} {
+		if !strings.Contains(w.Body.String(), want+"\n") {
+			t.Errorf("got no line %q", want)
+		}
+	}
+}
+
+func TestViewMemoryIsBounded(t *testing.T) {
+	const bound = 256 << 10
+	n := newRenewer(&world{revision: "1", passes: map[string]pass{"p": {groups: []string{"g"}}}})
+	c := newViewCache(n, VisibilityOptions{Entries: 1 << 20, Bytes: bound})
+	for i := range 2000 {
+		c.Authorize(t.Context(), see(fmt.Sprint(i, strings.Repeat("n", i%900)), "g"))
+		sum := 0
+		for _, e := range c.views.kept.Values() {
+			sum += e.weight
+		}
+		if sum != c.views.weight || sum > bound {
+			t.Fatalf("got %d bytes of entries, counted as %d, want at most %d", sum, c.views.weight, bound)
+		}
+	}
+	kept := c.views.kept.Len()
+	if kept < 50 {
+		t.Errorf("got only %d entries", kept)
+	}
+	c.Authorize(t.Context(), see(strings.Repeat("n", bound/64), "g"))
+	if got := c.views.kept.Len(); got != kept {
+		t.Errorf("got %d entries after one that is too large, want %d", got, kept)
+	}
+}
+
+// Whatever happens to documents, clock and cache: what is kept is what would be
+// said now.
+func TestKeptViewsAreFresh(t *testing.T) {
+	hits := int64(0)
+	for seed := range uint64(60) {
+		random := rand.New(rand.NewPCG(seed, 1))
+		names := []string{"a", "b", "a*", "system:serviceaccount:n:a", "d"}
+		groups := []string{"g", "h", "g,h", ""}
+		some := func(list []string) (out []string) {
+			for _, name := range list {
+				if random.IntN(3) == 0 {
+					out = append(out, name)
+				}
+			}
+			return out
+		}
+		instant := func() time.Time {
+			if random.IntN(2) == 0 {
+				return time.Time{}
+			}
+			return at(random.Int64N(300))
+		}
+		requests := make([]*decision.VisibilityRequest, 30)
+		for i := range requests {
+			requests[i] = &decision.VisibilityRequest{
+				User: append(names, "")[random.IntN(len(names)+1)], Groups: some(groups),
+				Type: []string{"", "pvc", "pods"}[random.IntN(3)], Cluster: decision.Cluster{Name: "c"},
+			}
+			if random.IntN(4) == 0 {
+				requests[i].ServiceAccount = decision.ServiceAccount{Namespace: "n", Name: "a"}
+			}
+		}
+		n := newRenewer(&world{revision: "0"})
+		c := newViewCache(n, VisibilityOptions{Entries: 20, TTL: 50 * time.Second})
+		for step := range 600 {
+			switch random.IntN(40) {
+			case 0:
+				w := n.world.Load().copy(fmt.Sprint(step))
+				w.passes[fmt.Sprint(random.IntN(4))] = pass{some(names), some(groups), instant(), instant(), fmt.Sprint(random.IntN(2)), random.IntN(9)}
+				n.world.Store(w)
+			case 1:
+				w := n.world.Load().copy(fmt.Sprint(step))
+				delete(w.passes, fmt.Sprint(random.IntN(4)))
+				w.sources["pvc"] = fmt.Sprint(random.IntN(3))
+				n.world.Store(w)
+			case 2:
+				n.clock.Add(random.Int64N(30))
+			case 3:
+				n.clock.Store(random.Int64N(300))
+			case 4:
+				c.Forget(names[random.IntN(len(names))])
+			default:
+				r := requests[random.IntN(len(requests))]
+				before := n.views.Load()
+				got := c.Authorize(t.Context(), r)
+				if n.views.Load() == before {
+					hits++
+				}
+				want := n.Authorize(t.Context(), r)
+				got.Expires = want.Expires // of an earlier instant, and no matter of the answer
+				if !reflect.DeepEqual(got, want) {
+					t.Fatalf("seed %d, step %d: got %+v, want %+v of %+v", seed, step, got, want, r)
+				}
+			}
+		}
+	}
+	if hits < 2000 {
+		t.Errorf("got %d answers that were kept, want enough to tell", hits)
+	}
+}
+
+// Many callers and changes at once: no answer is of anything but what was there
+// between its question and it.
+func TestViewsConcurrently(t *testing.T) {
+	n := newRenewer(&world{revision: "0", passes: map[string]pass{"p": {names: []string{"u"}, says: "0"}}})
+	c := newViewCache(n, VisibilityOptions{Entries: 8})
+	var callers sync.WaitGroup
+	var oldest, newest atomic.Int64
+	for caller := range 8 {
+		callers.Go(func() {
+			for i := range 1000 {
+				if caller == 0 && i%20 == 0 {
+					next := newest.Add(1)
+					w := n.world.Load().copy(fmt.Sprint(next))
+					w.passes["p"] = pass{names: []string{"u"}, says: fmt.Sprint(next)}
+					n.world.Store(w)
+					oldest.Store(next)
+				}
+				from := oldest.Load()
+				a := c.Authorize(t.Context(), see("u"))
+				to := newest.Load()
+				var said int64
+				if _, err := fmt.Sscan(a.Reason, &said); err != nil || said < from || said > to {
+					t.Errorf("got %+v between %d and %d", a, from, to)
+				}
+				c.Authorize(t.Context(), see(fmt.Sprint(i%13)))
+				if i%50 == 0 {
+					c.Forget("3")
+				}
+			}
+		})
+	}
+	callers.Wait()
+}
+
+func BenchmarkViewHit(b *testing.B) {
+	n := newRenewer(&world{revision: "1", passes: map[string]pass{"p": {groups: []string{"dev"}}}})
+	c := newViewCache(n, VisibilityOptions{Entries: 10})
+	r := see("alice@example.com", "dev", "ops", "all")
+	r.Cluster.Labels = map[string]string{"env": "prod", "region": "eu"}
+	b.ReportAllocs()
+	for b.Loop() {
+		if c.Authorize(b.Context(), r).Decision == decision.VisibleNone {
+			b.Fatal("denied")
+		}
+	}
+}

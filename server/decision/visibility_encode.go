@@ -1,0 +1,77 @@
+package decision
+
+import "strconv"
+
+// AppendJSON appends the decision as its point's JSON: keys in a fixed order, those
+// of objects sorted. Lists and objects are never null.
+func (d *VisibilityDecision) AppendJSON(b []byte) []byte {
+	b = d.appendParts(append(b, '{'))
+	b = append(AppendInts(append(b, `,"visible":`...), d.Visible), ',')
+	return append(d.appendNumbers(b), '}')
+}
+
+// MarshalJSON is AppendJSON for encoding/json.
+func (d VisibilityDecision) MarshalJSON() ([]byte, error) { return d.AppendJSON(nil), nil }
+
+// AppendJSON appends the authorization as a JSON object: a decision but for items
+// and numbers.
+func (a *Authorization) AppendJSON(b []byte) []byte {
+	return append(a.appendParts(append(b, '{')), '}')
+}
+
+// AppendNumbers appends aggregations and metrics as a JSON object: what comes
+// after the items of a stream.
+func (d *VisibilityDecision) AppendNumbers(b []byte) []byte {
+	return append(d.appendNumbers(append(b, '{')), '}')
+}
+
+func (d *VisibilityDecision) appendNumbers(b []byte) []byte {
+	b = appendObject(append(b, `"aggregations":`...), d.Aggregations)
+	return appendObject(append(b, `,"metrics":`...), d.Metrics)
+}
+
+func (a *Authorization) appendParts(b []byte) []byte {
+	b = appendMember(b, "", "decision", a.Decision)
+	b = AppendStrings(append(b, `,"permissions":`...), a.Permissions)
+	b = appendMember(b, ",", "policy", a.Policy)
+	b = appendMember(b, ",", "reason", a.Reason)
+	b = appendObject(append(b, `,"filters":`...), a.Filters)
+	b = append(b, `,"matched":[`...)
+	for i := range a.Matched {
+		if i > 0 {
+			b = append(b, ',')
+		}
+		b = a.Matched[i].appendPolicy(b)
+	}
+	return append(b, ']')
+}
+
+// appendPolicy appends what matched at the visibility point, where nothing is
+// bound and so no role stands between a policy and its rule.
+func (m *Matched) appendPolicy(b []byte) []byte {
+	b = appendMember(b, "{", "kind", m.Kind)
+	b = appendMember(b, ",", "namespace", m.Namespace)
+	b = appendMember(b, ",", "name", m.Name)
+	b = strconv.AppendInt(append(b, `,"rule":`...), int64(m.Rule), 10)
+	return append(appendMember(b, ",", "source", m.Source), '}')
+}
+
+// AppendInts appends list as a JSON array, [] for nil.
+func AppendInts(b []byte, list []int) []byte {
+	b = append(b, '[')
+	for i, number := range list {
+		if i > 0 {
+			b = append(b, ',')
+		}
+		b = strconv.AppendInt(b, int64(number), 10)
+	}
+	return append(b, ']')
+}
+
+// appendObject is {} for nil.
+func appendObject(b []byte, object map[string]any) []byte {
+	if object == nil {
+		return append(b, "{}"...)
+	}
+	return appendAny(b, object)
+}

@@ -1,0 +1,227 @@
+package decision
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"iter"
+	"reflect"
+	"strings"
+	"testing"
+	"testing/iotest"
+)
+
+func TestDecodeVisibility(t *testing.T) {
+	text := `{"user":"alice","groups":["a",""],"serviceAccount":{"namespace":"n","name":"s","x":1},"action":"view",` +
+		`"cluster":{"name":"c","labels":{"env":"prod"}},"type":"pvc",` +
+		`"items":[{"name":"a","namespace":null,"labels":{"l":"v"},"fields":{"n":1.50,"x":null},"kind":7},{}],` +
+		`"aggregations":{"total":1e3},"metrics":{"totals":{"pods":1},"byNode":{"w":{"ready":true}},"byNamespace":null}}`
+	want := &VisibilityRequest{
+		User: "alice", Groups: []string{"a", ""}, ServiceAccount: ServiceAccount{"n", "s"}, Action: "view",
+		Cluster: Cluster{"c", map[string]string{"env": "prod"}}, Type: "pvc",
+		Items: &[]Item{
+			{Name: "a", Labels: map[string]string{"l": "v"}, Fields: map[string]any{"n": json.Number("1.50"), "x": nil}}, {},
+		},
+		Aggregations: map[string]any{"total": json.Number("1e3")},
+		Metrics: map[string]any{
+			"totals": map[string]any{"pods": json.Number("1")}, "byNode": map[string]any{"w": map[string]any{"ready": true}}, "byNamespace": nil,
+		},
+	}
+	got, err := DecodeVisibility([]byte(text))
+	if err != nil || !reflect.DeepEqual(got, want) {
+		t.Errorf("got %+v, %v, want %+v", got, err, want)
+	}
+	got, err = DecodeVisibility([]byte(`{"user":null,"groups":null,"serviceAccount":null,"action":null,"cluster":null,"type":null,"items":null,"aggregations":null,"metrics":null}`))
+	if err != nil || !reflect.DeepEqual(got, &VisibilityRequest{}) {
+		t.Errorf("got %+v, %v, want an empty request", got, err)
+	}
+}
+
+func TestDecodeVisibilityRefuses(t *testing.T) {
+	for _, row := range []struct{ name, text, field, message string }{
+		{"no object", `[]`, "", "no JSON object"},
+		{"an unknown key", `{"User":"a"}`, "User", `unknown key "User"`},
+		{"the engine's key", `{"null":{}}`, "null", "unknown key"},
+		{"a key twice", `{"user":"a","user":"b"}`, "user", "twice"},
+		{"a user that is none", `{"user":1}`, "user", "a string"},
+		{"an action that is none", `{"action":true}`, "action", "a string"},
+		{"a type that is none", `{"type":[]}`, "type", "a string"},
+		{"groups", `{"groups":"a"}`, "groups", "list of strings"},
+		{"a group", `{"groups":[1]}`, "groups", "element 0"},
+		{"a service account", `{"serviceAccount":"n/s"}`, "serviceAccount", "an object"},
+		{"its name", `{"serviceAccount":{"name":1}}`, "serviceAccount.name", "a string"},
+		{"a cluster", `{"cluster":"c"}`, "cluster", "an object"},
+		{"a cluster's name", `{"cluster":{"name":1}}`, "cluster.name", "a string"},
+		{"a cluster's label", `{"cluster":{"labels":{"a":1}}}`, "cluster.labels", "object of strings"},
+		{"items", `{"items":{}}`, "items", "list of objects"},
+		{"an item", `{"items":[{},1]}`, "items", "item 1: the item is no JSON object"},
+		{"an item of null", `{"items":[null]}`, "items", "item 0"},
+		{"an item's name", `{"items":[{"name":1}]}`, "items", `item 0: key "name" must be a string`},
+		{"an item's label", `{"items":[{"labels":{"a":null}}]}`, "items", `item 0: key "labels"`},
+		{"an item's fields", `{"items":[{"fields":[]}]}`, "items", `item 0: key "fields"`},
+		{"aggregations", `{"aggregations":[]}`, "aggregations", "an object"},
+		{"metrics", `{"metrics":1}`, "metrics", "an object"},
+		{"a part of metrics", `{"metrics":{"totals":1}}`, "metrics.totals", "an object"},
+		{"a record", `{"metrics":{"byNode":{"w":1}}}`, "metrics.byNode", `"w" is none`},
+	} {
+		t.Run(row.name, func(t *testing.T) {
+			_, err := DecodeVisibility([]byte(row.text))
+			var got *InvalidRequest
+			if !errors.As(err, &got) {
+				t.Fatalf("got %v, want an invalid request", err)
+			}
+			if got.Field != row.field || !strings.Contains(got.Message, row.message) {
+				t.Errorf("got %q: %q, want %q: %q", got.Field, got.Message, row.field, row.message)
+			}
+		})
+	}
+}
+
+func TestVisibilityJSON(t *testing.T) {
+	d := VisibilityDecision{}
+	if got, want := string(d.AppendJSON(nil)), `{"decision":"","permissions":[],"policy":"","reason":"","filters":{},"matched":[],"visible":[],"aggregations":{},"metrics":{}}`; got != want {
+		t.Errorf("got %s, want %s", got, want)
+	}
+	d = VisibilityDecision{
+		Authorization: Authorization{
+			Decision: VisibleSome, Permissions: []string{"view"}, Policy: `p"`, Reason: "r",
+			Filters: map[string]any{"b": []string{"x"}, "a": map[string]any{}},
+			Matched: []Matched{{Kind: "K", Namespace: "n", Name: "m", Rule: -1, Source: "f:1", Effect: "allow"}},
+			Trouble: "never told", Basis: "nor this",
+		},
+		Visible: []int{0, 7}, Aggregations: map[string]any{"z": json.Number("1.50"), "a": nil}, Metrics: map[string]any{"filtered": true},
+	}
+	want := `{"decision":"partial","permissions":["view"],"policy":"p\"","reason":"r","filters":{"a":{},"b":["x"]},` +
+		`"matched":[{"kind":"K","namespace":"n","name":"m","rule":-1,"source":"f:1"}],` +
+		`"visible":[0,7],"aggregations":{"a":null,"z":1.50},"metrics":{"filtered":true}}`
+	if got := string(d.AppendJSON(nil)); got != want {
+		t.Errorf("got %s, want %s", got, want)
+	}
+}
+
+// FuzzDecodeVisibility wants no panic, and of a request that is none a body that
+// says so. What is accepted is JSON, and its items are accepted one by one.
+func FuzzDecodeVisibility(f *testing.F) {
+	for _, seed := range []string{
+		`{"user":"u","groups":["g"],"cluster":{"name":"c","labels":{}},"type":"pods","items":[{"name":"a","fields":{"x":[1,{"y":null}]}}]}`,
+		`{"serviceAccount":{"namespace":"n","name":"s"},"action":"viewMetrics","metrics":{"totals":{},"byNamespace":{"a":{}}},"aggregations":{"a":1e3}}`,
+		`{"user":1}`, `{"items":[null]}`, `{"metrics":{"byNode":{"w":1}}}`, `{"user":"a","user":"a"}`, ` [ ] `, `{"cluster":{"labels":{"\ud800":""}}}`,
+	} {
+		f.Add([]byte(seed))
+	}
+	f.Fuzz(func(t *testing.T, data []byte) {
+		r, err := DecodeVisibility(data)
+		if err != nil {
+			if !json.Valid(AsInvalidRequest(err).Body()) {
+				t.Errorf("got a body that is no JSON: %s", AsInvalidRequest(err).Body())
+			}
+			return
+		}
+		value, err := Parse(data)
+		if err != nil {
+			t.Fatalf("decoded what the check refuses: %v", err)
+		}
+		for key, member := range value.Members() {
+			if key != "items" || r.Items == nil {
+				continue
+			}
+			index := 0
+			for element := range member.Elements() {
+				item, err := DecodeItem([]byte(element))
+				if err != nil || !reflect.DeepEqual(item, (*r.Items)[index]) {
+					t.Errorf("item %d alone: got %+v, %v, want %+v", index, item, err, (*r.Items)[index])
+				}
+				index++
+			}
+		}
+		d := VisibilityDecision{Aggregations: r.Aggregations, Metrics: r.Metrics}
+		if text := d.AppendJSON(nil); !json.Valid(text) {
+			t.Errorf("got no JSON: %s", text)
+		}
+	})
+}
+
+// even is a Viewer that shows every second item. Its numbers tell how many there
+// were.
+type even struct {
+	NoViewer
+	trouble, revision string
+}
+
+func (e even) Fill(_ context.Context, _ *VisibilityRequest, a Authorization, items iter.Seq2[Item, error], yield func(int) error) (VisibilityDecision, error) {
+	d := VisibilityDecision{Authorization: a}
+	d.Trouble, d.Revision = e.trouble, e.revision
+	count := 0
+	for _, err := range items {
+		if err != nil {
+			return d, err
+		}
+		if count%2 == 0 {
+			if err := yield(count); err != nil {
+				return d, err
+			}
+		}
+		count++
+	}
+	d.Aggregations = map[string]any{"count": count}
+	return d, nil
+}
+
+func TestStream(t *testing.T) {
+	const head = `{"decision":"allow","permissions":[],"policy":"","reason":"","filters":{},"matched":[]}`
+	for _, row := range []struct {
+		name, items string
+		viewer      even
+		want        string
+	}{
+		{"none", "", even{}, head + "\n" + `{"aggregations":{"count":0},"metrics":{}}`},
+		{"some", "{}\n\n{}\r\n{}\n{}\n{}", even{}, head + "\n" + `{"visible":[0,2]}` + "\n" + `{"visible":[4]}` + "\n" + `{"aggregations":{"count":5},"metrics":{}}`},
+		{"a broken one", "{}\n{\"name\":1}\n{}", even{}, head + "\n" + `{"error":{"code":"invalid_request","message":"item 1: key \"name\" must be a string"}}`},
+		{"one too long", "{}\n" + strings.Repeat(" ", 200) + "{}", even{}, head + "\n" + `{"error":{"code":"invalid_request","message":"item 1: the line is longer than 100 bytes"}}`},
+		{"trouble at the end", "{}", even{trouble: "t"}, head + "\n" + `{"error":{"code":"trouble","message":"t"}}`},
+		{"another revision", "{}", even{revision: "r"}, head + "\n" + `{"error":{"code":"trouble","message":"the policies changed while the items were read"}}`},
+	} {
+		t.Run(row.name, func(t *testing.T) {
+			// A byte at a time: a line is a line, however it comes.
+			in := NewLines(iotest.OneByteReader(strings.NewReader("{\"user\":\"u\"}\n"+row.items)), 100)
+			r, err := in.Request()
+			if err != nil {
+				t.Fatal(err)
+			}
+			var out strings.Builder
+			s := Stream{Chunk: 2, Write: func(line []byte) error { out.Write(line); return nil }}
+			if _, err := s.Run(t.Context(), row.viewer, r, Authorization{Decision: VisibleAll}, in.Items()); err != nil {
+				if err := s.Refuse(err); err != nil {
+					t.Fatal(err)
+				}
+			}
+			if got := out.String(); got != row.want+"\n" {
+				t.Errorf("got\n%s\nwant\n%s", got, row.want)
+			}
+		})
+	}
+}
+
+func TestLinesRefuse(t *testing.T) {
+	for _, row := range []struct{ name, text, want string }{
+		{"nothing", "", "the body is empty"},
+		{"blank lines", "\n \n", "the body is empty"},
+		{"items of its own", `{"items":[]}`, `key "items" must be absent`},
+		{"a line too long", `{"user":"` + strings.Repeat("x", 200) + `"}`, "longer than 100 bytes"},
+		{"two values", `{} {}`, "goes on"},
+	} {
+		t.Run(row.name, func(t *testing.T) {
+			_, err := NewLines(strings.NewReader(row.text), 100).Request()
+			var invalid *InvalidRequest
+			if !errors.As(err, &invalid) || !strings.Contains(err.Error(), row.want) {
+				t.Errorf("got %v, want %q", err, row.want)
+			}
+		})
+	}
+	broken := errors.New("gone")
+	for _, err := range NewLines(iotest.ErrReader(broken), 100).Items() {
+		if !errors.Is(err, broken) {
+			t.Errorf("got %v, want %v", err, broken)
+		}
+	}
+}

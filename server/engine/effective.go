@@ -1,0 +1,38 @@
+package engine
+
+import (
+	"errors"
+	"fmt"
+
+	"github.com/writ-policy/writ/server/decision"
+	"github.com/writ-policy/writ/translator/effective"
+	"github.com/writ-policy/writ/translator/lower"
+)
+
+var _ decision.Effectiver = (*Engine)(nil)
+
+// Effective answers from the tables of the bundle.
+func (e *Engine) Effective(q decision.EffectiveQuestion) (any, string, error) {
+	answer, err := askEffective(e.gateways, q)
+	var wrong *effective.Error
+	switch {
+	case errors.As(err, &wrong) && wrong.Unknown:
+		err = fmt.Errorf("%w: %w", decision.ErrUnknownTarget, err)
+	case err != nil:
+		err = fmt.Errorf("%w: %w", decision.ErrMalformed, err)
+	}
+	return answer, e.revision, err
+}
+
+func askEffective(g *lower.Gateway, q decision.EffectiveQuestion) (any, error) {
+	if g == nil {
+		g = &lower.Gateway{} // no document of that family is there
+	}
+	switch {
+	case q.Reach != "":
+		return effective.FindReach(g, q.Kind, q.Reach)
+	case q.Replaced:
+		return effective.FindReplaced(g, q.Kind, q.Policy)
+	}
+	return effective.Find(g, effective.Query{Kind: q.Kind, Target: q.Target, Via: q.Via})
+}

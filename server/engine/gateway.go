@@ -1,0 +1,131 @@
+package engine
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"time"
+
+	"github.com/open-policy-agent/opa/v1/ast"
+
+	"github.com/writ-policy/writ/server/decision"
+)
+
+const askGateway = "data.writ.gateway.judgement"
+
+// maxReviews bounds how often OPA is asked about one request: each time, the access
+// requests it turns on have been answered up to the next priority.
+const maxReviews = 64
+
+var keyAnswers = ast.StringTerm("answers")
+
+var _ decision.Guard = (*Engine)(nil)
+
+// Guard answers a request at the gateway point. Access requests that its rules ask
+// about are decided by this engine, as at the access point.
+func (e *Engine) Guard(ctx context.Context, r *decision.GatewayRequest) (decision.GatewayDecision, *decision.InvalidRequest) {
+	d, err := e.guard(ctx, r)
+	var refused *decision.InvalidRequest
+	switch {
+	case errors.As(err, &refused):
+		return decision.GatewayDecision{Revision: e.revision}, refused
+	case err != nil:
+		d = decision.GatewayTrouble(err.Error())
+	}
+	d.Revision = e.revision
+	return d, nil
+}
+
+func (e *Engine) guard(ctx context.Context, r *decision.GatewayRequest) (decision.GatewayDecision, error) {
+	attributes, err := ast.InterfaceToValue(r.Attributes)
+	if err != nil {
+		return decision.GatewayDecision{}, fmt.Errorf("read the request: %w", err)
+	}
+	request, ok := attributes.(ast.Object)
+	if !ok {
+		return decision.GatewayDecision{}, errors.New("the request is no object")
+	}
+	now := e.now()
+	answers := ast.NewObject()
+	for range maxReviews {
+		request.Insert(keyEngine, ast.ObjectTerm([2]*ast.Term{keyAnswers, ast.NewTerm(answers)}))
+		value, err := e.run(ctx, &e.queries.gateway, request, now)
+		if err != nil {
+			return decision.GatewayDecision{}, err
+		}
+		answer, unanswered, err := readJudgement(value)
+		if err != nil {
+			return decision.GatewayDecision{}, err
+		}
+		if unanswered.Len() == 0 {
+			return readGateway(answer)
+		}
+		if err := e.answer(ctx, answers, unanswered, now); err != nil {
+			return decision.GatewayDecision{}, err
+		}
+	}
+	return decision.GatewayDecision{}, errors.New("the rules ask for ever more access requests")
+}
+
+// answer decides access requests and adds what they come to. What is no request
+// allows nothing.
+func (e *Engine) answer(ctx context.Context, answers ast.Object, unanswered ast.Set, now time.Time) error {
+	for _, pair := range unanswered.Slice() {
+		asked, ok := pair.Value.(*ast.Array)
+		if !ok || asked.Len() != 2 {
+			return errors.New("an access request of a rule is none")
+		}
+		text, err := ast.JSON(asked.Elem(0).Value)
+		if err != nil {
+			return err
+		}
+		review, err := decision.Decode([]byte(text.(string)))
+		allowed := false
+		if err == nil {
+			d, err := e.evaluateAt(ctx, question{request: review}, now)
+			if err != nil {
+				return err
+			}
+			allowed = d.Allowed
+		}
+		answers.Insert(asked.Elem(0), ast.InternedTerm(allowed))
+	}
+	return nil
+}
+
+func readJudgement(value ast.Value) (ast.Object, ast.Set, error) {
+	judgement, ok := value.(*ast.Array)
+	if !ok || judgement.Len() != 2 {
+		return nil, nil, errors.New("the judgement has not two parts")
+	}
+	answer, ok1 := judgement.Elem(0).Value.(ast.Object)
+	unanswered, ok2 := judgement.Elem(1).Value.(ast.Set)
+	if !ok1 || !ok2 {
+		return nil, nil, errors.New("the judgement has parts of other types")
+	}
+	return answer, unanswered, nil
+}
+
+// readGateway takes the decision apart; its error key makes it an InvalidRequest.
+func readGateway(answer ast.Object) (decision.GatewayDecision, error) {
+	var read struct {
+		Error *struct{ Code, Message string }
+		decision.GatewayDecision
+	}
+	plain, err := ast.JSON(answer)
+	if err != nil {
+		return read.GatewayDecision, err
+	}
+	text, err := json.Marshal(plain)
+	if err != nil {
+		return read.GatewayDecision, err
+	}
+	if err := json.Unmarshal(text, &read); err != nil {
+		return read.GatewayDecision, fmt.Errorf("read the decision: %w", err)
+	}
+	if read.Error != nil {
+		return read.GatewayDecision, &decision.InvalidRequest{Code: read.Error.Code, Message: read.Error.Message}
+	}
+	return read.GatewayDecision, nil
+}

@@ -1,0 +1,128 @@
+package engine
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"iter"
+	"time"
+
+	"github.com/writ-policy/writ/server/decision"
+)
+
+var _ decision.Viewer = (*Engine)(nil)
+
+// Authorize answers a request at the visibility point but for items and numbers.
+func (e *Engine) Authorize(ctx context.Context, r *decision.VisibilityRequest) decision.Authorization {
+	now := e.now()
+	a, err := e.authorize(ctx, r, now)
+	if err != nil {
+		a = decision.DenyVisibility(err.Error())
+	} else {
+		a.Expires = e.views.expires(r, now)
+	}
+	a.Revision = e.revision
+	return a
+}
+
+func (e *Engine) authorize(ctx context.Context, r *decision.VisibilityRequest, now time.Time) (decision.Authorization, error) {
+	if err := checkClock(now); err != nil {
+		return decision.Authorization{}, err
+	}
+	if !e.viewed {
+		return unmatched(r), nil
+	}
+	a, err := e.askAuthorization(ctx, r, now)
+	if err != nil || a.Decision == decision.VisibleNone {
+		return a, err
+	}
+	// The policy that OPA names is looked up in the tables the same bundle has. One
+	// that is not there would decide on items by nothing.
+	m := a.Matched[0]
+	rule := e.views.rules[viewKey{m.Namespace, m.Name, m.Rule}]
+	if rule == nil {
+		return a, fmt.Errorf("OPA's answer names rule %d of policy %q, which the tables do not have", m.Rule, m.Name)
+	}
+	a.Basis = rule
+	return a, nil
+}
+
+// checkClock refuses what OPA's clock, nanoseconds in 64 bits, cannot say: it
+// would be some other time.
+func checkClock(now time.Time) error {
+	if year := now.UTC().Year(); year < 1678 || year > 2261 {
+		return fmt.Errorf("the time %s is out of the range policies are evaluated in", now.UTC().Format(time.RFC3339))
+	}
+	return nil
+}
+
+// unmatched is the answer where there is no policy at all.
+func unmatched(r *decision.VisibilityRequest) decision.Authorization {
+	const none = "No matching policies found"
+	a := decision.DenyVisibility("")
+	switch {
+	case len(r.Names()) == 0:
+		a.Reason = "no principal"
+	case r.Action != "" && r.Action != decision.ActionView && r.Action != decision.ActionViewMetrics:
+		a.Reason = "unknown action " + r.Action
+	case r.IsCustom() && r.Cluster.Name == "":
+		a.Reason = "No policy grants access to custom resource type: " + r.Type
+	case r.Cluster.Name == "":
+		a.Reason = "no cluster given"
+	case r.IsCustom():
+		a.Reason = "Access denied to cluster '" + r.Cluster.Name + "': " + none
+	default:
+		a.Reason = none
+	}
+	return a
+}
+
+// View answers a whole request.
+func (e *Engine) View(ctx context.Context, r *decision.VisibilityRequest) decision.VisibilityDecision {
+	return decision.ViewBy(ctx, e, r, e.Authorize(ctx, r))
+}
+
+// Show filters items as they come.
+func (e *Engine) Show(ctx context.Context, r *decision.VisibilityRequest, items iter.Seq2[decision.Item, error], yield func(int) error) (decision.VisibilityDecision, error) {
+	return e.Fill(ctx, r, e.Authorize(ctx, r), items, yield)
+}
+
+// Fill answers items and numbers by an authorization.
+func (e *Engine) Fill(ctx context.Context, r *decision.VisibilityRequest, a decision.Authorization, items iter.Seq2[decision.Item, error], yield func(int) error) (decision.VisibilityDecision, error) {
+	if a.Revision != e.revision {
+		a = e.Authorize(ctx, r)
+	}
+	d := decision.VisibilityDecision{
+		Authorization: a, Visible: []int{}, Aggregations: map[string]any{}, Metrics: map[string]any{},
+	}
+	f := e.newFilling(r, &a, items != nil)
+	if items != nil {
+		if err := f.read(ctx, items, yield); err != nil {
+			var ended *endedError
+			if !errors.As(err, &ended) {
+				return d, err
+			}
+			return troubledView(d, ended.cause), nil
+		}
+	}
+	if err := f.numbers(ctx, &d); err != nil {
+		return troubledView(d, err), nil
+	}
+	return d, nil
+}
+
+// endedError says that the request was given up while its items were read.
+type endedError struct{ cause error }
+
+func (e *endedError) Error() string { return e.cause.Error() }
+
+// troubledView denies what could not be decided to its end.
+func troubledView(d decision.VisibilityDecision, cause error) decision.VisibilityDecision {
+	revision := d.Revision
+	d = decision.VisibilityDecision{
+		Authorization: decision.DenyVisibility(cause.Error()),
+		Visible:       []int{}, Aggregations: map[string]any{}, Metrics: map[string]any{},
+	}
+	d.Revision = revision
+	return d
+}

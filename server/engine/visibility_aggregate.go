@@ -1,0 +1,206 @@
+package engine
+
+import (
+	"context"
+	"fmt"
+	"slices"
+
+	"github.com/open-policy-agent/opa/v1/ast"
+	"github.com/open-policy-agent/opa/v1/topdown"
+
+	"github.com/writ-policy/writ/translator/lower"
+)
+
+// aggregator is an aggregation, with the places of its columns; -1 for none.
+type aggregator struct {
+	*lower.Aggregation
+	field, group, filtered int
+	filter                 *valueFilter
+}
+
+// newViewSource prepares what a MetricSource's aggregations need.
+func newViewSource(s *lower.MetricSource) (*viewSource, error) {
+	v := &viewSource{MetricSource: s}
+	for i := range s.Aggregations {
+		a := aggregator{Aggregation: &s.Aggregations[i], filtered: -1}
+		a.field, a.group = v.place(a.Field), v.place(a.GroupBy)
+		if a.Filter != nil {
+			var err error
+			if a.filter, err = newValueFilter(a.Filter); err != nil {
+				return nil, fmt.Errorf("aggregation %q of MetricSource %q: %w", a.Name, s.Name, err)
+			}
+			a.filtered = v.place(a.Filter.Field)
+		}
+		v.aggregators = append(v.aggregators, a)
+	}
+	return v, nil
+}
+
+func (s *viewSource) place(word string) int {
+	if word == "" {
+		return -1
+	}
+	of := columnOf(s.MetricSource, word)
+	if at := slices.Index(s.columns, of); at >= 0 {
+		return at
+	}
+	s.columns = append(s.columns, of)
+	return len(s.columns) - 1
+}
+
+// aggregate computes every aggregation that is let through, in place of
+// writ.visibility.aggregations.computed: OPA would take minutes for items by the
+// hundred thousand. What is done with numbers is OPA's own arithmetic.
+func (s *viewSource) aggregate(ctx context.Context, c *columns, through func(name string) bool) (map[string]any, error) {
+	values := make(map[string]any)
+	for i := range s.aggregators {
+		a := &s.aggregators[i]
+		if !through(a.Name) {
+			continue
+		}
+		if ctx.Err() != nil {
+			return nil, context.Cause(ctx)
+		}
+		value, err := a.value(c)
+		if err != nil {
+			return nil, fmt.Errorf("aggregation %q: %w", a.Name, err)
+		}
+		values[a.Name] = value
+	}
+	return values, nil
+}
+
+func (a *aggregator) value(c *columns) (any, error) {
+	items := make([]int, 0, c.count)
+	for i := range c.count {
+		if a.filter != nil {
+			if value := c.values[a.filtered][i]; value == nil || !a.filter.holds(value) {
+				continue
+			}
+		}
+		items = append(items, i)
+	}
+	if a.group < 0 {
+		return a.result(c, items)
+	}
+	groups := make(map[string][]int)
+	for _, i := range items {
+		name := groupOf(c.values[a.group][i])
+		groups[name] = append(groups[name], i)
+	}
+	values := make(map[string]any, len(groups))
+	for name, members := range groups {
+		value, err := a.result(c, members)
+		if err != nil {
+			return nil, err
+		}
+		values[name] = value
+	}
+	return values, nil
+}
+
+func groupOf(value *ast.Term) string {
+	if value != nil {
+		if text, ok := termText(value); ok {
+			return text
+		}
+	}
+	return "_unknown_"
+}
+
+func (a *aggregator) result(c *columns, items []int) (any, error) {
+	if a.Function == "count" {
+		return ast.JSON(ast.InternedTerm(len(items)).Value)
+	}
+	var values []*ast.Term
+	for _, i := range items {
+		value := c.values[a.field][i]
+		if value == nil {
+			continue
+		}
+		if _, ok := value.Value.(ast.Number); ok || a.Function == "distinct" {
+			values = append(values, value)
+		}
+	}
+	term, err := a.of(values)
+	if err != nil {
+		return nil, err
+	}
+	return ast.JSON(term.Value)
+}
+
+func (a *aggregator) of(values []*ast.Term) (*ast.Term, error) {
+	switch a.Function {
+	case "distinct":
+		return ast.InternedTerm(ast.NewSet(values...).Len()), nil
+	case "sum":
+		return rounded(builtin(ast.Sum, ast.ArrayTerm(values...)))
+	}
+	if len(values) == 0 {
+		return ast.NullTerm(), nil
+	}
+	switch a.Function {
+	case "avg":
+		sum, err := builtin(ast.Sum, ast.ArrayTerm(values...))
+		if err != nil {
+			return nil, err
+		}
+		return rounded(builtin(ast.Divide, sum, ast.InternedTerm(len(values))))
+	case "min":
+		return builtin(ast.Min, ast.ArrayTerm(values...))
+	case "max":
+		return builtin(ast.Max, ast.ArrayTerm(values...))
+	case "percentile":
+		return percentile(values, a.Percentile)
+	}
+	return nil, fmt.Errorf("the function %q is not known", a.Function)
+}
+
+// percentile interpolates between the two values around the rank. Hundredths keep
+// the rank an integer: what lies between two numbers is exact.
+func percentile(values []*ast.Term, percent int) (*ast.Term, error) {
+	slices.SortStableFunc(values, ast.TermValueCompare)
+	rank := percent * (len(values) - 1)
+	low, rest := rank/100, rank%100
+	if rest == 0 {
+		return values[low], nil
+	}
+	below, err := builtin(ast.Multiply, values[low], ast.InternedTerm(100-rest))
+	if err != nil {
+		return nil, err
+	}
+	above, err := builtin(ast.Multiply, values[low+1], ast.InternedTerm(rest))
+	if err != nil {
+		return nil, err
+	}
+	sum, err := builtin(ast.Plus, below, above)
+	if err != nil {
+		return nil, err
+	}
+	return rounded(builtin(ast.Divide, sum, ast.InternedTerm(100)))
+}
+
+// rounded is a computed number as people write it, as writ.visibility.text has it.
+func rounded(value *ast.Term, err error) (*ast.Term, error) {
+	if err != nil {
+		return nil, err
+	}
+	whole, err := builtin(ast.Floor, value)
+	if err != nil || whole.Equal(value) {
+		return value, err
+	}
+	text, err := builtin(ast.Sprintf, ast.StringTerm("%v"), ast.ArrayTerm(value))
+	if err != nil {
+		return nil, err
+	}
+	return builtin(ast.ToNumber, text)
+}
+
+// builtin is OPA's, so that numbers come out as they do in Rego.
+func builtin(b *ast.Builtin, operands ...*ast.Term) (result *ast.Term, err error) {
+	err = topdown.GetBuiltin(b.Name)(topdown.BuiltinContext{}, operands, func(term *ast.Term) error {
+		result = term
+		return nil
+	})
+	return result, err
+}

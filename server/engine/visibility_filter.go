@@ -1,0 +1,108 @@
+package engine
+
+import (
+	"fmt"
+	"regexp"
+	"slices"
+	"strconv"
+	"strings"
+
+	"github.com/open-policy-agent/opa/v1/ast"
+
+	"github.com/writ-policy/writ/translator/lower"
+)
+
+// valueFilter says which values an aggregation is over.
+type valueFilter struct {
+	operator   string
+	value      string
+	number     ast.Value // of value, nil where it is none
+	words      []string  // of the operator in
+	expression *regexp.Regexp
+}
+
+func newValueFilter(f *lower.AggregationFilter) (*valueFilter, error) {
+	v := &valueFilter{operator: f.Operator, value: f.Value, number: numericText(f.Value)}
+	switch f.Operator {
+	case "in":
+		v.words = commaList(f.Value)
+	case "matches":
+		var err error
+		if v.expression, err = regexp.Compile(f.Value); err != nil {
+			return nil, err
+		}
+	case "equals", "notEquals", "contains", "startsWith", "endsWith", "greaterThan", "lessThan":
+	default:
+		return nil, fmt.Errorf("the operator %q is not known", f.Operator)
+	}
+	return v, nil
+}
+
+// holds is of a value that is there.
+func (f *valueFilter) holds(term *ast.Term) bool {
+	switch f.operator {
+	case "greaterThan", "lessThan":
+		number := term.Value
+		if text, ok := number.(ast.String); ok {
+			number = numericText(string(text))
+		}
+		if _, ok := number.(ast.Number); !ok || f.number == nil {
+			return false
+		}
+		return number.Compare(f.number) == map[string]int{"greaterThan": 1, "lessThan": -1}[f.operator]
+	}
+	text, ok := termText(term)
+	if !ok {
+		return false
+	}
+	switch f.operator {
+	case "equals":
+		return f.equals(term, text)
+	case "notEquals":
+		return !f.equals(term, text)
+	case "contains":
+		return strings.Contains(text, f.value)
+	case "startsWith":
+		return strings.HasPrefix(text, f.value)
+	case "endsWith":
+		return strings.HasSuffix(text, f.value)
+	case "in":
+		return slices.Contains(f.words, text)
+	}
+	return f.expression.MatchString(text)
+}
+
+func (f *valueFilter) equals(term *ast.Term, text string) bool {
+	if number, ok := term.Value.(ast.Number); ok {
+		return f.number != nil && number.Compare(f.number) == 0
+	}
+	return text == f.value
+}
+
+var numeric = regexp.MustCompile(`^[+-]?(?:[0-9]+\.?[0-9]*|\.[0-9]+)(?:[eE][+-]?[0-9]{1,3})?$`)
+
+// numericText is the number a text says, nil where it says none.
+func numericText(text string) ast.Value {
+	if !numeric.MatchString(text) {
+		return nil
+	}
+	text = strings.TrimPrefix(text, "+")
+	if _, err := strconv.ParseFloat(text, 64); err != nil {
+		return nil // beyond what OPA takes for a number
+	}
+	return ast.Number(text)
+}
+
+// commaList is the words of the operator in: separated by commas, in brackets or
+// not.
+func commaList(value string) []string {
+	value = strings.TrimSpace(value)
+	if inner, ok := strings.CutPrefix(value, "["); ok {
+		value = strings.TrimSuffix(inner, "]")
+	}
+	words := strings.Split(value, ",")
+	for i, word := range words {
+		words[i] = strings.TrimSpace(word)
+	}
+	return words
+}

@@ -1,0 +1,274 @@
+package engine
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"iter"
+	"slices"
+	"testing"
+	"time"
+
+	"github.com/writ-policy/writ/bundles"
+	"github.com/writ-policy/writ/bundles/source"
+	"github.com/writ-policy/writ/server/decision"
+	"github.com/writ-policy/writ/translator"
+)
+
+// viewWorld is policies that each show one thing; who asks says which of them.
+const viewWorld = `
+apiVersion: clusterpulse.io/v1alpha1
+kind: MonitorAccessPolicy
+metadata: {name: window, namespace: p}
+spec:
+  identity: {subjects: {users: [clock]}}
+  access: {effect: Allow}
+  scope: {clusters: {default: all}}
+  lifecycle: {validity: {notBefore: "2026-01-01T00:00:00Z", notAfter: "2026-01-31T00:00:00.250Z"}}
+---
+apiVersion: clusterpulse.io/v1alpha1
+kind: MonitorAccessPolicy
+metadata: {name: lockout, namespace: p}
+spec:
+  identity: {subjects: {groups: [locked]}}
+  access: {effect: Deny}
+  scope: {clusters: {default: none, rules: [{selector: {matchNames: [other]}}]}}
+  lifecycle: {validity: {notBefore: "2026-01-15T00:00:00+02:00"}}
+---
+apiVersion: clusterpulse.io/v1alpha1
+kind: MonitorAccessPolicy
+metadata: {name: off, namespace: p}
+spec:
+  identity: {subjects: {users: [clock]}}
+  access: {effect: Allow, enabled: false}
+  scope: {clusters: {default: all}}
+  lifecycle: {validity: {notAfter: "2026-01-02T00:00:00Z"}}
+---
+apiVersion: clusterpulse.io/v1alpha1
+kind: MonitorAccessPolicy
+metadata: {name: dev, namespace: p}
+spec:
+  identity: {subjects: {groups: [dev], serviceAccounts: [{namespace: ci, name: bot}]}}
+  access: {effect: Allow}
+  scope:
+    clusters:
+      rules:
+        - selector: {matchPattern: ".*"}
+          permissions: {view: true, viewMetrics: true}
+          resources:
+            - {type: pods, filters: {namespaces: {allowed: ["app-*"]}}}
+            - {type: volume, filters: {names: {denied: ["*-tmp"]}}}
+---
+apiVersion: clusterpulse.io/v1alpha1
+kind: MetricSource
+metadata: {name: volumes, namespace: p}
+spec:
+  source: {apiVersion: v1, kind: PersistentVolumeClaim}
+  fields: [{name: size, path: .size}]
+  aggregations:
+    - {name: total, function: count}
+    - {name: size, function: sum, field: size}
+    - {name: of, function: count, groupBy: namespace}
+  rbac: {resourceTypeName: volume}
+`
+
+func activateViews(tb testing.TB, documents string, o Options) *Engine {
+	tb.Helper()
+	snapshot := source.Snapshot{Files: []source.File{{Path: "p.yaml", Content: []byte(documents)}}}
+	result, list := translator.New(translator.Options{}).Translate(tb.Context(), snapshot)
+	if result == nil {
+		tb.Fatal(list)
+	}
+	b, err := bundles.Build(result, bundles.BuildOptions{})
+	if err != nil {
+		tb.Fatal(err)
+	}
+	e, err := Activate(tb.Context(), b, o)
+	if err != nil {
+		tb.Fatal(err)
+	}
+	return e
+}
+
+func instant(t *testing.T, text string) time.Time {
+	t.Helper()
+	at, err := time.Parse(time.RFC3339Nano, text)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return at
+}
+
+func cluster(name string) decision.Cluster { return decision.Cluster{Name: name} }
+
+// A policy holds from its first instant to its last, and what is said of it at
+// any time between two boundaries holds until the next.
+func TestViewClock(t *testing.T) {
+	var now time.Time
+	e := activateViews(t, viewWorld, Options{Now: func() time.Time { return now }})
+	const justAfter = "2026-01-31T00:00:00.250000001Z"
+	for _, row := range []struct{ name, now, decision, expires string }{
+		{"a second before", "2025-12-31T23:59:59Z", "deny", "2026-01-01T00:00:00Z"},
+		{"a millisecond before", "2025-12-31T23:59:59.999Z", "deny", "2026-01-01T00:00:00Z"},
+		{"at the first instant", "2026-01-01T00:00:00Z", "allow", "2026-01-14T22:00:00Z"},
+		{"before another policy begins, elsewhere", "2026-01-14T21:59:59.999Z", "allow", "2026-01-14T22:00:00Z"},
+		{"when it begins", "2026-01-14T22:00:00Z", "allow", justAfter},
+		{"at the last instant", "2026-01-31T00:00:00.250Z", "allow", justAfter},
+		{"a nanosecond after", "2026-01-31T00:00:00.250000001Z", "deny", ""},
+		{"a millisecond after", "2026-01-31T00:00:00.251Z", "deny", ""},
+		{"a second after", "2026-01-31T00:00:01.250Z", "deny", ""},
+		{"in a zone of its own", "2026-01-31T01:00:00.251+01:00", "deny", ""},
+		{"out of OPA's years", "2300-01-01T00:00:00Z", "trouble", ""},
+	} {
+		t.Run(row.name, func(t *testing.T) {
+			now = instant(t, row.now)
+			a := e.Authorize(t.Context(), &decision.VisibilityRequest{User: "clock", Groups: []string{"locked"}, Cluster: cluster("c")})
+			got, expires := a.Decision, ""
+			if a.Trouble != "" {
+				got = "trouble"
+			}
+			if !a.Expires.IsZero() {
+				expires = a.Expires.UTC().Format(time.RFC3339Nano)
+			}
+			if got != row.decision || expires != row.expires {
+				t.Errorf("got %s until %q, want %s until %q (%s)", got, expires, row.decision, row.expires, a.Reason)
+			}
+		})
+	}
+}
+
+func TestViewTrouble(t *testing.T) {
+	e := activateViews(t, viewWorld, Options{})
+	ended, cancel := context.WithCancelCause(t.Context())
+	cancel(errors.New("the caller is gone"))
+	r := &decision.VisibilityRequest{User: "u", Groups: []string{"dev"}, Cluster: cluster("c"), Type: "volume", Items: &[]decision.Item{{Name: "a"}}}
+	d := e.View(ended, r)
+	if d.Decision != decision.VisibleNone || d.Trouble == "" || d.Reason != "denied: trouble while evaluating: "+d.Trouble || len(d.Visible) > 0 {
+		t.Errorf("got %+v, want a denial with its trouble and nothing visible", d)
+	}
+	// An authorization that was good, and then no time to read the items.
+	d = decision.ViewBy(ended, e, r, e.Authorize(t.Context(), r))
+	if d.Decision != decision.VisibleNone || d.Trouble == "" || len(d.Visible)+len(d.Aggregations)+len(d.Permissions) > 0 {
+		t.Errorf("got %+v, want a denial of everything", d)
+	}
+}
+
+// Without a policy there is no Rego to ask, and the reasons are those it has.
+func TestViewsAgreeWithoutPolicies(t *testing.T) {
+	const roles = "apiVersion: rbac.authorization.k8s.io/v1\nkind: ClusterRole\nmetadata: {name: r}\nrules: []\n"
+	without := activateViews(t, roles, Options{})
+	with := activateViews(t, viewWorld, Options{})
+	if without.viewed || !with.viewed {
+		t.Fatalf("got %v and %v, want OPA to be asked only with policies", without.viewed, with.viewed)
+	}
+	for name, r := range map[string]decision.VisibilityRequest{
+		"nobody":                           {Groups: []string{"g"}, Cluster: cluster("c")},
+		"half a service account":           {ServiceAccount: decision.ServiceAccount{Name: "n"}, Cluster: cluster("c")},
+		"an unknown action":                {User: "x", Action: "edit", Cluster: cluster("c")},
+		"no cluster":                       {User: "x", Type: "pods"},
+		"a custom type without cluster":    {User: "x", Type: "pod"},
+		"a custom type of a cluster":       {User: "x", Type: "pod", Cluster: cluster("c")},
+		"a cluster":                        {User: "x", Cluster: cluster("c"), Action: "viewMetrics"},
+		"pods, by a whole service account": {ServiceAccount: decision.ServiceAccount{Namespace: "n", Name: "n"}, Cluster: cluster("c"), Type: "pods"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			a, b := without.View(t.Context(), &r), with.View(t.Context(), &r)
+			if got, want := string(a.AppendJSON(nil)), string(b.AppendJSON(nil)); got != want || a.Trouble+b.Trouble != "" {
+				t.Errorf("got %s, want %s", got, want)
+			}
+		})
+	}
+}
+
+func TestShow(t *testing.T) {
+	e := activateViews(t, viewWorld, Options{})
+	broken := errors.New("no item")
+	items := func(list []decision.Item, err error) iter.Seq2[decision.Item, error] {
+		return func(yield func(decision.Item, error) bool) {
+			for _, item := range list {
+				if !yield(item, nil) {
+					return
+				}
+			}
+			if err != nil {
+				yield(decision.Item{}, err)
+			}
+		}
+	}
+	pods := []decision.Item{{Name: "a", Namespace: "app-1"}, {Name: "b", Namespace: "x"}, {Name: "c", Namespace: "app-2"}}
+	r := decision.VisibilityRequest{User: "u", Groups: []string{"dev"}, Cluster: cluster("c"), Type: "pods"}
+	for _, row := range []struct {
+		name    string
+		user    string
+		err     error
+		stop    int // after so many indexes
+		visible []int
+	}{
+		{"as they come", "dev", nil, -1, []int{0, 2}},
+		{"to the broken one", "dev", broken, -1, []int{0, 2}},
+		{"denied, all are read", "nobody", broken, -1, nil},
+		{"until the reader has enough", "dev", broken, 1, []int{0}},
+	} {
+		t.Run(row.name, func(t *testing.T) {
+			r.Groups = []string{row.user}
+			var visible []int
+			d, err := e.Show(t.Context(), &r, items(pods, row.err), func(index int) error {
+				visible = append(visible, index)
+				if len(visible) == row.stop {
+					return broken
+				}
+				return nil
+			})
+			if !errors.Is(err, row.err) {
+				t.Errorf("got error %v, want %v", err, row.err)
+			}
+			if !slices.Equal(visible, row.visible) || len(d.Visible) > 0 {
+				t.Errorf("got %v and %v, want %v and none", visible, d.Visible, row.visible)
+			}
+		})
+	}
+}
+
+// An authorization that was kept answers as a new one does; one of another
+// revision does not answer.
+func TestFill(t *testing.T) {
+	e := activateViews(t, viewWorld, Options{})
+	items := []decision.Item{
+		{Name: "a", Namespace: "n", Fields: map[string]any{"size": jsonNumber("1.5")}},
+		{Name: "b-tmp", Namespace: "n", Fields: map[string]any{"size": jsonNumber("9")}},
+		{Name: "c", Namespace: "m", Fields: map[string]any{"size": "3"}},
+	}
+	r := &decision.VisibilityRequest{
+		ServiceAccount: decision.ServiceAccount{Namespace: "ci", Name: "bot"}, Cluster: cluster("c"), Type: "volume", Items: &items,
+	}
+	a := e.Authorize(t.Context(), r)
+	kept := decision.ViewBy(t.Context(), e, r, a)
+	fresh := e.View(t.Context(), r)
+	got, want := string(kept.AppendJSON(nil)), string(fresh.AppendJSON(nil))
+	if got != want {
+		t.Errorf("got %s, want %s", got, want)
+	}
+	if got, want := fmt.Sprint(fresh.Visible, fresh.Aggregations), "[0 2] map[of:map[m:1 n:1] size:1.5 total:2]"; got != want {
+		t.Errorf("got %s, want %s", got, want)
+	}
+	foreign := decision.Authorization{Decision: decision.VisibleAll, Permissions: []string{"view"}, Revision: "other"}
+	d := decision.ViewBy(t.Context(), e, &decision.VisibilityRequest{User: "nobody", Cluster: cluster("c"), Type: "pods"}, foreign)
+	if d.Decision != decision.VisibleNone || d.Revision != e.Revision() {
+		t.Errorf("got %s of %s, want a decision of the engine's own", d.Decision, d.Revision)
+	}
+}
+
+// What the items of one request may take in memory has an end.
+func TestColumnsAreBounded(t *testing.T) {
+	c := newColumns([]column{{false, "x"}})
+	item := decision.Item{Fields: map[string]any{"x": make([]any, 1<<16)}}
+	for range 100 {
+		if err := c.add(&item); err != nil {
+			if !errors.Is(err, errTooManyItems) {
+				t.Errorf("got %v, want %v", err, errTooManyItems)
+			}
+			return
+		}
+	}
+	t.Error("got no end, want one")
+}

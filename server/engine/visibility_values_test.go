@@ -1,0 +1,105 @@
+package engine
+
+import (
+	"encoding/json"
+	"math/rand/v2"
+	"regexp"
+	"strings"
+	"testing"
+)
+
+func jsonNumber(text string) json.Number { return json.Number(text) }
+
+func TestGlob(t *testing.T) {
+	for _, row := range []struct {
+		pattern, value string
+		want           bool
+	}{
+		{"*", "", true},
+		{"*", "a/b.c\nd", true},
+		{"?", "", false},
+		{"?", "é", true},
+		{"?", "ab", false},
+		{"a*", "a", true},
+		{"a*a", "a", false},
+		{"a*a", "aa", true},
+		{"*-tmp", "x-tmp", true},
+		{"*-tmp", "x-tmp2", false},
+		{"a**b", "ab", true},
+		{"ab*ba", "aba", false},
+		{"*a*b*", "xxbxxa", false},
+		{"*a?c*", "abd abc", true},
+		{"[a-z]*", "b", false},
+		{"[a-z]*", "[a-z]b", true},
+		{"a.c*", "abc", false},
+		{"* * * * *", "a b c d", false},
+		{"* * * * *", "a b c d e", true},
+		{"*?", "", false},
+		{"*??", "é", false},
+		{"x*?b", "xb", false},
+	} {
+		if got := newGlob(row.pattern).fits(row.value); got != row.want {
+			t.Errorf("%q of %q: got %v, want %v", row.pattern, row.value, got, row.want)
+		}
+	}
+}
+
+// Globs are what an expression over the whole value says, for any pattern.
+func TestGlobIsAnExpression(t *testing.T) {
+	random := rand.New(rand.NewPCG(1, 2))
+	text := func(alphabet string, most int) string {
+		var b strings.Builder
+		letters := []rune(alphabet)
+		for range random.IntN(most + 1) {
+			b.WriteRune(letters[random.IntN(len(letters))])
+		}
+		return b.String()
+	}
+	fitted := 0
+	for range 20_000 {
+		pattern, value := text("ab**??é.", 7), text("abé.\n", 8)
+		expression := strings.NewReplacer(`\*`, `.*`, `\?`, `.`).Replace(regexp.QuoteMeta(pattern))
+		want := regexp.MustCompile(`(?s)^` + expression + `$`).MatchString(value)
+		if got := newGlob(pattern).fits(value); got != want {
+			t.Fatalf("%q of %q: got %v, want %v", pattern, value, got, want)
+		}
+		if want {
+			fitted++
+		}
+	}
+	if fitted < 1000 {
+		t.Errorf("got %d values that fit, want enough to tell", fitted)
+	}
+}
+
+func TestTextForm(t *testing.T) {
+	for _, row := range []struct {
+		value any
+		want  string
+		none  bool
+	}{
+		{value: nil, want: ""},
+		{value: "x ", want: "x "},
+		{value: true, want: "true"},
+		{value: false, want: "false"},
+		{value: jsonNumber("5368709120"), want: "5368709120"},
+		{value: jsonNumber("1.0"), want: "1"},
+		{value: jsonNumber("0.25"), want: "0.25"},
+		{value: jsonNumber("0.250"), want: "0.25"},
+		{value: jsonNumber("5e9"), want: "5000000000"},
+		{value: jsonNumber("1.5E+3"), want: "1500"},
+		{value: jsonNumber("1.25e1"), want: "12.5"},
+		{value: jsonNumber("25e-4"), want: "0.0025"},
+		{value: jsonNumber("-0.0"), want: "0"},
+		{value: jsonNumber("-1e-2"), want: "-0.01"},
+		{value: jsonNumber("100"), want: "100"},
+		{value: jsonNumber("9007199254740993"), want: "9007199254740993"},
+		{value: []any{"x"}, none: true},
+		{value: map[string]any{}, none: true},
+	} {
+		got, ok := textForm(row.value)
+		if got != row.want || ok == row.none {
+			t.Errorf("%v: got %q, %v, want %q, %v", row.value, got, ok, row.want, !row.none)
+		}
+	}
+}

@@ -1,0 +1,220 @@
+package envoy_test
+
+import (
+	"context"
+	"encoding/json"
+	"net"
+	"reflect"
+	"testing"
+	"time"
+
+	corev3 "github.com/envoyproxy/go-control-plane/envoy/config/core/v3"
+	authv3 "github.com/envoyproxy/go-control-plane/envoy/service/auth/v3"
+	"google.golang.org/grpc"
+	"google.golang.org/grpc/codes"
+	"google.golang.org/grpc/credentials/insecure"
+	"google.golang.org/protobuf/types/known/structpb"
+
+	"github.com/writ-policy/writ/server/decision"
+	"github.com/writ-policy/writ/server/envoy"
+	"github.com/writ-policy/writ/server/metrics"
+)
+
+// guard answers every request alike and remembers what it was asked.
+type guard struct {
+	decision decision.GatewayDecision
+	refused  *decision.InvalidRequest
+	panics   bool
+	waits    chan struct{}
+	asked    *decision.GatewayRequest
+}
+
+func (g *guard) Guard(ctx context.Context, r *decision.GatewayRequest) (decision.GatewayDecision, *decision.InvalidRequest) {
+	g.asked = r
+	if g.waits != nil {
+		<-g.waits
+	}
+	if g.panics {
+		panic("a bug")
+	}
+	return g.decision, g.refused
+}
+
+// dial serves o on loopback and returns a client of it.
+func dial(t *testing.T, o envoy.Options) authv3.AuthorizationClient {
+	t.Helper()
+	listener, err := net.Listen("tcp", "127.0.0.1:0")
+	if err != nil {
+		t.Fatal(err)
+	}
+	o.Metrics = metrics.New()
+	server := envoy.New(o)
+	go func() { _ = server.Serve(listener) }()
+	t.Cleanup(func() { server.Stop(0) })
+	connection, err := grpc.NewClient(listener.Addr().String(), grpc.WithTransportCredentials(insecure.NewCredentials()))
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { _ = connection.Close() })
+	return authv3.NewAuthorizationClient(connection)
+}
+
+func check(t *testing.T, client authv3.AuthorizationClient, request *authv3.CheckRequest) *authv3.CheckResponse {
+	t.Helper()
+	ctx, cancel := context.WithTimeout(context.Background(), 10*time.Second)
+	defer cancel()
+	response, err := client.Check(ctx, request)
+	if err != nil {
+		t.Fatalf("the call failed, which a proxy may take for a yes: %v", err)
+	}
+	return response
+}
+
+func TestAnswers(t *testing.T) {
+	denial := decision.GatewayDecision{Denied: true, Status: 403, Revision: "r1", Response: &decision.GatewayResponse{
+		Code: 403, Message: "not you", Headers: map[string]string{"x-why": "a\r\nset-cookie: b"}, Body: "no",
+	}}
+	for name, row := range map[string]struct {
+		guard   guard
+		code    codes.Code
+		status  int
+		headers map[string]string
+		body    string
+	}{
+		"allowed": {
+			guard:   guard{decision: decision.GatewayDecision{Allowed: true, Status: 200, Headers: map[string]string{"x-user": "alice"}}},
+			code:    codes.OK,
+			headers: map[string]string{"x-user": "alice"},
+		},
+		"denied": {
+			guard: guard{decision: denial}, code: codes.PermissionDenied, status: 403, body: "no",
+			headers: map[string]string{"x-ext-auth-reason": "not you", "x-why": "aset-cookie: b", "writ-revision": "r1"},
+		},
+		"nobody": {
+			guard: guard{decision: decision.GatewayDecision{Denied: true, Status: 401}},
+			code:  codes.Unauthenticated, status: 401, headers: map[string]string{},
+		},
+		"no path": {
+			guard: guard{decision: decision.GatewayDecision{Status: 404}},
+			code:  codes.NotFound, status: 404, headers: map[string]string{},
+		},
+		"a redirect is a denial": {
+			guard: guard{decision: decision.GatewayDecision{Denied: true, Status: 302}},
+			code:  codes.PermissionDenied, status: 302, headers: map[string]string{},
+		},
+		"allowed and denied": {
+			guard: guard{decision: decision.GatewayDecision{Allowed: true, Denied: true, Status: 403}},
+			code:  codes.PermissionDenied, status: 403, headers: map[string]string{},
+		},
+		"trouble": {
+			guard: guard{decision: decision.GatewayTrouble("no revision loaded")},
+			code:  codes.Internal, status: 500, headers: map[string]string{},
+		},
+		"no request": {
+			guard: guard{refused: &decision.InvalidRequest{Code: "unknown_gateway"}},
+			code:  codes.InvalidArgument, status: 403, headers: map[string]string{},
+		},
+		"a bug": {guard: guard{panics: true}, code: codes.Internal, status: 500, headers: map[string]string{}},
+	} {
+		t.Run(name, func(t *testing.T) {
+			response := check(t, dial(t, envoy.Options{Guard: &row.guard}), &authv3.CheckRequest{})
+			if got := codes.Code(response.GetStatus().GetCode()); got != row.code {
+				t.Errorf("code %v, want %v", got, row.code)
+			}
+			options := response.GetOkResponse().GetHeaders()
+			if denied := response.GetDeniedResponse(); denied != nil {
+				options = denied.GetHeaders()
+				if got := int(denied.GetStatus().GetCode()); got != row.status || denied.GetBody() != row.body {
+					t.Errorf("status %d, body %q, want %d, %q", got, denied.GetBody(), row.status, row.body)
+				}
+			} else if row.code != codes.OK {
+				t.Error("a denial has no denied response")
+			}
+			if got := read(options); !reflect.DeepEqual(got, row.headers) {
+				t.Errorf("headers %q, want %q", got, row.headers)
+			}
+		})
+	}
+}
+
+func read(options []*corev3.HeaderValueOption) map[string]string {
+	all := map[string]string{}
+	for _, option := range options {
+		all[option.GetHeader().GetKey()] = option.GetHeader().GetValue()
+	}
+	return all
+}
+
+// What the proxy tells of a request is what conditions read.
+func TestRequest(t *testing.T) {
+	payload, err := structpb.NewStruct(map[string]any{"claims": map[string]any{"sub": "alice", "age": 3}})
+	if err != nil {
+		t.Fatal(err)
+	}
+	g := &guard{decision: decision.GatewayDecision{Allowed: true}}
+	check(t, dial(t, envoy.Options{Guard: g}), &authv3.CheckRequest{Attributes: &authv3.AttributeContext{
+		Source: &authv3.AttributeContext_Peer{
+			Address: &corev3.Address{Address: &corev3.Address_SocketAddress{SocketAddress: &corev3.SocketAddress{
+				Address: "10.0.0.9", PortSpecifier: &corev3.SocketAddress_PortValue{PortValue: 40000},
+			}}},
+			Labels: map[string]string{"app": "a"},
+		},
+		Request: &authv3.AttributeContext_Request{Http: &authv3.AttributeContext_HttpRequest{
+			Host: "api.example.com", Method: "GET", Path: "/x?y=1", Scheme: "https",
+			Headers: map[string]string{"X-Tenant": "a"}, Size: -1, RawBody: []byte{0xff},
+		}},
+		ContextExtensions: map[string]string{"gateway": "net/edge", "listener": "https", "route": "books/api", "rule": "rule-1"},
+		MetadataContext: &corev3.Metadata{FilterMetadata: map[string]*structpb.Struct{
+			envoy.DefaultIdentity: payload,
+		}},
+	}})
+	got, err := json.Marshal(g.asked.Attributes)
+	if err != nil {
+		t.Fatal(err)
+	}
+	want := `{"auth":{"identity":{"age":3,"sub":"alice"}},"destination":{},` +
+		`"gateway":{"listener":"https","name":"edge","namespace":"net"},` +
+		`"metadata":{"filter_metadata":{"envoy.filters.http.jwt_authn":{"claims":{"age":3,"sub":"alice"}}}},` +
+		`"request":{"headers":{"x-tenant":"a"},"host":"api.example.com","method":"GET","path":"/x?y=1","scheme":"https","size":-1},` +
+		`"route":{"name":"api","namespace":"books","rule":"rule-1"},` +
+		`"source":{"address":"10.0.0.9","labels":{"app":"a"},"port":40000}}`
+	if string(got) != want {
+		t.Errorf("request\n%s\nwant\n%s", got, want)
+	}
+}
+
+// A header that is no UTF-8 could be taken for another one, were it replaced.
+func TestHeaderThatIsNoText(t *testing.T) {
+	g := &guard{decision: decision.GatewayDecision{Allowed: true}}
+	response := check(t, dial(t, envoy.Options{Guard: g}), &authv3.CheckRequest{Attributes: &authv3.AttributeContext{
+		Request: &authv3.AttributeContext_Request{Http: &authv3.AttributeContext_HttpRequest{
+			HeaderMap: &corev3.HeaderMap{Headers: []*corev3.HeaderValue{{Key: "x-user", RawValue: []byte{0xff}}}},
+		}},
+	}})
+	if got := codes.Code(response.GetStatus().GetCode()); got != codes.InvalidArgument || g.asked != nil {
+		t.Errorf("code %v, asked %v; want a denial nobody was asked about", got, g.asked)
+	}
+}
+
+func TestOverloadDenies(t *testing.T) {
+	g := &guard{decision: decision.GatewayDecision{Allowed: true}, waits: make(chan struct{})}
+	client := dial(t, envoy.Options{Guard: g, MaxInFlight: 1})
+	answers := make(chan codes.Code, 2)
+	for range 2 {
+		go func() {
+			response, err := client.Check(context.Background(), &authv3.CheckRequest{})
+			if err != nil {
+				answers <- codes.Unknown
+				return
+			}
+			answers <- codes.Code(response.GetStatus().GetCode())
+		}()
+	}
+	if got := <-answers; got != codes.ResourceExhausted {
+		t.Errorf("the one too many got %v, want %v", got, codes.ResourceExhausted)
+	}
+	close(g.waits)
+	if got := <-answers; got != codes.OK {
+		t.Errorf("the first got %v, want %v", got, codes.OK)
+	}
+}

@@ -1,0 +1,170 @@
+package envoy
+
+import (
+	"encoding/json"
+	"strconv"
+	"strings"
+	"unicode/utf8"
+
+	corev3 "github.com/envoyproxy/go-control-plane/envoy/config/core/v3"
+	authv3 "github.com/envoyproxy/go-control-plane/envoy/service/auth/v3"
+	"google.golang.org/protobuf/types/known/structpb"
+
+	"github.com/writ-policy/writ/server/decision"
+)
+
+// Keys of the context extensions that say where a request is. Gateway and route are
+// NAMESPACE/NAME.
+const (
+	extensionGateway  = "gateway"
+	extensionListener = "listener"
+	extensionRoute    = "route"
+	extensionRule     = "rule"
+)
+
+// request is the gateway request that a check stands for; nil where a header is no
+// UTF-8, since replacing what is not would make another value of it. What the proxy
+// does not tell is left out.
+func request(check *authv3.CheckRequest, identity string) *decision.GatewayRequest {
+	attributes := check.GetAttributes()
+	extensions := attributes.GetContextExtensions()
+	http := httpRequest(attributes.GetRequest().GetHttp())
+	if http == nil {
+		return nil
+	}
+	r := map[string]any{
+		"request":     http,
+		"source":      peer(attributes.GetSource()),
+		"destination": peer(attributes.GetDestination()),
+	}
+	if gateway := named(extensions[extensionGateway], extensionListener, extensions[extensionListener]); gateway != nil {
+		r["gateway"] = gateway
+	}
+	if route := named(extensions[extensionRoute], extensionRule, extensions[extensionRule]); route != nil {
+		r["route"] = route
+	}
+	if sni := attributes.GetTlsSession().GetSni(); sni != "" {
+		r["connection"] = map[string]any{"requested_server_name": sni}
+	}
+	metadata := attributes.GetMetadataContext().GetFilterMetadata()
+	if len(metadata) > 0 {
+		r["metadata"] = map[string]any{"filter_metadata": structs(metadata)}
+	}
+	if who := identityOf(metadata[identity]); who != nil {
+		r["auth"] = map[string]any{"identity": who}
+	}
+	return &decision.GatewayRequest{Attributes: r}
+}
+
+// named is an object with the namespace and name of "NAMESPACE/NAME".
+func named(text, partKey, part string) map[string]any {
+	if text == "" && part == "" {
+		return nil
+	}
+	namespace, name, _ := strings.Cut(text, "/")
+	object := map[string]any{"namespace": namespace, "name": name}
+	if part != "" {
+		object[partKey] = part
+	}
+	return object
+}
+
+func httpRequest(http *authv3.AttributeContext_HttpRequest) map[string]any {
+	headers := headers(http)
+	if headers == nil {
+		return nil
+	}
+	r := map[string]any{
+		"host": http.GetHost(), "method": http.GetMethod(), "path": http.GetPath(),
+		"headers": headers, "size": number(http.GetSize()),
+	}
+	body := http.GetBody()
+	if raw := http.GetRawBody(); body == "" && utf8.Valid(raw) {
+		body = string(raw)
+	}
+	for key, text := range map[string]string{
+		"id": http.GetId(), "scheme": http.GetScheme(), "protocol": http.GetProtocol(),
+		"query": http.GetQuery(), "fragment": http.GetFragment(), "body": body,
+	} {
+		if text != "" {
+			r[key] = text
+		}
+	}
+	return r
+}
+
+// headers are by lower-case names; Envoy has joined those that are repeated, or
+// tells them one by one in the header map. Nil where one is no UTF-8.
+func headers(http *authv3.AttributeContext_HttpRequest) map[string]any {
+	all := make(map[string]any)
+	for name, value := range http.GetHeaders() {
+		all[strings.ToLower(name)] = value
+	}
+	for _, header := range http.GetHeaderMap().GetHeaders() {
+		name := strings.ToLower(header.GetKey())
+		value := header.GetValue()
+		if value == "" {
+			value = string(header.GetRawValue())
+		}
+		if before, repeated := all[name].(string); repeated {
+			value = before + "," + value
+		}
+		if !utf8.ValidString(value) {
+			return nil
+		}
+		all[name] = value
+	}
+	return all
+}
+
+func peer(p *authv3.AttributeContext_Peer) map[string]any {
+	r := make(map[string]any)
+	if address, ok := p.GetAddress().GetAddress().(*corev3.Address_SocketAddress); ok {
+		r["address"] = address.SocketAddress.GetAddress()
+		if port := address.SocketAddress.GetPortValue(); port != 0 {
+			r["port"] = number(int64(port))
+		}
+	}
+	for key, text := range map[string]string{
+		"principal": p.GetPrincipal(), "service": p.GetService(), "certificate": p.GetCertificate(),
+	} {
+		if text != "" {
+			r[key] = text
+		}
+	}
+	if labels := p.GetLabels(); len(labels) > 0 {
+		all := make(map[string]any, len(labels))
+		for key, value := range labels {
+			all[key] = value
+		}
+		r["labels"] = all
+	}
+	return r
+}
+
+func number(n int64) json.Number { return json.Number(strconv.FormatInt(n, 10)) }
+
+func structs(metadata map[string]*structpb.Struct) map[string]any {
+	all := make(map[string]any, len(metadata))
+	for namespace, values := range metadata {
+		all[namespace] = values.AsMap()
+	}
+	return all
+}
+
+// identityOf is who was authenticated: the one payload that the filter left, or all
+// that it left where there are several.
+func identityOf(payloads *structpb.Struct) any {
+	fields := payloads.GetFields()
+	if len(fields) == 1 {
+		for _, payload := range fields {
+			if inner := payload.GetStructValue(); inner != nil {
+				return inner.AsMap()
+			}
+		}
+	}
+	if len(fields) == 0 {
+		return nil
+	}
+	return payloads.AsMap()
+}

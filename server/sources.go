@@ -1,0 +1,155 @@
+package server
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"os"
+	"path/filepath"
+
+	"github.com/writ-policy/writ/bundles"
+	"github.com/writ-policy/writ/bundles/remote"
+	"github.com/writ-policy/writ/bundles/source"
+	"github.com/writ-policy/writ/server/api"
+	"github.com/writ-policy/writ/server/reload"
+)
+
+// sources are where what is served comes from: documents, in a directory or a git
+// repository, or built bundles.
+type sources struct {
+	location  string
+	documents reload.Source // nil where bundles are served
+	feed      *remote.Feed  // nil where documents are
+	poke      func()        // nil where there is nothing to poke
+	keys      *bundles.Keys // one of which must have signed a bundle; nil: nobody need
+}
+
+// openSources finds out what is to be served, and reads the files that this needs.
+func (s *Server) openSources() error {
+	if s.config.Bundle != "" {
+		return s.openFeed()
+	}
+	location, err := source.ParseLocation(s.config.Policies)
+	if err != nil {
+		return fmt.Errorf("the policies: %w", err)
+	}
+	s.sources.location = location.String()
+	limits := source.DirOptions{Settle: s.config.Settle, Rescan: s.config.Rescan, Logger: s.log}
+	if location.Git == nil {
+		s.sources.documents = source.Dir(location.Dir, limits)
+		return nil
+	}
+	o := source.GitOptions{Location: *location.Git, Every: s.config.Every, Limits: limits, Logger: s.log}
+	if s.config.StateDir != "" {
+		o.Dir = filepath.Join(s.config.StateDir, "git")
+	}
+	credentials := s.config.Git
+	o.Credentials = credentials.For
+	if o.Keys, err = gitKeys(s.config.GitKeys); err != nil {
+		return err
+	}
+	if s.config.GitCA != "" {
+		if o.CABundle, err = os.ReadFile(s.config.GitCA); err != nil {
+			return fmt.Errorf("read the authorities of git servers: %w", err)
+		}
+	}
+	repository := source.Git(o)
+	s.sources.documents, s.sources.poke = repository, repository.Poke
+	return nil
+}
+
+func gitKeys(path string) (*source.GitKeys, error) {
+	if path == "" {
+		return nil, nil
+	}
+	text, err := os.ReadFile(path)
+	if err != nil {
+		return nil, fmt.Errorf("read the keys of commits: %w", err)
+	}
+	keys, err := source.ParseGitKeys(text)
+	if err != nil {
+		return nil, fmt.Errorf("read the keys of commits: %s: %w", path, err)
+	}
+	return keys, nil
+}
+
+func (s *Server) openFeed() error {
+	c := &s.config
+	o := remote.Options{
+		Location: c.Bundle, Credentials: c.Registry,
+		PlainHTTP: c.PlainHTTP, Every: c.Every, Logger: s.log, Failed: func(err error) { s.reloader.Failed(err) },
+	}
+	var err error
+	if c.BundleConfig != "" {
+		if o.Config, err = remote.ReadConfig(c.BundleConfig); err != nil {
+			return err
+		}
+	}
+	if c.BundleKeys != "" {
+		if o.Keys, err = bundles.ReadKeys(c.BundleKeys); err != nil {
+			return err
+		}
+	}
+	feed, err := remote.Open(o)
+	if err != nil {
+		return err
+	}
+	s.sources = sources{location: feed.Status().Location, feed: feed, poke: feed.Poke, keys: o.Keys}
+	return nil
+}
+
+// deliver takes bundles until ctx is done, beginning with what was kept: it answers
+// before its source does.
+func (s *Server) deliver(ctx context.Context) {
+	s.reloader.Restore(ctx)
+	for ctx.Err() == nil {
+		if err := s.sources.feed.Run(ctx, s.reloader.Deliver); err != nil {
+			s.log.Error("no bundles are taken", "error", err, "again", watchAgain)
+			pause(ctx, watchAgain)
+		}
+	}
+}
+
+// secret is what who pokes has to know, read anew so that it can be changed.
+func (s *Server) secret() []byte {
+	content, err := os.ReadFile(s.config.PokeSecret)
+	if err != nil {
+		s.log.Error("the secret of pokes cannot be read", "error", err)
+		return nil // which nobody knows
+	}
+	return trimLine(content)
+}
+
+func trimLine(content []byte) []byte {
+	for len(content) > 0 && (content[len(content)-1] == '\n' || content[len(content)-1] == '\r') {
+		content = content[:len(content)-1]
+	}
+	return content
+}
+
+// keeper shows a Reloader to the doors of an operator.
+type keeper struct{ *reload.Reloader }
+
+func (k keeper) Revisions() (any, error) {
+	kept, err := k.Reloader.Revisions()
+	if kept == nil {
+		kept = []reload.Kept{}
+	}
+	return kept, keeperError(err)
+}
+
+func (k keeper) Rollback(ctx context.Context, revision string) error {
+	return keeperError(k.Reloader.Rollback(ctx, revision))
+}
+
+func (k keeper) Release(ctx context.Context) error { return keeperError(k.Reloader.Release(ctx)) }
+
+func keeperError(err error) error {
+	switch {
+	case errors.Is(err, reload.ErrNotKept):
+		return errors.Join(api.ErrNotKept, err)
+	case errors.Is(err, reload.ErrNoState):
+		return errors.Join(api.ErrNoState, err)
+	}
+	return err
+}

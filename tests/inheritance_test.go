@@ -1,0 +1,164 @@
+package tests
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"flag"
+	"maps"
+	"reflect"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/writ-policy/writ/bundles/source"
+	"github.com/writ-policy/writ/tests/oracle"
+	"github.com/writ-policy/writ/translator"
+	"github.com/writ-policy/writ/translator/effective"
+	"github.com/writ-policy/writ/translator/lower"
+)
+
+var hierarchies = flag.Int("hierarchies", 200, "random hierarchies the effective gateway policies are compared in")
+
+// What a directory puts in force on every path, and all that is told of it, must be
+// what a naive reading of the specification says.
+func TestEffectiveAndOracleAgree(t *testing.T) {
+	count := map[string]int{}
+	for seed := *firstWorld; seed < *firstWorld+uint64(*hierarchies); seed++ {
+		files, world := oracle.GenerateInheritance(seed)
+		tables := gatewayTables(t, seed, files)
+		if why := compareEffective(tables, world, count); why != "" {
+			t.Fatalf("hierarchy %d: %s\n%s", seed, why, oracle.Text(files))
+		}
+	}
+	t.Logf("hierarchies %d to %d: %v", *firstWorld, *firstWorld+uint64(*hierarchies)-1, count)
+	for _, what := range []string{
+		"condition", "unset", "atomic-default", "default", "atomic-override", "override",
+		"Enforced", "PartiallyEnforced", "Overridden", "Unknown", "Affected", "PartiallyAffected", "Unaffected", "variants", "untargeted",
+	} {
+		if count[what] < *hierarchies/20 {
+			t.Errorf("%s: got %d in %d hierarchies, which is too seldom", what, count[what], *hierarchies)
+		}
+	}
+}
+
+func snapshotOf(files map[string]string) source.Snapshot {
+	var snapshot source.Snapshot
+	for _, path := range slices.Sorted(maps.Keys(files)) {
+		snapshot.Files = append(snapshot.Files, source.File{Path: path, Content: []byte(files[path])})
+	}
+	return snapshot
+}
+
+func gatewayTables(t *testing.T, seed uint64, files map[string]string) *lower.Gateway {
+	t.Helper()
+	result, list := translator.New(translator.Options{AllowEmpty: true}).Translate(context.Background(), snapshotOf(files))
+	if result == nil {
+		t.Fatalf("hierarchy %d does not compile: %+v\n%s", seed, list, oracle.Text(files))
+	}
+	return result.Gateway
+}
+
+// compareEffective asks everything that can be asked and says where the answers
+// differ, "" if nowhere.
+func compareEffective(tables *lower.Gateway, world *oracle.Gateways, count map[string]int) string {
+	vias := []string{""}
+	for _, target := range world.Targets() {
+		if strings.HasPrefix(target, "Gateway/") {
+			vias = append(vias, target)
+		}
+	}
+	for _, kind := range oracle.GateKinds {
+		for _, target := range world.Targets() {
+			for _, via := range vias {
+				if via != "" && strings.HasPrefix(target, "Gateway/") {
+					continue
+				}
+				got, err := effective.Find(tables, effective.Query{Kind: kind, Target: target, Via: via})
+				want := world.Effective(kind, target, via)
+				if via == "" {
+					countEffective(want, count)
+				}
+				if why := unlikeJSON(got, want, err); why != "" {
+					return kind + " on " + target + " via " + via + why
+				}
+			}
+		}
+		if why := compareDiscoveries(tables, world, kind, count); why != "" {
+			return kind + why
+		}
+	}
+	return ""
+}
+
+func compareDiscoveries(tables *lower.Gateway, world *oracle.Gateways, kind string, count map[string]int) string {
+	all, err := effective.All(tables, kind)
+	if err != nil {
+		return err.Error()
+	}
+	if why := unlikeJSON(slices.AppendSeq([]*effective.Effective{}, all), append([]map[string]any{}, world.EveryPath(kind)...), nil); why != "" {
+		return " on every path" + why
+	}
+	for _, rule := range append(world.Keys(kind), "rules.authorization.nobody") {
+		if kind == "RateLimitPolicy" && rule == "rules.authorization.nobody" {
+			rule = "limits.nobody"
+		}
+		got, err := effective.FindReach(tables, kind, rule)
+		if why := unlikeJSON(got, world.Reach(kind, rule), err); why != "" {
+			return " reach of " + rule + why
+		}
+	}
+	policies := []string{""}
+	for _, p := range world.Policies {
+		if p.Kind == kind {
+			policies = append(policies, p.Namespace+"/"+p.Name)
+		}
+	}
+	for _, policy := range policies {
+		got, err := effective.FindReplaced(tables, kind, policy)
+		want := world.Replaced(kind, policy)
+		if policy == "" {
+			for _, entry := range want {
+				count[entry.(map[string]any)["how"].(string)]++
+			}
+		}
+		if why := unlikeJSON(got, want, err); why != "" {
+			return " replaced of " + policy + why
+		}
+	}
+	return ""
+}
+
+func countEffective(want map[string]any, count map[string]int) {
+	for _, key := range []string{"variants", "untargeted"} {
+		if list, _ := want[key].([]any); len(list) > 0 {
+			count[key]++
+		}
+	}
+	lists := append(slices.Collect(maps.Values(want["policyConditions"].(map[string]any))), want["conditions"])
+	for _, conditions := range lists {
+		for _, c := range conditions.([]any) {
+			count[c.(map[string]any)["reason"].(string)]++
+		}
+	}
+}
+
+// unlikeJSON says how the JSON of two values differs, "" if it does not.
+func unlikeJSON(got, want any, err error) string {
+	if err != nil {
+		return ": " + err.Error()
+	}
+	given, gotErr := json.Marshal(got)
+	wanted, wantErr := json.Marshal(want)
+	if err := errors.Join(gotErr, wantErr); err != nil {
+		return ": " + err.Error()
+	}
+	var a, b any
+	if err := errors.Join(json.Unmarshal(given, &a), json.Unmarshal(wanted, &b)); err != nil {
+		return ": " + err.Error()
+	}
+	if reflect.DeepEqual(a, b) {
+		return ""
+	}
+	return "\n got " + string(given) + "\nwant " + string(wanted)
+}

@@ -1,0 +1,160 @@
+package cel
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+	"sync"
+
+	celgo "cel.dev/cel-go/cel"
+	"cel.dev/cel-go/common"
+	"cel.dev/cel-go/ext"
+)
+
+// Problem is what is wrong with an expression and at which of its characters, both
+// counted from 1 and columns in runes.
+type Problem struct {
+	Message      string
+	Line, Column int
+}
+
+// Env is what an expression may speak of.
+type Env struct {
+	// Variables are the names an expression may begin with.
+	Variables []string
+	// Time is the path of what is a timestamp, and text in JSON. Nil is none.
+	Time []string
+	// Terms are Rego references for variables that are no keys of input.
+	Terms map[string]string
+}
+
+var (
+	// Gateway is the request at the gateway point.
+	Gateway = Env{Variables: []string{
+		"auth", "connection", "context", "destination", "gateway", "metadata", "request", "route", "source",
+	}, Time: []string{"request", "time"}}
+	// Access is the canonical request at the access point.
+	Access = Env{Variables: []string{"request"}}
+
+	merge = Env{Variables: []string{"self", "spec"}}
+)
+
+// CheckPredicate says what is wrong with a condition on a gateway request.
+func CheckPredicate(text string) *Problem {
+	_, problem := CompilePredicate(text, Gateway)
+	return problem
+}
+
+// CheckExpression says what is wrong with an expression over a gateway request,
+// whose value may be any.
+func CheckExpression(text string) *Problem {
+	_, problem := CompileExpression(text, Gateway)
+	return problem
+}
+
+// CheckCounter says what is wrong with the expression of a rate limit's counter.
+func CheckCounter(text string) *Problem { return CheckExpression(text) }
+
+// CheckAccess says what is wrong with a restriction on an access request.
+func CheckAccess(text string) *Problem {
+	_, problem := CompilePredicate(text, Access)
+	return problem
+}
+
+// CheckMerge says what is wrong with a merge condition.
+func CheckMerge(text string) *Problem {
+	_, problem := CompileMerge(text)
+	return problem
+}
+
+// maxNested bounds macros within macros: OPA's compiler takes twice as long for each.
+const maxNested = 5
+
+// environments are made once: making one costs more than checking with it.
+var environments sync.Map // the variables, joined, to *celgo.Env
+
+func (e Env) environment() (*celgo.Env, error) {
+	key := strings.Join(e.Variables, " ")
+	if made, ok := environments.Load(key); ok {
+		return made.(*celgo.Env), nil
+	}
+	options := []celgo.EnvOption{ext.Strings(), celgo.ASTValidators(
+		celgo.ValidateRegexLiterals(), celgo.ValidateTimestampLiterals(), celgo.ValidateDurationLiterals(),
+		celgo.ValidateComprehensionNestingLimit(maxNested),
+	)}
+	for _, name := range e.Variables {
+		options = append(options, celgo.Variable(name, celgo.DynType))
+	}
+	made, err := celgo.NewEnv(options...)
+	if err != nil {
+		return nil, err
+	}
+	environments.Store(key, made)
+	return made, nil
+}
+
+// parse is the checked expression. What is dyn may turn out to be a bool.
+func (e Env) parse(text string, predicate bool) (*celgo.Env, *celgo.Ast, *Problem) {
+	environment, err := e.environment()
+	if err != nil {
+		return nil, nil, &Problem{Message: err.Error(), Line: 1, Column: 1}
+	}
+	checked, issues := environment.Compile(text)
+	if issues.Err() != nil {
+		return nil, nil, e.problem(issues.Errors())
+	}
+	if out := checked.OutputType(); predicate && out != celgo.DynType && out != celgo.BoolType {
+		line, column := first(text)
+		return nil, nil, &Problem{fmt.Sprintf("the expression is of type %s, not bool", celgo.FormatCELType(out)), line, column}
+	}
+	return environment, checked, nil
+}
+
+// problem is the first of them in the text.
+func (e Env) problem(errors []*common.Error) *Problem {
+	found := slices.MinFunc(errors, func(a, b *common.Error) int {
+		if a.Location.Line() != b.Location.Line() {
+			return a.Location.Line() - b.Location.Line()
+		}
+		return a.Location.Column() - b.Location.Column()
+	})
+	return &Problem{e.message(found.Message), max(found.Location.Line(), 1), max(found.Location.Column()+1, 1)}
+}
+
+func (e Env) message(text string) string {
+	if rest, ok := strings.CutPrefix(text, "undeclared reference to '"); ok {
+		name, _, _ := strings.Cut(rest, "'")
+		return fmt.Sprintf("%q is not known; the variables are %s", name, strings.Join(e.Variables, ", "))
+	}
+	if rest, ok := strings.CutPrefix(text, "invalid "); ok && strings.HasSuffix(rest, " argument") {
+		return fmt.Sprintf("%s cannot read this text", strings.TrimSuffix(rest, " argument"))
+	}
+	if strings.Contains(text, "'<EOF>'") {
+		return "the expression ends before it is complete"
+	}
+	text, _, _ = strings.Cut(strings.TrimPrefix(text, "Syntax error: "), "\n")
+	text, _, _ = strings.Cut(text, " expecting ")
+	return text
+}
+
+// at is a problem with the part of an expression that has the identifier.
+func at(checked *celgo.Ast, id int64, format string, args ...any) *Problem {
+	start := checked.NativeRep().SourceInfo().GetStartLocation(id)
+	return &Problem{fmt.Sprintf(format, args...), max(start.Line(), 1), max(start.Column()+1, 1)}
+}
+
+// first is where the text begins that is not blank.
+func first(text string) (line, column int) {
+	line, column = 1, 1
+	for _, r := range text {
+		switch r {
+		case '\n':
+			line, column = line+1, 1
+		case ' ', '\t', '\r':
+			column++
+		default:
+			return line, column
+		}
+	}
+	return line, column
+}

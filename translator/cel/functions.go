@@ -1,0 +1,89 @@
+package cel
+
+import (
+	"slices"
+
+	"cel.dev/cel-go/common/operators"
+)
+
+// function is what a function or operator of CEL is in the library.
+type function struct {
+	name string
+	// args are how many arguments it has, the one it is called on included.
+	args int
+	// fill are the last arguments where fewer are written.
+	fill []string
+	// fewer is the library's function where one argument fewer is written.
+	fewer string
+}
+
+var functions = map[string]function{
+	operators.LogicalNot:    {name: "inverse", args: 1},
+	operators.Conditional:   {name: "choice", args: 3},
+	operators.Equals:        {name: "same", args: 2},
+	operators.NotEquals:     {name: "differs", args: 2},
+	operators.Less:          {name: "less", args: 2},
+	operators.LessEquals:    {name: "at_most", args: 2},
+	operators.Greater:       {name: "greater", args: 2},
+	operators.GreaterEquals: {name: "at_least", args: 2},
+	operators.In:            {name: "member", args: 2},
+	operators.Index:         {name: "at", args: 2},
+	operators.Add:           {name: "add", args: 2},
+	operators.Subtract:      {name: "subtract", args: 2},
+	operators.Multiply:      {name: "multiply", args: 2},
+	operators.Divide:        {name: "divide", args: 2},
+	operators.Modulo:        {name: "modulo", args: 2},
+	operators.Negate:        {name: "negate", args: 1},
+	"size":                  {name: "size", args: 1},
+	"startsWith":            {name: "starts_with", args: 2},
+	"endsWith":              {name: "ends_with", args: 2},
+	"contains":              {name: "includes", args: 2},
+	"matches":               {name: "matches", args: 2},
+	"lowerAscii":            {name: "lower_ascii", args: 1},
+	"upperAscii":            {name: "upper_ascii", args: 1},
+	"trim":                  {name: "trimmed", args: 1},
+	"reverse":               {name: "reversed", args: 1},
+	"split":                 {name: "parts", args: 3, fill: []string{"-1"}},
+	"join":                  {name: "joined", args: 2, fill: []string{`""`}},
+	"replace":               {name: "replaced", args: 4, fill: []string{"-1"}},
+	"substring":             {name: "part", args: 3, fewer: "rest"},
+	"charAt":                {name: "char_at", args: 2},
+	"indexOf":               {name: "index_of", args: 3, fill: []string{"0"}},
+	"lastIndexOf":           {name: "last_index_of", args: 2},
+	"type":                  {name: "type", args: 1},
+	"bool":                  {name: "as_bool", args: 1},
+	"int":                   {name: "as_int", args: 1},
+	"double":                {name: "as_double", args: 1},
+	"string":                {name: "as_string", args: 1},
+	"dyn":                   {name: "as_is", args: 1},
+	"timestamp":             {name: "timestamp", args: 1},
+	"duration":              {name: "duration", args: 1},
+}
+
+// parts are the methods of timestamps and durations that take a part of them out.
+var parts = map[string]string{
+	"getFullYear": "year", "getMonth": "month", "getDate": "date", "getDayOfMonth": "day", "getDayOfYear": "day_of_year",
+	"getDayOfWeek": "day_of_week", "getHours": "hours", "getMinutes": "minutes", "getSeconds": "seconds",
+	"getMilliseconds": "milliseconds",
+}
+
+// applied is the library's function and its arguments; "" is none with so many.
+func (f function) applied(terms []string) (string, []string) {
+	switch missing := f.args - len(terms); {
+	case missing == 0:
+		return f.name, terms
+	case missing == len(f.fill) && missing > 0:
+		return f.name, slices.Concat(terms, f.fill)
+	case missing == 1 && f.fewer != "":
+		return f.fewer, terms
+	}
+	return "", nil
+}
+
+// shown is how the text has a function's name.
+func shown(name string) string {
+	if operator, ok := operators.FindReverse(name); ok && operator != "" {
+		return operator
+	}
+	return name
+}

@@ -1,0 +1,203 @@
+package document
+
+import (
+	"bytes"
+	"errors"
+	"fmt"
+	"slices"
+	"strings"
+
+	"github.com/open-policy-agent/opa/v1/ast"
+	"github.com/open-policy-agent/opa/v1/format"
+
+	"github.com/writ-policy/writ/rego"
+	"github.com/writ-policy/writ/translator/diag"
+)
+
+// regoPackage stands before a body, on a line of its own, while it is checked.
+const regoPackage = "package writ_policy\n"
+
+// regoBody checks the body of a module, nil where it has mistakes. They are told
+// at the key, the place within the text in the message.
+func (d *decoder) regoBody(key, n *node) *RegoBody {
+	r := &bodyReader{d: d, key: key}
+	if len(n.value) > maxRegoBytes {
+		r.fail(nil, diag.Rego, "", "Rego of %d bytes, at most %d are read", len(n.value), maxRegoBytes)
+		return nil
+	}
+	source, module := r.parse(n.value)
+	if module == nil || !r.repeatable(module) || !r.compiles(module) {
+		return nil
+	}
+	if !slices.ContainsFunc(module.Rules, allows) {
+		d.warn(key, diag.RegoNoAllow, "write allow if { ... }", "no rule of the Rego is called allow, so it allows nothing")
+	}
+	return &RegoBody{At: d.at(key), Source: source}
+}
+
+// allows reports whether a rule may make allow true.
+func allows(rule *ast.Rule) bool {
+	ref := rule.Head.Ref()
+	return len(ref) == 1 && ref[0].Value.Compare(ast.Var("allow")) == 0 &&
+		rule.Head.RuleKind() == ast.SingleValue && len(rule.Head.Args) == 0
+}
+
+// bodyReader checks one body.
+type bodyReader struct {
+	d   *decoder
+	key *node
+	// rewritten says that places are those of a text nobody wrote.
+	rewritten bool
+	seen      map[string]bool // what was said already: the visitor may pass twice
+	failed    bool
+}
+
+func (r *bodyReader) fail(at *ast.Location, code diag.Code, hint, message string, args ...any) {
+	text := fmt.Sprintf(message, args...)
+	if at != nil && at.Row > 1 && !r.rewritten {
+		text = fmt.Sprintf("Rego, line %d, column %d: %s", at.Row-1, max(at.Col, 1), text)
+	}
+	if r.rewritten && hint == "" {
+		hint = "the Rego is of the older version; write it as Rego v1"
+	}
+	r.failed = true
+	if r.seen[text] {
+		return
+	}
+	if r.seen == nil {
+		r.seen = make(map[string]bool)
+	}
+	r.seen[text] = true
+	r.d.fail(r.key, code, hint, "%s", text)
+}
+
+// failAll reports what OPA says of a body.
+func (r *bodyReader) failAll(err error) {
+	var errs ast.Errors
+	var one *ast.Error
+	switch {
+	case errors.As(err, &errs):
+	case errors.As(err, &one):
+		errs = ast.Errors{one}
+	default:
+		r.fail(nil, diag.Rego, "", "%s", err)
+	}
+	for _, e := range errs {
+		message, _, _ := strings.Cut(e.Message, "\n")
+		r.fail(e.Location, diag.Rego, "", "%s", strings.ReplaceAll(message, "data.writ_policy.", ""))
+	}
+}
+
+// parse reads a body as Rego v1, and where it is none as the older version, which
+// is rewritten.
+func (r *bodyReader) parse(body string) (string, *ast.Module) {
+	text := []byte(regoPackage + body)
+	module, err := parseRego("", text, ast.RegoV1)
+	if err == nil {
+		return bodyOf(text, module), module
+	}
+	older, olderErr := parseRego("", text, ast.RegoV0)
+	if olderErr != nil || len(older.Rules) == 0 {
+		r.failAll(err)
+		return "", nil
+	}
+	r.rewritten = true
+	text, err = rewrite(text)
+	if err == nil {
+		module, err = parseRego("", text, ast.RegoV1)
+	}
+	if err != nil {
+		r.failAll(err)
+		return "", nil
+	}
+	r.d.warn(r.key, diag.RegoV0, "write if before bodies and contains in partial sets", "the Rego is of the older version: it is read as if rewritten")
+	return strings.TrimLeft(bodyOf(text, module), "\n"), module
+}
+
+// rewrite writes a module of the older version as Rego v1. The formatter panics on
+// some terms without a place.
+func rewrite(text []byte) (out []byte, err error) {
+	defer func() {
+		if cause := recover(); cause != nil {
+			out, err = nil, fmt.Errorf("it cannot be rewritten as Rego v1: %v", cause)
+		}
+	}()
+	return format.SourceWithOpts("", text, format.Opts{
+		RegoVersion: ast.RegoV1, DropRedundantDirectiveImports: true,
+		ParserOptions: &ast.ParserOptions{RegoVersion: ast.RegoV0},
+	})
+}
+
+// bodyOf is the text of a module without its first line, the package. If a comment
+// may be metadata there are none left: an entrypoint or a schema of a policy's own
+// would be the bundle's.
+func bodyOf(text []byte, module *ast.Module) string {
+	isMetadata := func(c *ast.Comment) bool { return strings.TrimSpace(string(c.Text)) == "METADATA" }
+	if slices.ContainsFunc(module.Comments, isMetadata) {
+		for _, c := range slices.Backward(module.Comments) {
+			at := c.Location.Offset
+			end := at + max(bytes.IndexByte(append(text[at:], '\n'), '\n'), 0)
+			text = slices.Concat(text[:at], text[end:])
+		}
+	}
+	_, body, _ := strings.Cut(string(text), "\n")
+	return strings.TrimRight(body, " \t\n") + "\n"
+}
+
+// repeatable refuses references to data and functions whose answer may differ.
+func (r *bodyReader) repeatable(module *ast.Module) bool {
+	for _, i := range module.Imports {
+		if ref, ok := i.Path.Value.(ast.Ref); ok && ref.HasPrefix(ast.DefaultRootRef) {
+			r.reference(ref, i.Path.Location)
+		}
+	}
+	for _, rule := range module.Rules {
+		ast.NewGenericVisitor(r.visit).Walk(rule)
+	}
+	return !r.failed
+}
+
+func (r *bodyReader) visit(x any) (stop bool) {
+	term, ok := x.(*ast.Term)
+	if !ok {
+		return false
+	}
+	switch v := term.Value.(type) {
+	case ast.Ref:
+		r.reference(v, term.Location)
+		if _, ok := v[0].Value.(ast.Var); !ok {
+			return false
+		}
+		for _, part := range v[1:] {
+			ast.NewGenericVisitor(r.visit).Walk(part)
+		}
+		return true
+	case ast.Var:
+		r.reference(ast.Ref{term}, term.Location)
+	}
+	return false
+}
+
+func (r *bodyReader) reference(ref ast.Ref, at *ast.Location) {
+	head, ok := ref[0].Value.(ast.Var)
+	if !ok {
+		return
+	}
+	name, _ := shorten(ref.String())
+	switch {
+	case head == "data":
+		r.fail(at, diag.RegoBuiltin, "a rule's Rego reads input, and rules of its own", "%s is outside: other documents cannot be read", name)
+	case unrepeatable(name):
+		r.fail(at, diag.RegoBuiltin, "fetch it by a rule of metadata, and read input.auth.metadata", "%s is not available: decisions must be repeatable", name)
+	}
+}
+
+// compiles compiles a body by itself.
+func (r *bodyReader) compiles(module *ast.Module) bool {
+	compiler := ast.NewCompiler().WithDefaultRegoVersion(ast.RegoV1)
+	rego.Compile(func() { compiler.Compile(map[string]*ast.Module{"": module}) })
+	if compiler.Failed() {
+		r.failAll(compiler.Errors)
+	}
+	return !r.failed
+}

@@ -1,0 +1,77 @@
+package document
+
+import (
+	"regexp"
+	"strings"
+	"time"
+
+	"github.com/writ-policy/writ/translator/diag"
+)
+
+// validity decodes when a policy holds.
+func (d *decoder) validity(c *cursor, p *MonitorAccessPolicy) {
+	if c == nil {
+		return
+	}
+	p.NotBefore, p.NotAfter = d.moment(c, "notBefore", p.Deny), d.moment(c, "notAfter", p.Deny)
+	if p.NotBefore != nil && p.NotAfter != nil && p.NotBefore.Time != nil && p.NotAfter.Time != nil &&
+		p.NotAfter.Time.Before(*p.NotBefore.Time) {
+		d.fail(c.value("notAfter"), diag.BadValue, "", "notAfter %s is before notBefore %s",
+			quote(p.NotAfter.Value), quote(p.NotBefore.Value))
+	}
+	c.done()
+}
+
+// moment decodes an optional time. One that is none is a warning for an Allow,
+// which then never holds, and an error for a Deny, which must not vanish. What
+// YAML takes for a number is read as it is written.
+func (d *decoder) moment(c *cursor, name string, deny bool) *Moment {
+	n := c.value(name)
+	switch {
+	case n == nil || n.kind == text && n.value == "":
+		return nil
+	case n.kind == list || n.kind == mapping:
+		d.fail(n, diag.WrongType, "", "%s is a string, this is %s", name, describe(n))
+		return nil
+	}
+	const hint = `write it like "2026-01-20T10:00:00Z"`
+	t, ok := instant(n.value)
+	switch {
+	case ok:
+		return &Moment{d.text(n), &t}
+	case deny:
+		d.fail(n, diag.BadValue, hint, "%s %s is no time of RFC 3339, and a Deny must not be skipped", name, quote(n.value))
+	default:
+		d.warn(n, diag.MalformedTime, hint, "%s %s is no time of RFC 3339: the policy never holds", name, quote(n.value))
+	}
+	return &Moment{d.text(n), nil}
+}
+
+// timeForm is stricter than the time package, which also takes a comma and hours
+// of one digit, and wider by the small letters of RFC 3339.
+var timeForm = regexp.MustCompile(`^\d{4}-\d\d-\d\d[Tt]\d\d:\d\d:\d\d(\.\d+)?([Zz]|[-+]([01]\d|2[0-3]):[0-5]\d)$`)
+
+// The first and the last instant that RFC 3339 writes without an offset.
+var (
+	firstInstant = time.Date(0, 1, 1, 0, 0, 0, 0, time.UTC)
+	lastInstant  = time.Date(9999, 12, 31, 23, 59, 59, 999999999, time.UTC)
+)
+
+// instant reads a time of RFC 3339. An offset may lead out of the years that can
+// be written in UTC; the nearest instant within is as good, for no clock gets there.
+func instant(value string) (time.Time, bool) {
+	if !timeForm.MatchString(value) {
+		return time.Time{}, false
+	}
+	t, err := time.Parse(time.RFC3339Nano, strings.ToUpper(value))
+	if err != nil {
+		return time.Time{}, false
+	}
+	switch t = t.UTC(); {
+	case t.Before(firstInstant):
+		t = firstInstant
+	case t.After(lastInstant):
+		t = lastInstant
+	}
+	return t, true
+}

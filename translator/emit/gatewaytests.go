@@ -1,0 +1,139 @@
+package emit
+
+import (
+	"bytes"
+	"fmt"
+	"maps"
+	"slices"
+	"strings"
+
+	"github.com/writ-policy/writ/translator/document"
+	"github.com/writ-policy/writ/translator/lower"
+)
+
+// gatewayTestRow is one row of a gateway's test: a request and a part of the decision
+// on it.
+type gatewayTestRow struct {
+	note    string
+	Request map[string]any `json:"request"`
+	Want    map[string]any `json:"want"`
+}
+
+// gatewayTests writes one file a gateway: for each path a request that takes it and
+// the policies that are in effect there, a neighbour that takes none, and where the
+// policy wants to know who asks, a request of nobody.
+func gatewayTests(tables *lower.Gateway) map[string][]byte {
+	files := make(map[string][]byte)
+	if tables == nil {
+		return files
+	}
+	rows := make(map[int][]gatewayTestRow)
+	for i := range tables.Paths[:min(len(tables.Paths), TestedRoles)] {
+		path := &tables.Paths[i]
+		rows[path.Gateway] = append(rows[path.Gateway], pathRows(tables, path)...)
+	}
+	for _, index := range slices.Sorted(maps.Keys(rows)) {
+		gateway := &tables.Gateways[index]
+		name := fileName(gateway.Namespace + "/" + gateway.Name)
+		files["compiled/tests/gateway/"+name+"_test.rego"] = gatewayTestModule(gateway, name, rows[index])
+	}
+	return files
+}
+
+func pathRows(tables *lower.Gateway, path *lower.GatewayPath) []gatewayTestRow {
+	gateway, route := &tables.Gateways[path.Gateway], &tables.Routes[path.Route]
+	listener, rule := &gateway.Listeners[path.Listener], &route.Rules[path.Rule]
+	asked := func(rule string, identity bool) map[string]any {
+		request := map[string]any{
+			"gateway": map[string]string{"namespace": gateway.Namespace, "name": gateway.Name, "listener": listener.Name},
+			"route":   map[string]string{"namespace": route.Namespace, "name": route.Name, "rule": rule},
+			"request": map[string]string{"host": "writ.example", "method": "GET", "path": "/"},
+		}
+		if identity {
+			request["auth"] = map[string]any{"identity": map[string]string{"sub": "writ:somebody"}}
+		}
+		return request
+	}
+	name := tables.PathName(*path)
+	effective := &tables.Effective[path.Effective[kindAuth]]
+	rows := []gatewayTestRow{
+		{name, asked(rule.Name, true), map[string]any{
+			"policies": effectiveSources(effective),
+			"target": map[string]string{
+				"gateway": "Gateway/" + gateway.Namespace + "/" + gateway.Name + "#" + listener.Name,
+				"route":   "HTTPRoute/" + route.Namespace + "/" + route.Name + "#" + rule.Name,
+			},
+		}},
+		{"beside " + name, asked("writ-other-rule", true), map[string]any{"allowed": false, "status": 404}},
+	}
+	if asksWho(effective) {
+		rows = append(rows, gatewayTestRow{"nobody on " + name, asked(rule.Name, false), map[string]any{
+			"allowed": false, "denied": true, "matched": []string{},
+		}})
+	}
+	return rows
+}
+
+// effectiveSources are the policies with a rule in force; none where nothing
+// restricts.
+func effectiveSources(effective *lower.EffectivePolicy) []string {
+	sources := make(map[string]bool)
+	if !restrictsNothing(effective) {
+		for i := range effective.Rules {
+			sources[effective.Rules[i].Policy] = true
+		}
+	}
+	return append([]string{}, slices.Sorted(maps.Keys(sources))...)
+}
+
+// asksWho reports whether the policy denies nobody in particular, whatever else is
+// asked.
+func asksWho(effective *lower.EffectivePolicy) bool {
+	asks := false
+	for i := range effective.Rules {
+		rule := &effective.Rules[i]
+		if rule.Key == keyWhen {
+			return false
+		}
+		if authentication, ok := rule.Meaning.(*document.Authentication); ok {
+			if authentication.Anonymous {
+				return false
+			}
+			asks = true
+		}
+	}
+	return asks
+}
+
+func gatewayTestModule(gateway *lower.GatewayObject, name string, rows []gatewayTestRow) []byte {
+	var out bytes.Buffer
+	fmt.Fprintf(&out, `# METADATA
+# description: |
+#   What the paths through one gateway come to, and what is beside them. Generated
+#   from Gateway %s and the routes and policies below it.
+package compiled.tests.gateway[%s]
+
+_got(row) := decision if {
+	decision := data.writ.gateway.decision with input as row.request
+}
+
+test_path[note] if {
+	some note, row in _rows
+	got := _got(row)
+	every key, value in row.want {
+		got[key] == value
+	}
+}
+
+_rows := {
+`, comment(gateway.Namespace+"/"+gateway.Name), quote(name+"_test"))
+	for _, row := range rows {
+		line, err := marshal(row)
+		if err != nil {
+			panic(err) // strings, integers and string maps always have a JSON form
+		}
+		fmt.Fprintf(&out, "\t%s: %s,\n", quote(row.note), strings.TrimSpace(string(line)))
+	}
+	out.WriteString("}\n")
+	return out.Bytes()
+}

@@ -1,0 +1,255 @@
+package emit
+
+import (
+	"encoding/json"
+	"fmt"
+	"maps"
+	"regexp"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/open-policy-agent/opa/v1/ast"
+
+	"github.com/writ-policy/writ/translator/lower"
+)
+
+func TestVisibilityGlob(t *testing.T) {
+	for _, row := range []struct {
+		name, pattern string
+		fits, misses  []string
+	}{
+		{"a run", "a*", []string{"a", "ab", "a/b", "a\nb", "a\n"}, []string{"ba", "A"}},
+		{"stars together", "a**b", []string{"ab", "axxb"}, []string{"abx", "a"}},
+		{"everything", "*", []string{"", "x", "\n"}, nil},
+		{"one character", "a?", []string{"ab", "aü", "a\n", "a\U0001f600"}, []string{"a", "abc", "ab\n"}},
+		{"the end is the end", "*b", []string{"ab", "b"}, []string{"b\n", "bb "}},
+		{"all else is literal", `a.b[c](d)+^$\{e}|f*`, []string{`a.b[c](d)+^$\{e}|f`}, []string{`axb[c](d)+^$\{e}|f`, "f"}},
+		{"not ASCII", "ü*", []string{"ü", "üx"}, []string{"u"}},
+	} {
+		t.Run(row.name, func(t *testing.T) {
+			expression := regexp.MustCompile(visibilityGlob(row.pattern))
+			for _, text := range row.fits {
+				if !expression.MatchString(text) {
+					t.Errorf("%s does not fit %q", expression, text)
+				}
+			}
+			for _, text := range row.misses {
+				if expression.MatchString(text) {
+					t.Errorf("%s fits %q", expression, text)
+				}
+			}
+		})
+	}
+}
+
+func TestNanoseconds(t *testing.T) {
+	for text, want := range map[string]string{
+		"1970-01-01T00:00:00Z":           "0",
+		"2026-03-01T02:00:00.5+02:00":    "1772323200500000000",
+		"1969-12-31T23:59:59.999999999Z": "-1",
+		"9999-12-31T23:59:59Z":           "253402300799000000000",
+		"0001-01-01T00:00:00Z":           "-62135596800000000000",
+	} {
+		at, err := time.Parse(time.RFC3339Nano, text)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if got := nanoseconds(at); got != want {
+			t.Errorf("%s: got %s, want %s", text, got, want)
+		}
+	}
+}
+
+func TestVisibilityKey(t *testing.T) {
+	for _, row := range []struct{ namespace, name, want string }{
+		{"", "p", "/p"}, {"ns", "p", "ns/p"}, {"ns", "a/b", "ns/a/b"}, {"ns/a", "b", "ns%2Fa/b"}, {"ns%2Fa", "b", "ns%252Fa/b"},
+	} {
+		if got := visibilityKey(row.namespace, row.name); got != row.want {
+			t.Errorf("%q, %q: got %q, want %q", row.namespace, row.name, got, row.want)
+		}
+	}
+}
+
+func TestShortName(t *testing.T) {
+	long := strings.Repeat("ä", 100)
+	names := map[string]bool{}
+	for _, name := range []string{"ns/p", long, long + "x", strings.Repeat("a", longestName), strings.Repeat("a", longestName+1)} {
+		short := shortName(name)
+		if len(short) > longestName || names[short] {
+			t.Errorf("%s: got %q, want a short name of its own", name, short)
+		}
+		names[short] = true
+	}
+	if got := shortName("ns/p"); got != "ns_2fp" {
+		t.Errorf("got %q, want the name as it is", got)
+	}
+}
+
+func TestCommaList(t *testing.T) {
+	for value, want := range map[string][]string{
+		"a": {"a"}, "a, b": {"a", "b"}, "[a,b ]": {"a", "b"}, " [ a ] ": {"a"}, "": {""}, "[]": {""},
+	} {
+		if got := commaList(value); !slices.Equal(got, want) {
+			t.Errorf("%q: got %q, want %q", value, got, want)
+		}
+	}
+}
+
+func TestSampleExpression(t *testing.T) {
+	for _, pattern := range []string{"prod", "^prod-", "^prod-[0-9]+$", "(eu|us)-.{3}", `^[^a]$`, `(?i)prod`, "a?b*c", `\d{2}\.x`, ".*"} {
+		p := &lower.VisibilityPolicy{Rules: []lower.VisibilityRule{{Pattern: pattern}}}
+		if c, ok := sampleCluster(p, &p.Rules[0]); !ok {
+			t.Errorf("%s: got no sample but %q", pattern, c.name)
+		}
+	}
+}
+
+// views is one policy of each kind and a source.
+func views() *lower.Visibility {
+	from := time.Date(2026, 1, 1, 0, 0, 0, 0, time.UTC)
+	labels := map[string]string{"env": "prod"}
+	rules := []lower.VisibilityRule{
+		{Rule: 0, Source: "a.yaml:9", Names: []string{"c1"}, Permissions: []string{"view"}, Entries: []lower.VisibilityEntry{
+			{Type: "pods", Visibility: "filtered", Restricts: true, Names: lower.Criteria{Include: []string{"web"}, ExcludePatterns: []string{"*-tmp"}}},
+			{Type: "pvc", Custom: true, Visibility: "none", Restricts: true},
+		}},
+		{Rule: 1, Source: "a.yaml:12", Pattern: "^prod", Labels: &labels, Entries: []lower.VisibilityEntry{{Type: "pvc", Custom: true, Visibility: "all"}}},
+		{Rule: 2, Source: "a.yaml:15", Pattern: ".*"},
+	}
+	return &lower.Visibility{
+		Policies: []lower.VisibilityPolicy{
+			{Name: "p", Namespace: "ns", Source: "a.yaml:1", Priority: 10, NotBefore: &from, Default: "none", Users: []string{"u"}, Groups: []string{"g"}, Rules: rules},
+			{Name: "d", Source: "a.yaml:20", Deny: true, Default: "all", DefaultSource: "a.yaml:25", Groups: []string{"g"}, Rules: rules[:2]},
+			{Name: "disabled", Source: "a.yaml:30", Disabled: true, Default: "all", Users: []string{"u"}},
+			{Name: "malformed", Source: "a.yaml:40", Malformed: true, Default: "all", Users: []string{"u"}},
+			{Name: "nowhere", Source: "a.yaml:50", Default: "deny", Users: []string{"u"}},
+		},
+		Sources: []lower.MetricSource{
+			{Name: "s", Source: "s.yaml:1", Type: "pvc", Fields: []string{"size", "name"}, Aggregations: []lower.Aggregation{
+				{Name: "n", Function: "distinct", Field: "name", GroupBy: "namespace", Filter: &lower.AggregationFilter{Field: "_name", Operator: "in", Value: "a,b"}},
+			}},
+			{Name: "unnamed", Source: "s.yaml:9"},
+		},
+	}
+}
+
+func TestVisibilityFiles(t *testing.T) {
+	files, err := Emit(&lower.Tables{Access: access(), Visibility: views()}, nil, Options{Tests: true})
+	if err != nil {
+		t.Fatal(err)
+	}
+	for path, want := range map[string][]string{
+		"compiled/visibility/subjects.rego": {
+			`"user:u": [[10,"ns","p","ns_2fp",false]]`, `"group:g": [[0,"","d","_2fd",true]]`, `"ns/p": "ns_2fp"`,
+		},
+		"compiled/visibility/ns_2fp.rego": {
+			`package compiled.visibility.policies["ns_2fp"]`, "#   source: \"a.yaml:12\"\nclusters contains 1 if {\n\tregex.match(\"^prod\", input.cluster.name)",
+			"clusters contains 1 if {\n\tinput.cluster.labels[\"env\"] == \"prod\"", "clusters contains 2 if {\n\ttrue",
+			"time.now_ns() >= 1767225600000000000", `listed := {"pods":0,"pvc":1}`, `"allowed":{"web":true}`, `"deniedPatterns":["(?s)^.*-tmp$"]`,
+		},
+		"compiled/visibility/_2fd.rego":            {"\t-1: {", `listed := {"pods":0,"pvc":0}`, `"entries":{}`},
+		"compiled/visibility/_2fdisabled.rego":     {"not enabled"},
+		"compiled/visibility/_2fmalformed.rego":    {"never holds"},
+		"compiled/visibility/_2fnowhere.rego":      {"no cluster"},
+		"compiled/visibility/sources/_2fs.rego":    {`"field":{"field":"name"}`, `"group":{"own":"namespace"}`, `"list":["a","b"]`, `"field":{"own":"name"}`},
+		"compiled/tests/visibility/_2fd_test.rego": {`"the default": {"rule":-1`, `"beside rule 1"`},
+	} {
+		for _, text := range want {
+			if !strings.Contains(string(files[path]), text) {
+				t.Errorf("%s: %s is not in\n%s", path, text, files[path])
+			}
+		}
+	}
+	for _, path := range []string{"compiled/visibility/sources/_2funnamed.rego", "compiled/tests/visibility/_2fdisabled_test.rego"} {
+		if files[path] != nil {
+			t.Errorf("%s: got a file, want none among %q", path, slices.Sorted(maps.Keys(files)))
+		}
+	}
+	var data struct{ Views *lower.Visibility }
+	if err := json.Unmarshal(files[DataPath], &data); err != nil || data.Views == nil || len(data.Views.Policies) != 5 {
+		t.Errorf("got %v, %v for tables, want the five policies", data.Views, err)
+	}
+}
+
+func TestNoVisibilityNoFiles(t *testing.T) {
+	files, err := Emit(&lower.Tables{Access: access(), Visibility: &lower.Visibility{}}, nil, Options{Tests: true})
+	if err != nil {
+		t.Fatal(err)
+	}
+	for path := range files {
+		if strings.Contains(path, "visibility") {
+			t.Errorf("got %s, want nothing of visibility", path)
+		}
+	}
+	if strings.Contains(string(files[DataPath]), "views") {
+		t.Errorf("got tables in %s, want none", files[DataPath])
+	}
+}
+
+// Whatever documents say, what is written of them parses, in a folder of its own.
+func FuzzVisibility(f *testing.F) {
+	f.Add("p", "ns", "a.yaml:1", "user", "^prod", "pods", "web*")
+	f.Add("a\"]\nallow := true", "*/", "x\ny:1", "`", `\d(`, "[", "?\\")
+	f.Add("..", "../..", "/etc", "\u2028", "", "_test", "")
+	f.Fuzz(func(t *testing.T, name, namespace, source, user, pattern, kind, value string) {
+		for _, text := range []*string{&name, &namespace, &source, &user, &pattern, &kind, &value} {
+			*text = strings.ToValidUTF8(*text, "?")
+		}
+		labels := map[string]string{user: value}
+		criteria := lower.Criteria{Include: []string{value}, ExcludePatterns: []string{value}}
+		v := &lower.Visibility{
+			Policies: []lower.VisibilityPolicy{{
+				Name: name, Namespace: namespace, Source: source, Default: "all", DefaultSource: source, Users: []string{user}, Groups: []string{name},
+				Rules: []lower.VisibilityRule{{
+					Source: source, Names: []string{name}, Pattern: pattern, Labels: &labels, Permissions: []string{"view"},
+					Entries: []lower.VisibilityEntry{{
+						Type: kind, Custom: true, Visibility: "filtered", Names: criteria, Labels: labels, Fields: map[string]lower.Criteria{kind: criteria},
+					}},
+				}},
+			}},
+			Sources: []lower.MetricSource{{Name: name, Namespace: namespace, Source: source, Type: kind, Aggregations: []lower.Aggregation{
+				{Name: name, Function: "count", Filter: &lower.AggregationFilter{Field: kind, Operator: "in", Value: value}},
+			}}},
+		}
+		files := visibilityFiles(v)
+		maps.Copy(files, visibilityTests(v))
+		if len(files) != 4 {
+			t.Errorf("got %d files, want 4: %q", len(files), slices.Sorted(maps.Keys(files)))
+		}
+		for path, content := range files {
+			if strings.Contains(path, "..") || strings.HasPrefix(path, "/") {
+				t.Errorf("a file outside of the bundle: %q", path)
+			}
+			if _, err := ast.ParseModuleWithOpts(path, string(content), ast.ParserOptions{RegoVersion: ast.RegoV1, ProcessAnnotation: true}); err != nil {
+				t.Errorf("%s does not parse: %v\n%s", path, err, content)
+			}
+		}
+	})
+}
+
+// A thousand policies cost what they cost, not its square: nothing a policy's
+// tests or rules say reads another's.
+func TestVisibilityPoliciesAreApart(t *testing.T) {
+	v := &lower.Visibility{}
+	for i := range 3 {
+		p := views().Policies[0]
+		p.Name = fmt.Sprintf("p%d", i)
+		v.Policies = append(v.Policies, p)
+	}
+	files := visibilityFiles(v)
+	maps.Copy(files, visibilityTests(v))
+	packages := map[string]bool{}
+	for path, content := range files {
+		module, err := ast.ParseModuleWithOpts(path, string(content), ast.ParserOptions{RegoVersion: ast.RegoV1})
+		if err != nil {
+			t.Fatal(err)
+		}
+		if name := module.Package.String(); packages[name] {
+			t.Errorf("%s: %s is shared", path, name)
+		} else {
+			packages[name] = true
+		}
+	}
+}

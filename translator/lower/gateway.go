@@ -1,0 +1,214 @@
+package lower
+
+import (
+	"cmp"
+	"fmt"
+	"slices"
+	"time"
+
+	"github.com/writ-policy/writ/translator/diag"
+	"github.com/writ-policy/writ/translator/document"
+	"github.com/writ-policy/writ/translator/resolve"
+)
+
+// The kinds of inherited policies, in the order in which they are computed, and of
+// what they are attached to.
+const (
+	kindAuthPolicy      = "AuthPolicy"
+	kindRateLimitPolicy = "RateLimitPolicy"
+	kindGateway         = "Gateway"
+	kindHTTPRoute       = "HTTPRoute"
+)
+
+// GatewayKinds are the kinds of inherited policies.
+var GatewayKinds = []string{kindAuthPolicy, kindRateLimitPolicy}
+
+// gateway lowers gateways, routes and the policies attached to them: each path's
+// policies are folded, each distinct set of them once.
+func (l *lowerer) gateway(r *resolve.Resolved) *Gateway {
+	g := &gatewayLowerer{
+		lowerer:  l,
+		partial:  r.Partial,
+		out:      &Gateway{Gateways: []GatewayObject{}, Routes: []GatewayRoute{}, Paths: []GatewayPath{}},
+		gateways: slices.Clone(r.Gateways),
+		routes:   slices.Clone(r.Routes),
+		index:    make(map[*document.Gateway]int, len(r.Gateways)),
+		attached: make(map[place]*stack),
+		folds:    make(map[foldKey]int),
+	}
+	slices.SortFunc(g.gateways, func(a, b *document.Gateway) int { return compareNames(&a.Header, &b.Header) })
+	slices.SortFunc(g.routes, func(a, b resolve.HTTPRoute) int {
+		return compareNames(&a.Document.Header, &b.Document.Header)
+	})
+	g.attach(r.InheritedPolicies)
+	g.objects()
+	g.paths()
+	g.out.Effective = make([]EffectivePolicy, len(g.folded))
+	for i, f := range g.folded {
+		g.out.Effective[i] = f.effective
+	}
+	g.checks()
+	g.out.Policies = g.policyTables()
+	return g.out
+}
+
+// gatewayLowerer is the state of lowering this family.
+type gatewayLowerer struct {
+	*lowerer
+	partial bool
+	out     *Gateway
+
+	gateways []*document.Gateway // by namespace and name, as in out
+	routes   []resolve.HTTPRoute // by namespace and name, as in out
+	index    map[*document.Gateway]int
+
+	policies []*inherited // by kind, namespace and name
+	attached map[place]*stack
+	folds    map[foldKey]int // index of a fold
+	folded   []*fold         // in the order they are first referred to
+	size     int             // rules in force and lost of all folds
+}
+
+func compareNames(a, b *document.Header) int {
+	return cmp.Or(cmp.Compare(a.Namespace, b.Namespace), cmp.Compare(a.Name, b.Name))
+}
+
+// objects enters gateways and routes.
+func (g *gatewayLowerer) objects() {
+	for i, d := range g.gateways {
+		g.index[d] = i
+		object := GatewayObject{
+			Namespace: d.Namespace, Name: d.Name,
+			Listeners: make([]GatewayListener, len(d.Listeners)),
+			Effective: g.effective(place{gateway: d, section: resolve.Whole}),
+		}
+		for j := range d.Listeners {
+			listener := &d.Listeners[j]
+			object.Listeners[j] = GatewayListener{
+				Name: listener.Name.Value, Hostname: listener.Hostname, Port: listener.Port, Protocol: listener.Protocol,
+				Effective: g.effective(place{gateway: d, section: resolve.Whole}, place{gateway: d, section: j}),
+			}
+		}
+		g.out.Gateways = append(g.out.Gateways, object)
+	}
+	ranks := creationRanks(g.routes)
+	for i := range g.routes {
+		d := g.routes[i].Document
+		route := GatewayRoute{
+			Namespace: d.Namespace, Name: d.Name, Hostnames: d.Hostnames,
+			Rules: make([]GatewayRouteRule, len(d.Rules)), Created: ranks[i],
+		}
+		for j := range d.Rules {
+			route.Rules[j] = GatewayRouteRule{Name: d.Rules[j].Name, Matches: matchTables(d.Rules[j].Matches)}
+		}
+		g.out.Routes = append(g.out.Routes, route)
+	}
+}
+
+func matchTables(matches []document.RouteMatch) []GatewayMatch {
+	out := make([]GatewayMatch, len(matches))
+	for i, m := range matches {
+		out[i] = GatewayMatch{
+			PathType: m.PathType, Path: m.Path, Method: m.Method,
+			Headers: valueMatchTables(m.Headers), Query: valueMatchTables(m.Query),
+		}
+	}
+	return out
+}
+
+func valueMatchTables(matches []document.ValueMatch) []GatewayValueMatch {
+	var out []GatewayValueMatch
+	for _, m := range matches {
+		out = append(out, GatewayValueMatch(m))
+	}
+	return out
+}
+
+// creationRanks is each route's place by age, equal instants at one.
+func creationRanks(routes []resolve.HTTPRoute) []int {
+	order := make([]int, len(routes))
+	for i := range order {
+		order[i] = i
+	}
+	created := func(i int) *time.Time { return routes[i].Document.Created }
+	slices.SortStableFunc(order, func(a, b int) int { return compareAges(created(a), created(b)) })
+	ranks := make([]int, len(routes))
+	for n, i := range order {
+		switch {
+		case n == 0:
+		case compareAges(created(order[n-1]), created(i)) == 0:
+			ranks[i] = ranks[order[n-1]]
+		default:
+			ranks[i] = n
+		}
+	}
+	return ranks
+}
+
+// compareAges puts what is older first, and last what is not created yet.
+func compareAges(a, b *time.Time) int {
+	switch {
+	case a == nil && b == nil:
+		return 0
+	case a == nil:
+		return 1
+	case b == nil:
+		return -1
+	}
+	return a.Compare(*b)
+}
+
+// maxPaths and maxEffective bound what a few documents can ask for: paths are routes
+// times rules times listeners, and every set of policies has its rules once more.
+const (
+	maxPaths     = 1_000_000
+	maxEffective = 2_000_000
+)
+
+// paths enters every way traffic can take, in order.
+func (g *gatewayLowerer) paths() {
+	type address struct{ gateway, listener int }
+	on := make(map[address][]int)
+	for i := range g.routes {
+		for _, a := range g.routes[i].Listeners {
+			at := address{g.index[a.Gateway], a.Listener}
+			on[at] = append(on[at], i)
+		}
+	}
+	for i, d := range g.gateways {
+		for j := range d.Listeners {
+			for _, route := range on[address{i, j}] {
+				if len(g.out.Paths) > maxPaths || g.size > maxEffective {
+					g.tooManyPaths(d)
+					return
+				}
+				for rule := range g.routes[route].Document.Rules {
+					g.path(GatewayPath{Gateway: i, Listener: j, Route: route, Rule: rule})
+				}
+			}
+		}
+	}
+}
+
+func (g *gatewayLowerer) tooManyPaths(d *document.Gateway) {
+	g.list.Add(diag.Diagnostic{
+		Position: d.At,
+		Code:     diag.PathLimit,
+		Message:  fmt.Sprintf("the paths of Gateway %s/%s and those before it are too many, or the rules in force on them", d.Namespace, d.Name),
+		Hint:     "attach fewer routes to fewer listeners, or split the directory",
+	})
+}
+
+func (g *gatewayLowerer) path(p GatewayPath) {
+	gateway, route := g.gateways[p.Gateway], g.routes[p.Route].Document
+	p.Effective = g.effective(
+		place{gateway: gateway, section: resolve.Whole}, place{gateway: gateway, section: p.Listener},
+		place{route: route, section: resolve.Whole}, place{route: route, section: p.Rule},
+	)
+	for _, i := range p.Effective {
+		if g.folded[i].path == "" {
+			g.folded[i].path = g.out.PathName(p)
+		}
+	}
+	g.out.Paths = append(g.out.Paths, p)
+}

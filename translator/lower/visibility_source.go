@@ -1,0 +1,28 @@
+package lower
+
+import "github.com/writ-policy/writ/translator/document"
+
+func metricSource(s *document.MetricSource) MetricSource {
+	out := MetricSource{
+		Namespace:          s.Namespace,
+		Name:               s.Name,
+		Source:             source(s.At),
+		Type:               s.Type.Value,
+		APIVersion:         s.Of.APIVersion,
+		Kind:               s.Of.Kind,
+		Scope:              s.Of.Scope,
+		Fields:             append([]string{}, s.Fields...),
+		Computed:           append([]string{}, s.Computed...),
+		NamespaceField:     s.NamespaceField,
+		NameField:          s.NameField,
+		FilterAggregations: s.FilterAggregations,
+		Aggregations:       make([]Aggregation, 0, len(s.Aggregations)),
+	}
+	for _, a := range s.Aggregations {
+		out.Aggregations = append(out.Aggregations, Aggregation{
+			Name: a.Name, Function: a.Function, Field: a.Field, GroupBy: a.GroupBy, Percentile: a.Percentile,
+			Filter: (*AggregationFilter)(a.Filter),
+		})
+	}
+	return out
+}

@@ -1,0 +1,161 @@
+package resolve
+
+import (
+	"fmt"
+
+	"github.com/writ-policy/writ/translator/diag"
+	"github.com/writ-policy/writ/translator/document"
+)
+
+const (
+	kindGateway   = "Gateway"
+	kindHTTPRoute = "HTTPRoute"
+)
+
+// Whole is the section of a policy that targets an object as a whole.
+const Whole = -1
+
+// Rejection is why a policy has no part in anything; the zero value is that it
+// has.
+type Rejection string
+
+// Why policies are rejected.
+const (
+	Conflicted     Rejection = "Conflicted"
+	TargetNotFound Rejection = "TargetNotFound"
+	Invalid        Rejection = "Invalid"
+)
+
+// HTTPRoute is a route with the listeners it is on, each once.
+type HTTPRoute struct {
+	Document  *document.HTTPRoute
+	Listeners []Attachment
+}
+
+// Attachment is a listener of a gateway, by its index there.
+type Attachment struct {
+	Gateway  *document.Gateway
+	Listener int
+}
+
+// InheritedPolicy is a policy with what it targets: a gateway or a route, and the
+// index of a listener or rule there, or Whole. One that is rejected has neither.
+type InheritedPolicy struct {
+	Document *document.InheritedPolicy
+	Gateway  *document.Gateway
+	Route    *document.HTTPRoute
+	Section  int
+	Rejected Rejection
+}
+
+// gateway follows the references of routes and policies.
+func (r *resolver) gateway() {
+	for _, p := range r.inheritedPolicies {
+		policy := InheritedPolicy{Document: p, Section: Whole, Rejected: r.conflicts[p]}
+		switch {
+		case policy.Rejected != "":
+		case p.Target.Kind != "" && !r.target(&policy):
+			policy.Rejected = TargetNotFound
+		case p.Mistaken:
+			policy.Rejected = Invalid
+		}
+		r.out.InheritedPolicies = append(r.out.InheritedPolicies, policy)
+	}
+	r.routes()
+}
+
+// target looks for what a policy is attached to and reports whether it is there.
+func (r *resolver) target(p *InheritedPolicy) bool {
+	t, h := p.Document.Target, &p.Document.Header
+	switch object := r.names[identity{document.FamilyGateway, t.Kind, h.Namespace, t.Name.Value}].(type) {
+	case *document.Gateway:
+		p.Gateway = object
+	case *document.HTTPRoute:
+		p.Route = object
+	default:
+		r.missingTarget(h, t)
+		return false
+	}
+	if t.Section.Value == "" {
+		return true
+	}
+	sections := sectionNames(p.Gateway, p.Route)
+	for i, name := range sections {
+		if name == t.Section.Value {
+			p.Section = i
+			return true
+		}
+	}
+	r.missingSection(diag.TargetNotFound, t.Section, t.Kind, h.Namespace+"/"+t.Name.Value, sections)
+	return false
+}
+
+// sectionNames are the listeners of a gateway or the rules of a route.
+func sectionNames(g *document.Gateway, route *document.HTTPRoute) []string {
+	var names []string
+	if g != nil {
+		for i := range g.Listeners {
+			names = append(names, g.Listeners[i].Name.Value)
+		}
+		return names
+	}
+	for i := range route.Rules {
+		names = append(names, route.Rules[i].Name)
+	}
+	return names
+}
+
+func (r *resolver) missingTarget(h *document.Header, t document.Target) {
+	d := diag.Diagnostic{
+		Position: t.Name.At,
+		Length:   len([]rune(t.Name.Value)),
+		Code:     diag.TargetNotFound,
+		Message:  fmt.Sprintf("there is no %s %q in namespace %q", t.Kind, t.Name.Value, h.Namespace),
+		Hint:     "declare it in this directory, in the policy's own namespace",
+	}
+	r.suggest(&d, t.Kind, h.Namespace, t.Name.Value)
+	r.list.Add(d)
+}
+
+// suggest adds the object that may have been meant: one of a near name in the
+// namespace, else one of that very name in another.
+func (r *resolver) suggest(d *diag.Diagnostic, kind, namespace, name string) {
+	inside := func(h *document.Header) bool { return h.Namespace == namespace }
+	var close *document.Header
+	if kind == kindGateway {
+		close = near(r, name, r.out.Gateways, inside)
+	} else {
+		close = near(r, name, r.routeDocuments, inside)
+	}
+	switch other := r.elsewhere[[2]string{kind, name}]; {
+	case close != nil:
+		d.Hint = fmt.Sprintf("did you mean %q?", close.Name)
+		d.Related = related(close)
+	case other != nil:
+		d.Hint = fmt.Sprintf("there is one in namespace %q", other.Namespace)
+		d.Related = related(other)
+	}
+}
+
+// missingSection reports a listener or rule that an object does not have.
+func (r *resolver) missingSection(code diag.Code, section document.Text, kind, object string, names []string) {
+	noun := "listener"
+	if kind == kindHTTPRoute {
+		noun = "rule"
+	}
+	d := diag.Diagnostic{
+		Position: section.At,
+		Length:   len([]rune(section.Value)),
+		Code:     code,
+		Message:  fmt.Sprintf("%s %s has no %s %q", kind, object, noun, section.Value),
+		Hint:     fmt.Sprintf("leave sectionName out for the %s as a whole", kind),
+	}
+	if r.suggested++; r.suggested <= maxSuggestions {
+		if close := diag.Suggest(section.Value, names); close != "" {
+			d.Hint = fmt.Sprintf("did you mean %q?", close)
+		} else if len(names) == 1 {
+			d.Hint = fmt.Sprintf("its only %s is %q", noun, names[0])
+		}
+	}
+	r.list.Add(d)
+}

@@ -1,0 +1,191 @@
+package resolve
+
+import (
+	"fmt"
+	"maps"
+	"slices"
+	"strings"
+
+	"github.com/writ-policy/writ/translator/diag"
+	"github.com/writ-policy/writ/translator/document"
+)
+
+// visibility follows the references of monitor access policies to metric sources,
+// and finds policies whose order is an accident of their names.
+func (r *resolver) visibility() {
+	sources := r.sourcesByType()
+	seen := make(map[ranked]*document.MonitorAccessPolicy)
+	for _, p := range r.out.MonitorAccessPolicies {
+		for i := range p.Rules {
+			for j := range p.Rules[i].Entries {
+				r.visibilityEntry(&p.Rules[i].Entries[j], sources)
+			}
+		}
+		r.equalPriority(p, seen)
+	}
+}
+
+// sourcesByType finds the metric source that defines each type, the first of
+// several.
+func (r *resolver) sourcesByType() map[string]*document.MetricSource {
+	sources := make(map[string]*document.MetricSource)
+	for _, s := range r.out.MetricSources {
+		if s.Type.Value == "" {
+			continue
+		}
+		first, taken := sources[s.Type.Value]
+		if !taken {
+			sources[s.Type.Value] = s
+			continue
+		}
+		d := diagnosticAt(s.Type, diag.RepeatedName, "resourceTypeName %q is that of %s already; see %s",
+			s.Type.Value, title(&first.Header), place(first.Type.At))
+		d.Hint = "give it a name of its own"
+		d.Related = []diag.Related{{Position: first.Type.At, Message: "the first is here"}}
+		r.list.Add(d)
+	}
+	return sources
+}
+
+// diagnosticAt begins an error about a text.
+func diagnosticAt(t document.Text, code diag.Code, format string, args ...any) diag.Diagnostic {
+	return diag.Diagnostic{Position: t.At, Length: len([]rune(t.Value)), Code: code, Message: fmt.Sprintf(format, args...)}
+}
+
+// visibilityEntry checks what a rule says of a type against the source that
+// defines it.
+func (r *resolver) visibilityEntry(e *document.VisibilityEntry, sources map[string]*document.MetricSource) {
+	if document.StandardType(e.Type.Value) {
+		return
+	}
+	source := sources[e.Type.Value]
+	if source == nil {
+		r.undefinedType(e, sources)
+		return
+	}
+	for _, f := range e.Fields {
+		if slices.Contains(source.Filterable, f.Field.Value) {
+			continue
+		}
+		d := diagnosticAt(f.Field, diag.UnfilterableField, "field %q is not in filterableFields of %s", f.Field.Value, title(&source.Header))
+		d.Hint = "add it to filterableFields of the MetricSource"
+		if near := diag.Suggest(f.Field.Value, source.Filterable); near != "" {
+			d.Hint = fmt.Sprintf("did you mean %q?", near)
+		}
+		r.list.Add(d)
+	}
+	r.knownAggregations("include", e.Include, source)
+	r.knownAggregations("exclude", e.Exclude, source)
+}
+
+// undefinedType reports a custom type that no source defines. One that is nearly
+// a standard type is a mistake: as a custom type it would hide nothing.
+func (r *resolver) undefinedType(e *document.VisibilityEntry, sources map[string]*document.MetricSource) {
+	if standard := nearlyStandard(e.Type.Value); standard != "" {
+		d := diagnosticAt(e.Type, diag.BadValue, "type %q is not the standard type %q, and no MetricSource defines it", e.Type.Value, standard)
+		d.Hint = fmt.Sprintf("did you mean %q?", standard)
+		r.list.Add(d)
+		return
+	}
+	if r.partial {
+		return
+	}
+	d := diagnosticAt(e.Type, diag.UnknownType, "no MetricSource defines the custom type %q", e.Type.Value)
+	d.Severity = diag.Warning
+	d.Hint = "declare a MetricSource with this resourceTypeName"
+	if r.suggested++; r.suggested <= maxSuggestions {
+		if near := diag.Suggest(e.Type.Value, slices.Sorted(maps.Keys(sources))); near != "" {
+			d.Hint = fmt.Sprintf("did you mean %q?", near)
+		}
+	}
+	r.list.Add(d)
+}
+
+// nearlyStandard is the standard type that a name is in another case or in the
+// singular, or "".
+func nearlyStandard(name string) string {
+	lowered := strings.ToLower(name)
+	for _, candidate := range []string{lowered, lowered + "s"} {
+		if document.StandardType(candidate) {
+			return candidate
+		}
+	}
+	return ""
+}
+
+func (r *resolver) knownAggregations(list string, names []document.Text, source *document.MetricSource) {
+	for _, name := range names {
+		if slices.ContainsFunc(source.Aggregations, func(a document.Aggregation) bool { return a.Name == name.Value }) {
+			continue
+		}
+		if r.partial {
+			continue // the source may be one that has mistakes
+		}
+		d := diagnosticAt(name, diag.UnknownAggregation, "%s names %q, which is no aggregation of %s", list, name.Value, title(&source.Header))
+		d.Severity = diag.Warning
+		d.Hint = "names are compared as a whole"
+		if r.suggested++; r.suggested <= maxSuggestions {
+			known := make([]string, len(source.Aggregations))
+			for i, a := range source.Aggregations {
+				known[i] = a.Name
+			}
+			if near := diag.Suggest(name.Value, known); near != "" {
+				d.Hint = fmt.Sprintf("did you mean %q?", near)
+			}
+		}
+		r.list.Add(d)
+	}
+}
+
+// ranked is a subject at a priority.
+type ranked struct {
+	priority int
+	subject  string
+}
+
+// equalPriority warns of a policy that shares a subject with one before it at the
+// same priority. Disabled policies are in no order.
+func (r *resolver) equalPriority(p *document.MonitorAccessPolicy, seen map[ranked]*document.MonitorAccessPolicy) {
+	if p.Disabled {
+		return
+	}
+	var first *document.MonitorAccessPolicy
+	shared := ""
+	for _, subject := range visibilitySubjects(p) {
+		key := ranked{p.Priority, subject}
+		other, taken := seen[key]
+		if !taken {
+			seen[key] = p
+		} else if first == nil && other != p {
+			first, shared = other, subject
+		}
+	}
+	if first == nil {
+		return
+	}
+	r.list.Add(diag.Diagnostic{
+		Position: p.PriorityAt,
+		Severity: diag.Warning,
+		Code:     diag.EqualPriority,
+		Message: fmt.Sprintf("%s has the priority %d of %s at %s, and both are about %s: their names decide which is first",
+			title(&p.Header), p.Priority, title(&first.Header), place(first.PriorityAt), shared),
+		Hint:    "give one of them another priority",
+		Related: []diag.Related{{Position: first.PriorityAt, Message: "the first is here"}},
+	})
+}
+
+// visibilitySubjects are the subjects of a policy as messages name them, a
+// service account as the user it is.
+func visibilitySubjects(p *document.MonitorAccessPolicy) []string {
+	var out []string
+	for _, user := range p.Users {
+		out = append(out, fmt.Sprintf("user %q", user.Value))
+	}
+	for _, account := range p.ServiceAccounts {
+		out = append(out, fmt.Sprintf("user %q", account.User()))
+	}
+	for _, group := range p.Groups {
+		out = append(out, fmt.Sprintf("group %q", group.Value))
+	}
+	return out
+}
