@@ -260,6 +260,16 @@ func TestHTTPLimits(t *testing.T) {
 		s.set(nil, func(w http.ResponseWriter, _ *http.Request) { w.WriteHeader(http.StatusNotModified) })
 		wantError(t, listen(t, Options{Location: s.URL}).step(), "304")
 	})
+	t.Run("holds nothing", func(t *testing.T) {
+		s := serve(t, packed(t, first))
+		l := listen(t, Options{Location: s.URL})
+		check(t, l.step())
+		got, err := l.once(t.Context(), nil)
+		check(t, err)
+		if want := (came{}); got != want {
+			t.Errorf("got %+v, want nothing new and nothing held", got)
+		}
+	})
 	t.Run("without tags", func(t *testing.T) {
 		s := serve(t, packed(t, first))
 		s.noTags = true
