@@ -19,7 +19,7 @@ type conformanceCase struct {
 	Point     string          `json:"point"`
 	Now       string          `json:"now"`
 	Input     json.RawMessage `json:"input"`
-	Effective json.RawMessage `json:"effective"`
+	Effective *question       `json:"effective"`
 	Want      any             `json:"want"`
 }
 
@@ -37,13 +37,17 @@ func testCases(t *testing.T, folder string) int {
 	groups := map[[2]string][]conformanceCase{}
 	names := map[string]bool{}
 	for _, c := range cases {
-		if c.Input == nil || c.Effective != nil {
-			t.Fatalf("%s: only decisions are supported yet", c.Name)
+		if (c.Input == nil) == (c.Effective == nil) {
+			t.Fatalf("%s: a case has an input or asks for an effective policy", c.Name)
 		}
 		if names[c.Name] {
 			t.Errorf("%s is there twice", c.Name)
 		}
 		names[c.Name] = true
+		if c.Effective != nil {
+			testQuestion(t, folder, c.Name, c.Effective.arguments(), c.Want)
+			continue
+		}
 		key := [2]string{c.Point, c.Now}
 		groups[key] = append(groups[key], c)
 	}
@@ -81,11 +85,6 @@ func testDecisions(t *testing.T, folder, point, now string, cases []conformanceC
 			}
 		})
 	}
-}
-
-func testDiscover(t *testing.T, _ string) int {
-	t.Error("writ effective is not supported yet")
-	return 0
 }
 
 func testExpect(t *testing.T, folder string) int {
