@@ -29,7 +29,8 @@ type expectation struct {
 	Line      int    `json:"line"`
 	About     string `json:"about"`
 	AlsoLines []int  `json:"alsoLines"`
-	Code      string `json:"code"` // empty: any
+	Code      string `json:"code"`   // empty: any
+	Column    int    `json:"column"` // zero: any; else the place is exact
 }
 
 func testCases(t *testing.T, folder string) int {
@@ -108,7 +109,7 @@ func testExpect(t *testing.T, folder string) int {
 				t.Fatalf("panic: %s", talk)
 			}
 			if !e.metBy(t, out, warning) {
-				t.Errorf("no diagnostic %s at line %d about %q: %s", e.Code, e.Line, e.About, out)
+				t.Errorf("no diagnostic %s at %d:%d about %q: %s", e.Code, e.Line, e.Column, e.About, out)
 			}
 		})
 	}
@@ -128,12 +129,16 @@ func (e expectation) metBy(t *testing.T, report string, warning bool) bool {
 		var d struct {
 			Severity string `json:"severity"`
 			Line     int    `json:"line"`
+			Column   int    `json:"column"`
 			Code     string `json:"code"`
 		}
 		if err := json.Unmarshal(text, &d); err != nil {
 			t.Fatal(err)
 		}
 		if (d.Severity == "warning") != warning || e.Code != "" && d.Code != e.Code {
+			continue
+		}
+		if e.Column != 0 && (d.Line != e.Line || d.Column != e.Column) {
 			continue
 		}
 		near := func(line int) bool { return d.Line >= line-1 && d.Line <= line+1 }
