@@ -101,7 +101,7 @@ func (e Env) parse(text string, predicate bool) (*celgo.Env, *celgo.Ast, *Proble
 	}
 	checked, issues := environment.Compile(text)
 	if issues.Err() != nil {
-		return nil, nil, e.problem(issues.Errors())
+		return nil, nil, e.problem(text, issues.Errors())
 	}
 	if out := checked.OutputType(); predicate && out != celgo.DynType && out != celgo.BoolType {
 		line, column := first(text)
@@ -111,19 +111,42 @@ func (e Env) parse(text string, predicate bool) (*celgo.Env, *celgo.Ast, *Proble
 }
 
 // problem is the first of them in the text.
-func (e Env) problem(errors []*common.Error) *Problem {
+func (e Env) problem(text string, errors []*common.Error) *Problem {
 	found := slices.MinFunc(errors, func(a, b *common.Error) int {
 		if a.Location.Line() != b.Location.Line() {
 			return a.Location.Line() - b.Location.Line()
 		}
 		return a.Location.Column() - b.Location.Column()
 	})
-	return &Problem{e.message(found.Message), max(found.Location.Line(), 1), max(found.Location.Column()+1, 1)}
+	line, column := max(found.Location.Line(), 1), max(found.Location.Column()+1, 1)
+	if name, ok := quotedAfter(found.Message, "undeclared reference to '"); ok && characterAt(text, line, column) == '(' {
+		// cel-go points at the bracket of a call.
+		return &Problem{fmt.Sprintf("there is no function %q", name), line, max(column-len([]rune(name)), 1)}
+	}
+	return &Problem{e.message(found.Message), line, column}
+}
+
+// characterAt is the character at a place of a text, 0 for none.
+func characterAt(text string, line, column int) rune {
+	lines := strings.Split(text, "\n")
+	if line > len(lines) {
+		return 0
+	}
+	if runes := []rune(lines[line-1]); column <= len(runes) {
+		return runes[column-1]
+	}
+	return 0
+}
+
+// quotedAfter is what stands in quotes after a beginning.
+func quotedAfter(text, beginning string) (quoted string, ok bool) {
+	rest, ok := strings.CutPrefix(text, beginning)
+	quoted, _, _ = strings.Cut(rest, "'")
+	return quoted, ok
 }
 
 func (e Env) message(text string) string {
-	if rest, ok := strings.CutPrefix(text, "undeclared reference to '"); ok {
-		name, _, _ := strings.Cut(rest, "'")
+	if name, ok := quotedAfter(text, "undeclared reference to '"); ok {
 		return fmt.Sprintf("%q is not known; the variables are %s", name, strings.Join(e.Variables, ", "))
 	}
 	if rest, ok := strings.CutPrefix(text, "invalid "); ok && strings.HasSuffix(rest, " argument") {
@@ -133,6 +156,15 @@ func (e Env) message(text string) string {
 		return "the expression ends before it is complete"
 	}
 	text, _, _ = strings.Cut(strings.TrimPrefix(text, "Syntax error: "), "\n")
+	for _, beginning := range []string{"no viable alternative at input '", "extraneous input '", "mismatched input '", "token recognition error at: '"} {
+		if unexpected, ok := quotedAfter(text, beginning); ok && unexpected != "" {
+			return fmt.Sprintf("%q is not expected here", strings.TrimSpace(unexpected))
+		}
+	}
+	if name, ok := quotedAfter(text, "found no matching overload for '"); ok {
+		_, types, _ := strings.Cut(text, "' applied to '")
+		return fmt.Sprintf("%s does not take %s", shown(name), strings.TrimSuffix(types, "'"))
+	}
 	text, _, _ = strings.Cut(text, " expecting ")
 	return text
 }
