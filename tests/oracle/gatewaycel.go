@@ -62,17 +62,36 @@ func contains(values any, item string) judged {
 	return failed
 }
 
-func adult(seen any) judged {
-	switch age := in(seen, "auth", "identity", "age").(type) {
+func adult(seen any) judged { return above(in(seen, "auth", "identity", "age"), 18) }
+
+// hasIdentity is has() of an attribute of the identity, which must be there itself.
+func hasIdentity(seen any, key string) judged {
+	if in(seen, "auth", "identity") == nil {
+		return missing
+	}
+	return truth(in(seen, "auth", "identity", key) != nil)
+}
+
+func not(a judged) judged {
+	switch a {
+	case holds:
+		return fails
+	case fails:
+		return holds
+	}
+	return a
+}
+
+// above compares a number that may be missing, or none.
+func above(value any, least int) judged {
+	switch n := value.(type) {
 	case nil:
 		return missing
 	case int:
-		return truth(age > 18)
+		return truth(n > least)
 	}
 	return failed
 }
-
-func anonymous(seen any) bool { return in(seen, "auth", "identity", "anonymous") != nil }
 
 // predicates are conditions in CEL with what they say, read by hand.
 var predicates = map[string]func(seen any) judged{
@@ -83,14 +102,7 @@ var predicates = map[string]func(seen any) judged{
 		return equals(in(seen, "request", "headers", "x-tenant"), "a")
 	},
 	"!(request.headers['x-tenant'] == 'a')": func(seen any) judged {
-		switch v := equals(in(seen, "request", "headers", "x-tenant"), "a"); v {
-		case holds:
-			return fails
-		case fails:
-			return holds
-		default:
-			return v
-		}
+		return not(equals(in(seen, "request", "headers", "x-tenant"), "a"))
 	},
 	"auth.identity.sub == 'alice' || 'dev' in auth.identity.groups": func(seen any) judged {
 		return either(equals(in(seen, "auth", "identity", "sub"), "alice"), contains(in(seen, "auth", "identity", "groups"), "dev"))
@@ -100,7 +112,7 @@ var predicates = map[string]func(seen any) judged{
 	},
 	"auth.identity.age > 18": adult,
 	"has(auth.identity.age) && auth.identity.age > 18": func(seen any) judged {
-		return both(truth(in(seen, "auth", "identity", "age") != nil), adult(seen))
+		return both(hasIdentity(seen, "age"), adult(seen))
 	},
 	"auth.identity.age > 18 || request.method == 'GET'": func(seen any) judged {
 		return either(adult(seen), truth(in(seen, "request", "method") == "GET"))
@@ -110,8 +122,8 @@ var predicates = map[string]func(seen any) judged{
 	},
 	"request.url_path == '/books/7'": func(seen any) judged { return equals(in(seen, "request", "url_path"), "/books/7") },
 	"request.query == 'a=1'":         func(seen any) judged { return equals(in(seen, "request", "query"), "a=1") },
-	"has(auth.identity.anonymous)":   func(seen any) judged { return truth(anonymous(seen)) },
-	"!has(auth.identity.anonymous)":  func(seen any) judged { return truth(!anonymous(seen)) },
+	"has(auth.identity.anonymous)":   func(seen any) judged { return hasIdentity(seen, "anonymous") },
+	"!has(auth.identity.anonymous)":  func(seen any) judged { return not(hasIdentity(seen, "anonymous")) },
 	"source.address.startsWith('10.')": func(seen any) judged {
 		if in(seen, "source", "address") == nil {
 			return missing
@@ -125,11 +137,20 @@ var predicates = map[string]func(seen any) judged{
 		return equals(in(seen, "auth", "metadata", "account", "plan"), "gold")
 	},
 	"size(auth.identity.groups) > 1": func(seen any) judged {
-		if in(seen, "auth", "identity", "groups") == nil {
-			return missing
+		switch groups := in(seen, "auth", "identity", "groups").(type) {
+		case []any:
+			return truth(len(groups) > 1)
+		case string:
+			return truth(len(groups) > 1)
 		}
-		return truth(len(itemsOf(in(seen, "auth", "identity", "groups"))) > 1)
+		return missing
 	},
+	"auth.metadata.account.quota > 3": func(seen any) judged { return above(in(seen, "auth", "metadata", "account", "quota"), 3) },
+	"auth.metadata.account.quota > 3 && request.method == 'GET'": func(seen any) judged {
+		return both(above(in(seen, "auth", "metadata", "account", "quota"), 3), truth(in(seen, "request", "method") == "GET"))
+	},
+	"auth.authorization.c.allow == true": func(seen any) judged { return equals(in(seen, "auth", "authorization", "c", "allow"), true) },
+	"auth.authorization.c.level > 18":    func(seen any) judged { return above(in(seen, "auth", "authorization", "c", "level"), 18) },
 	"request.headers.exists(h, h == 'x-tenant')": func(seen any) judged {
 		return truth(in(seen, "request", "headers", "x-tenant") != nil)
 	},
@@ -137,6 +158,12 @@ var predicates = map[string]func(seen any) judged{
 
 // computed are values in CEL with what they are; they are never missing.
 var computed = map[string]func(seen any) any{
+	"request.method == 'GET' ? 'get' : 'delete'": func(seen any) any {
+		if in(seen, "request", "method") == "GET" {
+			return "get"
+		}
+		return "delete"
+	},
 	"'no ' + request.method": func(seen any) any { return "no " + text(in(seen, "request", "method")) },
 	"request.path":           func(seen any) any { return in(seen, "request", "path") },
 	"size(request.method)":   func(seen any) any { return len(text(in(seen, "request", "method"))) },

@@ -256,7 +256,8 @@ func (f *Fold) tell(d *GateDecision, seen any) {
 // item is a success item: the name it goes under and its value.
 func (f *Fold) item(group, name string, seen any) (key string, value any, there bool) {
 	item := keysOf(plainValue(f.Rules[fmt.Sprintf("rules.response.success.%s.%s", group, name)]))
-	if !f.applies(item["when"], seen) {
+	// A wristband is not carried out.
+	if item["wristband"] != nil || !f.applies(item["when"], seen) {
 		return "", nil, false
 	}
 	if own := text(item["key"]); own != "" {

@@ -44,6 +44,11 @@ func (w *Gateways) take(r *Traffic) (*GatePath, trafficError) {
 		}
 		return nil, ""
 	}
+	// Silent on a host that a listener which is named does not serve: as in the
+	// Gateway API, no route does there.
+	if listener.Hostname != "" && !hostFits(listener.Hostname, r.host()) {
+		return nil, ""
+	}
 	var fits []candidate
 	for _, p := range paths {
 		host, matches := p.Route.host(r.host())
@@ -200,7 +205,11 @@ func (m *RouteMatch) fits(r *Traffic) bool {
 			query[name] = value
 		}
 	}
-	return pairsFit(m.Headers, r.headers()) && pairsFit(m.Query, query)
+	headers := slices.Clone(m.Headers)
+	for i, pair := range headers {
+		headers[i].Name = strings.ToLower(pair.Name)
+	}
+	return pairsFit(headers, r.headers()) && pairsFit(m.Query, query)
 }
 
 func pairsFit(wanted []RoutePair, values map[string]string) bool {

@@ -126,7 +126,7 @@ func compares(operator string, value any, with string) bool {
 // template fills the selectors in braces of a selector that has any; the text of
 // another selector is a selector as a whole.
 func template(selector string, seen any) any {
-	if !strings.HasPrefix(selector, "user-{") {
+	if !strings.Contains(strings.ReplaceAll(selector, ":{", ""), "{") {
 		return selected(selector, seen)
 	}
 	var out strings.Builder
