@@ -159,11 +159,17 @@ attributes := object.union(_known, {
 	},
 })
 
-_known := {key: value | some key, value in input; key != null; value != null}
+# What is worked out is not joined with what was given: nulls, other spellings and
+# what only a decision may add would stay.
+_known := {key: value |
+	some key, value in input
+	not key in {null, "request", "auth"}
+	value != null
+}
 
 # METADATA
 # description: The request written out; its time is that of the evaluation.
-request := object.union({name: value | some name, value in _request; value != null}, {
+request := object.union({name: value | some name, value in _request; name != "headers"; value != null}, {
 	"url_path": url_path,
 	"query": _query,
 	"headers": _headers,
