@@ -103,7 +103,8 @@ func (m *gatewayModule) authorization(id, name string, a *document.Authorization
 		value := `{"allow": true}`
 		if a.Rego.AllValues {
 			value = m.helper()
-			fmt.Fprintf(&m.helpers, "\n%s := %s with input as outcome.seen\n", value, body)
+			// A head cannot have a "with".
+			fmt.Fprintf(&m.helpers, "\n%s := values if {\n\tvalues := %s with input as outcome.seen\n}\n", value, body)
 		}
 		judged("allow", value, applies, allows)
 		judged("deny", "null", applies, "not "+allows)
