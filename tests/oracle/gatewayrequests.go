@@ -50,8 +50,8 @@ func (g trafficker) host(path GatePath) string {
 	hosts := slices.Clone(concreteHosts)
 	if !g.once(8) {
 		hosts = slices.DeleteFunc(hosts, func(host string) bool {
-			_, fits := path.Route.host(host)
-			return !fits || path.Listener.Hostname != "" && !hostFits(path.Listener.Hostname, host)
+			_, fits := path.Route.host(path.Listener, host)
+			return !fits
 		})
 	}
 	if len(hosts) == 0 {

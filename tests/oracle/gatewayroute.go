@@ -31,27 +31,29 @@ func (w *Gateways) take(r *Traffic) (*GatePath, trafficError) {
 	if problem != "" {
 		return nil, problem
 	}
-	listener, problem := gateway.listener(r)
-	if listener == nil {
-		return nil, problem
-	}
-	paths := through(w.Paths(), gateway.target()+"#"+listener.Name)
 	if route := keysOf(r.Input["route"]); route != nil {
+		// Which listener that is where none is named, is not said: the one that would be
+		// taken if those without the route were not there.
+		paths := slices.DeleteFunc(through(w.Paths(), gateway.target()), func(p GatePath) bool {
+			return p.Route.Namespace != route["namespace"] || p.Route.Name != route["name"] || p.Route.rule(p.Rule) != route["rule"]
+		})
+		listener, problem := gateway.listener(r, func(l *Listener) bool {
+			return slices.ContainsFunc(paths, func(p GatePath) bool { return p.Listener == l })
+		})
 		for _, p := range paths {
-			if p.Route.Namespace == route["namespace"] && p.Route.Name == route["name"] && p.Route.rule(p.Rule) == route["rule"] {
+			if p.Listener == listener {
 				return &p, ""
 			}
 		}
-		return nil, ""
+		return nil, problem
 	}
-	// Silent on a host that a listener which is named does not serve: as in the
-	// Gateway API, no route does there.
-	if listener.Hostname != "" && !hostFits(listener.Hostname, r.host()) {
-		return nil, ""
+	listener, problem := gateway.listener(r, func(*Listener) bool { return true })
+	if listener == nil {
+		return nil, problem
 	}
 	var fits []candidate
-	for _, p := range paths {
-		host, matches := p.Route.host(r.host())
+	for _, p := range through(w.Paths(), gateway.target()+"#"+listener.Name) {
+		host, matches := p.Route.host(listener, r.host())
 		if !matches {
 			continue
 		}
@@ -89,7 +91,8 @@ func (w *Gateways) entered(r *Traffic) (*Gateway, trafficError) {
 	return nil, "unknown_gateway"
 }
 
-func (g *Gateway) listener(r *Traffic) (*Listener, trafficError) {
+// listener is the one that is named, or the best of those that may be.
+func (g *Gateway) listener(r *Traffic, may func(*Listener) bool) (*Listener, trafficError) {
 	if name := text(in(r.Input, "gateway", "listener")); name != "" {
 		i := slices.IndexFunc(g.Listeners, func(l *Listener) bool { return l.Name == name })
 		if i < 0 {
@@ -99,8 +102,12 @@ func (g *Gateway) listener(r *Traffic) (*Listener, trafficError) {
 	}
 	var best *Listener
 	for _, l := range g.Listeners {
+		// A request that comes here is one of HTTP.
+		if !may(l) || l.Protocol != "HTTP" && l.Protocol != "HTTPS" {
+			continue
+		}
 		port, scheme := in(r.Input, "destination", "port"), text(in(r.Input, "request", "scheme"))
-		if port != nil && port != l.Port || scheme != "" && scheme != strings.ToLower(l.Protocol) {
+		if port != nil && port != l.Port || scheme != "" && strings.ToLower(scheme) != strings.ToLower(l.Protocol) {
 			continue
 		}
 		if l.Hostname != "" && !hostFits(l.Hostname, r.host()) {
@@ -130,13 +137,21 @@ func compareHosts(a, b string) int {
 	return cmp.Compare(len(b), len(a))
 }
 
-// host is the most specific name of a route that a host has.
-func (r *Route) host(host string) (name string, matches bool) {
-	if len(r.Hostnames) == 0 {
-		return "", true
+// host is the most specific name of a route that a host has on a listener. As in the
+// Gateway API, what is specific is what the names of both have in common.
+func (r *Route) host(l *Listener, host string) (name string, matches bool) {
+	names := r.Hostnames
+	if len(names) == 0 {
+		names = []string{""}
 	}
-	for _, h := range r.Hostnames {
-		if hostFits(h, host) && (!matches || compareHosts(h, name) < 0) {
+	for _, h := range names {
+		if h != "" && l.Hostname != "" && !intersect(h, l.Hostname) {
+			continue
+		}
+		if compareHosts(l.Hostname, h) < 0 {
+			h = l.Hostname
+		}
+		if (h == "" || hostFits(h, host)) && (!matches || compareHosts(h, name) < 0) {
 			name, matches = h, true
 		}
 	}
