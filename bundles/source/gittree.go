@@ -5,12 +5,12 @@ import (
 	"crypto/sha256"
 	"errors"
 	"fmt"
-	"io"
 	"path"
 	"slices"
 	"strconv"
 	"strings"
 
+	"github.com/go-git/go-git/v5/plumbing"
 	"github.com/go-git/go-git/v5/plumbing/filemode"
 	"github.com/go-git/go-git/v5/plumbing/object"
 
@@ -124,34 +124,35 @@ func (t *gitTree) folderOf(entry *object.TreeEntry) (*object.Tree, error) {
 }
 
 func (t *gitTree) file(name string, entry *object.TreeEntry) error {
-	file, err := t.top.TreeEntryFile(entry)
+	blob, err := t.objects.EncodedObject(plumbing.BlobObject, entry.Hash)
 	if err != nil {
 		return fmt.Errorf("read %s: %w", name, err)
 	}
-	if file.Size > t.o.MaxFileBytes {
-		t.list.refuse(name, CodeTooLarge, fmt.Sprintf("the file has %d bytes, more than the %d that are read", file.Size, t.o.MaxFileBytes),
+	if blob.Size() > t.o.MaxFileBytes {
+		t.list.refuse(name, CodeTooLarge, fmt.Sprintf("the file has %d bytes, more than the %d that are read", blob.Size(), t.o.MaxFileBytes),
 			"split it into several files")
 		return nil
 	}
-	if t.bytes += file.Size; t.bytes > t.o.MaxBytes {
-		if t.bytes-file.Size <= t.o.MaxBytes {
+	if t.bytes += blob.Size(); t.bytes > t.o.MaxBytes {
+		if t.bytes-blob.Size() <= t.o.MaxBytes {
 			t.list.refuse(name, CodeTooLarge, fmt.Sprintf("with this file the directory has more than the %d bytes that are read", t.o.MaxBytes),
 				"point writ at the folder that holds the policies")
 		}
 		return nil
 	}
-	reader, err := file.Reader()
+	content, err := t.read(blob, entry.Hash)
 	if err != nil {
 		return fmt.Errorf("read %s: %w", name, err)
-	}
-	defer reader.Close()
-	content, err := io.ReadAll(io.LimitReader(reader, file.Size+1))
-	if err != nil {
-		return fmt.Errorf("read %s: %w", name, err)
-	}
-	if int64(len(content)) != file.Size {
-		return fmt.Errorf("read %s: not the %d bytes it should have", name, file.Size)
 	}
 	t.files = append(t.files, File{Path: name, Content: content, Hash: sha256.Sum256(content)})
 	return nil
+}
+
+// read is the content of a blob, which is what its hash says.
+func (t *gitTree) read(blob plumbing.EncodedObject, hash plumbing.Hash) ([]byte, error) {
+	content, err := contentOf(blob)
+	if err != nil {
+		return nil, err
+	}
+	return content, checkHash(plumbing.BlobObject, content, hash)
 }
