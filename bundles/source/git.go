@@ -218,9 +218,14 @@ func commitOf(objects objectStore, hash plumbing.Hash) (*object.Commit, error) {
 		}
 		hash = tag.Target
 	}
-	commit, err := object.GetCommit(objects, hash)
-	if errors.Is(err, plumbing.ErrObjectNotFound) {
-		return nil, fmt.Errorf("%s is no commit", hash)
+	found, err := objects.EncodedObject(plumbing.AnyObject, hash)
+	switch {
+	case errors.Is(err, plumbing.ErrObjectNotFound):
+		return nil, fmt.Errorf("commit %s is not there", hash)
+	case err != nil:
+		return nil, fmt.Errorf("read commit %s: %w", hash, err)
+	case found.Type() != plumbing.CommitObject:
+		return nil, fmt.Errorf("%s is no commit, but a %s", hash, found.Type())
 	}
-	return commit, err
+	return object.DecodeCommit(objects, found)
 }

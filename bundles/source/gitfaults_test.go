@@ -35,7 +35,7 @@ type origin struct {
 	template      string
 	dir           string // of this copy
 	first, second string
-	blob          string // of the second
+	blob, before  string // of the second and the first
 	tree, top     string // its folders
 }
 
@@ -49,6 +49,7 @@ func newOrigin(t *testing.T) *origin {
 	o.blob, o.tree, o.top = c.git("rev-parse", "HEAD:p/a.yaml"), c.git("rev-parse", "HEAD:p"), c.git("rev-parse", "HEAD:")
 	c.git("init", "--quiet", "--bare", "--template=", "--initial-branch=main", o.template)
 	c.git("push", "--quiet", o.template, "HEAD:main")
+	o.before = c.git("rev-parse", "HEAD~:p/a.yaml")
 	return o
 }
 
@@ -256,9 +257,9 @@ func gitFaults(o *origin) []gitFault {
 		{"not authenticated", status(http.StatusUnauthorized), "authentication required", "authentication required", false},
 		{"forbidden", status(http.StatusForbidden), "authorization failed", "authorization failed", false},
 		{"not found", status(http.StatusNotFound), "not found", "not found", false},
-		{"an error", status(http.StatusInternalServerError), "500", "500", false},
-		{"a full server", status(http.StatusInsufficientStorage), "507", "507", false},
-		{"too many requests", status(http.StatusTooManyRequests), "429", "429", false},
+		{"an error", status(http.StatusInternalServerError), "answers 500", "answers 500", false},
+		{"a full server", status(http.StatusInsufficientStorage), "answers 507", "answers 507", false},
+		{"too many requests", status(http.StatusTooManyRequests), "answers 429", "answers 429", false},
 		{"a refusal", spoilt(func([]byte) []byte { return fmt.Appendf(nil, "%04xERR %s", 8+len(refusal), refusal) }), shown, shown, false},
 		{"a loop", func(w http.ResponseWriter, r *http.Request, _ http.Handler) {
 			http.Redirect(w, r, r.URL.RequestURI(), http.StatusTemporaryRedirect)
@@ -287,10 +288,10 @@ func gitFaults(o *origin) []gitFault {
 		{"corrupted at its beginning", spoilt(flip(0)), "", "no whole pack", false},
 		{"corrupted in the middle", spoilt(flip(30)), "", "no whole pack", false},
 		{"corrupted at its end", spoilt(func(body []byte) []byte { body[len(body)-5] ^= 1; return body }), "", "checksum mismatch", false},
-		{"no object", instead(packOf(0)), "", "is no commit", false},
+		{"no object", instead(packOf(0)), "", "is not there", false},
 		{"no pack", instead([]byte("PUCK")), "", "no whole pack", false},
-		{"another commit", instead(o.packed(o.first)), "", "is no commit", false},
-		{"a commit without its folder", instead(o.packed(o.second)), "", "object not found", false},
+		{"another commit", instead(o.packed(o.first)), "", "is not there", false},
+		{"a commit without its folder", instead(o.packed(o.second)), "", `read the folder "": object not found`, false},
 		{"a folder without its file", instead(o.packed(o.second, o.tree, o.top)), "", "read a.yaml: object not found", false},
 		{"a part of a difference", instead(packOf(1, packEntry{7, strings.Repeat("x", 20), []byte("\x01\x01\x01x"), 4})), "", "no whole pack", false},
 		{"a difference of itself", instead(packOf(1, packEntry{offsetEntry, "\x00", []byte("\x01\x01\x01x"), 4})), "", "no whole pack", false},
@@ -310,7 +311,9 @@ func gitFaults(o *origin) []gitFault {
 // where the pack is.
 func TestGitServerFaults(t *testing.T) {
 	o := newOrigin(t)
+	rows := [][]string{{"fault", "said when the references are asked for", "said when the commit is"}}
 	for _, f := range gitFaults(o) {
+		rows = append(rows, []string{f.name, f.refs, f.pack})
 		for method, want := range map[string]string{http.MethodGet: f.refs, http.MethodPost: f.pack} {
 			step := map[string]string{http.MethodGet: "the references", http.MethodPost: "the pack"}[method]
 			if want == "" {
@@ -342,6 +345,30 @@ func TestGitServerFaults(t *testing.T) {
 				}, func() { server.fault.Store(nil) })
 			})
 		}
+	}
+	documented(t, rows)
+}
+
+// documented wants the table of the faults that are tried in the README, whole.
+func documented(t *testing.T, rows [][]string) {
+	t.Helper()
+	readme, err := os.ReadFile("../README.md")
+	check(t, err)
+	table := "\n"
+	for i, row := range rows {
+		for column, cell := range row {
+			if i > 0 && column > 0 && cell != "" {
+				cell = "`" + cell + "`"
+			}
+			table += strings.TrimRight("| "+cell, " ") + " "
+		}
+		table += "|\n"
+		if i == 0 {
+			table += strings.Repeat("| --- ", len(row)) + "|\n"
+		}
+	}
+	if !strings.Contains(string(readme), table+"\n") {
+		t.Errorf("bundles/README.md has not this table:\n%s", table)
 	}
 }
 

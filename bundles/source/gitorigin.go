@@ -80,7 +80,7 @@ func (o *remoteOrigin) resolve(ctx context.Context, ref string) (reference, erro
 	defer session.Close()
 	offered, err := session.AdvertisedReferencesContext(g.ctx)
 	if err != nil {
-		return reference{}, g.reason(err)
+		return reference{}, fmt.Errorf("ask for the references: %w", g.reason(err))
 	}
 	all, err := offered.AllReferences()
 	if err != nil {
@@ -110,12 +110,12 @@ func (o *remoteOrigin) objects(ctx context.Context, ref reference) (objectStore,
 	defer g.close()
 	packed, err := o.fetch(g, ref.hash)
 	if err != nil {
-		return nil, nil, g.reason(err)
+		return nil, nil, fmt.Errorf("fetch commit %s: %w", ref.hash, g.reason(err))
 	}
 	p, err := openPack(ctx, packed, o.o)
 	if err != nil {
 		packed.Close()
-		return nil, nil, err
+		return nil, nil, fmt.Errorf("fetch commit %s: %w", ref.hash, err)
 	}
 	return p, func() { packed.Close() }, nil
 }
@@ -133,7 +133,7 @@ func (o *remoteOrigin) fetch(g *guard, hash plumbing.Hash) (billy.File, error) {
 		return nil, err
 	}
 	if !offers(offered, hash) {
-		return nil, fmt.Errorf("commit %s is named by no reference, and the server gives no other ones", hash)
+		return nil, errors.New("no reference names it, and the server gives no other commits")
 	}
 	request := packp.NewUploadPackRequestFromCapabilities(offered.Capabilities)
 	request.Wants, request.Depth = []plumbing.Hash{hash}, packp.DepthCommits(1)
@@ -188,7 +188,7 @@ type localOrigin struct{ path string }
 func (o localOrigin) open() (*filesystem.Storage, error) {
 	repository, err := gogit.PlainOpenWithOptions(o.path, &gogit.PlainOpenOptions{EnableDotGitCommonDir: true})
 	if err != nil {
-		return nil, bare(err)
+		return nil, fmt.Errorf("open the repository: %w", bare(err))
 	}
 	opened, ok := repository.Storer.(*filesystem.Storage)
 	if !ok {
@@ -272,9 +272,13 @@ func withoutURL(err error) error {
 	if errors.As(err, &wrapped) {
 		err = wrapped.Err
 	}
+	var refused *githttp.Err
+	if errors.As(err, &refused) {
+		return fmt.Errorf("the server answers %d %s", refused.StatusCode(), http.StatusText(refused.StatusCode()))
+	}
 	var at *url.Error
 	if errors.As(err, &at) {
-		return fmt.Errorf("%s: %w", strings.ToLower(at.Op), at.Err)
+		return at.Err
 	}
 	return err
 }

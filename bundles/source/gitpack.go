@@ -71,7 +71,10 @@ func (unnamed) Unlock() error { return nil }
 // openPack reads what is in a pack. It is looked through before anything is made of
 // it: what a few bytes unpack to must not fill the memory.
 func openPack(ctx context.Context, f billy.File, o *GitOptions) (objectStore, error) {
-	if err := checkPack(ctx, bufio.NewReaderSize(f, 1<<16), o); err != nil {
+	var large *tooMuch
+	if err := checkPack(ctx, bufio.NewReaderSize(f, 1<<16), o); errors.As(err, &large) {
+		return nil, err
+	} else if err != nil {
 		return nil, fmt.Errorf("what the server sent is no whole pack: %w", err)
 	}
 	if _, err := f.Seek(0, io.SeekStart); err != nil {

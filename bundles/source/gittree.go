@@ -31,11 +31,12 @@ type gitTree struct {
 // readTree reads the documents below subdir, by the rules of a directory: names
 // that begin with a dot are left out, links are followed within the repository.
 func readTree(ctx context.Context, objects objectStore, commit *object.Commit, subdir string, o DirOptions) ([]File, diag.List, error) {
-	top, err := commit.Tree()
+	t := &gitTree{objects: objects, o: o}
+	top, err := t.folderOf(&object.TreeEntry{Hash: commit.TreeHash})
 	if err != nil {
 		return nil, nil, err
 	}
-	t := &gitTree{objects: objects, top: top, o: o}
+	t.top = top
 	folder := top
 	if subdir != "" {
 		real, entry, err := t.follow(subdir)
@@ -120,7 +121,11 @@ func (t *gitTree) entry(ctx context.Context, name, real string, entry *object.Tr
 }
 
 func (t *gitTree) folderOf(entry *object.TreeEntry) (*object.Tree, error) {
-	return object.GetTree(t.objects, entry.Hash)
+	folder, err := object.GetTree(t.objects, entry.Hash)
+	if err != nil {
+		return nil, fmt.Errorf("read the folder %s: %w", strconv.Quote(entry.Name), err)
+	}
+	return folder, nil
 }
 
 func (t *gitTree) file(name string, entry *object.TreeEntry) error {
