@@ -39,7 +39,7 @@ func (s *Server) openSources() error {
 		s.sources.documents = source.Dir(location.Dir, limits)
 		return nil
 	}
-	o := source.GitOptions{Location: *location.Git, Every: s.config.Every, Limits: limits, Logger: s.log}
+	o := source.GitOptions{Location: *location.Git, Every: s.config.Every, Limits: limits, MaxFetch: s.config.GitMaxFetch, Logger: s.log}
 	if s.config.StateDir != "" {
 		o.Dir = filepath.Join(s.config.StateDir, "git")
 	}

@@ -66,13 +66,22 @@ func (t *gitTree) walk(ctx context.Context, name, real string, folder *object.Tr
 		return nil
 	}
 	trail = append(trail[:len(trail):len(trail)], real)
+	if err := checkNames(folder.Entries); err != nil {
+		return fmt.Errorf("the folder %s: %w", strconv.Quote(name), err)
+	}
+	seen := make(map[string]string)
 	for i := range folder.Entries {
 		entry := &folder.Entries[i]
 		if strings.HasPrefix(entry.Name, ".") {
 			continue
 		}
-		if entry.Name == "" || strings.ContainsAny(entry.Name, "/\\") {
-			return fmt.Errorf("the tree has an entry named %s", strconv.QuoteToASCII(entry.Name))
+		if other, ok := seen[strings.ToLower(entry.Name)]; ok && candidate(entry) {
+			t.list.refuse(path.Join(name, entry.Name), CodeFileName, fmt.Sprintf("the name differs from %s in case alone", strconv.QuoteToASCII(other)),
+				"rename one of them: where names have no case, a checkout has only one")
+			continue
+		}
+		if candidate(entry) {
+			seen[strings.ToLower(entry.Name)] = entry.Name
 		}
 		if t.seen++; t.seen > t.o.MaxEntries {
 			t.list.refuse(path.Join(name, entry.Name), CodeTooLarge, fmt.Sprintf("the directory has more than %d files and folders", t.o.MaxEntries),
@@ -84,6 +93,30 @@ func (t *gitTree) walk(ctx context.Context, name, real string, folder *object.Tr
 		}
 	}
 	return nil
+}
+
+// checkNames refuses a tree that no git makes: names that lead elsewhere, and two
+// entries of one name, of which every reader could take another one.
+func checkNames(entries []object.TreeEntry) error {
+	seen := make(map[string]struct{}, len(entries))
+	for i := range entries {
+		name := entries[i].Name
+		quoted := strconv.QuoteToASCII(name)
+		if name == "" || name == "." || name == ".." || strings.EqualFold(name, ".git") || strings.ContainsAny(name, "/\\") {
+			return fmt.Errorf("an entry is named %s", quoted)
+		}
+		if _, twice := seen[name]; twice {
+			return fmt.Errorf("%s twice", quoted)
+		}
+		seen[name] = struct{}{}
+	}
+	return nil
+}
+
+// candidate reports whether an entry is one to read, or to refuse: nothing that could
+// hold documents is left out in silence.
+func candidate(entry *object.TreeEntry) bool {
+	return entry.Mode == filemode.Dir || entry.Mode == filemode.Symlink || entry.Mode == filemode.Submodule || isDocument(entry.Name)
 }
 
 func (t *gitTree) entry(ctx context.Context, name, real string, entry *object.TreeEntry, trail []string) error {
@@ -99,7 +132,7 @@ func (t *gitTree) entry(ctx context.Context, name, real string, entry *object.Tr
 		}
 		real, entry = target, end
 	}
-	if entry.Mode != filemode.Dir && !isDocument(name) {
+	if entry.Mode != filemode.Dir && entry.Mode != filemode.Submodule && !isDocument(name) {
 		return nil
 	}
 	if !plain(path.Base(name)) {
@@ -115,6 +148,10 @@ func (t *gitTree) entry(ctx context.Context, name, real string, entry *object.Tr
 		return t.walk(ctx, name, real, folder, trail)
 	case filemode.Regular, filemode.Executable, filemode.Deprecated:
 		return t.file(name, entry)
+	}
+	if entry.Mode == filemode.Submodule {
+		t.list.refuse(name, CodeNotRegular, "a submodule, which is not fetched", "copy what is in it into the repository")
+		return nil
 	}
 	t.list.refuse(name, CodeNotRegular, "not a regular file", "remove it, or give it a name that is not a document's")
 	return nil
