@@ -111,6 +111,32 @@ func TestHTTPAsksOnce(t *testing.T) {
 	}
 }
 
+// A fault that leaves the bundle as it was is over when the bundle is found again; and
+// what was delivered is delivered again when somebody wants that.
+func TestFindsTheSameBundle(t *testing.T) {
+	first := built(t, "dev", 1)
+	s := serve(t, packed(t, first))
+	current := 0
+	l := listen(t, Options{Location: s.URL, Current: func() { current++ }})
+	check(t, l.step())
+	s.set(nil, func(w http.ResponseWriter, _ *http.Request) { w.WriteHeader(http.StatusBadGateway) })
+	wantError(t, l.step(), "502")
+	if current != 0 || len(l.told) != 1 {
+		t.Errorf("got told %d times that it is current and %d of failures, want 0 and 1", current, len(l.told))
+	}
+	s.set(packed(t, first), nil)
+	check(t, l.step())
+	if current != 1 || len(l.delivered) != 1 || l.Status().LastError != "" {
+		t.Errorf("got told %d times that it is current after %d deliveries, %+v", current, len(l.delivered), l.Status())
+	}
+	l.Again()
+	check(t, l.step())
+	check(t, l.step())
+	if len(l.delivered) != 2 {
+		t.Errorf("wanted again: got %d deliveries, want 2", len(l.delivered))
+	}
+}
+
 // Each fault is met between two good bundles.
 func TestHTTPFaults(t *testing.T) {
 	r := newRing(t)
