@@ -125,7 +125,9 @@ func TestHostileState(t *testing.T) {
 	aside := t.TempDir()
 	served, _, _ := newReloader(newDocuments("bad"), func(o *Options) { o.StateDir, o.Keys = aside, r.keys })
 	check(t, served.Deliver(ctx, r.sign(t, numberedBundle(t, "a", 10), "active")))
+	var table [][]string
 	for _, row := range rows {
+		table = append(table, []string{row.name, row.want})
 		t.Run(row.name, func(t *testing.T) {
 			put := func(path string) {
 				check(t, os.RemoveAll(path))
@@ -153,4 +155,5 @@ func TestHostileState(t *testing.T) {
 	check(t, os.WriteFile(filepath.Join(aside, keptFolder, revision+keptSuffix), archive, 0o600))
 	check(t, served.Rollback(ctx, revision))
 	wantSays(t, served, "z")
+	documented(t, table)
 }
