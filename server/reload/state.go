@@ -8,6 +8,7 @@ import (
 	"io/fs"
 	"os"
 	"path/filepath"
+	"syscall"
 
 	"github.com/writ-policy/writ/bundles"
 )
@@ -133,10 +134,24 @@ func bare(err error) error {
 	return err
 }
 
+// openRegular opens a file without waiting: in its place could be a pipe that nobody
+// writes to, or a device that never ends.
+func openRegular(path string) (*os.File, error) {
+	f, err := os.OpenFile(path, os.O_RDONLY|syscall.O_NONBLOCK, 0)
+	if err != nil {
+		return nil, err
+	}
+	if info, err := f.Stat(); err != nil || !info.Mode().IsRegular() {
+		f.Close()
+		return nil, errors.Join(err, errors.New("not a regular file"))
+	}
+	return f, nil
+}
+
 // load reads the kept bundle. Without one it is fs.ErrNotExist; a file that is
 // not exactly what was written is an error that names it.
 func (s *state) load() (*bundles.Bundle, error) {
-	f, err := os.Open(filepath.Join(s.dir, stateFile))
+	f, err := openRegular(filepath.Join(s.dir, stateFile))
 	if err != nil {
 		return nil, fmt.Errorf("the kept %s: %w", stateFile, bare(err))
 	}
