@@ -60,11 +60,11 @@ rego:
 
 unit:
 	$(step) 'unit: go test -race, conformance, scripts and examples included'
-	@$(GO) test -race ./...
+	@$(GO) test -race -short ./...
 
 agreement:
-	$(step) 'agreement: engine, stock OPA and a naive oracle in $(WORLDS) random worlds of each kind'
-	@$(GO) test ./tests -run Agree -worlds $(WORLDS) -deny-worlds $(WORLDS) -visibility-worlds $(WORLDS)
+	$(step) 'agreement: engine, stock OPA and a naive oracle in every suite and $(WORLDS) random worlds of each kind'
+	@$(GO) test ./tests -run 'Agree|StockOPARuns' -worlds $(WORLDS) -deny-worlds $(WORLDS) -visibility-worlds $(WORLDS)
 
 # A command that is run by a test is not seen by the test cache.
 kubernetes: build

@@ -66,6 +66,9 @@ func TestOracleAgrees(t *testing.T) {
 	compared := 0
 	for _, path := range folders {
 		folder := filepath.Dir(path)
+		if filepath.Base(folder) == "own-cel" {
+			continue // the oracle has its few expressions by hand and reads no others
+		}
 		world := load(t, filepath.Join(folder, "policies"))
 		for _, c := range lines[conformanceCase](t, path) {
 			if want := c.Want.(map[string]any); want["error"] != nil {

@@ -4,7 +4,7 @@ import data.writ.gateway.request
 
 _given := {
 	null: {"answers": {}},
-	"request": {"host": "A.example:80", "method": "GET", "path": "/a?b=c?d", "headers": {"X-A": "1"}, "body": null, "time": "never"},
+	"request": {"host": "A.example:80", "method": "GET", "path": "/a?b=c?d", "headers": {"X-A": "1"}, "body": null, "scheme": null, "time": "never"},
 	"auth": {"identity": null, "authorization": {"r": true}, "response": {"x": 1}},
 	"source": {"address": "10.0.0.1"},
 	"destination": null,
