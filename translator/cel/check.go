@@ -16,6 +16,10 @@ import (
 type Problem struct {
 	Message      string
 	Line, Column int
+	// Unknown is a name that is not known, if that is the problem, and Known are those
+	// that may stand there.
+	Unknown string
+	Known   []string
 }
 
 // Env is what an expression may speak of.
@@ -105,7 +109,7 @@ func (e Env) parse(text string, predicate bool) (*celgo.Env, *celgo.Ast, *Proble
 	}
 	if out := checked.OutputType(); predicate && out != celgo.DynType && out != celgo.BoolType {
 		line, column := first(text)
-		return nil, nil, &Problem{fmt.Sprintf("the expression is of type %s, not bool", celgo.FormatCELType(out)), line, column}
+		return nil, nil, &Problem{Message: fmt.Sprintf("the expression is of type %s, not bool", celgo.FormatCELType(out)), Line: line, Column: column}
 	}
 	return environment, checked, nil
 }
@@ -119,11 +123,20 @@ func (e Env) problem(text string, errors []*common.Error) *Problem {
 		return a.Location.Column() - b.Location.Column()
 	})
 	line, column := max(found.Location.Line(), 1), max(found.Location.Column()+1, 1)
-	if name, ok := quotedAfter(found.Message, "undeclared reference to '"); ok && characterAt(text, line, column) == '(' {
+	name, ok := quotedAfter(found.Message, "undeclared reference to '")
+	if ok && characterAt(text, line, column) == '(' {
 		// cel-go points at the bracket of a call.
-		return &Problem{fmt.Sprintf("there is no function %q", name), line, max(column-len([]rune(name)), 1)}
+		return &Problem{
+			Message: fmt.Sprintf("there is no function %q", name), Line: line, Column: max(column-len([]rune(name)), 1),
+			Unknown: name, Known: functionNames(),
+		}
+	} else if ok {
+		return &Problem{
+			Message: fmt.Sprintf("%q is not known; the variables are %s", name, strings.Join(e.Variables, ", ")), Line: line, Column: column,
+			Unknown: name, Known: e.Variables,
+		}
 	}
-	return &Problem{e.message(found.Message), line, column}
+	return &Problem{Message: message(found.Message), Line: line, Column: column}
 }
 
 // characterAt is the character at a place of a text, 0 for none.
@@ -145,10 +158,7 @@ func quotedAfter(text, beginning string) (quoted string, ok bool) {
 	return quoted, ok
 }
 
-func (e Env) message(text string) string {
-	if name, ok := quotedAfter(text, "undeclared reference to '"); ok {
-		return fmt.Sprintf("%q is not known; the variables are %s", name, strings.Join(e.Variables, ", "))
-	}
+func message(text string) string {
 	if rest, ok := strings.CutPrefix(text, "invalid "); ok && strings.HasSuffix(rest, " argument") {
 		return fmt.Sprintf("%s cannot read this text", strings.TrimSuffix(rest, " argument"))
 	}
@@ -172,7 +182,7 @@ func (e Env) message(text string) string {
 // at is a problem with the part of an expression that has the identifier.
 func at(checked *celgo.Ast, id int64, format string, args ...any) *Problem {
 	start := checked.NativeRep().SourceInfo().GetStartLocation(id)
-	return &Problem{fmt.Sprintf(format, args...), max(start.Line(), 1), max(start.Column()+1, 1)}
+	return &Problem{Message: fmt.Sprintf(format, args...), Line: max(start.Line(), 1), Column: max(start.Column()+1, 1)}
 }
 
 // first is where the text begins that is not blank.

@@ -31,7 +31,7 @@ func CompileMerge(text string) (*Merge, *Problem) {
 	program, err := environment.Program(parsed)
 	if err != nil {
 		line, column := first(text)
-		return nil, &Problem{err.Error(), line, column}
+		return nil, &Problem{Message: err.Error(), Line: line, Column: column}
 	}
 	return &Merge{program}, nil
 }

@@ -2,6 +2,7 @@ package cel
 
 import (
 	"encoding/json"
+	"slices"
 	"strings"
 	"testing"
 )
@@ -109,6 +110,31 @@ func TestProblems(t *testing.T) {
 				t.Errorf("got %d:%d %s, want %d:%d %s", p.Line, p.Column, p.Message, row.line, row.column, row.message)
 			}
 		})
+	}
+}
+
+func TestUnknownNames(t *testing.T) {
+	for name, row := range map[string]struct {
+		text, unknown string
+		known         []string // some of them
+		others        string   // what is none of them
+	}{
+		"a variable": {"requst.path == '/'", "requst", []string{"request", "auth", "source"}, "startsWith"},
+		"a method":   {"request.path.startWith('/')", "startWith", []string{"startsWith", "exists", "getHours", "has"}, "_[_]"},
+		"neither":    {"request.path ==", "", nil, ""},
+	} {
+		p := CheckPredicate(row.text)
+		if p == nil {
+			t.Fatalf("%s: got no problem", name)
+		}
+		if p.Unknown != row.unknown || slices.Contains(p.Known, row.others) {
+			t.Errorf("%s: got %q of %q, want %q", name, p.Unknown, p.Known, row.unknown)
+		}
+		for _, known := range row.known {
+			if !slices.Contains(p.Known, known) {
+				t.Errorf("%s: got %q, want %q among them", name, p.Known, known)
+			}
+		}
 	}
 }
 
