@@ -17,7 +17,7 @@ type GateDecision struct {
 	Gateway, Route string
 	Policies       []string
 	Rules          map[string]string
-	// Matched are sorted by rule.
+	// Matched are in the order of evaluation; the text has none.
 	Matched  []GateMatched
 	Response *GateResponse
 	Headers  map[string]string
@@ -158,13 +158,15 @@ func (f *Fold) authorize(w *Gateways, d *GateDecision, seen map[string]any, r *T
 			break
 		}
 	}
-	for key, said := range d.Rules {
-		if said != "skip" && d.Denied == (said != "allow") {
-			p := f.Sources[key]
-			d.Matched = append(d.Matched, GateMatched{p.Kind, p.Namespace, p.Name, key, *f.blocks[key].Places[key]})
+	for _, priority := range slices.Sorted(maps.Keys(rules)) {
+		for _, name := range rules[priority] {
+			key := "rules.authorization." + name
+			if said := d.Rules[key]; said != "" && said != "skip" && d.Denied == (said != "allow") {
+				p := f.Sources[key]
+				d.Matched = append(d.Matched, GateMatched{p.Kind, p.Namespace, p.Name, key, *f.blocks[key].Places[key]})
+			}
 		}
 	}
-	slices.SortFunc(d.Matched, func(a, b GateMatched) int { return strings.Compare(a.Rule, b.Rule) })
 }
 
 func (f *Fold) evaluate(w *Gateways, name string, rule, seen map[string]any, r *Traffic) string {
