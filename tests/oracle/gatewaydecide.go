@@ -198,7 +198,15 @@ func (f *Fold) evaluate(w *Gateways, name string, rule, seen map[string]any, r *
 func review(rule map[string]any, seen any, r *Traffic) Request {
 	user := resolved(rule["user"], seen)
 	request := Request{User: asText(user), Verb: strings.ToLower(r.text("method")), Path: r.urlPath()}
-	for _, group := range slices.Concat(itemsOf(rule["groups"]), itemsOf(resolved(rule["authorizationGroups"], seen))) {
+	groups := itemsOf(rule["groups"])
+	switch more := resolved(rule["authorizationGroups"], seen).(type) {
+	case nil:
+	case []any:
+		groups = slices.Concat(groups, more)
+	default: // not said; as with incl, a list of one
+		groups = append(slices.Clone(groups), more)
+	}
+	for _, group := range groups {
 		request.Groups = append(request.Groups, asText(group))
 	}
 	if attributes := keysOf(rule["resourceAttributes"]); attributes != nil {
