@@ -17,8 +17,12 @@ import (
 
 var gatewayWorlds = flag.Int("gateway-worlds", 4, "random worlds with gateways and their policies")
 
-// stockGatewayEvery is stockEvery for the point gateway.
-const stockGatewayEvery = 5
+// A world of the point gateway is asked fewer requests than others, so that there
+// are more of them; OPA, which has to compile each, knows only one of stockWorldEvery.
+const (
+	requestsPerGateway = 250
+	stockWorldEvery    = 2
+)
 
 func TestEngineAndOPAAndOracleAgreeOnGateways(t *testing.T) {
 	count := map[string]int{}
@@ -29,15 +33,19 @@ func TestEngineAndOPAAndOracleAgreeOnGateways(t *testing.T) {
 		if err != nil {
 			t.Fatalf("world %d: %v", seed, err)
 		}
-		stock := stockPoint(t, bundle, "gateway")
-		for i, request := range world.Requests(requestsPerWorld) {
+		var stock *rego.PreparedEvalQuery
+		if seed%stockWorldEvery == 0 {
+			query := stockPoint(t, bundle, "gateway")
+			stock = &query
+		}
+		for i, request := range world.Requests(requestsPerGateway) {
 			want := treeOfGate(t, world.Decide(request))
 			got := guarded(t, embedded, request.JSON())
 			if why := unequal(got, want, "engine"); why != "" {
 				t.Fatalf("world %d, request %d: %s\n%s", seed, i, why, reduced(t, seed, world, request))
 			}
-			if i%stockGatewayEvery == 0 {
-				if why := unequal(guardedByStock(t, stock, request.JSON()), want, "OPA"); why != "" {
+			if stock != nil && i%stockEvery == 0 {
+				if why := unequal(guardedByStock(t, *stock, request.JSON()), want, "OPA"); why != "" {
 					t.Fatalf("world %d, request %d: %s\n%s", seed, i, why, reduced(t, seed, world, request))
 				}
 			}

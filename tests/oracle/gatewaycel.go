@@ -21,12 +21,15 @@ func truth(fact bool) judged {
 }
 
 // either is CEL's ||, both its &&: what the one side settles does not depend on the
-// other. That both sides are in trouble of different kinds is never generated.
+// other. Where both are in trouble, the first tells.
 func either(a, b judged) judged {
-	if a == holds || b == holds {
+	switch {
+	case a == holds || b == holds:
 		return holds
+	case a == fails:
+		return b
 	}
-	return max(a, b)
+	return a
 }
 
 func both(a, b judged) judged {

@@ -17,7 +17,7 @@ type GateDecision struct {
 	Gateway, Route string
 	Policies       []string
 	Rules          map[string]string
-	// Matched are sorted by rule.
+	// Matched are in the order of evaluation; the text has none.
 	Matched  []GateMatched
 	Response *GateResponse
 	Headers  map[string]string
@@ -158,13 +158,15 @@ func (f *Fold) authorize(w *Gateways, d *GateDecision, seen map[string]any, r *T
 			break
 		}
 	}
-	for key, said := range d.Rules {
-		if said != "skip" && d.Denied == (said != "allow") {
-			p := f.Sources[key]
-			d.Matched = append(d.Matched, GateMatched{p.Kind, p.Namespace, p.Name, key, *f.blocks[key].Places[key]})
+	for _, priority := range slices.Sorted(maps.Keys(rules)) {
+		for _, name := range rules[priority] {
+			key := "rules.authorization." + name
+			if said := d.Rules[key]; said != "" && said != "skip" && d.Denied == (said != "allow") {
+				p := f.Sources[key]
+				d.Matched = append(d.Matched, GateMatched{p.Kind, p.Namespace, p.Name, key, *f.blocks[key].Places[key]})
+			}
 		}
 	}
-	slices.SortFunc(d.Matched, func(a, b GateMatched) int { return strings.Compare(a.Rule, b.Rule) })
 }
 
 func (f *Fold) evaluate(w *Gateways, name string, rule, seen map[string]any, r *Traffic) string {
@@ -196,7 +198,15 @@ func (f *Fold) evaluate(w *Gateways, name string, rule, seen map[string]any, r *
 func review(rule map[string]any, seen any, r *Traffic) Request {
 	user := resolved(rule["user"], seen)
 	request := Request{User: asText(user), Verb: strings.ToLower(r.text("method")), Path: r.urlPath()}
-	for _, group := range slices.Concat(itemsOf(rule["groups"]), itemsOf(resolved(rule["authorizationGroups"], seen))) {
+	groups := itemsOf(rule["groups"])
+	switch more := resolved(rule["authorizationGroups"], seen).(type) {
+	case nil:
+	case []any:
+		groups = slices.Concat(groups, more)
+	default: // not said; as with incl, a list of one
+		groups = append(slices.Clone(groups), more)
+	}
+	for _, group := range groups {
 		request.Groups = append(request.Groups, asText(group))
 	}
 	if attributes := keysOf(rule["resourceAttributes"]); attributes != nil {

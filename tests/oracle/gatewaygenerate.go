@@ -79,7 +79,7 @@ func GenerateGateways(seed uint64) (map[string]string, *Gateways) {
 			}
 		}
 	}
-	for range 2 + g.IntN(7) {
+	for range 3 + g.IntN(8) {
 		g.policy()
 	}
 	g.resolvePatterns()
@@ -137,7 +137,7 @@ func (g *gateGenerator) pairs(names []string) []RoutePair {
 
 // richKey draws the key of a rule of an AuthPolicy that says much of requests.
 func (g *gateGenerator) richKey() string {
-	switch g.IntN(16) {
+	switch g.IntN(18) {
 	case 0:
 		return "when"
 	case 1:
@@ -271,6 +271,8 @@ func (g *gateGenerator) condition(depth int) object {
 		name := g.one(ruleNames)
 		g.named[name] = true
 		return object{{"patternRef", name}}
+	case n == 2:
+		return object{{"predicate", g.one([]string{"true", "true", "auth.identity.age > 18", "auth.metadata.account.quota > 3", "size(auth.identity.groups) > 1"})}}
 	case n < 5:
 		return object{{"predicate", g.one(slices.Sorted(maps.Keys(predicates)))}}
 	}

@@ -48,7 +48,7 @@ func (g trafficker) request() *Traffic {
 // host draws a host that the path serves, mostly.
 func (g trafficker) host(path GatePath) string {
 	hosts := slices.Clone(concreteHosts)
-	if !g.once(8) {
+	if !g.once(12) {
 		hosts = slices.DeleteFunc(hosts, func(host string) bool {
 			_, fits := path.Route.host(path.Listener, host)
 			return !fits
@@ -78,13 +78,13 @@ func (g trafficker) fit(request map[string]any, path GatePath) {
 	case match.PathType == "RegularExpression":
 		url = pathExpressions[url]
 	case match.PathType == "Exact":
-	case g.once(2):
+	case g.once(3):
 		url = strings.TrimSuffix(url, "/") + g.one([]string{"/", "/7", "/x", "s", ""})
 	}
-	if g.once(6) || url == "" {
+	if g.once(8) || url == "" {
 		url = g.one(gatePaths)
 	}
-	if match.Method != "" && !g.once(4) {
+	if match.Method != "" && !g.once(8) {
 		request["method"] = match.Method
 	}
 	query := map[string]string{}
@@ -142,13 +142,13 @@ func (g trafficker) enter(input, request map[string]any, path GatePath) {
 	if g.once(2) {
 		gateway["listener"] = path.Listener.Name
 	}
-	switch g.IntN(40) {
+	switch g.IntN(100) {
 	case 0:
 		gateway["name"] = "nowhere"
 	case 1:
 		gateway["listener"] = "none"
 	}
-	if !g.once(6) {
+	if !g.once(6) || len(g.w.Gateways) > 1 && !g.once(6) {
 		input["gateway"] = gateway
 	}
 	if g.once(2) {
@@ -184,7 +184,7 @@ func (g trafficker) identify(input map[string]any) {
 			account["plan"] = g.one([]string{"gold", "silver"})
 		}
 		if g.once(2) {
-			account["quota"] = []any{1, 5, "many"}[g.IntN(3)]
+			account["quota"] = []any{1, 5, "many", "many"}[g.IntN(4)]
 		}
 		auth["metadata"] = map[string]any{"account": account}
 	}
@@ -203,7 +203,7 @@ func (g trafficker) identity() map[string]any {
 	}{
 		{"sub", []any{"alice", "alice", "bob", "dev", g.one(users)}},
 		{"groups", []any{[]any{"dev"}, []any{"ops", "dev"}, []any{}, []any{"ops"}, "dev"}},
-		{"age", []any{7, 40, "old"}},
+		{"age", []any{7, 40, "old", "old"}},
 		{"staff", []any{true, false, "true"}},
 		{"nick", []any{nil, "al"}},
 		{"0", []any{"zero"}},

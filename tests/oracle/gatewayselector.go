@@ -31,7 +31,7 @@ func selected(selector string, seen any) any {
 		}
 	}
 	for _, modifier := range strings.Split(rest, ".@") {
-		if modifier != "" {
+		if modifier != "" && value != nil {
 			value = modified(asText(value), modifier)
 		}
 	}

@@ -102,11 +102,14 @@ func (g *gateGenerator) free(name string) bool {
 
 func (g *gateGenerator) listener(name string) *Listener {
 	l := &Listener{Name: name, Protocol: g.one([]string{"HTTP", "HTTP", "HTTPS"}), Port: []int{80, 443, 8080}[g.IntN(3)], From: "All"}
-	if g.once(8) {
-		l.Protocol = g.one([]string{"TLS", "TCP", "UDP"})
-	}
 	if g.once(3) {
 		l.Hostname = g.one(gateHostnames)
+	}
+	if g.rich && !g.once(6) {
+		return l
+	}
+	if g.once(8) {
+		l.Protocol = g.one([]string{"TLS", "TCP", "UDP"})
 	}
 	if g.once(3) {
 		l.From = g.one([]string{"", "Same", "None", "Selector", "Selector"})
@@ -166,7 +169,11 @@ func (g *gateGenerator) parent(r *Route) Parent {
 
 // policy makes a policy for a random target.
 func (g *gateGenerator) policy() {
-	p := &GatePolicy{Kind: g.one(GateKinds), Name: fmt.Sprintf("p%d", 1+g.IntN(9)), Created: g.one(timestamps)}
+	kind := g.one(GateKinds)
+	if g.rich && !g.once(8) {
+		kind = "AuthPolicy"
+	}
+	p := &GatePolicy{Kind: kind, Name: fmt.Sprintf("p%d", 1+g.IntN(9)), Created: g.one(timestamps)}
 	g.aim(p)
 	if !g.free(p.locator()) {
 		return
