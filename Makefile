@@ -1,13 +1,12 @@
 # Needs Go, make and git. All other tools are pinned by `tool` lines in go.mod.
 
-GO       ?= go
-LISTEN   ?= 127.0.0.1:8686
-FUZZTIME ?= 1m
-REQUESTS ?= 100000
-WORLDS   ?= 100
-# Those of gateways take longer. HIERARCHIES=20000 GATEWAYS=400 takes some minutes.
-HIERARCHIES ?= 2000
+GO          ?= go
+LISTEN      ?= 127.0.0.1:8686
+FUZZTIME    ?= 1m
+REQUESTS    ?= 100000
+WORLDS      ?= 100
 GATEWAYS    ?= 40
+HIERARCHIES ?= 20000
 
 OPA := $(GO) tool opa
 
