@@ -15,6 +15,7 @@ import (
 	"github.com/go-git/go-git/v5/plumbing/object"
 	"github.com/go-git/go-git/v5/plumbing/transport"
 
+	"github.com/writ-policy/writ/bundles/phase"
 	"github.com/writ-policy/writ/translator/diag"
 )
 
@@ -165,7 +166,11 @@ func (r *Repository) fetch(ctx context.Context, origin origin, ref reference) (S
 		return Snapshot{}, nil, err
 	}
 	defer os.RemoveAll(folder)
-	objects, err := origin.objects(ctx, folder, ref)
+	var objects objectStore
+	err = phase.Do(ctx, phase.Fetch, func(ctx context.Context) (err error) {
+		objects, err = origin.objects(ctx, folder, ref)
+		return err
+	})
 	if err != nil {
 		return Snapshot{}, nil, err
 	}

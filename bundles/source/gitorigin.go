@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"io"
 	"net/url"
 	"strings"
 
@@ -16,6 +17,8 @@ import (
 	"github.com/go-git/go-git/v5/plumbing/transport"
 	"github.com/go-git/go-git/v5/storage/filesystem"
 	"github.com/go-git/go-git/v5/storage/memory"
+
+	"github.com/writ-policy/writ/bundles/phase"
 )
 
 // objectStore is where commits, trees and blobs are read from.
@@ -81,7 +84,9 @@ func (o *remoteOrigin) resolve(ctx context.Context, ref string) (reference, erro
 }
 
 func (o *remoteOrigin) objects(ctx context.Context, folder string, ref reference) (objectStore, error) {
-	storage := filesystem.NewStorage(osfs.New(folder, osfs.WithBoundOS()), cache.NewObjectLRUDefault())
+	storage := &countedStorage{
+		filesystem.NewStorage(osfs.New(folder, osfs.WithBoundOS()), cache.NewObjectLRUDefault()), phase.From(ctx),
+	}
 	remote := gogit.NewRemote(storage, &config.RemoteConfig{Name: "origin", URLs: []string{o.url}})
 	wanted := ref.name.String()
 	if ref.name == "" {
@@ -100,6 +105,29 @@ func (o *remoteOrigin) objects(ctx context.Context, folder string, ref reference
 		return nil, errors.New("the reference moved while it was fetched")
 	}
 	return storage, nil
+}
+
+// countedStorage counts what is fetched into it. What a server says of its progress
+// is not asked for: its words would be shown to whoever looks at a terminal.
+type countedStorage struct {
+	*filesystem.Storage
+	under *phase.Phase
+}
+
+func (s *countedStorage) PackfileWriter() (io.WriteCloser, error) {
+	w, err := s.Storage.PackfileWriter()
+	return &countedPack{w, s.under}, err
+}
+
+type countedPack struct {
+	io.WriteCloser
+	under *phase.Phase
+}
+
+func (p *countedPack) Write(content []byte) (int, error) {
+	n, err := p.WriteCloser.Write(content)
+	p.under.Count(int64(n), "bytes")
+	return n, err
 }
 
 // localOrigin is a repository on this machine, read where it is.

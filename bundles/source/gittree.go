@@ -14,6 +14,7 @@ import (
 	"github.com/go-git/go-git/v5/plumbing/filemode"
 	"github.com/go-git/go-git/v5/plumbing/object"
 
+	"github.com/writ-policy/writ/bundles/phase"
 	"github.com/writ-policy/writ/translator/diag"
 )
 
@@ -113,6 +114,7 @@ func (t *gitTree) entry(ctx context.Context, name, real string, entry *object.Tr
 		}
 		return t.walk(ctx, name, real, folder, trail)
 	case filemode.Regular, filemode.Executable, filemode.Deprecated:
+		phase.From(ctx).Count(1, "files read")
 		return t.file(name, entry)
 	}
 	t.list.refuse(name, CodeNotRegular, "not a regular file", "remove it, or give it a name that is not a document's")
