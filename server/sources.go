@@ -128,7 +128,10 @@ func trimLine(content []byte) []byte {
 }
 
 // keeper shows a Reloader to the doors of an operator.
-type keeper struct{ *reload.Reloader }
+type keeper struct {
+	*reload.Reloader
+	heard func(context.Context) context.Context
+}
 
 func (k keeper) Revisions() (any, error) {
 	kept, err := k.Reloader.Revisions()
@@ -139,10 +142,12 @@ func (k keeper) Revisions() (any, error) {
 }
 
 func (k keeper) Rollback(ctx context.Context, revision string) error {
-	return keeperError(k.Reloader.Rollback(ctx, revision))
+	return keeperError(k.Reloader.Rollback(k.heard(ctx), revision))
 }
 
-func (k keeper) Release(ctx context.Context) error { return keeperError(k.Reloader.Release(ctx)) }
+func (k keeper) Release(ctx context.Context) error {
+	return keeperError(k.Reloader.Release(k.heard(ctx)))
+}
 
 func keeperError(err error) error {
 	switch {

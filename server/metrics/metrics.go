@@ -20,6 +20,8 @@ import (
 	"github.com/prometheus/client_golang/prometheus"
 	"github.com/prometheus/client_golang/prometheus/collectors"
 	"github.com/prometheus/client_golang/prometheus/promhttp"
+
+	"github.com/writ-policy/writ/bundles/phase"
 )
 
 // Metrics are the server's instruments. Its methods are safe for concurrent use.
@@ -43,6 +45,7 @@ type Metrics struct {
 	lastSuccess prometheus.Gauge
 	degraded    prometheus.Gauge
 	diagnostics *prometheus.GaugeVec
+	phases      phases
 
 	inherited    inherited
 	pods         podSecurity
@@ -66,6 +69,10 @@ func New() *Metrics {
 	}
 	for _, sink := range []Sink{AuditFile, AuditWebhook} {
 		m.auditDropped.WithLabelValues(string(sink))
+	}
+	m.phases.steps = make(map[phase.Name]prometheus.Observer)
+	for _, name := range phase.Steps {
+		m.phases.steps[name] = m.phases.duration.WithLabelValues(string(name))
 	}
 	m.Diagnosed(0, 0)
 	return m
