@@ -7,7 +7,6 @@ import (
 	"net"
 	"time"
 
-	"github.com/writ-policy/writ/bundles/phase"
 	"github.com/writ-policy/writ/bundles/remote"
 	"github.com/writ-policy/writ/bundles/source"
 	"github.com/writ-policy/writ/server/api"
@@ -134,9 +133,6 @@ type Config struct {
 	EnvoyListening func(net.Addr)
 	// AdminListening is the same for the address of the operators' doors.
 	AdminListening func(net.Addr)
-	// Progress hears of documents and bundles that are brought into service; nil:
-	// nobody does.
-	Progress phase.Listener
 	// Logger hears what happens; nil: nobody does.
 	Logger *slog.Logger
 	// Now is the clock of decisions; nil means time.Now.

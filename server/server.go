@@ -106,9 +106,6 @@ func (s *Server) listen() {
 	if s.tracer != nil {
 		s.listeners = append(s.listeners, s.tracer)
 	}
-	if s.config.Progress != nil {
-		s.listeners = append(s.listeners, s.config.Progress)
-	}
 }
 
 // heard is a context in which they hear of it.

@@ -42,6 +42,13 @@ const (
 	Keep      Name = "keep"      // write it where a restart finds it
 )
 
+// Work of commands, which is neither.
+const (
+	Answer Name = "answer" // requests
+	Test   Name = "test"   // cases
+	Push   Name = "push"   // a bundle, elsewhere
+)
+
 // Steps are all names of steps, in the order in which they come.
 var Steps = []Name{Wait, Snapshot, Fetch, Read, Translate, Build, Check, Activate, Keep}
 

@@ -273,5 +273,6 @@ func (f *Feed) Fetch(ctx context.Context) (io.ReadCloser, error) {
 		body.Close()
 		return nil, fmt.Errorf("bundle from %s: a folder, not a tarball", f.location)
 	}
+	body.under = phase.From(ctx)
 	return body, nil
 }
