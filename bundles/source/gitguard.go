@@ -11,6 +11,8 @@ import (
 	"strconv"
 	"strings"
 	"time"
+
+	"github.com/writ-policy/writ/bundles/phase"
 )
 
 var (
@@ -56,7 +58,7 @@ func (g *guard) reason(err error) error {
 // watch reads on as long as something comes, and no more than most bytes.
 func (g *guard) watch(body io.ReadCloser, most int64, what string) io.ReadCloser {
 	return &watchedBody{
-		ReadCloser: body, guard: g, left: most, most: most, what: what,
+		ReadCloser: body, guard: g, under: phase.From(g.ctx), left: most, most: most, what: what,
 		timer: time.AfterFunc(g.stall, func() { g.cancel(errStalled) }),
 	}
 }
@@ -64,6 +66,7 @@ func (g *guard) watch(body io.ReadCloser, most int64, what string) io.ReadCloser
 type watchedBody struct {
 	io.ReadCloser
 	guard      *guard
+	under      *phase.Phase
 	left, most int64
 	what       string
 	timer      *time.Timer
@@ -77,6 +80,7 @@ func (b *watchedBody) Read(p []byte) (int, error) {
 	// One byte more than there may be, so that exactly as many are not refused.
 	n, err := b.ReadCloser.Read(p[:min(int64(len(p)), b.left+1)])
 	b.left -= int64(n)
+	b.under.Count(int64(n), "bytes")
 	if n > 0 {
 		b.timer.Reset(b.guard.stall)
 	}
