@@ -102,7 +102,6 @@ func (r *Reloader) Behind() time.Duration {
 
 // conclude writes down how an attempt ended: status, state, log, metrics.
 func (r *Reloader) conclude(out outcome, began time.Time) {
-	r.keep(out.bundle)
 	now := r.o.Now()
 	r.statusMu.Lock()
 	s := &r.status
@@ -142,6 +141,8 @@ func (r *Reloader) conclude(out outcome, began time.Time) {
 		r.o.Logger.Info("the newest documents are served again", "revision", r.Revision())
 	}
 	r.tell(out, now.Sub(began))
+	// Last, since a disk may take its time: what is served is shown before.
+	r.keep(out.bundle)
 }
 
 // shows puts what a bundle says of itself into the status, which is locked.
