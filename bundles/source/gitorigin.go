@@ -99,7 +99,9 @@ func (o *remoteOrigin) session(g *guard) (transport.UploadPackSession, error) {
 	if err != nil {
 		return nil, err
 	}
-	if at.Protocol == "http" || at.Protocol == "https" {
+	if at.Protocol == "ssh" {
+		at.Proxy.URL = guardedDialing(2 * o.o.Stall) // the guard, which tells why, comes first
+	} else {
 		speaker = githttp.NewClient(&http.Client{Transport: &guardedWeb{next: o.web, guard: g}})
 	}
 	return speaker.NewUploadPackSession(at, o.auth)
@@ -136,7 +138,10 @@ func (o *remoteOrigin) fetch(g *guard, hash plumbing.Hash) (billy.File, error) {
 		return nil, errors.New("no reference names it, and the server gives no other commits")
 	}
 	request := packp.NewUploadPackRequestFromCapabilities(offered.Capabilities)
-	request.Wants, request.Depth = []plumbing.Hash{hash}, packp.DepthCommits(1)
+	request.Wants = []plumbing.Hash{hash}
+	if offered.Capabilities.Supports(capability.Shallow) {
+		request.Depth = packp.DepthCommits(1)
+	}
 	// What is asked for builds on nothing that is here.
 	request.Capabilities.Delete(capability.ThinPack)
 	for _, c := range []capability.Capability{capability.Shallow, capability.NoProgress} {

@@ -41,6 +41,10 @@ func readTree(ctx context.Context, objects objectStore, commit *object.Commit, s
 	folder := top
 	if subdir != "" {
 		real, entry, err := t.follow(subdir)
+		var wrong *linkError
+		if err != nil && !errors.As(err, &wrong) {
+			return nil, nil, err
+		}
 		if err != nil || entry.Mode != filemode.Dir {
 			return nil, nil, fmt.Errorf("there is no folder %s", strconv.Quote(subdir))
 		}

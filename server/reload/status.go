@@ -104,7 +104,6 @@ func (r *Reloader) Behind() time.Duration {
 
 // conclude writes down how an attempt ended: status, state, log, metrics.
 func (r *Reloader) conclude(ctx context.Context, out outcome, began time.Time) {
-	r.keep(ctx, out.bundle)
 	now := r.o.Now()
 	r.statusMu.Lock()
 	s := &r.status
@@ -144,6 +143,8 @@ func (r *Reloader) conclude(ctx context.Context, out outcome, began time.Time) {
 		r.o.Logger.Info("the newest documents are served again", "revision", r.Revision())
 	}
 	r.tell(out, now.Sub(began))
+	// Last, since a disk may take its time: what is served is shown before.
+	r.keep(ctx, out.bundle)
 	r.concludes(phase.From(ctx), out, errors, warnings)
 }
 
