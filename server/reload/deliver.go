@@ -35,12 +35,40 @@ func (r *Reloader) deliver(ctx context.Context, b *bundles.Bundle) (out outcome)
 			out = outcome{result: metrics.Refused, err: fmt.Errorf("panic while activating: %v", cause)}
 		}
 	}()
-	if now := r.active.Load(); now != nil && r.pinned == "" && b.Manifest.Metadata.Sequence < now.sequence {
+	if least := r.least(); b.Manifest.Metadata.Sequence < least {
 		return outcome{result: metrics.Refused, err: fmt.Errorf(
-			"revision %s has the sequence number %d, and %d is served: going back is done by a rollback",
-			b.Manifest.Revision, b.Manifest.Metadata.Sequence, now.sequence)}
+			"revision %s has the sequence number %d, and there was %d already: going back is done by a rollback",
+			b.Manifest.Revision, b.Manifest.Metadata.Sequence, least)}
 	}
-	return r.bring(ctx, b, nil)
+	if out = r.bring(ctx, b, nil); out.err == nil {
+		r.newest = b
+	}
+	return out
+}
+
+// least is the lowest sequence number that may be delivered. A rollback does not
+// lower it: whoever can send an old bundle again is not the one who rolled back.
+func (r *Reloader) least() int64 {
+	least := int64(0)
+	if now := r.active.Load(); now != nil && r.pinned == "" {
+		least = now.sequence
+	}
+	if r.newest != nil {
+		least = max(least, r.newest.Manifest.Metadata.Sequence)
+	}
+	return least
+}
+
+// redeliver brings what was delivered last into service: its source hands it over
+// once. Where nothing was, it is to come.
+func (r *Reloader) redeliver(ctx context.Context) error {
+	r.mu.Lock()
+	newest := r.newest
+	r.mu.Unlock()
+	if newest == nil {
+		return nil
+	}
+	return r.Deliver(ctx, newest)
 }
 
 // Failed records that nothing could be delivered: the revision served is then older

@@ -62,8 +62,8 @@ type Observer interface {
 	Inherits(counts metrics.Inherited)
 }
 
-// Options are the steps of a reload and what goes around them. Source,
-// Translator and Activate are needed; the rest may be zero.
+// Options are the steps of a reload and what goes around them. Activate is needed,
+// and Source and Translator where documents are served; the rest may be zero.
 type Options struct {
 	Source     Source
 	Translator Translator
@@ -99,6 +99,9 @@ type Reloader struct {
 	checked string     // Rules of the last bundle that passed its check
 	pinned  string     // the revision that stays; empty: the newest is served
 	behind  bool       // the documents say something else than what is pinned
+	// newest is the bundle that was delivered last and is, or will be when nothing is
+	// pinned, what is served; nil where none was.
+	newest *bundles.Bundle
 
 	statusMu sync.Mutex // held to read and write status, never longer
 	status   Status

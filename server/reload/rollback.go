@@ -12,6 +12,9 @@ import (
 // FromRollback says that the active revision was gone back to.
 const FromRollback = "rollback"
 
+// ErrNotPinned says that a rollback was done and could not be written down.
+var ErrNotPinned = errors.New("the revision is served, and will not be after a restart")
+
 // Revisions are those kept to go back to, the newest first.
 func (r *Reloader) Revisions() ([]Kept, error) {
 	if r.state == nil {
@@ -55,15 +58,17 @@ func (r *Reloader) Rollback(ctx context.Context, revision string) error {
 	}
 	// Only what is served is pinned: a pin that does not activate would be found at
 	// the next start, when there is nothing else to serve.
-	if err := r.state.pin(revision); err != nil {
-		return errors.Join(fmt.Errorf("revision %s is served, and will not be after a restart", revision), err)
-	}
+	err = r.state.pin(revision)
 	r.pins(b)
 	r.o.Logger.Warn("rolled back", "revision", revision)
+	if err != nil {
+		return fmt.Errorf("revision %s: %w", revision, errors.Join(ErrNotPinned, err))
+	}
 	return nil
 }
 
-// Release lets the newest documents be served again, and reads them.
+// Release lets the newest documents be served again, and reads them; or the newest
+// bundle, as far as one was delivered.
 func (r *Reloader) Release(ctx context.Context) error {
 	if r.state == nil {
 		return ErrNoState
@@ -81,6 +86,9 @@ func (r *Reloader) Release(ctx context.Context) error {
 	r.mu.Unlock()
 	if err != nil {
 		return err
+	}
+	if r.o.Source == nil {
+		return r.redeliver(ctx)
 	}
 	return r.Reload(ctx)
 }
