@@ -41,7 +41,7 @@ func (r *Reloader) deliver(ctx context.Context, b *bundles.Bundle) (out outcome)
 			b.Manifest.Revision, b.Manifest.Metadata.Sequence, least)}
 	}
 	if out = r.bring(ctx, b, nil); out.err == nil {
-		r.newest = b
+		r.highest = b.Manifest.Metadata.Sequence
 	}
 	return out
 }
@@ -49,26 +49,10 @@ func (r *Reloader) deliver(ctx context.Context, b *bundles.Bundle) (out outcome)
 // least is the lowest sequence number that may be delivered. A rollback does not
 // lower it: whoever can send an old bundle again is not the one who rolled back.
 func (r *Reloader) least() int64 {
-	least := int64(0)
 	if now := r.active.Load(); now != nil && r.pinned == "" {
-		least = now.sequence
+		return max(r.highest, now.sequence)
 	}
-	if r.newest != nil {
-		least = max(least, r.newest.Manifest.Metadata.Sequence)
-	}
-	return least
-}
-
-// redeliver brings what was delivered last into service: its source hands it over
-// once. Where nothing was, it is to come.
-func (r *Reloader) redeliver(ctx context.Context) error {
-	r.mu.Lock()
-	newest := r.newest
-	r.mu.Unlock()
-	if newest == nil {
-		return nil
-	}
-	return r.Deliver(ctx, newest)
+	return r.highest
 }
 
 // Failed records that nothing could be delivered: the revision served is then older
@@ -77,6 +61,13 @@ func (r *Reloader) Failed(err error) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	r.conclude(outcome{result: metrics.Refused, err: err, source: FromBundle}, r.o.Now())
+}
+
+// Current records that what was delivered last is still the newest of its source.
+func (r *Reloader) Current() {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	r.conclude(outcome{result: metrics.Unchanged, known: true, source: FromBundle}, r.o.Now())
 }
 
 // Restore serves what was kept before a restart, what is pinned before all else. A

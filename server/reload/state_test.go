@@ -205,6 +205,54 @@ func TestFailingDisk(t *testing.T) {
 	}
 }
 
+// What can be written, but not be kept to go back to, is tried again without a new
+// revision; so is a pin.
+func TestFailingFolder(t *testing.T) {
+	dir := kept(t)
+	docs := newDocuments("b")
+	r, _, heard := newReloader(docs, func(o *Options) { o.StateDir = dir })
+	folder, aside := filepath.Join(dir, keptFolder), filepath.Join(dir, "aside")
+	check(t, os.Rename(folder, aside))
+	check(t, os.WriteFile(folder, nil, 0o600))
+	check(t, r.Load(context.Background()))
+	wantSays(t, r, "b")
+	if s := r.Status(); !strings.Contains(s.StateError, "to go back to") || s.Degraded {
+		t.Errorf("got %+v, want a state error and not degraded", s)
+	}
+	check(t, os.Remove(folder))
+	check(t, os.Rename(aside, folder))
+	heard.take()
+	check(t, r.Reload(context.Background())) // unchanged documents
+	wantText(t, "state error", r.Status().StateError, "")
+	if got := heard.take(); !strings.Contains(got, "state fails false") {
+		t.Errorf("heard %q, want that the state is good again", got)
+	}
+	revisions, err := r.Revisions()
+	check(t, err)
+	if len(revisions) != 2 || !revisions[0].Active {
+		t.Fatalf("got revisions %+v, want both", revisions)
+	}
+
+	// The operator is answered by the old revision at once, and told what is missing.
+	check(t, os.MkdirAll(filepath.Join(dir, pinFile+".tmp", "x"), 0o700))
+	if err := r.Rollback(context.Background(), revisions[1].Revision); err == nil || !strings.Contains(err.Error(), "after a restart") {
+		t.Errorf("got %v, want that the pin does not outlive a restart", err)
+	}
+	wantSays(t, r, "a")
+	if s := r.Status(); s.Revision != r.Revision() || s.Pinned != r.Revision() || s.StateError == "" {
+		t.Errorf("got %+v, want the revision that is served, pinned, and a state error", s)
+	}
+	docs.set("c")
+	check(t, r.Reload(context.Background()))
+	wantSays(t, r, "a")
+	check(t, os.RemoveAll(filepath.Join(dir, pinFile+".tmp")))
+	check(t, r.Reload(context.Background()))
+	wantText(t, "state error", r.Status().StateError, "")
+	again, _, _ := newReloader(docs, func(o *Options) { o.StateDir = dir })
+	check(t, again.Load(context.Background()))
+	wantSays(t, again, "a")
+}
+
 // What a process that was killed while writing leaves behind is neither read nor
 // kept for ever.
 func TestKilledWhileWriting(t *testing.T) {
