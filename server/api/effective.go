@@ -27,6 +27,10 @@ func (s *service) effectiveRoutes() []route {
 // the door's are refused: one that is misspelt must not be without effect.
 func (s *service) effective(question func(*gin.Context, url.Values) decision.EffectiveQuestion, known ...string) gin.HandlerFunc {
 	return func(c *gin.Context) {
+		if refused := s.demanded(c); refused != nil {
+			s.refuse(c, refused)
+			return
+		}
 		query, err := url.ParseQuery(c.Request.URL.RawQuery)
 		if err != nil {
 			s.refuse(c, &refusal{status: http.StatusBadRequest, message: "the query is malformed"})
@@ -41,7 +45,7 @@ func (s *service) effective(question func(*gin.Context, url.Values) decision.Eff
 		q := question(c, query)
 		q.Kind = c.Param("kind")
 		answer, revision, err := s.Effective.Effective(q)
-		s.setRevision(c, revision)
+		s.answeredBy(c, revision)
 		if err != nil {
 			s.refuse(c, effectiveRefusal(err))
 			return

@@ -79,7 +79,7 @@ func (s *service) decisionDoor(c *gin.Context, d *door) {
 			return
 		}
 	}
-	if _, refused := s.demanded(c); refused != nil {
+	if refused := s.demanded(c); refused != nil {
 		s.refuse(c, refused)
 		return
 	}
