@@ -31,6 +31,12 @@ func (s *service) effective(question func(*gin.Context, url.Values) decision.Eff
 			s.refuse(c, refused)
 			return
 		}
+		// Each may go through all paths of all gateways, and be told at length.
+		defer s.listing.Add(-1)
+		if s.listing.Add(1) > maxListing {
+			s.shed(c, &door{})
+			return
+		}
 		query, err := url.ParseQuery(c.Request.URL.RawQuery)
 		if err != nil {
 			s.refuse(c, &refusal{status: http.StatusBadRequest, message: "the query is malformed"})
