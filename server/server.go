@@ -7,6 +7,7 @@ import (
 	"log/slog"
 	"net"
 	"net/http"
+	"os"
 	"sync"
 	"sync/atomic"
 	"time"
@@ -59,6 +60,7 @@ func New(c Config) (*Server, error) {
 	if err := s.openFiles(); err != nil {
 		return nil, err
 	}
+	s.warn()
 	m := s.metrics
 	var err error
 	s.audit, err = audit.Open(audit.Options{Logger: s.log, File: c.AuditFile, Webhook: c.AuditWebhook}, m)
@@ -110,6 +112,15 @@ func (s *Server) listen() {
 
 // heard is a context in which they hear of it.
 func (s *Server) heard(ctx context.Context) context.Context { return phase.Listen(ctx, s.listeners...) }
+
+// warn tells of what is allowed and unwise.
+func (s *Server) warn() {
+	const others = 0o002
+	if at, err := os.Stat(s.config.StateDir); err == nil && at.Mode().Perm()&others != 0 {
+		s.log.Warn("every user of this machine can write into the state directory, and so choose what is served after a restart",
+			"directory", s.config.StateDir, "mode", at.Mode().Perm().String())
+	}
+}
 
 func (s *Server) openFiles() (err error) {
 	if s.config.Tokens != "" {

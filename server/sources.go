@@ -160,6 +160,8 @@ func keeperError(err error) error {
 		return errors.Join(api.ErrNotKept, err)
 	case errors.Is(err, reload.ErrNoState):
 		return errors.Join(api.ErrNoState, err)
+	case errors.Is(err, reload.ErrNotPinned):
+		return errors.Join(api.ErrNotPinned, err)
 	}
 	return err
 }

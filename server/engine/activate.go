@@ -49,6 +49,7 @@ func Activate(ctx context.Context, b *bundles.Bundle, o Options) (*Engine, error
 		denies:   hasDenyPolicies(b.Files),
 		labels:   mentions(b.Files, "input.namespaceLabels"),
 		gateways: b.Gateway,
+		headers:  headersOf(b.Gateway),
 		queries:  queries,
 		patterns: patterns(ctx),
 		tree:     expand(b.Access),

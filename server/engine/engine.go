@@ -59,6 +59,7 @@ type Engine struct {
 	viewed   bool           // whether there are visibility policies, which OPA is asked about
 	grounds  func() grounds // made once, when first asked for
 	gateways *lower.Gateway // nil without documents of that family
+	headers  map[decision.GatewayTarget][]string
 	queries  queries
 	patterns cache.InterQueryValueCache // compiled expressions, kept between requests
 	now      func() time.Time

@@ -34,7 +34,8 @@ func (e *Engine) Guard(ctx context.Context, r *decision.GatewayRequest) (decisio
 		d = decision.GatewayTrouble(err.Error())
 	}
 	d.Revision = e.revision
-	return d, nil
+	d.Withheld = e.withheld(&d)
+	return d.Sendable(), nil
 }
 
 func (e *Engine) guard(ctx context.Context, r *decision.GatewayRequest) (decision.GatewayDecision, error) {

@@ -2,6 +2,7 @@ package engine
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"slices"
 
@@ -202,5 +203,9 @@ func builtin(b *ast.Builtin, operands ...*ast.Term) (result *ast.Term, err error
 		result = term
 		return nil
 	})
-	return result, err
+	if err != nil {
+		// OPA's text has the numbers in it, and at length.
+		return nil, errors.New("what it comes to is no number that can be told")
+	}
+	return result, nil
 }

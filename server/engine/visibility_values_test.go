@@ -6,6 +6,8 @@ import (
 	"regexp"
 	"strings"
 	"testing"
+
+	"github.com/writ-policy/writ/server/decision"
 )
 
 func jsonNumber(text string) json.Number { return json.Number(text) }
@@ -101,5 +103,21 @@ func TestTextForm(t *testing.T) {
 		if got != row.want || ok == row.none {
 			t.Errorf("%v: got %q, %v, want %q, %v", row.value, got, ok, row.want, !row.none)
 		}
+	}
+}
+
+// A number that cannot be told is trouble, which is said in words of our own: what
+// OPA says holds the numbers of items that nobody may see.
+func TestAggregationBeyondNumbers(t *testing.T) {
+	e := activateViews(t, viewWorld, Options{})
+	r, err := decision.DecodeVisibility([]byte(`{"user":"x","groups":["dev"],"cluster":{"name":"c"},"type":"volume",
+		"items":[{"name":"a","namespace":"shop","fields":{"size":1e999}},{"name":"b","namespace":"shop","fields":{"size":1e999}}],
+		"aggregations":{"size":1}}`))
+	if err != nil {
+		t.Fatal(err)
+	}
+	d := e.View(t.Context(), r)
+	if d.Trouble == "" || d.Decision != decision.VisibleNone || len(d.Trouble) > 100 || strings.Contains(d.Trouble, "strconv") {
+		t.Errorf("got %+v, want trouble in few words", d)
 	}
 }

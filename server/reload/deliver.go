@@ -35,12 +35,24 @@ func (r *Reloader) deliver(ctx context.Context, b *bundles.Bundle) (out outcome)
 			out = outcome{result: metrics.Refused, err: fmt.Errorf("panic while activating: %v", cause)}
 		}
 	}()
-	if now := r.active.Load(); now != nil && r.pinned == "" && b.Manifest.Metadata.Sequence < now.sequence {
+	if least := r.least(); b.Manifest.Metadata.Sequence < least {
 		return outcome{result: metrics.Refused, err: fmt.Errorf(
-			"revision %s has the sequence number %d, and %d is served: going back is done by a rollback",
-			b.Manifest.Revision, b.Manifest.Metadata.Sequence, now.sequence)}
+			"revision %s has the sequence number %d, and there was %d already: going back is done by a rollback",
+			b.Manifest.Revision, b.Manifest.Metadata.Sequence, least)}
 	}
-	return r.bring(ctx, b, nil)
+	if out = r.bring(ctx, b, nil); out.err == nil {
+		r.highest = b.Manifest.Metadata.Sequence
+	}
+	return out
+}
+
+// least is the lowest sequence number that may be delivered. A rollback does not
+// lower it: whoever can send an old bundle again is not the one who rolled back.
+func (r *Reloader) least() int64 {
+	if now := r.active.Load(); now != nil && r.pinned == "" {
+		return max(r.highest, now.sequence)
+	}
+	return r.highest
 }
 
 // Failed records that nothing could be delivered: the revision served is then older

@@ -64,8 +64,8 @@ type Observer interface {
 	Inherits(counts metrics.Inherited)
 }
 
-// Options are the steps of a reload and what goes around them. Source,
-// Translator and Activate are needed; the rest may be zero.
+// Options are the steps of a reload and what goes around them. Activate is needed,
+// and Source and Translator where documents are served; the rest may be zero.
 type Options struct {
 	Source     Source
 	Translator Translator
@@ -102,6 +102,7 @@ type Reloader struct {
 	pinned  string     // the revision that stays; empty: the newest is served
 	newest  string     // revision that came last from the source
 	behind  bool       // that is another one than what is pinned
+	highest int64      // sequence number of what was delivered and not refused
 
 	statusMu sync.Mutex // held to read and write status, never longer
 	status   Status

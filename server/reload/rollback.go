@@ -13,6 +13,9 @@ import (
 // FromRollback says that the active revision was gone back to.
 const FromRollback = "rollback"
 
+// ErrNotPinned says that a rollback was done and could not be written down.
+var ErrNotPinned = errors.New("the revision is served, and will not be after a restart")
+
 // Revisions are those kept to go back to, the newest first.
 func (r *Reloader) Revisions() ([]Kept, error) {
 	if r.state == nil {
@@ -65,7 +68,7 @@ func (r *Reloader) Rollback(ctx context.Context, revision string) (err error) {
 	r.o.Logger.Warn("rolled back", "revision", revision, "error", err)
 	if err != nil {
 		// Who goes back has a reason not to wait for the disk.
-		return errors.Join(fmt.Errorf("revision %s is served, and will not be after a restart", revision), err)
+		return fmt.Errorf("revision %s: %w", revision, errors.Join(ErrNotPinned, err))
 	}
 	return nil
 }

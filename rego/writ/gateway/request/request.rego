@@ -131,10 +131,9 @@ _query := query if {
 
 # Names of headers are compared in lower case. Of two that differ in case alone
 # the one that is written first in byte order counts.
-_headers := {lower(name): value |
-	some name, _ in _given_headers
-	value := _given_headers[min([other | some other, _ in _given_headers; lower(other) == lower(name)])]
-}
+_headers := {name: _given_headers[min(spellings)] | some name, spellings in _spellings}
+
+_spellings[lower(name)] contains name if some name, _ in _given_headers
 
 _given_headers := headers if {
 	headers := _request.headers

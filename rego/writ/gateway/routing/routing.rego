@@ -124,10 +124,14 @@ _fit(hostname) := [0, 0] if {
 
 _labels := split(request.host, ".")
 
+# No hostname of a document has more labels than a name in DNS can have.
 _wildcards := [sprintf("*.%s", [concat(".", array.slice(_labels, from, count(_labels)))]) |
-	some from in numbers.range(1, count(_labels) - 1)
+	some from in numbers.range(max([1, count(_labels) - _most_labels]), count(_labels) - 1)
+	count(_labels) > 1
 	_labels[0] != ""
 ]
+
+_most_labels := 127
 
 _hosts := array.concat([request.host], array.concat(_wildcards, [""])) if count(_labels) > 1
 
