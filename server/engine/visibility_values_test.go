@@ -6,6 +6,8 @@ import (
 	"regexp"
 	"strings"
 	"testing"
+
+	"github.com/open-policy-agent/opa/v1/ast"
 )
 
 func jsonNumber(text string) json.Number { return json.Number(text) }
@@ -100,6 +102,20 @@ func TestTextForm(t *testing.T) {
 		got, ok := textForm(row.value)
 		if got != row.want || ok == row.none {
 			t.Errorf("%v: got %q, %v, want %q, %v", row.value, got, ok, row.want, !row.none)
+		}
+	}
+}
+
+func TestNumericText(t *testing.T) {
+	for _, row := range []struct{ text, want string }{
+		{"15", "15"}, {"+15", "15"}, {"-0.5", "-0.5"}, {"1e2", "100"}, {"1E-2", "0.01"}, {"007", "7"}, {".5", "0.5"}, {"5.", "5"}, {"5.e+1", "50"},
+		{"1e400", "1e400"}, {"-00.10e999", "-1e998"}, {strings.Repeat("9", 128), strings.Repeat("9", 128)},
+		{strings.Repeat("9", 129), ""}, {"1e1000", ""}, {"", ""}, {".", ""}, {"x", ""}, {"5Gi", ""}, {"0x10", ""}, {"1_0", ""},
+		{"Inf", ""}, {" 5", ""}, {"5\n", ""}, {"++5", ""}, {"e5", ""}, {"٥", ""},
+	} {
+		got := numericText(row.text)
+		if row.want == "" && got != nil || row.want != "" && (got == nil || got.Compare(ast.Number(row.want)) != 0) {
+			t.Errorf("%q: got %v, want %q", row.text, got, row.want)
 		}
 	}
 }
