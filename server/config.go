@@ -37,10 +37,11 @@ type Config struct {
 	PokeSecret string
 	// Git is what to authenticate with at git servers, GitCA a PEM file of
 	// authorities to trust there, GitKeys a file of keys one of which must have signed
-	// a commit.
-	Git     source.GitCredentials
-	GitCA   string
-	GitKeys string
+	// a commit. GitMaxFetch bounds a commit in bytes; zero is a default.
+	Git         source.GitCredentials
+	GitCA       string
+	GitKeys     string
+	GitMaxFetch int64
 	// Listen is the address, HOST:PORT.
 	Listen string
 	// EnvoyListen is the address of the gRPC door for Envoy's external
@@ -216,6 +217,7 @@ func (c *Config) Validate() error {
 	}{
 		{"the number of cached decisions", int64(c.CacheEntries)}, {"the memory of the cache", int64(c.CacheBytes)},
 		{"the number of cached authorizations", int64(c.VisibilityCacheEntries)},
+		{"the largest commit", c.GitMaxFetch},
 		{"the drain time", int64(c.Drain)}, {"the grace period", int64(c.Grace)}, {"the settle time", int64(c.Settle)},
 	} {
 		if bound.value < 0 {

@@ -39,7 +39,7 @@ func (s *Server) openSources() error {
 		s.sources.documents = source.Dir(location.Dir, limits)
 		return nil
 	}
-	o := source.GitOptions{Location: *location.Git, Every: s.config.Every, Limits: limits, Logger: s.log}
+	o := source.GitOptions{Location: *location.Git, Every: s.config.Every, Limits: limits, MaxFetch: s.config.GitMaxFetch, Logger: s.log}
 	if s.config.StateDir != "" {
 		o.Dir = filepath.Join(s.config.StateDir, "git")
 	}
@@ -77,7 +77,7 @@ func (s *Server) openFeed() error {
 	c := &s.config
 	o := remote.Options{
 		Location: c.Bundle, Credentials: c.Registry,
-		PlainHTTP: c.PlainHTTP, Every: c.Every, Logger: s.log, Failed: func(err error) { s.reloader.Failed(err) },
+		PlainHTTP: c.PlainHTTP, Every: c.Every, Logger: s.log, Failed: func(err error) { s.reloader.Failed(err) }, Current: func() { s.reloader.Current() },
 	}
 	var err error
 	if c.BundleConfig != "" {
@@ -128,7 +128,10 @@ func trimLine(content []byte) []byte {
 }
 
 // keeper shows a Reloader to the doors of an operator.
-type keeper struct{ *reload.Reloader }
+type keeper struct {
+	*reload.Reloader
+	feed *remote.Feed // nil where documents are served
+}
 
 func (k keeper) Revisions() (any, error) {
 	kept, err := k.Reloader.Revisions()
@@ -142,7 +145,13 @@ func (k keeper) Rollback(ctx context.Context, revision string) error {
 	return keeperError(k.Reloader.Rollback(ctx, revision))
 }
 
-func (k keeper) Release(ctx context.Context) error { return keeperError(k.Reloader.Release(ctx)) }
+func (k keeper) Release(ctx context.Context) error {
+	err := k.Reloader.Release(ctx)
+	if err == nil && k.feed != nil {
+		k.feed.Again() // what was delivered meanwhile was not served
+	}
+	return keeperError(err)
+}
 
 func keeperError(err error) error {
 	switch {

@@ -36,10 +36,12 @@ const (
 // The embedded engine, OPA over the bundle's compact tables and a naive reading
 // of the specification must say the same of every request.
 func TestEngineAndOPAAndOracleAgree(t *testing.T) {
+	t.Parallel()
 	agree(t, *worlds, oracle.Generate)
 }
 
 func TestEngineAndOPAAndOracleAgreeOnDenyPolicies(t *testing.T) {
+	t.Parallel()
 	agree(t, *denyWorlds, oracle.GenerateDeny)
 }
 

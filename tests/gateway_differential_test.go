@@ -25,6 +25,7 @@ const (
 )
 
 func TestEngineAndOPAAndOracleAgreeOnGateways(t *testing.T) {
+	t.Parallel()
 	count := map[string]int{}
 	for seed := *firstWorld; seed < *firstWorld+uint64(*gatewayWorlds); seed++ {
 		files, world := oracle.GenerateGateways(seed)

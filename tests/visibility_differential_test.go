@@ -26,6 +26,7 @@ import (
 var visibilityWorlds = flag.Int("visibility-worlds", 4, "random worlds with visibility policies")
 
 func TestEngineAndOPAAndOracleAgreeOnVisibility(t *testing.T) {
+	t.Parallel()
 	decided := map[string]int{}
 	for seed := *firstWorld; seed < *firstWorld+uint64(*visibilityWorlds); seed++ {
 		files, views := oracle.GenerateViews(seed)

@@ -8,6 +8,7 @@ import (
 	"math/rand/v2"
 	"runtime/debug"
 	"sync"
+	"sync/atomic"
 	"time"
 
 	"github.com/writ-policy/writ/bundles"
@@ -21,6 +22,7 @@ type Feed struct {
 	location string
 	poke     chan struct{}
 	tag      string // of the bundle that was taken last; Run's
+	forget   atomic.Bool
 
 	mu     sync.Mutex // held to read and write status, never longer
 	status Status
@@ -89,6 +91,13 @@ func (f *Feed) Poke() {
 	}
 }
 
+// Again makes Run ask at once, and deliver what there is even if it was delivered
+// before.
+func (f *Feed) Again() {
+	f.forget.Store(true)
+	f.Poke()
+}
+
 // Run asks for bundles until ctx is done, and hands each new one to deliver. A bundle
 // that deliver refuses is asked for again, as after every failure, with longer and
 // longer pauses. It ends when ctx does, without an error.
@@ -133,6 +142,9 @@ type came struct{ fresh, held bool }
 // once asks for the bundle and hands it on.
 func (f *Feed) once(ctx context.Context, deliver func(context.Context, *bundles.Bundle) error) (came, error) {
 	f.note(func(s *Status) { s.LastAttempt = f.o.Now() })
+	if f.forget.Swap(false) {
+		f.tag = ""
+	}
 	got, err := f.bring(ctx)
 	if err != nil {
 		err = fmt.Errorf("bundle from %s: %w", f.location, err)
@@ -150,6 +162,8 @@ func (f *Feed) once(ctx context.Context, deliver func(context.Context, *bundles.
 			}
 			return came, err
 		}
+	} else {
+		f.o.Current()
 	}
 	f.tag = got.tag
 	f.succeeded(got)

@@ -160,6 +160,48 @@ func with(name string, kind byte) func([]entry) []entry {
 	return func(all []entry) []entry { return append(all, entry{name, nil, kind}) }
 }
 
+// bad is a tarball that no door lets in, and what is said of it.
+type bad struct {
+	name    string
+	content []byte
+	want    string
+}
+
+// hostile is what somebody could make of a good bundle, second, who has another one,
+// first.
+func hostile(t testing.TB, r ring, first, second *bundles.Bundle) []bad {
+	t.Helper()
+	good := packed(t, second)
+	change := func(f func([]entry) []entry) []byte { return altered(t, good, f) }
+	stolen, stripped := *second, *second
+	stolen.Signatures, stripped.Signatures = first.Signatures, nil
+	return []bad{
+		{"unsigned", packed(t, built(t, "operations", 2)), "not signed"},
+		{"stripped", packed(t, &stripped), "not signed"},
+		{"swapped", packed(t, &stolen), "not what was signed"},
+		{"by a revoked key", packed(t, r.sign(t, second, "revoked")), `key "revoked", which is revoked`},
+		{"by an unknown key", packed(t, r.sign(t, second, "stranger")), `key "stranger", which is not one of the keys`},
+		{"a delta", change(func([]entry) []entry { return []entry{{"patch.json", []byte(`{"data":[]}`), tar.TypeReg}} }), `"patch.json": a delta bundle`},
+		{"a delta in a bundle", change(with("patch.json", tar.TypeReg)), `"patch.json": a delta bundle`},
+		{"a path out of it", change(with("../../etc/cron.d/x.rego", tar.TypeReg)), `"../../etc/cron.d/x.rego"`},
+		{"an absolute path", change(with("/etc/x.rego", tar.TypeReg)), `"/etc/x.rego"`},
+		{"a link", change(with("writ/x.rego", tar.TypeSymlink)), `"writ/x.rego": not a regular file`},
+		{"a hard link", change(with("writ/x.rego", tar.TypeLink)), `"writ/x.rego": not a regular file`},
+		{"a device", change(with("writ/x.rego", tar.TypeBlock)), `"writ/x.rego": not a regular file`},
+		{"a name twice", change(with("writ/access/access.rego", tar.TypeReg)), `"writ/access/access.rego": twice`},
+		{"a name in other letters", change(with("writ/access/Access.rego", tar.TypeReg)), "case alone"},
+		{"a file more", change(with("writ/extensions/x.rego", tar.TypeReg)), `"writ/extensions/x.rego" is in the bundle and not signed`},
+		{"a file less", change(func(all []entry) []entry { return all[:len(all)-1] }), "is signed and not in the bundle"},
+		{"without manifest", change(func(all []entry) []entry { return all[1:] }), "no .manifest"},
+		{"many folders", change(func(all []entry) []entry {
+			for range 100_001 {
+				all = append(all, entry{"x/", nil, tar.TypeDir})
+			}
+			return all
+		}), "more than 100000 folders"},
+	}
+}
+
 // listener runs a feed step by step and remembers what came of it.
 type listener struct {
 	*Feed
@@ -231,12 +273,17 @@ func (l *listener) survives(first, second string, fault, repair func(), want str
 	}
 }
 
-// documented wants a fault to be in the table of those that were tried.
-func documented(t testing.TB, name, want string) {
+// documented wants the table of the faults that are tried in the README, whole: what
+// is tried and not in it is missing, and so is what is in it and not tried.
+func documented(t testing.TB, rows [][]string) {
 	t.Helper()
 	readme, err := os.ReadFile("../README.md")
 	check(t, err)
-	if row := fmt.Sprintf("| %s | `%s`", name, want); !strings.Contains(string(readme), row) {
-		t.Errorf("bundles/README.md has no row %s |", row)
+	table := "\n| fault | said |\n| --- | --- |\n"
+	for _, row := range rows {
+		table += fmt.Sprintf("| %s | `%s` |\n", row[0], strings.Join(row[1:], "`, `"))
+	}
+	if !strings.Contains(string(readme), table+"\n") {
+		t.Errorf("bundles/README.md has not this table:\n%s", table)
 	}
 }

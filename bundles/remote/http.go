@@ -19,6 +19,7 @@ type httpOrigin struct {
 	client rest.Client
 	path   string
 	wait   time.Duration
+	held   bool // what the server said with the bundle that came last; for one reader
 }
 
 // holdsType is the content type by which a server says that it holds answers.
@@ -49,16 +50,14 @@ func (h *httpOrigin) fetch(ctx context.Context, known string) (*arrival, error) 
 	}
 	switch answer.StatusCode {
 	case http.StatusOK:
-		return &arrival{
-			tag: answer.Header.Get("ETag"), body: answer.Body,
-			held: answer.Header.Get("Content-Type") == holdsType,
-		}, nil
+		h.held = answer.Header.Get("Content-Type") == holdsType
+		return &arrival{tag: answer.Header.Get("ETag"), body: answer.Body, held: h.held}, nil
 	case http.StatusNotModified:
 		answer.Body.Close()
 		if known == "" {
 			return nil, errors.New("the server answers 304 Not Modified, and was not asked whether it is")
 		}
-		return &arrival{tag: known, held: true}, nil
+		return &arrival{tag: known, held: h.held}, nil
 	}
 	// A little of the body is read so that the connection can be used again.
 	_, _ = io.CopyN(io.Discard, answer.Body, 64<<10)

@@ -1,9 +1,9 @@
 package remote
 
 import (
-	"archive/tar"
 	"bytes"
 	"context"
+	"crypto/sha256"
 	"errors"
 	"fmt"
 	"io"
@@ -80,7 +80,9 @@ func (s *server) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	_, _ = w.Write(content)
 }
 
-func tagOf(content []byte) string { return fmt.Sprintf("%q", fmt.Sprintf("%08x", len(content))) }
+func tagOf(content []byte) string {
+	return fmt.Sprintf("%q", fmt.Sprintf("%x", sha256.Sum256(content)))
+}
 
 func TestHTTPAsksOnce(t *testing.T) {
 	first, second := built(t, "dev", 1), built(t, "operations", 2)
@@ -109,6 +111,38 @@ func TestHTTPAsksOnce(t *testing.T) {
 	if got, want := l.last(), first.Manifest.Revision; got != want {
 		t.Errorf("refused and asked again: got %s, want %s", got, want)
 	}
+}
+
+// A fault that leaves the bundle as it was is over when the bundle is found again; and
+// what was delivered is delivered again when somebody wants that.
+func TestFindsTheSameBundle(t *testing.T) {
+	first := built(t, "dev", 1)
+	s := serve(t, packed(t, first))
+	current := 0
+	l := listen(t, Options{Location: s.URL, Current: func() { current++ }})
+	check(t, l.step())
+	s.set(nil, func(w http.ResponseWriter, _ *http.Request) { w.WriteHeader(http.StatusBadGateway) })
+	wantError(t, l.step(), "502")
+	if current != 0 || len(l.told) != 1 {
+		t.Errorf("got told %d times that it is current and %d of failures, want 0 and 1", current, len(l.told))
+	}
+	s.set(packed(t, first), nil)
+	check(t, l.step())
+	if current != 1 || len(l.delivered) != 1 || l.Status().LastError != "" {
+		t.Errorf("got told %d times that it is current after %d deliveries, %+v", current, len(l.delivered), l.Status())
+	}
+	l.Again()
+	check(t, l.step())
+	check(t, l.step())
+	if len(l.delivered) != 2 {
+		t.Errorf("wanted again: got %d deliveries, want 2", len(l.delivered))
+	}
+}
+
+type httpFault struct {
+	name  string
+	fault http.HandlerFunc
+	want  string
 }
 
 // Each fault is met between two good bundles.
@@ -140,16 +174,7 @@ func TestHTTPFaults(t *testing.T) {
 	}
 	corrupted := bytes.Clone(good)
 	corrupted[len(corrupted)/2] ^= 0x10
-	stolen := *second
-	stolen.Signatures = first.Signatures
-	stripped := *second
-	stripped.Signatures = nil
-	change := func(f func([]entry) []entry) http.HandlerFunc { return body(altered(t, good, f)) }
-	rows := []struct {
-		name  string
-		fault http.HandlerFunc
-		want  string
-	}{
+	rows := []httpFault{
 		{"cut before the answer", cut(""), "EOF"},
 		{"cut in the headers", cut("HTTP/1.1 200 OK\r\nContent-Le"), "connection broken"},
 		{"cut in the body", cut(fmt.Sprintf("HTTP/1.1 200 OK\r\nContent-Length: %d\r\n\r\n%s", len(good), good[:len(good)/2])), "EOF"},
@@ -169,33 +194,14 @@ func TestHTTPFaults(t *testing.T) {
 		{"a loop", func(w http.ResponseWriter, r *http.Request) { http.Redirect(w, r, r.URL.Path, http.StatusFound) }, "redirects"},
 		{"silence", func(_ http.ResponseWriter, r *http.Request) { <-r.Context().Done() }, "timeout awaiting response headers"},
 		{"standing still", drip(good[:100]), "stands still"},
-		{"unsigned", body(packed(t, built(t, "operations", 2))), "not signed"},
-		{"stripped", body(packed(t, &stripped)), "not signed"},
-		{"swapped", body(packed(t, &stolen)), "not what was signed"},
-		{"by a revoked key", body(packed(t, r.sign(t, second, "revoked"))), `key "revoked", which is revoked`},
-		{"by an unknown key", body(packed(t, r.sign(t, second, "stranger"))), `key "stranger", which is not one of the keys`},
-		{"a delta", change(func([]entry) []entry { return []entry{{"patch.json", []byte(`{"data":[]}`), tar.TypeReg}} }), `"patch.json": a delta bundle`},
-		{"a delta in a bundle", change(with("patch.json", tar.TypeReg)), `"patch.json": a delta bundle`},
-		{"a path out of it", change(with("../../etc/cron.d/x.rego", tar.TypeReg)), `"../../etc/cron.d/x.rego"`},
-		{"an absolute path", change(with("/etc/x.rego", tar.TypeReg)), `"/etc/x.rego"`},
-		{"a link", change(with("writ/x.rego", tar.TypeSymlink)), `"writ/x.rego": not a regular file`},
-		{"a hard link", change(with("writ/x.rego", tar.TypeLink)), `"writ/x.rego": not a regular file`},
-		{"a device", change(with("writ/x.rego", tar.TypeBlock)), `"writ/x.rego": not a regular file`},
-		{"a name twice", change(with("writ/access/access.rego", tar.TypeReg)), `"writ/access/access.rego": twice`},
-		{"a name in other letters", change(with("writ/access/Access.rego", tar.TypeReg)), "case alone"},
-		{"a file more", change(with("writ/extensions/x.rego", tar.TypeReg)), `"writ/extensions/x.rego" is in the bundle and not signed`},
-		{"a file less", change(func(all []entry) []entry { return all[:len(all)-1] }), "is signed and not in the bundle"},
-		{"without manifest", change(func(all []entry) []entry { return all[1:] }), "no .manifest"},
-		{"many folders", change(func(all []entry) []entry {
-			for range 100_001 {
-				all = append(all, entry{"x/", nil, tar.TypeDir})
-			}
-			return all
-		}), "more than 100000 folders"},
 	}
+	for _, h := range hostile(t, r, first, second) {
+		rows = append(rows, httpFault{h.name, body(h.content), h.want})
+	}
+	var table [][]string
 	for _, row := range rows {
+		table = append(table, []string{row.name, row.want})
 		t.Run(row.name, func(t *testing.T) {
-			documented(t, row.name, row.want)
 			t.Setenv("TMPDIR", filepath.Join(t.TempDir(), "full")) // nothing goes through a file
 			s := serve(t, packed(t, first))
 			config, err := parseConfig(fmt.Appendf(nil, "services: {s: {url: %q, response_header_timeout_seconds: 1}}", s.URL))
@@ -208,7 +214,15 @@ func TestHTTPFaults(t *testing.T) {
 			}
 		})
 	}
+	documented(t, append(table, serverRestarts, tooSlow, refused))
 }
+
+// Faults that have a test of their own.
+var (
+	serverRestarts = []string{"the server ends, and another one begins", "refused"}
+	tooSlow        = []string{"a byte now and then, without end", "takes too long"}
+	refused        = []string{"the server of policies refuses the bundle: a lower sequence number", "a lower sequence number"}
+)
 
 // A server that is gone and comes back on its port.
 func TestHTTPServerRestarts(t *testing.T) {
@@ -221,7 +235,7 @@ func TestHTTPServerRestarts(t *testing.T) {
 		again.Server = &httptest.Server{Listener: listenOn(t, address), Config: &http.Server{Handler: again}}
 		again.Start()
 		t.Cleanup(again.Close)
-	}, "refused")
+	}, serverRestarts[1])
 }
 
 // A transfer may be slow, but not for ever; and a bundle that deliver refuses changes
@@ -242,15 +256,15 @@ func TestHTTPLimits(t *testing.T) {
 					<-ticker.C
 				}
 			})
-		}, func() { s.set(packed(t, second), nil) }, "takes too long")
+		}, func() { s.set(packed(t, second), nil) }, tooSlow[1])
 	})
 	t.Run("refused", func(t *testing.T) {
 		s := serve(t, packed(t, first))
 		l := listen(t, Options{Location: s.URL})
 		l.survives(first.Manifest.Revision, second.Manifest.Revision, func() {
-			l.refuse = errors.New("a lower sequence number")
+			l.refuse = errors.New(refused[1])
 			s.set(packed(t, second), nil)
-		}, func() { l.refuse = nil }, "a lower sequence number")
+		}, func() { l.refuse = nil }, refused[1])
 		if len(l.told) != 0 {
 			t.Errorf("got told %v of what deliver knows", l.told)
 		}
@@ -259,6 +273,16 @@ func TestHTTPLimits(t *testing.T) {
 		s := serve(t, nil)
 		s.set(nil, func(w http.ResponseWriter, _ *http.Request) { w.WriteHeader(http.StatusNotModified) })
 		wantError(t, listen(t, Options{Location: s.URL}).step(), "304")
+	})
+	t.Run("holds nothing", func(t *testing.T) {
+		s := serve(t, packed(t, first))
+		l := listen(t, Options{Location: s.URL})
+		check(t, l.step())
+		got, err := l.once(t.Context(), nil)
+		check(t, err)
+		if want := (came{}); got != want {
+			t.Errorf("got %+v, want nothing new and nothing held", got)
+		}
 	})
 	t.Run("without tags", func(t *testing.T) {
 		s := serve(t, packed(t, first))

@@ -49,7 +49,10 @@ type Options struct {
 	// Failed is told of every fetch that brought nothing, unless it was deliver that
 	// refused it.
 	Failed func(error)
-	Logger *slog.Logger
+	// Current is told of every fetch that found the bundle that was taken last to be
+	// the newest still.
+	Current func()
+	Logger  *slog.Logger
 	// After and Now are the clock; nil: the machine's.
 	After func(time.Duration) <-chan time.Time
 	Now   func() time.Time
@@ -89,6 +92,9 @@ func (o Options) defaults() Options {
 	}
 	if o.Failed == nil {
 		o.Failed = func(error) {}
+	}
+	if o.Current == nil {
+		o.Current = func() {}
 	}
 	if o.Logger == nil {
 		o.Logger = slog.New(slog.DiscardHandler)

@@ -12,6 +12,7 @@ import (
 	"net/http/httptest"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"sync/atomic"
 	"testing"
@@ -125,15 +126,18 @@ func TestRegistryFaults(t *testing.T) {
 		{"the manifest", http.MethodGet, "/manifests/", map[string]string{"corrupted": "mismatched digest"}},
 		{"the tarball", http.MethodGet, "/blobs/", nil},
 	}
+	var table [][]string
 	for _, f := range faults {
+		row := []string{f.name}
 		for _, step := range steps {
 			if step.method == http.MethodHead && (f.name == "cut" || f.name == "corrupted") {
 				continue // it has no body
 			}
-			if step.path == "/manifests/" && step.method == http.MethodGet {
-				documented(t, f.name, cmp.Or(step.wants[f.name], f.want))
+			if said := cmp.Or(step.wants[f.name], f.want); !slices.Contains(row[1:], said) {
+				row = append(row, said)
 			}
 			t.Run(step.name+"/"+f.name, func(t *testing.T) {
+				t.Parallel() // some wait
 				d := newDepot(t)
 				d.push(t, first, "policies:latest")
 				patience := time.Minute
@@ -163,7 +167,9 @@ func TestRegistryFaults(t *testing.T) {
 				}
 			})
 		}
+		table = append(table, row)
 	}
+	documented(t, table)
 }
 
 func copyHeader(w http.ResponseWriter, recorded *httptest.ResponseRecorder) {
@@ -178,18 +184,12 @@ func copyHeader(w http.ResponseWriter, recorded *httptest.ResponseRecorder) {
 func TestRegistryContent(t *testing.T) {
 	r := newRing(t)
 	first, second := r.sign(t, built(t, "dev", 1), "active"), r.sign(t, built(t, "operations", 2), "active")
-	rows := []struct {
-		name string
-		put  []byte
-		want string
-	}{
-		{"unsigned", packed(t, built(t, "operations", 2)), "not signed"},
-		{"by a revoked key", packed(t, r.sign(t, second, "revoked")), "which is revoked"},
-		{"no bundle", []byte("FROM scratch"), "gzip"},
-	}
+	rows := append(hostile(t, r, first, second),
+		bad{"no bundle", []byte("FROM scratch"), "gzip"})
+	var table [][]string
 	for _, row := range rows {
+		table = append(table, []string{row.name, row.want})
 		t.Run(row.name, func(t *testing.T) {
-			documented(t, row.name, row.want)
 			d := newDepot(t)
 			put := func(b *bundles.Bundle, content []byte) {
 				_, err := Push(t.Context(), b, content, PushOptions{Location: d.at("a/b/policies:v1"), PlainHTTP: true})
@@ -198,9 +198,10 @@ func TestRegistryContent(t *testing.T) {
 			put(first, packed(t, first))
 			l := listen(t, Options{Location: d.at("a/b/policies:v1"), Keys: r.keys, PlainHTTP: true})
 			l.survives(first.Manifest.Revision, second.Manifest.Revision,
-				func() { put(second, row.put) }, func() { put(second, packed(t, second)) }, row.want)
+				func() { put(second, row.content) }, func() { put(second, packed(t, second)) }, row.want)
 		})
 	}
+	documented(t, table)
 }
 
 func TestRegistryAsksOnce(t *testing.T) {
@@ -405,6 +406,57 @@ func TestFiles(t *testing.T) {
 				}
 			})
 		}
+	}
+	for _, row := range hostile(t, r, first, second) {
+		t.Run("tarball/"+row.name, func(t *testing.T) {
+			path := filepath.Join(t.TempDir(), "bundle.tar.gz")
+			check(t, os.WriteFile(path, packed(t, first), 0o644))
+			l := listen(t, Options{Location: path, Keys: r.keys})
+			l.survives(first.Manifest.Revision, second.Manifest.Revision,
+				func() { check(t, os.WriteFile(path, row.content, 0o644)) },
+				func() { check(t, os.WriteFile(path, packed(t, second), 0o644)) }, row.want)
+		})
+	}
+	swapped, revoked := *second, r.sign(t, second, "revoked")
+	swapped.Signatures = first.Signatures
+	add := func(name string) func(string) error {
+		return func(path string) error { return os.WriteFile(filepath.Join(path, name), nil, 0o644) }
+	}
+	for name, f := range map[string]struct {
+		bundle *bundles.Bundle
+		change func(path string) error
+		want   string
+	}{
+		"swapped":          {&swapped, func(string) error { return nil }, "not what was signed"},
+		"by a revoked key": {revoked, func(string) error { return nil }, `key "revoked", which is revoked`},
+		"a delta in it":    {second, add("patch.json"), `"patch.json": a delta bundle`},
+		"a link": {second, func(path string) error {
+			return os.Symlink("access/access.rego", filepath.Join(path, "writ/x.rego"))
+		}, `"writ/x.rego": not a regular file`},
+		"a link to a folder": {second, func(path string) error {
+			return os.Symlink("access", filepath.Join(path, "writ/more"))
+		}, `"writ/more": not a regular file`},
+		"a name in other letters": {second, add("writ/access/Access.rego"), "case alone"},
+		"a file more":             {second, add("writ/x.rego"), `"writ/x.rego" is in the bundle and not signed`},
+		"a file less": {second, func(path string) error {
+			return os.Remove(filepath.Join(path, "writ/access/access.rego"))
+		}, `"writ/access/access.rego" is signed and not in the bundle`},
+	} {
+		t.Run("folder/"+name, func(t *testing.T) {
+			path := filepath.Join(t.TempDir(), "bundle")
+			check(t, first.WriteDir(path))
+			l := listen(t, Options{Location: path, Keys: r.keys})
+			l.survives(first.Manifest.Revision, second.Manifest.Revision,
+				func() {
+					check(t, os.RemoveAll(path))
+					check(t, f.bundle.WriteDir(path))
+					check(t, f.change(path))
+				},
+				func() {
+					check(t, os.RemoveAll(path))
+					check(t, second.WriteDir(path))
+				}, f.want)
+		})
 	}
 	t.Run("half written", func(t *testing.T) {
 		path := filepath.Join(t.TempDir(), "bundle.tar.gz")

@@ -6,8 +6,8 @@ import (
 	"fmt"
 	"log/slog"
 	"math/rand/v2"
-	"os"
-	"path/filepath"
+	"net/http"
+	"runtime/debug"
 	"sync"
 	"time"
 
@@ -22,9 +22,13 @@ import (
 // sooner.
 const DefaultEvery = 30 * time.Second
 
-// fetchTimeout bounds one fetch; a remote that says nothing must not keep the next
-// one from being tried.
-const fetchTimeout = 2 * time.Minute
+// Bounds of a fetch, where GitOptions has none: a remote that says nothing, or never
+// ends, must not keep the next one from being tried, nor fill memory or disk.
+const (
+	DefaultStall    = 30 * time.Second
+	DefaultTimeout  = 10 * time.Minute
+	DefaultMaxFetch = 1 << 30
+)
 
 // GitOptions say where a repository is and how it is reached. Location is needed.
 type GitOptions struct {
@@ -44,7 +48,14 @@ type GitOptions struct {
 	Keys *GitKeys
 	// Limits are those of a directory.
 	Limits DirOptions
-	Logger *slog.Logger
+	// MaxFetch bounds the bytes of one fetch, as they are transferred and as they are
+	// unpacked: those of the whole commit, not of the policy directory alone. One
+	// object may have an eighth of it. Zero means DefaultMaxFetch.
+	MaxFetch int64
+	// Stall is how long a transfer may stand still, Timeout how long one reading may
+	// take in all. Zero means the default.
+	Stall, Timeout time.Duration
+	Logger         *slog.Logger
 	// After is the clock; nil: the machine's.
 	After func(time.Duration) <-chan time.Time
 }
@@ -52,13 +63,14 @@ type GitOptions struct {
 // Repository is a policy directory in a git repository, read as the tree of one
 // commit. It is safe for concurrent use.
 //
-// Every new commit is fetched by itself, without history and into a folder of its
-// own: a fetch that ends half way, a full disk and a history that was rewritten
-// leave nothing that a later fetch could stumble on. It transfers more than a clone
-// that is kept would; policies are small.
+// Every new commit is fetched by itself, without history and into a file that has
+// no name: a fetch that ends half way, a full disk, a process that is killed and a
+// history that was rewritten leave nothing that a later fetch could stumble on. It
+// transfers more than a clone that is kept would; policies are small.
 type Repository struct {
 	o    GitOptions
 	poke chan struct{}
+	web  *http.Transport
 
 	mu   sync.Mutex // held through a whole fetch
 	last fetched
@@ -83,8 +95,17 @@ func Git(o GitOptions) *Repository {
 	if o.After == nil {
 		o.After = time.After
 	}
+	if o.MaxFetch <= 0 {
+		o.MaxFetch = DefaultMaxFetch
+	}
+	if o.Stall <= 0 {
+		o.Stall = DefaultStall
+	}
+	if o.Timeout <= 0 {
+		o.Timeout = DefaultTimeout
+	}
 	o.Limits = Dir("", o.Limits).o
-	return &Repository{o: o, poke: make(chan struct{}, 1)}
+	return &Repository{o: o, poke: make(chan struct{}, 1), web: gitTransport(o)}
 }
 
 // Poke makes Watch look at once, as a webhook wants. It never waits.
@@ -121,16 +142,22 @@ func (r *Repository) wait() time.Duration {
 // Snapshot reads the tree of the commit that the reference names now. The commit
 // that was read last is not fetched again. The error is the world's: a remote that
 // does not answer, a reference that is gone, a commit nobody allowed has signed.
-func (r *Repository) Snapshot(ctx context.Context) (Snapshot, diag.List, error) {
+func (r *Repository) Snapshot(ctx context.Context) (snapshot Snapshot, list diag.List, err error) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	ctx, cancel := context.WithTimeout(ctx, fetchTimeout)
+	ctx, cancel := context.WithTimeoutCause(ctx, r.o.Timeout, errTooLong)
 	defer cancel()
-	snapshot, list, err := r.read(ctx)
-	if err != nil {
-		return Snapshot{}, nil, fmt.Errorf("read %s: %w", Location{Git: &r.o.Location}, err)
-	}
-	return snapshot, list, nil
+	defer func() {
+		if cause := recover(); cause != nil {
+			r.o.Logger.Error("reading a repository panicked", "panic", cause, "stack", string(debug.Stack()))
+			err = fmt.Errorf("panic while reading: %v", cause)
+		}
+		if err != nil {
+			snapshot, list = Snapshot{}, nil
+			err = &gitError{fmt.Sprintf("read %s: ", Location{Git: &r.o.Location}), err}
+		}
+	}()
+	return r.read(ctx)
 }
 
 func (r *Repository) read(ctx context.Context) (Snapshot, diag.List, error) {
@@ -160,15 +187,11 @@ func (r *Repository) read(ctx context.Context) (Snapshot, diag.List, error) {
 
 // fetch brings a commit here, checks who signed it, and reads its tree.
 func (r *Repository) fetch(ctx context.Context, origin origin, ref reference) (Snapshot, diag.List, error) {
-	folder, err := r.folder()
+	objects, closer, err := origin.objects(ctx, ref)
 	if err != nil {
 		return Snapshot{}, nil, err
 	}
-	defer os.RemoveAll(folder)
-	objects, err := origin.objects(ctx, folder, ref)
-	if err != nil {
-		return Snapshot{}, nil, err
-	}
+	defer closer()
 	commit, err := commitOf(objects, ref.hash)
 	if err != nil {
 		return Snapshot{}, nil, err
@@ -185,28 +208,6 @@ func (r *Repository) fetch(ctx context.Context, origin origin, ref reference) (S
 	return Snapshot{Files: files, Commit: commit.Hash.String()}, list, nil
 }
 
-const folderPattern = "fetch-*"
-
-// folder is a fresh one for a fetch. What a process that was killed left is removed
-// first.
-func (r *Repository) folder() (string, error) {
-	if r.o.Dir == "" {
-		return os.MkdirTemp("", "writ-git-")
-	}
-	if err := os.MkdirAll(r.o.Dir, 0o700); err != nil {
-		return "", fmt.Errorf("make room for a fetch: %w", bare(err))
-	}
-	left, _ := filepath.Glob(filepath.Join(r.o.Dir, folderPattern)) // the pattern is good
-	for _, path := range left {
-		os.RemoveAll(path)
-	}
-	folder, err := os.MkdirTemp(r.o.Dir, folderPattern)
-	if err != nil {
-		return "", fmt.Errorf("make room for a fetch: %w", bare(err))
-	}
-	return folder, nil
-}
-
 // commitOf follows annotated tags to their commit.
 func commitOf(objects objectStore, hash plumbing.Hash) (*object.Commit, error) {
 	const most = 10
@@ -217,9 +218,14 @@ func commitOf(objects objectStore, hash plumbing.Hash) (*object.Commit, error) {
 		}
 		hash = tag.Target
 	}
-	commit, err := object.GetCommit(objects, hash)
-	if errors.Is(err, plumbing.ErrObjectNotFound) {
-		return nil, fmt.Errorf("%s is no commit", hash)
+	found, err := objects.EncodedObject(plumbing.AnyObject, hash)
+	switch {
+	case errors.Is(err, plumbing.ErrObjectNotFound):
+		return nil, fmt.Errorf("commit %s is not there", hash)
+	case err != nil:
+		return nil, fmt.Errorf("read commit %s: %w", hash, err)
+	case found.Type() != plumbing.CommitObject:
+		return nil, fmt.Errorf("%s is no commit, but a %s", hash, found.Type())
 	}
-	return commit, err
+	return object.DecodeCommit(objects, found)
 }

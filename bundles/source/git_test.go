@@ -2,6 +2,7 @@ package source_test
 
 import (
 	"context"
+	"io"
 	"net/http"
 	"net/http/cgi"
 	"net/http/httptest"
@@ -34,8 +35,14 @@ func newCheckout(t *testing.T) *checkout {
 
 func (c *checkout) git(args ...string) string {
 	c.t.Helper()
+	return c.gitWith("", args...)
+}
+
+// gitWith is git with something to read.
+func (c *checkout) gitWith(input string, args ...string) string {
+	c.t.Helper()
 	cmd := exec.Command("git", args...)
-	cmd.Dir = c.dir
+	cmd.Dir, cmd.Stdin = c.dir, strings.NewReader(input)
 	cmd.Env = append(os.Environ(), "GIT_CONFIG_GLOBAL=/dev/null", "GIT_CONFIG_SYSTEM=/dev/null",
 		"GIT_AUTHOR_NAME=a", "GIT_AUTHOR_EMAIL=a@example.com", "GIT_COMMITTER_NAME=a", "GIT_COMMITTER_EMAIL=a@example.com")
 	out, err := cmd.CombinedOutput()
@@ -75,20 +82,28 @@ func (c *checkout) commit(args ...string) string {
 	return c.git("rev-parse", "HEAD")
 }
 
-// gitServer serves the checkout by git's own HTTP back end. broken, set, makes it
-// answer with an error; cut ends answers in the middle.
+// gitServer serves repositories by git's own HTTP back end. A fault, if set, may
+// answer in its place, which it reports.
 type gitServer struct {
 	*httptest.Server
-	broken, cut atomic.Bool
-	fetches     atomic.Int64
-	password    string
+	fault    atomic.Pointer[func(http.ResponseWriter, *http.Request, http.Handler) bool]
+	fetches  atomic.Int64
+	password string
 }
 
 func serveGit(t *testing.T, c *checkout) *gitServer {
 	t.Helper()
-	backend := filepath.Join(strings.TrimSpace(c.git("--exec-path")), "git-http-backend")
-	handler := &cgi.Handler{Path: backend, Env: []string{
-		"GIT_PROJECT_ROOT=" + filepath.Dir(c.dir), "GIT_HTTP_EXPORT_ALL=1",
+	return serveGitBelow(t, filepath.Dir(c.dir))
+}
+
+func serveGitBelow(t *testing.T, dir string) *gitServer {
+	t.Helper()
+	backend, err := exec.Command("git", "--exec-path").Output()
+	if err != nil {
+		t.Fatal(err)
+	}
+	handler := &cgi.Handler{Path: filepath.Join(strings.TrimSpace(string(backend)), "git-http-backend"), Stderr: io.Discard, Env: []string{
+		"GIT_PROJECT_ROOT=" + dir, "GIT_HTTP_EXPORT_ALL=1",
 		"GIT_CONFIG_COUNT=2", "GIT_CONFIG_KEY_0=uploadpack.allowReachableSHA1InWant", "GIT_CONFIG_VALUE_0=true",
 		"GIT_CONFIG_KEY_1=safe.directory", "GIT_CONFIG_VALUE_1=*",
 	}}
@@ -99,20 +114,11 @@ func serveGit(t *testing.T, c *checkout) *gitServer {
 			w.WriteHeader(http.StatusUnauthorized)
 			return
 		}
-		if s.broken.Load() {
-			w.WriteHeader(http.StatusBadGateway)
-			return
-		}
 		if r.Method == http.MethodPost {
 			s.fetches.Add(1)
-			if s.cut.Load() {
-				recorded := httptest.NewRecorder()
-				handler.ServeHTTP(recorded, r)
-				w.Header().Set("Content-Type", recorded.Header().Get("Content-Type"))
-				body := recorded.Body.Bytes()
-				_, _ = w.Write(body[:len(body)*2/3])
-				return
-			}
+		}
+		if fault := s.fault.Load(); fault != nil && (*fault)(w, r, handler) {
+			return
 		}
 		handler.ServeHTTP(w, r)
 	}))
@@ -250,13 +256,11 @@ func TestGitFaults(t *testing.T) {
 		begin    func(*gitServer)
 		end      func(*gitServer)
 	}{
-		"no such branch":    {location: "/work/.git//p?ref=nowhere"},
-		"no such folder":    {location: "/work/.git//nowhere"},
-		"no such commit":    {location: "/work/.git//p?ref=" + strings.Repeat("1", 40)},
-		"no such place":     {location: "/other/.git//p"},
-		"the server errs":   {"/work/.git//p", func(s *gitServer) { s.broken.Store(true) }, func(s *gitServer) { s.broken.Store(false) }},
-		"the answer is cut": {"/work/.git//p", func(s *gitServer) { s.cut.Store(true) }, func(s *gitServer) { s.cut.Store(false) }},
-		"no password":       {"/work/.git//p", func(s *gitServer) { s.password = "secret" }, func(s *gitServer) { s.password = "" }},
+		"no such branch": {location: "/work/.git//p?ref=nowhere"},
+		"no such folder": {location: "/work/.git//nowhere"},
+		"no such commit": {location: "/work/.git//p?ref=" + strings.Repeat("1", 40)},
+		"no such place":  {location: "/other/.git//p"},
+		"no password":    {"/work/.git//p", func(s *gitServer) { s.password = "secret" }, func(s *gitServer) { s.password = "" }},
 	} {
 		t.Run(name, func(t *testing.T) {
 			server, dir := serveGit(t, c), t.TempDir()

@@ -1,10 +1,10 @@
 package source
 
 import (
-	"io"
 	"path"
 	"strings"
 
+	"github.com/go-git/go-git/v5/plumbing"
 	"github.com/go-git/go-git/v5/plumbing/filemode"
 	"github.com/go-git/go-git/v5/plumbing/object"
 
@@ -94,18 +94,13 @@ func (t *gitTree) child(parent *object.TreeEntry, name string) (*object.TreeEntr
 }
 
 func (t *gitTree) target(link *object.TreeEntry) (string, error) {
-	file, err := t.top.TreeEntryFile(link)
+	blob, err := t.objects.EncodedObject(plumbing.BlobObject, link.Hash)
 	if err != nil {
 		return "", err
 	}
-	if file.Size > longestLink {
+	if blob.Size() > longestLink {
 		return "", errBroken
 	}
-	reader, err := file.Reader()
-	if err != nil {
-		return "", err
-	}
-	defer reader.Close()
-	content, err := io.ReadAll(io.LimitReader(reader, longestLink))
+	content, err := t.read(blob, link.Hash)
 	return string(content), err
 }

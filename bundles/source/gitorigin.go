@@ -4,22 +4,23 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"io"
+	"net/http"
 	"net/url"
 	"strings"
 
-	"github.com/go-git/go-billy/v5/osfs"
+	"github.com/go-git/go-billy/v5"
 	gogit "github.com/go-git/go-git/v5"
-	"github.com/go-git/go-git/v5/config"
 	"github.com/go-git/go-git/v5/plumbing"
 	"github.com/go-git/go-git/v5/plumbing/cache"
-	"github.com/go-git/go-git/v5/plumbing/storer"
+	"github.com/go-git/go-git/v5/plumbing/protocol/packp"
+	"github.com/go-git/go-git/v5/plumbing/protocol/packp/capability"
+	"github.com/go-git/go-git/v5/plumbing/protocol/packp/sideband"
 	"github.com/go-git/go-git/v5/plumbing/transport"
+	"github.com/go-git/go-git/v5/plumbing/transport/client"
+	githttp "github.com/go-git/go-git/v5/plumbing/transport/http"
 	"github.com/go-git/go-git/v5/storage/filesystem"
-	"github.com/go-git/go-git/v5/storage/memory"
 )
-
-// objectStore is where commits, trees and blobs are read from.
-type objectStore = storer.EncodedObjectStorer
 
 // reference is what a reference names.
 type reference struct {
@@ -31,12 +32,9 @@ type reference struct {
 type origin interface {
 	// resolve finds what ref names; empty is HEAD.
 	resolve(ctx context.Context, ref string) (reference, error)
-	// objects are those of the reference, brought into folder if they are elsewhere.
-	objects(ctx context.Context, folder string, ref reference) (objectStore, error)
+	// objects are those of the reference, until they are closed.
+	objects(ctx context.Context, ref reference) (objects objectStore, closer func(), err error)
 }
-
-// fetchedRef is the name that what was fetched gets here.
-const fetchedRef = "refs/writ/fetched"
 
 func (r *Repository) origin() (origin, error) {
 	u, err := url.Parse(r.o.Location.URL)
@@ -52,7 +50,7 @@ func (r *Repository) origin() (origin, error) {
 			u.User = url.User(r.o.Location.User)
 		}
 	}
-	remote := &remoteOrigin{url: u.String(), ca: r.o.CABundle}
+	remote := &remoteOrigin{url: u.String(), o: &r.o, web: r.web}
 	if r.o.Credentials != nil {
 		if remote.auth, err = r.o.Credentials(r.o.Location); err != nil {
 			return nil, fmt.Errorf("find credentials: %w", err)
@@ -65,102 +63,199 @@ func (r *Repository) origin() (origin, error) {
 type remoteOrigin struct {
 	url  string
 	auth transport.AuthMethod
-	ca   []byte
+	o    *GitOptions
+	web  *http.Transport
 }
 
 func (o *remoteOrigin) resolve(ctx context.Context, ref string) (reference, error) {
 	if plumbing.IsHash(ref) {
 		return reference{hash: plumbing.NewHash(ref)}, nil
 	}
-	remote := gogit.NewRemote(memory.NewStorage(), &config.RemoteConfig{Name: "origin", URLs: []string{o.url}})
-	list, err := remote.ListContext(ctx, &gogit.ListOptions{Auth: o.auth, CABundle: o.ca})
+	g := newGuard(ctx, o.o)
+	defer g.close()
+	session, err := o.session(g)
 	if err != nil {
-		return reference{}, withoutURL(err)
+		return reference{}, g.reason(err)
 	}
-	return named(list, ref)
+	defer session.Close()
+	offered, err := session.AdvertisedReferencesContext(g.ctx)
+	if err != nil {
+		return reference{}, fmt.Errorf("ask for the references: %w", g.reason(err))
+	}
+	all, err := offered.AllReferences()
+	if err != nil {
+		return reference{}, err
+	}
+	return named(func(name plumbing.ReferenceName) *plumbing.Reference { return all[name] }, ref)
 }
 
-func (o *remoteOrigin) objects(ctx context.Context, folder string, ref reference) (objectStore, error) {
-	storage := filesystem.NewStorage(osfs.New(folder, osfs.WithBoundOS()), cache.NewObjectLRUDefault())
-	remote := gogit.NewRemote(storage, &config.RemoteConfig{Name: "origin", URLs: []string{o.url}})
-	wanted := ref.name.String()
-	if ref.name == "" {
-		wanted = ref.hash.String()
+// session speaks to the server, watched over by a guard.
+func (o *remoteOrigin) session(g *guard) (transport.UploadPackSession, error) {
+	at, err := transport.NewEndpoint(o.url)
+	if err != nil {
+		return nil, errors.New("the location is no URL")
 	}
-	err := remote.FetchContext(ctx, &gogit.FetchOptions{
-		RefSpecs: []config.RefSpec{config.RefSpec("+" + wanted + ":" + fetchedRef)},
-		Depth:    1, Tags: gogit.NoTags, Auth: o.auth, CABundle: o.ca,
-	})
-	if err != nil && !errors.Is(err, gogit.NoErrAlreadyUpToDate) {
-		return nil, withoutURL(err)
+	speaker, err := client.NewClient(at)
+	if err != nil {
+		return nil, err
 	}
-	// Between looking and fetching the reference may have moved; what came then is
-	// another commit than the one that was to be read.
-	if got, err := storage.Reference(fetchedRef); err != nil || got.Hash() != ref.hash {
-		return nil, errors.New("the reference moved while it was fetched")
+	if at.Protocol == "http" || at.Protocol == "https" {
+		speaker = githttp.NewClient(&http.Client{Transport: &guardedWeb{next: o.web, guard: g}})
 	}
-	return storage, nil
+	return speaker.NewUploadPackSession(at, o.auth)
+}
+
+func (o *remoteOrigin) objects(ctx context.Context, ref reference) (objectStore, func(), error) {
+	g := newGuard(ctx, o.o)
+	defer g.close()
+	packed, err := o.fetch(g, ref.hash)
+	if err != nil {
+		return nil, nil, fmt.Errorf("fetch commit %s: %w", ref.hash, g.reason(err))
+	}
+	p, err := openPack(ctx, packed, o.o)
+	if err != nil {
+		packed.Close()
+		return nil, nil, fmt.Errorf("fetch commit %s: %w", ref.hash, err)
+	}
+	return p, func() { packed.Close() }, nil
+}
+
+// fetch asks for one commit without its history, and is the pack that comes, in a
+// file.
+func (o *remoteOrigin) fetch(g *guard, hash plumbing.Hash) (billy.File, error) {
+	session, err := o.session(g)
+	if err != nil {
+		return nil, err
+	}
+	defer session.Close()
+	offered, err := session.AdvertisedReferencesContext(g.ctx)
+	if err != nil {
+		return nil, err
+	}
+	if !offers(offered, hash) {
+		return nil, errors.New("no reference names it, and the server gives no other commits")
+	}
+	request := packp.NewUploadPackRequestFromCapabilities(offered.Capabilities)
+	request.Wants, request.Depth = []plumbing.Hash{hash}, packp.DepthCommits(1)
+	// What is asked for builds on nothing that is here.
+	request.Capabilities.Delete(capability.ThinPack)
+	for _, c := range []capability.Capability{capability.Shallow, capability.NoProgress} {
+		if offered.Capabilities.Supports(c) {
+			if err := request.Capabilities.Set(c); err != nil {
+				return nil, err
+			}
+		}
+	}
+	answer, err := session.UploadPack(g.ctx, request)
+	if err != nil {
+		return nil, err
+	}
+	watched := g.watch(answer, o.o.MaxFetch, "the commit")
+	defer watched.Close()
+	return storePack(o.o, unbanded(request.Capabilities, watched))
+}
+
+// offers reports whether a server gives a commit.
+func offers(offered *packp.AdvRefs, hash plumbing.Hash) bool {
+	if offered.Capabilities.Supports(capability.AllowReachableSHA1InWant) || offered.Capabilities.Supports(capability.AllowTipSHA1InWant) {
+		return true
+	}
+	if offered.Head != nil && *offered.Head == hash {
+		return true
+	}
+	for _, tip := range offered.References {
+		if tip == hash {
+			return true
+		}
+	}
+	return false
+}
+
+// unbanded takes the pack out of what else a server says.
+func unbanded(capabilities *capability.List, r io.Reader) io.Reader {
+	switch {
+	case capabilities.Supports(capability.Sideband64k):
+		return sideband.NewDemuxer(sideband.Sideband64k, r)
+	case capabilities.Supports(capability.Sideband):
+		return sideband.NewDemuxer(sideband.Sideband, r)
+	}
+	return r
 }
 
 // localOrigin is a repository on this machine, read where it is.
 type localOrigin struct{ path string }
 
-func (o localOrigin) open() (*gogit.Repository, error) {
+func (o localOrigin) open() (*filesystem.Storage, error) {
 	repository, err := gogit.PlainOpenWithOptions(o.path, &gogit.PlainOpenOptions{EnableDotGitCommonDir: true})
 	if err != nil {
-		return nil, bare(err)
+		return nil, fmt.Errorf("open the repository: %w", bare(err))
 	}
-	return repository, nil
+	opened, ok := repository.Storer.(*filesystem.Storage)
+	if !ok {
+		return nil, errors.New("not a repository in files")
+	}
+	// What is large is not taken into memory before its size is known.
+	return filesystem.NewStorageWithOptions(opened.Filesystem(), cache.NewObjectLRUDefault(),
+		filesystem.Options{LargeObjectThreshold: 1 << 20}), nil
 }
 
+// resolve looks at no other reference than the one it is about: what another one
+// has become of, and a lock that was left, is none of its business.
 func (o localOrigin) resolve(_ context.Context, ref string) (reference, error) {
 	if plumbing.IsHash(ref) {
 		return reference{hash: plumbing.NewHash(ref)}, nil
 	}
-	repository, err := o.open()
+	storage, err := o.open()
 	if err != nil {
 		return reference{}, err
 	}
-	all, err := repository.References()
-	if err != nil {
-		return reference{}, err
+	var wrong error
+	found, err := named(func(name plumbing.ReferenceName) *plumbing.Reference {
+		r, err := storage.Reference(name)
+		if err != nil {
+			if !errors.Is(err, plumbing.ErrReferenceNotFound) && wrong == nil {
+				wrong = fmt.Errorf("reference %q: %w", name, bare(err))
+			}
+			return nil
+		}
+		return r
+	}, ref)
+	if wrong != nil {
+		return reference{}, wrong
 	}
-	var list []*plumbing.Reference
-	if err := all.ForEach(func(r *plumbing.Reference) error { list = append(list, r); return nil }); err != nil {
-		return reference{}, err
-	}
-	return named(list, ref)
+	return found, err
 }
 
-func (o localOrigin) objects(context.Context, string, reference) (objectStore, error) {
-	repository, err := o.open()
+func (o localOrigin) objects(context.Context, reference) (objectStore, func(), error) {
+	storage, err := o.open()
 	if err != nil {
-		return nil, err
+		return nil, nil, err
 	}
-	return repository.Storer, nil
+	return checkedObjects{storage, storage.EncodedObject}, func() {}, nil
 }
 
-// named finds a reference in a list as git does: a full name, then a tag, then a
-// branch.
-func named(list []*plumbing.Reference, ref string) (reference, error) {
-	names := []string{ref, "refs/" + ref, "refs/tags/" + ref, "refs/heads/" + ref}
-	if ref == "" {
+// named finds a reference as git does: a full name, then a tag, then a branch.
+func named(find func(plumbing.ReferenceName) *plumbing.Reference, ref string) (reference, error) {
+	names := []string{"refs/" + ref, "refs/tags/" + ref, "refs/heads/" + ref}
+	switch {
+	case ref == "":
 		names = []string{"HEAD"}
-	}
-	byName := make(map[plumbing.ReferenceName]*plumbing.Reference, len(list))
-	for _, r := range list {
-		byName[r.Name()] = r
+	case strings.HasPrefix(ref, "refs/") || ref == "HEAD":
+		names = append([]string{ref}, names...)
 	}
 	for _, name := range names {
 		const most = 5 // of references to references
-		r := byName[plumbing.ReferenceName(name)]
+		r := find(plumbing.ReferenceName(name))
 		for range most {
 			if r == nil || r.Type() == plumbing.HashReference {
 				break
 			}
-			r = byName[r.Target()]
+			r = find(r.Target())
 		}
 		if r != nil && r.Type() == plumbing.HashReference {
+			if r.Hash().IsZero() {
+				return reference{}, fmt.Errorf("the reference %q names no commit", name)
+			}
 			return reference{r.Name(), r.Hash()}, nil
 		}
 	}
@@ -173,9 +268,17 @@ func named(list []*plumbing.Reference, ref string) (reference, error) {
 // withoutURL takes the address out of a transport error: it is said already, and
 // what libraries print of one can have a password in it.
 func withoutURL(err error) error {
+	var wrapped *plumbing.UnexpectedError
+	if errors.As(err, &wrapped) {
+		err = wrapped.Err
+	}
+	var refused *githttp.Err
+	if errors.As(err, &refused) {
+		return fmt.Errorf("the server answers %d %s", refused.StatusCode(), http.StatusText(refused.StatusCode()))
+	}
 	var at *url.Error
 	if errors.As(err, &at) {
-		return fmt.Errorf("%s: %w", strings.ToLower(at.Op), at.Err)
+		return at.Err
 	}
 	return err
 }

@@ -5,12 +5,12 @@ import (
 	"crypto/sha256"
 	"errors"
 	"fmt"
-	"io"
 	"path"
 	"slices"
 	"strconv"
 	"strings"
 
+	"github.com/go-git/go-git/v5/plumbing"
 	"github.com/go-git/go-git/v5/plumbing/filemode"
 	"github.com/go-git/go-git/v5/plumbing/object"
 
@@ -31,11 +31,12 @@ type gitTree struct {
 // readTree reads the documents below subdir, by the rules of a directory: names
 // that begin with a dot are left out, links are followed within the repository.
 func readTree(ctx context.Context, objects objectStore, commit *object.Commit, subdir string, o DirOptions) ([]File, diag.List, error) {
-	top, err := commit.Tree()
+	t := &gitTree{objects: objects, o: o}
+	top, err := t.folderOf(&object.TreeEntry{Hash: commit.TreeHash})
 	if err != nil {
 		return nil, nil, err
 	}
-	t := &gitTree{objects: objects, top: top, o: o}
+	t.top = top
 	folder := top
 	if subdir != "" {
 		real, entry, err := t.follow(subdir)
@@ -65,13 +66,22 @@ func (t *gitTree) walk(ctx context.Context, name, real string, folder *object.Tr
 		return nil
 	}
 	trail = append(trail[:len(trail):len(trail)], real)
+	if err := checkNames(folder.Entries); err != nil {
+		return fmt.Errorf("the folder %s: %w", strconv.Quote(name), err)
+	}
+	seen := make(map[string]string)
 	for i := range folder.Entries {
 		entry := &folder.Entries[i]
 		if strings.HasPrefix(entry.Name, ".") {
 			continue
 		}
-		if entry.Name == "" || strings.ContainsAny(entry.Name, "/\\") {
-			return fmt.Errorf("the tree has an entry named %s", strconv.QuoteToASCII(entry.Name))
+		if other, ok := seen[strings.ToLower(entry.Name)]; ok && candidate(entry) {
+			t.list.refuse(path.Join(name, entry.Name), CodeFileName, fmt.Sprintf("the name differs from %s in case alone", strconv.QuoteToASCII(other)),
+				"rename one of them: where names have no case, a checkout has only one")
+			continue
+		}
+		if candidate(entry) {
+			seen[strings.ToLower(entry.Name)] = entry.Name
 		}
 		if t.seen++; t.seen > t.o.MaxEntries {
 			t.list.refuse(path.Join(name, entry.Name), CodeTooLarge, fmt.Sprintf("the directory has more than %d files and folders", t.o.MaxEntries),
@@ -83,6 +93,30 @@ func (t *gitTree) walk(ctx context.Context, name, real string, folder *object.Tr
 		}
 	}
 	return nil
+}
+
+// checkNames refuses a tree that no git makes: names that lead elsewhere, and two
+// entries of one name, of which every reader could take another one.
+func checkNames(entries []object.TreeEntry) error {
+	seen := make(map[string]struct{}, len(entries))
+	for i := range entries {
+		name := entries[i].Name
+		quoted := strconv.QuoteToASCII(name)
+		if name == "" || name == "." || name == ".." || strings.EqualFold(name, ".git") || strings.ContainsAny(name, "/\\") {
+			return fmt.Errorf("an entry is named %s", quoted)
+		}
+		if _, twice := seen[name]; twice {
+			return fmt.Errorf("%s twice", quoted)
+		}
+		seen[name] = struct{}{}
+	}
+	return nil
+}
+
+// candidate reports whether an entry is one to read, or to refuse: nothing that could
+// hold documents is left out in silence.
+func candidate(entry *object.TreeEntry) bool {
+	return entry.Mode == filemode.Dir || entry.Mode == filemode.Symlink || entry.Mode == filemode.Submodule || isDocument(entry.Name)
 }
 
 func (t *gitTree) entry(ctx context.Context, name, real string, entry *object.TreeEntry, trail []string) error {
@@ -98,7 +132,7 @@ func (t *gitTree) entry(ctx context.Context, name, real string, entry *object.Tr
 		}
 		real, entry = target, end
 	}
-	if entry.Mode != filemode.Dir && !isDocument(name) {
+	if entry.Mode != filemode.Dir && entry.Mode != filemode.Submodule && !isDocument(name) {
 		return nil
 	}
 	if !plain(path.Base(name)) {
@@ -115,43 +149,52 @@ func (t *gitTree) entry(ctx context.Context, name, real string, entry *object.Tr
 	case filemode.Regular, filemode.Executable, filemode.Deprecated:
 		return t.file(name, entry)
 	}
+	if entry.Mode == filemode.Submodule {
+		t.list.refuse(name, CodeNotRegular, "a submodule, which is not fetched", "copy what is in it into the repository")
+		return nil
+	}
 	t.list.refuse(name, CodeNotRegular, "not a regular file", "remove it, or give it a name that is not a document's")
 	return nil
 }
 
 func (t *gitTree) folderOf(entry *object.TreeEntry) (*object.Tree, error) {
-	return object.GetTree(t.objects, entry.Hash)
+	folder, err := object.GetTree(t.objects, entry.Hash)
+	if err != nil {
+		return nil, fmt.Errorf("read the folder %s: %w", strconv.Quote(entry.Name), err)
+	}
+	return folder, nil
 }
 
 func (t *gitTree) file(name string, entry *object.TreeEntry) error {
-	file, err := t.top.TreeEntryFile(entry)
+	blob, err := t.objects.EncodedObject(plumbing.BlobObject, entry.Hash)
 	if err != nil {
 		return fmt.Errorf("read %s: %w", name, err)
 	}
-	if file.Size > t.o.MaxFileBytes {
-		t.list.refuse(name, CodeTooLarge, fmt.Sprintf("the file has %d bytes, more than the %d that are read", file.Size, t.o.MaxFileBytes),
+	if blob.Size() > t.o.MaxFileBytes {
+		t.list.refuse(name, CodeTooLarge, fmt.Sprintf("the file has %d bytes, more than the %d that are read", blob.Size(), t.o.MaxFileBytes),
 			"split it into several files")
 		return nil
 	}
-	if t.bytes += file.Size; t.bytes > t.o.MaxBytes {
-		if t.bytes-file.Size <= t.o.MaxBytes {
+	if t.bytes += blob.Size(); t.bytes > t.o.MaxBytes {
+		if t.bytes-blob.Size() <= t.o.MaxBytes {
 			t.list.refuse(name, CodeTooLarge, fmt.Sprintf("with this file the directory has more than the %d bytes that are read", t.o.MaxBytes),
 				"point writ at the folder that holds the policies")
 		}
 		return nil
 	}
-	reader, err := file.Reader()
+	content, err := t.read(blob, entry.Hash)
 	if err != nil {
 		return fmt.Errorf("read %s: %w", name, err)
-	}
-	defer reader.Close()
-	content, err := io.ReadAll(io.LimitReader(reader, file.Size+1))
-	if err != nil {
-		return fmt.Errorf("read %s: %w", name, err)
-	}
-	if int64(len(content)) != file.Size {
-		return fmt.Errorf("read %s: not the %d bytes it should have", name, file.Size)
 	}
 	t.files = append(t.files, File{Path: name, Content: content, Hash: sha256.Sum256(content)})
 	return nil
+}
+
+// read is the content of a blob, which is what its hash says.
+func (t *gitTree) read(blob plumbing.EncodedObject, hash plumbing.Hash) ([]byte, error) {
+	content, err := contentOf(blob)
+	if err != nil {
+		return nil, err
+	}
+	return content, checkHash(plumbing.BlobObject, content, hash)
 }

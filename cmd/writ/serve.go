@@ -140,6 +140,7 @@ func sourceFlags(cmd *cobra.Command, c *server.Config) {
 	f.StringVar(&c.Git.KnownHosts, "git-known-hosts", "", "`file` of the keys of SSH hosts")
 	f.StringVar(&c.GitCA, "git-ca", "", "PEM `file` of authorities to trust at git servers")
 	f.StringVar(&c.GitKeys, "git-allowed-keys", "", "`file` of SSH and PGP keys, one of which must have signed a commit")
+	f.Int64Var(&c.GitMaxFetch, "git-max-fetch", 0, "largest commit to fetch, in `bytes`, transferred and unpacked (0: a default)")
 	f.IntVar(&c.Kept, "kept-revisions", 0, "`number` of revisions kept in the state directory (0: a default)")
 	f.StringVar(&c.AdminListen, "admin-listen", "", "`address` of the doors that change what is served, such as 127.0.0.1:8687")
 	f.StringVar(&c.AdminTokens, "admin-tokens", "", "`file` of the tokens of those who may")

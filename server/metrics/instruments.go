@@ -90,6 +90,11 @@ var instruments = []instrument{
 		func(m *Metrics, i *instrument) prometheus.Collector { return gauge(&m.degraded, i) },
 	},
 	{
+		"writ_state_failing", "gauge", nil,
+		"1 while the state directory could not be read, or the last good revision not be kept in it.",
+		func(m *Metrics, i *instrument) prometheus.Collector { return gauge(&m.stateFails, i) },
+	},
+	{
 		"writ_diagnostics", "gauge", []string{"severity"},
 		"Diagnostics of the last reading of the documents (error, warning).",
 		func(m *Metrics, i *instrument) prometheus.Collector {

@@ -42,6 +42,7 @@ type Metrics struct {
 	reloads     *prometheus.CounterVec
 	lastSuccess prometheus.Gauge
 	degraded    prometheus.Gauge
+	stateFails  prometheus.Gauge
 	diagnostics *prometheus.GaugeVec
 
 	inherited    inherited
@@ -201,6 +202,15 @@ func (m *Metrics) Degraded(yes bool) {
 		value = 1
 	}
 	m.degraded.Set(value)
+}
+
+// StateFails says whether the state directory does not do what it is for.
+func (m *Metrics) StateFails(yes bool) {
+	value := 0.0
+	if yes {
+		value = 1
+	}
+	m.stateFails.Set(value)
 }
 
 // Diagnosed says how many diagnostics the last reload had.

@@ -45,6 +45,7 @@ func TestPage(t *testing.T) {
 	m.Reloaded(Activated, time.Unix(1700000000, 0))
 	m.Reloaded(Refused, time.Unix(1800000000, 0))
 	m.Degraded(true)
+	m.StateFails(true)
 	m.Diagnosed(2, 3)
 	m.Inherits(Inherited{Policies: map[[1]string]int{{"AuthPolicy"}: 9}})
 	m.Inherits(Inherited{
@@ -72,7 +73,7 @@ func TestPage(t *testing.T) {
 		`writ_reloads_total{result="activated"} 1`, `writ_reloads_total{result="refused"} 1`,
 		`writ_reloads_total{result="unchanged"} 0`,
 		`writ_reload_last_success_timestamp_seconds 1.7e+09`,
-		`writ_degraded 1`, `writ_diagnostics{severity="error"} 2`, `writ_diagnostics{severity="warning"} 3`,
+		`writ_degraded 1`, `writ_state_failing 1`, `writ_diagnostics{severity="error"} 2`, `writ_diagnostics{severity="warning"} 3`,
 		`writ_revision_info{revision="bbb"} 1`, "go_goroutines ",
 	} {
 		if !strings.Contains(got, want) {

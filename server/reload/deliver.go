@@ -51,6 +51,13 @@ func (r *Reloader) Failed(err error) {
 	r.conclude(outcome{result: metrics.Refused, err: err, source: FromBundle}, r.o.Now())
 }
 
+// Current records that what was delivered last is still the newest of its source.
+func (r *Reloader) Current() {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	r.conclude(outcome{result: metrics.Unchanged, known: true, source: FromBundle}, r.o.Now())
+}
+
 // Restore serves what was kept before a restart, what is pinned before all else. A
 // server that is delivered bundles begins with it: it answers before its source does.
 func (r *Reloader) Restore(ctx context.Context) {

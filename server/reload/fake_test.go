@@ -157,11 +157,20 @@ func activateEcho(_ context.Context, b *bundles.Bundle) (Engine, error) {
 }
 
 // ear is an Observer that writes down what it hears.
-type ear struct{ heard []string }
+type ear struct {
+	heard   []string
+	failing bool // of the state
+}
 
 func (e *ear) Reloaded(result metrics.Result, _ time.Time) { e.heard = append(e.heard, string(result)) }
 func (e *ear) Degraded(yes bool)                           { e.heard = append(e.heard, fmt.Sprint("degraded ", yes)) }
-func (e *ear) Inherits(metrics.Inherited)                  {}
+func (e *ear) StateFails(yes bool) {
+	if e.failing != yes {
+		e.heard = append(e.heard, fmt.Sprint("state fails ", yes))
+	}
+	e.failing = yes
+}
+func (e *ear) Inherits(metrics.Inherited) {}
 
 func (e *ear) Diagnosed(errors, warnings int) {
 	e.heard = append(e.heard, fmt.Sprint(errors, " errors ", warnings, " warnings"))

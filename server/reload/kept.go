@@ -59,6 +59,7 @@ func (s *state) keep(revision string) error {
 	temporary := path + ".tmp"
 	os.Remove(temporary)
 	if err := linkOrCopy(filepath.Join(s.dir, stateFile), temporary); err != nil {
+		os.Remove(temporary) // half of it, where the disk is full
 		return err
 	}
 	now := time.Now()
@@ -131,7 +132,7 @@ func (s *state) open(revision string) (*bundles.Bundle, error) {
 	if !revisionForm.MatchString(revision) {
 		return nil, ErrNotKept
 	}
-	f, err := os.Open(s.keptPath(revision))
+	f, err := openRegular(s.keptPath(revision))
 	if errors.Is(err, fs.ErrNotExist) {
 		return nil, ErrNotKept
 	}
@@ -151,7 +152,7 @@ func (s *state) open(revision string) (*bundles.Bundle, error) {
 
 // manifest reads what a kept revision says of itself.
 func (s *state) manifest(revision string) (bundles.Manifest, error) {
-	f, err := os.Open(s.keptPath(revision))
+	f, err := openRegular(s.keptPath(revision))
 	if err != nil {
 		return bundles.Manifest{}, bare(err)
 	}
@@ -175,8 +176,17 @@ func (s *state) pinned() (string, error) {
 	return revision, nil
 }
 
-// pin remembers a revision over restarts; empty forgets it.
+// pin remembers a revision over restarts; empty forgets it. One that could not be
+// written is tried again when something is saved.
 func (s *state) pin(revision string) error {
+	err := s.writePin(revision)
+	if s.unpinned = ""; err != nil {
+		s.unpinned = revision
+	}
+	return err
+}
+
+func (s *state) writePin(revision string) error {
 	path := filepath.Join(s.dir, pinFile)
 	if revision == "" {
 		if err := os.Remove(path); err != nil && !errors.Is(err, fs.ErrNotExist) {
@@ -186,6 +196,7 @@ func (s *state) pin(revision string) error {
 	}
 	temporary := path + ".tmp"
 	if err := writeWhole(temporary, []byte(revision+"\n")); err != nil {
+		os.Remove(temporary)
 		return fmt.Errorf("pin %s: %w", revision, bare(err))
 	}
 	if err := os.Rename(temporary, path); err != nil {

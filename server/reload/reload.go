@@ -57,6 +57,7 @@ type Engine interface {
 type Observer interface {
 	Reloaded(result metrics.Result, at time.Time)
 	Degraded(yes bool)
+	StateFails(yes bool)
 	Diagnosed(errors, warnings int)
 	Serves(revision string)
 	Inherits(counts metrics.Inherited)
@@ -98,7 +99,8 @@ type Reloader struct {
 	refused reading    // documents that will fail again
 	checked string     // Rules of the last bundle that passed its check
 	pinned  string     // the revision that stays; empty: the newest is served
-	behind  bool       // the documents say something else than what is pinned
+	newest  string     // revision that came last from the source
+	behind  bool       // that is another one than what is pinned
 
 	statusMu sync.Mutex // held to read and write status, never longer
 	status   Status
@@ -284,8 +286,9 @@ func (r *Reloader) serve(ctx context.Context, result *translator.Result, list di
 
 // bring brings a bundle into service, unless it is there or another one is pinned.
 func (r *Reloader) bring(ctx context.Context, b *bundles.Bundle, list diag.List) outcome {
+	r.newest = b.Manifest.Revision
 	if r.pinned != "" {
-		r.behind = r.Revision() != b.Manifest.Revision
+		r.behind = r.Revision() != r.newest
 		return outcome{result: metrics.Unchanged, list: list}
 	}
 	r.behind = false
@@ -344,6 +347,7 @@ type deaf struct{}
 
 func (deaf) Reloaded(metrics.Result, time.Time) {}
 func (deaf) Degraded(bool)                      {}
+func (deaf) StateFails(bool)                    {}
 func (deaf) Diagnosed(int, int)                 {}
 func (deaf) Inherits(metrics.Inherited)         {}
 func (deaf) Serves(string)                      {}

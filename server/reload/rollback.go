@@ -55,11 +55,14 @@ func (r *Reloader) Rollback(ctx context.Context, revision string) error {
 	}
 	// Only what is served is pinned: a pin that does not activate would be found at
 	// the next start, when there is nothing else to serve.
-	if err := r.state.pin(revision); err != nil {
+	err = r.state.pin(revision)
+	r.pins(b)
+	r.stateFails(err)
+	r.o.Logger.Warn("rolled back", "revision", revision, "error", err)
+	if err != nil {
+		// Who goes back has a reason not to wait for the disk.
 		return errors.Join(fmt.Errorf("revision %s is served, and will not be after a restart", revision), err)
 	}
-	r.pins(b)
-	r.o.Logger.Warn("rolled back", "revision", revision)
 	return nil
 }
 
@@ -79,8 +82,8 @@ func (r *Reloader) Release(ctx context.Context) error {
 		r.o.Logger.Info("released, the newest documents are served again")
 	}
 	r.mu.Unlock()
-	if err != nil {
-		return err
+	if err != nil || r.o.Source == nil {
+		return err // without documents, who delivers bundles has to do so again
 	}
 	return r.Reload(ctx)
 }
@@ -89,11 +92,15 @@ func (r *Reloader) Release(ctx context.Context) error {
 func (r *Reloader) pins(b *bundles.Bundle) {
 	now := r.o.Now()
 	r.pinned = b.Manifest.Revision
+	r.behind = r.newest != "" && r.newest != r.pinned
 	r.good, r.refused = reading{}, reading{} // the documents are compared with it
 	r.statusMu.Lock()
 	r.shows(b, now)
 	r.status.Pinned, r.status.Source, r.status.Ready = r.pinned, FromRollback, true
+	r.status.Degraded = r.status.Degraded || r.behind
+	degraded := r.status.Degraded
 	r.statusMu.Unlock()
+	r.o.Observer.Degraded(degraded)
 	r.o.Observer.Reloaded(metrics.Activated, now)
 	r.o.Observer.Serves(r.pinned)
 }
@@ -120,8 +127,9 @@ func (r *Reloader) restorePin(ctx context.Context) {
 	if err != nil {
 		r.o.Logger.Error("what is pinned cannot be served", "revision", revision, "error", err)
 		r.pinned = revision
+		r.stateFails(err)
 		r.statusMu.Lock()
-		r.status.Pinned, r.status.StateError = revision, err.Error()
+		r.status.Pinned = revision
 		r.statusMu.Unlock()
 		return
 	}

@@ -161,9 +161,25 @@ func TestDeliver(t *testing.T) {
 	if n, ok := r.Sequence(r.Revision()); !ok || n != 4 {
 		t.Errorf("sequence %d, %v", n, ok)
 	}
+	r.Current()
+	if s := r.Status(); s.Degraded || s.LastError != "" || r.Behind() != 0 {
+		t.Errorf("status %+v, want what is served to be the newest", s)
+	}
 	first := numberedBundle(t, "a", 3).Manifest.Revision
 	check(t, r.Rollback(ctx, first))
 	wantSays(t, r, "a")
+	for range 2 {
+		if s := r.Status(); !s.Degraded || s.Pinned != first {
+			t.Errorf("status %+v, want pinned and degraded", s)
+		}
+		r.Current()
+	}
 	check(t, r.Deliver(ctx, numberedBundle(t, "c", 5)))
 	wantSays(t, r, "a")
+
+	// Who delivers bundles delivers again after a release.
+	r.o.Source = nil
+	check(t, r.Release(ctx))
+	check(t, r.Deliver(ctx, numberedBundle(t, "c", 5)))
+	wantSays(t, r, "c")
 }

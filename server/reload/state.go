@@ -8,6 +8,7 @@ import (
 	"io/fs"
 	"os"
 	"path/filepath"
+	"syscall"
 
 	"github.com/writ-policy/writ/bundles"
 )
@@ -19,10 +20,14 @@ const stateFile = "bundle.tar.gz"
 type state struct {
 	dir   string
 	saved string // revision that is on disk, as far as is known
-	// unsaved is a bundle that is served and could not be written.
-	unsaved *bundles.Bundle
-	most    int           // revisions that are kept to go back to
-	keys    *bundles.Keys // one of which must have signed what is kept; nil: nobody need
+	// unsaved is a bundle that is served and could not be written, unkept a revision
+	// that is written and not yet among those to go back to, unpinned one whose pin
+	// could not be: all are tried again.
+	unsaved  *bundles.Bundle
+	unkept   string
+	unpinned string
+	most     int           // revisions that are kept to go back to
+	keys     *bundles.Keys // one of which must have signed what is kept; nil: nobody need
 
 	create func(dir, pattern string) (file, error) // where tests have disks that fail
 }
@@ -38,26 +43,32 @@ func newState(dir string) *state {
 	return &state{dir: dir, create: func(dir, pattern string) (file, error) { return os.CreateTemp(dir, pattern) }}
 }
 
-// save writes the bundle, or with nil the one that could not be written before,
-// and reports whether there was anything to write. It is written beside the one
-// that is there and put in its place when all of it is on disk: whenever the
-// machine stops, one of the two is whole.
+// save writes the bundle, and with nil whatever could not be written before. It
+// reports whether there was anything to write. A bundle is written beside the one
+// that is there and put in its place when all of it is on disk: whenever the machine
+// stops, one of the two is whole.
 func (s *state) save(b *bundles.Bundle) (bool, error) {
 	if b == nil {
 		b = s.unsaved
 	}
-	if b == nil || s.saved == b.Manifest.Revision {
-		return false, nil
+	tried := s.unkept != "" || s.unpinned != ""
+	if b != nil && s.saved != b.Manifest.Revision {
+		tried, s.unsaved = true, b
+		if err := s.write(b); err != nil {
+			return true, fmt.Errorf("keep revision %s: %w", b.Manifest.Revision, bare(err))
+		}
+		s.saved, s.unsaved, s.unkept = b.Manifest.Revision, nil, b.Manifest.Revision
 	}
-	s.unsaved = b
-	if err := s.write(b); err != nil {
-		return true, fmt.Errorf("keep revision %s: %w", b.Manifest.Revision, bare(err))
+	if s.unkept != "" {
+		if err := s.keep(s.unkept); err != nil {
+			return true, fmt.Errorf("keep revision %s to go back to: %w", s.unkept, bare(err))
+		}
+		s.unkept = ""
 	}
-	s.saved, s.unsaved = b.Manifest.Revision, nil
-	if err := s.keep(b.Manifest.Revision); err != nil {
-		return true, fmt.Errorf("keep revision %s to go back to: %w", b.Manifest.Revision, bare(err))
+	if s.unpinned != "" {
+		return true, s.pin(s.unpinned)
 	}
-	return true, nil
+	return tried, nil
 }
 
 func (s *state) write(b *bundles.Bundle) error {
@@ -123,10 +134,24 @@ func bare(err error) error {
 	return err
 }
 
+// openRegular opens a file without waiting: in its place could be a pipe that nobody
+// writes to, or a device that never ends.
+func openRegular(path string) (*os.File, error) {
+	f, err := os.OpenFile(path, os.O_RDONLY|syscall.O_NONBLOCK, 0)
+	if err != nil {
+		return nil, err
+	}
+	if info, err := f.Stat(); err != nil || !info.Mode().IsRegular() {
+		f.Close()
+		return nil, errors.Join(err, errors.New("not a regular file"))
+	}
+	return f, nil
+}
+
 // load reads the kept bundle. Without one it is fs.ErrNotExist; a file that is
 // not exactly what was written is an error that names it.
 func (s *state) load() (*bundles.Bundle, error) {
-	f, err := os.Open(filepath.Join(s.dir, stateFile))
+	f, err := openRegular(filepath.Join(s.dir, stateFile))
 	if err != nil {
 		return nil, fmt.Errorf("the kept %s: %w", stateFile, bare(err))
 	}
@@ -148,10 +173,16 @@ func (r *Reloader) keep(b *bundles.Bundle) {
 		r.o.Logger.Error("the last good revision is not kept for a restart", "error", err)
 	}
 	if tried {
-		r.statusMu.Lock()
-		r.status.StateError = text(err)
-		r.statusMu.Unlock()
+		r.stateFails(err)
 	}
+}
+
+// stateFails shows what is wrong with the state directory; nil: nothing is.
+func (r *Reloader) stateFails(err error) {
+	r.statusMu.Lock()
+	r.status.StateError = text(err)
+	r.statusMu.Unlock()
+	r.o.Observer.StateFails(err != nil)
 }
 
 // restore serves the kept bundle, if there is one and it is whole.
@@ -168,9 +199,9 @@ func (r *Reloader) restore(ctx context.Context) {
 	if err == nil {
 		err = r.revive(ctx, b)
 	}
+	r.stateFails(err)
 	now := r.o.Now()
 	r.statusMu.Lock()
-	r.status.StateError = text(err)
 	if err == nil {
 		r.shows(b, now)
 		r.status.Ready, r.status.Degraded, r.status.Source = true, true, FromState

@@ -3,25 +3,31 @@ package writ.gateway.request_test
 import data.writ.gateway.request
 
 _given := {
-	"request": {"host": "a.b", "method": "GET", "path": "/x?y=1", "headers": {"X-A": "1", "x-b": "2"}, "scheme": null},
-	"source": null,
-	"auth": {"identity": null, "authorization": {"a": true}, "response": {}},
+	null: {"answers": {}},
+	"request": {"host": "A.example:80", "method": "GET", "path": "/a?b=c?d", "headers": {"X-A": "1"}, "body": null, "scheme": null, "time": "never"},
+	"auth": {"identity": null, "authorization": {"r": true}, "response": {"x": 1}},
+	"source": {"address": "10.0.0.1"},
+	"destination": null,
 }
 
-test_given_null_is_absent if {
-	seen := request.attributes with input as _given
-	not "scheme" in object.keys(seen.request)
-	not "source" in object.keys(seen)
-	not "identity" in object.keys(seen.auth)
+test_nobody_is_somebody_by_null if {
+	not request.identity with input as _given
+	not request.attributes.auth.identity with input as _given
 }
 
-test_only_a_decision_adds_to_auth if {
-	seen := request.attributes with input as _given
-	object.keys(seen.auth) == {"metadata"}
+test_what_rules_leave_is_not_the_callers if {
+	auth := request.attributes.auth with input as _given
+	auth == {"metadata": {}, "authorization": {}, "response": {}}
 }
 
-test_headers_are_in_lower_case_alone if {
-	seen := request.attributes with input as _given
-	seen.request.headers == {"x-a": "1", "x-b": "2"}
-	seen.context.request.http.headers == seen.request.headers
+test_written_out if {
+	got := request.attributes with input as _given
+	object.keys(got) == {"request", "auth", "source", "context"}
+	object.remove(got.request, ["time"]) == {
+		"host": "A.example:80", "method": "GET", "path": "/a?b=c?d",
+		"url_path": "/a", "query": "b=c?d", "headers": {"x-a": "1"},
+	}
+	got.request.time != "never"
+	got.context.source == {"address": "10.0.0.1"}
+	got.context.request.http.headers == {"x-a": "1"}
 }

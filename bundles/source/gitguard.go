@@ -1,0 +1,150 @@
+package source
+
+import (
+	"context"
+	"crypto/tls"
+	"crypto/x509"
+	"errors"
+	"fmt"
+	"io"
+	"net/http"
+	"strconv"
+	"strings"
+	"time"
+)
+
+var (
+	errStalled = errors.New("the transfer stands still")
+	errTooLong = errors.New("the transfer takes too long")
+)
+
+// tooMuch ends a fetch that is larger than it may be.
+type tooMuch struct{ what string }
+
+func (e *tooMuch) Error() string { return e.what }
+
+// maxReferences bounds what a server may say of its references, in bytes.
+const maxReferences = 64 << 20
+
+// guard ends a conversation with a server that stands still or says too much, and
+// remembers why: the libraries between see no more than an end.
+type guard struct {
+	ctx    context.Context
+	cancel context.CancelCauseFunc
+	stall  time.Duration
+	most   int64
+}
+
+func newGuard(ctx context.Context, o *GitOptions) *guard {
+	g := &guard{stall: o.Stall, most: o.MaxFetch}
+	g.ctx, g.cancel = context.WithCancelCause(ctx)
+	return g
+}
+
+func (g *guard) close() { g.cancel(nil) }
+
+// reason is why the conversation was ended from here, or err where it was not.
+func (g *guard) reason(err error) error {
+	cause := context.Cause(g.ctx)
+	var large *tooMuch
+	if errors.Is(cause, errStalled) || errors.Is(cause, errTooLong) || errors.As(cause, &large) {
+		return cause
+	}
+	return withoutURL(err)
+}
+
+// watch reads on as long as something comes, and no more than most bytes.
+func (g *guard) watch(body io.ReadCloser, most int64, what string) io.ReadCloser {
+	return &watchedBody{
+		ReadCloser: body, guard: g, left: most, most: most, what: what,
+		timer: time.AfterFunc(g.stall, func() { g.cancel(errStalled) }),
+	}
+}
+
+type watchedBody struct {
+	io.ReadCloser
+	guard      *guard
+	left, most int64
+	what       string
+	timer      *time.Timer
+}
+
+func (b *watchedBody) Read(p []byte) (int, error) {
+	if b.left < 0 {
+		b.guard.cancel(&tooMuch{fmt.Sprintf("%s has more than the %d bytes that are fetched", b.what, b.most)})
+		return 0, context.Cause(b.guard.ctx)
+	}
+	// One byte more than there may be, so that exactly as many are not refused.
+	n, err := b.ReadCloser.Read(p[:min(int64(len(p)), b.left+1)])
+	b.left -= int64(n)
+	if n > 0 {
+		b.timer.Reset(b.guard.stall)
+	}
+	return n, err
+}
+
+func (b *watchedBody) Close() error {
+	b.timer.Stop()
+	return b.ReadCloser.Close()
+}
+
+// guardedWeb is HTTP under a guard.
+type guardedWeb struct {
+	next  http.RoundTripper
+	guard *guard
+}
+
+func (w *guardedWeb) RoundTrip(request *http.Request) (*http.Response, error) {
+	answer, err := w.next.RoundTrip(request)
+	if err != nil {
+		return nil, err
+	}
+	if answer.StatusCode >= http.StatusBadRequest {
+		// What a server says of an error is nothing for logs and statuses.
+		answer.Body.Close()
+		answer.Body = http.NoBody
+		return answer, nil
+	}
+	if request.Method == http.MethodPost {
+		answer.Body = w.guard.watch(answer.Body, w.guard.most, "the commit")
+	} else {
+		answer.Body = w.guard.watch(answer.Body, min(maxReferences, w.guard.most), "the list of references")
+	}
+	return answer, nil
+}
+
+// gitTransport is kept over fetches, for its connections.
+func gitTransport(o GitOptions) *http.Transport {
+	t := http.DefaultTransport.(*http.Transport).Clone()
+	t.ResponseHeaderTimeout = o.Stall
+	if len(o.CABundle) > 0 {
+		roots, err := x509.SystemCertPool()
+		if err != nil {
+			roots = x509.NewCertPool()
+		}
+		roots.AppendCertsFromPEM(o.CABundle)
+		t.TLSClientConfig = &tls.Config{RootCAs: roots}
+	}
+	return t
+}
+
+// gitError is what is said of a fault. A server has a part in its text, which goes
+// into terminals, logs and the status.
+type gitError struct {
+	prefix string
+	err    error
+}
+
+func (e *gitError) Error() string {
+	const most = 500
+	text := strings.TrimRight(e.err.Error(), ": \n")
+	if len(text) > most {
+		text = text[:most] + "..."
+	}
+	if !plain(text) {
+		text = strings.Trim(strconv.QuoteToASCII(text), `"`)
+	}
+	return e.prefix + text
+}
+
+func (e *gitError) Unwrap() error { return e.err }
