@@ -6,7 +6,7 @@ import (
 	"strings"
 )
 
-var concreteHosts = []string{"api.books.example", "books.example", "x.api.books.example", "y.books.example", "a.b.books.example", "z.example", "other.test", "nowhere.test"}
+var concreteHosts = []string{"api.books.example", "books.example", "x.api.books.example", "y.books.example", "a.b.books.example", "z.example", "other.test", "nowhere.test", "test", "a"}
 
 // Requests makes n random requests, most of them near a path. They are the same
 // each time.

@@ -7,9 +7,9 @@ import (
 )
 
 var (
-	gateNamespaces = []string{"net", "books", "default"}
+	gateNamespaces = []string{"net", "books", "default", "net-2"}
 	gateNames      = []string{"edge", "api", "a.b"}
-	gateHostnames  = []string{"api.books.example", "books.example", "*.books.example", "*.example", "x.api.books.example", "other.test"}
+	gateHostnames  = []string{"api.books.example", "books.example", "*.books.example", "*.example", "x.api.books.example", "other.test", "*.test"}
 	ruleNames      = []string{"a", "b", "x.y", "c"}
 	timestamps     = []string{
 		"", "", "", "2024-01-01T00:00:00Z", "2024-01-01T02:00:00+02:00", "2023-12-31T22:00:00-02:00",

@@ -1,9 +1,9 @@
 package lower
 
 import (
-	"cmp"
 	"fmt"
 	"slices"
+	"strings"
 	"time"
 
 	"github.com/writ-policy/writ/translator/diag"
@@ -58,8 +58,8 @@ type gatewayLowerer struct {
 	partial bool
 	out     *Gateway
 
-	gateways []*document.Gateway // by namespace and name, as in out
-	routes   []resolve.HTTPRoute // by namespace and name, as in out
+	gateways []*document.Gateway // by namespace/name, as in out
+	routes   []resolve.HTTPRoute // by namespace/name, as in out
 	index    map[*document.Gateway]int
 
 	policies []*inherited // by kind, namespace and name
@@ -69,8 +69,9 @@ type gatewayLowerer struct {
 	size     int             // rules in force and lost of all folds
 }
 
+// compareNames compares NAMESPACE/NAME as one text, as the Gateway API does.
 func compareNames(a, b *document.Header) int {
-	return cmp.Or(cmp.Compare(a.Namespace, b.Namespace), cmp.Compare(a.Name, b.Name))
+	return strings.Compare(a.Namespace+"/"+a.Name, b.Namespace+"/"+b.Name)
 }
 
 // objects enters gateways and routes.
