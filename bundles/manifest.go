@@ -45,10 +45,10 @@ func entrypoints() []string {
 // counts counts what is in the tables by family and kind.
 func counts(tables Tables) map[string]int {
 	n := make(map[string]int)
-	for _, role := range tables.Access.Roles {
+	for _, role := range tables.Access.Roles.All() {
 		n[role.Family+"/"+role.Kind]++
 	}
-	for _, binding := range tables.Access.Bindings {
+	for _, binding := range tables.Access.Bindings.All() {
 		n[binding.Family+"/"+binding.Kind]++
 	}
 	add := func(kind string, count int) {

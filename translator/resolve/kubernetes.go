@@ -42,7 +42,7 @@ func (r *resolver) kubernetesRole(b *document.KubernetesBinding) *document.Kuber
 	if b.RoleKind == kindClusterRole {
 		id.namespace = ""
 	}
-	if role, ok := r.names[id].(*document.KubernetesRole); ok {
+	if role, ok := r.names.first[id].(*document.KubernetesRole); ok {
 		return role
 	}
 	d := diag.Diagnostic{
@@ -55,7 +55,7 @@ func (r *resolver) kubernetesRole(b *document.KubernetesBinding) *document.Kuber
 	if id.kind == kindRole {
 		d.Message = fmt.Sprintf("Role %q is not declared in namespace %q", id.name, id.namespace)
 	}
-	if other, ok := r.names[otherKind(id)]; ok {
+	if other, ok := r.names.first[otherKind(id)]; ok {
 		d.Hint = fmt.Sprintf("there is a %s of that name: write kind: %[1]s", other.Meta().Kind)
 		d.Related = related(other.Meta())
 	} else if close := near(r, id.name, r.kubernetesRoles, func(h *document.Header) bool {

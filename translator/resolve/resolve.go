@@ -12,7 +12,6 @@
 package resolve
 
 import (
-	"cmp"
 	"slices"
 
 	"github.com/writ-policy/writ/translator/diag"
@@ -68,6 +67,15 @@ type KubernetesBinding struct {
 	Role     *document.KubernetesRole
 }
 
+// Meta is the document's.
+func (r KubernetesRole) Meta() *document.Header { return r.Document.Meta() }
+
+// Meta is the document's.
+func (b KubernetesBinding) Meta() *document.Header { return b.Document.Meta() }
+
+// Meta is the document's.
+func (b OriginBinding) Meta() *document.Header { return b.Document.Meta() }
+
 // OriginBinding is a binding with the role it names.
 type OriginBinding struct {
 	Document *document.OriginBinding
@@ -82,16 +90,28 @@ type DenyPolicy struct {
 
 // Resolve reads documents together. The result does not depend on their order.
 func Resolve(documents []document.Document, o Options) (*Resolved, diag.List) {
+	return new(Resolver).Resolve(documents, o)
+}
+
+// Resolver reads documents together, time and again, most of which it has seen
+// before. What comes out does not depend on what it has seen. The zero value has
+// seen nothing. It is not safe for concurrent use.
+type Resolver struct{ names names }
+
+// Resolve reads documents together. The list is kept and must not be changed.
+func (s *Resolver) Resolve(documents []document.Document, o Options) (*Resolved, diag.List) {
 	if o.Master == "" {
 		o.Master = DefaultMaster
 	}
+	documents = inOrder(documents)
+	s.names.update(documents)
 	r := &resolver{
 		master:  o.Master,
 		partial: o.Partial,
 		out:     &Resolved{Master: o.Master, Partial: o.Partial},
-		names:   newNames(len(documents)),
+		names:   &s.names,
 	}
-	r.sort(inOrder(documents))
+	r.sort(documents)
 	if !o.AllowEmpty && !o.Partial && r.policies == 0 {
 		r.list.Add(diag.Diagnostic{
 			Code:    diag.NoDocuments,
@@ -114,7 +134,7 @@ type resolver struct {
 	partial  bool
 	out      *Resolved
 	list     diag.List
-	names    names
+	names    *names
 	policies int // policy documents, duplicates included
 
 	kubernetesRoles    []*document.KubernetesRole
@@ -203,12 +223,23 @@ func inOrder(documents []document.Document) []document.Document {
 	return out
 }
 
-func comparePositions(a, b document.Document) int { return comparePlaces(a.Meta().At, b.Meta().At) }
+func comparePositions(a, b document.Document) int { return a.Meta().At.Compare(b.Meta().At) }
 
-func comparePlaces(x, y diag.Position) int {
-	return cmp.Or(
-		cmp.Compare(x.File, y.File),
-		cmp.Compare(x.Line, y.Line),
-		cmp.Compare(x.Column, y.Column),
-	)
+// Changes walks over two lists in the order of positions and returns which of the
+// documents of the first are not in the second, and the other way round.
+func Changes[D document.Document](before, now []D, same func(a, b D) bool) (gone, come []D) {
+	for len(before) > 0 && len(now) > 0 {
+		if same(before[0], now[0]) {
+			before, now = before[1:], now[1:]
+			continue
+		}
+		order := comparePositions(before[0], now[0])
+		if order <= 0 {
+			gone, before = append(gone, before[0]), before[1:]
+		}
+		if order >= 0 {
+			come, now = append(come, now[0]), now[1:]
+		}
+	}
+	return append(gone, before...), append(come, now...)
 }
