@@ -19,9 +19,7 @@ func (l *Lowerer) kubernetes(c *change, r *resolve.Resolved) {
 		l.kubernetesRole(c, role)
 	}
 	unbound, bound := resolve.Changes(l.seen.KubernetesBindings, r.KubernetesBindings,
-		func(a, b resolve.KubernetesBinding) bool {
-			return a.Document == b.Document && roleKey(a.Role.Meta()) == roleKey(b.Role.Meta())
-		})
+		func(a, b resolve.KubernetesBinding) bool { return a.Document == b.Document && sameKey(a.Role, b.Role) })
 	for _, binding := range unbound {
 		d := binding.Document
 		c.unbind(&d.Header, d.Kind == kindClusterRoleBinding, d.Users, d.Groups)

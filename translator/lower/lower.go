@@ -82,5 +82,14 @@ func count(words map[string]int, word string, n int) {
 // source is the place of a document or rule as decisions report it.
 func source(p diag.Position) string { return p.File + ":" + strconv.Itoa(p.Line) }
 
+// sameKey reports whether two roles, of which one may have been read again, have one
+// key.
+func sameKey[D interface {
+	comparable
+	document.Document
+}](a, b D) bool {
+	return a == b || roleKey(a.Meta()) == roleKey(b.Meta())
+}
+
 // roleKey is the key of a document that is a role.
 func roleKey(h *document.Header) string { return RoleKey(h.Family, h.Namespace, h.Name) }

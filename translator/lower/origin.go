@@ -21,9 +21,7 @@ func (l *Lowerer) origin(c *change, r *resolve.Resolved) {
 		l.count(d, 1)
 	}
 	unbound, bound := resolve.Changes(l.seen.OriginBindings, r.OriginBindings,
-		func(a, b resolve.OriginBinding) bool {
-			return a.Document == b.Document && roleKey(a.Role.Meta()) == roleKey(b.Role.Meta())
-		})
+		func(a, b resolve.OriginBinding) bool { return a.Document == b.Document && sameKey(a.Role, b.Role) })
 	for _, binding := range unbound {
 		d := binding.Document
 		c.unbind(&d.Header, d.Namespace == r.Master, d.Users, d.Groups)

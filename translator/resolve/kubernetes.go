@@ -14,12 +14,15 @@ const (
 
 // kubernetes follows the references of Kubernetes documents.
 func (r *resolver) kubernetes() {
+	r.out.KubernetesBindings = follow(r.kubernetesBindings, r.before.KubernetesBindings,
+		func(b KubernetesBinding) *document.KubernetesBinding { return b.Document },
+		func(b *document.KubernetesBinding) (KubernetesBinding, bool) {
+			role := r.kubernetesRole(b)
+			return KubernetesBinding{b, role}, role != nil
+		})
 	used := make(map[*document.KubernetesRole]bool, len(r.kubernetesRoles))
-	for _, b := range r.kubernetesBindings {
-		if role := r.kubernetesRole(b); role != nil {
-			used[role] = true
-			r.out.KubernetesBindings = append(r.out.KubernetesBindings, KubernetesBinding{b, role})
-		}
+	for _, b := range r.out.KubernetesBindings {
+		used[b.Role] = true
 	}
 	effective := r.aggregate(used)
 	r.out.KubernetesRoles = make([]KubernetesRole, 0, len(r.kubernetesRoles))

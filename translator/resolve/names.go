@@ -24,9 +24,10 @@ func identityOf(h *document.Header) identity {
 	return identity{h.Family, h.Kind, h.Namespace, h.Name}
 }
 
-// update puts other documents in the place of those before. Who is first where
-// several have an identity is looked for anew: that is an error, and so it is rare.
-func (n *names) update(documents []document.Document) {
+// update puts other documents in the place of those before and returns which have come
+// or gone. Who is first where several have an identity is looked for anew: that is an
+// error, and so it is rare.
+func (n *names) update(documents []document.Document) (changed []document.Document) {
 	if n.first == nil {
 		n.first = make(map[identity]document.Document, len(documents))
 		n.contested = make(map[identity]bool)
@@ -50,6 +51,7 @@ func (n *names) update(documents []document.Document) {
 	if len(n.contested) > 0 {
 		n.contest()
 	}
+	return append(gone, come...)
 }
 
 // unique reports whether nothing else may have the document's identity. Several

@@ -12,12 +12,15 @@ import (
 // automatic.
 func (r *resolver) origin() {
 	r.originPolicyBindings()
+	r.out.OriginBindings = follow(r.originBindings, r.before.OriginBindings,
+		func(b OriginBinding) *document.OriginBinding { return b.Document },
+		func(b *document.OriginBinding) (OriginBinding, bool) {
+			role := r.originRole(b)
+			return OriginBinding{b, role}, role != nil
+		})
 	used := make(map[*document.OriginRole]bool, len(r.out.OriginRoles))
-	for _, b := range r.originBindings {
-		if role := r.originRole(b); role != nil {
-			used[role] = true
-			r.out.OriginBindings = append(r.out.OriginBindings, OriginBinding{b, role})
-		}
+	for _, b := range r.out.OriginBindings {
+		used[b.Role] = true
 	}
 	for _, role := range r.out.OriginRoles {
 		if role.Namespace != r.master && r.originPolicies[role.Namespace] == nil {

@@ -96,7 +96,11 @@ func Resolve(documents []document.Document, o Options) (*Resolved, diag.List) {
 // Resolver reads documents together, time and again, most of which it has seen
 // before. What comes out does not depend on what it has seen. The zero value has
 // seen nothing. It is not safe for concurrent use.
-type Resolver struct{ names names }
+type Resolver struct {
+	names names
+	// good is what came of the last documents, if they had no errors.
+	good *Resolved
+}
 
 // Resolve reads documents together. The list is kept and must not be changed.
 func (s *Resolver) Resolve(documents []document.Document, o Options) (*Resolved, diag.List) {
@@ -104,13 +108,17 @@ func (s *Resolver) Resolve(documents []document.Document, o Options) (*Resolved,
 		o.Master = DefaultMaster
 	}
 	documents = inOrder(documents)
-	s.names.update(documents)
 	r := &resolver{
 		master:  o.Master,
 		partial: o.Partial,
 		out:     &Resolved{Master: o.Master, Partial: o.Partial},
 		names:   &s.names,
+		before:  new(Resolved),
 	}
+	if changed := s.names.update(documents); s.good != nil && !slices.ContainsFunc(changed, isReferredTo) {
+		r.before = s.good
+	}
+	s.good = nil
 	r.sort(documents)
 	if !o.AllowEmpty && !o.Partial && r.policies == 0 {
 		r.list.Add(diag.Diagnostic{
@@ -125,16 +133,51 @@ func (s *Resolver) Resolve(documents []document.Document, o Options) (*Resolved,
 	r.visibility()
 	r.gateway()
 	r.extensions()
+	if !r.list.HasErrors() {
+		s.good = r.out
+	}
 	return r.out, r.list
+}
+
+// isReferredTo reports whether a binding may be followed to the document, or is wrong
+// without it.
+func isReferredTo(d document.Document) bool {
+	switch d.(type) {
+	case *document.KubernetesRole, *document.OriginRole, *document.OriginPolicy, *document.OriginPolicyBinding:
+		return true
+	}
+	return false
+}
+
+// follow follows the references of bindings. Those that were followed before lead
+// where they led.
+func follow[B interface {
+	comparable
+	document.Document
+}, F document.Document](bindings []B, before []F, of func(F) B, lead func(B) (F, bool)) []F {
+	out := make([]F, 0, len(bindings))
+	for _, b := range bindings {
+		for len(before) > 0 && of(before[0]) != b && comparePositions(before[0], b) < 0 {
+			before = before[1:]
+		}
+		if len(before) > 0 && of(before[0]) == b {
+			out = append(out, before[0])
+		} else if followed, ok := lead(b); ok {
+			out = append(out, followed)
+		}
+	}
+	return out
 }
 
 // resolver is the state of one Resolve.
 type resolver struct {
-	master   string
-	partial  bool
-	out      *Resolved
-	list     diag.List
-	names    *names
+	master  string
+	partial bool
+	out     *Resolved
+	list    diag.List
+	names   *names
+	// before is what bindings led to before, as far as they still do.
+	before   *Resolved
 	policies int // policy documents, duplicates included
 
 	kubernetesRoles    []*document.KubernetesRole
