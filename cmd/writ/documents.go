@@ -131,7 +131,7 @@ func (d *documentFlags) build(ctx context.Context, s streams, dir string, tests 
 
 func boundRoles(access *lower.Access) int {
 	bound := make(map[string]bool)
-	for _, b := range access.Bindings {
+	for _, b := range access.Bindings.All() {
 		bound[b.Role] = true
 	}
 	return len(bound)
