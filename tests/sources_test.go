@@ -201,9 +201,10 @@ func TestServingGit(t *testing.T) {
 	host.broken.Store(false)
 	changed()
 	waitFor(t, serves("carol"))
-	if s := statusOf(t, address); s["degraded"] != false || s["behindSeconds"] != 0.0 {
-		t.Errorf("status %v, want up to date", s)
-	}
+	waitFor(t, func() bool {
+		s := statusOf(t, address)
+		return s["degraded"] == false && s["behindSeconds"] == 0.0
+	})
 }
 
 func check(t *testing.T, holds bool) {

@@ -63,7 +63,11 @@ func stockBinary(t *testing.T) string {
 
 // A stock opa runs the built bundle of every suite and every example: its
 // generated tests pass, and it decides each case as the embedded engine does.
+// Nearly all its time is other processes': a short run leaves it out.
 func TestStockOPARunsTheBundle(t *testing.T) {
+	if testing.Short() {
+		t.Skip("it is run without the race detector")
+	}
 	suites, err := filepath.Glob("conformance/*/*/cases.jsonl")
 	if err != nil {
 		t.Fatal(err)
@@ -74,6 +78,7 @@ func TestStockOPARunsTheBundle(t *testing.T) {
 		family := filepath.Base(filepath.Dir(dir))
 		ran++
 		t.Run(family+"/"+filepath.Base(dir), func(t *testing.T) {
+			t.Parallel()
 			bundle, path := buildDirectory(t, filepath.Join(dir, "policies"))
 			testBundle(t, path)
 			switch family {
@@ -90,6 +95,7 @@ func TestStockOPARunsTheBundle(t *testing.T) {
 		t.Errorf("found %d suites, which cannot be all", ran)
 	}
 	t.Run("examples", func(t *testing.T) {
+		t.Parallel()
 		bundle, path := buildDirectory(t, filepath.Join("..", "examples", "policies"))
 		testBundle(t, path)
 		own := ownRequests(t, filepath.Join("..", "examples", "policies"))
@@ -174,7 +180,13 @@ func testBundle(t *testing.T, path string) {
 // stockEval is the list that a query gives with built-in errors not forgiven.
 func stockEval(t *testing.T, path string, input []byte, query string) []map[string]any {
 	t.Helper()
-	command := exec.Command(stockBinary(t), "eval", "--bundle", path, "--stdin-input", "--strict-builtin-errors", "--format", "raw", query)
+	arguments := []string{"eval", "--bundle", path, "--stdin-input", "--format", "raw"}
+	if !strings.Contains(query, "data.writ.gateway.") {
+		// Rego of gateway policies means what it does to an OPA that was told nothing
+		// else: a built-in that fails is undefined.
+		arguments = append(arguments, "--strict-builtin-errors")
+	}
+	command := exec.Command(stockBinary(t), append(arguments, query)...)
 	command.Stdin = bytes.NewReader(input)
 	out, err := command.Output()
 	if err != nil {

@@ -20,6 +20,7 @@ import (
 
 	"golang.org/x/sync/errgroup"
 
+	"github.com/writ-policy/writ/bundles/phase"
 	"github.com/writ-policy/writ/bundles/source"
 	"github.com/writ-policy/writ/translator/diag"
 	"github.com/writ-policy/writ/translator/document"
@@ -135,11 +136,13 @@ func (t *Translator) PolicyConditions() map[string][]lower.GatewayCondition {
 // have not changed taken from memory. Documents are in the order of the files.
 func (t *Translator) decode(ctx context.Context, snapshot source.Snapshot) ([]document.Document, diag.List, error) {
 	files := make([]decoded, len(snapshot.Files))
+	under := phase.From(ctx)
 	var group errgroup.Group
 	group.SetLimit(runtime.GOMAXPROCS(0))
 	for i, file := range snapshot.Files {
 		if kept, ok := t.decoded[file.Path]; ok && kept.hash == file.Hash {
 			files[i] = kept
+			under.Count(1, "files translated")
 			continue
 		}
 		if ctx.Err() != nil {
@@ -148,6 +151,7 @@ func (t *Translator) decode(ctx context.Context, snapshot source.Snapshot) ([]do
 		group.Go(func() error {
 			if ctx.Err() == nil {
 				files[i] = decodeFile(file)
+				under.Count(1, "files translated")
 			}
 			return nil
 		})

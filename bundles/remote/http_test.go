@@ -4,6 +4,7 @@ import (
 	"archive/tar"
 	"bytes"
 	"context"
+	"crypto/sha256"
 	"errors"
 	"fmt"
 	"io"
@@ -80,7 +81,9 @@ func (s *server) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	_, _ = w.Write(content)
 }
 
-func tagOf(content []byte) string { return fmt.Sprintf("%q", fmt.Sprintf("%08x", len(content))) }
+func tagOf(content []byte) string {
+	return fmt.Sprintf("%q", fmt.Sprintf("%x", sha256.Sum256(content)))
+}
 
 func TestHTTPAsksOnce(t *testing.T) {
 	first, second := built(t, "dev", 1), built(t, "operations", 2)

@@ -6,6 +6,8 @@ import (
 	"fmt"
 	"io"
 	"time"
+
+	"github.com/writ-policy/writ/bundles/phase"
 )
 
 var (
@@ -22,6 +24,7 @@ type transfer struct {
 	stop   context.CancelCauseFunc
 	body   io.ReadCloser
 	left   int64
+	under  *phase.Phase // counts the bytes
 	stall  time.Duration
 	timer  *time.Timer
 }
@@ -51,6 +54,7 @@ func (t *transfer) Read(p []byte) (int, error) {
 	n, err := t.body.Read(p[:min(int64(len(p)), t.left)])
 	t.timer.Stop()
 	t.left -= int64(n)
+	t.under.Count(int64(n), "bytes")
 	if err != nil && !errors.Is(err, io.EOF) {
 		err = t.reason(err)
 	}

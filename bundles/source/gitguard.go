@@ -11,6 +11,8 @@ import (
 	"strconv"
 	"strings"
 	"time"
+
+	"github.com/writ-policy/writ/bundles/phase"
 )
 
 var (
@@ -54,7 +56,7 @@ func (g *guard) reason(err error) error {
 }
 
 // watch reads on as long as something comes, and no more than most bytes.
-func (g *guard) watch(body io.ReadCloser, most int64, what string) io.ReadCloser {
+func (g *guard) watch(body io.ReadCloser, most int64, what string) *watchedBody {
 	timer := time.AfterFunc(g.stall, func() { g.cancel(errStalled) })
 	timer.Stop()
 	return &watchedBody{ReadCloser: body, guard: g, left: most, most: most, what: what, timer: timer}
@@ -63,6 +65,7 @@ func (g *guard) watch(body io.ReadCloser, most int64, what string) io.ReadCloser
 type watchedBody struct {
 	io.ReadCloser
 	guard      *guard
+	under      *phase.Phase // counts what comes; nil: nobody does
 	left, most int64
 	what       string
 	timer      *time.Timer
@@ -79,6 +82,7 @@ func (b *watchedBody) Read(p []byte) (int, error) {
 	n, err := b.ReadCloser.Read(p[:min(int64(len(p)), b.left+1)])
 	b.timer.Stop()
 	b.left -= int64(n)
+	b.under.Count(int64(n), "bytes")
 	return n, err
 }
 

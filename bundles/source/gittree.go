@@ -14,6 +14,7 @@ import (
 	"github.com/go-git/go-git/v5/plumbing/filemode"
 	"github.com/go-git/go-git/v5/plumbing/object"
 
+	"github.com/writ-policy/writ/bundles/phase"
 	"github.com/writ-policy/writ/translator/diag"
 )
 
@@ -151,6 +152,7 @@ func (t *gitTree) entry(ctx context.Context, name, real string, entry *object.Tr
 		}
 		return t.walk(ctx, name, real, folder, trail)
 	case filemode.Regular, filemode.Executable, filemode.Deprecated:
+		phase.From(ctx).Count(1, "files read")
 		return t.file(name, entry)
 	}
 	if entry.Mode == filemode.Submodule {

@@ -157,11 +157,17 @@ func TestStorm(t *testing.T) {
 	t.Logf("-reloads=%d -seed=%d", *reloads, *seed)
 	pick := rand.New(rand.NewPCG(*seed, 0))
 	s := newStorm(t)
+	var last *engine.Engine // as a server does: what was compiled serves while rules stay
 	r := New(Options{
 		Source:     source.Dir(s.dir, source.DirOptions{}),
 		Translator: translator.New(translator.Options{}),
 		Activate: func(ctx context.Context, b *bundles.Bundle) (Engine, error) {
-			return engine.Activate(ctx, b, engine.Options{})
+			e, err := engine.Activate(ctx, b, engine.Options{Last: last})
+			if err != nil {
+				return nil, err
+			}
+			last = e
+			return e, nil
 		},
 		StateDir: t.TempDir(),
 	})

@@ -103,7 +103,7 @@ func (m *gatewayModule) authorization(id, name string, a *document.Authorization
 		value := `{"allow": true}`
 		if a.Rego.AllValues {
 			value = m.helper()
-			fmt.Fprintf(&m.helpers, "\n%s := %s with input as outcome.seen\n", value, body)
+			fmt.Fprintf(&m.helpers, "\n%s := outcome.plain(values) if values := %s with input as outcome.seen\n", value, body)
 		}
 		judged("allow", value, applies, allows)
 		judged("deny", "null", applies, "not "+allows)

@@ -41,6 +41,11 @@ answered(state, name, item) := object.union(state, {"auth": {"response": {name: 
 seen := object.remove(input, [null])
 
 # METADATA
+# description: |
+#   What Rego of a policy comes to, as JSON has it: later rules know no sets.
+plain(values) := json.unmarshal(json.marshal(values))
+
+# METADATA
 # description: The outcomes that count as a denial.
 denials := {"deny", "error"}
 
