@@ -37,6 +37,7 @@ func newTransfer(ctx context.Context, cancel context.CancelFunc, body io.ReadClo
 			stop(errStalled)
 			cancel() // this is what the body hears of
 		})
+		t.timer.Stop()
 	}
 	return t
 }
@@ -48,12 +49,12 @@ func (t *transfer) Read(p []byte) (int, error) {
 	if t.left <= 0 {
 		return 0, errTooMuch
 	}
+	// Only the waiting counts: what is done with the bytes may take its time.
+	t.timer.Reset(t.stall)
 	n, err := t.body.Read(p[:min(int64(len(p)), t.left)])
+	t.timer.Stop()
 	t.left -= int64(n)
 	t.under.Count(int64(n), "bytes")
-	if n > 0 {
-		t.timer.Reset(t.stall)
-	}
 	if err != nil && !errors.Is(err, io.EOF) {
 		err = t.reason(err)
 	}

@@ -20,6 +20,8 @@ import (
 	"github.com/go-git/go-git/v5/plumbing/transport/client"
 	githttp "github.com/go-git/go-git/v5/plumbing/transport/http"
 	"github.com/go-git/go-git/v5/storage/filesystem"
+
+	"github.com/writ-policy/writ/bundles/phase"
 )
 
 // reference is what a reference names.
@@ -156,6 +158,7 @@ func (o *remoteOrigin) fetch(g *guard, hash plumbing.Hash) (billy.File, error) {
 		return nil, err
 	}
 	watched := g.watch(answer, o.o.MaxFetch, "the commit")
+	watched.under = phase.From(g.ctx) // here, and not of the HTTP around it too
 	defer watched.Close()
 	return storePack(o.o, unbanded(request.Capabilities, watched))
 }
