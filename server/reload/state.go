@@ -72,6 +72,9 @@ func (s *state) save(b *bundles.Bundle) (bool, error) {
 	return tried, nil
 }
 
+// pending reports whether there is anything that could not be written before.
+func (s *state) pending() bool { return s.unsaved != nil || s.unkept != "" || s.unpinned != "" }
+
 func (s *state) write(b *bundles.Bundle) error {
 	if err := os.MkdirAll(s.dir, 0o700); err != nil {
 		return err
@@ -166,7 +169,7 @@ func (s *state) load() (*bundles.Bundle, error) {
 
 // keep saves what is served now, or what could not be saved before.
 func (r *Reloader) keep(ctx context.Context, b *bundles.Bundle) {
-	if r.state == nil || b == nil && r.state.unsaved == nil {
+	if r.state == nil || b == nil && !r.state.pending() {
 		return
 	}
 	var tried bool
