@@ -125,13 +125,12 @@ _fit(hostname) := [0, 0] if {
 _labels := split(request.host, ".")
 
 _wildcards := [sprintf("*.%s", [concat(".", array.slice(_labels, from, count(_labels)))]) |
-	some from in numbers.range(1, count(_labels) - 1)
+	some from, _ in _labels
+	from > 0
 	_labels[0] != ""
 ]
 
-_hosts := array.concat([request.host], array.concat(_wildcards, [""])) if count(_labels) > 1
-
-_hosts := [request.host, ""] if count(_labels) == 1
+_hosts := array.concat([request.host], array.concat(_wildcards, [""]))
 
 _route if input.route.name
 

@@ -12,6 +12,7 @@ _gateway := {
 	"listeners": {"infra/edge": [
 		{"name": "any", "hostname": "", "port": 80, "protocol": "HTTP"},
 		{"name": "wild", "hostname": "*.example.com", "port": 80, "protocol": "HTTP"},
+		{"name": "short", "hostname": "*.short", "port": 80, "protocol": "HTTP"},
 		{"name": "exact", "hostname": "a.example.com", "port": 80, "protocol": "HTTP"},
 		{"name": "tls", "hostname": "", "port": 443, "protocol": "HTTPS"},
 	]},
@@ -47,6 +48,7 @@ _rows := {
 	"is anchored": {"host": "x.example.com", "path": "/items/7/x", "want": []},
 	"several labels for a wildcard": {"host": "x.y.example.com", "path": "/foo", "want": ["HTTPRoute/app/w#exact"]},
 	"none is too few": {"host": "example.com", "path": "/foo", "want": ["HTTPRoute/app/any#r"]},
+	"even of a host of one label": {"host": "short", "path": "/foo", "want": ["HTTPRoute/app/any#r"]},
 	"case and port of a host": {"host": "X.Example.COM:80", "path": "/foo", "want": ["HTTPRoute/app/w#exact"]},
 	"a specific host gives way": {"host": "b.example.com", "path": "/foo", "want": ["HTTPRoute/app/w#exact"]},
 	"unless it takes the request": {"host": "b.example.com", "path": "/foo", "method": "POST", "want": ["HTTPRoute/app/b#post"]},
