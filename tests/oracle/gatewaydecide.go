@@ -184,7 +184,10 @@ func (f *Fold) evaluate(w *Gateways, name string, rule, seen map[string]any, r *
 		if in(rule, "opa", "allValues") != true {
 			values = map[string]any{"allow": allow}
 		}
-		in(seen, "auth", "authorization").(map[string]any)[name] = values
+		// What a rule leaves behind where it denies, is not said: as in Authorino, nothing.
+		if allow {
+			in(seen, "auth", "authorization").(map[string]any)[name] = values
+		}
 	default:
 		allow = w.World.Decide(review(keysOf(rule["kubernetesSubjectAccessReview"]), seen, r)).Allowed
 	}

@@ -105,6 +105,10 @@ func (g *gateGenerator) listener(name string) *Listener {
 	if g.once(3) {
 		l.Hostname = g.one(gateHostnames)
 	}
+	if g.rich && g.once(2) {
+		// Listeners among which the names and ports of requests choose.
+		l.Port, l.Hostname = 80, g.one([]string{"", "*.example", "*.books.example", "api.books.example"})
+	}
 	if g.rich && !g.once(6) {
 		return l
 	}
