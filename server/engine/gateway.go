@@ -1,6 +1,7 @@
 package engine
 
 import (
+	"bytes"
 	"context"
 	"encoding/json"
 	"errors"
@@ -122,7 +123,9 @@ func readGateway(answer ast.Object) (decision.GatewayDecision, error) {
 	if err != nil {
 		return read.GatewayDecision, err
 	}
-	if err := json.Unmarshal(text, &read); err != nil {
+	decoder := json.NewDecoder(bytes.NewReader(text))
+	decoder.UseNumber() // metadata may have integers that no double holds
+	if err := decoder.Decode(&read); err != nil {
 		return read.GatewayDecision, fmt.Errorf("read the decision: %w", err)
 	}
 	if read.Error != nil {
