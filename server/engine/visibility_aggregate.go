@@ -133,7 +133,7 @@ func (a *aggregator) result(c *columns, items []int) (any, error) {
 func (a *aggregator) of(values []*ast.Term) (*ast.Term, error) {
 	switch a.Function {
 	case "distinct":
-		return ast.InternedTerm(ast.NewSet(values...).Len()), nil
+		return ast.InternedTerm(different(values)), nil
 	case "sum":
 		return rounded(builtin(ast.Sum, ast.ArrayTerm(values...)))
 	}
@@ -155,6 +155,14 @@ func (a *aggregator) of(values []*ast.Term) (*ast.Term, error) {
 		return percentile(values, a.Percentile)
 	}
 	return nil, fmt.Errorf("the function %q is not known", a.Function)
+}
+
+// different counts by order, as Rego does: a set takes fractions of the same whole
+// part one by one, and equal numbers beyond a double for two.
+func different(values []*ast.Term) int {
+	slices.SortFunc(values, ast.TermValueCompare)
+	same := func(a, b *ast.Term) bool { return ast.TermValueCompare(a, b) == 0 }
+	return len(slices.CompactFunc(values, same))
 }
 
 // percentile interpolates between the two values around the rank. Hundredths keep

@@ -48,6 +48,17 @@ test_large[note] if {
 	abs(got - row.want) * 1e18 <= row.want
 }
 
+test_distinct[note] if {
+	some note, row in {
+		"a number and its text": {"values": `[1, "1", 1.0, 10e-1, true, 1]`, "want": 3},
+		"false": {"values": `[false, false, true]`, "want": 2},
+		"beyond a double": {"values": `[1e400, 10e399, -1e400, 1e401]`, "want": 3},
+		"lists and objects": {"values": `[[1, 2], [1.0, 2], [2, 1], {"a": 1}, {"a": 1.0}, [], {}]`, "want": 5},
+	}
+	items := [{"fields": {"f": value}} | some value in json.unmarshal(row.values)]
+	_value({"function": "distinct", "field": {"field": "f"}}, items) == row.want
+}
+
 test_nothing[note] if {
 	some note, row in {
 		"count": {"is": {"function": "count"}, "want": 0},
