@@ -1,10 +1,12 @@
 # Needs Go, make and git. All other tools are pinned by `tool` lines in go.mod.
 
-GO       ?= go
-LISTEN   ?= 127.0.0.1:8686
-FUZZTIME ?= 1m
-REQUESTS ?= 100000
-WORLDS   ?= 100
+GO          ?= go
+LISTEN      ?= 127.0.0.1:8686
+FUZZTIME    ?= 1m
+REQUESTS    ?= 100000
+WORLDS      ?= 100
+GATEWAYS    ?= 40
+HIERARCHIES ?= 20000
 
 OPA := $(GO) tool opa
 
@@ -64,7 +66,7 @@ unit:
 
 agreement:
 	$(step) 'agreement: engine, stock OPA and a naive oracle in every suite and $(WORLDS) random worlds of each kind'
-	@$(GO) test ./tests -run 'Agree|StockOPARuns' -worlds $(WORLDS) -deny-worlds $(WORLDS) -visibility-worlds $(WORLDS)
+	@$(GO) test ./tests -run 'Agree|StockOPARuns' -worlds $(WORLDS) -deny-worlds $(WORLDS) -visibility-worlds $(WORLDS) -hierarchies $(HIERARCHIES) -gateway-worlds $(GATEWAYS)
 
 # A command that is run by a test is not seen by the test cache.
 kubernetes: build

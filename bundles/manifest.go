@@ -44,12 +44,17 @@ func entrypoints() []string {
 
 // counts counts what is in the tables by family and kind.
 func counts(tables Tables) map[string]int {
-	n := make(map[string]int)
-	for _, role := range tables.Access.Roles {
-		n[role.Family+"/"+role.Kind]++
+	type kind struct{ family, kind string }
+	kinds := make(map[kind]int)
+	for _, role := range tables.Access.Roles.All() {
+		kinds[kind{role.Family, role.Kind}]++
 	}
-	for _, binding := range tables.Access.Bindings {
-		n[binding.Family+"/"+binding.Kind]++
+	for _, binding := range tables.Access.Bindings.All() {
+		kinds[kind{binding.Family, binding.Kind}]++
+	}
+	n := make(map[string]int)
+	for k, count := range kinds {
+		n[k.family+"/"+k.kind] = count
 	}
 	add := func(kind string, count int) {
 		if count > 0 {

@@ -13,6 +13,7 @@ import (
 	"time"
 
 	"github.com/writ-policy/writ/bundles"
+	"github.com/writ-policy/writ/bundles/phase"
 	"github.com/writ-policy/writ/bundles/remote"
 	"github.com/writ-policy/writ/server/api"
 	"github.com/writ-policy/writ/server/audit"
@@ -21,6 +22,7 @@ import (
 	"github.com/writ-policy/writ/server/engine"
 	"github.com/writ-policy/writ/server/metrics"
 	"github.com/writ-policy/writ/server/reload"
+	"github.com/writ-policy/writ/server/trace"
 	"github.com/writ-policy/writ/translator"
 )
 
@@ -37,6 +39,8 @@ type Server struct {
 	tls       *certificates     // nil for plain HTTP
 	clusters  *cluster.Clusters // nil without a clusters file
 	audit     *audit.Log
+	tracer    *trace.Tracer    // nil where the environment asks for no traces
+	listeners []phase.Listener // of what comes into service
 	draining  atomic.Bool
 }
 
@@ -66,6 +70,7 @@ func New(c Config) (*Server, error) {
 	if err := s.openSources(); err != nil {
 		return nil, err
 	}
+	s.listen()
 	s.reloader = s.newReloader(m)
 	reviewer := cache.New(s.reloader, cache.Options{
 		Entries: c.CacheEntries, Bytes: c.CacheBytes, Now: c.Now,
@@ -82,12 +87,31 @@ func New(c Config) (*Server, error) {
 	if s.clusters != nil { // as below
 		o.Clusters = s.clusters
 	}
+	if s.tracer != nil {
+		o.Tracer = s.tracer
+	}
 	if s.tokens != nil { // a nil *Tokens in the interface would not be nil
 		o.Authenticator = s.tokens
 	}
 	s.handler = api.New(o)
 	return s, nil
 }
+
+// listen finds those who hear of what comes into service. A server can do without
+// traces: what the environment asks for is often meant for others.
+func (s *Server) listen() {
+	var err error
+	if s.tracer, err = trace.Open(context.Background(), trace.Options{Version: s.config.Version, Logger: s.log}); err != nil {
+		s.log.Error("there are no traces", "error", err)
+	}
+	s.listeners = []phase.Listener{s.metrics}
+	if s.tracer != nil {
+		s.listeners = append(s.listeners, s.tracer)
+	}
+}
+
+// heard is a context in which they hear of it.
+func (s *Server) heard(ctx context.Context) context.Context { return phase.Listen(ctx, s.listeners...) }
 
 // warn tells of what is allowed and unwise.
 func (s *Server) warn() {
@@ -153,6 +177,7 @@ func (s *Server) Handler() http.Handler { return s.handler }
 // Load reads the documents once, or brings back what was kept where bundles are
 // served. Run does so by itself.
 func (s *Server) Load(ctx context.Context) error {
+	ctx = s.heard(ctx)
 	if s.sources.feed != nil {
 		s.reloader.Restore(ctx)
 		return nil
@@ -214,9 +239,10 @@ func (s *Server) Run(ctx context.Context) error {
 	background, stop := context.WithCancel(context.WithoutCancel(ctx))
 	var work sync.WaitGroup
 	defer s.audit.Close()
+	defer s.closeTracer()
 	defer work.Wait()
 	defer stop()
-	work.Go(func() { s.follow(background) })
+	work.Go(func() { s.follow(s.heard(background)) })
 	work.Go(func() { s.refresh(background) })
 	work.Go(func() { s.audit.Run(background) })
 
@@ -278,6 +304,20 @@ func (s *Server) drain(web *http.Server, proxies *envoyDoor) error {
 	}
 	s.log.Info("stopped")
 	return err
+}
+
+// lastTraces is how long the traces that are not sent yet may take at the end.
+const lastTraces = 5 * time.Second
+
+func (s *Server) closeTracer() {
+	if s.tracer == nil {
+		return
+	}
+	ctx, cancel := context.WithTimeout(context.Background(), lastTraces)
+	defer cancel()
+	if err := s.tracer.Close(ctx); err != nil {
+		s.log.Warn("the last traces were not sent", "error", err)
+	}
 }
 
 // watchAgain is how long to wait before watching again after a watch ended.

@@ -130,7 +130,8 @@ func trimLine(content []byte) []byte {
 // keeper shows a Reloader to the doors of an operator.
 type keeper struct {
 	*reload.Reloader
-	feed *remote.Feed // nil where documents are served
+	heard func(context.Context) context.Context
+	feed  *remote.Feed // nil where documents are served
 }
 
 func (k keeper) Revisions() (any, error) {
@@ -142,11 +143,11 @@ func (k keeper) Revisions() (any, error) {
 }
 
 func (k keeper) Rollback(ctx context.Context, revision string) error {
-	return keeperError(k.Reloader.Rollback(ctx, revision))
+	return keeperError(k.Reloader.Rollback(k.heard(ctx), revision))
 }
 
 func (k keeper) Release(ctx context.Context) error {
-	err := k.Reloader.Release(ctx)
+	err := k.Reloader.Release(k.heard(ctx))
 	if err == nil && k.feed != nil {
 		k.feed.Again() // what was delivered meanwhile was not served
 	}

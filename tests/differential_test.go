@@ -5,7 +5,6 @@ import (
 	"encoding/json"
 	"flag"
 	"fmt"
-	"maps"
 	"reflect"
 	"slices"
 	"strings"
@@ -15,7 +14,6 @@ import (
 	"github.com/open-policy-agent/opa/v1/storage/inmem"
 
 	"github.com/writ-policy/writ/bundles"
-	"github.com/writ-policy/writ/bundles/source"
 	"github.com/writ-policy/writ/server/decision"
 	"github.com/writ-policy/writ/server/engine"
 	"github.com/writ-policy/writ/tests/oracle"
@@ -38,10 +36,12 @@ const (
 // The embedded engine, OPA over the bundle's compact tables and a naive reading
 // of the specification must say the same of every request.
 func TestEngineAndOPAAndOracleAgree(t *testing.T) {
+	t.Parallel()
 	agree(t, *worlds, oracle.Generate)
 }
 
 func TestEngineAndOPAAndOracleAgreeOnDenyPolicies(t *testing.T) {
+	t.Parallel()
 	agree(t, *denyWorlds, oracle.GenerateDeny)
 }
 
@@ -110,19 +110,19 @@ func (a answer) outcome() string {
 
 func build(t *testing.T, seed uint64, files map[string]string) *bundles.Bundle {
 	t.Helper()
-	var snapshot source.Snapshot
-	for _, path := range slices.Sorted(maps.Keys(files)) {
-		snapshot.Files = append(snapshot.Files, source.File{Path: path, Content: []byte(files[path])})
-	}
-	result, list := translator.New(translator.Options{AllowEmpty: true}).Translate(context.Background(), snapshot)
-	if result == nil {
-		t.Fatalf("world %d does not compile: %+v", seed, list)
-	}
-	bundle, err := bundles.Build(result, bundles.BuildOptions{})
+	bundle, err := tryBuild(files)
 	if err != nil {
-		t.Fatal(err)
+		t.Fatalf("world %d: %v", seed, err)
 	}
 	return bundle
+}
+
+func tryBuild(files map[string]string) (*bundles.Bundle, error) {
+	result, list := translator.New(translator.Options{AllowEmpty: true}).Translate(context.Background(), snapshotOf(files))
+	if result == nil {
+		return nil, fmt.Errorf("the documents do not compile: %+v", list)
+	}
+	return bundles.Build(result, bundles.BuildOptions{})
 }
 
 // stockOPA is OPA as anyone runs it: the bundle's modules, its data, a store of

@@ -26,6 +26,7 @@ var hierarchies = flag.Int("hierarchies", 200, "random hierarchies the effective
 // What a directory puts in force on every path, and all that is told of it, must be
 // what a naive reading of the specification says.
 func TestEffectiveAndOracleAgree(t *testing.T) {
+	t.Parallel()
 	count := map[string]int{}
 	for seed := *firstWorld; seed < *firstWorld+uint64(*hierarchies); seed++ {
 		files, world := oracle.GenerateInheritance(seed)

@@ -180,7 +180,13 @@ func testBundle(t *testing.T, path string) {
 // stockEval is the list that a query gives with built-in errors not forgiven.
 func stockEval(t *testing.T, path string, input []byte, query string) []map[string]any {
 	t.Helper()
-	command := exec.Command(stockBinary(t), "eval", "--bundle", path, "--stdin-input", "--strict-builtin-errors", "--format", "raw", query)
+	arguments := []string{"eval", "--bundle", path, "--stdin-input", "--format", "raw"}
+	if !strings.Contains(query, "data.writ.gateway.") {
+		// Rego of gateway policies means what it does to an OPA that was told nothing
+		// else: a built-in that fails is undefined.
+		arguments = append(arguments, "--strict-builtin-errors")
+	}
+	command := exec.Command(stockBinary(t), append(arguments, query)...)
 	command.Stdin = bytes.NewReader(input)
 	out, err := command.Output()
 	if err != nil {

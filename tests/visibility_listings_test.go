@@ -67,6 +67,7 @@ func TestKeptVisibilityIsAsFresh(t *testing.T) {
 
 // Who may discover which types, and which of their aggregations.
 func TestTypesAgreeOnVisibility(t *testing.T) {
+	t.Parallel()
 	found := 0
 	eachView(t, func(seed uint64, e *engine.Engine, views *oracle.Views, r oracle.ViewRequest) {
 		r.Account = oracle.ViewAccount{}

@@ -25,7 +25,7 @@ func (s *service) effectiveRoutes() []route {
 
 // effective answers the question that a request puts. Parameters that are none of
 // the door's are refused: one that is misspelt must not be without effect.
-func (s *service) effective(question func(*gin.Context, url.Values) decision.EffectiveQuestion, known ...string) gin.HandlerFunc {
+func (s *service) effective(question func(*gin.Context, url.Values) (decision.EffectiveQuestion, *refusal), known ...string) gin.HandlerFunc {
 	return func(c *gin.Context) {
 		if refused := s.demanded(c); refused != nil {
 			s.refuse(c, refused)
@@ -48,7 +48,11 @@ func (s *service) effective(question func(*gin.Context, url.Values) decision.Eff
 				return
 			}
 		}
-		q := question(c, query)
+		q, refused := question(c, query)
+		if refused != nil {
+			s.refuse(c, refused)
+			return
+		}
 		q.Kind = c.Param("kind")
 		answer, revision, err := s.Effective.Effective(q)
 		s.answeredBy(c, revision)
@@ -74,19 +78,22 @@ func effectiveRefusal(err error) *refusal {
 	return &refusal{status: http.StatusServiceUnavailable, message: err.Error()}
 }
 
-func targetQuestion(c *gin.Context, query url.Values) decision.EffectiveQuestion {
+func targetQuestion(c *gin.Context, query url.Values) (decision.EffectiveQuestion, *refusal) {
 	target := c.Param("target") + "/" + c.Param("namespace") + "/" + c.Param("name")
 	if section := query.Get("section"); section != "" {
 		target += "#" + section
 	}
-	return decision.EffectiveQuestion{Target: target, Via: query.Get("via")}
+	return decision.EffectiveQuestion{Target: target, Via: query.Get("via")}, nil
 }
 
-func replacedQuestion(_ *gin.Context, query url.Values) decision.EffectiveQuestion {
-	return decision.EffectiveQuestion{Replaced: true, Policy: query.Get("policy")}
+func replacedQuestion(_ *gin.Context, query url.Values) (decision.EffectiveQuestion, *refusal) {
+	return decision.EffectiveQuestion{Replaced: true, Policy: query.Get("policy")}, nil
 }
 
-// reachQuestion without a rule asks about a target that is none, and is malformed.
-func reachQuestion(_ *gin.Context, query url.Values) decision.EffectiveQuestion {
-	return decision.EffectiveQuestion{Reach: query.Get("rule")}
+func reachQuestion(_ *gin.Context, query url.Values) (decision.EffectiveQuestion, *refusal) {
+	rule := query.Get("rule")
+	if rule == "" {
+		return decision.EffectiveQuestion{}, &refusal{status: http.StatusBadRequest, message: "the query names no rule: ?rule=rules.authorization.NAME"}
+	}
+	return decision.EffectiveQuestion{Reach: rule}, nil
 }

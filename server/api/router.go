@@ -42,6 +42,8 @@ type Options struct {
 	// session and escalation; empty means the defaults.
 	SessionKey    string
 	EscalationKey string
+	// Tracer follows requests that their senders trace; nil means that nobody does.
+	Tracer Tracer
 	// Logger hears of requests; nil means nobody does.
 	Logger *slog.Logger
 	// MaxBody is the largest body in bytes; zero means DefaultMaxBody.
@@ -122,7 +124,7 @@ func (s *service) router() http.Handler {
 	engine.HandleMethodNotAllowed = true
 	engine.ForwardedByClientIP = false
 	for _, route := range s.routes() {
-		guarded := s.guard(route.pattern, route.door)
+		guarded := s.traced(route.pattern, s.guard(route.pattern, route.door))
 		for method := range strings.FieldsSeq(route.methods) {
 			engine.Handle(method, route.pattern, guarded)
 		}

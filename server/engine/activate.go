@@ -38,6 +38,10 @@ func Activate(ctx context.Context, b *bundles.Bundle, o Options) (*Engine, error
 	if err != nil {
 		return nil, err
 	}
+	var before *tree
+	if o.Last != nil {
+		before = o.Last.tree
+	}
 	views, err := expandViews(b.Visibility)
 	if err != nil {
 		return nil, fmt.Errorf("expand the tables of visibility: %w", err)
@@ -52,7 +56,7 @@ func Activate(ctx context.Context, b *bundles.Bundle, o Options) (*Engine, error
 		headers:  headersOf(b.Gateway),
 		queries:  queries,
 		patterns: patterns(ctx),
-		tree:     expand(b.Access),
+		tree:     expand(b.Access, before),
 		views:    views,
 		viewed:   hasViews(b.Files),
 		now:      o.Now,

@@ -38,8 +38,8 @@ type Options struct {
 	// Timeout bounds one evaluation; zero means DefaultTimeout.
 	Timeout time.Duration
 	// Last is an engine whose compiled rules serve again where the bundle's are
-	// the same, so that a change of roles and bindings compiles nothing. It may be
-	// nil, and is not kept.
+	// the same, so that a change of roles and bindings compiles nothing, and whose
+	// tree serves again where the tables are. It may be nil, and is not kept.
 	Last *Engine
 }
 

@@ -181,13 +181,17 @@ func percentile(values []*ast.Term, percent int) (*ast.Term, error) {
 	return rounded(builtin(ast.Divide, sum, ast.InternedTerm(100)))
 }
 
+// fractionless is where numbers that were computed are whole: OPA calculates with
+// 64 binary digits, or exactly.
+const fractionless = ast.Number("18446744073709551616")
+
 // rounded is a computed number as people write it, as writ.visibility.text has it.
 func rounded(value *ast.Term, err error) (*ast.Term, error) {
 	if err != nil {
 		return nil, err
 	}
-	whole, err := builtin(ast.Floor, value)
-	if err != nil || whole.Equal(value) {
+	whole, err := isWhole(value)
+	if err != nil || whole {
 		return value, err
 	}
 	text, err := builtin(ast.Sprintf, ast.StringTerm("%v"), ast.ArrayTerm(value))
@@ -197,7 +201,17 @@ func rounded(value *ast.Term, err error) (*ast.Term, error) {
 	return builtin(ast.ToNumber, text)
 }
 
-// builtin is OPA's, so that numbers come out as they do in Rego.
+func isWhole(value *ast.Term) (bool, error) {
+	floor, err := builtin(ast.Floor, value)
+	if err != nil || floor.Equal(value) {
+		return true, err
+	}
+	size, err := builtin(ast.Abs, value)
+	return err == nil && size.Value.Compare(fractionless) >= 0, err
+}
+
+// builtin is OPA's, so that numbers come out as they do in Rego. Its own words on
+// what went wrong repeat the operands, and are for nobody.
 func builtin(b *ast.Builtin, operands ...*ast.Term) (result *ast.Term, err error) {
 	err = topdown.GetBuiltin(b.Name)(topdown.BuiltinContext{}, operands, func(term *ast.Term) error {
 		result = term

@@ -103,6 +103,16 @@ var instruments = []instrument{
 		},
 	},
 	{
+		"writ_reload_phase_duration_seconds", "histogram", []string{"phase"},
+		"Time of the steps of bringing documents or a bundle into service (snapshot, fetch, read, translate, build, check, activate, keep; wait for a source that holds its answers).",
+		func(m *Metrics, i *instrument) prometheus.Collector {
+			m.phases.duration = prometheus.NewHistogramVec(prometheus.HistogramOpts{
+				Name: i.name, Help: i.help, Buckets: []float64{1e-3, 5e-3, 25e-3, .1, .25, .5, 1, 2.5, 5, 10, 30, 60},
+			}, i.labels)
+			return m.phases.duration
+		},
+	},
+	{
 		"writ_policies", "gauge", []string{"kind"},
 		"Gateway policies, by kind.",
 		func(m *Metrics, i *instrument) prometheus.Collector { return gauges(&m.inherited.policies, i) },

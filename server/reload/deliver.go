@@ -24,7 +24,7 @@ func (r *Reloader) Deliver(ctx context.Context, b *bundles.Bundle) error {
 		return ctx.Err()
 	}
 	out.source = FromBundle
-	r.conclude(out, began)
+	r.conclude(ctx, out, began)
 	return out.err
 }
 
@@ -60,14 +60,14 @@ func (r *Reloader) least() int64 {
 func (r *Reloader) Failed(err error) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	r.conclude(outcome{result: metrics.Refused, err: err, source: FromBundle}, r.o.Now())
+	r.conclude(context.Background(), outcome{result: metrics.Refused, err: err, source: FromBundle}, r.o.Now())
 }
 
 // Current records that what was delivered last is still the newest of its source.
 func (r *Reloader) Current() {
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	r.conclude(outcome{result: metrics.Unchanged, known: true, source: FromBundle}, r.o.Now())
+	r.conclude(context.Background(), outcome{result: metrics.Unchanged, known: true, source: FromBundle}, r.o.Now())
 }
 
 // Restore serves what was kept before a restart, what is pinned before all else. A

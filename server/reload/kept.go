@@ -132,7 +132,7 @@ func (s *state) open(revision string) (*bundles.Bundle, error) {
 	if !revisionForm.MatchString(revision) {
 		return nil, ErrNotKept
 	}
-	f, err := os.Open(s.keptPath(revision))
+	f, err := openRegular(s.keptPath(revision))
 	if errors.Is(err, fs.ErrNotExist) {
 		return nil, ErrNotKept
 	}
@@ -152,7 +152,7 @@ func (s *state) open(revision string) (*bundles.Bundle, error) {
 
 // manifest reads what a kept revision says of itself.
 func (s *state) manifest(revision string) (bundles.Manifest, error) {
-	f, err := os.Open(s.keptPath(revision))
+	f, err := openRegular(s.keptPath(revision))
 	if err != nil {
 		return bundles.Manifest{}, bare(err)
 	}

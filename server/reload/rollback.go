@@ -6,6 +6,7 @@ import (
 	"fmt"
 
 	"github.com/writ-policy/writ/bundles"
+	"github.com/writ-policy/writ/bundles/phase"
 	"github.com/writ-policy/writ/server/metrics"
 )
 
@@ -41,12 +42,14 @@ func (r *Reloader) Revisions() ([]Kept, error) {
 // Rollback serves a kept revision and pins it: newer documents are read and
 // reported on, and not served, until Release. What is pinned outlives a restart. A
 // revision that does not activate changes nothing.
-func (r *Reloader) Rollback(ctx context.Context, revision string) error {
+func (r *Reloader) Rollback(ctx context.Context, revision string) (err error) {
 	if r.state == nil {
 		return ErrNoState
 	}
 	r.mu.Lock()
 	defer r.mu.Unlock()
+	ctx, whole := phase.Begin(ctx, phase.Rollback)
+	defer func() { whole.End(err) }()
 	b, err := r.state.open(revision)
 	if err != nil {
 		return err
@@ -60,6 +63,7 @@ func (r *Reloader) Rollback(ctx context.Context, revision string) error {
 	// the next start, when there is nothing else to serve.
 	err = r.state.pin(revision)
 	r.pins(b)
+	describe(whole, b)
 	r.stateFails(err)
 	r.o.Logger.Warn("rolled back", "revision", revision, "error", err)
 	if err != nil {
@@ -120,12 +124,11 @@ func (r *Reloader) restorePin(ctx context.Context) {
 	if err == nil && revision == "" {
 		return
 	}
+	ctx, whole := phase.Begin(ctx, phase.Restore)
+	defer func() { whole.End(err) }()
 	var b *bundles.Bundle
 	if err == nil {
-		b, err = r.state.open(revision)
-	}
-	if err == nil {
-		err = r.revive(ctx, b)
+		b, err = r.reviveFrom(ctx, func() (*bundles.Bundle, error) { return r.state.open(revision) })
 	}
 	if err != nil {
 		r.o.Logger.Error("what is pinned cannot be served", "revision", revision, "error", err)

@@ -8,8 +8,10 @@ import (
 	"io/fs"
 	"os"
 	"path/filepath"
+	"syscall"
 
 	"github.com/writ-policy/writ/bundles"
+	"github.com/writ-policy/writ/bundles/phase"
 )
 
 // stateFile is the last good bundle, as a tarball any OPA could load.
@@ -133,10 +135,24 @@ func bare(err error) error {
 	return err
 }
 
+// openRegular opens a file without waiting: in its place could be a pipe that nobody
+// writes to, or a device that never ends.
+func openRegular(path string) (*os.File, error) {
+	f, err := os.OpenFile(path, os.O_RDONLY|syscall.O_NONBLOCK, 0)
+	if err != nil {
+		return nil, err
+	}
+	if info, err := f.Stat(); err != nil || !info.Mode().IsRegular() {
+		f.Close()
+		return nil, errors.Join(err, errors.New("not a regular file"))
+	}
+	return f, nil
+}
+
 // load reads the kept bundle. Without one it is fs.ErrNotExist; a file that is
 // not exactly what was written is an error that names it.
 func (s *state) load() (*bundles.Bundle, error) {
-	f, err := os.Open(filepath.Join(s.dir, stateFile))
+	f, err := openRegular(filepath.Join(s.dir, stateFile))
 	if err != nil {
 		return nil, fmt.Errorf("the kept %s: %w", stateFile, bare(err))
 	}
@@ -149,11 +165,15 @@ func (s *state) load() (*bundles.Bundle, error) {
 }
 
 // keep saves what is served now, or what could not be saved before.
-func (r *Reloader) keep(b *bundles.Bundle) {
-	if r.state == nil {
+func (r *Reloader) keep(ctx context.Context, b *bundles.Bundle) {
+	if r.state == nil || b == nil && r.state.unsaved == nil {
 		return
 	}
-	tried, err := r.state.save(b)
+	var tried bool
+	err := phase.Do(ctx, phase.Keep, func(context.Context) (err error) {
+		tried, err = r.state.save(b)
+		return err
+	})
 	if err != nil {
 		r.o.Logger.Error("the last good revision is not kept for a restart", "error", err)
 	}
@@ -177,13 +197,12 @@ func (r *Reloader) restore(ctx context.Context) {
 	}
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	b, err := r.state.load()
-	if errors.Is(err, fs.ErrNotExist) {
+	if _, err := os.Stat(filepath.Join(r.o.StateDir, stateFile)); errors.Is(err, fs.ErrNotExist) {
 		return
 	}
-	if err == nil {
-		err = r.revive(ctx, b)
-	}
+	ctx, whole := phase.Begin(ctx, phase.Restore)
+	b, err := r.reviveFrom(ctx, r.state.load)
+	defer func() { whole.End(err) }()
 	r.stateFails(err)
 	now := r.o.Now()
 	r.statusMu.Lock()
@@ -200,6 +219,19 @@ func (r *Reloader) restore(ctx context.Context) {
 	r.o.Observer.Degraded(true)
 	r.o.Observer.Serves(b.Manifest.Revision)
 	r.o.Logger.Warn("serving the revision kept before the restart", "revision", b.Manifest.Revision)
+}
+
+// reviveFrom reads a kept bundle and activates it.
+func (r *Reloader) reviveFrom(ctx context.Context, read func() (*bundles.Bundle, error)) (b *bundles.Bundle, err error) {
+	err = phase.Do(ctx, phase.Read, func(context.Context) error {
+		b, err = read()
+		return err
+	})
+	if err == nil {
+		describe(phase.From(ctx), b)
+		err = r.revive(ctx, b)
+	}
+	return b, err
 }
 
 // revive activates a kept bundle as carefully as a new one.

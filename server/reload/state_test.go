@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"context"
 	"errors"
+	"fmt"
 	"os"
 	"path/filepath"
 	"strings"
@@ -97,7 +98,9 @@ func TestCorruptState(t *testing.T) {
 			check(t, os.Mkdir(path, 0o755))
 		}, "the kept bundle.tar.gz"},
 	}
+	var table [][]string
 	for _, row := range rows {
+		table = append(table, []string{row.name, row.want})
 		t.Run(row.name, func(t *testing.T) {
 			dir := kept(t)
 			row.spoil(t, filepath.Join(dir, stateFile))
@@ -117,6 +120,22 @@ func TestCorruptState(t *testing.T) {
 			check(t, r.Reload(context.Background()))
 			wantSays(t, r, "b")
 		})
+	}
+	documented(t, table)
+}
+
+// documented wants the table of the faults that are tried in the README of bundles,
+// whole: a row that is tried and not there fails, and so does one that is not tried.
+func documented(t *testing.T, rows [][]string) {
+	t.Helper()
+	readme, err := os.ReadFile("../../bundles/README.md")
+	check(t, err)
+	table := "\n| fault | said |\n| --- | --- |\n"
+	for _, row := range rows {
+		table += fmt.Sprintf("| %s | `%s` |\n", row[0], row[1])
+	}
+	if !strings.Contains(string(readme), table+"\n") {
+		t.Errorf("bundles/README.md has not this table:\n%s", table)
 	}
 }
 
@@ -177,7 +196,9 @@ func TestFailingDisk(t *testing.T) {
 		{"not synced", func(f *os.File) (file, error) { return &faulty{File: f, room: enough, sync: syscall.EIO}, nil }, syscall.EIO},
 		{"not closed", func(f *os.File) (file, error) { return &faulty{File: f, room: enough, closing: syscall.EIO}, nil }, syscall.EIO},
 	}
+	var table [][]string
 	for _, row := range rows {
+		table = append(table, []string{row.name, row.want.Error()})
 		t.Run(row.name, func(t *testing.T) {
 			dir := kept(t)
 			docs := newDocuments("b")
@@ -203,7 +224,14 @@ func TestFailingDisk(t *testing.T) {
 			wantText(t, "kept", readBundle(t, filepath.Join(dir, stateFile)).Access.Extensions[0], "b")
 		})
 	}
+	documented(t, append(table, cannotKeep, cannotPin))
 }
+
+// Faults that have a test of their own.
+var (
+	cannotKeep = []string{"the folder of revisions cannot be written", "to go back to"}
+	cannotPin  = []string{"a pin cannot be written", "after a restart"}
+)
 
 // What can be written, but not be kept to go back to, is tried again without a new
 // revision; so is a pin.
@@ -216,7 +244,7 @@ func TestFailingFolder(t *testing.T) {
 	check(t, os.WriteFile(folder, nil, 0o600))
 	check(t, r.Load(context.Background()))
 	wantSays(t, r, "b")
-	if s := r.Status(); !strings.Contains(s.StateError, "to go back to") || s.Degraded {
+	if s := r.Status(); !strings.Contains(s.StateError, cannotKeep[1]) || s.Degraded {
 		t.Errorf("got %+v, want a state error and not degraded", s)
 	}
 	check(t, os.Remove(folder))
@@ -235,7 +263,7 @@ func TestFailingFolder(t *testing.T) {
 
 	// The operator is answered by the old revision at once, and told what is missing.
 	check(t, os.MkdirAll(filepath.Join(dir, pinFile+".tmp", "x"), 0o700))
-	if err := r.Rollback(context.Background(), revisions[1].Revision); err == nil || !strings.Contains(err.Error(), "after a restart") {
+	if err := r.Rollback(context.Background(), revisions[1].Revision); err == nil || !strings.Contains(err.Error(), cannotPin[1]) {
 		t.Errorf("got %v, want that the pin does not outlive a restart", err)
 	}
 	wantSays(t, r, "a")

@@ -19,7 +19,7 @@ type conformanceCase struct {
 	Point     string          `json:"point"`
 	Now       string          `json:"now"`
 	Input     json.RawMessage `json:"input"`
-	Effective json.RawMessage `json:"effective"`
+	Effective *question       `json:"effective"`
 	Want      any             `json:"want"`
 }
 
@@ -29,7 +29,8 @@ type expectation struct {
 	Line      int    `json:"line"`
 	About     string `json:"about"`
 	AlsoLines []int  `json:"alsoLines"`
-	Code      string `json:"code"` // empty: any
+	Code      string `json:"code"`   // empty: any
+	Column    int    `json:"column"` // zero: any; else the place is exact
 }
 
 func testCases(t *testing.T, folder string) int {
@@ -37,13 +38,17 @@ func testCases(t *testing.T, folder string) int {
 	groups := map[[2]string][]conformanceCase{}
 	names := map[string]bool{}
 	for _, c := range cases {
-		if c.Input == nil || c.Effective != nil {
-			t.Fatalf("%s: only decisions are supported yet", c.Name)
+		if (c.Input == nil) == (c.Effective == nil) {
+			t.Fatalf("%s: a case has an input or asks for an effective policy", c.Name)
 		}
 		if names[c.Name] {
 			t.Errorf("%s is there twice", c.Name)
 		}
 		names[c.Name] = true
+		if c.Effective != nil {
+			testQuestion(t, folder, c.Name, c.Effective.arguments(), c.Want)
+			continue
+		}
 		key := [2]string{c.Point, c.Now}
 		groups[key] = append(groups[key], c)
 	}
@@ -83,11 +88,6 @@ func testDecisions(t *testing.T, folder, point, now string, cases []conformanceC
 	}
 }
 
-func testDiscover(t *testing.T, _ string) int {
-	t.Error("writ effective is not supported yet")
-	return 0
-}
-
 func testExpect(t *testing.T, folder string) int {
 	expectations := lines[expectation](t, filepath.Join(folder, "expect.jsonl"))
 	warning := filepath.Base(folder) == "warn"
@@ -109,7 +109,7 @@ func testExpect(t *testing.T, folder string) int {
 				t.Fatalf("panic: %s", talk)
 			}
 			if !e.metBy(t, out, warning) {
-				t.Errorf("no diagnostic %s at line %d about %q: %s", e.Code, e.Line, e.About, out)
+				t.Errorf("no diagnostic %s at %d:%d about %q: %s", e.Code, e.Line, e.Column, e.About, out)
 			}
 		})
 	}
@@ -129,12 +129,16 @@ func (e expectation) metBy(t *testing.T, report string, warning bool) bool {
 		var d struct {
 			Severity string `json:"severity"`
 			Line     int    `json:"line"`
+			Column   int    `json:"column"`
 			Code     string `json:"code"`
 		}
 		if err := json.Unmarshal(text, &d); err != nil {
 			t.Fatal(err)
 		}
 		if (d.Severity == "warning") != warning || e.Code != "" && d.Code != e.Code {
+			continue
+		}
+		if e.Column != 0 && (d.Line != e.Line || d.Column != e.Column) {
 			continue
 		}
 		near := func(line int) bool { return d.Line >= line-1 && d.Line <= line+1 }

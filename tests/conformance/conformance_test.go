@@ -9,15 +9,8 @@ import (
 	"os/exec"
 	"path/filepath"
 	"slices"
-	"strings"
 	"testing"
 )
-
-// waiting are the suites whose family writ does not decide yet, and what for
-// they wait. Their cases have passed nothing.
-var waiting = map[string]string{
-	"inheritance": "inherited gateway policies",
-}
 
 // writ is the command under test.
 var writ = os.Getenv("WRIT")
@@ -62,13 +55,9 @@ func TestConformance(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	cases, waited := 0, map[string]bool{}
+	cases := 0
 	for _, folder := range slices.Sorted(maps.Keys(suites)) {
 		t.Run(filepath.ToSlash(folder), func(t *testing.T) {
-			if name, reason := waitsFor(filepath.ToSlash(folder)); name != "" {
-				waited[name] = true
-				t.Skip("waits for " + reason)
-			}
 			for _, file := range suites[folder] {
 				found := forms[file](t, folder)
 				if found == 0 {
@@ -81,19 +70,5 @@ func TestConformance(t *testing.T) {
 	if cases == 0 {
 		t.Error("no cases at all")
 	}
-	for name := range waiting {
-		if !waited[name] {
-			t.Errorf("%s waits, but there is no such suite", name)
-		}
-	}
 	t.Logf("%d cases", cases)
-}
-
-func waitsFor(suite string) (name, reason string) {
-	for name, reason := range waiting {
-		if suite == name || strings.HasPrefix(suite, name+"/") {
-			return name, reason
-		}
-	}
-	return "", ""
 }

@@ -7,9 +7,9 @@ import (
 )
 
 var (
-	gateNamespaces = []string{"net", "books", "default"}
+	gateNamespaces = []string{"net", "books", "default", "net-2"}
 	gateNames      = []string{"edge", "api", "a.b"}
-	gateHostnames  = []string{"api.books.example", "books.example", "*.books.example", "*.example", "x.api.books.example", "other.test"}
+	gateHostnames  = []string{"api.books.example", "books.example", "*.books.example", "*.example", "x.api.books.example", "other.test", "*.test"}
 	ruleNames      = []string{"a", "b", "x.y", "c"}
 	timestamps     = []string{
 		"", "", "", "2024-01-01T00:00:00Z", "2024-01-01T02:00:00+02:00", "2023-12-31T22:00:00-02:00",
@@ -21,11 +21,15 @@ var (
 type gateGenerator struct {
 	generator
 	w *Gateways
+	// rich makes the rules of AuthPolicies look at requests.
+	rich bool
+	// named are the patterns that the block at hand refers to.
+	named map[string]bool
 }
 
 func newGateGenerator(seed, stream uint64) *gateGenerator {
 	w := &Gateways{World: &World{Master: "master", Extensions: extensions, seed: seed}, seed: seed, folds: map[string]*Fold{}, told: map[*GatePolicy][]GateCondition{}}
-	return &gateGenerator{generator{random: newRandom(seed, stream), world: w.World, taken: map[string]bool{}}, w}
+	return &gateGenerator{generator: generator{random: newRandom(seed, stream), world: w.World, taken: map[string]bool{}}, w: w}
 }
 
 // GenerateInheritance makes a random directory with gateways, routes and policies,
@@ -41,14 +45,14 @@ func GenerateInheritance(seed uint64) (map[string]string, *Gateways) {
 
 // Again lays the same documents out in other files, in another order.
 func (w *Gateways) Again(layout uint64) map[string]string {
-	g := &gateGenerator{generator{random: newRandom(w.seed, 1000+layout), world: w.World}, w}
+	g := &gateGenerator{generator: generator{random: newRandom(w.seed, 1000+layout), world: w.World}, w: w}
 	return g.write()
 }
 
 // Top adds a policy that stands highest on every path through a gateway, with an
 // override.
 func (w *Gateways) Top(gateway *Gateway) *GatePolicy {
-	g := &gateGenerator{generator{random: newRandom(w.seed, 12)}, w}
+	g := &gateGenerator{generator: generator{random: newRandom(w.seed, 12)}, w: w}
 	p := &GatePolicy{
 		Kind: g.one(GateKinds), Namespace: gateway.Namespace, Name: "top", Created: "2000-01-01T00:00:00Z",
 		TargetKind: "Gateway", TargetName: gateway.Name,
@@ -98,11 +102,14 @@ func (g *gateGenerator) free(name string) bool {
 
 func (g *gateGenerator) listener(name string) *Listener {
 	l := &Listener{Name: name, Protocol: g.one([]string{"HTTP", "HTTP", "HTTPS"}), Port: []int{80, 443, 8080}[g.IntN(3)], From: "All"}
-	if g.once(8) {
-		l.Protocol = g.one([]string{"TLS", "TCP", "UDP"})
-	}
 	if g.once(3) {
 		l.Hostname = g.one(gateHostnames)
+	}
+	if g.rich && !g.once(6) {
+		return l
+	}
+	if g.once(8) {
+		l.Protocol = g.one([]string{"TLS", "TCP", "UDP"})
 	}
 	if g.once(3) {
 		l.From = g.one([]string{"", "Same", "None", "Selector", "Selector"})
@@ -162,7 +169,11 @@ func (g *gateGenerator) parent(r *Route) Parent {
 
 // policy makes a policy for a random target.
 func (g *gateGenerator) policy() {
-	p := &GatePolicy{Kind: g.one(GateKinds), Name: fmt.Sprintf("p%d", 1+g.IntN(9)), Created: g.one(timestamps)}
+	kind := g.one(GateKinds)
+	if g.rich && !g.once(8) {
+		kind = "AuthPolicy"
+	}
+	p := &GatePolicy{Kind: kind, Name: fmt.Sprintf("p%d", 1+g.IntN(9)), Created: g.one(timestamps)}
 	g.aim(p)
 	if !g.free(p.locator()) {
 		return
@@ -228,6 +239,9 @@ func (g *gateGenerator) block(kind string, bare bool) *GateBlock {
 		b.Rules[key] = g.value(key)
 		rules++
 	}
+	if g.rich && kind == "AuthPolicy" {
+		g.enrich(b)
+	}
 	if bare {
 		return b
 	}
@@ -247,6 +261,9 @@ func (g *gateGenerator) key(kind string) string {
 			return "when"
 		}
 		return "limits." + g.one(ruleNames)
+	}
+	if g.rich {
+		return g.richKey()
 	}
 	switch g.IntN(12) {
 	case 0:

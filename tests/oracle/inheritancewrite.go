@@ -11,7 +11,10 @@ const gatewayGroup = "gateway.networking.k8s.io"
 
 // write lays the documents out as files, in random order and spelling.
 func (g *gateGenerator) write() map[string]string {
-	documents := g.kubernetesDocuments()
+	documents := slices.Concat(g.kubernetesDocuments(), g.denyDocuments())
+	if len(g.world.OriginRoles) > 0 {
+		documents = append(documents, g.originDocuments()...)
+	}
 	for _, gateway := range g.w.Gateways {
 		documents = append(documents, g.gatewayDocument(gateway))
 	}
@@ -29,6 +32,7 @@ func (g *gateGenerator) write() map[string]string {
 		files[path] = text
 		documents = documents[count:]
 	}
+	g.addModules(files)
 	return files
 }
 

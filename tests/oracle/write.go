@@ -18,12 +18,17 @@ func (g *generator) write() map[string]string {
 		files[path] = text
 		documents = documents[count:]
 	}
+	g.addModules(files)
+	return files
+}
+
+// addModules adds the extension modules that some rule uses.
+func (g *generator) addModules(files map[string]string) {
 	for name, used := range g.restrictionKinds() {
 		if used {
 			files["rego/"+name+".rego"] = modules[name]
 		}
 	}
-	return files
 }
 
 // restrictionKinds says which extension modules some rule uses.

@@ -16,6 +16,10 @@ import (
 type Problem struct {
 	Message      string
 	Line, Column int
+	// Unknown is a name that is not known, if that is the problem, and Known are those
+	// that may stand there.
+	Unknown string
+	Known   []string
 }
 
 // Env is what an expression may speak of.
@@ -101,31 +105,60 @@ func (e Env) parse(text string, predicate bool) (*celgo.Env, *celgo.Ast, *Proble
 	}
 	checked, issues := environment.Compile(text)
 	if issues.Err() != nil {
-		return nil, nil, e.problem(issues.Errors())
+		return nil, nil, e.problem(text, issues.Errors())
 	}
 	if out := checked.OutputType(); predicate && out != celgo.DynType && out != celgo.BoolType {
 		line, column := first(text)
-		return nil, nil, &Problem{fmt.Sprintf("the expression is of type %s, not bool", celgo.FormatCELType(out)), line, column}
+		return nil, nil, &Problem{Message: fmt.Sprintf("the expression is of type %s, not bool", celgo.FormatCELType(out)), Line: line, Column: column}
 	}
 	return environment, checked, nil
 }
 
 // problem is the first of them in the text.
-func (e Env) problem(errors []*common.Error) *Problem {
+func (e Env) problem(text string, errors []*common.Error) *Problem {
 	found := slices.MinFunc(errors, func(a, b *common.Error) int {
 		if a.Location.Line() != b.Location.Line() {
 			return a.Location.Line() - b.Location.Line()
 		}
 		return a.Location.Column() - b.Location.Column()
 	})
-	return &Problem{e.message(found.Message), max(found.Location.Line(), 1), max(found.Location.Column()+1, 1)}
+	line, column := max(found.Location.Line(), 1), max(found.Location.Column()+1, 1)
+	name, ok := quotedAfter(found.Message, "undeclared reference to '")
+	if ok && characterAt(text, line, column) == '(' {
+		// cel-go points at the bracket of a call.
+		return &Problem{
+			Message: fmt.Sprintf("there is no function %q", name), Line: line, Column: max(column-len([]rune(name)), 1),
+			Unknown: name, Known: functionNames(),
+		}
+	} else if ok {
+		return &Problem{
+			Message: fmt.Sprintf("%q is not known; the variables are %s", name, strings.Join(e.Variables, ", ")), Line: line, Column: column,
+			Unknown: name, Known: e.Variables,
+		}
+	}
+	return &Problem{Message: message(found.Message), Line: line, Column: column}
 }
 
-func (e Env) message(text string) string {
-	if rest, ok := strings.CutPrefix(text, "undeclared reference to '"); ok {
-		name, _, _ := strings.Cut(rest, "'")
-		return fmt.Sprintf("%q is not known; the variables are %s", name, strings.Join(e.Variables, ", "))
+// characterAt is the character at a place of a text, 0 for none.
+func characterAt(text string, line, column int) rune {
+	lines := strings.Split(text, "\n")
+	if line > len(lines) {
+		return 0
 	}
+	if runes := []rune(lines[line-1]); column <= len(runes) {
+		return runes[column-1]
+	}
+	return 0
+}
+
+// quotedAfter is what stands in quotes after a beginning.
+func quotedAfter(text, beginning string) (quoted string, ok bool) {
+	rest, ok := strings.CutPrefix(text, beginning)
+	quoted, _, _ = strings.Cut(rest, "'")
+	return quoted, ok
+}
+
+func message(text string) string {
 	if rest, ok := strings.CutPrefix(text, "invalid "); ok && strings.HasSuffix(rest, " argument") {
 		return fmt.Sprintf("%s cannot read this text", strings.TrimSuffix(rest, " argument"))
 	}
@@ -133,6 +166,15 @@ func (e Env) message(text string) string {
 		return "the expression ends before it is complete"
 	}
 	text, _, _ = strings.Cut(strings.TrimPrefix(text, "Syntax error: "), "\n")
+	for _, beginning := range []string{"no viable alternative at input '", "extraneous input '", "mismatched input '", "token recognition error at: '"} {
+		if unexpected, ok := quotedAfter(text, beginning); ok && unexpected != "" {
+			return fmt.Sprintf("%q is not expected here", strings.TrimSpace(unexpected))
+		}
+	}
+	if name, ok := quotedAfter(text, "found no matching overload for '"); ok {
+		_, types, _ := strings.Cut(text, "' applied to '")
+		return fmt.Sprintf("%s does not take %s", shown(name), strings.TrimSuffix(types, "'"))
+	}
 	text, _, _ = strings.Cut(text, " expecting ")
 	return text
 }
@@ -140,7 +182,7 @@ func (e Env) message(text string) string {
 // at is a problem with the part of an expression that has the identifier.
 func at(checked *celgo.Ast, id int64, format string, args ...any) *Problem {
 	start := checked.NativeRep().SourceInfo().GetStartLocation(id)
-	return &Problem{fmt.Sprintf(format, args...), max(start.Line(), 1), max(start.Column()+1, 1)}
+	return &Problem{Message: fmt.Sprintf(format, args...), Line: max(start.Line(), 1), Column: max(start.Column()+1, 1)}
 }
 
 // first is where the text begins that is not blank.

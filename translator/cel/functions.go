@@ -67,6 +67,21 @@ var parts = map[string]string{
 	"getMilliseconds": "milliseconds",
 }
 
+// functionNames are the functions, methods and macros that have names, sorted.
+func functionNames() []string {
+	names := []string{"all", "exists", "exists_one", "filter", "has", "map"}
+	for name := range functions {
+		if shown(name) == name && name[0] != '_' {
+			names = append(names, name)
+		}
+	}
+	for name := range parts {
+		names = append(names, name)
+	}
+	slices.Sort(names)
+	return names
+}
+
 // applied is the library's function and its arguments; "" is none with so many.
 func (f function) applied(terms []string) (string, []string) {
 	switch missing := f.args - len(terms); {
@@ -82,6 +97,12 @@ func (f function) applied(terms []string) (string, []string) {
 
 // shown is how the text has a function's name.
 func shown(name string) string {
+	switch name {
+	case operators.Index:
+		return "[]"
+	case operators.Conditional:
+		return "? :"
+	}
 	if operator, ok := operators.FindReverse(name); ok && operator != "" {
 		return operator
 	}

@@ -2,6 +2,7 @@ package cel
 
 import (
 	"encoding/json"
+	"errors"
 	"fmt"
 	"math"
 	"strconv"
@@ -30,7 +31,7 @@ func CompileMerge(text string) (*Merge, *Problem) {
 	program, err := environment.Program(parsed)
 	if err != nil {
 		line, column := first(text)
-		return nil, &Problem{err.Error(), line, column}
+		return nil, &Problem{Message: err.Error(), Line: line, Column: column}
 	}
 	return &Merge{program}, nil
 }
@@ -50,11 +51,14 @@ func (m *Merge) Holds(self map[string]any) (bool, error) {
 		if isMissing(err) {
 			return false, nil
 		}
+		if strings.HasPrefix(err.Error(), "no such overload") {
+			return false, errors.New("the types of the values do not go together")
+		}
 		return false, err
 	}
 	holds, ok := out.Value().(bool)
 	if !ok {
-		return false, fmt.Errorf("the value is a %s, not a bool", out.Type().TypeName())
+		return false, fmt.Errorf("the value is of type %s, not bool", out.Type().TypeName())
 	}
 	return holds, nil
 }

@@ -2,6 +2,7 @@ package cel
 
 import (
 	"encoding/json"
+	"slices"
 	"strings"
 	"testing"
 )
@@ -36,8 +37,8 @@ func TestMergeHolds(t *testing.T) {
 		"all":                     {"self.spec.limits.all(k, self.spec.limits[k].rates.all(r, r.limit > 5))", false, ""},
 		"durations":               {"self.spec.limits.exists(k, self.spec.limits[k].rates.exists(r, duration(r.window) < duration('10s')))", true, ""},
 		"strings":                 {"self.metadata.name.upperAscii() == 'API'", true, ""},
-		"not a bool":              {"self.metadata.name", false, "not a bool"},
-		"types that do not fit":   {"self.metadata.name > 5", false, "no such overload"},
+		"not a bool":              {"self.metadata.name", false, "of type string, not bool"},
+		"types that do not fit":   {"self.metadata.name > 5", false, "do not go together"},
 		"a division by zero":      {"1 / (spec.limits.small.rates[0].limit - 1) > 0", false, "division by zero"},
 		"an odd duration":         {"duration(self.metadata.name) > duration('1s')", false, "Duration"},
 	} {
@@ -79,9 +80,14 @@ func TestProblems(t *testing.T) {
 		"half an expression":    {"a ==", "ends before it is complete", 1, 5, CheckPredicate},
 		"second line":           {"request.method == 'GET' &&\n  self.x", `"self" is not known`, 2, 3, CheckPredicate},
 		"runes, not bytes":      {"'ä' == nix", `"nix" is not known`, 1, 8, CheckPredicate},
-		"types that do not fit": {"'a' + 1 == 2", "no matching overload for '_+_'", 1, 5, CheckPredicate},
+		"types that do not fit": {"'a' + 1 == 2", "+ does not take (string, int)", 1, 5, CheckPredicate},
+		"an index":              {"'a'[0] == 'a'", "[] does not take (string, int)", 1, 4, CheckPredicate},
 		"no text":               {"", "", 1, 1, CheckPredicate},
-		"an unknown function":   {"request.method.upper() == 'x'", `"upper" is not known`, 1, 21, CheckPredicate},
+		"an unknown function":   {"request.method.upper() == 'x'", `there is no function "upper"`, 1, 16, CheckPredicate},
+		"an unknown macro":      {"true &&\n  spec.limits.exist(k, true)", `there is no function "exist"`, 2, 15, CheckMerge},
+		"a dot too many":        {"request. == 1", `". ==" is not expected here`, 1, 10, CheckPredicate},
+		"two expressions":       {"true true", `"true" is not expected here`, 1, 6, CheckPredicate},
+		"no letter of CEL":      {"request.path = '#'", `"=" is not expected here`, 1, 14, CheckPredicate},
 		"a text":                {"  request.method + 'x'", "of type string, not bool", 1, 3, CheckPredicate},
 		"gateway's at access":   {"auth.x == 1", `"auth" is not known; the variables are request`, 1, 1, CheckAccess},
 		"a value":               {"auth.identity.sub + ", "ends before it is complete", 1, 21, CheckExpression},
@@ -105,6 +111,31 @@ func TestProblems(t *testing.T) {
 				t.Errorf("got %d:%d %s, want %d:%d %s", p.Line, p.Column, p.Message, row.line, row.column, row.message)
 			}
 		})
+	}
+}
+
+func TestUnknownNames(t *testing.T) {
+	for name, row := range map[string]struct {
+		text, unknown string
+		known         []string // some of them
+		others        string   // what is none of them
+	}{
+		"a variable": {"requst.path == '/'", "requst", []string{"request", "auth", "source"}, "startsWith"},
+		"a method":   {"request.path.startWith('/')", "startWith", []string{"startsWith", "exists", "getHours", "has"}, "_[_]"},
+		"neither":    {"request.path ==", "", nil, ""},
+	} {
+		p := CheckPredicate(row.text)
+		if p == nil {
+			t.Fatalf("%s: got no problem", name)
+		}
+		if p.Unknown != row.unknown || slices.Contains(p.Known, row.others) {
+			t.Errorf("%s: got %q of %q, want %q", name, p.Unknown, p.Known, row.unknown)
+		}
+		for _, known := range row.known {
+			if !slices.Contains(p.Known, known) {
+				t.Errorf("%s: got %q, want %q among them", name, p.Known, known)
+			}
+		}
 	}
 }
 

@@ -17,10 +17,18 @@ func (d *decoder) cel(key, n *node, check celCheck) *Text {
 		return nil
 	}
 	if problem := check(n.value); problem != nil {
-		d.fail(key, diag.CEL, "", "%s, line %d, column %d: %s", key.value, problem.Line, problem.Column, problem.Message)
+		d.fail(key, diag.CEL, celHint(problem), "%s, line %d, column %d: %s", key.value, problem.Line, problem.Column, problem.Message)
 		return nil
 	}
 	return &Text{Value: n.value, At: d.at(key)}
+}
+
+// celHint is the name that was probably meant, where one is not known.
+func celHint(problem *cel.Problem) string {
+	if near := diag.Suggest(problem.Unknown, problem.Known); near != "" {
+		return "did you mean " + quote(near) + "?"
+	}
+	return ""
 }
 
 // celText is the shape of an expression over a request.

@@ -10,12 +10,9 @@ import (
 
 // The fields of a Gateway that are known and not interpreted.
 var (
-	objectReference = fields{"group": text, "kind": text, "name": text, "namespace": text}
-	localReference  = fields{"group": text, "kind": text, "name": text}
-	labelSelector   = fields{
-		"matchLabels":      mapOf{text},
-		"matchExpressions": listOf{fields{"key": text, "operator": text, "values": listOf{text}}},
-	}
+	objectReference  = fields{"group": text, "kind": text, "name": text, "namespace": text}
+	localReference   = fields{"group": text, "kind": text, "name": text}
+	labelSelector    = reader(func(d *decoder, _, n *node) { d.selector(n) })
 	clientValidation = fields{"caCertificateRefs": listOf{objectReference}, "mode": text}
 	gatewayFields    = fields{
 		"gatewayClassName": text,

@@ -165,12 +165,14 @@ func (g *gatewayDocument) unset(c *cursor) []Text {
 	seen := make(map[string]bool)
 	for _, item := range n.items {
 		if item.kind != text || !slices.Contains(keys, item.value) && !begins(item.value, prefixes) {
-			entry := describe(item)
+			entry, hint := describe(item), "one of "+strings.Join(prefixes, "NAME, ")+"NAME, "+strings.Join(keys, ", ")
 			if item.kind == text {
 				entry = quote(item.value)
+				if near := nearKey(item.value, prefixes, keys); near != "" {
+					hint = "did you mean " + quote(near) + "?"
+				}
 			}
-			g.d.fail(item, diag.UnsetForm, "one of "+strings.Join(prefixes, "NAME, ")+"NAME, "+strings.Join(keys, ", "),
-				"%s is no rule key of a %s", entry, g.h.Kind)
+			g.d.fail(item, diag.UnsetForm, hint, "%s is no rule key of %s", entry, g.h.Kind)
 			continue
 		}
 		if !seen[item.value] {
@@ -179,6 +181,18 @@ func (g *gatewayDocument) unset(c *cursor) []Text {
 		seen[item.value] = true
 	}
 	return out
+}
+
+// nearKey is the rule key that was probably meant, "" for none.
+func nearKey(entry string, prefixes, keys []string) string {
+	if near := diag.Suggest(entry, keys); near != "" {
+		return near
+	}
+	dot := strings.LastIndexByte(entry, '.') + 1
+	if near := diag.Suggest(entry[:dot], prefixes); near != "" && dot < len(entry) {
+		return near + entry[dot:]
+	}
+	return ""
 }
 
 // begins reports whether text is one of some prefixes with a name behind it.

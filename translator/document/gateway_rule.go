@@ -119,6 +119,7 @@ func (r *ruleReader) method(c *cursor, head *ruleHead, methods fields) bool {
 
 func (r *ruleReader) noMethod(at *node, what string, methods fields) {
 	names := slices.Sorted(maps.Keys(methods))
+	names = slices.DeleteFunc(names, func(name string) bool { return name == "spicedb" }) // known, and refused
 	r.d.fail(at, diag.Method, "one of "+strings.Join(names, ", "), "%s has no method", what)
 }
 

@@ -87,7 +87,7 @@ func (d *decoder) condition(c *cursor, r *Restrictions) {
 		return
 	}
 	at, place := d.within(n, problem)
-	d.add(diag.Diagnostic{Position: at, Length: 1, Code: diag.CEL, Message: "expression" + place + ": " + problem.Message})
+	d.add(diag.Diagnostic{Position: at, Length: 1, Code: diag.CEL, Message: "expression" + place + ": " + problem.Message, Hint: celHint(problem)})
 }
 
 // within is the character a problem is at. Text over several lines is not where the

@@ -22,7 +22,7 @@ type routeMatch struct {
 	Query   []lower.GatewayValueMatch `json:"query"`
 	Policy  string                    `json:"policy"`
 
-	rank []string // of the route: creation, namespace and name
+	rank []string // of the route: creation, then namespace/name
 	rule [2]int   // the rule's and the match's position
 }
 
@@ -76,7 +76,7 @@ func (g *gatewayEmitter) listenerRoutes(gateway, listener int) (map[string]strin
 				matches[host] = append(matches[host], routeMatch{
 					Route: target, Type: m.PathType, Path: m.Path, Method: m.Method,
 					Headers: notNil(m.Headers), Query: notNil(m.Query), Policy: policy,
-					rank: []string{fmt.Sprintf("%09d", route.Created), route.Namespace, route.Name},
+					rank: []string{fmt.Sprintf("%09d", route.Created), route.Namespace + "/" + route.Name},
 					rule: [2]int{p.Rule, i},
 				})
 			}

@@ -1,9 +1,9 @@
 package lower
 
 import (
-	"cmp"
 	"fmt"
 	"slices"
+	"strings"
 	"time"
 
 	"github.com/writ-policy/writ/translator/diag"
@@ -25,9 +25,8 @@ var GatewayKinds = []string{kindAuthPolicy, kindRateLimitPolicy}
 
 // gateway lowers gateways, routes and the policies attached to them: each path's
 // policies are folded, each distinct set of them once.
-func (l *lowerer) gateway(r *resolve.Resolved) *Gateway {
+func gateway(r *resolve.Resolved) (*Gateway, diag.List) {
 	g := &gatewayLowerer{
-		lowerer:  l,
 		partial:  r.Partial,
 		out:      &Gateway{Gateways: []GatewayObject{}, Routes: []GatewayRoute{}, Paths: []GatewayPath{}},
 		gateways: slices.Clone(r.Gateways),
@@ -49,17 +48,17 @@ func (l *lowerer) gateway(r *resolve.Resolved) *Gateway {
 	}
 	g.checks()
 	g.out.Policies = g.policyTables()
-	return g.out
+	return g.out, g.list
 }
 
 // gatewayLowerer is the state of lowering this family.
 type gatewayLowerer struct {
-	*lowerer
+	list    diag.List
 	partial bool
 	out     *Gateway
 
-	gateways []*document.Gateway // by namespace and name, as in out
-	routes   []resolve.HTTPRoute // by namespace and name, as in out
+	gateways []*document.Gateway // by namespace/name, as in out
+	routes   []resolve.HTTPRoute // by namespace/name, as in out
 	index    map[*document.Gateway]int
 
 	policies []*inherited // by kind, namespace and name
@@ -69,8 +68,9 @@ type gatewayLowerer struct {
 	size     int             // rules in force and lost of all folds
 }
 
+// compareNames compares NAMESPACE/NAME as one text, as the Gateway API does.
 func compareNames(a, b *document.Header) int {
-	return cmp.Or(cmp.Compare(a.Namespace, b.Namespace), cmp.Compare(a.Name, b.Name))
+	return strings.Compare(a.Namespace+"/"+a.Name, b.Namespace+"/"+b.Name)
 }
 
 // objects enters gateways and routes.

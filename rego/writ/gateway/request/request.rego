@@ -158,18 +158,23 @@ attributes := object.union(_known, {
 	},
 })
 
-_known := {key: value | some key, value in input; key != null; value != null}
+# The union goes into objects: what a caller says of these must not show through.
+_known := {key: value |
+	some key, value in input
+	not key in {null, "request", "auth"}
+	value != null
+}
 
 # METADATA
 # description: The request written out; its time is that of the evaluation.
-request := object.union({name: value | some name, value in _request; value != null}, {
+request := object.union({name: value | some name, value in _request; value != null; name != "headers"}, {
 	"url_path": url_path,
 	"query": _query,
 	"headers": _headers,
 	"time": time.format([time.now_ns(), "UTC", "2006-01-02T15:04:05.999999999Z07:00"]),
 })
 
-_auth := object.union({"metadata": {}}, {name: value |
+_auth := object.union({"metadata": {}, "authorization": {}, "response": {}}, {name: value |
 	some name, value in _object("auth")
 	value != null
 	name in {"identity", "metadata"}

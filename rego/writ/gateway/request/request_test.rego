@@ -1,0 +1,33 @@
+package writ.gateway.request_test
+
+import data.writ.gateway.request
+
+_given := {
+	null: {"answers": {}},
+	"request": {"host": "A.example:80", "method": "GET", "path": "/a?b=c?d", "headers": {"X-A": "1"}, "body": null, "scheme": null, "time": "never"},
+	"auth": {"identity": null, "authorization": {"r": true}, "response": {"x": 1}},
+	"source": {"address": "10.0.0.1"},
+	"destination": null,
+}
+
+test_nobody_is_somebody_by_null if {
+	not request.identity with input as _given
+	not request.attributes.auth.identity with input as _given
+}
+
+test_what_rules_leave_is_not_the_callers if {
+	auth := request.attributes.auth with input as _given
+	auth == {"metadata": {}, "authorization": {}, "response": {}}
+}
+
+test_written_out if {
+	got := request.attributes with input as _given
+	object.keys(got) == {"request", "auth", "source", "context"}
+	object.remove(got.request, ["time"]) == {
+		"host": "A.example:80", "method": "GET", "path": "/a?b=c?d",
+		"url_path": "/a", "query": "b=c?d", "headers": {"x-a": "1"},
+	}
+	got.request.time != "never"
+	got.context.source == {"address": "10.0.0.1"}
+	got.context.request.http.headers == {"x-a": "1"}
+}

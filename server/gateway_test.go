@@ -1,0 +1,95 @@
+package server
+
+import (
+	"strings"
+	"testing"
+)
+
+// inherited are a gateway, a route and policies of both; NAME is what the route's
+// policy targets.
+const inherited = `apiVersion: gateway.networking.k8s.io/v1
+kind: Gateway
+metadata: {name: edge, namespace: n}
+spec:
+  gatewayClassName: any
+  listeners: [{name: http, port: 80, protocol: HTTP}, {name: https, port: 443, protocol: HTTPS}]
+---
+apiVersion: gateway.networking.k8s.io/v1
+kind: HTTPRoute
+metadata: {name: api, namespace: n}
+spec: {parentRefs: [{name: edge}], rules: [{name: a}]}
+---
+apiVersion: kuadrant.io/v1
+kind: AuthPolicy
+metadata: {name: edge, namespace: n}
+spec:
+  targetRef: {group: gateway.networking.k8s.io, kind: Gateway, name: edge}
+  rules: {authentication: {k: {anonymous: {}}}}
+---
+apiVersion: kuadrant.io/v1
+kind: AuthPolicy
+metadata: {name: api, namespace: n}
+spec:
+  targetRef: {group: gateway.networking.k8s.io, kind: HTTPRoute, name: NAME}
+  rules: {authorization: {r: {patternMatching: {patterns: [{predicate: "request.method == 'GET'"}]}}}}
+`
+
+func TestEffectivePoliciesAndTheirDecisions(t *testing.T) {
+	h := newHouse(t)
+	path := h.write("policies/inherited.yaml", strings.ReplaceAll(inherited, "NAME", "api"))
+	r := h.run()
+	r.eventually("ready", r.isReady)
+	const (
+		door    = "/v1/effective/AuthPolicy/"
+		point   = "/v1/decisions/gateway"
+		request = `{"request":{"host":"a.example","method":"METHOD","path":"/"}}`
+	)
+	for _, row := range []struct {
+		name, path, body string
+		code             int
+		want             string // in the body
+	}{
+		{"a route", door + "HTTPRoute/n/api", "", 200, `"sources":{"rules.authorization.r":"AuthPolicy/n/api"}`},
+		{"a rule of it", door + "HTTPRoute/n/api?section=a", "", 200, `"target":"HTTPRoute/n/api#a"`},
+		{"through a listener", door + "HTTPRoute/n/api?via=Gateway/n/edge%23https", "", 200, `"paths":["Gateway/n/edge#https `},
+		{"a gateway", door + "Gateway/n/edge", "", 200, `"sources":{"rules.authentication.k":"AuthPolicy/n/edge"}`},
+		{"another kind", "/v1/effective/RateLimitPolicy/Gateway/n/edge", "", 200, `"untargeted":["HTTPRoute/n/api#a"]`},
+		{"what was replaced", door + "replaced", "", 200, `"how":"atomic-default"`},
+		{"of one policy", door + "replaced?policy=n/api", "", 200, "[]\n"},
+		{"reach", door + "reach?rule=rules.authorization.r", "", 200, `"source":"AuthPolicy/n/api"`},
+		{"reach of nothing", door + "reach?rule=rules.authorization.none", "", 200, `"reach":[]`},
+		{"an unknown target", door + "HTTPRoute/n/none", "", 404, "there is no HTTPRoute n/none"},
+		{"an unknown section", door + "HTTPRoute/n/api?section=b", "", 404, "has no rule"},
+		{"an unknown gateway on the way", door + "HTTPRoute/n/api?via=Gateway/n/none", "", 404, "there is no Gateway n/none"},
+		{"an unknown policy", door + "replaced?policy=n/none", "", 404, "there is no AuthPolicy n/none"},
+		{"an unknown kind", "/v1/effective/TLSPolicy/HTTPRoute/n/api", "", 400, "there are AuthPolicy and RateLimitPolicy"},
+		{"an unknown kind of target", door + "GRPCRoute/n/api", "", 400, "its kind is Gateway or HTTPRoute"},
+		{"no gateway on the way", door + "HTTPRoute/n/api?via=edge", "", 400, "not of the form KIND/NAMESPACE/NAME"},
+		{"a parameter misspelt", door + "HTTPRoute/n/api?sections=a", "", 400, "no parameter but section and via"},
+		{"a parameter twice", door + "HTTPRoute/n/api?section=a&section=a", "", 400, "once each"},
+		{"reach without a rule", door + "reach", "", 400, "names no rule"},
+		{"a policy without a namespace", door + "replaced?policy=api", "", 400, "not of the form NAMESPACE/NAME"},
+		{"a decision that allows", point, strings.ReplaceAll(request, "METHOD", "GET"), 200, `"rules":{"rules.authorization.r":"allow"}`},
+		{"a decision that denies", point, strings.ReplaceAll(request, "METHOD", "PUT"), 200, `"response":{"code":403`},
+		{"no request", point, `{"request":{}}`, 400, `"error":{"code":"invalid_request"`},
+		{"no such gateway", point, `{"gateway":{"namespace":"n","name":"x"},"request":{"host":"a","method":"GET","path":"/"}}`, 400, `"error":{"code":"unknown_gateway"`},
+	} {
+		method := "GET"
+		if row.body != "" {
+			method = "POST"
+		}
+		if code, body := r.as("", method, row.path, row.body); code != row.code || !strings.Contains(body, row.want) {
+			t.Errorf("%s: got %d %s, want %d %s", row.name, code, body, row.code, row.want)
+		}
+	}
+	// What does not compile leaves the old revision in force and says what became of
+	// each policy.
+	h.write("policies/inherited.yaml", strings.ReplaceAll(inherited, "NAME", "apo"))
+	r.eventually("the error in status", func() bool {
+		_, body := r.get("/v1/status")
+		return strings.Contains(body, "AuthPolicy target apo was not found")
+	})
+	if code, body := r.get(door + "HTTPRoute/n/api"); code != 200 || !strings.Contains(body, "AuthPolicy/n/api") {
+		t.Errorf("after an error in %s: got %d %s", path, code, body)
+	}
+}
