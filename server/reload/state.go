@@ -52,7 +52,7 @@ func (s *state) save(b *bundles.Bundle) (bool, error) {
 	if b == nil {
 		b = s.unsaved
 	}
-	tried := s.unkept != "" || s.unpinned != ""
+	tried := s.lacks()
 	if b != nil && s.saved != b.Manifest.Revision {
 		tried, s.unsaved = true, b
 		if err := s.write(b); err != nil {
@@ -71,6 +71,9 @@ func (s *state) save(b *bundles.Bundle) (bool, error) {
 	}
 	return tried, nil
 }
+
+// lacks reports whether something could not be saved before.
+func (s *state) lacks() bool { return s.unsaved != nil || s.unkept != "" || s.unpinned != "" }
 
 func (s *state) write(b *bundles.Bundle) error {
 	if err := os.MkdirAll(s.dir, 0o700); err != nil {
@@ -166,7 +169,7 @@ func (s *state) load() (*bundles.Bundle, error) {
 
 // keep saves what is served now, or what could not be saved before.
 func (r *Reloader) keep(ctx context.Context, b *bundles.Bundle) {
-	if r.state == nil || b == nil && r.state.unsaved == nil {
+	if r.state == nil || b == nil && !r.state.lacks() {
 		return
 	}
 	var tried bool
