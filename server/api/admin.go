@@ -151,6 +151,10 @@ func (a *admin) release(c *gin.Context) {
 	if caller == nil {
 		return
 	}
+	if refused := bodyless(c.Request); refused != nil {
+		a.refuse(c, refused) // who names a revision here wants a rollback
+		return
+	}
 	ctx, cancel := context.WithTimeout(c.Request.Context(), adminTimeout)
 	defer cancel()
 	a.Logger.WarnContext(ctx, "release asked for", "by", caller.Name)
