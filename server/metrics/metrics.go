@@ -46,6 +46,7 @@ type Metrics struct {
 	degraded    prometheus.Gauge
 	diagnostics *prometheus.GaugeVec
 	phases      phases
+	withdrawn   prometheus.Gauge
 
 	inherited    inherited
 	pods         podSecurity
@@ -208,6 +209,16 @@ func (m *Metrics) Degraded(yes bool) {
 		value = 1
 	}
 	m.degraded.Set(value)
+}
+
+// KeyWithdrawn says whether what is served is signed by a key that would not be
+// accepted now.
+func (m *Metrics) KeyWithdrawn(yes bool) {
+	value := 0.0
+	if yes {
+		value = 1
+	}
+	m.withdrawn.Set(value)
 }
 
 // Diagnosed says how many diagnostics the last reload had.
