@@ -166,7 +166,7 @@ func (s *Server) newReloader(m *metrics.Metrics) *reload.Reloader {
 			last = e
 			return e, nil
 		},
-		StateDir: c.StateDir, Kept: c.Kept, Keys: s.sources.keys, Observer: m, Logger: s.log, Now: c.Now,
+		StateDir: c.StateDir, Kept: c.Kept, Keys: s.sources.keys.of(), Observer: m, Logger: s.log, Now: c.Now,
 	})
 }
 
@@ -196,6 +196,8 @@ type Status struct {
 	// where it is documents.
 	Location string         `json:"location"`
 	Feed     *remote.Status `json:"feed,omitempty"`
+	// Keys is how those of bundles are; nil where none are configured.
+	Keys *KeysStatus `json:"keys,omitempty"`
 	// Behind is for how many seconds what is served has not been known to be the
 	// source's newest.
 	Behind float64 `json:"behindSeconds"`
@@ -212,6 +214,7 @@ func (s *Server) status() any {
 		feed := s.sources.feed.Status()
 		status.Feed = &feed
 	}
+	status.Keys = s.sources.keys.status()
 	return status
 }
 
@@ -339,19 +342,29 @@ func (s *Server) follow(ctx context.Context) {
 	}
 }
 
-// refreshEvery is how often token, TLS and clusters files are looked at. They are small,
+// refreshEvery is how often token, key, TLS and clusters files are looked at. They are small,
 // and a token that was taken away should not be good for long.
 const refreshEvery = time.Second
 
-// refresh reads token, TLS and clusters files again when they change. What cannot
+// refresh reads token, key, TLS and clusters files again when they change. What cannot
 // be read leaves what was read before.
 func (s *Server) refresh(ctx context.Context) {
-	var tokens, operators, tls, clusters reading
+	var tokens, operators, tls, clusters, commits reading
 	for pause(ctx, refreshEvery) {
 		s.audit.Reopen()
 		if s.clusters != nil {
 			changed, err := s.clusters.Reload()
 			clusters.tell(s.log, "clusters", changed, err)
+		}
+		if s.sources.keys != nil {
+			s.sources.keys.refresh()
+		}
+		if s.sources.gitKeys != nil {
+			changed, err := s.sources.gitKeys.Reload()
+			commits.tell(s.log, "keys of commits", changed, err)
+			if changed {
+				s.sources.poke() // what was refused may be good now
+			}
 		}
 		if s.tokens != nil {
 			changed, err := s.tokens.Reload()

@@ -227,6 +227,7 @@ func (f *Feed) bring(ctx context.Context) (got brought, err error) {
 // read reads and verifies what came.
 func (f *Feed) read(a *arrival, body io.Reader) (got brought, err error) {
 	got = brought{tag: a.tag, held: a.held}
+	f.o.Verifying()
 	switch {
 	case a.folder != "":
 		got.bundle, err = bundles.ReadSignedDir(a.folder, f.o.Keys)
@@ -268,11 +269,11 @@ func (f *Feed) succeeded(got brought) {
 	f.note(func(s *Status) {
 		s.LastSuccess, s.LastError, s.Failures, s.Tag = f.o.Now(), "", 0, got.tag
 		if got.bundle != nil {
-			s.Revision, s.Key, s.LastDelivered = got.bundle.Manifest.Revision, got.bundle.SignedBy, f.o.Now()
+			s.Revision, s.Key, s.LastDelivered = got.bundle.Manifest.Revision, got.bundle.SignedBy.ID, f.o.Now()
 		}
 	})
 	if got.bundle != nil {
-		f.o.Logger.Info("bundle taken", "revision", got.bundle.Manifest.Revision, "signedBy", got.bundle.SignedBy)
+		f.o.Logger.Info("bundle taken", "revision", got.bundle.Manifest.Revision, "signedBy", got.bundle.SignedBy.ID)
 	}
 }
 

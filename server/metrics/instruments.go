@@ -95,6 +95,11 @@ var instruments = []instrument{
 		func(m *Metrics, i *instrument) prometheus.Collector { return gauge(&m.stateFails, i) },
 	},
 	{
+		"writ_key_withdrawn", "gauge", nil,
+		"1 while what is served is signed by a key that would not be accepted now.",
+		func(m *Metrics, i *instrument) prometheus.Collector { return gauge(&m.withdrawn, i) },
+	},
+	{
 		"writ_diagnostics", "gauge", []string{"severity"},
 		"Diagnostics of the last reading of the documents (error, warning).",
 		func(m *Metrics, i *instrument) prometheus.Collector {

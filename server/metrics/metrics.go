@@ -47,6 +47,7 @@ type Metrics struct {
 	stateFails  prometheus.Gauge
 	diagnostics *prometheus.GaugeVec
 	phases      phases
+	withdrawn   prometheus.Gauge
 
 	inherited    inherited
 	pods         podSecurity
@@ -218,6 +219,16 @@ func (m *Metrics) StateFails(yes bool) {
 		value = 1
 	}
 	m.stateFails.Set(value)
+}
+
+// KeyWithdrawn says whether what is served is signed by a key that would not be
+// accepted now.
+func (m *Metrics) KeyWithdrawn(yes bool) {
+	value := 0.0
+	if yes {
+		value = 1
+	}
+	m.withdrawn.Set(value)
 }
 
 // Diagnosed says how many diagnostics the last reload had.

@@ -79,6 +79,15 @@ func (r *Reloader) Restore(ctx context.Context) {
 	}
 }
 
+// Signer is the key that has signed what is served; zero where nothing is, or nobody
+// looked.
+func (r *Reloader) Signer() bundles.Key {
+	if a := r.active.Load(); a != nil {
+		return a.signer
+	}
+	return bundles.Key{}
+}
+
 // Sequence is the sequence number of a revision that is served or was just before;
 // false where the revision is neither.
 func (r *Reloader) Sequence(revision string) (int64, bool) {

@@ -111,6 +111,7 @@ type Reloader struct {
 // active is a revision with all that answers for it. It is never changed.
 type active struct {
 	reviewer decision.Reviewer
+	signer   bundles.Key // zero where nobody looked
 	numbered
 	// before is the revision that was active before: a request may still end on it.
 	before numbered
@@ -354,6 +355,7 @@ func (r *Reloader) activate(ctx context.Context, b *bundles.Bundle) error {
 	}
 	next := &active{
 		reviewer: r.o.Wrap(engine),
+		signer:   b.SignedBy,
 		numbered: numbered{engine.Revision(), b.Manifest.Metadata.Sequence},
 	}
 	if last := r.active.Load(); last != nil {
