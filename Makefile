@@ -63,8 +63,9 @@ unit:
 	@$(GO) test -race ./...
 
 agreement:
-	$(step) 'agreement: engine, stock OPA and a naive oracle in $(WORLDS) random worlds of each kind'
+	$(step) 'agreement: engine, stock OPA and a naive oracle in $(WORLDS) random worlds of each kind, and edits of some'
 	@$(GO) test ./tests -run Agree -worlds $(WORLDS) -deny-worlds $(WORLDS) -visibility-worlds $(WORLDS)
+	@$(GO) test ./tests -run Edited -edit-worlds 5
 
 # A command that is run by a test is not seen by the test cache.
 kubernetes: build

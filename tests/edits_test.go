@@ -24,7 +24,7 @@ import (
 )
 
 var (
-	editWorlds = flag.Int("edit-worlds", 2, "directories of each kind that are edited")
+	editWorlds = flag.Int("edit-worlds", 1, "directories of each kind that are edited")
 	edits      = flag.Int("edits", 50, "edits of each directory")
 )
 
