@@ -44,18 +44,25 @@ func entrypoints() []string {
 
 // counts counts what is in the tables by family and kind.
 func counts(tables Tables) map[string]int {
-	type kind struct{ family, kind string }
-	kinds := make(map[kind]int)
+	n := make(map[string]int)
+	// In the order of their keys those of one kind come one after the other.
+	var family, kind string
+	var run int
+	one := func(ofFamily, ofKind string) {
+		if ofFamily != family || ofKind != kind {
+			n[family+"/"+kind] += run
+			family, kind, run = ofFamily, ofKind, 0
+		}
+		run++
+	}
 	for _, role := range tables.Access.Roles.All() {
-		kinds[kind{role.Family, role.Kind}]++
+		one(role.Family, role.Kind)
 	}
 	for _, binding := range tables.Access.Bindings.All() {
-		kinds[kind{binding.Family, binding.Kind}]++
+		one(binding.Family, binding.Kind)
 	}
-	n := make(map[string]int)
-	for k, count := range kinds {
-		n[k.family+"/"+k.kind] = count
-	}
+	one("", "")
+	delete(n, "/")
 	add := func(kind string, count int) {
 		if count > 0 {
 			n[kind] += count

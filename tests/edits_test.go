@@ -24,7 +24,7 @@ import (
 )
 
 var (
-	editWorlds = flag.Int("edit-worlds", 2, "directories of each kind that are edited")
+	editWorlds = flag.Int("edit-worlds", 1, "directories of each kind that are edited")
 	edits      = flag.Int("edits", 50, "edits of each directory")
 )
 
@@ -35,6 +35,7 @@ const comparedEvery = 10
 // Whatever is kept of a directory from one reading to the next, what comes of the
 // next is what comes of it alone: diagnostics, files, revision, decisions.
 func TestEditedDirectoryIsWhatItsFilesSay(t *testing.T) {
+	t.Parallel()
 	examples, _, err := source.Dir("../examples/policies", source.DirOptions{}).Snapshot(t.Context())
 	if err != nil {
 		t.Fatal(err)

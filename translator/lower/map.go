@@ -20,9 +20,10 @@ type Map[V any] struct {
 
 // piece is some rows that follow each other, never none.
 type piece[V any] struct {
-	rows   []row[V]
-	encode sync.Once
-	text   []byte // the rows as JSON without the braces around them, once encoded
+	rows []row[V]
+
+	mu   sync.Mutex // held to read and make text
+	text []byte     // the rows as JSON without the braces around them; nil until asked for
 }
 
 // row is shared between maps: equal pointers are equal values.

@@ -31,34 +31,39 @@ func (m Map[V]) parts(out [][]byte) [][]byte {
 // parts appends the rows as JSON. Maps within the map keep their own text.
 func (p *piece[V]) parts(out [][]byte) [][]byte {
 	if _, ok := any(p.rows[0].value).(inParts); !ok {
-		p.encode.Do(p.write)
-		return append(out, p.text)
+		return append(out, p.json())
 	}
 	for i, r := range p.rows {
 		if i > 0 {
 			out = append(out, comma)
 		}
-		out = append(out, text(r.key), colon)
+		out = append(out, jsonText(r.key), colon)
 		out = any(r.value).(inParts).parts(out)
 	}
 	return out
 }
 
-func (p *piece[V]) write() {
+func (p *piece[V]) json() []byte {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	if p.text != nil {
+		return p.text
+	}
 	var out bytes.Buffer
 	for i, r := range p.rows {
 		if i > 0 {
 			out.WriteByte(',')
 		}
-		write(&out, r.key)
+		writeJSON(&out, r.key)
 		out.WriteByte(':')
-		write(&out, r.value)
+		writeJSON(&out, r.value)
 	}
 	p.text = bytes.Clone(out.Bytes())
+	return p.text
 }
 
-// write writes JSON with text as it is written and no line end.
-func write(out *bytes.Buffer, value any) {
+// writeJSON writes JSON with text as it is written and no line end.
+func writeJSON(out *bytes.Buffer, value any) {
 	encoder := json.NewEncoder(out)
 	encoder.SetEscapeHTML(false)
 	if err := encoder.Encode(value); err != nil {
@@ -67,20 +72,20 @@ func write(out *bytes.Buffer, value any) {
 	out.Truncate(out.Len() - 1)
 }
 
-func text(value any) []byte {
+func jsonText(value any) []byte {
 	var out bytes.Buffer
-	write(&out, value)
+	writeJSON(&out, value)
 	return out.Bytes()
 }
 
 // JSON is the tables as JSON, in parts to be put one behind the other. The parts must
 // not be changed.
 func (a *Access) JSON() [][]byte {
-	out := [][]byte{[]byte(`{"master":`), text(a.Master), []byte(`,"roles":`)}
+	out := [][]byte{[]byte(`{"master":`), jsonText(a.Master), []byte(`,"roles":`)}
 	out = append(a.Roles.parts(out), []byte(`,"bindings":`))
 	out = append(a.Bindings.parts(out), []byte(`,"subjects":{"cluster":`))
 	out = append(a.Subjects.Cluster.parts(out), []byte(`,"namespaces":`))
-	out = append(a.Subjects.Namespaces.parts(out), []byte(`},"extensions":`), text(a.Extensions))
+	out = append(a.Subjects.Namespaces.parts(out), []byte(`},"extensions":`), jsonText(a.Extensions))
 	if a.ReadsClock {
 		out = append(out, []byte(`,"readsClock":true`))
 	}

@@ -8,7 +8,8 @@
 //
 // Documents are put in the order of their positions first, so that neither the
 // order of files nor that of goroutines shows in a diagnostic. Every lookup goes
-// through a map made once; nothing is compared pair by pair over the directory.
+// through a map, which is kept and follows the documents that come and go; nothing
+// is compared pair by pair over the directory.
 package resolve
 
 import (
