@@ -346,8 +346,8 @@ func nearly(got json.Number, want string) bool {
 // Reasons are shown to people: what a built-in says of its operands is not for them.
 func TestBuiltinTroubleIsShort(t *testing.T) {
 	_, err := builtin(ast.ToNumber, ast.StringTerm("1e400"))
-	if err == nil || err.Error() != "eval_builtin_error: to_number" {
-		t.Errorf("got %v, want the code and the built-in alone", err)
+	if err == nil || strings.Contains(err.Error(), "1e400") || strings.Contains(err.Error(), "strconv") {
+		t.Errorf("got %v, want words of our own", err)
 	}
 }
 
