@@ -24,11 +24,20 @@ const (
 	streamChunk = 1000
 )
 
-var linesType = []string{linesMedia}
+var (
+	linesType = []string{linesMedia}
+	closing   = []string{"close"}
+)
 
 // stream answers a request whose items come one a line, and says which of them
 // may be seen while they come.
 func (s *service) stream(c *gin.Context) {
+	if c.Request.ProtoMajor < 2 {
+		// A body may still be coming when it has been answered. On this connection the
+		// rest of it would be taken for the next request, which a caller could hide
+		// there for a proxy to send.
+		c.Writer.Header()["Connection"] = closing
+	}
 	if encodings := c.Request.Header["Content-Encoding"]; encodings != nil && !slices.Equal(encodings, []string{"identity"}) {
 		s.refuse(c, &refusal{status: http.StatusUnsupportedMediaType, message: "the body must not be compressed"})
 		return
