@@ -8,14 +8,11 @@ func metrics(key string, value Value) (map[string]any, error) {
 		switch part {
 		case "totals":
 			return parts(name, member, func(metric string, number Value) error {
-				return optionalNumber(name, metric, number)
+				return within(name, optionalNumber(metric, number))
 			})
 		case "byNamespace", "byNode":
 			return parts(name, member, func(of string, content Value) error {
-				if err := record(part == "byNode", content); err != nil {
-					return invalid(name, "record %s: %s", shown(of), AsInvalidRequest(err).Message)
-				}
-				return nil
+				return within(name, inRecord(of, record(part == "byNode", content)))
 			})
 		}
 		return nil
@@ -44,7 +41,7 @@ func record(node bool, value Value) error {
 				err = invalid(key, "key %q must be a boolean", key)
 			}
 		default:
-			err = optionalNumber(key, key, member)
+			err = optionalNumber(key, member)
 		}
 		if err != nil {
 			return err
@@ -54,9 +51,24 @@ func record(node bool, value Value) error {
 }
 
 // optionalNumber refuses what is neither a number nor null.
-func optionalNumber(field, key string, value Value) error {
+func optionalNumber(key string, value Value) error {
 	if value.IsNumber() || value.IsNull() {
 		return nil
 	}
-	return invalid(field, "key %s must be a number", shown(key))
+	return invalid(key, "key %s must be a number", shown(key))
+}
+
+// within and inRecord say where an error is.
+func within(field string, err error) error {
+	if err == nil {
+		return nil
+	}
+	return invalid(field, "%s: %s", field, AsInvalidRequest(err).Message)
+}
+
+func inRecord(name string, err error) error {
+	if err == nil {
+		return nil
+	}
+	return invalid(name, "record %s: %s", shown(name), AsInvalidRequest(err).Message)
 }

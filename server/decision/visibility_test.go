@@ -82,7 +82,7 @@ func TestDecodeVisibilityRefuses(t *testing.T) {
 		{"aggregations", `{"aggregations":[]}`, "aggregations", "an object"},
 		{"metrics", `{"metrics":1}`, "metrics", "an object"},
 		{"totals", `{"metrics":{"totals":1}}`, "metrics.totals", "an object"},
-		{"a total", `{"metrics":{"totals":{"pods":1,"nodes":"3"}}}`, "metrics.totals", `key "nodes" must be a number`},
+		{"a total", `{"metrics":{"totals":{"pods":1,"nodes":"3"}}}`, "metrics.totals", `metrics.totals: key "nodes" must be a number`},
 		{"a total that nobody knows", `{"metrics":{"totals":{"filtered":true}}}`, "metrics.totals", `key "filtered" must be a number`},
 		{"records", `{"metrics":{"byNamespace":[]}}`, "metrics.byNamespace", "an object"},
 		{"a record", `{"metrics":{"byNode":{"w":1}}}`, "metrics.byNode", `record "w": it is no JSON object`},
@@ -94,7 +94,7 @@ func TestDecodeVisibilityRefuses(t *testing.T) {
 		{"ready", `{"metrics":{"byNode":{"w":{"ready":"true"}}}}`, "metrics.byNode", `record "w": key "ready" must be a boolean`},
 		{"ready as a number", `{"metrics":{"byNode":{"w":{"ready":1}}}}`, "metrics.byNode", `record "w": key "ready" must be a boolean`},
 		{"ready of a namespace", `{"metrics":{"byNamespace":{"a":{"ready":true}}}}`, "metrics.byNamespace", `record "a": key "ready" must be a number`},
-		{"roles", `{"metrics":{"byNode":{"w":{"roles":"master"}}}}`, "metrics.byNode", `record "w": key "roles" must be a list of strings`},
+		{"roles", `{"metrics":{"byNode":{"w":{"roles":"master"}}}}`, "metrics.byNode", `metrics.byNode: record "w": key "roles" must be a list of strings`},
 		{"a role", `{"metrics":{"byNode":{"w":{"roles":["worker",1]}}}}`, "metrics.byNode", `record "w": key "roles" must be a list of strings`},
 	} {
 		t.Run(row.name, func(t *testing.T) {

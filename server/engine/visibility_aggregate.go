@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"slices"
+	"strconv"
 
 	"github.com/open-policy-agent/opa/v1/ast"
 	"github.com/open-policy-agent/opa/v1/topdown"
@@ -148,27 +149,73 @@ func (a *aggregator) of(values []*ast.Term) (*ast.Term, error) {
 		}
 		return rounded(builtin(ast.Divide, sum, ast.InternedTerm(len(values))))
 	case "min":
-		return builtin(ast.Min, ast.ArrayTerm(values...))
+		return ascending(values)[0], nil
 	case "max":
-		return builtin(ast.Max, ast.ArrayTerm(values...))
+		return ascending(values)[len(values)-1], nil
 	case "percentile":
-		return percentile(values, a.Percentile)
+		return percentile(ascending(values), a.Percentile)
 	}
 	return nil, fmt.Errorf("the function %q is not known", a.Function)
 }
 
-// different counts by order, as Rego does: a set takes fractions of the same whole
-// part one by one, and equal numbers beyond a double for two.
+// different counts values as writ.visibility.aggregations does, which sorts them:
+// OPA's sets take fractions of the same whole part one by one, and equal numbers
+// beyond a double for two.
 func different(values []*ast.Term) int {
-	slices.SortFunc(values, ast.TermValueCompare)
-	same := func(a, b *ast.Term) bool { return ast.TermValueCompare(a, b) == 0 }
-	return len(slices.CompactFunc(values, same))
+	seen := make(map[string]struct{}, len(values))
+	var b []byte
+	for _, value := range values {
+		b = appendCanonical(b[:0], value.Value)
+		if _, ok := seen[string(b)]; !ok {
+			seen[string(b)] = struct{}{}
+		}
+	}
+	return len(seen)
+}
+
+// appendCanonical appends a text that equal values share and others do not have.
+func appendCanonical(b []byte, value ast.Value) []byte {
+	switch v := value.(type) {
+	case ast.Number:
+		d := newDecimal(string(v))
+		return append(strconv.AppendInt(append(strconv.AppendInt(b, int64(d.sign), 10), '.'), int64(d.point), 10), "e"+d.digits...)
+	case ast.String:
+		return strconv.AppendQuote(b, string(v))
+	case *ast.Array:
+		b = append(b, '[')
+		v.Foreach(func(element *ast.Term) { b = append(appendCanonical(b, element.Value), ',') })
+		return append(b, ']')
+	case ast.Object:
+		b = append(b, '{')
+		for _, key := range v.Keys() { // in order
+			b = append(appendCanonical(b, key.Value), ':')
+			b = append(appendCanonical(b, v.Get(key).Value), ',')
+		}
+		return append(b, '}')
+	}
+	return append(b, value.String()...)
+}
+
+// ascending sorts numbers.
+func ascending(numbers []*ast.Term) []*ast.Term {
+	type keyed struct {
+		decimal
+		term *ast.Term
+	}
+	list := make([]keyed, len(numbers))
+	for i, term := range numbers {
+		list[i] = keyed{newDecimal(string(term.Value.(ast.Number))), term}
+	}
+	slices.SortStableFunc(list, func(a, b keyed) int { return a.compare(b.decimal) })
+	for i := range list {
+		numbers[i] = list[i].term
+	}
+	return numbers
 }
 
 // percentile interpolates between the two values around the rank. Hundredths keep
 // the rank an integer: what lies between two numbers is exact.
 func percentile(values []*ast.Term, percent int) (*ast.Term, error) {
-	slices.SortStableFunc(values, ast.TermValueCompare)
 	rank := percent * (len(values) - 1)
 	low, rest := rank/100, rank%100
 	if rest == 0 {

@@ -15,8 +15,8 @@ import (
 type valueFilter struct {
 	operator   string
 	value      string
-	number     ast.Value // of value, nil where it is none
-	words      []string  // of the operator in
+	number     *decimal // of value, nil where it is none
+	words      []string // of the operator in
 	expression *regexp.Regexp
 }
 
@@ -41,14 +41,11 @@ func newValueFilter(f *lower.AggregationFilter) (*valueFilter, error) {
 func (f *valueFilter) holds(term *ast.Term) bool {
 	switch f.operator {
 	case "greaterThan", "lessThan":
-		number := term.Value
-		if text, ok := number.(ast.String); ok {
-			number = numericText(string(text))
-		}
-		if _, ok := number.(ast.Number); !ok || f.number == nil {
+		number := numberOf(term)
+		if number == nil || f.number == nil {
 			return false
 		}
-		return number.Compare(f.number) == map[string]int{"greaterThan": 1, "lessThan": -1}[f.operator]
+		return number.compare(*f.number) == map[string]int{"greaterThan": 1, "lessThan": -1}[f.operator]
 	}
 	text, ok := termText(term)
 	if !ok {
@@ -73,7 +70,7 @@ func (f *valueFilter) holds(term *ast.Term) bool {
 
 func (f *valueFilter) equals(term *ast.Term, text string) bool {
 	if number, ok := term.Value.(ast.Number); ok {
-		return f.number != nil && number.Compare(f.number) == 0
+		return f.number != nil && newDecimal(string(number)).compare(*f.number) == 0
 	}
 	return text == f.value
 }
@@ -85,11 +82,24 @@ var numeric = regexp.MustCompile(`^[+-]?(?:[0-9]+\.?[0-9]*|\.[0-9]+)(?:[eE][+-]?
 const maxNumeric = 128
 
 // numericText is the number a text says, nil where it says none.
-func numericText(text string) ast.Value {
+func numericText(text string) *decimal {
 	if len(text) > maxNumeric || !numeric.MatchString(text) {
 		return nil
 	}
-	return ast.Number(strings.TrimPrefix(text, "+"))
+	d := newDecimal(strings.TrimPrefix(text, "+"))
+	return &d
+}
+
+// numberOf is a value that is a number or a text that says one, nil for others.
+func numberOf(term *ast.Term) *decimal {
+	switch v := term.Value.(type) {
+	case ast.Number:
+		d := newDecimal(string(v))
+		return &d
+	case ast.String:
+		return numericText(string(v))
+	}
+	return nil
 }
 
 // commaList is the words of the operator in: separated by commas, in brackets or

@@ -115,7 +115,7 @@ func TestNumericText(t *testing.T) {
 		{"Inf", ""}, {" 5", ""}, {"5\n", ""}, {"++5", ""}, {"e5", ""}, {"٥", ""},
 	} {
 		got := numericText(row.text)
-		if row.want == "" && got != nil || row.want != "" && (got == nil || got.Compare(ast.Number(row.want)) != 0) {
+		if row.want == "" && got != nil || row.want != "" && (got == nil || got.compare(newDecimal(row.want)) != 0) {
 			t.Errorf("%q: got %v, want %q", row.text, got, row.want)
 		}
 	}
@@ -155,4 +155,16 @@ func parsed(t *testing.T, list string) (terms []*ast.Term) {
 	}
 	value.(*ast.Array).Foreach(func(term *ast.Term) { terms = append(terms, term) })
 	return terms
+}
+
+func TestDecimalsCompareAsOPADoes(t *testing.T) {
+	numbers := strings.Fields("-9e999 -1e400 -12345678901234567890.5 -12345678901234567890 -10 -1.50 -1.5 -1 -0.1 -1e-400 -0 0 0.0 0e7 " +
+		"1e-999 1e-400 0.0001 1e-3 0.1 0.10 1 1.0 10e-1 1.05 1.5 2 9 10 1e1 10.01 99 100 9007199254740993 1e400 10e399 1.1e400 9.9e999")
+	for _, a := range numbers {
+		for _, b := range numbers {
+			if got, want := newDecimal(a).compare(newDecimal(b)), ast.Number(a).Compare(ast.Number(b)); got != want {
+				t.Errorf("%s and %s: got %d, want %d", a, b, got, want)
+			}
+		}
+	}
 }
