@@ -107,7 +107,7 @@ func (g *Gateway) listener(r *Traffic, may func(*Listener) bool) (*Listener, tra
 			continue
 		}
 		port, scheme := in(r.Input, "destination", "port"), text(in(r.Input, "request", "scheme"))
-		if port != nil && port != l.Port || scheme != "" && strings.ToLower(scheme) != strings.ToLower(l.Protocol) {
+		if port != nil && port != l.Port || scheme != "" && !strings.EqualFold(scheme, l.Protocol) {
 			continue
 		}
 		if l.Hostname != "" && !hostFits(l.Hostname, r.host()) {
