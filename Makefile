@@ -65,8 +65,8 @@ unit:
 	@$(GO) test -race -short ./...
 
 agreement:
-	$(step) 'agreement: engine, stock OPA and a naive oracle in every suite and $(WORLDS) random worlds of each kind'
-	@$(GO) test ./tests -run 'Agree|StockOPARuns' -worlds $(WORLDS) -deny-worlds $(WORLDS) -visibility-worlds $(WORLDS) -hierarchies $(HIERARCHIES) -gateway-worlds $(GATEWAYS)
+	$(step) 'agreement: engine, stock OPA and a naive oracle in every suite and $(WORLDS) random worlds of each kind, and edits of some'
+	@$(GO) test ./tests -run 'Agree|StockOPARuns|Edited' -worlds $(WORLDS) -deny-worlds $(WORLDS) -visibility-worlds $(WORLDS) -hierarchies $(HIERARCHIES) -gateway-worlds $(GATEWAYS) -edit-worlds 5
 
 # A command that is run by a test is not seen by the test cache.
 kubernetes: build

@@ -28,9 +28,9 @@ type Bundle struct {
 	// Signatures is the content of .signatures.json, nil where nobody has signed. It
 	// says who signed only when Verify has agreed.
 	Signatures []byte
-	// SignedBy is the ID of the key by which ReadSigned found the bundle signed; empty
-	// where nobody looked.
-	SignedBy string
+	// SignedBy is the key by which ReadSigned found the bundle signed, as it was then;
+	// zero where nobody looked.
+	SignedBy Key
 	Tables
 }
 

@@ -38,29 +38,26 @@ func wantError(t *testing.T, err error, want string) {
 // tables is a directory with n roles, each bound to a user of its own, and one
 // for a group.
 func tables(n int) *lower.Access {
-	access := &lower.Access{
-		Master: "master", Roles: map[string]lower.Role{}, Bindings: map[string]lower.Binding{},
-		Subjects:   lower.Subjects{Cluster: map[string][]string{}, Namespaces: map[string]map[string][]string{}},
-		Extensions: []string{},
-	}
+	roles, bindings, subjects := map[string]lower.Role{}, map[string]lower.Binding{}, map[string][]string{}
 	for i := range n {
 		name := fmt.Sprintf("r%06d", i)
 		role, binding := lower.RoleKey("kubernetes", "", name), lower.BindingKey("kubernetes", "hammer", name)
-		access.Roles[role] = lower.Role{
+		roles[role] = lower.Role{
 			Family: "kubernetes", Kind: "ClusterRole", Name: name, Source: name + ".yaml:1",
 			Kubernetes: []lower.KubernetesRule{{Source: name + ".yaml:6", Verbs: []string{"get", "list"}, Groups: []string{""}, Resources: []string{"pods"}}},
 		}
-		access.Bindings[binding] = lower.Binding{
+		bindings[binding] = lower.Binding{
 			Family: "kubernetes", APIVersion: "rbac.authorization.k8s.io/v1", Kind: "RoleBinding",
 			Namespace: "hammer", Name: name, Role: role, Source: name + ".yaml:9",
 		}
-		subjects := access.Subjects.Namespaces["hammer"]
-		if subjects == nil {
-			subjects = map[string][]string{}
-			access.Subjects.Namespaces["hammer"] = subjects
-		}
 		subjects["user:u"+name] = []string{binding}
 		subjects["group:all"] = append(subjects["group:all"], binding)
+	}
+	access := &lower.Access{
+		Master: "master", Roles: lower.MapOf(roles), Bindings: lower.MapOf(bindings), Extensions: []string{},
+	}
+	if n > 0 {
+		access.Subjects.Namespaces = lower.MapOf(map[string]lower.Map[[]string]{"hammer": lower.MapOf(subjects)})
 	}
 	return access
 }

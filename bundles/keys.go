@@ -11,11 +11,14 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"io/fs"
 	"maps"
 	"os"
 	"path/filepath"
 	"slices"
 	"strings"
+	"sync"
+	"sync/atomic"
 
 	"go.yaml.in/yaml/v3"
 
@@ -44,8 +47,26 @@ type Key struct {
 	public crypto.PublicKey
 }
 
-// Keys are several keys by their ID. The zero value has none, and accepts nothing.
-type Keys struct{ byID map[string]Key }
+// Keys are several keys by their ID, as their file last was in order. The zero value
+// has none, and accepts nothing. They are safe for concurrent use.
+type Keys struct {
+	path string // of the file; empty where they are of none
+
+	mu    sync.Mutex        // held to read the files
+	files map[string][]byte // what was read: the file, and those of single keys
+	set   atomic.Pointer[keySet]
+}
+
+// keySet is keys by their ID. It is never changed once it is used.
+type keySet map[string]Key
+
+// now is the keys as they are at this moment.
+func (k *Keys) now() keySet {
+	if set := k.set.Load(); set != nil {
+		return *set
+	}
+	return nil
+}
 
 // keysFile is the form of a file of keys.
 type keysFile struct {
@@ -61,18 +82,59 @@ type keysFile struct {
 // ReadKeys reads a YAML file of keys. A public key stands in it as PEM, or in a file
 // of its own whose path is relative to that of the keys.
 func ReadKeys(path string) (*Keys, error) {
-	content, err := os.ReadFile(path)
-	if err != nil {
+	k := &Keys{path: path}
+	_, err := k.Reload()
+	var at *fs.PathError
+	switch {
+	case errors.As(err, &at): // it names the file
 		return nil, fmt.Errorf("read keys: %w", err)
+	case err != nil:
+		return nil, fmt.Errorf("read keys: %s: %w", path, err)
 	}
-	keys, err := parseKeys(content, filepath.Dir(path))
-	if err != nil {
-		return nil, fmt.Errorf("read keys %s: %w", path, err)
-	}
-	return keys, nil
+	return k, nil
 }
 
-func parseKeys(content []byte, dir string) (*Keys, error) {
+// Reload reads the file again and says whether it, or a file it names, was another
+// than before. Its errors name a file only where it could not be read. After one the
+// keys are those of the files as they last were in order. A bundle that was read
+// before stays read.
+func (k *Keys) Reload() (changed bool, err error) {
+	k.mu.Lock()
+	defer k.mu.Unlock()
+	if k.untouched() {
+		return false, nil
+	}
+	files := make(map[string][]byte)
+	read := func(path string) ([]byte, error) {
+		content, err := os.ReadFile(path)
+		files[path] = content
+		return content, err
+	}
+	content, err := read(k.path)
+	if err != nil {
+		return false, err
+	}
+	set, err := parseKeys(content, filepath.Dir(k.path), read)
+	if err != nil {
+		return false, err
+	}
+	k.files = files
+	k.set.Store(&set)
+	return true, nil
+}
+
+// untouched reports whether every file is what it was when all were in order.
+func (k *Keys) untouched() bool {
+	for path, before := range k.files {
+		content, err := os.ReadFile(path)
+		if err != nil || !bytes.Equal(content, before) {
+			return false
+		}
+	}
+	return len(k.files) > 0
+}
+
+func parseKeys(content []byte, dir string, read func(path string) ([]byte, error)) (keySet, error) {
 	var file keysFile
 	decoder := yaml.NewDecoder(bytes.NewReader(content))
 	decoder.KnownFields(true)
@@ -85,12 +147,12 @@ func parseKeys(content []byte, dir string) (*Keys, error) {
 	if len(file.Keys) == 0 {
 		return nil, errors.New("no keys; nothing could be accepted")
 	}
-	keys := &Keys{byID: map[string]Key{}}
+	keys := keySet{}
 	for i, entry := range file.Keys {
 		if entry.ID == "" {
 			return nil, fmt.Errorf("keys[%d]: no id", i)
 		}
-		text, err := keyText(entry.PublicKey, entry.PublicKeyFile, dir)
+		text, err := keyText(entry.PublicKey, entry.PublicKeyFile, dir, read)
 		if err != nil {
 			return nil, fmt.Errorf("key %q: %w", entry.ID, err)
 		}
@@ -102,7 +164,7 @@ func parseKeys(content []byte, dir string) (*Keys, error) {
 	return keys, nil
 }
 
-func keyText(inline, file, dir string) (string, error) {
+func keyText(inline, file, dir string, read func(path string) ([]byte, error)) (string, error) {
 	switch {
 	case inline != "" && file != "":
 		return "", errors.New("publicKey and publicKeyFile: only one of them can be the key")
@@ -113,18 +175,18 @@ func keyText(inline, file, dir string) (string, error) {
 	case !filepath.IsAbs(file):
 		file = filepath.Join(dir, file)
 	}
-	content, err := os.ReadFile(file)
+	content, err := read(file)
 	return string(content), err
 }
 
 // add takes a key that is told from all others by ID and by content: under a second
 // ID, a revoked key would sign again.
-func (k *Keys) add(key Key) error {
+func (k keySet) add(key Key) error {
 	states := []string{string(KeyActive), string(KeyNext), string(KeyRevoked)}
 	if !slices.Contains(states, string(key.State)) {
 		return fmt.Errorf("state %q: %s", key.State, oneOf(string(key.State), states))
 	}
-	if _, ok := k.byID[key.ID]; ok {
+	if _, ok := k[key.ID]; ok {
 		return errors.New("the id twice")
 	}
 	public, err := parsePublic(key.PEM)
@@ -134,13 +196,13 @@ func (k *Keys) add(key Key) error {
 	if err := fits(key.Algorithm, public); err != nil {
 		return err
 	}
-	for _, id := range slices.Sorted(maps.Keys(k.byID)) {
-		if same(k.byID[id].public, public) {
+	for _, id := range slices.Sorted(maps.Keys(k)) {
+		if same(k[id].public, public) {
 			return fmt.Errorf("the same public key as %q", id)
 		}
 	}
 	key.public = public
-	k.byID[key.ID] = key
+	k[key.ID] = key
 	return nil
 }
 
@@ -224,6 +286,18 @@ func same(a, b crypto.PublicKey) bool {
 
 // Find is the key of an ID.
 func (k *Keys) Find(id string) (Key, bool) {
-	key, ok := k.byID[id]
+	key, ok := k.now()[id]
 	return key, ok
+}
+
+// State is what may be done now with a key by which a bundle was found to be signed;
+// KeyRevoked too where it is not one of the keys any more. It is told by its content:
+// another key under the same ID is another key.
+func (k *Keys) State(key Key) KeyState {
+	for _, known := range k.now() {
+		if same(known.public, key.public) {
+			return known.State
+		}
+	}
+	return KeyRevoked
 }

@@ -45,12 +45,24 @@ func entrypoints() []string {
 // counts counts what is in the tables by family and kind.
 func counts(tables Tables) map[string]int {
 	n := make(map[string]int)
-	for _, role := range tables.Access.Roles {
-		n[role.Family+"/"+role.Kind]++
+	// In the order of their keys those of one kind come one after the other.
+	var family, kind string
+	var run int
+	one := func(ofFamily, ofKind string) {
+		if ofFamily != family || ofKind != kind {
+			n[family+"/"+kind] += run
+			family, kind, run = ofFamily, ofKind, 0
+		}
+		run++
 	}
-	for _, binding := range tables.Access.Bindings {
-		n[binding.Family+"/"+binding.Kind]++
+	for _, role := range tables.Access.Roles.All() {
+		one(role.Family, role.Kind)
 	}
+	for _, binding := range tables.Access.Bindings.All() {
+		one(binding.Family, binding.Kind)
+	}
+	one("", "")
+	delete(n, "/")
 	add := func(kind string, count int) {
 		if count > 0 {
 			n[kind] += count

@@ -234,7 +234,7 @@ func (c *collection) bundle(keys *Keys) (*Bundle, error) {
 		if err != nil {
 			return nil, err
 		}
-		b.SignedBy = key.ID
+		b.SignedBy = key
 	}
 	var err error
 	if b.Manifest, err = decodeManifest(manifest); err != nil {

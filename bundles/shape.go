@@ -58,9 +58,7 @@ func (s *shape) value(t reflect.Type, depth int) error {
 	if depth > maxDepth {
 		return fmt.Errorf("nested deeper than %d", maxDepth)
 	}
-	for t != nil && t.Kind() == reflect.Pointer {
-		t = t.Elem()
-	}
+	t = formOf(t)
 	switch s.next() {
 	case '{':
 		return s.object(t, depth)
@@ -184,6 +182,17 @@ func (s *shape) fieldsOf(t reflect.Type) map[string]reflect.Type {
 	}
 	s.fields[t] = known
 	return known
+}
+
+// formOf is the type whose JSON a type has.
+func formOf(t reflect.Type) reflect.Type {
+	for t != nil && t.Kind() == reflect.Pointer {
+		t = t.Elem()
+	}
+	if t != nil && t.Implements(reflect.TypeFor[interface{ Form() reflect.Type }]()) {
+		return reflect.Zero(t).Interface().(interface{ Form() reflect.Type }).Form()
+	}
+	return t
 }
 
 // element is what is inside a map or list; nil inside what is not typed.

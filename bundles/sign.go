@@ -93,9 +93,10 @@ func newSigningKey(content []byte, o SigningOptions) (*SigningKey, error) {
 // among finds the key in those that readers have and holds it to what is said of it
 // there: what is signed by another could not be read anywhere.
 func (k *SigningKey) among(keys *Keys) error {
+	set := keys.now()
 	if k.id == "" {
-		for _, id := range slices.Sorted(maps.Keys(keys.byID)) {
-			if same(keys.byID[id].public, k.public) {
+		for _, id := range slices.Sorted(maps.Keys(set)) {
+			if same(set[id].public, k.public) {
 				k.id = id
 			}
 		}
@@ -103,7 +104,7 @@ func (k *SigningKey) among(keys *Keys) error {
 			return errors.New("none of the keys has its public key")
 		}
 	}
-	known, ok := keys.byID[k.id]
+	known, ok := set[k.id]
 	switch {
 	case !ok:
 		return fmt.Errorf("%q is not one of the keys", k.id)
@@ -207,7 +208,7 @@ func Sign(b *Bundle, key *SigningKey) (*Bundle, error) {
 		return nil, fmt.Errorf("sign the bundle by %s: %w", key, err)
 	}
 	signed := *b
-	signed.SignedBy = ""
+	signed.SignedBy = Key{}
 	if signed.Signatures, err = json.Marshal(bundle.SignaturesConfig{Signatures: []string{token}}); err != nil {
 		return nil, fmt.Errorf("sign the bundle: %w", err)
 	}

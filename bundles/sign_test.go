@@ -63,11 +63,13 @@ type ring struct {
 
 func newRing(t testing.TB) ring {
 	t.Helper()
-	r := ring{keys: &Keys{byID: map[string]Key{}}, pairs: map[string]pair{}}
+	r := ring{keys: &Keys{}, pairs: map[string]pair{}}
+	set := keySet{}
+	r.keys.set.Store(&set)
 	for _, id := range []string{"active", "next", "revoked", "stranger"} {
 		r.pairs[id] = ellipticPair(t, elliptic.P256())
 		if id != "stranger" {
-			check(t, r.keys.add(Key{ID: id, State: KeyState(id), Algorithm: "ES256", PEM: string(r.pairs[id].public)}))
+			check(t, set.add(Key{ID: id, State: KeyState(id), Algorithm: "ES256", PEM: string(r.pairs[id].public)}))
 		}
 	}
 	return r

@@ -110,7 +110,7 @@ func (k *Keys) signer(config bundle.SignaturesConfig) (Key, error) {
 	if err != nil {
 		return Key{}, fmt.Errorf("%s: %w", SignaturesPath, err)
 	}
-	key, ok := k.byID[id]
+	key, ok := k.now()[id]
 	switch {
 	case !ok:
 		return Key{}, fmt.Errorf("signed by key %q, which is not one of the keys", id)

@@ -34,7 +34,7 @@ func TestStockReads(t *testing.T) {
 		t.Errorf("modules: got %q, want %q", paths, want)
 	}
 	access := got.Data["compiled"].(map[string]any)["access"].(map[string]any)
-	if got, want := len(access["roles"].(map[string]any)), len(b.Access.Roles); got != want {
+	if got, want := len(access["roles"].(map[string]any)), b.Access.Roles.Len(); got != want {
 		t.Errorf("roles: got %d, want %d", got, want)
 	}
 }

@@ -169,6 +169,11 @@ func Defaults() Config {
 	}
 }
 
+func (c *Config) followsGit() bool {
+	location, err := source.ParseLocation(c.Policies)
+	return c.Policies != "" && (err != nil || location.Git != nil) // what is wrong with it is told where it is read
+}
+
 // Validate says what of c cannot work together. Files are not opened.
 func (c *Config) Validate() error {
 	var errs []error
@@ -177,6 +182,13 @@ func (c *Config) Validate() error {
 		errs = append(errs, errors.New("neither a policy directory nor a bundle is given"))
 	case c.Policies != "" && c.Bundle != "":
 		errs = append(errs, errors.New("give a policy directory or a bundle, not both"))
+	}
+	// Who gives keys relies on them.
+	if c.BundleKeys != "" && c.Bundle == "" {
+		errs = append(errs, errors.New("keys of bundles are given, and no bundle is served: nothing would be verified by them"))
+	}
+	if c.GitKeys != "" && !c.followsGit() {
+		errs = append(errs, errors.New("keys of commits are given, and no git repository is served: nothing would be verified by them"))
 	}
 	if _, _, err := net.SplitHostPort(c.AdminListen); c.AdminListen != "" && err != nil {
 		errs = append(errs, fmt.Errorf("listen address %q for operators: %w", c.AdminListen, err))

@@ -7,11 +7,13 @@ import (
 	"log/slog"
 	"net"
 	"net/http"
+	"os"
 	"sync"
 	"sync/atomic"
 	"time"
 
 	"github.com/writ-policy/writ/bundles"
+	"github.com/writ-policy/writ/bundles/phase"
 	"github.com/writ-policy/writ/bundles/remote"
 	"github.com/writ-policy/writ/server/api"
 	"github.com/writ-policy/writ/server/audit"
@@ -20,6 +22,7 @@ import (
 	"github.com/writ-policy/writ/server/engine"
 	"github.com/writ-policy/writ/server/metrics"
 	"github.com/writ-policy/writ/server/reload"
+	"github.com/writ-policy/writ/server/trace"
 	"github.com/writ-policy/writ/translator"
 )
 
@@ -36,6 +39,8 @@ type Server struct {
 	tls       *certificates     // nil for plain HTTP
 	clusters  *cluster.Clusters // nil without a clusters file
 	audit     *audit.Log
+	tracer    *trace.Tracer    // nil where the environment asks for no traces
+	listeners []phase.Listener // of what comes into service
 	draining  atomic.Bool
 }
 
@@ -55,6 +60,7 @@ func New(c Config) (*Server, error) {
 	if err := s.openFiles(); err != nil {
 		return nil, err
 	}
+	s.warn()
 	m := s.metrics
 	var err error
 	s.audit, err = audit.Open(audit.Options{Logger: s.log, File: c.AuditFile, Webhook: c.AuditWebhook}, m)
@@ -64,6 +70,7 @@ func New(c Config) (*Server, error) {
 	if err := s.openSources(); err != nil {
 		return nil, err
 	}
+	s.listen()
 	s.reloader = s.newReloader(m)
 	reviewer := cache.New(s.reloader, cache.Options{
 		Entries: c.CacheEntries, Bytes: c.CacheBytes, Now: c.Now,
@@ -80,11 +87,39 @@ func New(c Config) (*Server, error) {
 	if s.clusters != nil { // as below
 		o.Clusters = s.clusters
 	}
+	if s.tracer != nil {
+		o.Tracer = s.tracer
+	}
 	if s.tokens != nil { // a nil *Tokens in the interface would not be nil
 		o.Authenticator = s.tokens
 	}
 	s.handler = api.New(o)
 	return s, nil
+}
+
+// listen finds those who hear of what comes into service. A server can do without
+// traces: what the environment asks for is often meant for others.
+func (s *Server) listen() {
+	var err error
+	if s.tracer, err = trace.Open(context.Background(), trace.Options{Version: s.config.Version, Logger: s.log}); err != nil {
+		s.log.Error("there are no traces", "error", err)
+	}
+	s.listeners = []phase.Listener{s.metrics}
+	if s.tracer != nil {
+		s.listeners = append(s.listeners, s.tracer)
+	}
+}
+
+// heard is a context in which they hear of it.
+func (s *Server) heard(ctx context.Context) context.Context { return phase.Listen(ctx, s.listeners...) }
+
+// warn tells of what is allowed and unwise.
+func (s *Server) warn() {
+	const others = 0o002
+	if at, err := os.Stat(s.config.StateDir); err == nil && at.Mode().Perm()&others != 0 {
+		s.log.Warn("every user of this machine can write into the state directory, and so choose what is served after a restart",
+			"directory", s.config.StateDir, "mode", at.Mode().Perm().String())
+	}
 }
 
 func (s *Server) openFiles() (err error) {
@@ -131,7 +166,7 @@ func (s *Server) newReloader(m *metrics.Metrics) *reload.Reloader {
 			last = e
 			return e, nil
 		},
-		StateDir: c.StateDir, Kept: c.Kept, Keys: s.sources.keys, Observer: m, Logger: s.log, Now: c.Now,
+		StateDir: c.StateDir, Kept: c.Kept, Keys: s.sources.keys.of(), Observer: m, Logger: s.log, Now: c.Now,
 	})
 }
 
@@ -142,6 +177,7 @@ func (s *Server) Handler() http.Handler { return s.handler }
 // Load reads the documents once, or brings back what was kept where bundles are
 // served. Run does so by itself.
 func (s *Server) Load(ctx context.Context) error {
+	ctx = s.heard(ctx)
 	if s.sources.feed != nil {
 		s.reloader.Restore(ctx)
 		return nil
@@ -160,6 +196,8 @@ type Status struct {
 	// where it is documents.
 	Location string         `json:"location"`
 	Feed     *remote.Status `json:"feed,omitempty"`
+	// Keys is how those of bundles are; nil where none are configured.
+	Keys *KeysStatus `json:"keys,omitempty"`
 	// Behind is for how many seconds what is served has not been known to be the
 	// source's newest.
 	Behind float64 `json:"behindSeconds"`
@@ -176,6 +214,7 @@ func (s *Server) status() any {
 		feed := s.sources.feed.Status()
 		status.Feed = &feed
 	}
+	status.Keys = s.sources.keys.status()
 	return status
 }
 
@@ -203,9 +242,10 @@ func (s *Server) Run(ctx context.Context) error {
 	background, stop := context.WithCancel(context.WithoutCancel(ctx))
 	var work sync.WaitGroup
 	defer s.audit.Close()
+	defer s.closeTracer()
 	defer work.Wait()
 	defer stop()
-	work.Go(func() { s.follow(background) })
+	work.Go(func() { s.follow(s.heard(background)) })
 	work.Go(func() { s.refresh(background) })
 	work.Go(func() { s.audit.Run(background) })
 
@@ -269,6 +309,20 @@ func (s *Server) drain(web *http.Server, proxies *envoyDoor) error {
 	return err
 }
 
+// lastTraces is how long the traces that are not sent yet may take at the end.
+const lastTraces = 5 * time.Second
+
+func (s *Server) closeTracer() {
+	if s.tracer == nil {
+		return
+	}
+	ctx, cancel := context.WithTimeout(context.Background(), lastTraces)
+	defer cancel()
+	if err := s.tracer.Close(ctx); err != nil {
+		s.log.Warn("the last traces were not sent", "error", err)
+	}
+}
+
 // watchAgain is how long to wait before watching again after a watch ended.
 const watchAgain = 5 * time.Second
 
@@ -288,19 +342,29 @@ func (s *Server) follow(ctx context.Context) {
 	}
 }
 
-// refreshEvery is how often token, TLS and clusters files are looked at. They are small,
+// refreshEvery is how often token, key, TLS and clusters files are looked at. They are small,
 // and a token that was taken away should not be good for long.
 const refreshEvery = time.Second
 
-// refresh reads token, TLS and clusters files again when they change. What cannot
+// refresh reads token, key, TLS and clusters files again when they change. What cannot
 // be read leaves what was read before.
 func (s *Server) refresh(ctx context.Context) {
-	var tokens, operators, tls, clusters reading
+	var tokens, operators, tls, clusters, commits reading
 	for pause(ctx, refreshEvery) {
 		s.audit.Reopen()
 		if s.clusters != nil {
 			changed, err := s.clusters.Reload()
 			clusters.tell(s.log, "clusters", changed, err)
+		}
+		if s.sources.keys != nil {
+			s.sources.keys.refresh()
+		}
+		if s.sources.gitKeys != nil {
+			changed, err := s.sources.gitKeys.Reload()
+			commits.tell(s.log, "keys of commits", changed, err)
+			if changed {
+				s.sources.poke() // what was refused may be good now
+			}
 		}
 		if s.tokens != nil {
 			changed, err := s.tokens.Reload()

@@ -162,7 +162,7 @@ func TestServe(t *testing.T) {
 	if !r.isReady() || !r.allowed("bob") {
 		t.Error("the last good revision does not serve on")
 	}
-	if _, page := r.get("/metrics"); !strings.Contains(page, "writ_degraded 1") || !strings.Contains(page, status.Revision) {
+	if _, page := r.get("/metrics"); !strings.Contains(page, "\nwrit_degraded 1\n") || !strings.Contains(page, status.Revision) {
 		t.Error("the metrics do not say so")
 	}
 	r.stop()

@@ -7,7 +7,6 @@ import (
 	"os"
 	"path/filepath"
 
-	"github.com/writ-policy/writ/bundles"
 	"github.com/writ-policy/writ/bundles/remote"
 	"github.com/writ-policy/writ/bundles/source"
 	"github.com/writ-policy/writ/server/api"
@@ -18,10 +17,11 @@ import (
 // repository, or built bundles.
 type sources struct {
 	location  string
-	documents reload.Source // nil where bundles are served
-	feed      *remote.Feed  // nil where documents are
-	poke      func()        // nil where there is nothing to poke
-	keys      *bundles.Keys // one of which must have signed a bundle; nil: nobody need
+	documents reload.Source   // nil where bundles are served
+	feed      *remote.Feed    // nil where documents are
+	poke      func()          // nil where there is nothing to poke
+	keys      *keys           // one of which must have signed a bundle; nil: nobody need
+	gitKeys   *source.GitKeys // one of which must have signed a commit; nil: nobody need
 }
 
 // openSources finds out what is to be served, and reads the files that this needs.
@@ -45,8 +45,11 @@ func (s *Server) openSources() error {
 	}
 	credentials := s.config.Git
 	o.Credentials = credentials.For
-	if o.Keys, err = gitKeys(s.config.GitKeys); err != nil {
-		return err
+	if s.config.GitKeys != "" {
+		if o.Keys, err = source.ReadGitKeys(s.config.GitKeys); err != nil {
+			return err
+		}
+		s.sources.gitKeys = o.Keys
 	}
 	if s.config.GitCA != "" {
 		if o.CABundle, err = os.ReadFile(s.config.GitCA); err != nil {
@@ -58,27 +61,13 @@ func (s *Server) openSources() error {
 	return nil
 }
 
-func gitKeys(path string) (*source.GitKeys, error) {
-	if path == "" {
-		return nil, nil
-	}
-	text, err := os.ReadFile(path)
-	if err != nil {
-		return nil, fmt.Errorf("read the keys of commits: %w", err)
-	}
-	keys, err := source.ParseGitKeys(text)
-	if err != nil {
-		return nil, fmt.Errorf("read the keys of commits: %s: %w", path, err)
-	}
-	return keys, nil
-}
-
 func (s *Server) openFeed() error {
 	c := &s.config
 	o := remote.Options{
 		Location: c.Bundle, Credentials: c.Registry,
 		PlainHTTP: c.PlainHTTP, Every: c.Every, Logger: s.log, Failed: func(err error) { s.reloader.Failed(err) }, Current: func() { s.reloader.Current() },
 	}
+	var k *keys
 	var err error
 	if c.BundleConfig != "" {
 		if o.Config, err = remote.ReadConfig(c.BundleConfig); err != nil {
@@ -86,15 +75,16 @@ func (s *Server) openFeed() error {
 		}
 	}
 	if c.BundleKeys != "" {
-		if o.Keys, err = bundles.ReadKeys(c.BundleKeys); err != nil {
+		if k, err = s.readKeys(c.BundleKeys); err != nil {
 			return err
 		}
+		o.Keys, o.Verifying = k.Keys, k.refresh
 	}
 	feed, err := remote.Open(o)
 	if err != nil {
 		return err
 	}
-	s.sources = sources{location: feed.Status().Location, feed: feed, poke: feed.Poke, keys: o.Keys}
+	s.sources = sources{location: feed.Status().Location, feed: feed, poke: feed.Poke, keys: k}
 	return nil
 }
 
@@ -130,7 +120,8 @@ func trimLine(content []byte) []byte {
 // keeper shows a Reloader to the doors of an operator.
 type keeper struct {
 	*reload.Reloader
-	feed *remote.Feed // nil where documents are served
+	heard func(context.Context) context.Context
+	feed  *remote.Feed // nil where documents are served
 }
 
 func (k keeper) Revisions() (any, error) {
@@ -142,11 +133,11 @@ func (k keeper) Revisions() (any, error) {
 }
 
 func (k keeper) Rollback(ctx context.Context, revision string) error {
-	return keeperError(k.Reloader.Rollback(ctx, revision))
+	return keeperError(k.Reloader.Rollback(k.heard(ctx), revision))
 }
 
 func (k keeper) Release(ctx context.Context) error {
-	err := k.Reloader.Release(ctx)
+	err := k.Reloader.Release(k.heard(ctx))
 	if err == nil && k.feed != nil {
 		k.feed.Again() // what was delivered meanwhile was not served
 	}
@@ -159,6 +150,8 @@ func keeperError(err error) error {
 		return errors.Join(api.ErrNotKept, err)
 	case errors.Is(err, reload.ErrNoState):
 		return errors.Join(api.ErrNoState, err)
+	case errors.Is(err, reload.ErrNotPinned):
+		return errors.Join(api.ErrNotPinned, err)
 	}
 	return err
 }

@@ -20,7 +20,7 @@ const module = "github.com/writ-policy/writ"
 // flow is the packages in the order data goes through them. A package imports
 // earlier lines only; packages of one line do not meet.
 var flow = [][]string{
-	{"translator/diag", "rego", "translator/roles", "translator/cel"},
+	{"translator/diag", "rego", "translator/roles", "translator/cel", "bundles/phase"},
 	{"translator/document", "bundles/source"},
 	{"translator/resolve"},
 	{"translator/lower"},
@@ -28,7 +28,7 @@ var flow = [][]string{
 	{"translator"},
 	{"bundles"},
 	{"bundles/remote"},
-	{"server/decision", "server/metrics"},
+	{"server/decision", "server/metrics", "server/trace"},
 	{"server/engine", "server/cache", "server/cluster", "server/audit"},
 	{"server/reload", "server/api", "server/envoy"},
 	{"server"},
@@ -49,6 +49,7 @@ var door = map[string][]string{
 	"oras.land/oras-go/v2":                     {"bundles/remote"},
 
 	"github.com/open-policy-agent/opa/v1/plugins": {"bundles/remote"},
+	"go.opentelemetry.io":                         {"server/trace"},
 }
 
 // outside are packages that no package imports and that may import any.

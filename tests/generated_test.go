@@ -36,19 +36,18 @@ func TestGeneratedTestsFailWhenTheirRuleIsBroken(t *testing.T) {
 		t.Fatalf("tests fail although nothing is broken: %q", failed)
 	}
 	broken := 0
-	for _, key := range slices.Sorted(maps.Keys(built.Access.Roles)) {
-		role := built.Access.Roles[key]
+	for key, role := range built.Access.Roles.All() {
 		for number := range min(len(role.Kubernetes)+len(role.Origin), brokenPerRole) {
-			name, ok := testOf(built, role, number)
+			name, ok := testOf(built, *role, number)
 			if !ok {
 				continue
 			}
 			broken++
 			access := copyAccess(t, built.Access)
 			if role.Family == lower.FamilyOrigin {
-				access.Roles[key].Origin[number].Verbs = []string{"broken"}
+				access.Roles.At(key).Origin[number].Verbs = []string{"broken"}
 			} else {
-				access.Roles[key].Kubernetes[number].Verbs = []string{"broken"}
+				access.Roles.At(key).Kubernetes[number].Verbs = []string{"broken"}
 			}
 			if failed := failedTests(t, built, access, name); len(failed) == 0 {
 				t.Errorf("role %s, rule %d is broken and no test fails", key, number)

@@ -115,7 +115,7 @@ func TestSignedByStockOPA(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if got.SignedBy != "release" || got.Manifest.Revision != b.Manifest.Revision {
-		t.Errorf("got revision %s signed by %q, want %s by release", got.Manifest.Revision, got.SignedBy, b.Manifest.Revision)
+	if got.SignedBy.ID != "release" || got.Manifest.Revision != b.Manifest.Revision {
+		t.Errorf("got revision %s signed by %q, want %s by release", got.Manifest.Revision, got.SignedBy.ID, b.Manifest.Revision)
 	}
 }

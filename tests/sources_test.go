@@ -174,8 +174,7 @@ func TestServingGit(t *testing.T) {
 		return func() bool { allowed, _, _ := mayGet(t, address, user); return allowed }
 	}
 	waitFor(t, serves("alice"))
-	// The status follows what is served, after the bundle has been kept on disk.
-	waitFor(t, func() bool {
+	waitFor(t, func() bool { // the status is written after the first answer
 		bundle, _ := statusOf(t, address)["bundle"].(map[string]any)
 		return bundle["commit"] == first
 	})

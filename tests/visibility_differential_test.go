@@ -220,9 +220,15 @@ func worth(value any) (*big.Rat, bool) {
 	return new(big.Rat).SetString(n.String())
 }
 
+// least is the smallest number that a float has in full.
+var least, _ = new(big.Rat).SetString("2.2250738585072014e-308")
+
 // near allows for the rounding of floats.
 func near(got, want *big.Rat) bool {
 	distance := new(big.Rat).Sub(got, want)
+	if new(big.Rat).Abs(distance).Cmp(least) < 0 {
+		return true
+	}
 	allowed := new(big.Rat).Mul(want, big.NewRat(1, 1_000_000_000))
 	return distance.Abs(distance).Cmp(allowed.Abs(allowed)) <= 0
 }

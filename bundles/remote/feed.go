@@ -12,6 +12,7 @@ import (
 	"time"
 
 	"github.com/writ-policy/writ/bundles"
+	"github.com/writ-policy/writ/bundles/phase"
 )
 
 // Feed is a bundle that is asked for again and again. Its methods are safe for
@@ -145,6 +146,16 @@ func (f *Feed) once(ctx context.Context, deliver func(context.Context, *bundles.
 	if f.forget.Swap(false) {
 		f.tag = ""
 	}
+	ctx, whole := phase.Begin(ctx, phase.Deliver)
+	came, err := f.attempt(ctx, deliver)
+	if err == nil && !came.fresh {
+		whole.Set(phase.Outcome, phase.Unchanged)
+	}
+	whole.End(err)
+	return came, err
+}
+
+func (f *Feed) attempt(ctx context.Context, deliver func(context.Context, *bundles.Bundle) error) (came, error) {
 	got, err := f.bring(ctx)
 	if err != nil {
 		err = fmt.Errorf("bundle from %s: %w", f.location, err)
@@ -185,12 +196,38 @@ func (f *Feed) bring(ctx context.Context) (got brought, err error) {
 			err = fmt.Errorf("panic while reading: %v", cause)
 		}
 	}()
-	body, a, err := f.open(ctx, f.tag)
+	asking := phase.Fetch
+	if f.tag != "" {
+		asking = phase.Wait // it may be held until there is something new
+	}
+	var body *transfer
+	var a *arrival
+	err = phase.Do(ctx, asking, func(context.Context) (err error) {
+		body, a, err = f.open(ctx, f.tag) // of ctx itself: the body is read when this phase is over
+		return err
+	})
 	if err != nil {
 		return brought{}, err
 	}
 	defer body.Close()
+	if a.body == nil && a.folder == "" {
+		return brought{tag: a.tag, held: a.held}, nil
+	}
+	err = phase.Do(ctx, phase.Read, func(ctx context.Context) (err error) {
+		body.under = phase.From(ctx)
+		got, err = f.read(a, body)
+		return err
+	})
+	if err != nil {
+		return brought{}, body.reason(withoutPath(err))
+	}
+	return got, nil
+}
+
+// read reads and verifies what came.
+func (f *Feed) read(a *arrival, body io.Reader) (got brought, err error) {
 	got = brought{tag: a.tag, held: a.held}
+	f.o.Verifying()
 	switch {
 	case a.folder != "":
 		got.bundle, err = bundles.ReadSignedDir(a.folder, f.o.Keys)
@@ -200,10 +237,7 @@ func (f *Feed) bring(ctx context.Context) (got brought, err error) {
 			err = a.verify()
 		}
 	}
-	if err != nil {
-		return brought{}, body.reason(withoutPath(err))
-	}
-	return got, nil
+	return got, err
 }
 
 // open asks the origin and watches over the transfer of what it answers.
@@ -235,11 +269,11 @@ func (f *Feed) succeeded(got brought) {
 	f.note(func(s *Status) {
 		s.LastSuccess, s.LastError, s.Failures, s.Tag = f.o.Now(), "", 0, got.tag
 		if got.bundle != nil {
-			s.Revision, s.Key, s.LastDelivered = got.bundle.Manifest.Revision, got.bundle.SignedBy, f.o.Now()
+			s.Revision, s.Key, s.LastDelivered = got.bundle.Manifest.Revision, got.bundle.SignedBy.ID, f.o.Now()
 		}
 	})
 	if got.bundle != nil {
-		f.o.Logger.Info("bundle taken", "revision", got.bundle.Manifest.Revision, "signedBy", got.bundle.SignedBy)
+		f.o.Logger.Info("bundle taken", "revision", got.bundle.Manifest.Revision, "signedBy", got.bundle.SignedBy.ID)
 	}
 }
 
@@ -254,5 +288,6 @@ func (f *Feed) Fetch(ctx context.Context) (io.ReadCloser, error) {
 		body.Close()
 		return nil, fmt.Errorf("bundle from %s: a folder, not a tarball", f.location)
 	}
+	body.under = phase.From(ctx)
 	return body, nil
 }

@@ -1,6 +1,7 @@
 package remote
 
 import (
+	"archive/tar"
 	"bytes"
 	"context"
 	"crypto/sha256"
@@ -198,6 +199,12 @@ func TestHTTPFaults(t *testing.T) {
 	for _, h := range hostile(t, r, first, second) {
 		rows = append(rows, httpFault{h.name, body(h.content), h.want})
 	}
+	rows = append(rows, httpFault{"many folders", body(altered(t, good, func(all []entry) []entry {
+		for range 100_001 {
+			all = append(all, entry{"x/", nil, tar.TypeDir})
+		}
+		return all
+	})), "more than 100000 folders"})
 	var table [][]string
 	for _, row := range rows {
 		table = append(table, []string{row.name, row.want})
@@ -244,7 +251,7 @@ func TestHTTPLimits(t *testing.T) {
 	first, second := built(t, "dev", 1), built(t, "operations", 2)
 	t.Run("too long", func(t *testing.T) {
 		s := serve(t, packed(t, first))
-		l := listen(t, Options{Location: s.URL, Wait: -1, Timeout: 300 * time.Millisecond})
+		l := listen(t, Options{Location: s.URL, Wait: -1, Timeout: time.Second})
 		l.survives(first.Manifest.Revision, second.Manifest.Revision, func() {
 			s.set(nil, func(w http.ResponseWriter, r *http.Request) {
 				ticker := time.NewTicker(10 * time.Millisecond)

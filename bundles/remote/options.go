@@ -30,8 +30,10 @@ type Options struct {
 	Location string
 	// Config is OPA's configuration of services: how to authenticate.
 	Config *Config
-	// Keys, if set, must have signed every bundle.
-	Keys *bundles.Keys
+	// Keys, if set, must have signed every bundle. Verifying is called before one is
+	// verified, so that keys may be read again.
+	Keys      *bundles.Keys
+	Verifying func()
 	// Credentials are those for a registry that Config says nothing of.
 	Credentials Credentials
 	// PlainHTTP allows a registry without TLS.
@@ -95,6 +97,9 @@ func (o Options) defaults() Options {
 	}
 	if o.Current == nil {
 		o.Current = func() {}
+	}
+	if o.Verifying == nil {
+		o.Verifying = func() {}
 	}
 	if o.Logger == nil {
 		o.Logger = slog.New(slog.DiscardHandler)

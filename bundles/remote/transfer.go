@@ -6,6 +6,8 @@ import (
 	"fmt"
 	"io"
 	"time"
+
+	"github.com/writ-policy/writ/bundles/phase"
 )
 
 var (
@@ -22,6 +24,7 @@ type transfer struct {
 	stop   context.CancelCauseFunc
 	body   io.ReadCloser
 	left   int64
+	under  *phase.Phase // counts the bytes
 	stall  time.Duration
 	timer  *time.Timer
 }
@@ -34,6 +37,7 @@ func newTransfer(ctx context.Context, cancel context.CancelFunc, body io.ReadClo
 			stop(errStalled)
 			cancel() // this is what the body hears of
 		})
+		t.timer.Stop()
 	}
 	return t
 }
@@ -45,11 +49,12 @@ func (t *transfer) Read(p []byte) (int, error) {
 	if t.left <= 0 {
 		return 0, errTooMuch
 	}
+	// Only the waiting counts: what is done with the bytes may take its time.
+	t.timer.Reset(t.stall)
 	n, err := t.body.Read(p[:min(int64(len(p)), t.left)])
+	t.timer.Stop()
 	t.left -= int64(n)
-	if n > 0 {
-		t.timer.Reset(t.stall)
-	}
+	t.under.Count(int64(n), "bytes")
 	if err != nil && !errors.Is(err, io.EOF) {
 		err = t.reason(err)
 	}

@@ -15,6 +15,7 @@ import (
 	"github.com/go-git/go-git/v5/plumbing/object"
 	"github.com/go-git/go-git/v5/plumbing/transport"
 
+	"github.com/writ-policy/writ/bundles/phase"
 	"github.com/writ-policy/writ/translator/diag"
 )
 
@@ -187,7 +188,12 @@ func (r *Repository) read(ctx context.Context) (Snapshot, diag.List, error) {
 
 // fetch brings a commit here, checks who signed it, and reads its tree.
 func (r *Repository) fetch(ctx context.Context, origin origin, ref reference) (Snapshot, diag.List, error) {
-	objects, closer, err := origin.objects(ctx, ref)
+	var objects objectStore
+	var closer func()
+	err := phase.Do(ctx, phase.Fetch, func(ctx context.Context) (err error) {
+		objects, closer, err = origin.objects(ctx, ref)
+		return err
+	})
 	if err != nil {
 		return Snapshot{}, nil, err
 	}

@@ -323,11 +323,23 @@ func TestGitSignatures(t *testing.T) {
 			t.Fatalf("ssh-keygen: %v\n%s", err, out)
 		}
 	}
-	public, err := os.ReadFile(filepath.Join(keys, "allowed.pub"))
-	if err != nil {
-		t.Fatal(err)
+	file := filepath.Join(keys, "signers")
+	allow := func(text string) {
+		t.Helper()
+		if err := os.WriteFile(file, []byte(text), 0o600); err != nil {
+			t.Fatal(err)
+		}
 	}
-	allowed, err := source.ParseGitKeys(append([]byte("# who may\n"), public...))
+	public := func(name string) string {
+		t.Helper()
+		content, err := os.ReadFile(filepath.Join(keys, name+".pub"))
+		if err != nil {
+			t.Fatal(err)
+		}
+		return "# who may\n" + string(content)
+	}
+	allow(public("allowed"))
+	allowed, err := source.ReadGitKeys(file)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -350,6 +362,20 @@ func TestGitSignatures(t *testing.T) {
 	if files, _, _ := reading(t, r); files["a.yaml"] != "a: 1\n" {
 		t.Errorf("a signed commit: %q", files)
 	}
+
+	allow("ssh-ed25519 nonsense\n")
+	if changed, err := allowed.Reload(); changed || err == nil {
+		t.Errorf("a broken file: changed %v, error %v", changed, err)
+	}
+	c.commit("-S")
+	reading(t, r) // by the keys before
+	allow(public("stranger"))
+	if changed, err := allowed.Reload(); !changed || err != nil {
+		t.Errorf("another key: changed %v, error %v", changed, err)
+	}
+	reading(t, r) // what was read stays read
+	c.commit("-S")
+	refused("no allowed key")
 }
 
 // A poke, and the time, make Watch notify.
@@ -385,6 +411,7 @@ func TestParseLocation(t *testing.T) {
 		"git+https://u@host/a":                {problem: "do not belong"},
 		"git+ssh://u:p@host/a":                {problem: "do not belong"},
 		"git+ftp://host/a":                    {problem: "begins with"},
+		"https://u:p@host/a":                  {problem: "begins with"},
 		"git+https:///a":                      {problem: "no host"},
 		"git+https://host":                    {problem: "no repository"},
 		"git+https://host/a#main":             {problem: "no fragment"},

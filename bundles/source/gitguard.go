@@ -11,6 +11,8 @@ import (
 	"strconv"
 	"strings"
 	"time"
+
+	"github.com/writ-policy/writ/bundles/phase"
 )
 
 var (
@@ -54,16 +56,16 @@ func (g *guard) reason(err error) error {
 }
 
 // watch reads on as long as something comes, and no more than most bytes.
-func (g *guard) watch(body io.ReadCloser, most int64, what string) io.ReadCloser {
-	return &watchedBody{
-		ReadCloser: body, guard: g, left: most, most: most, what: what,
-		timer: time.AfterFunc(g.stall, func() { g.cancel(errStalled) }),
-	}
+func (g *guard) watch(body io.ReadCloser, most int64, what string) *watchedBody {
+	timer := time.AfterFunc(g.stall, func() { g.cancel(errStalled) })
+	timer.Stop()
+	return &watchedBody{ReadCloser: body, guard: g, left: most, most: most, what: what, timer: timer}
 }
 
 type watchedBody struct {
 	io.ReadCloser
 	guard      *guard
+	under      *phase.Phase // counts what comes; nil: nobody does
 	left, most int64
 	what       string
 	timer      *time.Timer
@@ -75,11 +77,12 @@ func (b *watchedBody) Read(p []byte) (int, error) {
 		return 0, context.Cause(b.guard.ctx)
 	}
 	// One byte more than there may be, so that exactly as many are not refused.
+	// Only the waiting counts: what is done with the bytes may take its time.
+	b.timer.Reset(b.guard.stall)
 	n, err := b.ReadCloser.Read(p[:min(int64(len(p)), b.left+1)])
+	b.timer.Stop()
 	b.left -= int64(n)
-	if n > 0 {
-		b.timer.Reset(b.guard.stall)
-	}
+	b.under.Count(int64(n), "bytes")
 	return n, err
 }
 

@@ -5,7 +5,10 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"os"
 	"strings"
+	"sync"
+	"sync/atomic"
 
 	"github.com/ProtonMail/go-crypto/openpgp"
 	"github.com/go-git/go-git/v5/plumbing"
@@ -14,10 +17,51 @@ import (
 	"golang.org/x/crypto/ssh"
 )
 
-// GitKeys are the keys one of which must have signed a commit.
+// GitKeys are the keys one of which must have signed a commit, as their file last was
+// in order. They are safe for concurrent use.
 type GitKeys struct {
+	path string // of the file; empty where they are of none
+
+	mu      sync.Mutex // held to read the file
+	content []byte
+	set     atomic.Pointer[gitKeySet]
+}
+
+// gitKeySet is never changed once it is used.
+type gitKeySet struct {
 	pgp openpgp.EntityList
 	ssh []ssh.PublicKey
+}
+
+// ReadGitKeys reads the file at path, in the form of ParseGitKeys.
+func ReadGitKeys(path string) (*GitKeys, error) {
+	k := &GitKeys{path: path}
+	if _, err := k.Reload(); err != nil {
+		return nil, err
+	}
+	return k, nil
+}
+
+// Reload reads the file again and says whether it was another than before. After an
+// error the keys are those of the file as it last was in order. A commit that was read
+// before stays read.
+func (k *GitKeys) Reload() (changed bool, err error) {
+	k.mu.Lock()
+	defer k.mu.Unlock()
+	content, err := os.ReadFile(k.path)
+	if err != nil {
+		return false, fmt.Errorf("read the keys of commits: %w", err)
+	}
+	if k.set.Load() != nil && bytes.Equal(content, k.content) {
+		return false, nil
+	}
+	set, err := parseGitKeys(content)
+	if err != nil {
+		return false, fmt.Errorf("read the keys of commits: %s: %w", k.path, err)
+	}
+	k.content = content
+	k.set.Store(set)
+	return true, nil
 }
 
 const pgpBlock = "-----BEGIN PGP PUBLIC KEY BLOCK-----"
@@ -26,7 +70,17 @@ const pgpBlock = "-----BEGIN PGP PUBLIC KEY BLOCK-----"
 // authorized_keys or allowed_signers. Comments and empty lines are skipped; a line
 // that is neither, and a file without a key, are errors.
 func ParseGitKeys(text []byte) (*GitKeys, error) {
-	keys := &GitKeys{}
+	set, err := parseGitKeys(text)
+	if err != nil {
+		return nil, err
+	}
+	k := &GitKeys{}
+	k.set.Store(set)
+	return k, nil
+}
+
+func parseGitKeys(text []byte) (*gitKeySet, error) {
+	keys := &gitKeySet{}
 	for rest := string(text); ; {
 		before, block, found := strings.Cut(rest, pgpBlock)
 		if err := keys.addSSH(before); err != nil {
@@ -53,7 +107,7 @@ func ParseGitKeys(text []byte) (*GitKeys, error) {
 	return keys, nil
 }
 
-func (k *GitKeys) addSSH(text string) error {
+func (k *gitKeySet) addSSH(text string) error {
 	for line := range strings.Lines(text) {
 		line = strings.TrimSpace(line)
 		if line == "" || strings.HasPrefix(line, "#") {
@@ -78,8 +132,10 @@ var (
 	errSigner   = errors.New("no allowed key has signed it")
 )
 
+func (k *GitKeys) verify(commit *object.Commit) error { return k.set.Load().verify(commit) }
+
 // verify checks the signature of a commit over what git hashed.
-func (k *GitKeys) verify(commit *object.Commit) error {
+func (k *gitKeySet) verify(commit *object.Commit) error {
 	if commit.PGPSignature == "" {
 		return errUnsigned
 	}
@@ -107,7 +163,7 @@ func (k *GitKeys) verify(commit *object.Commit) error {
 // gitNamespace is what git signs for with SSH keys.
 const gitNamespace = "git"
 
-func (k *GitKeys) verifySSH(signed []byte, armoured string) error {
+func (k *gitKeySet) verifySSH(signed []byte, armoured string) error {
 	signature, err := sshsig.Unarmor([]byte(armoured))
 	if err != nil {
 		return errSigner

@@ -20,6 +20,8 @@ import (
 	"github.com/go-git/go-git/v5/plumbing/transport/client"
 	githttp "github.com/go-git/go-git/v5/plumbing/transport/http"
 	"github.com/go-git/go-git/v5/storage/filesystem"
+
+	"github.com/writ-policy/writ/bundles/phase"
 )
 
 // reference is what a reference names.
@@ -99,7 +101,9 @@ func (o *remoteOrigin) session(g *guard) (transport.UploadPackSession, error) {
 	if err != nil {
 		return nil, err
 	}
-	if at.Protocol == "http" || at.Protocol == "https" {
+	if at.Protocol == "ssh" {
+		at.Proxy.URL = guardedDialing(2 * o.o.Stall) // the guard, which tells why, comes first
+	} else {
 		speaker = githttp.NewClient(&http.Client{Transport: &guardedWeb{next: o.web, guard: g}})
 	}
 	return speaker.NewUploadPackSession(at, o.auth)
@@ -136,7 +140,10 @@ func (o *remoteOrigin) fetch(g *guard, hash plumbing.Hash) (billy.File, error) {
 		return nil, errors.New("no reference names it, and the server gives no other commits")
 	}
 	request := packp.NewUploadPackRequestFromCapabilities(offered.Capabilities)
-	request.Wants, request.Depth = []plumbing.Hash{hash}, packp.DepthCommits(1)
+	request.Wants = []plumbing.Hash{hash}
+	if offered.Capabilities.Supports(capability.Shallow) {
+		request.Depth = packp.DepthCommits(1)
+	}
 	// What is asked for builds on nothing that is here.
 	request.Capabilities.Delete(capability.ThinPack)
 	for _, c := range []capability.Capability{capability.Shallow, capability.NoProgress} {
@@ -151,6 +158,7 @@ func (o *remoteOrigin) fetch(g *guard, hash plumbing.Hash) (billy.File, error) {
 		return nil, err
 	}
 	watched := g.watch(answer, o.o.MaxFetch, "the commit")
+	watched.under = phase.From(g.ctx) // here, and not of the HTTP around it too
 	defer watched.Close()
 	return storePack(o.o, unbanded(request.Capabilities, watched))
 }

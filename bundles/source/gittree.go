@@ -14,6 +14,7 @@ import (
 	"github.com/go-git/go-git/v5/plumbing/filemode"
 	"github.com/go-git/go-git/v5/plumbing/object"
 
+	"github.com/writ-policy/writ/bundles/phase"
 	"github.com/writ-policy/writ/translator/diag"
 )
 
@@ -40,6 +41,10 @@ func readTree(ctx context.Context, objects objectStore, commit *object.Commit, s
 	folder := top
 	if subdir != "" {
 		real, entry, err := t.follow(subdir)
+		var wrong *linkError
+		if err != nil && !errors.As(err, &wrong) {
+			return nil, nil, err
+		}
 		if err != nil || entry.Mode != filemode.Dir {
 			return nil, nil, fmt.Errorf("there is no folder %s", strconv.Quote(subdir))
 		}
@@ -147,6 +152,7 @@ func (t *gitTree) entry(ctx context.Context, name, real string, entry *object.Tr
 		}
 		return t.walk(ctx, name, real, folder, trail)
 	case filemode.Regular, filemode.Executable, filemode.Deprecated:
+		phase.From(ctx).Count(1, "files read")
 		return t.file(name, entry)
 	}
 	if entry.Mode == filemode.Submodule {

@@ -39,6 +39,9 @@ const gitPrefix = "git+"
 func ParseLocation(text string) (Location, error) {
 	rest, isGit := strings.CutPrefix(text, gitPrefix)
 	if !isGit {
+		if strings.Contains(text, "://") { // a URL with a password, perhaps: it is not quoted
+			return Location{}, errors.New("a git location begins with git+https, git+ssh, git+http or git+file, and no directory has :// in its name")
+		}
 		return Location{Dir: text}, nil
 	}
 	u, err := url.Parse(rest)

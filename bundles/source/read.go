@@ -15,6 +15,8 @@ import (
 	"time"
 
 	"golang.org/x/sync/errgroup"
+
+	"github.com/writ-policy/writ/bundles/phase"
 )
 
 // cached is a file as it was read at a time.
@@ -61,6 +63,7 @@ func (d *Directory) readAll(ctx context.Context, l *listing) ([]File, error) {
 			if err != nil {
 				return err
 			}
+			phase.From(ctx).Count(1, "files read")
 			read[i] = cached{stamp: e.stamp, at: now, file: File{Path: e.path, Content: content, Hash: sha256.Sum256(content)}}
 			return nil
 		})

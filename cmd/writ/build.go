@@ -1,6 +1,7 @@
 package main
 
 import (
+	"context"
 	"errors"
 	"fmt"
 	"io"
@@ -11,6 +12,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/writ-policy/writ/bundles"
+	"github.com/writ-policy/writ/bundles/phase"
 )
 
 const buildHelp = `build compiles a policy directory into a standard OPA bundle: a gzipped tarball, a
@@ -80,7 +82,8 @@ func build(cmd *cobra.Command, s streams, dir string, o buildOptions) error {
 	if err := reportTo(s.err, "text", r); err != nil {
 		return err
 	}
-	if err := bundles.Check(b); err != nil {
+	err = phase.Do(cmd.Context(), phase.Check, func(context.Context) error { return bundles.Check(b) })
+	if err != nil {
 		return foundf("%v", err)
 	}
 	if b, err = o.signing.signed(b); err != nil {

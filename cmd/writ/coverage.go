@@ -55,8 +55,8 @@ type unmatchedRule struct {
 func (h hits) coverage(access *lower.Access, aggregated map[string]bool) []documentCoverage {
 	written := h.sources(access, aggregated)
 	list := []documentCoverage{}
-	for key, role := range access.Roles {
-		rules := ruleSources(role)
+	for key, role := range access.Roles.All() {
+		rules := ruleSources(*role)
 		if aggregated[key] || len(rules) == 0 {
 			continue
 		}
@@ -87,7 +87,7 @@ func (h hits) sources(access *lower.Access, aggregated map[string]bool) map[stri
 		if !aggregated[key.role] {
 			continue
 		}
-		for _, rule := range ruleSources(access.Roles[key.role]) {
+		for _, rule := range ruleSources(access.Roles.At(key.role)) {
 			if rule.Rule == key.index {
 				found[rule.Source] = true
 			}

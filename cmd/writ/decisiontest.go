@@ -9,15 +9,16 @@ import (
 	"time"
 
 	"github.com/writ-policy/writ/bundles"
+	"github.com/writ-policy/writ/bundles/phase"
 	"github.com/writ-policy/writ/server/engine"
 	"github.com/writ-policy/writ/translator/document"
 )
 
 // runTests runs the DecisionTests and the bundle's Rego tests.
-func runTests(ctx context.Context, b *bundles.Bundle, tests []*document.DecisionTest, filter *regexp.Regexp, told *progress) (*testReport, error) {
+func runTests(ctx context.Context, b *bundles.Bundle, tests []*document.DecisionTest, filter *regexp.Regexp, told *phase.Phase) (*testReport, error) {
 	report := &testReport{Cases: []caseResult{}, hits: make(hits)}
 	var at time.Time // zero: the machine's time
-	e, err := engine.Activate(ctx, b, engine.Options{Now: func() time.Time {
+	e, err := activate(ctx, b, engine.Options{Now: func() time.Time {
 		if at.IsZero() {
 			return time.Now()
 		}
@@ -41,10 +42,10 @@ func runTests(ctx context.Context, b *bundles.Bundle, tests []*document.Decision
 				return nil, err
 			}
 			report.add(runCase(ctx, e, t, c, report.hits))
-			told.add(1)
+			told.Count(1, "cases run")
 		}
 	}
-	return report, runRegoTests(ctx, b, filter, func(c caseResult) { report.add(c); told.add(1) })
+	return report, runRegoTests(ctx, b, filter, func(c caseResult) { report.add(c); told.Count(1, "cases run") })
 }
 
 // runCase answers one request and compares.

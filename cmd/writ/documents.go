@@ -11,6 +11,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/writ-policy/writ/bundles"
+	"github.com/writ-policy/writ/bundles/phase"
 	"github.com/writ-policy/writ/bundles/source"
 	"github.com/writ-policy/writ/translator"
 	"github.com/writ-policy/writ/translator/diag"
@@ -42,7 +43,12 @@ type reading struct {
 // read reads and translates a directory, or one file of documents from standard
 // input for "-". The error is the world's: no such directory.
 func (d *documentFlags) read(ctx context.Context, s streams, dir string, tests bool) (*reading, error) {
-	snapshot, list, err := readSnapshot(ctx, s.in, dir)
+	var snapshot source.Snapshot
+	var list diag.List
+	err := phase.Do(ctx, phase.Snapshot, func(ctx context.Context) (err error) {
+		snapshot, list, err = readSnapshot(ctx, s.in, dir)
+		return err
+	})
 	if err != nil {
 		return nil, err
 	}
@@ -50,11 +56,10 @@ func (d *documentFlags) read(ctx context.Context, s streams, dir string, tests b
 	if list.HasErrors() {
 		return r, nil
 	}
-	told := startProgress(s.err, "files are being translated")
-	told.add(len(snapshot.Files))
 	t := translator.New(translator.Options{Master: d.master, AllowEmpty: d.allowEmpty, Tests: tests})
-	result, more := t.Translate(ctx, snapshot)
-	told.end()
+	within, p := phase.Begin(ctx, phase.Translate)
+	result, more := t.Translate(within, snapshot)
+	p.End(nil) // what is wrong is in the list
 	r.result, r.list, r.conditions = result, append(r.list, more...), t.PolicyConditions()
 	return r, ctx.Err()
 }
@@ -113,7 +118,11 @@ func (d *documentFlags) build(ctx context.Context, s streams, dir string, tests 
 		fmt.Fprintf(s.err, "tests are generated for %d of the %d roles that are bound\n", emit.TestedRoles, bound)
 	}
 	o.Version = programVersion()
-	b, err := bundles.Build(r.result, o)
+	var b *bundles.Bundle
+	err = phase.Do(ctx, phase.Build, func(context.Context) (err error) {
+		b, err = bundles.Build(r.result, o)
+		return err
+	})
 	if err != nil {
 		return nil, nil, err
 	}
@@ -122,7 +131,7 @@ func (d *documentFlags) build(ctx context.Context, s streams, dir string, tests 
 
 func boundRoles(access *lower.Access) int {
 	bound := make(map[string]bool)
-	for _, b := range access.Bindings {
+	for _, b := range access.Bindings.All() {
 		bound[b.Role] = true
 	}
 	return len(bound)

@@ -11,6 +11,8 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"github.com/writ-policy/writ/bundles"
+	"github.com/writ-policy/writ/bundles/phase"
 	"github.com/writ-policy/writ/server/decision"
 	"github.com/writ-policy/writ/server/engine"
 )
@@ -99,7 +101,7 @@ func eval(cmd *cobra.Command, s streams, o evalOptions) error {
 	if err != nil {
 		return err
 	}
-	e, err := engine.Activate(ctx, b, engine.Options{Now: now})
+	e, err := activate(ctx, b, engine.Options{Now: now})
 	if err != nil {
 		return fmt.Errorf("activate: %w", err)
 	}
@@ -107,6 +109,15 @@ func eval(cmd *cobra.Command, s streams, o evalOptions) error {
 		return answerStream(ctx, s, e, o.maxLine)
 	}
 	return answerLines(ctx, s, pointAnswerer(e, o.point, nil), o.maxLine)
+}
+
+// activate makes an engine of a bundle.
+func activate(ctx context.Context, b *bundles.Bundle, o engine.Options) (e *engine.Engine, err error) {
+	err = phase.Do(ctx, phase.Activate, func(ctx context.Context) error {
+		e, err = engine.Activate(ctx, b, o)
+		return err
+	})
+	return e, err
 }
 
 // answerer writes the decision on one request as a line. The error says that it
@@ -158,8 +169,8 @@ func pointAnswerer(e *engine.Engine, point string, h hits) answerer {
 // answerLines answers the requests on standard input.
 func answerLines(ctx context.Context, s streams, decide answerer, maxLine int) error {
 	var refused atomic.Int64
-	told := startProgress(s.err, "requests answered")
-	p := &pipeline{
+	lines, p := 0, answering(ctx, s)
+	work := &pipeline{
 		workers: runtime.GOMAXPROCS(0),
 		maxLine: maxLine,
 		answer: func(into *bytes.Buffer, text []byte, tooLong bool) {
@@ -167,17 +178,27 @@ func answerLines(ctx context.Context, s streams, decide answerer, maxLine int) e
 				refused.Add(1)
 			}
 		},
-		answered: told.add,
+		answered: func(n int) { lines += n; p.Count(int64(n), "requests answered") },
 	}
-	err := p.run(ctx, s.in, s.out)
-	told.end()
+	err := work.run(ctx, s.in, s.out)
+	p.End(err)
 	if err != nil {
 		return err
 	}
 	if n := refused.Load(); n > 0 {
-		return fmt.Errorf("%d of %d lines are no valid request", n, told.done.Load())
+		return fmt.Errorf("%d of %d lines are no valid request", n, lines)
 	}
 	return nil
+}
+
+// answering is the phase of answering what comes in. A person who types the requests
+// is not told, on the line that is being typed, how many there were.
+func answering(ctx context.Context, s streams) *phase.Phase {
+	if isTerminal(s.in) {
+		return nil
+	}
+	_, p := phase.Begin(ctx, phase.Answer)
+	return p
 }
 
 // answerLine writes the answer to one line; false if that is an error.

@@ -6,6 +6,7 @@ import (
 	"errors"
 	"iter"
 
+	"github.com/writ-policy/writ/bundles/phase"
 	"github.com/writ-policy/writ/server/decision"
 )
 
@@ -39,22 +40,22 @@ func runStream(ctx context.Context, s streams, v decision.Viewer, in *decision.L
 	if err != nil {
 		return err
 	}
-	told := startProgress(s.err, "items read")
-	d, err := stream.Run(ctx, v, request, v.Authorize(ctx, request), counting(in.Items(), told))
-	told.end()
+	p := answering(ctx, s)
+	d, err := stream.Run(ctx, v, request, v.Authorize(ctx, request), counting(in.Items(), p))
+	p.End(err)
 	if err == nil && d.Trouble != "" {
 		return errors.New(d.Trouble)
 	}
 	return err
 }
 
-func counting(items iter.Seq2[decision.Item, error], told *progress) iter.Seq2[decision.Item, error] {
+func counting(items iter.Seq2[decision.Item, error], p *phase.Phase) iter.Seq2[decision.Item, error] {
 	return func(yield func(decision.Item, error) bool) {
 		for item, err := range items {
 			if !yield(item, err) {
 				return
 			}
-			told.add(1)
+			p.Count(1, "items read")
 		}
 	}
 }

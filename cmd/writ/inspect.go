@@ -14,6 +14,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/writ-policy/writ/bundles"
+	"github.com/writ-policy/writ/bundles/phase"
 	"github.com/writ-policy/writ/bundles/remote"
 )
 
@@ -97,12 +98,17 @@ func inspected(ctx context.Context, s streams, at string, keys *bundles.Keys, o 
 	if err != nil {
 		return nil, err
 	}
-	body, err := feed.Fetch(ctx)
-	if err != nil {
-		return nil, err
-	}
-	defer body.Close()
-	return bundles.Inspect(body, keys), nil
+	var seen *bundles.Inspection
+	err = phase.Do(ctx, phase.Fetch, func(ctx context.Context) error {
+		body, err := feed.Fetch(ctx)
+		if err != nil {
+			return err
+		}
+		defer body.Close()
+		seen = bundles.Inspect(body, keys)
+		return nil
+	})
+	return seen, err
 }
 
 func writeInspectionJSON(w io.Writer, seen *bundles.Inspection) error {

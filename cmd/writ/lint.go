@@ -99,7 +99,7 @@ func lintAuthor(ctx context.Context, s streams, r *reading, o lintOptions) error
 	if err != nil {
 		return err
 	}
-	e, err := engine.Activate(ctx, b, engine.Options{})
+	e, err := activate(ctx, b, engine.Options{})
 	if err != nil {
 		return fmt.Errorf("activate: %w", err)
 	}

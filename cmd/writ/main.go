@@ -18,6 +18,8 @@ import (
 	"os"
 	"os/signal"
 	"syscall"
+
+	"github.com/writ-policy/writ/bundles/phase"
 )
 
 // Exit statuses. An interrupted command ends with 128 and the signal's number,
@@ -33,7 +35,7 @@ func main() {
 	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
 	// The second signal ends the process at once: the first one only asks.
 	context.AfterFunc(ctx, stop)
-	os.Exit(run(ctx, os.Args[1:], streams{os.Stdin, os.Stdout, os.Stderr}))
+	os.Exit(run(ctx, os.Args[1:], streams{in: os.Stdin, out: os.Stdout, err: os.Stderr}))
 }
 
 // streams are the standard streams of one run.
@@ -41,10 +43,14 @@ type streams struct {
 	in  io.Reader
 	out io.Writer
 	err io.Writer
+
+	told *teller // run's: it tells on err how far long work has come
 }
 
 // run executes one command line and returns its exit status.
 func run(ctx context.Context, args []string, s streams) int {
+	s.told = newTeller(s.err)
+	ctx = phase.Listen(ctx, s.told)
 	root := newRoot(s)
 	root.SetArgs(args)
 	err := root.ExecuteContext(ctx)

@@ -9,6 +9,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/writ-policy/writ/bundles"
+	"github.com/writ-policy/writ/bundles/phase"
 	"github.com/writ-policy/writ/bundles/remote"
 )
 
@@ -65,9 +66,11 @@ func push(cmd *cobra.Command, s streams, path, to string, o pushOptions) error {
 	if err != nil {
 		return err
 	}
-	pushed, err := remote.Push(cmd.Context(), b, packed, remote.PushOptions{
+	ctx, p := phase.Begin(cmd.Context(), phase.Push)
+	pushed, err := remote.Push(ctx, b, packed, remote.PushOptions{
 		Location: to, Config: config, Credentials: o.remote.credentials(), PlainHTTP: o.remote.plainHTTP,
 	})
+	p.End(err)
 	if err != nil {
 		return err
 	}

@@ -158,9 +158,9 @@ func (d *adminDoors) ask(ctx context.Context, method, path string, body any, ans
 		problem.Detail = response.Status
 	}
 	if response.StatusCode == http.StatusNotFound || response.StatusCode == http.StatusInternalServerError {
-		return foundf("the server: %s", problem.Detail)
+		return foundf("the server: %s", quoted(problem.Detail))
 	}
-	return fmt.Errorf("the server: %s", problem.Detail)
+	return fmt.Errorf("the server: %s", quoted(problem.Detail))
 }
 
 func (d *adminDoors) revisions(ctx context.Context) ([]keptRevision, error) {
@@ -192,9 +192,9 @@ func (d *adminDoors) list(ctx context.Context, s streams, format string) error {
 			notes = append(notes, fmt.Sprintf("sequence %d", k.Sequence))
 		}
 		if k.Commit != "" {
-			notes = append(notes, "commit "+k.Commit)
+			notes = append(notes, "commit "+quoted(k.Commit))
 		}
-		fmt.Fprintf(w, "%s\t%s\t%s\n", k.Revision, k.Since.UTC().Format(time.RFC3339), strings.Join(notes, ", "))
+		fmt.Fprintf(w, "%s\t%s\t%s\n", quoted(k.Revision), k.Since.UTC().Format(time.RFC3339), strings.Join(notes, ", "))
 	}
 	return w.Flush()
 }

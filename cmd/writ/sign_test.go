@@ -51,7 +51,7 @@ func writeKeyPair(path string) error {
 func command(t *testing.T, want int, args ...string) (stdout, stderr string) {
 	t.Helper()
 	var out, talk bytes.Buffer
-	if got := run(t.Context(), args, streams{strings.NewReader(""), &out, &talk}); got != want {
+	if got := run(t.Context(), args, streams{in: strings.NewReader(""), out: &out, err: &talk}); got != want {
 		t.Fatalf("writ %s: got exit status %d, want %d\n%s%s", strings.Join(args, " "), got, want, &out, &talk)
 	}
 	return out.String(), talk.String()

@@ -9,6 +9,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/writ-policy/writ/bundles"
+	"github.com/writ-policy/writ/bundles/phase"
 )
 
 const testHelp = `test answers the requests of the directory's DecisionTest documents and compares
@@ -70,9 +71,9 @@ func test(ctx context.Context, s streams, dir string, o testOptions) error {
 	if err != nil {
 		return err
 	}
-	told := startProgress(s.err, "cases run")
-	report, err := runTests(ctx, b, r.result.Tests, filter, told)
-	told.end()
+	within, p := phase.Begin(ctx, phase.Test)
+	report, err := runTests(within, b, r.result.Tests, filter, p)
+	p.End(err)
 	if err != nil {
 		return err
 	}

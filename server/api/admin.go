@@ -23,10 +23,12 @@ type Keeper interface {
 	Release(ctx context.Context) error
 }
 
-// Errors of a Keeper that a caller is told of as his own mistake.
+// Errors of a Keeper that a caller is told of.
 var (
 	ErrNotKept = errors.New("no such revision is kept")
 	ErrNoState = errors.New("no revisions are kept")
+	// ErrNotPinned is of a rollback that was done, and will not last.
+	ErrNotPinned = errors.New("the revision is served, and will not be after a restart; the log says why")
 )
 
 // AdminOptions are what the doors of an operator stand before.
@@ -149,6 +151,10 @@ func (a *admin) release(c *gin.Context) {
 	if caller == nil {
 		return
 	}
+	if refused := bodyless(c.Request); refused != nil {
+		a.refuse(c, refused) // who names a revision here wants a rollback
+		return
+	}
 	ctx, cancel := context.WithTimeout(c.Request.Context(), adminTimeout)
 	defer cancel()
 	a.Logger.WarnContext(ctx, "release asked for", "by", caller.Name)
@@ -165,6 +171,9 @@ func (a *admin) failed(c *gin.Context, err error) {
 		a.refuse(c, &refusal{status: http.StatusNotFound, message: ErrNotKept.Error()})
 	case errors.Is(err, ErrNoState):
 		a.refuse(c, &refusal{status: http.StatusConflict, message: "revisions are kept in a state directory, and none is configured"})
+	case errors.Is(err, ErrNotPinned):
+		a.Logger.ErrorContext(c.Request.Context(), "what is pinned could not be written", "error", err)
+		a.refuse(c, &refusal{status: http.StatusInternalServerError, message: ErrNotPinned.Error()})
 	default:
 		a.Logger.ErrorContext(c.Request.Context(), "what is served could not be changed", "error", err)
 		a.refuse(c, &refusal{status: http.StatusInternalServerError, message: "it could not be done; the log says why"})

@@ -17,6 +17,7 @@ import (
 	"github.com/writ-policy/writ/server/cache"
 	"github.com/writ-policy/writ/server/decision"
 	"github.com/writ-policy/writ/server/metrics"
+	"github.com/writ-policy/writ/server/trace"
 )
 
 // asked is a review as API servers send it.
@@ -96,13 +97,26 @@ func cached() http.Handler {
 	return New(Options{Reviewer: cache.New(fixed{}, cache.Options{Entries: 1000}, m), Metrics: m})
 }
 
+// withCollector is the same where there is a collector of traces, and requests that
+// nobody traces.
+func withCollector(b *testing.B) http.Handler {
+	b.Setenv("OTEL_TRACES_EXPORTER", "otlp")
+	tracer, err := trace.Open(b.Context(), trace.Options{})
+	if err != nil {
+		b.Fatal(err)
+	}
+	b.Cleanup(func() { _ = tracer.Close(context.Background()) })
+	m := metrics.New()
+	return New(Options{Reviewer: cache.New(fixed{}, cache.Options{Entries: 1000}, m), Metrics: m, Tracer: tracer})
+}
+
 // The webhook door with a cached decision, beside its floor: in process, and over
 // a connection of this machine, where the client's work is in both figures.
 func BenchmarkSubjectAccessReview(b *testing.B) {
 	for _, handler := range []struct {
 		name string
 		http.Handler
-	}{{"floor", floor()}, {"cached", cached()}} {
+	}{{"floor", floor()}, {"cached", cached()}, {"cached-with-a-collector", withCollector(b)}} {
 		b.Run("handler/"+handler.name, func(b *testing.B) { benchmarkHandler(b, handler) })
 		b.Run("http/"+handler.name, func(b *testing.B) { benchmarkHTTP(b, handler) })
 	}

@@ -63,6 +63,9 @@ func (s *service) debugged(parameters []string, answer debugging) gin.HandlerFun
 	return func(c *gin.Context) {
 		who, refused := s.principal(c)
 		if refused == nil {
+			refused = s.demanded(c)
+		}
+		if refused == nil {
 			refused = s.listed(c, who, parameters, answer)
 		}
 		if refused != nil {
@@ -91,7 +94,7 @@ func (s *service) listed(c *gin.Context, who decision.Principal, parameters []st
 	if listing.Trouble != "" {
 		return &refusal{status: http.StatusServiceUnavailable, message: "trouble while evaluating: " + listing.Trouble}
 	}
-	s.setRevision(c, listing.Revision)
+	s.answeredBy(c, listing.Revision)
 	writeObject(c, value)
 	return nil
 }

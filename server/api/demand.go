@@ -77,19 +77,19 @@ func (s *service) unmet(d demand, revision string) *refusal {
 
 // demanded refuses a request at once whose demand is not met; what is answered is
 // looked at again when it is known which revision did.
-func (s *service) demanded(c *gin.Context) (demand, *refusal) {
+func (s *service) demanded(c *gin.Context) *refusal {
 	d, refused := demandOf(c.Request.Header)
 	if refused != nil || d == (demand{}) {
-		return d, refused
+		return refused
 	}
 	if s.Revisions != nil {
 		if refused := s.unmet(d, s.Revisions.Revision()); refused != nil {
 			s.setRevision(c, s.Revisions.Revision())
-			return d, refused
+			return refused
 		}
 	}
 	c.Set(demandKey, d)
-	return d, nil
+	return nil
 }
 
 const demandKey = "demand"
@@ -97,13 +97,15 @@ const demandKey = "demand"
 // answeredBy notes which revision answered, and refuses the request if that is not
 // what it demands: the revision may have been swapped since the request came. What
 // is written after a refusal goes nowhere.
-func (s *service) answeredBy(c *gin.Context, revision string) {
+func (s *service) answeredBy(c *gin.Context, revision string) (met bool) {
 	s.setRevision(c, revision)
 	value, demanding := c.Get(demandKey)
 	if !demanding {
-		return
+		return true
 	}
-	if refused := s.unmet(value.(demand), revision); refused != nil {
+	refused := s.unmet(value.(demand), revision)
+	if refused != nil {
 		s.refuse(c, refused)
 	}
+	return refused == nil
 }

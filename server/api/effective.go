@@ -27,6 +27,16 @@ func (s *service) effectiveRoutes() []route {
 // the door's are refused: one that is misspelt must not be without effect.
 func (s *service) effective(question func(*gin.Context, url.Values) (decision.EffectiveQuestion, *refusal), known ...string) gin.HandlerFunc {
 	return func(c *gin.Context) {
+		if refused := s.demanded(c); refused != nil {
+			s.refuse(c, refused)
+			return
+		}
+		// Each may go through all paths of all gateways, and be told at length.
+		defer s.listing.Add(-1)
+		if s.listing.Add(1) > maxListing {
+			s.shed(c, &door{})
+			return
+		}
 		query, err := url.ParseQuery(c.Request.URL.RawQuery)
 		if err != nil {
 			s.refuse(c, &refusal{status: http.StatusBadRequest, message: "the query is malformed"})
@@ -45,7 +55,7 @@ func (s *service) effective(question func(*gin.Context, url.Values) (decision.Ef
 		}
 		q.Kind = c.Param("kind")
 		answer, revision, err := s.Effective.Effective(q)
-		s.setRevision(c, revision)
+		s.answeredBy(c, revision)
 		if err != nil {
 			s.refuse(c, effectiveRefusal(err))
 			return

@@ -23,7 +23,7 @@ func (s *service) gatewayDecisions(c *gin.Context, value decision.Value, _ *buff
 	ctx, cancel := context.WithDeadline(c.Request.Context(), began.Add(s.budget(c.Request.URL.RawQuery)))
 	defer cancel()
 	d, refused := s.guardRequest(ctx, r)
-	s.setRevision(c, d.Revision)
+	s.answeredBy(c, d.Revision)
 	if refused != nil {
 		s.refuse(c, invalidBody(refused))
 		return

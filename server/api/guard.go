@@ -54,6 +54,10 @@ func (s *service) guard(pattern string, d door) gin.HandlerFunc {
 		header["X-Content-Type-Options"] = nosniff
 		header["Cache-Control"] = noStore
 		header["Content-Security-Policy"] = noContent
+		if hidesSlash(c.Request.URL.RawPath) {
+			s.refuse(c, nothingHere)
+			return
+		}
 		if d.handle != nil {
 			d.handle(c)
 			return
@@ -79,7 +83,7 @@ func (s *service) decisionDoor(c *gin.Context, d *door) {
 			return
 		}
 	}
-	if _, refused := s.demanded(c); refused != nil {
+	if refused := s.demanded(c); refused != nil {
 		s.refuse(c, refused)
 		return
 	}

@@ -42,6 +42,8 @@ type Options struct {
 	// session and escalation; empty means the defaults.
 	SessionKey    string
 	EscalationKey string
+	// Tracer follows requests that their senders trace; nil means that nobody does.
+	Tracer Tracer
 	// Logger hears of requests; nil means nobody does.
 	Logger *slog.Logger
 	// MaxBody is the largest body in bytes; zero means DefaultMaxBody.
@@ -122,7 +124,7 @@ func (s *service) router() http.Handler {
 	engine.HandleMethodNotAllowed = true
 	engine.ForwardedByClientIP = false
 	for _, route := range s.routes() {
-		guarded := s.guard(route.pattern, route.door)
+		guarded := s.traced(route.pattern, s.guard(route.pattern, route.door))
 		for method := range strings.FieldsSeq(route.methods) {
 			engine.Handle(method, route.pattern, guarded)
 		}
@@ -198,6 +200,13 @@ func named(c *gin.Context) *refusal {
 		}
 	}
 	return nil
+}
+
+// hidesSlash reports whether a path as it was written has a slash in disguise. The
+// router takes it for one, and what stands before the server may not: a door that is
+// kept shut there would be reached.
+func hidesSlash(raw string) bool {
+	return strings.Contains(raw, "%2F") || strings.Contains(raw, "%2f")
 }
 
 func (s *service) notFound(c *gin.Context) { s.refuse(c, nothingHere) }

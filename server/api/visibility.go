@@ -33,7 +33,7 @@ func (s *service) visibility(c *gin.Context, value decision.Value, b *buffer) {
 	d := s.view(ctx, r)
 	cancel()
 	s.visible.Decided(visibleOutcome(&d.Authorization), time.Since(began))
-	s.setRevision(c, d.Revision)
+	s.answeredBy(c, d.Revision)
 	b.bytes = append(d.AppendJSON(b.bytes), '\n')
 	write(c, http.StatusOK, jsonType, b.bytes)
 }

@@ -33,6 +33,10 @@ func (s *service) stream(c *gin.Context) {
 		s.refuse(c, &refusal{status: http.StatusUnsupportedMediaType, message: "the body must not be compressed"})
 		return
 	}
+	if refused := s.demanded(c); refused != nil {
+		s.refuse(c, refused)
+		return
+	}
 	defer s.streams.Add(-1)
 	if s.streams.Add(1) > maxStreams {
 		s.shed(c, &door{})
@@ -57,7 +61,9 @@ func (s *service) stream(c *gin.Context) {
 	s.label(r)
 	v := s.viewer()
 	authorization := v.Authorize(ctx, r)
-	s.setRevision(c, authorization.Revision)
+	if !s.answeredBy(c, authorization.Revision) {
+		return
+	}
 	c.Writer.Header()["Content-Type"] = linesType
 	d, err := a.out.Run(ctx, v, r, authorization, in.Items())
 	if err != nil {

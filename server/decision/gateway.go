@@ -37,6 +37,10 @@ type GatewayDecision struct {
 	Response *GatewayResponse  `json:"response,omitempty"`
 	Headers  map[string]string `json:"headers"`
 	Metadata map[string]any    `json:"metadata"`
+	// Withheld are headers that the path's policy can set and does not set now, in
+	// lower case and sorted: one of the same name that a client sends must not pass for
+	// the policy's.
+	Withheld []string `json:"-"`
 	// Trouble is why no decision could be reached, empty where one was.
 	Trouble string `json:"-"`
 	// Revision is the revision of the bundle that answered.

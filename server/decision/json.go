@@ -32,6 +32,12 @@ func (v Value) IsObject() bool { return v != "" && v[0] == '{' }
 // IsArray reports whether v is an array.
 func (v Value) IsArray() bool { return v != "" && v[0] == '[' }
 
+// IsBool reports whether v is true or false.
+func (v Value) IsBool() bool { return v != "" && (v[0] == 't' || v[0] == 'f') }
+
+// IsNumber reports whether v is a number.
+func (v Value) IsNumber() bool { return v != "" && (v[0] == '-' || '0' <= v[0] && v[0] <= '9') }
+
 // Text is the string that v is; false if v is no string.
 func (v Value) Text() (string, bool) {
 	if v == "" || v[0] != '"' {

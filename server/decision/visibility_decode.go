@@ -103,22 +103,6 @@ func cluster(key string, value Value) (c Cluster, err error) {
 	return c, err
 }
 
-// metrics are an object of objects; byNamespace and byNode hold records.
-func metrics(key string, value Value) (map[string]any, error) {
-	err := parts(key, value, func(name string, member Value) error {
-		return parts(key+"."+name, member, func(record string, content Value) error {
-			if name != "totals" && !content.IsObject() {
-				return invalid(key+"."+name, "key %q must hold objects, and %s is none", key+"."+name, shown(record))
-			}
-			return nil
-		})
-	})
-	if err != nil {
-		return nil, err
-	}
-	return object(key, value)
-}
-
 func items(key string, value Value) (*[]Item, error) {
 	if value.IsNull() {
 		return nil, nil

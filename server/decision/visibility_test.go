@@ -37,6 +37,26 @@ func TestDecodeVisibility(t *testing.T) {
 	}
 }
 
+// What is null is absent, and parts of metrics that nothing reads are nobody's.
+func TestDecodeVisibilityMetrics(t *testing.T) {
+	for name, text := range map[string]string{
+		"none":                  `null`,
+		"empty":                 `{}`,
+		"parts of null":         `{"totals":null,"byNamespace":null,"byNode":null}`,
+		"numbers of null":       `{"totals":{"pods":null},"byNamespace":{"a":{"pods":null,"labels":null}}}`,
+		"a node's nulls":        `{"byNode":{"w":{"cpu_capacity":null,"labels":null,"ready":null,"roles":null}}}`,
+		"a whole node":          `{"byNode":{"w":{"cpu_capacity":8e3,"labels":{"a":""},"ready":false,"roles":["worker"]},"v":{}}}`,
+		"a metric of one's own": `{"totals":{"my metric":-0.5},"byNamespace":{"":{"quotas":2}}}`,
+		"what nobody reads":     `{"byZone":"eu","extra":{"a":{"ready":"true"}},"Totals":[]}`,
+	} {
+		t.Run(name, func(t *testing.T) {
+			if _, err := DecodeVisibility([]byte(`{"metrics":` + text + `}`)); err != nil {
+				t.Errorf("got %v, want a request", err)
+			}
+		})
+	}
+}
+
 func TestDecodeVisibilityRefuses(t *testing.T) {
 	for _, row := range []struct{ name, text, field, message string }{
 		{"no object", `[]`, "", "no JSON object"},
@@ -61,8 +81,21 @@ func TestDecodeVisibilityRefuses(t *testing.T) {
 		{"an item's fields", `{"items":[{"fields":[]}]}`, "items", `item 0: key "fields"`},
 		{"aggregations", `{"aggregations":[]}`, "aggregations", "an object"},
 		{"metrics", `{"metrics":1}`, "metrics", "an object"},
-		{"a part of metrics", `{"metrics":{"totals":1}}`, "metrics.totals", "an object"},
-		{"a record", `{"metrics":{"byNode":{"w":1}}}`, "metrics.byNode", `"w" is none`},
+		{"totals", `{"metrics":{"totals":1}}`, "metrics.totals", "an object"},
+		{"a total", `{"metrics":{"totals":{"pods":1,"nodes":"3"}}}`, "metrics.totals", `key "nodes" must be a number`},
+		{"a total that nobody knows", `{"metrics":{"totals":{"filtered":true}}}`, "metrics.totals", `key "filtered" must be a number`},
+		{"records", `{"metrics":{"byNamespace":[]}}`, "metrics.byNamespace", "an object"},
+		{"a record", `{"metrics":{"byNode":{"w":1}}}`, "metrics.byNode", `record "w": it is no JSON object`},
+		{"a record of null", `{"metrics":{"byNamespace":{"a":null}}}`, "metrics.byNamespace", `record "a": it is no JSON object`},
+		{"a number of a namespace", `{"metrics":{"byNamespace":{"a":{"pods":"3"}}}}`, "metrics.byNamespace", `record "a": key "pods" must be a number`},
+		{"a number of a node", `{"metrics":{"byNode":{"w":{"cpu_capacity":[8]}}}}`, "metrics.byNode", `record "w": key "cpu_capacity" must be a number`},
+		{"labels of a namespace", `{"metrics":{"byNamespace":{"a":{"labels":[]}}}}`, "metrics.byNamespace", `record "a": key "labels" must be an object of strings`},
+		{"a label of a node", `{"metrics":{"byNode":{"w":{"labels":{"a":1}}}}}`, "metrics.byNode", `record "w": key "labels" must be an object of strings`},
+		{"ready", `{"metrics":{"byNode":{"w":{"ready":"true"}}}}`, "metrics.byNode", `record "w": key "ready" must be a boolean`},
+		{"ready as a number", `{"metrics":{"byNode":{"w":{"ready":1}}}}`, "metrics.byNode", `record "w": key "ready" must be a boolean`},
+		{"ready of a namespace", `{"metrics":{"byNamespace":{"a":{"ready":true}}}}`, "metrics.byNamespace", `record "a": key "ready" must be a number`},
+		{"roles", `{"metrics":{"byNode":{"w":{"roles":"master"}}}}`, "metrics.byNode", `record "w": key "roles" must be a list of strings`},
+		{"a role", `{"metrics":{"byNode":{"w":{"roles":["worker",1]}}}}`, "metrics.byNode", `record "w": key "roles" must be a list of strings`},
 	} {
 		t.Run(row.name, func(t *testing.T) {
 			_, err := DecodeVisibility([]byte(row.text))

@@ -38,6 +38,10 @@ func Activate(ctx context.Context, b *bundles.Bundle, o Options) (*Engine, error
 	if err != nil {
 		return nil, err
 	}
+	var before *tree
+	if o.Last != nil {
+		before = o.Last.tree
+	}
 	views, err := expandViews(b.Visibility)
 	if err != nil {
 		return nil, fmt.Errorf("expand the tables of visibility: %w", err)
@@ -49,9 +53,10 @@ func Activate(ctx context.Context, b *bundles.Bundle, o Options) (*Engine, error
 		denies:   hasDenyPolicies(b.Files),
 		labels:   mentions(b.Files, "input.namespaceLabels"),
 		gateways: b.Gateway,
+		headers:  headersOf(b.Gateway),
 		queries:  queries,
 		patterns: patterns(ctx),
-		tree:     expand(b.Access),
+		tree:     expand(b.Access, before),
 		views:    views,
 		viewed:   hasViews(b.Files),
 		now:      o.Now,

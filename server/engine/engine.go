@@ -38,8 +38,8 @@ type Options struct {
 	// Timeout bounds one evaluation; zero means DefaultTimeout.
 	Timeout time.Duration
 	// Last is an engine whose compiled rules serve again where the bundle's are
-	// the same, so that a change of roles and bindings compiles nothing. It may be
-	// nil, and is not kept.
+	// the same, so that a change of roles and bindings compiles nothing, and whose
+	// tree serves again where the tables are. It may be nil, and is not kept.
 	Last *Engine
 }
 
@@ -59,6 +59,7 @@ type Engine struct {
 	viewed   bool           // whether there are visibility policies, which OPA is asked about
 	grounds  func() grounds // made once, when first asked for
 	gateways *lower.Gateway // nil without documents of that family
+	headers  map[decision.GatewayTarget][]string
 	queries  queries
 	patterns cache.InterQueryValueCache // compiled expressions, kept between requests
 	now      func() time.Time

@@ -19,7 +19,7 @@ func fixture() *lower.Access {
 	gold := "gold"
 	return &lower.Access{
 		Master: "master",
-		Roles: map[string]lower.Role{
+		Roles: lower.MapOf(map[string]lower.Role{
 			"kubernetes:/reader": {Family: "kubernetes", Kind: "ClusterRole", Name: "reader", Kubernetes: []lower.KubernetesRule{
 				{Rule: 0, Source: "k.yaml:1", Verbs: []string{"get", "list"}, Groups: []string{""}, Resources: []string{"pods", "*/log"}},
 				{Rule: 1, Source: "k.yaml:2", Verbs: []string{"get"}, Groups: []string{""}, Resources: []string{"configmaps"}, Names: []string{"a"}},
@@ -32,22 +32,22 @@ func fixture() *lower.Access {
 				{Rule: 0, Source: "o.yaml:9", Deny: true, Verbs: []string{"delete"}, Kinds: []string{"pod"},
 					Restrictions: &lower.Restrictions{Labels: []lower.LabelEntry{{Key: "tier", Value: &gold}}}},
 			}},
-		},
-		Bindings: map[string]lower.Binding{
+		}),
+		Bindings: lower.MapOf(map[string]lower.Binding{
 			"kubernetes:/everybody":  {Family: "kubernetes", APIVersion: "rbac.authorization.k8s.io/v1", Kind: "ClusterRoleBinding", Name: "everybody", Role: "kubernetes:/reader", Cluster: true},
 			"origin:hammer/editors":  {Family: "origin", APIVersion: "writ.dev/v1", Kind: "RoleBinding", Namespace: "hammer", Name: "editors", Role: "origin:master/edit"},
 			"origin:hammer/careful":  {Family: "origin", APIVersion: "writ.dev/v1", Kind: "RoleBinding", Namespace: "hammer", Name: "careful", Role: "origin:hammer/careful"},
 			"origin:master/everyone": {Family: "origin", APIVersion: "writ.dev/v1", Kind: "RoleBinding", Namespace: "master", Name: "everyone", Role: "origin:master/edit", Cluster: true},
-		},
+		}),
 		Subjects: lower.Subjects{
-			Cluster: map[string][]string{
+			Cluster: lower.MapOf(map[string][]string{
 				"group:dev": {"kubernetes:/everybody"},
 				"user:root": {"origin:master/everyone"},
-			},
-			Namespaces: map[string]map[string][]string{"hammer": {
+			}),
+			Namespaces: lower.MapOf(map[string]lower.Map[[]string]{"hammer": lower.MapOf(map[string][]string{
 				"user:edgar": {"origin:hammer/careful", "origin:hammer/editors"},
 				"group:dev":  {"origin:hammer/editors"},
-			}},
+			})}),
 		},
 	}
 }
@@ -181,10 +181,10 @@ func TestTroubleDenies(t *testing.T) {
 // show the request's values to whoever reads the reason.
 func TestFailingExtensionDenies(t *testing.T) {
 	access := fixture()
-	role := access.Roles["origin:hammer/careful"]
+	role := access.Roles.At("origin:hammer/careful")
 	role.Origin = []lower.OriginRule{{Source: "o.yaml:9", Deny: true, Verbs: []string{"get"}, Kinds: []string{"pods"},
 		Restrictions: &lower.Restrictions{Extension: "broken"}}}
-	access.Roles["origin:hammer/careful"] = role
+	access.Roles = access.Roles.With(map[string]*lower.Role{"origin:hammer/careful": &role})
 	files := rego.Files()
 	files["compiled/extensions/dispatch.rego"] = []byte("package compiled.extensions\n\nholds(\"broken\", r, p) := data.writ.extensions.broken.holds(r, p)\n")
 	for name, source := range map[string]string{
@@ -215,10 +215,10 @@ func TestClockedDecisionExpiresAtOnce(t *testing.T) {
 	now := time.Date(2026, 11, 21, 9, 0, 0, 0, time.UTC)
 	access := fixture()
 	access.ReadsClock = true
-	role := access.Roles["origin:hammer/careful"]
+	role := access.Roles.At("origin:hammer/careful")
 	role.Origin = []lower.OriginRule{{Source: "o.yaml:9", Verbs: []string{"get"}, Kinds: []string{"policies"},
 		Restrictions: &lower.Restrictions{Extension: "morning"}}}
-	access.Roles["origin:hammer/careful"] = role
+	access.Roles = access.Roles.With(map[string]*lower.Role{"origin:hammer/careful": &role})
 	files := rego.Files()
 	files["compiled/extensions/dispatch.rego"] = []byte("package compiled.extensions\n\nholds(\"morning\", r, p) := data.writ.extensions.morning.holds(r, p)\n")
 	files["writ/extensions/morning/x.rego"] = []byte("package writ.extensions.morning\n\nholds(_, _) if time.clock(time.now_ns())[0] < 12\n")
@@ -244,13 +244,13 @@ func TestClockedDecisionExpiresAtOnce(t *testing.T) {
 // A role of many rules is found by another way than a small one.
 func TestLargeRoleDecidesLikeASmallOne(t *testing.T) {
 	small, large := activate(t, fixture()), fixture()
-	role := large.Roles["kubernetes:/reader"]
+	role := large.Roles.At("kubernetes:/reader")
 	for i := range 3 * fewRules {
 		role.Kubernetes = append(role.Kubernetes, lower.KubernetesRule{
 			Rule: len(role.Kubernetes), Verbs: []string{"other"}, Groups: []string{""}, Resources: []string{"pods", fmt.Sprintf("more-%d", i)},
 		})
 	}
-	large.Roles["kubernetes:/reader"] = role
+	large.Roles = large.Roles.With(map[string]*lower.Role{"kubernetes:/reader": &role})
 	for _, request := range []decision.Request{
 		{Verb: "get", Resource: "pods"}, {Verb: "get", Resource: "nodes", Subresource: "log"}, {Verb: "get", Resource: "configmaps", Name: "a"},
 		{Verb: "get", Resource: "configmaps"}, {Verb: "create", Resource: "pods"}, {Verb: "get", Path: "/api/v1"}, {Verb: "get", Path: "/x"},
@@ -267,12 +267,14 @@ func TestLargeRoleDecidesLikeASmallOne(t *testing.T) {
 func TestManyHits(t *testing.T) {
 	access := fixture()
 	var keys []string
+	bindings := make(map[string]*lower.Binding)
 	for i := range 3000 {
 		key := fmt.Sprintf("kubernetes:/many-%04d", i)
-		access.Bindings[key] = lower.Binding{Family: "kubernetes", Kind: "ClusterRoleBinding", Name: key, Role: "kubernetes:/reader", Cluster: true}
+		bindings[key] = &lower.Binding{Family: "kubernetes", Kind: "ClusterRoleBinding", Name: key, Role: "kubernetes:/reader", Cluster: true}
 		keys = append(keys, key)
 	}
-	access.Subjects.Cluster["group:dev"], access.Subjects.Cluster["user:u"] = keys, keys
+	access.Bindings = access.Bindings.With(bindings)
+	access.Subjects.Cluster = access.Subjects.Cluster.With(map[string]*[]string{"group:dev": &keys, "user:u": &keys})
 	e := activate(t, access)
 	d := e.Evaluate(context.Background(), &decision.Request{User: "u", Groups: []string{"dev"}, Verb: "get", Resource: "pods"})
 	if got, want := len(d.Matched), len(keys); got != want {

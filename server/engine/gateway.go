@@ -1,6 +1,7 @@
 package engine
 
 import (
+	"bytes"
 	"context"
 	"encoding/json"
 	"errors"
@@ -34,7 +35,8 @@ func (e *Engine) Guard(ctx context.Context, r *decision.GatewayRequest) (decisio
 		d = decision.GatewayTrouble(err.Error())
 	}
 	d.Revision = e.revision
-	return d, nil
+	d.Withheld = e.withheld(&d)
+	return d.Sendable(), nil
 }
 
 func (e *Engine) guard(ctx context.Context, r *decision.GatewayRequest) (decision.GatewayDecision, error) {
@@ -121,7 +123,9 @@ func readGateway(answer ast.Object) (decision.GatewayDecision, error) {
 	if err != nil {
 		return read.GatewayDecision, err
 	}
-	if err := json.Unmarshal(text, &read); err != nil {
+	decoder := json.NewDecoder(bytes.NewReader(text))
+	decoder.UseNumber() // metadata may have integers that no double holds
+	if err := decoder.Decode(&read); err != nil {
 		return read.GatewayDecision, fmt.Errorf("read the decision: %w", err)
 	}
 	if read.Error != nil {

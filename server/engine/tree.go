@@ -1,6 +1,7 @@
 package engine
 
 import (
+	"slices"
 	"strings"
 	"sync"
 
@@ -11,13 +12,18 @@ import (
 // and a grant to the rules of its role. It is never changed once it is made, save
 // for indexes of large roles, which are made when they are first needed.
 type tree struct {
-	cluster    *places
-	namespaces map[string]*places
+	access *lower.Access
+	roles  shards[string, *role]
+	grants shards[string, grant] // by the key of the binding
+	held   shards[holder, []grant]
 }
 
-// places are the grants of each user and group in one scope.
-type places struct {
-	users, groups map[string][]grant
+// holder is a user or group where it is bound: in a namespace, or without one
+// everywhere.
+type holder struct {
+	namespace string
+	group     bool
+	name      string
 }
 
 // grant is a binding together with the role it names.
@@ -26,45 +32,132 @@ type grant struct {
 	role    *role
 }
 
-// expand makes the tree of the tables.
-func expand(access *lower.Access) *tree {
-	roles := make(map[string]*role, len(access.Roles))
-	for key, declared := range access.Roles {
-		roles[key] = &role{Role: declared}
+// expand makes the tree of the tables from that of earlier ones; nil is none. What
+// the tables have in common the trees share, so what it takes is the difference.
+func expand(access *lower.Access, before *tree) *tree {
+	if before == nil {
+		before = &tree{access: new(lower.Access)}
 	}
-	grants := make(map[string]grant, len(access.Bindings))
-	for key, binding := range access.Bindings {
-		grants[key] = grant{&binding, roles[binding.Role]}
+	g := growth{
+		tree:   &tree{access: access},
+		before: before,
+		roles:  before.roles.edit(),
+		grants: before.grants.edit(),
+		held:   before.held.edit(),
+		stale:  make(map[string]bool),
 	}
-	t := &tree{
-		cluster:    place(access.Subjects.Cluster, grants),
-		namespaces: make(map[string]*places, len(access.Subjects.Namespaces)),
-	}
-	for namespace, subjects := range access.Subjects.Namespaces {
-		t.namespaces[namespace] = place(subjects, grants)
-	}
-	return t
+	g.grant(g.changedRoles())
+	g.subjects()
+	g.tree.roles, g.tree.grants, g.tree.held = g.roles.shards, g.grants.shards, g.held.shards
+	return g.tree
 }
 
-func place(subjects map[string][]string, grants map[string]grant) *places {
-	p := &places{users: make(map[string][]grant), groups: make(map[string][]grant)}
-	for subject, keys := range subjects {
-		held := make([]grant, len(keys))
-		for i, key := range keys {
-			held[i] = grants[key]
+// growth is a tree that is being made.
+type growth struct {
+	tree, before *tree
+	roles        *edit[string, *role]
+	grants       *edit[string, grant]
+	held         *edit[holder, []grant]
+	// stale are the bindings whose grant was another: who holds it has to be told.
+	stale map[string]bool
+}
+
+// changedRoles takes the roles over and returns the keys of those that are others.
+func (g *growth) changedRoles() map[string]bool {
+	changed := make(map[string]bool)
+	g.tree.access.Roles.Since(g.before.access.Roles, func(key string, now, _ *lower.Role) {
+		changed[key] = true
+		if now == nil {
+			g.roles.drop(key)
+			return
 		}
-		if user, ok := strings.CutPrefix(subject, "user:"); ok {
-			p.users[user] = held
-		} else {
-			p.groups[strings.TrimPrefix(subject, "group:")] = held
+		g.roles.set(key, &role{Role: now})
+	})
+	return changed
+}
+
+// grant joins bindings that are others, or that name a role that is another, with
+// their roles.
+func (g *growth) grant(changed map[string]bool) {
+	join := func(key string, binding *lower.Binding) {
+		if _, was := g.before.grants.find(key); was {
+			g.stale[key] = true
+		}
+		role, _ := g.roles.find(binding.Role)
+		g.grants.set(key, grant{binding, role})
+	}
+	g.tree.access.Bindings.Since(g.before.access.Bindings, func(key string, now, _ *lower.Binding) {
+		if now == nil {
+			g.grants.drop(key)
+			return
+		}
+		join(key, now)
+	})
+	if g.before.access.Bindings.Len() == 0 {
+		return // all of them are new
+	}
+	for key, binding := range g.tree.access.Bindings.All() {
+		if changed[binding.Role] {
+			join(key, binding)
 		}
 	}
-	return p
+}
+
+// subjects gives each subject its grants, where its list or one of the grants in it
+// is another.
+func (g *growth) subjects() {
+	now, before := &g.tree.access.Subjects, &g.before.access.Subjects
+	g.level("", &now.Cluster, &before.Cluster)
+	now.Namespaces.Since(before.Namespaces, g.level)
+	if len(g.stale) == 0 {
+		return
+	}
+	g.refresh("", &now.Cluster)
+	for namespace, subjects := range now.Namespaces.All() {
+		g.refresh(namespace, subjects)
+	}
+}
+
+// level is the subjects of a namespace, nil for none.
+func (g *growth) level(namespace string, now, before *lower.Map[[]string]) {
+	var none lower.Map[[]string]
+	if now == nil {
+		now = &none
+	}
+	if before == nil {
+		before = &none
+	}
+	now.Since(*before, func(subject string, keys, _ *[]string) {
+		g.hold(namespace, subject, keys)
+	})
+}
+
+func (g *growth) refresh(namespace string, subjects *lower.Map[[]string]) {
+	for subject, keys := range subjects.All() {
+		if slices.ContainsFunc(*keys, func(key string) bool { return g.stale[key] }) {
+			g.hold(namespace, subject, keys)
+		}
+	}
+}
+
+// hold gives a subject the grants of its bindings.
+func (g *growth) hold(namespace, subject string, keys *[]string) {
+	kind, name, _ := strings.Cut(subject, ":")
+	h := holder{namespace, kind == "group", name}
+	if keys == nil {
+		g.held.drop(h)
+		return
+	}
+	held := make([]grant, len(*keys))
+	for i, key := range *keys {
+		held[i], _ = g.grants.find(key)
+	}
+	g.held.set(h, held)
 }
 
 // role is a role and, where it has many rules, the way to them.
 type role struct {
-	lower.Role
+	*lower.Role
 	once       sync.Once
 	byResource map[string][]int
 }

@@ -2,6 +2,7 @@ package engine
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"slices"
 
@@ -132,7 +133,7 @@ func (a *aggregator) result(c *columns, items []int) (any, error) {
 func (a *aggregator) of(values []*ast.Term) (*ast.Term, error) {
 	switch a.Function {
 	case "distinct":
-		return ast.InternedTerm(ast.NewSet(values...).Len()), nil
+		return ast.InternedTerm(different(values)), nil
 	case "sum":
 		return rounded(builtin(ast.Sum, ast.ArrayTerm(values...)))
 	}
@@ -154,6 +155,14 @@ func (a *aggregator) of(values []*ast.Term) (*ast.Term, error) {
 		return percentile(values, a.Percentile)
 	}
 	return nil, fmt.Errorf("the function %q is not known", a.Function)
+}
+
+// different counts by order, as Rego does: a set takes fractions of the same whole
+// part one by one, and equal numbers beyond a double for two.
+func different(values []*ast.Term) int {
+	slices.SortFunc(values, ast.TermValueCompare)
+	same := func(a, b *ast.Term) bool { return ast.TermValueCompare(a, b) == 0 }
+	return len(slices.CompactFunc(values, same))
 }
 
 // percentile interpolates between the two values around the rank. Hundredths keep
@@ -180,13 +189,17 @@ func percentile(values []*ast.Term, percent int) (*ast.Term, error) {
 	return rounded(builtin(ast.Divide, sum, ast.InternedTerm(100)))
 }
 
+// fractionless is where numbers that were computed are whole: OPA calculates with
+// 64 binary digits, or exactly.
+const fractionless = ast.Number("18446744073709551616")
+
 // rounded is a computed number as people write it, as writ.visibility.text has it.
 func rounded(value *ast.Term, err error) (*ast.Term, error) {
 	if err != nil {
 		return nil, err
 	}
-	whole, err := builtin(ast.Floor, value)
-	if err != nil || whole.Equal(value) {
+	whole, err := isWhole(value)
+	if err != nil || whole {
 		return value, err
 	}
 	text, err := builtin(ast.Sprintf, ast.StringTerm("%v"), ast.ArrayTerm(value))
@@ -196,11 +209,25 @@ func rounded(value *ast.Term, err error) (*ast.Term, error) {
 	return builtin(ast.ToNumber, text)
 }
 
-// builtin is OPA's, so that numbers come out as they do in Rego.
+func isWhole(value *ast.Term) (bool, error) {
+	floor, err := builtin(ast.Floor, value)
+	if err != nil || floor.Equal(value) {
+		return true, err
+	}
+	size, err := builtin(ast.Abs, value)
+	return err == nil && size.Value.Compare(fractionless) >= 0, err
+}
+
+// builtin is OPA's, so that numbers come out as they do in Rego. Its own words on
+// what went wrong repeat the operands, and are for nobody.
 func builtin(b *ast.Builtin, operands ...*ast.Term) (result *ast.Term, err error) {
 	err = topdown.GetBuiltin(b.Name)(topdown.BuiltinContext{}, operands, func(term *ast.Term) error {
 		result = term
 		return nil
 	})
-	return result, err
+	if err != nil {
+		// OPA's text has the numbers in it, and at length.
+		return nil, errors.New("what it comes to is no number that can be told")
+	}
+	return result, nil
 }

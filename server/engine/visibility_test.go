@@ -2,12 +2,17 @@ package engine
 
 import (
 	"context"
+	"encoding/json"
 	"errors"
 	"fmt"
 	"iter"
+	"math/big"
 	"slices"
+	"strings"
 	"testing"
 	"time"
+
+	"github.com/open-policy-agent/opa/v1/ast"
 
 	"github.com/writ-policy/writ/bundles"
 	"github.com/writ-policy/writ/bundles/source"
@@ -255,6 +260,94 @@ func TestFill(t *testing.T) {
 	d := decision.ViewBy(t.Context(), e, &decision.VisibilityRequest{User: "nobody", Cluster: cluster("c"), Type: "pods"}, foreign)
 	if d.Decision != decision.VisibleNone || d.Revision != e.Revision() {
 		t.Errorf("got %s of %s, want a decision of the engine's own", d.Decision, d.Revision)
+	}
+}
+
+// A number beyond a double hides nothing: it stays what it is.
+func TestAggregationOfLargeNumbers(t *testing.T) {
+	const documents = viewWorld + `---
+apiVersion: clusterpulse.io/v1alpha1
+kind: MonitorAccessPolicy
+metadata: {name: large, namespace: p}
+spec:
+  identity: {subjects: {groups: [large]}}
+  access: {effect: Allow}
+  scope:
+    clusters:
+      rules:
+        - selector: {matchPattern: ".*"}
+          permissions: {view: true, viewMetrics: true}
+          resources: [{type: large, filters: {names: {denied: [x]}}}, {type: nodes, visibility: all, filters: {names: {denied: [x]}}}]
+---
+apiVersion: clusterpulse.io/v1alpha1
+kind: MetricSource
+metadata: {name: large, namespace: p}
+spec:
+  source: {apiVersion: v1, kind: PersistentVolumeClaim}
+  fields: [{name: f, path: .f}]
+  aggregations:
+    - {name: sum, function: sum, field: f}
+    - {name: avg, function: avg, field: f}
+    - {name: min, function: min, field: f}
+    - {name: max, function: max, field: f}
+    - {name: p50, function: percentile, percentile: 50, field: f}
+  rbac: {resourceTypeName: large}
+`
+	e := activateViews(t, documents, Options{})
+	for _, row := range []struct {
+		name string
+		f    []string
+		want string // sum, avg, min, max, p50
+	}{
+		{"one", []string{"1e400"}, "1e400 1e400 1e400 1e400 1e400"},
+		{"below zero", []string{"-1e400"}, "-1e400 -1e400 -1e400 -1e400 -1e400"},
+		{"two", []string{"3e400", "1e400"}, "4e400 2e400 1e400 3e400 2e400"},
+		{"as large as there are", []string{"9e999", "9e999", "0"}, "18e999 6e999 0 9e999 9e999"},
+		{"and a fraction", []string{"1e400", "0.5"}, "1e400 5e399 0.5 1e400 5e399"},
+		{"more than they come to", []string{"1e308", "1e308", "1e308", "1e308"}, "4e308 1e308 1e308 1e308 1e308"},
+		{"none", []string{"0.1", "0.2"}, "0.3 0.15 0.1 0.2 0.15"},
+	} {
+		t.Run(row.name, func(t *testing.T) {
+			var items []decision.Item
+			for _, number := range row.f {
+				items = append(items, decision.Item{Name: "n", Fields: map[string]any{"f": jsonNumber(number)}})
+			}
+			d := e.View(t.Context(), &decision.VisibilityRequest{Groups: []string{"large"}, User: "u", Cluster: cluster("c"), Type: "large", Items: &items})
+			want := strings.Fields(row.want)
+			for i, name := range []string{"sum", "avg", "min", "max", "p50"} {
+				got, _ := d.Aggregations[name].(json.Number)
+				if !nearly(got, want[i]) {
+					t.Errorf("%s: got %q, want %s (%s)", name, got, want[i], d.Reason)
+				}
+			}
+			if len(d.Visible) != len(items) {
+				t.Errorf("got %v visible, want all %d", d.Visible, len(items))
+			}
+		})
+	}
+	nodes := map[string]any{"n": map[string]any{"cpu_capacity": jsonNumber("2e400"), "cpu_requested": jsonNumber("1e400")}}
+	d := e.View(t.Context(), &decision.VisibilityRequest{Groups: []string{"large"}, User: "u", Cluster: cluster("c"), Metrics: map[string]any{"byNode": nodes}})
+	if got, _ := d.Metrics["cpu_capacity"].(json.Number); !nearly(got, "2e400") || d.Metrics["cpu_usage_percent"] != jsonNumber("50") {
+		t.Errorf("got %v, want 2e400 of which 50 percent are requested (%s)", d.Metrics, d.Reason)
+	}
+}
+
+// nearly allows for the last of the 64 binary digits that OPA's quotients have.
+func nearly(got json.Number, want string) bool {
+	is, ok1 := new(big.Rat).SetString(string(got))
+	wanted, ok2 := new(big.Rat).SetString(want)
+	if !ok1 || !ok2 {
+		return false
+	}
+	off := is.Sub(is, wanted)
+	return off.Mul(off, big.NewRat(1e18, 1)).Abs(off).Cmp(new(big.Rat).Abs(wanted)) <= 0
+}
+
+// Reasons are shown to people: what a built-in says of its operands is not for them.
+func TestBuiltinTroubleIsShort(t *testing.T) {
+	_, err := builtin(ast.ToNumber, ast.StringTerm("1e400"))
+	if err == nil || strings.Contains(err.Error(), "1e400") || strings.Contains(err.Error(), "strconv") {
+		t.Errorf("got %v, want words of our own", err)
 	}
 }
 

@@ -2,10 +2,13 @@ package engine
 
 import (
 	"encoding/json"
+	"fmt"
 	"math/rand/v2"
 	"regexp"
 	"strings"
 	"testing"
+
+	"github.com/open-policy-agent/opa/v1/ast"
 )
 
 func jsonNumber(text string) json.Number { return json.Number(text) }
@@ -102,4 +105,54 @@ func TestTextForm(t *testing.T) {
 			t.Errorf("%v: got %q, %v, want %q, %v", row.value, got, ok, row.want, !row.none)
 		}
 	}
+}
+
+func TestNumericText(t *testing.T) {
+	for _, row := range []struct{ text, want string }{
+		{"15", "15"}, {"+15", "15"}, {"-0.5", "-0.5"}, {"1e2", "100"}, {"1E-2", "0.01"}, {"007", "7"}, {".5", "0.5"}, {"5.", "5"}, {"5.e+1", "50"},
+		{"1e400", "1e400"}, {"-00.10e999", "-1e998"}, {strings.Repeat("9", 128), strings.Repeat("9", 128)},
+		{strings.Repeat("9", 129), ""}, {"1e1000", ""}, {"", ""}, {".", ""}, {"x", ""}, {"5Gi", ""}, {"0x10", ""}, {"1_0", ""},
+		{"Inf", ""}, {" 5", ""}, {"5\n", ""}, {"++5", ""}, {"e5", ""}, {"٥", ""},
+	} {
+		got := numericText(row.text)
+		if row.want == "" && got != nil || row.want != "" && (got == nil || got.Compare(ast.Number(row.want)) != 0) {
+			t.Errorf("%q: got %v, want %q", row.text, got, row.want)
+		}
+	}
+}
+
+func TestDifferent(t *testing.T) {
+	const many = 20_000
+	fractions := make([]*ast.Term, many)
+	for i := range fractions {
+		fractions[i] = ast.NumberTerm(json.Number(fmt.Sprintf("0.%d1", i)))
+	}
+	for _, row := range []struct {
+		name   string
+		values []*ast.Term
+		want   int
+	}{
+		{"none", nil, 0},
+		{"a number and its text", parsed(t, `[1, "1", 1.0, 10e-1, true, 1]`), 3},
+		{"beyond a double", parsed(t, `[1e400, 10e399, -1e400, 1e401]`), 3},
+		{"lists and objects", parsed(t, `[[1, 2], [1.0, 2], [2, 1], {"a": 1}, {"a": 1.0}, [], {}]`), 5},
+		// A table would look each of them up among all: they hash to their whole part.
+		{"fractions", fractions, many},
+	} {
+		t.Run(row.name, func(t *testing.T) {
+			if got := different(row.values); got != row.want {
+				t.Errorf("got %d, want %d", got, row.want)
+			}
+		})
+	}
+}
+
+func parsed(t *testing.T, list string) (terms []*ast.Term) {
+	t.Helper()
+	value, err := ast.ValueFromReader(strings.NewReader(list))
+	if err != nil {
+		t.Fatal(err)
+	}
+	value.(*ast.Array).Foreach(func(term *ast.Term) { terms = append(terms, term) })
+	return terms
 }

@@ -41,12 +41,10 @@ func (h hit) number() (number int, source string) {
 // find is every hit of the request, each once: what writ.access.compact.hits
 // finds in the tables.
 func (t *tree) find(r *decision.Request) []hit {
-	w := walk{request: r}
-	w.scope(t.cluster)
+	w := walk{tree: t, request: r}
+	w.scope("")
 	if r.Namespace != "" {
-		if places := t.namespaces[r.Namespace]; places != nil {
-			w.scope(places)
-		}
+		w.scope(r.Namespace)
 	}
 	return w.hits
 }
@@ -54,6 +52,7 @@ func (t *tree) find(r *decision.Request) []hit {
 // walk is one request on its way through the tree. What it looks up is worked
 // out when a grant of the family is first met.
 type walk struct {
+	tree    *tree
 	request *decision.Request
 	hits    []hit
 	seen    map[hit]struct{} // hits again, once they are many
@@ -64,16 +63,17 @@ type walk struct {
 	verbs, kinds []string
 }
 
-func (w *walk) scope(p *places) {
+func (w *walk) scope(namespace string) {
 	if w.request.User != "" {
-		w.grants(p.users[w.request.User])
+		w.grants(holder{namespace: namespace, name: w.request.User})
 	}
 	for _, group := range w.request.Groups {
-		w.grants(p.groups[group])
+		w.grants(holder{namespace: namespace, group: true, name: group})
 	}
 }
 
-func (w *walk) grants(held []grant) {
+func (w *walk) grants(h holder) {
+	held, _ := w.tree.held.find(h)
 	for _, g := range held {
 		switch {
 		case g.role.Family == lower.FamilyOrigin && w.request.Path == "":

@@ -102,11 +102,11 @@ func (e *Engine) add(answer *decision.WhoCan, subject string, d decision.Decisio
 // namespace names, sorted.
 func (e *Engine) inReach(r *decision.Request) []string {
 	subjects := make(map[string]bool)
-	for subject := range e.access.Subjects.Cluster {
+	for subject := range e.access.Subjects.Cluster.All() {
 		subjects[subject] = true
 	}
 	if r.Namespace != "" {
-		for subject := range e.access.Subjects.Namespaces[r.Namespace] {
+		for subject := range e.access.Subjects.Namespaces.At(r.Namespace).All() {
 			subjects[subject] = true
 		}
 	}
@@ -121,22 +121,22 @@ func (e *Engine) bindingsOf(r *decision.Request, subject string) (set string, sa
 	same = r.Pod == nil || !e.denies
 	note := func(keys []string) {
 		for _, key := range keys {
-			binding := e.access.Bindings[key]
+			binding := e.access.Bindings.At(key)
 			scope := "local "
 			if binding.Cluster {
 				scope = "cluster "
 			}
 			roles[scope+binding.Role] = true
-			for _, rule := range e.access.Roles[binding.Role].Origin {
+			for _, rule := range e.access.Roles.At(binding.Role).Origin {
 				if rule.Restrictions != nil {
 					same = false
 				}
 			}
 		}
 	}
-	note(e.access.Subjects.Cluster[subject])
+	note(e.access.Subjects.Cluster.At(subject))
 	if r.Namespace != "" {
-		note(e.access.Subjects.Namespaces[r.Namespace][subject])
+		note(e.access.Subjects.Namespaces.At(r.Namespace).At(subject))
 	}
 	return strings.Join(slices.Sorted(maps.Keys(roles)), "\n"), same
 }

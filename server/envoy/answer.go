@@ -34,10 +34,17 @@ func response(d *decision.GatewayDecision) *authv3.CheckResponse {
 	return &authv3.CheckResponse{
 		Status: &statuspb.Status{Code: int32(codes.OK)},
 		HttpResponse: &authv3.CheckResponse_OkResponse{
-			OkResponse: &authv3.OkHttpResponse{Headers: options(d.Headers)},
+			OkResponse: &authv3.OkHttpResponse{Headers: options(d.Headers), HeadersToRemove: removed(d.Withheld)},
 		},
 		DynamicMetadata: metadata,
 	}
+}
+
+// removed are the headers to take out of the request: none that routes it.
+func removed(withheld []string) []string {
+	return slices.DeleteFunc(slices.Clone(withheld), func(name string) bool {
+		return name == "host" || !decision.IsHeaderName(name)
+	})
 }
 
 func denied(d *decision.GatewayDecision) *authv3.CheckResponse {
@@ -54,7 +61,11 @@ func denied(d *decision.GatewayDecision) *authv3.CheckResponse {
 	if d.Revision != "" {
 		headers[revisionHeader] = d.Revision
 	}
-	return denial(code(d.Status), d.Status, headers, body)
+	status := d.Status
+	if status < http.StatusMultipleChoices {
+		status = http.StatusForbidden // a denial that looks like an answer is none
+	}
+	return denial(code(status), status, headers, body)
 }
 
 func denial(code codes.Code, status int, headers map[string]string, body string) *authv3.CheckResponse {
@@ -94,13 +105,12 @@ func code(status int) codes.Code {
 }
 
 // options are headers that replace what the request or the answer has under their
-// names, sorted. Line ends and other controls, which would end a header, are left
-// out.
+// names, sorted. Line ends, which would end a header, become spaces.
 func options(headers map[string]string) []*corev3.HeaderValueOption {
 	var list []*corev3.HeaderValueOption
 	for name, value := range headers {
 		list = append(list, &corev3.HeaderValueOption{
-			Header:       &corev3.HeaderValue{Key: name, Value: strings.Map(printing, value)},
+			Header:       &corev3.HeaderValue{Key: name, Value: decision.HeaderValue(value)},
 			AppendAction: corev3.HeaderValueOption_OVERWRITE_IF_EXISTS_OR_ADD,
 		})
 	}
@@ -108,13 +118,6 @@ func options(headers map[string]string) []*corev3.HeaderValueOption {
 		return strings.Compare(a.GetHeader().GetKey(), b.GetHeader().GetKey())
 	})
 	return list
-}
-
-func printing(r rune) rune {
-	if r < ' ' || r == 0x7f {
-		return -1
-	}
-	return r
 }
 
 // plain turns numbers into what a protobuf value can hold.

@@ -18,6 +18,7 @@ import (
 	"context"
 	"crypto/tls"
 	"log/slog"
+	"math"
 	"net"
 	"runtime/debug"
 	"sync/atomic"
@@ -61,8 +62,15 @@ const (
 	DefaultMaxMessage  = 1 << 20
 )
 
-// idle is after how long a connection without a check is closed.
-const idle = 10 * time.Minute
+// idle is after how long a connection without a check is closed, and handshake how
+// long one may take to begin. headroom is by how much a message may be too large and
+// still be answered; maxMetadata bounds what comes beside messages.
+const (
+	idle        = 10 * time.Minute
+	handshake   = 10 * time.Second
+	headroom    = 16 << 20
+	maxMetadata = 64 << 10
+)
 
 // checker answers checks. It is safe for concurrent use.
 type checker struct {
@@ -93,7 +101,13 @@ func New(o Options) *Server {
 		o.MaxMessage = DefaultMaxMessage
 	}
 	options := []grpc.ServerOption{
-		grpc.MaxRecvMsgSize(o.MaxMessage),
+		// What is above this fails the call; what is above MaxMessage is denied.
+		grpc.MaxRecvMsgSize(o.MaxMessage + headroom),
+		grpc.ForceServerCodecV2(newCodec()),
+		grpc.MaxHeaderListSize(maxMetadata),
+		// More than this from one proxy would be denied in any case.
+		grpc.MaxConcurrentStreams(uint32(min(2*o.MaxInFlight, math.MaxInt32))),
+		grpc.ConnectionTimeout(handshake),
 		grpc.KeepaliveParams(keepalive.ServerParameters{MaxConnectionIdle: idle}),
 		grpc.KeepaliveEnforcementPolicy(keepalive.EnforcementPolicy{MinTime: 10 * time.Second, PermitWithoutStream: true}),
 	}
@@ -101,7 +115,7 @@ func New(o Options) *Server {
 		options = append(options, grpc.Creds(credentials.NewTLS(o.TLS)))
 	}
 	server := grpc.NewServer(options...)
-	authv3.RegisterAuthorizationServer(server, &checker{Options: o, point: o.Metrics.Point(string(decision.Gateway))})
+	server.RegisterService(&service, &checker{Options: o, point: o.Metrics.Point(string(decision.Gateway))})
 	return &Server{server}
 }
 

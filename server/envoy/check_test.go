@@ -43,6 +43,11 @@ func (g *guard) Guard(ctx context.Context, r *decision.GatewayRequest) (decision
 // dial serves o on loopback and returns a client of it.
 func dial(t *testing.T, o envoy.Options) authv3.AuthorizationClient {
 	t.Helper()
+	return authv3.NewAuthorizationClient(connect(t, o))
+}
+
+func connect(t *testing.T, o envoy.Options) *grpc.ClientConn {
+	t.Helper()
 	listener, err := net.Listen("tcp", "127.0.0.1:0")
 	if err != nil {
 		t.Fatal(err)
@@ -56,7 +61,7 @@ func dial(t *testing.T, o envoy.Options) authv3.AuthorizationClient {
 		t.Fatal(err)
 	}
 	t.Cleanup(func() { _ = connection.Close() })
-	return authv3.NewAuthorizationClient(connection)
+	return connection
 }
 
 func check(t *testing.T, client authv3.AuthorizationClient, request *authv3.CheckRequest) *authv3.CheckResponse {
@@ -88,11 +93,19 @@ func TestAnswers(t *testing.T) {
 		},
 		"denied": {
 			guard: guard{decision: denial}, code: codes.PermissionDenied, status: 403, body: "no",
-			headers: map[string]string{"x-ext-auth-reason": "not you", "x-why": "aset-cookie: b", "writ-revision": "r1"},
+			headers: map[string]string{"x-ext-auth-reason": "not you", "x-why": "a  set-cookie: b", "writ-revision": "r1"},
 		},
 		"nobody": {
 			guard: guard{decision: decision.GatewayDecision{Denied: true, Status: 401}},
 			code:  codes.Unauthenticated, status: 401, headers: map[string]string{},
+		},
+		"a denial of no status": {
+			guard: guard{decision: decision.GatewayDecision{}},
+			code:  codes.PermissionDenied, status: 403, headers: map[string]string{},
+		},
+		"a denial that looks like an answer": {
+			guard: guard{decision: decision.GatewayDecision{Denied: true, Status: 200}},
+			code:  codes.PermissionDenied, status: 403, headers: map[string]string{},
 		},
 		"no path": {
 			guard: guard{decision: decision.GatewayDecision{Status: 404}},

@@ -153,9 +153,15 @@ func structs(metadata map[string]*structpb.Struct) map[string]any {
 }
 
 // identityOf is who was authenticated: the one payload that the filter left, or all
-// that it left where there are several.
+// that it left where there are several. Why somebody was not authenticated, which the
+// filter may leave in the same place, is nobody.
 func identityOf(payloads *structpb.Struct) any {
 	fields := payloads.GetFields()
+	for _, payload := range fields {
+		if isFailure(payload.GetStructValue()) {
+			return nil
+		}
+	}
 	if len(fields) == 1 {
 		for _, payload := range fields {
 			if inner := payload.GetStructValue(); inner != nil {
@@ -167,4 +173,13 @@ func identityOf(payloads *structpb.Struct) any {
 		return nil
 	}
 	return payloads.AsMap()
+}
+
+// isFailure reports whether a payload is the status of an authentication that
+// failed: a code and a message, and nothing that a token says.
+func isFailure(payload *structpb.Struct) bool {
+	fields := payload.GetFields()
+	_, code := fields["code"].GetKind().(*structpb.Value_NumberValue)
+	_, message := fields["message"].GetKind().(*structpb.Value_StringValue)
+	return len(fields) == 2 && code && message
 }

@@ -95,11 +95,26 @@ var instruments = []instrument{
 		func(m *Metrics, i *instrument) prometheus.Collector { return gauge(&m.stateFails, i) },
 	},
 	{
+		"writ_key_withdrawn", "gauge", nil,
+		"1 while what is served is signed by a key that would not be accepted now.",
+		func(m *Metrics, i *instrument) prometheus.Collector { return gauge(&m.withdrawn, i) },
+	},
+	{
 		"writ_diagnostics", "gauge", []string{"severity"},
 		"Diagnostics of the last reading of the documents (error, warning).",
 		func(m *Metrics, i *instrument) prometheus.Collector {
 			m.diagnostics = prometheus.NewGaugeVec(prometheus.GaugeOpts{Name: i.name, Help: i.help}, i.labels)
 			return m.diagnostics
+		},
+	},
+	{
+		"writ_reload_phase_duration_seconds", "histogram", []string{"phase"},
+		"Time of the steps of bringing documents or a bundle into service (snapshot, fetch, read, translate, build, check, activate, keep; wait for a source that holds its answers).",
+		func(m *Metrics, i *instrument) prometheus.Collector {
+			m.phases.duration = prometheus.NewHistogramVec(prometheus.HistogramOpts{
+				Name: i.name, Help: i.help, Buckets: []float64{1e-3, 5e-3, 25e-3, .1, .25, .5, 1, 2.5, 5, 10, 30, 60},
+			}, i.labels)
+			return m.phases.duration
 		},
 	},
 	{

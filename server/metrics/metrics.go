@@ -20,6 +20,8 @@ import (
 	"github.com/prometheus/client_golang/prometheus"
 	"github.com/prometheus/client_golang/prometheus/collectors"
 	"github.com/prometheus/client_golang/prometheus/promhttp"
+
+	"github.com/writ-policy/writ/bundles/phase"
 )
 
 // Metrics are the server's instruments. Its methods are safe for concurrent use.
@@ -44,6 +46,8 @@ type Metrics struct {
 	degraded    prometheus.Gauge
 	stateFails  prometheus.Gauge
 	diagnostics *prometheus.GaugeVec
+	phases      phases
+	withdrawn   prometheus.Gauge
 
 	inherited    inherited
 	pods         podSecurity
@@ -67,6 +71,10 @@ func New() *Metrics {
 	}
 	for _, sink := range []Sink{AuditFile, AuditWebhook} {
 		m.auditDropped.WithLabelValues(string(sink))
+	}
+	m.phases.steps = make(map[phase.Name]prometheus.Observer)
+	for _, name := range phase.Steps {
+		m.phases.steps[name] = m.phases.duration.WithLabelValues(string(name))
 	}
 	m.Diagnosed(0, 0)
 	return m
@@ -211,6 +219,16 @@ func (m *Metrics) StateFails(yes bool) {
 		value = 1
 	}
 	m.stateFails.Set(value)
+}
+
+// KeyWithdrawn says whether what is served is signed by a key that would not be
+// accepted now.
+func (m *Metrics) KeyWithdrawn(yes bool) {
+	value := 0.0
+	if yes {
+		value = 1
+	}
+	m.withdrawn.Set(value)
 }
 
 // Diagnosed says how many diagnostics the last reload had.

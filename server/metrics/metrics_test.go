@@ -1,6 +1,8 @@
 package metrics
 
 import (
+	"context"
+	"errors"
 	"flag"
 	"fmt"
 	"net/http/httptest"
@@ -9,6 +11,8 @@ import (
 	"strings"
 	"testing"
 	"time"
+
+	"github.com/writ-policy/writ/bundles/phase"
 )
 
 var update = flag.Bool("update", false, "rewrite the table in the manual")
@@ -82,6 +86,27 @@ func TestPage(t *testing.T) {
 	}
 	if strings.Contains(got, "aaa") {
 		t.Error("the revision before still has a series")
+	}
+}
+
+// Every step has a series from the start on, and what is no step has none.
+func TestPhases(t *testing.T) {
+	m := New()
+	ctx, whole := phase.Begin(phase.Listen(t.Context(), m), phase.Reload)
+	_ = phase.Do(ctx, phase.Build, func(context.Context) error { return nil })
+	_ = phase.Do(ctx, phase.Build, func(context.Context) error { return errors.New("failed") })
+	whole.End(nil)
+	got := page(t, m)
+	for _, want := range []string{
+		`writ_reload_phase_duration_seconds_count{phase="build"} 2`,
+		`writ_reload_phase_duration_seconds_count{phase="activate"} 0`,
+	} {
+		if !strings.Contains(got, want) {
+			t.Errorf("got no line %q", want)
+		}
+	}
+	if strings.Contains(got, `phase="reload"`) {
+		t.Error("a whole reload has a series")
 	}
 }
 

@@ -24,7 +24,7 @@ func (r *Reloader) Deliver(ctx context.Context, b *bundles.Bundle) error {
 		return ctx.Err()
 	}
 	out.source = FromBundle
-	r.conclude(out, began)
+	r.conclude(ctx, out, began)
 	return out.err
 }
 
@@ -35,12 +35,24 @@ func (r *Reloader) deliver(ctx context.Context, b *bundles.Bundle) (out outcome)
 			out = outcome{result: metrics.Refused, err: fmt.Errorf("panic while activating: %v", cause)}
 		}
 	}()
-	if now := r.active.Load(); now != nil && r.pinned == "" && b.Manifest.Metadata.Sequence < now.sequence {
+	if least := r.least(); b.Manifest.Metadata.Sequence < least {
 		return outcome{result: metrics.Refused, err: fmt.Errorf(
-			"revision %s has the sequence number %d, and %d is served: going back is done by a rollback",
-			b.Manifest.Revision, b.Manifest.Metadata.Sequence, now.sequence)}
+			"revision %s has the sequence number %d, and there was %d already: going back is done by a rollback",
+			b.Manifest.Revision, b.Manifest.Metadata.Sequence, least)}
 	}
-	return r.bring(ctx, b, nil)
+	if out = r.bring(ctx, b, nil); out.err == nil {
+		r.highest = b.Manifest.Metadata.Sequence
+	}
+	return out
+}
+
+// least is the lowest sequence number that may be delivered. A rollback does not
+// lower it: whoever can send an old bundle again is not the one who rolled back.
+func (r *Reloader) least() int64 {
+	if now := r.active.Load(); now != nil && r.pinned == "" {
+		return max(r.highest, now.sequence)
+	}
+	return r.highest
 }
 
 // Failed records that nothing could be delivered: the revision served is then older
@@ -48,14 +60,14 @@ func (r *Reloader) deliver(ctx context.Context, b *bundles.Bundle) (out outcome)
 func (r *Reloader) Failed(err error) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	r.conclude(outcome{result: metrics.Refused, err: err, source: FromBundle}, r.o.Now())
+	r.conclude(context.Background(), outcome{result: metrics.Refused, err: err, source: FromBundle}, r.o.Now())
 }
 
 // Current records that what was delivered last is still the newest of its source.
 func (r *Reloader) Current() {
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	r.conclude(outcome{result: metrics.Unchanged, known: true, source: FromBundle}, r.o.Now())
+	r.conclude(context.Background(), outcome{result: metrics.Unchanged, known: true, source: FromBundle}, r.o.Now())
 }
 
 // Restore serves what was kept before a restart, what is pinned before all else. A
@@ -65,6 +77,15 @@ func (r *Reloader) Restore(ctx context.Context) {
 	if !r.Ready() {
 		r.restore(ctx)
 	}
+}
+
+// Signer is the key that has signed what is served; zero where nothing is, or nobody
+// looked.
+func (r *Reloader) Signer() bundles.Key {
+	if a := r.active.Load(); a != nil {
+		return a.signer
+	}
+	return bundles.Key{}
 }
 
 // Sequence is the sequence number of a revision that is served or was just before;

@@ -114,8 +114,7 @@ func (w *words) Translate(_ context.Context, s source.Snapshot) (*translator.Res
 	}
 	meaning, _, _ := strings.Cut(content, "/")
 	access := &lower.Access{
-		Master: "master", Roles: map[string]lower.Role{}, Bindings: map[string]lower.Binding{},
-		Subjects:   lower.Subjects{Cluster: map[string][]string{}, Namespaces: map[string]map[string][]string{}},
+		Master:     "master",
 		Extensions: []string{meaning},
 	}
 	data, err := json.Marshal(map[string]any{"access": access})

@@ -38,8 +38,14 @@ func (r *Reloader) tellDiagnostics(list diag.List) {
 		if d.Severity == diag.Error {
 			level = slog.LevelError
 		}
-		r.o.Logger.Log(context.Background(), level, d.Message,
-			"at", fmt.Sprintf("%s:%d:%d", d.File, d.Line, d.Column), "code", d.Code, "hint", d.Hint)
+		about := []any{"code", d.Code}
+		if d.File != "" { // some are of the directory
+			about = append(about, "at", fmt.Sprintf("%s:%d:%d", d.File, d.Line, d.Column))
+		}
+		if d.Hint != "" {
+			about = append(about, "hint", d.Hint)
+		}
+		r.o.Logger.Log(context.Background(), level, d.Message, about...)
 	}
 	if more := len(list) - maxLogged; more > 0 {
 		r.o.Logger.Warn("further diagnostics not logged", "diagnostics", more)

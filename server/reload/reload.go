@@ -26,6 +26,7 @@ import (
 	"time"
 
 	"github.com/writ-policy/writ/bundles"
+	"github.com/writ-policy/writ/bundles/phase"
 	"github.com/writ-policy/writ/bundles/source"
 	"github.com/writ-policy/writ/server/decision"
 	"github.com/writ-policy/writ/server/metrics"
@@ -63,8 +64,8 @@ type Observer interface {
 	Inherits(counts metrics.Inherited)
 }
 
-// Options are the steps of a reload and what goes around them. Source,
-// Translator and Activate are needed; the rest may be zero.
+// Options are the steps of a reload and what goes around them. Activate is needed,
+// and Source and Translator where documents are served; the rest may be zero.
 type Options struct {
 	Source     Source
 	Translator Translator
@@ -101,6 +102,7 @@ type Reloader struct {
 	pinned  string     // the revision that stays; empty: the newest is served
 	newest  string     // revision that came last from the source
 	behind  bool       // that is another one than what is pinned
+	highest int64      // sequence number of what was delivered and not refused
 
 	statusMu sync.Mutex // held to read and write status, never longer
 	status   Status
@@ -109,6 +111,7 @@ type Reloader struct {
 // active is a revision with all that answers for it. It is never changed.
 type active struct {
 	reviewer decision.Reviewer
+	signer   bundles.Key // zero where nobody looked
 	numbered
 	// before is the revision that was active before: a request may still end on it.
 	before numbered
@@ -200,12 +203,15 @@ func (r *Reloader) Run(ctx context.Context) error {
 func (r *Reloader) Reload(ctx context.Context) error {
 	r.mu.Lock()
 	defer r.mu.Unlock()
+	ctx, whole := phase.Begin(ctx, phase.Reload)
 	began := r.o.Now()
 	outcome := r.attempt(ctx)
 	if outcome.err != nil && ctx.Err() != nil {
+		whole.End(ctx.Err())
 		return ctx.Err() // whoever ended the context does not want to hear of it
 	}
-	r.conclude(outcome, began)
+	r.conclude(ctx, outcome, began)
+	whole.End(outcome.err)
 	return outcome.err
 }
 
@@ -232,7 +238,7 @@ func (r *Reloader) attempt(ctx context.Context) (out outcome) {
 			out = outcome{result: metrics.Refused, list: out.list, err: fmt.Errorf("panic while reloading: %v", cause)}
 		}
 	}()
-	snapshot, list, err := r.o.Source.Snapshot(ctx)
+	snapshot, list, err := r.snapshot(ctx)
 	if err != nil {
 		return outcome{result: metrics.Refused, list: list, err: err}
 	}
@@ -244,10 +250,9 @@ func (r *Reloader) attempt(ctx context.Context) (out outcome) {
 	case r.refused.key:
 		return outcome{result: metrics.Refused, list: r.refused.list, err: r.refused.err, known: true, conditions: r.refused.conditions}
 	}
-	result, more := r.o.Translator.Translate(ctx, snapshot)
-	list = append(list, more...).Sorted()
-	if result == nil || list.HasErrors() {
-		err, conditions := refuse(list), r.policyConditions()
+	result, list, err := r.translate(ctx, snapshot, list)
+	if err != nil {
+		conditions := r.policyConditions()
 		if final(list) {
 			r.refused = reading{key, list, err, conditions}
 		}
@@ -258,6 +263,33 @@ func (r *Reloader) attempt(ctx context.Context) (out outcome) {
 		r.good, r.refused = reading{key: key, list: list}, reading{}
 	}
 	return out
+}
+
+func (r *Reloader) snapshot(ctx context.Context) (snapshot source.Snapshot, list diag.List, err error) {
+	err = phase.Do(ctx, phase.Snapshot, func(ctx context.Context) error {
+		snapshot, list, err = r.o.Source.Snapshot(ctx)
+		if err == nil {
+			phase.From(ctx).Set(phase.Files, len(snapshot.Files))
+		}
+		return err
+	})
+	return snapshot, list, err
+}
+
+// translate adds to what the snapshot's list has already. With an error, which is of
+// the documents, there is no result.
+func (r *Reloader) translate(ctx context.Context, snapshot source.Snapshot, list diag.List) (result *translator.Result, all diag.List, err error) {
+	err = phase.Do(ctx, phase.Translate, func(ctx context.Context) error {
+		var more diag.List
+		result, more = r.o.Translator.Translate(ctx, snapshot)
+		all = append(list, more...).Sorted()
+		if result == nil || all.HasErrors() {
+			return refuse(all)
+		}
+		phase.From(ctx).Set(phase.Documents, result.Documents)
+		return nil
+	})
+	return result, all, err
 }
 
 // policyConditions asks the translator which gateway policies it refused, where it is
@@ -277,7 +309,11 @@ func (r *Reloader) serve(ctx context.Context, result *translator.Result, list di
 	if commit != "" {
 		build.Commit = commit
 	}
-	b, err := bundles.Build(result, build)
+	var b *bundles.Bundle
+	err := phase.Do(ctx, phase.Build, func(context.Context) (err error) {
+		b, err = bundles.Build(result, build)
+		return err
+	})
 	if err != nil {
 		return outcome{result: metrics.Refused, list: list, err: err}
 	}
@@ -303,17 +339,23 @@ func (r *Reloader) bring(ctx context.Context, b *bundles.Bundle, list diag.List)
 
 func (r *Reloader) activate(ctx context.Context, b *bundles.Bundle) error {
 	if rules := b.Rules(); rules != r.checked {
-		if err := bundles.Check(b); err != nil {
+		err := phase.Do(ctx, phase.Check, func(context.Context) error { return bundles.Check(b) })
+		if err != nil {
 			return err
 		}
 		r.checked = rules
 	}
-	engine, err := r.o.Activate(ctx, b)
+	var engine Engine
+	err := phase.Do(ctx, phase.Activate, func(ctx context.Context) (err error) {
+		engine, err = r.o.Activate(ctx, b)
+		return err
+	})
 	if err != nil {
 		return fmt.Errorf("activate revision %s: %w", b.Manifest.Revision, err)
 	}
 	next := &active{
 		reviewer: r.o.Wrap(engine),
+		signer:   b.SignedBy,
 		numbered: numbered{engine.Revision(), b.Manifest.Metadata.Sequence},
 	}
 	if last := r.active.Load(); last != nil {

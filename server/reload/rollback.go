@@ -6,11 +6,15 @@ import (
 	"fmt"
 
 	"github.com/writ-policy/writ/bundles"
+	"github.com/writ-policy/writ/bundles/phase"
 	"github.com/writ-policy/writ/server/metrics"
 )
 
 // FromRollback says that the active revision was gone back to.
 const FromRollback = "rollback"
+
+// ErrNotPinned says that a rollback was done and could not be written down.
+var ErrNotPinned = errors.New("the revision is served, and will not be after a restart")
 
 // Revisions are those kept to go back to, the newest first.
 func (r *Reloader) Revisions() ([]Kept, error) {
@@ -38,12 +42,14 @@ func (r *Reloader) Revisions() ([]Kept, error) {
 // Rollback serves a kept revision and pins it: newer documents are read and
 // reported on, and not served, until Release. What is pinned outlives a restart. A
 // revision that does not activate changes nothing.
-func (r *Reloader) Rollback(ctx context.Context, revision string) error {
+func (r *Reloader) Rollback(ctx context.Context, revision string) (err error) {
 	if r.state == nil {
 		return ErrNoState
 	}
 	r.mu.Lock()
 	defer r.mu.Unlock()
+	ctx, whole := phase.Begin(ctx, phase.Rollback)
+	defer func() { whole.End(err) }()
 	b, err := r.state.open(revision)
 	if err != nil {
 		return err
@@ -57,11 +63,12 @@ func (r *Reloader) Rollback(ctx context.Context, revision string) error {
 	// the next start, when there is nothing else to serve.
 	err = r.state.pin(revision)
 	r.pins(b)
+	describe(whole, b)
 	r.stateFails(err)
 	r.o.Logger.Warn("rolled back", "revision", revision, "error", err)
 	if err != nil {
 		// Who goes back has a reason not to wait for the disk.
-		return errors.Join(fmt.Errorf("revision %s is served, and will not be after a restart", revision), err)
+		return fmt.Errorf("revision %s: %w", revision, errors.Join(ErrNotPinned, err))
 	}
 	return nil
 }
@@ -117,12 +124,11 @@ func (r *Reloader) restorePin(ctx context.Context) {
 	if err == nil && revision == "" {
 		return
 	}
+	ctx, whole := phase.Begin(ctx, phase.Restore)
+	defer func() { whole.End(err) }()
 	var b *bundles.Bundle
 	if err == nil {
-		b, err = r.state.open(revision)
-	}
-	if err == nil {
-		err = r.revive(ctx, b)
+		b, err = r.reviveFrom(ctx, func() (*bundles.Bundle, error) { return r.state.open(revision) })
 	}
 	if err != nil {
 		r.o.Logger.Error("what is pinned cannot be served", "revision", revision, "error", err)

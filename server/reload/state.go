@@ -11,6 +11,7 @@ import (
 	"syscall"
 
 	"github.com/writ-policy/writ/bundles"
+	"github.com/writ-policy/writ/bundles/phase"
 )
 
 // stateFile is the last good bundle, as a tarball any OPA could load.
@@ -70,6 +71,9 @@ func (s *state) save(b *bundles.Bundle) (bool, error) {
 	}
 	return tried, nil
 }
+
+// pending reports whether there is anything that could not be written before.
+func (s *state) pending() bool { return s.unsaved != nil || s.unkept != "" || s.unpinned != "" }
 
 func (s *state) write(b *bundles.Bundle) error {
 	if err := os.MkdirAll(s.dir, 0o700); err != nil {
@@ -164,11 +168,15 @@ func (s *state) load() (*bundles.Bundle, error) {
 }
 
 // keep saves what is served now, or what could not be saved before.
-func (r *Reloader) keep(b *bundles.Bundle) {
-	if r.state == nil {
+func (r *Reloader) keep(ctx context.Context, b *bundles.Bundle) {
+	if r.state == nil || b == nil && !r.state.pending() {
 		return
 	}
-	tried, err := r.state.save(b)
+	var tried bool
+	err := phase.Do(ctx, phase.Keep, func(context.Context) (err error) {
+		tried, err = r.state.save(b)
+		return err
+	})
 	if err != nil {
 		r.o.Logger.Error("the last good revision is not kept for a restart", "error", err)
 	}
@@ -192,13 +200,12 @@ func (r *Reloader) restore(ctx context.Context) {
 	}
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	b, err := r.state.load()
-	if errors.Is(err, fs.ErrNotExist) {
+	if _, err := os.Stat(filepath.Join(r.o.StateDir, stateFile)); errors.Is(err, fs.ErrNotExist) {
 		return
 	}
-	if err == nil {
-		err = r.revive(ctx, b)
-	}
+	ctx, whole := phase.Begin(ctx, phase.Restore)
+	b, err := r.reviveFrom(ctx, r.state.load)
+	defer func() { whole.End(err) }()
 	r.stateFails(err)
 	now := r.o.Now()
 	r.statusMu.Lock()
@@ -215,6 +222,19 @@ func (r *Reloader) restore(ctx context.Context) {
 	r.o.Observer.Degraded(true)
 	r.o.Observer.Serves(b.Manifest.Revision)
 	r.o.Logger.Warn("serving the revision kept before the restart", "revision", b.Manifest.Revision)
+}
+
+// reviveFrom reads a kept bundle and activates it.
+func (r *Reloader) reviveFrom(ctx context.Context, read func() (*bundles.Bundle, error)) (b *bundles.Bundle, err error) {
+	err = phase.Do(ctx, phase.Read, func(context.Context) error {
+		b, err = read()
+		return err
+	})
+	if err == nil {
+		describe(phase.From(ctx), b)
+		err = r.revive(ctx, b)
+	}
+	return b, err
 }
 
 // revive activates a kept bundle as carefully as a new one.

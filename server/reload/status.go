@@ -2,11 +2,13 @@ package reload
 
 import (
 	"cmp"
+	"context"
 	"maps"
 	"slices"
 	"time"
 
 	"github.com/writ-policy/writ/bundles"
+	"github.com/writ-policy/writ/bundles/phase"
 	"github.com/writ-policy/writ/server/metrics"
 	"github.com/writ-policy/writ/translator/diag"
 	"github.com/writ-policy/writ/translator/lower"
@@ -101,8 +103,7 @@ func (r *Reloader) Behind() time.Duration {
 }
 
 // conclude writes down how an attempt ended: status, state, log, metrics.
-func (r *Reloader) conclude(out outcome, began time.Time) {
-	r.keep(out.bundle)
+func (r *Reloader) conclude(ctx context.Context, out outcome, began time.Time) {
 	now := r.o.Now()
 	r.statusMu.Lock()
 	s := &r.status
@@ -142,6 +143,35 @@ func (r *Reloader) conclude(out outcome, began time.Time) {
 		r.o.Logger.Info("the newest documents are served again", "revision", r.Revision())
 	}
 	r.tell(out, now.Sub(began))
+	// Last, since a disk may take its time: what is served is shown before.
+	r.keep(ctx, out.bundle)
+	r.concludes(phase.From(ctx), out, errors, warnings)
+}
+
+// concludes says of the attempt that is under way how it ended.
+func (r *Reloader) concludes(p *phase.Phase, out outcome, errors, warnings int) {
+	result := string(out.result)
+	if out.known {
+		result = phase.Unchanged // whatever it was found to be before
+	}
+	p.Set(phase.Outcome, result)
+	p.Set(phase.Source, cmp.Or(out.source, FromDocuments))
+	p.Set(phase.Errors, errors)
+	p.Set(phase.Warnings, warnings)
+	if out.bundle != nil {
+		describe(p, out.bundle)
+	}
+}
+
+// describe says which bundle a phase is about.
+func describe(p *phase.Phase, b *bundles.Bundle) {
+	p.Set(phase.Revision, b.Manifest.Revision)
+	if commit := b.Manifest.Metadata.Commit; commit != "" {
+		p.Set(phase.Commit, commit)
+	}
+	if sequence := b.Manifest.Metadata.Sequence; sequence != 0 {
+		p.Set(phase.Sequence, sequence)
+	}
 }
 
 // shows puts what a bundle says of itself into the status, which is locked.

@@ -17,7 +17,6 @@ import (
 	"github.com/writ-policy/writ/bundles"
 	"github.com/writ-policy/writ/bundles/source"
 	"github.com/writ-policy/writ/server/cache"
-	"github.com/writ-policy/writ/server/decision"
 	"github.com/writ-policy/writ/server/engine"
 	writmetrics "github.com/writ-policy/writ/server/metrics"
 	"github.com/writ-policy/writ/translator"
@@ -69,7 +68,7 @@ func inProcess(w *world, rounds int) error {
 	if err := activation(ctx, bundle); err != nil {
 		return err
 	}
-	return l.changes(ctx, w, rounds)
+	return reloads(w, rounds)
 }
 
 func benchmark(run func(i int)) testing.BenchmarkResult {
@@ -157,41 +156,13 @@ func (l *loader) load(ctx context.Context) (*bundles.Bundle, *engine.Engine, err
 	return bundle, e, err
 }
 
-// withDenyPolicies activates the same documents beside 200 deny policies.
+// withDenyPolicies activates the same documents beside deny policies.
 func (l *loader) withDenyPolicies(ctx context.Context, w *world) (*engine.Engine, error) {
-	remove, err := w.deny(200)
+	remove, err := w.deny(denyPolicies)
 	if err != nil {
 		return nil, err
 	}
 	defer remove()
 	_, e, err := l.load(ctx)
 	return e, err
-}
-
-// changes rewrites one binding and times how long it takes until the new answer
-// is given, without the time a server waits for the directory to settle.
-func (l *loader) changes(ctx context.Context, w *world, rounds int) error {
-	var best time.Duration
-	var allocs uint64
-	for round := range rounds {
-		user := fmt.Sprintf("changed-%d", round)
-		if err := w.change(user); err != nil {
-			return err
-		}
-		var before, after runtime.MemStats
-		runtime.ReadMemStats(&before)
-		began := time.Now()
-		_, e, err := l.load(ctx)
-		if err != nil {
-			return err
-		}
-		e.Evaluate(ctx, &decision.Request{User: user, Verb: "get", Resource: "pods"})
-		took := time.Since(began)
-		runtime.ReadMemStats(&after)
-		if round == 0 || took < best {
-			best, allocs = took, after.Mallocs-before.Mallocs
-		}
-	}
-	fmt.Printf("  %-34s %10.3f s  %d allocs\n", "one binding changed", best.Seconds(), allocs)
-	return nil
 }

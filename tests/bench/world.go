@@ -43,6 +43,11 @@ func newWorld(n int) (*world, error) {
 	if err := w.write("binding", w.binding); err != nil {
 		return nil, err
 	}
+	const role = `{apiVersion: rbac.authorization.k8s.io/v1, kind: ClusterRole, metadata: {name: changing},
+ rules: [{verbs: [get], apiGroups: [""], resources: [pods]}]}`
+	if err := os.WriteFile(filepath.Join(dir, "changing-role.yaml"), []byte(role), 0o644); err != nil {
+		return nil, err
+	}
 	return w, w.change("somebody")
 }
 
@@ -53,10 +58,15 @@ func (w *world) change(user string) error {
 	text := fmt.Sprintf(`apiVersion: rbac.authorization.k8s.io/v1
 kind: ClusterRoleBinding
 metadata: {name: changing}
-roleRef: {apiGroup: rbac.authorization.k8s.io, kind: ClusterRole, name: role-0}
+roleRef: {apiGroup: rbac.authorization.k8s.io, kind: ClusterRole, name: changing}
 subjects: [{kind: User, apiGroup: rbac.authorization.k8s.io, name: %s}]
 `, user)
 	return os.WriteFile(w.changing, []byte(text), 0o644)
+}
+
+// changed is a request in the user's own namespace that the changed binding allows.
+func changed(user string) *decision.Request {
+	return &decision.Request{User: user, Verb: "get", Resource: "pods", Namespace: "of-" + user}
 }
 
 // deny adds n deny policies in a file of their own. They are about what requests

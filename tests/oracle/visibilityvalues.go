@@ -20,8 +20,7 @@ type Number struct {
 // MarshalJSON writes an exact number in plain decimal.
 func (n Number) MarshalJSON() ([]byte, error) {
 	if n.About {
-		f, _ := n.Float64()
-		return strconv.AppendFloat(nil, f, 'g', -1, 64), nil
+		return new(big.Float).SetRat(n.Rat).Append(nil, 'g', 17), nil
 	}
 	return []byte(decimal(n.Rat)), nil
 }
@@ -51,12 +50,12 @@ func numberOf(value any) (*big.Rat, bool) {
 	return numeric(n.String())
 }
 
-// numericText is what a text must be to be compared as a number; numbers of JSON
-// are among it.
-var numericText = regexp.MustCompile(`^[+-]?(\d+\.?\d*|\.\d+)([eE][+-]?\d+)?$`)
+// numericText is what a text must be to be compared as a number; the numbers that
+// a request may hold are among it.
+var numericText = regexp.MustCompile(`^[+-]?(\d+\.?\d*|\.\d+)([eE][+-]?\d{1,3})?$`)
 
 func numeric(text string) (*big.Rat, bool) {
-	if !numericText.MatchString(text) {
+	if len(text) > 128 || !numericText.MatchString(text) {
 		return nil, false
 	}
 	return new(big.Rat).SetString(text)

@@ -97,6 +97,12 @@ func (f function) applied(terms []string) (string, []string) {
 
 // shown is how the text has a function's name.
 func shown(name string) string {
+	switch name {
+	case operators.Index:
+		return "[]"
+	case operators.Conditional:
+		return "? :"
+	}
 	if operator, ok := operators.FindReverse(name); ok && operator != "" {
 		return operator
 	}

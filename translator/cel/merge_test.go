@@ -81,6 +81,7 @@ func TestProblems(t *testing.T) {
 		"second line":           {"request.method == 'GET' &&\n  self.x", `"self" is not known`, 2, 3, CheckPredicate},
 		"runes, not bytes":      {"'ä' == nix", `"nix" is not known`, 1, 8, CheckPredicate},
 		"types that do not fit": {"'a' + 1 == 2", "+ does not take (string, int)", 1, 5, CheckPredicate},
+		"an index":              {"'a'[0] == 'a'", "[] does not take (string, int)", 1, 4, CheckPredicate},
 		"no text":               {"", "", 1, 1, CheckPredicate},
 		"an unknown function":   {"request.method.upper() == 'x'", `there is no function "upper"`, 1, 16, CheckPredicate},
 		"an unknown macro":      {"true &&\n  spec.limits.exist(k, true)", `there is no function "exist"`, 2, 15, CheckMerge},

@@ -36,6 +36,11 @@ type Position struct {
 	Column int
 }
 
+// Compare orders positions by file, line and column.
+func (p Position) Compare(q Position) int {
+	return cmp.Or(cmp.Compare(p.File, q.File), cmp.Compare(p.Line, q.Line), cmp.Compare(p.Column, q.Column))
+}
+
 // Code names a kind of mistake in kebab case, one meaning over all families.
 type Code string
 
@@ -78,9 +83,7 @@ func (l List) Sorted() List {
 	out := slices.Clone(l)
 	slices.SortStableFunc(out, func(a, b Diagnostic) int {
 		return cmp.Or(
-			cmp.Compare(a.File, b.File),
-			cmp.Compare(a.Line, b.Line),
-			cmp.Compare(a.Column, b.Column),
+			a.Position.Compare(b.Position),
 			cmp.Compare(a.Severity, b.Severity),
 			cmp.Compare(a.Code, b.Code),
 			cmp.Compare(a.Message, b.Message),

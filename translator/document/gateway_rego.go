@@ -26,13 +26,14 @@ func (d *decoder) regoBody(key, n *node) *RegoBody {
 		return nil
 	}
 	source, module := r.parse(n.value)
-	if module == nil || !r.repeatable(module) || !r.compiles(module) {
+	if module == nil || !r.repeatable(module) || !r.compiles(source) {
 		return nil
 	}
-	if !slices.ContainsFunc(module.Rules, allows) {
+	allowing := slices.ContainsFunc(module.Rules, allows)
+	if !allowing {
 		d.warn(key, diag.RegoNoAllow, "write allow if { ... }", "no rule of the Rego is called allow, so it allows nothing")
 	}
-	return &RegoBody{At: d.at(key), Source: source}
+	return &RegoBody{At: d.at(key), Source: source, Allows: allowing}
 }
 
 // allows reports whether a rule may make allow true.
@@ -192,8 +193,14 @@ func (r *bodyReader) reference(ref ast.Ref, at *ast.Location) {
 	}
 }
 
-// compiles compiles a body by itself.
-func (r *bodyReader) compiles(module *ast.Module) bool {
+// compiles compiles a body by itself, as it will be: without its metadata some
+// references are to nothing.
+func (r *bodyReader) compiles(source string) bool {
+	module, err := parseRego("", []byte(regoPackage+source), ast.RegoV1)
+	if err != nil {
+		r.failAll(err)
+		return false
+	}
 	compiler := ast.NewCompiler().WithDefaultRegoVersion(ast.RegoV1)
 	rego.Compile(func() { compiler.Compile(map[string]*ast.Module{"": module}) })
 	if compiler.Failed() {

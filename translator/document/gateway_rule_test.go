@@ -56,7 +56,7 @@ func TestMeanings(t *testing.T) {
 		{
 			name: "Rego", key: "rules.authorization.a",
 			spec: "  rules: {authorization: {a: {opa: {allValues: true,\n    rego: allow if true}}}}\n",
-			want: &document.Authorization{Rego: &document.RegoBody{At: in(7, 5), Source: "allow if true\n", AllValues: true}},
+			want: &document.Authorization{Rego: &document.RegoBody{At: in(7, 5), Source: "allow if true\n", Allows: true, AllValues: true}},
 		},
 		{
 			name: "review of a resource", key: "rules.authorization.a",

@@ -185,6 +185,7 @@ type Authorization struct {
 type RegoBody struct {
 	At        diag.Position
 	Source    string // Rego v1, without a package clause
+	Allows    bool   // some rule of it may make allow true
 	AllValues bool
 }
 

@@ -6,6 +6,7 @@ package emit
 import (
 	"bytes"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"maps"
 	"path"
@@ -32,7 +33,7 @@ type Options struct {
 // JSON cannot hold, which a decoder never lets in.
 func Emit(tables *lower.Tables, extensions []*document.Extension, o Options) (map[string][]byte, error) {
 	files := make(map[string][]byte)
-	data, err := marshal(compiledData(tables))
+	data, err := compiledData(tables)
 	if err != nil {
 		return nil, fmt.Errorf("encode %s: %w", DataPath, err)
 	}
@@ -56,19 +57,25 @@ func Emit(tables *lower.Tables, extensions []*document.Extension, o Options) (ma
 	return files, nil
 }
 
-// compiledData is what data.compiled holds. What a directory has no documents for is
-// left out. Views and effective policies are called that because the rules made of
+// compiledData is what data.compiled holds, keys sorted. What a directory has no documents
+// for is left out. Views and effective policies are called that because the rules made of
 // them are the packages compiled.visibility and compiled.gateway, and data cannot
 // have the name of a package.
-func compiledData(tables *lower.Tables) map[string]any {
-	data := map[string]any{"access": tables.Access}
-	if v := tables.Visibility; v != nil && len(v.Policies)+len(v.Sources) > 0 {
-		data["views"] = v
+func compiledData(tables *lower.Tables) ([]byte, error) {
+	parts := append([][]byte{[]byte(`{"access":`)}, tables.Access.JSON()...)
+	add := func(key string, table any) error {
+		text, err := marshal(table)
+		parts = append(parts, []byte(`,"`+key+`":`), bytes.TrimSpace(text))
+		return err
 	}
+	var err error
 	if tables.Gateway != nil && len(tables.Gateway.Gateways)+len(tables.Gateway.Policies) > 0 {
-		data["effective"] = tables.Gateway
+		err = add("effective", tables.Gateway)
 	}
-	return data
+	if v := tables.Visibility; v != nil && len(v.Policies)+len(v.Sources) > 0 {
+		err = errors.Join(err, add("views", v))
+	}
+	return bytes.Join(append(parts, []byte("}\n")), nil), err
 }
 
 // extensionPath keeps the package's path and adds the file it came from, since

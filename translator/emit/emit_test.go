@@ -62,12 +62,12 @@ func FuzzEmit(f *testing.F) {
 		}
 		key := lower.RoleKey(lower.FamilyOrigin, namespace, name)
 		tables := &lower.Tables{Access: &lower.Access{
-			Roles: map[string]lower.Role{key: {
+			Roles: lower.MapOf(map[string]lower.Role{key: {
 				Family: lower.FamilyOrigin, Kind: "Role", Namespace: namespace, Name: name, Source: file,
 				Origin: []lower.OriginRule{{Source: file, Verbs: []string{verb}, Kinds: []string{kind}}},
-			}},
-			Bindings:   map[string]lower.Binding{"b": {Namespace: namespace, Name: name, Role: key}},
-			Subjects:   lower.Subjects{Cluster: map[string][]string{"user:" + name: {"b"}}},
+			}}),
+			Bindings:   lower.MapOf(map[string]lower.Binding{"b": {Namespace: namespace, Name: name, Role: key}}),
+			Subjects:   lower.Subjects{Cluster: lower.MapOf(map[string][]string{"user:" + name: {"b"}})},
 			Extensions: []string{name},
 		}}
 		files, err := Emit(tables, nil, Options{Tests: true})
@@ -91,7 +91,7 @@ func FuzzEmit(f *testing.F) {
 func access() *lower.Access {
 	return &lower.Access{
 		Master: "master",
-		Roles: map[string]lower.Role{
+		Roles: lower.MapOf(map[string]lower.Role{
 			"kubernetes:/pods": {Family: lower.FamilyKubernetes, Kind: "ClusterRole", Name: "pods", Source: "a.yaml:1", Kubernetes: []lower.KubernetesRule{
 				{Rule: 0, Source: "a.yaml:2", Verbs: []string{"get"}, Groups: []string{""}, Resources: []string{"pods"}},
 				{Rule: 1, Source: "a.yaml:3", Verbs: []string{"*"}, Paths: []string{"*"}},
@@ -99,13 +99,13 @@ func access() *lower.Access {
 			"origin:master/nothing": {Family: lower.FamilyOrigin, Kind: "Role", Namespace: "master", Name: "nothing", Source: "a.yaml:5", Origin: []lower.OriginRule{
 				{Rule: 0, Source: "a.yaml:6", Verbs: []string{"get"}, Kinds: nil, NotKinds: []string{"pods"}},
 			}},
-		},
-		Bindings: map[string]lower.Binding{
+		}),
+		Bindings: lower.MapOf(map[string]lower.Binding{
 			"kubernetes:/b":     {Family: lower.FamilyKubernetes, Kind: "ClusterRoleBinding", Name: "b", Role: "kubernetes:/pods", Cluster: true},
 			"origin:master/b":   {Family: lower.FamilyOrigin, Kind: "RoleBinding", Namespace: "master", Name: "b", Role: "origin:master/nothing", Cluster: true},
 			"kubernetes:/empty": {Family: lower.FamilyKubernetes, Kind: "ClusterRoleBinding", Name: "empty", Role: "kubernetes:/pods", Cluster: true},
-		},
-		Subjects: lower.Subjects{Cluster: map[string][]string{"group:g": {"kubernetes:/b"}, "user:u": {"kubernetes:/b", "origin:master/b"}}},
+		}),
+		Subjects: lower.Subjects{Cluster: lower.MapOf(map[string][]string{"group:g": {"kubernetes:/b"}, "user:u": {"kubernetes:/b", "origin:master/b"}})},
 	}
 }
 
@@ -143,7 +143,7 @@ func TestEmitWithoutTests(t *testing.T) {
 	if err := json.Unmarshal(files[DataPath], &data); err != nil {
 		t.Fatal(err)
 	}
-	if got := data.Access.Roles["kubernetes:/pods"].Kubernetes[1].Paths; !slices.Equal(got, []string{"*"}) {
+	if got := data.Access.Roles.At("kubernetes:/pods").Kubernetes[1].Paths; !slices.Equal(got, []string{"*"}) {
 		t.Errorf("got paths %q, want the table's", got)
 	}
 }

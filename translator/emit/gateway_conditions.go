@@ -161,6 +161,9 @@ func (m *gatewayModule) template(text string) string {
 func (m *gatewayModule) found(path *document.SelectorPath, instead string) string {
 	name := m.helper()
 	last := "input"
+	if len(path.Steps) == 0 {
+		last = "outcome.seen" // the whole, which has more in it than the request
+	}
 	var body []string
 	take := func(format string, args ...any) {
 		next := fmt.Sprintf("v%d", len(body))

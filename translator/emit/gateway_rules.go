@@ -99,7 +99,12 @@ func (m *gatewayModule) authorization(id, name string, a *document.Authorization
 		judged("deny", "null", applies, "not "+holds, "not "+fails)
 	case a.Rego != nil:
 		body := m.body(name, a.Rego)
-		allows := m.named([]string{body + ".allow == true with input as outcome.seen"})
+		if !a.Rego.Allows {
+			judged("deny", "null", applies)
+			return
+		}
+		// Whatever type allow has, OPA's checker must take the comparison.
+		allows := m.named([]string{"value := " + body + ".allow with input as outcome.seen", "outcome.is_true(value)"})
 		value := `{"allow": true}`
 		if a.Rego.AllValues {
 			value = m.helper()

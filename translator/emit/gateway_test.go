@@ -14,8 +14,9 @@ func TestGatewayRulesAreRego(t *testing.T) {
 		"authentication": &document.Authentication{},
 		"metadata":       &document.Metadata{},
 		"patterns":       &document.Authorization{Patterns: &[]document.Condition{}},
-		"rego":           &document.Authorization{Rego: &document.RegoBody{Source: "allow := true\n"}},
-		"all values":     &document.Authorization{Rego: &document.RegoBody{Source: "allow := true\n", AllValues: true}},
+		"rego":           &document.Authorization{Rego: &document.RegoBody{Source: "allow := true\n", Allows: true}},
+		"no allow":       &document.Authorization{Rego: &document.RegoBody{Source: "# nothing\n", AllValues: true}},
+		"all values":     &document.Authorization{Rego: &document.RegoBody{Source: "allow := true\n", Allows: true, AllValues: true}},
 		"review":         &document.Authorization{Review: &document.AccessReview{Groups: []string{"a"}}},
 		"review of resources": &document.Authorization{Review: &document.AccessReview{
 			Resource: &document.ResourceAttributes{},

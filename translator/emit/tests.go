@@ -33,12 +33,13 @@ func accessTests(access *lower.Access) map[string][]byte {
 		if len(files) == TestedRoles {
 			break
 		}
-		rows := roleRows(access, access.Roles[key], bound[key])
+		role := access.Roles.At(key)
+		rows := roleRows(access, role, bound[key])
 		if len(rows) == 0 {
 			continue
 		}
 		name := fileName(key)
-		files["compiled/tests/access/"+name+"_test.rego"] = testModule(name, access.Roles[key], rows)
+		files["compiled/tests/access/"+name+"_test.rego"] = testModule(name, role, rows)
 	}
 	return files
 }
@@ -53,10 +54,10 @@ type bearer struct {
 // subject, and that binding's first subject.
 func firstBindings(access *lower.Access) map[string]bearer {
 	first := make(map[string]bearer)
-	note := func(subjects map[string][]string) {
-		for subject, keys := range subjects {
-			for _, key := range keys {
-				role := access.Bindings[key].Role
+	note := func(subjects lower.Map[[]string]) {
+		for subject, keys := range subjects.All() {
+			for _, key := range *keys {
+				role := access.Bindings.At(key).Role
 				have, ok := first[role]
 				if !ok || key < have.key || key == have.key && subject < have.subject {
 					first[role] = bearer{key, subject}
@@ -65,14 +66,14 @@ func firstBindings(access *lower.Access) map[string]bearer {
 		}
 	}
 	note(access.Subjects.Cluster)
-	for _, subjects := range access.Subjects.Namespaces {
-		note(subjects)
+	for _, subjects := range access.Subjects.Namespaces.All() {
+		note(*subjects)
 	}
 	return first
 }
 
 func roleRows(access *lower.Access, role lower.Role, by bearer) []testRow {
-	binding := access.Bindings[by.key]
+	binding := access.Bindings.At(by.key)
 	var rows []testRow
 	add := func(rule int, pair samplePair) {
 		if pair.hit == nil {

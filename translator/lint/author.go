@@ -2,7 +2,6 @@ package lint
 
 import (
 	"fmt"
-	"maps"
 	"slices"
 	"strings"
 
@@ -46,16 +45,16 @@ func Escalation(r *resolve.Resolved, access, base *lower.Access, author Author) 
 		holdings: newHoldings(base, author),
 		places:   placesOf(r),
 	}
-	for _, key := range slices.Sorted(maps.Keys(access.Roles)) {
-		if roleChanged(access.Roles[key], before.Roles[key]) {
-			c.role(key, access.Roles[key])
+	for key, role := range access.Roles.All() {
+		if roleChanged(*role, before.Roles.At(key)) {
+			c.role(key, *role)
 		}
 	}
 	now, then := subjectsOf(access), subjectsOf(before)
-	for _, key := range slices.Sorted(maps.Keys(access.Bindings)) {
-		b := access.Bindings[key]
-		if b.Role != before.Bindings[key].Role || b.Cluster != before.Bindings[key].Cluster || !slices.Equal(now[key], then[key]) {
-			c.binding(key, b)
+	for key, b := range access.Bindings.All() {
+		was := before.Bindings.At(key)
+		if b.Role != was.Role || b.Cluster != was.Cluster || !slices.Equal(now[key], then[key]) {
+			c.binding(key, *b)
 		}
 	}
 	return c.list.Sorted()
@@ -101,7 +100,7 @@ func (c *escalation) binding(key string, b lower.Binding) {
 	if b.Cluster {
 		scope = ""
 	}
-	role := c.access.Roles[b.Role]
+	role := c.access.Roles.At(b.Role)
 	missing := slices.Concat(c.missing(role, scope)...)
 	if len(missing) == 0 || c.free(c.about(role, "bind", b.Namespace)) {
 		return

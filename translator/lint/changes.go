@@ -30,17 +30,17 @@ func withoutSources(r lower.Role) lower.Role {
 
 // subjectsOf lists the subjects of each binding, sorted.
 func subjectsOf(access *lower.Access) map[string][]string {
-	out := make(map[string][]string, len(access.Bindings))
-	add := func(level map[string][]string) {
-		for subject, keys := range level {
-			for _, key := range keys {
+	out := make(map[string][]string, access.Bindings.Len())
+	add := func(level lower.Map[[]string]) {
+		for subject, keys := range level.All() {
+			for _, key := range *keys {
 				out[key] = append(out[key], subject)
 			}
 		}
 	}
 	add(access.Subjects.Cluster)
-	for _, level := range access.Subjects.Namespaces {
-		add(level)
+	for _, level := range access.Subjects.Namespaces.All() {
+		add(*level)
 	}
 	for _, subjects := range out {
 		slices.Sort(subjects)

@@ -44,12 +44,12 @@ func originRule(t *rapid.T) lower.OriginRule {
 func owned(t *rapid.T) *lower.Access {
 	access := &lower.Access{
 		Master: "master",
-		Roles: map[string]lower.Role{
+		Roles: lower.MapOf(map[string]lower.Role{
 			"k": {Family: lower.FamilyKubernetes, Kubernetes: []lower.KubernetesRule{kubernetesRule(t), kubernetesRule(t)}},
 			"o": {Family: lower.FamilyOrigin, Origin: []lower.OriginRule{originRule(t), originRule(t), originRule(t)}},
 			"l": {Family: lower.FamilyOrigin, Origin: []lower.OriginRule{originRule(t), originRule(t)}},
-		},
-		Bindings: map[string]lower.Binding{"k": {Role: "k"}, "o": {Role: "o"}, "l": {Role: "l"}},
+		}),
+		Bindings: lower.MapOf(map[string]lower.Binding{"k": {Role: "k"}, "o": {Role: "o"}, "l": {Role: "l"}}),
 	}
 	local := []string{"l"}
 	cluster := []string{"o"}
@@ -58,8 +58,8 @@ func owned(t *rapid.T) *lower.Access {
 	} else {
 		cluster = append(cluster, "k")
 	}
-	access.Subjects.Cluster = map[string][]string{"user:alice": cluster}
-	access.Subjects.Namespaces = map[string]map[string][]string{"hammer": {"group:dev": local}}
+	access.Subjects.Cluster = lower.MapOf(map[string][]string{"user:alice": cluster})
+	access.Subjects.Namespaces = lower.MapOf(map[string]lower.Map[[]string]{"hammer": lower.MapOf(map[string][]string{"group:dev": local})})
 	return access
 }
 
@@ -100,7 +100,7 @@ func fitsOrigin(r *lower.OriginRule, q request) bool {
 func allowed(access *lower.Access, namespace string, q request) bool {
 	step := func(keys []string, deny bool) bool {
 		for _, key := range keys {
-			role := access.Roles[access.Bindings[key].Role]
+			role := access.Roles.At(access.Bindings.At(key).Role)
 			if !deny && slices.ContainsFunc(role.Kubernetes, func(r lower.KubernetesRule) bool { return fitsKubernetes(&r, q) }) ||
 				slices.ContainsFunc(role.Origin, func(r lower.OriginRule) bool { return r.Deny == deny && fitsOrigin(&r, q) }) {
 				return true
@@ -108,7 +108,7 @@ func allowed(access *lower.Access, namespace string, q request) bool {
 		}
 		return false
 	}
-	cluster, local := access.Subjects.Cluster["user:alice"], access.Subjects.Namespaces[namespace]["group:dev"]
+	cluster, local := access.Subjects.Cluster.At("user:alice"), access.Subjects.Namespaces.At(namespace).At("group:dev")
 	switch {
 	case step(cluster, true):
 		return false
@@ -158,9 +158,9 @@ func TestManyCombinations(t *testing.T) {
 		long[i] = strings.Repeat("x", i+1)
 	}
 	access := &lower.Access{
-		Roles:    map[string]lower.Role{"r": {Kubernetes: []lower.KubernetesRule{{Verbs: long, Groups: long, Resources: []string{"*"}}}}},
-		Bindings: map[string]lower.Binding{"b": {Role: "r"}},
-		Subjects: lower.Subjects{Cluster: map[string][]string{"user:alice": {"b"}}},
+		Roles:    lower.MapOf(map[string]lower.Role{"r": {Kubernetes: []lower.KubernetesRule{{Verbs: long, Groups: long, Resources: []string{"*"}}}}}),
+		Bindings: lower.MapOf(map[string]lower.Binding{"b": {Role: "r"}}),
+		Subjects: lower.Subjects{Cluster: lower.MapOf(map[string][]string{"user:alice": {"b"}})},
 	}
 	held := newHoldings(access, Author{User: "alice"}).in("")
 	if got := held.missingResources(&lower.KubernetesRule{Verbs: long[:2000], Groups: long, Resources: long}); len(got) > 0 {
@@ -172,7 +172,7 @@ func TestManyCombinations(t *testing.T) {
 		apart = append(apart, lower.KubernetesRule{Verbs: []string{x}, Groups: []string{"*"}, Resources: []string{"*"}},
 			lower.KubernetesRule{Verbs: []string{"*"}, Groups: []string{x}, Resources: []string{"*"}})
 	}
-	access.Roles["r"] = lower.Role{Kubernetes: apart}
+	access.Roles = lower.MapOf(map[string]lower.Role{"r": {Kubernetes: apart}})
 	held = newHoldings(access, Author{User: "alice"}).in("")
 	got := held.missingResources(&lower.KubernetesRule{Verbs: long[:400], Groups: long[:400], Resources: []string{"pods"}})
 	if want := []string{tooMany}; !slices.Equal(got, want) {

@@ -34,7 +34,7 @@ var powers = []struct {
 }
 
 func kubernetesGrants(d *document.KubernetesRole, access *lower.Access) diag.List {
-	role := access.Roles[lower.RoleKey(d.Family, d.Namespace, d.Name)]
+	role := access.Roles.At(lower.RoleKey(d.Family, d.Namespace, d.Name))
 	if slices.ContainsFunc(role.Kubernetes, everythingKubernetes) {
 		return nil
 	}
@@ -48,7 +48,7 @@ func kubernetesGrants(d *document.KubernetesRole, access *lower.Access) diag.Lis
 }
 
 func originGrants(d *document.OriginRole, access *lower.Access) diag.List {
-	role := access.Roles[lower.RoleKey(d.Family, d.Namespace, d.Name)]
+	role := access.Roles.At(lower.RoleKey(d.Family, d.Namespace, d.Name))
 	if slices.ContainsFunc(role.Origin, everythingOrigin) {
 		return nil
 	}

@@ -56,7 +56,7 @@ func (h *holdings) in(namespace string) held {
 	}
 	var local level
 	if namespace != "" {
-		local = h.level(h.access.Subjects.Namespaces[namespace])
+		local = h.level(h.access.Subjects.Namespaces.At(namespace))
 	}
 	var out held
 	for i, rules := range [][]rule{h.cluster.deny, h.cluster.allow, local.deny, local.allow} {
@@ -70,15 +70,15 @@ func (h *holdings) in(namespace string) held {
 // level collects the rules of the bindings that name the author. A grant under
 // attributeRestrictions is none here: it may not hold when it matters. A denial
 // under them counts, for the same reason.
-func (h *holdings) level(subjects map[string][]string) level {
+func (h *holdings) level(subjects lower.Map[[]string]) level {
 	var keys []string
 	for _, subject := range h.subjects {
-		keys = append(keys, subjects[subject]...)
+		keys = append(keys, subjects.At(subject)...)
 	}
 	slices.Sort(keys)
 	var out level
 	for _, key := range slices.Compact(keys) {
-		role := h.access.Roles[h.access.Bindings[key].Role]
+		role := h.access.Roles.At(h.access.Bindings.At(key).Role)
 		for i := range role.Kubernetes {
 			out.allow = append(out.allow, rule{kubernetes: &role.Kubernetes[i]})
 		}

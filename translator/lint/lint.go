@@ -59,7 +59,7 @@ func stockRolesInMaster(r *resolve.Resolved) diag.List {
 // object is not known: a SubjectAccessReview carries neither labels nor fields.
 func reviewDenials(d *document.OriginRole, access *lower.Access) diag.List {
 	var list diag.List
-	role := access.Roles[lower.RoleKey(d.Family, d.Namespace, d.Name)]
+	role := access.Roles.At(lower.RoleKey(d.Family, d.Namespace, d.Name))
 	for i := range role.Origin {
 		rule := &role.Origin[i]
 		if !rule.Deny || rule.Restrictions == nil {

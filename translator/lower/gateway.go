@@ -25,9 +25,8 @@ var GatewayKinds = []string{kindAuthPolicy, kindRateLimitPolicy}
 
 // gateway lowers gateways, routes and the policies attached to them: each path's
 // policies are folded, each distinct set of them once.
-func (l *lowerer) gateway(r *resolve.Resolved) *Gateway {
+func gateway(r *resolve.Resolved) (*Gateway, diag.List) {
 	g := &gatewayLowerer{
-		lowerer:  l,
 		partial:  r.Partial,
 		out:      &Gateway{Gateways: []GatewayObject{}, Routes: []GatewayRoute{}, Paths: []GatewayPath{}},
 		gateways: slices.Clone(r.Gateways),
@@ -49,12 +48,12 @@ func (l *lowerer) gateway(r *resolve.Resolved) *Gateway {
 	}
 	g.checks()
 	g.out.Policies = g.policyTables()
-	return g.out
+	return g.out, g.list
 }
 
 // gatewayLowerer is the state of lowering this family.
 type gatewayLowerer struct {
-	*lowerer
+	list    diag.List
 	partial bool
 	out     *Gateway
 

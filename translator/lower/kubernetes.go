@@ -1,41 +1,65 @@
 package lower
 
 import (
+	"reflect"
+
 	"github.com/writ-policy/writ/translator/document"
 	"github.com/writ-policy/writ/translator/resolve"
 )
 
-func (l *lowerer) kubernetes(r *resolve.Resolved) {
-	for _, role := range r.KubernetesRoles {
-		d := role.Document
-		rules := make([]KubernetesRule, 0, len(role.Rules))
-		for i := range role.Rules {
-			rules = append(rules, kubernetesRule(i, &role.Rules[i]))
-		}
-		l.access.Roles[roleKey(&d.Header)] = Role{
-			Family:     FamilyKubernetes,
-			Kind:       d.Kind,
-			Namespace:  d.Namespace,
-			Name:       d.Name,
-			Kubernetes: rules,
-			Source:     source(d.At),
-		}
-		if !d.Aggregated {
-			l.superfluousKubernetes(d, rules)
-		}
+const kindClusterRoleBinding = "ClusterRoleBinding"
+
+func (l *Lowerer) kubernetes(c *change, r *resolve.Resolved) {
+	gone, come := resolve.Changes(l.seen.KubernetesRoles, r.KubernetesRoles, sameKubernetesRole)
+	for _, role := range gone {
+		c.unrole(role.Meta())
+		delete(l.warnings, role.Document)
 	}
-	for _, binding := range r.KubernetesBindings {
+	for _, role := range come {
+		l.kubernetesRole(c, role)
+	}
+	unbound, bound := resolve.Changes(l.seen.KubernetesBindings, r.KubernetesBindings,
+		func(a, b resolve.KubernetesBinding) bool { return a.Document == b.Document && sameKey(a.Role, b.Role) })
+	for _, binding := range unbound {
 		d := binding.Document
-		l.bind(Binding{
+		c.unbind(&d.Header, d.Kind == kindClusterRoleBinding, d.Users, d.Groups)
+	}
+	for _, binding := range bound {
+		d := binding.Document
+		c.bind(Binding{
 			Family:     FamilyKubernetes,
 			APIVersion: d.APIVersion,
 			Kind:       d.Kind,
 			Namespace:  d.Namespace,
 			Name:       d.Name,
-			Role:       roleKey(&binding.Role.Header),
-			Cluster:    d.Kind == "ClusterRoleBinding",
+			Role:       roleKey(binding.Role.Meta()),
+			Cluster:    d.Kind == kindClusterRoleBinding,
 			Source:     source(d.At),
 		}, d.Users, d.Groups)
+	}
+}
+
+// sameKubernetesRole compares the rules only where they are those of other roles.
+func sameKubernetesRole(a, b resolve.KubernetesRole) bool {
+	return a.Document == b.Document && (!a.Document.Aggregated || reflect.DeepEqual(a.Rules, b.Rules))
+}
+
+func (l *Lowerer) kubernetesRole(c *change, role resolve.KubernetesRole) {
+	d := role.Document
+	rules := make([]KubernetesRule, 0, len(role.Rules))
+	for i := range role.Rules {
+		rules = append(rules, kubernetesRule(i, &role.Rules[i]))
+	}
+	c.role(Role{
+		Family:     FamilyKubernetes,
+		Kind:       d.Kind,
+		Namespace:  d.Namespace,
+		Name:       d.Name,
+		Kubernetes: rules,
+		Source:     source(d.At),
+	})
+	if !d.Aggregated {
+		l.warn(d, superfluousKubernetes(d, rules))
 	}
 }
 

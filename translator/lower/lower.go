@@ -16,85 +16,80 @@ import (
 
 // Lower makes the tables. Equal documents give equal tables, whatever their
 // order.
-func Lower(r *resolve.Resolved) (*Tables, diag.List) {
-	access := &Access{
-		Master:   r.Master,
-		Roles:    make(map[string]Role, len(r.KubernetesRoles)+len(r.OriginRoles)),
-		Bindings: make(map[string]Binding, len(r.KubernetesBindings)+len(r.OriginBindings)),
-		Subjects: Subjects{
-			Cluster:    make(map[string][]string),
-			Namespaces: make(map[string]map[string][]string),
-		},
+func Lower(r *resolve.Resolved) (*Tables, diag.List) { return new(Lowerer).Lower(r) }
+
+// Lowerer makes tables, time and again from documents most of which it has seen
+// before: all of them of one directory, read with one master namespace. What it
+// makes does not depend on what it has seen. The zero value has seen nothing. It is
+// not safe for concurrent use.
+type Lowerer struct {
+	seen   resolve.Resolved
+	access Access // of what was seen
+	// extensions and expressions count the rules that have them.
+	extensions, expressions map[string]int
+	// warnings are of roles that have any.
+	warnings map[document.Document]diag.List
+}
+
+// Lower makes the tables of the documents.
+func (l *Lowerer) Lower(r *resolve.Resolved) (*Tables, diag.List) {
+	if l.warnings == nil {
+		l.extensions, l.expressions = make(map[string]int), make(map[string]int)
+		l.warnings = make(map[document.Document]diag.List)
 	}
-	l := &lowerer{access: access, partial: r.Partial, extensions: make(map[string]bool), expressions: make(map[string]bool)}
-	l.kubernetes(r)
-	l.origin(r)
-	access.Extensions = slices.AppendSeq([]string{}, maps.Keys(l.extensions))
-	slices.Sort(access.Extensions)
-	access.Expressions = slices.Sorted(maps.Keys(l.expressions))
+	c := newChange()
+	l.kubernetes(c, r)
+	l.origin(c, r)
+	l.seen = *r
+	l.access.Master = r.Master
+	c.apply(&l.access)
+	l.access.Extensions = slices.AppendSeq([]string{}, maps.Keys(l.extensions))
+	slices.Sort(l.access.Extensions)
+	l.access.Expressions = slices.Sorted(maps.Keys(l.expressions))
 	// A module that no rule names may be called by one that is.
-	access.ReadsClock = len(access.Extensions) > 0 &&
+	l.access.ReadsClock = len(l.access.Extensions) > 0 &&
 		slices.ContainsFunc(r.Extensions, func(e *document.Extension) bool { return e.ReadsClock })
-	l.sortSubjects()
-	tables := &Tables{
-		Deny: denyPolicies(r), Access: access, Visibility: visibility(r), Gateway: l.gateway(r),
-	}
-	return tables, l.list
-}
 
-// lowerer is the state of one Lower.
-type lowerer struct {
-	access     *Access
-	partial    bool // a document with mistakes lacks what its rules say
-	extensions map[string]bool
-	// expressions are those of rules, in CEL.
-	expressions map[string]bool
-	list        diag.List
-}
-
-// bind adds a binding and enters it under each of its subjects.
-func (l *lowerer) bind(b Binding, users, groups []string) {
-	key := BindingKey(b.Family, b.Namespace, b.Name)
-	l.access.Bindings[key] = b
-	level := l.access.Subjects.Cluster
-	if !b.Cluster {
-		level = l.access.Subjects.Namespaces[b.Namespace]
-		if level == nil && len(users)+len(groups) > 0 {
-			level = make(map[string][]string)
-			l.access.Subjects.Namespaces[b.Namespace] = level
+	access := l.access
+	gateway, list := gateway(r)
+	if !r.Partial { // a document with mistakes lacks what its rules say
+		for _, warnings := range l.warnings {
+			list = append(list, warnings...)
 		}
 	}
-	for _, user := range users {
-		enter(level, "user:"+user, key)
-	}
-	for _, group := range groups {
-		enter(level, "group:"+group, key)
+	return &Tables{
+		Deny: denyPolicies(r), Access: &access, Visibility: visibility(r), Gateway: gateway,
+	}, list
+}
+
+// warn remembers what is to be said of a role for as long as it is there.
+func (l *Lowerer) warn(role document.Document, warnings diag.List) {
+	if len(warnings) > 0 {
+		l.warnings[role] = warnings
 	}
 }
 
-// enter adds a binding to a subject's list. A subject listed twice in a binding
-// is one: its key can only be the last that was added.
-func enter(level map[string][]string, subject, key string) {
-	keys := level[subject]
-	if n := len(keys); n > 0 && keys[n-1] == key {
+// count adds to how many rules have a word. None is no word.
+func count(words map[string]int, word string, n int) {
+	if word == "" {
 		return
 	}
-	level[subject] = append(keys, key)
-}
-
-func (l *lowerer) sortSubjects() {
-	for _, keys := range l.access.Subjects.Cluster {
-		slices.Sort(keys)
-	}
-	for _, level := range l.access.Subjects.Namespaces {
-		for _, keys := range level {
-			slices.Sort(keys)
-		}
+	if words[word] += n; words[word] == 0 {
+		delete(words, word)
 	}
 }
 
 // source is the place of a document or rule as decisions report it.
 func source(p diag.Position) string { return p.File + ":" + strconv.Itoa(p.Line) }
+
+// sameKey reports whether two roles, of which one may have been read again, have one
+// key.
+func sameKey[D interface {
+	comparable
+	document.Document
+}](a, b D) bool {
+	return a == b || roleKey(a.Meta()) == roleKey(b.Meta())
+}
 
 // roleKey is the key of a document that is a role.
 func roleKey(h *document.Header) string { return RoleKey(h.Family, h.Namespace, h.Name) }

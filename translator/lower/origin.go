@@ -8,38 +8,66 @@ import (
 	"github.com/writ-policy/writ/translator/resolve"
 )
 
-func (l *lowerer) origin(r *resolve.Resolved) {
-	for _, d := range r.OriginRoles {
-		rules := make([]OriginRule, 0, len(d.Rules))
-		for i := range d.Rules {
-			rules = append(rules, l.originRule(i, &d.Rules[i]))
-		}
-		l.access.Roles[roleKey(&d.Header)] = Role{
-			Family:    FamilyOrigin,
-			Kind:      d.Kind,
-			Namespace: d.Namespace,
-			Name:      d.Name,
-			Origin:    rules,
-			Source:    source(d.At),
-		}
-		l.superfluousOrigin(d, rules)
+func (l *Lowerer) origin(c *change, r *resolve.Resolved) {
+	gone, come := resolve.Changes(l.seen.OriginRoles, r.OriginRoles,
+		func(a, b *document.OriginRole) bool { return a == b })
+	for _, d := range gone {
+		c.unrole(&d.Header)
+		delete(l.warnings, d)
+		l.count(d, -1)
 	}
-	for _, binding := range r.OriginBindings {
+	for _, d := range come {
+		l.originRole(c, d)
+		l.count(d, 1)
+	}
+	unbound, bound := resolve.Changes(l.seen.OriginBindings, r.OriginBindings,
+		func(a, b resolve.OriginBinding) bool { return a.Document == b.Document && sameKey(a.Role, b.Role) })
+	for _, binding := range unbound {
 		d := binding.Document
-		l.bind(Binding{
+		c.unbind(&d.Header, d.Namespace == r.Master, d.Users, d.Groups)
+	}
+	for _, binding := range bound {
+		d := binding.Document
+		c.bind(Binding{
 			Family:     FamilyOrigin,
 			APIVersion: d.APIVersion,
 			Kind:       d.Kind,
 			Namespace:  d.Namespace,
 			Name:       d.Name,
-			Role:       roleKey(&binding.Role.Header),
+			Role:       roleKey(binding.Role.Meta()),
 			Cluster:    d.Namespace == r.Master,
 			Source:     source(d.At),
 		}, d.Users, d.Groups)
 	}
 }
 
-func (l *lowerer) originRule(index int, rule *document.OriginRule) OriginRule {
+func (l *Lowerer) originRole(c *change, d *document.OriginRole) {
+	rules := make([]OriginRule, 0, len(d.Rules))
+	for i := range d.Rules {
+		rules = append(rules, originRule(i, &d.Rules[i]))
+	}
+	c.role(Role{
+		Family:    FamilyOrigin,
+		Kind:      d.Kind,
+		Namespace: d.Namespace,
+		Name:      d.Name,
+		Origin:    rules,
+		Source:    source(d.At),
+	})
+	l.warn(d, superfluousOrigin(d, rules))
+}
+
+// count adds to how many rules have each extension and expression of a role.
+func (l *Lowerer) count(d *document.OriginRole, n int) {
+	for i := range d.Rules {
+		if r := restrictions(d.Rules[i].Restrictions); r != nil {
+			count(l.extensions, r.Extension, n)
+			count(l.expressions, r.Expression, n)
+		}
+	}
+}
+
+func originRule(index int, rule *document.OriginRule) OriginRule {
 	return OriginRule{
 		Rule:         index,
 		Source:       source(rule.At),
@@ -48,7 +76,7 @@ func (l *lowerer) originRule(index int, rule *document.OriginRule) OriginRule {
 		NotVerbs:     entries(rule.NotVerbs),
 		Kinds:        entries(rule.Kinds),
 		NotKinds:     entries(rule.NotKinds),
-		Restrictions: l.restrictions(rule.Restrictions),
+		Restrictions: restrictions(rule.Restrictions),
 	}
 }
 
@@ -60,7 +88,7 @@ func entries(list []string) []string {
 	return slices.Compact(out)
 }
 
-func (l *lowerer) restrictions(r *document.Restrictions) *Restrictions {
+func restrictions(r *document.Restrictions) *Restrictions {
 	if r == nil {
 		return nil
 	}
@@ -74,11 +102,9 @@ func (l *lowerer) restrictions(r *document.Restrictions) *Restrictions {
 		out.SameMinion = true
 	case "cel":
 		out.Expression = r.Expression.Value
-		l.expressions[r.Expression.Value] = true
 	default:
 		out.Extension = r.Kind.Value
 		out.Params = r.Params
-		l.extensions[r.Kind.Value] = true
 	}
 	return out
 }

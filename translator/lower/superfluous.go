@@ -17,9 +17,9 @@ func newComparisons(entries int) comparisons { return comparisons(64*entries + 1
 
 // superfluousKubernetes warns of rules that grant nothing an earlier rule of the
 // same role does not.
-func (l *lowerer) superfluousKubernetes(d *document.KubernetesRole, rules []KubernetesRule) {
-	if l.partial || len(rules) < 2 {
-		return
+func superfluousKubernetes(d *document.KubernetesRole, rules []KubernetesRule) (list diag.List) {
+	if len(rules) < 2 {
+		return nil
 	}
 	entries := 0
 	for i := range rules {
@@ -29,20 +29,21 @@ func (l *lowerer) superfluousKubernetes(d *document.KubernetesRole, rules []Kube
 	for i := range rules {
 		for j := range i {
 			if left--; left <= 0 {
-				return
+				return list
 			}
 			if left.coversKubernetes(&rules[j], &rules[i]) {
-				l.superfluous(&d.Header, i, j, d.Rules[i].At, d.Rules[j].At, "grants")
+				list.Add(superfluous(&d.Header, i, j, d.Rules[i].At, d.Rules[j].At, "grants"))
 				break
 			}
 		}
 	}
+	return list
 }
 
 // superfluousOrigin does the same for Origin's rules, denials among denials.
-func (l *lowerer) superfluousOrigin(d *document.OriginRole, rules []OriginRule) {
-	if l.partial || len(rules) < 2 {
-		return
+func superfluousOrigin(d *document.OriginRole, rules []OriginRule) (list diag.List) {
+	if len(rules) < 2 {
+		return nil
 	}
 	entries := 0
 	for i := range rules {
@@ -55,29 +56,30 @@ func (l *lowerer) superfluousOrigin(d *document.OriginRole, rules []OriginRule) 
 		}
 		for j := range i {
 			if left--; left <= 0 {
-				return
+				return list
 			}
 			if left.coversOrigin(&rules[j], &rules[i]) {
 				what := "grants"
 				if rules[i].Deny {
 					what = "denies"
 				}
-				l.superfluous(&d.Header, i, j, d.Rules[i].At, d.Rules[j].At, what)
+				list.Add(superfluous(&d.Header, i, j, d.Rules[i].At, d.Rules[j].At, what))
 				break
 			}
 		}
 	}
+	return list
 }
 
-func (l *lowerer) superfluous(h *document.Header, later, earlier int, at, first diag.Position, what string) {
-	l.list.Add(diag.Diagnostic{
+func superfluous(h *document.Header, later, earlier int, at, first diag.Position, what string) diag.Diagnostic {
+	return diag.Diagnostic{
 		Position: at,
 		Severity: diag.Warning,
 		Code:     diag.SuperfluousRule,
 		Message:  fmt.Sprintf("rule %d of %s %q %s nothing that rule %d does not", later, h.Kind, h.Name, what, earlier),
 		Hint:     "remove it",
 		Related:  []diag.Related{{Position: first, Message: fmt.Sprintf("rule %d is here", earlier)}},
-	})
+	}
 }
 
 // coversKubernetes reports whether every request that rule b fits is one that

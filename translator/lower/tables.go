@@ -16,10 +16,10 @@ type Tables struct {
 // RoleKey and BindingKey say how they are made.
 type Access struct {
 	// Master is the name of the Origin master namespace.
-	Master   string             `json:"master"`
-	Roles    map[string]Role    `json:"roles"`
-	Bindings map[string]Binding `json:"bindings"`
-	Subjects Subjects           `json:"subjects"`
+	Master   string       `json:"master"`
+	Roles    Map[Role]    `json:"roles"`
+	Bindings Map[Binding] `json:"bindings"`
+	Subjects Subjects     `json:"subjects"`
 	// Extensions are the names of the extensions that rules refer to, sorted.
 	Extensions []string `json:"extensions"`
 	// Expressions are the conditions in CEL that rules have, sorted. They become
@@ -37,9 +37,9 @@ type Subjects struct {
 	// Cluster holds the bindings that reach every namespace, cluster-scoped
 	// requests and (for Kubernetes) paths: ClusterRoleBindings, and Origin
 	// bindings in the master namespace.
-	Cluster map[string][]string `json:"cluster"`
+	Cluster Map[[]string] `json:"cluster"`
 	// Namespaces holds the others, by the namespace the binding is in.
-	Namespaces map[string]map[string][]string `json:"namespaces"`
+	Namespaces Map[Map[[]string]] `json:"namespaces"`
 }
 
 // Families of roles and bindings, as the tables spell them.

@@ -41,7 +41,7 @@ func (r *resolver) denyPolicy() {
 // diagnostic where there is none.
 func (r *resolver) referredPolicy(ref document.Text) *document.DenyPolicy {
 	id := identity{document.FamilyDenyPolicy, kindDenyPolicy, "", ref.Value}
-	if policy, ok := r.names[id].(*document.DenyPolicy); ok {
+	if policy, ok := r.names.first[id].(*document.DenyPolicy); ok {
 		return policy
 	}
 	danglingReference(r, ref, id, "denyPolicyRefs", r.denyPolicies)
@@ -69,7 +69,7 @@ func (r *resolver) escalationRef(ref document.Text, escalations *escalationNames
 		})
 	case literal:
 		id := identity{document.FamilyDenyPolicy, kindEscalation, "", name}
-		if _, ok := r.names[id]; !ok {
+		if _, ok := r.names.first[id]; !ok {
 			danglingReference(r, ref, id, "escalationRefs", r.out.Escalations)
 		}
 	}

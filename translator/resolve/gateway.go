@@ -67,7 +67,7 @@ func (r *resolver) gateway() {
 // target looks for what a policy is attached to and reports whether it is there.
 func (r *resolver) target(p *InheritedPolicy) bool {
 	t, h := p.Document.Target, &p.Document.Header
-	switch object := r.names[identity{document.FamilyGateway, t.Kind, h.Namespace, t.Name.Value}].(type) {
+	switch object := r.names.first[identity{document.FamilyGateway, t.Kind, h.Namespace, t.Name.Value}].(type) {
 	case *document.Gateway:
 		p.Gateway = object
 	case *document.HTTPRoute:

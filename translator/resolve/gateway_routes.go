@@ -40,7 +40,7 @@ func (r *resolver) routes() {
 
 // parent is the listeners that a parentRef puts a route on.
 func (r *resolver) parent(d *document.HTTPRoute, p *document.ParentRef, selectors map[*document.Listener]labels.Selector) []Attachment {
-	gateway, ok := r.names[identity{document.FamilyGateway, kindGateway, p.Namespace.Value, p.Name.Value}].(*document.Gateway)
+	gateway, ok := r.names.first[identity{document.FamilyGateway, kindGateway, p.Namespace.Value, p.Name.Value}].(*document.Gateway)
 	if !ok {
 		r.missingParent(p)
 		return nil

@@ -14,12 +14,15 @@ const (
 
 // kubernetes follows the references of Kubernetes documents.
 func (r *resolver) kubernetes() {
+	r.out.KubernetesBindings = follow(r.kubernetesBindings, r.before.KubernetesBindings,
+		func(b KubernetesBinding) *document.KubernetesBinding { return b.Document },
+		func(b *document.KubernetesBinding) (KubernetesBinding, bool) {
+			role := r.kubernetesRole(b)
+			return KubernetesBinding{b, role}, role != nil
+		})
 	used := make(map[*document.KubernetesRole]bool, len(r.kubernetesRoles))
-	for _, b := range r.kubernetesBindings {
-		if role := r.kubernetesRole(b); role != nil {
-			used[role] = true
-			r.out.KubernetesBindings = append(r.out.KubernetesBindings, KubernetesBinding{b, role})
-		}
+	for _, b := range r.out.KubernetesBindings {
+		used[b.Role] = true
 	}
 	effective := r.aggregate(used)
 	r.out.KubernetesRoles = make([]KubernetesRole, 0, len(r.kubernetesRoles))
@@ -42,7 +45,7 @@ func (r *resolver) kubernetesRole(b *document.KubernetesBinding) *document.Kuber
 	if b.RoleKind == kindClusterRole {
 		id.namespace = ""
 	}
-	if role, ok := r.names[id].(*document.KubernetesRole); ok {
+	if role, ok := r.names.first[id].(*document.KubernetesRole); ok {
 		return role
 	}
 	d := diag.Diagnostic{
@@ -55,7 +58,7 @@ func (r *resolver) kubernetesRole(b *document.KubernetesBinding) *document.Kuber
 	if id.kind == kindRole {
 		d.Message = fmt.Sprintf("Role %q is not declared in namespace %q", id.name, id.namespace)
 	}
-	if other, ok := r.names[otherKind(id)]; ok {
+	if other, ok := r.names.first[otherKind(id)]; ok {
 		d.Hint = fmt.Sprintf("there is a %s of that name: write kind: %[1]s", other.Meta().Kind)
 		d.Related = related(other.Meta())
 	} else if close := near(r, id.name, r.kubernetesRoles, func(h *document.Header) bool {

@@ -12,22 +12,82 @@ type identity struct {
 	family, kind, namespace, name string
 }
 
-// names finds the first document of each identity.
-type names map[identity]document.Document
-
-func newNames(size int) names { return make(names, size) }
+// names finds the first document of each identity among those of a directory, and
+// is kept from one run to the next.
+type names struct {
+	documents []document.Document // in the order of positions
+	first     map[identity]document.Document
+	contested map[identity]bool // which more than one document has
+}
 
 func identityOf(h *document.Header) identity {
 	return identity{h.Family, h.Kind, h.Namespace, h.Name}
 }
 
-// claim takes the document's identity and reports whether it was free.
+// update puts other documents in the place of those before and returns which have come
+// or gone. Who is first where several have an identity is looked for anew: that is an
+// error, and so it is rare.
+func (n *names) update(documents []document.Document) (changed []document.Document) {
+	if n.first == nil {
+		n.first = make(map[identity]document.Document, len(documents))
+		n.contested = make(map[identity]bool)
+	}
+	gone, come := Changes(n.documents, documents, func(a, b document.Document) bool { return a == b })
+	n.documents = documents
+	for _, d := range gone {
+		if id := identityOf(d.Meta()); n.first[id] == d {
+			delete(n.first, id)
+		}
+	}
+	for _, d := range come {
+		switch id := identityOf(d.Meta()); {
+		case !unique(d):
+		case n.first[id] == nil:
+			n.first[id] = d
+		default:
+			n.contested[id] = true
+		}
+	}
+	if len(n.contested) > 0 {
+		n.contest()
+	}
+	return append(gone, come...)
+}
+
+// unique reports whether nothing else may have the document's identity. Several
+// files may share a package of Rego.
+func unique(d document.Document) bool {
+	_, shared := d.(*document.Extension)
+	return !shared
+}
+
+// contest finds the first documents of contested identities.
+func (n *names) contest() {
+	doubtful := n.contested
+	n.contested = make(map[identity]bool)
+	for id := range doubtful {
+		delete(n.first, id)
+	}
+	for _, d := range n.documents {
+		id := identityOf(d.Meta())
+		switch {
+		case !unique(d), !doubtful[id]:
+		case n.first[id] == nil:
+			n.first[id] = d
+		default:
+			n.contested[id] = true
+		}
+	}
+}
+
+// claim reports whether the document is the first of its identity.
 func (r *resolver) claim(d document.Document) bool {
+	if len(r.names.contested) == 0 {
+		return true
+	}
 	h := d.Meta()
-	id := identityOf(h)
-	first, taken := r.names[id]
-	if !taken {
-		r.names[id] = d
+	first := r.names.first[identityOf(h)]
+	if first == d {
 		return true
 	}
 	r.duplicate(h, first.Meta(), title(h)+" is declared twice")

@@ -12,12 +12,15 @@ import (
 // automatic.
 func (r *resolver) origin() {
 	r.originPolicyBindings()
+	r.out.OriginBindings = follow(r.originBindings, r.before.OriginBindings,
+		func(b OriginBinding) *document.OriginBinding { return b.Document },
+		func(b *document.OriginBinding) (OriginBinding, bool) {
+			role := r.originRole(b)
+			return OriginBinding{b, role}, role != nil
+		})
 	used := make(map[*document.OriginRole]bool, len(r.out.OriginRoles))
-	for _, b := range r.originBindings {
-		if role := r.originRole(b); role != nil {
-			used[role] = true
-			r.out.OriginBindings = append(r.out.OriginBindings, OriginBinding{b, role})
-		}
+	for _, b := range r.out.OriginBindings {
+		used[b.Role] = true
 	}
 	for _, role := range r.out.OriginRoles {
 		if role.Namespace != r.master && r.originPolicies[role.Namespace] == nil {
@@ -95,7 +98,7 @@ func (r *resolver) originRole(b *document.OriginBinding) *document.OriginRole {
 		r.needPolicyBinding(b)
 	}
 	id := identity{document.FamilyOrigin, kindRole, namespace, b.RoleName.Value}
-	if role, ok := r.names[id].(*document.OriginRole); ok {
+	if role, ok := r.names.first[id].(*document.OriginRole); ok {
 		return role
 	}
 	r.danglingOriginRole(b, id)
@@ -129,7 +132,7 @@ func (r *resolver) mayRefer(b *document.OriginBinding, namespace string) bool {
 // needPolicyBinding checks that a binding to a role of its own namespace has the
 // container it needs.
 func (r *resolver) needPolicyBinding(b *document.OriginBinding) {
-	if _, ok := r.names[identity{document.FamilyOrigin, "PolicyBinding", b.Namespace, b.Namespace}]; ok {
+	if _, ok := r.names.first[identity{document.FamilyOrigin, "PolicyBinding", b.Namespace, b.Namespace}]; ok {
 		return
 	}
 	r.missingContainer(&b.Header, diag.NoPolicyBinding,
@@ -146,7 +149,7 @@ func (r *resolver) danglingOriginRole(b *document.OriginBinding, id identity) {
 		Hint:     "declare it in this directory",
 	}
 	global := identity{id.family, id.kind, r.master, id.name}
-	if other, ok := r.names[global]; ok && b.In == nil {
+	if other, ok := r.names.first[global]; ok && b.In == nil {
 		d.Hint = fmt.Sprintf("there is one in namespace %q: write namespace: %[1]s in roleRef", r.master)
 		d.Related = related(other.Meta())
 	} else if close := near(r, id.name, r.out.OriginRoles, func(h *document.Header) bool {

@@ -8,11 +8,11 @@
 //
 // Documents are put in the order of their positions first, so that neither the
 // order of files nor that of goroutines shows in a diagnostic. Every lookup goes
-// through a map made once; nothing is compared pair by pair over the directory.
+// through a map, which is kept and follows the documents that come and go; nothing
+// is compared pair by pair over the directory.
 package resolve
 
 import (
-	"cmp"
 	"slices"
 
 	"github.com/writ-policy/writ/translator/diag"
@@ -68,6 +68,15 @@ type KubernetesBinding struct {
 	Role     *document.KubernetesRole
 }
 
+// Meta is the document's.
+func (r KubernetesRole) Meta() *document.Header { return r.Document.Meta() }
+
+// Meta is the document's.
+func (b KubernetesBinding) Meta() *document.Header { return b.Document.Meta() }
+
+// Meta is the document's.
+func (b OriginBinding) Meta() *document.Header { return b.Document.Meta() }
+
 // OriginBinding is a binding with the role it names.
 type OriginBinding struct {
 	Document *document.OriginBinding
@@ -82,16 +91,36 @@ type DenyPolicy struct {
 
 // Resolve reads documents together. The result does not depend on their order.
 func Resolve(documents []document.Document, o Options) (*Resolved, diag.List) {
+	return new(Resolver).Resolve(documents, o)
+}
+
+// Resolver reads documents together, time and again, most of which it has seen
+// before. What comes out does not depend on what it has seen. The zero value has
+// seen nothing. It is not safe for concurrent use.
+type Resolver struct {
+	names names
+	// good is what came of the last documents, if they had no errors.
+	good *Resolved
+}
+
+// Resolve reads documents together. The list is kept and must not be changed.
+func (s *Resolver) Resolve(documents []document.Document, o Options) (*Resolved, diag.List) {
 	if o.Master == "" {
 		o.Master = DefaultMaster
 	}
+	documents = inOrder(documents)
 	r := &resolver{
 		master:  o.Master,
 		partial: o.Partial,
 		out:     &Resolved{Master: o.Master, Partial: o.Partial},
-		names:   newNames(len(documents)),
+		names:   &s.names,
+		before:  new(Resolved),
 	}
-	r.sort(inOrder(documents))
+	if changed := s.names.update(documents); s.good != nil && !slices.ContainsFunc(changed, isReferredTo) {
+		r.before = s.good
+	}
+	s.good = nil
+	r.sort(documents)
 	if !o.AllowEmpty && !o.Partial && r.policies == 0 {
 		r.list.Add(diag.Diagnostic{
 			Code:    diag.NoDocuments,
@@ -105,16 +134,51 @@ func Resolve(documents []document.Document, o Options) (*Resolved, diag.List) {
 	r.visibility()
 	r.gateway()
 	r.extensions()
+	if !r.list.HasErrors() {
+		s.good = r.out
+	}
 	return r.out, r.list
+}
+
+// isReferredTo reports whether a binding may be followed to the document, or is wrong
+// without it.
+func isReferredTo(d document.Document) bool {
+	switch d.(type) {
+	case *document.KubernetesRole, *document.OriginRole, *document.OriginPolicy, *document.OriginPolicyBinding:
+		return true
+	}
+	return false
+}
+
+// follow follows the references of bindings. Those that were followed before lead
+// where they led.
+func follow[B interface {
+	comparable
+	document.Document
+}, F document.Document](bindings []B, before []F, of func(F) B, lead func(B) (F, bool)) []F {
+	out := make([]F, 0, len(bindings))
+	for _, b := range bindings {
+		for len(before) > 0 && of(before[0]) != b && comparePositions(before[0], b) < 0 {
+			before = before[1:]
+		}
+		if len(before) > 0 && of(before[0]) == b {
+			out = append(out, before[0])
+		} else if followed, ok := lead(b); ok {
+			out = append(out, followed)
+		}
+	}
+	return out
 }
 
 // resolver is the state of one Resolve.
 type resolver struct {
-	master   string
-	partial  bool
-	out      *Resolved
-	list     diag.List
-	names    names
+	master  string
+	partial bool
+	out     *Resolved
+	list    diag.List
+	names   *names
+	// before is what bindings led to before, as far as they still do.
+	before   *Resolved
 	policies int // policy documents, duplicates included
 
 	kubernetesRoles    []*document.KubernetesRole
@@ -203,12 +267,23 @@ func inOrder(documents []document.Document) []document.Document {
 	return out
 }
 
-func comparePositions(a, b document.Document) int { return comparePlaces(a.Meta().At, b.Meta().At) }
+func comparePositions(a, b document.Document) int { return a.Meta().At.Compare(b.Meta().At) }
 
-func comparePlaces(x, y diag.Position) int {
-	return cmp.Or(
-		cmp.Compare(x.File, y.File),
-		cmp.Compare(x.Line, y.Line),
-		cmp.Compare(x.Column, y.Column),
-	)
+// Changes walks over two lists in the order of positions and returns which of the
+// documents of the first are not in the second, and the other way round.
+func Changes[D document.Document](before, now []D, same func(a, b D) bool) (gone, come []D) {
+	for len(before) > 0 && len(now) > 0 {
+		if same(before[0], now[0]) {
+			before, now = before[1:], now[1:]
+			continue
+		}
+		order := comparePositions(before[0], now[0])
+		if order <= 0 {
+			gone, before = append(gone, before[0]), before[1:]
+		}
+		if order >= 0 {
+			come, now = append(come, now[0]), now[1:]
+		}
+	}
+	return append(gone, before...), append(come, now...)
 }

@@ -42,6 +42,12 @@ seen := object.remove(input, [null])
 
 # METADATA
 # description: |
+#   Whether a value of Rego of a policy is true. Were the value itself compared, OPA's
+#   type checker would refuse the bundle where it never can be.
+is_true(value) if json.marshal(value) == "true"
+
+# METADATA
+# description: |
 #   What Rego of a policy comes to, as JSON has it: later rules know no sets.
 plain(values) := json.unmarshal(json.marshal(values))
 

@@ -15,3 +15,10 @@ test_only_what_allowed_leaves_a_value if {
 test_nobody_is_anonymous if {
 	outcome.anonymous({"auth": {"metadata": {}}}) == {"auth": {"metadata": {}, "identity": {"anonymous": true}}}
 }
+
+test_true_is_nothing_else if {
+	outcome.is_true(true)
+	every value in [false, "true", 1, null, {"true"}] {
+		not outcome.is_true(value)
+	}
+}

@@ -131,10 +131,12 @@ _query := query if {
 
 # Names of headers are compared in lower case. Of two that differ in case alone
 # the one that is written first in byte order counts.
-_headers := {lower(name): value |
-	some name, _ in _given_headers
-	value := _given_headers[min([other | some other, _ in _given_headers; lower(other) == lower(name)])]
+_headers := {spelling[0]: _given_headers[spelling[1]] |
+	some i, spelling in _spellings
+	not spelling[0] == _spellings[i - 1][0]
 }
+
+_spellings := sort([[lower(name), name] | some name, _ in _given_headers])
 
 _given_headers := headers if {
 	headers := _request.headers

@@ -31,3 +31,10 @@ test_written_out if {
 	got.context.source == {"address": "10.0.0.1"}
 	got.context.request.http.headers == {"x-a": "1"}
 }
+
+test_of_two_spellings_the_first_in_byte_order_counts if {
+	given := {"x-a": "4", "X-a": "3", "X-A": "1", "x-A": "5", "X-B": "6", "c": "7"}
+	asked := {"request": {"host": "a.b", "method": "GET", "path": "/", "headers": given}}
+	seen := request.request.headers with input as asked
+	seen == {"x-a": "1", "x-b": "6", "c": "7"}
+}

@@ -124,13 +124,18 @@ _fit(hostname) := [0, 0] if {
 
 _labels := split(request.host, ".")
 
+# No hostname of a document has more labels than a name in DNS can have.
 _wildcards := [sprintf("*.%s", [concat(".", array.slice(_labels, from, count(_labels)))]) |
-	some from, _ in _labels
-	from > 0
+	some from in numbers.range(max([1, count(_labels) - _most_labels]), count(_labels) - 1)
+	count(_labels) > 1
 	_labels[0] != ""
 ]
 
-_hosts := array.concat([request.host], array.concat(_wildcards, [""]))
+_most_labels := 127
+
+_hosts := array.concat([request.host], array.concat(_wildcards, [""])) if count(_labels) > 1
+
+_hosts := [request.host, ""] if count(_labels) == 1
 
 _route if input.route.name
 

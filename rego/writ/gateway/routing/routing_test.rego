@@ -11,6 +11,7 @@ _gateway := {
 	"names": {"infra/edge"},
 	"listeners": {"infra/edge": [
 		{"name": "any", "hostname": "", "port": 80, "protocol": "HTTP"},
+		{"name": "local", "hostname": "*.local", "port": 80, "protocol": "HTTP"},
 		{"name": "wild", "hostname": "*.example.com", "port": 80, "protocol": "HTTP"},
 		{"name": "short", "hostname": "*.short", "port": 80, "protocol": "HTTP"},
 		{"name": "exact", "hostname": "a.example.com", "port": 80, "protocol": "HTTP"},
@@ -37,6 +38,8 @@ _gateway := {
 	},
 }
 
+_many := [format_int(i, 10) | some i in numbers.range(1, 300)]
+
 _rows := {
 	"the most specific listener alone": {"host": "a.example.com", "path": "/only", "want": ["HTTPRoute/app/a#r"]},
 	"and no other one": {"host": "a.example.com", "path": "/foo", "want": []},
@@ -55,6 +58,8 @@ _rows := {
 	"a header": {"host": "q.example.com", "path": "/", "headers": {"X-A": "1"}, "want": ["HTTPRoute/app/q#header"]},
 	"a parameter": {"host": "q.example.com", "path": "/?w=&v=2%20&v=3", "want": ["HTTPRoute/app/q#query"]},
 	"another parameter": {"host": "q.example.com", "path": "/?v=3", "want": []},
+	"a long host for a wildcard": {"host": sprintf("%s.example.com", [concat(".", _many)]), "path": "/foo", "want": ["HTTPRoute/app/w#exact"]},
+	"no label at all": {"host": "local", "path": "/foo", "want": ["HTTPRoute/app/any#r"]},
 	"the scheme": {"host": "other", "path": "/", "scheme": "https", "want": ["HTTPRoute/app/tls#r"]},
 }
 

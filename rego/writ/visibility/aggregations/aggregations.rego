@@ -55,9 +55,18 @@ _result(aggregation, items) := count(items) if {
 	value := _read(item, aggregation.field)
 ])
 
-_of_values(aggregation, values) := count({value | some value in values}) if {
+_of_values(aggregation, values) := _different(sort(values)) if {
 	aggregation.function == "distinct"
 } else := _of_numbers(aggregation, [value | some value in values; is_number(value)])
+
+# A set would take fractions of the same whole part one by one, and equal numbers
+# beyond a double for two.
+_different(sorted) := count([i | some i, value in sorted; not _again(sorted, i, value)])
+
+_again(sorted, i, value) if {
+	i > 0
+	sorted[i - 1] == value
+}
 
 _of_numbers(aggregation, numbers) := text.rounded(sum(numbers)) if {
 	aggregation.function == "sum"

@@ -34,6 +34,31 @@ test_function[note] if {
 	_value(row.is, _items) == row.want
 }
 
+# Beyond a double nothing can be rounded to one. A quotient has 64 binary digits.
+test_large[note] if {
+	some note, row in {
+		"sum": {"is": {"function": "sum"}, "want": 4e400},
+		"avg": {"is": {"function": "avg"}, "want": 2e400},
+		"min": {"is": {"function": "min"}, "want": 1e400},
+		"max": {"is": {"function": "max"}, "want": 3e400},
+		"median": {"is": {"function": "percentile", "percentile": 50}, "want": 2e400},
+	}
+	sizes := [{"fields": {"size": 1e400}}, {"fields": {"size": 3e400}}]
+	got := _value(object.union({"field": {"field": "size"}}, row.is), sizes)
+	abs(got - row.want) * 1e18 <= row.want
+}
+
+test_distinct[note] if {
+	some note, row in {
+		"a number and its text": {"values": `[1, "1", 1.0, 10e-1, true, 1]`, "want": 3},
+		"false": {"values": `[false, false, true]`, "want": 2},
+		"beyond a double": {"values": `[1e400, 10e399, -1e400, 1e401]`, "want": 3},
+		"lists and objects": {"values": `[[1, 2], [1.0, 2], [2, 1], {"a": 1}, {"a": 1.0}, [], {}]`, "want": 5},
+	}
+	items := [{"fields": {"f": value}} | some value in json.unmarshal(row.values)]
+	_value({"function": "distinct", "field": {"field": "f"}}, items) == row.want
+}
+
 test_nothing[note] if {
 	some note, row in {
 		"count": {"is": {"function": "count"}, "want": 0},

@@ -62,20 +62,57 @@ _problems contains sprintf("items: item %d is no item", [index]) if {
 	not _is_item(item)
 }
 
-_problems contains sprintf("metrics.%v: must be an object", [part]) if {
+_problems contains sprintf("metrics.%s: must be an object", [part]) if {
 	is_object(input.metrics)
-	some part, _ in input.metrics
+	some part in ["totals", "byNamespace", "byNode"]
 	not _object_or_null(input.metrics, part)
 }
 
-_problems contains sprintf("metrics.%v: must hold objects", [part]) if {
-	is_object(input.metrics)
-	some part, records in input.metrics
-	part != "totals"
-	is_object(records)
-	some record in records
-	not is_object(record)
+_problems contains sprintf("metrics.totals: %v must be a number", [metric]) if {
+	some metric, number in _object(_metrics, "totals")
+	not _null_or_number(number)
 }
+
+_problems contains sprintf("metrics.%s: %v is no record", [part, name]) if {
+	some part in ["byNamespace", "byNode"]
+	some name, record in _object(_metrics, part)
+	not _is_record(part, record)
+}
+
+_metrics := _object(input, "metrics")
+
+# A record's other keys are metrics.
+_is_record("byNamespace", record) if {
+	is_object(record)
+	_labels_or_null(record)
+	_numbers(object.remove(record, {"labels"}))
+}
+
+_is_record("byNode", record) if {
+	is_object(record)
+	_labels_or_null(record)
+	_null_or_boolean(object.get(record, "ready", null))
+	_null_or_texts(object.get(record, "roles", null))
+	_numbers(object.remove(record, {"labels", "ready", "roles"}))
+}
+
+_numbers(values) if {
+	every value in values {
+		_null_or_number(value)
+	}
+}
+
+_null_or_number(null)
+
+_null_or_number(value) if is_number(value)
+
+_null_or_boolean(null)
+
+_null_or_boolean(value) if is_boolean(value)
+
+_null_or_texts(null)
+
+_null_or_texts(value) if _list_of_texts(value)
 
 _is_item(item) if {
 	is_object(item)

@@ -23,10 +23,43 @@ test_problem[note] if {
 		"fields of an item": {"input": {"items": [{"fields": []}]}, "want": "items: item 0 is no item"},
 		"aggregations": {"input": {"aggregations": []}, "want": "aggregations: must be an object"},
 		"metrics": {"input": {"metrics": 1}, "want": "metrics: must be an object"},
-		"totals": {"input": {"metrics": {"totals": 1}}, "want": "metrics.totals: must be an object"},
-		"a record": {"input": {"metrics": {"byNode": {"n": 1}}}, "want": "metrics.byNode: must hold objects"},
 	}
 	request.problem == row.want with input as row.input
+}
+
+test_problem_of_metrics[note] if {
+	some note, row in {
+		"totals": {"is": {"totals": 1}, "want": "metrics.totals: must be an object"},
+		"a total": {"is": {"totals": {"pods": 1, "nodes": "3"}}, "want": "metrics.totals: nodes must be a number"},
+		"a total that nobody knows": {"is": {"totals": {"filtered": true}}, "want": "metrics.totals: filtered must be a number"},
+		"records": {"is": {"byNamespace": []}, "want": "metrics.byNamespace: must be an object"},
+		"a record": {"is": {"byNode": {"w": 1}}, "want": "metrics.byNode: w is no record"},
+		"a record of null": {"is": {"byNamespace": {"a": null}}, "want": "metrics.byNamespace: a is no record"},
+		"a number of a namespace": {"is": {"byNamespace": {"a": {"pods": "3"}}}, "want": "metrics.byNamespace: a is no record"},
+		"a number of a node": {"is": {"byNode": {"w": {"cpu_capacity": [8]}}}, "want": "metrics.byNode: w is no record"},
+		"labels of a namespace": {"is": {"byNamespace": {"a": {"labels": []}}}, "want": "metrics.byNamespace: a is no record"},
+		"a label of a node": {"is": {"byNode": {"w": {"labels": {"a": 1}}}}, "want": "metrics.byNode: w is no record"},
+		"ready": {"is": {"byNode": {"w": {"ready": "true"}}}, "want": "metrics.byNode: w is no record"},
+		"ready as a number": {"is": {"byNode": {"w": {"ready": 1}}}, "want": "metrics.byNode: w is no record"},
+		"ready of a namespace": {"is": {"byNamespace": {"a": {"ready": true}}}, "want": "metrics.byNamespace: a is no record"},
+		"roles": {"is": {"byNode": {"w": {"roles": "master"}}}, "want": "metrics.byNode: w is no record"},
+		"a role": {"is": {"byNode": {"w": {"roles": ["worker", 1]}}}, "want": "metrics.byNode: w is no record"},
+	}
+	request.problem == row.want with input.metrics as row.is
+}
+
+test_no_problem_of_metrics[note] if {
+	some note, metrics in {
+		"none": null,
+		"empty": {},
+		"parts of null": {"totals": null, "byNamespace": null, "byNode": null},
+		"numbers of null": {"totals": {"pods": null}, "byNamespace": {"a": {"pods": null, "labels": null}}},
+		"a node's nulls": {"byNode": {"w": {"cpu_capacity": null, "labels": null, "ready": null, "roles": null}}},
+		"a whole node": {"byNode": {"w": {"cpu_capacity": 8000, "labels": {"a": ""}, "ready": false, "roles": ["worker"]}, "v": {}}},
+		"a metric of one's own": {"totals": {"my metric": -0.5}, "byNamespace": {"": {"quotas": 2}}},
+		"what nobody reads": {"byZone": "eu", "extra": {"a": {"ready": "true"}}, "Totals": []},
+	}
+	not request.problem with input.metrics as metrics
 }
 
 test_no_problem[note] if {
@@ -42,7 +75,7 @@ test_no_problem[note] if {
 			"items": [{"name": null, "namespace": null, "labels": null, "fields": null}],
 			"metrics": {"totals": null, "byNode": null},
 		},
-		"more than is read": {"items": [{"kind": 1}], "cluster": {"region": 1}, "metrics": {"totals": {"pods": "x"}}},
+		"more than is read": {"items": [{"kind": 1}], "cluster": {"region": 1}, "metrics": {"byZone": 1}},
 		"checked by the engine": {null: {}, "user": 1},
 	}
 	not request.problem with input as row

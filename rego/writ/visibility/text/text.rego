@@ -55,14 +55,26 @@ _zeros(n) := concat("", ["0" | some _ in numbers.range(1, n)]) if {
 
 # METADATA
 # description: |
-#   A value as a number, where it is one or a text that says one.
+#   A value as a number, where it is one or a text that says one: in decimal, no
+#   longer and with no larger exponent than the numbers of a request.
 # scope: document
 number(value) := value if is_number(value)
 
-number(value) := to_number(trim_prefix(value, "+")) if {
+# In the form JSON has, since to_number ends with the largest double.
+number(value) := json.unmarshal(concat("", [trim_prefix(parts[1], "+"), whole, ".", fraction, "e", exponent])) if {
 	is_string(value)
-	regex.match(`^[+-]?(?:[0-9]+\.?[0-9]*|\.[0-9]+)(?:[eE][+-]?[0-9]{1,3})?$`, value)
+	count(value) <= 128
+	parts := regex.find_all_string_submatch_n(_numeric, value, 1)[0]
+	whole := _or_zero(parts[2])
+	fraction := _or_zero(concat("", [parts[3], parts[4]]))
+	exponent := _or_zero(parts[5])
 }
+
+_numeric := `^([+-]?)(?:0*([0-9]+)\.?([0-9]*)|\.([0-9]+))(?:[eE]([+-]?[0-9]{1,3}))?$`
+
+_or_zero("") := "0"
+
+_or_zero(digits) := digits if digits != ""
 
 # METADATA
 # description: |
@@ -70,5 +82,10 @@ number(value) := to_number(trim_prefix(value, "+")) if {
 #   decimal fraction has, and 0.1 + 0.2 must be 0.3.
 # scope: document
 rounded(value) := value if {
-	floor(value) == value
+	_whole(value)
 } else := to_number(sprintf("%v", [value]))
+
+_whole(value) if floor(value) == value
+
+# From 2^64 on there are no fractions, and what floor gives is not exact.
+_whole(value) if abs(value) >= 18446744073709551616

@@ -52,6 +52,12 @@ test_numeric[note] if {
 		"a fraction": {"value": "-0.5", "want": -0.5},
 		"an exponent": {"value": "1e2", "want": 100},
 		"zeros in front": {"value": "007", "want": 7},
+		"zero": {"value": "-00", "want": 0},
+		"a point in front": {"value": "-.50", "want": -0.5},
+		"a point behind": {"value": "5.e+1", "want": 50},
+		"beyond a double": {"value": "1e400", "want": 1e400},
+		"beyond a double below zero": {"value": "-00.10e999", "want": -1e998},
+		"as long as a number may be": {"value": _digits(128), "want": json.unmarshal(_digits(128))},
 	}
 	text.number(row.value) == row.want
 }
@@ -59,10 +65,13 @@ test_numeric[note] if {
 test_not_numeric[note] if {
 	some note, value in {
 		"empty": "", "a word": "x", "a unit": "5Gi", "hexadecimal": "0x10", "infinite": "Inf", "a blank": " 5",
+		"too long": _digits(129), "four digits of an exponent": "1e1000", "a point": ".", "two signs": "++5",
 		"true": true, "null": null, "two lines": "5\n", "a digit that is none": "٥",
 	}
 	not text.number(value)
 }
+
+_digits(n) := concat("", ["9" | some _ in numbers.range(1, n)])
 
 test_rounded[note] if {
 	some note, row in {
@@ -70,6 +79,8 @@ test_rounded[note] if {
 		"thirds": {"value": 1 / 3, "want": 0.3333333333333333},
 		"a sum": {"value": sum([0.1, 0.2]), "want": 0.3},
 		"beyond 53 bits": {"value": 9007199254740993, "want": 9007199254740993},
+		"beyond 64 bits": {"value": -98765432109876543210987, "want": -98765432109876543210987},
+		"beyond a double": {"value": 1e400, "want": 1e400},
 	}
 	text.rounded(row.value) == row.want
 }

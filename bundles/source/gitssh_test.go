@@ -1,0 +1,172 @@
+package source_test
+
+import (
+	"bytes"
+	"crypto/ed25519"
+	"crypto/rand"
+	"encoding/pem"
+
+	"fmt"
+	"io"
+	"net"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"sync/atomic"
+	"testing"
+	"time"
+
+	"golang.org/x/crypto/ssh"
+	"golang.org/x/crypto/ssh/knownhosts"
+
+	"github.com/writ-policy/writ/bundles/source"
+)
+
+// sshServer runs git for whoever comes. A fault, if set, has the connection in its
+// place, or the output of git.
+type sshServer struct {
+	net.Listener
+	config *ssh.ServerConfig
+	raw    atomic.Pointer[func(net.Conn)]
+	output atomic.Pointer[func(git io.Reader, to io.Writer)]
+	hosts  string // file of known hosts
+	key    string // file of a key to come with
+}
+
+func serveSSH(t *testing.T) *sshServer {
+	t.Helper()
+	_, private, err := ed25519.GenerateKey(rand.Reader)
+	check(t, err)
+	signer, err := ssh.NewSignerFromKey(private)
+	check(t, err)
+	listener, err := net.Listen("tcp", "127.0.0.1:0")
+	check(t, err)
+	t.Cleanup(func() { listener.Close() })
+	s := &sshServer{Listener: listener, config: &ssh.ServerConfig{NoClientAuth: true}}
+	s.config.AddHostKey(signer)
+	dir := t.TempDir()
+	s.hosts, s.key = filepath.Join(dir, "hosts"), filepath.Join(dir, "key")
+	check(t, os.WriteFile(s.hosts, []byte(knownhosts.Line([]string{listener.Addr().String()}, signer.PublicKey())+"\n"), 0o600))
+	block, err := ssh.MarshalPrivateKey(private, "")
+	check(t, err)
+	check(t, os.WriteFile(s.key, pem.EncodeToMemory(block), 0o600))
+	go func() {
+		for {
+			connection, err := listener.Accept()
+			if err != nil {
+				return
+			}
+			go s.speak(connection)
+		}
+	}()
+	return s
+}
+
+func (s *sshServer) speak(connection net.Conn) {
+	defer connection.Close()
+	if raw := s.raw.Load(); raw != nil {
+		(*raw)(connection)
+		return
+	}
+	_, channels, requests, err := ssh.NewServerConn(connection, s.config)
+	if err != nil {
+		return
+	}
+	go ssh.DiscardRequests(requests)
+	for opened := range channels {
+		channel, requests, err := opened.Accept()
+		if err != nil {
+			return
+		}
+		for request := range requests {
+			if request.Type != "exec" {
+				_ = request.Reply(false, nil)
+				continue
+			}
+			_ = request.Reply(true, nil)
+			go s.run(channel, string(request.Payload[4:]))
+		}
+	}
+}
+
+// run runs a command that is git-upload-pack 'PATH'.
+func (s *sshServer) run(channel ssh.Channel, command string) {
+	defer channel.Close()
+	var path string
+	if _, err := fmt.Sscanf(command, "git-upload-pack '%s", &path); err != nil {
+		return
+	}
+	git := exec.Command("git", "-c", "safe.directory=*", "upload-pack", path[:len(path)-1])
+	git.Stdin = channel
+	out, err := git.StdoutPipe()
+	if err != nil || git.Start() != nil {
+		return
+	}
+	if output := s.output.Load(); output != nil {
+		(*output)(out, channel)
+	} else {
+		_, _ = io.Copy(channel, out)
+	}
+	channel.Close()
+	_ = git.Process.Kill()
+	_ = git.Wait()
+	_, _ = channel.SendRequest("exit-status", false, make([]byte, 4))
+}
+
+// intoPack copies what git says, and no more than the beginning of a pack.
+func intoPack(git io.Reader, to io.Writer) {
+	var said []byte
+	for b := make([]byte, 1); ; {
+		if _, err := git.Read(b); err != nil {
+			return
+		}
+		_, _ = to.Write(b)
+		if said = append(said, b...); bytes.HasSuffix(said, []byte("PACK")) {
+			_, _ = io.CopyN(to, git, 20)
+			return
+		}
+	}
+}
+
+// A server over SSH may be as bad as one over HTTP, and may say nothing at all.
+func TestGitSSHFaults(t *testing.T) {
+	o := newOrigin(t)
+	silent := func(io.Reader, io.Writer) { <-t.Context().Done() }
+	rows := []struct {
+		name   string
+		raw    func(net.Conn)
+		output func(git io.Reader, to io.Writer)
+		want   string
+	}{
+		{"killed", func(net.Conn) {}, nil, "handshake failed"},
+		{"no SSH", func(c net.Conn) { _, _ = c.Write([]byte("HTTP/1.1 400 Bad Request\r\n\r\n")) }, nil, "handshake failed"},
+		{"silence", func(c net.Conn) { _, _ = io.Copy(io.Discard, c) }, nil, "stands still"},
+		{"cut in the references", nil, func(git io.Reader, to io.Writer) { _, _ = io.CopyN(to, git, 100) }, "EOF"},
+		{"cut in the pack", nil, intoPack, "EOF"},
+		{"standing still", nil, func(git io.Reader, to io.Writer) { intoPack(git, to); silent(git, to) }, "stands still"},
+		{"nonsense", nil, func(_ io.Reader, to io.Writer) { _, _ = to.Write([]byte("please log in\n")) }, "pkt-len"},
+	}
+	table := [][]string{{"fault", "said"}}
+	for _, row := range rows {
+		table = append(table, []string{row.name, row.want})
+		t.Run(row.name, func(t *testing.T) {
+			t.Parallel()
+			local, dir, server := o.copy(t), t.TempDir(), serveSSH(t)
+			url := "git+ssh://" + server.Addr().String() + local.dir
+			options := source.GitOptions{Location: at(t, url+"//p?ref=main"), Dir: dir, Stall: 10 * time.Second,
+				Credentials: source.GitCredentials{SSHKey: server.key, KnownHosts: server.hosts}.For}
+			if row.want == "stands still" {
+				options.Stall = time.Second
+			}
+			survives(t, source.Git(options), url, dir, row.want, 1, func() {
+				local.point(local.second)
+				if row.raw != nil {
+					server.raw.Store(&row.raw)
+				} else {
+					server.output.Store(&row.output)
+				}
+			}, func() { server.raw.Store(nil); server.output.Store(nil) })
+		})
+	}
+	documented(t, table)
+}

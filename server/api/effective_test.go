@@ -1,0 +1,55 @@
+package api
+
+import (
+	"net/http"
+	"net/http/httptest"
+	"testing"
+
+	"github.com/writ-policy/writ/server/decision"
+)
+
+// waiting shows effective policies when it is released.
+type waiting struct{ inside, release chan struct{} }
+
+func (w waiting) Effective(decision.EffectiveQuestion) (any, string, error) {
+	w.inside <- struct{}{}
+	<-w.release
+	return []string{}, fakeRevision, nil
+}
+
+// Questions that may go through everything are few at a time, and there is room
+// again when they are answered.
+func TestEffectiveBound(t *testing.T) {
+	w := waiting{make(chan struct{}), make(chan struct{})}
+	_, o := doors(&fake{}, func(o *Options) { o.Effective = w })
+	h := New(o)
+	ask := func() int {
+		r := httptest.NewRecorder()
+		h.ServeHTTP(r, httptest.NewRequest(http.MethodGet, "/v1/effective/AuthPolicy/replaced", nil))
+		return r.Code
+	}
+	codes := make(chan int)
+	for range maxListing {
+		go func() { codes <- ask() }()
+		<-w.inside
+	}
+	go func() { codes <- ask() }()
+	select {
+	case <-w.inside:
+		t.Error("one more is answered at the same time")
+	case code := <-codes:
+		if code != http.StatusServiceUnavailable {
+			t.Errorf("got %d, want a refusal", code)
+		}
+	}
+	close(w.release)
+	for range maxListing {
+		if code := <-codes; code != http.StatusOK {
+			t.Errorf("got %d", code)
+		}
+	}
+	go func() { <-w.inside }()
+	if code := ask(); code != http.StatusOK {
+		t.Errorf("afterwards: got %d", code)
+	}
+}

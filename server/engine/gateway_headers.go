@@ -1,0 +1,69 @@
+package engine
+
+import (
+	"slices"
+	"strings"
+
+	"github.com/writ-policy/writ/server/decision"
+	"github.com/writ-policy/writ/translator/lower"
+)
+
+// successHeaders is the prefix of the keys of rules that set headers.
+const successHeaders = "rules.response.success.headers."
+
+// headersOf are, by path, the headers that its policy can set, in lower case.
+func headersOf(g *lower.Gateway) map[decision.GatewayTarget][]string {
+	if g == nil {
+		return nil
+	}
+	all := make(map[decision.GatewayTarget][]string)
+	for _, path := range g.Paths {
+		index, found := path.Effective["AuthPolicy"]
+		if !found {
+			continue
+		}
+		var names []string
+		for i := range g.Effective[index].Rules {
+			if name := headerOf(&g.Effective[index].Rules[i]); name != "" {
+				names = append(names, strings.ToLower(name))
+			}
+		}
+		if names != nil {
+			slices.Sort(names)
+			all[decision.GatewayTarget{Gateway: g.ListenerName(path), Route: g.RuleName(path)}] = slices.Compact(names)
+		}
+	}
+	return all
+}
+
+// headerOf is the header that a rule sets, empty where it sets none.
+func headerOf(rule *lower.EffectiveRule) string {
+	name, found := strings.CutPrefix(rule.Key, successHeaders)
+	if !found {
+		return ""
+	}
+	if value, ok := rule.Value.(map[string]any); ok {
+		if key, ok := value["key"].(string); ok && key != "" {
+			return key
+		}
+	}
+	return name
+}
+
+// withheld are the headers of an allowed request that its policy does not set.
+func (e *Engine) withheld(d *decision.GatewayDecision) []string {
+	if !d.Allowed || d.Target == nil {
+		return nil
+	}
+	set := make(map[string]bool, len(d.Headers))
+	for name := range d.Headers {
+		set[strings.ToLower(name)] = true
+	}
+	var names []string
+	for _, name := range e.headers[*d.Target] {
+		if !set[name] {
+			names = append(names, name)
+		}
+	}
+	return names
+}

@@ -1,0 +1,119 @@
+package engine
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+	"reflect"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/writ-policy/writ/server/decision"
+)
+
+// headed is a gateway whose policy sets one header always and others sometimes.
+const headed = `
+apiVersion: gateway.networking.k8s.io/v1
+kind: Gateway
+metadata: {name: edge, namespace: net}
+spec:
+  gatewayClassName: any
+  listeners: [{name: http, port: 80, protocol: HTTP, allowedRoutes: {namespaces: {from: All}}}]
+---
+apiVersion: gateway.networking.k8s.io/v1
+kind: HTTPRoute
+metadata: {name: books, namespace: shop}
+spec:
+  parentRefs: [{name: edge, namespace: net}]
+  rules: [{name: all}]
+---
+apiVersion: kuadrant.io/v1
+kind: AuthPolicy
+metadata: {name: books, namespace: shop}
+spec:
+  targetRef: {group: gateway.networking.k8s.io, kind: HTTPRoute, name: books}
+  rules:
+    authorization:
+      known: {patternMatching: {patterns: [{selector: auth.identity.sub, operator: neq, value: eve}]}}
+    response:
+      unauthorized: {headers: {x-why: {selector: request.headers.x-mine}}}
+      success:
+        headers:
+          x-user: {plain: {selector: auth.identity.sub}}
+          x-admin:
+            when: [{predicate: auth.identity.admin}]
+            plain: {value: "true"}
+          role:
+            key: X-Role
+            when: [{predicate: has(auth.identity.role)}]
+            plain: {selector: auth.identity.role}
+`
+
+func guarded(t *testing.T, e *Engine, identity string) decision.GatewayDecision {
+	t.Helper()
+	body := `{"request":{"host":"a.b","method":"GET","path":"/","headers":{"x-mine":"a\r\nb"}},"auth":{"identity":` + identity + `}}`
+	r, err := decision.DecodeGateway([]byte(body))
+	if err != nil {
+		t.Fatal(err)
+	}
+	d, refused := e.Guard(context.Background(), r)
+	if refused != nil {
+		t.Fatal(refused)
+	}
+	return d
+}
+
+// A header that a policy can set is told of where it does not, and one that cannot be
+// sent is not.
+func TestGatewayHeaders(t *testing.T) {
+	e := activateViews(t, headed, Options{})
+	for identity, want := range map[string][]string{
+		`{"sub":"ann"}`:                             {"x-admin", "x-role"},
+		`{"sub":"ann","admin":true}`:                {"x-role"},
+		`{"sub":"ann","admin":true,"role":"buyer"}`: nil,
+	} {
+		if d := guarded(t, e, identity); !d.Allowed || !reflect.DeepEqual(d.Withheld, want) {
+			t.Errorf("%s: got allowed %v, withheld %q, want %q", identity, d.Allowed, d.Withheld, want)
+		}
+	}
+	if d := guarded(t, e, `{"sub":"ad\nmin"}`); d.Allowed || !d.Denied || d.Status != 500 || len(d.Headers) > 0 {
+		t.Errorf("a line end in a header: got %+v, want trouble", d)
+	}
+	d := guarded(t, e, `{"sub":"eve"}`)
+	if !d.Denied || d.Response.Headers["x-why"] != "a  b" || d.Withheld != nil {
+		t.Errorf("a denial: got %+v %+v", d, d.Response)
+	}
+}
+
+// A client chooses the host and the headers: none of them may take a time that
+// grows with the square of their length.
+func TestGatewayLongRequests(t *testing.T) {
+	e := activateViews(t, headed, Options{Timeout: time.Minute})
+	headers := make(map[string]string, 20000)
+	for i := range 20000 {
+		headers[fmt.Sprintf("X-H%d", i)] = "a"
+	}
+	for name, request := range map[string]map[string]any{
+		"a host of many labels": {"host": strings.Repeat("a.", 100000) + "b", "method": "GET", "path": "/"},
+		"many headers":          {"host": "a.b", "method": "GET", "path": "/", "headers": headers},
+		"many parameters":       {"host": "a.b", "method": "GET", "path": "/?" + strings.Repeat("a=1&", 15000)},
+		"a deep path":           {"host": "a.b", "method": "GET", "path": strings.Repeat("/a", 30000)},
+	} {
+		body, err := json.Marshal(map[string]any{"request": request, "auth": map[string]any{"identity": map[string]any{"sub": "ann"}}})
+		if err != nil {
+			t.Fatal(err)
+		}
+		r, err := decision.DecodeGateway(body)
+		if err != nil {
+			t.Fatal(err)
+		}
+		ctx, cancel := context.WithTimeout(context.Background(), 20*time.Second)
+		began := time.Now()
+		d, refused := e.Guard(ctx, r)
+		if refused != nil || !d.Allowed {
+			t.Errorf("%s: got %+v, %v after %v", name, d, refused, time.Since(began))
+		}
+		cancel()
+	}
+}

@@ -1,0 +1,46 @@
+package engine
+
+import (
+	"hash/maphash"
+	"maps"
+)
+
+// shardCount is among how many maps the keys of one are dealt out: with a hundred
+// thousand keys, a change copies a hundred of them.
+const shardCount = 1024
+
+var shardSeed = maphash.MakeSeed()
+
+// shards is a map that never changes. One made by an edit shares with the one before
+// all maps that the edit has not touched.
+type shards[K comparable, V any] [shardCount]map[K]V
+
+func shard[K comparable](key K) uint64 { return maphash.Comparable(shardSeed, key) % shardCount }
+
+func (s *shards[K, V]) find(key K) (V, bool) {
+	value, ok := s[shard(key)][key]
+	return value, ok
+}
+
+// edit is a copy of shards that may be changed.
+type edit[K comparable, V any] struct {
+	shards[K, V]
+	own [shardCount]bool // the maps no other shards have
+}
+
+func (s *shards[K, V]) edit() *edit[K, V] { return &edit[K, V]{shards: *s} }
+
+func (e *edit[K, V]) set(key K, value V) { e.owned(key)[key] = value }
+
+func (e *edit[K, V]) drop(key K) { delete(e.owned(key), key) }
+
+func (e *edit[K, V]) owned(key K) map[K]V {
+	i := shard(key)
+	if !e.own[i] {
+		e.own[i] = true
+		if e.shards[i] = maps.Clone(e.shards[i]); e.shards[i] == nil {
+			e.shards[i] = make(map[K]V)
+		}
+	}
+	return e.shards[i]
+}

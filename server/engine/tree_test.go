@@ -1,0 +1,110 @@
+package engine
+
+import (
+	"fmt"
+	"maps"
+	"reflect"
+	"slices"
+	"testing"
+
+	"pgregory.net/rapid"
+
+	"github.com/writ-policy/writ/translator/lower"
+)
+
+// drawAccess draws roles, bindings and subjects of few names, so that what one edit
+// makes another one changes and takes away.
+func drawAccess(t *rapid.T) *lower.Access {
+	names := []string{"a", "b", "c", "d"}
+	roles, bindings := make(map[string]lower.Role), make(map[string]lower.Binding)
+	for _, name := range names {
+		roles[name] = lower.Role{Name: name, Source: rapid.SampledFrom(names).Draw(t, "line of the role")}
+	}
+	levels := map[string]map[string][]string{"": {}}
+	for i := range rapid.IntRange(0, 6).Draw(t, "bindings") {
+		key := fmt.Sprint("binding-", rapid.IntRange(0, 9).Draw(t, "number"))
+		if _, taken := bindings[key]; taken {
+			continue
+		}
+		bindings[key] = lower.Binding{Name: key, Role: rapid.SampledFrom(names).Draw(t, "role"), Source: fmt.Sprint(i)}
+		namespace := rapid.SampledFrom([]string{"", "hammer", "anvil"}).Draw(t, "namespace")
+		if levels[namespace] == nil {
+			levels[namespace] = make(map[string][]string)
+		}
+		for _, subject := range rapid.SliceOfDistinct(rapid.SampledFrom([]string{"user:a", "user:b", "group:a", "group:b"}), rapid.ID).Draw(t, "subjects") {
+			levels[namespace][subject] = append(levels[namespace][subject], key)
+		}
+	}
+	access := &lower.Access{
+		Roles: lower.MapOf(roles), Bindings: lower.MapOf(bindings),
+		Subjects: lower.Subjects{Cluster: lower.MapOf(levels[""])},
+	}
+	namespaces := make(map[string]lower.Map[[]string])
+	for namespace, subjects := range levels {
+		if namespace != "" && len(subjects) > 0 {
+			namespaces[namespace] = lower.MapOf(subjects)
+		}
+	}
+	access.Subjects.Namespaces = lower.MapOf(namespaces)
+	return access
+}
+
+// turned is one table made from another: what is equal is shared, as a lowerer does.
+func turned[V any](from, to lower.Map[V]) lower.Map[V] {
+	changes := make(map[string]*V)
+	for key := range from.All() {
+		changes[key] = nil
+	}
+	maps.Insert(changes, to.All())
+	return from.With(changes)
+}
+
+// flat is what a tree says, with what stands behind its pointers.
+func flat(t *tree) map[holder][]string {
+	out := make(map[holder][]string)
+	for _, shard := range t.held {
+		for h, held := range shard {
+			for _, g := range held {
+				out[h] = append(out[h], fmt.Sprint(*g.binding, *g.role.Role))
+			}
+			slices.Sort(out[h])
+		}
+	}
+	return out
+}
+
+func TestTreeOfChangesIsTheTreeOfItsTables(t *testing.T) {
+	rapid.Check(t, func(t *rapid.T) {
+		var last *tree
+		access := new(lower.Access)
+		for range rapid.IntRange(1, 6).Draw(t, "changes") {
+			next := drawAccess(t)
+			access = &lower.Access{
+				Roles: turned(access.Roles, next.Roles), Bindings: turned(access.Bindings, next.Bindings),
+				Subjects: lower.Subjects{
+					Cluster:    turned(access.Subjects.Cluster, next.Subjects.Cluster),
+					Namespaces: turned(access.Subjects.Namespaces, next.Subjects.Namespaces),
+				},
+			}
+			if rapid.Bool().Draw(t, "read from a bundle") { // and so shares nothing
+				access = next
+			}
+			before := flat(orNone(last))
+			grown := expand(access, last)
+			if got, want := flat(grown), flat(expand(next, nil)); !reflect.DeepEqual(got, want) {
+				t.Fatalf("got  %v\nwant %v", got, want)
+			}
+			if got := flat(orNone(last)); !reflect.DeepEqual(got, before) {
+				t.Fatalf("the tree before has changed: got %v, want %v", got, before)
+			}
+			last = grown
+		}
+	})
+}
+
+func orNone(t *tree) *tree {
+	if t == nil {
+		return new(tree)
+	}
+	return t
+}

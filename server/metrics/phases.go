@@ -1,0 +1,39 @@
+package metrics
+
+import (
+	"context"
+	"time"
+
+	"github.com/prometheus/client_golang/prometheus"
+
+	"github.com/writ-policy/writ/bundles/phase"
+)
+
+// phases are the times of the steps by which documents and bundles come into
+// service, by name. Pieces of work as a whole are not measured: most of them find
+// that nothing has changed.
+type phases struct {
+	duration *prometheus.HistogramVec
+	steps    map[phase.Name]prometheus.Observer
+}
+
+var _ phase.Listener = (*Metrics)(nil)
+
+// Begin measures a step, and hears of nothing else.
+func (m *Metrics) Begin(ctx context.Context, p *phase.Phase) (context.Context, phase.Ear) {
+	return ctx, &step{m.phases.steps[p.Name], time.Now()}
+}
+
+// step is one that is under way. Without an observer it is not measured.
+type step struct {
+	took  prometheus.Observer
+	began time.Time
+}
+
+func (s *step) Set(phase.Key, any) {}
+
+func (s *step) End(error) {
+	if s.took != nil {
+		s.took.Observe(time.Since(s.began).Seconds())
+	}
+}

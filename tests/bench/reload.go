@@ -1,0 +1,115 @@
+package main
+
+import (
+	"context"
+	"fmt"
+	"os"
+	"path/filepath"
+	"runtime"
+	"syscall"
+	"time"
+
+	"github.com/writ-policy/writ/bundles"
+	"github.com/writ-policy/writ/bundles/source"
+	"github.com/writ-policy/writ/server/decision"
+	"github.com/writ-policy/writ/server/engine"
+	"github.com/writ-policy/writ/server/reload"
+	"github.com/writ-policy/writ/translator"
+)
+
+// denyPolicies is how many deny policies there are beside the one that changes.
+const denyPolicies = 200
+
+// reloads prints what it takes from a saved file to the answer that it changes, by
+// the way a server goes, without the time it waits for the directory to settle.
+func reloads(w *world, rounds int) error {
+	ctx := context.Background()
+	remove, err := w.deny(denyPolicies)
+	if err != nil {
+		return err
+	}
+	defer remove()
+	policy := filepath.Join(w.dir, "changing-deny.yaml")
+	defer os.Remove(policy)
+	var last *engine.Engine
+	r := reload.New(reload.Options{
+		Source:     source.Dir(w.dir, source.DirOptions{}),
+		Translator: translator.New(translator.Options{}),
+		Activate: func(ctx context.Context, b *bundles.Bundle) (_ reload.Engine, err error) {
+			last, err = engine.Activate(ctx, b, engine.Options{Last: last})
+			return last, err
+		},
+	})
+	rows := []struct {
+		name string
+		save func(user string) error
+		want func(decision.Decision) bool
+	}{
+		{"one binding changed", w.change, func(d decision.Decision) bool { return d.Allowed }},
+		{"one deny policy changed", func(user string) error { return denyNamespace(policy, user) }, func(d decision.Decision) bool { return d.Denied }},
+	}
+	for _, row := range rows {
+		var least spent
+		for round := range rounds + 1 {
+			user := fmt.Sprintf("changed-%d", round)
+			if err := row.save(user); err != nil {
+				return err
+			}
+			one, err := spend(func() error {
+				if err := r.Reload(ctx); err != nil {
+					return err
+				}
+				if d := r.Evaluate(ctx, changed(user)); !row.want(d) {
+					return fmt.Errorf("%s: the change does not show: %s", row.name, d.Reason)
+				}
+				return nil
+			})
+			if err != nil {
+				return err
+			}
+			// The first round reads everything, or compiles what is new.
+			if round == 1 || round > 1 && one.wall < least.wall {
+				least = one
+			}
+		}
+		fmt.Printf("  %-34s %10.3f s  %.3f s CPU, %d allocs\n", row.name, least.wall.Seconds(), least.cpu.Seconds(), least.allocs)
+	}
+	return nil
+}
+
+// denyNamespace saves a policy that denies everything in a user's namespace.
+func denyNamespace(file, user string) error {
+	return os.WriteFile(file, fmt.Appendf(nil, `apiVersion: breakglass.t-caas.telekom.com/v1alpha1
+kind: DenyPolicy
+metadata: {name: changing}
+spec:
+  rules:
+    - {verbs: ["*"], apiGroups: ["*"], resources: ["*"], namespaces: {patterns: [of-%s]}}
+`, user), 0o644)
+}
+
+// spent is what something took.
+type spent struct {
+	wall, cpu time.Duration
+	allocs    uint64
+}
+
+// spend measures the process, so nothing else may run in it.
+func spend(run func() error) (spent, error) {
+	var before, after runtime.MemStats
+	runtime.ReadMemStats(&before)
+	cpu, began := cpuTime(), time.Now()
+	err := run()
+	s := spent{wall: time.Since(began), cpu: cpuTime() - cpu}
+	runtime.ReadMemStats(&after)
+	s.allocs = after.Mallocs - before.Mallocs
+	return s, err
+}
+
+func cpuTime() time.Duration {
+	var used syscall.Rusage
+	if syscall.Getrusage(syscall.RUSAGE_SELF, &used) != nil {
+		return 0
+	}
+	return time.Duration(used.Utime.Nano() + used.Stime.Nano())
+}
