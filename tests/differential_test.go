@@ -14,6 +14,7 @@ import (
 	"github.com/open-policy-agent/opa/v1/storage/inmem"
 
 	"github.com/writ-policy/writ/bundles"
+	library "github.com/writ-policy/writ/rego"
 	"github.com/writ-policy/writ/server/decision"
 	"github.com/writ-policy/writ/server/engine"
 	"github.com/writ-policy/writ/tests/oracle"
@@ -140,7 +141,15 @@ func stockOPA(t *testing.T, bundle *bundles.Bundle) rego.PreparedEvalQuery {
 		t.Fatal(err)
 	}
 	options = append(options, rego.Store(inmem.NewFromObject(map[string]any{"compiled": compiled})))
-	query, err := rego.New(options...).PrepareForEval(context.Background())
+	return prepared(t, options)
+}
+
+// prepared compiles while nothing else here does: comparisons run beside each other.
+func prepared(t *testing.T, options []func(*rego.Rego)) rego.PreparedEvalQuery {
+	t.Helper()
+	var query rego.PreparedEvalQuery
+	var err error
+	library.Compile(func() { query, err = rego.New(options...).PrepareForEval(context.Background()) })
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -86,11 +86,7 @@ func stockPoint(t *testing.T, bundle *bundles.Bundle, point string) rego.Prepare
 	}
 	compiled := tree(t, bundle.Files[bundles.DataPath])
 	options = append(options, rego.Store(inmem.NewFromObject(map[string]any{"compiled": compiled})))
-	query, err := rego.New(options...).PrepareForEval(context.Background())
-	if err != nil {
-		t.Fatal(err)
-	}
-	return query
+	return prepared(t, options)
 }
 
 func viewOfStock(t *testing.T, query rego.PreparedEvalQuery, text string, now time.Time) any {

@@ -17,6 +17,12 @@
 // of its own, and so a world of its own: Views. Section numbers in its comments
 // are those of the family's specification.
 //
+// Gateways are the world of gateways and their policies: GenerateInheritance makes
+// hierarchies whose policies say little of requests, for what is in effect where,
+// and GenerateGateways such as tell requests apart, for the point gateway. CEL and
+// Rego come from tables beside what they mean in Go. Where the specification is
+// silent, comments name what is followed.
+//
 // A Number says how exact a door must be: what is divided, or summed from
 // fractions, comes rounded to binary.
 //
