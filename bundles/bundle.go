@@ -60,5 +60,15 @@ const (
 // nothing, and an engine has no need to load it.
 func IsTest(path string) bool { return strings.HasSuffix(path, testSuffix) }
 
+// HasTests reports whether some file is a generated test.
+func (b *Bundle) HasTests() bool {
+	for path := range b.Files {
+		if IsTest(path) {
+			return true
+		}
+	}
+	return false
+}
+
 // IsModule reports whether the file at path is Rego that decides.
 func IsModule(path string) bool { return strings.HasSuffix(path, moduleSuffix) && !IsTest(path) }

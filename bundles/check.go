@@ -27,14 +27,27 @@ func Capabilities() *ast.Capabilities {
 	return &kept
 }
 
-// Check compiles the bundle's Rego and refuses what a stock OPA would: modules outside of their folder's root, rules where there is
-// data, anything that does not compile. The error is one an author of an
-// extension can read, with file, line and column.
+// Check compiles the bundle's Rego, tests included, and refuses what a stock OPA would:
+// modules outside of their folder's root, rules where there is data, anything that
+// does not compile. The error is one an author of an extension can read, with file,
+// line and column.
 func Check(b *Bundle) error {
+	var err error
+	rego.Compile(func() {
+		_, err = compile(b, func(path string) bool { return strings.HasSuffix(path, moduleSuffix) })
+	})
+	return err
+}
+
+// Compile compiles what decides, as strictly as Check does. It must be called within
+// rego.Compile.
+func Compile(b *Bundle) (*ast.Compiler, error) { return compile(b, IsModule) }
+
+func compile(b *Bundle, counts func(path string) bool) (*ast.Compiler, error) {
 	modules := make(map[string]*ast.Module)
 	capabilities := Capabilities()
 	for _, path := range slices.Sorted(maps.Keys(b.Files)) {
-		if !strings.HasSuffix(path, moduleSuffix) {
+		if !counts(path) {
 			continue
 		}
 		module, err := ast.ParseModuleWithOpts(path, string(b.Files[path]), ast.ParserOptions{
@@ -43,20 +56,19 @@ func Check(b *Bundle) error {
 			ProcessAnnotation: true,
 		})
 		if err != nil {
-			return fmt.Errorf("check the bundle: %w", err)
+			return nil, fmt.Errorf("check the bundle: %w", err)
 		}
 		if err := checkPackage(path, module); err != nil {
-			return fmt.Errorf("check the bundle: %w", err)
+			return nil, fmt.Errorf("check the bundle: %w", err)
 		}
 		modules[path] = module
 	}
 	compiler := ast.NewCompiler().WithCapabilities(capabilities).
 		WithDefaultRegoVersion(ast.RegoV1).WithPathConflictsCheck(isData)
-	rego.Compile(func() { compiler.Compile(modules) })
-	if compiler.Failed() {
-		return fmt.Errorf("check the bundle: %w", compiler.Errors)
+	if compiler.Compile(modules); compiler.Failed() {
+		return nil, fmt.Errorf("check the bundle: %w", compiler.Errors)
 	}
-	return nil
+	return compiler, nil
 }
 
 // checkPackage holds a module to the root its file is in, and generated tests to

@@ -34,7 +34,7 @@ func Activate(ctx context.Context, b *bundles.Bundle, o Options) (*Engine, error
 		return nil, errors.New("the bundle has no access tables")
 	}
 	rules := b.Rules()
-	queries, err := prepare(ctx, b.Files, rules, o.Last)
+	queries, err := prepare(ctx, b, rules, o.Last)
 	if err != nil {
 		return nil, err
 	}
@@ -109,28 +109,28 @@ func mentions(files map[string][]byte, text string) bool {
 
 // prepare compiles the modules, unless the last engine's are the same. The store
 // is empty: roles and bindings reach OPA as hits, so a query serves any of them.
-func prepare(ctx context.Context, files map[string][]byte, rules string, last *Engine) (queries, error) {
+func prepare(ctx context.Context, b *bundles.Bundle, rules string, last *Engine) (queries, error) {
 	if last != nil && last.rules == rules {
 		return last.queries, nil
 	}
 	var prepared queries
 	var err error
-	library.Compile(func() { prepared, err = prepareAnew(ctx, files) })
+	library.Compile(func() { prepared, err = prepareAnew(ctx, b) })
 	return prepared, err
 }
 
-func prepareAnew(ctx context.Context, files map[string][]byte) (queries, error) {
-	compiler, err := compile(files)
+func prepareAnew(ctx context.Context, b *bundles.Bundle) (queries, error) {
+	compiler, err := bundles.Compile(b)
 	if err != nil {
 		return queries{}, err
 	}
 	var prepared queries
 	findings := askGrants
-	if hasDenyPolicies(files) {
+	if hasDenyPolicies(b.Files) {
 		findings = askAll
 	}
 	asked := map[string]*rego.PreparedEvalQuery{findings: &prepared.findings, askPod: &prepared.wantsPod, askGateway: &prepared.gateway}
-	if hasViews(files) {
+	if hasViews(b.Files) {
 		asked[askAuthorization] = &prepared.authorization
 	}
 	for name, query := range asked {
@@ -153,23 +153,3 @@ func prepareAnew(ctx context.Context, files map[string][]byte) (queries, error) 
 // keepValue leaves a result as OPA's value: turning it into Go's maps first
 // would be most of the work of a short decision.
 func keepValue(term *ast.Term, _ *rego.EvalContext) (any, error) { return term.Value, nil }
-
-// compile compiles what decides: generated tests stay out.
-func compile(files map[string][]byte) (*ast.Compiler, error) {
-	modules := make(map[string]*ast.Module)
-	for path, content := range files {
-		if !strings.HasSuffix(path, ".rego") || strings.HasSuffix(path, "_test.rego") {
-			continue
-		}
-		module, err := ast.ParseModuleWithOpts(path, string(content), ast.ParserOptions{RegoVersion: ast.RegoV1})
-		if err != nil {
-			return nil, fmt.Errorf("parse %s: %w", path, err)
-		}
-		modules[path] = module
-	}
-	compiler := ast.NewCompiler().WithCapabilities(bundles.Capabilities())
-	if compiler.Compile(modules); compiler.Failed() {
-		return nil, fmt.Errorf("compile the bundle: %w", compiler.Errors)
-	}
-	return compiler, nil
-}

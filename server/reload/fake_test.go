@@ -13,6 +13,7 @@ import (
 
 	"github.com/writ-policy/writ/bundles"
 	"github.com/writ-policy/writ/bundles/source"
+	"github.com/writ-policy/writ/rego"
 	"github.com/writ-policy/writ/server/decision"
 	"github.com/writ-policy/writ/server/metrics"
 	"github.com/writ-policy/writ/translator"
@@ -126,10 +127,12 @@ func (w *words) Translate(_ context.Context, s source.Snapshot) (*translator.Res
 		"compiled/extensions/dispatch.rego": []byte("package compiled.extensions\n\nholds(\"\", _, _) := false\n"),
 	}
 	if strings.HasPrefix(content, "rego ") {
-		files["writ/extensions/x/x.rego"] = []byte("package writ.extensions.x\n\nholds(_, _) if nothing(1)\n")
+		files[extensionFile] = []byte("package writ.extensions.x\n\nholds(_, _) if nothing(1)\n")
 	}
 	return &translator.Result{Access: access, Files: files}, list
 }
+
+const extensionFile = "writ/extensions/x/x.rego"
 
 // echo is an engine that answers with what its bundle says.
 type echo struct{ revision, says string }
@@ -145,6 +148,12 @@ func (e echo) WhoCan(context.Context, *decision.Request) decision.WhoCan {
 }
 
 func activateEcho(_ context.Context, b *bundles.Bundle) (Engine, error) {
+	if _, ok := b.Files[extensionFile]; ok {
+		var err error
+		if rego.Compile(func() { _, err = bundles.Compile(b) }); err != nil {
+			return nil, err
+		}
+	}
 	says := b.Access.Extensions[0]
 	switch says {
 	case "refused":

@@ -70,7 +70,8 @@ type Options struct {
 	Source     Source
 	Translator Translator
 	// Build is what bundles say of themselves.
-	Build    bundles.BuildOptions
+	Build bundles.BuildOptions
+	// Activate compiles a bundle's rules and refuses what bundles.Compile refuses.
 	Activate func(ctx context.Context, b *bundles.Bundle) (Engine, error)
 	// Wrap puts a cache around an engine. It is called once a revision, so that
 	// nothing kept for one revision can answer for another. Nil: nothing is put.
@@ -98,7 +99,7 @@ type Reloader struct {
 	mu      sync.Mutex // held through a whole reload
 	good    reading    // the documents that are served
 	refused reading    // documents that will fail again
-	checked string     // Rules of the last bundle that passed its check
+	checked string     // Rules of the last bundle with tests that passed its check
 	pinned  string     // the revision that stays; empty: the newest is served
 	newest  string     // revision that came last from the source
 	behind  bool       // that is another one than what is pinned
@@ -338,7 +339,8 @@ func (r *Reloader) bring(ctx context.Context, b *bundles.Bundle, list diag.List)
 }
 
 func (r *Reloader) activate(ctx context.Context, b *bundles.Bundle) error {
-	if rules := b.Rules(); rules != r.checked {
+	// What decides is checked when it is compiled to be activated; tests are not.
+	if rules := b.Rules(); b.HasTests() && rules != r.checked {
 		err := phase.Do(ctx, phase.Check, func(context.Context) error { return bundles.Check(b) })
 		if err != nil {
 			return err
