@@ -123,6 +123,7 @@ const (
 	RegoNoAllow          Code = "rego-no-allow"
 	RegoV0               Code = "rego-v0"
 	NotComputed          Code = "not-computed"
+	UnknownAttribute     Code = "unknown-attribute"
 	Overridden           Code = "overridden"
 	RepeatedName         Code = "repeated-name"
 	DanglingField        Code = "dangling-field"

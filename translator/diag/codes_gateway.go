@@ -225,6 +225,14 @@ says otherwise) and its hostname. No traffic of this parent reaches the route, s
 		Instead: "opa: {rego: \"allow if { input.request.method == \"GET\" }\"}",
 	},
 	{
+		Code: UnknownAttribute, Severity: Warning,
+		Summary: "a selector begins with nothing that a request has",
+		Text: `It finds nothing in any request, which compares as the empty text: incl never holds, excl always
+does, and so does neq with any other text. A path begins with request, source, destination, connection, metadata, gateway, route, auth or context.`,
+		Example: `{selector: identity.groups, operator: excl, value: banned}`,
+		Instead: `{selector: auth.identity.groups, operator: excl, value: banned}`,
+	},
+	{
 		Code: NotComputed, Severity: Warning,
 		Summary: "the rule shows in effective policies and is not carried out",
 		Text:    `Callbacks and wristbands are the proxy's: calling others and signing tokens is no part of a decision.`,

@@ -14,6 +14,8 @@ type decoder struct {
 	// dropped counts the diagnostics beyond maxDiagnostics.
 	dropped      int
 	droppedError bool
+	// doubts are warnings that are told of a policy which has no mistakes.
+	doubts diag.List
 }
 
 func (d *decoder) at(n *node) diag.Position {

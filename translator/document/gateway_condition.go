@@ -112,9 +112,11 @@ func (r *ruleReader) comparison(n *node) (Condition, bool) {
 // empty string.
 func (r *ruleReader) compare(c *cursor, out *Condition) {
 	if selector := c.required("selector"); selector != nil {
-		if _, problem := ParseSelector(selector.value); problem != "" {
+		path, problem := ParseSelector(selector.value)
+		if problem != "" {
 			r.d.badSelector(selector, problem)
 		}
+		r.d.doubt(selector, &path)
 		out.Selector = selector.value
 	}
 	operator, value := c.required("operator"), c.text("value")

@@ -25,6 +25,7 @@ func (g *gatewayDocument) policy() *InheritedPolicy {
 		return out
 	}
 	before := len(g.d.diags)
+	g.d.doubts = nil
 	c.hints = map[string]string{"strategy": "write it within defaults or overrides"}
 	out.Target = g.target(c)
 	out.Unset = g.unset(c)
@@ -50,6 +51,9 @@ func (g *gatewayDocument) policy() *InheritedPolicy {
 	}
 	if !g.d.diags[before:].HasErrors() {
 		g.shadowed(c, out)
+		for _, doubt := range g.d.doubts {
+			g.d.add(doubt)
+		}
 	}
 	return out
 }

@@ -1,6 +1,7 @@
 package document
 
 import (
+	"fmt"
 	"maps"
 	"slices"
 	"strings"
@@ -227,8 +228,14 @@ func (d *decoder) requestValue(key, n *node, members ...string) *Value {
 		}
 	}
 	if selector := c.text("selector"); selector != nil {
-		if _, _, problem := ParseTemplate(selector.value); problem != "" {
+		pieces, _, problem := ParseTemplate(selector.value)
+		if problem != "" {
 			d.badSelector(selector, problem)
+		}
+		for _, piece := range pieces {
+			if piece.Path != nil {
+				d.doubt(selector, piece.Path)
+			}
 		}
 		t := d.text(selector)
 		v.Selector = &t
@@ -245,4 +252,27 @@ func (d *decoder) requestValue(key, n *node, members ...string) *Value {
 
 func (d *decoder) badSelector(n *node, problem string) {
 	d.fail(n, diag.BadSelector, "write a dotted path like auth.identity.sub", "selector %s: %s", quote(n.value), problem)
+}
+
+// inAuth are what stands below auth.
+var inAuth = []string{"identity", "metadata", "authorization", "response"}
+
+// doubt notes a path that begins with nothing a request has: it finds nothing ever,
+// so that a comparison by neq or excl always holds.
+func (d *decoder) doubt(n *node, path *SelectorPath) {
+	known, steps, of := cel.Gateway.Variables, path.Steps, "a request"
+	if len(steps) > 1 && steps[0] == "auth" {
+		known, steps, of = inAuth, steps[1:], "auth"
+	}
+	if len(steps) == 0 || slices.Contains(known, steps[0]) {
+		return
+	}
+	hint := "begin with one of " + strings.Join(known, ", ")
+	if near := diag.Suggest(steps[0], known); near != "" {
+		hint = "did you mean " + quote(near) + "?"
+	}
+	d.doubts = append(d.doubts, diag.Diagnostic{
+		Position: d.at(n), Length: n.length(), Severity: diag.Warning, Code: diag.UnknownAttribute,
+		Message: fmt.Sprintf("%s has no %s: the selector finds nothing", of, quote(steps[0])), Hint: hint,
+	})
 }

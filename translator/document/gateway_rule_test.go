@@ -37,17 +37,17 @@ func TestMeanings(t *testing.T) {
 		},
 		{
 			name: "conditions", key: "when",
-			spec: "  rules: {authentication: {a: {apiKey: {}}}}\n  when:\n  - {selector: a.b, operator: neq, value: c}\n  - {all: []}\n  - any: [{patternRef: p}]\n",
+			spec: "  rules: {authentication: {a: {apiKey: {}}}}\n  when:\n  - {selector: route.b, operator: neq, value: c}\n  - {all: []}\n  - any: [{patternRef: p}]\n",
 			want: &document.When{Conditions: []document.Condition{
-				{At: in(8, 5), Selector: "a.b", Operator: "neq", Value: "c"},
+				{At: in(8, 5), Selector: "route.b", Operator: "neq", Value: "c"},
 				{At: in(9, 5), All: []document.Condition{}},
 				{At: in(10, 5), Any: []document.Condition{{At: in(10, 11), PatternRef: at("p", 10, 24)}}},
 			}},
 		},
 		{
 			name: "pattern", key: "patterns.p",
-			spec: "  rules: {authentication: {a: {apiKey: {}}}}\n  patterns: {p: {allOf: [{selector: a, operator: eq}]}}\n",
-			want: &document.Pattern{AllOf: []document.Condition{{At: in(7, 26), Selector: "a", Operator: "eq"}}},
+			spec: "  rules: {authentication: {a: {apiKey: {}}}}\n  patterns: {p: {allOf: [{selector: route, operator: eq}]}}\n",
+			want: &document.Pattern{AllOf: []document.Condition{{At: in(7, 26), Selector: "route", Operator: "eq"}}},
 		},
 		{
 			name: "pattern matching", key: "rules.authorization.a", spec: "  rules: {authorization: {a: {patternMatching: {patterns: []}}}}\n",
@@ -60,9 +60,9 @@ func TestMeanings(t *testing.T) {
 		},
 		{
 			name: "review of a resource", key: "rules.authorization.a",
-			spec: "  rules: {authorization: {a: {kubernetesSubjectAccessReview: {user: {selector: u}, groups: [g],\n    authorizationGroups: {expression: request.x}, resourceAttributes: {verb: {value: get}}}}}}\n",
+			spec: "  rules: {authorization: {a: {kubernetesSubjectAccessReview: {user: {selector: route}, groups: [g],\n    authorizationGroups: {expression: request.x}, resourceAttributes: {verb: {value: get}}}}}}\n",
 			want: &document.Authorization{Review: &document.AccessReview{
-				User:                &document.Value{At: in(6, 63), Selector: at("u", 6, 80)},
+				User:                &document.Value{At: in(6, 63), Selector: at("route", 6, 80)},
 				Groups:              []string{"g"},
 				AuthorizationGroups: &document.Value{At: in(7, 5), Expression: at("request.x", 7, 27)},
 				Resource:            &document.ResourceAttributes{Verb: &document.Value{At: in(7, 72), Value: "get"}},
