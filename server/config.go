@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"log/slog"
 	"net"
+	"strings"
 	"time"
 
 	"github.com/writ-policy/writ/bundles/remote"
@@ -177,6 +178,13 @@ func (c *Config) Validate() error {
 	case c.Policies != "" && c.Bundle != "":
 		errs = append(errs, errors.New("give a policy directory or a bundle, not both"))
 	}
+	// Who gives keys expects that signatures are verified.
+	if c.BundleKeys != "" && c.Bundle == "" {
+		errs = append(errs, errors.New("keys of bundles are given, and documents to serve: nothing would be verified"))
+	}
+	if c.GitKeys != "" && !strings.HasPrefix(c.Policies, "git+") {
+		errs = append(errs, errors.New("keys of commits are given, and no git repository: nothing would be verified"))
+	}
 	if _, _, err := net.SplitHostPort(c.AdminListen); c.AdminListen != "" && err != nil {
 		errs = append(errs, fmt.Errorf("listen address %q for operators: %w", c.AdminListen, err))
 	}
@@ -184,7 +192,7 @@ func (c *Config) Validate() error {
 		errs = append(errs, errors.New("the listen address for operators and the file of their tokens are given together or not at all"))
 	}
 	if _, _, err := net.SplitHostPort(c.Listen); err != nil {
-		errs = append(errs, fmt.Errorf("listen address %q: %w", c.Listen, err))
+		errs = append(errs, fmt.Errorf("listen address %q: want HOST:PORT, such as 127.0.0.1:8686, or :8686 for all addresses", c.Listen))
 	}
 	if _, _, err := net.SplitHostPort(c.EnvoyListen); c.EnvoyListen != "" && err != nil {
 		errs = append(errs, fmt.Errorf("listen address %q for Envoy: %w", c.EnvoyListen, err))

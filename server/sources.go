@@ -2,6 +2,7 @@ package server
 
 import (
 	"context"
+	"crypto/x509"
 	"errors"
 	"fmt"
 	"os"
@@ -52,13 +53,25 @@ func (s *Server) openSources() error {
 		s.sources.gitKeys = o.Keys
 	}
 	if s.config.GitCA != "" {
-		if o.CABundle, err = os.ReadFile(s.config.GitCA); err != nil {
-			return fmt.Errorf("read the authorities of git servers: %w", err)
+		o.CABundle = s.gitAuthorities
+		if _, err := s.gitAuthorities(); err != nil {
+			return err
 		}
 	}
 	repository := source.Git(o)
 	s.sources.documents, s.sources.poke = repository, repository.Poke
 	return nil
+}
+
+func (s *Server) gitAuthorities() ([]byte, error) {
+	content, err := os.ReadFile(s.config.GitCA)
+	switch {
+	case err != nil:
+		return nil, fmt.Errorf("read the authorities of git servers: %w", err)
+	case !x509.NewCertPool().AppendCertsFromPEM(content):
+		return nil, fmt.Errorf("read the authorities of git servers: %s holds no certificate", s.config.GitCA)
+	}
+	return content, nil
 }
 
 func (s *Server) openFeed() error {

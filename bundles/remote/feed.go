@@ -246,8 +246,8 @@ func (f *Feed) note(change func(*Status)) {
 	change(&f.status)
 }
 
+// failed notes it. Whoever has refused a bundle, or is told of the failure, logs it.
 func (f *Feed) failed(err error) {
-	f.o.Logger.Warn("no bundle", "error", err)
 	f.note(func(s *Status) { s.LastError, s.Failures = err.Error(), s.Failures+1 })
 }
 

@@ -49,7 +49,7 @@ type Options struct {
 	// take in all beyond Wait.
 	Stall, Timeout time.Duration
 	// Failed is told of every fetch that brought nothing, unless it was deliver that
-	// refused it.
+	// refused it; nil: the log is.
 	Failed func(error)
 	Logger *slog.Logger
 	// After and Now are the clock; nil: the machine's.
@@ -89,14 +89,15 @@ func (o Options) defaults() Options {
 	if o.Timeout <= 0 {
 		o.Timeout = DefaultTimeout
 	}
-	if o.Failed == nil {
-		o.Failed = func(error) {}
-	}
 	if o.Verifying == nil {
 		o.Verifying = func() {}
 	}
 	if o.Logger == nil {
 		o.Logger = slog.New(slog.DiscardHandler)
+	}
+	if o.Failed == nil {
+		log := o.Logger
+		o.Failed = func(err error) { log.Warn("no bundle", "error", err) }
 	}
 	if o.After == nil {
 		o.After = time.After

@@ -39,8 +39,9 @@ type GitOptions struct {
 	// Credentials finds what to authenticate with; nil uses none. It is asked before
 	// every fetch, so that a renewed token is used.
 	Credentials func(GitLocation) (transport.AuthMethod, error)
-	// CABundle is PEM certificates to trust beside the machine's; nil: none.
-	CABundle []byte
+	// CABundle finds PEM certificates to trust beside the machine's; nil: none. It is
+	// asked before every fetch, too.
+	CABundle func() ([]byte, error)
 	// Keys, if set, must have signed the commit.
 	Keys *GitKeys
 	// Limits are those of a directory.

@@ -2,10 +2,12 @@ package source
 
 import (
 	"context"
+	"crypto/x509"
 	"errors"
 	"fmt"
 	"io"
 	"net/url"
+	"slices"
 	"strings"
 
 	"github.com/go-git/go-billy/v5/osfs"
@@ -19,6 +21,7 @@ import (
 	"github.com/go-git/go-git/v5/storage/memory"
 
 	"github.com/writ-policy/writ/bundles/phase"
+	"github.com/writ-policy/writ/translator/diag"
 )
 
 // objectStore is where commits, trees and blobs are read from.
@@ -55,7 +58,12 @@ func (r *Repository) origin() (origin, error) {
 			u.User = url.User(r.o.Location.User)
 		}
 	}
-	remote := &remoteOrigin{url: u.String(), ca: r.o.CABundle}
+	remote := &remoteOrigin{url: u.String()}
+	if r.o.CABundle != nil {
+		if remote.ca, err = r.o.CABundle(); err != nil {
+			return nil, err
+		}
+	}
 	if r.o.Credentials != nil {
 		if remote.auth, err = r.o.Credentials(r.o.Location); err != nil {
 			return nil, fmt.Errorf("find credentials: %w", err)
@@ -78,7 +86,7 @@ func (o *remoteOrigin) resolve(ctx context.Context, ref string) (reference, erro
 	remote := gogit.NewRemote(memory.NewStorage(), &config.RemoteConfig{Name: "origin", URLs: []string{o.url}})
 	list, err := remote.ListContext(ctx, &gogit.ListOptions{Auth: o.auth, CABundle: o.ca})
 	if err != nil {
-		return reference{}, withoutURL(err)
+		return reference{}, o.plain(err)
 	}
 	return named(list, ref)
 }
@@ -97,7 +105,7 @@ func (o *remoteOrigin) objects(ctx context.Context, folder string, ref reference
 		Depth:    1, Tags: gogit.NoTags, Auth: o.auth, CABundle: o.ca,
 	})
 	if err != nil && !errors.Is(err, gogit.NoErrAlreadyUpToDate) {
-		return nil, withoutURL(err)
+		return nil, o.plain(err)
 	}
 	// Between looking and fetching the reference may have moved; what came then is
 	// another commit than the one that was to be read.
@@ -195,7 +203,41 @@ func named(list []*plumbing.Reference, ref string) (reference, error) {
 	if ref == "" {
 		return reference{}, errors.New("the repository has no HEAD")
 	}
-	return reference{}, fmt.Errorf("the repository has no reference %q", ref)
+	return reference{}, fmt.Errorf("the repository has no reference %q%s", ref, nearRef(list, ref))
+}
+
+// nearRef says what was probably meant.
+func nearRef(list []*plumbing.Reference, ref string) string {
+	var known []string
+	for _, r := range list {
+		if r.Name().IsBranch() || r.Name().IsTag() {
+			known = append(known, r.Name().Short())
+		}
+	}
+	slices.Sort(known)
+	if near := diag.Suggest(ref, known); near != "" {
+		return fmt.Sprintf("; did you mean %q?", near)
+	}
+	return ""
+}
+
+// plain says what a server's answer means for whoever has configured the repository.
+// What the server itself has to say is left out: it may be a page of HTML.
+func (o *remoteOrigin) plain(err error) error {
+	var authority x509.UnknownAuthorityError
+	switch {
+	case errors.Is(err, transport.ErrAuthenticationRequired) && o.auth == nil:
+		return errors.New("the server wants credentials, and there are none for it")
+	case errors.Is(err, transport.ErrAuthenticationRequired), errors.Is(err, transport.ErrAuthorizationFailed):
+		return errors.New("the server refuses the credentials")
+	case errors.Is(err, transport.ErrRepositoryNotFound) && o.auth == nil:
+		return errors.New("there is no such repository, or none that can be seen without credentials")
+	case errors.Is(err, transport.ErrRepositoryNotFound):
+		return errors.New("there is no such repository, or none that can be seen by these credentials")
+	case errors.As(err, &authority):
+		return errors.New("the server's certificate is of an authority that is not trusted here")
+	}
+	return withoutURL(err)
 }
 
 // withoutURL takes the address out of a transport error: it is said already, and

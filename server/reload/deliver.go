@@ -48,7 +48,7 @@ func (r *Reloader) deliver(ctx context.Context, b *bundles.Bundle) (out outcome)
 func (r *Reloader) Failed(err error) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	r.conclude(context.Background(), outcome{result: metrics.Refused, err: err, source: FromBundle}, r.o.Now())
+	r.conclude(context.Background(), outcome{result: metrics.Refused, err: err, source: FromBundle, unread: true}, r.o.Now())
 }
 
 // Restore serves what was kept before a restart, what is pinned before all else. A

@@ -221,6 +221,8 @@ type outcome struct {
 	bundle *bundles.Bundle
 	// known says that this has been said before: no need to log it again.
 	known bool
+	// unread says that there was nothing to refuse: the source gave nothing.
+	unread bool
 	// source is where what was brought came from; empty is documents.
 	source string
 	// conditions are as in a reading.
@@ -237,7 +239,7 @@ func (r *Reloader) attempt(ctx context.Context) (out outcome) {
 	}()
 	snapshot, list, err := r.snapshot(ctx)
 	if err != nil {
-		return outcome{result: metrics.Refused, list: list, err: err}
+		return outcome{result: metrics.Refused, list: list, err: err, unread: true}
 	}
 	key := snapshot.Key() + fmt.Sprint(list)
 	switch key {
