@@ -21,6 +21,7 @@ type sources struct {
 	documents reload.Source   // nil where bundles are served
 	feed      *remote.Feed    // nil where documents are
 	poke      func()          // nil where there is nothing to poke
+	again     func()          // makes a bundle be delivered once more; nil where documents are read
 	keys      *keys           // one of which must have signed a bundle; nil: nobody need
 	gitKeys   *source.GitKeys // one of which must have signed a commit; nil: nobody need
 }
@@ -97,7 +98,7 @@ func (s *Server) openFeed() error {
 	if err != nil {
 		return err
 	}
-	s.sources = sources{location: feed.Status().Location, feed: feed, poke: feed.Poke, keys: k}
+	s.sources = sources{location: feed.Status().Location, feed: feed, poke: feed.Poke, again: feed.Again, keys: k}
 	return nil
 }
 

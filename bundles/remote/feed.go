@@ -8,6 +8,7 @@ import (
 	"math/rand/v2"
 	"runtime/debug"
 	"sync"
+	"sync/atomic"
 	"time"
 
 	"github.com/writ-policy/writ/bundles"
@@ -21,7 +22,8 @@ type Feed struct {
 	origin   origin
 	location string
 	poke     chan struct{}
-	tag      string // of the bundle that was taken last; Run's
+	tag      string      // of the bundle that was taken last; Run's
+	forget   atomic.Bool // the tag is to be forgotten
 
 	mu     sync.Mutex // held to read and write status, never longer
 	status Status
@@ -88,6 +90,13 @@ func (f *Feed) Poke() {
 	case f.poke <- struct{}{}:
 	default:
 	}
+}
+
+// Again makes Run deliver the bundle there is now, though it may be the one that was
+// taken last: it is wanted again. A source that holds its answer is let give it first.
+func (f *Feed) Again() {
+	f.forget.Store(true)
+	f.Poke()
 }
 
 // Run asks for bundles until ctx is done, and hands each new one to deliver. A bundle
@@ -182,6 +191,9 @@ func (f *Feed) bring(ctx context.Context) (got brought, err error) {
 			err = fmt.Errorf("panic while reading: %v", cause)
 		}
 	}()
+	if f.forget.Swap(false) {
+		f.tag = ""
+	}
 	asking := phase.Fetch
 	if f.tag != "" {
 		asking = phase.Wait // it may be held until there is something new

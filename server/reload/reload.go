@@ -63,11 +63,15 @@ type Observer interface {
 	Inherits(counts metrics.Inherited)
 }
 
-// Options are the steps of a reload and what goes around them. Source,
-// Translator and Activate are needed; the rest may be zero.
+// Options are the steps of a reload and what goes around them. Activate is needed, and
+// Source and Translator where it is not bundles that are delivered; the rest may be
+// zero.
 type Options struct {
 	Source     Source
 	Translator Translator
+	// Again makes the newest bundle be delivered once more, though it was before. It is
+	// called where there is no Source, and must not wait for the delivery.
+	Again func()
 	// Build is what bundles say of themselves.
 	Build    bundles.BuildOptions
 	Activate func(ctx context.Context, b *bundles.Bundle) (Engine, error)
@@ -134,6 +138,9 @@ type reading struct {
 func New(o Options) *Reloader {
 	if o.Wrap == nil {
 		o.Wrap = func(e Engine) decision.Reviewer { return e }
+	}
+	if o.Again == nil {
+		o.Again = func() {}
 	}
 	if o.Observer == nil {
 		o.Observer = deaf{}
