@@ -35,7 +35,7 @@ func told(spans []sdktrace.ReadOnlySpan) []string {
 			line = parent + "/" + line
 		}
 		for _, a := range span.Attributes() {
-			line += " " + string(a.Key) + "=" + a.Value.Emit()
+			line += " " + string(a.Key) + "=" + a.Value.String()
 		}
 		if text := span.Status().Description; text != "" {
 			line += " failed: " + text
