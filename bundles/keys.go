@@ -136,6 +136,9 @@ func (k *Keys) untouched() bool {
 
 func parseKeys(content []byte, dir string, read func(path string) ([]byte, error)) (keySet, error) {
 	var file keysFile
+	if block, _ := pem.Decode(content); block != nil {
+		return nil, errors.New("a key itself, not a file of keys; that is YAML: keys: [{id: NAME, state: active, algorithm: ES256, publicKeyFile: PATH}]")
+	}
 	decoder := yaml.NewDecoder(bytes.NewReader(content))
 	decoder.KnownFields(true)
 	if err := decoder.Decode(&file); err != nil && !errors.Is(err, io.EOF) {

@@ -9,6 +9,7 @@ import (
 	"io"
 	"io/fs"
 	"os"
+	"path/filepath"
 	"unicode/utf8"
 )
 
@@ -124,6 +125,12 @@ func readDir(path string, limit limits, keys *Keys) (*Bundle, error) {
 }
 
 func collectDir(path string, limit limits) (*collection, error) {
+	if _, err := os.Stat(path); err != nil {
+		return nil, err
+	}
+	if _, err := os.Lstat(filepath.Join(path, ManifestPath)); errors.Is(err, fs.ErrNotExist) {
+		return nil, fmt.Errorf("no %s in the folder: writ build makes a bundle of documents", ManifestPath)
+	}
 	paths, err := listFolder(path, limit)
 	if err != nil {
 		return nil, err

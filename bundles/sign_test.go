@@ -285,6 +285,7 @@ func TestReadKeys(t *testing.T) {
 		{"neither", "keys:\n  - {id: a, state: active, algorithm: ES256}\n", "no publicKey"},
 		{"none", "keys: []\n", "no keys"},
 		{"empty", "", "no keys"},
+		{"a key itself", string(one.public), "not a file of keys"},
 		{"an unknown key of the file", "keys:\n  - {id: a, state: active, alg: ES256}\n", "alg"},
 		{"two documents", "keys:\n" + entry("a", "active", "ES256", one) + "---\nkeys: []\n", "more than one"},
 		{"no ID", "keys:\n" + entry("", "active", "ES256", one), "keys[0]: no id"},

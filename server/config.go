@@ -197,7 +197,7 @@ func (c *Config) Validate() error {
 		errs = append(errs, errors.New("the listen address for operators and the file of their tokens are given together or not at all"))
 	}
 	if _, _, err := net.SplitHostPort(c.Listen); err != nil {
-		errs = append(errs, fmt.Errorf("listen address %q: %w", c.Listen, err))
+		errs = append(errs, fmt.Errorf("listen address %q: want HOST:PORT, such as 127.0.0.1:8686, or :8686 for all addresses", c.Listen))
 	}
 	if _, _, err := net.SplitHostPort(c.EnvoyListen); c.EnvoyListen != "" && err != nil {
 		errs = append(errs, fmt.Errorf("listen address %q for Envoy: %w", c.EnvoyListen, err))

@@ -166,7 +166,7 @@ func (s *Server) newReloader(m *metrics.Metrics) *reload.Reloader {
 			last = e
 			return e, nil
 		},
-		StateDir: c.StateDir, Kept: c.Kept, Keys: s.sources.keys.of(), Observer: m, Logger: s.log, Now: c.Now,
+		Again: s.sources.again, StateDir: c.StateDir, Kept: c.Kept, Keys: s.sources.keys.of(), Observer: m, Logger: s.log, Now: c.Now,
 	})
 }
 

@@ -2,6 +2,7 @@ package server
 
 import (
 	"context"
+	"crypto/x509"
 	"errors"
 	"fmt"
 	"os"
@@ -20,6 +21,7 @@ type sources struct {
 	documents reload.Source   // nil where bundles are served
 	feed      *remote.Feed    // nil where documents are
 	poke      func()          // nil where there is nothing to poke
+	again     func()          // makes a bundle be delivered once more; nil where documents are read
 	keys      *keys           // one of which must have signed a bundle; nil: nobody need
 	gitKeys   *source.GitKeys // one of which must have signed a commit; nil: nobody need
 }
@@ -52,13 +54,25 @@ func (s *Server) openSources() error {
 		s.sources.gitKeys = o.Keys
 	}
 	if s.config.GitCA != "" {
-		if o.CABundle, err = os.ReadFile(s.config.GitCA); err != nil {
-			return fmt.Errorf("read the authorities of git servers: %w", err)
+		o.CABundle = s.gitAuthorities
+		if _, err := s.gitAuthorities(); err != nil {
+			return err
 		}
 	}
 	repository := source.Git(o)
 	s.sources.documents, s.sources.poke = repository, repository.Poke
 	return nil
+}
+
+func (s *Server) gitAuthorities() ([]byte, error) {
+	content, err := os.ReadFile(s.config.GitCA)
+	switch {
+	case err != nil:
+		return nil, fmt.Errorf("read the authorities of git servers: %w", err)
+	case !x509.NewCertPool().AppendCertsFromPEM(content):
+		return nil, fmt.Errorf("read the authorities of git servers: %s holds no certificate", s.config.GitCA)
+	}
+	return content, nil
 }
 
 func (s *Server) openFeed() error {
@@ -84,7 +98,7 @@ func (s *Server) openFeed() error {
 	if err != nil {
 		return err
 	}
-	s.sources = sources{location: feed.Status().Location, feed: feed, poke: feed.Poke, keys: k}
+	s.sources = sources{location: feed.Status().Location, feed: feed, poke: feed.Poke, again: feed.Again, keys: k}
 	return nil
 }
 
@@ -121,7 +135,6 @@ func trimLine(content []byte) []byte {
 type keeper struct {
 	*reload.Reloader
 	heard func(context.Context) context.Context
-	feed  *remote.Feed // nil where documents are served
 }
 
 func (k keeper) Revisions() (any, error) {
@@ -137,11 +150,7 @@ func (k keeper) Rollback(ctx context.Context, revision string) error {
 }
 
 func (k keeper) Release(ctx context.Context) error {
-	err := k.Reloader.Release(k.heard(ctx))
-	if err == nil && k.feed != nil {
-		k.feed.Again() // what was delivered meanwhile was not served
-	}
-	return keeperError(err)
+	return keeperError(k.Reloader.Release(k.heard(ctx)))
 }
 
 func keeperError(err error) error {

@@ -153,3 +153,49 @@ func TestServingBundles(t *testing.T) {
 	address = serve(t, args...)
 	waitFor(t, serves("carol"))
 }
+
+// An operator goes back from a bundle, newer ones wait meanwhile, and a release brings
+// the newest in although it came before.
+func TestRollbackOfABundle(t *testing.T) {
+	b := newBuilder(t)
+	path := filepath.Join(b.dir, "live.tar.gz")
+	publish := func(user string, sequence int) {
+		t.Helper()
+		b.write("next", b.build(user, sequence, "now"))
+		if err := os.Rename(filepath.Join(b.dir, "next"), path); err != nil {
+			t.Fatal(err)
+		}
+	}
+	publish("alice", 1)
+	b.write("operators.csv", []byte("t0ken,olga,1\n"))
+	admin := freeAddress(t)
+	address := serve(t, "--bundle", path, "--keys", b.keys, "--state-dir", t.TempDir(), "--every", "10ms",
+		"--admin-listen", admin, "--admin-tokens", filepath.Join(b.dir, "operators.csv"))
+	serves := func(user string) func() bool {
+		return func() bool { allowed, _, _ := mayGet(t, address, user); return allowed }
+	}
+	waitFor(t, serves("alice"))
+	_, old, _ := mayGet(t, address, "alice")
+	publish("bob", 2)
+	waitFor(t, serves("bob"))
+	rollback := func(args ...string) {
+		t.Helper()
+		command := exec.Command(writ(t), append([]string{"rollback", "--server", "http://" + admin}, args...)...)
+		command.Env = append(os.Environ(), "WRIT_ADMIN_TOKEN=t0ken")
+		if out, err := command.CombinedOutput(); err != nil {
+			t.Fatalf("writ rollback %s: %v\n%s", args, err, out)
+		}
+	}
+	waitFor(t, func() bool { return statusOf(t, address)["bundle"].(map[string]any)["sequence"] == 2.0 })
+	rollback(old[:12])
+	if !serves("alice")() {
+		t.Error("it was not gone back")
+	}
+	publish("carol", 3)
+	waitFor(t, func() bool { return fmt.Sprint(statusOf(t, address)["degraded"]) == "true" })
+	if serves("carol")() {
+		t.Error("a newer bundle was served in spite of the pin")
+	}
+	rollback("--release")
+	waitFor(t, serves("carol"))
+}

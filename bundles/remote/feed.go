@@ -196,6 +196,9 @@ func (f *Feed) bring(ctx context.Context) (got brought, err error) {
 			err = fmt.Errorf("panic while reading: %v", cause)
 		}
 	}()
+	if f.forget.Swap(false) {
+		f.tag = ""
+	}
 	asking := phase.Fetch
 	if f.tag != "" {
 		asking = phase.Wait // it may be held until there is something new
@@ -260,8 +263,8 @@ func (f *Feed) note(change func(*Status)) {
 	change(&f.status)
 }
 
+// failed notes it. Whoever has refused a bundle, or is told of the failure, logs it.
 func (f *Feed) failed(err error) {
-	f.o.Logger.Warn("no bundle", "error", err)
 	f.note(func(s *Status) { s.LastError, s.Failures = err.Error(), s.Failures+1 })
 }
 

@@ -67,6 +67,9 @@ func (h *httpOrigin) fetch(ctx context.Context, known string) (*arrival, error) 
 
 // withoutURL takes the URL out of an error: its query may be a signature.
 func withoutURL(err error) error {
+	if errors.Is(err, http.ErrSchemeMismatch) {
+		return errors.New("the server does not speak TLS (for a registry, --plain-http allows that)")
+	}
 	var at *url.Error
 	if errors.As(err, &at) {
 		return at.Err

@@ -49,7 +49,7 @@ type Options struct {
 	// take in all beyond Wait.
 	Stall, Timeout time.Duration
 	// Failed is told of every fetch that brought nothing, unless it was deliver that
-	// refused it.
+	// refused it; nil: the log is.
 	Failed func(error)
 	// Current is told of every fetch that found the bundle that was taken last to be
 	// the newest still.
@@ -103,6 +103,10 @@ func (o Options) defaults() Options {
 	}
 	if o.Logger == nil {
 		o.Logger = slog.New(slog.DiscardHandler)
+	}
+	if o.Failed == nil {
+		log := o.Logger
+		o.Failed = func(err error) { log.Warn("no bundle", "error", err) }
 	}
 	if o.After == nil {
 		o.After = time.After

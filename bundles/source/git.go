@@ -43,8 +43,9 @@ type GitOptions struct {
 	// Credentials finds what to authenticate with; nil uses none. It is asked before
 	// every fetch, so that a renewed token is used.
 	Credentials func(GitLocation) (transport.AuthMethod, error)
-	// CABundle is PEM certificates to trust beside the machine's; nil: none.
-	CABundle []byte
+	// CABundle finds PEM certificates to trust beside the machine's; nil: none. It is
+	// asked before every fetch, too.
+	CABundle func() ([]byte, error)
 	// Keys, if set, must have signed the commit.
 	Keys *GitKeys
 	// Limits are those of a directory.
@@ -71,10 +72,11 @@ type GitOptions struct {
 type Repository struct {
 	o    GitOptions
 	poke chan struct{}
-	web  *http.Transport
 
-	mu   sync.Mutex // held through a whole fetch
-	last fetched
+	mu          sync.Mutex // held through a whole fetch
+	last        fetched
+	web         *http.Transport // kept over fetches, for its connections
+	authorities []byte          // that it trusts beside the machine's
 }
 
 // fetched is a commit that was read.
@@ -106,7 +108,7 @@ func Git(o GitOptions) *Repository {
 		o.Timeout = DefaultTimeout
 	}
 	o.Limits = Dir("", o.Limits).o
-	return &Repository{o: o, poke: make(chan struct{}, 1), web: gitTransport(o)}
+	return &Repository{o: o, poke: make(chan struct{}, 1)}
 }
 
 // Poke makes Watch look at once, as a webhook wants. It never waits.

@@ -253,14 +253,16 @@ func TestGitFaults(t *testing.T) {
 	c.commit()
 	for name, fault := range map[string]struct {
 		location string
+		want     string
 		begin    func(*gitServer)
 		end      func(*gitServer)
 	}{
-		"no such branch": {location: "/work/.git//p?ref=nowhere"},
-		"no such folder": {location: "/work/.git//nowhere"},
-		"no such commit": {location: "/work/.git//p?ref=" + strings.Repeat("1", 40)},
-		"no such place":  {location: "/other/.git//p"},
-		"no password":    {"/work/.git//p", func(s *gitServer) { s.password = "secret" }, func(s *gitServer) { s.password = "" }},
+		"no such branch":     {location: "/work/.git//p?ref=nowhere", want: `no reference "nowhere"`},
+		"a misspelt branch":  {location: "/work/.git//p?ref=mian", want: `did you mean "main"?`},
+		"no such folder":     {location: "/work/.git//nowhere", want: "no folder"},
+		"no such commit":     {location: "/work/.git//p?ref=" + strings.Repeat("1", 40)},
+		"no such repository": {location: "/other/.git//p", want: "no such repository"},
+		"no password":        {"/work/.git//p", "wants credentials", func(s *gitServer) { s.password = "secret" }, func(s *gitServer) { s.password = "" }},
 	} {
 		t.Run(name, func(t *testing.T) {
 			server, dir := serveGit(t, c), t.TempDir()
@@ -272,8 +274,8 @@ func TestGitFaults(t *testing.T) {
 			if err == nil {
 				t.Fatal("no error")
 			}
-			if !strings.Contains(err.Error(), "git+"+server.URL) {
-				t.Errorf("the error does not say where: %v", err)
+			if !strings.Contains(err.Error(), "git+"+server.URL) || !strings.Contains(err.Error(), fault.want) {
+				t.Errorf("the error does not say where, or not what: %v, want %s", err, fault.want)
 			}
 			if left, _ := os.ReadDir(dir); len(left) > 0 {
 				t.Errorf("left behind: %v", left)
@@ -407,6 +409,8 @@ func TestParseLocation(t *testing.T) {
 		"git+https://host/a//../../etc":       {url: "https://host/a", subdir: "etc"},
 		"git+ssh://me@host:22/a.git//p":       {url: "ssh://host:22/a.git", subdir: "p"},
 		"git+file:///srv/a.git//p?ref=x/y":    {url: "file:///srv/a.git", subdir: "p", ref: "x/y"},
+		"https://host/a.git":                  {problem: "git+https://HOST"},
+		"git@host:a.git":                      {problem: "git+ssh://USER@HOST"},
 		"git+https://u:p@host/a":              {problem: "do not belong"},
 		"git+https://u@host/a":                {problem: "do not belong"},
 		"git+ssh://u:p@host/a":                {problem: "do not belong"},

@@ -1,6 +1,7 @@
 package source
 
 import (
+	"bytes"
 	"context"
 	"crypto/tls"
 	"crypto/x509"
@@ -116,19 +117,33 @@ func (w *guardedWeb) RoundTrip(request *http.Request) (*http.Response, error) {
 	return answer, nil
 }
 
-// gitTransport is kept over fetches, for its connections.
-func gitTransport(o GitOptions) *http.Transport {
+// transport is the one before, unless other authorities are to be trusted now.
+func (r *Repository) transport() (*http.Transport, error) {
+	var authorities []byte
+	if r.o.CABundle != nil {
+		var err error
+		if authorities, err = r.o.CABundle(); err != nil {
+			return nil, err
+		}
+	}
+	if r.web != nil && bytes.Equal(authorities, r.authorities) {
+		return r.web, nil
+	}
 	t := http.DefaultTransport.(*http.Transport).Clone()
-	t.ResponseHeaderTimeout = o.Stall
-	if len(o.CABundle) > 0 {
+	t.ResponseHeaderTimeout = r.o.Stall
+	if len(authorities) > 0 {
 		roots, err := x509.SystemCertPool()
 		if err != nil {
 			roots = x509.NewCertPool()
 		}
-		roots.AppendCertsFromPEM(o.CABundle)
+		roots.AppendCertsFromPEM(authorities)
 		t.TLSClientConfig = &tls.Config{RootCAs: roots}
 	}
-	return t
+	if r.web != nil {
+		r.web.CloseIdleConnections()
+	}
+	r.web, r.authorities = t, authorities
+	return t, nil
 }
 
 // gitError is what is said of a fault. A server has a part in its text, which goes

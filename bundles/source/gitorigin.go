@@ -2,11 +2,14 @@ package source
 
 import (
 	"context"
+	"crypto/x509"
 	"errors"
 	"fmt"
 	"io"
+	"maps"
 	"net/http"
 	"net/url"
+	"slices"
 	"strings"
 
 	"github.com/go-git/go-billy/v5"
@@ -22,6 +25,7 @@ import (
 	"github.com/go-git/go-git/v5/storage/filesystem"
 
 	"github.com/writ-policy/writ/bundles/phase"
+	"github.com/writ-policy/writ/translator/diag"
 )
 
 // reference is what a reference names.
@@ -52,7 +56,10 @@ func (r *Repository) origin() (origin, error) {
 			u.User = url.User(r.o.Location.User)
 		}
 	}
-	remote := &remoteOrigin{url: u.String(), o: &r.o, web: r.web}
+	remote := &remoteOrigin{url: u.String(), o: &r.o}
+	if remote.web, err = r.transport(); err != nil {
+		return nil, err
+	}
 	if r.o.Credentials != nil {
 		if remote.auth, err = r.o.Credentials(r.o.Location); err != nil {
 			return nil, fmt.Errorf("find credentials: %w", err)
@@ -77,18 +84,19 @@ func (o *remoteOrigin) resolve(ctx context.Context, ref string) (reference, erro
 	defer g.close()
 	session, err := o.session(g)
 	if err != nil {
-		return reference{}, g.reason(err)
+		return reference{}, o.reason(g, err)
 	}
 	defer session.Close()
 	offered, err := session.AdvertisedReferencesContext(g.ctx)
 	if err != nil {
-		return reference{}, fmt.Errorf("ask for the references: %w", g.reason(err))
+		return reference{}, fmt.Errorf("ask for the references: %w", o.reason(g, err))
 	}
 	all, err := offered.AllReferences()
 	if err != nil {
 		return reference{}, err
 	}
-	return named(func(name plumbing.ReferenceName) *plumbing.Reference { return all[name] }, ref)
+	find := func(name plumbing.ReferenceName) *plumbing.Reference { return all[name] }
+	return named(find, ref, slices.Collect(maps.Keys(all)))
 }
 
 // session speaks to the server, watched over by a guard.
@@ -114,7 +122,7 @@ func (o *remoteOrigin) objects(ctx context.Context, ref reference) (objectStore,
 	defer g.close()
 	packed, err := o.fetch(g, ref.hash)
 	if err != nil {
-		return nil, nil, fmt.Errorf("fetch commit %s: %w", ref.hash, g.reason(err))
+		return nil, nil, fmt.Errorf("fetch commit %s: %w", ref.hash, o.reason(g, err))
 	}
 	p, err := openPack(ctx, packed, o.o)
 	if err != nil {
@@ -218,6 +226,10 @@ func (o localOrigin) resolve(_ context.Context, ref string) (reference, error) {
 		return reference{}, err
 	}
 	var wrong error
+	var known []plumbing.ReferenceName
+	if list, err := storage.IterReferences(); err == nil {
+		_ = list.ForEach(func(r *plumbing.Reference) error { known = append(known, r.Name()); return nil })
+	}
 	found, err := named(func(name plumbing.ReferenceName) *plumbing.Reference {
 		r, err := storage.Reference(name)
 		if err != nil {
@@ -227,7 +239,7 @@ func (o localOrigin) resolve(_ context.Context, ref string) (reference, error) {
 			return nil
 		}
 		return r
-	}, ref)
+	}, ref, known)
 	if wrong != nil {
 		return reference{}, wrong
 	}
@@ -242,8 +254,9 @@ func (o localOrigin) objects(context.Context, reference) (objectStore, func(), e
 	return checkedObjects{storage, storage.EncodedObject}, func() {}, nil
 }
 
-// named finds a reference as git does: a full name, then a tag, then a branch.
-func named(find func(plumbing.ReferenceName) *plumbing.Reference, ref string) (reference, error) {
+// named finds a reference as git does: a full name, then a tag, then a branch. Where
+// there is none, one of those known may have been meant.
+func named(find func(plumbing.ReferenceName) *plumbing.Reference, ref string, known []plumbing.ReferenceName) (reference, error) {
 	names := []string{"refs/" + ref, "refs/tags/" + ref, "refs/heads/" + ref}
 	switch {
 	case ref == "":
@@ -270,7 +283,42 @@ func named(find func(plumbing.ReferenceName) *plumbing.Reference, ref string) (r
 	if ref == "" {
 		return reference{}, errors.New("the repository has no HEAD")
 	}
-	return reference{}, fmt.Errorf("the repository has no reference %q", ref)
+	return reference{}, fmt.Errorf("the repository has no reference %q%s", ref, nearRef(known, ref))
+}
+
+// nearRef says what was probably meant.
+func nearRef(known []plumbing.ReferenceName, ref string) string {
+	var names []string
+	for _, name := range known {
+		if name.IsBranch() || name.IsTag() {
+			names = append(names, name.Short())
+		}
+	}
+	slices.Sort(names)
+	if near := diag.Suggest(ref, names); near != "" {
+		return fmt.Sprintf("; did you mean %q?", near)
+	}
+	return ""
+}
+
+// reason says what ended a transfer, in words for whoever has configured the
+// repository. What the server itself has to say is left out: it may be a page of HTML.
+func (o *remoteOrigin) reason(g *guard, err error) error {
+	err = g.reason(err)
+	var authority x509.UnknownAuthorityError
+	switch {
+	case errors.Is(err, transport.ErrAuthenticationRequired) && o.auth == nil:
+		return errors.New("the server wants credentials, and there are none for it")
+	case errors.Is(err, transport.ErrAuthenticationRequired), errors.Is(err, transport.ErrAuthorizationFailed):
+		return errors.New("the server refuses the credentials")
+	case errors.Is(err, transport.ErrRepositoryNotFound) && o.auth == nil:
+		return errors.New("there is no such repository, or none that can be seen without credentials")
+	case errors.Is(err, transport.ErrRepositoryNotFound):
+		return errors.New("there is no such repository, or none that can be seen by these credentials")
+	case errors.As(err, &authority):
+		return errors.New("the server's certificate is of an authority that is not trusted here")
+	}
+	return err
 }
 
 // withoutURL takes the address out of a transport error: it is said already, and

@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"net/url"
 	"path"
+	"regexp"
 	"strings"
 )
 
@@ -32,6 +33,10 @@ type GitLocation struct {
 
 const gitPrefix = "git+"
 
+// repositoryForm is what git takes for a place elsewhere, and would be a strange name
+// of a folder.
+var repositoryForm = regexp.MustCompile(`^[a-z+]+://|^[\w.-]+@[\w.-]+:`)
+
 // ParseLocation reads a location as people write it: a path, or
 // git+https://HOST/PATH//SUBDIR?ref=REF with https, http, ssh or file. Two slashes
 // end the repository's path where a sub-directory follows. A password has no place
@@ -39,8 +44,8 @@ const gitPrefix = "git+"
 func ParseLocation(text string) (Location, error) {
 	rest, isGit := strings.CutPrefix(text, gitPrefix)
 	if !isGit {
-		if strings.Contains(text, "://") { // a URL with a password, perhaps: it is not quoted
-			return Location{}, errors.New("a git location begins with git+https, git+ssh, git+http or git+file, and no directory has :// in its name")
+		if repositoryForm.MatchString(text) { // with a password in it, perhaps: it is not quoted
+			return Location{}, errors.New("a git repository is named git+https://HOST/REPOSITORY//FOLDER?ref=REF, or git+ssh://USER@HOST/REPOSITORY")
 		}
 		return Location{Dir: text}, nil
 	}
@@ -58,7 +63,7 @@ func ParseLocation(text string) (Location, error) {
 	}
 	if u.User != nil {
 		if _, has := u.User.Password(); has || u.Scheme != "ssh" {
-			return Location{}, errors.New("user and password do not belong into a git location; give a credentials file")
+			return Location{}, errors.New("user and password do not belong into a git location; give them by the environment or a credentials file")
 		}
 	}
 	git := &GitLocation{User: u.User.Username()}

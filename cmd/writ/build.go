@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"io/fs"
 	"os"
 	"path/filepath"
 	"strings"
@@ -112,6 +113,10 @@ func writeBundle(out io.Writer, b *bundles.Bundle, path string) error {
 // be watching it.
 func writeWhole(path string, write func(io.Writer) error) error {
 	file, err := os.CreateTemp(filepath.Dir(path), ".writ-*")
+	var at *fs.PathError
+	if errors.As(err, &at) { // the name it has is nobody's
+		return fmt.Errorf("%s: %w", path, at.Err)
+	}
 	if err != nil {
 		return err
 	}

@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"io"
 	"os"
+	"strings"
 
 	"github.com/spf13/cobra"
 
@@ -90,12 +91,14 @@ func readSnapshot(ctx context.Context, in io.Reader, dir string) (source.Snapsho
 func isDirectory(path string) error {
 	info, err := os.Stat(path)
 	switch {
+	case strings.HasPrefix(path, "git+"):
+		return fmt.Errorf("%s: only writ serve reads git repositories; check it out and name the folder", path)
 	case errors.Is(err, os.ErrNotExist):
 		return fmt.Errorf("%s: no such directory", path)
 	case err != nil:
 		return err
 	case !info.IsDir():
-		return fmt.Errorf("%s: not a directory; writ reads directories, or documents from standard input for -", path)
+		return fmt.Errorf("%s: not a directory; name the one it is in", path)
 	}
 	return nil
 }

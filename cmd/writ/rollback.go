@@ -8,6 +8,7 @@ import (
 	"fmt"
 	"io"
 	"net/http"
+	"net/url"
 	"os"
 	"strings"
 	"text/tabwriter"
@@ -83,7 +84,7 @@ func rollback(cmd *cobra.Command, s streams, o rollbackOptions, args []string) e
 	case o.list:
 		return doors.list(ctx, s, o.format)
 	case o.release:
-		return doors.change(ctx, s, "/v1/release", nil, "the newest documents are served again")
+		return doors.change(ctx, s, "/v1/release", nil, "released: the newest is served again")
 	}
 	revision, err := doors.find(ctx, args[0])
 	if err != nil {
@@ -133,6 +134,9 @@ func (d *adminDoors) ask(ctx context.Context, method, path string, body any, ans
 		}
 		content = bytes.NewReader(text)
 	}
+	if u, err := url.Parse(d.server); err != nil || u.Host == "" || u.Scheme != "http" && u.Scheme != "https" {
+		return fmt.Errorf("--server: %q is no URL such as http://127.0.0.1:8687", d.server)
+	}
 	request, err := http.NewRequestWithContext(ctx, method, d.server+path, content)
 	if err != nil {
 		return fmt.Errorf("--server: %w", err)
@@ -156,6 +160,12 @@ func (d *adminDoors) ask(ctx context.Context, method, path string, body any, ans
 	}
 	if json.Unmarshal(text, &problem) != nil || problem.Detail == "" {
 		problem.Detail = response.Status
+	}
+	switch {
+	case response.StatusCode == http.StatusUnauthorized:
+		return errors.New("the server does not know the token")
+	case response.StatusCode == http.StatusNotFound && method == http.MethodGet:
+		return errors.New("there are no operators' doors at " + d.server + ": --server is the address of writ serve --admin-listen")
 	}
 	if response.StatusCode == http.StatusNotFound || response.StatusCode == http.StatusInternalServerError {
 		return foundf("the server: %s", quoted(problem.Detail))

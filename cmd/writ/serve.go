@@ -133,7 +133,7 @@ func serveFlags(cmd *cobra.Command, c *server.Config, logs *logOptions) {
 func sourceFlags(cmd *cobra.Command, c *server.Config) {
 	f := cmd.Flags()
 	f.StringVar(&c.Bundle, "bundle", "", "built bundle to serve: a `URL`, oci://REGISTRY/REPOSITORY:TAG, or a file")
-	f.StringVar(&c.BundleKeys, "keys", "", "YAML `file` of the keys, one of which must have signed a bundle")
+	f.StringVar(&c.BundleKeys, "keys", "", "YAML `file` of the keys, one of which must have signed a bundle, read again when it changes")
 	f.DurationVar(&c.Every, "every", 0, "how often a repository or a source of bundles is asked (0: a default `time`)")
 	f.StringVar(&c.PokeSecret, "poke-secret", "", "`file` of the secret by which webhooks make it be asked at once")
 	f.StringVar(&c.Git.File, "git-credentials", "", "`file` of lines https://USER:PASSWORD@HOST for git servers")

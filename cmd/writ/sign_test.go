@@ -102,7 +102,7 @@ func TestPushAndInspect(t *testing.T) {
 	}
 
 	_, talk := command(t, exitUsage, "push", in("b.tar.gz"), at)
-	if !strings.Contains(talk, "HTTPS") {
+	if !strings.Contains(talk, "does not speak TLS") {
 		t.Errorf("without --plain-http: got %q, want TLS asked for", talk)
 	}
 	_, talk = command(t, exitUsage, "inspect", strings.Replace(at, ":v1", ":v2", 1), "--plain-http")

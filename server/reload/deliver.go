@@ -60,7 +60,7 @@ func (r *Reloader) least() int64 {
 func (r *Reloader) Failed(err error) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	r.conclude(context.Background(), outcome{result: metrics.Refused, err: err, source: FromBundle}, r.o.Now())
+	r.conclude(context.Background(), outcome{result: metrics.Refused, err: err, source: FromBundle, unread: true}, r.o.Now())
 }
 
 // Current records that what was delivered last is still the newest of its source.

@@ -20,15 +20,29 @@ func (r *Reloader) tell(out outcome, took time.Duration) {
 	r.tellDiagnostics(out.list)
 	switch {
 	case out.err != nil && r.Ready():
-		r.o.Logger.Error("documents refused, the last good revision serves on",
-			"revision", r.Revision(), "error", out.err, "took", took)
+		r.o.Logger.Error(out.trouble()+", the last good revision serves on", "revision", r.Revision(), "error", out.err)
 	case out.err != nil:
-		r.o.Logger.Error("documents refused, and no revision to serve", "error", out.err, "took", took)
+		r.o.Logger.Error(out.trouble()+", and there is no revision to serve", "error", out.err)
 	case out.result == metrics.Activated:
 		r.o.Logger.Info("revision activated", "revision", r.Revision(), "took", took)
+	case out.source == FromBundle:
+		r.o.Logger.Info("bundle taken, it is the one that is served", "revision", r.Revision(), "took", took)
 	default:
 		r.o.Logger.Info("documents changed, their meaning did not", "revision", r.Revision(), "took", took)
 	}
+}
+
+// trouble is what went wrong, in a word.
+func (o *outcome) trouble() string {
+	switch {
+	case o.source == FromBundle && o.unread:
+		return "no bundle came"
+	case o.source == FromBundle:
+		return "bundle refused"
+	case o.unread:
+		return "documents could not be read"
+	}
+	return "documents refused"
 }
 
 // tellDiagnostics logs as many as a log should hold.

@@ -69,6 +69,9 @@ type Observer interface {
 type Options struct {
 	Source     Source
 	Translator Translator
+	// Again makes the newest bundle be delivered once more, though it was before. It is
+	// called where there is no Source, and must not wait for the delivery.
+	Again func()
 	// Build is what bundles say of themselves.
 	Build bundles.BuildOptions
 	// Activate compiles a bundle's rules and refuses what bundles.Compile refuses.
@@ -138,6 +141,9 @@ type reading struct {
 func New(o Options) *Reloader {
 	if o.Wrap == nil {
 		o.Wrap = func(e Engine) decision.Reviewer { return e }
+	}
+	if o.Again == nil {
+		o.Again = func() {}
 	}
 	if o.Observer == nil {
 		o.Observer = deaf{}
@@ -225,6 +231,8 @@ type outcome struct {
 	bundle *bundles.Bundle
 	// known says that this has been said before: no need to log it again.
 	known bool
+	// unread says that there was nothing to refuse: the source gave nothing.
+	unread bool
 	// source is where what was brought came from; empty is documents.
 	source string
 	// conditions are as in a reading.
@@ -241,7 +249,7 @@ func (r *Reloader) attempt(ctx context.Context) (out outcome) {
 	}()
 	snapshot, list, err := r.snapshot(ctx)
 	if err != nil {
-		return outcome{result: metrics.Refused, list: list, err: err}
+		return outcome{result: metrics.Refused, list: list, err: err, unread: true}
 	}
 	key := snapshot.Key() + fmt.Sprint(list)
 	switch key {

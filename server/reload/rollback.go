@@ -73,7 +73,9 @@ func (r *Reloader) Rollback(ctx context.Context, revision string) (err error) {
 	return nil
 }
 
-// Release lets the newest documents be served again, and reads them.
+// Release lets the newest documents be served again, and reads them. Bundles are
+// delivered, and not read here: the newest comes soon, and what was gone back to
+// serves until then.
 func (r *Reloader) Release(ctx context.Context) error {
 	if r.state == nil {
 		return ErrNoState
@@ -86,11 +88,15 @@ func (r *Reloader) Release(ctx context.Context) error {
 		r.statusMu.Lock()
 		r.status.Pinned = ""
 		r.statusMu.Unlock()
-		r.o.Logger.Info("released, the newest documents are served again")
+		r.o.Logger.Info("released, the newest is served again")
 	}
 	r.mu.Unlock()
-	if err != nil || r.o.Source == nil {
-		return err // without documents, who delivers bundles has to do so again
+	switch {
+	case err != nil:
+		return err
+	case r.o.Source == nil:
+		r.o.Again()
+		return nil
 	}
 	return r.Reload(ctx)
 }

@@ -65,6 +65,34 @@ func TestRollback(t *testing.T) {
 	wantSays(t, again, "e")
 }
 
+// Where bundles are delivered there is nothing to read at a release: the newest is
+// asked for again, and what was gone back to serves until it is there.
+func TestReleaseWhereBundlesAreDelivered(t *testing.T) {
+	asked := 0
+	r, _, _ := newReloader(nil, func(o *Options) {
+		o.StateDir, o.Source, o.Translator = t.TempDir(), nil, nil
+		o.Again = func() { asked++ }
+	})
+	ctx := context.Background()
+	first, second := numberedBundle(t, "a", 1), numberedBundle(t, "b", 2)
+	check(t, r.Deliver(ctx, first))
+	check(t, r.Deliver(ctx, second))
+	check(t, r.Rollback(ctx, first.Manifest.Revision))
+	wantSays(t, r, "a")
+	check(t, r.Deliver(ctx, second))
+	wantSays(t, r, "a")
+	check(t, r.Release(ctx))
+	wantSays(t, r, "a")
+	if asked != 1 {
+		t.Errorf("asked %d times for the newest, want once", asked)
+	}
+	check(t, r.Deliver(ctx, second))
+	wantSays(t, r, "b")
+	if s := r.Status(); s.Pinned != "" || s.Source != FromBundle || s.Degraded {
+		t.Errorf("status %+v, want released", s)
+	}
+}
+
 func TestRollbackRefused(t *testing.T) {
 	dir, docs := t.TempDir(), newDocuments("a")
 	r, revisions := served(t, docs, func(o *Options) { o.StateDir = dir }, "a", "b")
