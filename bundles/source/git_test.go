@@ -415,7 +415,7 @@ func TestParseLocation(t *testing.T) {
 		"git+https://u@host/a":                {problem: "do not belong"},
 		"git+ssh://u:p@host/a":                {problem: "do not belong"},
 		"git+ftp://host/a":                    {problem: "begins with"},
-		"https://u:p@host/a":                  {problem: "begins with"},
+		"https://u:p@host/a":                  {problem: "git+https://HOST"},
 		"git+https:///a":                      {problem: "no host"},
 		"git+https://host":                    {problem: "no repository"},
 		"git+https://host/a#main":             {problem: "no fragment"},
