@@ -52,7 +52,13 @@ func (h *house) write(name, content string) string {
 	if err := os.MkdirAll(filepath.Dir(path), 0o755); err != nil {
 		h.t.Fatal(err)
 	}
-	if err := os.WriteFile(path, []byte(content), 0o600); err != nil {
+	// Whole at once: of a file that is written in place an empty one can be read, which
+	// is a document too.
+	half := filepath.Join(filepath.Dir(path), ".half")
+	if err := os.WriteFile(half, []byte(content), 0o600); err != nil {
+		h.t.Fatal(err)
+	}
+	if err := os.Rename(half, path); err != nil {
 		h.t.Fatal(err)
 	}
 	return path
