@@ -62,7 +62,7 @@ rego:
 
 unit:
 	$(step) 'unit: go test -race, conformance, scripts and examples included'
-	@$(GO) test -race -short ./...
+	@$(GO) test -race ./...
 
 agreement:
 	$(step) 'agreement: engine, stock OPA and a naive oracle in every suite and $(WORLDS) random worlds of each kind, and edits of some'

@@ -21,7 +21,7 @@ import (
 	"github.com/writ-policy/writ/translator/lower"
 )
 
-var hierarchies = flag.Int("hierarchies", 200, "random hierarchies the effective gateway policies are compared in")
+var hierarchies = flag.Int("hierarchies", 100, "random hierarchies the effective gateway policies are compared in")
 
 // What a directory puts in force on every path, and all that is told of it, must be
 // what a naive reading of the specification says.

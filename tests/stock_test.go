@@ -61,11 +61,14 @@ func stockBinary(t *testing.T) string {
 	return binary
 }
 
+// raceDetector says that the tests run under it.
+var raceDetector bool
+
 // A stock opa runs the built bundle of every suite and every example: its
 // generated tests pass, and it decides each case as the embedded engine does.
-// Nearly all its time is other processes': a short run leaves it out.
+// Nearly all its time is other processes': it runs without the race detector alone.
 func TestStockOPARunsTheBundle(t *testing.T) {
-	if testing.Short() {
+	if raceDetector {
 		t.Skip("it is run without the race detector")
 	}
 	suites, err := filepath.Glob("conformance/*/*/cases.jsonl")
