@@ -144,8 +144,7 @@ func TestServingBundles(t *testing.T) {
 	publish(good)
 	poke(t, address, "s3cret")
 	waitFor(t, serves("carol"))
-	_, revision, _ := mayGet(t, address, "carol")
-	waitFor(t, func() bool { return statusOf(t, address)["revision"] == revision }) // it is kept by then
+	waitKept(t, address, state)
 
 	if err := files.Close(); err != nil {
 		t.Fatal(err)

@@ -83,9 +83,11 @@ func (d *smallDisk) serve(args ...string) (address string, kill func()) {
 	return address, kill
 }
 
-// fill leaves no room.
-func (d *smallDisk) fill() {
+// fill leaves no room. What the server at the address serves is kept before: the file
+// it would write else, and remove for want of room, would leave some.
+func (d *smallDisk) fill(address string) {
 	d.t.Helper()
+	waitKept(d.t, address, d.at("state"))
 	f, err := os.Create(d.at("filler"))
 	if err != nil {
 		d.t.Fatal(err)
@@ -168,7 +170,7 @@ func TestFullDisk(t *testing.T) {
 	save(granting("alice"))
 	address, kill := d.serve(args...)
 	waitFor(t, serves("alice"))
-	d.fill()
+	d.fill(address)
 	save(granting("bob"))
 	waitFor(t, serves("bob"))
 	waitFor(t, func() bool { return strings.Contains(stateError(), full) })
@@ -215,7 +217,7 @@ func TestFetchToFullDisk(t *testing.T) {
 		return func() bool { allowed, _, _ := mayGet(t, address, user); return allowed }
 	}
 	waitFor(t, serves("alice"))
-	d.fill()
+	d.fill(address)
 	host.commit(granting("bob"))
 	waitFor(t, func() bool {
 		return strings.Contains(fmt.Sprint(statusOf(t, address)["lastError"]), "no space left on device")
@@ -242,7 +244,7 @@ func TestBundleToFullDisk(t *testing.T) {
 		return func() bool { allowed, _, _ := mayGet(t, address, user); return allowed }
 	}
 	waitFor(t, serves("alice"))
-	d.fill()
+	d.fill(address)
 	b.write("served", next)
 	waitFor(t, serves("bob"))
 	stateError := func() string { return fmt.Sprint(statusOf(t, address)["stateError"]) }

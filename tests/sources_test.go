@@ -299,11 +299,24 @@ func TestKilledWhileReloading(t *testing.T) {
 		if i > 1 && !servesWhole(t, address, i) {
 			t.Fatalf("kill %d: the restart serves no whole revision", i)
 		}
+		if i == 1 {
+			waitKept(t, address, state)
+		}
 		save(granting(fmt.Sprintf("user-%d", i)))
 		time.AfterFunc(time.Duration(i*7919%120)*time.Millisecond, func() { _ = cmd.Process.Signal(syscall.SIGKILL) })
 		_ = cmd.Wait() // killed
 		save("kind: [")
 	}
+}
+
+// waitKept waits until what is served is in the state directory: it is served before.
+func waitKept(t *testing.T, address, state string) {
+	t.Helper()
+	_, revision, _ := mayGet(t, address, "anybody")
+	waitFor(t, func() bool {
+		_, err := os.Stat(filepath.Join(state, "revisions", revision+".tar.gz"))
+		return err == nil
+	})
 }
 
 // servesWhole reports whether exactly one of the users that were written may get

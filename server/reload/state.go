@@ -177,20 +177,20 @@ func (r *Reloader) keep(ctx context.Context, b *bundles.Bundle) {
 		tried, err = r.state.save(b)
 		return err
 	})
-	if err != nil {
+	if tried && r.stateFails(err) && err != nil { // it is tried again at every look
 		r.o.Logger.Error("the last good revision is not kept for a restart", "error", err)
-	}
-	if tried {
-		r.stateFails(err)
 	}
 }
 
-// stateFails shows what is wrong with the state directory; nil: nothing is.
-func (r *Reloader) stateFails(err error) {
+// stateFails shows what is wrong with the state directory; nil: nothing is. It reports
+// whether that is news.
+func (r *Reloader) stateFails(err error) bool {
 	r.statusMu.Lock()
+	news := r.status.StateError != text(err)
 	r.status.StateError = text(err)
 	r.statusMu.Unlock()
 	r.o.Observer.StateFails(err != nil)
+	return news
 }
 
 // restore serves the kept bundle, if there is one and it is whole.

@@ -5,6 +5,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"log/slog"
 	"os"
 	"path/filepath"
 	"strings"
@@ -225,6 +226,28 @@ func TestFailingDisk(t *testing.T) {
 		})
 	}
 	documented(t, append(table, cannotKeep, cannotPin))
+}
+
+// A disk that stays full is tried at every look and told of once for every revision
+// that is not kept.
+func TestLogOfFailingState(t *testing.T) {
+	var out bytes.Buffer
+	docs := newDocuments("a")
+	r, _, _ := newReloader(docs, func(o *Options) {
+		o.StateDir, o.Logger = t.TempDir(), slog.New(slog.NewTextHandler(&out, nil))
+	})
+	tried := 0
+	r.state.create = func(string, string) (file, error) { tried++; return nil, syscall.ENOSPC }
+	for i, content := range []string{"a", "a", "a", "b", "b"} {
+		docs.set(content)
+		check(t, r.Reload(context.Background()))
+		if tried != i+1 {
+			t.Errorf("tried %d times after %d looks", tried, i+1)
+		}
+	}
+	if got := strings.Count(out.String(), "not kept for a restart"); got != 2 {
+		t.Errorf("told %d times, want once for each revision:\n%s", got, out.String())
+	}
 }
 
 // Faults that have a test of their own.
