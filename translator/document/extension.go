@@ -32,7 +32,7 @@ func decodeExtension(file string, content []byte) ([]Document, diag.List) {
 		at := diag.Position{File: file, Line: unclear.line, Column: unclear.column}
 		return nil, diag.List{{Position: at, Code: diag.Rego, Message: unclear.message, Hint: unclear.hint}}
 	}
-	module, err := parseRego(file, content, ast.RegoV1)
+	module, err := parseRego(file, content, ast.ParserOptions{RegoVersion: ast.RegoV1, ProcessAnnotation: true})
 	if err != nil {
 		return nil, regoDiagnostics(file, err)
 	}
@@ -52,14 +52,14 @@ func decodeExtension(file string, content []byte) ([]Document, diag.List) {
 
 // parseRego parses twice: the first time to find nesting that the module parser
 // would follow to any depth.
-func parseRego(file string, content []byte, version ast.RegoVersion) (module *ast.Module, err error) {
+func parseRego(file string, content []byte, options ast.ParserOptions) (module *ast.Module, err error) {
 	defer func() {
 		if r := recover(); r != nil {
 			module, err = nil, fmt.Errorf("the parser gave up: %v", r)
 		}
 	}()
 	shallow := ast.NewParser().WithMaxRecursionDepth(maxRegoDepth).WithFilename(file).
-		WithRegoVersion(version).WithReader(bytes.NewReader(content))
+		WithRegoVersion(options.RegoVersion).WithReader(bytes.NewReader(content))
 	if _, _, errs := shallow.Parse(); len(errs) > 0 {
 		for _, e := range errs {
 			if e.Message == ast.ErrMaxParsingRecursionDepthExceeded.Error() {
@@ -69,7 +69,7 @@ func parseRego(file string, content []byte, version ast.RegoVersion) (module *as
 		}
 		return nil, errs
 	}
-	module, err = ast.ParseModuleWithOpts(file, string(content), ast.ParserOptions{RegoVersion: version})
+	module, err = ast.ParseModuleWithOpts(file, string(content), options)
 	if err == nil && module == nil {
 		err = errors.New("the file is empty")
 	}

@@ -93,11 +93,11 @@ func (r *bodyReader) failAll(err error) {
 // is rewritten.
 func (r *bodyReader) parse(body string) (string, *ast.Module) {
 	text := []byte(regoPackage + body)
-	module, err := parseRego("", text, ast.RegoV1)
+	module, err := parseRego("", text, ast.ParserOptions{RegoVersion: ast.RegoV1})
 	if err == nil {
 		return bodyOf(text, module), module
 	}
-	older, olderErr := parseRego("", text, ast.RegoV0)
+	older, olderErr := parseRego("", text, ast.ParserOptions{RegoVersion: ast.RegoV0})
 	if olderErr != nil || len(older.Rules) == 0 {
 		r.failAll(err)
 		return "", nil
@@ -105,7 +105,7 @@ func (r *bodyReader) parse(body string) (string, *ast.Module) {
 	r.rewritten = true
 	text, err = rewrite(text)
 	if err == nil {
-		module, err = parseRego("", text, ast.RegoV1)
+		module, err = parseRego("", text, ast.ParserOptions{RegoVersion: ast.RegoV1})
 	}
 	if err != nil {
 		r.failAll(err)
@@ -196,7 +196,7 @@ func (r *bodyReader) reference(ref ast.Ref, at *ast.Location) {
 // compiles compiles a body by itself, as it will be: without its metadata some
 // references are to nothing.
 func (r *bodyReader) compiles(source string) bool {
-	module, err := parseRego("", []byte(regoPackage+source), ast.RegoV1)
+	module, err := parseRego("", []byte(regoPackage+source), ast.ParserOptions{RegoVersion: ast.RegoV1})
 	if err != nil {
 		r.failAll(err)
 		return false
