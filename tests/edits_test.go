@@ -25,7 +25,7 @@ import (
 
 var (
 	editWorlds = flag.Int("edit-worlds", 1, "directories of each kind that are edited")
-	edits      = flag.Int("edits", 50, "edits of each directory")
+	edits      = flag.Int("edits", 20, "edits of each directory")
 )
 
 // comparedEvery is how many revisions share one comparison of decisions: it takes
@@ -87,7 +87,7 @@ func editAll(t *testing.T, seed uint64, files map[string]string, world *oracle.W
 			e.read()
 		}
 	}
-	if e.good < *edits/5 {
+	if e.good < *edits/8 {
 		t.Errorf("%d of %d edits left the directory good, which is too few to show anything", e.good, *edits)
 	}
 }

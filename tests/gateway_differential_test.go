@@ -15,7 +15,7 @@ import (
 	"github.com/writ-policy/writ/tests/oracle"
 )
 
-var gatewayWorlds = flag.Int("gateway-worlds", 4, "random worlds with gateways and their policies")
+var gatewayWorlds = flag.Int("gateway-worlds", 2, "random worlds with gateways and their policies")
 
 // A world of the point gateway is asked fewer requests than others, so that there
 // are more of them; OPA, which has to compile each, knows only one of stockWorldEvery.
