@@ -64,13 +64,19 @@ func stockBinary(t *testing.T) string {
 // raceDetector says that the tests run under it.
 var raceDetector bool
 
-// A stock opa runs the built bundle of every suite and every example: its
-// generated tests pass, and it decides each case as the embedded engine does.
-// Nearly all its time is other processes': it runs without the race detector alone.
-func TestStockOPARunsTheBundle(t *testing.T) {
+// onlyWithoutRace is for tests where there is nothing to find for the race detector:
+// their time is other processes' or OPA's own.
+func onlyWithoutRace(t *testing.T) {
+	t.Helper()
 	if raceDetector {
 		t.Skip("it is run without the race detector")
 	}
+}
+
+// A stock opa runs the built bundle of every suite and every example: its
+// generated tests pass, and it decides each case as the embedded engine does.
+func TestStockOPARunsTheBundle(t *testing.T) {
+	onlyWithoutRace(t)
 	suites, err := filepath.Glob("conformance/*/*/cases.jsonl")
 	if err != nil {
 		t.Fatal(err)

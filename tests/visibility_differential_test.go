@@ -23,7 +23,7 @@ import (
 	"github.com/writ-policy/writ/tests/oracle"
 )
 
-var visibilityWorlds = flag.Int("visibility-worlds", 4, "random worlds with visibility policies")
+var visibilityWorlds = flag.Int("visibility-worlds", 2, "random worlds with visibility policies")
 
 func TestEngineAndOPAAndOracleAgreeOnVisibility(t *testing.T) {
 	t.Parallel()
