@@ -19,7 +19,7 @@ step = @printf '\n== %s\n'
 
 .DEFAULT_GOAL := help
 .PHONY: help run test build lint conform fuzz golden gen bench \
-	format vet staticcheck rego unit agreement kubernetes bundle
+	format vet staticcheck rego prose unit agreement kubernetes bundle
 
 help: ## list the targets
 	@grep -E '^[a-z]+:.*## ' $(MAKEFILE_LIST) | sed -E 's/^([a-z]+):.*## /\1|/' | \
@@ -44,7 +44,7 @@ run: build ## serve the example policies and say what to try
 test: lint unit agreement kubernetes bundle ## the whole gate: all of the checks, as CI runs them
 	@printf '\n== passed\n'
 
-lint: format vet staticcheck rego ## the checks that run nothing: format, vet, staticcheck, Rego
+lint: format vet staticcheck rego prose ## static checks: format, vet, staticcheck, Rego, language
 
 format:
 	$(step) 'format: gofmt'
@@ -63,6 +63,10 @@ rego:
 	@$(OPA) fmt --list --fail rego
 	@$(OPA) check --strict rego
 	@$(OPA) test rego
+
+prose:
+	$(step) 'prose: the language of comments, messages, names and documents'
+	@$(GO) run ./tests/prose
 
 unit:
 	$(step) 'unit: go test -race, conformance, scripts and examples included'
