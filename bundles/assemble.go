@@ -20,9 +20,16 @@ type BuildOptions struct {
 	Library map[string][]byte
 }
 
+func notNil(counts map[string]int) map[string]int {
+	if counts == nil {
+		return map[string]int{}
+	}
+	return counts
+}
+
 // assemble puts the parts together. A file of two parts is refused: a module of
 // the directory must not stand in for one of the library.
-func assemble(tables Tables, o BuildOptions, parts ...map[string][]byte) (*Bundle, error) {
+func assemble(tables Tables, counts map[string]int, o BuildOptions, parts ...map[string][]byte) (*Bundle, error) {
 	files := make(map[string][]byte)
 	taken := names{}
 	for _, part := range parts {
@@ -55,7 +62,7 @@ func assemble(tables Tables, o BuildOptions, parts ...map[string][]byte) (*Bundl
 				Version:     o.Version,
 				Master:      tables.Access.Master,
 				Entrypoints: entrypoints(),
-				Counts:      counts(tables),
+				Counts:      notNil(counts),
 				Commit:      o.Commit,
 				Sequence:    o.Sequence,
 			},

@@ -14,7 +14,8 @@ func Build(r *translator.Result, o BuildOptions) (*Bundle, error) {
 	if library == nil {
 		library = rego.Files()
 	}
-	b, err := assemble(Tables{r.Access, r.Visibility, r.Gateway}, o, library, r.Files)
+	tables := Tables{Access: r.Access, Visibility: r.Visibility, Gateway: r.Gateway, Features: &r.Features}
+	b, err := assemble(tables, r.Counts, o, library, r.Files)
 	if err != nil {
 		return nil, fmt.Errorf("build the bundle: %w", err)
 	}

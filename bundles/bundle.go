@@ -43,6 +43,17 @@ type Tables struct {
 	// where the data has none: no document of that family was there.
 	Visibility *lower.Visibility `json:"views"`
 	Gateway    *lower.Gateway    `json:"effective"`
+	// Features is data.compiled.features; nil in a bundle of an older version.
+	Features *lower.Features `json:"features"`
+}
+
+// StatedFeatures returns the features that the bundle states. If it states none,
+// every feature counts as present.
+func (t *Tables) StatedFeatures() lower.Features {
+	if t.Features == nil {
+		return lower.AllFeatures()
+	}
+	return *t.Features
 }
 
 // ManifestPath is the manifest's place in a bundle.

@@ -35,7 +35,7 @@ func TestCheck(t *testing.T) {
 	for _, row := range rows {
 		t.Run(row.name, func(t *testing.T) {
 			access := tables(1)
-			b, err := assemble(Tables{Access: access}, BuildOptions{}, rego.Files(), compiledFiles(t, access), map[string][]byte{row.path: []byte(row.module + "\n")})
+			b, err := assemble(Tables{Access: access}, nil, BuildOptions{}, rego.Files(), compiledFiles(t, access), map[string][]byte{row.path: []byte(row.module + "\n")})
 			check(t, err)
 			wantError(t, Check(b), row.want)
 		})
@@ -46,7 +46,7 @@ func TestCheck(t *testing.T) {
 func TestRules(t *testing.T) {
 	build := func(n int, more map[string][]byte) string {
 		access := tables(n)
-		b, err := assemble(Tables{Access: access}, BuildOptions{}, rego.Files(), compiledFiles(t, access), more)
+		b, err := assemble(Tables{Access: access}, nil, BuildOptions{}, rego.Files(), compiledFiles(t, access), more)
 		check(t, err)
 		return b.Rules()
 	}

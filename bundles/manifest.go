@@ -25,8 +25,8 @@ type Metadata struct {
 	Master string `json:"master"`
 	// Entrypoints are the rules to ask, as OPA's Data API spells them.
 	Entrypoints []string `json:"entrypoints"`
-	// Counts says how many documents of a family and kind, as "kubernetes/Role",
-	// are in the tables.
+	// Counts are the numbers of documents by family and kind, as "kubernetes/Role",
+	// containers and their contents included.
 	Counts map[string]int `json:"counts"`
 	// Commit and Sequence say what the bundle was built from, where the builder
 	// was told.
@@ -40,46 +40,6 @@ func roots() []string { return []string{"compiled", "writ"} }
 
 func entrypoints() []string {
 	return []string{"writ/access/decision", "writ/visibility/decision", "writ/gateway/decision"}
-}
-
-// counts counts what is in the tables by family and kind.
-func counts(tables Tables) map[string]int {
-	n := make(map[string]int)
-	// In the order of their keys those of one kind come one after the other.
-	var family, kind string
-	var run int
-	one := func(ofFamily, ofKind string) {
-		if ofFamily != family || ofKind != kind {
-			n[family+"/"+kind] += run
-			family, kind, run = ofFamily, ofKind, 0
-		}
-		run++
-	}
-	for _, role := range tables.Access.Roles.All() {
-		one(role.Family, role.Kind)
-	}
-	for _, binding := range tables.Access.Bindings.All() {
-		one(binding.Family, binding.Kind)
-	}
-	one("", "")
-	delete(n, "/")
-	add := func(kind string, count int) {
-		if count > 0 {
-			n[kind] += count
-		}
-	}
-	if v := tables.Visibility; v != nil {
-		add("visibility/MonitorAccessPolicy", len(v.Policies))
-		add("visibility/MetricSource", len(v.Sources))
-	}
-	if g := tables.Gateway; g != nil {
-		add("gateway/Gateway", len(g.Gateways))
-		add("gateway/HTTPRoute", len(g.Routes))
-		for i := range g.Policies {
-			add("gateway/"+g.Policies[i].Kind, 1)
-		}
-	}
-	return n
 }
 
 // encode is the manifest as it stands in a bundle.

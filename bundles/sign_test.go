@@ -89,7 +89,7 @@ func (r ring) sign(t testing.TB, b *Bundle, by, says string) *Bundle {
 func other(t testing.TB) *Bundle {
 	t.Helper()
 	access := tables(1)
-	b, err := assemble(Tables{Access: access}, BuildOptions{Version: "v0"}, rego.Files(), compiledFiles(t, access))
+	b, err := assemble(Tables{Access: access}, nil, BuildOptions{Version: "v0"}, rego.Files(), compiledFiles(t, access))
 	check(t, err)
 	return b
 }

@@ -12,7 +12,7 @@ func BenchmarkReadSigned(b *testing.B) {
 	for _, n := range []int{10_000, 100_000} {
 		access := tables(n)
 		r := newRing(b)
-		built, err := assemble(Tables{Access: access}, BuildOptions{}, rego.Files(), compiledFiles(b, access))
+		built, err := assemble(Tables{Access: access}, nil, BuildOptions{}, rego.Files(), compiledFiles(b, access))
 		check(b, err)
 		archive := tarball(b, r.sign(b, built, "active", "active"))
 		for name, keys := range map[string]*Keys{"verified": r.keys, "unverified": nil} {

@@ -49,6 +49,11 @@ type Result struct {
 	Visibility *lower.Visibility
 	// Gateway is what the documents of gateways and their policies come to.
 	Gateway *lower.Gateway
+	// Features are what the tables hold, as the files state it.
+	Features lower.Features
+	// Counts are the numbers of documents by family and kind, as "kubernetes/Role".
+	// DecisionTests are not among them: they are not part of a bundle.
+	Counts map[string]int
 	// Files are the emitted files by their path in a bundle.
 	Files map[string][]byte
 	// Tests are the directory's own DecisionTests, in the order of positions.
@@ -131,12 +136,32 @@ func (t *Translator) Translate(ctx context.Context, snapshot source.Snapshot) (*
 		Access:     tables.Access,
 		Visibility: tables.Visibility,
 		Gateway:    tables.Gateway,
+		Features:   tables.Features(),
+		Counts:     counts(documents),
 		Files:      files,
 		Tests:      resolved.Tests,
 		Extensions: resolved.Extensions,
 		Documents:  len(documents),
 		resolved:   resolved,
 	}, list
+}
+
+// counts returns how many documents there are of each family and kind, containers
+// and their contents included.
+func counts(documents []document.Document) map[string]int {
+	type key struct{ family, kind string }
+	byKey := make(map[key]int)
+	for _, d := range documents {
+		h := d.Meta()
+		byKey[key{h.Family, h.Kind}]++
+	}
+	n := make(map[string]int, len(byKey))
+	for k, count := range byKey {
+		if k.family != document.FamilyDecisionTest {
+			n[k.family+"/"+k.kind] = count
+		}
+	}
+	return n
 }
 
 // PolicyConditions says, by locator, which gateway policies are accepted where the last

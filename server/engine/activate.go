@@ -1,11 +1,9 @@
 package engine
 
 import (
-	"bytes"
 	"context"
 	"errors"
 	"fmt"
-	"strings"
 	"sync"
 	"time"
 
@@ -16,6 +14,7 @@ import (
 
 	"github.com/writ-policy/writ/bundles"
 	library "github.com/writ-policy/writ/rego"
+	"github.com/writ-policy/writ/translator/lower"
 )
 
 const (
@@ -33,8 +32,8 @@ func Activate(ctx context.Context, b *bundles.Bundle, o Options) (*Engine, error
 	if b.Access == nil {
 		return nil, errors.New("the bundle has no access tables")
 	}
-	rules := b.Rules()
-	queries, err := prepare(ctx, b, rules, o.Last)
+	rules, features := b.Rules(), b.StatedFeatures()
+	queries, err := prepare(ctx, b, rules, features, o.Last)
 	if err != nil {
 		return nil, err
 	}
@@ -50,15 +49,13 @@ func Activate(ctx context.Context, b *bundles.Bundle, o Options) (*Engine, error
 		revision: b.Manifest.Revision,
 		rules:    rules,
 		access:   b.Access,
-		denies:   hasDenyPolicies(b.Files),
-		labels:   mentions(b.Files, "input.namespaceLabels"),
+		features: features,
 		gateways: b.Gateway,
 		headers:  headersOf(b.Gateway),
 		queries:  queries,
 		patterns: patterns(ctx),
 		tree:     expand(b.Access, before),
 		views:    views,
-		viewed:   hasViews(b.Files),
 		now:      o.Now,
 		timeout:  o.Timeout,
 	}
@@ -70,17 +67,6 @@ func Activate(ctx context.Context, b *bundles.Bundle, o Options) (*Engine, error
 		e.timeout = DefaultTimeout
 	}
 	return e, nil
-}
-
-func hasDenyPolicies(files map[string][]byte) bool { return mentions(files, "package compiled.deny\n") }
-
-func hasViews(files map[string][]byte) bool {
-	for path := range files {
-		if strings.HasPrefix(path, "compiled/visibility/") && !strings.HasSuffix(path, "_test.rego") {
-			return true
-		}
-	}
-	return false
 }
 
 // maxPatterns is how many compiled expressions are kept: more than documents have
@@ -95,42 +81,31 @@ func patterns(ctx context.Context) cache.InterQueryValueCache {
 	})
 }
 
-// mentions reports whether a generated policy has the text.
-func mentions(files map[string][]byte, text string) bool {
-	for path, content := range files {
-		if strings.HasPrefix(path, "compiled/deny/") || strings.HasPrefix(path, "compiled/escalations/") {
-			if bytes.Contains(content, []byte(text)) {
-				return true
-			}
-		}
-	}
-	return false
-}
-
-// prepare compiles the modules, unless the last engine's are the same. The store
-// is empty: roles and bindings reach OPA as hits, so a query serves any of them.
-func prepare(ctx context.Context, b *bundles.Bundle, rules string, last *Engine) (queries, error) {
-	if last != nil && last.rules == rules {
+// prepare compiles the modules, unless the last engine's are the same and so is what
+// is asked of them. The store is empty: roles and bindings reach OPA as hits, so a
+// query serves any of them.
+func prepare(ctx context.Context, b *bundles.Bundle, rules string, features lower.Features, last *Engine) (queries, error) {
+	if last != nil && last.rules == rules && last.features == features {
 		return last.queries, nil
 	}
 	var prepared queries
 	var err error
-	library.Compile(func() { prepared, err = prepareAnew(ctx, b) })
+	library.Compile(func() { prepared, err = prepareAnew(ctx, b, features) })
 	return prepared, err
 }
 
-func prepareAnew(ctx context.Context, b *bundles.Bundle) (queries, error) {
+func prepareAnew(ctx context.Context, b *bundles.Bundle, features lower.Features) (queries, error) {
 	compiler, err := bundles.Compile(b)
 	if err != nil {
 		return queries{}, err
 	}
 	var prepared queries
 	findings := askGrants
-	if hasDenyPolicies(b.Files) {
+	if features.DenyPolicies {
 		findings = askAll
 	}
 	asked := map[string]*rego.PreparedEvalQuery{findings: &prepared.findings, askPod: &prepared.wantsPod, askGateway: &prepared.gateway}
-	if hasViews(b.Files) {
+	if features.Visibility {
 		asked[askAuthorization] = &prepared.authorization
 	}
 	for name, query := range asked {

@@ -52,11 +52,9 @@ type Engine struct {
 	revision string
 	rules    string // the hash of what queries were compiled from
 	access   *lower.Access
-	denies   bool // whether there are deny policies, which read every request
+	features lower.Features // what the bundle states that it has
 	tree     *tree
-	labels   bool // whether a deny policy or an override reads namespace labels
 	views    *views
-	viewed   bool           // whether there are visibility policies, which OPA is asked about
 	grounds  func() grounds // made once, when first asked for
 	gateways *lower.Gateway // nil without documents of that family
 	headers  map[decision.GatewayTarget][]string

@@ -41,7 +41,7 @@ func (e *Engine) evaluate(ctx context.Context, q question) (decision.Decision, e
 }
 
 func (e *Engine) evaluateAt(ctx context.Context, q question, now time.Time) (decision.Decision, error) {
-	q.hits, q.whole = e.tree.find(q.request), e.denies
+	q.hits, q.whole = e.tree.find(q.request), e.features.DenyPolicies
 	found, err := e.ask(ctx, q, now)
 	if err != nil {
 		return decision.Decision{}, err
@@ -94,10 +94,10 @@ func (e *Engine) ask(ctx context.Context, q question, now time.Time) (findings, 
 // Wants says what the request lacks that deny policies in its scope read.
 func (e *Engine) Wants(ctx context.Context, r *decision.Request) (decision.Wants, error) {
 	var wants decision.Wants
-	if !e.denies || r.Path != "" {
+	if !e.features.DenyPolicies || r.Path != "" {
 		return wants, nil
 	}
-	wants.NamespaceLabels = e.labels && r.Namespace != "" && r.NamespaceLabels == nil
+	wants.NamespaceLabels = e.features.NamespaceLabels && r.Namespace != "" && r.NamespaceLabels == nil
 	if r.Pod != nil || r.PodError != "" || r.APIGroup != "" || r.Resource != "pods" || r.Subresource == "" {
 		return wants, nil
 	}

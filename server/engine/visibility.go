@@ -29,7 +29,7 @@ func (e *Engine) authorize(ctx context.Context, r *decision.VisibilityRequest, n
 	if err := checkClock(now); err != nil {
 		return decision.Authorization{}, err
 	}
-	if !e.viewed {
+	if !e.features.Visibility {
 		return unmatched(r), nil
 	}
 	a, err := e.askAuthorization(ctx, r, now)

@@ -163,8 +163,8 @@ func TestViewsAgreeWithoutPolicies(t *testing.T) {
 	const roles = "apiVersion: rbac.authorization.k8s.io/v1\nkind: ClusterRole\nmetadata: {name: r}\nrules: []\n"
 	without := activateViews(t, roles, Options{})
 	with := activateViews(t, viewWorld, Options{})
-	if without.viewed || !with.viewed {
-		t.Fatalf("got %v and %v, want OPA to be asked only with policies", without.viewed, with.viewed)
+	if without.features.Visibility || !with.features.Visibility {
+		t.Fatalf("got %v and %v, want OPA to be asked only with policies", without.features.Visibility, with.features.Visibility)
 	}
 	for name, r := range map[string]decision.VisibilityRequest{
 		"nobody":                           {Groups: []string{"g"}, Cluster: cluster("c")},

@@ -55,7 +55,7 @@ func (e *Engine) WhoCan(ctx context.Context, r *decision.Request) decision.WhoCa
 
 // stopped asks for nobody in particular whether a deny policy stops everybody.
 func (e *Engine) stopped(ctx context.Context, r *decision.Request) (policy, trouble string) {
-	if !e.denies {
+	if !e.features.DenyPolicies {
 		return "", ""
 	}
 	d := e.decide(ctx, question{request: r, whoCan: true})
@@ -118,7 +118,7 @@ func (e *Engine) inReach(r *decision.Request) []string {
 func (e *Engine) bindingsOf(r *decision.Request, subject string) (set string, same bool) {
 	roles := make(map[string]bool)
 	// An escalation's override of pod security depends on groups.
-	same = r.Pod == nil || !e.denies
+	same = r.Pod == nil || !e.features.DenyPolicies
 	note := func(keys []string) {
 		for _, key := range keys {
 			binding := e.access.Bindings.At(key)

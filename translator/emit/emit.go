@@ -57,10 +57,10 @@ func Emit(tables *lower.Tables, extensions []*document.Extension, o Options) (ma
 	return files, nil
 }
 
-// compiledData is what data.compiled holds, keys sorted. What a directory has no documents
-// for is left out. Views and effective policies are called that because the rules made of
-// them are the packages compiled.visibility and compiled.gateway, and data cannot
-// have the name of a package.
+// compiledData returns data.compiled with sorted keys. A family without documents
+// has no table. The tables of visibility and gateway are called views and effective,
+// because data cannot have the name of a package, and compiled.visibility and
+// compiled.gateway are the packages of their generated rules.
 func compiledData(tables *lower.Tables) ([]byte, error) {
 	parts := append([][]byte{[]byte(`{"access":`)}, tables.Access.JSON()...)
 	add := func(key string, table any) error {
@@ -69,11 +69,13 @@ func compiledData(tables *lower.Tables) ([]byte, error) {
 		return err
 	}
 	var err error
-	if tables.Gateway != nil && len(tables.Gateway.Gateways)+len(tables.Gateway.Policies) > 0 {
+	features := tables.Features()
+	if features.Gateway {
 		err = add("effective", tables.Gateway)
 	}
-	if v := tables.Visibility; v != nil && len(v.Policies)+len(v.Sources) > 0 {
-		err = errors.Join(err, add("views", v))
+	err = errors.Join(err, add("features", features))
+	if features.Visibility {
+		err = errors.Join(err, add("views", tables.Visibility))
 	}
 	return bytes.Join(append(parts, []byte("}\n")), nil), err
 }

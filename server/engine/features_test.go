@@ -1,0 +1,68 @@
+package engine
+
+import (
+	"reflect"
+	"testing"
+
+	"github.com/writ-policy/writ/bundles"
+	"github.com/writ-policy/writ/bundles/source"
+	"github.com/writ-policy/writ/server/decision"
+	"github.com/writ-policy/writ/translator"
+	"github.com/writ-policy/writ/translator/lower"
+)
+
+// A bundle that states no features decides as one that does, also after an engine
+// of the same rules that has prepared less.
+func TestBundleWithoutFeatures(t *testing.T) {
+	const roles = `apiVersion: rbac.authorization.k8s.io/v1
+kind: ClusterRole
+metadata: {name: r}
+rules: [{verbs: [get], apiGroups: [""], resources: [pods]}]
+---
+apiVersion: rbac.authorization.k8s.io/v1
+kind: ClusterRoleBinding
+metadata: {name: b}
+roleRef: {apiGroup: rbac.authorization.k8s.io, kind: ClusterRole, name: r}
+subjects: [{kind: User, apiGroup: rbac.authorization.k8s.io, name: u}]
+`
+	snapshot := source.Snapshot{Files: []source.File{{Path: "p.yaml", Content: []byte(roles)}}}
+	result, list := translator.New(translator.Options{}).Translate(t.Context(), snapshot)
+	if result == nil {
+		t.Fatal(list)
+	}
+	b, err := bundles.Build(result, bundles.BuildOptions{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	stated, err := Activate(t.Context(), b, Options{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if stated.features != (lower.Features{}) {
+		t.Fatalf("got %+v, want no features", stated.features)
+	}
+	older := *b
+	older.Features = nil
+	for name, last := range map[string]*Engine{"first": nil, "after another": stated} {
+		t.Run(name, func(t *testing.T) {
+			unstated, err := Activate(t.Context(), &older, Options{Last: last})
+			if err != nil {
+				t.Fatal(err)
+			}
+			if unstated.features != lower.AllFeatures() {
+				t.Errorf("got %+v, want all features", unstated.features)
+			}
+			for _, user := range []string{"u", "other"} {
+				request := &decision.Request{User: user, Verb: "get", Resource: "pods", Namespace: "n"}
+				if got, want := unstated.Evaluate(t.Context(), request), stated.Evaluate(t.Context(), request); !reflect.DeepEqual(got, want) {
+					t.Errorf("access: got %+v, want %+v", got, want)
+				}
+				view := &decision.VisibilityRequest{User: user, Cluster: cluster("c"), Type: "volume"}
+				got, want := unstated.Authorize(t.Context(), view), stated.Authorize(t.Context(), view)
+				if got.Decision != want.Decision || got.Reason != want.Reason || got.Trouble != want.Trouble {
+					t.Errorf("visibility: got %+v, want %+v", got, want)
+				}
+			}
+		})
+	}
+}

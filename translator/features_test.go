@@ -1,0 +1,136 @@
+package translator
+
+import (
+	"bytes"
+	"encoding/json"
+	"maps"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"github.com/writ-policy/writ/bundles/source"
+	"github.com/writ-policy/writ/translator/emit"
+	"github.com/writ-policy/writ/translator/lower"
+)
+
+const denyHead = "apiVersion: breakglass.t-caas.telekom.com/v1alpha1\nkind: DenyPolicy\nmetadata: {name: d}\n"
+
+// Each feature is stated if, and only if, a document brings it.
+func TestFeatures(t *testing.T) {
+	const labels = `namespaces: {selectorTerms: [{matchLabels: {env: prod}}]}`
+	for _, row := range []struct {
+		name, documents string
+		want            lower.Features
+	}{
+		{"roles alone", "", lower.Features{}},
+		{"a deny policy", denyHead + "spec: {rules: [{verbs: [get], apiGroups: [''], resources: [pods]}]}\n",
+			lower.Features{DenyPolicies: true}},
+		{"namespaces by pattern", denyHead + "spec: {rules: [{verbs: [get], apiGroups: [''], resources: [pods], namespaces: {patterns: [a-*]}}]}\n",
+			lower.Features{DenyPolicies: true}},
+		{"namespaces by label", denyHead + "spec: {rules: [{verbs: [get], apiGroups: [''], resources: [pods], " + labels + "}]}\n",
+			lower.Features{DenyPolicies: true, NamespaceLabels: true}},
+		{"a label that is only spoken of", denyHead + "spec: {rules: [{verbs: [input.namespaceLabels], apiGroups: [''], resources: [pods]}]}\n",
+			lower.Features{DenyPolicies: true}},
+		{"a gateway", "apiVersion: gateway.networking.k8s.io/v1\nkind: Gateway\nmetadata: {name: g, namespace: n}\n" +
+			"spec: {gatewayClassName: c, listeners: [{name: l, port: 80, protocol: HTTP}]}\n", lower.Features{Gateway: true}},
+	} {
+		t.Run(row.name, func(t *testing.T) {
+			roles := file("roles.yaml", "kind: role\nname: r\nnamespace: master\n")
+			r := mustTranslate(t, New(Options{}), source.Snapshot{Files: []source.File{file("a.yaml", row.documents), roles}})
+			if r.Features != row.want {
+				t.Errorf("got %+v, want %+v", r.Features, row.want)
+			}
+		})
+	}
+}
+
+// The generated files hold what the features state, and state it in the data.
+func TestFeaturesAgreeWithFiles(t *testing.T) {
+	snapshots := denySuites(t)
+	for _, g := range goldens(t) {
+		snapshots[g.path] = g.snapshot("")
+	}
+	stated := make(map[bool]lower.Features)
+	for path, snapshot := range snapshots {
+		r, _ := New(Options{}).Translate(t.Context(), snapshot)
+		if r == nil {
+			continue
+		}
+		var data struct{ Features *lower.Features }
+		if err := json.Unmarshal(r.Files[emit.DataPath], &data); err != nil {
+			t.Fatal(err)
+		}
+		if data.Features == nil || *data.Features != r.Features {
+			t.Errorf("%s: the data states %+v, want %+v", path, data.Features, r.Features)
+		}
+		if found := featuresOf(r.Files); found != r.Features {
+			t.Errorf("%s: the files hold %+v, the features state %+v", path, found, r.Features)
+		}
+		for _, value := range []bool{false, true} {
+			stated[value] = lower.Features{
+				DenyPolicies:    stated[value].DenyPolicies || r.Features.DenyPolicies == value,
+				NamespaceLabels: stated[value].NamespaceLabels || r.Features.NamespaceLabels == value,
+				Visibility:      stated[value].Visibility || r.Features.Visibility == value,
+				Gateway:         stated[value].Gateway || r.Features.Gateway == value,
+			}
+		}
+	}
+	for value, seen := range stated {
+		if seen != lower.AllFeatures() {
+			t.Errorf("some features are never %v in these documents: %+v", value, seen)
+		}
+	}
+}
+
+// denySuites returns the documents of the conformance suites on deny policies.
+func denySuites(t *testing.T) map[string]source.Snapshot {
+	t.Helper()
+	paths, err := filepath.Glob("../tests/conformance/deny/*/policies/*.yaml")
+	if err != nil || len(paths) == 0 {
+		t.Fatalf("got %d documents and %v", len(paths), err)
+	}
+	suites := make(map[string]source.Snapshot)
+	for _, path := range paths {
+		content, err := os.ReadFile(path)
+		if err != nil {
+			t.Fatal(err)
+		}
+		suite := suites[filepath.Dir(path)]
+		suite.Files = append(suite.Files, file(path, string(content)))
+		suites[filepath.Dir(path)] = suite
+	}
+	return suites
+}
+
+func featuresOf(files map[string][]byte) lower.Features {
+	var f lower.Features
+	var data map[string]any
+	_ = json.Unmarshal(files[emit.DataPath], &data)
+	_, f.Gateway = data["effective"]
+	for path, content := range files {
+		deny := strings.HasPrefix(path, "compiled/deny/")
+		f.DenyPolicies = f.DenyPolicies || deny
+		f.NamespaceLabels = f.NamespaceLabels ||
+			(deny || strings.HasPrefix(path, "compiled/escalations/")) && bytes.Contains(content, []byte("input.namespaceLabels"))
+		f.Visibility = f.Visibility || strings.HasPrefix(path, "compiled/visibility/")
+	}
+	return f
+}
+
+func TestCounts(t *testing.T) {
+	r := mustTranslate(t, New(Options{}), source.Snapshot{Files: []source.File{
+		file("deny.yaml", denyHead+"spec: {rules: [{verbs: [get], apiGroups: [''], resources: [pods]}]}\n"),
+		file("region.rego", "package writ.extensions.region\n\nholds(_, _) := true\n"),
+		file("roles.yaml", "kind: role\nname: r\nnamespace: master\n---\nkind: role\nname: s\nnamespace: master\n"),
+	}})
+	want := map[string]int{"denypolicy/DenyPolicy": 1, "extension/Extension": 1, "origin/Role": 2}
+	for key := range want {
+		if r.Counts[key] != want[key] {
+			t.Errorf("%s: got %d, want %d", key, r.Counts[key], want[key])
+		}
+	}
+	if !maps.Equal(r.Counts, want) {
+		t.Errorf("got %v, want %v", r.Counts, want)
+	}
+}
