@@ -8,11 +8,12 @@ import (
 	"time"
 
 	"github.com/writ-policy/writ/bundles/remote"
-	"github.com/writ-policy/writ/bundles/source"
 	"github.com/writ-policy/writ/server/api"
 	"github.com/writ-policy/writ/server/cache"
 	"github.com/writ-policy/writ/server/cluster"
 	"github.com/writ-policy/writ/server/envoy"
+	"github.com/writ-policy/writ/translator/source"
+	"github.com/writ-policy/writ/translator/source/git"
 )
 
 // Config is everything a server can be told. Begin with Defaults: a zero value
@@ -38,7 +39,7 @@ type Config struct {
 	// Git is what to authenticate with at git servers, GitCA a PEM file of
 	// authorities to trust there, GitKeys a file of keys one of which must have signed
 	// a commit. GitMaxFetch bounds a commit in bytes; zero is a default.
-	Git         source.GitCredentials
+	Git         git.Credentials
 	GitCA       string
 	GitKeys     string
 	GitMaxFetch int64

@@ -13,7 +13,6 @@ import (
 	"time"
 
 	"github.com/writ-policy/writ/bundles"
-	"github.com/writ-policy/writ/bundles/phase"
 	"github.com/writ-policy/writ/bundles/remote"
 	"github.com/writ-policy/writ/server/api"
 	"github.com/writ-policy/writ/server/audit"
@@ -24,6 +23,7 @@ import (
 	"github.com/writ-policy/writ/server/reload"
 	"github.com/writ-policy/writ/server/trace"
 	"github.com/writ-policy/writ/translator"
+	"github.com/writ-policy/writ/translator/progress"
 )
 
 // Server answers by a policy directory. Run it once.
@@ -39,8 +39,8 @@ type Server struct {
 	tls       *certificates     // nil for plain HTTP
 	clusters  *cluster.Clusters // nil without a clusters file
 	audit     *audit.Log
-	tracer    *trace.Tracer    // nil where the environment asks for no traces
-	listeners []phase.Listener // of what comes into service
+	tracer    *trace.Tracer       // nil where the environment asks for no traces
+	listeners []progress.Observer // of what comes into service
 	draining  atomic.Bool
 }
 
@@ -104,14 +104,16 @@ func (s *Server) listen() {
 	if s.tracer, err = trace.Open(context.Background(), trace.Options{Version: s.config.Version, Logger: s.log}); err != nil {
 		s.log.Error("there are no traces", "error", err)
 	}
-	s.listeners = []phase.Listener{s.metrics}
+	s.listeners = []progress.Observer{s.metrics}
 	if s.tracer != nil {
 		s.listeners = append(s.listeners, s.tracer)
 	}
 }
 
 // heard is a context in which they hear of it.
-func (s *Server) heard(ctx context.Context) context.Context { return phase.Listen(ctx, s.listeners...) }
+func (s *Server) heard(ctx context.Context) context.Context {
+	return progress.WithObservers(ctx, s.listeners...)
+}
 
 // warn tells of what is allowed and unwise.
 func (s *Server) warn() {

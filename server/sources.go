@@ -9,21 +9,22 @@ import (
 	"path/filepath"
 
 	"github.com/writ-policy/writ/bundles/remote"
-	"github.com/writ-policy/writ/bundles/source"
 	"github.com/writ-policy/writ/server/api"
 	"github.com/writ-policy/writ/server/reload"
+	"github.com/writ-policy/writ/translator/source"
+	"github.com/writ-policy/writ/translator/source/git"
 )
 
 // sources are where what is served comes from: documents, in a directory or a git
 // repository, or built bundles.
 type sources struct {
 	location  string
-	documents reload.Source   // nil where bundles are served
-	feed      *remote.Feed    // nil where documents are
-	poke      func()          // nil where there is nothing to poke
-	again     func()          // makes a bundle be delivered once more; nil where documents are read
-	keys      *keys           // one of which must have signed a bundle; nil: nobody need
-	gitKeys   *source.GitKeys // one of which must have signed a commit; nil: nobody need
+	documents reload.Source // nil where bundles are served
+	feed      *remote.Feed  // nil where documents are
+	poke      func()        // nil where there is nothing to poke
+	again     func()        // makes a bundle be delivered once more; nil where documents are read
+	keys      *keys         // one of which must have signed a bundle; nil: nobody need
+	gitKeys   *git.Keys     // one of which must have signed a commit; nil: nobody need
 }
 
 // openSources finds out what is to be served, and reads the files that this needs.
@@ -36,19 +37,18 @@ func (s *Server) openSources() error {
 		return fmt.Errorf("the policies: %w", err)
 	}
 	s.sources.location = location.String()
-	limits := source.DirOptions{Settle: s.config.Settle, Rescan: s.config.Rescan, Logger: s.log}
 	if location.Git == nil {
-		s.sources.documents = source.Dir(location.Dir, limits)
+		s.sources.documents = source.Dir(location.Dir, source.DirOptions{Settle: s.config.Settle, Rescan: s.config.Rescan, Logger: s.log})
 		return nil
 	}
-	o := source.GitOptions{Location: *location.Git, Every: s.config.Every, Limits: limits, MaxFetch: s.config.GitMaxFetch, Logger: s.log}
+	o := git.Options{Location: *location.Git, Every: s.config.Every, MaxFetch: s.config.GitMaxFetch, Logger: s.log}
 	if s.config.StateDir != "" {
 		o.Dir = filepath.Join(s.config.StateDir, "git")
 	}
 	credentials := s.config.Git
 	o.Credentials = credentials.For
 	if s.config.GitKeys != "" {
-		if o.Keys, err = source.ReadGitKeys(s.config.GitKeys); err != nil {
+		if o.Keys, err = git.ReadKeys(s.config.GitKeys); err != nil {
 			return err
 		}
 		s.sources.gitKeys = o.Keys
@@ -59,7 +59,7 @@ func (s *Server) openSources() error {
 			return err
 		}
 	}
-	repository := source.Git(o)
+	repository := git.Open(o)
 	s.sources.documents, s.sources.poke = repository, repository.Poke
 	return nil
 }

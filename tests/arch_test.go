@@ -20,8 +20,9 @@ const module = "github.com/writ-policy/writ"
 // flow is the packages in the order data goes through them. A package imports
 // earlier lines only; packages of one line do not meet.
 var flow = [][]string{
-	{"translator/diag", "rego", "translator/roles", "translator/cel", "bundles/phase"},
-	{"translator/document", "bundles/source"},
+	{"translator/diag", "rego", "translator/roles", "translator/cel", "translator/progress"},
+	{"translator/document", "translator/source"},
+	{"translator/source/git"},
 	{"translator/resolve"},
 	{"translator/lower"},
 	{"translator/emit", "translator/lint", "translator/effective"},
@@ -40,7 +41,8 @@ var door = map[string][]string{
 	"github.com/gin-gonic/gin":                 {"server/api"},
 	"github.com/hashicorp/golang-lru/v2":       {"server/cache"},
 	"github.com/prometheus/client_golang":      {"server/metrics"},
-	"github.com/fsnotify/fsnotify":             {"bundles/source"},
+	"github.com/fsnotify/fsnotify":             {"translator/source"},
+	"github.com/go-git/go-git/v5":              {"translator/source/git"},
 	"k8s.io/client-go":                         {"server/cluster"},
 	"github.com/spf13/cobra":                   {"cmd/writ"},
 	"cel.dev/cel-go":                           {"translator/cel"},

@@ -14,11 +14,11 @@ import (
 	"testing"
 
 	"github.com/writ-policy/writ/bundles"
-	"github.com/writ-policy/writ/bundles/source"
 	"github.com/writ-policy/writ/tests/oracle"
 	"github.com/writ-policy/writ/translator"
 	"github.com/writ-policy/writ/translator/effective"
 	"github.com/writ-policy/writ/translator/lower"
+	"github.com/writ-policy/writ/translator/source"
 )
 
 var hierarchies = flag.Int("hierarchies", 100, "random hierarchies the effective gateway policies are compared in")

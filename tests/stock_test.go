@@ -15,10 +15,10 @@ import (
 	"time"
 
 	"github.com/writ-policy/writ/bundles"
-	"github.com/writ-policy/writ/bundles/source"
 	"github.com/writ-policy/writ/server/decision"
 	"github.com/writ-policy/writ/server/engine"
 	"github.com/writ-policy/writ/translator"
+	"github.com/writ-policy/writ/translator/source"
 )
 
 // opa is the stock OPA that go.mod pins, and program the writ binary, each built

@@ -7,11 +7,11 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/writ-policy/writ/bundles/source"
 	"github.com/writ-policy/writ/translator/document"
 	"github.com/writ-policy/writ/translator/emit"
 	"github.com/writ-policy/writ/translator/lower"
 	"github.com/writ-policy/writ/translator/resolve"
+	"github.com/writ-policy/writ/translator/source"
 )
 
 // generated is a directory of n roles and n bindings of both families, in files

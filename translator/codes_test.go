@@ -17,12 +17,12 @@ var elsewhere = map[diag.Code]string{
 	diag.PathLimit:        "lower/gateway_fold_test.go",
 	diag.Interrupted:      "translator_test.go",
 	diag.TooManyMistakes:  "translator_test.go",
-	"broken-link":         "../bundles/source/*_test.go",
-	"file-name":           "../bundles/source/*_test.go",
-	"link-loop":           "../bundles/source/*_test.go",
-	"not-regular":         "../bundles/source/*_test.go",
-	"outside-checkout":    "../bundles/source/*_test.go",
-	"too-large":           "../bundles/source/*_test.go",
+	"broken-link":         "source/*_test.go",
+	"file-name":           "source/*_test.go",
+	"link-loop":           "source/*_test.go",
+	"not-regular":         "source/*_test.go",
+	"outside-checkout":    "source/*_test.go",
+	"too-large":           "source/*_test.go",
 }
 
 // A code is raised by a golden here, by a line of document's test files, or by a

@@ -9,9 +9,9 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/writ-policy/writ/bundles/source"
 	"github.com/writ-policy/writ/translator/emit"
 	"github.com/writ-policy/writ/translator/lower"
+	"github.com/writ-policy/writ/translator/source"
 )
 
 const denyHead = "apiVersion: breakglass.t-caas.telekom.com/v1alpha1\nkind: DenyPolicy\nmetadata: {name: d}\n"

@@ -6,9 +6,9 @@ import (
 	"testing"
 	"unicode/utf8"
 
-	"github.com/writ-policy/writ/bundles/source"
 	"github.com/writ-policy/writ/translator/emit"
 	"github.com/writ-policy/writ/translator/lint"
+	"github.com/writ-policy/writ/translator/source"
 )
 
 // FuzzTranslate runs all phases over whatever is written: nothing panics, what

@@ -13,12 +13,12 @@ import (
 
 	"github.com/rogpeppe/go-internal/txtar"
 
-	"github.com/writ-policy/writ/bundles/source"
 	"github.com/writ-policy/writ/translator/diag"
 	"github.com/writ-policy/writ/translator/effective"
 	"github.com/writ-policy/writ/translator/emit"
 	"github.com/writ-policy/writ/translator/lint"
 	"github.com/writ-policy/writ/translator/lower"
+	"github.com/writ-policy/writ/translator/source"
 )
 
 var update = flag.Bool("update", false, "rewrite the want/ files of testdata")

@@ -11,8 +11,8 @@ import (
 
 	"pgregory.net/rapid"
 
-	"github.com/writ-policy/writ/bundles/source"
 	"github.com/writ-policy/writ/translator/emit"
+	"github.com/writ-policy/writ/translator/source"
 )
 
 var (

@@ -22,13 +22,13 @@ import (
 
 	"golang.org/x/sync/errgroup"
 
-	"github.com/writ-policy/writ/bundles/phase"
-	"github.com/writ-policy/writ/bundles/source"
 	"github.com/writ-policy/writ/translator/diag"
 	"github.com/writ-policy/writ/translator/document"
 	"github.com/writ-policy/writ/translator/emit"
 	"github.com/writ-policy/writ/translator/lower"
+	"github.com/writ-policy/writ/translator/progress"
 	"github.com/writ-policy/writ/translator/resolve"
+	"github.com/writ-policy/writ/translator/source"
 )
 
 // Options say how documents are read. The zero value is what commands use
@@ -176,7 +176,7 @@ func (t *Translator) PolicyConditions() map[string][]lower.GatewayCondition {
 // have not changed taken from memory. Documents are in the order of the files.
 func (t *Translator) decode(ctx context.Context, snapshot source.Snapshot) ([]document.Document, diag.List, error) {
 	files := make([]decoded, len(snapshot.Files))
-	under := phase.From(ctx)
+	under := progress.FromContext(ctx)
 	var group errgroup.Group
 	group.SetLimit(runtime.GOMAXPROCS(0))
 	for i, file := range snapshot.Files {

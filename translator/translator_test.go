@@ -8,8 +8,8 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/writ-policy/writ/bundles/source"
 	"github.com/writ-policy/writ/translator/diag"
+	"github.com/writ-policy/writ/translator/source"
 )
 
 func TestTranslateIsInterrupted(t *testing.T) {

@@ -12,7 +12,7 @@ import (
 	"time"
 
 	"github.com/writ-policy/writ/bundles"
-	"github.com/writ-policy/writ/bundles/phase"
+	"github.com/writ-policy/writ/translator/progress"
 )
 
 // Feed is a bundle that is asked for again and again. Its methods are safe for
@@ -146,10 +146,10 @@ func (f *Feed) once(ctx context.Context, deliver func(context.Context, *bundles.
 	if f.forget.Swap(false) {
 		f.tag = ""
 	}
-	ctx, whole := phase.Begin(ctx, phase.Deliver)
+	ctx, whole := progress.Start(ctx, progress.Deliver)
 	came, err := f.attempt(ctx, deliver)
 	if err == nil && !came.fresh {
-		whole.Set(phase.Outcome, phase.Unchanged)
+		whole.Set(progress.Outcome, progress.Unchanged)
 	}
 	whole.End(err)
 	return came, err
@@ -199,13 +199,13 @@ func (f *Feed) bring(ctx context.Context) (got brought, err error) {
 	if f.forget.Swap(false) {
 		f.tag = ""
 	}
-	asking := phase.Fetch
+	asking := progress.Fetch
 	if f.tag != "" {
-		asking = phase.Wait // it may be held until there is something new
+		asking = progress.Wait // it may be held until there is something new
 	}
 	var body *transfer
 	var a *arrival
-	err = phase.Do(ctx, asking, func(context.Context) (err error) {
+	err = progress.Do(ctx, asking, func(context.Context) (err error) {
 		body, a, err = f.open(ctx, f.tag) // of ctx itself: the body is read when this phase is over
 		return err
 	})
@@ -216,8 +216,8 @@ func (f *Feed) bring(ctx context.Context) (got brought, err error) {
 	if a.body == nil && a.folder == "" {
 		return brought{tag: a.tag, held: a.held}, nil
 	}
-	err = phase.Do(ctx, phase.Read, func(ctx context.Context) (err error) {
-		body.under = phase.From(ctx)
+	err = progress.Do(ctx, progress.Read, func(ctx context.Context) (err error) {
+		body.under = progress.FromContext(ctx)
 		got, err = f.read(a, body)
 		return err
 	})
@@ -291,6 +291,6 @@ func (f *Feed) Fetch(ctx context.Context) (io.ReadCloser, error) {
 		body.Close()
 		return nil, fmt.Errorf("bundle from %s: a folder, not a tarball", f.location)
 	}
-	body.under = phase.From(ctx)
+	body.under = progress.FromContext(ctx)
 	return body, nil
 }

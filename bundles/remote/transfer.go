@@ -7,7 +7,7 @@ import (
 	"io"
 	"time"
 
-	"github.com/writ-policy/writ/bundles/phase"
+	"github.com/writ-policy/writ/translator/progress"
 )
 
 var (
@@ -24,7 +24,7 @@ type transfer struct {
 	stop   context.CancelCauseFunc
 	body   io.ReadCloser
 	left   int64
-	under  *phase.Phase // counts the bytes
+	under  *progress.Span // counts the bytes
 	stall  time.Duration
 	timer  *time.Timer
 }

@@ -13,7 +13,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/writ-policy/writ/bundles"
-	"github.com/writ-policy/writ/bundles/phase"
+	"github.com/writ-policy/writ/translator/progress"
 )
 
 const buildHelp = `build compiles a policy directory into a standard OPA bundle: a gzipped tarball, a
@@ -83,7 +83,7 @@ func build(cmd *cobra.Command, s streams, dir string, o buildOptions) error {
 	if err := reportTo(s.err, "text", r); err != nil {
 		return err
 	}
-	err = phase.Do(cmd.Context(), phase.Check, func(context.Context) error { return bundles.Check(b) })
+	err = progress.Do(cmd.Context(), progress.Check, func(context.Context) error { return bundles.Check(b) })
 	if err != nil {
 		return foundf("%v", err)
 	}

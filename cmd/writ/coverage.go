@@ -6,10 +6,10 @@ import (
 	"strconv"
 	"strings"
 
-	"github.com/writ-policy/writ/bundles/source"
 	"github.com/writ-policy/writ/server/decision"
 	"github.com/writ-policy/writ/translator/document"
 	"github.com/writ-policy/writ/translator/lower"
+	"github.com/writ-policy/writ/translator/source"
 )
 
 // ruleKey is a rule of a role, by its key in the tables and its index.

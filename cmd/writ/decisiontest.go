@@ -9,13 +9,13 @@ import (
 	"time"
 
 	"github.com/writ-policy/writ/bundles"
-	"github.com/writ-policy/writ/bundles/phase"
 	"github.com/writ-policy/writ/server/engine"
 	"github.com/writ-policy/writ/translator/document"
+	"github.com/writ-policy/writ/translator/progress"
 )
 
 // runTests runs the DecisionTests and the bundle's Rego tests.
-func runTests(ctx context.Context, b *bundles.Bundle, tests []*document.DecisionTest, filter *regexp.Regexp, told *phase.Phase) (*testReport, error) {
+func runTests(ctx context.Context, b *bundles.Bundle, tests []*document.DecisionTest, filter *regexp.Regexp, told *progress.Span) (*testReport, error) {
 	report := &testReport{Cases: []caseResult{}, hits: make(hits)}
 	var at time.Time // zero: the machine's time
 	e, err := activate(ctx, b, engine.Options{Now: func() time.Time {

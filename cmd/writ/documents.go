@@ -12,12 +12,12 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/writ-policy/writ/bundles"
-	"github.com/writ-policy/writ/bundles/phase"
-	"github.com/writ-policy/writ/bundles/source"
 	"github.com/writ-policy/writ/translator"
 	"github.com/writ-policy/writ/translator/diag"
 	"github.com/writ-policy/writ/translator/emit"
 	"github.com/writ-policy/writ/translator/lower"
+	"github.com/writ-policy/writ/translator/progress"
+	"github.com/writ-policy/writ/translator/source"
 )
 
 // documentFlags are the flags of every command that reads documents.
@@ -46,7 +46,7 @@ type reading struct {
 func (d *documentFlags) read(ctx context.Context, s streams, dir string, tests bool) (*reading, error) {
 	var snapshot source.Snapshot
 	var list diag.List
-	err := phase.Do(ctx, phase.Snapshot, func(ctx context.Context) (err error) {
+	err := progress.Do(ctx, progress.Snapshot, func(ctx context.Context) (err error) {
 		snapshot, list, err = readSnapshot(ctx, s.in, dir)
 		return err
 	})
@@ -58,7 +58,7 @@ func (d *documentFlags) read(ctx context.Context, s streams, dir string, tests b
 		return r, nil
 	}
 	t := translator.New(translator.Options{Master: d.master, AllowEmpty: d.allowEmpty, Tests: tests})
-	within, p := phase.Begin(ctx, phase.Translate)
+	within, p := progress.Start(ctx, progress.Translate)
 	result, more := t.Translate(within, snapshot)
 	p.End(nil) // what is wrong is in the list
 	r.result, r.list, r.conditions = result, append(r.list, more...), t.PolicyConditions()
@@ -122,7 +122,7 @@ func (d *documentFlags) build(ctx context.Context, s streams, dir string, tests 
 	}
 	o.Version = programVersion()
 	var b *bundles.Bundle
-	err = phase.Do(ctx, phase.Build, func(context.Context) (err error) {
+	err = progress.Do(ctx, progress.Build, func(context.Context) (err error) {
 		b, err = bundles.Build(r.result, o)
 		return err
 	})

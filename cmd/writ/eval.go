@@ -12,9 +12,9 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/writ-policy/writ/bundles"
-	"github.com/writ-policy/writ/bundles/phase"
 	"github.com/writ-policy/writ/server/decision"
 	"github.com/writ-policy/writ/server/engine"
+	"github.com/writ-policy/writ/translator/progress"
 )
 
 const evalHelp = `eval reads requests from standard input, one JSON object a line, and writes one
@@ -113,7 +113,7 @@ func eval(cmd *cobra.Command, s streams, o evalOptions) error {
 
 // activate makes an engine of a bundle.
 func activate(ctx context.Context, b *bundles.Bundle, o engine.Options) (e *engine.Engine, err error) {
-	err = phase.Do(ctx, phase.Activate, func(ctx context.Context) error {
+	err = progress.Do(ctx, progress.Activate, func(ctx context.Context) error {
 		e, err = engine.Activate(ctx, b, o)
 		return err
 	})
@@ -193,11 +193,11 @@ func answerLines(ctx context.Context, s streams, decide answerer, maxLine int) e
 
 // answering is the phase of answering what comes in. A person who types the requests
 // is not told, on the line that is being typed, how many there were.
-func answering(ctx context.Context, s streams) *phase.Phase {
+func answering(ctx context.Context, s streams) *progress.Span {
 	if isTerminal(s.in) {
 		return nil
 	}
-	_, p := phase.Begin(ctx, phase.Answer)
+	_, p := progress.Start(ctx, progress.Answer)
 	return p
 }
 

@@ -6,8 +6,8 @@ import (
 	"errors"
 	"iter"
 
-	"github.com/writ-policy/writ/bundles/phase"
 	"github.com/writ-policy/writ/server/decision"
+	"github.com/writ-policy/writ/translator/progress"
 )
 
 // streamChunk is how many indexes a line of visible items holds at most.
@@ -49,7 +49,7 @@ func runStream(ctx context.Context, s streams, v decision.Viewer, in *decision.L
 	return err
 }
 
-func counting(items iter.Seq2[decision.Item, error], p *phase.Phase) iter.Seq2[decision.Item, error] {
+func counting(items iter.Seq2[decision.Item, error], p *progress.Span) iter.Seq2[decision.Item, error] {
 	return func(yield func(decision.Item, error) bool) {
 		for item, err := range items {
 			if !yield(item, err) {

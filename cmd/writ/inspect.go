@@ -14,8 +14,8 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/writ-policy/writ/bundles"
-	"github.com/writ-policy/writ/bundles/phase"
 	"github.com/writ-policy/writ/bundles/remote"
+	"github.com/writ-policy/writ/translator/progress"
 )
 
 const inspectHelp = `inspect shows what is in a built bundle: what its manifest says, its files with
@@ -99,7 +99,7 @@ func inspected(ctx context.Context, s streams, at string, keys *bundles.Keys, o 
 		return nil, err
 	}
 	var seen *bundles.Inspection
-	err = phase.Do(ctx, phase.Fetch, func(ctx context.Context) error {
+	err = progress.Do(ctx, progress.Fetch, func(ctx context.Context) error {
 		body, err := feed.Fetch(ctx)
 		if err != nil {
 			return err

@@ -19,7 +19,7 @@ import (
 	"os/signal"
 	"syscall"
 
-	"github.com/writ-policy/writ/bundles/phase"
+	"github.com/writ-policy/writ/translator/progress"
 )
 
 // Exit statuses. An interrupted command ends with 128 and the signal's number,
@@ -50,7 +50,7 @@ type streams struct {
 // run executes one command line and returns its exit status.
 func run(ctx context.Context, args []string, s streams) int {
 	s.told = newTeller(s.err)
-	ctx = phase.Listen(ctx, s.told)
+	ctx = progress.WithObservers(ctx, s.told)
 	root := newRoot(s)
 	root.SetArgs(args)
 	err := root.ExecuteContext(ctx)

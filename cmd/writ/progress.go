@@ -10,7 +10,7 @@ import (
 	"sync"
 	"time"
 
-	"github.com/writ-policy/writ/bundles/phase"
+	"github.com/writ-policy/writ/translator/progress"
 )
 
 // How often progress is told: in place on a terminal, in lines elsewhere, and not at
@@ -23,22 +23,22 @@ const (
 
 // doing is what is said of a step that is under way. What is not here is not told of:
 // the whole of which the others are steps, and waiting for what may not come.
-var doing = map[phase.Name]string{
-	phase.Snapshot:  "reading the documents",
-	phase.Fetch:     "fetching",
-	phase.Read:      "reading the bundle",
-	phase.Translate: "translating",
-	phase.Build:     "building the bundle",
-	phase.Check:     "checking the bundle",
-	phase.Activate:  "activating",
-	phase.Keep:      "keeping the bundle",
-	phase.Answer:    "answering",
-	phase.Test:      "testing",
-	phase.Push:      "pushing",
+var doing = map[progress.Name]string{
+	progress.Snapshot:  "reading the documents",
+	progress.Fetch:     "fetching",
+	progress.Read:      "reading the bundle",
+	progress.Translate: "translating",
+	progress.Build:     "building the bundle",
+	progress.Check:     "checking the bundle",
+	progress.Activate:  "activating",
+	progress.Keep:      "keeping the bundle",
+	progress.Answer:    "answering",
+	progress.Test:      "testing",
+	progress.Push:      "pushing",
 }
 
 // teller tells how far long work has come: the innermost step that is under way, what
-// it has done, and for how long it has been. It is a phase.Listener, and a writer for
+// it has done, and for how long it has been. It is a progress.Observer, and a writer for
 // those who write to the same terminal. It is safe for concurrent use.
 type teller struct {
 	w    io.Writer
@@ -87,9 +87,9 @@ func (t *teller) logs(log *slog.Logger) {
 	}
 }
 
-var _ phase.Listener = (*teller)(nil)
+var _ progress.Observer = (*teller)(nil)
 
-func (t *teller) Begin(ctx context.Context, p *phase.Phase) (context.Context, phase.Ear) {
+func (t *teller) Start(ctx context.Context, p *progress.Span) (context.Context, progress.SpanObserver) {
 	s := &telling{t: t, p: p, text: doing[p.Name], began: time.Now()}
 	if s.text == "" {
 		return ctx, s
@@ -104,14 +104,14 @@ func (t *teller) Begin(ctx context.Context, p *phase.Phase) (context.Context, ph
 // telling is one step.
 type telling struct {
 	t     *teller
-	p     *phase.Phase
+	p     *progress.Span
 	text  string
 	began time.Time
 	timer *time.Timer // nil where it is not told of
 	said  bool        // there is a line of it
 }
 
-func (s *telling) Set(phase.Key, any) {}
+func (s *telling) Set(progress.Attribute, any) {}
 
 // tell says how far the step is, unless one that is part of it does.
 func (s *telling) tell() {
@@ -156,7 +156,7 @@ func (s *telling) ended(err error) bool {
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	if s.timer == nil {
-		if err == nil && s.p.Name != phase.Wait {
+		if err == nil && s.p.Name != progress.Wait {
 			t.after = max(t.after, progressLines) // what was waited for is there
 		}
 		return false

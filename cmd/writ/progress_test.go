@@ -11,14 +11,14 @@ import (
 	"testing/synctest"
 	"time"
 
-	"github.com/writ-policy/writ/bundles/phase"
+	"github.com/writ-policy/writ/translator/progress"
 )
 
 // lasting is a step that takes a while, in the time of the test alone.
-func lasting(takes time.Duration, count func(*phase.Phase)) func(context.Context) error {
+func lasting(takes time.Duration, count func(*progress.Span)) func(context.Context) error {
 	return func(ctx context.Context) error {
 		if count != nil {
-			count(phase.From(ctx))
+			count(progress.FromContext(ctx))
 		}
 		pass(ctx, takes)
 		return nil
@@ -48,13 +48,13 @@ func TestProgressOnATerminal(t *testing.T) {
 		var out bytes.Buffer
 		told := newTeller(&out)
 		told.live, told.after = true, progressAfter
-		ctx, whole := phase.Begin(phase.Listen(t.Context(), told), phase.Reload)
-		_ = phase.Do(ctx, phase.Build, lasting(progressAfter-time.Millisecond, nil))
-		_ = phase.Do(ctx, phase.Snapshot, func(ctx context.Context) error {
-			return phase.Do(ctx, phase.Fetch, lasting(2*time.Second+time.Millisecond, func(p *phase.Phase) { p.Count(3<<20, "bytes") }))
+		ctx, whole := progress.Start(progress.WithObservers(t.Context(), told), progress.Reload)
+		_ = progress.Do(ctx, progress.Build, lasting(progressAfter-time.Millisecond, nil))
+		_ = progress.Do(ctx, progress.Snapshot, func(ctx context.Context) error {
+			return progress.Do(ctx, progress.Fetch, lasting(2*time.Second+time.Millisecond, func(p *progress.Span) { p.Count(3<<20, "bytes") }))
 		})
-		_ = phase.Do(ctx, phase.Wait, lasting(time.Minute, nil))
-		_ = phase.Do(ctx, phase.Activate, lasting(time.Second+time.Millisecond, nil))
+		_ = progress.Do(ctx, progress.Wait, lasting(time.Minute, nil))
+		_ = progress.Do(ctx, progress.Activate, lasting(time.Second+time.Millisecond, nil))
 		whole.End(nil)
 		want := []string{"", "fetching: 3.0 MiB, 1s", "fetching: 3.0 MiB, 2s", "", "activating, 1s", ""}
 		if got := states(out.String()); fmt.Sprintf("%q", got) != fmt.Sprintf("%q", want) {
@@ -69,8 +69,8 @@ func TestProgressMakesRoomForTheLog(t *testing.T) {
 		var out bytes.Buffer
 		told := newTeller(&out)
 		told.live, told.after = true, progressAfter
-		ctx := phase.Listen(t.Context(), told)
-		_ = phase.Do(ctx, phase.Fetch, func(ctx context.Context) error {
+		ctx := progress.WithObservers(t.Context(), told)
+		_ = progress.Do(ctx, progress.Fetch, func(ctx context.Context) error {
 			pass(ctx, progressAfter+time.Millisecond)
 			fmt.Fprintln(told, "a line of the log")
 			return nil
@@ -93,8 +93,8 @@ func TestProgressInALog(t *testing.T) {
 		}})))
 		attempt := func(takes time.Duration, err error) string {
 			out.Reset()
-			ctx, whole := phase.Begin(phase.Listen(t.Context(), told), phase.Reload)
-			_ = phase.Do(ctx, phase.Fetch, lasting(takes, func(p *phase.Phase) { p.Count(512, "bytes") }))
+			ctx, whole := progress.Start(progress.WithObservers(t.Context(), told), progress.Reload)
+			_ = progress.Do(ctx, progress.Fetch, lasting(takes, func(p *progress.Span) { p.Count(512, "bytes") }))
 			whole.End(err)
 			return out.String()
 		}
@@ -125,9 +125,9 @@ func TestProgressInALog(t *testing.T) {
 func TestProgressOfACommandWithoutATerminal(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		var out bytes.Buffer
-		ctx := phase.Listen(t.Context(), newTeller(&out))
-		_ = phase.Do(ctx, phase.Translate, lasting(9*time.Second, nil))
-		_ = phase.Do(ctx, phase.Test, lasting(25*time.Second, func(p *phase.Phase) { p.Count(7, "cases run") }))
+		ctx := progress.WithObservers(t.Context(), newTeller(&out))
+		_ = progress.Do(ctx, progress.Translate, lasting(9*time.Second, nil))
+		_ = progress.Do(ctx, progress.Test, lasting(25*time.Second, func(p *progress.Span) { p.Count(7, "cases run") }))
 		want := "writ: testing: 7 cases run, 10s\nwrit: testing: 7 cases run, 20s\n"
 		if got := out.String(); got != want {
 			t.Errorf("got %q, want %q", got, want)

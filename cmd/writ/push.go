@@ -9,8 +9,8 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/writ-policy/writ/bundles"
-	"github.com/writ-policy/writ/bundles/phase"
 	"github.com/writ-policy/writ/bundles/remote"
+	"github.com/writ-policy/writ/translator/progress"
 )
 
 const pushHelp = `push puts a built bundle into a registry of OCI artifacts, in the form that opa
@@ -66,7 +66,7 @@ func push(cmd *cobra.Command, s streams, path, to string, o pushOptions) error {
 	if err != nil {
 		return err
 	}
-	ctx, p := phase.Begin(cmd.Context(), phase.Push)
+	ctx, p := progress.Start(cmd.Context(), progress.Push)
 	pushed, err := remote.Push(ctx, b, packed, remote.PushOptions{
 		Location: to, Config: config, Credentials: o.remote.credentials(), PlainHTTP: o.remote.plainHTTP,
 	})

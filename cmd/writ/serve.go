@@ -9,8 +9,8 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"github.com/writ-policy/writ/bundles/source"
 	"github.com/writ-policy/writ/server"
+	"github.com/writ-policy/writ/translator/source"
 )
 
 const serveHelp = `serve answers over HTTP by the documents of a directory, and reads them again when

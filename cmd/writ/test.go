@@ -9,7 +9,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/writ-policy/writ/bundles"
-	"github.com/writ-policy/writ/bundles/phase"
+	"github.com/writ-policy/writ/translator/progress"
 )
 
 const testHelp = `test answers the requests of the directory's DecisionTest documents and compares
@@ -71,7 +71,7 @@ func test(ctx context.Context, s streams, dir string, o testOptions) error {
 	if err != nil {
 		return err
 	}
-	within, p := phase.Begin(ctx, phase.Test)
+	within, p := progress.Start(ctx, progress.Test)
 	report, err := runTests(within, b, r.result.Tests, filter, p)
 	p.End(err)
 	if err != nil {

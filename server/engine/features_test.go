@@ -5,10 +5,10 @@ import (
 	"testing"
 
 	"github.com/writ-policy/writ/bundles"
-	"github.com/writ-policy/writ/bundles/source"
 	"github.com/writ-policy/writ/server/decision"
 	"github.com/writ-policy/writ/translator"
 	"github.com/writ-policy/writ/translator/lower"
+	"github.com/writ-policy/writ/translator/source"
 )
 
 // A bundle that states no features decides as one that does, also after an engine

@@ -15,9 +15,9 @@ import (
 	"github.com/open-policy-agent/opa/v1/ast"
 
 	"github.com/writ-policy/writ/bundles"
-	"github.com/writ-policy/writ/bundles/source"
 	"github.com/writ-policy/writ/server/decision"
 	"github.com/writ-policy/writ/translator"
+	"github.com/writ-policy/writ/translator/source"
 )
 
 // viewWorld is policies that each show one thing; who asks says which of them.

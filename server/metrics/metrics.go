@@ -21,7 +21,7 @@ import (
 	"github.com/prometheus/client_golang/prometheus/collectors"
 	"github.com/prometheus/client_golang/prometheus/promhttp"
 
-	"github.com/writ-policy/writ/bundles/phase"
+	"github.com/writ-policy/writ/translator/progress"
 )
 
 // Metrics are the server's instruments. Its methods are safe for concurrent use.
@@ -72,8 +72,8 @@ func New() *Metrics {
 	for _, sink := range []Sink{AuditFile, AuditWebhook} {
 		m.auditDropped.WithLabelValues(string(sink))
 	}
-	m.phases.steps = make(map[phase.Name]prometheus.Observer)
-	for _, name := range phase.Steps {
+	m.phases.steps = make(map[progress.Name]prometheus.Observer)
+	for _, name := range progress.Steps {
 		m.phases.steps[name] = m.phases.duration.WithLabelValues(string(name))
 	}
 	m.Diagnosed(0, 0)

@@ -12,7 +12,7 @@ import (
 	"testing"
 	"time"
 
-	"github.com/writ-policy/writ/bundles/phase"
+	"github.com/writ-policy/writ/translator/progress"
 )
 
 var update = flag.Bool("update", false, "rewrite the table in the manual")
@@ -92,9 +92,9 @@ func TestPage(t *testing.T) {
 // Every step has a series from the start on, and what is no step has none.
 func TestPhases(t *testing.T) {
 	m := New()
-	ctx, whole := phase.Begin(phase.Listen(t.Context(), m), phase.Reload)
-	_ = phase.Do(ctx, phase.Build, func(context.Context) error { return nil })
-	_ = phase.Do(ctx, phase.Build, func(context.Context) error { return errors.New("failed") })
+	ctx, whole := progress.Start(progress.WithObservers(t.Context(), m), progress.Reload)
+	_ = progress.Do(ctx, progress.Build, func(context.Context) error { return nil })
+	_ = progress.Do(ctx, progress.Build, func(context.Context) error { return errors.New("failed") })
 	whole.End(nil)
 	got := page(t, m)
 	for _, want := range []string{

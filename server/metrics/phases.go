@@ -6,7 +6,7 @@ import (
 
 	"github.com/prometheus/client_golang/prometheus"
 
-	"github.com/writ-policy/writ/bundles/phase"
+	"github.com/writ-policy/writ/translator/progress"
 )
 
 // phases are the times of the steps by which documents and bundles come into
@@ -14,13 +14,13 @@ import (
 // that nothing has changed.
 type phases struct {
 	duration *prometheus.HistogramVec
-	steps    map[phase.Name]prometheus.Observer
+	steps    map[progress.Name]prometheus.Observer
 }
 
-var _ phase.Listener = (*Metrics)(nil)
+var _ progress.Observer = (*Metrics)(nil)
 
 // Begin measures a step, and hears of nothing else.
-func (m *Metrics) Begin(ctx context.Context, p *phase.Phase) (context.Context, phase.Ear) {
+func (m *Metrics) Start(ctx context.Context, p *progress.Span) (context.Context, progress.SpanObserver) {
 	return ctx, &step{m.phases.steps[p.Name], time.Now()}
 }
 
@@ -30,7 +30,7 @@ type step struct {
 	began time.Time
 }
 
-func (s *step) Set(phase.Key, any) {}
+func (s *step) Set(progress.Attribute, any) {}
 
 func (s *step) End(error) {
 	if s.took != nil {

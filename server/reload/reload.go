@@ -26,13 +26,13 @@ import (
 	"time"
 
 	"github.com/writ-policy/writ/bundles"
-	"github.com/writ-policy/writ/bundles/phase"
-	"github.com/writ-policy/writ/bundles/source"
 	"github.com/writ-policy/writ/server/decision"
 	"github.com/writ-policy/writ/server/metrics"
 	"github.com/writ-policy/writ/translator"
 	"github.com/writ-policy/writ/translator/diag"
 	"github.com/writ-policy/writ/translator/lower"
+	"github.com/writ-policy/writ/translator/progress"
+	"github.com/writ-policy/writ/translator/source"
 )
 
 // Source is where documents come from; source.Directory is one.
@@ -210,7 +210,7 @@ func (r *Reloader) Run(ctx context.Context) error {
 func (r *Reloader) Reload(ctx context.Context) error {
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	ctx, whole := phase.Begin(ctx, phase.Reload)
+	ctx, whole := progress.Start(ctx, progress.Reload)
 	began := r.o.Now()
 	outcome := r.attempt(ctx)
 	if outcome.err != nil && ctx.Err() != nil {
@@ -275,10 +275,10 @@ func (r *Reloader) attempt(ctx context.Context) (out outcome) {
 }
 
 func (r *Reloader) snapshot(ctx context.Context) (snapshot source.Snapshot, list diag.List, err error) {
-	err = phase.Do(ctx, phase.Snapshot, func(ctx context.Context) error {
+	err = progress.Do(ctx, progress.Snapshot, func(ctx context.Context) error {
 		snapshot, list, err = r.o.Source.Snapshot(ctx)
 		if err == nil {
-			phase.From(ctx).Set(phase.Files, len(snapshot.Files))
+			progress.FromContext(ctx).Set(progress.Files, len(snapshot.Files))
 		}
 		return err
 	})
@@ -288,14 +288,14 @@ func (r *Reloader) snapshot(ctx context.Context) (snapshot source.Snapshot, list
 // translate adds to what the snapshot's list has already. With an error, which is of
 // the documents, there is no result.
 func (r *Reloader) translate(ctx context.Context, snapshot source.Snapshot, list diag.List) (result *translator.Result, all diag.List, err error) {
-	err = phase.Do(ctx, phase.Translate, func(ctx context.Context) error {
+	err = progress.Do(ctx, progress.Translate, func(ctx context.Context) error {
 		var more diag.List
 		result, more = r.o.Translator.Translate(ctx, snapshot)
 		all = append(list, more...).Sorted()
 		if result == nil || all.HasErrors() {
 			return refuse(all)
 		}
-		phase.From(ctx).Set(phase.Documents, result.Documents)
+		progress.FromContext(ctx).Set(progress.Documents, result.Documents)
 		return nil
 	})
 	return result, all, err
@@ -319,7 +319,7 @@ func (r *Reloader) serve(ctx context.Context, result *translator.Result, list di
 		build.Commit = commit
 	}
 	var b *bundles.Bundle
-	err := phase.Do(ctx, phase.Build, func(context.Context) (err error) {
+	err := progress.Do(ctx, progress.Build, func(context.Context) (err error) {
 		b, err = bundles.Build(result, build)
 		return err
 	})
@@ -349,14 +349,14 @@ func (r *Reloader) bring(ctx context.Context, b *bundles.Bundle, list diag.List)
 func (r *Reloader) activate(ctx context.Context, b *bundles.Bundle) error {
 	// What decides is checked when it is compiled to be activated; tests are not.
 	if rules := b.Rules(); b.HasTests() && rules != r.checked {
-		err := phase.Do(ctx, phase.Check, func(context.Context) error { return bundles.Check(b) })
+		err := progress.Do(ctx, progress.Check, func(context.Context) error { return bundles.Check(b) })
 		if err != nil {
 			return err
 		}
 		r.checked = rules
 	}
 	var engine Engine
-	err := phase.Do(ctx, phase.Activate, func(ctx context.Context) (err error) {
+	err := progress.Do(ctx, progress.Activate, func(ctx context.Context) (err error) {
 		engine, err = r.o.Activate(ctx, b)
 		return err
 	})

@@ -6,8 +6,8 @@ import (
 	"fmt"
 
 	"github.com/writ-policy/writ/bundles"
-	"github.com/writ-policy/writ/bundles/phase"
 	"github.com/writ-policy/writ/server/metrics"
+	"github.com/writ-policy/writ/translator/progress"
 )
 
 // FromRollback says that the active revision was gone back to.
@@ -48,7 +48,7 @@ func (r *Reloader) Rollback(ctx context.Context, revision string) (err error) {
 	}
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	ctx, whole := phase.Begin(ctx, phase.Rollback)
+	ctx, whole := progress.Start(ctx, progress.Rollback)
 	defer func() { whole.End(err) }()
 	b, err := r.state.open(revision)
 	if err != nil {
@@ -130,7 +130,7 @@ func (r *Reloader) restorePin(ctx context.Context) {
 	if err == nil && revision == "" {
 		return
 	}
-	ctx, whole := phase.Begin(ctx, phase.Restore)
+	ctx, whole := progress.Start(ctx, progress.Restore)
 	defer func() { whole.End(err) }()
 	var b *bundles.Bundle
 	if err == nil {

@@ -11,7 +11,7 @@ import (
 	"syscall"
 
 	"github.com/writ-policy/writ/bundles"
-	"github.com/writ-policy/writ/bundles/phase"
+	"github.com/writ-policy/writ/translator/progress"
 )
 
 // stateFile is the last good bundle, as a tarball any OPA could load.
@@ -173,7 +173,7 @@ func (r *Reloader) keep(ctx context.Context, b *bundles.Bundle) {
 		return
 	}
 	var tried bool
-	err := phase.Do(ctx, phase.Keep, func(context.Context) (err error) {
+	err := progress.Do(ctx, progress.Keep, func(context.Context) (err error) {
 		tried, err = r.state.save(b)
 		return err
 	})
@@ -203,7 +203,7 @@ func (r *Reloader) restore(ctx context.Context) {
 	if _, err := os.Stat(filepath.Join(r.o.StateDir, stateFile)); errors.Is(err, fs.ErrNotExist) {
 		return
 	}
-	ctx, whole := phase.Begin(ctx, phase.Restore)
+	ctx, whole := progress.Start(ctx, progress.Restore)
 	b, err := r.reviveFrom(ctx, r.state.load)
 	defer func() { whole.End(err) }()
 	r.stateFails(err)
@@ -226,12 +226,12 @@ func (r *Reloader) restore(ctx context.Context) {
 
 // reviveFrom reads a kept bundle and activates it.
 func (r *Reloader) reviveFrom(ctx context.Context, read func() (*bundles.Bundle, error)) (b *bundles.Bundle, err error) {
-	err = phase.Do(ctx, phase.Read, func(context.Context) error {
+	err = progress.Do(ctx, progress.Read, func(context.Context) error {
 		b, err = read()
 		return err
 	})
 	if err == nil {
-		describe(phase.From(ctx), b)
+		describe(progress.FromContext(ctx), b)
 		err = r.revive(ctx, b)
 	}
 	return b, err

@@ -8,10 +8,10 @@ import (
 	"time"
 
 	"github.com/writ-policy/writ/bundles"
-	"github.com/writ-policy/writ/bundles/phase"
 	"github.com/writ-policy/writ/server/metrics"
 	"github.com/writ-policy/writ/translator/diag"
 	"github.com/writ-policy/writ/translator/lower"
+	"github.com/writ-policy/writ/translator/progress"
 )
 
 // maxDiagnostics bounds what a status shows of a directory full of mistakes.
@@ -145,32 +145,32 @@ func (r *Reloader) conclude(ctx context.Context, out outcome, began time.Time) {
 	r.tell(out, now.Sub(began))
 	// Last, since a disk may take its time: what is served is shown before.
 	r.keep(ctx, out.bundle)
-	r.concludes(phase.From(ctx), out, errors, warnings)
+	r.concludes(progress.FromContext(ctx), out, errors, warnings)
 }
 
 // concludes says of the attempt that is under way how it ended.
-func (r *Reloader) concludes(p *phase.Phase, out outcome, errors, warnings int) {
+func (r *Reloader) concludes(p *progress.Span, out outcome, errors, warnings int) {
 	result := string(out.result)
 	if out.known {
-		result = phase.Unchanged // whatever it was found to be before
+		result = progress.Unchanged // whatever it was found to be before
 	}
-	p.Set(phase.Outcome, result)
-	p.Set(phase.Source, cmp.Or(out.source, FromDocuments))
-	p.Set(phase.Errors, errors)
-	p.Set(phase.Warnings, warnings)
+	p.Set(progress.Outcome, result)
+	p.Set(progress.Source, cmp.Or(out.source, FromDocuments))
+	p.Set(progress.Errors, errors)
+	p.Set(progress.Warnings, warnings)
 	if out.bundle != nil {
 		describe(p, out.bundle)
 	}
 }
 
 // describe says which bundle a phase is about.
-func describe(p *phase.Phase, b *bundles.Bundle) {
-	p.Set(phase.Revision, b.Manifest.Revision)
+func describe(p *progress.Span, b *bundles.Bundle) {
+	p.Set(progress.Revision, b.Manifest.Revision)
 	if commit := b.Manifest.Metadata.Commit; commit != "" {
-		p.Set(phase.Commit, commit)
+		p.Set(progress.Commit, commit)
 	}
 	if sequence := b.Manifest.Metadata.Sequence; sequence != 0 {
-		p.Set(phase.Sequence, sequence)
+		p.Set(progress.Sequence, sequence)
 	}
 }
 

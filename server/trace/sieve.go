@@ -7,7 +7,7 @@ import (
 	sdktrace "go.opentelemetry.io/otel/sdk/trace"
 	oteltrace "go.opentelemetry.io/otel/trace"
 
-	"github.com/writ-policy/writ/bundles/phase"
+	"github.com/writ-policy/writ/translator/progress"
 )
 
 // sieve holds the spans of a piece of work back until the whole has ended, and lets
@@ -48,8 +48,8 @@ func (s *sieve) OnEnd(span sdktrace.ReadOnlySpan) {
 
 func idle(span sdktrace.ReadOnlySpan) bool {
 	for _, a := range span.Attributes() {
-		if string(a.Key) == prefix+string(phase.Outcome) {
-			return a.Value.AsString() == phase.Unchanged
+		if string(a.Key) == prefix+string(progress.Outcome) {
+			return a.Value.AsString() == progress.Unchanged
 		}
 	}
 	return false

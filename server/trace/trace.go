@@ -25,7 +25,7 @@ import (
 	sdktrace "go.opentelemetry.io/otel/sdk/trace"
 	oteltrace "go.opentelemetry.io/otel/trace"
 
-	"github.com/writ-policy/writ/bundles/phase"
+	"github.com/writ-policy/writ/translator/progress"
 )
 
 // Options say who traces. All may be zero.
@@ -73,10 +73,10 @@ func newTracer(sends sdktrace.SpanProcessor, o ...sdktrace.TracerProviderOption)
 // Close sends what was not sent yet, for as long as ctx lets it.
 func (t *Tracer) Close(ctx context.Context) error { return t.provider.Shutdown(ctx) }
 
-var _ phase.Listener = (*Tracer)(nil)
+var _ progress.Observer = (*Tracer)(nil)
 
 // Begin begins a span for a phase.
-func (t *Tracer) Begin(ctx context.Context, p *phase.Phase) (context.Context, phase.Ear) {
+func (t *Tracer) Start(ctx context.Context, p *progress.Span) (context.Context, progress.SpanObserver) {
 	ctx, span := t.tracer.Start(ctx, string(p.Name))
 	return ctx, &ear{span, p}
 }
@@ -84,13 +84,13 @@ func (t *Tracer) Begin(ctx context.Context, p *phase.Phase) (context.Context, ph
 // ear is the span of a phase.
 type ear struct {
 	span oteltrace.Span
-	p    *phase.Phase
+	p    *progress.Span
 }
 
 // prefix makes attributes of ours told from those that everybody has.
 const prefix = "writ."
 
-func (e *ear) Set(key phase.Key, value any) {
+func (e *ear) Set(key progress.Attribute, value any) {
 	name := attribute.Key(prefix + string(key))
 	switch value := value.(type) {
 	case string:
@@ -108,7 +108,7 @@ func (e *ear) End(err error) {
 	}
 	switch {
 	case errors.Is(err, context.Canceled): // the server stops
-		e.Set(phase.Outcome, phase.Unchanged)
+		e.Set(progress.Outcome, progress.Unchanged)
 	case err != nil:
 		e.span.SetStatus(codes.Error, err.Error())
 	}

@@ -11,7 +11,7 @@ import (
 	sdktrace "go.opentelemetry.io/otel/sdk/trace"
 	"go.opentelemetry.io/otel/sdk/trace/tracetest"
 
-	"github.com/writ-policy/writ/bundles/phase"
+	"github.com/writ-policy/writ/translator/progress"
 )
 
 func recorded(t *testing.T) (*Tracer, *tracetest.SpanRecorder) {
@@ -47,17 +47,17 @@ func told(spans []sdktrace.ReadOnlySpan) []string {
 
 func TestOneTraceAPieceOfWork(t *testing.T) {
 	tracer, recorder := recorded(t)
-	ctx, whole := phase.Begin(phase.Listen(t.Context(), tracer), phase.Reload)
-	_ = phase.Do(ctx, phase.Snapshot, func(ctx context.Context) error {
-		return phase.Do(ctx, phase.Fetch, func(ctx context.Context) error {
-			phase.From(ctx).Count(12, "bytes")
+	ctx, whole := progress.Start(progress.WithObservers(t.Context(), tracer), progress.Reload)
+	_ = progress.Do(ctx, progress.Snapshot, func(ctx context.Context) error {
+		return progress.Do(ctx, progress.Fetch, func(ctx context.Context) error {
+			progress.FromContext(ctx).Count(12, "bytes")
 			return nil
 		})
 	})
-	_ = phase.Do(ctx, phase.Check, func(context.Context) error { return errors.New("it does not compile") })
-	whole.Set(phase.Outcome, "refused")
-	whole.Set(phase.Sequence, int64(7))
-	whole.Set(phase.Errors, 1)
+	_ = progress.Do(ctx, progress.Check, func(context.Context) error { return errors.New("it does not compile") })
+	whole.Set(progress.Outcome, "refused")
+	whole.Set(progress.Sequence, int64(7))
+	whole.Set(progress.Errors, 1)
 	if got := recorder.Ended(); len(got) != 0 {
 		t.Errorf("sent before the whole has ended: %q", told(got))
 	}
@@ -82,18 +82,18 @@ func TestOneTraceAPieceOfWork(t *testing.T) {
 // A poll that finds nothing new and a stop of the server are no traces.
 func TestNothingToTellOf(t *testing.T) {
 	tracer, recorder := recorded(t)
-	for _, end := range []func(*phase.Phase){
-		func(p *phase.Phase) { p.Set(phase.Outcome, phase.Unchanged); p.End(nil) },
-		func(p *phase.Phase) { p.End(context.Canceled) },
+	for _, end := range []func(*progress.Span){
+		func(p *progress.Span) { p.Set(progress.Outcome, progress.Unchanged); p.End(nil) },
+		func(p *progress.Span) { p.End(context.Canceled) },
 	} {
-		ctx, whole := phase.Begin(phase.Listen(t.Context(), tracer), phase.Deliver)
-		_ = phase.Do(ctx, phase.Wait, func(context.Context) error { return nil })
+		ctx, whole := progress.Start(progress.WithObservers(t.Context(), tracer), progress.Deliver)
+		_ = progress.Do(ctx, progress.Wait, func(context.Context) error { return nil })
 		end(whole)
 	}
 	if got := recorder.Ended(); len(got) != 0 {
 		t.Errorf("got %q, want nothing", told(got))
 	}
-	_, whole := phase.Begin(phase.Listen(t.Context(), tracer), phase.Deliver)
+	_, whole := progress.Start(progress.WithObservers(t.Context(), tracer), progress.Deliver)
 	whole.End(nil)
 	if got := told(recorder.Ended()); !slices.Equal(got, []string{"deliver"}) {
 		t.Errorf("got %q, want the next one alone", got)

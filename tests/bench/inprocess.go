@@ -15,11 +15,11 @@ import (
 	"github.com/open-policy-agent/opa/v1/topdown"
 
 	"github.com/writ-policy/writ/bundles"
-	"github.com/writ-policy/writ/bundles/source"
 	"github.com/writ-policy/writ/server/cache"
 	"github.com/writ-policy/writ/server/engine"
 	writmetrics "github.com/writ-policy/writ/server/metrics"
 	"github.com/writ-policy/writ/translator"
+	"github.com/writ-policy/writ/translator/source"
 )
 
 // inProcess prints what an evaluation, an activation and a change cost.

@@ -8,10 +8,10 @@ import (
 	"testing"
 
 	"github.com/writ-policy/writ/bundles"
-	"github.com/writ-policy/writ/bundles/source"
 	"github.com/writ-policy/writ/server/decision"
 	"github.com/writ-policy/writ/server/engine"
 	"github.com/writ-policy/writ/translator"
+	"github.com/writ-policy/writ/translator/source"
 )
 
 // visibility prints what a decision at that point costs, and how it grows with

@@ -1,4 +1,4 @@
-package source_test
+package git_test
 
 import (
 	"context"
@@ -14,7 +14,8 @@ import (
 	"testing"
 	"time"
 
-	"github.com/writ-policy/writ/bundles/source"
+	"github.com/writ-policy/writ/translator/source"
+	"github.com/writ-policy/writ/translator/source/git"
 )
 
 // checkout is a real repository with a work tree, and what git says of it.
@@ -140,7 +141,7 @@ func at(t *testing.T, text string) source.GitLocation {
 
 // reading is a snapshot as tests compare it: each file's path and text, and the
 // codes of what is wrong.
-func reading(t *testing.T, r *source.Repository) (files map[string]string, codes []string, commit string) {
+func reading(t *testing.T, r *git.Repository) (files map[string]string, codes []string, commit string) {
 	t.Helper()
 	snapshot, list, err := r.Snapshot(context.Background())
 	if err != nil {
@@ -180,7 +181,7 @@ func TestGitReadsACommit(t *testing.T) {
 		"a local full name": "git+file://" + c.dir + "//policies?ref=refs/heads/main",
 	} {
 		t.Run(name, func(t *testing.T) {
-			r := source.Git(source.GitOptions{Location: at(t, location), Dir: t.TempDir()})
+			r := git.Open(git.Options{Location: at(t, location), Dir: t.TempDir()})
 			files, codes, commit := reading(t, r)
 			if len(codes) > 0 {
 				t.Errorf("diagnostics %q", codes)
@@ -209,7 +210,7 @@ func TestGitLinksStayInTheRepository(t *testing.T) {
 	c.link("policies/self.yaml", "self.yaml")
 	c.link("policies/around", ".")
 	c.commit()
-	r := source.Git(source.GitOptions{Location: at(t, "git+file://"+c.dir+"//policies")})
+	r := git.Open(git.Options{Location: at(t, "git+file://"+c.dir+"//policies")})
 	_, codes, _ := reading(t, r)
 	want := []string{
 		"above.yaml outside-checkout", "absolute.yaml outside-checkout", "around link-loop",
@@ -227,7 +228,7 @@ func TestGitFollowsItsReference(t *testing.T) {
 	c.write("a.yaml", "a: 1\n")
 	c.commit()
 	server := serveGit(t, c)
-	r := source.Git(source.GitOptions{Location: at(t, "git+"+server.URL+"/work/.git?ref=main"), Dir: t.TempDir()})
+	r := git.Open(git.Options{Location: at(t, "git+"+server.URL+"/work/.git?ref=main"), Dir: t.TempDir()})
 	reading(t, r)
 	reading(t, r)
 	if got := server.fetches.Load(); got != 1 {
@@ -266,7 +267,7 @@ func TestGitFaults(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			server, dir := serveGit(t, c), t.TempDir()
-			r := source.Git(source.GitOptions{Location: at(t, "git+"+server.URL+fault.location), Dir: dir})
+			r := git.Open(git.Options{Location: at(t, "git+"+server.URL+fault.location), Dir: dir})
 			if fault.begin != nil {
 				fault.begin(server)
 			}
@@ -302,11 +303,11 @@ func TestGitCredentials(t *testing.T) {
 		t.Fatal(err)
 	}
 	location := at(t, "git+"+server.URL+"/work/.git")
-	r := source.Git(source.GitOptions{Location: location, Credentials: source.GitCredentials{File: file}.For})
+	r := git.Open(git.Options{Location: location, Credentials: git.Credentials{File: file}.For})
 	if files, _, _ := reading(t, r); files["a.yaml"] != "a: 1\n" {
 		t.Errorf("files %q", files)
 	}
-	r = source.Git(source.GitOptions{Location: location, Credentials: source.GitCredentials{User: "writ", Password: "wrong"}.For})
+	r = git.Open(git.Options{Location: location, Credentials: git.Credentials{User: "writ", Password: "wrong"}.For})
 	if _, _, err := r.Snapshot(context.Background()); err == nil || strings.Contains(err.Error(), "wrong") {
 		t.Errorf("with a wrong password: %v", err)
 	}
@@ -341,13 +342,13 @@ func TestGitSignatures(t *testing.T) {
 		return "# who may\n" + string(content)
 	}
 	allow(public("allowed"))
-	allowed, err := source.ReadGitKeys(file)
+	allowed, err := git.ReadKeys(file)
 	if err != nil {
 		t.Fatal(err)
 	}
 	c.write("a.yaml", "a: 1\n")
 	c.commit()
-	r := source.Git(source.GitOptions{Location: at(t, "git+file://"+c.dir), Keys: allowed})
+	r := git.Open(git.Options{Location: at(t, "git+file://"+c.dir), Keys: allowed})
 	c.git("config", "gpg.format", "ssh")
 	refused := func(want string) {
 		t.Helper()
@@ -383,7 +384,7 @@ func TestGitSignatures(t *testing.T) {
 // A poke, and the time, make Watch notify.
 func TestGitWatch(t *testing.T) {
 	ticks := make(chan time.Time)
-	r := source.Git(source.GitOptions{
+	r := git.Open(git.Options{
 		Location: at(t, "git+file:///nowhere"),
 		After:    func(time.Duration) <-chan time.Time { return ticks },
 	})

@@ -1,4 +1,4 @@
-package source
+package git
 
 import (
 	"context"
@@ -14,25 +14,28 @@ import (
 	"github.com/go-git/go-git/v5/plumbing/filemode"
 	"github.com/go-git/go-git/v5/plumbing/object"
 
-	"github.com/writ-policy/writ/bundles/phase"
 	"github.com/writ-policy/writ/translator/diag"
+	"github.com/writ-policy/writ/translator/progress"
+	"github.com/writ-policy/writ/translator/source"
 )
 
-// gitTree is one reading of a commit's tree.
-type gitTree struct {
+// tree is one reading of a commit's tree.
+type tree struct {
 	objects objectStore
 	top     *object.Tree
-	o       DirOptions
-	files   []File
+	o       source.Limits
+	files   []source.File
 	bytes   int64
 	seen    int
-	list    listing // for what it says of files
+	list    diag.List
 }
+
+func (t *tree) reject(name string, r *source.Rejection) { t.list.Add(r.At(name)) }
 
 // readTree reads the documents below subdir, by the rules of a directory: names
 // that begin with a dot are left out, links are followed within the repository.
-func readTree(ctx context.Context, objects objectStore, commit *object.Commit, subdir string, o DirOptions) ([]File, diag.List, error) {
-	t := &gitTree{objects: objects, o: o}
+func readTree(ctx context.Context, objects objectStore, commit *object.Commit, subdir string, o source.Limits) ([]source.File, diag.List, error) {
+	t := &tree{objects: objects, o: o}
 	top, err := t.folderOf(&object.TreeEntry{Hash: commit.TreeHash})
 	if err != nil {
 		return nil, nil, err
@@ -41,8 +44,8 @@ func readTree(ctx context.Context, objects objectStore, commit *object.Commit, s
 	folder := top
 	if subdir != "" {
 		real, entry, err := t.follow(subdir)
-		var wrong *linkError
-		if err != nil && !errors.As(err, &wrong) {
+		var rejection *source.Rejection
+		if err != nil && !errors.As(err, &rejection) {
 			return nil, nil, err
 		}
 		if err != nil || entry.Mode != filemode.Dir {
@@ -56,18 +59,18 @@ func readTree(ctx context.Context, objects objectStore, commit *object.Commit, s
 	if err := t.walk(ctx, "", subdir, folder, nil); err != nil {
 		return nil, nil, err
 	}
-	slices.SortFunc(t.files, func(a, b File) int { return strings.Compare(a.Path, b.Path) })
-	return t.files, t.list.diagnostics, nil
+	slices.SortFunc(t.files, func(a, b source.File) int { return strings.Compare(a.Path, b.Path) })
+	return t.files, t.list, nil
 }
 
 // walk reads one folder, known as name, standing at real in the repository. The
 // trail holds the folders above it.
-func (t *gitTree) walk(ctx context.Context, name, real string, folder *object.Tree, trail []string) error {
+func (t *tree) walk(ctx context.Context, name, real string, folder *object.Tree, trail []string) error {
 	if err := ctx.Err(); err != nil {
 		return err
 	}
 	if slices.Contains(trail, real) {
-		t.list.refuse(name, CodeLinkLoop, "the link leads back to a folder above it", "remove the link")
+		t.reject(name, source.FolderLoop)
 		return nil
 	}
 	trail = append(trail[:len(trail):len(trail)], real)
@@ -81,16 +84,14 @@ func (t *gitTree) walk(ctx context.Context, name, real string, folder *object.Tr
 			continue
 		}
 		if other, ok := seen[strings.ToLower(entry.Name)]; ok && candidate(entry) {
-			t.list.refuse(path.Join(name, entry.Name), CodeFileName, fmt.Sprintf("the name differs from %s in case alone", strconv.QuoteToASCII(other)),
-				"rename one of them: where names have no case, a checkout has only one")
+			t.reject(path.Join(name, entry.Name), source.SameName(other))
 			continue
 		}
 		if candidate(entry) {
 			seen[strings.ToLower(entry.Name)] = entry.Name
 		}
 		if t.seen++; t.seen > t.o.MaxEntries {
-			t.list.refuse(path.Join(name, entry.Name), CodeTooLarge, fmt.Sprintf("the directory has more than %d files and folders", t.o.MaxEntries),
-				"point writ at the folder that holds the policies")
+			t.reject(path.Join(name, entry.Name), source.TooManyEntries(t.o.MaxEntries))
 			return nil
 		}
 		if err := t.entry(ctx, path.Join(name, entry.Name), path.Join(real, entry.Name), entry, trail); err != nil {
@@ -121,27 +122,27 @@ func checkNames(entries []object.TreeEntry) error {
 // candidate reports whether an entry is one to read, or to refuse: nothing that could
 // hold documents is left out in silence.
 func candidate(entry *object.TreeEntry) bool {
-	return entry.Mode == filemode.Dir || entry.Mode == filemode.Symlink || entry.Mode == filemode.Submodule || isDocument(entry.Name)
+	return entry.Mode == filemode.Dir || entry.Mode == filemode.Symlink || entry.Mode == filemode.Submodule || source.IsDocument(entry.Name)
 }
 
-func (t *gitTree) entry(ctx context.Context, name, real string, entry *object.TreeEntry, trail []string) error {
+func (t *tree) entry(ctx context.Context, name, real string, entry *object.TreeEntry, trail []string) error {
 	if entry.Mode == filemode.Symlink {
 		target, end, err := t.follow(real)
-		var wrong *linkError
+		var rejection *source.Rejection
 		switch {
-		case errors.As(err, &wrong):
-			t.list.refuse(name, wrong.code, wrong.message, wrong.hint)
+		case errors.As(err, &rejection):
+			t.reject(name, rejection)
 			return nil
 		case err != nil:
 			return err
 		}
 		real, entry = target, end
 	}
-	if entry.Mode != filemode.Dir && entry.Mode != filemode.Submodule && !isDocument(name) {
+	if entry.Mode != filemode.Dir && entry.Mode != filemode.Submodule && !source.IsDocument(name) {
 		return nil
 	}
-	if !plain(path.Base(name)) {
-		t.list.refuse(name, CodeFileName, fmt.Sprintf("the name %s is not printable text", strconv.QuoteToASCII(path.Base(name))), "rename it")
+	if !source.IsPrintable(path.Base(name)) {
+		t.reject(name, source.Unprintable(name))
 		return nil
 	}
 	switch entry.Mode {
@@ -152,18 +153,18 @@ func (t *gitTree) entry(ctx context.Context, name, real string, entry *object.Tr
 		}
 		return t.walk(ctx, name, real, folder, trail)
 	case filemode.Regular, filemode.Executable, filemode.Deprecated:
-		phase.From(ctx).Count(1, "files read")
+		progress.FromContext(ctx).Count(1, "files read")
 		return t.file(name, entry)
 	}
 	if entry.Mode == filemode.Submodule {
-		t.list.refuse(name, CodeNotRegular, "a submodule, which is not fetched", "copy what is in it into the repository")
+		t.reject(name, source.Submodule)
 		return nil
 	}
-	t.list.refuse(name, CodeNotRegular, "not a regular file", "remove it, or give it a name that is not a document's")
+	t.reject(name, source.NotRegular)
 	return nil
 }
 
-func (t *gitTree) folderOf(entry *object.TreeEntry) (*object.Tree, error) {
+func (t *tree) folderOf(entry *object.TreeEntry) (*object.Tree, error) {
 	folder, err := object.GetTree(t.objects, entry.Hash)
 	if err != nil {
 		return nil, fmt.Errorf("read the folder %s: %w", strconv.Quote(entry.Name), err)
@@ -171,20 +172,18 @@ func (t *gitTree) folderOf(entry *object.TreeEntry) (*object.Tree, error) {
 	return folder, nil
 }
 
-func (t *gitTree) file(name string, entry *object.TreeEntry) error {
+func (t *tree) file(name string, entry *object.TreeEntry) error {
 	blob, err := t.objects.EncodedObject(plumbing.BlobObject, entry.Hash)
 	if err != nil {
 		return fmt.Errorf("read %s: %w", name, err)
 	}
 	if blob.Size() > t.o.MaxFileBytes {
-		t.list.refuse(name, CodeTooLarge, fmt.Sprintf("the file has %d bytes, more than the %d that are read", blob.Size(), t.o.MaxFileBytes),
-			"split it into several files")
+		t.reject(name, source.FileTooLarge(blob.Size(), t.o.MaxFileBytes))
 		return nil
 	}
 	if t.bytes += blob.Size(); t.bytes > t.o.MaxBytes {
 		if t.bytes-blob.Size() <= t.o.MaxBytes {
-			t.list.refuse(name, CodeTooLarge, fmt.Sprintf("with this file the directory has more than the %d bytes that are read", t.o.MaxBytes),
-				"point writ at the folder that holds the policies")
+			t.reject(name, source.TotalTooLarge(t.o.MaxBytes))
 		}
 		return nil
 	}
@@ -192,12 +191,12 @@ func (t *gitTree) file(name string, entry *object.TreeEntry) error {
 	if err != nil {
 		return fmt.Errorf("read %s: %w", name, err)
 	}
-	t.files = append(t.files, File{Path: name, Content: content, Hash: sha256.Sum256(content)})
+	t.files = append(t.files, source.File{Path: name, Content: content, Hash: sha256.Sum256(content)})
 	return nil
 }
 
 // read is the content of a blob, which is what its hash says.
-func (t *gitTree) read(blob plumbing.EncodedObject, hash plumbing.Hash) ([]byte, error) {
+func (t *tree) read(blob plumbing.EncodedObject, hash plumbing.Hash) ([]byte, error) {
 	content, err := contentOf(blob)
 	if err != nil {
 		return nil, err

@@ -114,19 +114,19 @@ func TestSnapshotReads(t *testing.T) {
 	}, {
 		name:        "a file with too many bytes",
 		files:       map[string]string{"big.yaml": "12345", "fits.yaml": "1234"},
-		o:           DirOptions{MaxFileBytes: 4},
+		o:           DirOptions{Limits: Limits{MaxFileBytes: 4}},
 		want:        []string{"fits.yaml=1234"},
 		diagnostics: []string{"big.yaml too-large"},
 	}, {
 		name:        "files with too many bytes together",
 		files:       map[string]string{"a.yaml": "123", "b.yaml": "123", "c.yaml": "123"},
-		o:           DirOptions{MaxBytes: 6},
+		o:           DirOptions{Limits: Limits{MaxBytes: 6}},
 		want:        []string{"a.yaml=123", "b.yaml=123"},
 		diagnostics: []string{"c.yaml too-large"},
 	}, {
 		name:        "too many files and folders",
 		files:       map[string]string{"a.yaml": "a", "b/c.yaml": "c", "d.yaml": "d", "e.txt": "e"},
-		o:           DirOptions{MaxEntries: 3},
+		o:           DirOptions{Limits: Limits{MaxEntries: 3}},
 		want:        []string{"a.yaml=a", "b/c.yaml=c"},
 		diagnostics: []string{"d.yaml too-large"},
 	}, {
@@ -156,7 +156,7 @@ func TestSnapshotBoundsLinkFans(t *testing.T) {
 		files[fmt.Sprintf("f%02d/two", i)] = fmt.Sprintf("-> ../f%02d", i+1)
 	}
 	files["f40/x.yaml"] = "x"
-	_, diagnostics := said(t, Dir(tree(t, files), DirOptions{MaxEntries: 5000}))
+	_, diagnostics := said(t, Dir(tree(t, files), DirOptions{Limits: Limits{MaxEntries: 5000}}))
 	if len(diagnostics) != 1 || !strings.HasSuffix(diagnostics[0], "too-large") {
 		t.Errorf("got %q, want one too-large", diagnostics)
 	}

@@ -1,4 +1,4 @@
-package source
+package git
 
 import (
 	"errors"
@@ -10,12 +10,14 @@ import (
 	"github.com/go-git/go-git/v5/plumbing/transport"
 	"github.com/go-git/go-git/v5/plumbing/transport/http"
 	"github.com/go-git/go-git/v5/plumbing/transport/ssh"
+
+	"github.com/writ-policy/writ/translator/source"
 )
 
-// GitCredentials are where credentials for git are found. What is empty is not
+// Credentials are where credentials for git are found. What is empty is not
 // looked at; the zero value authenticates nowhere over HTTP, and as the user's agent
 // does over SSH.
-type GitCredentials struct {
+type Credentials struct {
 	// File has lines https://USER:PASSWORD@HOST, as git's own store has them.
 	File string
 	// User and Password serve a host that File does not name.
@@ -26,7 +28,7 @@ type GitCredentials struct {
 
 // For finds what to authenticate with at a location; nil is nothing. The errors name
 // no credential.
-func (c GitCredentials) For(at GitLocation) (transport.AuthMethod, error) {
+func (c Credentials) For(at source.GitLocation) (transport.AuthMethod, error) {
 	u, err := url.Parse(at.URL)
 	if err != nil {
 		return nil, errors.New("the location is no URL")
@@ -40,7 +42,7 @@ func (c GitCredentials) For(at GitLocation) (transport.AuthMethod, error) {
 	return nil, nil
 }
 
-func (c GitCredentials) overSSH(at GitLocation) (transport.AuthMethod, error) {
+func (c Credentials) overSSH(at source.GitLocation) (transport.AuthMethod, error) {
 	user := at.User
 	if user == "" {
 		user = "git"
@@ -50,22 +52,22 @@ func (c GitCredentials) overSSH(at GitLocation) (transport.AuthMethod, error) {
 	}
 	keys, err := ssh.NewPublicKeysFromFile(user, c.SSHKey, "")
 	if err != nil {
-		return nil, fmt.Errorf("read the SSH key: %w", bare(err))
+		return nil, fmt.Errorf("read the SSH key: %w", source.TrimPath(err))
 	}
 	if c.KnownHosts != "" {
 		if keys.HostKeyCallback, err = ssh.NewKnownHostsCallback(c.KnownHosts); err != nil {
-			return nil, fmt.Errorf("read the known hosts: %w", bare(err))
+			return nil, fmt.Errorf("read the known hosts: %w", source.TrimPath(err))
 		}
 	}
 	return keys, nil
 }
 
-func (c GitCredentials) overHTTP(u *url.URL) (transport.AuthMethod, error) {
+func (c Credentials) overHTTP(u *url.URL) (transport.AuthMethod, error) {
 	user, password := c.User, c.Password
 	if c.File != "" {
 		content, err := os.ReadFile(c.File)
 		if err != nil {
-			return nil, fmt.Errorf("read the credentials file: %w", bare(err))
+			return nil, fmt.Errorf("read the credentials file: %w", source.TrimPath(err))
 		}
 		for line := range strings.Lines(string(content)) {
 			entry, err := url.Parse(strings.TrimSpace(line))

@@ -1,4 +1,4 @@
-package source
+package git
 
 import (
 	"bytes"
@@ -17,25 +17,25 @@ import (
 	"golang.org/x/crypto/ssh"
 )
 
-// GitKeys are the keys one of which must have signed a commit, as their file last was
+// Keys are the keys one of which must have signed a commit, as their file last was
 // in order. They are safe for concurrent use.
-type GitKeys struct {
+type Keys struct {
 	path string // of the file; empty where they are of none
 
 	mu      sync.Mutex // held to read the file
 	content []byte
-	set     atomic.Pointer[gitKeySet]
+	set     atomic.Pointer[keySet]
 }
 
-// gitKeySet is never changed once it is used.
-type gitKeySet struct {
+// keySet is never changed once it is used.
+type keySet struct {
 	pgp openpgp.EntityList
 	ssh []ssh.PublicKey
 }
 
-// ReadGitKeys reads the file at path, in the form of ParseGitKeys.
-func ReadGitKeys(path string) (*GitKeys, error) {
-	k := &GitKeys{path: path}
+// ReadKeys reads the file at path, in the form of parseKeys.
+func ReadKeys(path string) (*Keys, error) {
+	k := &Keys{path: path}
 	if _, err := k.Reload(); err != nil {
 		return nil, err
 	}
@@ -45,7 +45,7 @@ func ReadGitKeys(path string) (*GitKeys, error) {
 // Reload reads the file again and says whether it was another than before. After an
 // error the keys are those of the file as it last was in order. A commit that was read
 // before stays read.
-func (k *GitKeys) Reload() (changed bool, err error) {
+func (k *Keys) Reload() (changed bool, err error) {
 	k.mu.Lock()
 	defer k.mu.Unlock()
 	content, err := os.ReadFile(k.path)
@@ -55,7 +55,7 @@ func (k *GitKeys) Reload() (changed bool, err error) {
 	if k.set.Load() != nil && bytes.Equal(content, k.content) {
 		return false, nil
 	}
-	set, err := parseGitKeys(content)
+	set, err := parseKeySet(content)
 	if err != nil {
 		return false, fmt.Errorf("read the keys of commits: %s: %w", k.path, err)
 	}
@@ -66,21 +66,21 @@ func (k *GitKeys) Reload() (changed bool, err error) {
 
 const pgpBlock = "-----BEGIN PGP PUBLIC KEY BLOCK-----"
 
-// ParseGitKeys reads allowed keys: armoured PGP blocks, and SSH keys a line as in
+// parseKeys reads allowed keys: armoured PGP blocks, and SSH keys a line as in
 // authorized_keys or allowed_signers. Comments and empty lines are skipped; a line
 // that is neither, and a file without a key, are errors.
-func ParseGitKeys(text []byte) (*GitKeys, error) {
-	set, err := parseGitKeys(text)
+func parseKeys(text []byte) (*Keys, error) {
+	set, err := parseKeySet(text)
 	if err != nil {
 		return nil, err
 	}
-	k := &GitKeys{}
+	k := &Keys{}
 	k.set.Store(set)
 	return k, nil
 }
 
-func parseGitKeys(text []byte) (*gitKeySet, error) {
-	keys := &gitKeySet{}
+func parseKeySet(text []byte) (*keySet, error) {
+	keys := &keySet{}
 	for rest := string(text); ; {
 		before, block, found := strings.Cut(rest, pgpBlock)
 		if err := keys.addSSH(before); err != nil {
@@ -107,7 +107,7 @@ func parseGitKeys(text []byte) (*gitKeySet, error) {
 	return keys, nil
 }
 
-func (k *gitKeySet) addSSH(text string) error {
+func (k *keySet) addSSH(text string) error {
 	for line := range strings.Lines(text) {
 		line = strings.TrimSpace(line)
 		if line == "" || strings.HasPrefix(line, "#") {
@@ -132,10 +132,10 @@ var (
 	errSigner   = errors.New("no allowed key has signed it")
 )
 
-func (k *GitKeys) verify(commit *object.Commit) error { return k.set.Load().verify(commit) }
+func (k *Keys) verify(commit *object.Commit) error { return k.set.Load().verify(commit) }
 
 // verify checks the signature of a commit over what git hashed.
-func (k *gitKeySet) verify(commit *object.Commit) error {
+func (k *keySet) verify(commit *object.Commit) error {
 	if commit.PGPSignature == "" {
 		return errUnsigned
 	}
@@ -160,16 +160,16 @@ func (k *gitKeySet) verify(commit *object.Commit) error {
 	return nil
 }
 
-// gitNamespace is what git signs for with SSH keys.
-const gitNamespace = "git"
+// signatureNamespace is what git signs for with SSH keys.
+const signatureNamespace = "git"
 
-func (k *gitKeySet) verifySSH(signed []byte, armoured string) error {
+func (k *keySet) verifySSH(signed []byte, armoured string) error {
 	signature, err := sshsig.Unarmor([]byte(armoured))
 	if err != nil {
 		return errSigner
 	}
 	for _, key := range k.ssh {
-		if sshsig.Verify(bytes.NewReader(signed), signature, key, signature.HashAlgorithm, gitNamespace) == nil {
+		if sshsig.Verify(bytes.NewReader(signed), signature, key, signature.HashAlgorithm, signatureNamespace) == nil {
 			return nil
 		}
 	}

@@ -1,4 +1,4 @@
-package source_test
+package git_test
 
 import (
 	"bytes"
@@ -19,7 +19,7 @@ import (
 	"golang.org/x/crypto/ssh"
 	"golang.org/x/crypto/ssh/knownhosts"
 
-	"github.com/writ-policy/writ/bundles/source"
+	"github.com/writ-policy/writ/translator/source/git"
 )
 
 // sshServer runs git for whoever comes. A fault, if set, has the connection in its
@@ -153,12 +153,12 @@ func TestGitSSHFaults(t *testing.T) {
 			t.Parallel()
 			local, dir, server := o.copy(t), t.TempDir(), serveSSH(t)
 			url := "git+ssh://" + server.Addr().String() + local.dir
-			options := source.GitOptions{Location: at(t, url+"//p?ref=main"), Dir: dir, Stall: 10 * time.Second,
-				Credentials: source.GitCredentials{SSHKey: server.key, KnownHosts: server.hosts}.For}
+			options := git.Options{Location: at(t, url+"//p?ref=main"), Dir: dir, Stall: 10 * time.Second,
+				Credentials: git.Credentials{SSHKey: server.key, KnownHosts: server.hosts}.For}
 			if row.want == "stands still" {
 				options.Stall = time.Second
 			}
-			survives(t, source.Git(options), url, dir, row.want, 1, func() {
+			survives(t, git.Open(options), url, dir, row.want, 1, func() {
 				local.point(local.second)
 				if row.raw != nil {
 					server.raw.Store(&row.raw)

@@ -1,4 +1,4 @@
-package source
+package git
 
 import (
 	"context"
@@ -24,8 +24,9 @@ import (
 	githttp "github.com/go-git/go-git/v5/plumbing/transport/http"
 	"github.com/go-git/go-git/v5/storage/filesystem"
 
-	"github.com/writ-policy/writ/bundles/phase"
 	"github.com/writ-policy/writ/translator/diag"
+	"github.com/writ-policy/writ/translator/progress"
+	"github.com/writ-policy/writ/translator/source"
 )
 
 // reference is what a reference names.
@@ -72,7 +73,7 @@ func (r *Repository) origin() (origin, error) {
 type remoteOrigin struct {
 	url  string
 	auth transport.AuthMethod
-	o    *GitOptions
+	o    *Options
 	web  *http.Transport
 }
 
@@ -166,7 +167,7 @@ func (o *remoteOrigin) fetch(g *guard, hash plumbing.Hash) (billy.File, error) {
 		return nil, err
 	}
 	watched := g.watch(answer, o.o.MaxFetch, "the commit")
-	watched.under = phase.From(g.ctx) // here, and not of the HTTP around it too
+	watched.under = progress.FromContext(g.ctx) // here, and not of the HTTP around it too
 	defer watched.Close()
 	return storePack(o.o, unbanded(request.Capabilities, watched))
 }
@@ -204,7 +205,7 @@ type localOrigin struct{ path string }
 func (o localOrigin) open() (*filesystem.Storage, error) {
 	repository, err := gogit.PlainOpenWithOptions(o.path, &gogit.PlainOpenOptions{EnableDotGitCommonDir: true})
 	if err != nil {
-		return nil, fmt.Errorf("open the repository: %w", bare(err))
+		return nil, fmt.Errorf("open the repository: %w", source.TrimPath(err))
 	}
 	opened, ok := repository.Storer.(*filesystem.Storage)
 	if !ok {
@@ -234,7 +235,7 @@ func (o localOrigin) resolve(_ context.Context, ref string) (reference, error) {
 		r, err := storage.Reference(name)
 		if err != nil {
 			if !errors.Is(err, plumbing.ErrReferenceNotFound) && wrong == nil {
-				wrong = fmt.Errorf("reference %q: %w", name, bare(err))
+				wrong = fmt.Errorf("reference %q: %w", name, source.TrimPath(err))
 			}
 			return nil
 		}

@@ -1,4 +1,4 @@
-package source_test
+package git_test
 
 import (
 	"fmt"
@@ -7,7 +7,7 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/writ-policy/writ/bundles/source"
+	"github.com/writ-policy/writ/translator/source/git"
 )
 
 // entry is one of a tree that is written by hand, as no git would.
@@ -85,7 +85,7 @@ func TestGitRefusesNames(t *testing.T) {
 			dir := handmade(t, row.entries)
 			server := serveGitBelow(t, filepath.Dir(dir))
 			for _, url := range []string{"git+" + server.URL + "/made.git//p?ref=main", "git+file://" + dir + "//p?ref=main"} {
-				snapshot, list, err := source.Git(source.GitOptions{Location: at(t, url)}).Snapshot(t.Context())
+				snapshot, list, err := git.Open(git.Options{Location: at(t, url)}).Snapshot(t.Context())
 				said := fmt.Sprint(err)
 				for _, d := range list {
 					said += fmt.Sprintf("\n%s: %s %s", d.File, d.Code, d.Message)

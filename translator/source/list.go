@@ -8,7 +8,6 @@ import (
 	"os"
 	"path"
 	"path/filepath"
-	"strconv"
 	"strings"
 	"syscall"
 	"unicode"
@@ -58,7 +57,7 @@ func (d *Directory) walk(ctx context.Context, shallow bool) (*listing, error) {
 	l := &listing{d: d, root: root, top: top, folders: map[string]struct{}{}, shallow: shallow}
 	if top != "" {
 		if l.fence, err = os.OpenRoot(top); err != nil {
-			return nil, fmt.Errorf("open the checkout: %w", bare(err))
+			return nil, fmt.Errorf("open the checkout: %w", TrimPath(err))
 		}
 	}
 	if err := l.folder(ctx, "", root, nil); err != nil {
@@ -81,7 +80,7 @@ func (l *listing) folder(ctx context.Context, name, real string, trail []fs.File
 	}
 	for _, above := range trail {
 		if os.SameFile(above, info) {
-			l.refuse(name, CodeLinkLoop, "the link leads back to a folder above it", "remove the link")
+			l.reject(name, FolderLoop)
 			return nil
 		}
 	}
@@ -109,19 +108,18 @@ func (l *listing) folder(ctx context.Context, name, real string, trail []fs.File
 func (l *listing) child(ctx context.Context, name, real string, child fs.DirEntry, trail []fs.FileInfo) error {
 	l.seen++
 	if l.full() {
-		l.refuse(name, CodeTooLarge, fmt.Sprintf("the directory has more than %d files and folders", l.d.o.MaxEntries),
-			"point writ at the folder that holds the policies")
+		l.reject(name, TooManyEntries(l.d.o.Limits.MaxEntries))
 		return nil
 	}
 	mode := child.Type()
 	if mode&fs.ModeSymlink != 0 {
 		return l.link(ctx, name, real, trail)
 	}
-	if !mode.IsDir() && !isDocument(name) {
+	if !mode.IsDir() && !IsDocument(name) {
 		return nil
 	}
-	if !plain(path.Base(name)) {
-		l.refuse(name, CodeFileName, fmt.Sprintf("the name %s is not printable text", strconv.QuoteToASCII(path.Base(name))), "rename it")
+	if !IsPrintable(path.Base(name)) {
+		l.reject(name, Unprintable(name))
 		return nil
 	}
 	if mode.IsDir() {
@@ -144,19 +142,19 @@ func (l *listing) link(ctx context.Context, name, real string, trail []fs.FileIn
 	info, err := os.Stat(real)
 	switch {
 	case errors.Is(err, syscall.ELOOP):
-		l.refuse(name, CodeLinkLoop, "the link leads to itself", "remove the link")
+		l.reject(name, LinkLoop)
 		return nil
 	case errors.Is(err, fs.ErrNotExist), errors.Is(err, syscall.ENOTDIR):
-		l.refuse(name, CodeBrokenLink, "what the link points to is not there", "remove the link, or put its target in place")
+		l.reject(name, BrokenLink)
 		return nil
 	case err != nil:
 		return worldly(name, err)
 	}
-	if !info.IsDir() && !isDocument(name) {
+	if !info.IsDir() && !IsDocument(name) {
 		return nil
 	}
-	if !plain(path.Base(name)) {
-		l.refuse(name, CodeFileName, fmt.Sprintf("the name %s is not printable text", strconv.QuoteToASCII(path.Base(name))), "rename it")
+	if !IsPrintable(path.Base(name)) {
+		l.reject(name, Unprintable(name))
 		return nil
 	}
 	target, err := filepath.EvalSymlinks(real)
@@ -164,7 +162,7 @@ func (l *listing) link(ctx context.Context, name, real string, trail []fs.FileIn
 		return worldly(name, err)
 	}
 	if l.top != "" && (!within(l.top, target) || within(filepath.Join(l.top, ".git"), target)) {
-		l.refuse(name, CodeOutsideCheckout, "the link leads out of the git checkout", "copy what it points to into the repository")
+		l.reject(name, OutsideCheckout)
 		return nil
 	}
 	if info.IsDir() {
@@ -182,42 +180,31 @@ func (l *listing) file(name, real string, info fs.FileInfo) {
 	switch {
 	case !info.Mode().IsRegular():
 		// Opening a pipe would wait for its writer, a device might do anything.
-		l.refuse(name, CodeNotRegular, "not a regular file", "remove it, or give it a name that is not a document's")
-	case info.Size() > l.d.o.MaxFileBytes:
-		l.refuse(name, CodeTooLarge, fmt.Sprintf("the file has %d bytes, more than the %d that are read", info.Size(), l.d.o.MaxFileBytes),
-			"split it into several files")
+		l.reject(name, NotRegular)
+	case info.Size() > l.d.o.Limits.MaxFileBytes:
+		l.reject(name, FileTooLarge(info.Size(), l.d.o.Limits.MaxFileBytes))
 	default:
 		l.entries = append(l.entries, entry{path: name, real: real, stamp: stampOf(info)})
 	}
 }
 
 // full reports whether the walk has met more than it may.
-func (l *listing) full() bool { return l.seen > l.d.o.MaxEntries }
+func (l *listing) full() bool { return l.seen > l.d.o.Limits.MaxEntries }
 
 // boundTotal drops the files after the one with which all together are too many
 // bytes, and says so.
 func (l *listing) boundTotal() {
 	var total int64
 	for i, e := range l.entries {
-		if total += e.size; total > l.d.o.MaxBytes {
+		if total += e.size; total > l.d.o.Limits.MaxBytes {
 			l.entries = l.entries[:i]
-			l.refuse(e.path, CodeTooLarge, fmt.Sprintf("with this file the directory has more than the %d bytes that are read", l.d.o.MaxBytes),
-				"point writ at the folder that holds the policies")
+			l.reject(e.path, TotalTooLarge(l.d.o.Limits.MaxBytes))
 			return
 		}
 	}
 }
 
-func (l *listing) refuse(name string, code diag.Code, message, hint string) {
-	if !plain(name) {
-		// The name goes into terminals and logs.
-		name = strings.Trim(strconv.QuoteToASCII(name), `"`)
-	}
-	l.diagnostics.Add(diag.Diagnostic{
-		Position: diag.Position{File: name, Line: 1, Column: 1},
-		Code:     code, Message: message, Hint: hint,
-	})
-}
+func (l *listing) reject(name string, r *Rejection) { l.diagnostics.Add(r.At(name)) }
 
 // worldly turns an error on a listed file into one for the caller. What was
 // there a moment ago and is gone means the directory is changing.
@@ -228,11 +215,11 @@ func worldly(name string, err error) error {
 	if name == "" {
 		name = "the policy directory"
 	}
-	return fmt.Errorf("read %s: %w", name, bare(err))
+	return fmt.Errorf("read %s: %w", name, TrimPath(err))
 }
 
-// bare takes the absolute path out of a file error.
-func bare(err error) error {
+// TrimPath takes the absolute path out of a file error.
+func TrimPath(err error) error {
 	var at *fs.PathError
 	if errors.As(err, &at) {
 		return at.Err
@@ -240,7 +227,7 @@ func bare(err error) error {
 	return err
 }
 
-func isDocument(name string) bool {
+func IsDocument(name string) bool {
 	switch path.Ext(name) {
 	case ".yaml", ".yml", ".json", ".rego":
 		return true
@@ -253,7 +240,7 @@ func isFolder(path string) bool {
 	return err == nil && info.IsDir()
 }
 
-func plain(name string) bool {
+func IsPrintable(name string) bool {
 	if !utf8.ValidString(name) {
 		return false
 	}

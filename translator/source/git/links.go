@@ -1,4 +1,4 @@
-package source
+package git
 
 import (
 	"path"
@@ -8,21 +8,7 @@ import (
 	"github.com/go-git/go-git/v5/plumbing/filemode"
 	"github.com/go-git/go-git/v5/plumbing/object"
 
-	"github.com/writ-policy/writ/translator/diag"
-)
-
-// linkError is what is wrong with a link: a mistake in the repository.
-type linkError struct {
-	code          diag.Code
-	message, hint string
-}
-
-func (e *linkError) Error() string { return e.message }
-
-var (
-	errLinkLoop = &linkError{CodeLinkLoop, "the link leads to itself", "remove the link"}
-	errBroken   = &linkError{CodeBrokenLink, "what the link points to is not there", "remove the link, or put its target in place"}
-	errOutside  = &linkError{CodeOutsideCheckout, "the link leads out of the git checkout", "copy what it points to into the repository"}
+	"github.com/writ-policy/writ/translator/source"
 )
 
 // mostLinks is how many links one path may go through, as Linux has it.
@@ -33,7 +19,7 @@ const longestLink = 4096
 
 // follow finds what stands at a path of the repository, links on the way and at its
 // end followed, and where that really is.
-func (t *gitTree) follow(at string) (string, *object.TreeEntry, error) {
+func (t *tree) follow(at string) (string, *object.TreeEntry, error) {
 	rest := strings.Split(at, "/")
 	var done []string
 	links := 0
@@ -47,14 +33,14 @@ func (t *gitTree) follow(at string) (string, *object.TreeEntry, error) {
 			continue
 		case "..":
 			if len(done) == 0 {
-				return "", nil, errOutside
+				return "", nil, source.OutsideCheckout
 			}
 			done, entries = done[:len(done)-1], entries[:len(entries)-1]
 			continue
 		}
 		parent := entries[len(entries)-1]
 		if parent.Mode != filemode.Dir {
-			return "", nil, errBroken
+			return "", nil, source.BrokenLink
 		}
 		next, err := t.child(parent, step)
 		if err != nil {
@@ -65,14 +51,14 @@ func (t *gitTree) follow(at string) (string, *object.TreeEntry, error) {
 			continue
 		}
 		if links++; links > mostLinks {
-			return "", nil, errLinkLoop
+			return "", nil, source.LinkLoop
 		}
 		target, err := t.target(next)
 		if err != nil {
 			return "", nil, err
 		}
 		if path.IsAbs(target) {
-			return "", nil, errOutside
+			return "", nil, source.OutsideCheckout
 		}
 		rest = append(strings.Split(target, "/"), rest...)
 	}
@@ -80,7 +66,7 @@ func (t *gitTree) follow(at string) (string, *object.TreeEntry, error) {
 }
 
 // child is the entry of a name in a folder.
-func (t *gitTree) child(parent *object.TreeEntry, name string) (*object.TreeEntry, error) {
+func (t *tree) child(parent *object.TreeEntry, name string) (*object.TreeEntry, error) {
 	folder, err := t.folderOf(parent)
 	if err != nil {
 		return nil, err
@@ -90,16 +76,16 @@ func (t *gitTree) child(parent *object.TreeEntry, name string) (*object.TreeEntr
 			return &folder.Entries[i], nil
 		}
 	}
-	return nil, errBroken
+	return nil, source.BrokenLink
 }
 
-func (t *gitTree) target(link *object.TreeEntry) (string, error) {
+func (t *tree) target(link *object.TreeEntry) (string, error) {
 	blob, err := t.objects.EncodedObject(plumbing.BlobObject, link.Hash)
 	if err != nil {
 		return "", err
 	}
 	if blob.Size() > longestLink {
-		return "", errBroken
+		return "", source.BrokenLink
 	}
 	content, err := t.read(blob, link.Hash)
 	return string(content), err

@@ -1,4 +1,4 @@
-package source
+package git
 
 import (
 	"context"
@@ -15,15 +15,16 @@ import (
 	"github.com/go-git/go-git/v5/plumbing/object"
 	"github.com/go-git/go-git/v5/plumbing/transport"
 
-	"github.com/writ-policy/writ/bundles/phase"
 	"github.com/writ-policy/writ/translator/diag"
+	"github.com/writ-policy/writ/translator/progress"
+	"github.com/writ-policy/writ/translator/source"
 )
 
 // DefaultEvery is how often a repository is asked for its reference; a poke comes
 // sooner.
 const DefaultEvery = 30 * time.Second
 
-// Bounds of a fetch, where GitOptions has none: a remote that says nothing, or never
+// Bounds of a fetch, where Options has none: a remote that says nothing, or never
 // ends, must not keep the next one from being tried, nor fill memory or disk.
 const (
 	DefaultStall    = 30 * time.Second
@@ -31,9 +32,9 @@ const (
 	DefaultMaxFetch = 1 << 30
 )
 
-// GitOptions say where a repository is and how it is reached. Location is needed.
-type GitOptions struct {
-	Location GitLocation
+// Options say where a repository is and how it is reached. Location is needed.
+type Options struct {
+	Location source.GitLocation
 	// Dir is where what is fetched is kept while it is read; empty is the machine's
 	// folder for such things.
 	Dir string
@@ -42,14 +43,14 @@ type GitOptions struct {
 	Every time.Duration
 	// Credentials finds what to authenticate with; nil uses none. It is asked before
 	// every fetch, so that a renewed token is used.
-	Credentials func(GitLocation) (transport.AuthMethod, error)
+	Credentials func(source.GitLocation) (transport.AuthMethod, error)
 	// CABundle finds PEM certificates to trust beside the machine's; nil: none. It is
 	// asked before every fetch, too.
 	CABundle func() ([]byte, error)
 	// Keys, if set, must have signed the commit.
-	Keys *GitKeys
+	Keys *Keys
 	// Limits are those of a directory.
-	Limits DirOptions
+	Limits source.Limits
 	// MaxFetch bounds the bytes of one fetch, as they are transferred and as they are
 	// unpacked: those of the whole commit, not of the policy directory alone. One
 	// object may have an eighth of it. Zero means DefaultMaxFetch.
@@ -70,7 +71,7 @@ type GitOptions struct {
 // history that was rewritten leave nothing that a later fetch could stumble on. It
 // transfers more than a clone that is kept would; policies are small.
 type Repository struct {
-	o    GitOptions
+	o    Options
 	poke chan struct{}
 
 	mu          sync.Mutex // held through a whole fetch
@@ -82,13 +83,13 @@ type Repository struct {
 // fetched is a commit that was read.
 type fetched struct {
 	ref      plumbing.Hash // what the reference named, a tag perhaps
-	snapshot Snapshot
+	snapshot source.Snapshot
 	list     diag.List
 	known    bool
 }
 
-// Git is the repository. Nothing is read yet.
-func Git(o GitOptions) *Repository {
+// Open is the repository of o. Nothing is read yet.
+func Open(o Options) *Repository {
 	if o.Every <= 0 {
 		o.Every = DefaultEvery
 	}
@@ -107,7 +108,7 @@ func Git(o GitOptions) *Repository {
 	if o.Timeout <= 0 {
 		o.Timeout = DefaultTimeout
 	}
-	o.Limits = Dir("", o.Limits).o
+	o.Limits = o.Limits.WithDefaults()
 	return &Repository{o: o, poke: make(chan struct{}, 1)}
 }
 
@@ -145,7 +146,7 @@ func (r *Repository) wait() time.Duration {
 // Snapshot reads the tree of the commit that the reference names now. The commit
 // that was read last is not fetched again. The error is the world's: a remote that
 // does not answer, a reference that is gone, a commit nobody allowed has signed.
-func (r *Repository) Snapshot(ctx context.Context) (snapshot Snapshot, list diag.List, err error) {
+func (r *Repository) Snapshot(ctx context.Context) (snapshot source.Snapshot, list diag.List, err error) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	ctx, cancel := context.WithTimeoutCause(ctx, r.o.Timeout, errTooLong)
@@ -156,17 +157,17 @@ func (r *Repository) Snapshot(ctx context.Context) (snapshot Snapshot, list diag
 			err = fmt.Errorf("panic while reading: %v", cause)
 		}
 		if err != nil {
-			snapshot, list = Snapshot{}, nil
-			err = &gitError{fmt.Sprintf("read %s: ", Location{Git: &r.o.Location}), err}
+			snapshot, list = source.Snapshot{}, nil
+			err = &repositoryError{fmt.Sprintf("read %s: ", source.Location{Git: &r.o.Location}), err}
 		}
 	}()
 	return r.read(ctx)
 }
 
-func (r *Repository) read(ctx context.Context) (Snapshot, diag.List, error) {
+func (r *Repository) read(ctx context.Context) (source.Snapshot, diag.List, error) {
 	origin, err := r.origin()
 	if err != nil {
-		return Snapshot{}, nil, err
+		return source.Snapshot{}, nil, err
 	}
 	pinned := plumbing.IsHash(r.o.Location.Ref)
 	if pinned && r.last.known {
@@ -174,14 +175,14 @@ func (r *Repository) read(ctx context.Context) (Snapshot, diag.List, error) {
 	}
 	ref, err := origin.resolve(ctx, r.o.Location.Ref)
 	if err != nil {
-		return Snapshot{}, nil, err
+		return source.Snapshot{}, nil, err
 	}
 	if r.last.known && r.last.ref == ref.hash {
 		return r.last.snapshot, r.last.list, nil
 	}
 	snapshot, list, err := r.fetch(ctx, origin, ref)
 	if err != nil {
-		return Snapshot{}, nil, err
+		return source.Snapshot{}, nil, err
 	}
 	r.last = fetched{ref: ref.hash, snapshot: snapshot, list: list, known: true}
 	r.o.Logger.Info("commit read", "commit", snapshot.Commit, "files", len(snapshot.Files))
@@ -189,31 +190,31 @@ func (r *Repository) read(ctx context.Context) (Snapshot, diag.List, error) {
 }
 
 // fetch brings a commit here, checks who signed it, and reads its tree.
-func (r *Repository) fetch(ctx context.Context, origin origin, ref reference) (Snapshot, diag.List, error) {
+func (r *Repository) fetch(ctx context.Context, origin origin, ref reference) (source.Snapshot, diag.List, error) {
 	var objects objectStore
 	var closer func()
-	err := phase.Do(ctx, phase.Fetch, func(ctx context.Context) (err error) {
+	err := progress.Do(ctx, progress.Fetch, func(ctx context.Context) (err error) {
 		objects, closer, err = origin.objects(ctx, ref)
 		return err
 	})
 	if err != nil {
-		return Snapshot{}, nil, err
+		return source.Snapshot{}, nil, err
 	}
 	defer closer()
 	commit, err := commitOf(objects, ref.hash)
 	if err != nil {
-		return Snapshot{}, nil, err
+		return source.Snapshot{}, nil, err
 	}
 	if r.o.Keys != nil {
 		if err := r.o.Keys.verify(commit); err != nil {
-			return Snapshot{}, nil, fmt.Errorf("commit %s: %w", commit.Hash, err)
+			return source.Snapshot{}, nil, fmt.Errorf("commit %s: %w", commit.Hash, err)
 		}
 	}
 	files, list, err := readTree(ctx, objects, commit, r.o.Location.Subdir, r.o.Limits)
 	if err != nil {
-		return Snapshot{}, nil, fmt.Errorf("commit %s: %w", commit.Hash, err)
+		return source.Snapshot{}, nil, fmt.Errorf("commit %s: %w", commit.Hash, err)
 	}
-	return Snapshot{Files: files, Commit: commit.Hash.String()}, list, nil
+	return source.Snapshot{Files: files, Commit: commit.Hash.String()}, list, nil
 }
 
 // commitOf follows annotated tags to their commit.

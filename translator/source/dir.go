@@ -15,13 +15,6 @@ import (
 	"github.com/writ-policy/writ/translator/diag"
 )
 
-// Bounds of a directory, where DirOptions has none.
-const (
-	DefaultMaxFileBytes = 64 << 20
-	DefaultMaxBytes     = 1 << 30
-	DefaultMaxEntries   = 1 << 20
-)
-
 // DefaultSettle and DefaultRescan suit a directory people edit and tools sync.
 const (
 	DefaultSettle = 200 * time.Millisecond
@@ -37,11 +30,7 @@ var errChanged = errors.New("changed while being read")
 // DirOptions are the bounds and times of a Directory. The zero value has the
 // default bounds, no settle time and the default rescan.
 type DirOptions struct {
-	// MaxFileBytes bounds one file, MaxBytes all of them together, MaxEntries
-	// the files and folders. Zero means the default.
-	MaxFileBytes int64
-	MaxBytes     int64
-	MaxEntries   int
+	Limits Limits
 	// Settle is how long a directory must stay quiet before Watch notifies. Zero
 	// notifies at once, as tests want.
 	Settle time.Duration
@@ -70,15 +59,7 @@ type Directory struct {
 
 // Dir is the directory at path. Nothing is read yet.
 func Dir(path string, o DirOptions) *Directory {
-	if o.MaxFileBytes == 0 {
-		o.MaxFileBytes = DefaultMaxFileBytes
-	}
-	if o.MaxBytes == 0 {
-		o.MaxBytes = DefaultMaxBytes
-	}
-	if o.MaxEntries == 0 {
-		o.MaxEntries = DefaultMaxEntries
-	}
+	o.Limits = o.Limits.WithDefaults()
 	if o.Rescan == 0 {
 		o.Rescan = DefaultRescan
 	}
@@ -159,11 +140,11 @@ func (d *Directory) resolve() (root, top string, err error) {
 		root, err = filepath.EvalSymlinks(root)
 	}
 	if err != nil {
-		return "", "", fmt.Errorf("read the policy directory: %w", bare(err))
+		return "", "", fmt.Errorf("read the policy directory: %w", TrimPath(err))
 	}
 	info, err := os.Stat(root)
 	if err != nil {
-		return "", "", fmt.Errorf("read the policy directory: %w", bare(err))
+		return "", "", fmt.Errorf("read the policy directory: %w", TrimPath(err))
 	}
 	if !info.IsDir() {
 		return "", "", errors.New("read the policy directory: not a directory")

@@ -1,4 +1,4 @@
-package source
+package git
 
 import (
 	"bufio"
@@ -15,6 +15,8 @@ import (
 	"github.com/go-git/go-git/v5/plumbing/format/idxfile"
 	"github.com/go-git/go-git/v5/plumbing/format/packfile"
 	"github.com/go-git/go-git/v5/storage/memory"
+
+	"github.com/writ-policy/writ/translator/source"
 )
 
 // packPattern names what is fetched, for as long as it has a name.
@@ -22,17 +24,17 @@ const packPattern = "fetch-*"
 
 // storePack writes what comes to a file, all of it or none. The file has no name: it
 // is gone when it is closed, and when the process ends however it ends.
-func storePack(o *GitOptions, r io.Reader) (billy.File, error) {
+func storePack(o *Options, r io.Reader) (billy.File, error) {
 	f, err := packFile(o.Dir)
 	if err != nil {
-		return nil, fmt.Errorf("make room for a fetch: %w", bare(err))
+		return nil, fmt.Errorf("make room for a fetch: %w", source.TrimPath(err))
 	}
 	if _, err = io.Copy(f, r); err == nil {
 		_, err = f.Seek(0, io.SeekStart)
 	}
 	if err != nil {
 		f.Close()
-		return nil, bare(err)
+		return nil, source.TrimPath(err)
 	}
 	return f, nil
 }
@@ -70,7 +72,7 @@ func (unnamed) Unlock() error { return nil }
 
 // openPack reads what is in a pack. It is looked through before anything is made of
 // it: what a few bytes unpack to must not fill the memory.
-func openPack(ctx context.Context, f billy.File, o *GitOptions) (objectStore, error) {
+func openPack(ctx context.Context, f billy.File, o *Options) (objectStore, error) {
 	var large *tooMuch
 	if err := checkPack(ctx, bufio.NewReaderSize(f, 1<<16), o); errors.As(err, &large) {
 		return nil, err
@@ -78,7 +80,7 @@ func openPack(ctx context.Context, f billy.File, o *GitOptions) (objectStore, er
 		return nil, fmt.Errorf("what the server sent is no whole pack: %w", err)
 	}
 	if _, err := f.Seek(0, io.SeekStart); err != nil {
-		return nil, bare(err)
+		return nil, source.TrimPath(err)
 	}
 	index := &idxfile.Writer{}
 	parser, err := packfile.NewParser(packfile.NewScanner(f), index)
@@ -99,7 +101,7 @@ func openPack(ctx context.Context, f billy.File, o *GitOptions) (objectStore, er
 }
 
 // checkPack unpacks everything once, into nothing, to know how much it is.
-func checkPack(ctx context.Context, r io.Reader, o *GitOptions) error {
+func checkPack(ctx context.Context, r io.Reader, o *Options) error {
 	scanner := packfile.NewScanner(r)
 	_, count, err := scanner.Header()
 	if err != nil {

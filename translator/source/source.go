@@ -18,8 +18,6 @@ import (
 	"crypto/sha256"
 	"encoding/binary"
 	"encoding/hex"
-
-	"github.com/writ-policy/writ/translator/diag"
 )
 
 // File is one file of a snapshot.
@@ -55,13 +53,3 @@ func (s Snapshot) Key() string {
 	}
 	return hex.EncodeToString(h.Sum(nil))
 }
-
-// Codes of what can be wrong with files before anybody reads their text.
-const (
-	CodeTooLarge        diag.Code = "too-large"
-	CodeBrokenLink      diag.Code = "broken-link"
-	CodeLinkLoop        diag.Code = "link-loop"
-	CodeOutsideCheckout diag.Code = "outside-checkout"
-	CodeNotRegular      diag.Code = "not-regular"
-	CodeFileName        diag.Code = "file-name"
-)

@@ -1,4 +1,4 @@
-package source_test
+package git_test
 
 import (
 	"bytes"
@@ -7,7 +7,7 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/writ-policy/writ/bundles/source"
+	"github.com/writ-policy/writ/translator/source/git"
 )
 
 // localFault is done to a repository on this machine.
@@ -125,7 +125,7 @@ func TestGitLocalFaults(t *testing.T) {
 			t.Parallel()
 			local, dir := o.copy(t), t.TempDir()
 			url := "git+file://" + local.dir
-			r := source.Git(source.GitOptions{Location: at(t, url+"//p?ref=main"), Dir: dir})
+			r := git.Open(git.Options{Location: at(t, url+"//p?ref=main"), Dir: dir})
 			survives(t, r, url, dir, f.want, 2, func() {
 				local.point(local.second)
 				check(t, f.do(local))
@@ -139,7 +139,7 @@ func TestGitLocalFaults(t *testing.T) {
 // another reference that is broken, and one that goes away and comes back.
 func TestGitLocalBystanders(t *testing.T) {
 	local := newOrigin(t).copy(t)
-	r := source.Git(source.GitOptions{Location: at(t, "git+file://"+local.dir+"//p?ref=main")})
+	r := git.Open(git.Options{Location: at(t, "git+file://"+local.dir+"//p?ref=main")})
 	want := func(text string) {
 		t.Helper()
 		if files, _, _ := reading(t, r); files["a.yaml"] != text {

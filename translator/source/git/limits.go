@@ -1,4 +1,4 @@
-package source
+package git
 
 import (
 	"bytes"
@@ -13,7 +13,8 @@ import (
 	"strings"
 	"time"
 
-	"github.com/writ-policy/writ/bundles/phase"
+	"github.com/writ-policy/writ/translator/progress"
+	"github.com/writ-policy/writ/translator/source"
 )
 
 var (
@@ -38,7 +39,7 @@ type guard struct {
 	most   int64
 }
 
-func newGuard(ctx context.Context, o *GitOptions) *guard {
+func newGuard(ctx context.Context, o *Options) *guard {
 	g := &guard{stall: o.Stall, most: o.MaxFetch}
 	g.ctx, g.cancel = context.WithCancelCause(ctx)
 	return g
@@ -66,7 +67,7 @@ func (g *guard) watch(body io.ReadCloser, most int64, what string) *watchedBody 
 type watchedBody struct {
 	io.ReadCloser
 	guard      *guard
-	under      *phase.Phase // counts what comes; nil: nobody does
+	under      *progress.Span // counts what comes; nil: nobody does
 	left, most int64
 	what       string
 	timer      *time.Timer
@@ -146,23 +147,23 @@ func (r *Repository) transport() (*http.Transport, error) {
 	return t, nil
 }
 
-// gitError is what is said of a fault. A server has a part in its text, which goes
+// repositoryError is what is said of a fault. A server has a part in its text, which goes
 // into terminals, logs and the status.
-type gitError struct {
+type repositoryError struct {
 	prefix string
 	err    error
 }
 
-func (e *gitError) Error() string {
+func (e *repositoryError) Error() string {
 	const most = 500
 	text := strings.TrimRight(e.err.Error(), ": \n")
 	if len(text) > most {
 		text = text[:most] + "..."
 	}
-	if !plain(text) {
+	if !source.IsPrintable(text) {
 		text = strings.Trim(strconv.QuoteToASCII(text), `"`)
 	}
 	return e.prefix + text
 }
 
-func (e *gitError) Unwrap() error { return e.err }
+func (e *repositoryError) Unwrap() error { return e.err }

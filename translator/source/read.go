@@ -16,7 +16,7 @@ import (
 
 	"golang.org/x/sync/errgroup"
 
-	"github.com/writ-policy/writ/bundles/phase"
+	"github.com/writ-policy/writ/translator/progress"
 )
 
 // cached is a file as it was read at a time.
@@ -63,7 +63,7 @@ func (d *Directory) readAll(ctx context.Context, l *listing) ([]File, error) {
 			if err != nil {
 				return err
 			}
-			phase.From(ctx).Count(1, "files read")
+			progress.FromContext(ctx).Count(1, "files read")
 			read[i] = cached{stamp: e.stamp, at: now, file: File{Path: e.path, Content: content, Hash: sha256.Sum256(content)}}
 			return nil
 		})
@@ -105,7 +105,7 @@ func (d *Directory) read(l *listing, e entry) ([]byte, error) {
 	content := make([]byte, e.size+1)
 	n, err := io.ReadFull(f, content)
 	if err != nil && !errors.Is(err, io.ErrUnexpectedEOF) && !errors.Is(err, io.EOF) {
-		return nil, fmt.Errorf("read %s: %w", e.path, bare(err))
+		return nil, fmt.Errorf("read %s: %w", e.path, TrimPath(err))
 	}
 	if int64(n) != e.size {
 		return nil, errChanged
@@ -117,7 +117,7 @@ func (d *Directory) read(l *listing, e entry) ([]byte, error) {
 func (e entry) unchanged(f *os.File) error {
 	info, err := f.Stat()
 	if err != nil {
-		return fmt.Errorf("read %s: %w", e.path, bare(err))
+		return fmt.Errorf("read %s: %w", e.path, TrimPath(err))
 	}
 	if stampOf(info) != e.stamp || !info.Mode().IsRegular() {
 		return errChanged

@@ -1,4 +1,4 @@
-package source_test
+package git_test
 
 import (
 	"bytes"
@@ -18,7 +18,7 @@ import (
 	"testing"
 	"time"
 
-	"github.com/writ-policy/writ/bundles/source"
+	"github.com/writ-policy/writ/translator/source/git"
 )
 
 func check(t testing.TB, err error) {
@@ -91,7 +91,7 @@ func (o *origin) packed(hashes ...string) []byte {
 
 // survives holds a reading to a fault between two good commits: an error that names
 // the place and the fault, nothing left behind, and then the second commit.
-func survives(t *testing.T, r *source.Repository, location, dir, want string, times int, begin, end func()) {
+func survives(t *testing.T, r *git.Repository, location, dir, want string, times int, begin, end func()) {
 	t.Helper()
 	if files, _, _ := reading(t, r); files["a.yaml"] != "a: 1\n" {
 		t.Fatalf("before the fault: got %q", files)
@@ -323,7 +323,7 @@ func TestGitServerFaults(t *testing.T) {
 				t.Parallel()
 				at, dir := o.copy(t), t.TempDir()
 				server := serveGitBelow(t, filepath.Dir(at.dir))
-				r := source.Git(faultOptions(t, server.URL, dir, f.slow))
+				r := git.Open(faultOptions(t, server.URL, dir, f.slow))
 				times := 2
 				if f.slow {
 					times = 1
@@ -352,7 +352,7 @@ func TestGitServerFaults(t *testing.T) {
 // documented wants the table of the faults that are tried in the README, whole.
 func documented(t *testing.T, rows [][]string) {
 	t.Helper()
-	readme, err := os.ReadFile("../README.md")
+	readme, err := os.ReadFile("../../../bundles/README.md")
 	check(t, err)
 	table := "\n"
 	for i, row := range rows {
@@ -372,9 +372,9 @@ func documented(t *testing.T, rows [][]string) {
 	}
 }
 
-func faultOptions(t *testing.T, url, dir string, slow bool) source.GitOptions {
+func faultOptions(t *testing.T, url, dir string, slow bool) git.Options {
 	t.Helper()
-	o := source.GitOptions{Location: at(t, "git+"+url+"/policies.git//p?ref=main"), Dir: dir, MaxFetch: mostFetched}
+	o := git.Options{Location: at(t, "git+"+url+"/policies.git//p?ref=main"), Dir: dir, MaxFetch: mostFetched}
 	if slow {
 		o.Stall, o.Timeout = time.Second, 1500*time.Millisecond
 	}

@@ -1,0 +1,33 @@
+package source
+
+// DefaultMaxFileBytes is the default of Limits.MaxFileBytes.
+const DefaultMaxFileBytes = 64 << 20
+
+const (
+	defaultMaxBytes   = 1 << 30
+	defaultMaxEntries = 1 << 20
+)
+
+// Limits bound what is read from one source. Zero fields stand for the defaults.
+type Limits struct {
+	// MaxFileBytes bounds one file, 64 MiB by default.
+	MaxFileBytes int64
+	// MaxBytes bounds all files together, 1 GiB by default.
+	MaxBytes int64
+	// MaxEntries bounds the number of files and folders, 1,048,576 by default.
+	MaxEntries int
+}
+
+// WithDefaults returns l with each zero field replaced by its default.
+func (l Limits) WithDefaults() Limits {
+	if l.MaxFileBytes == 0 {
+		l.MaxFileBytes = DefaultMaxFileBytes
+	}
+	if l.MaxBytes == 0 {
+		l.MaxBytes = defaultMaxBytes
+	}
+	if l.MaxEntries == 0 {
+		l.MaxEntries = defaultMaxEntries
+	}
+	return l
+}

@@ -1,0 +1,81 @@
+package source
+
+import (
+	"fmt"
+	"path"
+	"strconv"
+	"strings"
+
+	"github.com/writ-policy/writ/translator/diag"
+)
+
+// Rejection is the reason why a file or folder of a source is not read: a mistake in the
+// source, not a failure to read it. Its text names no file; At adds one.
+type Rejection struct {
+	code          diag.Code
+	message, hint string
+}
+
+// Error implements error, so that code that follows a link can return a Rejection.
+func (r *Rejection) Error() string { return r.message }
+
+// At returns the diagnostic for the file with the given path, which is relative to the
+// policy directory. Unprintable characters of the path are escaped, because diagnostics
+// reach terminals and logs.
+func (r *Rejection) At(file string) diag.Diagnostic {
+	if !IsPrintable(file) {
+		file = strings.Trim(strconv.QuoteToASCII(file), `"`)
+	}
+	return diag.Diagnostic{
+		Position: diag.Position{File: file, Line: 1, Column: 1},
+		Code:     r.code, Message: r.message, Hint: r.hint,
+	}
+}
+
+// Rejections of links and of what is not a regular file.
+var (
+	FolderLoop      = &Rejection{codeLinkLoop, "the link leads back to a folder above it", "remove the link"}
+	LinkLoop        = &Rejection{codeLinkLoop, "the link leads to itself", "remove the link"}
+	BrokenLink      = &Rejection{codeBrokenLink, "what the link points to is not there", "remove the link, or put its target in place"}
+	OutsideCheckout = &Rejection{codeOutsideCheckout, "the link leads out of the git checkout", "copy what it points to into the repository"}
+	NotRegular      = &Rejection{codeNotRegular, "not a regular file", "remove it, or give it a name that is not a document's"}
+	Submodule       = &Rejection{codeNotRegular, "a submodule, which is not fetched", "copy what is in it into the repository"}
+)
+
+// Unprintable rejects a file for its name.
+func Unprintable(file string) *Rejection {
+	return &Rejection{codeFileName, fmt.Sprintf("the name %s is not printable text", strconv.QuoteToASCII(path.Base(file))), "rename it"}
+}
+
+// SameName rejects a file whose name differs from other in case alone.
+func SameName(other string) *Rejection {
+	return &Rejection{codeFileName, fmt.Sprintf("the name differs from %s in case alone", strconv.QuoteToASCII(other)),
+		"rename one of them: where names have no case, a checkout has only one"}
+}
+
+const narrowDirectory = "point writ at the folder that holds the policies"
+
+// TooManyEntries rejects the first file or folder beyond limit.
+func TooManyEntries(limit int) *Rejection {
+	return &Rejection{codeTooLarge, fmt.Sprintf("the directory has more than %d files and folders", limit), narrowDirectory}
+}
+
+// FileTooLarge rejects a file of size bytes.
+func FileTooLarge(size, limit int64) *Rejection {
+	return &Rejection{codeTooLarge, fmt.Sprintf("the file has %d bytes, more than the %d that are read", size, limit), "split it into several files"}
+}
+
+// TotalTooLarge rejects the file with which all files together exceed limit bytes.
+func TotalTooLarge(limit int64) *Rejection {
+	return &Rejection{codeTooLarge, fmt.Sprintf("with this file the directory has more than the %d bytes that are read", limit), narrowDirectory}
+}
+
+// Codes of rejections.
+const (
+	codeTooLarge        diag.Code = "too-large"
+	codeBrokenLink      diag.Code = "broken-link"
+	codeLinkLoop        diag.Code = "link-loop"
+	codeOutsideCheckout diag.Code = "outside-checkout"
+	codeNotRegular      diag.Code = "not-regular"
+	codeFileName        diag.Code = "file-name"
+)
