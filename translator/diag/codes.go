@@ -5,7 +5,7 @@ import (
 	"slices"
 )
 
-// Explanation is what `writ explain` says of a code.
+// Explanation is the text that `writ explain` prints for a code.
 type Explanation struct {
 	Code Code
 	// Severity is Warning for codes that are never errors.
@@ -13,13 +13,13 @@ type Explanation struct {
 	// Summary is one line, Text a paragraph or two.
 	Summary string
 	Text    string
-	// Example is a document, or a part of one, that raises the code, and Instead
-	// what to write; empty where the code is about files.
+	// Example is a document, or a part of one, that raises the code. Instead is
+	// the correction. Both are empty if the code is about files.
 	Example string
 	Instead string
 }
 
-// Explain returns what there is to say about a code.
+// Explain returns the explanation of a code, or false if the code is not known.
 func Explain(code Code) (Explanation, bool) {
 	for _, group := range explanations {
 		for _, e := range group {
@@ -31,20 +31,20 @@ func Explain(code Code) (Explanation, bool) {
 	return Explanation{}, false
 }
 
-// Explanations returns all explanations by code.
+// Explanations returns all explanations, sorted by code.
 func Explanations() []Explanation {
 	all := slices.Concat(explanations...)
 	slices.SortFunc(all, func(a, b Explanation) int { return cmp.Compare(a.Code, b.Code) })
 	return all
 }
 
-// explanations is the table, in groups as the codes below.
+// explanations is the table, in the same groups as the codes below.
 var explanations = [][]Explanation{
 	documentExplanations, restrictionExplanations, referenceExplanations,
 	warningExplanations, denyPolicyExplanations, visibilityExplanations, gatewayExplanations, sourceExplanations,
 }
 
-// The codes, grouped by what they speak of. Each has its entry in explanations.
+// The codes, grouped by family. Each has an entry in explanations.
 const (
 	YAML            Code = "yaml"
 	UnknownKind     Code = "unknown-kind"

@@ -1,27 +1,28 @@
 package diag
 
-// denyPolicyExplanations are of mistakes in deny policies and escalations.
+// denyPolicyExplanations explain mistakes in deny policies and escalations.
 var denyPolicyExplanations = []Explanation{
 	{
 		Code:    Unsupported,
-		Summary: "the field is known and not supported yet",
-		Text:    `Ignoring it would leave out what its author relies on, so it is refused.`,
+		Summary: "the field is not supported",
+		Text:    `writ knows the field but does not implement it. Ignoring it would drop a rule that its author relies on, so it is an error.`,
 		Example: `impersonationRules: [{}]`,
 		Instead: `rules:
   - {verbs: [impersonate], apiGroups: [""], resources: [users, groups, serviceaccounts]}`,
 	},
 	{
 		Code:    BadTemplate,
-		Summary: "a reason has something between braces that is no variable",
-		Text: `Reasons know {{.score}}, {{.factors}}, {{.pod}} and {{.namespace}}, also with an upper-case
-letter first and with blanks inside the braces. There are no functions, pipes or conditions.`,
+		Summary: "a reason contains an unknown template variable",
+		Text: `The variables of a reason are {{.score}}, {{.factors}}, {{.pod}} and {{.namespace}}. The first
+letter may be upper-case, and spaces inside the braces are allowed. Functions, pipes and
+conditions are not supported.`,
 		Example: `reason: "{{.user}} scored {{.score | printf \"%d\"}}"`,
 		Instead: `reason: "{{.pod}} scored {{.score}}"`,
 	},
 	{
 		Code:    UnreachableThreshold,
 		Summary: "a threshold is not above the one before it",
-		Text:    `The first threshold that a score does not exceed decides, so no score reaches this one.`,
+		Text:    `The first threshold that a score does not exceed decides, so this threshold is never reached.`,
 		Example: `thresholds:
   - {maxScore: 70, action: warn}
   - {maxScore: 30, action: allow}`,
@@ -32,23 +33,23 @@ letter first and with blanks inside the braces. There are no functions, pipes or
 	{
 		Code:    RepeatedEntry,
 		Summary: "a list of an escalation has the same entry twice",
-		Text:    `The second one changes nothing; often another one was meant.`,
+		Text:    `The second entry has no effect. Often a different entry was intended.`,
 		Example: `denyPolicyRefs: [no-secrets, no-secrets]`,
 		Instead: `denyPolicyRefs: [no-secrets, no-exec]`,
 	},
 	{
 		Code:    DanglingReference,
-		Summary: "a reference names a document that is not there",
-		Text: `denyPolicyRefs lists DenyPolicies, and an entry of escalationRefs without a wildcard names a
-BreakglassEscalation. Either would silently not apply if the name is misspelt.`,
+		Summary: "a reference names a document that does not exist",
+		Text: `denyPolicyRefs names DenyPolicies, and an entry of escalationRefs without a wildcard names a
+BreakglassEscalation. If the name is misspelt, the reference has no effect.`,
 		Example: `escalationRefs: [sre-fxi]`,
 		Instead: `escalationRefs: [sre-fix]`,
 	},
 	{
 		Code: NoThresholds, Severity: Warning,
 		Summary: "thresholds is empty, so every pod that is evaluated is denied",
-		Text: `A score above all thresholds is denied, and without thresholds every score is, even 0. To deny
-by blockFactors alone, allow the score 0 of empty riskFactors.`,
+		Text: `A score above all thresholds is denied. Without thresholds every score is above them, even 0. To
+deny by blockFactors alone, leave riskFactors empty and allow the score 0.`,
 		Example: `riskFactors: {}
 thresholds: []
 blockFactors: [hostPID]`,
@@ -59,15 +60,15 @@ blockFactors: [hostPID]`,
 	{
 		Code: LargeWeight, Severity: Warning,
 		Summary: "the weight of a risk factor is above 100",
-		Text:    `Weights are meant to be on a scale from 0 to 100. A factor that must never pass belongs into blockFactors, where no threshold lets it through.`,
+		Text:    `Weights are on a scale from 0 to 100. A factor that must always be denied belongs in blockFactors, which no threshold allows.`,
 		Example: `riskFactors: {hostPID: 1000}`,
 		Instead: `riskFactors: {hostPID: 100}
 blockFactors: [hostPID]`,
 	},
 	{
 		Code: IgnoredNamespace, Severity: Warning,
-		Summary: "the namespace of a DenyPolicy means nothing",
-		Text:    `A DenyPolicy holds in all namespaces unless its rules name some.`,
+		Summary: "the namespace of a DenyPolicy has no effect",
+		Text:    `A DenyPolicy applies to all namespaces unless its rules name some.`,
 		Example: `kind: DenyPolicy
 metadata: {name: no-secrets, namespace: shop}
 spec: {rules: [{verbs: [get], apiGroups: [""], resources: [secrets]}]}`,
@@ -77,17 +78,18 @@ spec: {rules: [{verbs: [get], apiGroups: [""], resources: [secrets], namespaces:
 	},
 	{
 		Code: IdleOverride, Severity: Warning,
-		Summary: "the override of an escalation changes no decision",
-		Text: `It is in force where enabled is true, the cluster fits allowed.clusters or clusterConfigRefs and
-the requester is in one of allowed.groups, so all three are needed. With requireApproval it never
-is: a request cannot show that approval. And it relaxes something only by maxAllowedScore or exemptFactors.`,
+		Summary: "the override of an escalation has no effect",
+		Text: `An override applies if enabled is true, the cluster matches allowed.clusters or clusterConfigRefs
+and the requester is in one of allowed.groups. All three are required. With requireApproval it
+never applies, because a request cannot prove that approval. An override relaxes a policy only by
+maxAllowedScore or exemptFactors.`,
 		Example: `podSecurityOverrides: {enabled: true, maxAllowedScore: 80, requireApproval: true}`,
 		Instead: `podSecurityOverrides: {enabled: true, maxAllowedScore: 80}`,
 	},
 	{
 		Code: EmptyReference, Severity: Warning,
-		Summary: "a glob of escalationRefs fits no escalation",
-		Text:    `No BreakglassEscalation of the directory has such a name, so the policy is in scope under none of them.`,
+		Summary: "a glob in escalationRefs matches no escalation",
+		Text:    `No BreakglassEscalation in the directory has a name that matches, so the policy applies under no escalation.`,
 		Example: `escalationRefs: ["ser-*"]`,
 		Instead: `escalationRefs: ["sre-*"]`,
 	},

@@ -1,14 +1,14 @@
 package diag
 
-// documentExplanations are of mistakes that one document shows.
+// documentExplanations explain mistakes within one document.
 var documentExplanations = []Explanation{
 	{
 		Code:    YAML,
 		Summary: "the file cannot be read as YAML or JSON",
-		Text: `Documents are YAML 1.2, or strict JSON in *.json files, in UTF-8. The parser stopped at
-the place shown, or nearby: of an unclosed bracket or quote it names the line where it begins.
-Refused as well are keys that are there twice, tags of one's own, aliases that stand for very
-much, and characters that readers would read differently. Other files are still checked.`,
+		Text: `Documents are YAML 1.2, or strict JSON in *.json files, encoded as UTF-8. The parser stopped at
+or near the position shown; for an unclosed bracket or quote the position is where it begins.
+Duplicate keys, custom tags, aliases that expand to very large values, and characters that
+parsers interpret differently are rejected too. Other files are still checked.`,
 		Example: `rules:
   - verbs: [*]
     resourceKinds: [pods]`,
@@ -18,10 +18,10 @@ much, and characters that readers would read differently. Other files are still 
 	},
 	{
 		Code:    UnknownKind,
-		Summary: "no family has a document of this apiVersion and kind",
-		Text: `Kinds are spelt exactly, and each belongs to one apiVersion. A document with metadata needs
-its apiVersion: Kubernetes and writ.dev both have a Role, and guessing would change what it
-grants. Only the flat form, with its name at the top, may leave apiVersion out.`,
+		Summary: "the apiVersion and kind are not known",
+		Text: `Kinds are case-sensitive, and each belongs to one apiVersion. A document with metadata needs an
+apiVersion: Kubernetes and writ.dev both have a Role, and they grant different things. Only the
+flat form, with its name at the top level, may omit apiVersion.`,
 		Example: `kind: Role
 metadata: {name: reader, namespace: shop}`,
 		Instead: `apiVersion: writ.dev/v1
@@ -30,9 +30,9 @@ metadata: {name: reader, namespace: shop}`,
 	},
 	{
 		Code:    UnknownField,
-		Summary: "the document has a field that its kind does not know",
-		Text: `A field nobody reads is a mistake: what its author wanted would not happen. Fields are
-compared exactly, but in the flat form of writ.dev documents, which ignores their case.`,
+		Summary: "the document has a field that its kind does not have",
+		Text: `An unknown field would have no effect, so it is an error. Field names are case-sensitive, except
+in the flat form of writ.dev documents.`,
 		Example: `apiVersion: writ.dev/v1
 kind: Role
 metadata: {name: reader, namespace: shop}
@@ -42,9 +42,10 @@ rules:
 	},
 	{
 		Code:    DuplicateField,
-		Summary: "two fields are the same, though they are spelt differently",
-		Text: `The flat form takes field names in any case, and rule for rules, so both cannot stand.
-Neither can NET_ADMIN beside cap_net_admin: case and a leading CAP_ do not count in the name of a capability.`,
+		Summary: "two spellings of the same field are present",
+		Text: `The flat form accepts field names in any case, and rule for rules, so only one spelling may be
+present. The same holds for NET_ADMIN and cap_net_admin: case and a leading CAP_ do not matter in
+the name of a capability.`,
 		Example: `kind: role
 name: reader
 namespace: shop
@@ -57,17 +58,17 @@ rules: []`,
 	},
 	{
 		Code:    WrongType,
-		Summary: "the value has another type than the field",
-		Text: `Nothing is converted: a list of one is still a list, a number in a list of names is no name.
-In YAML 1.2 yes, no, on and off are strings; only true and false are booleans.`,
+		Summary: "the value does not have the type of the field",
+		Text: `Values are not converted: a string is not a list of one, and a number is not a name. In YAML 1.2
+yes, no, on and off are strings; only true and false are booleans.`,
 		Example: `verbs: get`,
 		Instead: `verbs: [get]`,
 	},
 	{
 		Code:    Missing,
-		Summary: "something that must be there is missing or empty",
-		Text: `The place is that of the mapping that lacks it, or of the document's kind. No document has a
-default namespace, and no rule matches everything because a list was left out.`,
+		Summary: "a required field is missing or empty",
+		Text: `The position is that of the mapping that lacks the field, or of the document's kind. There is no
+default namespace, and a rule with a missing list does not match everything.`,
 		Example: `apiVersion: rbac.authorization.k8s.io/v1
 kind: Role
 metadata: {name: reader}`,
@@ -76,16 +77,16 @@ metadata: {name: reader}`,
 	{
 		Code:    BadName,
 		Summary: "the name breaks Kubernetes' rules for names",
-		Text: `Names of roles and bindings may be anything that can be one segment of a path: not "." or
-"..", and without "/" and "%". Namespaces of Kubernetes documents are DNS labels, names of
-service accounts DNS subdomains. The package of an extension consists of identifiers.`,
+		Text: `The name of a role or binding must be a valid path segment: not "." or "..", and without "/" and
+"%". The namespace of a Kubernetes document must be a DNS label, the name of a service account a
+DNS subdomain. The package of an extension must consist of identifiers.`,
 		Example: `metadata: {name: team/reader, namespace: shop}`,
 		Instead: `metadata: {name: team-reader, namespace: shop}`,
 	},
 	{
 		Code:    BadValue,
-		Summary: "the value is none of those the field takes",
-		Text:    `The type is right, the value is not: a kind nobody can bind, a time that is none, a label key that no object can have.`,
+		Summary: "the field does not accept the value",
+		Text:    `The type is correct and the value is not. Examples are a kind of subject that cannot be bound, a malformed time, and a label key that no object can have.`,
 		Example: `subjects:
   - {kind: Robot, name: bot}`,
 		Instead: `subjects:
@@ -94,23 +95,23 @@ service accounts DNS subdomains. The package of an extension consists of identif
 	{
 		Code:    BadPattern,
 		Summary: "a word, glob or regular expression is malformed",
-		Text: `An entry of verbs or resourceKinds is a word, "*", or either with one "-" in front, which takes
-it out of the list. There are no patterns within words and no API groups. A kind covers its
-subresources, and "*/log" names a subresource of every kind.
+		Text: `An entry of verbs or resourceKinds is a word or "*". A leading "-" excludes it from the list.
+Patterns within words and API groups are not supported. A kind includes its subresources, and
+"*/log" names a subresource of every kind.
 
-In a DenyPolicy verbs, apiGroups, resources and subresources are whole words or "*". Names of
-clusters, namespaces and objects are globs: "*" for a run of characters, "?" for one, [a-z] or
-[^a-z] for one of a class, and a backslash before what is meant literally.
+In a DenyPolicy, verbs, apiGroups, resources and subresources are whole words or "*". Names of
+clusters, namespaces and objects are globs: "*" matches any run of characters, "?" one character,
+[a-z] and [^a-z] one character of a class, and a backslash escapes the next character.
 
 matchPattern of a MonitorAccessPolicy, and the value of the operator matches in a MetricSource, are
-regular expressions of RE2, which has no lookaround. A matchPattern has at most 256 characters.`,
+RE2 regular expressions, which have no lookaround. A matchPattern has at most 256 characters.`,
 		Example: `resourceKinds: ["pod*", "deployments.apps", "pods/*"]`,
 		Instead: `resourceKinds: [pods, podtemplates, deployments]`,
 	},
 	{
 		Code:    TooManyMistakes,
-		Summary: "one document has so many mistakes that the others are not shown",
-		Text:    `The first thousand of a document are listed. It is often of a kind it only claims to be.`,
+		Summary: "one document has too many mistakes to list",
+		Text:    `The first thousand mistakes of a document are listed. Often the document has the wrong kind.`,
 		Example: `kind: Role
 name: reader
 namespace: shop
@@ -118,12 +119,12 @@ namespace: shop
 	},
 }
 
-// restrictionExplanations are of attributeRestrictions and extensions.
+// restrictionExplanations explain mistakes in attributeRestrictions and extensions.
 var restrictionExplanations = []Explanation{
 	{
 		Code:    EmptyRestriction,
-		Summary: "attributeRestrictions is written and says nothing",
-		Text:    `Such a rule reads as restricted and is not. Null counts as written here.`,
+		Summary: "attributeRestrictions is present but empty",
+		Text:    `Such a rule looks restricted and is not. A null value counts as present.`,
 		Example: `- verbs: [update]
   resourceKinds: [pods]
   attributeRestrictions: {}`,
@@ -134,18 +135,19 @@ var restrictionExplanations = []Explanation{
 	{
 		Code:    UnknownRestriction,
 		Summary: "no restriction, extension or parameter has this name",
-		Text: `Built in are the keys fieldsMutatable and labelsContain, and the kinds sameMinionRestriction,
-which has no parameters, and cel, which has expression. Any other kind names an extension: a *.rego file of the directory
-with package writ.extensions.NAME and a function holds of two arguments. Names are
-case-sensitive.`,
+		Text: `The built-in keys are fieldsMutatable and labelsContain. The built-in kinds are
+sameMinionRestriction, which has no parameters, and cel, which has the parameter expression. Any
+other kind names an extension: a *.rego file in the directory with package writ.extensions.NAME
+and a function holds with two arguments. Names are case-sensitive.`,
 		Example: `attributeRestrictions: {labelsContains: [gold]}`,
 		Instead: `attributeRestrictions: {labelsContain: [gold]}`,
 	},
 	{
 		Code:    Rego,
 		Summary: "an extension, or the Rego of a policy, does not parse or compile",
-		Text: `Extensions are Rego v1, at the place shown OPA's parser or compiler stopped. All extensions are compiled together, as the bundle holds them.
-The Rego of an AuthPolicy is the body of a module, without a package, and compiled by itself; the place within it is in the message.`,
+		Text: `Extensions are Rego v1. The position is where OPA's parser or compiler stopped. All extensions are
+compiled together, as in the bundle. The Rego of an AuthPolicy is the body of a module, without a
+package, and is compiled separately; the message contains the position within it.`,
 		Example: `package writ.extensions.region
 
 holds(request, params) if request.attributes.region ==`,
@@ -153,11 +155,11 @@ holds(request, params) if request.attributes.region ==`,
 	},
 	{
 		Code:    UnsafeExtension,
-		Summary: "an extension could make decisions unrepeatable or change the library",
-		Text: `The package of every *.rego file is below writ.extensions, or it could stand in for the
-library. Within it http.send, net.*, rand.*, opa.runtime and other functions whose answer may
-differ are refused, as are data outside data.writ.extensions and input beyond the keys of a
-request. time.now_ns is the engine's evaluation time and may be used.`,
+		Summary: "an extension could make decisions unrepeatable or replace the library",
+		Text: `The package of every *.rego file must be below writ.extensions; otherwise it could replace a part
+of the library. Extensions must not use http.send, net.*, rand.*, opa.runtime and other
+nondeterministic functions, data outside data.writ.extensions, or keys of input that a request
+does not have. time.now_ns returns the engine's evaluation time and is allowed.`,
 		Example: `package writ.extensions.region
 
 holds(request, _) if http.send({"method": "GET", "url": request.attributes.url}).status_code == 200`,

@@ -1,20 +1,20 @@
 package diag
 
-// referenceExplanations are of mistakes that several documents show together.
+// referenceExplanations explain mistakes between documents.
 var referenceExplanations = []Explanation{
 	{
 		Code:    RoleReference,
 		Summary: "a RoleBinding names its role twice or not at all",
-		Text: `A binding has either roleRef, or the older roleName with referencesGlobalRole. The latter says
-whether the role is in the master namespace; beside roleRef it would contradict it.`,
+		Text: `A binding has either roleRef, or the older roleName with referencesGlobalRole, which states whether
+the role is in the master namespace. Beside roleRef it could contradict the namespace there.`,
 		Example: `roleRef: {namespace: master, name: edit}
 roleName: edit`,
 		Instead: `roleRef: {namespace: master, name: edit}`,
 	},
 	{
 		Code:    KeyMismatch,
-		Summary: "a document inside a container has another name or namespace than the container says",
-		Text:    `The key in roles or roleBindings is the name, and the container's namespace the namespace. They may be repeated inside, not changed.`,
+		Summary: "the name or namespace of a nested document differs from its container",
+		Text:    `The key in roles or roleBindings is the name, and the container's namespace is the namespace. The nested document may repeat them but not change them.`,
 		Example: `kind: Policy
 name: default
 namespace: shop
@@ -26,18 +26,18 @@ roles:
 	{
 		Code:    DanglingRole,
 		Summary: "a binding refers to a role that no document defines",
-		Text: `Kubernetes would skip such a binding; here somebody would lose a grant, or a denial, without
-a word. Bootstrap roles such as view are not implied: bind them only where the directory has
-them (writ roles prints them).`,
+		Text: `Kubernetes ignores such a binding. Here it is an error, because a grant or a denial would be lost
+unnoticed. Bootstrap roles such as view are not implied: the directory must contain them (writ
+roles prints them).`,
 		Example: `roleRef: {kind: ClusterRole, name: viewr}`,
 		Instead: `roleRef: {kind: ClusterRole, name: view}`,
 	},
 	{
 		Code:    ForeignReference,
-		Summary: "a reference leads into a namespace it must not",
-		Text: `A writ.dev RoleBinding points to a role in its own namespace or in the master namespace, and
-inside a PolicyBinding into the namespace that one is for. A PolicyBinding is for its own
-namespace or the master namespace, as its name says.`,
+		Summary: "a reference to that namespace is not allowed",
+		Text: `A writ.dev RoleBinding refers to a role in its own namespace or in the master namespace. Inside a
+PolicyBinding it refers to the namespace that the PolicyBinding names, which is its own namespace
+or the master namespace.`,
 		Example: `kind: RoleBinding
 name: readers
 namespace: hammer
@@ -47,7 +47,7 @@ roleRef: {namespace: anvil, name: reader}`,
 	{
 		Code:    NoPolicy,
 		Summary: "the namespace has no Policy",
-		Text:    `A writ.dev Role outside the master namespace needs a Policy in its namespace, and so does a PolicyBinding into it.`,
+		Text:    `A writ.dev Role outside the master namespace needs a Policy in its namespace, and so does a PolicyBinding that refers to it.`,
 		Example: `kind: Role
 name: reader
 namespace: hammer`,
@@ -61,8 +61,8 @@ namespace: hammer`,
 	},
 	{
 		Code:    NoPolicyBinding,
-		Summary: "a binding into its own namespace has no PolicyBinding there",
-		Text:    `A writ.dev RoleBinding to a role of its own namespace needs a PolicyBinding in it with the name of the namespace. Towards the master namespace there always is one.`,
+		Summary: "a binding to a role of its own namespace has no PolicyBinding there",
+		Text:    `A writ.dev RoleBinding to a role of its own namespace needs a PolicyBinding in that namespace with the name of the namespace. For roles of the master namespace it is implied.`,
 		Example: `kind: RoleBinding
 name: readers
 namespace: hammer
@@ -73,8 +73,8 @@ namespace: hammer`,
 	},
 	{
 		Code:    PolicyBindingName,
-		Summary: "policyRef says another Policy than the PolicyBinding's name",
-		Text:    `The name of a PolicyBinding is the namespace it points to. policyRef may repeat that, and the name of the Policy there.`,
+		Summary: "policyRef does not match the name of the PolicyBinding",
+		Text:    `The name of a PolicyBinding is the namespace it refers to. policyRef may repeat that namespace and the name of the Policy in it.`,
 		Example: `kind: PolicyBinding
 name: wrong
 namespace: hammer
@@ -86,12 +86,13 @@ policyRef: {namespace: hammer}`,
 	},
 	{
 		Code:    Duplicate,
-		Summary: "two documents, or two things within one, have the same identity",
-		Text: `Identity is family, kind, namespace and name; what containers hold counts. A namespace has at
-most one Policy, whatever its name. The message says where the first one is.
+		Summary: "two documents, or two parts of one, have the same identity",
+		Text: `The identity of a document is its family, kind, namespace and name; nested documents count. A
+namespace has at most one Policy, with any name. The diagnostic shows where the first one is.
 
-Within a Gateway names of listeners are unique, within an HTTPRoute those of rules. A rule without
-a name is called rule-1, rule-2 and so on by its place, and no other may be called so.`,
+The names of listeners are unique within a Gateway, those of rules within an HTTPRoute. A rule
+without a name is called rule-1, rule-2 and so on, by its position, and no other rule may have
+that name.`,
 		Example: `apiVersion: writ.dev/v1
 kind: Policy
 metadata: {name: one, namespace: hammer}

@@ -1,22 +1,23 @@
 package diag
 
-// warningExplanations are of what compiles and is probably not meant.
+// warningExplanations explain documents that compile but are probably not intended.
 var warningExplanations = []Explanation{
 	{
 		Code: MatchesNothing, Severity: Warning,
 		Summary: "no request can match the rule",
-		Text: `A list matches what some positive entry covers and no negative one does, so ["-get"] matches
-nothing, in an allow rule and in a deny rule alike. A rule about streaming subresources alone
+		Text: `A list matches a value if a positive entry covers it and no negative entry does, so ["-get"]
+matches nothing, in allow rules and in deny rules. A rule that lists only streaming subresources
 (exec, attach, proxy, portforward) needs exec or proxy among its verbs. In a DenyPolicy,
-resourceNames fit no request of list, watch, create or deletecollection, which has no name.
-In a MonitorAccessPolicy an empty selector matches no cluster, and a Deny with no other denies nothing.`,
+resourceNames never match list, watch, create and deletecollection, because those requests have no
+name. In a MonitorAccessPolicy an empty selector matches no cluster, so a Deny with only empty
+selectors denies nothing.`,
 		Example: `- {verbs: ["-get"], resourceKinds: [pods]}`,
 		Instead: `- {verbs: ["*", "-get"], resourceKinds: [pods]}`,
 	},
 	{
 		Code: UnknownVerb, Severity: Warning,
 		Summary: "neither Origin nor Kubernetes knows the verb",
-		Text:    `Verbs are an open set and one of your own works. A misspelt one is never asked for.`,
+		Text:    `Any verb is accepted, and custom verbs work. A misspelt verb matches no request.`,
 		Example: `- {verbs: [get, exce], resourceKinds: [pods]}`,
 		Instead: `- {verbs: [get, exec], resourceKinds: [pods]}`,
 	},
@@ -31,15 +32,15 @@ In a MonitorAccessPolicy an empty selector matches no cluster, and a Deny with n
 		Code: LiteralPattern, Severity: Warning,
 		Summary: "an entry looks like a pattern and is compared literally",
 		Text: `Kubernetes has few wildcards: "*" alone, "*/SUBRESOURCE" in resources, and a trailing "*" in
-nonResourceURLs. Everything else is compared as it stands, so "pods/*" fits no request.
-In a MonitorAccessPolicy subjects and matchNames have none at all.`,
+nonResourceURLs. Every other entry is compared literally, so "pods/*" matches no request. In a
+MonitorAccessPolicy, subjects and matchNames have no wildcards.`,
 		Example: `- {apiGroups: [""], resources: ["pods/*"], verbs: [get]}`,
 		Instead: `- {apiGroups: [""], resources: ["pods/log", "pods/status"], verbs: [get]}`,
 	},
 	{
 		Code: NoSubjects, Severity: Warning,
-		Summary: "the binding or policy is about nobody",
-		Text:    `A binding without subjects is valid and grants nothing; a policy without them decides nothing.`,
+		Summary: "the binding or policy has no subjects",
+		Text:    `A binding without subjects is valid and grants nothing. A policy without subjects applies to no one.`,
 		Example: `kind: RoleBinding
 name: readers
 namespace: shop
@@ -53,14 +54,14 @@ groupNames: [staff]`,
 	{
 		Code: EmptyAggregation, Severity: Warning,
 		Summary: "an aggregated ClusterRole selects no role",
-		Text:    `No ClusterRole of the directory has labels that fit, so the role grants nothing: the rules written in an aggregated role itself are dropped.`,
+		Text:    `No ClusterRole in the directory has matching labels, so the role grants nothing: Kubernetes ignores the rules in an aggregated role itself.`,
 		Example: `aggregationRule: {clusterRoleSelectors: [{matchLabels: {aggregate-to-veiw: "true"}}]}`,
 		Instead: `aggregationRule: {clusterRoleSelectors: [{matchLabels: {aggregate-to-view: "true"}}]}`,
 	},
 	{
 		Code: SuperfluousRule, Severity: Warning,
-		Summary: "an earlier rule of the role covers everything this one does",
-		Text:    `Taking the rule out changes no decision, and often it was meant to be narrower or wider.`,
+		Summary: "an earlier rule of the role covers everything that this rule covers",
+		Text:    `Removing the rule changes no decision. Often it was intended to be narrower or wider.`,
 		Example: `rules:
   - {verbs: ["*"], resourceKinds: [pods]}
   - {verbs: [get], resourceKinds: [pods]}`,
@@ -70,7 +71,7 @@ groupNames: [staff]`,
 	{
 		Code: UnboundRole, Severity: Warning,
 		Summary: "no binding refers to the role",
-		Text:    `The role changes no decision. Its binding may refer to another one by mistake.`,
+		Text:    `The role has no effect. Its binding may refer to another role by mistake.`,
 		Example: `apiVersion: rbac.authorization.k8s.io/v1
 kind: ClusterRole
 metadata: {name: reader}
@@ -79,18 +80,18 @@ rules: []`,
 	{
 		Code: EscalationGrant, Severity: Warning,
 		Summary: "the rule lets its subjects grant themselves more",
-		Text: `escalate, bind and impersonate go round the checks on who may grant what, and so does writing
-roles and bindings. A role that is "*" on everything is not reported: it hides nothing.`,
+		Text: `escalate, bind and impersonate bypass the checks on granting, and so does writing roles and
+bindings. A role with "*" for everything is not reported, because its power is obvious.`,
 		Example: `- {apiGroups: ["*"], resources: ["*"], verbs: [bind, get]}`,
 		Instead: `- {apiGroups: ["*"], resources: ["*"], verbs: [get]}`,
 	},
 	{
 		Code:    Escalation,
-		Summary: "the author grants what the author does not hold",
-		Text: `Kubernetes refuses a role or binding that gives more than its author has, unless the author
-may escalate or bind. Each new or changed rule is checked like that against the base; the
-message lists what is missing.`,
-		Example: `# written by somebody who may only read pods
+		Summary: "the author grants a permission that the author does not have",
+		Text: `Kubernetes rejects a role or binding that grants more than its author has, unless the author may
+escalate or bind. Each new or changed rule is checked in the same way against the base. The
+message lists the missing permissions.`,
+		Example: `# the author may only read pods
 rules:
   - {apiGroups: [""], resources: [secrets], verbs: [get]}`,
 		Instead: `rules:
@@ -99,7 +100,7 @@ rules:
 	{
 		Code: "stock-role-in-master", Severity: Warning,
 		Summary: "edit or admin is bound in the master namespace",
-		Text:    `These roles leave out roles and bindings by kind, which in a namespace is enough. Cluster-wide there are clusterroles and clusterrolebindings as well, and they are other kinds.`,
+		Text:    `These roles exclude roles and rolebindings by kind, which is sufficient within a namespace. They do not exclude clusterroles and clusterrolebindings, which matter cluster-wide.`,
 		Example: `kind: RoleBinding
 name: admins
 namespace: master
@@ -111,54 +112,54 @@ roleRef: {namespace: master, name: admin}`,
 	},
 	{
 		Code: "review-denies", Severity: Warning,
-		Summary: "the deny rule denies every SubjectAccessReview it touches",
-		Text: `A SubjectAccessReview carries neither the labels of the object nor the fields that change. A
-restriction that reads them is undecidable there, and an undecidable denial denies.`,
+		Summary: "the deny rule denies every SubjectAccessReview that it matches",
+		Text: `A SubjectAccessReview has neither the labels of the object nor the fields that change. A
+restriction that reads them cannot be decided there, and an undecided deny rule denies.`,
 		Example: `- {deny: true, verbs: [delete], resourceKinds: [pods], attributeRestrictions: {labelsContain: [protected]}}`,
 		Instead: `- {deny: true, verbs: [delete], resourceKinds: [pods]}`,
 	},
 }
 
-// sourceExplanations are of files and folders, before anybody reads their text.
+// sourceExplanations explain problems with files and folders, before their text is read.
 var sourceExplanations = []Explanation{
 	{
 		Code:    NoDocuments,
 		Summary: "the directory has no policy document",
-		Text:    `A volume that is not mounted looks like that, and would drop every denial. --allow-empty says that it is meant.`,
+		Text:    `An unmounted volume looks like an empty directory, and would drop every denial. Use --allow-empty if the directory is empty on purpose.`,
 	},
 	{
 		Code:    "too-large",
-		Summary: "a file, or the directory, is larger than what is read",
-		Text:    `Generated documents belong into several files; what is no document into another folder.`,
+		Summary: "a file, or the directory, exceeds the size limit",
+		Text:    `Split generated documents into several files, and move files that are not documents to another folder.`,
 	},
 	{
 		Code:    "broken-link",
-		Summary: "a symbolic link points to nothing",
-		Text:    `Links are followed. One whose target is gone may have been a policy.`,
+		Summary: "the target of a symbolic link does not exist",
+		Text:    `Links are followed. The missing target may have been a policy, so this is an error.`,
 	},
 	{
 		Code:    "link-loop",
-		Summary: "a symbolic link leads back to where it is",
-		Text:    `Following it would read the same documents for ever.`,
+		Summary: "symbolic links form a loop",
+		Text:    `Following the link would read the same documents without end.`,
 	},
 	{
 		Code:    "outside-checkout",
-		Summary: "a symbolic link leads out of the git checkout",
-		Text:    `What it points to is not part of the commit, so the same commit could give different policies.`,
+		Summary: "a symbolic link points outside the git checkout",
+		Text:    `The target is not part of the commit, so the same commit could result in different policies.`,
 	},
 	{
 		Code:    "not-regular",
-		Summary: "a document's name is that of no regular file",
-		Text:    `Pipes, sockets and devices are not read: doing so could block, or never end.`,
+		Summary: "the file is not a regular file",
+		Text:    `Pipes, sockets and devices are not read, because reading could block or never end.`,
 	},
 	{
 		Code:    "file-name",
-		Summary: "a file's name is no printable text",
-		Text:    `Decisions name the file they come from, so its name must be readable.`,
+		Summary: "the name of a file is not printable text",
+		Text:    `Decisions contain the file name of the deciding document, so it must be readable.`,
 	},
 	{
 		Code:    "interrupted",
-		Summary: "the translation was stopped before its end",
-		Text:    `Not the documents are at fault: a deadline passed or the process is stopping. Nothing is compiled from half of a directory.`,
+		Summary: "the translation was interrupted",
+		Text:    `A deadline expired or the process is stopping; the documents are not the cause. A partly read directory is never compiled.`,
 	},
 }

@@ -1,7 +1,7 @@
-// Package diag holds what is wrong with documents, where it stands and what to
-// do about it. Diagnostics come in from every phase of the translator and go
-// out as text, JSON or SARIF; the package knows no family and decides nothing
-// but how a mistake reads.
+// Package diag defines diagnostics: what is wrong with the documents, where, and
+// what to do about it. Every phase of the translator reports them; they are
+// written as text, JSON or SARIF. The package knows nothing about families, and
+// decides only how a mistake is presented.
 package diag
 
 import (
@@ -9,17 +9,17 @@ import (
 	"slices"
 )
 
-// Severity says whether a diagnostic stops the directory from compiling. The
-// zero value is Error: a phase that forgets to choose refuses.
+// Severity states whether a diagnostic stops the directory from compiling. The
+// zero value is Error, so that a phase that forgets to set it fails closed.
 type Severity int
 
-// The two severities. An error cannot be demoted, only a warning silenced.
+// The two severities. An error cannot be demoted; a warning can be silenced.
 const (
 	Error Severity = iota
 	Warning
 )
 
-// String is "error" or "warning".
+// String returns "error" or "warning".
 func (s Severity) String() string {
 	if s == Warning {
 		return "warning"
@@ -41,11 +41,11 @@ func (p Position) Compare(q Position) int {
 	return cmp.Or(cmp.Compare(p.File, q.File), cmp.Compare(p.Line, q.Line), cmp.Compare(p.Column, q.Column))
 }
 
-// Code names a kind of mistake in kebab case, one meaning over all families.
+// Code names a kind of mistake in kebab case. A code has one meaning in all families.
 type Code string
 
-// Related points at another place that helps to understand a diagnostic, such
-// as the first of two duplicates.
+// Related is another place that explains a diagnostic, such as the first of two
+// duplicates.
 type Related struct {
 	Position
 	Message string
@@ -60,13 +60,13 @@ type Diagnostic struct {
 	Severity Severity
 	Code     Code
 	Message  string
-	// Hint says what to type instead; empty where nothing short can be said.
+	// Hint is what to type instead. It is empty if there is no short answer.
 	Hint    string
 	Related []Related
 }
 
-// List is the diagnostics of a run. The nil list is empty and ready to use. It
-// is not safe for concurrent use.
+// List holds the diagnostics of a run. A nil list is empty and ready to use. A
+// list is not safe for concurrent use.
 type List []Diagnostic
 
 // Add appends d.
@@ -77,8 +77,8 @@ func (l List) HasErrors() bool {
 	return slices.ContainsFunc(l, func(d Diagnostic) bool { return d.Severity == Error })
 }
 
-// Sorted returns the list ordered by position, then code, then message, with
-// equal diagnostics once. The receiver is left as it is.
+// Sorted returns a copy that is ordered by position, severity, code and message,
+// without duplicates. It does not change the receiver.
 func (l List) Sorted() List {
 	out := slices.Clone(l)
 	slices.SortStableFunc(out, func(a, b Diagnostic) int {

@@ -56,7 +56,7 @@ func TestWriteText(t *testing.T) {
 			want:   "f:1:4: error[yaml]: m\n    1 | a: 名前\n      |    ^^^^\n",
 		},
 		{
-			name:   "combining characters take no place",
+			name:   "combining characters have no width",
 			source: "e\u0301e\u0301: x\n",
 			give:   diag.Diagnostic{Position: at("f", 1, 7), Length: 1, Code: diag.YAML, Message: "m"},
 			want:   "f:1:7: error[yaml]: m\n    1 | e\u0301e\u0301: x\n      |     ^\n",
@@ -68,7 +68,7 @@ func TestWriteText(t *testing.T) {
 			want:   "f:1:5: error[yaml]: m\n    1 |     a: x\n      |        ^\n",
 		},
 		{
-			name:   "what would drive the terminal is shown as its number",
+			name:   "control characters are shown as numbers",
 			source: "\x1b[2J\u202ea: \xff\n",
 			give:   diag.Diagnostic{Position: at("a\x1b\nb", 1, 6), Code: "c\x07", Message: "x\x1b[0m\r\ny", Hint: "h\u200b"},
 			want: "a<U+001B> b:1:6: error[c<U+0007>]: x<U+001B>[0m<U+000D> y\n" +
@@ -81,20 +81,20 @@ func TestWriteText(t *testing.T) {
 			want:   "f:1:5: error[yaml]: m\n    1 | a: [\n      |     ^\n",
 		},
 		{
-			name:   "a column far beyond the line is no mark",
+			name:   "a column far beyond the line has no mark",
 			source: "a\n",
 			give:   diag.Diagnostic{Position: at("f", 1, 50), Code: diag.YAML, Message: "m"},
 			want:   "f:1:50: error[yaml]: m\n    1 | a\n",
 		},
 		{
-			name:   "of a long line the part around the mark",
+			name:   "a long line is cut around the mark",
 			source: strings.Repeat("x", 1000) + "HERE" + strings.Repeat("y", 1000) + "\n",
 			give:   diag.Diagnostic{Position: at("f", 1, 1001), Length: 4, Code: diag.YAML, Message: "m"},
 			want: "f:1:1001: error[yaml]: m\n    1 | …" + strings.Repeat("x", 60) + "HERE" + strings.Repeat("y", 55) + "…\n" +
 				"      | " + strings.Repeat(" ", 61) + "^^^^\n",
 		},
 		{
-			name:   "lines end in CR and CR LF too",
+			name:   "lines may end in CR or CR LF",
 			source: "a\rb\r\nc\n",
 			give:   diag.Diagnostic{Position: at("f", 3, 1), Code: diag.YAML, Message: "m"},
 			want:   "f:3:1: error[yaml]: m\n    3 | c\n      | ^\n",

@@ -12,23 +12,22 @@ import (
 const (
 	// excerptWidth is how many columns of a line are shown.
 	excerptWidth = 120
-	// excerptLead is how many runes before the mark are shown of a longer line.
+	// excerptLead is how many runes before the mark are shown if the line is longer.
 	excerptLead = 60
 	tabWidth    = 4
 	ellipsis    = "…"
 )
 
-// widths measures runes the same on every machine: the package's own default
+// widths measures runes the same way on every machine. The package's default
 // depends on the environment.
 var widths = &runewidth.Condition{StrictEmojiNeutral: true}
 
-// excerpt prepares a line for a terminal, or the part of it around a column
-// (from 1, in runes). It returns the text, where the mark begins and how wide it
-// is, in columns of the terminal; a width of 0 means no mark. A length of 0
-// counts as 1.
+// excerpt prepares a line, or the part of it around a column (from 1, in runes),
+// for a terminal. It returns the text and the start and width of the mark, both
+// in columns of the terminal. Width 0 means no mark. Length 0 counts as 1.
 func excerpt(line []byte, column, length int) (text string, from, width int) {
 	var out strings.Builder
-	rest, index := line, 1 // the rune that comes next, from 1
+	rest, index := line, 1 // index is the number of the next rune, from 1
 	if column > excerptLead && utf8.RuneCount(line) > excerptWidth {
 		for ; index < column-excerptLead; index++ {
 			_, size := utf8.DecodeRune(rest)
@@ -74,8 +73,8 @@ func cellWidth(cell string) int {
 	return width
 }
 
-// visible is how a rune is shown. What would move the cursor, turn the text
-// around or hide is shown as its number.
+// visible returns the text that is shown for a rune. Runes that would move the
+// cursor, reverse the direction of the text or be invisible are shown as numbers.
 func visible(r rune, size int) string {
 	switch {
 	case r == '\t':
@@ -88,8 +87,8 @@ func visible(r rune, size int) string {
 	return fmt.Sprintf("<U+%04X>", r)
 }
 
-// harmless makes text of documents fit for one line of a terminal.
-func harmless(text string) string {
+// singleLine makes text from documents safe to print on one line of a terminal.
+func singleLine(text string) string {
 	clean := true
 	for _, r := range text {
 		clean = clean && (unicode.IsPrint(r) && r != utf8.RuneError)

@@ -5,7 +5,7 @@ import (
 	"io"
 )
 
-// Report is the stable form of diagnostics for programs. Keys are added, never changed.
+// Report is the stable JSON form of diagnostics. Keys may be added; existing keys do not change.
 type Report struct {
 	Diagnostics []jsonDiagnostic `json:"diagnostics"`
 	Errors      int              `json:"errors"`
@@ -30,7 +30,7 @@ type jsonRelated struct {
 	Message string `json:"message"`
 }
 
-// NewReport is all diagnostics, sorted, with their counts.
+// NewReport returns all diagnostics, sorted, with their counts.
 func NewReport(list List) Report {
 	sorted := list.Sorted()
 	report := Report{Diagnostics: make([]jsonDiagnostic, 0, len(sorted))}
@@ -48,7 +48,7 @@ func NewReport(list List) Report {
 	return report
 }
 
-// WriteJSON writes the report of a list.
+// WriteJSON writes the report of a list. It returns an error only if w does.
 func WriteJSON(w io.Writer, list List) error { return writeIndented(w, NewReport(list)) }
 
 func writeIndented(w io.Writer, v any) error {

@@ -7,19 +7,21 @@ import (
 	"strings"
 )
 
-// TextOptions say how diagnostics are written for people. The zero value writes
-// all of them, without excerpts and without colour.
+// TextOptions control how diagnostics are written for people. The zero value
+// writes all of them, without excerpts and without colour.
 type TextOptions struct {
+	// Source returns the text of files, for excerpts. Nil means no excerpts.
 	Source Source
-	Color  bool
-	// Most is how many diagnostics are written; the others are counted. Zero
-	// writes all.
+	// Color writes escape sequences of terminals.
+	Color bool
+	// Most is how many diagnostics are written. The remaining ones are counted on
+	// a last line. Zero writes all.
 	Most int
 }
 
-// WriteText writes diagnostics for people, sorted: a line that says what is
-// wrong and where, the line of the source with a mark under the place, what else
-// to look at and what to type.
+// WriteText writes diagnostics for people, sorted: the position and the message,
+// the line of the source with a mark under the value, related places and the
+// hint. It returns an error only if w does.
 func WriteText(w io.Writer, list List, o TextOptions) error {
 	t := &textWriter{out: bufio.NewWriter(w), lines: newLines(o.Source), color: o.Color}
 	sorted := list.Sorted()
@@ -47,12 +49,12 @@ func (l List) Count() (errors, warnings int) {
 	return errors, len(l) - errors
 }
 
-// Tally is a count in words: "2 errors, 1 warning".
+// Tally formats counts: "2 errors, 1 warning".
 func Tally(errors, warnings int) string {
-	return number(errors, "error") + ", " + number(warnings, "warning")
+	return countOf(errors, "error") + ", " + countOf(warnings, "warning")
 }
 
-func number(n int, noun string) string {
+func countOf(n int, noun string) string {
 	if n == 1 {
 		return "1 " + noun
 	}
@@ -73,7 +75,7 @@ const (
 	blue   = "34"
 )
 
-// paint wraps text in a colour. The text must be harmless already.
+// paint wraps text in a colour. The text must be safe to print (singleLine).
 func (t *textWriter) paint(color, text string) string {
 	if !t.color {
 		return text
@@ -86,25 +88,25 @@ func (t *textWriter) diagnostic(d Diagnostic) {
 	if d.Severity == Warning {
 		color = yellow
 	}
-	label := t.paint(color, d.Severity.String()+"["+harmless(string(d.Code))+"]")
+	label := t.paint(color, d.Severity.String()+"["+singleLine(string(d.Code))+"]")
 	if at := place(d.Position); at != "" {
 		fmt.Fprintf(t.out, "%s: ", t.paint(bold, at))
 	}
-	fmt.Fprintf(t.out, "%s: %s\n", label, harmless(d.Message))
+	fmt.Fprintf(t.out, "%s: %s\n", label, singleLine(d.Message))
 	gutter := 5
 	if line, found := t.lines.line(d.File, d.Line); found {
 		gutter = t.excerpt(d, line, color)
 	}
 	for _, r := range d.Related {
-		t.note(gutter, "see "+place(r.Position)+": "+harmless(r.Message))
+		t.note(gutter, "see "+place(r.Position)+": "+singleLine(r.Message))
 	}
 	if d.Hint != "" {
-		t.note(gutter, "hint: "+harmless(d.Hint))
+		t.note(gutter, "hint: "+singleLine(d.Hint))
 	}
 }
 
-// excerpt writes the line with a mark under the place, and returns how wide line
-// numbers are.
+// excerpt writes the line with a mark under the value. It returns the width of
+// the line number.
 func (t *textWriter) excerpt(d Diagnostic, line []byte, color string) int {
 	number := fmt.Sprintf("%5d", d.Line)
 	text, from, width := excerpt(line, d.Column, d.Length)
@@ -120,15 +122,15 @@ func (t *textWriter) note(gutter int, text string) {
 	fmt.Fprintf(t.out, "%s%s\n", strings.Repeat(" ", gutter+1), t.paint(blue, "= ")+text)
 }
 
-// place writes a position, as much of it as is known.
+// place formats the known parts of a position: file, line and column.
 func place(p Position) string {
 	switch {
 	case p.File == "":
 		return ""
 	case p.Line == 0:
-		return harmless(p.File)
+		return singleLine(p.File)
 	case p.Column == 0:
-		return fmt.Sprintf("%s:%d", harmless(p.File), p.Line)
+		return fmt.Sprintf("%s:%d", singleLine(p.File), p.Line)
 	}
-	return fmt.Sprintf("%s:%d:%d", harmless(p.File), p.Line, p.Column)
+	return fmt.Sprintf("%s:%d:%d", singleLine(p.File), p.Line, p.Column)
 }

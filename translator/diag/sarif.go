@@ -7,7 +7,7 @@ import (
 	"slices"
 )
 
-// The parts of SARIF 2.1.0 that a report of diagnostics needs.
+// The parts of SARIF 2.1.0 that a report of diagnostics uses.
 type (
 	sarifLog struct {
 		Schema  string     `json:"$schema"`
@@ -67,7 +67,7 @@ type (
 )
 
 // WriteSARIF writes all diagnostics, sorted, as one run of SARIF 2.1.0. version
-// is that of the program and may be empty.
+// is the version of the program and may be empty. It returns an error only if w does.
 func WriteSARIF(w io.Writer, list List, version string) error {
 	sorted := list.Sorted()
 	rules, index := sarifRules(sorted)
@@ -84,7 +84,8 @@ func WriteSARIF(w io.Writer, list List, version string) error {
 	})
 }
 
-// sarifRules describes the codes that occur, by code.
+// sarifRules returns a SARIF rule for each code in the list, sorted by code, and
+// the index of each code among them.
 func sarifRules(list List) ([]sarifRule, map[Code]int) {
 	severities := map[Code]Severity{}
 	for _, d := range list {

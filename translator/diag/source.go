@@ -2,12 +2,12 @@ package diag
 
 import "bytes"
 
-// Source returns the text of a file of the directory, or nil where it is not
-// known: then diagnostics are written without an excerpt.
+// Source returns the text of a file of the directory. It returns nil if the text
+// is not available; the diagnostic is then written without an excerpt.
 type Source func(file string) []byte
 
-// lines finds the lines of the files that diagnostics are about. Each file is
-// looked through once.
+// lines returns single lines of the files that have diagnostics. Each file is
+// split once.
 type lines struct {
 	source Source
 	files  map[string][][2]int
@@ -18,7 +18,7 @@ func newLines(source Source) *lines {
 	return &lines{source: source, files: map[string][][2]int{}, text: map[string][]byte{}}
 }
 
-// line returns a line without its end, false where there is none.
+// line returns a line without its line ending, or false if there is no such line.
 func (l *lines) line(file string, number int) ([]byte, bool) {
 	if l.source == nil || file == "" || number < 1 {
 		return nil, false
@@ -36,8 +36,8 @@ func (l *lines) line(file string, number int) ([]byte, bool) {
 	return l.text[file][b[0]:b[1]], true
 }
 
-// lineBounds finds the lines of a text as the decoder counts them: they end in
-// LF, CR LF or CR.
+// lineBounds returns the start and end of each line. Lines end in LF, CR LF or CR,
+// as in the decoder.
 func lineBounds(text []byte) [][2]int {
 	var bounds [][2]int
 	start := 0

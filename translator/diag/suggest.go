@@ -6,11 +6,11 @@ import (
 	"github.com/agnivade/levenshtein"
 )
 
-// Suggest returns the one of known that word was probably meant to be, or "" if
-// none is close. Case counts for little: a word that differs in nothing else is
-// always close. Of two equally close ones the first is taken.
+// Suggest returns the known word that is closest to a misspelt one, or "" if none
+// is close. Words that differ only in case are always close. Of several equally
+// close words the first one is returned.
 func Suggest(word string, known []string) string {
-	const longest = 64 // runes; a longer word is no misspelling of ours
+	const longest = 64 // runes; every known word is shorter
 	length := utf8.RuneCountInString(word)
 	if length == 0 || length > longest {
 		return ""
@@ -21,15 +21,15 @@ func Suggest(word string, known []string) string {
 		if k == word {
 			continue
 		}
-		if d := apart(lowered, lower(k)); d < distance {
+		if d := editDistance(lowered, lower(k)); d < distance {
 			best, distance = k, d
 		}
 	}
 	return best
 }
 
-// apart is how many letters differ; two neighbours in the wrong order are one.
-func apart(a, b string) int {
+// editDistance counts the letters to change. Two swapped neighbours count as one.
+func editDistance(a, b string) int {
 	if len(a) == len(b) {
 		for i := 0; i+1 < len(a); i++ {
 			if a[i] != b[i] {
@@ -43,8 +43,8 @@ func apart(a, b string) int {
 	return levenshtein.ComputeDistance(a, b)
 }
 
-// closeEnough is how many letters may differ in a word of that length: a third,
-// so that short words do not all resemble each other.
+// closeEnough returns how many letters may differ in a word of that length: a
+// third, so that short words do not all resemble each other.
 func closeEnough(length int) int { return min(3, length/3) }
 
 func lower(s string) string {
