@@ -11,70 +11,73 @@ import (
 	"cel.dev/cel-go/ext"
 )
 
-// Problem is what is wrong with an expression and at which of its characters, both
-// counted from 1 and columns in runes.
+// Problem is a mistake in an expression and its position. Line and Column count
+// from 1, columns in runes.
 type Problem struct {
 	Message      string
 	Line, Column int
-	// Unknown is a name that is not known, if that is the problem, and Known are those
-	// that may stand there.
+	// Unknown is the unknown name, if that is the mistake, and Known are the names
+	// that are valid there.
 	Unknown string
 	Known   []string
 }
 
-// Env is what an expression may speak of.
+// Env is the environment of an expression: the variables it may read.
 type Env struct {
 	// Variables are the names an expression may begin with.
 	Variables []string
-	// Time is the path of what is a timestamp, and text in JSON. Nil is none.
+	// Time is the path of a timestamp, which is a string in JSON. Nil means none.
 	Time []string
-	// Terms are Rego references for variables that are no keys of input.
+	// Terms are the Rego references of variables that are not keys of input.
 	Terms map[string]string
 }
 
 var (
-	// Gateway is the request at the gateway point.
+	// Gateway has the variables of a request at the gateway point.
 	Gateway = Env{Variables: []string{
 		"auth", "connection", "context", "destination", "gateway", "metadata", "request", "route", "source",
 	}, Time: []string{"request", "time"}}
-	// Access is the canonical request at the access point.
+	// Access has the variable request, the canonical request at the access point.
 	Access = Env{Variables: []string{"request"}}
 
 	merge = Env{Variables: []string{"self", "spec"}}
 )
 
-// CheckPredicate says what is wrong with a condition on a gateway request.
+// CheckPredicate checks a condition on a gateway request. It returns nil if the
+// condition is valid.
 func CheckPredicate(text string) *Problem {
 	_, problem := CompilePredicate(text, Gateway)
 	return problem
 }
 
-// CheckExpression says what is wrong with an expression over a gateway request,
-// whose value may be any.
+// CheckExpression checks an expression of any type on a gateway request. It returns
+// nil if the expression is valid.
 func CheckExpression(text string) *Problem {
 	_, problem := CompileExpression(text, Gateway)
 	return problem
 }
 
-// CheckCounter says what is wrong with the expression of a rate limit's counter.
+// CheckCounter checks the expression of a rate limit's counter. It returns nil if
+// the expression is valid.
 func CheckCounter(text string) *Problem { return CheckExpression(text) }
 
-// CheckAccess says what is wrong with a restriction on an access request.
+// CheckAccess checks a restriction on an access request. It returns nil if the
+// restriction is valid.
 func CheckAccess(text string) *Problem {
 	_, problem := CompilePredicate(text, Access)
 	return problem
 }
 
-// CheckMerge says what is wrong with a merge condition.
+// CheckMerge checks a merge condition. It returns nil if the condition is valid.
 func CheckMerge(text string) *Problem {
 	_, problem := CompileMerge(text)
 	return problem
 }
 
-// maxNested bounds macros within macros: OPA's compiler takes twice as long for each.
+// maxNested bounds nested macros: each level doubles the time of OPA's compiler.
 const maxNested = 5
 
-// environments are made once: making one costs more than checking with it.
+// environments caches environments: building one costs more than checking an expression.
 var environments sync.Map // the variables, joined, to *celgo.Env
 
 func (e Env) environment() (*celgo.Env, error) {
@@ -97,7 +100,8 @@ func (e Env) environment() (*celgo.Env, error) {
 	return made, nil
 }
 
-// parse is the checked expression. What is dyn may turn out to be a bool.
+// parse parses and checks the expression. A predicate must be of type bool, or dyn,
+// whose value may be a bool.
 func (e Env) parse(text string, predicate bool) (*celgo.Env, *celgo.Ast, *Problem) {
 	environment, err := e.environment()
 	if err != nil {
@@ -108,13 +112,13 @@ func (e Env) parse(text string, predicate bool) (*celgo.Env, *celgo.Ast, *Proble
 		return nil, nil, e.problem(text, issues.Errors())
 	}
 	if out := checked.OutputType(); predicate && out != celgo.DynType && out != celgo.BoolType {
-		line, column := first(text)
+		line, column := firstNonSpace(text)
 		return nil, nil, &Problem{Message: fmt.Sprintf("the expression is of type %s, not bool", celgo.FormatCELType(out)), Line: line, Column: column}
 	}
 	return environment, checked, nil
 }
 
-// problem is the first of them in the text.
+// problem converts the error that comes first in the text.
 func (e Env) problem(text string, errors []*common.Error) *Problem {
 	found := slices.MinFunc(errors, func(a, b *common.Error) int {
 		if a.Location.Line() != b.Location.Line() {
@@ -125,21 +129,21 @@ func (e Env) problem(text string, errors []*common.Error) *Problem {
 	line, column := max(found.Location.Line(), 1), max(found.Location.Column()+1, 1)
 	name, ok := quotedAfter(found.Message, "undeclared reference to '")
 	if ok && characterAt(text, line, column) == '(' {
-		// cel-go points at the bracket of a call.
+		// For a call, cel-go's position is that of the bracket.
 		return &Problem{
-			Message: fmt.Sprintf("there is no function %q", name), Line: line, Column: max(column-len([]rune(name)), 1),
+			Message: fmt.Sprintf("unknown function %q", name), Line: line, Column: max(column-len([]rune(name)), 1),
 			Unknown: name, Known: functionNames(),
 		}
 	} else if ok {
 		return &Problem{
-			Message: fmt.Sprintf("%q is not known; the variables are %s", name, strings.Join(e.Variables, ", ")), Line: line, Column: column,
+			Message: fmt.Sprintf("unknown variable %q; the variables are %s", name, strings.Join(e.Variables, ", ")), Line: line, Column: column,
 			Unknown: name, Known: e.Variables,
 		}
 	}
-	return &Problem{Message: message(found.Message), Line: line, Column: column}
+	return &Problem{Message: simplify(found.Message), Line: line, Column: column}
 }
 
-// characterAt is the character at a place of a text, 0 for none.
+// characterAt returns the character at a position, or 0 if there is none.
 func characterAt(text string, line, column int) rune {
 	lines := strings.Split(text, "\n")
 	if line > len(lines) {
@@ -151,16 +155,17 @@ func characterAt(text string, line, column int) rune {
 	return 0
 }
 
-// quotedAfter is what stands in quotes after a beginning.
+// quotedAfter returns the text up to the next quote after a prefix.
 func quotedAfter(text, beginning string) (quoted string, ok bool) {
 	rest, ok := strings.CutPrefix(text, beginning)
 	quoted, _, _ = strings.Cut(rest, "'")
 	return quoted, ok
 }
 
-func message(text string) string {
+// simplify rewrites a message of cel-go for authors of documents.
+func simplify(text string) string {
 	if rest, ok := strings.CutPrefix(text, "invalid "); ok && strings.HasSuffix(rest, " argument") {
-		return fmt.Sprintf("%s cannot read this text", strings.TrimSuffix(rest, " argument"))
+		return fmt.Sprintf("%s cannot parse this string", strings.TrimSuffix(rest, " argument"))
 	}
 	if strings.Contains(text, "'<EOF>'") {
 		return "the expression ends before it is complete"
@@ -173,20 +178,20 @@ func message(text string) string {
 	}
 	if name, ok := quotedAfter(text, "found no matching overload for '"); ok {
 		_, types, _ := strings.Cut(text, "' applied to '")
-		return fmt.Sprintf("%s does not take %s", shown(name), strings.TrimSuffix(types, "'"))
+		return fmt.Sprintf("%s does not take %s", sourceName(name), strings.TrimSuffix(types, "'"))
 	}
 	text, _, _ = strings.Cut(text, " expecting ")
 	return text
 }
 
-// at is a problem with the part of an expression that has the identifier.
-func at(checked *celgo.Ast, id int64, format string, args ...any) *Problem {
+// problemAt returns a problem at the position of the subexpression with this ID.
+func problemAt(checked *celgo.Ast, id int64, format string, args ...any) *Problem {
 	start := checked.NativeRep().SourceInfo().GetStartLocation(id)
 	return &Problem{Message: fmt.Sprintf(format, args...), Line: max(start.Line(), 1), Column: max(start.Column()+1, 1)}
 }
 
-// first is where the text begins that is not blank.
-func first(text string) (line, column int) {
+// firstNonSpace returns the position of the first character that is not a space.
+func firstNonSpace(text string) (line, column int) {
 	line, column = 1, 1
 	for _, r := range text {
 		switch r {

@@ -20,37 +20,37 @@ const library = "data.writ.cel."
 // Program is an expression compiled to Rego.
 type Program struct {
 	text string
-	// rules are what the value and the halves are made of.
+	// rules are helper rules of the value and the conditions.
 	rules []string
-	// value is the rule that has the expression's value or failure.
+	// value is the rule whose value is that of the expression, or its error.
 	value string
-	// halves are when a condition is true and false; nil of an expression.
-	halves *halves
+	// conditions state when a predicate is true and false. Nil for other expressions.
+	conditions *truthConditions
 }
 
-// CompilePredicate compiles a condition, whose rules say when it is true, when it is
-// false and when it fails.
+// CompilePredicate compiles an expression of type bool. Its rules state when it is
+// true, when it is false and when its evaluation fails.
 func CompilePredicate(text string, env Env) (*Program, *Problem) {
 	c, e, problem := env.compiler(text, true)
 	if problem != nil {
 		return nil, problem
 	}
-	p := Program{text: text, value: c.defined(here, e)}
-	h := c.outer(e)
-	p.halves, p.rules = &h, c.rules
+	p := Program{text: text, value: c.defined(selfPlaceholder, e)}
+	h := c.rootConditions(e)
+	p.conditions, p.rules = &h, c.rules
 	if c.problem != nil {
 		return nil, c.problem
 	}
 	return &p, nil
 }
 
-// CompileExpression compiles an expression of any type, whose rule says its value.
+// CompileExpression compiles an expression of any type to a rule with its value.
 func CompileExpression(text string, env Env) (*Program, *Problem) {
 	c, e, problem := env.compiler(text, false)
 	if problem != nil {
 		return nil, problem
 	}
-	p := Program{text: text, value: c.defined(here, e)}
+	p := Program{text: text, value: c.defined(selfPlaceholder, e)}
 	if c.problem != nil {
 		return nil, c.problem
 	}
@@ -66,30 +66,31 @@ func (e Env) compiler(text string, predicate bool) (*compiler, ast.Expr, *Proble
 }
 
 // compiler writes an expression as a Rego term. The terms of the library's
-// functions are always defined, so nothing here has to know what may fail.
+// functions are always defined, so the compiler need not know which terms may fail.
 type compiler struct {
 	env     Env
 	checked *celgo.Ast
-	// locals are the variables of the macros around, by their names in CEL.
+	// locals are the variables of the enclosing macros, by their names in CEL.
 	locals map[string]local
 	body   []string
-	// rules are those beside the program's own, helpers how many names they have.
+	// rules are helper rules, and helpers is how many names they have.
 	rules   []string
 	helpers int
-	// made counts the names of the program, whose nested bodies are apart.
-	made    int
+	// names counts the variables of the program, so that nested bodies use different ones.
+	names   int
 	problem *Problem
 }
 
 // local is the variable of a macro.
 type local struct {
 	term string
-	// real says that it is a double, whatever element it is.
-	real bool
+	// isDouble is true if every value of the variable is a double.
+	isDouble bool
 }
 
-// enter puts a variable in place of another of its name; what is returned undoes it.
-func (c *compiler) enter(name string, l local) func() {
+// declare adds a local variable, which may shadow another. The returned function
+// restores the previous state.
+func (c *compiler) declare(name string, l local) func() {
 	before, shadows := c.locals[name]
 	c.locals[name] = l
 	return func() {
@@ -100,10 +101,10 @@ func (c *compiler) enter(name string, l local) func() {
 	}
 }
 
-// refuse notes what the subset leaves out; the first stands.
-func (c *compiler) refuse(e ast.Expr, format string, args ...any) string {
+// reject records that an expression is not supported. Only the first is kept.
+func (c *compiler) reject(e ast.Expr, format string, args ...any) string {
 	if c.problem == nil {
-		c.problem = at(c.checked, e.ID(), format, args...)
+		c.problem = problemAt(c.checked, e.ID(), format, args...)
 	}
 	return "null"
 }
@@ -114,7 +115,8 @@ func call(function string, args ...string) string {
 
 func array(terms []string) string { return "[" + strings.Join(terms, ", ") + "]" }
 
-// quote writes text as a Rego string: JSON quoting, the one form that both read.
+// quote writes text as a Rego string, in JSON quoting: Rego cannot read the escapes
+// of %q.
 func quote(text string) string {
 	quoted, err := json.Marshal(text)
 	if err != nil {
@@ -128,7 +130,7 @@ func (c *compiler) expression(e ast.Expr) string {
 	case ast.LiteralKind:
 		return c.literal(e)
 	case ast.IdentKind:
-		return c.marked(e, c.identifier(e))
+		return c.markDouble(e, c.identifier(e))
 	case ast.SelectKind:
 		return c.selection(e)
 	case ast.CallKind:
@@ -140,7 +142,7 @@ func (c *compiler) expression(e ast.Expr) string {
 	case ast.ComprehensionKind:
 		return c.macro(e)
 	}
-	return c.refuse(e, "messages are not supported")
+	return c.reject(e, "messages are not supported")
 }
 
 func (c *compiler) literal(e ast.Expr) string {
@@ -156,10 +158,11 @@ func (c *compiler) literal(e ast.Expr) string {
 	case types.Double:
 		return double(float64(v))
 	}
-	return c.refuse(e, "literals of type %s are not supported", e.AsLiteral().Type().TypeName())
+	return c.reject(e, "literals of type %s are not supported", e.AsLiteral().Type().TypeName())
 }
 
-// double is a double, which needs its type beside it where it is whole.
+// double returns the term of a double. A whole number carries its type, because it
+// would be an int otherwise.
 func double(f float64) string {
 	text := strconv.FormatFloat(f, 'g', -1, 64)
 	if f == math.Trunc(f) && f >= math.MinInt64 && f < math.MaxInt64 {
@@ -168,7 +171,7 @@ func double(f float64) string {
 	return text
 }
 
-// defined is a rule of this name that has the value of an expression.
+// defined returns a rule with this name and the value of an expression.
 func (c *compiler) defined(name string, e ast.Expr) string {
 	outer := c.body
 	c.body = nil
@@ -181,11 +184,11 @@ func (c *compiler) defined(name string, e ast.Expr) string {
 	return name + " := value if {\n\t" + strings.ReplaceAll(strings.Join(statements, "\n"), "\n", "\n\t") + "\n}\n"
 }
 
-// keys are the names of a path that begins with a variable of the environment.
+// keys returns the segments of a path that begins with a variable of the environment.
 func (c *compiler) keys(e ast.Expr) ([]string, bool) {
 	var keys []string
 	for e.Kind() != ast.IdentKind {
-		operand, key, ok := step(e)
+		operand, key, ok := fieldAccess(e)
 		if !ok {
 			return nil, false
 		}
@@ -200,8 +203,8 @@ func (c *compiler) keys(e ast.Expr) ([]string, bool) {
 	return keys, true
 }
 
-// step is what a field is of, and the field: a.b or a["b"].
-func step(e ast.Expr) (operand ast.Expr, key string, ok bool) {
+// fieldAccess splits a.b or a["b"] into operand and field.
+func fieldAccess(e ast.Expr) (operand ast.Expr, key string, ok bool) {
 	if e.Kind() == ast.SelectKind {
 		return e.AsSelect().Operand(), e.AsSelect().FieldName(), !e.AsSelect().IsTestOnly()
 	}
@@ -220,7 +223,7 @@ func (c *compiler) isTime(keys []string) bool {
 	return len(c.env.Time) > 0 && slices.Equal(keys, c.env.Time)
 }
 
-// variable is the Rego that reads a variable.
+// variable returns the Rego reference of a variable.
 func (c *compiler) variable(name string) string {
 	if term, ok := c.env.Terms[name]; ok {
 		return term
@@ -228,7 +231,7 @@ func (c *compiler) variable(name string) string {
 	return "input." + name
 }
 
-// path is the value at the end of a path.
+// path returns the term that reads a path, as a timestamp if it is one.
 func (c *compiler) path(keys []string) string {
 	if c.isTime(keys) {
 		return call("timestamp", c.read(keys))
@@ -259,7 +262,7 @@ func (c *compiler) identifier(e ast.Expr) string {
 	if t, ok := typeNames[name]; ok {
 		return `{["type", ` + quote(t) + `]}`
 	}
-	return c.refuse(e, "%s is not supported", name)
+	return c.reject(e, "%s is not supported", name)
 }
 
 var typeNames = map[string]string{
@@ -268,8 +271,8 @@ var typeNames = map[string]string{
 	"google.protobuf.Duration": "google.protobuf.Duration",
 }
 
-// selection is a field of a value, a whole path of them where it begins with a
-// variable, or the question whether there is one.
+// selection compiles the access to a field, a path of fields that begins with a
+// variable, or has(), the test for a field.
 func (c *compiler) selection(e ast.Expr) string {
 	s := e.AsSelect()
 	if s.IsTestOnly() {
@@ -281,7 +284,7 @@ func (c *compiler) selection(e ast.Expr) string {
 	return call("field", c.expression(s.Operand()), quote(s.FieldName()))
 }
 
-// constant reports whether a term is a literal that JSON has.
+// constant reports whether the expression is a literal with the same form in JSON.
 func constant(e ast.Expr) bool {
 	if e.Kind() != ast.LiteralKind {
 		return false
@@ -293,7 +296,7 @@ func constant(e ast.Expr) bool {
 func (c *compiler) list(e ast.Expr) string {
 	l := e.AsList()
 	if len(l.OptionalIndices()) > 0 {
-		return c.refuse(e, "optional elements are not supported")
+		return c.reject(e, "optional elements are not supported")
 	}
 	terms := make([]string, l.Size())
 	constants := true
@@ -314,7 +317,7 @@ func (c *compiler) mapping(e ast.Expr) string {
 	for _, entry := range e.AsMap().Entries() {
 		m := entry.AsMapEntry()
 		if m.IsOptional() {
-			return c.refuse(m.Key(), "optional entries are not supported")
+			return c.reject(m.Key(), "optional entries are not supported")
 		}
 		key, value := c.expression(m.Key()), c.expression(m.Value())
 		constants = constants && constant(m.Key()) && constant(m.Value()) && !seen[key]
@@ -327,19 +330,19 @@ func (c *compiler) mapping(e ast.Expr) string {
 	return call("map", array(keys), array(values))
 }
 
-// name is a variable of Rego, of which the program has no other of that name.
+// name returns a new Rego variable.
 func (c *compiler) name(hint string) string {
-	c.made++
-	return fmt.Sprintf("%s_%d", hint, c.made)
+	c.names++
+	return fmt.Sprintf("%s_%d", hint, c.names)
 }
 
 func (c *compiler) call(e ast.Expr) string {
 	f := e.AsCall()
 	switch f.FunctionName() {
 	case operators.LogicalAnd:
-		return call("conjunction", array(c.terms(flat(e, operators.LogicalAnd))))
+		return call("conjunction", array(c.terms(operands(e, operators.LogicalAnd))))
 	case operators.LogicalOr:
-		return call("disjunction", array(c.terms(flat(e, operators.LogicalOr))))
+		return call("disjunction", array(c.terms(operands(e, operators.LogicalOr))))
 	}
 	if keys, ok := c.keys(e); ok {
 		return c.path(keys)
@@ -353,14 +356,14 @@ func (c *compiler) call(e ast.Expr) string {
 	}
 	s, ok := functions[f.FunctionName()]
 	if !ok {
-		return c.refuse(e, "%s is not supported", shown(f.FunctionName()))
+		return c.reject(e, "%s is not supported", sourceName(f.FunctionName()))
 	}
-	name, terms := s.applied(c.terms(args))
+	name, terms := s.resolve(c.terms(args))
 	if name == "" {
-		return c.refuse(e, "%s with %d arguments is not supported", shown(f.FunctionName()), len(args))
+		return c.reject(e, "%s with %d arguments is not supported", sourceName(f.FunctionName()), len(args))
 	}
 	if f.FunctionName() == operators.Index {
-		return c.marked(e, call(name, terms...))
+		return c.markDouble(e, call(name, terms...))
 	}
 	return call(name, terms...)
 }
@@ -373,14 +376,14 @@ func (c *compiler) terms(expressions []ast.Expr) []string {
 	return out
 }
 
-// flat is what a chain of one operator joins.
-func flat(e ast.Expr, operator string) []ast.Expr {
+// operands returns the operands of a chain of one operator.
+func operands(e ast.Expr, operator string) []ast.Expr {
 	if e.Kind() != ast.CallKind || e.AsCall().FunctionName() != operator {
 		return []ast.Expr{e}
 	}
 	var out []ast.Expr
 	for _, arg := range e.AsCall().Args() {
-		out = append(out, flat(arg, operator)...)
+		out = append(out, operands(arg, operator)...)
 	}
 	return out
 }

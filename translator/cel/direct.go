@@ -5,73 +5,72 @@ import (
 	"cel.dev/cel-go/common/operators"
 )
 
-// direct is the halves of what Rego says in its own words: a path of fields by
-// itself, compared, tested, or looked for in a list.
-func (c *compiler) direct(e ast.Expr) (halves, bool) {
+// direct compiles conditions that Rego expresses without the library: a path of
+// fields by itself, compared, tested as a string, or searched in a list.
+func (c *compiler) direct(e ast.Expr) (truthConditions, bool) {
 	if e.Kind() == ast.SelectKind && e.AsSelect().IsTestOnly() {
-		return c.present(e)
+		return c.presence(e)
 	}
 	if ref, ok := c.ref(e); ok {
-		return pair([]string{ref + " == true"}, []string{ref + " == false"}), true
+		return single([]string{ref + " == true"}, []string{ref + " == false"}), true
 	}
 	if e.Kind() != ast.CallKind {
-		return halves{}, false
+		return truthConditions{}, false
 	}
 	f := e.AsCall()
 	if f.IsMemberFunction() && len(f.Args()) == 1 {
-		return c.tested(f.Target(), f.FunctionName(), f.Args()[0])
+		return c.stringTest(f.Target(), f.FunctionName(), f.Args()[0])
 	}
 	if len(f.Args()) != 2 {
-		return halves{}, false
+		return truthConditions{}, false
 	}
 	left, right := f.Args()[0], f.Args()[1]
 	switch f.FunctionName() {
 	case operators.Equals:
-		return c.compared(left, right)
+		return c.comparison(left, right)
 	case operators.NotEquals:
-		h, ok := c.compared(left, right)
+		h, ok := c.comparison(left, right)
 		return h.inverse(), ok
 	case operators.In:
-		return c.within(left, right)
+		return c.membership(left, right)
 	}
-	return c.ordered(left, f.FunctionName(), right)
+	return c.ordering(left, f.FunctionName(), right)
 }
 
-// compared is the equality of a path with a literal or another path.
-func (c *compiler) compared(left, right ast.Expr) (halves, bool) {
+// comparison compiles the equality of a path with a literal or another path.
+func (c *compiler) comparison(left, right ast.Expr) (truthConditions, bool) {
 	ref, ok := c.ref(left)
 	if !ok {
 		left, right = right, left
 		ref, ok = c.ref(left)
 	}
-	other, _, isScalar := scalar(right)
+	other, _, isScalar := scalarLiteral(right)
 	if !isScalar {
 		another, isRef := c.ref(right)
 		other, ok = another, ok && isRef
 	}
-	return pair([]string{ref + " == " + other}, []string{ref + " != " + other}), ok
+	return single([]string{ref + " == " + other}, []string{ref + " != " + other}), ok
 }
 
-// opposite is the order that holds where another does not.
+// opposite maps an operator to its Rego form and to the negation.
 var opposite = map[string][2]string{
 	operators.Less: {"<", ">="}, operators.LessEquals: {"<=", ">"},
 	operators.Greater: {">", "<="}, operators.GreaterEquals: {">=", "<"},
 }
 
-// ordered is a path before or after a number or a string.
-func (c *compiler) ordered(left ast.Expr, operator string, right ast.Expr) (halves, bool) {
+// ordering compiles the order of a path and a number or a string.
+func (c *compiler) ordering(left ast.Expr, operator string, right ast.Expr) (truthConditions, bool) {
 	ref, isRef := c.ref(left)
-	bound, check, isScalar := scalar(right)
+	bound, check, isScalar := scalarLiteral(right)
 	signs, isOrder := opposite[operator]
 	if !isRef || !isScalar || !isOrder || check == "" {
-		return halves{}, false
+		return truthConditions{}, false
 	}
 	guard := check + "(" + ref + ")"
-	return pair([]string{guard, ref + " " + signs[0] + " " + bound}, []string{guard, ref + " " + signs[1] + " " + bound}), true
+	return single([]string{guard, ref + " " + signs[0] + " " + bound}, []string{guard, ref + " " + signs[1] + " " + bound}), true
 }
 
-// tests are the methods of strings that Rego has built in, with their arguments in
-// the order of Rego.
+// tests are the methods of strings for which Rego has a built-in function.
 var tests = map[string]func(text, argument string) string{
 	"startsWith": func(text, argument string) string { return "startswith(" + text + ", " + argument + ")" },
 	"endsWith":   func(text, argument string) string { return "endswith(" + text + ", " + argument + ")" },
@@ -79,63 +78,64 @@ var tests = map[string]func(text, argument string) string{
 	"matches":    func(text, argument string) string { return "regex.match(" + argument + ", " + text + ")" },
 }
 
-func (c *compiler) tested(target ast.Expr, method string, argument ast.Expr) (halves, bool) {
+func (c *compiler) stringTest(target ast.Expr, method string, argument ast.Expr) (truthConditions, bool) {
 	ref, isRef := c.ref(target)
-	text, check, isScalar := scalar(argument)
+	text, check, isScalar := scalarLiteral(argument)
 	test, isTest := tests[method]
 	if !isRef || !isScalar || !isTest || check != "is_string" {
-		return halves{}, false
+		return truthConditions{}, false
 	}
 	guard := "is_string(" + ref + ")"
-	return pair([]string{guard, test(ref, text)}, []string{guard, "not " + test(ref, text)}), true
+	return single([]string{guard, test(ref, text)}, []string{guard, "not " + test(ref, text)}), true
 }
 
-// within is a string in a list or among the keys of a map that is read, or a path in a
-// list of literals.
-func (c *compiler) within(element, collection ast.Expr) (halves, bool) {
+// membership compiles "in": a string in a list or among the keys of a map of the
+// request, or a path in a list of literals.
+func (c *compiler) membership(element, collection ast.Expr) (truthConditions, bool) {
 	if ref, ok := c.ref(element); ok {
-		return among(ref, collection)
+		return literalMembership(ref, collection)
 	}
 	ref, isRef := c.ref(collection)
-	text, check, isScalar := scalar(element)
+	text, check, isScalar := scalarLiteral(element)
 	if !isRef || !isScalar || check != "is_string" {
-		return halves{}, false
+		return truthConditions{}, false
 	}
 	list, keyed := []string{"is_array(" + ref + ")"}, []string{"is_object(" + ref + ")"}
-	return halves{
-		yes: [][]string{append(list[:1:1], text+" in "+ref), append(keyed[:1:1], text+" in object.keys("+ref+")")},
-		no:  [][]string{append(list[:1:1], "not "+text+" in "+ref), append(keyed[:1:1], "not "+text+" in object.keys("+ref+")")},
+	return truthConditions{
+		whenTrue:  [][]string{append(list[:1:1], text+" in "+ref), append(keyed[:1:1], text+" in object.keys("+ref+")")},
+		whenFalse: [][]string{append(list[:1:1], "not "+text+" in "+ref), append(keyed[:1:1], "not "+text+" in object.keys("+ref+")")},
 	}, true
 }
 
-// mostNamed is how many literals a list may have to be denied one by one.
-const mostNamed = 16
+// maxListedLiterals bounds the lists that are negated literal by literal.
+const maxListedLiterals = 16
 
-// among is a path in a list of literals. It is none of them if it differs from each,
-// which what is missing does not.
-func among(ref string, collection ast.Expr) (halves, bool) {
-	if collection.Kind() != ast.ListKind || collection.AsList().Size() == 0 || collection.AsList().Size() > mostNamed {
-		return halves{}, false
+// literalMembership compiles a path in a list of literals. It is false if the path
+// differs from each literal; a missing path differs from none.
+func literalMembership(ref string, collection ast.Expr) (truthConditions, bool) {
+	if collection.Kind() != ast.ListKind || collection.AsList().Size() == 0 || collection.AsList().Size() > maxListedLiterals {
+		return truthConditions{}, false
 	}
 	var terms, differ []string
 	for _, element := range collection.AsList().Elements() {
-		term, _, ok := scalar(element)
+		term, _, ok := scalarLiteral(element)
 		if !ok {
-			return halves{}, false
+			return truthConditions{}, false
 		}
 		terms, differ = append(terms, term), append(differ, ref+" != "+term)
 	}
-	return pair([]string{ref + " in " + array(terms)}, differ), true
+	return single([]string{ref + " in " + array(terms)}, differ), true
 }
 
-// present is whether what has a path has a field as well. Only a list is asked in vain.
-func (c *compiler) present(e ast.Expr) (halves, bool) {
+// presence compiles has(). It is an error for a list, and false for other values
+// that are not objects.
+func (c *compiler) presence(e ast.Expr) (truthConditions, bool) {
 	s := e.AsSelect()
 	ref, ok := c.ref(s.Operand())
 	has := quote(s.FieldName()) + " in object.keys(" + ref + ")"
-	return halves{
-		yes: [][]string{{"is_object(" + ref + ")", has}},
-		no: [][]string{
+	return truthConditions{
+		whenTrue: [][]string{{"is_object(" + ref + ")", has}},
+		whenFalse: [][]string{
 			{"is_object(" + ref + ")", "not " + has},
 			{"is_object(" + ref + ") == false", "is_array(" + ref + ") == false"},
 		},

@@ -6,65 +6,65 @@ import (
 	"cel.dev/cel-go/common/types"
 )
 
-// A double that is whole loses its type in a list, which is JSON's. Where everything
-// in a list is sure to be a double, what is read from it is marked as one again. The
-// checker's types are no help: it takes what is read from dyn for whatever fits.
+// A whole double loses its type in a list, because lists are JSON. If all elements of
+// a list are certain to be doubles, its elements are marked as doubles when they are
+// read. The checker's types do not help: it selects any type that fits for dyn.
 
-// real reports whether an expression that has a value has a double.
-func (c *compiler) real(e ast.Expr) bool {
+// isDouble reports whether the value of an expression, if it has one, is a double.
+func (c *compiler) isDouble(e ast.Expr) bool {
 	switch e.Kind() {
 	case ast.LiteralKind:
 		_, ok := e.AsLiteral().(types.Double)
 		return ok
 	case ast.IdentKind:
-		return c.locals[e.AsIdent()].real
+		return c.locals[e.AsIdent()].isDouble
 	case ast.CallKind:
 		args := e.AsCall().Args()
 		switch e.AsCall().FunctionName() {
 		case "double":
 			return true
 		case operators.Negate:
-			return c.real(args[0])
+			return c.isDouble(args[0])
 		case operators.Add, operators.Subtract, operators.Multiply, operators.Divide:
-			return c.real(args[0]) || c.real(args[1])
+			return c.isDouble(args[0]) || c.isDouble(args[1])
 		case operators.Conditional:
-			return c.real(args[1]) && c.real(args[2])
+			return c.isDouble(args[1]) && c.isDouble(args[2])
 		case operators.Index:
-			return c.reals(args[0])
+			return c.isDoubleList(args[0])
 		}
 	}
 	return false
 }
 
-// reals reports whether an expression that has a value has a list of doubles alone.
-func (c *compiler) reals(e ast.Expr) bool {
+// isDoubleList reports whether the value of an expression, if it has one, is a list of doubles.
+func (c *compiler) isDoubleList(e ast.Expr) bool {
 	switch e.Kind() {
 	case ast.ListKind:
 		for _, element := range e.AsList().Elements() {
-			if !c.real(element) {
+			if !c.isDouble(element) {
 				return false
 			}
 		}
 		return true
 	case ast.CallKind:
 		args := e.AsCall().Args()
-		return e.AsCall().FunctionName() == operators.Add && c.reals(args[0]) && c.reals(args[1])
+		return e.AsCall().FunctionName() == operators.Add && c.isDoubleList(args[0]) && c.isDoubleList(args[1])
 	case ast.ComprehensionKind:
 		m := e.AsComprehension()
-		q, ok := quantityOf(m)
+		q, ok := parseMacro(m)
 		if !ok || q.transformed == nil {
 			return false
 		}
-		leave := c.enter(m.IterVar(), local{real: c.reals(m.IterRange())})
+		leave := c.declare(m.IterVar(), local{isDouble: c.isDoubleList(m.IterRange())})
 		defer leave()
-		return c.real(q.transformed)
+		return c.isDouble(q.transformed)
 	}
 	return false
 }
 
-// marked is a term that is read from a list, a double if that has nothing else.
-func (c *compiler) marked(e ast.Expr, term string) string {
-	if c.real(e) {
+// markDouble marks a term that is read from a list of doubles as a double.
+func (c *compiler) markDouble(e ast.Expr, term string) string {
+	if c.isDouble(e) {
 		return call("real", term)
 	}
 	return term

@@ -6,14 +6,14 @@ import (
 	"cel.dev/cel-go/common/operators"
 )
 
-// function is what a function or operator of CEL is in the library.
+// function maps a function or operator of CEL to one of the library.
 type function struct {
 	name string
-	// args are how many arguments it has, the one it is called on included.
+	// args is the number of arguments, including the receiver of a method.
 	args int
-	// fill are the last arguments where fewer are written.
+	// fill are the defaults of the last arguments.
 	fill []string
-	// fewer is the library's function where one argument fewer is written.
+	// fewer is the library's function with one argument fewer.
 	fewer string
 }
 
@@ -60,18 +60,18 @@ var functions = map[string]function{
 	"duration":              {name: "duration", args: 1},
 }
 
-// parts are the methods of timestamps and durations that take a part of them out.
+// parts are the methods of timestamps and durations that return one part.
 var parts = map[string]string{
 	"getFullYear": "year", "getMonth": "month", "getDate": "date", "getDayOfMonth": "day", "getDayOfYear": "day_of_year",
 	"getDayOfWeek": "day_of_week", "getHours": "hours", "getMinutes": "minutes", "getSeconds": "seconds",
 	"getMilliseconds": "milliseconds",
 }
 
-// functionNames are the functions, methods and macros that have names, sorted.
+// functionNames returns the names of functions, methods and macros, sorted.
 func functionNames() []string {
 	names := []string{"all", "exists", "exists_one", "filter", "has", "map"}
 	for name := range functions {
-		if shown(name) == name && name[0] != '_' {
+		if sourceName(name) == name && name[0] != '_' {
 			names = append(names, name)
 		}
 	}
@@ -82,8 +82,9 @@ func functionNames() []string {
 	return names
 }
 
-// applied is the library's function and its arguments; "" is none with so many.
-func (f function) applied(terms []string) (string, []string) {
+// resolve returns the library's function and its arguments, or "" if the number of
+// arguments is wrong.
+func (f function) resolve(terms []string) (string, []string) {
 	switch missing := f.args - len(terms); {
 	case missing == 0:
 		return f.name, terms
@@ -95,8 +96,8 @@ func (f function) applied(terms []string) (string, []string) {
 	return "", nil
 }
 
-// shown is how the text has a function's name.
-func shown(name string) string {
+// sourceName returns the name of a function or operator as it is written in CEL.
+func sourceName(name string) string {
 	switch name {
 	case operators.Index:
 		return "[]"

@@ -11,35 +11,35 @@ import (
 	celgo "cel.dev/cel-go/cel"
 )
 
-// Merge is a merge condition: a question about the policy that a directory's lower
-// documents make, asked once for each path when the directory is compiled. It is
-// safe for concurrent use.
+// Merge is a merge condition: a condition on the policy that results from the lower
+// policies of a path. It is evaluated when a directory is compiled. It is safe for
+// concurrent use.
 type Merge struct {
 	program celgo.Program
 }
 
-// CompileMerge is the condition that the text says, with the variables self, the
-// lower policy, and spec, its spec.
+// CompileMerge compiles a merge condition. Its variables are self, the lower policy,
+// and spec, its spec.
 func CompileMerge(text string) (*Merge, *Problem) {
 	environment, _, problem := merge.parse(text, true)
 	if problem != nil {
 		return nil, problem
 	}
-	// Not the checked form: the checker takes what is read from dyn by an index for
-	// whatever fits a function first, so that int(x['a']) refuses a string.
+	// The checked form is not suitable: for dyn values the checker selects the first
+	// overload that fits, so that int(x['a']) rejects a string.
 	parsed, _ := environment.Parse(text)
 	program, err := environment.Program(parsed)
 	if err != nil {
-		line, column := first(text)
+		line, column := firstNonSpace(text)
 		return nil, &Problem{Message: err.Error(), Line: line, Column: column}
 	}
 	return &Merge{program}, nil
 }
 
-// Holds reports whether the condition is true of a policy, which is JSON: strings,
-// bool, nil, numbers, []any, map[string]any. A number that is
-// whole is an int. What reads a key that is not there, or beyond the end of a
-// list, does not hold; every other failure is an error.
+// Holds reports whether the condition is true for a policy in JSON: strings, bool,
+// nil, numbers, []any and map[string]any. A whole number is an int. If the condition
+// reads a missing key, or beyond the end of a list, it is false; every other
+// evaluation error is returned.
 func (m *Merge) Holds(self map[string]any) (bool, error) {
 	policy := Value(self).(map[string]any)
 	spec := policy["spec"]
@@ -52,7 +52,7 @@ func (m *Merge) Holds(self map[string]any) (bool, error) {
 			return false, nil
 		}
 		if strings.HasPrefix(err.Error(), "no such overload") {
-			return false, errors.New("the types of the values do not go together")
+			return false, errors.New("the operator does not accept the types of its operands")
 		}
 		return false, err
 	}
@@ -63,16 +63,16 @@ func (m *Merge) Holds(self map[string]any) (bool, error) {
 	return holds, nil
 }
 
-// isMissing tells an evaluation that read what is not there from one that failed.
-// cel-go has no type for it outside its interpreter.
+// isMissing reports whether an evaluation error is caused by a missing key. cel-go
+// exports no type for it.
 func isMissing(err error) bool {
 	text := err.Error()
 	return strings.HasPrefix(text, "no such key: ") || strings.HasPrefix(text, "index out of bounds: ") || strings.HasPrefix(text, "no such attribute")
 }
 
-// Value is a JSON value with the numbers that CEL has: one that is whole, and fits, is
-// an int, every other one a double. How it is written says nothing: 1 and 1.0 are one
-// number in JSON and in Rego.
+// Value converts the numbers in a JSON value to CEL's types: a whole number in the
+// range of int64 is an int, every other number a double. The spelling does not matter:
+// 1 and 1.0 are the same number in JSON and in Rego.
 func Value(v any) any {
 	switch v := v.(type) {
 	case json.Number:
