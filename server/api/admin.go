@@ -127,7 +127,7 @@ func (a *admin) rollback(c *gin.Context) {
 
 func revisionIn(value decision.Value) (string, *refusal) {
 	if !value.IsObject() {
-		return "", unfit("", "the body is no JSON object")
+		return "", unfit("", "the body is not a JSON object")
 	}
 	revision := ""
 	for key, member := range value.Members() {

@@ -20,7 +20,7 @@ type question struct {
 func (form originForm) question(value decision.Value, version, namespace string) (*question, *refusal) {
 	q := &question{received: value}
 	if !value.IsObject() {
-		return nil, unfit("", "the body is no JSON object")
+		return nil, unfit("", "the body is not a JSON object")
 	}
 	if !utf8.ValidString(namespace) {
 		return nil, unfit("", "the namespace of the path is not UTF-8")

@@ -61,7 +61,7 @@ func (s *service) prepare(r *decision.Request) (trouble string) {
 // well formed.
 func (form reviewForm) request(value decision.Value, r *decision.Request) (trouble string, refused *refusal) {
 	if !value.IsObject() {
-		return "", unfit("", "the body is no JSON object")
+		return "", unfit("", "the body is not a JSON object")
 	}
 	if !utf8.ValidString(r.Cluster) {
 		return "", unfit("", "the cluster of the path is not UTF-8")

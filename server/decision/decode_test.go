@@ -82,7 +82,7 @@ func TestDecodeRefuses(t *testing.T) {
 		{"only space", " \n", "", "empty"},
 		{"a list", `[]`, "", "no JSON object"},
 		{"null", `null`, "", "no JSON object"},
-		{"no JSON", `{"user":`, "", "ends too early"},
+		{"not JSON", `{"user":`, "", "ends too early"},
 		{"a second value", `{"user":"u","verb":"get","resource":"pods"} {}`, "", "goes on"},
 		{"no user", `{"groups":["g"],"verb":"get","resource":"pods"}`, "user", "missing"},
 		{"user null", `{"user":null,"groups":["g"],"verb":"get","resource":"pods"}`, "user", "string"},
@@ -129,10 +129,10 @@ func TestDecodeRefuses(t *testing.T) {
 		{"too deep", with(`"attributes":{"a":` + strings.Repeat("[", 10000) + strings.Repeat("]", 10000) + `}`), "", "deeper"},
 		{"a number too large to calculate with", with(`"attributes":{"a":1e999999999}`), "", "exponent"},
 		{"a number too long", with(`"attributes":{"a":` + strings.Repeat("9", 200) + `}`), "", "characters"},
-		{"a byte order mark", "\ufeff" + `{}`, "", "no JSON"},
-		{"a leading zero", with(`"attributes":{"a":01}`), "", "no JSON"},
-		{"a comma too many", `{"user":"u",}`, "", "no JSON"},
-		{"brackets crossed", with(`"attributes":{"a":[}]`), "", "no JSON"},
+		{"a byte order mark", "\ufeff" + `{}`, "", "not JSON"},
+		{"a leading zero", with(`"attributes":{"a":01}`), "", "not JSON"},
+		{"a comma too many", `{"user":"u",}`, "", "not JSON"},
+		{"brackets crossed", with(`"attributes":{"a":[}]`), "", "not JSON"},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
 			got, err := Decode([]byte(tt.body))

@@ -1,225 +1,63 @@
 package decision
 
-import (
-	"encoding/json"
-	"iter"
-	"strings"
-	"unicode/utf16"
-	"unicode/utf8"
-)
+import "github.com/writ-policy/writ/translator/jsontext"
 
-// Value is the text of one JSON value out of a body that CheckJSON accepted,
-// without space around it. Its methods rely on that check and do not repeat it:
-// a Value made from anything else may panic. The empty Value is absent and reads
-// as null. A Value shares the memory of the body it was cut from.
-type Value string
+// Value is one JSON value of a body that Parse accepted. The empty Value is absent
+// and reads as null.
+type Value = jsontext.Value
 
-// Parse checks data, as CheckJSON does, and returns its value. The bytes are
-// copied once; everything read out of the Value is cut from that copy.
+// Parse checks that data is one JSON value that has the same meaning to every reader:
+// no key twice in an object, valid UTF-8, no half of a surrogate pair, nothing after
+// the value, not nested deeper than jsontext.MaxDepth. The error is an
+// *InvalidRequest. The bytes are copied once; everything read out of the Value is cut
+// from that copy.
 func Parse(data []byte) (Value, error) {
 	if err := CheckJSON(data); err != nil {
 		return "", err
 	}
-	return Value(strings.Trim(string(data), " \t\r\n")), nil
+	return jsontext.Cut(data), nil
 }
 
-// IsNull reports whether v is null.
-func (v Value) IsNull() bool { return v == "" || v[0] == 'n' }
-
-// IsObject reports whether v is an object.
-func (v Value) IsObject() bool { return v != "" && v[0] == '{' }
-
-// IsArray reports whether v is an array.
-func (v Value) IsArray() bool { return v != "" && v[0] == '[' }
-
-// IsBool reports whether v is true or false.
-func (v Value) IsBool() bool { return v != "" && (v[0] == 't' || v[0] == 'f') }
-
-// IsNumber reports whether v is a number.
-func (v Value) IsNumber() bool { return v != "" && (v[0] == '-' || '0' <= v[0] && v[0] <= '9') }
-
-// Text is the string that v is; false if v is no string.
-func (v Value) Text() (string, bool) {
-	if v == "" || v[0] != '"' {
-		return "", false
-	}
-	return unescape(string(v[1 : len(v)-1])), true
-}
-
-// Members iterates over the keys and values of an object, in the order written.
-// Other values have none.
-func (v Value) Members() iter.Seq2[string, Value] {
-	return func(yield func(string, Value) bool) { members(string(v), yield) }
-}
-
-// Elements iterates over the values of an array. Other values have none.
-func (v Value) Elements() iter.Seq[Value] {
-	return func(yield func(Value) bool) { elements(string(v), yield) }
-}
-
-func members(s string, yield func(string, Value) bool) {
-	if s == "" || s[0] != '{' {
-		return
-	}
-	for i := space(s, 1); s[i] != '}'; i = space(s, i) {
-		if s[i] == ',' {
-			i = space(s, i+1)
-		}
-		end := stringEnd(s, i)
-		key := unescape(s[i+1 : end-1])
-		i = space(s, space(s, end)+1) // over the colon
-		end = valueEnd(s, i)
-		if !yield(key, Value(s[i:end])) {
-			return
-		}
-		i = end
-	}
-}
-
-func elements(s string, yield func(Value) bool) {
-	if s == "" || s[0] != '[' {
-		return
-	}
-	for i := space(s, 1); s[i] != ']'; i = space(s, i) {
-		if s[i] == ',' {
-			i = space(s, i+1)
-		}
-		end := valueEnd(s, i)
-		if !yield(Value(s[i:end])) {
-			return
-		}
-		i = end
-	}
-}
-
-// Any is v as encoding/json would give it: nil, bool, json.Number (numbers keep
-// the digits they were written with), string, []any or map[string]any.
-func (v Value) Any() any {
-	if v.IsNull() {
+// CheckJSON is the check of Parse alone. Unless an object has many keys, it allocates
+// nothing.
+func CheckJSON(data []byte) error {
+	err := jsontext.Check(data, jsontext.Limits{})
+	if err == nil {
 		return nil
 	}
-	switch v[0] {
-	case 't', 'f':
-		return v[0] == 't'
-	case '"':
-		text, _ := v.Text()
-		return text
-	case '[':
-		list := []any{}
-		for element := range v.Elements() {
-			list = append(list, element.Any())
-		}
-		return list
-	case '{':
-		object := map[string]any{}
-		for key, value := range v.Members() {
-			object[key] = value.Any()
-		}
-		return object
-	}
-	return json.Number(v)
+	return invalidJSON(err, len(data))
 }
 
-func space(s string, i int) int {
-	for i < len(s) && isSpace(s[i]) {
-		i++
+// invalidJSON describes what jsontext rejects in a body of length bytes.
+func invalidJSON(err *jsontext.Error, length int) *InvalidRequest {
+	switch err.Code {
+	case jsontext.Empty:
+		return invalid("", "the body is empty")
+	case jsontext.TrailingText:
+		return invalid("", "the body goes on after its JSON value, at byte %d", err.Offset)
+	case jsontext.TooDeep:
+		return invalid("", "the body nests deeper than %d levels", jsontext.MaxDepth)
+	case jsontext.DuplicateKey:
+		return invalid(err.Key, "key %s occurs twice in one object", shown(err.Key))
+	case jsontext.ExponentTooLong:
+		return invalid("", "a number's exponent has more than %d digits, at byte %d", jsontext.MaxExponent, err.Offset)
+	case jsontext.NumberTooLong:
+		return invalid("", "a number has more than %d characters, at byte %d", jsontext.MaxNumber, err.Offset)
+	case jsontext.ControlCharacter:
+		return invalid("", "a string holds a control character that is not escaped, at byte %d", err.Offset)
+	case jsontext.InvalidUTF8:
+		return invalid("", "the body is not UTF-8, at byte %d", err.Offset)
+	case jsontext.LoneSurrogate:
+		return invalid("", "a string holds a lone surrogate, at byte %d", err.Offset)
+	case jsontext.UnclosedString:
+		return invalid("", "the body is not JSON: it ends too early")
 	}
-	return i
+	if err.Offset >= length {
+		return invalid("", "the body is not JSON: it ends too early")
+	}
+	return invalid("", "the body is not JSON, at byte %d", err.Offset)
 }
 
-func isSpace(c byte) bool { return c == ' ' || c == '\n' || c == '\t' || c == '\r' }
-
-// stringEnd is where the string that begins at s[i] ends, past its quote.
-func stringEnd(s string, i int) int {
-	for i++; s[i] != '"'; i++ {
-		if s[i] == '\\' {
-			i++
-		}
-	}
-	return i + 1
-}
-
-// valueEnd is where the value that begins at s[i] ends.
-func valueEnd(s string, i int) int {
-	depth := 0
-	for i < len(s) {
-		switch c := s[i]; {
-		case c == '"':
-			i = stringEnd(s, i)
-			if depth == 0 {
-				return i
-			}
-			continue
-		case c == '{' || c == '[':
-			depth++
-		case c == '}' || c == ']':
-			if depth == 0 { // the end of what a bare literal stands in
-				return i
-			}
-			if depth--; depth == 0 {
-				return i + 1
-			}
-		case depth == 0 && (c == ',' || isSpace(c)):
-			return i
-		}
-		i++
-	}
-	return i
-}
-
-// unescape resolves the escapes of s, the inside of a checked string.
-func unescape(s string) string {
-	at := strings.IndexByte(s, '\\')
-	if at < 0 {
-		return s
-	}
-	out := append(make([]byte, 0, len(s)), s[:at]...)
-	for i := at; i < len(s); i++ {
-		if s[i] != '\\' {
-			out = append(out, s[i])
-			continue
-		}
-		i++
-		if s[i] != 'u' {
-			out = append(out, unescaped[s[i]])
-			continue
-		}
-		r := hex4(s[i+1:])
-		i += 4
-		if utf16.IsSurrogate(r) {
-			r = utf16.DecodeRune(r, hex4(s[i+3:]))
-			i += 6
-		}
-		out = utf8.AppendRune(out, r)
-	}
-	return string(out)
-}
-
-// unescaped is the byte that stands for each letter after a backslash; zero for
-// what is no escape.
-var unescaped = [256]byte{
-	'"': '"', '\\': '\\', '/': '/', 'b': '\b', 'f': '\f', 'n': '\n', 'r': '\r', 't': '\t',
-}
-
-// hex4 is the value of four hexadecimal digits, -1 if they are none.
-func hex4[T string | []byte](s T) rune {
-	if len(s) < 4 {
-		return -1
-	}
-	var r rune
-	for i := range 4 {
-		c := s[i]
-		switch {
-		case '0' <= c && c <= '9':
-			c -= '0'
-		case 'a' <= c && c <= 'f':
-			c -= 'a' - 10
-		case 'A' <= c && c <= 'F':
-			c -= 'A' - 10
-		default:
-			return -1
-		}
-		r = r<<4 | rune(c)
-	}
-	return r
-}
+// AppendString appends text as a JSON string. Bytes that are not UTF-8 become U+FFFD:
+// Parse accepts none.
+func AppendString(b []byte, text string) []byte { return jsontext.AppendString(b, text) }

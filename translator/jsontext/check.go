@@ -1,0 +1,247 @@
+package jsontext
+
+import (
+	"bytes"
+	"sync"
+	"unicode/utf8"
+)
+
+// MaxDepth is how deep objects and arrays may nest, unless Limits.Depth is lower.
+// A pod with its managed fields has about 15 levels.
+const MaxDepth = 128
+
+// Limits adjusts Check. The zero value is the strictest.
+type Limits struct {
+	Depth         int  // of nesting, from 1 to MaxDepth; 0 is MaxDepth
+	LongNumbers   bool // allow numbers beyond MaxNumber and MaxExponent
+	DuplicateKeys bool // allow a key twice in an object
+}
+
+// Check reports the first reason why data is not one JSON value (RFC 8259) that
+// has the same meaning to every reader, or nil: a key twice in an object, invalid
+// UTF-8, half of a surrogate pair, text after the value, a value beyond the limits.
+// It reads data once and, unless an object has many keys, allocates nothing. It is
+// safe for concurrent use.
+func Check(data []byte, l Limits) *Error {
+	c := checkers.Get().(*checker)
+	c.data, c.limits = data, l
+	if l.Depth <= 0 || l.Depth > MaxDepth {
+		c.limits.Depth = MaxDepth
+	}
+	err := c.check()
+	c.release()
+	return err
+}
+
+var checkers = sync.Pool{New: func() any { return &checker{keys: make([]span, 0, 64)} }}
+
+// release returns the checker to the pool, without data and without buffers that
+// only an unusual text needs.
+func (c *checker) release() {
+	if cap(c.keys) > 4096 {
+		return
+	}
+	c.data, c.keys, c.depth = nil, c.keys[:0], 0
+	checkers.Put(c)
+}
+
+// span is where the inside of a key stands in data.
+type span struct {
+	from, to int
+	escaped  bool
+}
+
+type checker struct {
+	data   []byte
+	limits Limits
+	// keys are those of all open objects, innermost last.
+	keys []span
+	// open holds for each open object where its keys begin, -1 for an array.
+	open  [MaxDepth]int32
+	depth int
+}
+
+func (c *checker) check() *Error {
+	i := c.space(0)
+	if i == len(c.data) {
+		return &Error{Code: Empty, Offset: i}
+	}
+	for {
+		end, opened, err := c.begin(i)
+		if err != nil {
+			return err
+		}
+		if opened {
+			i = end
+			continue
+		}
+		if i, err = c.after(end); err != nil || i < 0 {
+			return err
+		}
+	}
+}
+
+// begin reads the value at i: whole if it is a scalar or empty, and otherwise
+// up to its first value within, in which case opened is true.
+func (c *checker) begin(i int) (end int, opened bool, err *Error) {
+	if i == len(c.data) {
+		return 0, false, c.fail(ExpectedValue, i)
+	}
+	switch c.data[i] {
+	case '{':
+		if err := c.push(i, int32(len(c.keys))); err != nil {
+			return 0, false, err
+		}
+		i = c.space(i + 1)
+		if i < len(c.data) && c.data[i] == '}' {
+			c.depth--
+			return i + 1, false, nil
+		}
+		i, err = c.key(i)
+		return i, true, err
+	case '[':
+		if err := c.push(i, -1); err != nil {
+			return 0, false, err
+		}
+		i = c.space(i + 1)
+		if i < len(c.data) && c.data[i] == ']' {
+			c.depth--
+			return i + 1, false, nil
+		}
+		return i, true, nil
+	case '"':
+		end, _, err = c.text(i)
+	case 't':
+		end, err = c.literal(i, "true")
+	case 'f':
+		end, err = c.literal(i, "false")
+	case 'n':
+		end, err = c.literal(i, "null")
+	default:
+		end, err = c.number(i)
+	}
+	return end, false, err
+}
+
+// after reads what follows a value: the ends of the objects and arrays it was the
+// last value of, and the text up to the next value. A negative index is the end of
+// the data.
+func (c *checker) after(i int) (int, *Error) {
+	for {
+		i = c.space(i)
+		if c.depth == 0 {
+			if i != len(c.data) {
+				return 0, &Error{Code: TrailingText, Offset: i}
+			}
+			return -1, nil
+		}
+		first := c.open[c.depth-1]
+		b := c.at(i)
+		switch {
+		case b == ',' && first >= 0:
+			return c.key(c.space(i + 1))
+		case b == ',':
+			return c.space(i + 1), nil
+		case b == '}' && first >= 0:
+			if err := c.distinct(c.keys[first:]); err != nil {
+				return 0, err
+			}
+			c.keys = c.keys[:first]
+		case b == ']' && first < 0:
+		case first >= 0:
+			return 0, c.fail(ExpectedBrace, i)
+		default:
+			return 0, c.fail(ExpectedBracket, i)
+		}
+		c.depth--
+		i++
+	}
+}
+
+func (c *checker) push(i int, first int32) *Error {
+	if c.depth == c.limits.Depth {
+		return &Error{Code: TooDeep, Offset: i}
+	}
+	c.open[c.depth] = first
+	c.depth++
+	return nil
+}
+
+// key reads a key and its colon, and returns where the value begins.
+func (c *checker) key(i int) (int, *Error) {
+	if c.at(i) != '"' {
+		return 0, c.fail(ExpectedKey, i)
+	}
+	end, escaped, err := c.text(i)
+	if err != nil {
+		return 0, err
+	}
+	c.keys = append(c.keys, span{i + 1, end - 1, escaped})
+	if end = c.space(end); c.at(end) != ':' {
+		return 0, c.fail(ExpectedColon, end)
+	}
+	return c.space(end + 1), nil
+}
+
+// distinct rejects a key that occurs twice. Few keys are compared with each other,
+// many are looked up: a text of nothing but keys must not cost the square of its
+// size. Escapes are resolved once.
+func (c *checker) distinct(keys []span) *Error {
+	if c.limits.DuplicateKeys {
+		return nil
+	}
+	lookUp := len(keys) > 16
+	for i, key := range keys {
+		lookUp = lookUp || key.escaped
+		if lookUp {
+			break
+		}
+		text := c.data[key.from:key.to]
+		for _, earlier := range keys[:i] {
+			if bytes.Equal(c.data[earlier.from:earlier.to], text) {
+				return duplicate(key, string(text))
+			}
+		}
+	}
+	if !lookUp {
+		return nil
+	}
+	seen := make(map[string]struct{}, len(keys))
+	for _, key := range keys {
+		text := unescape(string(c.data[key.from:key.to]))
+		if _, ok := seen[text]; ok {
+			return duplicate(key, text)
+		}
+		seen[text] = struct{}{}
+	}
+	return nil
+}
+
+func duplicate(key span, text string) *Error {
+	return &Error{Code: DuplicateKey, Offset: key.from - 1, Key: text}
+}
+
+// at is the byte at i, zero past the end: JSON has no zero byte.
+func (c *checker) at(i int) byte {
+	if i < len(c.data) {
+		return c.data[i]
+	}
+	return 0
+}
+
+func (c *checker) space(i int) int {
+	for i < len(c.data) && isSpace(c.data[i]) {
+		i++
+	}
+	return i
+}
+
+// fail returns an error of code at i, unless the cause is a byte that is not UTF-8.
+func (c *checker) fail(code Code, i int) *Error {
+	if i < len(c.data) {
+		if r, size := utf8.DecodeRune(c.data[i:]); r == utf8.RuneError && size == 1 {
+			code = InvalidUTF8
+		}
+	}
+	return &Error{Code: code, Offset: i}
+}
