@@ -18,6 +18,7 @@ import (
 	"github.com/writ-policy/writ/server/decision"
 	"github.com/writ-policy/writ/server/engine"
 	"github.com/writ-policy/writ/tests/oracle"
+	"github.com/writ-policy/writ/tests/oracle/access"
 	"github.com/writ-policy/writ/translator"
 )
 
@@ -38,15 +39,15 @@ const (
 // of the specification must say the same of every request.
 func TestEngineAndOPAAndOracleAgree(t *testing.T) {
 	t.Parallel()
-	agree(t, *worlds, oracle.Generate)
+	agree(t, *worlds, access.Generate)
 }
 
 func TestEngineAndOPAAndOracleAgreeOnDenyPolicies(t *testing.T) {
 	t.Parallel()
-	agree(t, *denyWorlds, oracle.GenerateDeny)
+	agree(t, *denyWorlds, access.GenerateDeny)
 }
 
-func agree(t *testing.T, worlds int, generate func(seed uint64) (map[string]string, *oracle.World)) {
+func agree(t *testing.T, worlds int, generate func(seed uint64) (map[string]string, *access.World)) {
 	t.Helper()
 	decided := make(map[string]int)
 	for seed := *firstWorld; seed < *firstWorld+uint64(worlds); seed++ {
@@ -243,7 +244,7 @@ func ofDecision(d decision.Decision) answer {
 	return a
 }
 
-func compareWhoCan(t *testing.T, seed uint64, world *oracle.World, e *engine.Engine) {
+func compareWhoCan(t *testing.T, seed uint64, world *access.World, e *engine.Engine) {
 	t.Helper()
 	for _, request := range world.Requests(25) {
 		request.User, request.Groups = "somebody", nil

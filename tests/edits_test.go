@@ -18,7 +18,7 @@ import (
 	"github.com/writ-policy/writ/bundles"
 	"github.com/writ-policy/writ/server/decision"
 	"github.com/writ-policy/writ/server/engine"
-	"github.com/writ-policy/writ/tests/oracle"
+	"github.com/writ-policy/writ/tests/oracle/access"
 	"github.com/writ-policy/writ/translator"
 	"github.com/writ-policy/writ/translator/source"
 )
@@ -41,9 +41,9 @@ func TestEditedDirectoryIsWhatItsFilesSay(t *testing.T) {
 		t.Fatal(err)
 	}
 	for seed := *firstWorld; seed < *firstWorld+uint64(*editWorlds); seed++ {
-		access, world := oracle.Generate(seed)
-		t.Run(fmt.Sprintf("access-%d", seed), func(t *testing.T) { editAll(t, seed, access, world) })
-		deny, world := oracle.GenerateDeny(seed)
+		documents, world := access.Generate(seed)
+		t.Run(fmt.Sprintf("access-%d", seed), func(t *testing.T) { editAll(t, seed, documents, world) })
+		deny, world := access.GenerateDeny(seed)
 		t.Run(fmt.Sprintf("deny-%d", seed), func(t *testing.T) { editAll(t, seed, deny, world) })
 		files := make(map[string]string)
 		for _, file := range examples.Files {
@@ -60,7 +60,7 @@ type edited struct {
 	t       *testing.T
 	random  *rand.Rand
 	files   map[string]string
-	world   *oracle.World
+	world   *access.World
 	options translator.Options
 
 	kept   *translator.Translator
@@ -68,7 +68,7 @@ type edited struct {
 	good   int            // revisions
 }
 
-func editAll(t *testing.T, seed uint64, files map[string]string, world *oracle.World) {
+func editAll(t *testing.T, seed uint64, files map[string]string, world *access.World) {
 	options := translator.Options{AllowEmpty: true, Tests: true}
 	e := &edited{
 		t: t, random: rand.New(rand.NewPCG(seed, 4)), world: world, options: options,

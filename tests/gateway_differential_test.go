@@ -12,7 +12,7 @@ import (
 
 	"github.com/writ-policy/writ/server/decision"
 	"github.com/writ-policy/writ/server/engine"
-	"github.com/writ-policy/writ/tests/oracle"
+	"github.com/writ-policy/writ/tests/oracle/gateway"
 )
 
 var gatewayWorlds = flag.Int("gateway-worlds", 2, "random worlds with gateways and their policies")
@@ -28,7 +28,7 @@ func TestEngineAndOPAAndOracleAgreeOnGateways(t *testing.T) {
 	t.Parallel()
 	count := map[string]int{}
 	for seed := *firstWorld; seed < *firstWorld+uint64(*gatewayWorlds); seed++ {
-		files, world := oracle.GenerateGateways(seed)
+		files, world := gateway.Generate(seed)
 		bundle := build(t, seed, files)
 		embedded, err := engine.Activate(context.Background(), bundle, engine.Options{})
 		if err != nil {
@@ -103,7 +103,7 @@ func settled(t *testing.T, d any) any {
 	return decided
 }
 
-func treeOfGate(t *testing.T, d oracle.GateDecision) any {
+func treeOfGate(t *testing.T, d gateway.Decision) any {
 	t.Helper()
 	if d.Error != "" {
 		return map[string]any{"error": d.Error}
@@ -143,7 +143,7 @@ func countGate(d map[string]any, count map[string]int) {
 
 // reduced is an archive of as little as still tells a request apart, with both
 // answers.
-func reduced(t *testing.T, seed uint64, world *oracle.Gateways, request *oracle.Traffic) string {
+func reduced(t *testing.T, seed uint64, world *gateway.World, request *gateway.Request) string {
 	t.Helper()
 	var got, want any
 	differs := func(files map[string]string) bool {

@@ -14,7 +14,7 @@ import (
 	"testing"
 
 	"github.com/writ-policy/writ/bundles"
-	"github.com/writ-policy/writ/tests/oracle"
+	"github.com/writ-policy/writ/tests/oracle/gateway"
 	"github.com/writ-policy/writ/translator"
 	"github.com/writ-policy/writ/translator/effective"
 	"github.com/writ-policy/writ/translator/lower"
@@ -29,10 +29,10 @@ func TestEffectiveAndOracleAgree(t *testing.T) {
 	t.Parallel()
 	count := map[string]int{}
 	for seed := *firstWorld; seed < *firstWorld+uint64(*hierarchies); seed++ {
-		files, world := oracle.GenerateInheritance(seed)
+		files, world := gateway.GenerateInheritance(seed)
 		tables := gatewayTables(t, seed, files)
 		if why := compareEffective(tables, world, count); why != "" {
-			t.Fatalf("hierarchy %d: %s\n%s", seed, why, oracle.Text(files))
+			t.Fatalf("hierarchy %d: %s\n%s", seed, why, gateway.Text(files))
 		}
 	}
 	t.Logf("hierarchies %d to %d: %v", *firstWorld, *firstWorld+uint64(*hierarchies)-1, count)
@@ -50,7 +50,7 @@ func TestEffectiveAndOracleAgree(t *testing.T) {
 func TestTopOverrideAlwaysWins(t *testing.T) {
 	checked := 0
 	for seed := *firstWorld; seed < *firstWorld+uint64(*hierarchies); seed++ {
-		_, world := oracle.GenerateInheritance(seed)
+		_, world := gateway.GenerateInheritance(seed)
 		gateway := world.Gateways[0]
 		top := world.Top(gateway)
 		for answer := range everyPath(t, seed, world.Again(1), top.Kind) {
@@ -77,7 +77,7 @@ func TestTopOverrideAlwaysWins(t *testing.T) {
 func TestUnsetRemovesOnlyWhatItNames(t *testing.T) {
 	removed := 0
 	for seed := *firstWorld; seed < *firstWorld+uint64(*hierarchies); seed++ {
-		_, world := oracle.GenerateInheritance(seed)
+		_, world := gateway.GenerateInheritance(seed)
 		world.Unconditional()
 		policy := world.Policies[0]
 		keys := world.Keys(policy.Kind)
@@ -114,7 +114,7 @@ func TestUnsetRemovesOnlyWhatItNames(t *testing.T) {
 // them no answer.
 func TestLayoutOfGatewaysChangesNothing(t *testing.T) {
 	for seed := *firstWorld; seed < *firstWorld+uint64(*hierarchies)/4; seed++ {
-		files, world := oracle.GenerateInheritance(seed)
+		files, world := gateway.GenerateInheritance(seed)
 		want := build(t, seed, files).Files
 		snapshot := snapshotOf(files)
 		slices.Reverse(snapshot.Files)
@@ -158,21 +158,21 @@ func gatewayTables(t *testing.T, seed uint64, files map[string]string) *lower.Ga
 	t.Helper()
 	result, list := translator.New(translator.Options{AllowEmpty: true}).Translate(context.Background(), snapshotOf(files))
 	if result == nil {
-		t.Fatalf("hierarchy %d does not compile: %+v\n%s", seed, list, oracle.Text(files))
+		t.Fatalf("hierarchy %d does not compile: %+v\n%s", seed, list, gateway.Text(files))
 	}
 	return result.Gateway
 }
 
 // compareEffective asks everything that can be asked and says where the answers
 // differ, "" if nowhere.
-func compareEffective(tables *lower.Gateway, world *oracle.Gateways, count map[string]int) string {
+func compareEffective(tables *lower.Gateway, world *gateway.World, count map[string]int) string {
 	vias := []string{""}
 	for _, target := range world.Targets() {
 		if strings.HasPrefix(target, "Gateway/") {
 			vias = append(vias, target)
 		}
 	}
-	for _, kind := range oracle.GateKinds {
+	for _, kind := range gateway.Kinds {
 		for _, target := range world.Targets() {
 			for _, via := range vias {
 				if via != "" && strings.HasPrefix(target, "Gateway/") {
@@ -195,7 +195,7 @@ func compareEffective(tables *lower.Gateway, world *oracle.Gateways, count map[s
 	return ""
 }
 
-func compareDiscoveries(tables *lower.Gateway, world *oracle.Gateways, kind string, count map[string]int) string {
+func compareDiscoveries(tables *lower.Gateway, world *gateway.World, kind string, count map[string]int) string {
 	all, err := effective.All(tables, kind)
 	if err != nil {
 		return err.Error()
@@ -241,7 +241,7 @@ func countEffective(want map[string]any, count map[string]int) {
 	}
 	lists := append(slices.Collect(maps.Values(want["policyConditions"].(map[string]any))), want["conditions"])
 	for _, conditions := range lists {
-		for _, c := range conditions.([]oracle.GateCondition) {
+		for _, c := range conditions.([]gateway.Condition) {
 			count[c.Reason]++
 		}
 	}

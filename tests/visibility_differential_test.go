@@ -20,7 +20,7 @@ import (
 	"github.com/writ-policy/writ/bundles"
 	"github.com/writ-policy/writ/server/decision"
 	"github.com/writ-policy/writ/server/engine"
-	"github.com/writ-policy/writ/tests/oracle"
+	"github.com/writ-policy/writ/tests/oracle/visibility"
 )
 
 var visibilityWorlds = flag.Int("visibility-worlds", 2, "random worlds with visibility policies")
@@ -29,7 +29,7 @@ func TestEngineAndOPAAndOracleAgreeOnVisibility(t *testing.T) {
 	t.Parallel()
 	decided := map[string]int{}
 	for seed := *firstWorld; seed < *firstWorld+uint64(*visibilityWorlds); seed++ {
-		files, views := oracle.GenerateViews(seed)
+		files, views := visibility.Generate(seed)
 		bundle := build(t, seed, files)
 		var now time.Time
 		embedded, err := engine.Activate(context.Background(), bundle, engine.Options{Now: func() time.Time { return now }})
@@ -123,7 +123,7 @@ func written(t *testing.T, value any) string {
 
 // treeOf is the oracle's decision as its JSON is, but for the numbers that it has
 // computed: they say themselves how exact a door must be.
-func treeOf(d oracle.ViewDecision) any {
+func treeOf(d visibility.Decision) any {
 	matched := []any{}
 	for _, m := range d.Matched {
 		matched = append(matched, map[string]any{
@@ -145,7 +145,7 @@ func treeOf(d oracle.ViewDecision) any {
 func unequal(got, want any, path string) string {
 	equal := false
 	switch want := want.(type) {
-	case oracle.Number:
+	case visibility.Number:
 		n, ok := worth(got)
 		equal = ok && (n.Cmp(want.Rat) == 0 || want.About && near(n, want.Rat))
 	case json.Number:
@@ -245,12 +245,12 @@ func rules(bundle *bundles.Bundle) map[string]string {
 // nothing, and neither does the form a policy is spelt in.
 func TestLayoutOfVisibilityChangesNoByte(t *testing.T) {
 	for seed := *firstWorld; seed < *firstWorld+uint64(*visibilityWorlds); seed++ {
-		views := oracle.MakeViews(seed)
+		views := visibility.Make(seed)
 		newer, older := rules(build(t, seed, views.WritePlain(false))), rules(build(t, seed, views.WritePlain(true)))
 		if why := unlike(older, newer); why != "" {
 			t.Fatalf("world %d, the older form: %s", seed, why)
 		}
-		files, _ := oracle.GenerateViews(seed)
+		files, _ := visibility.Generate(seed)
 		if why := unlike(rules(build(t, seed, files)), newer); why != "" {
 			t.Fatalf("world %d, another layout: %s", seed, why)
 		}
@@ -281,16 +281,16 @@ func ahead(text, other string) string {
 // A Deny that is added never shows more.
 func TestDenyNeverShowsMore(t *testing.T) {
 	for seed := *firstWorld; seed < *firstWorld+uint64(*visibilityWorlds); seed++ {
-		views := oracle.MakeViews(seed)
-		without := oracle.MakeViews(seed)
-		without.Policies = slices.DeleteFunc(without.Policies, func(p *oracle.ViewPolicy) bool { return p.Deny })
+		views := visibility.Make(seed)
+		without := visibility.Make(seed)
+		without.Policies = slices.DeleteFunc(without.Policies, func(p *visibility.Policy) bool { return p.Deny })
 		if len(without.Policies) == len(views.Policies) {
 			views.Policies[0].Deny, views.Policies[0].NotBefore = true, ""
 			without.Policies = without.Policies[1:]
 		}
 		var now time.Time
 		var engines []*engine.Engine
-		for _, w := range []*oracle.Views{views, without} {
+		for _, w := range []*visibility.World{views, without} {
 			e, err := engine.Activate(context.Background(), build(t, seed, w.WritePlain(false)), engine.Options{Now: func() time.Time { return now }})
 			if err != nil {
 				t.Fatal(err)

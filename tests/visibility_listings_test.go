@@ -8,15 +8,15 @@ import (
 
 	"github.com/writ-policy/writ/server/decision"
 	"github.com/writ-policy/writ/server/engine"
-	"github.com/writ-policy/writ/tests/oracle"
+	"github.com/writ-policy/writ/tests/oracle/visibility"
 )
 
 // eachView activates random worlds and calls ask with each request of them, at
 // the request's time.
-func eachView(t *testing.T, ask func(seed uint64, e *engine.Engine, views *oracle.Views, r oracle.ViewRequest)) {
+func eachView(t *testing.T, ask func(seed uint64, e *engine.Engine, views *visibility.World, r visibility.Request)) {
 	// A world costs more than its requests: a quarter of them, and twice the requests.
 	for seed := *firstWorld; seed < *firstWorld+uint64(max(2, *visibilityWorlds/4)); seed++ {
-		files, views := oracle.GenerateViews(seed)
+		files, views := visibility.Generate(seed)
 		var now time.Time
 		e, err := engine.Activate(context.Background(), build(t, seed, files), engine.Options{Now: func() time.Time { return now }})
 		if err != nil {
@@ -33,7 +33,7 @@ func eachView(t *testing.T, ask func(seed uint64, e *engine.Engine, views *oracl
 // one: what the oracle decides at each instant before is the same.
 func TestKeptVisibilityIsAsFresh(t *testing.T) {
 	expiring, ended := 0, 0
-	eachView(t, func(seed uint64, e *engine.Engine, views *oracle.Views, r oracle.ViewRequest) {
+	eachView(t, func(seed uint64, e *engine.Engine, views *visibility.World, r visibility.Request) {
 		request, err := decision.DecodeVisibility([]byte(r.JSON()))
 		if err != nil {
 			t.Fatal(err)
@@ -70,8 +70,8 @@ func TestKeptVisibilityIsAsFresh(t *testing.T) {
 func TestTypesAgreeOnVisibility(t *testing.T) {
 	t.Parallel()
 	found := 0
-	eachView(t, func(seed uint64, e *engine.Engine, views *oracle.Views, r oracle.ViewRequest) {
-		r.Account = oracle.ViewAccount{}
+	eachView(t, func(seed uint64, e *engine.Engine, views *visibility.World, r visibility.Request) {
+		r.Account = visibility.ScopeAccount{}
 		if r.User == "" {
 			return
 		}

@@ -1,17 +1,19 @@
 package conformance
 
-import "github.com/writ-policy/writ/tests/oracle"
+import (
+	"github.com/writ-policy/writ/tests/oracle/deny"
+)
 
-func denyPolicy(spec node, name string) *oracle.DenyPolicy {
+func denyPolicy(spec node, name string) *deny.Policy {
 	scope := spec.object("appliesTo")
-	p := &oracle.DenyPolicy{
+	p := &deny.Policy{
 		Name: name, Precedence: spec.integer("precedence"),
 		Clusters: scope.texts("clusters"), Tenants: scope.texts("tenants"),
 		Sessions: scope.texts("sessions"), EscalationRefs: scope.texts("escalationRefs"),
 	}
 	for _, item := range spec.list("rules") {
 		rule := node(item.(map[string]any))
-		p.Rules = append(p.Rules, &oracle.DenyRule{
+		p.Rules = append(p.Rules, &deny.Rule{
 			Verbs: rule.texts("verbs"), APIGroups: rule.texts("apiGroups"), Resources: rule.texts("resources"),
 			Subresources: rule.texts("subresources"), ResourceNames: rule.texts("resourceNames"), Namespaces: rule.filter("namespaces"),
 		})
@@ -22,9 +24,9 @@ func denyPolicy(spec node, name string) *oracle.DenyPolicy {
 	return p
 }
 
-func podRules(rules node) *oracle.PodRules {
+func podRules(rules node) *deny.PodRules {
 	exemptions := rules.object("exemptions")
-	s := &oracle.PodRules{
+	s := &deny.PodRules{
 		Subresources: rules.object("appliesTo").texts("subresources"),
 		Weights:      map[string]int{}, Capabilities: map[string]int{}, BlockFactors: rules.texts("blockFactors"),
 		ExemptNamespaces: exemptions.filter("namespaces"), ExemptLabels: map[string]string{}, FailMode: rules.text("failMode", ""),
@@ -44,21 +46,21 @@ func podRules(rules node) *oracle.PodRules {
 	}
 	for _, item := range rules.list("thresholds") {
 		threshold := node(item.(map[string]any))
-		s.Thresholds = append(s.Thresholds, oracle.Threshold{
+		s.Thresholds = append(s.Thresholds, deny.Threshold{
 			MaxScore: *threshold.integer("maxScore"), Action: threshold.text("action", ""), Reason: threshold.text("reason", ""),
 		})
 	}
 	return s
 }
 
-func escalation(spec node, namespace, name string) *oracle.Escalation {
+func escalation(spec node, namespace, name string) *deny.Escalation {
 	allowed := spec.object("allowed")
-	e := &oracle.Escalation{
+	e := &deny.Escalation{
 		Namespace: namespace, Name: name, Clusters: allowed.texts("clusters"), Groups: allowed.texts("groups"),
 		ClusterConfigRefs: spec.texts("clusterConfigRefs"), DenyPolicyRefs: spec.texts("denyPolicyRefs"),
 	}
 	if o := spec.object("podSecurityOverrides"); o != nil {
-		e.Overrides = &oracle.Overrides{
+		e.Overrides = &deny.Overrides{
 			Enabled: o.get("enabled") == true, RequireApproval: o.get("requireApproval") == true,
 			MaxAllowedScore: o.integer("maxAllowedScore"), ExemptFactors: o.texts("exemptFactors"), NamespaceScope: o.filter("namespaceScope"),
 		}
@@ -67,12 +69,12 @@ func escalation(spec node, namespace, name string) *oracle.Escalation {
 }
 
 // filter reads both spellings of a namespace filter.
-func (n node) filter(key string) oracle.Filter {
+func (n node) filter(key string) deny.Filter {
 	if _, plain := n.get(key).([]any); plain {
-		return oracle.Filter{Patterns: n.texts(key)}
+		return deny.Filter{Patterns: n.texts(key)}
 	}
 	written := n.object(key)
-	f := oracle.Filter{Patterns: written.texts("patterns")}
+	f := deny.Filter{Patterns: written.texts("patterns")}
 	for _, item := range written.list("selectorTerms") {
 		f.Terms = append(f.Terms, selector(item.(map[string]any)))
 	}

@@ -16,6 +16,8 @@ import (
 	"go.yaml.in/yaml/v3"
 
 	"github.com/writ-policy/writ/tests/oracle"
+	"github.com/writ-policy/writ/tests/oracle/access"
+	"github.com/writ-policy/writ/tests/oracle/deny"
 )
 
 // extensions are the restrictions in Rego of the suites, in Go.
@@ -124,8 +126,8 @@ func withoutSources(want any) any {
 
 // load reads the documents of a directory of valid ones. It knows all spellings
 // by looking at no case of any key.
-func load(t *testing.T, folder string) *oracle.World {
-	w := &oracle.World{Master: "master", Extensions: extensions}
+func load(t *testing.T, folder string) *access.World {
+	w := &access.World{Master: "master", Extensions: extensions}
 	readDocuments(t, folder, func(document node) { loadDocument(w, document, "", "") })
 	return w
 }
@@ -172,12 +174,12 @@ func readFile(path string, add func(document node)) error {
 
 // loadDocument adds one document; namespace and name are those its container
 // gives it.
-func loadDocument(w *oracle.World, d node, namespace, name string) {
+func loadDocument(w *access.World, d node, namespace, name string) {
 	for _, head := range []node{d, d.object("metadata")} {
 		name, namespace = head.text("name", name), head.text("namespace", namespace)
 	}
-	kubernetes := d.text("apiVersion", "") == oracle.KubernetesVersion
-	deny := d.text("apiVersion", "") == oracle.DenyVersion
+	kubernetes := d.text("apiVersion", "") == access.KubernetesVersion
+	deny := d.text("apiVersion", "") == deny.Version
 	switch kind := strings.ToLower(d.text("kind", "")); {
 	case kind == "list":
 		for _, item := range d.list("items") {
@@ -207,13 +209,13 @@ func loadDocument(w *oracle.World, d node, namespace, name string) {
 	}
 }
 
-func originRole(d node, namespace, name string) *oracle.OriginRole {
-	role := &oracle.OriginRole{Namespace: namespace, Name: name}
+func originRole(d node, namespace, name string) *access.OriginRole {
+	role := &access.OriginRole{Namespace: namespace, Name: name}
 	for _, item := range append(d.list("rules"), d.list("rule")...) {
 		rule := node(item.(map[string]any))
-		made := &oracle.OriginRule{Deny: fmt.Sprint(rule.get("deny")) == "true", Verbs: rule.texts("verbs"), Kinds: rule.texts("resourceKinds")}
+		made := &access.OriginRule{Deny: fmt.Sprint(rule.get("deny")) == "true", Verbs: rule.texts("verbs"), Kinds: rule.texts("resourceKinds")}
 		if restrictions := rule.object("attributeRestrictions"); restrictions != nil {
-			made.Restrictions = &oracle.Restrictions{
+			made.Restrictions = &access.Restrictions{
 				Fields: restrictions.texts("fieldsMutatable"), Labels: restrictions.texts("labelsContain"),
 				Kind: restrictions.text("kind", ""), Params: restrictions,
 			}
@@ -223,8 +225,8 @@ func originRole(d node, namespace, name string) *oracle.OriginRole {
 	return role
 }
 
-func originBinding(d node, namespace, name string) *oracle.OriginBinding {
-	b := &oracle.OriginBinding{
+func originBinding(d node, namespace, name string) *access.OriginBinding {
+	b := &access.OriginBinding{
 		Namespace: namespace, Name: name, RoleNamespace: namespace, RoleName: d.text("roleName", ""),
 		Users: d.texts("userNames"), Groups: d.texts("groupNames"),
 	}
@@ -236,14 +238,14 @@ func originBinding(d node, namespace, name string) *oracle.OriginBinding {
 	return b
 }
 
-func kubernetesRole(d node, namespace, name string) *oracle.KubernetesRole {
-	role := &oracle.KubernetesRole{Namespace: namespace, Name: name, Labels: map[string]string{}}
+func kubernetesRole(d node, namespace, name string) *access.KubernetesRole {
+	role := &access.KubernetesRole{Namespace: namespace, Name: name, Labels: map[string]string{}}
 	for key, value := range d.object("metadata").object("labels") {
 		role.Labels[key] = value.(string)
 	}
 	for _, item := range d.list("rules") {
 		rule := node(item.(map[string]any))
-		role.Rules = append(role.Rules, &oracle.KubernetesRule{
+		role.Rules = append(role.Rules, &access.KubernetesRule{
 			Verbs: rule.texts("verbs"), APIGroups: rule.texts("apiGroups"), Resources: rule.texts("resources"),
 			ResourceNames: rule.texts("resourceNames"), NonResourceURLs: rule.texts("nonResourceURLs"),
 		})
@@ -269,12 +271,12 @@ func selector(d node) oracle.Selector {
 	return s
 }
 
-func kubernetesBinding(d node, namespace, name string) *oracle.KubernetesBinding {
+func kubernetesBinding(d node, namespace, name string) *access.KubernetesBinding {
 	ref := d.object("roleRef")
-	b := &oracle.KubernetesBinding{Namespace: namespace, Name: name, RoleKind: ref.text("kind", ""), RoleName: ref.text("name", "")}
+	b := &access.KubernetesBinding{Namespace: namespace, Name: name, RoleKind: ref.text("kind", ""), RoleName: ref.text("name", "")}
 	for _, item := range d.list("subjects") {
 		s := node(item.(map[string]any))
-		b.Subjects = append(b.Subjects, oracle.Subject{Kind: s.text("kind", ""), Namespace: s.text("namespace", ""), Name: s.text("name", "")})
+		b.Subjects = append(b.Subjects, access.Subject{Kind: s.text("kind", ""), Namespace: s.text("namespace", ""), Name: s.text("name", "")})
 	}
 	return b
 }
@@ -324,7 +326,7 @@ func (n node) texts(key string) []string {
 func TestGeneratedDocumentsMeanTheirWorlds(t *testing.T) {
 	compared := 0
 	for seed := range uint64(100) {
-		files, world := oracle.GenerateDeny(seed)
+		files, world := access.GenerateDeny(seed)
 		folder := t.TempDir()
 		for path, content := range files {
 			if err := os.MkdirAll(filepath.Join(folder, filepath.Dir(path)), 0o755); err != nil {

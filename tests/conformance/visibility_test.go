@@ -7,7 +7,7 @@ import (
 	"testing"
 	"time"
 
-	"github.com/writ-policy/writ/tests/oracle"
+	"github.com/writ-policy/writ/tests/oracle/visibility"
 )
 
 // The wanted answers and the oracle are both written from the meaning of the
@@ -18,7 +18,7 @@ func TestOracleAgreesOnVisibility(t *testing.T) {
 		t.Fatalf("%d suites, %v", len(suites), err)
 	}
 	for _, path := range suites {
-		views := &oracle.Views{}
+		views := &visibility.World{}
 		readDocuments(t, filepath.Join(filepath.Dir(path), "policies"), func(d node) { loadView(views, d) })
 		for _, c := range lines[conformanceCase](t, path) {
 			t.Run(filepath.Base(filepath.Dir(path))+"/"+c.Name, func(t *testing.T) {
@@ -31,8 +31,8 @@ func TestOracleAgreesOnVisibility(t *testing.T) {
 	}
 }
 
-func compareView(t *testing.T, views *oracle.Views, c conformanceCase) {
-	r, err := oracle.ReadViewRequest(c.Input)
+func compareView(t *testing.T, views *visibility.World, c conformanceCase) {
+	r, err := visibility.ReadRequest(c.Input)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -59,7 +59,7 @@ func compareView(t *testing.T, views *oracle.Views, c conformanceCase) {
 func TestGeneratedVisibilityMeansItsWorld(t *testing.T) {
 	compared := 0
 	for seed := range uint64(100) {
-		files, views := oracle.GenerateViews(seed)
+		files, views := visibility.Generate(seed)
 		folder := t.TempDir()
 		for path, content := range files {
 			if err := os.MkdirAll(filepath.Join(folder, filepath.Dir(path)), 0o755); err != nil {
@@ -69,7 +69,7 @@ func TestGeneratedVisibilityMeansItsWorld(t *testing.T) {
 				t.Fatal(err)
 			}
 		}
-		read := &oracle.Views{}
+		read := &visibility.World{}
 		readDocuments(t, folder, func(d node) { loadView(read, d) })
 		for _, r := range views.Requests(50) {
 			got, want := read.Decide(r), views.Decide(r)
@@ -87,7 +87,7 @@ func TestGeneratedVisibilityMeansItsWorld(t *testing.T) {
 	}
 }
 
-func loadView(w *oracle.Views, d node) {
+func loadView(w *visibility.World, d node) {
 	metadata, spec := d.object("metadata"), d.object("spec")
 	namespace, name := metadata.text("namespace", ""), metadata.text("name", "")
 	switch {
@@ -95,7 +95,7 @@ func loadView(w *oracle.Views, d node) {
 		for _, item := range d.list("items") {
 			loadView(w, item.(map[string]any))
 		}
-	case d.text("apiVersion", "") != oracle.VisibilityVersion:
+	case d.text("apiVersion", "") != visibility.Version:
 	case d.text("kind", "") == "MetricSource":
 		w.Sources = append(w.Sources, metricSource(spec, namespace, name))
 	default:
@@ -103,23 +103,23 @@ func loadView(w *oracle.Views, d node) {
 	}
 }
 
-func viewPolicy(spec node, namespace, name string) *oracle.ViewPolicy {
+func viewPolicy(spec node, namespace, name string) *visibility.Policy {
 	identity, access, clusters := spec.object("identity"), spec.object("access"), spec.object("scope").object("clusters")
 	validity, subjects := spec.object("lifecycle").object("validity"), identity.object("subjects")
-	p := &oracle.ViewPolicy{
+	p := &visibility.Policy{
 		Namespace: namespace, Name: name, Users: subjects.texts("users"), Groups: subjects.texts("groups"),
 		Priority: identity.integer("priority"), Deny: access.text("effect", "") == "Deny", Disabled: access.get("enabled") == false,
 		NotBefore: validity.time("notBefore"), NotAfter: validity.time("notAfter"), Default: clusters.text("default", ""),
 	}
 	for _, item := range subjects.list("serviceAccounts") {
 		account := node(item.(map[string]any))
-		p.Accounts = append(p.Accounts, oracle.Account{Namespace: account.text("namespace", ""), Name: account.text("name", "")})
+		p.Accounts = append(p.Accounts, visibility.Account{Namespace: account.text("namespace", ""), Name: account.text("name", "")})
 	}
 	for _, item := range clusters.list("rules") {
 		rule := node(item.(map[string]any))
 		selector, permissions := rule.object("selector"), rule.object("permissions")
 		view, metrics := permissions.get("view"), permissions.get("viewMetrics")
-		made := &oracle.ViewRule{
+		made := &visibility.Rule{
 			Names: selector.texts("matchNames"), Pattern: selector.text("matchPattern", ""), Labels: selector.pairs("matchLabels"),
 			View: view == true || view == nil && metrics == nil, ViewMetrics: metrics == true,
 		}
@@ -141,10 +141,10 @@ func viewPolicy(spec node, namespace, name string) *oracle.ViewPolicy {
 	return p
 }
 
-func viewEntry(entry node, kind string) *oracle.ViewEntry {
+func viewEntry(entry node, kind string) *visibility.Entry {
 	filters, aggregations := entry.object("filters"), entry.object("aggregations")
-	e := &oracle.ViewEntry{
-		Type: kind, Visibility: entry.text("visibility", ""), Labels: filters.pairs("labels"), Fields: map[string]oracle.Criteria{},
+	e := &visibility.Entry{
+		Type: kind, Visibility: entry.text("visibility", ""), Labels: filters.pairs("labels"), Fields: map[string]visibility.Criteria{},
 		Names: filters.object("names").criteria("allowed", "denied"), Namespaces: filters.object("namespaces").criteria("allowed", "denied"),
 		Include: aggregations.texts("include"), Exclude: aggregations.texts("exclude"),
 	}
@@ -155,9 +155,9 @@ func viewEntry(entry node, kind string) *oracle.ViewEntry {
 }
 
 // olderEntry reads a section of the older form that is of a standard type.
-func olderEntry(section node, kind string) *oracle.ViewEntry {
+func olderEntry(section node, kind string) *visibility.Entry {
 	filters := section.object("filters")
-	e := &oracle.ViewEntry{Type: kind, Visibility: section.text("visibility", "")}
+	e := &visibility.Entry{Type: kind, Visibility: section.text("visibility", "")}
 	switch kind {
 	case "nodes":
 		e.Labels, e.HideByLabels = filters.pairs("labelSelector"), filters.pairs("hideByLabels")
@@ -171,9 +171,9 @@ func olderEntry(section node, kind string) *oracle.ViewEntry {
 	return e
 }
 
-func metricSource(spec node, namespace, name string) *oracle.MetricSource {
+func metricSource(spec node, namespace, name string) *visibility.MetricSource {
 	rbac := spec.object("rbac")
-	s := &oracle.MetricSource{
+	s := &visibility.MetricSource{
 		Namespace: namespace, Name: name, Type: rbac.text("resourceTypeName", ""), Filterable: rbac.texts("filterableFields"),
 		NamespaceField: rbac.object("identifiers").text("namespace", ""), NameField: rbac.object("identifiers").text("name", ""),
 		KeepTotals: rbac.get("filterAggregations") == false,
@@ -186,22 +186,22 @@ func metricSource(spec node, namespace, name string) *oracle.MetricSource {
 	}
 	for _, item := range spec.list("aggregations") {
 		a := node(item.(map[string]any))
-		made := &oracle.Aggregation{
+		made := &visibility.Aggregation{
 			Name: a.text("name", ""), Function: a.text("function", ""), Field: a.text("field", ""), GroupBy: a.text("groupBy", ""),
 		}
 		if percentile := a.integer("percentile"); percentile != nil {
 			made.Percentile = *percentile
 		}
 		if f := a.object("filter"); f != nil {
-			made.Filter = &oracle.AggregationFilter{Field: f.text("field", ""), Operator: f.text("operator", ""), Value: f.text("value", "")}
+			made.Filter = &visibility.AggregationFilter{Field: f.text("field", ""), Operator: f.text("operator", ""), Value: f.text("value", "")}
 		}
 		s.Aggregations = append(s.Aggregations, made)
 	}
 	return s
 }
 
-func (n node) criteria(allowed, denied string) oracle.Criteria {
-	return oracle.Criteria{Allowed: n.texts(allowed), Denied: n.texts(denied)}
+func (n node) criteria(allowed, denied string) visibility.Criteria {
+	return visibility.Criteria{Allowed: n.texts(allowed), Denied: n.texts(denied)}
 }
 
 // pairs is nil where there is no such object.

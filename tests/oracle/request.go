@@ -36,13 +36,13 @@ type Request struct {
 func (r Request) JSON() string {
 	var out bytes.Buffer
 	out.WriteString(`{"user":`)
-	put(&out, r.User)
+	Put(&out, r.User)
 	field := func(key string, value any, known bool) {
 		if !known {
 			return
 		}
 		out.WriteString(`,"` + key + `":`)
-		put(&out, value)
+		Put(&out, value)
 	}
 	field("groups", r.Groups, len(r.Groups) > 0)
 	field("verb", r.Verb, true)
@@ -66,7 +66,7 @@ func (r Request) JSON() string {
 	return out.String()
 }
 
-func put(out *bytes.Buffer, value any) {
+func Put(out *bytes.Buffer, value any) {
 	encoder := json.NewEncoder(out)
 	encoder.SetEscapeHTML(false)
 	if err := encoder.Encode(value); err != nil {
@@ -91,7 +91,7 @@ func (r Request) Valid() error {
 }
 
 // is says whether the request comes from that user. An empty user is nobody.
-func (r Request) is(user string) bool { return r.User != "" && r.User == user }
+func (r Request) Is(user string) bool { return r.User != "" && r.User == user }
 
 // in says whether the request comes from a member of that group.
-func (r Request) in(group string) bool { return slices.Contains(r.Groups, group) }
+func (r Request) In(group string) bool { return slices.Contains(r.Groups, group) }

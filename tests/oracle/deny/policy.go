@@ -1,0 +1,156 @@
+package deny
+
+import (
+	"cmp"
+	"fmt"
+	"slices"
+	"strings"
+
+	"github.com/writ-policy/writ/tests/oracle"
+)
+
+// The steps of deny policies, before those of every grant.
+const (
+	StepDenyRule = iota + 1
+	StepPodSecurity
+)
+
+const defaultPrecedence = 100
+
+// denied is the one pass over all deny policies in scope: for each its rules,
+// then its pod security. It says whether some policy denies, which ends it.
+func (w *Denials) Denied(r oracle.Request, d *oracle.Decision) bool {
+	if r.Path != "" {
+		return false
+	}
+	for _, p := range w.inOrder() {
+		if !w.InScope(p, r) {
+			continue
+		}
+		for i, rule := range p.Rules {
+			if truth := rule.denies(r); truth != oracle.No {
+				denyBy(d, p.Name, i, rule.Source, StepDenyRule, fmt.Sprintf("%s, rule %d", p.Name, i))
+				if truth == oracle.Undecidable {
+					d.Reason += ": namespace labels are unknown (fail-closed)"
+				}
+				return true
+			}
+		}
+		if p.PodSecurity != nil && p.PodSecurity.Reaches(r) && w.podDenied(p, r, d) {
+			return true
+		}
+	}
+	d.PodSecurity = shown(d.Judgements)
+	return false
+}
+
+// deny makes the decision a denial by one policy, and by that alone.
+func denyBy(d *oracle.Decision, name string, rule int, source string, step int, words string) {
+	d.Denied = true
+	d.Reason = "denied by DenyPolicy " + words
+	d.Matched = []oracle.Entry{{
+		Kind: "DenyPolicy", Name: name, Rule: rule, Source: source,
+		Effect: "deny", APIVersion: Version, Step: step,
+	}}
+}
+
+// inOrder are the policies by precedence, and by name where that is the same.
+func (w *Denials) inOrder() []*Policy {
+	return slices.SortedFunc(slices.Values(w.DenyPolicies), func(a, b *Policy) int {
+		return cmp.Or(cmp.Compare(a.precedence(), b.precedence()), strings.Compare(a.Name, b.Name))
+	})
+}
+
+func (p *Policy) precedence() int {
+	if p.Precedence == nil {
+		return defaultPrecedence
+	}
+	return *p.Precedence
+}
+
+// inScope says whether each list of appliesTo holds. An escalation that names
+// the policy stands for sessions and escalationRefs, whoever asks.
+func (w *Denials) InScope(p *Policy, r oracle.Request) bool {
+	holds := func(globs []string, value string) bool { return len(globs) == 0 || fitsAny(globs, value) }
+	if !holds(p.Clusters, r.Cluster) || !holds(p.Tenants, r.Tenant) {
+		return false
+	}
+	if e := w.Escalation(r); e != nil && slices.Contains(e.DenyPolicyRefs, p.Name) {
+		return true
+	}
+	return holds(p.Sessions, r.Session) && holds(p.EscalationRefs, r.Escalation)
+}
+
+// escalation is the one that the request names, nil if there is none.
+func (w *Denials) Escalation(r oracle.Request) *Escalation {
+	for _, e := range w.Escalations {
+		if e.Name == r.Escalation {
+			return e
+		}
+	}
+	return nil
+}
+
+// denies says whether the rule denies: a namespace filter that cannot be
+// decided does, if everything else holds.
+func (rule *Rule) denies(r oracle.Request) oracle.Truth {
+	if !rule.fitsVerb(r) || !rule.fitsGroup(r) || !rule.fitsResource(r) || !rule.fitsName(r) {
+		return oracle.No
+	}
+	if rule.Namespaces.empty() {
+		return oracle.Yes
+	}
+	return rule.Namespaces.fits(r)
+}
+
+// impersonates says whether the request asks for a mode of impersonation, which
+// Kubernetes does before it asks for impersonation as such.
+func Impersonates(r oracle.Request) bool { return strings.HasPrefix(r.Verb, "impersonate:") }
+
+func (rule *Rule) fitsVerb(r oracle.Request) bool {
+	return oracle.Has(rule.Verbs, "*", r.Verb) || Impersonates(r) && oracle.Has(rule.Verbs, "impersonate")
+}
+
+func (rule *Rule) fitsGroup(r oracle.Request) bool {
+	return oracle.Has(rule.APIGroups, "*", r.APIGroup) || Impersonates(r) && oracle.Has(rule.APIGroups, "", "authentication.k8s.io")
+}
+
+func (rule *Rule) fitsResource(r oracle.Request) bool {
+	return slices.ContainsFunc(rule.Resources, func(entry string) bool {
+		resource, sub, narrowed := strings.Cut(entry, "/")
+		if resource != "*" && resource != r.Resource {
+			return false
+		}
+		if narrowed {
+			return sub == "*" && r.Subresource != "" || sub != "*" && sub == r.Subresource
+		}
+		return len(rule.Subresources) == 0 || oracle.Has(rule.Subresources, "*", r.Subresource)
+	})
+}
+
+func (rule *Rule) fitsName(r oracle.Request) bool {
+	if len(rule.ResourceNames) == 0 {
+		return true
+	}
+	if r.Name == "" {
+		return oracle.Has(rule.ResourceNames, "*", "")
+	}
+	return fitsAny(rule.ResourceNames, r.Name)
+}
+
+// empty filters say nothing; what that means depends on where they stand.
+func (f Filter) empty() bool { return len(f.Patterns) == 0 && len(f.Terms) == 0 }
+
+// fits says whether the filter selects the request's namespace. It cannot be
+// decided where only labels could tell and nobody knows them.
+func (f Filter) fits(r oracle.Request) oracle.Truth {
+	switch {
+	case fitsAny(f.Patterns, r.Namespace):
+		return oracle.Yes
+	case r.Namespace == "" || len(f.Terms) == 0:
+		return oracle.No
+	case r.NamespaceLabels == nil:
+		return oracle.Undecidable
+	}
+	return oracle.Of(slices.ContainsFunc(f.Terms, func(term oracle.Selector) bool { return term.Fits(r.NamespaceLabels) }))
+}

@@ -1,0 +1,238 @@
+package gateway
+
+import (
+	"cmp"
+	"regexp"
+	"slices"
+	"strings"
+)
+
+// RouteMatch is a match of a route's rule.
+type RouteMatch struct {
+	// PathType is Exact, PathPrefix or RegularExpression; empty with a Path is
+	// PathPrefix, without one it says nothing.
+	PathType, Path string
+	Method         string
+	Headers, Query []RoutePair
+}
+
+// RoutePair is a header or a query parameter that a match wants.
+type RoutePair struct {
+	Name, Value string
+	Regular     bool
+}
+
+// trafficError is why a request is none: gateway_required or unknown_gateway.
+type trafficError string
+
+// take is the path that a request takes, nil if there is none.
+func (w *World) take(r *Request) (*Path, trafficError) {
+	gateway, problem := w.entered(r)
+	if problem != "" {
+		return nil, problem
+	}
+	if route := keysOf(r.Input["route"]); route != nil {
+		// Which listener that is where none is named, is not said: the one that would be
+		// taken if those without the route were not there.
+		paths := slices.DeleteFunc(through(w.Paths(), gateway.target()), func(p Path) bool {
+			return p.Route.Namespace != route["namespace"] || p.Route.Name != route["name"] || p.Route.rule(p.Rule) != route["rule"]
+		})
+		listener, problem := gateway.listener(r, func(l *Listener) bool {
+			return slices.ContainsFunc(paths, func(p Path) bool { return p.Listener == l })
+		})
+		for _, p := range paths {
+			if p.Listener == listener {
+				return &p, ""
+			}
+		}
+		return nil, problem
+	}
+	listener, problem := gateway.listener(r, func(*Listener) bool { return true })
+	if listener == nil {
+		return nil, problem
+	}
+	var fits []candidate
+	for _, p := range through(w.Paths(), gateway.target()+"#"+listener.Name) {
+		host, matches := p.Route.host(listener, r.host())
+		if !matches {
+			continue
+		}
+		ways := p.Route.Rules[p.Rule].Matches
+		if len(ways) == 0 {
+			ways = []*RouteMatch{{}}
+		}
+		for _, m := range ways {
+			if m.fits(r) {
+				fits = append(fits, candidate{p, host, m})
+			}
+		}
+	}
+	if len(fits) == 0 {
+		return nil, ""
+	}
+	slices.SortStableFunc(fits, compareCandidates)
+	return &fits[0].path, ""
+}
+
+// entered is the gateway that a request names, or the only one.
+func (w *World) entered(r *Request) (*Gateway, trafficError) {
+	named := keysOf(r.Input["gateway"])
+	if named == nil {
+		if len(w.Gateways) == 1 {
+			return w.Gateways[0], ""
+		}
+		return nil, "gateway_required"
+	}
+	for _, g := range w.Gateways {
+		if g.Namespace == named["namespace"] && g.Name == named["name"] {
+			return g, ""
+		}
+	}
+	return nil, "unknown_gateway"
+}
+
+// listener is the one that is named, or the best of those that may be.
+func (g *Gateway) listener(r *Request, may func(*Listener) bool) (*Listener, trafficError) {
+	if name := text(in(r.Input, "gateway", "listener")); name != "" {
+		i := slices.IndexFunc(g.Listeners, func(l *Listener) bool { return l.Name == name })
+		if i < 0 {
+			return nil, "unknown_gateway"
+		}
+		return g.Listeners[i], ""
+	}
+	var best *Listener
+	for _, l := range g.Listeners {
+		// A request that comes here is one of HTTP.
+		if !may(l) || l.Protocol != "HTTP" && l.Protocol != "HTTPS" {
+			continue
+		}
+		port, scheme := in(r.Input, "destination", "port"), text(in(r.Input, "request", "scheme"))
+		if port != nil && port != l.Port || scheme != "" && !strings.EqualFold(scheme, l.Protocol) {
+			continue
+		}
+		if l.Hostname != "" && !hostFits(l.Hostname, r.host()) {
+			continue
+		}
+		if best == nil || compareHosts(l.Hostname, best.Hostname) < 0 {
+			best = l
+		}
+	}
+	return best, ""
+}
+
+// compareHosts puts the more specific name first: exact, longer wildcard, none.
+func compareHosts(a, b string) int {
+	rank := func(name string) int {
+		switch {
+		case name == "":
+			return 2
+		case strings.HasPrefix(name, "*."):
+			return 1
+		}
+		return 0
+	}
+	if rank(a) != rank(b) || rank(a) != 1 {
+		return cmp.Compare(rank(a), rank(b))
+	}
+	return cmp.Compare(len(b), len(a))
+}
+
+// host is the most specific name of a route that a host has on a listener. As in the
+// Gateway API, what is specific is what the names of both have in common.
+func (r *Route) host(l *Listener, host string) (name string, matches bool) {
+	names := r.Hostnames
+	if len(names) == 0 {
+		names = []string{""}
+	}
+	for _, h := range names {
+		if h != "" && l.Hostname != "" && !intersect(h, l.Hostname) {
+			continue
+		}
+		if compareHosts(l.Hostname, h) < 0 {
+			h = l.Hostname
+		}
+		if (h == "" || hostFits(h, host)) && (!matches || compareHosts(h, name) < 0) {
+			name, matches = h, true
+		}
+	}
+	return name, matches
+}
+
+// candidate is a match of a request with what decides among several.
+type candidate struct {
+	path Path
+	host string
+	*RouteMatch
+}
+
+var pathRanks = map[string]int{"Exact": 0, "RegularExpression": 1, "PathPrefix": 2}
+
+// prefix gives a match its path, which is the prefix "/" if it says nothing.
+func (m *RouteMatch) prefix() (kind, value string) {
+	kind, value = m.PathType, m.Path
+	if kind == "" {
+		kind = "PathPrefix"
+	}
+	if value == "" {
+		value = "/"
+	}
+	return kind, value
+}
+
+func compareCandidates(a, b candidate) int {
+	kindA, valueA := a.prefix()
+	kindB, valueB := b.prefix()
+	return cmp.Or(
+		compareHosts(a.host, b.host),
+		cmp.Compare(pathRanks[kindA], pathRanks[kindB]), cmp.Compare(len(valueB), len(valueA)),
+		-cmp.Compare(min(len(a.Method), 1), min(len(b.Method), 1)),
+		-cmp.Compare(len(a.Headers), len(b.Headers)), -cmp.Compare(len(a.Query), len(b.Query)),
+		compareAges(a.path.Route.Created, b.path.Route.Created),
+		cmp.Compare(a.path.Route.Namespace+"/"+a.path.Route.Name, b.path.Route.Namespace+"/"+b.path.Route.Name),
+		cmp.Compare(a.path.Rule, b.path.Rule),
+	)
+}
+
+// fits says whether the whole match fits a request.
+func (m *RouteMatch) fits(r *Request) bool {
+	path := r.urlPath()
+	switch kind, value := m.prefix(); kind {
+	case "Exact":
+		if path != value {
+			return false
+		}
+	case "RegularExpression":
+		if !regexp.MustCompile(`^(?:` + value + `)$`).MatchString(path) {
+			return false
+		}
+	default:
+		value = strings.TrimSuffix(value, "/")
+		if path != value && !strings.HasPrefix(path, value+"/") {
+			return false
+		}
+	}
+	if m.Method != "" && m.Method != r.text("method") {
+		return false
+	}
+	query := map[string]string{}
+	for _, pair := range strings.Split(r.query(), "&") {
+		if name, value, _ := strings.Cut(pair, "="); name != "" {
+			query[name] = value
+		}
+	}
+	headers := slices.Clone(m.Headers)
+	for i, pair := range headers {
+		headers[i].Name = strings.ToLower(pair.Name)
+	}
+	return pairsFit(headers, r.headers()) && pairsFit(m.Query, query)
+}
+
+func pairsFit(wanted []RoutePair, values map[string]string) bool {
+	for _, pair := range wanted {
+		value, there := values[pair.Name]
+		if !there || !pair.Regular && value != pair.Value || pair.Regular && !regexp.MustCompile(pair.Value).MatchString(value) {
+			return false
+		}
+	}
+	return true
+}
