@@ -35,10 +35,17 @@ type module struct {
 	helpers bytes.Buffer
 }
 
-func newModule(name string) *module { return &module{own: "_" + identifier(name)} }
+func newModule(names ...string) *module { return &module{own: "_" + identifier(names...)} }
 
-// identifier encodes a name for a Rego variable, as fileName does for a file.
-func identifier(name string) string { return strings.ReplaceAll(fileName(name), "-", "_2d") }
+// helperName returns the name of a helper rule: the document's own and the purpose,
+// which must not begin with two hexadecimal digits. Without a purpose it is the
+// document's own.
+func (m *module) helperName(purpose string) string {
+	if purpose == "" {
+		return m.own
+	}
+	return m.own + "__" + purpose
+}
 
 // rule writes "HEAD if { BODY }", or the bare head.
 func rule(out *bytes.Buffer, head string, body []string) {
@@ -64,7 +71,7 @@ func (m *module) anyOf(purpose string, alternatives [][]string) []string {
 	if len(alternatives) == 1 {
 		return alternatives[0]
 	}
-	name := m.own + "_" + purpose
+	name := m.helperName(purpose)
 	for _, alternative := range alternatives {
 		rule(&m.helpers, name, alternative)
 	}
@@ -270,7 +277,7 @@ func (m *module) namespaceClauses(purpose string, f *lower.NamespaceFilter) []na
 
 // purposeRule gives conditions a name, so that they can be negated.
 func purposeRule(m *module, purpose string, conditions []string) string {
-	name := m.own + "_" + purpose
+	name := m.helperName(purpose)
 	rule(&m.helpers, name, conditions)
 	return name
 }

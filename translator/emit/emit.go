@@ -89,7 +89,7 @@ func extensionPath(extension *document.Extension) string {
 	if strings.HasSuffix(extension.Name, "_test") {
 		suffix = "_test.rego"
 	}
-	return path.Join("writ/extensions", dir, fileName(extension.File)+suffix)
+	return path.Join("writ/extensions", dir, pathName(strings.TrimSuffix(extension.File, ".rego"))+suffix)
 }
 
 // marshal is JSON with sorted keys, a line end, and text as it is written.

@@ -40,7 +40,7 @@ func gatewayFiles(tables *lower.Gateway) map[string][]byte {
 	files[gatewayFolder+"gateways.rego"] = g.gatewayNames()
 	for i := range tables.Gateways {
 		gateway := &tables.Gateways[i]
-		files[gatewayFolder+"gateways/"+fileName(gateway.Namespace+"/"+gateway.Name)+".rego"] = g.routing(i)
+		files[gatewayFolder+"gateways/"+fileName(gateway.Namespace, gateway.Name)+".rego"] = g.routing(i)
 	}
 	maps.Copy(files, g.policyFiles())
 	for index, id := range g.effective {
@@ -129,10 +129,19 @@ func (g *gatewayEmitter) policyFiles() map[string][]byte {
 		for _, named := range rules {
 			m.policyRule(named)
 		}
-		files[gatewayFolder+fileName(policy)+".rego"] = m.file()
+		names := policyNames(policy)
+		files[gatewayFolder+names[0]+"-"+fileName(names[1:]...)+".rego"] = m.file()
 		maps.Copy(files, m.bodies)
 	}
 	return files
+}
+
+// policyNames returns the kind, in lower case, the namespace and the name of a
+// policy's locator.
+func policyNames(locator string) []string {
+	names := strings.SplitN(locator, "/", 3)
+	names[0] = strings.ToLower(names[0])
+	return names
 }
 
 // gatewayNames writes the names of all gateways, by which a request without one is

@@ -20,8 +20,7 @@ type gatewayModule struct {
 }
 
 func newGatewayModule(policy string) *gatewayModule {
-	m := &gatewayModule{module: newModule(policy), policy: policy, bodies: make(map[string][]byte)}
-	return m
+	return &gatewayModule{module: newModule(policyNames(policy)...), policy: policy, bodies: make(map[string][]byte)}
 }
 
 // file is the whole module: what it imports shows in the end.
@@ -41,7 +40,7 @@ func (m *gatewayModule) file() []byte {
 // helper is a fresh name for a helper rule.
 func (m *gatewayModule) helper() string {
 	m.helped++
-	return fmt.Sprintf("%s_%d", m.own, m.helped)
+	return m.helperName(fmt.Sprintf("part_%d", m.helped))
 }
 
 // policyRule writes what the effective policies ask of one rule.
@@ -124,12 +123,13 @@ func (m *gatewayModule) authorization(id, name string, a *document.Authorization
 // body writes inline Rego as a module of its own and returns how it is called. Its
 // package has nothing else in it, and no other document can be reached from there.
 func (m *gatewayModule) body(name string, r *document.RegoBody) string {
-	own := "r" + identifier(name)
+	names := append(policyNames(m.policy), strings.TrimPrefix(strings.TrimPrefix(name, m.policy+" "), prefixAuthorize))
+	own := identifier(names...)
 	text := fmt.Sprintf("# Rego of a policy. Generated from %s\npackage compiled.gateway.rego.%s\n\n%s", comment(name), own, r.Source)
 	if !strings.HasSuffix(text, "\n") {
 		text += "\n"
 	}
-	m.bodies[gatewayFolder+"rego/"+fileName(name)+".rego"] = []byte(text)
+	m.bodies[gatewayFolder+"rego/"+names[0]+"-"+fileName(names[1:]...)+".rego"] = []byte(text)
 	return "data.compiled.gateway.rego." + own
 }
 

@@ -34,7 +34,7 @@ func gatewayTests(tables *lower.Gateway) map[string][]byte {
 	}
 	for _, index := range slices.Sorted(maps.Keys(rows)) {
 		gateway := &tables.Gateways[index]
-		name := fileName(gateway.Namespace + "/" + gateway.Name)
+		name := fileName(gateway.Namespace, gateway.Name)
 		files["compiled/tests/gateway/"+name+"_test.rego"] = gatewayTestModule(gateway, name, rows[index])
 	}
 	return files

@@ -21,7 +21,7 @@ func (m *module) podSecurity(policy *lower.DenyPolicy, scope []string) {
 		scope,
 	)
 	rule(&m.out, fmt.Sprintf("pods contains [%d, %s, 1, deny.judge(%s, %s, %s)]",
-		policy.Precedence, quote(policy.Name), m.own, m.exempt(pod), m.own+"_points"), body)
+		policy.Precedence, quote(policy.Name), m.own, m.exempt(pod), m.helperName("points")), body)
 	fmt.Fprintf(&m.out, "\n%s := %s\n", m.own, constant(podConstant(policy)))
 	for _, factor := range slices.Sorted(maps.Keys(factors(pod))) {
 		m.factor(factor, pod.Weights[factor])
@@ -45,7 +45,7 @@ func factors(pod *lower.PodSecurity) map[string]bool {
 }
 
 func (m *module) factor(factor string, weight int) {
-	head := fmt.Sprintf("%s_points[%s] := %d * times", m.own, quote(factor), weight)
+	head := fmt.Sprintf("%s[%s] := %d * times", m.helperName("points"), quote(factor), weight)
 	if name, ok := strings.CutPrefix(factor, capability); ok {
 		rule(&m.helpers, head, []string{"times := pod.adds(" + quote(name) + ")", "times > 0"})
 		return
@@ -98,7 +98,7 @@ func (m *module) exempt(pod *lower.PodSecurity) string {
 	if pod.ExemptNamespaces == nil && len(pod.ExemptLabels) == 0 {
 		return "false"
 	}
-	name := m.own + "_exempt"
+	name := m.helperName("exempt")
 	fmt.Fprintf(&m.helpers, "\ndefault %s := false\n", name)
 	if pod.ExemptNamespaces != nil {
 		rule(&m.helpers, name, m.namespaceFits("exempt_namespace", pod.ExemptNamespaces))

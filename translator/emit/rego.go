@@ -18,23 +18,6 @@ func quote(text string) string {
 	return string(quoted)
 }
 
-// fileName encodes a name for a file: lower-case letters, digits and "-" stand
-// for themselves, every other byte is "_" and two hexadecimal digits. So no two
-// names share a file, not even where the file system ignores case, and none
-// leaves its folder.
-func fileName(name string) string {
-	var out strings.Builder
-	for _, b := range []byte(name) {
-		switch {
-		case b >= 'a' && b <= 'z', b >= '0' && b <= '9', b == '-':
-			out.WriteByte(b)
-		default:
-			fmt.Fprintf(&out, "_%02x", b)
-		}
-	}
-	return out.String()
-}
-
 // dispatch writes the module by which the library asks an extension by name:
 // Rego has no call through a variable. The first clause is for no extension at
 // all, so that the function is always defined.

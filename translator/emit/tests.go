@@ -38,7 +38,7 @@ func accessTests(access *lower.Access) map[string][]byte {
 		if len(rows) == 0 {
 			continue
 		}
-		name := fileName(key)
+		name := fileName(role.Family, role.Namespace, role.Name)
 		files["compiled/tests/access/"+name+"_test.rego"] = testModule(name, role, rows)
 	}
 	return files

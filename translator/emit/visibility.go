@@ -2,8 +2,6 @@ package emit
 
 import (
 	"bytes"
-	"crypto/sha256"
-	"encoding/hex"
 	"fmt"
 	"math/big"
 	"regexp"
@@ -29,7 +27,7 @@ func visibilityFiles(v *lower.Visibility) map[string][]byte {
 	}
 	for i := range v.Sources {
 		if source := &v.Sources[i]; source.Type != "" {
-			files[visibilityPath+"sources/"+shortName(visibilityKey(source.Namespace, source.Name))+".rego"] = metricSourceModule(source)
+			files[visibilityPath+"sources/"+fileName(source.Namespace, source.Name)+".rego"] = metricSourceModule(source)
 		}
 	}
 	return files
@@ -45,22 +43,7 @@ func visibilityKey(namespace, name string) string {
 
 // policyPackage is the last part of the package of a policy, and its file's name.
 func policyPackage(p *lower.VisibilityPolicy) string {
-	return shortName(visibilityKey(p.Namespace, p.Name))
-}
-
-// longestName is how long a file's name may get without its suffix: file systems
-// refuse more than 255 bytes.
-const longestName = 200
-
-// shortName is fileName for names of any length. Two underscores stand in no
-// other name.
-func shortName(name string) string {
-	encoded := fileName(name)
-	if len(encoded) <= longestName {
-		return encoded
-	}
-	sum := sha256.Sum256([]byte(name))
-	return strings.TrimRight(encoded[:100], "_") + "__" + hex.EncodeToString(sum[:])
+	return fileName(p.Namespace, p.Name)
 }
 
 // defaultRule is the number under which a policy's default stands.

@@ -72,21 +72,6 @@ func TestVisibilityKey(t *testing.T) {
 	}
 }
 
-func TestShortName(t *testing.T) {
-	long := strings.Repeat("ä", 100)
-	names := map[string]bool{}
-	for _, name := range []string{"ns/p", long, long + "x", strings.Repeat("a", longestName), strings.Repeat("a", longestName+1)} {
-		short := shortName(name)
-		if len(short) > longestName || names[short] {
-			t.Errorf("%s: got %q, want a short name of its own", name, short)
-		}
-		names[short] = true
-	}
-	if got := shortName("ns/p"); got != "ns_2fp" {
-		t.Errorf("got %q, want the name as it is", got)
-	}
-}
-
 func TestCommaList(t *testing.T) {
 	for value, want := range map[string][]string{
 		"a": {"a"}, "a, b": {"a", "b"}, "[a,b ]": {"a", "b"}, " [ a ] ": {"a"}, "": {""}, "[]": {""},
@@ -142,19 +127,19 @@ func TestVisibilityFiles(t *testing.T) {
 	}
 	for path, want := range map[string][]string{
 		"compiled/visibility/subjects.rego": {
-			`"user:u": [[10,"ns","p","ns_2fp",false]]`, `"group:g": [[0,"","d","_2fd",true]]`, `"ns/p": "ns_2fp"`,
+			`"user:u": [[10,"ns","p","ns-p",false]]`, `"group:g": [[0,"","d","-d",true]]`, `"ns/p": "ns-p"`,
 		},
-		"compiled/visibility/ns_2fp.rego": {
-			`package compiled.visibility.policies["ns_2fp"]`, "#   source: \"a.yaml:12\"\nclusters contains 1 if {\n\tregex.match(\"^prod\", input.cluster.name)",
+		"compiled/visibility/ns-p.rego": {
+			`package compiled.visibility.policies["ns-p"]`, "#   source: \"a.yaml:12\"\nclusters contains 1 if {\n\tregex.match(\"^prod\", input.cluster.name)",
 			"clusters contains 1 if {\n\tinput.cluster.labels[\"env\"] == \"prod\"", "clusters contains 2 if {\n\ttrue",
 			"time.now_ns() >= 1767225600000000000", `listed := {"pods":0,"pvc":1}`, `"allowed":{"web":true}`, `"deniedPatterns":["(?s)^.*-tmp$"]`,
 		},
-		"compiled/visibility/_2fd.rego":            {"\t-1: {", `listed := {"pods":0,"pvc":0}`, `"entries":{}`},
-		"compiled/visibility/_2fdisabled.rego":     {"not enabled"},
-		"compiled/visibility/_2fmalformed.rego":    {"never holds"},
-		"compiled/visibility/_2fnowhere.rego":      {"no cluster"},
-		"compiled/visibility/sources/_2fs.rego":    {`"field":{"field":"name"}`, `"group":{"own":"namespace"}`, `"list":["a","b"]`, `"field":{"own":"name"}`},
-		"compiled/tests/visibility/_2fd_test.rego": {`"the default": {"rule":-1`, `"beside rule 1"`},
+		"compiled/visibility/-d.rego":            {"\t-1: {", `listed := {"pods":0,"pvc":0}`, `"entries":{}`},
+		"compiled/visibility/-disabled.rego":     {"not enabled"},
+		"compiled/visibility/-malformed.rego":    {"never holds"},
+		"compiled/visibility/-nowhere.rego":      {"no cluster"},
+		"compiled/visibility/sources/-s.rego":    {`"field":{"field":"name"}`, `"group":{"own":"namespace"}`, `"list":["a","b"]`, `"field":{"own":"name"}`},
+		"compiled/tests/visibility/-d_test.rego": {`"the default": {"rule":-1`, `"beside rule 1"`},
 	} {
 		for _, text := range want {
 			if !strings.Contains(string(files[path]), text) {
@@ -162,7 +147,7 @@ func TestVisibilityFiles(t *testing.T) {
 			}
 		}
 	}
-	for _, path := range []string{"compiled/visibility/sources/_2funnamed.rego", "compiled/tests/visibility/_2fdisabled_test.rego"} {
+	for _, path := range []string{"compiled/visibility/sources/_2funnamed.rego", "compiled/tests/visibility/-disabled_test.rego"} {
 		if files[path] != nil {
 			t.Errorf("%s: got a file, want none among %q", path, slices.Sorted(maps.Keys(files)))
 		}
