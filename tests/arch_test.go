@@ -20,7 +20,9 @@ const module = "github.com/writ-policy/writ"
 // flow is the packages in the order data goes through them. A package imports
 // earlier lines only; packages of one line do not meet.
 var flow = [][]string{
-	{"translator/diag", "translator/jsontext", "rego", "translator/roles", "translator/cel", "translator/progress"},
+	{"translator/jsontext"},
+	{"translator/diag", "translator/regotext", "rego", "translator/roles", "translator/progress"},
+	{"translator/cel"},
 	{"translator/document", "translator/source"},
 	{"translator/source/git"},
 	{"translator/resolve"},

@@ -35,9 +35,9 @@ func subsetObject(want map[string]any, got any, at string) string {
 	case len(want) == 0 && len(object) > 0:
 		return fmt.Sprintf("%s: got %s, want {}", place(at), show(got))
 	case strings.HasSuffix(at, ".sources") && len(want) != len(object):
-		return fmt.Sprintf("%s: got keys %q, want %q", place(at), sortedKeys(object), sortedKeys(want))
+		return fmt.Sprintf("%s: got keys %q, want %q", place(at), slices.Sorted(maps.Keys(object)), slices.Sorted(maps.Keys(want)))
 	}
-	for _, key := range sortedKeys(want) {
+	for _, key := range slices.Sorted(maps.Keys(want)) {
 		value, found := object[key]
 		base, contains := strings.CutSuffix(key, "Contains")
 		var why string
@@ -145,5 +145,3 @@ func show(value any) string {
 	}
 	return string(text)
 }
-
-func sortedKeys[V any](m map[string]V) []string { return slices.Sorted(maps.Keys(m)) }

@@ -153,16 +153,11 @@ func resourceEntries(r *decision.Request) (entries [3]string, count int) {
 func (w *walk) paths(g grant) {
 	for number := range g.role.Kubernetes {
 		rule := &g.role.Kubernetes[number]
-		fits := func(pattern string) bool { return fitsPath(pattern, w.request.Path) }
+		fits := func(pattern string) bool { return lower.CoversPath(pattern, w.request.Path) }
 		if has(rule.Verbs, w.request.Verb) && slices.ContainsFunc(rule.Paths, fits) {
 			w.add(g, number)
 		}
 	}
-}
-
-func fitsPath(pattern, path string) bool {
-	return pattern == path ||
-		strings.HasSuffix(pattern, "*") && strings.HasPrefix(path, strings.TrimRight(pattern, "*"))
 }
 
 func (w *walk) origin(g grant) {

@@ -1,7 +1,6 @@
 package cel
 
 import (
-	"encoding/json"
 	"fmt"
 	"math"
 	"slices"
@@ -12,6 +11,8 @@ import (
 	"cel.dev/cel-go/common/ast"
 	"cel.dev/cel-go/common/operators"
 	"cel.dev/cel-go/common/types"
+
+	"github.com/writ-policy/writ/translator/regotext"
 )
 
 // library is the package whose functions a compiled expression calls.
@@ -115,16 +116,6 @@ func call(function string, args ...string) string {
 
 func array(terms []string) string { return "[" + strings.Join(terms, ", ") + "]" }
 
-// quote writes text as a Rego string, in JSON quoting: Rego cannot read the escapes
-// of %q.
-func quote(text string) string {
-	quoted, err := json.Marshal(text)
-	if err != nil {
-		panic(err) // a string always has a JSON form
-	}
-	return string(quoted)
-}
-
 func (c *compiler) expression(e ast.Expr) string {
 	switch e.Kind() {
 	case ast.LiteralKind:
@@ -154,7 +145,7 @@ func (c *compiler) literal(e ast.Expr) string {
 	case types.Int:
 		return strconv.FormatInt(int64(v), 10)
 	case types.String:
-		return quote(string(v))
+		return regotext.Quote(string(v))
 	case types.Double:
 		return double(float64(v))
 	}
@@ -246,7 +237,7 @@ func (c *compiler) read(keys []string) string {
 	}
 	quoted := make([]string, len(keys))
 	for i, key := range keys {
-		quoted[i] = quote(key)
+		quoted[i] = regotext.Quote(key)
 	}
 	return call("path", root, array(quoted))
 }
@@ -260,7 +251,7 @@ func (c *compiler) identifier(e ast.Expr) string {
 		return c.path(keys)
 	}
 	if t, ok := typeNames[name]; ok {
-		return `{["type", ` + quote(t) + `]}`
+		return `{["type", ` + regotext.Quote(t) + `]}`
 	}
 	return c.reject(e, "%s is not supported", name)
 }
@@ -276,12 +267,12 @@ var typeNames = map[string]string{
 func (c *compiler) selection(e ast.Expr) string {
 	s := e.AsSelect()
 	if s.IsTestOnly() {
-		return call("has", c.expression(s.Operand()), quote(s.FieldName()))
+		return call("has", c.expression(s.Operand()), regotext.Quote(s.FieldName()))
 	}
 	if keys, ok := c.keys(e); ok {
 		return c.path(keys)
 	}
-	return call("field", c.expression(s.Operand()), quote(s.FieldName()))
+	return call("field", c.expression(s.Operand()), regotext.Quote(s.FieldName()))
 }
 
 // constant reports whether the expression is a literal with the same form in JSON.

@@ -3,6 +3,8 @@ package cel
 import (
 	"cel.dev/cel-go/common/ast"
 	"cel.dev/cel-go/common/operators"
+
+	"github.com/writ-policy/writ/translator/regotext"
 )
 
 // direct compiles conditions that Rego expresses without the library: a path of
@@ -132,7 +134,7 @@ func literalMembership(ref string, collection ast.Expr) (truthConditions, bool) 
 func (c *compiler) presence(e ast.Expr) (truthConditions, bool) {
 	s := e.AsSelect()
 	ref, ok := c.ref(s.Operand())
-	has := quote(s.FieldName()) + " in object.keys(" + ref + ")"
+	has := regotext.Quote(s.FieldName()) + " in object.keys(" + ref + ")"
 	return truthConditions{
 		whenTrue: [][]string{{"is_object(" + ref + ")", has}},
 		whenFalse: [][]string{

@@ -10,6 +10,8 @@ import (
 	"cel.dev/cel-go/common/ast"
 	"cel.dev/cel-go/common/operators"
 	"cel.dev/cel-go/common/types"
+
+	"github.com/writ-policy/writ/translator/regotext"
 )
 
 // selfPlaceholder stands for the name of the program until it is known. JSON strings
@@ -145,7 +147,7 @@ func (c *compiler) ref(e ast.Expr) (string, bool) {
 		if word.MatchString(key) && !slices.Contains(keywords, key) {
 			ref += "." + key
 		} else {
-			ref += "[" + quote(key) + "]"
+			ref += "[" + regotext.Quote(key) + "]"
 		}
 	}
 	return ref, true
@@ -168,7 +170,7 @@ func scalarLiteral(e ast.Expr) (term, check string, ok bool) {
 	case types.Null:
 		return "null", "", true
 	case types.String:
-		return quote(string(v)), "is_string", true
+		return regotext.Quote(string(v)), "is_string", true
 	case types.Int:
 		return strconv.FormatInt(int64(v), 10), "is_number", true
 	case types.Double:

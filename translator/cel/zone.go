@@ -6,6 +6,8 @@ import (
 
 	"cel.dev/cel-go/common/ast"
 	"cel.dev/cel-go/common/types"
+
+	"github.com/writ-policy/writ/translator/regotext"
 )
 
 var offset = regexp.MustCompile(`^([+-]?)([01][0-9]|2[0-3]):([0-5][0-9])$`)
@@ -24,7 +26,7 @@ func (c *compiler) part(e ast.Expr, args []ast.Expr, name string) string {
 			return c.reject(args[1], `a time zone is "UTC" or an offset such as "+02:00"; others are not supported`)
 		}
 	}
-	return call("part_of_time", c.expression(args[0]), quote(name), strconv.Itoa(offsetSeconds))
+	return call("part_of_time", c.expression(args[0]), regotext.Quote(name), strconv.Itoa(offsetSeconds))
 }
 
 // parseOffset returns the offset of a zone in seconds east of UTC.

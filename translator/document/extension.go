@@ -142,15 +142,7 @@ func (e *extensionReader) read(module *ast.Module) {
 			e.fail(at, 0, diag.BadName, "letters, digits and _", "package name %s is no identifier", quote(part))
 		}
 	}
-	for _, i := range module.Imports {
-		// import rego.v1 and future.keywords name no document.
-		if ref, ok := i.Path.Value.(ast.Ref); ok && (ref.HasPrefix(ast.DefaultRootRef) || ref.HasPrefix(ast.InputRootRef)) {
-			e.reference(ref, i.Path.Location)
-		}
-	}
-	for _, rule := range module.Rules {
-		ast.NewGenericVisitor(e.visit).Walk(rule)
-	}
+	regoReferences(module, e.reference)
 }
 
 // below returns the parts of a reference below data.writ.extensions; false where
@@ -168,28 +160,6 @@ func below(ref ast.Ref) ([]string, bool) {
 		path = append(path, string(name))
 	}
 	return path, true
-}
-
-// visit looks at every reference and every variable that may be one.
-func (e *extensionReader) visit(x any) (stop bool) {
-	term, ok := x.(*ast.Term)
-	if !ok {
-		return false
-	}
-	switch v := term.Value.(type) {
-	case ast.Ref:
-		e.reference(v, term.Location)
-		if _, ok := v[0].Value.(ast.Var); !ok {
-			return false
-		}
-		for _, part := range v[1:] {
-			ast.NewGenericVisitor(e.visit).Walk(part)
-		}
-		return true
-	case ast.Var:
-		e.reference(ast.Ref{term}, term.Location)
-	}
-	return false
 }
 
 // reference checks one reference, and the functions it may call.
@@ -215,6 +185,41 @@ func (e *extensionReader) reference(ref ast.Ref, at *ast.Location) {
 		if unrepeatable(name) {
 			e.fail(at, len(name), diag.UnsafeExtension, "pass the fact in the request's attributes", "%s is not available: decisions must be repeatable", name)
 		}
+	}
+}
+
+// regoReferences calls f for each reference of a module's rules, for each variable in
+// them, which may be one, and for each import of data or input. The other imports,
+// rego.v1 and future.keywords, name no document. f may be called twice for one place.
+func regoReferences(module *ast.Module, f func(ref ast.Ref, at *ast.Location)) {
+	for _, i := range module.Imports {
+		if ref, ok := i.Path.Value.(ast.Ref); ok && (ref.HasPrefix(ast.DefaultRootRef) || ref.HasPrefix(ast.InputRootRef)) {
+			f(ref, i.Path.Location)
+		}
+	}
+	var visit func(x any) (stop bool)
+	visit = func(x any) (stop bool) {
+		term, ok := x.(*ast.Term)
+		if !ok {
+			return false
+		}
+		switch v := term.Value.(type) {
+		case ast.Ref:
+			f(v, term.Location)
+			if _, ok := v[0].Value.(ast.Var); !ok {
+				return false
+			}
+			for _, part := range v[1:] {
+				ast.NewGenericVisitor(visit).Walk(part)
+			}
+			return true
+		case ast.Var:
+			f(ast.Ref{term}, term.Location)
+		}
+		return false
+	}
+	for _, rule := range module.Rules {
+		ast.NewGenericVisitor(visit).Walk(rule)
 	}
 }
 

@@ -147,36 +147,8 @@ func bodyOf(text []byte, module *ast.Module) string {
 
 // repeatable refuses references to data and functions whose answer may differ.
 func (r *bodyReader) repeatable(module *ast.Module) bool {
-	for _, i := range module.Imports {
-		if ref, ok := i.Path.Value.(ast.Ref); ok && ref.HasPrefix(ast.DefaultRootRef) {
-			r.reference(ref, i.Path.Location)
-		}
-	}
-	for _, rule := range module.Rules {
-		ast.NewGenericVisitor(r.visit).Walk(rule)
-	}
+	regoReferences(module, r.reference)
 	return !r.failed
-}
-
-func (r *bodyReader) visit(x any) (stop bool) {
-	term, ok := x.(*ast.Term)
-	if !ok {
-		return false
-	}
-	switch v := term.Value.(type) {
-	case ast.Ref:
-		r.reference(v, term.Location)
-		if _, ok := v[0].Value.(ast.Var); !ok {
-			return false
-		}
-		for _, part := range v[1:] {
-			ast.NewGenericVisitor(r.visit).Walk(part)
-		}
-		return true
-	case ast.Var:
-		r.reference(ast.Ref{term}, term.Location)
-	}
-	return false
 }
 
 func (r *bodyReader) reference(ref ast.Ref, at *ast.Location) {

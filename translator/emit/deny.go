@@ -7,6 +7,7 @@ import (
 	"strings"
 
 	"github.com/writ-policy/writ/translator/lower"
+	"github.com/writ-policy/writ/translator/regotext"
 )
 
 // denyFiles writes one module a deny policy, all in the package compiled.deny so
@@ -98,7 +99,7 @@ func (m *module) globs(purpose, ref string, patterns []string) []string {
 // oneOf is membership in constants, which OPA's rule index knows.
 func oneOf(ref string, words []string) string {
 	if len(words) == 1 {
-		return ref + " == " + quote(words[0])
+		return ref + " == " + regotext.Quote(words[0])
 	}
 	return ref + " in {" + strings.Join(quoted(words), ", ") + "}"
 }
@@ -106,7 +107,7 @@ func oneOf(ref string, words []string) string {
 func quoted(words []string) []string {
 	list := make([]string, len(words))
 	for i, word := range words {
-		list[i] = quote(word)
+		list[i] = regotext.Quote(word)
 	}
 	return list
 }
@@ -121,7 +122,7 @@ func wordList(ref string, words []string) []string {
 
 func denyModule(policy *lower.DenyPolicy) []byte {
 	m := newModule(policy.Name)
-	fmt.Fprintf(&m.out, "# What one DenyPolicy denies. Generated from %s\npackage compiled.deny\n", comment(policy.Source))
+	fmt.Fprintf(&m.out, "# What one DenyPolicy denies. Generated from %s\npackage compiled.deny\n", regotext.Comment(policy.Source))
 	if policy.Pod != nil {
 		m.out.WriteString("\nimport data.writ.access.deny\nimport data.writ.access.pod\n")
 	}
@@ -173,7 +174,7 @@ const (
 func (m *module) denyRule(policy *lower.DenyPolicy, r *lower.DenyRule, scope []string) {
 	purpose := func(what string) string { return fmt.Sprintf("rule_%d_%s", r.Rule, what) }
 	head := func(unknown string) string {
-		return fmt.Sprintf("rules contains [%d, %s, 0, %d, %s, %s]", policy.Precedence, quote(policy.Name), r.Rule, quote(r.Source), unknown)
+		return fmt.Sprintf("rules contains [%d, %s, 0, %d, %s, %s]", policy.Precedence, regotext.Quote(policy.Name), r.Rule, regotext.Quote(r.Source), unknown)
 	}
 	var names []string
 	if len(r.Names) > 0 {
@@ -196,7 +197,7 @@ func (m *module) denyRule(policy *lower.DenyPolicy, r *lower.DenyRule, scope []s
 // metadata annotates the rule that follows. It is YAML in comments, so text goes
 // in quoted.
 func (m *module) metadata(description, source string) {
-	fmt.Fprintf(&m.out, "\n# METADATA\n# description: %s\n# custom:\n#   source: %s", quote(description), quote(source))
+	fmt.Fprintf(&m.out, "\n# METADATA\n# description: %s\n# custom:\n#   source: %s", regotext.Metadata(description), regotext.Metadata(source))
 }
 
 // verbClauses are the conditions on verb and group. "impersonate" covers the verbs
@@ -208,7 +209,7 @@ func verbClauses(r *lower.DenyRule) [][]string {
 	var verb []string
 	switch {
 	case slices.Contains(r.Verbs, "*"), slices.Contains(r.Verbs, impersonate):
-		verb = []string{"startswith(input.verb, " + quote(impersonatePrefix) + ")"}
+		verb = []string{"startswith(input.verb, " + regotext.Quote(impersonatePrefix) + ")"}
 	case slices.ContainsFunc(r.Verbs, isMode):
 		verb = wordList("input.verb", slices.DeleteFunc(slices.Clone(r.Verbs), func(v string) bool { return !isMode(v) }))
 	default:
@@ -239,7 +240,7 @@ func resourceClauses(r *lower.DenyRule) [][]string {
 		if subresource == "*" {
 			clause = append(clause, `input.subresource != ""`)
 		} else {
-			clause = append(clause, "input.subresource == "+quote(subresource))
+			clause = append(clause, "input.subresource == "+regotext.Quote(subresource))
 		}
 		clauses = append(clauses, clause)
 	}
@@ -300,7 +301,7 @@ func (m *module) namespaceFits(purpose string, f *lower.NamespaceFilter) []strin
 }
 
 func (m *module) requirement(purpose string, r lower.LabelRequirement) string {
-	label := "input.namespaceLabels[" + quote(r.Key) + "]"
+	label := "input.namespaceLabels[" + regotext.Quote(r.Key) + "]"
 	switch r.Operator {
 	case "In":
 		return oneOf(label, r.Values)

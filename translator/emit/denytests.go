@@ -8,6 +8,7 @@ import (
 	"strings"
 
 	"github.com/writ-policy/writ/translator/lower"
+	"github.com/writ-policy/writ/translator/regotext"
 )
 
 // denyTests writes, for each deny policy, one file: for each rule a request it
@@ -202,7 +203,7 @@ _sees(row) if {
 	found[1] == %s
 	row.factor in found[3].factors
 }
-`, comment(t.policy.Source), quote(name+"_test"), quote(t.policy.Name), quote(t.policy.Name))
+`, regotext.Comment(t.policy.Source), regotext.Quote(name+"_test"), regotext.Quote(t.policy.Name), regotext.Quote(t.policy.Name))
 	if t.policy.Pod != nil {
 		fmt.Fprintf(&out, `
 _reaches(row) if {
@@ -224,7 +225,7 @@ _reaches(row) if {
 		}
 		fmt.Fprintf(&out, "\n%s[note] if {\n\tsome note, row in %s_rows\n\t%s\n}\n\n%s_rows := {\n", rows.test, "_"+rows.test, rows.holds, "_"+rows.test)
 		for _, note := range slices.Sorted(maps.Keys(rows.rows)) {
-			fmt.Fprintf(&out, "\t%s: %s,\n", quote(note), constant(rows.rows[note]))
+			fmt.Fprintf(&out, "\t%s: %s,\n", regotext.Quote(note), regotext.Constant(rows.rows[note]))
 		}
 		out.WriteString("}\n")
 	}

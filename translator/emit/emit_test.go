@@ -12,6 +12,7 @@ import (
 
 	"github.com/writ-policy/writ/translator/document"
 	"github.com/writ-policy/writ/translator/lower"
+	"github.com/writ-policy/writ/translator/regotext"
 )
 
 // Whatever a document says, it stays the text it was in Rego source.
@@ -21,7 +22,7 @@ func FuzzQuote(f *testing.F) {
 	}
 	f.Fuzz(func(t *testing.T, text string) {
 		text = strings.ToValidUTF8(text, "?") // documents are UTF-8
-		module, err := ast.ParseModuleWithOpts("x.rego", "package x\n\nv := "+quote(text)+"\n", ast.ParserOptions{RegoVersion: ast.RegoV1})
+		module, err := ast.ParseModuleWithOpts("x.rego", "package x\n\nv := "+regotext.Quote(text)+"\n", ast.ParserOptions{RegoVersion: ast.RegoV1})
 		if err != nil {
 			t.Fatalf("%q: %v", text, err)
 		}

@@ -5,6 +5,7 @@ import (
 	"fmt"
 
 	"github.com/writ-policy/writ/translator/cel"
+	"github.com/writ-policy/writ/translator/regotext"
 )
 
 const expressionsPath = "compiled/expressions/expressions.rego"
@@ -33,7 +34,7 @@ request := data.writ.cel.as_is(data.writ.access.request.whole)
 		name := fmt.Sprintf("expression_%d", i)
 		out.WriteString("\n" + program.Rego(name))
 		for _, half := range []string{"true", "false", "error"} {
-			fmt.Fprintf(&out, "\nverdicts[%s] := %q if %s_%s\n", quote(text), half, name, half)
+			fmt.Fprintf(&out, "\nverdicts[%s] := %q if %s_%s\n", regotext.Quote(text), half, name, half)
 		}
 	}
 	return out.Bytes()

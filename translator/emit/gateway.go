@@ -10,6 +10,7 @@ import (
 	"strings"
 
 	"github.com/writ-policy/writ/translator/lower"
+	"github.com/writ-policy/writ/translator/regotext"
 )
 
 const (
@@ -149,7 +150,7 @@ func policyNames(locator string) []string {
 func (g *gatewayEmitter) gatewayNames() []byte {
 	names := make([]string, len(g.tables.Gateways))
 	for i, gateway := range g.tables.Gateways {
-		names[i] = quote(gateway.Namespace + "/" + gateway.Name)
+		names[i] = regotext.Quote(gateway.Namespace + "/" + gateway.Name)
 	}
 	var out bytes.Buffer
 	fmt.Fprintf(&out, `# METADATA

@@ -6,6 +6,7 @@ import (
 
 	"github.com/writ-policy/writ/translator/cel"
 	"github.com/writ-policy/writ/translator/document"
+	"github.com/writ-policy/writ/translator/regotext"
 )
 
 // verdict is when a condition holds and when looking at it fails, each a list of
@@ -77,7 +78,7 @@ func (m *gatewayModule) condition(c *document.Condition) verdict {
 	case c.Predicate != nil:
 		return m.predicate(c.Predicate.Value)
 	case c.PatternRef != nil:
-		return verdict{holds: []string{fmt.Sprintf("pattern[input[null].patterns[%s]]", quote(c.PatternRef.Value))}}
+		return verdict{holds: []string{fmt.Sprintf("pattern[input[null].patterns[%s]]", regotext.Quote(c.PatternRef.Value))}}
 	case c.All != nil:
 		return m.all(c.All)
 	case c.Any != nil:
@@ -92,15 +93,15 @@ func (m *gatewayModule) comparison(c *document.Condition) []string {
 	found := m.found(&path, "null")
 	switch c.Operator {
 	case "eq":
-		return []string{fmt.Sprintf("selector.text(%s) == %s", found, quote(c.Value))}
+		return []string{fmt.Sprintf("selector.text(%s) == %s", found, regotext.Quote(c.Value))}
 	case "neq":
-		return []string{fmt.Sprintf("selector.text(%s) != %s", found, quote(c.Value))}
+		return []string{fmt.Sprintf("selector.text(%s) != %s", found, regotext.Quote(c.Value))}
 	case "incl":
-		return []string{fmt.Sprintf("%s in selector.elements(%s)", quote(c.Value), found)}
+		return []string{fmt.Sprintf("%s in selector.elements(%s)", regotext.Quote(c.Value), found)}
 	case "excl":
-		return []string{fmt.Sprintf("not %s in selector.elements(%s)", quote(c.Value), found)}
+		return []string{fmt.Sprintf("not %s in selector.elements(%s)", regotext.Quote(c.Value), found)}
 	default:
-		return []string{fmt.Sprintf("regex.match(%s, selector.text(%s))", quote(c.Value), found)}
+		return []string{fmt.Sprintf("regex.match(%s, selector.text(%s))", regotext.Quote(c.Value), found)}
 	}
 }
 
@@ -136,7 +137,7 @@ func (m *gatewayModule) value(v *document.Value, lenient bool) string {
 		fmt.Fprintf(&m.helpers, "\n%s := value if {\n\tvalue := %s_value\n} else := null\n", outer, name)
 		return outer
 	}
-	return literal(v.Value)
+	return regotext.Indented(v.Value)
 }
 
 // template is a Rego term for a selector: what its one path finds, or text with
@@ -149,7 +150,7 @@ func (m *gatewayModule) template(text string) string {
 	parts := make([]string, len(pieces))
 	for i, piece := range pieces {
 		if piece.Path == nil {
-			parts[i] = quote(piece.Text)
+			parts[i] = regotext.Quote(piece.Text)
 			continue
 		}
 		parts[i] = "selector.text(" + m.found(piece.Path, "null") + ")"
@@ -171,7 +172,7 @@ func (m *gatewayModule) found(path *document.SelectorPath, instead string) strin
 		last = next
 	}
 	for _, step := range path.Steps {
-		take("selector.step(%s, %s)", last, quote(step))
+		take("selector.step(%s, %s)", last, regotext.Quote(step))
 	}
 	if path.Length {
 		take("selector.length(%s)", last)
@@ -186,13 +187,13 @@ func (m *gatewayModule) found(path *document.SelectorPath, instead string) strin
 func modified(value string, m document.Modifier) string {
 	switch m.Name {
 	case "extract":
-		return fmt.Sprintf("selector.extract(%s, %s, %d)", value, quote(m.Sep), m.Pos)
+		return fmt.Sprintf("selector.extract(%s, %s, %d)", value, regotext.Quote(m.Sep), m.Pos)
 	case "case":
-		return fmt.Sprintf("selector.cased(%s, %s)", value, quote(m.Text))
+		return fmt.Sprintf("selector.cased(%s, %s)", value, regotext.Quote(m.Text))
 	case "replace":
-		return fmt.Sprintf("selector.replaced(%s, %s, %s)", value, quote(m.Old), quote(m.New))
+		return fmt.Sprintf("selector.replaced(%s, %s, %s)", value, regotext.Quote(m.Old), regotext.Quote(m.New))
 	case "base64":
-		return fmt.Sprintf("selector.base64_of(%s, %s)", value, quote(m.Text))
+		return fmt.Sprintf("selector.base64_of(%s, %s)", value, regotext.Quote(m.Text))
 	default:
 		return fmt.Sprintf("selector.stripped(%s)", value)
 	}

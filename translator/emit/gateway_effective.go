@@ -10,6 +10,7 @@ import (
 
 	"github.com/writ-policy/writ/translator/document"
 	"github.com/writ-policy/writ/translator/lower"
+	"github.com/writ-policy/writ/translator/regotext"
 )
 
 // Prefixes of rule keys.
@@ -66,13 +67,13 @@ func (e *effectiveEmitter) head() {
 		}
 	}
 	policies := slices.Sorted(maps.Keys(sources))
-	fmt.Fprintf(&e.out, "\npolicies := %s\n\n_start := outcome.start(%s)\n", literal(policies), literal(patterns))
+	fmt.Fprintf(&e.out, "\npolicies := %s\n\n_start := outcome.start(%s)\n", regotext.Indented(policies), regotext.Indented(patterns))
 }
 
 // identity writes whether the policy applies, and who asks.
 func (e *effectiveEmitter) identity() {
 	if when := e.rule(keyWhen); when != nil {
-		fmt.Fprintf(&e.out, "\napplies if gateway.applies[%s] with input as _start\n", quote(e.ruleName(when)))
+		fmt.Fprintf(&e.out, "\napplies if gateway.applies[%s] with input as _start\n", regotext.Quote(e.ruleName(when)))
 	} else {
 		e.out.WriteString("\napplies := true\n")
 	}
@@ -87,7 +88,7 @@ func (e *effectiveEmitter) identity() {
 		}
 		authenticates = true
 		if meaning.Anonymous {
-			fmt.Fprintf(&e.out, "%s\tgateway.applies[%s] with input as _start\n}\n", anonymous, quote(e.ruleName(rule)))
+			fmt.Fprintf(&e.out, "%s\tgateway.applies[%s] with input as _start\n}\n", anonymous, regotext.Quote(e.ruleName(rule)))
 		}
 	}
 	if !authenticates {
@@ -103,7 +104,7 @@ func (e *effectiveEmitter) denial(rule *lower.EffectiveRule, name, state string)
 		fmt.Fprintf(&e.out, "\n%s := {}\n", name)
 		return
 	}
-	fmt.Fprintf(&e.out, "\n%s := said if {\n\tsaid := gateway.denial[%s] with input as %s\n}\n", name, quote(e.ruleName(rule)), state)
+	fmt.Fprintf(&e.out, "\n%s := said if {\n\tsaid := gateway.denial[%s] with input as %s\n}\n", name, regotext.Quote(e.ruleName(rule)), state)
 }
 
 func (e *effectiveEmitter) rule(key string) *lower.EffectiveRule {
@@ -123,24 +124,24 @@ func (e *effectiveEmitter) authorization() {
 	for i, rule := range rules {
 		locators[i] = locator(rule)
 	}
-	fmt.Fprintf(&e.out, "\nrules := %s\n", literal(locators))
+	fmt.Fprintf(&e.out, "\nrules := %s\n", regotext.Indented(locators))
 	if len(rules) == 0 {
 		e.out.WriteString("\noutcomes := {}\n")
 	}
 	states := []string{e.state}
 	var group []string // of one priority: that its verdicts are no denials
 	for i, rule := range rules {
-		id, verdict := quote(e.ruleName(rule)), fmt.Sprintf("_verdict_%d", i)
+		id, verdict := regotext.Quote(e.ruleName(rule)), fmt.Sprintf("_verdict_%d", i)
 		var conditions []string
 		if i > 0 && priority(rules[i-1]) != priority(rule) {
 			conditions, group = group, nil
 		}
 		group = append(group, "not "+verdict+".outcome in outcome.denials")
 		e.define(verdict+" := verdict", append(conditions, fmt.Sprintf("verdict := gateway.judged[%s] with input as %s", id, e.state))...)
-		fmt.Fprintf(&e.out, "\noutcomes[%s] := %s.outcome\n", quote(rule.Key), verdict)
+		fmt.Fprintf(&e.out, "\noutcomes[%s] := %s.outcome\n", regotext.Quote(rule.Key), verdict)
 		next := fmt.Sprintf("_after_%d", i)
 		name := strings.TrimPrefix(rule.Key, prefixAuthorize)
-		fmt.Fprintf(&e.out, "\n%s := outcome.after(%s, %s, %s)\n", next, e.state, quote(name), verdict)
+		fmt.Fprintf(&e.out, "\n%s := outcome.after(%s, %s, %s)\n", next, e.state, regotext.Quote(name), verdict)
 		e.state = next
 		states = append(states, next)
 	}
@@ -199,7 +200,7 @@ func (e *effectiveEmitter) reviews(rules []*lower.EffectiveRule) {
 		if rule.Meaning.(*document.Authorization).Review == nil {
 			continue
 		}
-		id := quote(e.ruleName(rule))
+		id := regotext.Quote(e.ruleName(rule))
 		e.define("reviews contains review",
 			fmt.Sprintf("_verdict_%d", i),
 			"gateway.applies["+id+"] with input as "+states[i],
@@ -238,7 +239,7 @@ func (e *effectiveEmitter) items() {
 		parts[group] = append(parts[group], value)
 		e.item(value, cmp.Or(item.Key, name), group, rule)
 		next := fmt.Sprintf("_answered_%d", i)
-		fmt.Fprintf(&e.out, "\n%s := outcome.answered(%s, %s, %s_entry)\n", next, e.state, quote(name), value)
+		fmt.Fprintf(&e.out, "\n%s := outcome.answered(%s, %s, %s_entry)\n", next, e.state, regotext.Quote(name), value)
 		e.state = next
 	}
 	for _, group := range []string{"headers", "metadata"} {
@@ -262,5 +263,5 @@ func (e *effectiveEmitter) item(value, key, group string, rule *lower.EffectiveR
 	entry := %[1]s_entry
 	count(entry) == 2
 } else := {}
-`, value, quote(key), quote(e.ruleName(rule)), e.state, shown)
+`, value, regotext.Quote(key), regotext.Quote(e.ruleName(rule)), e.state, shown)
 }

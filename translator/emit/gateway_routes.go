@@ -3,13 +3,13 @@ package emit
 import (
 	"bytes"
 	"cmp"
-	"encoding/json"
 	"fmt"
 	"maps"
 	"slices"
 	"strings"
 
 	"github.com/writ-policy/writ/translator/lower"
+	"github.com/writ-policy/writ/translator/regotext"
 )
 
 // routeMatch is one match of a route's rule as Rego reads it.
@@ -45,13 +45,13 @@ func (g *gatewayEmitter) routing(index int) []byte {
 		addresses[i] = listenerAddress{l.Name, l.Hostname, l.Port, l.Protocol}
 	}
 	var out bytes.Buffer
-	fmt.Fprintf(&out, "# Where requests to one Gateway go. Generated from Gateway %s and its routes\npackage compiled.gateway\n", comment(name))
-	fmt.Fprintf(&out, "\nlisteners[%s] := %s\n", quote(name), literal(addresses))
+	fmt.Fprintf(&out, "# Where requests to one Gateway go. Generated from Gateway %s and its routes\npackage compiled.gateway\n", regotext.Comment(name))
+	fmt.Fprintf(&out, "\nlisteners[%s] := %s\n", regotext.Quote(name), regotext.Indented(addresses))
 	for i := range gateway.Listeners {
 		paths, matches := g.listenerRoutes(index, i)
-		key := quote(name + "#" + gateway.Listeners[i].Name)
-		fmt.Fprintf(&out, "\npaths[%s] := %s\n", key, literal(paths))
-		fmt.Fprintf(&out, "\nmatches[%s] := %s\n", key, literal(matches))
+		key := regotext.Quote(name + "#" + gateway.Listeners[i].Name)
+		fmt.Fprintf(&out, "\npaths[%s] := %s\n", key, regotext.Indented(paths))
+		fmt.Fprintf(&out, "\nmatches[%s] := %s\n", key, regotext.Indented(matches))
 	}
 	return out.Bytes()
 }
@@ -146,16 +146,4 @@ func hostFits(pattern, host string) bool {
 	}
 	suffix, wildcard := strings.CutPrefix(pattern, "*")
 	return wildcard && strings.HasSuffix(strings.TrimPrefix(host, "*"), suffix) && len(host) > len(suffix)
-}
-
-// literal writes a value as Rego: JSON is.
-func literal(value any) string {
-	var out bytes.Buffer
-	encoder := json.NewEncoder(&out)
-	encoder.SetEscapeHTML(false)
-	encoder.SetIndent("", "\t")
-	if err := encoder.Encode(value); err != nil {
-		panic(err) // made of strings and numbers
-	}
-	return strings.TrimSuffix(out.String(), "\n")
 }

@@ -8,6 +8,7 @@ import (
 	"strings"
 
 	"github.com/writ-policy/writ/translator/document"
+	"github.com/writ-policy/writ/translator/regotext"
 )
 
 // gatewayModule is the module of one policy: the rules of it that are in force
@@ -26,7 +27,7 @@ func newGatewayModule(policy string) *gatewayModule {
 // file is the whole module: what it imports shows in the end.
 func (m *gatewayModule) file() []byte {
 	var out bytes.Buffer
-	fmt.Fprintf(&out, "# The rules of one policy that are in force on some path. Generated from %s\npackage compiled.gateway\n", comment(m.policy))
+	fmt.Fprintf(&out, "# The rules of one policy that are in force on some path. Generated from %s\npackage compiled.gateway\n", regotext.Comment(m.policy))
 	text := m.bytes()
 	for _, library := range []string{"outcome", "selector"} {
 		if bytes.Contains(text, []byte(library+".")) {
@@ -45,7 +46,7 @@ func (m *gatewayModule) helper() string {
 
 // policyRule writes what the effective policies ask of one rule.
 func (m *gatewayModule) policyRule(named namedRule) {
-	id := quote(named.id)
+	id := regotext.Quote(named.id)
 	m.metadata(fmt.Sprintf("%s of %s", named.rule.Key, m.policy), named.rule.Source)
 	switch meaning := named.rule.Meaning.(type) {
 	case *document.When:
@@ -79,7 +80,7 @@ func (m *gatewayModule) applying(id string, when []document.Condition) {
 func (m *gatewayModule) authorization(id, name string, a *document.Authorization) {
 	m.applying(id, a.When)
 	judged := func(outcome, value string, conditions ...string) {
-		head := fmt.Sprintf("judged[%s] := {\"outcome\": %s, \"value\": %s}", id, quote(outcome), value)
+		head := fmt.Sprintf("judged[%s] := {\"outcome\": %s, \"value\": %s}", id, regotext.Quote(outcome), value)
 		rule(&m.out, head, conditions)
 	}
 	applies := "applies[" + id + "]"
@@ -125,7 +126,7 @@ func (m *gatewayModule) authorization(id, name string, a *document.Authorization
 func (m *gatewayModule) body(name string, r *document.RegoBody) string {
 	names := append(policyNames(m.policy), strings.TrimPrefix(strings.TrimPrefix(name, m.policy+" "), prefixAuthorize))
 	own := identifier(names...)
-	text := fmt.Sprintf("# Rego of a policy. Generated from %s\npackage compiled.gateway.rego.%s\n\n%s", comment(name), own, r.Source)
+	text := fmt.Sprintf("# Rego of a policy. Generated from %s\npackage compiled.gateway.rego.%s\n\n%s", regotext.Comment(name), own, r.Source)
 	if !strings.HasSuffix(text, "\n") {
 		text += "\n"
 	}
@@ -168,7 +169,7 @@ func (m *gatewayModule) reviewAttributes(r *document.ResourceAttributes) string 
 	}
 	parts := make([]string, len(members))
 	for i, member := range members {
-		parts[i] = quote(member.key) + ": " + m.reviewText(member.value)
+		parts[i] = regotext.Quote(member.key) + ": " + m.reviewText(member.value)
 	}
 	return "{" + strings.Join(parts, ", ") + "}"
 }
@@ -183,13 +184,13 @@ func (m *gatewayModule) denial(d *document.Denial) string {
 		value *document.Value
 	}{{"message", d.Message}, {"body", d.Body}} {
 		if text.value != nil {
-			members = append(members, quote(text.key)+": selector.text("+m.value(text.value, true)+")")
+			members = append(members, regotext.Quote(text.key)+": selector.text("+m.value(text.value, true)+")")
 		}
 	}
 	var headers []string
 	for _, name := range slices.Sorted(maps.Keys(d.Headers)) {
 		value := d.Headers[name]
-		headers = append(headers, quote(name)+": selector.text("+m.value(&value, true)+")")
+		headers = append(headers, regotext.Quote(name)+": selector.text("+m.value(&value, true)+")")
 	}
 	members = append(members, `"headers": {`+strings.Join(headers, ", ")+"}")
 	return "{" + strings.Join(members, ", ") + "}"
@@ -206,7 +207,7 @@ func (m *gatewayModule) successItem(id string, s *document.SuccessItem) {
 		var properties []string
 		for _, name := range slices.Sorted(maps.Keys(s.Properties)) {
 			property := s.Properties[name]
-			properties = append(properties, quote(name)+": "+m.value(&property, true))
+			properties = append(properties, regotext.Quote(name)+": "+m.value(&property, true))
 		}
 		value = "{" + strings.Join(properties, ", ") + "}"
 	default:

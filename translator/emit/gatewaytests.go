@@ -5,10 +5,10 @@ import (
 	"fmt"
 	"maps"
 	"slices"
-	"strings"
 
 	"github.com/writ-policy/writ/translator/document"
 	"github.com/writ-policy/writ/translator/lower"
+	"github.com/writ-policy/writ/translator/regotext"
 )
 
 // gatewayTestRow is one row of a gateway's test: a request and a part of the decision
@@ -126,13 +126,9 @@ test_path[note] if {
 }
 
 _rows := {
-`, comment(gateway.Namespace+"/"+gateway.Name), quote(name+"_test"))
+`, regotext.Comment(gateway.Namespace+"/"+gateway.Name), regotext.Quote(name+"_test"))
 	for _, row := range rows {
-		line, err := marshal(row)
-		if err != nil {
-			panic(err) // strings, integers and string maps always have a JSON form
-		}
-		fmt.Fprintf(&out, "\t%s: %s,\n", quote(row.note), strings.TrimSpace(string(line)))
+		fmt.Fprintf(&out, "\t%s: %s,\n", regotext.Quote(row.note), regotext.Constant(row))
 	}
 	out.WriteString("}\n")
 	return out.Bytes()

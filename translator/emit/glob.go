@@ -6,6 +6,7 @@ import (
 	"strings"
 
 	"github.com/writ-policy/writ/translator/document"
+	"github.com/writ-policy/writ/translator/regotext"
 )
 
 // globOf takes a pattern apart that the decoder has let in. One it would refuse
@@ -27,16 +28,16 @@ func globConditions(ref, pattern string) []string {
 		return nil
 	}
 	if literal, ok := g.Literal(); ok {
-		return []string{ref + " == " + quote(literal)}
+		return []string{ref + " == " + regotext.Quote(literal)}
 	}
 	var conditions []string
 	if prefix := g.Prefix(); prefix != "" {
-		conditions = append(conditions, "startswith("+ref+", "+quote(prefix)+")")
+		conditions = append(conditions, "startswith("+ref+", "+regotext.Quote(prefix)+")")
 	}
 	if last := g.Pieces[len(g.Pieces)-1]; last.Kind == document.GlobLiteral {
-		conditions = append(conditions, "endswith("+ref+", "+quote(last.Literal)+")")
+		conditions = append(conditions, "endswith("+ref+", "+regotext.Quote(last.Literal)+")")
 	}
-	return append(conditions, "regex.match("+quote(expression(g))+", "+ref+")")
+	return append(conditions, "regex.match("+regotext.Quote(expression(g))+", "+ref+")")
 }
 
 // expression is the pattern as an RE2 expression over the whole value.

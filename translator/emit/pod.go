@@ -7,6 +7,7 @@ import (
 	"strings"
 
 	"github.com/writ-policy/writ/translator/lower"
+	"github.com/writ-policy/writ/translator/regotext"
 )
 
 const capability = "capability:"
@@ -21,8 +22,8 @@ func (m *module) podSecurity(policy *lower.DenyPolicy, scope []string) {
 		scope,
 	)
 	rule(&m.out, fmt.Sprintf("pods contains [%d, %s, 1, deny.judge(%s, %s, %s)]",
-		policy.Precedence, quote(policy.Name), m.own, m.exempt(pod), m.helperName("points")), body)
-	fmt.Fprintf(&m.out, "\n%s := %s\n", m.own, constant(podConstant(policy)))
+		policy.Precedence, regotext.Quote(policy.Name), m.own, m.exempt(pod), m.helperName("points")), body)
+	fmt.Fprintf(&m.out, "\n%s := %s\n", m.own, regotext.Constant(podConstant(policy)))
 	for _, factor := range slices.Sorted(maps.Keys(factors(pod))) {
 		m.factor(factor, pod.Weights[factor])
 	}
@@ -45,12 +46,12 @@ func factors(pod *lower.PodSecurity) map[string]bool {
 }
 
 func (m *module) factor(factor string, weight int) {
-	head := fmt.Sprintf("%s[%s] := %d * times", m.helperName("points"), quote(factor), weight)
+	head := fmt.Sprintf("%s[%s] := %d * times", m.helperName("points"), regotext.Quote(factor), weight)
 	if name, ok := strings.CutPrefix(factor, capability); ok {
-		rule(&m.helpers, head, []string{"times := pod.adds(" + quote(name) + ")", "times > 0"})
+		rule(&m.helpers, head, []string{"times := pod.adds(" + regotext.Quote(name) + ")", "times > 0"})
 		return
 	}
-	rule(&m.helpers, head, []string{"times := pod.occurs[" + quote(factor) + "]"})
+	rule(&m.helpers, head, []string{"times := pod.occurs[" + regotext.Quote(factor) + "]"})
 }
 
 func podConstant(policy *lower.DenyPolicy) map[string]any {
@@ -84,15 +85,6 @@ func template(parts []lower.TemplatePart) []map[string]string {
 	return written
 }
 
-// constant is a value as Rego source: JSON is Rego for a constant.
-func constant(value any) string {
-	text, err := marshal(value)
-	if err != nil {
-		panic(err) // text, numbers and lists always have a JSON form
-	}
-	return strings.TrimSpace(string(text))
-}
-
 // exempt is Rego for whether the pod or its namespace is exempt.
 func (m *module) exempt(pod *lower.PodSecurity) string {
 	if pod.ExemptNamespaces == nil && len(pod.ExemptLabels) == 0 {
@@ -106,7 +98,7 @@ func (m *module) exempt(pod *lower.PodSecurity) string {
 	if len(pod.ExemptLabels) > 0 {
 		var body []string
 		for _, key := range slices.Sorted(maps.Keys(pod.ExemptLabels)) {
-			body = append(body, "input.pod.metadata.labels["+quote(key)+"] == "+quote(pod.ExemptLabels[key]))
+			body = append(body, "input.pod.metadata.labels["+regotext.Quote(key)+"] == "+regotext.Quote(pod.ExemptLabels[key]))
 		}
 		rule(&m.helpers, name, body)
 	}
@@ -116,17 +108,17 @@ func (m *module) exempt(pod *lower.PodSecurity) string {
 // escalationModule writes what an escalation's override relaxes and when.
 func escalationModule(escalation *lower.Escalation) []byte {
 	m := newModule(escalation.Name)
-	fmt.Fprintf(&m.out, "# What one escalation's podSecurityOverrides relax. Generated from %s\npackage compiled.escalations\n", comment(escalation.Source))
+	fmt.Fprintf(&m.out, "# What one escalation's podSecurityOverrides relax. Generated from %s\npackage compiled.escalations\n", regotext.Comment(escalation.Source))
 	override := map[string]any{"exemptFactors": append([]string{}, escalation.ExemptFactors...)}
 	if escalation.MaxAllowedScore != nil {
 		override["maxAllowedScore"] = *escalation.MaxAllowedScore
 	}
-	body := []string{"input.escalation == " + quote(escalation.Name)}
+	body := []string{"input.escalation == " + regotext.Quote(escalation.Name)}
 	body = append(body, m.globs("clusters", "input.cluster", escalation.Clusters)...)
 	if scope := escalation.NamespaceScope; scope != nil {
 		body = append(body, m.namespaceFits("scope", scope)...)
 	}
 	body = append(body, "some group in input.groups", oneOf("group", escalation.Groups))
-	rule(&m.out, "overrides contains "+constant(override), body)
+	rule(&m.out, "overrides contains "+regotext.Constant(override), body)
 	return m.bytes()
 }

@@ -54,7 +54,7 @@ func missKubernetes(rule lower.KubernetesRule, hit map[string]any) map[string]an
 	switch {
 	case !slices.Contains(rule.Verbs, "*"):
 		miss["verb"] = strangeVerb
-	case len(rule.Paths) > 0 && !slices.ContainsFunc(rule.Paths, func(p string) bool { return coversPath(p, strangePath) }):
+	case len(rule.Paths) > 0 && !slices.ContainsFunc(rule.Paths, func(p string) bool { return lower.CoversPath(p, strangePath) }):
 		miss["path"] = strangePath
 	case len(rule.Paths) == 0 && !slices.Contains(rule.Groups, "*"):
 		miss["apiGroup"] = strangeGroup
@@ -68,11 +68,6 @@ func missKubernetes(rule lower.KubernetesRule, hit map[string]any) map[string]an
 
 // otherRequester marks a request that somebody the binding does not name makes.
 const otherRequester = "other requester"
-
-func coversPath(pattern, path string) bool {
-	return pattern == path ||
-		strings.HasSuffix(pattern, "*") && strings.HasPrefix(path, strings.TrimRight(pattern, "*"))
-}
 
 func samplePath(pattern string) string {
 	if path := strings.TrimRight(pattern, "*"); path != pattern && path != "" {

@@ -8,6 +8,7 @@ import (
 	"strings"
 
 	"github.com/writ-policy/writ/translator/lower"
+	"github.com/writ-policy/writ/translator/regotext"
 )
 
 // TestedRoles is how many roles get generated tests: OPA compiles every test
@@ -148,7 +149,7 @@ test_neighbour[note] if {
 	some note, row in _neighbours
 	not _decides(row)
 }
-`, comment(role.Source), quote(name+"_test"))
+`, regotext.Comment(role.Source), regotext.Quote(name+"_test"))
 	writeRows(&out, "_decisive", rows, true)
 	writeRows(&out, "_neighbours", rows, false)
 	return out.Bytes()
@@ -162,11 +163,7 @@ func writeRows(out *bytes.Buffer, name string, rows []testRow, decides bool) {
 		if row.decides != decides {
 			continue
 		}
-		line, err := marshal(row)
-		if err != nil {
-			panic(err) // strings, integers and string maps always have a JSON form
-		}
-		fmt.Fprintf(out, "\t%s: %s,\n", quote(row.note), bytes.TrimSpace(line))
+		fmt.Fprintf(out, "\t%s: %s,\n", regotext.Quote(row.note), regotext.Constant(row))
 	}
 	out.WriteString("}\n")
 }

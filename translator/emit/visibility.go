@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"github.com/writ-policy/writ/translator/lower"
+	"github.com/writ-policy/writ/translator/regotext"
 )
 
 // visibilityFiles writes one module a policy and one a MetricSource, and one that
@@ -97,7 +98,7 @@ func subjectsModule(v *lower.Visibility) []byte {
 func writeEntries[V any](out *bytes.Buffer, name string, entries map[string]V) {
 	fmt.Fprintf(out, "\n%s := {\n", name)
 	for _, key := range sortedKeys(entries) {
-		fmt.Fprintf(out, "\t%s: %s,\n", quote(key), constant(entries[key]))
+		fmt.Fprintf(out, "\t%s: %s,\n", regotext.Quote(key), regotext.Constant(entries[key]))
 	}
 	out.WriteString("}\n")
 }
@@ -117,7 +118,7 @@ func subjectKeys(p *lower.VisibilityPolicy) []string {
 func visibilityModule(p *lower.VisibilityPolicy) []byte {
 	m := newModule(p.Name)
 	fmt.Fprintf(&m.out, "# What one MonitorAccessPolicy says. Generated from %s\npackage compiled.visibility.policies[%s]\n",
-		comment(p.Source), quote(policyPackage(p)))
+		regotext.Comment(p.Source), regotext.Quote(policyPackage(p)))
 	switch {
 	case p.Disabled:
 		m.out.WriteString("\n# It is not enabled: it has no rules.\n")
@@ -144,15 +145,15 @@ func (m *module) visibility(p *lower.VisibilityPolicy) {
 	m.metadata("What the rules grant, by their numbers; -1 is the default", p.Source)
 	m.out.WriteString("\nrules := {\n")
 	if matchesByDefault(p) {
-		fmt.Fprintf(&m.out, "\t%d: %s,\n", defaultRule, constant(ruleTable(p, defaultOf(p))))
+		fmt.Fprintf(&m.out, "\t%d: %s,\n", defaultRule, regotext.Constant(ruleTable(p, defaultOf(p))))
 	}
 	for i := range p.Rules {
-		fmt.Fprintf(&m.out, "\t%d: %s,\n", p.Rules[i].Rule, constant(ruleTable(p, &p.Rules[i])))
+		fmt.Fprintf(&m.out, "\t%d: %s,\n", p.Rules[i].Rule, regotext.Constant(ruleTable(p, &p.Rules[i])))
 	}
 	m.out.WriteString("}\n")
 	if types := firstRules(p); len(types) > 0 {
 		m.metadata("The first rule for each type, whatever the cluster", p.Source)
-		fmt.Fprintf(&m.out, "\nlisted := %s\n", constant(types))
+		fmt.Fprintf(&m.out, "\nlisted := %s\n", regotext.Constant(types))
 	}
 }
 
@@ -188,12 +189,12 @@ func selectorClauses(r *lower.VisibilityRule) [][]string {
 	case ".*", "^.*":
 		clauses = append(clauses, nil)
 	default:
-		clauses = append(clauses, []string{"regex.match(" + quote(r.Pattern) + ", " + name + ")"})
+		clauses = append(clauses, []string{"regex.match(" + regotext.Quote(r.Pattern) + ", " + name + ")"})
 	}
 	if r.Labels != nil {
 		var conditions []string
 		for _, key := range sortedKeys(*r.Labels) {
-			conditions = append(conditions, labels+"["+quote(key)+"] == "+quote((*r.Labels)[key]))
+			conditions = append(conditions, labels+"["+regotext.Quote(key)+"] == "+regotext.Quote((*r.Labels)[key]))
 		}
 		clauses = append(clauses, conditions)
 	}

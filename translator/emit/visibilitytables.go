@@ -7,6 +7,7 @@ import (
 	"strings"
 
 	"github.com/writ-policy/writ/translator/lower"
+	"github.com/writ-policy/writ/translator/regotext"
 )
 
 func sortedKeys[V any](m map[string]V) []string { return slices.Sorted(maps.Keys(m)) }
@@ -145,13 +146,13 @@ func object(pairs map[string]string) map[string]string {
 
 func metricSourceModule(s *lower.MetricSource) []byte {
 	m := newModule(s.Name)
-	fmt.Fprintf(&m.out, "# What one MetricSource says. Generated from %s\npackage compiled.visibility\n", comment(s.Source))
+	fmt.Fprintf(&m.out, "# What one MetricSource says. Generated from %s\npackage compiled.visibility\n", regotext.Comment(s.Source))
 	m.metadata("MetricSource "+s.Name, s.Source)
 	aggregations := make([]any, len(s.Aggregations))
 	for i := range s.Aggregations {
 		aggregations[i] = aggregationTable(s, &s.Aggregations[i])
 	}
-	fmt.Fprintf(&m.out, "\nmetric_sources[%s] := %s\n", quote(s.Type), constant(map[string]any{
+	fmt.Fprintf(&m.out, "\nmetric_sources[%s] := %s\n", regotext.Quote(s.Type), regotext.Constant(map[string]any{
 		"namespaceField":     s.NamespaceField,
 		"nameField":          s.NameField,
 		"filterAggregations": s.FilterAggregations,

@@ -9,6 +9,7 @@ import (
 	"strings"
 
 	"github.com/writ-policy/writ/translator/lower"
+	"github.com/writ-policy/writ/translator/regotext"
 )
 
 // visibilityTests writes, for each policy that can match, one file: for each rule
@@ -197,8 +198,8 @@ func viewTestModule(p *lower.VisibilityPolicy, name string, rows []viewRow) []by
 	var out bytes.Buffer
 	// Policy and subject are named everywhere: through a variable, OPA's type
 	// checker would put all of them together, once a test.
-	subject := quote(subjectKeys(p)[0])
-	policy := "data.compiled.visibility.policies[" + quote(name) + "]"
+	subject := regotext.Quote(subjectKeys(p)[0])
+	policy := "data.compiled.visibility.policies[" + regotext.Quote(name) + "]"
 	fmt.Fprintf(&out, `# METADATA
 # description: |
 #   What the rules of one MonitorAccessPolicy decide and what they leave alone.
@@ -235,7 +236,7 @@ test_neighbour[note] if {
 	some note, row in _neighbours
 	not _decides(row)
 }
-`, comment(p.Source), quote(name+"_test"), subject, head, subject, quote(name), policy, whileItHolds(p), policy, policy)
+`, regotext.Comment(p.Source), regotext.Quote(name+"_test"), subject, head, subject, regotext.Quote(name), policy, whileItHolds(p), policy, policy)
 	writeViewRows(&out, "_decisive", rows, true)
 	writeViewRows(&out, "_neighbours", rows, false)
 	return out.Bytes()

@@ -19,16 +19,11 @@ func CoversResource(held, wanted string) bool {
 	return ok && wantedSub == sub
 }
 
-// CoversPath reports whether one entry of nonResourceURLs fits everything that
-// another does. Only a "*" at the end is a wildcard.
-func CoversPath(held, wanted string) bool {
-	if held == wanted {
-		return true
-	}
-	if !strings.HasSuffix(held, "*") {
-		return false
-	}
-	return strings.HasPrefix(strings.TrimRight(wanted, "*"), strings.TrimRight(held, "*"))
+// CoversPath reports whether an entry of nonResourceURLs covers a path, or everything
+// that another entry covers. Only a "*" at the end is a wildcard.
+func CoversPath(pattern, path string) bool {
+	return pattern == path ||
+		strings.HasSuffix(pattern, "*") && strings.HasPrefix(path, strings.TrimRight(pattern, "*"))
 }
 
 // coversVerb reports whether an Origin verb entry covers every request that

@@ -1,0 +1,93 @@
+// Package regotext writes text of documents into generated Rego. Every string of a
+// document, and every value that holds one, goes through it: it decides what can
+// stand in Rego source. It knows nothing of documents or rules.
+//
+// # Design
+//
+// Strings are JSON with everything escaped that does not print. Go's %q and OPA's
+// own formatting write escapes that Rego cannot read (\a, \x00), and encoding/json
+// leaves U+FEFF as it is, which OPA rejects anywhere but at the start of a module.
+// Escapes also keep bidirectional controls from changing how a module looks.
+package regotext
+
+import (
+	"bytes"
+	"encoding/json"
+	"fmt"
+	"strings"
+	"unicode"
+	"unicode/utf16"
+	"unicode/utf8"
+
+	"github.com/writ-policy/writ/translator/jsontext"
+)
+
+// Quote returns text as a Rego string. Bytes that are not UTF-8 become U+FFFD.
+func Quote(text string) string {
+	return string(escape(jsontext.AppendString(nil, text), appendPair))
+}
+
+// Constant returns the Rego of a value that encoding/json accepts, on one line and
+// with sorted keys. It panics on any other value.
+func Constant(value any) string { return encode(value, "") }
+
+// Indented is Constant over several lines, indented with tabs.
+func Indented(value any) string { return encode(value, "\t") }
+
+func encode(value any, indent string) string {
+	var out bytes.Buffer
+	encoder := json.NewEncoder(&out)
+	encoder.SetEscapeHTML(false)
+	encoder.SetIndent("", indent)
+	if err := encoder.Encode(value); err != nil {
+		panic(err) // the tables hold text, numbers and lists alone
+	}
+	return string(escape(bytes.TrimSuffix(out.Bytes(), []byte("\n")), appendPair))
+}
+
+// Metadata returns text as a string of a METADATA comment, which is YAML: it reads
+// the escapes of JSON except surrogate pairs.
+func Metadata(text string) string {
+	return string(escape(jsontext.AppendString(nil, text), func(out []byte, r rune) []byte {
+		return fmt.Appendf(out, `\U%08x`, r)
+	}))
+}
+
+// Comment makes text fit for one line of a Rego comment: a character that does not
+// print becomes "?".
+func Comment(text string) string {
+	return strings.Map(func(r rune) rune {
+		if !unicode.IsPrint(r) {
+			return '?'
+		}
+		return r
+	}, text)
+}
+
+// escape escapes what does not print in a JSON text, save the white space between
+// its values. appendWide writes the escape of a character beyond U+FFFF.
+func escape(text []byte, appendWide func([]byte, rune) []byte) []byte {
+	unsafe := func(r rune) bool { return r >= 0x7f && !unicode.IsPrint(r) }
+	if !bytes.ContainsFunc(text, unsafe) {
+		return text
+	}
+	out := make([]byte, 0, len(text)+16)
+	for len(text) > 0 {
+		r, size := utf8.DecodeRune(text)
+		switch {
+		case !unsafe(r):
+			out = append(out, text[:size]...)
+		case r > 0xffff:
+			out = appendWide(out, r)
+		default:
+			out = fmt.Appendf(out, `\u%04x`, r)
+		}
+		text = text[size:]
+	}
+	return out
+}
+
+func appendPair(out []byte, r rune) []byte {
+	high, low := utf16.EncodeRune(r)
+	return fmt.Appendf(out, `\u%04x\u%04x`, high, low)
+}
