@@ -16,19 +16,19 @@ import (
 	"github.com/writ-policy/writ/translator/progress"
 )
 
-const buildHelp = `build compiles a policy directory into a standard OPA bundle: a gzipped tarball, a
-folder where PATH ends in a slash or is one already, or a tarball on standard
-output for -. Stock opa runs it and gives the same decisions.
+const buildHelp = `build compiles a policy directory into a standard OPA bundle. The bundle is a gzipped
+tarball, or a folder if PATH ends in a slash or is a folder, or a tarball on standard
+output for -. A stock opa runs the bundle with the same decisions.
 
-The same documents always give the same bytes. The revision is a hash of the
-content; --commit and --sequence stand beside it in the manifest and do not enter
-it. Tests generated from the documents are part of the bundle, unless --tests=false
-leaves them out. They bound what an opa has to compile: of many thousand roles only
-the first have tests, which is said.
+The same documents always result in the same bytes. The revision is a hash of the
+content. --commit and --sequence are recorded in the manifest and do not affect the
+revision. The bundle contains tests that are generated from the documents, unless
+--tests=false. The number of tested roles is limited to bound the time that opa needs
+to compile; a message states how many roles have tests.
 
---sign puts a signature into the bundle as OPA does, over the manifest and every
-file: opa run --verification-key verifies it, and so does every writ that has keys.
---keys names those keys, so that nothing is signed that they would refuse.`
+--sign adds a signature in OPA's format over the manifest and all files. opa run
+--verification-key verifies it, and so does writ with --keys. If --keys is given here,
+build rejects a signing key that those keys would not accept.`
 
 const buildExamples = `  writ build policies -o bundle.tar.gz
   writ build policies -o bundle/ && opa test --bundle bundle
@@ -58,9 +58,9 @@ func newBuild(s streams) *cobra.Command {
 	f := cmd.Flags()
 	f.StringVarP(&o.path, "output", "o", "", "`path` of the bundle: a tarball, a folder, or -")
 	f.StringVar(&o.commit, "commit", "", "`commit` the documents are from, for the manifest")
-	f.Int64Var(&o.sequence, "sequence", 0, "`number` that grows from bundle to bundle, for the manifest")
+	f.Int64Var(&o.sequence, "sequence", 0, "`number` that increases with each bundle, for the manifest")
 	f.BoolVar(&o.tests, "tests", true, "put generated tests into the bundle")
-	onlyHere(cmd, "output", "commit", "sequence")
+	markCommandLineOnly(cmd, "output", "commit", "sequence")
 	o.signing.add(cmd)
 	o.documents.add(cmd)
 	return cmd
@@ -68,13 +68,13 @@ func newBuild(s streams) *cobra.Command {
 
 func build(cmd *cobra.Command, s streams, dir string, o buildOptions) error {
 	if o.path == "" {
-		return usagef(cmd, "-o says where to write the bundle, and is missing")
+		return usagef(cmd, "-o PATH is required")
 	}
 	if o.sequence < 0 {
-		return usagef(cmd, "--sequence counts up from 0")
+		return usagef(cmd, "--sequence must not be negative")
 	}
 	if o.signing.sign && o.signing.key == "" {
-		return usagef(cmd, "--sign needs a key: --signing-key FILE")
+		return usagef(cmd, "--sign requires --signing-key FILE")
 	}
 	b, r, err := o.documents.build(cmd.Context(), s, dir, o.tests, bundles.BuildOptions{Commit: o.commit, Sequence: o.sequence})
 	if err != nil {
@@ -106,15 +106,15 @@ func writeBundle(out io.Writer, b *bundles.Bundle, path string) error {
 	if info, err := os.Stat(path); strings.HasSuffix(path, "/") || err == nil && info.IsDir() {
 		return b.WriteDir(path)
 	}
-	return writeWhole(path, b.WriteTar)
+	return writeAtomically(path, b.WriteTar)
 }
 
-// writeWhole writes a file that readers see whole or not at all: a server may
-// be watching it.
-func writeWhole(path string, write func(io.Writer) error) error {
+// writeAtomically writes a file so that readers see all of it or nothing: a server may
+// watch the path.
+func writeAtomically(path string, write func(io.Writer) error) error {
 	file, err := os.CreateTemp(filepath.Dir(path), ".writ-*")
 	var at *fs.PathError
-	if errors.As(err, &at) { // the name it has is nobody's
+	if errors.As(err, &at) { // the temporary name means nothing to the user
 		return fmt.Errorf("%s: %w", path, at.Err)
 	}
 	if err != nil {

@@ -7,14 +7,14 @@ import (
 	"github.com/spf13/cobra"
 )
 
-const checkHelp = `check translates a policy directory and reports what is wrong with its documents:
-file, line and column, a code, and what to type instead. Nothing is written.
+const checkHelp = `check translates a policy directory and reports mistakes in its documents: file, line
+and column, a code, and what to type instead. It writes no files.
 
-A directory without a single policy document is an error too: an unmounted volume
-must not drop every rule. --allow-empty accepts it.
+A directory without a single policy document is an error too, because an unmounted
+volume must not drop every rule. --allow-empty accepts it.
 
 Exit status 0: no errors (there may be warnings); 1: errors; 2: no such directory.
-writ explain CODE says more about a code.`
+writ explain CODE explains a code.`
 
 const checkExamples = `  writ check policies
   writ check policies -o sarif > writ.sarif
@@ -26,7 +26,7 @@ func newCheck(s streams) *cobra.Command {
 	var format string
 	cmd := &cobra.Command{
 		Use:     "check DIR [-o text|json|sarif]",
-		Short:   "Report what is wrong with a policy directory",
+		Short:   "Report mistakes in a policy directory",
 		Long:    checkHelp,
 		Example: checkExamples,
 		Args:    oneDirectory,
@@ -47,10 +47,10 @@ func check(ctx context.Context, s streams, dir string, documents documentFlags, 
 	return writeReport(s, format, r)
 }
 
-// writeReport writes the diagnostics to standard output. They are a finding
-// where one of them is an error. Only the forms for programs count them, so the
-// text has its count on standard error.
-func writeReport(s streams, format string, r *reading) error {
+// writeReport writes the diagnostics to standard output, and for text the counts to
+// standard error: the other formats contain them. It returns a finding if one of the
+// diagnostics is an error.
+func writeReport(s streams, format string, r *translation) error {
 	if err := reportTo(s.out, format, r); err != nil {
 		return err
 	}

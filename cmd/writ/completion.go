@@ -5,9 +5,9 @@ import "github.com/spf13/cobra"
 func newCompletion(s streams) *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "completion bash|zsh|fish|powershell",
-		Short: "Print a script that completes commands, flags and their values",
-		Long: `completion prints a script for a shell. Load it in the running shell, or put it
-where the shell looks for completions.`,
+		Short: "Print a shell completion script",
+		Long: `completion prints a script that completes commands, flags and values of flags. Load
+it in the running shell, or put it into the shell's directory of completions.`,
 		Example: `  source <(writ completion bash)
   writ completion zsh > "${fpath[1]}/_writ"
   writ completion fish | source`,
@@ -31,7 +31,7 @@ where the shell looks for completions.`,
 		case "powershell":
 			return root.GenPowerShellCompletionWithDesc(s.out)
 		}
-		return unknown("shell", args[0], cmd.ValidArgs, "there are bash, zsh, fish and powershell")
+		return unknown("shell", args[0], cmd.ValidArgs, "must be bash, zsh, fish or powershell")
 	}
 	return cmd
 }

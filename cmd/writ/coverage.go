@@ -12,13 +12,13 @@ import (
 	"github.com/writ-policy/writ/translator/source"
 )
 
-// ruleKey is a rule of a role, by its key in the tables and its index.
+// ruleKey identifies a rule: the key of its role in the tables, and its index.
 type ruleKey struct {
 	role  string
 	index int
 }
 
-// hits are the rules that requests of DecisionTests have matched; nil keeps none.
+// hits records the rules that requests of DecisionTests matched. A nil map records nothing.
 type hits map[ruleKey]bool
 
 func (h hits) add(matched []decision.Matched) {
@@ -34,7 +34,7 @@ func (h hits) add(matched []decision.Matched) {
 	}
 }
 
-// documentCoverage says which rules of a role document were never matched.
+// documentCoverage lists the rules of a role document that no request matched.
 type documentCoverage struct {
 	Kind      string          `json:"kind"`
 	Namespace string          `json:"namespace"`
@@ -50,8 +50,8 @@ type unmatchedRule struct {
 	Source string `json:"source"`
 }
 
-// coverage lists the role documents that have rules of their own. A rule that
-// was matched through a role which aggregates it counts where it is written.
+// coverage returns the coverage of each role document with rules of its own. A rule
+// that was matched through an aggregating role counts for the role that declares it.
 func (h hits) coverage(access *lower.Access, aggregated map[string]bool) []documentCoverage {
 	written := h.sources(access, aggregated)
 	list := []documentCoverage{}
@@ -79,8 +79,7 @@ func (h hits) coverage(access *lower.Access, aggregated map[string]bool) []docum
 	return list
 }
 
-// sources are where the rules stand that were matched through a role that
-// aggregates them.
+// sources returns the places of rules that were matched through aggregating roles.
 func (h hits) sources(access *lower.Access, aggregated map[string]bool) map[string]bool {
 	found := make(map[string]bool)
 	for key := range h {
@@ -107,7 +106,7 @@ func ruleSources(role lower.Role) []unmatchedRule {
 	return rules
 }
 
-// aggregatedRoles are the keys of the roles whose rules are others'.
+// aggregatedRoles returns the keys of the roles that aggregate the rules of others.
 func aggregatedRoles(snapshot source.Snapshot) map[string]bool {
 	keys := make(map[string]bool)
 	for _, file := range snapshot.Files {

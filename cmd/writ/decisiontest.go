@@ -14,10 +14,11 @@ import (
 	"github.com/writ-policy/writ/translator/progress"
 )
 
-// runTests runs the DecisionTests and the bundle's Rego tests.
+// runTests runs the DecisionTests and the bundle's Rego tests. It returns an error if
+// they cannot run; failed tests are in the report.
 func runTests(ctx context.Context, b *bundles.Bundle, tests []*document.DecisionTest, filter *regexp.Regexp, told *progress.Span) (*testReport, error) {
 	report := &testReport{Cases: []caseResult{}, hits: make(hits)}
-	var at time.Time // zero: the machine's time
+	var at time.Time // zero means the current time
 	e, err := activate(ctx, b, engine.Options{Now: func() time.Time {
 		if at.IsZero() {
 			return time.Now()
@@ -48,7 +49,7 @@ func runTests(ctx context.Context, b *bundles.Bundle, tests []*document.Decision
 	return report, runRegoTests(ctx, b, filter, func(c caseResult) { report.add(c); told.Count(1, "cases run") })
 }
 
-// runCase answers one request and compares.
+// runCase answers one request and compares the decision with the expected one.
 func runCase(ctx context.Context, e *engine.Engine, t *document.DecisionTest, c document.DecisionCase, h hits) caseResult {
 	result := caseResult{
 		Kind: kindDecision, Test: t.Name, Name: c.Name,
@@ -68,7 +69,7 @@ func runCase(ctx context.Context, e *engine.Engine, t *document.DecisionTest, c 
 	return result
 }
 
-// decide is the decision as a door would write it, an error object included.
+// decide returns the decision, or the error object, as an endpoint would write it.
 func decide(ctx context.Context, e *engine.Engine, point string, request []byte, h hits) (json.RawMessage, error) {
 	answer := pointAnswerer(e, point, h)
 	if answer == nil {
@@ -81,7 +82,8 @@ func decide(ctx context.Context, e *engine.Engine, point string, request []byte,
 	return bytes.TrimSpace(out.Bytes()), nil
 }
 
-// compare says why want is not a subset of got.
+// compare returns why want is not a subset of got, or "" if it is. It returns an error
+// if one of them is not JSON.
 func compare(want, got []byte) (string, error) {
 	wanted, err := decodeJSON(want)
 	if err != nil {

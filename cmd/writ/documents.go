@@ -32,18 +32,19 @@ func (d *documentFlags) add(cmd *cobra.Command) {
 	f.BoolVar(&d.allowEmpty, "allow-empty", false, "accept a directory without a single policy document")
 }
 
-// reading is a directory's documents, translated as far as they go.
-type reading struct {
+// translation is a directory's documents and the result of translating them.
+type translation struct {
 	snapshot source.Snapshot
 	list     diag.List
 	result   *translator.Result // nil where list has errors
-	// conditions are of gateway policies where list has errors.
+	// conditions are those of gateway policies, set only if list has errors.
 	conditions map[string][]lower.GatewayCondition
 }
 
-// read reads and translates a directory, or one file of documents from standard
-// input for "-". The error is the world's: no such directory.
-func (d *documentFlags) read(ctx context.Context, s streams, dir string, tests bool) (*reading, error) {
+// read reads and translates a directory, or documents from standard input for "-".
+// It returns an error if the directory cannot be read; mistakes in documents are
+// diagnostics in the translation.
+func (d *documentFlags) read(ctx context.Context, s streams, dir string, tests bool) (*translation, error) {
 	var snapshot source.Snapshot
 	var list diag.List
 	err := progress.Do(ctx, progress.Snapshot, func(ctx context.Context) (err error) {
@@ -53,25 +54,25 @@ func (d *documentFlags) read(ctx context.Context, s streams, dir string, tests b
 	if err != nil {
 		return nil, err
 	}
-	r := &reading{snapshot: snapshot, list: list}
+	r := &translation{snapshot: snapshot, list: list}
 	if list.HasErrors() {
 		return r, nil
 	}
 	t := translator.New(translator.Options{Master: d.master, AllowEmpty: d.allowEmpty, Tests: tests})
 	within, p := progress.Start(ctx, progress.Translate)
 	result, more := t.Translate(within, snapshot)
-	p.End(nil) // what is wrong is in the list
+	p.End(nil) // mistakes are in the list
 	r.result, r.list, r.conditions = result, append(r.list, more...), t.PolicyConditions()
 	return r, ctx.Err()
 }
 
-// standardInput is what documents from standard input are reported as. JSON is
-// YAML, so one name fits both.
+// standardInput is the file name in diagnostics for standard input. JSON is a subset
+// of YAML, so one name serves both.
 const standardInput = "stdin.yaml"
 
 func readSnapshot(ctx context.Context, in io.Reader, dir string) (source.Snapshot, diag.List, error) {
 	if dir != "-" {
-		if err := isDirectory(dir); err != nil {
+		if err := checkDirectory(dir); err != nil {
 			return source.Snapshot{}, nil, err
 		}
 		return source.Dir(dir, source.DirOptions{}).Snapshot(ctx)
@@ -87,26 +88,27 @@ func readSnapshot(ctx context.Context, in io.Reader, dir string) (source.Snapsho
 	return source.Snapshot{Files: []source.File{file}}, nil, nil
 }
 
-// isDirectory says in a user's words what is wrong with a directory's name.
-func isDirectory(path string) error {
+// checkDirectory returns an error that explains why path is not a policy directory,
+// or nil if it is a directory.
+func checkDirectory(path string) error {
 	info, err := os.Stat(path)
 	switch {
 	case strings.HasPrefix(path, "git+"):
-		return fmt.Errorf("%s: only writ serve reads git repositories; check it out and name the folder", path)
+		return fmt.Errorf("%s: only writ serve reads git repositories; clone it and name the directory", path)
 	case errors.Is(err, os.ErrNotExist):
 		return fmt.Errorf("%s: no such directory", path)
 	case err != nil:
 		return err
 	case !info.IsDir():
-		return fmt.Errorf("%s: not a directory; name the one it is in", path)
+		return fmt.Errorf("%s: not a directory; name the directory that contains it", path)
 	}
 	return nil
 }
 
-// build makes the bundle of a directory. Documents with errors are a finding, and
-// their diagnostics have then been written to standard error. Warnings are not:
-// who only uses the documents has no use for them.
-func (d *documentFlags) build(ctx context.Context, s streams, dir string, tests bool, o bundles.BuildOptions) (*bundles.Bundle, *reading, error) {
+// build builds the bundle of a directory. If documents have errors, it writes the
+// diagnostics to standard error and returns a finding. It does not write warnings,
+// which are of interest only to commands that check.
+func (d *documentFlags) build(ctx context.Context, s streams, dir string, tests bool, o bundles.BuildOptions) (*bundles.Bundle, *translation, error) {
 	r, err := d.read(ctx, s, dir, tests)
 	if err != nil {
 		return nil, nil, err
@@ -118,7 +120,7 @@ func (d *documentFlags) build(ctx context.Context, s streams, dir string, tests 
 		return nil, nil, foundf("%s", summary(r.list))
 	}
 	if bound := boundRoles(r.result.Access); tests && bound > emit.TestedRoles {
-		fmt.Fprintf(s.err, "tests are generated for %d of the %d roles that are bound\n", emit.TestedRoles, bound)
+		fmt.Fprintf(s.err, "tests are generated for %d of %d bound roles\n", emit.TestedRoles, bound)
 	}
 	o.Version = programVersion()
 	var b *bundles.Bundle
@@ -132,6 +134,7 @@ func (d *documentFlags) build(ctx context.Context, s streams, dir string, tests 
 	return b, r, nil
 }
 
+// boundRoles counts the roles that have a binding.
 func boundRoles(access *lower.Access) int {
 	bound := make(map[string]bool)
 	for _, b := range access.Bindings.All() {
@@ -140,20 +143,20 @@ func boundRoles(access *lower.Access) int {
 	return len(bound)
 }
 
-// bundleFrom is the bundle of a policy directory, or the built one at path.
+// bundleFrom builds the bundle of a policy directory, or reads the one at path.
 func (d *documentFlags) bundleFrom(ctx context.Context, s streams, dir, path string) (*bundles.Bundle, error) {
 	switch {
 	case dir == "-" || path == "-":
-		return nil, errors.New("standard input holds the requests: --policies and --bundle need a path")
+		return nil, errors.New("--policies and --bundle must be paths: standard input has the requests")
 	case dir != "" && path != "":
-		return nil, errors.New("--policies and --bundle: only one of them can decide")
+		return nil, errors.New("--policies and --bundle are mutually exclusive")
 	case dir != "":
 		b, _, err := d.build(ctx, s, dir, false, bundles.BuildOptions{})
 		return b, err
 	case path != "":
 		return readBundle(path)
 	}
-	return nil, errors.New("--policies DIR (or --bundle PATH) says what to decide by, and is missing")
+	return nil, errors.New("--policies DIR or --bundle PATH is required")
 }
 
 func readBundle(path string) (*bundles.Bundle, error) {

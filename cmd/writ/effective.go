@@ -12,33 +12,32 @@ import (
 	"github.com/writ-policy/writ/translator/lower"
 )
 
-const effectiveHelp = `effective shows what the gateway policies of a directory come to: which rules are in
-force on a Gateway or an HTTPRoute, the policy and the line each one is from, what it
-replaced and how.
+const effectiveHelp = `effective shows the effective gateway policies of a directory: the rules in force on a
+Gateway or an HTTPRoute, the policy and line of each rule, what it replaced and why.
 
 A target is KIND/NAMESPACE/NAME: Gateway/net/edge, HTTPRoute/shop/api. A section
-follows a "#": a listener of a Gateway, a rule of a route by its name (rule-1, rule-2
-and so on where it has none). A route on several listeners may have several effective
-policies; --via GATEWAY[#LISTENER] keeps those of one.
+follows "#": a listener of a Gateway, or a rule of a route by its name (rule-1, rule-2
+and so on if it has none). A route on several listeners may have several effective
+policies; --via GATEWAY[#LISTENER] selects those of one.
 
 Instead of --target
-  --replaced       lists the rules that lost, on every path; --policy NAMESPACE/NAME
-                   those of one policy
-  --reach RULEKEY  lists the paths on which a rule named so is in force
-  --all            writes every path's effective policy as a line of JSON
+  --replaced       lists the replaced rules on every path; --policy NAMESPACE/NAME
+                   selects one policy
+  --reach RULEKEY  lists the paths on which the rule is in force
+  --all            writes the effective policy of every path as a line of JSON
 
 A rule key is the path of a rule below spec: rules.authentication.NAME,
 rules.authorization.NAME, patterns.NAME, when, limits.NAME.
 
-How a rule loses:
-  default          a merged default, and a lower policy has a rule of that key
-  atomic-default   an atomic default, and lower policies have rules
-  override         a higher policy's merged override has that key
-  atomic-override  a higher policy's atomic override replaces all below
+Why a rule is replaced:
+  default          it is a merged default, and a lower policy has a rule with its key
+  atomic-default   it is an atomic default, and a lower policy has rules
+  override         a merged override of a higher policy has its key
+  atomic-override  an atomic override of a higher policy replaces all rules below
   unset            a lower policy unsets it
-  condition        the merge condition (when) of its block does not hold
+  condition        the merge condition (when) of its block is false
 
-Exit status 0: answered; 1: errors in the documents, or no such target; 2: usage.`
+Exit status 0: success; 1: errors in the documents, or no such target; 2: usage.`
 
 const effectiveExamples = `  writ effective policies --kind AuthPolicy --target HTTPRoute/shop/api
   writ effective policies --kind AuthPolicy --target HTTPRoute/shop/api#pay --via Gateway/net/edge#https
@@ -63,7 +62,7 @@ func newEffective(s streams) *cobra.Command {
 	o := effectiveOptions{}
 	cmd := &cobra.Command{
 		Use:     "effective DIR --kind KIND --target TARGET [-o table|json|yaml]",
-		Short:   "Show which gateway policies are in force, and why",
+		Short:   "Show the effective gateway policies",
 		Long:    effectiveHelp,
 		Example: effectiveExamples,
 		Args:    oneDirectory,
@@ -76,22 +75,22 @@ func newEffective(s streams) *cobra.Command {
 	}
 	f := cmd.Flags()
 	f.Var(&choice{&o.kind, effective.Kinds}, "kind", "`kind` of policies: "+alternatives(effective.Kinds))
-	f.StringVar(&o.target, "target", "", "`target` to ask about: Gateway/NAMESPACE/NAME or HTTPRoute/NAMESPACE/NAME, #SECTION behind it")
-	f.StringVar(&o.via, "via", "", "only paths through this `gateway`: Gateway/NAMESPACE/NAME, #LISTENER behind it")
-	f.BoolVar(&o.replaced, "replaced", false, "list the rules that lost")
+	f.StringVar(&o.target, "target", "", "`target`: Gateway/NAMESPACE/NAME or HTTPRoute/NAMESPACE/NAME, optionally followed by #SECTION")
+	f.StringVar(&o.via, "via", "", "only paths through this `gateway`: Gateway/NAMESPACE/NAME, optionally followed by #LISTENER")
+	f.BoolVar(&o.replaced, "replaced", false, "list the replaced rules")
 	f.StringVar(&o.policy, "policy", "", "with --replaced: only rules of this `policy`, NAMESPACE/NAME")
-	f.StringVar(&o.reach, "reach", "", "list the paths on which the rule of this `key` is in force")
-	f.BoolVar(&o.all, "all", false, "write every path's effective policy, one a line")
+	f.StringVar(&o.reach, "reach", "", "list the paths on which the rule with this `key` is in force")
+	f.BoolVar(&o.all, "all", false, "write the effective policy of every path, one per line")
 	formatFlag(cmd, &o.format, "table", "json", "yaml")
 	complete(cmd, "kind", effective.Kinds...)
 	for _, flag := range []string{"kind", "target", "via", "replaced", "policy", "reach", "all"} {
-		onlyHere(cmd, flag)
+		markCommandLineOnly(cmd, flag)
 	}
 	o.documents.add(cmd)
 	return cmd
 }
 
-// check refuses flags that say nothing together.
+// check returns an error if the combination of flags is invalid.
 func (o *effectiveOptions) check(cmd *cobra.Command) error {
 	asked := 0
 	for _, flag := range []string{"target", "replaced", "reach", "all"} {
@@ -101,17 +100,17 @@ func (o *effectiveOptions) check(cmd *cobra.Command) error {
 	}
 	switch {
 	case o.kind == "":
-		return usagef(cmd, "--kind says which policies: %s", alternatives(effective.Kinds))
+		return usagef(cmd, "--kind is required: %s", alternatives(effective.Kinds))
 	case asked != 1:
-		return usagef(cmd, "ask for one thing: --target, --replaced, --reach or --all")
+		return usagef(cmd, "exactly one of --target, --replaced, --reach and --all is required")
 	case o.via != "" && o.target == "":
-		return usagef(cmd, "--via goes with --target")
+		return usagef(cmd, "--via requires --target")
 	case o.policy != "" && !o.replaced:
-		return usagef(cmd, "--policy goes with --replaced")
+		return usagef(cmd, "--policy requires --replaced")
 	case o.format == "yaml" && o.target == "":
-		return usagef(cmd, "-o yaml writes a policy: it goes with --target")
+		return usagef(cmd, "-o yaml requires --target")
 	case o.all && o.format == "table" && cmd.Flags().Changed("output"):
-		return usagef(cmd, "--all writes lines of JSON")
+		return usagef(cmd, "--all always writes JSON lines: omit -o table")
 	}
 	return nil
 }
@@ -147,7 +146,7 @@ func (o *effectiveOptions) answer(w io.Writer, g *lower.Gateway) error {
 		if o.format == "json" {
 			return writeJSON(w, list)
 		}
-		return writeLost(w, o.kind, list)
+		return writeReplaced(w, o.kind, list)
 	case o.reach != "":
 		reach, err := effective.FindReach(g, o.kind, o.reach)
 		if err != nil {
@@ -171,7 +170,8 @@ func (o *effectiveOptions) answer(w io.Writer, g *lower.Gateway) error {
 	return writeTable(w, g, found)
 }
 
-// writeAll writes a line of JSON for each path: there may be many thousands.
+// writeAll writes a line of JSON for each path. There may be many thousands, so they
+// are not collected first.
 func (o *effectiveOptions) writeAll(w io.Writer, g *lower.Gateway) error {
 	all, err := effective.All(g, o.kind)
 	if err != nil {

@@ -13,31 +13,32 @@ import (
 	"github.com/writ-policy/writ/translator/lower"
 )
 
-// why says in words how a rule lost; %s stands for who replaced it.
-var why = map[string]string{
-	"condition":       "the merge condition of its block does not hold",
-	"unset":           "%s below unsets it",
-	"atomic-default":  "an atomic default, and %s below has rules",
-	"default":         "a default, and %s below has it",
-	"atomic-override": "the atomic override of %s replaces all below",
-	"override":        "%s above overrides it",
+// reasons explain why a rule is replaced; %s is the policy that replaces it.
+var reasons = map[string]string{
+	"condition":       "the merge condition of its block is false",
+	"unset":           "the lower policy %s unsets it",
+	"atomic-default":  "it is an atomic default, and the lower policy %s has rules",
+	"default":         "it is a default, and the lower policy %s has this rule",
+	"atomic-override": "the atomic override of %s replaces all rules below",
+	"override":        "the higher policy %s overrides it",
 }
 
-// writeTable writes what is in force on a target for people: each rule with its
-// origin and what it replaced, what was lost and why, and how the policies stand.
+// writeTable writes the effective policy of a target for people: each rule with its
+// source and what it replaced, the replaced rules and why, and the conditions of the
+// policies.
 func writeTable(w io.Writer, g *lower.Gateway, found *effective.Effective) error {
 	out := &strings.Builder{}
-	fmt.Fprintf(out, "%s in force on %s\n", found.Kind, shown(found.Target))
+	fmt.Fprintf(out, "%s in force on %s\n", found.Kind, printable(found.Target))
 	for _, c := range found.Conditions {
-		fmt.Fprintf(out, "%s: %s\n", c.Reason, shown(c.Message))
+		fmt.Fprintf(out, "%s: %s\n", c.Reason, printable(c.Message))
 	}
 	for _, v := range found.Each() {
 		writeVariant(out, v)
 	}
 	if len(found.Untargeted) > 0 {
-		out.WriteString("\nRoute rules that no policy of their own targets\n")
+		out.WriteString("\nRoute rules without a policy of their own\n")
 		for _, target := range found.Untargeted {
-			fmt.Fprintf(out, "  %s\n", shown(target))
+			fmt.Fprintf(out, "  %s\n", printable(target))
 		}
 	}
 	writePolicies(out, g, found)
@@ -48,11 +49,11 @@ func writeTable(w io.Writer, g *lower.Gateway, found *effective.Effective) error
 func writeVariant(out *strings.Builder, v effective.Variant) {
 	out.WriteString("\n")
 	for _, path := range v.Paths {
-		fmt.Fprintf(out, "On %s\n", shown(path))
+		fmt.Fprintf(out, "On %s\n", printable(path))
 	}
 	switch {
 	case len(v.Paths) == 0:
-		out.WriteString("No path leads there, so nothing is in force.\n")
+		out.WriteString("No path leads to the target, so nothing is in force.\n")
 		return
 	case len(v.Rules) == 0:
 		out.WriteString("No rule is in force.\n")
@@ -67,7 +68,7 @@ func writeVariant(out *strings.Builder, v effective.Variant) {
 	if v.Detail == nil || len(v.Detail.Replaced) == 0 {
 		return
 	}
-	rows := [][]string{{"LOST RULE", "POLICY", "FROM", "HOW", "WHY"}}
+	rows := [][]string{{"REPLACED RULE", "POLICY", "FROM", "HOW", "WHY"}}
 	for i := range v.Detail.Replaced {
 		r := &v.Detail.Replaced[i]
 		rows = append(rows, []string{r.Rule, lower.BareName(r.Policy), r.Source, r.How, reason(r.How, r.By)})
@@ -76,7 +77,7 @@ func writeVariant(out *strings.Builder, v effective.Variant) {
 	writeRows(out, rows)
 }
 
-// replaces names the rules of the same key that a rule in force stands in for.
+// replaces names the rules with the same key that a rule in force replaces.
 func replaces(e *lower.EffectivePolicy, rule *lower.EffectiveRule) string {
 	var lost []string
 	for i := range e.Replaced {
@@ -93,7 +94,7 @@ func reason(how string, by []string) string {
 	for i, locator := range by {
 		names[i] = lower.BareName(locator)
 	}
-	text, known := why[how]
+	text, known := reasons[how]
 	switch {
 	case !known:
 		return strings.Join(names, ", ")
@@ -103,7 +104,7 @@ func reason(how string, by []string) string {
 	return fmt.Sprintf(text, strings.Join(names, ", "))
 }
 
-// writePolicies writes how the policies stand over all paths, highest first.
+// writePolicies writes the conditions of the policies over all paths, highest first.
 func writePolicies(out *strings.Builder, g *lower.Gateway, found *effective.Effective) {
 	var policies []*lower.GatewayPolicy
 	for locator := range found.PolicyConditions {
@@ -114,7 +115,7 @@ func writePolicies(out *strings.Builder, g *lower.Gateway, found *effective.Effe
 	if len(policies) == 0 {
 		return
 	}
-	place := make(map[string]int) // in the order of paths, as far as there is one
+	place := make(map[string]int) // position in the order of paths
 	for _, v := range found.Each() {
 		for i, locator := range v.Policies {
 			place[locator] = max(place[locator], i)
@@ -130,18 +131,18 @@ func writePolicies(out *strings.Builder, g *lower.Gateway, found *effective.Effe
 		}
 		return strings.Compare(x, y)
 	})
-	out.WriteString("\nPolicies, highest first, and how they stand on all their paths\n")
+	out.WriteString("\nPolicies, highest first, and their conditions\n")
 	for _, p := range policies {
-		fmt.Fprintf(out, "  %s on %s, %s, at %s\n", shown(p.Namespace+"/"+p.Name), shown(p.Target), blocks(p), shown(p.Source))
+		fmt.Fprintf(out, "  %s on %s, %s, at %s\n", printable(p.Namespace+"/"+p.Name), printable(p.Target), blocks(p), printable(p.Source))
 		for _, c := range p.Conditions {
 			if c.Type != "Accepted" || c.Status != "True" {
-				fmt.Fprintf(out, "    %s: %s\n", c.Reason, shown(c.Message))
+				fmt.Fprintf(out, "    %s: %s\n", c.Reason, printable(c.Message))
 			}
 		}
 	}
 }
 
-// blocks says what a policy consists of: "merge defaults and atomic overrides".
+// blocks lists the blocks of a policy: "merge defaults and atomic overrides".
 func blocks(p *lower.GatewayPolicy) string {
 	var parts []string
 	for _, b := range p.Blocks {
@@ -157,8 +158,8 @@ func blocks(p *lower.GatewayPolicy) string {
 	return strings.Join(parts, " and ")
 }
 
-// writeLost writes the rules that lost on all paths.
-func writeLost(w io.Writer, kind string, list []effective.ReplacedPath) error {
+// writeReplaced writes the replaced rules of all paths.
+func writeReplaced(w io.Writer, kind string, list []effective.ReplacedPath) error {
 	out := &strings.Builder{}
 	if len(list) == 0 {
 		fmt.Fprintf(out, "No rule of these %s documents is replaced on any path.\n", kind)
@@ -172,8 +173,8 @@ func writeLost(w io.Writer, kind string, list []effective.ReplacedPath) error {
 				out.WriteString("\n")
 			}
 			path = r.Path
-			fmt.Fprintf(out, "On %s\n", shown(path))
-			rows = [][]string{{"LOST RULE", "POLICY", "FROM", "HOW", "WHY"}}
+			fmt.Fprintf(out, "On %s\n", printable(path))
+			rows = [][]string{{"REPLACED RULE", "POLICY", "FROM", "HOW", "WHY"}}
 		}
 		rows = append(rows, []string{r.Rule, lower.BareName(r.Policy), r.Place, r.How, reason(r.How, r.By)})
 	}
@@ -182,11 +183,11 @@ func writeLost(w io.Writer, kind string, list []effective.ReplacedPath) error {
 	return err
 }
 
-// writeReach writes where a rule is in force.
+// writeReach writes the paths on which a rule is in force.
 func writeReach(w io.Writer, reach *effective.Reach) error {
 	out := &strings.Builder{}
 	if len(reach.Reach) == 0 {
-		fmt.Fprintf(out, "%s of %s is in force on no path.\n", shown(reach.Rule), reach.Kind)
+		fmt.Fprintf(out, "%s of %s is not in force on any path.\n", printable(reach.Rule), reach.Kind)
 	} else {
 		rows := [][]string{{"PATH", "POLICY", "FROM"}}
 		for _, r := range reach.Reach {
@@ -208,7 +209,7 @@ func writeRows(out *strings.Builder, rows [][]string) {
 	for _, row := range rows {
 		cells := make([]string, len(row))
 		for i, cell := range row {
-			cells[i] = shown(cell)
+			cells[i] = printable(cell)
 		}
 		fmt.Fprintln(table, strings.Join(cells, "\t"))
 	}
@@ -218,8 +219,8 @@ func writeRows(out *strings.Builder, rows [][]string) {
 	}
 }
 
-// shown is a text of documents as a terminal may have it: a rule can have any name.
-func shown(text string) string {
+// printable quotes text from documents that is not safe to print on a terminal.
+func printable(text string) string {
 	if strings.ContainsFunc(text, func(r rune) bool { return !unicode.IsPrint(r) }) {
 		return strconv.Quote(text)
 	}

@@ -14,8 +14,8 @@ import (
 	"github.com/writ-policy/writ/translator/lower"
 )
 
-// writeBare writes what is in force as one policy a variant: bare rules in nested form,
-// each with the policy and the line it is from.
+// writeBare writes each variant of an effective policy as a document with bare rules.
+// A comment before each rule has its policy and line.
 func writeBare(w io.Writer, found *effective.Effective) error {
 	encoder := yaml.NewEncoder(w)
 	encoder.SetIndent(2)
@@ -53,13 +53,13 @@ func bareDocument(found *effective.Effective, v effective.Variant) *yaml.Node {
 		head = append(head, "on "+path)
 	}
 	for i, line := range head {
-		head[i] = "# " + shown(line)
+		head[i] = "# " + printable(line)
 	}
 	document.HeadComment = strings.Join(head, "\n")
 	return document
 }
 
-// enterRule puts a rule where it stands in the nested form.
+// enterRule adds a rule at its path below spec.
 func enterRule(spec *yaml.Node, rule *lower.EffectiveRule) {
 	path := lower.RulePath(rule.Key)
 	for _, name := range path[:len(path)-1] {
@@ -71,7 +71,7 @@ func enterRule(spec *yaml.Node, rule *lower.EffectiveRule) {
 		spec = inner
 	}
 	key := enter(spec, path[len(path)-1], valueNode(rule.Value))
-	key.HeadComment = "# " + shown(lower.BareName(rule.Policy)+", "+rule.Source)
+	key.HeadComment = "# " + printable(lower.BareName(rule.Policy)+", "+rule.Source)
 }
 
 func mappingNode() *yaml.Node { return &yaml.Node{Kind: yaml.MappingNode, Tag: "!!map"} }
@@ -100,7 +100,7 @@ func child(mapping *yaml.Node, name string) *yaml.Node {
 	return nil
 }
 
-// valueNode is a JSON value as YAML, numbers as they were written.
+// valueNode converts a JSON value to YAML. Numbers keep their spelling.
 func valueNode(value any) *yaml.Node {
 	switch value := value.(type) {
 	case map[string]any:

@@ -17,24 +17,24 @@ import (
 	"github.com/writ-policy/writ/translator/progress"
 )
 
-const evalHelp = `eval reads requests from standard input, one JSON object a line, and writes one
-decision a line to standard output, in the same order. It starts answering at
-once, uses all cores, and needs no more memory for a million lines than for ten.
+const evalHelp = `eval reads requests from standard input, one JSON object per line, and writes one
+decision per line to standard output, in the same order. It answers while it reads,
+uses all cores, and its memory does not depend on the number of lines.
 
-A line that is no valid request gets {"error":{"code","message"}} on its line; the
-command goes on and ends with exit status 2. So does a line longer than
---max-line. Blank lines are skipped and get no line.
+For an invalid request, or a line longer than --max-line, the output line is
+{"error":{"code","message"}}; the command continues and ends with exit status 2. Blank
+lines are skipped.
 
-A request at the point access has a "verb", a "resource" or a "path", and a "user"
-(or "groups"). One at the point visibility has a "user" (or a "serviceAccount"), a
-"cluster", a "type" and "items"; see the examples. Time is the machine's, or --now:
-never the request's.
+A request at the point access has a "verb", a "resource" or a "path", and a "user" or
+"groups". A request at the point visibility has a "user" or a "serviceAccount", a
+"cluster", a "type" and "items"; see the examples. The evaluation time is the current
+time or --now, and never part of the request.
 
-With --stream, at the point visibility, standard input is one request in pieces: a
-line without items, then one item a line. Out comes a line of what is allowed, lines
-{"visible":[...]} with the indexes of items as they are read, and last a line of
-"aggregations" and "metrics"; or an error in its place. A list of any length takes
-no more memory than its shown items' aggregated fields.`
+With --stream, at the point visibility, standard input is one request in parts: a line
+without items, then one item per line. The output is a line with the permissions, lines
+{"visible":[...]} with the indexes of visible items as they are read, and at the end a
+line with "aggregations" and "metrics", or an error. Only the aggregated fields of
+visible items are kept in memory.`
 
 const evalExamples = `  writ eval --policies policies < requests.jsonl > decisions.jsonl
   echo '{"user":"alice","groups":["dev"],"verb":"get","apiGroup":"apps",
@@ -46,7 +46,7 @@ const evalExamples = `  writ eval --policies policies < requests.jsonl > decisio
     writ eval --policies policies --point visibility
   writ eval --policies policies --point visibility --stream < items.jsonl`
 
-// defaultMaxLine is as much as the server takes as a body.
+// defaultMaxLine is the server's default limit of a request body.
 const defaultMaxLine = 1 << 20
 
 type evalOptions struct {
@@ -59,14 +59,14 @@ type evalOptions struct {
 	stream    bool
 }
 
-// evalPoints are the points that requests can be answered at.
+// evalPoints are the points at which eval answers requests.
 var evalPoints = []string{string(decision.Access), string(decision.Visibility), string(decision.Gateway)}
 
 func newEval(s streams) *cobra.Command {
 	o := evalOptions{point: string(decision.Access)}
 	cmd := &cobra.Command{
 		Use:     "eval --policies DIR --point POINT [--now RFC3339]",
-		Short:   "Answer requests, one JSON object a line",
+		Short:   "Answer requests, one JSON object per line",
 		Long:    evalHelp,
 		Example: evalExamples,
 		Args:    cobra.NoArgs,
@@ -74,12 +74,12 @@ func newEval(s streams) *cobra.Command {
 	}
 	f := cmd.Flags()
 	f.StringVar(&o.policies, "policies", "", "policy `directory` to decide by")
-	f.StringVar(&o.bundle, "bundle", "", "built bundle to decide by instead: a tarball or a folder")
+	f.StringVar(&o.bundle, "bundle", "", "built bundle to decide by instead of --policies: a tarball or a folder")
 	f.Var(&choice{&o.point, evalPoints}, "point", "decision point: access, visibility or gateway")
 	f.StringVar(&o.now, "now", "", "evaluation `time` (RFC 3339) instead of the machine's")
 	f.IntVar(&o.maxLine, "max-line", defaultMaxLine, "longest request in `bytes`")
-	f.BoolVar(&o.stream, "stream", false, "read one request at the point visibility, its items one a line")
-	onlyHere(cmd, "now", "stream")
+	f.BoolVar(&o.stream, "stream", false, "read one request at the point visibility, with one item per line")
+	markCommandLineOnly(cmd, "now", "stream")
 	complete(cmd, "point", evalPoints...)
 	o.documents.add(cmd)
 	return cmd
@@ -95,7 +95,7 @@ func eval(cmd *cobra.Command, s streams, o evalOptions) error {
 		return usagef(cmd, "--max-line must be at least 2")
 	}
 	if o.stream && o.point != string(decision.Visibility) {
-		return usagef(cmd, "--stream needs --point visibility: other requests have no items")
+		return usagef(cmd, "--stream requires --point visibility: other requests have no items")
 	}
 	b, err := o.documents.bundleFrom(ctx, s, o.policies, o.bundle)
 	if err != nil {
@@ -111,7 +111,8 @@ func eval(cmd *cobra.Command, s streams, o evalOptions) error {
 	return answerLines(ctx, s, pointAnswerer(e, o.point, nil), o.maxLine)
 }
 
-// activate makes an engine of a bundle.
+// activate creates an engine for a bundle. It returns an error if the bundle does not
+// compile.
 func activate(ctx context.Context, b *bundles.Bundle, o engine.Options) (e *engine.Engine, err error) {
 	err = progress.Do(ctx, progress.Activate, func(ctx context.Context) error {
 		e, err = engine.Activate(ctx, b, o)
@@ -120,12 +121,12 @@ func activate(ctx context.Context, b *bundles.Bundle, o engine.Options) (e *engi
 	return e, err
 }
 
-// answerer writes the decision on one request as a line. The error says that it
-// is no request.
+// answerer writes the decision on one request as a line. It returns an error if the
+// request is invalid.
 type answerer func(ctx context.Context, into *bytes.Buffer, request []byte) error
 
-// pointAnswerer answers at a point, nil if there is no such point. Rules that
-// match are added to h, which may be nil.
+// pointAnswerer returns the answerer of a point, or nil if there is no such point. It
+// adds the rules that match to h, which may be nil.
 func pointAnswerer(e *engine.Engine, point string, h hits) answerer {
 	switch point {
 	case string(decision.Access):
@@ -166,7 +167,8 @@ func pointAnswerer(e *engine.Engine, point string, h hits) answerer {
 	return nil
 }
 
-// answerLines answers the requests on standard input.
+// answerLines answers the requests on standard input. It returns an error if reading
+// or writing fails, or if a request was invalid.
 func answerLines(ctx context.Context, s streams, decide answerer, maxLine int) error {
 	var refused atomic.Int64
 	lines, p := 0, answering(ctx, s)
@@ -186,13 +188,13 @@ func answerLines(ctx context.Context, s streams, decide answerer, maxLine int) e
 		return err
 	}
 	if n := refused.Load(); n > 0 {
-		return fmt.Errorf("%d of %d lines are no valid request", n, lines)
+		return fmt.Errorf("%d of %d lines are not valid requests", n, lines)
 	}
 	return nil
 }
 
-// answering is the phase of answering what comes in. A person who types the requests
-// is not told, on the line that is being typed, how many there were.
+// answering starts the span of answering. It returns nil if standard input is a
+// terminal: progress would overwrite the line that is being typed.
 func answering(ctx context.Context, s streams) *progress.Span {
 	if isTerminal(s.in) {
 		return nil
@@ -201,7 +203,7 @@ func answering(ctx context.Context, s streams) *progress.Span {
 	return p
 }
 
-// answerLine writes the answer to one line; false if that is an error.
+// answerLine writes the answer to one line. It returns false if the request is invalid.
 func answerLine(ctx context.Context, decide answerer, into *bytes.Buffer, text []byte, tooLong bool, maxLine int) bool {
 	if tooLong {
 		refuse(into, fmt.Errorf("the line is longer than %d bytes", maxLine))
@@ -234,20 +236,21 @@ func encodeLine(into *bytes.Buffer, d any) {
 	}
 }
 
-// refuse is the answer to what is no request.
+// refuse writes the error object for an invalid request.
 func refuse(into *bytes.Buffer, err error) {
 	into.Write(decision.AsInvalidRequest(err).Body())
 	into.WriteByte('\n')
 }
 
-// clock is the engine's: fixed where text names a time.
+// clock returns the engine's clock, which is fixed if text is not empty. It returns an
+// error if text is not an RFC 3339 time.
 func clock(text string) (func() time.Time, error) {
 	if text == "" {
 		return time.Now, nil
 	}
 	at, err := time.Parse(time.RFC3339Nano, text)
 	if err != nil {
-		return nil, fmt.Errorf("--now: %q is no RFC 3339 time such as 2026-01-31T09:00:00Z", text)
+		return nil, fmt.Errorf("--now: %q must be an RFC 3339 time such as 2026-01-31T09:00:00Z", text)
 	}
 	return func() time.Time { return at }, nil
 }

@@ -13,8 +13,8 @@ import (
 // streamChunk is how many indexes a line of visible items holds at most.
 const streamChunk = 1000
 
-// answerStream answers the one request on standard input, whose items come one a
-// line. What was found is written whenever more has to be waited for.
+// answerStream answers the one request on standard input, whose items follow one per
+// line. Output is flushed whenever the input is not ready.
 func answerStream(ctx context.Context, s streams, v decision.Viewer, maxLine int) error {
 	out := bufio.NewWriterSize(s.out, 64<<10)
 	stream := decision.Stream{Chunk: streamChunk, Write: func(line []byte) error {

@@ -14,9 +14,9 @@ func newExplain(s streams) *cobra.Command {
 	var format string
 	cmd := &cobra.Command{
 		Use:   "explain [CODE] [-o text|json]",
-		Short: "Explain a diagnostic's code, with an example",
-		Long: `explain says what a code means that check or lint has reported, shows a document
-that raises it, and what to write instead. Without a code it lists all of them.`,
+		Short: "Explain a diagnostic code, with an example",
+		Long: `explain describes a code that check or lint reports, with an example and its
+correction. Without a code it lists all codes.`,
 		Example:           "  writ explain dangling-role\n  writ explain",
 		ValidArgsFunction: completeCodes,
 		RunE: func(cmd *cobra.Command, args []string) error {
@@ -64,7 +64,7 @@ func explain(w io.Writer, format, code string) error {
 	return err
 }
 
-// writePart writes a paragraph, or nothing where there is none.
+// writePart writes a paragraph with its title, or nothing if the text is empty.
 func writePart(out *strings.Builder, title, indent, text string) {
 	text = strings.TrimRight(text, "\n")
 	if text == "" {

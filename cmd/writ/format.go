@@ -11,14 +11,14 @@ import (
 	"golang.org/x/term"
 )
 
-// formatFlag adds -o with the forms a command can print, the first by default.
+// formatFlag adds -o with the formats of a command. The first one is the default.
 func formatFlag(cmd *cobra.Command, into *string, forms ...string) {
-	cmd.Flags().VarP(&choice{into, forms}, "output", "o", "`form` of the output: "+alternatives(forms))
+	cmd.Flags().VarP(&choice{into, forms}, "output", "o", "`format` of the output: "+alternatives(forms))
 	*into = forms[0]
 	complete(cmd, "output", forms...)
 }
 
-// choice is a flag value out of a closed set.
+// choice is the value of a flag that accepts a closed set of values.
 type choice struct {
 	value *string
 	of    []string
@@ -35,13 +35,13 @@ func (c *choice) Type() string { return "string" }
 
 func (c *choice) Set(text string) error {
 	if !slices.Contains(c.of, text) {
-		return fmt.Errorf("want %s", alternatives(c.of))
+		return fmt.Errorf("must be %s", alternatives(c.of))
 	}
 	*c.value = text
 	return nil
 }
 
-// alternatives is "a, b or c".
+// alternatives formats a list as "a, b or c".
 func alternatives(of []string) string {
 	if len(of) == 1 {
 		return of[0]
@@ -49,7 +49,7 @@ func alternatives(of []string) string {
 	return strings.Join(of[:len(of)-1], ", ") + " or " + of[len(of)-1]
 }
 
-// isTerminal reports whether a stream is read or written by a person.
+// isTerminal reports whether a stream is a terminal.
 func isTerminal(stream any) bool {
 	file, ok := stream.(*os.File)
 	return ok && term.IsTerminal(int(file.Fd()))

@@ -18,13 +18,13 @@ import (
 	"github.com/writ-policy/writ/translator/progress"
 )
 
-const inspectHelp = `inspect shows what is in a built bundle: what its manifest says, its files with
-their sizes, and whether it holds, that is, whether the files are those of its revision
-and, with --keys, whether one of the keys has signed all of them. The bundle is a
-tarball, a folder, - for standard input, or at http, https or oci.
+const inspectHelp = `inspect shows a built bundle: its manifest, and its files with their sizes. It verifies
+that the content matches the revision and, with --keys, that one of the keys has signed
+all files. The bundle is a tarball, a folder, - for standard input, or a URL with http,
+https or oci.
 
-Exit status 0: it holds; 1: it does not, and the reason is printed; 2: it could not be
-reached.`
+Exit status 0: the bundle is valid; 1: it is not, and the reason is printed; 2: it
+cannot be read.`
 
 const inspectExamples = `  writ inspect bundle.tar.gz
   writ inspect bundle.tar.gz --keys keys.yaml -o json | jq .signature
@@ -41,7 +41,7 @@ func newInspect(s streams) *cobra.Command {
 	var o inspectOptions
 	cmd := &cobra.Command{
 		Use:     "inspect PATH|URL|oci://REGISTRY/REPOSITORY:TAG",
-		Short:   "Show what is in a bundle and whether it holds",
+		Short:   "Show and verify a bundle",
 		Long:    inspectHelp,
 		Example: inspectExamples,
 		Args: func(cmd *cobra.Command, args []string) error {
@@ -63,7 +63,7 @@ func inspect(ctx context.Context, s streams, at string, o inspectOptions) error 
 	if err != nil {
 		return err
 	}
-	seen, err := inspected(ctx, s, at, keys, o)
+	seen, err := readInspection(ctx, s, at, keys, o)
 	if err != nil {
 		return err
 	}
@@ -75,14 +75,15 @@ func inspect(ctx context.Context, s streams, at string, o inspectOptions) error 
 	if err == nil && !seen.Holds() {
 		err = &finding{}
 		if o.format == "text" {
-			err = foundf("the bundle does not hold: %s", seen.Problems[0])
+			err = foundf("invalid bundle: %s", seen.Problems[0])
 		}
 	}
 	return err
 }
 
-// inspected reads the bundle from wherever it is.
-func inspected(ctx context.Context, s streams, at string, keys *bundles.Keys, o inspectOptions) (*bundles.Inspection, error) {
+// readInspection reads and verifies the bundle from a file, a folder or a URL. It
+// returns an error if the bundle cannot be read; an invalid bundle is not an error.
+func readInspection(ctx context.Context, s streams, at string, keys *bundles.Keys, o inspectOptions) (*bundles.Inspection, error) {
 	if at == "-" {
 		return bundles.Inspect(s.in, keys), nil
 	}
@@ -93,7 +94,7 @@ func inspected(ctx context.Context, s streams, at string, keys *bundles.Keys, o 
 	if err != nil {
 		return nil, err
 	}
-	options.Wait = -1 // nobody wants to wait for the next one
+	options.Wait = -1 // do not long-poll for a newer bundle
 	feed, err := remote.Open(options)
 	if err != nil {
 		return nil, err
@@ -155,7 +156,7 @@ func writeInspection(w io.Writer, seen *bundles.Inspection, keys bool) error {
 	return table.Flush()
 }
 
-// quoted keeps what a bundle says of itself from writing to a terminal.
+// quoted quotes text from a bundle that is not safe to print on a terminal.
 func quoted(text string) string {
 	if strings.ContainsFunc(text, func(r rune) bool { return r < ' ' || r >= 0x7f && r < 0xa0 }) {
 		return fmt.Sprintf("%q", text)
@@ -173,15 +174,15 @@ func signatureText(seen *bundles.Inspection, keys bool) string {
 	case keys:
 		return "bad"
 	}
-	return fmt.Sprintf("says it is by key %q; --keys verifies that", signature.Key)
+	return fmt.Sprintf("not verified, claims key %q; use --keys to verify it", signature.Key)
 }
 
 func contentText(seen *bundles.Inspection) string {
 	switch {
 	case seen.Manifest == nil:
-		return "no manifest to compare it with"
+		return "cannot be compared: no manifest"
 	case seen.Content == seen.Manifest.Revision:
 		return "matches the revision"
 	}
-	return "is of revision " + seen.Content
+	return "does not match: it is that of revision " + seen.Content
 }

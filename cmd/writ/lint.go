@@ -14,16 +14,16 @@ import (
 	"github.com/writ-policy/writ/translator/lint"
 )
 
-const lintHelp = `lint reports what check reports, and what compiles and should still not be: rules
-that let somebody grant himself more, stock roles bound where they reach too far,
-deny rules that deny more than they say.
+const lintHelp = `lint reports mistakes as check does, and also documents that compile but are dangerous:
+rules that allow subjects to grant themselves more, stock roles that are bound where
+they grant too much, deny rules that deny more than they seem to.
 
-With --author (and --author-group), it also refuses a change that gives away more
-than its author holds: every rule of a new or changed role, and every rule behind
-a new or changed binding, must be covered by what the author is granted, where it
-takes effect. Who may escalate the role, or bind it, is free to do so. What is new
-or changed, and what the author holds, is told by --base, the directory before the
-change; without it every document is new.
+With --author and --author-group it also reports a change that grants more than its
+author has: every rule of a new or changed role, and every rule that a new or changed
+binding grants, must be covered by the author's own permissions in the same scope. An
+author who may escalate or bind the role is exempt. --base is the directory before the
+change. It determines which documents changed and what the author may do; without it
+every document is new.
 
 Output and exit status are those of check.`
 
@@ -43,13 +43,13 @@ func newLint(s streams) *cobra.Command {
 	var o lintOptions
 	cmd := &cobra.Command{
 		Use:     "lint DIR [--author USER [--author-group G]... [--base DIR]] [-o text|json|sarif]",
-		Short:   "Report what compiles and should still not be",
+		Short:   "Report dangerous documents and privilege escalation",
 		Long:    lintHelp,
 		Example: lintExamples,
 		Args:    oneDirectory,
 		RunE: func(cmd *cobra.Command, args []string) error {
 			if o.base != "" && o.author == "" && len(o.groups) == 0 {
-				return usagef(cmd, "--base is what an author's change is compared with: name the --author")
+				return usagef(cmd, "--base requires --author or --author-group")
 			}
 			return runLint(cmd.Context(), s, args[0], o)
 		},
@@ -58,7 +58,7 @@ func newLint(s streams) *cobra.Command {
 	formatFlag(cmd, &o.format, "text", "json", "sarif")
 	f.StringVar(&o.author, "author", "", "`user` who made the change")
 	f.StringSliceVar(&o.groups, "author-group", nil, "`group` the author is in; may be repeated")
-	f.StringVar(&o.base, "base", "", "`directory` as it was before the change")
+	f.StringVar(&o.base, "base", "", "`directory` before the change")
 	o.documents.add(cmd)
 	return cmd
 }
@@ -80,8 +80,8 @@ func runLint(ctx context.Context, s streams, dir string, o lintOptions) error {
 	return writeReport(s, o.format, r)
 }
 
-// lintAuthor adds what the author gives away without holding it.
-func lintAuthor(ctx context.Context, s streams, r *reading, o lintOptions) error {
+// lintAuthor adds the permissions that the author grants without having them.
+func lintAuthor(ctx context.Context, s streams, r *translation, o lintOptions) error {
 	var base *translator.Result
 	asked := r.result
 	if o.base != "" {

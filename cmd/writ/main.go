@@ -1,13 +1,13 @@
 // Command writ compiles authorization documents into an OPA bundle and answers
-// by it: on the command line, and over HTTP. This package turns arguments into
-// calls and results into text and exit status, and decides nothing.
+// requests by it, on the command line and over HTTP. This package converts arguments
+// to calls, and results to text and exit status. It contains no policy.
 //
 // # Design
 //
-// Results go to standard output and talk to standard error, so that every
-// command can stand in a pipe. A command reports its exit status by the error it
-// returns: nil is 0, a *finding is 1 (the documents or tests are at fault, and
-// the report has been printed), anything else is 2 and printed here.
+// Results are written to standard output and messages to standard error, so that
+// every command works in a pipe. A command determines its exit status by the error
+// it returns: nil is 0, a *finding is 1 (the documents or tests have errors, and the
+// report is already printed), any other error is 2 and printed here.
 package main
 
 import (
@@ -33,7 +33,7 @@ const (
 
 func main() {
 	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
-	// The second signal ends the process at once: the first one only asks.
+	// The first signal cancels the context; the second one ends the process at once.
 	context.AfterFunc(ctx, stop)
 	os.Exit(run(ctx, os.Args[1:], streams{in: os.Stdin, out: os.Stdout, err: os.Stderr}))
 }
@@ -70,9 +70,8 @@ func run(ctx context.Context, args []string, s streams) int {
 	return exitUsage
 }
 
-// finding is what a command reports when it worked and its subject is at fault:
-// an error in documents, a failed test. Its text may be empty where the report
-// says all.
+// finding is the error of a command that worked but found a fault: an error in
+// documents, a failed test. The text may be empty if the report is complete.
 type finding struct{ text string }
 
 func (f *finding) Error() string { return f.text }

@@ -10,28 +10,28 @@ import (
 	"sync"
 )
 
-// pipeline answers lines: a reader cuts the input into batches, workers answer
-// batches side by side, and a writer puts the answers out in the order of the
-// lines. At most window batches are under way, so memory does not depend on how
-// many lines there are.
+// pipeline answers lines: a reader splits the input into batches, workers answer
+// batches in parallel, and a writer writes the answers in the order of the lines. The
+// number of batches in progress is bounded, so memory does not depend on the number
+// of lines.
 type pipeline struct {
-	// workers is how many batches are answered at once.
+	// workers is the number of batches that are answered in parallel.
 	workers int
 	// maxLine bounds a line in bytes, without its newline.
 	maxLine int
-	// answer appends the answer to one line, newline included. It is called by
-	// several workers at once. A line over maxLine comes cut, with tooLong.
+	// answer appends the answer to one line, with a newline. Several workers call it
+	// concurrently. A line over maxLine is truncated, and tooLong is true.
 	answer func(into *bytes.Buffer, line []byte, tooLong bool)
-	// answered is told, by the writer alone, how many more lines are out.
+	// answered is called by the writer with the number of lines just written.
 	answered func(lines int)
 }
 
-// A batch ends when it holds this many lines or bytes, or when the input has
-// nothing more to offer without waiting: somebody may be typing.
+// A batch ends when it has this many lines or bytes, or when reading more input would
+// block: a user may be typing.
 const (
 	batchLines = 64
 	batchBytes = 256 << 10
-	windowFor  = 4 // batches under way for each worker
+	windowFor  = 4 // batches in progress per worker
 )
 
 type line struct {
@@ -45,8 +45,8 @@ type batch struct {
 	done  chan struct{}
 }
 
-// run answers every line of in. Cancelling ctx ends it even while in is waited
-// for; what was answered before is written.
+// run answers every line of in. It returns an error if reading or writing fails, or
+// if ctx is cancelled, even while it waits for input; answers so far are written.
 func (p *pipeline) run(ctx context.Context, in io.Reader, out io.Writer) error {
 	ctx, cancel := context.WithCancel(ctx)
 	defer cancel()
@@ -81,7 +81,7 @@ func (p *pipeline) run(ctx context.Context, in io.Reader, out io.Writer) error {
 	return <-failed
 }
 
-// read cuts in into batches and gives them to put until that refuses.
+// read splits the input into batches and passes them to put until it returns false.
 func (p *pipeline) read(ctx context.Context, in io.Reader, put func(*batch) bool) error {
 	reader := bufio.NewReaderSize(in, 64<<10)
 	b, size := newBatch(), 0
@@ -110,9 +110,8 @@ func (p *pipeline) read(ctx context.Context, in io.Reader, put func(*batch) bool
 
 func newBatch() *batch { return &batch{done: make(chan struct{})} }
 
-// readLine reads up to a newline and drops what is over limit, so that a line
-// without end takes no memory. At the end of the input err is io.EOF beside the
-// last line.
+// readLine reads up to a newline and drops bytes beyond limit, so that a line without
+// end uses no memory. At the end of the input it returns the last line and io.EOF.
 func readLine(r *bufio.Reader, limit int) (text []byte, tooLong bool, err error) {
 	for {
 		part, err := r.ReadSlice('\n')
@@ -136,7 +135,7 @@ func (p *pipeline) work(batches <-chan *batch) {
 	}
 }
 
-// write puts answers out in order, and flushes whenever it would have to wait.
+// write writes answers in order, and flushes whenever it would block.
 func (p *pipeline) write(ctx context.Context, ordered <-chan *batch, out io.Writer) error {
 	writer := bufio.NewWriterSize(out, 64<<10)
 	for {
@@ -151,7 +150,7 @@ func (p *pipeline) write(ctx context.Context, ordered <-chan *batch, out io.Writ
 	}
 }
 
-// next waits for the next answered batch; nil after the last one.
+// next waits for the next answered batch. It returns nil after the last one.
 func next(ctx context.Context, ordered <-chan *batch, writer *bufio.Writer) (*batch, error) {
 	var b *batch
 	open := true

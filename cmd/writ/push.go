@@ -13,9 +13,9 @@ import (
 	"github.com/writ-policy/writ/translator/progress"
 )
 
-const pushHelp = `push puts a built bundle into a registry of OCI artifacts, in the form that opa
-and writ serve read it from there, and prints the digests. The bundle is read first:
-one that does not hold is not pushed. With --keys it has to be signed by one of them.
+const pushHelp = `push uploads a built bundle to an OCI registry, in the format that opa and writ serve
+read, and prints the digests. The bundle is verified first, and an invalid bundle is not
+pushed. With --keys one of the keys must have signed it.
 
 Credentials are those of docker login, or --registry-user with a password in a file
 or in WRIT_REGISTRY_PASSWORD, or those of a service in --bundle-config.`
@@ -34,12 +34,12 @@ func newPush(s streams) *cobra.Command {
 	var o pushOptions
 	cmd := &cobra.Command{
 		Use:     "push BUNDLE oci://REGISTRY/REPOSITORY:TAG",
-		Short:   "Put a built bundle into a registry",
+		Short:   "Upload a bundle to an OCI registry",
 		Long:    pushHelp,
 		Example: pushExamples,
 		Args: func(cmd *cobra.Command, args []string) error {
 			if len(args) != 2 {
-				return usagef(cmd, "name a bundle and where it goes")
+				return usagef(cmd, "name a bundle and a registry location")
 			}
 			return nil
 		},
@@ -52,7 +52,7 @@ func newPush(s streams) *cobra.Command {
 
 func push(cmd *cobra.Command, s streams, path, to string, o pushOptions) error {
 	if !strings.HasPrefix(to, "oci://") {
-		return usagef(cmd, "%q: a bundle is pushed to oci://REGISTRY/REPOSITORY:TAG", to)
+		return usagef(cmd, "%q: must be oci://REGISTRY/REPOSITORY:TAG", to)
 	}
 	keys, err := readKeys(o.keys)
 	if err != nil {
@@ -79,7 +79,8 @@ func push(cmd *cobra.Command, s streams, path, to string, o pushOptions) error {
 	return nil
 }
 
-// readPacked reads a bundle with its bytes; a folder is packed.
+// readPacked reads a bundle and the bytes of its tarball. A folder is packed. It returns
+// a finding if the bundle is invalid.
 func readPacked(s streams, path string, keys *bundles.Keys) (*bundles.Bundle, []byte, error) {
 	if info, err := os.Stat(path); err == nil && info.IsDir() {
 		b, err := bundles.ReadSignedDir(path, keys)

@@ -17,8 +17,9 @@ import (
 	"github.com/writ-policy/writ/bundles"
 )
 
-// runRegoTests runs the bundle's Rego tests as `opa test --bundle` does: on the
-// packed bundle, without the engine.
+// runRegoTests runs the bundle's Rego tests as `opa test --bundle` does, on the packed
+// bundle and without the engine. It returns an error if they do not compile; failed
+// tests are passed to add.
 func runRegoTests(ctx context.Context, b *bundles.Bundle, filter *regexp.Regexp, add func(caseResult)) error {
 	var packed bytes.Buffer
 	if err := b.WriteTar(&packed); err != nil {
@@ -56,7 +57,7 @@ func runRegoTests(ctx context.Context, b *bundles.Bundle, filter *regexp.Regexp,
 	return ctx.Err()
 }
 
-// regoCases are the cases of a rule: one for each of its rows, where it has rows.
+// regoCases returns the cases of a test rule: one for each row, if it has rows.
 func regoCases(r *tester.Result) []caseResult {
 	c := caseResult{Kind: kindRego, Test: strings.TrimPrefix(r.Package, "data."), Name: r.Name}
 	if r.Location != nil {
@@ -71,7 +72,7 @@ func regoCases(r *tester.Result) []caseResult {
 		row.Name += "/" + strings.Join(names, "/")
 		row.Passed = !sub.Fail
 		if sub.Fail {
-			row.Why = "the rule does not hold for this row"
+			row.Why = "the rule is not true for this row"
 		}
 		cases = append(cases, row)
 	}
@@ -83,7 +84,7 @@ func regoCases(r *tester.Result) []caseResult {
 	case r.Error != nil:
 		c.Passed, c.Why = false, r.Error.Error()
 	case !c.Passed:
-		c.Why = "the rule does not hold"
+		c.Why = "the rule is not true"
 	}
 	return append(cases, c)
 }

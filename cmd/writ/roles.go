@@ -14,13 +14,13 @@ func newRoles(s streams) *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "roles [--family kubernetes|origin] [NAME...]",
 		Short: "Print the stock roles as documents",
-		Long: `roles prints the stock roles view, edit, admin and cluster-admin as documents to
-copy into a policy directory: they are not implied, and a binding to a role that
-no document declares is an error.
+		Long: `roles prints the stock roles view, edit, admin and cluster-admin as documents, to copy
+into a policy directory. They are not implied: a binding to a role that no document
+declares is an error.
 
-Without --family both families are printed, without names all roles. A Kubernetes
-role that aggregates another one comes with it. The Origin roles are in the
-namespace "master": with another master namespace, change theirs.`,
+Without --family it prints both families, without names all roles. A Kubernetes role is
+printed together with the roles it aggregates. The Origin roles are in the namespace
+"master"; if the master namespace has another name, edit it.`,
 		Example: `  writ roles --family origin > policies/stock.yaml
   writ roles --family kubernetes view edit
   writ roles --family origin cluster-admin | writ check -`,
@@ -32,7 +32,7 @@ namespace "master": with another master namespace, change theirs.`,
 			}
 			for _, name := range names {
 				if !slices.Contains(roles.Names, name) {
-					return unknown("role", name, slices.Clone(roles.Names), "there are "+alternatives(roles.Names))
+					return unknown("role", name, slices.Clone(roles.Names), "must be "+alternatives(roles.Names))
 				}
 			}
 			var parts [][]byte
@@ -52,7 +52,7 @@ namespace "master": with another master namespace, change theirs.`,
 	return cmd
 }
 
-// complete offers the values of a flag to the shell.
+// complete registers the values of a flag for shell completion.
 func complete(cmd *cobra.Command, flag string, values ...string) {
 	err := cmd.RegisterFlagCompletionFunc(flag, cobra.FixedCompletions(values, cobra.ShellCompDirectiveNoFileComp))
 	if err != nil {

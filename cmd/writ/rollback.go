@@ -17,15 +17,15 @@ import (
 	"github.com/spf13/cobra"
 )
 
-const rollbackHelp = `rollback makes a running server serve a revision that it has kept, and stay with it
-whatever the documents say, over restarts too, until --release. --list shows which
-revisions there are. A revision may be shortened as long as it is one.
+const rollbackHelp = `rollback makes a running server serve a revision that it has kept. The server stays
+at that revision, even if documents change and after restarts, until --release.
+--list shows the revisions that are kept. A unique prefix of a revision is enough.
 
-It asks the operators' doors of the server (writ serve --admin-listen), with a token
-from --token-file or WRIT_ADMIN_TOKEN.
+It calls the administrative endpoints of the server (writ serve --admin-listen), with
+a token from --token-file or WRIT_ADMIN_TOKEN.
 
-Exit status 0: done; 1: the server has no such revision, or it does not work any more;
-2: wrong usage, or the server cannot be asked.`
+Exit status 0: success; 1: the server does not have the revision or cannot activate it;
+2: wrong usage, or the server cannot be reached.`
 
 const rollbackExamples = `  writ rollback --list
   writ rollback 5f2a9c
@@ -40,8 +40,8 @@ type rollbackOptions struct {
 	release   bool
 }
 
-// adminTokenVariable is the environment's token. It is not a flag: the arguments of a
-// process are everybody's to read.
+// adminTokenVariable is the environment variable of the token. There is no flag for
+// it, because every user of the machine can read the arguments of a process.
 const adminTokenVariable = environmentPrefix + "ADMIN_TOKEN"
 
 func newRollback(s streams) *cobra.Command {
@@ -55,12 +55,12 @@ func newRollback(s streams) *cobra.Command {
 		RunE:    func(cmd *cobra.Command, args []string) error { return rollback(cmd, s, o, args) },
 	}
 	f := cmd.Flags()
-	f.StringVar(&o.server, "server", "http://127.0.0.1:8687", "`URL` of the operators' doors")
+	f.StringVar(&o.server, "server", "http://127.0.0.1:8687", "`URL` of the administrative endpoints")
 	f.StringVar(&o.tokenFile, "token-file", "", "`file` with the token; default: "+adminTokenVariable)
 	f.BoolVar(&o.list, "list", false, "show the revisions that are kept")
 	f.BoolVar(&o.release, "release", false, "serve the newest documents again")
 	formatFlag(cmd, &o.format, "text", "json")
-	onlyHere(cmd, "list", "release")
+	markCommandLineOnly(cmd, "list", "release")
 	return cmd
 }
 
@@ -74,32 +74,33 @@ func rollback(cmd *cobra.Command, s streams, o rollbackOptions, args []string) e
 	if asked != 1 {
 		return usagef(cmd, "give a revision, --list or --release")
 	}
-	doors, err := o.doors()
+	client, err := o.newAdminClient()
 	if err != nil {
 		return err
 	}
-	ctx, cancel := context.WithTimeout(cmd.Context(), adminPatience)
+	ctx, cancel := context.WithTimeout(cmd.Context(), adminTimeout)
 	defer cancel()
 	switch {
 	case o.list:
-		return doors.list(ctx, s, o.format)
+		return client.list(ctx, s, o.format)
 	case o.release:
-		return doors.change(ctx, s, "/v1/release", nil, "released: the newest is served again")
+		return client.post(ctx, s, "/v1/release", nil, "released: the newest revision is served again")
 	}
-	revision, err := doors.find(ctx, args[0])
+	revision, err := client.find(ctx, args[0])
 	if err != nil {
 		return err
 	}
-	return doors.change(ctx, s, "/v1/rollback", map[string]string{"revision": revision}, "revision "+revision+" is served and pinned")
+	return client.post(ctx, s, "/v1/rollback", map[string]string{"revision": revision}, "revision "+revision+" is served and pinned")
 }
 
-// adminPatience bounds the wait for a server that reads and compiles a revision.
-const adminPatience = 4 * time.Minute
+// adminTimeout bounds a request; the server reads and compiles a revision for it.
+const adminTimeout = 4 * time.Minute
 
-// adminDoors are the operators' doors of a server.
-type adminDoors struct{ server, token string }
+// adminClient calls the administrative endpoints of a server.
+type adminClient struct{ server, token string }
 
-func (o *rollbackOptions) doors() (*adminDoors, error) {
+// newAdminClient returns an error if there is no token.
+func (o *rollbackOptions) newAdminClient() (*adminClient, error) {
 	token := os.Getenv(adminTokenVariable)
 	if o.tokenFile != "" {
 		content, err := os.ReadFile(o.tokenFile)
@@ -109,12 +110,12 @@ func (o *rollbackOptions) doors() (*adminDoors, error) {
 		token = string(content)
 	}
 	if token = strings.TrimSpace(token); token == "" {
-		return nil, errors.New("a token is needed: give --token-file or " + adminTokenVariable)
+		return nil, errors.New("a token is required: use --token-file or " + adminTokenVariable)
 	}
-	return &adminDoors{strings.TrimSuffix(o.server, "/"), token}, nil
+	return &adminClient{strings.TrimSuffix(o.server, "/"), token}, nil
 }
 
-// keptRevision is a revision as the doors list it.
+// keptRevision is a revision in the response of GET /v1/revisions.
 type keptRevision struct {
 	Revision string    `json:"revision"`
 	Since    time.Time `json:"since"`
@@ -124,8 +125,10 @@ type keptRevision struct {
 	Pinned   bool      `json:"pinned,omitempty"`
 }
 
-// ask sends a request and reads the answer, which is JSON in any case.
-func (d *adminDoors) ask(ctx context.Context, method, path string, body any, answer any) error {
+// ask sends a request and decodes the response. It returns a finding if the server
+// does not have the revision or cannot activate it, and another error if the server
+// cannot be reached or rejects the request.
+func (d *adminClient) ask(ctx context.Context, method, path string, body any, answer any) error {
 	var content io.Reader
 	if body != nil {
 		text, err := json.Marshal(body)
@@ -135,7 +138,7 @@ func (d *adminDoors) ask(ctx context.Context, method, path string, body any, ans
 		content = bytes.NewReader(text)
 	}
 	if u, err := url.Parse(d.server); err != nil || u.Host == "" || u.Scheme != "http" && u.Scheme != "https" {
-		return fmt.Errorf("--server: %q is no URL such as http://127.0.0.1:8687", d.server)
+		return fmt.Errorf("--server: %q must be a URL such as http://127.0.0.1:8687", d.server)
 	}
 	request, err := http.NewRequestWithContext(ctx, method, d.server+path, content)
 	if err != nil {
@@ -163,9 +166,9 @@ func (d *adminDoors) ask(ctx context.Context, method, path string, body any, ans
 	}
 	switch {
 	case response.StatusCode == http.StatusUnauthorized:
-		return errors.New("the server does not know the token")
+		return errors.New("the server rejected the token")
 	case response.StatusCode == http.StatusNotFound && method == http.MethodGet:
-		return errors.New("there are no operators' doors at " + d.server + ": --server is the address of writ serve --admin-listen")
+		return errors.New("no administrative endpoints at " + d.server + ": --server must be the address of writ serve --admin-listen")
 	}
 	if response.StatusCode == http.StatusNotFound || response.StatusCode == http.StatusInternalServerError {
 		return foundf("the server: %s", quoted(problem.Detail))
@@ -173,7 +176,7 @@ func (d *adminDoors) ask(ctx context.Context, method, path string, body any, ans
 	return fmt.Errorf("the server: %s", quoted(problem.Detail))
 }
 
-func (d *adminDoors) revisions(ctx context.Context) ([]keptRevision, error) {
+func (d *adminClient) revisions(ctx context.Context) ([]keptRevision, error) {
 	var answer struct {
 		Revisions []keptRevision `json:"revisions"`
 	}
@@ -181,7 +184,7 @@ func (d *adminDoors) revisions(ctx context.Context) ([]keptRevision, error) {
 	return answer.Revisions, err
 }
 
-func (d *adminDoors) list(ctx context.Context, s streams, format string) error {
+func (d *adminClient) list(ctx context.Context, s streams, format string) error {
 	kept, err := d.revisions(ctx)
 	if err != nil {
 		return err
@@ -209,8 +212,9 @@ func (d *adminDoors) list(ctx context.Context, s streams, format string) error {
 	return w.Flush()
 }
 
-// find completes a shortened revision.
-func (d *adminDoors) find(ctx context.Context, begin string) (string, error) {
+// find returns the revision with this prefix. It returns a finding if there is none
+// or more than one.
+func (d *adminClient) find(ctx context.Context, begin string) (string, error) {
 	kept, err := d.revisions(ctx)
 	if err != nil {
 		return "", err
@@ -221,17 +225,18 @@ func (d *adminDoors) find(ctx context.Context, begin string) (string, error) {
 			continue
 		}
 		if found != "" {
-			return "", foundf("several kept revisions begin with %q; writ rollback --list shows them", begin)
+			return "", foundf("%q is ambiguous: several revisions begin with it; writ rollback --list shows them", begin)
 		}
 		found = k.Revision
 	}
 	if found == "" {
-		return "", foundf("no kept revision begins with %q; writ rollback --list shows those there are", begin)
+		return "", foundf("no revision begins with %q; writ rollback --list shows all revisions", begin)
 	}
 	return found, nil
 }
 
-func (d *adminDoors) change(ctx context.Context, s streams, path string, body any, done string) error {
+// post sends a change and prints done if it succeeds.
+func (d *adminClient) post(ctx context.Context, s streams, path string, body any, done string) error {
 	var answer map[string]any
 	if err := d.ask(ctx, http.MethodPost, path, body, &answer); err != nil {
 		return err

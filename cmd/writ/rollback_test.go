@@ -21,7 +21,7 @@ func TestRollbackWritesPlainText(t *testing.T) {
 			_, _ = w.Write([]byte(answer))
 		}))
 		var out bytes.Buffer
-		doors := adminDoors{server.URL, "t"}
+		doors := adminClient{server.URL, "t"}
 		if err := doors.list(t.Context(), streams{out: &out}, "text"); err != nil {
 			out.WriteString(err.Error())
 		}

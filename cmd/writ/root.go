@@ -11,29 +11,36 @@ import (
 	"github.com/writ-policy/writ/translator/diag"
 )
 
-const rootHelp = `writ compiles the authorization documents a team keeps in git (Kubernetes RBAC and
-Origin-style roles with deny rules) into one OPA bundle and answers "may they?",
-naming the file and line that decided.
+const rootHelp = `writ compiles the authorization documents that a team keeps in git into one OPA
+bundle, and answers requests by it. Each decision names the file and line that decided.
 
-Everywhere:
-  -  stands for standard input or standard output
-  results go to standard output, talk to standard error; -o json is stable
-  NO_COLOR or a stream that is no terminal turns colours off
-  exit status 0: fine; 1: a finding (an error in documents, a failed test);
+Families of documents:
+  Kubernetes RBAC      Role, ClusterRole, RoleBinding, ClusterRoleBinding
+  Origin policy        Role, RoleBinding, Policy, PolicyBinding, with deny rules
+  deny policies        DenyPolicy with pod security, BreakglassEscalation
+  visibility           MonitorAccessPolicy, MetricSource
+  gateway policies     AuthPolicy and RateLimitPolicy, inherited along Gateways and routes
+Extensions in Rego (*.rego) and DecisionTests may stand beside them.
+
+All commands:
+  -  means standard input or standard output
+  results are written to standard output, messages to standard error; -o json is stable
+  colours are used on terminals only, and never if NO_COLOR is set
+  exit status 0: success; 1: a finding (an error in documents, a failed test);
   2: wrong usage or input
 
-Every flag can also be set by the environment (--master-namespace by
+Every flag can also be set by an environment variable (--master-namespace by
 WRIT_MASTER_NAMESPACE) and in a YAML file named by --config or WRIT_CONFIG
-(master-namespace: main). A flag wins over the environment, the environment over
-the file, the file over the default.`
+(master-namespace: main). Flags take precedence over the environment, the environment
+over the file, and the file over the defaults.`
 
-const rootExamples = `  writ check policies                      are the documents right?
-  writ test policies                       do they decide as we say they do?
-  writ build policies -o bundle.tar.gz     a bundle for any OPA
-  writ inspect bundle.tar.gz               what is in it, and does it hold?
+const rootExamples = `  writ check policies                      report mistakes in the documents
+  writ test policies                       run the tests of the documents
+  writ build policies -o bundle.tar.gz     build a bundle for any OPA
+  writ inspect bundle.tar.gz               show and verify a bundle
   writ serve --policies policies           answer over HTTP, reloading on change
   echo '{"user":"alice","verb":"get","resource":"pods","namespace":"shop"}' |
-    writ eval --policies policies          answer here`
+    writ eval --policies policies          answer on the command line`
 
 func newRoot(s streams) *cobra.Command {
 	root := &cobra.Command{
@@ -64,8 +71,8 @@ func newRoot(s streams) *cobra.Command {
 	return root
 }
 
-// newHelp is cobra's help command with our exit status: it takes an unknown
-// topic for a question answered.
+// newHelp replaces cobra's help command, which exits with status 0 for an unknown
+// command.
 func newHelp(root *cobra.Command) *cobra.Command {
 	return &cobra.Command{
 		Use:   "help [COMMAND]",
@@ -80,7 +87,7 @@ func newHelp(root *cobra.Command) *cobra.Command {
 	}
 }
 
-// unknownCommand refuses what follows the root and is no command.
+// unknownCommand returns an error if the first argument is not a command.
 func unknownCommand(root *cobra.Command, args []string) error {
 	if len(args) == 0 {
 		return nil
@@ -94,7 +101,7 @@ func unknownCommand(root *cobra.Command, args []string) error {
 	return unknown("command", args[0], names, "writ --help lists the commands")
 }
 
-// flagError adds the nearest flag to pflag's complaint about an unknown one.
+// flagError adds the closest flag name to pflag's error about an unknown flag.
 func flagError(cmd *cobra.Command, err error) error {
 	var missing *pflag.NotExistError
 	if !errors.As(err, &missing) || missing.GetSpecifiedShortnames() != "" {
@@ -105,7 +112,8 @@ func flagError(cmd *cobra.Command, err error) error {
 	return unknown("flag", "--"+missing.GetSpecifiedName(), names, cmd.CommandPath()+" --help lists the flags")
 }
 
-// unknown says that nothing is called got, and what is called nearly so.
+// unknown returns an error for an unknown name, with the closest known name or
+// else the text otherwise.
 func unknown(what, got string, known []string, otherwise string) error {
 	slices.Sort(known)
 	if near := diag.Suggest(got, known); near != "" {

@@ -13,15 +13,15 @@ import (
 	"go.yaml.in/yaml/v3"
 )
 
-// environmentPrefix begins the name of every environment variable of ours.
+// environmentPrefix is the prefix of all environment variables of writ.
 const environmentPrefix = "WRIT_"
 
-// commandLineOnly marks flags that mean something else in each run, such as
-// where to write: an environment or a file that sets them would surprise.
+// commandLineOnly marks flags that have a different value in each run, such as the
+// output path. They cannot be set by the environment or a file.
 const commandLineOnly = "command-line-only"
 
-// onlyHere marks flags of cmd as commandLineOnly.
-func onlyHere(cmd *cobra.Command, names ...string) {
+// markCommandLineOnly marks flags of cmd as commandLineOnly.
+func markCommandLineOnly(cmd *cobra.Command, names ...string) {
 	for _, name := range names {
 		if err := cmd.Flags().SetAnnotation(name, commandLineOnly, []string{"true"}); err != nil {
 			panic(err) // a flag that does not exist: a mistake in this package
@@ -29,8 +29,9 @@ func onlyHere(cmd *cobra.Command, names ...string) {
 	}
 }
 
-// applySettings fills the flags that the command line leaves out, first from
-// the environment, then from the configuration file.
+// applySettings sets the flags that are not on the command line, from the environment
+// or else from the configuration file. It returns an error if the file cannot be read,
+// has an unknown key, or a value is invalid.
 func applySettings(cmd *cobra.Command) error {
 	file, err := readSettings(cmd)
 	if err != nil {
@@ -55,7 +56,7 @@ func applySettings(cmd *cobra.Command) error {
 
 func setFlag(cmd *cobra.Command, f *pflag.Flag, value, from string) error {
 	if err := cmd.Flags().Set(f.Name, value); err != nil {
-		return fmt.Errorf("%s: %q is no value for --%s: %w", from, value, f.Name, errors.Unwrap(err))
+		return fmt.Errorf("%s: invalid value %q for --%s: %w", from, value, f.Name, errors.Unwrap(err))
 	}
 	return nil
 }
@@ -69,8 +70,8 @@ type settings struct {
 	values map[string]string
 }
 
-// readSettings reads the configuration file, if one is named. A key that no
-// command has as a flag is refused: a misspelt one must not be without effect.
+// readSettings reads the configuration file, if one is named. A key that is not the
+// flag of a command is an error, so that a misspelt key is not ignored.
 func readSettings(cmd *cobra.Command) (settings, error) {
 	path := cmd.Flags().Lookup("config").Value.String()
 	if path == "" {
@@ -102,7 +103,8 @@ func readSettings(cmd *cobra.Command) (settings, error) {
 	return s, nil
 }
 
-// settingText spells a value of the file as on the command line.
+// settingText formats a value of the file as on the command line. It returns an error
+// for mappings and other types that flags do not have.
 func settingText(value any) (string, error) {
 	switch v := value.(type) {
 	case nil:
@@ -120,7 +122,7 @@ func settingText(value any) (string, error) {
 		}
 		return strings.Join(parts, ","), nil
 	}
-	return "", errors.New("want a text, a number, true or false, or a list of those")
+	return "", errors.New("must be a string, a number, a boolean, or a list of those")
 }
 
 func configurableFlags(root *cobra.Command) []string {

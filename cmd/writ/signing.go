@@ -6,7 +6,7 @@ import (
 	"github.com/writ-policy/writ/bundles"
 )
 
-// signingFlags say by which key a bundle is signed.
+// signingFlags are the flags for signing a bundle.
 type signingFlags struct {
 	sign      bool
 	key       string
@@ -17,14 +17,15 @@ type signingFlags struct {
 
 func (f *signingFlags) add(cmd *cobra.Command) {
 	flags := cmd.Flags()
-	flags.BoolVar(&f.sign, "sign", false, "sign the bundle; --signing-key alone does as well")
-	flags.StringVar(&f.key, "signing-key", "", "`file` of the private key to sign by, in PEM")
+	flags.BoolVar(&f.sign, "sign", false, "sign the bundle; implied by --signing-key")
+	flags.StringVar(&f.key, "signing-key", "", "PEM `file` of the private key")
 	flags.StringVar(&f.id, "signing-key-id", "", "`name` of the key in the signature; default: its name in --keys, or \"default\"")
-	flags.StringVar(&f.algorithm, "signing-alg", "", "`algorithm` of the signature; default: that in --keys, or the key's usual one")
-	flags.StringVar(&f.keys, "keys", "", "YAML `file` of the keys that readers have; the key must be an active one of them")
+	flags.StringVar(&f.algorithm, "signing-alg", "", "`algorithm` of the signature; default: the one in --keys, or the default of the key's type")
+	flags.StringVar(&f.keys, "keys", "", "YAML `file` of the keys that readers have; the signing key must be an active one of them")
 }
 
-// signed is the bundle, signed where that was asked for.
+// signed returns the bundle, with a signature if a key is given. It returns an error if
+// the key cannot be read or is not an active one of --keys.
 func (f *signingFlags) signed(b *bundles.Bundle) (*bundles.Bundle, error) {
 	if f.key == "" {
 		return b, nil
@@ -40,7 +41,8 @@ func (f *signingFlags) signed(b *bundles.Bundle) (*bundles.Bundle, error) {
 	return bundles.Sign(b, key)
 }
 
-// readKeys is nil where no file is named.
+// readKeys reads a file of keys. It returns nil if no file is named, and an error if
+// the file cannot be read.
 func readKeys(path string) (*bundles.Keys, error) {
 	if path == "" {
 		return nil, nil

@@ -8,12 +8,12 @@ import (
 	"strings"
 )
 
-// subset says why want is not a subset of got, or "" if it is. Both are JSON
-// values with numbers as json.Number. Objects are compared key by key, and only
-// the keys of want count; an empty object, and the key "sources", exactly. Lists
-// are sets of one length, each element of want a subset of another of got. A key
-// that is missing equals null and every empty value. The key fooContains looks
-// for texts in foo, whatever their case.
+// subset returns why want is not a subset of got, or "" if it is. Both are JSON values
+// with numbers as json.Number. Objects are compared by the keys of want; an empty
+// object, and the key "sources", must be equal. Lists are compared as sets of the same
+// length: each element of want must be a subset of a different element of got. A
+// missing key equals null and any empty value. The key fooContains searches for texts
+// in foo, ignoring case.
 func subset(want, got any, at string) string {
 	switch want := want.(type) {
 	case map[string]any:
@@ -56,29 +56,30 @@ func subsetObject(want map[string]any, got any, at string) string {
 	return ""
 }
 
-// subsetList pairs the elements: one of got may fit several of want, so a choice
-// is taken back when it leaves another without a partner.
+// subsetList assigns an element of got to each element of want. An element of got may
+// match several of want, so assignments are revised (bipartite matching).
 func subsetList(want []any, got any, at string) string {
 	list, ok := got.([]any)
 	if !ok || len(list) != len(want) {
 		return fmt.Sprintf("%s: got %s, want %s", place(at), show(got), show(want))
 	}
-	partner := make([]int, len(list)) // index in want, from 1
+	partner := make([]int, len(list)) // index in want, from 1; 0 is unassigned
 	for i, item := range want {
-		if !pair(want, list, i, partner, make([]bool, len(list))) {
+		if !assign(want, list, i, partner, make([]bool, len(list))) {
 			return fmt.Sprintf("%s: %s is not in %s", place(at), show(item), show(got))
 		}
 	}
 	return ""
 }
 
-func pair(want, got []any, i int, partner []int, tried []bool) bool {
+// assign finds an element of got for want[i], reassigning others if necessary.
+func assign(want, got []any, i int, partner []int, tried []bool) bool {
 	for j := range got {
 		if tried[j] || subset(want[i], got[j], "") != "" {
 			continue
 		}
 		tried[j] = true
-		if partner[j] == 0 || pair(want, got, partner[j]-1, partner, tried) {
+		if partner[j] == 0 || assign(want, got, partner[j]-1, partner, tried) {
 			partner[j] = i + 1
 			return true
 		}
@@ -115,7 +116,7 @@ func equalScalar(a, b any) bool {
 	return err == nil && err2 == nil && f == g
 }
 
-// isEmpty reports whether a value says no more than its absence.
+// isEmpty reports whether a value is equivalent to a missing key.
 func isEmpty(value any) bool {
 	switch v := value.(type) {
 	case map[string]any:
@@ -133,7 +134,7 @@ func place(at string) string {
 	return at
 }
 
-// show is a value as one short line of JSON.
+// show formats a value as one line of JSON, truncated if it is long.
 func show(value any) string {
 	const limit = 200
 	text, err := json.Marshal(value)

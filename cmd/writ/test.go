@@ -12,20 +12,18 @@ import (
 	"github.com/writ-policy/writ/translator/progress"
 )
 
-const testHelp = `test answers the requests of the directory's DecisionTest documents and compares
-the decisions with what they expect, runs the Rego tests of the built bundle
-(those generated from the documents, and *_test.rego files of extensions), and
-reports what failed.
+const testHelp = `test answers the requests of the directory's DecisionTest documents and compares the
+decisions with the expected ones. It also runs the Rego tests of the built bundle: tests
+that are generated from the documents, and the *_test.rego files of extensions.
 
-An expectation is a subset of the decision: only the keys it has are compared,
-lists as sets of one length, and reasonContains looks for a text in the reason.
-A test with "now" is decided at that time.
+The expected value is a subset of the decision: only its keys are compared, lists are
+compared as sets of the same length, and reasonContains searches for a text in the
+reason. A test with "now" is evaluated at that time.
 
---coverage also lists the rules that no request of a DecisionTest matched, by
-document. Generated tests do not count: they cover every rule and say nothing of
-whether it was meant.
+--coverage lists the rules that no request of a DecisionTest matched, by document.
+Generated tests do not count, because they cover every rule.
 
-Without a single test the exit status is 1: a gate that tests nothing is broken.`
+Exit status 1 if a test fails, or if there are no tests.`
 
 const testExamples = `  writ test policies
   writ test policies --run 'hammer/.*protected' --verbose
@@ -57,7 +55,7 @@ func newTest(s streams) *cobra.Command {
 	f.StringVar(&o.run, "run", "", "only tests whose TEST/CASE matches this regular `expression`")
 	f.BoolVar(&o.coverage, "coverage", false, "list the rules that no DecisionTest request matched")
 	f.BoolVarP(&o.verbose, "verbose", "v", false, "name the cases that passed, too")
-	onlyHere(cmd, "run")
+	markCommandLineOnly(cmd, "run")
 	o.documents.add(cmd)
 	return cmd
 }
@@ -86,18 +84,19 @@ func test(ctx context.Context, s streams, dir string, o testOptions) error {
 	return report.verdict(o.run)
 }
 
-// verdict is a finding unless there were tests and all of them passed.
+// verdict returns a finding if a test failed or there are no tests, and another error
+// if --run matches no test.
 func (r *testReport) verdict(run string) error {
 	switch {
 	case r.Passed+r.Failed == 0 && run != "":
 		return fmt.Errorf("--run: no test matches %q", run)
 	case r.Passed+r.Failed == 0:
-		return &finding{"there are no tests"}
+		return &finding{"no tests found"}
 	case r.Failed > 0:
 		return &finding{}
 	}
 	return nil
 }
 
-// errPoint is a test at a point this writ does not decide.
-var errPoint = errors.New("there is no such point")
+// errPoint is the error of a test at an unknown point.
+var errPoint = errors.New("unknown point")

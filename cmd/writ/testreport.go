@@ -11,18 +11,17 @@ import (
 // Kinds of cases.
 const (
 	kindDecision = "decision" // a case of a DecisionTest
-	kindRego     = "rego"     // a Rego test of the bundle, generated or an author's
+	kindRego     = "rego"     // a Rego test of the bundle, generated or part of an extension
 )
 
-// caseResult is what became of one case.
+// caseResult is the result of one case.
 type caseResult struct {
 	Kind   string `json:"kind"`
 	Test   string `json:"test"`
 	Name   string `json:"name"`
 	Source string `json:"source"`
 	Passed bool   `json:"passed"`
-	// Why says what differs; with it come the request, what was expected and
-	// the decision, where there were any.
+	// Why describes the difference. Request, Want and Got are set for decisions only.
 	Why     string          `json:"why,omitempty"`
 	Request json.RawMessage `json:"request,omitempty"`
 	Want    json.RawMessage `json:"want,omitempty"`
@@ -68,7 +67,7 @@ func (r *testReport) write(w io.Writer, o testOptions) error {
 	return err
 }
 
-// testGroup is the cases of one DecisionTest, or all Rego tests together.
+// testGroup holds the cases of one DecisionTest, or all Rego tests.
 type testGroup struct {
 	name   string
 	cases  []caseResult
@@ -133,7 +132,7 @@ func (c caseResult) write(out *strings.Builder, paint paint) {
 
 func writeCoverage(out *strings.Builder, list []documentCoverage) {
 	rules, matched := 0, 0
-	fmt.Fprintln(out, "\ncoverage by DecisionTests: rules matched, of those a document has")
+	fmt.Fprintln(out, "\ncoverage by DecisionTests: matched rules / rules of the document")
 	for _, d := range list {
 		name := d.Name
 		if d.Namespace != "" {
@@ -145,7 +144,7 @@ func writeCoverage(out *strings.Builder, list []documentCoverage) {
 		}
 		rules, matched = rules+d.Rules, matched+d.Matched
 	}
-	fmt.Fprintf(out, "%5d/%-5d in all\n", matched, rules)
+	fmt.Fprintf(out, "%5d/%-5d total\n", matched, rules)
 }
 
 type junitSuites struct {
@@ -174,8 +173,8 @@ type junitFailure struct {
 	Text    string `xml:",chardata"`
 }
 
-// writeJUnit writes the form build servers read. It has no times: equal runs
-// give equal reports.
+// writeJUnit writes the JUnit format of build servers. It contains no times, so that
+// equal runs have equal reports.
 func (r *testReport) writeJUnit(w io.Writer) error {
 	all := junitSuites{Tests: r.Passed + r.Failed, Failures: r.Failed}
 	for _, g := range r.groups() {
@@ -203,7 +202,7 @@ func (r *testReport) writeJUnit(w io.Writer) error {
 	return err
 }
 
-// paint puts a text into a colour, or leaves it.
+// paint wraps text in a colour, or returns it unchanged.
 type paint func(colour, text string) string
 
 const (

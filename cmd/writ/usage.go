@@ -6,12 +6,12 @@ import (
 	"github.com/spf13/cobra"
 )
 
-// usagef is a mistake on the command line, with the way to the help.
+// usagef returns an error about the command line, with the usage of the command.
 func usagef(cmd *cobra.Command, format string, args ...any) error {
-	return fmt.Errorf("%s\n  usage: writ %s\n  writ %s --help says more", fmt.Sprintf(format, args...), cmd.Use, cmd.Name())
+	return fmt.Errorf("%s\n  usage: writ %s\n  see writ %s --help", fmt.Sprintf(format, args...), cmd.Use, cmd.Name())
 }
 
-// oneDirectory is the argument check of commands about one directory.
+// oneDirectory checks the arguments of commands that take one directory.
 func oneDirectory(cmd *cobra.Command, args []string) error {
 	switch len(args) {
 	case 1:

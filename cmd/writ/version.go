@@ -13,7 +13,7 @@ import (
 // version is set by the linker in releases and empty otherwise.
 var version string
 
-// buildInfo is what `writ version` says of this program.
+// buildInfo is the information that `writ version` prints.
 type buildInfo struct {
 	Version  string `json:"version"`
 	Commit   string `json:"commit"`
@@ -22,7 +22,8 @@ type buildInfo struct {
 	Platform string `json:"platform"`
 }
 
-// programVersion is the release, or what Go knows of the module.
+// programVersion returns the version of the release, or else the module version that
+// Go recorded.
 func programVersion() string {
 	if version != "" {
 		return version
@@ -56,7 +57,7 @@ func newVersion(s streams) *cobra.Command {
 	var format string
 	cmd := &cobra.Command{
 		Use:     "version [-o text|json]",
-		Short:   "Print the versions of writ and of what it is built with",
+		Short:   "Print the versions of writ, OPA and Go",
 		Example: "  writ version\n  writ version -o json",
 		Args:    cobra.NoArgs,
 		RunE: func(*cobra.Command, []string) error {
@@ -76,8 +77,8 @@ func newVersion(s streams) *cobra.Command {
 	return cmd
 }
 
-// writeJSON writes a value as indented JSON. Its text is not made safe for HTML:
-// nothing here ends in a page.
+// writeJSON writes a value as indented JSON, without escaping HTML characters. It
+// returns an error if writing fails.
 func writeJSON(w io.Writer, value any) error {
 	encoder := json.NewEncoder(w)
 	encoder.SetEscapeHTML(false)
