@@ -9,6 +9,7 @@ import (
 // decoder decodes the documents of one part of a file.
 type decoder struct {
 	file  string
+	kinds Kinds
 	diags diag.List
 	out   []Document
 	// dropped counts the diagnostics beyond maxDiagnostics.

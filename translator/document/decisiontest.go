@@ -10,6 +10,8 @@ import (
 
 const kindDecisionTest = "DecisionTest"
 
+var decisionTestKinds = KindsOf(versionWrit, (*decoder).decisionTest, kindDecisionTest)
+
 var points = []string{"access", "visibility", "gateway"}
 
 // decisionTest decodes a DecisionTest. Its requests are only seen to be objects:

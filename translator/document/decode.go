@@ -12,14 +12,16 @@ import (
 )
 
 // Decode turns the content of one file into documents, in the order written,
-// with what is wrong in it. The file's name decides how it is read: *.rego is an
-// extension, *.json is JSON, anything else YAML. A document with mistakes is
+// with what is wrong in it. The file's name decides how it is read: one with the
+// suffix of a kind as that kind, *.json as JSON, anything else as YAML. A document with mistakes is
 // still returned where its identity and its references are known, so that what
 // refers to it can be checked; the list has errors then. Decode never panics,
 // and it may be called from several goroutines.
-func Decode(file string, content []byte) ([]Document, diag.List) {
-	if path.Ext(file) == ".rego" {
-		return decodeExtension(file, content)
+func (k Kinds) Decode(file string, content []byte) ([]Document, diag.List) {
+	for i := range k {
+		if k[i].Suffix != "" && strings.HasSuffix(file, k[i].Suffix) {
+			return k[i].DecodeFile(file, content)
+		}
 	}
 	if len(content) > maxFileBytes {
 		message := fmt.Sprintf("file of %d bytes, at most %d are read", len(content), maxFileBytes)
@@ -33,7 +35,7 @@ func Decode(file string, content []byte) ([]Document, diag.List) {
 	if err != nil {
 		return nil, diag.List{syntaxDiagnostic(file, *err)}
 	}
-	return join(decodeParts(file, parts))
+	return join(k.decodeParts(file, parts))
 }
 
 func syntaxDiagnostic(file string, e syntaxError) diag.Diagnostic {
@@ -51,12 +53,12 @@ type decoded struct {
 }
 
 // decodeParts decodes the parts of a file, on all cores if there are many.
-func decodeParts(file string, parts []part) []decoded {
+func (k Kinds) decodeParts(file string, parts []part) []decoded {
 	const batch = 64
 	out := make([]decoded, len(parts))
 	decodeRange := func(from, to int) {
 		for i := from; i < to; i++ {
-			out[i] = decodePart(file, parts[i])
+			out[i] = k.decodePart(file, parts[i])
 		}
 	}
 	workers := min(runtime.GOMAXPROCS(0), (len(parts)+batch-1)/batch)
@@ -100,8 +102,8 @@ func join(parts []decoded) ([]Document, diag.List) {
 }
 
 // decodePart decodes one document of a file.
-func decodePart(file string, p part) decoded {
-	d := &decoder{file: file}
+func (k Kinds) decodePart(file string, p part) decoded {
+	d := &decoder{file: file, kinds: k}
 	report := func(e syntaxError) { d.add(syntaxDiagnostic(file, e)) }
 	root, err := parse(file, p, report)
 	if err != nil {

@@ -9,6 +9,10 @@ import (
 	"github.com/writ-policy/writ/translator/diag"
 )
 
+const version = "breakglass.t-caas.telekom.com/v1alpha1"
+
+var denyPolicyKinds = KindsOf(version, (*decoder).denyPolicyFamily, kindDenyPolicy, kindEscalation)
+
 const (
 	kindDenyPolicy = "DenyPolicy"
 	kindEscalation = "BreakglassEscalation"
@@ -19,7 +23,7 @@ const defaultPrecedence = 100
 
 // denyPolicyFamily decodes a document of breakglass.t-caas.telekom.com/v1alpha1.
 func (d *decoder) denyPolicyFamily(n *node, kind *field) {
-	h := d.header(FamilyDenyPolicy, versionDenyPolicy, kind.value.value, kind.key)
+	h := d.header(FamilyDenyPolicy, version, kind.value.value, kind.key)
 	c := d.cursor(n, h.Kind, false)
 	c.at = kind.key
 	c.skip("apiVersion", "kind", "status")

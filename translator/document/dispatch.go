@@ -1,35 +1,9 @@
 package document
 
 import (
-	"slices"
 	"strings"
 
 	"github.com/writ-policy/writ/translator/diag"
-)
-
-// The API versions whose kinds are read.
-const (
-	versionKubernetes = "rbac.authorization.k8s.io/v1"
-	versionWrit       = "writ.dev/v1"
-	versionDenyPolicy = "breakglass.t-caas.telekom.com/v1alpha1"
-	versionVisibility = "clusterpulse.io/v1alpha1"
-	versionKuadrant   = "kuadrant.io/v1"
-	versionGatewayAPI = groupGateway + "/v1"
-)
-
-// versions are all of them, in the order hints name them.
-var versions = []string{
-	versionKubernetes, versionWrit, versionDenyPolicy, versionVisibility, versionKuadrant, versionGatewayAPI,
-}
-
-var (
-	kubernetesKinds = []string{"Role", "ClusterRole", "RoleBinding", "ClusterRoleBinding"}
-	originKinds     = []string{"Role", "RoleBinding", "Policy", "PolicyBinding"}
-	denyPolicyKinds = []string{kindDenyPolicy, kindEscalation}
-	visibilityKinds = []string{kindMonitorAccessPolicy, kindMetricSource}
-	kuadrantKinds   = []string{kindAuthPolicy, kindRateLimitPolicy}
-	gatewayAPIKinds = []string{kindGateway, kindHTTPRoute}
-	writKinds       = append(slices.Clone(originKinds), kindDecisionTest)
 )
 
 // find returns the entry of a name, null ones included, or nil.
@@ -91,86 +65,48 @@ func (d *decoder) nameOf(n *node, name string, ignoreCase bool) *field {
 
 // unversioned decodes a document without apiVersion: the flat form, or a mistake.
 func (d *decoder) unversioned(n *node, kind *field, styled, flat bool) {
-	if flat && originKind(kind.value.value, true) != "" {
-		d.origin(n, kind, true)
+	name := kind.value.value
+	flatKind := d.kinds.flat(name)
+	if flat && flatKind != nil {
+		flatKind.DecodeFlat(d, n, kind)
 		return
 	}
-	if version := soleVersion(kind.value.value); version != "" {
-		d.fail(kind.key, diag.UnknownKind, "write apiVersion: "+version, "a %s has no apiVersion", kind.value.value)
+	if version := d.kinds.soleVersion(name); version != "" {
+		d.fail(kind.key, diag.UnknownKind, "write apiVersion: "+version, "a %s has no apiVersion", name)
 		return
 	}
+	shared := d.kinds.sharedVersions()
 	if styled {
-		d.fail(kind.key, diag.UnknownKind, "write apiVersion: "+versionWrit+" or "+versionKubernetes,
-			"a document with metadata has no apiVersion: kind %s could be of either family", quote(kind.value.value))
+		d.fail(kind.key, diag.UnknownKind, "write apiVersion: "+strings.Join(shared, " or "),
+			"a document with metadata has no apiVersion: kind %s could be of either family", quote(name))
 		return
 	}
-	if originKind(kind.value.value, true) != "" {
-		d.fail(kind.key, diag.Missing, "write apiVersion: "+versionWrit+" and metadata: {name: NAME, namespace: NAMESPACE}", "the document has neither metadata nor a name")
+	if flatKind != nil {
+		d.fail(kind.key, diag.Missing, "write apiVersion: "+flatKind.APIVersion+" and metadata: {name: NAME, namespace: NAMESPACE}", "the document has neither metadata nor a name")
 		return
 	}
-	d.unknownKind(kind, "", append(slices.Clone(writKinds), "List"))
-}
-
-// soleVersion is the API version of a kind that only one has, else empty.
-func soleVersion(kind string) string {
-	switch {
-	case slices.Contains(denyPolicyKinds, kind):
-		return versionDenyPolicy
-	case slices.Contains(visibilityKinds, kind):
-		return versionVisibility
-	case slices.Contains(kuadrantKinds, kind):
-		return versionKuadrant
-	case slices.Contains(gatewayAPIKinds, kind):
-		return versionGatewayAPI
+	var known []string
+	if len(shared) > 0 {
+		known = d.kinds.names(shared[0])
 	}
-	return ""
+	d.unknownKind(kind, "", append(known, "List"))
 }
 
-// versioned sends a document to its family.
+// versioned decodes a document as the kind of its apiVersion and kind.
 func (d *decoder) versioned(n, version *node, kind *field, flat bool) {
-	switch name := kind.value.value; version.value {
-	case versionKubernetes:
-		if slices.Contains(kubernetesKinds, name) {
-			d.kubernetes(n, kind)
-			return
+	if k := d.kinds.find(version.value, kind.value.value, flat); k != nil {
+		if flat && k.DecodeFlat != nil {
+			k.DecodeFlat(d, n, kind)
+		} else {
+			k.Decode(d, n, kind)
 		}
-		d.unknownKind(kind, versionKubernetes, kubernetesKinds)
-	case versionWrit:
-		switch {
-		case originKind(name, flat) != "":
-			d.origin(n, kind, flat)
-		case name == kindDecisionTest:
-			d.decisionTest(n, kind)
-		default:
-			d.unknownKind(kind, versionWrit, writKinds)
-		}
-	case versionDenyPolicy:
-		if slices.Contains(denyPolicyKinds, name) {
-			d.denyPolicyFamily(n, kind)
-			return
-		}
-		d.unknownKind(kind, versionDenyPolicy, denyPolicyKinds)
-	case versionVisibility:
-		if slices.Contains(visibilityKinds, name) {
-			d.visibility(n, kind)
-			return
-		}
-		d.unknownKind(kind, versionVisibility, visibilityKinds)
-	case versionKuadrant:
-		if slices.Contains(kuadrantKinds, name) {
-			d.gatewayFamily(n, kind, versionKuadrant)
-			return
-		}
-		d.unknownKind(kind, versionKuadrant, kuadrantKinds)
-	case versionGatewayAPI:
-		if slices.Contains(gatewayAPIKinds, name) {
-			d.gatewayFamily(n, kind, versionGatewayAPI)
-			return
-		}
-		d.unknownKind(kind, versionGatewayAPI, gatewayAPIKinds)
-	default:
-		d.unknownVersion(version, kind.value.value)
+		return
 	}
+	if names := d.kinds.names(version.value); len(names) > 0 {
+		d.unknownKind(kind, version.value, names)
+		return
+	}
+	d.unknownVersion(version, kind.value.value)
 }
 
 func (d *decoder) unknownKind(kind *field, version string, known []string) {
@@ -187,16 +123,17 @@ func (d *decoder) unknownKind(kind *field, version string, known []string) {
 
 func (d *decoder) unknownVersion(version *node, kind string) {
 	hint := ""
+	versions := d.kinds.versions()
 	for _, known := range versions {
 		group, _, _ := strings.Cut(known, "/")
 		if strings.HasPrefix(version.value, group) {
 			hint = "write " + known
 		}
 	}
-	if hint == "" && slices.Contains(originKinds, kind) {
-		hint = "write " + versionWrit + " or " + versionKubernetes
+	if k := d.kinds.flat(kind); hint == "" && k != nil && k.Name == kind {
+		hint = "write " + strings.Join(d.kinds.sharedVersions(), " or ")
 	}
-	if sole := soleVersion(kind); sole != "" {
+	if sole := d.kinds.soleVersion(kind); sole != "" {
 		hint = "write " + sole
 	}
 	if near := diag.Suggest(version.value, versions); near != "" {

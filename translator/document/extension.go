@@ -19,6 +19,8 @@ const (
 	maxRegoDepth = 300
 )
 
+var extensionKinds = Kinds{{Suffix: ".rego", DecodeFile: decodeExtension}}
+
 // decodeExtension parses a Rego file and refuses what would make decisions
 // unrepeatable or reach outside the extensions. Whether it compiles is found out
 // with the others it may import.

@@ -9,6 +9,16 @@ import (
 )
 
 const (
+	versionKuadrant   = "kuadrant.io/v1"
+	versionGatewayAPI = groupGateway + "/v1"
+)
+
+func gatewayKinds() Kinds {
+	return append(KindsOf(versionKuadrant, (*decoder).kuadrant, kindAuthPolicy, kindRateLimitPolicy),
+		KindsOf(versionGatewayAPI, (*decoder).gatewayAPI, kindGateway, kindHTTPRoute)...)
+}
+
+const (
 	kindAuthPolicy      = "AuthPolicy"
 	kindRateLimitPolicy = "RateLimitPolicy"
 	kindGateway         = "Gateway"
@@ -28,6 +38,10 @@ type gatewayDocument struct {
 	created *time.Time
 	spec    *cursor // nil where there is none, which is reported
 }
+
+func (d *decoder) kuadrant(n *node, kind *field) { d.gatewayFamily(n, kind, versionKuadrant) }
+
+func (d *decoder) gatewayAPI(n *node, kind *field) { d.gatewayFamily(n, kind, versionGatewayAPI) }
 
 // gatewayFamily decodes a document of kuadrant.io/v1 or
 // gateway.networking.k8s.io/v1.

@@ -6,16 +6,29 @@ import (
 	"github.com/writ-policy/writ/translator/diag"
 )
 
-// Families of documents.
-const (
-	FamilyKubernetes   = "kubernetes"
-	FamilyOrigin       = "origin"
-	FamilyDenyPolicy   = "denypolicy"
-	FamilyVisibility   = "visibility"
-	FamilyGateway      = "gateway"
-	FamilyExtension    = "extension"
-	FamilyDecisionTest = "decisiontest"
-)
+// FamilyKubernetes is the family of roles and bindings of Kubernetes.
+const FamilyKubernetes = "kubernetes"
+
+// FamilyOrigin is the family of roles, bindings and containers of writ.dev/v1.
+const FamilyOrigin = "origin"
+
+// FamilyDenyPolicy is the family of deny policies and escalations.
+const FamilyDenyPolicy = "denypolicy"
+
+// FamilyVisibility is the family of monitoring policies and metric sources.
+const FamilyVisibility = "visibility"
+
+// FamilyGateway is the family of gateways, routes and the policies on them.
+const FamilyGateway = "gateway"
+
+// FamilyExtension is the family of Rego modules.
+const FamilyExtension = "extension"
+
+// FamilyDecisionTest is the family of decision tests.
+const FamilyDecisionTest = "decisiontest"
+
+// versionWrit is the API version of Origin documents and decision tests.
+const versionWrit = "writ.dev/v1"
 
 // Document is one decoded document. The concrete types are KubernetesRole,
 // KubernetesBinding, OriginRole, OriginBinding, OriginPolicy,

@@ -9,6 +9,11 @@ import (
 	"github.com/writ-policy/writ/translator/diag"
 )
 
+const versionKubernetes = "rbac.authorization.k8s.io/v1"
+
+var kubernetesKinds = KindsOf(versionKubernetes, (*decoder).kubernetes,
+	"Role", "ClusterRole", "RoleBinding", "ClusterRoleBinding")
+
 const kubernetesGroup = "rbac.authorization.k8s.io"
 
 // kubernetesHints say what a Kubernetes document has instead of what writ.dev

@@ -18,16 +18,30 @@ var originHints = map[string]string{
 	"subjects":        "write userNames and groupNames",
 }
 
+var originNames = []string{"Role", "RoleBinding", "Policy", "PolicyBinding"}
+
+func originKinds() Kinds {
+	kinds := KindsOf(versionWrit, (*decoder).originStyled, originNames...)
+	for i := range kinds {
+		kinds[i].DecodeFlat = (*decoder).originFlat
+	}
+	return kinds
+}
+
 // originKind is the kind as it is spelt, or "" for what is none. The flat form
 // takes any case.
 func originKind(name string, flat bool) string {
-	for _, known := range originKinds {
+	for _, known := range originNames {
 		if name == known || flat && fold(name) == fold(known) {
 			return known
 		}
 	}
 	return ""
 }
+
+func (d *decoder) originStyled(n *node, kind *field) { d.origin(n, kind, false) }
+
+func (d *decoder) originFlat(n *node, kind *field) { d.origin(n, kind, true) }
 
 // origin decodes a document of writ.dev/v1 in either of its forms.
 func (d *decoder) origin(n *node, kind *field, flat bool) {

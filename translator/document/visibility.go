@@ -4,6 +4,10 @@ import (
 	"github.com/writ-policy/writ/translator/diag"
 )
 
+const versionVisibility = "clusterpulse.io/v1alpha1"
+
+var visibilityKinds = KindsOf(versionVisibility, (*decoder).visibility, kindMonitorAccessPolicy, kindMetricSource)
+
 const (
 	kindMonitorAccessPolicy = "MonitorAccessPolicy"
 	kindMetricSource        = "MetricSource"
