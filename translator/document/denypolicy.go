@@ -146,7 +146,7 @@ func (d *decoder) denyRule(n *node) DenyRule {
 	d.words(resources, "resources", resourceWord)
 	d.words(subresources, "subresources", anyWord)
 	r.Verbs, r.APIGroups, r.Resources, r.Subresources = values(verbs), values(groups), values(resources), values(subresources)
-	r.Namespaces = d.namespaces(c, "namespaces", d.globs)
+	r.Namespaces = d.namespaces(c, "namespaces", (*decoder).globs)
 	r.ResourceNames = d.globList(c, "resourceNames")
 	d.neverNamed(c, &r)
 	c.done()

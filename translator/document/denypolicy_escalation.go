@@ -129,7 +129,7 @@ func (d *decoder) podOverride(c *cursor, e *BreakglassEscalation) *PodOverride {
 		o.MaxAllowedScore = &score
 	}
 	o.ExemptFactors = d.factors(d.entryList(c, "exemptFactors"), "exemptFactors")
-	o.NamespaceScope = d.namespaces(c, "namespaceScope", func(items []*node, name string) {
+	o.NamespaceScope = d.namespaces(c, "namespaceScope", func(d *decoder, items []*node, name string) {
 		d.distinct(items, name)
 		d.globs(items, name)
 	})

@@ -5,7 +5,7 @@ import "github.com/writ-policy/writ/translator/diag"
 // namespaces decodes a namespace filter in either of its spellings: a list of
 // globs, or a mapping of patterns and selectorTerms. It is nil where nothing is
 // in it; what that means depends on the place. check sees the patterns.
-func (d *decoder) namespaces(c *cursor, name string, check func(items []*node, name string)) *NamespaceFilter {
+func (d *decoder) namespaces(c *cursor, name string, check func(d *decoder, items []*node, name string)) *NamespaceFilter {
 	n := c.value(name)
 	if n == nil {
 		return nil
@@ -14,7 +14,7 @@ func (d *decoder) namespaces(c *cursor, name string, check func(items []*node, n
 	switch n.kind {
 	case list:
 		items, _ := c.texts(name)
-		check(items, name)
+		check(d, items, name)
 		f.Patterns = values(items)
 	case mapping:
 		inner := c.mapping(name)
@@ -24,7 +24,7 @@ func (d *decoder) namespaces(c *cursor, name string, check func(items []*node, n
 			"names":            "write patterns",
 		}
 		items, _ := inner.texts("patterns")
-		check(items, name+".patterns")
+		check(d, items, name+".patterns")
 		f.Patterns = values(items)
 		terms, _ := inner.list("selectorTerms")
 		for _, term := range terms {

@@ -42,7 +42,7 @@ func (d *decoder) podSecurity(c *cursor) *PodSecurity {
 	blocking, _ := c.texts("blockFactors")
 	p.BlockFactors = d.factors(blocking, "blockFactors")
 	exemptions := c.mapping("exemptions")
-	p.ExemptNamespaces = d.namespaces(exemptions, "namespaces", d.globs)
+	p.ExemptNamespaces = d.namespaces(exemptions, "namespaces", (*decoder).globs)
 	p.ExemptLabels = exemptions.labels("podLabels")
 	exemptions.done()
 	if mode := c.text("failMode"); mode != nil && d.oneOf(mode, "failMode", "open", "closed") {

@@ -33,9 +33,9 @@ func (d *decoder) originRule(n *node, flat bool) OriginRule {
 	r.Deny, _ = c.boolean("deny", flat)
 	before := len(d.diags)
 	verbs, verbsAt := c.requiredTexts("verbs")
-	r.Verbs, r.NotVerbs = d.entries(verbs, "verbs", d.checkVerb)
+	r.Verbs, r.NotVerbs = d.entries(verbs, "verbs", (*decoder).checkVerb)
 	kinds, kindsAt := c.requiredTexts("resourceKinds")
-	r.Kinds, r.NotKinds = d.entries(kinds, "resourceKinds", d.checkKind)
+	r.Kinds, r.NotKinds = d.entries(kinds, "resourceKinds", (*decoder).checkKind)
 	if !slices.ContainsFunc(d.diags[before:], func(g diag.Diagnostic) bool { return g.Severity == diag.Error }) {
 		d.matchesNothing(&r, verbsAt, kindsAt)
 	}
@@ -47,13 +47,13 @@ func (d *decoder) originRule(n *node, flat bool) OriginRule {
 }
 
 // entries splits a list into its positive and its negative entries.
-func (d *decoder) entries(items []*node, name string, check func(entry string, n *node) string) (positive, negative []string) {
+func (d *decoder) entries(items []*node, name string, check func(d *decoder, entry string, n *node) string) (positive, negative []string) {
 	for _, n := range items {
 		entry := fold(n.value)
 		negated := strings.HasPrefix(entry, "-")
 		entry = strings.TrimPrefix(entry, "-")
 		if entry != "*" {
-			if problem := check(entry, n); problem != "" {
+			if problem := check(d, entry, n); problem != "" {
 				d.fail(n, diag.BadPattern, patternHint(entry), "entry %s of %s %s", quote(n.value), name, problem)
 				continue
 			}
