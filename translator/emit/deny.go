@@ -3,6 +3,7 @@ package emit
 import (
 	"bytes"
 	"fmt"
+	"maps"
 	"slices"
 	"strings"
 
@@ -12,7 +13,7 @@ import (
 
 // denyFiles writes one module a deny policy, all in the package compiled.deny so
 // that OPA's rule index works across them, and one a pod-security override.
-func denyFiles(deny *lower.Deny) map[string][]byte {
+func denyFiles(deny *lower.Deny, o Options) map[string][]byte {
 	files := make(map[string][]byte)
 	if deny == nil {
 		return files
@@ -24,6 +25,9 @@ func denyFiles(deny *lower.Deny) map[string][]byte {
 	for i := range deny.Escalations {
 		escalation := &deny.Escalations[i]
 		files["compiled/escalations/"+fileName(escalation.Name)+".rego"] = escalationModule(escalation)
+	}
+	if o.Tests {
+		maps.Copy(files, denyTests(deny))
 	}
 	return files
 }

@@ -9,18 +9,13 @@ import (
 	"errors"
 	"fmt"
 	"maps"
-	"path"
-	"strings"
 
 	"github.com/writ-policy/writ/translator/document"
 	"github.com/writ-policy/writ/translator/lower"
 )
 
-// Paths of the files a bundle always has, below its root.
-const (
-	DataPath     = "compiled/data.json"
-	dispatchPath = "compiled/extensions/dispatch.rego"
-)
+// DataPath is the path of the compiled data in a bundle.
+const DataPath = "compiled/data.json"
 
 // Options say what is emitted. The zero value emits what decides and no tests.
 type Options struct {
@@ -38,22 +33,11 @@ func Emit(tables *lower.Tables, extensions []*document.Extension, o Options) (ma
 		return nil, fmt.Errorf("encode %s: %w", DataPath, err)
 	}
 	files[DataPath] = data
-	files[dispatchPath] = dispatch(tables.Access.Extensions)
-	if len(tables.Access.Expressions) > 0 {
-		files[expressionsPath] = expressions(tables.Access.Expressions)
-	}
-	for _, extension := range extensions {
-		files[extensionPath(extension)] = extension.Source
-	}
-	maps.Copy(files, denyFiles(tables.Deny))
-	maps.Copy(files, visibilityFiles(tables.Visibility))
-	maps.Copy(files, gatewayFiles(tables.Gateway))
-	if o.Tests {
-		maps.Copy(files, accessTests(tables.Access))
-		maps.Copy(files, denyTests(tables.Deny))
-		maps.Copy(files, gatewayTests(tables.Gateway))
-		maps.Copy(files, visibilityTests(tables.Visibility))
-	}
+	maps.Copy(files, accessFiles(tables.Access, o))
+	maps.Copy(files, extensionFiles(extensions))
+	maps.Copy(files, denyFiles(tables.Deny, o))
+	maps.Copy(files, visibilityFiles(tables.Visibility, o))
+	maps.Copy(files, gatewayFiles(tables.Gateway, o))
 	return files, nil
 }
 
@@ -78,18 +62,6 @@ func compiledData(tables *lower.Tables) ([]byte, error) {
 		err = errors.Join(err, add("views", tables.Visibility))
 	}
 	return bytes.Join(append(parts, []byte("}\n")), nil), err
-}
-
-// extensionPath keeps the package's path and adds the file it came from, since
-// several files may share a package. A package of tests ends up in a file that is
-// known as one.
-func extensionPath(extension *document.Extension) string {
-	dir := strings.ReplaceAll(extension.Name, ".", "/")
-	suffix := ".rego"
-	if strings.HasSuffix(extension.Name, "_test") {
-		suffix = "_test.rego"
-	}
-	return path.Join("writ/extensions", dir, pathName(strings.TrimSuffix(extension.File, ".rego"))+suffix)
 }
 
 // marshal is JSON with sorted keys, a line end, and text as it is written.

@@ -12,10 +12,7 @@ import (
 // A text of a document is a comment and a key here: neither may end early.
 func TestExpressionsAreUnderTheirText(t *testing.T) {
 	texts := []string{"request.name == '\u2028\"}} '", "request.name in ['a',\n 'b']"}
-	files, err := Emit(&lower.Tables{Access: &lower.Access{Expressions: texts}}, nil, Options{})
-	if err != nil {
-		t.Fatal(err)
-	}
+	files := accessFiles(&lower.Access{Expressions: texts}, Options{})
 	module, err := ast.ParseModule(expressionsPath, string(files[expressionsPath]))
 	if err != nil {
 		t.Fatalf("%v in\n%s", err, files[expressionsPath])
@@ -34,10 +31,7 @@ func TestExpressionsAreUnderTheirText(t *testing.T) {
 }
 
 func TestNoExpressionsNoModule(t *testing.T) {
-	files, err := Emit(&lower.Tables{Access: &lower.Access{}}, nil, Options{})
-	if err != nil {
-		t.Fatal(err)
-	}
+	files := accessFiles(&lower.Access{}, Options{})
 	for path := range files {
 		if strings.Contains(path, "expressions") {
 			t.Errorf("got %s, want none", path)

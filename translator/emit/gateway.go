@@ -21,7 +21,7 @@ const (
 // gatewayFiles writes what the gateway point decides by: one module a Gateway with
 // its listeners and routes, one a policy with its rules, one an effective policy
 // that puts rules in their order, and the names of all gateways.
-func gatewayFiles(tables *lower.Gateway) map[string][]byte {
+func gatewayFiles(tables *lower.Gateway, o Options) map[string][]byte {
 	files := make(map[string][]byte)
 	if tables == nil || len(tables.Gateways) == 0 {
 		return files
@@ -48,6 +48,9 @@ func gatewayFiles(tables *lower.Gateway) map[string][]byte {
 		if id != "" {
 			files[gatewayFolder+"effective/"+id+".rego"] = g.effectiveModule(index)
 		}
+	}
+	if o.Tests {
+		maps.Copy(files, gatewayTests(tables))
 	}
 	return files
 }

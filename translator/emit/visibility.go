@@ -3,6 +3,7 @@ package emit
 import (
 	"bytes"
 	"fmt"
+	"maps"
 	"math/big"
 	"regexp"
 	"slices"
@@ -16,7 +17,7 @@ import (
 // visibilityFiles writes one module a policy and one a MetricSource, and one that
 // finds a principal's policies. Each policy has a package of its own: what OPA's
 // compiler does with a package grows with the square of its rules.
-func visibilityFiles(v *lower.Visibility) map[string][]byte {
+func visibilityFiles(v *lower.Visibility, o Options) map[string][]byte {
 	files := make(map[string][]byte)
 	if v == nil || len(v.Policies)+len(v.Sources) == 0 {
 		return files
@@ -30,6 +31,9 @@ func visibilityFiles(v *lower.Visibility) map[string][]byte {
 		if source := &v.Sources[i]; source.Type != "" {
 			files[visibilityPath+"sources/"+fileName(source.Namespace, source.Name)+".rego"] = metricSourceModule(source)
 		}
+	}
+	if o.Tests {
+		maps.Copy(files, visibilityTests(v))
 	}
 	return files
 }

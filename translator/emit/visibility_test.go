@@ -1,7 +1,6 @@
 package emit
 
 import (
-	"encoding/json"
 	"fmt"
 	"maps"
 	"regexp"
@@ -121,10 +120,7 @@ func views() *lower.Visibility {
 }
 
 func TestVisibilityFiles(t *testing.T) {
-	files, err := Emit(&lower.Tables{Access: access(), Visibility: views()}, nil, Options{Tests: true})
-	if err != nil {
-		t.Fatal(err)
-	}
+	files := visibilityFiles(views(), Options{Tests: true})
 	for path, want := range map[string][]string{
 		"compiled/visibility/subjects.rego": {
 			`"user:u": [[10,"ns","p","ns-p",false]]`, `"group:g": [[0,"","d","-d",true]]`, `"ns/p": "ns-p"`,
@@ -152,24 +148,14 @@ func TestVisibilityFiles(t *testing.T) {
 			t.Errorf("%s: got a file, want none among %q", path, slices.Sorted(maps.Keys(files)))
 		}
 	}
-	var data struct{ Views *lower.Visibility }
-	if err := json.Unmarshal(files[DataPath], &data); err != nil || data.Views == nil || len(data.Views.Policies) != 5 {
-		t.Errorf("got %v, %v for tables, want the five policies", data.Views, err)
-	}
 }
 
 func TestNoVisibilityNoFiles(t *testing.T) {
-	files, err := Emit(&lower.Tables{Access: access(), Visibility: &lower.Visibility{}}, nil, Options{Tests: true})
-	if err != nil {
-		t.Fatal(err)
-	}
+	files := visibilityFiles(&lower.Visibility{}, Options{Tests: true})
 	for path := range files {
 		if strings.Contains(path, "visibility") {
 			t.Errorf("got %s, want nothing of visibility", path)
 		}
-	}
-	if strings.Contains(string(files[DataPath]), "views") {
-		t.Errorf("got tables in %s, want none", files[DataPath])
 	}
 }
 
@@ -198,8 +184,7 @@ func FuzzVisibility(f *testing.F) {
 				{Name: name, Function: "count", Filter: &lower.AggregationFilter{Field: kind, Operator: "in", Value: value}},
 			}}},
 		}
-		files := visibilityFiles(v)
-		maps.Copy(files, visibilityTests(v))
+		files := visibilityFiles(v, Options{Tests: true})
 		if len(files) != 4 {
 			t.Errorf("got %d files, want 4: %q", len(files), slices.Sorted(maps.Keys(files)))
 		}
@@ -223,8 +208,7 @@ func TestVisibilityPoliciesAreApart(t *testing.T) {
 		p.Name = fmt.Sprintf("p%d", i)
 		v.Policies = append(v.Policies, p)
 	}
-	files := visibilityFiles(v)
-	maps.Copy(files, visibilityTests(v))
+	files := visibilityFiles(v, Options{Tests: true})
 	packages := map[string]bool{}
 	for path, content := range files {
 		module, err := ast.ParseModuleWithOpts(path, string(content), ast.ParserOptions{RegoVersion: ast.RegoV1})

@@ -2,7 +2,6 @@ package emit
 
 import (
 	"bytes"
-	"encoding/json"
 	"maps"
 	"slices"
 	"strings"
@@ -10,30 +9,8 @@ import (
 
 	"github.com/open-policy-agent/opa/v1/ast"
 
-	"github.com/writ-policy/writ/translator/document"
 	"github.com/writ-policy/writ/translator/lower"
-	"github.com/writ-policy/writ/translator/regotext"
 )
-
-// Whatever a document says, it stays the text it was in Rego source.
-func FuzzQuote(f *testing.F) {
-	for _, seed := range []string{"", "plain", `"`, `\`, "\a\x00\x1b", "a\nb", "\u2028\u2029", "`", "${x}", "ä\U0001F600", "</script>"} {
-		f.Add(seed)
-	}
-	f.Fuzz(func(t *testing.T, text string) {
-		text = strings.ToValidUTF8(text, "?") // documents are UTF-8
-		module, err := ast.ParseModuleWithOpts("x.rego", "package x\n\nv := "+regotext.Quote(text)+"\n", ast.ParserOptions{RegoVersion: ast.RegoV1})
-		if err != nil {
-			t.Fatalf("%q: %v", text, err)
-		}
-		if len(module.Rules) != 1 {
-			t.Fatalf("%q: got %d rules, want 1", text, len(module.Rules))
-		}
-		if got := module.Rules[0].Head.Value.Value; got.Compare(ast.String(text)) != 0 {
-			t.Fatalf("got %v, want %q", got, text)
-		}
-	})
-}
 
 // Any names and sources give modules that parse, in a folder of their own.
 func FuzzEmit(f *testing.F) {
@@ -45,7 +22,7 @@ func FuzzEmit(f *testing.F) {
 			*text = strings.ToValidUTF8(*text, "?")
 		}
 		key := lower.RoleKey(lower.FamilyOrigin, namespace, name)
-		tables := &lower.Tables{Access: &lower.Access{
+		tables := &lower.Access{
 			Roles: lower.MapOf(map[string]lower.Role{key: {
 				Family: lower.FamilyOrigin, Kind: "Role", Namespace: namespace, Name: name, Source: file,
 				Origin: []lower.OriginRule{{Source: file, Verbs: []string{verb}, Kinds: []string{kind}}},
@@ -53,11 +30,8 @@ func FuzzEmit(f *testing.F) {
 			Bindings:   lower.MapOf(map[string]lower.Binding{"b": {Namespace: namespace, Name: name, Role: key}}),
 			Subjects:   lower.Subjects{Cluster: lower.MapOf(map[string][]string{"user:" + name: {"b"}})},
 			Extensions: []string{name},
-		}}
-		files, err := Emit(tables, nil, Options{Tests: true})
-		if err != nil {
-			t.Fatal(err)
 		}
+		files := accessFiles(tables, Options{Tests: true})
 		for path, content := range files {
 			if strings.Contains(path, "..") || strings.HasPrefix(path, "/") {
 				t.Errorf("a file outside of the bundle: %q", path)
@@ -94,15 +68,12 @@ func access() *lower.Access {
 }
 
 func TestEmitTests(t *testing.T) {
-	files, err := Emit(&lower.Tables{Access: access()}, nil, Options{Tests: true})
-	if err != nil {
-		t.Fatal(err)
-	}
-	want := []string{"compiled/data.json", "compiled/extensions/dispatch.rego", "compiled/tests/access/kubernetes--pods_test.rego"}
+	files := accessFiles(access(), Options{Tests: true})
+	want := []string{"compiled/extensions/dispatch.rego", "compiled/tests/access/kubernetes--pods_test.rego"}
 	if got := slices.Sorted(maps.Keys(files)); !slices.Equal(got, want) {
 		t.Fatalf("got %q, want %q", got, want)
 	}
-	content := string(files[want[2]])
+	content := string(files[want[1]])
 	for _, row := range []string{
 		`"rule 0": {"request":`, `"request":{"apiGroup":"","groups":["g"],"resource":"pods","subresource":"","user":"","verb":"get"}`,
 		`"verb":"writ-other-verb"`, `"user":"writ:nobody"`,
@@ -114,42 +85,16 @@ func TestEmitTests(t *testing.T) {
 }
 
 func TestEmitWithoutTests(t *testing.T) {
-	files, err := Emit(&lower.Tables{Access: access()}, nil, Options{})
-	if err != nil {
-		t.Fatal(err)
-	}
+	files := accessFiles(access(), Options{})
 	for path := range files {
 		if strings.HasSuffix(path, "_test.rego") {
 			t.Errorf("got %s, want no tests", path)
 		}
 	}
-	var data struct{ Access lower.Access }
-	if err := json.Unmarshal(files[DataPath], &data); err != nil {
-		t.Fatal(err)
-	}
-	if got := data.Access.Roles.At("kubernetes:/pods").Kubernetes[1].Paths; !slices.Equal(got, []string{"*"}) {
-		t.Errorf("got paths %q, want the table's", got)
-	}
 }
 
-func TestExtensionFiles(t *testing.T) {
-	extension := func(name, file string) *document.Extension {
-		return &document.Extension{Header: document.Header{Name: name}, File: file, Source: []byte(file)}
-	}
-	files, err := Emit(&lower.Tables{Access: &lower.Access{Extensions: []string{"region"}}},
-		[]*document.Extension{extension("region", "a/x.rego"), extension("region", "b/x.rego"), extension("lib.time", "t.rego"),
-			extension("region_test", "t.rego")}, Options{})
-	if err != nil {
-		t.Fatal(err)
-	}
-	for _, path := range []string{
-		"writ/extensions/region/a__x.rego", "writ/extensions/region/b__x.rego", "writ/extensions/lib/time/t.rego",
-		"writ/extensions/region_test/t_test.rego",
-	} {
-		if files[path] == nil {
-			t.Errorf("%s is not among %q", path, slices.Sorted(maps.Keys(files)))
-		}
-	}
+func TestDispatch(t *testing.T) {
+	files := accessFiles(&lower.Access{Extensions: []string{"region"}}, Options{})
 	if !bytes.Contains(files[dispatchPath], []byte(`data.writ.extensions["region"].holds(request, params)`)) {
 		t.Errorf("the extension is not asked in\n%s", files[dispatchPath])
 	}

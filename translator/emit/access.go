@@ -1,0 +1,22 @@
+package emit
+
+import (
+	"maps"
+
+	"github.com/writ-policy/writ/translator/lower"
+)
+
+const dispatchPath = "compiled/extensions/dispatch.rego"
+
+// accessFiles writes the answers of extensions by their names, the expressions in
+// CEL and the generated tests. Roles and bindings are data.
+func accessFiles(access *lower.Access, o Options) map[string][]byte {
+	files := map[string][]byte{dispatchPath: dispatch(access.Extensions)}
+	if len(access.Expressions) > 0 {
+		files[expressionsPath] = expressions(access.Expressions)
+	}
+	if o.Tests {
+		maps.Copy(files, accessTests(access))
+	}
+	return files
+}
