@@ -10,16 +10,16 @@ import (
 	"github.com/writ-policy/writ/translator/resolve"
 )
 
-// Author is who wrote a change to the documents.
+// Author is the author of a change to the documents.
 type Author struct {
-	User   string // may be empty where there are groups
+	User   string // may be empty if there are groups
 	Groups []string
-	// May answers a question at the access point of the base revision. Nil
-	// allows nothing.
+	// May decides a request at the access point of the base revision. Nil means that
+	// nothing is allowed.
 	May func(Question) bool
 }
 
-// Question is a request that a person may make: escalate or bind a role.
+// Question is an access request of the author: to escalate or bind a role.
 type Question struct {
 	User      string
 	Groups    []string
@@ -30,20 +30,20 @@ type Question struct {
 	Name      string
 }
 
-// Escalation returns an error for each rule that the author gives away without
-// holding it: in roles that are new or changed against the base, and behind
-// bindings that are. Removing rules or roles gives nothing away. Without a base
-// everything is new, and what the author holds is read from the same documents.
+// Escalation returns a diagnostic for each rule that the author grants without having
+// it: in roles that are new or changed compared with the base, and through bindings
+// that are new or changed. Removing rules or roles grants nothing. If base is nil,
+// everything is new, and the author's permissions are those of the same documents.
 func Escalation(r *resolve.Resolved, access, base *lower.Access, author Author) diag.List {
 	before := base
 	if base == nil {
 		base, before = access, &lower.Access{}
 	}
 	c := &escalation{
-		access:   access,
-		author:   author,
-		holdings: newHoldings(base, author),
-		places:   placesOf(r),
+		access: access,
+		author: author,
+		held:   newPermissions(base, author),
+		places: placesOf(r),
 	}
 	for key, role := range access.Roles.All() {
 		if roleChanged(*role, before.Roles.At(key)) {
@@ -62,39 +62,39 @@ func Escalation(r *resolve.Resolved, access, base *lower.Access, author Author) 
 
 // escalation is the state of one check.
 type escalation struct {
-	access   *lower.Access
-	author   Author
-	holdings *holdings
-	places   places
-	list     diag.List
+	access *lower.Access
+	author Author
+	held   *permissions
+	places places
+	list   diag.List
 }
 
-// role checks each rule of a role where the role takes effect: a role of every
-// namespace is held only by who holds it in all of them.
+// role checks each rule of a role in the scope of the role. For a role that is valid
+// in every namespace, the author must have the permissions in all of them.
 func (c *escalation) role(key string, role lower.Role) {
 	scope := role.Namespace
 	if role.Family == lower.FamilyOrigin && scope == c.access.Master {
 		scope = ""
 	}
-	question := c.about(role, "escalate", role.Namespace)
+	question := c.questionFor(role, "escalate", role.Namespace)
 	for i, missing := range c.missing(role, scope) {
 		if len(missing) == 0 {
 			continue
 		}
-		if c.free(question) {
+		if c.may(question) {
 			return
 		}
 		c.list.Add(diag.Diagnostic{
 			Position: c.places.rules[key][i],
 			Code:     diag.Escalation,
-			Message: fmt.Sprintf("%s does not hold what rule %d of %s %q grants %s: %s",
+			Message: fmt.Sprintf("%s does not have what rule %d of %s %q grants %s: %s",
 				c.author, i, role.Kind, role.Name, where(scope), enumerate(missing)),
-			Hint: "leave it to somebody who holds it, or who may escalate this role",
+			Hint: "an author who has these permissions, or who may escalate this role, can make the change",
 		})
 	}
 }
 
-// binding checks every rule behind a binding where the binding reaches.
+// binding checks every rule that a binding grants, in the scope of the binding.
 func (c *escalation) binding(key string, b lower.Binding) {
 	scope := b.Namespace
 	if b.Cluster {
@@ -102,7 +102,7 @@ func (c *escalation) binding(key string, b lower.Binding) {
 	}
 	role := c.access.Roles.At(b.Role)
 	missing := slices.Concat(c.missing(role, scope)...)
-	if len(missing) == 0 || c.free(c.about(role, "bind", b.Namespace)) {
+	if len(missing) == 0 || c.may(c.questionFor(role, "bind", b.Namespace)) {
 		return
 	}
 	place := c.places.bindings[key]
@@ -110,16 +110,16 @@ func (c *escalation) binding(key string, b lower.Binding) {
 		Position: place.role,
 		Length:   len([]rune(role.Name)),
 		Code:     diag.Escalation,
-		Message: fmt.Sprintf("%s does not hold what %s %q gives %s through %s %q: %s",
+		Message: fmt.Sprintf("%s does not have what %s %q grants %s through %s %q: %s",
 			c.author, b.Kind, b.Name, where(scope), role.Kind, role.Name, enumerate(missing)),
-		Hint:    "leave it to somebody who holds it, or who may bind this role",
+		Hint:    "an author who has these permissions, or who may bind this role, can make the change",
 		Related: []diag.Related{{Position: c.places.roles[b.Role], Message: fmt.Sprintf("%s %q is declared here", role.Kind, role.Name)}},
 	})
 }
 
-// missing lists, for each rule of a role, what the author does not hold of it.
+// missing lists for each rule of a role the permissions that the author does not have.
 func (c *escalation) missing(role lower.Role, scope string) [][]string {
-	held := c.holdings.in(scope)
+	held := c.held.in(scope)
 	var out [][]string
 	for i := range role.Kubernetes {
 		rule := &role.Kubernetes[i]
@@ -134,7 +134,7 @@ func (c *escalation) missing(role lower.Role, scope string) [][]string {
 	}
 	for i := range role.Origin {
 		if role.Origin[i].Deny {
-			out = append(out, nil) // a denial gives nothing away
+			out = append(out, nil) // a denial grants nothing
 			continue
 		}
 		out = append(out, held.missingOrigin(&role.Origin[i]))
@@ -142,8 +142,8 @@ func (c *escalation) missing(role lower.Role, scope string) [][]string {
 	return out
 }
 
-// about is the question whether the author may do something with a role.
-func (c *escalation) about(role lower.Role, verb, namespace string) Question {
+// questionFor returns the request of the author to use a verb on a role.
+func (c *escalation) questionFor(role lower.Role, verb, namespace string) Question {
 	q := Question{
 		User: c.author.User, Groups: c.author.Groups, Verb: verb,
 		APIGroup: rbacGroup, Resource: "roles", Namespace: namespace, Name: role.Name,
@@ -157,7 +157,7 @@ func (c *escalation) about(role lower.Role, verb, namespace string) Question {
 	return q
 }
 
-func (c *escalation) free(q Question) bool { return c.author.May != nil && c.author.May(q) }
+func (c *escalation) may(q Question) bool { return c.author.May != nil && c.author.May(q) }
 
 // String names the author in messages.
 func (a Author) String() string {
@@ -174,10 +174,10 @@ func where(scope string) string {
 	return fmt.Sprintf("in namespace %q", scope)
 }
 
-// maxListed bounds how much of what is missing a message lists.
+// maxListed bounds the missing permissions that a message lists.
 const maxListed = 6
 
-// enumerate joins what is missing, each once, and counts what it leaves out.
+// enumerate joins the missing permissions without duplicates, up to maxListed.
 func enumerate(missing []string) string {
 	var listed []string
 	for _, m := range missing {

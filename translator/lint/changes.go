@@ -9,8 +9,7 @@ import (
 	"github.com/writ-policy/writ/translator/resolve"
 )
 
-// roleChanged reports whether a role says something else than before. That its
-// lines have moved is no change.
+// roleChanged reports whether a role differs, ignoring the lines of its rules.
 func roleChanged(now, before lower.Role) bool {
 	return !reflect.DeepEqual(withoutSources(now), withoutSources(before))
 }
@@ -48,7 +47,7 @@ func subjectsOf(access *lower.Access) map[string][]string {
 	return out
 }
 
-// places finds in the documents what the tables speak of, by their keys.
+// places maps the keys of the tables to positions in the documents.
 type places struct {
 	roles    map[string]diag.Position
 	rules    map[string][]diag.Position

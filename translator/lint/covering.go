@@ -8,25 +8,26 @@ import (
 	"github.com/writ-policy/writ/translator/lower"
 )
 
-// A rule is split into single tuples, and each must be covered by one rule of
-// the author's. Entries of a list that the same rules meet are one class, so the
-// tuples are as many as there are differences, not products of long lists.
+// A rule is split into tuples of single entries, and a rule of the author must cover
+// each tuple. Entries of a list that match the same rules of the author form a class,
+// so the number of tuples depends on the differences between entries and not on the
+// length of the lists.
 
-// class is entries of a list that no rule of the author's tells apart.
+// class holds entries of a list that match the same rules of the author.
 type class struct {
-	meets   bits
+	matches bits
 	entries []string
 }
 
-// classes groups entries by the rules they meet.
-func (h held) classes(entries []string, meets func(r rule, deny bool, entry string) bool) []class {
+// classes groups entries by the rules that they match.
+func (h ruleSet) classes(entries []string, matches func(r rule, deny bool, entry string) bool) []class {
 	var out []class
 	index := make(map[string]int)
 	for _, entry := range entries {
 		set := h.newBits()
 		for i, r := range h.rules {
 			deny := i < h.ends[0] || i >= h.ends[1] && i < h.ends[2]
-			if meets(r, deny, entry) {
+			if matches(r, deny, entry) {
 				set.set(i)
 			}
 		}
@@ -44,14 +45,14 @@ func (h held) classes(entries []string, meets func(r rule, deny bool, entry stri
 	return out
 }
 
-// maxTuples bounds the tuples looked at for one rule.
+// maxTuples bounds the tuples that are checked for one rule.
 const maxTuples = 100_000
 
-// tooMany stands for what is missing where nobody looked.
+// tooMany is reported instead of missing permissions if there are too many tuples.
 const tooMany = "more combinations than are checked"
 
-// missing lists the tuples over the dimensions that the author does not hold.
-func (h held) missing(dimensions [][]class, text func(entries []string) string) []string {
+// missing lists the tuples over the dimensions that the author does not have.
+func (h ruleSet) missing(dimensions [][]class, text func(entries []string) string) []string {
 	tuples := 1
 	for _, classes := range dimensions {
 		if tuples *= len(classes); tuples > maxTuples {
@@ -63,10 +64,10 @@ func (h held) missing(dimensions [][]class, text func(entries []string) string) 
 		picked, sets := make([]class, len(dimensions)), make([]bits, len(dimensions))
 		for i := len(dimensions) - 1; i >= 0; i-- {
 			picked[i] = dimensions[i][n%len(dimensions[i])]
-			sets[i] = picked[i].meets
+			sets[i] = picked[i].matches
 			n /= len(dimensions[i])
 		}
-		if !h.has(and(sets...)) {
+		if !h.allows(intersect(sets...)) {
 			out = appendExamples(out, picked, text)
 		}
 		if len(out) > maxListed {
@@ -76,8 +77,8 @@ func (h held) missing(dimensions [][]class, text func(entries []string) string) 
 	return out
 }
 
-// appendExamples writes out the tuples of one combination of classes, as many as
-// a message lists.
+// appendExamples appends the tuples of one combination of classes, up to the number
+// that a message lists.
 func appendExamples(out []string, picked []class, text func(entries []string) string) []string {
 	tuples := [][]string{nil}
 	for _, c := range picked {
@@ -95,8 +96,8 @@ func appendExamples(out []string, picked []class, text func(entries []string) st
 	return out
 }
 
-// missingPaths is for a rule of paths, which only Kubernetes' rules know.
-func (h held) missingPaths(wanted *lower.KubernetesRule) []string {
+// missingPaths checks a rule with paths, which only Kubernetes has.
+func (h ruleSet) missingPaths(wanted *lower.KubernetesRule) []string {
 	verbs := h.classes(wanted.Verbs, func(r rule, _ bool, verb string) bool {
 		return r.kubernetes != nil && hasOrStar(r.kubernetes.Verbs, verb)
 	})
@@ -108,10 +109,10 @@ func (h held) missingPaths(wanted *lower.KubernetesRule) []string {
 	return h.missing([][]class{verbs, paths}, func(t []string) string { return t[0] + " " + t[1] })
 }
 
-// missingResources is for a rule of resources. Origin carries a verb otherwise
-// on streaming subresources, and two verbs stand for subresources: within one
-// box of both kinds verbs and resources do not depend on each other.
-func (h held) missingResources(wanted *lower.KubernetesRule) []string {
+// missingResources checks a rule with resources. In Origin the verb of a request for a
+// streaming subresource is different, and two verbs stand for subresources. Verbs and
+// resources are therefore partitioned, so that they are independent within each part.
+func (h ruleSet) missingResources(wanted *lower.KubernetesRule) []string {
 	groups := h.classes(wanted.Groups, func(r rule, _ bool, group string) bool {
 		return r.origin != nil || hasOrStar(r.kubernetes.Groups, group)
 	})
@@ -127,10 +128,10 @@ func (h held) missingResources(wanted *lower.KubernetesRule) []string {
 	for _, stream := range partition(wanted.Resources, streamOf) {
 		for _, kind := range partition(wanted.Verbs, streamVerb) {
 			verbs := h.classes(kind.entries, func(r rule, deny bool, verb string) bool {
-				return meetsVerb(r, deny, verb, stream.key)
+				return matchesVerb(r, deny, verb, stream.key)
 			})
 			resources := h.classes(stream.entries, func(r rule, deny bool, resource string) bool {
-				return meetsResource(r, deny, resource, kind.key)
+				return matchesResource(r, deny, resource, kind.key)
 			})
 			out = append(out, h.missing([][]class{verbs, groups, resources, names}, resourceText)...)
 		}
@@ -169,8 +170,8 @@ func partition(entries []string, keyOf func(string) string) []part {
 	return out
 }
 
-// streamOf is the streaming subresource whose verb Origin carries for a
-// resource: exec, proxy, "*" where all may be meant, else empty.
+// streamOf returns the verb that Origin uses for a streaming subresource: exec or
+// proxy, "*" if the resource may be any, or "" for other resources.
 func streamOf(resource string) string {
 	if resource == "*" {
 		return "*"
@@ -182,7 +183,7 @@ func streamOf(resource string) string {
 	return ""
 }
 
-// streamVerb is the verb itself where it stands for a subresource, or for all.
+// streamVerb returns the verb if it stands for a subresource or for all, else "".
 func streamVerb(verb string) string {
 	if verb = strings.ToLower(verb); verb == "exec" || verb == "proxy" || verb == "*" {
 		return verb

@@ -127,7 +127,7 @@ func TestNothingMissingMeansAllowed(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		access := owned(t)
 		namespace := rapid.SampledFrom([]string{"", "hammer"}).Draw(t, "scope")
-		held := newHoldings(access, author).in(namespace)
+		held := newPermissions(access, author).in(namespace)
 		k, o := kubernetesRule(t), originRule(t)
 		holdsK, holdsO := len(held.missingResources(&k)) == 0, len(held.missingOrigin(&o)) == 0
 		for _, q := range requests() {
@@ -162,7 +162,7 @@ func TestManyCombinations(t *testing.T) {
 		Bindings: lower.MapOf(map[string]lower.Binding{"b": {Role: "r"}}),
 		Subjects: lower.Subjects{Cluster: lower.MapOf(map[string][]string{"user:alice": {"b"}})},
 	}
-	held := newHoldings(access, Author{User: "alice"}).in("")
+	held := newPermissions(access, Author{User: "alice"}).in("")
 	if got := held.missingResources(&lower.KubernetesRule{Verbs: long[:2000], Groups: long, Resources: long}); len(got) > 0 {
 		t.Errorf("got %v missing, want nothing", got)
 	}
@@ -173,7 +173,7 @@ func TestManyCombinations(t *testing.T) {
 			lower.KubernetesRule{Verbs: []string{"*"}, Groups: []string{x}, Resources: []string{"*"}})
 	}
 	access.Roles = lower.MapOf(map[string]lower.Role{"r": {Kubernetes: apart}})
-	held = newHoldings(access, Author{User: "alice"}).in("")
+	held = newPermissions(access, Author{User: "alice"}).in("")
 	got := held.missingResources(&lower.KubernetesRule{Verbs: long[:400], Groups: long[:400], Resources: []string{"pods"}})
 	if want := []string{tooMany}; !slices.Equal(got, want) {
 		t.Errorf("got %v, want %v", got, want)

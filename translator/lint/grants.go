@@ -18,14 +18,14 @@ var (
 	bindingResources = []string{"rolebindings", "clusterrolebindings"}
 )
 
-// powers are the verbs by which a grant reaches beyond itself, with what they
-// have to be granted on for that.
+// powers are the verbs by which subjects can grant themselves more, with the
+// resources for which that is so.
 var powers = []struct {
 	verbs     []string
 	groups    []string
 	resources []string
-	// named verbs are a power whatever they are granted on; by "*" they come
-	// along only where they mean something.
+	// named is true if the verb counts for any resource when a rule names it. If the
+	// rule has "*", it counts only for the resources above.
 	named bool
 }{
 	{[]string{"escalate", "bind"}, []string{rbacGroup}, roleResources, true},
@@ -66,9 +66,9 @@ func escalationGrant(h *document.Header, rule int, at diag.Position, found []str
 		Position: at,
 		Severity: diag.Warning,
 		Code:     diag.EscalationGrant,
-		Message: fmt.Sprintf("rule %d of %s %q lets its holders reach beyond it: %s",
+		Message: fmt.Sprintf("rule %d of %s %q allows subjects to grant themselves more: %s",
 			rule, h.Kind, h.Name, strings.Join(found, "; ")),
-		Hint: "name the verbs and resources that are needed, or keep the role to those who may do everything",
+		Hint: "list only the verbs and resources that are needed, or bind the role only to administrators",
 	}
 }
 
@@ -82,7 +82,7 @@ func everythingOrigin(r lower.OriginRule) bool {
 		slices.Contains(r.Verbs, "*") && slices.Contains(r.Kinds, "*")
 }
 
-// kubernetesPowers lists what a rule grants of the powers.
+// kubernetesPowers lists the powers that a rule grants.
 func kubernetesPowers(r *lower.KubernetesRule) []string {
 	var found []string
 	for _, p := range powers {
@@ -101,8 +101,8 @@ func kubernetesPowers(r *lower.KubernetesRule) []string {
 	return found
 }
 
-// touches reports whether a list of resources holds one, or a subresource of it
-// as userextras has them.
+// touches reports whether a list of resources covers one, or a subresource of
+// userextras.
 func touches(resources []string, resource string) bool {
 	return slices.ContainsFunc(resources, func(held string) bool {
 		return lower.CoversResource(held, resource) || strings.HasPrefix(held, resource+"/") && resource == "userextras"
@@ -129,8 +129,8 @@ func originPowers(r *lower.OriginRule) []string {
 	return found
 }
 
-// describe says which of the verbs match and on what, as "create, update on
-// roles, clusterroles". Verbs of one power share their resources.
+// describe formats the verbs that match and their resources, such as "create, update
+// on roles, clusterroles". The verbs of one power have the same resources.
 func describe(verbs []string, matches, named func(verb string) bool, where func(verb string) []string) []string {
 	var granted []string
 	var resources []string

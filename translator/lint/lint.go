@@ -1,7 +1,7 @@
-// Package lint says what compiles and should still not be. Resolved documents
-// and their tables come in, diagnostics go out. It never changes what compiles,
-// and knows neither Rego nor how a request is decided: where that matters, it
-// asks.
+// Package lint reports documents that compile but are dangerous. The input is
+// resolved documents and their tables, the output diagnostics. The package does not
+// affect what compiles, and knows nothing about Rego and the evaluation of requests;
+// where it needs a decision, it calls Author.May.
 package lint
 
 import (
@@ -15,11 +15,11 @@ import (
 	"github.com/writ-policy/writ/translator/resolve"
 )
 
-// Check returns the warnings for documents that compile, sorted.
+// Check returns the warnings about documents that compile, sorted.
 func Check(r *resolve.Resolved, access *lower.Access) diag.List {
 	var list diag.List
 	for _, role := range r.KubernetesRoles {
-		// What an aggregated role holds is said where it is written.
+		// The rules of an aggregated role are reported for the roles that declare them.
 		if !role.Document.Aggregated {
 			list = append(list, kubernetesGrants(role.Document, access)...)
 		}
@@ -32,8 +32,8 @@ func Check(r *resolve.Resolved, access *lower.Access) diag.List {
 	return list.Sorted()
 }
 
-// stockRolesInMaster warns of edit and admin bound in the master namespace:
-// they leave out roles, but not clusterroles, and are meant for namespaces.
+// stockRolesInMaster warns about edit and admin bound in the master namespace. They
+// exclude roles but not clusterroles, and are intended for other namespaces.
 func stockRolesInMaster(r *resolve.Resolved) diag.List {
 	var list diag.List
 	for _, b := range r.OriginBindings {
@@ -48,15 +48,15 @@ func stockRolesInMaster(r *resolve.Resolved) diag.List {
 				Code:     diag.StockRoleInMaster,
 				Message: fmt.Sprintf("RoleBinding %q binds %q in the master namespace, where it also grants clusterroles and clusterrolebindings",
 					b.Document.Name, name),
-				Hint: "bind it in a namespace, or say cluster-admin where that is meant",
+				Hint: "bind it in another namespace, or bind cluster-admin if that is intended",
 			})
 		}
 	}
 	return list
 }
 
-// reviewDenials warns of deny rules that deny whatever they touch where the
-// object is not known: a SubjectAccessReview carries neither labels nor fields.
+// reviewDenials warns about deny rules with restrictions on labels or fields. A
+// SubjectAccessReview has neither, so they deny every review that they match.
 func reviewDenials(d *document.OriginRole, access *lower.Access) diag.List {
 	var list diag.List
 	role := access.Roles.At(lower.RoleKey(d.Family, d.Namespace, d.Name))
@@ -79,17 +79,16 @@ func reviewDenials(d *document.OriginRole, access *lower.Access) diag.List {
 			Position: d.Rules[i].Restrictions.At,
 			Severity: diag.Warning,
 			Code:     diag.ReviewDenies,
-			Message: fmt.Sprintf("rule %d of Role %q denies every SubjectAccessReview it touches: a review does not carry what %s reads",
+			Message: fmt.Sprintf("rule %d of Role %q denies every SubjectAccessReview that it matches: a review does not contain what %s reads",
 				i, d.Name, strings.Join(reads, " and ")),
-			Hint: "use it where the enforcement point sends labels and fields, or deny without restrictions",
+			Hint: "use it only if the enforcement point sends labels and fields, or deny without restrictions",
 		})
 	}
 	return list
 }
 
-// changesFields reports whether a rule's verbs are of those whose requests may
-// or may not say which fields change: of others fieldsMutatable is decided
-// without.
+// changesFields reports whether a rule matches verbs that change fields. For other
+// verbs fieldsMutatable does not depend on the request.
 func changesFields(rule *lower.OriginRule) bool {
 	return slices.ContainsFunc([]string{"update", "patch", "create"}, func(verb string) bool {
 		return lower.MatchesVerb(rule, verb, "")

@@ -9,17 +9,16 @@ import (
 // originGroup is the API group of Origin's own documents.
 const originGroup = "writ.dev"
 
-// holdings are the rules that apply to an author, by the namespace they are
-// bound in.
-type holdings struct {
+// permissions are the rules that apply to an author, by the namespace of the binding.
+type permissions struct {
 	access   *lower.Access
 	subjects []string
-	cluster  level
-	local    map[string]held // by scope, what in has already put together
+	cluster  boundRules
+	local    map[string]ruleSet // results of in, by scope
 }
 
-// level is the rules of one step of the order: denials before grants.
-type level struct {
+// boundRules are the rules bound in one namespace, or cluster-wide.
+type boundRules struct {
 	deny, allow []rule
 }
 
@@ -29,36 +28,36 @@ type rule struct {
 	origin     *lower.OriginRule
 }
 
-// held is what counts in one scope, in the order in which it decides: denials
-// bound cluster-wide, grants there, denials bound in the namespace, grants
-// there. ends says where each of the four ends.
-type held struct {
+// ruleSet holds the rules of one scope in the order of decision: denials bound
+// cluster-wide, grants bound cluster-wide, denials bound in the namespace, grants
+// bound in the namespace. ends are the ends of these four parts.
+type ruleSet struct {
 	rules []rule
 	ends  [4]int
 }
 
-func newHoldings(access *lower.Access, author Author) *holdings {
-	h := &holdings{access: access, local: make(map[string]held)}
+func newPermissions(access *lower.Access, author Author) *permissions {
+	h := &permissions{access: access, local: make(map[string]ruleSet)}
 	if author.User != "" {
 		h.subjects = append(h.subjects, "user:"+author.User)
 	}
 	for _, group := range author.Groups {
 		h.subjects = append(h.subjects, "group:"+group)
 	}
-	h.cluster = h.level(access.Subjects.Cluster)
+	h.cluster = h.boundRules(access.Subjects.Cluster)
 	return h
 }
 
-// in is what the author holds in a namespace, or cluster-wide where it is empty.
-func (h *holdings) in(namespace string) held {
+// in returns the author's rules in a namespace, or cluster-wide if it is empty.
+func (h *permissions) in(namespace string) ruleSet {
 	if out, ok := h.local[namespace]; ok {
 		return out
 	}
-	var local level
+	var local boundRules
 	if namespace != "" {
-		local = h.level(h.access.Subjects.Namespaces.At(namespace))
+		local = h.boundRules(h.access.Subjects.Namespaces.At(namespace))
 	}
-	var out held
+	var out ruleSet
 	for i, rules := range [][]rule{h.cluster.deny, h.cluster.allow, local.deny, local.allow} {
 		out.rules = append(out.rules, rules...)
 		out.ends[i] = len(out.rules)
@@ -67,16 +66,16 @@ func (h *holdings) in(namespace string) held {
 	return out
 }
 
-// level collects the rules of the bindings that name the author. A grant under
-// attributeRestrictions is none here: it may not hold when it matters. A denial
-// under them counts, for the same reason.
-func (h *holdings) level(subjects lower.Map[[]string]) level {
+// boundRules collects the rules of the bindings that name the author. A grant with
+// attributeRestrictions does not count, because it does not apply to every request. A
+// denial with restrictions counts, for the same reason.
+func (h *permissions) boundRules(subjects lower.Map[[]string]) boundRules {
 	var keys []string
 	for _, subject := range h.subjects {
 		keys = append(keys, subjects.At(subject)...)
 	}
 	slices.Sort(keys)
-	var out level
+	var out boundRules
 	for _, key := range slices.Compact(keys) {
 		role := h.access.Roles.At(h.access.Bindings.At(key).Role)
 		for i := range role.Kubernetes {
@@ -94,12 +93,11 @@ func (h *holdings) level(subjects lower.Map[[]string]) level {
 	return out
 }
 
-// has decides one tuple, given which rules meet it: cover it if they grant,
-// touch it if they deny.
-func (h held) has(meets bits) bool {
+// allows decides one tuple, given the rules that match it.
+func (h ruleSet) allows(matches bits) bool {
 	from := 0
 	for i, end := range h.ends {
-		if meets.anyIn(from, end) {
+		if matches.anyIn(from, end) {
 			return i%2 == 1
 		}
 		from = end
@@ -110,7 +108,7 @@ func (h held) has(meets bits) bool {
 // bits is a set of indexes.
 type bits []uint64
 
-func (h held) newBits() bits { return make(bits, (len(h.rules)+63)/64) }
+func (h ruleSet) newBits() bits { return make(bits, (len(h.rules)+63)/64) }
 
 func (b bits) set(i int) { b[i/64] |= 1 << (i % 64) }
 
@@ -123,8 +121,8 @@ func (b bits) anyIn(from, to int) bool {
 	return false
 }
 
-// and is the intersection of sets of one size.
-func and(sets ...bits) bits {
+// intersect returns the intersection of sets of the same size.
+func intersect(sets ...bits) bits {
 	out := slices.Clone(sets[0])
 	for _, set := range sets[1:] {
 		for i := range out {

@@ -7,21 +7,21 @@ import (
 	"github.com/writ-policy/writ/translator/lower"
 )
 
-// To meet an entry is to cover it, for a grant, and to touch it, for a denial:
-// what is given away must be held whole, and is gone when a part of it is denied.
+// A grant matches an entry if it covers all of it. A denial matches if it covers a part
+// of it: a permission that is denied in part cannot be granted as a whole.
 
-// meetsVerb is about a verb of a Kubernetes rule, on resources of one stream.
-func meetsVerb(r rule, deny bool, verb, stream string) bool {
+// matchesVerb matches a verb of a Kubernetes rule, for resources of one stream.
+func matchesVerb(r rule, deny bool, verb, stream string) bool {
 	if r.kubernetes != nil {
 		return hasOrStar(r.kubernetes.Verbs, verb)
 	}
 	if verb == "*" {
-		return meetsAll(r.origin.Verbs, r.origin.NotVerbs, deny)
+		return matchesAll(r.origin.Verbs, r.origin.NotVerbs, deny)
 	}
 	if stream != "*" {
 		return lower.MatchesVerb(r.origin, verb, stream)
 	}
-	// Every resource is also those that stream.
+	// "*" includes the streaming subresources.
 	matches := func(sub string) bool { return lower.MatchesVerb(r.origin, verb, sub) }
 	if deny {
 		return matches("") || matches("exec") || matches("proxy")
@@ -29,16 +29,16 @@ func meetsVerb(r rule, deny bool, verb, stream string) bool {
 	return matches("") && matches("exec") && matches("proxy")
 }
 
-// meetsResource is about a resource of a Kubernetes rule, for verbs that stand
-// for one subresource, for none, or for "*".
-func meetsResource(r rule, deny bool, resource, verb string) bool {
+// matchesResource matches a resource of a Kubernetes rule, for verbs that stand for one
+// subresource, for none, or for "*".
+func matchesResource(r rule, deny bool, resource, verb string) bool {
 	if r.kubernetes != nil {
 		return slices.ContainsFunc(r.kubernetes.Resources, func(held string) bool {
 			return lower.CoversResource(held, resource)
 		})
 	}
 	if resource == "*" {
-		return meetsAll(r.origin.Kinds, r.origin.NotKinds, deny)
+		return matchesAll(r.origin.Kinds, r.origin.NotKinds, deny)
 	}
 	kind, sub, _ := strings.Cut(resource, "/")
 	if kind == "*" {
@@ -51,7 +51,7 @@ func meetsResource(r rule, deny bool, resource, verb string) bool {
 	if verb != "*" {
 		return lower.MatchesKind(r.origin, verb, kind, sub)
 	}
-	// Every verb is also those that stand for a subresource.
+	// "*" includes the verbs that stand for a subresource.
 	matches := func(verb string) bool { return lower.MatchesKind(r.origin, verb, kind, sub) }
 	if deny {
 		return matches("") || matches("exec") || matches("proxy")
@@ -59,17 +59,17 @@ func meetsResource(r rule, deny bool, resource, verb string) bool {
 	return matches("") && matches("exec") && matches("proxy")
 }
 
-// meetsAll is about all of it: a request for "*".
-func meetsAll(positive, negative []string, deny bool) bool {
+// matchesAll matches a request for "*".
+func matchesAll(positive, negative []string, deny bool) bool {
 	if deny {
 		return len(positive) > 0 && !slices.Contains(negative, "*")
 	}
 	return slices.Contains(positive, "*") && len(negative) == 0
 }
 
-// missingOrigin is for a rule of Origin. Its tuples are pairs of positive
-// entries, less what the rule's own negations take from them.
-func (h held) missingOrigin(wanted *lower.OriginRule) []string {
+// missingOrigin checks an Origin rule. Its tuples are pairs of positive entries,
+// restricted by the negations of the rule.
+func (h ruleSet) missingOrigin(wanted *lower.OriginRule) []string {
 	verbs := h.classes(lower.EffectiveVerbs(wanted), func(r rule, deny bool, verb string) bool {
 		switch {
 		case r.kubernetes != nil:
@@ -91,8 +91,8 @@ func (h held) missingOrigin(wanted *lower.OriginRule) []string {
 	return h.missing([][]class{verbs, kinds}, func(t []string) string { return t[0] + " " + t[1] })
 }
 
-// kubernetesCoversVerb reports whether Kubernetes verbs fit every request that
-// an Origin verb is carried by.
+// kubernetesCoversVerb reports whether Kubernetes verbs match every request that an
+// Origin verb matches.
 func kubernetesCoversVerb(held []string, verb string) bool {
 	if slices.Contains(held, "*") {
 		return true
@@ -100,7 +100,7 @@ func kubernetesCoversVerb(held []string, verb string) bool {
 	needed := []string{verb}
 	switch verb {
 	case "*", "exec", "proxy", "impersonate":
-		return false // carried by requests of verbs without number
+		return false // they match requests with any verb
 	case "update":
 		needed = append(needed, "patch")
 	case "delete":
@@ -109,8 +109,8 @@ func kubernetesCoversVerb(held []string, verb string) bool {
 	return !slices.ContainsFunc(needed, func(v string) bool { return !slices.Contains(held, v) })
 }
 
-// kubernetesCoversKind reports whether a Kubernetes rule fits every resource
-// that an Origin kind covers: in every group, with all subresources.
+// kubernetesCoversKind reports whether a Kubernetes rule matches every resource that an
+// Origin kind covers: in every group, with all subresources.
 func kubernetesCoversKind(held *lower.KubernetesRule, kind string) bool {
 	if !slices.Contains(held.Groups, "*") || len(held.Names) > 0 {
 		return false
