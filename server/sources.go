@@ -41,7 +41,7 @@ func (s *Server) openSources() error {
 		s.sources.documents = source.Dir(location.Dir, source.DirOptions{Settle: s.config.Settle, Rescan: s.config.Rescan, Logger: s.log})
 		return nil
 	}
-	o := git.Options{Location: *location.Git, Every: s.config.Every, MaxFetch: s.config.GitMaxFetch, Logger: s.log}
+	o := git.Options{Location: *location.Git, Interval: s.config.Every, MaxFetch: s.config.GitMaxFetch, Logger: s.log}
 	if s.config.StateDir != "" {
 		o.Dir = filepath.Join(s.config.StateDir, "git")
 	}

@@ -184,9 +184,9 @@ func gitUpstream(t *testing.T, local bool) upstream {
 			at = bare
 			return func() { done(os.Rename(hidden, bare)) }
 		}},
-		{"a half written reference", "is not there", spoilt(func() string { return "refs/heads/main" }, half)},
+		{"a half written reference", "not found", spoilt(func() string { return "refs/heads/main" }, half)},
 		{"a half written file", "read policy.yaml", spoilt(object("HEAD:rbac/policy.yaml"), half)},
-		{"a corrupted folder", "read the folder", spoilt(object("HEAD:rbac"), func(content []byte) []byte { content[len(content)-1] ^= 1; return content })},
+		{"a corrupted folder", "read folder", spoilt(object("HEAD:rbac"), func(content []byte) []byte { content[len(content)-1] ^= 1; return content })},
 	}}
 }
 
@@ -256,7 +256,7 @@ func registryUpstream(t *testing.T, s *shelf) upstream {
 // wrong; when it is over the newest revision arrives by itself.
 func TestAnswersOutliveFaults(t *testing.T) {
 	s := &shelf{builder: newBuilder(t), built: map[string][]byte{}}
-	table := "\n| source | fault | said |\n| --- | --- | --- |\n"
+	table := "\n| source | fault | error |\n| --- | --- | --- |\n"
 	for _, source := range []struct {
 		name string
 		upstream
@@ -267,11 +267,11 @@ func TestAnswersOutliveFaults(t *testing.T) {
 		{"a registry", registryUpstream(t, s)},
 	} {
 		for _, f := range source.faults {
-			said := "nothing: nothing failed"
+			message := "none: the reading succeeds"
 			if f.want != "" {
-				said = "`" + f.want + "`"
+				message = "`" + f.want + "`"
 			}
-			table += fmt.Sprintf("| %s | %s | %s |\n", source.name, f.name, said)
+			table += fmt.Sprintf("| %s | %s | %s |\n", source.name, f.name, message)
 		}
 		t.Run(source.name, func(t *testing.T) {
 			t.Parallel()
@@ -287,12 +287,12 @@ func TestAnswersOutliveFaults(t *testing.T) {
 			}
 		})
 	}
-	readme, err := os.ReadFile("../bundles/README.md")
+	page, err := os.ReadFile("../docs/faults.md")
 	if err != nil {
 		t.Fatal(err)
 	}
-	if !strings.Contains(string(readme), table+"\n") {
-		t.Errorf("bundles/README.md has not this table:\n%s", table)
+	if !strings.Contains(string(page), table+"\n") {
+		t.Errorf("docs/faults.md must contain this table:\n%s", table)
 	}
 }
 

@@ -283,17 +283,17 @@ func (l *listener) survives(first, second string, fault, repair func(), want str
 	}
 }
 
-// documented wants the table of the faults that are tried in the README, whole: what
+// documented wants the table of the faults that are tried in docs/faults.md, whole: what
 // is tried and not in it is missing, and so is what is in it and not tried.
 func documented(t testing.TB, rows [][]string) {
 	t.Helper()
-	readme, err := os.ReadFile("../README.md")
+	page, err := os.ReadFile("../../docs/faults.md")
 	check(t, err)
-	table := "\n| fault | said |\n| --- | --- |\n"
+	table := "\n| fault | error |\n| --- | --- |\n"
 	for _, row := range rows {
 		table += fmt.Sprintf("| %s | `%s` |\n", row[0], strings.Join(row[1:], "`, `"))
 	}
-	if !strings.Contains(string(readme), table+"\n") {
-		t.Errorf("bundles/README.md has not this table:\n%s", table)
+	if !strings.Contains(string(page), table+"\n") {
+		t.Errorf("docs/faults.md must contain this table:\n%s", table)
 	}
 }

@@ -147,7 +147,7 @@ func Do(ctx context.Context, name Name, step func(context.Context) error) error 
 // errPanic ends the span of a step that panicked.
 var errPanic = errors.New("panic")
 
-// FromContext returns the innermost span in ctx, nil if there is none.
+// FromContext returns the innermost span in ctx, nil without a span.
 func FromContext(ctx context.Context) *Span {
 	s, _ := ctx.Value(spanKey{}).(*Span)
 	return s

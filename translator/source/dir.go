@@ -15,53 +15,51 @@ import (
 	"github.com/writ-policy/writ/translator/diag"
 )
 
-// DefaultSettle and DefaultRescan suit a directory people edit and tools sync.
-const (
-	DefaultSettle = 200 * time.Millisecond
-	DefaultRescan = 30 * time.Second
+// defaultRescan suits a directory on a file system without events.
+const defaultRescan = 30 * time.Second
+
+var (
+	// errUnstable reports that the directory changed during every attempt to read it.
+	errUnstable = errors.New("the directory keeps changing")
+	// errChanged ends one attempt: the files that were read are not those that were listed.
+	errChanged = errors.New("changed while being read")
 )
 
-// ErrChanging says that the directory changed during every attempt to read it.
-var ErrChanging = errors.New("it keeps changing while it is read")
-
-// errChanged ends one attempt: what was listed is not what was read.
-var errChanged = errors.New("changed while being read")
-
-// DirOptions are the bounds and times of a Directory. The zero value has the
-// default bounds, no settle time and the default rescan.
+// DirOptions are the limits and times of a Directory. The zero value has the default
+// limits, no settle time and the default rescan interval.
 type DirOptions struct {
 	Limits Limits
-	// Settle is how long a directory must stay quiet before Watch notifies. Zero
-	// notifies at once, as tests want.
+	// Settle is how long a directory must stay quiet before Watch notifies. Zero notifies
+	// at once, as tests want.
 	Settle time.Duration
-	// Rescan is how often Watch notifies without any event, for file systems
-	// that tell nothing. Zero means DefaultRescan, less than zero never.
+	// Rescan is how often Watch notifies without any event, for file systems that report
+	// none. Zero means 30 seconds; a negative value disables it.
 	Rescan time.Duration
-	// Logger hears of watches that could not be set. Nil: nobody does.
+	// Logger receives failures to watch folders. Nil discards them.
 	Logger *slog.Logger
-	// Now and After are the clock. Nil: the machine's.
+	// Now and After are the clock. Nil stands for time.Now and time.After.
 	Now   func() time.Time
 	After func(time.Duration) <-chan time.Time
 }
 
-// Directory is a policy directory: a plain folder or part of a git checkout. It
-// is safe for concurrent use.
+// Directory is a policy directory: a plain folder or part of a git checkout. It is safe for
+// concurrent use.
 type Directory struct {
 	path string
 	o    DirOptions
 
 	mu    sync.Mutex // held to read and replace cache
-	cache map[string]cached
+	cache map[string]cachedFile
 
-	onRead     func(path string)       // called by tests between listing and reading
-	openEvents func() (*events, error) // where tests have their own events
+	onRead     func(path string)       // called between listing and reading a file; set by tests
+	openEvents func() (*events, error) // nil for fsnotify; set by tests
 }
 
-// Dir is the directory at path. Nothing is read yet.
+// Dir returns the directory at path. It reads nothing yet.
 func Dir(path string, o DirOptions) *Directory {
 	o.Limits = o.Limits.WithDefaults()
 	if o.Rescan == 0 {
-		o.Rescan = DefaultRescan
+		o.Rescan = defaultRescan
 	}
 	if o.Logger == nil {
 		o.Logger = slog.New(slog.DiscardHandler)
@@ -75,18 +73,19 @@ func Dir(path string, o DirOptions) *Directory {
 	return &Directory{path: path, o: o}
 }
 
-// attempts bounds how often a directory that changes under the reader is read
-// again; the waits between them add up to about a second.
-const attempts = 8
+// maxAttempts bounds how often a changing directory is read; the pauses between the
+// attempts add up to about a second.
+const maxAttempts = 8
 
-// Snapshot reads the directory. The list holds what is wrong with files as such;
-// a file it names as an error is not in the snapshot, so a caller must not go on
-// to compile one with errors. The error is the world's: a directory that is not
-// there, a file that cannot be read. A vanished directory is never an empty one.
+// Snapshot reads the directory. The list holds one error for each file that must not be
+// read; these files are not in the snapshot, so a caller must not compile a snapshot whose
+// list has errors. Snapshot returns an error if the directory does not exist, a file cannot
+// be read, the directory changes during every attempt, or ctx ends. A missing directory is
+// never read as an empty one.
 func (d *Directory) Snapshot(ctx context.Context) (Snapshot, diag.List, error) {
 	wait := 5 * time.Millisecond
-	for range attempts {
-		snapshot, list, err := d.attempt(ctx)
+	for range maxAttempts {
+		snapshot, list, err := d.readOnce(ctx)
 		if !errors.Is(err, errChanged) {
 			return snapshot, list, err
 		}
@@ -95,7 +94,7 @@ func (d *Directory) Snapshot(ctx context.Context) (Snapshot, diag.List, error) {
 		}
 		wait *= 2
 	}
-	return Snapshot{}, nil, fmt.Errorf("read the policy directory: %w", ErrChanging)
+	return Snapshot{}, nil, fmt.Errorf("read the policy directory: %w", errUnstable)
 }
 
 func pause(ctx context.Context, wait time.Duration) error {
@@ -109,7 +108,8 @@ func pause(ctx context.Context, wait time.Duration) error {
 	}
 }
 
-func (d *Directory) attempt(ctx context.Context) (Snapshot, diag.List, error) {
+// readOnce returns errChanged if the directory changed during the attempt.
+func (d *Directory) readOnce(ctx context.Context) (Snapshot, diag.List, error) {
 	before, err := d.list(ctx)
 	if err != nil {
 		return Snapshot{}, nil, err
@@ -119,8 +119,7 @@ func (d *Directory) attempt(ctx context.Context) (Snapshot, diag.List, error) {
 	if err != nil {
 		return Snapshot{}, nil, err
 	}
-	// A file that came, went or moved since the listing would be missed by
-	// looking at the listed ones alone.
+	// Checking the listed files alone would miss a file that was added or moved since.
 	after, err := d.list(ctx)
 	if err != nil {
 		return Snapshot{}, nil, err
@@ -132,8 +131,8 @@ func (d *Directory) attempt(ctx context.Context) (Snapshot, diag.List, error) {
 	return Snapshot{Files: files}, before.diagnostics, nil
 }
 
-// resolve finds the folder path stands for and the top of the checkout it is
-// in, empty where it is in none.
+// resolve returns the folder that path stands for and the top of the checkout that contains
+// it; top is empty outside of a checkout.
 func (d *Directory) resolve() (root, top string, err error) {
 	root, err = filepath.Abs(d.path)
 	if err == nil {
@@ -149,12 +148,12 @@ func (d *Directory) resolve() (root, top string, err error) {
 	if !info.IsDir() {
 		return "", "", errors.New("read the policy directory: not a directory")
 	}
-	return root, checkout(root), nil
+	return root, checkoutTop(root), nil
 }
 
-// checkout is the nearest folder at or above dir that has a ".git": a folder, or
-// a file in a linked worktree.
-func checkout(dir string) string {
+// checkoutTop returns the nearest folder at or above dir that has a ".git" entry: a folder,
+// or a file in a linked worktree.
+func checkoutTop(dir string) string {
 	for {
 		if _, err := os.Lstat(filepath.Join(dir, ".git")); err == nil {
 			return dir
@@ -167,8 +166,8 @@ func checkout(dir string) string {
 	}
 }
 
-// within reports whether path is top or below it; both are clean and absolute.
-func within(top, path string) bool {
+// isWithin reports whether path is top or below it; both are clean and absolute.
+func isWithin(top, path string) bool {
 	if top == path {
 		return true
 	}

@@ -15,16 +15,16 @@ import (
 	"time"
 )
 
-// tree lays files out below a fresh folder. A content that begins with "-> " is
-// a link, a name that ends with a slash a folder.
-func tree(t *testing.T, files map[string]string) string {
+// newTree writes files below a new folder. A content that begins with "-> " is a link, a
+// name that ends with a slash is a folder.
+func newTree(t *testing.T, files map[string]string) string {
 	t.Helper()
 	dir := t.TempDir()
-	plant(t, dir, files)
+	writeTree(t, dir, files)
 	return dir
 }
 
-func plant(t *testing.T, dir string, files map[string]string) {
+func writeTree(t *testing.T, dir string, files map[string]string) {
 	t.Helper()
 	for name, content := range files {
 		path := filepath.Join(dir, name)
@@ -48,8 +48,9 @@ func check(t *testing.T, err error) {
 	}
 }
 
-// said renders a snapshot as "path=content" and its diagnostics as "path code".
-func said(t *testing.T, d *Directory) (files, diagnostics []string) {
+// snapshotOf returns the files of a snapshot as "path=content" and its diagnostics as
+// "path code".
+func snapshotOf(t *testing.T, d *Directory) (files, diagnostics []string) {
 	t.Helper()
 	snapshot, list, err := d.Snapshot(context.Background())
 	check(t, err)
@@ -63,10 +64,10 @@ func said(t *testing.T, d *Directory) (files, diagnostics []string) {
 	return files, diagnostics
 }
 
-func wantEqual(t *testing.T, what string, got, want []string) {
+func wantEqual(t *testing.T, subject string, got, want []string) {
 	t.Helper()
 	if !slices.Equal(got, want) {
-		t.Errorf("%s: got %q, want %q", what, got, want)
+		t.Errorf("%s: got %q, want %q", subject, got, want)
 	}
 }
 
@@ -84,7 +85,7 @@ func TestSnapshotReads(t *testing.T) {
 		},
 		want: []string{"a-b.rego=r", "a/b/c.json=c", "a/z.yml=z", "b.yaml=b"},
 	}, {
-		name: "names that begin with a dot",
+		name: "names with a leading dot",
 		files: map[string]string{
 			".hidden.yaml": "no", ".git2/x.yaml": "no", "a/.b/c.yaml": "no", "yes.yaml": "y", ".#yes.yaml": "-> nowhere",
 		},
@@ -102,23 +103,23 @@ func TestSnapshotReads(t *testing.T) {
 		},
 		want: []string{"again/x.yaml=x", "d.yaml=d", "real/x.yaml=x"},
 	}, {
-		name:        "links that lead nowhere",
+		name:        "broken links",
 		files:       map[string]string{"gone.yaml": "-> nothing", "mount": "-> /nothing/here", "under.yaml": "-> a.yaml/b", "a.yaml": "a"},
 		want:        []string{"a.yaml=a"},
 		diagnostics: []string{"gone.yaml broken-link", "mount broken-link", "under.yaml broken-link"},
 	}, {
-		name:        "loops of links",
+		name:        "link loops",
 		files:       map[string]string{"self.yaml": "-> self.yaml", "a/up": "-> ..", "a/here": "-> .", "a/b/x.yaml": "x", "p": "-> q", "q": "-> p"},
 		want:        []string{"a/b/x.yaml=x"},
 		diagnostics: []string{"a/here link-loop", "a/up link-loop", "p link-loop", "q link-loop", "self.yaml link-loop"},
 	}, {
-		name:        "a file with too many bytes",
+		name:        "file too large",
 		files:       map[string]string{"big.yaml": "12345", "fits.yaml": "1234"},
 		o:           DirOptions{Limits: Limits{MaxFileBytes: 4}},
 		want:        []string{"fits.yaml=1234"},
 		diagnostics: []string{"big.yaml too-large"},
 	}, {
-		name:        "files with too many bytes together",
+		name:        "all files too large",
 		files:       map[string]string{"a.yaml": "123", "b.yaml": "123", "c.yaml": "123"},
 		o:           DirOptions{Limits: Limits{MaxBytes: 6}},
 		want:        []string{"a.yaml=123", "b.yaml=123"},
@@ -130,25 +131,25 @@ func TestSnapshotReads(t *testing.T) {
 		want:        []string{"a.yaml=a", "b/c.yaml=c"},
 		diagnostics: []string{"d.yaml too-large"},
 	}, {
-		name:        "names that would deceive a terminal",
+		name:        "names with control characters",
 		files:       map[string]string{"a\nb.yaml": "x", "c\x1b[0m/d.yaml": "x", "\xff.yaml": "x", "größe.yaml": "g"},
 		want:        []string{"größe.yaml=g"},
 		diagnostics: []string{`\xff.yaml file-name`, `a\nb.yaml file-name`, `c\x1b[0m file-name`},
 	}, {
-		name:  "an empty folder",
+		name:  "empty folder",
 		files: map[string]string{},
 	}}
 	for _, row := range rows {
 		t.Run(row.name, func(t *testing.T) {
-			files, diagnostics := said(t, Dir(tree(t, row.files), row.o))
+			files, diagnostics := snapshotOf(t, Dir(newTree(t, row.files), row.o))
 			wantEqual(t, "files", files, row.want)
 			wantEqual(t, "diagnostics", diagnostics, row.diagnostics)
 		})
 	}
 }
 
-// Folders that link to each other make exponentially many paths; the bound on
-// entries has to end the walk.
+// Folders that link to each other have exponentially many paths; the limit on entries must
+// end the walk.
 func TestSnapshotBoundsLinkFans(t *testing.T) {
 	files := map[string]string{}
 	for i := range 40 {
@@ -156,14 +157,14 @@ func TestSnapshotBoundsLinkFans(t *testing.T) {
 		files[fmt.Sprintf("f%02d/two", i)] = fmt.Sprintf("-> ../f%02d", i+1)
 	}
 	files["f40/x.yaml"] = "x"
-	_, diagnostics := said(t, Dir(tree(t, files), DirOptions{Limits: Limits{MaxEntries: 5000}}))
+	_, diagnostics := snapshotOf(t, Dir(newTree(t, files), DirOptions{Limits: Limits{MaxEntries: 5000}}))
 	if len(diagnostics) != 1 || !strings.HasSuffix(diagnostics[0], "too-large") {
 		t.Errorf("got %q, want one too-large", diagnostics)
 	}
 }
 
 func TestSnapshotStaysInCheckout(t *testing.T) {
-	outside := tree(t, map[string]string{"secret.yaml": "s", "dir/x.yaml": "x"})
+	outside := newTree(t, map[string]string{"secret.yaml": "s", "dir/x.yaml": "x"})
 	rows := []struct {
 		name        string
 		files       map[string]string
@@ -174,65 +175,65 @@ func TestSnapshotStaysInCheckout(t *testing.T) {
 		files: map[string]string{"shared/a.yaml": "a", "policies/a.yaml": "-> ../shared/a.yaml", "policies/all": "-> ../shared"},
 		want:  []string{"a.yaml=a", "all/a.yaml=a"},
 	}, {
-		name:        "a link to a file outside",
+		name:        "link to a file outside",
 		files:       map[string]string{"policies/s.yaml": "-> " + outside + "/secret.yaml", "policies/t.yaml": "t"},
 		want:        []string{"t.yaml=t"},
 		diagnostics: []string{"s.yaml outside-checkout"},
 	}, {
-		name:        "a link to a folder outside",
+		name:        "link to a folder outside",
 		files:       map[string]string{"policies/d": "-> " + outside + "/dir"},
 		diagnostics: []string{"d outside-checkout"},
 	}, {
-		name:        "a link through a link",
+		name:        "link to a link",
 		files:       map[string]string{"policies/d.yaml": "-> ../hop", "hop": "-> " + outside + "/secret.yaml"},
 		diagnostics: []string{"d.yaml outside-checkout"},
 	}, {
-		name:        "a link into git's own folder",
+		name:        "link into the git folder",
 		files:       map[string]string{"policies/c.yaml": "-> ../.git/config"},
 		diagnostics: []string{"c.yaml outside-checkout"},
 	}, {
-		name:  "a link outside that would not be read anyway",
+		name:  "link outside that is not a document",
 		files: map[string]string{"policies/notes.txt": "-> " + outside + "/secret.yaml"},
 	}}
 	for _, row := range rows {
 		t.Run(row.name, func(t *testing.T) {
-			top := tree(t, row.files)
+			top := newTree(t, row.files)
 			git(t, top, "init", "-q")
-			files, diagnostics := said(t, Dir(filepath.Join(top, "policies"), DirOptions{}))
+			files, diagnostics := snapshotOf(t, Dir(filepath.Join(top, "policies"), DirOptions{}))
 			wantEqual(t, "files", files, row.want)
 			wantEqual(t, "diagnostics", diagnostics, row.diagnostics)
 		})
 	}
-	t.Run("a linked worktree", func(t *testing.T) {
-		top := tree(t, map[string]string{"policies/s.yaml": "-> " + outside + "/secret.yaml", "policies/t.yaml": "t"})
+	t.Run("linked worktree", func(t *testing.T) {
+		top := newTree(t, map[string]string{"policies/s.yaml": "-> " + outside + "/secret.yaml", "policies/t.yaml": "t"})
 		git(t, top, "init", "-q")
 		git(t, top, "add", ".")
 		git(t, top, "-c", "user.name=w", "-c", "user.email=w@example.com", "commit", "-q", "-m", "policies")
 		tree := filepath.Join(t.TempDir(), "tree")
 		git(t, top, "worktree", "add", "-q", tree)
-		files, diagnostics := said(t, Dir(filepath.Join(tree, "policies"), DirOptions{}))
+		files, diagnostics := snapshotOf(t, Dir(filepath.Join(tree, "policies"), DirOptions{}))
 		wantEqual(t, "files", files, []string{"t.yaml=t"})
 		wantEqual(t, "diagnostics", diagnostics, []string{"s.yaml outside-checkout"})
 	})
-	t.Run("a folder that becomes a link when it was listed", func(t *testing.T) {
-		top := tree(t, map[string]string{"policies/dir/x.yaml": "x"})
+	t.Run("folder that becomes a link after it was listed", func(t *testing.T) {
+		top := newTree(t, map[string]string{"policies/dir/x.yaml": "x"})
 		git(t, top, "init", "-q")
 		d := Dir(filepath.Join(top, "policies"), DirOptions{})
 		l, err := d.list(context.Background())
 		check(t, err)
 		defer l.close()
 		check(t, os.Rename(filepath.Join(top, "policies/dir"), filepath.Join(top, "policies/.dir")))
-		plant(t, top, map[string]string{"policies/dir": "-> " + outside + "/dir"})
+		writeTree(t, top, map[string]string{"policies/dir": "-> " + outside + "/dir"})
 		f, err := l.open(l.entries[0].real)
 		if !errors.Is(err, errChanged) {
 			f.Close()
-			t.Errorf("got %v, want nothing outside opened", err)
+			t.Errorf("got %v, want errChanged", err)
 		}
-		_, diagnostics := said(t, d)
+		_, diagnostics := snapshotOf(t, d)
 		wantEqual(t, "diagnostics", diagnostics, []string{"dir outside-checkout"})
 	})
-	t.Run("outside of any checkout every link is followed", func(t *testing.T) {
-		files, diagnostics := said(t, Dir(tree(t, map[string]string{"s.yaml": "-> " + outside + "/secret.yaml"}), DirOptions{}))
+	t.Run("outside of a checkout every link is followed", func(t *testing.T) {
+		files, diagnostics := snapshotOf(t, Dir(newTree(t, map[string]string{"s.yaml": "-> " + outside + "/secret.yaml"}), DirOptions{}))
 		wantEqual(t, "files", files, []string{"s.yaml=s"})
 		wantEqual(t, "diagnostics", diagnostics, nil)
 	})
@@ -247,19 +248,19 @@ func git(t *testing.T, dir string, args ...string) {
 	}
 }
 
-// A pipe without a writer would block whoever opens it for ever.
-func TestSnapshotOpensNoPipe(t *testing.T) {
-	dir := tree(t, map[string]string{"a.yaml": "a", "linked.yaml": "-> pipe", "null.yaml": "-> /dev/null"})
+// Opening a pipe without a writer blocks, so pipes must not be opened.
+func TestSnapshotDoesNotOpenPipes(t *testing.T) {
+	dir := newTree(t, map[string]string{"a.yaml": "a", "linked.yaml": "-> pipe", "null.yaml": "-> /dev/null"})
 	check(t, syscall.Mkfifo(filepath.Join(dir, "p.yaml"), 0o644))
 	check(t, syscall.Mkfifo(filepath.Join(dir, "pipe"), 0o644))
-	files, diagnostics := said(t, Dir(dir, DirOptions{}))
+	files, diagnostics := snapshotOf(t, Dir(dir, DirOptions{}))
 	wantEqual(t, "files", files, []string{"a.yaml=a"})
 	wantEqual(t, "diagnostics", diagnostics, []string{"linked.yaml not-regular", "null.yaml not-regular", "p.yaml not-regular"})
 }
 
-// A file that becomes a pipe after it was listed must not block either.
-func TestSnapshotSurvivesFileBecomingPipe(t *testing.T) {
-	dir := tree(t, map[string]string{"a.yaml": "a"})
+// A file that becomes a pipe after it was listed must not block.
+func TestSnapshotOfFileBecomingPipe(t *testing.T) {
+	dir := newTree(t, map[string]string{"a.yaml": "a"})
 	d := Dir(dir, DirOptions{})
 	once := true
 	d.onRead = func(string) {
@@ -270,34 +271,34 @@ func TestSnapshotSurvivesFileBecomingPipe(t *testing.T) {
 			check(t, syscall.Mkfifo(path, 0o644))
 		}
 	}
-	files, diagnostics := said(t, d)
+	files, diagnostics := snapshotOf(t, d)
 	wantEqual(t, "files", files, nil)
 	wantEqual(t, "diagnostics", diagnostics, []string{"a.yaml not-regular"})
 }
 
-// Whatever happens while a directory is read, the snapshot is one that was there.
+// A snapshot is a state that the directory had, even if it changes while it is read.
 func TestSnapshotIsConsistent(t *testing.T) {
 	write := func(name, content string) func(*testing.T, string) {
-		return func(t *testing.T, dir string) { plant(t, dir, map[string]string{name: content}) }
+		return func(t *testing.T, dir string) { writeTree(t, dir, map[string]string{name: content}) }
 	}
 	rows := []struct {
 		name   string
 		change func(t *testing.T, dir string)
 		want   []string
 	}{
-		{"a file read before is written", write("a.yaml", "new"), []string{"a.yaml=new", "b.yaml=old"}},
-		{"a file not yet read is written", write("b.yaml", "new"), []string{"a.yaml=old", "b.yaml=new"}},
-		{"a file grows", write("b.yaml", "older"), []string{"a.yaml=old", "b.yaml=older"}},
-		{"a file comes", write("c/d.yaml", "new"), []string{"a.yaml=old", "b.yaml=old", "c/d.yaml=new"}},
-		{"a file goes", func(t *testing.T, dir string) { check(t, os.Remove(filepath.Join(dir, "b.yaml"))) }, []string{"a.yaml=old"}},
-		{"a file is replaced", func(t *testing.T, dir string) {
-			plant(t, dir, map[string]string{".b": "neo"})
+		{"file written after it was read", write("a.yaml", "new"), []string{"a.yaml=new", "b.yaml=old"}},
+		{"file written before it is read", write("b.yaml", "new"), []string{"a.yaml=old", "b.yaml=new"}},
+		{"file grows", write("b.yaml", "older"), []string{"a.yaml=old", "b.yaml=older"}},
+		{"file created", write("c/d.yaml", "new"), []string{"a.yaml=old", "b.yaml=old", "c/d.yaml=new"}},
+		{"file removed", func(t *testing.T, dir string) { check(t, os.Remove(filepath.Join(dir, "b.yaml"))) }, []string{"a.yaml=old"}},
+		{"file replaced", func(t *testing.T, dir string) {
+			writeTree(t, dir, map[string]string{".b": "neo"})
 			check(t, os.Rename(filepath.Join(dir, ".b"), filepath.Join(dir, "b.yaml")))
 		}, []string{"a.yaml=old", "b.yaml=neo"}},
 	}
 	for _, row := range rows {
 		t.Run(row.name, func(t *testing.T) {
-			dir := tree(t, map[string]string{"a.yaml": "old", "b.yaml": "old"})
+			dir := newTree(t, map[string]string{"a.yaml": "old", "b.yaml": "old"})
 			d := Dir(dir, DirOptions{})
 			changed := false
 			d.onRead = func(path string) {
@@ -306,23 +307,23 @@ func TestSnapshotIsConsistent(t *testing.T) {
 					row.change(t, dir)
 				}
 			}
-			files, _ := said(t, d)
+			files, _ := snapshotOf(t, d)
 			wantEqual(t, "files", files, row.want)
 		})
 	}
 }
 
-func TestSnapshotGivesUpOnRestlessDirectory(t *testing.T) {
-	dir := tree(t, map[string]string{"a.yaml": "a"})
+func TestSnapshotOfUnstableDirectory(t *testing.T) {
+	dir := newTree(t, map[string]string{"a.yaml": "a"})
 	d := Dir(dir, DirOptions{})
 	n := 0
 	d.onRead = func(string) {
 		n++
-		plant(t, dir, map[string]string{"a.yaml": strings.Repeat("x", n+1)})
+		writeTree(t, dir, map[string]string{"a.yaml": strings.Repeat("x", n+1)})
 	}
 	_, _, err := d.Snapshot(context.Background())
-	if !errors.Is(err, ErrChanging) {
-		t.Errorf("got %v, want ErrChanging", err)
+	if !errors.Is(err, errUnstable) {
+		t.Errorf("got %v, want errUnstable", err)
 	}
 	ctx, cancel := context.WithCancel(context.Background())
 	cancel()
@@ -338,35 +339,35 @@ func TestSnapshotErrors(t *testing.T) {
 		path  string
 		want  error
 	}{
-		{"no directory", nil, "gone", fs.ErrNotExist},
-		{"a file in its place", map[string]string{"f": "x"}, "f", nil},
-		{"a link to nothing", map[string]string{"l": "-> gone"}, "l", fs.ErrNotExist},
+		{"missing directory", nil, "gone", fs.ErrNotExist},
+		{"file instead of the directory", map[string]string{"f": "x"}, "f", nil},
+		{"broken link", map[string]string{"l": "-> gone"}, "l", fs.ErrNotExist},
 	}
 	for _, row := range rows {
 		t.Run(row.name, func(t *testing.T) {
-			snapshot, _, err := Dir(filepath.Join(tree(t, row.files), row.path), DirOptions{}).Snapshot(context.Background())
+			snapshot, _, err := Dir(filepath.Join(newTree(t, row.files), row.path), DirOptions{}).Snapshot(context.Background())
 			if err == nil || len(snapshot.Files) != 0 {
-				t.Fatalf("got %v and %d files, want an error and none", err, len(snapshot.Files))
+				t.Fatalf("got %v and %d files, want an error and no files", err, len(snapshot.Files))
 			}
 			if row.want != nil && !errors.Is(err, row.want) {
 				t.Errorf("got %v, want %v", err, row.want)
 			}
 		})
 	}
-	t.Run("a file that says it is empty and is not", func(t *testing.T) {
+	t.Run("file whose size is reported as 0", func(t *testing.T) {
 		if _, err := os.Stat("/proc/version"); err != nil {
-			t.Skip("no such files here")
+			t.Skip("/proc not found")
 		}
-		dir := tree(t, map[string]string{"v.yaml": "-> /proc/version"})
-		if _, _, err := Dir(dir, DirOptions{}).Snapshot(context.Background()); !errors.Is(err, ErrChanging) {
-			t.Errorf("got %v, want it refused", err)
+		dir := newTree(t, map[string]string{"v.yaml": "-> /proc/version"})
+		if _, _, err := Dir(dir, DirOptions{}).Snapshot(context.Background()); !errors.Is(err, errUnstable) {
+			t.Errorf("got %v, want errUnstable", err)
 		}
 	})
-	t.Run("an unreadable file", func(t *testing.T) {
+	t.Run("unreadable file", func(t *testing.T) {
 		if os.Getuid() == 0 {
-			t.Skip("root reads every file")
+			t.Skip("root can read every file")
 		}
-		dir := tree(t, map[string]string{"a.yaml": "a", "b.yaml": "b"})
+		dir := newTree(t, map[string]string{"a.yaml": "a", "b.yaml": "b"})
 		check(t, os.Chmod(filepath.Join(dir, "b.yaml"), 0))
 		if _, _, err := Dir(dir, DirOptions{}).Snapshot(context.Background()); !errors.Is(err, fs.ErrPermission) || !strings.Contains(err.Error(), "b.yaml") {
 			t.Errorf("got %v, want permission denied for b.yaml", err)
@@ -374,18 +375,18 @@ func TestSnapshotErrors(t *testing.T) {
 	})
 }
 
-// Unchanged files are not read again, changed ones are, and nothing is trusted
-// for ever or so soon that a second write could look like the first.
-func TestSnapshotReadsOnlyWhatChanged(t *testing.T) {
-	dir := tree(t, map[string]string{"a.yaml": "a", "b.yaml": "b"})
+// Only changed files are read again, except files that were just written and files that
+// were cached long ago.
+func TestSnapshotReadsOnlyChangedFiles(t *testing.T) {
+	dir := newTree(t, map[string]string{"a.yaml": "a", "b.yaml": "b"})
 	now := time.Now()
 	d := Dir(dir, DirOptions{Now: func() time.Time { return now }})
 	var read []string
-	var guard = make(chan struct{}, 1)
+	lock := make(chan struct{}, 1)
 	d.onRead = func(path string) {
-		guard <- struct{}{}
+		lock <- struct{}{}
 		read = append(read, path)
-		<-guard
+		<-lock
 	}
 	steps := []struct {
 		name string
@@ -393,16 +394,16 @@ func TestSnapshotReadsOnlyWhatChanged(t *testing.T) {
 		want []string
 	}{
 		{"first", func() {}, []string{"a.yaml", "b.yaml"}},
-		{"at once again", func() {}, []string{"a.yaml", "b.yaml"}},
-		{"after a while", func() { now = now.Add(10 * time.Second) }, []string{"a.yaml", "b.yaml"}},
-		{"nothing changed", func() { now = now.Add(10 * time.Second) }, nil},
-		{"one written", func() { plant(t, dir, map[string]string{"b.yaml": "B"}) }, []string{"b.yaml"}},
-		{"long after", func() { now = now.Add(2 * stale) }, []string{"a.yaml", "b.yaml"}},
+		{"immediately again", func() {}, []string{"a.yaml", "b.yaml"}},
+		{"after the racy window", func() { now = now.Add(10 * time.Second) }, []string{"a.yaml", "b.yaml"}},
+		{"unchanged", func() { now = now.Add(10 * time.Second) }, nil},
+		{"one file written", func() { writeTree(t, dir, map[string]string{"b.yaml": "B"}) }, []string{"b.yaml"}},
+		{"after the maximum age", func() { now = now.Add(2 * maxCacheAge) }, []string{"a.yaml", "b.yaml"}},
 	}
 	for _, step := range steps {
 		step.do()
 		read = nil
-		files, _ := said(t, d)
+		files, _ := snapshotOf(t, d)
 		slices.Sort(read)
 		wantEqual(t, step.name, read, step.want)
 		if len(files) != 2 {
@@ -413,13 +414,13 @@ func TestSnapshotReadsOnlyWhatChanged(t *testing.T) {
 
 func TestKey(t *testing.T) {
 	key := func(files map[string]string) string {
-		snapshot, _, err := Dir(tree(t, files), DirOptions{}).Snapshot(context.Background())
+		snapshot, _, err := Dir(newTree(t, files), DirOptions{}).Snapshot(context.Background())
 		check(t, err)
 		return snapshot.Key()
 	}
 	base := key(map[string]string{"a.yaml": "x", "b.yaml": "y"})
 	if got := key(map[string]string{"b.yaml": "y", "a.yaml": "x", "c.txt": "z"}); got != base {
-		t.Errorf("the same documents: got %s, want %s", got, base)
+		t.Errorf("same documents: got %s, want %s", got, base)
 	}
 	for name, files := range map[string]map[string]string{
 		"content": {"a.yaml": "x", "b.yaml": "z"},
@@ -428,7 +429,7 @@ func TestKey(t *testing.T) {
 		"fewer":   {"a.yaml": "x"},
 	} {
 		if got := key(files); got == base {
-			t.Errorf("%s: the key is still %s", name, got)
+			t.Errorf("%s: got the same key %s", name, got)
 		}
 	}
 }

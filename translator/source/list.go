@@ -10,32 +10,29 @@ import (
 	"path/filepath"
 	"strings"
 	"syscall"
-	"unicode"
-	"unicode/utf8"
 
 	"github.com/writ-policy/writ/translator/diag"
 )
 
-// entry is one file to read: the path people know it by and the file behind it,
-// with all links followed.
+// entry is one file to read.
 type entry struct {
-	path string
-	real string
+	path string // as documents are reported, relative to the policy directory
+	real string // absolute, with all links followed
 	stamp
 }
 
-// listing is one walk over the directory.
+// listing is the result of one walk over the directory.
 type listing struct {
 	d       *Directory
 	root    string
-	top     string   // of the git checkout, empty outside of one
-	fence   *os.Root // opened at top: the kernel keeps opening inside of it
+	top     string   // of the git checkout; empty outside of one
+	fence   *os.Root // opened at top, so that the kernel refuses to open files outside of it
 	entries []entry
-	// folders are the real paths of every folder walked and of every folder
-	// that holds the target of a link: what has to be watched.
+	// folders are the real paths of every folder walked and of every folder that holds the
+	// target of a link: the folders to watch.
 	folders map[string]struct{}
-	// shallow leaves the files out, as a watch wants.
-	shallow     bool
+	// foldersOnly skips files, for a watch.
+	foldersOnly bool
 	seen        int
 	diagnostics diag.List
 }
@@ -49,18 +46,18 @@ func (l *listing) close() {
 // list walks the directory and opens no file.
 func (d *Directory) list(ctx context.Context) (*listing, error) { return d.walk(ctx, false) }
 
-func (d *Directory) walk(ctx context.Context, shallow bool) (*listing, error) {
+func (d *Directory) walk(ctx context.Context, foldersOnly bool) (*listing, error) {
 	root, top, err := d.resolve()
 	if err != nil {
 		return nil, err
 	}
-	l := &listing{d: d, root: root, top: top, folders: map[string]struct{}{}, shallow: shallow}
+	l := &listing{d: d, root: root, top: top, folders: map[string]struct{}{}, foldersOnly: foldersOnly}
 	if top != "" {
 		if l.fence, err = os.OpenRoot(top); err != nil {
 			return nil, fmt.Errorf("open the checkout: %w", TrimPath(err))
 		}
 	}
-	if err := l.folder(ctx, "", root, nil); err != nil {
+	if err := l.addFolder(ctx, "", root, nil); err != nil {
 		l.close()
 		return nil, err
 	}
@@ -68,15 +65,15 @@ func (d *Directory) walk(ctx context.Context, shallow bool) (*listing, error) {
 	return l, nil
 }
 
-// folder lists one folder, known as name, standing at real. The trail holds the
-// folders above it.
-func (l *listing) folder(ctx context.Context, name, real string, trail []fs.FileInfo) error {
+// addFolder lists the folder at real, whose path in the policy directory is name. The trail
+// holds the folders above it.
+func (l *listing) addFolder(ctx context.Context, name, real string, trail []fs.FileInfo) error {
 	if err := ctx.Err(); err != nil {
 		return err
 	}
 	info, err := os.Stat(real)
 	if err != nil {
-		return worldly(name, err)
+		return listedError(name, err)
 	}
 	for _, above := range trail {
 		if os.SameFile(above, info) {
@@ -84,61 +81,61 @@ func (l *listing) folder(ctx context.Context, name, real string, trail []fs.File
 			return nil
 		}
 	}
-	// A copy: the sibling folders share the trail up to here.
+	// A copy, because sibling folders share the trail up to here.
 	trail = append(trail[:len(trail):len(trail)], info)
 	l.folders[real] = struct{}{}
 	children, err := os.ReadDir(real)
 	if err != nil {
-		return worldly(name, err)
+		return listedError(name, err)
 	}
 	for _, child := range children {
 		if strings.HasPrefix(child.Name(), ".") {
 			continue
 		}
-		if err := l.child(ctx, path.Join(name, child.Name()), filepath.Join(real, child.Name()), child, trail); err != nil {
+		if err := l.addChild(ctx, path.Join(name, child.Name()), filepath.Join(real, child.Name()), child, trail); err != nil {
 			return err
 		}
-		if l.full() {
+		if l.isFull() {
 			return nil
 		}
 	}
 	return nil
 }
 
-func (l *listing) child(ctx context.Context, name, real string, child fs.DirEntry, trail []fs.FileInfo) error {
+func (l *listing) addChild(ctx context.Context, name, real string, child fs.DirEntry, trail []fs.FileInfo) error {
 	l.seen++
-	if l.full() {
+	if l.isFull() {
 		l.reject(name, TooManyEntries(l.d.o.Limits.MaxEntries))
 		return nil
 	}
 	mode := child.Type()
 	if mode&fs.ModeSymlink != 0 {
-		return l.link(ctx, name, real, trail)
+		return l.addLink(ctx, name, real, trail)
 	}
 	if !mode.IsDir() && !IsDocument(name) {
 		return nil
 	}
 	if !IsPrintable(path.Base(name)) {
-		l.reject(name, Unprintable(name))
+		l.reject(name, UnprintableName(name))
 		return nil
 	}
 	if mode.IsDir() {
-		return l.folder(ctx, name, real, trail)
+		return l.addFolder(ctx, name, real, trail)
 	}
-	if l.shallow {
+	if l.foldersOnly {
 		return nil
 	}
 	info, err := child.Info()
 	if err != nil {
-		return worldly(name, err)
+		return listedError(name, err)
 	}
-	l.file(name, real, info)
+	l.addFile(name, real, info)
 	return nil
 }
 
-// link follows a link to its end, but not out of the checkout: who may write to
-// the repository must not choose what else of the machine is read.
-func (l *listing) link(ctx context.Context, name, real string, trail []fs.FileInfo) error {
+// addLink follows a link to its end, but not out of the checkout: write access to the
+// repository must not select other files of the machine for reading.
+func (l *listing) addLink(ctx context.Context, name, real string, trail []fs.FileInfo) error {
 	info, err := os.Stat(real)
 	switch {
 	case errors.Is(err, syscall.ELOOP):
@@ -148,38 +145,38 @@ func (l *listing) link(ctx context.Context, name, real string, trail []fs.FileIn
 		l.reject(name, BrokenLink)
 		return nil
 	case err != nil:
-		return worldly(name, err)
+		return listedError(name, err)
 	}
 	if !info.IsDir() && !IsDocument(name) {
 		return nil
 	}
 	if !IsPrintable(path.Base(name)) {
-		l.reject(name, Unprintable(name))
+		l.reject(name, UnprintableName(name))
 		return nil
 	}
 	target, err := filepath.EvalSymlinks(real)
 	if err != nil {
-		return worldly(name, err)
+		return listedError(name, err)
 	}
-	if l.top != "" && (!within(l.top, target) || within(filepath.Join(l.top, ".git"), target)) {
+	if l.top != "" && (!isWithin(l.top, target) || isWithin(filepath.Join(l.top, ".git"), target)) {
 		l.reject(name, OutsideCheckout)
 		return nil
 	}
 	if info.IsDir() {
-		return l.folder(ctx, name, target, trail)
+		return l.addFolder(ctx, name, target, trail)
 	}
 	l.folders[filepath.Dir(target)] = struct{}{}
 	if info, err = os.Lstat(target); err != nil {
-		return worldly(name, err)
+		return listedError(name, err)
 	}
-	l.file(name, target, info)
+	l.addFile(name, target, info)
 	return nil
 }
 
-func (l *listing) file(name, real string, info fs.FileInfo) {
+func (l *listing) addFile(name, real string, info fs.FileInfo) {
 	switch {
 	case !info.Mode().IsRegular():
-		// Opening a pipe would wait for its writer, a device might do anything.
+		// Opening a pipe waits for its writer; opening a device can have any effect.
 		l.reject(name, NotRegular)
 	case info.Size() > l.d.o.Limits.MaxFileBytes:
 		l.reject(name, FileTooLarge(info.Size(), l.d.o.Limits.MaxFileBytes))
@@ -188,11 +185,11 @@ func (l *listing) file(name, real string, info fs.FileInfo) {
 	}
 }
 
-// full reports whether the walk has met more than it may.
-func (l *listing) full() bool { return l.seen > l.d.o.Limits.MaxEntries }
+// isFull reports whether the walk has found more entries than the limit.
+func (l *listing) isFull() bool { return l.seen > l.d.o.Limits.MaxEntries }
 
-// boundTotal drops the files after the one with which all together are too many
-// bytes, and says so.
+// boundTotal rejects the first file with which all files together exceed MaxBytes, and
+// drops it and the files after it.
 func (l *listing) boundTotal() {
 	var total int64
 	for i, e := range l.entries {
@@ -206,9 +203,9 @@ func (l *listing) boundTotal() {
 
 func (l *listing) reject(name string, r *Rejection) { l.diagnostics.Add(r.At(name)) }
 
-// worldly turns an error on a listed file into one for the caller. What was
-// there a moment ago and is gone means the directory is changing.
-func worldly(name string, err error) error {
+// listedError converts an error on a listed file. A listed file that no longer exists means
+// that the directory is changing.
+func listedError(name string, err error) error {
 	if name != "" && errors.Is(err, fs.ErrNotExist) {
 		return errChanged
 	}
@@ -216,38 +213,4 @@ func worldly(name string, err error) error {
 		name = "the policy directory"
 	}
 	return fmt.Errorf("read %s: %w", name, TrimPath(err))
-}
-
-// TrimPath takes the absolute path out of a file error.
-func TrimPath(err error) error {
-	var at *fs.PathError
-	if errors.As(err, &at) {
-		return at.Err
-	}
-	return err
-}
-
-func IsDocument(name string) bool {
-	switch path.Ext(name) {
-	case ".yaml", ".yml", ".json", ".rego":
-		return true
-	}
-	return false
-}
-
-func isFolder(path string) bool {
-	info, err := os.Stat(path)
-	return err == nil && info.IsDir()
-}
-
-func IsPrintable(name string) bool {
-	if !utf8.ValidString(name) {
-		return false
-	}
-	for _, r := range name {
-		if !unicode.IsPrint(r) {
-			return false
-		}
-	}
-	return true
 }

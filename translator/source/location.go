@@ -9,72 +9,73 @@ import (
 	"strings"
 )
 
-// Location says where documents are: in a directory of this machine, or in a git
-// repository.
+// Location is a place of documents: a local directory or a git repository.
 type Location struct {
-	// Dir is the directory; empty where Git is set.
+	// Dir is a directory, empty if Git is set.
 	Dir string
 	Git *GitLocation
 }
 
-// GitLocation is a place in a git repository.
+// GitLocation is a folder in a git repository at one reference.
 type GitLocation struct {
 	// URL is the repository: http, https, ssh or file, without user and password.
 	URL string
-	// User is the user of ssh, empty for "git".
+	// User is the SSH user; empty means "git".
 	User string
-	// Subdir is the policy directory in the repository, with slashes; empty is its
-	// top.
+	// Subdir is the policy directory in the repository, with slashes; empty means the top
+	// of the repository.
 	Subdir string
-	// Ref is a branch, a tag, a full reference or a commit's 40 digits; empty is
-	// what the repository's HEAD names.
+	// Ref is a branch, a tag, a full reference or the 40 digits of a commit; empty means
+	// the repository's HEAD.
 	Ref string
 }
 
 const gitPrefix = "git+"
 
-// repositoryForm is what git takes for a place elsewhere, and would be a strange name
-// of a folder.
-var repositoryForm = regexp.MustCompile(`^[a-z+]+://|^[\w.-]+@[\w.-]+:`)
+// gitForm matches URLs and SCP-like addresses, which git accepts and which are unlikely
+// names of local directories.
+var gitForm = regexp.MustCompile(`^[a-z+]+://|^[\w.-]+@[\w.-]+:`)
 
-// ParseLocation reads a location as people write it: a path, or
-// git+https://HOST/PATH//SUBDIR?ref=REF with https, http, ssh or file. Two slashes
-// end the repository's path where a sub-directory follows. A password has no place
-// in it: locations are logged.
+// ParseLocation parses a path, or a git location of the form
+// git+https://HOST/PATH//SUBDIR?ref=REF with https, http, ssh or file. Two slashes end the
+// path of the repository if a sub-directory follows. It returns an error if text is another
+// kind of URL, or a git location without a host or a repository, or one with a password, a
+// fragment, an unknown parameter or an invalid reference. Errors do not quote the URL, which
+// may contain a password.
 func ParseLocation(text string) (Location, error) {
 	rest, isGit := strings.CutPrefix(text, gitPrefix)
 	if !isGit {
-		if repositoryForm.MatchString(text) { // with a password in it, perhaps: it is not quoted
-			return Location{}, errors.New("a git repository is named git+https://HOST/REPOSITORY//FOLDER?ref=REF, or git+ssh://USER@HOST/REPOSITORY")
+		if gitForm.MatchString(text) {
+			return Location{}, errors.New("a git location must have the form git+https://HOST/REPOSITORY//FOLDER?ref=REF or git+ssh://USER@HOST/REPOSITORY")
 		}
 		return Location{Dir: text}, nil
 	}
 	u, err := url.Parse(rest)
 	if err != nil {
-		return Location{}, errors.New("the location is no URL") // the error quotes it, and what may be a password
+		return Location{}, errors.New("the git location must be a URL") // err quotes the URL
 	}
 	switch {
 	case u.Scheme != "https" && u.Scheme != "http" && u.Scheme != "ssh" && u.Scheme != "file":
-		return Location{}, fmt.Errorf("a git location begins with git+https, git+ssh, git+http or git+file, not git+%s", u.Scheme)
+		return Location{}, fmt.Errorf("a git location must begin with git+https, git+ssh, git+http or git+file, not git+%s", u.Scheme)
 	case u.Scheme != "file" && u.Host == "":
-		return Location{}, errors.New("the git location names no host")
+		return Location{}, errors.New("the git location has no host")
 	case u.Fragment != "":
-		return Location{}, errors.New("a git location has no fragment; write ?ref=REF")
+		return Location{}, errors.New("a git location must not have a fragment; use ?ref=REF")
 	}
 	if u.User != nil {
 		if _, has := u.User.Password(); has || u.Scheme != "ssh" {
-			return Location{}, errors.New("user and password do not belong into a git location; give them by the environment or a credentials file")
+			return Location{}, errors.New("a git location must not contain a user or a password; use the environment or a credentials file")
 		}
 	}
 	git := &GitLocation{User: u.User.Username()}
 	for key, values := range u.Query() {
 		if key != "ref" || len(values) != 1 {
-			return Location{}, fmt.Errorf("a git location has no parameter %q but one ref", key)
+			return Location{}, fmt.Errorf("unknown or repeated parameter %q: a git location takes one ref", key)
 		}
 		git.Ref = values[0]
 	}
-	if git.Ref != "" && !plainRef(git.Ref) {
-		return Location{}, fmt.Errorf("%q is no git reference", git.Ref)
+	if git.Ref != "" && !isSafeRef(git.Ref) {
+		return Location{}, fmt.Errorf("%q is not a git reference", git.Ref)
 	}
 	repository := u.Path
 	if at := strings.Index(strings.TrimPrefix(u.Path, "/"), "//"); at >= 0 {
@@ -82,20 +83,20 @@ func ParseLocation(text string) (Location, error) {
 		repository, git.Subdir = u.Path[:at], strings.Trim(path.Clean("/"+u.Path[at+2:]), "/")
 	}
 	if strings.Trim(repository, "/") == "" {
-		return Location{}, errors.New("the git location names no repository")
+		return Location{}, errors.New("the git location has no repository")
 	}
 	git.URL = (&url.URL{Scheme: u.Scheme, Host: u.Host, Path: repository}).String()
 	return Location{Git: git}, nil
 }
 
-// plainRef keeps out what git's own check of reference names does, as far as it
-// could be taken for something else.
-func plainRef(ref string) bool {
+// isSafeRef applies those rules of git-check-ref-format that prevent a reference from being
+// read as an option, a range or a pattern.
+func isSafeRef(ref string) bool {
 	return !strings.HasPrefix(ref, "-") && !strings.Contains(ref, "..") && !strings.ContainsAny(ref, " ~^:?*[\\\x7f") &&
 		strings.IndexFunc(ref, func(r rune) bool { return r < ' ' }) < 0 && !strings.HasSuffix(ref, "/")
 }
 
-// String is the location as it is logged and shown.
+// String returns the location in the form of ParseLocation, without the user.
 func (l Location) String() string {
 	if l.Git == nil {
 		return l.Dir

@@ -19,39 +19,40 @@ import (
 	"github.com/writ-policy/writ/translator/progress"
 )
 
-// cached is a file as it was read at a time.
-type cached struct {
-	stamp stamp
-	at    time.Time
-	file  File
+// cachedFile is a file that was read before.
+type cachedFile struct {
+	stamp  stamp
+	readAt time.Time
+	file   File
 }
 
-// A cached file is used again while its stamp is the same, unless it was written
-// so shortly before it was read that a second write could bear the same stamp.
-// And not for ever: a clock that was set, or a file system that does not keep
-// its times, must not hide a change for good.
 const (
-	racy  = 2 * time.Second
-	stale = 5 * time.Minute
+	// A file written less than racyWindow before it was read is read again: a second write
+	// could have the same stamp.
+	racyWindow = 2 * time.Second
+	// Every file is read again after maxCacheAge: a clock that was set back, or a file
+	// system that does not keep its times, must not hide a change forever.
+	maxCacheAge = 5 * time.Minute
 )
 
-func (c cached) good(s stamp, now time.Time) bool {
-	last := time.Unix(0, max(c.stamp.written, c.stamp.changed))
-	return c.stamp == s && c.at.Sub(last) > racy && now.Sub(c.at) < stale
+// isValid reports whether the cached content stands for the file that now has stamp s.
+func (c cachedFile) isValid(s stamp, now time.Time) bool {
+	lastWrite := time.Unix(0, max(c.stamp.written, c.stamp.changed))
+	return c.stamp == s && c.readAt.Sub(lastWrite) > racyWindow && now.Sub(c.readAt) < maxCacheAge
 }
 
-// readAll reads the listed files, on all cores, sorted by path.
+// readAll reads the listed files in parallel and returns them sorted by path.
 func (d *Directory) readAll(ctx context.Context, l *listing) ([]File, error) {
 	d.mu.Lock()
 	old := d.cache
 	d.mu.Unlock()
 
 	now := d.o.Now()
-	read := make([]cached, len(l.entries))
+	read := make([]cachedFile, len(l.entries))
 	group, ctx := errgroup.WithContext(ctx)
 	group.SetLimit(2 * runtime.GOMAXPROCS(0))
 	for i, e := range l.entries {
-		if c, ok := old[e.path]; ok && c.good(e.stamp, now) {
+		if c, ok := old[e.path]; ok && c.isValid(e.stamp, now) {
 			read[i] = c
 			continue
 		}
@@ -64,19 +65,20 @@ func (d *Directory) readAll(ctx context.Context, l *listing) ([]File, error) {
 				return err
 			}
 			progress.FromContext(ctx).Count(1, "files read")
-			read[i] = cached{stamp: e.stamp, at: now, file: File{Path: e.path, Content: content, Hash: sha256.Sum256(content)}}
+			read[i] = cachedFile{stamp: e.stamp, readAt: now, file: File{Path: e.path, Content: content, Hash: sha256.Sum256(content)}}
 			return nil
 		})
 	}
 	if err := group.Wait(); err != nil {
 		return nil, err
 	}
-	return d.keep(read), nil
+	return d.replaceCache(read), nil
 }
 
-func (d *Directory) keep(read []cached) []File {
+// replaceCache makes read the cache and returns its files sorted by path.
+func (d *Directory) replaceCache(read []cachedFile) []File {
 	files := make([]File, len(read))
-	cache := make(map[string]cached, len(read))
+	cache := make(map[string]cachedFile, len(read))
 	for i, c := range read {
 		files[i] = c.file
 		cache[c.file.Path] = c
@@ -88,20 +90,20 @@ func (d *Directory) keep(read []cached) []File {
 	return files
 }
 
-// read reads one file, which must be the one that was listed.
+// read reads one file. It returns errChanged if the file is not the one that was listed.
 func (d *Directory) read(l *listing, e entry) ([]byte, error) {
 	if d.onRead != nil {
 		d.onRead(e.path)
 	}
 	f, err := l.open(e.real)
 	if err != nil {
-		return nil, worldly(e.path, err)
+		return nil, listedError(e.path, err)
 	}
 	defer f.Close()
-	if err := e.unchanged(f); err != nil {
+	if err := e.checkUnchanged(f); err != nil {
 		return nil, err
 	}
-	// One byte more than listed, so that a file that grew is seen to have grown.
+	// One byte more than listed, to detect a file that grew.
 	content := make([]byte, e.size+1)
 	n, err := io.ReadFull(f, content)
 	if err != nil && !errors.Is(err, io.ErrUnexpectedEOF) && !errors.Is(err, io.EOF) {
@@ -110,11 +112,11 @@ func (d *Directory) read(l *listing, e entry) ([]byte, error) {
 	if int64(n) != e.size {
 		return nil, errChanged
 	}
-	// Whether it changed meanwhile the second listing tells, for all files at once.
+	// The second listing detects changes made while reading, for all files at once.
 	return content[:n:n], nil
 }
 
-func (e entry) unchanged(f *os.File) error {
+func (e entry) checkUnchanged(f *os.File) error {
 	info, err := f.Stat()
 	if err != nil {
 		return fmt.Errorf("read %s: %w", e.path, TrimPath(err))
@@ -125,9 +127,8 @@ func (e entry) unchanged(f *os.File) error {
 	return nil
 }
 
-// open opens a file without waiting: between listing and opening, a regular file
-// can have become a pipe, or a folder on the way to it a link out of the
-// checkout.
+// open opens a file without blocking: since the listing, the file can have become a pipe,
+// or a folder in its path a link out of the checkout.
 func (l *listing) open(real string) (*os.File, error) {
 	const flags = os.O_RDONLY | syscall.O_NONBLOCK
 	if l.fence == nil {
@@ -140,7 +141,7 @@ func (l *listing) open(real string) (*os.File, error) {
 	f, err := l.fence.OpenFile(inside, flags, 0)
 	var system syscall.Errno
 	if err != nil && !errors.As(err, &system) {
-		return nil, errChanged // out of the checkout; the next listing says so
+		return nil, errChanged // outside of the checkout; the next listing rejects the link
 	}
 	return f, err
 }

@@ -36,21 +36,21 @@ func (r *Rejection) At(file string) diag.Diagnostic {
 var (
 	FolderLoop      = &Rejection{codeLinkLoop, "the link leads back to a folder above it", "remove the link"}
 	LinkLoop        = &Rejection{codeLinkLoop, "the link leads to itself", "remove the link"}
-	BrokenLink      = &Rejection{codeBrokenLink, "what the link points to is not there", "remove the link, or put its target in place"}
-	OutsideCheckout = &Rejection{codeOutsideCheckout, "the link leads out of the git checkout", "copy what it points to into the repository"}
-	NotRegular      = &Rejection{codeNotRegular, "not a regular file", "remove it, or give it a name that is not a document's"}
-	Submodule       = &Rejection{codeNotRegular, "a submodule, which is not fetched", "copy what is in it into the repository"}
+	BrokenLink      = &Rejection{codeBrokenLink, "the target of the link does not exist", "remove the link or create its target"}
+	OutsideCheckout = &Rejection{codeOutsideCheckout, "the link leads out of the git checkout", "copy its target into the repository"}
+	NotRegular      = &Rejection{codeNotRegular, "not a regular file", "remove it or rename it: names of documents end in .yaml, .yml, .json or .rego"}
+	Submodule       = &Rejection{codeNotRegular, "submodules are not fetched", "copy its files into the repository"}
 )
 
-// Unprintable rejects a file for its name.
-func Unprintable(file string) *Rejection {
-	return &Rejection{codeFileName, fmt.Sprintf("the name %s is not printable text", strconv.QuoteToASCII(path.Base(file))), "rename it"}
+// UnprintableName rejects a file whose name is not printable UTF-8.
+func UnprintableName(file string) *Rejection {
+	return &Rejection{codeFileName, fmt.Sprintf("the name %s must be printable UTF-8", strconv.QuoteToASCII(path.Base(file))), "rename it"}
 }
 
-// SameName rejects a file whose name differs from other in case alone.
-func SameName(other string) *Rejection {
-	return &Rejection{codeFileName, fmt.Sprintf("the name differs from %s in case alone", strconv.QuoteToASCII(other)),
-		"rename one of them: where names have no case, a checkout has only one"}
+// DuplicateName rejects a file whose name differs from other only in case.
+func DuplicateName(other string) *Rejection {
+	return &Rejection{codeFileName, fmt.Sprintf("the name differs from %s only in case", strconv.QuoteToASCII(other)),
+		"rename one of them: a case-insensitive file system can store only one"}
 }
 
 const narrowDirectory = "point writ at the folder that holds the policies"
@@ -62,12 +62,12 @@ func TooManyEntries(limit int) *Rejection {
 
 // FileTooLarge rejects a file of size bytes.
 func FileTooLarge(size, limit int64) *Rejection {
-	return &Rejection{codeTooLarge, fmt.Sprintf("the file has %d bytes, more than the %d that are read", size, limit), "split it into several files"}
+	return &Rejection{codeTooLarge, fmt.Sprintf("the file has %d bytes, more than the limit of %d", size, limit), "split it into several files"}
 }
 
 // TotalTooLarge rejects the file with which all files together exceed limit bytes.
 func TotalTooLarge(limit int64) *Rejection {
-	return &Rejection{codeTooLarge, fmt.Sprintf("with this file the directory has more than the %d bytes that are read", limit), narrowDirectory}
+	return &Rejection{codeTooLarge, fmt.Sprintf("with this file the directory has more than the limit of %d bytes", limit), narrowDirectory}
 }
 
 // Codes of rejections.

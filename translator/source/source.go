@@ -1,17 +1,17 @@
-// Package source says where documents come from: it reads a directory into one
-// consistent snapshot and tells when the directory has changed. It knows file
-// names, links and bytes, and nothing of what is written in them.
+// Package source reads documents from a directory into one consistent snapshot and
+// reports when the directory may have changed. It knows file names, links and bytes; it
+// does not parse contents. Package git below does the same for a git repository.
 //
 // # Design
 //
-// A snapshot is consistent or it is not taken: every file's identity, size and
-// times are compared before, while and after it is read, and the directory is
-// listed again at the end. The alternative, reading whatever is there and
-// letting the next event repair it, would compile half of a checkout.
+// A snapshot is consistent or it is not taken: identity, size and times of every file are
+// compared before and after it is read, and the directory is listed again at the end. The
+// alternative, reading what is there and repairing it at the next event, would compile half
+// of a checkout.
 //
-// What cannot be a document stops the directory with a diagnostic or an error;
-// nothing is left out in silence, because the file left out could be the one
-// that denies.
+// A file that could hold documents and must not be read stops the whole directory with a
+// diagnostic. Files are never skipped silently, because the skipped file could hold a
+// denial.
 package source
 
 import (
@@ -30,18 +30,17 @@ type File struct {
 	Hash [sha256.Size]byte
 }
 
-// Snapshot is one consistent reading of a source, its files sorted by path. The
-// zero value is an empty directory.
+// Snapshot is one consistent reading of a source. The zero value is an empty directory.
 type Snapshot struct {
+	// Files are sorted by path.
 	Files []File
-	// Commit is the commit the files are of, as hexadecimal digits; empty where
-	// they are of none. It is no part of Key: the same documents under two commits
-	// are the same documents.
+	// Commit is the commit of the files in hexadecimal digits, empty for a directory.
+	// Key ignores it: the same documents under two commits are the same documents.
 	Commit string
 }
 
-// Key is a hash over the names and contents of all files: two snapshots with
-// one key hold the same documents.
+// Key returns a hash over the paths and contents of all files. Two snapshots with the same
+// key hold the same documents.
 func (s Snapshot) Key() string {
 	h := sha256.New()
 	var length [8]byte

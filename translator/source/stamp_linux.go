@@ -6,13 +6,13 @@ import (
 	"time"
 )
 
-// stamp is what the file system says of a file. Two equal stamps mean the same
-// bytes, but for a write within one tick of the file system's clock.
+// stamp is the file system's metadata of a file. Equal stamps mean equal content, unless the
+// file was written twice within one tick of the file system's clock.
 type stamp struct {
 	size    int64
 	mode    fs.FileMode
 	written int64 // nanoseconds
-	changed int64 // nanoseconds; unlike written, no tool can set it back
+	changed int64 // nanoseconds; unlike written, tools cannot set it
 	device  uint64
 	inode   uint64
 }

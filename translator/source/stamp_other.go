@@ -4,12 +4,12 @@ package source
 
 import "io/fs"
 
-// stamp is what the file system says of a file.
+// stamp is the file system's metadata of a file.
 type stamp struct {
 	size    int64
 	mode    fs.FileMode
 	written int64 // nanoseconds
-	changed int64 // not known here
+	changed int64 // always 0
 }
 
 func stampOf(info fs.FileInfo) stamp {

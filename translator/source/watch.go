@@ -12,35 +12,32 @@ import (
 	"github.com/fsnotify/fsnotify"
 )
 
-// poll is how often Watch notifies while the file system's events cannot be had:
-// no watches left, or none at all.
-const poll = 2 * time.Second
+// pollInterval is how often Watch notifies while file system events are unavailable.
+const pollInterval = 2 * time.Second
 
-// patience is how many settle times a directory that never becomes quiet is
-// waited for.
-const patience = 10
+// maxSettles bounds, in settle times, how long Watch waits for a directory that does not
+// become quiet.
+const maxSettles = 10
 
-// Watch calls notify once when it has begun to watch, whenever the directory may
-// have changed and has become quiet, and every rescan time in any case. It says
-// that something may have changed, never what: the caller takes a snapshot and
-// compares. Directories are watched, not files, since editors and syncers replace
-// files and links. Watch returns nil when ctx is done; notify must not block.
-//
-// Without events, because the system has no more to give, Watch polls.
+// Watch calls notify once after it has started to watch, whenever the directory may have
+// changed and has become quiet, and after each rescan interval. It does not report what
+// changed: the caller takes a snapshot and compares. Watch observes folders, not files,
+// because editors and sync tools replace files and links. If the system has no watches left,
+// Watch polls. It returns nil when ctx is done; notify must not block.
 func (d *Directory) Watch(ctx context.Context, notify func()) error {
 	w := &watch{d: d, open: d.openEvents, log: d.o.Logger}
 	if w.open == nil {
-		w.open = inotify
+		w.open = openFSNotify
 	}
 	defer w.close()
-	w.follow(ctx)
+	w.update(ctx)
 	notify()
 
-	rescan := w.rescan()
-	var quiet, late <-chan time.Time
+	rescan := w.rescanTimer()
+	var quiet, deadline <-chan time.Time
 	settled := func() {
-		quiet, late = nil, nil
-		w.follow(ctx)
+		quiet, deadline = nil, nil
+		w.update(ctx)
 		notify()
 	}
 	for {
@@ -49,25 +46,25 @@ func (d *Directory) Watch(ctx context.Context, notify func()) error {
 		case <-ctx.Done():
 			return nil
 		case event, ok := <-w.changes:
-			changed = ok && w.concerns(event.Name)
+			changed = ok && w.isRelevant(event.Name)
 			if !ok {
-				rescan = w.lost()
+				rescan = w.closeLost()
 			}
 		case err, ok := <-w.errors:
 			if !ok {
-				rescan = w.lost()
+				rescan = w.closeLost()
 				break
 			}
-			// Overflow above all: events were lost, so anything may have changed.
+			// Usually an overflow: events were lost, so anything may have changed.
 			changed = true
 			w.log.Warn("watching the policy directory", "error", err)
 		case <-quiet:
 			settled()
-		case <-late:
+		case <-deadline:
 			settled()
 		case <-rescan:
 			settled()
-			rescan = w.rescan()
+			rescan = w.rescanTimer()
 		}
 		switch {
 		case !changed:
@@ -75,14 +72,14 @@ func (d *Directory) Watch(ctx context.Context, notify func()) error {
 			settled()
 		default:
 			quiet = d.o.After(d.o.Settle)
-			if late == nil {
-				late = d.o.After(patience * d.o.Settle)
+			if deadline == nil {
+				deadline = d.o.After(maxSettles * d.o.Settle)
 			}
 		}
 	}
 }
 
-// events is what a watch needs of fsnotify.
+// events is the part of an fsnotify.Watcher that a watch needs.
 type events struct {
 	changes <-chan fsnotify.Event
 	errors  <-chan error
@@ -92,7 +89,7 @@ type events struct {
 	close   func() error
 }
 
-func inotify() (*events, error) {
+func openFSNotify() (*events, error) {
 	w, err := fsnotify.NewWatcher()
 	if err != nil {
 		return nil, err
@@ -106,18 +103,19 @@ type watch struct {
 	open func() (*events, error)
 	log  *slog.Logger
 
-	// Of the events, nil while there are none: then their channels are silent.
+	// Nil while events are unavailable; a receive from the nil channels blocks.
 	*events
 	changes <-chan fsnotify.Event
 	errors  <-chan error
-	// folders are watched for whatever happens in them, anchors are the names
-	// the directory itself goes by, in folders that are otherwise not ours.
+	// folders are the folders of the directory: every event in them is relevant.
 	folders map[string]struct{}
+	// anchors are the paths of the directory itself and of the links that lead to it. Other
+	// events in the folders that contain them are irrelevant.
 	anchors map[string]struct{}
-	// wanted are all paths that are to be watched.
-	wanted map[string]struct{}
-	// deaf says that some folder is not watched, so only polling tells.
-	deaf bool
+	// targets are all paths to watch.
+	targets map[string]struct{}
+	// isPolling is set while some folder cannot be watched.
+	isPolling bool
 }
 
 func (w *watch) close() {
@@ -127,18 +125,19 @@ func (w *watch) close() {
 	w.events, w.changes, w.errors = nil, nil, nil
 }
 
-// lost gives up events that have ended. The next follow opens others, and until
-// then the returned timer polls.
-func (w *watch) lost() <-chan time.Time {
+// closeLost closes a watcher whose events have ended and returns the next rescan timer,
+// which polls until update opens a new watcher.
+func (w *watch) closeLost() <-chan time.Time {
 	w.close()
-	w.fell("file system events ended: polling the policy directory", nil)
-	return w.rescan()
+	w.startPolling("file system events ended: polling the policy directory", nil)
+	return w.rescanTimer()
 }
 
-func (w *watch) rescan() <-chan time.Time {
+// rescanTimer returns nil, which never fires, if rescans are disabled.
+func (w *watch) rescanTimer() <-chan time.Time {
 	interval := w.d.o.Rescan
-	if w.deaf && (interval < 0 || interval > poll) {
-		interval = poll
+	if w.isPolling && (interval < 0 || interval > pollInterval) {
+		interval = pollInterval
 	}
 	if interval < 0 {
 		return nil
@@ -146,78 +145,79 @@ func (w *watch) rescan() <-chan time.Time {
 	return w.d.o.After(interval)
 }
 
-// concerns reports whether an event of this name is about the directory.
-func (w *watch) concerns(name string) bool {
+// isRelevant reports whether an event on the path name concerns the directory.
+func (w *watch) isRelevant(name string) bool {
 	_, inside := w.folders[filepath.Dir(name)]
 	_, itself := w.anchors[name]
-	_, watched := w.wanted[name] // gone, or moved away
+	_, watched := w.targets[name] // removed, or moved away
 	return inside || itself || watched
 }
 
-// follow sets a watch on every folder of the directory as it is now, and on
-// those that hold the directory itself and the links it is reached by.
+// update watches every folder that the directory has now, and the folders that contain the
+// directory itself and the links that lead to it.
 //
-// A folder that is made in another before the watch of that one stands is told
-// by nobody. So it looks again until there is nothing new: then whatever is made
-// later is told, and whatever was made before is in the snapshot that comes after.
-func (w *watch) follow(ctx context.Context) {
+// No event reports a folder that is created in another one before that one is watched. So
+// update lists the folders again until it finds no new one: what is created later raises an
+// event, and what was created before is in the snapshot that follows.
+func (w *watch) update(ctx context.Context) {
 	if w.events == nil {
 		opened, err := w.open()
 		if err != nil {
-			w.fell("no file system events: polling the policy directory", err)
+			w.startPolling("file system events are unavailable: polling the policy directory", err)
 			return
 		}
 		w.events, w.changes, w.errors = opened, opened.changes, opened.errors
 	}
 	var failed error
-	standing := map[string]struct{}{}
-	for range attempts {
-		w.want(ctx)
-		// First let go: a folder that was renamed is one watch under two names.
+	added := map[string]struct{}{}
+	for range maxAttempts {
+		w.findTargets(ctx)
+		// Remove first: a renamed folder is one watch under two names.
 		for _, path := range w.watched() {
-			if _, ok := w.wanted[path]; !ok {
-				w.remove(path) // it may be gone already
+			if _, ok := w.targets[path]; !ok {
+				w.remove(path) // fails if the folder no longer exists
 			}
 		}
-		before := len(standing)
-		for path := range w.wanted {
-			if _, ok := standing[path]; ok {
+		before := len(added)
+		for path := range w.targets {
+			if _, ok := added[path]; ok {
 				continue
 			}
-			standing[path] = struct{}{}
-			// Also where there was a watch: the folder may be another of that name.
-			// One that went away meanwhile is told of by the folder above it.
+			added[path] = struct{}{}
+			// Also if the path is watched already: it may be a new folder of the same name.
+			// For a folder that has been removed since, the folder above raises an event.
 			if err := w.add(path); err != nil && !errors.Is(err, fs.ErrNotExist) {
 				failed = errors.Join(failed, err)
 			}
 		}
-		if len(standing) == before {
+		if len(added) == before {
 			break
 		}
 	}
 	if failed != nil {
-		w.fell("some folders cannot be watched: polling the policy directory", failed)
+		w.startPolling("some folders cannot be watched: polling the policy directory", failed)
 		return
 	}
-	w.deaf = false
+	w.isPolling = false
 }
 
-// want finds every path to watch, as things are now.
-func (w *watch) want(ctx context.Context) {
-	w.anchors, w.wanted = map[string]struct{}{}, map[string]struct{}{}
+// findTargets recomputes the paths to watch.
+func (w *watch) findTargets(ctx context.Context) {
+	w.anchors, w.targets = map[string]struct{}{}, map[string]struct{}{}
 	if path, err := filepath.Abs(w.d.path); err == nil {
-		w.anchorAll(path)
+		w.addAnchors(path)
 	}
-	w.look(ctx)
+	w.addFolders(ctx)
 }
 
-// maxLinks is how many links a path may lead through; the system's is the same.
+// maxLinks bounds the links in one path; Linux has the same limit.
 const maxLinks = 40
 
-// anchorAll anchors path and what it links to, whether or not that is there.
-func (w *watch) anchorAll(path string) {
+// addAnchors adds path and the targets of the links it leads through, also if they do not
+// exist.
+func (w *watch) addAnchors(path string) {
 	for range maxLinks {
-		w.anchor(path)
+		w.addAnchor(path)
 		target, err := os.Readlink(path)
 		if err != nil {
 			return
@@ -229,29 +229,29 @@ func (w *watch) anchorAll(path string) {
 	}
 }
 
-// look wants every folder of the directory watched. Where the directory cannot
-// be walked, the folders known from before are what is left of it.
-func (w *watch) look(ctx context.Context) {
+// addFolders adds every folder of the directory. If the directory cannot be walked, it adds
+// those folders of the previous walk that still exist.
+func (w *watch) addFolders(ctx context.Context) {
 	l, err := w.d.walk(ctx, true)
-	for n := 1; errors.Is(err, errChanged) && n < attempts && pause(ctx, time.Millisecond<<n) == nil; n++ {
+	for n := 1; errors.Is(err, errChanged) && n < maxAttempts && pause(ctx, time.Millisecond<<n) == nil; n++ {
 		l, err = w.d.walk(ctx, true)
 	}
 	if err != nil {
-		w.log.Debug("looking for folders to watch", "error", err)
+		w.log.Debug("finding folders to watch", "error", err)
 	} else {
 		l.close()
 		w.folders = l.folders
 	}
 	for folder := range w.folders {
 		if isFolder(folder) {
-			w.wanted[folder] = struct{}{}
+			w.targets[folder] = struct{}{}
 		}
 	}
 }
 
-// anchor wants the folder that holds path watched; if that is not there either,
-// the nearest one above that is, for the name on the way to path.
-func (w *watch) anchor(path string) {
+// addAnchor adds the folder that contains path. If it does not exist, addAnchor adds the
+// nearest existing one above, to observe that the next name of the path is created.
+func (w *watch) addAnchor(path string) {
 	for {
 		parent := filepath.Dir(path)
 		w.anchors[path] = struct{}{}
@@ -259,17 +259,17 @@ func (w *watch) anchor(path string) {
 			return
 		}
 		if isFolder(parent) {
-			w.wanted[parent] = struct{}{}
+			w.targets[parent] = struct{}{}
 			return
 		}
 		path = parent
 	}
 }
 
-// fell says once that events cannot be relied on.
-func (w *watch) fell(message string, err error) {
-	if !w.deaf {
+// startPolling logs the reason once, until events are available again.
+func (w *watch) startPolling(message string, err error) {
+	if !w.isPolling {
 		w.log.Warn(message, "error", err)
 	}
-	w.deaf = true
+	w.isPolling = true
 }

@@ -13,25 +13,25 @@ import (
 	"github.com/fsnotify/fsnotify"
 )
 
-// deadline is for what must happen; a test that passes never waits for it.
-const deadline = 20 * time.Second
+// testTimeout bounds waits for events that must occur; a passing test never reaches it.
+const testTimeout = 20 * time.Second
 
-// watched is a directory under watch. It begins when the first notice is in.
-type watched struct {
-	t       *testing.T
-	d       *Directory
-	notices chan struct{}
-	ended   chan error
+// watcher runs Watch on a directory. It starts with the first notification.
+type watcher struct {
+	t        *testing.T
+	d        *Directory
+	notified chan struct{}
+	ended    chan error
 }
 
-func watchDir(t *testing.T, d *Directory) *watched {
+func watchDir(t *testing.T, d *Directory) *watcher {
 	t.Helper()
-	w := &watched{t: t, d: d, notices: make(chan struct{}, 1), ended: make(chan error, 1)}
+	w := &watcher{t: t, d: d, notified: make(chan struct{}, 1), ended: make(chan error, 1)}
 	ctx, cancel := context.WithCancel(context.Background())
 	go func() {
 		w.ended <- d.Watch(ctx, func() {
 			select {
-			case w.notices <- struct{}{}:
+			case w.notified <- struct{}{}:
 			default:
 			}
 		})
@@ -41,37 +41,37 @@ func watchDir(t *testing.T, d *Directory) *watched {
 		select {
 		case err := <-w.ended:
 			if err != nil {
-				t.Errorf("Watch ended with %v", err)
+				t.Errorf("Watch returned %v", err)
 			}
-		case <-time.After(deadline):
-			t.Error("Watch did not end with its context")
+		case <-time.After(testTimeout):
+			t.Error("Watch did not return after its context ended")
 		}
 	})
-	w.notice()
+	w.wait()
 	return w
 }
 
-func (w *watched) notice() {
+func (w *watcher) wait() {
 	w.t.Helper()
 	select {
-	case <-w.notices:
-	case <-time.After(deadline):
-		w.t.Fatal("no notice")
+	case <-w.notified:
+	case <-time.After(testTimeout):
+		w.t.Fatal("got no notification")
 	}
 }
 
-// until takes a snapshot at every notice until the files are as wanted. It takes
-// none before the first: that would find a change nobody told of.
-func (w *watched) until(want ...string) {
+// waitFor takes a snapshot at each notification until it has the wanted files. It takes none
+// before the first notification: that could find a change without one.
+func (w *watcher) waitFor(want ...string) {
 	w.t.Helper()
 	var got []string
 	var err error
-	late := time.After(deadline)
+	timeout := time.After(testTimeout)
 	for {
 		select {
-		case <-w.notices:
-		case <-late:
-			w.t.Fatalf("no notice brought %q, last %q (%v)", want, got, err)
+		case <-w.notified:
+		case <-timeout:
+			w.t.Fatalf("got %[2]q (%[3]v) at the last notification, want %[1]q", want, got, err)
 		}
 		var snapshot Snapshot
 		snapshot, _, err = w.d.Snapshot(context.Background())
@@ -85,19 +85,19 @@ func (w *watched) until(want ...string) {
 	}
 }
 
-// untilGone is until, for a directory that is not there.
-func (w *watched) untilGone() {
+// waitForError waits for a notification after which Snapshot returns an error.
+func (w *watcher) waitForError() {
 	w.t.Helper()
 	for {
-		w.notice()
+		w.wait()
 		if _, _, err := w.d.Snapshot(context.Background()); err != nil {
 			return
 		}
 	}
 }
 
-// Nothing but events may bring these changes: there is no rescan.
-func TestWatchTells(t *testing.T) {
+// These changes must raise events: rescans are disabled.
+func TestWatchNotifies(t *testing.T) {
 	at := func(dir string) func(name string) string {
 		return func(name string) string { return filepath.Join(dir, name) }
 	}
@@ -107,34 +107,34 @@ func TestWatchTells(t *testing.T) {
 		change func(t *testing.T, dir string, path func(string) string)
 		want   []string
 	}{{
-		name:   "a file is written in place",
+		name:   "file written in place",
 		before: map[string]string{"a.yaml": "1"},
 		change: func(t *testing.T, dir string, _ func(string) string) {
-			plant(t, dir, map[string]string{"a.yaml": "22"})
+			writeTree(t, dir, map[string]string{"a.yaml": "22"})
 		},
 		want: []string{"a.yaml=22"},
 	}, {
-		name:   "a file is replaced, as editors do",
+		name:   "file replaced, as by an editor",
 		before: map[string]string{"a.yaml": "1"},
 		change: func(t *testing.T, dir string, path func(string) string) {
-			plant(t, dir, map[string]string{".a.swp": "2"})
+			writeTree(t, dir, map[string]string{".a.swp": "2"})
 			check(t, os.Rename(path(".a.swp"), path("a.yaml")))
 		},
 		want: []string{"a.yaml=2"},
 	}, {
-		name:   "a file goes",
+		name:   "file removed",
 		before: map[string]string{"a.yaml": "1", "b.yaml": "1"},
 		change: func(t *testing.T, _ string, path func(string) string) { check(t, os.Remove(path("a.yaml"))) },
 		want:   []string{"b.yaml=1"},
 	}, {
-		name:   "a file comes in new folders",
+		name:   "file created in new folders",
 		before: map[string]string{"a.yaml": "1"},
 		change: func(t *testing.T, dir string, _ func(string) string) {
-			plant(t, dir, map[string]string{"x/y/z/b.yaml": "2"})
+			writeTree(t, dir, map[string]string{"x/y/z/b.yaml": "2"})
 		},
 		want: []string{"a.yaml=1", "x/y/z/b.yaml=2"},
 	}, {
-		name:   "a folder is replaced by another",
+		name:   "folder replaced by another one",
 		before: map[string]string{"x/a.yaml": "1", ".y/a.yaml": "2"},
 		change: func(t *testing.T, _ string, path func(string) string) {
 			check(t, os.Rename(path("x"), path(".old")))
@@ -142,96 +142,96 @@ func TestWatchTells(t *testing.T) {
 		},
 		want: []string{"x/a.yaml=2"},
 	}, {
-		name:   "a mounted ConfigMap is updated",
+		name:   "mounted ConfigMap updated",
 		before: map[string]string{"..1/a.yaml": "1", "..data": "-> ..1", "a.yaml": "-> ..data/a.yaml"},
 		change: func(t *testing.T, dir string, path func(string) string) {
-			plant(t, dir, map[string]string{"..2/a.yaml": "2", "..data_tmp": "-> ..2"})
+			writeTree(t, dir, map[string]string{"..2/a.yaml": "2", "..data_tmp": "-> ..2"})
 			check(t, os.Rename(path("..data_tmp"), path("..data")))
 			check(t, os.RemoveAll(path("..1")))
 		},
 		want: []string{"a.yaml=2"},
 	}, {
-		name:   "the target of a link is written in place",
+		name:   "target of a link written in place",
 		before: map[string]string{".store/a": "1", "a.yaml": "-> .store/a"},
 		change: func(t *testing.T, dir string, _ func(string) string) {
-			plant(t, dir, map[string]string{".store/a": "22"})
+			writeTree(t, dir, map[string]string{".store/a": "22"})
 		},
 		want: []string{"a.yaml=22"},
 	}}
 	for _, row := range rows {
 		t.Run(row.name, func(t *testing.T) {
-			dir := tree(t, row.before)
+			dir := newTree(t, row.before)
 			w := watchDir(t, Dir(dir, DirOptions{Rescan: -1}))
 			row.change(t, dir, at(dir))
-			w.until(row.want...)
+			w.waitFor(row.want...)
 		})
 	}
 }
 
-// After each change the next must still be seen: watches have to follow.
-func TestWatchFollows(t *testing.T) {
+// After each change the next one is still notified: the watches follow the folders.
+func TestWatchFollowsFolders(t *testing.T) {
 	t.Run("folder by folder", func(t *testing.T) {
-		dir := tree(t, map[string]string{"a.yaml": "1"})
+		dir := newTree(t, map[string]string{"a.yaml": "1"})
 		w := watchDir(t, Dir(dir, DirOptions{Rescan: -1}))
 		check(t, os.Mkdir(filepath.Join(dir, "x"), 0o755))
-		w.notice()
-		plant(t, dir, map[string]string{"x/b.yaml": "1"})
-		w.until("a.yaml=1", "x/b.yaml=1")
-		plant(t, dir, map[string]string{"x/b.yaml": "2"})
-		w.until("a.yaml=1", "x/b.yaml=2")
+		w.wait()
+		writeTree(t, dir, map[string]string{"x/b.yaml": "1"})
+		w.waitFor("a.yaml=1", "x/b.yaml=1")
+		writeTree(t, dir, map[string]string{"x/b.yaml": "2"})
+		w.waitFor("a.yaml=1", "x/b.yaml=2")
 		check(t, os.RemoveAll(filepath.Join(dir, "x")))
-		w.until("a.yaml=1")
-		plant(t, dir, map[string]string{"x/b.yaml": "3"})
-		w.until("a.yaml=1", "x/b.yaml=3")
-		plant(t, dir, map[string]string{"x/b.yaml": "4"})
-		w.until("a.yaml=1", "x/b.yaml=4")
+		w.waitFor("a.yaml=1")
+		writeTree(t, dir, map[string]string{"x/b.yaml": "3"})
+		w.waitFor("a.yaml=1", "x/b.yaml=3")
+		writeTree(t, dir, map[string]string{"x/b.yaml": "4"})
+		w.waitFor("a.yaml=1", "x/b.yaml=4")
 	})
-	t.Run("a folder is renamed", func(t *testing.T) {
-		dir := tree(t, map[string]string{"x/a.yaml": "1"})
+	t.Run("folder renamed", func(t *testing.T) {
+		dir := newTree(t, map[string]string{"x/a.yaml": "1"})
 		w := watchDir(t, Dir(dir, DirOptions{Rescan: -1}))
 		check(t, os.Rename(filepath.Join(dir, "x"), filepath.Join(dir, "y")))
-		w.until("y/a.yaml=1")
-		plant(t, dir, map[string]string{"y/a.yaml": "2"})
-		w.until("y/a.yaml=2")
+		w.waitFor("y/a.yaml=1")
+		writeTree(t, dir, map[string]string{"y/a.yaml": "2"})
+		w.waitFor("y/a.yaml=2")
 		check(t, os.Rename(filepath.Join(dir, "y"), filepath.Join(dir, "x")))
-		w.until("x/a.yaml=2")
-		plant(t, dir, map[string]string{"x/a.yaml": "3"})
-		w.until("x/a.yaml=3")
+		w.waitFor("x/a.yaml=2")
+		writeTree(t, dir, map[string]string{"x/a.yaml": "3"})
+		w.waitFor("x/a.yaml=3")
 	})
-	t.Run("the directory is deleted and comes back", func(t *testing.T) {
-		top := tree(t, map[string]string{"p/q/a.yaml": "1"})
+	t.Run("directory removed and created again", func(t *testing.T) {
+		top := newTree(t, map[string]string{"p/q/a.yaml": "1"})
 		w := watchDir(t, Dir(filepath.Join(top, "p/q"), DirOptions{Rescan: -1}))
 		for _, gone := range []string{"p/q", "p"} {
 			check(t, os.RemoveAll(filepath.Join(top, gone)))
-			w.untilGone()
-			plant(t, top, map[string]string{"p/q/a.yaml": "2 " + gone})
-			w.until("a.yaml=2 " + gone)
-			plant(t, top, map[string]string{"p/q/a.yaml": "3 " + gone})
-			w.until("a.yaml=3 " + gone)
+			w.waitForError()
+			writeTree(t, top, map[string]string{"p/q/a.yaml": "2 " + gone})
+			w.waitFor("a.yaml=2 " + gone)
+			writeTree(t, top, map[string]string{"p/q/a.yaml": "3 " + gone})
+			w.waitFor("a.yaml=3 " + gone)
 		}
 	})
-	t.Run("the directory is a link that moves on", func(t *testing.T) {
-		top := tree(t, map[string]string{"1/a.yaml": "1", "2/a.yaml": "2", "now": "-> 1"})
+	t.Run("directory is a link that changes", func(t *testing.T) {
+		top := newTree(t, map[string]string{"1/a.yaml": "1", "2/a.yaml": "2", "now": "-> 1"})
 		w := watchDir(t, Dir(filepath.Join(top, "now"), DirOptions{Rescan: -1}))
 		check(t, os.Symlink("2", filepath.Join(top, "next")))
 		check(t, os.Rename(filepath.Join(top, "next"), filepath.Join(top, "now")))
-		w.until("a.yaml=2")
-		plant(t, top, map[string]string{"2/a.yaml": "3"})
-		w.until("a.yaml=3")
+		w.waitFor("a.yaml=2")
+		writeTree(t, top, map[string]string{"2/a.yaml": "3"})
+		w.waitFor("a.yaml=3")
 	})
-	t.Run("what the directory links to is replaced", func(t *testing.T) {
-		top := tree(t, map[string]string{"store/1/a.yaml": "1", "store/2/a.yaml": "2", "etc/now": "-> ../store/1"})
+	t.Run("target of the directory replaced", func(t *testing.T) {
+		top := newTree(t, map[string]string{"store/1/a.yaml": "1", "store/2/a.yaml": "2", "etc/now": "-> ../store/1"})
 		w := watchDir(t, Dir(filepath.Join(top, "etc/now"), DirOptions{Rescan: -1}))
 		check(t, os.RemoveAll(filepath.Join(top, "store/1")))
-		w.untilGone()
+		w.waitForError()
 		check(t, os.Rename(filepath.Join(top, "store/2"), filepath.Join(top, "store/1")))
-		w.until("a.yaml=2")
+		w.waitFor("a.yaml=2")
 	})
 }
 
-// hand is a clock that only a test moves: each timer is offered on armed.
-type hand struct {
-	armed chan timer
+// fakeClock sends each timer to the test, which fires it.
+type fakeClock struct {
+	timers chan timer
 }
 
 type timer struct {
@@ -239,14 +239,14 @@ type timer struct {
 	fire chan time.Time
 }
 
-// none fails if a timer of that wait has been set and not been taken.
-func (h *hand) none(t *testing.T, wait time.Duration) {
+// wantNone fails if a timer with that wait was started and not returned by next.
+func (c *fakeClock) wantNone(t *testing.T, wait time.Duration) {
 	t.Helper()
 	for {
 		select {
-		case timer := <-h.armed:
+		case timer := <-c.timers:
 			if timer.wait == wait {
-				t.Errorf("a timer of %v was set", wait)
+				t.Errorf("got a timer of %v", wait)
 			}
 		default:
 			return
@@ -254,48 +254,48 @@ func (h *hand) none(t *testing.T, wait time.Duration) {
 	}
 }
 
-func newHand() *hand { return &hand{armed: make(chan timer, 1000)} }
+func newFakeClock() *fakeClock { return &fakeClock{timers: make(chan timer, 1000)} }
 
-func (h *hand) after(wait time.Duration) <-chan time.Time {
+func (c *fakeClock) after(wait time.Duration) <-chan time.Time {
 	fire := make(chan time.Time, 1)
-	h.armed <- timer{wait, fire}
+	c.timers <- timer{wait, fire}
 	return fire
 }
 
-// next is the next timer of that wait; others are passed over.
-func (h *hand) next(t *testing.T, wait time.Duration) chan<- time.Time {
+// next returns the next timer with that wait and skips others.
+func (c *fakeClock) next(t *testing.T, wait time.Duration) chan<- time.Time {
 	t.Helper()
-	late := time.After(deadline)
+	timeout := time.After(testTimeout)
 	for {
 		select {
-		case timer := <-h.armed:
+		case timer := <-c.timers:
 			if timer.wait == wait {
 				return timer.fire
 			}
-		case <-late:
-			t.Fatalf("no timer of %v was set", wait)
+		case <-timeout:
+			t.Fatalf("got no timer of %v", wait)
 		}
 	}
 }
 
-// fakeEvents are events a test sends itself; adding fails while full is set.
+// fakeEvents are events that a test sends. Adding a watch fails while isFull is set.
 type fakeEvents struct {
 	changes chan fsnotify.Event
 	errors  chan error
-	full    bool
-	refuse  error
-	list    []string // what is watched, for a test that follows it
+	isFull  bool
+	openErr error
+	list    []string // the watched paths
 	onAdd   func(path string)
 }
 
 func (f *fakeEvents) open() (*events, error) {
-	if f.refuse != nil {
-		return nil, f.refuse
+	if f.openErr != nil {
+		return nil, f.openErr
 	}
 	return &events{
 		changes: f.changes, errors: f.errors,
 		add: func(path string) error {
-			if f.full {
+			if f.isFull {
 				return syscall.ENOSPC
 			}
 			if f.onAdd != nil {
@@ -315,18 +315,18 @@ func (f *fakeEvents) open() (*events, error) {
 	}, nil
 }
 
-func silent(w *watched, what string) {
+func wantNoNotification(w *watcher, subject string) {
 	w.t.Helper()
 	select {
-	case <-w.notices:
-		w.t.Errorf("%s: got a notice, want none", what)
+	case <-w.notified:
+		w.t.Errorf("%s: got a notification", subject)
 	default:
 	}
 }
 
 func TestWatchSettles(t *testing.T) {
-	dir := tree(t, map[string]string{"a.yaml": "1"})
-	clock := newHand()
+	dir := newTree(t, map[string]string{"a.yaml": "1"})
+	clock := newFakeClock()
 	fake := &fakeEvents{changes: make(chan fsnotify.Event), errors: make(chan error)}
 	const settle, rescan = 3 * time.Second, time.Minute
 	d := Dir(dir, DirOptions{Settle: settle, Rescan: rescan, After: clock.after})
@@ -337,36 +337,36 @@ func TestWatchSettles(t *testing.T) {
 
 	fake.changes <- event
 	first := clock.next(t, settle)
-	late := clock.next(t, patience*settle)
+	overdue := clock.next(t, maxSettles*settle)
 	fake.changes <- event
 	second := clock.next(t, settle)
 	first <- time.Time{}
-	fake.changes <- fsnotify.Event{Name: filepath.Join(filepath.Dir(dir), "somebody else's"), Op: fsnotify.Create}
-	silent(w, "the timer that a later change replaced")
-	clock.none(t, patience*settle)
+	fake.changes <- fsnotify.Event{Name: filepath.Join(filepath.Dir(dir), "unrelated"), Op: fsnotify.Create}
+	wantNoNotification(w, "replaced settle timer")
+	clock.wantNone(t, maxSettles*settle)
 	second <- time.Time{}
-	w.notice()
+	w.wait()
 
-	late <- time.Time{}
+	overdue <- time.Time{}
 	fake.changes <- event
-	silent(w, "the patience of a change that was told")
+	wantNoNotification(w, "deadline of an earlier change")
 	clock.next(t, settle)
-	clock.next(t, patience*settle) <- time.Time{}
-	w.notice() // never quiet, told all the same
+	clock.next(t, maxSettles*settle) <- time.Time{}
+	w.wait() // although the directory is never quiet
 
 	slow <- time.Time{}
-	w.notice() // nothing happened, looked all the same
+	w.wait() // although there was no event
 	clock.next(t, rescan)
 
 	fake.errors <- fsnotify.ErrEventOverflow
 	clock.next(t, settle) <- time.Time{}
-	w.notice()
+	w.wait()
 }
 
-// A folder made in another just before that one is watched is told by nobody,
-// and has to be watched all the same.
-func TestWatchLooksAgain(t *testing.T) {
-	dir := tree(t, nil)
+// No event reports a folder that is created in another one before that one is watched; it
+// must be watched nevertheless.
+func TestWatchListsFoldersAgain(t *testing.T) {
+	dir := newTree(t, nil)
 	fake := &fakeEvents{changes: make(chan fsnotify.Event), errors: make(chan error)}
 	fake.onAdd = func(path string) {
 		switch path {
@@ -381,12 +381,12 @@ func TestWatchLooksAgain(t *testing.T) {
 	watchDir(t, d)
 	for _, folder := range []string{"x", "x/y"} {
 		if !slices.Contains(fake.list, filepath.Join(dir, folder)) {
-			t.Errorf("%s is not watched", folder)
+			t.Errorf("got no watch on %s", folder)
 		}
 	}
 }
 
-// Where the directory is not there, what it would be made in is watched.
+// If the directory does not exist, the folder in which it would be created is watched.
 func TestWatchAnchors(t *testing.T) {
 	rows := []struct {
 		name  string
@@ -394,17 +394,17 @@ func TestWatchAnchors(t *testing.T) {
 		path  string
 		want  []string
 	}{
-		{"there", map[string]string{"p/": ""}, "p", []string{".", "p"}},
+		{"existing", map[string]string{"p/": ""}, "p", []string{".", "p"}},
 		{"missing", nil, "p", []string{"."}},
-		{"missing with the folder above", map[string]string{"a/": ""}, "a/p/q", []string{"a"}},
-		{"a link to what is there", map[string]string{"etc/p": "-> ../store/1", "store/1/": ""}, "etc/p", []string{"etc", "store", "store/1"}},
-		{"a link to what is missing", map[string]string{"etc/p": "-> ../store/1", "store/": ""}, "etc/p", []string{"etc", "store"}},
-		{"a link to itself", map[string]string{"etc/p": "-> p"}, "etc/p", []string{"etc"}},
-		{"a file", map[string]string{"p": "x"}, "p", []string{"."}},
+		{"missing with its parent", map[string]string{"a/": ""}, "a/p/q", []string{"a"}},
+		{"link", map[string]string{"etc/p": "-> ../store/1", "store/1/": ""}, "etc/p", []string{"etc", "store", "store/1"}},
+		{"broken link", map[string]string{"etc/p": "-> ../store/1", "store/": ""}, "etc/p", []string{"etc", "store"}},
+		{"link to itself", map[string]string{"etc/p": "-> p"}, "etc/p", []string{"etc"}},
+		{"file", map[string]string{"p": "x"}, "p", []string{"."}},
 	}
 	for _, row := range rows {
 		t.Run(row.name, func(t *testing.T) {
-			top := tree(t, row.files)
+			top := newTree(t, row.files)
 			fake := &fakeEvents{changes: make(chan fsnotify.Event), errors: make(chan error)}
 			d := Dir(filepath.Join(top, row.path), DirOptions{Rescan: -1})
 			d.openEvents = fake.open
@@ -421,65 +421,65 @@ func TestWatchAnchors(t *testing.T) {
 	}
 }
 
-// What is no longer part of the directory is no longer watched: watches are few.
-func TestWatchLetsGo(t *testing.T) {
-	dir := tree(t, map[string]string{"x/a.yaml": "1", "out": "-> " + tree(t, map[string]string{"b.yaml": "1"})})
-	clock := newHand()
+// Folders that leave the directory are no longer watched: watches are a limited resource.
+func TestWatchRemovesFolders(t *testing.T) {
+	dir := newTree(t, map[string]string{"x/a.yaml": "1", "out": "-> " + newTree(t, map[string]string{"b.yaml": "1"})})
+	clock := newFakeClock()
 	fake := &fakeEvents{changes: make(chan fsnotify.Event), errors: make(chan error)}
 	d := Dir(dir, DirOptions{Rescan: time.Minute, After: clock.after})
 	d.openEvents = fake.open
 	w := watchDir(t, d)
 	fire := clock.next(t, time.Minute)
 	if got, want := len(fake.list), 4; got != want {
-		t.Errorf("watched: got %q, want the directory, what holds it and two folders", fake.list)
+		t.Errorf("watched: got %q, want the directory, its parent and two folders", fake.list)
 	}
 	check(t, os.RemoveAll(filepath.Join(dir, "x")))
 	check(t, os.Remove(filepath.Join(dir, "out")))
 	fire <- time.Time{}
-	w.notice()
+	w.wait()
 	slices.Sort(fake.list)
 	wantEqual(t, "watched", fake.list, []string{filepath.Dir(dir), dir})
 }
 
-// Without events Watch polls, and goes back to waiting once there are events.
-func TestWatchFallsBack(t *testing.T) {
+// Without events Watch polls; once they are available again, it waits for events.
+func TestWatchPollsWithoutEvents(t *testing.T) {
 	rows := []struct {
-		name string
-		fail func(f *fakeEvents)
-		mend func(f *fakeEvents)
+		name   string
+		fail   func(f *fakeEvents)
+		repair func(f *fakeEvents)
 	}{
-		{"no watches left", func(f *fakeEvents) { f.full = true }, func(f *fakeEvents) { f.full = false }},
-		{"no events at all", func(f *fakeEvents) { f.refuse = errors.New("too many open files") }, func(f *fakeEvents) { f.refuse = nil }},
+		{"no watches left", func(f *fakeEvents) { f.isFull = true }, func(f *fakeEvents) { f.isFull = false }},
+		{"no events", func(f *fakeEvents) { f.openErr = errors.New("too many open files") }, func(f *fakeEvents) { f.openErr = nil }},
 	}
 	for _, row := range rows {
 		t.Run(row.name, func(t *testing.T) {
-			clock := newHand()
+			clock := newFakeClock()
 			fake := &fakeEvents{changes: make(chan fsnotify.Event), errors: make(chan error)}
 			row.fail(fake)
-			d := Dir(tree(t, nil), DirOptions{Rescan: time.Minute, After: clock.after})
+			d := Dir(newTree(t, nil), DirOptions{Rescan: time.Minute, After: clock.after})
 			d.openEvents = fake.open
 			w := watchDir(t, d)
-			clock.next(t, poll) <- time.Time{}
-			w.notice()
-			fire := clock.next(t, poll)
-			row.mend(fake)
+			clock.next(t, pollInterval) <- time.Time{}
+			w.wait()
+			fire := clock.next(t, pollInterval)
+			row.repair(fake)
 			fire <- time.Time{}
-			w.notice()
+			w.wait()
 			clock.next(t, time.Minute)
 		})
 	}
-	t.Run("the events end", func(t *testing.T) {
-		clock := newHand()
+	t.Run("events end", func(t *testing.T) {
+		clock := newFakeClock()
 		fake := &fakeEvents{changes: make(chan fsnotify.Event), errors: make(chan error)}
-		d := Dir(tree(t, nil), DirOptions{Rescan: time.Minute, After: clock.after})
+		d := Dir(newTree(t, nil), DirOptions{Rescan: time.Minute, After: clock.after})
 		d.openEvents = fake.open
 		w := watchDir(t, d)
 		clock.next(t, time.Minute)
 		close(fake.errors)
-		fire := clock.next(t, poll)
+		fire := clock.next(t, pollInterval)
 		fake.errors = make(chan error)
 		fire <- time.Time{}
-		w.notice()
+		w.wait()
 		clock.next(t, time.Minute)
 	})
 }

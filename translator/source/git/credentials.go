@@ -14,41 +14,42 @@ import (
 	"github.com/writ-policy/writ/translator/source"
 )
 
-// Credentials are where credentials for git are found. What is empty is not
-// looked at; the zero value authenticates nowhere over HTTP, and as the user's agent
-// does over SSH.
+// Credentials configure the authentication. Empty fields are ignored: the zero value uses
+// no authentication over HTTP and the user's agent over SSH.
 type Credentials struct {
-	// File has lines https://USER:PASSWORD@HOST, as git's own store has them.
+	// File is the path of a file with lines https://USER:PASSWORD@HOST, the format of
+	// git-credential-store.
 	File string
-	// User and Password serve a host that File does not name.
+	// User and Password are used for hosts that File does not list.
 	User, Password string
-	// SSHKey is a private key's file, KnownHosts the file of hosts' keys.
+	// SSHKey is the path of a private key, KnownHosts the path of a known_hosts file.
 	SSHKey, KnownHosts string
 }
 
-// For finds what to authenticate with at a location; nil is nothing. The errors name
-// no credential.
+// For returns the authentication for a location, nil for none. It returns an error if the
+// credentials file, the SSH key or the known hosts cannot be read or parsed. Errors do not
+// contain credentials.
 func (c Credentials) For(at source.GitLocation) (transport.AuthMethod, error) {
 	u, err := url.Parse(at.URL)
 	if err != nil {
-		return nil, errors.New("the location is no URL")
+		return nil, errInvalidURL
 	}
 	switch u.Scheme {
 	case "ssh":
-		return c.overSSH(at)
+		return c.forSSH(at)
 	case "https", "http":
-		return c.overHTTP(u)
+		return c.forHTTP(u)
 	}
 	return nil, nil
 }
 
-func (c Credentials) overSSH(at source.GitLocation) (transport.AuthMethod, error) {
+func (c Credentials) forSSH(at source.GitLocation) (transport.AuthMethod, error) {
 	user := at.User
 	if user == "" {
 		user = "git"
 	}
 	if c.SSHKey == "" {
-		return nil, nil // the agent's
+		return nil, nil // the transport uses the agent
 	}
 	keys, err := ssh.NewPublicKeysFromFile(user, c.SSHKey, "")
 	if err != nil {
@@ -62,7 +63,7 @@ func (c Credentials) overSSH(at source.GitLocation) (transport.AuthMethod, error
 	return keys, nil
 }
 
-func (c Credentials) overHTTP(u *url.URL) (transport.AuthMethod, error) {
+func (c Credentials) forHTTP(u *url.URL) (transport.AuthMethod, error) {
 	user, password := c.User, c.Password
 	if c.File != "" {
 		content, err := os.ReadFile(c.File)
@@ -72,7 +73,7 @@ func (c Credentials) overHTTP(u *url.URL) (transport.AuthMethod, error) {
 		for line := range strings.Lines(string(content)) {
 			entry, err := url.Parse(strings.TrimSpace(line))
 			if err != nil {
-				return nil, errors.New("a line of the credentials file is no URL")
+				return nil, errors.New("each line of the credentials file must be a URL")
 			}
 			if entry.User != nil && entry.Scheme == u.Scheme && entry.Host == u.Host {
 				user = entry.User.Username()

@@ -28,15 +28,15 @@ func check(t testing.TB, err error) {
 	}
 }
 
-// origin is a bare repository with two commits of one file, and what is needed to put
-// another copy of it in place.
+// origin is a bare repository with two commits of one file, and its template, from which a
+// damaged copy is restored.
 type origin struct {
 	t             *testing.T
 	template      string
 	dir           string // of this copy
-	first, second string
-	blob, before  string // of the second and the first
-	tree, top     string // its folders
+	first, second string // commits
+	blob, oldBlob string // of the file in the second and in the first commit
+	tree, top     string // folders of the second commit
 }
 
 func newOrigin(t *testing.T) *origin {
@@ -49,11 +49,11 @@ func newOrigin(t *testing.T) *origin {
 	o.blob, o.tree, o.top = c.git("rev-parse", "HEAD:p/a.yaml"), c.git("rev-parse", "HEAD:p"), c.git("rev-parse", "HEAD:")
 	c.git("init", "--quiet", "--bare", "--template=", "--initial-branch=main", o.template)
 	c.git("push", "--quiet", o.template, "HEAD:main")
-	o.before = c.git("rev-parse", "HEAD~:p/a.yaml")
+	o.oldBlob = c.git("rev-parse", "HEAD~:p/a.yaml")
 	return o
 }
 
-// copy is a repository of its own, at the first commit.
+// copy returns an independent copy whose branch names the first commit.
 func (o *origin) copy(t *testing.T) *origin {
 	t.Helper()
 	c := *o
@@ -62,25 +62,25 @@ func (o *origin) copy(t *testing.T) *origin {
 	return &c
 }
 
-// restore puts the repository in place, whatever has become of it, at a commit.
+// restore replaces the repository by a fresh copy whose branch names the commit.
 func (o *origin) restore(commit string) {
 	o.t.Helper()
 	check(o.t, os.RemoveAll(o.dir))
 	check(o.t, os.CopyFS(o.dir, os.DirFS(o.template)))
-	o.point(commit)
+	o.setBranch(commit)
 }
 
-func (o *origin) point(commit string) {
+func (o *origin) setBranch(commit string) {
 	o.t.Helper()
 	check(o.t, os.WriteFile(filepath.Join(o.dir, "refs/heads/main"), []byte(commit+"\n"), 0o644))
 }
 
-func (o *origin) object(hash string) string {
+func (o *origin) objectPath(hash string) string {
 	return filepath.Join(o.dir, "objects", hash[:2], hash[2:])
 }
 
-// packed is a pack of objects, as git makes it.
-func (o *origin) packed(hashes ...string) []byte {
+// pack returns a pack of the objects, written by git.
+func (o *origin) pack(hashes ...string) []byte {
 	o.t.Helper()
 	git, folder := checkout{o.t, o.template}, o.t.TempDir()
 	name := git.gitWith(strings.Join(hashes, "\n")+"\n", "pack-objects", "--quiet", filepath.Join(folder, "pack"))
@@ -89,11 +89,12 @@ func (o *origin) packed(hashes ...string) []byte {
 	return content
 }
 
-// survives holds a reading to a fault between two good commits: an error that names
-// the place and the fault, nothing left behind, and then the second commit.
-func survives(t *testing.T, r *git.Repository, location, dir, want string, times int, begin, end func()) {
+// checkRecovery reads a repository before, during and after a fault. During the fault,
+// Snapshot must return an error that contains the location and want, and must leave no file
+// in dir; afterwards it must return the second commit.
+func checkRecovery(t *testing.T, r *git.Repository, location, dir, want string, times int, begin, end func()) {
 	t.Helper()
-	if files, _, _ := reading(t, r); files["a.yaml"] != "a: 1\n" {
+	if files, _, _ := read(t, r); files["a.yaml"] != "a: 1\n" {
 		t.Fatalf("before the fault: got %q", files)
 	}
 	begin()
@@ -103,33 +104,33 @@ func survives(t *testing.T, r *git.Repository, location, dir, want string, times
 			t.Errorf("got error %v, want %q and %s", err, want, location)
 		}
 		if err != nil && strings.Contains(err.Error(), "secret details") {
-			t.Errorf("the server's text is in the error: %v", err)
+			t.Errorf("the error contains the server's text: %v", err)
 		}
 		if len(snapshot.Files) > 0 || len(list) > 0 {
-			t.Errorf("got %d files and %d diagnostics beside the error", len(snapshot.Files), len(list))
+			t.Errorf("got %d files and %d diagnostics, want an error alone", len(snapshot.Files), len(list))
 		}
 		if left, _ := os.ReadDir(dir); len(left) > 0 {
 			t.Errorf("left behind: %v", left)
 		}
 	}
 	end()
-	if files, _, _ := reading(t, r); files["a.yaml"] != "a: 2\n" {
+	if files, _, _ := read(t, r); files["a.yaml"] != "a: 2\n" {
 		t.Errorf("after the fault: got %q", files)
 	}
 }
 
-// gitFault is met in place of one answer of the server.
-type gitFault struct {
+// serverFault replaces one response of the server.
+type serverFault struct {
 	name  string
 	fault func(w http.ResponseWriter, r *http.Request, real http.Handler)
-	// refs and pack are what is said where the references are asked for and where the
-	// pack is; empty: the fault is none there.
+	// refs and pack are parts of the error if the fault replaces the list of references and
+	// the pack. If empty, the fault is not tested there.
 	refs, pack string
-	slow       bool // it lasts until a second is over
+	isSlow     bool // the fault lasts until Stall or Timeout
 }
 
-// answered is what the server answers, to be spoilt.
-func answered(w http.ResponseWriter, r *http.Request, real http.Handler, change func([]byte) []byte) {
+// sendChanged sends the body of the real response, changed.
+func sendChanged(w http.ResponseWriter, r *http.Request, real http.Handler, change func([]byte) []byte) {
 	recorded := httptest.NewRecorder()
 	real.ServeHTTP(recorded, r)
 	w.Header().Set("Content-Type", recorded.Header().Get("Content-Type"))
@@ -141,7 +142,7 @@ func status(code int) func(http.ResponseWriter, *http.Request, http.Handler) {
 	return func(w http.ResponseWriter, _ *http.Request, _ http.Handler) { http.Error(w, "secret details", code) }
 }
 
-// raw answers with text on the connection and then nothing more.
+// raw writes text to the connection and closes it.
 func raw(text string) func(http.ResponseWriter, *http.Request, http.Handler) {
 	return func(w http.ResponseWriter, _ *http.Request, _ http.Handler) {
 		connection, buffered, err := w.(http.Hijacker).Hijack()
@@ -154,13 +155,13 @@ func raw(text string) func(http.ResponseWriter, *http.Request, http.Handler) {
 	}
 }
 
-func spoilt(change func([]byte) []byte) func(http.ResponseWriter, *http.Request, http.Handler) {
-	return func(w http.ResponseWriter, r *http.Request, real http.Handler) { answered(w, r, real, change) }
+func changed(change func([]byte) []byte) func(http.ResponseWriter, *http.Request, http.Handler) {
+	return func(w http.ResponseWriter, r *http.Request, real http.Handler) { sendChanged(w, r, real, change) }
 }
 
-// instead answers with another pack, in the form of the protocol.
-func instead(pack []byte) func(http.ResponseWriter, *http.Request, http.Handler) {
-	return spoilt(func(body []byte) []byte {
+// replaced sends another pack in the framing of the protocol.
+func replaced(pack []byte) func(http.ResponseWriter, *http.Request, http.Handler) {
+	return changed(func(body []byte) []byte {
 		const nak = "0008NAK\n"
 		body = body[:bytes.Index(body, []byte(nak))+len(nak)]
 		for part := range slices.Chunk(pack, 60000) {
@@ -170,8 +171,8 @@ func instead(pack []byte) func(http.ResponseWriter, *http.Request, http.Handler)
 	})
 }
 
-// endless goes on with references, or with the pack, until nobody listens.
-func (o *origin) endless(w http.ResponseWriter, r *http.Request, real http.Handler, write func(io.Writer, []byte)) {
+// sendEndless sends more references, or more of the pack, until the client disconnects.
+func (o *origin) sendEndless(w http.ResponseWriter, r *http.Request, real http.Handler, write func(io.Writer, []byte)) {
 	noise := make([]byte, 1000)
 	for i := range noise {
 		noise[i] = byte(rand.IntN(256))
@@ -182,26 +183,27 @@ func (o *origin) endless(w http.ResponseWriter, r *http.Request, real http.Handl
 		line = func(i int) []byte { return fmt.Appendf(nil, "0072%s refs/heads/%057d\n", o.first, i) }
 		end = func(body []byte) int { return len(body) - 4 }
 	}
-	answered(w, r, real, func(body []byte) []byte { return body[:end(body)] })
+	sendChanged(w, r, real, func(body []byte) []byte { return body[:end(body)] })
 	for i := 0; r.Context().Err() == nil; i++ {
 		write(w, line(i))
 	}
 }
 
-// packOf writes a pack by hand. An entry is its type and what stands between its
-// header and its content, its content, and the size its header says.
+// packEntry is an object of a pack written by packOf.
 type packEntry struct {
 	kind    byte
-	before  string
+	base    string // reference of a delta to its base, between header and content
 	content []byte
-	size    int
+	size    int // in the header
 }
 
 const (
-	blobEntry   = 3
-	offsetEntry = 6
+	blobEntry     = 3
+	offsetEntry   = 6
+	refDeltaEntry = 7
 )
 
+// packOf returns a pack whose header announces count objects.
 func packOf(count int, entries ...packEntry) []byte {
 	var out bytes.Buffer
 	out.WriteString("PACK")
@@ -213,7 +215,7 @@ func packOf(count int, entries ...packEntry) []byte {
 			first, rest = byte(rest&0x7f), rest>>7
 		}
 		out.WriteByte(first)
-		out.WriteString(e.before)
+		out.WriteString(e.base)
 		zipped := zlib.NewWriter(&out)
 		_, _ = zipped.Write(e.content)
 		_ = zipped.Close()
@@ -224,95 +226,93 @@ func packOf(count int, entries ...packEntry) []byte {
 
 func blobOf(content []byte) packEntry { return packEntry{blobEntry, "", content, len(content)} }
 
-// What a test lets a fetch have.
-const mostFetched = 8 << 20
+const maxFetch = 8 << 20
 
-func gitFaults(o *origin) []gitFault {
+func serverFaults(o *origin) []serverFault {
 	const mega = 1 << 20
-	many := make([]packEntry, 9)
+	many := make([]packEntry, 9) // each at its limit, an eighth of maxFetch
 	for i := range many {
 		many[i] = blobOf(bytes.Repeat([]byte{byte(i)}, mega))
 	}
-	refusal, shown := "go away\x1b[2J\n", `go away\x1b[2J`
+	rejection, escaped := "go away\x1b[2J\n", `go away\x1b[2J`
 	half := func(body []byte) []byte { return body[:len(body)/2] }
-	flip := func(from int) func([]byte) []byte {
+	flip := func(offset int) func([]byte) []byte {
 		return func(body []byte) []byte {
-			at := bytes.Index(body, []byte("PACK"))
-			body[at+from] ^= 0x10
+			pack := bytes.Index(body, []byte("PACK"))
+			body[pack+offset] ^= 0x10
 			return body
 		}
 	}
-	return []gitFault{
-		{"killed", raw(""), "EOF", "EOF", false},
-		{"cut in the headers", raw("HTTP/1.1 200 OK\r\nContent-Le"), "connection broken", "connection broken", false},
-		{"cut in the body", func(w http.ResponseWriter, r *http.Request, real http.Handler) {
-			answered(w, r, real, half)
+	return []serverFault{
+		{"connection closed", raw(""), "EOF", "EOF", false},
+		{"closed within the headers", raw("HTTP/1.1 200 OK\r\nContent-Le"), "connection broken", "connection broken", false},
+		{"closed within the body", func(w http.ResponseWriter, r *http.Request, real http.Handler) {
+			sendChanged(w, r, real, half)
 			_ = http.NewResponseController(w).Flush()
 			panic(http.ErrAbortHandler)
 		}, "EOF", "EOF", false},
-		{"truncated", spoilt(half), "EOF", "EOF", false},
-		{"empty", spoilt(func([]byte) []byte { return nil }), "empty", "empty", false},
-		{"no HTTP", raw("SSH-2.0-OpenSSH_9.9\r\n"), "malformed", "malformed", false},
-		{"a page", spoilt(func([]byte) []byte { return []byte("<html>please log in</html>") }), "pkt-len", "pkt-len", false},
-		{"not authenticated", status(http.StatusUnauthorized), "wants credentials", "wants credentials", false},
-		{"forbidden", status(http.StatusForbidden), "refuses the credentials", "refuses the credentials", false},
-		{"not found", status(http.StatusNotFound), "no such repository", "no such repository", false},
-		{"an error", status(http.StatusInternalServerError), "answers 500", "answers 500", false},
-		{"a full server", status(http.StatusInsufficientStorage), "answers 507", "answers 507", false},
-		{"too many requests", status(http.StatusTooManyRequests), "answers 429", "answers 429", false},
-		{"a refusal", spoilt(func([]byte) []byte { return fmt.Appendf(nil, "%04xERR %s", 8+len(refusal), refusal) }), shown, shown, false},
-		{"a loop", func(w http.ResponseWriter, r *http.Request, _ http.Handler) {
+		{"truncated body", changed(half), "EOF", "EOF", false},
+		{"empty body", changed(func([]byte) []byte { return nil }), "empty", "empty", false},
+		{"SSH instead of HTTP", raw("SSH-2.0-OpenSSH_9.9\r\n"), "malformed", "malformed", false},
+		{"HTML page", changed(func([]byte) []byte { return []byte("<html>please log in</html>") }), "pkt-len", "pkt-len", false},
+		{"401 Unauthorized", status(http.StatusUnauthorized), "requires credentials", "requires credentials", false},
+		{"403 Forbidden", status(http.StatusForbidden), "rejected the credentials", "rejected the credentials", false},
+		{"404 Not Found", status(http.StatusNotFound), "repository not found", "repository not found", false},
+		{"500 Internal Server Error", status(http.StatusInternalServerError), "returned 500", "returned 500", false},
+		{"507 Insufficient Storage", status(http.StatusInsufficientStorage), "returned 507", "returned 507", false},
+		{"429 Too Many Requests", status(http.StatusTooManyRequests), "returned 429", "returned 429", false},
+		{"error packet", changed(func([]byte) []byte { return fmt.Appendf(nil, "%04xERR %s", 8+len(rejection), rejection) }), escaped, escaped, false},
+		{"redirect loop", func(w http.ResponseWriter, r *http.Request, _ http.Handler) {
 			http.Redirect(w, r, r.URL.RequestURI(), http.StatusTemporaryRedirect)
 		}, "redirects", "redirect", false},
-		{"silence", func(_ http.ResponseWriter, r *http.Request, _ http.Handler) { <-r.Context().Done() },
+		{"no response", func(_ http.ResponseWriter, r *http.Request, _ http.Handler) { <-r.Context().Done() },
 			"timeout awaiting response headers", "timeout awaiting response headers", true},
-		{"standing still", func(w http.ResponseWriter, r *http.Request, real http.Handler) {
-			answered(w, r, real, half)
+		{"stalled body", func(w http.ResponseWriter, r *http.Request, real http.Handler) {
+			sendChanged(w, r, real, half)
 			_ = http.NewResponseController(w).Flush()
 			<-r.Context().Done()
-		}, "stands still", "stands still", true},
-		{"a byte now and then, without end", func(w http.ResponseWriter, r *http.Request, real http.Handler) {
+		}, "stalled", "stalled", true},
+		{"slow endless body", func(w http.ResponseWriter, r *http.Request, real http.Handler) {
 			ticker := time.NewTicker(10 * time.Millisecond)
 			defer ticker.Stop()
-			o.endless(w, r, real, func(w io.Writer, line []byte) {
+			o.sendEndless(w, r, real, func(w io.Writer, line []byte) {
 				for i := 0; i < len(line) && r.Context().Err() == nil; i++ {
 					_, _ = w.Write(line[i : i+1])
 					_ = http.NewResponseController(w.(http.ResponseWriter)).Flush()
 					<-ticker.C
 				}
 			})
-		}, "too long", "too long", true},
-		{"without end", func(w http.ResponseWriter, r *http.Request, real http.Handler) {
-			o.endless(w, r, real, func(w io.Writer, line []byte) { _, _ = w.Write(line) })
-		}, "the list of references has more than", "the commit has more than", false},
-		{"corrupted at its beginning", spoilt(flip(0)), "", "no whole pack", false},
-		{"corrupted in the middle", spoilt(flip(30)), "", "no whole pack", false},
-		{"corrupted at its end", spoilt(func(body []byte) []byte { body[len(body)-5] ^= 1; return body }), "", "checksum mismatch", false},
-		{"no object", instead(packOf(0)), "", "is not there", false},
-		{"no pack", instead([]byte("PUCK")), "", "no whole pack", false},
-		{"another commit", instead(o.packed(o.first)), "", "is not there", false},
-		{"a commit without its folder", instead(o.packed(o.second)), "", `read the folder "": object not found`, false},
-		{"a folder without its file", instead(o.packed(o.second, o.tree, o.top)), "", "read a.yaml: object not found", false},
-		{"a part of a difference", instead(packOf(1, packEntry{7, strings.Repeat("x", 20), []byte("\x01\x01\x01x"), 4})), "", "no whole pack", false},
-		{"a difference of itself", instead(packOf(1, packEntry{offsetEntry, "\x00", []byte("\x01\x01\x01x"), 4})), "", "no whole pack", false},
-		{"more objects than there are", instead(packOf(2, blobOf([]byte("x")))), "", "no whole pack", false},
-		{"objects without end", instead(packOf(1<<31, blobOf([]byte("x")))), "", "objects that are fetched", false},
-		{"an object larger than it says", instead(packOf(1, packEntry{blobEntry, "", make([]byte, mega), 1})), "", "exceeds declared size", false},
-		{"an object smaller than it says", instead(packOf(1, packEntry{blobEntry, "", []byte("x"), mega / 2})), "", "no whole pack", false},
-		{"an object of terabytes", instead(packOf(1, packEntry{blobEntry, "", []byte("x"), 1 << 40})), "", "an object of more than", false},
-		{"a bomb", instead(packOf(1, blobOf(make([]byte, 2*mega)))), "", "an object of more than", false},
-		{"many small bombs", instead(packOf(len(many), many...)), "", "bytes that are fetched, unpacked", false},
-		{"a bomb of differences", instead(packOf(2, blobOf([]byte("x")),
-			packEntry{offsetEntry, "\x0a", []byte("\x01\x80\x80\x80\x80\x40\x01x"), 8})), "", "an object of more than", false},
+		}, "timed out", "timed out", true},
+		{"endless body", func(w http.ResponseWriter, r *http.Request, real http.Handler) {
+			o.sendEndless(w, r, real, func(w io.Writer, line []byte) { _, _ = w.Write(line) })
+		}, "the list of references exceeds", "the commit exceeds", false},
+		{"corrupted pack header", changed(flip(0)), "", "incomplete pack", false},
+		{"corrupted object", changed(flip(30)), "", "incomplete pack", false},
+		{"corrupted checksum", changed(func(body []byte) []byte { body[len(body)-5] ^= 1; return body }), "", "checksum mismatch", false},
+		{"empty pack", replaced(packOf(0)), "", "not found", false},
+		{"other data instead of a pack", replaced([]byte("PUCK")), "", "incomplete pack", false},
+		{"another commit", replaced(o.pack(o.first)), "", "not found", false},
+		{"commit without its folder", replaced(o.pack(o.second)), "", `read folder "": object not found`, false},
+		{"folder without its file", replaced(o.pack(o.second, o.tree, o.top)), "", "read a.yaml: object not found", false},
+		{"delta without its base", replaced(packOf(1, packEntry{refDeltaEntry, strings.Repeat("x", 20), []byte("\x01\x01\x01x"), 4})), "", "incomplete pack", false},
+		{"delta of itself", replaced(packOf(1, packEntry{offsetEntry, "\x00", []byte("\x01\x01\x01x"), 4})), "", "incomplete pack", false},
+		{"fewer objects than announced", replaced(packOf(2, blobOf([]byte("x")))), "", "incomplete pack", false},
+		{"billions of objects announced", replaced(packOf(1<<31, blobOf([]byte("x")))), "", "exceeds the limit", false},
+		{"object larger than announced", replaced(packOf(1, packEntry{blobEntry, "", make([]byte, mega), 1})), "", "exceeds declared size", false},
+		{"object smaller than announced", replaced(packOf(1, packEntry{blobEntry, "", []byte("x"), mega / 2})), "", "incomplete pack", false},
+		{"object of a terabyte announced", replaced(packOf(1, packEntry{blobEntry, "", []byte("x"), 1 << 40})), "", "an object of the commit exceeds", false},
+		{"decompression bomb", replaced(packOf(1, blobOf(make([]byte, 2*mega)))), "", "an object of the commit exceeds", false},
+		{"many small decompression bombs", replaced(packOf(len(many), many...)), "", "the unpacked commit exceeds", false},
+		{"delta bomb", replaced(packOf(2, blobOf([]byte("x")),
+			packEntry{offsetEntry, "\x0a", []byte("\x01\x80\x80\x80\x80\x40\x01x"), 8})), "", "an object of the commit exceeds", false},
 	}
 }
 
-// Each fault is met between two good commits, where the references are asked for and
-// where the pack is.
-func TestGitServerFaults(t *testing.T) {
+// Each fault replaces the list of references, or the pack, between two good commits.
+func TestServerFaults(t *testing.T) {
 	o := newOrigin(t)
-	rows := [][]string{{"fault", "said when the references are asked for", "said when the commit is"}}
-	for _, f := range gitFaults(o) {
+	rows := [][]string{{"fault", "error while listing references", "error while fetching the commit"}}
+	for _, f := range serverFaults(o) {
 		rows = append(rows, []string{f.name, f.refs, f.pack})
 		for method, want := range map[string]string{http.MethodGet: f.refs, http.MethodPost: f.pack} {
 			step := map[string]string{http.MethodGet: "the references", http.MethodPost: "the pack"}[method]
@@ -321,20 +321,20 @@ func TestGitServerFaults(t *testing.T) {
 			}
 			t.Run(f.name+"/"+step, func(t *testing.T) {
 				t.Parallel()
-				at, dir := o.copy(t), t.TempDir()
-				server := serveGitBelow(t, filepath.Dir(at.dir))
-				r := git.Open(faultOptions(t, server.URL, dir, f.slow))
+				local, dir := o.copy(t), t.TempDir()
+				server := serveGitBelow(t, filepath.Dir(local.dir))
+				r := git.Open(faultOptions(t, server.URL, dir, f.isSlow))
 				times := 2
-				if f.slow {
+				if f.isSlow {
 					times = 1
 				}
-				survives(t, r, "git+"+server.URL, dir, want, times, func() {
-					at.point(at.second)
+				checkRecovery(t, r, "git+"+server.URL, dir, want, times, func() {
+					local.setBranch(local.second)
 					fault := func(w http.ResponseWriter, r *http.Request, real http.Handler) bool {
 						if r.Method != method {
 							return false
 						}
-						// A server hears of an end no sooner than it has read the request.
+						// A server notices a closed connection only after it has read the request.
 						body, err := io.ReadAll(r.Body)
 						check(t, err)
 						r.Body = io.NopCloser(bytes.NewReader(body))
@@ -346,13 +346,13 @@ func TestGitServerFaults(t *testing.T) {
 			})
 		}
 	}
-	documented(t, rows)
+	checkDocumented(t, rows)
 }
 
-// documented wants the table of the faults that are tried in the README, whole.
-func documented(t *testing.T, rows [][]string) {
+// checkDocumented requires the table of the tested faults in docs/faults.md.
+func checkDocumented(t *testing.T, rows [][]string) {
 	t.Helper()
-	readme, err := os.ReadFile("../../../bundles/README.md")
+	page, err := os.ReadFile("../../../docs/faults.md")
 	check(t, err)
 	table := "\n"
 	for i, row := range rows {
@@ -367,15 +367,15 @@ func documented(t *testing.T, rows [][]string) {
 			table += strings.Repeat("| --- ", len(row)) + "|\n"
 		}
 	}
-	if !strings.Contains(string(readme), table+"\n") {
-		t.Errorf("bundles/README.md has not this table:\n%s", table)
+	if !strings.Contains(string(page), table+"\n") {
+		t.Errorf("docs/faults.md must contain this table:\n%s", table)
 	}
 }
 
-func faultOptions(t *testing.T, url, dir string, slow bool) git.Options {
+func faultOptions(t *testing.T, url, dir string, isSlow bool) git.Options {
 	t.Helper()
-	o := git.Options{Location: at(t, "git+"+url+"/policies.git//p?ref=main"), Dir: dir, MaxFetch: mostFetched}
-	if slow {
+	o := git.Options{Location: parse(t, "git+"+url+"/policies.git//p?ref=main"), Dir: dir, MaxFetch: maxFetch}
+	if isSlow {
 		o.Stall, o.Timeout = time.Second, 1500*time.Millisecond
 	}
 	return o

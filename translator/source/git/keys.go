@@ -17,23 +17,25 @@ import (
 	"golang.org/x/crypto/ssh"
 )
 
-// Keys are the keys one of which must have signed a commit, as their file last was
-// in order. They are safe for concurrent use.
+// Keys are the allowed signers of commits, as of the last valid version of their file. They
+// are safe for concurrent use.
 type Keys struct {
-	path string // of the file; empty where they are of none
+	path string
 
 	mu      sync.Mutex // held to read the file
 	content []byte
 	set     atomic.Pointer[keySet]
 }
 
-// keySet is never changed once it is used.
+// keySet is immutable.
 type keySet struct {
 	pgp openpgp.EntityList
 	ssh []ssh.PublicKey
 }
 
-// ReadKeys reads the file at path, in the form of parseKeys.
+// ReadKeys reads the file at path: armored PGP blocks, and SSH keys in the lines of
+// authorized_keys or allowed_signers. Comments and empty lines are skipped. It returns an
+// error if the file cannot be read, has another line, or has no key.
 func ReadKeys(path string) (*Keys, error) {
 	k := &Keys{path: path}
 	if _, err := k.Reload(); err != nil {
@@ -42,67 +44,56 @@ func ReadKeys(path string) (*Keys, error) {
 	return k, nil
 }
 
-// Reload reads the file again and says whether it was another than before. After an
-// error the keys are those of the file as it last was in order. A commit that was read
-// before stays read.
+// Reload reads the file again and reports whether its content changed. It returns an error
+// if the file cannot be read or parsed; the keys then stay as they were. Commits that were
+// read before are not verified again.
 func (k *Keys) Reload() (changed bool, err error) {
 	k.mu.Lock()
 	defer k.mu.Unlock()
 	content, err := os.ReadFile(k.path)
 	if err != nil {
-		return false, fmt.Errorf("read the keys of commits: %w", err)
+		return false, fmt.Errorf("read the commit keys: %w", err)
 	}
 	if k.set.Load() != nil && bytes.Equal(content, k.content) {
 		return false, nil
 	}
 	set, err := parseKeySet(content)
 	if err != nil {
-		return false, fmt.Errorf("read the keys of commits: %s: %w", k.path, err)
+		return false, fmt.Errorf("read the commit keys: %s: %w", k.path, err)
 	}
 	k.content = content
 	k.set.Store(set)
 	return true, nil
 }
 
-const pgpBlock = "-----BEGIN PGP PUBLIC KEY BLOCK-----"
-
-// parseKeys reads allowed keys: armoured PGP blocks, and SSH keys a line as in
-// authorized_keys or allowed_signers. Comments and empty lines are skipped; a line
-// that is neither, and a file without a key, are errors.
-func parseKeys(text []byte) (*Keys, error) {
-	set, err := parseKeySet(text)
-	if err != nil {
-		return nil, err
-	}
-	k := &Keys{}
-	k.set.Store(set)
-	return k, nil
-}
+const (
+	pgpBegin = "-----BEGIN PGP PUBLIC KEY BLOCK-----"
+	pgpEnd   = "-----END PGP PUBLIC KEY BLOCK-----"
+)
 
 func parseKeySet(text []byte) (*keySet, error) {
 	keys := &keySet{}
 	for rest := string(text); ; {
-		before, block, found := strings.Cut(rest, pgpBlock)
+		before, block, found := strings.Cut(rest, pgpBegin)
 		if err := keys.addSSH(before); err != nil {
 			return nil, err
 		}
 		if !found {
 			break
 		}
-		const end = "-----END PGP PUBLIC KEY BLOCK-----"
-		body, after, closed := strings.Cut(block, end)
+		body, after, closed := strings.Cut(block, pgpEnd)
 		if !closed {
 			return nil, errors.New("a PGP block has no end")
 		}
-		entities, err := openpgp.ReadArmoredKeyRing(strings.NewReader(pgpBlock + body + end))
+		entities, err := openpgp.ReadArmoredKeyRing(strings.NewReader(pgpBegin + body + pgpEnd))
 		if err != nil {
-			return nil, fmt.Errorf("read a PGP block: %w", err)
+			return nil, fmt.Errorf("invalid PGP block: %w", err)
 		}
 		keys.pgp = append(keys.pgp, entities...)
 		rest = after
 	}
 	if len(keys.pgp)+len(keys.ssh) == 0 {
-		return nil, errors.New("there is no key")
+		return nil, errors.New("the file has no key")
 	}
 	return keys, nil
 }
@@ -115,10 +106,10 @@ func (k *keySet) addSSH(text string) error {
 		}
 		key, _, _, _, err := ssh.ParseAuthorizedKey([]byte(line))
 		if err != nil {
-			// A file of allowed signers has names before the key.
+			// A line of allowed_signers has names before the key.
 			_, after, _ := strings.Cut(line, " ")
 			if key, _, _, _, err = ssh.ParseAuthorizedKey([]byte(after)); err != nil {
-				return errors.New("a line is no SSH key")
+				return errors.New("a line must be an SSH key, a comment or part of a PGP block")
 			}
 		}
 		k.ssh = append(k.ssh, key)
@@ -126,15 +117,14 @@ func (k *keySet) addSSH(text string) error {
 	return nil
 }
 
-// errUnsigned and errSigner are why a commit is refused.
 var (
-	errUnsigned = errors.New("it is not signed, and keys are configured")
-	errSigner   = errors.New("no allowed key has signed it")
+	errUnsigned = errors.New("not signed, and commit keys are configured")
+	errSigner   = errors.New("not signed by an allowed key")
 )
 
 func (k *Keys) verify(commit *object.Commit) error { return k.set.Load().verify(commit) }
 
-// verify checks the signature of a commit over what git hashed.
+// verify returns errUnsigned or errSigner unless a key of the set signed the commit.
 func (k *keySet) verify(commit *object.Commit) error {
 	if commit.PGPSignature == "" {
 		return errUnsigned
@@ -160,7 +150,7 @@ func (k *keySet) verify(commit *object.Commit) error {
 	return nil
 }
 
-// signatureNamespace is what git signs for with SSH keys.
+// signatureNamespace is the namespace of git's SSH signatures.
 const signatureNamespace = "git"
 
 func (k *keySet) verifySSH(signed []byte, armoured string) error {

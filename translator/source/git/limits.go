@@ -18,147 +18,149 @@ import (
 )
 
 var (
-	errStalled = errors.New("the transfer stands still")
-	errTooLong = errors.New("the transfer takes too long")
+	errStalled = errors.New("the transfer stalled")
+	errTimeout = errors.New("the transfer timed out")
 )
 
-// tooMuch ends a fetch that is larger than it may be.
-type tooMuch struct{ what string }
+// limitError reports a fetch that exceeds a limit.
+type limitError struct{ text string }
 
-func (e *tooMuch) Error() string { return e.what }
+func (e *limitError) Error() string { return e.text }
 
-// maxReferences bounds what a server may say of its references, in bytes.
-const maxReferences = 64 << 20
+// maxReferenceBytes bounds the list of references that a server sends.
+const maxReferenceBytes = 64 << 20
 
-// guard ends a conversation with a server that stands still or says too much, and
-// remembers why: the libraries between see no more than an end.
-type guard struct {
-	ctx    context.Context
-	cancel context.CancelCauseFunc
-	stall  time.Duration
-	most   int64
+// transferLimiter ends transfers that stall or exceed their size, and records why: the
+// libraries in between report only a closed connection.
+type transferLimiter struct {
+	ctx      context.Context
+	cancel   context.CancelCauseFunc
+	stall    time.Duration
+	maxBytes int64
 }
 
-func newGuard(ctx context.Context, o *Options) *guard {
-	g := &guard{stall: o.Stall, most: o.MaxFetch}
-	g.ctx, g.cancel = context.WithCancelCause(ctx)
-	return g
+func newTransferLimiter(ctx context.Context, o *Options) *transferLimiter {
+	l := &transferLimiter{stall: o.Stall, maxBytes: o.MaxFetch}
+	l.ctx, l.cancel = context.WithCancelCause(ctx)
+	return l
 }
 
-func (g *guard) close() { g.cancel(nil) }
+func (l *transferLimiter) close() { l.cancel(nil) }
 
-// reason is why the conversation was ended from here, or err where it was not.
-func (g *guard) reason(err error) error {
-	cause := context.Cause(g.ctx)
-	var large *tooMuch
-	if errors.Is(cause, errStalled) || errors.Is(cause, errTooLong) || errors.As(cause, &large) {
+// cause returns the limit that ended the transfer, or err if none did.
+func (l *transferLimiter) cause(err error) error {
+	cause := context.Cause(l.ctx)
+	var exceeded *limitError
+	if errors.Is(cause, errStalled) || errors.Is(cause, errTimeout) || errors.As(cause, &exceeded) {
 		return cause
 	}
 	return withoutURL(err)
 }
 
-// watch reads on as long as something comes, and no more than most bytes.
-func (g *guard) watch(body io.ReadCloser, most int64, what string) *watchedBody {
-	timer := time.AfterFunc(g.stall, func() { g.cancel(errStalled) })
+// limit returns body, bounded to maxBytes and to Stall for each read. The subject names the
+// content in errors.
+func (l *transferLimiter) limit(body io.ReadCloser, maxBytes int64, subject string) *limitedBody {
+	timer := time.AfterFunc(l.stall, func() { l.cancel(errStalled) })
 	timer.Stop()
-	return &watchedBody{ReadCloser: body, guard: g, left: most, most: most, what: what, timer: timer}
+	return &limitedBody{ReadCloser: body, limiter: l, left: maxBytes, maxBytes: maxBytes, subject: subject, timer: timer}
 }
 
-type watchedBody struct {
+type limitedBody struct {
 	io.ReadCloser
-	guard      *guard
-	under      *progress.Span // counts what comes; nil: nobody does
-	left, most int64
-	what       string
-	timer      *time.Timer
+	limiter        *transferLimiter
+	span           *progress.Span // counts the bytes; may be nil
+	left, maxBytes int64
+	subject        string
+	timer          *time.Timer
 }
 
-func (b *watchedBody) Read(p []byte) (int, error) {
+func (b *limitedBody) Read(p []byte) (int, error) {
 	if b.left < 0 {
-		b.guard.cancel(&tooMuch{fmt.Sprintf("%s has more than the %d bytes that are fetched", b.what, b.most)})
-		return 0, context.Cause(b.guard.ctx)
+		b.limiter.cancel(&limitError{fmt.Sprintf("%s exceeds the limit of %d bytes", b.subject, b.maxBytes)})
+		return 0, context.Cause(b.limiter.ctx)
 	}
-	// One byte more than there may be, so that exactly as many are not refused.
-	// Only the waiting counts: what is done with the bytes may take its time.
-	b.timer.Reset(b.guard.stall)
+	// The timer runs only during the read: processing the bytes may take longer.
+	b.timer.Reset(b.limiter.stall)
+	// One byte beyond the limit, so that a body of exactly maxBytes is accepted.
 	n, err := b.ReadCloser.Read(p[:min(int64(len(p)), b.left+1)])
 	b.timer.Stop()
 	b.left -= int64(n)
-	b.under.Count(int64(n), "bytes")
+	b.span.Count(int64(n), "bytes")
 	return n, err
 }
 
-func (b *watchedBody) Close() error {
+func (b *limitedBody) Close() error {
 	b.timer.Stop()
 	return b.ReadCloser.Close()
 }
 
-// guardedWeb is HTTP under a guard.
-type guardedWeb struct {
-	next  http.RoundTripper
-	guard *guard
+// limitedRoundTripper limits the bodies of HTTP responses.
+type limitedRoundTripper struct {
+	next    http.RoundTripper
+	limiter *transferLimiter
 }
 
-func (w *guardedWeb) RoundTrip(request *http.Request) (*http.Response, error) {
-	answer, err := w.next.RoundTrip(request)
+func (t *limitedRoundTripper) RoundTrip(request *http.Request) (*http.Response, error) {
+	response, err := t.next.RoundTrip(request)
 	if err != nil {
 		return nil, err
 	}
-	if answer.StatusCode >= http.StatusBadRequest {
-		// What a server says of an error is nothing for logs and statuses.
-		answer.Body.Close()
-		answer.Body = http.NoBody
-		return answer, nil
+	if response.StatusCode >= http.StatusBadRequest {
+		// The body of an error must not reach logs and statuses.
+		response.Body.Close()
+		response.Body = http.NoBody
+		return response, nil
 	}
 	if request.Method == http.MethodPost {
-		answer.Body = w.guard.watch(answer.Body, w.guard.most, "the commit")
+		response.Body = t.limiter.limit(response.Body, t.limiter.maxBytes, "the commit")
 	} else {
-		answer.Body = w.guard.watch(answer.Body, min(maxReferences, w.guard.most), "the list of references")
+		response.Body = t.limiter.limit(response.Body, min(maxReferenceBytes, t.limiter.maxBytes), "the list of references")
 	}
-	return answer, nil
+	return response, nil
 }
 
-// transport is the one before, unless other authorities are to be trusted now.
-func (r *Repository) transport() (*http.Transport, error) {
-	var authorities []byte
+// httpTransport returns the transport of the previous fetch unless CABundle has changed. It
+// returns an error if CABundle does.
+func (r *Repository) httpTransport() (*http.Transport, error) {
+	var cas []byte
 	if r.o.CABundle != nil {
 		var err error
-		if authorities, err = r.o.CABundle(); err != nil {
+		if cas, err = r.o.CABundle(); err != nil {
 			return nil, err
 		}
 	}
-	if r.web != nil && bytes.Equal(authorities, r.authorities) {
-		return r.web, nil
+	if r.http != nil && bytes.Equal(cas, r.cas) {
+		return r.http, nil
 	}
 	t := http.DefaultTransport.(*http.Transport).Clone()
 	t.ResponseHeaderTimeout = r.o.Stall
-	if len(authorities) > 0 {
+	if len(cas) > 0 {
 		roots, err := x509.SystemCertPool()
 		if err != nil {
 			roots = x509.NewCertPool()
 		}
-		roots.AppendCertsFromPEM(authorities)
+		roots.AppendCertsFromPEM(cas)
 		t.TLSClientConfig = &tls.Config{RootCAs: roots}
 	}
-	if r.web != nil {
-		r.web.CloseIdleConnections()
+	if r.http != nil {
+		r.http.CloseIdleConnections()
 	}
-	r.web, r.authorities = t, authorities
+	r.http, r.cas = t, cas
 	return t, nil
 }
 
-// repositoryError is what is said of a fault. A server has a part in its text, which goes
-// into terminals, logs and the status.
-type repositoryError struct {
+// readError is the error of Snapshot. It bounds and escapes the text of err, part of which a
+// server may have chosen and which reaches terminals, logs and the status.
+type readError struct {
 	prefix string
 	err    error
 }
 
-func (e *repositoryError) Error() string {
-	const most = 500
+func (e *readError) Error() string {
+	const maxBytes = 500
 	text := strings.TrimRight(e.err.Error(), ": \n")
-	if len(text) > most {
-		text = text[:most] + "..."
+	if len(text) > maxBytes {
+		text = text[:maxBytes] + "..."
 	}
 	if !source.IsPrintable(text) {
 		text = strings.Trim(strconv.QuoteToASCII(text), `"`)
@@ -166,4 +168,4 @@ func (e *repositoryError) Error() string {
 	return e.prefix + text
 }
 
-func (e *repositoryError) Unwrap() error { return e.err }
+func (e *readError) Unwrap() error { return e.err }

@@ -11,20 +11,19 @@ import (
 	"github.com/writ-policy/writ/translator/source"
 )
 
-// mostLinks is how many links one path may go through, as Linux has it.
-const mostLinks = 40
+// maxLinks bounds the links in one path; Linux has the same limit.
+const maxLinks = 40
 
-// longestLink bounds what a link may say.
-const longestLink = 4096
+// maxLinkBytes bounds the target of a link.
+const maxLinkBytes = 4096
 
-// follow finds what stands at a path of the repository, links on the way and at its
-// end followed, and where that really is.
-func (t *tree) follow(at string) (string, *object.TreeEntry, error) {
-	rest := strings.Split(at, "/")
+// follow returns the entry at a path of the repository and its real path, with all links
+// followed. The error is a *source.Rejection if a link must not or cannot be followed.
+func (t *tree) follow(name string) (real string, entry *object.TreeEntry, err error) {
+	rest := strings.Split(name, "/")
 	var done []string
 	links := 0
-	entry := &object.TreeEntry{Mode: filemode.Dir, Hash: t.top.Hash}
-	entries := []*object.TreeEntry{entry} // of done, the top first
+	entries := []*object.TreeEntry{{Mode: filemode.Dir, Hash: t.top.Hash}} // of the top and each name in done
 	for len(rest) > 0 {
 		step := rest[0]
 		rest = rest[1:]
@@ -50,10 +49,10 @@ func (t *tree) follow(at string) (string, *object.TreeEntry, error) {
 			done, entries = append(done, step), append(entries, next)
 			continue
 		}
-		if links++; links > mostLinks {
+		if links++; links > maxLinks {
 			return "", nil, source.LinkLoop
 		}
-		target, err := t.target(next)
+		target, err := t.readLink(next)
 		if err != nil {
 			return "", nil, err
 		}
@@ -65,9 +64,9 @@ func (t *tree) follow(at string) (string, *object.TreeEntry, error) {
 	return path.Join(done...), entries[len(entries)-1], nil
 }
 
-// child is the entry of a name in a folder.
+// child returns the entry called name in the folder parent.
 func (t *tree) child(parent *object.TreeEntry, name string) (*object.TreeEntry, error) {
-	folder, err := t.folderOf(parent)
+	folder, err := t.readFolder(parent)
 	if err != nil {
 		return nil, err
 	}
@@ -79,14 +78,14 @@ func (t *tree) child(parent *object.TreeEntry, name string) (*object.TreeEntry, 
 	return nil, source.BrokenLink
 }
 
-func (t *tree) target(link *object.TreeEntry) (string, error) {
+func (t *tree) readLink(link *object.TreeEntry) (string, error) {
 	blob, err := t.objects.EncodedObject(plumbing.BlobObject, link.Hash)
 	if err != nil {
 		return "", err
 	}
-	if blob.Size() > longestLink {
+	if blob.Size() > maxLinkBytes {
 		return "", source.BrokenLink
 	}
-	content, err := t.read(blob, link.Hash)
+	content, err := readBlob(blob, link.Hash)
 	return string(content), err
 }

@@ -8,22 +8,24 @@ import (
 	"github.com/go-git/go-git/v5/plumbing/storer"
 )
 
-// objectStore is where commits, trees and blobs are read from.
+// objectStore stores commits, tags, trees and blobs.
 type objectStore = storer.EncodedObjectStorer
 
-// maxStructure bounds what is read of one commit, tag or folder.
-const maxStructure = 32 << 20
+// maxMetadataBytes bounds one commit, tag or tree.
+const maxMetadataBytes = 32 << 20
 
-// checkedObjects gives commits, tags and folders that are what their hash says: an
-// object that was damaged on disk must not be taken for the one that was signed.
-// Blobs are checked by those who read them, who know how large they may be.
+// checkedObjects verifies the hash of each commit, tag and tree: an object that was damaged
+// on disk must not be taken for the signed one. Readers of blobs verify them, because they
+// know the limit of the size.
 type checkedObjects struct {
-	storer.EncodedObjectStorer // what is asked for nowhere
+	storer.EncodedObjectStorer // completes the interface; its other methods are not called
 
 	find func(plumbing.ObjectType, plumbing.Hash) (plumbing.EncodedObject, error)
 }
 
-// EncodedObject is the object of a hash, if it is of that kind.
+// EncodedObject returns the object with the given hash. It returns
+// plumbing.ErrObjectNotFound if no object of that kind has it, and another error if the object
+// is too large or its content does not have the hash.
 func (c checkedObjects) EncodedObject(kind plumbing.ObjectType, hash plumbing.Hash) (plumbing.EncodedObject, error) {
 	found, err := c.find(kind, hash)
 	if err != nil {
@@ -35,10 +37,10 @@ func (c checkedObjects) EncodedObject(kind plumbing.ObjectType, hash plumbing.Ha
 	if found.Type() == plumbing.BlobObject {
 		return found, nil
 	}
-	if found.Size() > maxStructure {
-		return nil, fmt.Errorf("%s %s has more than the %d bytes that are read", found.Type(), hash, maxStructure)
+	if found.Size() > maxMetadataBytes {
+		return nil, fmt.Errorf("%s %s exceeds the limit of %d bytes", found.Type(), hash, maxMetadataBytes)
 	}
-	content, err := contentOf(found)
+	content, err := readContent(found)
 	if err != nil {
 		return nil, err
 	}
@@ -51,8 +53,8 @@ func (c checkedObjects) EncodedObject(kind plumbing.ObjectType, hash plumbing.Ha
 	return checked, err
 }
 
-// contentOf is an object's content, which is as long as the object says.
-func contentOf(o plumbing.EncodedObject) ([]byte, error) {
+// readContent returns an error if the content does not have the size of the object.
+func readContent(o plumbing.EncodedObject) ([]byte, error) {
 	reader, err := o.Reader()
 	if err != nil {
 		return nil, err
@@ -60,14 +62,14 @@ func contentOf(o plumbing.EncodedObject) ([]byte, error) {
 	defer reader.Close()
 	content, err := io.ReadAll(io.LimitReader(reader, o.Size()+1))
 	if err == nil && int64(len(content)) != o.Size() {
-		err = fmt.Errorf("not the %d bytes it should have", o.Size())
+		err = fmt.Errorf("the content must have %d bytes", o.Size())
 	}
 	return content, err
 }
 
 func checkHash(kind plumbing.ObjectType, content []byte, want plumbing.Hash) error {
 	if got := plumbing.ComputeHash(kind, content); got != want {
-		return fmt.Errorf("%s %s is damaged: its content is that of %s", kind, want, got)
+		return fmt.Errorf("%s %s is damaged: its content has the hash %s", kind, want, got)
 	}
 	return nil
 }

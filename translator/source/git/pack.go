@@ -19,15 +19,16 @@ import (
 	"github.com/writ-policy/writ/translator/source"
 )
 
-// packPattern names what is fetched, for as long as it has a name.
+// packPattern names the file of a pack until its name is removed.
 const packPattern = "fetch-*"
 
-// storePack writes what comes to a file, all of it or none. The file has no name: it
-// is gone when it is closed, and when the process ends however it ends.
-func storePack(o *Options, r io.Reader) (billy.File, error) {
-	f, err := packFile(o.Dir)
+// storePack copies r to a file without a name, so that the file disappears when it is closed
+// and when the process ends, even if it is killed. It returns an error if the file cannot be
+// created or r cannot be read to its end.
+func storePack(dir string, r io.Reader) (billy.File, error) {
+	f, err := createPackFile(dir)
 	if err != nil {
-		return nil, fmt.Errorf("make room for a fetch: %w", source.TrimPath(err))
+		return nil, fmt.Errorf("create a file for the fetch: %w", source.TrimPath(err))
 	}
 	if _, err = io.Copy(f, r); err == nil {
 		_, err = f.Seek(0, io.SeekStart)
@@ -39,16 +40,16 @@ func storePack(o *Options, r io.Reader) (billy.File, error) {
 	return f, nil
 }
 
-// packFile is an empty file without a name. What another version left in the folder
-// for fetches is removed first.
-func packFile(dir string) (billy.File, error) {
+// createPackFile creates a file and removes its name. It first removes files that a version
+// without this protection, or a kill between the two steps, left in dir.
+func createPackFile(dir string) (billy.File, error) {
 	if dir == "" {
 		dir = os.TempDir()
 	} else {
 		if err := os.MkdirAll(dir, 0o700); err != nil {
 			return nil, err
 		}
-		left, _ := filepath.Glob(filepath.Join(dir, packPattern)) // the pattern is good
+		left, _ := filepath.Glob(filepath.Join(dir, packPattern)) // fails only for an invalid pattern
 		for _, path := range left {
 			os.RemoveAll(path)
 		}
@@ -61,23 +62,24 @@ func packFile(dir string) (billy.File, error) {
 		f.Close()
 		return nil, err
 	}
-	return unnamed{f}, nil
+	return unnamedFile{f}, nil
 }
 
-// unnamed is a file that nobody else can find, let alone lock.
-type unnamed struct{ *os.File }
+// unnamedFile implements billy.File. It needs no locks: other processes cannot open it.
+type unnamedFile struct{ *os.File }
 
-func (unnamed) Lock() error   { return nil }
-func (unnamed) Unlock() error { return nil }
+func (unnamedFile) Lock() error   { return nil }
+func (unnamedFile) Unlock() error { return nil }
 
-// openPack reads what is in a pack. It is looked through before anything is made of
-// it: what a few bytes unpack to must not fill the memory.
+// openPack indexes a pack and returns its objects. It first checks the sizes of all objects:
+// a few bytes that expand to gigabytes must not exhaust memory. It returns an error if the
+// pack is incomplete, corrupted or too large.
 func openPack(ctx context.Context, f billy.File, o *Options) (objectStore, error) {
-	var large *tooMuch
-	if err := checkPack(ctx, bufio.NewReaderSize(f, 1<<16), o); errors.As(err, &large) {
+	var exceeded *limitError
+	if err := checkPack(ctx, bufio.NewReaderSize(f, 1<<16), o); errors.As(err, &exceeded) {
 		return nil, err
 	} else if err != nil {
-		return nil, fmt.Errorf("what the server sent is no whole pack: %w", err)
+		return nil, fmt.Errorf("the server sent an incomplete pack: %w", err)
 	}
 	if _, err := f.Seek(0, io.SeekStart); err != nil {
 		return nil, source.TrimPath(err)
@@ -88,7 +90,7 @@ func openPack(ctx context.Context, f billy.File, o *Options) (objectStore, error
 		return nil, err
 	}
 	if _, err := parser.Parse(); err != nil {
-		return nil, fmt.Errorf("what the server sent is no whole pack: %w", err)
+		return nil, fmt.Errorf("the server sent an incomplete pack: %w", err)
 	}
 	found, err := index.Index()
 	if err != nil {
@@ -100,15 +102,15 @@ func openPack(ctx context.Context, f billy.File, o *Options) (objectStore, error
 	}}, nil
 }
 
-// checkPack unpacks everything once, into nothing, to know how much it is.
+// checkPack unpacks every object once and discards it, to check the sizes and the checksum.
 func checkPack(ctx context.Context, r io.Reader, o *Options) error {
 	scanner := packfile.NewScanner(r)
 	_, count, err := scanner.Header()
 	if err != nil {
-		return wholly(err)
+		return asUnexpectedEOF(err)
 	}
 	if int64(count) > int64(o.Limits.MaxEntries) {
-		return &tooMuch{fmt.Sprintf("the commit has more than the %d objects that are fetched", o.Limits.MaxEntries)}
+		return &limitError{fmt.Sprintf("the commit exceeds the limit of %d objects", o.Limits.MaxEntries)}
 	}
 	var total int64
 	for range count {
@@ -117,70 +119,71 @@ func checkPack(ctx context.Context, r io.Reader, o *Options) error {
 		}
 		size, err := checkObject(scanner, o.MaxFetch/8)
 		if err != nil {
-			return wholly(err)
+			return asUnexpectedEOF(err)
 		}
 		if total += size; total > o.MaxFetch {
-			return &tooMuch{fmt.Sprintf("the commit has more than the %d bytes that are fetched, unpacked", o.MaxFetch)}
+			return &limitError{fmt.Sprintf("the unpacked commit exceeds the limit of %d bytes", o.MaxFetch)}
 		}
 	}
 	if _, err := scanner.Checksum(); err != nil {
-		return wholly(err)
+		return asUnexpectedEOF(err)
 	}
 	return nil
 }
 
-// checkObject unpacks the next object and is its size; a difference to another
-// object counts with what it makes of that.
-func checkObject(scanner *packfile.Scanner, most int64) (int64, error) {
+// checkObject unpacks the next object and returns its size, for a delta the size of the
+// object that the delta produces. It returns an error if the size exceeds maxBytes or differs
+// from the header.
+func checkObject(scanner *packfile.Scanner, maxBytes int64) (int64, error) {
 	header, err := scanner.NextObjectHeader()
 	if err != nil {
 		return 0, err
 	}
-	large := &tooMuch{fmt.Sprintf("the commit has an object of more than the %d bytes that are fetched", most)}
-	if header.Length < 0 || header.Length > most {
-		return 0, large
+	exceeded := &limitError{fmt.Sprintf("an object of the commit exceeds the limit of %d bytes", maxBytes)}
+	if header.Length < 0 || header.Length > maxBytes {
+		return 0, exceeded
 	}
-	var head prefix
-	n, _, err := scanner.NextObject(&head)
+	var delta deltaHeader
+	n, _, err := scanner.NextObject(&delta)
 	if err != nil {
 		return 0, err
 	}
 	if n != header.Length {
-		return 0, fmt.Errorf("an object of %d bytes has %d", header.Length, n)
+		return 0, fmt.Errorf("an object has %d bytes, and %d according to its header", n, header.Length)
 	}
 	if !header.Type.IsDelta() {
 		return n, nil
 	}
-	size, err := head.result()
+	size, err := delta.resultSize()
 	if err != nil {
 		return 0, err
 	}
-	if size > most {
-		return 0, large
+	if size > maxBytes {
+		return 0, exceeded
 	}
 	return max(n, size), nil
 }
 
-// prefix keeps the first bytes that are written.
-type prefix struct {
-	bytes [20]byte // two numbers of seven bits a byte
+// deltaHeader is a writer that keeps the first bytes of a delta and discards the rest. The
+// header is two numbers of seven bits a byte: the sizes of the base and of the result.
+type deltaHeader struct {
+	bytes [20]byte
 	n     int
 }
 
-func (p *prefix) Write(b []byte) (int, error) {
-	p.n += copy(p.bytes[p.n:], b)
+func (h *deltaHeader) Write(b []byte) (int, error) {
+	h.n += copy(h.bytes[h.n:], b)
 	return len(b), nil
 }
 
-// result is the second number a difference begins with: the size of what it makes.
-func (p *prefix) result() (int64, error) {
-	rest := p.bytes[:p.n]
+func (h *deltaHeader) resultSize() (int64, error) {
+	rest := h.bytes[:h.n]
 	var number int64
 	for range 2 {
 		number = 0
 		for shift := 0; ; shift += 7 {
 			if len(rest) == 0 || shift > 56 {
-				return 0, errors.New("a difference without its size")
+				return 0, errors.New("a delta has an incomplete header")
 			}
 			b := rest[0]
 			rest = rest[1:]
@@ -193,8 +196,8 @@ func (p *prefix) result() (int64, error) {
 	return number, nil
 }
 
-// wholly says of an end that it came too early.
-func wholly(err error) error {
+// asUnexpectedEOF converts io.EOF: a pack ends with a checksum, not with the last object.
+func asUnexpectedEOF(err error) error {
 	if errors.Is(err, io.EOF) {
 		return io.ErrUnexpectedEOF
 	}

@@ -1,3 +1,17 @@
+// Package git reads documents from a git repository: the tree of the commit that a
+// reference names, fetched from a server or read from the local file system. It returns the
+// same snapshots as package source and must not interpret documents.
+//
+// # Design
+//
+// Every new commit is fetched by itself, without history, into a file without a name. An
+// interrupted fetch, a full disk, a killed process and a rewritten history leave nothing
+// behind that could disturb a later fetch. A kept clone would transfer less, but has all
+// these states to recover from; policies are small.
+//
+// go-git parses the protocol. It bounds neither sizes nor times, so this package does: a
+// server that stalls, sends without end or sends a small pack that expands to gigabytes must
+// not block the next fetch or exhaust memory or disk.
 package git
 
 import (
@@ -20,78 +34,71 @@ import (
 	"github.com/writ-policy/writ/translator/source"
 )
 
-// DefaultEvery is how often a repository is asked for its reference; a poke comes
-// sooner.
-const DefaultEvery = 30 * time.Second
-
-// Bounds of a fetch, where Options has none: a remote that says nothing, or never
-// ends, must not keep the next one from being tried, nor fill memory or disk.
+// Defaults of Options.
 const (
-	DefaultStall    = 30 * time.Second
-	DefaultTimeout  = 10 * time.Minute
-	DefaultMaxFetch = 1 << 30
+	defaultInterval = 30 * time.Second
+	defaultStall    = 30 * time.Second
+	defaultTimeout  = 10 * time.Minute
+	defaultMaxFetch = 1 << 30
 )
 
-// Options say where a repository is and how it is reached. Location is needed.
+// Options describe a repository and how to reach it. Location is required.
 type Options struct {
 	Location source.GitLocation
-	// Dir is where what is fetched is kept while it is read; empty is the machine's
-	// folder for such things.
+	// Dir holds the fetched pack while it is read. Empty means the system's folder for
+	// temporary files.
 	Dir string
-	// Every is how often the reference is looked at; it varies by a tenth, so that
-	// many replicas do not ask at once. Zero means DefaultEvery.
-	Every time.Duration
-	// Credentials finds what to authenticate with; nil uses none. It is asked before
-	// every fetch, so that a renewed token is used.
+	// Interval is the time between two polls of the reference. Each wait varies by up to
+	// 10%, so that replicas do not poll at once. Zero means 30 seconds.
+	Interval time.Duration
+	// Credentials returns the credentials for a location, nil for none. It is called
+	// before every fetch, so that a renewed token is used. Nil stands for no credentials.
 	Credentials func(source.GitLocation) (transport.AuthMethod, error)
-	// CABundle finds PEM certificates to trust beside the machine's; nil: none. It is
-	// asked before every fetch, too.
+	// CABundle returns PEM certificates to trust besides the system's. It is called before
+	// every fetch. Nil stands for no certificates.
 	CABundle func() ([]byte, error)
-	// Keys, if set, must have signed the commit.
+	// Keys, if not nil, must include the key that signed the commit.
 	Keys *Keys
-	// Limits are those of a directory.
+	// Limits bound the policy directory.
 	Limits source.Limits
-	// MaxFetch bounds the bytes of one fetch, as they are transferred and as they are
-	// unpacked: those of the whole commit, not of the policy directory alone. One
-	// object may have an eighth of it. Zero means DefaultMaxFetch.
+	// MaxFetch bounds the bytes of one commit, both transferred and unpacked. It applies to
+	// the whole tree, not only to the policy directory. A single object may have an eighth
+	// of it. Zero means 1 GiB.
 	MaxFetch int64
-	// Stall is how long a transfer may stand still, Timeout how long one reading may
-	// take in all. Zero means the default.
-	Stall, Timeout time.Duration
-	Logger         *slog.Logger
-	// After is the clock; nil: the machine's.
+	// Stall bounds how long a transfer may make no progress. Zero means 30 seconds.
+	Stall time.Duration
+	// Timeout bounds one Snapshot. Zero means 10 minutes.
+	Timeout time.Duration
+	// Logger records commits that were read. Nil discards.
+	Logger *slog.Logger
+	// After is the clock. Nil stands for time.After.
 	After func(time.Duration) <-chan time.Time
 }
 
-// Repository is a policy directory in a git repository, read as the tree of one
-// commit. It is safe for concurrent use.
-//
-// Every new commit is fetched by itself, without history and into a file that has
-// no name: a fetch that ends half way, a full disk, a process that is killed and a
-// history that was rewritten leave nothing that a later fetch could stumble on. It
-// transfers more than a clone that is kept would; policies are small.
+// Repository is a policy directory in a git repository, read as the tree of one commit. It
+// is safe for concurrent use.
 type Repository struct {
 	o    Options
 	poke chan struct{}
 
-	mu          sync.Mutex // held through a whole fetch
-	last        fetched
-	web         *http.Transport // kept over fetches, for its connections
-	authorities []byte          // that it trusts beside the machine's
+	mu   sync.Mutex // held through a whole fetch
+	last lastRead
+	http *http.Transport // reused between fetches, for its connections
+	cas  []byte          // the additional certificates that http trusts
 }
 
-// fetched is a commit that was read.
-type fetched struct {
-	ref      plumbing.Hash // what the reference named, a tag perhaps
+// lastRead is the result of the previous Snapshot.
+type lastRead struct {
+	isSet    bool
+	ref      plumbing.Hash // of the reference: a commit or an annotated tag
 	snapshot source.Snapshot
 	list     diag.List
-	known    bool
 }
 
-// Open is the repository of o. Nothing is read yet.
+// Open returns the repository at o.Location. It reads nothing yet.
 func Open(o Options) *Repository {
-	if o.Every <= 0 {
-		o.Every = DefaultEvery
+	if o.Interval <= 0 {
+		o.Interval = defaultInterval
 	}
 	if o.Logger == nil {
 		o.Logger = slog.New(slog.DiscardHandler)
@@ -100,19 +107,19 @@ func Open(o Options) *Repository {
 		o.After = time.After
 	}
 	if o.MaxFetch <= 0 {
-		o.MaxFetch = DefaultMaxFetch
+		o.MaxFetch = defaultMaxFetch
 	}
 	if o.Stall <= 0 {
-		o.Stall = DefaultStall
+		o.Stall = defaultStall
 	}
 	if o.Timeout <= 0 {
-		o.Timeout = DefaultTimeout
+		o.Timeout = defaultTimeout
 	}
 	o.Limits = o.Limits.WithDefaults()
 	return &Repository{o: o, poke: make(chan struct{}, 1)}
 }
 
-// Poke makes Watch look at once, as a webhook wants. It never waits.
+// Poke makes Watch notify at once, for a webhook. It does not block.
 func (r *Repository) Poke() {
 	select {
 	case r.poke <- struct{}{}:
@@ -120,88 +127,90 @@ func (r *Repository) Poke() {
 	}
 }
 
-// Watch notifies whenever the repository should be looked at again: at each poll,
-// and after a poke. Whether there is anything new a Snapshot tells.
+// Watch calls notify at each poll and after each poke, whether or not there is a new
+// commit. It returns the error of ctx when ctx is done; notify must not block.
 func (r *Repository) Watch(ctx context.Context, notify func()) error {
 	for {
 		select {
 		case <-ctx.Done():
 			return ctx.Err()
 		case <-r.poke:
-		case <-r.o.After(r.wait()):
+		case <-r.o.After(r.nextInterval()):
 		}
 		notify()
 	}
 }
 
-// wait is Every, give or take a tenth.
-func (r *Repository) wait() time.Duration {
-	spread := int64(r.o.Every / 5)
+// nextInterval returns Interval, varied by up to 10%.
+func (r *Repository) nextInterval() time.Duration {
+	spread := int64(r.o.Interval / 5)
 	if spread <= 0 {
-		return r.o.Every
+		return r.o.Interval
 	}
-	return r.o.Every - time.Duration(spread/2) + time.Duration(rand.Int64N(spread))
+	return r.o.Interval - time.Duration(spread/2) + time.Duration(rand.Int64N(spread))
 }
 
-// Snapshot reads the tree of the commit that the reference names now. The commit
-// that was read last is not fetched again. The error is the world's: a remote that
-// does not answer, a reference that is gone, a commit nobody allowed has signed.
+// Snapshot reads the tree of the commit that the reference names now. The commit that was
+// read last is not fetched again. The list holds one error for each file that must not be
+// read; these files are not in the snapshot. Snapshot returns an error if the server cannot
+// be reached or refuses the credentials, the reference or the folder does not exist, no
+// allowed key has signed the commit, a limit is exceeded, or ctx ends.
 func (r *Repository) Snapshot(ctx context.Context) (snapshot source.Snapshot, list diag.List, err error) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	ctx, cancel := context.WithTimeoutCause(ctx, r.o.Timeout, errTooLong)
+	ctx, cancel := context.WithTimeoutCause(ctx, r.o.Timeout, errTimeout)
 	defer cancel()
 	defer func() {
 		if cause := recover(); cause != nil {
-			r.o.Logger.Error("reading a repository panicked", "panic", cause, "stack", string(debug.Stack()))
+			r.o.Logger.Error("panic while reading a repository", "panic", cause, "stack", string(debug.Stack()))
 			err = fmt.Errorf("panic while reading: %v", cause)
 		}
 		if err != nil {
 			snapshot, list = source.Snapshot{}, nil
-			err = &repositoryError{fmt.Sprintf("read %s: ", source.Location{Git: &r.o.Location}), err}
+			err = &readError{fmt.Sprintf("read %s: ", source.Location{Git: &r.o.Location}), err}
 		}
 	}()
 	return r.read(ctx)
 }
 
 func (r *Repository) read(ctx context.Context) (source.Snapshot, diag.List, error) {
-	origin, err := r.origin()
+	remote, err := r.newRemote()
 	if err != nil {
 		return source.Snapshot{}, nil, err
 	}
-	pinned := plumbing.IsHash(r.o.Location.Ref)
-	if pinned && r.last.known {
+	isPinned := plumbing.IsHash(r.o.Location.Ref)
+	if isPinned && r.last.isSet {
 		return r.last.snapshot, r.last.list, nil
 	}
-	ref, err := origin.resolve(ctx, r.o.Location.Ref)
+	hash, err := remote.resolve(ctx, r.o.Location.Ref)
 	if err != nil {
 		return source.Snapshot{}, nil, err
 	}
-	if r.last.known && r.last.ref == ref.hash {
+	if r.last.isSet && r.last.ref == hash {
 		return r.last.snapshot, r.last.list, nil
 	}
-	snapshot, list, err := r.fetch(ctx, origin, ref)
+	snapshot, list, err := r.fetch(ctx, remote, hash)
 	if err != nil {
 		return source.Snapshot{}, nil, err
 	}
-	r.last = fetched{ref: ref.hash, snapshot: snapshot, list: list, known: true}
+	r.last = lastRead{isSet: true, ref: hash, snapshot: snapshot, list: list}
 	r.o.Logger.Info("commit read", "commit", snapshot.Commit, "files", len(snapshot.Files))
 	return snapshot, list, nil
 }
 
-// fetch brings a commit here, checks who signed it, and reads its tree.
-func (r *Repository) fetch(ctx context.Context, origin origin, ref reference) (source.Snapshot, diag.List, error) {
+// fetch fetches a commit, verifies its signature and reads its tree.
+func (r *Repository) fetch(ctx context.Context, remote remote, hash plumbing.Hash) (source.Snapshot, diag.List, error) {
 	var objects objectStore
-	var closer func()
+	var release func()
 	err := progress.Do(ctx, progress.Fetch, func(ctx context.Context) (err error) {
-		objects, closer, err = origin.objects(ctx, ref)
+		objects, release, err = remote.objects(ctx, hash)
 		return err
 	})
 	if err != nil {
 		return source.Snapshot{}, nil, err
 	}
-	defer closer()
-	commit, err := commitOf(objects, ref.hash)
+	defer release()
+	commit, err := readCommit(objects, hash)
 	if err != nil {
 		return source.Snapshot{}, nil, err
 	}
@@ -217,10 +226,10 @@ func (r *Repository) fetch(ctx context.Context, origin origin, ref reference) (s
 	return source.Snapshot{Files: files, Commit: commit.Hash.String()}, list, nil
 }
 
-// commitOf follows annotated tags to their commit.
-func commitOf(objects objectStore, hash plumbing.Hash) (*object.Commit, error) {
-	const most = 10
-	for range most {
+// readCommit follows annotated tags to their commit.
+func readCommit(objects objectStore, hash plumbing.Hash) (*object.Commit, error) {
+	const maxTags = 10
+	for range maxTags {
 		tag, err := object.GetTag(objects, hash)
 		if err != nil {
 			break
@@ -230,11 +239,11 @@ func commitOf(objects objectStore, hash plumbing.Hash) (*object.Commit, error) {
 	found, err := objects.EncodedObject(plumbing.AnyObject, hash)
 	switch {
 	case errors.Is(err, plumbing.ErrObjectNotFound):
-		return nil, fmt.Errorf("commit %s is not there", hash)
+		return nil, fmt.Errorf("commit %s not found", hash)
 	case err != nil:
 		return nil, fmt.Errorf("read commit %s: %w", hash, err)
 	case found.Type() != plumbing.CommitObject:
-		return nil, fmt.Errorf("%s is no commit, but a %s", hash, found.Type())
+		return nil, fmt.Errorf("%s is a %s, not a commit", hash, found.Type())
 	}
 	return object.DecodeCommit(objects, found)
 }

@@ -12,48 +12,49 @@ import (
 	"golang.org/x/net/proxy"
 )
 
-// guardScheme is that of guardedDialing.
-const guardScheme = "writ-guard"
+const stallScheme = "writ-stall"
 
-// registerGuard makes guardedDialing known, once for the process.
-var registerGuard = sync.OnceFunc(func() {
-	proxy.RegisterDialerType(guardScheme, func(u *url.URL, _ proxy.Dialer) (proxy.Dialer, error) {
+// registerStallDialer registers the dialer of stallProxyURL, once for the process.
+var registerStallDialer = sync.OnceFunc(func() {
+	proxy.RegisterDialerType(stallScheme, func(u *url.URL, _ proxy.Dialer) (proxy.Dialer, error) {
 		stall, err := time.ParseDuration(u.Host)
-		return guardedDialer{stall}, err
+		return stallDialer{stall}, err
 	})
 })
 
-// guardedDialing names a proxy that is none: connections end when they stand still.
-// The SSH library takes no connection of ours, knows no context, and would wait for
-// ever for a server that accepts and then says nothing.
-func guardedDialing(stall time.Duration) string {
-	registerGuard()
-	return guardScheme + "://" + stall.String()
+// stallProxyURL returns the URL of a proxy that only adds a timeout to each read. go-git's
+// SSH transport accepts neither a connection nor a context and would wait forever for a
+// server that accepts a connection and then sends nothing; a proxy is its only hook.
+func stallProxyURL(stall time.Duration) string {
+	registerStallDialer()
+	return stallScheme + "://" + stall.String()
 }
 
-type guardedDialer struct{ stall time.Duration }
+type stallDialer struct{ stall time.Duration }
 
-// DialContext honours the environment's proxies, as is done without a guard.
-func (d guardedDialer) DialContext(ctx context.Context, network, address string) (net.Conn, error) {
+// DialContext uses the proxy of the environment, as the transport does without stallDialer.
+// It returns an error if the connection fails or takes longer than stall.
+func (d stallDialer) DialContext(ctx context.Context, network, address string) (net.Conn, error) {
 	ctx, cancel := context.WithTimeout(ctx, d.stall)
 	defer cancel()
 	connection, err := proxy.Dial(ctx, network, address)
 	if err != nil {
 		return nil, err
 	}
-	return &guardedConn{connection, d.stall}, nil
+	return &stallConn{connection, d.stall}, nil
 }
 
-func (d guardedDialer) Dial(network, address string) (net.Conn, error) {
+func (d stallDialer) Dial(network, address string) (net.Conn, error) {
 	return d.DialContext(context.Background(), network, address)
 }
 
-type guardedConn struct {
+// stallConn returns errStalled from a read that takes longer than stall.
+type stallConn struct {
 	net.Conn
 	stall time.Duration
 }
 
-func (c *guardedConn) Read(p []byte) (int, error) {
+func (c *stallConn) Read(p []byte) (int, error) {
 	if err := c.SetReadDeadline(time.Now().Add(c.stall)); err != nil {
 		return 0, err
 	}

@@ -5,7 +5,6 @@ import (
 	"crypto/ed25519"
 	"crypto/rand"
 	"encoding/pem"
-
 	"fmt"
 	"io"
 	"net"
@@ -22,15 +21,15 @@ import (
 	"github.com/writ-policy/writ/translator/source/git"
 )
 
-// sshServer runs git for whoever comes. A fault, if set, has the connection in its
-// place, or the output of git.
+// sshServer runs git upload-pack for every client. If raw is set, it handles the connection
+// instead; if output is set, it copies the output of git.
 type sshServer struct {
 	net.Listener
 	config *ssh.ServerConfig
 	raw    atomic.Pointer[func(net.Conn)]
 	output atomic.Pointer[func(git io.Reader, to io.Writer)]
-	hosts  string // file of known hosts
-	key    string // file of a key to come with
+	hosts  string // path of a known_hosts file
+	key    string // path of a client key
 }
 
 func serveSSH(t *testing.T) *sshServer {
@@ -56,13 +55,13 @@ func serveSSH(t *testing.T) *sshServer {
 			if err != nil {
 				return
 			}
-			go s.speak(connection)
+			go s.serve(connection)
 		}
 	}()
 	return s
 }
 
-func (s *sshServer) speak(connection net.Conn) {
+func (s *sshServer) serve(connection net.Conn) {
 	defer connection.Close()
 	if raw := s.raw.Load(); raw != nil {
 		(*raw)(connection)
@@ -89,7 +88,7 @@ func (s *sshServer) speak(connection net.Conn) {
 	}
 }
 
-// run runs a command that is git-upload-pack 'PATH'.
+// run runs the command git-upload-pack 'PATH'.
 func (s *sshServer) run(channel ssh.Channel, command string) {
 	defer channel.Close()
 	var path string
@@ -113,53 +112,53 @@ func (s *sshServer) run(channel ssh.Channel, command string) {
 	_, _ = channel.SendRequest("exit-status", false, make([]byte, 4))
 }
 
-// intoPack copies what git says, and no more than the beginning of a pack.
-func intoPack(git io.Reader, to io.Writer) {
-	var said []byte
+// copyPackStart copies the output of git up to the first bytes of the pack.
+func copyPackStart(git io.Reader, to io.Writer) {
+	var copied []byte
 	for b := make([]byte, 1); ; {
 		if _, err := git.Read(b); err != nil {
 			return
 		}
 		_, _ = to.Write(b)
-		if said = append(said, b...); bytes.HasSuffix(said, []byte("PACK")) {
+		if copied = append(copied, b...); bytes.HasSuffix(copied, []byte("PACK")) {
 			_, _ = io.CopyN(to, git, 20)
 			return
 		}
 	}
 }
 
-// A server over SSH may be as bad as one over HTTP, and may say nothing at all.
-func TestGitSSHFaults(t *testing.T) {
+// Each fault replaces a response of an SSH server between two good commits.
+func TestSSHFaults(t *testing.T) {
 	o := newOrigin(t)
-	silent := func(io.Reader, io.Writer) { <-t.Context().Done() }
+	wait := func(io.Reader, io.Writer) { <-t.Context().Done() }
 	rows := []struct {
 		name   string
 		raw    func(net.Conn)
 		output func(git io.Reader, to io.Writer)
 		want   string
 	}{
-		{"killed", func(net.Conn) {}, nil, "handshake failed"},
-		{"no SSH", func(c net.Conn) { _, _ = c.Write([]byte("HTTP/1.1 400 Bad Request\r\n\r\n")) }, nil, "handshake failed"},
-		{"silence", func(c net.Conn) { _, _ = io.Copy(io.Discard, c) }, nil, "stands still"},
-		{"cut in the references", nil, func(git io.Reader, to io.Writer) { _, _ = io.CopyN(to, git, 100) }, "EOF"},
-		{"cut in the pack", nil, intoPack, "EOF"},
-		{"standing still", nil, func(git io.Reader, to io.Writer) { intoPack(git, to); silent(git, to) }, "stands still"},
-		{"nonsense", nil, func(_ io.Reader, to io.Writer) { _, _ = to.Write([]byte("please log in\n")) }, "pkt-len"},
+		{"connection closed", func(net.Conn) {}, nil, "handshake failed"},
+		{"HTTP instead of SSH", func(c net.Conn) { _, _ = c.Write([]byte("HTTP/1.1 400 Bad Request\r\n\r\n")) }, nil, "handshake failed"},
+		{"no response", func(c net.Conn) { _, _ = io.Copy(io.Discard, c) }, nil, "stalled"},
+		{"closed within the references", nil, func(git io.Reader, to io.Writer) { _, _ = io.CopyN(to, git, 100) }, "EOF"},
+		{"closed within the pack", nil, copyPackStart, "EOF"},
+		{"stalled pack", nil, func(git io.Reader, to io.Writer) { copyPackStart(git, to); wait(git, to) }, "stalled"},
+		{"text instead of the protocol", nil, func(_ io.Reader, to io.Writer) { _, _ = to.Write([]byte("please log in\n")) }, "pkt-len"},
 	}
-	table := [][]string{{"fault", "said"}}
+	table := [][]string{{"fault", "error"}}
 	for _, row := range rows {
 		table = append(table, []string{row.name, row.want})
 		t.Run(row.name, func(t *testing.T) {
 			t.Parallel()
 			local, dir, server := o.copy(t), t.TempDir(), serveSSH(t)
 			url := "git+ssh://" + server.Addr().String() + local.dir
-			options := git.Options{Location: at(t, url+"//p?ref=main"), Dir: dir, Stall: 10 * time.Second,
+			options := git.Options{Location: parse(t, url+"//p?ref=main"), Dir: dir, Stall: 10 * time.Second,
 				Credentials: git.Credentials{SSHKey: server.key, KnownHosts: server.hosts}.For}
-			if row.want == "stands still" {
+			if row.want == "stalled" {
 				options.Stall = time.Second
 			}
-			survives(t, git.Open(options), url, dir, row.want, 1, func() {
-				local.point(local.second)
+			checkRecovery(t, git.Open(options), url, dir, row.want, 1, func() {
+				local.setBranch(local.second)
 				if row.raw != nil {
 					server.raw.Store(&row.raw)
 				} else {
@@ -168,5 +167,5 @@ func TestGitSSHFaults(t *testing.T) {
 			}, func() { server.raw.Store(nil); server.output.Store(nil) })
 		})
 	}
-	documented(t, table)
+	checkDocumented(t, table)
 }

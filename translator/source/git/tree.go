@@ -19,11 +19,11 @@ import (
 	"github.com/writ-policy/writ/translator/source"
 )
 
-// tree is one reading of a commit's tree.
+// tree reads the tree of one commit.
 type tree struct {
 	objects objectStore
 	top     *object.Tree
-	o       source.Limits
+	limits  source.Limits
 	files   []source.File
 	bytes   int64
 	seen    int
@@ -32,11 +32,13 @@ type tree struct {
 
 func (t *tree) reject(name string, r *source.Rejection) { t.list.Add(r.At(name)) }
 
-// readTree reads the documents below subdir, by the rules of a directory: names
-// that begin with a dot are left out, links are followed within the repository.
-func readTree(ctx context.Context, objects objectStore, commit *object.Commit, subdir string, o source.Limits) ([]source.File, diag.List, error) {
-	t := &tree{objects: objects, o: o}
-	top, err := t.folderOf(&object.TreeEntry{Hash: commit.TreeHash})
+// readTree reads the documents below subdir by the rules of source.Directory: names that
+// begin with a dot are skipped, links are followed within the repository. It returns an error
+// if subdir does not exist, an object is missing or damaged, or a name in the tree is one
+// that git would not create.
+func readTree(ctx context.Context, objects objectStore, commit *object.Commit, subdir string, limits source.Limits) ([]source.File, diag.List, error) {
+	t := &tree{objects: objects, limits: limits}
+	top, err := t.readFolder(&object.TreeEntry{Hash: commit.TreeHash})
 	if err != nil {
 		return nil, nil, err
 	}
@@ -49,10 +51,10 @@ func readTree(ctx context.Context, objects objectStore, commit *object.Commit, s
 			return nil, nil, err
 		}
 		if err != nil || entry.Mode != filemode.Dir {
-			return nil, nil, fmt.Errorf("there is no folder %s", strconv.Quote(subdir))
+			return nil, nil, fmt.Errorf("folder %s not found", strconv.Quote(subdir))
 		}
 		subdir = real
-		if folder, err = t.folderOf(entry); err != nil {
+		if folder, err = t.readFolder(entry); err != nil {
 			return nil, nil, err
 		}
 	}
@@ -63,8 +65,8 @@ func readTree(ctx context.Context, objects objectStore, commit *object.Commit, s
 	return t.files, t.list, nil
 }
 
-// walk reads one folder, known as name, standing at real in the repository. The
-// trail holds the folders above it.
+// walk reads one folder. Its path is name in the policy directory and real in the
+// repository. The trail holds the real paths of the folders above it.
 func (t *tree) walk(ctx context.Context, name, real string, folder *object.Tree, trail []string) error {
 	if err := ctx.Err(); err != nil {
 		return err
@@ -75,7 +77,7 @@ func (t *tree) walk(ctx context.Context, name, real string, folder *object.Tree,
 	}
 	trail = append(trail[:len(trail):len(trail)], real)
 	if err := checkNames(folder.Entries); err != nil {
-		return fmt.Errorf("the folder %s: %w", strconv.Quote(name), err)
+		return fmt.Errorf("folder %s: %w", strconv.Quote(name), err)
 	}
 	seen := make(map[string]string)
 	for i := range folder.Entries {
@@ -83,49 +85,49 @@ func (t *tree) walk(ctx context.Context, name, real string, folder *object.Tree,
 		if strings.HasPrefix(entry.Name, ".") {
 			continue
 		}
-		if other, ok := seen[strings.ToLower(entry.Name)]; ok && candidate(entry) {
-			t.reject(path.Join(name, entry.Name), source.SameName(other))
+		if other, ok := seen[strings.ToLower(entry.Name)]; ok && isCandidate(entry) {
+			t.reject(path.Join(name, entry.Name), source.DuplicateName(other))
 			continue
 		}
-		if candidate(entry) {
+		if isCandidate(entry) {
 			seen[strings.ToLower(entry.Name)] = entry.Name
 		}
-		if t.seen++; t.seen > t.o.MaxEntries {
-			t.reject(path.Join(name, entry.Name), source.TooManyEntries(t.o.MaxEntries))
+		if t.seen++; t.seen > t.limits.MaxEntries {
+			t.reject(path.Join(name, entry.Name), source.TooManyEntries(t.limits.MaxEntries))
 			return nil
 		}
-		if err := t.entry(ctx, path.Join(name, entry.Name), path.Join(real, entry.Name), entry, trail); err != nil {
+		if err := t.readEntry(ctx, path.Join(name, entry.Name), path.Join(real, entry.Name), entry, trail); err != nil {
 			return err
 		}
 	}
 	return nil
 }
 
-// checkNames refuses a tree that no git makes: names that lead elsewhere, and two
-// entries of one name, of which every reader could take another one.
+// checkNames rejects a tree that git does not create: names that are paths, and two entries
+// of the same name, of which each reader could take a different one.
 func checkNames(entries []object.TreeEntry) error {
 	seen := make(map[string]struct{}, len(entries))
 	for i := range entries {
 		name := entries[i].Name
 		quoted := strconv.QuoteToASCII(name)
 		if name == "" || name == "." || name == ".." || strings.EqualFold(name, ".git") || strings.ContainsAny(name, "/\\") {
-			return fmt.Errorf("an entry is named %s", quoted)
+			return fmt.Errorf("invalid name of an entry: %s", quoted)
 		}
 		if _, twice := seen[name]; twice {
-			return fmt.Errorf("%s twice", quoted)
+			return fmt.Errorf("duplicate entry %s", quoted)
 		}
 		seen[name] = struct{}{}
 	}
 	return nil
 }
 
-// candidate reports whether an entry is one to read, or to refuse: nothing that could
-// hold documents is left out in silence.
-func candidate(entry *object.TreeEntry) bool {
+// isCandidate reports whether an entry could hold documents, so that it must be read or
+// rejected.
+func isCandidate(entry *object.TreeEntry) bool {
 	return entry.Mode == filemode.Dir || entry.Mode == filemode.Symlink || entry.Mode == filemode.Submodule || source.IsDocument(entry.Name)
 }
 
-func (t *tree) entry(ctx context.Context, name, real string, entry *object.TreeEntry, trail []string) error {
+func (t *tree) readEntry(ctx context.Context, name, real string, entry *object.TreeEntry, trail []string) error {
 	if entry.Mode == filemode.Symlink {
 		target, end, err := t.follow(real)
 		var rejection *source.Rejection
@@ -142,19 +144,19 @@ func (t *tree) entry(ctx context.Context, name, real string, entry *object.TreeE
 		return nil
 	}
 	if !source.IsPrintable(path.Base(name)) {
-		t.reject(name, source.Unprintable(name))
+		t.reject(name, source.UnprintableName(name))
 		return nil
 	}
 	switch entry.Mode {
 	case filemode.Dir:
-		folder, err := t.folderOf(entry)
+		folder, err := t.readFolder(entry)
 		if err != nil {
 			return err
 		}
 		return t.walk(ctx, name, real, folder, trail)
 	case filemode.Regular, filemode.Executable, filemode.Deprecated:
 		progress.FromContext(ctx).Count(1, "files read")
-		return t.file(name, entry)
+		return t.readFile(name, entry)
 	}
 	if entry.Mode == filemode.Submodule {
 		t.reject(name, source.Submodule)
@@ -164,30 +166,30 @@ func (t *tree) entry(ctx context.Context, name, real string, entry *object.TreeE
 	return nil
 }
 
-func (t *tree) folderOf(entry *object.TreeEntry) (*object.Tree, error) {
+func (t *tree) readFolder(entry *object.TreeEntry) (*object.Tree, error) {
 	folder, err := object.GetTree(t.objects, entry.Hash)
 	if err != nil {
-		return nil, fmt.Errorf("read the folder %s: %w", strconv.Quote(entry.Name), err)
+		return nil, fmt.Errorf("read folder %s: %w", strconv.Quote(entry.Name), err)
 	}
 	return folder, nil
 }
 
-func (t *tree) file(name string, entry *object.TreeEntry) error {
+func (t *tree) readFile(name string, entry *object.TreeEntry) error {
 	blob, err := t.objects.EncodedObject(plumbing.BlobObject, entry.Hash)
 	if err != nil {
 		return fmt.Errorf("read %s: %w", name, err)
 	}
-	if blob.Size() > t.o.MaxFileBytes {
-		t.reject(name, source.FileTooLarge(blob.Size(), t.o.MaxFileBytes))
+	if blob.Size() > t.limits.MaxFileBytes {
+		t.reject(name, source.FileTooLarge(blob.Size(), t.limits.MaxFileBytes))
 		return nil
 	}
-	if t.bytes += blob.Size(); t.bytes > t.o.MaxBytes {
-		if t.bytes-blob.Size() <= t.o.MaxBytes {
-			t.reject(name, source.TotalTooLarge(t.o.MaxBytes))
+	if t.bytes += blob.Size(); t.bytes > t.limits.MaxBytes {
+		if t.bytes-blob.Size() <= t.limits.MaxBytes {
+			t.reject(name, source.TotalTooLarge(t.limits.MaxBytes))
 		}
 		return nil
 	}
-	content, err := t.read(blob, entry.Hash)
+	content, err := readBlob(blob, entry.Hash)
 	if err != nil {
 		return fmt.Errorf("read %s: %w", name, err)
 	}
@@ -195,9 +197,9 @@ func (t *tree) file(name string, entry *object.TreeEntry) error {
 	return nil
 }
 
-// read is the content of a blob, which is what its hash says.
-func (t *tree) read(blob plumbing.EncodedObject, hash plumbing.Hash) ([]byte, error) {
-	content, err := contentOf(blob)
+// readBlob returns an error if the content of the blob does not have the given hash.
+func readBlob(blob plumbing.EncodedObject, hash plumbing.Hash) ([]byte, error) {
+	content, err := readContent(blob)
 	if err != nil {
 		return nil, err
 	}

@@ -1,0 +1,48 @@
+package source
+
+import (
+	"errors"
+	"io/fs"
+	"os"
+	"path"
+	"unicode"
+	"unicode/utf8"
+)
+
+// IsDocument reports whether a file of this name holds documents or Rego.
+func IsDocument(name string) bool {
+	switch path.Ext(name) {
+	case ".yaml", ".yml", ".json", ".rego":
+		return true
+	}
+	return false
+}
+
+// IsPrintable reports whether text is valid UTF-8 without control characters, so that it is
+// safe in terminals and logs.
+func IsPrintable(text string) bool {
+	if !utf8.ValidString(text) {
+		return false
+	}
+	for _, r := range text {
+		if !unicode.IsPrint(r) {
+			return false
+		}
+	}
+	return true
+}
+
+// TrimPath removes the operation and the absolute path from a file error, because errors
+// name files as documents do. Other errors are returned unchanged.
+func TrimPath(err error) error {
+	var at *fs.PathError
+	if errors.As(err, &at) {
+		return at.Err
+	}
+	return err
+}
+
+func isFolder(path string) bool {
+	info, err := os.Stat(path)
+	return err == nil && info.IsDir()
+}
