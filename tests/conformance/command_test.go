@@ -196,7 +196,7 @@ func checkComplete(t *testing.T, folder string, expectations []expectation) {
 // start runs writ and returns what it wrote and its exit status.
 func start(t *testing.T, in *bytes.Buffer, arguments ...string) (out, talk string, status int) {
 	var stdout, stderr bytes.Buffer
-	command := exec.Command(writ, arguments...)
+	command := exec.Command(writ(t), arguments...)
 	if in != nil {
 		command.Stdin = in
 	}

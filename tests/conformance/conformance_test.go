@@ -2,38 +2,23 @@
 package conformance
 
 import (
-	"fmt"
 	"io/fs"
 	"maps"
 	"os"
-	"os/exec"
 	"path/filepath"
 	"slices"
 	"testing"
+
+	"github.com/writ-policy/writ/tests/process"
 )
 
-// writ is the command under test.
-var writ = os.Getenv("WRIT")
-
-func TestMain(m *testing.M) { os.Exit(run(m)) }
-
-// run is apart from TestMain because os.Exit would leave the folder behind.
-func run(m *testing.M) int {
-	if writ == "" {
-		folder, err := os.MkdirTemp("", "writ")
-		if err != nil {
-			fmt.Fprintln(os.Stderr, err)
-			return 1
-		}
-		defer os.RemoveAll(folder)
-		writ = filepath.Join(folder, "writ")
-		build := exec.Command("go", "build", "-o", writ, "../../cmd/writ")
-		if out, err := build.CombinedOutput(); err != nil {
-			fmt.Fprintf(os.Stderr, "build writ: %v\n%s", err, out)
-			return 1
-		}
+// writ is the command under test: the one that the environment names, or this
+// repository's.
+func writ(t *testing.T) string {
+	if path := os.Getenv("WRIT"); path != "" {
+		return path
 	}
-	return m.Run()
+	return process.Writ(t)
 }
 
 // forms are the files that make a folder a suite.

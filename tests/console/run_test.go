@@ -1,4 +1,4 @@
-package tests
+package console
 
 import (
 	"bufio"
@@ -11,6 +11,8 @@ import (
 	"syscall"
 	"testing"
 	"time"
+
+	"github.com/writ-policy/writ/tests/process"
 )
 
 // What `make run` tells a newcomer to try works when it is typed.
@@ -19,7 +21,7 @@ func TestMakeRunSaysWhatWorks(t *testing.T) {
 		t.Skip("there is no make here")
 	}
 	bin := t.TempDir()
-	buildWrit(t, bin) // for what it reads: see there
+	process.Writ(t) // reads what `make run` builds from, for the test cache
 	self, err := os.Executable()
 	if err != nil {
 		t.Fatal(err)
@@ -27,9 +29,9 @@ func TestMakeRunSaysWhatWorks(t *testing.T) {
 	if err := os.Symlink(self, filepath.Join(bin, "curl")); err != nil {
 		t.Fatal(err)
 	}
-	address := freeAddress(t)
+	address := process.FreeAddress(t)
 	run := exec.CommandContext(t.Context(), "make", "run", "LISTEN="+address)
-	run.Dir = ".."
+	run.Dir = "../.."
 	run.Env = append(os.Environ(), "MAKEFLAGS=", "MAKELEVEL=")
 	run.SysProcAttr = &syscall.SysProcAttr{Setpgid: true}
 	out, err := run.StdoutPipe()

@@ -1,4 +1,4 @@
-package tests
+package agreement
 
 import (
 	"bytes"
@@ -14,6 +14,7 @@ import (
 	"testing"
 
 	"github.com/writ-policy/writ/bundles"
+	"github.com/writ-policy/writ/tests/process"
 )
 
 // signer writes a new key pair and the file of keys that has it as "release".
@@ -51,7 +52,7 @@ func signer(t *testing.T) (private, public string, keys *bundles.Keys) {
 // A stock opa verifies what is signed here, and refuses what was changed after it.
 func TestStockOPAVerifiesTheSignature(t *testing.T) {
 	private, public, keys := signer(t)
-	b, _ := buildDirectory(t, "conformance/access/kube-rules/policies")
+	b, _ := buildDirectory(t, "../conformance/access/kube-rules/policies")
 	key, err := bundles.ReadSigningKey(private, bundles.SigningOptions{Keys: keys})
 	if err != nil {
 		t.Fatal(err)
@@ -85,7 +86,7 @@ func TestStockOPAVerifiesTheSignature(t *testing.T) {
 			if err := os.WriteFile(path, packed.Bytes(), 0o600); err != nil {
 				t.Fatal(err)
 			}
-			out, err := exec.Command(stockBinary(t), "build", "--bundle", path, "--output", filepath.Join(dir, "out.tar.gz"),
+			out, err := exec.Command(process.OPA(t), "build", "--bundle", path, "--output", filepath.Join(dir, "out.tar.gz"),
 				"--verification-key", public, "--signing-alg", "ES256").CombinedOutput()
 			if (err != nil) != (row.want != "") || !strings.Contains(string(out), row.want) {
 				t.Errorf("got %v, want %q\n%s", err, row.want, out)
@@ -97,7 +98,7 @@ func TestStockOPAVerifiesTheSignature(t *testing.T) {
 // What a stock opa signs is verified here.
 func TestSignedByStockOPA(t *testing.T) {
 	private, _, keys := signer(t)
-	b, _ := buildDirectory(t, "conformance/access/kube-rules/policies")
+	b, _ := buildDirectory(t, "../conformance/access/kube-rules/policies")
 	dir := filepath.Join(t.TempDir(), "bundle")
 	if err := b.WriteDir(dir); err != nil {
 		t.Fatal(err)
@@ -106,7 +107,7 @@ func TestSignedByStockOPA(t *testing.T) {
 	if err := os.WriteFile(claims, []byte(`{"keyid": "release"}`), 0o600); err != nil {
 		t.Fatal(err)
 	}
-	sign := exec.Command(stockBinary(t), "sign", "--signing-key", private, "--signing-alg", "ES256", "--claims-file", claims, "--bundle", ".")
+	sign := exec.Command(process.OPA(t), "sign", "--signing-key", private, "--signing-alg", "ES256", "--claims-file", claims, "--bundle", ".")
 	sign.Dir = dir
 	if out, err := sign.CombinedOutput(); err != nil {
 		t.Fatalf("opa sign: %v\n%s", err, out)

@@ -1,4 +1,4 @@
-package tests
+package serving
 
 import (
 	"bytes"
@@ -287,7 +287,7 @@ func TestAnswersOutliveFaults(t *testing.T) {
 			}
 		})
 	}
-	page, err := os.ReadFile("../docs/faults.md")
+	page, err := os.ReadFile("../../docs/faults.md")
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -1,4 +1,4 @@
-package tests
+package agreement
 
 import (
 	"bytes"
@@ -36,7 +36,7 @@ const comparedEvery = 10
 // next is what comes of it alone: diagnostics, files, revision, decisions.
 func TestEditedDirectoryIsWhatItsFilesSay(t *testing.T) {
 	t.Parallel()
-	examples, _, err := source.Dir("../examples/policies", source.DirOptions{}).Snapshot(t.Context())
+	examples, _, err := source.Dir("../../examples/policies", source.DirOptions{}).Snapshot(t.Context())
 	if err != nil {
 		t.Fatal(err)
 	}

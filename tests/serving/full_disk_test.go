@@ -1,4 +1,4 @@
-package tests
+package serving
 
 import (
 	"bufio"
@@ -15,6 +15,7 @@ import (
 	"testing"
 
 	"github.com/writ-policy/writ/bundles"
+	"github.com/writ-policy/writ/tests/process"
 )
 
 // smallDisk is a file system of a megabyte that only those see who enter it.
@@ -62,8 +63,8 @@ func (d *smallDisk) entering(args ...string) []string {
 // kill -9.
 func (d *smallDisk) serve(args ...string) (address string, kill func()) {
 	d.t.Helper()
-	address = freeAddress(d.t)
-	cmd := exec.Command("nsenter", d.entering(append([]string{writ(d.t), "serve", "--listen", address, "--state-dir", filepath.Join(d.path, "state")}, args...)...)...)
+	address = process.FreeAddress(d.t)
+	cmd := exec.Command("nsenter", d.entering(append([]string{process.Writ(d.t), "serve", "--listen", address, "--state-dir", filepath.Join(d.path, "state")}, args...)...)...)
 	var log bytes.Buffer
 	cmd.Stderr = &log
 	if err := cmd.Start(); err != nil {

@@ -1,4 +1,4 @@
-package tests
+package console
 
 import (
 	"bytes"
@@ -8,7 +8,7 @@ import (
 	"github.com/writ-policy/writ/translator/roles"
 )
 
-func TestExamplesSayWhatCommandsPrint(t *testing.T) { checkConsole(t, "../examples/README.md") }
+func TestExamplesSayWhatCommandsPrint(t *testing.T) { checkConsole(t, "../../examples/README.md") }
 
 // The examples say that they hold the stock roles.
 func TestExamplesHoldTheStockRoles(t *testing.T) {
@@ -16,8 +16,8 @@ func TestExamplesHoldTheStockRoles(t *testing.T) {
 		family, file string
 		names        []string
 	}{
-		{roles.Origin, "../examples/policies/stock/origin.yaml", nil},
-		{roles.Kubernetes, "../examples/policies/stock/kubernetes.yaml", []string{"view", "edit"}},
+		{roles.Origin, "../../examples/policies/stock/origin.yaml", nil},
+		{roles.Kubernetes, "../../examples/policies/stock/kubernetes.yaml", []string{"view", "edit"}},
 	} {
 		want, err := roles.Documents(row.family, row.names...)
 		if err != nil {

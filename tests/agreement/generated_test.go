@@ -1,4 +1,4 @@
-package tests
+package agreement
 
 import (
 	"bytes"
@@ -28,9 +28,8 @@ const brokenPerRole = 2
 // A generated test that cannot fail proves nothing: a rule of the examples that
 // is broken in the tables makes the test of its role fail.
 func TestGeneratedTestsFailWhenTheirRuleIsBroken(t *testing.T) {
-	onlyWithoutRace(t)
 	t.Parallel()
-	built, err := bundles.Build(translate(t, filepath.Join("..", "examples", "policies")), bundles.BuildOptions{})
+	built, err := bundles.Build(translate(t, filepath.Join("..", "..", "examples", "policies")), bundles.BuildOptions{})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -65,11 +64,10 @@ func TestGeneratedTestsFailWhenTheirRuleIsBroken(t *testing.T) {
 // The same of deny policies: without its rules, or without what it makes of pods,
 // the policy's test fails.
 func TestGeneratedTestsFailWhenTheirPolicyIsBroken(t *testing.T) {
-	onlyWithoutRace(t)
 	t.Parallel()
 	broken := 0
 	for _, suite := range []string{"seed-policies", "library"} {
-		built, err := bundles.Build(translate(t, filepath.Join("conformance", "deny", suite, "policies")), bundles.BuildOptions{})
+		built, err := bundles.Build(translate(t, filepath.Join("..", "conformance", "deny", suite, "policies")), bundles.BuildOptions{})
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -102,9 +100,8 @@ func TestGeneratedTestsFailWhenTheirPolicyIsBroken(t *testing.T) {
 // nothing or has other entries makes its policy's test fail, and so does a policy
 // that is for nobody.
 func TestGeneratedTestsFailWhenTheirVisibilityPolicyIsBroken(t *testing.T) {
-	onlyWithoutRace(t)
 	t.Parallel()
-	built, err := bundles.Build(translate(t, filepath.Join("conformance", "visibility", "filters-older", "policies")), bundles.BuildOptions{})
+	built, err := bundles.Build(translate(t, filepath.Join("..", "conformance", "visibility", "filters-older", "policies")), bundles.BuildOptions{})
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -1,83 +1,29 @@
-package tests
+package agreement
 
 import (
 	"bytes"
 	"context"
 	"encoding/json"
-	"fmt"
 	"os"
 	"os/exec"
 	"path/filepath"
 	"reflect"
 	"strings"
-	"sync"
 	"testing"
 	"time"
 
 	"github.com/writ-policy/writ/bundles"
 	"github.com/writ-policy/writ/server/decision"
 	"github.com/writ-policy/writ/server/engine"
+	"github.com/writ-policy/writ/tests/process"
 	"github.com/writ-policy/writ/translator"
 	"github.com/writ-policy/writ/translator/source"
 )
 
-// opa is the stock OPA that go.mod pins, and program the writ binary, each built
-// once a run and only where a test asks for it.
-var (
-	opa     = built("opa", "github.com/open-policy-agent/opa")
-	program = built("writ", "github.com/writ-policy/writ/cmd/writ")
-)
-
-// binaries is where they are built; TestMain removes it.
-var binaries string
-
-func built(name, pkg string) func() (string, error) {
-	return sync.OnceValues(func() (string, error) {
-		binary := filepath.Join(binaries, name)
-		if out, err := exec.Command("go", "build", "-o", binary, pkg).CombinedOutput(); err != nil {
-			return "", fmt.Errorf("go build %s: %w\n%s", pkg, err, out)
-		}
-		return binary, nil
-	})
-}
-
-func TestMain(m *testing.M) {
-	var err error
-	if binaries, err = os.MkdirTemp("", "writ-tests-"); err != nil {
-		fmt.Fprintln(os.Stderr, err)
-		os.Exit(1)
-	}
-	code := m.Run()
-	_ = os.RemoveAll(binaries)
-	os.Exit(code)
-}
-
-func stockBinary(t *testing.T) string {
-	t.Helper()
-	binary, err := opa()
-	if err != nil {
-		t.Fatal(err)
-	}
-	return binary
-}
-
-// raceDetector says that the tests run under it.
-var raceDetector bool
-
-// onlyWithoutRace is for tests where there is nothing to find for the race detector:
-// their time is other processes' or OPA's own.
-func onlyWithoutRace(t *testing.T) {
-	t.Helper()
-	if raceDetector {
-		t.Skip("it is run without the race detector")
-	}
-}
-
 // A stock opa runs the built bundle of every suite and every example: its
 // generated tests pass, and it decides each case as the embedded engine does.
 func TestStockOPARunsTheBundle(t *testing.T) {
-	onlyWithoutRace(t)
-	suites, err := filepath.Glob("conformance/*/*/cases.jsonl")
+	suites, err := filepath.Glob("../conformance/*/*/cases.jsonl")
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -103,11 +49,16 @@ func TestStockOPARunsTheBundle(t *testing.T) {
 	if ran < 50 {
 		t.Errorf("found %d suites, which cannot be all", ran)
 	}
+	t.Run("the defaults of Kubernetes", func(t *testing.T) {
+		t.Parallel()
+		_, path := buildDirectory(t, filepath.Join("..", "kubernetes", "testdata", "default"))
+		testBundle(t, path)
+	})
 	t.Run("examples", func(t *testing.T) {
 		t.Parallel()
-		bundle, path := buildDirectory(t, filepath.Join("..", "examples", "policies"))
+		bundle, path := buildDirectory(t, filepath.Join("..", "..", "examples", "policies"))
 		testBundle(t, path)
-		own := ownRequests(t, filepath.Join("..", "examples", "policies"))
+		own := ownRequests(t, filepath.Join("..", "..", "examples", "policies"))
 		compareStock(t, bundle, path, own["access"])
 		compareStockAt(t, bundle, path, "visibility", timed(own["visibility"]), embeddedView)
 		compareStockAt(t, bundle, path, "gateway", timed(own["gateway"]), embeddedGuard)
@@ -179,7 +130,7 @@ func buildDirectory(t *testing.T, dir string) (*bundles.Bundle, string) {
 
 func testBundle(t *testing.T, path string) {
 	t.Helper()
-	if out, err := exec.Command(stockBinary(t), "test", "--timeout", "2m", "--bundle", path).CombinedOutput(); err != nil {
+	if out, err := exec.Command(process.OPA(t), "test", "--timeout", "2m", "--bundle", path).CombinedOutput(); err != nil {
 		t.Fatalf("opa test: %v\n%s", err, out)
 	} else if !bytes.Contains(out, []byte("PASS")) {
 		t.Fatalf("opa test ran nothing:\n%s", out)
@@ -195,7 +146,7 @@ func stockEval(t *testing.T, path string, input []byte, query string) []map[stri
 		// else: a built-in that fails is undefined.
 		arguments = append(arguments, "--strict-builtin-errors")
 	}
-	command := exec.Command(stockBinary(t), append(arguments, query)...)
+	command := exec.Command(process.OPA(t), append(arguments, query)...)
 	command.Stdin = bytes.NewReader(input)
 	out, err := command.Output()
 	if err != nil {

@@ -1,4 +1,4 @@
-package tests
+package serving
 
 import (
 	"context"
@@ -75,7 +75,7 @@ func checkOf(t *testing.T, method, host, address string, identity map[string]any
 
 // A proxy asks over the wire, and gets what the effective policies say.
 func TestEnvoyAsks(t *testing.T) {
-	client := guardedGateway(t, "../examples/policies")
+	client := guardedGateway(t, "../../examples/policies")
 	reader := map[string]any{"sub": "ann", "groups": []any{"readers"}}
 	for name, row := range map[string]struct {
 		method, host, address string
@@ -137,7 +137,7 @@ func TestEnvoyAsks(t *testing.T) {
 // What does not compile any more changes no answer; what does, the next one.
 func TestEnvoyFollowsTheDocuments(t *testing.T) {
 	dir := t.TempDir()
-	if err := os.CopyFS(dir, os.DirFS("../examples/policies")); err != nil {
+	if err := os.CopyFS(dir, os.DirFS("../../examples/policies")); err != nil {
 		t.Fatal(err)
 	}
 	client := guardedGateway(t, dir)
@@ -162,7 +162,7 @@ func TestEnvoyFollowsTheDocuments(t *testing.T) {
 	if got := ask(); got != codes.PermissionDenied {
 		t.Fatalf("with half a document: %v", got)
 	}
-	whole, err := os.ReadFile("../examples/policies/gateway/books.yaml")
+	whole, err := os.ReadFile("../../examples/policies/gateway/books.yaml")
 	if err != nil {
 		t.Fatal(err)
 	}

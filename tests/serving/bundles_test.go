@@ -1,4 +1,4 @@
-package tests
+package serving
 
 import (
 	"crypto/ecdsa"
@@ -13,6 +13,8 @@ import (
 	"path/filepath"
 	"strings"
 	"testing"
+
+	"github.com/writ-policy/writ/tests/process"
 )
 
 // builder builds bundles as a pipeline would, with the command.
@@ -69,7 +71,7 @@ func (b *builder) build(user string, sequence int, key string) []byte {
 	if key != "" {
 		args = append(args, "--sign", "--signing-key", filepath.Join(b.dir, key+".pem"), "--signing-key-id", key)
 	}
-	if text, err := exec.Command(writ(b.t), args...).CombinedOutput(); err != nil {
+	if text, err := exec.Command(process.Writ(b.t), args...).CombinedOutput(); err != nil {
 		b.t.Fatalf("writ build: %v\n%s", err, text)
 	}
 	content, err := os.ReadFile(out)
@@ -96,7 +98,7 @@ func TestServingBundles(t *testing.T) {
 		}
 	}
 	publish(b.build("alice", 1, "now"))
-	web, address := freeAddress(t), ""
+	web, address := process.FreeAddress(t), ""
 	files := &http.Server{Addr: web, Handler: http.FileServer(http.Dir(shared))}
 	go func() { _ = files.ListenAndServe() }()
 	t.Cleanup(func() { _ = files.Close() })
@@ -167,7 +169,7 @@ func TestRollbackOfABundle(t *testing.T) {
 	}
 	publish("alice", 1)
 	b.write("operators.csv", []byte("t0ken,olga,1\n"))
-	admin := freeAddress(t)
+	admin := process.FreeAddress(t)
 	address := serve(t, "--bundle", path, "--keys", b.keys, "--state-dir", t.TempDir(), "--every", "10ms",
 		"--admin-listen", admin, "--admin-tokens", filepath.Join(b.dir, "operators.csv"))
 	serves := func(user string) func() bool {
@@ -179,7 +181,7 @@ func TestRollbackOfABundle(t *testing.T) {
 	waitFor(t, serves("bob"))
 	rollback := func(args ...string) {
 		t.Helper()
-		command := exec.Command(writ(t), append([]string{"rollback", "--server", "http://" + admin}, args...)...)
+		command := exec.Command(process.Writ(t), append([]string{"rollback", "--server", "http://" + admin}, args...)...)
 		command.Env = append(os.Environ(), "WRIT_ADMIN_TOKEN=t0ken")
 		if out, err := command.CombinedOutput(); err != nil {
 			t.Fatalf("writ rollback %s: %v\n%s", args, err, out)

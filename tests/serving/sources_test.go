@@ -1,4 +1,4 @@
-package tests
+package serving
 
 import (
 	"bytes"
@@ -20,6 +20,8 @@ import (
 	"syscall"
 	"testing"
 	"time"
+
+	"github.com/writ-policy/writ/tests/process"
 )
 
 var kills = flag.Int("kills", 15, "times a server is killed while it reloads")
@@ -230,14 +232,14 @@ func TestRollback(t *testing.T) {
 		t.Fatal(err)
 	}
 	write("alice")
-	admin := freeAddress(t)
+	admin := process.FreeAddress(t)
 	address := serve(t, "--policies", dir, "--state-dir", state, "--settle", "10ms", "--admin-listen", admin, "--admin-tokens", tokens)
 	_, old, _ := mayGet(t, address, "alice")
 	write("bob")
 	waitFor(t, func() bool { allowed, _, _ := mayGet(t, address, "bob"); return allowed })
 
 	command := func(args ...string) (string, error) {
-		cmd := exec.Command(writ(t), append([]string{"rollback", "--server", "http://" + admin}, args...)...)
+		cmd := exec.Command(process.Writ(t), append([]string{"rollback", "--server", "http://" + admin}, args...)...)
 		cmd.Env = append(os.Environ(), "WRIT_ADMIN_TOKEN=t0ken")
 		out, err := cmd.CombinedOutput()
 		return string(out), err
@@ -344,8 +346,8 @@ func ready(address string) bool {
 // start starts a server whose end is the test's business.
 func start(t *testing.T, args ...string) (*exec.Cmd, string) {
 	t.Helper()
-	address := freeAddress(t)
-	cmd := exec.Command(writ(t), append([]string{"serve", "--listen", address}, args...)...)
+	address := process.FreeAddress(t)
+	cmd := exec.Command(process.Writ(t), append([]string{"serve", "--listen", address}, args...)...)
 	if err := cmd.Start(); err != nil {
 		t.Fatal(err)
 	}

@@ -1,4 +1,4 @@
-package tests
+package console
 
 import (
 	"bytes"
@@ -6,8 +6,6 @@ import (
 	"flag"
 	"fmt"
 	"io"
-	"io/fs"
-	"net"
 	"net/http"
 	"os"
 	"os/exec"
@@ -16,6 +14,8 @@ import (
 	"syscall"
 	"testing"
 	"time"
+
+	"github.com/writ-policy/writ/tests/process"
 )
 
 var update = flag.Bool("update", false, "rewrite the expected output in documents from what commands print")
@@ -113,16 +113,18 @@ const endOfOutput = "\x00end\x00\n"
 // them answers another. What it leaves running ends with the test.
 func runShell(t *testing.T, blocks []exchange) []string {
 	t.Helper()
-	address := freeAddress(t)
+	address := process.FreeAddress(t)
 	var script strings.Builder
 	for _, b := range blocks {
 		fmt.Fprintf(&script, "%s\nprintf '\\000end\\000\\n'\n", strings.ReplaceAll(b.command, documented, address))
 	}
-	if err := os.MkdirAll("../bin", 0o755); err != nil { // as `make build` does
+	if err := os.MkdirAll("../../bin", 0o755); err != nil { // as `make build` does
 		t.Fatal(err)
 	}
 	bin := t.TempDir()
-	buildWrit(t, bin)
+	if err := os.Symlink(process.Writ(t), filepath.Join(bin, "writ")); err != nil {
+		t.Fatal(err)
+	}
 	self, err := os.Executable()
 	if err != nil {
 		t.Fatal(err)
@@ -133,7 +135,7 @@ func runShell(t *testing.T, blocks []exchange) []string {
 	ctx, cancel := context.WithTimeout(t.Context(), 3*time.Minute)
 	defer cancel()
 	shell := exec.CommandContext(ctx, "sh", "-s")
-	shell.Dir = ".."
+	shell.Dir = "../.."
 	shell.Stdin = strings.NewReader(script.String())
 	shell.Env = append(os.Environ(), "PATH="+bin+":"+os.Getenv("PATH"), "NO_COLOR=1", "TMPDIR="+t.TempDir())
 	// A group of its own, so that what was started in the background ends too.
@@ -157,42 +159,6 @@ func runShell(t *testing.T, blocks []exchange) []string {
 		}
 	}
 	return outputs[:len(blocks)]
-}
-
-func freeAddress(t *testing.T) string {
-	t.Helper()
-	l, err := net.Listen("tcp", "127.0.0.1:0")
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer l.Close()
-	return l.Addr().String()
-}
-
-// buildWrit builds the command into a folder. It also reads what the command is
-// built from: a test's result is kept until a file changes that the test has
-// read, and what a compiler reads does not count.
-func buildWrit(t *testing.T, dir string) {
-	t.Helper()
-	err := filepath.WalkDir("..", func(path string, entry fs.DirEntry, err error) error {
-		switch {
-		case err != nil:
-			return err
-		case entry.IsDir() && (path == "../.git" || path == "../bin" || path == "../tests"):
-			return fs.SkipDir
-		case entry.Type().IsRegular():
-			_, err = os.ReadFile(path)
-		}
-		return err
-	})
-	if err != nil {
-		t.Fatal(err)
-	}
-	build := exec.Command("go", "build", "-o", dir, "./cmd/writ")
-	build.Dir = ".."
-	if out, err := build.CombinedOutput(); err != nil {
-		t.Fatalf("build writ: %v\n%s", err, out)
-	}
 }
 
 // This program called as curl does what documents need of curl, so that they are

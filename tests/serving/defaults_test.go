@@ -1,4 +1,4 @@
-package tests
+package serving
 
 import (
 	"bytes"
@@ -10,32 +10,19 @@ import (
 	"net/http"
 	"os"
 	"os/exec"
-	"path/filepath"
 	"strings"
 	"testing"
 	"time"
-)
 
-func writ(t *testing.T) string {
-	t.Helper()
-	binary, err := program()
-	if err != nil {
-		t.Fatal(err)
-	}
-	return binary
-}
+	"github.com/writ-policy/writ/tests/process"
+)
 
 // kubernetesDefaults are the roles and bindings that Kubernetes itself ships, as
 // tests/kubernetes exports them.
-const kubernetesDefaults = "kubernetes/testdata/default"
+const kubernetesDefaults = "../kubernetes/testdata/default"
 
 func TestKubernetesDefaultsEndToEnd(t *testing.T) {
 	checkDefaults(t)
-	bundle := filepath.Join(t.TempDir(), "bundle.tar.gz")
-	if out, err := exec.Command(writ(t), "build", kubernetesDefaults, "-o", bundle).CombinedOutput(); err != nil {
-		t.Fatalf("writ build: %v\n%s", err, out)
-	}
-	testBundle(t, bundle)
 	address := serve(t, "--policies", kubernetesDefaults)
 	for name, row := range map[string]struct {
 		user, groups, attributes string
@@ -82,7 +69,7 @@ func TestKubernetesDefaultsEndToEnd(t *testing.T) {
 
 func checkDefaults(t *testing.T) {
 	t.Helper()
-	out, err := exec.Command(writ(t), "check", kubernetesDefaults, "-o", "json").Output()
+	out, err := exec.Command(process.Writ(t), "check", kubernetesDefaults, "-o", "json").Output()
 	if err != nil {
 		t.Fatalf("writ check: %v\n%s", err, out)
 	}
@@ -104,7 +91,7 @@ func serve(t *testing.T, args ...string) (address string) {
 		t.Fatal(err)
 	}
 	ctx, stop := context.WithCancel(context.Background())
-	command := exec.CommandContext(ctx, writ(t), append([]string{"serve", "--listen", address}, args...)...)
+	command := exec.CommandContext(ctx, process.Writ(t), append([]string{"serve", "--listen", address}, args...)...)
 	command.Cancel = func() error { return command.Process.Signal(os.Interrupt) }
 	command.WaitDelay = 10 * time.Second
 	var log bytes.Buffer

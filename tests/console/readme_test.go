@@ -1,0 +1,6 @@
+package console
+
+import "testing"
+
+// The quick start is what a newcomer types first.
+func TestReadmeSaysWhatCommandsPrint(t *testing.T) { checkConsole(t, "../../README.md") }

@@ -1,0 +1,127 @@
+// Package process builds the commands that tests start.
+package process
+
+import (
+	"fmt"
+	"io/fs"
+	"net"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strings"
+	"sync"
+	"syscall"
+	"testing"
+)
+
+// Writ returns the path of the command, built from this repository. It is linked
+// once for all packages of tests: the go command leaves a program alone that is up
+// to date.
+//
+// Writ also reads what the command is built from. A test's result is cached until
+// a file changes that the test has read, and what a compiler reads does not count.
+func Writ(t testing.TB) string { return path(t, writ) }
+
+// OPA returns the path of the stock opa that go.mod pins.
+func OPA(t testing.TB) string { return path(t, opa) }
+
+// FreeAddress returns an address of this machine that no process listens on.
+func FreeAddress(t testing.TB) string {
+	t.Helper()
+	listener, err := net.Listen("tcp", "127.0.0.1:0")
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer listener.Close()
+	return listener.Addr().String()
+}
+
+func path(t testing.TB, build func() (string, error)) string {
+	t.Helper()
+	program, err := build()
+	if err != nil {
+		t.Fatal(err)
+	}
+	return program
+}
+
+var writ = sync.OnceValues(func() (string, error) {
+	top, err := root()
+	if err != nil {
+		return "", err
+	}
+	if err := readSources(top); err != nil {
+		return "", err
+	}
+	folder := filepath.Join(top, "bin", "tests")
+	if err := os.MkdirAll(folder, 0o755); err != nil {
+		return "", err
+	}
+	unlock, err := lock(filepath.Join(folder, "lock"))
+	if err != nil {
+		return "", err
+	}
+	defer unlock()
+	program := filepath.Join(folder, "writ")
+	build := exec.Command("go", "build", "-o", program, "./cmd/writ")
+	build.Dir = top
+	if out, err := build.CombinedOutput(); err != nil {
+		return "", fmt.Errorf("build writ: %w\n%s", err, out)
+	}
+	return program, nil
+})
+
+var opa = sync.OnceValues(func() (string, error) {
+	// The go command caches the programs of tools, and prints where.
+	out, err := exec.Command("go", "tool", "-n", "opa").Output()
+	if err != nil {
+		return "", fmt.Errorf("go tool -n opa: %w", err)
+	}
+	return strings.TrimSpace(string(out)), nil
+})
+
+// root returns the folder of the module: the test's own or one above it.
+func root() (string, error) {
+	folder, err := os.Getwd()
+	if err != nil {
+		return "", err
+	}
+	for {
+		if _, err := os.Stat(filepath.Join(folder, "cmd", "writ")); err == nil {
+			return folder, nil
+		}
+		above := filepath.Dir(folder)
+		if above == folder {
+			return "", fmt.Errorf("no folder above the test has cmd/writ")
+		}
+		folder = above
+	}
+}
+
+func readSources(top string) error {
+	return filepath.WalkDir(top, func(path string, entry fs.DirEntry, err error) error {
+		if err != nil {
+			return err
+		}
+		switch rel, _ := filepath.Rel(top, path); {
+		case entry.IsDir() && (rel == ".git" || rel == "bin" || rel == "tests"):
+			return fs.SkipDir
+		case entry.Type().IsRegular():
+			_, err = os.ReadFile(path)
+		}
+		return err
+	})
+}
+
+// lock waits until no other process holds the file.
+func lock(path string) (unlock func(), err error) {
+	file, err := os.OpenFile(path, os.O_CREATE|os.O_RDWR, 0o644)
+	if err != nil {
+		return nil, err
+	}
+	if err := syscall.Flock(int(file.Fd()), syscall.LOCK_EX); err != nil {
+		_ = file.Close()
+		return nil, err
+	}
+	return func() { _ = file.Close() }, nil
+}

@@ -1,6 +1,0 @@
-package tests
-
-import "testing"
-
-// The quick start is what a newcomer types first.
-func TestReadmeSaysWhatCommandsPrint(t *testing.T) { checkConsole(t, "../README.md") }
