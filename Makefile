@@ -70,11 +70,11 @@ prose:
 
 unit:
 	$(step) 'unit: go test -race, conformance, scripts and examples included'
-	@$(LAVISH) $(GO) test -race ./...
+	@$(LAVISH) $(GO) test -race $$($(GO) list ./... | grep -v /tests/agreement)
 
 agreement:
 	$(step) 'agreement: engine, stock OPA and a naive oracle in every suite and $(WORLDS) random worlds of each kind, edits of some, broken rules'
-	@$(LAVISH) $(GO) test ./tests -run 'Agree|StockOPARuns|Edited|GeneratedTestsFail' -worlds $(WORLDS) -deny-worlds $(WORLDS) -visibility-worlds $(WORLDS) -hierarchies $(HIERARCHIES) -gateway-worlds $(GATEWAYS) -edit-worlds 3 -edits 50
+	@$(LAVISH) $(GO) test ./tests/agreement -worlds $(WORLDS) -deny-worlds $(WORLDS) -visibility-worlds $(WORLDS) -hierarchies $(HIERARCHIES) -gateway-worlds $(GATEWAYS) -edit-worlds 3 -edits 50
 
 # A command that is run by a test is not seen by the test cache.
 kubernetes: build
@@ -108,7 +108,7 @@ fuzz: ## run every fuzz target for FUZZTIME (1m)
 
 golden: ## rewrite the expected files of golden tests from what is
 	$(GO) test ./translator ./server/metrics ./cmd/writ -update
-	$(GO) test ./tests -run Say -update
+	$(GO) test ./tests/console -update
 
 gen: ## regenerate what is generated
 	$(GO) generate ./...
