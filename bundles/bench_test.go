@@ -11,7 +11,7 @@ import (
 
 func BenchmarkBundle(b *testing.B) {
 	for _, n := range []int{1000, 100_000} {
-		access := tables(n)
+		access := translated(n)
 		files := compiledFiles(b, access)
 		made, err := assemble(Tables{Access: access}, nil, BuildOptions{}, rego.Files(), files)
 		check(b, err)

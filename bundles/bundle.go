@@ -16,7 +16,7 @@ package bundles
 import (
 	"strings"
 
-	"github.com/writ-policy/writ/translator/lower"
+	"github.com/writ-policy/writ/translator/tables"
 )
 
 // Bundle is a whole bundle in memory. It is immutable once built.
@@ -38,20 +38,20 @@ type Bundle struct {
 // not parsed again.
 type Tables struct {
 	// Access is data.compiled.access; every bundle has it.
-	Access *lower.Access `json:"access"`
+	Access *tables.Access `json:"access"`
 	// Visibility is data.compiled.views, and Gateway data.compiled.effective; nil
 	// where the data has none: no document of that family was there.
-	Visibility *lower.Visibility `json:"views"`
-	Gateway    *lower.Gateway    `json:"effective"`
+	Visibility *tables.Visibility `json:"views"`
+	Gateway    *tables.Gateway    `json:"effective"`
 	// Features is data.compiled.features; nil in a bundle of an older version.
-	Features *lower.Features `json:"features"`
+	Features *tables.Features `json:"features"`
 }
 
 // StatedFeatures returns the features that the bundle states. If it states none,
 // every feature counts as present.
-func (t *Tables) StatedFeatures() lower.Features {
+func (t *Tables) StatedFeatures() tables.Features {
 	if t.Features == nil {
-		return lower.AllFeatures()
+		return tables.AllFeatures()
 	}
 	return *t.Features
 }

@@ -14,7 +14,7 @@ import (
 	"testing"
 
 	"github.com/writ-policy/writ/rego"
-	"github.com/writ-policy/writ/translator/lower"
+	"github.com/writ-policy/writ/translator/tables"
 )
 
 func check(t testing.TB, err error) {
@@ -35,29 +35,29 @@ func wantError(t *testing.T, err error, want string) {
 	}
 }
 
-// tables is a directory with n roles, each bound to a user of its own, and one
+// translated is a directory with n roles, each bound to a user of its own, and one
 // for a group.
-func tables(n int) *lower.Access {
-	roles, bindings, subjects := map[string]lower.Role{}, map[string]lower.Binding{}, map[string][]string{}
+func translated(n int) *tables.Access {
+	roles, bindings, subjects := map[string]tables.Role{}, map[string]tables.Binding{}, map[string][]string{}
 	for i := range n {
 		name := fmt.Sprintf("r%06d", i)
-		role, binding := lower.RoleKey("kubernetes", "", name), lower.BindingKey("kubernetes", "hammer", name)
-		roles[role] = lower.Role{
+		role, binding := tables.RoleKey("kubernetes", "", name), tables.BindingKey("kubernetes", "hammer", name)
+		roles[role] = tables.Role{
 			Family: "kubernetes", Kind: "ClusterRole", Name: name, Source: name + ".yaml:1",
-			Kubernetes: []lower.KubernetesRule{{Source: name + ".yaml:6", Verbs: []string{"get", "list"}, Groups: []string{""}, Resources: []string{"pods"}}},
+			Kubernetes: []tables.KubernetesRule{{Source: name + ".yaml:6", Verbs: []string{"get", "list"}, Groups: []string{""}, Resources: []string{"pods"}}},
 		}
-		bindings[binding] = lower.Binding{
+		bindings[binding] = tables.Binding{
 			Family: "kubernetes", APIVersion: "rbac.authorization.k8s.io/v1", Kind: "RoleBinding",
 			Namespace: "hammer", Name: name, Role: role, Source: name + ".yaml:9",
 		}
 		subjects["user:u"+name] = []string{binding}
 		subjects["group:all"] = append(subjects["group:all"], binding)
 	}
-	access := &lower.Access{
-		Master: "master", Roles: lower.MapOf(roles), Bindings: lower.MapOf(bindings), Extensions: []string{},
+	access := &tables.Access{
+		Master: "master", Roles: tables.MapOf(roles), Bindings: tables.MapOf(bindings), Extensions: []string{},
 	}
 	if n > 0 {
-		access.Subjects.Namespaces = lower.MapOf(map[string]lower.Map[[]string]{"hammer": lower.MapOf(subjects)})
+		access.Subjects.Namespaces = tables.MapOf(map[string]tables.Map[[]string]{"hammer": tables.MapOf(subjects)})
 	}
 	return access
 }
@@ -70,7 +70,7 @@ test_true if 1 == 1
 `
 
 // compiledFiles is what a translator hands over for tables.
-func compiledFiles(t testing.TB, access *lower.Access) map[string][]byte {
+func compiledFiles(t testing.TB, access *tables.Access) map[string][]byte {
 	data, err := json.Marshal(map[string]any{"access": access})
 	check(t, err)
 	return map[string][]byte{
@@ -83,7 +83,7 @@ func compiledFiles(t testing.TB, access *lower.Access) map[string][]byte {
 
 func sample(t testing.TB) *Bundle {
 	t.Helper()
-	access := tables(3)
+	access := translated(3)
 	b, err := assemble(Tables{Access: access}, nil, BuildOptions{Version: "v0"}, rego.Files(), compiledFiles(t, access))
 	check(t, err)
 	return b
@@ -99,18 +99,18 @@ func tarball(t testing.TB, b *Bundle) []byte {
 // Tables of visibility are read back; a bundle without such documents
 // has none, whether it was built here or read.
 func TestVisibility(t *testing.T) {
-	policy := lower.VisibilityPolicy{Namespace: "ns", Name: "p", Priority: 7, Rules: []lower.VisibilityRule{}}
+	policy := tables.VisibilityPolicy{Namespace: "ns", Name: "p", Priority: 7, Rules: []tables.VisibilityRule{}}
 	for _, row := range []struct {
 		name   string
-		tables lower.Visibility
+		tables tables.Visibility
 		empty  bool
 	}{
-		{"none", lower.Visibility{}, true},
-		{"policies", lower.Visibility{Policies: []lower.VisibilityPolicy{policy, policy}}, false},
-		{"a source", lower.Visibility{Sources: []lower.MetricSource{{Name: "s"}}}, false},
+		{"none", tables.Visibility{}, true},
+		{"policies", tables.Visibility{Policies: []tables.VisibilityPolicy{policy, policy}}, false},
+		{"a source", tables.Visibility{Sources: []tables.MetricSource{{Name: "s"}}}, false},
 	} {
 		t.Run(row.name, func(t *testing.T) {
-			access, files := tables(0), compiledFiles(t, tables(0))
+			access, files := translated(0), compiledFiles(t, translated(0))
 			if !row.empty {
 				data, err := json.Marshal(map[string]any{"access": access, "views": row.tables})
 				check(t, err)
@@ -124,7 +124,7 @@ func TestVisibility(t *testing.T) {
 			if row.empty {
 				want = nil
 			}
-			for name, got := range map[string]*lower.Visibility{"built": made.Visibility, "read": read.Visibility} {
+			for name, got := range map[string]*tables.Visibility{"built": made.Visibility, "read": read.Visibility} {
 				first, _ := json.Marshal(got)
 				second, _ := json.Marshal(want)
 				if !bytes.Equal(first, second) {
@@ -136,7 +136,7 @@ func TestVisibility(t *testing.T) {
 }
 
 func TestAssembleRefuses(t *testing.T) {
-	access := tables(1)
+	access := translated(1)
 	rows := []struct {
 		name string
 		path string
@@ -168,7 +168,7 @@ func TestAssembleRefuses(t *testing.T) {
 }
 
 func TestRevisionIsOfTheContent(t *testing.T) {
-	access := tables(2)
+	access := translated(2)
 	build := func(o BuildOptions, change func(files map[string][]byte)) *Bundle {
 		files := compiledFiles(t, access)
 		change(files)
@@ -239,7 +239,7 @@ func TestSameBytes(t *testing.T) {
 }
 
 func TestManifest(t *testing.T) {
-	access := tables(2)
+	access := translated(2)
 	b, err := assemble(Tables{Access: access}, map[string]int{"kubernetes/RoleBinding": 2, "kubernetes/ClusterRole": 2}, BuildOptions{Version: "v1.2.3", Commit: "c0ffee", Sequence: 7}, rego.Files(), compiledFiles(t, access))
 	check(t, err)
 	got, err := b.Manifest.encode()

@@ -34,7 +34,7 @@ func TestCheck(t *testing.T) {
 	}
 	for _, row := range rows {
 		t.Run(row.name, func(t *testing.T) {
-			access := tables(1)
+			access := translated(1)
 			b, err := assemble(Tables{Access: access}, nil, BuildOptions{}, rego.Files(), compiledFiles(t, access), map[string][]byte{row.path: []byte(row.module + "\n")})
 			check(t, err)
 			wantError(t, Check(b), row.want)
@@ -45,7 +45,7 @@ func TestCheck(t *testing.T) {
 // Bundles that share their Rego need one check; any change of Rego needs another.
 func TestRules(t *testing.T) {
 	build := func(n int, more map[string][]byte) string {
-		access := tables(n)
+		access := translated(n)
 		b, err := assemble(Tables{Access: access}, nil, BuildOptions{}, rego.Files(), compiledFiles(t, access), more)
 		check(t, err)
 		return b.Rules()

@@ -88,7 +88,7 @@ func (r ring) sign(t testing.TB, b *Bundle, by, says string) *Bundle {
 // other is a bundle of other documents.
 func other(t testing.TB) *Bundle {
 	t.Helper()
-	access := tables(1)
+	access := translated(1)
 	b, err := assemble(Tables{Access: access}, nil, BuildOptions{Version: "v0"}, rego.Files(), compiledFiles(t, access))
 	check(t, err)
 	return b

@@ -10,7 +10,7 @@ import (
 
 func BenchmarkReadSigned(b *testing.B) {
 	for _, n := range []int{10_000, 100_000} {
-		access := tables(n)
+		access := translated(n)
 		r := newRing(b)
 		built, err := assemble(Tables{Access: access}, nil, BuildOptions{}, rego.Files(), compiledFiles(b, access))
 		check(b, err)

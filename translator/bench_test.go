@@ -7,11 +7,12 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/writ-policy/writ/translator/document"
 	"github.com/writ-policy/writ/translator/emit"
 	"github.com/writ-policy/writ/translator/lower"
+	"github.com/writ-policy/writ/translator/registry"
 	"github.com/writ-policy/writ/translator/resolve"
 	"github.com/writ-policy/writ/translator/source"
+	"github.com/writ-policy/writ/translator/syntax"
 )
 
 // generated is a directory of n roles and n bindings of both families, in files
@@ -133,9 +134,9 @@ func mustTranslate(tb testing.TB, t *Translator, s source.Snapshot) *Result {
 // BenchmarkPhases is what is done again when one file changes, by phase.
 func BenchmarkPhases(b *testing.B) {
 	for _, n := range []int{10_000, 100_000} {
-		var documents []document.Document
+		var documents []syntax.Document
 		for _, f := range generated(n).Files {
-			some, _ := document.Decode(f.Path, f.Content)
+			some, _ := registry.Decode(f.Path, f.Content)
 			documents = append(documents, some...)
 		}
 		resolved, _ := resolve.Resolve(documents, resolve.Options{})
@@ -155,7 +156,7 @@ func BenchmarkPhases(b *testing.B) {
 		b.Run(fmt.Sprintf("emit/%d", n), func(b *testing.B) {
 			b.ReportAllocs()
 			for b.Loop() {
-				if _, err := emit.Emit(tables, resolved.Extensions, emit.Options{}); err != nil {
+				if _, err := emitFiles(tables, resolved.Extensions, emit.Options{}); err != nil {
 					b.Fatal(err)
 				}
 			}

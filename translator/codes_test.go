@@ -57,7 +57,7 @@ func TestEveryCodeIsRaisedAndExplained(t *testing.T) {
 // expectInline adds the codes that the lines of document's test files expect.
 func expectInline(t *testing.T, raised map[diag.Code]bool) {
 	t.Helper()
-	paths, err := filepath.Glob("document/testdata/*.*")
+	paths, err := filepath.Glob("registry/testdata/*.*")
 	if err != nil {
 		t.Fatal(err)
 	}

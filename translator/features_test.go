@@ -9,9 +9,8 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/writ-policy/writ/translator/emit"
-	"github.com/writ-policy/writ/translator/lower"
 	"github.com/writ-policy/writ/translator/source"
+	"github.com/writ-policy/writ/translator/tables"
 )
 
 const denyHead = "apiVersion: breakglass.t-caas.telekom.com/v1alpha1\nkind: DenyPolicy\nmetadata: {name: d}\n"
@@ -21,19 +20,19 @@ func TestFeatures(t *testing.T) {
 	const labels = `namespaces: {selectorTerms: [{matchLabels: {env: prod}}]}`
 	for _, row := range []struct {
 		name, documents string
-		want            lower.Features
+		want            tables.Features
 	}{
-		{"roles alone", "", lower.Features{}},
+		{"roles alone", "", tables.Features{}},
 		{"a deny policy", denyHead + "spec: {rules: [{verbs: [get], apiGroups: [''], resources: [pods]}]}\n",
-			lower.Features{DenyPolicies: true}},
+			tables.Features{DenyPolicies: true}},
 		{"namespaces by pattern", denyHead + "spec: {rules: [{verbs: [get], apiGroups: [''], resources: [pods], namespaces: {patterns: [a-*]}}]}\n",
-			lower.Features{DenyPolicies: true}},
+			tables.Features{DenyPolicies: true}},
 		{"namespaces by label", denyHead + "spec: {rules: [{verbs: [get], apiGroups: [''], resources: [pods], " + labels + "}]}\n",
-			lower.Features{DenyPolicies: true, NamespaceLabels: true}},
+			tables.Features{DenyPolicies: true, NamespaceLabels: true}},
 		{"a label that is only spoken of", denyHead + "spec: {rules: [{verbs: [input.namespaceLabels], apiGroups: [''], resources: [pods]}]}\n",
-			lower.Features{DenyPolicies: true}},
+			tables.Features{DenyPolicies: true}},
 		{"a gateway", "apiVersion: gateway.networking.k8s.io/v1\nkind: Gateway\nmetadata: {name: g, namespace: n}\n" +
-			"spec: {gatewayClassName: c, listeners: [{name: l, port: 80, protocol: HTTP}]}\n", lower.Features{Gateway: true}},
+			"spec: {gatewayClassName: c, listeners: [{name: l, port: 80, protocol: HTTP}]}\n", tables.Features{Gateway: true}},
 	} {
 		t.Run(row.name, func(t *testing.T) {
 			roles := file("roles.yaml", "kind: role\nname: r\nnamespace: master\n")
@@ -51,14 +50,14 @@ func TestFeaturesAgreeWithFiles(t *testing.T) {
 	for _, g := range goldens(t) {
 		snapshots[g.path] = g.snapshot("")
 	}
-	stated := make(map[bool]lower.Features)
+	stated := make(map[bool]tables.Features)
 	for path, snapshot := range snapshots {
 		r, _ := New(Options{}).Translate(t.Context(), snapshot)
 		if r == nil {
 			continue
 		}
-		var data struct{ Features *lower.Features }
-		if err := json.Unmarshal(r.Files[emit.DataPath], &data); err != nil {
+		var data struct{ Features *tables.Features }
+		if err := json.Unmarshal(r.Files[dataPath], &data); err != nil {
 			t.Fatal(err)
 		}
 		if data.Features == nil || *data.Features != r.Features {
@@ -68,7 +67,7 @@ func TestFeaturesAgreeWithFiles(t *testing.T) {
 			t.Errorf("%s: the files hold %+v, the features state %+v", path, found, r.Features)
 		}
 		for _, value := range []bool{false, true} {
-			stated[value] = lower.Features{
+			stated[value] = tables.Features{
 				DenyPolicies:    stated[value].DenyPolicies || r.Features.DenyPolicies == value,
 				NamespaceLabels: stated[value].NamespaceLabels || r.Features.NamespaceLabels == value,
 				Visibility:      stated[value].Visibility || r.Features.Visibility == value,
@@ -77,7 +76,7 @@ func TestFeaturesAgreeWithFiles(t *testing.T) {
 		}
 	}
 	for value, seen := range stated {
-		if seen != lower.AllFeatures() {
+		if seen != tables.AllFeatures() {
 			t.Errorf("some features are never %v in these documents: %+v", value, seen)
 		}
 	}
@@ -103,10 +102,10 @@ func denySuites(t *testing.T) map[string]source.Snapshot {
 	return suites
 }
 
-func featuresOf(files map[string][]byte) lower.Features {
-	var f lower.Features
+func featuresOf(files map[string][]byte) tables.Features {
+	var f tables.Features
 	var data map[string]any
-	_ = json.Unmarshal(files[emit.DataPath], &data)
+	_ = json.Unmarshal(files[dataPath], &data)
 	_, f.Gateway = data["effective"]
 	for path, content := range files {
 		deny := strings.HasPrefix(path, "compiled/deny/")

@@ -6,7 +6,6 @@ import (
 	"testing"
 	"unicode/utf8"
 
-	"github.com/writ-policy/writ/translator/emit"
 	"github.com/writ-policy/writ/translator/lint"
 	"github.com/writ-policy/writ/translator/source"
 )
@@ -38,8 +37,8 @@ func FuzzTranslate(f *testing.F) {
 		if result != nil {
 			list = append(list, Lint(result)...)
 			list = append(list, LintAuthor(result, nil, lint.Author{User: "alice"})...)
-			if !json.Valid(result.Files[emit.DataPath]) {
-				t.Errorf("got data that is no JSON: %s", result.Files[emit.DataPath])
+			if !json.Valid(result.Files[dataPath]) {
+				t.Errorf("got data that is no JSON: %s", result.Files[dataPath])
 			}
 		}
 		for _, d := range list {

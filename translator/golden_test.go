@@ -14,11 +14,10 @@ import (
 	"github.com/rogpeppe/go-internal/txtar"
 
 	"github.com/writ-policy/writ/translator/diag"
-	"github.com/writ-policy/writ/translator/effective"
-	"github.com/writ-policy/writ/translator/emit"
+	"github.com/writ-policy/writ/translator/gateway/effective"
 	"github.com/writ-policy/writ/translator/lint"
-	"github.com/writ-policy/writ/translator/lower"
 	"github.com/writ-policy/writ/translator/source"
+	"github.com/writ-policy/writ/translator/tables"
 )
 
 var update = flag.Bool("update", false, "rewrite the want/ files of testdata")
@@ -133,7 +132,7 @@ func (g golden) outcome(t *testing.T) map[string][]byte {
 		return out
 	}
 	var data bytes.Buffer
-	if err := json.Indent(&data, result.Files[emit.DataPath], "", "  "); err != nil {
+	if err := json.Indent(&data, result.Files[dataPath], "", "  "); err != nil {
 		t.Fatal(err)
 	}
 	out["want/data.json"] = data.Bytes()
@@ -152,21 +151,21 @@ func (g golden) outcome(t *testing.T) map[string][]byte {
 
 // effectiveText is the answers for all gateways and routes, of the kinds that there
 // are policies of.
-func effectiveText(t *testing.T, g *lower.Gateway) []byte {
+func effectiveText(t *testing.T, g *tables.Gateway) []byte {
 	t.Helper()
 	var targets []string
 	for _, o := range g.Gateways {
-		targets = append(targets, lower.TargetName("Gateway", o.Namespace, o.Name, ""))
+		targets = append(targets, tables.TargetName("Gateway", o.Namespace, o.Name, ""))
 	}
 	for _, r := range g.Routes {
-		targets = append(targets, lower.TargetName("HTTPRoute", r.Namespace, r.Name, ""))
+		targets = append(targets, tables.TargetName("HTTPRoute", r.Namespace, r.Name, ""))
 	}
 	var out bytes.Buffer
 	encoder := json.NewEncoder(&out)
 	encoder.SetEscapeHTML(false)
 	encoder.SetIndent("", " ")
 	for _, kind := range effective.Kinds {
-		if !slices.ContainsFunc(g.Policies, func(p lower.GatewayPolicy) bool { return p.Kind == kind }) {
+		if !slices.ContainsFunc(g.Policies, func(p tables.GatewayPolicy) bool { return p.Kind == kind }) {
 			continue
 		}
 		for _, target := range targets {

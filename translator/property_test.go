@@ -11,7 +11,6 @@ import (
 
 	"pgregory.net/rapid"
 
-	"github.com/writ-policy/writ/translator/emit"
 	"github.com/writ-policy/writ/translator/source"
 )
 
@@ -103,7 +102,7 @@ func split(t *rapid.T, documents []string) source.Snapshot {
 var sources = regexp.MustCompile(`"source":"[^"]*"`)
 
 // data is what is emitted without the places documents were found at.
-func data(r *Result) string { return string(sources.ReplaceAll(r.Files[emit.DataPath], nil)) }
+func data(r *Result) string { return string(sources.ReplaceAll(r.Files[dataPath], nil)) }
 
 func translate(t *rapid.T, translator *Translator, s source.Snapshot) *Result {
 	result, list := translator.Translate(t.Context(), s)
@@ -164,8 +163,8 @@ func TestKeptFilesChangeNothing(t *testing.T) {
 			if !reflect.DeepEqual(gotList, wantList) {
 				t.Errorf("diagnostics: got %v, want %v", gotList, wantList)
 			}
-			if !bytes.Equal(got.Files[emit.DataPath], want.Files[emit.DataPath]) {
-				t.Errorf("got\n%s\nwant\n%s", got.Files[emit.DataPath], want.Files[emit.DataPath])
+			if !bytes.Equal(got.Files[dataPath], want.Files[dataPath]) {
+				t.Errorf("got\n%s\nwant\n%s", got.Files[dataPath], want.Files[dataPath])
 			}
 		}
 	})

@@ -22,13 +22,17 @@ import (
 
 	"golang.org/x/sync/errgroup"
 
+	"github.com/writ-policy/writ/translator/decisiontest"
 	"github.com/writ-policy/writ/translator/diag"
-	"github.com/writ-policy/writ/translator/document"
 	"github.com/writ-policy/writ/translator/emit"
+	"github.com/writ-policy/writ/translator/extension"
 	"github.com/writ-policy/writ/translator/lower"
 	"github.com/writ-policy/writ/translator/progress"
+	"github.com/writ-policy/writ/translator/registry"
 	"github.com/writ-policy/writ/translator/resolve"
 	"github.com/writ-policy/writ/translator/source"
+	"github.com/writ-policy/writ/translator/syntax"
+	"github.com/writ-policy/writ/translator/tables"
 )
 
 // Options say how documents are read. The zero value is what commands use
@@ -45,21 +49,21 @@ type Options struct {
 // Result is what a directory without errors translates to. It is immutable, and
 // its members are shared with later results.
 type Result struct {
-	Access     *lower.Access
-	Visibility *lower.Visibility
+	Access     *tables.Access
+	Visibility *tables.Visibility
 	// Gateway is what the documents of gateways and their policies come to.
-	Gateway *lower.Gateway
+	Gateway *tables.Gateway
 	// Features are what the tables hold, as the files state it.
-	Features lower.Features
+	Features tables.Features
 	// Counts are the numbers of documents by family and kind, as "kubernetes/Role".
 	// DecisionTests are not among them: they are not part of a bundle.
 	Counts map[string]int
 	// Files are the emitted files by their path in a bundle.
 	Files map[string][]byte
 	// Tests are the directory's own DecisionTests, in the order of positions.
-	Tests []*document.DecisionTest
+	Tests []*decisiontest.DecisionTest
 	// Extensions are the directory's Rego modules, by package and file.
-	Extensions []*document.Extension
+	Extensions []*extension.Extension
 	// Documents is how many documents there are, containers' contents included.
 	Documents int
 
@@ -77,7 +81,7 @@ type Translator struct {
 	phases  *phases
 	// refused is whether gateway policies are accepted, of the last snapshot with
 	// errors.
-	refused map[string][]lower.GatewayCondition
+	refused map[string][]tables.GatewayCondition
 }
 
 // phases are what resolving and lowering keep. A run that has not come to its end
@@ -90,7 +94,7 @@ type phases struct {
 // decoded is a file that was read, and the content it was read from.
 type decoded struct {
 	hash      [32]byte
-	documents []document.Document
+	documents []syntax.Document
 	list      diag.List
 }
 
@@ -128,7 +132,7 @@ func (t *Translator) Translate(ctx context.Context, snapshot source.Snapshot) (*
 	if err := ctx.Err(); err != nil {
 		return nil, interrupted(list, err)
 	}
-	files, err := emit.Emit(tables, resolved.Extensions, emit.Options{Tests: t.options.Tests})
+	files, err := emitFiles(tables, resolved.Extensions, emit.Options{Tests: t.options.Tests})
 	if err != nil {
 		return nil, interrupted(list, err)
 	}
@@ -148,7 +152,7 @@ func (t *Translator) Translate(ctx context.Context, snapshot source.Snapshot) (*
 
 // counts returns how many documents there are of each family and kind, containers
 // and their contents included.
-func counts(documents []document.Document) map[string]int {
+func counts(documents []syntax.Document) map[string]int {
 	type key struct{ family, kind string }
 	byKey := make(map[key]int)
 	for _, d := range documents {
@@ -157,7 +161,7 @@ func counts(documents []document.Document) map[string]int {
 	}
 	n := make(map[string]int, len(byKey))
 	for k, count := range byKey {
-		if k.family != document.FamilyDecisionTest {
+		if k.family != decisiontest.FamilyDecisionTest {
 			n[k.family+"/"+k.kind] = count
 		}
 	}
@@ -166,7 +170,7 @@ func counts(documents []document.Document) map[string]int {
 
 // PolicyConditions says, by locator, which gateway policies are accepted where the last
 // snapshot had errors. It is nil where that had none: the result's tables tell then.
-func (t *Translator) PolicyConditions() map[string][]lower.GatewayCondition {
+func (t *Translator) PolicyConditions() map[string][]tables.GatewayCondition {
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	return t.refused
@@ -174,7 +178,7 @@ func (t *Translator) PolicyConditions() map[string][]lower.GatewayCondition {
 
 // decode reads the files of a snapshot on all cores, those of the last one that
 // have not changed taken from memory. Documents are in the order of the files.
-func (t *Translator) decode(ctx context.Context, snapshot source.Snapshot) ([]document.Document, diag.List, error) {
+func (t *Translator) decode(ctx context.Context, snapshot source.Snapshot) ([]syntax.Document, diag.List, error) {
 	files := make([]decoded, len(snapshot.Files))
 	under := progress.FromContext(ctx)
 	var group errgroup.Group
@@ -212,14 +216,14 @@ func decodeFile(file source.File) (d decoded) {
 			d = decoded{list: interrupted(nil, fmt.Errorf("reading %s: %v", file.Path, cause))}
 		}
 	}()
-	documents, list := document.Decode(file.Path, file.Content)
+	documents, list := registry.Decode(file.Path, file.Content)
 	return decoded{file.Hash, documents, list}
 }
 
 // keep remembers the files of this snapshot and forgets those of the last.
-func (t *Translator) keep(snapshot source.Snapshot, files []decoded) ([]document.Document, diag.List) {
+func (t *Translator) keep(snapshot source.Snapshot, files []decoded) ([]syntax.Document, diag.List) {
 	t.decoded = make(map[string]decoded, len(files))
-	var documents []document.Document
+	var documents []syntax.Document
 	var list diag.List
 	for i, file := range files {
 		t.decoded[snapshot.Files[i].Path] = file

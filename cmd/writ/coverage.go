@@ -7,9 +7,10 @@ import (
 	"strings"
 
 	"github.com/writ-policy/writ/server/decision"
-	"github.com/writ-policy/writ/translator/document"
-	"github.com/writ-policy/writ/translator/lower"
+	"github.com/writ-policy/writ/translator/access"
+	"github.com/writ-policy/writ/translator/registry"
 	"github.com/writ-policy/writ/translator/source"
+	"github.com/writ-policy/writ/translator/tables"
 )
 
 // ruleKey identifies a rule: the key of its role in the tables, and its index.
@@ -26,11 +27,11 @@ func (h hits) add(matched []decision.Matched) {
 		if h == nil || m.Role == nil {
 			continue
 		}
-		family := lower.FamilyOrigin
+		family := tables.FamilyOrigin
 		if strings.HasPrefix(m.APIVersion, "rbac.") {
-			family = lower.FamilyKubernetes
+			family = tables.FamilyKubernetes
 		}
-		h[ruleKey{lower.RoleKey(family, m.Role.Namespace, m.Role.Name), m.Rule}] = true
+		h[ruleKey{tables.RoleKey(family, m.Role.Namespace, m.Role.Name), m.Rule}] = true
 	}
 }
 
@@ -52,7 +53,7 @@ type unmatchedRule struct {
 
 // coverage returns the coverage of each role document with rules of its own. A rule
 // that was matched through an aggregating role counts for the role that declares it.
-func (h hits) coverage(access *lower.Access, aggregated map[string]bool) []documentCoverage {
+func (h hits) coverage(access *tables.Access, aggregated map[string]bool) []documentCoverage {
 	written := h.sources(access, aggregated)
 	list := []documentCoverage{}
 	for key, role := range access.Roles.All() {
@@ -80,7 +81,7 @@ func (h hits) coverage(access *lower.Access, aggregated map[string]bool) []docum
 }
 
 // sources returns the places of rules that were matched through aggregating roles.
-func (h hits) sources(access *lower.Access, aggregated map[string]bool) map[string]bool {
+func (h hits) sources(access *tables.Access, aggregated map[string]bool) map[string]bool {
 	found := make(map[string]bool)
 	for key := range h {
 		if !aggregated[key.role] {
@@ -95,7 +96,7 @@ func (h hits) sources(access *lower.Access, aggregated map[string]bool) map[stri
 	return found
 }
 
-func ruleSources(role lower.Role) []unmatchedRule {
+func ruleSources(role tables.Role) []unmatchedRule {
 	rules := make([]unmatchedRule, 0, len(role.Kubernetes)+len(role.Origin))
 	for _, rule := range role.Kubernetes {
 		rules = append(rules, unmatchedRule{rule.Rule, rule.Source})
@@ -110,10 +111,10 @@ func ruleSources(role lower.Role) []unmatchedRule {
 func aggregatedRoles(snapshot source.Snapshot) map[string]bool {
 	keys := make(map[string]bool)
 	for _, file := range snapshot.Files {
-		documents, _ := document.Decode(file.Path, file.Content)
+		documents, _ := registry.Decode(file.Path, file.Content)
 		for _, d := range documents {
-			if role, ok := d.(*document.KubernetesRole); ok && role.Aggregated {
-				keys[lower.RoleKey(lower.FamilyKubernetes, role.Namespace, role.Name)] = true
+			if role, ok := d.(*access.KubernetesRole); ok && role.Aggregated {
+				keys[tables.RoleKey(tables.FamilyKubernetes, role.Namespace, role.Name)] = true
 			}
 		}
 	}

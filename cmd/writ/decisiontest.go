@@ -10,13 +10,13 @@ import (
 
 	"github.com/writ-policy/writ/bundles"
 	"github.com/writ-policy/writ/server/engine"
-	"github.com/writ-policy/writ/translator/document"
+	"github.com/writ-policy/writ/translator/decisiontest"
 	"github.com/writ-policy/writ/translator/progress"
 )
 
 // runTests runs the DecisionTests and the bundle's Rego tests. It returns an error if
 // they cannot run; failed tests are in the report.
-func runTests(ctx context.Context, b *bundles.Bundle, tests []*document.DecisionTest, filter *regexp.Regexp, told *progress.Span) (*testReport, error) {
+func runTests(ctx context.Context, b *bundles.Bundle, tests []*decisiontest.DecisionTest, filter *regexp.Regexp, told *progress.Span) (*testReport, error) {
 	report := &testReport{Cases: []caseResult{}, hits: make(hits)}
 	var at time.Time // zero means the current time
 	e, err := activate(ctx, b, engine.Options{Now: func() time.Time {
@@ -50,7 +50,7 @@ func runTests(ctx context.Context, b *bundles.Bundle, tests []*document.Decision
 }
 
 // runCase answers one request and compares the decision with the expected one.
-func runCase(ctx context.Context, e *engine.Engine, t *document.DecisionTest, c document.DecisionCase, h hits) caseResult {
+func runCase(ctx context.Context, e *engine.Engine, t *decisiontest.DecisionTest, c decisiontest.DecisionCase, h hits) caseResult {
 	result := caseResult{
 		Kind: kindDecision, Test: t.Name, Name: c.Name,
 		Source: fmt.Sprintf("%s:%d", c.At.File, c.At.Line),

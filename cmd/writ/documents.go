@@ -15,9 +15,9 @@ import (
 	"github.com/writ-policy/writ/translator"
 	"github.com/writ-policy/writ/translator/diag"
 	"github.com/writ-policy/writ/translator/emit"
-	"github.com/writ-policy/writ/translator/lower"
 	"github.com/writ-policy/writ/translator/progress"
 	"github.com/writ-policy/writ/translator/source"
+	"github.com/writ-policy/writ/translator/tables"
 )
 
 // documentFlags are the flags of every command that reads documents.
@@ -38,7 +38,7 @@ type translation struct {
 	list     diag.List
 	result   *translator.Result // nil where list has errors
 	// conditions are those of gateway policies, set only if list has errors.
-	conditions map[string][]lower.GatewayCondition
+	conditions map[string][]tables.GatewayCondition
 }
 
 // read reads and translates a directory, or documents from standard input for "-".
@@ -135,7 +135,7 @@ func (d *documentFlags) build(ctx context.Context, s streams, dir string, tests 
 }
 
 // boundRoles counts the roles that have a binding.
-func boundRoles(access *lower.Access) int {
+func boundRoles(access *tables.Access) int {
 	bound := make(map[string]bool)
 	for _, b := range access.Bindings.All() {
 		bound[b.Role] = true

@@ -8,8 +8,8 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"github.com/writ-policy/writ/translator/effective"
-	"github.com/writ-policy/writ/translator/lower"
+	"github.com/writ-policy/writ/translator/gateway/effective"
+	"github.com/writ-policy/writ/translator/tables"
 )
 
 const effectiveHelp = `effective shows the effective gateway policies of a directory: the rules in force on a
@@ -134,7 +134,7 @@ func (o *effectiveOptions) run(ctx context.Context, s streams, dir string) error
 	return err
 }
 
-func (o *effectiveOptions) answer(w io.Writer, g *lower.Gateway) error {
+func (o *effectiveOptions) answer(w io.Writer, g *tables.Gateway) error {
 	switch {
 	case o.all:
 		return o.writeAll(w, g)
@@ -172,7 +172,7 @@ func (o *effectiveOptions) answer(w io.Writer, g *lower.Gateway) error {
 
 // writeAll writes a line of JSON for each path. There may be many thousands, so they
 // are not collected first.
-func (o *effectiveOptions) writeAll(w io.Writer, g *lower.Gateway) error {
+func (o *effectiveOptions) writeAll(w io.Writer, g *tables.Gateway) error {
 	all, err := effective.All(g, o.kind)
 	if err != nil {
 		return err

@@ -9,8 +9,8 @@ import (
 	"text/tabwriter"
 	"unicode"
 
-	"github.com/writ-policy/writ/translator/effective"
-	"github.com/writ-policy/writ/translator/lower"
+	"github.com/writ-policy/writ/translator/gateway/effective"
+	"github.com/writ-policy/writ/translator/tables"
 )
 
 // reasons explain why a rule is replaced; %s is the policy that replaces it.
@@ -26,7 +26,7 @@ var reasons = map[string]string{
 // writeTable writes the effective policy of a target for people: each rule with its
 // source and what it replaced, the replaced rules and why, and the conditions of the
 // policies.
-func writeTable(w io.Writer, g *lower.Gateway, found *effective.Effective) error {
+func writeTable(w io.Writer, g *tables.Gateway, found *effective.Effective) error {
 	out := &strings.Builder{}
 	fmt.Fprintf(out, "%s in force on %s\n", found.Kind, printable(found.Target))
 	for _, c := range found.Conditions {
@@ -61,7 +61,7 @@ func writeVariant(out *strings.Builder, v effective.Variant) {
 		rows := [][]string{{"RULE", "POLICY", "FROM", "REPLACES"}}
 		for i := range v.Detail.Rules {
 			r := &v.Detail.Rules[i]
-			rows = append(rows, []string{r.Key, lower.BareName(r.Policy), r.Source, replaces(v.Detail, r)})
+			rows = append(rows, []string{r.Key, tables.BareName(r.Policy), r.Source, replaces(v.Detail, r)})
 		}
 		writeRows(out, rows)
 	}
@@ -71,19 +71,19 @@ func writeVariant(out *strings.Builder, v effective.Variant) {
 	rows := [][]string{{"REPLACED RULE", "POLICY", "FROM", "HOW", "WHY"}}
 	for i := range v.Detail.Replaced {
 		r := &v.Detail.Replaced[i]
-		rows = append(rows, []string{r.Rule, lower.BareName(r.Policy), r.Source, r.How, reason(r.How, r.By)})
+		rows = append(rows, []string{r.Rule, tables.BareName(r.Policy), r.Source, r.How, reason(r.How, r.By)})
 	}
 	out.WriteString("\n")
 	writeRows(out, rows)
 }
 
 // replaces names the rules with the same key that a rule in force replaces.
-func replaces(e *lower.EffectivePolicy, rule *lower.EffectiveRule) string {
+func replaces(e *tables.EffectivePolicy, rule *tables.EffectiveRule) string {
 	var lost []string
 	for i := range e.Replaced {
 		r := &e.Replaced[i]
 		if r.Rule == rule.Key && slices.Contains(r.By, rule.Policy) {
-			lost = append(lost, fmt.Sprintf("%s at %s (%s)", lower.BareName(r.Policy), r.Source, r.How))
+			lost = append(lost, fmt.Sprintf("%s at %s (%s)", tables.BareName(r.Policy), r.Source, r.How))
 		}
 	}
 	return strings.Join(lost, ", ")
@@ -92,7 +92,7 @@ func replaces(e *lower.EffectivePolicy, rule *lower.EffectiveRule) string {
 func reason(how string, by []string) string {
 	names := make([]string, len(by))
 	for i, locator := range by {
-		names[i] = lower.BareName(locator)
+		names[i] = tables.BareName(locator)
 	}
 	text, known := reasons[how]
 	switch {
@@ -105,8 +105,8 @@ func reason(how string, by []string) string {
 }
 
 // writePolicies writes the conditions of the policies over all paths, highest first.
-func writePolicies(out *strings.Builder, g *lower.Gateway, found *effective.Effective) {
-	var policies []*lower.GatewayPolicy
+func writePolicies(out *strings.Builder, g *tables.Gateway, found *effective.Effective) {
+	var policies []*tables.GatewayPolicy
 	for locator := range found.PolicyConditions {
 		if p := effective.Policy(g, locator); p != nil {
 			policies = append(policies, p)
@@ -121,8 +121,8 @@ func writePolicies(out *strings.Builder, g *lower.Gateway, found *effective.Effe
 			place[locator] = max(place[locator], i)
 		}
 	}
-	slices.SortFunc(policies, func(a, b *lower.GatewayPolicy) int {
-		x, y := lower.Locator(a.Kind, a.Namespace, a.Name), lower.Locator(b.Kind, b.Namespace, b.Name)
+	slices.SortFunc(policies, func(a, b *tables.GatewayPolicy) int {
+		x, y := tables.Locator(a.Kind, a.Namespace, a.Name), tables.Locator(b.Kind, b.Namespace, b.Name)
 		if a.Level != b.Level {
 			return a.Level - b.Level
 		}
@@ -143,7 +143,7 @@ func writePolicies(out *strings.Builder, g *lower.Gateway, found *effective.Effe
 }
 
 // blocks lists the blocks of a policy: "merge defaults and atomic overrides".
-func blocks(p *lower.GatewayPolicy) string {
+func blocks(p *tables.GatewayPolicy) string {
 	var parts []string
 	for _, b := range p.Blocks {
 		if b.Block == "bare" {
@@ -176,7 +176,7 @@ func writeReplaced(w io.Writer, kind string, list []effective.ReplacedPath) erro
 			fmt.Fprintf(out, "On %s\n", printable(path))
 			rows = [][]string{{"REPLACED RULE", "POLICY", "FROM", "HOW", "WHY"}}
 		}
-		rows = append(rows, []string{r.Rule, lower.BareName(r.Policy), r.Place, r.How, reason(r.How, r.By)})
+		rows = append(rows, []string{r.Rule, tables.BareName(r.Policy), r.Place, r.How, reason(r.How, r.By)})
 	}
 	writeRows(out, rows)
 	_, err := io.WriteString(w, out.String())
@@ -191,7 +191,7 @@ func writeReach(w io.Writer, reach *effective.Reach) error {
 	} else {
 		rows := [][]string{{"PATH", "POLICY", "FROM"}}
 		for _, r := range reach.Reach {
-			rows = append(rows, []string{r.Path, lower.BareName(r.Source), r.Place})
+			rows = append(rows, []string{r.Path, tables.BareName(r.Source), r.Place})
 		}
 		writeRows(out, rows)
 	}

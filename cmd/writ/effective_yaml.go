@@ -10,8 +10,8 @@ import (
 
 	"go.yaml.in/yaml/v3"
 
-	"github.com/writ-policy/writ/translator/effective"
-	"github.com/writ-policy/writ/translator/lower"
+	"github.com/writ-policy/writ/translator/gateway/effective"
+	"github.com/writ-policy/writ/translator/tables"
 )
 
 // writeBare writes each variant of an effective policy as a document with bare rules.
@@ -60,8 +60,8 @@ func bareDocument(found *effective.Effective, v effective.Variant) *yaml.Node {
 }
 
 // enterRule adds a rule at its path below spec.
-func enterRule(spec *yaml.Node, rule *lower.EffectiveRule) {
-	path := lower.RulePath(rule.Key)
+func enterRule(spec *yaml.Node, rule *tables.EffectiveRule) {
+	path := tables.RulePath(rule.Key)
 	for _, name := range path[:len(path)-1] {
 		inner := child(spec, name)
 		if inner == nil {
@@ -71,7 +71,7 @@ func enterRule(spec *yaml.Node, rule *lower.EffectiveRule) {
 		spec = inner
 	}
 	key := enter(spec, path[len(path)-1], valueNode(rule.Value))
-	key.HeadComment = "# " + printable(lower.BareName(rule.Policy)+", "+rule.Source)
+	key.HeadComment = "# " + printable(tables.BareName(rule.Policy)+", "+rule.Source)
 }
 
 func mappingNode() *yaml.Node { return &yaml.Node{Kind: yaml.MappingNode, Tag: "!!map"} }

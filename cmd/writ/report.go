@@ -4,7 +4,7 @@ import (
 	"io"
 
 	"github.com/writ-policy/writ/translator/diag"
-	"github.com/writ-policy/writ/translator/lower"
+	"github.com/writ-policy/writ/translator/tables"
 )
 
 // maxShown bounds the diagnostics in text output. JSON and SARIF contain all of them.
@@ -25,7 +25,7 @@ func reportTo(w io.Writer, format string, r *translation) error {
 // compile.
 type checkReport struct {
 	diag.Report
-	PolicyConditions map[string][]lower.GatewayCondition `json:"policyConditions,omitempty"`
+	PolicyConditions map[string][]tables.GatewayCondition `json:"policyConditions,omitempty"`
 }
 
 // text returns the content of a file, or nil if it is not part of the snapshot.

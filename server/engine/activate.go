@@ -14,7 +14,7 @@ import (
 
 	"github.com/writ-policy/writ/bundles"
 	library "github.com/writ-policy/writ/rego"
-	"github.com/writ-policy/writ/translator/lower"
+	"github.com/writ-policy/writ/translator/tables"
 )
 
 const (
@@ -84,7 +84,7 @@ func patterns(ctx context.Context) cache.InterQueryValueCache {
 // prepare compiles the modules, unless the last engine's are the same and so is what
 // is asked of them. The store is empty: roles and bindings reach OPA as hits, so a
 // query serves any of them.
-func prepare(ctx context.Context, b *bundles.Bundle, rules string, features lower.Features, last *Engine) (queries, error) {
+func prepare(ctx context.Context, b *bundles.Bundle, rules string, features tables.Features, last *Engine) (queries, error) {
 	if last != nil && last.rules == rules && last.features == features {
 		return last.queries, nil
 	}
@@ -94,7 +94,7 @@ func prepare(ctx context.Context, b *bundles.Bundle, rules string, features lowe
 	return prepared, err
 }
 
-func prepareAnew(ctx context.Context, b *bundles.Bundle, features lower.Features) (queries, error) {
+func prepareAnew(ctx context.Context, b *bundles.Bundle, features tables.Features) (queries, error) {
 	compiler, err := bundles.Compile(b)
 	if err != nil {
 		return queries{}, err

@@ -5,8 +5,8 @@ import (
 	"fmt"
 
 	"github.com/writ-policy/writ/server/decision"
-	"github.com/writ-policy/writ/translator/effective"
-	"github.com/writ-policy/writ/translator/lower"
+	"github.com/writ-policy/writ/translator/gateway/effective"
+	"github.com/writ-policy/writ/translator/tables"
 )
 
 var _ decision.Effectiver = (*Engine)(nil)
@@ -24,9 +24,9 @@ func (e *Engine) Effective(q decision.EffectiveQuestion) (any, string, error) {
 	return answer, e.revision, err
 }
 
-func askEffective(g *lower.Gateway, q decision.EffectiveQuestion) (any, error) {
+func askEffective(g *tables.Gateway, q decision.EffectiveQuestion) (any, error) {
 	if g == nil {
-		g = &lower.Gateway{} // no document of that family is there
+		g = &tables.Gateway{} // no document of that family is there
 	}
 	switch {
 	case q.Reach != "":

@@ -27,7 +27,7 @@ import (
 	"github.com/open-policy-agent/opa/v1/topdown/cache"
 
 	"github.com/writ-policy/writ/server/decision"
-	"github.com/writ-policy/writ/translator/lower"
+	"github.com/writ-policy/writ/translator/tables"
 )
 
 // Options are what an Engine needs besides a bundle. The zero value uses the
@@ -51,12 +51,12 @@ const DefaultTimeout = 2 * time.Second
 type Engine struct {
 	revision string
 	rules    string // the hash of what queries were compiled from
-	access   *lower.Access
-	features lower.Features // what the bundle states that it has
+	access   *tables.Access
+	features tables.Features // what the bundle states that it has
 	tree     *tree
 	views    *views
-	grounds  func() grounds // made once, when first asked for
-	gateways *lower.Gateway // nil without documents of that family
+	grounds  func() grounds  // made once, when first asked for
+	gateways *tables.Gateway // nil without documents of that family
 	headers  map[decision.GatewayTarget][]string
 	queries  queries
 	patterns cache.InterQueryValueCache // compiled expressions, kept between requests

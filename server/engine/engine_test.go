@@ -11,40 +11,40 @@ import (
 	"github.com/writ-policy/writ/bundles"
 	"github.com/writ-policy/writ/rego"
 	"github.com/writ-policy/writ/server/decision"
-	"github.com/writ-policy/writ/translator/lower"
+	"github.com/writ-policy/writ/translator/tables"
 )
 
 // fixture is a small world of both families.
-func fixture() *lower.Access {
+func fixture() *tables.Access {
 	gold := "gold"
-	return &lower.Access{
+	return &tables.Access{
 		Master: "master",
-		Roles: lower.MapOf(map[string]lower.Role{
-			"kubernetes:/reader": {Family: "kubernetes", Kind: "ClusterRole", Name: "reader", Kubernetes: []lower.KubernetesRule{
+		Roles: tables.MapOf(map[string]tables.Role{
+			"kubernetes:/reader": {Family: "kubernetes", Kind: "ClusterRole", Name: "reader", Kubernetes: []tables.KubernetesRule{
 				{Rule: 0, Source: "k.yaml:1", Verbs: []string{"get", "list"}, Groups: []string{""}, Resources: []string{"pods", "*/log"}},
 				{Rule: 1, Source: "k.yaml:2", Verbs: []string{"get"}, Groups: []string{""}, Resources: []string{"configmaps"}, Names: []string{"a"}},
 				{Rule: 2, Source: "k.yaml:3", Verbs: []string{"get"}, Paths: []string{"/api/*", "/healthz"}},
 			}},
-			"origin:master/edit": {Family: "origin", Kind: "Role", Namespace: "master", Name: "edit", Origin: []lower.OriginRule{
+			"origin:master/edit": {Family: "origin", Kind: "Role", Namespace: "master", Name: "edit", Origin: []tables.OriginRule{
 				{Rule: 0, Source: "o.yaml:1", Verbs: []string{"*"}, Kinds: []string{"*"}, NotKinds: []string{"policies", "roles"}},
 			}},
-			"origin:hammer/careful": {Family: "origin", Kind: "Role", Namespace: "hammer", Name: "careful", Origin: []lower.OriginRule{
+			"origin:hammer/careful": {Family: "origin", Kind: "Role", Namespace: "hammer", Name: "careful", Origin: []tables.OriginRule{
 				{Rule: 0, Source: "o.yaml:9", Deny: true, Verbs: []string{"delete"}, Kinds: []string{"pod"},
-					Restrictions: &lower.Restrictions{Labels: []lower.LabelEntry{{Key: "tier", Value: &gold}}}},
+					Restrictions: &tables.Restrictions{Labels: []tables.LabelEntry{{Key: "tier", Value: &gold}}}},
 			}},
 		}),
-		Bindings: lower.MapOf(map[string]lower.Binding{
+		Bindings: tables.MapOf(map[string]tables.Binding{
 			"kubernetes:/everybody":  {Family: "kubernetes", APIVersion: "rbac.authorization.k8s.io/v1", Kind: "ClusterRoleBinding", Name: "everybody", Role: "kubernetes:/reader", Cluster: true},
 			"origin:hammer/editors":  {Family: "origin", APIVersion: "writ.dev/v1", Kind: "RoleBinding", Namespace: "hammer", Name: "editors", Role: "origin:master/edit"},
 			"origin:hammer/careful":  {Family: "origin", APIVersion: "writ.dev/v1", Kind: "RoleBinding", Namespace: "hammer", Name: "careful", Role: "origin:hammer/careful"},
 			"origin:master/everyone": {Family: "origin", APIVersion: "writ.dev/v1", Kind: "RoleBinding", Namespace: "master", Name: "everyone", Role: "origin:master/edit", Cluster: true},
 		}),
-		Subjects: lower.Subjects{
-			Cluster: lower.MapOf(map[string][]string{
+		Subjects: tables.Subjects{
+			Cluster: tables.MapOf(map[string][]string{
 				"group:dev": {"kubernetes:/everybody"},
 				"user:root": {"origin:master/everyone"},
 			}),
-			Namespaces: lower.MapOf(map[string]lower.Map[[]string]{"hammer": lower.MapOf(map[string][]string{
+			Namespaces: tables.MapOf(map[string]tables.Map[[]string]{"hammer": tables.MapOf(map[string][]string{
 				"user:edgar": {"origin:hammer/careful", "origin:hammer/editors"},
 				"group:dev":  {"origin:hammer/editors"},
 			})}),
@@ -52,7 +52,7 @@ func fixture() *lower.Access {
 	}
 }
 
-func activate(tb testing.TB, access *lower.Access) *Engine {
+func activate(tb testing.TB, access *tables.Access) *Engine {
 	tb.Helper()
 	files := rego.Files()
 	files["compiled/extensions/dispatch.rego"] = []byte("package compiled.extensions\n\nholds(\"\", _, _) := false\n")
@@ -182,9 +182,9 @@ func TestTroubleDenies(t *testing.T) {
 func TestFailingExtensionDenies(t *testing.T) {
 	access := fixture()
 	role := access.Roles.At("origin:hammer/careful")
-	role.Origin = []lower.OriginRule{{Source: "o.yaml:9", Deny: true, Verbs: []string{"get"}, Kinds: []string{"pods"},
-		Restrictions: &lower.Restrictions{Extension: "broken"}}}
-	access.Roles = access.Roles.With(map[string]*lower.Role{"origin:hammer/careful": &role})
+	role.Origin = []tables.OriginRule{{Source: "o.yaml:9", Deny: true, Verbs: []string{"get"}, Kinds: []string{"pods"},
+		Restrictions: &tables.Restrictions{Extension: "broken"}}}
+	access.Roles = access.Roles.With(map[string]*tables.Role{"origin:hammer/careful": &role})
 	files := rego.Files()
 	files["compiled/extensions/dispatch.rego"] = []byte("package compiled.extensions\n\nholds(\"broken\", r, p) := data.writ.extensions.broken.holds(r, p)\n")
 	for name, source := range map[string]string{
@@ -216,9 +216,9 @@ func TestClockedDecisionExpiresAtOnce(t *testing.T) {
 	access := fixture()
 	access.ReadsClock = true
 	role := access.Roles.At("origin:hammer/careful")
-	role.Origin = []lower.OriginRule{{Source: "o.yaml:9", Verbs: []string{"get"}, Kinds: []string{"policies"},
-		Restrictions: &lower.Restrictions{Extension: "morning"}}}
-	access.Roles = access.Roles.With(map[string]*lower.Role{"origin:hammer/careful": &role})
+	role.Origin = []tables.OriginRule{{Source: "o.yaml:9", Verbs: []string{"get"}, Kinds: []string{"policies"},
+		Restrictions: &tables.Restrictions{Extension: "morning"}}}
+	access.Roles = access.Roles.With(map[string]*tables.Role{"origin:hammer/careful": &role})
 	files := rego.Files()
 	files["compiled/extensions/dispatch.rego"] = []byte("package compiled.extensions\n\nholds(\"morning\", r, p) := data.writ.extensions.morning.holds(r, p)\n")
 	files["writ/extensions/morning/x.rego"] = []byte("package writ.extensions.morning\n\nholds(_, _) if time.clock(time.now_ns())[0] < 12\n")
@@ -246,11 +246,11 @@ func TestLargeRoleDecidesLikeASmallOne(t *testing.T) {
 	small, large := activate(t, fixture()), fixture()
 	role := large.Roles.At("kubernetes:/reader")
 	for i := range 3 * fewRules {
-		role.Kubernetes = append(role.Kubernetes, lower.KubernetesRule{
+		role.Kubernetes = append(role.Kubernetes, tables.KubernetesRule{
 			Rule: len(role.Kubernetes), Verbs: []string{"other"}, Groups: []string{""}, Resources: []string{"pods", fmt.Sprintf("more-%d", i)},
 		})
 	}
-	large.Roles = large.Roles.With(map[string]*lower.Role{"kubernetes:/reader": &role})
+	large.Roles = large.Roles.With(map[string]*tables.Role{"kubernetes:/reader": &role})
 	for _, request := range []decision.Request{
 		{Verb: "get", Resource: "pods"}, {Verb: "get", Resource: "nodes", Subresource: "log"}, {Verb: "get", Resource: "configmaps", Name: "a"},
 		{Verb: "get", Resource: "configmaps"}, {Verb: "create", Resource: "pods"}, {Verb: "get", Path: "/api/v1"}, {Verb: "get", Path: "/x"},
@@ -267,10 +267,10 @@ func TestLargeRoleDecidesLikeASmallOne(t *testing.T) {
 func TestManyHits(t *testing.T) {
 	access := fixture()
 	var keys []string
-	bindings := make(map[string]*lower.Binding)
+	bindings := make(map[string]*tables.Binding)
 	for i := range 3000 {
 		key := fmt.Sprintf("kubernetes:/many-%04d", i)
-		bindings[key] = &lower.Binding{Family: "kubernetes", Kind: "ClusterRoleBinding", Name: key, Role: "kubernetes:/reader", Cluster: true}
+		bindings[key] = &tables.Binding{Family: "kubernetes", Kind: "ClusterRoleBinding", Name: key, Role: "kubernetes:/reader", Cluster: true}
 		keys = append(keys, key)
 	}
 	access.Bindings = access.Bindings.With(bindings)

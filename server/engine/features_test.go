@@ -7,8 +7,8 @@ import (
 	"github.com/writ-policy/writ/bundles"
 	"github.com/writ-policy/writ/server/decision"
 	"github.com/writ-policy/writ/translator"
-	"github.com/writ-policy/writ/translator/lower"
 	"github.com/writ-policy/writ/translator/source"
+	"github.com/writ-policy/writ/translator/tables"
 )
 
 // A bundle that states no features decides as one that does, also after an engine
@@ -38,7 +38,7 @@ subjects: [{kind: User, apiGroup: rbac.authorization.k8s.io, name: u}]
 	if err != nil {
 		t.Fatal(err)
 	}
-	if stated.features != (lower.Features{}) {
+	if stated.features != (tables.Features{}) {
 		t.Fatalf("got %+v, want no features", stated.features)
 	}
 	older := *b
@@ -49,7 +49,7 @@ subjects: [{kind: User, apiGroup: rbac.authorization.k8s.io, name: u}]
 			if err != nil {
 				t.Fatal(err)
 			}
-			if unstated.features != lower.AllFeatures() {
+			if unstated.features != tables.AllFeatures() {
 				t.Errorf("got %+v, want all features", unstated.features)
 			}
 			for _, user := range []string{"u", "other"} {

@@ -5,14 +5,14 @@ import (
 	"strings"
 
 	"github.com/writ-policy/writ/server/decision"
-	"github.com/writ-policy/writ/translator/lower"
+	"github.com/writ-policy/writ/translator/tables"
 )
 
 // successHeaders is the prefix of the keys of rules that set headers.
 const successHeaders = "rules.response.success.headers."
 
 // headersOf are, by path, the headers that its policy can set, in lower case.
-func headersOf(g *lower.Gateway) map[decision.GatewayTarget][]string {
+func headersOf(g *tables.Gateway) map[decision.GatewayTarget][]string {
 	if g == nil {
 		return nil
 	}
@@ -37,7 +37,7 @@ func headersOf(g *lower.Gateway) map[decision.GatewayTarget][]string {
 }
 
 // headerOf is the header that a rule sets, empty where it sets none.
-func headerOf(rule *lower.EffectiveRule) string {
+func headerOf(rule *tables.EffectiveRule) string {
 	name, found := strings.CutPrefix(rule.Key, successHeaders)
 	if !found {
 		return ""

@@ -8,7 +8,7 @@ import (
 	"time"
 
 	"github.com/writ-policy/writ/server/decision"
-	"github.com/writ-policy/writ/translator/lower"
+	"github.com/writ-policy/writ/translator/tables"
 )
 
 var _ decision.Monitor = (*Engine)(nil)
@@ -44,7 +44,7 @@ func denialsFirst(deny bool) int {
 // namedBy is the first subject that names the principal, empty for none. The
 // tables have service accounts among the users: a name that is in both lists is
 // taken for the former.
-func namedBy(p *lower.VisibilityPolicy, who decision.Principal) string {
+func namedBy(p *tables.VisibilityPolicy, who decision.Principal) string {
 	if who.User == "" {
 		return ""
 	}
@@ -64,7 +64,7 @@ func namedBy(p *lower.VisibilityPolicy, who decision.Principal) string {
 	return ""
 }
 
-func summarize(p *lower.VisibilityPolicy, source string, now time.Time) decision.PolicySummary {
+func summarize(p *tables.VisibilityPolicy, source string, now time.Time) decision.PolicySummary {
 	s := decision.PolicySummary{
 		Namespace: p.Namespace, Name: p.Name, Priority: p.Priority, Deny: p.Deny, Enabled: !p.Disabled,
 		NotBefore: p.NotBeforeText, NotAfter: p.NotAfterText, Default: p.Default,
@@ -83,7 +83,7 @@ func summarize(p *lower.VisibilityPolicy, source string, now time.Time) decision
 }
 
 // state tests in the order that evaluation does.
-func state(p *lower.VisibilityPolicy, now time.Time) decision.PolicyState {
+func state(p *tables.VisibilityPolicy, now time.Time) decision.PolicyState {
 	switch {
 	case p.Disabled:
 		return decision.PolicyInactive
@@ -163,7 +163,7 @@ func (e *Engine) CustomTypes(ctx context.Context, who decision.Principal) decisi
 	return out
 }
 
-func customType(source *lower.MetricSource, entry *viewEntry) decision.CustomType {
+func customType(source *tables.MetricSource, entry *viewEntry) decision.CustomType {
 	t := decision.CustomType{
 		Type: source.Type, Namespace: source.Namespace, Name: source.Name,
 		APIVersion: source.APIVersion, Kind: source.Kind, Scope: source.Scope,

@@ -5,14 +5,14 @@ import (
 	"strings"
 	"sync"
 
-	"github.com/writ-policy/writ/translator/lower"
+	"github.com/writ-policy/writ/translator/tables"
 )
 
 // tree is the access tables expanded for look-ups: who is bound leads to grants,
 // and a grant to the rules of its role. It is never changed once it is made, save
 // for indexes of large roles, which are made when they are first needed.
 type tree struct {
-	access *lower.Access
+	access *tables.Access
 	roles  shards[string, *role]
 	grants shards[string, grant] // by the key of the binding
 	held   shards[holder, []grant]
@@ -28,15 +28,15 @@ type holder struct {
 
 // grant is a binding together with the role it names.
 type grant struct {
-	binding *lower.Binding
+	binding *tables.Binding
 	role    *role
 }
 
 // expand makes the tree of the tables from that of earlier ones; nil is none. What
 // the tables have in common the trees share, so what it takes is the difference.
-func expand(access *lower.Access, before *tree) *tree {
+func expand(access *tables.Access, before *tree) *tree {
 	if before == nil {
-		before = &tree{access: new(lower.Access)}
+		before = &tree{access: new(tables.Access)}
 	}
 	g := growth{
 		tree:   &tree{access: access},
@@ -65,7 +65,7 @@ type growth struct {
 // changedRoles takes the roles over and returns the keys of those that are others.
 func (g *growth) changedRoles() map[string]bool {
 	changed := make(map[string]bool)
-	g.tree.access.Roles.Since(g.before.access.Roles, func(key string, now, _ *lower.Role) {
+	g.tree.access.Roles.Since(g.before.access.Roles, func(key string, now, _ *tables.Role) {
 		changed[key] = true
 		if now == nil {
 			g.roles.drop(key)
@@ -79,14 +79,14 @@ func (g *growth) changedRoles() map[string]bool {
 // grant joins bindings that are others, or that name a role that is another, with
 // their roles.
 func (g *growth) grant(changed map[string]bool) {
-	join := func(key string, binding *lower.Binding) {
+	join := func(key string, binding *tables.Binding) {
 		if _, was := g.before.grants.find(key); was {
 			g.stale[key] = true
 		}
 		role, _ := g.roles.find(binding.Role)
 		g.grants.set(key, grant{binding, role})
 	}
-	g.tree.access.Bindings.Since(g.before.access.Bindings, func(key string, now, _ *lower.Binding) {
+	g.tree.access.Bindings.Since(g.before.access.Bindings, func(key string, now, _ *tables.Binding) {
 		if now == nil {
 			g.grants.drop(key)
 			return
@@ -119,8 +119,8 @@ func (g *growth) subjects() {
 }
 
 // level is the subjects of a namespace, nil for none.
-func (g *growth) level(namespace string, now, before *lower.Map[[]string]) {
-	var none lower.Map[[]string]
+func (g *growth) level(namespace string, now, before *tables.Map[[]string]) {
+	var none tables.Map[[]string]
 	if now == nil {
 		now = &none
 	}
@@ -132,7 +132,7 @@ func (g *growth) level(namespace string, now, before *lower.Map[[]string]) {
 	})
 }
 
-func (g *growth) refresh(namespace string, subjects *lower.Map[[]string]) {
+func (g *growth) refresh(namespace string, subjects *tables.Map[[]string]) {
 	for subject, keys := range subjects.All() {
 		if slices.ContainsFunc(*keys, func(key string) bool { return g.stale[key] }) {
 			g.hold(namespace, subject, keys)
@@ -157,7 +157,7 @@ func (g *growth) hold(namespace, subject string, keys *[]string) {
 
 // role is a role and, where it has many rules, the way to them.
 type role struct {
-	*lower.Role
+	*tables.Role
 	once       sync.Once
 	byResource map[string][]int
 }

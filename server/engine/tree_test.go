@@ -9,16 +9,16 @@ import (
 
 	"pgregory.net/rapid"
 
-	"github.com/writ-policy/writ/translator/lower"
+	"github.com/writ-policy/writ/translator/tables"
 )
 
 // drawAccess draws roles, bindings and subjects of few names, so that what one edit
 // makes another one changes and takes away.
-func drawAccess(t *rapid.T) *lower.Access {
+func drawAccess(t *rapid.T) *tables.Access {
 	names := []string{"a", "b", "c", "d"}
-	roles, bindings := make(map[string]lower.Role), make(map[string]lower.Binding)
+	roles, bindings := make(map[string]tables.Role), make(map[string]tables.Binding)
 	for _, name := range names {
-		roles[name] = lower.Role{Name: name, Source: rapid.SampledFrom(names).Draw(t, "line of the role")}
+		roles[name] = tables.Role{Name: name, Source: rapid.SampledFrom(names).Draw(t, "line of the role")}
 	}
 	levels := map[string]map[string][]string{"": {}}
 	for i := range rapid.IntRange(0, 6).Draw(t, "bindings") {
@@ -26,7 +26,7 @@ func drawAccess(t *rapid.T) *lower.Access {
 		if _, taken := bindings[key]; taken {
 			continue
 		}
-		bindings[key] = lower.Binding{Name: key, Role: rapid.SampledFrom(names).Draw(t, "role"), Source: fmt.Sprint(i)}
+		bindings[key] = tables.Binding{Name: key, Role: rapid.SampledFrom(names).Draw(t, "role"), Source: fmt.Sprint(i)}
 		namespace := rapid.SampledFrom([]string{"", "hammer", "anvil"}).Draw(t, "namespace")
 		if levels[namespace] == nil {
 			levels[namespace] = make(map[string][]string)
@@ -35,22 +35,22 @@ func drawAccess(t *rapid.T) *lower.Access {
 			levels[namespace][subject] = append(levels[namespace][subject], key)
 		}
 	}
-	access := &lower.Access{
-		Roles: lower.MapOf(roles), Bindings: lower.MapOf(bindings),
-		Subjects: lower.Subjects{Cluster: lower.MapOf(levels[""])},
+	access := &tables.Access{
+		Roles: tables.MapOf(roles), Bindings: tables.MapOf(bindings),
+		Subjects: tables.Subjects{Cluster: tables.MapOf(levels[""])},
 	}
-	namespaces := make(map[string]lower.Map[[]string])
+	namespaces := make(map[string]tables.Map[[]string])
 	for namespace, subjects := range levels {
 		if namespace != "" && len(subjects) > 0 {
-			namespaces[namespace] = lower.MapOf(subjects)
+			namespaces[namespace] = tables.MapOf(subjects)
 		}
 	}
-	access.Subjects.Namespaces = lower.MapOf(namespaces)
+	access.Subjects.Namespaces = tables.MapOf(namespaces)
 	return access
 }
 
 // turned is one table made from another: what is equal is shared, as a lowerer does.
-func turned[V any](from, to lower.Map[V]) lower.Map[V] {
+func turned[V any](from, to tables.Map[V]) tables.Map[V] {
 	changes := make(map[string]*V)
 	for key := range from.All() {
 		changes[key] = nil
@@ -76,12 +76,12 @@ func flat(t *tree) map[holder][]string {
 func TestTreeOfChangesIsTheTreeOfItsTables(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		var last *tree
-		access := new(lower.Access)
+		access := new(tables.Access)
 		for range rapid.IntRange(1, 6).Draw(t, "changes") {
 			next := drawAccess(t)
-			access = &lower.Access{
+			access = &tables.Access{
 				Roles: turned(access.Roles, next.Roles), Bindings: turned(access.Bindings, next.Bindings),
-				Subjects: lower.Subjects{
+				Subjects: tables.Subjects{
 					Cluster:    turned(access.Subjects.Cluster, next.Subjects.Cluster),
 					Namespaces: turned(access.Subjects.Namespaces, next.Subjects.Namespaces),
 				},

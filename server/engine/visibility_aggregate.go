@@ -10,18 +10,18 @@ import (
 	"github.com/open-policy-agent/opa/v1/ast"
 	"github.com/open-policy-agent/opa/v1/topdown"
 
-	"github.com/writ-policy/writ/translator/lower"
+	"github.com/writ-policy/writ/translator/tables"
 )
 
 // aggregator is an aggregation, with the places of its columns; -1 for none.
 type aggregator struct {
-	*lower.Aggregation
+	*tables.Aggregation
 	field, group, filtered int
 	filter                 *valueFilter
 }
 
 // newViewSource prepares what a MetricSource's aggregations need.
-func newViewSource(s *lower.MetricSource) (*viewSource, error) {
+func newViewSource(s *tables.MetricSource) (*viewSource, error) {
 	v := &viewSource{MetricSource: s}
 	for i := range s.Aggregations {
 		a := aggregator{Aggregation: &s.Aggregations[i], filtered: -1}

@@ -9,7 +9,7 @@ import (
 	"github.com/open-policy-agent/opa/v1/ast"
 
 	"github.com/writ-policy/writ/server/decision"
-	"github.com/writ-policy/writ/translator/lower"
+	"github.com/writ-policy/writ/translator/tables"
 )
 
 // column is what one word of an aggregation reads of an item: a field, or the
@@ -19,7 +19,7 @@ type column struct {
 	name string
 }
 
-func columnOf(s *lower.MetricSource, word string) column {
+func columnOf(s *tables.MetricSource, word string) column {
 	if !slices.Contains(s.Fields, word) && !slices.Contains(s.Computed, word) {
 		switch own := strings.TrimPrefix(word, "_"); own {
 		case "name", "namespace":

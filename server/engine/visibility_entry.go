@@ -4,19 +4,19 @@ import (
 	"slices"
 
 	"github.com/writ-policy/writ/server/decision"
-	"github.com/writ-policy/writ/translator/lower"
+	"github.com/writ-policy/writ/translator/tables"
 )
 
 // viewEntry is what a rule says of one type, with its patterns cut and its
 // literals in sets: done once an activation, read for every item.
 type viewEntry struct {
-	*lower.VisibilityEntry
+	*tables.VisibilityEntry
 	names      criteria
 	namespaces criteria
 	fields     map[string]criteria
 }
 
-func newViewEntry(e *lower.VisibilityEntry) *viewEntry {
+func newViewEntry(e *tables.VisibilityEntry) *viewEntry {
 	v := &viewEntry{VisibilityEntry: e, names: newCriteria(e.Names), namespaces: newCriteria(e.Namespaces)}
 	for name, c := range e.Fields {
 		if v.fields == nil {
@@ -47,7 +47,7 @@ type criteria struct {
 	excluded values
 }
 
-func newCriteria(c lower.Criteria) criteria {
+func newCriteria(c tables.Criteria) criteria {
 	allowed, excluded := newValues(c.Include, c.IncludePatterns), newValues(c.Exclude, c.ExcludePatterns)
 	return criteria{!allowed.none() || !excluded.none(), !allowed.none(), allowed, excluded}
 }

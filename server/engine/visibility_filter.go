@@ -8,7 +8,7 @@ import (
 
 	"github.com/open-policy-agent/opa/v1/ast"
 
-	"github.com/writ-policy/writ/translator/lower"
+	"github.com/writ-policy/writ/translator/tables"
 )
 
 // valueFilter says which values an aggregation is over.
@@ -20,7 +20,7 @@ type valueFilter struct {
 	expression *regexp.Regexp
 }
 
-func newValueFilter(f *lower.AggregationFilter) (*valueFilter, error) {
+func newValueFilter(f *tables.AggregationFilter) (*valueFilter, error) {
 	v := &valueFilter{operator: f.Operator, value: f.Value, number: numericText(f.Value)}
 	switch f.Operator {
 	case "in":

@@ -7,14 +7,14 @@ import (
 	"slices"
 
 	"github.com/writ-policy/writ/server/decision"
-	"github.com/writ-policy/writ/translator/lower"
+	"github.com/writ-policy/writ/translator/tables"
 )
 
 var _ decision.Renewer = (*Engine)(nil)
 
 // grounds are what authorizations rest on, by the names of documents.
 type grounds struct {
-	policies map[decision.DocumentName]*lower.VisibilityPolicy
+	policies map[decision.DocumentName]*tables.VisibilityPolicy
 	told     decision.Grounds
 }
 
@@ -26,7 +26,7 @@ func (e *Engine) Grounds() *decision.Grounds {
 }
 
 func (v *views) grounds() grounds {
-	g := grounds{make(map[decision.DocumentName]*lower.VisibilityPolicy, len(v.tables.Policies)), decision.Grounds{
+	g := grounds{make(map[decision.DocumentName]*tables.VisibilityPolicy, len(v.tables.Policies)), decision.Grounds{
 		Policies: make(map[decision.DocumentName]decision.PolicyGround, len(v.tables.Policies)),
 		Sources:  make(map[decision.DocumentName]decision.SourceGround, len(v.tables.Sources)),
 	}}
@@ -47,7 +47,7 @@ func (v *views) grounds() grounds {
 }
 
 // policyHash is of what the policy says and not of where it stands.
-func policyHash(p *lower.VisibilityPolicy) string {
+func policyHash(p *tables.VisibilityPolicy) string {
 	said := *p
 	said.Source, said.DefaultSource = "", ""
 	said.Rules = slices.Clone(p.Rules)

@@ -5,18 +5,18 @@ import (
 	"time"
 
 	"github.com/writ-policy/writ/server/decision"
-	"github.com/writ-policy/writ/translator/lower"
+	"github.com/writ-policy/writ/translator/tables"
 )
 
 // views are the visibility tables of a bundle, indexed. They are never written
 // after activation.
 type views struct {
-	tables  *lower.Visibility
+	tables  *tables.Visibility
 	rules   map[viewKey]*viewRule
 	sources map[string]*viewSource // by type
 	// bounded are the policies that begin or end, by whom they are for: users and
 	// service accounts under their names, groups under theirs.
-	users, groups map[string][]*lower.VisibilityPolicy
+	users, groups map[string][]*tables.VisibilityPolicy
 }
 
 // viewKey names a rule, or with -1 a policy's default.
@@ -33,25 +33,25 @@ type viewRule struct {
 
 // viewSource is a MetricSource that policies can refer to.
 type viewSource struct {
-	*lower.MetricSource
+	*tables.MetricSource
 	columns     []column
 	aggregators []aggregator
 }
 
-func expandViews(tables *lower.Visibility) (*views, error) {
+func expandViews(lowered *tables.Visibility) (*views, error) {
 	v := &views{
-		tables:  tables,
+		tables:  lowered,
 		rules:   make(map[viewKey]*viewRule),
 		sources: make(map[string]*viewSource),
-		users:   make(map[string][]*lower.VisibilityPolicy),
-		groups:  make(map[string][]*lower.VisibilityPolicy),
+		users:   make(map[string][]*tables.VisibilityPolicy),
+		groups:  make(map[string][]*tables.VisibilityPolicy),
 	}
-	if tables == nil {
-		v.tables = &lower.Visibility{}
+	if lowered == nil {
+		v.tables = &tables.Visibility{}
 		return v, nil
 	}
-	for i := range tables.Sources {
-		if source := &tables.Sources[i]; source.Type != "" {
+	for i := range lowered.Sources {
+		if source := &lowered.Sources[i]; source.Type != "" {
 			prepared, err := newViewSource(source)
 			if err != nil {
 				return nil, err
@@ -59,13 +59,13 @@ func expandViews(tables *lower.Visibility) (*views, error) {
 			v.sources[source.Type] = prepared
 		}
 	}
-	for i := range tables.Policies {
-		v.add(&tables.Policies[i])
+	for i := range lowered.Policies {
+		v.add(&lowered.Policies[i])
 	}
 	return v, nil
 }
 
-func (v *views) add(p *lower.VisibilityPolicy) {
+func (v *views) add(p *tables.VisibilityPolicy) {
 	if p.Disabled || p.Malformed {
 		return
 	}
@@ -104,7 +104,7 @@ func (v *views) expires(r *decision.VisibilityRequest, now time.Time) (first tim
 			first = at
 		}
 	}
-	meet := func(policies []*lower.VisibilityPolicy) {
+	meet := func(policies []*tables.VisibilityPolicy) {
 		for _, p := range policies {
 			if p.NotBefore != nil && p.NotBefore.After(now) {
 				consider(*p.NotBefore)

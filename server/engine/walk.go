@@ -5,24 +5,25 @@ import (
 	"strings"
 
 	"github.com/writ-policy/writ/server/decision"
-	"github.com/writ-policy/writ/translator/lower"
+	"github.com/writ-policy/writ/translator/access"
+	"github.com/writ-policy/writ/translator/tables"
 )
 
 // hit is a rule that fits a request by its lists, joined with a binding that
 // applies it.
 type hit struct {
-	binding *lower.Binding
+	binding *tables.Binding
 	role    *role
 	rule    int
 }
 
 // deny reports whether the rule is a deny rule; Kubernetes has none.
 func (h hit) deny() bool {
-	return h.role.Family == lower.FamilyOrigin && h.role.Origin[h.rule].Deny
+	return h.role.Family == tables.FamilyOrigin && h.role.Origin[h.rule].Deny
 }
 
-func (h hit) restrictions() *lower.Restrictions {
-	if h.role.Family == lower.FamilyOrigin {
+func (h hit) restrictions() *tables.Restrictions {
+	if h.role.Family == tables.FamilyOrigin {
 		return h.role.Origin[h.rule].Restrictions
 	}
 	return nil
@@ -30,7 +31,7 @@ func (h hit) restrictions() *lower.Restrictions {
 
 // number is the rule's index as documents count it, and source its place.
 func (h hit) number() (number int, source string) {
-	if h.role.Family == lower.FamilyOrigin {
+	if h.role.Family == tables.FamilyOrigin {
 		rule := &h.role.Origin[h.rule]
 		return rule.Rule, rule.Source
 	}
@@ -76,9 +77,9 @@ func (w *walk) grants(h holder) {
 	held, _ := w.tree.held.find(h)
 	for _, g := range held {
 		switch {
-		case g.role.Family == lower.FamilyOrigin && w.request.Path == "":
+		case g.role.Family == tables.FamilyOrigin && w.request.Path == "":
 			w.origin(g)
-		case g.role.Family == lower.FamilyOrigin:
+		case g.role.Family == tables.FamilyOrigin:
 			// Origin's kinds have no paths.
 		case w.request.Path != "":
 			w.paths(g)
@@ -153,7 +154,7 @@ func resourceEntries(r *decision.Request) (entries [3]string, count int) {
 func (w *walk) paths(g grant) {
 	for number := range g.role.Kubernetes {
 		rule := &g.role.Kubernetes[number]
-		fits := func(pattern string) bool { return lower.CoversPath(pattern, w.request.Path) }
+		fits := func(pattern string) bool { return access.CoversPath(pattern, w.request.Path) }
 		if has(rule.Verbs, w.request.Verb) && slices.ContainsFunc(rule.Paths, fits) {
 			w.add(g, number)
 		}
@@ -188,7 +189,7 @@ func covers(positive, negative, entries []string, deny bool) bool {
 // originVerbEntries are the entries that cover the request's verb; none for a
 // request for all verbs.
 func originVerbEntries(r *decision.Request) []string {
-	carried := lower.Carried(r.Verb, r.Subresource)
+	carried := tables.Carried(r.Verb, r.Subresource)
 	if len(carried) == 1 && carried[0] == "*" {
 		return []string{}
 	}
@@ -217,7 +218,7 @@ func originKindEntries(r *decision.Request) []string {
 	// A resource with a slash is no kind: it must not be taken for an entry's
 	// subresource.
 	if !strings.Contains(r.Resource, "/") {
-		for _, word := range lower.SameKinds(strings.ToLower(r.Resource)) {
+		for _, word := range tables.SameKinds(strings.ToLower(r.Resource)) {
 			entries = append(entries, word)
 			add(word)
 		}

@@ -17,8 +17,8 @@ import (
 	"github.com/writ-policy/writ/server/metrics"
 	"github.com/writ-policy/writ/translator"
 	"github.com/writ-policy/writ/translator/diag"
-	"github.com/writ-policy/writ/translator/lower"
 	"github.com/writ-policy/writ/translator/source"
+	"github.com/writ-policy/writ/translator/tables"
 )
 
 func check(t testing.TB, err error) {
@@ -114,7 +114,7 @@ func (w *words) Translate(_ context.Context, s source.Snapshot) (*translator.Res
 		list.Add(diag.Diagnostic{Position: at, Severity: diag.Warning, Code: "unbound-role", Message: "nobody binds it"})
 	}
 	meaning, _, _ := strings.Cut(content, "/")
-	access := &lower.Access{
+	access := &tables.Access{
 		Master:     "master",
 		Extensions: []string{meaning},
 	}
@@ -171,18 +171,22 @@ type ear struct {
 }
 
 func (e *ear) Reloaded(result metrics.Result, _ time.Time) { e.heard = append(e.heard, string(result)) }
-func (e *ear) Degraded(yes bool)                           { e.heard = append(e.heard, fmt.Sprint("degraded ", yes)) }
+
+func (e *ear) Degraded(yes bool) { e.heard = append(e.heard, fmt.Sprint("degraded ", yes)) }
+
 func (e *ear) StateFails(yes bool) {
 	if e.failing != yes {
 		e.heard = append(e.heard, fmt.Sprint("state fails ", yes))
 	}
 	e.failing = yes
 }
+
 func (e *ear) Inherits(metrics.Inherited) {}
 
 func (e *ear) Diagnosed(errors, warnings int) {
 	e.heard = append(e.heard, fmt.Sprint(errors, " errors ", warnings, " warnings"))
 }
+
 func (e *ear) Serves(revision string) { e.heard = append(e.heard, "serves "+revision[:6]) }
 
 func (e *ear) take() string {

@@ -5,11 +5,11 @@ import (
 	"strings"
 
 	"github.com/writ-policy/writ/server/metrics"
-	"github.com/writ-policy/writ/translator/lower"
+	"github.com/writ-policy/writ/translator/tables"
 )
 
 // inherited counts gateway policies and what they come to; nil is none.
-func inherited(g *lower.Gateway) metrics.Inherited {
+func inherited(g *tables.Gateway) metrics.Inherited {
 	c := metrics.Inherited{
 		Policies: map[[1]string]int{}, Enforced: map[[2]string]int{}, Blocks: map[[3]string]int{},
 		Replaced: map[[2]string]int{}, Unset: map[[1]string]int{}, Paths: map[[2]string]int{},

@@ -5,21 +5,21 @@ import (
 	"testing"
 
 	"github.com/writ-policy/writ/server/metrics"
-	"github.com/writ-policy/writ/translator/lower"
+	"github.com/writ-policy/writ/translator/tables"
 )
 
 func TestInherited(t *testing.T) {
 	const auth = "AuthPolicy"
-	got := inherited(&lower.Gateway{
-		Policies: []lower.GatewayPolicy{
-			{Kind: auth, Blocks: []lower.GatewayBlock{{Block: "defaults", Strategy: "merge"}, {Block: "overrides", Strategy: "atomic"}},
-				Conditions: []lower.GatewayCondition{{Type: "Accepted", Status: "True"}, {Type: "Enforced", Status: "True"}}},
+	got := inherited(&tables.Gateway{
+		Policies: []tables.GatewayPolicy{
+			{Kind: auth, Blocks: []tables.GatewayBlock{{Block: "defaults", Strategy: "merge"}, {Block: "overrides", Strategy: "atomic"}},
+				Conditions: []tables.GatewayCondition{{Type: "Accepted", Status: "True"}, {Type: "Enforced", Status: "True"}}},
 			{Kind: auth, Unset: []string{"rules.authentication.a", "when"},
-				Conditions: []lower.GatewayCondition{{Type: "Enforced", Status: "False"}}},
+				Conditions: []tables.GatewayCondition{{Type: "Enforced", Status: "False"}}},
 		},
-		Paths: []lower.GatewayPath{{Effective: map[string]int{auth: 0}}, {Effective: map[string]int{auth: 1}}, {Effective: map[string]int{auth: 0}}},
-		Effective: []lower.EffectivePolicy{
-			{Kind: auth, Rules: []lower.EffectiveRule{{Key: "when"}}, Replaced: []lower.Replacement{{How: "default"}}},
+		Paths: []tables.GatewayPath{{Effective: map[string]int{auth: 0}}, {Effective: map[string]int{auth: 1}}, {Effective: map[string]int{auth: 0}}},
+		Effective: []tables.EffectivePolicy{
+			{Kind: auth, Rules: []tables.EffectiveRule{{Key: "when"}}, Replaced: []tables.Replacement{{How: "default"}}},
 			{Kind: auth},
 		},
 	})

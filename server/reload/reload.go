@@ -30,9 +30,9 @@ import (
 	"github.com/writ-policy/writ/server/metrics"
 	"github.com/writ-policy/writ/translator"
 	"github.com/writ-policy/writ/translator/diag"
-	"github.com/writ-policy/writ/translator/lower"
 	"github.com/writ-policy/writ/translator/progress"
 	"github.com/writ-policy/writ/translator/source"
+	"github.com/writ-policy/writ/translator/tables"
 )
 
 // Source is where documents come from; source.Directory is one.
@@ -134,7 +134,7 @@ type reading struct {
 	list diag.List
 	err  error
 	// conditions are of gateway policies where the documents have errors.
-	conditions map[string][]lower.GatewayCondition
+	conditions map[string][]tables.GatewayCondition
 }
 
 // New returns a Reloader that serves nothing yet.
@@ -236,7 +236,7 @@ type outcome struct {
 	// source is where what was brought came from; empty is documents.
 	source string
 	// conditions are as in a reading.
-	conditions map[string][]lower.GatewayCondition
+	conditions map[string][]tables.GatewayCondition
 }
 
 func (r *Reloader) attempt(ctx context.Context) (out outcome) {
@@ -303,9 +303,9 @@ func (r *Reloader) translate(ctx context.Context, snapshot source.Snapshot, list
 
 // policyConditions asks the translator which gateway policies it refused, where it is
 // one that tells.
-func (r *Reloader) policyConditions() map[string][]lower.GatewayCondition {
+func (r *Reloader) policyConditions() map[string][]tables.GatewayCondition {
 	if t, ok := r.o.Translator.(interface {
-		PolicyConditions() map[string][]lower.GatewayCondition
+		PolicyConditions() map[string][]tables.GatewayCondition
 	}); ok {
 		return t.PolicyConditions()
 	}
@@ -398,8 +398,13 @@ func final(list diag.List) bool {
 type deaf struct{}
 
 func (deaf) Reloaded(metrics.Result, time.Time) {}
-func (deaf) Degraded(bool)                      {}
-func (deaf) StateFails(bool)                    {}
-func (deaf) Diagnosed(int, int)                 {}
-func (deaf) Inherits(metrics.Inherited)         {}
-func (deaf) Serves(string)                      {}
+
+func (deaf) Degraded(bool) {}
+
+func (deaf) StateFails(bool) {}
+
+func (deaf) Diagnosed(int, int) {}
+
+func (deaf) Inherits(metrics.Inherited) {}
+
+func (deaf) Serves(string) {}

@@ -10,8 +10,8 @@ import (
 	"github.com/writ-policy/writ/bundles"
 	"github.com/writ-policy/writ/server/metrics"
 	"github.com/writ-policy/writ/translator/diag"
-	"github.com/writ-policy/writ/translator/lower"
 	"github.com/writ-policy/writ/translator/progress"
+	"github.com/writ-policy/writ/translator/tables"
 )
 
 // maxDiagnostics bounds what a status shows of a directory full of mistakes.
@@ -56,7 +56,7 @@ type Status struct {
 	Diagnostics []Diagnostic `json:"diagnostics"`
 	// PolicyConditions says, by locator, which gateway policies are accepted while the
 	// documents of the last attempt have errors.
-	PolicyConditions map[string][]lower.GatewayCondition `json:"policyConditions,omitempty"`
+	PolicyConditions map[string][]tables.GatewayCondition `json:"policyConditions,omitempty"`
 
 	// behindSince is when an attempt first failed to bring in what is newest.
 	behindSince time.Time

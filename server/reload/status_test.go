@@ -6,16 +6,16 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/writ-policy/writ/translator/lower"
+	"github.com/writ-policy/writ/translator/tables"
 )
 
 // refusing is a translator that says which policies it refused.
 type refusing struct {
 	*words
-	conditions map[string][]lower.GatewayCondition
+	conditions map[string][]tables.GatewayCondition
 }
 
-func (t *refusing) PolicyConditions() map[string][]lower.GatewayCondition { return t.conditions }
+func (t *refusing) PolicyConditions() map[string][]tables.GatewayCondition { return t.conditions }
 
 // The policies that documents with errors hold are told of as long as those are the
 // documents, also where they are not translated again.
@@ -23,13 +23,13 @@ func TestStatusTellsRefusedPolicies(t *testing.T) {
 	docs := newDocuments("a")
 	translator := &refusing{words: &words{}}
 	r, _, _ := newReloader(docs, func(o *Options) { o.Translator = translator })
-	refused := map[string][]lower.GatewayCondition{
+	refused := map[string][]tables.GatewayCondition{
 		"AuthPolicy/net/edge": {{Type: "Accepted", Status: "False", Reason: "TargetNotFound"}},
 	}
 	steps := []struct {
 		name       string
 		content    string
-		conditions map[string][]lower.GatewayCondition
+		conditions map[string][]tables.GatewayCondition
 		told       bool
 	}{
 		{"good documents", "a", nil, false},

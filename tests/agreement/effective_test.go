@@ -16,9 +16,9 @@ import (
 	"github.com/writ-policy/writ/bundles"
 	"github.com/writ-policy/writ/tests/oracle/gateway"
 	"github.com/writ-policy/writ/translator"
-	"github.com/writ-policy/writ/translator/effective"
-	"github.com/writ-policy/writ/translator/lower"
+	"github.com/writ-policy/writ/translator/gateway/effective"
 	"github.com/writ-policy/writ/translator/source"
+	"github.com/writ-policy/writ/translator/tables"
 )
 
 var hierarchies = flag.Int("hierarchies", 100, "random hierarchies the effective gateway policies are compared in")
@@ -154,7 +154,7 @@ func snapshotOf(files map[string]string) source.Snapshot {
 	return snapshot
 }
 
-func gatewayTables(t *testing.T, seed uint64, files map[string]string) *lower.Gateway {
+func gatewayTables(t *testing.T, seed uint64, files map[string]string) *tables.Gateway {
 	t.Helper()
 	result, list := translator.New(translator.Options{AllowEmpty: true}).Translate(context.Background(), snapshotOf(files))
 	if result == nil {
@@ -165,7 +165,7 @@ func gatewayTables(t *testing.T, seed uint64, files map[string]string) *lower.Ga
 
 // compareEffective asks everything that can be asked and says where the answers
 // differ, "" if nowhere.
-func compareEffective(tables *lower.Gateway, world *gateway.World, count map[string]int) string {
+func compareEffective(lowered *tables.Gateway, world *gateway.World, count map[string]int) string {
 	vias := []string{""}
 	for _, target := range world.Targets() {
 		if strings.HasPrefix(target, "Gateway/") {
@@ -178,7 +178,7 @@ func compareEffective(tables *lower.Gateway, world *gateway.World, count map[str
 				if via != "" && strings.HasPrefix(target, "Gateway/") {
 					continue
 				}
-				got, err := effective.Find(tables, effective.Query{Kind: kind, Target: target, Via: via})
+				got, err := effective.Find(lowered, effective.Query{Kind: kind, Target: target, Via: via})
 				want := world.Effective(kind, target, via)
 				if via == "" {
 					countEffective(want, count)
@@ -188,15 +188,15 @@ func compareEffective(tables *lower.Gateway, world *gateway.World, count map[str
 				}
 			}
 		}
-		if why := compareDiscoveries(tables, world, kind, count); why != "" {
+		if why := compareDiscoveries(lowered, world, kind, count); why != "" {
 			return kind + why
 		}
 	}
 	return ""
 }
 
-func compareDiscoveries(tables *lower.Gateway, world *gateway.World, kind string, count map[string]int) string {
-	all, err := effective.All(tables, kind)
+func compareDiscoveries(lowered *tables.Gateway, world *gateway.World, kind string, count map[string]int) string {
+	all, err := effective.All(lowered, kind)
 	if err != nil {
 		return err.Error()
 	}
@@ -207,7 +207,7 @@ func compareDiscoveries(tables *lower.Gateway, world *gateway.World, kind string
 		if kind == "RateLimitPolicy" && rule == "rules.authorization.nobody" {
 			rule = "limits.nobody"
 		}
-		got, err := effective.FindReach(tables, kind, rule)
+		got, err := effective.FindReach(lowered, kind, rule)
 		if why := unlikeJSON(got, world.Reach(kind, rule), err); why != "" {
 			return " reach of " + rule + why
 		}
@@ -219,7 +219,7 @@ func compareDiscoveries(tables *lower.Gateway, world *gateway.World, kind string
 		}
 	}
 	for _, policy := range policies {
-		got, err := effective.FindReplaced(tables, kind, policy)
+		got, err := effective.FindReplaced(lowered, kind, policy)
 		want := world.Replaced(kind, policy)
 		if policy == "" {
 			for _, entry := range want {

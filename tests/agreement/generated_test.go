@@ -18,7 +18,7 @@ import (
 	"github.com/open-policy-agent/opa/v1/tester"
 
 	"github.com/writ-policy/writ/bundles"
-	"github.com/writ-policy/writ/translator/lower"
+	"github.com/writ-policy/writ/translator/tables"
 )
 
 // brokenPerRole is how many rules of each role are broken, one at a time: the
@@ -45,7 +45,7 @@ func TestGeneratedTestsFailWhenTheirRuleIsBroken(t *testing.T) {
 			}
 			broken++
 			access := copyAccess(t, built.Access)
-			if role.Family == lower.FamilyOrigin {
+			if role.Family == tables.FamilyOrigin {
 				access.Roles.At(key).Origin[number].Verbs = []string{"broken"}
 			} else {
 				access.Roles.At(key).Kubernetes[number].Verbs = []string{"broken"}
@@ -145,7 +145,7 @@ func TestGeneratedTestsFailWhenTheirVisibilityPolicyIsBroken(t *testing.T) {
 
 // testOf finds the generated test of a rule. A rule whose role nobody is bound
 // to, or whose restriction only its author understands, has none.
-func testOf(built *bundles.Bundle, role lower.Role, number int) (name string, ok bool) {
+func testOf(built *bundles.Bundle, role tables.Role, number int) (name string, ok bool) {
 	for path, content := range built.Files {
 		if bundles.IsTest(path) && bytes.Contains(content, []byte("source: "+role.Source+"\n")) {
 			name := strings.TrimSuffix(filepath.Base(path), ".rego")
@@ -155,9 +155,9 @@ func testOf(built *bundles.Bundle, role lower.Role, number int) (name string, ok
 	return "", false
 }
 
-func copyAccess(t *testing.T, access *lower.Access) *lower.Access {
+func copyAccess(t *testing.T, access *tables.Access) *tables.Access {
 	t.Helper()
-	copied := new(lower.Access)
+	copied := new(tables.Access)
 	if err := json.Unmarshal(encode(t, access), copied); err != nil {
 		t.Fatal(err)
 	}
@@ -175,7 +175,7 @@ func encode(t *testing.T, value any) []byte {
 
 // failedTests runs the bundle's tests in the files of that name over other tables
 // with OPA's own runner.
-func failedTests(t *testing.T, built *bundles.Bundle, access *lower.Access, name string) []string {
+func failedTests(t *testing.T, built *bundles.Bundle, access *tables.Access, name string) []string {
 	t.Helper()
 	var tar bytes.Buffer
 	if err := built.WriteTar(&tar); err != nil {

@@ -179,15 +179,15 @@ func loadDocument(w *access.World, d node, namespace, name string) {
 		name, namespace = head.text("name", name), head.text("namespace", namespace)
 	}
 	kubernetes := d.text("apiVersion", "") == access.KubernetesVersion
-	deny := d.text("apiVersion", "") == deny.Version
+	denied := d.text("apiVersion", "") == deny.Version
 	switch kind := strings.ToLower(d.text("kind", "")); {
 	case kind == "list":
 		for _, item := range d.list("items") {
 			loadDocument(w, item.(map[string]any), "", "")
 		}
-	case deny && kind == "denypolicy":
+	case denied && kind == "denypolicy":
 		w.DenyPolicies = append(w.DenyPolicies, denyPolicy(d.object("spec"), name))
-	case deny:
+	case denied:
 		w.Escalations = append(w.Escalations, escalation(d.object("spec"), namespace, name))
 	case kubernetes && strings.HasSuffix(kind, "binding"):
 		w.KubernetesBindings = append(w.KubernetesBindings, kubernetesBinding(d, namespace, name))

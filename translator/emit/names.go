@@ -4,7 +4,6 @@ import (
 	"crypto/sha256"
 	"encoding/hex"
 	"fmt"
-	"slices"
 	"strings"
 )
 
@@ -12,14 +11,14 @@ import (
 // more than 255 with it.
 const longestName = 200
 
-// fileName returns the name of the file of a document, without its suffix, from the
+// FileName returns the name of the file of a document, without its suffix, from the
 // names that tell the document from others of its kind: always as many of them. The
 // result is readable for the names that Kubernetes accepts: "net", "edge" gives
 // net-edge. No two lists of names share a result, not even where the file system
 // ignores case, and a result neither leaves its folder nor is too long.
 //
 // A name that would not fit is cut, and "~" and a hash follow: no other result has "~".
-func fileName(names ...string) string {
+func FileName(names ...string) string {
 	parts := make([]string, len(names))
 	separator := "-"
 	for i, name := range names {
@@ -31,9 +30,9 @@ func fileName(names ...string) string {
 	return shortened(strings.Join(parts, separator))
 }
 
-// pathName is fileName for a path: "/" becomes "__", so that paths of any depth
+// PathName is fileName for a path: "/" becomes "__", so that paths of any depth
 // have results of their own.
-func pathName(path string) string {
+func PathName(path string) string {
 	parts := strings.Split(path, "/")
 	for i, part := range parts {
 		parts[i] = fileText(part)
@@ -63,24 +62,6 @@ func shortened(text string) string {
 	}
 	sum := sha256.Sum256([]byte(text))
 	return text[:longestName-2*len(sum)-1] + "~" + hex.EncodeToString(sum[:])
-}
-
-// identifier returns the name of a Rego rule for a document, from the same names as
-// fileName. "no-risky-exec" gives no_risky_exec. No two lists of names share a result.
-// It may begin with a digit, or be a word of Rego, so the caller puts something before
-// it. After it may follow "__" and a word that does not begin with two hexadecimal
-// digits, which tells it from an escaped byte.
-func identifier(names ...string) string {
-	parts := make([]string, len(names))
-	separator := "_"
-	for i, name := range names {
-		parts[i] = identifierText(name)
-		last := i == len(names)-1
-		if name == "" || !isPlain(name[0]) || !last && slices.ContainsFunc([]byte(name), func(b byte) bool { return !isPlain(b) }) {
-			separator = "___" // "_" would not show where the name ends
-		}
-	}
-	return strings.Join(parts, separator)
 }
 
 // identifierText encodes one name. Lower-case letters and digits stand for themselves,

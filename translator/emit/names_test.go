@@ -30,15 +30,15 @@ func TestNames(t *testing.T) {
 			strings.ReplaceAll(long, "-", "_")},
 	} {
 		t.Run(name, func(t *testing.T) {
-			if got := fileName(row.names...); got != row.file {
+			if got := FileName(row.names...); got != row.file {
 				t.Errorf("file: got %q, want %q", got, row.file)
 			}
-			if got := identifier(row.names...); got != row.rego {
+			if got := Identifier(row.names...); got != row.rego {
 				t.Errorf("identifier: got %q, want %q", got, row.rego)
 			}
 		})
 	}
-	if got, want := pathName("rules/a-b/x"), "rules__a-b__x"; got != want {
+	if got, want := PathName("rules/a-b/x"), "rules__a-b__x"; got != want {
 		t.Errorf("path: got %q, want %q", got, want)
 	}
 }
@@ -69,9 +69,9 @@ func TestNamesAreInjective(t *testing.T) {
 				got, of   string
 				permitted *regexp.Regexp
 			}{
-				{files, fileName(names...), strings.Join(names, "\x00"), file},
-				{variables, identifier(names...), strings.Join(names, "\x00"), variable},
-				{paths, pathName(path), path, file},
+				{files, FileName(names...), strings.Join(names, "\x00"), file},
+				{variables, Identifier(names...), strings.Join(names, "\x00"), variable},
+				{paths, PathName(path), path, file},
 			} {
 				if !row.permitted.MatchString(row.got) || strings.HasPrefix(row.got, ".") || strings.Contains(row.got, "..") {
 					t.Fatalf("%q gives %q", row.of, row.got)
@@ -81,7 +81,7 @@ func TestNamesAreInjective(t *testing.T) {
 				}
 				row.seen[row.got] = row.of
 			}
-			if got := fileName(names...) + "_test.rego"; len(got) > 255-len("authpolicy-") || strings.HasSuffix(fileName(names...), "_test") {
+			if got := FileName(names...) + "_test.rego"; len(got) > 255-len("authpolicy-") || strings.HasSuffix(FileName(names...), "_test") {
 				t.Fatalf("%q gives the file %q", names, got)
 			}
 		}
@@ -96,7 +96,7 @@ func TestHelpersAreInjective(t *testing.T) {
 		seen := make(map[string][2]string)
 		for _, name := range rapid.SliceOfN(someName(), 1, 12).Draw(t, "names") {
 			for _, purpose := range append(purposes, "") {
-				helper := newModule(name).helperName(purpose)
+				helper := NewModule(name).HelperName(purpose)
 				of := [2]string{name, purpose}
 				if other, ok := seen[helper]; ok && other != of {
 					t.Fatalf("%q and %q both give %q", other, of, helper)

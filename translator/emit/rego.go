@@ -2,29 +2,16 @@ package emit
 
 import (
 	"bytes"
-	"fmt"
-
-	"github.com/writ-policy/writ/translator/regotext"
+	"encoding/json"
 )
 
-// dispatch writes the module by which the library asks an extension by name:
-// Rego has no call through a variable. The first clause is for no extension at
-// all, so that the function is always defined.
-func dispatch(names []string) []byte {
+// Marshal is JSON with sorted keys, a line end, and text as it is written.
+func Marshal(value any) ([]byte, error) {
 	var out bytes.Buffer
-	out.WriteString(`# METADATA
-# description: |
-#   The answers of extensions by their names. Generated from the names that the
-#   rules of the documents refer to.
-package compiled.extensions
-
-# METADATA
-# description: The answer of the extension of this name; undefined where it says nothing.
-# scope: document
-holds("", _, _) := false
-`)
-	for _, name := range names {
-		fmt.Fprintf(&out, "\nholds(%s, request, params) := data.writ.extensions[%s].holds(request, params)\n", regotext.Quote(name), regotext.Quote(name))
+	encoder := json.NewEncoder(&out)
+	encoder.SetEscapeHTML(false)
+	if err := encoder.Encode(value); err != nil {
+		return nil, err
 	}
-	return out.Bytes()
+	return out.Bytes(), nil
 }

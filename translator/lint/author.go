@@ -6,8 +6,8 @@ import (
 	"strings"
 
 	"github.com/writ-policy/writ/translator/diag"
-	"github.com/writ-policy/writ/translator/lower"
 	"github.com/writ-policy/writ/translator/resolve"
+	"github.com/writ-policy/writ/translator/tables"
 )
 
 // Author is the author of a change to the documents.
@@ -34,10 +34,10 @@ type Question struct {
 // it: in roles that are new or changed compared with the base, and through bindings
 // that are new or changed. Removing rules or roles grants nothing. If base is nil,
 // everything is new, and the author's permissions are those of the same documents.
-func Escalation(r *resolve.Resolved, access, base *lower.Access, author Author) diag.List {
+func Escalation(r *resolve.Resolved, access, base *tables.Access, author Author) diag.List {
 	before := base
 	if base == nil {
-		base, before = access, &lower.Access{}
+		base, before = access, &tables.Access{}
 	}
 	c := &escalation{
 		access: access,
@@ -62,7 +62,7 @@ func Escalation(r *resolve.Resolved, access, base *lower.Access, author Author) 
 
 // escalation is the state of one check.
 type escalation struct {
-	access *lower.Access
+	access *tables.Access
 	author Author
 	held   *permissions
 	places places
@@ -71,9 +71,9 @@ type escalation struct {
 
 // role checks each rule of a role in the scope of the role. For a role that is valid
 // in every namespace, the author must have the permissions in all of them.
-func (c *escalation) role(key string, role lower.Role) {
+func (c *escalation) role(key string, role tables.Role) {
 	scope := role.Namespace
-	if role.Family == lower.FamilyOrigin && scope == c.access.Master {
+	if role.Family == tables.FamilyOrigin && scope == c.access.Master {
 		scope = ""
 	}
 	question := c.questionFor(role, "escalate", role.Namespace)
@@ -95,7 +95,7 @@ func (c *escalation) role(key string, role lower.Role) {
 }
 
 // binding checks every rule that a binding grants, in the scope of the binding.
-func (c *escalation) binding(key string, b lower.Binding) {
+func (c *escalation) binding(key string, b tables.Binding) {
 	scope := b.Namespace
 	if b.Cluster {
 		scope = ""
@@ -118,7 +118,7 @@ func (c *escalation) binding(key string, b lower.Binding) {
 }
 
 // missing lists for each rule of a role the permissions that the author does not have.
-func (c *escalation) missing(role lower.Role, scope string) [][]string {
+func (c *escalation) missing(role tables.Role, scope string) [][]string {
 	held := c.held.in(scope)
 	var out [][]string
 	for i := range role.Kubernetes {
@@ -143,13 +143,13 @@ func (c *escalation) missing(role lower.Role, scope string) [][]string {
 }
 
 // questionFor returns the request of the author to use a verb on a role.
-func (c *escalation) questionFor(role lower.Role, verb, namespace string) Question {
+func (c *escalation) questionFor(role tables.Role, verb, namespace string) Question {
 	q := Question{
 		User: c.author.User, Groups: c.author.Groups, Verb: verb,
 		APIGroup: rbacGroup, Resource: "roles", Namespace: namespace, Name: role.Name,
 	}
 	switch {
-	case role.Family == lower.FamilyOrigin:
+	case role.Family == tables.FamilyOrigin:
 		q.APIGroup = originGroup
 	case role.Kind == "ClusterRole":
 		q.Resource = "clusterroles"

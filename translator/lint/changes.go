@@ -5,16 +5,16 @@ import (
 	"slices"
 
 	"github.com/writ-policy/writ/translator/diag"
-	"github.com/writ-policy/writ/translator/lower"
 	"github.com/writ-policy/writ/translator/resolve"
+	"github.com/writ-policy/writ/translator/tables"
 )
 
 // roleChanged reports whether a role differs, ignoring the lines of its rules.
-func roleChanged(now, before lower.Role) bool {
+func roleChanged(now, before tables.Role) bool {
 	return !reflect.DeepEqual(withoutSources(now), withoutSources(before))
 }
 
-func withoutSources(r lower.Role) lower.Role {
+func withoutSources(r tables.Role) tables.Role {
 	r.Source = ""
 	r.Kubernetes = slices.Clone(r.Kubernetes)
 	for i := range r.Kubernetes {
@@ -28,9 +28,9 @@ func withoutSources(r lower.Role) lower.Role {
 }
 
 // subjectsOf lists the subjects of each binding, sorted.
-func subjectsOf(access *lower.Access) map[string][]string {
+func subjectsOf(access *tables.Access) map[string][]string {
 	out := make(map[string][]string, access.Bindings.Len())
-	add := func(level lower.Map[[]string]) {
+	add := func(level tables.Map[[]string]) {
 		for subject, keys := range level.All() {
 			for _, key := range *keys {
 				out[key] = append(out[key], subject)
@@ -63,14 +63,14 @@ func placesOf(r *resolve.Resolved) places {
 		bindings: make(map[string]bindingPlace),
 	}
 	for _, role := range r.KubernetesRoles {
-		key := lower.RoleKey(role.Document.Family, role.Document.Namespace, role.Document.Name)
+		key := tables.RoleKey(role.Document.Family, role.Document.Namespace, role.Document.Name)
 		p.roles[key] = role.Document.At
 		for i := range role.Rules {
 			p.rules[key] = append(p.rules[key], role.Rules[i].At)
 		}
 	}
 	for _, role := range r.OriginRoles {
-		key := lower.RoleKey(role.Family, role.Namespace, role.Name)
+		key := tables.RoleKey(role.Family, role.Namespace, role.Name)
 		p.roles[key] = role.At
 		for i := range role.Rules {
 			p.rules[key] = append(p.rules[key], role.Rules[i].At)
@@ -78,11 +78,11 @@ func placesOf(r *resolve.Resolved) places {
 	}
 	for _, b := range r.KubernetesBindings {
 		d := b.Document
-		p.bindings[lower.BindingKey(d.Family, d.Namespace, d.Name)] = bindingPlace{d.RoleName.At}
+		p.bindings[tables.BindingKey(d.Family, d.Namespace, d.Name)] = bindingPlace{d.RoleName.At}
 	}
 	for _, b := range r.OriginBindings {
 		d := b.Document
-		p.bindings[lower.BindingKey(d.Family, d.Namespace, d.Name)] = bindingPlace{d.RoleName.At}
+		p.bindings[tables.BindingKey(d.Family, d.Namespace, d.Name)] = bindingPlace{d.RoleName.At}
 	}
 	return p
 }

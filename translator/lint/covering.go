@@ -5,7 +5,8 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/writ-policy/writ/translator/lower"
+	"github.com/writ-policy/writ/translator/access"
+	"github.com/writ-policy/writ/translator/tables"
 )
 
 // A rule is split into tuples of single entries, and a rule of the author must cover
@@ -97,13 +98,13 @@ func appendExamples(out []string, picked []class, text func(entries []string) st
 }
 
 // missingPaths checks a rule with paths, which only Kubernetes has.
-func (h ruleSet) missingPaths(wanted *lower.KubernetesRule) []string {
+func (h ruleSet) missingPaths(wanted *tables.KubernetesRule) []string {
 	verbs := h.classes(wanted.Verbs, func(r rule, _ bool, verb string) bool {
 		return r.kubernetes != nil && hasOrStar(r.kubernetes.Verbs, verb)
 	})
 	paths := h.classes(wanted.Paths, func(r rule, _ bool, path string) bool {
 		return r.kubernetes != nil && slices.ContainsFunc(r.kubernetes.Paths, func(held string) bool {
-			return lower.CoversPath(held, path)
+			return access.CoversPath(held, path)
 		})
 	})
 	return h.missing([][]class{verbs, paths}, func(t []string) string { return t[0] + " " + t[1] })
@@ -112,7 +113,7 @@ func (h ruleSet) missingPaths(wanted *lower.KubernetesRule) []string {
 // missingResources checks a rule with resources. In Origin the verb of a request for a
 // streaming subresource is different, and two verbs stand for subresources. Verbs and
 // resources are therefore partitioned, so that they are independent within each part.
-func (h ruleSet) missingResources(wanted *lower.KubernetesRule) []string {
+func (h ruleSet) missingResources(wanted *tables.KubernetesRule) []string {
 	groups := h.classes(wanted.Groups, func(r rule, _ bool, group string) bool {
 		return r.origin != nil || hasOrStar(r.kubernetes.Groups, group)
 	})
@@ -177,7 +178,7 @@ func streamOf(resource string) string {
 		return "*"
 	}
 	_, sub, _ := strings.Cut(resource, "/")
-	if carried := lower.Carried("get", sub); carried[0] != "get" {
+	if carried := tables.Carried("get", sub); carried[0] != "get" {
 		return carried[0]
 	}
 	return ""

@@ -7,7 +7,8 @@ import (
 
 	"pgregory.net/rapid"
 
-	"github.com/writ-policy/writ/translator/lower"
+	"github.com/writ-policy/writ/translator/access"
+	"github.com/writ-policy/writ/translator/tables"
 )
 
 var (
@@ -24,15 +25,15 @@ func some(t *rapid.T, from []string, least int, label string) []string {
 	return slices.Compact(out)
 }
 
-func kubernetesRule(t *rapid.T) lower.KubernetesRule {
-	return lower.KubernetesRule{
+func kubernetesRule(t *rapid.T) tables.KubernetesRule {
+	return tables.KubernetesRule{
 		Verbs: some(t, verbs, 1, "verbs"), Groups: some(t, groups, 1, "groups"),
 		Resources: some(t, resources, 1, "resources"), Names: some(t, names, 0, "names"),
 	}
 }
 
-func originRule(t *rapid.T) lower.OriginRule {
-	return lower.OriginRule{
+func originRule(t *rapid.T) tables.OriginRule {
+	return tables.OriginRule{
 		Deny:  rapid.Bool().Draw(t, "deny"),
 		Verbs: some(t, verbs, 1, "verbs"), NotVerbs: some(t, verbs[1:], 0, "not verbs"),
 		Kinds: some(t, kinds, 1, "kinds"), NotKinds: some(t, kinds[1:], 0, "not kinds"),
@@ -41,15 +42,15 @@ func originRule(t *rapid.T) lower.OriginRule {
 
 // owned draws tables in which alice is bound to a role of each family, each
 // cluster-wide or in the namespace.
-func owned(t *rapid.T) *lower.Access {
-	access := &lower.Access{
+func owned(t *rapid.T) *tables.Access {
+	access := &tables.Access{
 		Master: "master",
-		Roles: lower.MapOf(map[string]lower.Role{
-			"k": {Family: lower.FamilyKubernetes, Kubernetes: []lower.KubernetesRule{kubernetesRule(t), kubernetesRule(t)}},
-			"o": {Family: lower.FamilyOrigin, Origin: []lower.OriginRule{originRule(t), originRule(t), originRule(t)}},
-			"l": {Family: lower.FamilyOrigin, Origin: []lower.OriginRule{originRule(t), originRule(t)}},
+		Roles: tables.MapOf(map[string]tables.Role{
+			"k": {Family: tables.FamilyKubernetes, Kubernetes: []tables.KubernetesRule{kubernetesRule(t), kubernetesRule(t)}},
+			"o": {Family: tables.FamilyOrigin, Origin: []tables.OriginRule{originRule(t), originRule(t), originRule(t)}},
+			"l": {Family: tables.FamilyOrigin, Origin: []tables.OriginRule{originRule(t), originRule(t)}},
 		}),
-		Bindings: lower.MapOf(map[string]lower.Binding{"k": {Role: "k"}, "o": {Role: "o"}, "l": {Role: "l"}}),
+		Bindings: tables.MapOf(map[string]tables.Binding{"k": {Role: "k"}, "o": {Role: "o"}, "l": {Role: "l"}}),
 	}
 	local := []string{"l"}
 	cluster := []string{"o"}
@@ -58,8 +59,8 @@ func owned(t *rapid.T) *lower.Access {
 	} else {
 		cluster = append(cluster, "k")
 	}
-	access.Subjects.Cluster = lower.MapOf(map[string][]string{"user:alice": cluster})
-	access.Subjects.Namespaces = lower.MapOf(map[string]lower.Map[[]string]{"hammer": lower.MapOf(map[string][]string{"group:dev": local})})
+	access.Subjects.Cluster = tables.MapOf(map[string][]string{"user:alice": cluster})
+	access.Subjects.Namespaces = tables.MapOf(map[string]tables.Map[[]string]{"hammer": tables.MapOf(map[string][]string{"group:dev": local})})
 	return access
 }
 
@@ -82,27 +83,27 @@ func requests() []request {
 	return out
 }
 
-func fitsKubernetes(r *lower.KubernetesRule, q request) bool {
+func fitsKubernetes(r *tables.KubernetesRule, q request) bool {
 	full := q.resource
 	if q.sub != "" {
 		full += "/" + q.sub
 	}
 	return hasOrStar(r.Verbs, q.verb) && hasOrStar(r.Groups, q.group) &&
-		slices.ContainsFunc(r.Resources, func(e string) bool { return lower.CoversResource(e, full) }) &&
+		slices.ContainsFunc(r.Resources, func(e string) bool { return access.CoversResource(e, full) }) &&
 		(len(r.Names) == 0 || slices.Contains(r.Names, q.name))
 }
 
-func fitsOrigin(r *lower.OriginRule, q request) bool {
-	return lower.MatchesVerb(r, q.verb, q.sub) && lower.MatchesKind(r, q.verb, q.resource, q.sub)
+func fitsOrigin(r *tables.OriginRule, q request) bool {
+	return access.MatchesVerb(r, q.verb, q.sub) && access.MatchesKind(r, q.verb, q.resource, q.sub)
 }
 
 // allowed decides a request of alice in group dev by the order over families.
-func allowed(access *lower.Access, namespace string, q request) bool {
+func allowed(access *tables.Access, namespace string, q request) bool {
 	step := func(keys []string, deny bool) bool {
 		for _, key := range keys {
 			role := access.Roles.At(access.Bindings.At(key).Role)
-			if !deny && slices.ContainsFunc(role.Kubernetes, func(r lower.KubernetesRule) bool { return fitsKubernetes(&r, q) }) ||
-				slices.ContainsFunc(role.Origin, func(r lower.OriginRule) bool { return r.Deny == deny && fitsOrigin(&r, q) }) {
+			if !deny && slices.ContainsFunc(role.Kubernetes, func(r tables.KubernetesRule) bool { return fitsKubernetes(&r, q) }) ||
+				slices.ContainsFunc(role.Origin, func(r tables.OriginRule) bool { return r.Deny == deny && fitsOrigin(&r, q) }) {
 				return true
 			}
 		}
@@ -157,24 +158,24 @@ func TestManyCombinations(t *testing.T) {
 	for i := range long {
 		long[i] = strings.Repeat("x", i+1)
 	}
-	access := &lower.Access{
-		Roles:    lower.MapOf(map[string]lower.Role{"r": {Kubernetes: []lower.KubernetesRule{{Verbs: long, Groups: long, Resources: []string{"*"}}}}}),
-		Bindings: lower.MapOf(map[string]lower.Binding{"b": {Role: "r"}}),
-		Subjects: lower.Subjects{Cluster: lower.MapOf(map[string][]string{"user:alice": {"b"}})},
+	access := &tables.Access{
+		Roles:    tables.MapOf(map[string]tables.Role{"r": {Kubernetes: []tables.KubernetesRule{{Verbs: long, Groups: long, Resources: []string{"*"}}}}}),
+		Bindings: tables.MapOf(map[string]tables.Binding{"b": {Role: "r"}}),
+		Subjects: tables.Subjects{Cluster: tables.MapOf(map[string][]string{"user:alice": {"b"}})},
 	}
 	held := newPermissions(access, Author{User: "alice"}).in("")
-	if got := held.missingResources(&lower.KubernetesRule{Verbs: long[:2000], Groups: long, Resources: long}); len(got) > 0 {
+	if got := held.missingResources(&tables.KubernetesRule{Verbs: long[:2000], Groups: long, Resources: long}); len(got) > 0 {
 		t.Errorf("got %v missing, want nothing", got)
 	}
 
-	var apart []lower.KubernetesRule
+	var apart []tables.KubernetesRule
 	for _, x := range long[:400] {
-		apart = append(apart, lower.KubernetesRule{Verbs: []string{x}, Groups: []string{"*"}, Resources: []string{"*"}},
-			lower.KubernetesRule{Verbs: []string{"*"}, Groups: []string{x}, Resources: []string{"*"}})
+		apart = append(apart, tables.KubernetesRule{Verbs: []string{x}, Groups: []string{"*"}, Resources: []string{"*"}},
+			tables.KubernetesRule{Verbs: []string{"*"}, Groups: []string{x}, Resources: []string{"*"}})
 	}
-	access.Roles = lower.MapOf(map[string]lower.Role{"r": {Kubernetes: apart}})
+	access.Roles = tables.MapOf(map[string]tables.Role{"r": {Kubernetes: apart}})
 	held = newPermissions(access, Author{User: "alice"}).in("")
-	got := held.missingResources(&lower.KubernetesRule{Verbs: long[:400], Groups: long[:400], Resources: []string{"pods"}})
+	got := held.missingResources(&tables.KubernetesRule{Verbs: long[:400], Groups: long[:400], Resources: []string{"pods"}})
 	if want := []string{tooMany}; !slices.Equal(got, want) {
 		t.Errorf("got %v, want %v", got, want)
 	}

@@ -5,9 +5,10 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/writ-policy/writ/translator/access"
 	"github.com/writ-policy/writ/translator/diag"
-	"github.com/writ-policy/writ/translator/document"
-	"github.com/writ-policy/writ/translator/lower"
+	"github.com/writ-policy/writ/translator/syntax"
+	"github.com/writ-policy/writ/translator/tables"
 )
 
 // rbacGroup is the API group of Kubernetes' roles and bindings.
@@ -33,8 +34,8 @@ var powers = []struct {
 	{[]string{"create", "update", "patch"}, []string{rbacGroup}, slices.Concat(roleResources, bindingResources), false},
 }
 
-func kubernetesGrants(d *document.KubernetesRole, access *lower.Access) diag.List {
-	role := access.Roles.At(lower.RoleKey(d.Family, d.Namespace, d.Name))
+func kubernetesGrants(d *access.KubernetesRole, access *tables.Access) diag.List {
+	role := access.Roles.At(tables.RoleKey(d.Family, d.Namespace, d.Name))
 	if slices.ContainsFunc(role.Kubernetes, everythingKubernetes) {
 		return nil
 	}
@@ -47,8 +48,8 @@ func kubernetesGrants(d *document.KubernetesRole, access *lower.Access) diag.Lis
 	return list
 }
 
-func originGrants(d *document.OriginRole, access *lower.Access) diag.List {
-	role := access.Roles.At(lower.RoleKey(d.Family, d.Namespace, d.Name))
+func originGrants(d *access.OriginRole, access *tables.Access) diag.List {
+	role := access.Roles.At(tables.RoleKey(d.Family, d.Namespace, d.Name))
 	if slices.ContainsFunc(role.Origin, everythingOrigin) {
 		return nil
 	}
@@ -61,7 +62,7 @@ func originGrants(d *document.OriginRole, access *lower.Access) diag.List {
 	return list
 }
 
-func escalationGrant(h *document.Header, rule int, at diag.Position, found []string) diag.Diagnostic {
+func escalationGrant(h *syntax.Header, rule int, at diag.Position, found []string) diag.Diagnostic {
 	return diag.Diagnostic{
 		Position: at,
 		Severity: diag.Warning,
@@ -72,18 +73,18 @@ func escalationGrant(h *document.Header, rule int, at diag.Position, found []str
 	}
 }
 
-func everythingKubernetes(r lower.KubernetesRule) bool {
+func everythingKubernetes(r tables.KubernetesRule) bool {
 	return slices.Contains(r.Verbs, "*") && slices.Contains(r.Groups, "*") &&
 		slices.Contains(r.Resources, "*") && len(r.Names) == 0
 }
 
-func everythingOrigin(r lower.OriginRule) bool {
+func everythingOrigin(r tables.OriginRule) bool {
 	return !r.Deny && r.Restrictions == nil && len(r.NotVerbs) == 0 && len(r.NotKinds) == 0 &&
 		slices.Contains(r.Verbs, "*") && slices.Contains(r.Kinds, "*")
 }
 
 // kubernetesPowers lists the powers that a rule grants.
-func kubernetesPowers(r *lower.KubernetesRule) []string {
+func kubernetesPowers(r *tables.KubernetesRule) []string {
 	var found []string
 	for _, p := range powers {
 		group := slices.Contains(r.Groups, "*") || slices.ContainsFunc(p.groups, func(g string) bool {
@@ -105,11 +106,11 @@ func kubernetesPowers(r *lower.KubernetesRule) []string {
 // userextras.
 func touches(resources []string, resource string) bool {
 	return slices.ContainsFunc(resources, func(held string) bool {
-		return lower.CoversResource(held, resource) || strings.HasPrefix(held, resource+"/") && resource == "userextras"
+		return access.CoversResource(held, resource) || strings.HasPrefix(held, resource+"/") && resource == "userextras"
 	})
 }
 
-func originPowers(r *lower.OriginRule) []string {
+func originPowers(r *tables.OriginRule) []string {
 	if r.Deny {
 		return nil
 	}
@@ -117,12 +118,12 @@ func originPowers(r *lower.OriginRule) []string {
 	for _, p := range powers {
 		where := func(verb string) []string {
 			return slices.DeleteFunc(slices.Clone(p.resources), func(resource string) bool {
-				return !lower.MatchesKind(r, verb, resource, "")
+				return !access.MatchesKind(r, verb, resource, "")
 			})
 		}
-		matches := func(verb string) bool { return lower.MatchesVerb(r, verb, "") }
+		matches := func(verb string) bool { return access.MatchesVerb(r, verb, "") }
 		named := func(verb string) bool {
-			return p.named && slices.Contains(r.Verbs, verb) && len(lower.EffectiveKinds(r)) > 0
+			return p.named && slices.Contains(r.Verbs, verb) && len(access.EffectiveKinds(r)) > 0
 		}
 		found = append(found, describe(p.verbs, matches, named, where)...)
 	}

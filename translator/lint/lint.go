@@ -9,14 +9,14 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/writ-policy/writ/translator/access"
 	"github.com/writ-policy/writ/translator/diag"
-	"github.com/writ-policy/writ/translator/document"
-	"github.com/writ-policy/writ/translator/lower"
 	"github.com/writ-policy/writ/translator/resolve"
+	"github.com/writ-policy/writ/translator/tables"
 )
 
 // Check returns the warnings about documents that compile, sorted.
-func Check(r *resolve.Resolved, access *lower.Access) diag.List {
+func Check(r *resolve.Resolved, access *tables.Access) diag.List {
 	var list diag.List
 	for _, role := range r.KubernetesRoles {
 		// The rules of an aggregated role are reported for the roles that declare them.
@@ -57,9 +57,9 @@ func stockRolesInMaster(r *resolve.Resolved) diag.List {
 
 // reviewDenials warns about deny rules with restrictions on labels or fields. A
 // SubjectAccessReview has neither, so they deny every review that they match.
-func reviewDenials(d *document.OriginRole, access *lower.Access) diag.List {
+func reviewDenials(d *access.OriginRole, access *tables.Access) diag.List {
 	var list diag.List
-	role := access.Roles.At(lower.RoleKey(d.Family, d.Namespace, d.Name))
+	role := access.Roles.At(tables.RoleKey(d.Family, d.Namespace, d.Name))
 	for i := range role.Origin {
 		rule := &role.Origin[i]
 		if !rule.Deny || rule.Restrictions == nil {
@@ -89,8 +89,8 @@ func reviewDenials(d *document.OriginRole, access *lower.Access) diag.List {
 
 // changesFields reports whether a rule matches verbs that change fields. For other
 // verbs fieldsMutatable does not depend on the request.
-func changesFields(rule *lower.OriginRule) bool {
+func changesFields(rule *tables.OriginRule) bool {
 	return slices.ContainsFunc([]string{"update", "patch", "create"}, func(verb string) bool {
-		return lower.MatchesVerb(rule, verb, "")
+		return access.MatchesVerb(rule, verb, "")
 	})
 }

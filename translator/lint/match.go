@@ -4,7 +4,8 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/writ-policy/writ/translator/lower"
+	"github.com/writ-policy/writ/translator/access"
+	"github.com/writ-policy/writ/translator/tables"
 )
 
 // A grant matches an entry if it covers all of it. A denial matches if it covers a part
@@ -19,10 +20,10 @@ func matchesVerb(r rule, deny bool, verb, stream string) bool {
 		return matchesAll(r.origin.Verbs, r.origin.NotVerbs, deny)
 	}
 	if stream != "*" {
-		return lower.MatchesVerb(r.origin, verb, stream)
+		return access.MatchesVerb(r.origin, verb, stream)
 	}
 	// "*" includes the streaming subresources.
-	matches := func(sub string) bool { return lower.MatchesVerb(r.origin, verb, sub) }
+	matches := func(sub string) bool { return access.MatchesVerb(r.origin, verb, sub) }
 	if deny {
 		return matches("") || matches("exec") || matches("proxy")
 	}
@@ -34,7 +35,7 @@ func matchesVerb(r rule, deny bool, verb, stream string) bool {
 func matchesResource(r rule, deny bool, resource, verb string) bool {
 	if r.kubernetes != nil {
 		return slices.ContainsFunc(r.kubernetes.Resources, func(held string) bool {
-			return lower.CoversResource(held, resource)
+			return access.CoversResource(held, resource)
 		})
 	}
 	if resource == "*" {
@@ -44,15 +45,15 @@ func matchesResource(r rule, deny bool, resource, verb string) bool {
 	if kind == "*" {
 		entry := []string{strings.ToLower(resource)}
 		if deny {
-			return lower.TouchesKinds(r.origin, entry[0], nil)
+			return access.TouchesKinds(r.origin, entry[0], nil)
 		}
-		return lower.CoversKinds(r.origin, entry[0], nil)
+		return access.CoversKinds(r.origin, entry[0], nil)
 	}
 	if verb != "*" {
-		return lower.MatchesKind(r.origin, verb, kind, sub)
+		return access.MatchesKind(r.origin, verb, kind, sub)
 	}
 	// "*" includes the verbs that stand for a subresource.
-	matches := func(verb string) bool { return lower.MatchesKind(r.origin, verb, kind, sub) }
+	matches := func(verb string) bool { return access.MatchesKind(r.origin, verb, kind, sub) }
 	if deny {
 		return matches("") || matches("exec") || matches("proxy")
 	}
@@ -69,24 +70,24 @@ func matchesAll(positive, negative []string, deny bool) bool {
 
 // missingOrigin checks an Origin rule. Its tuples are pairs of positive entries,
 // restricted by the negations of the rule.
-func (h ruleSet) missingOrigin(wanted *lower.OriginRule) []string {
-	verbs := h.classes(lower.EffectiveVerbs(wanted), func(r rule, deny bool, verb string) bool {
+func (h ruleSet) missingOrigin(wanted *tables.OriginRule) []string {
+	verbs := h.classes(access.EffectiveVerbs(wanted), func(r rule, deny bool, verb string) bool {
 		switch {
 		case r.kubernetes != nil:
 			return kubernetesCoversVerb(r.kubernetes.Verbs, verb)
 		case deny:
-			return lower.TouchesVerbs(r.origin, verb, wanted.NotVerbs)
+			return access.TouchesVerbs(r.origin, verb, wanted.NotVerbs)
 		}
-		return lower.CoversVerbs(r.origin, verb, wanted.NotVerbs)
+		return access.CoversVerbs(r.origin, verb, wanted.NotVerbs)
 	})
-	kinds := h.classes(lower.EffectiveKinds(wanted), func(r rule, deny bool, kind string) bool {
+	kinds := h.classes(access.EffectiveKinds(wanted), func(r rule, deny bool, kind string) bool {
 		switch {
 		case r.kubernetes != nil:
 			return kubernetesCoversKind(r.kubernetes, kind)
 		case deny:
-			return lower.TouchesKinds(r.origin, kind, wanted.NotKinds)
+			return access.TouchesKinds(r.origin, kind, wanted.NotKinds)
 		}
-		return lower.CoversKinds(r.origin, kind, wanted.NotKinds)
+		return access.CoversKinds(r.origin, kind, wanted.NotKinds)
 	})
 	return h.missing([][]class{verbs, kinds}, func(t []string) string { return t[0] + " " + t[1] })
 }
@@ -111,7 +112,7 @@ func kubernetesCoversVerb(held []string, verb string) bool {
 
 // kubernetesCoversKind reports whether a Kubernetes rule matches every resource that an
 // Origin kind covers: in every group, with all subresources.
-func kubernetesCoversKind(held *lower.KubernetesRule, kind string) bool {
+func kubernetesCoversKind(held *tables.KubernetesRule, kind string) bool {
 	if !slices.Contains(held.Groups, "*") || len(held.Names) > 0 {
 		return false
 	}

@@ -3,7 +3,7 @@ package lint
 import (
 	"slices"
 
-	"github.com/writ-policy/writ/translator/lower"
+	"github.com/writ-policy/writ/translator/tables"
 )
 
 // originGroup is the API group of Origin's own documents.
@@ -11,7 +11,7 @@ const originGroup = "writ.dev"
 
 // permissions are the rules that apply to an author, by the namespace of the binding.
 type permissions struct {
-	access   *lower.Access
+	access   *tables.Access
 	subjects []string
 	cluster  boundRules
 	local    map[string]ruleSet // results of in, by scope
@@ -24,8 +24,8 @@ type boundRules struct {
 
 // rule is a rule of either family; exactly one is set.
 type rule struct {
-	kubernetes *lower.KubernetesRule
-	origin     *lower.OriginRule
+	kubernetes *tables.KubernetesRule
+	origin     *tables.OriginRule
 }
 
 // ruleSet holds the rules of one scope in the order of decision: denials bound
@@ -36,7 +36,7 @@ type ruleSet struct {
 	ends  [4]int
 }
 
-func newPermissions(access *lower.Access, author Author) *permissions {
+func newPermissions(access *tables.Access, author Author) *permissions {
 	h := &permissions{access: access, local: make(map[string]ruleSet)}
 	if author.User != "" {
 		h.subjects = append(h.subjects, "user:"+author.User)
@@ -69,7 +69,7 @@ func (h *permissions) in(namespace string) ruleSet {
 // boundRules collects the rules of the bindings that name the author. A grant with
 // attributeRestrictions does not count, because it does not apply to every request. A
 // denial with restrictions counts, for the same reason.
-func (h *permissions) boundRules(subjects lower.Map[[]string]) boundRules {
+func (h *permissions) boundRules(subjects tables.Map[[]string]) boundRules {
 	var keys []string
 	for _, subject := range h.subjects {
 		keys = append(keys, subjects.At(subject)...)

@@ -3,14 +3,15 @@ package lower
 import (
 	"slices"
 
-	"github.com/writ-policy/writ/translator/document"
+	"github.com/writ-policy/writ/translator/syntax"
+	"github.com/writ-policy/writ/translator/tables"
 )
 
 // change is what becomes different in the tables of roles and bindings. What is
 // taken away has to be told before what is put in: it may be of the same name.
 type change struct {
-	roles    map[string]*Role
-	bindings map[string]*Binding
+	roles    map[string]*tables.Role
+	bindings map[string]*tables.Binding
 	// subjects says whether a binding is in the list of a subject.
 	subjects map[holder]map[string]bool
 }
@@ -20,25 +21,25 @@ type holder struct{ namespace, subject string }
 
 func newChange() *change {
 	return &change{
-		roles:    make(map[string]*Role),
-		bindings: make(map[string]*Binding),
+		roles:    make(map[string]*tables.Role),
+		bindings: make(map[string]*tables.Binding),
 		subjects: make(map[holder]map[string]bool),
 	}
 }
 
-func (c *change) unrole(h *document.Header) { c.roles[roleKey(h)] = nil }
+func (c *change) unrole(h *syntax.Header) { c.roles[roleKey(h)] = nil }
 
-func (c *change) role(r Role) { c.roles[RoleKey(r.Family, r.Namespace, r.Name)] = &r }
+func (c *change) role(r tables.Role) { c.roles[tables.RoleKey(r.Family, r.Namespace, r.Name)] = &r }
 
 // unbind takes a binding away, and bind puts one in, with an entry for each subject.
-func (c *change) unbind(h *document.Header, cluster bool, users, groups []string) {
-	key := BindingKey(h.Family, h.Namespace, h.Name)
+func (c *change) unbind(h *syntax.Header, cluster bool, users, groups []string) {
+	key := tables.BindingKey(h.Family, h.Namespace, h.Name)
 	c.bindings[key] = nil
 	c.enter(key, level(h.Namespace, cluster), users, groups, false)
 }
 
-func (c *change) bind(b Binding, users, groups []string) {
-	key := BindingKey(b.Family, b.Namespace, b.Name)
+func (c *change) bind(b tables.Binding, users, groups []string) {
+	key := tables.BindingKey(b.Family, b.Namespace, b.Name)
 	c.bindings[key] = &b
 	c.enter(key, level(b.Namespace, b.Cluster), users, groups, true)
 }
@@ -68,7 +69,7 @@ func (c *change) enter(key, namespace string, users, groups []string, listed boo
 }
 
 // apply makes the change. Maps made before stay as they are.
-func (c *change) apply(a *Access) {
+func (c *change) apply(a *tables.Access) {
 	a.Roles = a.Roles.With(c.roles)
 	a.Bindings = a.Bindings.With(c.bindings)
 	levels := make(map[string]map[string]*[]string)
@@ -76,26 +77,18 @@ func (c *change) apply(a *Access) {
 		if levels[h.namespace] == nil {
 			levels[h.namespace] = make(map[string]*[]string)
 		}
-		levels[h.namespace][h.subject] = listed(a.Subjects.in(h.namespace).At(h.subject), bindings)
+		levels[h.namespace][h.subject] = listed(a.Subjects.In(h.namespace).At(h.subject), bindings)
 	}
 	a.Subjects.Cluster = a.Subjects.Cluster.With(levels[""])
 	delete(levels, "")
-	namespaces := make(map[string]*Map[[]string], len(levels))
+	namespaces := make(map[string]*tables.Map[[]string], len(levels))
 	for namespace, subjects := range levels {
 		namespaces[namespace] = nil
-		if local := a.Subjects.in(namespace).With(subjects); local.Len() > 0 {
+		if local := a.Subjects.In(namespace).With(subjects); local.Len() > 0 {
 			namespaces[namespace] = &local
 		}
 	}
 	a.Subjects.Namespaces = a.Subjects.Namespaces.With(namespaces)
-}
-
-// in is the subjects of a namespace, or with none those that are bound everywhere.
-func (s *Subjects) in(namespace string) Map[[]string] {
-	if namespace == "" {
-		return s.Cluster
-	}
-	return s.Namespaces.At(namespace)
 }
 
 // listed is the list of a subject's bindings, nil for none, given which of them are

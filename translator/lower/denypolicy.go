@@ -4,22 +4,23 @@ import (
 	"cmp"
 	"slices"
 
-	"github.com/writ-policy/writ/translator/document"
+	"github.com/writ-policy/writ/translator/deny"
 	"github.com/writ-policy/writ/translator/resolve"
+	"github.com/writ-policy/writ/translator/tables"
 )
 
 // defaultSubresources are those pod security evaluates unless it names others.
 var defaultSubresources = []string{"exec", "attach", "portforward"}
 
 // denyPolicies lowers deny policies and the overrides of escalations.
-func denyPolicies(r *resolve.Resolved) *Deny {
-	deny := &Deny{Policies: []DenyPolicy{}, Escalations: []Escalation{}}
+func denyPolicies(r *resolve.Resolved) *tables.Deny {
+	deny := &tables.Deny{Policies: []tables.DenyPolicy{}, Escalations: []tables.Escalation{}}
 	for i := range r.DenyPolicies {
 		deny.Policies = append(deny.Policies, denyPolicy(&r.DenyPolicies[i]))
 	}
 	// Ties go by name, never by file: two directories with the same documents
 	// must report the same policy.
-	slices.SortFunc(deny.Policies, func(a, b DenyPolicy) int {
+	slices.SortFunc(deny.Policies, func(a, b tables.DenyPolicy) int {
 		return cmp.Or(cmp.Compare(a.Precedence, b.Precedence), cmp.Compare(a.Name, b.Name))
 	})
 	for _, e := range r.Escalations {
@@ -27,20 +28,20 @@ func denyPolicies(r *resolve.Resolved) *Deny {
 			deny.Escalations = append(deny.Escalations, escalation(e))
 		}
 	}
-	slices.SortFunc(deny.Escalations, func(a, b Escalation) int { return cmp.Compare(a.Name, b.Name) })
+	slices.SortFunc(deny.Escalations, func(a, b tables.Escalation) int { return cmp.Compare(a.Name, b.Name) })
 	return deny
 }
 
-func denyPolicy(p *resolve.DenyPolicy) DenyPolicy {
+func denyPolicy(p *resolve.DenyPolicy) tables.DenyPolicy {
 	d := p.Document
-	out := DenyPolicy{
+	out := tables.DenyPolicy{
 		Name:       d.Name,
 		Precedence: d.Precedence,
 		Source:     source(d.At),
 		Clusters:   d.Clusters,
 		Tenants:    d.Tenants,
 		Sessions:   d.Sessions,
-		Rules:      make([]DenyRule, 0, len(d.Rules)),
+		Rules:      make([]tables.DenyRule, 0, len(d.Rules)),
 		Pod:        podSecurity(d.Pod),
 	}
 	for _, ref := range d.EscalationRefs {
@@ -57,8 +58,8 @@ func denyPolicy(p *resolve.DenyPolicy) DenyPolicy {
 	return out
 }
 
-func denyRule(index int, rule *document.DenyRule) DenyRule {
-	return DenyRule{
+func denyRule(index int, rule *deny.DenyRule) tables.DenyRule {
+	return tables.DenyRule{
 		Rule:         index,
 		Source:       source(rule.At),
 		Verbs:        rule.Verbs,
@@ -70,17 +71,17 @@ func denyRule(index int, rule *document.DenyRule) DenyRule {
 	}
 }
 
-func namespaceFilter(f *document.NamespaceFilter) *NamespaceFilter {
+func namespaceFilter(f *deny.NamespaceFilter) *tables.NamespaceFilter {
 	if f == nil {
 		return nil
 	}
-	out := &NamespaceFilter{Patterns: f.Patterns}
+	out := &tables.NamespaceFilter{Patterns: f.Patterns}
 	for _, term := range f.Terms {
-		requirements := make([]LabelRequirement, 0, len(term.Requirements))
+		requirements := make([]tables.LabelRequirement, 0, len(term.Requirements))
 		for _, r := range term.Requirements {
-			requirement := LabelRequirement{Key: r.Key, Operator: r.Operator}
+			requirement := tables.LabelRequirement{Key: r.Key, Operator: r.Operator}
 			if len(r.Values) > 0 {
-				requirement.Values = entries(r.Values)
+				requirement.Values = tables.Entries(r.Values)
 			}
 			requirements = append(requirements, requirement)
 		}
@@ -89,11 +90,11 @@ func namespaceFilter(f *document.NamespaceFilter) *NamespaceFilter {
 	return out
 }
 
-func podSecurity(p *document.PodSecurity) *PodSecurity {
+func podSecurity(p *deny.PodSecurity) *tables.PodSecurity {
 	if p == nil {
 		return nil
 	}
-	out := &PodSecurity{
+	out := &tables.PodSecurity{
 		Source:           source(p.At),
 		Subresources:     once(p.Subresources),
 		Weights:          p.Weights,
@@ -106,9 +107,9 @@ func podSecurity(p *document.PodSecurity) *PodSecurity {
 		out.Subresources = defaultSubresources
 	}
 	for _, t := range p.Thresholds {
-		threshold := Threshold{MaxScore: t.MaxScore, Action: t.Action, Source: source(t.At)}
+		threshold := tables.Threshold{MaxScore: t.MaxScore, Action: t.Action, Source: source(t.At)}
 		for _, part := range t.Reason {
-			threshold.Reason = append(threshold.Reason, TemplatePart(part))
+			threshold.Reason = append(threshold.Reason, tables.TemplatePart(part))
 		}
 		out.Thresholds = append(out.Thresholds, threshold)
 	}
@@ -131,18 +132,18 @@ func once(list []string) []string {
 // relaxes reports whether the override of an escalation can be in force and
 // relaxes something then. No request shows the approval that requireApproval
 // asks for.
-func relaxes(e *document.BreakglassEscalation) bool {
+func relaxes(e *deny.BreakglassEscalation) bool {
 	o := e.Override
 	return o != nil && o.Enabled && !o.RequireApproval && len(e.Clusters) > 0 && len(e.Groups) > 0 &&
 		(o.MaxAllowedScore != nil || len(o.ExemptFactors) > 0)
 }
 
-func escalation(e *document.BreakglassEscalation) Escalation {
-	return Escalation{
+func escalation(e *deny.BreakglassEscalation) tables.Escalation {
+	return tables.Escalation{
 		Name:            e.Name,
 		Source:          source(e.At),
 		Clusters:        e.Clusters,
-		Groups:          entries(e.Groups),
+		Groups:          tables.Entries(e.Groups),
 		ExemptFactors:   once(e.Override.ExemptFactors),
 		MaxAllowedScore: e.Override.MaxAllowedScore,
 		NamespaceScope:  namespaceFilter(e.Override.NamespaceScope),

@@ -8,16 +8,18 @@ import (
 
 	"pgregory.net/rapid"
 
-	"github.com/writ-policy/writ/translator/document"
+	"github.com/writ-policy/writ/translator/registry"
 	"github.com/writ-policy/writ/translator/resolve"
+	"github.com/writ-policy/writ/translator/syntax"
+	"github.com/writ-policy/writ/translator/tables"
 )
 
 // lowered are the tables of documents, each in the file of its own name.
-func lowered(t testing.TB, files map[string]string) *Deny {
+func lowered(t testing.TB, files map[string]string) *tables.Deny {
 	t.Helper()
-	var documents []document.Document
+	var documents []syntax.Document
 	for name, content := range files {
-		more, list := document.Decode(name, []byte(content))
+		more, list := registry.Decode(name, []byte(content))
 		if list.HasErrors() {
 			t.Fatal(list)
 		}
@@ -74,21 +76,21 @@ spec:
 func TestDenyPolicy(t *testing.T) {
 	got := lowered(t, map[string]string{"p.yaml": wholePolicy, "e.yaml": sreFix})
 	zero := 0
-	want := &Deny{
-		Policies: []DenyPolicy{{
+	want := &tables.Deny{
+		Policies: []tables.DenyPolicy{{
 			Name: "whole", Precedence: 7, Source: "p.yaml:3",
 			Clusters: []string{"prod-*"}, Tenants: []string{"bank"}, Sessions: []string{"s-?"}, EscalationRefs: []string{"sre-*"},
 			ReferredBy: []string{"sre-fix"},
-			Rules: []DenyRule{
+			Rules: []tables.DenyRule{
 				{
 					Rule: 0, Source: "p.yaml:9", Verbs: []string{"get", "create"}, Groups: []string{""},
 					Resources: []string{"pods/exec", "*"}, Subresources: []string{""}, Names: []string{"web-*"},
 				},
 				{
 					Rule: 1, Source: "p.yaml:10", Verbs: []string{"*"}, Groups: []string{"*"}, Resources: []string{"*"},
-					Namespaces: &NamespaceFilter{
+					Namespaces: &tables.NamespaceFilter{
 						Patterns: []string{"team-*"},
-						Terms: [][]LabelRequirement{{
+						Terms: [][]tables.LabelRequirement{{
 							{Key: "app", Operator: "In", Values: []string{"web"}},
 							{Key: "env", Operator: "In", Values: []string{"prod"}},
 							{Key: "tier", Operator: "NotIn", Values: []string{"a", "b"}},
@@ -97,25 +99,25 @@ func TestDenyPolicy(t *testing.T) {
 					},
 				},
 			},
-			Pod: &PodSecurity{
+			Pod: &tables.PodSecurity{
 				Source: "p.yaml:18", Subresources: []string{"exec", "attach", "portforward"},
 				Weights: map[string]int{"hostPID": 70, "hostIPC": 0, "capability:NET_ADMIN": 50},
-				Thresholds: []Threshold{
+				Thresholds: []tables.Threshold{
 					{MaxScore: 30, Action: "allow", Source: "p.yaml:21"},
-					{MaxScore: 70, Action: "deny", Source: "p.yaml:22", Reason: []TemplatePart{
+					{MaxScore: 70, Action: "deny", Source: "p.yaml:22", Reason: []tables.TemplatePart{
 						{Variable: "score"}, {Text: " of "}, {Variable: "factors"}, {Variable: "pod"}, {Text: "."},
 					}},
 				},
 				BlockFactors:     []string{"hostPID", "capability:SYS_ADMIN"},
-				ExemptNamespaces: &NamespaceFilter{Patterns: []string{"kube-system"}},
+				ExemptNamespaces: &tables.NamespaceFilter{Patterns: []string{"kube-system"}},
 				ExemptLabels:     map[string]string{"exempt": "true"},
 				FailOpen:         true,
 			},
 		}},
-		Escalations: []Escalation{{
+		Escalations: []tables.Escalation{{
 			Name: "sre-fix", Source: "e.yaml:3", Clusters: []string{"prod-*", "edge"}, Groups: []string{"ops", "sre"},
 			ExemptFactors: []string{"capability:X", "hostPID"}, MaxAllowedScore: &zero,
-			NamespaceScope: &NamespaceFilter{Patterns: []string{"a*"}},
+			NamespaceScope: &tables.NamespaceFilter{Patterns: []string{"a*"}},
 		}},
 	}
 	if !reflect.DeepEqual(got, want) {
@@ -136,13 +138,13 @@ spec:
   rules: [{verbs: [get], apiGroups: [""], resources: [pods], namespaces: {patterns: []}}]
   podSecurityRules: {appliesTo: {subresources: []}, riskFactors: {}, thresholds: [], exemptions: {namespaces: []}}
 `})
-	want := &Deny{
-		Policies: []DenyPolicy{{
+	want := &tables.Deny{
+		Policies: []tables.DenyPolicy{{
 			Name: "p", Precedence: 100, Source: "p.yaml:3",
-			Rules: []DenyRule{{Source: "p.yaml:7", Verbs: []string{"get"}, Groups: []string{""}, Resources: []string{"pods"}}},
-			Pod:   &PodSecurity{Source: "p.yaml:8", Subresources: []string{"exec", "attach", "portforward"}, Weights: map[string]int{}},
+			Rules: []tables.DenyRule{{Source: "p.yaml:7", Verbs: []string{"get"}, Groups: []string{""}, Resources: []string{"pods"}}},
+			Pod:   &tables.PodSecurity{Source: "p.yaml:8", Subresources: []string{"exec", "attach", "portforward"}, Weights: map[string]int{}},
 		}},
-		Escalations: []Escalation{},
+		Escalations: []tables.Escalation{},
 	}
 	if !reflect.DeepEqual(got, want) {
 		t.Errorf("got %+v\nwant %+v", got, want)

@@ -7,28 +7,18 @@ import (
 	"time"
 
 	"github.com/writ-policy/writ/translator/diag"
-	"github.com/writ-policy/writ/translator/document"
+	"github.com/writ-policy/writ/translator/gateway/document"
 	"github.com/writ-policy/writ/translator/resolve"
+	"github.com/writ-policy/writ/translator/syntax"
+	"github.com/writ-policy/writ/translator/tables"
 )
 
-// The kinds of inherited policies, in the order in which they are computed, and of
-// what they are attached to.
-const (
-	kindAuthPolicy      = "AuthPolicy"
-	kindRateLimitPolicy = "RateLimitPolicy"
-	kindGateway         = "Gateway"
-	kindHTTPRoute       = "HTTPRoute"
-)
-
-// GatewayKinds are the kinds of inherited policies.
-var GatewayKinds = []string{kindAuthPolicy, kindRateLimitPolicy}
-
-// gateway lowers gateways, routes and the policies attached to them: each path's
+// lowerGateway lowers gateways, routes and the policies attached to them: each path's
 // policies are folded, each distinct set of them once.
-func gateway(r *resolve.Resolved) (*Gateway, diag.List) {
+func lowerGateway(r *resolve.Resolved) (*tables.Gateway, diag.List) {
 	g := &gatewayLowerer{
 		partial:  r.Partial,
-		out:      &Gateway{Gateways: []GatewayObject{}, Routes: []GatewayRoute{}, Paths: []GatewayPath{}},
+		out:      &tables.Gateway{Gateways: []tables.GatewayObject{}, Routes: []tables.GatewayRoute{}, Paths: []tables.GatewayPath{}},
 		gateways: slices.Clone(r.Gateways),
 		routes:   slices.Clone(r.Routes),
 		index:    make(map[*document.Gateway]int, len(r.Gateways)),
@@ -42,7 +32,7 @@ func gateway(r *resolve.Resolved) (*Gateway, diag.List) {
 	g.attach(r.InheritedPolicies)
 	g.objects()
 	g.paths()
-	g.out.Effective = make([]EffectivePolicy, len(g.folded))
+	g.out.Effective = make([]tables.EffectivePolicy, len(g.folded))
 	for i, f := range g.folded {
 		g.out.Effective[i] = f.effective
 	}
@@ -55,7 +45,7 @@ func gateway(r *resolve.Resolved) (*Gateway, diag.List) {
 type gatewayLowerer struct {
 	list    diag.List
 	partial bool
-	out     *Gateway
+	out     *tables.Gateway
 
 	gateways []*document.Gateway // by namespace/name, as in out
 	routes   []resolve.HTTPRoute // by namespace/name, as in out
@@ -69,7 +59,7 @@ type gatewayLowerer struct {
 }
 
 // compareNames compares NAMESPACE/NAME as one text, as the Gateway API does.
-func compareNames(a, b *document.Header) int {
+func compareNames(a, b *syntax.Header) int {
 	return strings.Compare(a.Namespace+"/"+a.Name, b.Namespace+"/"+b.Name)
 }
 
@@ -77,14 +67,14 @@ func compareNames(a, b *document.Header) int {
 func (g *gatewayLowerer) objects() {
 	for i, d := range g.gateways {
 		g.index[d] = i
-		object := GatewayObject{
+		object := tables.GatewayObject{
 			Namespace: d.Namespace, Name: d.Name,
-			Listeners: make([]GatewayListener, len(d.Listeners)),
+			Listeners: make([]tables.GatewayListener, len(d.Listeners)),
 			Effective: g.effective(place{gateway: d, section: resolve.Whole}),
 		}
 		for j := range d.Listeners {
 			listener := &d.Listeners[j]
-			object.Listeners[j] = GatewayListener{
+			object.Listeners[j] = tables.GatewayListener{
 				Name: listener.Name.Value, Hostname: listener.Hostname, Port: listener.Port, Protocol: listener.Protocol,
 				Effective: g.effective(place{gateway: d, section: resolve.Whole}, place{gateway: d, section: j}),
 			}
@@ -94,21 +84,21 @@ func (g *gatewayLowerer) objects() {
 	ranks := creationRanks(g.routes)
 	for i := range g.routes {
 		d := g.routes[i].Document
-		route := GatewayRoute{
+		route := tables.GatewayRoute{
 			Namespace: d.Namespace, Name: d.Name, Hostnames: d.Hostnames,
-			Rules: make([]GatewayRouteRule, len(d.Rules)), Created: ranks[i],
+			Rules: make([]tables.GatewayRouteRule, len(d.Rules)), Created: ranks[i],
 		}
 		for j := range d.Rules {
-			route.Rules[j] = GatewayRouteRule{Name: d.Rules[j].Name, Matches: matchTables(d.Rules[j].Matches)}
+			route.Rules[j] = tables.GatewayRouteRule{Name: d.Rules[j].Name, Matches: matchTables(d.Rules[j].Matches)}
 		}
 		g.out.Routes = append(g.out.Routes, route)
 	}
 }
 
-func matchTables(matches []document.RouteMatch) []GatewayMatch {
-	out := make([]GatewayMatch, len(matches))
+func matchTables(matches []document.RouteMatch) []tables.GatewayMatch {
+	out := make([]tables.GatewayMatch, len(matches))
 	for i, m := range matches {
-		out[i] = GatewayMatch{
+		out[i] = tables.GatewayMatch{
 			PathType: m.PathType, Path: m.Path, Method: m.Method,
 			Headers: valueMatchTables(m.Headers), Query: valueMatchTables(m.Query),
 		}
@@ -116,10 +106,10 @@ func matchTables(matches []document.RouteMatch) []GatewayMatch {
 	return out
 }
 
-func valueMatchTables(matches []document.ValueMatch) []GatewayValueMatch {
-	var out []GatewayValueMatch
+func valueMatchTables(matches []document.ValueMatch) []tables.GatewayValueMatch {
+	var out []tables.GatewayValueMatch
 	for _, m := range matches {
-		out = append(out, GatewayValueMatch(m))
+		out = append(out, tables.GatewayValueMatch(m))
 	}
 	return out
 }
@@ -183,7 +173,7 @@ func (g *gatewayLowerer) paths() {
 					return
 				}
 				for rule := range g.routes[route].Document.Rules {
-					g.path(GatewayPath{Gateway: i, Listener: j, Route: route, Rule: rule})
+					g.path(tables.GatewayPath{Gateway: i, Listener: j, Route: route, Rule: rule})
 				}
 			}
 		}
@@ -199,7 +189,7 @@ func (g *gatewayLowerer) tooManyPaths(d *document.Gateway) {
 	})
 }
 
-func (g *gatewayLowerer) path(p GatewayPath) {
+func (g *gatewayLowerer) path(p tables.GatewayPath) {
 	gateway, route := g.gateways[p.Gateway], g.routes[p.Route].Document
 	p.Effective = g.effective(
 		place{gateway: gateway, section: resolve.Whole}, place{gateway: gateway, section: p.Listener},

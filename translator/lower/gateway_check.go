@@ -5,8 +5,9 @@ import (
 	"slices"
 
 	"github.com/writ-policy/writ/translator/diag"
-	"github.com/writ-policy/writ/translator/document"
-	"github.com/writ-policy/writ/translator/resolve"
+	"github.com/writ-policy/writ/translator/gateway/document"
+	"github.com/writ-policy/writ/translator/syntax"
+	"github.com/writ-policy/writ/translator/tables"
 )
 
 // checks reports what only shows in effective policies, and works out what became
@@ -58,7 +59,7 @@ func (g *gatewayLowerer) failures() {
 // reject marks a policy with an error. The directory compiles to nothing then.
 func (p *inherited) reject() {
 	if p.Rejected == "" {
-		p.Rejected = resolve.Invalid
+		p.Rejected = tables.Invalid
 	}
 }
 
@@ -72,7 +73,7 @@ func (g *gatewayLowerer) patternRefs() {
 		}
 		for _, rule := range f.effective.Rules {
 			h := f.rules[rule.Key]
-			eachPatternRef(h.rule, func(ref document.Text) {
+			eachPatternRef(h.rule, func(ref syntax.Text) {
 				if _, ok := f.rules["patterns."+ref.Value]; ok || told[ref.At] {
 					return
 				}
@@ -94,7 +95,7 @@ func (g *gatewayLowerer) patternRefs() {
 func (f *fold) patternHint(name string, user held) string {
 	var known []string
 	for _, rule := range f.effective.Rules {
-		if path := RulePath(rule.Key); path[0] == "patterns" {
+		if path := tables.RulePath(rule.Key); path[0] == "patterns" {
 			known = append(known, path[1])
 		}
 	}
@@ -158,11 +159,11 @@ func (g *gatewayLowerer) withoutEffect(p *inherited) {
 		return
 	}
 	enforced := p.enforced()
-	if enforced.Status == statusTrue {
+	if enforced.Status == tables.StatusTrue {
 		return
 	}
 	hint := "remove it, or see `writ effective` for what replaced its rules"
-	if enforced.Reason == reasonUnknown {
+	if enforced.Reason == tables.ReasonUnknown {
 		hint = "attach a route to its target, or remove it"
 	}
 	g.list.Add(diag.Diagnostic{

@@ -5,7 +5,8 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/writ-policy/writ/translator/document"
+	"github.com/writ-policy/writ/translator/gateway/document"
+	"github.com/writ-policy/writ/translator/tables"
 )
 
 // How rules are lost.
@@ -22,7 +23,7 @@ const (
 type fold struct {
 	kind      string
 	policies  []*inherited
-	effective EffectivePolicy
+	effective tables.EffectivePolicy
 	// rules are those in force with the block they are from.
 	rules map[string]held
 	// wiped says which policy's atomic override took away the unset of another.
@@ -62,7 +63,7 @@ type state struct {
 func foldPolicies(kind string, policies []*inherited) *fold {
 	f := &fold{kind: kind, policies: policies, rules: make(map[string]held), wiped: make(map[*inherited]*inherited)}
 	s := &state{fold: f, unset: make(map[string][]*inherited)}
-	f.effective = EffectivePolicy{Kind: kind, Rules: []EffectiveRule{}, Policies: make([]string, len(policies)), Replaced: []Replacement{}}
+	f.effective = tables.EffectivePolicy{Kind: kind, Rules: []tables.EffectiveRule{}, Policies: make([]string, len(policies)), Replaced: []tables.Replacement{}}
 	for i, p := range slices.Backward(policies) {
 		f.effective.Policies[i] = p.locator
 		s.fold1(p)
@@ -70,11 +71,11 @@ func foldPolicies(kind string, policies []*inherited) *fold {
 	}
 	for _, key := range slices.Sorted(maps.Keys(f.rules)) {
 		h := f.rules[key]
-		f.effective.Rules = append(f.effective.Rules, EffectiveRule{
+		f.effective.Rules = append(f.effective.Rules, tables.EffectiveRule{
 			Key: key, Policy: h.policy.locator, Source: source(h.rule.At), Value: h.rule.Value, Meaning: h.rule.Meaning,
 		})
 	}
-	slices.SortStableFunc(f.effective.Replaced, func(a, b Replacement) int {
+	slices.SortStableFunc(f.effective.Replaced, func(a, b tables.Replacement) int {
 		if c := strings.Compare(a.Policy, b.Policy); c != 0 {
 			return c
 		}
@@ -181,7 +182,7 @@ func (s *state) lose(h held, how string, by []string) {
 	if by == nil {
 		by = []string{}
 	}
-	s.effective.Replaced = append(s.effective.Replaced, Replacement{
+	s.effective.Replaced = append(s.effective.Replaced, tables.Replacement{
 		Rule: h.rule.Key, Policy: h.policy.locator, How: how, By: by, Source: source(h.rule.At),
 	})
 }

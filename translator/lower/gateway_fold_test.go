@@ -8,8 +8,10 @@ import (
 	"testing"
 
 	"github.com/writ-policy/writ/translator/diag"
-	"github.com/writ-policy/writ/translator/document"
+	"github.com/writ-policy/writ/translator/gateway/document"
 	"github.com/writ-policy/writ/translator/resolve"
+	"github.com/writ-policy/writ/translator/syntax"
+	"github.com/writ-policy/writ/translator/tables"
 )
 
 // policyOf is a policy in short: blocks "bare", "defaults" or "overrides", with
@@ -17,14 +19,14 @@ import (
 // names. Parts end with ";". A rule "x=7" has a limit of 7, "when" and "patterns.p" stand
 // for themselves. "if EXPRESSION" at the end of a part is a merge condition.
 func policyOf(name, text string) *inherited {
-	d := &document.InheritedPolicy{Header: document.Header{Kind: kindRateLimitPolicy, Namespace: "n", Name: name}}
-	d.Target = document.Target{Kind: kindHTTPRoute, Name: document.Text{Value: "route"}}
+	d := &document.InheritedPolicy{Header: syntax.Header{Kind: tables.KindRateLimitPolicy, Namespace: "n", Name: name}}
+	d.Target = document.Target{Kind: tables.KindHTTPRoute, Name: syntax.Text{Value: "route"}}
 	for part := range strings.SplitSeq(text, ";") {
 		part, condition, _ := strings.Cut(part, " if ")
 		words := strings.Fields(part)
 		if words[0] == "unset" {
 			for _, key := range words[1:] {
-				d.Unset = append(d.Unset, document.Text{Value: keyOf(key)})
+				d.Unset = append(d.Unset, syntax.Text{Value: keyOf(key)})
 			}
 			continue
 		}
@@ -42,7 +44,7 @@ func policyOf(name, text string) *inherited {
 			b.Rules = append(b.Rules, document.InheritedRule{Key: keyOf(key), Value: value})
 		}
 		if condition != "" {
-			b.When = &document.Text{Value: condition}
+			b.When = &syntax.Text{Value: condition}
 		}
 		d.Blocks = append(d.Blocks, b)
 	}
@@ -119,7 +121,7 @@ func TestFold(t *testing.T) {
 			for i, text := range row.policies {
 				policies = append(policies, policyOf(string(rune('a'+i)), text))
 			}
-			f := foldPolicies(kindRateLimitPolicy, policies)
+			f := foldPolicies(tables.KindRateLimitPolicy, policies)
 			short := func(locator string) string { return locator[strings.LastIndex(locator, "/")+1:] }
 			rule := func(key, locator string) string { return strings.TrimPrefix(key, "limits.") + ":" + short(locator) }
 			var rules, lost []string
@@ -149,7 +151,7 @@ func TestFold(t *testing.T) {
 
 // A condition that fails is kept for a diagnostic, and its block does nothing.
 func TestFoldKeepsFailures(t *testing.T) {
-	f := foldPolicies(kindRateLimitPolicy, []*inherited{policyOf("a", "overrides merge x if spec.limits.y.limit > 'a'"), policyOf("b", "bare y=1")})
+	f := foldPolicies(tables.KindRateLimitPolicy, []*inherited{policyOf("a", "overrides merge x if spec.limits.y.limit > 'a'"), policyOf("b", "bare y=1")})
 	if len(f.failures) != 1 || len(f.effective.Rules) != 1 {
 		t.Errorf("got %d failures and %d rules, want one of each", len(f.failures), len(f.effective.Rules))
 	}
@@ -158,7 +160,7 @@ func TestFoldKeepsFailures(t *testing.T) {
 func TestNest(t *testing.T) {
 	spec := make(map[string]any)
 	for i, key := range []string{"rules.authentication.a.b", "rules.response.unauthorized", "rules.response.success.headers.x.y", "patterns.p", "when", "limits.l"} {
-		Nest(spec, key, i)
+		tables.Nest(spec, key, i)
 	}
 	got, err := json.Marshal(spec)
 	if err != nil {
@@ -172,11 +174,11 @@ func TestNest(t *testing.T) {
 
 // Routes times rules times listeners can be more than fit into memory.
 func TestPathsAreBounded(t *testing.T) {
-	gateway := &document.Gateway{Header: document.Header{Kind: kindGateway, Name: "g", At: diag.Position{File: "g.yaml", Line: 2}}}
-	route := &document.HTTPRoute{Header: document.Header{Kind: kindHTTPRoute, Name: "r"}}
+	gateway := &document.Gateway{Header: syntax.Header{Kind: tables.KindGateway, Name: "g", At: diag.Position{File: "g.yaml", Line: 2}}}
+	route := &document.HTTPRoute{Header: syntax.Header{Kind: tables.KindHTTPRoute, Name: "r"}}
 	r := resolve.HTTPRoute{Document: route}
 	for i := range 1100 {
-		gateway.Listeners = append(gateway.Listeners, document.Listener{Name: document.Text{Value: fmt.Sprint(i)}})
+		gateway.Listeners = append(gateway.Listeners, document.Listener{Name: syntax.Text{Value: fmt.Sprint(i)}})
 		route.Rules = append(route.Rules, document.RouteRule{Name: fmt.Sprint(i)})
 		r.Listeners = append(r.Listeners, resolve.Attachment{Gateway: gateway, Listener: i})
 	}

@@ -2,7 +2,8 @@ package lower
 
 import (
 	"github.com/writ-policy/writ/translator/cel"
-	"github.com/writ-policy/writ/translator/document"
+	"github.com/writ-policy/writ/translator/gateway/document"
+	"github.com/writ-policy/writ/translator/tables"
 )
 
 const (
@@ -55,7 +56,7 @@ func (s *state) self(ownDefaults bool) map[string]any {
 		spec["targetRef"] = target
 	}
 	for key, h := range s.rules {
-		Nest(spec, key, h.rule.Value)
+		tables.Nest(spec, key, h.rule.Value)
 	}
 	return map[string]any{"apiVersion": apiVersionPolicy, "kind": s.kind, "metadata": metadata, "spec": spec}
 }

@@ -4,11 +4,12 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/writ-policy/writ/translator/document"
+	"github.com/writ-policy/writ/translator/gateway/document"
+	"github.com/writ-policy/writ/translator/syntax"
 )
 
 // eachPatternRef calls f for every reference to a pattern in a rule.
-func eachPatternRef(rule *document.InheritedRule, f func(document.Text)) {
+func eachPatternRef(rule *document.InheritedRule, f func(syntax.Text)) {
 	var walk func([]document.Condition)
 	walk = func(conditions []document.Condition) {
 		for i := range conditions {
@@ -38,7 +39,7 @@ func eachPatternRef(rule *document.InheritedRule, f func(document.Text)) {
 	case nil:
 		if strings.HasPrefix(rule.Key, "rules.callbacks.") {
 			for _, name := range writtenPatternRefs(rule.Value) {
-				f(document.Text{Value: name, At: rule.At})
+				f(syntax.Text{Value: name, At: rule.At})
 			}
 		}
 	}

@@ -6,8 +6,9 @@ import (
 	"strings"
 
 	"github.com/writ-policy/writ/translator/cel"
-	"github.com/writ-policy/writ/translator/document"
+	"github.com/writ-policy/writ/translator/gateway/document"
 	"github.com/writ-policy/writ/translator/resolve"
+	"github.com/writ-policy/writ/translator/tables"
 )
 
 // inherited is a policy while it is lowered.
@@ -65,7 +66,7 @@ func (g *gatewayLowerer) attach(policies []resolve.InheritedPolicy) {
 		if p.Rejected != "" {
 			g.partial = true // what is left out is no reason for a warning
 		}
-		if p.Gateway == nil && p.Route == nil || p.Rejected == resolve.Conflicted || p.Rejected == resolve.TargetNotFound {
+		if p.Gateway == nil && p.Route == nil || p.Rejected == tables.Conflicted || p.Rejected == tables.TargetNotFound {
 			continue
 		}
 		at := place{p.Gateway, p.Route, p.Section, p.Document.Kind}
@@ -88,11 +89,11 @@ func newInherited(p resolve.InheritedPolicy) *inherited {
 	d := p.Document
 	out := &inherited{
 		InheritedPolicy: p,
-		locator:         Locator(d.Kind, d.Namespace, d.Name),
-		target:          TargetName(d.Target.Kind, d.Namespace, d.Target.Name.Value, d.Target.Section.Value),
+		locator:         tables.Locator(d.Kind, d.Namespace, d.Name),
+		target:          tables.TargetName(d.Target.Kind, d.Namespace, d.Target.Name.Value, d.Target.Section.Value),
 		declares:        make(map[string]declaration),
 	}
-	if d.Target.Kind == kindHTTPRoute {
+	if d.Target.Kind == tables.KindHTTPRoute {
 		out.level = 2
 	}
 	if d.Target.Section.Value != "" {
@@ -119,8 +120,8 @@ func newInherited(p resolve.InheritedPolicy) *inherited {
 
 // effective is, by kind, the fold of what is attached to places, highest first.
 func (g *gatewayLowerer) effective(places ...place) map[string]int {
-	out := make(map[string]int, len(GatewayKinds))
-	for _, kind := range GatewayKinds {
+	out := make(map[string]int, len(tables.GatewayKinds))
+	for _, kind := range tables.GatewayKinds {
 		key := foldKey{kind: kind}
 		for i, at := range places {
 			at.kind = kind
@@ -149,18 +150,18 @@ func (g *gatewayLowerer) effective(places ...place) map[string]int {
 }
 
 // policyTables are all policies with their conditions.
-func (g *gatewayLowerer) policyTables() []GatewayPolicy {
-	out := make([]GatewayPolicy, len(g.policies))
+func (g *gatewayLowerer) policyTables() []tables.GatewayPolicy {
+	out := make([]tables.GatewayPolicy, len(g.policies))
 	for i, p := range g.policies {
 		d := p.Document
-		out[i] = GatewayPolicy{
+		out[i] = tables.GatewayPolicy{
 			Kind: d.Kind, Namespace: d.Namespace, Name: d.Name,
 			Target: p.target, Level: p.level, Source: source(d.At),
 			Conditions: p.status(),
-			Blocks:     make([]GatewayBlock, len(d.Blocks)),
+			Blocks:     make([]tables.GatewayBlock, len(d.Blocks)),
 		}
 		for j, b := range d.Blocks {
-			out[i].Blocks[j] = GatewayBlock{Block: b.Name, Strategy: strategy(&b)}
+			out[i].Blocks[j] = tables.GatewayBlock{Block: b.Name, Strategy: strategy(&b)}
 		}
 		for _, key := range d.Unset {
 			out[i].Unset = append(out[i].Unset, key.Value)

@@ -6,22 +6,8 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/writ-policy/writ/translator/document"
-	"github.com/writ-policy/writ/translator/resolve"
-)
-
-// The words of a policy's conditions.
-const (
-	conditionAccepted = "Accepted"
-	conditionEnforced = "Enforced"
-	statusTrue        = "True"
-	statusFalse       = "False"
-
-	reasonAccepted          = "Accepted"
-	reasonEnforced          = "Enforced"
-	reasonPartiallyEnforced = "PartiallyEnforced"
-	reasonOverridden        = "Overridden"
-	reasonUnknown           = "Unknown"
+	"github.com/writ-policy/writ/translator/gateway/document"
+	"github.com/writ-policy/writ/translator/tables"
 )
 
 // names is a set of rule keys or policies.
@@ -56,7 +42,7 @@ func (g *gatewayLowerer) stand() {
 }
 
 func (f *fold) stand() {
-	lost := make(map[string][]*Replacement)
+	lost := make(map[string][]*tables.Replacement)
 	for i := range f.effective.Replaced {
 		r := &f.effective.Replaced[i]
 		if r.How != byCondition {
@@ -77,7 +63,7 @@ func (f *fold) stand() {
 }
 
 // count enters what becomes of a policy on the paths of one fold.
-func (s *standing) count(f *fold, p *inherited, lost []*Replacement, added []string, higher map[*inherited]bool) {
+func (s *standing) count(f *fold, p *inherited, lost []*tables.Replacement, added []string, higher map[*inherited]bool) {
 	if !s.onPath {
 		*s = standing{onPath: true, lost: make(map[string]names), by: names{}, added: make(map[string]names), wiped: names{}}
 	}
@@ -106,7 +92,7 @@ func (s *standing) count(f *fold, p *inherited, lost []*Replacement, added []str
 	}
 	for _, key := range added {
 		if q := f.rules[key].policy; higher[q] {
-			enterName(s.added, BareName(q.locator), key)
+			enterName(s.added, tables.BareName(q.locator), key)
 		}
 	}
 }
@@ -121,31 +107,31 @@ func enterName(groups map[string]names, group, name string) {
 func joinNames(locators []string) string {
 	out := make([]string, len(locators))
 	for i, l := range locators {
-		out[i] = BareName(l)
+		out[i] = tables.BareName(l)
 	}
 	return strings.Join(out, ", ")
 }
 
 // status is the conditions of a policy.
-func (p *inherited) status() []GatewayCondition {
+func (p *inherited) status() []tables.GatewayCondition {
 	kind, d := p.Document.Kind, p.Document
-	accepted := GatewayCondition{Type: conditionAccepted, Status: statusFalse, Reason: string(p.Rejected)}
+	accepted := tables.GatewayCondition{Type: tables.ConditionAccepted, Status: tables.StatusFalse, Reason: string(p.Rejected)}
 	switch p.Rejected {
-	case resolve.Conflicted:
+	case tables.Conflicted:
 		accepted.Message = fmt.Sprintf("%s is conflicted by %s/%s", kind, d.Namespace, d.Name)
-	case resolve.TargetNotFound:
+	case tables.TargetNotFound:
 		accepted.Message = fmt.Sprintf("%s target %s was not found", kind, d.Target.Name.Value)
-	case resolve.Invalid:
+	case tables.Invalid:
 		accepted.Message = kind + " is invalid"
 	default:
-		accepted = GatewayCondition{Type: conditionAccepted, Status: statusTrue, Reason: reasonAccepted, Message: kind + " has been accepted"}
-		return []GatewayCondition{accepted, p.enforced()}
+		accepted = tables.GatewayCondition{Type: tables.ConditionAccepted, Status: tables.StatusTrue, Reason: tables.ReasonAccepted, Message: kind + " has been accepted"}
+		return []tables.GatewayCondition{accepted, p.enforced()}
 	}
-	return []GatewayCondition{accepted}
+	return []tables.GatewayCondition{accepted}
 }
 
 // enforced is the condition that tells whether a policy has an effect.
-func (p *inherited) enforced() GatewayCondition {
+func (p *inherited) enforced() tables.GatewayCondition {
 	kind, s := p.Document.Kind, &p.standing
 	onlyUnsets := len(p.Document.Blocks) == 0
 	by := s.by
@@ -154,23 +140,23 @@ func (p *inherited) enforced() GatewayCondition {
 	}
 	switch {
 	case !s.onPath:
-		return GatewayCondition{
-			Type: conditionEnforced, Status: statusFalse, Reason: reasonUnknown,
+		return tables.GatewayCondition{
+			Type: tables.ConditionEnforced, Status: tables.StatusFalse, Reason: tables.ReasonUnknown,
 			Message: kind + " has encountered some issues: it is not in the path to any existing route",
 		}
 	case onlyUnsets && !s.kept, s.accounted && !s.lives:
-		return GatewayCondition{
-			Type: conditionEnforced, Status: statusFalse, Reason: reasonOverridden,
+		return tables.GatewayCondition{
+			Type: tables.ConditionEnforced, Status: tables.StatusFalse, Reason: tables.ReasonOverridden,
 			Message: fmt.Sprintf("%s has been overridden by %s", kind, joinNames(by.sorted())),
 		}
 	}
-	out := GatewayCondition{
-		Type: conditionEnforced, Status: statusTrue, Reason: reasonEnforced,
+	out := tables.GatewayCondition{
+		Type: tables.ConditionEnforced, Status: tables.StatusTrue, Reason: tables.ReasonEnforced,
 		Message: kind + " has been successfully enforced",
 	}
 	var parts []string
 	if len(s.lost) > 0 {
-		out.Reason = reasonPartiallyEnforced
+		out.Reason = tables.ReasonPartiallyEnforced
 		parts = nameParts("the following rules have been overridden by", s.lost)
 	}
 	parts = append(parts, nameParts("the following defaults have been added by", s.added)...)
@@ -187,24 +173,4 @@ func nameParts(text string, groups map[string]names) []string {
 		parts = append(parts, fmt.Sprintf("%s %s: %s", text, group, strings.Join(groups[group].sorted(), ", ")))
 	}
 	return parts
-}
-
-// rejections orders why one of several documents of a name is rejected: what says most
-// about the name comes first.
-var rejections = []string{string(resolve.Conflicted), string(resolve.TargetNotFound), string(resolve.Invalid), reasonAccepted}
-
-// Accepted is, by locator, whether policies are accepted: what is known of them where
-// the directory has errors and nothing is enforced. Of several documents of one name
-// the worst counts.
-func (g *Gateway) Accepted() map[string][]GatewayCondition {
-	out := make(map[string][]GatewayCondition, len(g.Policies))
-	rank := func(c GatewayCondition) int { return slices.Index(rejections, c.Reason) }
-	for i := range g.Policies {
-		p := &g.Policies[i]
-		locator, accepted := Locator(p.Kind, p.Namespace, p.Name), p.Conditions[0]
-		if before, ok := out[locator]; !ok || rank(accepted) < rank(before[0]) {
-			out[locator] = []GatewayCondition{accepted}
-		}
-	}
-	return out
 }

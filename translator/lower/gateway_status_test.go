@@ -7,7 +7,7 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/writ-policy/writ/translator/resolve"
+	"github.com/writ-policy/writ/translator/tables"
 )
 
 // Policies and the paths they are on, highest first, by what their Enforced condition
@@ -66,7 +66,7 @@ func TestEnforced(t *testing.T) {
 				for _, name := range strings.Fields(path) {
 					on = append(on, policies[name])
 				}
-				if f := foldPolicies(kindRateLimitPolicy, on); len(on) > 0 {
+				if f := foldPolicies(tables.KindRateLimitPolicy, on); len(on) > 0 {
 					f.path = "a path"
 					g.folded = append(g.folded, f)
 				}
@@ -86,7 +86,7 @@ func TestEnforced(t *testing.T) {
 func enforcedOf(t *testing.T, p *inherited) string {
 	t.Helper()
 	conditions := p.status()
-	if len(conditions) != 2 || conditions[0] != (GatewayCondition{Type: "Accepted", Status: "True", Reason: "Accepted", Message: "RateLimitPolicy has been accepted"}) {
+	if len(conditions) != 2 || conditions[0] != (tables.GatewayCondition{Type: "Accepted", Status: "True", Reason: "Accepted", Message: "RateLimitPolicy has been accepted"}) {
 		t.Fatalf("got %v, want it accepted and one more condition", conditions)
 	}
 	c := conditions[1]
@@ -106,14 +106,14 @@ func enforcedOf(t *testing.T, p *inherited) string {
 // Where a directory does not compile, what is told of a name is the worst of its
 // documents.
 func TestAccepted(t *testing.T) {
-	table := func(name string, rejected resolve.Rejection) GatewayPolicy {
+	table := func(name string, rejected tables.Rejection) tables.GatewayPolicy {
 		p := policyOf(name, "bare x")
 		p.Rejected = rejected
-		return GatewayPolicy{Kind: kindRateLimitPolicy, Namespace: "n", Name: name, Conditions: p.status()}
+		return tables.GatewayPolicy{Kind: tables.KindRateLimitPolicy, Namespace: "n", Name: name, Conditions: p.status()}
 	}
-	g := &Gateway{Policies: []GatewayPolicy{
-		table("fine", ""), table("wrong", resolve.Invalid), table("lost", resolve.TargetNotFound),
-		table("twice", resolve.Invalid), table("twice", resolve.Conflicted), table("again", resolve.Conflicted), table("again", ""),
+	g := &tables.Gateway{Policies: []tables.GatewayPolicy{
+		table("fine", ""), table("wrong", tables.Invalid), table("lost", tables.TargetNotFound),
+		table("twice", tables.Invalid), table("twice", tables.Conflicted), table("again", tables.Conflicted), table("again", ""),
 	}}
 	got := make(map[string]string)
 	for locator, conditions := range g.Accepted() {

@@ -3,8 +3,9 @@ package lower
 import (
 	"reflect"
 
-	"github.com/writ-policy/writ/translator/document"
+	"github.com/writ-policy/writ/translator/access"
 	"github.com/writ-policy/writ/translator/resolve"
+	"github.com/writ-policy/writ/translator/tables"
 )
 
 const kindClusterRoleBinding = "ClusterRoleBinding"
@@ -26,8 +27,8 @@ func (l *Lowerer) kubernetes(c *change, r *resolve.Resolved) {
 	}
 	for _, binding := range bound {
 		d := binding.Document
-		c.bind(Binding{
-			Family:     FamilyKubernetes,
+		c.bind(tables.Binding{
+			Family:     tables.FamilyKubernetes,
 			APIVersion: d.APIVersion,
 			Kind:       d.Kind,
 			Namespace:  d.Namespace,
@@ -46,12 +47,12 @@ func sameKubernetesRole(a, b resolve.KubernetesRole) bool {
 
 func (l *Lowerer) kubernetesRole(c *change, role resolve.KubernetesRole) {
 	d := role.Document
-	rules := make([]KubernetesRule, 0, len(role.Rules))
+	rules := make([]tables.KubernetesRule, 0, len(role.Rules))
 	for i := range role.Rules {
 		rules = append(rules, kubernetesRule(i, &role.Rules[i]))
 	}
-	c.role(Role{
-		Family:     FamilyKubernetes,
+	c.role(tables.Role{
+		Family:     tables.FamilyKubernetes,
 		Kind:       d.Kind,
 		Namespace:  d.Namespace,
 		Name:       d.Name,
@@ -59,14 +60,14 @@ func (l *Lowerer) kubernetesRole(c *change, role resolve.KubernetesRole) {
 		Source:     source(d.At),
 	})
 	if !d.Aggregated {
-		l.warn(d, superfluousKubernetes(d, rules))
+		l.warn(d, access.SuperfluousKubernetes(d, rules))
 	}
 }
 
 // kubernetesRule keeps the entries as written: their order means nothing, and
 // what a document says is easier to find again.
-func kubernetesRule(index int, rule *document.KubernetesRule) KubernetesRule {
-	return KubernetesRule{
+func kubernetesRule(index int, rule *access.KubernetesRule) tables.KubernetesRule {
+	return tables.KubernetesRule{
 		Rule:      index,
 		Source:    source(rule.At),
 		Verbs:     rule.Verbs,

@@ -10,13 +10,15 @@ import (
 	"strconv"
 
 	"github.com/writ-policy/writ/translator/diag"
-	"github.com/writ-policy/writ/translator/document"
+	"github.com/writ-policy/writ/translator/extension"
 	"github.com/writ-policy/writ/translator/resolve"
+	"github.com/writ-policy/writ/translator/syntax"
+	"github.com/writ-policy/writ/translator/tables"
 )
 
 // Lower makes the tables. Equal documents give equal tables, whatever their
 // order.
-func Lower(r *resolve.Resolved) (*Tables, diag.List) { return new(Lowerer).Lower(r) }
+func Lower(r *resolve.Resolved) (*tables.Tables, diag.List) { return new(Lowerer).Lower(r) }
 
 // Lowerer makes tables, time and again from documents most of which it has seen
 // before: all of them of one directory, read with one master namespace. What it
@@ -24,18 +26,18 @@ func Lower(r *resolve.Resolved) (*Tables, diag.List) { return new(Lowerer).Lower
 // not safe for concurrent use.
 type Lowerer struct {
 	seen   resolve.Resolved
-	access Access // of what was seen
+	access tables.Access // of what was seen
 	// extensions and expressions count the rules that have them.
 	extensions, expressions map[string]int
 	// warnings are of roles that have any.
-	warnings map[document.Document]diag.List
+	warnings map[syntax.Document]diag.List
 }
 
 // Lower makes the tables of the documents.
-func (l *Lowerer) Lower(r *resolve.Resolved) (*Tables, diag.List) {
+func (l *Lowerer) Lower(r *resolve.Resolved) (*tables.Tables, diag.List) {
 	if l.warnings == nil {
 		l.extensions, l.expressions = make(map[string]int), make(map[string]int)
-		l.warnings = make(map[document.Document]diag.List)
+		l.warnings = make(map[syntax.Document]diag.List)
 	}
 	c := newChange()
 	l.kubernetes(c, r)
@@ -48,22 +50,22 @@ func (l *Lowerer) Lower(r *resolve.Resolved) (*Tables, diag.List) {
 	l.access.Expressions = slices.Sorted(maps.Keys(l.expressions))
 	// A module that no rule names may be called by one that is.
 	l.access.ReadsClock = len(l.access.Extensions) > 0 &&
-		slices.ContainsFunc(r.Extensions, func(e *document.Extension) bool { return e.ReadsClock })
+		slices.ContainsFunc(r.Extensions, func(e *extension.Extension) bool { return e.ReadsClock })
 
 	access := l.access
-	gateway, list := gateway(r)
+	gateway, list := lowerGateway(r)
 	if !r.Partial { // a document with mistakes lacks what its rules say
 		for _, warnings := range l.warnings {
 			list = append(list, warnings...)
 		}
 	}
-	return &Tables{
-		Deny: denyPolicies(r), Access: &access, Visibility: visibility(r), Gateway: gateway,
+	return &tables.Tables{
+		Deny: denyPolicies(r), Access: &access, Visibility: lowerVisibility(r), Gateway: gateway,
 	}, list
 }
 
 // warn remembers what is to be said of a role for as long as it is there.
-func (l *Lowerer) warn(role document.Document, warnings diag.List) {
+func (l *Lowerer) warn(role syntax.Document, warnings diag.List) {
 	if len(warnings) > 0 {
 		l.warnings[role] = warnings
 	}
@@ -86,10 +88,10 @@ func source(p diag.Position) string { return p.File + ":" + strconv.Itoa(p.Line)
 // key.
 func sameKey[D interface {
 	comparable
-	document.Document
+	syntax.Document
 }](a, b D) bool {
 	return a == b || roleKey(a.Meta()) == roleKey(b.Meta())
 }
 
 // roleKey is the key of a document that is a role.
-func roleKey(h *document.Header) string { return RoleKey(h.Family, h.Namespace, h.Name) }
+func roleKey(h *syntax.Header) string { return tables.RoleKey(h.Family, h.Namespace, h.Name) }

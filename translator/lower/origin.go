@@ -1,16 +1,16 @@
 package lower
 
 import (
-	"slices"
 	"strings"
 
-	"github.com/writ-policy/writ/translator/document"
+	"github.com/writ-policy/writ/translator/access"
 	"github.com/writ-policy/writ/translator/resolve"
+	"github.com/writ-policy/writ/translator/tables"
 )
 
 func (l *Lowerer) origin(c *change, r *resolve.Resolved) {
 	gone, come := resolve.Changes(l.seen.OriginRoles, r.OriginRoles,
-		func(a, b *document.OriginRole) bool { return a == b })
+		func(a, b *access.OriginRole) bool { return a == b })
 	for _, d := range gone {
 		c.unrole(&d.Header)
 		delete(l.warnings, d)
@@ -28,8 +28,8 @@ func (l *Lowerer) origin(c *change, r *resolve.Resolved) {
 	}
 	for _, binding := range bound {
 		d := binding.Document
-		c.bind(Binding{
-			Family:     FamilyOrigin,
+		c.bind(tables.Binding{
+			Family:     tables.FamilyOrigin,
 			APIVersion: d.APIVersion,
 			Kind:       d.Kind,
 			Namespace:  d.Namespace,
@@ -41,24 +41,24 @@ func (l *Lowerer) origin(c *change, r *resolve.Resolved) {
 	}
 }
 
-func (l *Lowerer) originRole(c *change, d *document.OriginRole) {
-	rules := make([]OriginRule, 0, len(d.Rules))
+func (l *Lowerer) originRole(c *change, d *access.OriginRole) {
+	rules := make([]tables.OriginRule, 0, len(d.Rules))
 	for i := range d.Rules {
 		rules = append(rules, originRule(i, &d.Rules[i]))
 	}
-	c.role(Role{
-		Family:    FamilyOrigin,
+	c.role(tables.Role{
+		Family:    tables.FamilyOrigin,
 		Kind:      d.Kind,
 		Namespace: d.Namespace,
 		Name:      d.Name,
 		Origin:    rules,
 		Source:    source(d.At),
 	})
-	l.warn(d, superfluousOrigin(d, rules))
+	l.warn(d, access.SuperfluousOrigin(d, rules))
 }
 
 // count adds to how many rules have each extension and expression of a role.
-func (l *Lowerer) count(d *document.OriginRole, n int) {
+func (l *Lowerer) count(d *access.OriginRole, n int) {
 	for i := range d.Rules {
 		if r := restrictions(d.Rules[i].Restrictions); r != nil {
 			count(l.extensions, r.Extension, n)
@@ -67,32 +67,24 @@ func (l *Lowerer) count(d *document.OriginRole, n int) {
 	}
 }
 
-func originRule(index int, rule *document.OriginRule) OriginRule {
-	return OriginRule{
+func originRule(index int, rule *access.OriginRule) tables.OriginRule {
+	return tables.OriginRule{
 		Rule:         index,
 		Source:       source(rule.At),
 		Deny:         rule.Deny,
-		Verbs:        entries(rule.Verbs),
-		NotVerbs:     entries(rule.NotVerbs),
-		Kinds:        entries(rule.Kinds),
-		NotKinds:     entries(rule.NotKinds),
+		Verbs:        tables.Entries(rule.Verbs),
+		NotVerbs:     tables.Entries(rule.NotVerbs),
+		Kinds:        tables.Entries(rule.Kinds),
+		NotKinds:     tables.Entries(rule.NotKinds),
 		Restrictions: restrictions(rule.Restrictions),
 	}
 }
 
-// entries are the entries of a list sorted and each once, never nil. The list of
-// the document stays as it is: it is read again when another file changes.
-func entries(list []string) []string {
-	out := append([]string{}, list...)
-	slices.Sort(out)
-	return slices.Compact(out)
-}
-
-func restrictions(r *document.Restrictions) *Restrictions {
+func restrictions(r *access.Restrictions) *tables.Restrictions {
 	if r == nil {
 		return nil
 	}
-	out := &Restrictions{Fields: r.Fields}
+	out := &tables.Restrictions{Fields: r.Fields}
 	for _, text := range r.Labels {
 		out.Labels = append(out.Labels, labelEntry(text.Value))
 	}
@@ -110,10 +102,10 @@ func restrictions(r *document.Restrictions) *Restrictions {
 }
 
 // labelEntry splits at the first "=": a value may hold more of them.
-func labelEntry(text string) LabelEntry {
+func labelEntry(text string) tables.LabelEntry {
 	key, value, hasValue := strings.Cut(text, "=")
 	if !hasValue {
-		return LabelEntry{Key: key}
+		return tables.LabelEntry{Key: key}
 	}
-	return LabelEntry{Key: key, Value: &value}
+	return tables.LabelEntry{Key: key, Value: &value}
 }

@@ -6,33 +6,35 @@ import (
 	"strings"
 	"time"
 
-	"github.com/writ-policy/writ/translator/document"
 	"github.com/writ-policy/writ/translator/resolve"
+	"github.com/writ-policy/writ/translator/syntax"
+	"github.com/writ-policy/writ/translator/tables"
+	"github.com/writ-policy/writ/translator/visibility"
 )
 
-// visibility lowers MonitorAccessPolicies and MetricSources.
-func visibility(r *resolve.Resolved) *Visibility {
-	out := &Visibility{
-		Policies: make([]VisibilityPolicy, 0, len(r.MonitorAccessPolicies)),
-		Sources:  make([]MetricSource, 0, len(r.MetricSources)),
+// lowerVisibility lowers MonitorAccessPolicies and MetricSources.
+func lowerVisibility(r *resolve.Resolved) *tables.Visibility {
+	out := &tables.Visibility{
+		Policies: make([]tables.VisibilityPolicy, 0, len(r.MonitorAccessPolicies)),
+		Sources:  make([]tables.MetricSource, 0, len(r.MetricSources)),
 	}
 	for _, p := range r.MonitorAccessPolicies {
 		out.Policies = append(out.Policies, visibilityPolicy(p))
 	}
-	slices.SortFunc(out.Policies, func(a, b VisibilityPolicy) int {
+	slices.SortFunc(out.Policies, func(a, b tables.VisibilityPolicy) int {
 		return cmp.Or(cmp.Compare(a.Priority, b.Priority), strings.Compare(a.Namespace, b.Namespace), strings.Compare(a.Name, b.Name))
 	})
 	for _, s := range r.MetricSources {
 		out.Sources = append(out.Sources, metricSource(s))
 	}
-	slices.SortFunc(out.Sources, func(a, b MetricSource) int {
+	slices.SortFunc(out.Sources, func(a, b tables.MetricSource) int {
 		return cmp.Or(strings.Compare(a.Namespace, b.Namespace), strings.Compare(a.Name, b.Name))
 	})
 	return out
 }
 
-func visibilityPolicy(p *document.MonitorAccessPolicy) VisibilityPolicy {
-	out := VisibilityPolicy{
+func visibilityPolicy(p *visibility.MonitorAccessPolicy) tables.VisibilityPolicy {
+	out := tables.VisibilityPolicy{
 		Namespace:     p.Namespace,
 		Name:          p.Name,
 		Source:        source(p.At),
@@ -41,7 +43,7 @@ func visibilityPolicy(p *document.MonitorAccessPolicy) VisibilityPolicy {
 		Disabled:      p.Disabled,
 		Default:       p.Default,
 		DefaultSource: source(p.DefaultAt),
-		Rules:         make([]VisibilityRule, 0, len(p.Rules)),
+		Rules:         make([]tables.VisibilityRule, 0, len(p.Rules)),
 	}
 	var users, accounts []string
 	for _, a := range p.ServiceAccounts {
@@ -57,8 +59,8 @@ func visibilityPolicy(p *document.MonitorAccessPolicy) VisibilityPolicy {
 		groups = append(groups, g.Value)
 	}
 	out.Groups = sortedOnce(groups)
-	out.NotBefore, out.NotBeforeText = out.bound(p.NotBefore)
-	out.NotAfter, out.NotAfterText = out.bound(p.NotAfter)
+	out.NotBefore, out.NotBeforeText = bound(&out, p.NotBefore)
+	out.NotAfter, out.NotAfterText = bound(&out, p.NotAfter)
 	for i := range p.Rules {
 		out.Rules = append(out.Rules, visibilityRule(i, &p.Rules[i]))
 	}
@@ -66,7 +68,7 @@ func visibilityPolicy(p *document.MonitorAccessPolicy) VisibilityPolicy {
 }
 
 // bound is a time with its text. One that is none makes the policy malformed.
-func (p *VisibilityPolicy) bound(m *document.Moment) (*time.Time, string) {
+func bound(p *tables.VisibilityPolicy, m *visibility.Moment) (*time.Time, string) {
 	if m == nil {
 		return nil, ""
 	}
@@ -81,15 +83,15 @@ func sortedOnce(list []string) []string {
 	return slices.Compact(out)
 }
 
-func visibilityRule(index int, r *document.ClusterRule) VisibilityRule {
-	out := VisibilityRule{
+func visibilityRule(index int, r *visibility.ClusterRule) tables.VisibilityRule {
+	out := tables.VisibilityRule{
 		Rule:        index,
 		Source:      source(r.At),
 		Names:       once(r.Names),
 		Pattern:     r.Pattern,
 		Labels:      r.Labels,
 		Permissions: []string{},
-		Entries:     make([]VisibilityEntry, 0, len(r.Entries)),
+		Entries:     make([]tables.VisibilityEntry, 0, len(r.Entries)),
 	}
 	if r.View {
 		out.Permissions = append(out.Permissions, "view")
@@ -100,14 +102,14 @@ func visibilityRule(index int, r *document.ClusterRule) VisibilityRule {
 	for i := range r.Entries {
 		out.Entries = append(out.Entries, visibilityEntry(&r.Entries[i]))
 	}
-	slices.SortFunc(out.Entries, func(a, b VisibilityEntry) int { return strings.Compare(a.Type, b.Type) })
+	slices.SortFunc(out.Entries, func(a, b tables.VisibilityEntry) int { return strings.Compare(a.Type, b.Type) })
 	return out
 }
 
-func visibilityEntry(e *document.VisibilityEntry) VisibilityEntry {
-	out := VisibilityEntry{
+func visibilityEntry(e *visibility.VisibilityEntry) tables.VisibilityEntry {
+	out := tables.VisibilityEntry{
 		Type:         e.Type.Value,
-		Custom:       !document.StandardType(e.Type.Value),
+		Custom:       !visibility.StandardType(e.Type.Value),
 		Names:        criteria(e.Names),
 		Namespaces:   criteria(e.Namespaces),
 		Labels:       e.Labels,
@@ -118,7 +120,7 @@ func visibilityEntry(e *document.VisibilityEntry) VisibilityEntry {
 	}
 	for _, f := range e.Fields {
 		if out.Fields == nil {
-			out.Fields = make(map[string]Criteria, len(e.Fields))
+			out.Fields = make(map[string]tables.Criteria, len(e.Fields))
 		}
 		out.Fields[f.Field.Value] = criteria(f.ValueFilter)
 	}
@@ -129,7 +131,7 @@ func visibilityEntry(e *document.VisibilityEntry) VisibilityEntry {
 // effectiveVisibility is the visibility that counts, and whether the entry makes a decision
 // partial. A criterion of any kind filters a custom type; a standard one under
 // all keeps what it denies and nothing else.
-func effectiveVisibility(e *document.VisibilityEntry, custom bool) (visibility string, restricts bool) {
+func effectiveVisibility(e *visibility.VisibilityEntry, custom bool) (visibility string, restricts bool) {
 	denies := len(e.Names.Denied)+len(e.Namespaces.Denied)+len(e.HideByLabels) > 0 || e.HideMasters
 	visibility = e.Visibility
 	if visibility == "" {
@@ -148,8 +150,8 @@ func effectiveVisibility(e *document.VisibilityEntry, custom bool) (visibility s
 }
 
 // criteria parts literals from globs.
-func criteria(f document.ValueFilter) Criteria {
-	var out Criteria
+func criteria(f visibility.ValueFilter) tables.Criteria {
+	var out tables.Criteria
 	out.Include, out.IncludePatterns = parted(f.Allowed)
 	out.Exclude, out.ExcludePatterns = parted(f.Denied)
 	return out
@@ -166,7 +168,7 @@ func parted(values []string) (literals, globs []string) {
 	return literals, globs
 }
 
-func texts(list []document.Text) []string {
+func texts(list []syntax.Text) []string {
 	var out []string
 	for _, t := range list {
 		out = append(out, t.Value)

@@ -1,9 +1,12 @@
 package lower
 
-import "github.com/writ-policy/writ/translator/document"
+import (
+	"github.com/writ-policy/writ/translator/tables"
+	"github.com/writ-policy/writ/translator/visibility"
+)
 
-func metricSource(s *document.MetricSource) MetricSource {
-	out := MetricSource{
+func metricSource(s *visibility.MetricSource) tables.MetricSource {
+	out := tables.MetricSource{
 		Namespace:          s.Namespace,
 		Name:               s.Name,
 		Source:             source(s.At),
@@ -16,12 +19,12 @@ func metricSource(s *document.MetricSource) MetricSource {
 		NamespaceField:     s.NamespaceField,
 		NameField:          s.NameField,
 		FilterAggregations: s.FilterAggregations,
-		Aggregations:       make([]Aggregation, 0, len(s.Aggregations)),
+		Aggregations:       make([]tables.Aggregation, 0, len(s.Aggregations)),
 	}
 	for _, a := range s.Aggregations {
-		out.Aggregations = append(out.Aggregations, Aggregation{
+		out.Aggregations = append(out.Aggregations, tables.Aggregation{
 			Name: a.Name, Function: a.Function, Field: a.Field, GroupBy: a.GroupBy, Percentile: a.Percentile,
-			Filter: (*AggregationFilter)(a.Filter),
+			Filter: (*tables.AggregationFilter)(a.Filter),
 		})
 	}
 	return out

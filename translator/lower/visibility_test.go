@@ -9,16 +9,18 @@ import (
 
 	"pgregory.net/rapid"
 
-	"github.com/writ-policy/writ/translator/document"
+	"github.com/writ-policy/writ/translator/registry"
 	"github.com/writ-policy/writ/translator/resolve"
+	"github.com/writ-policy/writ/translator/syntax"
+	"github.com/writ-policy/writ/translator/tables"
 )
 
 // seen are the visibility tables of documents, each in the file of its own name.
-func seen(t testing.TB, files map[string]string) *Visibility {
+func seen(t testing.TB, files map[string]string) *tables.Visibility {
 	t.Helper()
-	var documents []document.Document
+	var documents []syntax.Document
 	for name, content := range files {
-		more, list := document.Decode(name, []byte(content))
+		more, list := registry.Decode(name, []byte(content))
 		if list.HasErrors() {
 			t.Fatal(list)
 		}

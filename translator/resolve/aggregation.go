@@ -9,8 +9,9 @@ import (
 	"k8s.io/apimachinery/pkg/labels"
 	"k8s.io/apimachinery/pkg/selection"
 
+	"github.com/writ-policy/writ/translator/access"
 	"github.com/writ-policy/writ/translator/diag"
-	"github.com/writ-policy/writ/translator/document"
+	"github.com/writ-policy/writ/translator/syntax"
 )
 
 // maxAggregation bounds the work of aggregation in steps: a role or rule looked
@@ -27,22 +28,22 @@ const (
 // selectors and has rules of its own. A ring contributes nothing.
 type aggregation struct {
 	// roles are all ClusterRoles by name, the order of effective rules.
-	roles []*document.KubernetesRole
+	roles []*access.KubernetesRole
 	// byLabel narrows a selector down to the roles that have one of its labels.
-	byLabel map[[2]string][]*document.KubernetesRole
+	byLabel map[[2]string][]*access.KubernetesRole
 	// selected holds the roles of each selector, by its text: the same selector
 	// written in several roles is evaluated once.
-	selected map[string][]*document.KubernetesRole
+	selected map[string][]*access.KubernetesRole
 	// ruleKeys holds the comparable form of each role's rules.
-	ruleKeys map[*document.KubernetesRole][]string
+	ruleKeys map[*access.KubernetesRole][]string
 	steps    int
 }
 
 // aggregate returns the effective rules of each aggregated role. Roles that a
 // selector fits are marked as used.
-func (r *resolver) aggregate(used map[*document.KubernetesRole]bool) map[*document.KubernetesRole][]document.KubernetesRule {
-	effective := make(map[*document.KubernetesRole][]document.KubernetesRule)
-	if !slices.ContainsFunc(r.kubernetesRoles, func(d *document.KubernetesRole) bool { return d.Aggregated }) {
+func (r *resolver) aggregate(used map[*access.KubernetesRole]bool) map[*access.KubernetesRole][]access.KubernetesRule {
+	effective := make(map[*access.KubernetesRole][]access.KubernetesRule)
+	if !slices.ContainsFunc(r.kubernetesRoles, func(d *access.KubernetesRole) bool { return d.Aggregated }) {
 		return effective
 	}
 	a := newAggregation(r.kubernetesRoles)
@@ -67,18 +68,18 @@ func (r *resolver) aggregate(used map[*document.KubernetesRole]bool) map[*docume
 	return effective
 }
 
-func newAggregation(roles []*document.KubernetesRole) *aggregation {
+func newAggregation(roles []*access.KubernetesRole) *aggregation {
 	a := &aggregation{
-		byLabel:  make(map[[2]string][]*document.KubernetesRole),
-		selected: make(map[string][]*document.KubernetesRole),
-		ruleKeys: make(map[*document.KubernetesRole][]string),
+		byLabel:  make(map[[2]string][]*access.KubernetesRole),
+		selected: make(map[string][]*access.KubernetesRole),
+		ruleKeys: make(map[*access.KubernetesRole][]string),
 	}
 	for _, role := range roles {
 		if role.Kind == kindClusterRole {
 			a.roles = append(a.roles, role)
 		}
 	}
-	slices.SortFunc(a.roles, func(x, y *document.KubernetesRole) int { return strings.Compare(x.Name, y.Name) })
+	slices.SortFunc(a.roles, func(x, y *access.KubernetesRole) int { return strings.Compare(x.Name, y.Name) })
 	for _, role := range a.roles {
 		for key, value := range role.Labels {
 			a.byLabel[[2]string{key, value}] = append(a.byLabel[[2]string{key, value}], role)
@@ -89,7 +90,7 @@ func newAggregation(roles []*document.KubernetesRole) *aggregation {
 
 // checkSelectors evaluates the selectors of a role and reports whether all of
 // them are ones an API server takes.
-func (r *resolver) checkSelectors(a *aggregation, role *document.KubernetesRole, used map[*document.KubernetesRole]bool) bool {
+func (r *resolver) checkSelectors(a *aggregation, role *access.KubernetesRole, used map[*access.KubernetesRole]bool) bool {
 	fits := false
 	for _, s := range role.Selectors {
 		roles, err := a.fitting(s)
@@ -123,11 +124,11 @@ func (r *resolver) checkSelectors(a *aggregation, role *document.KubernetesRole,
 // rules walks the roles that a role reaches. A role met again has already given
 // its rules, so skipping it is both what a ring needs and what "equal rules
 // once" says.
-func (a *aggregation) rules(root *document.KubernetesRole) []document.KubernetesRule {
-	out := []document.KubernetesRule{}
+func (a *aggregation) rules(root *access.KubernetesRole) []access.KubernetesRule {
+	out := []access.KubernetesRule{}
 	seen := make(map[string]bool)
-	met := map[*document.KubernetesRole]bool{root: true}
-	pending := [][]*document.KubernetesRole{a.selection(root)}
+	met := map[*access.KubernetesRole]bool{root: true}
+	pending := [][]*access.KubernetesRole{a.selection(root)}
 	for len(pending) > 0 && a.steps <= maxAggregation {
 		top := len(pending) - 1
 		if len(pending[top]) == 0 {
@@ -158,12 +159,12 @@ func (a *aggregation) rules(root *document.KubernetesRole) []document.Kubernetes
 }
 
 // selection is the roles a role selects: selectors in order, roles by name.
-func (a *aggregation) selection(role *document.KubernetesRole) []*document.KubernetesRole {
+func (a *aggregation) selection(role *access.KubernetesRole) []*access.KubernetesRole {
 	if len(role.Selectors) == 1 {
 		roles, _ := a.fitting(role.Selectors[0])
 		return roles
 	}
-	var out []*document.KubernetesRole
+	var out []*access.KubernetesRole
 	for _, s := range role.Selectors {
 		roles, _ := a.fitting(s) // a selector that cannot be used has its diagnostic
 		out = append(out, roles...)
@@ -173,7 +174,7 @@ func (a *aggregation) selection(role *document.KubernetesRole) []*document.Kuber
 }
 
 // fitting returns the ClusterRoles a selector fits, by name.
-func (a *aggregation) fitting(s document.Selector) ([]*document.KubernetesRole, error) {
+func (a *aggregation) fitting(s syntax.Selector) ([]*access.KubernetesRole, error) {
 	selector, err := compileSelector(s)
 	if err != nil {
 		return nil, err
@@ -190,7 +191,7 @@ func (a *aggregation) fitting(s document.Selector) ([]*document.KubernetesRole, 
 			}
 		}
 	}
-	var roles []*document.KubernetesRole
+	var roles []*access.KubernetesRole
 	for _, role := range candidates {
 		a.steps++
 		if a.steps > maxAggregation {
@@ -206,7 +207,7 @@ func (a *aggregation) fitting(s document.Selector) ([]*document.KubernetesRole, 
 
 // keys are the rules of a role in a form that can be compared. Equal means
 // equal lists in equal order, as the controller of a cluster has it.
-func (a *aggregation) keys(role *document.KubernetesRole) []string {
+func (a *aggregation) keys(role *access.KubernetesRole) []string {
 	keys, ok := a.ruleKeys[role]
 	if ok {
 		return keys
@@ -242,7 +243,7 @@ var operators = map[string]selection.Operator{
 
 // compileSelector turns a selector into Kubernetes' own, whose meaning it has.
 // One without requirements fits everything.
-func compileSelector(s document.Selector) (labels.Selector, error) {
+func compileSelector(s syntax.Selector) (labels.Selector, error) {
 	selector := labels.NewSelector()
 	for _, q := range s.Requirements {
 		operator, ok := operators[q.Operator]

@@ -7,24 +7,25 @@ import (
 
 	"pgregory.net/rapid"
 
+	"github.com/writ-policy/writ/translator/access"
 	"github.com/writ-policy/writ/translator/diag"
-	"github.com/writ-policy/writ/translator/document"
+	"github.com/writ-policy/writ/translator/syntax"
 )
 
 // clusterRole is a ClusterRole with one rule on a resource of its own name; with
 // selectors it aggregates and its rule must not count.
-func clusterRole(name string, labels map[string]string, selectors ...document.Selector) *document.KubernetesRole {
-	return &document.KubernetesRole{
-		Header:     document.Header{Family: document.FamilyKubernetes, Kind: kindClusterRole, Name: name, At: diag.Position{File: name, Line: 1}},
+func clusterRole(name string, labels map[string]string, selectors ...syntax.Selector) *access.KubernetesRole {
+	return &access.KubernetesRole{
+		Header:     syntax.Header{Family: access.FamilyKubernetes, Kind: kindClusterRole, Name: name, At: diag.Position{File: name, Line: 1}},
 		Labels:     labels,
-		Rules:      []document.KubernetesRule{{Verbs: []string{"get"}, APIGroups: []string{""}, Resources: []string{name}}},
+		Rules:      []access.KubernetesRule{{Verbs: []string{"get"}, APIGroups: []string{""}, Resources: []string{name}}},
 		Aggregated: len(selectors) > 0,
 		Selectors:  selectors,
 	}
 }
 
-func in(key string, values ...string) document.Selector {
-	return document.Selector{Requirements: []document.Requirement{{Key: key, Operator: "In", Values: values}}}
+func in(key string, values ...string) syntax.Selector {
+	return syntax.Selector{Requirements: []syntax.Requirement{{Key: key, Operator: "In", Values: values}}}
 }
 
 // resources lists the resource of each effective rule, by role.
@@ -44,10 +45,10 @@ func resources(r *Resolved) map[string][]string {
 func TestAggregationIsTheLeastFixedPoint(t *testing.T) {
 	values := []string{"a", "b", "c"}
 	rapid.Check(t, func(t *rapid.T) {
-		var documents []document.Document
-		var roles []*document.KubernetesRole
+		var documents []syntax.Document
+		var roles []*access.KubernetesRole
 		for i := range 8 {
-			var selectors []document.Selector
+			var selectors []syntax.Selector
 			for range rapid.IntRange(0, 2).Draw(t, "selectors") {
 				selectors = append(selectors, in("to", rapid.SampledFrom(values).Draw(t, "value")))
 			}
@@ -67,7 +68,7 @@ func TestAggregationIsTheLeastFixedPoint(t *testing.T) {
 }
 
 // fixedPoint is the slow way: sets that grow until none does.
-func fixedPoint(roles []*document.KubernetesRole) map[string][]string {
+func fixedPoint(roles []*access.KubernetesRole) map[string][]string {
 	sets := make(map[string][]string)
 	for _, role := range roles {
 		sets[role.Name] = []string{}
@@ -101,9 +102,9 @@ func fixedPoint(roles []*document.KubernetesRole) map[string][]string {
 
 // Roles that all select each other end in a diagnostic, not in all of memory.
 func TestAggregationIsBounded(t *testing.T) {
-	var documents []document.Document
+	var documents []syntax.Document
 	for i := range 3000 {
-		documents = append(documents, clusterRole(fmt.Sprintf("plain-%d", i), nil), clusterRole(fmt.Sprintf("agg-%d", i), nil, document.Selector{}))
+		documents = append(documents, clusterRole(fmt.Sprintf("plain-%d", i), nil), clusterRole(fmt.Sprintf("agg-%d", i), nil, syntax.Selector{}))
 	}
 	_, list := Resolve(documents, Options{})
 	if got := count(list, diag.AggregationLimit); got != 1 {
@@ -114,12 +115,12 @@ func TestAggregationIsBounded(t *testing.T) {
 // A selector that no API server takes is an error even where decoding let it
 // through: what it would select is anybody's guess.
 func TestBadSelectorIsRefused(t *testing.T) {
-	for _, s := range []document.Selector{
-		{Requirements: []document.Requirement{{Key: "to", Operator: "Near", Values: []string{"a"}}}},
-		{Requirements: []document.Requirement{{Key: "to", Operator: "In"}}},
-		{Requirements: []document.Requirement{{Key: "not a key", Operator: "Exists"}}},
+	for _, s := range []syntax.Selector{
+		{Requirements: []syntax.Requirement{{Key: "to", Operator: "Near", Values: []string{"a"}}}},
+		{Requirements: []syntax.Requirement{{Key: "to", Operator: "In"}}},
+		{Requirements: []syntax.Requirement{{Key: "not a key", Operator: "Exists"}}},
 	} {
-		resolved, list := Resolve([]document.Document{clusterRole("r", nil, s), clusterRole("other", nil)}, Options{})
+		resolved, list := Resolve([]syntax.Document{clusterRole("r", nil, s), clusterRole("other", nil)}, Options{})
 		if got := count(list, diag.BadValue); got != 1 || !list.HasErrors() {
 			t.Errorf("%v: got %d diagnostics %s, want 1", s, got, diag.BadValue)
 		}

@@ -5,8 +5,9 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/writ-policy/writ/translator/deny"
 	"github.com/writ-policy/writ/translator/diag"
-	"github.com/writ-policy/writ/translator/document"
+	"github.com/writ-policy/writ/translator/syntax"
 )
 
 const (
@@ -16,7 +17,7 @@ const (
 
 // denyPolicy follows the references between deny policies and escalations.
 func (r *resolver) denyPolicy() {
-	referredBy := make(map[*document.DenyPolicy][]*document.BreakglassEscalation)
+	referredBy := make(map[*deny.DenyPolicy][]*deny.BreakglassEscalation)
 	for _, e := range r.out.Escalations {
 		for _, ref := range e.DenyPolicyRefs {
 			if policy := r.referredPolicy(ref); policy != nil {
@@ -39,9 +40,9 @@ func (r *resolver) denyPolicy() {
 
 // referredPolicy is the policy a denyPolicyRefs entry names, nil with a
 // diagnostic where there is none.
-func (r *resolver) referredPolicy(ref document.Text) *document.DenyPolicy {
-	id := identity{document.FamilyDenyPolicy, kindDenyPolicy, "", ref.Value}
-	if policy, ok := r.names.first[id].(*document.DenyPolicy); ok {
+func (r *resolver) referredPolicy(ref syntax.Text) *deny.DenyPolicy {
+	id := identity{deny.FamilyDenyPolicy, kindDenyPolicy, "", ref.Value}
+	if policy, ok := r.names.first[id].(*deny.DenyPolicy); ok {
 		return policy
 	}
 	danglingReference(r, ref, id, "denyPolicyRefs", r.denyPolicies)
@@ -51,8 +52,8 @@ func (r *resolver) referredPolicy(ref document.Text) *document.DenyPolicy {
 // escalationRef checks an entry of escalationRefs. Without a wildcard it names an
 // escalation, or with no letter at all requests that are under none; with one it
 // should fit some.
-func (r *resolver) escalationRef(ref document.Text, escalations *escalationNames) {
-	glob, problem, _ := document.ParseGlob(ref.Value)
+func (r *resolver) escalationRef(ref syntax.Text, escalations *escalationNames) {
+	glob, problem, _ := deny.ParseGlob(ref.Value)
 	if problem != "" || ref.Value == "" {
 		return
 	}
@@ -68,14 +69,14 @@ func (r *resolver) escalationRef(ref document.Text, escalations *escalationNames
 			Hint:     "declare the escalation in this directory, or look how its name is spelt",
 		})
 	case literal:
-		id := identity{document.FamilyDenyPolicy, kindEscalation, "", name}
+		id := identity{deny.FamilyDenyPolicy, kindEscalation, "", name}
 		if _, ok := r.names.first[id]; !ok {
 			danglingReference(r, ref, id, "escalationRefs", r.out.Escalations)
 		}
 	}
 }
 
-func danglingReference[D document.Document](r *resolver, ref document.Text, id identity, field string, declared []D) {
+func danglingReference[D syntax.Document](r *resolver, ref syntax.Text, id identity, field string, declared []D) {
 	d := diag.Diagnostic{
 		Position: ref.At,
 		Length:   len([]rune(ref.Value)),
@@ -83,7 +84,7 @@ func danglingReference[D document.Document](r *resolver, ref document.Text, id i
 		Message:  fmt.Sprintf("%s names the %s %q, which is not declared", field, id.kind, ref.Value),
 		Hint:     "declare it in this directory",
 	}
-	if close := near(r, id.name, declared, func(*document.Header) bool { return true }); close != nil {
+	if close := near(r, id.name, declared, func(*syntax.Header) bool { return true }); close != nil {
 		d.Hint = fmt.Sprintf("did you mean %q?", close.Name)
 		d.Related = related(close)
 	}
@@ -102,7 +103,7 @@ const longestGlob = 1024
 
 // fits reports whether a glob fits a name. Everything fits: it also fits requests
 // without an escalation.
-func (e *escalationNames) fits(pattern string, glob document.Glob) bool {
+func (e *escalationNames) fits(pattern string, glob deny.Glob) bool {
 	if glob.Everything || len(pattern) > longestGlob {
 		return true
 	}

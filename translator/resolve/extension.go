@@ -11,7 +11,8 @@ import (
 
 	"github.com/writ-policy/writ/rego"
 	"github.com/writ-policy/writ/translator/diag"
-	"github.com/writ-policy/writ/translator/document"
+	"github.com/writ-policy/writ/translator/extension"
+	"github.com/writ-policy/writ/translator/syntax"
 )
 
 // sameMinion is the one restriction that is built in and written as a kind.
@@ -24,7 +25,7 @@ var builtins = []string{sameMinion, "fieldsMutatable", "labelsContain", "cel"}
 // extensions compiles the directory's Rego together and follows the references
 // of rules to it.
 func (r *resolver) extensions() {
-	slices.SortStableFunc(r.out.Extensions, func(a, b *document.Extension) int {
+	slices.SortStableFunc(r.out.Extensions, func(a, b *extension.Extension) int {
 		return cmp.Or(cmp.Compare(a.Name, b.Name), cmp.Compare(a.File, b.File))
 	})
 	for _, e := range r.out.Extensions {
@@ -93,7 +94,7 @@ func (r *resolver) extensionReferences() {
 	}
 }
 
-func (r *resolver) extensionReference(kind document.Text, declared map[string]bool) {
+func (r *resolver) extensionReference(kind syntax.Text, declared map[string]bool) {
 	holds, ok := declared[kind.Value]
 	if holds {
 		return

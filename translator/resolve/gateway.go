@@ -4,7 +4,9 @@ import (
 	"fmt"
 
 	"github.com/writ-policy/writ/translator/diag"
-	"github.com/writ-policy/writ/translator/document"
+	"github.com/writ-policy/writ/translator/gateway/document"
+	"github.com/writ-policy/writ/translator/syntax"
+	"github.com/writ-policy/writ/translator/tables"
 )
 
 const (
@@ -14,17 +16,6 @@ const (
 
 // Whole is the section of a policy that targets an object as a whole.
 const Whole = -1
-
-// Rejection is why a policy has no part in anything; the zero value is that it
-// has.
-type Rejection string
-
-// Why policies are rejected.
-const (
-	Conflicted     Rejection = "Conflicted"
-	TargetNotFound Rejection = "TargetNotFound"
-	Invalid        Rejection = "Invalid"
-)
 
 // HTTPRoute is a route with the listeners it is on, each once.
 type HTTPRoute struct {
@@ -45,7 +36,7 @@ type InheritedPolicy struct {
 	Gateway  *document.Gateway
 	Route    *document.HTTPRoute
 	Section  int
-	Rejected Rejection
+	Rejected tables.Rejection
 }
 
 // gateway follows the references of routes and policies.
@@ -55,9 +46,9 @@ func (r *resolver) gateway() {
 		switch {
 		case policy.Rejected != "":
 		case p.Target.Kind != "" && !r.target(&policy):
-			policy.Rejected = TargetNotFound
+			policy.Rejected = tables.TargetNotFound
 		case p.Mistaken:
-			policy.Rejected = Invalid
+			policy.Rejected = tables.Invalid
 		}
 		r.out.InheritedPolicies = append(r.out.InheritedPolicies, policy)
 	}
@@ -105,7 +96,7 @@ func sectionNames(g *document.Gateway, route *document.HTTPRoute) []string {
 	return names
 }
 
-func (r *resolver) missingTarget(h *document.Header, t document.Target) {
+func (r *resolver) missingTarget(h *syntax.Header, t document.Target) {
 	d := diag.Diagnostic{
 		Position: t.Name.At,
 		Length:   len([]rune(t.Name.Value)),
@@ -120,8 +111,8 @@ func (r *resolver) missingTarget(h *document.Header, t document.Target) {
 // suggest adds the object that may have been meant: one of a near name in the
 // namespace, else one of that very name in another.
 func (r *resolver) suggest(d *diag.Diagnostic, kind, namespace, name string) {
-	inside := func(h *document.Header) bool { return h.Namespace == namespace }
-	var close *document.Header
+	inside := func(h *syntax.Header) bool { return h.Namespace == namespace }
+	var close *syntax.Header
 	if kind == kindGateway {
 		close = near(r, name, r.out.Gateways, inside)
 	} else {
@@ -138,7 +129,7 @@ func (r *resolver) suggest(d *diag.Diagnostic, kind, namespace, name string) {
 }
 
 // missingSection reports a listener or rule that an object does not have.
-func (r *resolver) missingSection(code diag.Code, section document.Text, kind, object string, names []string) {
+func (r *resolver) missingSection(code diag.Code, section syntax.Text, kind, object string, names []string) {
 	noun := "listener"
 	if kind == kindHTTPRoute {
 		noun = "rule"

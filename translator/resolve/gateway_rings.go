@@ -1,8 +1,6 @@
 package resolve
 
-import (
-	"github.com/writ-policy/writ/translator/document"
-)
+import "github.com/writ-policy/writ/translator/gateway/document"
 
 // rings finds the routes that are, through parentRefs to routes, their own
 // parents. Two such routes that reach each other are in one ring.

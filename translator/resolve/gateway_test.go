@@ -7,12 +7,14 @@ import (
 	"testing"
 
 	"github.com/writ-policy/writ/translator/diag"
-	"github.com/writ-policy/writ/translator/document"
+	"github.com/writ-policy/writ/translator/gateway/document"
+	"github.com/writ-policy/writ/translator/syntax"
+	"github.com/writ-policy/writ/translator/tables"
 )
 
 // gatewayHeader is the header of a document of this family.
-func gatewayHeader(kind, namespace, name string) document.Header {
-	return document.Header{
+func gatewayHeader(kind, namespace, name string) syntax.Header {
+	return syntax.Header{
 		Family: document.FamilyGateway, Kind: kind, Namespace: namespace, Name: name,
 		At: diag.Position{File: kind + "-" + namespace + "-" + name, Line: 2},
 	}
@@ -23,14 +25,14 @@ func routeOf(namespace, name string, parents ...document.ParentRef) *document.HT
 }
 
 func parentOf(kind, namespace, name string) document.ParentRef {
-	return document.ParentRef{Kind: document.Text{Value: kind}, Namespace: document.Text{Value: namespace}, Name: document.Text{Value: name}}
+	return document.ParentRef{Kind: syntax.Text{Value: kind}, Namespace: syntax.Text{Value: namespace}, Name: syntax.Text{Value: name}}
 }
 
 // A route in namespace "shop" with a parentRef to Gateway net/edge, and whether a
 // listener of it accepts the route.
 func TestListenersAccept(t *testing.T) {
-	named := func(values ...string) *document.Selector {
-		return &document.Selector{Requirements: []document.Requirement{{Key: labelNamespace, Operator: "In", Values: values}}}
+	named := func(values ...string) *syntax.Selector {
+		return &syntax.Selector{Requirements: []syntax.Requirement{{Key: labelNamespace, Operator: "In", Values: values}}}
 	}
 	rows := []struct {
 		name     string
@@ -82,7 +84,7 @@ func TestListenersAccept(t *testing.T) {
 			route := routeOf("shop", "api", parent, parent)
 			route.Hostnames = row.hosts
 			gateway := &document.Gateway{Header: gatewayHeader(kindGateway, "net", "edge"), Listeners: []document.Listener{l}}
-			resolved, list := Resolve([]document.Document{gateway, route}, Options{})
+			resolved, list := Resolve([]syntax.Document{gateway, route}, Options{})
 			if got, want := len(resolved.Routes[0].Listeners), map[bool]int{true: 1, false: 0}[row.accepted]; got != want {
 				t.Errorf("got %d listeners, want %d", got, want)
 			}
@@ -99,10 +101,10 @@ func TestListenersAccept(t *testing.T) {
 // A selector that no API server takes accepts nobody, and is told once.
 func TestListenerSelectorIsRefused(t *testing.T) {
 	gateway := &document.Gateway{Header: gatewayHeader(kindGateway, "net", "edge"), Listeners: []document.Listener{{
-		Name: document.Text{Value: "http"}, Protocol: "HTTP", From: "Selector",
-		Namespaces: &document.Selector{Requirements: []document.Requirement{{Key: labelNamespace, Operator: "In"}}},
+		Name: syntax.Text{Value: "http"}, Protocol: "HTTP", From: "Selector",
+		Namespaces: &syntax.Selector{Requirements: []syntax.Requirement{{Key: labelNamespace, Operator: "In"}}},
 	}}}
-	resolved, list := Resolve([]document.Document{
+	resolved, list := Resolve([]syntax.Document{
 		gateway, routeOf("shop", "a", parentOf(kindGateway, "net", "edge")), routeOf("shop", "b", parentOf(kindGateway, "net", "edge")),
 	}, Options{})
 	if got := count(list, diag.Value); got != 1 || len(resolved.Routes[0].Listeners) > 0 {
@@ -147,8 +149,8 @@ func TestCircles(t *testing.T) {
 	}
 }
 
-func routesOf(text string) []document.Document {
-	var out []document.Document
+func routesOf(text string) []syntax.Document {
+	var out []syntax.Document
 	var last *document.HTTPRoute
 	for _, word := range strings.Fields(text) {
 		name, parent, ok := strings.Cut(word, ":")
@@ -169,7 +171,7 @@ func routesOf(text string) []document.Document {
 // few words.
 func TestLongCircle(t *testing.T) {
 	const n = 50_000
-	documents := make([]document.Document, n)
+	documents := make([]syntax.Document, n)
 	for i := range documents {
 		documents[i] = routeOf("n", fmt.Sprintf("r%06d", i), parentOf(kindHTTPRoute, "n", fmt.Sprintf("r%06d", (i+1)%n)))
 	}
@@ -181,7 +183,7 @@ func TestLongCircle(t *testing.T) {
 
 // What a policy is attached to, and why it is rejected.
 func TestTargets(t *testing.T) {
-	gateway := &document.Gateway{Header: gatewayHeader(kindGateway, "net", "edge"), Listeners: []document.Listener{{Name: document.Text{Value: "http"}}, {Name: document.Text{Value: "https"}}}}
+	gateway := &document.Gateway{Header: gatewayHeader(kindGateway, "net", "edge"), Listeners: []document.Listener{{Name: syntax.Text{Value: "http"}}, {Name: syntax.Text{Value: "https"}}}}
 	route := routeOf("net", "api")
 	rows := []struct {
 		name      string
@@ -190,23 +192,23 @@ func TestTargets(t *testing.T) {
 		mistaken  bool
 		want      string
 	}{
-		{"a gateway", "net", document.Target{Kind: kindGateway, Name: document.Text{Value: "edge"}}, false, "edge -1"},
-		{"a listener", "net", document.Target{Kind: kindGateway, Name: document.Text{Value: "edge"}, Section: document.Text{Value: "https"}}, false, "edge 1"},
-		{"a route", "net", document.Target{Kind: kindHTTPRoute, Name: document.Text{Value: "api"}}, false, "api -1"},
-		{"a rule", "net", document.Target{Kind: kindHTTPRoute, Name: document.Text{Value: "api"}, Section: document.Text{Value: "rule-1"}}, false, "api 0"},
-		{"a gateway called like a route", "net", document.Target{Kind: kindGateway, Name: document.Text{Value: "api"}}, false, "TargetNotFound"},
-		{"another namespace", "shop", document.Target{Kind: kindGateway, Name: document.Text{Value: "edge"}}, false, "TargetNotFound"},
-		{"no such listener", "net", document.Target{Kind: kindGateway, Name: document.Text{Value: "edge"}, Section: document.Text{Value: "rule-1"}}, false, "TargetNotFound"},
-		{"with mistakes", "net", document.Target{Kind: kindGateway, Name: document.Text{Value: "edge"}}, true, "Invalid"},
+		{"a gateway", "net", document.Target{Kind: kindGateway, Name: syntax.Text{Value: "edge"}}, false, "edge -1"},
+		{"a listener", "net", document.Target{Kind: kindGateway, Name: syntax.Text{Value: "edge"}, Section: syntax.Text{Value: "https"}}, false, "edge 1"},
+		{"a route", "net", document.Target{Kind: kindHTTPRoute, Name: syntax.Text{Value: "api"}}, false, "api -1"},
+		{"a rule", "net", document.Target{Kind: kindHTTPRoute, Name: syntax.Text{Value: "api"}, Section: syntax.Text{Value: "rule-1"}}, false, "api 0"},
+		{"a gateway called like a route", "net", document.Target{Kind: kindGateway, Name: syntax.Text{Value: "api"}}, false, "TargetNotFound"},
+		{"another namespace", "shop", document.Target{Kind: kindGateway, Name: syntax.Text{Value: "edge"}}, false, "TargetNotFound"},
+		{"no such listener", "net", document.Target{Kind: kindGateway, Name: syntax.Text{Value: "edge"}, Section: syntax.Text{Value: "rule-1"}}, false, "TargetNotFound"},
+		{"with mistakes", "net", document.Target{Kind: kindGateway, Name: syntax.Text{Value: "edge"}}, true, "Invalid"},
 		{"with mistakes in the target", "net", document.Target{}, true, "Invalid"},
-		{"not there, with mistakes", "net", document.Target{Kind: kindGateway, Name: document.Text{Value: "x"}}, true, "TargetNotFound"},
+		{"not there, with mistakes", "net", document.Target{Kind: kindGateway, Name: syntax.Text{Value: "x"}}, true, "TargetNotFound"},
 	}
 	for _, row := range rows {
 		t.Run(row.name, func(t *testing.T) {
 			policy := &document.InheritedPolicy{Header: gatewayHeader("AuthPolicy", row.namespace, "p"), Target: row.target, Mistaken: row.mistaken}
 			second := *policy
 			second.At.Line = 9
-			resolved, list := Resolve([]document.Document{gateway, route, policy, &second}, Options{})
+			resolved, list := Resolve([]syntax.Document{gateway, route, policy, &second}, Options{})
 			p := resolved.InheritedPolicies[0]
 			got := string(p.Rejected)
 			switch {
@@ -222,8 +224,8 @@ func TestTargets(t *testing.T) {
 			if missing := count(list, diag.TargetNotFound) == 1; missing != (row.want == "TargetNotFound") {
 				t.Errorf("got %v", list)
 			}
-			if got := resolved.InheritedPolicies[1].Rejected; got != Conflicted || count(list, diag.Duplicate) != 1 {
-				t.Errorf("declared twice: got %q and %v, want %s", got, list, Conflicted)
+			if got := resolved.InheritedPolicies[1].Rejected; got != tables.Conflicted || count(list, diag.Duplicate) != 1 {
+				t.Errorf("declared twice: got %q and %v, want %s", got, list, tables.Conflicted)
 			}
 		})
 	}

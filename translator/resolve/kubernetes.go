@@ -3,8 +3,9 @@ package resolve
 import (
 	"fmt"
 
+	"github.com/writ-policy/writ/translator/access"
 	"github.com/writ-policy/writ/translator/diag"
-	"github.com/writ-policy/writ/translator/document"
+	"github.com/writ-policy/writ/translator/syntax"
 )
 
 const (
@@ -15,12 +16,12 @@ const (
 // kubernetes follows the references of Kubernetes documents.
 func (r *resolver) kubernetes() {
 	r.out.KubernetesBindings = follow(r.kubernetesBindings, r.before.KubernetesBindings,
-		func(b KubernetesBinding) *document.KubernetesBinding { return b.Document },
-		func(b *document.KubernetesBinding) (KubernetesBinding, bool) {
+		func(b KubernetesBinding) *access.KubernetesBinding { return b.Document },
+		func(b *access.KubernetesBinding) (KubernetesBinding, bool) {
 			role := r.kubernetesRole(b)
 			return KubernetesBinding{b, role}, role != nil
 		})
-	used := make(map[*document.KubernetesRole]bool, len(r.kubernetesRoles))
+	used := make(map[*access.KubernetesRole]bool, len(r.kubernetesRoles))
 	for _, b := range r.out.KubernetesBindings {
 		used[b.Role] = true
 	}
@@ -40,12 +41,12 @@ func (r *resolver) kubernetes() {
 
 // kubernetesRole is the role a binding names, nil with a diagnostic where no
 // document defines it. A Role is looked for in the binding's namespace.
-func (r *resolver) kubernetesRole(b *document.KubernetesBinding) *document.KubernetesRole {
-	id := identity{document.FamilyKubernetes, b.RoleKind, b.Namespace, b.RoleName.Value}
+func (r *resolver) kubernetesRole(b *access.KubernetesBinding) *access.KubernetesRole {
+	id := identity{access.FamilyKubernetes, b.RoleKind, b.Namespace, b.RoleName.Value}
 	if b.RoleKind == kindClusterRole {
 		id.namespace = ""
 	}
-	if role, ok := r.names.first[id].(*document.KubernetesRole); ok {
+	if role, ok := r.names.first[id].(*access.KubernetesRole); ok {
 		return role
 	}
 	d := diag.Diagnostic{
@@ -61,7 +62,7 @@ func (r *resolver) kubernetesRole(b *document.KubernetesBinding) *document.Kuber
 	if other, ok := r.names.first[otherKind(id)]; ok {
 		d.Hint = fmt.Sprintf("there is a %s of that name: write kind: %[1]s", other.Meta().Kind)
 		d.Related = related(other.Meta())
-	} else if close := near(r, id.name, r.kubernetesRoles, func(h *document.Header) bool {
+	} else if close := near(r, id.name, r.kubernetesRoles, func(h *syntax.Header) bool {
 		return h.Kind == id.kind && h.Namespace == id.namespace
 	}); close != nil {
 		d.Hint = fmt.Sprintf("did you mean %q?", close.Name)
@@ -77,11 +78,11 @@ func otherKind(id identity) identity {
 	return identity{id.family, kindClusterRole, "", id.name}
 }
 
-func related(h *document.Header) []diag.Related {
+func related(h *syntax.Header) []diag.Related {
 	return []diag.Related{{Position: h.NameAt, Message: fmt.Sprintf("%s is declared here", title(h))}}
 }
 
-func (r *resolver) unused(h *document.Header) {
+func (r *resolver) unused(h *syntax.Header) {
 	if r.partial {
 		return
 	}

@@ -3,8 +3,12 @@ package resolve
 import (
 	"fmt"
 
+	"github.com/writ-policy/writ/translator/access"
 	"github.com/writ-policy/writ/translator/diag"
-	"github.com/writ-policy/writ/translator/document"
+	"github.com/writ-policy/writ/translator/extension"
+	"github.com/writ-policy/writ/translator/gateway/document"
+	"github.com/writ-policy/writ/translator/syntax"
+	"github.com/writ-policy/writ/translator/visibility"
 )
 
 // identity is what makes two documents one: two families never collide.
@@ -15,24 +19,24 @@ type identity struct {
 // names finds the first document of each identity among those of a directory, and
 // is kept from one run to the next.
 type names struct {
-	documents []document.Document // in the order of positions
-	first     map[identity]document.Document
+	documents []syntax.Document // in the order of positions
+	first     map[identity]syntax.Document
 	contested map[identity]bool // which more than one document has
 }
 
-func identityOf(h *document.Header) identity {
+func identityOf(h *syntax.Header) identity {
 	return identity{h.Family, h.Kind, h.Namespace, h.Name}
 }
 
 // update puts other documents in the place of those before and returns which have come
 // or gone. Who is first where several have an identity is looked for anew: that is an
 // error, and so it is rare.
-func (n *names) update(documents []document.Document) (changed []document.Document) {
+func (n *names) update(documents []syntax.Document) (changed []syntax.Document) {
 	if n.first == nil {
-		n.first = make(map[identity]document.Document, len(documents))
+		n.first = make(map[identity]syntax.Document, len(documents))
 		n.contested = make(map[identity]bool)
 	}
-	gone, come := Changes(n.documents, documents, func(a, b document.Document) bool { return a == b })
+	gone, come := Changes(n.documents, documents, func(a, b syntax.Document) bool { return a == b })
 	n.documents = documents
 	for _, d := range gone {
 		if id := identityOf(d.Meta()); n.first[id] == d {
@@ -56,8 +60,8 @@ func (n *names) update(documents []document.Document) (changed []document.Docume
 
 // unique reports whether nothing else may have the document's identity. Several
 // files may share a package of Rego.
-func unique(d document.Document) bool {
-	_, shared := d.(*document.Extension)
+func unique(d syntax.Document) bool {
+	_, shared := d.(*extension.Extension)
 	return !shared
 }
 
@@ -81,7 +85,7 @@ func (n *names) contest() {
 }
 
 // claim reports whether the document is the first of its identity.
-func (r *resolver) claim(d document.Document) bool {
+func (r *resolver) claim(d syntax.Document) bool {
 	if len(r.names.contested) == 0 {
 		return true
 	}
@@ -96,7 +100,7 @@ func (r *resolver) claim(d document.Document) bool {
 
 // claimPolicy takes a namespace for its Policy: the container may have any name,
 // but there is one.
-func (r *resolver) claimPolicy(p *document.OriginPolicy) {
+func (r *resolver) claimPolicy(p *access.OriginPolicy) {
 	first, taken := r.originPolicies[p.Namespace]
 	if !taken {
 		r.originPolicies[p.Namespace] = p
@@ -106,9 +110,9 @@ func (r *resolver) claimPolicy(p *document.OriginPolicy) {
 		"namespace %q already has a Policy %q, so there is no room for %q", p.Namespace, first.Name, p.Name))
 }
 
-func (r *resolver) duplicate(second, first *document.Header, message string) {
+func (r *resolver) duplicate(second, first *syntax.Header, message string) {
 	at := second.At
-	if second.Family == document.FamilyVisibility || second.Family == document.FamilyGateway {
+	if second.Family == visibility.FamilyVisibility || second.Family == document.FamilyGateway {
 		at = second.NameAt // where these families have every name that is there twice
 	}
 	r.list.Add(diag.Diagnostic{
@@ -125,7 +129,7 @@ func place(p diag.Position) string { return fmt.Sprintf("%s:%d", p.File, p.Line)
 
 // title is how a message names a document: kind and name, with the namespace
 // where it has one.
-func title(h *document.Header) string {
+func title(h *syntax.Header) string {
 	if h.Namespace == "" {
 		return fmt.Sprintf("%s %q", h.Kind, h.Name)
 	}
@@ -141,11 +145,11 @@ const farthest = 3
 
 // near returns the role whose name is nearest to the wanted one among those that
 // fit, or nil where none is close.
-func near[D document.Document](r *resolver, want string, roles []D, fits func(*document.Header) bool) *document.Header {
+func near[D syntax.Document](r *resolver, want string, roles []D, fits func(*syntax.Header) bool) *syntax.Header {
 	if r.suggested++; r.suggested > maxSuggestions {
 		return nil
 	}
-	byName := make(map[string]*document.Header)
+	byName := make(map[string]*syntax.Header)
 	var names []string
 	for _, role := range roles {
 		h := role.Meta()

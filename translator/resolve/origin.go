@@ -3,8 +3,9 @@ package resolve
 import (
 	"fmt"
 
+	"github.com/writ-policy/writ/translator/access"
 	"github.com/writ-policy/writ/translator/diag"
-	"github.com/writ-policy/writ/translator/document"
+	"github.com/writ-policy/writ/translator/syntax"
 )
 
 // origin follows the references of Origin documents and checks that the
@@ -13,12 +14,12 @@ import (
 func (r *resolver) origin() {
 	r.originPolicyBindings()
 	r.out.OriginBindings = follow(r.originBindings, r.before.OriginBindings,
-		func(b OriginBinding) *document.OriginBinding { return b.Document },
-		func(b *document.OriginBinding) (OriginBinding, bool) {
+		func(b OriginBinding) *access.OriginBinding { return b.Document },
+		func(b *access.OriginBinding) (OriginBinding, bool) {
 			role := r.originRole(b)
 			return OriginBinding{b, role}, role != nil
 		})
-	used := make(map[*document.OriginRole]bool, len(r.out.OriginRoles))
+	used := make(map[*access.OriginRole]bool, len(r.out.OriginRoles))
 	for _, b := range r.out.OriginBindings {
 		used[b.Role] = true
 	}
@@ -69,7 +70,7 @@ func (r *resolver) originPolicyBindings() {
 
 // policyRefName checks the Policy a policyRef names. The master namespace's own
 // Policy may be automatic, and then has no name to differ from.
-func (r *resolver) policyRefName(c *document.OriginPolicyBinding) {
+func (r *resolver) policyRefName(c *access.OriginPolicyBinding) {
 	policy := r.originPolicies[c.Name]
 	if c.RefName.Value == "" || policy == nil || policy.Name == c.RefName.Value {
 		return
@@ -86,7 +87,7 @@ func (r *resolver) policyRefName(c *document.OriginPolicyBinding) {
 
 // originRole is the role a binding names, nil with a diagnostic where the
 // reference cannot be followed.
-func (r *resolver) originRole(b *document.OriginBinding) *document.OriginRole {
+func (r *resolver) originRole(b *access.OriginBinding) *access.OriginRole {
 	namespace := b.RoleNamespace
 	if b.Global {
 		namespace = r.master
@@ -97,8 +98,8 @@ func (r *resolver) originRole(b *document.OriginBinding) *document.OriginRole {
 	if namespace != r.master {
 		r.needPolicyBinding(b)
 	}
-	id := identity{document.FamilyOrigin, kindRole, namespace, b.RoleName.Value}
-	if role, ok := r.names.first[id].(*document.OriginRole); ok {
+	id := identity{access.FamilyOrigin, kindRole, namespace, b.RoleName.Value}
+	if role, ok := r.names.first[id].(*access.OriginRole); ok {
 		return role
 	}
 	r.danglingOriginRole(b, id)
@@ -107,7 +108,7 @@ func (r *resolver) originRole(b *document.OriginBinding) *document.OriginRole {
 
 // mayRefer checks where a binding points to: its own namespace or the master's,
 // and inside a container the namespace that container is for.
-func (r *resolver) mayRefer(b *document.OriginBinding, namespace string) bool {
+func (r *resolver) mayRefer(b *access.OriginBinding, namespace string) bool {
 	d := diag.Diagnostic{
 		Position: b.RoleNamespaceAt,
 		Code:     diag.ForeignReference,
@@ -131,8 +132,8 @@ func (r *resolver) mayRefer(b *document.OriginBinding, namespace string) bool {
 
 // needPolicyBinding checks that a binding to a role of its own namespace has the
 // container it needs.
-func (r *resolver) needPolicyBinding(b *document.OriginBinding) {
-	if _, ok := r.names.first[identity{document.FamilyOrigin, "PolicyBinding", b.Namespace, b.Namespace}]; ok {
+func (r *resolver) needPolicyBinding(b *access.OriginBinding) {
+	if _, ok := r.names.first[identity{access.FamilyOrigin, "PolicyBinding", b.Namespace, b.Namespace}]; ok {
 		return
 	}
 	r.missingContainer(&b.Header, diag.NoPolicyBinding,
@@ -140,7 +141,7 @@ func (r *resolver) needPolicyBinding(b *document.OriginBinding) {
 		fmt.Sprintf("add a writ.dev/v1 PolicyBinding named %q to namespace %[1]q", b.Namespace))
 }
 
-func (r *resolver) danglingOriginRole(b *document.OriginBinding, id identity) {
+func (r *resolver) danglingOriginRole(b *access.OriginBinding, id identity) {
 	d := diag.Diagnostic{
 		Position: b.RoleName.At,
 		Length:   len([]rune(b.RoleName.Value)),
@@ -152,7 +153,7 @@ func (r *resolver) danglingOriginRole(b *document.OriginBinding, id identity) {
 	if other, ok := r.names.first[global]; ok && b.In == nil {
 		d.Hint = fmt.Sprintf("there is one in namespace %q: write namespace: %[1]s in roleRef", r.master)
 		d.Related = related(other.Meta())
-	} else if close := near(r, id.name, r.out.OriginRoles, func(h *document.Header) bool {
+	} else if close := near(r, id.name, r.out.OriginRoles, func(h *syntax.Header) bool {
 		return h.Namespace == id.namespace
 	}); close != nil {
 		d.Hint = fmt.Sprintf("did you mean %q?", close.Name)
@@ -161,6 +162,6 @@ func (r *resolver) danglingOriginRole(b *document.OriginBinding, id identity) {
 	r.list.Add(d)
 }
 
-func (r *resolver) missingContainer(h *document.Header, code diag.Code, message, hint string) {
+func (r *resolver) missingContainer(h *syntax.Header, code diag.Code, message, hint string) {
 	r.list.Add(diag.Diagnostic{Position: h.At, Code: code, Message: message, Hint: hint})
 }

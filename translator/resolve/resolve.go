@@ -15,8 +15,15 @@ package resolve
 import (
 	"slices"
 
+	"github.com/writ-policy/writ/translator/access"
+	"github.com/writ-policy/writ/translator/decisiontest"
+	"github.com/writ-policy/writ/translator/deny"
 	"github.com/writ-policy/writ/translator/diag"
-	"github.com/writ-policy/writ/translator/document"
+	"github.com/writ-policy/writ/translator/extension"
+	"github.com/writ-policy/writ/translator/gateway/document"
+	"github.com/writ-policy/writ/translator/syntax"
+	"github.com/writ-policy/writ/translator/tables"
+	"github.com/writ-policy/writ/translator/visibility"
 )
 
 // DefaultMaster is the name of the Origin master namespace unless one is set.
@@ -41,56 +48,56 @@ type Resolved struct {
 	Partial            bool // as in Options
 	KubernetesRoles    []KubernetesRole
 	KubernetesBindings []KubernetesBinding
-	OriginRoles        []*document.OriginRole
+	OriginRoles        []*access.OriginRole
 	OriginBindings     []OriginBinding
 	DenyPolicies       []DenyPolicy
-	Escalations        []*document.BreakglassEscalation
+	Escalations        []*deny.BreakglassEscalation
 	Gateways           []*document.Gateway
 	Routes             []HTTPRoute
 	InheritedPolicies  []InheritedPolicy
-	Extensions         []*document.Extension
-	Tests              []*document.DecisionTest
+	Extensions         []*extension.Extension
+	Tests              []*decisiontest.DecisionTest
 	// MonitorAccessPolicies and MetricSources are as written.
-	MonitorAccessPolicies []*document.MonitorAccessPolicy
-	MetricSources         []*document.MetricSource
+	MonitorAccessPolicies []*visibility.MonitorAccessPolicy
+	MetricSources         []*visibility.MetricSource
 }
 
 // KubernetesRole is a role with its effective rules.
 type KubernetesRole struct {
-	Document *document.KubernetesRole
+	Document *access.KubernetesRole
 	// Rules are the document's own, or those of the roles it aggregates.
-	Rules []document.KubernetesRule
+	Rules []access.KubernetesRule
 }
 
 // KubernetesBinding is a binding with the role it names.
 type KubernetesBinding struct {
-	Document *document.KubernetesBinding
-	Role     *document.KubernetesRole
+	Document *access.KubernetesBinding
+	Role     *access.KubernetesRole
 }
 
 // Meta is the document's.
-func (r KubernetesRole) Meta() *document.Header { return r.Document.Meta() }
+func (r KubernetesRole) Meta() *syntax.Header { return r.Document.Meta() }
 
 // Meta is the document's.
-func (b KubernetesBinding) Meta() *document.Header { return b.Document.Meta() }
+func (b KubernetesBinding) Meta() *syntax.Header { return b.Document.Meta() }
 
 // Meta is the document's.
-func (b OriginBinding) Meta() *document.Header { return b.Document.Meta() }
+func (b OriginBinding) Meta() *syntax.Header { return b.Document.Meta() }
 
 // OriginBinding is a binding with the role it names.
 type OriginBinding struct {
-	Document *document.OriginBinding
-	Role     *document.OriginRole
+	Document *access.OriginBinding
+	Role     *access.OriginRole
 }
 
 // DenyPolicy is a policy with the escalations whose denyPolicyRefs list it.
 type DenyPolicy struct {
-	Document   *document.DenyPolicy
-	ReferredBy []*document.BreakglassEscalation
+	Document   *deny.DenyPolicy
+	ReferredBy []*deny.BreakglassEscalation
 }
 
 // Resolve reads documents together. The result does not depend on their order.
-func Resolve(documents []document.Document, o Options) (*Resolved, diag.List) {
+func Resolve(documents []syntax.Document, o Options) (*Resolved, diag.List) {
 	return new(Resolver).Resolve(documents, o)
 }
 
@@ -104,7 +111,7 @@ type Resolver struct {
 }
 
 // Resolve reads documents together. The list is kept and must not be changed.
-func (s *Resolver) Resolve(documents []document.Document, o Options) (*Resolved, diag.List) {
+func (s *Resolver) Resolve(documents []syntax.Document, o Options) (*Resolved, diag.List) {
 	if o.Master == "" {
 		o.Master = DefaultMaster
 	}
@@ -142,9 +149,9 @@ func (s *Resolver) Resolve(documents []document.Document, o Options) (*Resolved,
 
 // isReferredTo reports whether a binding may be followed to the document, or is wrong
 // without it.
-func isReferredTo(d document.Document) bool {
+func isReferredTo(d syntax.Document) bool {
 	switch d.(type) {
-	case *document.KubernetesRole, *document.OriginRole, *document.OriginPolicy, *document.OriginPolicyBinding:
+	case *access.KubernetesRole, *access.OriginRole, *access.OriginPolicy, *access.OriginPolicyBinding:
 		return true
 	}
 	return false
@@ -154,8 +161,8 @@ func isReferredTo(d document.Document) bool {
 // where they led.
 func follow[B interface {
 	comparable
-	document.Document
-}, F document.Document](bindings []B, before []F, of func(F) B, lead func(B) (F, bool)) []F {
+	syntax.Document
+}, F syntax.Document](bindings []B, before []F, of func(F) B, lead func(B) (F, bool)) []F {
 	out := make([]F, 0, len(bindings))
 	for _, b := range bindings {
 		for len(before) > 0 && of(before[0]) != b && comparePositions(before[0], b) < 0 {
@@ -181,66 +188,66 @@ type resolver struct {
 	before   *Resolved
 	policies int // policy documents, duplicates included
 
-	kubernetesRoles    []*document.KubernetesRole
-	kubernetesBindings []*document.KubernetesBinding
-	originBindings     []*document.OriginBinding
-	denyPolicies       []*document.DenyPolicy
-	originContainers   []*document.OriginPolicyBinding
+	kubernetesRoles    []*access.KubernetesRole
+	kubernetesBindings []*access.KubernetesBinding
+	originBindings     []*access.OriginBinding
+	denyPolicies       []*deny.DenyPolicy
+	originContainers   []*access.OriginPolicyBinding
 	// originPolicies holds the Policy of each namespace.
-	originPolicies map[string]*document.OriginPolicy
+	originPolicies map[string]*access.OriginPolicy
 
 	routeDocuments    []*document.HTTPRoute
 	inheritedPolicies []*document.InheritedPolicy
 	// conflicts holds the policies whose identity another one has.
-	conflicts map[*document.InheritedPolicy]Rejection
+	conflicts map[*document.InheritedPolicy]tables.Rejection
 	// elsewhere finds a gateway or route by kind and name, whatever its namespace.
-	elsewhere map[[2]string]*document.Header
+	elsewhere map[[2]string]*syntax.Header
 	// suggested counts the near names looked for: see near.
 	suggested int
 }
 
 // sort deals documents out by kind, the second of each identity left out.
-func (r *resolver) sort(documents []document.Document) {
-	r.originPolicies = make(map[string]*document.OriginPolicy)
-	r.conflicts = make(map[*document.InheritedPolicy]Rejection)
-	r.elsewhere = make(map[[2]string]*document.Header)
+func (r *resolver) sort(documents []syntax.Document) {
+	r.originPolicies = make(map[string]*access.OriginPolicy)
+	r.conflicts = make(map[*document.InheritedPolicy]tables.Rejection)
+	r.elsewhere = make(map[[2]string]*syntax.Header)
 	for _, d := range documents {
 		switch d.(type) {
-		case *document.Extension, *document.DecisionTest:
+		case *extension.Extension, *decisiontest.DecisionTest:
 		default:
 			r.policies++
 		}
-		if extension, ok := d.(*document.Extension); ok {
-			r.out.Extensions = append(r.out.Extensions, extension)
+		if module, ok := d.(*extension.Extension); ok {
+			r.out.Extensions = append(r.out.Extensions, module)
 			continue
 		}
 		if !r.claim(d) {
 			if policy, ok := d.(*document.InheritedPolicy); ok {
-				r.conflicts[policy] = Conflicted
+				r.conflicts[policy] = tables.Conflicted
 				r.inheritedPolicies = append(r.inheritedPolicies, policy)
 			}
 			continue
 		}
 		switch d := d.(type) {
-		case *document.KubernetesRole:
+		case *access.KubernetesRole:
 			r.kubernetesRoles = append(r.kubernetesRoles, d)
-		case *document.KubernetesBinding:
+		case *access.KubernetesBinding:
 			r.kubernetesBindings = append(r.kubernetesBindings, d)
-		case *document.OriginRole:
+		case *access.OriginRole:
 			r.out.OriginRoles = append(r.out.OriginRoles, d)
-		case *document.OriginBinding:
+		case *access.OriginBinding:
 			r.originBindings = append(r.originBindings, d)
-		case *document.OriginPolicyBinding:
+		case *access.OriginPolicyBinding:
 			r.originContainers = append(r.originContainers, d)
-		case *document.OriginPolicy:
+		case *access.OriginPolicy:
 			r.claimPolicy(d)
-		case *document.DenyPolicy:
+		case *deny.DenyPolicy:
 			r.denyPolicies = append(r.denyPolicies, d)
-		case *document.BreakglassEscalation:
+		case *deny.BreakglassEscalation:
 			r.out.Escalations = append(r.out.Escalations, d)
-		case *document.MonitorAccessPolicy:
+		case *visibility.MonitorAccessPolicy:
 			r.out.MonitorAccessPolicies = append(r.out.MonitorAccessPolicies, d)
-		case *document.MetricSource:
+		case *visibility.MetricSource:
 			r.out.MetricSources = append(r.out.MetricSources, d)
 		case *document.Gateway:
 			r.out.Gateways = append(r.out.Gateways, d)
@@ -250,7 +257,7 @@ func (r *resolver) sort(documents []document.Document) {
 			r.elsewhere[[2]string{d.Kind, d.Name}] = &d.Header
 		case *document.InheritedPolicy:
 			r.inheritedPolicies = append(r.inheritedPolicies, d)
-		case *document.DecisionTest:
+		case *decisiontest.DecisionTest:
 			r.out.Tests = append(r.out.Tests, d)
 		}
 	}
@@ -258,7 +265,7 @@ func (r *resolver) sort(documents []document.Document) {
 
 // inOrder returns the documents in the order of their positions. Documents come
 // sorted from a snapshot, so the test for it is nearly always all the work.
-func inOrder(documents []document.Document) []document.Document {
+func inOrder(documents []syntax.Document) []syntax.Document {
 	if slices.IsSortedFunc(documents, comparePositions) {
 		return documents
 	}
@@ -267,11 +274,11 @@ func inOrder(documents []document.Document) []document.Document {
 	return out
 }
 
-func comparePositions(a, b document.Document) int { return a.Meta().At.Compare(b.Meta().At) }
+func comparePositions(a, b syntax.Document) int { return a.Meta().At.Compare(b.Meta().At) }
 
 // Changes walks over two lists in the order of positions and returns which of the
 // documents of the first are not in the second, and the other way round.
-func Changes[D document.Document](before, now []D, same func(a, b D) bool) (gone, come []D) {
+func Changes[D syntax.Document](before, now []D, same func(a, b D) bool) (gone, come []D) {
 	for len(before) > 0 && len(now) > 0 {
 		if same(before[0], now[0]) {
 			before, now = before[1:], now[1:]

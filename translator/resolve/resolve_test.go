@@ -6,25 +6,26 @@ import (
 	"slices"
 	"testing"
 
+	"github.com/writ-policy/writ/translator/access"
 	"github.com/writ-policy/writ/translator/diag"
-	"github.com/writ-policy/writ/translator/document"
+	"github.com/writ-policy/writ/translator/syntax"
 )
 
-func binding(i int, role string) *document.KubernetesBinding {
-	return &document.KubernetesBinding{
-		Header: document.Header{
-			Family: document.FamilyKubernetes, Kind: "ClusterRoleBinding", Name: fmt.Sprintf("b%d", i),
+func binding(i int, role string) *access.KubernetesBinding {
+	return &access.KubernetesBinding{
+		Header: syntax.Header{
+			Family: access.FamilyKubernetes, Kind: "ClusterRoleBinding", Name: fmt.Sprintf("b%d", i),
 			At: diag.Position{File: fmt.Sprintf("b%06d", i), Line: 1},
 		},
 		RoleKind: kindClusterRole,
-		RoleName: document.Text{Value: role},
+		RoleName: syntax.Text{Value: role},
 	}
 }
 
 // The order documents come in shows neither in what is resolved nor in what is
 // said about it: the first of two duplicates is the first by position.
 func TestOrderOfDocumentsDoesNotMatter(t *testing.T) {
-	var documents []document.Document
+	var documents []syntax.Document
 	for i := range 20 {
 		documents = append(documents, binding(i/2, "a"), binding(i, fmt.Sprintf("missing%d", i)), clusterRole(fmt.Sprintf("r%d", i), map[string]string{"to": "a"}))
 	}
@@ -49,7 +50,7 @@ func TestOrderOfDocumentsDoesNotMatter(t *testing.T) {
 // Every dangling reference is reported, though near names are looked for only
 // for the first ones: each costs a look at every role.
 func TestManyDanglingReferences(t *testing.T) {
-	documents := []document.Document{clusterRole("viewer", nil)}
+	documents := []syntax.Document{clusterRole("viewer", nil)}
 	const n = 5000
 	for i := range n {
 		documents = append(documents, binding(i, "viewr"))

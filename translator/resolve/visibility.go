@@ -7,14 +7,15 @@ import (
 	"strings"
 
 	"github.com/writ-policy/writ/translator/diag"
-	"github.com/writ-policy/writ/translator/document"
+	"github.com/writ-policy/writ/translator/syntax"
+	"github.com/writ-policy/writ/translator/visibility"
 )
 
 // visibility follows the references of monitor access policies to metric sources,
 // and finds policies whose order is an accident of their names.
 func (r *resolver) visibility() {
 	sources := r.sourcesByType()
-	seen := make(map[ranked]*document.MonitorAccessPolicy)
+	seen := make(map[ranked]*visibility.MonitorAccessPolicy)
 	for _, p := range r.out.MonitorAccessPolicies {
 		for i := range p.Rules {
 			for j := range p.Rules[i].Entries {
@@ -27,8 +28,8 @@ func (r *resolver) visibility() {
 
 // sourcesByType finds the metric source that defines each type, the first of
 // several.
-func (r *resolver) sourcesByType() map[string]*document.MetricSource {
-	sources := make(map[string]*document.MetricSource)
+func (r *resolver) sourcesByType() map[string]*visibility.MetricSource {
+	sources := make(map[string]*visibility.MetricSource)
 	for _, s := range r.out.MetricSources {
 		if s.Type.Value == "" {
 			continue
@@ -48,14 +49,14 @@ func (r *resolver) sourcesByType() map[string]*document.MetricSource {
 }
 
 // diagnosticAt begins an error about a text.
-func diagnosticAt(t document.Text, code diag.Code, format string, args ...any) diag.Diagnostic {
+func diagnosticAt(t syntax.Text, code diag.Code, format string, args ...any) diag.Diagnostic {
 	return diag.Diagnostic{Position: t.At, Length: len([]rune(t.Value)), Code: code, Message: fmt.Sprintf(format, args...)}
 }
 
 // visibilityEntry checks what a rule says of a type against the source that
 // defines it.
-func (r *resolver) visibilityEntry(e *document.VisibilityEntry, sources map[string]*document.MetricSource) {
-	if document.StandardType(e.Type.Value) {
+func (r *resolver) visibilityEntry(e *visibility.VisibilityEntry, sources map[string]*visibility.MetricSource) {
+	if visibility.StandardType(e.Type.Value) {
 		return
 	}
 	source := sources[e.Type.Value]
@@ -80,7 +81,7 @@ func (r *resolver) visibilityEntry(e *document.VisibilityEntry, sources map[stri
 
 // undefinedType reports a custom type that no source defines. One that is nearly
 // a standard type is a mistake: as a custom type it would hide nothing.
-func (r *resolver) undefinedType(e *document.VisibilityEntry, sources map[string]*document.MetricSource) {
+func (r *resolver) undefinedType(e *visibility.VisibilityEntry, sources map[string]*visibility.MetricSource) {
 	if standard := nearlyStandard(e.Type.Value); standard != "" {
 		d := diagnosticAt(e.Type, diag.BadValue, "type %q is not the standard type %q, and no MetricSource defines it", e.Type.Value, standard)
 		d.Hint = fmt.Sprintf("did you mean %q?", standard)
@@ -106,16 +107,16 @@ func (r *resolver) undefinedType(e *document.VisibilityEntry, sources map[string
 func nearlyStandard(name string) string {
 	lowered := strings.ToLower(name)
 	for _, candidate := range []string{lowered, lowered + "s"} {
-		if document.StandardType(candidate) {
+		if visibility.StandardType(candidate) {
 			return candidate
 		}
 	}
 	return ""
 }
 
-func (r *resolver) knownAggregations(list string, names []document.Text, source *document.MetricSource) {
+func (r *resolver) knownAggregations(list string, names []syntax.Text, source *visibility.MetricSource) {
 	for _, name := range names {
-		if slices.ContainsFunc(source.Aggregations, func(a document.Aggregation) bool { return a.Name == name.Value }) {
+		if slices.ContainsFunc(source.Aggregations, func(a visibility.Aggregation) bool { return a.Name == name.Value }) {
 			continue
 		}
 		if r.partial {
@@ -145,11 +146,11 @@ type ranked struct {
 
 // equalPriority warns of a policy that shares a subject with one before it at the
 // same priority. Disabled policies are in no order.
-func (r *resolver) equalPriority(p *document.MonitorAccessPolicy, seen map[ranked]*document.MonitorAccessPolicy) {
+func (r *resolver) equalPriority(p *visibility.MonitorAccessPolicy, seen map[ranked]*visibility.MonitorAccessPolicy) {
 	if p.Disabled {
 		return
 	}
-	var first *document.MonitorAccessPolicy
+	var first *visibility.MonitorAccessPolicy
 	shared := ""
 	for _, subject := range visibilitySubjects(p) {
 		key := ranked{p.Priority, subject}
@@ -176,7 +177,7 @@ func (r *resolver) equalPriority(p *document.MonitorAccessPolicy, seen map[ranke
 
 // visibilitySubjects are the subjects of a policy as messages name them, a
 // service account as the user it is.
-func visibilitySubjects(p *document.MonitorAccessPolicy) []string {
+func visibilitySubjects(p *visibility.MonitorAccessPolicy) []string {
 	var out []string
 	for _, user := range p.Users {
 		out = append(out, fmt.Sprintf("user %q", user.Value))

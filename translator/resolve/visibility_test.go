@@ -6,7 +6,7 @@ import (
 	"testing"
 
 	"github.com/writ-policy/writ/translator/diag"
-	"github.com/writ-policy/writ/translator/document"
+	"github.com/writ-policy/writ/translator/registry"
 )
 
 const visibilityDocuments = `
@@ -53,7 +53,7 @@ spec:
 // The first of two sources defines their type, and the second of two policies
 // has the priority that is taken, whatever order the documents come in.
 func TestOrderOfVisibilityDocumentsDoesNotMatter(t *testing.T) {
-	documents, list := document.Decode("all.yaml", []byte(visibilityDocuments))
+	documents, list := registry.Decode("all.yaml", []byte(visibilityDocuments))
 	if len(list) > 0 {
 		t.Fatal(list)
 	}

@@ -1,0 +1,140 @@
+package access
+
+import (
+	"k8s.io/apimachinery/pkg/api/validate/content"
+
+	"github.com/writ-policy/writ/translator/diag"
+	"github.com/writ-policy/writ/translator/syntax"
+)
+
+// decodeKubernetesBinding decodes roleRef and subjects and reports whether the role
+// that is meant is known.
+func decodeKubernetesBinding(d *syntax.Decoder, c *syntax.Cursor, b *KubernetesBinding) bool {
+	referred := decodeKubernetesRoleRef(d, c, b)
+	subjects, _ := c.List("subjects")
+	for _, n := range subjects {
+		decodeKubernetesSubject(d, n, b)
+	}
+	if c.Value("subjects").Empty() {
+		d.Warn(c.At, diag.NoSubjects, "", "%s %s binds nobody", b.Kind, syntax.Quote(b.Name))
+	}
+	return referred
+}
+
+func decodeKubernetesRoleRef(d *syntax.Decoder, c *syntax.Cursor, b *KubernetesBinding) bool {
+	ref := c.Mapping("roleRef")
+	if ref == nil {
+		if c.Value("roleRef") == nil {
+			c.Missing("roleRef", "")
+		}
+		return false
+	}
+	ref.Hints = map[string]string{"namespace": "a Role is looked for in the binding's own namespace", "apiversion": "write apiGroup: " + kubernetesGroup}
+	ok := true
+	if group := ref.Text("apiGroup"); group != nil && group.Value != "" && group.Value != kubernetesGroup {
+		ref.Fail(group, diag.BadValue, "write "+kubernetesGroup, "roleRef.apiGroup %s is not known", syntax.Quote(group.Value))
+		ok = false
+	}
+	if kind := ref.Required("kind"); kind == nil {
+		ok = false
+	} else {
+		b.RoleKind = kind.Value
+		ok = decodeKubernetesRoleKind(d, kind, b.Kind) && ok
+	}
+	if name := ref.Required("name"); name == nil {
+		ok = false
+	} else {
+		b.RoleName = d.Text(name)
+		ok = d.CheckName(name, "roleRef.name") && ok
+	}
+	ref.Done()
+	return ok
+}
+
+func decodeKubernetesRoleKind(d *syntax.Decoder, kind *syntax.Node, binding string) bool {
+	switch {
+	case kind.Value == "ClusterRole" || kind.Value == "Role" && binding == "RoleBinding":
+		return true
+	case kind.Value == "Role":
+		d.Fail(kind, diag.BadValue, "bind a ClusterRole, or use a RoleBinding", "a ClusterRoleBinding to kind \"Role\"")
+	default:
+		hint := "write Role or ClusterRole"
+		d.Fail(kind, diag.BadValue, hint, "roleRef.kind %s is not known", syntax.Quote(kind.Value))
+	}
+	return false
+}
+
+// decodeKubernetesSubject decodes one subject into the binding's users or groups.
+func decodeKubernetesSubject(d *syntax.Decoder, n *syntax.Node, b *KubernetesBinding) {
+	c := d.Cursor(n, "a subject", false)
+	if c == nil {
+		return
+	}
+	kind, name := c.Required("kind"), c.Required("name")
+	group, namespace := c.Text("apiGroup"), c.Text("namespace")
+	c.Done()
+	if kind == nil {
+		return
+	}
+	known := checkSubjectGroup(d, kind, group)
+	if !known || name == nil {
+		return
+	}
+	switch kind.Value {
+	case "ServiceAccount":
+		decodeServiceAccount(d, c, b, name, namespace)
+		return
+	case "User":
+		b.Users = append(b.Users, name.Value)
+	case "Group":
+		b.Groups = append(b.Groups, name.Value)
+	}
+	checkLiteralStar(d, name, kind.Value)
+}
+
+// checkSubjectGroup checks the kind of a subject and the group that goes with it.
+func checkSubjectGroup(d *syntax.Decoder, kind, group *syntax.Node) bool {
+	want := kubernetesGroup
+	switch kind.Value {
+	case "User", "Group":
+	case "ServiceAccount":
+		want = ""
+	default:
+		hint := "write User, Group or ServiceAccount"
+		if near := diag.Suggest(kind.Value, []string{"User", "Group", "ServiceAccount"}); near != "" {
+			hint = "did you mean " + syntax.Quote(near) + "?"
+		}
+		d.Fail(kind, diag.BadValue, hint, "subject kind %s is not known", syntax.Quote(kind.Value))
+		return false
+	}
+	if group != nil && group.Value != "" && group.Value != want {
+		hint := "leave it out"
+		d.Fail(group, diag.BadValue, hint, "apiGroup %s of a %s subject is not known", syntax.Quote(group.Value), kind.Value)
+		return false
+	}
+	return true
+}
+
+func decodeServiceAccount(d *syntax.Decoder, c *syntax.Cursor, b *KubernetesBinding, name, namespace *syntax.Node) {
+	if !d.CheckForm(name, diag.BadName, "service account", content.IsDNS1123Subdomain(name.Value)) {
+		return
+	}
+	in := b.Namespace
+	if namespace != nil && namespace.Value != "" {
+		in = namespace.Value
+	}
+	if in == "" {
+		if b.Kind == "ClusterRoleBinding" {
+			c.Missing("namespace", "")
+		}
+		return
+	}
+	b.Users = append(b.Users, "system:serviceaccount:"+in+":"+name.Value)
+}
+
+// checkLiteralStar warns of "*" as a subject: no pattern, but somebody of that name.
+func checkLiteralStar(d *syntax.Decoder, n *syntax.Node, what string) {
+	if n.Value == "*" {
+		d.Warn(n, diag.LiteralStar, "subjects are no patterns; bind a group that everybody is in", "\"*\" names the %s \"*\", not everybody", syntax.Fold(what))
+	}
+}

@@ -1,0 +1,100 @@
+package access
+
+import (
+	"github.com/writ-policy/writ/translator/diag"
+	"github.com/writ-policy/writ/translator/syntax"
+)
+
+// decodeOriginPolicy decodes a Policy. The roles it holds become documents of their
+// own, after it.
+func decodeOriginPolicy(d *syntax.Decoder, c *syntax.Cursor, h syntax.Header, identified bool) {
+	if identified {
+		d.Out = append(d.Out, &OriginPolicy{Header: h})
+	}
+	decodeLastModified(d, c)
+	decodeContents(d, c, "roles", "Role", h, func(inner *syntax.Cursor, ih syntax.Header, ok bool) {
+		decodeOriginRole(d, inner, ih, ok && identified)
+	})
+}
+
+// decodeOriginPolicyBinding decodes a PolicyBinding. The bindings it holds become
+// documents of their own, after it.
+func decodeOriginPolicyBinding(d *syntax.Decoder, c *syntax.Cursor, h syntax.Header, identified bool) {
+	p := &OriginPolicyBinding{Header: h}
+	if ref := c.Mapping("policyRef"); ref != nil {
+		if n := ref.Required("namespace"); n != nil {
+			p.RefNamespace = d.Text(n)
+		}
+		if n := ref.Text("name"); n != nil && d.CheckReferredName(n, "policyRef.name") {
+			p.RefName = d.Text(n)
+		}
+		ref.Done()
+	}
+	if identified {
+		d.Out = append(d.Out, p)
+	}
+	decodeLastModified(d, c)
+	decodeContents(d, c, "roleBindings", "RoleBinding", h, func(inner *syntax.Cursor, ih syntax.Header, ok bool) {
+		decodeOriginBinding(d, inner, ih, p, ok && identified)
+	})
+}
+
+// decodeContents decodes the map of documents a container holds, by name. Each may be
+// in either form, whatever the container's; one that shows none is read as the
+// container is.
+func decodeContents(d *syntax.Decoder, c *syntax.Cursor, name, kind string, container syntax.Header, decode func(*syntax.Cursor, syntax.Header, bool)) {
+	n := c.Value(name)
+	if n == nil {
+		return
+	}
+	if n.Type != syntax.Mapping {
+		c.Fail(n, diag.WrongType, "", "%s is a mapping of names, this is %s", name, syntax.Describe(n))
+		return
+	}
+	for _, f := range n.Fields {
+		h := d.Header(FamilyOrigin, syntax.VersionWrit, kind, f.Key)
+		h.Namespace, h.NamespaceAt, h.Name = container.Namespace, container.NamespaceAt, f.Key.Value
+		ok := f.Key.Value != ""
+		if !ok {
+			c.Fail(f.Key, diag.BadName, "", "a %s in %s has an empty name", kind, name)
+		} else {
+			ok = d.CheckName(f.Key, "name")
+		}
+		decodeContent(d, f.Value, kind, h, c.Fold, ok, decode)
+	}
+}
+
+func decodeContent(d *syntax.Decoder, n *syntax.Node, kind string, h syntax.Header, fold, ok bool, decode func(*syntax.Cursor, syntax.Header, bool)) {
+	metadata := n.Find("metadata", false)
+	styled := metadata != nil && !metadata.Value.IsNull()
+	flat := !styled && (fold || n.Find("name", true) != nil || n.Find("namespace", true) != nil)
+	inner := d.Cursor(n, kind, flat)
+	if inner == nil {
+		return
+	}
+	inner.Hints = originHints
+	identity := inner
+	if styled {
+		if identity = inner.Mapping("metadata"); identity != nil {
+			identity.Skip(syntax.ServerFields...)
+			identity.Skip("labels", "annotations")
+		}
+	}
+	same := identity == nil || decodeSameAs(d, identity, "name", h.Name) && decodeSameAs(d, identity, "namespace", h.Namespace)
+	decode(inner, h, ok && same)
+	if styled {
+		identity.Done()
+	}
+	inner.Done()
+}
+
+// decodeSameAs checks that a name written inside a container repeats what the
+// container says.
+func decodeSameAs(d *syntax.Decoder, c *syntax.Cursor, name, want string) bool {
+	n := c.Text(name)
+	if n == nil || n.Value == want || want == "" {
+		return true
+	}
+	c.Fail(n, diag.KeyMismatch, "write "+syntax.Quote(want)+", or leave it out", "%s %s, but the container says %s", name, syntax.Quote(n.Value), syntax.Quote(want))
+	return false
+}

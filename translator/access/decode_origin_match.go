@@ -1,0 +1,85 @@
+package access
+
+import (
+	"slices"
+	"strings"
+
+	"github.com/writ-policy/writ/translator/diag"
+	"github.com/writ-policy/writ/translator/syntax"
+)
+
+// decodeMatchesNothing warns of a rule that no request can match: a list without an
+// entry that counts, or streaming subresources without the verbs they carry.
+func decodeMatchesNothing(d *syntax.Decoder, r *OriginRule, verbsAt, kindsAt *syntax.Node) {
+	live := func(kind string) bool { return !deadKind(kind, r.NotKinds) }
+	switch {
+	case len(r.Verbs) == 0:
+		d.Warn(verbsAt, diag.MatchesNothing, `add "*" to mean everything else`, "verbs has nothing positive: the rule matches nothing")
+	case len(r.Kinds) == 0:
+		d.Warn(kindsAt, diag.MatchesNothing, `add "*" to mean everything else`, "resourceKinds has nothing positive: the rule matches nothing")
+	case !slices.ContainsFunc(r.Verbs, func(v string) bool { return !deadVerb(v, r.NotVerbs) }):
+		d.Warn(verbsAt, diag.MatchesNothing, "", "verbs negates all that it names: the rule matches nothing")
+	case !slices.ContainsFunc(r.Kinds, live):
+		d.Warn(kindsAt, diag.MatchesNothing, "", "resourceKinds negates all that it names: the rule matches nothing")
+	case !slices.ContainsFunc(r.Kinds, func(k string) bool { return live(k) && !deadStream(k, r) }):
+		d.Warn(verbsAt, diag.MatchesNothing, `streaming subresources are covered by "exec" (exec, attach) and "proxy" (proxy, portforward)`,
+			"no verb here is carried by the subresources in resourceKinds: the rule matches nothing")
+	}
+}
+
+// wider are the verbs that a request with the verb carries beside it: a negation
+// of the wider one takes the narrower along.
+var wider = map[string]string{"patch": "update", "deletecollection": "delete"}
+
+// deadVerb reports whether the negations leave nothing of a positive verb.
+func deadVerb(verb string, negative []string) bool {
+	return slices.ContainsFunc(negative, func(n string) bool {
+		return n == "*" || n == verb || n == wider[verb]
+	})
+}
+
+// deadKind reports whether the negations leave nothing of a positive kind.
+func deadKind(kind string, negative []string) bool {
+	name, sub, _ := strings.Cut(kind, "/")
+	return slices.ContainsFunc(negative, func(n string) bool {
+		if n == "*" {
+			return true
+		}
+		other, otherSub, narrow := strings.Cut(n, "/")
+		if narrow && otherSub != sub {
+			return false
+		}
+		return other == "*" || sameKindName(name, other)
+	})
+}
+
+// streams are the subresources whose requests carry one verb only, whatever
+// verb they have.
+var streams = map[string]string{"exec": "exec", "attach": "exec", "proxy": "proxy", "portforward": "proxy"}
+
+// deadStream reports whether a kind entry names a streaming subresource whose
+// verb the rule lacks.
+func deadStream(kind string, r *OriginRule) bool {
+	_, sub, _ := strings.Cut(kind, "/")
+	verb, streaming := streams[sub]
+	if !streaming || slices.Contains(r.NotVerbs, verb) {
+		return streaming
+	}
+	return !slices.Contains(r.Verbs, "*") && !slices.Contains(r.Verbs, verb)
+}
+
+// sameKindName reports whether two lower-case words are one kind in any number.
+func sameKindName(a, b string) bool { return a == b || plural(a) == b || plural(b) == a }
+
+func plural(word string) string {
+	switch {
+	case word == "":
+		return ""
+	case strings.HasSuffix(word, "y") && len(word) > 1 && !strings.ContainsRune("aeiou", rune(word[len(word)-2])):
+		return word[:len(word)-1] + "ies"
+	case strings.HasSuffix(word, "s"), strings.HasSuffix(word, "x"), strings.HasSuffix(word, "z"),
+		strings.HasSuffix(word, "ch"), strings.HasSuffix(word, "sh"):
+		return word + "es"
+	}
+	return word + "s"
+}

@@ -1,0 +1,181 @@
+package access
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+
+	"github.com/writ-policy/writ/translator/cel"
+	"github.com/writ-policy/writ/translator/diag"
+	"github.com/writ-policy/writ/translator/syntax"
+)
+
+// The restrictions that are built in. The first two are keys, the others kinds.
+const (
+	fieldsMutatable       = "fieldsMutatable"
+	labelsContain         = "labelsContain"
+	sameMinionRestriction = "sameMinionRestriction"
+	celRestriction        = "cel"
+)
+
+// decodeRestrictions decodes attributeRestrictions. Nothing written here may read as no
+// restriction: what would is an error.
+func decodeRestrictions(d *syntax.Decoder, f *syntax.Field) *Restrictions {
+	r := &Restrictions{At: d.At(f.Key)}
+	n := f.Value
+	if n.IsNull() {
+		reportEmptyRestriction(d, f.Key)
+		return r
+	}
+	c := d.Cursor(n, "attributeRestrictions", false)
+	if c == nil {
+		return r
+	}
+	decodeFieldPaths(d, c, r)
+	decodeLabelEntries(d, c, r)
+	kind := c.Text("kind")
+	if kind != nil {
+		r.Kind = d.Text(kind)
+	}
+	if len(n.Fields) == 0 || !slices.ContainsFunc(n.Fields, func(f syntax.Field) bool { return !f.Value.IsNull() }) {
+		reportEmptyRestriction(d, f.Key)
+		return r
+	}
+	if kind == nil && c.Value("kind") != nil {
+		return r // its type is wrong, so nobody knows whose the other keys are
+	}
+	decodeRestrictionKind(d, c, kind, r)
+	return r
+}
+
+func reportEmptyRestriction(d *syntax.Decoder, at *syntax.Node) {
+	d.Fail(at, diag.EmptyRestriction, "leave attributeRestrictions out, or say what must hold", "attributeRestrictions says nothing: the rule reads as restricted and is not")
+}
+
+// decodeRestrictionKind decides whose the remaining keys are: a parameter of the
+// extension the kind names, or nobody's.
+func decodeRestrictionKind(d *syntax.Decoder, c *syntax.Cursor, kind *syntax.Node, r *Restrictions) {
+	switch {
+	case kind == nil:
+		reportStrayParameters(d, c, "without a kind")
+	case kind.Value == sameMinionRestriction:
+		reportStrayParameters(d, c, "beside sameMinionRestriction, which has no parameters")
+	case kind.Value == celRestriction:
+		decodeCondition(d, c, r)
+	case kind.Value == fieldsMutatable || kind.Value == labelsContain:
+		c.Fail(kind, diag.UnknownRestriction, "write "+kind.Value+": [...]", "%s is a key, not a kind", syntax.Quote(kind.Value))
+	case !syntax.IsIdentifier(kind.Value):
+		hint := ""
+		if near := diag.Suggest(kind.Value, []string{sameMinionRestriction}); near != "" {
+			hint = "did you mean " + syntax.Quote(near) + "?"
+		}
+		c.Fail(kind, diag.UnknownRestriction, hint, "restriction %s is not known, and no extension can have that name", syntax.Quote(kind.Value))
+	default:
+		decodeParameters(d, c, r)
+	}
+}
+
+// decodeCondition decodes the expression of a cel restriction, which has nothing else.
+func decodeCondition(d *syntax.Decoder, c *syntax.Cursor, r *Restrictions) {
+	n := c.Required("expression")
+	reportStrayParameters(d, c, "beside cel, whose one parameter is expression")
+	if n == nil {
+		return
+	}
+	r.Expression = d.Text(n)
+	problem := cel.CheckAccess(n.Value)
+	if problem == nil {
+		return
+	}
+	at, place := locateWithin(d, n, problem)
+	d.Add(diag.Diagnostic{Position: at, Length: 1, Code: diag.CEL, Message: "expression" + place + ": " + problem.Message, Hint: cel.Hint(problem)})
+}
+
+// locateWithin is the character a problem is at. Text over several lines is not where the
+// document has it: there the place within it is told in words.
+func locateWithin(d *syntax.Decoder, n *syntax.Node, problem *cel.Problem) (at diag.Position, place string) {
+	at = d.At(n)
+	if strings.Contains(n.Value, "\n") {
+		return at, fmt.Sprintf(", line %d, column %d", problem.Line, problem.Column)
+	}
+	at.Column += problem.Column - 1
+	if n.Quoted {
+		at.Column++
+	}
+	return at, ""
+}
+
+// reportStrayParameters reports every key that is no restriction.
+func reportStrayParameters(d *syntax.Decoder, c *syntax.Cursor, why string) {
+	for i, f := range c.Node.Fields {
+		if c.Used[i] {
+			continue
+		}
+		hint := ""
+		if near := diag.Suggest(f.Key.Value, []string{fieldsMutatable, labelsContain, "kind"}); near != "" {
+			hint = "did you mean " + syntax.Quote(near) + "?"
+		} else if f.Key.Value == sameMinionRestriction {
+			hint = "write kind: " + sameMinionRestriction
+		}
+		c.Fail(f.Key, diag.UnknownRestriction, hint, "restriction %s is not known %s", syntax.Quote(f.Key.Value), why)
+	}
+}
+
+// decodeParameters collects what an extension gets as its params.
+func decodeParameters(d *syntax.Decoder, c *syntax.Cursor, r *Restrictions) {
+	r.Params = map[string]any{}
+	for i, f := range c.Node.Fields {
+		if c.Used[i] {
+			continue
+		}
+		if r.ParamsAt == nil {
+			r.ParamsAt = map[string]diag.Position{}
+		}
+		r.Params[f.Key.Value], _ = d.Value(f.Value)
+		r.ParamsAt[f.Key.Value] = d.At(f.Key)
+	}
+}
+
+// decodeFieldPaths decodes fieldsMutatable, with the short first segments written out.
+func decodeFieldPaths(d *syntax.Decoder, c *syntax.Cursor, r *Restrictions) {
+	if c.Value(fieldsMutatable) == nil {
+		return
+	}
+	items, _ := c.RequiredTexts(fieldsMutatable)
+	r.Fields = []string{}
+	for _, n := range items {
+		if n.Value == "" {
+			c.Fail(n, diag.BadValue, "", "an empty path in fieldsMutatable")
+			continue
+		}
+		r.Fields = append(r.Fields, longPath(n.Value))
+	}
+}
+
+// longPath puts metadata in front of the fields of it that may be named alone.
+func longPath(path string) string {
+	first := path
+	if end := strings.IndexAny(path, ".["); end >= 0 {
+		first = path[:end]
+	}
+	switch first {
+	case "labels", "annotations", "finalizers", "ownerReferences":
+		return "metadata." + path
+	}
+	return path
+}
+
+func decodeLabelEntries(d *syntax.Decoder, c *syntax.Cursor, r *Restrictions) {
+	if c.Value(labelsContain) == nil {
+		return
+	}
+	items, _ := c.RequiredTexts(labelsContain)
+	r.Labels = []syntax.Text{}
+	for _, n := range items {
+		if key, _, _ := strings.Cut(n.Value, "="); key == "" {
+			c.Fail(n, diag.BadValue, "write KEY or KEY=VALUE", "entry %s of labelsContain has no key", syntax.Quote(n.Value))
+			continue
+		}
+		r.Labels = append(r.Labels, d.Text(n))
+	}
+}

@@ -1,0 +1,139 @@
+package access
+
+import (
+	"regexp"
+	"slices"
+	"strings"
+
+	"github.com/writ-policy/writ/translator/diag"
+	"github.com/writ-policy/writ/translator/syntax"
+)
+
+var (
+	verbForm = regexp.MustCompile(`^[a-z][a-z0-9-]*$`)
+	kindForm = regexp.MustCompile(`^(\*|[a-z][a-z0-9-]*)(/[a-z][a-z0-9-]*)?$`)
+)
+
+// knownVerbs are Origin's own verbs and those of Kubernetes: the others are
+// accepted with a warning.
+var knownVerbs = []string{
+	"exec", "watch", "list", "get", "create", "update", "delete", "proxy", "permission-request",
+	"patch", "deletecollection", "impersonate", "bind", "escalate", "approve", "sign", "attest",
+	"use", "redirect",
+}
+
+// decodeOriginRule decodes a rule. Entries come out in lower case; what it cannot
+// read is left out and reported.
+func decodeOriginRule(d *syntax.Decoder, n *syntax.Node, flat bool) OriginRule {
+	r := OriginRule{At: d.At(n)}
+	c := d.Cursor(n, "a rule", flat)
+	if c == nil {
+		return r
+	}
+	c.Hints = originHints
+	r.Deny, _ = c.Boolean("deny", flat)
+	before := len(d.Diags)
+	verbs, verbsAt := c.RequiredTexts("verbs")
+	r.Verbs, r.NotVerbs = decodeEntries(d, verbs, "verbs", checkVerb)
+	kinds, kindsAt := c.RequiredTexts("resourceKinds")
+	r.Kinds, r.NotKinds = decodeEntries(d, kinds, "resourceKinds", checkKind)
+	if !slices.ContainsFunc(d.Diags[before:], func(g diag.Diagnostic) bool { return g.Severity == diag.Error }) {
+		decodeMatchesNothing(d, &r, verbsAt, kindsAt)
+	}
+	if f := c.Field("attributeRestrictions"); f != nil {
+		r.Restrictions = decodeRestrictions(d, f)
+	}
+	c.Done()
+	return r
+}
+
+// decodeEntries splits a list into its positive and its negative entries.
+func decodeEntries(d *syntax.Decoder, items []*syntax.Node, name string, check func(d *syntax.Decoder, entry string, n *syntax.Node) string) (positive, negative []string) {
+	for _, n := range items {
+		entry := syntax.Fold(n.Value)
+		negated := strings.HasPrefix(entry, "-")
+		entry = strings.TrimPrefix(entry, "-")
+		if entry != "*" {
+			if problem := check(d, entry, n); problem != "" {
+				d.Fail(n, diag.BadPattern, patternHint(entry), "entry %s of %s %s", syntax.Quote(n.Value), name, problem)
+				continue
+			}
+		}
+		if negated {
+			negative = append(negative, entry)
+		} else {
+			positive = append(positive, entry)
+		}
+	}
+	return positive, negative
+}
+
+// patternHint says what to type instead of a malformed entry.
+func patternHint(entry string) string {
+	switch {
+	case strings.HasPrefix(entry, "-"):
+		return "one \"-\" negates"
+	case strings.HasSuffix(entry, "/*") && strings.Count(entry, "/") == 1 && kindForm.MatchString(strings.TrimSuffix(entry, "/*")):
+		return "write " + syntax.Quote(strings.TrimSuffix(entry, "/*")) + ": it covers its subresources"
+	case strings.Contains(entry, "."):
+		kind, _, _ := strings.Cut(entry, ".")
+		if kindForm.MatchString(kind) {
+			return "write " + syntax.Quote(kind) + ": it fits every API group"
+		}
+	case strings.ContainsAny(entry, "*?"):
+		return `name each one: "*" stands alone`
+	}
+	return ""
+}
+
+// checkVerb says what is wrong with a verb, and warns of one nobody knows.
+func checkVerb(d *syntax.Decoder, verb string, n *syntax.Node) string {
+	if problem := malformed(verb); problem != "" {
+		return problem
+	}
+	if !verbForm.MatchString(verb) {
+		return "is no verb: letters, digits and \"-\", a letter first"
+	}
+	if !slices.Contains(knownVerbs, verb) {
+		hint := "a verb of your own stays as it is"
+		if near := diag.Suggest(verb, knownVerbs); near != "" {
+			hint = "did you mean " + syntax.Quote(near) + "? a verb of your own stays as it is"
+		}
+		d.Warn(n, diag.UnknownVerb, hint, "neither Origin nor Kubernetes knows the verb %s", syntax.Quote(verb))
+	}
+	return ""
+}
+
+// checkKind says what is wrong with a kind entry.
+func checkKind(d *syntax.Decoder, kind string, _ *syntax.Node) string {
+	if _, sub, _ := strings.Cut(kind, "/"); sub == "*" {
+		return "has \"*\" as a subresource"
+	}
+	if strings.HasPrefix(kind, "*/") && kindForm.MatchString(kind) {
+		return ""
+	}
+	if problem := malformed(kind); problem != "" {
+		return problem
+	}
+	if !kindForm.MatchString(kind) {
+		return "is no kind: KIND, KIND/SUBRESOURCE, */SUBRESOURCE or *"
+	}
+	return ""
+}
+
+// malformed says what no entry may be, of any list.
+func malformed(entry string) string {
+	switch {
+	case entry == "":
+		return "is empty"
+	case strings.HasPrefix(entry, "-"):
+		return "is negated twice"
+	case strings.ContainsAny(entry, " \t\n\r"):
+		return "has a blank"
+	case strings.ContainsAny(entry, "*?"):
+		return "has a wildcard inside"
+	case strings.Contains(entry, "."):
+		return "has a dot"
+	}
+	return ""
+}

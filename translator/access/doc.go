@@ -1,0 +1,10 @@
+// Package access is the family of roles and bindings, of Kubernetes and of Origin:
+// their documents, how they are decoded, and the Rego and the generated tests written
+// for them. It must not know other families, save for the extensions that rules name.
+//
+// # Design
+//
+// Kubernetes and Origin are one package, because they share the tables, the order of
+// decision and what is kept between two runs. Two packages were rejected: each would
+// import the other for that.
+package access

@@ -1,0 +1,110 @@
+package access
+
+import (
+	"github.com/writ-policy/writ/translator/diag"
+	"github.com/writ-policy/writ/translator/syntax"
+)
+
+// FamilyKubernetes is the family of roles and bindings of Kubernetes.
+const FamilyKubernetes = "kubernetes"
+
+// FamilyOrigin is the family of roles, bindings and containers of writ.dev/v1.
+const FamilyOrigin = "origin"
+
+// KubernetesRole is a Role or ClusterRole of rbac.authorization.k8s.io/v1.
+type KubernetesRole struct {
+	syntax.Header
+	Labels map[string]string
+	Rules  []KubernetesRule
+	// Selectors are the clusterRoleSelectors; Aggregated says whether there is
+	// an aggregationRule at all.
+	Aggregated  bool
+	Selectors   []syntax.Selector
+	AggregateAt diag.Position
+}
+
+// KubernetesRule is a PolicyRule as written.
+type KubernetesRule struct {
+	At              diag.Position
+	Verbs           []string
+	APIGroups       []string
+	Resources       []string
+	ResourceNames   []string
+	NonResourceURLs []string
+}
+
+// KubernetesBinding is a RoleBinding or ClusterRoleBinding of
+// rbac.authorization.k8s.io/v1.
+type KubernetesBinding struct {
+	syntax.Header
+	// RoleKind is Role or ClusterRole.
+	RoleKind string
+	RoleName syntax.Text
+	Users    []string // User subjects, and service accounts as system:serviceaccount:NS:NAME
+	Groups   []string
+}
+
+// OriginRole is a Role of writ.dev/v1, stand-alone or from a Policy.
+type OriginRole struct {
+	syntax.Header
+	Rules []OriginRule
+}
+
+// OriginRule is a rule as written, entries folded: verbs and kinds in lower
+// case, the leading "-" moved into Not lists. A restriction is decoded.
+type OriginRule struct {
+	At           diag.Position
+	Deny         bool
+	Verbs        []string
+	NotVerbs     []string
+	Kinds        []string
+	NotKinds     []string
+	Restrictions *Restrictions // nil where the rule has none
+}
+
+// Restrictions are decoded attributeRestrictions.
+type Restrictions struct {
+	At     diag.Position
+	Fields []string      // short first segments written out; nil: none
+	Labels []syntax.Text // entries as written; nil: none
+	// Kind is "", "sameMinionRestriction", "cel" or the name of an extension.
+	Kind syntax.Text
+	// Expression is the condition of cel, which has been checked.
+	Expression syntax.Text
+	Params     map[string]any // JSON values, numbers as json.Number; nil without an extension
+	// ParamsAt is the position of each parameter's key.
+	ParamsAt map[string]diag.Position
+}
+
+// OriginBinding is a RoleBinding of writ.dev/v1, stand-alone or from a
+// PolicyBinding. Its role reference is already in one form.
+type OriginBinding struct {
+	syntax.Header
+	// RoleNamespace is the namespace of the role; empty with Global, which means
+	// the master namespace whatever it is called (referencesGlobalRole).
+	RoleNamespace string
+	Global        bool
+	RoleName      syntax.Text
+	// RoleNamespaceAt is where the namespace is said: its own value,
+	// referencesGlobalRole, or else the role's name.
+	RoleNamespaceAt diag.Position
+	Users           []string
+	Groups          []string
+	// In is the PolicyBinding that holds it, nil for a stand-alone one.
+	In *OriginPolicyBinding
+}
+
+// OriginPolicy is a Policy: the container of a namespace's roles. Its roles are
+// documents of their own in the list a file decodes to.
+type OriginPolicy struct {
+	syntax.Header
+}
+
+// OriginPolicyBinding is a PolicyBinding. Its bindings are documents of their
+// own in the list a file decodes to.
+type OriginPolicyBinding struct {
+	syntax.Header
+	// RefNamespace and RefName are of policyRef; empty Value where not written.
+	RefNamespace syntax.Text
+	RefName      syntax.Text
+}

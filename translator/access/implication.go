@@ -1,0 +1,125 @@
+package access
+
+import (
+	"slices"
+	"strings"
+
+	"github.com/writ-policy/writ/translator/tables"
+)
+
+// CoversResource reports whether one entry of a Kubernetes rule's resources fits
+// everything that another does.
+func CoversResource(held, wanted string) bool {
+	if held == "*" || held == wanted {
+		return true
+	}
+	sub, ok := strings.CutPrefix(held, "*/")
+	if !ok {
+		return false
+	}
+	_, wantedSub, ok := strings.Cut(wanted, "/")
+	return ok && wantedSub == sub
+}
+
+// CoversPath reports whether an entry of nonResourceURLs covers a path, or everything
+// that another entry covers. Only a "*" at the end is a wildcard.
+func CoversPath(pattern, path string) bool {
+	return pattern == path ||
+		strings.HasSuffix(pattern, "*") && strings.HasPrefix(path, strings.TrimRight(pattern, "*"))
+}
+
+// coversVerb reports whether an Origin verb entry covers every request that
+// another does: update is carried by patch, delete by deletecollection.
+func coversVerb(held, wanted string) bool {
+	return held == "*" || wanted != "*" && slices.Contains(tables.Carried(wanted, ""), held)
+}
+
+// disjointVerbs reports whether no request carries both verbs.
+func disjointVerbs(a, b string) bool {
+	return a != "*" && b != "*" && !coversVerb(a, b) && !coversVerb(b, a)
+}
+
+// coversKind reports whether an Origin kind entry covers everything that another
+// does. An entry of a kind covers its subresources.
+func coversKind(held, wanted string) bool {
+	if held == "*" {
+		return true
+	}
+	heldKind, heldSub, _ := strings.Cut(held, "/")
+	kind, sub, _ := strings.Cut(wanted, "/")
+	if heldSub != "" && heldSub != sub {
+		return false
+	}
+	return heldKind == "*" || kind != "*" && sameKind(heldKind, kind)
+}
+
+// disjointKinds reports whether no kind and subresource is covered by both
+// entries.
+func disjointKinds(a, b string) bool {
+	kindA, subA, _ := strings.Cut(a, "/")
+	kindB, subB, _ := strings.Cut(b, "/")
+	if kindA != "*" && kindB != "*" && !sameKind(kindA, kindB) {
+		return true
+	}
+	return subA != "" && subB != "" && subA != subB
+}
+
+func sameKind(a, b string) bool { return a == b || tables.Plural(a) == b || tables.Plural(b) == a }
+
+// matchesNothing reports whether a rule's lists match no request: nothing
+// positive, or a negation of everything.
+func matchesNothing(r *tables.OriginRule) bool {
+	return len(r.Verbs) == 0 || len(r.Kinds) == 0 ||
+		slices.Contains(r.NotVerbs, "*") || slices.Contains(r.NotKinds, "*")
+}
+
+// CoversVerbs reports whether a rule's verbs cover every request of one verb
+// entry, less those that negative entries beside it take away.
+func CoversVerbs(r *tables.OriginRule, verb string, less []string) bool {
+	return covers(r.Verbs, r.NotVerbs, verb, less, coversVerb, disjointVerbs)
+}
+
+// CoversKinds is CoversVerbs for kinds.
+func CoversKinds(r *tables.OriginRule, kind string, less []string) bool {
+	return covers(r.Kinds, r.NotKinds, kind, less, coversKind, disjointKinds)
+}
+
+func covers(positive, negative []string, wanted string, less []string, covers, disjoint func(a, b string) bool) bool {
+	var c comparisons
+	return c.all([]string{wanted}, positive, covers) && c.harmless(negative, []string{wanted}, less, covers, disjoint)
+}
+
+// TouchesVerbs reports whether a rule's verbs may match some request of one verb
+// entry, less those that negative entries beside it take away.
+func TouchesVerbs(r *tables.OriginRule, verb string, less []string) bool {
+	return touches(r.Verbs, r.NotVerbs, verb, less, coversVerb, disjointVerbs)
+}
+
+// TouchesKinds is TouchesVerbs for kinds.
+func TouchesKinds(r *tables.OriginRule, kind string, less []string) bool {
+	return touches(r.Kinds, r.NotKinds, kind, less, coversKind, disjointKinds)
+}
+
+func touches(positive, negative []string, wanted string, less []string, covers, disjoint func(a, b string) bool) bool {
+	if slices.ContainsFunc(negative, func(n string) bool { return covers(n, wanted) }) {
+		return false
+	}
+	return slices.ContainsFunc(positive, func(p string) bool {
+		return !disjoint(p, wanted) &&
+			!slices.ContainsFunc(negative, func(n string) bool { return covers(n, p) }) &&
+			!slices.ContainsFunc(less, func(n string) bool { return covers(n, p) })
+	})
+}
+
+// EffectiveVerbs are the positive verb entries of a rule that its negative ones
+// leave something of.
+func EffectiveVerbs(r *tables.OriginRule) []string { return effective(r.Verbs, r.NotVerbs, coversVerb) }
+
+// EffectiveKinds is EffectiveVerbs for kinds.
+func EffectiveKinds(r *tables.OriginRule) []string { return effective(r.Kinds, r.NotKinds, coversKind) }
+
+func effective(positive, negative []string, covers func(held, wanted string) bool) []string {
+	return slices.DeleteFunc(slices.Clone(positive), func(p string) bool {
+		return slices.ContainsFunc(negative, func(n string) bool { return covers(n, p) })
+	})
+}

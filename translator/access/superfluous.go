@@ -1,0 +1,155 @@
+package access
+
+import (
+	"fmt"
+	"reflect"
+
+	"github.com/writ-policy/writ/translator/diag"
+	"github.com/writ-policy/writ/translator/syntax"
+	"github.com/writ-policy/writ/translator/tables"
+)
+
+// comparisons bounds the comparisons in one role by the number of its entries,
+// so that a role of ten thousand rules costs no more than as many roles. What it
+// leaves out is a warning nobody gets.
+type comparisons int
+
+func newComparisons(entries int) comparisons { return comparisons(64*entries + 1024) }
+
+// SuperfluousKubernetes warns of rules that grant nothing an earlier rule of the
+// same role does not.
+func SuperfluousKubernetes(d *KubernetesRole, rules []tables.KubernetesRule) (list diag.List) {
+	if len(rules) < 2 {
+		return nil
+	}
+	entries := 0
+	for i := range rules {
+		entries += len(rules[i].Verbs) + len(rules[i].Groups) + len(rules[i].Resources) + len(rules[i].Names) + len(rules[i].Paths)
+	}
+	left := newComparisons(entries)
+	for i := range rules {
+		for j := range i {
+			if left--; left <= 0 {
+				return list
+			}
+			if left.coversKubernetes(&rules[j], &rules[i]) {
+				list.Add(superfluous(&d.Header, i, j, d.Rules[i].At, d.Rules[j].At, "grants"))
+				break
+			}
+		}
+	}
+	return list
+}
+
+// SuperfluousOrigin does the same for Origin's rules, denials among denials.
+func SuperfluousOrigin(d *OriginRole, rules []tables.OriginRule) (list diag.List) {
+	if len(rules) < 2 {
+		return nil
+	}
+	entries := 0
+	for i := range rules {
+		entries += len(rules[i].Verbs) + len(rules[i].NotVerbs) + len(rules[i].Kinds) + len(rules[i].NotKinds)
+	}
+	left := newComparisons(entries)
+	for i := range rules {
+		if matchesNothing(&rules[i]) {
+			continue // has a warning of its own
+		}
+		for j := range i {
+			if left--; left <= 0 {
+				return list
+			}
+			if left.coversOrigin(&rules[j], &rules[i]) {
+				what := "grants"
+				if rules[i].Deny {
+					what = "denies"
+				}
+				list.Add(superfluous(&d.Header, i, j, d.Rules[i].At, d.Rules[j].At, what))
+				break
+			}
+		}
+	}
+	return list
+}
+
+func superfluous(h *syntax.Header, later, earlier int, at, first diag.Position, what string) diag.Diagnostic {
+	return diag.Diagnostic{
+		Position: at,
+		Severity: diag.Warning,
+		Code:     diag.SuperfluousRule,
+		Message:  fmt.Sprintf("rule %d of %s %q %s nothing that rule %d does not", later, h.Kind, h.Name, what, earlier),
+		Hint:     "remove it",
+		Related:  []diag.Related{{Position: first, Message: fmt.Sprintf("rule %d is here", earlier)}},
+	}
+}
+
+// coversKubernetes reports whether every request that rule b fits is one that
+// rule a fits.
+func (c *comparisons) coversKubernetes(a, b *tables.KubernetesRule) bool {
+	if !c.all(b.Verbs, a.Verbs, wildcard) {
+		return false
+	}
+	if len(b.Paths) > 0 {
+		return c.all(b.Paths, a.Paths, CoversPath)
+	}
+	return len(a.Paths) == 0 &&
+		c.all(b.Groups, a.Groups, wildcard) &&
+		c.all(b.Resources, a.Resources, CoversResource) &&
+		(len(a.Names) == 0 || len(b.Names) > 0 && c.all(b.Names, a.Names, equal))
+}
+
+// coversOrigin reports whether every request that rule b matches is one that
+// rule a matches. It may miss some; what it finds is so.
+func (c *comparisons) coversOrigin(a, b *tables.OriginRule) bool {
+	return a.Deny == b.Deny &&
+		c.all(b.Verbs, a.Verbs, coversVerb) &&
+		c.all(b.Kinds, a.Kinds, coversKind) &&
+		c.harmless(a.NotVerbs, b.Verbs, b.NotVerbs, coversVerb, disjointVerbs) &&
+		c.harmless(a.NotKinds, b.Kinds, b.NotKinds, coversKind, disjointKinds) &&
+		c.coversRestrictions(a.Restrictions, b.Restrictions)
+}
+
+// coversRestrictions reports whether one rule is restricted no more than another:
+// not at all, or in the same words.
+func (c *comparisons) coversRestrictions(a, b *tables.Restrictions) bool {
+	*c -= 16
+	return a == nil || reflect.DeepEqual(a, b)
+}
+
+// all reports whether each wanted entry is covered by one of those held.
+func (c *comparisons) all(wanted, held []string, covers func(held, wanted string) bool) bool {
+	for _, w := range wanted {
+		found := false
+		for _, h := range held {
+			*c--
+			if found = covers(h, w); found {
+				break
+			}
+		}
+		if !found {
+			return false
+		}
+	}
+	return true
+}
+
+// harmless reports whether the negative entries of one list take nothing from
+// another list: each is among its negative entries too, or touches none of its
+// positive ones.
+func (c *comparisons) harmless(not, positive, negative []string, covers, disjoint func(a, b string) bool) bool {
+	for _, n := range not {
+		touches := false
+		for _, p := range positive {
+			*c--
+			touches = touches || !disjoint(n, p)
+		}
+		if touches && !c.all([]string{n}, negative, covers) {
+			return false
+		}
+	}
+	return true
+}
+
+func equal(held, wanted string) bool { return held == wanted }
+
+func wildcard(held, wanted string) bool { return held == "*" || held == wanted }

@@ -1,0 +1,165 @@
+package access
+
+import (
+	"bytes"
+	"fmt"
+	"maps"
+	"slices"
+	"strings"
+
+	"github.com/writ-policy/writ/translator/emit"
+	"github.com/writ-policy/writ/translator/regotext"
+	"github.com/writ-policy/writ/translator/tables"
+)
+
+// testRow is one row of a generated test: a request and whether the rule decides
+// it, through the binding.
+type testRow struct {
+	note    string
+	decides bool
+	Request map[string]any `json:"request"`
+	Binding map[string]any `json:"binding"`
+}
+
+// accessTests writes, for each bound role, one file with two rows a rule: a
+// request the rule decides, and a neighbour it must not.
+func accessTests(access *tables.Access) map[string][]byte {
+	files := make(map[string][]byte)
+	bound := firstBindings(access)
+	for _, key := range slices.Sorted(maps.Keys(bound)) {
+		if len(files) == emit.TestedRoles {
+			break
+		}
+		role := access.Roles.At(key)
+		rows := roleRows(access, role, bound[key])
+		if len(rows) == 0 {
+			continue
+		}
+		name := emit.FileName(role.Family, role.Namespace, role.Name)
+		files["compiled/tests/access/"+name+"_test.rego"] = testModule(name, role, rows)
+	}
+	return files
+}
+
+// bearer is a binding together with one subject it names.
+type bearer struct {
+	key     string
+	subject string
+}
+
+// firstBindings finds, for each role, the first binding of it that names a
+// subject, and that binding's first subject.
+func firstBindings(access *tables.Access) map[string]bearer {
+	first := make(map[string]bearer)
+	note := func(subjects tables.Map[[]string]) {
+		for subject, keys := range subjects.All() {
+			for _, key := range *keys {
+				role := access.Bindings.At(key).Role
+				have, ok := first[role]
+				if !ok || key < have.key || key == have.key && subject < have.subject {
+					first[role] = bearer{key, subject}
+				}
+			}
+		}
+	}
+	note(access.Subjects.Cluster)
+	for _, subjects := range access.Subjects.Namespaces.All() {
+		note(*subjects)
+	}
+	return first
+}
+
+func roleRows(access *tables.Access, role tables.Role, by bearer) []testRow {
+	binding := access.Bindings.At(by.key)
+	var rows []testRow
+	add := func(rule int, pair samplePair) {
+		if pair.hit == nil {
+			return
+		}
+		want := map[string]any{
+			"kind": binding.Kind, "namespace": binding.Namespace, "name": binding.Name,
+			"apiVersion": binding.APIVersion, "rule": rule,
+		}
+		for _, request := range []map[string]any{pair.hit, pair.miss} {
+			identify(request, by.subject)
+			if !binding.Cluster {
+				request["namespace"] = binding.Namespace
+			}
+		}
+		rows = append(rows,
+			testRow{fmt.Sprintf("rule %d", rule), true, pair.hit, want},
+			testRow{fmt.Sprintf("beside rule %d", rule), false, pair.miss, want},
+		)
+	}
+	for _, rule := range role.Kubernetes {
+		if len(rule.Paths) == 0 || binding.Cluster {
+			add(rule.Rule, sampleKubernetes(rule))
+		}
+	}
+	for _, rule := range role.Origin {
+		add(rule.Rule, sampleOrigin(rule))
+	}
+	return rows
+}
+
+// identify makes the subject the requester, or somebody no document names.
+func identify(request map[string]any, subject string) {
+	if _, other := request[otherRequester]; other {
+		delete(request, otherRequester)
+		request["user"] = "writ:nobody"
+		return
+	}
+	request["user"] = ""
+	if user, ok := strings.CutPrefix(subject, "user:"); ok {
+		request["user"] = user
+	} else if group, ok := strings.CutPrefix(subject, "group:"); ok {
+		request["groups"] = []string{group}
+	}
+}
+
+func testModule(name string, role tables.Role, rows []testRow) []byte {
+	var out bytes.Buffer
+	fmt.Fprintf(&out, `# METADATA
+# description: |
+#   What the rules of one role decide and what they leave alone. Generated from
+#   the role; its source: %s
+package compiled.tests.access[%s]
+
+_matches(entry, row) if {
+	every key, value in row.binding {
+		entry[key] == value
+	}
+}
+
+_decides(row) if {
+	some entry in data.writ.access.matched with input as row.request
+	_matches(entry, row)
+}
+
+test_rule[note] if {
+	some note, row in _decisive
+	_decides(row)
+}
+
+test_neighbour[note] if {
+	some note, row in _neighbours
+	not _decides(row)
+}
+`, regotext.Comment(role.Source), regotext.Quote(name+"_test"))
+	writeRows(&out, "_decisive", rows, true)
+	writeRows(&out, "_neighbours", rows, false)
+	return out.Bytes()
+}
+
+// writeRows writes the rows that decide, or those that do not, as one object by
+// note. JSON is Rego for a constant.
+func writeRows(out *bytes.Buffer, name string, rows []testRow, decides bool) {
+	fmt.Fprintf(out, "\n%s := {\n", name)
+	for _, row := range rows {
+		if row.decides != decides {
+			continue
+		}
+		fmt.Fprintf(out, "\t%s: %s,\n", regotext.Quote(row.note), regotext.Constant(row))
+	}
+	out.WriteString("}\n")
+}

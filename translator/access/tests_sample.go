@@ -1,0 +1,175 @@
+package access
+
+import (
+	"maps"
+	"slices"
+	"strings"
+
+	"github.com/writ-policy/writ/translator/emit"
+	"github.com/writ-policy/writ/translator/tables"
+)
+
+// samplePair is a request that a rule decides and a neighbour that it must not.
+// hit is nil where none could be found; both lack requester and namespace.
+type samplePair struct {
+	hit, miss map[string]any
+}
+
+func sampleKubernetes(rule tables.KubernetesRule) samplePair {
+	if len(rule.Verbs) == 0 {
+		return samplePair{}
+	}
+	hit := map[string]any{"verb": emit.OrDefault(rule.Verbs[0], "get")}
+	if len(rule.Paths) > 0 {
+		hit["path"] = samplePath(rule.Paths[0])
+		return samplePair{hit, missKubernetes(rule, hit)}
+	}
+	if len(rule.Groups) == 0 || len(rule.Resources) == 0 {
+		return samplePair{}
+	}
+	hit["apiGroup"] = emit.OrDefault(rule.Groups[0], "")
+	resource, subresource, _ := strings.Cut(rule.Resources[0], "/")
+	if resource == "" {
+		return samplePair{}
+	}
+	hit["resource"], hit["subresource"] = emit.OrDefault(resource, "pods"), subresource
+	if len(rule.Names) > 0 {
+		hit["name"] = rule.Names[0]
+	}
+	return samplePair{hit, missKubernetes(rule, hit)}
+}
+
+// missKubernetes changes one attribute of the hit to what the rule does not
+// cover; a rule that covers everything has no neighbour but another requester.
+func missKubernetes(rule tables.KubernetesRule, hit map[string]any) map[string]any {
+	miss := maps.Clone(hit)
+	switch {
+	case !slices.Contains(rule.Verbs, "*"):
+		miss["verb"] = emit.StrangeVerb
+	case len(rule.Paths) > 0 && !slices.ContainsFunc(rule.Paths, func(p string) bool { return CoversPath(p, emit.StrangePath) }):
+		miss["path"] = emit.StrangePath
+	case len(rule.Paths) == 0 && !slices.Contains(rule.Groups, "*"):
+		miss["apiGroup"] = emit.StrangeGroup
+	case len(rule.Paths) == 0 && !slices.ContainsFunc(rule.Resources, func(r string) bool { return strings.HasPrefix(r, "*") }):
+		miss["resource"] = emit.StrangeResource
+	default:
+		miss[otherRequester] = true
+	}
+	return miss
+}
+
+// otherRequester marks a request that somebody the binding does not name makes.
+const otherRequester = "other requester"
+
+func samplePath(pattern string) string {
+	if path := strings.TrimRight(pattern, "*"); path != pattern && path != "" {
+		return path
+	}
+	return emit.OrDefault(pattern, "/healthz")
+}
+
+func sampleOrigin(rule tables.OriginRule) samplePair {
+	verb, ok := sampleEntry(rule.Verbs, rule.NotVerbs, "get", "create", "exec", emit.StrangeVerb)
+	if !ok {
+		return samplePair{}
+	}
+	kind, ok := sampleEntry(rule.Kinds, rule.NotKinds, "pods", "secrets", emit.StrangeResource)
+	if !ok {
+		return samplePair{}
+	}
+	hit := map[string]any{"verb": verb}
+	resource, subresource, _ := strings.Cut(kind, "/")
+	hit["resource"], hit["subresource"] = emit.OrDefault(resource, emit.StrangeResource), subresource
+	carried := tables.Carried(verb, subresource)
+	if !carriesAny(rule.Verbs, carried) || carriesAny(rule.NotVerbs, carried) || !restrict(hit, rule.Restrictions) {
+		return samplePair{}
+	}
+	miss := maps.Clone(hit)
+	switch {
+	case !carriesAny(rule.Verbs, tables.Carried(emit.StrangeVerb, subresource)):
+		miss["verb"] = emit.StrangeVerb
+	case !slices.ContainsFunc(rule.Kinds, func(k string) bool { return strings.HasPrefix(k, "*") }):
+		miss["resource"] = emit.StrangeResource
+	default:
+		miss[otherRequester] = true
+	}
+	return samplePair{hit, miss}
+}
+
+func carriesAny(entries, carried []string) bool {
+	return slices.ContainsFunc(entries, func(entry string) bool {
+		return entry == "*" || slices.Contains(carried, entry)
+	})
+}
+
+// sampleEntry picks a value that a list covers and that is as plain as can be:
+// lists whose entries touch one another are left to the conformance cases.
+func sampleEntry(positive, negative []string, candidates ...string) (string, bool) {
+	if slices.Contains(negative, "*") {
+		return "", false
+	}
+	if !slices.Contains(positive, "*") {
+		candidates = positive
+	}
+	for _, candidate := range candidates {
+		if !mayOverlap(negative, candidate) {
+			return candidate, true
+		}
+	}
+	return "", false
+}
+
+// mayOverlap is generous: it sees more likeness between words than there is, for a
+// sample must be safe, not clever.
+func mayOverlap(entries []string, candidate string) bool {
+	kind, sub, _ := strings.Cut(candidate, "/")
+	return slices.ContainsFunc(entries, func(entry string) bool {
+		word, entrySub, _ := strings.Cut(entry, "/")
+		alike := word == "*" || strings.HasPrefix(word, stem(kind)) || strings.HasPrefix(kind, stem(word))
+		return alike && (entrySub == "" || sub == "" || entrySub == sub)
+	})
+}
+
+// stem cuts what plurals change.
+func stem(word string) string {
+	return strings.TrimSuffix(strings.TrimSuffix(strings.TrimSuffix(word, "s"), "e"), "i")
+}
+
+// restrict fills in what the restrictions read, so that they hold. It reports
+// false where only the documents' author knows how.
+func restrict(hit map[string]any, r *tables.Restrictions) bool {
+	if r == nil {
+		return true
+	}
+	if r.Extension != "" || r.Expression != "" || r.SameMinion && !strings.HasPrefix(hit["resource"].(string), "pod") {
+		return false
+	}
+	if len(r.Fields) > 0 {
+		switch hit["verb"] {
+		case "get", "list", "watch":
+		case "update", "create":
+			hit["fields"] = []string{r.Fields[0]}
+		default:
+			return false
+		}
+	}
+	if len(r.Labels) > 0 {
+		labels := make(map[string]string)
+		for _, entry := range r.Labels {
+			value := ""
+			if entry.Value != nil {
+				value = *entry.Value
+			}
+			if have, ok := labels[entry.Key]; ok && have != "" && value != "" && have != value {
+				return false
+			} else if value != "" || !ok {
+				labels[entry.Key] = value
+			}
+		}
+		hit["labels"] = labels
+	}
+	if r.SameMinion {
+		hit["attributes"] = map[string]any{"minion": "n1", "podMinion": "n1"}
+	}
+	return true
+}

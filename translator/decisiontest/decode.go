@@ -1,0 +1,99 @@
+package decisiontest
+
+import (
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/writ-policy/writ/translator/diag"
+	"github.com/writ-policy/writ/translator/syntax"
+)
+
+const kindDecisionTest = "DecisionTest"
+
+var DecisionTestKinds = syntax.KindsOf(syntax.VersionWrit, decodeDecisionTest, kindDecisionTest)
+
+var points = []string{"access", "visibility", "gateway"}
+
+// decodeDecisionTest decodes a DecisionTest. Its requests are only seen to be objects:
+// what a request is, the decision point says when the test runs.
+func decodeDecisionTest(d *syntax.Decoder, n *syntax.Node, kind *syntax.Field) {
+	t := &DecisionTest{Header: d.Header(FamilyDecisionTest, syntax.VersionWrit, kindDecisionTest, kind.Key)}
+	c := d.Cursor(n, kindDecisionTest, false)
+	c.At = kind.Key
+	c.Skip("apiVersion", "kind")
+	identified := false
+	if m := c.Mapping("metadata"); m != nil {
+		m.Skip(syntax.ServerFields...)
+		m.Skip("labels", "annotations")
+		identified = d.NameInto(m, &t.Header)
+		if namespace := m.Text("namespace"); namespace != nil && d.CheckReferredName(namespace, "namespace") {
+			t.Namespace, t.NamespaceAt = namespace.Value, d.At(namespace)
+		}
+		m.Done()
+	} else if c.Value("metadata") == nil {
+		c.Missing("metadata", "write metadata: {name: NAME}")
+	}
+	if spec := c.Mapping("spec"); spec != nil {
+		decodeDecisionSpec(d, spec, t)
+	} else if c.Value("spec") == nil {
+		c.Missing("spec", "")
+	}
+	c.Done()
+	if identified {
+		d.Out = append(d.Out, t)
+	}
+}
+
+func decodeDecisionSpec(d *syntax.Decoder, c *syntax.Cursor, t *DecisionTest) {
+	if point := c.Required("point"); point != nil {
+		if t.Point = point.Value; !slices.Contains(points, point.Value) {
+			c.Fail(point, diag.BadValue, "one of "+strings.Join(points, ", "), "point %s is not known", syntax.Quote(point.Value))
+		}
+	}
+	if now := c.Text("now"); now != nil {
+		t.Now = now.Value
+		if _, err := time.Parse(time.RFC3339, now.Value); err != nil {
+			c.Fail(now, diag.BadValue, `write it like "2026-01-20T10:00:00Z"`, "now %s is no time of RFC 3339", syntax.Quote(now.Value))
+		}
+	}
+	cases, at := c.List("cases")
+	switch {
+	case c.Value("cases") == nil:
+		c.Missing("cases", "")
+	case at != nil && len(cases) == 0:
+		c.Fail(c.Field("cases").Key, diag.Missing, "", "cases of spec is empty")
+	}
+	for _, n := range cases {
+		t.Cases = append(t.Cases, decodeDecisionCase(d, n))
+	}
+	c.Done()
+}
+
+func decodeDecisionCase(d *syntax.Decoder, n *syntax.Node) DecisionCase {
+	out := DecisionCase{At: d.At(n)}
+	c := d.Cursor(n, "a case", false)
+	if c == nil {
+		return out
+	}
+	if name := c.Required("name"); name != nil {
+		out.Name = name.Value
+	}
+	out.Request, out.Expect = decodeObject(d, c, "request"), decodeObject(d, c, "expect")
+	c.Done()
+	return out
+}
+
+// decodeObject returns a required mapping as JSON.
+func decodeObject(d *syntax.Decoder, c *syntax.Cursor, name string) []byte {
+	n := c.Value(name)
+	switch {
+	case n == nil:
+		c.Missing(name, "")
+		return nil
+	case n.Type != syntax.Mapping:
+		c.Fail(n, diag.WrongType, "", "%s is a mapping, this is %s", name, syntax.Describe(n))
+		return nil
+	}
+	return d.Encoded(n)
+}

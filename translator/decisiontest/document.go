@@ -1,0 +1,26 @@
+package decisiontest
+
+import (
+	"github.com/writ-policy/writ/translator/diag"
+	"github.com/writ-policy/writ/translator/syntax"
+)
+
+// FamilyDecisionTest is the family of decision tests.
+const FamilyDecisionTest = "decisiontest"
+
+// DecisionTest is a writ.dev/v1 DecisionTest.
+type DecisionTest struct {
+	syntax.Header
+	Point string
+	Now   string // RFC 3339, empty: the engine's clock
+	Cases []DecisionCase
+}
+
+// DecisionCase is one request and the decision it must get.
+type DecisionCase struct {
+	At   diag.Position
+	Name string
+	// Request and Expect are JSON.
+	Request []byte
+	Expect  []byte
+}

@@ -1,0 +1,152 @@
+package deny
+
+import (
+	"k8s.io/apimachinery/pkg/api/validate/content"
+
+	"github.com/writ-policy/writ/translator/diag"
+	"github.com/writ-policy/writ/translator/syntax"
+)
+
+const version = "breakglass.t-caas.telekom.com/v1alpha1"
+
+var DenyPolicyKinds = syntax.KindsOf(version, decodeDenyPolicyFamily, kindDenyPolicy, kindEscalation)
+
+const (
+	kindDenyPolicy = "DenyPolicy"
+	kindEscalation = "BreakglassEscalation"
+)
+
+// defaultPrecedence is that of a policy which says none.
+const defaultPrecedence = 100
+
+// decodeDenyPolicyFamily decodes a document of breakglass.t-caas.telekom.com/v1alpha1.
+func decodeDenyPolicyFamily(d *syntax.Decoder, n *syntax.Node, kind *syntax.Field) {
+	h := d.Header(FamilyDenyPolicy, version, kind.Value.Value, kind.Key)
+	c := d.Cursor(n, h.Kind, false)
+	c.At = kind.Key
+	c.Skip("apiVersion", "kind", "status")
+	identified := decodeDenyPolicyMetadata(d, c, &h)
+	spec := c.Mapping("spec")
+	if spec == nil && c.Value("spec") == nil {
+		c.Missing("spec", "")
+	}
+	if h.Kind == kindDenyPolicy {
+		p := &DenyPolicy{Header: h, Precedence: defaultPrecedence}
+		decodeDenyPolicy(d, spec, p)
+		if identified {
+			d.Out = append(d.Out, p)
+		}
+	} else {
+		e := &BreakglassEscalation{Header: h}
+		decodeEscalation(d, spec, e)
+		if identified {
+			d.Out = append(d.Out, e)
+		}
+	}
+	spec.Done()
+	c.Done()
+}
+
+// decodeDenyPolicyMetadata reads metadata and reports whether it identifies the
+// document. A namespace is no part of that.
+func decodeDenyPolicyMetadata(d *syntax.Decoder, c *syntax.Cursor, h *syntax.Header) bool {
+	m := c.Mapping("metadata")
+	if m == nil {
+		if c.Value("metadata") == nil {
+			c.Missing("metadata", "write metadata: {name: NAME}")
+		}
+		return false
+	}
+	m.Skip(syntax.ServerFields...)
+	m.Skip("generateName", "annotations", "deletionTimestamp", "deletionGracePeriodSeconds")
+	identified := d.NameInto(m, h)
+	m.Labels("labels")
+	if n := m.Text("namespace"); n != nil && n.Value != "" {
+		if h.Kind == kindDenyPolicy {
+			d.Warn(n, diag.IgnoredNamespace, "leave it out; rules say their namespaces themselves",
+				"namespace %s means nothing: a DenyPolicy holds in all of them", syntax.Quote(n.Value))
+		} else {
+			d.CheckForm(n, diag.BadName, "namespace", content.IsDNS1123Label(n.Value))
+		}
+	}
+	m.Done()
+	return identified
+}
+
+// decodeDenyPolicy decodes the spec of a DenyPolicy.
+func decodeDenyPolicy(d *syntax.Decoder, c *syntax.Cursor, p *DenyPolicy) {
+	if c == nil {
+		return
+	}
+	if precedence, at := c.Integer("precedence", 0, syntax.MaxInteger); at != nil {
+		p.Precedence = precedence
+	}
+	decodeAppliesTo(d, c.Mapping("appliesTo"), p)
+	rules, rulesAt := c.List("rules")
+	for _, n := range rules {
+		p.Rules = append(p.Rules, decodeDenyRule(d, n))
+	}
+	if pod := c.Mapping("podSecurityRules"); pod != nil {
+		p.Pod = decodePodSecurity(d, pod)
+	}
+	if c.Value("podSecurityRules") == nil {
+		const hint = "a policy denies by rules, podSecurityRules or both"
+		switch {
+		case c.Value("rules") == nil:
+			c.Fail(c.At, diag.Missing, hint, "spec has neither rules nor podSecurityRules")
+		case rulesAt != nil && len(rules) == 0:
+			c.Fail(c.Field("rules").Key, diag.Missing, hint, "rules of spec is empty, and there are no podSecurityRules")
+		}
+	}
+	if c.Value("impersonationRules") != nil {
+		c.Fail(c.Field("impersonationRules").Key, diag.Unsupported, "the verb \"impersonate\" in rules stops impersonation",
+			"impersonationRules are not supported yet")
+	}
+}
+
+// decodeAppliesTo decodes where a policy is in scope: everywhere without it.
+func decodeAppliesTo(d *syntax.Decoder, c *syntax.Cursor, p *DenyPolicy) {
+	p.Clusters = decodeGlobList(d, c, "clusters")
+	p.Tenants = decodeGlobList(d, c, "tenants")
+	p.Sessions = decodeGlobList(d, c, "sessions")
+	refs, _ := c.Texts("escalationRefs")
+	checkGlobs(d, refs, "escalationRefs")
+	for _, n := range refs {
+		p.EscalationRefs = append(p.EscalationRefs, d.Text(n))
+	}
+	c.Done()
+}
+
+// decodeGlobList decodes an optional list of globs.
+func decodeGlobList(d *syntax.Decoder, c *syntax.Cursor, name string) []string {
+	items, _ := c.Texts(name)
+	checkGlobs(d, items, name)
+	return syntax.Values(items)
+}
+
+// decodeDenyRule decodes one of rules.
+func decodeDenyRule(d *syntax.Decoder, n *syntax.Node) DenyRule {
+	r := DenyRule{At: d.At(n)}
+	c := d.Cursor(n, "a rule", false)
+	if c == nil {
+		return r
+	}
+	c.Hints = map[string]string{
+		"resourcekinds": "write resources", "nonresourceurls": "rules are about resources only",
+		"namespace": "write namespaces: [NAMESPACE]",
+	}
+	verbs, _ := c.RequiredTexts("verbs")
+	groups, _ := c.RequiredTexts("apiGroups")
+	resources, _ := c.RequiredTexts("resources")
+	subresources, _ := c.Texts("subresources")
+	checkWords(d, verbs, "verbs", word)
+	checkWords(d, groups, "apiGroups", anyWord)
+	checkWords(d, resources, "resources", resourceWord)
+	checkWords(d, subresources, "subresources", anyWord)
+	r.Verbs, r.APIGroups, r.Resources, r.Subresources = syntax.Values(verbs), syntax.Values(groups), syntax.Values(resources), syntax.Values(subresources)
+	r.Namespaces = decodeNamespaces(d, c, "namespaces", checkGlobs)
+	r.ResourceNames = decodeGlobList(d, c, "resourceNames")
+	checkNeverNamed(d, c, &r)
+	c.Done()
+	return r
+}

@@ -1,0 +1,172 @@
+package deny
+
+import (
+	"strings"
+
+	"github.com/writ-policy/writ/translator/diag"
+	"github.com/writ-policy/writ/translator/syntax"
+)
+
+// mostAllowedScore is the most that maxAllowedScore may be.
+const mostAllowedScore = 1000
+
+// decodeEscalation decodes the spec of a BreakglassEscalation. Fields that take no part
+// in decisions are known and of their type, and that is all.
+func decodeEscalation(d *syntax.Decoder, c *syntax.Cursor, e *BreakglassEscalation) {
+	if c == nil {
+		return
+	}
+	c.Required("escalatedGroup")
+	decodeAllowed(d, c, e)
+	for _, n := range decodeEntryList(d, c, "denyPolicyRefs") {
+		e.DenyPolicyRefs = append(e.DenyPolicyRefs, d.Text(n))
+	}
+	decodeEscalationApprovers(d, c)
+	if o := c.Mapping("podSecurityOverrides"); o != nil {
+		e.Override = decodePodOverride(d, o, e)
+	}
+	for _, name := range []string{"maxValidFor", "idleTimeout", "retainFor", "approvalTimeout", "mailProvider"} {
+		c.Text(name)
+	}
+	for _, name := range []string{"blockSelfApproval", "disableNotifications"} {
+		c.Boolean(name, false)
+	}
+	for _, name := range []string{"allowedApproverDomains", "allowedIdentityProviders",
+		"allowedIdentityProvidersForRequests", "allowedIdentityProvidersForApprovers"} {
+		decodeEntryList(d, c, name)
+	}
+	for _, name := range []string{"requestReason", "approvalReason"} {
+		reason := c.Mapping(name)
+		reason.Boolean("mandatory", false)
+		reason.Text("description")
+		reason.Done()
+	}
+	decodePeople(d, c.Mapping("notificationExclusions"))
+	limits := c.Mapping("sessionLimitsOverride")
+	limits.Boolean("unlimited", false)
+	limits.Integer("maxActiveSessionsPerUser", 0, syntax.MaxInteger)
+	limits.Integer("maxActiveSessionsTotal", 0, syntax.MaxInteger)
+	limits.Done()
+}
+
+// decodeAllowed decodes who may ask for the escalation and where: without either there
+// is nothing to escalate to.
+func decodeAllowed(d *syntax.Decoder, c *syntax.Cursor, e *BreakglassEscalation) {
+	const hint = "write allowed: {clusters: [CLUSTER], groups: [GROUP]}"
+	refs := decodeEntryList(d, c, "clusterConfigRefs")
+	checkGlobs(d, refs, "clusterConfigRefs")
+	allowed := c.Mapping("allowed")
+	if allowed == nil {
+		if c.Value("allowed") == nil {
+			c.Missing("allowed", hint)
+		}
+		return
+	}
+	clusters, groups := decodeEntryList(d, allowed, "clusters"), decodeEntryList(d, allowed, "groups")
+	checkGlobs(d, clusters, "clusters")
+	allowed.Done()
+	e.Clusters, e.Groups = append(syntax.Values(clusters), syntax.Values(refs)...), syntax.Values(groups)
+	if allowed.Value("clusters").Empty() && allowed.Value("groups").Empty() && c.Value("clusterConfigRefs").Empty() {
+		allowed.Fail(allowed.At, diag.Missing, hint, "allowed has neither clusters nor groups, and there are no clusterConfigRefs: nothing is allowed")
+	}
+}
+
+// decodeEscalationApprovers checks approvers: one user or group at the least.
+func decodeEscalationApprovers(d *syntax.Decoder, c *syntax.Cursor) {
+	const hint = "write approvers: {groups: [GROUP]}"
+	approvers := c.Mapping("approvers")
+	if approvers == nil {
+		if c.Value("approvers") == nil {
+			c.Missing("approvers", hint)
+		}
+		return
+	}
+	decodeEntryList(d, approvers, "hiddenFromUI")
+	decodePeople(d, approvers)
+	if approvers.Value("users").Empty() && approvers.Value("groups").Empty() {
+		approvers.Fail(approvers.At, diag.Missing, hint, "approvers has neither users nor groups")
+	}
+}
+
+// decodePeople checks lists of users and groups that nothing reads.
+func decodePeople(d *syntax.Decoder, c *syntax.Cursor) {
+	decodeEntryList(d, c, "users")
+	decodeEntryList(d, c, "groups")
+	c.Done()
+}
+
+// decodeEntryList decodes a list of an escalation, each of whose entries says
+// something, once.
+func decodeEntryList(d *syntax.Decoder, c *syntax.Cursor, name string) []*syntax.Node {
+	items, _ := c.Texts(name)
+	return distinctEntries(d, items, name)
+}
+
+// distinctEntries reports empty entries and those that are there before, and returns the
+// others.
+func distinctEntries(d *syntax.Decoder, items []*syntax.Node, name string) []*syntax.Node {
+	first := make(map[string]*syntax.Node, len(items))
+	var out []*syntax.Node
+	for _, n := range items {
+		switch other := first[n.Value]; {
+		case n.Value == "":
+			d.Fail(n, diag.BadValue, "leave it out", "an entry \"\" of %s is empty", name)
+		case other != nil:
+			d.Fail(n, diag.RepeatedEntry, "keep one of them", "entry %s of %s is there twice, first on line %d", syntax.Quote(n.Value), name, other.Line)
+		default:
+			first[n.Value] = n
+			out = append(out, n)
+		}
+	}
+	return out
+}
+
+// decodePodOverride decodes podSecurityOverrides.
+func decodePodOverride(d *syntax.Decoder, c *syntax.Cursor, e *BreakglassEscalation) *PodOverride {
+	o := &PodOverride{}
+	o.Enabled, _ = c.Boolean("enabled", false)
+	score, scoreAt := c.Integer("maxAllowedScore", 0, mostAllowedScore)
+	if scoreAt != nil {
+		o.MaxAllowedScore = &score
+	}
+	o.ExemptFactors = decodeFactors(d, decodeEntryList(d, c, "exemptFactors"), "exemptFactors")
+	o.NamespaceScope = decodeNamespaces(d, c, "namespaceScope", func(d *syntax.Decoder, items []*syntax.Node, name string) {
+		distinctEntries(d, items, name)
+		checkGlobs(d, items, name)
+	})
+	o.RequireApproval, _ = c.Boolean("requireApproval", false)
+	decodePeople(d, c.Mapping("approvers"))
+	c.Done()
+	checkIdleOverride(d, c, o, e)
+	return o
+}
+
+// checkIdleOverride warns of an override that changes no decision. One that is switched
+// off in so many words is meant to be.
+func checkIdleOverride(d *syntax.Decoder, c *syntax.Cursor, o *PodOverride, e *BreakglassEscalation) {
+	warn := func(n *syntax.Node, hint, why string) {
+		d.Warn(n, diag.IdleOverride, hint, "podSecurityOverrides of %s is never in force: %s", syntax.Quote(e.Name), why)
+	}
+	if c.Value("enabled") == nil {
+		warn(c.At, "write enabled: true, or enabled: false where that is meant", "it has no enabled")
+		return
+	}
+	if !o.Enabled {
+		return
+	}
+	var lacking []string
+	if len(e.Clusters) == 0 {
+		lacking = append(lacking, "clusters")
+	}
+	if len(e.Groups) == 0 {
+		lacking = append(lacking, "groups")
+	}
+	switch {
+	case o.RequireApproval:
+		warn(c.Value("requireApproval"), "leave requireApproval out", "with requireApproval a request would have to show an approval, and has no way to")
+	case len(lacking) > 0:
+		warn(c.At, "write allowed: {clusters: [CLUSTER], groups: [GROUP]}", "allowed has no "+strings.Join(lacking, " and no "))
+	case c.Value("maxAllowedScore") == nil && c.Value("exemptFactors").Empty():
+		d.Warn(c.At, diag.IdleOverride, "", "podSecurityOverrides of %s relaxes nothing: it has neither maxAllowedScore nor exemptFactors", syntax.Quote(e.Name))
+	}
+}

@@ -1,0 +1,59 @@
+package deny
+
+import (
+	"github.com/writ-policy/writ/translator/diag"
+	"github.com/writ-policy/writ/translator/syntax"
+)
+
+// decodeNamespaces decodes a namespace filter in either of its spellings: a list of
+// globs, or a mapping of patterns and selectorTerms. It is nil where nothing is
+// in it; what that means depends on the place. check sees the patterns.
+func decodeNamespaces(d *syntax.Decoder, c *syntax.Cursor, name string, check func(d *syntax.Decoder, items []*syntax.Node, name string)) *NamespaceFilter {
+	n := c.Value(name)
+	if n == nil {
+		return nil
+	}
+	f := &NamespaceFilter{}
+	switch n.Type {
+	case syntax.List:
+		items, _ := c.Texts(name)
+		check(d, items, name)
+		f.Patterns = syntax.Values(items)
+	case syntax.Mapping:
+		inner := c.Mapping(name)
+		inner.Hints = map[string]string{
+			"matchlabels":      "write selectorTerms: [{matchLabels: {KEY: VALUE}}]",
+			"matchexpressions": "write selectorTerms: [{matchExpressions: [...]}]",
+			"names":            "write patterns",
+		}
+		items, _ := inner.Texts("patterns")
+		check(d, items, name+".patterns")
+		f.Patterns = syntax.Values(items)
+		terms, _ := inner.List("selectorTerms")
+		for _, term := range terms {
+			f.Terms = append(f.Terms, decodeSelectorTerm(d, term, name))
+		}
+		inner.Done()
+	default:
+		hint := ""
+		if n.Type == syntax.String {
+			hint = "write [" + syntax.Quote(n.Value) + "]"
+		}
+		c.Fail(n, diag.WrongType, hint, "%s is a list of patterns or a mapping, this is %s", name, syntax.Describe(n))
+	}
+	if len(f.Patterns)+len(f.Terms) == 0 {
+		return nil
+	}
+	return f
+}
+
+// decodeSelectorTerm is a selector that must require something.
+func decodeSelectorTerm(d *syntax.Decoder, n *syntax.Node, name string) syntax.Selector {
+	before := len(d.Diags) + d.Dropped
+	s := d.Selector(n)
+	if len(s.Requirements) == 0 && len(d.Diags)+d.Dropped == before {
+		d.Fail(n, diag.Missing, `write patterns: ["*"] to mean every namespace`,
+			"an entry of selectorTerms of %s requires nothing: it would fit every namespace", name)
+	}
+	return s
+}

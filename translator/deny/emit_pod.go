@@ -1,0 +1,125 @@
+package deny
+
+import (
+	"fmt"
+	"maps"
+	"slices"
+	"strings"
+
+	"github.com/writ-policy/writ/translator/emit"
+	"github.com/writ-policy/writ/translator/regotext"
+	"github.com/writ-policy/writ/translator/tables"
+)
+
+const capabilityFactor = "capability:"
+
+// writePodSecurity writes what one policy makes of a pod: a rule for each risk factor,
+// what the document says as a constant, and when it is asked.
+func writePodSecurity(m *emit.Module, policy *tables.DenyPolicy, scope []string) {
+	pod := policy.Pod
+	m.Metadata("Pod security of DenyPolicy "+policy.Name, pod.Source)
+	body := slices.Concat(
+		[]string{`input.apiGroup == ""`, `input.resource == "pods"`, emit.OneOf("input.subresource", pod.Subresources)},
+		scope,
+	)
+	emit.WriteRule(&m.Out, fmt.Sprintf("pods contains [%d, %s, 1, deny.judge(%s, %s, %s)]",
+		policy.Precedence, regotext.Quote(policy.Name), m.Own, exemptClause(m, pod), m.HelperName("points")), body)
+	fmt.Fprintf(&m.Out, "\n%s := %s\n", m.Own, regotext.Constant(podConstant(policy)))
+	for _, factor := range slices.Sorted(maps.Keys(factors(pod))) {
+		writeFactor(m, factor, pod.Weights[factor])
+	}
+}
+
+// factors are those a policy can see: the seven of every pod, and the
+// capabilities it names.
+func factors(pod *tables.PodSecurity) map[string]bool {
+	seen := map[string]bool{
+		"hostNetwork": true, "hostPID": true, "hostIPC": true, "privilegedContainer": true,
+		"runAsRoot": true, "hostPathWritable": true, "hostPathReadOnly": true,
+	}
+	for factor := range pod.Weights {
+		seen[factor] = true
+	}
+	for _, factor := range pod.BlockFactors {
+		seen[factor] = true
+	}
+	return seen
+}
+
+func writeFactor(m *emit.Module, factor string, weight int) {
+	head := fmt.Sprintf("%s[%s] := %d * times", m.HelperName("points"), regotext.Quote(factor), weight)
+	if name, ok := strings.CutPrefix(factor, capabilityFactor); ok {
+		emit.WriteRule(&m.Helpers, head, []string{"times := pod.adds(" + regotext.Quote(name) + ")", "times > 0"})
+		return
+	}
+	emit.WriteRule(&m.Helpers, head, []string{"times := pod.occurs[" + regotext.Quote(factor) + "]"})
+}
+
+func podConstant(policy *tables.DenyPolicy) map[string]any {
+	pod := policy.Pod
+	thresholds := make([]map[string]any, len(pod.Thresholds))
+	for i, threshold := range pod.Thresholds {
+		thresholds[i] = map[string]any{"maxScore": threshold.MaxScore, "action": threshold.Action}
+		if threshold.Reason != nil {
+			thresholds[i]["reason"] = template(threshold.Reason)
+		}
+	}
+	block := pod.BlockFactors
+	if block == nil {
+		block = []string{}
+	}
+	return map[string]any{
+		"name": policy.Name, "source": pod.Source, "failOpen": pod.FailOpen,
+		"block": block, "thresholds": thresholds,
+	}
+}
+
+func template(parts []tables.TemplatePart) []map[string]string {
+	written := make([]map[string]string, len(parts))
+	for i, part := range parts {
+		if part.Variable != "" {
+			written[i] = map[string]string{"variable": part.Variable}
+		} else {
+			written[i] = map[string]string{"text": part.Text}
+		}
+	}
+	return written
+}
+
+// exemptClause is Rego for whether the pod or its namespace is exempt.
+func exemptClause(m *emit.Module, pod *tables.PodSecurity) string {
+	if pod.ExemptNamespaces == nil && len(pod.ExemptLabels) == 0 {
+		return "false"
+	}
+	name := m.HelperName("exempt")
+	fmt.Fprintf(&m.Helpers, "\ndefault %s := false\n", name)
+	if pod.ExemptNamespaces != nil {
+		emit.WriteRule(&m.Helpers, name, namespaceFits(m, "exempt_namespace", pod.ExemptNamespaces))
+	}
+	if len(pod.ExemptLabels) > 0 {
+		var body []string
+		for _, key := range slices.Sorted(maps.Keys(pod.ExemptLabels)) {
+			body = append(body, "input.pod.metadata.labels["+regotext.Quote(key)+"] == "+regotext.Quote(pod.ExemptLabels[key]))
+		}
+		emit.WriteRule(&m.Helpers, name, body)
+	}
+	return name
+}
+
+// escalationModule writes what an escalation's override relaxes and when.
+func escalationModule(escalation *tables.Escalation) []byte {
+	m := emit.NewModule(escalation.Name)
+	fmt.Fprintf(&m.Out, "# What one escalation's podSecurityOverrides relax. Generated from %s\npackage compiled.escalations\n", regotext.Comment(escalation.Source))
+	override := map[string]any{"exemptFactors": append([]string{}, escalation.ExemptFactors...)}
+	if escalation.MaxAllowedScore != nil {
+		override["maxAllowedScore"] = *escalation.MaxAllowedScore
+	}
+	body := []string{"input.escalation == " + regotext.Quote(escalation.Name)}
+	body = append(body, globsClause(m, "clusters", "input.cluster", escalation.Clusters)...)
+	if scope := escalation.NamespaceScope; scope != nil {
+		body = append(body, namespaceFits(m, "scope", scope)...)
+	}
+	body = append(body, "some group in input.groups", emit.OneOf("group", escalation.Groups))
+	emit.WriteRule(&m.Out, "overrides contains "+regotext.Constant(override), body)
+	return m.Bytes()
+}

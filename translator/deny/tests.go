@@ -1,0 +1,234 @@
+package deny
+
+import (
+	"bytes"
+	"fmt"
+	"maps"
+	"slices"
+	"strings"
+
+	"github.com/writ-policy/writ/translator/emit"
+	"github.com/writ-policy/writ/translator/regotext"
+	"github.com/writ-policy/writ/translator/tables"
+)
+
+// denyTests writes, for each deny policy, one file: for each rule a request it
+// denies and a neighbour it must not; for each risk factor a pod that has it and
+// one that does not; for its exemptions a pod that is exempt; for each threshold
+// the score that reaches it. What is asked is the
+// policy itself, since another may be judged before it.
+func denyTests(deny *tables.Deny) map[string][]byte {
+	files := make(map[string][]byte)
+	if deny == nil {
+		return files
+	}
+	for i := range deny.Policies[:min(len(deny.Policies), emit.TestedRoles)] {
+		policy := &deny.Policies[i]
+		t := denySamples{policy: policy, denied: map[string]any{}, passed: map[string]any{}, seen: map[string]any{}, unseen: map[string]any{}, reached: map[string]any{}}
+		t.scope()
+		for j := range policy.Rules {
+			t.rule(&policy.Rules[j])
+		}
+		if policy.Pod != nil {
+			t.pod()
+		}
+		if name := emit.FileName(policy.Name); len(t.denied)+len(t.seen) > 0 {
+			files["compiled/tests/deny/"+name+"_test.rego"] = t.module(name)
+		}
+	}
+	return files
+}
+
+// denySamples are the rows of one policy's test, by their notes.
+type denySamples struct {
+	policy         *tables.DenyPolicy
+	base           map[string]any // what brings a request into the policy's scope
+	denied, passed map[string]any // {"rule", "request"}
+	seen, unseen   map[string]any // {"factor", "request"}
+	reached        map[string]any // {"points", "action", "request"}
+}
+
+func (t *denySamples) scope() {
+	// The policy is asked without the library, which would write these out.
+	t.base = map[string]any{
+		"user": "writ:nobody", "groups": []string{}, "apiGroup": "", "resource": "", "subresource": "", "namespace": "", "name": "",
+		"path": "", "cluster": "", "tenant": "", "session": "", "escalation": "", "podError": "", "namespaceLabels": map[string]string{},
+	}
+	for key, patterns := range map[string][]string{
+		"cluster": t.policy.Clusters, "tenant": t.policy.Tenants, "session": t.policy.Sessions, "escalation": t.policy.EscalationRefs,
+	} {
+		if len(patterns) > 0 {
+			t.base[key] = sampleGlob(patterns[0])
+		}
+	}
+}
+
+func (t *denySamples) rule(r *tables.DenyRule) {
+	hit := maps.Clone(t.base)
+	hit["verb"], hit["apiGroup"] = emit.OrDefault(r.Verbs[0], "get"), emit.OrDefault(r.Groups[0], "")
+	resource, subresource, slash := strings.Cut(r.Resources[0], "/")
+	if !slash && len(r.Subresources) > 0 {
+		subresource = r.Subresources[0]
+	}
+	hit["resource"], hit["subresource"] = emit.OrDefault(resource, "pods"), emit.OrDefault(subresource, "status")
+	if hit["resource"] == "" {
+		return
+	}
+	if len(r.Names) > 0 {
+		hit["name"] = sampleGlob(r.Names[0])
+	}
+	if f := r.Namespaces; f != nil && len(f.Patterns) > 0 {
+		hit["namespace"] = sampleGlob(f.Patterns[0])
+	} else if f != nil {
+		// Labels that are not known are denied as well.
+		hit["namespace"] = "writ-namespace"
+		delete(hit, "namespaceLabels")
+	}
+	miss := maps.Clone(hit)
+	if slices.Contains(r.Verbs, "*") {
+		for _, key := range []string{"apiGroup", "resource", "subresource", "namespace", "name"} {
+			miss[key] = ""
+		}
+		miss["path"] = emit.StrangePath
+	} else {
+		miss["verb"] = emit.StrangeVerb
+	}
+	note := fmt.Sprintf("rule %d", r.Rule)
+	t.denied[note] = map[string]any{"rule": r.Rule, "request": hit}
+	t.passed["beside "+note] = map[string]any{"rule": r.Rule, "request": miss}
+}
+
+func (t *denySamples) pod() {
+	pod := t.policy.Pod
+	t.thresholds()
+	everywhere := func(pattern string) bool { return globOf(pattern).Fits("writ-namespace") }
+	if f := pod.ExemptNamespaces; f != nil && slices.ContainsFunc(f.Patterns, everywhere) {
+		return // no pod of the test's is judged
+	}
+	for _, factor := range slices.Sorted(maps.Keys(factors(pod))) {
+		t.seen[factor] = map[string]any{"factor": factor, "request": t.exec(riskyPod(factor), "writ-namespace")}
+		t.unseen["no "+factor] = map[string]any{"factor": factor, "request": t.exec(plainPod(), "writ-namespace")}
+	}
+	if f := pod.ExemptNamespaces; f != nil && len(f.Patterns) > 0 {
+		t.unseen["an exempt namespace"] = map[string]any{
+			"factor": "hostNetwork", "request": t.exec(riskyPod("hostNetwork"), sampleGlob(f.Patterns[0])),
+		}
+	}
+	if len(pod.ExemptLabels) > 0 {
+		exempt := riskyPod("hostNetwork")
+		exempt["metadata"] = map[string]any{"labels": pod.ExemptLabels}
+		t.unseen["exempt labels"] = map[string]any{"factor": "hostNetwork", "request": t.exec(exempt, "writ-namespace")}
+	}
+}
+
+// thresholds are judged by their scores: one at each, and one above them all. The
+// points are of a factor that does not block.
+func (t *denySamples) thresholds() {
+	pod := t.policy.Pod
+	factor := ""
+	for _, name := range slices.Sorted(maps.Keys(factors(pod))) {
+		if !slices.Contains(pod.BlockFactors, name) {
+			factor = name
+		}
+	}
+	if factor == "" {
+		return
+	}
+	reach := func(note string, score int, action string) {
+		t.reached[note] = map[string]any{
+			"points": map[string]int{factor: score}, "action": action, "request": t.exec(plainPod(), "writ-namespace"),
+		}
+	}
+	above := 0
+	for i, threshold := range pod.Thresholds {
+		reach(fmt.Sprintf("threshold %d", i), threshold.MaxScore, threshold.Action)
+		above = threshold.MaxScore + 1
+	}
+	reach("above all thresholds", above, "deny")
+}
+
+// exec is a request that pod security of the policy judges.
+func (t *denySamples) exec(pod map[string]any, namespace string) map[string]any {
+	request := maps.Clone(t.base)
+	request["verb"], request["resource"], request["subresource"] = "create", "pods", t.policy.Pod.Subresources[0]
+	request["namespace"], request["name"], request["pod"] = namespace, "writ-pod", pod
+	// Labels that are not known exempt nobody.
+	delete(request, "namespaceLabels")
+	return request
+}
+
+func plainPod() map[string]any {
+	return map[string]any{"spec": map[string]any{"containers": []any{map[string]any{"name": "c"}}}}
+}
+
+// riskyPod has the one factor.
+func riskyPod(factor string) map[string]any {
+	container := map[string]any{"name": "c"}
+	spec := map[string]any{"containers": []any{container}}
+	hostPath := []any{map[string]any{"name": "v", "hostPath": map[string]any{"path": "/"}}}
+	name, isCapability := strings.CutPrefix(factor, capabilityFactor)
+	switch {
+	case isCapability:
+		container["securityContext"] = map[string]any{"capabilities": map[string]any{"add": []string{name}}}
+	case factor == "privilegedContainer":
+		container["securityContext"] = map[string]any{"privileged": true}
+	case factor == "runAsRoot":
+		container["securityContext"] = map[string]any{"runAsUser": 0}
+	case factor == "hostPathWritable":
+		spec["volumes"] = hostPath
+		container["volumeMounts"] = []any{map[string]any{"name": "v"}}
+	case factor == "hostPathReadOnly":
+		spec["volumes"] = hostPath
+	default:
+		spec[factor] = true
+	}
+	return map[string]any{"spec": spec}
+}
+
+func (t *denySamples) module(name string) []byte {
+	var out bytes.Buffer
+	fmt.Fprintf(&out, `# METADATA
+# description: |
+#   What one deny policy denies and what it leaves alone. Generated from it; its
+#   source: %s
+package compiled.tests.deny[%s]
+
+_denies(row) if {
+	some found in data.compiled.deny.rules with input as row.request
+	found[1] == %s
+	found[3] == row.rule
+}
+
+_sees(row) if {
+	some found in data.compiled.deny.pods with input as row.request
+	found[1] == %s
+	row.factor in found[3].factors
+}
+`, regotext.Comment(t.policy.Source), regotext.Quote(name+"_test"), regotext.Quote(t.policy.Name), regotext.Quote(t.policy.Name))
+	if t.policy.Pod != nil {
+		fmt.Fprintf(&out, `
+_reaches(row) if {
+	judged := data.writ.access.deny.judge(data.compiled.deny._%s, false, row.points) with input as row.request
+	judged.action == row.action
+}
+`, emit.Identifier(t.policy.Name))
+	}
+	for _, rows := range []struct {
+		test, holds string
+		rows        map[string]any
+	}{
+		{"test_rule", "_denies(row)", t.denied}, {"test_neighbour", "not _denies(row)", t.passed},
+		{"test_factor", "_sees(row)", t.seen}, {"test_no_factor", "not _sees(row)", t.unseen},
+		{"test_threshold", "_reaches(row)", t.reached},
+	} {
+		if len(rows.rows) == 0 {
+			continue // OPA's types refuse to look into an empty constant
+		}
+		fmt.Fprintf(&out, "\n%s[note] if {\n\tsome note, row in %s_rows\n\t%s\n}\n\n%s_rows := {\n", rows.test, "_"+rows.test, rows.holds, "_"+rows.test)
+		for _, note := range slices.Sorted(maps.Keys(rows.rows)) {
+			fmt.Fprintf(&out, "\t%s: %s,\n", regotext.Quote(note), regotext.Constant(rows.rows[note]))
+		}
+		out.WriteString("}\n")
+	}
+	return out.Bytes()
+}

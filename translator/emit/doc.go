@@ -1,0 +1,4 @@
+// Package emit writes Rego text: quoted strings, file names, modules with helper
+// rules. The families write their files with it, and all text of documents reaches
+// Rego source through [Quote]. It must not know any family or table.
+package emit

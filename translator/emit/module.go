@@ -1,0 +1,101 @@
+package emit
+
+import (
+	"bytes"
+	"fmt"
+	"slices"
+	"strings"
+
+	"github.com/writ-policy/writ/translator/regotext"
+)
+
+// Module is one generated file. Helper rules get names that begin with the
+// document's own, since files share a package.
+type Module struct {
+	Out     bytes.Buffer
+	Own     string
+	Helpers bytes.Buffer
+}
+
+func NewModule(names ...string) *Module { return &Module{Own: "_" + Identifier(names...)} }
+
+// HelperName returns the name of a helper rule: the document's own and the purpose,
+// which must not begin with two hexadecimal digits. Without a purpose it is the
+// document's own.
+func (m *Module) HelperName(purpose string) string {
+	if purpose == "" {
+		return m.Own
+	}
+	return m.Own + "__" + purpose
+}
+
+// WriteRule writes "HEAD if { BODY }", or the bare head.
+func WriteRule(out *bytes.Buffer, head string, body []string) {
+	if len(body) == 0 {
+		body = []string{"true"}
+	}
+	fmt.Fprintf(out, "\n%s if {\n\t%s\n}\n", head, strings.Join(body, "\n\t"))
+}
+
+func (m *Module) Bytes() []byte {
+	m.Out.Write(m.Helpers.Bytes())
+	return m.Out.Bytes()
+}
+
+// AnyOf is the conditions under which one of the alternatives holds: itself where
+// there is one, else a helper rule.
+func (m *Module) AnyOf(purpose string, alternatives [][]string) []string {
+	for _, alternative := range alternatives {
+		if len(alternative) == 0 {
+			return nil
+		}
+	}
+	if len(alternatives) == 1 {
+		return alternatives[0]
+	}
+	name := m.HelperName(purpose)
+	for _, alternative := range alternatives {
+		WriteRule(&m.Helpers, name, alternative)
+	}
+	return []string{name}
+}
+
+// OneOf is membership in constants, which OPA's rule index knows.
+func OneOf(ref string, words []string) string {
+	if len(words) == 1 {
+		return ref + " == " + regotext.Quote(words[0])
+	}
+	return ref + " in {" + strings.Join(QuoteAll(words), ", ") + "}"
+}
+
+func QuoteAll(words []string) []string {
+	list := make([]string, len(words))
+	for i, word := range words {
+		list[i] = regotext.Quote(word)
+	}
+	return list
+}
+
+// Metadata annotates the rule that follows. It is YAML in comments, so text goes
+// in quoted.
+func (m *Module) Metadata(description, source string) {
+	fmt.Fprintf(&m.Out, "\n# METADATA\n# description: %s\n# custom:\n#   source: %s", regotext.Metadata(description), regotext.Metadata(source))
+}
+
+// Identifier returns the name of a Rego rule for a document, from the same names as
+// fileName. "no-risky-exec" gives no_risky_exec. No two lists of names share a result.
+// It may begin with a digit, or be a word of Rego, so the caller puts something before
+// it. After it may follow "__" and a word that does not begin with two hexadecimal
+// digits, which tells it from an escaped byte.
+func Identifier(names ...string) string {
+	parts := make([]string, len(names))
+	separator := "_"
+	for i, name := range names {
+		parts[i] = identifierText(name)
+		last := i == len(names)-1
+		if name == "" || !isPlain(name[0]) || !last && slices.ContainsFunc([]byte(name), func(b byte) bool { return !isPlain(b) }) {
+			separator = "___" // "_" would not show where the name ends
+		}
+	}
+	return strings.Join(parts, separator)
+}

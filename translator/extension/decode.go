@@ -1,0 +1,260 @@
+package extension
+
+import (
+	"bytes"
+	"errors"
+	"fmt"
+	"slices"
+	"strings"
+
+	"github.com/open-policy-agent/opa/v1/ast"
+
+	"github.com/writ-policy/writ/translator/diag"
+	"github.com/writ-policy/writ/translator/syntax"
+)
+
+// Limits on a Rego file, whose parser recurses without one of its own that is
+// low enough.
+const (
+	MaxRegoBytes = 1 << 20
+	maxRegoDepth = 300
+)
+
+var ExtensionKinds = syntax.Kinds{{Suffix: ".rego", DecodeFile: decodeExtension}}
+
+// decodeExtension parses a Rego file and refuses what would make decisions
+// unrepeatable or reach outside the extensions. Whether it compiles is found out
+// with the others it may import.
+func decodeExtension(file string, content []byte) ([]syntax.Document, diag.List) {
+	if len(content) > MaxRegoBytes {
+		message := fmt.Sprintf("file of %d bytes, at most %d are read", len(content), MaxRegoBytes)
+		return nil, diag.List{{Position: diag.Position{File: file, Line: 1, Column: 1}, Code: diag.Rego, Message: message}}
+	}
+	content, unclear := syntax.Readable(content)
+	if unclear != nil {
+		at := diag.Position{File: file, Line: unclear.Line, Column: unclear.Column}
+		return nil, diag.List{{Position: at, Code: diag.Rego, Message: unclear.Message, Hint: unclear.Hint}}
+	}
+	module, err := ParseRego(file, content, ast.ParserOptions{RegoVersion: ast.RegoV1, ProcessAnnotation: true})
+	if err != nil {
+		return nil, regoDiagnostics(file, err)
+	}
+	e := &extensionReader{file: file, seen: map[diag.Position]bool{}}
+	e.read(module)
+	if e.outside {
+		return nil, e.diags
+	}
+	extension := &Extension{
+		Header: syntax.Header{Family: FamilyExtension, Kind: "Extension", Name: e.name},
+		Module: module, Source: content, File: file, ReadsClock: e.clock,
+	}
+	extension.At = e.at(module.Package.Location)
+	extension.NameAt, extension.NamespaceAt = extension.At, extension.At
+	return []syntax.Document{extension}, e.diags
+}
+
+// ParseRego parses twice: the first time to find nesting that the module parser
+// would follow to any depth.
+func ParseRego(file string, content []byte, options ast.ParserOptions) (module *ast.Module, err error) {
+	defer func() {
+		if r := recover(); r != nil {
+			module, err = nil, fmt.Errorf("the parser gave up: %v", r)
+		}
+	}()
+	shallow := ast.NewParser().WithMaxRecursionDepth(maxRegoDepth).WithFilename(file).
+		WithRegoVersion(options.RegoVersion).WithReader(bytes.NewReader(content))
+	if _, _, errs := shallow.Parse(); len(errs) > 0 {
+		for _, e := range errs {
+			if e.Message == ast.ErrMaxParsingRecursionDepthExceeded.Error() {
+				e.Message = fmt.Sprintf("nested deeper than %d levels", maxRegoDepth)
+				return nil, e // the parser is lost from there on
+			}
+		}
+		return nil, errs
+	}
+	module, err = ast.ParseModuleWithOpts(file, string(content), options)
+	if err == nil && module == nil {
+		err = errors.New("the file is empty")
+	}
+	return module, err
+}
+
+// regoDiagnostics turns the parser's errors into diagnostics. Their own text
+// repeats the place and drops the column, so only the messages are taken.
+func regoDiagnostics(file string, err error) diag.List {
+	var list diag.List
+	var errs ast.Errors
+	var one *ast.Error
+	switch {
+	case errors.As(err, &errs):
+	case errors.As(err, &one):
+		errs = ast.Errors{one}
+	default:
+		errs = ast.Errors{{Message: err.Error()}}
+	}
+	for _, e := range errs {
+		at := diag.Position{File: file, Line: 1, Column: 1}
+		if e.Location != nil && e.Location.Row > 0 {
+			at.Line, at.Column = e.Location.Row, max(e.Location.Col, 1)
+		}
+		list.Add(diag.Diagnostic{Position: at, Code: diag.Rego, Message: e.Message})
+	}
+	return list
+}
+
+// extensionReader looks through a module.
+type extensionReader struct {
+	file    string
+	name    string
+	outside bool // the package is not below writ.extensions
+	clock   bool
+	diags   diag.List
+	// seen holds the places reported: the visitor may pass a reference twice.
+	seen map[diag.Position]bool
+}
+
+func (e *extensionReader) at(l *ast.Location) diag.Position {
+	if l == nil {
+		return diag.Position{File: e.file, Line: 1, Column: 1}
+	}
+	return diag.Position{File: e.file, Line: max(l.Row, 1), Column: max(l.Col, 1)}
+}
+
+func (e *extensionReader) fail(l *ast.Location, length int, code diag.Code, hint, format string, args ...any) {
+	at := e.at(l)
+	if e.seen[at] {
+		return
+	}
+	e.seen[at] = true
+	e.diags.Add(diag.Diagnostic{Position: at, Length: length, Code: code, Message: fmt.Sprintf(format, args...), Hint: hint})
+}
+
+func (e *extensionReader) read(module *ast.Module) {
+	at := module.Package.Location
+	path, ok := below(module.Package.Path)
+	if !ok || len(path) == 0 {
+		e.outside = true
+		name, _ := syntax.Shorten(module.Package.String())
+		e.fail(at, 0, diag.UnsafeExtension, "write package writ.extensions.NAME", "%s is not below writ.extensions", name)
+		return
+	}
+	e.name = strings.Join(path, ".")
+	for _, part := range path {
+		if !syntax.IsIdentifier(part) {
+			e.outside = true // the name becomes a path in the bundle
+			e.fail(at, 0, diag.BadName, "letters, digits and _", "package name %s is no identifier", syntax.Quote(part))
+		}
+	}
+	RegoReferences(module, e.reference)
+}
+
+// below returns the parts of a reference below data.writ.extensions; false where
+// it may lead elsewhere.
+func below(ref ast.Ref) ([]string, bool) {
+	if len(ref) < 3 || !ref[1].Equal(ast.StringTerm("writ")) || !ref[2].Equal(ast.StringTerm("extensions")) {
+		return nil, false
+	}
+	var path []string
+	for _, term := range ref[3:] {
+		name, ok := term.Value.(ast.String)
+		if !ok {
+			break
+		}
+		path = append(path, string(name))
+	}
+	return path, true
+}
+
+// reference checks one reference, and the functions it may call.
+func (e *extensionReader) reference(ref ast.Ref, at *ast.Location) {
+	head, ok := ref[0].Value.(ast.Var)
+	if !ok {
+		return
+	}
+	name, _ := syntax.Shorten(ref.String())
+	switch head {
+	case "data":
+		if _, inside := below(ref); !inside {
+			e.fail(at, len(name), diag.UnsafeExtension, "an extension reads its arguments and data.writ.extensions", "%s is outside data.writ.extensions", name)
+		}
+	case "input":
+		if len(ref) < 2 || !requestKey(ref[1]) {
+			e.fail(at, len(name), diag.UnsafeExtension, "use the argument request", "%s is more than the request", name)
+		}
+	default:
+		if name == ast.NowNanos.Name {
+			e.clock = true
+		}
+		if Unrepeatable(name) {
+			e.fail(at, len(name), diag.UnsafeExtension, "pass the fact in the request's attributes", "%s is not available: decisions must be repeatable", name)
+		}
+	}
+}
+
+// RegoReferences calls f for each reference of a module's rules, for each variable in
+// them, which may be one, and for each import of data or input. The other imports,
+// rego.v1 and future.keywords, name no document. f may be called twice for one place.
+func RegoReferences(module *ast.Module, f func(ref ast.Ref, at *ast.Location)) {
+	for _, i := range module.Imports {
+		if ref, ok := i.Path.Value.(ast.Ref); ok && (ref.HasPrefix(ast.DefaultRootRef) || ref.HasPrefix(ast.InputRootRef)) {
+			f(ref, i.Path.Location)
+		}
+	}
+	var visit func(x any) (stop bool)
+	visit = func(x any) (stop bool) {
+		term, ok := x.(*ast.Term)
+		if !ok {
+			return false
+		}
+		switch v := term.Value.(type) {
+		case ast.Ref:
+			f(v, term.Location)
+			if _, ok := v[0].Value.(ast.Var); !ok {
+				return false
+			}
+			for _, part := range v[1:] {
+				ast.NewGenericVisitor(visit).Walk(part)
+			}
+			return true
+		case ast.Var:
+			f(ast.Ref{term}, term.Location)
+		}
+		return false
+	}
+	for _, rule := range module.Rules {
+		ast.NewGenericVisitor(visit).Walk(rule)
+	}
+}
+
+// requestKeys are the keys of a request: what else an input holds is put there
+// by the engine, and not by every engine.
+var requestKeys = []string{
+	"user", "groups", "extra", "verb", "apiGroup", "resource", "subresource", "namespace",
+	"name", "path", "cluster", "tenant", "session", "escalation", "fields", "labels",
+	"namespaceLabels", "pod", "podError", "attributes",
+}
+
+func requestKey(term *ast.Term) bool {
+	key, ok := term.Value.(ast.String)
+	return ok && slices.Contains(requestKeys, string(key))
+}
+
+// unrepeatableBuiltins answer differently from one time to the next though they
+// are not marked so: schemas may be fetched, certificates expire.
+var unrepeatableBuiltins = []string{
+	"json.match_schema", "json.verify_schema",
+	"crypto.x509.parse_and_verify_certificates", "crypto.x509.parse_and_verify_certificates_with_options",
+	"opa.runtime",
+}
+
+// Unrepeatable reports whether a name is a built-in function whose answer may
+// differ for the same request. The clock is the engine's, one instant for the
+// whole evaluation, and so is not.
+func Unrepeatable(name string) bool {
+	builtin, known := ast.BuiltinMap[name]
+	if !known || name == ast.NowNanos.Name {
+		return false
+	}
+	return builtin.IsNondeterministic() || strings.HasPrefix(name, "net.") || strings.HasPrefix(name, "rand.") ||
+		slices.Contains(unrepeatableBuiltins, name)
+}

@@ -1,0 +1,89 @@
+package document
+
+import (
+	"github.com/writ-policy/writ/translator/diag"
+	"github.com/writ-policy/writ/translator/syntax"
+)
+
+// authorization reads a rule of authorization. One with mistakes is a list of no
+// conditions, so that there is always one method.
+func (r *ruleReader) authorization(f *syntax.Field) *Authorization {
+	head, _ := r.rule(f, "a rule of authorization", authorizationMethods, nil)
+	out := &Authorization{When: head.when, Priority: head.priority}
+	switch head.method {
+	case "patternMatching":
+		if c := r.inside(head); c != nil {
+			if patterns := c.Field("patterns"); patterns != nil && !patterns.Value.IsNull() {
+				conditions := r.conditions(patterns)
+				out.Patterns = &conditions
+			} else {
+				c.Missing("patterns", "write patterns: [{predicate: CEL}]")
+			}
+			c.Done()
+		}
+	case "opa":
+		out.Rego = r.opa(head)
+	case "kubernetesSubjectAccessReview":
+		out.Review = r.review(head)
+	case "spicedb":
+		r.d.Fail(head.key, diag.Unsupported, "", "spicedb needs the network: it is not supported")
+	}
+	if out.Patterns == nil && out.Rego == nil && out.Review == nil {
+		out.Patterns = &[]Condition{}
+	}
+	return out
+}
+
+// inside is a cursor over the fields of a rule's method.
+func (r *ruleReader) inside(head ruleHead) *syntax.Cursor {
+	c := r.d.Cursor(head.value, head.method, false)
+	if c != nil {
+		c.At = head.key
+	}
+	return c
+}
+
+// review reads kubernetesSubjectAccessReview.
+func (r *ruleReader) review(head ruleHead) *AccessReview {
+	out := &AccessReview{}
+	c := r.inside(head)
+	if c == nil {
+		return out
+	}
+	out.User, out.AuthorizationGroups = r.value(c, "user"), r.value(c, "authorizationGroups")
+	groups, _ := c.Texts("groups")
+	out.Groups = syntax.Values(groups)
+	if a := c.Mapping("resourceAttributes"); a != nil {
+		out.Resource = &ResourceAttributes{
+			Group: r.value(a, "group"), Resource: r.value(a, "resource"), Subresource: r.value(a, "subresource"),
+			Name: r.value(a, "name"), Namespace: r.value(a, "namespace"), Verb: r.value(a, "verb"),
+		}
+		a.Done()
+	}
+	c.Done()
+	return out
+}
+
+// opa reads the rule whose method is Rego.
+func (r *ruleReader) opa(head ruleHead) *RegoBody {
+	c := r.inside(head)
+	if c == nil {
+		return nil
+	}
+	all, _ := c.Boolean("allValues", false)
+	if external := c.Field("externalPolicy"); external != nil && !external.Value.IsNull() {
+		r.d.Fail(external.Key, diag.Unsupported, "write the policy into rego", "externalPolicy needs the network: it is not supported")
+	} else if c.Value("rego") == nil {
+		c.Missing("rego", "")
+	}
+	source := c.Text("rego")
+	c.Done()
+	if source == nil {
+		return nil
+	}
+	body := decodeRegoBody(r.d, c.Field("rego").Key, source)
+	if body != nil {
+		body.AllValues = all
+	}
+	return body
+}

@@ -1,0 +1,166 @@
+package document
+
+import (
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/writ-policy/writ/translator/diag"
+	"github.com/writ-policy/writ/translator/syntax"
+)
+
+const (
+	versionKuadrant   = "kuadrant.io/v1"
+	versionGatewayAPI = groupGateway + "/v1"
+)
+
+func GatewayKinds() syntax.Kinds {
+	return append(syntax.KindsOf(versionKuadrant, decodeKuadrant, kindAuthPolicy, kindRateLimitPolicy),
+		syntax.KindsOf(versionGatewayAPI, decodeGatewayAPI, kindGateway, kindHTTPRoute)...)
+}
+
+const (
+	kindAuthPolicy      = "AuthPolicy"
+	kindRateLimitPolicy = "RateLimitPolicy"
+	kindGateway         = "Gateway"
+	kindHTTPRoute       = "HTTPRoute"
+)
+
+// groupGateway is the API group of gateways and routes.
+const groupGateway = "gateway.networking.k8s.io"
+
+// defaultNamespace is that of a document of this family which says none.
+const defaultNamespace = "default"
+
+// gatewayDocument is a document of this family while it is read.
+type gatewayDocument struct {
+	d       *syntax.Decoder
+	h       syntax.Header
+	created *time.Time
+	spec    *syntax.Cursor // nil where there is none, which is reported
+}
+
+func decodeKuadrant(d *syntax.Decoder, n *syntax.Node, kind *syntax.Field) {
+	decodeGatewayFamily(d, n, kind, versionKuadrant)
+}
+
+func decodeGatewayAPI(d *syntax.Decoder, n *syntax.Node, kind *syntax.Field) {
+	decodeGatewayFamily(d, n, kind, versionGatewayAPI)
+}
+
+// decodeGatewayFamily decodes a document of kuadrant.io/v1 or
+// gateway.networking.k8s.io/v1.
+func decodeGatewayFamily(d *syntax.Decoder, n *syntax.Node, kind *syntax.Field, version string) {
+	before := len(d.Diags)
+	g := &gatewayDocument{d: d, h: d.Header(FamilyGateway, version, kind.Value.Value, kind.Key)}
+	c := d.Cursor(n, g.h.Kind, false)
+	c.At = kind.Key
+	c.Skip("apiVersion", "kind", "status")
+	identified := g.metadata(c)
+	g.spec = c.Mapping("spec")
+	if g.spec == nil && c.Value("spec") == nil {
+		c.Missing("spec", "")
+	}
+	var out syntax.Document
+	switch g.h.Kind {
+	case kindGateway:
+		out = g.gateway()
+	case kindHTTPRoute:
+		out = g.route()
+	default:
+		out = g.policy()
+	}
+	c.Done()
+	if identified {
+		d.Out = append(d.Out, out)
+	}
+	twice := renameCodes(d, n, before)
+	if policy, ok := out.(*InheritedPolicy); ok {
+		policy.Mistaken = twice || d.Diags[before:].HasErrors()
+	}
+}
+
+// renameCodes names mistakes as this family does: a wrong type and a wrong value
+// are one and the same, and a key that is there twice is a duplicate like others.
+// The parser has told of keys before the family was known: whether it has is
+// reported.
+func renameCodes(d *syntax.Decoder, n *syntax.Node, before int) (twice bool) {
+	for i := range d.Diags {
+		g := &d.Diags[i]
+		switch {
+		case g.Code == diag.YAML && g.Line >= n.Line && strings.HasPrefix(g.Message, "duplicate key "):
+			g.Code = diag.Duplicate
+			twice = true
+		case i >= before && (g.Code == diag.WrongType || g.Code == diag.BadValue):
+			g.Code = diag.Value
+		}
+	}
+	return twice
+}
+
+// metadata reads what is read of metadata and reports whether it identifies the
+// document. Servers put much into it; nothing there is unknown.
+func (g *gatewayDocument) metadata(c *syntax.Cursor) bool {
+	g.h.Namespace = defaultNamespace
+	m := c.Mapping("metadata")
+	if m == nil {
+		if c.Value("metadata") == nil {
+			c.Missing("metadata", "write metadata: {name: NAME}")
+		}
+		return false
+	}
+	identified := g.d.NameInto(m, &g.h) && g.plain(g.h.NameAt, "name", g.h.Name)
+	if n := m.Text("namespace"); n != nil && n.Value != "" {
+		g.h.Namespace, g.h.NamespaceAt = n.Value, g.d.At(n)
+		identified = g.d.CheckName(n, "namespace") && g.plain(g.h.NamespaceAt, "namespace", n.Value) && identified
+	}
+	checkShape(m, fields{"labels": mapOf{syntax.String}, "annotations": mapOf{syntax.String}})
+	if n := m.Text("creationTimestamp"); n != nil {
+		g.created = decodeInstant(g.d, n, "creationTimestamp")
+	}
+	return identified
+}
+
+// plain refuses the mark between a target and its section in a name.
+func (g *gatewayDocument) plain(at diag.Position, what, name string) bool {
+	if !strings.Contains(name, "#") {
+		return true
+	}
+	g.d.Add(diag.Diagnostic{Position: at, Code: diag.BadName, Message: what + " " + syntax.Quote(name) + ": may not contain '#'"})
+	return false
+}
+
+// decodeInstant reads an RFC 3339 time, nil where it is none.
+func decodeInstant(d *syntax.Decoder, n *syntax.Node, name string) *time.Time {
+	t, err := time.Parse(time.RFC3339, n.Value)
+	if err != nil {
+		d.Fail(n, diag.Value, "write it like \"2026-01-31T12:00:00Z\"", "%s %s is no RFC 3339 time", name, syntax.Quote(n.Value))
+		return nil
+	}
+	return &t
+}
+
+// readWord reads an optional string that is one of some words, each for its own
+// meaning; anything else is reported with the code.
+func readWord(c *syntax.Cursor, name string, code diag.Code, words ...string) *syntax.Node {
+	n := c.Text(name)
+	if n == nil || slices.Contains(words, n.Value) {
+		return n
+	}
+	hint := "write " + strings.Join(words, " or ")
+	if near := diag.Suggest(n.Value, words); near != "" {
+		hint = "did you mean " + syntax.Quote(near) + "?"
+	}
+	c.Fail(n, code, hint, "%s %s is not known", name, syntax.Quote(n.Value))
+	return nil
+}
+
+// readFilled reads an optional string that may not be empty where it is written.
+func readFilled(c *syntax.Cursor, name string) *syntax.Node {
+	n := c.Text(name)
+	if n != nil && n.Value == "" {
+		c.Fail(n, diag.Value, "leave it out", "%s of %s is empty", name, c.What)
+		return nil
+	}
+	return n
+}

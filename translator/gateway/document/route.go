@@ -1,0 +1,230 @@
+package document
+
+import (
+	"regexp"
+	"strconv"
+	"strings"
+
+	"github.com/writ-policy/writ/translator/diag"
+	"github.com/writ-policy/writ/translator/syntax"
+)
+
+// The fields of an HTTPRoute that are known and not interpreted.
+var (
+	headerValues     = listOf{fields{"name": syntax.String, "value": syntax.String}}
+	headerFilter     = fields{"set": headerValues, "add": headerValues, "remove": listOf{syntax.String}}
+	pathModifier     = fields{"type": syntax.String, "replaceFullPath": syntax.String, "replacePrefixMatch": syntax.String}
+	backendReference = fields{"group": syntax.String, "kind": syntax.String, "name": syntax.String, "namespace": syntax.String, "port": syntax.Integer}
+	forwardedBody    = fields{"maxSize": syntax.Integer}
+	routeFilter      = fields{
+		"type":                   syntax.String,
+		"requestHeaderModifier":  headerFilter,
+		"responseHeaderModifier": headerFilter,
+		"requestMirror": fields{
+			"backendRef": backendReference, "percent": syntax.Integer,
+			"fraction": fields{"numerator": syntax.Integer, "denominator": syntax.Integer},
+		},
+		"requestRedirect": fields{"scheme": syntax.String, "hostname": syntax.String, "path": pathModifier, "port": syntax.Integer, "statusCode": syntax.Integer},
+		"urlRewrite":      fields{"hostname": syntax.String, "path": pathModifier},
+		"cors": fields{
+			"allowOrigins": listOf{syntax.String}, "allowCredentials": syntax.Boolean, "allowMethods": listOf{syntax.String},
+			"allowHeaders": listOf{syntax.String}, "exposeHeaders": listOf{syntax.String}, "maxAge": syntax.Integer,
+		},
+		"externalAuth": fields{
+			"protocol": syntax.String, "backendRef": backendReference,
+			"grpc":        fields{"allowedHeaders": listOf{syntax.String}},
+			"http":        fields{"path": syntax.String, "allowedHeaders": listOf{syntax.String}, "allowedResponseHeaders": listOf{syntax.String}},
+			"forwardBody": forwardedBody,
+		},
+		"extensionRef": localReference,
+	}
+	routeRuleFields = fields{
+		"filters": listOf{routeFilter},
+		"backendRefs": listOf{fields{
+			"group": syntax.String, "kind": syntax.String, "name": syntax.String, "namespace": syntax.String, "port": syntax.Integer,
+			"weight": syntax.Integer, "filters": listOf{routeFilter},
+		}},
+		"timeouts": fields{"request": syntax.String, "backendRequest": syntax.String},
+		"retry":    fields{"codes": listOf{syntax.Integer}, "attempts": syntax.Integer, "backoff": syntax.String},
+		"sessionPersistence": fields{
+			"sessionName": syntax.String, "absoluteTimeout": syntax.String, "idleTimeout": syntax.String, "type": syntax.String,
+			"cookieConfig": fields{"lifetimeType": syntax.String},
+		},
+	}
+)
+
+// route decodes the spec of an HTTPRoute.
+func (g *gatewayDocument) route() *HTTPRoute {
+	out := &HTTPRoute{Header: g.h, Created: g.created}
+	c := g.spec
+	if c == nil {
+		return out
+	}
+	parents, _ := c.List("parentRefs")
+	for _, n := range parents {
+		if p, ok := g.parent(n); ok {
+			out.Parents = append(out.Parents, p)
+		}
+	}
+	hostnames, _ := c.Texts("hostnames")
+	for _, n := range hostnames {
+		if name := decodeHostname(g.d, n, "hostnames entry"); name != "" {
+			out.Hostnames = append(out.Hostnames, name)
+		}
+	}
+	checkShape(c, fields{"useDefaultGateways": syntax.String})
+	out.Rules = g.routeRules(c)
+	c.Done()
+	return out
+}
+
+// parent decodes one of parentRefs and reports whether it can be looked up.
+func (g *gatewayDocument) parent(n *syntax.Node) (ParentRef, bool) {
+	d := g.d
+	p := ParentRef{At: d.At(n), Kind: syntax.Text{Value: kindGateway, At: d.At(n)}, Namespace: syntax.Text{Value: g.h.Namespace, At: d.At(n)}}
+	c := d.Cursor(n, "a parentRef", false)
+	if c == nil {
+		return p, false
+	}
+	group := c.Text("group")
+	if kind := readFilled(c, "kind"); kind != nil {
+		p.Kind = d.Text(kind)
+	}
+	if namespace := readFilled(c, "namespace"); namespace != nil {
+		p.Namespace = d.Text(namespace)
+	}
+	name := c.Required("name")
+	if section := readFilled(c, "sectionName"); section != nil {
+		p.Section = d.Text(section)
+	}
+	p.Port, _ = c.Integer("port", 1, 65535)
+	c.Done()
+	// A parent of another kind is told of where circles are looked for.
+	if group != nil && group.Value != groupGateway && p.Kind.Value == kindGateway {
+		d.Fail(group, diag.ParentKind, "write "+groupGateway, "a Gateway of group %s is no parent of routes", syntax.Quote(group.Value))
+		return p, false
+	}
+	if name == nil {
+		return p, false
+	}
+	p.Name = d.Text(name)
+	return p, true
+}
+
+// everything is the match of a rule, and the rule of a route, that says none.
+var everything = RouteMatch{PathType: "PathPrefix", Path: "/"}
+
+// routeRules decodes the rules of a route and gives names to those without.
+func (g *gatewayDocument) routeRules(c *syntax.Cursor) []RouteRule {
+	if c.Value("rules") == nil {
+		return []RouteRule{{At: g.d.At(c.At), Name: "rule-1", Matches: []RouteMatch{everything}}}
+	}
+	items, _ := c.List("rules")
+	var out []RouteRule
+	seen := make(map[string]diag.Position)
+	for i, n := range items {
+		rule := RouteRule{At: g.d.At(n), Name: "rule-" + strconv.Itoa(i+1)}
+		name := syntax.Text{Value: rule.Name, At: rule.At}
+		if r := g.d.Cursor(n, "a rule", false); r != nil {
+			if given := readFilled(r, "name"); given != nil {
+				name = g.d.Text(given)
+			}
+			rule.Matches = decodeRouteMatches(g.d, r)
+			checkShape(r, routeRuleFields)
+			r.Done()
+		}
+		checkUnique(g.d, seen, name, "name of a rule")
+		rule.Name = name.Value
+		out = append(out, rule)
+	}
+	return out
+}
+
+// decodeRouteMatches decodes the matches of a rule, the default where there are none.
+func decodeRouteMatches(d *syntax.Decoder, c *syntax.Cursor) []RouteMatch {
+	items, _ := c.List("matches")
+	var out []RouteMatch
+	for _, n := range items {
+		if m := d.Cursor(n, "a match", false); m != nil {
+			out = append(out, decodeRouteMatch(d, m))
+			m.Done()
+		}
+	}
+	if len(out) == 0 {
+		out = []RouteMatch{everything}
+	}
+	return out
+}
+
+func decodeRouteMatch(d *syntax.Decoder, c *syntax.Cursor) RouteMatch {
+	m := everything
+	if path := c.Mapping("path"); path != nil {
+		if kind := readWord(path, "type", diag.Value, "Exact", "PathPrefix", "RegularExpression"); kind != nil {
+			m.PathType = kind.Value
+		}
+		if value := path.Text("value"); value != nil {
+			m.Path = value.Value
+			checkRoutePath(d, value, m.PathType)
+		}
+		path.Done()
+	}
+	method := readWord(c, "method", diag.Value, "GET", "HEAD", "POST", "PUT", "DELETE", "CONNECT", "OPTIONS", "TRACE", "PATCH")
+	if method != nil {
+		m.Method = method.Value
+	}
+	m.Headers = decodeValueMatches(d, c, "headers", syntax.Fold)
+	m.Query = decodeValueMatches(d, c, "queryParams", strings.Clone)
+	return m
+}
+
+// checkRoutePath checks the value of a path match.
+func checkRoutePath(d *syntax.Decoder, n *syntax.Node, pathType string) {
+	if pathType == "RegularExpression" {
+		checkRegex(d, n)
+		return
+	}
+	if !strings.HasPrefix(n.Value, "/") {
+		d.Fail(n, diag.Value, "write "+syntax.Quote("/"+n.Value), "path %s does not begin with \"/\"", syntax.Quote(n.Value))
+	}
+}
+
+// checkRegex reports a string that is no regular expression.
+func checkRegex(d *syntax.Decoder, n *syntax.Node) bool {
+	_, err := regexp.Compile(n.Value)
+	if err == nil {
+		return true
+	}
+	d.Fail(n, diag.BadRegex, "", "%s is no regular expression: %s", syntax.Quote(n.Value), strings.TrimPrefix(err.Error(), "error parsing regexp: "))
+	return false
+}
+
+// decodeValueMatches decodes headers or queryParams. Of two whose names mean the same
+// the Gateway API regards the first; names that are equal to the letter are a
+// mistake.
+func decodeValueMatches(d *syntax.Decoder, c *syntax.Cursor, name string, normal func(string) string) []ValueMatch {
+	items, _ := c.List(name)
+	var out []ValueMatch
+	seen := make(map[string]diag.Position)
+	regarded := make(map[string]bool)
+	for _, n := range items {
+		item := d.Cursor(n, "an entry of "+name, false)
+		if item == nil {
+			continue
+		}
+		m := ValueMatch{Type: "Exact"}
+		if kind := readWord(item, "type", diag.Value, "Exact", "RegularExpression"); kind != nil {
+			m.Type = kind.Value
+		}
+		key, value := item.Required("name"), item.Required("value")
+		item.Done()
+		if value == nil || key == nil || m.Type == "RegularExpression" && !checkRegex(d, value) || !checkUnique(d, seen, d.Text(key), "name in "+name) {
+			continue
+		}
+		m.Name, m.Value = normal(key.Value), value.Value
+		if !regarded[m.Name] {
+			out = append(out, m)
+		}
+		regarded[m.Name] = true
+	}
+	return out
+}

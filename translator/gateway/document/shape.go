@@ -1,0 +1,74 @@
+package document
+
+import (
+	"maps"
+	"slices"
+
+	"github.com/writ-policy/writ/translator/diag"
+	"github.com/writ-policy/writ/translator/syntax"
+)
+
+// shape says what a value may be that is checked and not interpreted: a kind for
+// a scalar, fields, listOf, mapOf, a reader, or nil for anything at all.
+type shape any
+
+type (
+	// fields is a mapping with known fields, none of which must be there.
+	fields map[string]shape
+	listOf struct{ item shape }
+	// mapOf is a mapping with names of one's own.
+	mapOf struct{ value shape }
+	// reader checks a value itself; key is the field that holds it.
+	reader func(d *syntax.Decoder, key, n *syntax.Node)
+)
+
+// checkShape checks the fields of a mapping that are not interpreted. Others are left
+// to whoever asks for them.
+func checkShape(c *syntax.Cursor, s fields) {
+	if c == nil {
+		return
+	}
+	for _, name := range slices.Sorted(maps.Keys(s)) {
+		if f := c.Field(name); f != nil && !f.Value.IsNull() {
+			checkValueShape(c.Decoder, f.Key, f.Value, s[name])
+		}
+	}
+}
+
+// checkValueShape checks a value that a key holds, or an item of a list there.
+func checkValueShape(d *syntax.Decoder, key, n *syntax.Node, s shape) {
+	switch s := s.(type) {
+	case syntax.Type:
+		if n.Type != s {
+			hint := ""
+			if s == syntax.String {
+				hint = syntax.QuoteHint(n)
+			}
+			d.Fail(n, diag.WrongType, hint, "%s is %s, this is %s", key.Value, s, syntax.Describe(n))
+		}
+	case fields:
+		if c := d.Cursor(n, key.Value, false); c != nil {
+			c.At = key
+			checkShape(c, s)
+			c.Done()
+		}
+	case listOf:
+		if n.Type != syntax.List {
+			d.Fail(n, diag.WrongType, "", "%s is a list, this is %s", key.Value, syntax.Describe(n))
+			return
+		}
+		for _, item := range n.Items {
+			checkValueShape(d, key, item, s.item)
+		}
+	case mapOf:
+		if n.Type != syntax.Mapping {
+			d.Fail(n, diag.WrongType, "", "%s is a mapping, this is %s", key.Value, syntax.Describe(n))
+			return
+		}
+		for _, f := range n.Fields {
+			checkValueShape(d, f.Key, f.Value, s.value)
+		}
+	case reader:
+		s(d, key, n)
+	}
+}

@@ -1,0 +1,114 @@
+package effective
+
+import (
+	"iter"
+	"slices"
+	"strings"
+
+	"github.com/writ-policy/writ/translator/tables"
+)
+
+// Reach is where a rule of some key is in force.
+type Reach struct {
+	Kind  string      `json:"kind"`
+	Reach []ReachPath `json:"reach"`
+	Rule  string      `json:"rule"`
+}
+
+// ReachPath is a path with the policy that the rule there is from.
+type ReachPath struct {
+	Path   string `json:"path"`
+	Source string `json:"source"`
+	// Place is the rule's file and line.
+	Place string `json:"-"`
+}
+
+// FindReach answers where a rule named so is in force, in path order.
+func FindReach(g *tables.Gateway, kind, rule string) (*Reach, error) {
+	if err := checkKind(kind); err != nil {
+		return nil, err
+	}
+	if rule == "" {
+		return nil, malformed("the rule to look for is empty")
+	}
+	v := newView(g, kind)
+	found := make(map[int]*tables.EffectiveRule)
+	for i := range v.g.Effective {
+		rules := v.g.Effective[i].Rules
+		if at, ok := slices.BinarySearchFunc(rules, rule, func(r tables.EffectiveRule, key string) int { return strings.Compare(r.Key, key) }); ok {
+			found[i] = &rules[at]
+		}
+	}
+	out := &Reach{Kind: kind, Rule: rule, Reach: []ReachPath{}}
+	for _, p := range v.g.Paths {
+		if r := found[v.effective(p.Effective)]; r != nil {
+			out.Reach = append(out.Reach, ReachPath{v.g.PathName(p), r.Policy, r.Source})
+		}
+	}
+	return out, nil
+}
+
+// ReplacedPath is a rule that lost on a path.
+type ReplacedPath struct {
+	By     []string `json:"by"`
+	How    string   `json:"how"`
+	Path   string   `json:"path"`
+	Policy string   `json:"policy"`
+	Rule   string   `json:"rule"`
+	// Place is the rule's file and line.
+	Place string `json:"-"`
+}
+
+// FindReplaced answers which rules lost, over all paths in their order. With a policy,
+// NAMESPACE/NAME, only its own.
+func FindReplaced(g *tables.Gateway, kind, policy string) ([]ReplacedPath, error) {
+	if err := checkKind(kind); err != nil {
+		return nil, err
+	}
+	v := newView(g, kind)
+	locator := ""
+	if policy != "" {
+		namespace, name, ok := strings.Cut(policy, "/")
+		if !ok || namespace == "" || name == "" || strings.Contains(name, "/") {
+			return nil, malformed("policy %q is not of the form NAMESPACE/NAME", policy)
+		}
+		if locator = tables.Locator(kind, namespace, name); v.policies[locator] == nil {
+			return nil, unknown("there is no %s %s", kind, policy)
+		}
+	}
+	out := []ReplacedPath{}
+	for _, p := range v.g.Paths {
+		index := v.effective(p.Effective)
+		if index == none {
+			continue
+		}
+		for i := range v.g.Effective[index].Replaced {
+			r := &v.g.Effective[index].Replaced[i]
+			if locator == "" || r.Policy == locator {
+				out = append(out, ReplacedPath{
+					By: append([]string{}, r.By...), How: r.How, Path: v.g.PathName(p), Policy: r.Policy, Rule: r.Rule, Place: r.Source,
+				})
+			}
+		}
+	}
+	return out, nil
+}
+
+// All answers every path's effective policy, in path order: each as Find answers for
+// the path's rule through its listener.
+func All(g *tables.Gateway, kind string) (iter.Seq[*Effective], error) {
+	if err := checkKind(kind); err != nil {
+		return nil, err
+	}
+	v := newView(g, kind)
+	return func(yield func(*Effective) bool) {
+		for i := range v.g.Paths {
+			p := &v.g.Paths[i]
+			route := &v.g.Routes[p.Route]
+			target := Target{kindHTTPRoute, route.Namespace, route.Name, route.Rules[p.Rule].Name}
+			if !yield(v.ofPaths(target, []*tables.GatewayPath{p}, sections{[]int{p.Rule}, "rules", ruleOf})) {
+				return
+			}
+		}
+	}, nil
+}

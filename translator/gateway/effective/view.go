@@ -1,0 +1,197 @@
+package effective
+
+import (
+	"maps"
+	"slices"
+	"strings"
+
+	"github.com/writ-policy/writ/translator/tables"
+)
+
+// every stands for all listeners or rules, none for an effective policy that is not
+// there.
+const (
+	every = -1
+	none  = -1
+)
+
+// fits reports whether an index is the wanted one.
+func fits(index, want int) bool { return want == every || index == want }
+
+// view is tables for questions about one kind.
+type view struct {
+	g         *tables.Gateway
+	kind      string
+	byRoute   map[int][]*tables.GatewayPath
+	byGateway map[int][]*tables.GatewayPath
+	policies  map[string]*tables.GatewayPolicy // by locator
+	attached  map[string][]string              // locators by target string
+	targeted  map[string]bool                  // target strings with a policy
+}
+
+func newView(g *tables.Gateway, kind string) *view {
+	if g == nil {
+		g = &tables.Gateway{}
+	}
+	v := &view{
+		g: g, kind: kind,
+		byRoute:   make(map[int][]*tables.GatewayPath),
+		byGateway: make(map[int][]*tables.GatewayPath),
+		policies:  make(map[string]*tables.GatewayPolicy),
+		attached:  make(map[string][]string),
+		targeted:  make(map[string]bool),
+	}
+	for i := range g.Paths {
+		p := &g.Paths[i]
+		v.byRoute[p.Route] = append(v.byRoute[p.Route], p)
+		v.byGateway[p.Gateway] = append(v.byGateway[p.Gateway], p)
+	}
+	for i := range g.Policies {
+		p := &g.Policies[i]
+		if p.Kind != kind {
+			continue
+		}
+		locator := tables.Locator(p.Kind, p.Namespace, p.Name)
+		v.policies[locator] = p
+		v.attached[p.Target] = append(v.attached[p.Target], locator)
+		v.targeted[p.Target] = true
+	}
+	return v
+}
+
+// effective is the index of the kind's effective policy.
+func (v *view) effective(byKind map[string]int) int {
+	if index, ok := byKind[v.kind]; ok {
+		return index
+	}
+	return none
+}
+
+// variant is an effective policy without paths.
+func (v *view) variant(index int) Variant {
+	out := Variant{
+		Paths: []string{}, Policies: []string{}, Replaced: []Replaced{},
+		Rules: make(map[string]any), Sources: make(map[string]string),
+	}
+	if index == none {
+		return out
+	}
+	e := &v.g.Effective[index]
+	out.Detail = e
+	out.Policies = append(out.Policies, e.Policies...)
+	for i := range e.Rules {
+		out.Rules[e.Rules[i].Key] = e.Rules[i].Value
+		out.Sources[e.Rules[i].Key] = e.Rules[i].Policy
+	}
+	for i := range e.Replaced {
+		out.Replaced = append(out.Replaced, replaced(&e.Replaced[i]))
+	}
+	return out
+}
+
+func replaced(r *tables.Replacement) Replaced {
+	return Replaced{By: append([]string{}, r.By...), How: r.How, Policy: r.Policy, Rule: r.Rule}
+}
+
+func (v *view) enterConditions(into map[string][]tables.GatewayCondition, locators []string) {
+	for _, locator := range locators {
+		if p := v.policies[locator]; p != nil {
+			into[locator] = p.Conditions
+		}
+	}
+}
+
+// Policy is what the tables say of a policy, nil where there is none.
+func Policy(g *tables.Gateway, locator string) *tables.GatewayPolicy {
+	parts := strings.SplitN(locator, "/", 3)
+	if g == nil || len(parts) != 3 {
+		return nil
+	}
+	i := slices.IndexFunc(g.Policies, func(p tables.GatewayPolicy) bool {
+		return p.Kind == parts[0] && p.Namespace == parts[1] && p.Name == parts[2]
+	})
+	if i < 0 {
+		return nil
+	}
+	return &g.Policies[i]
+}
+
+// route finds a route and a rule of it, or every one.
+func (v *view) route(t Target) (route, rule int, err error) {
+	route = slices.IndexFunc(v.g.Routes, func(r tables.GatewayRoute) bool { return r.Namespace == t.Namespace && r.Name == t.Name })
+	if route < 0 {
+		return 0, 0, unknown("there is no HTTPRoute %s/%s", t.Namespace, t.Name)
+	}
+	if t.Section == "" {
+		return route, every, nil
+	}
+	rules := v.g.Routes[route].Rules
+	rule = slices.IndexFunc(rules, func(r tables.GatewayRouteRule) bool { return r.Name == t.Section })
+	if rule < 0 {
+		return 0, 0, unknown("HTTPRoute %s/%s has no rule %q", t.Namespace, t.Name, t.Section)
+	}
+	return route, rule, nil
+}
+
+// gateway finds a gateway and a listener of it, or every one.
+func (v *view) gateway(t Target) (gateway, listener int, err error) {
+	gateway = slices.IndexFunc(v.g.Gateways, func(o tables.GatewayObject) bool { return o.Namespace == t.Namespace && o.Name == t.Name })
+	if gateway < 0 {
+		return 0, 0, unknown("there is no Gateway %s/%s", t.Namespace, t.Name)
+	}
+	if t.Section == "" {
+		return gateway, every, nil
+	}
+	listeners := v.g.Gateways[gateway].Listeners
+	listener = slices.IndexFunc(listeners, func(l tables.GatewayListener) bool { return l.Name == t.Section })
+	if listener < 0 {
+		return 0, 0, unknown("Gateway %s/%s has no listener %q", t.Namespace, t.Name, t.Section)
+	}
+	return gateway, listener, nil
+}
+
+// via finds the gateway, and perhaps the listener, that paths are to go through.
+func (v *view) via(text string) (gateway, listener int, err error) {
+	t, err := ParseTarget(text)
+	if err != nil {
+		return 0, 0, err
+	}
+	if t.Kind != kindGateway {
+		return 0, 0, malformed("via %q: paths go through a Gateway or a listener of one", text)
+	}
+	return v.gateway(t)
+}
+
+func (v *view) ruleNumbers(route, rule int) []int {
+	if rule != every {
+		return []int{rule}
+	}
+	return upTo(len(v.g.Routes[route].Rules))
+}
+
+func (v *view) listenerNumbers(gateway, listener int) []int {
+	if listener != every {
+		return []int{listener}
+	}
+	return upTo(len(v.g.Gateways[gateway].Listeners))
+}
+
+func upTo(n int) []int {
+	out := make([]int, n)
+	for i := range out {
+		out[i] = i
+	}
+	return out
+}
+
+// routeOf is the route of a rule's target string.
+func routeOf(rule string) string {
+	route, _, _ := strings.Cut(rule, "#")
+	return route
+}
+
+func keys(set map[string]bool) []string {
+	out := slices.AppendSeq([]string{}, maps.Keys(set))
+	slices.Sort(out)
+	return out
+}

@@ -1,0 +1,201 @@
+package gateway
+
+import (
+	"fmt"
+	"strings"
+
+	"github.com/writ-policy/writ/translator/cel"
+	"github.com/writ-policy/writ/translator/emit"
+	"github.com/writ-policy/writ/translator/gateway/document"
+	"github.com/writ-policy/writ/translator/regotext"
+)
+
+// verdict is when a condition holds and when looking at it fails, each a list of
+// Rego conditions that must all hold. Neither of them is "does not hold"; so is a
+// value that is missing. Nil fails never.
+type verdict struct {
+	holds []string
+	fails []string
+}
+
+// named gives conditions a name where they are more than one, so that they can be
+// negated.
+func (m *gatewayModule) named(conditions []string) string {
+	name := m.helper()
+	emit.WriteRule(&m.Helpers, name, conditions)
+	return name
+}
+
+// all is the verdict on a list, all of whose items must hold. One that does not
+// settles it, whatever else fails.
+func (m *gatewayModule) all(conditions []document.Condition) verdict {
+	var holds, settled []string
+	fails := false
+	for i := range conditions {
+		v := m.condition(&conditions[i])
+		if v.fails == nil {
+			holds = append(holds, v.holds...)
+			settled = append(settled, v.holds...)
+			continue
+		}
+		fails = true
+		item := m.named(v.holds)
+		holds = append(holds, item)
+		either := m.helper()
+		emit.WriteRule(&m.Helpers, either, []string{item})
+		emit.WriteRule(&m.Helpers, either, v.fails)
+		settled = append(settled, either)
+	}
+	if !fails {
+		return verdict{holds: holds}
+	}
+	whole := m.named(holds)
+	return verdict{[]string{whole}, append([]string{"not " + whole}, settled...)}
+}
+
+// any is the verdict on alternatives, one of which must hold.
+func (m *gatewayModule) any(conditions []document.Condition) verdict {
+	holds, fails := m.helper(), ""
+	emit.WriteRule(&m.Helpers, holds, []string{"false"})
+	for i := range conditions {
+		v := m.condition(&conditions[i])
+		emit.WriteRule(&m.Helpers, holds, v.holds)
+		if v.fails == nil {
+			continue
+		}
+		if fails == "" {
+			fails = m.helper()
+		}
+		emit.WriteRule(&m.Helpers, fails, v.fails)
+	}
+	if fails == "" {
+		return verdict{holds: []string{holds}}
+	}
+	return verdict{[]string{holds}, []string{"not " + holds, fails}}
+}
+
+func (m *gatewayModule) condition(c *document.Condition) verdict {
+	switch {
+	case c.Predicate != nil:
+		return m.predicate(c.Predicate.Value)
+	case c.PatternRef != nil:
+		return verdict{holds: []string{fmt.Sprintf("pattern[input[null].patterns[%s]]", regotext.Quote(c.PatternRef.Value))}}
+	case c.All != nil:
+		return m.all(c.All)
+	case c.Any != nil:
+		return m.any(c.Any)
+	}
+	return verdict{holds: m.comparison(c)}
+}
+
+// comparison compares what a selector finds, as text. What is missing is empty.
+func (m *gatewayModule) comparison(c *document.Condition) []string {
+	path, _ := document.ParseSelector(c.Selector)
+	found := m.found(&path, "null")
+	switch c.Operator {
+	case "eq":
+		return []string{fmt.Sprintf("selector.text(%s) == %s", found, regotext.Quote(c.Value))}
+	case "neq":
+		return []string{fmt.Sprintf("selector.text(%s) != %s", found, regotext.Quote(c.Value))}
+	case "incl":
+		return []string{fmt.Sprintf("%s in selector.elements(%s)", regotext.Quote(c.Value), found)}
+	case "excl":
+		return []string{fmt.Sprintf("not %s in selector.elements(%s)", regotext.Quote(c.Value), found)}
+	default:
+		return []string{fmt.Sprintf("regex.match(%s, selector.text(%s))", regotext.Quote(c.Value), found)}
+	}
+}
+
+// predicate is a CEL expression: true, false, or an error other than that of a
+// value which is missing.
+func (m *gatewayModule) predicate(text string) verdict {
+	name := m.helper()
+	program, problem := cel.CompilePredicate(text, cel.Gateway)
+	if problem != nil {
+		panic(problem.Message) // decoding lets no such expression pass
+	}
+	m.Helpers.WriteString(program.Rego(name))
+	return verdict{[]string{name + "_true"}, []string{name + "_error"}}
+}
+
+// value is a Rego term for a value. What is missing is null where that is let pass,
+// and undefined else if an expression has no value.
+func (m *gatewayModule) value(v *document.Value, lenient bool) string {
+	switch {
+	case v.Selector != nil:
+		return m.template(v.Selector.Value)
+	case v.Expression != nil:
+		name := m.helper()
+		program, problem := cel.CompileExpression(v.Expression.Value, cel.Gateway)
+		if problem != nil {
+			panic(problem.Message) // decoding lets no such expression pass
+		}
+		m.Helpers.WriteString(program.Rego(name))
+		if !lenient {
+			return name + "_value"
+		}
+		outer := m.helper()
+		fmt.Fprintf(&m.Helpers, "\n%s := value if {\n\tvalue := %s_value\n} else := null\n", outer, name)
+		return outer
+	}
+	return regotext.Indented(v.Value)
+}
+
+// template is a Rego term for a selector: what its one path finds, or text with
+// what several find.
+func (m *gatewayModule) template(text string) string {
+	pieces, whole, _ := document.ParseTemplate(text)
+	if whole {
+		return m.found(pieces[0].Path, "null")
+	}
+	parts := make([]string, len(pieces))
+	for i, piece := range pieces {
+		if piece.Path == nil {
+			parts[i] = regotext.Quote(piece.Text)
+			continue
+		}
+		parts[i] = "selector.text(" + m.found(piece.Path, "null") + ")"
+	}
+	return `concat("", [` + strings.Join(parts, ", ") + "])"
+}
+
+// found is the helper rule that holds what a path finds, or else instead.
+func (m *gatewayModule) found(path *document.SelectorPath, instead string) string {
+	name := m.helper()
+	last := "input"
+	if len(path.Steps) == 0 {
+		last = "outcome.seen" // the whole, which has more in it than the request
+	}
+	var body []string
+	take := func(format string, args ...any) {
+		next := fmt.Sprintf("v%d", len(body))
+		body = append(body, next+" := "+fmt.Sprintf(format, args...))
+		last = next
+	}
+	for _, step := range path.Steps {
+		take("selector.step(%s, %s)", last, regotext.Quote(step))
+	}
+	if path.Length {
+		take("selector.length(%s)", last)
+	}
+	for _, modifier := range path.Modifiers {
+		take("%s", modified(last, modifier))
+	}
+	fmt.Fprintf(&m.Helpers, "\n%s := %s if {\n\t%s\n} else := %s\n", name, last, strings.Join(body, "\n\t"), instead)
+	return name
+}
+
+func modified(value string, m document.Modifier) string {
+	switch m.Name {
+	case "extract":
+		return fmt.Sprintf("selector.extract(%s, %s, %d)", value, regotext.Quote(m.Sep), m.Pos)
+	case "case":
+		return fmt.Sprintf("selector.cased(%s, %s)", value, regotext.Quote(m.Text))
+	case "replace":
+		return fmt.Sprintf("selector.replaced(%s, %s, %s)", value, regotext.Quote(m.Old), regotext.Quote(m.New))
+	case "base64":
+		return fmt.Sprintf("selector.base64_of(%s, %s)", value, regotext.Quote(m.Text))
+	default:
+		return fmt.Sprintf("selector.stripped(%s)", value)
+	}
+}

@@ -1,0 +1,149 @@
+package gateway
+
+import (
+	"bytes"
+	"cmp"
+	"fmt"
+	"maps"
+	"slices"
+	"strings"
+
+	"github.com/writ-policy/writ/translator/regotext"
+	"github.com/writ-policy/writ/translator/tables"
+)
+
+// routeMatch is one match of a route's rule as Rego reads it.
+type routeMatch struct {
+	Route   string                     `json:"route"`
+	Type    string                     `json:"type"`
+	Path    string                     `json:"path"`
+	Method  string                     `json:"method"`
+	Headers []tables.GatewayValueMatch `json:"headers"`
+	Query   []tables.GatewayValueMatch `json:"query"`
+	Policy  string                     `json:"policy"`
+
+	rank []string // of the route: creation, then namespace/name
+	rule [2]int   // the rule's and the match's position
+}
+
+// listenerAddress is what a listener is chosen by.
+type listenerAddress struct {
+	Name     string `json:"name"`
+	Hostname string `json:"hostname"`
+	Port     int    `json:"port"`
+	Protocol string `json:"protocol"`
+}
+
+// routing writes a gateway's listeners and, for each of them, the matches of its
+// routes by hostname in the order in which they are tried, and the effective policy
+// of each path.
+func (g *gatewayEmitter) routing(index int) []byte {
+	gateway := &g.tables.Gateways[index]
+	name := gateway.Namespace + "/" + gateway.Name
+	addresses := make([]listenerAddress, len(gateway.Listeners))
+	for i, l := range gateway.Listeners {
+		addresses[i] = listenerAddress{l.Name, l.Hostname, l.Port, l.Protocol}
+	}
+	var out bytes.Buffer
+	fmt.Fprintf(&out, "# Where requests to one Gateway go. Generated from Gateway %s and its routes\npackage compiled.gateway\n", regotext.Comment(name))
+	fmt.Fprintf(&out, "\nlisteners[%s] := %s\n", regotext.Quote(name), regotext.Indented(addresses))
+	for i := range gateway.Listeners {
+		paths, matches := g.listenerRoutes(index, i)
+		key := regotext.Quote(name + "#" + gateway.Listeners[i].Name)
+		fmt.Fprintf(&out, "\npaths[%s] := %s\n", key, regotext.Indented(paths))
+		fmt.Fprintf(&out, "\nmatches[%s] := %s\n", key, regotext.Indented(matches))
+	}
+	return out.Bytes()
+}
+
+// listenerRoutes is the policy of each path through a listener, and the matches by
+// hostname.
+func (g *gatewayEmitter) listenerRoutes(gateway, listener int) (map[string]string, map[string][]routeMatch) {
+	paths := make(map[string]string)
+	matches := make(map[string][]routeMatch)
+	hostname := g.tables.Gateways[gateway].Listeners[listener].Hostname
+	for _, p := range g.paths[[2]int{gateway, listener}] {
+		route := &g.tables.Routes[p.Route]
+		rule := &route.Rules[p.Rule]
+		target := fmt.Sprintf("HTTPRoute/%s/%s#%s", route.Namespace, route.Name, rule.Name)
+		policy := ""
+		if i, ok := p.Effective[kindAuth]; ok {
+			policy = g.effective[i]
+		}
+		paths[target] = policy
+		for _, host := range commonHosts(hostname, route.Hostnames) {
+			for i, m := range rule.Matches {
+				matches[host] = append(matches[host], routeMatch{
+					Route: target, Type: m.PathType, Path: m.Path, Method: m.Method,
+					Headers: notNil(m.Headers), Query: notNil(m.Query), Policy: policy,
+					rank: []string{fmt.Sprintf("%09d", route.Created), route.Namespace + "/" + route.Name},
+					rule: [2]int{p.Rule, i},
+				})
+			}
+		}
+	}
+	for _, list := range matches {
+		slices.SortFunc(list, comparePrecedence)
+	}
+	return paths, matches
+}
+
+func notNil(list []tables.GatewayValueMatch) []tables.GatewayValueMatch {
+	return append([]tables.GatewayValueMatch{}, list...)
+}
+
+// pathRanks is the order of path matches: a regular expression says more than a
+// prefix, and less than the path itself.
+var pathRanks = map[string]int{"Exact": 0, "RegularExpression": 1, "PathPrefix": 2}
+
+// comparePrecedence puts first what the Gateway API gives precedence: see HTTPRoute's
+// rules in its specification.
+func comparePrecedence(a, b routeMatch) int {
+	exact := 0
+	if a.Type != "Exact" && a.Type == b.Type {
+		exact = cmp.Compare(len([]rune(b.Path)), len([]rune(a.Path)))
+	}
+	return cmp.Or(
+		cmp.Compare(pathRanks[a.Type], pathRanks[b.Type]),
+		exact,
+		cmp.Compare(emptiness(a.Method), emptiness(b.Method)),
+		cmp.Compare(len(b.Headers), len(a.Headers)),
+		cmp.Compare(len(b.Query), len(a.Query)),
+		slices.Compare(a.rank, b.rank),
+		slices.Compare(a.rule[:], b.rule[:]),
+	)
+}
+
+func emptiness(text string) int {
+	if text == "" {
+		return 1
+	}
+	return 0
+}
+
+// commonHosts are the hostnames for which traffic on a listener reaches a route:
+// of two that fit, the one that says more. Empty is every host.
+func commonHosts(listener string, route []string) []string {
+	if len(route) == 0 {
+		return []string{listener}
+	}
+	common := make(map[string]bool)
+	for _, host := range route {
+		switch {
+		case listener == "" || hostFits(listener, host):
+			common[host] = true
+		case host == "" || hostFits(host, listener):
+			common[listener] = true
+		}
+	}
+	return slices.Sorted(maps.Keys(common))
+}
+
+// hostFits reports whether every name that fits host fits pattern.
+func hostFits(pattern, host string) bool {
+	if pattern == host {
+		return true
+	}
+	suffix, wildcard := strings.CutPrefix(pattern, "*")
+	return wildcard && strings.HasSuffix(strings.TrimPrefix(host, "*"), suffix) && len(host) > len(suffix)
+}

@@ -1,0 +1,218 @@
+package gateway
+
+import (
+	"bytes"
+	"fmt"
+	"maps"
+	"slices"
+	"strings"
+
+	"github.com/writ-policy/writ/translator/emit"
+	"github.com/writ-policy/writ/translator/gateway/document"
+	"github.com/writ-policy/writ/translator/regotext"
+)
+
+// gatewayModule is the module of one policy: the rules of it that are in force
+// somewhere. Each reads the state of the request as it is when its turn comes.
+type gatewayModule struct {
+	*emit.Module
+	policy string
+	helped int               // helper rules so far, which number them
+	bodies map[string][]byte // modules of inline Rego, by their paths
+}
+
+func newGatewayModule(policy string) *gatewayModule {
+	return &gatewayModule{Module: emit.NewModule(policyNames(policy)...), policy: policy, bodies: make(map[string][]byte)}
+}
+
+// file is the whole module: what it imports shows in the end.
+func (m *gatewayModule) file() []byte {
+	var out bytes.Buffer
+	fmt.Fprintf(&out, "# The rules of one policy that are in force on some path. Generated from %s\npackage compiled.gateway\n", regotext.Comment(m.policy))
+	text := m.Bytes()
+	for _, library := range []string{"outcome", "selector"} {
+		if bytes.Contains(text, []byte(library+".")) {
+			fmt.Fprintf(&out, "\nimport data.writ.gateway.%s\n", library)
+		}
+	}
+	out.Write(text)
+	return out.Bytes()
+}
+
+// helper is a fresh name for a helper rule.
+func (m *gatewayModule) helper() string {
+	m.helped++
+	return m.HelperName(fmt.Sprintf("part_%d", m.helped))
+}
+
+// policyRule writes what the effective policies ask of one rule.
+func (m *gatewayModule) policyRule(named namedRule) {
+	id := regotext.Quote(named.id)
+	m.Metadata(fmt.Sprintf("%s of %s", named.rule.Key, m.policy), named.rule.Source)
+	switch meaning := named.rule.Meaning.(type) {
+	case *document.When:
+		m.applying(id, meaning.Conditions)
+	case *document.Pattern:
+		verdict := m.all(meaning.AllOf)
+		emit.WriteRule(&m.Out, "pattern["+id+"]", verdict.holds)
+	case *document.Authentication:
+		m.applying(id, meaning.When)
+	case *document.Authorization:
+		m.authorization(id, named.id, meaning)
+	case *document.Denial:
+		fmt.Fprintf(&m.Out, "\ndenial[%s] := %s\n", id, m.denial(meaning))
+	case *document.SuccessItem:
+		m.successItem(id, meaning)
+	default:
+		fmt.Fprintf(&m.Out, "\nshown[%s] := true\n", id)
+	}
+}
+
+// applying writes whether a rule with these conditions applies. Trouble with a
+// condition makes it apply: to skip a rule would be a way around it.
+func (m *gatewayModule) applying(id string, when []document.Condition) {
+	verdict := m.all(when)
+	emit.WriteRule(&m.Out, "applies["+id+"]", verdict.holds)
+	if verdict.fails != nil {
+		emit.WriteRule(&m.Out, "applies["+id+"]", verdict.fails)
+	}
+}
+
+func (m *gatewayModule) authorization(id, name string, a *document.Authorization) {
+	m.applying(id, a.When)
+	judged := func(outcome, value string, conditions ...string) {
+		head := fmt.Sprintf("judged[%s] := {\"outcome\": %s, \"value\": %s}", id, regotext.Quote(outcome), value)
+		emit.WriteRule(&m.Out, head, conditions)
+	}
+	applies := "applies[" + id + "]"
+	judged("skip", "null", "not "+applies)
+	switch {
+	case a.Patterns != nil:
+		verdict := m.all(*a.Patterns)
+		holds := m.named(verdict.holds)
+		judged("allow", "true", applies, holds)
+		if verdict.fails == nil {
+			judged("deny", "null", applies, "not "+holds)
+			return
+		}
+		fails := m.named(verdict.fails)
+		judged("error", "null", applies, "not "+holds, fails)
+		judged("deny", "null", applies, "not "+holds, "not "+fails)
+	case a.Rego != nil:
+		body := m.body(name, a.Rego)
+		if !a.Rego.Allows {
+			judged("deny", "null", applies)
+			return
+		}
+		// Whatever type allow has, OPA's checker must take the comparison.
+		allows := m.named([]string{"value := " + body + ".allow with input as outcome.seen", "outcome.is_true(value)"})
+		value := `{"allow": true}`
+		if a.Rego.AllValues {
+			value = m.helper()
+			fmt.Fprintf(&m.Helpers, "\n%s := outcome.plain(values) if values := %s with input as outcome.seen\n", value, body)
+		}
+		judged("allow", value, applies, allows)
+		judged("deny", "null", applies, "not "+allows)
+	case a.Review != nil:
+		m.review(id, a.Review)
+		allows := m.named([]string{"outcome.allowed(review[" + id + "])"})
+		judged("allow", `{"allowed": true}`, applies, allows)
+		judged("deny", "null", applies, "review["+id+"]", "not "+allows)
+		judged("error", "null", applies, "not review["+id+"]")
+	}
+}
+
+// body writes inline Rego as a module of its own and returns how it is called. Its
+// package has nothing else in it, and no other document can be reached from there.
+func (m *gatewayModule) body(name string, r *document.RegoBody) string {
+	names := append(policyNames(m.policy), strings.TrimPrefix(strings.TrimPrefix(name, m.policy+" "), prefixAuthorize))
+	own := emit.Identifier(names...)
+	text := fmt.Sprintf("# Rego of a policy. Generated from %s\npackage compiled.gateway.rego.%s\n\n%s", regotext.Comment(name), own, r.Source)
+	if !strings.HasSuffix(text, "\n") {
+		text += "\n"
+	}
+	m.bodies[gatewayFolder+"rego/"+names[0]+"-"+emit.FileName(names[1:]...)+".rego"] = []byte(text)
+	return "data.compiled.gateway.rego." + own
+}
+
+// review writes the access request of a rule; it is undefined where an expression
+// in it has no value.
+func (m *gatewayModule) review(id string, r *document.AccessReview) {
+	fmt.Fprintf(&m.Out, "\nreview[%s] := outcome.review(%s, %s, %s)\n",
+		id, m.reviewText(r.User), m.reviewGroups(r), m.reviewAttributes(r.Resource))
+}
+
+func (m *gatewayModule) reviewText(v *document.Value) string {
+	if v == nil {
+		return `""`
+	}
+	return "selector.text(" + m.value(v, false) + ")"
+}
+
+func (m *gatewayModule) reviewGroups(r *document.AccessReview) string {
+	groups := "[" + strings.Join(emit.QuoteAll(r.Groups), ", ") + "]"
+	if r.AuthorizationGroups == nil {
+		return groups
+	}
+	return fmt.Sprintf("array.concat(%s, selector.elements(%s))", groups, m.value(r.AuthorizationGroups, false))
+}
+
+func (m *gatewayModule) reviewAttributes(r *document.ResourceAttributes) string {
+	if r == nil {
+		return `{"verb": lower(input.request.method), "path": input.request.url_path}`
+	}
+	members := []struct {
+		key   string
+		value *document.Value
+	}{
+		{"verb", r.Verb}, {"apiGroup", r.Group}, {"resource", r.Resource},
+		{"subresource", r.Subresource}, {"namespace", r.Namespace}, {"name", r.Name},
+	}
+	parts := make([]string, len(members))
+	for i, member := range members {
+		parts[i] = regotext.Quote(member.key) + ": " + m.reviewText(member.value)
+	}
+	return "{" + strings.Join(parts, ", ") + "}"
+}
+
+func (m *gatewayModule) denial(d *document.Denial) string {
+	var members []string
+	if d.Code != 0 {
+		members = append(members, fmt.Sprintf(`"code": %d`, d.Code))
+	}
+	for _, text := range []struct {
+		key   string
+		value *document.Value
+	}{{"message", d.Message}, {"body", d.Body}} {
+		if text.value != nil {
+			members = append(members, regotext.Quote(text.key)+": selector.text("+m.value(text.value, true)+")")
+		}
+	}
+	var headers []string
+	for _, name := range slices.Sorted(maps.Keys(d.Headers)) {
+		value := d.Headers[name]
+		headers = append(headers, regotext.Quote(name)+": selector.text("+m.value(&value, true)+")")
+	}
+	members = append(members, `"headers": {`+strings.Join(headers, ", ")+"}")
+	return "{" + strings.Join(members, ", ") + "}"
+}
+
+// successItem writes the name and the value that an item adds to the answer.
+func (m *gatewayModule) successItem(id string, s *document.SuccessItem) {
+	m.applying(id, s.When)
+	value := ""
+	switch {
+	case s.Plain != nil:
+		value = m.value(s.Plain, true)
+	case s.Method == "json":
+		var properties []string
+		for _, name := range slices.Sorted(maps.Keys(s.Properties)) {
+			property := s.Properties[name]
+			properties = append(properties, regotext.Quote(name)+": "+m.value(&property, true))
+		}
+		value = "{" + strings.Join(properties, ", ") + "}"
+	default:
+		return // what is signed with a key is not computed here
+	}
+	emit.WriteRule(&m.Out, fmt.Sprintf("item[%s] := %s", id, value), []string{"applies[" + id + "]"})
+}

@@ -1,0 +1,136 @@
+package gateway
+
+import (
+	"bytes"
+	"fmt"
+	"maps"
+	"slices"
+
+	"github.com/writ-policy/writ/translator/emit"
+	"github.com/writ-policy/writ/translator/gateway/document"
+	"github.com/writ-policy/writ/translator/regotext"
+	"github.com/writ-policy/writ/translator/tables"
+)
+
+// gatewayTestRow is one row of a gateway's test: a request and a part of the decision
+// on it.
+type gatewayTestRow struct {
+	note    string
+	Request map[string]any `json:"request"`
+	Want    map[string]any `json:"want"`
+}
+
+// gatewayTests writes one file a gateway: for each path a request that takes it and
+// the policies that are in effect there, a neighbour that takes none, and where the
+// policy wants to know who asks, a request of nobody.
+func gatewayTests(lowered *tables.Gateway) map[string][]byte {
+	files := make(map[string][]byte)
+	if lowered == nil {
+		return files
+	}
+	rows := make(map[int][]gatewayTestRow)
+	for i := range lowered.Paths[:min(len(lowered.Paths), emit.TestedRoles)] {
+		path := &lowered.Paths[i]
+		rows[path.Gateway] = append(rows[path.Gateway], pathRows(lowered, path)...)
+	}
+	for _, index := range slices.Sorted(maps.Keys(rows)) {
+		gateway := &lowered.Gateways[index]
+		name := emit.FileName(gateway.Namespace, gateway.Name)
+		files["compiled/tests/gateway/"+name+"_test.rego"] = gatewayTestModule(gateway, name, rows[index])
+	}
+	return files
+}
+
+func pathRows(lowered *tables.Gateway, path *tables.GatewayPath) []gatewayTestRow {
+	gateway, route := &lowered.Gateways[path.Gateway], &lowered.Routes[path.Route]
+	listener, rule := &gateway.Listeners[path.Listener], &route.Rules[path.Rule]
+	asked := func(rule string, identity bool) map[string]any {
+		request := map[string]any{
+			"gateway": map[string]string{"namespace": gateway.Namespace, "name": gateway.Name, "listener": listener.Name},
+			"route":   map[string]string{"namespace": route.Namespace, "name": route.Name, "rule": rule},
+			"request": map[string]string{"host": "writ.example", "method": "GET", "path": "/"},
+		}
+		if identity {
+			request["auth"] = map[string]any{"identity": map[string]string{"sub": "writ:somebody"}}
+		}
+		return request
+	}
+	name := lowered.PathName(*path)
+	effective := &lowered.Effective[path.Effective[kindAuth]]
+	rows := []gatewayTestRow{
+		{name, asked(rule.Name, true), map[string]any{
+			"policies": effectiveSources(effective),
+			"target": map[string]string{
+				"gateway": "Gateway/" + gateway.Namespace + "/" + gateway.Name + "#" + listener.Name,
+				"route":   "HTTPRoute/" + route.Namespace + "/" + route.Name + "#" + rule.Name,
+			},
+		}},
+		{"beside " + name, asked("writ-other-rule", true), map[string]any{"allowed": false, "status": 404}},
+	}
+	if asksWho(effective) {
+		rows = append(rows, gatewayTestRow{"nobody on " + name, asked(rule.Name, false), map[string]any{
+			"allowed": false, "denied": true, "matched": []string{},
+		}})
+	}
+	return rows
+}
+
+// effectiveSources are the policies with a rule in force; none where nothing
+// restricts.
+func effectiveSources(effective *tables.EffectivePolicy) []string {
+	sources := make(map[string]bool)
+	if !restrictsNothing(effective) {
+		for i := range effective.Rules {
+			sources[effective.Rules[i].Policy] = true
+		}
+	}
+	return append([]string{}, slices.Sorted(maps.Keys(sources))...)
+}
+
+// asksWho reports whether the policy denies nobody in particular, whatever else is
+// asked.
+func asksWho(effective *tables.EffectivePolicy) bool {
+	asks := false
+	for i := range effective.Rules {
+		rule := &effective.Rules[i]
+		if rule.Key == keyWhen {
+			return false
+		}
+		if authentication, ok := rule.Meaning.(*document.Authentication); ok {
+			if authentication.Anonymous {
+				return false
+			}
+			asks = true
+		}
+	}
+	return asks
+}
+
+func gatewayTestModule(gateway *tables.GatewayObject, name string, rows []gatewayTestRow) []byte {
+	var out bytes.Buffer
+	fmt.Fprintf(&out, `# METADATA
+# description: |
+#   What the paths through one gateway come to, and what is beside them. Generated
+#   from Gateway %s and the routes and policies below it.
+package compiled.tests.gateway[%s]
+
+_got(row) := decision if {
+	decision := data.writ.gateway.decision with input as row.request
+}
+
+test_path[note] if {
+	some note, row in _rows
+	got := _got(row)
+	every key, value in row.want {
+		got[key] == value
+	}
+}
+
+_rows := {
+`, regotext.Comment(gateway.Namespace+"/"+gateway.Name), regotext.Quote(name+"_test"))
+	for _, row := range rows {
+		fmt.Fprintf(&out, "\t%s: %s,\n", regotext.Quote(row.note), regotext.Constant(row))
+	}
+	out.WriteString("}\n")
+	return out.Bytes()
+}

@@ -1,0 +1,3 @@
+// Package registry lists the kinds of documents of all families and decodes files with
+// them. It must not know what any kind means.
+package registry

@@ -1,0 +1,277 @@
+package syntax
+
+import (
+	"fmt"
+
+	"github.com/writ-policy/writ/translator/diag"
+)
+
+// Decoder decodes the documents of one part of a file.
+type Decoder struct {
+	file  string
+	kinds Kinds
+	Diags diag.List
+	Out   []Document
+	// Dropped counts the diagnostics beyond maxDiagnostics.
+	Dropped      int
+	droppedError bool
+	// Doubts are warnings that are told of a policy which has no mistakes.
+	Doubts diag.List
+}
+
+func (d *Decoder) At(n *Node) diag.Position {
+	return diag.Position{File: d.file, Line: n.Line, Column: n.Column}
+}
+
+// Fail reports an error at n and warn a warning. The message says what is wrong,
+// with the value; the hint what to type, or nothing.
+func (d *Decoder) Fail(n *Node, code diag.Code, hint, format string, args ...any) {
+	d.report(n, diag.Error, code, hint, format, args...)
+}
+
+func (d *Decoder) Warn(n *Node, code diag.Code, hint, format string, args ...any) {
+	d.report(n, diag.Warning, code, hint, format, args...)
+}
+
+func (d *Decoder) report(n *Node, s diag.Severity, code diag.Code, hint, format string, args ...any) {
+	d.Add(diag.Diagnostic{
+		Position: d.At(n), Length: n.Length(), Severity: s, Code: code,
+		Message: fmt.Sprintf(format, args...), Hint: hint,
+	})
+}
+
+// Add keeps a diagnostic, or counts it where there are too many.
+func (d *Decoder) Add(g diag.Diagnostic) {
+	if len(d.Diags) < maxDiagnostics {
+		d.Diags.Add(g)
+		return
+	}
+	d.Dropped++
+	d.droppedError = d.droppedError || g.Severity == diag.Error
+}
+
+func (d *Decoder) Text(n *Node) Text { return Text{Value: n.Value, At: d.At(n)} }
+
+// Cursor reads one mapping field by field and, at the end, reports every field
+// nobody asked for. The nil cursor, for what is no mapping, has no fields and
+// reports nothing.
+type Cursor struct {
+	Decoder *Decoder
+	Node    *Node
+	// What names the mapping in messages: "a rule", "metadata".
+	What string
+	// Fold ignores the case of field names, as the flat form does.
+	Fold bool
+	Used []bool
+	// Asked are the names asked for: what a misspelt field may have meant.
+	Asked []string
+	// Hints say what to type instead of fields that belong somewhere else, by
+	// lowered name.
+	Hints map[string]string
+	// folded finds fields by their lowered name once there are many.
+	folded map[string]int
+	// At is where something missing is reported: the key of the mapping, the
+	// mapping itself in a list, or the kind of a document.
+	At *Node
+	// Nulls makes a null in a list of strings an empty string, as the API server
+	// reads it.
+	Nulls bool
+}
+
+// Cursor begins to read n, which must be a mapping; otherwise that is reported
+// and the nil cursor returned.
+func (d *Decoder) Cursor(n *Node, what string, fold bool) *Cursor {
+	if n.Type != Mapping {
+		d.Fail(n, diag.WrongType, "", "%s is a mapping, this is %s", what, Describe(n))
+		return nil
+	}
+	c := &Cursor{Decoder: d, Node: n, At: n, What: what, Fold: fold, Used: make([]bool, len(n.Fields))}
+	if fold {
+		c.foldNames()
+	}
+	return c
+}
+
+// Describe names a node in a message: its kind, and the value of a scalar.
+func Describe(n *Node) string {
+	switch n.Type {
+	case Null, List, Mapping:
+		return n.Type.String()
+	}
+	return n.Type.String() + " (" + Quote(n.Value) + ")"
+}
+
+// foldNames reports fields that are one and the same once case is ignored.
+func (c *Cursor) foldNames() {
+	c.folded = make(map[string]int, len(c.Node.Fields))
+	for i, f := range c.Node.Fields {
+		name := canonicalField(Fold(f.Key.Value))
+		if first, twice := c.folded[name]; twice {
+			c.Used[i] = true
+			c.Fail(f.Key, diag.DuplicateField, "keep one of them; this form ignores the case of field names",
+				"field %s repeats %s", Quote(f.Key.Value), Quote(c.Node.Fields[first].Key.Value))
+			continue
+		}
+		c.folded[name] = i
+	}
+}
+
+// canonicalField is the folded name under which a field is found: the flat form
+// says rule for rules.
+func canonicalField(folded string) string {
+	if folded == "rule" {
+		return "rules"
+	}
+	return folded
+}
+
+func (c *Cursor) Fail(n *Node, code diag.Code, hint, format string, args ...any) {
+	c.Decoder.Fail(n, code, hint, format, args...)
+}
+
+// Field returns the entry of that name, null ones included, or nil.
+func (c *Cursor) Field(name string) *Field {
+	if c == nil {
+		return nil
+	}
+	c.Asked = append(c.Asked, name)
+	if c.Fold {
+		if i, found := c.folded[Fold(name)]; found {
+			c.Used[i] = true
+			return &c.Node.Fields[i]
+		}
+		return nil
+	}
+	for i := range c.Node.Fields {
+		if c.Node.Fields[i].Key.Value == name {
+			c.Used[i] = true
+			return &c.Node.Fields[i]
+		}
+	}
+	return nil
+}
+
+// Value returns the value of a field, or nil where it is absent or null.
+func (c *Cursor) Value(name string) *Node {
+	if f := c.Field(name); f != nil && !f.Value.IsNull() {
+		return f.Value
+	}
+	return nil
+}
+
+// Missing reports that the mapping lacks a field, at the key where it is written
+// without a value.
+func (c *Cursor) Missing(name, hint string) {
+	if c == nil {
+		return
+	}
+	at := c.At
+	if f := c.Field(name); f != nil {
+		at = f.Key
+	}
+	c.Fail(at, diag.Missing, hint, "%s has no %s", c.What, name)
+}
+
+// Text returns an optional string. A wrong type is reported and reads as absent.
+func (c *Cursor) Text(name string) *Node {
+	n := c.Value(name)
+	if n == nil || n.Type == String {
+		return n
+	}
+	c.Fail(n, diag.WrongType, QuoteHint(n), "%s is a string, this is %s", name, Describe(n))
+	return nil
+}
+
+// QuoteHint is the hint for a scalar where a string should be.
+func QuoteHint(n *Node) string {
+	if n.Type == Integer || n.Type == Float || n.Type == Boolean {
+		return "write it in quotes: " + Quote(n.Value)
+	}
+	return ""
+}
+
+// Required returns a string that must be there and not be empty; otherwise that
+// is reported and the result nil.
+func (c *Cursor) Required(name string) *Node {
+	if c.Value(name) == nil {
+		c.Missing(name, "")
+		return nil
+	}
+	n := c.Text(name)
+	if n != nil && n.Value == "" {
+		c.Fail(n, diag.Missing, "", "%s of %s is empty", name, c.What)
+		return nil
+	}
+	return n
+}
+
+// Boolean returns an optional boolean. quoted also takes the strings "true" and
+// "false".
+func (c *Cursor) Boolean(name string, quoted bool) (value bool, at *Node) {
+	n := c.Value(name)
+	switch {
+	case n == nil:
+		return false, nil
+	case n.Type == Boolean:
+		return Fold(n.Value) == "true", n
+	case quoted && n.Type == String && (n.Value == "true" || n.Value == "false"):
+		return n.Value == "true", n
+	}
+	hint := "write true or false"
+	c.Fail(n, diag.WrongType, hint, "%s is a boolean, this is %s", name, Describe(n))
+	return false, nil
+}
+
+// Integer returns an optional integer between least and most; anything else is
+// reported and reads as absent.
+func (c *Cursor) Integer(name string, least, most int) (value int, at *Node) {
+	n := c.Value(name)
+	if n == nil {
+		return 0, nil
+	}
+	value, ok := c.Decoder.Integer(n, name, least, most)
+	if !ok {
+		return 0, nil
+	}
+	return value, n
+}
+
+// Mapping returns a cursor over an optional mapping, nil where it is absent.
+func (c *Cursor) Mapping(name string) *Cursor {
+	n := c.Value(name)
+	if n == nil {
+		return nil
+	}
+	inner := c.Decoder.Cursor(n, name, c.Fold)
+	if inner != nil {
+		inner.At = c.Field(name).Key
+	}
+	return inner
+}
+
+// Skip accepts fields without looking at them.
+func (c *Cursor) Skip(names ...string) {
+	for _, name := range names {
+		c.Field(name)
+	}
+}
+
+// Done reports the fields nobody asked for.
+func (c *Cursor) Done() {
+	if c == nil {
+		return
+	}
+	for i, f := range c.Node.Fields {
+		if c.Used[i] {
+			continue
+		}
+		name := f.Key.Value
+		hint := c.Hints[Fold(name)]
+		if hint == "" {
+			if near := diag.Suggest(name, c.Asked); near != "" {
+				hint = "did you mean " + Quote(near) + "?"
+			}
+		}
+		c.Fail(f.Key, diag.UnknownField, hint, "%s has no field %s", c.What, Quote(name))
+	}
+}

@@ -1,0 +1,91 @@
+package syntax
+
+import (
+	"strings"
+
+	"github.com/writ-policy/writ/translator/diag"
+)
+
+// RequiredMapping returns a cursor over a mapping that must be there.
+func (c *Cursor) RequiredMapping(name string) *Cursor {
+	if c.Value(name) == nil {
+		c.Missing(name, "")
+		return nil
+	}
+	return c.Mapping(name)
+}
+
+// FilledMapping returns a cursor over an optional mapping. One without entries
+// is absent, with a warning.
+func (c *Cursor) FilledMapping(name string) *Cursor {
+	inner := c.Mapping(name)
+	if inner != nil && len(inner.Node.Fields) == 0 {
+		c.Decoder.Empty(inner.Node, name)
+		return nil
+	}
+	return inner
+}
+
+// FilledList returns the items of an optional list. One without items is absent,
+// with a warning.
+func (c *Cursor) FilledList(name string) []*Node {
+	items, at := c.List(name)
+	if at != nil && len(items) == 0 {
+		c.Decoder.Empty(at, name)
+	}
+	return items
+}
+
+// FilledTexts is filledList for strings; items of another type are reported and
+// left out.
+func (c *Cursor) FilledTexts(name string) []*Node {
+	items, at := c.Texts(name)
+	if at != nil && len(at.Items) == 0 {
+		c.Decoder.Empty(at, name)
+	}
+	return items
+}
+
+func (d *Decoder) Empty(n *Node, name string) {
+	d.Warn(n, diag.EmptyList, "leave it out", "%s is empty, which is the same as leaving it out", name)
+}
+
+// Pairs returns an optional map of strings, nil where it is absent. Keys and
+// values may be any text: they are compared, not set.
+func (c *Cursor) Pairs(name string) map[string]string {
+	inner := c.Mapping(name)
+	if inner == nil {
+		return nil
+	}
+	out := make(map[string]string, len(inner.Node.Fields))
+	for _, f := range inner.Node.Fields {
+		if f.Value.Type != String {
+			c.Fail(f.Value, diag.WrongType, QuoteHint(f.Value), "label %s of %s is a string, this is %s",
+				Quote(f.Key.Value), name, Describe(f.Value))
+			continue
+		}
+		out[f.Key.Value] = f.Value.Value
+	}
+	return out
+}
+
+// FilledPairs is pairs for a map that is absent where it has no entries.
+func (c *Cursor) FilledPairs(name string) map[string]string {
+	out := c.Pairs(name)
+	if out != nil && len(c.Value(name).Fields) == 0 {
+		c.Decoder.Empty(c.Value(name), name)
+		return nil
+	}
+	return out
+}
+
+// Literal warns of a wildcard in what is compared as a whole.
+func (d *Decoder) Literal(n *Node, name string) {
+	if strings.ContainsAny(n.Value, "*?") {
+		d.Warn(n, diag.LiteralPattern, "name each one", "%s compares %s as a whole: nothing in it is a wildcard", name, Quote(n.Value))
+	}
+}
+
+// WrongSince reports whether there is an error after the first so many
+// diagnostics: what is missing because of it is not worth a warning.
+func (d *Decoder) WrongSince(before int) bool { return d.Diags[before:].HasErrors() }

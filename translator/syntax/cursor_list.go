@@ -1,0 +1,88 @@
+package syntax
+
+import (
+	"slices"
+	"strings"
+
+	"github.com/writ-policy/writ/translator/diag"
+)
+
+// List returns the items of an optional list.
+func (c *Cursor) List(name string) (items []*Node, at *Node) {
+	n := c.Value(name)
+	if n == nil {
+		return nil, nil
+	}
+	if n.Type != List {
+		hint := ""
+		if n.Type == String {
+			hint = "write [" + Quote(n.Value) + "]"
+		}
+		c.Fail(n, diag.WrongType, hint, "%s is a list, this is %s", name, Describe(n))
+		return nil, nil
+	}
+	return n.Items, n
+}
+
+// Texts returns the items of an optional list of strings; items of another type
+// are reported and left out.
+func (c *Cursor) Texts(name string) (items []*Node, at *Node) {
+	all, at := c.List(name)
+	if !slices.ContainsFunc(all, func(n *Node) bool { return n.Type != String }) {
+		return all, at
+	}
+	for _, item := range all {
+		if item.Type == String {
+			items = append(items, item)
+			continue
+		}
+		if item.Type == Null && c.Nulls {
+			items = append(items, &Node{Type: String, Line: item.Line, Column: item.Column})
+			continue
+		}
+		c.Fail(item, diag.WrongType, QuoteHint(item), "%s is a list of strings, this item is %s", name, Describe(item))
+	}
+	return items, at
+}
+
+// RequiredTexts is texts for a list that must have an item.
+func (c *Cursor) RequiredTexts(name string) (items []*Node, at *Node) {
+	if c == nil {
+		return nil, nil
+	}
+	before := len(c.Decoder.Diags)
+	items, at = c.Texts(name)
+	if len(items) == 0 && len(c.Decoder.Diags) == before {
+		if at != nil {
+			c.Fail(c.Field(name).Key, diag.Missing, "", "%s of %s is empty", name, c.What)
+		} else {
+			c.Missing(name, "")
+		}
+	}
+	return items, at
+}
+
+// Values are the strings of text nodes.
+func Values(nodes []*Node) []string {
+	if len(nodes) == 0 {
+		return nil
+	}
+	out := make([]string, len(nodes))
+	for i, n := range nodes {
+		out[i] = n.Value
+	}
+	return out
+}
+
+// CheckOneOf reports a value that is none of those a field takes.
+func (d *Decoder) CheckOneOf(n *Node, name string, known ...string) bool {
+	if slices.Contains(known, n.Value) {
+		return true
+	}
+	hint := "write " + strings.Join(known, " or ")
+	if near := diag.Suggest(n.Value, known); near != "" {
+		hint = "did you mean " + Quote(near) + "?"
+	}
+	d.Fail(n, diag.BadValue, hint, "%s %s is not known", name, Quote(n.Value))
+	return false
+}

@@ -1,0 +1,184 @@
+package syntax
+
+import (
+	"bytes"
+	"fmt"
+	"path"
+	"runtime"
+	"strings"
+	"sync"
+
+	"github.com/writ-policy/writ/translator/diag"
+)
+
+// Decode turns the content of one file into documents, in the order written,
+// with what is wrong in it. The file's name decides how it is read: one with the
+// suffix of a kind as that kind, *.json as JSON, anything else as YAML. A document with mistakes is
+// still returned where its identity and its references are known, so that what
+// refers to it can be checked; the list has errors then. Decode never panics,
+// and it may be called from several goroutines.
+func (k Kinds) Decode(file string, content []byte) ([]Document, diag.List) {
+	for i := range k {
+		if k[i].Suffix != "" && strings.HasSuffix(file, k[i].Suffix) {
+			return k[i].DecodeFile(file, content)
+		}
+	}
+	if len(content) > maxFileBytes {
+		message := fmt.Sprintf("file of %d bytes, at most %d are read", len(content), maxFileBytes)
+		return nil, diag.List{syntaxDiagnostic(file, syntaxError{Line: 1, Column: 1, Message: message, Hint: "split it into several files"})}
+	}
+	content, err := Readable(content)
+	if err != nil {
+		return nil, diag.List{syntaxDiagnostic(file, *err)}
+	}
+	parts, err := split(content)
+	if err != nil {
+		return nil, diag.List{syntaxDiagnostic(file, *err)}
+	}
+	return join(k.decodeParts(file, parts))
+}
+
+func syntaxDiagnostic(file string, e syntaxError) diag.Diagnostic {
+	return diag.Diagnostic{
+		Position: diag.Position{File: file, Line: e.Line, Column: e.Column},
+		Code:     diag.YAML, Message: e.Message, Hint: e.Hint,
+	}
+}
+
+// decoded is what one part of a file became.
+type decoded struct {
+	documents []Document
+	diags     diag.List
+	broken    bool // the part is no YAML
+}
+
+// decodeParts decodes the parts of a file, on all cores if there are many.
+func (k Kinds) decodeParts(file string, parts []part) []decoded {
+	const batch = 64
+	out := make([]decoded, len(parts))
+	decodeRange := func(from, to int) {
+		for i := from; i < to; i++ {
+			out[i] = k.decodePart(file, parts[i])
+		}
+	}
+	workers := min(runtime.GOMAXPROCS(0), (len(parts)+batch-1)/batch)
+	if workers <= 1 {
+		decodeRange(0, len(parts))
+		return out
+	}
+	var group sync.WaitGroup
+	next := make(chan int)
+	for range workers {
+		group.Go(func() {
+			for from := range next {
+				decodeRange(from, min(from+batch, len(parts)))
+			}
+		})
+	}
+	for from := 0; from < len(parts); from += batch {
+		next <- from
+	}
+	close(next)
+	group.Wait()
+	return out
+}
+
+// join puts the parts of a file together. After a part that is no YAML nothing
+// more is said: the cause is often an unclosed quote or bracket, and what follows
+// would be blamed for it. Documents there still count, or every reference to
+// them would be reported as dangling.
+func join(parts []decoded) ([]Document, diag.List) {
+	var documents []Document
+	var diags diag.List
+	broken := false
+	for _, p := range parts {
+		documents = append(documents, p.documents...)
+		if !broken {
+			diags = append(diags, p.diags...)
+		}
+		broken = broken || p.broken
+	}
+	return documents, diags
+}
+
+// decodePart decodes one document of a file.
+func (k Kinds) decodePart(file string, p part) decoded {
+	d := &Decoder{file: file, kinds: k}
+	report := func(e syntaxError) { d.Add(syntaxDiagnostic(file, e)) }
+	root, err := parse(file, p, report)
+	if err != nil {
+		return decoded{diags: diag.List{syntaxDiagnostic(file, *err)}, broken: true}
+	}
+	if root != nil {
+		d.decode(root)
+	}
+	d.noteDropped(root)
+	return decoded{documents: d.Out, diags: d.Diags}
+}
+
+// parse reads a part as its file's name says. A YAML document that looks like
+// JSON is read as JSON if it can be: the YAML parser knows no surrogate pairs.
+func parse(file string, p part, report func(syntaxError)) (*Node, *syntaxError) {
+	if err := tooLarge(p); err != nil {
+		return nil, err
+	}
+	if path.Ext(file) == ".json" {
+		root, err := parseJSON(p, report)
+		if err != nil {
+			err.Message = "not JSON: " + err.Message
+		}
+		return root, err
+	}
+	if looksLikeJSON(p.content) {
+		if root, err := parseJSON(p, report); err == nil {
+			return root, nil
+		}
+	}
+	root, err := parseYAML(p, report)
+	if err != nil {
+		err.Message = "not YAML: " + err.Message
+	}
+	return root, err
+}
+
+// tooLarge refuses a document before it is parsed. Its values are counted by
+// what separates them, which is never too few.
+func tooLarge(p part) *syntaxError {
+	const harmless = 8 << 20 // bytes that cannot hold too many values
+	if len(p.content) > maxDocumentBytes {
+		message := fmt.Sprintf("document of %d bytes, at most %d are read", len(p.content), maxDocumentBytes)
+		return &syntaxError{Line: p.line, Column: 1, Message: message, Hint: "split it at \"---\""}
+	}
+	if len(p.content) <= harmless {
+		return nil
+	}
+	count := 0
+	for _, separator := range []string{",", "\n", ":", "[", "{", "- ", "? "} {
+		count += bytes.Count(p.content, []byte(separator))
+	}
+	if count > maxDocumentNodes {
+		message := fmt.Sprintf("document of more than %d values", maxDocumentNodes)
+		return &syntaxError{Line: p.line, Column: 1, Message: message, Hint: "split it at \"---\""}
+	}
+	return nil
+}
+
+func looksLikeJSON(content []byte) bool {
+	text := strings.TrimLeft(string(content[:min(len(content), 64)]), "- \t\r\n")
+	return strings.HasPrefix(text, "{")
+}
+
+// noteDropped says how many diagnostics were left out.
+func (d *Decoder) noteDropped(root *Node) {
+	if d.Dropped == 0 {
+		return
+	}
+	severity := diag.Warning
+	if d.droppedError {
+		severity = diag.Error
+	}
+	d.Diags.Add(diag.Diagnostic{
+		Position: d.At(root), Severity: severity, Code: diag.TooManyMistakes,
+		Message: fmt.Sprintf("%d further mistakes in this document are not shown", d.Dropped),
+	})
+}

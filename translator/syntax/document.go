@@ -1,0 +1,49 @@
+package syntax
+
+import "github.com/writ-policy/writ/translator/diag"
+
+// Document is one decoded document. The concrete types are KubernetesRole,
+// KubernetesBinding, OriginRole, OriginBinding, OriginPolicy,
+// OriginPolicyBinding, DenyPolicy, BreakglassEscalation, MonitorAccessPolicy,
+// MetricSource, Gateway, HTTPRoute, InheritedPolicy, Extension and DecisionTest,
+// always as pointers.
+type Document interface {
+	Meta() *Header
+}
+
+// Header is what every document says of itself.
+type Header struct {
+	Family     string
+	APIVersion string
+	Kind       string
+	Namespace  string
+	Name       string
+	// At is the kind line, where a document as a whole is reported.
+	At diag.Position
+	// NameAt and NamespaceAt are the values' positions, or At where missing.
+	NameAt      diag.Position
+	NamespaceAt diag.Position
+}
+
+// Meta returns the header itself, so that embedding it makes a Document.
+func (h *Header) Meta() *Header { return h }
+
+// Text is a string of a document with its position.
+type Text struct {
+	Value string
+	At    diag.Position
+}
+
+// Selector is a label selector, all of whose requirements must hold.
+type Selector struct {
+	At           diag.Position
+	Requirements []Requirement
+}
+
+// Requirement is one condition on a label: In, NotIn, Exists, DoesNotExist.
+// matchLabels become In with one value.
+type Requirement struct {
+	Key      string
+	Operator string
+	Values   []string
+}

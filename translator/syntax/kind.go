@@ -1,0 +1,126 @@
+package syntax
+
+import (
+	"slices"
+
+	"github.com/writ-policy/writ/translator/diag"
+)
+
+// Kind is one kind of document and the function that decodes it. A kind has an
+// APIVersion, a Name and Decode, or a Suffix and DecodeFile.
+type Kind struct {
+	APIVersion string
+	Name       string
+	// Decode appends the document n to the decoder's, or reports why it cannot;
+	// kind is the document's kind field.
+	Decode DecodeFunc
+	// DecodeFlat decodes the flat form: no metadata, field names and the kind in any
+	// case, apiVersion optional. Nil for a kind without such a form.
+	DecodeFlat DecodeFunc
+
+	// Suffix is the end of the names of files that DecodeFile decodes whole. Such
+	// files are not YAML.
+	Suffix     string
+	DecodeFile func(file string, content []byte) ([]Document, diag.List)
+}
+
+// DecodeFunc decodes one document.
+type DecodeFunc func(d *Decoder, n *Node, kind *Field)
+
+// KindsOf returns kinds of one API version that have one function to decode them
+// and no flat form.
+func KindsOf(version string, decode DecodeFunc, names ...string) Kinds {
+	kinds := make(Kinds, 0, len(names))
+	for _, name := range names {
+		kinds = append(kinds, Kind{APIVersion: version, Name: name, Decode: decode})
+	}
+	return kinds
+}
+
+// Kinds are the kinds that can be decoded. Hints list them in this order.
+type Kinds []Kind
+
+// find returns the kind of an apiVersion and name, or nil. In the flat form a
+// kind that has one may be written in any case.
+func (k Kinds) find(version, name string, flat bool) *Kind {
+	for i := range k {
+		if k[i].APIVersion == version && (k[i].Name == name || flat && k[i].DecodeFlat != nil && Fold(k[i].Name) == Fold(name)) {
+			return &k[i]
+		}
+	}
+	return nil
+}
+
+// flat returns the kind of a name in any case that has a flat form, or nil.
+func (k Kinds) flat(name string) *Kind {
+	for i := range k {
+		if k[i].DecodeFlat != nil && Fold(k[i].Name) == Fold(name) {
+			return &k[i]
+		}
+	}
+	return nil
+}
+
+// versions are the API versions of all kinds.
+func (k Kinds) versions() []string {
+	var out []string
+	for i := range k {
+		if v := k[i].APIVersion; v != "" && !slices.Contains(out, v) {
+			out = append(out, v)
+		}
+	}
+	return out
+}
+
+// names are the names of the kinds of an API version.
+func (k Kinds) names(version string) []string {
+	var out []string
+	for i := range k {
+		if k[i].APIVersion == version && version != "" {
+			out = append(out, k[i].Name)
+		}
+	}
+	return out
+}
+
+// sharedVersions are the API versions that have a kind name in common, those of
+// flat kinds first.
+func (k Kinds) sharedVersions() []string {
+	byName := make(map[string]string, len(k)) // first version by kind name
+	shared := make(map[string]bool)
+	for i := range k {
+		switch first, seen := byName[k[i].Name]; {
+		case k[i].APIVersion == "":
+		case !seen:
+			byName[k[i].Name] = k[i].APIVersion
+		default:
+			shared[first], shared[k[i].APIVersion] = true, true
+		}
+	}
+	var flat, other []string
+	for _, version := range k.versions() {
+		switch {
+		case !shared[version]:
+		case slices.ContainsFunc(k, func(kind Kind) bool { return kind.DecodeFlat != nil && kind.APIVersion == version }):
+			flat = append(flat, version)
+		default:
+			other = append(other, version)
+		}
+	}
+	return append(flat, other...)
+}
+
+// soleVersion is the API version of a kind whose version shares no kind name with
+// another, else empty.
+func (k Kinds) soleVersion(name string) string {
+	shared := k.sharedVersions()
+	for i := range k {
+		if k[i].Name == name && k[i].APIVersion != "" && !slices.Contains(shared, k[i].APIVersion) {
+			return k[i].APIVersion
+		}
+	}
+	return ""
+}
+
+// VersionWrit is the API version of Origin documents and decision tests.
+const VersionWrit = "writ.dev/v1"

@@ -1,0 +1,69 @@
+package syntax
+
+import (
+	"regexp"
+
+	"go.yaml.in/yaml/v3"
+)
+
+// taggedKind is what a core tag makes of a node.
+var taggedKind = map[string]Type{
+	"!!null": Null, "!!bool": Boolean, "!!int": Integer, "!!float": Float,
+	"!!str": String, "!!seq": List, "!!map": Mapping,
+}
+
+// tag refuses tags that are not of the core schema: no family knows them, and
+// the parser would let them through unseen.
+func (c *converter) tag(n *yaml.Node) *syntaxError {
+	if n.Style&yaml.TaggedStyle == 0 {
+		return nil
+	}
+	want, known := taggedKind[n.Tag]
+	if !known {
+		return c.fail(n, "tag %s is not known", Quote(n.Tag))
+	}
+	isScalar := want != List && want != Mapping
+	if isScalar != (n.Kind == yaml.ScalarNode) || want == List && n.Kind != yaml.SequenceNode || want == Mapping && n.Kind != yaml.MappingNode {
+		return c.fail(n, "tag %s does not fit", Quote(n.Tag))
+	}
+	return nil
+}
+
+// scalarKind resolves a scalar by the core schema. The parser's own answer is
+// that of YAML 1.1 in part (dates, underscores, sexagesimals).
+func scalarKind(n *yaml.Node) Type {
+	if n.Style&yaml.TaggedStyle != 0 && n.Tag == "!!str" {
+		return String
+	}
+	if n.Style&^(yaml.TaggedStyle|yaml.FlowStyle) != 0 {
+		return String
+	}
+	k := plainKind(n.Value)
+	if n.Style&yaml.TaggedStyle != 0 && n.Tag == "!!float" && k == Integer {
+		return Float
+	}
+	return k
+}
+
+var (
+	integerForm = regexp.MustCompile(`^([-+]?[0-9]+|0o[0-7]+|0x[0-9a-fA-F]+)$`)
+	floatForm   = regexp.MustCompile(`^([-+]?(\.[0-9]+|[0-9]+(\.[0-9]*)?)([eE][-+]?[0-9]+)?|[-+]?\.(inf|Inf|INF)|\.(nan|NaN|NAN))$`)
+)
+
+func plainKind(value string) Type {
+	switch value {
+	case "", "~", "null", "Null", "NULL":
+		return Null
+	case "true", "True", "TRUE", "false", "False", "FALSE":
+		return Boolean
+	}
+	if c := value[0]; c >= '0' && c <= '9' || c == '-' || c == '+' || c == '.' {
+		if integerForm.MatchString(value) {
+			return Integer
+		}
+		if floatForm.MatchString(value) {
+			return Float
+		}
+	}
+	return String
+}

@@ -1,0 +1,76 @@
+package syntax
+
+import (
+	"maps"
+	"slices"
+
+	"k8s.io/apimachinery/pkg/api/validate/content"
+
+	"github.com/writ-policy/writ/translator/diag"
+)
+
+var selectorOperators = []string{"In", "NotIn", "Exists", "DoesNotExist"}
+
+// Selector decodes a label selector by the API server's validation.
+func (d *Decoder) Selector(n *Node) Selector {
+	s := Selector{At: d.At(n)}
+	c := d.Cursor(n, "a selector", false)
+	if c == nil {
+		return s
+	}
+	labels := c.Labels("matchLabels")
+	for _, key := range slices.Sorted(maps.Keys(labels)) {
+		s.Requirements = append(s.Requirements, Requirement{Key: key, Operator: "In", Values: []string{labels[key]}})
+	}
+	expressions, _ := c.List("matchExpressions")
+	for _, e := range expressions {
+		if r, ok := d.requirement(e); ok {
+			s.Requirements = append(s.Requirements, r)
+		}
+	}
+	c.Done()
+	return s
+}
+
+func (d *Decoder) requirement(n *Node) (Requirement, bool) {
+	c := d.Cursor(n, "a match expression", false)
+	if c == nil {
+		return Requirement{}, false
+	}
+	c.Nulls = true
+	key, operator := c.Required("key"), c.Required("operator")
+	items, _ := c.Texts("values")
+	c.Done()
+	ok := key != nil && d.CheckForm(key, diag.BadValue, "label", content.IsLabelKey(key.Value))
+	for _, v := range items {
+		ok = d.CheckForm(v, diag.BadValue, "label value", content.IsLabelValue(v.Value)) && ok
+	}
+	if operator == nil || !d.operator(c, operator, len(items)) || !ok {
+		return Requirement{}, false
+	}
+	return Requirement{Key: key.Value, Operator: operator.Value, Values: Values(items)}, true
+}
+
+// operator checks an operator and whether it has values as it should.
+func (d *Decoder) operator(c *Cursor, operator *Node, count int) bool {
+	switch operator.Value {
+	case "In", "NotIn":
+		if count == 0 {
+			c.Missing("values", "")
+			return false
+		}
+		return true
+	case "Exists", "DoesNotExist":
+		if count > 0 {
+			c.Fail(c.Field("values").Key, diag.BadValue, "leave values out", "operator %s takes no values", operator.Value)
+			return false
+		}
+		return true
+	}
+	hint := "one of In, NotIn, Exists, DoesNotExist"
+	if near := diag.Suggest(operator.Value, selectorOperators); near != "" {
+		hint = "did you mean " + Quote(near) + "?"
+	}
+	d.Fail(operator, diag.BadValue, hint, "operator %s is not known", Quote(operator.Value))
+	return false
+}

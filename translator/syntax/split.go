@@ -1,0 +1,148 @@
+package syntax
+
+import (
+	"bytes"
+	"unicode/utf8"
+)
+
+// part is the text of one document of a file.
+type part struct {
+	content []byte
+	// line is the line of the file on which content begins, from 1.
+	line int
+}
+
+// split cuts a file at its document markers ("---" and "..." at the start of a
+// line). Parts that hold nothing but blanks, comments and directives are left out.
+func split(content []byte) ([]part, *syntaxError) {
+	var parts []part
+	start, startLine, line := 0, 1, 1
+	empty := true // nothing but blanks, comments and directives since start
+	cut := func(end int) {
+		if !empty {
+			parts = append(parts, part{content[start:end], startLine})
+		}
+		start, startLine, empty = end, line, true
+	}
+	for at := 0; at < len(content); line++ {
+		end, next := lineEnd(content, at)
+		text := content[at:end]
+		switch {
+		case isMarker(text, "---"):
+			cut(at)
+			empty = blank(text[3:])
+		case isMarker(text, "..."):
+			cut(at)
+			start, startLine = next, line+1
+			if !blank(text[3:]) {
+				return nil, &syntaxError{Line: line, Column: 5, Message: `text after the end marker "..."`, Hint: "begin the next document on a line of its own"}
+			}
+		case empty && len(text) > 0 && text[0] == '%':
+			if err := directive(text, line); err != nil {
+				return nil, err
+			}
+			start, startLine = next, line+1
+		case empty:
+			empty = blank(text)
+		}
+		at = next
+	}
+	cut(len(content))
+	return parts, nil
+}
+
+// lineEnd returns the end of the line that begins at start and the beginning of
+// the next. Lines end in LF, CR LF or CR.
+func lineEnd(content []byte, start int) (end, next int) {
+	length := bytes.IndexAny(content[start:], "\r\n")
+	if length < 0 {
+		return len(content), len(content)
+	}
+	end, next = start+length, start+length+1
+	if content[end] == '\r' && next < len(content) && content[next] == '\n' {
+		next++
+	}
+	return end, next
+}
+
+// isMarker reports whether a line is the marker, alone or before a blank.
+func isMarker(line []byte, marker string) bool {
+	if len(line) < 3 || string(line[:3]) != marker {
+		return false
+	}
+	return len(line) == 3 || line[3] == ' ' || line[3] == '\t'
+}
+
+// blank reports whether a line holds nothing but blanks and a comment.
+func blank(line []byte) bool {
+	line = bytes.TrimLeft(line, " \t")
+	return len(line) == 0 || line[0] == '#'
+}
+
+// directive checks a line that begins with "%". A version other than 1 would
+// change how everything after it reads.
+func directive(line []byte, number int) *syntaxError {
+	words := bytes.Fields(line)
+	switch {
+	case string(words[0]) == "%YAML" && len(words) >= 2 && bytes.HasPrefix(words[1], []byte("1.")):
+		return nil
+	case string(words[0]) == "%TAG":
+		return nil // refused where it is used, like every tag of one's own
+	}
+	return &syntaxError{Line: number, Column: 1, Message: "directive " + Quote(string(words[0])) + " is not known", Hint: "leave the line out"}
+}
+
+// Readable finds what no reader should have to guess: bytes that are no UTF-8,
+// control characters, marks that look like nothing. A byte order mark at the
+// beginning is taken off.
+func Readable(content []byte) ([]byte, *syntaxError) {
+	content = bytes.TrimPrefix(content, []byte("\ufeff"))
+	for at := 0; at < len(content); {
+		b := content[at]
+		if b < utf8.RuneSelf {
+			if b >= ' ' && b != 0x7f || b == '\n' || b == '\t' || b == '\r' {
+				at++
+				continue
+			}
+			return nil, unreadable(content, at, "control character U+00"+hex(b)+" in the text", "")
+		}
+		r, size := utf8.DecodeRune(content[at:])
+		switch {
+		case r == utf8.RuneError && size == 1:
+			return nil, unreadable(content, at, "byte 0x"+hex(b)+" is not UTF-8", "save the file as UTF-8")
+		case r >= 0x80 && r <= 0x9f:
+			return nil, unreadable(content, at, "control character U+00"+hex(byte(r))+" in the text", `write it as an escape in double quotes`)
+		case r == 0x2028 || r == 0x2029:
+			return nil, unreadable(content, at, "line separator U+202"+string(rune('8'+r-0x2028))+" in the text", `write it as an escape in double quotes`)
+		case r == 0xfeff:
+			return nil, unreadable(content, at, "byte order mark U+FEFF inside the text", "take it out")
+		}
+		at += size
+	}
+	return content, nil
+}
+
+func hex(b byte) string {
+	const digits = "0123456789ABCDEF"
+	return string([]byte{digits[b>>4], digits[b&15]})
+}
+
+// unreadable places an error at a byte offset.
+func unreadable(content []byte, offset int, message, hint string) *syntaxError {
+	line, column := position(content, offset)
+	return &syntaxError{Line: line, Column: column, Message: message, Hint: hint}
+}
+
+// position is the line and the column in runes of a byte offset.
+func position(content []byte, offset int) (line, column int) {
+	line = 1
+	at := 0
+	for {
+		end, next := lineEnd(content, at)
+		if offset < next || next >= len(content) {
+			return line, 1 + utf8.RuneCount(content[at:min(offset, end)])
+		}
+		at = next
+		line++
+	}
+}

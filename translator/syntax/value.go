@@ -1,0 +1,112 @@
+package syntax
+
+import (
+	"encoding/json"
+	"math"
+	"math/big"
+	"regexp"
+	"strconv"
+	"strings"
+
+	"github.com/writ-policy/writ/translator/diag"
+)
+
+var jsonNumber = regexp.MustCompile(`^-?(0|[1-9][0-9]*)(\.[0-9]+)?([eE][-+]?[0-9]+)?$`)
+
+// Value turns a node into a JSON value: strings, booleans, nil, json.Number,
+// []any and map[string]any. What JSON cannot say is reported.
+func (d *Decoder) Value(n *Node) (any, bool) {
+	switch n.Type {
+	case Null:
+		return nil, true
+	case Boolean:
+		return Fold(n.Value) == "true", true
+	case Integer, Float:
+		return d.number(n)
+	case String:
+		return n.Value, true
+	case List:
+		out, ok := make([]any, len(n.Items)), true
+		for i, item := range n.Items {
+			v, fine := d.Value(item)
+			out[i], ok = v, ok && fine
+		}
+		return out, ok
+	default:
+		out, ok := make(map[string]any, len(n.Fields)), true
+		for _, f := range n.Fields {
+			v, fine := d.Value(f.Value)
+			out[f.Key.Value], ok = v, ok && fine
+		}
+		return out, ok
+	}
+}
+
+// number writes a number of YAML as JSON has it.
+func (d *Decoder) number(n *Node) (any, bool) {
+	f, err := strconv.ParseFloat(n.Value, 64)
+	switch {
+	case jsonNumber.MatchString(n.Value):
+		if err != nil || math.IsInf(f, 0) {
+			break
+		}
+		return json.Number(n.Value), true
+	case n.Type == Integer:
+		if i, ok := new(big.Int).SetString(strings.TrimPrefix(n.Value, "+"), integerBase(n.Value)); ok && len(n.Value) < 400 {
+			return json.Number(i.String()), true
+		}
+	case err == nil && !math.IsInf(f, 0) && !math.IsNaN(f):
+		return json.Number(strconv.FormatFloat(f, 'g', -1, 64)), true
+	}
+	d.Fail(n, diag.BadValue, "", "number %s is none of JSON's", Quote(n.Value))
+	return nil, false
+}
+
+// MaxInteger is the largest integer that every reader of JSON holds exactly.
+const MaxInteger = 1<<53 - 1
+
+// Integer reads an integer between least and most; name is the field's.
+func (d *Decoder) Integer(n *Node, name string, least, most int) (int, bool) {
+	if n.Type != Integer {
+		hint := ""
+		if n.Type == String && integerForm.MatchString(n.Value) {
+			hint = "write it without quotes: " + n.Value
+		}
+		d.Fail(n, diag.WrongType, hint, "%s is an integer, this is %s", name, Describe(n))
+		return 0, false
+	}
+	value, err := strconv.ParseInt(strings.TrimPrefix(n.Value, "+"), integerBase(n.Value), 64)
+	below := strings.HasPrefix(n.Value, "-") // of a number that does not fit
+	switch {
+	case err != nil && !below || value > int64(most):
+		d.Fail(n, diag.BadValue, "", "%s %s is above %d", name, Quote(n.Value), most)
+	case err != nil || value < int64(least):
+		d.Fail(n, diag.BadValue, "", "%s %s is below %d", name, Quote(n.Value), least)
+	default:
+		return int(value), true
+	}
+	return 0, false
+}
+
+// integerBase is 0, which reads a prefix, unless a leading zero would then mean
+// octal: in YAML 1.2 it means nothing.
+func integerBase(value string) int {
+	if strings.HasPrefix(value, "0x") || strings.HasPrefix(value, "0o") {
+		return 0
+	}
+	return 10
+}
+
+// Encoded is value as JSON text, nil where it has none.
+func (d *Decoder) Encoded(n *Node) []byte {
+	v, ok := d.Value(n)
+	if !ok {
+		return nil
+	}
+	out, err := json.Marshal(v)
+	if err != nil {
+		d.Fail(n, diag.BadValue, "", "%s is none of JSON's values: %v", Describe(n), err)
+		return nil
+	}
+	return out
+}

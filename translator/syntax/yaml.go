@@ -1,0 +1,230 @@
+package syntax
+
+import (
+	"bytes"
+	"cmp"
+	"errors"
+	"fmt"
+	"io"
+
+	"go.yaml.in/yaml/v3"
+)
+
+// parseYAML reads one YAML document. A nil node without an error is an empty
+// document. Mistakes that leave the tree readable, such as a key that is there
+// twice, go to report.
+func parseYAML(p part, report func(syntaxError)) (root *Node, err *syntaxError) {
+	var document yaml.Node
+	if e := unmarshal(p.content, &document); e != nil {
+		return nil, locate(p, e)
+	}
+	if len(document.Content) == 0 {
+		return nil, nil
+	}
+	c := converter{shift: p.line - 1, report: report}
+	root, err = c.node(document.Content[0], 1)
+	if err != nil || root.Type == Null {
+		return nil, err
+	}
+	return root, nil
+}
+
+// unmarshal parses the one document of content. Anything after it is an error,
+// which yaml.Unmarshal would not notice, and so is a panic: the parser is a guest
+// here.
+func unmarshal(content []byte, into *yaml.Node) (err error) {
+	defer func() {
+		if r := recover(); r != nil {
+			err = fmt.Errorf("yaml: %v", r)
+		}
+	}()
+	decoder := yaml.NewDecoder(bytes.NewReader(content))
+	if err := decoder.Decode(into); err != nil {
+		if errors.Is(err, io.EOF) {
+			return nil
+		}
+		return err
+	}
+	if err := decoder.Decode(new(yaml.Node)); !errors.Is(err, io.EOF) {
+		return cmp.Or(err, errors.New("yaml: text after the document"))
+	}
+	return nil
+}
+
+// converter turns the parser's nodes into ours, within the limits.
+type converter struct {
+	shift  int // lines before the document
+	report func(syntaxError)
+	// anchors holds what an anchored node became and how many nodes it stands
+	// for; a nil entry is one that is being built, so that an alias to it is a
+	// circle.
+	anchors map[*yaml.Node]*anchored
+	// built is the weight of the nodes built so far, those behind aliases
+	// included; aliased of those behind aliases alone.
+	built, aliased int
+}
+
+type anchored struct {
+	node  *Node
+	count int
+	depth int
+}
+
+func (c *converter) fail(n *yaml.Node, format string, args ...any) *syntaxError {
+	return &syntaxError{Line: n.Line + c.shift, Column: n.Column, Message: fmt.Sprintf(format, args...)}
+}
+
+// node converts one node and everything below it.
+func (c *converter) node(n *yaml.Node, depth int) (*Node, *syntaxError) {
+	if depth > maxDepth {
+		return nil, c.fail(n, "nested deeper than %d levels", maxDepth)
+	}
+	if n.Kind == yaml.AliasNode {
+		return c.alias(n, depth)
+	}
+	if n.Anchor == "" {
+		return c.plain(n, depth)
+	}
+	if c.anchors == nil {
+		c.anchors = map[*yaml.Node]*anchored{}
+	}
+	c.anchors[n] = nil
+	before := c.built
+	out, err := c.plain(n, depth)
+	if err != nil {
+		return nil, err
+	}
+	c.anchors[n] = &anchored{node: out, count: c.built - before, depth: out.depth()}
+	return out, nil
+}
+
+// depth is how many levels there are from n down.
+func (n *Node) depth() int {
+	deepest := 0
+	for _, item := range n.Items {
+		deepest = max(deepest, item.depth())
+	}
+	for _, f := range n.Fields {
+		deepest = max(deepest, f.Value.depth())
+	}
+	return deepest + 1
+}
+
+func (c *converter) alias(n *yaml.Node, depth int) (*Node, *syntaxError) {
+	target := c.anchors[n.Alias]
+	if target == nil {
+		return nil, c.fail(n, "alias *%s is inside what it stands for", n.Value)
+	}
+	c.built += target.count
+	c.aliased += target.count
+	if c.aliased > maxAliasNodes {
+		return nil, c.fail(n, "aliases stand for more than %d values", maxAliasNodes)
+	}
+	if depth+target.depth-1 > maxDepth {
+		return nil, c.fail(n, "nested deeper than %d levels", maxDepth)
+	}
+	return target.node, nil
+}
+
+func (c *converter) plain(n *yaml.Node, depth int) (*Node, *syntaxError) {
+	c.built += 1 + len(n.Value)/64 // a long text behind an alias is many nodes
+	out := &Node{Line: n.Line + c.shift, Column: n.Column}
+	if err := c.tag(n); err != nil {
+		return nil, err
+	}
+	switch n.Kind {
+	case yaml.ScalarNode:
+		out.Value = n.Value
+		out.Quoted = n.Style&(yaml.DoubleQuotedStyle|yaml.SingleQuotedStyle) != 0
+		out.Type = scalarKind(n)
+		if n.Style&yaml.TaggedStyle != 0 && out.Type != taggedKind[n.Tag] {
+			return nil, c.fail(n, "%s is not %s", Quote(n.Value), n.Tag)
+		}
+		return out, nil
+	case yaml.SequenceNode:
+		out.Type = List
+		out.Items = make([]*Node, len(n.Content))
+		for i, item := range n.Content {
+			child, err := c.node(item, depth+1)
+			if err != nil {
+				return nil, err
+			}
+			out.Items[i] = child
+		}
+		n.Content = nil // a big document is not held twice
+		return out, nil
+	default:
+		out.Type = Mapping
+		return out, c.mapping(n, out, depth)
+	}
+}
+
+// mapping converts the entries of a mapping. What "<<" merges comes after the
+// mapping's own entries and never over them.
+func (c *converter) mapping(n *yaml.Node, out *Node, depth int) *syntaxError {
+	out.Fields = make([]Field, 0, len(n.Content)/2)
+	keys := newKeySet(len(n.Content) / 2)
+	var merges []*Node
+	for i := 0; i+1 < len(n.Content); i += 2 {
+		key, value := n.Content[i], n.Content[i+1]
+		child, err := c.node(value, depth+1)
+		if err != nil {
+			return err
+		}
+		if key.Kind == yaml.ScalarNode && key.Tag == "!!merge" {
+			merges = append(merges, child)
+			continue
+		}
+		name, err := c.key(key, depth)
+		if err != nil {
+			return err
+		}
+		if first := keys.add(out.Fields, name); first != nil {
+			c.report(duplicateKey(name, first))
+			continue
+		}
+		out.Fields = append(out.Fields, Field{name, child})
+	}
+	n.Content = nil
+	for _, m := range merges {
+		if err := c.merge(m, out, keys); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+func (c *converter) key(n *yaml.Node, depth int) (*Node, *syntaxError) {
+	key, err := c.node(n, depth+1)
+	if err != nil {
+		return nil, err
+	}
+	if key.Type == Null || key.Type == List || key.Type == Mapping {
+		return nil, c.fail(n, "%s as a key", key.Type)
+	}
+	return key, nil
+}
+
+// merge adds the entries of m, a mapping or a list of mappings, that out lacks.
+func (c *converter) merge(m, out *Node, keys *keySet) *syntaxError {
+	from := m.Items
+	if m.Type == Mapping {
+		from = []*Node{m}
+	} else if m.Type != List {
+		return &syntaxError{Line: m.Line, Column: m.Column, Message: "a merge key takes a mapping, this is " + m.Type.String()}
+	}
+	for _, source := range from {
+		if source.Type != Mapping {
+			return &syntaxError{Line: source.Line, Column: source.Column, Message: "a merge key takes mappings, this is " + source.Type.String()}
+		}
+		if c.aliased += len(source.Fields); c.aliased > maxAliasNodes {
+			return &syntaxError{Line: source.Line, Column: source.Column, Message: fmt.Sprintf("aliases stand for more than %d values", maxAliasNodes)}
+		}
+		for _, f := range source.Fields {
+			if keys.add(out.Fields, f.Key) == nil {
+				out.Fields = append(out.Fields, f)
+			}
+		}
+	}
+	return nil
+}

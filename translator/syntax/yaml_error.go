@@ -1,0 +1,186 @@
+package syntax
+
+import (
+	"bytes"
+	"sort"
+	"strconv"
+	"strings"
+	"unicode/utf8"
+
+	"go.yaml.in/yaml/v3"
+)
+
+// locate makes the most of the parser's error, whose text has a line at best and
+// counts it in two ways. Parsing again with an empty line in front tells more:
+// the parser leaves lines out that it takes for the first.
+func locate(p part, err error) *syntaxError {
+	if e := parseError(append([]byte{'\n'}, p.content...)); e != nil {
+		err = e
+	}
+	line, reason := lineOf(err)
+	switch {
+	case strings.HasPrefix(reason, "unknown anchor"):
+		line = anchorLine(p.content, reason)
+	case reason == "did not find expected key" || reason == "did not find expected '-' indicator":
+		line = breakingLine(p.content, reason, line)
+	}
+	text := bytes.TrimRight(p.content, " \t\r\n")
+	line = min(max(line, 1), 1+bytes.Count(text, []byte{'\n'}))
+	return &syntaxError{
+		Line: line + p.line - 1, Column: columnOf(lineText(text, line), reason),
+		Message: reason, Hint: syntaxHint(reason),
+	}
+}
+
+func parseError(content []byte) error {
+	var ignored yaml.Node
+	return unmarshal(content, &ignored)
+}
+
+// lineOf takes the parser's message apart, for a text that begins with an empty
+// line.
+func lineOf(err error) (line int, reason string) {
+	reason = strings.TrimPrefix(err.Error(), "yaml: ")
+	rest, found := strings.CutPrefix(reason, "line ")
+	if !found {
+		return 1, reason
+	}
+	number, rest, found := strings.Cut(rest, ": ")
+	line, e := strconv.Atoi(number)
+	if !found || e != nil {
+		return 1, reason
+	}
+	if !structural(rest) {
+		line-- // the tokenizer counts the line it is on, and the empty one
+	}
+	return line, rest
+}
+
+// structural reports whether the parser's reason is about the order of tokens:
+// then its line is that of the construct which is not closed, counted from 0.
+func structural(reason string) bool {
+	return strings.HasPrefix(reason, "did not find expected") && !strings.Contains(reason, "character") ||
+		strings.HasPrefix(reason, "found undefined tag handle") ||
+		strings.HasPrefix(reason, "found duplicate")
+}
+
+// anchorLine finds the alias whose anchor is unknown.
+func anchorLine(content []byte, reason string) int {
+	_, rest, _ := strings.Cut(reason, "'")
+	name, _, _ := strings.Cut(rest, "'")
+	before, _, found := bytes.Cut(content, []byte("*"+name))
+	if !found {
+		return 1
+	}
+	return 1 + bytes.Count(before, []byte{'\n'})
+}
+
+// breakingLine finds the first line with which the text cannot be parsed: of a
+// block the parser names only where it began. It tries prefixes, so a long text
+// is left alone.
+func breakingLine(content []byte, reason string, start int) int {
+	const longest = 64 << 10
+	if len(content) > longest {
+		return start
+	}
+	lines := bytes.SplitAfter(content, []byte{'\n'})
+	ends := make([]int, len(lines))
+	at := 0
+	for i, line := range lines {
+		at += len(line)
+		ends[i] = at
+	}
+	return 1 + sort.Search(len(ends)-1, func(i int) bool {
+		err := parseError(append([]byte{'\n'}, content[:ends[i]]...))
+		if err == nil {
+			return false
+		}
+		_, found := lineOf(err)
+		return found == reason
+	})
+}
+
+// lineText is a line of a text without its end.
+func lineText(content []byte, line int) []byte {
+	at := 0
+	for ; line > 1; line-- {
+		_, at = lineEnd(content, at)
+	}
+	end, _ := lineEnd(content, at)
+	return content[at:end]
+}
+
+// columnOf guesses which character of the line the reason is about; the first
+// that is no blank, where it cannot tell.
+func columnOf(line []byte, reason string) int {
+	at := len(line) - len(bytes.TrimLeft(line, " \t"))
+	culprit := -1
+	switch {
+	case strings.Contains(reason, "',' or"):
+		culprit = unclosed(line)
+	case strings.Contains(reason, "unexpected end of stream"):
+		culprit = max(bytes.LastIndexByte(line, '"'), bytes.LastIndexByte(line, '\''))
+	case strings.Contains(reason, "cannot start any token"):
+		culprit = startOf(line, "@`%\t", nil)
+	case strings.Contains(reason, "alphabetic or numeric"):
+		culprit = startOf(line, "*&", func(next byte) bool { return !IsIdentifier("a"+string(next)) && next != '-' })
+	case strings.Contains(reason, "escape"):
+		culprit = bytes.IndexByte(line, '\\')
+	case strings.Contains(reason, "unknown anchor"):
+		culprit = startOf(line, "*", nil)
+	}
+	if culprit >= 0 {
+		at = culprit
+	}
+	return 1 + utf8.RuneCount(line[:at])
+}
+
+// unclosed is the offset of the last bracket that the line does not close.
+func unclosed(line []byte) int {
+	var open []int
+	for i, b := range line {
+		switch b {
+		case '[', '{':
+			open = append(open, i)
+		case ']', '}':
+			if len(open) > 0 {
+				open = open[:len(open)-1]
+			}
+		}
+	}
+	if len(open) == 0 {
+		return -1
+	}
+	return open[len(open)-1]
+}
+
+// startOf is the offset of the first of some characters that begins a value and
+// whose next byte fits.
+func startOf(line []byte, characters string, next func(byte) bool) int {
+	for i, b := range line {
+		if strings.IndexByte(characters, b) < 0 || i > 0 && strings.IndexByte(" \t[{,", line[i-1]) < 0 {
+			continue
+		}
+		if next == nil || i+1 == len(line) || next(line[i+1]) {
+			return i
+		}
+	}
+	return -1
+}
+
+// syntaxHint says what to type for the mistakes that policies are full of.
+func syntaxHint(reason string) string {
+	switch {
+	case strings.Contains(reason, "alphabetic or numeric"):
+		return `a value that begins with "*" or "&" needs quotes`
+	case strings.Contains(reason, "cannot start any token"):
+		return "indent with blanks, and quote a value that begins with a special character"
+	case strings.Contains(reason, "mapping values are not allowed"):
+		return `quote a value that holds ": ", and check the indentation`
+	case strings.Contains(reason, "',' or"):
+		return "close the bracket"
+	case strings.Contains(reason, "unexpected end of stream"):
+		return "close the quotes"
+	}
+	return ""
+}

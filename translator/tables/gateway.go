@@ -1,0 +1,173 @@
+package tables
+
+// The kinds of inherited policies, in the order in which they are computed, and of
+// what they are attached to.
+const (
+	kindAuthPolicy      = "AuthPolicy"
+	KindRateLimitPolicy = "RateLimitPolicy"
+	KindGateway         = "Gateway"
+	KindHTTPRoute       = "HTTPRoute"
+)
+
+// GatewayKinds are the kinds of inherited policies.
+var GatewayKinds = []string{kindAuthPolicy, KindRateLimitPolicy}
+
+// The words of a policy's conditions.
+const (
+	ConditionAccepted = "Accepted"
+	ConditionEnforced = "Enforced"
+	StatusTrue        = "True"
+	StatusFalse       = "False"
+
+	ReasonAccepted          = "Accepted"
+	ReasonEnforced          = "Enforced"
+	ReasonPartiallyEnforced = "PartiallyEnforced"
+	ReasonOverridden        = "Overridden"
+	ReasonUnknown           = "Unknown"
+)
+
+// Gateway is what the gateway point decides by and what effective policies are
+// shown from, in the form that goes into a bundle. Equal documents give equal
+// tables.
+type Gateway struct {
+	// Gateways and Routes are sorted by namespace and name.
+	Gateways []GatewayObject `json:"gateways"`
+	Routes   []GatewayRoute  `json:"routes"`
+	// Paths are in path order: gateway, listener, route, rule.
+	Paths []GatewayPath `json:"paths"`
+	// Effective are the effective policies of paths, gateways and listeners, equal
+	// ones once, in the order they are first referred to.
+	Effective []EffectivePolicy `json:"effective"`
+	// Policies are all policies by kind, namespace and name.
+	Policies []GatewayPolicy `json:"policies"`
+}
+
+// GatewayObject is a Gateway. Effective is, by kind, the index of the fold of the
+// gateway's own policies.
+type GatewayObject struct {
+	Namespace string            `json:"namespace"`
+	Name      string            `json:"name"`
+	Listeners []GatewayListener `json:"listeners"`
+	Effective map[string]int    `json:"effective"`
+}
+
+// GatewayListener is a listener. Effective is, by kind, the index of the fold of
+// the gateway's and the listener's policies.
+type GatewayListener struct {
+	Name      string         `json:"name"`
+	Hostname  string         `json:"hostname,omitempty"` // lower case
+	Port      int            `json:"port"`
+	Protocol  string         `json:"protocol"`
+	Effective map[string]int `json:"effective"`
+}
+
+// GatewayRoute is an HTTPRoute.
+type GatewayRoute struct {
+	Namespace string             `json:"namespace"`
+	Name      string             `json:"name"`
+	Hostnames []string           `json:"hostnames,omitempty"` // lower case; empty: every host
+	Rules     []GatewayRouteRule `json:"rules"`
+	// Created is the creation's rank among the routes: equal instants share one,
+	// and a route without a timestamp has the last.
+	Created int `json:"created"`
+}
+
+// GatewayRouteRule is a rule of a route.
+type GatewayRouteRule struct {
+	Name    string         `json:"name"`
+	Matches []GatewayMatch `json:"matches"`
+}
+
+// GatewayMatch is one way for a request to fit a rule; all of it must.
+type GatewayMatch struct {
+	PathType string              `json:"pathType"`
+	Path     string              `json:"path"`
+	Method   string              `json:"method,omitempty"`
+	Headers  []GatewayValueMatch `json:"headers,omitempty"`
+	Query    []GatewayValueMatch `json:"query,omitempty"`
+}
+
+// GatewayValueMatch matches a header or a query parameter.
+type GatewayValueMatch struct {
+	Type  string `json:"type"`
+	Name  string `json:"name"`
+	Value string `json:"value"`
+}
+
+// GatewayPath is one way traffic can take; the numbers are indexes in Gateways,
+// the gateway's listeners, Routes and the route's rules.
+type GatewayPath struct {
+	Gateway  int `json:"gateway"`
+	Listener int `json:"listener"`
+	Route    int `json:"route"`
+	Rule     int `json:"rule"`
+	// Effective is, by kind, the index of the path's effective policy.
+	Effective map[string]int `json:"effective"`
+}
+
+// EffectivePolicy is what the policies of a path come to.
+type EffectivePolicy struct {
+	Kind string `json:"kind"`
+	// Rules are sorted by key.
+	Rules []EffectiveRule `json:"rules"`
+	// Policies are the locators of all policies of the path, highest first.
+	Policies []string      `json:"policies"`
+	Replaced []Replacement `json:"replaced"`
+}
+
+// EffectiveRule is a rule in force.
+type EffectiveRule struct {
+	Key    string `json:"key"`
+	Policy string `json:"policy"` // locator of the policy it is from
+	Source string `json:"source"` // file:line of the rule
+	Value  any    `json:"value"`  // as written
+	// Meaning is as in the decoded rule: for the phase that writes Rego.
+	Meaning any `json:"-"`
+}
+
+// Replacement is a rule that lost.
+type Replacement struct {
+	Rule   string   `json:"rule"`
+	Policy string   `json:"policy"`
+	How    string   `json:"how"`
+	By     []string `json:"by"`
+	Source string   `json:"source"` // file:line of the lost rule
+}
+
+// GatewayPolicy is a policy and what became of it over all paths.
+type GatewayPolicy struct {
+	Kind       string             `json:"kind"`
+	Namespace  string             `json:"namespace"`
+	Name       string             `json:"name"`
+	Target     string             `json:"target"` // target string
+	Level      int                `json:"level"`
+	Source     string             `json:"source"`
+	Conditions []GatewayCondition `json:"conditions"`
+	Blocks     []GatewayBlock     `json:"blocks"`
+	Unset      []string           `json:"unset,omitempty"`
+}
+
+// GatewayBlock is what metrics tell of a block.
+type GatewayBlock struct {
+	Block    string `json:"block"`
+	Strategy string `json:"strategy"`
+}
+
+// GatewayCondition is a condition of a policy's or a target's status.
+type GatewayCondition struct {
+	Message string `json:"message"`
+	Reason  string `json:"reason"`
+	Status  string `json:"status"`
+	Type    string `json:"type"`
+}
+
+// Rejection is why a policy has no part in anything; the zero value is that it
+// has.
+type Rejection string
+
+// Why policies are rejected.
+const (
+	Conflicted     Rejection = "Conflicted"
+	TargetNotFound Rejection = "TargetNotFound"
+	Invalid        Rejection = "Invalid"
+)

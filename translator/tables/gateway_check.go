@@ -1,0 +1,72 @@
+package tables
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+)
+
+// rejections orders why one of several documents of a name is rejected: what says most
+// about the name comes first.
+var rejections = []string{string(Conflicted), string(TargetNotFound), string(Invalid), ReasonAccepted}
+
+// Accepted is, by locator, whether policies are accepted: what is known of them where
+// the directory has errors and nothing is enforced. Of several documents of one name
+// the worst counts.
+func (g *Gateway) Accepted() map[string][]GatewayCondition {
+	out := make(map[string][]GatewayCondition, len(g.Policies))
+	rank := func(c GatewayCondition) int { return slices.Index(rejections, c.Reason) }
+	for i := range g.Policies {
+		p := &g.Policies[i]
+		locator, accepted := Locator(p.Kind, p.Namespace, p.Name), p.Conditions[0]
+		if before, ok := out[locator]; !ok || rank(accepted) < rank(before[0]) {
+			out[locator] = []GatewayCondition{accepted}
+		}
+	}
+	return out
+}
+
+// IsEmpty reports whether there is nothing to decide by and nothing to show. Routes
+// alone are nothing: traffic reaches them through a gateway.
+func (g *Gateway) IsEmpty() bool { return len(g.Gateways)+len(g.Policies) == 0 }
+
+// Check reports the first place where tables refer to what they do not have. Tables
+// that come from a bundle were made by somebody.
+func (g *Gateway) Check() error {
+	for i, o := range g.Gateways {
+		if err := g.checkEffective(o.Effective); err != nil {
+			return fmt.Errorf("gateway %d: %w", i, err)
+		}
+		for j, l := range o.Listeners {
+			if err := g.checkEffective(l.Effective); err != nil {
+				return fmt.Errorf("gateway %d: listener %d: %w", i, j, err)
+			}
+		}
+	}
+	for i, p := range g.Paths {
+		if !within(p.Gateway, len(g.Gateways)) || !within(p.Route, len(g.Routes)) ||
+			!within(p.Listener, len(g.Gateways[p.Gateway].Listeners)) || !within(p.Rule, len(g.Routes[p.Route].Rules)) {
+			return fmt.Errorf("path %d: it leads through what is not there", i)
+		}
+		if err := g.checkEffective(p.Effective); err != nil {
+			return fmt.Errorf("path %d: %w", i, err)
+		}
+	}
+	for i, e := range g.Effective {
+		if !slices.IsSortedFunc(e.Rules, func(a, b EffectiveRule) int { return strings.Compare(a.Key, b.Key) }) {
+			return fmt.Errorf("effective policy %d: its rules are not sorted", i)
+		}
+	}
+	return nil
+}
+
+func (g *Gateway) checkEffective(byKind map[string]int) error {
+	for kind, index := range byKind {
+		if !within(index, len(g.Effective)) || g.Effective[index].Kind != kind {
+			return fmt.Errorf("it has no effective %s %d", kind, index)
+		}
+	}
+	return nil
+}
+
+func within(index, length int) bool { return index >= 0 && index < length }

@@ -1,0 +1,71 @@
+package tables
+
+import "strings"
+
+// TargetName is the target string of an object, or of a section of it.
+func TargetName(kind, namespace, name, section string) string {
+	target := kind + "/" + namespace + "/" + name
+	if section != "" {
+		target += "#" + section
+	}
+	return target
+}
+
+// Locator is how tables name a policy.
+func Locator(kind, namespace, name string) string { return kind + "/" + namespace + "/" + name }
+
+// BareName is a locator without the kind, as messages about policies of one kind
+// name them.
+func BareName(locator string) string {
+	_, name, _ := strings.Cut(locator, "/")
+	return name
+}
+
+// PathName is how a path is written.
+func (g *Gateway) PathName(p GatewayPath) string {
+	return g.ListenerName(p) + " > " + g.RuleName(p)
+}
+
+// ListenerName is the target string of a path's listener.
+func (g *Gateway) ListenerName(p GatewayPath) string {
+	gateway := &g.Gateways[p.Gateway]
+	return TargetName(KindGateway, gateway.Namespace, gateway.Name, gateway.Listeners[p.Listener].Name)
+}
+
+// RuleName is the target string of a path's rule.
+func (g *Gateway) RuleName(p GatewayPath) string {
+	route := &g.Routes[p.Route]
+	return TargetName(KindHTTPRoute, route.Namespace, route.Name, route.Rules[p.Rule].Name)
+}
+
+// groupsOfRules are the prefixes of rule keys that a name follows.
+var groupsOfRules = []string{
+	"rules.authentication.", "rules.metadata.", "rules.authorization.", "rules.callbacks.",
+	"rules.response.success.headers.", "rules.response.success.filters.",
+	"patterns.", "limits.",
+}
+
+// RulePath is the rule key as the names of nested fields. The name of a rule is one,
+// whatever dots are in it.
+func RulePath(key string) []string {
+	for _, prefix := range groupsOfRules {
+		if name, ok := strings.CutPrefix(key, prefix); ok {
+			return append(strings.Split(strings.TrimSuffix(prefix, "."), "."), name)
+		}
+	}
+	return strings.Split(key, ".")
+}
+
+// Nest enters the value of a rule into a spec of the bare, nested form.
+func Nest(spec map[string]any, key string, value any) {
+	path := RulePath(key)
+	for _, name := range path[:len(path)-1] {
+		inner, ok := spec[name].(map[string]any)
+		if !ok {
+			inner = make(map[string]any)
+			spec[name] = inner
+		}
+		spec = inner
+	}
+	spec[path[len(path)-1]] = value
+}

@@ -1,0 +1,111 @@
+package tables
+
+import (
+	"bytes"
+	"encoding/json"
+	"reflect"
+)
+
+// inParts is what is written as JSON in parts: copying parts that are at hand is all
+// the work of writing what has hardly changed.
+type inParts interface {
+	parts(out [][]byte) [][]byte
+}
+
+var (
+	open, end, comma, colon = []byte("{"), []byte("}"), []byte(","), []byte(":")
+)
+
+// parts appends the map as JSON.
+func (m Map[V]) parts(out [][]byte) [][]byte {
+	out = append(out, open)
+	for i, p := range m.pieces {
+		if i > 0 {
+			out = append(out, comma)
+		}
+		out = p.parts(out)
+	}
+	return append(out, end)
+}
+
+// parts appends the rows as JSON. Maps within the map keep their own text.
+func (p *piece[V]) parts(out [][]byte) [][]byte {
+	if _, ok := any(p.rows[0].value).(inParts); !ok {
+		return append(out, p.json())
+	}
+	for i, r := range p.rows {
+		if i > 0 {
+			out = append(out, comma)
+		}
+		out = append(out, jsonText(r.key), colon)
+		out = any(r.value).(inParts).parts(out)
+	}
+	return out
+}
+
+func (p *piece[V]) json() []byte {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	if p.text != nil {
+		return p.text
+	}
+	var out bytes.Buffer
+	for i, r := range p.rows {
+		if i > 0 {
+			out.WriteByte(',')
+		}
+		writeJSON(&out, r.key)
+		out.WriteByte(':')
+		writeJSON(&out, r.value)
+	}
+	p.text = bytes.Clone(out.Bytes())
+	return p.text
+}
+
+// writeJSON writes JSON with text as it is written and no line end.
+func writeJSON(out *bytes.Buffer, value any) {
+	encoder := json.NewEncoder(out)
+	encoder.SetEscapeHTML(false)
+	if err := encoder.Encode(value); err != nil {
+		panic(err) // what a decoder let in always has a JSON form
+	}
+	out.Truncate(out.Len() - 1)
+}
+
+func jsonText(value any) []byte {
+	var out bytes.Buffer
+	writeJSON(&out, value)
+	return out.Bytes()
+}
+
+// JSON is the tables as JSON, in parts to be put one behind the other. The parts must
+// not be changed.
+func (a *Access) JSON() [][]byte {
+	out := [][]byte{[]byte(`{"master":`), jsonText(a.Master), []byte(`,"roles":`)}
+	out = append(a.Roles.parts(out), []byte(`,"bindings":`))
+	out = append(a.Bindings.parts(out), []byte(`,"subjects":{"cluster":`))
+	out = append(a.Subjects.Cluster.parts(out), []byte(`,"namespaces":`))
+	out = append(a.Subjects.Namespaces.parts(out), []byte(`},"extensions":`), jsonText(a.Extensions))
+	if a.ReadsClock {
+		out = append(out, []byte(`,"readsClock":true`))
+	}
+	return append(out, end)
+}
+
+// MarshalJSON is for tables that are written whole; JSON costs less.
+func (m Map[V]) MarshalJSON() ([]byte, error) { return bytes.Join(m.parts(nil), nil), nil }
+
+// UnmarshalJSON reads an object.
+func (m *Map[V]) UnmarshalJSON(content []byte) error {
+	var rows map[string]V
+	decoder := json.NewDecoder(bytes.NewReader(content))
+	decoder.UseNumber() // free values keep their digits
+	if err := decoder.Decode(&rows); err != nil {
+		return err
+	}
+	*m = MapOf(rows)
+	return nil
+}
+
+// Form is the type that has the same JSON.
+func (Map[V]) Form() reflect.Type { return reflect.TypeFor[map[string]V]() }

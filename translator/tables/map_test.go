@@ -1,0 +1,150 @@
+package tables
+
+import (
+	"bytes"
+	"encoding/json"
+	"fmt"
+	"maps"
+	"reflect"
+	"testing"
+
+	"pgregory.net/rapid"
+)
+
+// A map after any changes is the plain map after the same, and so is what it says
+// of the way from the one to the other. There are enough rows for many pieces.
+func TestMapIsAPlainMap(t *testing.T) {
+	rapid.Check(t, func(t *rapid.T) {
+		var m Map[string]
+		plain := make(map[string]string)
+		for range rapid.IntRange(1, 6).Draw(t, "rounds") {
+			changes := make(map[string]*string)
+			from, count := rapid.IntRange(0, 1500).Draw(t, "from"), rapid.IntRange(0, 900).Draw(t, "count")
+			step := rapid.IntRange(1, 40).Draw(t, "step")
+			value := rapid.SampledFrom([]*string{nil, pointer("x"), pointer("<y>")}).Draw(t, "value")
+			for i := range count {
+				changes[fmt.Sprintf("key-%04d", from+i*step)] = value
+			}
+			before, earlier := m, maps.Clone(plain)
+			m = m.With(changes)
+			for key, value := range changes {
+				if delete(plain, key); value != nil {
+					plain[key] = *value
+				}
+			}
+			checkMap(t, m, plain)
+			checkMap(t, before, earlier)
+			checkSince(t, m, before, plain, earlier)
+		}
+	})
+}
+
+func pointer(s string) *string { return &s }
+
+func checkMap(t *rapid.T, m Map[string], want map[string]string) {
+	t.Helper()
+	got := make(map[string]string)
+	for key, value := range m.All() {
+		got[key] = *value
+		if at := m.At(key); at != *value {
+			t.Fatalf("at %q: got %q, want %q", key, at, *value)
+		}
+	}
+	if !maps.Equal(got, want) || m.Len() != len(want) {
+		t.Fatalf("got %d rows %v\nwant %v", m.Len(), got, want)
+	}
+	var text bytes.Buffer
+	encoder := json.NewEncoder(&text)
+	encoder.SetEscapeHTML(false)
+	if err := encoder.Encode(want); err != nil {
+		t.Fatal(err)
+	}
+	if got := bytes.Join(m.parts(nil), nil); !bytes.Equal(got, bytes.TrimSpace(text.Bytes())) {
+		t.Fatalf("got  %s\nwant %s", got, &text)
+	}
+}
+
+func checkSince(t *rapid.T, m, before Map[string], plain, earlier map[string]string) {
+	t.Helper()
+	got, want := make(map[string][2]string), make(map[string][2]string)
+	m.Since(before, func(key string, now, before *string) {
+		var change [2]string
+		for i, value := range []*string{now, before} {
+			if value != nil {
+				change[i] = *value
+			}
+		}
+		got[key] = change
+	})
+	for _, rows := range []map[string]string{plain, earlier} {
+		for key := range rows {
+			if plain[key] != earlier[key] {
+				want[key] = [2]string{plain[key], earlier[key]}
+			}
+		}
+	}
+	if !reflect.DeepEqual(got, want) {
+		t.Fatalf("changes: got %v\nwant %v", got, want)
+	}
+}
+
+// One changed row leaves nearly all pieces, and their text, to both.
+func TestMapSharesWhatHasNotChanged(t *testing.T) {
+	rows := make(map[string]int)
+	for i := range 100_000 {
+		rows[fmt.Sprint(i)] = i
+	}
+	first := MapOf(rows)
+	second := first.With(map[string]*int{"5000": new(int)})
+	shared := 0
+	for _, p := range second.pieces {
+		for _, q := range first.pieces {
+			if p == q {
+				shared++
+			}
+		}
+	}
+	if got, want := len(second.pieces)-shared, 1; got != want {
+		t.Errorf("got %d pieces made again of %d, want %d", got, len(second.pieces), want)
+	}
+	if same := first.With(map[string]*int{"7": pointerTo(7), "none": nil}); &same.pieces[0] != &first.pieces[0] {
+		t.Error("a change of nothing makes another map")
+	}
+}
+
+func pointerTo(i int) *int { return &i }
+
+// What is written in parts is what encoding/json makes of the whole: no field is
+// forgotten.
+func TestAccessAsJSON(t *testing.T) {
+	for _, access := range []*Access{
+		{},
+		{
+			Master: "<master>", Extensions: []string{"a", "b"}, ReadsClock: true, Expressions: []string{"never written"},
+			Roles:    MapOf(map[string]Role{"r": {Name: "r", Kubernetes: []KubernetesRule{{Verbs: []string{"get&"}}}}, "q": {Name: "\u2028"}}),
+			Bindings: MapOf(map[string]Binding{"b": {Role: "r", Cluster: true}}),
+			Subjects: Subjects{
+				Cluster:    MapOf(map[string][]string{"user:a": {"b"}}),
+				Namespaces: MapOf(map[string]Map[[]string]{"x": MapOf(map[string][]string{"group:\"": {"b"}}), "y": MapOf(map[string][]string{"user:b": {"c"}})}),
+			},
+		},
+	} {
+		var want bytes.Buffer
+		encoder := json.NewEncoder(&want)
+		encoder.SetEscapeHTML(false)
+		if err := encoder.Encode(access); err != nil {
+			t.Fatal(err)
+		}
+		got := bytes.Join(access.JSON(), nil)
+		if !bytes.Equal(got, bytes.TrimSpace(want.Bytes())) {
+			t.Errorf("got  %s\nwant %s", got, &want)
+		}
+		read := new(Access)
+		if err := json.Unmarshal(got, read); err != nil {
+			t.Fatal(err)
+		}
+		if again := bytes.Join(read.JSON(), nil); !bytes.Equal(again, got) {
+			t.Errorf("read again: got %s\nwant %s", again, got)
+		}
+	}
+}

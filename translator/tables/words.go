@@ -1,0 +1,76 @@
+package tables
+
+import (
+	"slices"
+	"strings"
+)
+
+// Entries are the entries of a list sorted and each once, never nil. The list of
+// the document stays as it is: it is read again when another file changes.
+func Entries(list []string) []string {
+	out := append([]string{}, list...)
+	slices.Sort(out)
+	return slices.Compact(out)
+}
+
+// Carried is the verbs that an Origin entry may name to cover a request:
+// Kubernetes' requests are wider than Origin's set of verbs. Verb and
+// subresource are taken without regard to case; the result is in lower case.
+func Carried(verb, subresource string) []string {
+	verb = strings.ToLower(verb)
+	switch strings.ToLower(subresource) {
+	case "exec", "attach":
+		return []string{"exec"}
+	case "proxy", "portforward":
+		return []string{"proxy"}
+	}
+	switch {
+	case verb == "patch":
+		return []string{"patch", "update"}
+	case verb == "deletecollection":
+		return []string{"deletecollection", "delete"}
+	case strings.HasPrefix(verb, "impersonate:"):
+		return []string{verb, "impersonate"}
+	}
+	return []string{verb}
+}
+
+// Plural is the plural of a lower-case word, as Origin's kinds have it.
+func Plural(word string) string {
+	n := len(word)
+	switch {
+	case n > 1 && word[n-1] == 'y' && strings.IndexByte("bcdfghjklmnpqrstvwxyz", word[n-2]) >= 0:
+		return word[:n-1] + "ies"
+	case hasAnySuffix(word, "s", "x", "z", "ch", "sh"):
+		return word + "es"
+	}
+	return word + "s"
+}
+
+// SameKinds is every word that is the same kind as a lower-case word: itself,
+// its plural, and the words it is the plural of. The relation is not transitive.
+func SameKinds(word string) []string {
+	kinds := []string{word, Plural(word)}
+	if !strings.HasSuffix(word, "s") {
+		return kinds
+	}
+	for _, single := range []string{
+		strings.TrimSuffix(word, "s"),
+		strings.TrimSuffix(word, "es"),
+		strings.TrimSuffix(word, "ies") + "y",
+	} {
+		if single != "" && single != word && Plural(single) == word {
+			kinds = append(kinds, single)
+		}
+	}
+	return kinds
+}
+
+func hasAnySuffix(word string, suffixes ...string) bool {
+	for _, suffix := range suffixes {
+		if strings.HasSuffix(word, suffix) {
+			return true
+		}
+	}
+	return false
+}

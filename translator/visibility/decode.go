@@ -1,0 +1,168 @@
+package visibility
+
+import (
+	"github.com/writ-policy/writ/translator/diag"
+	"github.com/writ-policy/writ/translator/syntax"
+)
+
+const versionVisibility = "clusterpulse.io/v1alpha1"
+
+var VisibilityKinds = syntax.KindsOf(versionVisibility, decodeVisibility, kindMonitorAccessPolicy, kindMetricSource)
+
+const (
+	kindMonitorAccessPolicy = "MonitorAccessPolicy"
+	kindMetricSource        = "MetricSource"
+)
+
+// The numbers a policy's priority is between, and the one it has by default.
+const (
+	maxPriority     = 10_000
+	defaultPriority = 100
+)
+
+// decodeVisibility decodes a document of clusterpulse.io/v1alpha1.
+func decodeVisibility(d *syntax.Decoder, n *syntax.Node, kind *syntax.Field) {
+	h := d.Header(FamilyVisibility, versionVisibility, kind.Value.Value, kind.Key)
+	c := d.Cursor(n, h.Kind, false)
+	c.At = kind.Key
+	c.Skip("apiVersion", "kind", "status")
+	identified := decodeVisibilityMetadata(d, c, &h)
+	spec := c.RequiredMapping("spec")
+	var out syntax.Document
+	if h.Kind == kindMonitorAccessPolicy {
+		p := &MonitorAccessPolicy{Header: h, Priority: defaultPriority, Default: "none"}
+		decodeAccessPolicy(d, spec, p)
+		out = p
+	} else {
+		s := &MetricSource{Header: h, Of: Collected{Scope: "Namespaced"}, FilterAggregations: true}
+		decodeMetricSource(d, spec, s)
+		out = s
+	}
+	spec.Done()
+	c.Done()
+	if identified {
+		d.Out = append(d.Out, out)
+	}
+}
+
+// decodeVisibilityMetadata reads metadata and reports whether it identifies the
+// document. Names are compared and never become paths, so any text is one.
+func decodeVisibilityMetadata(d *syntax.Decoder, c *syntax.Cursor, h *syntax.Header) bool {
+	m := c.Mapping("metadata")
+	if m == nil {
+		if c.Value("metadata") == nil {
+			c.Missing("metadata", "write metadata: {name: NAME}")
+		}
+		return false
+	}
+	if n := m.Text("namespace"); n != nil && n.Value != "" {
+		h.Namespace, h.NamespaceAt = n.Value, d.At(n)
+	}
+	n := m.Required("name")
+	if n == nil || n.Value == "" {
+		return false
+	}
+	h.Name, h.NameAt = n.Value, d.At(n)
+	return true
+}
+
+// decodeAccessPolicy decodes the spec of a MonitorAccessPolicy.
+func decodeAccessPolicy(d *syntax.Decoder, c *syntax.Cursor, p *MonitorAccessPolicy) {
+	if c == nil {
+		return
+	}
+	p.PriorityAt, p.DefaultAt = d.At(c.At), d.At(c.At)
+	decodeAccessIdentity(d, c.RequiredMapping("identity"), p)
+	decodeAccessEffect(d, c.RequiredMapping("access"), p)
+	if scope := c.RequiredMapping("scope"); scope != nil {
+		decodeAccessClusters(d, scope.RequiredMapping("clusters"), p)
+		scope.Done()
+	}
+	if lifecycle := c.FilledMapping("lifecycle"); lifecycle != nil {
+		decodeValidity(d, lifecycle.FilledMapping("validity"), p)
+		lifecycle.Done()
+	}
+	if f := c.Field("operations"); f != nil && !f.Value.IsNull() {
+		if f.Value.Type != syntax.Mapping {
+			d.Fail(f.Value, diag.WrongType, "", "operations is a mapping, this is %s", syntax.Describe(f.Value))
+			return
+		}
+		d.Warn(f.Key, diag.NoEffect, "leave it out", "operations has no effect")
+	}
+}
+
+// decodeAccessIdentity decodes who a policy is about, and where it stands among others.
+func decodeAccessIdentity(d *syntax.Decoder, c *syntax.Cursor, p *MonitorAccessPolicy) {
+	if c == nil {
+		return
+	}
+	p.PriorityAt = d.At(c.At)
+	if priority, at := c.Integer("priority", 0, maxPriority); at != nil {
+		p.Priority, p.PriorityAt = priority, d.At(at)
+	}
+	if s := c.RequiredMapping("subjects"); s != nil {
+		before := len(d.Diags)
+		p.Users, p.Groups = decodeSubjects(d, s, "users"), decodeSubjects(d, s, "groups")
+		for _, n := range s.FilledList("serviceAccounts") {
+			decodeAccountSubject(d, n, p)
+		}
+		if len(p.Users)+len(p.Groups)+len(p.ServiceAccounts) == 0 && !d.WrongSince(before) {
+			d.Warn(s.At, diag.NoSubjects, "name users, groups or serviceAccounts", "subjects names nobody: the policy is about nobody")
+		}
+		s.Done()
+	}
+	c.Done()
+}
+
+// decodeSubjects decodes users or groups: whole strings, whatever is in them.
+func decodeSubjects(d *syntax.Decoder, c *syntax.Cursor, name string) []syntax.Text {
+	var out []syntax.Text
+	for _, n := range c.FilledTexts(name) {
+		if decodeSubject(d, n, name) {
+			out = append(out, d.Text(n))
+		}
+	}
+	return out
+}
+
+// decodeSubject checks the name of a subject, which must not be empty.
+func decodeSubject(d *syntax.Decoder, n *syntax.Node, name string) bool {
+	if n.Value == "" {
+		d.Fail(n, diag.Missing, "leave it out", "an entry \"\" of %s is empty", name)
+		return false
+	}
+	d.Literal(n, name)
+	return true
+}
+
+func decodeAccountSubject(d *syntax.Decoder, n *syntax.Node, p *MonitorAccessPolicy) {
+	c := d.Cursor(n, "an entry of serviceAccounts", false)
+	if c == nil {
+		return
+	}
+	account := ServiceAccount{Namespace: "default", At: d.At(n)}
+	ok := true
+	if namespace := c.Text("namespace"); namespace != nil {
+		ok = decodeSubject(d, namespace, "namespace of serviceAccounts")
+		account.Namespace = namespace.Value
+	}
+	if name := c.Required("name"); name != nil && name.Value != "" {
+		d.Literal(name, "name of serviceAccounts")
+		account.Name = name.Value
+	}
+	c.Done()
+	if ok && account.Name != "" {
+		p.ServiceAccounts = append(p.ServiceAccounts, account)
+	}
+}
+
+// decodeAccessEffect decodes what a policy does.
+func decodeAccessEffect(d *syntax.Decoder, c *syntax.Cursor, p *MonitorAccessPolicy) {
+	if effect := c.Required("effect"); effect != nil && d.CheckOneOf(effect, "effect", "Allow", "Deny") {
+		p.Deny = effect.Value == "Deny"
+	}
+	if enabled, at := c.Boolean("enabled", false); at != nil {
+		p.Disabled = !enabled
+	}
+	c.Done()
+}

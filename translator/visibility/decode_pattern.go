@@ -1,0 +1,135 @@
+package visibility
+
+import (
+	"errors"
+	regexpsyntax "regexp/syntax"
+	"strings"
+	"unicode/utf8"
+
+	"github.com/writ-policy/writ/translator/diag"
+	"github.com/writ-policy/writ/translator/syntax"
+)
+
+// maxPattern bounds a matchPattern, in characters.
+const maxPattern = 256
+
+// checkClusterPattern checks a matchPattern.
+func checkClusterPattern(d *syntax.Decoder, n *syntax.Node, deny bool) {
+	if length := utf8.RuneCountInString(n.Value); length > maxPattern {
+		d.Fail(n, diag.BadPattern, "use several rules", "matchPattern has %d characters, at most %d are read", length, maxPattern)
+		return
+	}
+	if !checkRegularExpression(d, n, "matchPattern") {
+		return
+	}
+	// What a Deny matches beyond what was meant is noticed; what an Allow does is not.
+	if !deny && !strings.HasPrefix(n.Value, "^") && !strings.HasPrefix(n.Value, ".*") {
+		d.Warn(n, diag.UnanchoredPattern, "write \"^\" first to mean the beginning, or \".*\" to mean anywhere",
+			"matchPattern %s is searched anywhere in the name", syntax.Quote(n.Value))
+	}
+}
+
+// checkRegularExpression reports what is no regular expression of RE2.
+func checkRegularExpression(d *syntax.Decoder, n *syntax.Node, name string) bool {
+	_, err := compiled(n.Value)
+	if err == nil {
+		return true
+	}
+	problem := err.Error()
+	var e *regexpsyntax.Error
+	if errors.As(err, &e) {
+		problem = e.Code.String()
+		if e.Expr != "" {
+			problem += ": " + syntax.Quote(e.Expr)
+		}
+	}
+	hint := ""
+	if strings.Contains(n.Value, "(?!") || strings.Contains(n.Value, "(?=") || strings.Contains(n.Value, "(?<") {
+		hint = "RE2 has no lookaround; name what is meant, or use a rule before this one"
+	}
+	d.Fail(n, diag.BadPattern, hint, "%s %s is no regular expression: %s", name, syntax.Quote(n.Value), problem)
+	return false
+}
+
+// compiled parses and compiles as regexp.Compile does, whose last step has limits
+// of its own.
+func compiled(pattern string) (*regexpsyntax.Regexp, error) {
+	re, err := regexpsyntax.Parse(pattern, regexpsyntax.Perl)
+	if err != nil {
+		return nil, err
+	}
+	re = re.Simplify()
+	_, err = regexpsyntax.Compile(re)
+	return re, err
+}
+
+// everyName reports whether a pattern is found in every name, as far as its form
+// tells: "not sure" is false.
+func everyName(pattern string) bool {
+	if utf8.RuneCountInString(pattern) > maxPattern {
+		return false
+	}
+	re, err := compiled(pattern)
+	if err != nil {
+		return false
+	}
+	parts := []*regexpsyntax.Regexp{re}
+	if re.Op == regexpsyntax.OpConcat {
+		parts = re.Sub
+	}
+	first, last := 0, len(parts)
+	for first < last && parts[first].Op == regexpsyntax.OpBeginText {
+		first++
+	}
+	for first < last && parts[last-1].Op == regexpsyntax.OpEndText {
+		last--
+	}
+	if first > 0 && last < len(parts) {
+		return last-first == 1 && anyRun(parts[first])
+	}
+	long := 0 // parts that need a character
+	for _, part := range parts[first:last] {
+		if matchesEmpty(part) {
+			continue
+		}
+		if long++; long > 1 || !anyRun(part) {
+			return false
+		}
+	}
+	return true
+}
+
+// anyRun reports whether a part takes the whole of any name, which is not empty.
+func anyRun(re *regexpsyntax.Regexp) bool {
+	for re.Op == regexpsyntax.OpCapture {
+		re = re.Sub[0]
+	}
+	if re.Op != regexpsyntax.OpStar && re.Op != regexpsyntax.OpPlus {
+		return false
+	}
+	return re.Sub[0].Op == regexpsyntax.OpAnyChar || re.Sub[0].Op == regexpsyntax.OpAnyCharNotNL
+}
+
+// matchesEmpty reports whether a part matches the empty string wherever it is.
+func matchesEmpty(re *regexpsyntax.Regexp) bool {
+	switch re.Op {
+	case regexpsyntax.OpEmptyMatch, regexpsyntax.OpStar, regexpsyntax.OpQuest:
+		return true
+	case regexpsyntax.OpCapture, regexpsyntax.OpPlus:
+		return matchesEmpty(re.Sub[0])
+	case regexpsyntax.OpConcat:
+		for _, sub := range re.Sub {
+			if !matchesEmpty(sub) {
+				return false
+			}
+		}
+		return true
+	case regexpsyntax.OpAlternate:
+		for _, sub := range re.Sub {
+			if matchesEmpty(sub) {
+				return true
+			}
+		}
+	}
+	return false
+}

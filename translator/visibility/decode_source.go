@@ -1,0 +1,207 @@
+package visibility
+
+import (
+	"slices"
+
+	"github.com/writ-policy/writ/translator/diag"
+	"github.com/writ-policy/writ/translator/syntax"
+)
+
+var (
+	fieldTypes    = []string{"string", "integer", "float", "boolean", "quantity", "timestamp", "arrayLength"}
+	computedTypes = []string{"string", "integer", "float", "boolean"}
+	functions     = []string{"count", "sum", "avg", "min", "max", "percentile", "distinct"}
+	operators     = []string{
+		"equals", "notEquals", "contains", "startsWith", "endsWith", "greaterThan", "lessThan", "in", "matches",
+	}
+	// itemFields are an item's own name and namespace, as aggregations may name
+	// them.
+	itemFields = []string{"name", "namespace", "_name", "_namespace"}
+)
+
+// sourceReader reads the spec of one MetricSource.
+type sourceReader struct {
+	*syntax.Decoder
+	into *MetricSource
+	// names are those of fields and computed fields.
+	names map[string]*syntax.Node
+	// unread says that some of those names could not be read: a name may be one.
+	unread bool
+}
+
+// decodeMetricSource decodes the spec of a MetricSource.
+func decodeMetricSource(d *syntax.Decoder, c *syntax.Cursor, into *MetricSource) {
+	if c == nil {
+		return
+	}
+	s := &sourceReader{Decoder: d, into: into, names: map[string]*syntax.Node{}}
+	s.source(c.RequiredMapping("source"))
+	s.fields(c)
+	for _, n := range c.FilledList("computed") {
+		s.computed(n)
+	}
+	aggregations := map[string]*syntax.Node{}
+	for _, n := range c.FilledList("aggregations") {
+		s.aggregation(n, aggregations)
+	}
+	s.collection(c.FilledMapping("collection"))
+	if rbac := c.Mapping("rbac"); rbac != nil {
+		s.rbac(rbac)
+	}
+}
+
+// source decodes what the collector reads.
+func (s *sourceReader) source(c *syntax.Cursor) {
+	if c == nil {
+		return
+	}
+	if n := c.Required("apiVersion"); n != nil {
+		s.into.Of.APIVersion = n.Value
+	}
+	if n := c.Required("kind"); n != nil {
+		s.into.Of.Kind = n.Value
+	}
+	if n := c.Text("scope"); n != nil && s.CheckOneOf(n, "scope", "Namespaced", "Cluster") {
+		s.into.Of.Scope = n.Value
+	}
+	if namespaces := c.FilledMapping("namespaces"); namespaces != nil {
+		for _, name := range []string{"include", "exclude"} {
+			for _, n := range namespaces.FilledTexts(name) {
+				if n.Value == "" {
+					s.Fail(n, diag.BadValue, "leave it out", "an entry \"\" of %s is empty: no namespace has such a name", name)
+				}
+			}
+		}
+		namespaces.Done()
+	}
+	if n := c.Value("labelSelector"); n != nil {
+		s.Selector(n)
+	}
+	c.Done()
+}
+
+// fields decodes the fields, of which there is at least one.
+func (s *sourceReader) fields(c *syntax.Cursor) {
+	items, at := c.List("fields")
+	s.unread = len(items) == 0
+	switch {
+	case c.Value("fields") == nil:
+		c.Missing("fields", "write fields: [{name: NAME, path: PATH}]")
+	case at != nil && len(items) == 0:
+		s.Fail(c.Field("fields").Key, diag.Missing, "write fields: [{name: NAME, path: PATH}]", "fields of spec is empty")
+	}
+	for _, n := range items {
+		f := s.Cursor(n, "an entry of fields", false)
+		if f == nil {
+			s.unread = true
+			continue
+		}
+		s.into.Fields = append(s.into.Fields, s.fieldName(f)...)
+		f.Required("path")
+		if t := f.Text("type"); t != nil {
+			s.CheckOneOf(t, "type", fieldTypes...)
+		}
+		f.Skip("default")
+		f.Done()
+	}
+}
+
+func (s *sourceReader) computed(n *syntax.Node) {
+	c := s.Cursor(n, "an entry of computed", false)
+	if c == nil {
+		s.unread = true
+		return
+	}
+	s.into.Computed = append(s.into.Computed, s.fieldName(c)...)
+	c.Required("expression")
+	if t := c.Text("type"); t != nil {
+		s.CheckOneOf(t, "type", computedTypes...)
+	}
+	c.Done()
+}
+
+// fieldName decodes the name of a field or computed field, which no other has.
+func (s *sourceReader) fieldName(c *syntax.Cursor) []string {
+	n := c.Required("name")
+	if n == nil || n.Value == "" {
+		s.unread = true
+		return nil
+	}
+	if !s.unique(n, "field", s.names) {
+		return nil
+	}
+	return []string{n.Value}
+}
+
+// unique reports a name that is taken.
+func (s *sourceReader) unique(n *syntax.Node, what string, names map[string]*syntax.Node) bool {
+	if first := names[n.Value]; first != nil {
+		s.Fail(n, diag.RepeatedName, "give it a name of its own", "%s %s is there twice, first on line %d", what, syntax.Quote(n.Value), first.Line)
+		return false
+	}
+	names[n.Value] = n
+	return true
+}
+
+// collectionLimits are the least numbers of collection.
+var collectionLimits = []struct {
+	name  string
+	least int
+}{
+	{"intervalSeconds", 30}, {"timeoutSeconds", 5}, {"maxResources", 1},
+	{"batchSize", 10}, {"retryAttempts", 0}, {"parallelism", 1},
+}
+
+// collection checks how a source is collected, which no decision depends on.
+func (s *sourceReader) collection(c *syntax.Cursor) {
+	for _, limit := range collectionLimits {
+		c.Integer(limit.name, limit.least, syntax.MaxInteger)
+	}
+	c.Done()
+}
+
+// rbac decodes how policies refer to a source.
+func (s *sourceReader) rbac(c *syntax.Cursor) {
+	if n := c.Required("resourceTypeName"); n != nil && n.Value != "" {
+		if StandardType(n.Value) {
+			s.Fail(n, diag.BadValue, "give it a name of its own", "resourceTypeName %s is a standard type", syntax.Quote(n.Value))
+		} else {
+			s.into.Type = s.Text(n)
+		}
+	}
+	if identifiers := c.FilledMapping("identifiers"); identifiers != nil {
+		s.into.NamespaceField = s.known(identifiers.Text("namespace"), "namespace of identifiers")
+		s.into.NameField = s.known(identifiers.Text("name"), "name of identifiers")
+		identifiers.Done()
+	}
+	for _, n := range c.FilledTexts("filterableFields") {
+		if name := s.known(n, "filterableFields"); name != "" {
+			s.into.Filterable = append(s.into.Filterable, name)
+		}
+	}
+	if filter, at := c.Boolean("filterAggregations", false); at != nil {
+		if s.into.FilterAggregations = filter; !filter {
+			s.Warn(at, diag.RawAggregations, "leave it out",
+				"filterAggregations false shows who may see some items the aggregations over all of them")
+		}
+	}
+	c.Done()
+}
+
+// known returns the name of a field or computed field, or one of more; anything
+// else is reported.
+func (s *sourceReader) known(n *syntax.Node, what string, more ...string) string {
+	if n == nil {
+		return ""
+	}
+	if s.names[n.Value] != nil || s.unread || slices.Contains(more, n.Value) {
+		return n.Value
+	}
+	candidates := slices.Concat(s.into.Fields, s.into.Computed, more)
+	hint := "declare it in fields"
+	if near := diag.Suggest(n.Value, candidates); near != "" {
+		hint = "did you mean " + syntax.Quote(near) + "?"
+	}
+	s.Fail(n, diag.DanglingField, hint, "%s names %s, which is no field", what, syntax.Quote(n.Value))
+	return ""
+}

@@ -1,0 +1,78 @@
+package visibility
+
+import (
+	"regexp"
+	"strings"
+	"time"
+
+	"github.com/writ-policy/writ/translator/diag"
+	"github.com/writ-policy/writ/translator/syntax"
+)
+
+// decodeValidity decodes when a policy holds.
+func decodeValidity(d *syntax.Decoder, c *syntax.Cursor, p *MonitorAccessPolicy) {
+	if c == nil {
+		return
+	}
+	p.NotBefore, p.NotAfter = decodeMoment(d, c, "notBefore", p.Deny), decodeMoment(d, c, "notAfter", p.Deny)
+	if p.NotBefore != nil && p.NotAfter != nil && p.NotBefore.Time != nil && p.NotAfter.Time != nil &&
+		p.NotAfter.Time.Before(*p.NotBefore.Time) {
+		d.Fail(c.Value("notAfter"), diag.BadValue, "", "notAfter %s is before notBefore %s",
+			syntax.Quote(p.NotAfter.Value), syntax.Quote(p.NotBefore.Value))
+	}
+	c.Done()
+}
+
+// decodeMoment decodes an optional time. One that is none is a warning for an Allow,
+// which then never holds, and an error for a Deny, which must not vanish. What
+// YAML takes for a number is read as it is written.
+func decodeMoment(d *syntax.Decoder, c *syntax.Cursor, name string, deny bool) *Moment {
+	n := c.Value(name)
+	switch {
+	case n == nil || n.Type == syntax.String && n.Value == "":
+		return nil
+	case n.Type == syntax.List || n.Type == syntax.Mapping:
+		d.Fail(n, diag.WrongType, "", "%s is a string, this is %s", name, syntax.Describe(n))
+		return nil
+	}
+	const hint = `write it like "2026-01-20T10:00:00Z"`
+	t, ok := instant(n.Value)
+	switch {
+	case ok:
+		return &Moment{d.Text(n), &t}
+	case deny:
+		d.Fail(n, diag.BadValue, hint, "%s %s is no time of RFC 3339, and a Deny must not be skipped", name, syntax.Quote(n.Value))
+	default:
+		d.Warn(n, diag.MalformedTime, hint, "%s %s is no time of RFC 3339: the policy never holds", name, syntax.Quote(n.Value))
+	}
+	return &Moment{d.Text(n), nil}
+}
+
+// timeForm is stricter than the time package, which also takes a comma and hours
+// of one digit, and wider by the small letters of RFC 3339.
+var timeForm = regexp.MustCompile(`^\d{4}-\d\d-\d\d[Tt]\d\d:\d\d:\d\d(\.\d+)?([Zz]|[-+]([01]\d|2[0-3]):[0-5]\d)$`)
+
+// The first and the last instant that RFC 3339 writes without an offset.
+var (
+	firstInstant = time.Date(0, 1, 1, 0, 0, 0, 0, time.UTC)
+	lastInstant  = time.Date(9999, 12, 31, 23, 59, 59, 999999999, time.UTC)
+)
+
+// instant reads a time of RFC 3339. An offset may lead out of the years that can
+// be written in UTC; the nearest instant within is as good, for no clock gets there.
+func instant(value string) (time.Time, bool) {
+	if !timeForm.MatchString(value) {
+		return time.Time{}, false
+	}
+	t, err := time.Parse(time.RFC3339Nano, strings.ToUpper(value))
+	if err != nil {
+		return time.Time{}, false
+	}
+	switch t = t.UTC(); {
+	case t.Before(firstInstant):
+		t = firstInstant
+	case t.After(lastInstant):
+		t = lastInstant
+	}
+	return t, true
+}

@@ -1,0 +1,125 @@
+package visibility
+
+import (
+	"time"
+
+	"github.com/writ-policy/writ/translator/diag"
+	"github.com/writ-policy/writ/translator/syntax"
+)
+
+// FamilyVisibility is the family of monitoring policies and metric sources.
+const FamilyVisibility = "visibility"
+
+// MonitorAccessPolicy is a MonitorAccessPolicy of clusterpulse.io/v1alpha1. Its
+// namespace may be empty.
+type MonitorAccessPolicy struct {
+	syntax.Header
+	Users, Groups   []syntax.Text
+	ServiceAccounts []ServiceAccount
+	Priority        int
+	PriorityAt      diag.Position // of identity where priority is left out
+	Deny            bool
+	Disabled        bool
+	// Default is all, allow, deny or none. DefaultAt is its place, or that of
+	// clusters where it is left out.
+	Default   string
+	DefaultAt diag.Position
+	Rules     []ClusterRule
+	// NotBefore and NotAfter are nil where absent or empty.
+	NotBefore, NotAfter *Moment
+}
+
+// ServiceAccount is one of serviceAccounts, its namespace filled in.
+type ServiceAccount struct {
+	Namespace, Name string
+	At              diag.Position
+}
+
+// User is the name a service account has as a user.
+func (a *ServiceAccount) User() string {
+	return "system:serviceaccount:" + a.Namespace + ":" + a.Name
+}
+
+// Moment is a time of a document. Time is in UTC and of a four-digit year; it is
+// nil where Text is no time of RFC 3339.
+type Moment struct {
+	syntax.Text
+	Time *time.Time
+}
+
+// ClusterRule is one of scope.clusters.rules.
+type ClusterRule struct {
+	At      diag.Position
+	Names   []string
+	Pattern string // empty: none
+	// Labels is nil where matchLabels is absent; empty fits every cluster.
+	Labels *map[string]string
+	// View and ViewMetrics are the permissions, view alone where none is given.
+	View, ViewMetrics bool
+	Entries           []VisibilityEntry
+}
+
+// VisibilityEntry is what a rule says of one type, in either form. Lists and maps
+// without entries are nil.
+type VisibilityEntry struct {
+	Type syntax.Text
+	// Visibility is all, none or filtered, or empty where it is left out.
+	Visibility        string
+	Names, Namespaces ValueFilter
+	Labels            map[string]string
+	Fields            []FieldFilter
+	HideMasters       bool
+	HideByLabels      map[string]string
+	Include, Exclude  []syntax.Text // names of aggregations
+}
+
+// ValueFilter are allowed and denied values, literals and globs as written.
+type ValueFilter struct {
+	Allowed, Denied []string
+}
+
+// Empty reports whether a filter has neither allowed nor denied values.
+func (f *ValueFilter) Empty() bool { return len(f.Allowed) == 0 && len(f.Denied) == 0 }
+
+// FieldFilter is the filter of one field.
+type FieldFilter struct {
+	Field syntax.Text
+	ValueFilter
+}
+
+// MetricSource is a MetricSource of clusterpulse.io/v1alpha1, as far as it takes
+// part in decisions.
+type MetricSource struct {
+	syntax.Header
+	// Of is what the collector reads.
+	Of               Collected
+	Fields, Computed []string
+	Aggregations     []Aggregation
+	// Type is the resourceTypeName, with an empty Value where rbac is left out.
+	Type syntax.Text
+	// NamespaceField and NameField are of identifiers, empty where left out.
+	NamespaceField, NameField string
+	Filterable                []string
+	FilterAggregations        bool
+}
+
+// Collected is the kind of things a MetricSource is of.
+type Collected struct {
+	APIVersion, Kind string
+	Scope            string // Namespaced or Cluster
+}
+
+// Aggregation is one of a MetricSource's aggregations.
+type Aggregation struct {
+	Name       string
+	Function   string
+	Field      string
+	GroupBy    string
+	Percentile int
+	Filter     *AggregationFilter // nil without one
+}
+
+// AggregationFilter says which items an aggregation is over.
+type AggregationFilter struct {
+	Field, Operator, Value string
+}
