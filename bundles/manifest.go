@@ -59,7 +59,7 @@ func (m Manifest) encode() ([]byte, error) {
 // revision because they are always the same.
 func decodeManifest(content []byte) (Manifest, error) {
 	var m Manifest
-	if err := decodeStrictly(content, &m); err != nil {
+	if err := decodeStrict(content, &m); err != nil {
 		return Manifest{}, fmt.Errorf("%s: %w", ManifestPath, err)
 	}
 	switch {

@@ -262,14 +262,3 @@ func (c *collection) bundle(keys *Keys) (*Bundle, error) {
 	}
 	return b, nil
 }
-
-func decodeTables(content []byte) (Tables, error) {
-	var tables Tables
-	if err := decodeStrictly(content, &tables); err != nil {
-		return Tables{}, err
-	}
-	if tables.Access == nil {
-		return Tables{}, errors.New("no access tables")
-	}
-	return tables, nil
-}

@@ -92,7 +92,7 @@ func verifyFiles(files map[string][]byte, signed map[string]bundle.FileInfo) err
 // bundle must not choose who verifies it.
 func decodeSignatures(content []byte) (bundle.SignaturesConfig, error) {
 	var config bundle.SignaturesConfig
-	if err := decodeStrictly(content, &config); err != nil {
+	if err := decodeStrict(content, &config); err != nil {
 		return config, fmt.Errorf("%s: %w", SignaturesPath, err)
 	}
 	if config.Plugin != "" && config.Plugin != "_default" {
