@@ -16,135 +16,134 @@ import (
 	"github.com/writ-policy/writ/translator/source/git"
 )
 
-// Config is everything a server can be told. Begin with Defaults: a zero value
-// is no working configuration.
+// Config is the configuration of a server. Start from Defaults: the zero value is not
+// valid.
 type Config struct {
-	// Policies is the policy directory, or a place in a git repository as
-	// source.ParseLocation reads it.
+	// Policies is the policy directory, or a location in a git repository in the form
+	// of source.ParseLocation.
 	Policies string
-	// Bundle is where built bundles come from, in place of documents: a URL, a
-	// registry or a file, as remote.Options has it. BundleConfig is OPA's
-	// configuration of services, BundleKeys the keys one of which must have signed;
-	// both are files. PlainHTTP allows a registry without TLS.
+	// Bundle is the location of a built bundle, instead of documents: a URL, a registry
+	// or a file, as in remote.Options. BundleConfig is a file with OPA's configuration
+	// of services, and BundleKeys a file of keys, one of which must have signed the
+	// bundle. PlainHTTP allows a registry without TLS.
 	Bundle       string
 	BundleConfig string
 	BundleKeys   string
 	Registry     remote.Credentials
 	PlainHTTP    bool
-	// Every is how often a repository or a source of bundles is asked; zero is a
-	// default. PokeSecret is the file of the secret that who pokes has to know; empty:
-	// nobody can.
+	// Every is the interval of polling a repository or a source of bundles; zero means a
+	// default. PokeSecret is the file of the secret for POST /v1/poke; if it is empty,
+	// the endpoint does not exist.
 	Every      time.Duration
 	PokeSecret string
-	// Git is what to authenticate with at git servers, GitCA a PEM file of
-	// authorities to trust there, GitKeys a file of keys one of which must have signed
-	// a commit. GitMaxFetch bounds a commit in bytes; zero is a default.
+	// Git has the credentials for git servers, GitCA is a PEM file of authorities to
+	// trust for them, and GitKeys a file of keys, one of which must have signed a
+	// commit. GitMaxFetch bounds a commit in bytes; zero means a default.
 	Git         git.Credentials
 	GitCA       string
 	GitKeys     string
 	GitMaxFetch int64
 	// Listen is the address, HOST:PORT.
 	Listen string
-	// EnvoyListen is the address of the gRPC door for Envoy's external
-	// authorization, HOST:PORT; empty: there is none. It speaks TLS where Listen
-	// does. EnvoyIdentity is the namespace of dynamic metadata that tells who was
-	// authenticated.
+	// EnvoyListen is the address of the gRPC listener for Envoy's external
+	// authorization, HOST:PORT; empty means none. It uses TLS if Listen does.
+	// EnvoyIdentity is the namespace of dynamic metadata that contains the identity.
 	EnvoyListen   string
 	EnvoyIdentity string
-	// StateDir is where the last good bundles are kept; empty keeps none. Kept is how
-	// many of them can be gone back to; zero is a default.
+	// StateDir is the directory of the last good bundles; empty means none are stored.
+	// Kept is the number of revisions available for rollback; zero means a default.
 	StateDir string
 	Kept     int
-	// AdminListen is the address of the doors that change what is served, HOST:PORT;
-	// empty: there are none. AdminTokens is the file of those who may.
+	// AdminListen is the address of the administrative endpoints, HOST:PORT; empty means
+	// none. AdminTokens is the file of the operators' tokens.
 	AdminListen string
 	AdminTokens string
 	// Master is the master namespace; empty means "master".
 	Master string
-	// AllowEmpty serves a directory without a single policy document.
+	// AllowEmpty accepts a directory without a single policy document.
 	AllowEmpty bool
 
-	// Tokens is the file of callers' tokens; empty: nobody is authenticated.
+	// Tokens is the file of callers' tokens; empty means that callers are not
+	// authenticated.
 	Tokens string
-	// TLSCert and TLSKey are PEM files; both empty: plain HTTP. ClientCA, a PEM
-	// file too, makes a client certificate of those authorities necessary. All
-	// three are read again when they change.
+	// TLSCert and TLSKey are PEM files; empty means plain HTTP. ClientCA is a PEM file of
+	// authorities; if it is set, callers need a client certificate from one of them. All
+	// three are reloaded when they change.
 	TLSCert  string
 	TLSKey   string
 	ClientCA string
 
-	// Clusters is the file of clusters, read again when it changes; empty: reviews
-	// may be of any cluster, and no pod is ever read.
+	// Clusters is the file of clusters, reloaded when it changes. Empty means that
+	// reviews may name any cluster, and that no pod is fetched.
 	Clusters string
-	// FetchTimeout bounds what is read from a cluster for one review, and
-	// MaxFetches for how many reviews a cluster is read at a time.
+	// FetchTimeout bounds fetching from a cluster for one review. MaxFetches bounds the
+	// concurrent fetches from one cluster.
 	FetchTimeout time.Duration
 	MaxFetches   int
-	// SessionKey and EscalationKey are the keys of a review's extra that hold its
-	// session and escalation.
+	// SessionKey and EscalationKey are the keys in spec.extra of a review that contain
+	// the session and the escalation.
 	SessionKey    string
 	EscalationKey string
 
-	// AuditFile is where audit events are appended, and AuditWebhook the URL they
-	// are posted to; empty: nowhere. The log has them always.
+	// AuditFile is a file to which audit events are appended, AuditWebhook a URL to
+	// which they are posted; empty means none. They are always logged.
 	AuditFile    string
 	AuditWebhook string
 
-	// CacheEntries is how many decisions are kept; zero keeps none. CacheBytes
-	// is about how much memory they may take.
+	// CacheEntries is the maximum number of cached decisions; zero disables the cache.
+	// CacheBytes is approximately the memory that they may use.
 	CacheEntries int
 	CacheBytes   int
 
-	// VisibilityCacheEntries is how many authorizations of the visibility point are
-	// kept, and VisibilityCacheTTL how long; zero entries keep none.
+	// VisibilityCacheEntries is the maximum number of cached authorizations of the
+	// visibility point, and VisibilityCacheTTL how long they are cached; zero entries
+	// disables the cache.
 	VisibilityCacheEntries int
 	VisibilityCacheTTL     time.Duration
 
-	// MaxBody is the largest body, in bytes, and MaxInFlight the number of
-	// requests that are answered at a time; what is beyond is refused.
+	// MaxBody is the largest request body in bytes, and MaxInFlight the maximum number
+	// of concurrent requests. Requests beyond them are rejected.
 	MaxBody     int64
 	MaxInFlight int
 
-	// RequestTimeout bounds a request from its body to its answer, and
-	// EvaluationTimeout each evaluation in it.
+	// RequestTimeout bounds a request, including reading its body. EvaluationTimeout
+	// bounds each evaluation.
 	RequestTimeout    time.Duration
 	EvaluationTimeout time.Duration
-	// ReadHeaderTimeout, ReadTimeout, WriteTimeout and IdleTimeout bound what a
-	// connection may take its time with.
+	// ReadHeaderTimeout, ReadTimeout, WriteTimeout and IdleTimeout are those of
+	// http.Server.
 	ReadHeaderTimeout time.Duration
 	ReadTimeout       time.Duration
 	WriteTimeout      time.Duration
 	IdleTimeout       time.Duration
-	// Drain is how long a server that is told to stop goes on answering while it
-	// says that it is not ready, and Grace how long it then waits for requests in
-	// flight.
+	// Drain is how long a stopping server is unready but still answers new requests.
+	// Grace is how long it then waits for requests in flight.
 	Drain time.Duration
 	Grace time.Duration
 
-	// Settle is how long the documents must stay unchanged before they are read,
-	// Rescan how often they are looked at without any event.
+	// Settle is how long the documents must stay unchanged before they are read. Rescan
+	// is the interval of scans without file events; zero means a default.
 	Settle time.Duration
 	Rescan time.Duration
 
-	// Version is that of writ, for the status and the bundles.
+	// Version is the version of writ, for the status and for bundles.
 	Version string
-	// Listening is called once with the address in use; nil is not. It must not
-	// wait for anything.
+	// Listening, if not nil, is called once with the address in use. It must not block.
 	Listening func(net.Addr)
-	// EnvoyListening is the same for the address of the door for Envoy.
+	// EnvoyListening is the same for the listener for Envoy.
 	EnvoyListening func(net.Addr)
-	// AdminListening is the same for the address of the operators' doors.
+	// AdminListening is the same for the listener of the administrative endpoints.
 	AdminListening func(net.Addr)
-	// Logger hears what happens; nil: nobody does.
+	// Logger receives log records; nil discards them.
 	Logger *slog.Logger
 	// Now is the clock of decisions; nil means time.Now.
 	Now func() time.Time
 }
 
-// DefaultListen is the address unless another is set: this machine only.
+// DefaultListen is the default address, which is reachable on this machine only.
 const DefaultListen = "127.0.0.1:8686"
 
-// Defaults is a Config that lacks nothing but the policy directory.
+// Defaults returns a Config that is valid once Policies or Bundle is set.
 func Defaults() Config {
 	return Config{
 		Listen:             DefaultListen,
@@ -172,42 +171,43 @@ func Defaults() Config {
 
 func (c *Config) followsGit() bool {
 	location, err := source.ParseLocation(c.Policies)
-	return c.Policies != "" && (err != nil || location.Git != nil) // what is wrong with it is told where it is read
+	return c.Policies != "" && (err != nil || location.Git != nil) // openSources reports the error
 }
 
-// Validate says what of c cannot work together. Files are not opened.
+// Validate returns an error for each setting that is missing, out of range or in
+// conflict with another one. It does not open files.
 func (c *Config) Validate() error {
 	var errs []error
 	switch {
 	case c.Policies == "" && c.Bundle == "":
-		errs = append(errs, errors.New("neither a policy directory nor a bundle is given"))
+		errs = append(errs, errors.New("a policy directory or a bundle is required"))
 	case c.Policies != "" && c.Bundle != "":
-		errs = append(errs, errors.New("give a policy directory or a bundle, not both"))
+		errs = append(errs, errors.New("a policy directory and a bundle are mutually exclusive"))
 	}
-	// Who gives keys relies on them.
+	// Keys that nothing uses are an error: the operator relies on them.
 	if c.BundleKeys != "" && c.Bundle == "" {
-		errs = append(errs, errors.New("keys of bundles are given, and no bundle is served: nothing would be verified by them"))
+		errs = append(errs, errors.New("keys of bundles require a bundle: they would verify nothing"))
 	}
 	if c.GitKeys != "" && !c.followsGit() {
-		errs = append(errs, errors.New("keys of commits are given, and no git repository is served: nothing would be verified by them"))
+		errs = append(errs, errors.New("keys of commits require a git repository: they would verify nothing"))
 	}
 	if _, _, err := net.SplitHostPort(c.AdminListen); c.AdminListen != "" && err != nil {
 		errs = append(errs, fmt.Errorf("listen address %q for operators: %w", c.AdminListen, err))
 	}
 	if (c.AdminListen == "") != (c.AdminTokens == "") {
-		errs = append(errs, errors.New("the listen address for operators and the file of their tokens are given together or not at all"))
+		errs = append(errs, errors.New("the admin listen address and the file of admin tokens require each other"))
 	}
 	if _, _, err := net.SplitHostPort(c.Listen); err != nil {
-		errs = append(errs, fmt.Errorf("listen address %q: want HOST:PORT, such as 127.0.0.1:8686, or :8686 for all addresses", c.Listen))
+		errs = append(errs, fmt.Errorf("listen address %q: must be HOST:PORT, such as 127.0.0.1:8686, or :8686 for all addresses", c.Listen))
 	}
 	if _, _, err := net.SplitHostPort(c.EnvoyListen); c.EnvoyListen != "" && err != nil {
 		errs = append(errs, fmt.Errorf("listen address %q for Envoy: %w", c.EnvoyListen, err))
 	}
 	if (c.TLSCert == "") != (c.TLSKey == "") {
-		errs = append(errs, errors.New("a TLS certificate and its key are given together or not at all"))
+		errs = append(errs, errors.New("a TLS certificate and its key require each other"))
 	}
 	if c.ClientCA != "" && c.TLSCert == "" {
-		errs = append(errs, errors.New("a client CA needs a TLS certificate and key"))
+		errs = append(errs, errors.New("a client CA requires a TLS certificate and key"))
 	}
 	for _, bound := range []struct {
 		name  string
@@ -221,7 +221,7 @@ func (c *Config) Validate() error {
 		{"the write timeout", int64(c.WriteTimeout)}, {"the idle timeout", int64(c.IdleTimeout)},
 	} {
 		if bound.value <= 0 {
-			errs = append(errs, fmt.Errorf("%s must be above zero", bound.name))
+			errs = append(errs, fmt.Errorf("%s must be positive", bound.name))
 		}
 	}
 	for _, bound := range []struct {
@@ -234,14 +234,14 @@ func (c *Config) Validate() error {
 		{"the drain time", int64(c.Drain)}, {"the grace period", int64(c.Grace)}, {"the settle time", int64(c.Settle)},
 	} {
 		if bound.value < 0 {
-			errs = append(errs, fmt.Errorf("%s must not be below zero", bound.name))
+			errs = append(errs, fmt.Errorf("%s must not be negative", bound.name))
 		}
 	}
 	if c.SessionKey == "" || c.EscalationKey == "" || c.SessionKey == c.EscalationKey {
-		errs = append(errs, errors.New("the keys of session and escalation must be two, and not empty"))
+		errs = append(errs, errors.New("the keys of session and escalation must be different and not empty"))
 	}
 	if c.WriteTimeout <= c.RequestTimeout {
-		errs = append(errs, errors.New("the write timeout must be above the request timeout, or answers are cut off"))
+		errs = append(errs, errors.New("the write timeout must be greater than the request timeout, or responses are truncated"))
 	}
 	return errors.Join(errs...)
 }

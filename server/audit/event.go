@@ -1,14 +1,14 @@
-// Package audit tells those who look later what deny policies did: requests and
-// their decisions come in, events go out, to the log and, where configured, to a
-// file and a webhook. It decides nothing, and slows no decision down for a
-// receiver that is slow.
+// Package audit records the actions of deny policies. The input is requests and their
+// decisions. The output is events, which are written to the log and, if configured, to
+// a file and a webhook. The package makes no decisions, and a slow receiver does not
+// delay them.
 //
 // # Design
 //
-// Events for the webhook wait in a queue of fixed length, and what finds it full
-// is dropped and counted. The alternative, holding decisions back until their
-// events are delivered, lets whoever stops the receiver stop the cluster. The
-// file is written at once: it is on this machine.
+// Events for the webhook wait in a queue of fixed length. If the queue is full, events
+// are dropped and counted. The rejected alternative, to delay decisions until their
+// events are delivered, would let a failing receiver stop the cluster. The file is
+// written synchronously, because it is local.
 package audit
 
 import (
@@ -17,7 +17,7 @@ import (
 	"github.com/writ-policy/writ/server/decision"
 )
 
-// Severity is how much an event matters.
+// Severity is the importance of an event.
 type Severity string
 
 // The severities.
@@ -37,8 +37,8 @@ const (
 	RuleDenied = "access.denied.policy"
 )
 
-// Event is one thing that happened. Texts are those of the request, cut where
-// they are very long.
+// Event is one audit event. Strings from the request are truncated if they are very
+// long.
 type Event struct {
 	Time     time.Time `json:"time"`
 	Event    string    `json:"event"`
@@ -55,11 +55,11 @@ type Event struct {
 	APIGroup    string   `json:"apiGroup"`
 
 	PolicyName string `json:"policyName"`
-	// Rule is the index of the rule that denied; nil where none did.
+	// Rule is the index of the rule that denied; nil if no rule denied.
 	Rule *int `json:"rule,omitempty"`
 	// Action is allow, warn or deny.
 	Action string `json:"action"`
-	// RiskScore is nil, and RiskFactors empty, where no pod was evaluated.
+	// RiskScore is nil, and RiskFactors is empty, if no pod was evaluated.
 	RiskScore       *int     `json:"riskScore,omitempty"`
 	RiskFactors     []string `json:"riskFactors"`
 	Reason          string   `json:"reason"`
@@ -69,33 +69,33 @@ type Event struct {
 
 const denyPolicy = "DenyPolicy"
 
-// Events are what a decision has to tell, at the time now: an event for each
-// policy that computed a score, then one of how it ended for the pod, the worst
-// of all policies, then one of a rule that denied.
+// Events returns the events of a decision: one for each policy that computed a score,
+// one for the outcome of pod security, and one for a rule that denied. It returns nil
+// if no deny policy was involved.
 func Events(r *decision.Request, d *decision.Decision, now time.Time) []Event {
 	rule := d.Denied && len(d.Matched) > 0 && d.Matched[0].Kind == denyPolicy
 	if len(d.Pods) == 0 && !rule {
 		return nil
 	}
-	about := about(r, now)
+	base := newEvent(r, now)
 	var events []Event
 	for i := range d.Pods {
 		if d.Pods[i].Evaluated {
-			e := about
+			e := base
 			e.Event, e.Severity = Evaluated, Info
-			e.judged(&d.Pods[i])
+			e.setPolicy(&d.Pods[i])
 			events = append(events, e)
 		}
 	}
 	if worst := decisive(d.Pods); worst != nil {
-		e := about
-		e.judged(worst)
-		e.ended(worst, d)
+		e := base
+		e.setPolicy(worst)
+		e.setOutcome(worst, d)
 		events = append(events, e)
 		rule = rule && worst.Action != "deny"
 	}
 	if rule {
-		e := about
+		e := base
 		e.Event, e.Severity, e.Action = RuleDenied, Warning, "deny"
 		e.PolicyName, e.Rule, e.Reason = d.Matched[0].Name, &d.Matched[0].Rule, clip(d.Reason)
 		events = append(events, e)
@@ -103,7 +103,8 @@ func Events(r *decision.Request, d *decision.Decision, now time.Time) []Event {
 	return events
 }
 
-func about(r *decision.Request, now time.Time) Event {
+// newEvent returns an event with the attributes of the request.
+func newEvent(r *decision.Request, now time.Time) Event {
 	return Event{
 		Time: now.UTC(), User: clip(r.User), Groups: clipAll(r.Groups), Cluster: clip(r.Cluster),
 		Namespace: clip(r.Namespace), Name: clip(r.Name), Resource: clip(r.Resource), Subresource: clip(r.Subresource),
@@ -111,9 +112,9 @@ func about(r *decision.Request, now time.Time) Event {
 	}
 }
 
-// decisive is what the outcome of a request is named for: the policy that denied,
-// else the first that warned, else the first that an override settled, else the
-// first that has a score, else the first. Nil without any.
+// decisive returns the policy that determined the outcome: the one that denied, else
+// the first that warned, else the first with an override, else the first with a score,
+// else the first. It returns nil if there are none.
 func decisive(pods []decision.PodOutcome) *decision.PodOutcome {
 	for _, fits := range []func(*decision.PodOutcome) bool{
 		func(p *decision.PodOutcome) bool { return p.Action == "deny" },
@@ -131,7 +132,8 @@ func decisive(pods []decision.PodOutcome) *decision.PodOutcome {
 	return nil
 }
 
-func (e *Event) judged(p *decision.PodOutcome) {
+// setPolicy sets the policy, its action and the score.
+func (e *Event) setPolicy(p *decision.PodOutcome) {
 	e.PolicyName, e.Action, e.OverrideApplied = p.Policy, p.Action, p.Override
 	if p.Evaluated {
 		score := p.Score
@@ -140,9 +142,9 @@ func (e *Event) judged(p *decision.PodOutcome) {
 	}
 }
 
-// ended says how it ended for the pod. What was allowed has no reason of its own:
-// that of the decision is about grants.
-func (e *Event) ended(p *decision.PodOutcome, d *decision.Decision) {
+// setOutcome sets the event's name, severity and reason. An allowed pod has no reason,
+// because the reason of the decision is about grants.
+func (e *Event) setOutcome(p *decision.PodOutcome, d *decision.Decision) {
 	switch {
 	case p.Action == "deny":
 		e.Event, e.Severity, e.Reason = Denied, Critical, clip(d.Reason)
@@ -162,7 +164,8 @@ func (e *Event) ended(p *decision.PodOutcome, d *decision.Decision) {
 	}
 }
 
-// Bounds of what callers choose. A body is longer than any event should be.
+// Bounds of strings and lists from callers: a request may be much longer than an event
+// should be.
 const (
 	maxText = 1024
 	maxList = 256

@@ -19,7 +19,7 @@ type file struct {
 
 	mu     sync.Mutex // held to write and to reopen
 	open   *os.File
-	failed bool // the last write did, which was said
+	failed bool // the last write failed, and the error was logged
 }
 
 func openFile(path string, log *slog.Logger, m *metrics.Metrics) (*file, error) {
@@ -34,8 +34,8 @@ func openAppend(path string) (*os.File, error) {
 	return os.OpenFile(path, os.O_APPEND|os.O_CREATE|os.O_WRONLY, 0o600)
 }
 
-// append writes the events of one decision at once, so that lines of two never
-// mix.
+// append writes the events of one decision at once, so that the lines of concurrent
+// decisions are not interleaved.
 func (f *file) append(events []Event) {
 	lines := encode(events)
 	f.mu.Lock()
@@ -50,19 +50,19 @@ func (f *file) append(events []Event) {
 	f.failed = err != nil
 }
 
-// reopen follows a file that was moved away, as those do who rotate it.
+// reopen opens the path again if the file was renamed or removed by log rotation.
 func (f *file) reopen() {
 	f.mu.Lock()
 	defer f.mu.Unlock()
 	now, err := os.Stat(f.path)
 	if err == nil {
-		if held, err := f.open.Stat(); err == nil && os.SameFile(now, held) {
+		if current, err := f.open.Stat(); err == nil && os.SameFile(now, current) {
 			return
 		}
 	}
 	next, err := openAppend(f.path)
 	if err != nil {
-		return // what is open takes the events on
+		return // continue with the open file
 	}
 	_ = f.open.Close()
 	f.open = next
@@ -74,7 +74,7 @@ func (f *file) close() error {
 	return f.open.Close()
 }
 
-// encode writes one event a line.
+// encode writes one event per line.
 func encode(events []Event) []byte {
 	var b bytes.Buffer
 	encoder := json.NewEncoder(&b)

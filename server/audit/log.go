@@ -9,19 +9,20 @@ import (
 	"github.com/writ-policy/writ/server/metrics"
 )
 
-// Options say where events go besides the log.
+// Options configure where events are written. The zero value writes none.
 type Options struct {
-	// Logger hears of each event; nil means that only File and Webhook do.
+	// Logger logs each event. Nil means that events are not logged.
 	Logger *slog.Logger
-	// File is where each event is appended as a line of JSON; empty: nowhere.
+	// File is the path of a file to which events are appended as JSON lines. Empty
+	// means none.
 	File string
-	// Webhook is the URL that events are posted to; empty: none.
+	// Webhook is the URL to which events are posted. Empty means none.
 	Webhook string
 	// Now is the clock; nil means time.Now.
 	Now func() time.Time
 }
 
-// Log records what decisions have to tell. It is safe for concurrent use.
+// Log records the events of decisions. It is safe for concurrent use.
 type Log struct {
 	logger  *slog.Logger
 	now     func() time.Time
@@ -29,7 +30,8 @@ type Log struct {
 	webhook *webhook // nil without a webhook
 }
 
-// Open opens what the options name. A webhook is not asked: it may come later.
+// Open opens the log. It returns an error if the file cannot be opened or the URL is
+// invalid. It does not connect to the webhook, which may start later.
 func Open(o Options, m *metrics.Metrics) (*Log, error) {
 	l := &Log{logger: o.Logger, now: o.Now}
 	if l.logger == nil {
@@ -52,11 +54,11 @@ func Open(o Options, m *metrics.Metrics) (*Log, error) {
 	return l, nil
 }
 
-// Record tells what the decision on r has to tell, if anything.
+// Record writes the events of the decision on r, if there are any.
 func (l *Log) Record(ctx context.Context, r *decision.Request, d *decision.Decision) {
 	events := Events(r, d, l.now())
 	for i := range events {
-		l.say(ctx, &events[i])
+		l.write(ctx, &events[i])
 	}
 	if len(events) == 0 {
 		return
@@ -69,22 +71,22 @@ func (l *Log) Record(ctx context.Context, r *decision.Request, d *decision.Decis
 	}
 }
 
-// Run delivers to the webhook until ctx is done, and then what is left, for a
-// while. It returns at once where there is no webhook.
+// Run delivers events to the webhook until ctx is done, and then for a few seconds
+// those that are still queued. It returns at once if there is no webhook.
 func (l *Log) Run(ctx context.Context) {
 	if l.webhook != nil {
 		l.webhook.run(ctx)
 	}
 }
 
-// Reopen opens the file again where another has taken its place, or none.
+// Reopen opens the file again if it was renamed or removed.
 func (l *Log) Reopen() {
 	if l.file != nil {
 		l.file.reopen()
 	}
 }
 
-// Close closes the file.
+// Close closes the file. It returns an error if closing fails.
 func (l *Log) Close() error {
 	if l.file == nil {
 		return nil
@@ -94,7 +96,7 @@ func (l *Log) Close() error {
 
 var levels = map[Severity]slog.Level{Info: slog.LevelInfo, Warning: slog.LevelWarn, Critical: slog.LevelError}
 
-func (l *Log) say(ctx context.Context, e *Event) {
+func (l *Log) write(ctx context.Context, e *Event) {
 	level := levels[e.Severity]
 	if !l.logger.Enabled(ctx, level) {
 		return

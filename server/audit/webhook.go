@@ -15,36 +15,36 @@ import (
 
 // Bounds of the delivery.
 const (
-	maxQueued = 4096            // events that wait
-	maxBatch  = 128             // events of one POST
-	attempts  = 5               // of a POST
-	patience  = 5 * time.Second // for an answer, and for all that is left at the end
+	maxQueued = 4096            // queued events
+	maxBatch  = 128             // events in one POST
+	attempts  = 5               // attempts of a POST
+	timeout   = 5 * time.Second // for a response, and for all queued events on shutdown
 	firstWait = 200 * time.Millisecond
 )
 
-// webhook posts events, one JSON object a line, in the order they came.
+// webhook posts events as JSON lines, in order.
 type webhook struct {
 	url     string
 	log     *slog.Logger
 	metrics *metrics.Metrics
 	client  *http.Client
 	events  chan Event
-	wait    time.Duration // before the second attempt; doubled before each further one
-	failed  bool          // the last POST did, which was said; run's alone
+	wait    time.Duration // before the second attempt; doubled for each further one
+	failed  bool          // the last POST failed, and the error was logged; used by run only
 }
 
 func newWebhook(address string, log *slog.Logger, m *metrics.Metrics) (*webhook, error) {
 	u, err := url.Parse(address)
 	if err != nil || u.Scheme != "http" && u.Scheme != "https" || u.Host == "" {
-		return nil, fmt.Errorf("audit webhook: want the URL of a http or https server") // it may hold a secret
+		return nil, fmt.Errorf("audit webhook: must be an http or https URL") // the URL may contain a secret
 	}
 	return &webhook{
-		url: address, log: log, metrics: m, client: &http.Client{Timeout: patience},
+		url: address, log: log, metrics: m, client: &http.Client{Timeout: timeout},
 		events: make(chan Event, maxQueued), wait: firstWait,
 	}, nil
 }
 
-// queue never waits.
+// queue adds events, or drops and counts them if the queue is full. It does not block.
 func (w *webhook) queue(events []Event) {
 	for i := range events {
 		select {
@@ -55,12 +55,11 @@ func (w *webhook) queue(events []Event) {
 	}
 }
 
-// run delivers until ctx is done, and then what is left, as long as patience
-// lasts: those events are of decisions that were made.
+// run delivers until ctx is done, and then delivers the queued events within timeout.
 func (w *webhook) run(ctx context.Context) {
 	delivery, cancel := context.WithCancel(context.WithoutCancel(ctx))
 	defer cancel()
-	defer context.AfterFunc(ctx, func() { time.AfterFunc(patience, cancel) })()
+	defer context.AfterFunc(ctx, func() { time.AfterFunc(timeout, cancel) })()
 	for {
 		select {
 		case first := <-w.events:
@@ -77,7 +76,7 @@ func (w *webhook) run(ctx context.Context) {
 	}
 }
 
-// batch is first and what waits behind it.
+// batch returns the first event and the events queued behind it.
 func (w *webhook) batch(first Event) []Event {
 	batch := []Event{first}
 	for len(batch) < maxBatch {
@@ -91,8 +90,8 @@ func (w *webhook) batch(first Event) []Event {
 	return batch
 }
 
-// deliver posts a batch, again where that may help, and drops it where it does
-// not.
+// deliver posts a batch, with retries for temporary errors. It drops the batch if all
+// attempts fail.
 func (w *webhook) deliver(ctx context.Context, batch []Event) {
 	body := encode(batch)
 	wait, err := w.wait, error(nil)
@@ -114,7 +113,8 @@ func (w *webhook) deliver(ctx context.Context, batch []Event) {
 	w.failed = true
 }
 
-// post reports whether it may help to try again.
+// post sends a batch. It returns an error if the webhook did not accept it, and whether
+// the error may be temporary.
 func (w *webhook) post(ctx context.Context, body []byte) (again bool, err error) {
 	request, err := http.NewRequestWithContext(ctx, http.MethodPost, w.url, bytes.NewReader(body))
 	if err != nil {
@@ -130,16 +130,16 @@ func (w *webhook) post(ctx context.Context, body []byte) (again bool, err error)
 		return true, err
 	}
 	defer response.Body.Close()
-	_, _ = io.Copy(io.Discard, io.LimitReader(response.Body, 64<<10)) // so that the connection serves again
+	_, _ = io.Copy(io.Discard, io.LimitReader(response.Body, 64<<10)) // so that the connection can be reused
 	if response.StatusCode/100 == 2 {
 		return false, nil
 	}
 	code := response.StatusCode
 	return code >= 500 || code == http.StatusTooManyRequests || code == http.StatusRequestTimeout,
-		fmt.Errorf("the webhook answered %d", code)
+		fmt.Errorf("the webhook responded with status %d", code)
 }
 
-// pause waits, and reports whether ctx is still good after it.
+// pause waits. It returns false if ctx is done first.
 func pause(ctx context.Context, wait time.Duration) bool {
 	timer := time.NewTimer(wait)
 	defer timer.Stop()

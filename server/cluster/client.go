@@ -18,16 +18,16 @@ import (
 	"github.com/writ-policy/writ/server/decision"
 )
 
-// maxAnswer is how large an answer of an API server may be; what is beyond is cut
-// off and does not parse. Objects are kept in etcd, which takes 1.5 MiB.
-const maxAnswer = 8 << 20
+// maxResponse bounds a response of an API server. A longer response is truncated and
+// does not parse. The limit of etcd for objects is 1.5 MiB.
+const maxResponse = 8 << 20
 
-// client reads from one cluster.
+// client fetches from one cluster.
 type client struct {
 	config *rest.Config
-	open   func() (*rest.RESTClient, error) // opened at the first use
-	places chan struct{}
-	self   atomic.Pointer[string] // who the cluster takes us for, once it was asked
+	open   func() (*rest.RESTClient, error) // opened on first use
+	places chan struct{}                    // one element per fetch in progress
+	self   atomic.Pointer[string]           // our user name in the cluster, once known
 }
 
 func newClient(entry *Cluster, o Options) (*client, error) {
@@ -36,7 +36,7 @@ func newClient(entry *Cluster, o Options) (*client, error) {
 		return nil, err
 	}
 	config.Timeout = o.Timeout
-	config.QPS = -1 // what bounds the reads is the places
+	config.QPS = -1 // places bounds the fetches
 	config.UserAgent = "writ"
 	config.Wrap(func(next http.RoundTripper) http.RoundTripper { return bounded{next} })
 	config.APIPath = "/api"
@@ -67,15 +67,15 @@ func restConfig(entry *Cluster) (*rest.Config, error) {
 	return config, nil
 }
 
-// statuses decodes what API servers say in place of an answer. The answers
-// themselves are not decoded here.
+// statuses returns a serializer for the Status objects of failed requests. Successful
+// responses are not decoded by it.
 func statuses() runtime.NegotiatedSerializer {
 	scheme := runtime.NewScheme()
 	metav1.AddToGroupVersion(scheme, schema.GroupVersion{Version: "v1"})
 	return serializer.NewCodecFactory(scheme).WithoutConversion()
 }
 
-// bounded cuts answers off that are too large.
+// bounded truncates responses that are too large.
 type bounded struct{ next http.RoundTripper }
 
 func (b bounded) RoundTrip(r *http.Request) (*http.Response, error) {
@@ -84,12 +84,12 @@ func (b bounded) RoundTrip(r *http.Request) (*http.Response, error) {
 		response.Body = struct {
 			io.Reader
 			io.Closer
-		}{io.LimitReader(response.Body, maxAnswer), response.Body}
+		}{io.LimitReader(response.Body, maxResponse), response.Body}
 	}
 	return response, err
 }
 
-// complete reads what is wanted, in one of the client's places.
+// complete fetches the missing facts. It waits for one of the client's places.
 func (c *client) complete(ctx context.Context, r *decision.Request, w decision.Wants) {
 	if !c.enter(ctx) {
 		if w.Pod {
@@ -112,14 +112,14 @@ func (c *client) complete(ctx context.Context, r *decision.Request, w decision.W
 	}
 }
 
-// enter waits for a place until ctx is done, and reports whether there was one.
+// enter waits for a place. It returns false if ctx is done first.
 func (c *client) enter(ctx context.Context) bool {
 	select {
 	case c.places <- struct{}{}:
 	case <-ctx.Done():
 		return false
 	}
-	if ctx.Err() != nil { // both happened, and select took either
+	if ctx.Err() != nil { // both cases were ready, and select chose this one
 		c.leave()
 		return false
 	}

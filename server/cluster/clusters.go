@@ -16,21 +16,20 @@ import (
 	"github.com/writ-policy/writ/server/decision"
 )
 
-// Bounds where Options leave them at zero.
+// Defaults of Options.
 const (
 	DefaultTimeout = 1500 * time.Millisecond
 	DefaultPlaces  = 64
 )
 
-// maxFile is how large the clusters file and each kubeconfig may be.
+// maxFile bounds the size of the clusters file and of each kubeconfig.
 const maxFile = 4 << 20
 
-// Options bound the reading. The zero value means the defaults.
+// Options bound fetching. The zero value means the defaults.
 type Options struct {
-	// Timeout bounds all that is read for one request, waiting for a place
-	// included.
+	// Timeout bounds all fetches for one request, including the wait for a place.
 	Timeout time.Duration
-	// Places is for how many requests one cluster is read at a time.
+	// Places is the number of requests for which one cluster is read concurrently.
 	Places int
 }
 
@@ -43,21 +42,22 @@ type Clusters struct {
 	active atomic.Pointer[listing]
 }
 
-// listing is one reading of the file.
+// listing is the content of the file at one time.
 type listing struct {
 	hash     [sha256.Size]byte
 	clusters map[string]*reached
 	fallback *reached // the default; nil without one
 }
 
-// reached is a cluster and the way to it.
+// reached is a cluster and its client.
 type reached struct {
 	Cluster
 	hash   [sha256.Size]byte // of the kubeconfig
-	client *client           // nil where nothing is ever read
+	client *client           // nil if nothing is fetched from the cluster
 }
 
-// Read reads the clusters file at path and the kubeconfigs it names.
+// Read reads the clusters file at path and the kubeconfigs it names. It returns an error
+// with the line if one of them cannot be read or is invalid.
 func Read(path string, o Options) (*Clusters, error) {
 	if o.Timeout <= 0 {
 		o.Timeout = DefaultTimeout
@@ -72,9 +72,9 @@ func Read(path string, o Options) (*Clusters, error) {
 	return c, nil
 }
 
-// Reload reads the files again and says whether any was another than before.
-// After an error the clusters are those of the last reading that was in order.
-// A cluster of which nothing changed keeps its connections.
+// Reload reads the files again and reports whether any of them changed. If it returns
+// an error, the previous clusters stay in use. A cluster that did not change keeps its
+// connections.
 func (c *Clusters) Reload() (changed bool, err error) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -110,7 +110,7 @@ func (c *Clusters) Reload() (changed bool, err error) {
 	return changed, nil
 }
 
-// at says which file and line an error is about.
+// at adds the file and line to an error.
 func (c *Clusters) at(err error) error {
 	var m *mistake
 	if errors.As(err, &m) {
@@ -119,7 +119,8 @@ func (c *Clusters) at(err error) error {
 	return fmt.Errorf("read clusters: %s: %w", c.path, err)
 }
 
-// reach is before, where entry and its kubeconfig are what they were.
+// reach returns before if the entry and its kubeconfig did not change, or else a new
+// client. It returns an error if the kubeconfig cannot be read.
 func reach(entry *Cluster, before *reached, o Options) (*reached, error) {
 	r := &reached{Cluster: *entry}
 	if entry.Kubeconfig != "" {
@@ -145,12 +146,12 @@ func reach(entry *Cluster, before *reached, o Options) (*reached, error) {
 
 // Errors of Place.
 var (
-	errNoCluster = errors.New("the review names no cluster, and none is the default")
-	errUnlisted  = errors.New("the review's cluster is not listed")
+	errNoCluster = errors.New("the review names no cluster, and there is no default cluster")
+	errUnlisted  = errors.New("the cluster of the review is not listed")
 )
 
-// Place says which cluster a request is about, where its door does not, and of
-// which tenant. A request of a cluster that is not listed has no place.
+// Place sets the cluster of a request, if the endpoint did not, and its tenant. It
+// returns an error if the cluster is not listed, or if there is no default cluster.
 func (c *Clusters) Place(r *decision.Request) error {
 	list := c.active.Load()
 	found := list.clusters[r.Cluster]
@@ -167,8 +168,8 @@ func (c *Clusters) Place(r *decision.Request) error {
 	return errUnlisted
 }
 
-// Labels are what the file says of the cluster of that name; nil where it is not
-// listed. They are shared, and not to be written.
+// Labels returns the labels of a cluster, or nil if it is not listed. The map is shared
+// and must not be modified.
 func (c *Clusters) Labels(name string) map[string]string {
 	if found := c.active.Load().clusters[name]; found != nil {
 		return found.Labels
@@ -176,9 +177,9 @@ func (c *Clusters) Labels(name string) map[string]string {
 	return nil
 }
 
-// Complete reads what is wanted into r: its Pod, or PodError, and its
-// NamespaceLabels, which stay unknown where they cannot be read. It ends before
-// ctx does, so that there is time to decide.
+// Complete fetches the missing facts into r: Pod or PodError, and NamespaceLabels, which
+// stay unknown if they cannot be read. It returns before the deadline of ctx, so that
+// there is time left for the decision.
 func (c *Clusters) Complete(ctx context.Context, r *decision.Request, w decision.Wants) {
 	found := c.active.Load().clusters[r.Cluster]
 	if found == nil || found.client == nil || !w.Pod && !w.NamespaceLabels {

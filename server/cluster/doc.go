@@ -1,18 +1,19 @@
-// Package cluster reads, for a review, what its cluster knows and the review does
-// not say: the pod behind exec, attach and portforward, and the labels of a
-// namespace. Requests come in, and go out with the answers, or with why there is
-// none; which of them are wanted, and what follows, is decided elsewhere.
+// Package cluster fetches facts that a review does not contain from its cluster: the
+// pod of an exec, attach or portforward, and the labels of a namespace. The input is a
+// request and the facts that are missing. The output is the request with the facts, or
+// with the reason why they are not available. The package does not know which facts
+// are needed or what follows from them.
 //
 // # Design
 //
-// Nothing is kept from one request to the next. A pod may be replaced under its
-// name, or get an ephemeral container, between two reviews; an informer would
-// answer faster, by what was true a moment ago, and would hold every pod of every
-// cluster. Pods are read as the bytes that the API server sends, not through Go
-// types: a field that these types do not know, or that has another type than
-// theirs, reaches the policies as it is, and hides nothing.
+// Nothing is cached between requests. Between two reviews a pod may be replaced under
+// its name, or get an ephemeral container. The rejected alternative, an informer, would
+// answer faster but from the past, and would hold every pod of every cluster in memory.
+// Pods are decoded from the bytes of the API server and not through Go types, so that a
+// field that those types do not know, or with an unexpected type, is still visible to
+// the policies.
 //
-// The reads come back as reviews where the cluster's API server asks this very
-// server. So they have places of their own, of each cluster, which a read that
-// has come back never takes: of those, no namespace is read.
+// If the cluster's API server uses this server as its authorizer, each fetch results in
+// a review here. Fetches therefore have a limit of their own per cluster, and a review
+// about our own fetch never fetches namespace labels.
 package cluster

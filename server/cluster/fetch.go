@@ -15,14 +15,14 @@ import (
 	"github.com/writ-policy/writ/server/decision"
 )
 
-// pod reads a pod, or says in a few words why there is none. The words are shown
-// to users: they are of this list, and never what a server said.
+// pod fetches a pod, or returns the reason why it is not available. Users see the
+// reason, so it is one of a fixed list and never text from a server.
 func (c *client) pod(ctx context.Context, namespace, name string) (map[string]any, string) {
 	switch {
 	case namespace == "":
 		return nil, "the request has no namespace"
 	case name == "":
-		return nil, "the request names no pod"
+		return nil, "the request has no pod name"
 	}
 	value, err := c.read(ctx, "namespaces", namespace, "pods", name)
 	if err != nil {
@@ -30,15 +30,15 @@ func (c *client) pod(ctx context.Context, namespace, name string) (map[string]an
 	}
 	pod, _ := value.Any().(map[string]any)
 	if pod == nil || pod["kind"] != "Pod" || pod["apiVersion"] != "v1" {
-		return nil, "the answer is no pod"
+		return nil, "the API server's response is not a Pod"
 	}
 	return pod, ""
 }
 
-// namespaceLabels are those of the request's namespace: nil where they cannot be
-// read.
+// namespaceLabels fetches the labels of the request's namespace. It returns nil if they
+// cannot be read.
 func (c *client) namespaceLabels(ctx context.Context, r *decision.Request) map[string]string {
-	if c.returned(ctx, r) {
+	if c.isOwnFetch(ctx, r) {
 		return nil
 	}
 	value, err := c.read(ctx, "namespaces", r.Namespace)
@@ -66,11 +66,11 @@ func (c *client) namespaceLabels(ctx context.Context, r *decision.Request) map[s
 	return labels
 }
 
-// returned reports whether r may be one of our own reads, asked about. Reading a
-// namespace to decide whether we may read that namespace would have no end, and
-// reads that wait for reads would fill the places. Where it cannot be told, r
-// counts as one.
-func (c *client) returned(ctx context.Context, r *decision.Request) bool {
+// isOwnFetch reports whether r may be a review about one of our own fetches. Fetching a
+// namespace in order to decide whether we may fetch it would not end, and fetches that
+// wait for fetches would use up the places. If our user name is not known, r counts as
+// one.
+func (c *client) isOwnFetch(ctx context.Context, r *decision.Request) bool {
 	if r.Verb != "get" || r.APIGroup != "" || r.Subresource != "" || r.Resource != "namespaces" && r.Resource != "pods" {
 		return false
 	}
@@ -78,8 +78,8 @@ func (c *client) returned(ctx context.Context, r *decision.Request) bool {
 	return err != nil || r.User == self
 }
 
-// identity is the user that the cluster takes us for. It is asked for until it is
-// known: a client's credentials may be renewed, and stay the same user's.
+// identity returns our user name in the cluster. It is requested once: renewed
+// credentials belong to the same user. It returns an error if the request fails.
 func (c *client) identity(ctx context.Context) (string, error) {
 	if self := c.self.Load(); self != nil {
 		return *self, nil
@@ -103,13 +103,14 @@ func (c *client) identity(ctx context.Context) (string, error) {
 	user, _ := status["userInfo"].(map[string]any)
 	name, _ := user["username"].(string)
 	if name == "" {
-		return "", errors.New("the answer names no user")
+		return "", errors.New("the response has no user name")
 	}
 	c.self.Store(&name)
 	return name, nil
 }
 
-// read reads one object: its path below /api/v1.
+// read fetches one object by its path below /api/v1. It returns an error if the request
+// fails or the response is not JSON.
 func (c *client) read(ctx context.Context, segments ...string) (decision.Value, error) {
 	client, err := c.open()
 	if err != nil {
@@ -125,27 +126,27 @@ func (c *client) read(ctx context.Context, segments ...string) (decision.Value, 
 	}
 	value, err := decision.Parse(body)
 	if err != nil {
-		return "", errAnswer
+		return "", errResponse
 	}
 	return value, nil
 }
 
-var errAnswer = errors.New("the answer is no JSON")
+var errResponse = errors.New("the response is not JSON")
 
-// explain says why a read failed, in words of our own.
+// explain returns the reason of a failed fetch, from a fixed list.
 func explain(ctx context.Context, err error) string {
 	var timeout net.Error
 	switch {
-	case errors.Is(err, errAnswer):
-		return "the answer is no pod"
+	case errors.Is(err, errResponse):
+		return "the API server's response is not a Pod"
 	case ctx.Err() != nil, errors.Is(err, os.ErrDeadlineExceeded), apierrors.IsTimeout(err), apierrors.IsServerTimeout(err):
 		return "timeout"
 	case apierrors.IsNotFound(err):
 		return "pod not found"
 	case apierrors.IsForbidden(err):
-		return "not allowed to read the pod"
+		return "access to the pod is forbidden"
 	case apierrors.IsUnauthorized(err):
-		return "the credentials for the cluster are not accepted"
+		return "the cluster rejected the credentials"
 	case apierrors.IsTooManyRequests(err):
 		return "the cluster's API server has too many requests"
 	case apierrors.ReasonForError(err) != "":
@@ -157,7 +158,7 @@ func explain(ctx context.Context, err error) string {
 	case errors.As(err, &timeout) && timeout.Timeout():
 		return "timeout"
 	case strings.Contains(err.Error(), "invalid resource name"), strings.Contains(err.Error(), "invalid namespace"):
-		return "the request names no pod" // nor anything that could be one
+		return "the request has no valid pod name"
 	}
 	return "the cluster's API server cannot be reached"
 }

@@ -10,10 +10,10 @@ import (
 	"go.yaml.in/yaml/v3"
 )
 
-// Cluster is what the clusters file says of a cluster.
+// Cluster is an entry of the clusters file.
 type Cluster struct {
 	Name string
-	// Kubeconfig is a path, or InCluster is set, or nothing is ever read there.
+	// Kubeconfig is a path. If it is empty and InCluster is false, nothing is fetched.
 	Kubeconfig string
 	Context    string
 	InCluster  bool
@@ -24,7 +24,7 @@ type Cluster struct {
 	line int
 }
 
-// mistake is what is wrong at a line of the file.
+// mistake is an error at a line of the file.
 type mistake struct {
 	line int
 	text string
@@ -36,14 +36,15 @@ func mistakef(line int, format string, args ...any) error {
 	return &mistake{line, fmt.Sprintf(format, args...)}
 }
 
-// parse reads a clusters file. Paths are relative to dir.
+// parse parses a clusters file. Paths are relative to dir. It returns an error with the
+// line of the first mistake.
 func parse(content []byte, dir string) ([]*Cluster, error) {
 	var document yaml.Node
 	if err := yaml.Unmarshal(content, &document); err != nil {
 		return nil, err
 	}
 	if len(document.Content) == 0 {
-		return nil, errors.New("the file is empty") // or is being written
+		return nil, errors.New("the file is empty") // possibly it is being written
 	}
 	var clusters []*Cluster
 	err := members(document.Content[0], "the file", func(key string, value *yaml.Node) (bool, error) {
@@ -68,18 +69,18 @@ func parse(content []byte, dir string) ([]*Cluster, error) {
 	if len(clusters) == 0 {
 		return nil, mistakef(document.Content[0].Line, "the file lists no cluster")
 	}
-	return clusters, together(clusters)
+	return clusters, checkUnique(clusters)
 }
 
-// together finds what is wrong with clusters that are fine alone.
-func together(clusters []*Cluster) error {
+// checkUnique returns an error if a name is repeated, or if there are two defaults.
+func checkUnique(clusters []*Cluster) error {
 	for i, c := range clusters {
 		for _, before := range clusters[:i] {
 			if before.Name == c.Name {
-				return mistakef(c.line, "cluster %q stands on line %d too", c.Name, before.line)
+				return mistakef(c.line, "cluster %q is already on line %d", c.Name, before.line)
 			}
 			if before.Default && c.Default {
-				return mistakef(c.line, "cluster %q is the default, and so is %q; at most one is", c.Name, before.Name)
+				return mistakef(c.line, "cluster %q is the default, and so is %q; only one is allowed", c.Name, before.Name)
 			}
 		}
 	}
@@ -91,21 +92,21 @@ func parseCluster(node *yaml.Node, dir string) (*Cluster, error) {
 	err := members(node, "a cluster", func(key string, value *yaml.Node) (known bool, err error) {
 		switch key {
 		case "name":
-			c.Name, err = text(key, value)
+			c.Name, err = readString(key, value)
 		case "kubeconfig":
-			c.Kubeconfig, err = text(key, value)
+			c.Kubeconfig, err = readString(key, value)
 		case "context":
-			c.Context, err = text(key, value)
+			c.Context, err = readString(key, value)
 		case "inCluster":
-			c.InCluster, err = truth(key, value)
+			c.InCluster, err = readBool(key, value)
 		case "tenant":
-			c.Tenant, err = text(key, value)
+			c.Tenant, err = readString(key, value)
 		case "default":
-			c.Default, err = truth(key, value)
+			c.Default, err = readBool(key, value)
 		case "labels":
 			c.Labels = map[string]string{}
 			err = members(value, "labels", func(name string, label *yaml.Node) (bool, error) {
-				word, err := text("the label "+name, label)
+				word, err := readString("the label "+name, label)
 				c.Labels[name] = word
 				return true, err
 			})
@@ -120,7 +121,7 @@ func parseCluster(node *yaml.Node, dir string) (*Cluster, error) {
 	case c.Name == "":
 		return nil, mistakef(c.line, "a cluster has no name")
 	case strings.ContainsRune(c.Name, '/'):
-		return nil, mistakef(c.line, "the name %q has a slash, and is a part of paths", c.Name)
+		return nil, mistakef(c.line, "the name %q must not contain a slash: it is a path segment", c.Name)
 	case c.Kubeconfig != "" && c.InCluster:
 		return nil, mistakef(c.line, "cluster %q has both kubeconfig and inCluster", c.Name)
 	case c.Context != "" && c.Kubeconfig == "":
@@ -132,8 +133,8 @@ func parseCluster(node *yaml.Node, dir string) (*Cluster, error) {
 	return c, nil
 }
 
-// members gives each key and value of a mapping to take, which says whether it
-// knows the key.
+// members calls take with each key and value of a mapping. take returns whether it
+// knows the key. members returns an error for a repeated or unknown key.
 func members(node *yaml.Node, what string, take func(key string, value *yaml.Node) (bool, error)) error {
 	if node.Kind != yaml.MappingNode {
 		return mistakef(node.Line, "%s must be a mapping", what)
@@ -142,7 +143,7 @@ func members(node *yaml.Node, what string, take func(key string, value *yaml.Nod
 	for i := 0; i+1 < len(node.Content); i += 2 {
 		key, value := node.Content[i], node.Content[i+1]
 		if slices.Contains(seen, key.Value) {
-			return mistakef(key.Line, "the key %q stands here twice", key.Value)
+			return mistakef(key.Line, "duplicate key %q", key.Value)
 		}
 		seen = append(seen, key.Value)
 		known, err := take(key.Value, value)
@@ -150,20 +151,20 @@ func members(node *yaml.Node, what string, take func(key string, value *yaml.Nod
 			return err
 		}
 		if !known {
-			return mistakef(key.Line, "%s has no key %q", what, key.Value)
+			return mistakef(key.Line, "unknown key %q of %s", key.Value, what)
 		}
 	}
 	return nil
 }
 
-func text(key string, node *yaml.Node) (string, error) {
+func readString(key string, node *yaml.Node) (string, error) {
 	if node.Kind != yaml.ScalarNode || node.Tag != "!!str" {
 		return "", mistakef(node.Line, "%s must be a string", key)
 	}
 	return node.Value, nil
 }
 
-func truth(key string, node *yaml.Node) (bool, error) {
+func readBool(key string, node *yaml.Node) (bool, error) {
 	var b bool
 	if node.Kind != yaml.ScalarNode || node.Tag != "!!bool" || node.Decode(&b) != nil {
 		return false, mistakef(node.Line, "%s must be true or false", key)

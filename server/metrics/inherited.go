@@ -4,8 +4,8 @@ import (
 	"github.com/prometheus/client_golang/prometheus"
 )
 
-// Inherited counts gateway policies and what they come to on all paths. Maps are by
-// the values of the labels that the instruments have, in their order.
+// Inherited counts gateway policies and their rules on all paths. The keys of the maps
+// are the label values of the instruments, in their order.
 type Inherited struct {
 	Policies map[[1]string]int
 	Enforced map[[2]string]int
@@ -20,8 +20,7 @@ type inherited struct {
 	policies, enforced, blocks, replaced, unset, paths *prometheus.GaugeVec
 }
 
-// Inherits sets what the documents that are served come to, in place of what those
-// before did.
+// Inherits replaces the counts of gateway policies by those of the active revision.
 func (m *Metrics) Inherits(counts Inherited) {
 	set(m.inherited.policies, counts.Policies)
 	set(m.inherited.enforced, counts.Enforced)
@@ -31,7 +30,7 @@ func (m *Metrics) Inherits(counts Inherited) {
 	set(m.inherited.blocks, counts.Blocks)
 }
 
-// set puts counts in place of what a gauge says. Between the two it may be read.
+// set replaces the series of a gauge. It is not atomic: a scrape may see part of it.
 func set[L [1]string | [2]string | [3]string](gauges *prometheus.GaugeVec, counts map[L]int) {
 	gauges.Reset()
 	for labels, n := range counts {

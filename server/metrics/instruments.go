@@ -15,8 +15,8 @@ type instrument struct {
 	make   func(*Metrics, *instrument) prometheus.Collector
 }
 
-// instruments is the one list of what is measured: registration and the table
-// of the manual are made from it.
+// instruments is the list of all instruments. They are registered from it, and the
+// table in docs/operating.md is generated from it.
 var instruments = []instrument{
 	{
 		"writ_decisions_total", "counter", []string{"point", "outcome"},
@@ -25,7 +25,7 @@ var instruments = []instrument{
 	},
 	{
 		"writ_decision_duration_seconds", "histogram", []string{"point"},
-		"Time from a checked request to its decision, cached or not.",
+		"Time from a validated request to its decision, cached or not.",
 		func(m *Metrics, i *instrument) prometheus.Collector {
 			m.duration = prometheus.NewHistogramVec(prometheus.HistogramOpts{
 				Name: i.name, Help: i.help,
@@ -36,22 +36,22 @@ var instruments = []instrument{
 	},
 	{
 		"writ_cache_hits_total", "counter", nil,
-		"Decisions that were kept, or shared with an equal request in flight.",
+		"Decisions from the cache, or shared with an equal request in flight.",
 		func(m *Metrics, i *instrument) prometheus.Collector { return counter(&m.cacheHits, i) },
 	},
 	{
 		"writ_cache_misses_total", "counter", nil,
-		"Decisions that had to be made.",
+		"Decisions that were evaluated.",
 		func(m *Metrics, i *instrument) prometheus.Collector { return counter(&m.cacheMisses, i) },
 	},
 	{
 		"writ_cache_evictions_total", "counter", nil,
-		"Decisions that gave way to newer ones.",
+		"Decisions evicted from the cache by newer ones.",
 		func(m *Metrics, i *instrument) prometheus.Collector { return counter(&m.cacheEvictions, i) },
 	},
 	{
 		"writ_cache_entries", "gauge", nil,
-		"Decisions that are kept.",
+		"Decisions in the cache.",
 		func(m *Metrics, i *instrument) prometheus.Collector { return gauge(&m.cacheEntries, i) },
 	},
 	{
@@ -61,12 +61,12 @@ var instruments = []instrument{
 	},
 	{
 		"writ_http_requests_in_flight", "gauge", nil,
-		"Requests being answered.",
+		"Requests in flight.",
 		func(m *Metrics, i *instrument) prometheus.Collector { return gauge(&m.inFlight, i) },
 	},
 	{
 		"writ_http_requests_shed_total", "counter", nil,
-		"Requests refused because too many were in flight.",
+		"Requests rejected because too many were in flight.",
 		func(m *Metrics, i *instrument) prometheus.Collector { return counter(&m.shed, i) },
 	},
 	{
@@ -76,32 +76,32 @@ var instruments = []instrument{
 	},
 	{
 		"writ_reloads_total", "counter", []string{"result"},
-		"Readings of the documents, by result (activated, unchanged, refused).",
+		"Reloads of the documents, by result (activated, unchanged, refused).",
 		func(m *Metrics, i *instrument) prometheus.Collector { return vector(&m.reloads, i) },
 	},
 	{
 		"writ_reload_last_success_timestamp_seconds", "gauge", nil,
-		"When the documents were last read without an error, in Unix time.",
+		"Unix time of the last reload without an error.",
 		func(m *Metrics, i *instrument) prometheus.Collector { return gauge(&m.lastSuccess, i) },
 	},
 	{
 		"writ_degraded", "gauge", nil,
-		"1 while an older revision than the newest documents is served.",
+		"1 while the active revision is older than the newest documents.",
 		func(m *Metrics, i *instrument) prometheus.Collector { return gauge(&m.degraded, i) },
 	},
 	{
 		"writ_state_failing", "gauge", nil,
-		"1 while the state directory could not be read, or the last good revision not be kept in it.",
+		"1 while the state directory cannot be read, or the last good revision cannot be stored in it.",
 		func(m *Metrics, i *instrument) prometheus.Collector { return gauge(&m.stateFails, i) },
 	},
 	{
 		"writ_key_withdrawn", "gauge", nil,
-		"1 while what is served is signed by a key that would not be accepted now.",
+		"1 while the active revision is signed by a key that is no longer accepted.",
 		func(m *Metrics, i *instrument) prometheus.Collector { return gauge(&m.withdrawn, i) },
 	},
 	{
 		"writ_diagnostics", "gauge", []string{"severity"},
-		"Diagnostics of the last reading of the documents (error, warning).",
+		"Diagnostics of the last reload, by severity (error, warning).",
 		func(m *Metrics, i *instrument) prometheus.Collector {
 			m.diagnostics = prometheus.NewGaugeVec(prometheus.GaugeOpts{Name: i.name, Help: i.help}, i.labels)
 			return m.diagnostics
@@ -109,7 +109,7 @@ var instruments = []instrument{
 	},
 	{
 		"writ_reload_phase_duration_seconds", "histogram", []string{"phase"},
-		"Time of the steps of bringing documents or a bundle into service (snapshot, fetch, read, translate, build, check, activate, keep; wait for a source that holds its answers).",
+		"Duration of the phases of a reload (snapshot, fetch, read, translate, build, check, activate, keep, and wait for a long poll).",
 		func(m *Metrics, i *instrument) prometheus.Collector {
 			m.phases.duration = prometheus.NewHistogramVec(prometheus.HistogramOpts{
 				Name: i.name, Help: i.help, Buckets: []float64{1e-3, 5e-3, 25e-3, .1, .25, .5, 1, 2.5, 5, 10, 30, 60},
@@ -134,7 +134,7 @@ var instruments = []instrument{
 	},
 	{
 		"writ_policy_rules_replaced", "gauge", []string{"kind", "how"},
-		"Rules of gateway policies that lost, over all paths, by how.",
+		"Replaced rules of gateway policies on all paths, by the reason.",
 		func(m *Metrics, i *instrument) prometheus.Collector { return gauges(&m.inherited.replaced, i) },
 	},
 	{
@@ -149,7 +149,7 @@ var instruments = []instrument{
 	},
 	{
 		"writ_revision_info", "gauge", []string{"revision"},
-		"1, with the revision that answers as its label.",
+		"1, with the active revision as label.",
 		func(m *Metrics, i *instrument) prometheus.Collector {
 			m.revision = prometheus.NewGaugeVec(prometheus.GaugeOpts{Name: i.name, Help: i.help}, i.labels)
 			return m.revision
@@ -157,17 +157,17 @@ var instruments = []instrument{
 	},
 	{
 		"writ_audit_events_dropped_total", "counter", []string{"sink"},
-		"Audit events that a sink (file, webhook) did not take.",
+		"Audit events that a sink (file, webhook) did not accept.",
 		func(m *Metrics, i *instrument) prometheus.Collector { return vector(&m.auditDropped, i) },
 	},
 	{
 		"breakglass_pod_security_evaluations_total", "counter", []string{"cluster", "policy", "action"},
-		"Pods brought before a deny policy, by what it did (allow, warn, deny).",
+		"Pod security evaluations, by policy and action (allow, warn, deny).",
 		func(m *Metrics, i *instrument) prometheus.Collector { return vector(&m.pods.evaluations, i) },
 	},
 	{
 		"breakglass_pod_security_risk_score", "histogram", []string{"cluster"},
-		"Scores of the pods that were evaluated, one a policy.",
+		"Risk scores of evaluated pods, one per policy.",
 		func(m *Metrics, i *instrument) prometheus.Collector {
 			m.pods.score = prometheus.NewHistogramVec(prometheus.HistogramOpts{
 				Name: i.name, Help: i.help, Buckets: []float64{10, 30, 50, 70, 90, 100, 150, 200},
@@ -177,17 +177,17 @@ var instruments = []instrument{
 	},
 	{
 		"breakglass_pod_security_factors_total", "counter", []string{"cluster", "factor"},
-		"Risk factors present in the pods that were evaluated, one a policy; all capabilities as capability.",
+		"Risk factors of evaluated pods, one per policy; all capabilities are counted as capability.",
 		func(m *Metrics, i *instrument) prometheus.Collector { return vector(&m.pods.factors, i) },
 	},
 	{
 		"breakglass_pod_security_denied_total", "counter", []string{"cluster", "policy"},
-		"Pods that a deny policy denied, for their score, for a factor or because they could not be read.",
+		"Requests that pod security denied, for a score, a factor or a pod that could not be read.",
 		func(m *Metrics, i *instrument) prometheus.Collector { return vector(&m.pods.denied, i) },
 	},
 	{
 		"breakglass_pod_security_warnings_total", "counter", []string{"cluster", "policy"},
-		"Pods that a deny policy let pass with a warning, for their score.",
+		"Requests that pod security allowed with a warning, for a score.",
 		func(m *Metrics, i *instrument) prometheus.Collector { return vector(&m.pods.warnings, i) },
 	},
 }
@@ -207,10 +207,10 @@ func vector(to **prometheus.CounterVec, i *instrument) prometheus.Collector {
 	return *to
 }
 
-// Table is the list of instruments as a Markdown table, for the manual.
+// Table returns the instruments as a Markdown table.
 func Table() string {
 	var b strings.Builder
-	b.WriteString("| metric | type | labels | what |\n| --- | --- | --- | --- |\n")
+	b.WriteString("| metric | type | labels | meaning |\n| --- | --- | --- | --- |\n")
 	for _, i := range instruments {
 		labels := "–"
 		if len(i.labels) > 0 {

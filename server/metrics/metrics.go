@@ -1,14 +1,14 @@
-// Package metrics holds every instrument of the server, on a registry of its
-// own. It takes plain numbers and words from closed sets, so that no request can
-// make a new series, and gives the page that Prometheus reads. It knows nothing
-// of what it counts.
+// Package metrics holds all instruments of the server on a registry of its own, and
+// serves them to Prometheus. Callers pass numbers and label values from closed sets,
+// so that requests cannot create new series. The package knows nothing about what it
+// counts.
 //
 // # Design
 //
-// The instruments are behind methods, not exported fields: a caller cannot pass
-// a label value that is not of the set. The alternative, a registry handed
-// around and instruments beside the code they count, lets the same thing be
-// counted under two names.
+// The instruments are behind methods and not exported fields, so that a caller cannot
+// pass a label value outside the set. The rejected alternative, a shared registry with
+// instruments beside the code they measure, makes it possible to count the same thing
+// under two names.
 package metrics
 
 import (
@@ -58,8 +58,8 @@ type Metrics struct {
 	active   string
 }
 
-// New registers the instruments. Counters with a closed set of labels begin at
-// zero, so that a rate over them is right from the first event on.
+// New registers the instruments. Counters with a closed set of label values start at
+// zero, so that rates are correct from the first event.
 func New() *Metrics {
 	m := &Metrics{registry: prometheus.NewRegistry()}
 	m.registry.MustRegister(collectors.NewGoCollector(), collectors.NewProcessCollector(collectors.ProcessCollectorOpts{}))
@@ -80,7 +80,7 @@ func New() *Metrics {
 	return m
 }
 
-// Handler serves the metrics page.
+// Handler serves the metrics in Prometheus' text format.
 func (m *Metrics) Handler() http.Handler {
 	return promhttp.HandlerFor(m.registry, promhttp.HandlerOpts{MaxRequestsInFlight: 4, Timeout: 10 * time.Second})
 }
@@ -105,8 +105,8 @@ type Point struct {
 	duration  prometheus.Observer
 }
 
-// Point is the counter of the point of that name: one of a fixed few, never a
-// word of a request.
+// Point returns the counters of a point. The name is one of the fixed points, never a
+// value from a request.
 func (m *Metrics) Point(name string) *Point {
 	p := &Point{duration: m.duration.WithLabelValues(name)}
 	for i, label := range outcomeLabels {
@@ -121,34 +121,34 @@ func (p *Point) Decided(outcome Outcome, took time.Duration) {
 	p.duration.Observe(took.Seconds())
 }
 
-// CacheHit counts a decision that was kept, or shared with an equal request.
+// CacheHit counts a decision from the cache, or shared with an equal request in flight.
 func (m *Metrics) CacheHit() { m.cacheHits.Inc() }
 
-// CacheMissed counts a decision that had to be made.
+// CacheMissed counts a decision that was evaluated.
 func (m *Metrics) CacheMissed() { m.cacheMisses.Inc() }
 
-// CacheEvicted counts a decision that gave way to a newer one.
+// CacheEvicted counts a decision that was evicted by a newer one.
 func (m *Metrics) CacheEvicted() { m.cacheEvictions.Inc() }
 
-// CacheHolds says how many decisions are kept.
+// CacheHolds sets the number of cached decisions.
 func (m *Metrics) CacheHolds(entries int) { m.cacheEntries.Set(float64(entries)) }
 
 // Route counts the requests of one route pattern.
 type Route struct {
 	requests *prometheus.CounterVec
 	pattern  string
-	post     func() prometheus.Counter // POST answered with 200: what doors mostly see
+	post     func() prometheus.Counter // POST answered with 200, the most frequent case
 }
 
-// Route is the counter of a route pattern, as the router has it and never the
-// path of a request.
+// Route returns the counters of a route pattern. The pattern is that of the router,
+// never the path of a request.
 func (m *Metrics) Route(pattern string) *Route {
 	return &Route{m.requests, pattern, sync.OnceValue(func() prometheus.Counter {
 		return m.requests.WithLabelValues(pattern, http.MethodPost, "200")
 	})}
 }
 
-// Answered counts one request.
+// Answered counts one request by its method and status code.
 func (r *Route) Answered(method string, code int) {
 	if method == http.MethodPost && code == http.StatusOK {
 		r.post().Inc()
@@ -173,13 +173,13 @@ func codeLabel(code int) string {
 	return strconv.Itoa(code)
 }
 
-// Began counts a request in, Ended out.
+// Began increments the requests in flight.
 func (m *Metrics) Began() { m.inFlight.Inc() }
 
-// Ended counts a request out that Began counted in.
+// Ended decrements the requests in flight.
 func (m *Metrics) Ended() { m.inFlight.Dec() }
 
-// Shed counts a request that was refused because too many were in flight.
+// Shed counts a request that was rejected because too many were in flight.
 func (m *Metrics) Shed() { m.shed.Inc() }
 
 // Panicked counts a request whose handler panicked.
@@ -212,7 +212,7 @@ func (m *Metrics) Degraded(yes bool) {
 	m.degraded.Set(value)
 }
 
-// StateFails says whether the state directory does not do what it is for.
+// StateFails sets whether the state directory cannot be read or written.
 func (m *Metrics) StateFails(yes bool) {
 	value := 0.0
 	if yes {
@@ -221,8 +221,8 @@ func (m *Metrics) StateFails(yes bool) {
 	m.stateFails.Set(value)
 }
 
-// KeyWithdrawn says whether what is served is signed by a key that would not be
-// accepted now.
+// KeyWithdrawn sets whether the active revision is signed by a key that is no longer
+// accepted.
 func (m *Metrics) KeyWithdrawn(yes bool) {
 	value := 0.0
 	if yes {
@@ -231,14 +231,13 @@ func (m *Metrics) KeyWithdrawn(yes bool) {
 	m.withdrawn.Set(value)
 }
 
-// Diagnosed says how many diagnostics the last reload had.
+// Diagnosed sets the number of diagnostics of the last reload.
 func (m *Metrics) Diagnosed(errors, warnings int) {
 	m.diagnostics.WithLabelValues("error").Set(float64(errors))
 	m.diagnostics.WithLabelValues("warning").Set(float64(warnings))
 }
 
-// Serves says which revision answers. Its series replaces that of the one
-// before.
+// Serves sets the active revision. Its series replaces that of the previous one.
 func (m *Metrics) Serves(revision string) {
 	m.mu.Lock()
 	defer m.mu.Unlock()

@@ -9,9 +9,8 @@ import (
 	"github.com/writ-policy/writ/translator/progress"
 )
 
-// phases are the times of the steps by which documents and bundles come into
-// service, by name. Pieces of work as a whole are not measured: most of them find
-// that nothing has changed.
+// phases measures the duration of each phase of a reload, by name. The reload as a
+// whole is not measured, because most reloads find that nothing has changed.
 type phases struct {
 	duration *prometheus.HistogramVec
 	steps    map[progress.Name]prometheus.Observer
@@ -19,12 +18,12 @@ type phases struct {
 
 var _ progress.Observer = (*Metrics)(nil)
 
-// Begin measures a step, and hears of nothing else.
+// Start begins to measure a span. It records only the duration.
 func (m *Metrics) Start(ctx context.Context, p *progress.Span) (context.Context, progress.SpanObserver) {
 	return ctx, &step{m.phases.steps[p.Name], time.Now()}
 }
 
-// step is one that is under way. Without an observer it is not measured.
+// step is a span in progress. If took is nil, it is not measured.
 type step struct {
 	took  prometheus.Observer
 	began time.Time

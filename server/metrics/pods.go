@@ -15,21 +15,21 @@ type podSecurity struct {
 	denied      *prometheus.CounterVec
 	warnings    *prometheus.CounterVec
 
-	mu       sync.Mutex // held to look clusters up
+	mu       sync.Mutex // guards clusters
 	clusters map[string]bool
 }
 
-// Judged is what one deny policy made of a pod it was to judge.
+// Judged is the result of one deny policy's pod security evaluation.
 type Judged struct {
 	Cluster, Policy string
 	Action          string // allow, warn or deny
-	// Evaluated says that the pod has a score and factors.
+	// Evaluated is true if the pod was read, so that Score and Factors are set.
 	Evaluated bool
 	Score     int
 	Factors   []string
 }
 
-// PodJudged counts one policy's judgement of a pod.
+// PodJudged counts one policy's pod security evaluation.
 func (m *Metrics) PodJudged(j Judged) {
 	p := &m.pods
 	cluster := p.cluster(j.Cluster)
@@ -50,8 +50,8 @@ func (m *Metrics) PodJudged(j Judged) {
 	}
 }
 
-// maxClusters is how many clusters have series of their own. The policies and
-// factors are those of documents, but a cluster may be any word of a caller.
+// maxClusters bounds the clusters with series of their own. Policies and factors come
+// from documents, but callers choose the names of clusters.
 const (
 	maxClusters    = 1000
 	maxClusterName = 253
@@ -81,7 +81,7 @@ const (
 	AuditWebhook Sink = "webhook"
 )
 
-// AuditDropped counts events that a sink did not take.
+// AuditDropped counts events that a sink did not accept.
 func (m *Metrics) AuditDropped(sink Sink, events int) {
 	m.auditDropped.WithLabelValues(string(sink)).Add(float64(events))
 }

@@ -227,20 +227,20 @@ func TestPodSecurityOverHTTP(t *testing.T) {
 		{"two escalations", podReview{subresource: "exec", name: "plain", groups: `,"sre"`, extra: `"writ.dev/escalation":["sre-fix","x"]`}, false, "more than one value of writ.dev/escalation", "more than one value", 0, 0, ""},
 		{"two sessions", podReview{subresource: "exec", name: "plain", extra: `"writ.dev/session":["a","b"]`}, false, "more than one value of writ.dev/session", "", 0, 0, ""},
 
-		{"forbidden", exec("forbidden"), false, "(fail-closed): not allowed to read the pod", "", 1, 1, "pod_security.denied"},
-		{"no name", exec(""), false, "(fail-closed): the request names no pod", "", 0, 1, "pod_security.denied"},
-		{"a name that is a path", exec("a/../network"), false, "(fail-closed): the request names no pod", "", 0, 1, "pod_security.denied"},
+		{"forbidden", exec("forbidden"), false, "(fail-closed): access to the pod is forbidden", "", 1, 1, "pod_security.denied"},
+		{"no name", exec(""), false, "(fail-closed): the request has no pod name", "", 0, 1, "pod_security.denied"},
+		{"a name that is a path", exec("a/../network"), false, "(fail-closed): the request has no valid pod name", "", 0, 1, "pod_security.denied"},
 		{"another pod", exec("other"), false, "(fail-closed)", "", 1, 1, "pod_security.denied"},
 		{"a hollow pod", exec("hollow"), false, "(fail-closed)", "", 1, 1, "pod_security.denied"},
-		{"no pod at all", exec("none"), false, "(fail-closed): the answer is no pod", "", 1, 1, "pod_security.denied"},
-		{"no JSON", exec("text"), false, "(fail-closed): the answer is no pod", "", 1, 1, "pod_security.denied"},
-		{"a field twice", exec("twice"), false, "(fail-closed): the answer is no pod", "", 1, 1, "pod_security.denied"},
+		{"no pod at all", exec("none"), false, "(fail-closed): the API server's response is not a Pod", "", 1, 1, "pod_security.denied"},
+		{"no JSON", exec("text"), false, "(fail-closed): the API server's response is not a Pod", "", 1, 1, "pod_security.denied"},
+		{"a field twice", exec("twice"), false, "(fail-closed): the API server's response is not a Pod", "", 1, 1, "pod_security.denied"},
 		{"nobody listens", podReview{cluster: "prod-down", subresource: "exec", name: "plain"}, false, "(fail-closed): connection refused", "", 0, 0, "pod_security.denied"},
 		{"nobody listens, open", podReview{cluster: "test-down", subresource: "exec", name: "plain"}, true, "", "(fail-open): connection refused", 0, 0, "pod_security.allowed"},
 		{"a stranger's certificate", podReview{cluster: "prod-stranger", subresource: "exec", name: "plain"}, false, "(fail-closed): TLS failure", "", 0, 0, "pod_security.denied"},
 		{"a token that is not good", podReview{cluster: "prod-token", subresource: "exec", name: "plain"}, false, "(fail-closed): the credentials", "", 0, 0, "pod_security.denied"},
 		{"no way to the cluster", podReview{cluster: "prod-none", subresource: "exec", name: "plain"}, false, "pod spec unavailable (fail-closed)", "", 0, 0, "pod_security.denied"},
-		{"an unknown cluster", podReview{cluster: "prod-eu-9", verb: "get", name: "plain"}, false, "the review's cluster is not listed", "not listed", 0, 0, ""},
+		{"an unknown cluster", podReview{cluster: "prod-eu-9", verb: "get", name: "plain"}, false, "the cluster of the review is not listed", "not listed", 0, 0, ""},
 
 		{"labels decide: production", podReview{verb: "delete", group: "apps", resource: "deployments", namespace: "production", name: "d"}, false, "denied by DenyPolicy keep-production, rule 0", "", 0, 1, "access.denied.policy"},
 		{"labels decide: not production", podReview{verb: "delete", group: "apps", resource: "deployments", name: "d"}, true, "", "", 0, 1, ""},
@@ -391,7 +391,7 @@ spec:
 	}{
 		{"a namespace", look, "whatever-in-production, rule 0: namespace labels are unknown (fail-closed)"},
 		{"a pod", podReview{verb: "get", name: "plain"}, "whatever-in-production, rule 0: namespace labels are unknown (fail-closed)"},
-		{"an exec", podReview{subresource: "exec", name: "plain"}, "(fail-closed): not allowed to read the pod"},
+		{"an exec", podReview{subresource: "exec", name: "plain"}, "(fail-closed): access to the pod is forbidden"},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
 			began, before := time.Now(), w.api.namespaceReads.Load()
