@@ -238,7 +238,7 @@ func TestPodSecurityOverHTTP(t *testing.T) {
 		{"nobody listens", podReview{cluster: "prod-down", subresource: "exec", name: "plain"}, false, "(fail-closed): connection refused", "", 0, 0, "pod_security.denied"},
 		{"nobody listens, open", podReview{cluster: "test-down", subresource: "exec", name: "plain"}, true, "", "(fail-open): connection refused", 0, 0, "pod_security.allowed"},
 		{"a stranger's certificate", podReview{cluster: "prod-stranger", subresource: "exec", name: "plain"}, false, "(fail-closed): TLS failure", "", 0, 0, "pod_security.denied"},
-		{"a token that is not good", podReview{cluster: "prod-token", subresource: "exec", name: "plain"}, false, "(fail-closed): the credentials", "", 0, 0, "pod_security.denied"},
+		{"a token that is not good", podReview{cluster: "prod-token", subresource: "exec", name: "plain"}, false, "(fail-closed): the cluster rejected the credentials", "", 0, 0, "pod_security.denied"},
 		{"no way to the cluster", podReview{cluster: "prod-none", subresource: "exec", name: "plain"}, false, "pod spec unavailable (fail-closed)", "", 0, 0, "pod_security.denied"},
 		{"an unknown cluster", podReview{cluster: "prod-eu-9", verb: "get", name: "plain"}, false, "the cluster of the review is not listed", "not listed", 0, 0, ""},
 
