@@ -346,13 +346,13 @@ func TestWriteDir(t *testing.T) {
 func TestSwap(t *testing.T) {
 	dir := t.TempDir()
 	plant(t, dir, map[string]string{"a/new": "n", "b/old": "o"})
-	check(t, swap(filepath.Join(dir, "a"), filepath.Join(dir, "b")))
+	check(t, renameExchangeSlow(filepath.Join(dir, "a"), filepath.Join(dir, "b")))
 	for _, name := range []string{"b/new", "a/old"} {
 		if _, err := os.Stat(filepath.Join(dir, name)); err != nil {
 			t.Errorf("%s: %v", name, err)
 		}
 	}
-	if err := swap(filepath.Join(dir, "gone"), filepath.Join(dir, "b")); err == nil {
+	if err := renameExchangeSlow(filepath.Join(dir, "gone"), filepath.Join(dir, "b")); err == nil {
 		t.Error("nothing to put in place: got no error")
 	}
 	if _, err := os.Stat(filepath.Join(dir, "b/new")); err != nil {

@@ -31,7 +31,7 @@ func (b *Bundle) WriteDir(path string) error {
 		return err
 	}
 	if replaces {
-		err = exchange(fresh, path)
+		err = renameExchange(fresh, path)
 	} else {
 		err = os.Rename(fresh, path)
 	}

@@ -35,7 +35,7 @@ func (s *Server) listenAdmin(ctx context.Context) (*adminDoor, error) {
 	web := s.web()
 	web.WriteTimeout = adminWrite
 	web.Handler = api.NewAdmin(api.AdminOptions{
-		Keeper: keeper{s.reloader, s.heard}, Metrics: s.metrics, Authenticator: s.operators, Logger: s.log,
+		Keeper: keeper{s.reloader, s.withObservers}, Metrics: s.metrics, Authenticator: s.operators, Logger: s.log,
 	})
 	return &adminDoor{web, listener}, nil
 }

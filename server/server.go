@@ -40,7 +40,7 @@ type Server struct {
 	clusters  *cluster.Clusters // nil without a clusters file
 	audit     *audit.Log
 	tracer    *trace.Tracer       // nil where the environment asks for no traces
-	listeners []progress.Observer // of what comes into service
+	observers []progress.Observer // of reloads and deliveries
 	draining  atomic.Bool
 }
 
@@ -70,7 +70,7 @@ func New(c Config) (*Server, error) {
 	if err := s.openSources(); err != nil {
 		return nil, err
 	}
-	s.listen()
+	s.setupObservers()
 	s.reloader = s.newReloader(m)
 	reviewer := cache.New(s.reloader, cache.Options{
 		Entries: c.CacheEntries, Bytes: c.CacheBytes, Now: c.Now,
@@ -97,22 +97,23 @@ func New(c Config) (*Server, error) {
 	return s, nil
 }
 
-// listen finds those who hear of what comes into service. A server can do without
-// traces: what the environment asks for is often meant for others.
-func (s *Server) listen() {
+// setupObservers creates the observers of reloads and deliveries: metrics, and traces if the
+// environment enables them. Tracing is optional: OTEL_* variables are often set for other
+// processes, so an error here is only logged.
+func (s *Server) setupObservers() {
 	var err error
 	if s.tracer, err = trace.Open(context.Background(), trace.Options{Version: s.config.Version, Logger: s.log}); err != nil {
-		s.log.Error("there are no traces", "error", err)
+		s.log.Error("tracing is disabled", "error", err)
 	}
-	s.listeners = []progress.Observer{s.metrics}
+	s.observers = []progress.Observer{s.metrics}
 	if s.tracer != nil {
-		s.listeners = append(s.listeners, s.tracer)
+		s.observers = append(s.observers, s.tracer)
 	}
 }
 
-// heard is a context in which they hear of it.
-func (s *Server) heard(ctx context.Context) context.Context {
-	return progress.WithObservers(ctx, s.listeners...)
+// withObservers returns a context whose spans are reported to the observers of s.
+func (s *Server) withObservers(ctx context.Context) context.Context {
+	return progress.WithObservers(ctx, s.observers...)
 }
 
 // warn tells of what is allowed and unwise.
@@ -179,7 +180,7 @@ func (s *Server) Handler() http.Handler { return s.handler }
 // Load reads the documents once, or brings back what was kept where bundles are
 // served. Run does so by itself.
 func (s *Server) Load(ctx context.Context) error {
-	ctx = s.heard(ctx)
+	ctx = s.withObservers(ctx)
 	if s.sources.feed != nil {
 		s.reloader.Restore(ctx)
 		return nil
@@ -247,7 +248,7 @@ func (s *Server) Run(ctx context.Context) error {
 	defer s.closeTracer()
 	defer work.Wait()
 	defer stop()
-	work.Go(func() { s.follow(s.heard(background)) })
+	work.Go(func() { s.follow(s.withObservers(background)) })
 	work.Go(func() { s.refresh(background) })
 	work.Go(func() { s.audit.Run(background) })
 

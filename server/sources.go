@@ -134,7 +134,7 @@ func trimLine(content []byte) []byte {
 // keeper shows a Reloader to the doors of an operator.
 type keeper struct {
 	*reload.Reloader
-	heard func(context.Context) context.Context
+	withObservers func(context.Context) context.Context
 }
 
 func (k keeper) Revisions() (any, error) {
@@ -146,11 +146,11 @@ func (k keeper) Revisions() (any, error) {
 }
 
 func (k keeper) Rollback(ctx context.Context, revision string) error {
-	return keeperError(k.Reloader.Rollback(k.heard(ctx), revision))
+	return keeperError(k.Reloader.Rollback(k.withObservers(ctx), revision))
 }
 
 func (k keeper) Release(ctx context.Context) error {
-	return keeperError(k.Reloader.Release(k.heard(ctx)))
+	return keeperError(k.Reloader.Release(k.withObservers(ctx)))
 }
 
 func keeperError(err error) error {

@@ -16,7 +16,7 @@ import (
 
 // runTests runs the DecisionTests and the bundle's Rego tests. It returns an error if
 // they cannot run; failed tests are in the report.
-func runTests(ctx context.Context, b *bundles.Bundle, tests []*decisiontest.DecisionTest, filter *regexp.Regexp, told *progress.Span) (*testReport, error) {
+func runTests(ctx context.Context, b *bundles.Bundle, tests []*decisiontest.DecisionTest, filter *regexp.Regexp, span *progress.Span) (*testReport, error) {
 	report := &testReport{Cases: []caseResult{}, hits: make(hits)}
 	var at time.Time // zero means the current time
 	e, err := activate(ctx, b, engine.Options{Now: func() time.Time {
@@ -43,10 +43,10 @@ func runTests(ctx context.Context, b *bundles.Bundle, tests []*decisiontest.Deci
 				return nil, err
 			}
 			report.add(runCase(ctx, e, t, c, report.hits))
-			told.Count(1, "cases run")
+			span.Count(1, "cases run")
 		}
 	}
-	return report, runRegoTests(ctx, b, filter, func(c caseResult) { report.add(c); told.Count(1, "cases run") })
+	return report, runRegoTests(ctx, b, filter, func(c caseResult) { report.add(c); span.Count(1, "cases run") })
 }
 
 // runCase answers one request and compares the decision with the expected one.

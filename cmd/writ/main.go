@@ -44,13 +44,13 @@ type streams struct {
 	out io.Writer
 	err io.Writer
 
-	told *teller // run's: it tells on err how far long work has come
+	progress *progressReporter // of run; it writes to err
 }
 
 // run executes one command line and returns its exit status.
 func run(ctx context.Context, args []string, s streams) int {
-	s.told = newTeller(s.err)
-	ctx = progress.WithObservers(ctx, s.told)
+	s.progress = newProgressReporter(s.err)
+	ctx = progress.WithObservers(ctx, s.progress)
 	root := newRoot(s)
 	root.SetArgs(args)
 	err := root.ExecuteContext(ctx)

@@ -13,17 +13,15 @@ import (
 	"github.com/writ-policy/writ/translator/progress"
 )
 
-// How often progress is told: in place on a terminal, in lines elsewhere, and not at
-// all before a step has become a long one.
 const (
-	progressAfter = time.Second
-	progressLive  = 200 * time.Millisecond
-	progressLines = 10 * time.Second
+	progressDelay        = time.Second            // before a step is shown
+	progressRefresh      = 200 * time.Millisecond // of the line on a terminal
+	progressLineInterval = 10 * time.Second       // between lines elsewhere
 )
 
-// doing is what is said of a step that is under way. What is not here is not told of:
-// the whole of which the others are steps, and waiting for what may not come.
-var doing = map[progress.Name]string{
+// stepTexts are the texts of the steps that are shown. Operations, whose steps are shown
+// instead, and long polls have none.
+var stepTexts = map[progress.Name]string{
 	progress.Snapshot:  "reading the documents",
 	progress.Fetch:     "fetching",
 	progress.Read:      "reading the bundle",
@@ -31,147 +29,150 @@ var doing = map[progress.Name]string{
 	progress.Build:     "building the bundle",
 	progress.Check:     "checking the bundle",
 	progress.Activate:  "activating",
-	progress.Keep:      "keeping the bundle",
+	progress.Keep:      "storing the bundle",
 	progress.Answer:    "answering",
 	progress.Test:      "testing",
 	progress.Push:      "pushing",
 }
 
-// teller tells how far long work has come: the innermost step that is under way, what
-// it has done, and for how long it has been. It is a progress.Observer, and a writer for
-// those who write to the same terminal. It is safe for concurrent use.
-type teller struct {
-	w    io.Writer
-	live bool // one line is rewritten, and removed at the end
-	// after is how long a step is not told of.
-	after time.Duration
-	// line writes a line where the stream is no terminal.
-	line func(text, done string, took time.Duration, ended bool)
+// progressReporter shows the innermost running step: its text, count and duration. It is a
+// progress.Observer, and the writer through which others write to the same terminal. It is
+// safe for concurrent use.
+type progressReporter struct {
+	w          io.Writer
+	isTerminal bool // one line is rewritten, and removed at the end
+	// delay is how long a step runs before it is shown.
+	delay time.Duration
+	// writeLine writes a line if w is not a terminal.
+	writeLine func(text, done string, took time.Duration, ended bool)
 
-	telling sync.Mutex // held to tell and to end a step: nothing is told of it afterwards
+	reporting sync.Mutex // held to show and to end a step, so that an ended step is not shown
 
-	mu    sync.Mutex // held to read and write the rest, and to write to w; not to call line, which calls Write
-	under []*telling // the innermost is the last
-	shown bool       // there is a line that has to be removed
+	mu          sync.Mutex // held to access the fields below and to write to w, but not to call writeLine, which calls Write
+	running     []*step    // the innermost is the last
+	lineVisible bool
 }
 
-// newTeller is for a command. Without a terminal nobody waits for a first line, and
-// logs of pipelines are short of what is only slow.
-func newTeller(w io.Writer) *teller {
-	t := &teller{w: w, live: isTerminal(w) && os.Getenv("TERM") != "dumb", after: progressAfter}
-	if !t.live {
-		t.after = progressLines
+// newProgressReporter returns the reporter of a command. Without a terminal its delay is
+// longer, to keep the logs of pipelines short.
+func newProgressReporter(w io.Writer) *progressReporter {
+	r := &progressReporter{w: w, isTerminal: isTerminal(w) && os.Getenv("TERM") != "dumb", delay: progressDelay}
+	if !r.isTerminal {
+		r.delay = progressLineInterval
 	}
-	t.line = func(text, done string, took time.Duration, ended bool) {
+	r.writeLine = func(text, done string, took time.Duration, ended bool) {
 		if !ended {
-			fmt.Fprintf(t, "writ: %s\n", told(text, done, took))
+			fmt.Fprintf(r, "writ: %s\n", formatProgress(text, done, took))
 		}
 	}
-	return t
+	return r
 }
 
-// logs makes it write to a log instead of lines. Once something is in service, only
-// what takes really long is told of.
-func (t *teller) logs(log *slog.Logger) {
-	t.after = progressAfter
-	t.line = func(text, done string, took time.Duration, ended bool) {
-		message := "under way"
+// logTo writes log records instead of lines. After the first successful operation only
+// steps of at least progressLineInterval are logged.
+func (r *progressReporter) logTo(log *slog.Logger) {
+	r.delay = progressDelay
+	r.writeLine = func(text, done string, took time.Duration, ended bool) {
+		message := "step in progress"
 		if ended {
-			message = "done"
+			message = "step done"
 		}
-		about := []any{"doing", text}
+		args := []any{"step", text}
 		if done != "" {
-			about = append(about, "done", done)
+			args = append(args, "done", done)
 		}
-		log.Info(message, append(about, "took", took)...)
+		log.Info(message, append(args, "took", took)...)
 	}
 }
 
-var _ progress.Observer = (*teller)(nil)
+var _ progress.Observer = (*progressReporter)(nil)
 
-func (t *teller) Start(ctx context.Context, p *progress.Span) (context.Context, progress.SpanObserver) {
-	s := &telling{t: t, p: p, text: doing[p.Name], began: time.Now()}
+// Start implements progress.Observer.
+func (r *progressReporter) Start(ctx context.Context, span *progress.Span) (context.Context, progress.SpanObserver) {
+	s := &step{r: r, span: span, text: stepTexts[span.Name], started: time.Now()}
 	if s.text == "" {
 		return ctx, s
 	}
-	t.mu.Lock()
-	defer t.mu.Unlock()
-	t.under = append(t.under, s)
-	s.timer = time.AfterFunc(t.after, s.tell)
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	r.running = append(r.running, s)
+	s.timer = time.AfterFunc(r.delay, s.report)
 	return ctx, s
 }
 
-// telling is one step.
-type telling struct {
-	t     *teller
-	p     *progress.Span
-	text  string
-	began time.Time
-	timer *time.Timer // nil where it is not told of
-	said  bool        // there is a line of it
+// step is a running span.
+type step struct {
+	r         *progressReporter
+	span      *progress.Span
+	text      string
+	started   time.Time
+	timer     *time.Timer // nil if the step is not shown
+	wasLogged bool        // writeLine was called
 }
 
-func (s *telling) Set(progress.Attribute, any) {}
+// Set implements progress.SpanObserver. Attributes are not shown.
+func (s *step) Set(progress.Attribute, any) {}
 
-// tell says how far the step is, unless one that is part of it does.
-func (s *telling) tell() {
-	t := s.t
-	t.telling.Lock()
-	defer t.telling.Unlock()
-	t.mu.Lock()
-	at := slices.Index(t.under, s)
-	if at < 0 { // it has ended meanwhile
-		t.mu.Unlock()
+// report shows the step unless a step within it is running.
+func (s *step) report() {
+	r := s.r
+	r.reporting.Lock()
+	defer r.reporting.Unlock()
+	r.mu.Lock()
+	i := slices.Index(r.running, s)
+	if i < 0 { // ended since the timer fired
+		r.mu.Unlock()
 		return
 	}
-	innermost := at == len(t.under)-1
-	if t.live {
-		if innermost {
-			fmt.Fprintf(t.w, "\r\x1b[K%s", told(s.text, s.done(), s.took()))
-			t.shown = true
+	isInnermost := i == len(r.running)-1
+	if r.isTerminal {
+		if isInnermost {
+			fmt.Fprintf(r.w, "\r\x1b[K%s", formatProgress(s.text, s.done(), s.took()))
+			r.lineVisible = true
 		}
-		s.timer.Reset(progressLive)
-		t.mu.Unlock()
+		s.timer.Reset(progressRefresh)
+		r.mu.Unlock()
 		return
 	}
-	s.said = s.said || innermost
-	s.timer.Reset(progressLines)
-	t.mu.Unlock()
-	if innermost {
-		t.line(s.text, s.done(), s.took(), false)
+	s.wasLogged = s.wasLogged || isInnermost
+	s.timer.Reset(progressLineInterval)
+	r.mu.Unlock()
+	if isInnermost {
+		r.writeLine(s.text, s.done(), s.took(), false)
 	}
 }
 
-func (s *telling) End(err error) {
-	s.t.telling.Lock()
-	defer s.t.telling.Unlock()
-	if s.ended(err) {
-		s.t.line(s.text, s.done(), s.took(), true)
+// End implements progress.SpanObserver.
+func (s *step) End(err error) {
+	s.r.reporting.Lock()
+	defer s.r.reporting.Unlock()
+	if s.remove(err) {
+		s.r.writeLine(s.text, s.done(), s.took(), true)
 	}
 }
 
-// ended takes the step away, and reports whether it was said that it is under way.
-func (s *telling) ended(err error) bool {
-	t := s.t
-	t.mu.Lock()
-	defer t.mu.Unlock()
+// remove removes the step from the running ones and reports whether it was logged.
+func (s *step) remove(err error) (wasLogged bool) {
+	r := s.r
+	r.mu.Lock()
+	defer r.mu.Unlock()
 	if s.timer == nil {
-		if err == nil && s.p.Name != progress.Wait {
-			t.after = max(t.after, progressLines) // what was waited for is there
+		if err == nil && s.span.Name != progress.Wait {
+			r.delay = max(r.delay, progressLineInterval) // an operation has succeeded
 		}
 		return false
 	}
 	s.timer.Stop()
-	t.under = slices.DeleteFunc(t.under, func(other *telling) bool { return other == s })
-	t.erase()
-	return s.said
+	r.running = slices.DeleteFunc(r.running, func(other *step) bool { return other == s })
+	r.eraseLine()
+	return s.wasLogged
 }
 
-func (s *telling) took() time.Duration { return time.Since(s.began).Round(time.Second) }
+func (s *step) took() time.Duration { return time.Since(s.started).Round(time.Second) }
 
-// done is how much the step has done, empty where it does not count.
-func (s *telling) done() string {
-	n, unit := s.p.Done()
+// done returns the count of the step with its unit, empty if the step does not count.
+func (s *step) done() string {
+	n, unit := s.span.Done()
 	switch unit {
 	case "":
 		return ""
@@ -181,14 +182,14 @@ func (s *telling) done() string {
 	return fmt.Sprintf("%d %s", n, unit)
 }
 
-func told(text, done string, took time.Duration) string {
+func formatProgress(text, done string, took time.Duration) string {
 	if done != "" {
 		text += ": " + done
 	}
 	return fmt.Sprintf("%s, %s", text, took)
 }
 
-// byteSize is a number of bytes as people read it.
+// byteSize formats a number of bytes with a binary unit.
 func byteSize(n int64) string {
 	const unit = 1024
 	if n < unit {
@@ -201,18 +202,18 @@ func byteSize(n int64) string {
 	return fmt.Sprintf("%.1f %s", size, names[0])
 }
 
-func (t *teller) erase() {
-	if t.shown {
-		fmt.Fprint(t.w, "\r\x1b[K")
-		t.shown = false
+func (r *progressReporter) eraseLine() {
+	if r.lineVisible {
+		fmt.Fprint(r.w, "\r\x1b[K")
+		r.lineVisible = false
 	}
 }
 
-// Write writes what others have to say in place of the line, which comes again with
-// the next telling.
-func (t *teller) Write(content []byte) (int, error) {
-	t.mu.Lock()
-	defer t.mu.Unlock()
-	t.erase()
-	return t.w.Write(content)
+// Write writes content in place of the progress line, which reappears at the next refresh.
+// It returns the error of the underlying writer.
+func (r *progressReporter) Write(content []byte) (int, error) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	r.eraseLine()
+	return r.w.Write(content)
 }

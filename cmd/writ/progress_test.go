@@ -14,25 +14,25 @@ import (
 	"github.com/writ-policy/writ/translator/progress"
 )
 
-// lasting is a step that takes a while, in the time of the test alone.
+// lasting returns a step that takes a duration of the test's fake time.
 func lasting(takes time.Duration, count func(*progress.Span)) func(context.Context) error {
 	return func(ctx context.Context) error {
 		if count != nil {
 			count(progress.FromContext(ctx))
 		}
-		pass(ctx, takes)
+		wait(ctx, takes)
 		return nil
 	}
 }
 
-func pass(ctx context.Context, d time.Duration) {
+func wait(ctx context.Context, d time.Duration) {
 	select {
 	case <-ctx.Done():
 	case <-time.After(d):
 	}
 }
 
-// states are what stays on a terminal of what was written to it, each state once.
+// states returns the successive contents of a terminal's line.
 func states(written string) []string {
 	var seen []string
 	for _, state := range strings.Split(written, "\r\x1b[K") {
@@ -43,13 +43,13 @@ func states(written string) []string {
 	return seen
 }
 
-func TestProgressOnATerminal(t *testing.T) {
+func TestProgressOnTerminal(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		var out bytes.Buffer
-		told := newTeller(&out)
-		told.live, told.after = true, progressAfter
-		ctx, whole := progress.Start(progress.WithObservers(t.Context(), told), progress.Reload)
-		_ = progress.Do(ctx, progress.Build, lasting(progressAfter-time.Millisecond, nil))
+		reporter := newProgressReporter(&out)
+		reporter.isTerminal, reporter.delay = true, progressDelay
+		ctx, whole := progress.Start(progress.WithObservers(t.Context(), reporter), progress.Reload)
+		_ = progress.Do(ctx, progress.Build, lasting(progressDelay-time.Millisecond, nil))
 		_ = progress.Do(ctx, progress.Snapshot, func(ctx context.Context) error {
 			return progress.Do(ctx, progress.Fetch, lasting(2*time.Second+time.Millisecond, func(p *progress.Span) { p.Count(3<<20, "bytes") }))
 		})
@@ -63,16 +63,16 @@ func TestProgressOnATerminal(t *testing.T) {
 	})
 }
 
-// What others write to the terminal stands on lines of its own.
-func TestProgressMakesRoomForTheLog(t *testing.T) {
+// The progress line is erased before the log writes to the terminal.
+func TestProgressLineIsErasedForLog(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		var out bytes.Buffer
-		told := newTeller(&out)
-		told.live, told.after = true, progressAfter
-		ctx := progress.WithObservers(t.Context(), told)
+		reporter := newProgressReporter(&out)
+		reporter.isTerminal, reporter.delay = true, progressDelay
+		ctx := progress.WithObservers(t.Context(), reporter)
 		_ = progress.Do(ctx, progress.Fetch, func(ctx context.Context) error {
-			pass(ctx, progressAfter+time.Millisecond)
-			fmt.Fprintln(told, "a line of the log")
+			wait(ctx, progressDelay+time.Millisecond)
+			fmt.Fprintln(reporter, "a line of the log")
 			return nil
 		})
 		if got, want := out.String(), "\r\x1b[Kfetching, 1s\r\x1b[Ka line of the log\n"; got != want {
@@ -81,11 +81,11 @@ func TestProgressMakesRoomForTheLog(t *testing.T) {
 	})
 }
 
-func TestProgressInALog(t *testing.T) {
+func TestProgressInLog(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		var out bytes.Buffer
-		told := newTeller(&out)
-		told.logs(slog.New(slog.NewTextHandler(told, &slog.HandlerOptions{ReplaceAttr: func(_ []string, a slog.Attr) slog.Attr {
+		reporter := newProgressReporter(&out)
+		reporter.logTo(slog.New(slog.NewTextHandler(reporter, &slog.HandlerOptions{ReplaceAttr: func(_ []string, a slog.Attr) slog.Attr {
 			if a.Key == slog.TimeKey || a.Key == slog.LevelKey {
 				return slog.Attr{}
 			}
@@ -93,15 +93,15 @@ func TestProgressInALog(t *testing.T) {
 		}})))
 		attempt := func(takes time.Duration, err error) string {
 			out.Reset()
-			ctx, whole := progress.Start(progress.WithObservers(t.Context(), told), progress.Reload)
+			ctx, whole := progress.Start(progress.WithObservers(t.Context(), reporter), progress.Reload)
 			_ = progress.Do(ctx, progress.Fetch, lasting(takes, func(p *progress.Span) { p.Count(512, "bytes") }))
 			whole.End(err)
 			return out.String()
 		}
 		line := func(message string, took int) string {
-			return fmt.Sprintf("msg=%s doing=fetching done=\"512 bytes\" took=%ds\n", message, took)
+			return fmt.Sprintf("msg=%q step=fetching done=\"512 bytes\" took=%ds\n", message, took)
 		}
-		under := func(took int) string { return line(`"under way"`, took) }
+		running := func(took int) string { return line("step in progress", took) }
 		for _, row := range []struct {
 			name  string
 			takes time.Duration
@@ -109,10 +109,10 @@ func TestProgressInALog(t *testing.T) {
 			want  string
 		}{
 			{"short", time.Second - 1, errors.New("no"), ""},
-			{"long, in vain", 23 * time.Second, errors.New("no"), under(1) + under(11) + under(21) + line("done", 23)},
-			{"longer than a second", 2 * time.Second, nil, under(1) + line("done", 2)},
-			{"once something is served", 9 * time.Second, nil, ""},
-			{"long once something is served", 12 * time.Second, nil, under(10) + line("done", 12)},
+			{"long, with an error", 23 * time.Second, errors.New("no"), running(1) + running(11) + running(21) + line("step done", 23)},
+			{"longer than a second", 2 * time.Second, nil, running(1) + line("step done", 2)},
+			{"after a success", 9 * time.Second, nil, ""},
+			{"long, after a success", 12 * time.Second, nil, running(10) + line("step done", 12)},
 		} {
 			if got := attempt(row.takes, row.err); got != row.want {
 				t.Errorf("%s: got\n%swant\n%s", row.name, got, row.want)
@@ -121,11 +121,11 @@ func TestProgressInALog(t *testing.T) {
 	})
 }
 
-// A pipeline's output has a line every ten seconds, and none of what is only slow.
-func TestProgressOfACommandWithoutATerminal(t *testing.T) {
+// Without a terminal a long step writes a line every ten seconds, and a shorter step none.
+func TestProgressWithoutTerminal(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		var out bytes.Buffer
-		ctx := progress.WithObservers(t.Context(), newTeller(&out))
+		ctx := progress.WithObservers(t.Context(), newProgressReporter(&out))
 		_ = progress.Do(ctx, progress.Translate, lasting(9*time.Second, nil))
 		_ = progress.Do(ctx, progress.Test, lasting(25*time.Second, func(p *progress.Span) { p.Count(7, "cases run") }))
 		want := "writ: testing: 7 cases run, 10s\nwrit: testing: 7 cases run, 20s\n"

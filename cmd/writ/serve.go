@@ -81,8 +81,8 @@ func newServe(s streams) *cobra.Command {
 			}
 			c.BundleConfig, c.Registry, c.PlainHTTP = registry.config, registry.credentials(), registry.plainHTTP
 			c.Git.User, c.Git.Password = os.Getenv(environmentPrefix+"GIT_USER"), os.Getenv(environmentPrefix+"GIT_PASSWORD")
-			c.Logger = logs.logger(s.told)
-			s.told.logs(c.Logger)
+			c.Logger = logs.logger(s.progress)
+			s.progress.logTo(c.Logger)
 			return serve(cmd.Context(), c)
 		},
 	}

@@ -111,10 +111,10 @@ var instruments = []instrument{
 		"writ_reload_phase_duration_seconds", "histogram", []string{"phase"},
 		"Duration of the phases of a reload (snapshot, fetch, read, translate, build, check, activate, keep, and wait for a long poll).",
 		func(m *Metrics, i *instrument) prometheus.Collector {
-			m.phases.duration = prometheus.NewHistogramVec(prometheus.HistogramOpts{
+			m.steps.duration = prometheus.NewHistogramVec(prometheus.HistogramOpts{
 				Name: i.name, Help: i.help, Buckets: []float64{1e-3, 5e-3, 25e-3, .1, .25, .5, 1, 2.5, 5, 10, 30, 60},
 			}, i.labels)
-			return m.phases.duration
+			return m.steps.duration
 		},
 	},
 	{

@@ -46,7 +46,7 @@ type Metrics struct {
 	degraded    prometheus.Gauge
 	stateFails  prometheus.Gauge
 	diagnostics *prometheus.GaugeVec
-	phases      phases
+	steps       stepDurations
 	withdrawn   prometheus.Gauge
 
 	inherited    inherited
@@ -72,9 +72,9 @@ func New() *Metrics {
 	for _, sink := range []Sink{AuditFile, AuditWebhook} {
 		m.auditDropped.WithLabelValues(string(sink))
 	}
-	m.phases.steps = make(map[progress.Name]prometheus.Observer)
+	m.steps.byName = make(map[progress.Name]prometheus.Observer)
 	for _, name := range progress.Steps {
-		m.phases.steps[name] = m.phases.duration.WithLabelValues(string(name))
+		m.steps.byName[name] = m.steps.duration.WithLabelValues(string(name))
 	}
 	m.Diagnosed(0, 0)
 	return m

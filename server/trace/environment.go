@@ -14,61 +14,62 @@ import (
 	sdktrace "go.opentelemetry.io/otel/sdk/trace"
 )
 
-// Variables of the environment that are looked at here; the SDK reads the others.
+// Environment variables that this package reads. The SDK reads the others.
 const (
-	disabledName = "OTEL_SDK_DISABLED"
-	exporterName = "OTEL_TRACES_EXPORTER"
-	endpointName = "OTEL_EXPORTER_OTLP_ENDPOINT"
-	tracesName   = "OTEL_EXPORTER_OTLP_TRACES_ENDPOINT"
-	protocolName = "OTEL_EXPORTER_OTLP_PROTOCOL"
-	ownProtocol  = "OTEL_EXPORTER_OTLP_TRACES_PROTOCOL"
-	onlyProtocol = "http/protobuf"
+	disabledName       = "OTEL_SDK_DISABLED"
+	exporterName       = "OTEL_TRACES_EXPORTER"
+	endpointName       = "OTEL_EXPORTER_OTLP_ENDPOINT"
+	tracesEndpointName = "OTEL_EXPORTER_OTLP_TRACES_ENDPOINT"
+	protocolName       = "OTEL_EXPORTER_OTLP_PROTOCOL"
+	tracesProtocolName = "OTEL_EXPORTER_OTLP_TRACES_PROTOCOL"
+	supportedProtocol  = "http/protobuf"
 )
 
-// wanted reports whether the environment asks for traces. What it asks for and cannot
-// have is an error: the SDK would send to a place of its own choice.
-func wanted() (bool, error) {
+// readEnvironment reports whether the environment enables traces. It returns an error if
+// the exporter or protocol is not supported or the endpoint is invalid: the SDK would send
+// to an endpoint of its own choice.
+func readEnvironment() (isEnabled bool, err error) {
 	exporter := os.Getenv(exporterName)
-	endpoint := cmp.Or(os.Getenv(tracesName), os.Getenv(endpointName))
+	endpoint := cmp.Or(os.Getenv(tracesEndpointName), os.Getenv(endpointName))
 	switch {
 	case strings.EqualFold(os.Getenv(disabledName), "true"), exporter == "none":
 		return false, nil
 	case exporter == "" && endpoint == "":
 		return false, nil
 	case exporter != "" && exporter != "otlp":
-		return false, fmt.Errorf("%s is %q: otlp and none are known", exporterName, exporter)
+		return false, fmt.Errorf(`%s must be "otlp" or "none", not %q`, exporterName, exporter)
 	}
-	if protocol := cmp.Or(os.Getenv(ownProtocol), os.Getenv(protocolName), onlyProtocol); protocol != onlyProtocol {
-		return false, fmt.Errorf("%s is %q: only %s is spoken", protocolName, protocol, onlyProtocol)
+	if protocol := cmp.Or(os.Getenv(tracesProtocolName), os.Getenv(protocolName), supportedProtocol); protocol != supportedProtocol {
+		return false, fmt.Errorf("%s must be %q, not %q", protocolName, supportedProtocol, protocol)
 	}
 	u, err := url.Parse(endpoint)
 	if endpoint != "" && (err != nil || u.Host == "" || u.Scheme != "http" && u.Scheme != "https") {
-		// Not quoted: there may be a password in it.
-		return false, errors.New("the endpoint of traces is no URL such as http://127.0.0.1:4318")
+		// The error does not quote the endpoint, which may contain a password.
+		return false, errors.New("the OTLP endpoint of traces must be a URL such as http://127.0.0.1:4318")
 	}
 	return true, nil
 }
 
-// teller says once that spans do not arrive, and once that they do again.
-type teller struct {
+// loggingExporter logs when exports start to fail and when they succeed again.
+type loggingExporter struct {
 	sdktrace.SpanExporter
 	log *slog.Logger
 
-	mu   sync.Mutex // held to read and write last
-	last string
+	mu        sync.Mutex // held to read and write isFailing
+	isFailing bool
 }
 
-func (t *teller) ExportSpans(ctx context.Context, spans []sdktrace.ReadOnlySpan) error {
-	err := t.SpanExporter.ExportSpans(ctx, spans)
-	t.mu.Lock()
-	defer t.mu.Unlock()
+// ExportSpans always returns nil, because it logs the error itself.
+func (e *loggingExporter) ExportSpans(ctx context.Context, spans []sdktrace.ReadOnlySpan) error {
+	err := e.SpanExporter.ExportSpans(ctx, spans)
+	e.mu.Lock()
+	defer e.mu.Unlock()
 	switch {
-	case err != nil && t.last == "":
-		t.log.Warn("traces are not taken, and are lost", "error", err)
-		t.last = err.Error()
-	case err == nil && t.last != "":
-		t.log.Info("traces are taken again")
-		t.last = ""
+	case err != nil && !e.isFailing:
+		e.log.Warn("export of traces failed: spans are dropped", "error", err)
+	case err == nil && e.isFailing:
+		e.log.Info("export of traces works again")
 	}
-	return nil // it is said
+	e.isFailing = err != nil
+	return nil
 }

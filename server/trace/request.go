@@ -10,14 +10,14 @@ import (
 	oteltrace "go.opentelemetry.io/otel/trace"
 )
 
-// parentName is the header of W3C's trace context, as a header's map has it.
-const parentName = "Traceparent"
+// parentHeader is the canonical key of the header traceparent of W3C's trace context.
+const parentHeader = "Traceparent"
 
-// Request begins the span of a request whose sender is tracing it, and gives a
-// function that ends it; without a trace to be part of there is neither, and the
-// function is nil. Route is a pattern, never a path.
+// Request starts the span of a request that is part of a sampled trace, and returns the
+// function that ends it. For other requests it returns nil and the context of r. The route is
+// a pattern, never a path. The revision may be empty.
 func (t *Tracer) Request(r *http.Request, route string) (context.Context, func(status int, revision string)) {
-	if len(r.Header[parentName]) == 0 {
+	if len(r.Header[parentHeader]) == 0 {
 		return r.Context(), nil
 	}
 	ctx := propagation.TraceContext{}.Extract(r.Context(), propagation.HeaderCarrier(r.Header))
@@ -29,7 +29,7 @@ func (t *Tracer) Request(r *http.Request, route string) (context.Context, func(s
 	return ctx, func(status int, revision string) {
 		span.SetAttributes(attribute.Int("http.response.status_code", status))
 		if revision != "" {
-			span.SetAttributes(attribute.String(prefix+"revision", revision))
+			span.SetAttributes(attribute.String(attributePrefix+"revision", revision))
 		}
 		if status >= http.StatusInternalServerError {
 			span.SetStatus(codes.Error, "")

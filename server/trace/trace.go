@@ -1,20 +1,19 @@
-// Package trace tells a collector of OpenTelemetry how documents and bundles came
-// into service: one trace a reload or delivery, one span a step. A request that is
-// traced by whoever sent it gets a span too. What the environment says comes in, OTLP
-// over HTTP goes out; the package knows no other part of the server.
+// Package trace exports OpenTelemetry spans over OTLP/HTTP: one trace for each reload or
+// delivery, with one span for each step, and a span for each request whose sender traces it.
+// The environment configures it. It must not know other packages of the server.
 //
 // # Design
 //
-// Where the environment names no collector there is no Tracer, and nobody asks one:
-// decisions do not pay for what is off. Requests begin no traces of their own, even
-// where there is a collector: a decision takes microseconds, and who wants to see it
-// traces its caller. Of polls that find nothing new there are no traces either; they
-// would be all there is to see.
+// Without a collector in the environment there is no Tracer, so decisions do not pay for
+// disabled traces. Requests do not start traces of their own even with a collector: a
+// decision takes microseconds, and a caller that needs its trace starts one. Polls without
+// news are not exported; they would be nearly all traces.
 package trace
 
 import (
 	"context"
 	"errors"
+	"fmt"
 	"log/slog"
 
 	"go.opentelemetry.io/otel"
@@ -28,89 +27,91 @@ import (
 	"github.com/writ-policy/writ/translator/progress"
 )
 
-// Options say who traces. All may be zero.
+// Options describe the process. The zero value is valid.
 type Options struct {
-	// Version is that of writ.
+	// Version is the version of writ, for the attribute service.version.
 	Version string
-	Logger  *slog.Logger
+	// Logger receives failures to export. Nil discards them.
+	Logger *slog.Logger
 }
 
-// Tracer sends spans. It is safe for concurrent use.
+// Tracer exports spans. It is safe for concurrent use.
 type Tracer struct {
 	provider *sdktrace.TracerProvider
 	tracer   oteltrace.Tracer
 }
 
-// Open is a Tracer as the environment's OTEL_* variables describe it; nil where they
-// ask for none. The error is of what they say, and no collector is asked yet.
+// Open returns a Tracer that is configured by the OTEL_* environment variables, nil if they
+// do not enable traces. It returns an error if the variables are invalid. It does not
+// connect to the collector.
 func Open(ctx context.Context, o Options) (*Tracer, error) {
-	if wanted, err := wanted(); !wanted {
+	if isEnabled, err := readEnvironment(); !isEnabled {
 		return nil, err
 	}
 	if o.Logger == nil {
 		o.Logger = slog.New(slog.DiscardHandler)
 	}
-	otel.SetErrorHandler(otel.ErrorHandlerFunc(func(err error) { o.Logger.Warn("tracing", "error", err) }))
+	otel.SetErrorHandler(otel.ErrorHandlerFunc(func(err error) { o.Logger.Warn("tracing failed", "error", err) }))
 	exporter, err := otlptracehttp.New(ctx)
 	if err != nil {
-		return nil, err
+		return nil, fmt.Errorf("create the exporter of traces: %w", err)
 	}
-	about, err := resource.New(ctx,
+	service, err := resource.New(ctx,
 		resource.WithAttributes(attribute.String("service.name", "writ"), attribute.String("service.version", o.Version)),
 		resource.WithHost(), resource.WithTelemetrySDK(), resource.WithFromEnv())
 	if err != nil {
-		return nil, err
+		return nil, fmt.Errorf("describe the service: %w", err)
 	}
-	sends := sdktrace.NewBatchSpanProcessor(&teller{SpanExporter: exporter, log: o.Logger})
-	return newTracer(sends, sdktrace.WithResource(about)), nil
+	processor := sdktrace.NewBatchSpanProcessor(&loggingExporter{SpanExporter: exporter, log: o.Logger})
+	return newTracer(processor, sdktrace.WithResource(service)), nil
 }
 
-func newTracer(sends sdktrace.SpanProcessor, o ...sdktrace.TracerProviderOption) *Tracer {
-	provider := sdktrace.NewTracerProvider(append(o, sdktrace.WithSpanProcessor(newSieve(sends)))...)
+func newTracer(processor sdktrace.SpanProcessor, o ...sdktrace.TracerProviderOption) *Tracer {
+	provider := sdktrace.NewTracerProvider(append(o, sdktrace.WithSpanProcessor(newIdleTraceFilter(processor)))...)
 	return &Tracer{provider, provider.Tracer("github.com/writ-policy/writ")}
 }
 
-// Close sends what was not sent yet, for as long as ctx lets it.
+// Close exports the remaining spans. It returns an error if that fails or ctx ends first.
 func (t *Tracer) Close(ctx context.Context) error { return t.provider.Shutdown(ctx) }
 
 var _ progress.Observer = (*Tracer)(nil)
 
-// Begin begins a span for a phase.
-func (t *Tracer) Start(ctx context.Context, p *progress.Span) (context.Context, progress.SpanObserver) {
-	ctx, span := t.tracer.Start(ctx, string(p.Name))
-	return ctx, &ear{span, p}
+// Start implements progress.Observer.
+func (t *Tracer) Start(ctx context.Context, s *progress.Span) (context.Context, progress.SpanObserver) {
+	ctx, span := t.tracer.Start(ctx, string(s.Name))
+	return ctx, &spanObserver{span, s}
 }
 
-// ear is the span of a phase.
-type ear struct {
+// spanObserver copies a progress.Span to an OpenTelemetry span.
+type spanObserver struct {
 	span oteltrace.Span
-	p    *progress.Span
+	from *progress.Span
 }
 
-// prefix makes attributes of ours told from those that everybody has.
-const prefix = "writ."
+// attributePrefix distinguishes writ's attributes from OpenTelemetry's conventions.
+const attributePrefix = "writ."
 
-func (e *ear) Set(key progress.Attribute, value any) {
-	name := attribute.Key(prefix + string(key))
+func (o *spanObserver) Set(key progress.Attribute, value any) {
+	name := attribute.Key(attributePrefix + string(key))
 	switch value := value.(type) {
 	case string:
-		e.span.SetAttributes(name.String(value))
+		o.span.SetAttributes(name.String(value))
 	case int:
-		e.span.SetAttributes(name.Int(value))
+		o.span.SetAttributes(name.Int(value))
 	case int64:
-		e.span.SetAttributes(name.Int64(value))
+		o.span.SetAttributes(name.Int64(value))
 	}
 }
 
-func (e *ear) End(err error) {
-	if n, unit := e.p.Done(); unit != "" {
-		e.span.SetAttributes(attribute.Int64(prefix+"done", n), attribute.String(prefix+"unit", unit))
+func (o *spanObserver) End(err error) {
+	if n, unit := o.from.Done(); unit != "" {
+		o.span.SetAttributes(attribute.Int64(attributePrefix+"done", n), attribute.String(attributePrefix+"unit", unit))
 	}
 	switch {
 	case errors.Is(err, context.Canceled): // the server stops
-		e.Set(progress.Outcome, progress.Unchanged)
+		o.Set(progress.Outcome, progress.Unchanged)
 	case err != nil:
-		e.span.SetStatus(codes.Error, err.Error())
+		o.span.SetStatus(codes.Error, err.Error())
 	}
-	e.span.End()
+	o.span.End()
 }

@@ -1,5 +1,0 @@
-//go:build !linux
-
-package bundles
-
-func exchange(a, b string) error { return swap(a, b) }
