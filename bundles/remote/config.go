@@ -19,14 +19,14 @@ import (
 	"go.yaml.in/yaml/v3"
 )
 
-// Config is the part of an OPA configuration that says where bundles are: services
-// with their credentials, and at most one bundle.
+// Config is the part of an OPA configuration that bundles are fetched by: services with
+// their credentials, and at most one bundle.
 type Config struct {
 	services map[string]*service
 	bundle   *bundleConfig
 }
 
-// configFile is its form. The services are OPA's to read.
+// configFile is the form of the file. OPA decodes the services.
 type configFile struct {
 	Services any                      `yaml:"services"`
 	Bundles  map[string]*bundleConfig `yaml:"bundles"`
@@ -48,10 +48,9 @@ type service struct {
 	config []byte // in JSON
 }
 
-// ReadConfig reads an OPA configuration in YAML or JSON. As OPA does, it puts
-// environment variables in for ${NAME}; one that is not set is refused. What a
-// configuration may say beside services and bundles is refused as well: nothing would
-// come of it.
+// ReadConfig reads an OPA configuration in YAML or JSON. Like OPA it replaces ${NAME} by
+// the environment variable; a variable that is not set is an error. A key other than
+// services and bundles is an error too, because it would have no effect.
 func ReadConfig(path string) (*Config, error) {
 	content, err := os.ReadFile(path)
 	if err != nil {
@@ -105,7 +104,7 @@ func substitute(content []byte) ([]byte, error) {
 	return content, problem
 }
 
-// addServices takes a mapping by name or a list of services with names, as OPA does.
+// addServices decodes a mapping by name, or a list of services with names, like OPA.
 func (c *Config) addServices(services any) error {
 	switch services := services.(type) {
 	case nil:
@@ -174,7 +173,7 @@ func (c *Config) setBundle(name string, b *bundleConfig) error {
 	return nil
 }
 
-// resolve finds the location and the service it is of; without one it is nil.
+// resolve returns the service of a location, which may be nil, and the location.
 func (c *Config) resolve(location string) (*service, string, error) {
 	if c == nil {
 		c = &Config{}
@@ -199,7 +198,7 @@ func (c *Config) resolve(location string) (*service, string, error) {
 	return best, location, nil
 }
 
-// timing is how often a configured bundle is asked for; zeros where it does not say.
+// timing returns the configured polling delays and long-polling time; zero if unset.
 func (c *Config) timing() (least, most, wait time.Duration) {
 	if c == nil || c.bundle == nil {
 		return 0, 0, 0
@@ -208,7 +207,7 @@ func (c *Config) timing() (least, most, wait time.Duration) {
 	return time.Duration(p.Min) * time.Second, time.Duration(p.Max) * time.Second, time.Duration(p.Wait) * time.Second
 }
 
-// bare is the service of a location that nobody has configured.
+// bare returns a service without credentials, for a location of no configured one.
 func bare(location string) *service {
 	u, err := url.Parse(location)
 	if err != nil {
@@ -224,8 +223,8 @@ func (s *service) isRegistry() bool {
 	return json.Unmarshal(s.config, &config) == nil && config.Type == "oci"
 }
 
-// serves reports whether the location is one of the service's: credentials must not go
-// to another host that only begins alike.
+// serves reports whether the location belongs to the service. Credentials must not be
+// sent to another host whose name only has the same prefix.
 func (s *service) serves(location string) bool {
 	if rest, ok := strings.CutPrefix(location, "oci://"); ok {
 		host, _, _ := strings.Cut(rest, "/")
@@ -235,13 +234,13 @@ func (s *service) serves(location string) bool {
 	return location == s.url || strings.HasPrefix(location, s.url+"/")
 }
 
-// below is the location's part below the service.
+// below returns the path of the location below the service.
 func (s *service) below(location string) string {
 	return strings.TrimPrefix(strings.TrimPrefix(location, s.url), "/")
 }
 
-// client is OPA's, which logs nothing and waits for an answer as long as the server may
-// hold it.
+// client returns OPA's client. It logs nothing and waits for an answer as long as the
+// server may hold it.
 func (s *service) client(wait time.Duration) (rest.Client, error) {
 	client, err := rest.New(s.config, nil, rest.Logger(logging.NewNoOpLogger()))
 	if err != nil {

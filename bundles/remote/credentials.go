@@ -11,18 +11,18 @@ import (
 	"oras.land/oras-go/v2/registry/remote/credentials"
 )
 
-// Credentials are where those for registries are found. The zero value looks where
-// docker login has put them: in the file that DOCKER_CONFIG or the home directory has,
-// and in the helpers it names.
+// Credentials state where the credentials for registries are. The zero value uses those
+// of docker login: the file in DOCKER_CONFIG or the home directory, and the helpers it
+// names.
 type Credentials struct {
-	// User is that of PasswordFile, or of Password where there is none. The file is
-	// read anew whenever a registry asks.
+	// User belongs to PasswordFile, or to Password if no file is set. The file is read
+	// again each time a registry requests credentials.
 	User         string
 	Password     string
 	PasswordFile string
 }
 
-// String says nothing of a password.
+// String does not contain the password.
 func (c Credentials) String() string { return fmt.Sprintf("credentials of %q", c.User) }
 
 // GoString is String.

@@ -15,44 +15,45 @@ import (
 	"github.com/writ-policy/writ/translator/progress"
 )
 
-// Feed is a bundle that is asked for again and again. Its methods are safe for
-// concurrent use; Run runs once at a time.
+// Feed polls a source for new revisions of one bundle. Its methods are safe for
+// concurrent use, except that Run must not run twice at a time.
 type Feed struct {
 	o        Options
 	origin   origin
 	location string
 	poke     chan struct{}
-	tag      string // of the bundle that was taken last; Run's
+	tag      string // of the last bundle that was delivered; used by Run alone
 	forget   atomic.Bool
 
 	mu     sync.Mutex // held to read and write status, never longer
 	status Status
 }
 
-// Status says how a feed goes. Times are zero, and left out of JSON, until there is
-// something to say.
+// Status is the state of a feed. Times are zero, and omitted in JSON, until their
+// event has happened.
 type Status struct {
-	// Location is the source without what could be a secret.
+	// Location is the source without query and credentials.
 	Location string `json:"location"`
-	// Signed says that bundles have to be signed.
+	// Signed reports whether bundles must be signed.
 	Signed bool `json:"signed"`
-	// Revision is the bundle that was taken last, Key the one it is signed by and
-	// Tag what the source calls it.
+	// Revision is that of the last delivered bundle, Key the ID of the key that
+	// signed it, and Tag the name the source gives it.
 	Revision string `json:"revision"`
 	Key      string `json:"key,omitempty"`
 	Tag      string `json:"tag,omitempty"`
-	// LastAttempt is when the source was last asked, LastSuccess when it last had a
-	// bundle that was taken, or none newer; LastDelivered when one was taken.
+	// LastAttempt is the time of the last poll, LastSuccess of the last poll that
+	// succeeded, with or without a new bundle, and LastDelivered of the last bundle
+	// that was delivered.
 	LastAttempt   time.Time `json:"lastAttempt,omitzero"`
 	LastSuccess   time.Time `json:"lastSuccess,omitzero"`
 	LastDelivered time.Time `json:"lastDelivered,omitzero"`
-	// LastError is why the last attempt failed, and Failures how many did since one
-	// did not.
+	// LastError is the error of the last poll, empty after a success. Failures
+	// counts the failed polls since the last success.
 	LastError string `json:"lastError"`
 	Failures  int    `json:"failures"`
 }
 
-// Open prepares to ask for bundles. Nothing is asked yet; the error is of the options.
+// Open returns a feed that has not polled yet. It fails if the options are invalid.
 func Open(o Options) (*Feed, error) {
 	least, most, wait := o.Config.timing()
 	if o.Every <= 0 && most > 0 {
@@ -77,14 +78,14 @@ func Open(o Options) (*Feed, error) {
 	return f, nil
 }
 
-// Status is how it goes.
+// Status returns the current state.
 func (f *Feed) Status() Status {
 	f.mu.Lock()
 	defer f.mu.Unlock()
 	return f.status
 }
 
-// Poke makes Run ask at once, as a webhook wants. It never waits.
+// Poke makes Run poll at once, for example after a webhook call. It does not block.
 func (f *Feed) Poke() {
 	select {
 	case f.poke <- struct{}{}:
@@ -92,20 +93,19 @@ func (f *Feed) Poke() {
 	}
 }
 
-// Again makes Run ask at once, and deliver what there is even if it was delivered
-// before.
+// Again makes Run poll at once and deliver the bundle even if it was delivered before.
 func (f *Feed) Again() {
 	f.forget.Store(true)
 	f.Poke()
 }
 
-// Run asks for bundles until ctx is done, and hands each new one to deliver. A bundle
-// that deliver refuses is asked for again, as after every failure, with longer and
-// longer pauses. It ends when ctx does, without an error.
+// Run polls until ctx is done and passes each new bundle to deliver. After a failure,
+// of deliver too, it polls again with exponential backoff. It returns nil when ctx is
+// done.
 func (f *Feed) Run(ctx context.Context, deliver func(context.Context, *bundles.Bundle) error) error {
 	for failures := 0; ; {
 		began := f.o.Now()
-		came, err := f.once(ctx, deliver)
+		result, err := f.once(ctx, deliver)
 		if ctx.Err() != nil {
 			return nil
 		}
@@ -116,80 +116,82 @@ func (f *Feed) Run(ctx context.Context, deliver func(context.Context, *bundles.B
 		case <-ctx.Done():
 			return nil
 		case <-f.poke:
-		case <-f.o.After(f.pause(came, failures, f.o.Now().Sub(began))):
+		case <-f.o.After(f.pause(result, failures, f.o.Now().Sub(began))):
 		}
 	}
 }
 
-// pause is how long to wait before the source is asked again. One that holds its
-// answers is asked at once; had it nothing and yet held nothing back, it would be asked
-// without end.
-func (f *Feed) pause(came came, failures int, took time.Duration) time.Duration {
+// pause returns how long to wait before the next poll. A long-polling server is polled
+// at once, unless it returned early without a new bundle: that would be a busy loop.
+func (f *Feed) pause(result pollResult, failures int, took time.Duration) time.Duration {
 	const first = time.Second
 	switch {
 	case failures > 0:
 		wait := min(first<<min(failures-1, 20), f.o.Every)
 		return wait/2 + rand.N(wait/2+1)
-	case came.held && f.o.Wait > 0 && (came.fresh || took > first):
+	case result.longPolled && f.o.Wait > 0 && (result.changed || took > first):
 		return 0
 	}
 	spread := f.o.Every / 5
 	return f.o.Every - spread/2 + rand.N(spread+1)
 }
 
-// came is what one attempt brought.
-type came struct{ fresh, held bool }
+// pollResult is the result of one poll.
+type pollResult struct {
+	changed    bool // there was a new bundle
+	longPolled bool // the source holds its answers until there is one
+}
 
-// once asks for the bundle and hands it on.
-func (f *Feed) once(ctx context.Context, deliver func(context.Context, *bundles.Bundle) error) (came, error) {
-	f.note(func(s *Status) { s.LastAttempt = f.o.Now() })
+// once polls the source and delivers a new bundle.
+func (f *Feed) once(ctx context.Context, deliver func(context.Context, *bundles.Bundle) error) (pollResult, error) {
+	f.update(func(s *Status) { s.LastAttempt = f.o.Now() })
 	if f.forget.Swap(false) {
 		f.tag = ""
 	}
-	ctx, whole := progress.Start(ctx, progress.Deliver)
-	came, err := f.attempt(ctx, deliver)
-	if err == nil && !came.fresh {
-		whole.Set(progress.Outcome, progress.Unchanged)
+	ctx, span := progress.Start(ctx, progress.Deliver)
+	result, err := f.attempt(ctx, deliver)
+	if err == nil && !result.changed {
+		span.Set(progress.Outcome, progress.Unchanged)
 	}
-	whole.End(err)
-	return came, err
+	span.End(err)
+	return result, err
 }
 
-func (f *Feed) attempt(ctx context.Context, deliver func(context.Context, *bundles.Bundle) error) (came, error) {
-	got, err := f.bring(ctx)
+func (f *Feed) attempt(ctx context.Context, deliver func(context.Context, *bundles.Bundle) error) (pollResult, error) {
+	got, err := f.fetch(ctx)
 	if err != nil {
 		err = fmt.Errorf("bundle from %s: %w", f.location, err)
 		if ctx.Err() == nil {
 			f.failed(err)
 			f.o.Failed(err)
 		}
-		return came{}, err
+		return pollResult{}, err
 	}
-	came := came{fresh: got.bundle != nil, held: got.held}
-	if came.fresh {
+	result := pollResult{changed: got.bundle != nil, longPolled: got.held}
+	if result.changed {
 		if err := deliver(ctx, got.bundle); err != nil {
 			if ctx.Err() == nil {
 				f.failed(fmt.Errorf("bundle from %s: %w", f.location, err))
 			}
-			return came, err
+			return result, err
 		}
 	} else {
 		f.o.Current()
 	}
 	f.tag = got.tag
 	f.succeeded(got)
-	return came, nil
+	return result, nil
 }
 
-// brought is a bundle, nil where it is the one that was taken last.
-type brought struct {
+// fetched is the result of one fetch. Its bundle is nil if it has not changed.
+type fetched struct {
 	bundle *bundles.Bundle
 	tag    string
 	held   bool
 }
 
-// bring fetches, reads and verifies.
-func (f *Feed) bring(ctx context.Context) (got brought, err error) {
+// fetch downloads, reads and verifies the bundle.
+func (f *Feed) fetch(ctx context.Context) (got fetched, err error) {
 	defer func() {
 		if cause := recover(); cause != nil {
 			f.o.Logger.Error("reading a bundle panicked", "panic", cause, "stack", string(debug.Stack()))
@@ -201,20 +203,20 @@ func (f *Feed) bring(ctx context.Context) (got brought, err error) {
 	}
 	asking := progress.Fetch
 	if f.tag != "" {
-		asking = progress.Wait // it may be held until there is something new
+		asking = progress.Wait // the source may hold its answer until there is a new bundle
 	}
 	var body *transfer
 	var a *arrival
 	err = progress.Do(ctx, asking, func(context.Context) (err error) {
-		body, a, err = f.open(ctx, f.tag) // of ctx itself: the body is read when this phase is over
+		body, a, err = f.open(ctx, f.tag) // not with the span's context: the body is read after the span has ended
 		return err
 	})
 	if err != nil {
-		return brought{}, err
+		return fetched{}, err
 	}
 	defer body.Close()
 	if a.body == nil && a.folder == "" {
-		return brought{tag: a.tag, held: a.held}, nil
+		return fetched{tag: a.tag, held: a.held}, nil
 	}
 	err = progress.Do(ctx, progress.Read, func(ctx context.Context) (err error) {
 		body.under = progress.FromContext(ctx)
@@ -222,14 +224,14 @@ func (f *Feed) bring(ctx context.Context) (got brought, err error) {
 		return err
 	})
 	if err != nil {
-		return brought{}, body.reason(withoutPath(err))
+		return fetched{}, body.reason(withoutPath(err))
 	}
 	return got, nil
 }
 
-// read reads and verifies what came.
-func (f *Feed) read(a *arrival, body io.Reader) (got brought, err error) {
-	got = brought{tag: a.tag, held: a.held}
+// read reads and verifies a bundle.
+func (f *Feed) read(a *arrival, body io.Reader) (got fetched, err error) {
+	got = fetched{tag: a.tag, held: a.held}
 	f.o.Verifying()
 	switch {
 	case a.folder != "":
@@ -243,7 +245,7 @@ func (f *Feed) read(a *arrival, body io.Reader) (got brought, err error) {
 	return got, err
 }
 
-// open asks the origin and watches over the transfer of what it answers.
+// open sends the request to the origin and limits the transfer of its answer.
 func (f *Feed) open(ctx context.Context, known string) (*transfer, *arrival, error) {
 	ctx, cancel := context.WithTimeoutCause(ctx, f.o.Timeout, errTooLong)
 	a, err := f.origin.fetch(ctx, known)
@@ -257,31 +259,31 @@ func (f *Feed) open(ctx context.Context, known string) (*transfer, *arrival, err
 	return newTransfer(ctx, cancel, a.body, f.o.Stall), a, nil
 }
 
-func (f *Feed) note(change func(*Status)) {
+func (f *Feed) update(change func(*Status)) {
 	f.mu.Lock()
 	defer f.mu.Unlock()
 	change(&f.status)
 }
 
-// failed notes it. Whoever has refused a bundle, or is told of the failure, logs it.
+// failed records err in the status. Options.Failed or deliver logs it.
 func (f *Feed) failed(err error) {
-	f.note(func(s *Status) { s.LastError, s.Failures = err.Error(), s.Failures+1 })
+	f.update(func(s *Status) { s.LastError, s.Failures = err.Error(), s.Failures+1 })
 }
 
-func (f *Feed) succeeded(got brought) {
-	f.note(func(s *Status) {
+func (f *Feed) succeeded(got fetched) {
+	f.update(func(s *Status) {
 		s.LastSuccess, s.LastError, s.Failures, s.Tag = f.o.Now(), "", 0, got.tag
 		if got.bundle != nil {
 			s.Revision, s.Key, s.LastDelivered = got.bundle.Manifest.Revision, got.bundle.SignedBy.ID, f.o.Now()
 		}
 	})
 	if got.bundle != nil {
-		f.o.Logger.Info("bundle taken", "revision", got.bundle.Manifest.Revision, "signedBy", got.bundle.SignedBy.ID)
+		f.o.Logger.Info("bundle delivered", "revision", got.bundle.Manifest.Revision, "signedBy", got.bundle.SignedBy.ID)
 	}
 }
 
-// Fetch asks for the bundle once, whatever it is, and is its tarball, unread. The
-// caller closes it. A folder has none: it is refused.
+// Fetch downloads the bundle once and returns its tarball unread; the caller closes it.
+// It fails if the source is a folder.
 func (f *Feed) Fetch(ctx context.Context) (io.ReadCloser, error) {
 	body, a, err := f.open(ctx, "")
 	if err != nil {

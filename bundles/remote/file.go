@@ -13,7 +13,7 @@ import (
 	"github.com/writ-policy/writ/bundles"
 )
 
-// fileOrigin is a tarball or a folder of this machine. It belongs to one reader.
+// fileOrigin is a local tarball or folder. It is not safe for concurrent use.
 type fileOrigin struct {
 	path string
 	seen []fs.FileInfo
@@ -46,8 +46,8 @@ func (f *fileOrigin) fetch(_ context.Context, known string) (*arrival, error) {
 	return &arrival{tag: tag, body: file}, nil
 }
 
-// look is what changes with a bundle. In a folder that is its manifest and its
-// signature: whoever changes another file alone has made it a bad one.
+// look returns the state of the files that change with each bundle. In a folder they are
+// the manifest and the signature: a change of another file alone makes it invalid.
 func look(path string) ([]fs.FileInfo, error) {
 	info, err := os.Stat(path)
 	if err != nil {
@@ -69,7 +69,7 @@ func untouched(a, b fs.FileInfo) bool {
 	return os.SameFile(a, b) && a.ModTime().Equal(b.ModTime()) && a.Size() == b.Size()
 }
 
-// withoutPath takes the machine's path out of an error: it is shown in the status.
+// withoutPath removes the local path from an error, which the status shows.
 func withoutPath(err error) error {
 	var at *fs.PathError
 	if errors.As(err, &at) {

@@ -212,7 +212,7 @@ func hostile(t testing.TB, r ring, first, second *bundles.Bundle) []bad {
 	}
 }
 
-// listener runs a feed step by step and remembers what came of it.
+// listener runs a feed step by step and records the results.
 type listener struct {
 	*Feed
 	t         testing.TB
@@ -231,7 +231,7 @@ func listen(t testing.TB, o Options) *listener {
 	return l
 }
 
-// step asks once; it is the error that came of that.
+// step polls once and returns the error of that.
 func (l *listener) step() error {
 	l.t.Helper()
 	_, err := l.once(l.t.Context(), func(_ context.Context, b *bundles.Bundle) error {

@@ -13,16 +13,16 @@ import (
 	"github.com/open-policy-agent/opa/v1/plugins/rest"
 )
 
-// httpOrigin is a server with OPA's protocol for bundles, which is HTTP with ETags,
-// and for those that want it a header to hold the answer.
+// httpOrigin is a server with OPA's bundle protocol: HTTP with ETags and, optionally, a
+// header for long polling.
 type httpOrigin struct {
 	client rest.Client
 	path   string
 	wait   time.Duration
-	held   bool // what the server said with the bundle that came last; for one reader
+	held   bool // whether the last answer announced long polling; not for concurrent use
 }
 
-// holdsType is the content type by which a server says that it holds answers.
+// holdsType is the content type by which a server announces long polling.
 const holdsType = "application/vnd.openpolicyagent.bundles"
 
 func newHTTPOrigin(location string, s *service, o Options) (*httpOrigin, error) {
@@ -59,13 +59,13 @@ func (h *httpOrigin) fetch(ctx context.Context, known string) (*arrival, error) 
 		}
 		return &arrival{tag: known, held: h.held}, nil
 	}
-	// A little of the body is read so that the connection can be used again.
+	// Part of the body is read so that the connection can be reused.
 	_, _ = io.CopyN(io.Discard, answer.Body, 64<<10)
 	answer.Body.Close()
 	return nil, fmt.Errorf("the server answers %d %s", answer.StatusCode, http.StatusText(answer.StatusCode))
 }
 
-// withoutURL takes the URL out of an error: its query may be a signature.
+// withoutURL removes the URL from an error: its query may contain a signature.
 func withoutURL(err error) error {
 	if errors.Is(err, http.ErrSchemeMismatch) {
 		return errors.New("the server does not speak TLS (for a registry, --plain-http allows that)")

@@ -287,7 +287,7 @@ func TestHTTPLimits(t *testing.T) {
 		check(t, l.step())
 		got, err := l.once(t.Context(), nil)
 		check(t, err)
-		if want := (came{}); got != want {
+		if want := (pollResult{}); got != want {
 			t.Errorf("got %+v, want nothing new and nothing held", got)
 		}
 	})
@@ -333,24 +333,24 @@ func TestPause(t *testing.T) {
 	check(t, err)
 	rows := []struct {
 		name        string
-		came        came
+		result      pollResult
 		failures    int
 		took        time.Duration
 		least, most time.Duration
 	}{
-		{"nothing new", came{}, 0, 0, 90 * time.Second, 110 * time.Second},
-		{"a new one", came{fresh: true}, 0, 0, 90 * time.Second, 110 * time.Second},
-		{"held, a new one", came{fresh: true, held: true}, 0, 0, 0, 0},
-		{"held and nothing new", came{held: true}, 0, 30 * time.Second, 0, 0},
-		{"not held, as it says", came{held: true}, 0, 0, 90 * time.Second, 110 * time.Second},
-		{"a failure", came{}, 1, 0, time.Second / 2, time.Second},
-		{"a second one", came{}, 2, 0, time.Second, 2 * time.Second},
-		{"many", came{}, 1000, 0, 50 * time.Second, 100 * time.Second},
+		{"nothing new", pollResult{}, 0, 0, 90 * time.Second, 110 * time.Second},
+		{"a new one", pollResult{changed: true}, 0, 0, 90 * time.Second, 110 * time.Second},
+		{"held, a new one", pollResult{changed: true, longPolled: true}, 0, 0, 0, 0},
+		{"held and nothing new", pollResult{longPolled: true}, 0, 30 * time.Second, 0, 0},
+		{"not held, as it says", pollResult{longPolled: true}, 0, 0, 90 * time.Second, 110 * time.Second},
+		{"a failure", pollResult{}, 1, 0, time.Second / 2, time.Second},
+		{"a second one", pollResult{}, 2, 0, time.Second, 2 * time.Second},
+		{"many", pollResult{}, 1000, 0, 50 * time.Second, 100 * time.Second},
 	}
 	for _, row := range rows {
 		t.Run(row.name, func(t *testing.T) {
 			for range 100 {
-				if got := f.pause(row.came, row.failures, row.took); got < row.least || got > row.most {
+				if got := f.pause(row.result, row.failures, row.took); got < row.least || got > row.most {
 					t.Fatalf("got %v, want between %v and %v", got, row.least, row.most)
 				}
 			}

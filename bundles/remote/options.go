@@ -22,63 +22,65 @@ const (
 	DefaultTimeout   = 10 * time.Minute
 )
 
-// Options say where a bundle is and how it is asked for. Either Location or a Config
-// that names a bundle is needed; the rest may be zero.
+// Options state where a bundle is and how it is fetched. Location, or a Config that
+// names a bundle, is required; the rest may be zero.
 type Options struct {
 	// Location is https://HOST/PATH, http://HOST/PATH, oci://REGISTRY/REPOSITORY:TAG,
 	// file:///PATH, or the path of a tarball or a folder.
 	Location string
 	// Config is OPA's configuration of services: how to authenticate.
 	Config *Config
-	// Keys, if set, must have signed every bundle. Verifying is called before one is
-	// verified, so that keys may be read again.
+	// Keys, if set, must include the key that signed a bundle. Verifying is called
+	// before each verification, so that keys can be read again.
 	Keys      *bundles.Keys
 	Verifying func()
-	// Credentials are those for a registry that Config says nothing of.
+	// Credentials are used for a registry that is not a service of Config.
 	Credentials Credentials
 	// PlainHTTP allows a registry without TLS.
 	PlainHTTP bool
-	// Every is how often the source is asked, give or take a tenth so that many
-	// replicas do not ask at once. It is also as long as a failure is waited out at
-	// most. Zero is DefaultEvery, for files DefaultFileEvery.
+	// Every is the polling interval. It varies by a tenth either way, so that
+	// replicas do not poll at once. It also bounds the backoff after failures. Zero
+	// is DefaultEvery, for files DefaultFileEvery.
 	Every time.Duration
-	// Wait is how long a server that can may hold an answer back until there is a new
-	// bundle. Zero is DefaultWait, negative asks for no such thing.
+	// Wait is how long a server that supports long polling may hold its answer. Zero
+	// is DefaultWait; a negative value turns long polling off.
 	Wait time.Duration
-	// Stall is how long a transfer may stand still, Timeout how long one fetch may
-	// take in all beyond Wait.
+	// Stall is how long a transfer may make no progress, Timeout how long one fetch
+	// may take in total, not counting Wait.
 	Stall, Timeout time.Duration
-	// Failed is told of every fetch that brought nothing, unless it was deliver that
-	// refused it; nil: the log is.
+	// Failed is called with the error of each failed fetch, but not with an error of
+	// deliver. Nil logs the error.
 	Failed func(error)
-	// Current is told of every fetch that found the bundle that was taken last to be
-	// the newest still.
+	// Current is called after each fetch that finds the last delivered bundle
+	// unchanged.
 	Current func()
 	Logger  *slog.Logger
-	// After and Now are the clock; nil: the machine's.
+	// After and Now are the clock; nil is the system's.
 	After func(time.Duration) <-chan time.Time
 	Now   func() time.Time
 }
 
 // origin is where a bundle is fetched from.
 type origin interface {
-	// fetch asks for the bundle unless it is still the one that had the tag known. Its
-	// errors hold no secrets.
+	// fetch requests the bundle unless its tag is still known. Its errors contain no
+	// secrets.
 	fetch(ctx context.Context, known string) (*arrival, error)
-	// every is how often to ask where nobody said.
+	// every is the default polling interval.
 	every() time.Duration
 }
 
 // arrival is the answer of an origin.
 type arrival struct {
-	// tag names this bundle among those of the origin; empty where it does not say.
+	// tag identifies this bundle at the origin; empty if the origin gives none.
 	tag string
-	// body is a tarball, folder a folder; without either the bundle is the known one.
+	// body is a tarball, folder the path of a folder. If both are empty, the bundle
+	// has not changed.
 	body   io.ReadCloser
 	folder string
-	// verify, if set, tells after the body's end whether it was the one promised.
+	// verify, if set, checks after the end of the body that it has the announced
+	// digest.
 	verify func() error
-	// held says that the origin holds its answers until there is something new.
+	// held reports whether the origin holds its answers until there is a new bundle.
 	held bool
 }
 
@@ -117,7 +119,7 @@ func (o Options) defaults() Options {
 	return o
 }
 
-// origin finds out what kind of place the location is, and its name for logs.
+// origin returns the origin of the location, and the location as logs show it.
 func (o Options) origin() (origin, string, error) {
 	service, location, err := o.Config.resolve(o.Location)
 	if err != nil {
@@ -140,7 +142,7 @@ func (o Options) origin() (origin, string, error) {
 	case "https", "http":
 		u, err := url.Parse(location)
 		if err != nil || u.Host == "" {
-			return nil, "", errors.New("the location is no URL") // the error would quote it, and what may be a password
+			return nil, "", errors.New("the location is not a URL") // the error would quote it, and what may be a password
 		}
 		if u.User != nil {
 			return nil, "", errors.New("user and password do not belong into a location; give OPA's configuration of a service")

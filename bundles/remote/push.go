@@ -15,7 +15,7 @@ import (
 	"github.com/writ-policy/writ/bundles"
 )
 
-// PushOptions say where a bundle goes. Location is needed.
+// PushOptions state where a bundle is pushed to. Location is required.
 type PushOptions struct {
 	Location    string // oci://REGISTRY/REPOSITORY:TAG
 	Config      *Config
@@ -23,7 +23,7 @@ type PushOptions struct {
 	PlainHTTP   bool
 }
 
-// Pushed is what a registry has of a bundle.
+// Pushed describes a pushed bundle.
 type Pushed struct {
 	Manifest string // digest of what the tag names
 	Layer    string // digest of the tarball
@@ -33,8 +33,9 @@ type Pushed struct {
 // The types of the artifact, as `opa` and its documentation have them.
 const configType = "application/vnd.oci.image.config.v1+json"
 
-// Push puts the bundle b, whose tarball is packed, into a registry. The tag names it
-// only when all of it is there. Pushing the same bundle again changes nothing.
+// Push uploads the bundle b, whose tarball is packed, to a registry and sets the tag when
+// the upload is complete. Pushing the same bundle again changes nothing. It fails if the
+// location has no tag or the registry rejects a request.
 func Push(ctx context.Context, b *bundles.Bundle, packed []byte, o PushOptions) (Pushed, error) {
 	s, location, err := o.Config.resolve(o.Location)
 	if err != nil {
@@ -49,7 +50,7 @@ func Push(ctx context.Context, b *bundles.Bundle, packed []byte, o PushOptions) 
 		return Pushed{}, fmt.Errorf("push the bundle: %w", err)
 	}
 	if err := repository.Reference.ValidateReferenceAsDigest(); err == nil {
-		return Pushed{}, errors.New("push the bundle: it is named by a tag; its digest is told when it is there")
+		return Pushed{}, errors.New("push the bundle: it is named by a tag; the output shows its digest")
 	}
 	config := []byte("{}")
 	configAt := content.NewDescriptorFromBytes(configType, config)
@@ -78,8 +79,8 @@ func Push(ctx context.Context, b *bundles.Bundle, packed []byte, o PushOptions) 
 	return Pushed{Manifest: manifest.Digest.String(), Layer: layerAt.Digest.String(), Size: layerAt.Size}, nil
 }
 
-// annotations say of the bundle what people look for in a registry. The time, which
-// the format wants, is that of no build: the same bundle has the same digest.
+// annotations describe the bundle to users of the registry. The time that the format
+// requires is constant, so that the same bundle has the same digest.
 func annotations(b *bundles.Bundle) map[string]string {
 	about := map[string]string{
 		ocispec.AnnotationCreated: "1970-01-01T00:00:00Z",

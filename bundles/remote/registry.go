@@ -19,14 +19,14 @@ import (
 	"oras.land/oras-go/v2/registry/remote/auth"
 )
 
-// registryOrigin is a repository of OCI artifacts, and what a tag or digest in it
-// names. The bundle is the layer where OPA looks for it.
+// registryOrigin is a tag or digest of an OCI repository. The bundle is the layer that
+// OPA reads.
 type registryOrigin struct {
 	repository *remote.Repository
 	reference  string
 }
 
-// layerType is the media type OPA knows a bundle by.
+// layerType is the media type of a bundle.
 const layerType = ocispec.MediaTypeImageLayerGzip
 
 // answerTimeout is how long a registry may take to begin an answer.
@@ -40,7 +40,7 @@ func newRegistryOrigin(reference string, s *service, o Options) (*registryOrigin
 	return &registryOrigin{repository, repository.Reference.Reference}, nil
 }
 
-// openRepository reads REGISTRY/REPOSITORY:TAG, which may have a digest instead.
+// openRepository parses REGISTRY/REPOSITORY:TAG or REGISTRY/REPOSITORY@DIGEST.
 func openRepository(reference string, s *service, c Credentials, plain bool) (*remote.Repository, error) {
 	parsed, err := registry.ParseReference(reference)
 	if err != nil || parsed.Reference == "" {
@@ -57,7 +57,7 @@ func openRepository(reference string, s *service, c Credentials, plain bool) (*r
 	return &remote.Repository{Client: client, Reference: parsed, PlainHTTP: plain}, nil
 }
 
-// registryClient authenticates as the service says or, without one, by credentials.
+// registryClient authenticates by the service or, without one, by credentials.
 func registryClient(s *service, c Credentials) (*auth.Client, error) {
 	client := &auth.Client{Cache: auth.NewCache()}
 	if s == nil {
@@ -82,8 +82,8 @@ func registryClient(s *service, c Credentials) (*auth.Client, error) {
 	return client, nil
 }
 
-// preparing lets OPA's plugin authenticate requests that carry nothing yet: the tokens
-// a registry hands out for its credentials stay.
+// preparing lets OPA's plugin authenticate requests that have no Authorization header
+// yet: tokens that the registry issued are kept.
 type preparing struct {
 	plugin rest.HTTPAuthPlugin
 	next   http.RoundTripper
@@ -137,7 +137,7 @@ type readCloser struct {
 	io.Closer
 }
 
-// Bounds on what a registry may make of a manifest.
+// Bounds on manifests of a registry.
 const (
 	maxManifest = 4 << 20
 	maxDepth    = 4
@@ -145,7 +145,7 @@ const (
 
 var indexTypes = []string{ocispec.MediaTypeImageIndex, "application/vnd.docker.distribution.manifest.list.v2+json"}
 
-// layer finds the bundle's layer in a manifest, or in the first manifest of an index
+// layer returns the bundle's layer of a manifest, or of the first manifest in an index
 // that has one.
 func (r *registryOrigin) layer(ctx context.Context, at ocispec.Descriptor, depth int) (ocispec.Descriptor, error) {
 	none := fmt.Errorf("manifest %s has no layer of type %s", at.Digest, layerType)

@@ -16,8 +16,8 @@ var (
 	errTooMuch = fmt.Errorf("more than %d bytes to transfer", maxPacked)
 )
 
-// transfer is a body that ends with an error when it stands still, takes too long or is
-// too much. A body of nil is an empty one.
+// transfer is a body that fails if it stalls, takes too long or is too large. A nil body
+// is empty.
 type transfer struct {
 	ctx    context.Context
 	cancel context.CancelFunc
@@ -35,7 +35,7 @@ func newTransfer(ctx context.Context, cancel context.CancelFunc, body io.ReadClo
 	if body != nil {
 		t.timer = time.AfterFunc(stall, func() {
 			stop(errStalled)
-			cancel() // this is what the body hears of
+			cancel() // ends the read of the body
 		})
 		t.timer.Stop()
 	}
@@ -49,7 +49,7 @@ func (t *transfer) Read(p []byte) (int, error) {
 	if t.left <= 0 {
 		return 0, errTooMuch
 	}
-	// Only the waiting counts: what is done with the bytes may take its time.
+	// Only the time spent waiting for the connection counts, not that of the reader.
 	t.timer.Reset(t.stall)
 	n, err := t.body.Read(p[:min(int64(len(p)), t.left)])
 	t.timer.Stop()
@@ -61,7 +61,7 @@ func (t *transfer) Read(p []byte) (int, error) {
 	return n, err
 }
 
-// reason is why the transfer was ended from here, or err where it was not.
+// reason returns why this side ended the transfer, or err if it did not.
 func (t *transfer) reason(err error) error {
 	if cause := context.Cause(t.ctx); errors.Is(cause, errStalled) || errors.Is(cause, errTooLong) {
 		return cause

@@ -7,9 +7,9 @@ import (
 	"strconv"
 )
 
-// Encode writes r as the canonical request: one line of JSON, keys in a fixed
-// order, everything written but what is not known. It is the input a stock opa
-// gets; Decode gives r back.
+// Encode returns r as the canonical request: one line of JSON, keys in a fixed order,
+// with all values that are known. It is the input of a stock opa; Decode returns r
+// again.
 func (r *Request) Encode() []byte {
 	b := make([]byte, 0, 512)
 	b = appendMember(b, "{", "user", r.User)
@@ -46,7 +46,7 @@ func (r *Request) Encode() []byte {
 	return append(appendAny(b, r.Attributes), '}')
 }
 
-// sortedKeys is nil for the empty map and allocates nothing then.
+// sortedKeys returns nil, without an allocation, for an empty map.
 func sortedKeys[V any](entries map[string]V) []string {
 	if len(entries) == 0 {
 		return nil
@@ -59,7 +59,7 @@ func sortedKeys[V any](entries map[string]V) []string {
 	return keys
 }
 
-// AppendJSON appends the decision as its point's JSON. Lists are never null.
+// AppendJSON appends the decision in the JSON form of its point. Lists are never null.
 func (d *Decision) AppendJSON(b []byte) []byte {
 	b = strconv.AppendBool(append(b, `{"allowed":`...), d.Allowed)
 	b = strconv.AppendBool(append(b, `,"denied":`...), d.Denied)
@@ -133,8 +133,8 @@ func appendTextMap(b []byte, entries map[string]string) []byte {
 	return append(b, '}')
 }
 
-// appendAny appends a JSON value in the form Value.Any gives. Other types, which
-// no door makes, are left to encoding/json.
+// appendAny appends a JSON value in the form that Value.Any returns. Values of other
+// types, which no endpoint produces, are encoded by encoding/json.
 func appendAny(b []byte, value any) []byte {
 	switch v := value.(type) {
 	case nil:

@@ -2,16 +2,15 @@ package decision
 
 import "encoding/binary"
 
-// Canonical is the request as a key: equal for equal requests, and different for
-// any two that differ in a value. Every part is written with its length before
-// it, so no value can be mistaken for the end of another. It is no JSON and
-// nothing to store.
+// Canonical returns the request as a key: equal for equal requests, and different for
+// any two that differ in a value. Each part is preceded by its length, so that a value
+// cannot be mistaken for the end of another. The key is not JSON and must not be stored.
 func (r *Request) Canonical() string {
 	var room [512]byte
 	return string(r.AppendCanonical(room[:0]))
 }
 
-// AppendCanonical appends Canonical to b.
+// AppendCanonical appends the key of Canonical to b.
 func (r *Request) AppendCanonical(b []byte) []byte {
 	for _, text := range [...]string{
 		r.User, r.Verb, r.APIGroup, r.Resource, r.Subresource, r.Namespace, r.Name,
@@ -35,8 +34,8 @@ func keyText(b []byte, text string) []byte {
 	return append(binary.AppendUvarint(b, uint64(len(text))), text...)
 }
 
-// keyCount writes a count; where absent and empty differ, one more, and zero
-// for absent.
+// keyCount appends a count. If differ is set, absent differs from empty: absent is
+// zero, and the count of a known value is one higher.
 func keyCount(b []byte, count int, known, differ bool) []byte {
 	if differ && known {
 		count++
@@ -64,7 +63,7 @@ func keyObject(b []byte, object map[string]any, differ bool) []byte {
 	b = keyCount(b, len(object), object != nil, differ)
 	for _, key := range sortedKeys(object) {
 		b = keyText(b, key)
-		// Encoded JSON holds no line feed, so the value ends where one stands.
+		// Encoded JSON contains no line feed, so one ends the value.
 		b = append(appendAny(b, object[key]), '\n')
 	}
 	return b
