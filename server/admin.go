@@ -12,14 +12,14 @@ import (
 // adminWrite bounds the answer to an operator: a rollback reads and compiles first.
 const adminWrite = 3 * time.Minute
 
-// adminDoor is the listener of those who may change what is served.
-type adminDoor struct {
+// adminListener is the listener of operators, who may change the active revision.
+type adminListener struct {
 	web      *http.Server
 	listener net.Listener
 }
 
-// listenAdmin opens the doors of operators; nil where none are configured.
-func (s *Server) listenAdmin(ctx context.Context) (*adminDoor, error) {
+// listenAdmin opens the listener of operators; nil if none is configured.
+func (s *Server) listenAdmin(ctx context.Context) (*adminListener, error) {
 	c := &s.config
 	if c.AdminListen == "" {
 		return nil, nil
@@ -35,9 +35,9 @@ func (s *Server) listenAdmin(ctx context.Context) (*adminDoor, error) {
 	web := s.web()
 	web.WriteTimeout = adminWrite
 	web.Handler = api.NewAdmin(api.AdminOptions{
-		Keeper: keeper{s.reloader, s.withObservers}, Metrics: s.metrics, Authenticator: s.operators, Logger: s.log,
+		RevisionStore: revisionStore{s.reloader, s.withObservers}, Metrics: s.metrics, Authenticator: s.operators, Logger: s.log,
 	})
-	return &adminDoor{web, listener}, nil
+	return &adminListener{web, listener}, nil
 }
 
-func (s *Server) serveAdmin(d *adminDoor) error { return s.serve(d.web, d.listener) }
+func (s *Server) serveAdmin(d *adminListener) error { return s.serve(d.web, d.listener) }

@@ -18,6 +18,7 @@ import (
 	"github.com/writ-policy/writ/server/audit"
 	"github.com/writ-policy/writ/server/cache"
 	"github.com/writ-policy/writ/server/cluster"
+	"github.com/writ-policy/writ/server/decision"
 	"github.com/writ-policy/writ/server/engine"
 	"github.com/writ-policy/writ/server/metrics"
 	"github.com/writ-policy/writ/server/reload"
@@ -72,12 +73,12 @@ func New(c Config) (*Server, error) {
 	}
 	s.setupObservers()
 	s.reloader = s.newReloader(m)
-	reviewer := cache.New(s.reloader, cache.Options{
+	kept := cache.New(cache.Options{
 		Entries: c.CacheEntries, Bytes: c.CacheBytes, Now: c.Now,
 		Visibility: cache.VisibilityOptions{Entries: c.VisibilityCacheEntries, TTL: c.VisibilityCacheTTL, Logger: s.log},
 	}, m)
 	o := api.Options{
-		Reviewer: reviewer, Guard: s.reloader, Effective: s.reloader, Revisions: s.reloader, Metrics: m, Ready: s.ready, Status: s.status, Logger: s.log,
+		Current: s.reloader.Current, Cache: kept, Metrics: m, Ready: s.ready, Status: s.status, Logger: s.log,
 		MaxBody: c.MaxBody, MaxInFlight: c.MaxInFlight, Timeout: c.RequestTimeout,
 		Recorder: s.audit, SessionKey: c.SessionKey, EscalationKey: c.EscalationKey,
 	}
@@ -161,7 +162,7 @@ func (s *Server) newReloader(m *metrics.Metrics) *reload.Reloader {
 		Source:     s.sources.documents,
 		Translator: translator.New(translator.Options{Master: c.Master, AllowEmpty: c.AllowEmpty}),
 		Build:      bundles.BuildOptions{Version: c.Version},
-		Activate: func(ctx context.Context, b *bundles.Bundle) (reload.Engine, error) {
+		Activate: func(ctx context.Context, b *bundles.Bundle) (decision.Policies, error) {
 			e, err := engine.Activate(ctx, b, engine.Options{Now: c.Now, Timeout: c.EvaluationTimeout, Last: last})
 			if err != nil {
 				return nil, err
@@ -292,7 +293,7 @@ func (s *Server) serve(web *http.Server, listener net.Listener) error {
 	return web.ServeTLS(listener, "", "")
 }
 
-func (s *Server) drain(web *http.Server, proxies *envoyDoor) error {
+func (s *Server) drain(web *http.Server, proxies *envoyListener) error {
 	s.draining.Store(true)
 	s.log.Info("stopping", "drain", s.config.Drain, "grace", s.config.Grace)
 	time.Sleep(s.config.Drain)

@@ -79,7 +79,7 @@ func (s *Server) openFeed() error {
 	c := &s.config
 	o := remote.Options{
 		Location: c.Bundle, Credentials: c.Registry,
-		PlainHTTP: c.PlainHTTP, Every: c.Every, Logger: s.log, Failed: func(err error) { s.reloader.Failed(err) }, Current: func() { s.reloader.Current() },
+		PlainHTTP: c.PlainHTTP, Every: c.Every, Logger: s.log, Failed: func(err error) { s.reloader.Failed(err) }, Current: func() { s.reloader.Confirm() },
 	}
 	var k *keys
 	var err error
@@ -131,29 +131,29 @@ func trimLine(content []byte) []byte {
 	return content
 }
 
-// keeper shows a Reloader to the doors of an operator.
-type keeper struct {
+// revisionStore is a Reloader as the endpoints of operators use it.
+type revisionStore struct {
 	*reload.Reloader
 	withObservers func(context.Context) context.Context
 }
 
-func (k keeper) Revisions() (any, error) {
+func (k revisionStore) Revisions() (any, error) {
 	kept, err := k.Reloader.Revisions()
 	if kept == nil {
 		kept = []reload.Kept{}
 	}
-	return kept, keeperError(err)
+	return kept, toAPIError(err)
 }
 
-func (k keeper) Rollback(ctx context.Context, revision string) error {
-	return keeperError(k.Reloader.Rollback(k.withObservers(ctx), revision))
+func (k revisionStore) Rollback(ctx context.Context, revision string) error {
+	return toAPIError(k.Reloader.Rollback(k.withObservers(ctx), revision))
 }
 
-func (k keeper) Release(ctx context.Context) error {
-	return keeperError(k.Reloader.Release(k.withObservers(ctx)))
+func (k revisionStore) Release(ctx context.Context) error {
+	return toAPIError(k.Reloader.Release(k.withObservers(ctx)))
 }
 
-func keeperError(err error) error {
+func toAPIError(err error) error {
 	switch {
 	case errors.Is(err, reload.ErrNotKept):
 		return errors.Join(api.ErrNotKept, err)

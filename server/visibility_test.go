@@ -172,7 +172,7 @@ func TestCachedViewsAreFresh(t *testing.T) {
 		t.Fatal(err)
 	}
 	m := metrics.New()
-	kept := cache.New(s.reloader, cache.Options{Now: h.config.Now, Visibility: cache.VisibilityOptions{Entries: 60, TTL: time.Hour}}, m)
+	kept := cache.New(cache.Options{Now: h.config.Now, Visibility: cache.VisibilityOptions{Entries: 60, TTL: time.Hour}}, m)
 	policies := make([]string, 5)
 	for i := range policies {
 		policies[i] = randomPolicy(random, i)
@@ -194,7 +194,9 @@ func TestCachedViewsAreFresh(t *testing.T) {
 				now = now.Add(time.Duration(random.IntN(80)-20) * time.Minute)
 			}
 			r := requests[random.IntN(len(requests))]
-			got, want := kept.View(t.Context(), r), s.reloader.View(t.Context(), r)
+			p := s.reloader.Current()
+			got := decision.DecideVisibility(t.Context(), p, r, kept.Visibility(t.Context(), p, r))
+			want := decision.DecideVisibility(t.Context(), p, r, p.Visibility(t.Context(), r))
 			if !bytes.Equal(got.AppendJSON(nil), want.AppendJSON(nil)) || got.Revision != want.Revision {
 				t.Fatalf("revision %d, at %s: got %s\nwant %s", revision, now, got.AppendJSON(nil), want.AppendJSON(nil))
 			}

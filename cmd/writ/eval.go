@@ -135,7 +135,7 @@ func pointAnswerer(e *engine.Engine, point string, h hits) answerer {
 			if err != nil {
 				return err
 			}
-			d := e.Evaluate(ctx, r)
+			d := e.Access(ctx, r)
 			h.add(d.Matched)
 			writeDecision(into, d)
 			return nil
@@ -146,7 +146,7 @@ func pointAnswerer(e *engine.Engine, point string, h hits) answerer {
 			if err != nil {
 				return err
 			}
-			d := e.View(ctx, r)
+			d := decision.DecideVisibility(ctx, e, r, e.Visibility(ctx, r))
 			into.Write(append(d.AppendJSON(into.AvailableBuffer()), '\n'))
 			return nil
 		}
@@ -156,7 +156,7 @@ func pointAnswerer(e *engine.Engine, point string, h hits) answerer {
 			if err != nil {
 				return err
 			}
-			d, refused := e.Guard(ctx, r)
+			d, refused := e.Gateway(ctx, r)
 			if refused != nil {
 				return refused
 			}

@@ -15,7 +15,7 @@ const streamChunk = 1000
 
 // answerStream answers the one request on standard input, whose items follow one per
 // line. Output is flushed whenever the input is not ready.
-func answerStream(ctx context.Context, s streams, v decision.Viewer, maxLine int) error {
+func answerStream(ctx context.Context, s streams, p decision.Policies, maxLine int) error {
 	out := bufio.NewWriterSize(s.out, 64<<10)
 	stream := decision.Stream{Chunk: streamChunk, Write: func(line []byte) error {
 		_, err := out.Write(line)
@@ -23,7 +23,7 @@ func answerStream(ctx context.Context, s streams, v decision.Viewer, maxLine int
 	}}
 	in := decision.NewLines(s.in, maxLine)
 	in.Wait = func() error { return errors.Join(ctx.Err(), stream.Flush(), out.Flush()) }
-	err := runStream(ctx, s, v, in, &stream)
+	err := runStream(ctx, s, p, in, &stream)
 	if invalid := (*decision.InvalidRequest)(nil); errors.As(err, &invalid) {
 		if failed := stream.Refuse(invalid); failed != nil {
 			return failed
@@ -35,16 +35,16 @@ func answerStream(ctx context.Context, s streams, v decision.Viewer, maxLine int
 	return err
 }
 
-func runStream(ctx context.Context, s streams, v decision.Viewer, in *decision.Lines, stream *decision.Stream) error {
+func runStream(ctx context.Context, s streams, p decision.Policies, in *decision.Lines, stream *decision.Stream) error {
 	request, err := in.Request()
 	if err != nil {
 		return err
 	}
-	p := answering(ctx, s)
-	d, err := stream.Run(ctx, v, request, v.Authorize(ctx, request), counting(in.Items(), p))
-	p.End(err)
-	if err == nil && d.Trouble != "" {
-		return errors.New(d.Trouble)
+	span := answering(ctx, s)
+	d, err := stream.Run(ctx, p, request, p.Visibility(ctx, request), counting(in.Items(), span))
+	span.End(err)
+	if err == nil && d.EvaluationError != "" {
+		return errors.New(d.EvaluationError)
 	}
 	return err
 }

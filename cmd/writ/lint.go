@@ -104,7 +104,7 @@ func lintAuthor(ctx context.Context, s streams, r *translation, o lintOptions) e
 		return fmt.Errorf("activate: %w", err)
 	}
 	author := lint.Author{User: o.author, Groups: o.groups, May: func(q lint.Question) bool {
-		return e.Evaluate(ctx, &decision.Request{
+		return e.Access(ctx, &decision.Request{
 			User: q.User, Groups: q.Groups, Verb: q.Verb, APIGroup: q.APIGroup,
 			Resource: q.Resource, Namespace: q.Namespace, Name: q.Name,
 		}).Allowed

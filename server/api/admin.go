@@ -12,10 +12,11 @@ import (
 
 	"github.com/writ-policy/writ/server/decision"
 	"github.com/writ-policy/writ/server/metrics"
+	"github.com/writ-policy/writ/server/point"
 )
 
-// Keeper keeps revisions to go back to.
-type Keeper interface {
+// RevisionStore keeps revisions to go back to.
+type RevisionStore interface {
 	// Revisions are those kept, the newest first, as JSON shows them.
 	Revisions() (any, error)
 	// Rollback serves a kept revision and stays with it; Release ends that.
@@ -23,7 +24,7 @@ type Keeper interface {
 	Release(ctx context.Context) error
 }
 
-// Errors of a Keeper that a caller is told of.
+// Errors of a RevisionStore that are shown to callers.
 var (
 	ErrNotKept = errors.New("no such revision is kept")
 	ErrNoState = errors.New("no revisions are kept")
@@ -31,11 +32,11 @@ var (
 	ErrNotPinned = errors.New("the revision is served, and will not be after a restart; the log says why")
 )
 
-// AdminOptions are what the doors of an operator stand before.
+// AdminOptions configure the endpoints of operators.
 type AdminOptions struct {
-	Keeper  Keeper
-	Metrics *metrics.Metrics
-	// Authenticator must say who asks; nobody else gets in.
+	RevisionStore RevisionStore
+	Metrics       *metrics.Metrics
+	// Authenticator must authenticate each caller.
 	Authenticator Authenticator
 	Logger        *slog.Logger
 }
@@ -43,34 +44,35 @@ type AdminOptions struct {
 // adminTimeout bounds a rollback: reading, compiling and expanding a large bundle.
 const adminTimeout = 2 * time.Minute
 
-// NewAdmin is the handler of the doors that change what is served. They belong on a
-// listener of their own: who may ask for decisions may not change them.
+// NewAdmin returns the handler of the endpoints that change the active revision. They
+// need a listener of their own: callers that may ask for decisions may not change them.
 func NewAdmin(o AdminOptions) http.Handler {
 	if o.Logger == nil {
 		o.Logger = slog.New(slog.DiscardHandler)
 	}
-	s := &service{Options: Options{
-		Metrics: o.Metrics, Authenticator: o.Authenticator, Logger: o.Logger, MaxBody: 64 << 10,
-	}}
-	a := &admin{s, o.Keeper}
+	s := &service{
+		Options: Options{Metrics: o.Metrics, Authenticator: o.Authenticator, Logger: o.Logger, MaxBody: 64 << 10},
+		protect: point.Guard{Metrics: o.Metrics, Logger: o.Logger},
+	}
+	a := &admin{s, o.RevisionStore}
 	gin.SetMode(gin.ReleaseMode)
 	engine := gin.New()
 	engine.HandleMethodNotAllowed = true
 	for _, route := range []route{
-		{"GET", "/v1/revisions", door{handle: a.revisions}},
-		{"POST", "/v1/rollback", door{handle: a.rollback}},
-		{"POST", "/v1/release", door{handle: a.release}},
+		{"GET", "/v1/revisions", endpoint{handle: a.revisions}},
+		{"POST", "/v1/rollback", endpoint{handle: a.rollback}},
+		{"POST", "/v1/release", endpoint{handle: a.release}},
 	} {
-		engine.Handle(route.methods, route.pattern, s.guard(route.pattern, route.door))
+		engine.Handle(route.methods, route.pattern, s.guard(route.pattern, route.endpoint))
 	}
-	engine.NoRoute(s.guard(noRoute, door{handle: s.notFound}))
-	engine.NoMethod(s.guard(noRoute, door{handle: s.notAllowed}))
+	engine.NoRoute(s.guard(noRoute, endpoint{handle: s.notFound}))
+	engine.NoMethod(s.guard(noRoute, endpoint{handle: s.notAllowed}))
 	return engine
 }
 
 type admin struct {
 	*service
-	keeper Keeper
+	store RevisionStore
 }
 
 // operator is who asks; nil after a refusal.
@@ -90,7 +92,7 @@ func (a *admin) revisions(c *gin.Context) {
 	if a.operator(c) == nil {
 		return
 	}
-	kept, err := a.keeper.Revisions()
+	kept, err := a.store.Revisions()
 	if err != nil {
 		a.failed(c, err)
 		return
@@ -118,7 +120,7 @@ func (a *admin) rollback(c *gin.Context) {
 	ctx, cancel := context.WithTimeout(c.Request.Context(), adminTimeout)
 	defer cancel()
 	a.Logger.WarnContext(ctx, "rollback asked for", "by", caller.Name, "revision", line(revision, maxName))
-	if err := a.keeper.Rollback(ctx, revision); err != nil {
+	if err := a.store.Rollback(ctx, revision); err != nil {
 		a.failed(c, err)
 		return
 	}
@@ -127,21 +129,21 @@ func (a *admin) rollback(c *gin.Context) {
 
 func revisionIn(value decision.Value) (string, *refusal) {
 	if !value.IsObject() {
-		return "", unfit("", "the body is not a JSON object")
+		return "", badRequest("", "the body is not a JSON object")
 	}
 	revision := ""
 	for key, member := range value.Members() {
 		text, ok := member.Text()
 		switch {
 		case key != "revision":
-			return "", unfit(key, "the body has no key but \"revision\"")
+			return "", badRequest(key, "the body has no key but \"revision\"")
 		case !ok:
-			return "", unfit(key, "key \"revision\" must be a string")
+			return "", badRequest(key, "key \"revision\" must be a string")
 		}
 		revision = text
 	}
 	if revision == "" {
-		return "", unfit("revision", "key \"revision\" is missing")
+		return "", badRequest("revision", "key \"revision\" is missing")
 	}
 	return revision, nil
 }
@@ -158,7 +160,7 @@ func (a *admin) release(c *gin.Context) {
 	ctx, cancel := context.WithTimeout(c.Request.Context(), adminTimeout)
 	defer cancel()
 	a.Logger.WarnContext(ctx, "release asked for", "by", caller.Name)
-	if err := a.keeper.Release(ctx); err != nil {
+	if err := a.store.Release(ctx); err != nil {
 		a.failed(c, err)
 		return
 	}

@@ -12,7 +12,7 @@ import (
 	"github.com/writ-policy/writ/server/metrics"
 )
 
-// keeping is a Keeper that writes down what it is asked, and fails as err says.
+// keeping is a RevisionStore that writes down what it is asked, and fails as err says.
 type keeping struct {
 	asked []string
 	err   error
@@ -64,7 +64,7 @@ func TestAdmin(t *testing.T) {
 		"decisions":             {"POST", "/v1/decisions/access", "t", "{}", nil, 404, ""},
 	} {
 		k := &keeping{err: row.err}
-		h := NewAdmin(AdminOptions{Keeper: k, Metrics: metrics.New(), Authenticator: tokens(t, "t,olga,1\n")})
+		h := NewAdmin(AdminOptions{RevisionStore: k, Metrics: metrics.New(), Authenticator: tokens(t, "t,olga,1\n")})
 		r := httptest.NewRequest(row.method, row.path, strings.NewReader(row.body))
 		if row.token != "" {
 			r.Header.Set("Authorization", "Bearer "+row.token)

@@ -79,22 +79,22 @@ func floor() http.Handler {
 	return engine
 }
 
-type fixed struct{}
+type fixed struct{ decision.Unavailable }
 
-func (fixed) Revision() string { return strings.Repeat("5f", 32) }
+var fixedRevision = strings.Repeat("5f", 32)
 
-func (f fixed) Evaluate(context.Context, *decision.Request) decision.Decision {
+func (fixed) Revision() string { return fixedRevision }
+
+func (f fixed) Access(context.Context, *decision.Request) decision.Decision {
 	return decision.Decision{
 		Allowed: true, Reason: "allowed by RoleBinding hammer/builders (ClusterRole edit, rule 3)", Revision: f.Revision(),
 		Matched: []decision.Matched{{Kind: "RoleBinding", Namespace: "hammer", Name: "builders", Rule: 3, Effect: "allow"}},
 	}
 }
 
-func (fixed) WhoCan(context.Context, *decision.Request) decision.WhoCan { return decision.WhoCan{} }
-
 func cached() http.Handler {
 	m := metrics.New()
-	return New(Options{Reviewer: cache.New(fixed{}, cache.Options{Entries: 1000}, m), Metrics: m})
+	return New(Options{Current: serving(fixed{}), Cache: cache.New(cache.Options{Entries: 1000}, m), Metrics: m})
 }
 
 // withCollector is the same where there is a collector of traces, and requests that
@@ -107,7 +107,7 @@ func withCollector(b *testing.B) http.Handler {
 	}
 	b.Cleanup(func() { _ = tracer.Close(context.Background()) })
 	m := metrics.New()
-	return New(Options{Reviewer: cache.New(fixed{}, cache.Options{Entries: 1000}, m), Metrics: m, Tracer: tracer})
+	return New(Options{Current: serving(fixed{}), Cache: cache.New(cache.Options{Entries: 1000}, m), Metrics: m, Tracer: tracer})
 }
 
 // The webhook door with a cached decision, beside its floor: in process, and over

@@ -22,9 +22,9 @@ type buffer struct {
 	large bool // the body counts among the large ones
 }
 
-// A body above smallBody takes one of maxLarge places until its request is
-// answered, so that MaxBody times the number of connections is no bound that
-// matters. Reviews of API servers are about 1 KiB.
+// A body above smallBody takes one of maxLarge places until its request is answered,
+// so that memory is bounded by maxLarge × MaxBody, not by the number of connections.
+// Reviews of API servers are about 1 KiB.
 const (
 	smallBody = 64 << 10
 	maxLarge  = 32
@@ -35,7 +35,7 @@ const (
 func (s *service) release(b *buffer) {
 	if b.large {
 		b.large = false
-		s.large.Add(-1)
+		s.large.release()
 	}
 	if cap(b.bytes) <= 2*smallBody {
 		b.bytes = b.bytes[:0]
@@ -77,9 +77,8 @@ func (s *service) read(r *http.Request, b *buffer) *refusal {
 			return s.tooLarge()
 		}
 		if len(b.bytes) > smallBody && !b.large {
-			if s.large.Add(1) > maxLarge {
-				s.large.Add(-1)
-				return crowded
+			if !s.large.acquire(maxLarge) {
+				return errTooManyRequests
 			}
 			b.large = true
 		}

@@ -20,14 +20,14 @@ func (c *Caller) is(user string) bool { return c != nil && c.Name == user }
 type Authenticator interface {
 	// Authenticate is nil, nil for a request that does not say who sends it, and
 	// an error for one whose credentials are not accepted. The error is for the
-	// log: callers hear only that they are not.
+	// log: callers learn only that they are not.
 	Authenticate(r *http.Request) (*Caller, error)
 }
 
-// errCredentials is the error of credentials that are nobody's.
+// errCredentials is the error of unknown credentials.
 var errCredentials = errors.New("the credentials are not accepted")
 
-// bearer is the token of a request; empty where it has none.
+// bearer is the token of a request; empty without one.
 func bearer(r *http.Request) (string, error) {
 	values := r.Header["Authorization"]
 	if len(values) == 0 {
@@ -41,7 +41,7 @@ func bearer(r *http.Request) (string, error) {
 	return token, nil
 }
 
-// caller is who asks; nil where nobody is authenticated.
+// caller is the authenticated caller; nil without an authenticator or credentials.
 func (s *service) caller(r *http.Request) (*Caller, *refusal) {
 	if s.Authenticator == nil {
 		return nil, nil

@@ -18,14 +18,14 @@ func checkMedia(c *gin.Context) *refusal {
 	return &refusal{status: http.StatusUnsupportedMediaType, message: "the content type must be application/json"}
 }
 
-// decisions is the canonical door: request and decision as they are.
-func (s *service) decisions(c *gin.Context, value decision.Value, b *buffer) {
+// decisions is the canonical endpoint: request and decision as they are.
+func (s *service) decisions(c *gin.Context, p decision.Policies, value decision.Value, b *buffer) {
 	r, err := decision.FromValue(value)
 	if err != nil {
 		s.refuse(c, invalidBody(err))
 		return
 	}
-	d := s.decide(c, r)
+	d := s.decide(c, p, r)
 	b.bytes = append(d.AppendJSON(b.bytes), '\n')
 	write(c, http.StatusOK, jsonType, b.bytes)
 }

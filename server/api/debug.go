@@ -17,13 +17,6 @@ import (
 	"github.com/writ-policy/writ/server/decision"
 )
 
-// Forgetter is a Reviewer that keeps authorizations and can be told to drop those
-// of a user.
-type Forgetter interface {
-	// Forget says how many there were. The user is a name, and never a pattern.
-	Forget(user string) int
-}
-
 const (
 	debugPath = "/api/v1/auth/"
 	typesPath = "/api/v1/custom-types"
@@ -41,11 +34,11 @@ func errorBody(r *refusal) []byte {
 	return append(b, "}\n"...)
 }
 
-// unknownCaller is the debugging API's refusal of a request that nobody is behind.
-// Whom a header or a parameter names is nobody.
+// unknownCaller is the debugging API's refusal of a request without an authenticated
+// caller. A name in a header or a parameter does not authenticate.
 var unknownCaller = &refusal{status: http.StatusUnauthorized, message: "authentication required"}
 
-// principal is whom the debugging API answers about: its caller and nobody else.
+// principal is whom the debugging API answers about: its caller alone.
 func (s *service) principal(c *gin.Context) (decision.Principal, *refusal) {
 	caller, refused := s.caller(c.Request)
 	if refused != nil || caller == nil {
@@ -54,53 +47,53 @@ func (s *service) principal(c *gin.Context) (decision.Principal, *refusal) {
 	return decision.Principal{User: caller.Name, Groups: caller.Groups}, nil
 }
 
-// debugging answers a principal: a value that is written as JSON, and the listing
-// that it is made of.
-type debugging func(context.Context, decision.Principal, url.Values) (any, *decision.Listing, *refusal)
+// callerHandler answers about a principal: a value that is written as JSON, and the
+// listing it is made of.
+type callerHandler func(context.Context, decision.Policies, decision.Principal, url.Values) (any, *decision.Listing, *refusal)
 
-// debugged is a door of the debugging API that takes these parameters.
-func (s *service) debugged(parameters []string, answer debugging) gin.HandlerFunc {
+// callerEndpoint is an endpoint of the debugging API that takes these parameters.
+func (s *service) callerEndpoint(parameters []string, answer callerHandler) gin.HandlerFunc {
 	return func(c *gin.Context) {
-		who, refused := s.principal(c)
-		if refused == nil {
-			refused = s.demanded(c)
-		}
-		if refused == nil {
-			refused = s.listed(c, who, parameters, answer)
-		}
-		if refused != nil {
+		if refused := s.answerCaller(c, parameters, answer); refused != nil {
 			s.refuse(c, refused)
 		}
 	}
 }
 
-func (s *service) listed(c *gin.Context, who decision.Principal, parameters []string, answer debugging) *refusal {
+func (s *service) answerCaller(c *gin.Context, parameters []string, answer callerHandler) *refusal {
+	who, refused := s.principal(c)
+	if refused != nil {
+		return refused
+	}
+	policies, refused := s.policies(c)
+	if refused != nil {
+		return refused
+	}
 	query, refused := queryOf(c.Request.URL.RawQuery, parameters)
 	if refused != nil {
 		return refused
 	}
-	// Each may try every cluster or type there is.
-	defer s.listing.Add(-1)
-	if s.listing.Add(1) > maxListing {
+	// Each may try all clusters or types.
+	if !s.listing.acquire(maxListing) {
 		s.Metrics.Shed()
-		return crowded
+		return errTooManyRequests
 	}
+	defer s.listing.release()
 	ctx, cancel := context.WithTimeout(c.Request.Context(), s.Timeout)
 	defer cancel()
-	value, listing, refused := answer(ctx, who, query)
+	value, listing, refused := answer(ctx, policies, who, query)
 	if refused != nil {
 		return refused
 	}
-	if listing.Trouble != "" {
-		return &refusal{status: http.StatusServiceUnavailable, message: "trouble while evaluating: " + listing.Trouble}
+	if listing.EvaluationError != "" {
+		return &refusal{status: http.StatusServiceUnavailable, message: "evaluation error: " + listing.EvaluationError}
 	}
-	s.answeredBy(c, listing.Revision)
 	writeObject(c, value)
 	return nil
 }
 
-// queryOf refuses parameters that a door does not take: one that is ignored would
-// be taken for an answer about it.
+// queryOf refuses parameters that an endpoint does not take: the answer would look
+// like one that respects them.
 func queryOf(raw string, parameters []string) (url.Values, *refusal) {
 	query, err := url.ParseQuery(raw)
 	if err != nil {
@@ -132,22 +125,6 @@ func writeObject(c *gin.Context, value any) {
 	write(c, http.StatusOK, jsonType, b.Bytes())
 }
 
-// monitor is what tells of the visibility point.
-func (s *service) monitor() decision.Monitor {
-	if monitor, ok := s.Reviewer.(decision.Monitor); ok {
-		return monitor
-	}
-	return decision.NoMonitor("nothing tells of the visibility point")
-}
-
-// labelsOf are the labels of a cluster, as far as they are known.
-func (s *service) labelsOf(cluster string) map[string]string {
-	if labels, ok := s.Clusters.(ClusterLabels); ok {
-		return labels.Labels(cluster)
-	}
-	return nil
-}
-
 // clearCache drops what is kept for the caller.
 func (s *service) clearCache(c *gin.Context) {
 	who, refused := s.principal(c)
@@ -161,16 +138,12 @@ func (s *service) clearCache(c *gin.Context) {
 		s.refuse(c, refused)
 		return
 	}
-	cleared := 0
-	if forgetter, ok := s.Reviewer.(Forgetter); ok {
-		cleared = forgetter.Forget(who.User)
-	}
 	writeObject(c, map[string]any{
-		"message": "Cache cleared successfully", "rbac_entries_cleared": cleared, "user": who.User,
+		"message": "Cache cleared successfully", "rbac_entries_cleared": s.Cache.Forget(s.Current(), who.User), "user": who.User,
 	})
 }
 
-// bodyless refuses a body, which somebody may think says whose entries to clear.
+// bodyless refuses a body: the caller may expect it to have an effect.
 func bodyless(r *http.Request) *refusal {
 	if n, _ := io.ReadFull(r.Body, make([]byte, 1)); n > 0 {
 		return &refusal{status: http.StatusBadRequest, message: "the request takes no body"}

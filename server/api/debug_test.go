@@ -31,12 +31,12 @@ func (f *fake) told(what string, p decision.Principal) decision.Listing {
 	case "panic":
 		panic("a secret of the engine")
 	case "trouble":
-		return decision.Listing{Trouble: "no revision loaded"}
+		return decision.Listing{EvaluationError: "no revision loaded"}
 	}
 	return decision.Listing{At: fakeNow, Revision: fakeRevision}
 }
 
-func (f *fake) Policies(_ context.Context, p decision.Principal) decision.PolicyListing {
+func (f *fake) ListPolicies(_ context.Context, p decision.Principal) decision.PolicyListing {
 	out := decision.PolicyListing{Listing: f.told("policies", p)}
 	if p.User == "clark" {
 		out.Policies = []decision.PolicySummary{
@@ -53,7 +53,7 @@ func (f *fake) Policies(_ context.Context, p decision.Principal) decision.Policy
 	return out
 }
 
-func (f *fake) Permissions(_ context.Context, p decision.Principal, clusters []string, labels func(string) map[string]string) decision.PermissionListing {
+func (f *fake) ListPermissions(_ context.Context, p decision.Principal, clusters []string, labels func(string) map[string]string) decision.PermissionListing {
 	out := decision.PermissionListing{Listing: f.told("permissions", p), Candidates: 3}
 	f.say("on %q, all: %v", clusters, clusters == nil)
 	for _, cluster := range clusters {
@@ -67,7 +67,7 @@ func (f *fake) Permissions(_ context.Context, p decision.Principal, clusters []s
 	return out
 }
 
-func (f *fake) CustomTypes(_ context.Context, p decision.Principal) decision.TypeListing {
+func (f *fake) ListCustomTypes(_ context.Context, p decision.Principal) decision.TypeListing {
 	out := decision.TypeListing{Listing: f.told("types", p)}
 	if p.User == "clark" {
 		out.Types = []decision.CustomType{
@@ -79,11 +79,6 @@ func (f *fake) CustomTypes(_ context.Context, p decision.Principal) decision.Typ
 		}
 	}
 	return out
-}
-
-func (f *fake) Forget(user string) int {
-	f.say("forget %q", user)
-	return len(user)
 }
 
 // ask is a request of the debugging API.
@@ -144,12 +139,12 @@ func TestDebugNeedsACaller(t *testing.T) {
 }
 
 // What goes wrong has the form of these doors and says nothing of the inside.
-func TestDebugTrouble(t *testing.T) {
+func TestDebugEvaluationError(t *testing.T) {
 	_, o := doors(&fake{}, func(o *Options) { o.Authenticator = tokens(t, "t,trouble,1\np,panic,2\n") })
 	h := New(o)
 	for _, door := range debugDoors[:3] {
 		w := ask(h, door.method, door.path, "t")
-		if want := `{"error":"trouble while evaluating: no revision loaded"}` + "\n"; w.Code != http.StatusServiceUnavailable || w.Body.String() != want {
+		if want := `{"error":"evaluation error: no revision loaded"}` + "\n"; w.Code != http.StatusServiceUnavailable || w.Body.String() != want {
 			t.Errorf("%s: got %d %s, want 503 %s", door.path, w.Code, w.Body, want)
 		}
 		w = ask(h, door.method, door.path, "p")
@@ -158,10 +153,10 @@ func TestDebugTrouble(t *testing.T) {
 		}
 	}
 	_, o = doors(nil, func(o *Options) {
-		o.Reviewer, o.Authenticator = struct{ decision.Reviewer }{}, tokens(t, "t,clark,1\n")
+		o.Current, o.Cache, o.Authenticator = serving(decision.Unavailable("no revision loaded")), nil, tokens(t, "t,clark,1\n")
 	})
 	if w := ask(New(o), "GET", "/api/v1/auth/policies", "t"); w.Code != http.StatusServiceUnavailable {
-		t.Errorf("got %d where nothing tells, want 503", w.Code)
+		t.Errorf("got %d without a revision, want 503", w.Code)
 	}
 	if w := ask(New(o), "POST", "/api/v1/auth/cache/clear", "t"); w.Code != http.StatusOK || !strings.Contains(w.Body.String(), `"rbac_entries_cleared":0`) {
 		t.Errorf("got %d %s where nothing is kept, want 200 and none", w.Code, w.Body)

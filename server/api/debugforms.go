@@ -76,17 +76,17 @@ func user(who decision.Principal) userObject {
 	return userObject{who.User, append([]string{}, who.Groups...)}
 }
 
-// policies answers which policies name the caller.
-func (s *service) policies(ctx context.Context, who decision.Principal, _ url.Values) (any, *decision.Listing, *refusal) {
-	listing := s.monitor().Policies(ctx, who)
+// listPolicies answers which policies name the caller.
+func (s *service) listPolicies(ctx context.Context, p decision.Policies, who decision.Principal, _ url.Values) (any, *decision.Listing, *refusal) {
+	listing := p.ListPolicies(ctx, who)
 	out := policiesObject{
 		User: user(who), TotalPolicies: len(listing.Policies), RetrievedAt: instant(listing.At),
 		Policies: []namingObject{}, EvaluationOrder: []string{},
 	}
 	for i := range listing.Policies {
-		p := &listing.Policies[i]
-		out.Policies = append(out.Policies, namingObject{p.Source, p.Priority, string(p.State), policy(p)})
-		out.EvaluationOrder = append(out.EvaluationOrder, p.Name)
+		summary := &listing.Policies[i]
+		out.Policies = append(out.Policies, namingObject{summary.Source, summary.Priority, string(summary.State), policy(summary)})
+		out.EvaluationOrder = append(out.EvaluationOrder, summary.Name)
 	}
 	return out, &listing.Listing, nil
 }
@@ -108,13 +108,13 @@ func policy(p *decision.PolicySummary) policyObject {
 	return out
 }
 
-// permissions answers what the caller may see of clusters.
-func (s *service) permissions(ctx context.Context, who decision.Principal, query url.Values) (any, *decision.Listing, *refusal) {
+// listPermissions answers what the caller may see of clusters.
+func (s *service) listPermissions(ctx context.Context, p decision.Policies, who decision.Principal, query url.Values) (any, *decision.Listing, *refusal) {
 	clusters := query["cluster"]
 	if slices.Contains(clusters, "") {
-		return nil, nil, unfit("cluster", "the parameter cluster must not be empty")
+		return nil, nil, badRequest("cluster", "the parameter cluster must not be empty")
 	}
-	listing := s.monitor().Permissions(ctx, who, clusters, s.labelsOf)
+	listing := p.ListPermissions(ctx, who, clusters, s.labelsOf)
 	out := permissionsObject{
 		User: user(who), Summary: summaryObject{listing.Candidates, len(listing.Accessible)},
 		Clusters: map[string]clusterObject{}, AccessibleClusterNames: []string{}, EvaluatedAt: instant(listing.At),
@@ -130,17 +130,17 @@ func (s *service) permissions(ctx context.Context, who decision.Principal, query
 	return out, &listing.Listing, nil
 }
 
-// customTypes answers which custom types the caller can discover.
-func (s *service) customTypes(ctx context.Context, who decision.Principal, query url.Values) (any, *decision.Listing, *refusal) {
+// listCustomTypes answers which custom types the caller can discover.
+func (s *service) listCustomTypes(ctx context.Context, p decision.Policies, who decision.Principal, query url.Values) (any, *decision.Listing, *refusal) {
 	const details = "include_source_details"
 	detailed := false
 	switch given := query[details]; {
 	case len(given) > 1, len(given) == 1 && given[0] != "true" && given[0] != "false":
-		return nil, nil, unfit(details, "the parameter "+details+" must be true or false, once")
+		return nil, nil, badRequest(details, "the parameter "+details+" must be true or false, once")
 	case len(given) == 1:
 		detailed = given[0] == "true"
 	}
-	listing := s.monitor().CustomTypes(ctx, who)
+	listing := p.ListCustomTypes(ctx, who)
 	out := []typeObject{}
 	for i := range listing.Types {
 		t := &listing.Types[i]

@@ -3,114 +3,88 @@ package api
 import (
 	"context"
 	"strings"
-	"time"
 
 	"github.com/gin-gonic/gin"
 
 	"github.com/writ-policy/writ/server/decision"
 	"github.com/writ-policy/writ/server/metrics"
+	"github.com/writ-policy/writ/server/point"
 )
 
-// decide asks for a decision, within the request's time, and counts it. What
-// comes back is consistent: trouble denies, and nothing is allowed and denied.
-func (s *service) decide(c *gin.Context, r *decision.Request) decision.Decision {
-	return s.decideBy(s.evaluate, c, r)
+// Cache keeps answers of Policies; cache.Cache is one.
+type Cache interface {
+	Access(ctx context.Context, p decision.Policies, r *decision.Request) decision.Decision
+	Visibility(ctx context.Context, p decision.Policies, r *decision.VisibilityRequest) decision.Authorization
+	// Forget drops what is kept for a user, a name and never a pattern, and returns how
+	// many entries there were.
+	Forget(p decision.Policies, user string) int
 }
 
-// placed is decide for a review, which is of a cluster, and is completed first.
-func (s *service) placed(c *gin.Context, r *decision.Request) decision.Decision {
-	if trouble := s.place(r); trouble != "" {
-		return s.undecided(trouble)
-	}
-	return s.decideBy(s.complete, c, r)
+// uncached is a Cache that keeps nothing.
+type uncached struct{}
+
+func (uncached) Access(ctx context.Context, p decision.Policies, r *decision.Request) decision.Decision {
+	return p.Access(ctx, r)
 }
 
-// undecided is the decision on a review that there is nothing to ask about.
-func (s *service) undecided(trouble string) decision.Decision {
-	s.access.Decided(metrics.Trouble, 0)
-	return troubled(trouble)
+func (uncached) Visibility(ctx context.Context, p decision.Policies, r *decision.VisibilityRequest) decision.Authorization {
+	return p.Visibility(ctx, r)
 }
 
-// evaluation turns a request into its decision.
-type evaluation func(context.Context, *decision.Request) decision.Decision
+func (uncached) Forget(decision.Policies, string) int { return 0 }
 
-func (s *service) decideBy(evaluate evaluation, c *gin.Context, r *decision.Request) decision.Decision {
-	began := time.Now()
-	ctx, cancel := context.WithDeadline(c.Request.Context(), began.Add(s.budget(c.Request.URL.RawQuery)))
-	d := evaluate(ctx, r)
-	cancel()
-	outcome := metrics.NoOpinion
-	switch {
-	case d.Trouble != "":
-		d.Allowed, d.Denied, outcome = false, true, metrics.Trouble
-	case d.Denied:
-		d.Allowed, outcome = false, metrics.Deny
-	case d.Allowed:
-		outcome = metrics.Allow
-	}
-	s.access.Decided(outcome, time.Since(began))
+// answerPoint decides a request at any point, within the time its caller leaves.
+func answerPoint[D point.Decision[D]](s *service, c *gin.Context, counter *metrics.Point, evaluate func(context.Context) (D, *decision.InvalidRequest)) (D, *decision.InvalidRequest) {
+	return point.Decide(c.Request.Context(), &s.protect, counter, s.budget(c.Request.URL.RawQuery), evaluate)
+}
+
+// decide decides at the access point and records the decision.
+func (s *service) decide(c *gin.Context, p decision.Policies, r *decision.Request) decision.Decision {
+	d, _ := answerPoint(s, c, s.access, func(ctx context.Context) (decision.Decision, *decision.InvalidRequest) {
+		return s.Cache.Access(ctx, p, r), nil
+	})
 	s.record(c.Request.Context(), r, &d)
-	s.answeredBy(c, d.Revision)
 	return d
 }
 
-// evaluate turns a panic of an evaluation into trouble: a bug that one request
-// meets must not become an answer that an API server takes for "no opinion".
-func (s *service) evaluate(ctx context.Context, r *decision.Request) (d decision.Decision) {
-	defer func() {
-		if cause := recover(); cause != nil {
-			s.Metrics.Panicked()
-			s.panicked(ctx, "evaluation", cause)
-			d = troubled(internalError)
-		}
-	}()
-	return s.Reviewer.Evaluate(ctx, r)
+// decideReview is decide for a review, which belongs to a cluster and lacks what only
+// the cluster knows.
+func (s *service) decideReview(c *gin.Context, p decision.Policies, r *decision.Request) decision.Decision {
+	if err := s.assignCluster(r); err != nil {
+		return s.undecided(err.Error())
+	}
+	d, _ := answerPoint(s, c, s.access, func(ctx context.Context) (decision.Decision, *decision.InvalidRequest) {
+		return s.accessWithFacts(ctx, p, r), nil
+	})
+	s.record(c.Request.Context(), r, &d)
+	return d
 }
 
-// whoCan is evaluate for who-can.
-func (s *service) whoCan(c *gin.Context, r *decision.Request) (w decision.WhoCan) {
+// undecided is the decision on a review that cannot be evaluated.
+func (s *service) undecided(cause string) decision.Decision {
+	s.access.Decided(decision.EvaluationError, 0)
+	return decision.Decision{}.Failed(cause)
+}
+
+// whoCan lists principals, within the time its caller leaves.
+func (s *service) whoCan(c *gin.Context, p decision.Policies, r *decision.Request) decision.WhoCan {
 	ctx, cancel := context.WithTimeout(c.Request.Context(), s.budget(c.Request.URL.RawQuery))
 	defer cancel()
-	defer func() {
-		if cause := recover(); cause != nil {
-			s.Metrics.Panicked()
-			s.panicked(ctx, "evaluation", cause)
-			w = decision.WhoCan{Trouble: internalError}
-		}
-		s.answeredBy(c, w.Revision)
-	}()
-	return s.Reviewer.WhoCan(ctx, r)
+	w, _ := point.Protect(ctx, &s.protect, func(ctx context.Context) (decision.WhoCan, *decision.InvalidRequest) {
+		return p.WhoCan(ctx, r), nil
+	})
+	return w
 }
 
-// troubled is the decision on what cannot be decided.
-func troubled(trouble string) decision.Decision {
-	return decision.Decision{Denied: true, Reason: "denied: " + trouble, Trouble: trouble}
-}
-
-// evaluationError is what a review says of trouble, and of the restrictions that
-// could not be decided.
-func evaluationError(trouble string, warnings []string) string {
-	if trouble == "" && len(warnings) == 0 {
+// evaluationErrorText is the evaluationError of a review: the cause, and restrictions
+// that could not be decided.
+func evaluationErrorText(cause string, warnings []string) string {
+	if cause == "" && len(warnings) == 0 {
 		return ""
 	}
 	parts := warnings
-	if trouble != "" {
-		parts = append([]string{trouble}, warnings...)
+	if cause != "" {
+		parts = append([]string{cause}, warnings...)
 	}
 	return line(strings.Join(parts, "; "), maxText)
-}
-
-// revisionHeader is the header of the last answer. Most have the same.
-type revisionHeader struct{ values []string }
-
-func (s *service) setRevision(c *gin.Context, revision string) {
-	if revision == "" {
-		return
-	}
-	last := s.revision.Load()
-	if last == nil || last.values[0] != revision {
-		last = &revisionHeader{[]string{revision}}
-		s.revision.Store(last)
-	}
-	c.Writer.Header()[revisionName] = last.values
 }

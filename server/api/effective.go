@@ -13,40 +13,35 @@ import (
 	"github.com/writ-policy/writ/server/decision"
 )
 
-// effectiveRoutes are the doors that show effective policies.
+// effectiveRoutes are the endpoints that show effective policies.
 func (s *service) effectiveRoutes() []route {
 	const below = "/v1/effective/:kind/"
 	return []route{
-		{"GET HEAD", below + "replaced", door{handle: s.effective(replacedQuestion, "policy")}},
-		{"GET HEAD", below + "reach", door{handle: s.effective(reachQuestion, "rule")}},
-		{"GET HEAD", below + ":target/:namespace/:name", door{handle: s.effective(targetQuestion, "section", "via")}},
+		{"GET HEAD", below + "replaced", endpoint{handle: s.effective(replacedQuestion, "policy")}},
+		{"GET HEAD", below + "reach", endpoint{handle: s.effective(reachQuestion, "rule")}},
+		{"GET HEAD", below + ":target/:namespace/:name", endpoint{handle: s.effective(targetQuestion, "section", "via")}},
 	}
 }
 
-// effective answers the question that a request puts. Parameters that are none of
-// the door's are refused: one that is misspelt must not be without effect.
+// effective answers the question of a request. Unknown parameters are refused: a
+// misspelt one must not be ignored.
 func (s *service) effective(question func(*gin.Context, url.Values) (decision.EffectiveQuestion, *refusal), known ...string) gin.HandlerFunc {
 	return func(c *gin.Context) {
-		if refused := s.demanded(c); refused != nil {
+		policies, refused := s.policies(c)
+		if refused != nil {
 			s.refuse(c, refused)
 			return
 		}
-		// Each may go through all paths of all gateways, and be told at length.
-		defer s.listing.Add(-1)
-		if s.listing.Add(1) > maxListing {
-			s.shed(c, &door{})
+		// Each may visit all paths of all gateways and have a long answer.
+		if !s.listing.acquire(maxListing) {
+			s.shed(c, &endpoint{})
 			return
 		}
-		query, err := url.ParseQuery(c.Request.URL.RawQuery)
-		if err != nil {
-			s.refuse(c, &refusal{status: http.StatusBadRequest, message: "the query is malformed"})
+		defer s.listing.release()
+		query, refused := effectiveQuery(c.Request.URL.RawQuery, known)
+		if refused != nil {
+			s.refuse(c, refused)
 			return
-		}
-		for name, values := range query {
-			if !slices.Contains(known, name) || len(values) > 1 {
-				s.refuse(c, &refusal{status: http.StatusBadRequest, message: "the query has, once each, no parameter but " + strings.Join(known, " and ")})
-				return
-			}
 		}
 		q, refused := question(c, query)
 		if refused != nil {
@@ -54,8 +49,7 @@ func (s *service) effective(question func(*gin.Context, url.Values) (decision.Ef
 			return
 		}
 		q.Kind = c.Param("kind")
-		answer, revision, err := s.Effective.Effective(q)
-		s.answeredBy(c, revision)
+		answer, err := policies.EffectivePolicies(q)
 		if err != nil {
 			s.refuse(c, effectiveRefusal(err))
 			return
@@ -66,6 +60,20 @@ func (s *service) effective(question func(*gin.Context, url.Values) (decision.Ef
 		}
 		write(c, http.StatusOK, jsonType, append(body, '\n'))
 	}
+}
+
+// effectiveQuery reads a query that has known parameters only, each at most once.
+func effectiveQuery(raw string, known []string) (url.Values, *refusal) {
+	query, err := url.ParseQuery(raw)
+	if err != nil {
+		return nil, malformedQuery
+	}
+	for name, values := range query {
+		if !slices.Contains(known, name) || len(values) > 1 {
+			return nil, &refusal{status: http.StatusBadRequest, message: "the query has, once each, no parameter but " + strings.Join(known, " and ")}
+		}
+	}
+	return query, nil
 }
 
 func effectiveRefusal(err error) *refusal {

@@ -9,19 +9,22 @@ import (
 )
 
 // waiting shows effective policies when it is released.
-type waiting struct{ inside, release chan struct{} }
+type waiting struct {
+	decision.Unavailable
+	inside, release chan struct{}
+}
 
-func (w waiting) Effective(decision.EffectiveQuestion) (any, string, error) {
+func (w waiting) EffectivePolicies(decision.EffectiveQuestion) (any, error) {
 	w.inside <- struct{}{}
 	<-w.release
-	return []string{}, fakeRevision, nil
+	return []string{}, nil
 }
 
 // Questions that may go through everything are few at a time, and there is room
 // again when they are answered.
 func TestEffectiveBound(t *testing.T) {
-	w := waiting{make(chan struct{}), make(chan struct{})}
-	_, o := doors(&fake{}, func(o *Options) { o.Effective = w })
+	w := waiting{inside: make(chan struct{}), release: make(chan struct{})}
+	_, o := doors(&fake{}, func(o *Options) { o.Current = serving(w) })
 	h := New(o)
 	ask := func() int {
 		r := httptest.NewRecorder()

@@ -17,21 +17,21 @@ type refusal struct {
 	message string
 	// field is the key of the body that is at fault, if one is.
 	field string
-	// invalid marks a body that is no request of this door, and code says in one
-	// word why, where it is not simply invalid.
+	// invalid marks a body that is not a request of this endpoint; code is why, if it
+	// is more specific than invalid_request.
 	invalid bool
 	code    string
 }
 
-// unfit is the refusal of a body for one of its keys.
-func unfit(field, message string) *refusal {
+// badRequest is the refusal of a body for one of its keys.
+func badRequest(field, message string) *refusal {
 	return &refusal{status: http.StatusBadRequest, message: message, field: field, invalid: true}
 }
 
 // invalidBody is the refusal of what package decision calls invalid.
 func invalidBody(err error) *refusal {
 	e := decision.AsInvalidRequest(err)
-	r := unfit(e.Field, e.Message)
+	r := badRequest(e.Field, e.Message)
 	r.code = e.Code
 	return r
 }
@@ -106,6 +106,6 @@ func write(c *gin.Context, status int, contentType []string, body []byte) {
 	}
 	c.Writer.Header()["Content-Type"] = contentType
 	c.Writer.WriteHeader(status)
-	// An error here is a caller that has left: there is nobody to tell.
+	// An error here means that the caller has left.
 	_, _ = c.Writer.Write(body)
 }

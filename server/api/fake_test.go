@@ -12,9 +12,9 @@ import (
 
 const fakeRevision = "rev-1"
 
-// fake is a Reviewer that decides by a few words of the request, and remembers
-// what it was asked.
+// fake decides by a few words of the request, and records what it is asked.
 type fake struct {
+	decision.Unavailable
 	mu    sync.Mutex // held to read and write asked
 	asked []string
 	// inside, if set, is told of each evaluation, which then waits for release.
@@ -33,7 +33,11 @@ func (f *fake) questions() string {
 	return strings.Join(f.asked, "\n")
 }
 
-func (f *fake) Evaluate(ctx context.Context, r *decision.Request) decision.Decision {
+func (f *fake) Revision() string { return fakeRevision }
+
+func (f *fake) Sequence() int64 { return 5 }
+
+func (f *fake) Access(ctx context.Context, r *decision.Request) decision.Decision {
 	f.remember("evaluate", r)
 	if f.inside != nil {
 		f.inside <- struct{}{}
@@ -46,10 +50,9 @@ func (f *fake) Evaluate(ctx context.Context, r *decision.Request) decision.Decis
 		panic("a secret of the engine")
 	case r.Verb == "slow":
 		<-ctx.Done()
-		d.Denied, d.Reason, d.Trouble = true, "denied: trouble while evaluating: "+ctx.Err().Error(), ctx.Err().Error()
+		d = d.Failed(decision.CheckContext(ctx).Error())
 	case r.Verb == "trouble":
-		d.Denied, d.Reason, d.Trouble = true, "denied: trouble while evaluating: no revision loaded", "no revision loaded"
-		d.Revision = ""
+		d = d.Failed("no revision loaded")
 	case r.Verb == "both": // what no engine should say
 		d.Allowed, d.Denied, d.Reason = true, true, "both"
 	case r.Verb == "delete":
@@ -96,7 +99,7 @@ func (f *fake) WhoCan(_ context.Context, r *decision.Request) decision.WhoCan {
 		w.Users, w.Groups, w.ServiceAccounts = []string{}, []string{}, []string{}
 		w.Except = append(w.Except, decision.Exception{Kind: "User", Name: "edgar", Step: 5})
 	case "trouble":
-		w = decision.WhoCan{Trouble: "no revision loaded", Reason: "no revision loaded"}
+		w = w.Failed("no revision loaded")
 	}
 	return w
 }
@@ -104,9 +107,25 @@ func (f *fake) WhoCan(_ context.Context, r *decision.Request) decision.WhoCan {
 // doors is a handler of its own metrics before f, with options changed by change.
 func doors(f *fake, change func(*Options)) (*metrics.Metrics, Options) {
 	m := metrics.New()
-	o := Options{Reviewer: f, Metrics: m}
+	o := Options{Current: serving(f), Metrics: m, Cache: forgetting{fake: f}}
 	if change != nil {
 		change(&o)
 	}
 	return m, o
+}
+
+// serving is a Current that always returns p.
+func serving(p decision.Policies) func() decision.Policies {
+	return func() decision.Policies { return p }
+}
+
+// forgetting keeps nothing and records what it is to forget.
+type forgetting struct {
+	uncached
+	fake *fake
+}
+
+func (k forgetting) Forget(_ decision.Policies, user string) int {
+	k.fake.say("forget %q", user)
+	return len(user)
 }

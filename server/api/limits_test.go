@@ -19,6 +19,7 @@ import (
 	"github.com/gin-gonic/gin"
 
 	"github.com/writ-policy/writ/server/metrics"
+	"github.com/writ-policy/writ/server/point"
 )
 
 // postDoors are the doors that take a body, each with one it answers.
@@ -220,13 +221,14 @@ func TestSheddingOfWhoCan(t *testing.T) {
 func TestPanics(t *testing.T) {
 	var log bytes.Buffer
 	m := metrics.New()
-	s := &service{Options: Options{Metrics: m, Logger: slog.New(slog.NewTextHandler(&log, nil))}, access: m.Point("access")}
+	logger := slog.New(slog.NewTextHandler(&log, nil))
+	s := &service{Options: Options{Metrics: m, Logger: logger}, protect: point.Guard{Metrics: m, Logger: logger}}
 	engine := gin.New()
 	early := func(*gin.Context) { panic("a secret") }
-	engine.POST("/apis/webhook", s.guard("/webhook", door{webhook: true, handle: early}))
-	engine.POST("/api/review", s.guard("/review", door{handle: early}))
-	engine.POST("/v1/other", s.guard("/other", door{handle: early}))
-	engine.POST("/late", s.guard("/late", door{handle: func(c *gin.Context) { write(c, 200, jsonType, []byte("{")); panic("a secret") }}))
+	engine.POST("/apis/webhook", s.guard("/webhook", endpoint{webhook: true, handle: early}))
+	engine.POST("/api/review", s.guard("/review", endpoint{handle: early}))
+	engine.POST("/v1/other", s.guard("/other", endpoint{handle: early}))
+	engine.POST("/late", s.guard("/late", endpoint{handle: func(c *gin.Context) { write(c, 200, jsonType, []byte("{")); panic("a secret") }}))
 	for _, tt := range []struct {
 		path string
 		code int
@@ -342,7 +344,7 @@ func TestCounting(t *testing.T) {
 		`writ_http_requests_total{code="200",method="POST",route="/clusters/:cluster` + reviewPath + `"} 20`,
 		`writ_decisions_total{outcome="allow",point="access"} 1`,
 		`writ_decisions_total{outcome="deny",point="access"} 2`,
-		`writ_decisions_total{outcome="trouble",point="access"} 2`,
+		`writ_decisions_total{outcome="error",point="access"} 2`,
 		`writ_decisions_total{outcome="no_opinion",point="access"} 21`,
 	} {
 		if !strings.Contains(page, want+"\n") {

@@ -36,17 +36,17 @@ func originFormOf(segment string) originForm {
 
 func checkOrigin(c *gin.Context) *refusal {
 	if originFormOf(c.Param("review")).kind == "" || !isOriginVersion(c.Param("version")) {
-		return nothingHere
+		return errNotFound
 	}
 	return named(c)
 }
 
 // originReview answers both reviews.
-func (s *service) originReview(c *gin.Context, value decision.Value, b *buffer) {
+func (s *service) originReview(c *gin.Context, p decision.Policies, value decision.Value, b *buffer) {
 	form := originFormOf(c.Param("review"))
 	q, refused := form.question(value, c.Param("version"), c.Param("namespace"))
 	if refused == nil {
-		b.bytes, refused = s.originAnswer(c, form, q, b.bytes)
+		b.bytes, refused = s.originAnswer(c, p, form, q, b.bytes)
 	}
 	if refused != nil {
 		s.refuse(c, refused)
@@ -55,8 +55,8 @@ func (s *service) originReview(c *gin.Context, value decision.Value, b *buffer) 
 	write(c, http.StatusOK, jsonType, b.bytes)
 }
 
-// maxListing is how many who-can questions are answered at a time. Each tries
-// every principal there is: many of them must not starve the decisions.
+// maxListing is how many listings are answered at a time. Each may try all
+// principals: many of them must not starve the decisions.
 const maxListing = 4
 
 // isOriginVersion accepts v1 and v1beta1, v1beta2 and so on.
@@ -70,7 +70,7 @@ func isOriginVersion(version string) bool {
 }
 
 // originAnswer appends the answer to q to b.
-func (s *service) originAnswer(c *gin.Context, form originForm, q *question, b []byte) ([]byte, *refusal) {
+func (s *service) originAnswer(c *gin.Context, p decision.Policies, form originForm, q *question, b []byte) ([]byte, *refusal) {
 	caller, refused := s.caller(c.Request)
 	if refused != nil {
 		return b, refused
@@ -81,19 +81,20 @@ func (s *service) originAnswer(c *gin.Context, form originForm, q *question, b [
 		}
 		q.user = caller.Name
 	}
-	if refused := s.mayAsk(c, form, q, caller); refused != nil {
+	if refused := s.mayAsk(c, p, form, q, caller); refused != nil {
 		return b, refused
 	}
 	if form == resourceReview {
-		if s.listing.Add(1) > maxListing {
-			s.listing.Add(-1)
+		if !s.listing.acquire(maxListing) {
 			s.Metrics.Shed()
-			return b, crowded
+			return b, errTooManyRequests
 		}
-		defer s.listing.Add(-1)
-		w := decision.WhoCan{}
-		if w.Trouble = s.place(&q.request); w.Trouble == "" {
-			w = s.whoCan(c, &q.request)
+		defer s.listing.release()
+		var w decision.WhoCan
+		if err := s.assignCluster(&q.request); err != nil {
+			w = w.Failed(err.Error())
+		} else {
+			w = s.whoCan(c, p, &q.request)
 		}
 		return appendWhoCan(appendReceived(b, q.received), &w), nil
 	}
@@ -103,13 +104,13 @@ func (s *service) originAnswer(c *gin.Context, form originForm, q *question, b [
 	} else if caller.is(q.user) {
 		q.request.Groups = caller.Groups
 	}
-	d := s.placed(c, &q.request)
+	d := s.decideReview(c, p, &q.request)
 	return appendOriginStatus(appendReceived(b, q.received), &d), nil
 }
 
-// mayAsk refuses a caller who asks about others without the right to. Where
-// nobody is authenticated there is nobody to refuse.
-func (s *service) mayAsk(c *gin.Context, form originForm, q *question, caller *Caller) *refusal {
+// mayAsk refuses a caller that asks about others without the right to. Without an
+// authenticator there are no callers to refuse.
+func (s *service) mayAsk(c *gin.Context, p decision.Policies, form originForm, q *question, caller *Caller) *refusal {
 	about := form == subjectReview && q.group == "" && caller.is(q.user)
 	if s.Authenticator == nil || about {
 		return nil
@@ -117,7 +118,7 @@ func (s *service) mayAsk(c *gin.Context, form originForm, q *question, caller *C
 	if caller == nil {
 		return unauthorized()
 	}
-	d := s.placed(c, &decision.Request{
+	d := s.decideReview(c, p, &decision.Request{
 		User: caller.Name, Groups: caller.Groups, Verb: "create",
 		Resource: form.plural, Namespace: q.request.Namespace,
 	})

@@ -20,10 +20,10 @@ type question struct {
 func (form originForm) question(value decision.Value, version, namespace string) (*question, *refusal) {
 	q := &question{received: value}
 	if !value.IsObject() {
-		return nil, unfit("", "the body is not a JSON object")
+		return nil, badRequest("", "the body is not a JSON object")
 	}
 	if !utf8.ValidString(namespace) {
-		return nil, unfit("", "the namespace of the path is not UTF-8")
+		return nil, badRequest("", "the namespace of the path is not UTF-8")
 	}
 	q.request.Namespace = namespace
 	f := reader{}
@@ -48,9 +48,9 @@ func (form originForm) question(value decision.Value, version, namespace string)
 	case f.refused != nil:
 		return nil, f.refused
 	case kind != form.kind:
-		return nil, unfit("kind", `"kind" must be `+form.kind)
+		return nil, badRequest("kind", `"kind" must be `+form.kind)
 	case apiVersion != version:
-		return nil, unfit("apiVersion", `"apiVersion" must be `+version+", as in the path")
+		return nil, badRequest("apiVersion", `"apiVersion" must be `+version+", as in the path")
 	}
 	f.metadata(metadata, namespace)
 	f.spec(form, spec, q)
@@ -138,7 +138,7 @@ func (f *reader) content(content decision.Value, r *decision.Request) {
 
 func (f *reader) unknown(key string) {
 	if f.refused == nil {
-		f.refused = unfit(f.under+key, `unknown key "`+f.under+line(key, maxName)+`"`)
+		f.refused = badRequest(f.under+key, `unknown key "`+f.under+line(key, maxName)+`"`)
 	}
 }
 

@@ -22,7 +22,7 @@ func appendOriginStatus(b []byte, d *decision.Decision) []byte {
 		}
 		b = decision.AppendString(append(b, `,"denyReason":`...), line(reason, maxReason))
 	}
-	if text := evaluationError(d.Trouble, d.Warnings); text != "" {
+	if text := evaluationErrorText(d.EvaluationError, d.Warnings); text != "" {
 		b = decision.AppendString(append(b, `,"evaluationError":`...), text)
 	}
 	return append(b, "}}\n"...)
@@ -67,7 +67,7 @@ func appendWhoCan(b []byte, w *decision.WhoCan) []byte {
 	b = decision.AppendStrings(append(b, `"userNames":`...), slices.Compact(users))
 	b = decision.AppendStrings(append(b, `,"groupNames":`...), w.Groups)
 	warnings := slices.Clone(w.Warnings)
-	if w.Trouble == "" && w.Reason != "" {
+	if w.EvaluationError == "" && w.Reason != "" {
 		warnings = append(warnings, w.Reason)
 	}
 	if len(w.Except) > 0 && len(w.Groups) > 0 {
@@ -77,7 +77,7 @@ func appendWhoCan(b []byte, w *decision.WhoCan) []byte {
 		}
 		warnings = append(warnings, "may not hold for: "+strings.Join(names, ", "))
 	}
-	if text := evaluationError(w.Trouble, warnings); text != "" {
+	if text := evaluationErrorText(w.EvaluationError, warnings); text != "" {
 		b = decision.AppendString(append(b, `,"evaluationError":`...), text)
 	}
 	return append(b, "}}\n"...)

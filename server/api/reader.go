@@ -2,7 +2,7 @@ package api
 
 import "github.com/writ-policy/writ/server/decision"
 
-// reader reads members of the types a door knows. The first that is of another
+// reader reads members of the types an endpoint knows. The first that is of another
 // type is the refusal; null is absent. What it gives after that is of no use.
 type reader struct {
 	// under is the path of the object that is read, for the refusal.
@@ -12,7 +12,7 @@ type reader struct {
 
 func (f *reader) refuse(key, want string) {
 	if f.refused == nil {
-		f.refused = unfit(f.under+key, `"`+f.under+key+`" must be `+want)
+		f.refused = badRequest(f.under+key, `"`+f.under+key+`" must be `+want)
 	}
 }
 

@@ -11,40 +11,37 @@ import (
 
 	"github.com/writ-policy/writ/server/decision"
 	"github.com/writ-policy/writ/server/metrics"
+	"github.com/writ-policy/writ/server/point"
 )
 
-// Options are what the doors stand before. Reviewer and Metrics are needed.
+// Options configure the endpoints. Current and Metrics are required.
 type Options struct {
-	Reviewer decision.Reviewer
-	Metrics  *metrics.Metrics
-	// Guard answers at the gateway point, and Effective about effective policies; nil
-	// means that there are no such doors.
-	Guard     decision.Guard
-	Effective decision.Effectiver
+	// Current returns the policies of the active revision. It is called once a request.
+	Current func() decision.Policies
+	Metrics *metrics.Metrics
+	// Cache keeps decisions; nil keeps none.
+	Cache Cache
 	// Ready reports whether requests should be sent here; nil means always.
 	Ready func() bool
 	// Status is what GET /v1/status shows, as JSON; nil shows an empty object.
 	Status func() any
-	// Authenticator says who asks; nil means that nobody is authenticated.
+	// Authenticator authenticates callers; nil authenticates none.
 	Authenticator Authenticator
-	// Revisions tells which revision answers, for requests that demand one; nil means
-	// that nothing is known of it, and demands for a sequence number are not met.
-	Revisions Revisions
-	// Poke makes the source of the documents look for new ones; nil means that there
-	// is no such door. PokeSecret is what who pokes has to know.
+	// Poke makes the source of the documents look for new ones; nil means that there is
+	// no such endpoint. PokeSecret returns the secret that its callers prove to know.
 	Poke       func()
 	PokeSecret func() []byte
 	// Clusters complete reviews; nil means that reviews are evaluated as they come.
 	Clusters Clusters
-	// Recorder keeps decisions; nil means nobody does.
+	// Recorder keeps decisions; nil keeps none.
 	Recorder Recorder
 	// SessionKey and EscalationKey are the keys of a review's extra that hold its
 	// session and escalation; empty means the defaults.
 	SessionKey    string
 	EscalationKey string
-	// Tracer follows requests that their senders trace; nil means that nobody does.
+	// Tracer follows requests that their senders trace; nil follows none.
 	Tracer Tracer
-	// Logger hears of requests; nil means nobody does.
+	// Logger records requests; nil discards.
 	Logger *slog.Logger
 	// MaxBody is the largest body in bytes; zero means DefaultMaxBody.
 	MaxBody int64
@@ -68,22 +65,26 @@ const (
 	DefaultEscalationKey = "writ.dev/escalation"
 )
 
-// service is the doors. It is safe for concurrent use.
+// service is the endpoints. It is safe for concurrent use.
 type service struct {
 	Options
+	protect  point.Guard
 	access   *metrics.Point
 	gateway  *metrics.Point
 	visible  *metrics.Point
-	inFlight atomic.Int64 // of requests that are being decided
-	large    atomic.Int64 // of those whose body is large, from the reading on
-	listing  atomic.Int64 // of those that ask who can
-	fetching atomic.Int64 // of reviews that are being completed, not counted in inFlight
-	streams  atomic.Int64 // of requests whose items come one by one, not counted in inFlight
+	inFlight limiter // of requests that are being decided
+	large    limiter // of those whose body is large, from the reading on
+	listing  limiter // of those that list
+	fetching limiter // of reviews that are being completed, which are not in flight
+	streams  limiter // of requests whose items come one by one, which are not in flight
 	revision atomic.Pointer[revisionHeader]
 }
 
-// New is the handler of all doors.
+// New returns the handler of all endpoints.
 func New(o Options) http.Handler {
+	if o.Cache == nil {
+		o.Cache = uncached{}
+	}
 	if o.Ready == nil {
 		o.Ready = func() bool { return true }
 	}
@@ -110,6 +111,7 @@ func New(o Options) http.Handler {
 	}
 	s := &service{
 		Options: o,
+		protect: point.Guard{Metrics: o.Metrics, Logger: o.Logger},
 		access:  o.Metrics.Point(string(decision.Access)),
 		visible: o.Metrics.Point(string(decision.Visibility)),
 		gateway: o.Metrics.Point(string(decision.Gateway)),
@@ -124,13 +126,13 @@ func (s *service) router() http.Handler {
 	engine.HandleMethodNotAllowed = true
 	engine.ForwardedByClientIP = false
 	for _, route := range s.routes() {
-		guarded := s.traced(route.pattern, s.guard(route.pattern, route.door))
+		guarded := s.traced(route.pattern, s.guard(route.pattern, route.endpoint))
 		for method := range strings.FieldsSeq(route.methods) {
 			engine.Handle(method, route.pattern, guarded)
 		}
 	}
-	engine.NoRoute(s.guard(noRoute, door{handle: s.notFound}))
-	engine.NoMethod(s.guard(noRoute, door{handle: s.notAllowed}))
+	engine.NoRoute(s.guard(noRoute, endpoint{handle: s.notFound}))
+	engine.NoMethod(s.guard(noRoute, endpoint{handle: s.notAllowed}))
 	return engine
 }
 
@@ -138,40 +140,35 @@ func (s *service) router() http.Handler {
 const noRoute = "none"
 
 type route struct {
-	methods string
-	pattern string
-	door    door
+	methods  string
+	pattern  string
+	endpoint endpoint
 }
 
 func (s *service) routes() []route {
 	const sar = "/apis/authorization.k8s.io/"
-	v1 := door{webhook: true, check: named, answer: s.subjectAccessReview(reviewV1)}
-	v1beta1 := door{webhook: true, check: named, answer: s.subjectAccessReview(reviewV1beta1)}
-	routes := []route{
+	v1 := endpoint{webhook: true, check: named, answer: s.subjectAccessReview(reviewV1)}
+	v1beta1 := endpoint{webhook: true, check: named, answer: s.subjectAccessReview(reviewV1beta1)}
+	routes := append(s.effectiveRoutes(), []route{
 		{"POST", sar + "v1/subjectaccessreviews", v1},
 		{"POST", sar + "v1beta1/subjectaccessreviews", v1beta1},
 		{"POST", "/clusters/:cluster" + sar + "v1/subjectaccessreviews", v1},
 		{"POST", "/clusters/:cluster" + sar + "v1beta1/subjectaccessreviews", v1beta1},
-		{"POST", "/api/:version/ns/:namespace/:review", door{check: checkOrigin, answer: s.originReview}},
-		{"POST", "/v1/decisions/access", door{check: checkMedia, answer: s.decisions}},
-		{"POST", "/v1/decisions/visibility", door{check: checkVisible, answer: s.visibility, stream: s.stream}},
-		{"GET HEAD", debugPath + "policies", door{handle: s.debugged(nil, s.policies)}},
-		{"GET HEAD", debugPath + "permissions", door{handle: s.debugged([]string{"cluster"}, s.permissions)}},
-		{"GET HEAD", typesPath, door{handle: s.debugged([]string{"include_source_details"}, s.customTypes)}},
-		{"POST", debugPath + "cache/clear", door{handle: s.clearCache}},
-		{"GET HEAD", "/v1/status", door{handle: s.status}},
-		{"GET HEAD", "/healthz", door{quiet: true, handle: s.healthz}},
-		{"GET HEAD", "/readyz", door{quiet: true, handle: s.readyz}},
-		{"GET HEAD", "/metrics", door{handle: gin.WrapH(s.Metrics.Handler())}},
-	}
-	if s.Guard != nil {
-		routes = append(routes, route{"POST", "/v1/decisions/gateway", door{check: checkMedia, answer: s.gatewayDecisions}})
-	}
-	if s.Effective != nil {
-		routes = append(routes, s.effectiveRoutes()...)
-	}
+		{"POST", "/api/:version/ns/:namespace/:review", endpoint{check: checkOrigin, answer: s.originReview}},
+		{"POST", "/v1/decisions/access", endpoint{check: checkMedia, answer: s.decisions}},
+		{"POST", "/v1/decisions/gateway", endpoint{check: checkMedia, answer: s.gatewayDecisions}},
+		{"POST", "/v1/decisions/visibility", endpoint{check: checkVisibilityMedia, answer: s.visibility, stream: s.stream}},
+		{"GET HEAD", debugPath + "policies", endpoint{handle: s.callerEndpoint(nil, s.listPolicies)}},
+		{"GET HEAD", debugPath + "permissions", endpoint{handle: s.callerEndpoint([]string{"cluster"}, s.listPermissions)}},
+		{"GET HEAD", typesPath, endpoint{handle: s.callerEndpoint([]string{"include_source_details"}, s.listCustomTypes)}},
+		{"POST", debugPath + "cache/clear", endpoint{handle: s.clearCache}},
+		{"GET HEAD", "/v1/status", endpoint{handle: s.status}},
+		{"GET HEAD", "/healthz", endpoint{quiet: true, handle: s.healthz}},
+		{"GET HEAD", "/readyz", endpoint{quiet: true, handle: s.readyz}},
+		{"GET HEAD", "/metrics", endpoint{handle: gin.WrapH(s.Metrics.Handler())}},
+	}...)
 	if s.Poke != nil && s.PokeSecret != nil {
-		routes = append(routes, route{"POST", "/v1/poke", door{handle: s.poke}})
+		routes = append(routes, route{"POST", "/v1/poke", endpoint{handle: s.poke}})
 	}
 	return routes
 }
@@ -187,8 +184,8 @@ func speaksStatus(path string) bool {
 	return strings.HasPrefix(path, "/apis/") || strings.HasPrefix(path, "/api/")
 }
 
-// nothingHere is the refusal of a path that names nothing.
-var nothingHere = &refusal{status: http.StatusNotFound, message: "there is nothing at this path"}
+// errNotFound is the refusal of a path that names nothing.
+var errNotFound = &refusal{status: http.StatusNotFound, message: "there is nothing at this path"}
 
 // named refuses a path of which a part that names something is empty; the router
 // takes that for a name. Without its cluster a request would be out of every
@@ -196,20 +193,20 @@ var nothingHere = &refusal{status: http.StatusNotFound, message: "there is nothi
 func named(c *gin.Context) *refusal {
 	for i := range c.Params {
 		if c.Params[i].Value == "" {
-			return nothingHere
+			return errNotFound
 		}
 	}
 	return nil
 }
 
-// hidesSlash reports whether a path as it was written has a slash in disguise. The
-// router takes it for one, and what stands before the server may not: a door that is
-// kept shut there would be reached.
+// hidesSlash reports whether a path as it was written has an encoded slash. The router
+// decodes it, and a proxy before the server may not: an endpoint that the proxy denies
+// would be reached.
 func hidesSlash(raw string) bool {
 	return strings.Contains(raw, "%2F") || strings.Contains(raw, "%2f")
 }
 
-func (s *service) notFound(c *gin.Context) { s.refuse(c, nothingHere) }
+func (s *service) notFound(c *gin.Context) { s.refuse(c, errNotFound) }
 
 func (s *service) notAllowed(c *gin.Context) {
 	s.refuse(c, &refusal{

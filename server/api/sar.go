@@ -25,46 +25,47 @@ var (
 var brokenReview = []byte(`{"kind":"SubjectAccessReview","apiVersion":"authorization.k8s.io/v1","spec":{},` +
 	`"status":{"allowed":false,"denied":true,"evaluationError":"` + internalError + `"}}` + "\n")
 
-// subjectAccessReview is the webhook authorizer's door. A body that is no review
-// of this version is refused; a review that cannot be decided is denied.
-func (s *service) subjectAccessReview(form reviewForm) func(*gin.Context, decision.Value, *buffer) {
-	return func(c *gin.Context, value decision.Value, b *buffer) {
+// subjectAccessReview is the endpoint of the webhook authorizer. A body that is not a
+// review of this version is refused; a review that cannot be evaluated is denied.
+func (s *service) subjectAccessReview(form reviewForm) func(*gin.Context, decision.Policies, decision.Value, *buffer) {
+	return func(c *gin.Context, p decision.Policies, value decision.Value, b *buffer) {
 		r := &decision.Request{Cluster: c.Param("cluster")}
-		trouble, refused := form.request(value, r)
+		cause, refused := form.request(value, r)
 		if refused != nil {
 			s.refuse(c, refused)
 			return
 		}
-		if trouble == "" {
-			trouble = s.prepare(r)
+		if cause == "" {
+			cause = s.prepare(r)
 		}
 		var d decision.Decision
-		if trouble == "" {
-			d = s.placed(c, r)
+		if cause == "" {
+			d = s.decideReview(c, p, r)
 		} else {
-			d = s.undecided(trouble)
+			d = s.undecided(cause)
 		}
 		b.bytes = appendReview(b.bytes, value, &d)
 		write(c, http.StatusOK, jsonType, b.bytes)
 	}
 }
 
-// prepare adds to a review's request what stands elsewhere than in its attributes.
-func (s *service) prepare(r *decision.Request) (trouble string) {
+// prepare validates a review's request and adds what its extra holds. It returns why
+// the review cannot be evaluated.
+func (s *service) prepare(r *decision.Request) (cause string) {
 	if err := r.Validate(); err != nil {
 		return err.Error()
 	}
-	return s.claims(r)
+	return s.readSessionAndEscalation(r)
 }
 
-// request reads a review into r. Trouble is what is wrong with a review that is
-// well formed.
-func (form reviewForm) request(value decision.Value, r *decision.Request) (trouble string, refused *refusal) {
+// request reads a review into r. The cause is why a well-formed review cannot be
+// evaluated.
+func (form reviewForm) request(value decision.Value, r *decision.Request) (cause string, refused *refusal) {
 	if !value.IsObject() {
-		return "", unfit("", "the body is not a JSON object")
+		return "", badRequest("", "the body is not a JSON object")
 	}
 	if !utf8.ValidString(r.Cluster) {
-		return "", unfit("", "the cluster of the path is not UTF-8")
+		return "", badRequest("", "the cluster of the path is not UTF-8")
 	}
 	var kind, apiVersion string
 	var spec decision.Value
@@ -79,21 +80,21 @@ func (form reviewForm) request(value decision.Value, r *decision.Request) (troub
 		}
 	}
 	if kind != "SubjectAccessReview" {
-		return "", unfit("kind", `"kind" must be SubjectAccessReview`)
+		return "", badRequest("kind", `"kind" must be SubjectAccessReview`)
 	}
 	if apiVersion != form.apiVersion {
-		return "", unfit("apiVersion", `"apiVersion" must be `+form.apiVersion)
+		return "", badRequest("apiVersion", `"apiVersion" must be `+form.apiVersion)
 	}
 	if spec.IsNull() {
 		return "the review has no spec", nil
 	}
 	if !spec.IsObject() {
-		return "", unfit("spec", `"spec" must be an object`)
+		return "", badRequest("spec", `"spec" must be an object`)
 	}
 	return form.spec(spec, r)
 }
 
-func (form reviewForm) spec(spec decision.Value, r *decision.Request) (trouble string, refused *refusal) {
+func (form reviewForm) spec(spec decision.Value, r *decision.Request) (cause string, refused *refusal) {
 	f := reader{under: "spec."}
 	var resource, path decision.Value
 	for key, member := range spec.Members() {
@@ -116,7 +117,7 @@ func (form reviewForm) spec(spec decision.Value, r *decision.Request) (trouble s
 		return "the review must have one of resourceAttributes and nonResourceAttributes", nil
 	}
 	if resource != "" {
-		trouble = f.resourceAttributes(resource, r)
+		cause = f.resourceAttributes(resource, r)
 	}
 	if path != "" {
 		f.under = "spec.nonResourceAttributes."
@@ -129,10 +130,10 @@ func (form reviewForm) spec(spec decision.Value, r *decision.Request) (trouble s
 			}
 		}
 	}
-	return trouble, f.refused
+	return cause, f.refused
 }
 
-func (f *reader) resourceAttributes(value decision.Value, r *decision.Request) (trouble string) {
+func (f *reader) resourceAttributes(value decision.Value, r *decision.Request) (cause string) {
 	f.under = "spec.resourceAttributes."
 	for key, member := range value.Members() {
 		switch key {
@@ -153,14 +154,14 @@ func (f *reader) resourceAttributes(value decision.Value, r *decision.Request) (
 		case "fieldSelector", "labelSelector":
 			list, both := f.selector(key, f.object(key, member))
 			if both {
-				trouble = key + " must not have rawSelector beside requirements"
+				cause = key + " must not have rawSelector beside requirements"
 			}
 			if len(list) > 0 {
 				attribute(r, key, list)
 			}
 		}
 	}
-	return trouble
+	return cause
 }
 
 // attribute keeps a fact for extensions, unless it is empty.
@@ -229,7 +230,7 @@ func appendReview(b []byte, received decision.Value, d *decision.Decision) []byt
 	if d.Reason != "" {
 		b = decision.AppendString(append(b, `,"reason":`...), line(d.Reason, maxReason))
 	}
-	if text := evaluationError(d.Trouble, d.Warnings); text != "" {
+	if text := evaluationErrorText(d.EvaluationError, d.Warnings); text != "" {
 		b = decision.AppendString(append(b, `,"evaluationError":`...), text)
 	}
 	return append(b, "}}\n"...)

@@ -13,7 +13,7 @@ import (
 // What comes after the end of an answer to a stream whose body did not end is the
 // rest of that body, and never a request: proxies share connections.
 func TestStreamSmugglesNothing(t *testing.T) {
-	_, o := doors(nil, func(o *Options) { o.Reviewer, o.Timeout = &viewing{}, 100*time.Millisecond })
+	_, o := doors(nil, func(o *Options) { o.Current, o.Timeout = serving(&viewing{}), 100*time.Millisecond })
 	server := httptest.NewServer(New(o))
 	defer server.Close()
 	const hidden = "GET /healthz HTTP/1.1\r\nHost: x\r\n\r\n"

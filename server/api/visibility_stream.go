@@ -29,8 +29,8 @@ var (
 	closing   = []string{"close"}
 )
 
-// stream answers a request whose items come one a line, and says which of them
-// may be seen while they come.
+// stream answers a request whose items come one a line, and reports which are visible
+// while they come. It keeps its revision to the end.
 func (s *service) stream(c *gin.Context) {
 	if c.Request.ProtoMajor < 2 {
 		// A body may still be coming when it has been answered. On this connection the
@@ -42,22 +42,17 @@ func (s *service) stream(c *gin.Context) {
 		s.refuse(c, &refusal{status: http.StatusUnsupportedMediaType, message: "the body must not be compressed"})
 		return
 	}
-	if refused := s.demanded(c); refused != nil {
-		s.refuse(c, refused)
+	if !s.streams.acquire(maxStreams) {
+		s.shed(c, &endpoint{})
 		return
 	}
-	defer s.streams.Add(-1)
-	if s.streams.Add(1) > maxStreams {
-		s.shed(c, &door{})
-		return
-	}
+	defer s.streams.release()
 	began := time.Now()
 	ctx, cancel := context.WithDeadline(c.Request.Context(), began.Add(streamTimes*s.Timeout))
 	defer cancel()
 	a := &streamed{s: s, c: c, control: http.NewResponseController(c.Writer)}
 	// Without this the server would read the whole body before the first line of
-	// the answer. Where it cannot be had (HTTP/2 needs none), that is all that is
-	// lost.
+	// the answer. HTTP/2 does not need it; elsewhere its absence only delays the answer.
 	_ = a.control.EnableFullDuplex()
 	in := decision.NewLines(c.Request.Body, int(s.MaxBody))
 	in.Wait = func() error { return errors.Join(ctx.Err(), a.wait()) }
@@ -67,19 +62,21 @@ func (s *service) stream(c *gin.Context) {
 		s.refuse(c, broken(err))
 		return
 	}
-	s.label(r)
-	v := s.viewer()
-	authorization := v.Authorize(ctx, r)
-	if !s.answeredBy(c, authorization.Revision) {
+	policies, refused := s.policies(c)
+	if refused != nil {
+		s.refuse(c, refused)
 		return
 	}
+	s.addLabels(r)
+	authorization := s.Cache.Visibility(ctx, policies, r)
 	c.Writer.Header()["Content-Type"] = linesType
-	d, err := a.out.Run(ctx, v, r, authorization, in.Items())
+	d, err := a.out.Run(ctx, policies, r, authorization, in.Items())
 	if err != nil {
-		// Where the caller is gone, nobody reads this.
+		// The error of a caller that has left is not read.
 		_ = a.out.Refuse(streamError(err))
 	}
-	s.visible.Decided(visibleOutcome(&d.Authorization), time.Since(began))
+	_, outcome := d.Settle()
+	s.visible.Decided(outcome, time.Since(began))
 	c.Writer.Flush()
 }
 
@@ -91,8 +88,8 @@ type streamed struct {
 	out     decision.Stream
 }
 
-// wait sends what there is and gives the caller time for more. Deadlines are those
-// of the connection; what has none has no slow callers.
+// wait sends what there is and extends the deadlines. A writer without deadlines is
+// not a connection and has no slow callers.
 func (a *streamed) wait() error {
 	if err := a.out.Flush(); err != nil {
 		return err
@@ -110,7 +107,7 @@ func (a *streamed) write(line []byte) error {
 	return err
 }
 
-// unread is the refusal of a stream whose first line is no request.
+// broken is the refusal of a stream whose first line is not a request.
 func broken(err error) *refusal {
 	var invalid *decision.InvalidRequest
 	switch {
@@ -122,12 +119,12 @@ func broken(err error) *refusal {
 	return &refusal{status: http.StatusBadRequest, message: "the body ended too early"}
 }
 
-// streamError is what a caller hears of a stream that broke off: what is wrong
-// with an item, and of everything else as little as a refusal would say.
+// streamError is the last line of a stream that broke off: what is wrong with an item,
+// and of everything else no more than a refusal names.
 func streamError(err error) error {
 	var invalid *decision.InvalidRequest
 	if errors.As(err, &invalid) {
 		return invalid
 	}
-	return &decision.InvalidRequest{Code: decision.CodeTrouble, Message: broken(err).message}
+	return &decision.InvalidRequest{Code: decision.CodeEvaluationError, Message: broken(err).message}
 }

@@ -9,6 +9,7 @@ import (
 	"net/http"
 	"net/http/httptest"
 	"strings"
+	"sync/atomic"
 	"testing"
 	"time"
 
@@ -19,9 +20,10 @@ import (
 type viewing struct {
 	fake
 	labels map[string]string // of the cluster, at the last question
+	blind  bool              // it shows nothing
 }
 
-func (v *viewing) Authorize(_ context.Context, r *decision.VisibilityRequest) decision.Authorization {
+func (v *viewing) Visibility(_ context.Context, r *decision.VisibilityRequest) decision.Authorization {
 	v.mu.Lock()
 	v.labels = r.Cluster.Labels
 	v.mu.Unlock()
@@ -29,25 +31,16 @@ func (v *viewing) Authorize(_ context.Context, r *decision.VisibilityRequest) de
 	case "panic":
 		panic("a secret of the engine")
 	case "trouble":
-		a := decision.DenyVisibility("no revision loaded")
-		return a
+		return decision.FailedAuthorization("no revision loaded")
 	case "":
-		a := decision.DenyVisibility("")
-		a.Trouble, a.Reason, a.Revision = "", "no principal", fakeRevision
+		a := decision.DeniedAuthorization("no principal")
+		a.Revision = fakeRevision
 		return a
 	}
 	return decision.Authorization{Decision: decision.VisibleSome, Permissions: []string{"view"}, Policy: "own", Revision: fakeRevision}
 }
 
-func (v *viewing) View(ctx context.Context, r *decision.VisibilityRequest) decision.VisibilityDecision {
-	return decision.ViewBy(ctx, v, r, v.Authorize(ctx, r))
-}
-
-func (v *viewing) Show(ctx context.Context, r *decision.VisibilityRequest, items iter.Seq2[decision.Item, error], yield func(int) error) (decision.VisibilityDecision, error) {
-	return v.Fill(ctx, r, v.Authorize(ctx, r), items, yield)
-}
-
-func (v *viewing) Fill(_ context.Context, r *decision.VisibilityRequest, a decision.Authorization, items iter.Seq2[decision.Item, error], yield func(int) error) (decision.VisibilityDecision, error) {
+func (v *viewing) FilterItems(_ context.Context, r *decision.VisibilityRequest, a decision.Authorization, items iter.Seq2[decision.Item, error], yield func(int) error) (decision.VisibilityDecision, error) {
 	d := decision.VisibilityDecision{Authorization: a}
 	if items == nil {
 		return d, nil
@@ -57,7 +50,7 @@ func (v *viewing) Fill(_ context.Context, r *decision.VisibilityRequest, a decis
 		if err != nil {
 			return d, err
 		}
-		if a.Decision != decision.VisibleNone && item.Name == r.User {
+		if a.Decision != decision.VisibleNone && item.Name == r.User && !v.blind {
 			if err := yield(index); err != nil {
 				return d, err
 			}
@@ -82,7 +75,7 @@ func post(h http.Handler, contentType, body string) *httptest.ResponseRecorder {
 }
 
 func TestVisibility(t *testing.T) {
-	m, o := doors(&fake{}, func(o *Options) { o.Reviewer, o.MaxBody = &viewing{}, 200 })
+	m, o := doors(&fake{}, func(o *Options) { o.Current, o.MaxBody = serving(&viewing{}), 200 })
 	h := New(o)
 	long := `{"name":"` + strings.Repeat("x", 300) + `"}`
 	for _, row := range []struct {
@@ -95,15 +88,15 @@ func TestVisibility(t *testing.T) {
 			strings.TrimSuffix(ownHead, "}") + `,"visible":[0,2],"aggregations":{},"metrics":{}}`,
 		},
 		{"denied", "application/json", `{"items":[{"name":""}]}`, 200, `{"decision":"deny","permissions":[],"policy":"","reason":"no principal"...`},
-		{"trouble", "application/json", `{"user":"trouble"}`, 200, `{"decision":"deny","permissions":[],"policy":"","reason":"denied: trouble while evaluating: no revision loaded"...`},
-		{"a panic", "application/json", `{"user":"panic"}`, 200, `{"decision":"deny","permissions":[],"policy":"","reason":"denied: trouble while evaluating: internal error"...`},
+		{"trouble", "application/json", `{"user":"trouble"}`, 200, `{"decision":"deny","permissions":[],"policy":"","reason":"denied: evaluation error: no revision loaded"...`},
+		{"a panic", "application/json", `{"user":"panic"}`, 200, `{"decision":"deny","permissions":[],"policy":"","reason":"denied: evaluation error: internal error"...`},
 		{"no request", "application/json", `{"user":1}`, 400, `{"type":"about:blank","title":"Bad Request","status":400,"detail":"key \"user\" must be a string","error":{"code":"invalid_request"...`},
 		{"another type", "text/plain", `{}`, 415, `{"type":"about:blank","title":"Unsupported Media Type","status":415,"detail":"the content type must be application/json or application/x-ndjson"}`},
 		{"too large", "application/json", long, 413, `{"type"...`},
 		{"a stream", linesMedia, "{\"user\":\"a\"}\n{\"name\":\"a\"}\n\n{}\n{\"name\":\"a\"}", 200, ownHead + "\n" + `{"visible":[0,2]}` + "\n" + noNumbers},
 		{"a stream of no items", linesMedia + "; charset=utf-8", `{"user":"a"}`, 200, ownHead + "\n" + noNumbers},
 		{"a stream that is denied", linesMedia, "{}\n{\"name\":\"a\"}", 200, `{"decision":"deny","permissions":[],"policy":"","reason":"no principal","filters":{},"matched":[]}` + "\n" + noNumbers},
-		{"a stream with trouble", linesMedia, `{"user":"trouble"}`, 200, `{"decision":"deny","permissions":[],"policy":"","reason":"denied: trouble while evaluating: no revision loaded","filters":{},"matched":[]}` + "\n" + noNumbers},
+		{"a stream with trouble", linesMedia, `{"user":"trouble"}`, 200, `{"decision":"deny","permissions":[],"policy":"","reason":"denied: evaluation error: no revision loaded","filters":{},"matched":[]}` + "\n" + noNumbers},
 		{"a stream longer than a body", linesMedia, "{\"user\":\"a\"}\n" + strings.Repeat("{\"name\":\"b\"}\n", 100), 200, ownHead + "\n" + noNumbers},
 		{"a line longer than a body", linesMedia, "{\"user\":\"a\"}\n{\"name\":\"a\"}\n" + long, 200, ownHead + "\n" + `{"error":{"code":"invalid_request","message":"item 1: the line is longer than 200 bytes"}}`},
 		{"a stream that begins with no request", linesMedia, "{\"user\":1}\n{}", 400, `{"type":"about:blank","title":"Bad Request"...`},
@@ -126,7 +119,7 @@ func TestVisibility(t *testing.T) {
 	page := send(m.Handler(), http.MethodGet, "/", nil).Body.String()
 	for _, want := range []string{
 		`writ_decisions_total{outcome="allow",point="visibility"} 6`, `writ_decisions_total{outcome="deny",point="visibility"} 2`,
-		`writ_decisions_total{outcome="trouble",point="visibility"} 3`, `writ_decisions_total{outcome="allow",point="access"} 0`,
+		`writ_decisions_total{outcome="error",point="visibility"} 3`, `writ_decisions_total{outcome="allow",point="access"} 0`,
 	} {
 		if !strings.Contains(page, want+"\n") {
 			t.Errorf("the metrics lack %s", want)
@@ -134,12 +127,12 @@ func TestVisibility(t *testing.T) {
 	}
 }
 
-// Who cannot answer at the point denies.
-func TestVisibilityOfNobody(t *testing.T) {
-	_, o := doors(&fake{}, nil)
+// Without a revision everything is denied.
+func TestVisibilityWithoutARevision(t *testing.T) {
+	_, o := doors(nil, func(o *Options) { o.Current = serving(decision.Unavailable("no revision loaded")) })
 	for _, media := range []string{"application/json", linesMedia} {
 		w := post(New(o), media, `{"user":"a"}`)
-		if w.Code != http.StatusOK || !strings.Contains(w.Body.String(), `"decision":"deny"`) || !strings.Contains(w.Body.String(), "nothing answers") {
+		if w.Code != http.StatusOK || !strings.Contains(w.Body.String(), `"decision":"deny"`) || !strings.Contains(w.Body.String(), "no revision loaded") {
 			t.Errorf("%s: got %d %s, want a denial", media, w.Code, w.Body)
 		}
 	}
@@ -160,7 +153,7 @@ func TestClusterLabels(t *testing.T) {
 		for _, media := range []string{"application/json", linesMedia} {
 			t.Run(row.name+" "+media, func(t *testing.T) {
 				v := &viewing{}
-				_, o := doors(&fake{}, func(o *Options) { o.Reviewer, o.Clusters = v, labelled{} })
+				_, o := doors(&fake{}, func(o *Options) { o.Current, o.Clusters = serving(v), labelled{} })
 				post(New(o), media, row.body)
 				if got := v.labels["of"]; got != row.want {
 					t.Errorf("got the label %q, want %q", got, row.want)
@@ -173,7 +166,7 @@ func TestClusterLabels(t *testing.T) {
 // What may be seen goes out while items still come, beyond what a request may
 // take otherwise; and a caller who falls silent is not waited for.
 func TestStreamAsItComes(t *testing.T) {
-	_, o := doors(&fake{}, func(o *Options) { o.Reviewer, o.Timeout = &viewing{}, time.Second })
+	_, o := doors(&fake{}, func(o *Options) { o.Current, o.Timeout = serving(&viewing{}), time.Second })
 	server := httptest.NewUnstartedServer(New(o))
 	server.Config.ReadTimeout, server.Config.WriteTimeout = time.Second, time.Second
 	server.Start()
@@ -209,16 +202,49 @@ func TestStreamAsItComes(t *testing.T) {
 	hear(`{"visible":[0]}`)
 	say("{}\n{\"name\":\"a\"}\n")
 	hear(`{"visible":[2]}`)
-	hear(`{"error":{"code":"trouble","message":"the body took too long"}}`)
+	hear(`{"error":{"code":"evaluation_error","message":"the body took too long"}}`)
 	if lines.Scan() || lines.Err() != nil {
 		t.Errorf("got %s, %v, want the end", lines.Text(), lines.Err())
 	}
 	feed.CloseWithError(errors.New("the test is over"))
 }
 
+// A stream keeps the revision it began with, whatever is loaded meanwhile.
+func TestStreamKeepsItsRevision(t *testing.T) {
+	var active atomic.Pointer[viewing]
+	first, second := &viewing{}, &viewing{blind: true}
+	active.Store(first)
+	loaded := 0
+	_, o := doors(nil, func(o *Options) {
+		o.Current = func() decision.Policies { loaded++; return active.Load() }
+	})
+	body, feed := io.Pipe()
+	r := httptest.NewRequest(http.MethodPost, visiblePath, body)
+	r.Header.Set("Content-Type", linesMedia)
+	w := httptest.NewRecorder()
+	ended := make(chan struct{})
+	go func() {
+		defer close(ended)
+		New(o).ServeHTTP(w, r)
+	}()
+	for i, text := range []string{"{\"user\":\"a\"}\n{\"name\":\"a\"}\n", "{}\n", "{\"name\":\"a\"}\n"} {
+		if _, err := io.WriteString(feed, text); err != nil {
+			t.Fatal(err)
+		}
+		if i == 1 { // the reader takes a second write when it has read the first
+			active.Store(second)
+		}
+	}
+	feed.Close()
+	<-ended
+	if !strings.HasPrefix(w.Body.String(), ownHead+"\n"+`{"visible":[0`) || !strings.HasSuffix(w.Body.String(), `2]}`+"\n"+noNumbers+"\n") || loaded != 1 {
+		t.Errorf("got %s, revisions loaded %d times", w.Body, loaded)
+	}
+}
+
 // Streams are few, and take no place of decisions.
 func TestSheddingOfStreams(t *testing.T) {
-	_, o := doors(&fake{}, func(o *Options) { o.Reviewer, o.MaxInFlight = &viewing{}, 1 })
+	_, o := doors(&fake{}, func(o *Options) { o.Current, o.MaxInFlight = serving(&viewing{}), 1 })
 	h := New(o)
 	var feeds []*io.PipeWriter
 	ended := make(chan int, maxStreams)

@@ -37,7 +37,7 @@ func TestEvents(t *testing.T) {
 	}{
 		{"nothing to tell", decision.Decision{Allowed: true, Matched: []decision.Matched{{Kind: "RoleBinding"}}}, ""},
 		{"denied by another kind", decision.Decision{Denied: true, Matched: []decision.Matched{{Kind: "RoleBinding"}}}, ""},
-		{"trouble", decision.Decision{Denied: true, Trouble: "x"}, ""},
+		{"an evaluation error", decision.Decision{Denied: true, EvaluationError: "x"}, ""},
 		{"a rule", decision.Decision{Denied: true, Reason: "by rule", Matched: rule}, "access.denied.policy warning r rule 3 (by rule)"},
 		{
 			"allowed", decision.Decision{Allowed: true, Reason: "a binding", Pods: []decision.PodOutcome{judged("p", "allow", 10)}},

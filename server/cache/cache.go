@@ -1,21 +1,20 @@
-// Package cache answers requests that were answered before. It is a Reviewer
-// around a Reviewer: requests come in as the doors made them, decisions go out
-// as the one behind it gave them. It knows no document and decides nothing.
+// Package cache keeps decisions of Policies. Requests come in as adapters made them,
+// with the Policies that answer; decisions go out as those gave them. It knows no
+// document and decides nothing.
 //
 // # Design
 //
-// The key is the revision and the whole canonical request, so nothing has to be
-// emptied when a revision is swapped: an entry of another revision is not found.
-// What is kept is bounded by number and by memory, since a caller chooses how
-// large requests are. Equal requests in flight are evaluated once, by the first
-// of them and on its own goroutine; should that caller give up, one of the others
-// evaluates again. The alternative, evaluating on a goroutine of its own under
-// nobody's deadline, goes on working for callers that have left.
+// The key is the revision and the whole canonical request, so that a new revision
+// needs no purge: an entry of another revision is not found. Entries are bounded by
+// number and by memory, since a caller chooses how large requests are. Equal requests
+// in flight are evaluated once, by the first of them and on its own goroutine; if that
+// caller gives up, one of the others evaluates again. The alternative, evaluating on
+// a goroutine without a deadline, goes on working for callers that have left.
 //
-// At the visibility point there is much to show for few questions, so what is kept
-// are authorizations and no items or numbers; and principals are many, so an
-// authorization outlives the revision that gave it, until a policy of its principal
-// is another (visibility_kept.go).
+// At the visibility point few authorizations serve many lists of items, so
+// authorizations are kept, and items and numbers are not. Principals are many, so an
+// authorization outlives its revision until a policy of its principal changes
+// (authorizations.go).
 package cache
 
 import (
@@ -29,13 +28,6 @@ import (
 	"github.com/writ-policy/writ/server/decision"
 	"github.com/writ-policy/writ/server/metrics"
 )
-
-// Reviewer is what a Cache stands before. Revision is the revision the next
-// request will be answered by; empty where there is none yet.
-type Reviewer interface {
-	decision.Reviewer
-	Revision() string
-}
 
 // Options bound what is kept. The zero value keeps nothing.
 type Options struct {
@@ -56,10 +48,9 @@ const (
 	DefaultBytes   = 256 << 20
 )
 
-// Cache is a decision.Reviewer that keeps decisions. It is safe for concurrent
-// use. Callers of one cached decision share its lists: they must not write them.
+// Cache keeps decisions. It is safe for concurrent use. Callers of one cached
+// decision share its lists and must not write them.
 type Cache struct {
-	next    Reviewer
 	metrics *metrics.Metrics
 	now     func() time.Time
 	bytes   int
@@ -69,14 +60,9 @@ type Cache struct {
 	weight  int // of all that is kept
 	flights map[string]*flight
 
-	decisions atomic.Int64 // how many are kept
-	views     *views       // nil where nothing of the visibility point is kept
+	decisions      atomic.Int64        // how many are kept
+	authorizations *authorizationCache // nil if authorizations are not kept
 }
-
-var (
-	_ Reviewer        = (*Cache)(nil)
-	_ decision.Wanter = (*Cache)(nil)
-)
 
 type entry struct {
 	decision decision.Decision
@@ -88,14 +74,14 @@ type entry struct {
 type flight struct {
 	done     chan struct{}
 	decision decision.Decision
-	// whole is false where the decision says more about who asked first than
-	// about the request: its caller gave up, or its evaluation panicked.
-	whole bool
+	// shared is false if the decision depends on the first caller rather than on the
+	// request: that caller gave up, or its evaluation panicked.
+	shared bool
 }
 
-// New is a cache before next.
-func New(next Reviewer, o Options, m *metrics.Metrics) *Cache {
-	c := &Cache{next: next, metrics: m, now: o.Now, bytes: o.Bytes, flights: map[string]*flight{}}
+// New returns an empty cache.
+func New(o Options, m *metrics.Metrics) *Cache {
+	c := &Cache{metrics: m, now: o.Now, bytes: o.Bytes, flights: map[string]*flight{}}
 	if c.now == nil {
 		c.now = time.Now
 	}
@@ -106,32 +92,16 @@ func New(next Reviewer, o Options, m *metrics.Metrics) *Cache {
 		// The size is positive, the one thing NewLRU can object to.
 		c.kept, _ = simplelru.NewLRU[string, *entry](o.Entries, c.dropped)
 	}
-	c.views = newViews(c, o.Visibility)
+	c.authorizations = newAuthorizationCache(c, o.Visibility)
 	return c
 }
 
-// Revision is that of the Reviewer behind.
-func (c *Cache) Revision() string { return c.next.Revision() }
-
-// WhoCan is not cached: it is asked by people, and rarely.
-func (c *Cache) WhoCan(ctx context.Context, r *decision.Request) decision.WhoCan {
-	return c.next.WhoCan(ctx, r)
-}
-
-// Wants asks the Reviewer behind, where that can tell. Nothing of it is kept.
-func (c *Cache) Wants(ctx context.Context, r *decision.Request) (decision.Wants, error) {
-	if wanter, ok := c.next.(decision.Wanter); ok {
-		return wanter.Wants(ctx, r)
-	}
-	return decision.Wants{}, nil
-}
-
-// Evaluate answers from what is kept, or asks the Reviewer behind. Trouble is
+// Access returns the kept decision, or asks p. A decision with an evaluation error is
 // never kept.
-func (c *Cache) Evaluate(ctx context.Context, r *decision.Request) decision.Decision {
-	revision := c.next.Revision()
+func (c *Cache) Access(ctx context.Context, p decision.Policies, r *decision.Request) decision.Decision {
+	revision := p.Revision()
 	if revision == "" {
-		return c.next.Evaluate(ctx, r)
+		return p.Access(ctx, r)
 	}
 	key := keyOf(revision, r)
 	for {
@@ -142,14 +112,16 @@ func (c *Cache) Evaluate(ctx context.Context, r *decision.Request) decision.Deci
 			return kept
 		case first:
 			c.metrics.CacheMissed()
-			return c.lead(ctx, key, revision, r, f)
+			return c.lead(ctx, key, p, r, f)
 		}
 		select {
 		case <-f.done:
 		case <-ctx.Done():
-			return gaveUp(ctx, revision)
+			d := decision.Decision{}.Failed(decision.CheckContext(ctx).Error())
+			d.Revision = revision
+			return d
 		}
-		if f.whole {
+		if f.shared {
 			c.metrics.CacheHit()
 			return f.decision
 		}
@@ -163,7 +135,7 @@ func (c *Cache) join(key string) (kept decision.Decision, f *flight, first bool)
 	defer c.mu.Unlock()
 	if c.kept != nil {
 		if e, ok := c.kept.Get(key); ok {
-			if c.holds(&e.decision) {
+			if c.isValid(&e.decision) {
 				return e.decision, nil, false
 			}
 			c.kept.Remove(key)
@@ -177,27 +149,27 @@ func (c *Cache) join(key string) (kept decision.Decision, f *flight, first bool)
 	return kept, f, true
 }
 
-// lead evaluates for everyone who waits for f. However it ends, they go on.
-func (c *Cache) lead(ctx context.Context, key, revision string, r *decision.Request, f *flight) decision.Decision {
-	defer c.land(key, revision, f)
-	f.decision = c.next.Evaluate(ctx, r)
-	f.whole = ctx.Err() == nil || f.decision.Trouble == ""
+// lead evaluates for all callers that wait for f. They continue even after a panic.
+func (c *Cache) lead(ctx context.Context, key string, p decision.Policies, r *decision.Request, f *flight) decision.Decision {
+	defer c.land(key, f)
+	f.decision = p.Access(ctx, r)
+	f.shared = ctx.Err() == nil || f.decision.EvaluationError == ""
 	return f.decision
 }
 
-func (c *Cache) land(key, revision string, f *flight) {
+// land ends a flight and keeps its decision.
+func (c *Cache) land(key string, f *flight) {
 	c.mu.Lock()
 	delete(c.flights, key)
-	// A revision swapped in between answered for its own key, not for this one.
-	if f.whole && f.decision.Trouble == "" && f.decision.Revision == revision {
+	if f.shared && f.decision.EvaluationError == "" {
 		c.keep(key, f.decision)
 	}
 	c.mu.Unlock()
 	close(f.done)
 }
 
-// holds reports whether d may be answered now.
-func (c *Cache) holds(d *decision.Decision) bool {
+// isValid reports whether d has not expired.
+func (c *Cache) isValid(d *decision.Decision) bool {
 	return d.Expires.IsZero() || c.now().Before(d.Expires)
 }
 
@@ -205,7 +177,7 @@ func (c *Cache) holds(d *decision.Decision) bool {
 func (c *Cache) keep(key string, d decision.Decision) {
 	e := &entry{d, weigh(key, &d)}
 	// One decision may not push out all the others.
-	if c.kept == nil || e.weight > c.bytes/64 || !c.holds(&d) {
+	if c.kept == nil || e.weight > c.bytes/64 || !c.isValid(&d) {
 		return
 	}
 	c.kept.Remove(key)
@@ -221,26 +193,14 @@ func (c *Cache) keep(key string, d decision.Decision) {
 	c.counted()
 }
 
-// counted tells how much is kept, of either kind.
+// counted records how many entries of both kinds are kept.
 func (c *Cache) counted() {
 	kept := c.decisions.Load()
-	if c.views != nil {
-		kept += c.views.count.Load()
+	if c.authorizations != nil {
+		kept += c.authorizations.count.Load()
 	}
 	c.metrics.CacheHolds(int(kept))
 }
 
-// dropped is called by the list, with mu held, for whatever leaves it.
+// dropped is called by the list, with mu held, for each entry that leaves it.
 func (c *Cache) dropped(_ string, e *entry) { c.weight -= e.weight }
-
-// gaveUp is the answer to a caller whose time ran out while another's equal
-// request was being evaluated.
-func gaveUp(ctx context.Context, revision string) decision.Decision {
-	trouble := "evaluation was cancelled"
-	if ctx.Err() == context.DeadlineExceeded {
-		trouble = "evaluation took too long"
-	}
-	return decision.Decision{
-		Denied: true, Reason: "denied: trouble while evaluating: " + trouble, Trouble: trouble, Revision: revision,
-	}
-}

@@ -15,25 +15,25 @@ import (
 	"github.com/writ-policy/writ/server/metrics"
 )
 
-// reviewer decides by what is asked: it allows the verb get, denies the verb
-// deny, is in trouble at the verb trouble, and asks wait, if set, before it
-// answers.
-type reviewer struct {
+// policies decides by the verb: it allows get, denies deny, and fails at fail. It
+// calls wait, if set, before it answers.
+type policies struct {
+	decision.Unavailable
 	revision atomic.Value
 	asked    atomic.Int64
 	wait     func(ctx context.Context, r *decision.Request)
 	expires  time.Time
 }
 
-func newReviewer(revision string) *reviewer {
-	r := &reviewer{}
+func newPolicies(revision string) *policies {
+	r := &policies{}
 	r.revision.Store(revision)
 	return r
 }
 
-func (v *reviewer) Revision() string { return v.revision.Load().(string) }
+func (v *policies) Revision() string { return v.revision.Load().(string) }
 
-func (v *reviewer) Evaluate(ctx context.Context, r *decision.Request) decision.Decision {
+func (v *policies) Access(ctx context.Context, r *decision.Request) decision.Decision {
 	revision := v.Revision()
 	v.asked.Add(1)
 	if v.wait != nil {
@@ -43,21 +43,17 @@ func (v *reviewer) Evaluate(ctx context.Context, r *decision.Request) decision.D
 		Allowed: r.Verb == "get", Denied: r.Verb == "deny", Revision: revision, Expires: v.expires,
 		Reason: strings.Join([]string{r.User, r.Verb, r.Name}, " "),
 	}
-	if r.Verb == "trouble" || ctx.Err() != nil {
-		d.Allowed, d.Denied, d.Trouble = false, true, "trouble"
+	if r.Verb == "fail" || ctx.Err() != nil {
+		d.Allowed, d.Denied, d.EvaluationError = false, true, "failed"
 	}
 	return d
-}
-
-func (v *reviewer) WhoCan(context.Context, *decision.Request) decision.WhoCan {
-	return decision.WhoCan{Users: []string{fmt.Sprint(v.asked.Add(1))}}
 }
 
 func ask(user, verb string) *decision.Request {
 	return &decision.Request{User: user, Verb: verb, Resource: "pods"}
 }
 
-func TestEvaluate(t *testing.T) {
+func TestAccess(t *testing.T) {
 	for _, tt := range []struct {
 		name     string
 		options  Options
@@ -68,18 +64,18 @@ func TestEvaluate(t *testing.T) {
 		{"no is kept as well", Options{Entries: 10}, []*decision.Request{ask("a", "list"), ask("a", "list")}, 1},
 		{"a denial is kept as well", Options{Entries: 10}, []*decision.Request{ask("a", "deny"), ask("a", "deny")}, 1},
 		{"two users", Options{Entries: 10}, []*decision.Request{ask("a", "get"), ask("b", "get"), ask("a", "get"), ask("b", "get")}, 2},
-		{"trouble is not kept", Options{Entries: 10}, []*decision.Request{ask("a", "trouble"), ask("a", "trouble")}, 2},
+		{"an evaluation error is not kept", Options{Entries: 10}, []*decision.Request{ask("a", "fail"), ask("a", "fail")}, 2},
 		{"nothing is kept", Options{}, []*decision.Request{ask("a", "get"), ask("a", "get")}, 2},
 		{"room for one", Options{Entries: 1}, []*decision.Request{ask("a", "get"), ask("b", "get"), ask("a", "get")}, 3},
 		{"the oldest goes", Options{Entries: 2}, []*decision.Request{ask("a", "get"), ask("b", "get"), ask("a", "get"), ask("c", "get"), ask("a", "get")}, 3},
 		{"too large to keep", Options{Entries: 10, Bytes: 64 << 10}, []*decision.Request{ask(strings.Repeat("a", 2000), "get"), ask(strings.Repeat("a", 2000), "get")}, 2},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
-			next := newReviewer("r1")
-			c := New(next, tt.options, metrics.New())
+			next := newPolicies("r1")
+			c := New(tt.options, metrics.New())
 			for _, r := range tt.requests {
-				got := c.Evaluate(t.Context(), r)
-				if want := newReviewer("r1").Evaluate(t.Context(), r); !reflect.DeepEqual(got, want) {
+				got := c.Access(t.Context(), next, r)
+				if want := newPolicies("r1").Access(t.Context(), r); !reflect.DeepEqual(got, want) {
 					t.Errorf("got %+v, want %+v", got, want)
 				}
 			}
@@ -92,9 +88,10 @@ func TestEvaluate(t *testing.T) {
 
 func TestMemoryIsBounded(t *testing.T) {
 	const bound = 256 << 10
-	c := New(newReviewer("r1"), Options{Entries: 1 << 20, Bytes: bound}, metrics.New())
+	next := newPolicies("r1")
+	c := New(Options{Entries: 1 << 20, Bytes: bound}, metrics.New())
 	for i := range 2000 {
-		c.Evaluate(t.Context(), &decision.Request{User: "u", Verb: "get", Resource: "pods", Name: fmt.Sprint(i, strings.Repeat("n", i%900))})
+		c.Access(t.Context(), next, &decision.Request{User: "u", Verb: "get", Resource: "pods", Name: fmt.Sprint(i, strings.Repeat("n", i%900))})
 		sum := 0
 		for _, e := range c.kept.Values() {
 			sum += e.weight
@@ -109,11 +106,11 @@ func TestMemoryIsBounded(t *testing.T) {
 }
 
 func TestANewRevisionIsAskedAgain(t *testing.T) {
-	next := newReviewer("r1")
-	c := New(next, Options{Entries: 10}, metrics.New())
+	next := newPolicies("r1")
+	c := New(Options{Entries: 10}, metrics.New())
 	for _, revision := range []string{"r1", "r2", "r1"} {
 		next.revision.Store(revision)
-		if got := c.Evaluate(t.Context(), ask("a", "get")).Revision; got != revision {
+		if got := c.Access(t.Context(), next, ask("a", "get")).Revision; got != revision {
 			t.Errorf("got an answer of %s, want %s", got, revision)
 		}
 	}
@@ -122,35 +119,11 @@ func TestANewRevisionIsAskedAgain(t *testing.T) {
 	}
 }
 
-// While a request is evaluated, the revision changes: the decision must not be
-// found under a revision that did not make it.
-func TestARevisionSwappedMeanwhile(t *testing.T) {
-	next := newReviewer("r1")
-	swapping := &swapped{next}
-	c := New(swapping, Options{Entries: 10}, metrics.New())
-	if got := c.Evaluate(t.Context(), ask("a", "get")).Revision; got != "r2" {
-		t.Fatalf("got an answer of %s, want r2", got)
-	}
-	next.revision.Store("r1")
-	c.Evaluate(t.Context(), ask("a", "get"))
-	if got := next.asked.Load(); got != 2 {
-		t.Errorf("got %d evaluations, want 2", got)
-	}
-}
-
-// swapped answers by r2, whatever revision it says it has.
-type swapped struct{ *reviewer }
-
-func (s *swapped) Evaluate(ctx context.Context, r *decision.Request) decision.Decision {
-	s.revision.Store("r2")
-	return s.reviewer.Evaluate(ctx, r)
-}
-
 func TestNoRevisionYet(t *testing.T) {
-	next := newReviewer("")
-	c := New(next, Options{Entries: 10}, metrics.New())
-	c.Evaluate(t.Context(), ask("a", "get"))
-	c.Evaluate(t.Context(), ask("a", "get"))
+	next := newPolicies("")
+	c := New(Options{Entries: 10}, metrics.New())
+	c.Access(t.Context(), next, ask("a", "get"))
+	c.Access(t.Context(), next, ask("a", "get"))
 	if got := next.asked.Load(); got != 2 {
 		t.Errorf("got %d evaluations, want 2", got)
 	}
@@ -159,38 +132,30 @@ func TestNoRevisionYet(t *testing.T) {
 func TestExpiry(t *testing.T) {
 	start := time.Unix(1000, 0)
 	now := start
-	next := newReviewer("r1")
+	next := newPolicies("r1")
 	next.expires = start.Add(time.Minute)
-	c := New(next, Options{Entries: 10, Now: func() time.Time { return now }}, metrics.New())
+	c := New(Options{Entries: 10, Now: func() time.Time { return now }}, metrics.New())
 	for _, tt := range []struct {
 		after time.Duration
 		want  int64
 	}{{0, 1}, {time.Minute - 1, 1}, {time.Minute, 2}, {2 * time.Minute, 3}} {
 		now = start.Add(tt.after)
-		c.Evaluate(t.Context(), ask("a", "get"))
+		c.Access(t.Context(), next, ask("a", "get"))
 		if got := next.asked.Load(); got != tt.want {
 			t.Errorf("after %v: got %d evaluations, want %d", tt.after, got, tt.want)
 		}
 	}
 }
 
-func TestWhoCanIsNotKept(t *testing.T) {
-	c := New(newReviewer("r1"), Options{Entries: 10}, metrics.New())
-	first, second := c.WhoCan(t.Context(), ask("", "get")), c.WhoCan(t.Context(), ask("", "get"))
-	if first.Users[0] == second.Users[0] {
-		t.Error("got the same answer twice")
-	}
-}
-
 func TestEqualRequestsInFlight(t *testing.T) {
-	next := newReviewer("r1")
+	next := newPolicies("r1")
 	release := make(chan struct{})
 	next.wait = func(context.Context, *decision.Request) { <-release }
-	c := New(next, Options{Entries: 10}, metrics.New())
+	c := New(Options{Entries: 10}, metrics.New())
 	var callers sync.WaitGroup
 	for range 50 {
 		callers.Go(func() {
-			if d := c.Evaluate(t.Context(), ask("a", "get")); !d.Allowed {
+			if d := c.Access(t.Context(), next, ask("a", "get")); !d.Allowed {
 				t.Errorf("got %+v, want allowed", d)
 			}
 		})
@@ -204,7 +169,7 @@ func TestEqualRequestsInFlight(t *testing.T) {
 
 // The first of two equal requests gives up: that is its own affair.
 func TestCancellationIsNotShared(t *testing.T) {
-	next := newReviewer("r1")
+	next := newPolicies("r1")
 	inside := make(chan struct{}, 2)
 	next.wait = func(ctx context.Context, _ *decision.Request) {
 		inside <- struct{}{}
@@ -212,17 +177,17 @@ func TestCancellationIsNotShared(t *testing.T) {
 			<-ctx.Done()
 		}
 	}
-	c := New(next, Options{Entries: 10}, metrics.New())
+	c := New(Options{Entries: 10}, metrics.New())
 	hurried, cancel := context.WithCancel(t.Context())
 	var callers sync.WaitGroup
 	callers.Go(func() {
-		if d := c.Evaluate(hurried, ask("a", "get")); d.Trouble == "" || !d.Denied {
-			t.Errorf("the one who gave up got %+v, want trouble", d)
+		if d := c.Access(hurried, next, ask("a", "get")); d.EvaluationError == "" || !d.Denied {
+			t.Errorf("the one who gave up got %+v, want an evaluation error", d)
 		}
 	})
 	<-inside
 	callers.Go(func() {
-		if d := c.Evaluate(context.WithValue(t.Context(), patient{}, true), ask("a", "get")); !d.Allowed || d.Trouble != "" {
+		if d := c.Access(context.WithValue(t.Context(), patient{}, true), next, ask("a", "get")); !d.Allowed || d.EvaluationError != "" {
 			t.Errorf("the other got %+v, want allowed", d)
 		}
 	})
@@ -234,17 +199,17 @@ type patient struct{}
 
 // A caller that waits for another's evaluation still has its own deadline.
 func TestWaitingEnds(t *testing.T) {
-	next := newReviewer("r1")
+	next := newPolicies("r1")
 	inside, release := make(chan struct{}), make(chan struct{})
 	next.wait = func(context.Context, *decision.Request) { close(inside); <-release }
-	c := New(next, Options{Entries: 10}, metrics.New())
+	c := New(Options{Entries: 10}, metrics.New())
 	var callers sync.WaitGroup
-	callers.Go(func() { c.Evaluate(t.Context(), ask("a", "get")) })
+	callers.Go(func() { c.Access(t.Context(), next, ask("a", "get")) })
 	<-inside
 	over, cancel := context.WithCancel(t.Context())
 	cancel()
-	if d := c.Evaluate(over, ask("a", "get")); d.Trouble == "" || !d.Denied || d.Allowed || d.Revision != "r1" {
-		t.Errorf("got %+v, want trouble", d)
+	if d := c.Access(over, next, ask("a", "get")); d.EvaluationError == "" || !d.Denied || d.Allowed || d.Revision != "r1" {
+		t.Errorf("got %+v, want an evaluation error", d)
 	}
 	close(release)
 	callers.Wait()
@@ -252,7 +217,7 @@ func TestWaitingEnds(t *testing.T) {
 
 // A panic is the panicking caller's own; whoever waited evaluates again.
 func TestPanicReleasesTheOthers(t *testing.T) {
-	next := newReviewer("r1")
+	next := newPolicies("r1")
 	inside, release := make(chan struct{}), make(chan struct{})
 	var once sync.Once
 	next.wait = func(context.Context, *decision.Request) {
@@ -264,7 +229,7 @@ func TestPanicReleasesTheOthers(t *testing.T) {
 			panic("a bug")
 		}
 	}
-	c := New(next, Options{Entries: 10}, metrics.New())
+	c := New(Options{Entries: 10}, metrics.New())
 	var callers sync.WaitGroup
 	callers.Go(func() {
 		defer func() {
@@ -272,11 +237,11 @@ func TestPanicReleasesTheOthers(t *testing.T) {
 				t.Error("the panic was swallowed")
 			}
 		}()
-		c.Evaluate(t.Context(), ask("a", "get"))
+		c.Access(t.Context(), next, ask("a", "get"))
 	})
 	<-inside
 	callers.Go(func() {
-		if d := c.Evaluate(t.Context(), ask("a", "get")); !d.Allowed {
+		if d := c.Access(t.Context(), next, ask("a", "get")); !d.Allowed {
 			t.Errorf("got %+v, want allowed", d)
 		}
 	})
@@ -286,9 +251,10 @@ func TestPanicReleasesTheOthers(t *testing.T) {
 
 func TestCounters(t *testing.T) {
 	m := metrics.New()
-	c := New(newReviewer("r1"), Options{Entries: 2}, m)
+	next := newPolicies("r1")
+	c := New(Options{Entries: 2}, m)
 	for _, user := range []string{"a", "a", "b", "c", "c", "c"} {
-		c.Evaluate(t.Context(), ask(user, "get"))
+		c.Access(t.Context(), next, ask(user, "get"))
 	}
 	w := httptest.NewRecorder()
 	m.Handler().ServeHTTP(w, httptest.NewRequest("GET", "/metrics", nil))
@@ -302,14 +268,14 @@ func TestCounters(t *testing.T) {
 // Many callers, few requests, revisions changing: whoever is answered is
 // answered rightly.
 func TestConcurrently(t *testing.T) {
-	next := newReviewer("r0")
-	c := New(next, Options{Entries: 8}, metrics.New())
+	next := newPolicies("r0")
+	c := New(Options{Entries: 8}, metrics.New())
 	var callers sync.WaitGroup
 	for caller := range 8 {
 		callers.Go(func() {
 			for i := range 2000 {
-				r := ask(fmt.Sprint(i%13), []string{"get", "list", "trouble"}[i%3])
-				d := c.Evaluate(t.Context(), r)
+				r := ask(fmt.Sprint(i%13), []string{"get", "list", "fail"}[i%3])
+				d := c.Access(t.Context(), next, r)
 				if d.Allowed != (r.Verb == "get") || d.Reason != r.User+" "+r.Verb+" " {
 					t.Errorf("got %+v for %+v", d, r)
 				}
@@ -323,7 +289,8 @@ func TestConcurrently(t *testing.T) {
 }
 
 func BenchmarkHit(b *testing.B) {
-	c := New(newReviewer(strings.Repeat("r", 64)), Options{Entries: 1000}, metrics.New())
+	next := newPolicies(strings.Repeat("r", 64))
+	c := New(Options{Entries: 1000}, metrics.New())
 	r := &decision.Request{
 		User: "system:serviceaccount:hammer:bot", Groups: []string{"system:serviceaccounts", "system:authenticated"},
 		Verb: "get", Resource: "pods", Namespace: "hammer", Name: "web-0", Cluster: "prod",
@@ -331,7 +298,7 @@ func BenchmarkHit(b *testing.B) {
 	}
 	b.ReportAllocs()
 	for b.Loop() {
-		if !c.Evaluate(b.Context(), r).Denied {
+		if !c.Access(b.Context(), next, r).Denied {
 			continue
 		}
 	}

@@ -2,7 +2,6 @@ package cache
 
 import (
 	"context"
-	"iter"
 	"log/slog"
 	"time"
 
@@ -19,8 +18,8 @@ type VisibilityOptions struct {
 	// Bytes is about how much memory they may take; zero means
 	// DefaultVisibilityBytes.
 	Bytes int
-	// Logger hears, at level debug, which of them are dropped before their time;
-	// nil means nobody does.
+	// Logger records, at level debug, which of them are dropped before they expire;
+	// nil discards.
 	Logger *slog.Logger
 }
 
@@ -30,79 +29,21 @@ const (
 	DefaultVisibilityBytes = 64 << 20
 )
 
-var (
-	_ decision.Viewer  = (*Cache)(nil)
-	_ decision.Monitor = (*Cache)(nil)
-)
-
-// viewer is the Reviewer behind, as far as it answers at the visibility point.
-func (c *Cache) viewer() decision.Viewer {
-	if viewer, ok := c.next.(decision.Viewer); ok {
-		return viewer
+// Visibility returns the kept authorization, or asks p. One with an evaluation error
+// is never kept.
+func (c *Cache) Visibility(ctx context.Context, p decision.Policies, r *decision.VisibilityRequest) decision.Authorization {
+	if c.authorizations == nil || p.Revision() == "" {
+		return p.Visibility(ctx, r)
 	}
-	return decision.NoViewer("nothing answers at the visibility point")
+	return c.authorizations.authorize(ctx, p, r)
 }
 
-// Authorize answers from what is kept, or asks the Reviewer behind. Trouble is
-// never kept.
-func (c *Cache) Authorize(ctx context.Context, r *decision.VisibilityRequest) decision.Authorization {
-	if c.views != nil {
-		return c.views.authorize(ctx, r)
-	}
-	return c.viewer().Authorize(ctx, r)
-}
-
-// View answers items and numbers anew, by an authorization that may be kept.
-func (c *Cache) View(ctx context.Context, r *decision.VisibilityRequest) decision.VisibilityDecision {
-	if c.views != nil {
-		return decision.ViewBy(ctx, c.viewer(), r, c.views.authorize(ctx, r))
-	}
-	return c.viewer().View(ctx, r)
-}
-
-// Show is like View.
-func (c *Cache) Show(ctx context.Context, r *decision.VisibilityRequest, items iter.Seq2[decision.Item, error], yield func(int) error) (decision.VisibilityDecision, error) {
-	if c.views != nil {
-		return c.viewer().Fill(ctx, r, c.views.authorize(ctx, r), items, yield)
-	}
-	return c.viewer().Show(ctx, r, items, yield)
-}
-
-// Fill asks the Reviewer behind.
-func (c *Cache) Fill(ctx context.Context, r *decision.VisibilityRequest, a decision.Authorization, items iter.Seq2[decision.Item, error], yield func(int) error) (decision.VisibilityDecision, error) {
-	return c.viewer().Fill(ctx, r, a, items, yield)
-}
-
-// Forget drops the authorizations that are kept for a user, whatever their groups,
-// and says how many they were. A service account is the user
+// Forget drops the authorizations that are kept for a user, whatever its groups, and
+// returns how many of them were valid for p. A service account is the user
 // system:serviceaccount:NAMESPACE:NAME.
-func (c *Cache) Forget(user string) int {
-	if c.views == nil {
+func (c *Cache) Forget(p decision.Policies, user string) int {
+	if c.authorizations == nil {
 		return 0
 	}
-	return c.views.forget(user)
-}
-
-// monitor is the Reviewer behind, as far as it tells what documents say. Listings
-// are not cached: they are asked by people, and rarely.
-func (c *Cache) monitor() decision.Monitor {
-	if monitor, ok := c.next.(decision.Monitor); ok {
-		return monitor
-	}
-	return decision.NoMonitor("nothing tells of the visibility point")
-}
-
-// Policies asks the Reviewer behind.
-func (c *Cache) Policies(ctx context.Context, p decision.Principal) decision.PolicyListing {
-	return c.monitor().Policies(ctx, p)
-}
-
-// Permissions asks the Reviewer behind.
-func (c *Cache) Permissions(ctx context.Context, p decision.Principal, clusters []string, labels func(string) map[string]string) decision.PermissionListing {
-	return c.monitor().Permissions(ctx, p, clusters, labels)
-}
-
-// CustomTypes asks the Reviewer behind.
-func (c *Cache) CustomTypes(ctx context.Context, p decision.Principal) decision.TypeListing {
-	return c.monitor().CustomTypes(ctx, p)
+	return c.authorizations.forget(p, user)
 }

@@ -3,7 +3,6 @@ package cache
 import (
 	"context"
 	"fmt"
-	"iter"
 	"maps"
 	"slices"
 	"sync/atomic"
@@ -12,7 +11,7 @@ import (
 	"github.com/writ-policy/writ/server/decision"
 )
 
-// pass is a policy of the renewer below: those it is for may view, from and until
+// pass is a policy of the worlds below: those it is for may view, from and until
 // given instants. It stands on a line, which is no part of what it says.
 type pass struct {
 	names, groups []string
@@ -28,46 +27,54 @@ type world struct {
 	sources  map[string]string // what is said of a type
 }
 
-// renewer answers by a world that tests swap. The first pass by name that is for
-// the principal and holds decides.
-type renewer struct {
-	reviewer
+// worlds are revisions that tests swap, with what they have in common.
+type worlds struct {
 	world atomic.Pointer[world]
 	clock atomic.Int64 // seconds
-	views atomic.Int64 // how often it was asked
-	// meanwhile, if set, is called in each evaluation, after the world was read;
-	// afterwards, when all is done; and renewing before anything is renewed.
-	meanwhile, afterwards, renewing func()
+	asked atomic.Int64 // how often an authorization was made
+	// meanwhile, if set, is called in each evaluation, and afterwards when it is done.
+	meanwhile, afterwards func()
 }
 
-func newRenewer(w *world) *renewer {
-	r := &renewer{}
-	r.world.Store(w)
-	return r
+func newWorlds(w *world) *worlds {
+	n := &worlds{}
+	n.world.Store(w)
+	return n
 }
 
-func (n *renewer) now() time.Time { return time.Unix(n.clock.Load(), 0) }
+func (n *worlds) now() time.Time { return time.Unix(n.clock.Load(), 0) }
 
-func (n *renewer) Revision() string { return n.world.Load().revision }
+// current are the policies of the world of this moment.
+func (n *worlds) current() revision { return revision{worlds: n, world: n.world.Load()} }
+
+// revision answers by one world. The first pass by name that is for the principal
+// and is active decides.
+type revision struct {
+	decision.Unavailable
+	*worlds
+	world *world
+}
+
+func (n revision) Revision() string { return n.world.revision }
 
 func (p *pass) isFor(r *decision.VisibilityRequest) bool {
 	return slices.ContainsFunc(r.Names(), func(name string) bool { return slices.Contains(p.names, name) }) ||
 		slices.ContainsFunc(r.Groups, func(group string) bool { return group != "" && slices.Contains(p.groups, group) })
 }
 
-func (n *renewer) Authorize(_ context.Context, r *decision.VisibilityRequest) decision.Authorization {
+func (n revision) Visibility(_ context.Context, r *decision.VisibilityRequest) decision.Authorization {
 	if n.afterwards != nil {
 		defer n.afterwards()
 	}
-	w := n.world.Load()
-	n.views.Add(1)
+	w := n.world
+	n.asked.Add(1)
 	if n.meanwhile != nil {
 		n.meanwhile()
 	}
 	now := n.now()
 	a := decision.Authorization{Decision: decision.VisibleNone, Reason: "none", Revision: w.revision}
-	if r.Action == "trouble" {
-		a = decision.DenyVisibility("trouble")
+	if r.Action == "fail" {
+		a = decision.FailedAuthorization("failed")
 		a.Revision = w.revision
 		return a
 	}
@@ -103,26 +110,23 @@ func (p *pass) bounds() (out []time.Time) {
 	return out
 }
 
-func (n *renewer) Grounds() *decision.Grounds {
-	w := n.world.Load()
-	g := &decision.Grounds{
-		Revision: w.revision, Policies: map[decision.DocumentName]decision.PolicyGround{}, Sources: map[decision.DocumentName]decision.SourceGround{},
+func (n revision) Fingerprints() *decision.Fingerprints {
+	w := n.world
+	g := &decision.Fingerprints{
+		Revision: w.revision, Policies: map[decision.DocumentName]decision.PolicyFingerprint{}, Sources: map[decision.DocumentName]decision.SourceFingerprint{},
 	}
 	for name, p := range w.passes {
 		p.line = 0
-		g.Policies[decision.DocumentName{Name: name}] = decision.PolicyGround{Hash: fmt.Sprint(p), Names: p.names, Groups: p.groups}
+		g.Policies[decision.DocumentName{Name: name}] = decision.PolicyFingerprint{Hash: fmt.Sprint(p), Names: p.names, Groups: p.groups}
 	}
 	for typ, says := range w.sources {
-		g.Sources[decision.DocumentName{Name: typ}] = decision.SourceGround{Hash: says, Type: typ}
+		g.Sources[decision.DocumentName{Name: typ}] = decision.SourceFingerprint{Hash: says, Type: typ}
 	}
 	return g
 }
 
-func (n *renewer) Renew(a decision.Authorization) (decision.Authorization, bool) {
-	if n.renewing != nil {
-		n.renewing()
-	}
-	w := n.world.Load()
+func (n revision) Revalidate(a decision.Authorization) (decision.Authorization, bool) {
+	w := n.world
 	a.Revision, a.Matched = w.revision, slices.Clone(a.Matched)
 	for i := range a.Matched {
 		p, found := w.passes[a.Matched[i].Name]
@@ -132,32 +136,6 @@ func (n *renewer) Renew(a decision.Authorization) (decision.Authorization, bool)
 		a.Matched[i].Source, a.Basis = fmt.Sprint("p.yaml:", p.line), w.revision
 	}
 	return a, true
-}
-
-func (n *renewer) View(ctx context.Context, r *decision.VisibilityRequest) decision.VisibilityDecision {
-	return decision.ViewBy(ctx, n, r, n.Authorize(ctx, r))
-}
-
-func (n *renewer) Show(ctx context.Context, r *decision.VisibilityRequest, items iter.Seq2[decision.Item, error], yield func(int) error) (decision.VisibilityDecision, error) {
-	return n.Fill(ctx, r, n.Authorize(ctx, r), items, yield)
-}
-
-// Fill shows every item where anything is allowed.
-func (n *renewer) Fill(_ context.Context, _ *decision.VisibilityRequest, a decision.Authorization, items iter.Seq2[decision.Item, error], yield func(int) error) (decision.VisibilityDecision, error) {
-	d := decision.VisibilityDecision{Authorization: a}
-	if items == nil {
-		return d, nil
-	}
-	index := 0
-	for range items {
-		if a.Decision != decision.VisibleNone {
-			if err := yield(index); err != nil {
-				return d, err
-			}
-		}
-		index++
-	}
-	return d, nil
 }
 
 func (w *world) copy(revision string) *world {

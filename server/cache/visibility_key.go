@@ -8,10 +8,10 @@ import (
 	"github.com/writ-policy/writ/server/decision"
 )
 
-// viewKey is all of a request that its authorization is a matter of: different for
-// any two requests that differ in it, since every part has its length before it.
-// The revision is not in it but beside it, in views.
-func viewKey(r *decision.VisibilityRequest) string {
+// authorizationKey encodes the parts of a request that its authorization depends on.
+// Each part is preceded by its length, so that different parts give different keys.
+// The revision is not part of it: authorizationCache keeps one for all entries.
+func authorizationKey(r *decision.VisibilityRequest) string {
 	var room [512]byte
 	b := room[:0]
 	account := r.ServiceAccount
@@ -55,8 +55,8 @@ func groupSet(r *decision.VisibilityRequest) []string {
 	return slices.Compact(groups)
 }
 
-// shownKey is how operators read of an entry. Different entries may look alike in
-// it: nothing is ever found by it.
+// shownKey names an entry in the log. It is not unique and no entry is looked up by
+// it.
 func shownKey(r *decision.VisibilityRequest) string {
 	user := r.User
 	if names := r.Names(); user == "" && len(names) > 0 {
@@ -77,9 +77,9 @@ func shownKey(r *decision.VisibilityRequest) string {
 	return "rbac:custom:" + principal + ":" + r.Type + ":" + cluster + ":" + action(r)
 }
 
-// weighView is about how many bytes an entry keeps alive: what it says is held in
-// maps, several times as large as their text.
-func weighView(key string, v *view) int {
+// weighAuthorization estimates how many bytes an entry keeps alive: it holds maps,
+// which are several times as large as their text.
+func weighAuthorization(key string, v *cachedAuthorization) int {
 	const anEntry = 600
 	return anEntry + 2*len(key) + len(v.shown) + 6*len(v.authorization.AppendJSON(nil))
 }

@@ -18,8 +18,8 @@ import (
 	"github.com/writ-policy/writ/server/metrics"
 )
 
-func newViewCache(n *renewer, o VisibilityOptions) *Cache {
-	return New(n, Options{Now: n.now, Visibility: o}, metrics.New())
+func newAuthorizations(n *worlds, o VisibilityOptions) *Cache {
+	return New(Options{Now: n.now, Visibility: o}, metrics.New())
 }
 
 func see(user string, groups ...string) *decision.VisibilityRequest {
@@ -38,7 +38,7 @@ func TestViewKey(t *testing.T) {
 		{User: "u", Groups: []string{"a", "b"}, Cluster: decision.Cluster{Name: "c"}, Items: &[]decision.Item{{}}, Metrics: map[string]any{}},
 	}
 	for i := range same {
-		if viewKey(&same[i]) != viewKey(&same[0]) {
+		if authorizationKey(&same[i]) != authorizationKey(&same[0]) {
 			t.Errorf("request %d has another key than the first", i)
 		}
 	}
@@ -66,7 +66,7 @@ func TestViewKey(t *testing.T) {
 		{User: "u", Groups: []string{"a", "b"}, Cluster: decision.Cluster{Labels: map[string]string{"c": "d"}}},
 		{User: "u", Groups: []string{"a"}, Cluster: decision.Cluster{Labels: map[string]string{"b": "c", "d": ""}}},
 	} {
-		key := viewKey(&r)
+		key := authorizationKey(&r)
 		if j, found := keys[key]; found {
 			t.Errorf("requests %d and %d have the same key", j, i)
 		}
@@ -110,18 +110,18 @@ func TestViewExpiry(t *testing.T) {
 		{"the clock is set back", bounded, []int64{150, 99, 149, 150, 120}, 4},
 	} {
 		t.Run(row.name, func(t *testing.T) {
-			n := newRenewer(&world{revision: "1", passes: row.passes})
-			c := newViewCache(n, VisibilityOptions{Entries: 10, TTL: time.Minute})
+			n := newWorlds(&world{revision: "1", passes: row.passes})
+			c := newAuthorizations(n, VisibilityOptions{Entries: 10, TTL: time.Minute})
 			for _, second := range row.asked {
 				n.clock.Store(second)
-				got := c.Authorize(t.Context(), see("u"))
-				count := n.views.Load()
-				if want := n.Authorize(t.Context(), see("u")); got.Decision != want.Decision || got.Reason != want.Reason {
+				got := c.Visibility(t.Context(), n.current(), see("u"))
+				count := n.asked.Load()
+				if want := n.current().Visibility(t.Context(), see("u")); got.Decision != want.Decision || got.Reason != want.Reason {
 					t.Errorf("at %d: got %+v, want %+v", second, got, want)
 				}
-				n.views.Store(count)
+				n.asked.Store(count)
 			}
-			if got := n.views.Load(); got != row.want {
+			if got := n.asked.Load(); got != row.want {
 				t.Errorf("got %d evaluations, want %d", got, row.want)
 			}
 		})
@@ -161,22 +161,22 @@ func TestViewsOutliveRevisions(t *testing.T) {
 		{"a source of another type", func(w *world) { w.sources["vm"] = "y" }, nil},
 	} {
 		t.Run(row.name, func(t *testing.T) {
-			n := newRenewer(before)
-			c := newViewCache(n, VisibilityOptions{Entries: 100})
+			n := newWorlds(before)
+			c := newAuthorizations(n, VisibilityOptions{Entries: 100})
 			for _, r := range requests {
-				c.Authorize(t.Context(), r)
+				c.Visibility(t.Context(), n.current(), r)
 			}
 			after := before.copy("2")
 			row.change(after)
 			n.world.Store(after)
 			var asked []string
 			for name, r := range requests {
-				count := n.views.Load()
-				got := c.Authorize(t.Context(), r)
-				if n.views.Load() > count {
+				count := n.asked.Load()
+				got := c.Visibility(t.Context(), n.current(), r)
+				if n.asked.Load() > count {
 					asked = append(asked, name)
 				}
-				if want := n.Authorize(t.Context(), r); !reflect.DeepEqual(got, want) {
+				if want := n.current().Visibility(t.Context(), r); !reflect.DeepEqual(got, want) {
 					t.Errorf("%s: got %+v, want %+v", name, got, want)
 				}
 			}
@@ -191,75 +191,79 @@ func TestViewsOutliveRevisions(t *testing.T) {
 // A revision that comes while an authorization is made does not get it.
 func TestViewOfAnEarlierRevision(t *testing.T) {
 	first := &world{revision: "1", passes: map[string]pass{"p": {names: []string{"u"}, says: "old"}}}
-	n := newRenewer(first)
-	c := newViewCache(n, VisibilityOptions{Entries: 10})
+	n := newWorlds(first)
+	c := newAuthorizations(n, VisibilityOptions{Entries: 10})
 	second := first.copy("2")
 	second.passes["p"] = pass{names: []string{"u"}, says: "new"}
 	n.meanwhile = func() {
 		n.meanwhile = nil
 		n.world.Store(second)
-		c.Authorize(t.Context(), see("somebody")) // the cache learns of it
+		c.Visibility(t.Context(), n.current(), see("somebody")) // the cache learns of it
 	}
-	if got := c.Authorize(t.Context(), see("u")); got.Revision != "1" {
+	if got := c.Visibility(t.Context(), n.current(), see("u")); got.Revision != "1" {
 		t.Fatalf("got an answer of %s, want 1", got.Revision)
 	}
-	if got := c.Authorize(t.Context(), see("u")); got.Revision != "2" || !strings.HasPrefix(got.Reason, "new") {
+	if got := c.Visibility(t.Context(), n.current(), see("u")); got.Revision != "2" || !strings.HasPrefix(got.Reason, "new") {
 		t.Errorf("got %+v, want the new answer", got)
 	}
 }
 
-// A revision that comes while an entry is renewed has not been looked at: whether
-// the entry outlives it is not known.
-func TestRenewedByALaterRevision(t *testing.T) {
-	first := &world{revision: "1", passes: map[string]pass{"p": {names: []string{"u"}, says: "old"}}}
-	n := newRenewer(first)
-	c := newViewCache(n, VisibilityOptions{Entries: 10})
-	c.Authorize(t.Context(), see("u"))
-	n.world.Store(first.copy("2"))
-	third := first.copy("3")
-	third.passes["p"] = pass{names: []string{"u"}, says: "new"}
-	n.renewing = func() { n.world.Store(third) }
-	for range 2 {
-		if got := c.Authorize(t.Context(), see("u")); got.Revision != "3" || !strings.HasPrefix(got.Reason, "new") {
-			t.Errorf("got %+v, want the new answer", got)
+// A request that began on an earlier revision is answered by it, and those on the
+// later one are not affected.
+func TestAuthorizationsOfTwoRevisions(t *testing.T) {
+	first := &world{revision: "1", passes: map[string]pass{"p": {names: []string{"u"}, says: "old"}, "q": {names: []string{"v"}, says: "same"}}}
+	n := newWorlds(first)
+	c := newAuthorizations(n, VisibilityOptions{Entries: 10})
+	before := n.current()
+	second := first.copy("2")
+	second.passes["p"] = pass{names: []string{"u"}, says: "new"}
+	n.world.Store(second)
+	for range 3 {
+		for _, p := range []revision{before, n.current()} {
+			for _, user := range []string{"u", "v"} {
+				got, want := c.Visibility(t.Context(), p, see(user)), p.Visibility(t.Context(), see(user))
+				if !reflect.DeepEqual(got, want) {
+					t.Errorf("revision %s, %s: got %+v, want %+v", p.Revision(), user, got, want)
+				}
+			}
 		}
 	}
 }
 
 // The clock is set back after an evaluation: its answer is not of that time.
 func TestViewOfALaterTime(t *testing.T) {
-	n := newRenewer(&world{revision: "1", passes: map[string]pass{"p": {names: []string{"u"}, from: at(100)}}})
-	c := newViewCache(n, VisibilityOptions{Entries: 10})
+	n := newWorlds(&world{revision: "1", passes: map[string]pass{"p": {names: []string{"u"}, from: at(100)}}})
+	c := newAuthorizations(n, VisibilityOptions{Entries: 10})
 	n.clock.Store(150)
 	n.afterwards = func() { n.clock.Store(99) }
-	c.Authorize(t.Context(), see("u"))
-	if got := c.Authorize(t.Context(), see("u")); got.Decision != decision.VisibleNone {
+	c.Visibility(t.Context(), n.current(), see("u"))
+	if got := c.Visibility(t.Context(), n.current(), see("u")); got.Decision != decision.VisibleNone {
 		t.Errorf("got %s before the policy begins", got.Decision)
 	}
 }
 
 func TestForget(t *testing.T) {
-	n := newRenewer(&world{revision: "1"})
+	n := newWorlds(&world{revision: "1"})
 	var log bytes.Buffer
-	c := newViewCache(n, VisibilityOptions{
+	c := newAuthorizations(n, VisibilityOptions{
 		Entries: 100, TTL: time.Minute, Logger: slog.New(slog.NewTextHandler(&log, &slog.HandlerOptions{Level: slog.LevelDebug})),
 	})
 	fill := func() {
 		for _, user := range []string{"alice", "al*", "a?", "bob", "[ab]", `b\`, "ALICE", "system:serviceaccount:n:a"} {
-			c.Authorize(t.Context(), see(user))
-			c.Authorize(t.Context(), see(user, "g"))
-			c.Authorize(t.Context(), &decision.VisibilityRequest{User: user, Groups: []string{"alice"}, Type: "pvc"})
+			c.Visibility(t.Context(), n.current(), see(user))
+			c.Visibility(t.Context(), n.current(), see(user, "g"))
+			c.Visibility(t.Context(), n.current(), &decision.VisibilityRequest{User: user, Groups: []string{"alice"}, Type: "pvc"})
 		}
-		c.Authorize(t.Context(), &decision.VisibilityRequest{ServiceAccount: decision.ServiceAccount{Namespace: "n", Name: "a"}})
+		c.Visibility(t.Context(), n.current(), &decision.VisibilityRequest{ServiceAccount: decision.ServiceAccount{Namespace: "n", Name: "a"}})
 	}
 	for _, row := range []struct {
 		user string
 		want int
 	}{{"alice", 3}, {"al*", 3}, {"*", 0}, {"", 0}, {"a?", 3}, {"[ab]", 3}, {`b\`, 3}, {"system:serviceaccount:n:a", 4}, {"a", 0}} {
 		fill()
-		before := c.views.kept.Len()
-		got := c.Forget(row.user)
-		if left := before - c.views.kept.Len(); got != row.want || left != row.want {
+		before := c.authorizations.kept.Len()
+		got := c.Forget(n.current(), row.user)
+		if left := before - c.authorizations.kept.Len(); got != row.want || left != row.want {
 			t.Errorf("%q: got %d, and %d are gone, want %d", row.user, got, left, row.want)
 		}
 	}
@@ -268,49 +272,44 @@ func TestForget(t *testing.T) {
 	}
 	fill()
 	n.clock.Add(3600)
-	if got := c.Forget("alice"); got != 0 {
+	if got := c.Forget(n.current(), "alice"); got != 0 {
 		t.Errorf("got %d entries whose time is over, want none", got)
 	}
-	if got := newViewCache(n, VisibilityOptions{}).Forget("alice"); got != 0 {
+	if got := newAuthorizations(n, VisibilityOptions{}).Forget(n.current(), "alice"); got != 0 {
 		t.Errorf("got %d where nothing is kept", got)
 	}
 }
 
-func TestViewsAreOffByDefault(t *testing.T) {
-	n := newRenewer(&world{revision: "1"})
-	c := New(n, Options{Entries: 10, Now: n.now}, metrics.New())
-	c.Authorize(t.Context(), see("u"))
-	c.View(t.Context(), see("u"))
-	if _, err := c.Show(t.Context(), see("u"), nil, nil); err == nil && n.views.Load() != 3 {
-		t.Errorf("got %d evaluations, want 3", n.views.Load())
+func TestAuthorizationsAreOffByDefault(t *testing.T) {
+	n := newWorlds(&world{revision: "1"})
+	c := New(Options{Entries: 10, Now: n.now}, metrics.New())
+	for range 2 {
+		c.Visibility(t.Context(), n.current(), see("u"))
+	}
+	if got := n.asked.Load(); got != 2 {
+		t.Errorf("got %d evaluations, want 2", got)
 	}
 }
 
-// All three ways of asking use what is kept; items are looked at each time.
-func TestViewsServeEveryQuestion(t *testing.T) {
-	n := newRenewer(&world{revision: "1", passes: map[string]pass{"p": {names: []string{"u"}}}})
+// An authorization is for any items; one with an evaluation error is not kept.
+func TestAuthorizationsAreCounted(t *testing.T) {
+	n := newWorlds(&world{revision: "1", passes: map[string]pass{"p": {names: []string{"u"}}}})
 	m := metrics.New()
-	c := New(n, Options{Now: n.now, Visibility: VisibilityOptions{Entries: 10}}, m)
+	c := New(Options{Now: n.now, Visibility: VisibilityOptions{Entries: 10}}, m)
 	r := see("u")
-	r.Items = &[]decision.Item{{Name: "a"}, {Name: "b"}}
-	c.Authorize(t.Context(), r)
-	if got := c.View(t.Context(), r).Visible; !slices.Equal(got, []int{0, 1}) {
-		t.Errorf("got %v visible", got)
+	for _, items := range [][]decision.Item{nil, {{Name: "a"}, {Name: "b"}}, {{Name: "a"}}} {
+		r.Items = &items
+		c.Visibility(t.Context(), n.current(), r)
 	}
-	r.Items = &[]decision.Item{{Name: "a"}}
-	var shown []int
-	if _, err := c.Show(t.Context(), r, r.All(), func(i int) error { shown = append(shown, i); return nil }); err != nil || !slices.Equal(shown, []int{0}) {
-		t.Errorf("got %v, %v", shown, err)
-	}
-	if got := n.views.Load(); got != 1 {
+	if got := n.asked.Load(); got != 1 {
 		t.Errorf("got %d evaluations, want 1", got)
 	}
-	r.Action = "trouble"
+	r.Action = "fail"
 	for range 2 {
-		c.Authorize(t.Context(), r)
+		c.Visibility(t.Context(), n.current(), r)
 	}
-	if got := n.views.Load(); got != 3 {
-		t.Errorf("got %d evaluations, want trouble to be asked again", got)
+	if got := n.asked.Load(); got != 3 {
+		t.Errorf("got %d evaluations, want those that failed to be repeated", got)
 	}
 	w := httptest.NewRecorder()
 	m.Handler().ServeHTTP(w, httptest.NewRequest("GET", "/metrics", nil))
@@ -323,24 +322,24 @@ func TestViewsServeEveryQuestion(t *testing.T) {
 
 func TestViewMemoryIsBounded(t *testing.T) {
 	const bound = 256 << 10
-	n := newRenewer(&world{revision: "1", passes: map[string]pass{"p": {groups: []string{"g"}}}})
-	c := newViewCache(n, VisibilityOptions{Entries: 1 << 20, Bytes: bound})
+	n := newWorlds(&world{revision: "1", passes: map[string]pass{"p": {groups: []string{"g"}}}})
+	c := newAuthorizations(n, VisibilityOptions{Entries: 1 << 20, Bytes: bound})
 	for i := range 2000 {
-		c.Authorize(t.Context(), see(fmt.Sprint(i, strings.Repeat("n", i%900)), "g"))
+		c.Visibility(t.Context(), n.current(), see(fmt.Sprint(i, strings.Repeat("n", i%900)), "g"))
 		sum := 0
-		for _, e := range c.views.kept.Values() {
+		for _, e := range c.authorizations.kept.Values() {
 			sum += e.weight
 		}
-		if sum != c.views.weight || sum > bound {
-			t.Fatalf("got %d bytes of entries, counted as %d, want at most %d", sum, c.views.weight, bound)
+		if sum != c.authorizations.weight || sum > bound {
+			t.Fatalf("got %d bytes of entries, counted as %d, want at most %d", sum, c.authorizations.weight, bound)
 		}
 	}
-	kept := c.views.kept.Len()
+	kept := c.authorizations.kept.Len()
 	if kept < 50 {
 		t.Errorf("got only %d entries", kept)
 	}
-	c.Authorize(t.Context(), see(strings.Repeat("n", bound/64), "g"))
-	if got := c.views.kept.Len(); got != kept {
+	c.Visibility(t.Context(), n.current(), see(strings.Repeat("n", bound/64), "g"))
+	if got := c.authorizations.kept.Len(); got != kept {
 		t.Errorf("got %d entries after one that is too large, want %d", got, kept)
 	}
 }
@@ -377,8 +376,8 @@ func TestKeptViewsAreFresh(t *testing.T) {
 				requests[i].ServiceAccount = decision.ServiceAccount{Namespace: "n", Name: "a"}
 			}
 		}
-		n := newRenewer(&world{revision: "0"})
-		c := newViewCache(n, VisibilityOptions{Entries: 20, TTL: 50 * time.Second})
+		n := newWorlds(&world{revision: "0"})
+		c := newAuthorizations(n, VisibilityOptions{Entries: 20, TTL: 50 * time.Second})
 		for step := range 600 {
 			switch random.IntN(40) {
 			case 0:
@@ -395,15 +394,15 @@ func TestKeptViewsAreFresh(t *testing.T) {
 			case 3:
 				n.clock.Store(random.Int64N(300))
 			case 4:
-				c.Forget(names[random.IntN(len(names))])
+				c.Forget(n.current(), names[random.IntN(len(names))])
 			default:
 				r := requests[random.IntN(len(requests))]
-				before := n.views.Load()
-				got := c.Authorize(t.Context(), r)
-				if n.views.Load() == before {
+				before := n.asked.Load()
+				got := c.Visibility(t.Context(), n.current(), r)
+				if n.asked.Load() == before {
 					hits++
 				}
-				want := n.Authorize(t.Context(), r)
+				want := n.current().Visibility(t.Context(), r)
 				got.Expires = want.Expires // of an earlier instant, and no matter of the answer
 				if !reflect.DeepEqual(got, want) {
 					t.Fatalf("seed %d, step %d: got %+v, want %+v of %+v", seed, step, got, want, r)
@@ -419,8 +418,8 @@ func TestKeptViewsAreFresh(t *testing.T) {
 // Many callers and changes at once: no answer is of anything but what was there
 // between its question and it.
 func TestViewsConcurrently(t *testing.T) {
-	n := newRenewer(&world{revision: "0", passes: map[string]pass{"p": {names: []string{"u"}, says: "0"}}})
-	c := newViewCache(n, VisibilityOptions{Entries: 8})
+	n := newWorlds(&world{revision: "0", passes: map[string]pass{"p": {names: []string{"u"}, says: "0"}}})
+	c := newAuthorizations(n, VisibilityOptions{Entries: 8})
 	var callers sync.WaitGroup
 	var oldest, newest atomic.Int64
 	for caller := range 8 {
@@ -434,15 +433,15 @@ func TestViewsConcurrently(t *testing.T) {
 					oldest.Store(next)
 				}
 				from := oldest.Load()
-				a := c.Authorize(t.Context(), see("u"))
+				a := c.Visibility(t.Context(), n.current(), see("u"))
 				to := newest.Load()
 				var said int64
 				if _, err := fmt.Sscan(a.Reason, &said); err != nil || said < from || said > to {
 					t.Errorf("got %+v between %d and %d", a, from, to)
 				}
-				c.Authorize(t.Context(), see(fmt.Sprint(i%13)))
+				c.Visibility(t.Context(), n.current(), see(fmt.Sprint(i%13)))
 				if i%50 == 0 {
-					c.Forget("3")
+					c.Forget(n.current(), "3")
 				}
 			}
 		})
@@ -451,13 +450,14 @@ func TestViewsConcurrently(t *testing.T) {
 }
 
 func BenchmarkViewHit(b *testing.B) {
-	n := newRenewer(&world{revision: "1", passes: map[string]pass{"p": {groups: []string{"dev"}}}})
-	c := newViewCache(n, VisibilityOptions{Entries: 10})
+	n := newWorlds(&world{revision: "1", passes: map[string]pass{"p": {groups: []string{"dev"}}}})
+	c := newAuthorizations(n, VisibilityOptions{Entries: 10})
 	r := see("alice@example.com", "dev", "ops", "all")
 	r.Cluster.Labels = map[string]string{"env": "prod", "region": "eu"}
+	var p decision.Policies = n.current()
 	b.ReportAllocs()
 	for b.Loop() {
-		if c.Authorize(b.Context(), r).Decision == decision.VisibleNone {
+		if c.Visibility(b.Context(), p, r).Decision == decision.VisibleNone {
 			b.Fatal("denied")
 		}
 	}

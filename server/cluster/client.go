@@ -90,7 +90,7 @@ func (b bounded) RoundTrip(r *http.Request) (*http.Response, error) {
 }
 
 // complete fetches the missing facts. It waits for one of the client's places.
-func (c *client) complete(ctx context.Context, r *decision.Request, w decision.Wants) {
+func (c *client) complete(ctx context.Context, r *decision.Request, w decision.Facts) {
 	if !c.enter(ctx) {
 		if w.Pod {
 			r.PodError = "too many pods are being read"

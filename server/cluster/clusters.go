@@ -180,7 +180,7 @@ func (c *Clusters) Labels(name string) map[string]string {
 // Complete fetches the missing facts into r: Pod or PodError, and NamespaceLabels, which
 // stay unknown if they cannot be read. It returns before the deadline of ctx, so that
 // there is time left for the decision.
-func (c *Clusters) Complete(ctx context.Context, r *decision.Request, w decision.Wants) {
+func (c *Clusters) Complete(ctx context.Context, r *decision.Request, w decision.Facts) {
 	found := c.active.Load().clusters[r.Cluster]
 	if found == nil || found.client == nil || !w.Pod && !w.NamespaceLabels {
 		return

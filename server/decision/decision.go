@@ -1,17 +1,14 @@
 package decision
 
-import (
-	"context"
-	"time"
-)
+import "time"
 
-// Decision is the answer to a Request. Its zero value allows nothing and
-// denies nothing. What its lists and pointers lead to may be shared with every
-// other caller that asked the same: it is read, never written.
+// Decision is the answer to a Request. Its zero value allows nothing and denies
+// nothing. Its lists and pointers may be shared with other callers and must not be
+// written.
 type Decision struct {
 	Allowed bool `json:"allowed"`
-	// Denied means an explicit deny, or trouble while evaluating. Never true
-	// beside Allowed.
+	// Denied means an explicit denial or an evaluation error. Never true beside
+	// Allowed.
 	Denied   bool      `json:"denied"`
 	Reason   string    `json:"reason"`
 	Warnings []string  `json:"warnings"`
@@ -25,9 +22,9 @@ type Decision struct {
 	// LabelsUnknown says that a deny rule decided only because the labels of the
 	// namespace are not known.
 	LabelsUnknown bool `json:"-"`
-	// Trouble is why no decision could be reached, empty where one was. A
-	// decision with trouble is denied and must not be cached.
-	Trouble string `json:"-"`
+	// EvaluationError is why no decision was reached, empty if one was. A decision
+	// with an evaluation error denies and must not be cached.
+	EvaluationError string `json:"-"`
 	// Revision is the revision of the bundle that answered.
 	Revision string `json:"-"`
 	// Expires is until when the decision holds, where the clock was read for
@@ -69,11 +66,11 @@ type PodOutcome struct {
 	Override bool
 }
 
-// Wants is what a request lacks that policies in its scope read.
-type Wants struct {
-	// Pod says that pod security would judge the pod behind the request.
+// Facts are facts of a request that only its cluster knows.
+type Facts struct {
+	// Pod is the pod behind the request, which pod security would judge.
 	Pod bool
-	// NamespaceLabels says that labels of the request's namespace may be read.
+	// NamespaceLabels are the labels of the request's namespace.
 	NamespaceLabels bool
 }
 
@@ -82,13 +79,6 @@ type RoleRef struct {
 	Kind      string `json:"kind"`
 	Namespace string `json:"namespace"`
 	Name      string `json:"name"`
-}
-
-// Evaluator answers requests. Trouble is part of the decision (denied, with
-// Trouble set), not an error: every door has to refuse alike. Implementations
-// are safe for concurrent use and keep neither the request nor what it points to.
-type Evaluator interface {
-	Evaluate(ctx context.Context, r *Request) Decision
 }
 
 // WhoCan answers "who can do this?": principals for each of whom, tried alone,
@@ -101,10 +91,11 @@ type WhoCan struct {
 	// a listed group who are among them may still be denied.
 	Except   []Exception
 	Warnings []string
-	// Reason says why nobody is listed, where one thing denies everybody.
-	Reason   string
-	Trouble  string
-	Revision string
+	// Reason is why no principal is listed, if one policy denies every request.
+	Reason string
+	// EvaluationError is why there is no answer, empty if there is one.
+	EvaluationError string
+	Revision        string
 }
 
 // Exception is a subject a matching deny rule is bound to.
@@ -114,17 +105,4 @@ type Exception struct {
 	// Step is that of the order over all families at which the rule denies: 3
 	// for the master namespace, 5 for the request's own.
 	Step int
-}
-
-// Wanter says what a request should be completed with before it is evaluated.
-type Wanter interface {
-	// Wants looks at what the request lacks. The error is trouble while
-	// evaluating; then nothing is known of what is wanted.
-	Wants(ctx context.Context, r *Request) (Wants, error)
-}
-
-// Reviewer also answers who-can: r has neither user nor groups.
-type Reviewer interface {
-	Evaluator
-	WhoCan(ctx context.Context, r *Request) WhoCan
 }

@@ -91,7 +91,7 @@ func TestDecisionAppendJSON(t *testing.T) {
 		{"the zero value", Decision{}, `{"allowed":false,"denied":false,"reason":"","warnings":[],"matched":[]}`},
 		{
 			"everything", Decision{
-				Allowed: true, Reason: `by "x" <y>`, Warnings: []string{"w"}, Trouble: "hidden", Revision: "hidden",
+				Allowed: true, Reason: `by "x" <y>`, Warnings: []string{"w"}, EvaluationError: "hidden", Revision: "hidden",
 				Matched: []Matched{
 					{Kind: "RoleBinding", Namespace: "n", Name: "b", Rule: 2, Source: "a.yaml:3", Effect: "allow", APIVersion: "writ.dev/v1", Role: &RoleRef{Kind: "Role", Namespace: "m", Name: "r"}},
 					{Kind: "DenyPolicy", Rule: -1},

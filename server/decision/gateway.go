@@ -1,12 +1,6 @@
 package decision
 
-import (
-	"context"
-	"errors"
-)
-
-// Gateway is the point that decides requests on their way through a gateway.
-const Gateway Point = "gateway"
+import "errors"
 
 // GatewayRequest is a request at the gateway point: attributes by Envoy's names, as
 // JSON values with numbers as json.Number. Which there must be, and their types, is
@@ -19,7 +13,7 @@ type GatewayRequest struct {
 // that says nothing: neither allowed nor of any status.
 type GatewayDecision struct {
 	Allowed bool `json:"allowed"`
-	// Denied means a policy's explicit no, or trouble while evaluating.
+	// Denied means an explicit denial or an evaluation error.
 	Denied bool `json:"denied"`
 	// Status is what the client is to be answered with; 200 where Allowed.
 	Status   int      `json:"status"`
@@ -41,8 +35,8 @@ type GatewayDecision struct {
 	// lower case and sorted: one of the same name that a client sends must not pass for
 	// the policy's.
 	Withheld []string `json:"-"`
-	// Trouble is why no decision could be reached, empty where one was.
-	Trouble string `json:"-"`
+	// EvaluationError is why no decision was reached, empty if one was.
+	EvaluationError string `json:"-"`
 	// Revision is the revision of the bundle that answered.
 	Revision string `json:"-"`
 }
@@ -70,13 +64,6 @@ type GatewayResponse struct {
 	Body    string            `json:"body"`
 }
 
-// Guard answers at the gateway point. Implementations are safe for concurrent use
-// and keep neither the request nor what it points to.
-type Guard interface {
-	// Guard answers a request, or says why it is none.
-	Guard(ctx context.Context, r *GatewayRequest) (GatewayDecision, *InvalidRequest)
-}
-
 // DecodeGateway reads the JSON of a request at the gateway point. The error is an
 // *InvalidRequest.
 func DecodeGateway(data []byte) (*GatewayRequest, error) {
@@ -93,23 +80,6 @@ func GatewayFromValue(value Value) (*GatewayRequest, error) {
 		return nil, invalid("", "the request is no JSON object")
 	}
 	return &GatewayRequest{Attributes: value.Any().(map[string]any)}, nil
-}
-
-// GatewayTrouble is the decision on a request that could not be decided.
-func GatewayTrouble(trouble string) GatewayDecision {
-	return GatewayDecision{
-		Denied:   true,
-		Status:   500,
-		Reason:   "denied: trouble while evaluating: " + trouble,
-		Warnings: []string{},
-		Policies: []string{},
-		Rules:    map[string]string{},
-		Matched:  []MatchedRule{},
-		Response: &GatewayResponse{Code: 500, Headers: map[string]string{}},
-		Headers:  map[string]string{},
-		Metadata: map[string]any{},
-		Trouble:  trouble,
-	}
 }
 
 // EffectiveQuestion asks about effective policies: for the policy of a target, or
@@ -134,9 +104,3 @@ var (
 	ErrMalformed     = errors.New("the question is malformed")
 	ErrNoRevision    = errors.New("no revision is loaded")
 )
-
-// Effectiver answers questions about the effective policies of the active revision.
-type Effectiver interface {
-	// Effective is the answer as JSON shows it, and the revision that gave it.
-	Effective(q EffectiveQuestion) (answer any, revision string, err error)
-}

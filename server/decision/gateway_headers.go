@@ -14,9 +14,9 @@ func (d GatewayDecision) Sendable() GatewayDecision {
 	if d.Allowed && !d.Denied {
 		for name, value := range d.Headers {
 			if !IsHeaderName(name) || strings.ContainsFunc(value, controls) {
-				trouble := GatewayTrouble("a header of the policy cannot be sent")
-				trouble.Revision, trouble.Target, trouble.Policies = d.Revision, d.Target, d.Policies
-				return trouble
+				failed := d.Failed("a header of the policy cannot be sent")
+				failed.Revision, failed.Target, failed.Policies = d.Revision, d.Target, d.Policies
+				return failed
 			}
 		}
 		return d

@@ -1,41 +1,24 @@
 package decision
 
-import (
-	"context"
-	"time"
-)
+import "time"
 
-// Principal is whom a Monitor is asked about: somebody the server authenticated.
-// A service account goes by the user system:serviceaccount:NAMESPACE:NAME.
+// Principal is an authenticated caller that asks about itself. A service account
+// goes by the user system:serviceaccount:NAMESPACE:NAME.
 type Principal struct {
 	User   string
 	Groups []string
 }
 
-// Monitor tells principals what documents say of them at the visibility point.
-// Each answer is of one revision and one instant. Implementations are safe for
-// concurrent use.
-type Monitor interface {
-	// Policies are those whose subjects name the principal, whether they hold or
-	// not: denying ones first, each in the order of evaluation.
-	Policies(ctx context.Context, p Principal) PolicyListing
-	// Permissions are the principal's on clusters; without any, nil, on all that
-	// documents name. Labels says what labels a cluster has.
-	Permissions(ctx context.Context, p Principal, clusters []string, labels func(cluster string) map[string]string) PermissionListing
-	// CustomTypes are the types of metric sources that the principal can discover.
-	CustomTypes(ctx context.Context, p Principal) TypeListing
-}
-
-// Listing is what the answers of a Monitor have in common.
+// Listing is what all listings have in common. Each is of one instant.
 type Listing struct {
 	// At is the instant of the answer, by the clock of decisions.
 	At       time.Time
 	Revision string
-	// Trouble is why there is no answer, empty where there is one.
-	Trouble string
+	// EvaluationError is why there is no answer, empty if there is one.
+	EvaluationError string
 }
 
-// PolicyListing is an answer of Monitor.Policies.
+// PolicyListing is an answer of Policies.ListPolicies.
 type PolicyListing struct {
 	Listing
 	Policies []PolicySummary
@@ -76,7 +59,7 @@ const (
 	PolicyError    PolicyState = "Error"
 )
 
-// PermissionListing is an answer of Monitor.Permissions.
+// PermissionListing is an answer of Policies.ListPermissions.
 type PermissionListing struct {
 	Listing
 	// Candidates is how many clusters were looked at.
@@ -93,7 +76,7 @@ type ClusterPermissions struct {
 	Full        bool
 }
 
-// TypeListing is an answer of Monitor.CustomTypes, by type.
+// TypeListing is an answer of Policies.ListCustomTypes, by type.
 type TypeListing struct {
 	Listing
 	Types []CustomType
@@ -113,26 +96,4 @@ type CustomType struct {
 	Computed   []string
 	// Aggregations are those that the principal's policy lets through.
 	Aggregations []string
-}
-
-// NoMonitor has no answer, and its text is the trouble.
-type NoMonitor string
-
-var _ Monitor = NoMonitor("")
-
-func (m NoMonitor) listing() Listing { return Listing{Trouble: string(m)} }
-
-// Policies is trouble.
-func (m NoMonitor) Policies(context.Context, Principal) PolicyListing {
-	return PolicyListing{Listing: m.listing()}
-}
-
-// Permissions is trouble.
-func (m NoMonitor) Permissions(context.Context, Principal, []string, func(string) map[string]string) PermissionListing {
-	return PermissionListing{Listing: m.listing()}
-}
-
-// CustomTypes is trouble.
-func (m NoMonitor) CustomTypes(context.Context, Principal) TypeListing {
-	return TypeListing{Listing: m.listing()}
 }

@@ -1,6 +1,6 @@
-// Package decision holds the words of every door: points, requests, decisions
-// and the Evaluator that turns one into the other. It knows neither OPA nor any
-// protocol.
+// Package decision holds what every endpoint has in common: points, requests,
+// decisions and Policies, which turns one into the other. It knows neither OPA nor
+// any protocol.
 package decision
 
 // Point names what is decided.
@@ -10,10 +10,11 @@ type Point string
 const (
 	Access     Point = "access"
 	Visibility Point = "visibility"
+	Gateway    Point = "gateway"
 )
 
 // Request is a request at the access point, in the canonical form of every
-// door. Where "not known" and "known to be empty" differ, nil means not known.
+// protocol. Where "not known" and "known to be empty" differ, nil means not known.
 type Request struct {
 	User        string
 	Groups      []string

@@ -7,7 +7,7 @@ import (
 )
 
 // VisibilityRequest is a request at the visibility point, in the canonical form
-// of every door. Values are those of JSON, numbers as json.Number.
+// of every protocol. Values are those of JSON, numbers as json.Number.
 type VisibilityRequest struct {
 	User   string
 	Groups []string
@@ -63,35 +63,17 @@ type Authorization struct {
 	Reason      string         `json:"reason"`
 	Filters     map[string]any `json:"filters"`
 	Matched     []Matched      `json:"matched"`
-	// Trouble is why no decision could be reached, empty where one was. With
-	// trouble the decision is deny and must not be kept.
-	Trouble string `json:"-"`
+	// EvaluationError is why no decision was reached, empty if one was. With one the
+	// decision is deny and must not be kept.
+	EvaluationError string `json:"-"`
 	// Revision is the revision of the bundle that answered.
 	Revision string `json:"-"`
 	// Expires is the first instant at which the answer may be another, because a
 	// policy of the principal begins or has ended. Zero: never within the revision.
 	Expires time.Time `json:"-"`
-	// Basis is what the engine found and needs for items and numbers; opaque to
-	// everybody else, valid for the revision only.
+	// Basis is what the engine needs to filter items and compute numbers: opaque to
+	// others, and valid for the revision only.
 	Basis any `json:"-"`
-}
-
-// Viewer answers at the visibility point. Implementations are safe for
-// concurrent use and keep neither the request nor what it points to.
-type Viewer interface {
-	// Authorize answers all but items and numbers.
-	Authorize(ctx context.Context, r *VisibilityRequest) Authorization
-	// View answers the whole request.
-	View(ctx context.Context, r *VisibilityRequest) VisibilityDecision
-	// Show filters items as they come, in bounded memory: yield gets the index of
-	// each item that may be seen. What it returns is the rest of the decision, with
-	// no Visible; the error is of items.
-	Show(ctx context.Context, r *VisibilityRequest, items iter.Seq2[Item, error], yield func(index int) error) (VisibilityDecision, error)
-	// Fill is Show for a request that has an authorization: one that Authorize gave
-	// for an equal request but for items and numbers, and that has not expired. Where
-	// it is of another revision, Fill authorizes anew. Without items, nil, the
-	// request has none.
-	Fill(ctx context.Context, r *VisibilityRequest, a Authorization, items iter.Seq2[Item, error], yield func(index int) error) (VisibilityDecision, error)
 }
 
 // The values of Authorization.Decision.
@@ -107,15 +89,15 @@ const (
 	ActionViewMetrics = "viewMetrics"
 )
 
-// DenyVisibility is the authorization where none could be reached.
-func DenyVisibility(trouble string) Authorization {
+// DeniedAuthorization is the authorization if no policy grants anything.
+func DeniedAuthorization(reason string) Authorization {
 	return Authorization{
-		Decision: VisibleNone, Reason: "denied: trouble while evaluating: " + trouble, Trouble: trouble,
+		Decision: VisibleNone, Reason: reason,
 		Permissions: []string{}, Filters: map[string]any{}, Matched: []Matched{},
 	}
 }
 
-// All is the request's items as Show takes them, nil where it has none.
+// All is the request's items as Policies.FilterItems takes them, nil where it has none.
 func (r *VisibilityRequest) All() iter.Seq2[Item, error] {
 	if r.Items == nil {
 		return nil
@@ -129,16 +111,17 @@ func (r *VisibilityRequest) All() iter.Seq2[Item, error] {
 	}
 }
 
-// ViewBy answers a whole request by v's Fill, with an authorization that is kept.
-func ViewBy(ctx context.Context, v Viewer, r *VisibilityRequest, a Authorization) VisibilityDecision {
+// DecideVisibility completes a, an authorization by p of an equal request, to a whole
+// decision.
+func DecideVisibility(ctx context.Context, p Policies, r *VisibilityRequest, a Authorization) VisibilityDecision {
 	visible := []int{}
 	// Neither the request's own items nor collecting indexes can fail.
-	d, _ := v.Fill(ctx, r, a, r.All(), func(index int) error {
+	d, _ := p.FilterItems(ctx, r, a, r.All(), func(index int) error {
 		visible = append(visible, index)
 		return nil
 	})
 	if d.Decision == VisibleNone {
-		visible = []int{} // trouble may have come after the first items
+		visible = []int{} // an evaluation error may have followed the first items
 	}
 	d.Visible = visible
 	return d

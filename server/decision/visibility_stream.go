@@ -20,25 +20,21 @@ type Stream struct {
 	visible []int
 }
 
-// CodeTrouble is the code of an error that ends a stream which was a request.
-const CodeTrouble = "trouble"
+// CodeEvaluationError is the code of an error that ends the answer to a valid request.
+const CodeEvaluationError = "evaluation_error"
 
-// Run answers r by v and an authorization that v gave. The error is of items or of
-// Write; trouble is part of the decision.
-func (s *Stream) Run(ctx context.Context, v Viewer, r *VisibilityRequest, a Authorization, items iter.Seq2[Item, error]) (VisibilityDecision, error) {
+// Run answers r by p and an authorization that p gave. The error is of items or of
+// Write; an evaluation error is part of the decision.
+func (s *Stream) Run(ctx context.Context, p Policies, r *VisibilityRequest, a Authorization, items iter.Seq2[Item, error]) (VisibilityDecision, error) {
 	if err := s.put(func(b []byte) []byte { return a.AppendJSON(b) }); err != nil {
 		return VisibilityDecision{Authorization: a}, err
 	}
-	d, err := v.Fill(ctx, r, a, items, s.show)
+	d, err := p.FilterItems(ctx, r, a, items, s.show)
 	if err != nil {
 		return d, err
 	}
-	if d.Trouble == "" && d.Revision != a.Revision {
-		d.Authorization = DenyVisibility("the policies changed while the items were read")
-		d.Revision = a.Revision
-	}
-	if d.Trouble != "" && a.Trouble == "" {
-		return d, s.Refuse(&InvalidRequest{Code: CodeTrouble, Message: d.Trouble})
+	if d.EvaluationError != "" && a.EvaluationError == "" {
+		return d, s.Refuse(&InvalidRequest{Code: CodeEvaluationError, Message: d.EvaluationError})
 	}
 	if err := s.Flush(); err != nil {
 		return d, err

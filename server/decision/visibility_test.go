@@ -118,9 +118,9 @@ func TestVisibilityJSON(t *testing.T) {
 	d = VisibilityDecision{
 		Authorization: Authorization{
 			Decision: VisibleSome, Permissions: []string{"view"}, Policy: `p"`, Reason: "r",
-			Filters: map[string]any{"b": []string{"x"}, "a": map[string]any{}},
-			Matched: []Matched{{Kind: "K", Namespace: "n", Name: "m", Rule: -1, Source: "f:1", Effect: "allow"}},
-			Trouble: "never told", Basis: "nor this",
+			Filters:         map[string]any{"b": []string{"x"}, "a": map[string]any{}},
+			Matched:         []Matched{{Kind: "K", Namespace: "n", Name: "m", Rule: -1, Source: "f:1", Effect: "allow"}},
+			EvaluationError: "never told", Basis: "nor this",
 		},
 		Visible: []int{0, 7}, Aggregations: map[string]any{"z": json.Number("1.50"), "a": nil}, Metrics: map[string]any{"filtered": true},
 	}
@@ -174,16 +174,15 @@ func FuzzDecodeVisibility(f *testing.F) {
 	})
 }
 
-// even is a Viewer that shows every second item. Its numbers tell how many there
-// were.
+// even shows every second item. Its numbers are how many items there were.
 type even struct {
-	NoViewer
-	trouble, revision string
+	Unavailable
+	failure string
 }
 
-func (e even) Fill(_ context.Context, _ *VisibilityRequest, a Authorization, items iter.Seq2[Item, error], yield func(int) error) (VisibilityDecision, error) {
+func (e even) FilterItems(_ context.Context, _ *VisibilityRequest, a Authorization, items iter.Seq2[Item, error], yield func(int) error) (VisibilityDecision, error) {
 	d := VisibilityDecision{Authorization: a}
-	d.Trouble, d.Revision = e.trouble, e.revision
+	d.EvaluationError = e.failure
 	count := 0
 	for _, err := range items {
 		if err != nil {
@@ -204,15 +203,14 @@ func TestStream(t *testing.T) {
 	const head = `{"decision":"allow","permissions":[],"policy":"","reason":"","filters":{},"matched":[]}`
 	for _, row := range []struct {
 		name, items string
-		viewer      even
+		policies    even
 		want        string
 	}{
 		{"none", "", even{}, head + "\n" + `{"aggregations":{"count":0},"metrics":{}}`},
 		{"some", "{}\n\n{}\r\n{}\n{}\n{}", even{}, head + "\n" + `{"visible":[0,2]}` + "\n" + `{"visible":[4]}` + "\n" + `{"aggregations":{"count":5},"metrics":{}}`},
 		{"a broken one", "{}\n{\"name\":1}\n{}", even{}, head + "\n" + `{"error":{"code":"invalid_request","message":"item 1: key \"name\" must be a string"}}`},
 		{"one too long", "{}\n" + strings.Repeat(" ", 200) + "{}", even{}, head + "\n" + `{"error":{"code":"invalid_request","message":"item 1: the line is longer than 100 bytes"}}`},
-		{"trouble at the end", "{}", even{trouble: "t"}, head + "\n" + `{"error":{"code":"trouble","message":"t"}}`},
-		{"another revision", "{}", even{revision: "r"}, head + "\n" + `{"error":{"code":"trouble","message":"the policies changed while the items were read"}}`},
+		{"an evaluation error at the end", "{}", even{failure: "t"}, head + "\n" + `{"error":{"code":"evaluation_error","message":"t"}}`},
 	} {
 		t.Run(row.name, func(t *testing.T) {
 			// A byte at a time: a line is a line, however it comes.
@@ -223,7 +221,7 @@ func TestStream(t *testing.T) {
 			}
 			var out strings.Builder
 			s := Stream{Chunk: 2, Write: func(line []byte) error { out.Write(line); return nil }}
-			if _, err := s.Run(t.Context(), row.viewer, r, Authorization{Decision: VisibleAll}, in.Items()); err != nil {
+			if _, err := s.Run(t.Context(), row.policies, r, Authorization{Decision: VisibleAll}, in.Items()); err != nil {
 				if err := s.Refuse(err); err != nil {
 					t.Fatal(err)
 				}

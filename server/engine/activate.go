@@ -47,6 +47,7 @@ func Activate(ctx context.Context, b *bundles.Bundle, o Options) (*Engine, error
 	}
 	e := &Engine{
 		revision: b.Manifest.Revision,
+		sequence: b.Manifest.Metadata.Sequence,
 		rules:    rules,
 		access:   b.Access,
 		features: features,
@@ -54,12 +55,12 @@ func Activate(ctx context.Context, b *bundles.Bundle, o Options) (*Engine, error
 		headers:  headersOf(b.Gateway),
 		queries:  queries,
 		patterns: patterns(ctx),
-		tree:     expand(b.Access, before),
+		tree:     buildTree(b.Access, before),
 		views:    views,
 		now:      o.Now,
 		timeout:  o.Timeout,
 	}
-	e.grounds = sync.OnceValue(e.views.grounds)
+	e.fingerprints = sync.OnceValue(func() *fingerprints { return views.fingerprints(e.revision) })
 	if e.now == nil {
 		e.now = time.Now
 	}

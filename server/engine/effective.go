@@ -9,10 +9,8 @@ import (
 	"github.com/writ-policy/writ/translator/tables"
 )
 
-var _ decision.Effectiver = (*Engine)(nil)
-
-// Effective answers from the tables of the bundle.
-func (e *Engine) Effective(q decision.EffectiveQuestion) (any, string, error) {
+// EffectivePolicies answers from the tables of the bundle.
+func (e *Engine) EffectivePolicies(q decision.EffectiveQuestion) (any, error) {
 	answer, err := askEffective(e.gateways, q)
 	var wrong *effective.Error
 	switch {
@@ -21,12 +19,12 @@ func (e *Engine) Effective(q decision.EffectiveQuestion) (any, string, error) {
 	case err != nil:
 		err = fmt.Errorf("%w: %w", decision.ErrMalformed, err)
 	}
-	return answer, e.revision, err
+	return answer, err
 }
 
 func askEffective(g *tables.Gateway, q decision.EffectiveQuestion) (any, error) {
 	if g == nil {
-		g = &tables.Gateway{} // no document of that family is there
+		g = &tables.Gateway{} // there is no document of that family
 	}
 	switch {
 	case q.Reach != "":

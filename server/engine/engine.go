@@ -50,18 +50,20 @@ const DefaultTimeout = 2 * time.Second
 // Engine is one activated revision. It is immutable and safe for concurrent use.
 type Engine struct {
 	revision string
+	sequence int64
 	rules    string // the hash of what queries were compiled from
 	access   *tables.Access
 	features tables.Features // what the bundle states that it has
 	tree     *tree
 	views    *views
-	grounds  func() grounds  // made once, when first asked for
 	gateways *tables.Gateway // nil without documents of that family
 	headers  map[decision.GatewayTarget][]string
 	queries  queries
 	patterns cache.InterQueryValueCache // compiled expressions, kept between requests
 	now      func() time.Time
 	timeout  time.Duration
+
+	fingerprints func() *fingerprints // computed at the first call
 }
 
 // queries are what OPA is asked, prepared.
@@ -71,10 +73,10 @@ type queries struct {
 	authorization rego.PreparedEvalQuery
 }
 
-var (
-	_ decision.Reviewer = (*Engine)(nil)
-	_ decision.Wanter   = (*Engine)(nil)
-)
+var _ decision.Policies = (*Engine)(nil)
 
 // Revision is the revision of the activated bundle.
 func (e *Engine) Revision() string { return e.revision }
+
+// Sequence is the sequence number of the activated bundle, zero if it has none.
+func (e *Engine) Sequence() int64 { return e.sequence }

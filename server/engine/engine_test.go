@@ -120,7 +120,7 @@ func TestEvaluate(t *testing.T) {
 		},
 	} {
 		t.Run(name, func(t *testing.T) {
-			d := e.Evaluate(context.Background(), &row.request)
+			d := e.Access(context.Background(), &row.request)
 			if got := summary(d); got != row.want {
 				t.Errorf("got %q, want %q; reason %q", got, row.want, d.Reason)
 			}
@@ -167,13 +167,13 @@ func TestWhoCan(t *testing.T) {
 	}
 }
 
-func TestTroubleDenies(t *testing.T) {
+func TestEvaluationErrorDenies(t *testing.T) {
 	e := activate(t, fixture())
 	ctx, cancel := context.WithCancel(context.Background())
 	cancel()
-	d := e.Evaluate(ctx, &decision.Request{User: "root", Verb: "get", Resource: "pods", Namespace: "hammer"})
-	if d.Allowed || !d.Denied || d.Trouble == "" || d.Revision != "r1" {
-		t.Errorf("got %+v, want a denial with its trouble and revision", d)
+	d := e.Access(ctx, &decision.Request{User: "root", Verb: "get", Resource: "pods", Namespace: "hammer"})
+	if d.Allowed || !d.Denied || d.EvaluationError == "" || d.Revision != "r1" {
+		t.Errorf("got %+v, want a denial with its evaluation error and revision", d)
 	}
 }
 
@@ -197,11 +197,11 @@ func TestFailingExtensionDenies(t *testing.T) {
 			if err != nil {
 				t.Fatal(err)
 			}
-			d := e.Evaluate(context.Background(), &decision.Request{
+			d := e.Access(context.Background(), &decision.Request{
 				User: "edgar", Verb: "get", Resource: "pods", Namespace: "hammer", Attributes: map[string]any{"secret": "hunter2"},
 			})
-			if d.Allowed || !d.Denied || d.Trouble == "" {
-				t.Errorf("got %+v, want a denial with its trouble", d)
+			if d.Allowed || !d.Denied || d.EvaluationError == "" {
+				t.Errorf("got %+v, want a denial with its evaluation error", d)
 			}
 			if strings.Contains(d.Reason, "hunter2") || strings.Contains(d.Reason, "\n") || !strings.Contains(d.Reason, "x.rego:") {
 				t.Errorf("got reason %q, want one line that names the place and no value", d.Reason)
@@ -227,16 +227,16 @@ func TestClockedDecisionExpiresAtOnce(t *testing.T) {
 		t.Fatal(err)
 	}
 	asked := decision.Request{User: "edgar", Verb: "get", Resource: "policies", Namespace: "hammer"}
-	d := e.Evaluate(context.Background(), &asked)
+	d := e.Access(context.Background(), &asked)
 	if !d.Allowed || !d.Expires.Equal(now) {
 		t.Errorf("got %v until %v, want it allowed until %v", d.Allowed, d.Expires, now)
 	}
 	now = now.Add(5 * time.Hour)
-	if d := e.Evaluate(context.Background(), &asked); d.Allowed {
+	if d := e.Access(context.Background(), &asked); d.Allowed {
 		t.Error("allowed in the afternoon")
 	}
 	asked.Resource = "pods"
-	if d := e.Evaluate(context.Background(), &asked); !d.Expires.IsZero() {
+	if d := e.Access(context.Background(), &asked); !d.Expires.IsZero() {
 		t.Errorf("got a bound of %v where no extension is asked", d.Expires)
 	}
 }
@@ -256,8 +256,8 @@ func TestLargeRoleDecidesLikeASmallOne(t *testing.T) {
 		{Verb: "get", Resource: "configmaps"}, {Verb: "create", Resource: "pods"}, {Verb: "get", Path: "/api/v1"}, {Verb: "get", Path: "/x"},
 	} {
 		request.User, request.Groups = "u", []string{"dev"}
-		got := summary(activate(t, large).Evaluate(context.Background(), &request))
-		if want := summary(small.Evaluate(context.Background(), &request)); got != want {
+		got := summary(activate(t, large).Access(context.Background(), &request))
+		if want := summary(small.Access(context.Background(), &request)); got != want {
 			t.Errorf("%s %s%s: got %q, want %q", request.Verb, request.Resource, request.Path, got, want)
 		}
 	}
@@ -276,7 +276,7 @@ func TestManyHits(t *testing.T) {
 	access.Bindings = access.Bindings.With(bindings)
 	access.Subjects.Cluster = access.Subjects.Cluster.With(map[string]*[]string{"group:dev": &keys, "user:u": &keys})
 	e := activate(t, access)
-	d := e.Evaluate(context.Background(), &decision.Request{User: "u", Groups: []string{"dev"}, Verb: "get", Resource: "pods"})
+	d := e.Access(context.Background(), &decision.Request{User: "u", Groups: []string{"dev"}, Verb: "get", Resource: "pods"})
 	if got, want := len(d.Matched), len(keys); got != want {
 		t.Errorf("got %d entries, want %d: each binding once", got, want)
 	}
@@ -287,7 +287,7 @@ func BenchmarkEvaluate(b *testing.B) {
 	request := decision.Request{User: "u", Groups: []string{"a", "b", "dev"}, Verb: "get", Resource: "pods", Namespace: "hammer"}
 	b.ReportAllocs()
 	for b.Loop() {
-		if d := e.Evaluate(context.Background(), &request); d.Reason == "" {
+		if d := e.Access(context.Background(), &request); d.Reason == "" {
 			b.Fatal("not allowed")
 		}
 	}

@@ -54,12 +54,12 @@ subjects: [{kind: User, apiGroup: rbac.authorization.k8s.io, name: u}]
 			}
 			for _, user := range []string{"u", "other"} {
 				request := &decision.Request{User: user, Verb: "get", Resource: "pods", Namespace: "n"}
-				if got, want := unstated.Evaluate(t.Context(), request), stated.Evaluate(t.Context(), request); !reflect.DeepEqual(got, want) {
+				if got, want := unstated.Access(t.Context(), request), stated.Access(t.Context(), request); !reflect.DeepEqual(got, want) {
 					t.Errorf("access: got %+v, want %+v", got, want)
 				}
 				view := &decision.VisibilityRequest{User: user, Cluster: cluster("c"), Type: "volume"}
-				got, want := unstated.Authorize(t.Context(), view), stated.Authorize(t.Context(), view)
-				if got.Decision != want.Decision || got.Reason != want.Reason || got.Trouble != want.Trouble {
+				got, want := unstated.Visibility(t.Context(), view), stated.Visibility(t.Context(), view)
+				if got.Decision != want.Decision || got.Reason != want.Reason || got.EvaluationError != want.EvaluationError {
 					t.Errorf("visibility: got %+v, want %+v", got, want)
 				}
 			}

@@ -21,32 +21,30 @@ const maxReviews = 64
 
 var keyAnswers = ast.StringTerm("answers")
 
-var _ decision.Guard = (*Engine)(nil)
-
-// Guard answers a request at the gateway point. Access requests that its rules ask
-// about are decided by this engine, as at the access point.
-func (e *Engine) Guard(ctx context.Context, r *decision.GatewayRequest) (decision.GatewayDecision, *decision.InvalidRequest) {
-	d, err := e.guard(ctx, r)
+// Gateway decides a request at the gateway point. Access requests that its rules
+// make are decided by this engine, as at the access point.
+func (e *Engine) Gateway(ctx context.Context, r *decision.GatewayRequest) (decision.GatewayDecision, *decision.InvalidRequest) {
+	d, err := e.gateway(ctx, r)
 	var refused *decision.InvalidRequest
 	switch {
 	case errors.As(err, &refused):
 		return decision.GatewayDecision{Revision: e.revision}, refused
 	case err != nil:
-		d = decision.GatewayTrouble(err.Error())
+		d = d.Failed(err.Error())
 	}
 	d.Revision = e.revision
 	d.Withheld = e.withheld(&d)
 	return d.Sendable(), nil
 }
 
-func (e *Engine) guard(ctx context.Context, r *decision.GatewayRequest) (decision.GatewayDecision, error) {
+func (e *Engine) gateway(ctx context.Context, r *decision.GatewayRequest) (decision.GatewayDecision, error) {
 	attributes, err := ast.InterfaceToValue(r.Attributes)
 	if err != nil {
 		return decision.GatewayDecision{}, fmt.Errorf("read the request: %w", err)
 	}
 	request, ok := attributes.(ast.Object)
 	if !ok {
-		return decision.GatewayDecision{}, errors.New("the request is no object")
+		return decision.GatewayDecision{}, errors.New("the request must be an object")
 	}
 	now := e.now()
 	answers := ast.NewObject()
@@ -67,16 +65,16 @@ func (e *Engine) guard(ctx context.Context, r *decision.GatewayRequest) (decisio
 			return decision.GatewayDecision{}, err
 		}
 	}
-	return decision.GatewayDecision{}, errors.New("the rules ask for ever more access requests")
+	return decision.GatewayDecision{}, fmt.Errorf("the rules make access requests in more than %d rounds", maxReviews)
 }
 
-// answer decides access requests and adds what they come to. What is no request
-// allows nothing.
+// answer decides access requests and adds their decisions. An invalid request is not
+// allowed.
 func (e *Engine) answer(ctx context.Context, answers ast.Object, unanswered ast.Set, now time.Time) error {
 	for _, pair := range unanswered.Slice() {
 		asked, ok := pair.Value.(*ast.Array)
 		if !ok || asked.Len() != 2 {
-			return errors.New("an access request of a rule is none")
+			return errors.New("an authorization rule produced a malformed access request")
 		}
 		text, err := ast.JSON(asked.Elem(0).Value)
 		if err != nil {
@@ -85,7 +83,7 @@ func (e *Engine) answer(ctx context.Context, answers ast.Object, unanswered ast.
 		review, err := decision.Decode([]byte(text.(string)))
 		allowed := false
 		if err == nil {
-			d, err := e.evaluateAt(ctx, question{request: review}, now)
+			d, err := e.evaluate(ctx, evaluation{request: review}, now)
 			if err != nil {
 				return err
 			}
@@ -99,12 +97,12 @@ func (e *Engine) answer(ctx context.Context, answers ast.Object, unanswered ast.
 func readJudgement(value ast.Value) (ast.Object, ast.Set, error) {
 	judgement, ok := value.(*ast.Array)
 	if !ok || judgement.Len() != 2 {
-		return nil, nil, errors.New("the judgement has not two parts")
+		return nil, nil, errors.New("the judgement must have two elements")
 	}
 	answer, ok1 := judgement.Elem(0).Value.(ast.Object)
 	unanswered, ok2 := judgement.Elem(1).Value.(ast.Set)
 	if !ok1 || !ok2 {
-		return nil, nil, errors.New("the judgement has parts of other types")
+		return nil, nil, errors.New("the judgement has elements of other types")
 	}
 	return answer, unanswered, nil
 }

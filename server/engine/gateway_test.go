@@ -57,7 +57,7 @@ func guarded(t *testing.T, e *Engine, identity string) decision.GatewayDecision 
 	if err != nil {
 		t.Fatal(err)
 	}
-	d, refused := e.Guard(context.Background(), r)
+	d, refused := e.Gateway(context.Background(), r)
 	if refused != nil {
 		t.Fatal(refused)
 	}
@@ -78,7 +78,7 @@ func TestGatewayHeaders(t *testing.T) {
 		}
 	}
 	if d := guarded(t, e, `{"sub":"ad\nmin"}`); d.Allowed || !d.Denied || d.Status != 500 || len(d.Headers) > 0 {
-		t.Errorf("a line end in a header: got %+v, want trouble", d)
+		t.Errorf("a line end in a header: got %+v, want an evaluation error", d)
 	}
 	d := guarded(t, e, `{"sub":"eve"}`)
 	if !d.Denied || d.Response.Headers["x-why"] != "a  b" || d.Withheld != nil {
@@ -110,7 +110,7 @@ func TestGatewayLongRequests(t *testing.T) {
 		}
 		ctx, cancel := context.WithTimeout(context.Background(), 20*time.Second)
 		began := time.Now()
-		d, refused := e.Guard(ctx, r)
+		d, refused := e.Gateway(ctx, r)
 		if refused != nil || !d.Allowed {
 			t.Errorf("%s: got %+v, %v after %v", name, d, refused, time.Since(began))
 		}

@@ -49,22 +49,23 @@ var (
 	freeHit = ast.ArrayTerm(noObject, noObject, noObject)
 )
 
-// question is a request with the hits found for it. whole says that OPA reads
-// the request even where no hit does; whoCan that nobody asks for himself, so
-// that a pod which is not sent is not missed.
-type question struct {
+// evaluation is a request with the hits found for it.
+type evaluation struct {
 	request *decision.Request
 	hits    []hit
-	whole   bool
-	whoCan  bool
+	// sendRequest sends the request to OPA even if no hit reads it.
+	sendRequest bool
+	// anonymous marks a question about a principal that did not send a request: then
+	// an absent pod is not an error.
+	anonymous bool
 }
 
-// input is what OPA is asked: the hits and, where it is read, the request in its
+// input is what OPA reads: the hits and, if a rule reads it, the request in its
 // canonical form.
-func (q question) input() (ast.Value, error) {
-	terms := make([]*ast.Term, len(q.hits))
-	restricted := q.whole
-	for i, h := range q.hits {
+func (v evaluation) input() (ast.Value, error) {
+	terms := make([]*ast.Term, len(v.hits))
+	restricted := v.sendRequest
+	for i, h := range v.hits {
 		terms[i] = freeHit
 		if h.restrictions() != nil {
 			restricted = true
@@ -76,14 +77,14 @@ func (q question) input() (ast.Value, error) {
 		}
 	}
 	found := [][2]*ast.Term{{keyHits, ast.ArrayTerm(terms...)}}
-	if q.whoCan && q.request.Pod == nil {
+	if v.anonymous && v.request.Pod == nil {
 		found = append(found, [2]*ast.Term{keyWhoCan, ast.InternedTerm(true)})
 	}
 	pairs := [][2]*ast.Term{{keyEngine, ast.ObjectTerm(found...)}}
 	if !restricted {
 		return ast.NewObject(pairs...), nil
 	}
-	canonical, err := request(q.request)
+	canonical, err := request(v.request)
 	if err != nil {
 		return nil, err
 	}

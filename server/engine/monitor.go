@@ -11,14 +11,12 @@ import (
 	"github.com/writ-policy/writ/translator/tables"
 )
 
-var _ decision.Monitor = (*Engine)(nil)
-
 func (e *Engine) listing(now time.Time) decision.Listing {
 	return decision.Listing{At: now, Revision: e.revision}
 }
 
-// Policies are the policies that name the principal.
-func (e *Engine) Policies(_ context.Context, who decision.Principal) decision.PolicyListing {
+// ListPolicies lists the policies that name the principal.
+func (e *Engine) ListPolicies(_ context.Context, who decision.Principal) decision.PolicyListing {
 	now := e.now()
 	out := decision.PolicyListing{Listing: e.listing(now), Policies: []decision.PolicySummary{}}
 	for i := range e.views.tables.Policies {
@@ -97,8 +95,8 @@ func state(p *tables.VisibilityPolicy, now time.Time) decision.PolicyState {
 	return decision.PolicyActive
 }
 
-// Permissions are the principal's on each cluster that it may view.
-func (e *Engine) Permissions(ctx context.Context, who decision.Principal, clusters []string, labels func(string) map[string]string) decision.PermissionListing {
+// ListPermissions lists the principal's permissions on each cluster it may view.
+func (e *Engine) ListPermissions(ctx context.Context, who decision.Principal, clusters []string, labels func(string) map[string]string) decision.PermissionListing {
 	now := e.now()
 	out := decision.PermissionListing{Listing: e.listing(now), Accessible: []decision.ClusterPermissions{}}
 	if clusters == nil {
@@ -112,7 +110,7 @@ func (e *Engine) Permissions(ctx context.Context, who decision.Principal, cluste
 		}
 		a, err := e.authorize(ctx, r, now)
 		if err != nil {
-			out.Trouble, out.Accessible = err.Error(), nil
+			out.EvaluationError, out.Accessible = err.Error(), nil
 			return out
 		}
 		if a.Decision != decision.VisibleNone {
@@ -140,8 +138,8 @@ func (v *views) clusters() []string {
 	return names
 }
 
-// CustomTypes are the types of metric sources that the principal can discover.
-func (e *Engine) CustomTypes(ctx context.Context, who decision.Principal) decision.TypeListing {
+// ListCustomTypes lists the types of metric sources the principal can discover.
+func (e *Engine) ListCustomTypes(ctx context.Context, who decision.Principal) decision.TypeListing {
 	now := e.now()
 	out := decision.TypeListing{Listing: e.listing(now), Types: []decision.CustomType{}}
 	for i := range e.views.tables.Sources {
@@ -152,7 +150,7 @@ func (e *Engine) CustomTypes(ctx context.Context, who decision.Principal) decisi
 		r := &decision.VisibilityRequest{User: who.User, Groups: who.Groups, Type: source.Type}
 		a, err := e.authorize(ctx, r, now)
 		if err != nil {
-			out.Trouble, out.Types = err.Error(), nil
+			out.EvaluationError, out.Types = err.Error(), nil
 			return out
 		}
 		if rule, ok := a.Basis.(*viewRule); ok && a.Decision != decision.VisibleNone {

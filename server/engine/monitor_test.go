@@ -119,7 +119,7 @@ func TestPolicies(t *testing.T) {
 	} {
 		t.Run(row.name, func(t *testing.T) {
 			now = instant(t, row.now)
-			listing := e.Policies(t.Context(), row.who)
+			listing := e.ListPolicies(t.Context(), row.who)
 			var got []string
 			for _, p := range listing.Policies {
 				got = append(got, p.Name+" "+p.Source+" "+string(p.State))
@@ -127,7 +127,7 @@ func TestPolicies(t *testing.T) {
 			if got := strings.Join(got, "; "); got != row.want {
 				t.Errorf("got %s\nwant %s", got, row.want)
 			}
-			if listing.Revision != e.Revision() || !listing.At.Equal(now) || listing.Trouble != "" {
+			if listing.Revision != e.Revision() || !listing.At.Equal(now) || listing.EvaluationError != "" {
 				t.Errorf("got %+v", listing.Listing)
 			}
 		})
@@ -136,7 +136,7 @@ func TestPolicies(t *testing.T) {
 
 func TestPolicySummary(t *testing.T) {
 	e := activateViews(t, told, Options{})
-	listing := e.Policies(t.Context(), decision.Principal{User: "bob", Groups: []string{"dev", "ops"}})
+	listing := e.ListPolicies(t.Context(), decision.Principal{User: "bob", Groups: []string{"dev", "ops"}})
 	var got []string
 	for _, p := range listing.Policies {
 		got = append(got, fmt.Sprint(p.Namespace, " ", p.Priority, " ", p.Deny, " ", p.Enabled, " ", p.NotBefore, "-", p.NotAfter, " ", p.Default, " ", p.CustomTypes))
@@ -156,7 +156,7 @@ func TestPolicySummary(t *testing.T) {
 // A policy's hash is of what it says: where it stands is no part of it.
 func TestPolicyHash(t *testing.T) {
 	hash := func(documents string) string {
-		listing := activateViews(t, documents, Options{}).Policies(t.Context(), decision.Principal{User: "alice"})
+		listing := activateViews(t, documents, Options{}).ListPolicies(t.Context(), decision.Principal{User: "alice"})
 		if len(listing.Policies) != 1 {
 			t.Fatalf("got %d policies, want 1", len(listing.Policies))
 		}
@@ -203,7 +203,7 @@ func TestPermissions(t *testing.T) {
 		{"a stranger", decision.Principal{User: "x"}, nil, 5, ""},
 	} {
 		t.Run(row.name, func(t *testing.T) {
-			listing := e.Permissions(t.Context(), row.who, row.clusters, labels)
+			listing := e.ListPermissions(t.Context(), row.who, row.clusters, labels)
 			var got []string
 			for _, c := range listing.Accessible {
 				got = append(got, fmt.Sprint(c.Cluster, " ", c.Permissions, " ", c.Full))
@@ -214,11 +214,11 @@ func TestPermissions(t *testing.T) {
 		})
 	}
 	now = instant(t, "2300-01-01T00:00:00Z")
-	if listing := e.Permissions(t.Context(), dev, nil, labels); listing.Trouble == "" || listing.Accessible != nil {
-		t.Errorf("got %+v, want trouble and nothing else", listing)
+	if listing := e.ListPermissions(t.Context(), dev, nil, labels); listing.EvaluationError == "" || listing.Accessible != nil {
+		t.Errorf("got %+v, want an evaluation error and nothing else", listing)
 	}
-	if listing := e.CustomTypes(t.Context(), dev); listing.Trouble == "" || listing.Types != nil {
-		t.Errorf("got %+v, want trouble and nothing else", listing)
+	if listing := e.ListCustomTypes(t.Context(), dev); listing.EvaluationError == "" || listing.Types != nil {
+		t.Errorf("got %+v, want an evaluation error and nothing else", listing)
 	}
 }
 
@@ -251,7 +251,7 @@ spec:
 		{decision.Principal{User: "x"}, ""},
 	} {
 		var got []string
-		for _, c := range e.CustomTypes(t.Context(), row.who).Types {
+		for _, c := range e.ListCustomTypes(t.Context(), row.who).Types {
 			got = append(got, fmt.Sprint(c.Type, " ", c.Namespace, "/", c.Name, " ", c.APIVersion, " ", c.Kind, " ", c.Scope, " ", c.Fields, " ", c.Computed, " ", c.Aggregations))
 		}
 		if got := strings.Join(got, "; "); got != row.want {
@@ -260,16 +260,16 @@ spec:
 	}
 }
 
-// A bundle without visibility documents tells of nothing, and that is no trouble.
+// A bundle without visibility documents lists nothing, which is not an evaluation error.
 func TestMonitorOfNothing(t *testing.T) {
 	e := activateViews(t, "apiVersion: rbac.authorization.k8s.io/v1\nkind: ClusterRole\nmetadata: {name: r}\nrules: []\n", Options{})
 	who := decision.Principal{User: "alice", Groups: []string{"dev"}}
-	policies, types := e.Policies(t.Context(), who), e.CustomTypes(t.Context(), who)
-	permissions := e.Permissions(t.Context(), who, []string{"c"}, func(string) map[string]string { return nil })
-	if len(policies.Policies)+len(types.Types)+len(permissions.Accessible) > 0 || policies.Trouble+types.Trouble+permissions.Trouble != "" || permissions.Candidates != 1 {
+	policies, types := e.ListPolicies(t.Context(), who), e.ListCustomTypes(t.Context(), who)
+	permissions := e.ListPermissions(t.Context(), who, []string{"c"}, func(string) map[string]string { return nil })
+	if len(policies.Policies)+len(types.Types)+len(permissions.Accessible) > 0 || policies.EvaluationError+types.EvaluationError+permissions.EvaluationError != "" || permissions.Candidates != 1 {
 		t.Errorf("got %+v, %+v, %+v", policies, types, permissions)
 	}
-	if g := e.Grounds(); g.Revision != e.Revision() || len(g.Policies)+len(g.Sources) > 0 {
+	if g := e.Fingerprints(); g.Revision != e.Revision() || len(g.Policies)+len(g.Sources) > 0 {
 		t.Errorf("got %+v", g)
 	}
 }
@@ -297,30 +297,30 @@ func TestRenew(t *testing.T) {
 		t.Run(row.name, func(t *testing.T) {
 			items := []decision.Item{{Name: "a", Namespace: "n"}}
 			row.r.Items = &items
-			a := old.Authorize(t.Context(), &row.r)
+			a := old.Visibility(t.Context(), &row.r)
 			before := string(a.AppendJSON(nil))
-			renewed, ok := moved.Renew(a)
-			want := moved.View(t.Context(), &row.r)
-			got := decision.ViewBy(t.Context(), moved, &row.r, renewed)
+			renewed, ok := moved.Revalidate(a)
+			want := view(t.Context(), moved, &row.r)
+			got := decision.DecideVisibility(t.Context(), moved, &row.r, renewed)
 			if !ok || renewed.Revision != moved.Revision() || string(got.AppendJSON(nil)) != string(want.AppendJSON(nil)) {
 				t.Errorf("got %v %s\nwant %s", ok, got.AppendJSON(nil), want.AppendJSON(nil))
 			}
 			if string(a.AppendJSON(nil)) != before {
 				t.Error("the old authorization was written")
 			}
-			if _, ok := gone.Renew(a); ok != row.stays {
+			if _, ok := gone.Revalidate(a); ok != row.stays {
 				t.Errorf("without the policy: got %v, want %v", ok, row.stays)
 			}
 		})
 	}
-	if _, ok := moved.Renew(decision.DenyVisibility("trouble")); ok {
-		t.Error("trouble was renewed")
+	if _, ok := moved.Revalidate(decision.FailedAuthorization("evaluation error")); ok {
+		t.Error("an evaluation error was revalidated")
 	}
 }
 
 func TestGrounds(t *testing.T) {
 	e := activateViews(t, told, Options{})
-	g := e.Grounds()
+	g := e.Fingerprints()
 	p := g.Policies[decision.DocumentName{Namespace: "b", Name: "late-deny"}]
 	if !slices.Contains(p.Names, "system:serviceaccount:ci:bot") || !slices.Equal(p.Groups, []string{"dev"}) || p.Hash == "" {
 		t.Errorf("got %+v", p)
@@ -328,7 +328,7 @@ func TestGrounds(t *testing.T) {
 	if s := g.Sources[decision.DocumentName{Namespace: "z", Name: "volumes"}]; s.Type != "volume" || s.Hash == "" {
 		t.Errorf("got %+v", s)
 	}
-	moved := activateViews(t, "\n"+told, Options{}).Grounds()
+	moved := activateViews(t, "\n"+told, Options{}).Fingerprints()
 	for name, p := range g.Policies {
 		if moved.Policies[name].Hash != p.Hash {
 			t.Errorf("%v on another line has another hash", name)

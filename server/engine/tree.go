@@ -12,15 +12,15 @@ import (
 // and a grant to the rules of its role. It is never changed once it is made, save
 // for indexes of large roles, which are made when they are first needed.
 type tree struct {
-	access *tables.Access
-	roles  shards[string, *role]
-	grants shards[string, grant] // by the key of the binding
-	held   shards[holder, []grant]
+	access    *tables.Access
+	roles     shards[string, *role]
+	grants    shards[string, grant] // by the key of the binding
+	bySubject shards[boundSubject, []grant]
 }
 
-// holder is a user or group where it is bound: in a namespace, or without one
-// everywhere.
-type holder struct {
+// boundSubject is a user or group that bindings of a namespace name; those of an
+// empty namespace apply everywhere.
+type boundSubject struct {
 	namespace string
 	group     bool
 	name      string
@@ -32,38 +32,39 @@ type grant struct {
 	role    *role
 }
 
-// expand makes the tree of the tables from that of earlier ones; nil is none. What
-// the tables have in common the trees share, so what it takes is the difference.
-func expand(access *tables.Access, before *tree) *tree {
+// buildTree expands tables. It shares with the tree of earlier tables, which may be
+// nil, what both have in common, so that its cost is that of the difference.
+func buildTree(access *tables.Access, before *tree) *tree {
 	if before == nil {
 		before = &tree{access: new(tables.Access)}
 	}
-	g := growth{
+	g := treeBuilder{
 		tree:   &tree{access: access},
 		before: before,
 		roles:  before.roles.edit(),
 		grants: before.grants.edit(),
-		held:   before.held.edit(),
+		held:   before.bySubject.edit(),
 		stale:  make(map[string]bool),
 	}
 	g.grant(g.changedRoles())
 	g.subjects()
-	g.tree.roles, g.tree.grants, g.tree.held = g.roles.shards, g.grants.shards, g.held.shards
+	g.tree.roles, g.tree.grants, g.tree.bySubject = g.roles.shards, g.grants.shards, g.held.shards
 	return g.tree
 }
 
-// growth is a tree that is being made.
-type growth struct {
+// treeBuilder builds one tree.
+type treeBuilder struct {
 	tree, before *tree
 	roles        *edit[string, *role]
 	grants       *edit[string, grant]
-	held         *edit[holder, []grant]
-	// stale are the bindings whose grant was another: who holds it has to be told.
+	held         *edit[boundSubject, []grant]
+	// stale holds the keys of bindings whose grant changed; their subjects must be
+	// refreshed.
 	stale map[string]bool
 }
 
 // changedRoles takes the roles over and returns the keys of those that are others.
-func (g *growth) changedRoles() map[string]bool {
+func (g *treeBuilder) changedRoles() map[string]bool {
 	changed := make(map[string]bool)
 	g.tree.access.Roles.Since(g.before.access.Roles, func(key string, now, _ *tables.Role) {
 		changed[key] = true
@@ -78,7 +79,7 @@ func (g *growth) changedRoles() map[string]bool {
 
 // grant joins bindings that are others, or that name a role that is another, with
 // their roles.
-func (g *growth) grant(changed map[string]bool) {
+func (g *treeBuilder) grant(changed map[string]bool) {
 	join := func(key string, binding *tables.Binding) {
 		if _, was := g.before.grants.find(key); was {
 			g.stale[key] = true
@@ -105,7 +106,7 @@ func (g *growth) grant(changed map[string]bool) {
 
 // subjects gives each subject its grants, where its list or one of the grants in it
 // is another.
-func (g *growth) subjects() {
+func (g *treeBuilder) subjects() {
 	now, before := &g.tree.access.Subjects, &g.before.access.Subjects
 	g.level("", &now.Cluster, &before.Cluster)
 	now.Namespaces.Since(before.Namespaces, g.level)
@@ -119,7 +120,7 @@ func (g *growth) subjects() {
 }
 
 // level is the subjects of a namespace, nil for none.
-func (g *growth) level(namespace string, now, before *tables.Map[[]string]) {
+func (g *treeBuilder) level(namespace string, now, before *tables.Map[[]string]) {
 	var none tables.Map[[]string]
 	if now == nil {
 		now = &none
@@ -132,7 +133,7 @@ func (g *growth) level(namespace string, now, before *tables.Map[[]string]) {
 	})
 }
 
-func (g *growth) refresh(namespace string, subjects *tables.Map[[]string]) {
+func (g *treeBuilder) refresh(namespace string, subjects *tables.Map[[]string]) {
 	for subject, keys := range subjects.All() {
 		if slices.ContainsFunc(*keys, func(key string) bool { return g.stale[key] }) {
 			g.hold(namespace, subject, keys)
@@ -141,9 +142,9 @@ func (g *growth) refresh(namespace string, subjects *tables.Map[[]string]) {
 }
 
 // hold gives a subject the grants of its bindings.
-func (g *growth) hold(namespace, subject string, keys *[]string) {
+func (g *treeBuilder) hold(namespace, subject string, keys *[]string) {
 	kind, name, _ := strings.Cut(subject, ":")
-	h := holder{namespace, kind == "group", name}
+	h := boundSubject{namespace, kind == "group", name}
 	if keys == nil {
 		g.held.drop(h)
 		return
@@ -166,9 +167,9 @@ type role struct {
 // comparing a few short strings costs less than a map, and most roles are small.
 const fewRules = 8
 
-// about calls f with the number of each Kubernetes rule that may be about one of
-// the resource entries; of a small role, with all of them. Numbers may come twice.
-func (r *role) about(entries []string, f func(rule int)) {
+// rulesForResources calls f with the index of each Kubernetes rule that may name one
+// of the resource entries; of a small role, with all of them. An index may repeat.
+func (r *role) rulesForResources(entries []string, f func(rule int)) {
 	if len(r.Kubernetes) <= fewRules {
 		for i := range r.Kubernetes {
 			f(i)

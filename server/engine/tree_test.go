@@ -60,11 +60,11 @@ func turned[V any](from, to tables.Map[V]) tables.Map[V] {
 }
 
 // flat is what a tree says, with what stands behind its pointers.
-func flat(t *tree) map[holder][]string {
-	out := make(map[holder][]string)
-	for _, shard := range t.held {
-		for h, held := range shard {
-			for _, g := range held {
+func flat(t *tree) map[boundSubject][]string {
+	out := make(map[boundSubject][]string)
+	for _, shard := range t.bySubject {
+		for h, bySubject := range shard {
+			for _, g := range bySubject {
 				out[h] = append(out[h], fmt.Sprint(*g.binding, *g.role.Role))
 			}
 			slices.Sort(out[h])
@@ -90,8 +90,8 @@ func TestTreeOfChangesIsTheTreeOfItsTables(t *testing.T) {
 				access = next
 			}
 			before := flat(orNone(last))
-			grown := expand(access, last)
-			if got, want := flat(grown), flat(expand(next, nil)); !reflect.DeepEqual(got, want) {
+			grown := buildTree(access, last)
+			if got, want := flat(grown), flat(buildTree(next, nil)); !reflect.DeepEqual(got, want) {
 				t.Fatalf("got  %v\nwant %v", got, want)
 			}
 			if got := flat(orNone(last)); !reflect.DeepEqual(got, before) {

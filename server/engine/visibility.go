@@ -10,14 +10,13 @@ import (
 	"github.com/writ-policy/writ/server/decision"
 )
 
-var _ decision.Viewer = (*Engine)(nil)
-
-// Authorize answers a request at the visibility point but for items and numbers.
-func (e *Engine) Authorize(ctx context.Context, r *decision.VisibilityRequest) decision.Authorization {
+// Visibility answers all of a request at the visibility point but its items and
+// numbers.
+func (e *Engine) Visibility(ctx context.Context, r *decision.VisibilityRequest) decision.Authorization {
 	now := e.now()
 	a, err := e.authorize(ctx, r, now)
 	if err != nil {
-		a = decision.DenyVisibility(err.Error())
+		a = decision.FailedAuthorization(err.Error())
 	} else {
 		a.Expires = e.views.expires(r, now)
 	}
@@ -36,8 +35,8 @@ func (e *Engine) authorize(ctx context.Context, r *decision.VisibilityRequest, n
 	if err != nil || a.Decision == decision.VisibleNone {
 		return a, err
 	}
-	// The policy that OPA names is looked up in the tables the same bundle has. One
-	// that is not there would decide on items by nothing.
+	// The policy that OPA names is looked up in the tables of the same bundle. One that
+	// is absent there would leave the items without a rule.
 	m := a.Matched[0]
 	rule := e.views.rules[viewKey{m.Namespace, m.Name, m.Rule}]
 	if rule == nil {
@@ -59,7 +58,7 @@ func checkClock(now time.Time) error {
 // unmatched is the answer where there is no policy at all.
 func unmatched(r *decision.VisibilityRequest) decision.Authorization {
 	const none = "No matching policies found"
-	a := decision.DenyVisibility("")
+	a := decision.DeniedAuthorization("")
 	switch {
 	case len(r.Names()) == 0:
 		a.Reason = "no principal"
@@ -77,20 +76,10 @@ func unmatched(r *decision.VisibilityRequest) decision.Authorization {
 	return a
 }
 
-// View answers a whole request.
-func (e *Engine) View(ctx context.Context, r *decision.VisibilityRequest) decision.VisibilityDecision {
-	return decision.ViewBy(ctx, e, r, e.Authorize(ctx, r))
-}
-
-// Show filters items as they come.
-func (e *Engine) Show(ctx context.Context, r *decision.VisibilityRequest, items iter.Seq2[decision.Item, error], yield func(int) error) (decision.VisibilityDecision, error) {
-	return e.Fill(ctx, r, e.Authorize(ctx, r), items, yield)
-}
-
-// Fill answers items and numbers by an authorization.
-func (e *Engine) Fill(ctx context.Context, r *decision.VisibilityRequest, a decision.Authorization, items iter.Seq2[decision.Item, error], yield func(int) error) (decision.VisibilityDecision, error) {
+// FilterItems answers items and numbers by an authorization of this revision.
+func (e *Engine) FilterItems(ctx context.Context, r *decision.VisibilityRequest, a decision.Authorization, items iter.Seq2[decision.Item, error], yield func(int) error) (decision.VisibilityDecision, error) {
 	if a.Revision != e.revision {
-		a = e.Authorize(ctx, r)
+		return e.failedFilter(errOtherRevision), nil
 	}
 	d := decision.VisibilityDecision{
 		Authorization: a, Visible: []int{}, Aggregations: map[string]any{}, Metrics: map[string]any{},
@@ -102,27 +91,27 @@ func (e *Engine) Fill(ctx context.Context, r *decision.VisibilityRequest, a deci
 			if !errors.As(err, &ended) {
 				return d, err
 			}
-			return troubledView(d, ended.cause), nil
+			return e.failedFilter(ended.cause), nil
 		}
 	}
 	if err := f.numbers(ctx, &d); err != nil {
-		return troubledView(d, err), nil
+		return e.failedFilter(err), nil
 	}
 	return d, nil
 }
 
-// endedError says that the request was given up while its items were read.
+// errOtherRevision guards the Basis of an authorization, which refers to the tables of
+// its revision.
+var errOtherRevision = errors.New("the authorization belongs to another revision")
+
+// endedError is an evaluation error met while items were read.
 type endedError struct{ cause error }
 
 func (e *endedError) Error() string { return e.cause.Error() }
 
-// troubledView denies what could not be decided to its end.
-func troubledView(d decision.VisibilityDecision, cause error) decision.VisibilityDecision {
-	revision := d.Revision
-	d = decision.VisibilityDecision{
-		Authorization: decision.DenyVisibility(cause.Error()),
-		Visible:       []int{}, Aggregations: map[string]any{}, Metrics: map[string]any{},
-	}
-	d.Revision = revision
+// failedFilter denies a request whose items or numbers failed.
+func (e *Engine) failedFilter(cause error) decision.VisibilityDecision {
+	d := decision.VisibilityDecision{}.Failed(cause.Error())
+	d.Revision = e.revision
 	return d
 }

@@ -17,13 +17,10 @@ var (
 	keyType           = ast.StringTerm("type")
 )
 
-var errView = errors.New("what visibility policies say has not its shape")
+var errView = errors.New("the visibility policies returned a malformed answer")
 
 // askAuthorization asks OPA for all but items and numbers.
 func (e *Engine) askAuthorization(ctx context.Context, r *decision.VisibilityRequest, now time.Time) (decision.Authorization, error) {
-	if err := ctx.Err(); err != nil {
-		return decision.Authorization{}, err
-	}
 	value, err := e.run(ctx, &e.queries.authorization, ast.NewObject(viewRequest(r)...), now)
 	if err != nil {
 		return decision.Authorization{}, err
@@ -49,8 +46,8 @@ func viewRequest(r *decision.VisibilityRequest) [][2]*ast.Term {
 	}
 }
 
-// readAuthorization takes the answer apart. One of another shape is trouble, and
-// so is one that grants without saying by which policy.
+// readAuthorization reads the answer. One of another shape is an error, and so is one
+// that grants without naming its policy.
 func readAuthorization(answer any) (a decision.Authorization, err error) {
 	o, _ := answer.(map[string]any)
 	var ok [6]bool

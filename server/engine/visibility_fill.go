@@ -70,8 +70,10 @@ func (f *filling) read(ctx context.Context, items iter.Seq2[decision.Item, error
 		if err != nil {
 			return err
 		}
-		if index%1024 == 0 && ctx.Err() != nil {
-			return &endedError{context.Cause(ctx)}
+		if index%1024 == 0 {
+			if err := decision.CheckContext(ctx); err != nil {
+				return &endedError{err}
+			}
 		}
 		if f.shown != nil && f.shown(&item) {
 			if err := yield(index); err != nil {

@@ -123,14 +123,14 @@ func TestViewClock(t *testing.T) {
 		{"a millisecond after", "2026-01-31T00:00:00.251Z", "deny", ""},
 		{"a second after", "2026-01-31T00:00:01.250Z", "deny", ""},
 		{"in a zone of its own", "2026-01-31T01:00:00.251+01:00", "deny", ""},
-		{"out of OPA's years", "2300-01-01T00:00:00Z", "trouble", ""},
+		{"out of OPA's years", "2300-01-01T00:00:00Z", "evaluation error", ""},
 	} {
 		t.Run(row.name, func(t *testing.T) {
 			now = instant(t, row.now)
-			a := e.Authorize(t.Context(), &decision.VisibilityRequest{User: "clock", Groups: []string{"locked"}, Cluster: cluster("c")})
+			a := e.Visibility(t.Context(), &decision.VisibilityRequest{User: "clock", Groups: []string{"locked"}, Cluster: cluster("c")})
 			got, expires := a.Decision, ""
-			if a.Trouble != "" {
-				got = "trouble"
+			if a.EvaluationError != "" {
+				got = "evaluation error"
 			}
 			if !a.Expires.IsZero() {
 				expires = a.Expires.UTC().Format(time.RFC3339Nano)
@@ -142,18 +142,18 @@ func TestViewClock(t *testing.T) {
 	}
 }
 
-func TestViewTrouble(t *testing.T) {
+func TestVisibilityEvaluationError(t *testing.T) {
 	e := activateViews(t, viewWorld, Options{})
 	ended, cancel := context.WithCancelCause(t.Context())
 	cancel(errors.New("the caller is gone"))
 	r := &decision.VisibilityRequest{User: "u", Groups: []string{"dev"}, Cluster: cluster("c"), Type: "volume", Items: &[]decision.Item{{Name: "a"}}}
-	d := e.View(ended, r)
-	if d.Decision != decision.VisibleNone || d.Trouble == "" || d.Reason != "denied: trouble while evaluating: "+d.Trouble || len(d.Visible) > 0 {
-		t.Errorf("got %+v, want a denial with its trouble and nothing visible", d)
+	d := view(ended, e, r)
+	if d.Decision != decision.VisibleNone || d.EvaluationError == "" || d.Reason != "denied: evaluation error: "+d.EvaluationError || len(d.Visible) > 0 {
+		t.Errorf("got %+v, want a denial with its evaluation error and nothing visible", d)
 	}
 	// An authorization that was good, and then no time to read the items.
-	d = decision.ViewBy(ended, e, r, e.Authorize(t.Context(), r))
-	if d.Decision != decision.VisibleNone || d.Trouble == "" || len(d.Visible)+len(d.Aggregations)+len(d.Permissions) > 0 {
+	d = decision.DecideVisibility(ended, e, r, e.Visibility(t.Context(), r))
+	if d.Decision != decision.VisibleNone || d.EvaluationError == "" || len(d.Visible)+len(d.Aggregations)+len(d.Permissions) > 0 {
 		t.Errorf("got %+v, want a denial of everything", d)
 	}
 }
@@ -177,8 +177,8 @@ func TestViewsAgreeWithoutPolicies(t *testing.T) {
 		"pods, by a whole service account": {ServiceAccount: decision.ServiceAccount{Namespace: "n", Name: "n"}, Cluster: cluster("c"), Type: "pods"},
 	} {
 		t.Run(name, func(t *testing.T) {
-			a, b := without.View(t.Context(), &r), with.View(t.Context(), &r)
-			if got, want := string(a.AppendJSON(nil)), string(b.AppendJSON(nil)); got != want || a.Trouble+b.Trouble != "" {
+			a, b := view(t.Context(), without, &r), view(t.Context(), with, &r)
+			if got, want := string(a.AppendJSON(nil)), string(b.AppendJSON(nil)); got != want || a.EvaluationError+b.EvaluationError != "" {
 				t.Errorf("got %s, want %s", got, want)
 			}
 		})
@@ -217,7 +217,7 @@ func TestShow(t *testing.T) {
 		t.Run(row.name, func(t *testing.T) {
 			r.Groups = []string{row.user}
 			var visible []int
-			d, err := e.Show(t.Context(), &r, items(pods, row.err), func(index int) error {
+			d, err := e.FilterItems(t.Context(), &r, e.Visibility(t.Context(), &r), items(pods, row.err), func(index int) error {
 				visible = append(visible, index)
 				if len(visible) == row.stop {
 					return broken
@@ -234,9 +234,9 @@ func TestShow(t *testing.T) {
 	}
 }
 
-// An authorization that was kept answers as a new one does; one of another
-// revision does not answer.
-func TestFill(t *testing.T) {
+// An authorization that was kept answers as a new one does; one of another revision
+// is an evaluation error.
+func TestFilterItemsByAKeptAuthorization(t *testing.T) {
 	e := activateViews(t, viewWorld, Options{})
 	items := []decision.Item{
 		{Name: "a", Namespace: "n", Fields: map[string]any{"size": jsonNumber("1.5")}},
@@ -246,9 +246,9 @@ func TestFill(t *testing.T) {
 	r := &decision.VisibilityRequest{
 		ServiceAccount: decision.ServiceAccount{Namespace: "ci", Name: "bot"}, Cluster: cluster("c"), Type: "volume", Items: &items,
 	}
-	a := e.Authorize(t.Context(), r)
-	kept := decision.ViewBy(t.Context(), e, r, a)
-	fresh := e.View(t.Context(), r)
+	a := e.Visibility(t.Context(), r)
+	kept := decision.DecideVisibility(t.Context(), e, r, a)
+	fresh := view(t.Context(), e, r)
 	got, want := string(kept.AppendJSON(nil)), string(fresh.AppendJSON(nil))
 	if got != want {
 		t.Errorf("got %s, want %s", got, want)
@@ -257,9 +257,9 @@ func TestFill(t *testing.T) {
 		t.Errorf("got %s, want %s", got, want)
 	}
 	foreign := decision.Authorization{Decision: decision.VisibleAll, Permissions: []string{"view"}, Revision: "other"}
-	d := decision.ViewBy(t.Context(), e, &decision.VisibilityRequest{User: "nobody", Cluster: cluster("c"), Type: "pods"}, foreign)
-	if d.Decision != decision.VisibleNone || d.Revision != e.Revision() {
-		t.Errorf("got %s of %s, want a decision of the engine's own", d.Decision, d.Revision)
+	d := decision.DecideVisibility(t.Context(), e, &decision.VisibilityRequest{User: "nobody", Cluster: cluster("c"), Type: "pods"}, foreign)
+	if d.Decision != decision.VisibleNone || d.EvaluationError == "" || d.Revision != e.Revision() {
+		t.Errorf("got %+v, want an evaluation error", d)
 	}
 }
 
@@ -312,7 +312,7 @@ spec:
 			for _, number := range row.f {
 				items = append(items, decision.Item{Name: "n", Fields: map[string]any{"f": jsonNumber(number)}})
 			}
-			d := e.View(t.Context(), &decision.VisibilityRequest{Groups: []string{"large"}, User: "u", Cluster: cluster("c"), Type: "large", Items: &items})
+			d := view(t.Context(), e, &decision.VisibilityRequest{Groups: []string{"large"}, User: "u", Cluster: cluster("c"), Type: "large", Items: &items})
 			want := strings.Fields(row.want)
 			for i, name := range []string{"sum", "avg", "min", "max", "p50"} {
 				got, _ := d.Aggregations[name].(json.Number)
@@ -326,7 +326,7 @@ spec:
 		})
 	}
 	nodes := map[string]any{"n": map[string]any{"cpu_capacity": jsonNumber("2e400"), "cpu_requested": jsonNumber("1e400")}}
-	d := e.View(t.Context(), &decision.VisibilityRequest{Groups: []string{"large"}, User: "u", Cluster: cluster("c"), Metrics: map[string]any{"byNode": nodes}})
+	d := view(t.Context(), e, &decision.VisibilityRequest{Groups: []string{"large"}, User: "u", Cluster: cluster("c"), Metrics: map[string]any{"byNode": nodes}})
 	if got, _ := d.Metrics["cpu_capacity"].(json.Number); !nearly(got, "2e400") || d.Metrics["cpu_usage_percent"] != jsonNumber("50") {
 		t.Errorf("got %v, want 2e400 of which 50 percent are requested (%s)", d.Metrics, d.Reason)
 	}
@@ -344,7 +344,7 @@ func nearly(got json.Number, want string) bool {
 }
 
 // Reasons are shown to people: what a built-in says of its operands is not for them.
-func TestBuiltinTroubleIsShort(t *testing.T) {
+func TestBuiltinErrorIsShort(t *testing.T) {
 	_, err := builtin(ast.ToNumber, ast.StringTerm("1e400"))
 	if err == nil || strings.Contains(err.Error(), "1e400") || strings.Contains(err.Error(), "strconv") {
 		t.Errorf("got %v, want words of our own", err)
@@ -364,4 +364,9 @@ func TestColumnsAreBounded(t *testing.T) {
 		}
 	}
 	t.Error("got no end, want one")
+}
+
+// view is the whole decision by the engine alone.
+func view(ctx context.Context, e *Engine, r *decision.VisibilityRequest) decision.VisibilityDecision {
+	return decision.DecideVisibility(ctx, e, r, e.Visibility(ctx, r))
 }

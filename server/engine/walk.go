@@ -66,16 +66,16 @@ type walk struct {
 
 func (w *walk) scope(namespace string) {
 	if w.request.User != "" {
-		w.grants(holder{namespace: namespace, name: w.request.User})
+		w.grants(boundSubject{namespace: namespace, name: w.request.User})
 	}
 	for _, group := range w.request.Groups {
-		w.grants(holder{namespace: namespace, group: true, name: group})
+		w.grants(boundSubject{namespace: namespace, group: true, name: group})
 	}
 }
 
-func (w *walk) grants(h holder) {
-	held, _ := w.tree.held.find(h)
-	for _, g := range held {
+func (w *walk) grants(h boundSubject) {
+	grants, _ := w.tree.bySubject.find(h)
+	for _, g := range grants {
 		switch {
 		case g.role.Family == tables.FamilyOrigin && w.request.Path == "":
 			w.origin(g)
@@ -119,7 +119,7 @@ func (w *walk) kubernetes(g grant) {
 		w.resources, w.count = resourceEntries(w.request)
 	}
 	entries := w.resources[:w.count]
-	g.role.about(entries, func(number int) {
+	g.role.rulesForResources(entries, func(number int) {
 		rule := &g.role.Kubernetes[number]
 		if has(rule.Verbs, w.request.Verb) && has(rule.Groups, w.request.APIGroup) && hasAny(rule.Resources, entries) &&
 			(len(rule.Names) == 0 || slices.Contains(rule.Names, w.request.Name)) {

@@ -21,28 +21,27 @@ func (e *Engine) WhoCan(ctx context.Context, r *decision.Request) decision.WhoCa
 	}
 	known := make(map[string]decision.Decision)
 	warnings := make(map[string]bool)
-	if policy, trouble := e.stopped(ctx, r); policy != "" || trouble != "" {
-		answer.Reason, answer.Trouble, answer.Warnings = policy, trouble, []string{}
+	if policy, failure := e.deniesAll(ctx, r); policy != "" || failure != "" {
+		answer.Reason, answer.EvaluationError, answer.Warnings = policy, failure, []string{}
 		return answer
 	}
 	// Pod security judges pods, and none is asked about.
 	nameless := *r
 	nameless.PodError = ""
-	if wants, err := e.Wants(ctx, &nameless); err == nil && wants.Pod {
+	if missing, err := e.MissingFacts(ctx, &nameless); err == nil && missing.Pod {
 		warnings["pod security is left out: the question names no pod"] = true
 	}
 	for _, subject := range e.inReach(r) {
 		set, same := e.bindingsOf(r, subject)
 		d, ok := known[set]
 		if !ok || !same {
-			d = e.decide(ctx, question{request: asked(r, subject), whoCan: true})
+			d = e.decide(ctx, evaluation{request: asked(r, subject), anonymous: true})
 			known[set] = d
 		}
-		if d.Trouble != "" {
-			return decision.WhoCan{
-				Users: []string{}, Groups: []string{}, ServiceAccounts: []string{},
-				Trouble: d.Trouble, Revision: e.revision,
-			}
+		if d.EvaluationError != "" {
+			failed := answer.Failed(d.EvaluationError)
+			failed.Revision = e.revision
+			return failed
 		}
 		e.add(&answer, subject, d)
 		for _, warning := range d.Warnings {
@@ -53,16 +52,17 @@ func (e *Engine) WhoCan(ctx context.Context, r *decision.Request) decision.WhoCa
 	return answer
 }
 
-// stopped asks for nobody in particular whether a deny policy stops everybody.
-func (e *Engine) stopped(ctx context.Context, r *decision.Request) (policy, trouble string) {
+// deniesAll returns the reason of a deny policy that denies the request to every
+// principal, or the evaluation error.
+func (e *Engine) deniesAll(ctx context.Context, r *decision.Request) (policy, failure string) {
 	if !e.features.DenyPolicies {
 		return "", ""
 	}
-	d := e.decide(ctx, question{request: r, whoCan: true})
-	if d.Denied && d.Trouble == "" && d.PodSecurity == nil {
+	d := e.decide(ctx, evaluation{request: r, anonymous: true})
+	if d.Denied && d.EvaluationError == "" && d.PodSecurity == nil {
 		return d.Reason, ""
 	}
-	return "", d.Trouble
+	return "", d.EvaluationError
 }
 
 // add lists the subject where it is allowed, and as an exception where a deny

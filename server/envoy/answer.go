@@ -21,15 +21,16 @@ const (
 	revisionHeader = "writ-revision"
 )
 
-// response says a decision in Envoy's words.
+// response is a decision in Envoy's protocol.
 func response(d *decision.GatewayDecision) *authv3.CheckResponse {
 	if !d.Allowed || d.Denied {
 		return denied(d)
 	}
 	metadata, err := structpb.NewStruct(plain(d.Metadata))
 	if err != nil {
-		trouble := decision.GatewayTrouble("the metadata cannot be told")
-		return denied(&trouble)
+		failed := d.Failed("the metadata cannot be represented")
+		failed.Revision = d.Revision
+		return denied(&failed)
 	}
 	return &authv3.CheckResponse{
 		Status: &statuspb.Status{Code: int32(codes.OK)},
@@ -63,7 +64,7 @@ func denied(d *decision.GatewayDecision) *authv3.CheckResponse {
 	}
 	status := d.Status
 	if status < http.StatusMultipleChoices {
-		status = http.StatusForbidden // a denial that looks like an answer is none
+		status = http.StatusForbidden // a denial must not look like a success
 	}
 	return denial(code(status), status, headers, body)
 }
@@ -81,17 +82,17 @@ func denial(code codes.Code, status int, headers map[string]string, body string)
 	}
 }
 
-// overloaded denies a check there is no room for.
+// overloaded denies a check because too many are in flight.
 func overloaded() *authv3.CheckResponse {
 	return denial(codes.ResourceExhausted, http.StatusServiceUnavailable, nil, "")
 }
 
-// invalid denies what is no request: a gateway that is not in the documents, say.
+// invalid denies an invalid check, such as one of a gateway that no document declares.
 func invalid() *authv3.CheckResponse {
 	return denial(codes.InvalidArgument, http.StatusForbidden, nil, "")
 }
 
-// code is never OK, which Envoy takes for a yes whatever the rest says.
+// code is never OK, which Envoy takes for an allowance regardless of the rest.
 func code(status int) codes.Code {
 	switch status {
 	case http.StatusUnauthorized:

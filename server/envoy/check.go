@@ -1,12 +1,12 @@
-// Package envoy is the gRPC door for Envoy's external authorization, the protocol
-// envoy.service.auth.v3. Checks come in, requests at the gateway point go to a
-// Guard, and what it decides goes back in Envoy's words. It holds no policy.
+// Package envoy serves Envoy's external authorization over gRPC, the protocol
+// envoy.service.auth.v3. Checks become requests at the gateway point, and decisions
+// become responses. It holds no policy.
 //
 // # Design
 //
 // A denial is an answer, never an error of the call: a proxy that is set to let
 // requests through when its authorizer fails would let a denied one through. So
-// trouble, overload and requests that are none are denials too.
+// evaluation errors, overload and invalid requests are denials too.
 //
 // Which gateway, listener, route and rule a request is on is configured in the
 // proxy, as context extensions of the filter, since only the proxy knows for
@@ -20,7 +20,6 @@ import (
 	"log/slog"
 	"math"
 	"net"
-	"runtime/debug"
 	"sync/atomic"
 	"time"
 
@@ -31,13 +30,15 @@ import (
 
 	"github.com/writ-policy/writ/server/decision"
 	"github.com/writ-policy/writ/server/metrics"
+	"github.com/writ-policy/writ/server/point"
 )
 
-// Options are what the door stands before. Guard and Metrics are needed.
+// Options configure the server. Current and Metrics are required.
 type Options struct {
-	Guard   decision.Guard
+	// Current returns the policies of the active revision. It is called once a check.
+	Current func() decision.Policies
 	Metrics *metrics.Metrics
-	// Logger hears of panics; nil means nobody does.
+	// Logger records panics and invalid checks; nil discards.
 	Logger *slog.Logger
 	// Identity is the namespace of dynamic metadata that holds who was
 	// authenticated; empty means DefaultIdentity.
@@ -76,14 +77,15 @@ const (
 type checker struct {
 	authv3.UnimplementedAuthorizationServer
 	Options
-	point    *metrics.Point
+	protect  point.Guard
+	counter  *metrics.Point
 	inFlight atomic.Int64
 }
 
-// Server is the door. It serves one listener.
+// Server answers checks on one listener.
 type Server struct{ grpc *grpc.Server }
 
-// New returns the door, which serves nothing yet.
+// New returns a Server that does not serve yet.
 func New(o Options) *Server {
 	if o.Logger == nil {
 		o.Logger = slog.New(slog.DiscardHandler)
@@ -115,7 +117,9 @@ func New(o Options) *Server {
 		options = append(options, grpc.Creds(credentials.NewTLS(o.TLS)))
 	}
 	server := grpc.NewServer(options...)
-	server.RegisterService(&service, &checker{Options: o, point: o.Metrics.Point(string(decision.Gateway))})
+	server.RegisterService(&service, &checker{
+		Options: o, protect: point.Guard{Metrics: o.Metrics, Logger: o.Logger}, counter: o.Metrics.Point(string(decision.Gateway)),
+	})
 	return &Server{server}
 }
 
@@ -129,9 +133,9 @@ func (s *Server) Stop(grace time.Duration) {
 	s.grpc.GracefulStop()
 }
 
-// Check answers one check. Its error is always nil.
+// Check answers one check. Its error is always nil: without an answer the proxy would
+// do what it is configured to do when its authorizer fails.
 func (c *checker) Check(ctx context.Context, check *authv3.CheckRequest) (*authv3.CheckResponse, error) {
-	began := time.Now()
 	c.Metrics.Began()
 	defer c.Metrics.Ended()
 	defer c.inFlight.Add(-1)
@@ -139,42 +143,25 @@ func (c *checker) Check(ctx context.Context, check *authv3.CheckRequest) (*authv
 		c.Metrics.Shed()
 		return overloaded(), nil
 	}
-	ctx, cancel := context.WithTimeout(ctx, c.Timeout)
-	defer cancel()
-	d, refused := c.guard(ctx, check)
-	c.point.Decided(outcome(&d, refused), time.Since(began))
+	policies := c.Current()
+	d, refused := point.Decide(ctx, &c.protect, c.counter, c.Timeout, func(ctx context.Context) (decision.GatewayDecision, *decision.InvalidRequest) {
+		r := request(check, c.Identity)
+		if r == nil {
+			return decision.GatewayDecision{}, errHeaderEncoding
+		}
+		return policies.Gateway(ctx, r)
+	})
 	if refused != nil {
-		c.Logger.WarnContext(ctx, "a check is no request", "code", refused.Code, "error", refused.Message)
-		return invalid(), nil
+		return c.refuse(ctx, refused), nil
 	}
 	return response(&d), nil
 }
 
-// guard turns a panic into trouble: without an answer the proxy would do what it is
-// set to do when its authorizer fails.
-func (c *checker) guard(ctx context.Context, check *authv3.CheckRequest) (d decision.GatewayDecision, refused *decision.InvalidRequest) {
-	defer func() {
-		if cause := recover(); cause != nil {
-			c.Metrics.Panicked()
-			c.Logger.ErrorContext(ctx, "a check panicked", "panic", cause, "stack", string(debug.Stack()))
-			d, refused = decision.GatewayTrouble("internal error"), nil
-		}
-	}()
-	r := request(check, c.Identity)
-	if r == nil {
-		return d, &decision.InvalidRequest{Code: decision.CodeInvalidRequest, Message: "a header is not UTF-8"}
-	}
-	return c.Guard.Guard(ctx, r)
-}
+var errHeaderEncoding = &decision.InvalidRequest{Code: decision.CodeInvalidRequest, Message: "a header is not UTF-8"}
 
-func outcome(d *decision.GatewayDecision, refused *decision.InvalidRequest) metrics.Outcome {
-	switch {
-	case refused != nil || d.Trouble != "":
-		return metrics.Trouble
-	case d.Denied:
-		return metrics.Deny
-	case d.Allowed:
-		return metrics.Allow
-	}
-	return metrics.NoOpinion
+// refuse denies an invalid check.
+func (c *checker) refuse(ctx context.Context, err error) *authv3.CheckResponse {
+	c.counter.Decided(decision.EvaluationError, 0)
+	c.Logger.WarnContext(ctx, "invalid authorization check", "error", err)
+	return invalid()
 }

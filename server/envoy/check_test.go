@@ -22,6 +22,7 @@ import (
 
 // guard answers every request alike and remembers what it was asked.
 type guard struct {
+	decision.Unavailable
 	decision decision.GatewayDecision
 	refused  *decision.InvalidRequest
 	panics   bool
@@ -29,7 +30,9 @@ type guard struct {
 	asked    *decision.GatewayRequest
 }
 
-func (g *guard) Guard(ctx context.Context, r *decision.GatewayRequest) (decision.GatewayDecision, *decision.InvalidRequest) {
+func (g *guard) current() decision.Policies { return g }
+
+func (g *guard) Gateway(ctx context.Context, r *decision.GatewayRequest) (decision.GatewayDecision, *decision.InvalidRequest) {
 	g.asked = r
 	if g.waits != nil {
 		<-g.waits
@@ -119,8 +122,8 @@ func TestAnswers(t *testing.T) {
 			guard: guard{decision: decision.GatewayDecision{Allowed: true, Denied: true, Status: 403}},
 			code:  codes.PermissionDenied, status: 403, headers: map[string]string{},
 		},
-		"trouble": {
-			guard: guard{decision: decision.GatewayTrouble("no revision loaded")},
+		"an evaluation error": {
+			guard: guard{decision: decision.GatewayDecision{}.Failed("no revision loaded")},
 			code:  codes.Internal, status: 500, headers: map[string]string{},
 		},
 		"no request": {
@@ -130,7 +133,7 @@ func TestAnswers(t *testing.T) {
 		"a bug": {guard: guard{panics: true}, code: codes.Internal, status: 500, headers: map[string]string{}},
 	} {
 		t.Run(name, func(t *testing.T) {
-			response := check(t, dial(t, envoy.Options{Guard: &row.guard}), &authv3.CheckRequest{})
+			response := check(t, dial(t, envoy.Options{Current: row.guard.current}), &authv3.CheckRequest{})
 			if got := codes.Code(response.GetStatus().GetCode()); got != row.code {
 				t.Errorf("code %v, want %v", got, row.code)
 			}
@@ -158,14 +161,14 @@ func read(options []*corev3.HeaderValueOption) map[string]string {
 	return all
 }
 
-// What the proxy tells of a request is what conditions read.
+// Conditions read what the proxy reports of a request.
 func TestRequest(t *testing.T) {
 	payload, err := structpb.NewStruct(map[string]any{"claims": map[string]any{"sub": "alice", "age": 3}})
 	if err != nil {
 		t.Fatal(err)
 	}
 	g := &guard{decision: decision.GatewayDecision{Allowed: true}}
-	check(t, dial(t, envoy.Options{Guard: g}), &authv3.CheckRequest{Attributes: &authv3.AttributeContext{
+	check(t, dial(t, envoy.Options{Current: g.current}), &authv3.CheckRequest{Attributes: &authv3.AttributeContext{
 		Source: &authv3.AttributeContext_Peer{
 			Address: &corev3.Address{Address: &corev3.Address_SocketAddress{SocketAddress: &corev3.SocketAddress{
 				Address: "10.0.0.9", PortSpecifier: &corev3.SocketAddress_PortValue{PortValue: 40000},
@@ -199,19 +202,19 @@ func TestRequest(t *testing.T) {
 // A header that is no UTF-8 could be taken for another one, were it replaced.
 func TestHeaderThatIsNoText(t *testing.T) {
 	g := &guard{decision: decision.GatewayDecision{Allowed: true}}
-	response := check(t, dial(t, envoy.Options{Guard: g}), &authv3.CheckRequest{Attributes: &authv3.AttributeContext{
+	response := check(t, dial(t, envoy.Options{Current: g.current}), &authv3.CheckRequest{Attributes: &authv3.AttributeContext{
 		Request: &authv3.AttributeContext_Request{Http: &authv3.AttributeContext_HttpRequest{
 			HeaderMap: &corev3.HeaderMap{Headers: []*corev3.HeaderValue{{Key: "x-user", RawValue: []byte{0xff}}}},
 		}},
 	}})
 	if got := codes.Code(response.GetStatus().GetCode()); got != codes.InvalidArgument || g.asked != nil {
-		t.Errorf("code %v, asked %v; want a denial nobody was asked about", got, g.asked)
+		t.Errorf("code %v, asked %v; want a denial without a question", got, g.asked)
 	}
 }
 
 func TestOverloadDenies(t *testing.T) {
 	g := &guard{decision: decision.GatewayDecision{Allowed: true}, waits: make(chan struct{})}
-	client := dial(t, envoy.Options{Guard: g, MaxInFlight: 1})
+	client := dial(t, envoy.Options{Current: g.current, MaxInFlight: 1})
 	answers := make(chan codes.Code, 2)
 	for range 2 {
 		go func() {

@@ -49,7 +49,7 @@ func TestUnreadable(t *testing.T) {
 		"far too large":   {checkOf("/" + strings.Repeat("a", 8<<20)), codes.InvalidArgument},
 	} {
 		g := &guard{decision: decision.GatewayDecision{Allowed: true, Status: 200}}
-		connection := connect(t, envoy.Options{Guard: g, MaxMessage: 1100})
+		connection := connect(t, envoy.Options{Current: g.current, MaxMessage: 1100})
 		response := new(authv3.CheckResponse)
 		err := connection.Invoke(context.Background(), authv3.Authorization_Check_FullMethodName, row.message, response, grpc.ForceCodec(raw{}))
 		if got := codes.Code(response.GetStatus().GetCode()); err != nil || got != row.want {
@@ -81,7 +81,7 @@ func TestFailedAuthentication(t *testing.T) {
 			t.Fatal(err)
 		}
 		g := &guard{}
-		check(t, dial(t, envoy.Options{Guard: g}), &authv3.CheckRequest{Attributes: &authv3.AttributeContext{
+		check(t, dial(t, envoy.Options{Current: g.current}), &authv3.CheckRequest{Attributes: &authv3.AttributeContext{
 			MetadataContext: &corev3.Metadata{FilterMetadata: map[string]*structpb.Struct{envoy.DefaultIdentity: payload}},
 		}})
 		var got any
@@ -99,7 +99,7 @@ func TestWithheldHeaders(t *testing.T) {
 	g := &guard{decision: decision.GatewayDecision{
 		Allowed: true, Status: 200, Headers: map[string]string{"x-user": "ann"}, Withheld: []string{"host", "x-admin", ":path"},
 	}}
-	response := check(t, dial(t, envoy.Options{Guard: g}), &authv3.CheckRequest{})
+	response := check(t, dial(t, envoy.Options{Current: g.current}), &authv3.CheckRequest{})
 	if got := response.GetOkResponse().GetHeadersToRemove(); !reflect.DeepEqual(got, []string{"x-admin"}) {
 		t.Errorf("got %q, want x-admin", got)
 	}

@@ -10,8 +10,6 @@ import (
 	_ "google.golang.org/grpc/encoding/proto" // registers the codec
 	"google.golang.org/grpc/mem"
 	"google.golang.org/protobuf/proto"
-
-	"github.com/writ-policy/writ/server/metrics"
 )
 
 // service is the protocol's, but that a message which cannot be read is denied. The
@@ -23,7 +21,7 @@ var service = grpc.ServiceDesc{
 	Metadata:    authv3.Authorization_ServiceDesc.Metadata,
 }
 
-// message is a check as it came, or why it is none.
+// message is a check, or why it cannot be read.
 type message struct {
 	check authv3.CheckRequest
 	err   error
@@ -49,15 +47,13 @@ func handle(server any, ctx context.Context, read func(any) error, _ grpc.UnaryS
 	c := server.(*checker)
 	m := new(message)
 	if err := read(m); err != nil {
-		return nil, err // nothing came that could be answered
+		return nil, err // there is no message to answer
 	}
 	if m.err == nil && proto.Size(&m.check) > c.MaxMessage {
 		m.err = errTooLarge
 	}
 	if m.err != nil {
-		c.point.Decided(metrics.Trouble, 0)
-		c.Logger.WarnContext(ctx, "a check cannot be read", "error", m.err)
-		return invalid(), nil
+		return c.refuse(ctx, m.err), nil
 	}
 	return c.Check(ctx, &m.check)
 }

@@ -20,7 +20,7 @@ type instrument struct {
 var instruments = []instrument{
 	{
 		"writ_decisions_total", "counter", []string{"point", "outcome"},
-		"Decisions by point and outcome (allow, deny, no_opinion, trouble).",
+		"Decisions by point and outcome (allow, deny, no_opinion, error).",
 		func(m *Metrics, i *instrument) prometheus.Collector { return vector(&m.decisions, i) },
 	},
 	{

@@ -21,6 +21,7 @@ import (
 	"github.com/prometheus/client_golang/prometheus/collectors"
 	"github.com/prometheus/client_golang/prometheus/promhttp"
 
+	"github.com/writ-policy/writ/server/decision"
 	"github.com/writ-policy/writ/translator/progress"
 )
 
@@ -85,23 +86,14 @@ func (m *Metrics) Handler() http.Handler {
 	return promhttp.HandlerFor(m.registry, promhttp.HandlerOpts{MaxRequestsInFlight: 4, Timeout: 10 * time.Second})
 }
 
-// Outcome is how a decision ended.
-type Outcome int
-
-// The outcomes. Trouble is a denial for want of a decision.
-const (
-	NoOpinion Outcome = iota
-	Allow
-	Deny
-	Trouble
-	outcomes
-)
-
-var outcomeLabels = [outcomes]string{"no_opinion", "allow", "deny", "trouble"}
+// outcomeLabels are the values of the label outcome.
+var outcomeLabels = [...]string{
+	decision.NoOpinion: "no_opinion", decision.Allow: "allow", decision.Deny: "deny", decision.EvaluationError: "error",
+}
 
 // Point counts the decisions of one point.
 type Point struct {
-	decisions [outcomes]prometheus.Counter
+	decisions [len(outcomeLabels)]prometheus.Counter
 	duration  prometheus.Observer
 }
 
@@ -116,7 +108,7 @@ func (m *Metrics) Point(name string) *Point {
 }
 
 // Decided counts one decision and the time from request to decision.
-func (p *Point) Decided(outcome Outcome, took time.Duration) {
+func (p *Point) Decided(outcome decision.Outcome, took time.Duration) {
 	p.decisions[outcome].Inc()
 	p.duration.Observe(took.Seconds())
 }

@@ -12,6 +12,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/writ-policy/writ/server/decision"
 	"github.com/writ-policy/writ/translator/progress"
 )
 
@@ -30,8 +31,8 @@ func page(t *testing.T, m *Metrics) string {
 func TestPage(t *testing.T) {
 	m := New()
 	p := m.Point("access")
-	p.Decided(Allow, 3*time.Microsecond)
-	p.Decided(Trouble, time.Second)
+	p.Decided(decision.Allow, 3*time.Microsecond)
+	p.Decided(decision.EvaluationError, time.Second)
 	m.CacheHit()
 	m.CacheMissed()
 	m.CacheMissed()
@@ -63,7 +64,7 @@ func TestPage(t *testing.T) {
 		`writ_decisions_total{outcome="allow",point="access"} 1`,
 		`writ_decisions_total{outcome="deny",point="access"} 0`,
 		`writ_decisions_total{outcome="no_opinion",point="access"} 0`,
-		`writ_decisions_total{outcome="trouble",point="access"} 1`,
+		`writ_decisions_total{outcome="error",point="access"} 1`,
 		`writ_decision_duration_seconds_bucket{point="access",le="5e-06"} 1`,
 		`writ_decision_duration_seconds_count{point="access"} 2`,
 		`writ_policies{kind="RateLimitPolicy"} 2`,

@@ -40,7 +40,7 @@ func (r *Reloader) deliver(ctx context.Context, b *bundles.Bundle) (out outcome)
 			"revision %s has the sequence number %d, and there was %d already: going back is done by a rollback",
 			b.Manifest.Revision, b.Manifest.Metadata.Sequence, least)}
 	}
-	if out = r.bring(ctx, b, nil); out.err == nil {
+	if out = r.activateIfNew(ctx, b, nil); out.err == nil {
 		r.highest = b.Manifest.Metadata.Sequence
 	}
 	return out
@@ -49,8 +49,8 @@ func (r *Reloader) deliver(ctx context.Context, b *bundles.Bundle) (out outcome)
 // least is the lowest sequence number that may be delivered. A rollback does not
 // lower it: whoever can send an old bundle again is not the one who rolled back.
 func (r *Reloader) least() int64 {
-	if now := r.active.Load(); now != nil && r.pinned == "" {
-		return max(r.highest, now.sequence)
+	if r.pinned == "" {
+		return max(r.highest, r.Current().Sequence())
 	}
 	return r.highest
 }
@@ -63,8 +63,8 @@ func (r *Reloader) Failed(err error) {
 	r.conclude(context.Background(), outcome{result: metrics.Refused, err: err, source: FromBundle, unread: true}, r.o.Now())
 }
 
-// Current records that what was delivered last is still the newest of its source.
-func (r *Reloader) Current() {
+// Confirm records that the bundle delivered last is still the newest of its source.
+func (r *Reloader) Confirm() {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	r.conclude(context.Background(), outcome{result: metrics.Unchanged, known: true, source: FromBundle}, r.o.Now())
@@ -86,17 +86,4 @@ func (r *Reloader) Signer() bundles.Key {
 		return a.signer
 	}
 	return bundles.Key{}
-}
-
-// Sequence is the sequence number of a revision that is served or was just before;
-// false where the revision is neither.
-func (r *Reloader) Sequence(revision string) (int64, bool) {
-	if a := r.active.Load(); a != nil {
-		for _, n := range []numbered{a.numbered, a.before} {
-			if n.revision == revision {
-				return n.sequence, true
-			}
-		}
-	}
-	return 0, false
 }

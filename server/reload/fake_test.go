@@ -132,14 +132,22 @@ func (w *words) Translate(_ context.Context, s source.Snapshot) (*translator.Res
 	return &translator.Result{Access: access, Files: files}, list
 }
 
+func (w *words) PolicyConditions() map[string][]tables.GatewayCondition { return nil }
+
 const extensionFile = "writ/extensions/x/x.rego"
 
 // echo is an engine that answers with what its bundle says.
-type echo struct{ revision, says string }
+type echo struct {
+	decision.Unavailable
+	revision, says string
+	sequence       int64
+}
 
 func (e echo) Revision() string { return e.revision }
 
-func (e echo) Evaluate(context.Context, *decision.Request) decision.Decision {
+func (e echo) Sequence() int64 { return e.sequence }
+
+func (e echo) Access(context.Context, *decision.Request) decision.Decision {
 	return decision.Decision{Allowed: true, Reason: e.says, Revision: e.revision}
 }
 
@@ -147,7 +155,7 @@ func (e echo) WhoCan(context.Context, *decision.Request) decision.WhoCan {
 	return decision.WhoCan{Users: []string{e.says}, Revision: e.revision}
 }
 
-func activateEcho(_ context.Context, b *bundles.Bundle) (Engine, error) {
+func activateEcho(_ context.Context, b *bundles.Bundle) (decision.Policies, error) {
 	if _, ok := b.Files[extensionFile]; ok {
 		var err error
 		if rego.Compile(func() { _, err = bundles.Compile(b) }); err != nil {
@@ -161,7 +169,7 @@ func activateEcho(_ context.Context, b *bundles.Bundle) (Engine, error) {
 	case "crash":
 		panic("a bug in the engine")
 	}
-	return echo{b.Manifest.Revision, says}, nil
+	return echo{revision: b.Manifest.Revision, says: says, sequence: b.Manifest.Metadata.Sequence}, nil
 }
 
 // ear is an Observer that writes down what it hears.
@@ -195,11 +203,22 @@ func (e *ear) take() string {
 	return heard
 }
 
-// says is the answer of the revision in service, or the trouble without one.
+// wrapped activates what activateEcho does, in the wrapper that wrap puts around it.
+func wrapped(wrap func(decision.Policies) decision.Policies) func(context.Context, *bundles.Bundle) (decision.Policies, error) {
+	return func(ctx context.Context, b *bundles.Bundle) (decision.Policies, error) {
+		p, err := activateEcho(ctx, b)
+		if err != nil {
+			return nil, err
+		}
+		return wrap(p), nil
+	}
+}
+
+// says is the answer of the active revision, or the evaluation error without one.
 func says(r *Reloader) string {
-	d := r.Evaluate(context.Background(), &decision.Request{})
-	if d.Trouble != "" {
-		return "trouble: " + d.Trouble
+	d := r.Current().Access(context.Background(), &decision.Request{})
+	if d.EvaluationError != "" {
+		return "evaluation error: " + d.EvaluationError
 	}
 	return d.Reason
 }

@@ -20,9 +20,9 @@ func (r *Reloader) tell(out outcome, took time.Duration) {
 	r.tellDiagnostics(out.list)
 	switch {
 	case out.err != nil && r.Ready():
-		r.o.Logger.Error(out.trouble()+", the last good revision serves on", "revision", r.Revision(), "error", out.err)
+		r.o.Logger.Error(out.failure()+", the last good revision serves on", "revision", r.Revision(), "error", out.err)
 	case out.err != nil:
-		r.o.Logger.Error(out.trouble()+", and there is no revision to serve", "error", out.err)
+		r.o.Logger.Error(out.failure()+", and there is no revision to serve", "error", out.err)
 	case out.result == metrics.Activated:
 		r.o.Logger.Info("revision activated", "revision", r.Revision(), "took", took)
 	case out.source == FromBundle:
@@ -32,8 +32,8 @@ func (r *Reloader) tell(out outcome, took time.Duration) {
 	}
 }
 
-// trouble is what went wrong, in a word.
-func (o *outcome) trouble() string {
+// failure names what failed.
+func (o *outcome) failure() string {
 	switch {
 	case o.source == FromBundle && o.unread:
 		return "no bundle came"

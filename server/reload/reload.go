@@ -41,19 +41,17 @@ type Source interface {
 	Watch(ctx context.Context, notify func()) error
 }
 
-// Translator turns a snapshot into the parts of a bundle; translator.Translator
-// does. The result is nil where the list has errors.
+// Translator turns a snapshot into the parts of a bundle; translator.Translator is
+// one.
 type Translator interface {
+	// Translate returns nil if the list has errors.
 	Translate(ctx context.Context, snapshot source.Snapshot) (*translator.Result, diag.List)
+	// PolicyConditions are, by locator, the conditions of gateway policies after a
+	// Translate that returned nil.
+	PolicyConditions() map[string][]tables.GatewayCondition
 }
 
-// Engine is an activated bundle.
-type Engine interface {
-	decision.Reviewer
-	Revision() string
-}
-
-// Observer hears how reloads end; metrics.Metrics is one. Its methods are called
+// Observer records how reloads end; metrics.Metrics is one. Its methods are called
 // by one goroutine at a time.
 type Observer interface {
 	Reloaded(result metrics.Result, at time.Time)
@@ -75,10 +73,7 @@ type Options struct {
 	// Build is what bundles say of themselves.
 	Build bundles.BuildOptions
 	// Activate compiles a bundle's rules and refuses what bundles.Compile refuses.
-	Activate func(ctx context.Context, b *bundles.Bundle) (Engine, error)
-	// Wrap puts a cache around an engine. It is called once a revision, so that
-	// nothing kept for one revision can answer for another. Nil: nothing is put.
-	Wrap func(Engine) decision.Reviewer
+	Activate func(ctx context.Context, b *bundles.Bundle) (decision.Policies, error)
 	// StateDir is where the last good bundle is kept for a restart with broken
 	// documents. Empty: nowhere.
 	StateDir string
@@ -112,20 +107,29 @@ type Reloader struct {
 	status   Status
 }
 
-// active is a revision with all that answers for it. It is never changed.
+// active is the revision in service. It is never changed.
 type active struct {
-	reviewer decision.Reviewer
-	signer   bundles.Key // zero where nobody looked
-	numbered
-	// before is the revision that was active before: a request may still end on it.
-	before numbered
+	policies decision.Policies
+	signer   bundles.Key // zero if signatures are not checked
 }
 
-// numbered is a revision and its sequence number, zero for none.
-type numbered struct {
-	revision string
-	sequence int64
+// noRevision is the evaluation error of a server without a revision.
+const noRevision decision.Unavailable = "no revision loaded"
+
+// Current returns the policies of the active revision; without one, policies that
+// deny everything. A request calls it once and keeps its revision to the end.
+func (r *Reloader) Current() decision.Policies {
+	if a := r.active.Load(); a != nil {
+		return a.policies
+	}
+	return noRevision
 }
+
+// Revision is the active revision, empty without one.
+func (r *Reloader) Revision() string { return r.Current().Revision() }
+
+// Ready reports whether a revision is active.
+func (r *Reloader) Ready() bool { return r.active.Load() != nil }
 
 // reading is what came of documents. To translate the same ones again would give
 // the same.
@@ -139,14 +143,11 @@ type reading struct {
 
 // New returns a Reloader that serves nothing yet.
 func New(o Options) *Reloader {
-	if o.Wrap == nil {
-		o.Wrap = func(e Engine) decision.Reviewer { return e }
-	}
 	if o.Again == nil {
 		o.Again = func() {}
 	}
 	if o.Observer == nil {
-		o.Observer = deaf{}
+		o.Observer = noopObserver{}
 	}
 	if o.Logger == nil {
 		o.Logger = slog.New(slog.DiscardHandler)
@@ -215,7 +216,7 @@ func (r *Reloader) Reload(ctx context.Context) error {
 	outcome := r.attempt(ctx)
 	if outcome.err != nil && ctx.Err() != nil {
 		whole.End(ctx.Err())
-		return ctx.Err() // whoever ended the context does not want to hear of it
+		return ctx.Err() // cancelled by the caller: not a failure to record
 	}
 	r.conclude(ctx, outcome, began)
 	whole.End(outcome.err)
@@ -254,20 +255,20 @@ func (r *Reloader) attempt(ctx context.Context) (out outcome) {
 	key := snapshot.Key() + fmt.Sprint(list)
 	switch key {
 	case r.good.key:
-		r.refused = reading{} // should they come back, that is news
+		r.refused = reading{} // if the rejected documents return, they are reported again
 		return outcome{result: metrics.Unchanged, list: r.good.list, known: true}
 	case r.refused.key:
 		return outcome{result: metrics.Refused, list: r.refused.list, err: r.refused.err, known: true, conditions: r.refused.conditions}
 	}
 	result, list, err := r.translate(ctx, snapshot, list)
 	if err != nil {
-		conditions := r.policyConditions()
+		conditions := r.o.Translator.PolicyConditions()
 		if final(list) {
 			r.refused = reading{key, list, err, conditions}
 		}
 		return outcome{result: metrics.Refused, list: list, err: err, conditions: conditions}
 	}
-	out = r.serve(ctx, result, list, snapshot.Commit)
+	out = r.buildAndActivate(ctx, result, list, snapshot.Commit)
 	if out.err == nil {
 		r.good, r.refused = reading{key: key, list: list}, reading{}
 	}
@@ -301,19 +302,8 @@ func (r *Reloader) translate(ctx context.Context, snapshot source.Snapshot, list
 	return result, all, err
 }
 
-// policyConditions asks the translator which gateway policies it refused, where it is
-// one that tells.
-func (r *Reloader) policyConditions() map[string][]tables.GatewayCondition {
-	if t, ok := r.o.Translator.(interface {
-		PolicyConditions() map[string][]tables.GatewayCondition
-	}); ok {
-		return t.PolicyConditions()
-	}
-	return nil
-}
-
-// serve builds, checks and activates a result, and swaps it in.
-func (r *Reloader) serve(ctx context.Context, result *translator.Result, list diag.List, commit string) outcome {
+// buildAndActivate builds, checks and activates a result, and swaps it in.
+func (r *Reloader) buildAndActivate(ctx context.Context, result *translator.Result, list diag.List, commit string) outcome {
 	build := r.o.Build
 	if commit != "" {
 		build.Commit = commit
@@ -326,18 +316,18 @@ func (r *Reloader) serve(ctx context.Context, result *translator.Result, list di
 	if err != nil {
 		return outcome{result: metrics.Refused, list: list, err: err}
 	}
-	return r.bring(ctx, b, list)
+	return r.activateIfNew(ctx, b, list)
 }
 
-// bring brings a bundle into service, unless it is there or another one is pinned.
-func (r *Reloader) bring(ctx context.Context, b *bundles.Bundle, list diag.List) outcome {
+// activateIfNew activates a bundle unless it is active or another one is pinned.
+func (r *Reloader) activateIfNew(ctx context.Context, b *bundles.Bundle, list diag.List) outcome {
 	r.newest = b.Manifest.Revision
 	if r.pinned != "" {
 		r.behind = r.Revision() != r.newest
 		return outcome{result: metrics.Unchanged, list: list}
 	}
 	r.behind = false
-	if now := r.active.Load(); now != nil && now.revision == b.Manifest.Revision {
+	if r.Revision() == b.Manifest.Revision {
 		return outcome{result: metrics.Unchanged, list: list, bundle: b}
 	}
 	if err := r.activate(ctx, b); err != nil {
@@ -355,23 +345,15 @@ func (r *Reloader) activate(ctx context.Context, b *bundles.Bundle) error {
 		}
 		r.checked = rules
 	}
-	var engine Engine
+	var policies decision.Policies
 	err := progress.Do(ctx, progress.Activate, func(ctx context.Context) (err error) {
-		engine, err = r.o.Activate(ctx, b)
+		policies, err = r.o.Activate(ctx, b)
 		return err
 	})
 	if err != nil {
 		return fmt.Errorf("activate revision %s: %w", b.Manifest.Revision, err)
 	}
-	next := &active{
-		reviewer: r.o.Wrap(engine),
-		signer:   b.SignedBy,
-		numbered: numbered{engine.Revision(), b.Manifest.Metadata.Sequence},
-	}
-	if last := r.active.Load(); last != nil {
-		next.before = last.numbered
-	}
-	r.active.Store(next)
+	r.active.Store(&active{policies: policies, signer: b.SignedBy})
 	r.o.Observer.Inherits(inherited(b.Gateway))
 	return nil
 }
@@ -394,17 +376,12 @@ func final(list diag.List) bool {
 	return list.HasErrors() && !slices.ContainsFunc(list, func(d diag.Diagnostic) bool { return d.Code == diag.Interrupted })
 }
 
-// deaf is an Observer that hears nothing.
-type deaf struct{}
+// noopObserver records nothing.
+type noopObserver struct{}
 
-func (deaf) Reloaded(metrics.Result, time.Time) {}
-
-func (deaf) Degraded(bool) {}
-
-func (deaf) StateFails(bool) {}
-
-func (deaf) Diagnosed(int, int) {}
-
-func (deaf) Inherits(metrics.Inherited) {}
-
-func (deaf) Serves(string) {}
+func (noopObserver) Reloaded(metrics.Result, time.Time) {}
+func (noopObserver) Degraded(bool)                      {}
+func (noopObserver) StateFails(bool)                    {}
+func (noopObserver) Diagnosed(int, int)                 {}
+func (noopObserver) Inherits(metrics.Inherited)         {}
+func (noopObserver) Serves(string)                      {}

@@ -96,13 +96,13 @@ func TestNothingLoaded(t *testing.T) {
 	docs := newDocuments("bad")
 	r, _, _ := newReloader(docs, nil)
 	wantNothing := func(t *testing.T) {
-		d := r.Evaluate(context.Background(), &decision.Request{})
-		if d.Allowed || !d.Denied || d.Trouble != "no revision loaded" || !strings.Contains(d.Reason, d.Trouble) || d.Revision != "" {
-			t.Errorf("got %+v, want a denial with trouble", d)
+		d := r.Current().Access(context.Background(), &decision.Request{})
+		if d.Allowed || !d.Denied || d.EvaluationError != "no revision loaded" || !strings.Contains(d.Reason, d.EvaluationError) || d.Revision != "" {
+			t.Errorf("got %+v, want a denial with its evaluation error", d)
 		}
-		who := r.WhoCan(context.Background(), &decision.Request{})
-		if who.Trouble != "no revision loaded" || len(who.Users)+len(who.Groups)+len(who.ServiceAccounts) != 0 || who.Users == nil {
-			t.Errorf("got %+v, want nobody and trouble", who)
+		who := r.Current().WhoCan(context.Background(), &decision.Request{})
+		if who.EvaluationError != "no revision loaded" || len(who.Users)+len(who.Groups)+len(who.ServiceAccounts) != 0 || who.Users == nil {
+			t.Errorf("got %+v, want an empty list and the evaluation error", who)
 		}
 		if s := r.Status(); s.Ready || s.Degraded || r.Ready() || r.Revision() != "" {
 			t.Errorf("got ready with %+v", s)
@@ -116,7 +116,7 @@ func TestNothingLoaded(t *testing.T) {
 	docs.set("a")
 	check(t, r.Reload(context.Background()))
 	wantSays(t, r, "a")
-	if who := r.WhoCan(context.Background(), &decision.Request{}); len(who.Users) != 1 || who.Users[0] != "a" {
+	if who := r.Current().WhoCan(context.Background(), &decision.Request{}); len(who.Users) != 1 || who.Users[0] != "a" {
 		t.Errorf("got %+v, want the engine's answer", who)
 	}
 }
@@ -160,45 +160,17 @@ func TestStatus(t *testing.T) {
 	}
 }
 
-// A cache belongs to one revision: each gets one of its own.
-func TestWrap(t *testing.T) {
-	docs := newDocuments("a")
-	var wrapped []string
-	r, _, _ := newReloader(docs, func(o *Options) {
-		o.Wrap = func(e Engine) decision.Reviewer {
-			wrapped = append(wrapped, e.Revision())
-			return loud{e}
-		}
-	})
-	for _, content := range []string{"a", "a", "a/2", "b"} {
-		docs.set(content)
-		check(t, r.Reload(context.Background()))
-	}
-	wantSays(t, r, "b!")
-	if len(wrapped) != 2 || wrapped[0] == wrapped[1] {
-		t.Errorf("got %q, want one of each revision", wrapped)
-	}
-}
-
-type loud struct{ Engine }
-
-func (l loud) Evaluate(ctx context.Context, request *decision.Request) decision.Decision {
-	d := l.Engine.Evaluate(ctx, request)
-	d.Reason += "!"
-	return d
-}
-
 // A request that began on a revision ends on it.
 func TestRequestInFlight(t *testing.T) {
 	docs := newDocuments("a")
 	began, finish := make(chan struct{}), make(chan struct{})
 	r, _, _ := newReloader(docs, func(o *Options) {
-		o.Wrap = func(e Engine) decision.Reviewer { return slow{e, began, finish} }
+		o.Activate = wrapped(func(p decision.Policies) decision.Policies { return slow{p, began, finish} })
 	})
 	check(t, r.Load(context.Background()))
 	first := r.Revision()
 	answer := make(chan decision.Decision)
-	go func() { answer <- r.Evaluate(context.Background(), &decision.Request{}) }()
+	go func() { answer <- r.Current().Access(context.Background(), &decision.Request{}) }()
 	<-began
 	docs.set("b")
 	check(t, r.Reload(context.Background()))
@@ -209,14 +181,14 @@ func TestRequestInFlight(t *testing.T) {
 }
 
 type slow struct {
-	Engine
+	decision.Policies
 	began, finish chan struct{}
 }
 
-func (s slow) Evaluate(ctx context.Context, request *decision.Request) decision.Decision {
+func (s slow) Access(ctx context.Context, request *decision.Request) decision.Decision {
 	s.began <- struct{}{}
 	<-s.finish
-	return s.Engine.Evaluate(ctx, request)
+	return s.Policies.Access(ctx, request)
 }
 
 func TestCancelledReloadTellsNobody(t *testing.T) {
@@ -241,10 +213,10 @@ func TestRun(t *testing.T) {
 	docs := newDocuments("a")
 	swapped := make(chan struct{}, 10)
 	r, _, _ := newReloader(docs, func(o *Options) {
-		o.Wrap = func(e Engine) decision.Reviewer {
+		o.Activate = wrapped(func(p decision.Policies) decision.Policies {
 			swapped <- struct{}{}
-			return e
-		}
+			return p
+		})
 	})
 	ctx, cancel := context.WithCancel(context.Background())
 	defer cancel()

@@ -186,10 +186,10 @@ func TestDeliver(t *testing.T) {
 	if s := r.Status(); !s.Degraded || s.Source != FromBundle {
 		t.Errorf("status %+v, want degraded", s)
 	}
-	if n, ok := r.Sequence(r.Revision()); !ok || n != 4 {
-		t.Errorf("sequence %d, %v", n, ok)
+	if n := r.Current().Sequence(); n != 4 {
+		t.Errorf("sequence %d", n)
 	}
-	r.Current()
+	r.Confirm()
 	if s := r.Status(); s.Degraded || s.LastError != "" || r.Behind() != 0 {
 		t.Errorf("status %+v, want what is served to be the newest", s)
 	}
@@ -200,7 +200,7 @@ func TestDeliver(t *testing.T) {
 		if s := r.Status(); !s.Degraded || s.Pinned != first {
 			t.Errorf("status %+v, want pinned and degraded", s)
 		}
-		r.Current()
+		r.Confirm()
 	}
 	check(t, r.Deliver(ctx, numberedBundle(t, "c", 5)))
 	wantSays(t, r, "a")

@@ -108,7 +108,7 @@ func TestCorruptState(t *testing.T) {
 			docs := newDocuments("bad")
 			r, _, _ := newReloader(docs, func(o *Options) { o.StateDir = dir })
 			_ = r.Load(context.Background())
-			wantSays(t, r, "trouble: no revision loaded")
+			wantSays(t, r, "evaluation error: no revision loaded")
 			_ = r.Reload(context.Background())
 			s := r.Status()
 			if s.Ready || !strings.Contains(s.StateError, row.want) {

@@ -124,7 +124,7 @@ type witness struct {
 // the answer. Each revision has one number, and each number one revision.
 func (w *witness) number(d decision.Decision) (n int, wrong string) {
 	w.asked.Add(1)
-	if d.Trouble != "" || !d.Allowed || d.Denied {
+	if d.EvaluationError != "" || !d.Allowed || d.Denied {
 		return 0, fmt.Sprintf("failed: %+v", d)
 	}
 	if len(d.Matched) != parts {
@@ -161,7 +161,7 @@ func TestStorm(t *testing.T) {
 	r := New(Options{
 		Source:     source.Dir(s.dir, source.DirOptions{}),
 		Translator: translator.New(translator.Options{}),
-		Activate: func(ctx context.Context, b *bundles.Bundle) (Engine, error) {
+		Activate: func(ctx context.Context, b *bundles.Bundle) (decision.Policies, error) {
 			e, err := engine.Activate(ctx, b, engine.Options{Last: last})
 			if err != nil {
 				return nil, err
@@ -177,14 +177,15 @@ func TestStorm(t *testing.T) {
 	var stop atomic.Bool
 	var clients sync.WaitGroup
 	seen := &witness{}
-	for _, reviewer := range []decision.Evaluator{r, cache.New(r, cache.Options{Entries: 100}, metrics.New())} {
+	kept := cache.New(cache.Options{Entries: 100}, metrics.New())
+	for _, access := range []func(context.Context, decision.Policies, *decision.Request) decision.Decision{uncached, kept.Access} {
 		clients.Go(func() {
 			// A pace that leaves the machine to the reloads.
 			pace := time.NewTicker(time.Millisecond / 2)
 			defer pace.Stop()
 			request := &decision.Request{User: "clark", Verb: "get", Resource: "pods", Namespace: "hammer"}
 			for last := 0; !stop.Load(); <-pace.C {
-				n, wrong := seen.number(reviewer.Evaluate(ctx, request))
+				n, wrong := seen.number(access(ctx, r.Current(), request))
 				if wrong == "" && n < last {
 					wrong = fmt.Sprintf("an answer of r%d after one of r%d", n, last)
 				}
@@ -223,12 +224,10 @@ func TestRunFollowsDirectory(t *testing.T) {
 	r := New(Options{
 		Source:     source.Dir(s.dir, source.DirOptions{Rescan: -1}),
 		Translator: translator.New(translator.Options{}),
-		Activate: func(ctx context.Context, b *bundles.Bundle) (Engine, error) {
-			return engine.Activate(ctx, b, engine.Options{})
-		},
-		Wrap: func(e Engine) decision.Reviewer {
-			swapped <- e.Revision()
-			return e
+		Activate: func(ctx context.Context, b *bundles.Bundle) (decision.Policies, error) {
+			e, err := engine.Activate(ctx, b, engine.Options{})
+			swapped <- b.Manifest.Revision
+			return e, err
 		},
 	})
 	ctx, cancel := context.WithCancel(context.Background())
@@ -283,4 +282,8 @@ func (s *storm) step(ctx context.Context, r *Reloader, pick *rand.Rand, count ma
 	if (err != nil) != bad || (r.Revision() == before) != bad || r.Status().Degraded != bad {
 		s.t.Errorf("%s documents: got error %v, revision %s after %s", kind, err, r.Revision(), before)
 	}
+}
+
+func uncached(ctx context.Context, p decision.Policies, r *decision.Request) decision.Decision {
+	return p.Access(ctx, r)
 }

@@ -203,9 +203,9 @@ func ofEngine(t *testing.T, e *engine.Engine, text string) (answer, []decision.P
 	if err != nil {
 		return answer{Invalid: true}, nil
 	}
-	d := e.Evaluate(context.Background(), request)
-	if d.Trouble != "" {
-		t.Fatalf("%s: %s", text, d.Trouble)
+	d := e.Access(context.Background(), request)
+	if d.EvaluationError != "" {
+		t.Fatalf("%s: %s", text, d.EvaluationError)
 	}
 	return ofDecision(d), d.Pods
 }

@@ -139,7 +139,7 @@ func (e *edited) activate(result, alone *translator.Result) {
 		if err != nil {
 			continue
 		}
-		got, want := got.Evaluate(context.Background(), request), want.Evaluate(context.Background(), request)
+		got, want := got.Access(context.Background(), request), want.Access(context.Background(), request)
 		if !reflect.DeepEqual(got, want) {
 			e.t.Fatalf("%s\ngot  %+v\nwant %+v", asked.JSON(), got, want)
 		}

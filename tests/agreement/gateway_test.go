@@ -72,12 +72,12 @@ func guarded(t *testing.T, e *engine.Engine, text string) any {
 	if err != nil {
 		t.Fatalf("%s: %v", text, err)
 	}
-	d, refused := e.Guard(context.Background(), request)
+	d, refused := e.Gateway(context.Background(), request)
 	if refused != nil {
 		return map[string]any{"error": refused.Code}
 	}
-	if d.Trouble != "" {
-		t.Fatalf("%s: %s", text, d.Trouble)
+	if d.EvaluationError != "" {
+		t.Fatalf("%s: %s", text, d.EvaluationError)
 	}
 	return settled(t, d)
 }

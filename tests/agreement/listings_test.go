@@ -38,7 +38,7 @@ func TestKeptVisibilityIsAsFresh(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		expires := e.Authorize(context.Background(), request).Expires
+		expires := e.Visibility(context.Background(), request).Expires
 		if !expires.IsZero() {
 			expiring++
 			if !expires.After(r.Now) {
@@ -76,8 +76,8 @@ func TestTypesAgreeOnVisibility(t *testing.T) {
 			return
 		}
 		want := views.Types(r)
-		listing := e.CustomTypes(context.Background(), decision.Principal{User: r.User, Groups: r.Groups})
-		if listing.Trouble != "" || len(listing.Types) != len(want) {
+		listing := e.ListCustomTypes(context.Background(), decision.Principal{User: r.User, Groups: r.Groups})
+		if listing.EvaluationError != "" || len(listing.Types) != len(want) {
 			t.Fatalf("world %d at %s, %s of %q: got %+v, want %v", seed, r.Now, r.User, r.Groups, listing, want)
 		}
 		for i, kind := range listing.Types {

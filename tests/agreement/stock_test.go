@@ -192,7 +192,7 @@ func embeddedDecision(t *testing.T, e *engine.Engine, input []byte) map[string]a
 	if err != nil {
 		return map[string]any{"error": "invalid_request"}
 	}
-	text, err := json.Marshal(e.Evaluate(context.Background(), request))
+	text, err := json.Marshal(e.Access(context.Background(), request))
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -283,7 +283,7 @@ func embeddedView(t *testing.T, e *engine.Engine, input []byte) map[string]any {
 	if err != nil {
 		return map[string]any{"error": "invalid_request"}
 	}
-	d := e.View(context.Background(), request)
+	d := decision.DecideVisibility(context.Background(), e, request, e.Visibility(context.Background(), request))
 	return valuesOf(t, d.AppendJSON(nil))
 }
 
@@ -294,7 +294,7 @@ func embeddedGuard(t *testing.T, e *engine.Engine, input []byte) map[string]any 
 	if err != nil {
 		return map[string]any{"error": "invalid_request"}
 	}
-	d, refused := e.Guard(context.Background(), request)
+	d, refused := e.Gateway(context.Background(), request)
 	if refused != nil {
 		return map[string]any{"error": refused.Code}
 	}

@@ -68,9 +68,9 @@ func viewOfEngine(t *testing.T, e *engine.Engine, text string) any {
 	if err != nil {
 		t.Fatalf("%s: %v", text, err)
 	}
-	d := e.View(context.Background(), request)
-	if d.Trouble != "" {
-		t.Fatalf("%s: %s", text, d.Trouble)
+	d := decision.DecideVisibility(context.Background(), e, request, e.Visibility(context.Background(), request))
+	if d.EvaluationError != "" {
+		t.Fatalf("%s: %s", text, d.EvaluationError)
 	}
 	return tree(t, d.AppendJSON(nil))
 }

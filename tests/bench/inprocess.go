@@ -41,15 +41,15 @@ func inProcess(w *world, rounds int) error {
 	if err != nil {
 		return err
 	}
-	cached := cache.New(e, cache.Options{Entries: 8192, Bytes: 64 << 20}, writmetrics.New())
+	cached := cache.New(cache.Options{Entries: 8192, Bytes: 64 << 20}, writmetrics.New())
 	rows := []struct {
 		name string
 		run  func(i int)
 	}{
 		{"floor: allow := true", func(int) { floor() }},
-		{"uncached decision", func(i int) { e.Evaluate(ctx, &requests[i%len(requests)]) }},
-		{"uncached, 200 deny policies", func(i int) { denying.Evaluate(ctx, &requests[i%len(requests)]) }},
-		{"cached decision", func(i int) { cached.Evaluate(ctx, &requests[i%len(requests)]) }},
+		{"uncached decision", func(i int) { e.Access(ctx, &requests[i%len(requests)]) }},
+		{"uncached, 200 deny policies", func(i int) { denying.Access(ctx, &requests[i%len(requests)]) }},
+		{"cached decision", func(i int) { cached.Access(ctx, e, &requests[i%len(requests)]) }},
 	}
 	best := make([]testing.BenchmarkResult, len(rows))
 	for round := range rounds {

@@ -35,7 +35,7 @@ func reloads(w *world, rounds int) error {
 	r := reload.New(reload.Options{
 		Source:     source.Dir(w.dir, source.DirOptions{}),
 		Translator: translator.New(translator.Options{}),
-		Activate: func(ctx context.Context, b *bundles.Bundle) (_ reload.Engine, err error) {
+		Activate: func(ctx context.Context, b *bundles.Bundle) (_ decision.Policies, err error) {
 			last, err = engine.Activate(ctx, b, engine.Options{Last: last})
 			return last, err
 		},
@@ -59,7 +59,7 @@ func reloads(w *world, rounds int) error {
 				if err := r.Reload(ctx); err != nil {
 					return err
 				}
-				if d := r.Evaluate(ctx, changed(user)); !row.want(d) {
+				if d := r.Current().Access(ctx, changed(user)); !row.want(d) {
 					return fmt.Errorf("%s: the change does not show: %s", row.name, d.Reason)
 				}
 				return nil

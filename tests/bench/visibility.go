@@ -40,13 +40,13 @@ func visibility(rounds int) error {
 		name := fmt.Sprintf("%d policies: ", policies)
 		for _, who := range []struct{ name, group string }{{"one is the principal's", "one-0"}, {"all are", "all"}} {
 			r := viewRequest(who.group, "pods", 0)
-			row(name+"who may, "+who.name, 0, smallest(rounds, func(int) { e.Authorize(ctx, r) }))
+			row(name+"who may, "+who.name, 0, smallest(rounds, func(int) { e.Visibility(ctx, r) }))
 		}
 		for _, items := range []int{100, 1000, 10000} {
 			r := viewRequest("one-0", "pods", items)
-			row(fmt.Sprintf("%s%d pods", name, items), items, smallest(rounds, func(int) { e.View(ctx, r) }))
+			row(fmt.Sprintf("%s%d pods", name, items), items, smallest(rounds, func(int) { decision.DecideVisibility(ctx, e, r, e.Visibility(ctx, r)) }))
 			r = viewRequest("one-0", "volume", items)
-			row(fmt.Sprintf("%s%d volumes, 4 aggregations", name, items), items, smallest(rounds, func(int) { e.View(ctx, r) }))
+			row(fmt.Sprintf("%s%d volumes, 4 aggregations", name, items), items, smallest(rounds, func(int) { decision.DecideVisibility(ctx, e, r, e.Visibility(ctx, r)) }))
 		}
 	}
 	return nil

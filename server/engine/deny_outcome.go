@@ -9,8 +9,9 @@ import (
 	"github.com/writ-policy/writ/server/decision"
 )
 
-// stop is what deny policies say of a request: rego/writ/access/deny's outcome.
-type stop struct {
+// denyOutcome is what deny policies decide on a request: the outcome of
+// rego/writ/access/deny.
+type denyOutcome struct {
 	denied   bool
 	reason   string
 	matched  decision.Matched
@@ -20,8 +21,8 @@ type stop struct {
 	pods     []decision.PodOutcome
 }
 
-// decision is the one of a request that a deny policy stops.
-func (s *stop) decision(now time.Time) decision.Decision {
+// decision is the decision on a request that a deny policy denies.
+func (s *denyOutcome) decision(now time.Time) decision.Decision {
 	d := decision.Decision{
 		Denied:        true,
 		Reason:        s.reason,
@@ -29,13 +30,13 @@ func (s *stop) decision(now time.Time) decision.Decision {
 		Warnings:      []string{},
 		Matched:       []decision.Matched{s.matched},
 	}
-	s.accompany(&d, now)
+	s.addTo(&d, now)
 	return d
 }
 
-// accompany adds what was said of the pod. A pod may be another one at the next
-// request, so what it decided is of now alone.
-func (s *stop) accompany(d *decision.Decision, now time.Time) {
+// addTo adds what pod security evaluated. The pod may have changed at the next
+// request, so that the decision is valid at this instant only.
+func (s *denyOutcome) addTo(d *decision.Decision, now time.Time) {
 	d.Warnings = append(append([]string{}, s.warnings...), d.Warnings...)
 	d.PodSecurity, d.Pods = s.pod, s.pods
 	if len(s.pods) > 0 {
@@ -61,19 +62,19 @@ var (
 	keyAPIVersion    = ast.StringTerm("apiVersion")
 )
 
-var errStop = errors.New("what deny policies say has not its shape")
+var errDenyOutcome = errors.New("deny policies returned a malformed outcome")
 
-// readStop takes the outcome apart. An outcome of another shape is trouble.
-func readStop(value ast.Value) (stop, error) {
-	var s stop
+// readDenyOutcome reads the outcome. One of another shape is an error.
+func readDenyOutcome(value ast.Value) (denyOutcome, error) {
+	var s denyOutcome
 	o, ok := value.(ast.Object)
 	if !ok {
-		return s, errStop
+		return s, errDenyOutcome
 	}
 	denied, ok := member[ast.Boolean](o, keyDenied)
 	warnings, ok2 := member[*ast.Array](o, keyWarnings)
 	if !ok || !ok2 {
-		return s, errStop
+		return s, errDenyOutcome
 	}
 	s.denied = bool(denied)
 	var err error
@@ -94,11 +95,11 @@ func readStop(value ast.Value) (stop, error) {
 	reason, ok := member[ast.String](o, keyReason)
 	matched, ok2 := member[ast.Object](o, keyMatched)
 	if !ok || !ok2 {
-		return s, errStop
+		return s, errDenyOutcome
 	}
 	unknown, ok := member[ast.Boolean](o, keyLabelsUnknown)
 	if !ok {
-		return s, errStop
+		return s, errDenyOutcome
 	}
 	s.reason, s.unknown = string(reason), bool(unknown)
 	s.matched, err = readMatched(matched)
@@ -108,18 +109,18 @@ func readStop(value ast.Value) (stop, error) {
 func readOutcomes(o ast.Object) ([]decision.PodOutcome, error) {
 	list, ok := member[*ast.Array](o, keyPods)
 	if !ok {
-		return nil, errStop
+		return nil, errDenyOutcome
 	}
 	var outcomes []decision.PodOutcome
 	for i := range list.Len() {
 		row, ok := list.Elem(i).Value.(ast.Object)
 		if !ok {
-			return nil, errStop
+			return nil, errDenyOutcome
 		}
 		policy, ok1 := member[ast.String](row, keyPolicy)
 		action, ok2 := member[ast.String](row, keyAction)
 		if !ok1 || !ok2 {
-			return nil, errStop
+			return nil, errDenyOutcome
 		}
 		outcome := decision.PodOutcome{Policy: string(policy), Action: string(action)}
 		if factors, ok := member[*ast.Array](row, keyFactors); ok {
@@ -145,7 +146,7 @@ func readMatched(o ast.Object) (decision.Matched, error) {
 	effect, ok5 := member[ast.String](o, keyEffect)
 	version, ok6 := member[ast.String](o, keyAPIVersion)
 	if !ok1 || !ok2 || !ok3 || !ok4 || !ok5 || !ok6 {
-		return decision.Matched{}, errStop
+		return decision.Matched{}, errDenyOutcome
 	}
 	return decision.Matched{
 		Kind: string(kind), Name: string(name), Rule: rule, Source: string(source),
@@ -159,7 +160,7 @@ func readPod(o ast.Object) (*decision.PodSecurity, error) {
 	score, ok3 := whole(o, keyScore)
 	factors, ok4 := member[*ast.Array](o, keyFactors)
 	if !ok1 || !ok2 || !ok3 || !ok4 {
-		return nil, errStop
+		return nil, errDenyOutcome
 	}
 	names, err := texts(factors)
 	if err != nil {

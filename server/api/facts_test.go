@@ -16,22 +16,19 @@ import (
 // unknownLabels is how such a denial's reason ends.
 const unknownLabels = ": namespace labels are unknown (fail-closed)"
 
-// judge is a Reviewer with pod security of its own: it denies an exec without a
-// pod, and a delete without the labels of the namespace.
+// judge has pod security of its own: it denies an exec without a pod, and a delete
+// without the labels of the namespace.
 type judge struct {
 	fake
-	// blind is how often Wants still says that nothing is wanted.
-	blind int
-	err   error
+	err error
 }
 
-func (j *judge) Wants(_ context.Context, r *decision.Request) (decision.Wants, error) {
-	j.remember("wants", r)
-	j.blind--
-	return decision.Wants{Pod: j.blind < 0 && r.Subresource == "exec", NamespaceLabels: true}, j.err
+func (j *judge) MissingFacts(_ context.Context, r *decision.Request) (decision.Facts, error) {
+	j.remember("missing facts", r)
+	return decision.Facts{Pod: r.Subresource == "exec", NamespaceLabels: true}, j.err
 }
 
-func (j *judge) Evaluate(_ context.Context, r *decision.Request) decision.Decision {
+func (j *judge) Access(_ context.Context, r *decision.Request) decision.Decision {
 	j.remember("evaluate", r)
 	switch {
 	case r.Subresource == "exec" && r.Pod == nil:
@@ -46,7 +43,7 @@ func (j *judge) Evaluate(_ context.Context, r *decision.Request) decision.Decisi
 
 // atlas knows the cluster prod, which is the default.
 type atlas struct {
-	read    []decision.Wants
+	read    []decision.Facts
 	nothing bool
 	inside  func()
 }
@@ -59,7 +56,7 @@ func (a *atlas) Place(r *decision.Request) error {
 	return nil
 }
 
-func (a *atlas) Complete(_ context.Context, r *decision.Request, w decision.Wants) {
+func (a *atlas) Complete(_ context.Context, r *decision.Request, w decision.Facts) {
 	a.read = append(a.read, w)
 	if a.inside != nil {
 		a.inside()
@@ -75,27 +72,28 @@ func (a *atlas) Complete(_ context.Context, r *decision.Request, w decision.Want
 	}
 }
 
-func TestComplete(t *testing.T) {
+func (*atlas) Labels(string) map[string]string { return nil }
+
+func TestFacts(t *testing.T) {
 	const exec = `"resourceAttributes":{"verb":"create","resource":"pods","subresource":"exec","namespace":"s","name":"p"}`
 	const remove = `"resourceAttributes":{"verb":"delete","resource":"deployments","group":"apps","namespace":"s","name":"p"}`
 	const get = `"resourceAttributes":{"verb":"get","resource":"pods","namespace":"s","name":"p"}`
-	pod, labels := decision.Wants{Pod: true, NamespaceLabels: true}, decision.Wants{NamespaceLabels: true}
+	pod, labels := decision.Facts{Pod: true, NamespaceLabels: true}, decision.Facts{NamespaceLabels: true}
 	for _, tt := range []struct {
 		name, path, spec string
 		judge            *judge
 		atlas            *atlas // nil: no clusters
 		allowed          bool
 		reason           string
-		read             []decision.Wants
+		read             []decision.Facts
 	}{
-		{"a pod", "", exec, &judge{}, &atlas{}, true, "of bank", []decision.Wants{pod}},
+		{"a pod", "", exec, &judge{}, &atlas{}, true, "of bank", []decision.Facts{pod}},
 		{"no clusters", "/clusters/x", exec, &judge{}, nil, false, "no pod: ", nil},
-		{"no way there", "", exec, &judge{}, &atlas{nothing: true}, false, "no pod: ", []decision.Wants{pod}},
-		{"another cluster", "/clusters/x", exec, &judge{}, &atlas{}, false, "denied: no such cluster", nil},
-		{"a revision swapped in meanwhile", "", exec, &judge{blind: 1}, &atlas{}, true, "of bank", []decision.Wants{pod}},
-		{"trouble", "", exec, &judge{err: errors.New("no answer")}, &atlas{}, false, "denied: no answer", nil},
-		{"labels decide", "", remove, &judge{}, &atlas{}, true, "prod  ", []decision.Wants{labels}},
-		{"labels cannot be read", "", remove, &judge{}, &atlas{nothing: true}, false, unknownLabels, []decision.Wants{labels}},
+		{"no way there", "", exec, &judge{}, &atlas{nothing: true}, false, "no pod: ", []decision.Facts{pod}},
+		{"another cluster", "/clusters/x", exec, &judge{}, &atlas{}, false, "denied: evaluation error: no such cluster", nil},
+		{"an evaluation error", "", exec, &judge{err: errors.New("no answer")}, &atlas{}, false, "denied: evaluation error: no answer", nil},
+		{"labels decide", "", remove, &judge{}, &atlas{}, true, "prod  ", []decision.Facts{labels}},
+		{"labels cannot be read", "", remove, &judge{}, &atlas{nothing: true}, false, unknownLabels, []decision.Facts{labels}},
 		{"nothing is needed", "", get, &judge{}, &atlas{}, true, "prod  ", nil},
 		{"claims", "", get + `,"extra":{"my/session":["s"],"my/escalation":["e"]}`, &judge{}, &atlas{}, true, "prod s e", nil},
 		{"claims without clusters", "", get + `,"extra":{"my/session":["s"],"my/escalation":["e"]}`, &judge{}, nil, true, " s e", nil},
@@ -104,7 +102,7 @@ func TestComplete(t *testing.T) {
 	} {
 		t.Run(tt.name, func(t *testing.T) {
 			_, o := doors(&fake{}, nil)
-			o.Reviewer, o.SessionKey, o.EscalationKey = tt.judge, "my/session", "my/escalation"
+			o.Current, o.SessionKey, o.EscalationKey = serving(tt.judge), "my/session", "my/escalation"
 			if tt.atlas != nil {
 				o.Clusters = tt.atlas
 			}
@@ -112,7 +110,7 @@ func TestComplete(t *testing.T) {
 			if allowed != tt.allowed || !strings.Contains(reason, tt.reason) {
 				t.Errorf("got %v, %q; want %v, %q", allowed, reason, tt.allowed, tt.reason)
 			}
-			var read []decision.Wants
+			var read []decision.Facts
 			if tt.atlas != nil {
 				read = tt.atlas.read
 			}
@@ -147,7 +145,7 @@ func sar(t *testing.T, h http.Handler, path, spec string) (allowed bool, reason 
 func TestAReadHoldsNoPlace(t *testing.T) {
 	a := &atlas{}
 	_, o := doors(&fake{}, nil)
-	o.Reviewer, o.Clusters, o.MaxInFlight = &judge{}, a, 1
+	o.Current, o.Clusters, o.MaxInFlight = serving(&judge{}), a, 1
 	h := New(o)
 	inside := false
 	a.inside = func() {
@@ -163,7 +161,7 @@ func TestAReadHoldsNoPlace(t *testing.T) {
 func TestNothingIsReadForACanonicalRequest(t *testing.T) {
 	a := &atlas{}
 	_, o := doors(&fake{}, nil)
-	o.Reviewer, o.Clusters = &judge{}, a
+	o.Current, o.Clusters = serving(&judge{}), a
 	w := httptest.NewRecorder()
 	New(o).ServeHTTP(w, httptest.NewRequest("POST", "/v1/decisions/access",
 		strings.NewReader(`{"user":"u","verb":"create","resource":"pods","subresource":"exec","namespace":"s","name":"p","cluster":"x"}`)))
@@ -175,7 +173,7 @@ func TestNothingIsReadForACanonicalRequest(t *testing.T) {
 // An Origin review is of the default cluster.
 func TestAnOriginReviewIsOfTheDefaultCluster(t *testing.T) {
 	_, o := doors(&fake{}, nil)
-	o.Reviewer, o.Clusters = &judge{}, &atlas{}
+	o.Current, o.Clusters = serving(&judge{}), &atlas{}
 	w := httptest.NewRecorder()
 	New(o).ServeHTTP(w, httptest.NewRequest("POST", "/api/v1/ns/s/subjectAccessReviews",
 		strings.NewReader(`{"kind":"SubjectAccessReview","apiVersion":"v1","spec":{"verb":"get","resourceKind":"Pod","userName":"u"}}`)))

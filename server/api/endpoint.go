@@ -1,10 +1,8 @@
 package api
 
 import (
-	"context"
 	"log/slog"
 	"net/http"
-	"runtime/debug"
 	"strings"
 	"time"
 
@@ -14,22 +12,21 @@ import (
 	"github.com/writ-policy/writ/server/metrics"
 )
 
-// door is how a route is guarded and answered: by handle, or by check and answer
-// where it takes a body and gives a decision.
-type door struct {
+// endpoint is how a route is answered: by handle, or by check and answer if it takes a
+// body and gives a decision.
+type endpoint struct {
 	handle gin.HandlerFunc
 	// check, if set, refuses a request before its body is read.
 	check func(*gin.Context) *refusal
-	// answer gets the body, checked to be JSON, and a buffer for the answer. At
-	// most MaxInFlight of them run at a time.
-	answer func(*gin.Context, decision.Value, *buffer)
+	// answer gets the policies of the request, the body, checked to be JSON, and a
+	// buffer for the answer. At most MaxInFlight of them run at a time.
+	answer func(*gin.Context, decision.Policies, decision.Value, *buffer)
 	// stream, if set, answers a body of lines instead, as it comes.
 	stream gin.HandlerFunc
-	// webhook marks the doors whose caller is an API server: whatever goes wrong
-	// inside is a denial with HTTP 200, and shedding a plain 503.
+	// webhook marks endpoints whose caller is an API server: an internal error is a
+	// denial with HTTP 200, and shedding a plain 503.
 	webhook bool
-	// quiet marks the doors that are asked again and again by machines, whose
-	// "no" is no event.
+	// quiet suppresses request logs for probe endpoints, where 503 is expected.
 	quiet bool
 }
 
@@ -43,8 +40,8 @@ var (
 	noContent   = []string{"default-src 'none'; frame-ancestors 'none'"}
 )
 
-// guard puts around a door what all have in common.
-func (s *service) guard(pattern string, d door) gin.HandlerFunc {
+// guard wraps an endpoint in what all have in common.
+func (s *service) guard(pattern string, d endpoint) gin.HandlerFunc {
 	route := s.Metrics.Route(pattern)
 	return func(c *gin.Context) {
 		began := time.Now()
@@ -55,7 +52,7 @@ func (s *service) guard(pattern string, d door) gin.HandlerFunc {
 		header["Cache-Control"] = noStore
 		header["Content-Security-Policy"] = noContent
 		if hidesSlash(c.Request.URL.RawPath) {
-			s.refuse(c, nothingHere)
+			s.refuse(c, errNotFound)
 			return
 		}
 		if d.handle != nil {
@@ -66,15 +63,16 @@ func (s *service) guard(pattern string, d door) gin.HandlerFunc {
 			d.stream(c)
 			return
 		}
-		s.decisionDoor(c, &d)
+		s.answerDecision(c, &d)
 	}
 }
 
-// decisionDoor reads the body, and only then takes one of the places there are
-// for decisions: whoever sends slowly must not keep others out.
-func (s *service) decisionDoor(c *gin.Context, d *door) {
-	if s.inFlight.Load() >= int64(s.MaxInFlight) {
-		s.shed(c, d) // without looking at it
+// answerDecision reads the body, and only then takes one of the places for decisions:
+// a slow sender must not keep others out. It loads the active revision when it has the
+// whole request.
+func (s *service) answerDecision(c *gin.Context, d *endpoint) {
+	if s.inFlight.isFull(s.MaxInFlight) {
+		s.shed(c, d) // without reading it
 		return
 	}
 	if d.check != nil {
@@ -83,50 +81,50 @@ func (s *service) decisionDoor(c *gin.Context, d *door) {
 			return
 		}
 	}
-	if refused := s.demanded(c); refused != nil {
-		s.refuse(c, refused)
-		return
-	}
 	b := buffers.Get().(*buffer)
 	defer s.release(b)
 	value, refused := s.parse(c, b)
 	switch {
-	case refused == crowded:
+	case refused == errTooManyRequests:
 		s.shed(c, d)
 		return
 	case refused != nil:
 		s.refuse(c, refused)
 		return
 	}
-	defer s.inFlight.Add(-1)
-	if s.inFlight.Add(1) > int64(s.MaxInFlight) {
+	if !s.inFlight.acquire(s.MaxInFlight) {
 		s.shed(c, d)
 		return
 	}
-	d.answer(c, value, b)
+	defer s.inFlight.release()
+	policies, refused := s.policies(c)
+	if refused != nil {
+		s.refuse(c, refused)
+		return
+	}
+	d.answer(c, policies, value, b)
 }
 
-// crowded is the refusal of what there is no room for.
-var crowded = &refusal{status: http.StatusServiceUnavailable, message: "too many requests in flight"}
+// errTooManyRequests is the refusal of what there is no room for.
+var errTooManyRequests = &refusal{status: http.StatusServiceUnavailable, message: "too many requests in flight"}
 
 // shed refuses a request that has done nothing wrong. It has no Retry-After: with
 // one, an API server comes back with the request until its own time is up.
-func (s *service) shed(c *gin.Context, d *door) {
+func (s *service) shed(c *gin.Context, d *endpoint) {
 	s.Metrics.Shed()
 	if d.webhook {
-		write(c, crowded.status, textType, []byte(crowded.message+"\n"))
+		write(c, errTooManyRequests.status, textType, []byte(errTooManyRequests.message+"\n"))
 		return
 	}
-	s.refuse(c, crowded)
+	s.refuse(c, errTooManyRequests)
 }
 
 // finish is deferred: it ends a panic, counts and logs.
-func (s *service) finish(c *gin.Context, d *door, pattern string, route *metrics.Route, began time.Time) {
+func (s *service) finish(c *gin.Context, d *endpoint, pattern string, route *metrics.Route, began time.Time) {
 	cause := recover()
 	begun := c.Writer.Written()
 	if cause != nil {
-		s.Metrics.Panicked()
-		s.panicked(c.Request.Context(), pattern, cause)
+		s.protect.Panicked(c.Request.Context(), pattern, cause)
 		if !begun {
 			s.broken(c, d)
 		}
@@ -141,7 +139,7 @@ func (s *service) finish(c *gin.Context, d *door, pattern string, route *metrics
 }
 
 // broken answers in place of a handler that panicked.
-func (s *service) broken(c *gin.Context, d *door) {
+func (s *service) broken(c *gin.Context, d *endpoint) {
 	if d.webhook {
 		write(c, http.StatusOK, jsonType, brokenReview)
 		return
@@ -149,17 +147,13 @@ func (s *service) broken(c *gin.Context, d *door) {
 	s.refuse(c, &refusal{status: http.StatusInternalServerError, message: internalError})
 }
 
-// internalError is all that a caller hears of a bug.
-const internalError = "internal error"
-
-func (s *service) panicked(ctx context.Context, pattern string, cause any) {
-	s.Logger.ErrorContext(ctx, "a request panicked", "route", pattern, "panic", cause, "stack", string(debug.Stack()))
-}
+// internalError is the message of an answer after a panic.
+var internalError = decision.ErrInternal.Error()
 
 // log writes one line a request: those that were answered at level debug, since
 // API servers ask thousands a second, the others louder. It holds no body, no
 // query and no header: what callers choose and may be secret.
-func (s *service) log(c *gin.Context, d *door, pattern string, status int, began time.Time) {
+func (s *service) log(c *gin.Context, d *endpoint, pattern string, status int, began time.Time) {
 	level := slog.LevelDebug
 	switch {
 	case d.quiet:
@@ -180,7 +174,7 @@ func (s *service) log(c *gin.Context, d *door, pattern string, status int, began
 
 // budget is how long a decision may take: Timeout, or less where the caller says
 // with ?timeout= when it will have given up. A tenth of that is left for the way
-// back: a denial that comes too late is none.
+// back: a denial that comes too late has no effect.
 func (s *service) budget(query string) time.Duration {
 	if query == "" {
 		return s.Timeout

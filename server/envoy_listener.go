@@ -7,14 +7,14 @@ import (
 	"github.com/writ-policy/writ/server/envoy"
 )
 
-// envoyDoor is the door for Envoy with its listener.
-type envoyDoor struct {
+// envoyListener is the gRPC server for Envoy and its listener.
+type envoyListener struct {
 	server   *envoy.Server
 	listener net.Listener
 }
 
-// listenEnvoy opens the door for Envoy; nil where none is configured.
-func (s *Server) listenEnvoy(ctx context.Context) (*envoyDoor, error) {
+// listenEnvoy opens the listener for Envoy; nil if none is configured.
+func (s *Server) listenEnvoy(ctx context.Context) (*envoyListener, error) {
 	c := &s.config
 	if c.EnvoyListen == "" {
 		return nil, nil
@@ -24,7 +24,7 @@ func (s *Server) listenEnvoy(ctx context.Context) (*envoyDoor, error) {
 		return nil, err // it says "listen" and the address
 	}
 	o := envoy.Options{
-		Guard: s.reloader, Metrics: s.metrics, Logger: s.log,
+		Current: s.reloader.Current, Metrics: s.metrics, Logger: s.log,
 		Identity: c.EnvoyIdentity, Timeout: c.EvaluationTimeout, MaxInFlight: c.MaxInFlight,
 		MaxMessage: int(c.MaxBody),
 	}
@@ -35,13 +35,13 @@ func (s *Server) listenEnvoy(ctx context.Context) (*envoyDoor, error) {
 	if c.EnvoyListening != nil {
 		c.EnvoyListening(listener.Addr())
 	}
-	return &envoyDoor{envoy.New(o), listener}, nil
+	return &envoyListener{envoy.New(o), listener}, nil
 }
 
-func (d *envoyDoor) serve() error { return d.server.Serve(d.listener) }
+func (d *envoyListener) serve() error { return d.server.Serve(d.listener) }
 
-// close closes a door that was opened and never served; nil is none.
-func (d *envoyDoor) close() error {
+// close closes a listener that never served. It may be called on nil.
+func (d *envoyListener) close() error {
 	if d == nil {
 		return nil
 	}

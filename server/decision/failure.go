@@ -1,0 +1,122 @@
+package decision
+
+import (
+	"context"
+	"errors"
+)
+
+// Evaluation errors of an evaluation that did not run to its end.
+var (
+	ErrCanceled = errors.New("the evaluation was cancelled")
+	ErrDeadline = errors.New("the evaluation took too long")
+	// ErrInternal stands for a panic, of which callers learn nothing else.
+	ErrInternal = errors.New("internal error")
+)
+
+// CheckContext returns ErrDeadline or ErrCanceled if ctx has ended, and nil
+// otherwise.
+func CheckContext(ctx context.Context) error {
+	switch err := ctx.Err(); {
+	case err == nil:
+		return nil
+	case errors.Is(err, context.DeadlineExceeded):
+		return ErrDeadline
+	}
+	return ErrCanceled
+}
+
+// Outcome summarizes a decision of any point.
+type Outcome int
+
+// The outcomes. EvaluationError denies because no decision was reached.
+const (
+	NoOpinion Outcome = iota
+	Allow
+	Deny
+	EvaluationError
+)
+
+// outcomeOf derives the outcome of a decision: a denial wins over an allowance, and
+// an evaluation error over both.
+func outcomeOf(allowed, denied bool, evaluationError string) Outcome {
+	switch {
+	case evaluationError != "":
+		return EvaluationError
+	case denied:
+		return Deny
+	case allowed:
+		return Allow
+	}
+	return NoOpinion
+}
+
+// failedReason is the reason of a decision that failed.
+func failedReason(cause string) string { return "denied: evaluation error: " + cause }
+
+// Failed is the decision if the evaluation fails.
+func (Decision) Failed(cause string) Decision {
+	return Decision{
+		Denied: true, Reason: failedReason(cause), EvaluationError: cause,
+		Warnings: []string{}, Matched: []Matched{},
+	}
+}
+
+// Settle makes d consistent, never both allowed and denied, and returns its outcome.
+func (d Decision) Settle() (Decision, Outcome) {
+	outcome := outcomeOf(d.Allowed, d.Denied, d.EvaluationError)
+	d.Denied = d.Denied || outcome == EvaluationError
+	d.Allowed = outcome == Allow
+	return d, outcome
+}
+
+// Failed is the answer if the evaluation fails: it lists no principal.
+func (WhoCan) Failed(cause string) WhoCan {
+	return WhoCan{
+		Users: []string{}, Groups: []string{}, ServiceAccounts: []string{},
+		Except: []Exception{}, Warnings: []string{},
+		Reason: cause, EvaluationError: cause,
+	}
+}
+
+// FailedAuthorization is the authorization if the evaluation fails.
+func FailedAuthorization(cause string) Authorization {
+	a := DeniedAuthorization(failedReason(cause))
+	a.EvaluationError = cause
+	return a
+}
+
+// Failed is the decision if the evaluation fails.
+func (VisibilityDecision) Failed(cause string) VisibilityDecision {
+	return VisibilityDecision{
+		Authorization: FailedAuthorization(cause),
+		Visible:       []int{}, Aggregations: map[string]any{}, Metrics: map[string]any{},
+	}
+}
+
+// Settle returns the outcome; a partial decision is an allowance.
+func (d VisibilityDecision) Settle() (VisibilityDecision, Outcome) {
+	allowed := d.Decision == VisibleAll || d.Decision == VisibleSome
+	return d, outcomeOf(allowed, !allowed, d.EvaluationError)
+}
+
+// Failed is the decision if the evaluation fails.
+func (GatewayDecision) Failed(cause string) GatewayDecision {
+	return GatewayDecision{
+		Denied:          true,
+		Status:          500,
+		Reason:          failedReason(cause),
+		Warnings:        []string{},
+		Policies:        []string{},
+		Rules:           map[string]string{},
+		Matched:         []MatchedRule{},
+		Response:        &GatewayResponse{Code: 500, Headers: map[string]string{}},
+		Headers:         map[string]string{},
+		Metadata:        map[string]any{},
+		EvaluationError: cause,
+	}
+}
+
+// Settle returns the outcome.
+func (d GatewayDecision) Settle() (GatewayDecision, Outcome) {
+	return d, outcomeOf(d.Allowed, d.Denied, d.EvaluationError)
+}

@@ -1,0 +1,120 @@
+package decision
+
+import (
+	"context"
+	"iter"
+)
+
+// Policies answers by one revision, for as long as the caller holds it. An adapter
+// loads the active revision once a request and calls everything below with it.
+// Implementations are safe for concurrent use and keep neither requests nor what
+// these point to. An evaluation error is part of an answer, which then denies, so
+// that every adapter refuses alike.
+type Policies interface {
+	// Revision is the bundle's revision; empty if none is loaded.
+	Revision() string
+	// Sequence is the bundle's sequence number; zero if it has none.
+	Sequence() int64
+
+	// Access decides a validated request.
+	Access(ctx context.Context, r *Request) Decision
+	// WhoCan lists who may do what r describes; r has neither user nor groups.
+	WhoCan(ctx context.Context, r *Request) WhoCan
+	// MissingFacts returns what r lacks and policies in its scope read. After an
+	// error, which is an evaluation error, the facts are unknown.
+	MissingFacts(ctx context.Context, r *Request) (Facts, error)
+
+	// Visibility answers all of r but its items and numbers.
+	Visibility(ctx context.Context, r *VisibilityRequest) Authorization
+	// FilterItems completes a, an authorization of this revision for a request that
+	// differs from r at most in items, aggregations and metrics, and that has not
+	// expired. It reads items in bounded memory and calls yield with the index of each
+	// visible one, in order; nil items mean that the request has none. The decision
+	// has no Visible. The error is one of items or of yield.
+	FilterItems(ctx context.Context, r *VisibilityRequest, a Authorization, items iter.Seq2[Item, error], yield func(index int) error) (VisibilityDecision, error)
+
+	// Gateway decides a request, or returns why it is invalid.
+	Gateway(ctx context.Context, r *GatewayRequest) (GatewayDecision, *InvalidRequest)
+	// EffectivePolicies returns a value for json.Marshal. The error wraps
+	// ErrUnknownTarget, ErrMalformed or ErrNoRevision.
+	EffectivePolicies(q EffectiveQuestion) (any, error)
+
+	// ListPolicies lists the visibility policies whose subjects name the principal,
+	// active or not: denying ones first, each in the order of evaluation.
+	ListPolicies(ctx context.Context, p Principal) PolicyListing
+	// ListPermissions lists the principal's permissions on clusters; nil stands for
+	// all clusters that documents name. labels returns a cluster's labels.
+	ListPermissions(ctx context.Context, p Principal, clusters []string, labels func(cluster string) map[string]string) PermissionListing
+	// ListCustomTypes lists the types of metric sources the principal can discover.
+	ListCustomTypes(ctx context.Context, p Principal) TypeListing
+
+	// Fingerprints identify what authorizations depend on. They are computed at the
+	// first call and must not be written.
+	Fingerprints() *Fingerprints
+	// Revalidate converts an authorization of an earlier revision to this one. The
+	// caller has compared the Fingerprints of both: no policy of the principal has
+	// changed. It returns false if the conversion is not possible.
+	Revalidate(a Authorization) (Authorization, bool)
+}
+
+// Unavailable is Policies without a revision: it denies everything, and its text is
+// the evaluation error.
+type Unavailable string
+
+var _ Policies = Unavailable("")
+
+// Revision is empty.
+func (Unavailable) Revision() string { return "" }
+
+// Sequence is zero.
+func (Unavailable) Sequence() int64 { return 0 }
+
+// Access denies.
+func (u Unavailable) Access(context.Context, *Request) Decision {
+	return Decision{}.Failed(string(u))
+}
+
+// WhoCan lists no principal.
+func (u Unavailable) WhoCan(context.Context, *Request) WhoCan { return WhoCan{}.Failed(string(u)) }
+
+// MissingFacts is empty: no policy reads anything.
+func (Unavailable) MissingFacts(context.Context, *Request) (Facts, error) { return Facts{}, nil }
+
+// Visibility denies.
+func (u Unavailable) Visibility(context.Context, *VisibilityRequest) Authorization {
+	return FailedAuthorization(string(u))
+}
+
+// FilterItems denies without reading the items.
+func (u Unavailable) FilterItems(context.Context, *VisibilityRequest, Authorization, iter.Seq2[Item, error], func(int) error) (VisibilityDecision, error) {
+	return VisibilityDecision{}.Failed(string(u)), nil
+}
+
+// Gateway denies.
+func (u Unavailable) Gateway(context.Context, *GatewayRequest) (GatewayDecision, *InvalidRequest) {
+	return GatewayDecision{}.Failed(string(u)), nil
+}
+
+// EffectivePolicies returns ErrNoRevision.
+func (Unavailable) EffectivePolicies(EffectiveQuestion) (any, error) { return nil, ErrNoRevision }
+
+// ListPolicies returns the evaluation error.
+func (u Unavailable) ListPolicies(context.Context, Principal) PolicyListing {
+	return PolicyListing{Listing: Listing{EvaluationError: string(u)}}
+}
+
+// ListPermissions returns the evaluation error.
+func (u Unavailable) ListPermissions(context.Context, Principal, []string, func(string) map[string]string) PermissionListing {
+	return PermissionListing{Listing: Listing{EvaluationError: string(u)}}
+}
+
+// ListCustomTypes returns the evaluation error.
+func (u Unavailable) ListCustomTypes(context.Context, Principal) TypeListing {
+	return TypeListing{Listing: Listing{EvaluationError: string(u)}}
+}
+
+// Fingerprints are empty: there is nothing that authorizations could depend on.
+func (Unavailable) Fingerprints() *Fingerprints { return &Fingerprints{} }
+
+// Revalidate returns false.
+func (Unavailable) Revalidate(a Authorization) (Authorization, bool) { return a, false }

@@ -1,0 +1,107 @@
+package engine
+
+import (
+	"cmp"
+	"context"
+	"slices"
+	"time"
+
+	"github.com/writ-policy/writ/server/decision"
+)
+
+// Access decides one request, which must have been validated.
+func (e *Engine) Access(ctx context.Context, r *decision.Request) decision.Decision {
+	return e.decide(ctx, evaluation{request: r})
+}
+
+// decide turns an evaluation error into a denial.
+func (e *Engine) decide(ctx context.Context, v evaluation) decision.Decision {
+	d, err := e.evaluate(ctx, v, e.now())
+	if err != nil {
+		d = d.Failed(err.Error())
+	}
+	d.Revision = e.revision
+	return d
+}
+
+// evaluate makes the access decision in four steps:
+//
+//  1. The tables name the rules that fit the request.
+//  2. OPA reports which of them hold and what deny policies decide.
+//  3. A deny policy that denies decides alone.
+//  4. Otherwise the rules that hold decide, the first in their order before all others.
+func (e *Engine) evaluate(ctx context.Context, v evaluation, now time.Time) (decision.Decision, error) {
+	v.hits, v.sendRequest = e.tree.find(v.request), e.features.DenyPolicies
+	value, err := e.query(ctx, &e.queries.findings, v, now)
+	if err != nil {
+		return decision.Decision{}, err
+	}
+	found, err := readFindings(value, v.hits)
+	if err != nil {
+		return decision.Decision{}, err
+	}
+	if found.denial.denied {
+		return found.denial.decision(now), nil
+	}
+	d := decideByRules(v.request, found.hold, found.undecided)
+	found.denial.addTo(&d, now)
+	if e.access.ReadsClock && slices.ContainsFunc(v.hits, callsExtension) {
+		// Some extension reads the clock. Whether it is this one, and until when its
+		// answer is valid, is unknown: the decision is valid at this instant only.
+		d.Expires = now
+	}
+	return d, nil
+}
+
+// decideByRules decides by the hits that hold: the first of their order, an allow or
+// a denial; without any, the request is not allowed. It writes what
+// rego/writ/access/access.rego writes.
+func decideByRules(r *decision.Request, hits []hit, undecided []string) decision.Decision {
+	slices.SortFunc(hits, compareHits)
+	slices.Sort(undecided)
+	d := decision.Decision{
+		Warnings: append([]string{}, slices.Compact(undecided)...),
+		Matched:  make([]decision.Matched, len(hits)),
+	}
+	for i, h := range hits {
+		d.Matched[i] = matched(h)
+	}
+	if len(hits) > 0 {
+		d.Allowed, d.Denied = !hits[0].deny(), hits[0].deny()
+	}
+	d.Reason = reason(r, hits, d.Matched)
+	return d
+}
+
+// compareHits is the order over all families: the step, then the names of binding
+// and rule, so that it depends on the documents alone.
+func compareHits(a, b hit) int {
+	first, _ := a.number()
+	second, _ := b.number()
+	return cmp.Or(
+		cmp.Compare(a.step(), b.step()),
+		cmp.Compare(a.binding.Kind, b.binding.Kind),
+		cmp.Compare(a.binding.Namespace, b.binding.Namespace),
+		cmp.Compare(a.binding.Name, b.binding.Name),
+		cmp.Compare(first, second),
+		cmp.Compare(a.binding.APIVersion, b.binding.APIVersion),
+	)
+}
+
+// step is the position in the order over all families: cluster scope precedes a
+// namespace, and at each scope deny precedes allow. Deny policies are steps 1 and 2.
+func (h hit) step() int {
+	step := 6
+	if h.binding.Cluster {
+		step = 4
+	}
+	if h.deny() {
+		step--
+	}
+	return step
+}
+
+func callsExtension(h hit) bool {
+	restrictions := h.restrictions()
+	return restrictions != nil && restrictions.Extension != ""
+}

@@ -1,0 +1,32 @@
+package engine
+
+import (
+	"context"
+	"errors"
+
+	"github.com/open-policy-agent/opa/v1/ast"
+
+	"github.com/writ-policy/writ/server/decision"
+)
+
+// MissingFacts returns what the request lacks and deny policies in its scope read.
+func (e *Engine) MissingFacts(ctx context.Context, r *decision.Request) (decision.Facts, error) {
+	var facts decision.Facts
+	if !e.features.DenyPolicies || r.Path != "" {
+		return facts, nil
+	}
+	facts.NamespaceLabels = e.features.NamespaceLabels && r.Namespace != "" && r.NamespaceLabels == nil
+	if r.Pod != nil || r.PodError != "" || r.APIGroup != "" || r.Resource != "pods" || r.Subresource == "" {
+		return facts, nil
+	}
+	value, err := e.query(ctx, &e.queries.wantsPod, evaluation{request: r, sendRequest: true}, e.now())
+	if err != nil {
+		return facts, err
+	}
+	pod, ok := value.(ast.Boolean)
+	if !ok {
+		return facts, errors.New("wants_pod did not evaluate to a boolean")
+	}
+	facts.Pod = bool(pod)
+	return facts, nil
+}

@@ -1,0 +1,66 @@
+// Package point answers requests at a decision point: each within its time, as an
+// evaluation error if the evaluation panics, and counted. It is what the adapters of
+// all protocols have in common, and it knows none of them.
+package point
+
+import (
+	"context"
+	"log/slog"
+	"runtime/debug"
+	"time"
+
+	"github.com/writ-policy/writ/server/decision"
+	"github.com/writ-policy/writ/server/metrics"
+)
+
+// Answer is the answer D to a question that can fail.
+type Answer[D any] interface {
+	// Failed returns the answer for an evaluation error. It ignores its receiver.
+	Failed(cause string) D
+}
+
+// Decision is an Answer with an outcome.
+type Decision[D any] interface {
+	Answer[D]
+	// Settle returns the decision made consistent, and its outcome.
+	Settle() (D, decision.Outcome)
+}
+
+// Guard reports panics. It is safe for concurrent use.
+type Guard struct {
+	Metrics *metrics.Metrics
+	Logger  *slog.Logger
+}
+
+// Panicked counts and logs a panic of what.
+func (g *Guard) Panicked(ctx context.Context, what string, cause any) {
+	g.Metrics.Panicked()
+	g.Logger.ErrorContext(ctx, "panic", "in", what, "panic", cause, "stack", string(debug.Stack()))
+}
+
+// Protect returns what evaluate returns. A panic becomes an evaluation error: a bug
+// must not look like "no opinion" to a caller.
+func Protect[D Answer[D]](ctx context.Context, g *Guard, evaluate func(context.Context) (D, *decision.InvalidRequest)) (d D, invalid *decision.InvalidRequest) {
+	defer func() {
+		if cause := recover(); cause != nil {
+			g.Panicked(ctx, "evaluation", cause)
+			d, invalid = d.Failed(decision.ErrInternal.Error()), nil
+		}
+	}()
+	return evaluate(ctx)
+}
+
+// Decide evaluates within the time and counts the outcome. An invalid request is
+// returned and not counted.
+func Decide[D Decision[D]](ctx context.Context, g *Guard, counter *metrics.Point, within time.Duration, evaluate func(context.Context) (D, *decision.InvalidRequest)) (D, *decision.InvalidRequest) {
+	began := time.Now()
+	ctx, cancel := context.WithDeadline(ctx, began.Add(within))
+	defer cancel()
+	d, invalid := Protect(ctx, g, evaluate)
+	if invalid != nil {
+		return d, invalid
+	}
+	d, outcome := d.Settle()
+	counter.Decided(outcome, time.Since(began))
+	return d, nil
+}
