@@ -1,6 +1,7 @@
 package main
 
 import (
+	"cmp"
 	"encoding/json"
 	"fmt"
 	"io"
@@ -10,8 +11,8 @@ import (
 	"github.com/spf13/cobra"
 )
 
-// version is set by the linker in releases and empty otherwise.
-var version string
+// version and commit are set by the linker in releases and empty otherwise.
+var version, commit string
 
 // buildInfo is the information that `writ version` prints.
 type buildInfo struct {
@@ -35,13 +36,13 @@ func programVersion() string {
 }
 
 func readBuildInfo() buildInfo {
-	b := buildInfo{Version: programVersion(), Go: runtime.Version(), Platform: runtime.GOOS + "/" + runtime.GOARCH}
+	b := buildInfo{Version: programVersion(), Commit: commit, Go: runtime.Version(), Platform: runtime.GOOS + "/" + runtime.GOARCH}
 	info, ok := debug.ReadBuildInfo()
 	if !ok {
 		return b
 	}
 	for _, s := range info.Settings {
-		if s.Key == "vcs.revision" {
+		if s.Key == "vcs.revision" && b.Commit == "" {
 			b.Commit = s.Value
 		}
 	}
@@ -65,11 +66,7 @@ func newVersion(s streams) *cobra.Command {
 			if format == "json" {
 				return writeJSON(s.out, b)
 			}
-			commit := b.Commit
-			if commit == "" {
-				commit = "unknown"
-			}
-			_, err := fmt.Fprintf(s.out, "writ %s\ncommit %s\nopa %s\n%s %s\n", b.Version, commit, b.OPA, b.Go, b.Platform)
+			_, err := fmt.Fprintf(s.out, "writ %s\ncommit %s\nopa %s\n%s %s\n", b.Version, cmp.Or(b.Commit, "unknown"), b.OPA, b.Go, b.Platform)
 			return err
 		},
 	}

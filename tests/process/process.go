@@ -25,6 +25,18 @@ func Writ(t testing.TB) string { return path(t, writ) }
 // OPA returns the path of the stock opa that go.mod pins.
 func OPA(t testing.TB) string { return path(t, opa) }
 
+// ReadSources reads what the command is built from, for the reason that Writ does.
+func ReadSources(t testing.TB) {
+	t.Helper()
+	top, err := root()
+	if err == nil {
+		err = readSources(top)
+	}
+	if err != nil {
+		t.Fatal(err)
+	}
+}
+
 // FreeAddress returns an address of this machine that no process listens on.
 func FreeAddress(t testing.TB) string {
 	t.Helper()
