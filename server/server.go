@@ -174,7 +174,7 @@ func (s *Server) newReloader(m *metrics.Metrics) *reload.Reloader {
 	})
 }
 
-// Handler is the server's doors without a listener. Load brings documents behind
+// Handler is the server's endpoints without a listener. Load brings documents behind
 // it.
 func (s *Server) Handler() http.Handler { return s.handler }
 
@@ -224,7 +224,7 @@ func (s *Server) status() any {
 
 // Run listens, reads the documents, and answers until ctx is done. Then it says
 // that it is not ready, goes on for the drain time, and ends when what is in
-// flight is answered or the grace period is over. A stop by ctx is no error.
+// flight is answered or the grace period is over. Its error is nil after a stop by ctx.
 func (s *Server) Run(ctx context.Context) error {
 	listener, err := (&net.ListenConfig{}).Listen(ctx, "tcp", s.config.Listen)
 	if err != nil {

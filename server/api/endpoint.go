@@ -105,7 +105,7 @@ func (s *service) answerDecision(c *gin.Context, d *endpoint) {
 	d.answer(c, policies, value, b)
 }
 
-// errTooManyRequests is the refusal of what there is no room for.
+// errTooManyRequests is the refusal of a request beyond a limit.
 var errTooManyRequests = &refusal{status: http.StatusServiceUnavailable, message: "too many requests in flight"}
 
 // shed refuses a request that has done nothing wrong. It has no Retry-After: with

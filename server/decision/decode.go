@@ -117,7 +117,7 @@ func texts(key string, value Value) ([]string, error) {
 	for element := range value.Elements() {
 		text, ok := element.Text()
 		if !ok {
-			return nil, invalid(key, "key %q must be a list of strings, and element %d is none", key, len(list))
+			return nil, invalid(key, "key %q must be a list of strings; element %d is not a string", key, len(list))
 		}
 		list = append(list, text)
 	}
@@ -135,7 +135,7 @@ func textMap(key string, value Value) (map[string]string, error) {
 	for name, member := range value.Members() {
 		text, ok := member.Text()
 		if !ok {
-			return nil, invalid(key, "key %q must be an object of strings, and the value of %s is none", key, shown(name))
+			return nil, invalid(key, "key %q must be an object of strings; the value of %s is not a string", key, shown(name))
 		}
 		entries[name] = text
 	}
@@ -153,7 +153,7 @@ func textsMap(key string, value Value) (map[string][]string, error) {
 	for name, member := range value.Members() {
 		list, err := texts(key, member)
 		if err != nil || list == nil {
-			return nil, invalid(key, "key %q must be an object of lists of strings, and the value of %s is none", key, shown(name))
+			return nil, invalid(key, "key %q must be an object of lists of strings; the value of %s is not a list of strings", key, shown(name))
 		}
 		if entries == nil {
 			entries = map[string][]string{}

@@ -7,9 +7,9 @@ import (
 )
 
 // Sendable is d where its headers can be sent. Their values come out of requests: a
-// line end in one would begin another header. On an allow that is trouble, as a value
-// without it would be another one, of somebody else perhaps; on a denial controls
-// become spaces, and a name that is none is left out.
+// line end in one would begin another header. On an allow that is an evaluation error, as the
+// value without it would be a different one, perhaps another user's; on a denial controls
+// become spaces, and an invalid name is left out.
 func (d GatewayDecision) Sendable() GatewayDecision {
 	if d.Allowed && !d.Denied {
 		for name, value := range d.Headers {

@@ -6,13 +6,13 @@ import (
 	"unicode/utf8"
 )
 
-// InvalidRequest says why a body is no request.
+// InvalidRequest is why a body is not a valid request.
 type InvalidRequest struct {
 	// Code is always CodeInvalidRequest; it is written out with the message.
 	Code string
 	// Message is one sentence that names the key, for people.
 	Message string
-	// Field is the key, empty where the body as a whole is none.
+	// Field is the key, empty if the body as a whole is invalid.
 	Field string
 }
 
@@ -22,7 +22,7 @@ const CodeInvalidRequest = "invalid_request"
 // Error is the message.
 func (e *InvalidRequest) Error() string { return e.Message }
 
-// Body is the answer to a body that is no request:
+// Body is the answer to an invalid request:
 // {"error":{"code":...,"message":...}}.
 func (e *InvalidRequest) Body() []byte {
 	b := AppendString([]byte(`{"error":{"code":`), e.Code)
@@ -30,7 +30,7 @@ func (e *InvalidRequest) Body() []byte {
 	return append(b, "}}"...)
 }
 
-// AsInvalidRequest is err as an *InvalidRequest, so that a door can answer any
+// AsInvalidRequest is err as an *InvalidRequest, so that an endpoint can answer any
 // error of this package.
 func AsInvalidRequest(err error) *InvalidRequest {
 	var invalid *InvalidRequest

@@ -51,7 +51,7 @@ type PolicySummary struct {
 type PolicyState string
 
 // The states of a policy. An inactive one is disabled or begins later, and one in
-// error has a time that is none.
+// error has an invalid time.
 const (
 	PolicyActive   PolicyState = "Active"
 	PolicyInactive PolicyState = "Inactive"

@@ -1,7 +1,7 @@
 package decision
 
-// Validate checks what the types of r leave open: for requests that other doors
-// build. The error is an *InvalidRequest.
+// Validate checks what the types of r leave open: for requests that the
+// adapters of other protocols build. The error is an *InvalidRequest.
 func (r *Request) Validate() error {
 	if r.User == "" && len(r.Groups) == 0 {
 		return invalid("user", `key "user" may be empty only where "groups" is not`)

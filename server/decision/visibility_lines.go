@@ -25,7 +25,8 @@ func NewLines(in io.Reader, max int) *Lines {
 	return &Lines{Max: max, in: bufio.NewReaderSize(in, 64<<10)}
 }
 
-// Request reads the first line. What is no request is an *InvalidRequest.
+// Request reads the first line. The error for an invalid request is an
+// *InvalidRequest.
 func (l *Lines) Request() (*VisibilityRequest, error) {
 	text, err := l.next()
 	if err != nil && !errors.Is(err, io.EOF) {
@@ -41,7 +42,7 @@ func (l *Lines) Request() (*VisibilityRequest, error) {
 	return r, nil
 }
 
-// Items reads the lines after the first. What is no item is an *InvalidRequest
+// Items reads the lines after the first. The error for an invalid item is an *InvalidRequest
 // that says which; any error ends the sequence.
 func (l *Lines) Items() iter.Seq2[Item, error] {
 	return func(yield func(Item, error) bool) {

@@ -1,12 +1,12 @@
 // Package engine is the embedded OPA: it activates a bundle and decides with
-// it. It takes requests that a door has checked and gives whole decisions;
-// trouble of any kind is a denial that says so.
+// it. It takes validated requests and returns whole decisions; an evaluation error
+// is a denial.
 //
 // # Design
 //
 // Two steps of a decision are done in Go, each in place of a Rego rule that stays
 // in the bundle for a stock OPA: finding the rules that fit a request (tree.go,
-// for writ.access.compact.hits) and writing the decision out (compose.go, for the
+// for writ.access.compact.hits) and writing the decision out (access.go, for the
 // decision rule itself). What lies between, whether the rules that fit hold, is
 // asked of OPA. A tree of OPA's own values walked by Rego was tried in place of
 // the Go one: it took ten times as long a request, and a multiple of the memory.

@@ -215,7 +215,7 @@ func originKindEntries(r *decision.Request) []string {
 		}
 	}
 	add("*")
-	// A resource with a slash is no kind: it must not be taken for an entry's
+	// A resource with a slash is not a kind: it must not be taken for an entry's
 	// subresource.
 	if !strings.Contains(r.Resource, "/") {
 		for _, word := range tables.SameKinds(strings.ToLower(r.Resource)) {

@@ -82,7 +82,7 @@ func (e *Engine) add(answer *decision.WhoCan, subject string, d decision.Decisio
 	}
 	for _, entry := range d.Matched {
 		if entry.Effect != "deny" || entry.Role == nil {
-			continue // a DenyPolicy is bound to nobody
+			continue // a DenyPolicy has no binding
 		}
 		exception := decision.Exception{Kind: "Group", Name: group, Step: 5}
 		if isUser {

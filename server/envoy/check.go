@@ -123,7 +123,7 @@ func New(o Options) *Server {
 	return &Server{server}
 }
 
-// Serve answers on the listener until Stop. A stop is no error.
+// Serve answers on the listener until Stop. Its error is nil after Stop.
 func (s *Server) Serve(listener net.Listener) error { return s.grpc.Serve(listener) }
 
 // Stop takes no more checks and waits for those in flight, at most for grace.

@@ -47,7 +47,7 @@ func (r *Reloader) deliver(ctx context.Context, b *bundles.Bundle) (out outcome)
 }
 
 // least is the lowest sequence number that may be delivered. A rollback does not
-// lower it: whoever can send an old bundle again is not the one who rolled back.
+// lower it: the sender of an old bundle is not the operator who rolled back.
 func (r *Reloader) least() int64 {
 	if r.pinned == "" {
 		return max(r.highest, r.Current().Sequence())

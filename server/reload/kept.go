@@ -35,13 +35,13 @@ type Kept struct {
 	Pinned bool `json:"pinned,omitempty"`
 }
 
-// ErrNotKept says that there is no such revision to go back to.
+// ErrNotKept is the error of a rollback to a revision that is not kept.
 var ErrNotKept = errors.New("no such revision is kept")
 
 // ErrNoState says that without a state directory nothing is kept.
 var ErrNoState = errors.New("revisions are kept in a state directory, and none is configured")
 
-// revisionForm keeps what is no revision from naming files.
+// revisionForm is the form of revisions; other text must not name files.
 var revisionForm = regexp.MustCompile(`^[0-9a-f]{64}$`)
 
 func (s *state) keptPath(revision string) string {
@@ -171,7 +171,7 @@ func (s *state) pinned() (string, error) {
 	}
 	revision := strings.TrimSpace(string(content))
 	if !revisionForm.MatchString(revision) {
-		return "", errors.New("read what is pinned: it is no revision")
+		return "", errors.New("read pin file: not a revision ID")
 	}
 	return revision, nil
 }
