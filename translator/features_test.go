@@ -46,7 +46,7 @@ func TestFeatures(t *testing.T) {
 
 // The generated files hold what the features state, and state it in the data.
 func TestFeaturesAgreeWithFiles(t *testing.T) {
-	snapshots := denySuites(t)
+	snapshots := snapshotsOf(t, "../tests/conformance/deny/*/policies/*.yaml")
 	for _, g := range goldens(t) {
 		snapshots[g.path] = g.snapshot("")
 	}
@@ -82,10 +82,10 @@ func TestFeaturesAgreeWithFiles(t *testing.T) {
 	}
 }
 
-// denySuites returns the documents of the conformance suites on deny policies.
-func denySuites(t *testing.T) map[string]source.Snapshot {
+// snapshotsOf returns the documents that match the pattern, by folder.
+func snapshotsOf(t *testing.T, pattern string) map[string]source.Snapshot {
 	t.Helper()
-	paths, err := filepath.Glob("../tests/conformance/deny/*/policies/*.yaml")
+	paths, err := filepath.Glob(pattern)
 	if err != nil || len(paths) == 0 {
 		t.Fatalf("got %d documents and %v", len(paths), err)
 	}

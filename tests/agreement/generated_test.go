@@ -109,8 +109,8 @@ func TestGeneratedTestsFailWhenTheirVisibilityPolicyIsBroken(t *testing.T) {
 	breaks := []struct{ name, old, replacement string }{
 		{"its clusters", "\nclusters contains ", "\nbroken contains "},
 		{"its time", "\nholds if", "\nbroken if"},
-		{"its permissions", `"permissions":["view`, `"permissions":["broken`},
-		{"its entries", `"visibility":"filtered"`, `"visibility":"broken"`},
+		{"its permissions", `"permissions": ["view`, `"permissions": ["broken`},
+		{"its entries", `"visibility": "filtered"`, `"visibility": "broken"`},
 	}
 	broken := 0
 	for _, path := range slices.Sorted(maps.Keys(built.Files)) {

@@ -24,7 +24,7 @@ package compiled.extensions
 holds("", _, _) := false
 `)
 	for _, name := range names {
-		fmt.Fprintf(&out, "\nholds(%s, request, params) := data.writ.extensions[%s].holds(request, params)\n", regotext.Quote(name), regotext.Quote(name))
+		fmt.Fprintf(&out, "\nholds(%s, request, params) := data.writ.extensions%s.holds(request, params)\n", regotext.Quote(name), regotext.Key(name))
 	}
 	return out.Bytes()
 }

@@ -76,8 +76,8 @@ func TestEmitTests(t *testing.T) {
 	}
 	content := string(files[want[1]])
 	for _, row := range []string{
-		`"rule 0": {"request":`, `"request":{"apiGroup":"","groups":["g"],"resource":"pods","subresource":"","user":"","verb":"get"}`,
-		`"verb":"writ-other-verb"`, `"user":"writ:nobody"`,
+		`"rule 0": {"request": `, `"request": {"apiGroup": "", "groups": ["g"], "resource": "pods", "subresource": "", "user": "", "verb": "get"}`,
+		`"verb": "writ-other-verb"`, `"user": "writ:nobody"`,
 	} {
 		if !strings.Contains(content, row) {
 			t.Errorf("%s is not in\n%s", row, content)
@@ -96,7 +96,7 @@ func TestEmitWithoutTests(t *testing.T) {
 
 func TestDispatch(t *testing.T) {
 	files := Emit(&tables.Access{Extensions: []string{"region"}}, emit.Options{})
-	if !bytes.Contains(files[dispatchPath], []byte(`data.writ.extensions["region"].holds(request, params)`)) {
+	if !bytes.Contains(files[dispatchPath], []byte(`data.writ.extensions.region.holds(request, params)`)) {
 		t.Errorf("the extension is not asked in\n%s", files[dispatchPath])
 	}
 }

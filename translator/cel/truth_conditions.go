@@ -124,11 +124,14 @@ func conditional(name string, alternatives [][]string) string {
 		if i > 0 {
 			out.WriteString("\n")
 		}
-		if len(conditions) == 1 {
+		switch {
+		case len(conditions) == 1 && conditions[0] == "true":
+			out.WriteString(name + " := true\n")
+		case len(conditions) == 1:
 			out.WriteString(name + " if " + conditions[0] + "\n")
-			continue
+		default:
+			out.WriteString(name + " if {\n\t" + strings.Join(conditions, "\n\t") + "\n}\n")
 		}
-		out.WriteString(name + " if {\n\t" + strings.Join(conditions, "\n\t") + "\n}\n")
 	}
 	if len(alternatives) == 0 {
 		out.WriteString(name + " if false\n")
@@ -156,7 +159,7 @@ func (c *compiler) ref(e ast.Expr) (string, bool) {
 var word = regexp.MustCompile(`^[a-z][A-Za-z0-9_]*$`)
 
 // keywords cannot follow a dot in Rego.
-var keywords = []string{"as", "contains", "data", "default", "else", "every", "false", "if", "import", "in", "input", "not", "null", "package", "some", "true", "with"}
+var keywords = []string{"as", "contains", "default", "else", "every", "false", "if", "import", "in", "not", "null", "package", "some", "true", "with"}
 
 // scalarLiteral returns a literal that Rego compares in the same way as CEL, and the
 // built-in function that checks its type.

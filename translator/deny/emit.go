@@ -210,7 +210,7 @@ func namespaceClauses(m *emit.Module, purpose string, f *tables.NamespaceFilter)
 // purposeRule gives conditions a name, so that they can be negated.
 func purposeRule(m *emit.Module, purpose string, conditions []string) string {
 	name := m.HelperName(purpose)
-	emit.WriteRule(&m.Helpers, name, conditions)
+	emit.WriteBoolean(&m.Helpers, name, conditions)
 	return name
 }
 
@@ -232,7 +232,7 @@ func namespaceFits(m *emit.Module, purpose string, f *tables.NamespaceFilter) []
 }
 
 func requirementClause(m *emit.Module, purpose string, r tables.LabelRequirement) string {
-	label := "input.namespaceLabels[" + regotext.Quote(r.Key) + "]"
+	label := "input.namespaceLabels" + regotext.Key(r.Key)
 	switch r.Operator {
 	case "In":
 		return emit.OneOf(label, r.Values)

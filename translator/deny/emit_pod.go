@@ -52,7 +52,7 @@ func writeFactor(m *emit.Module, factor string, weight int) {
 		emit.WriteRule(&m.Helpers, head, []string{"times := pod.adds(" + regotext.Quote(name) + ")", "times > 0"})
 		return
 	}
-	emit.WriteRule(&m.Helpers, head, []string{"times := pod.occurs[" + regotext.Quote(factor) + "]"})
+	emit.WriteRule(&m.Helpers, head, []string{"times := pod.occurs" + regotext.Key(factor)})
 }
 
 func podConstant(policy *tables.DenyPolicy) map[string]any {
@@ -94,14 +94,14 @@ func exemptClause(m *emit.Module, pod *tables.PodSecurity) string {
 	name := m.HelperName("exempt")
 	fmt.Fprintf(&m.Helpers, "\ndefault %s := false\n", name)
 	if pod.ExemptNamespaces != nil {
-		emit.WriteRule(&m.Helpers, name, namespaceFits(m, "exempt_namespace", pod.ExemptNamespaces))
+		emit.WriteBoolean(&m.Helpers, name, namespaceFits(m, "exempt_namespace", pod.ExemptNamespaces))
 	}
 	if len(pod.ExemptLabels) > 0 {
 		var body []string
-		for _, key := range slices.Sorted(maps.Keys(pod.ExemptLabels)) {
-			body = append(body, "input.pod.metadata.labels["+regotext.Quote(key)+"] == "+regotext.Quote(pod.ExemptLabels[key]))
+		for _, label := range slices.Sorted(maps.Keys(pod.ExemptLabels)) {
+			body = append(body, "input.pod.metadata.labels"+regotext.Key(label)+" == "+regotext.Quote(pod.ExemptLabels[label]))
 		}
-		emit.WriteRule(&m.Helpers, name, body)
+		emit.WriteBoolean(&m.Helpers, name, body)
 	}
 	return name
 }

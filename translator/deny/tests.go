@@ -191,7 +191,7 @@ func (t *denySamples) module(name string) []byte {
 # description: |
 #   What one deny policy denies and what it leaves alone. Generated from it; its
 #   source: %s
-package compiled.tests.deny[%s]
+package compiled.tests.deny%s
 
 _denies(row) if {
 	some found in data.compiled.deny.rules with input as row.request
@@ -204,7 +204,7 @@ _sees(row) if {
 	found[1] == %s
 	row.factor in found[3].factors
 }
-`, regotext.Comment(t.policy.Source), regotext.Quote(name+"_test"), regotext.Quote(t.policy.Name), regotext.Quote(t.policy.Name))
+`, regotext.Comment(t.policy.Source), regotext.Key(name+"_test"), regotext.Quote(t.policy.Name), regotext.Quote(t.policy.Name))
 	if t.policy.Pod != nil {
 		fmt.Fprintf(&out, `
 _reaches(row) if {

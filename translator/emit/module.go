@@ -29,12 +29,21 @@ func (m *Module) HelperName(purpose string) string {
 	return m.Own + "__" + purpose
 }
 
-// WriteRule writes "HEAD if { BODY }", or the bare head.
+// WriteRule writes "HEAD if { BODY }", or the bare head, which gives the rule its value.
 func WriteRule(out *bytes.Buffer, head string, body []string) {
 	if len(body) == 0 {
-		body = []string{"true"}
+		fmt.Fprintf(out, "\n%s\n", head)
+		return
 	}
 	fmt.Fprintf(out, "\n%s if {\n\t%s\n}\n", head, strings.Join(body, "\n\t"))
+}
+
+// WriteBoolean writes a rule that is true where the body holds.
+func WriteBoolean(out *bytes.Buffer, name string, body []string) {
+	if len(body) == 0 {
+		name += " := true"
+	}
+	WriteRule(out, name, body)
 }
 
 func (m *Module) Bytes() []byte {
@@ -55,19 +64,31 @@ func (m *Module) AnyOf(purpose string, alternatives [][]string) []string {
 	}
 	name := m.HelperName(purpose)
 	for _, alternative := range alternatives {
-		WriteRule(&m.Helpers, name, alternative)
+		WriteBoolean(&m.Helpers, name, alternative)
 	}
 	return []string{name}
 }
 
 // OneOf is membership in constants, which OPA's rule index knows.
 func OneOf(ref string, words []string) string {
+	words = distinct(words)
 	if len(words) == 1 {
 		return ref + " == " + regotext.Quote(words[0])
 	}
 	return ref + " in {" + strings.Join(QuoteAll(words), ", ") + "}"
 }
 
+// distinct returns the words without repetitions, in their order.
+func distinct(words []string) []string {
+	seen := make(map[string]bool, len(words))
+	return slices.DeleteFunc(slices.Clone(words), func(word string) bool {
+		again := seen[word]
+		seen[word] = true
+		return again
+	})
+}
+
+// QuoteAll returns each of the words as a Rego string.
 func QuoteAll(words []string) []string {
 	list := make([]string, len(words))
 	for i, word := range words {

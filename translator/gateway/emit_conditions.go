@@ -22,7 +22,7 @@ type verdict struct {
 // negated.
 func (m *gatewayModule) named(conditions []string) string {
 	name := m.helper()
-	emit.WriteRule(&m.Helpers, name, conditions)
+	emit.WriteBoolean(&m.Helpers, name, conditions)
 	return name
 }
 
@@ -42,8 +42,8 @@ func (m *gatewayModule) all(conditions []document.Condition) verdict {
 		item := m.named(v.holds)
 		holds = append(holds, item)
 		either := m.helper()
-		emit.WriteRule(&m.Helpers, either, []string{item})
-		emit.WriteRule(&m.Helpers, either, v.fails)
+		emit.WriteBoolean(&m.Helpers, either, []string{item})
+		emit.WriteBoolean(&m.Helpers, either, v.fails)
 		settled = append(settled, either)
 	}
 	if !fails {
@@ -56,17 +56,17 @@ func (m *gatewayModule) all(conditions []document.Condition) verdict {
 // any is the verdict on alternatives, one of which must hold.
 func (m *gatewayModule) any(conditions []document.Condition) verdict {
 	holds, fails := m.helper(), ""
-	emit.WriteRule(&m.Helpers, holds, []string{"false"})
+	emit.WriteBoolean(&m.Helpers, holds, []string{"false"})
 	for i := range conditions {
 		v := m.condition(&conditions[i])
-		emit.WriteRule(&m.Helpers, holds, v.holds)
+		emit.WriteBoolean(&m.Helpers, holds, v.holds)
 		if v.fails == nil {
 			continue
 		}
 		if fails == "" {
 			fails = m.helper()
 		}
-		emit.WriteRule(&m.Helpers, fails, v.fails)
+		emit.WriteBoolean(&m.Helpers, fails, v.fails)
 	}
 	if fails == "" {
 		return verdict{holds: []string{holds}}
@@ -79,7 +79,7 @@ func (m *gatewayModule) condition(c *document.Condition) verdict {
 	case c.Predicate != nil:
 		return m.predicate(c.Predicate.Value)
 	case c.PatternRef != nil:
-		return verdict{holds: []string{fmt.Sprintf("pattern[input[null].patterns[%s]]", regotext.Quote(c.PatternRef.Value))}}
+		return verdict{holds: []string{fmt.Sprintf("pattern[input[null].patterns%s]", regotext.Key(c.PatternRef.Value))}}
 	case c.All != nil:
 		return m.all(c.All)
 	case c.Any != nil:
@@ -114,7 +114,7 @@ func (m *gatewayModule) predicate(text string) verdict {
 	if problem != nil {
 		panic(problem.Message) // decoding lets no such expression pass
 	}
-	m.Helpers.WriteString(program.Rego(name))
+	m.Helpers.WriteString("\n" + program.Rego(name))
 	return verdict{[]string{name + "_true"}, []string{name + "_error"}}
 }
 
@@ -130,7 +130,7 @@ func (m *gatewayModule) value(v *document.Value, lenient bool) string {
 		if problem != nil {
 			panic(problem.Message) // decoding lets no such expression pass
 		}
-		m.Helpers.WriteString(program.Rego(name))
+		m.Helpers.WriteString("\n" + program.Rego(name))
 		if !lenient {
 			return name + "_value"
 		}
@@ -138,7 +138,7 @@ func (m *gatewayModule) value(v *document.Value, lenient bool) string {
 		fmt.Fprintf(&m.Helpers, "\n%s := value if {\n\tvalue := %s_value\n} else := null\n", outer, name)
 		return outer
 	}
-	return regotext.Indented(v.Value)
+	return regotext.Constant(v.Value)
 }
 
 // template is a Rego term for a selector: what its one path finds, or text with

@@ -49,9 +49,9 @@ func (g *gatewayEmitter) routing(index int) []byte {
 	fmt.Fprintf(&out, "\nlisteners[%s] := %s\n", regotext.Quote(name), regotext.Indented(addresses))
 	for i := range gateway.Listeners {
 		paths, matches := g.listenerRoutes(index, i)
-		key := regotext.Quote(name + "#" + gateway.Listeners[i].Name)
-		fmt.Fprintf(&out, "\npaths[%s] := %s\n", key, regotext.Indented(paths))
-		fmt.Fprintf(&out, "\nmatches[%s] := %s\n", key, regotext.Indented(matches))
+		listener := regotext.Quote(name + "#" + gateway.Listeners[i].Name)
+		fmt.Fprintf(&out, "\npaths[%s] := %s\n", listener, regotext.Indented(paths))
+		fmt.Fprintf(&out, "\nmatches[%s] := %s\n", listener, regotext.Indented(matches))
 	}
 	return out.Bytes()
 }

@@ -54,7 +54,7 @@ func (m *gatewayModule) policyRule(named namedRule) {
 		m.applying(id, meaning.Conditions)
 	case *document.Pattern:
 		verdict := m.all(meaning.AllOf)
-		emit.WriteRule(&m.Out, "pattern["+id+"]", verdict.holds)
+		emit.WriteBoolean(&m.Out, "pattern["+id+"]", verdict.holds)
 	case *document.Authentication:
 		m.applying(id, meaning.When)
 	case *document.Authorization:
@@ -72,9 +72,9 @@ func (m *gatewayModule) policyRule(named namedRule) {
 // condition makes it apply: to skip a rule would be a way around it.
 func (m *gatewayModule) applying(id string, when []document.Condition) {
 	verdict := m.all(when)
-	emit.WriteRule(&m.Out, "applies["+id+"]", verdict.holds)
+	emit.WriteBoolean(&m.Out, "applies["+id+"]", verdict.holds)
 	if verdict.fails != nil {
-		emit.WriteRule(&m.Out, "applies["+id+"]", verdict.fails)
+		emit.WriteBoolean(&m.Out, "applies["+id+"]", verdict.fails)
 	}
 }
 

@@ -14,6 +14,7 @@ import (
 	"bytes"
 	"encoding/json"
 	"fmt"
+	"slices"
 	"strings"
 	"unicode"
 	"unicode/utf16"
@@ -28,11 +29,63 @@ func Quote(text string) string {
 }
 
 // Constant returns the Rego of a value that encoding/json accepts, on one line and
-// with sorted keys. It panics on any other value.
-func Constant(value any) string { return encode(value, "") }
+// with sorted keys, as opa fmt writes it. It panics on any other value.
+func Constant(value any) string {
+	text := encode(value, "")
+	var out strings.Builder
+	inText, escaped := false, false
+	for i := range len(text) {
+		b := text[i]
+		out.WriteByte(b)
+		switch {
+		case escaped:
+			escaped = false
+		case b == '\\':
+			escaped = true
+		case b == '"':
+			inText = !inText
+		case !inText && (b == ':' || b == ','):
+			out.WriteByte(' ')
+		}
+	}
+	return out.String()
+}
 
-// Indented is Constant over several lines, indented with tabs.
-func Indented(value any) string { return encode(value, "\t") }
+// Indented is Constant over several lines, indented with tabs, an entry a line.
+func Indented(value any) string {
+	lines := strings.Split(encode(value, "\t"), "\n")
+	for i := range lines[:len(lines)-1] {
+		next := strings.TrimLeft(lines[i+1], "\t")
+		if next[0] == '}' || next[0] == ']' {
+			lines[i] += ","
+		}
+	}
+	return strings.Join(lines, "\n")
+}
+
+// Key returns what selects a key within a reference: ".name", or ["any text"]. A key
+// at the end of the head of a rule takes [Quote] in brackets.
+func Key(text string) string {
+	if isVariable(text) {
+		return "." + text
+	}
+	return "[" + Quote(text) + "]"
+}
+
+// keywords cannot follow a dot.
+var keywords = []string{
+	"as", "contains", "default", "else", "every", "false", "if", "import", "in", "not", "null", "package", "some", "true", "with",
+}
+
+func isVariable(text string) bool {
+	for i := range len(text) {
+		b := text[i]
+		if !(b >= 'a' && b <= 'z' || b >= 'A' && b <= 'Z' || b == '_' || i > 0 && b >= '0' && b <= '9') {
+			return false
+		}
+	}
+	return text != "" && !slices.Contains(keywords, text)
+}
 
 func encode(value any, indent string) string {
 	var out bytes.Buffer

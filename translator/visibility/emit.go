@@ -139,7 +139,7 @@ func visibilityModule(p *tables.VisibilityPolicy) []byte {
 
 func writeVisibility(m *emit.Module, p *tables.VisibilityPolicy) {
 	m.Metadata("When MonitorAccessPolicy "+p.Name+" holds", p.Source)
-	emit.WriteRule(&m.Out, "holds", validity(p))
+	emit.WriteBoolean(&m.Out, "holds", validity(p))
 	for i := range p.Rules {
 		r := &p.Rules[i]
 		for _, conditions := range selectorClauses(r) {
@@ -198,8 +198,8 @@ func selectorClauses(r *tables.VisibilityRule) [][]string {
 	}
 	if r.Labels != nil {
 		var conditions []string
-		for _, key := range sortedKeys(*r.Labels) {
-			conditions = append(conditions, labels+"["+regotext.Quote(key)+"] == "+regotext.Quote((*r.Labels)[key]))
+		for _, label := range sortedKeys(*r.Labels) {
+			conditions = append(conditions, labels+regotext.Key(label)+" == "+regotext.Quote((*r.Labels)[label]))
 		}
 		clauses = append(clauses, conditions)
 	}

@@ -124,19 +124,19 @@ func TestVisibilityFiles(t *testing.T) {
 	files := Emit(views(), emit.Options{Tests: true})
 	for path, want := range map[string][]string{
 		"compiled/visibility/subjects.rego": {
-			`"user:u": [[10,"ns","p","ns-p",false]]`, `"group:g": [[0,"","d","-d",true]]`, `"ns/p": "ns-p"`,
+			`"user:u": [[10, "ns", "p", "ns-p", false]]`, `"group:g": [[0, "", "d", "-d", true]]`, `"ns/p": "ns-p"`,
 		},
 		"compiled/visibility/ns-p.rego": {
 			`package compiled.visibility.policies["ns-p"]`, "#   source: \"a.yaml:12\"\nclusters contains 1 if {\n\tregex.match(\"^prod\", input.cluster.name)",
-			"clusters contains 1 if {\n\tinput.cluster.labels[\"env\"] == \"prod\"", "clusters contains 2 if {\n\ttrue",
-			"time.now_ns() >= 1767225600000000000", `listed := {"pods":0,"pvc":1}`, `"allowed":{"web":true}`, `"deniedPatterns":["(?s)^.*-tmp$"]`,
+			"clusters contains 1 if {\n\tinput.cluster.labels.env == \"prod\"", "\nclusters contains 2\n",
+			"time.now_ns() >= 1767225600000000000", `listed := {"pods": 0, "pvc": 1}`, `"allowed": {"web": true}`, `"deniedPatterns": ["(?s)^.*-tmp$"]`,
 		},
-		"compiled/visibility/-d.rego":            {"\t-1: {", `listed := {"pods":0,"pvc":0}`, `"entries":{}`},
+		"compiled/visibility/-d.rego":            {"\t-1: {", `listed := {"pods": 0, "pvc": 0}`, `"entries": {}`},
 		"compiled/visibility/-disabled.rego":     {"not enabled"},
 		"compiled/visibility/-malformed.rego":    {"never holds"},
 		"compiled/visibility/-nowhere.rego":      {"no cluster"},
-		"compiled/visibility/sources/-s.rego":    {`"field":{"field":"name"}`, `"group":{"own":"namespace"}`, `"list":["a","b"]`, `"field":{"own":"name"}`},
-		"compiled/tests/visibility/-d_test.rego": {`"the default": {"rule":-1`, `"beside rule 1"`},
+		"compiled/visibility/sources/-s.rego":    {`"field": {"field": "name"}`, `"group": {"own": "namespace"}`, `"list": ["a", "b"]`, `"field": {"own": "name"}`},
+		"compiled/tests/visibility/-d_test.rego": {`"the default": {"rule": -1`, `"beside rule 1"`},
 	} {
 		for _, text := range want {
 			if !strings.Contains(string(files[path]), text) {
