@@ -1,4 +1,5 @@
-# Needs Go, make and git. All other tools are pinned by `tool` lines in go.mod.
+# Needs Go, make and git. All other tools are pinned by `tool` lines in go.mod, or in
+# .ci/tools/go.mod where their dependencies do not belong in writ's.
 
 GO          ?= go
 LISTEN      ?= 127.0.0.1:8686
@@ -13,7 +14,8 @@ RELEASE     ?= bin/release
 # `make agreement SEED=...` repeats one.
 SEED ?= $(shell date +%s)
 
-OPA := $(GO) tool opa
+OPA           := $(GO) tool opa
+GOLANGCI_LINT := $(GO) tool -modfile=.ci/tools/go.mod golangci-lint
 
 # Tests hold little memory and make much garbage: collecting it less often saves a
 # quarter of their time.
@@ -29,7 +31,7 @@ step = @printf '\n== %s\n'
 
 .DEFAULT_GOAL := help
 .PHONY: help run test build lint conform fuzz golden gen bench soak release \
-	format vet staticcheck rego prose unit agreement kubernetes bundle
+	format golangci rego prose unit agreement kubernetes bundle
 
 help: ## list the targets
 	@grep -E '^[a-z]+:.*## ' $(MAKEFILE_LIST) | sed -E 's/^([a-z]+):.*## /\1|/' | \
@@ -54,19 +56,15 @@ run: build ## serve the example policies and print what to try
 test: lint unit agreement kubernetes bundle ## the whole gate, as CI runs it: each package is tested once
 	@printf '\n== passed\n'
 
-lint: format vet staticcheck rego prose ## static checks: format, vet, staticcheck, Rego, language
+lint: format golangci rego prose ## static checks: format, Go, Rego, language
 
 format:
 	$(step) 'format: gofmt'
 	@bad=$$(gofmt -l .) && if [ -n "$$bad" ]; then printf 'not formatted by gofmt:\n%s\n' "$$bad"; exit 1; fi
 
-vet:
-	$(step) 'vet: go vet'
-	@$(GO) vet ./...
-
-staticcheck:
-	$(step) 'staticcheck'
-	@$(GO) tool staticcheck ./...
+golangci:
+	$(step) 'golangci: vet, staticcheck and the other linters of .golangci.yml'
+	@$(GOLANGCI_LINT) run ./...
 
 rego:
 	$(step) 'rego: stock opa fmt, check and test on the library'

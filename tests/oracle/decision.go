@@ -69,6 +69,7 @@ type Undecided struct {
 	Restrictions []string
 }
 
+// Words returns the binding, role and rule as reasons name them.
 func (e Entry) Words() string {
 	return fmt.Sprintf("%s %s (%s %s, rule %d)", e.Kind, path(e.Namespace, e.Name), e.Role.Kind, path(e.Role.Namespace, e.Role.Name), e.Rule)
 }
@@ -97,4 +98,5 @@ type Judgement struct {
 	How string
 }
 
+// Computed reports whether score and factors were computed.
 func (j Judgement) Computed() bool { return j.How != "unavailable" && j.How != "exempt" }

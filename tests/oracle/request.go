@@ -66,6 +66,7 @@ func (r Request) JSON() string {
 	return out.String()
 }
 
+// Put writes value as JSON without escaping HTML.
 func Put(out *bytes.Buffer, value any) {
 	encoder := json.NewEncoder(out)
 	encoder.SetEscapeHTML(false)
@@ -90,8 +91,8 @@ func (r Request) Valid() error {
 	return nil
 }
 
-// is says whether the request comes from that user. An empty user is nobody.
+// Is reports whether the request comes from that user. An empty user is nobody.
 func (r Request) Is(user string) bool { return r.User != "" && r.User == user }
 
-// in says whether the request comes from a member of that group.
+// In reports whether the request comes from a member of that group.
 func (r Request) In(group string) bool { return slices.Contains(r.Groups, group) }

@@ -16,6 +16,7 @@ type Requirement struct {
 	Values   []string
 }
 
+// Fits reports whether labels meet all requirements.
 func (s Selector) Fits(labels map[string]string) bool {
 	for _, q := range s {
 		value, there := labels[q.Key]
@@ -41,11 +42,12 @@ func (s Selector) Fits(labels map[string]string) bool {
 	return true
 }
 
+// Has reports whether the list has one of the wanted entries.
 func Has(list []string, wanted ...string) bool {
 	return slices.ContainsFunc(list, func(entry string) bool { return slices.Contains(wanted, entry) })
 }
 
-// body writes requirements of one value as matchLabels where it may.
+// Body writes requirements of one value as matchLabels where it may.
 func (s Selector) Body() yaml.Object {
 	var labels yaml.Object
 	expressions := yaml.List{}

@@ -10,7 +10,7 @@ const (
 	Yes
 )
 
-// of turns a fact into a Truth.
+// Of turns a fact into a Truth.
 func Of(fact bool) Truth {
 	if fact {
 		return Yes

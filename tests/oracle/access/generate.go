@@ -45,6 +45,7 @@ holds(request, _) := request.attributes.odd
 `,
 }
 
+// Extensions are what the modules mean.
 var Extensions = map[string]func(oracle.Request, map[string]any) any{
 	"ticketed": func(r oracle.Request, params map[string]any) any {
 		ticket, there := r.Attributes["ticket"]
@@ -71,6 +72,7 @@ func GenerateWithMaster(seed uint64, master string) (map[string]string, *World) 
 	return g.write(), g.World
 }
 
+// Generator draws the documents of a world.
 type Generator struct {
 	random.Source
 	World *World
@@ -91,6 +93,7 @@ func (g *Generator) name(identity string) string {
 	}
 }
 
+// Origin draws roles and bindings of Origin.
 func (g *Generator) Origin() {
 	w := g.World
 	for range 1 + g.IntN(7) {
@@ -188,6 +191,7 @@ func (g *Generator) restrictions() *Restrictions {
 	return s
 }
 
+// Kubernetes draws roles and bindings of Kubernetes.
 func (g *Generator) Kubernetes() {
 	w := g.World
 	for range g.IntN(7) {
@@ -288,6 +292,7 @@ func GenerateDeny(seed uint64) (map[string]string, *World) {
 	return g.write(), g.World
 }
 
+// Everything adds a group that may do everything.
 func (g *Generator) Everything() {
 	w := g.World
 	w.KubernetesRoles = append(w.KubernetesRoles, &KubernetesRole{Name: "everything", Rules: []*KubernetesRule{

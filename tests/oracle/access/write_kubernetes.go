@@ -9,6 +9,7 @@ import (
 
 const kubernetesGroup = "rbac.authorization.k8s.io"
 
+// KubernetesDocuments writes the roles and bindings of Kubernetes.
 func (g *Generator) KubernetesDocuments() []yaml.Object {
 	var documents []yaml.Object
 	for _, role := range g.World.KubernetesRoles {

@@ -25,7 +25,7 @@ func (g *Generator) write() map[string]string {
 	return files
 }
 
-// addModules adds the extension modules that some rule uses.
+// AddModules adds the extension modules that some rule uses.
 func (g *Generator) AddModules(files map[string]string) {
 	for name, used := range g.restrictionKinds() {
 		if used {
@@ -47,6 +47,7 @@ func (g *Generator) restrictionKinds() map[string]bool {
 	return used
 }
 
+// OriginDocuments writes the roles and bindings of Origin, in containers or alone.
 func (g *Generator) OriginDocuments() []yaml.Object {
 	w := g.World
 	var documents []yaml.Object

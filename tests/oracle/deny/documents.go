@@ -4,10 +4,10 @@ import (
 	"github.com/writ-policy/writ/tests/oracle"
 )
 
-// DenyVersion is the API version of the family of deny policies.
+// Version is the API version of the family of deny policies.
 const Version = "breakglass.t-caas.telekom.com/v1alpha1"
 
-// DenyPolicy is a DenyPolicy. A nil precedence is the default.
+// Policy is a DenyPolicy. A nil precedence is the default.
 type Policy struct {
 	Name           string
 	Precedence     *int
@@ -19,7 +19,7 @@ type Policy struct {
 	PodSecurity    *PodRules
 }
 
-// DenyRule is one of a policy's rules, its entries as written.
+// Rule is one of a policy's rules, its entries as written.
 type Rule struct {
 	Verbs, APIGroups, Resources, Subresources []string
 	Namespaces                                Filter

@@ -9,7 +9,7 @@ func fitsAny(globs []string, value string) bool {
 	return slices.ContainsFunc(globs, func(glob string) bool { return FitsGlob(glob, value) })
 }
 
-// fitsGlob says whether a well-formed glob fits a whole value. A lone star fits
+// FitsGlob reports whether a well-formed glob fits a whole value. A lone star fits
 // everything, the empty value and slashes included; inside a pattern neither
 // star nor question mark goes over a slash.
 func FitsGlob(glob, value string) bool {

@@ -16,7 +16,7 @@ type podFacts struct {
 	writable, readOnly int
 }
 
-// available reads the pod of a request, and says whether there is one to judge:
+// Available reads the pod of a request, and says whether there is one to judge:
 // it was fetched, it is the one that was asked for, it has a container, and
 // every part that is read has the type it should.
 func Available(r oracle.Request) (podFacts, bool) {

@@ -24,7 +24,7 @@ func shown(all []oracle.Judgement) *oracle.PodSecurity {
 	return nil
 }
 
-// reaches says whether pod security is about this request at all.
+// Reaches reports whether pod security is about this request at all.
 func (s *PodRules) Reaches(r oracle.Request) bool {
 	if r.APIGroup != "" || r.Resource != "pods" {
 		return false

@@ -17,7 +17,7 @@ const (
 
 const defaultPrecedence = 100
 
-// denied is the one pass over all deny policies in scope: for each its rules,
+// Denied is the one pass over all deny policies in scope: for each its rules,
 // then its pod security. It says whether some policy denies, which ends it.
 func (w *Denials) Denied(r oracle.Request, d *oracle.Decision) bool {
 	if r.Path != "" {
@@ -68,7 +68,7 @@ func (p *Policy) precedence() int {
 	return *p.Precedence
 }
 
-// inScope says whether each list of appliesTo holds. An escalation that names
+// InScope reports whether each list of appliesTo holds. An escalation that names
 // the policy stands for sessions and escalationRefs, whoever asks.
 func (w *Denials) InScope(p *Policy, r oracle.Request) bool {
 	holds := func(globs []string, value string) bool { return len(globs) == 0 || fitsAny(globs, value) }
@@ -81,7 +81,7 @@ func (w *Denials) InScope(p *Policy, r oracle.Request) bool {
 	return holds(p.Sessions, r.Session) && holds(p.EscalationRefs, r.Escalation)
 }
 
-// escalation is the one that the request names, nil if there is none.
+// Escalation is the one that the request names, nil if there is none.
 func (w *Denials) Escalation(r oracle.Request) *Escalation {
 	for _, e := range w.Escalations {
 		if e.Name == r.Escalation {
@@ -103,7 +103,7 @@ func (rule *Rule) denies(r oracle.Request) oracle.Truth {
 	return rule.Namespaces.fits(r)
 }
 
-// impersonates says whether the request asks for a mode of impersonation, which
+// Impersonates reports whether the request asks for a mode of impersonation, which
 // Kubernetes does before it asks for impersonation as such.
 func Impersonates(r oracle.Request) bool { return strings.HasPrefix(r.Verb, "impersonate:") }
 

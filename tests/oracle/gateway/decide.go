@@ -9,7 +9,7 @@ import (
 	"github.com/writ-policy/writ/tests/oracle"
 )
 
-// GateDecision is the answer at the gateway point.
+// Decision is the answer at the gateway point.
 type Decision struct {
 	// Error is why the request is none; then everything else is empty.
 	Error           string

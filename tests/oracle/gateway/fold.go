@@ -11,7 +11,7 @@ import (
 	"github.com/writ-policy/writ/tests/oracle/access"
 )
 
-// Gateways is what the documents of a directory say about gateways.
+// World is what the documents of a directory say about gateways.
 type World struct {
 	Gateways []*Gateway
 	Routes   []*Route
@@ -65,7 +65,7 @@ type RouteRule struct {
 	Matches []*RouteMatch
 }
 
-// GatePolicy is an AuthPolicy or a RateLimitPolicy.
+// Policy is an AuthPolicy or a RateLimitPolicy.
 type Policy struct {
 	Kind, Namespace, Name, Created  string
 	TargetKind, TargetName, Section string
@@ -74,7 +74,7 @@ type Policy struct {
 	Unset                     []string
 }
 
-// GateBlock is a block of a policy, or its bare rules.
+// Block is a block of a policy, or its bare rules.
 type Block struct {
 	Merge bool
 	// When is a merge condition, nil if there is none.
@@ -102,7 +102,7 @@ func (p *Policy) path() string { return p.Namespace + "/" + p.Name }
 
 func (p *Policy) locator() string { return p.Kind + "/" + p.path() }
 
-// GatePath is a way that traffic can take. The path of a Gateway target, which is
+// Path is a way that traffic can take. The path of a Gateway target, which is
 // its virtual route, has no Route, and no Listener where none was asked for.
 type Path struct {
 	Gateway  *Gateway

@@ -64,7 +64,7 @@ var (
 	foundOften = append([]string{"auth.identity.sub", "auth.identity.groups", "auth.identity.meta", "auth.identity.age", "auth.identity.staff"}, foundAlways...)
 )
 
-// GenerateGateways makes a random directory for the point gateway, path to content,
+// Generate makes a random directory for the point gateway, path to content,
 // and what it means: routes that requests can tell apart, policies that look at
 // requests, and what their reviews need.
 func Generate(seed uint64) (map[string]string, *World) {

@@ -7,7 +7,7 @@ import (
 	"strings"
 )
 
-// GateKinds are the kinds of policies that can be asked for.
+// Kinds are the kinds of policies that can be asked for.
 var Kinds = []string{"AuthPolicy", "RateLimitPolicy"}
 
 // fold is Fold, computed once a path and kind.

@@ -6,7 +6,7 @@ import (
 	"strings"
 )
 
-// Traffic is a request at the gateway point, as JSON has it but for whole numbers,
+// Request is a request at the gateway point, as JSON has it but for whole numbers,
 // which are ints.
 type Request struct{ Input map[string]any }
 

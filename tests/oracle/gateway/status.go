@@ -7,7 +7,7 @@ import (
 	"strings"
 )
 
-// GateCondition is a condition of a policy or of a target.
+// Condition is a condition of a policy or of a target.
 type Condition struct {
 	Message string `json:"message"`
 	Reason  string `json:"reason"`

@@ -7,7 +7,7 @@ import (
 	"time"
 )
 
-// ViewDecision is the answer to a ViewRequest. Numbers in Aggregations and
+// Decision is the answer to a ViewRequest. Numbers in Aggregations and
 // Metrics are a Number where they are computed.
 type Decision struct {
 	Decision     string         `json:"decision"`

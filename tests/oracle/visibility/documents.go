@@ -1,9 +1,9 @@
 package visibility
 
-// VisibilityVersion is the API version of the visibility family.
+// Version is the API version of the visibility family.
 const Version = "clusterpulse.io/v1alpha1"
 
-// Views is a policy directory of the visibility family.
+// World is a policy directory of the visibility family.
 type World struct {
 	Policies []*Policy
 	Sources  []*MetricSource
@@ -11,7 +11,7 @@ type World struct {
 	seed uint64
 }
 
-// ViewPolicy is a MonitorAccessPolicy. A nil priority is the default.
+// Policy is a MonitorAccessPolicy. A nil priority is the default.
 type Policy struct {
 	Namespace, Name string
 	Users, Groups   []string
@@ -28,7 +28,7 @@ type Policy struct {
 // Account is a service account.
 type Account struct{ Namespace, Name string }
 
-// ViewRule is a rule of a policy's clusters. Whether it grants is what its
+// Rule is a rule of a policy's clusters. Whether it grants is what its
 // permissions mean, however they are spelt.
 type Rule struct {
 	Names   []string
@@ -40,7 +40,7 @@ type Rule struct {
 	Source            string
 }
 
-// ViewEntry is what a rule says of one type, in the words of the newer form.
+// Entry is what a rule says of one type, in the words of the newer form.
 type Entry struct {
 	Type         string
 	Visibility   string // as written, empty for left out

@@ -39,14 +39,14 @@ type generator struct {
 	views *World
 }
 
-// GenerateViews makes a random policy directory of the visibility family, path to
+// Generate makes a random policy directory of the visibility family, path to
 // content, and what it means.
 func Generate(seed uint64) (map[string]string, *World) {
 	views := Make(seed)
 	return views.Write(random.New(seed, 5)), views
 }
 
-// MakeViews is what GenerateViews writes.
+// Make is what GenerateViews writes.
 func Make(seed uint64) *World {
 	g := &generator{random.New(seed, 4), &World{seed: seed}}
 	for i, kind := range g.Distinct(2, 4, customTypes) {

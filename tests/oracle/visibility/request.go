@@ -9,7 +9,7 @@ import (
 	"github.com/writ-policy/writ/tests/oracle"
 )
 
-// ViewRequest is a request at the visibility point. Values are those of JSON,
+// Request is a request at the visibility point. Values are those of JSON,
 // numbers as json.Number.
 type Request struct {
 	User         string         `json:"user"`
@@ -25,13 +25,13 @@ type Request struct {
 	Now time.Time `json:"-"`
 }
 
-// ViewAccount is the service account of a request.
+// ScopeAccount is the service account of a request.
 type ScopeAccount struct {
 	Namespace string `json:"namespace"`
 	Name      string `json:"name"`
 }
 
-// ViewCluster is the cluster of a request.
+// Cluster is the cluster of a request.
 type Cluster struct {
 	Name   string            `json:"name"`
 	Labels map[string]string `json:"labels"`
@@ -45,7 +45,7 @@ type Item struct {
 	Fields    map[string]any    `json:"fields,omitempty"`
 }
 
-// ReadViewRequest reads a valid request.
+// ReadRequest reads a valid request.
 func ReadRequest(text []byte) (Request, error) {
 	var r Request
 	decoder := json.NewDecoder(bytes.NewReader(text))

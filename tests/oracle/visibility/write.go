@@ -46,7 +46,7 @@ func (w *World) WritePlain(older bool) map[string]string {
 	files := map[string]string{}
 	for n, document := range g.documents(w) {
 		p := &yaml.Printer{Source: g.Source, File: fmt.Sprintf("f%d.json", n)}
-		p.Json(document, 0, false)
+		p.JSON(document, 0, false)
 		files[p.File] = p.Text.String()
 	}
 	return files

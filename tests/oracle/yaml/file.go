@@ -6,12 +6,12 @@ import (
 	"github.com/writ-policy/writ/tests/oracle/random"
 )
 
-// layOut writes documents into one file, in random spelling, and returns its path.
+// LayOut writes documents into one file, in random spelling, and returns its path.
 func LayOut(r random.Source, n int, documents []Object) (string, string) {
 	folder := r.One([]string{"", "", "roles/", "a/b/"})
 	if r.Once(5) {
 		p := &Printer{Source: r, File: fmt.Sprintf("%sf%d.json", folder, n)}
-		p.Json(listOf(documents), 0, r.Once(2))
+		p.JSON(listOf(documents), 0, r.Once(2))
 		return p.File, p.Text.String()
 	}
 	p := &Printer{Source: r, File: fmt.Sprintf("%sf%d.%s", folder, n, r.One([]string{"yaml", "yml"}))}
@@ -39,6 +39,7 @@ func listOf(documents []Object) Object {
 	return Object{{"apiVersion", "v1"}, {"kind", "List"}, {"items", items}}
 }
 
+// Texts returns the values as a list.
 func Texts(values []string) List {
 	out := List{}
 	for _, value := range values {

@@ -54,7 +54,7 @@ func (p *Printer) mark(value any) any {
 func (p *Printer) document(value Object) {
 	switch p.IntN(6) {
 	case 0:
-		p.Json(value, 0, true)
+		p.JSON(value, 0, true)
 		p.Text.WriteString("\n")
 	case 1:
 		p.flow(value)
@@ -146,8 +146,8 @@ func separator(i int) string {
 	return ", "
 }
 
-// json writes a value as JSON, in many lines or in one.
-func (p *Printer) Json(value any, indent int, many bool) {
+// JSON writes a value as JSON, in many lines or in one.
+func (p *Printer) JSON(value any, indent int, many bool) {
 	gap, end := "", ""
 	if many {
 		gap, end = "\n"+strings.Repeat(" ", indent+2), "\n"+strings.Repeat(" ", indent)
@@ -157,14 +157,14 @@ func (p *Printer) Json(value any, indent int, many bool) {
 		p.Text.WriteString("{")
 		for i, m := range v {
 			p.Text.WriteString(strings.TrimSpace(separator(i)) + gap + Quote(m.Key()) + ": ")
-			p.Json(m[1], indent+2, many)
+			p.JSON(m[1], indent+2, many)
 		}
 		p.Text.WriteString(end + "}")
 	case List:
 		p.Text.WriteString("[")
 		for i, item := range v {
 			p.Text.WriteString(strings.TrimSpace(separator(i)) + gap)
-			p.Json(item, indent+2, many)
+			p.JSON(item, indent+2, many)
 		}
 		p.Text.WriteString(end + "]")
 	default:
@@ -172,6 +172,7 @@ func (p *Printer) Json(value any, indent int, many bool) {
 	}
 }
 
+// Quote returns value as JSON.
 func Quote(value any) string {
 	text, err := json.Marshal(value)
 	if err != nil {
