@@ -45,8 +45,8 @@ var flow = [][]string{
 	{"cmd/writ"},
 }
 
-// door names the only packages that may import a heavy module.
-var door = map[string][]string{
+// importers names the only packages that may import a heavy module.
+var importers = map[string][]string{
 	"github.com/gin-gonic/gin":                 {"server/api"},
 	"github.com/hashicorp/golang-lru/v2":       {"server/cache"},
 	"github.com/prometheus/client_golang":      {"server/metrics"},
@@ -92,9 +92,9 @@ func TestImportsFlowOneWay(t *testing.T) {
 					t.Errorf("%s imports %s, which is not on an earlier line of the flow", name, own)
 				}
 			}
-			for heavy, doors := range door {
-				if (imported == heavy || strings.HasPrefix(imported, heavy+"/")) && !slices.Contains(doors, name) {
-					t.Errorf("%s imports %s, whose door is %v", name, imported, doors)
+			for heavy, allowed := range importers {
+				if (imported == heavy || strings.HasPrefix(imported, heavy+"/")) && !slices.Contains(allowed, name) {
+					t.Errorf("%s imports %s, which only %v may import", name, imported, allowed)
 				}
 			}
 		}

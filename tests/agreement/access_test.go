@@ -247,7 +247,7 @@ func ofDecision(d decision.Decision) answer {
 func compareWhoCan(t *testing.T, seed uint64, world *access.World, e *engine.Engine) {
 	t.Helper()
 	for _, request := range world.Requests(25) {
-		request.User, request.Groups = "somebody", nil
+		request.User, request.Groups = "someone", nil
 		if request.Valid() != nil {
 			continue
 		}

@@ -23,8 +23,8 @@ import (
 
 var hierarchies = flag.Int("hierarchies", 100, "random hierarchies the effective gateway policies are compared in")
 
-// What a directory puts in force on every path, and all that is told of it, must be
-// what a naive reading of the specification says.
+// The policies in effect on every path, and everything that is reported about them,
+// must be those of a naive reading of the specification.
 func TestEffectiveAndOracleAgree(t *testing.T) {
 	t.Parallel()
 	count := map[string]int{}
@@ -72,8 +72,8 @@ func TestTopOverrideAlwaysWins(t *testing.T) {
 }
 
 // Whatever a policy unsets in addition, no rule of another name goes with it, where
-// no condition looks at the rules. Patterns and conditions alone are no rules: a
-// policy that is left with nothing else counts for none.
+// no condition looks at the rules. Patterns and conditions alone are not
+// rules: a policy that is left with nothing else has no effect.
 func TestUnsetRemovesOnlyWhatItNames(t *testing.T) {
 	removed := 0
 	for seed := *firstWorld; seed < *firstWorld+uint64(*hierarchies); seed++ {
@@ -203,9 +203,9 @@ func compareDiscoveries(lowered *tables.Gateway, world *gateway.World, kind stri
 	if why := unlikeJSON(slices.AppendSeq([]*effective.Effective{}, all), append([]map[string]any{}, world.EveryPath(kind)...), nil); why != "" {
 		return " on every path" + why
 	}
-	for _, rule := range append(world.Keys(kind), "rules.authorization.nobody") {
-		if kind == "RateLimitPolicy" && rule == "rules.authorization.nobody" {
-			rule = "limits.nobody"
+	for _, rule := range append(world.Keys(kind), "rules.authorization.unnamed") {
+		if kind == "RateLimitPolicy" && rule == "rules.authorization.unnamed" {
+			rule = "limits.unnamed"
 		}
 		got, err := effective.FindReach(lowered, kind, rule)
 		if why := unlikeJSON(got, world.Reach(kind, rule), err); why != "" {
@@ -247,7 +247,7 @@ func countEffective(want map[string]any, count map[string]int) {
 	}
 }
 
-// unlikeJSON says how the JSON of two values differs, "" if it does not. Keys are
+// unlikeJSON states how the JSON of two values differs, "" if it does not. Keys are
 // sorted on both sides.
 func unlikeJSON(got, want any, err error) string {
 	if err != nil {

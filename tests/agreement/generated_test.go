@@ -98,7 +98,7 @@ func TestGeneratedTestsFailWhenTheirPolicyIsBroken(t *testing.T) {
 
 // The same of visibility policies: a rule that is about no cluster, grants
 // nothing or has other entries makes its policy's test fail, and so does a policy
-// that is for nobody.
+// without subjects.
 func TestGeneratedTestsFailWhenTheirVisibilityPolicyIsBroken(t *testing.T) {
 	t.Parallel()
 	built, err := bundles.Build(translate(t, filepath.Join("..", "conformance", "visibility", "filters-older", "policies")), bundles.BuildOptions{})
@@ -143,8 +143,8 @@ func TestGeneratedTestsFailWhenTheirVisibilityPolicyIsBroken(t *testing.T) {
 	}
 }
 
-// testOf finds the generated test of a rule. A rule whose role nobody is bound
-// to, or whose restriction only its author understands, has none.
+// testOf finds the generated test of a rule. A rule whose role has no
+// binding, or whose restriction is written in Rego, has none.
 func testOf(built *bundles.Bundle, role tables.Role, number int) (name string, ok bool) {
 	for path, content := range built.Files {
 		if bundles.IsTest(path) && bytes.Contains(content, []byte("source: "+role.Source+"\n")) {

@@ -90,6 +90,6 @@ func TestTypesAgreeOnVisibility(t *testing.T) {
 		}
 	})
 	if found == 0 {
-		t.Error("nobody may discover anything")
+		t.Error("no principal may discover anything")
 	}
 }

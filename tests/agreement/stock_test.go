@@ -142,8 +142,8 @@ func stockEval(t *testing.T, path string, input []byte, query string) []map[stri
 	t.Helper()
 	arguments := []string{"eval", "--bundle", path, "--stdin-input", "--format", "raw"}
 	if !strings.Contains(query, "data.writ.gateway.") {
-		// Rego of gateway policies means what it does to an OPA that was told nothing
-		// else: a built-in that fails is undefined.
+		// Rego of gateway policies means what it does to an OPA without
+		// options: a built-in that fails is undefined.
 		arguments = append(arguments, "--strict-builtin-errors")
 	}
 	command := exec.Command(process.OPA(t), append(arguments, query)...)
@@ -184,8 +184,8 @@ func compareStock(t *testing.T, bundle *bundles.Bundle, path string, inputs []js
 	}
 }
 
-// embeddedDecision is the embedded engine's decision as JSON values. Of a request
-// that is none only the code is compared: the messages are each door's own.
+// embeddedDecision is the embedded engine's decision as JSON values. Of an
+// invalid request only the code is compared: each endpoint has messages of its own.
 func embeddedDecision(t *testing.T, e *engine.Engine, input []byte) map[string]any {
 	t.Helper()
 	request, err := decision.Decode(input)

@@ -122,7 +122,7 @@ func written(t *testing.T, value any) string {
 }
 
 // treeOf is the oracle's decision as its JSON is, but for the numbers that it has
-// computed: they say themselves how exact a door must be.
+// computed: a Number states how exact an endpoint must be.
 func treeOf(d visibility.Decision) any {
 	matched := []any{}
 	for _, m := range d.Matched {
@@ -140,7 +140,7 @@ func treeOf(d visibility.Decision) any {
 	}
 }
 
-// unequal says where two trees differ, "" if nowhere. Numbers are compared by
+// unequal states where two trees differ, "" if nowhere. Numbers are compared by
 // what they are worth.
 func unequal(got, want any, path string) string {
 	equal := false

@@ -48,7 +48,7 @@ func newWorld(n int) (*world, error) {
 	if err := os.WriteFile(filepath.Join(dir, "changing-role.yaml"), []byte(role), 0o644); err != nil {
 		return nil, err
 	}
-	return w, w.change("somebody")
+	return w, w.change("someone")
 }
 
 func (w *world) close() { _ = os.RemoveAll(w.dir) }

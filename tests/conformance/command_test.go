@@ -117,7 +117,7 @@ func testExpect(t *testing.T, folder string) int {
 	return len(expectations)
 }
 
-// metBy says whether some diagnostic of a report is the expected one.
+// metBy reports whether some diagnostic of a report is the expected one.
 func (e expectation) metBy(t *testing.T, report string, warning bool) bool {
 	var found struct {
 		Diagnostics []json.RawMessage `json:"diagnostics"`
@@ -164,7 +164,7 @@ func plainText(t *testing.T, diagnostic []byte) string {
 	return strings.ToLower(text.String())
 }
 
-// mentions says whether a text has one of some words; short ones do not count.
+// mentions reports whether a text has one of some words; short ones do not count.
 func mentions(text, about string) bool {
 	counted := 0
 	for _, word := range strings.Fields(strings.ToLower(about)) {

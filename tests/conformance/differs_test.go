@@ -10,7 +10,7 @@ import (
 	"testing"
 )
 
-// differs says where an answer is not what is wanted, "" if it is. Both are
+// differs states where an answer is not what is wanted, "" if it is. Both are
 // decoded JSON; path is where in the answer they stand.
 func differs(got, want any, path string) string {
 	switch want := want.(type) {

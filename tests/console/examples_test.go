@@ -8,7 +8,7 @@ import (
 	"github.com/writ-policy/writ/translator/roles"
 )
 
-func TestExamplesSayWhatCommandsPrint(t *testing.T) { checkConsole(t, "../../examples/README.md") }
+func TestExamplesShowWhatCommandsPrint(t *testing.T) { checkConsole(t, "../../examples/README.md") }
 
 // The examples say that they hold the stock roles.
 func TestExamplesHoldTheStockRoles(t *testing.T) {

@@ -3,4 +3,4 @@ package console
 import "testing"
 
 // The quick start is what a newcomer types first.
-func TestReadmeSaysWhatCommandsPrint(t *testing.T) { checkConsole(t, "../../README.md") }
+func TestReadmeShowsWhatCommandsPrint(t *testing.T) { checkConsole(t, "../../README.md") }

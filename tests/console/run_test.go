@@ -15,10 +15,10 @@ import (
 	"github.com/writ-policy/writ/tests/process"
 )
 
-// What `make run` tells a newcomer to try works when it is typed.
-func TestMakeRunSaysWhatWorks(t *testing.T) {
+// The commands that `make run` suggests work when they are typed.
+func TestMakeRunSuggestsWhatWorks(t *testing.T) {
 	if _, err := exec.LookPath("make"); err != nil {
-		t.Skip("there is no make here")
+		t.Skip("make is not installed")
 	}
 	bin := t.TempDir()
 	process.Writ(t) // reads what `make run` builds from, for the test cache

@@ -75,7 +75,7 @@ func (g generator) requests(w *world, n int) []request {
 	return asked
 }
 
-// compare tells how many requests are allowed, and the smallest reproduction of
+// compare returns how many requests are allowed, and the smallest reproduction of
 // a difference if there is one.
 func compare(t testing.TB, w *world, asked []request) (int, string) {
 	decisions, err := evaluate(w.write(t), asked)
@@ -233,7 +233,7 @@ func (k *decider) allows(r request) bool {
 	return err == nil && answer == authorizer.DecisionAllow
 }
 
-// difference says how writ's decision differs, "" if it does not. In a ring of
+// difference describes how writ's decision differs, "" if it does not. In a cycle of
 // aggregated roles nothing determines the order of the rules, so of those only
 // the number is compared.
 func (k *decider) difference(r request, d decision) string {

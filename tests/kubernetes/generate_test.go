@@ -160,7 +160,7 @@ func (g generator) subjects(cluster bool) []rbacv1.Subject {
 // request draws a request, most of the time near a rule of some binding.
 func (g generator) request(w *world) request {
 	r := request{
-		User: g.one(append([]string{"", "nobody", "system:serviceaccount:master:default"}, users...)), Groups: g.some(0, 2, groups),
+		User: g.one(append([]string{"", "unbound", "system:serviceaccount:master:default"}, users...)), Groups: g.some(0, 2, groups),
 		Verb: g.one(verbs), APIGroup: g.one(apiGroups), Resource: g.one(resources),
 	}
 	if g.once(3) {

@@ -88,7 +88,7 @@ var changes = []struct {
 	{"namespace", func(g generator, o *odd) {
 		o.meta.Namespace = g.one([]string{"", "x", "kube-system", "..", "a/b", "a%b"})
 	}},
-	{"namespace that is no DNS label", func(g generator, o *odd) {
+	{"namespace that is not a DNS label", func(g generator, o *odd) {
 		if o.meta.Namespace != "" {
 			o.meta.Namespace = g.one([]string{"Team", "a_b", "a.b", "-a", "a b", strings.Repeat("n", 64), strings.Repeat("n", 63), "0"})
 		}

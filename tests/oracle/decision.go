@@ -7,7 +7,7 @@ import (
 
 // Decision is the answer to a request.
 type Decision struct {
-	// Invalid is why the request is none; then everything else is empty.
+	// Invalid is why the request is invalid; then everything else is empty.
 	Invalid string
 	Allowed bool
 	Denied  bool

@@ -32,7 +32,7 @@ type Request struct {
 	Attributes      map[string]any
 }
 
-// JSON is the request as every canonical door takes it, keys in a fixed order.
+// JSON is the request as every canonical endpoint takes it, keys in a fixed order.
 func (r Request) JSON() string {
 	var out bytes.Buffer
 	out.WriteString(`{"user":`)
@@ -76,7 +76,7 @@ func Put(out *bytes.Buffer, value any) {
 	out.Truncate(out.Len() - 1)
 }
 
-// Valid says why a request is none, nil if it is one.
+// Valid returns why a request is invalid, nil if it is valid.
 func (r Request) Valid() error {
 	switch {
 	case r.User == "" && len(r.Groups) == 0:
@@ -91,7 +91,7 @@ func (r Request) Valid() error {
 	return nil
 }
 
-// Is reports whether the request comes from that user. An empty user is nobody.
+// Is reports whether the request comes from that user. An empty user matches no name.
 func (r Request) Is(user string) bool { return r.User != "" && r.User == user }
 
 // In reports whether the request comes from a member of that group.

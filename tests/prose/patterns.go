@@ -27,7 +27,12 @@ var patterns = []pattern{
 			return idiomaticAfterNo[strings.ToLower(last)] || endsWithWord(before, "there")
 		},
 	},
-	{name: "is none", match: words(`(is|are|was|were|be) none`), instead: `write "is not a ..." or "there are no ..."`},
+	{
+		name:    "is none",
+		match:   words(`(is|are|was|were|be) none`),
+		instead: `write "is not a ..." or "there is none"`,
+		except:  func(before, _, _ string) bool { return endsWithWord(before, "there") },
+	},
 	{name: "nobody", match: words(`whoever|whomever|nobody|somebody`), instead: "name the caller, user, component or value"},
 	{name: "door", match: words(`doors?`), instead: "endpoint for HTTP, listener for a socket"},
 	{name: "trouble", match: words(`troubles?|troubled`), instead: "error, or evaluation error"},

@@ -38,7 +38,7 @@ func TestEachPatternIsFound(t *testing.T) {
 
 func TestPlainEnglishIsNotFound(t *testing.T) {
 	for _, good := range []string{
-		"there is no role", "Are there no roles?", "it is no longer active", "the outcome is no opinion",
+		"there is no role", "nil if there is none", "Are there no roles?", "it is no longer active", "the outcome is no opinion",
 		"what documents can tell apart", "read on demand", "load on-demand", "outdoors, string, untold, grounded",
 		"is not a URL", "with no groups",
 	} {

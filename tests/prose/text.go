@@ -197,7 +197,7 @@ func txtarTexts(content string) []text {
 
 var wordBreak = regexp.MustCompile(`([a-z0-9])([A-Z])|([A-Z])([A-Z][a-z])`)
 
-// splitName separates the words of a name: answerNotTold becomes "answer Not Told".
+// splitName separates the words of a name: askedTwice becomes "asked Twice".
 func splitName(name string) string {
 	name = strings.NewReplacer("_", " ", ".", " ", "-", " ").Replace(name)
 	return wordBreak.ReplaceAllString(name, "$1$3 $2$4")

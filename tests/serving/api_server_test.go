@@ -30,12 +30,12 @@ type apiServer struct {
 	mu         sync.Mutex
 	pods       map[string]string // by namespace/name
 	namespaces map[string]string // labels by name
-	forbidden  map[string]bool   // pods nobody may read
+	forbidden  map[string]bool   // pods that cannot be read
 
 	podReads, namespaceReads, reviews atomic.Int64
 	refused                           atomic.Int64 // of our own reads, by the server under test
-	// authorizer is the path of reviews at the server under test; empty: nobody is
-	// asked.
+	// authorizer is the path of reviews at the server under test; empty: requests
+	// are not authorized.
 	authorizer atomic.Pointer[string]
 	// hold, if set, keeps reads of pods waiting until it is closed.
 	hold atomic.Pointer[chan struct{}]

@@ -118,10 +118,10 @@ func TestServingBundles(t *testing.T) {
 	poke(t, address, "s3cret")
 	waitFor(t, serves("bob"))
 	if _, _, status := mayGet(t, address, "bob", "Writ-Min-Sequence", "2"); status != http.StatusOK {
-		t.Errorf("a demand for what is served: %d", status)
+		t.Errorf("a precondition that holds: %d", status)
 	}
 	if _, _, status := mayGet(t, address, "bob", "Writ-Min-Sequence", "3"); status != http.StatusPreconditionFailed {
-		t.Errorf("a demand for what is not there yet: %d", status)
+		t.Errorf("a precondition that does not hold yet: %d", status)
 	}
 	good := b.build("carol", 3, "now")
 	for _, row := range []struct {

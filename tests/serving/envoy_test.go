@@ -20,7 +20,7 @@ import (
 	"github.com/writ-policy/writ/server/envoy"
 )
 
-// guardedGateway is the example's gateway behind Envoy's door of a running server.
+// guardedGateway is the example's gateway behind Envoy's listener of a running server.
 func guardedGateway(t *testing.T, policies string) authv3.AuthorizationClient {
 	t.Helper()
 	addresses := make(chan net.Addr, 1)
@@ -88,7 +88,7 @@ func TestEnvoyAsks(t *testing.T) {
 		"allowed, with a header to add": {
 			method: "GET", identity: reader, code: codes.OK, headers: map[string]string{"x-user": "ann"},
 		},
-		"nobody": {
+		"without an identity": {
 			method: "GET", code: codes.Unauthenticated, status: 401, headers: map[string]string{"x-ext-auth-reason": "who are you?"},
 		},
 		"denied, with the policy's own body": {

@@ -32,7 +32,7 @@ func newFlaky(t *testing.T, real http.Handler) *flaky {
 	t.Helper()
 	f := &flaky{real: real}
 	f.Server = httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
-		// A server hears of an end no sooner than it has read the request.
+		// A server notices the end of a connection only after it has read the request.
 		body, err := io.ReadAll(r.Body)
 		if err != nil {
 			return
@@ -55,7 +55,7 @@ func (f *flaky) spoils(w http.ResponseWriter, r *http.Request, change func([]byt
 	for name, values := range recorded.Header() {
 		w.Header()[name] = values
 	}
-	if r.Method != http.MethodHead { // it says how long the answer would be
+	if r.Method != http.MethodHead { // it states how long the answer would be
 		w.Header().Set("Content-Length", fmt.Sprint(recorded.Body.Len()))
 	}
 	w.WriteHeader(recorded.Code)

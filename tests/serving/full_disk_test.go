@@ -145,9 +145,9 @@ func page(t *testing.T, address string) string {
 	return string(text)
 }
 
-// A state directory on a full disk: what is new is served all the same, what was kept
-// stays whole and is what a restart serves, status and metrics tell, and when there
-// is room the newest is kept without a word.
+// With a full disk, new revisions are served, the kept revision stays whole and is
+// what a restart serves, and status and metrics report the failure. When there is room
+// again, the newest revision is kept.
 func TestFullDisk(t *testing.T) {
 	d := newSmallDisk(t)
 	dir := t.TempDir()
@@ -176,7 +176,7 @@ func TestFullDisk(t *testing.T) {
 	waitFor(t, serves("bob"))
 	waitFor(t, func() bool { return strings.Contains(stateError(), full) })
 	if !strings.Contains(page(t, address), "writ_state_failing 1") {
-		t.Error("the metrics do not tell")
+		t.Error("the metrics do not report the failure")
 	}
 	if s := statusOf(t, address); s["degraded"] != false {
 		t.Errorf("status %v, want not degraded: the newest is served", s)
@@ -197,7 +197,7 @@ func TestFullDisk(t *testing.T) {
 	d.free()
 	waitFor(t, func() bool { return stateError() == "" })
 	if !strings.Contains(page(t, address), "writ_state_failing 0") {
-		t.Error("the metrics do not tell that it is over")
+		t.Error("the metrics do not report the recovery")
 	}
 	d.whole()
 	kill()

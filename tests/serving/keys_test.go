@@ -47,7 +47,7 @@ func TestKeysChangeWhileServing(t *testing.T) {
 	b.write("keys.yaml", []byte("keys: [\n"))
 	waitFor(t, func() bool { return strings.Contains(keys("lastError"), "yaml") })
 	if strings.Contains(keys("lastError"), b.dir) {
-		t.Errorf("the status tells where the file is: %s", keys("lastError"))
+		t.Errorf("the status contains the path of the file: %s", keys("lastError"))
 	}
 	publish(b.build("bob", 2, "now"))
 	poke(t, address, "s3cret")

@@ -235,8 +235,8 @@ func TestPodSecurityOverHTTP(t *testing.T) {
 		{"no pod at all", exec("none"), false, "(fail-closed): the API server's response is not a Pod", "", 1, 1, "pod_security.denied"},
 		{"no JSON", exec("text"), false, "(fail-closed): the API server's response is not a Pod", "", 1, 1, "pod_security.denied"},
 		{"a field twice", exec("twice"), false, "(fail-closed): the API server's response is not a Pod", "", 1, 1, "pod_security.denied"},
-		{"nobody listens", podReview{cluster: "prod-down", subresource: "exec", name: "plain"}, false, "(fail-closed): connection refused", "", 0, 0, "pod_security.denied"},
-		{"nobody listens, open", podReview{cluster: "test-down", subresource: "exec", name: "plain"}, true, "", "(fail-open): connection refused", 0, 0, "pod_security.allowed"},
+		{"connection refused", podReview{cluster: "prod-down", subresource: "exec", name: "plain"}, false, "(fail-closed): connection refused", "", 0, 0, "pod_security.denied"},
+		{"connection refused, open", podReview{cluster: "test-down", subresource: "exec", name: "plain"}, true, "", "(fail-open): connection refused", 0, 0, "pod_security.allowed"},
 		{"a stranger's certificate", podReview{cluster: "prod-stranger", subresource: "exec", name: "plain"}, false, "(fail-closed): TLS failure", "", 0, 0, "pod_security.denied"},
 		{"a token that is not good", podReview{cluster: "prod-token", subresource: "exec", name: "plain"}, false, "(fail-closed): the cluster rejected the credentials", "", 0, 0, "pod_security.denied"},
 		{"no way to the cluster", podReview{cluster: "prod-none", subresource: "exec", name: "plain"}, false, "pod spec unavailable (fail-closed)", "", 0, 0, "pod_security.denied"},
@@ -369,7 +369,8 @@ func TestReadsThatComeBackAsReviews(t *testing.T) {
 
 // A rule that selects by labels covers our own reads of namespaces, which come back
 // as reviews: to read the labels in order to read the labels would have no end.
-// What depends on them is denied, at once, unless nobody is asked about us.
+// Requests that depend on them are denied at once, unless the API server does not
+// authorize our reads.
 func TestReadsThatDependOnThemselves(t *testing.T) {
 	w := newPodWorldOf(t, podDocuments+`---
 apiVersion: breakglass.t-caas.telekom.com/v1alpha1
@@ -380,7 +381,7 @@ spec:
 `)
 	look := podReview{verb: "get", resource: "namespaces", name: "shop"}
 	if got, err := w.ask(look); err != nil || !got.Allowed {
-		t.Errorf("nobody is asked about us: got %+v, %v", got, err)
+		t.Errorf("without authorization of our reads: got %+v, %v", got, err)
 	}
 	url := w.url("prod-eu-1")
 	w.api.authorizer.Store(&url)

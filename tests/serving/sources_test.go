@@ -181,7 +181,7 @@ func TestServingGit(t *testing.T) {
 		return bundle["commit"] == first
 	})
 	if got := poke(t, address, "wrong"); got != http.StatusForbidden {
-		t.Errorf("a poke by somebody else: %d", got)
+		t.Errorf("a webhook with another secret: %d", got)
 	}
 	changed := func() { t.Helper(); check(t, poke(t, address, "s3cret") == http.StatusAccepted) }
 
@@ -255,13 +255,13 @@ func TestRollback(t *testing.T) {
 		t.Errorf("after going back: alice %v by %s", allowed, revision)
 	}
 	if _, _, status := mayGet(t, address, "alice", "Writ-Revision", strings.Repeat("0", 64)); status != http.StatusPreconditionFailed {
-		t.Errorf("a demand for another revision: %d", status)
+		t.Errorf("a precondition on another revision: %d", status)
 	}
 	if _, _, status := mayGet(t, address, "alice", "Writ-Revision", old); status != http.StatusOK {
-		t.Errorf("a demand for this revision: %d", status)
+		t.Errorf("a precondition on this revision: %d", status)
 	}
 	if _, _, status := mayGet(t, address, "alice", "Writ-Min-Sequence", "1"); status != http.StatusPreconditionFailed {
-		t.Errorf("a demand for a sequence number there is not: %d", status)
+		t.Errorf("a precondition on a future sequence number: %d", status)
 	}
 	if out, err := command("--release"); err != nil {
 		t.Fatalf("release: %v\n%s", err, out)

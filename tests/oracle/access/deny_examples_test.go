@@ -319,7 +319,7 @@ func TestWhoCanUnderDenyPolicies(t *testing.T) {
 		{"a rule", granted(rules(denyRule("get core secrets"))), asks("get secrets"), "[] [] [] [] p false"},
 		{"no rule", granted(rules(denyRule("get core secrets"))), asks("list secrets"), "[] [all] [] []  false"},
 		{"no pod", granted(scoring()), bare, "[] [all] [] []  true"},
-		{"a pod error is no pod", granted(scoring()), with(bare, func(r *oracle.Request) { r.PodError = "x" }), "[] [all] [] []  true"},
+		{"a pod with an error is not evaluated", granted(scoring()), with(bare, func(r *oracle.Request) { r.PodError = "x" }), "[] [all] [] []  true"},
 		{"a bad pod", granted(scoring()), execs(pod("hostNetwork", true)), "[] [] [] [] p false"},
 		{"a good pod", granted(scoring()), execs(pod()), "[] [all] [] []  false"},
 		{"an override", granted(scoring()).escalating(raised), execs(pod("hostNetwork", true), escalated("fix")), "[] [all] [] []  false"},

@@ -96,7 +96,7 @@ func (s Subject) account(binding *KubernetesBinding) string {
 	return "system:serviceaccount:" + namespace + ":" + s.Name
 }
 
-// isAccount says whether a user name is spelt like a service account's.
+// isAccount reports whether a user name is spelt like a service account's.
 func isAccount(user string) bool {
 	rest, ok := strings.CutPrefix(user, "system:serviceaccount:")
 	if !ok {

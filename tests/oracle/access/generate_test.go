@@ -46,7 +46,7 @@ func TestSources(t *testing.T) {
 			number, err := strconv.Atoi(line)
 			lines := strings.Split(files[file], "\n")
 			if err != nil || number > len(lines) {
-				t.Fatalf("seed %d: source %q is no line", seed, source)
+				t.Fatalf("seed %d: source %q does not name a line", seed, source)
 			}
 			if text := lines[number-1]; !strings.ContainsAny(text, "{-") {
 				t.Errorf("seed %d: no rule at %s: %s", seed, source, text)

@@ -8,7 +8,7 @@ import (
 	"github.com/writ-policy/writ/tests/oracle"
 )
 
-// applies says whether the binding is about the one who asks.
+// applies reports whether the binding is about the one who asks.
 func (b *KubernetesBinding) applies(r oracle.Request) bool {
 	return slices.ContainsFunc(b.Subjects, func(s Subject) bool {
 		switch s.Kind {
@@ -22,7 +22,7 @@ func (b *KubernetesBinding) applies(r oracle.Request) bool {
 	})
 }
 
-// fits says whether the whole rule fits the request.
+// fits reports whether the whole rule fits the request.
 func (rule *KubernetesRule) fits(r oracle.Request) bool {
 	if !oracle.Has(rule.Verbs, "*", r.Verb) {
 		return false
@@ -97,8 +97,8 @@ func (w *World) collect(role *KubernetesRole, seen map[*KubernetesRole]bool, rul
 	}
 }
 
-// reaches says whether a role is among those that another aggregates, directly
-// or not. A role that reaches itself is in a ring.
+// reaches reports whether a role is among those that another aggregates, directly
+// or not. A role that reaches itself is in a cycle.
 func (w *World) reaches(from, to *KubernetesRole, seen map[*KubernetesRole]bool) bool {
 	for _, selector := range from.Selectors {
 		for _, other := range w.KubernetesRoles {

@@ -7,12 +7,12 @@ import (
 	"github.com/writ-policy/writ/tests/oracle"
 )
 
-// applies says whether the binding is about the one who asks.
+// applies reports whether the binding is about the one who asks.
 func (b *OriginBinding) applies(r oracle.Request) bool {
 	return slices.ContainsFunc(b.Users, r.Is) || slices.ContainsFunc(b.Groups, r.In)
 }
 
-// lists says whether both lists of the rule match the request. Restrictions are
+// lists reports whether both lists of the rule match the request. Restrictions are
 // not looked at.
 func (rule *OriginRule) lists(r oracle.Request) bool {
 	if r.Path != "" {
@@ -98,7 +98,7 @@ func subresource(r oracle.Request) string {
 	return strings.ToLower(r.Subresource)
 }
 
-// coversKind says whether a kind entry without its sign covers a resource and
+// coversKind reports whether a kind entry without its sign covers a resource and
 // subresource. The entry is not a lone "*".
 func coversKind(entry, resource, sub string) bool {
 	kind, entrySub, narrowed := strings.Cut(entry, "/")

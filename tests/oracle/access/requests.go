@@ -32,7 +32,7 @@ func (w *World) Requests(n int) []oracle.Request {
 			w.Denials.Approach(g.Source, &r)
 		}
 		if r.User == "" && len(r.Groups) == 0 {
-			r.User = "nobody"
+			r.User = "unbound"
 		}
 		if r.Path != "" {
 			r.APIGroup, r.Resource, r.Subresource, r.Namespace, r.Name = "", "", "", "", ""
@@ -50,7 +50,7 @@ type requester struct {
 func (g requester) anything() oracle.Request {
 	r := oracle.Request{User: g.One(random.Users), Groups: g.Some(0, 2, random.Groups), Verb: g.One(requestVerbs), Resource: g.One(resources)}
 	if g.Once(6) {
-		r.User = g.One([]string{"", "nobody", "system:serviceaccount:master:bot", "system:serviceaccount:team-a:bot.two", "system:node:n2"})
+		r.User = g.One([]string{"", "unbound", "system:serviceaccount:master:bot", "system:serviceaccount:team-a:bot.two", "system:node:n2"})
 	}
 	if g.Once(3) {
 		r.APIGroup = g.One(kubernetesGroups)

@@ -7,7 +7,7 @@ import (
 )
 
 // holds is the conjunction of all that the restrictions say, and the names of
-// those that cannot be decided. Names are only told where the whole is undecidable.
+// those that cannot be decided. The names are empty unless the whole is undecidable.
 func (s *Restrictions) holds(w *World, r oracle.Request) (oracle.Truth, []string) {
 	if s == nil {
 		return oracle.Yes, nil
@@ -140,5 +140,5 @@ func (w *World) extension(s *Restrictions, r oracle.Request) oracle.Truth {
 	case bool:
 		return oracle.Of(result)
 	}
-	return oracle.Undecidable // "unknown", or something that is no answer
+	return oracle.Undecidable // "unknown", or a value without a meaning
 }

@@ -16,7 +16,7 @@ type WhoCan struct {
 	Except          []Exception
 	// Reason is the name of the deny policy that denies everybody, if one does.
 	Reason string
-	// PodLeftOut says that some policy wants the pod, and none was given: pod
+	// PodLeftOut states that some policy wants the pod, and none was given: pod
 	// security takes no part in the answer, and a warning must say so.
 	PodLeftOut bool
 }
@@ -74,8 +74,8 @@ func (a *WhoCan) except(who Exception, d oracle.Decision) {
 	}
 }
 
-// deniesAll is the name of the policy that denies whoever asks, empty if there
-// is none. Only an override may let a member of some group pass.
+// deniesAll returns the name of the policy that denies every principal, empty if
+// there is none. Only an override may exempt the members of a group.
 func (w *World) deniesAll(r oracle.Request, groups []string) string {
 	var d oracle.Decision
 	r.User, r.Groups = "", nil

@@ -34,7 +34,7 @@ func (g *Generator) AddModules(files map[string]string) {
 	}
 }
 
-// restrictionKinds says which extension modules some rule uses.
+// restrictionKinds states which extension modules some rule uses.
 func (g *Generator) restrictionKinds() map[string]bool {
 	used := map[string]bool{}
 	for _, role := range g.World.OriginRoles {

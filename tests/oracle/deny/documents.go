@@ -51,7 +51,7 @@ type PodRules struct {
 	Source   string
 }
 
-// Threshold says what happens up to a score. An empty reason is none.
+// Threshold states what happens up to a score. The reason may be empty.
 type Threshold struct {
 	MaxScore int
 	Action   string

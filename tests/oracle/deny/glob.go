@@ -4,7 +4,7 @@ import (
 	"slices"
 )
 
-// fitsAny says whether some glob of a list fits a value.
+// fitsAny reports whether some glob of a list fits a value.
 func fitsAny(globs []string, value string) bool {
 	return slices.ContainsFunc(globs, func(glob string) bool { return FitsGlob(glob, value) })
 }
@@ -53,7 +53,7 @@ func classEnd(glob []rune) int {
 	}
 }
 
-// inClass says whether a character is in a class, given without its brackets.
+// inClass reports whether a character is in a class, given without its brackets.
 func inClass(class []rune, c rune) bool {
 	not := class[0] == '^'
 	if not {

@@ -105,7 +105,7 @@ func (in *reader) list(from map[string]any, key string) []any {
 	return value
 }
 
-// objects is a list of objects. A null among them is none.
+// objects is a list of objects. A null among them is an error.
 func (in *reader) objects(from map[string]any, key string) []map[string]any {
 	var all []map[string]any
 	for _, item := range in.list(from, key) {

@@ -9,7 +9,7 @@ import (
 	"github.com/writ-policy/writ/tests/oracle"
 )
 
-// shown is the one that a decision tells where nobody denies: the first that
+// shown returns the judgement that a decision reports if no policy denies: the first that
 // warned, else the first that an override settled, else the first at all.
 func shown(all []oracle.Judgement) *oracle.PodSecurity {
 	for _, fits := range []func(j oracle.Judgement) bool{
@@ -101,8 +101,8 @@ func (s *PodRules) unavailable(r oracle.Request) (oracle.Judgement, string) {
 	return oracle.Judgement{PodSecurity: oracle.PodSecurity{Action: "deny"}, How: "unavailable"}, "pod spec unavailable (fail-closed)" + why
 }
 
-// exempt says whether the namespace or the pod is left alone. Labels that are
-// no strings are no labels: they exempt nobody.
+// exempt reports whether the namespace or the pod is left alone. Labels that are
+// not strings are ignored: they exempt no pod.
 func (s *PodRules) exempt(r oracle.Request) bool {
 	if s.ExemptNamespaces.fits(r) == oracle.Yes {
 		return true
@@ -118,7 +118,7 @@ func (s *PodRules) exempt(r oracle.Request) bool {
 }
 
 // score adds the weights up, and names the factors that are present in the
-// order in which they are told.
+// order in which they are reported.
 func (s *PodRules) score(pod podFacts) (int, []string) {
 	score, factors := 0, []string{}
 	count := func(factor string, weight, times int) {
@@ -221,7 +221,7 @@ func (w *Denials) override(r oracle.Request) *Overrides {
 	return o
 }
 
-// exempts says whether a factor no longer blocks.
+// exempts reports whether a factor no longer blocks.
 func (o *Overrides) exempts(factor string) bool {
 	return o != nil && slices.ContainsFunc(o.ExemptFactors, func(f string) bool { return factorName(f) == factor })
 }

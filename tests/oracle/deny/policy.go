@@ -69,7 +69,7 @@ func (p *Policy) precedence() int {
 }
 
 // InScope reports whether each list of appliesTo holds. An escalation that names
-// the policy stands for sessions and escalationRefs, whoever asks.
+// the policy replaces sessions and escalationRefs, for every principal.
 func (w *Denials) InScope(p *Policy, r oracle.Request) bool {
 	holds := func(globs []string, value string) bool { return len(globs) == 0 || fitsAny(globs, value) }
 	if !holds(p.Clusters, r.Cluster) || !holds(p.Tenants, r.Tenant) {
@@ -91,7 +91,7 @@ func (w *Denials) Escalation(r oracle.Request) *Escalation {
 	return nil
 }
 
-// denies says whether the rule denies: a namespace filter that cannot be
+// denies reports whether the rule denies: a namespace filter that cannot be
 // decided does, if everything else holds.
 func (rule *Rule) denies(r oracle.Request) oracle.Truth {
 	if !rule.fitsVerb(r) || !rule.fitsGroup(r) || !rule.fitsResource(r) || !rule.fitsName(r) {
@@ -141,8 +141,8 @@ func (rule *Rule) fitsName(r oracle.Request) bool {
 // empty filters say nothing; what that means depends on where they stand.
 func (f Filter) empty() bool { return len(f.Patterns) == 0 && len(f.Terms) == 0 }
 
-// fits says whether the filter selects the request's namespace. It cannot be
-// decided where only labels could tell and nobody knows them.
+// fits reports whether the filter selects the request's namespace. It is
+// undecidable where labels decide and are not known.
 func (f Filter) fits(r oracle.Request) oracle.Truth {
 	switch {
 	case fitsAny(f.Patterns, r.Namespace):

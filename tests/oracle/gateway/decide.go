@@ -11,7 +11,7 @@ import (
 
 // Decision is the answer at the gateway point.
 type Decision struct {
-	// Error is why the request is none; then everything else is empty.
+	// Error is why the request is invalid; then everything else is empty.
 	Error           string
 	Allowed, Denied bool
 	Status          int
@@ -29,7 +29,7 @@ type Decision struct {
 // GateMatched is a rule that decided.
 type GateMatched struct{ Kind, Namespace, Name, Rule, Source string }
 
-// GateResponse is what a denied client is told.
+// GateResponse is the response to a denied client.
 type GateResponse struct {
 	Code          int
 	Message, Body string
@@ -72,7 +72,7 @@ func (w *World) Decide(r *Request) Decision {
 		return d
 	}
 	d.Allowed = true
-	f.tell(&d, seen)
+	f.addItems(&d, seen)
 	return d
 }
 
@@ -88,7 +88,7 @@ func (f *Fold) below(group string) []string {
 	return names
 }
 
-// letsAnyone says whether one who is not authenticated may go on.
+// letsAnyone reports whether one who is not authenticated may go on.
 func (f *Fold) letsAnyone(seen any) bool {
 	names := f.below("rules.authentication.")
 	for _, name := range names {
@@ -100,7 +100,7 @@ func (f *Fold) letsAnyone(seen any) bool {
 	return len(names) == 0
 }
 
-// applies says whether the rule of a request-time condition applies: one that fails
+// applies reports whether the rule of a request-time condition applies: one that fails
 // is not skipped.
 func (f *Fold) applies(when any, seen any) bool {
 	judged := f.all(when, seen)
@@ -254,8 +254,8 @@ func (f *Fold) deny(d *Decision, code int, name string, seen any) {
 	}
 }
 
-// tell fills in what an allowed request is given on its way.
-func (f *Fold) tell(d *Decision, seen any) {
+// addItems fills in what is added to an allowed request.
+func (f *Fold) addItems(d *Decision, seen any) {
 	for _, name := range f.below("rules.response.success.headers.") {
 		if name, value, there := f.item("headers", name, seen); there {
 			d.Headers[name] = asText(value)

@@ -21,7 +21,7 @@ func truth(fact bool) judged {
 }
 
 // either is CEL's ||, both its &&: what the one side settles does not depend on the
-// other. Where both are in trouble, the first tells.
+// other. Where both fail, the first decides.
 func either(a, b judged) judged {
 	switch {
 	case a == holds || b == holds:
@@ -173,11 +173,11 @@ var computed = map[string]func(seen any) any{
 	"request.method == 'GET'": func(seen any) any {
 		return in(seen, "request", "method") == "GET"
 	},
-	"has(auth.identity.sub) ? auth.identity.sub : 'nobody'": func(seen any) any {
+	"has(auth.identity.sub) ? auth.identity.sub : 'unknown'": func(seen any) any {
 		if sub := in(seen, "auth", "identity", "sub"); sub != nil {
 			return sub
 		}
-		return "nobody"
+		return "unknown"
 	},
 }
 

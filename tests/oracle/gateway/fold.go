@@ -21,9 +21,9 @@ type World struct {
 
 	seed uint64
 	// What was computed once; the world must not change after.
-	folds map[string]*Fold
-	paths []Path
-	told  map[*Policy][]Condition
+	folds    map[string]*Fold
+	paths    []Path
+	reported map[*Policy][]Condition
 }
 
 // Gateway is a Gateway.
@@ -158,7 +158,7 @@ func (w *World) allPaths() []Path {
 	return paths
 }
 
-// attaches says whether a parentRef puts its route on a listener.
+// attaches reports whether a parentRef puts its route on a listener.
 func (p Parent) attaches(r *Route, g *Gateway, l *Listener) bool {
 	namespace := p.Namespace
 	if namespace == "" {
@@ -190,7 +190,7 @@ func (p Parent) attaches(r *Route, g *Gateway, l *Listener) bool {
 		slices.ContainsFunc(r.Hostnames, func(h string) bool { return intersect(h, l.Hostname) })
 }
 
-// intersect says whether a host can have both names, either of which may begin
+// intersect reports whether a host can have both names, either of which may begin
 // with a wildcard.
 func intersect(a, b string) bool {
 	if strings.HasPrefix(a, "*.") && strings.HasPrefix(b, "*.") {
@@ -199,7 +199,7 @@ func intersect(a, b string) bool {
 	return hostFits(a, b) || hostFits(b, a)
 }
 
-// hostFits says whether a host has a name; "*." stands for one or more labels.
+// hostFits reports whether a host has a name; "*." stands for one or more labels.
 func hostFits(name, host string) bool {
 	if suffix, ok := strings.CutPrefix(name, "*"); ok {
 		return strings.HasSuffix(host, suffix) && len(host) > len(suffix)
@@ -207,7 +207,7 @@ func hostFits(name, host string) bool {
 	return name == host
 }
 
-// on says whether a policy is on a path, and at which level.
+// on reports whether a policy is on a path, and at which level.
 func (p *Policy) on(path Path) (level int, on bool) {
 	if p.TargetKind == "Gateway" {
 		if p.Namespace != path.Gateway.Namespace || p.TargetName != path.Gateway.Name {
@@ -292,7 +292,7 @@ func (f *Fold) lose(rule string, policy *Policy, how string, by ...*Policy) {
 	f.Replaced = append(f.Replaced, Loss{rule, policy, how, slices.Compact(names)})
 }
 
-// empty says that no rule is there but patterns and request-time conditions.
+// empty states that no rule is there but patterns and request-time conditions.
 func (f *Fold) empty() bool {
 	for key := range f.Rules {
 		if key != "when" && !strings.HasPrefix(key, "patterns.") {

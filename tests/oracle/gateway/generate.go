@@ -34,7 +34,7 @@ var (
 		"auth.identity.staff":                                  {"true", "false", ""},
 		"auth.identity.nick":                                   {"", "null", "al"},
 		"auth.identity.sub.0":                                  {"", "a"},
-		"auth.identity.nobody.there":                           {"", "x"},
+		"auth.identity.missing.there":                          {"", "x"},
 		"auth.identity.0":                                      {"zero", ""},
 		"auth.identity.meta":                                   {`{"a":1}`, "{}", ""},
 		"auth.identity.meta.a":                                 {"1", ""},
@@ -56,7 +56,7 @@ var (
 	}
 	// Values in requests, as selectors; those in braces are templates.
 	templates = []string{
-		"user-{auth.identity.sub}", "{request.method} {request.path}", "{auth.identity.sub.@case:upper}!", "of {auth.identity.groups.#}", "{request.nobody}",
+		"user-{auth.identity.sub}", "{request.method} {request.path}", "{auth.identity.sub.@case:upper}!", "of {auth.identity.groups.#}", "{request.missing}",
 	}
 	foundAlways = []string{
 		"request.method", "request.path", "request.url_path", `request.path.@extract:{"sep":"/","pos":1}`, "context.request.http.method",
@@ -153,7 +153,7 @@ func (g *generator) resolvePatterns() {
 	}
 }
 
-// resolved says whether every reference to a pattern is, on every path.
+// resolved reports whether every reference to a pattern is, on every path.
 func (w *World) resolved() bool {
 	for _, path := range w.Paths() {
 		f := w.fold(path, "AuthPolicy")
@@ -188,5 +188,5 @@ func references(value any) []string {
 
 // forget forgets what was computed of a world that has changed.
 func (w *World) forget() {
-	w.paths, w.folds, w.told = nil, map[string]*Fold{}, map[*Policy][]Condition{}
+	w.paths, w.folds, w.reported = nil, map[string]*Fold{}, map[*Policy][]Condition{}
 }

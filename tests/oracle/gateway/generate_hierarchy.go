@@ -32,7 +32,7 @@ type generator struct {
 }
 
 func newGenerator(seed, stream uint64) *generator {
-	w := &World{World: &access.World{Master: "master", Extensions: access.Extensions, Seed: seed}, seed: seed, folds: map[string]*Fold{}, told: map[*Policy][]Condition{}}
+	w := &World{World: &access.World{Master: "master", Extensions: access.Extensions, Seed: seed}, seed: seed, folds: map[string]*Fold{}, reported: map[*Policy][]Condition{}}
 	return &generator{Generator: access.Generator{Source: random.New(seed, stream), World: w.World, Taken: map[string]bool{}}, w: w}
 }
 
@@ -97,7 +97,7 @@ func (g *generator) hierarchy() {
 	}
 }
 
-// free says whether a name is not taken, and takes it.
+// free reports whether a name is not taken, and takes it.
 func (g *generator) free(name string) bool {
 	taken := g.Taken[name]
 	g.Taken[name] = true

@@ -159,7 +159,7 @@ func (g *generator) pattern() yaml.Object {
 	operator := g.One([]string{"eq", "eq", "neq", "incl", "excl", "matches"})
 	value := g.One(selections[selector])
 	if operator == "matches" && (value == "?" || strings.HasPrefix(value, "[") || strings.HasPrefix(value, "{")) {
-		operator = "eq" // it is no expression
+		operator = "eq" // it is not an expression
 	}
 	return yaml.Object{{"selector", selector}, {"operator", operator}, {"value", value}}
 }
@@ -214,8 +214,8 @@ func (g *generator) item() yaml.Object {
 	return yaml.Object{{"plain", g.gateValue(true)}}
 }
 
-// gateValue draws a value, a selector or an expression. Of one who is not
-// authenticated there is nothing to tell.
+// gateValue draws a value, a selector or an expression. A request that is
+// not authenticated has no identity to select from.
 func (g *generator) gateValue(authenticated bool) yaml.Object {
 	switch g.IntN(4) {
 	case 0:

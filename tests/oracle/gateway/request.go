@@ -10,7 +10,7 @@ import (
 // which are ints.
 type Request struct{ Input map[string]any }
 
-// JSON is the request as a door takes it.
+// JSON is the request as an endpoint takes it.
 func (r *Request) JSON() string {
 	text, err := json.Marshal(r.Input)
 	if err != nil {

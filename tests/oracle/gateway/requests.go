@@ -137,7 +137,7 @@ func (g requester) ask(request map[string]any, query map[string]string) {
 	}
 }
 
-// enter names the gateway, the listener or the route, or tells the port and the
+// enter names the gateway, the listener or the route, or states the port and the
 // scheme.
 func (g requester) enter(input, request map[string]any, path Path) {
 	gateway := map[string]any{"namespace": path.Gateway.Namespace, "name": path.Gateway.Name}
@@ -170,7 +170,7 @@ func (g requester) enter(input, request map[string]any, path Path) {
 	}
 }
 
-// identify says who asks, or that nobody is known.
+// identify adds an identity, or none.
 func (g requester) identify(input map[string]any) {
 	auth := map[string]any{}
 	switch g.IntN(8) {
@@ -195,7 +195,7 @@ func (g requester) identify(input map[string]any) {
 	}
 }
 
-// identity draws attributes of somebody; the text of each object and list is the same
+// identity draws attributes of an identity; the text of each object and list is the same
 // however it is written.
 func (g requester) identity() map[string]any {
 	identity := map[string]any{}

@@ -22,7 +22,7 @@ type RoutePair struct {
 	Regular     bool
 }
 
-// trafficError is why a request is none: gateway_required or unknown_gateway.
+// trafficError is why a request is invalid: gateway_required or unknown_gateway.
 type trafficError string
 
 // take is the path that a request takes, nil if there is none.
@@ -193,7 +193,7 @@ func compareCandidates(a, b candidate) int {
 	)
 }
 
-// fits says whether the whole match fits a request.
+// fits reports whether the whole match fits a request.
 func (m *RouteMatch) fits(r *Request) bool {
 	path := r.urlPath()
 	switch kind, value := m.prefix(); kind {

@@ -105,7 +105,7 @@ func asText(value any) string {
 	return yaml.Quote(value)
 }
 
-// compares says whether an operator holds between what was selected and a value.
+// compares reports whether an operator holds between what was selected and a value.
 func compares(operator string, value any, with string) bool {
 	list, isList := value.([]any)
 	if !isList && value != nil {

@@ -17,10 +17,10 @@ type Condition struct {
 
 // conditions are those of a policy.
 func (w *World) conditions(p *Policy) []Condition {
-	if w.told[p] == nil {
-		w.told[p] = []Condition{{p.Kind + " has been accepted", "Accepted", "True", "Accepted"}, w.enforced(p)}
+	if w.reported[p] == nil {
+		w.reported[p] = []Condition{{p.Kind + " has been accepted", "Accepted", "True", "Accepted"}, w.enforced(p)}
 	}
-	return w.told[p]
+	return w.reported[p]
 }
 
 func (w *World) enforced(p *Policy) Condition {
@@ -96,7 +96,7 @@ func (p *Policy) keys() []string {
 	return slices.Sorted(maps.Keys(keys))
 }
 
-// applied says whether a rule stands in a block of the policy whose condition held.
+// applied reports whether a rule stands in a block of the policy whose condition held.
 func (p *Policy) applied(f *Fold, key string) bool {
 	for _, block := range []*Block{p.Bare, p.Defaults, p.Overrides} {
 		if block == nil || f.idle[block] {

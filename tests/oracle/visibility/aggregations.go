@@ -5,7 +5,7 @@ import (
 	"slices"
 )
 
-// values are all aggregations that may be told, before names choose among them.
+// values are all aggregations that may be reported, before names choose among them.
 func (w *World) values(r Request, source *MetricSource, decision string, shown []Item) map[string]any {
 	if source != nil && source.KeepTotals || decision == "allow" && len(r.Aggregations) > 0 {
 		return r.Aggregations

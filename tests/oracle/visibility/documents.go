@@ -33,7 +33,7 @@ type Account struct{ Namespace, Name string }
 type Rule struct {
 	Names   []string
 	Pattern string
-	// Labels are matchLabels; nil is none, and an empty map matches everything.
+	// Labels are matchLabels; nil is absent, and an empty map matches everything.
 	Labels            map[string]string
 	View, ViewMetrics bool
 	Entries           []*Entry

@@ -90,7 +90,7 @@ func (g *generator) policy() *Policy {
 	return p
 }
 
-// times draws validity. Only an Allow may have a time that is none, and a policy
+// times draws validity. Only an Allow may have an invalid time, and a policy
 // never ends before it begins.
 func (g *generator) times(p *Policy) {
 	early, late := "2025-12-31T23:59:59Z", "9999-12-31T23:59:59Z"

@@ -6,10 +6,10 @@ import (
 	"strings"
 )
 
-// given says whether the criteria say anything.
+// given reports whether the criteria say anything.
 func (c Criteria) given() bool { return len(c.Allowed)+len(c.Denied) > 0 }
 
-// denies says whether a value is put out by denied.
+// denies reports whether a value is put out by denied.
 func (c Criteria) denies(value string) bool { return fitsOne(c.Denied, value) }
 
 // passes is a gate of section 8 for a value that is there.
@@ -21,7 +21,7 @@ func fitsOne(patterns []string, value string) bool {
 	return slices.ContainsFunc(patterns, func(pattern string) bool { return fitsView([]rune(pattern), []rune(value)) })
 }
 
-// fitsView says whether a literal or a glob of section 3.4 fits a whole value.
+// fitsView reports whether a literal or a glob of section 3.4 fits a whole value.
 func fitsView(pattern, value []rune) bool {
 	if len(pattern) == 0 {
 		return len(value) == 0
@@ -56,7 +56,7 @@ func (e *Entry) effective() *Entry {
 	return &out
 }
 
-// criteria says whether the entry has any filter criterion.
+// criteria reports whether the entry has any filter criterion.
 func (e *Entry) criteria() bool {
 	for _, c := range e.Fields {
 		if c.given() {
@@ -144,7 +144,7 @@ func (w *World) fillStandard(d *Decision, r Request, v verdict) {
 
 // shownStandard is sections 7.2 and 7.3 for one item.
 func shownStandard(entries map[string]*Entry, kind string, item Item) bool {
-	s := standing(kind, item)
+	s := standardItem(kind, item)
 	entry, namespaces := entries[kind], entries["namespaces"]
 	if namespaces.restricts() && slices.Contains([]string{"pods", "events", "operators", "alerts"}, kind) {
 		switch {
@@ -178,7 +178,7 @@ type thing struct {
 	roles      []any
 }
 
-func standing(kind string, item Item) thing {
+func standardItem(kind string, item Item) thing {
 	s := thing{name: item.Name, labels: item.Labels}
 	switch kind {
 	case "namespaces":

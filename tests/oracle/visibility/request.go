@@ -54,7 +54,7 @@ func ReadRequest(text []byte) (Request, error) {
 	return r, err
 }
 
-// JSON is the request as every canonical door takes it. What is empty is left
+// JSON is the request as every canonical endpoint takes it. What is empty is left
 // out, where that means the same.
 func (r Request) JSON() string {
 	var out bytes.Buffer
@@ -87,7 +87,7 @@ func (r Request) action() string {
 	return r.Action
 }
 
-// standard says whether the request is of the cluster itself or a standard type.
+// standard reports whether the request is of the cluster itself or a standard type.
 func (r Request) standard() bool { return r.Type == "" || standardType(r.Type) }
 
 func standardType(name string) bool {

@@ -10,8 +10,8 @@ import (
 	"strings"
 )
 
-// Number is a number that was computed, exactly. About says that a door may
-// give it rounded.
+// Number is a number that was computed, exactly. About states that an
+// endpoint may round it.
 type Number struct {
 	*big.Rat
 	About bool
@@ -86,7 +86,7 @@ func textOf(value any) (text string, ok bool) {
 	return "", false
 }
 
-// same says whether two JSON values are equal, numbers by what they are worth.
+// same reports whether two JSON values are equal, numbers by what they are worth.
 func same(a, b any) bool { return reflect.DeepEqual(canonical(a), canonical(b)) }
 
 func canonical(value any) any {
@@ -112,7 +112,7 @@ func canonical(value any) any {
 	return value
 }
 
-// passes says whether a value passes the filter of an aggregation.
+// passes reports whether a value passes the filter of an aggregation.
 func (f *AggregationFilter) passes(value any) bool {
 	text, ok := textOf(value)
 	if !ok || value == nil {

@@ -89,8 +89,8 @@ const byNamespace = `"metrics":{"totals":{"pods":115,"namespaces":3,"nodes":7},
 const byNode = `"metrics":{"byNode":{"w1":{"cpu_capacity":8,"cpu_requested":2,"labels":{"env":"prod"}},
 	"w2":{"cpu_capacity":8,"cpu_requested":6,"labels":{"env":"prod"}},"m1":{"cpu_capacity":4,"cpu_requested":1}}}`
 
-// The worked examples, but 29: it is 14 in the other spelling, which is none of
-// the oracle's business.
+// The worked examples, except 29: it is 14 in the other spelling, which the oracle does
+// not read.
 func TestVisibilityExamples(t *testing.T) {
 	of := func(policies ...*Policy) *World {
 		return &World{Policies: policies, Sources: []*MetricSource{pvc()}}

@@ -14,7 +14,7 @@ import (
 // viewWriter writes documents. It draws among all that means the same.
 type writer struct {
 	random.Source
-	// older says whether a rule that can be written in both forms is in the older.
+	// older reports whether a rule that can be written in both forms is in the older.
 	older func() bool
 }
 

@@ -37,7 +37,7 @@ func (g *writer) rule(rule *Rule) yaml.Object {
 	return g.shuffle(body)
 }
 
-// permissions are none, one or more spellings of which mean the same.
+// permissions draws among the spellings that mean the same.
 func (g *writer) permissions(rule *Rule) yaml.Object {
 	given := yaml.Object{}
 	if rule.View || g.Once(2) {
@@ -62,12 +62,12 @@ func (g *writer) permissions(rule *Rule) yaml.Object {
 	return yaml.Object{{"permissions", g.shuffle(given)}}
 }
 
-// onlyOlder says whether the rule says what only the older form can say.
+// onlyOlder reports whether the rule says what only the older form can say.
 func (rule *Rule) onlyOlder() bool {
 	return slices.ContainsFunc(rule.Entries, func(e *Entry) bool { return e.HideMasters || len(e.HideByLabels) > 0 })
 }
 
-// bothForms says whether the older form can say it all.
+// bothForms reports whether the older form can say it all.
 func (rule *Rule) bothForms() bool {
 	return !slices.ContainsFunc(rule.Entries, func(e *Entry) bool {
 		switch e.Type {
@@ -165,7 +165,7 @@ func (g *writer) olderForm(entries []*Entry) yaml.Object {
 	return g.shuffle(sections)
 }
 
-// section is never empty, for an empty map is no entry at all.
+// section is never empty, because an empty map is not an entry.
 func (g *writer) section(e *Entry, filters yaml.Object) yaml.Object {
 	body := g.rest(yaml.Object{}, e, filters)
 	if len(body) == 0 {
