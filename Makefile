@@ -103,7 +103,7 @@ fuzz: ## run every fuzz target for FUZZTIME (1m)
 	@FUZZTIME=$(FUZZTIME) .ci/fuzz.sh
 
 golden: ## rewrite the expected files of golden tests from what is
-	$(GO) test ./translator ./server/metrics ./cmd/writ -update
+	$(GO) test ./translator ./cmd/writ -update
 	$(GO) test ./tests/console -update
 
 gen: ## regenerate what is generated

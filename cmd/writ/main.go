@@ -10,6 +10,8 @@
 // report is already printed), any other error is 2 and printed here.
 package main
 
+//go:generate go test -run TestReference -update .
+
 import (
 	"context"
 	"errors"

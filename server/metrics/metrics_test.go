@@ -3,10 +3,8 @@ package metrics
 import (
 	"context"
 	"errors"
-	"flag"
 	"fmt"
 	"net/http/httptest"
-	"os"
 	"regexp"
 	"strings"
 	"testing"
@@ -15,8 +13,6 @@ import (
 	"github.com/writ-policy/writ/server/decision"
 	"github.com/writ-policy/writ/translator/progress"
 )
-
-var update = flag.Bool("update", false, "rewrite the table in the manual")
 
 func page(t *testing.T, m *Metrics) string {
 	t.Helper()
@@ -201,31 +197,5 @@ func TestNames(t *testing.T) {
 		if !valid.MatchString(name) || (kind == "counter") != strings.HasSuffix(name, "_total") {
 			t.Errorf("%s: not named as a %s is", name, kind)
 		}
-	}
-}
-
-// The table in the manual is the list. Run with -update to rewrite it.
-func TestManual(t *testing.T) {
-	const manual, begin, end = "../README.md", "<!-- metrics: begin -->\n", "<!-- metrics: end -->"
-	text, err := os.ReadFile(manual)
-	if err != nil {
-		t.Fatal(err)
-	}
-	before, rest, ok := strings.Cut(string(text), begin)
-	table, after, found := strings.Cut(rest, end)
-	if !ok || !found {
-		t.Fatalf("%s has no place for the table", manual)
-	}
-	if *update {
-		if os.Getenv("CI") != "" {
-			t.Fatal("-update is for people")
-		}
-		if err := os.WriteFile(manual, []byte(before+begin+Table()+end+after), 0o644); err != nil {
-			t.Fatal(err)
-		}
-		return
-	}
-	if table != Table() {
-		t.Errorf("the table of metrics in %s is not the list; run this test with -update", manual)
 	}
 }

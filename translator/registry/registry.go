@@ -20,6 +20,9 @@ var kinds = sync.OnceValue(func() syntax.Kinds {
 		visibility.VisibilityKinds, document.GatewayKinds(), extension.ExtensionKinds)
 })
 
+// Kinds returns the kinds of all families. The list is shared and must not be modified.
+func Kinds() syntax.Kinds { return kinds() }
+
 // Decode decodes a file with the kinds of all families.
 func Decode(file string, content []byte) ([]syntax.Document, diag.List) {
 	return kinds().Decode(file, content)
