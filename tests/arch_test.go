@@ -41,7 +41,7 @@ var flow = [][]string{
 	{"server/metrics", "server/trace"},
 	{"server/engine", "server/cache", "server/cluster", "server/audit", "server/point"},
 	{"server/reload", "server/api", "server/envoy"},
-	{"server"},
+	{"server", "."},
 	{"cmd/writ"},
 }
 

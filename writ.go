@@ -1,0 +1,254 @@
+// Package writ embeds writ in a Go program: it loads a policy directory or a built
+// bundle, and decides requests by it. Follow also reloads a directory when its
+// documents change.
+//
+// This package is the only one whose API is promised to stay compatible, together with
+// the types it names. Every other package of the module may change in any release.
+//
+// # Design
+//
+// A Policies is one handle for all points. Each call is answered by the revision that
+// is active when it begins, so a reload never affects a call in progress. The request
+// and decision types are those of every endpoint of the server, as aliases: a second
+// set of types would have to be converted for each request. An evaluation error is part
+// of a decision, which then denies; a Go error means that the request is invalid.
+package writ
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"log/slog"
+	"os"
+	"sync"
+	"time"
+
+	"github.com/writ-policy/writ/bundles"
+	"github.com/writ-policy/writ/server/decision"
+	"github.com/writ-policy/writ/server/engine"
+	"github.com/writ-policy/writ/server/reload"
+	"github.com/writ-policy/writ/translator"
+	"github.com/writ-policy/writ/translator/source"
+)
+
+// Requests and decisions of the three points.
+type (
+	// AccessRequest asks whether a subject may do something. Verb, Resource or Path, and
+	// User or Groups are required.
+	AccessRequest = decision.Request
+	// AccessDecision is the answer. Its zero value allows nothing.
+	AccessDecision = decision.Decision
+	// VisibilityRequest asks what a principal may see of a cluster.
+	VisibilityRequest = decision.VisibilityRequest
+	// VisibilityDecision is the answer.
+	VisibilityDecision = decision.VisibilityDecision
+	// Cluster is the cluster of a VisibilityRequest, and Item an element of its list.
+	Cluster = decision.Cluster
+	Item    = decision.Item
+	// GatewayRequest has the attributes of a request through a gateway, by Envoy's names.
+	GatewayRequest = decision.GatewayRequest
+	// GatewayDecision is the answer.
+	GatewayDecision = decision.GatewayDecision
+	// InvalidRequest is the error of a request that is malformed. Its Field names the key.
+	InvalidRequest = decision.InvalidRequest
+	// Diagnostic is a mistake in a document, with file, line and column.
+	Diagnostic = reload.Diagnostic
+)
+
+// Options configure how documents are read and requests are evaluated. The zero value
+// is ready to use.
+type Options struct {
+	// MasterNamespace is the namespace whose Origin roles and bindings are valid in
+	// every namespace. Empty means "master".
+	MasterNamespace string
+	// AllowEmpty accepts a directory without a single policy document.
+	AllowEmpty bool
+	// Timeout bounds an evaluation, which is denied after it. Zero means 2 seconds.
+	Timeout time.Duration
+	// Now is the clock of evaluations. Nil means time.Now.
+	Now func() time.Time
+	// Keys is a file of keys, one of which must have signed a bundle. Empty means that
+	// signatures are not verified. Only OpenBundle uses it.
+	Keys string
+	// Settle is how long a directory must stay unchanged before Follow reads it. Zero
+	// reads it at once.
+	Settle time.Duration
+	// OnReload is called by Follow after each attempt to load the documents, the first
+	// one included: with the active revision, and with an error if the documents were
+	// rejected and the previous revision stays active. Calls do not overlap. Nil means
+	// none.
+	OnReload func(revision string, err error)
+	// Logger receives the log of reloads. Nil discards it.
+	Logger *slog.Logger
+}
+
+// Policies decides requests. It is safe for concurrent use.
+type Policies struct {
+	current func() decision.Policies
+	close   func() error
+}
+
+// DocumentsError is the error of a directory whose documents have mistakes.
+type DocumentsError struct {
+	// Diagnostics are the first mistakes and warnings, in the order of their positions.
+	Diagnostics []Diagnostic
+	// Errors is the number of all mistakes.
+	Errors int
+}
+
+// Error returns the number of mistakes and the first of them.
+func (e *DocumentsError) Error() string {
+	for _, d := range e.Diagnostics {
+		if d.Severity == "error" {
+			return fmt.Sprintf("the documents have errors (%d): %s:%d:%d: %s", e.Errors, d.File, d.Line, d.Column, d.Message)
+		}
+	}
+	return fmt.Sprintf("the documents have errors (%d)", e.Errors)
+}
+
+// Load reads the policy directory dir once. It returns a *DocumentsError if documents
+// have mistakes, and another error if the directory cannot be read or ctx is done.
+func Load(ctx context.Context, dir string, o Options) (*Policies, error) {
+	r, err := load(ctx, dir, o)
+	if err != nil {
+		return nil, err
+	}
+	return &Policies{current: r.Current, close: func() error { return nil }}, nil
+}
+
+// Follow is like Load, and then reloads the directory when its documents change, until
+// Close. If changed documents have mistakes, the last good revision stays active.
+// Cancelling ctx after Follow has returned has no effect.
+func Follow(ctx context.Context, dir string, o Options) (*Policies, error) {
+	r, err := load(ctx, dir, o)
+	if err != nil {
+		return nil, err
+	}
+	background, cancel := context.WithCancel(context.WithoutCancel(ctx))
+	done := make(chan error, 1)
+	go func() {
+		// A change between load and the begin of the watch would be missed otherwise.
+		_ = r.Reload(background)
+		done <- r.Run(background)
+	}()
+	return &Policies{current: r.Current, close: sync.OnceValue(func() error {
+		cancel()
+		return <-done
+	})}, nil
+}
+
+func load(ctx context.Context, dir string, o Options) (*reload.Reloader, error) {
+	if _, err := os.Stat(dir); err != nil {
+		return nil, fmt.Errorf("load policies: %w", err)
+	}
+	var last *engine.Engine // its compiled rules are reused; activations do not overlap
+	var r *reload.Reloader
+	r = reload.New(reload.Options{
+		Source:     source.Dir(dir, source.DirOptions{Settle: o.Settle, Logger: o.Logger}),
+		Translator: translator.New(translator.Options{Master: o.MasterNamespace, AllowEmpty: o.AllowEmpty}),
+		Activate: func(ctx context.Context, b *bundles.Bundle) (decision.Policies, error) {
+			e, err := engine.Activate(ctx, b, engine.Options{Now: o.Now, Timeout: o.Timeout, Last: last})
+			if err != nil {
+				return nil, err
+			}
+			last = e
+			return e, nil
+		},
+		Observer: observer{func() {
+			if o.OnReload != nil {
+				o.OnReload(r.Revision(), loadError(r, nil))
+			}
+		}},
+		Logger: o.Logger,
+		Now:    o.Now,
+	})
+	if err := r.Load(ctx); err != nil {
+		return nil, loadError(r, err)
+	}
+	return r, nil
+}
+
+// loadError returns the error of the last attempt, as a *DocumentsError if documents
+// have mistakes. It returns otherwise if the status has no error.
+func loadError(r *reload.Reloader, otherwise error) error {
+	status := r.Status()
+	switch {
+	case status.LastError != "" && status.Errors > 0:
+		return &DocumentsError{Diagnostics: status.Diagnostics, Errors: status.Errors}
+	case otherwise == nil && status.LastError != "":
+		return errors.New(status.LastError)
+	}
+	return otherwise
+}
+
+// OpenBundle reads a built bundle: a tarball, or a folder. It returns an error if the
+// bundle cannot be read, is not valid, or is not signed by one of Options.Keys.
+func OpenBundle(ctx context.Context, path string, o Options) (*Policies, error) {
+	b, err := readBundle(path, o.Keys)
+	if err != nil {
+		return nil, fmt.Errorf("open bundle: %w", err)
+	}
+	e, err := engine.Activate(ctx, b, engine.Options{Now: o.Now, Timeout: o.Timeout})
+	if err != nil {
+		return nil, fmt.Errorf("open bundle: %w", err)
+	}
+	return &Policies{current: func() decision.Policies { return e }, close: func() error { return nil }}, nil
+}
+
+func readBundle(path, keyFile string) (*bundles.Bundle, error) {
+	var keys *bundles.Keys
+	if keyFile != "" {
+		var err error
+		if keys, err = bundles.ReadKeys(keyFile); err != nil {
+			return nil, err
+		}
+	}
+	info, err := os.Stat(path)
+	if err != nil {
+		return nil, err
+	}
+	if info.IsDir() {
+		return bundles.ReadSignedDir(path, keys)
+	}
+	file, err := os.Open(path)
+	if err != nil {
+		return nil, err
+	}
+	defer file.Close()
+	return bundles.ReadSigned(io.Reader(file), keys)
+}
+
+// Revision returns the active revision: a hash of the documents' meaning.
+func (p *Policies) Revision() string { return p.current().Revision() }
+
+// Access decides r at the point access. It returns an *InvalidRequest if r lacks a
+// required attribute or has attributes that exclude each other.
+func (p *Policies) Access(ctx context.Context, r *AccessRequest) (AccessDecision, error) {
+	if err := r.Validate(); err != nil {
+		return AccessDecision{}, err
+	}
+	return p.current().Access(ctx, r), nil
+}
+
+// Visibility decides r at the point visibility. If r has items, the decision has the
+// indexes of those that are visible.
+func (p *Policies) Visibility(ctx context.Context, r *VisibilityRequest) VisibilityDecision {
+	current := p.current()
+	return decision.DecideVisibility(ctx, current, r, current.Visibility(ctx, r))
+}
+
+// Gateway decides r at the point gateway. It returns an *InvalidRequest if an attribute
+// is missing or has the wrong type.
+func (p *Policies) Gateway(ctx context.Context, r *GatewayRequest) (GatewayDecision, error) {
+	d, invalid := p.current().Gateway(ctx, r)
+	if invalid != nil { // a nil *InvalidRequest in an error would not be nil
+		return d, invalid
+	}
+	return d, nil
+}
+
+// Close ends the watch of Follow, and returns its error if it has ended by itself
+// before. Requests are still decided after Close, by the last revision. It may be
+// called more than once.
+func (p *Policies) Close() error { return p.close() }

@@ -1,0 +1,105 @@
+package writ
+
+import (
+	"errors"
+	"os"
+	"path/filepath"
+	"testing"
+
+	"github.com/writ-policy/writ/bundles"
+	"github.com/writ-policy/writ/translator"
+	"github.com/writ-policy/writ/translator/source"
+)
+
+func TestLoadErrors(t *testing.T) {
+	if _, err := Load(t.Context(), filepath.Join(t.TempDir(), "missing"), Options{}); !errors.Is(err, os.ErrNotExist) {
+		t.Errorf("no directory: got %v", err)
+	}
+	dir := t.TempDir()
+	_, err := Load(t.Context(), dir, Options{})
+	var documents *DocumentsError
+	if !errors.As(err, &documents) || documents.Diagnostics[0].Code != "no-documents" {
+		t.Errorf("an empty directory: got %v", err)
+	}
+	p, err := Load(t.Context(), dir, Options{AllowEmpty: true})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if d, err := p.Access(t.Context(), &AccessRequest{User: "a", Verb: "get", Resource: "pods"}); d.Allowed || d.Denied || err != nil {
+		t.Errorf("an empty directory that is accepted: got %+v, %v", d, err)
+	}
+	if err := p.Close(); err != nil {
+		t.Error(err)
+	}
+}
+
+// Documents with errors keep the last good revision, and OnReload receives the errors.
+func TestFollowKeepsTheLastGoodRevision(t *testing.T) {
+	dir := t.TempDir()
+	file := filepath.Join(dir, "role.yaml")
+	const role = "{apiVersion: rbac.authorization.k8s.io/v1, kind: Role, metadata: {name: r, namespace: n}, rules: [{apiGroups: [''], resources: [pods], verbs: [get]}]}\n"
+	if err := os.WriteFile(file, []byte(role), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	reloads := make(chan error, 100)
+	p, err := Follow(t.Context(), dir, Options{OnReload: func(_ string, err error) { reloads <- err }})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := <-reloads; err != nil {
+		t.Fatal(err)
+	}
+	revision := p.Revision()
+	if err := os.WriteFile(file, []byte(role+"---\nkind: Robot\n"), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	var documents *DocumentsError
+	if err := <-reloads; !errors.As(err, &documents) || documents.Errors == 0 {
+		t.Errorf("got %v, want the mistakes of the documents", err)
+	}
+	if got := p.Revision(); got == "" || got != revision {
+		t.Errorf("got revision %q, want %q", got, revision)
+	}
+	if err := errors.Join(p.Close(), p.Close()); err != nil {
+		t.Error(err)
+	}
+}
+
+// A bundle decides like the documents it is built from.
+func TestOpenBundle(t *testing.T) {
+	const dir = "examples/policies"
+	snapshot, list, err := source.Dir(dir, source.DirOptions{}).Snapshot(t.Context())
+	if err != nil || list.HasErrors() {
+		t.Fatal(err, list)
+	}
+	result, list := translator.New(translator.Options{}).Translate(t.Context(), snapshot)
+	if result == nil {
+		t.Fatal(list)
+	}
+	b, err := bundles.Build(result, bundles.BuildOptions{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	folder := filepath.Join(t.TempDir(), "bundle")
+	if err := b.WriteDir(folder); err != nil {
+		t.Fatal(err)
+	}
+	p, err := OpenBundle(t.Context(), folder, Options{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	documents, err := Load(t.Context(), dir, Options{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if got, want := p.Revision(), documents.Revision(); got != want {
+		t.Errorf("got revision %q, want %q", got, want)
+	}
+	r := &AccessRequest{User: "Clark", Verb: "get", Resource: "nodes"}
+	if d, err := p.Access(t.Context(), r); !d.Allowed || err != nil {
+		t.Errorf("got %+v, %v", d, err)
+	}
+	if _, err := OpenBundle(t.Context(), dir, Options{}); err == nil {
+		t.Error("a policy directory is opened as a bundle")
+	}
+}
