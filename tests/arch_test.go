@@ -38,7 +38,7 @@ var flow = [][]string{
 	{"bundles"},
 	{"bundles/remote"},
 	{"server/decision"},
-	{"server/metrics", "server/trace"},
+	{"server/metrics", "server/trace", "server/engine/match"},
 	{"server/engine", "server/cache", "server/cluster", "server/audit", "server/point"},
 	{"server/reload", "server/api", "server/envoy"},
 	{"server", "."},

@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"github.com/writ-policy/writ/server/decision"
+	"github.com/writ-policy/writ/server/engine/match"
 )
 
 // Access decides one request, which must have been validated.
@@ -31,7 +32,7 @@ func (e *Engine) decide(ctx context.Context, v evaluation) decision.Decision {
 //  3. A deny policy that denies decides alone.
 //  4. Otherwise the rules that hold decide, the first in their order before all others.
 func (e *Engine) evaluate(ctx context.Context, v evaluation, now time.Time) (decision.Decision, error) {
-	v.hits, v.sendRequest = e.tree.find(v.request), e.features.DenyPolicies
+	v.hits, v.sendRequest = e.tree.Find(v.request), e.features.DenyPolicies
 	value, err := e.query(ctx, &e.queries.findings, v, now)
 	if err != nil {
 		return decision.Decision{}, err
@@ -56,7 +57,7 @@ func (e *Engine) evaluate(ctx context.Context, v evaluation, now time.Time) (dec
 // decideByRules decides by the hits that hold: the first of their order, an allow or
 // a denial; without any, the request is not allowed. It writes what
 // rego/writ/access/access.rego writes.
-func decideByRules(r *decision.Request, hits []hit, undecided []string) decision.Decision {
+func decideByRules(r *decision.Request, hits []match.Hit, undecided []string) decision.Decision {
 	slices.SortFunc(hits, compareHits)
 	slices.Sort(undecided)
 	d := decision.Decision{
@@ -67,7 +68,7 @@ func decideByRules(r *decision.Request, hits []hit, undecided []string) decision
 		d.Matched[i] = matched(h)
 	}
 	if len(hits) > 0 {
-		d.Allowed, d.Denied = !hits[0].deny(), hits[0].deny()
+		d.Allowed, d.Denied = !hits[0].Deny(), hits[0].Deny()
 	}
 	d.Reason = reason(r, hits, d.Matched)
 	return d
@@ -75,33 +76,33 @@ func decideByRules(r *decision.Request, hits []hit, undecided []string) decision
 
 // compareHits is the order over all families: the step, then the names of binding
 // and rule, so that it depends on the documents alone.
-func compareHits(a, b hit) int {
-	first, _ := a.number()
-	second, _ := b.number()
+func compareHits(a, b match.Hit) int {
+	first, _ := a.Number()
+	second, _ := b.Number()
 	return cmp.Or(
-		cmp.Compare(a.step(), b.step()),
-		cmp.Compare(a.binding.Kind, b.binding.Kind),
-		cmp.Compare(a.binding.Namespace, b.binding.Namespace),
-		cmp.Compare(a.binding.Name, b.binding.Name),
+		cmp.Compare(step(a), step(b)),
+		cmp.Compare(a.Binding.Kind, b.Binding.Kind),
+		cmp.Compare(a.Binding.Namespace, b.Binding.Namespace),
+		cmp.Compare(a.Binding.Name, b.Binding.Name),
 		cmp.Compare(first, second),
-		cmp.Compare(a.binding.APIVersion, b.binding.APIVersion),
+		cmp.Compare(a.Binding.APIVersion, b.Binding.APIVersion),
 	)
 }
 
 // step is the position in the order over all families: cluster scope precedes a
 // namespace, and at each scope deny precedes allow. Deny policies are steps 1 and 2.
-func (h hit) step() int {
-	step := 6
-	if h.binding.Cluster {
-		step = 4
+func step(h match.Hit) int {
+	position := 6
+	if h.Binding.Cluster {
+		position = 4
 	}
-	if h.deny() {
-		step--
+	if h.Deny() {
+		position--
 	}
-	return step
+	return position
 }
 
-func callsExtension(h hit) bool {
-	restrictions := h.restrictions()
+func callsExtension(h match.Hit) bool {
+	restrictions := h.Restrictions()
 	return restrictions != nil && restrictions.Extension != ""
 }

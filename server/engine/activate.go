@@ -14,6 +14,7 @@ import (
 
 	"github.com/writ-policy/writ/bundles"
 	library "github.com/writ-policy/writ/rego"
+	"github.com/writ-policy/writ/server/engine/match"
 	"github.com/writ-policy/writ/translator/tables"
 )
 
@@ -37,7 +38,7 @@ func Activate(ctx context.Context, b *bundles.Bundle, o Options) (*Engine, error
 	if err != nil {
 		return nil, err
 	}
-	var before *tree
+	var before *match.Tree
 	if o.Last != nil {
 		before = o.Last.tree
 	}
@@ -55,7 +56,7 @@ func Activate(ctx context.Context, b *bundles.Bundle, o Options) (*Engine, error
 		headers:  headersOf(b.Gateway),
 		queries:  queries,
 		patterns: patterns(ctx),
-		tree:     buildTree(b.Access, before),
+		tree:     match.Build(b.Access, before),
 		views:    views,
 		now:      o.Now,
 		timeout:  o.Timeout,

@@ -5,7 +5,7 @@
 // # Design
 //
 // Two steps of a decision are done in Go, each in place of a Rego rule that stays
-// in the bundle for a stock OPA: finding the rules that fit a request (tree.go,
+// in the bundle for a stock OPA: finding the rules that fit a request (package match,
 // for writ.access.compact.hits) and writing the decision out (access.go, for the
 // decision rule itself). What lies between, whether the rules that fit hold, is
 // asked of OPA. A tree of OPA's own values walked by Rego was tried in place of
@@ -27,6 +27,7 @@ import (
 	"github.com/open-policy-agent/opa/v1/topdown/cache"
 
 	"github.com/writ-policy/writ/server/decision"
+	"github.com/writ-policy/writ/server/engine/match"
 	"github.com/writ-policy/writ/translator/tables"
 )
 
@@ -54,7 +55,7 @@ type Engine struct {
 	rules    string // the hash of what queries were compiled from
 	access   *tables.Access
 	features tables.Features // what the bundle states that it has
-	tree     *tree
+	tree     *match.Tree
 	views    *views
 	gateways *tables.Gateway // nil without documents of that family
 	headers  map[decision.GatewayTarget][]string

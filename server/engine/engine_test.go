@@ -245,7 +245,7 @@ func TestClockedDecisionExpiresAtOnce(t *testing.T) {
 func TestLargeRoleDecidesLikeASmallOne(t *testing.T) {
 	small, large := activate(t, fixture()), fixture()
 	role := large.Roles.At("kubernetes:/reader")
-	for i := range 3 * fewRules {
+	for i := range 100 {
 		role.Kubernetes = append(role.Kubernetes, tables.KubernetesRule{
 			Rule: len(role.Kubernetes), Verbs: []string{"other"}, Groups: []string{""}, Resources: []string{"pods", fmt.Sprintf("more-%d", i)},
 		})

@@ -5,19 +5,21 @@ import (
 	"fmt"
 
 	"github.com/open-policy-agent/opa/v1/ast"
+
+	"github.com/writ-policy/writ/server/engine/match"
 )
 
 // findings are OPA's answer about the hits of a request: those that hold, what could
 // not be decided, and the outcome of deny policies.
 type findings struct {
-	hold      []hit
+	hold      []match.Hit
 	undecided []string
 	denial    denyOutcome
 }
 
 // readFindings reads OPA's answer about hits. An answer of another shape is an error:
 // part of an answer must not pass for a "no".
-func readFindings(value ast.Value, hits []hit) (findings, error) {
+func readFindings(value ast.Value, hits []match.Hit) (findings, error) {
 	var f findings
 	answer, ok := value.(*ast.Array)
 	if !ok {
@@ -31,7 +33,7 @@ func readFindings(value ast.Value, hits []hit) (findings, error) {
 	if !ok1 || !ok2 {
 		return f, errors.New("findings: hold and undecided must be lists")
 	}
-	f.hold = make([]hit, hold.Len())
+	f.hold = make([]match.Hit, hold.Len())
 	for i := range f.hold {
 		number, ok := hold.Elem(i).Value.(ast.Number)
 		position, isInteger := number.Int()

@@ -8,6 +8,7 @@ import (
 	"github.com/open-policy-agent/opa/v1/ast"
 
 	"github.com/writ-policy/writ/server/decision"
+	"github.com/writ-policy/writ/server/engine/match"
 )
 
 // Parts of every input, made once.
@@ -52,7 +53,7 @@ var (
 // evaluation is a request with the hits found for it.
 type evaluation struct {
 	request *decision.Request
-	hits    []hit
+	hits    []match.Hit
 	// sendRequest sends the request to OPA even if no hit reads it.
 	sendRequest bool
 	// anonymous marks a question about a principal that did not send a request: then
@@ -67,7 +68,7 @@ func (v evaluation) input() (ast.Value, error) {
 	restricted := v.sendRequest
 	for i, h := range v.hits {
 		terms[i] = freeHit
-		if h.restrictions() != nil {
+		if h.Restrictions() != nil {
 			restricted = true
 			term, err := hitTerm(h)
 			if err != nil {
@@ -92,26 +93,26 @@ func (v evaluation) input() (ast.Value, error) {
 }
 
 // hitTerm is [binding, role, rule] with what Rego reads of them.
-func hitTerm(h hit) (*ast.Term, error) {
-	text, err := json.Marshal(h.restrictions())
+func hitTerm(h match.Hit) (*ast.Term, error) {
+	text, err := json.Marshal(h.Restrictions())
 	if err != nil {
-		return nil, fmt.Errorf("read the restrictions of %s: %w", h.role.Source, err)
+		return nil, fmt.Errorf("read the restrictions of %s: %w", h.Role().Source, err)
 	}
 	restrictions, err := ast.ValueFromReader(bytes.NewReader(text))
 	if err != nil {
-		return nil, fmt.Errorf("read the restrictions of %s: %w", h.role.Source, err)
+		return nil, fmt.Errorf("read the restrictions of %s: %w", h.Role().Source, err)
 	}
-	number, _ := h.number()
+	number, _ := h.Number()
 	return ast.ArrayTerm(
 		ast.ObjectTerm(
-			[2]*ast.Term{keyKind, ast.StringTerm(h.binding.Kind)},
-			[2]*ast.Term{keyNamespace, ast.StringTerm(h.binding.Namespace)},
-			[2]*ast.Term{keyName, ast.StringTerm(h.binding.Name)},
+			[2]*ast.Term{keyKind, ast.StringTerm(h.Binding.Kind)},
+			[2]*ast.Term{keyNamespace, ast.StringTerm(h.Binding.Namespace)},
+			[2]*ast.Term{keyName, ast.StringTerm(h.Binding.Name)},
 		),
 		noObject,
 		ast.ObjectTerm(
 			[2]*ast.Term{keyRule, ast.InternedTerm(number)},
-			[2]*ast.Term{keyDeny, ast.InternedTerm(h.deny())},
+			[2]*ast.Term{keyDeny, ast.InternedTerm(h.Deny())},
 			[2]*ast.Term{keyRestrictions, ast.NewTerm(restrictions)},
 		),
 	), nil

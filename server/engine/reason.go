@@ -5,39 +5,40 @@ import (
 	"slices"
 
 	"github.com/writ-policy/writ/server/decision"
+	"github.com/writ-policy/writ/server/engine/match"
 )
 
 // reason explains a decision by rules: it names the first hit and, for a denial, the
 // first one that would allow.
-func reason(r *decision.Request, hits []hit, all []decision.Matched) string {
+func reason(r *decision.Request, hits []match.Hit, all []decision.Matched) string {
 	if len(hits) == 0 {
 		return "not allowed: no rule allows " + requestText(r)
 	}
-	if !hits[0].deny() {
+	if !hits[0].Deny() {
 		return "allowed by " + ruleText(&all[0])
 	}
 	text := "denied by " + ruleText(&all[0])
-	if i := slices.IndexFunc(hits, func(h hit) bool { return !h.deny() }); i >= 0 {
+	if i := slices.IndexFunc(hits, func(h match.Hit) bool { return !h.Deny() }); i >= 0 {
 		text += "; would be allowed by " + ruleText(&all[i])
 	}
 	return text
 }
 
-func matched(h hit) decision.Matched {
-	number, source := h.number()
+func matched(h match.Hit) decision.Matched {
+	number, source := h.Number()
 	effect := "allow"
-	if h.deny() {
+	if h.Deny() {
 		effect = "deny"
 	}
 	return decision.Matched{
-		Kind:       h.binding.Kind,
-		Namespace:  h.binding.Namespace,
-		Name:       h.binding.Name,
+		Kind:       h.Binding.Kind,
+		Namespace:  h.Binding.Namespace,
+		Name:       h.Binding.Name,
 		Rule:       number,
 		Source:     source,
 		Effect:     effect,
-		APIVersion: h.binding.APIVersion,
-		Role:       &decision.RoleRef{Kind: h.role.Kind, Namespace: h.role.Namespace, Name: h.role.Name},
+		APIVersion: h.Binding.APIVersion,
+		Role:       &decision.RoleRef{Kind: h.Role().Kind, Namespace: h.Role().Namespace, Name: h.Role().Name},
 	}
 }
 

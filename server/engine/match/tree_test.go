@@ -1,4 +1,4 @@
-package engine
+package match
 
 import (
 	"fmt"
@@ -60,7 +60,7 @@ func turned[V any](from, to tables.Map[V]) tables.Map[V] {
 }
 
 // flat is what a tree says, with what stands behind its pointers.
-func flat(t *tree) map[boundSubject][]string {
+func flat(t *Tree) map[boundSubject][]string {
 	out := make(map[boundSubject][]string)
 	for _, shard := range t.bySubject {
 		for h, bySubject := range shard {
@@ -75,7 +75,7 @@ func flat(t *tree) map[boundSubject][]string {
 
 func TestTreeOfChangesIsTheTreeOfItsTables(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
-		var last *tree
+		var last *Tree
 		access := new(tables.Access)
 		for range rapid.IntRange(1, 6).Draw(t, "changes") {
 			next := drawAccess(t)
@@ -90,8 +90,8 @@ func TestTreeOfChangesIsTheTreeOfItsTables(t *testing.T) {
 				access = next
 			}
 			before := flat(orNone(last))
-			grown := buildTree(access, last)
-			if got, want := flat(grown), flat(buildTree(next, nil)); !reflect.DeepEqual(got, want) {
+			grown := Build(access, last)
+			if got, want := flat(grown), flat(Build(next, nil)); !reflect.DeepEqual(got, want) {
 				t.Fatalf("got  %v\nwant %v", got, want)
 			}
 			if got := flat(orNone(last)); !reflect.DeepEqual(got, before) {
@@ -102,9 +102,9 @@ func TestTreeOfChangesIsTheTreeOfItsTables(t *testing.T) {
 	})
 }
 
-func orNone(t *tree) *tree {
+func orNone(t *Tree) *Tree {
 	if t == nil {
-		return new(tree)
+		return new(Tree)
 	}
 	return t
 }

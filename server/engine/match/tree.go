@@ -1,4 +1,7 @@
-package engine
+// Package match finds the access rules that fit a request. Tables come in, hits go
+// out: rules joined with the bindings that apply them. It does not evaluate
+// restrictions and decides nothing.
+package match
 
 import (
 	"slices"
@@ -8,10 +11,10 @@ import (
 	"github.com/writ-policy/writ/translator/tables"
 )
 
-// tree is the access tables expanded for look-ups: who is bound leads to grants,
+// Tree is the access tables expanded for look-ups: who is bound leads to grants,
 // and a grant to the rules of its role. It is never changed once it is made, save
 // for indexes of large roles, which are made when they are first needed.
-type tree struct {
+type Tree struct {
 	access    *tables.Access
 	roles     shards[string, *role]
 	grants    shards[string, grant] // by the key of the binding
@@ -32,14 +35,14 @@ type grant struct {
 	role    *role
 }
 
-// buildTree expands tables. It shares with the tree of earlier tables, which may be
+// Build expands tables. It shares with the tree of earlier tables, which may be
 // nil, what both have in common, so that its cost is that of the difference.
-func buildTree(access *tables.Access, before *tree) *tree {
+func Build(access *tables.Access, before *Tree) *Tree {
 	if before == nil {
-		before = &tree{access: new(tables.Access)}
+		before = &Tree{access: new(tables.Access)}
 	}
 	g := treeBuilder{
-		tree:   &tree{access: access},
+		tree:   &Tree{access: access},
 		before: before,
 		roles:  before.roles.edit(),
 		grants: before.grants.edit(),
@@ -54,7 +57,7 @@ func buildTree(access *tables.Access, before *tree) *tree {
 
 // treeBuilder builds one tree.
 type treeBuilder struct {
-	tree, before *tree
+	tree, before *Tree
 	roles        *edit[string, *role]
 	grants       *edit[string, grant]
 	held         *edit[boundSubject, []grant]

@@ -1,4 +1,4 @@
-package engine
+package match
 
 import (
 	"slices"
@@ -9,28 +9,29 @@ import (
 	"github.com/writ-policy/writ/translator/tables"
 )
 
-// hit is a rule that fits a request by its lists, joined with a binding that
+// Hit is a rule that fits a request by its lists, joined with a binding that
 // applies it.
-type hit struct {
-	binding *tables.Binding
+type Hit struct {
+	Binding *tables.Binding
 	role    *role
 	rule    int
 }
 
-// deny reports whether the rule is a deny rule; Kubernetes has none.
-func (h hit) deny() bool {
+// Deny reports whether the rule is a deny rule; Kubernetes has none.
+func (h Hit) Deny() bool {
 	return h.role.Family == tables.FamilyOrigin && h.role.Origin[h.rule].Deny
 }
 
-func (h hit) restrictions() *tables.Restrictions {
+// Restrictions are those of the rule, nil without any; Kubernetes has none.
+func (h Hit) Restrictions() *tables.Restrictions {
 	if h.role.Family == tables.FamilyOrigin {
 		return h.role.Origin[h.rule].Restrictions
 	}
 	return nil
 }
 
-// number is the rule's index as documents count it, and source its place.
-func (h hit) number() (number int, source string) {
+// Number is the rule's index as documents count it, and its source.
+func (h Hit) Number() (number int, source string) {
 	if h.role.Family == tables.FamilyOrigin {
 		rule := &h.role.Origin[h.rule]
 		return rule.Rule, rule.Source
@@ -39,9 +40,12 @@ func (h hit) number() (number int, source string) {
 	return rule.Rule, rule.Source
 }
 
-// find is every hit of the request, each once: what writ.access.compact.hits
-// finds in the tables.
-func (t *tree) find(r *decision.Request) []hit {
+// Role is the role of the binding.
+func (h Hit) Role() *tables.Role { return h.role.Role }
+
+// Find returns every hit of the request once: what writ.access.compact.hits finds in
+// the tables. The caller may write the slice.
+func (t *Tree) Find(r *decision.Request) []Hit {
 	w := walk{tree: t, request: r}
 	w.scope("")
 	if r.Namespace != "" {
@@ -53,10 +57,10 @@ func (t *tree) find(r *decision.Request) []hit {
 // walk is one request on its way through the tree. What it looks up is worked
 // out when a grant of the family is first met.
 type walk struct {
-	tree    *tree
+	tree    *Tree
 	request *decision.Request
-	hits    []hit
-	seen    map[hit]struct{} // hits again, once they are many
+	hits    []Hit
+	seen    map[Hit]struct{} // hits again, once they are many
 	// resources are the entries that fit the resource of a Kubernetes rule.
 	resources [3]string
 	count     int
@@ -91,14 +95,14 @@ func (w *walk) grants(h boundSubject) {
 
 // add notes a hit, unless another way has led to it.
 func (w *walk) add(g grant, rule int) {
-	h := hit{g.binding, g.role, rule}
+	h := Hit{g.binding, g.role, rule}
 	if len(w.hits) < fewHits {
 		if slices.Contains(w.hits, h) {
 			return
 		}
 	} else {
 		if w.seen == nil {
-			w.seen = make(map[hit]struct{}, 2*fewHits)
+			w.seen = make(map[Hit]struct{}, 2*fewHits)
 			for _, earlier := range w.hits {
 				w.seen[earlier] = struct{}{}
 			}
