@@ -6,20 +6,21 @@ import (
 	"slices"
 )
 
-// BuildOptions are what a builder says of a bundle. None of it enters the
-// revision; the zero value says nothing.
+// BuildOptions are the metadata of a bundle, which do not enter its revision, and the
+// library. The zero value is valid.
 type BuildOptions struct {
-	// Version is that of writ.
+	// Version is the version of writ.
 	Version string
-	// Commit and Sequence say what the documents were: a commit, and a number
-	// that grows with every build. Zero is no number.
-	Commit   string
+	// Commit is the commit of the documents. It may be empty.
+	Commit string
+	// Sequence is a number that grows with every build. Zero means that the bundle has none.
 	Sequence int64
-	// Library replaces the Rego library, by path in the bundle. Nil is the
+	// Library replaces the embedded Rego library, by path in the bundle. Nil stands for the
 	// embedded one.
 	Library map[string][]byte
 }
 
+// notNil keeps counts from being encoded as null.
 func notNil(counts map[string]int) map[string]int {
 	if counts == nil {
 		return map[string]int{}
@@ -27,8 +28,8 @@ func notNil(counts map[string]int) map[string]int {
 	return counts
 }
 
-// assemble puts the parts together. A file of two parts is refused: a module of
-// the directory must not stand in for one of the library.
+// assemble joins the parts. It returns an error if two parts have the same file: a module of
+// the documents must not replace one of the library.
 func assemble(tables Tables, counts map[string]int, o BuildOptions, parts ...map[string][]byte) (*Bundle, error) {
 	files := make(map[string][]byte)
 	taken := names{}
@@ -44,9 +45,9 @@ func assemble(tables Tables, counts map[string]int, o BuildOptions, parts ...map
 		}
 	}
 	if _, ok := files[DataPath]; !ok || tables.Access == nil {
-		return nil, fmt.Errorf("%s: not in the bundle", DataPath)
+		return nil, fmt.Errorf("%s not found", DataPath)
 	}
-	// What is empty the data has not either.
+	// The data omits empty tables too, so that a bundle that was read equals one that was built.
 	if v := tables.Visibility; v != nil && len(v.Policies)+len(v.Sources) == 0 {
 		tables.Visibility = nil
 	}

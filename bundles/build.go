@@ -7,8 +7,9 @@ import (
 	"github.com/writ-policy/writ/translator"
 )
 
-// Build makes a bundle of a translated directory and the Rego library. Equal
-// results give equal bundles. It does not compile the Rego: Check does.
+// Build builds a bundle from a translated directory and the Rego library. Equal results give
+// equal bundles. It returns an error if a path is not valid in a bundle, or the documents and
+// the library have the same file. It does not compile the Rego; Check does.
 func Build(r *translator.Result, o BuildOptions) (*Bundle, error) {
 	library := o.Library
 	if library == nil {

@@ -1,16 +1,16 @@
-// Package bundles turns emitted files and the Rego library into one checked,
-// reproducible OPA bundle, and reads such bundles back. What is in a bundle is
-// decided before it gets here.
+// Package bundles joins emitted files and the Rego library into one signed, reproducible OPA
+// bundle, and reads, verifies and compiles such bundles. It must not interpret documents:
+// package translator produces the content.
 //
 // # Design
 //
-// The revision is a hash over what decides, by name and content. Generated tests
-// and the manifest's metadata decide nothing and do not enter it, so a server,
-// which builds without tests, names the same documents as `writ build` does.
-// The time of the build appears nowhere.
+// The revision is a hash over the names and contents of the files that affect decisions.
+// Generated tests and the metadata of the manifest do not affect decisions and do not enter
+// it: a server, which builds without tests, and `writ build` compute the same revision for
+// the same documents. A bundle contains no time of the build.
 //
-// A bundle that is read is refused whole for one strange file. Skipping what is
-// not known would run half of what somebody made.
+// One unknown file rejects the whole bundle. Skipping unknown files would run a part of a
+// bundle that another version of writ wrote.
 package bundles
 
 import (
@@ -19,28 +19,28 @@ import (
 	"github.com/writ-policy/writ/translator/tables"
 )
 
-// Bundle is a whole bundle in memory. It is immutable once built.
+// Bundle is a bundle in memory. It is immutable.
 type Bundle struct {
 	Manifest Manifest
-	// Files are all files but .manifest and .signatures.json by their path in the bundle, without a
-	// leading slash: Rego modules, data.json files, generated tests.
+	// Files are the contents of all files except .manifest and .signatures.json, by path
+	// without a leading slash: Rego modules, data, generated tests.
 	Files map[string][]byte
-	// Signatures is the content of .signatures.json, nil where nobody has signed. It
-	// says who signed only when Verify has agreed.
+	// Signatures is the content of .signatures.json, nil in an unsigned bundle. It is not
+	// verified unless SignedBy is set.
 	Signatures []byte
-	// SignedBy is the key by which ReadSigned found the bundle signed, as it was then;
-	// zero where nobody looked.
+	// SignedBy is the key that signed the bundle, as of ReadSigned; zero if the signature was
+	// not verified.
 	SignedBy Key
 	Tables
 }
 
-// Tables are compiled/data.json decoded, so that a bundle built in this process is
-// not parsed again.
+// Tables are the decoded compiled/data.json, so that a bundle that was built in this process
+// is not parsed again.
 type Tables struct {
 	// Access is data.compiled.access; every bundle has it.
 	Access *tables.Access `json:"access"`
-	// Visibility is data.compiled.views, and Gateway data.compiled.effective; nil
-	// where the data has none: no document of that family was there.
+	// Visibility is data.compiled.views, and Gateway data.compiled.effective; nil if the
+	// bundle has no document of that family.
 	Visibility *tables.Visibility `json:"views"`
 	Gateway    *tables.Gateway    `json:"effective"`
 	// Features is data.compiled.features; nil in a bundle of an older version.
@@ -56,10 +56,10 @@ func (t *Tables) StatedFeatures() tables.Features {
 	return *t.Features
 }
 
-// ManifestPath is the manifest's place in a bundle.
+// ManifestPath is the path of the manifest in a bundle.
 const ManifestPath = ".manifest"
 
-// DataPath is the place of the compiled data in a bundle.
+// DataPath is the path of the compiled tables in a bundle.
 const DataPath = "compiled/data.json"
 
 const (
@@ -67,11 +67,10 @@ const (
 	testSuffix   = "_test.rego"
 )
 
-// IsTest reports whether the file at path is a generated test: it decides
-// nothing, and an engine has no need to load it.
+// IsTest reports whether the file at path is a generated test, which an engine does not load.
 func IsTest(path string) bool { return strings.HasSuffix(path, testSuffix) }
 
-// HasTests reports whether some file is a generated test.
+// HasTests reports whether the bundle contains generated tests.
 func (b *Bundle) HasTests() bool {
 	for path := range b.Files {
 		if IsTest(path) {
@@ -81,5 +80,5 @@ func (b *Bundle) HasTests() bool {
 	return false
 }
 
-// IsModule reports whether the file at path is Rego that decides.
-func IsModule(path string) bool { return strings.HasSuffix(path, moduleSuffix) && !IsTest(path) }
+// isModule reports whether the file at path is a Rego module that an engine loads.
+func isModule(path string) bool { return strings.HasSuffix(path, moduleSuffix) && !IsTest(path) }

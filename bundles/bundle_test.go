@@ -24,7 +24,7 @@ func check(t testing.TB, err error) {
 	}
 }
 
-// wantError holds err to mention want; an empty want is no error at all.
+// wantError checks that err contains want, or is nil if want is empty.
 func wantError(t *testing.T, err error, want string) {
 	t.Helper()
 	switch {
@@ -35,8 +35,7 @@ func wantError(t *testing.T, err error, want string) {
 	}
 }
 
-// translated is a directory with n roles, each bound to a user of its own, and one
-// for a group.
+// translated returns tables with n roles, each bound to its own user, and one bound to a group.
 func translated(n int) *tables.Access {
 	roles, bindings, subjects := map[string]tables.Role{}, map[string]tables.Binding{}, map[string][]string{}
 	for i := range n {
@@ -69,7 +68,7 @@ const generated = `package compiled.tests.access.r_test
 test_true if 1 == 1
 `
 
-// compiledFiles is what a translator hands over for tables.
+// compiledFiles returns the files that a translator emits for tables.
 func compiledFiles(t testing.TB, access *tables.Access) map[string][]byte {
 	data, err := json.Marshal(map[string]any{"access": access})
 	check(t, err)
@@ -96,8 +95,8 @@ func tarball(t testing.TB, b *Bundle) []byte {
 	return out.Bytes()
 }
 
-// Tables of visibility are read back; a bundle without such documents
-// has none, whether it was built here or read.
+// Visibility tables are read back; without such documents they are nil, whether the bundle was
+// built or read.
 func TestVisibility(t *testing.T) {
 	policy := tables.VisibilityPolicy{Namespace: "ns", Name: "p", Priority: 7, Rules: []tables.VisibilityRule{}}
 	for _, row := range []struct {
@@ -135,26 +134,26 @@ func TestVisibility(t *testing.T) {
 	}
 }
 
-func TestAssembleRefuses(t *testing.T) {
+func TestAssembleErrors(t *testing.T) {
 	access := translated(1)
 	rows := []struct {
 		name string
 		path string
 		want string
 	}{
-		{"a module of the library", "writ/access/access.rego", "twice"},
-		{"the same in other letters", "writ/access/Access.rego", "case alone"},
-		{"a file where a folder is", "writ/access", "not a file of a bundle"},
-		{"a folder where a file is", "writ/access/access.rego/x.rego", "is a file"},
-		{"outside of the roots", "system/authz.rego", "outside of the roots"},
-		{"at the top", "x.rego", "outside of the roots"},
-		{"above the top", "writ/../../x.rego", "not a path within a bundle"},
-		{"absolute", "/writ/x.rego", "not a path within a bundle"},
-		{"with a backslash", `writ\x.rego`, "not a path within a bundle"},
-		{"other data", "writ/data.json", "not a file of a bundle"},
-		{"hidden", "writ/.x.rego", "not a file of a bundle"},
-		{"a second manifest", "compiled/.manifest", "not a file of a bundle"},
-		{"webassembly", "compiled/policy.wasm", "not a file of a bundle"},
+		{"module of the library", "writ/access/access.rego", "duplicate"},
+		{"module that differs in case", "writ/access/Access.rego", "only in case"},
+		{"file instead of a folder", "writ/access", "unknown kind of file"},
+		{"folder instead of a file", "writ/access/access.rego/x.rego", "is a file"},
+		{"outside of the roots", "system/authz.rego", "must be below compiled"},
+		{"at the top", "x.rego", "must be below compiled"},
+		{"above the top", "writ/../../x.rego", "must be a relative path"},
+		{"absolute", "/writ/x.rego", "must be a relative path"},
+		{"with a backslash", `writ\x.rego`, "must be a relative path"},
+		{"other data", "writ/data.json", "unknown kind of file"},
+		{"hidden", "writ/.x.rego", "unknown kind of file"},
+		{"second manifest", "compiled/.manifest", "unknown kind of file"},
+		{"webassembly", "compiled/policy.wasm", "unknown kind of file"},
 	}
 	for _, row := range rows {
 		t.Run(row.name, func(t *testing.T) {
@@ -167,7 +166,7 @@ func TestAssembleRefuses(t *testing.T) {
 	wantError(t, err, "compiled/data.json")
 }
 
-func TestRevisionIsOfTheContent(t *testing.T) {
+func TestRevisionDependsOnContent(t *testing.T) {
 	access := translated(2)
 	build := func(o BuildOptions, change func(files map[string][]byte)) *Bundle {
 		files := compiledFiles(t, access)
@@ -203,7 +202,7 @@ func TestRevisionIsOfTheContent(t *testing.T) {
 	}
 	for name, b := range other {
 		if b.Manifest.Revision == base.Manifest.Revision {
-			t.Errorf("%s: the revision is still %s", name, base.Manifest.Revision)
+			t.Errorf("%s: got the same revision %s", name, base.Manifest.Revision)
 		}
 	}
 	if got, want := len(base.Manifest.Revision), 64; got != want {
@@ -211,7 +210,7 @@ func TestRevisionIsOfTheContent(t *testing.T) {
 	}
 }
 
-func TestSameBytes(t *testing.T) {
+func TestWriteTarIsReproducible(t *testing.T) {
 	first, second := tarball(t, sample(t)), tarball(t, sample(t))
 	if !bytes.Equal(first, second) {
 		t.Error("two tarballs of the same documents differ")
@@ -219,7 +218,7 @@ func TestSameBytes(t *testing.T) {
 	packed, err := gzip.NewReader(bytes.NewReader(first))
 	check(t, err)
 	if !packed.ModTime.IsZero() || packed.Name != "" || packed.OS != 255 {
-		t.Errorf("gzip header: got %+v, want nothing of the machine", packed.Header)
+		t.Errorf("gzip header: got %+v, want nothing from the machine", packed.Header)
 	}
 	archive := tar.NewReader(packed)
 	var paths []string
@@ -230,7 +229,7 @@ func TestSameBytes(t *testing.T) {
 		}
 		paths = append(paths, header.Name)
 		if header.ModTime.Unix() != 0 || header.Uid != 0 || header.Uname != "" || header.Mode != 0o644 {
-			t.Errorf("%s: got %v %d %q %o, want nothing of the machine", header.Name, header.ModTime, header.Uid, header.Uname, header.Mode)
+			t.Errorf("%s: got %v %d %q %o, want nothing from the machine", header.Name, header.ModTime, header.Uid, header.Uname, header.Mode)
 		}
 	}
 	if paths[0] != ManifestPath || !slices.IsSorted(paths[1:]) {
@@ -305,27 +304,27 @@ func TestWriteDir(t *testing.T) {
 		files map[string]string
 		want  string
 	}{
-		{"nothing there", nil, ""},
-		{"an empty folder", map[string]string{"out/": ""}, ""},
-		{"an earlier bundle", map[string]string{"out/.manifest": "{}", "out/writ/old.rego": "package writ.old"}, ""},
-		{"a file", map[string]string{"out": "x"}, "not a folder"},
-		{"a link", map[string]string{"out": "-> elsewhere", "elsewhere/": ""}, "not a folder"},
-		{"somebody's folder", map[string]string{"out/thesis.txt": "x"}, "thesis.txt"},
-		{"a bundle with somebody's file", map[string]string{"out/.manifest": "{}", "out/writ/thesis.txt": "x"}, "thesis.txt"},
+		{"missing", nil, ""},
+		{"empty folder", map[string]string{"out/": ""}, ""},
+		{"earlier bundle", map[string]string{"out/.manifest": "{}", "out/writ/old.rego": "package writ.old"}, ""},
+		{"file", map[string]string{"out": "x"}, "not a folder"},
+		{"link", map[string]string{"out": "-> elsewhere", "elsewhere/": ""}, "not a folder"},
+		{"folder with another file", map[string]string{"out/thesis.txt": "x"}, "thesis.txt"},
+		{"bundle with another file", map[string]string{"out/.manifest": "{}", "out/writ/thesis.txt": "x"}, "thesis.txt"},
 		{"modules without a manifest", map[string]string{"out/writ/old.rego": "package writ.old"}, ".manifest"},
-		{"a policy directory", map[string]string{"out/policy.rego": "package x"}, "policy.rego"},
+		{"policy directory", map[string]string{"out/policy.rego": "package x"}, "policy.rego"},
 	}
 	for _, row := range rows {
 		t.Run(row.name, func(t *testing.T) {
 			dir := t.TempDir()
-			plant(t, dir, row.files)
+			writeTree(t, dir, row.files)
 			err := sample(t).WriteDir(filepath.Join(dir, "out"))
 			wantError(t, err, row.want)
 			left, err := os.ReadDir(dir)
 			check(t, err)
 			for _, entry := range left {
 				if strings.HasPrefix(entry.Name(), ".") {
-					t.Errorf("%s is left behind", entry.Name())
+					t.Errorf("got leftover file %s", entry.Name())
 				}
 			}
 			if row.want == "" {
@@ -335,17 +334,17 @@ func TestWriteDir(t *testing.T) {
 			}
 			for name, content := range row.files {
 				if got, err := os.ReadFile(filepath.Join(dir, name)); err == nil && string(got) != content {
-					t.Errorf("%s: got %q, want it untouched", name, got)
+					t.Errorf("%s: got %q, want it unchanged", name, got)
 				}
 			}
 		})
 	}
 }
 
-// The way without an exchange in one step has to end alike.
-func TestSwap(t *testing.T) {
+// Without an atomic exchange the result is the same.
+func TestRenameExchangeSlow(t *testing.T) {
 	dir := t.TempDir()
-	plant(t, dir, map[string]string{"a/new": "n", "b/old": "o"})
+	writeTree(t, dir, map[string]string{"a/new": "n", "b/old": "o"})
 	check(t, renameExchangeSlow(filepath.Join(dir, "a"), filepath.Join(dir, "b")))
 	for _, name := range []string{"b/new", "a/old"} {
 		if _, err := os.Stat(filepath.Join(dir, name)); err != nil {
@@ -353,15 +352,16 @@ func TestSwap(t *testing.T) {
 		}
 	}
 	if err := renameExchangeSlow(filepath.Join(dir, "gone"), filepath.Join(dir, "b")); err == nil {
-		t.Error("nothing to put in place: got no error")
+		t.Error("missing source: got no error")
 	}
 	if _, err := os.Stat(filepath.Join(dir, "b/new")); err != nil {
 		t.Errorf("after the failure: %v", err)
 	}
 }
 
-// plant lays files out below dir; "-> " begins a link, a slash ends a folder.
-func plant(t *testing.T, dir string, files map[string]string) {
+// writeTree writes files below dir. A content that begins with "-> " is a link, a name that ends
+// with a slash is a folder.
+func writeTree(t *testing.T, dir string, files map[string]string) {
 	t.Helper()
 	for name, content := range files {
 		path := filepath.Join(dir, name)

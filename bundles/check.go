@@ -11,9 +11,9 @@ import (
 	"github.com/writ-policy/writ/rego"
 )
 
-// Capabilities is what Rego in a bundle may use: all of this OPA version but the
-// built-ins whose result depends on more than their arguments. The time is the
-// exception, since it is the engine's to set. The value is the caller's.
+// Capabilities returns what Rego in a bundle may use: everything in this OPA version except
+// built-ins whose result depends on more than their arguments. time.now_ns is allowed,
+// because the engine sets its value. The caller owns the result.
 func Capabilities() *ast.Capabilities {
 	all := ast.CapabilitiesForThisVersion()
 	kept := *all
@@ -27,10 +27,10 @@ func Capabilities() *ast.Capabilities {
 	return &kept
 }
 
-// Check compiles the bundle's Rego, tests included, and refuses what a stock OPA would:
-// modules outside of their folder's root, rules where there is data, anything that
-// does not compile. The error is one an author of an extension can read, with file,
-// line and column.
+// Check compiles the Rego of a bundle, tests included. It returns an error, with file, line
+// and column for the author of an extension, if a module does not compile, its package is
+// outside of the root of its folder, or a rule conflicts with data. Stock OPA rejects such
+// bundles too.
 func Check(b *Bundle) error {
 	var err error
 	rego.Compile(func() {
@@ -39,15 +39,15 @@ func Check(b *Bundle) error {
 	return err
 }
 
-// Compile compiles what decides, as strictly as Check does. It must be called within
-// rego.Compile.
-func Compile(b *Bundle) (*ast.Compiler, error) { return compile(b, IsModule) }
+// Compile compiles the modules that an engine loads and returns the errors of Check. It must
+// be called within rego.Compile.
+func Compile(b *Bundle) (*ast.Compiler, error) { return compile(b, isModule) }
 
-func compile(b *Bundle, counts func(path string) bool) (*ast.Compiler, error) {
+func compile(b *Bundle, isIncluded func(path string) bool) (*ast.Compiler, error) {
 	modules := make(map[string]*ast.Module)
 	capabilities := Capabilities()
 	for _, path := range slices.Sorted(maps.Keys(b.Files)) {
-		if !counts(path) {
+		if !isIncluded(path) {
 			continue
 		}
 		module, err := ast.ParseModuleWithOpts(path, string(b.Files[path]), ast.ParserOptions{
@@ -71,9 +71,9 @@ func compile(b *Bundle, counts func(path string) bool) (*ast.Compiler, error) {
 	return compiler, nil
 }
 
-// checkPackage holds a module to the root its file is in, and generated tests to
-// packages of their own: they are not part of the revision, so they must not be
-// able to add a rule to what decides.
+// checkPackage returns an error unless the package of a module is below the root of its
+// file, and a test is in a package of tests: tests do not enter the revision, so they must
+// not add a rule that decides.
 func checkPackage(path string, module *ast.Module) error {
 	var terms []string
 	for _, term := range module.Package.Path[1:] {
@@ -82,18 +82,18 @@ func checkPackage(path string, module *ast.Module) error {
 	}
 	root, _, _ := strings.Cut(path, "/")
 	if terms[0] != root {
-		return fmt.Errorf("%s: %s is outside of the file's root %q", path, module.Package, root)
+		return fmt.Errorf("%s: %s must be below the root %q of its file", path, module.Package, root)
 	}
 	if IsTest(path) && !strings.HasSuffix(terms[len(terms)-1], "_test") {
-		return fmt.Errorf("%s: %s is not a package of tests", path, module.Package)
+		return fmt.Errorf("%s: %s must end in _test, because the file is a test", path, module.Package)
 	}
-	if IsModule(path) && slices.ContainsFunc(terms[1:], func(term string) bool { return strings.HasSuffix(term, "_test") }) {
-		return fmt.Errorf("%s: %s is a package of tests", path, module.Package)
+	if isModule(path) && slices.ContainsFunc(terms[1:], func(term string) bool { return strings.HasSuffix(term, "_test") }) {
+		return fmt.Errorf("%s: %s must not end in _test, because the file is not a test", path, module.Package)
 	}
 	return nil
 }
 
-// isData reports whether the bundle's data has something at path.
+// isData reports whether the data of a bundle has a value at path. The error is always nil.
 func isData(path []string) (bool, error) {
 	return len(path) >= 2 && path[0] == "compiled" && slices.Contains([]string{"access", "views", "effective", "features"}, path[1]) ||
 		len(path) == 1 && path[0] == "compiled", nil

@@ -13,24 +13,24 @@ func TestCheck(t *testing.T) {
 		module string
 		want   string
 	}{
-		{"nothing more", "compiled/tests/b_test.rego", "package compiled.tests.b_test", ""},
-		{"an extension", "writ/extensions/x/x.rego", "package writ.extensions.x\n\nholds(_, _) := true", ""},
-		{"the time", "writ/extensions/x/x.rego", "package writ.extensions.x\n\nholds(_, _) if time.now_ns() > 1", ""},
-		{"no Rego", "writ/extensions/x/x.rego", "package writ.extensions.x\n\nholds(", "writ/extensions/x/x.rego:4"},
+		{"test", "compiled/tests/b_test.rego", "package compiled.tests.b_test", ""},
+		{"extension", "writ/extensions/x/x.rego", "package writ.extensions.x\n\nholds(_, _) := true", ""},
+		{"time", "writ/extensions/x/x.rego", "package writ.extensions.x\n\nholds(_, _) if time.now_ns() > 1", ""},
+		{"syntax error", "writ/extensions/x/x.rego", "package writ.extensions.x\n\nholds(", "writ/extensions/x/x.rego:4"},
 		{"an unknown function", "writ/extensions/x/x.rego", "package writ.extensions.x\n\nholds(_, _) if nothing(1)", "writ/extensions/x/x.rego:3"},
 		{"an unused argument", "writ/extensions/x/x.rego", "package writ.extensions.x\n\nholds(request, params) := true", ""},
 		{"the network", "writ/extensions/x/x.rego", "package writ.extensions.x\n\nholds(_, _) if http.send({\"method\": \"get\", \"url\": \"http://localhost\"}).status_code == 200", "http.send"},
-		{"chance", "writ/extensions/x/x.rego", "package writ.extensions.x\n\nholds(_, _) if rand.intn(\"x\", 2) == 1", "rand.intn"},
+		{"random numbers", "writ/extensions/x/x.rego", "package writ.extensions.x\n\nholds(_, _) if rand.intn(\"x\", 2) == 1", "rand.intn"},
 		{"the environment", "writ/extensions/x/x.rego", "package writ.extensions.x\n\nholds(_, _) if opa.runtime().env.X", "opa.runtime"},
 		{"old Rego", "writ/extensions/x/x.rego", "package writ.extensions.x\n\nholds(a, b) { a == b }", "writ/extensions/x/x.rego"},
-		{"a package out of its root", "writ/extensions/x/x.rego", "package compiled.x", "outside of the file's root"},
-		{"a package out of the roots", "writ/extensions/x/x.rego", "package system.authz", "outside of the file's root"},
-		{"a test that decides", "compiled/tests/b_test.rego", "package writ.access\n\ndecision := {}", "outside of the file's root"},
-		{"a test that is none", "writ/b_test.rego", "package writ.access\n\ndecision := {}", "not a package of tests"},
-		{"what decides in a package of tests", "compiled/b.rego", "package compiled.tests.b_test", "is a package of tests"},
-		{"rules where there is data", "compiled/b.rego", "package compiled.access\n\nroles := {}", "conflict"},
-		{"rules where there are tables of visibility", "compiled/b.rego", "package compiled.views\n\npolicies := {}", "conflict"},
-		{"a rule above the data", "compiled/b.rego", "package compiled\n\naccess := {}", "conflict"},
+		{"package outside of its root", "writ/extensions/x/x.rego", "package compiled.x", "must be below the root"},
+		{"package outside of the roots", "writ/extensions/x/x.rego", "package system.authz", "must be below the root"},
+		{"test outside of its root", "compiled/tests/b_test.rego", "package writ.access\n\ndecision := {}", "must be below the root"},
+		{"test in another package", "writ/b_test.rego", "package writ.access\n\ndecision := {}", "must end in _test"},
+		{"module in a package of tests", "compiled/b.rego", "package compiled.tests.b_test", "must not end in _test"},
+		{"rules in conflict with access tables", "compiled/b.rego", "package compiled.access\n\nroles := {}", "conflict"},
+		{"rules in conflict with visibility tables", "compiled/b.rego", "package compiled.views\n\npolicies := {}", "conflict"},
+		{"rule in conflict with all tables", "compiled/b.rego", "package compiled\n\naccess := {}", "conflict"},
 	}
 	for _, row := range rows {
 		t.Run(row.name, func(t *testing.T) {
@@ -42,13 +42,13 @@ func TestCheck(t *testing.T) {
 	}
 }
 
-// Bundles that share their Rego need one check; any change of Rego needs another.
-func TestRules(t *testing.T) {
+// Bundles with the same Rego have the same hash; a change of Rego changes it.
+func TestRegoHash(t *testing.T) {
 	build := func(n int, more map[string][]byte) string {
 		access := translated(n)
 		b, err := assemble(Tables{Access: access}, nil, BuildOptions{}, rego.Files(), compiledFiles(t, access), more)
 		check(t, err)
-		return b.Rules()
+		return b.RegoHash()
 	}
 	base := build(1, nil)
 	if got := build(2, nil); got != base {

@@ -10,7 +10,7 @@ import (
 	"github.com/writ-policy/writ/translator/tables"
 )
 
-// gatewayTablesOfOne are one gateway with a route and a policy on each kind of place.
+// gatewayTablesOfOne returns one gateway with a route and a policy for each kind of target.
 func gatewayTablesOfOne() *tables.Gateway {
 	byKind := map[string]int{"AuthPolicy": 0}
 	return &tables.Gateway{
@@ -37,8 +37,7 @@ func gatewayTablesOfOne() *tables.Gateway {
 	}
 }
 
-// What a bundle says of gateways is there again after it was written and read, numbers
-// as they were written.
+// Gateway tables survive writing and reading; numbers keep their digits.
 func TestReadBackGateway(t *testing.T) {
 	access, gateway := translated(1), gatewayTablesOfOne()
 	files := compiledFiles(t, access)

@@ -7,16 +7,16 @@ import (
 	"slices"
 )
 
-// Inspection is what can be told of a bundle without running it, of a bad one as far
-// as it can be read.
+// Inspection describes a bundle without compiling it. For an invalid bundle it has the parts
+// that can be read.
 type Inspection struct {
-	// Manifest is what the bundle says of itself; nil where it cannot be read.
+	// Manifest is nil if it cannot be read.
 	Manifest *Manifest `json:"manifest,omitempty"`
-	// Content is the revision of the files that are there.
+	// Content is the revision computed from the files.
 	Content   string             `json:"content,omitempty"`
 	Files     []InspectedFile    `json:"files"`
 	Signature InspectedSignature `json:"signature"`
-	// Problems are why the bundle does not hold; empty: it does.
+	// Problems are the errors of the bundle, empty for a valid one.
 	Problems []string `json:"problems"`
 }
 
@@ -26,26 +26,26 @@ type InspectedFile struct {
 	Bytes int    `json:"bytes"`
 }
 
-// InspectedSignature is who signed a bundle, as far as that is known.
+// InspectedSignature describes the signature of a bundle.
 type InspectedSignature struct {
 	Signed bool `json:"signed"`
-	// Key is the ID the signature names, to be believed where Verified is true.
+	// Key is the ID that the signature names. It is unverified unless Verified is true.
 	Key      string   `json:"key,omitempty"`
 	State    KeyState `json:"state,omitempty"`
 	Verified bool     `json:"verified"`
 }
 
-// Holds reports whether nothing speaks against the bundle.
-func (i *Inspection) Holds() bool { return len(i.Problems) == 0 }
+// IsValid reports whether the bundle has no problems.
+func (i *Inspection) IsValid() bool { return len(i.Problems) == 0 }
 
-// Inspect reads a gzipped tarball. Nil keys leave its signature unverified, other
-// keys want one.
+// Inspect reads a gzipped tarball. With nil keys the signature is not verified; otherwise the
+// bundle must have a valid one.
 func Inspect(r io.Reader, keys *Keys) *Inspection {
 	c, err := collect(r, defaultLimits)
 	return inspect(c, err, keys)
 }
 
-// InspectDir is Inspect of a folder.
+// InspectDir is like Inspect, for a bundle in a folder.
 func InspectDir(path string, keys *Keys) *Inspection {
 	c, err := collectDir(path, defaultLimits)
 	return inspect(c, err, keys)
@@ -54,7 +54,7 @@ func InspectDir(path string, keys *Keys) *Inspection {
 func inspect(c *collection, err error, keys *Keys) *Inspection {
 	i := &Inspection{Files: []InspectedFile{}, Problems: []string{}}
 	if err != nil {
-		i.problem(err)
+		i.addProblem(err)
 		return i
 	}
 	for _, path := range slices.Sorted(maps.Keys(c.files)) {
@@ -64,14 +64,14 @@ func inspect(c *collection, err error, keys *Keys) *Inspection {
 	manifest, err := decodeManifest(content)
 	switch {
 	case !ok:
-		i.problem(fmt.Errorf("no %s", ManifestPath))
+		i.addProblem(fmt.Errorf("no %s", ManifestPath))
 	case err != nil:
-		i.problem(err)
+		i.addProblem(err)
 	default:
 		i.Manifest = &manifest
 	}
-	i.sign(c.files[SignaturesPath])
-	// All else is said as a reader says it: first of the signature, then of the rest.
+	i.readSignature(c.files[SignaturesPath])
+	// The rest has the order of ReadSigned: first the signature, then the content.
 	files := maps.Clone(c.files)
 	delete(files, ManifestPath)
 	delete(files, SignaturesPath)
@@ -79,23 +79,23 @@ func inspect(c *collection, err error, keys *Keys) *Inspection {
 	if keys != nil {
 		key, err := keys.verify(c.files[SignaturesPath], content, files)
 		if err != nil {
-			i.problem(err)
+			i.addProblem(err)
 		} else {
 			i.Signature.Key, i.Signature.State, i.Signature.Verified = key.ID, key.State, true
 		}
 	}
 	if i.Manifest != nil {
 		if _, err := c.bundle(nil); err != nil {
-			i.problem(err)
+			i.addProblem(err)
 		}
 	}
 	return i
 }
 
-func (i *Inspection) problem(err error) { i.Problems = append(i.Problems, err.Error()) }
+func (i *Inspection) addProblem(err error) { i.Problems = append(i.Problems, err.Error()) }
 
-// sign says what the signature says of itself.
-func (i *Inspection) sign(content []byte) {
+// readSignature sets the unverified facts of the signature.
+func (i *Inspection) readSignature(content []byte) {
 	i.Signature.Signed = len(content) > 0
 	if config, err := decodeSignatures(content); err == nil {
 		i.Signature.Key, _ = keyID(config.Signatures[0])

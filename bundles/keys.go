@@ -25,50 +25,50 @@ import (
 	"github.com/writ-policy/writ/translator/diag"
 )
 
-// KeyState is what may be done with a key.
+// KeyState defines what a key is accepted for.
 type KeyState string
 
-// The states in the order of a key's life. A builder signs by an active key. A
-// reader accepts active and next ones, so that readers know a key before the first
-// bundle comes that is signed by it, and nothing that a revoked one has signed.
+// The states in the order of a key's life. A builder signs with an active key. A reader
+// accepts active and next keys, so that readers can know a key before the first bundle that
+// it signs, and rejects revoked keys.
 const (
 	KeyNext    KeyState = "next"
 	KeyActive  KeyState = "active"
 	KeyRevoked KeyState = "revoked"
 )
 
-// Key is a public key bundles may be signed by.
+// Key is a public key that verifies signatures of bundles.
 type Key struct {
 	ID        string
 	State     KeyState
-	Algorithm string // of JSON Web Signatures: ES256, RS256, ...
+	Algorithm string // a name of JSON Web Signatures: ES256, RS256, ...
 	PEM       string
 
 	public crypto.PublicKey
 }
 
-// Keys are several keys by their ID, as their file last was in order. The zero value
-// has none, and accepts nothing. They are safe for concurrent use.
+// Keys are the keys of a file, as of its last valid version. The zero value has no keys and
+// accepts no signature. Keys are safe for concurrent use.
 type Keys struct {
-	path string // of the file; empty where they are of none
+	path string
 
 	mu    sync.Mutex        // held to read the files
-	files map[string][]byte // what was read: the file, and those of single keys
+	files map[string][]byte // contents of the keys file and the files it names, by path
 	set   atomic.Pointer[keySet]
 }
 
-// keySet is keys by their ID. It is never changed once it is used.
+// keySet holds keys by ID. It is immutable.
 type keySet map[string]Key
 
-// now is the keys as they are at this moment.
-func (k *Keys) now() keySet {
+// current returns the keys of the last valid version; nil for the zero value.
+func (k *Keys) current() keySet {
 	if set := k.set.Load(); set != nil {
 		return *set
 	}
 	return nil
 }
 
-// keysFile is the form of a file of keys.
+// keysFile is the content of a keys file.
 type keysFile struct {
 	Keys []struct {
 		ID            string   `yaml:"id"`
@@ -79,14 +79,16 @@ type keysFile struct {
 	} `yaml:"keys"`
 }
 
-// ReadKeys reads a YAML file of keys. A public key stands in it as PEM, or in a file
-// of its own whose path is relative to that of the keys.
+// ReadKeys reads a YAML file of keys. Each public key is inline PEM or a file, whose path is
+// relative to the keys file. It returns an error if a file cannot be read, the YAML has an
+// unknown field or no key, an ID or a public key is used twice, or a key does not match its
+// algorithm.
 func ReadKeys(path string) (*Keys, error) {
 	k := &Keys{path: path}
 	_, err := k.Reload()
 	var at *fs.PathError
 	switch {
-	case errors.As(err, &at): // it names the file
+	case errors.As(err, &at): // err names the file
 		return nil, fmt.Errorf("read keys: %w", err)
 	case err != nil:
 		return nil, fmt.Errorf("read keys: %s: %w", path, err)
@@ -94,14 +96,13 @@ func ReadKeys(path string) (*Keys, error) {
 	return k, nil
 }
 
-// Reload reads the file again and says whether it, or a file it names, was another
-// than before. Its errors name a file only where it could not be read. After one the
-// keys are those of the files as they last were in order. A bundle that was read
-// before stays read.
+// Reload reads the file again and reports whether it, or a file that it names, changed. It
+// returns the errors of ReadKeys; the keys then stay as they were. Bundles that were read
+// before are not verified again.
 func (k *Keys) Reload() (changed bool, err error) {
 	k.mu.Lock()
 	defer k.mu.Unlock()
-	if k.untouched() {
+	if k.isUnchanged() {
 		return false, nil
 	}
 	files := make(map[string][]byte)
@@ -123,8 +124,8 @@ func (k *Keys) Reload() (changed bool, err error) {
 	return true, nil
 }
 
-// untouched reports whether every file is what it was when all were in order.
-func (k *Keys) untouched() bool {
+// isUnchanged reports whether every file still has the content of the last valid version.
+func (k *Keys) isUnchanged() bool {
 	for path, before := range k.files {
 		content, err := os.ReadFile(path)
 		if err != nil || !bytes.Equal(content, before) {
@@ -137,7 +138,7 @@ func (k *Keys) untouched() bool {
 func parseKeys(content []byte, dir string, read func(path string) ([]byte, error)) (keySet, error) {
 	var file keysFile
 	if block, _ := pem.Decode(content); block != nil {
-		return nil, errors.New("a key itself, not a file of keys; that is YAML: keys: [{id: NAME, state: active, algorithm: ES256, publicKeyFile: PATH}]")
+		return nil, errors.New("the file must be YAML, not a key: keys: [{id: NAME, state: active, algorithm: ES256, publicKeyFile: PATH}]")
 	}
 	decoder := yaml.NewDecoder(bytes.NewReader(content))
 	decoder.KnownFields(true)
@@ -145,17 +146,17 @@ func parseKeys(content []byte, dir string, read func(path string) ([]byte, error
 		return nil, err
 	}
 	if err := decoder.Decode(&struct{}{}); !errors.Is(err, io.EOF) {
-		return nil, errors.New("more than one YAML document")
+		return nil, errors.New("the file must have one YAML document")
 	}
 	if len(file.Keys) == 0 {
-		return nil, errors.New("no keys; nothing could be accepted")
+		return nil, errors.New("keys must not be empty: no bundle would be accepted")
 	}
 	keys := keySet{}
 	for i, entry := range file.Keys {
 		if entry.ID == "" {
-			return nil, fmt.Errorf("keys[%d]: no id", i)
+			return nil, fmt.Errorf("keys[%d]: id is required", i)
 		}
-		text, err := keyText(entry.PublicKey, entry.PublicKeyFile, dir, read)
+		text, err := readKeyText(entry.PublicKey, entry.PublicKeyFile, dir, read)
 		if err != nil {
 			return nil, fmt.Errorf("key %q: %w", entry.ID, err)
 		}
@@ -167,14 +168,14 @@ func parseKeys(content []byte, dir string, read func(path string) ([]byte, error
 	return keys, nil
 }
 
-func keyText(inline, file, dir string, read func(path string) ([]byte, error)) (string, error) {
+func readKeyText(inline, file, dir string, read func(path string) ([]byte, error)) (string, error) {
 	switch {
 	case inline != "" && file != "":
-		return "", errors.New("publicKey and publicKeyFile: only one of them can be the key")
+		return "", errors.New("publicKey and publicKeyFile must not both be set")
 	case inline != "":
 		return inline, nil
 	case file == "":
-		return "", errors.New("no publicKey and no publicKeyFile")
+		return "", errors.New("publicKey or publicKeyFile is required")
 	case !filepath.IsAbs(file):
 		file = filepath.Join(dir, file)
 	}
@@ -182,26 +183,26 @@ func keyText(inline, file, dir string, read func(path string) ([]byte, error)) (
 	return string(content), err
 }
 
-// add takes a key that is told from all others by ID and by content: under a second
-// ID, a revoked key would sign again.
+// add returns an error if the key is invalid, or another key has its ID or its public key:
+// under a second ID, a revoked key would be accepted again.
 func (k keySet) add(key Key) error {
 	states := []string{string(KeyActive), string(KeyNext), string(KeyRevoked)}
 	if !slices.Contains(states, string(key.State)) {
-		return fmt.Errorf("state %q: %s", key.State, oneOf(string(key.State), states))
+		return fmt.Errorf("unknown state %q: %s", key.State, suggest(string(key.State), states))
 	}
 	if _, ok := k[key.ID]; ok {
-		return errors.New("the id twice")
+		return errors.New("duplicate id")
 	}
-	public, err := parsePublic(key.PEM)
+	public, err := parsePublicKey(key.PEM)
 	if err != nil {
 		return err
 	}
-	if err := fits(key.Algorithm, public); err != nil {
+	if err := checkAlgorithm(key.Algorithm, public); err != nil {
 		return err
 	}
 	for _, id := range slices.Sorted(maps.Keys(k)) {
-		if same(k[id].public, public) {
-			return fmt.Errorf("the same public key as %q", id)
+		if isSameKey(k[id].public, public) {
+			return fmt.Errorf("duplicate public key: key %q has it too", id)
 		}
 	}
 	key.public = public
@@ -209,53 +210,55 @@ func (k keySet) add(key Key) error {
 	return nil
 }
 
-// algorithms are those of OPA that have a public key. With a shared secret everybody
-// who can read a bundle could sign one.
+// algorithms are OPA's algorithms with a public key. With a shared secret, every reader of
+// bundles could sign one.
 var algorithms = []string{"ES256", "ES384", "ES512", "PS256", "PS384", "PS512", "RS256", "RS384", "RS512"}
 
 var curves = map[string]elliptic.Curve{"ES256": elliptic.P256(), "ES384": elliptic.P384(), "ES512": elliptic.P521()}
 
-// fits refuses an algorithm that is not the key's.
-func fits(algorithm string, public crypto.PublicKey) error {
+// checkAlgorithm returns an error if the algorithm is not supported or does not match the
+// key.
+func checkAlgorithm(algorithm string, public crypto.PublicKey) error {
 	if strings.HasPrefix(algorithm, "HS") {
-		return fmt.Errorf("algorithm %s has a shared secret, by which every reader could sign", algorithm)
+		return fmt.Errorf("algorithm %s uses a shared secret, with which every reader could sign", algorithm)
 	}
 	if !slices.Contains(algorithms, algorithm) {
-		return fmt.Errorf("algorithm %q: %s", algorithm, oneOf(algorithm, algorithms))
+		return fmt.Errorf("unknown algorithm %q: %s", algorithm, suggest(algorithm, algorithms))
 	}
 	switch public := public.(type) {
 	case *ecdsa.PublicKey:
 		if public.Curve != curves[algorithm] {
-			return fmt.Errorf("algorithm %s does not go with a key on %s", algorithm, public.Curve.Params().Name)
+			return fmt.Errorf("algorithm %s does not match a key on curve %s", algorithm, public.Curve.Params().Name)
 		}
 	case *rsa.PublicKey:
-		const least = 2048
+		const minBits = 2048
 		if curves[algorithm] != nil {
-			return fmt.Errorf("algorithm %s does not go with an RSA key", algorithm)
+			return fmt.Errorf("algorithm %s does not match an RSA key", algorithm)
 		}
-		if bits := public.N.BitLen(); bits < least {
-			return fmt.Errorf("an RSA key of %d bits, of at least %d", bits, least)
+		if bits := public.N.BitLen(); bits < minBits {
+			return fmt.Errorf("an RSA key must have at least %d bits, not %d", minBits, bits)
 		}
 	}
 	return nil
 }
 
-func oneOf(got string, known []string) string {
+// suggest returns the end of a message: a question with the most similar name, or all names.
+func suggest(got string, known []string) string {
 	if near := diag.Suggest(got, known); near != "" {
 		return fmt.Sprintf("did you mean %q?", near)
 	}
-	return "one of " + strings.Join(known, ", ")
+	return "must be one of " + strings.Join(known, ", ")
 }
 
-// parsePublic reads what OPA reads of a public key. A private one is refused: it has
-// no place where bundles are read.
-func parsePublic(text string) (crypto.PublicKey, error) {
+// parsePublicKey parses the PEM forms that OPA accepts. It returns an error for a private
+// key: readers of bundles must not have one.
+func parsePublicKey(text string) (crypto.PublicKey, error) {
 	block, rest := pem.Decode([]byte(text))
 	if block == nil {
-		return nil, errors.New("the public key is not PEM")
+		return nil, errors.New("the public key must be PEM")
 	}
 	if len(bytes.TrimSpace(rest)) > 0 {
-		return nil, errors.New("something follows the public key")
+		return nil, errors.New("the PEM must have one public key and nothing else")
 	}
 	var public crypto.PublicKey
 	var err error
@@ -270,35 +273,34 @@ func parsePublic(text string) (crypto.PublicKey, error) {
 			public = certificate.PublicKey
 		}
 	default:
-		return nil, fmt.Errorf("PEM of a %s, not of a PUBLIC KEY", strings.ToLower(block.Type))
+		return nil, fmt.Errorf("the PEM must be a PUBLIC KEY, not a %s", strings.ToLower(block.Type))
 	}
 	if err != nil {
-		return nil, fmt.Errorf("the public key: %w", err)
+		return nil, fmt.Errorf("invalid public key: %w", err)
 	}
 	switch public.(type) {
 	case *ecdsa.PublicKey, *rsa.PublicKey:
 		return public, nil
 	}
-	return nil, errors.New("the public key is neither RSA nor on an elliptic curve of NIST")
+	return nil, errors.New("the public key must be RSA or on a NIST elliptic curve")
 }
 
-func same(a, b crypto.PublicKey) bool {
+func isSameKey(a, b crypto.PublicKey) bool {
 	known, ok := a.(interface{ Equal(crypto.PublicKey) bool })
 	return ok && known.Equal(b)
 }
 
-// Find is the key of an ID.
+// Find returns the key with the given ID.
 func (k *Keys) Find(id string) (Key, bool) {
-	key, ok := k.now()[id]
+	key, ok := k.current()[id]
 	return key, ok
 }
 
-// State is what may be done now with a key by which a bundle was found to be signed;
-// KeyRevoked too where it is not one of the keys any more. It is told by its content:
-// another key under the same ID is another key.
+// State returns the current state of a key that signed a bundle, and KeyRevoked if it is no
+// longer one of the keys. Keys are compared by public key, not by ID.
 func (k *Keys) State(key Key) KeyState {
-	for _, known := range k.now() {
-		if same(known.public, key.public) {
+	for _, known := range k.current() {
+		if isSameKey(known.public, key.public) {
 			return known.State
 		}
 	}

@@ -9,10 +9,9 @@ import (
 	"testing"
 )
 
-// Keys follow their files: what is revoked accepts nothing from then on, and a file
-// that is broken changes nothing.
-func TestKeysAreReadAgain(t *testing.T) {
-	r := newRing(t)
+// Keys follow their files: a revoked key is rejected, and an invalid file changes nothing.
+func TestReloadKeys(t *testing.T) {
+	r := newKeyring(t)
 	signed := r.sign(t, sample(t), "active", "a")
 	dir := t.TempDir()
 	write := func(name string, content []byte) { check(t, os.WriteFile(filepath.Join(dir, name), content, 0o600)) }
@@ -33,15 +32,15 @@ func TestKeysAreReadAgain(t *testing.T) {
 		refused string
 		state   KeyState
 	}{
-		{"nothing", func() {}, false, "", "", KeyActive},
-		{"the same again", func() { write("keys.yaml", file("active")) }, false, "", "", KeyActive},
-		{"broken", func() { write("keys.yaml", []byte("keys: [")) }, false, "yaml", "", KeyActive},
-		{"gone", func() { check(t, os.Remove(filepath.Join(dir, "keys.yaml"))) }, false, "no such file", "", KeyActive},
+		{"unchanged", func() {}, false, "", "", KeyActive},
+		{"written with the same content", func() { write("keys.yaml", file("active")) }, false, "", "", KeyActive},
+		{"invalid", func() { write("keys.yaml", []byte("keys: [")) }, false, "yaml", "", KeyActive},
+		{"missing", func() { check(t, os.Remove(filepath.Join(dir, "keys.yaml"))) }, false, "no such file", "", KeyActive},
 		{"revoked", func() { write("keys.yaml", file("revoked")) }, true, "", "which is revoked", KeyRevoked},
 		{"next", func() { write("keys.yaml", file("next")) }, true, "", "", KeyNext},
-		{"another key in its file", func() { write("a.pem", r.pairs["next"].public) }, true, "", "not by key", KeyRevoked},
-		{"its file gone", func() { check(t, os.Remove(filepath.Join(dir, "a.pem"))) }, false, "no such file", "not by key", KeyRevoked},
-		{"as it was", func() { write("a.pem", bytes.Clone(r.pairs["active"].public)) }, true, "", "", KeyNext},
+		{"another key in the key file", func() { write("a.pem", r.pairs["next"].public) }, true, "", "not by key", KeyRevoked},
+		{"key file missing", func() { check(t, os.Remove(filepath.Join(dir, "a.pem"))) }, false, "no such file", "not by key", KeyRevoked},
+		{"key file restored", func() { write("a.pem", bytes.Clone(r.pairs["active"].public)) }, true, "", "", KeyNext},
 	} {
 		step.change()
 		changed, err := keys.Reload()
@@ -57,10 +56,10 @@ func TestKeysAreReadAgain(t *testing.T) {
 	}
 }
 
-// A key that is not in the file any more is as good as revoked, under any ID.
-func TestStateOfAKeyThatIsGone(t *testing.T) {
-	r := newRing(t)
-	public, err := parsePublic(string(ellipticPair(t, elliptic.P256()).public))
+// A key that is no longer in the file counts as revoked, under any ID.
+func TestStateOfRemovedKey(t *testing.T) {
+	r := newKeyring(t)
+	public, err := parsePublicKey(string(ellipticPair(t, elliptic.P256()).public))
 	check(t, err)
 	if got := r.keys.State(Key{ID: "active", public: public}); got != KeyRevoked {
 		t.Errorf("got %s, want revoked", got)

@@ -7,8 +7,8 @@ import (
 	"slices"
 )
 
-// Manifest is OPA's, with what writ says of a bundle in its metadata. OPA has no
-// key for entrypoints outside of WebAssembly, so they stand there as well.
+// Manifest is OPA's manifest of a bundle with writ's metadata. Entrypoints are in the
+// metadata, because OPA has a field for them only in WebAssembly bundles.
 type Manifest struct {
 	Revision    string   `json:"revision"`
 	Roots       []string `json:"roots"`
@@ -16,22 +16,21 @@ type Manifest struct {
 	Metadata    Metadata `json:"metadata"`
 }
 
-// Metadata is what one may want to know of a bundle. None of it enters the
-// revision.
+// Metadata describes a bundle. It does not enter the revision.
 type Metadata struct {
-	// Version is that of the writ which built the bundle; may be empty.
+	// Version is the version of writ that built the bundle. It may be empty.
 	Version string `json:"version,omitempty"`
 	// Master is the name of the Origin master namespace.
 	Master string `json:"master"`
-	// Entrypoints are the rules to ask, as OPA's Data API spells them.
+	// Entrypoints are the rules to query, as paths of OPA's Data API.
 	Entrypoints []string `json:"entrypoints"`
 	// Counts are the numbers of documents by family and kind, as "kubernetes/Role",
 	// containers and their contents included.
 	Counts map[string]int `json:"counts"`
-	// Commit and Sequence say what the bundle was built from, where the builder
-	// was told.
-	Commit   string `json:"commit,omitempty"`
-	Sequence int64  `json:"sequence,omitempty"`
+	// Commit is the commit of the documents. It may be empty.
+	Commit string `json:"commit,omitempty"`
+	// Sequence is a number that grows with every build. Zero means that the bundle has none.
+	Sequence int64 `json:"sequence,omitempty"`
 }
 
 const regoVersion = 1
@@ -42,7 +41,7 @@ func entrypoints() []string {
 	return []string{"writ/access/decision", "writ/visibility/decision", "writ/gateway/decision"}
 }
 
-// encode is the manifest as it stands in a bundle.
+// encode returns the content of .manifest.
 func (m Manifest) encode() ([]byte, error) {
 	var out bytes.Buffer
 	encoder := json.NewEncoder(&out)
@@ -54,9 +53,9 @@ func (m Manifest) encode() ([]byte, error) {
 	return out.Bytes(), nil
 }
 
-// decodeManifest reads a manifest of this version's form and no other: the roots
-// and the Rego version decide what OPA makes of the files, and are not in the
-// revision because they are always the same.
+// decodeManifest returns an error unless the manifest has the roots and the Rego version of
+// this package: they affect how OPA reads the files, and are not part of the revision because
+// they are constant.
 func decodeManifest(content []byte) (Manifest, error) {
 	var m Manifest
 	if err := decodeStrict(content, &m); err != nil {
@@ -64,9 +63,9 @@ func decodeManifest(content []byte) (Manifest, error) {
 	}
 	switch {
 	case !slices.Equal(m.Roots, roots()):
-		return Manifest{}, fmt.Errorf("%s: roots %q, want %q", ManifestPath, m.Roots, roots())
+		return Manifest{}, fmt.Errorf("%s: roots must be %q, not %q", ManifestPath, roots(), m.Roots)
 	case m.RegoVersion != regoVersion:
-		return Manifest{}, fmt.Errorf("%s: rego_version %d, want %d", ManifestPath, m.RegoVersion, regoVersion)
+		return Manifest{}, fmt.Errorf("%s: rego_version must be %d, not %d", ManifestPath, regoVersion, m.RegoVersion)
 	}
 	return m, nil
 }

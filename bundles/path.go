@@ -6,48 +6,48 @@ import (
 	"strings"
 )
 
-// patchPath is the file that makes a bundle a delta to another one.
+// patchPath is the file that makes a bundle a delta bundle.
 const patchPath = "patch.json"
 
-// checkPath refuses a path that is not one of a bundle's files: absolute or
-// leaving the bundle, outside of the roots, or of a kind a bundle of ours never
-// has. OPA takes meaning from names, so what is not known cannot be left in.
+// checkPath returns an error for a path that this package does not write: one that is
+// absolute, leaves the bundle, is outside of the roots or has another suffix. OPA derives
+// meaning from names, so unknown files must not be ignored.
 func checkPath(path string) error {
 	switch path {
 	case ManifestPath, DataPath, SignaturesPath:
 		return nil
 	case patchPath:
-		return fmt.Errorf("%q: a delta bundle; deltas cannot be signed and are not taken", path)
+		return fmt.Errorf("%q: a delta bundle, which cannot be signed and is not supported", path)
 	}
 	if !fs.ValidPath(path) || strings.ContainsAny(path, "\\\x00\n\r") {
-		return fmt.Errorf("%q: not a path within a bundle", path)
+		return fmt.Errorf("%q: must be a relative path within the bundle", path)
 	}
 	for _, part := range strings.Split(path, "/") {
 		if strings.HasPrefix(part, ".") {
-			return fmt.Errorf("%q: not a file of a bundle", path)
+			return fmt.Errorf("%q: unknown kind of file in a bundle", path)
 		}
 	}
 	root, _, below := strings.Cut(path, "/")
 	if !below || (root != "compiled" && root != "writ") {
-		return fmt.Errorf("%q: outside of the roots of a bundle", path)
+		return fmt.Errorf("%q: must be below compiled/ or writ/", path)
 	}
 	if !strings.HasSuffix(path, moduleSuffix) {
-		return fmt.Errorf("%q: not a file of a bundle", path)
+		return fmt.Errorf("%q: unknown kind of file in a bundle", path)
 	}
 	return nil
 }
 
-// names keeps the paths of a bundle apart on every file system.
+// names are the paths of a bundle, by their lower-case form. A folder has the value "".
 type names map[string]string
 
-// add refuses a path that is there already, differs from one in case alone, or
-// needs a folder where there is a file.
+// add returns an error if the path is a duplicate, differs from another only in case, or
+// needs a folder where a file is: each is ambiguous on some file system.
 func (n names) add(path string) error {
 	folded := strings.ToLower(path)
 	if other, ok := n[folded]; ok && other == path {
-		return fmt.Errorf("%q: twice in the bundle", path)
+		return fmt.Errorf("%q: duplicate file in the bundle", path)
 	} else if ok {
-		return fmt.Errorf("%q: differs from %q in case alone", path, other)
+		return fmt.Errorf("%q: differs from %q only in case", path, other)
 	}
 	for at := strings.LastIndexByte(folded, '/'); at > 0; at = strings.LastIndexByte(folded[:at], '/') {
 		parent := folded[:at]

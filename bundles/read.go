@@ -13,7 +13,7 @@ import (
 	"unicode/utf8"
 )
 
-// limits bound what is read of a bundle, which may be somebody else's.
+// limits bound what is read from an untrusted bundle.
 type limits struct {
 	files int
 	bytes int64 // of all files, unpacked
@@ -21,18 +21,17 @@ type limits struct {
 
 var defaultLimits = limits{files: 100_000, bytes: 1 << 30}
 
-// Read reads a gzipped tarball. It refuses, by the name of the file, whatever is
-// not a bundle of this package's making; the manifest's revision must be that of
-// the files. It does not compile the Rego: Check does. A signature is not verified:
-// there are no keys to do that by.
+// Read reads a gzipped tarball without verifying its signature. It returns an error if the
+// bundle has a file that this package does not write, exceeds a limit, or its manifest does
+// not match the files. It does not compile the Rego; Check does.
 func Read(r io.Reader) (*Bundle, error) { return read(r, defaultLimits, nil) }
 
-// ReadSigned is Read of a bundle that has to be signed by one of keys. The signature
-// is verified before the files are made anything of. Nil keys make it Read.
+// ReadSigned is like Read, but also returns an error unless an active or next key has signed
+// the bundle. It verifies the signature before it decodes any file. With nil keys it is Read.
 func ReadSigned(r io.Reader, keys *Keys) (*Bundle, error) { return read(r, defaultLimits, keys) }
 
-// ReadManifest reads the manifest of a gzipped tarball and no more. It says what the
-// bundle says of itself; whether that is true only Read tells.
+// ReadManifest reads only the manifest of a gzipped tarball. It verifies neither the files
+// nor the signature. It returns an error if the tarball does not start with a valid manifest.
 func ReadManifest(r io.Reader) (Manifest, error) {
 	packed, err := gzip.NewReader(r)
 	if err != nil {
@@ -45,20 +44,20 @@ func ReadManifest(r io.Reader) (Manifest, error) {
 		return Manifest{}, fmt.Errorf("read the bundle: %w", err)
 	}
 	if header.Name != ManifestPath {
-		return Manifest{}, fmt.Errorf("read the bundle: it does not begin with %s", ManifestPath)
+		return Manifest{}, fmt.Errorf("read the bundle: the first file must be %s", ManifestPath)
 	}
-	const most = 1 << 20
-	content, err := io.ReadAll(io.LimitReader(archive, most))
+	const maxBytes = 1 << 20
+	content, err := io.ReadAll(io.LimitReader(archive, maxBytes))
 	if err != nil {
 		return Manifest{}, fmt.Errorf("read the bundle: %w", err)
 	}
 	return decodeManifest(content)
 }
 
-// ReadDir is Read of a folder. Links are refused.
+// ReadDir is like Read, for a bundle in a folder. Links are an error.
 func ReadDir(path string) (*Bundle, error) { return readDir(path, defaultLimits, nil) }
 
-// ReadSignedDir is ReadSigned of a folder.
+// ReadSignedDir is like ReadSigned, for a bundle in a folder. Links are an error.
 func ReadSignedDir(path string, keys *Keys) (*Bundle, error) {
 	return readDir(path, defaultLimits, keys)
 }
@@ -75,7 +74,7 @@ func read(r io.Reader, limit limits, keys *Keys) (*Bundle, error) {
 	return b, nil
 }
 
-// collect reads the files of a gzipped tarball to its end.
+// collect reads all files of a gzipped tarball.
 func collect(r io.Reader, limit limits) (*collection, error) {
 	packed, err := gzip.NewReader(r)
 	if err != nil {
@@ -92,16 +91,16 @@ func collect(r io.Reader, limit limits) (*collection, error) {
 		if err != nil {
 			return nil, err
 		}
-		if err := c.entry(header, archive); err != nil {
+		if err := c.addEntry(header, archive); err != nil {
 			return nil, err
 		}
 	}
-	return c, nothingMore(packed)
+	return c, checkEnd(packed)
 }
 
-// nothingMore reads on to the checksum. Padding is all that may come after the
-// last file.
-func nothingMore(r io.Reader) error {
+// checkEnd reads to the checksum. It returns an error if the last file is followed by more
+// than padding.
+func checkEnd(r io.Reader) error {
 	rest, err := io.ReadAll(io.LimitReader(r, 1<<20))
 	if err != nil {
 		return err
@@ -129,7 +128,7 @@ func collectDir(path string, limit limits) (*collection, error) {
 		return nil, err
 	}
 	if _, err := os.Lstat(filepath.Join(path, ManifestPath)); errors.Is(err, fs.ErrNotExist) {
-		return nil, fmt.Errorf("no %s in the folder: writ build makes a bundle of documents", ManifestPath)
+		return nil, fmt.Errorf("no %s in the folder: writ build creates a bundle from documents", ManifestPath)
 	}
 	paths, err := listFolder(path, limit)
 	if err != nil {
@@ -155,7 +154,8 @@ func collectDir(path string, limit limits) (*collection, error) {
 	return c, nil
 }
 
-// listFolder is the paths of a folder's files, all of which must be a bundle's.
+// listFolder returns the paths of the files in a folder. It returns an error if one of them
+// is not valid in a bundle.
 func listFolder(path string, limit limits) ([]string, error) {
 	var paths []string
 	err := fs.WalkDir(os.DirFS(path), ".", func(name string, entry fs.DirEntry, err error) error {
@@ -175,23 +175,22 @@ func listFolder(path string, limit limits) ([]string, error) {
 	return paths, err
 }
 
-// collection is the files of a bundle as they are read.
+// collection holds the files of a bundle while it is read.
 type collection struct {
-	limit limits
-	names names
-	files map[string][]byte
-	size  int64
-
+	limit   limits
+	names   names
+	files   map[string][]byte
+	size    int64
 	folders int
 }
 
-func (c *collection) entry(header *tar.Header, content io.Reader) error {
+func (c *collection) addEntry(header *tar.Header, content io.Reader) error {
 	switch header.Typeflag {
 	case tar.TypeReg:
 		return c.add(header.Name, content)
 	case tar.TypeDir:
-		// Nothing is made of it, so its name can do no harm. It packs so well that
-		// their number could be without end.
+		// Folders are ignored, so their names are not checked. Their number is: a small
+		// tarball can have an enormous one.
 		if c.folders++; c.folders > c.limit.files {
 			return fmt.Errorf("%q: more than %d folders", header.Name, c.limit.files)
 		}
@@ -210,8 +209,7 @@ func (c *collection) add(path string, r io.Reader) error {
 	if len(c.files) == c.limit.files {
 		return fmt.Errorf("%q: more than %d files", path, c.limit.files)
 	}
-	// What the header says of the size is not believed: the buffer grows with
-	// what comes.
+	// The size in the header is not trusted: the buffer grows with the content.
 	content, err := io.ReadAll(io.LimitReader(r, c.limit.bytes-c.size+1))
 	if err != nil {
 		return fmt.Errorf("%q: %w", path, err)
@@ -220,14 +218,13 @@ func (c *collection) add(path string, r io.Reader) error {
 		return fmt.Errorf("%q: more than %d bytes unpacked", path, c.limit.bytes)
 	}
 	if !utf8.Valid(content) {
-		return fmt.Errorf("%q: not UTF-8", path)
+		return fmt.Errorf("%q: must be UTF-8", path)
 	}
 	c.files[path] = content
 	return nil
 }
 
-// bundle verifies the files and takes them as a bundle. With keys, the signature has
-// to hold before anything is made of what the files say.
+// bundle decodes the files, after it has verified the signature if keys is not nil.
 func (c *collection) bundle(keys *Keys) (*Bundle, error) {
 	manifest, ok := c.files[ManifestPath]
 	if !ok {
@@ -248,7 +245,7 @@ func (c *collection) bundle(keys *Keys) (*Bundle, error) {
 		return nil, err
 	}
 	if got := revision(b.Files); got != b.Manifest.Revision {
-		return nil, fmt.Errorf("the manifest says revision %q, the files are %q", b.Manifest.Revision, got)
+		return nil, fmt.Errorf("the revision in the manifest is %q, but %q according to the files", b.Manifest.Revision, got)
 	}
 	data, ok := b.Files[DataPath]
 	if !ok {
@@ -258,7 +255,7 @@ func (c *collection) bundle(keys *Keys) (*Bundle, error) {
 		return nil, fmt.Errorf("%s: %w", DataPath, err)
 	}
 	if b.Access.Master != b.Manifest.Metadata.Master {
-		return nil, fmt.Errorf("the manifest says master namespace %q, the data %q", b.Manifest.Metadata.Master, b.Access.Master)
+		return nil, fmt.Errorf("the master namespace in the manifest is %q, but %q according to the data", b.Manifest.Metadata.Master, b.Access.Master)
 	}
 	return b, nil
 }

@@ -13,7 +13,7 @@ import (
 	"testing"
 )
 
-// member is one entry of a tarball a test makes up.
+// member is one entry of a tarball.
 type member struct {
 	name    string
 	content string
@@ -21,7 +21,7 @@ type member struct {
 	link    string
 }
 
-// members are the entries of a good bundle.
+// members returns the entries of a valid bundle.
 func members(t testing.TB, b *Bundle) []member {
 	t.Helper()
 	var all []member
@@ -50,7 +50,7 @@ func packUp(t testing.TB, all []member) []byte {
 	return out.Bytes()
 }
 
-func TestReadRefusesFiles(t *testing.T) {
+func TestReadErrorsOfFiles(t *testing.T) {
 	with := func(more ...member) func([]member) []member {
 		return func(all []member) []member { return append(all, more...) }
 	}
@@ -83,41 +83,41 @@ func TestReadRefusesFiles(t *testing.T) {
 		change func([]member) []member
 		want   string
 	}{
-		{"nothing", with(), ""},
+		{"valid", with(), ""},
 		{"folders as entries", with(member{name: "writ/", kind: tar.TypeDir}, member{name: "../x/", kind: tar.TypeDir}), ""},
-		{"a path out of the bundle", with(member{name: "writ/../../etc/x.rego"}), `"writ/../../etc/x.rego"`},
+		{"path outside of the bundle", with(member{name: "writ/../../etc/x.rego"}), `"writ/../../etc/x.rego"`},
 		{"an absolute path", with(member{name: "/writ/x.rego"}), `"/writ/x.rego"`},
-		{"a path from here", with(member{name: "./writ/x.rego"}), `"./writ/x.rego"`},
+		{"path with a leading dot", with(member{name: "./writ/x.rego"}), `"./writ/x.rego"`},
 		{"a link", with(member{name: "writ/x.rego", kind: tar.TypeSymlink, link: "/etc/passwd"}), "not a regular file"},
 		{"a hard link", with(member{name: "writ/x.rego", kind: tar.TypeLink, link: ".manifest"}), "not a regular file"},
 		{"a device", with(member{name: "writ/x.rego", kind: tar.TypeChar}), "not a regular file"},
 		{"a pipe", with(member{name: "writ/x.rego", kind: tar.TypeFifo}), "not a regular file"},
-		{"a file twice", with(member{name: "writ/access/access.rego"}), "twice"},
-		{"a manifest twice", with(member{name: ".manifest"}), "twice"},
-		{"names that differ in case", with(member{name: "writ/access/ACCESS.rego"}), "case alone"},
+		{"duplicate file", with(member{name: "writ/access/access.rego"}), "duplicate"},
+		{"duplicate manifest", with(member{name: ".manifest"}), "duplicate"},
+		{"names that differ in case", with(member{name: "writ/access/ACCESS.rego"}), "only in case"},
 		{"other data", with(member{name: "data.json", content: "{}"}), `"data.json"`},
 		{"data in YAML", with(member{name: "compiled/data.yaml", content: "a: b"}), `"compiled/data.yaml"`},
 		{"a patch", with(member{name: "patch.json", content: "{}"}), `"patch.json": a delta bundle`},
 		{"webassembly", with(member{name: "policy.wasm"}), `"policy.wasm"`},
 		{"another manifest", with(member{name: ".manifest.pb"}), `".manifest.pb"`},
-		{"signatures nobody can verify", with(member{name: ".signatures.json", content: "{}"}), ""},
-		{"signatures twice", with(member{name: ".signatures.json"}, member{name: ".signatures.json"}), "twice"},
+		{"signatures without keys to verify", with(member{name: ".signatures.json", content: "{}"}), ""},
+		{"duplicate signatures", with(member{name: ".signatures.json"}, member{name: ".signatures.json"}), "duplicate"},
 		{"signatures elsewhere", with(member{name: "writ/.signatures.json"}), `"writ/.signatures.json"`},
-		{"a file more", with(member{name: "writ/extensions/x.rego", content: "package writ.extensions.x"}), "the files are"},
-		{"a test more", with(member{name: "compiled/tests/x_test.rego", content: "package compiled.tests.x_test"}), ""},
-		{"a file less", without("writ/access/access.rego"), "the files are"},
+		{"additional file", with(member{name: "writ/extensions/x.rego", content: "package writ.extensions.x"}), "according to the files"},
+		{"additional test", with(member{name: "compiled/tests/x_test.rego", content: "package compiled.tests.x_test"}), ""},
+		{"missing file", without("writ/access/access.rego"), "according to the files"},
 		{"no manifest", without(".manifest"), "no .manifest"},
-		{"no data", without("compiled/data.json"), "the files are"},
-		{"a changed module", edit("writ/access/access.rego", "package", "# package"), "the files are"},
-		{"changed data", edit("compiled/data.json", "pods", "secrets"), "the files are"},
-		{"a changed revision", edit(".manifest", `"revision": "`, `"revision": "0`), "the files are"},
+		{"no data", without("compiled/data.json"), "according to the files"},
+		{"a changed module", edit("writ/access/access.rego", "package", "# package"), "according to the files"},
+		{"changed data", edit("compiled/data.json", "pods", "secrets"), "according to the files"},
+		{"a changed revision", edit(".manifest", `"revision": "`, `"revision": "0`), "according to the files"},
 		{"other roots", edit(".manifest", `"writ"`, `"system"`), "roots"},
 		{"another Rego version", edit(".manifest", `"rego_version": 1`, `"rego_version": 0`), "rego_version"},
 		{"an unknown key of the manifest", edit(".manifest", `"rego_version": 1`, `"rego_version": 1, "wasm": []`), `unknown field "wasm"`},
 		{"a manifest's key twice", edit(".manifest", `"rego_version": 1`, `"rego_version": 0, "rego_version": 1`), `duplicate key "rego_version"`},
 		{"a manifest's key in other letters", edit(".manifest", `"roots"`, `"Roots"`), `unknown field "Roots"`},
 		{"a manifest that goes on", edit(".manifest", "}\n}\n", "}\n}{}"), "text after the value"},
-		{"a manifest that is none", edit(".manifest", "{", "["), ".manifest"},
+		{"manifest that is not JSON", edit(".manifest", "{", "["), ".manifest"},
 		{"another master", edit(".manifest", `"master": "master"`, `"master": "mine"`), "master namespace"},
 		{"no UTF-8", edit("writ/access/access.rego", "package", "# \xff\npackage"), "UTF-8"},
 	}
@@ -156,7 +156,7 @@ func TestReadRefusesData(t *testing.T) {
 		{"an empty key twice", `{"access":{"master":"m","roles":{"":{},"":{}}}}`, `duplicate key ""`},
 		{"tables of visibility", `{"access":{"master":"m"},"views":{"policies":[{"notAfter":"2026-01-01T00:00:00Z"}],"sources":[]}}`, ""},
 		{"an unknown field of visibility", `{"access":{"master":"m"},"views":{"policies":[{"deny":true,"allow":true}]}}`, `unknown field "allow"`},
-		{"a time that is none", `{"access":{"master":"m"},"views":{"policies":[{"notAfter":"tomorrow"}]}}`, "parsing time"},
+		{"invalid time", `{"access":{"master":"m"},"views":{"policies":[{"notAfter":"tomorrow"}]}}`, "parsing time"},
 		{"a wrong type", `{"access":{"master":"m","roles":[]}}`, "cannot unmarshal"},
 		{"an object for a text", `{"access":{"master":{"a":1}}}`, "cannot unmarshal"},
 		{"too deep", `{"access":{"master":"m","roles":{"a":{"origin":[{"restrictions":{"params":{"x":` + strings.Repeat("[", 200) + strings.Repeat("]", 200) + `}}}]}}}}`, "nested too deep"},
@@ -173,7 +173,7 @@ func TestReadRefusesData(t *testing.T) {
 	}
 }
 
-func TestReadRefusesArchives(t *testing.T) {
+func TestReadErrorsOfArchives(t *testing.T) {
 	whole := tarball(t, sample(t))
 	bomb := packUp(t, []member{{name: "writ/bomb.rego", content: strings.Repeat(" ", 10<<20)}})
 	many := packUp(t, append(members(t, sample(t)), member{name: "writ/a.rego"}, member{name: "writ/b.rego"}))
@@ -199,11 +199,11 @@ func TestReadRefusesArchives(t *testing.T) {
 	}{
 		{"whole", whole, defaultLimits, ""},
 		{"empty", nil, defaultLimits, "EOF"},
-		{"no gzip", []byte("package x, as it were, and then some"), defaultLimits, "gzip"},
+		{"not gzip", []byte("package x, as it were, and then some"), defaultLimits, "gzip"},
 		{"cut in the middle", whole[:len(whole)/2], defaultLimits, "read the bundle"},
 		{"cut before the checksum", whole[:len(whole)-8], defaultLimits, "EOF"},
 		{"a bit flipped", flipped, defaultLimits, "read the bundle"},
-		{"a bomb", bomb, limits{files: 10, bytes: 1 << 20}, `"writ/bomb.rego": more than 1048576 bytes`},
+		{"decompression bomb", bomb, limits{files: 10, bytes: 1 << 20}, `"writ/bomb.rego": more than 1048576 bytes`},
 		{"too many files", many, limits{files: len(members(t, sample(t))), bytes: 1 << 30}, "more than"},
 		{"padding", tail(strings.Repeat("\x00", 10240)), defaultLimits, ""},
 		{"data after the end", tail("and more"), defaultLimits, "after the last file"},
@@ -217,27 +217,27 @@ func TestReadRefusesArchives(t *testing.T) {
 	}
 }
 
-func TestReadDirRefuses(t *testing.T) {
+func TestReadDirErrors(t *testing.T) {
 	rows := []struct {
 		name   string
 		change func(t *testing.T, dir string)
 		want   string
 	}{
-		{"nothing", func(*testing.T, string) {}, ""},
-		{"an empty folder in it", func(t *testing.T, dir string) { plant(t, dir, map[string]string{"compiled/x/": ""}) }, ""},
+		{"valid", func(*testing.T, string) {}, ""},
+		{"an empty folder in it", func(t *testing.T, dir string) { writeTree(t, dir, map[string]string{"compiled/x/": ""}) }, ""},
 		{"a link to a file", func(t *testing.T, dir string) {
-			plant(t, dir, map[string]string{"writ/x.rego": "-> access/access.rego"})
+			writeTree(t, dir, map[string]string{"writ/x.rego": "-> access/access.rego"})
 		}, `"writ/x.rego"`},
-		{"a link to a folder", func(t *testing.T, dir string) { plant(t, dir, map[string]string{"writ/again": "-> access"}) }, `"writ/again"`},
+		{"a link to a folder", func(t *testing.T, dir string) { writeTree(t, dir, map[string]string{"writ/again": "-> access"}) }, `"writ/again"`},
 		{"a linked manifest", func(t *testing.T, dir string) {
 			check(t, os.Rename(filepath.Join(dir, ".manifest"), filepath.Join(dir, "..", "manifest")))
-			plant(t, dir, map[string]string{".manifest": "-> ../manifest"})
+			writeTree(t, dir, map[string]string{".manifest": "-> ../manifest"})
 		}, `".manifest"`},
 		{"a pipe", func(t *testing.T, dir string) { check(t, syscall.Mkfifo(filepath.Join(dir, "writ/x.rego"), 0o644)) }, `"writ/x.rego"`},
-		{"a file of another kind", func(t *testing.T, dir string) { plant(t, dir, map[string]string{"notes.txt": "x"}) }, `"notes.txt"`},
+		{"a file of another kind", func(t *testing.T, dir string) { writeTree(t, dir, map[string]string{"notes.txt": "x"}) }, `"notes.txt"`},
 		{"a changed module", func(t *testing.T, dir string) {
-			plant(t, dir, map[string]string{"writ/access/access.rego": "package writ.access"})
-		}, "the files are"},
+			writeTree(t, dir, map[string]string{"writ/access/access.rego": "package writ.access"})
+		}, "according to the files"},
 		{"no manifest", func(t *testing.T, dir string) { check(t, os.Remove(filepath.Join(dir, ".manifest"))) }, "no .manifest"},
 		{"no folder", func(t *testing.T, dir string) { check(t, os.RemoveAll(dir)) }, "no such file"},
 	}
@@ -252,8 +252,8 @@ func TestReadDirRefuses(t *testing.T) {
 	}
 }
 
-// Whatever is read is a bundle that can be written and read again, and what is
-// not read is an error: never a panic, never memory without bound.
+// A bundle that Read returns can be written and read again; other input is an error, without a
+// panic and without unbounded memory.
 func FuzzRead(f *testing.F) {
 	b := sample(f)
 	all := members(f, b)
@@ -275,8 +275,8 @@ func FuzzRead(f *testing.F) {
 	})
 }
 
-// The same for what is inside, which a hash of its own keeps the fuzzer from
-// reaching through an archive.
+// FuzzDecode tests the decoders, which the fuzzer cannot reach through an archive because of its
+// checksum.
 func FuzzDecode(f *testing.F) {
 	b := sample(f)
 	manifest, err := b.Manifest.encode()
@@ -288,14 +288,14 @@ func FuzzDecode(f *testing.F) {
 			encoded, err := m.encode()
 			check(t, err)
 			if _, err := decodeManifest(encoded); err != nil {
-				t.Errorf("a manifest that was written: %v", err)
+				t.Errorf("encoded manifest: %v", err)
 			}
 		}
 		tables, err := decodeTables(data)
 		if err != nil {
 			return
 		}
-		// OPA reads every value into a map; what writ read has to be the same.
+		// OPA decodes every value into a map; the decoded structs must have the same values.
 		var plain, typed any
 		check(t, json.Unmarshal(data, &plain))
 		encoded, err := json.Marshal(tables)
@@ -307,7 +307,7 @@ func FuzzDecode(f *testing.F) {
 	})
 }
 
-// subset reports whether everything in a that is not zero is in b.
+// subset reports whether b has every non-zero value of a.
 func subset(a, b any) bool {
 	switch a := a.(type) {
 	case map[string]any:

@@ -17,14 +17,14 @@ import (
 	"github.com/open-policy-agent/opa/v1/bundle"
 )
 
-// SignaturesPath is the signature's place in a bundle.
+// SignaturesPath is the path of the signatures in a bundle.
 const SignaturesPath = ".signatures.json"
 
-// DefaultKeyID is the ID that OPA gives to a key whose ID nobody says.
-const DefaultKeyID = "default"
+// defaultKeyID is the ID that OPA uses for a key without one.
+const defaultKeyID = "default"
 
-// SigningKey is a private key to sign bundles by. Its fields are unexported: it must
-// not get into a log.
+// SigningKey is a private key that signs bundles. Its fields are not exported, and String
+// returns its ID alone, to keep it out of logs.
 type SigningKey struct {
 	id        string
 	algorithm string
@@ -32,29 +32,29 @@ type SigningKey struct {
 	public    crypto.PublicKey
 }
 
-// ID is what signatures call the key.
+// ID returns the ID of the key in signatures.
 func (k *SigningKey) ID() string { return k.id }
 
-// String names the key and says nothing of it.
+// String returns the ID of the key.
 func (k *SigningKey) String() string { return fmt.Sprintf("key %q", k.id) }
 
-// GoString is String.
+// GoString is like String, for the format %#v.
 func (k *SigningKey) GoString() string { return k.String() }
 
-// SigningOptions say which key signs. The zero value leaves it to the private key and
-// to the keys.
+// SigningOptions identify a signing key. The zero value is valid.
 type SigningOptions struct {
-	// ID is what the signature calls the key. Empty: the one of Keys whose public
-	// key it is, or DefaultKeyID where there are none.
+	// ID is the ID of the key in the signature. Empty stands for the ID in Keys, or
+	// "default" without Keys.
 	ID string
-	// Algorithm of the signature. Empty: that of Keys, or the usual one of the key's
-	// kind.
+	// Algorithm is the algorithm of the signature. Empty stands for the one in Keys; without
+	// Keys, for RS256 or the algorithm of the elliptic curve.
 	Algorithm string
-	// Keys are those readers have. If set, the key must be an active one of them.
+	// Keys are the keys of readers. If not nil, the key must be one of them and active.
 	Keys *Keys
 }
 
-// ReadSigningKey reads a private key in PEM. The errors do not quote it.
+// ReadSigningKey reads a private key in PEM. It returns an error if the file cannot be read,
+// is not an RSA or NIST curve key, or does not match o. Errors do not contain the key.
 func ReadSigningKey(path string, o SigningOptions) (*SigningKey, error) {
 	content, err := os.ReadFile(path)
 	if err != nil {
@@ -68,40 +68,40 @@ func ReadSigningKey(path string, o SigningOptions) (*SigningKey, error) {
 }
 
 func newSigningKey(content []byte, o SigningOptions) (*SigningKey, error) {
-	public, text, err := parsePrivate(content)
+	public, text, err := parsePrivateKey(content)
 	if err != nil {
 		return nil, err
 	}
 	key := &SigningKey{id: o.ID, algorithm: o.Algorithm, private: text, public: public}
 	if o.Keys != nil {
-		if err := key.among(o.Keys); err != nil {
+		if err := key.checkKeys(o.Keys); err != nil {
 			return nil, err
 		}
 	}
 	if key.id == "" {
-		key.id = DefaultKeyID
+		key.id = defaultKeyID
 	}
 	if key.algorithm == "" {
-		key.algorithm = usual(public)
+		key.algorithm = defaultAlgorithm(public)
 	}
-	if err := fits(key.algorithm, public); err != nil {
+	if err := checkAlgorithm(key.algorithm, public); err != nil {
 		return nil, err
 	}
 	return key, nil
 }
 
-// among finds the key in those that readers have and holds it to what is said of it
-// there: what is signed by another could not be read anywhere.
-func (k *SigningKey) among(keys *Keys) error {
-	set := keys.now()
+// checkKeys takes ID and algorithm from the keys of readers. It returns an error if they do
+// not have the key as an active one: no reader would accept the bundle.
+func (k *SigningKey) checkKeys(keys *Keys) error {
+	set := keys.current()
 	if k.id == "" {
 		for _, id := range slices.Sorted(maps.Keys(set)) {
-			if same(set[id].public, k.public) {
+			if isSameKey(set[id].public, k.public) {
 				k.id = id
 			}
 		}
 		if k.id == "" {
-			return errors.New("none of the keys has its public key")
+			return errors.New("its public key is not one of the keys")
 		}
 	}
 	known, ok := set[k.id]
@@ -110,25 +110,26 @@ func (k *SigningKey) among(keys *Keys) error {
 		return fmt.Errorf("%q is not one of the keys", k.id)
 	case known.State != KeyActive:
 		return fmt.Errorf("key %q is %s; only active keys sign", k.id, known.State)
-	case !same(known.public, k.public):
-		return fmt.Errorf("it does not belong to the public key of %q", k.id)
+	case !isSameKey(known.public, k.public):
+		return fmt.Errorf("it does not match the public key of key %q", k.id)
 	case k.algorithm != "" && k.algorithm != known.Algorithm:
-		return fmt.Errorf("key %q signs by %s, not %s", k.id, known.Algorithm, k.algorithm)
+		return fmt.Errorf("the algorithm of key %q is %s, not %s", k.id, known.Algorithm, k.algorithm)
 	}
 	k.algorithm = known.Algorithm
 	return nil
 }
 
-// parsePrivate is the key's public half, and its PEM without what stands around it.
-func parsePrivate(content []byte) (crypto.PublicKey, string, error) {
+// parsePrivateKey returns the public key and the PEM block of a private key. Errors do not
+// contain the key.
+func parsePrivateKey(content []byte) (crypto.PublicKey, string, error) {
 	block, _ := pem.Decode(content)
-	// The tools for elliptic curves write the curve's parameters first.
+	// openssl ecparam writes the parameters of the curve before the key.
 	for rest := content; block != nil && block.Type == "EC PARAMETERS"; {
 		_, rest = pem.Decode(rest)
 		block, _ = pem.Decode(rest)
 	}
 	if block == nil {
-		return nil, "", errors.New("not PEM")
+		return nil, "", errors.New("must be PEM")
 	}
 	var private any
 	var err error
@@ -140,10 +141,10 @@ func parsePrivate(content []byte) (crypto.PublicKey, string, error) {
 	case "RSA PRIVATE KEY":
 		private, err = x509.ParsePKCS1PrivateKey(block.Bytes)
 	default:
-		return nil, "", errors.New("not the PEM of a private key")
+		return nil, "", errors.New("must be the PEM of a private key")
 	}
 	if err != nil {
-		return nil, "", errors.New("the private key cannot be read")
+		return nil, "", errors.New("invalid private key")
 	}
 	text := string(pem.EncodeToMemory(&pem.Block{Type: block.Type, Bytes: block.Bytes}))
 	switch private := private.(type) {
@@ -152,11 +153,10 @@ func parsePrivate(content []byte) (crypto.PublicKey, string, error) {
 	case *rsa.PrivateKey:
 		return &private.PublicKey, text, nil
 	}
-	return nil, "", errors.New("the private key is neither RSA nor on an elliptic curve of NIST")
+	return nil, "", errors.New("the private key must be RSA or on a NIST elliptic curve")
 }
 
-// usual is the algorithm of a kind of key.
-func usual(public crypto.PublicKey) string {
+func defaultAlgorithm(public crypto.PublicKey) string {
 	if elliptic, ok := public.(*ecdsa.PublicKey); ok {
 		for algorithm, curve := range curves {
 			if curve == elliptic.Curve {
@@ -167,12 +167,12 @@ func usual(public crypto.PublicKey) string {
 	return "RS256"
 }
 
-// hashing is the algorithm the files of a signature are hashed by.
+// hashing is the hash algorithm of files in a signature.
 const hashing = bundle.SHA256
 
-// Sign is the bundle with a signature in OPA's form over its manifest and all its
-// files, generated tests included. An earlier signature is replaced. The bundle itself
-// stays as it is.
+// Sign returns a copy of the bundle with a signature in OPA's format over the manifest and
+// all files, generated tests included. It replaces an earlier signature. It returns an error
+// if a file with JSON cannot be decoded or the key cannot sign.
 func Sign(b *Bundle, key *SigningKey) (*Bundle, error) {
 	manifest, err := b.Manifest.encode()
 	if err != nil {
@@ -184,7 +184,7 @@ func Sign(b *Bundle, key *SigningKey) (*Bundle, error) {
 	}
 	files := make([]bundle.FileInfo, 0, len(b.Files)+1)
 	add := func(path string, content []byte) error {
-		value, err := hashed(path, content)
+		value, err := hashInput(path, content)
 		if err != nil {
 			return fmt.Errorf("sign %s: %w", path, err)
 		}
@@ -205,7 +205,7 @@ func Sign(b *Bundle, key *SigningKey) (*Bundle, error) {
 	}
 	token, err := bundle.GenerateSignedToken(files, bundle.NewSigningConfig(key.private, key.algorithm, ""), key.id)
 	if err != nil {
-		return nil, fmt.Errorf("sign the bundle by %s: %w", key, err)
+		return nil, fmt.Errorf("sign the bundle with %s: %w", key, err)
 	}
 	signed := *b
 	signed.SignedBy = Key{}
@@ -215,9 +215,9 @@ func Sign(b *Bundle, key *SigningKey) (*Bundle, error) {
 	return &signed, nil
 }
 
-// hashed is what OPA hashes of a file: its bytes, or of JSON the value, so that a
-// signature does not hang on white space.
-func hashed(path string, content []byte) (any, error) {
+// hashInput returns what OPA hashes for a file: its bytes, or the value of a JSON file, so
+// that white space does not affect the signature. It returns an error for invalid JSON.
+func hashInput(path string, content []byte) (any, error) {
 	if !bundle.IsStructuredDoc(path) {
 		return content, nil
 	}

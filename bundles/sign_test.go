@@ -23,7 +23,7 @@ import (
 	"github.com/writ-policy/writ/rego"
 )
 
-// pair is a key with both halves in PEM.
+// pair is a private key and its public key in PEM.
 type pair struct{ private, public []byte }
 
 func newPair(t testing.TB, key crypto.Signer) pair {
@@ -45,7 +45,7 @@ func ellipticPair(t testing.TB, curve elliptic.Curve) pair {
 	return newPair(t, key)
 }
 
-// An RSA key takes long to make.
+// Generating an RSA key is slow, so tests share one.
 var rsaKey = sync.OnceValues(func() (*rsa.PrivateKey, error) { return rsa.GenerateKey(rand.Reader, 2048) })
 
 func rsaPair(t testing.TB) pair {
@@ -55,15 +55,16 @@ func rsaPair(t testing.TB) pair {
 	return newPair(t, key)
 }
 
-// ring is keys named for their states, and "stranger", which is none of them.
-type ring struct {
+// keyring has a key for each state, with the state as ID, and "stranger", which is not one of the
+// keys.
+type keyring struct {
 	keys  *Keys
 	pairs map[string]pair
 }
 
-func newRing(t testing.TB) ring {
+func newKeyring(t testing.TB) keyring {
 	t.Helper()
-	r := ring{keys: &Keys{}, pairs: map[string]pair{}}
+	r := keyring{keys: &Keys{}, pairs: map[string]pair{}}
 	set := keySet{}
 	r.keys.set.Store(&set)
 	for _, id := range []string{"active", "next", "revoked", "stranger"} {
@@ -75,8 +76,8 @@ func newRing(t testing.TB) ring {
 	return r
 }
 
-// sign signs by the private key of one ID and says it is by another.
-func (r ring) sign(t testing.TB, b *Bundle, by, says string) *Bundle {
+// sign signs with the private key of by and names the key says.
+func (r keyring) sign(t testing.TB, b *Bundle, by, says string) *Bundle {
 	t.Helper()
 	key, err := newSigningKey(r.pairs[by].private, SigningOptions{ID: says})
 	check(t, err)
@@ -85,7 +86,7 @@ func (r ring) sign(t testing.TB, b *Bundle, by, says string) *Bundle {
 	return signed
 }
 
-// other is a bundle of other documents.
+// other returns a bundle of other documents than sample.
 func other(t testing.TB) *Bundle {
 	t.Helper()
 	access := translated(1)
@@ -95,7 +96,7 @@ func other(t testing.TB) *Bundle {
 }
 
 func TestSignedBundles(t *testing.T) {
-	r := newRing(t)
+	r := newKeyring(t)
 	good := r.sign(t, sample(t), "active", "active")
 	with := func(change func(b *Bundle)) *Bundle {
 		b := *good
@@ -113,23 +114,23 @@ func TestSignedBundles(t *testing.T) {
 		{"by an active key", good, ""},
 		{"by the next key", r.sign(t, sample(t), "next", "next"), ""},
 		{"unsigned", sample(t), "not signed: it has no .signatures.json"},
-		{"stripped", with(func(b *Bundle) { b.Signatures = nil }), "not signed"},
-		{"emptied", with(func(b *Bundle) { b.Signatures = []byte(`{}`) }), "0 signatures"},
-		{"two signatures", with(func(b *Bundle) { b.Signatures = []byte(`{"signatures":["a","b"]}`) }), "2 signatures"},
-		{"no token", with(func(b *Bundle) { b.Signatures = []byte(`{"signatures":["a"]}`) }), "not a token"},
-		{"no JSON", with(func(b *Bundle) { b.Signatures = []byte(`signed`) }), ".signatures.json"},
-		{"a plugin of its own", with(func(b *Bundle) { b.Signatures = []byte(`{"signatures":["a.b.c"],"plugin":"lenient"}`) }), `plugin "lenient"`},
+		{"signatures removed", with(func(b *Bundle) { b.Signatures = nil }), "not signed"},
+		{"empty signatures", with(func(b *Bundle) { b.Signatures = []byte(`{}`) }), "must have one signature"},
+		{"two signatures", with(func(b *Bundle) { b.Signatures = []byte(`{"signatures":["a","b"]}`) }), "must have one signature"},
+		{"not a token", with(func(b *Bundle) { b.Signatures = []byte(`{"signatures":["a"]}`) }), "must be a JSON Web Token"},
+		{"not JSON", with(func(b *Bundle) { b.Signatures = []byte(`signed`) }), ".signatures.json"},
+		{"plugin", with(func(b *Bundle) { b.Signatures = []byte(`{"signatures":["a.b.c"],"plugin":"lenient"}`) }), `plugin "lenient"`},
 		{"by a revoked key", r.sign(t, sample(t), "revoked", "revoked"), `key "revoked", which is revoked`},
 		{"by a revoked key under another name", r.sign(t, sample(t), "revoked", "active"), `not by key "active"`},
 		{"by an unknown key", r.sign(t, sample(t), "stranger", "stranger"), `key "stranger", which is not one of the keys`},
 		{"by an unknown key under a known name", r.sign(t, sample(t), "stranger", "next"), `not by key "next"`},
-		{"without a key's name", with(func(b *Bundle) { b.Signatures = []byte(`{"signatures":["e30.e30.e30"]}`) }), "names no key"},
-		{"swapped for another bundle's", with(func(b *Bundle) { b.Signatures = r.sign(t, other(t), "active", "active").Signatures }), "not what was signed"},
-		{"a file more", with(func(b *Bundle) { b.Files["writ/extensions/x.rego"] = []byte("package writ.extensions.x") }), `"writ/extensions/x.rego" is in the bundle and not signed`},
-		{"a test more", with(func(b *Bundle) {
+		{"without a key's name", with(func(b *Bundle) { b.Signatures = []byte(`{"signatures":["e30.e30.e30"]}`) }), "must name a key"},
+		{"signature of another bundle", with(func(b *Bundle) { b.Signatures = r.sign(t, other(t), "active", "active").Signatures }), "not what was signed"},
+		{"additional file", with(func(b *Bundle) { b.Files["writ/extensions/x.rego"] = []byte("package writ.extensions.x") }), `"writ/extensions/x.rego" is in the bundle and not signed`},
+		{"additional test", with(func(b *Bundle) {
 			b.Files["compiled/tests/x_test.rego"] = []byte("package compiled.tests.x_test")
 		}), `"compiled/tests/x_test.rego" is in the bundle and not signed`},
-		{"a file less", with(func(b *Bundle) { delete(b.Files, "writ/access/access.rego") }), `"writ/access/access.rego" is signed and not in the bundle`},
+		{"missing file", with(func(b *Bundle) { delete(b.Files, "writ/access/access.rego") }), `"writ/access/access.rego" is signed and not in the bundle`},
 		{"a changed module", with(func(b *Bundle) { b.Files["writ/access/access.rego"] = []byte("package writ.access") }), `"writ/access/access.rego" is not what was signed`},
 		{"a changed test", with(func(b *Bundle) {
 			b.Files["compiled/tests/access/r_test.rego"] = []byte("package compiled.tests.access.r_test")
@@ -139,8 +140,8 @@ func TestSignedBundles(t *testing.T) {
 		}), `"compiled/data.json" is not what was signed`},
 		{"another commit", with(func(b *Bundle) { b.Manifest.Metadata.Commit = "c0ffee" }), `".manifest" is not what was signed`},
 		{"a higher sequence number", with(func(b *Bundle) { b.Manifest.Metadata.Sequence = 99 }), `".manifest" is not what was signed`},
-		{"hashes that are good", claims("SHA-256"), ""},
-		{"hashes that are broken", claims("MD5"), `"MD5"`},
+		{"accepted hash algorithm", claims("SHA-256"), ""},
+		{"weak hash algorithm", claims("MD5"), `"MD5"`},
 	}
 	for _, row := range rows {
 		t.Run(row.name, func(t *testing.T) {
@@ -153,14 +154,14 @@ func TestSignedBundles(t *testing.T) {
 			_, err = ReadSignedDir(dir, r.keys)
 			wantError(t, err, row.want)
 			if _, err := Read(bytes.NewReader(tarball(t, row.bundle))); err != nil {
-				t.Errorf("without keys: got %v, want it read", err)
+				t.Errorf("without keys: got %v, want no error", err)
 			}
 		})
 	}
 }
 
-// handSigned signs the files by hashes of another algorithm.
-func (r ring) handSigned(t testing.TB, b *Bundle, algorithm string) *Bundle {
+// handSigned signs the files with another hash algorithm.
+func (r keyring) handSigned(t testing.TB, b *Bundle, algorithm string) *Bundle {
 	t.Helper()
 	manifest, err := b.Manifest.encode()
 	check(t, err)
@@ -170,7 +171,7 @@ func (r ring) handSigned(t testing.TB, b *Bundle, algorithm string) *Bundle {
 	all := maps.Clone(b.Files)
 	all[ManifestPath] = manifest
 	for path, content := range all {
-		value, err := hashed(path, content)
+		value, err := hashInput(path, content)
 		check(t, err)
 		sum, err := hasher.HashFile(value)
 		check(t, err)
@@ -184,14 +185,14 @@ func (r ring) handSigned(t testing.TB, b *Bundle, algorithm string) *Bundle {
 	return &signed
 }
 
-// A signed bundle that is read is written again as it was.
-func TestSignatureSurvives(t *testing.T) {
-	r := newRing(t)
+// A signed bundle that is read and written again has the same bytes.
+func TestSignatureIsPreserved(t *testing.T) {
+	r := newKeyring(t)
 	want := tarball(t, r.sign(t, sample(t), "active", "active"))
 	b, err := ReadSigned(bytes.NewReader(want), r.keys)
 	check(t, err)
 	if !bytes.Equal(tarball(t, b), want) {
-		t.Error("read and written again, the bytes differ")
+		t.Error("read and written again: got other bytes")
 	}
 	key, err := b.Verify(r.keys)
 	check(t, err)
@@ -199,12 +200,11 @@ func TestSignatureSurvives(t *testing.T) {
 		t.Errorf("got key %q, %s, want the active one", key.ID, key.State)
 	}
 	if again := r.sign(t, b, "next", "next"); bytes.Equal(again.Signatures, b.Signatures) {
-		t.Error("signed again, the signature is the earlier one")
+		t.Error("signed again: got the same signature")
 	}
 }
 
-// OPA's own reader verifies what is signed here, by every algorithm, and refuses
-// what was changed.
+// OPA's reader verifies signatures of every algorithm and rejects changed bundles.
 func TestStockVerifies(t *testing.T) {
 	rows := []struct {
 		algorithm string
@@ -220,7 +220,7 @@ func TestStockVerifies(t *testing.T) {
 			b, err := Sign(sample(t), key)
 			check(t, err)
 			config := bundle.NewVerificationConfig(map[string]*bundle.KeyConfig{
-				DefaultKeyID: {Key: string(row.pair.public), Algorithm: key.algorithm},
+				defaultKeyID: {Key: string(row.pair.public), Algorithm: key.algorithm},
 			}, "", "", nil)
 			_, err = bundle.NewReader(bytes.NewReader(tarball(t, b))).WithBundleVerificationConfig(config).Read()
 			wantError(t, err, "")
@@ -231,8 +231,8 @@ func TestStockVerifies(t *testing.T) {
 	}
 }
 
-func TestSigningKeyRefuses(t *testing.T) {
-	r := newRing(t)
+func TestSigningKeyErrors(t *testing.T) {
+	r := newKeyring(t)
 	small, err := rsa.GenerateKey(rand.Reader, 1024)
 	check(t, err)
 	rows := []struct {
@@ -241,28 +241,28 @@ func TestSigningKeyRefuses(t *testing.T) {
 		o       SigningOptions
 		want    string
 	}{
-		{"nothing said", r.pairs["active"].private, SigningOptions{}, ""},
-		{"found among the keys", r.pairs["active"].private, SigningOptions{Keys: r.keys}, ""},
+		{"defaults", r.pairs["active"].private, SigningOptions{}, ""},
+		{"ID from the keys", r.pairs["active"].private, SigningOptions{Keys: r.keys}, ""},
 		{"an active key", r.pairs["active"].private, SigningOptions{ID: "active", Keys: r.keys}, ""},
 		{"the next key", r.pairs["next"].private, SigningOptions{Keys: r.keys}, `key "next" is next; only active keys sign`},
 		{"a revoked key", r.pairs["revoked"].private, SigningOptions{Keys: r.keys}, `key "revoked" is revoked`},
-		{"none of the keys", r.pairs["stranger"].private, SigningOptions{Keys: r.keys}, "none of the keys"},
+		{"none of the keys", r.pairs["stranger"].private, SigningOptions{Keys: r.keys}, "is not one of the keys"},
 		{"an unknown ID", r.pairs["active"].private, SigningOptions{ID: "x", Keys: r.keys}, `"x" is not one of the keys`},
-		{"another key's ID", r.pairs["stranger"].private, SigningOptions{ID: "active", Keys: r.keys}, "does not belong"},
-		{"another algorithm", r.pairs["active"].private, SigningOptions{Algorithm: "RS256", Keys: r.keys}, "signs by ES256"},
+		{"another key's ID", r.pairs["stranger"].private, SigningOptions{ID: "active", Keys: r.keys}, "does not match"},
+		{"another algorithm", r.pairs["active"].private, SigningOptions{Algorithm: "RS256", Keys: r.keys}, "is ES256, not RS256"},
 		{"an algorithm of another kind", r.pairs["active"].private, SigningOptions{Algorithm: "RS256"}, "P-256"},
 		{"a shared secret", r.pairs["active"].private, SigningOptions{Algorithm: "HS256"}, "shared secret"},
 		{"no algorithm", r.pairs["active"].private, SigningOptions{Algorithm: "none"}, `algorithm "none"`},
-		{"a public key", r.pairs["active"].public, SigningOptions{}, "not the PEM of a private key"},
-		{"no PEM", []byte("secret"), SigningOptions{}, "not PEM"},
-		{"a short key", newPair(t, small).private, SigningOptions{}, "1024 bits"},
+		{"a public key", r.pairs["active"].public, SigningOptions{}, "must be the PEM of a private key"},
+		{"no PEM", []byte("secret"), SigningOptions{}, "must be PEM"},
+		{"a short key", newPair(t, small).private, SigningOptions{}, "at least 2048 bits"},
 	}
 	for _, row := range rows {
 		t.Run(row.name, func(t *testing.T) {
 			key, err := newSigningKey(row.private, row.o)
 			wantError(t, err, row.want)
 			if said := fmt.Sprintf("%v %+v %#v %v", key, key, key, err); strings.Contains(said, "MIG") || strings.Contains(said, "PRIVATE KEY-----") {
-				t.Errorf("the key is quoted: %s", said)
+				t.Errorf("the error contains the key: %s", said)
 			}
 		})
 	}
@@ -281,23 +281,23 @@ func TestReadKeys(t *testing.T) {
 		{"several", "keys:\n" + entry("a", "active", "ES256", one) + entry("b", "next", "ES384", two), ""},
 		{"a file", "keys:\n  - {id: a, state: active, algorithm: ES256, publicKeyFile: one.pem}\n", ""},
 		{"no file", "keys:\n  - {id: a, state: active, algorithm: ES256, publicKeyFile: two.pem}\n", "two.pem"},
-		{"both", "keys:\n  - {id: a, state: active, algorithm: ES256, publicKey: x, publicKeyFile: one.pem}\n", "only one of them"},
-		{"neither", "keys:\n  - {id: a, state: active, algorithm: ES256}\n", "no publicKey"},
-		{"none", "keys: []\n", "no keys"},
-		{"empty", "", "no keys"},
-		{"a key itself", string(one.public), "not a file of keys"},
+		{"both", "keys:\n  - {id: a, state: active, algorithm: ES256, publicKey: x, publicKeyFile: one.pem}\n", "must not both be set"},
+		{"neither", "keys:\n  - {id: a, state: active, algorithm: ES256}\n", "publicKey or publicKeyFile is required"},
+		{"none", "keys: []\n", "keys must not be empty"},
+		{"empty", "", "keys must not be empty"},
+		{"a key itself", string(one.public), "must be YAML, not a key"},
 		{"an unknown key of the file", "keys:\n  - {id: a, state: active, alg: ES256}\n", "alg"},
-		{"two documents", "keys:\n" + entry("a", "active", "ES256", one) + "---\nkeys: []\n", "more than one"},
-		{"no ID", "keys:\n" + entry("", "active", "ES256", one), "keys[0]: no id"},
-		{"an ID twice", "keys:\n" + entry("a", "active", "ES256", one) + entry("a", "next", "ES384", two), "the id twice"},
-		{"a key twice", "keys:\n" + entry("a", "revoked", "ES256", one) + entry("b", "active", "ES256", one), `same public key as "a"`},
+		{"two documents", "keys:\n" + entry("a", "active", "ES256", one) + "---\nkeys: []\n", "must have one YAML document"},
+		{"no ID", "keys:\n" + entry("", "active", "ES256", one), "keys[0]: id is required"},
+		{"an ID twice", "keys:\n" + entry("a", "active", "ES256", one) + entry("a", "next", "ES384", two), "duplicate id"},
+		{"a key twice", "keys:\n" + entry("a", "revoked", "ES256", one) + entry("b", "active", "ES256", one), `duplicate public key: key "a"`},
 		{"an unknown state", "keys:\n" + entry("a", "revoke", "ES256", one), `did you mean "revoked"?`},
 		{"no state", "keys:\n" + entry("a", "", "ES256", one), "active, next, revoked"},
 		{"another key's algorithm", "keys:\n" + entry("a", "active", "ES512", one), "P-256"},
 		{"a shared secret", "keys:\n" + entry("a", "active", "HS256", one), "shared secret"},
-		{"a private key", "keys:\n" + entry("a", "active", "ES256", pair{public: one.private}), "private key, not of a PUBLIC KEY"},
-		{"no PEM", "keys:\n" + entry("a", "active", "ES256", pair{public: []byte("x")}), "not PEM"},
-		{"two keys in one", "keys:\n" + entry("a", "active", "ES256", pair{public: append(bytes.Clone(one.public), two.public...)}), "follows"},
+		{"a private key", "keys:\n" + entry("a", "active", "ES256", pair{public: one.private}), "must be a PUBLIC KEY, not a private key"},
+		{"no PEM", "keys:\n" + entry("a", "active", "ES256", pair{public: []byte("x")}), "must be PEM"},
+		{"two keys in one", "keys:\n" + entry("a", "active", "ES256", pair{public: append(bytes.Clone(one.public), two.public...)}), "and nothing else"},
 	}
 	for _, row := range rows {
 		t.Run(row.name, func(t *testing.T) {
@@ -315,9 +315,9 @@ func TestReadKeys(t *testing.T) {
 	}
 }
 
-// Whatever stands in .signatures.json, only what an accepted key has signed holds.
+// Whatever .signatures.json contains, only signatures of accepted keys are valid.
 func FuzzVerify(f *testing.F) {
-	r := newRing(f)
+	r := newKeyring(f)
 	b := sample(f)
 	good := r.sign(f, b, "active", "active").Signatures
 	signed := bytes.Split(good, []byte("."))[1]
@@ -329,7 +329,7 @@ func FuzzVerify(f *testing.F) {
 		changed := *b
 		changed.Signatures = signatures
 		if key, err := changed.Verify(r.keys); err == nil && (key.ID != "active" || !bytes.Contains(signatures, signed)) {
-			t.Errorf("%s is taken for a signature by %q", signatures, key.ID)
+			t.Errorf("%s: got accepted as a signature by %q", signatures, key.ID)
 		}
 	})
 }

@@ -11,7 +11,7 @@ import (
 func BenchmarkReadSigned(b *testing.B) {
 	for _, n := range []int{10_000, 100_000} {
 		access := translated(n)
-		r := newRing(b)
+		r := newKeyring(b)
 		built, err := assemble(Tables{Access: access}, nil, BuildOptions{}, rego.Files(), compiledFiles(b, access))
 		check(b, err)
 		archive := tarball(b, r.sign(b, built, "active", "active"))

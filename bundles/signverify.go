@@ -13,13 +13,12 @@ import (
 	"github.com/open-policy-agent/opa/v1/bundle"
 )
 
-// hashings are the algorithms by which a signature's files may be hashed. OPA knows
-// weaker ones, by which two files can be made to have one hash.
+// hashings are the accepted hash algorithms. OPA supports weaker ones, for which collisions
+// are known.
 var hashings = []string{"SHA-256", "SHA-384", "SHA-512", "SHA-512-256"}
 
-// Verify is the key by which the bundle is signed: an active or next one of keys, by
-// a signature over all that is in the bundle and nothing else. The error names what
-// does not hold.
+// Verify returns the key that signed the bundle. It returns an error unless the key is an
+// active or next one of keys and the signature covers exactly the files of the bundle.
 func (b *Bundle) Verify(keys *Keys) (Key, error) {
 	manifest, err := b.Manifest.encode()
 	if err != nil {
@@ -32,9 +31,8 @@ func (b *Bundle) Verify(keys *Keys) (Key, error) {
 	return key, nil
 }
 
-// verify leaves the cryptography to OPA and says by name what OPA does not know:
-// states of keys. A file's hash is compared with the file's own name, so a signature
-// holds for the one bundle it was made for.
+// verify uses OPA's verification and adds the states of keys, which OPA does not have. The
+// hash of each file is compared by its path, so a signature is valid for one bundle only.
 func (k *Keys) verify(signatures, manifest []byte, files map[string][]byte) (Key, error) {
 	if len(signatures) == 0 {
 		return Key{}, fmt.Errorf("not signed: it has no %s", SignaturesPath)
@@ -43,7 +41,7 @@ func (k *Keys) verify(signatures, manifest []byte, files map[string][]byte) (Key
 	if err != nil {
 		return Key{}, err
 	}
-	key, err := k.signer(config)
+	key, err := k.findSigner(config)
 	if err != nil {
 		return Key{}, err
 	}
@@ -62,8 +60,9 @@ func (k *Keys) verify(signatures, manifest []byte, files map[string][]byte) (Key
 	return key, nil
 }
 
-// verifyFiles holds the files to those of a signature, names first. The manifest comes
-// last: it changes with every other file, which tells more.
+// verifyFiles compares the files with the signed ones, first the paths, then the contents.
+// The manifest is last: it changes with every other file, and an error in that file is more
+// useful.
 func verifyFiles(files map[string][]byte, signed map[string]bundle.FileInfo) error {
 	paths := slices.Sorted(maps.Keys(files))
 	for _, path := range paths {
@@ -79,7 +78,7 @@ func verifyFiles(files map[string][]byte, signed map[string]bundle.FileInfo) err
 	paths = slices.DeleteFunc(paths, func(path string) bool { return path == ManifestPath })
 	for _, path := range append(paths, ManifestPath) {
 		if algorithm := signed[path].Algorithm; !slices.Contains(hashings, algorithm) {
-			return fmt.Errorf("%q is signed by its %q hash; want one of %s", path, algorithm, strings.Join(hashings, ", "))
+			return fmt.Errorf("%q: hash algorithm %q is not accepted, must be one of %s", path, algorithm, strings.Join(hashings, ", "))
 		}
 		if err := bundle.VerifyBundleFile(path, *bytes.NewBuffer(files[path]), signed); err != nil {
 			return fmt.Errorf("%q is not what was signed: %s", path, strings.TrimPrefix(err.Error(), path+": "))
@@ -88,29 +87,30 @@ func verifyFiles(files map[string][]byte, signed map[string]bundle.FileInfo) err
 	return nil
 }
 
-// decodeSignatures reads the file of signatures as OPA does, but for the plugins: a
-// bundle must not choose who verifies it.
+// decodeSignatures decodes .signatures.json like OPA, but returns an error for a plugin: a
+// bundle must not choose its verifier.
 func decodeSignatures(content []byte) (bundle.SignaturesConfig, error) {
 	var config bundle.SignaturesConfig
 	if err := decodeStrict(content, &config); err != nil {
 		return config, fmt.Errorf("%s: %w", SignaturesPath, err)
 	}
 	if config.Plugin != "" && config.Plugin != "_default" {
-		return config, fmt.Errorf("%s: plugin %q is not known", SignaturesPath, config.Plugin)
+		return config, fmt.Errorf("%s: unknown plugin %q", SignaturesPath, config.Plugin)
 	}
 	if len(config.Signatures) != 1 {
-		return config, fmt.Errorf("%s: %d signatures, want one", SignaturesPath, len(config.Signatures))
+		return config, fmt.Errorf("%s: must have one signature, not %d", SignaturesPath, len(config.Signatures))
 	}
 	return config, nil
 }
 
-// signer is the key the signature says it is by. Nothing of that is verified yet.
-func (k *Keys) signer(config bundle.SignaturesConfig) (Key, error) {
+// findSigner returns the key that the signature names. It does not verify the signature. It
+// returns an error if the key is unknown or revoked.
+func (k *Keys) findSigner(config bundle.SignaturesConfig) (Key, error) {
 	id, err := keyID(config.Signatures[0])
 	if err != nil {
 		return Key{}, fmt.Errorf("%s: %w", SignaturesPath, err)
 	}
-	key, ok := k.now()[id]
+	key, ok := k.current()[id]
 	switch {
 	case !ok:
 		return Key{}, fmt.Errorf("signed by key %q, which is not one of the keys", id)
@@ -120,11 +120,12 @@ func (k *Keys) signer(config bundle.SignaturesConfig) (Key, error) {
 	return key, nil
 }
 
-// keyID is the ID in a token's header, or in the claims, where older OPAs have it.
+// keyID returns the ID in the header of a token, or in the claims, where older OPA versions
+// write it.
 func keyID(token string) (string, error) {
 	parts := strings.Split(token, ".")
 	if len(parts) != 3 {
-		return "", errors.New("the signature is not a token")
+		return "", errors.New("the signature must be a JSON Web Token")
 	}
 	var header struct {
 		ID string `json:"kid"`
@@ -138,7 +139,7 @@ func keyID(token string) (string, error) {
 			err = json.Unmarshal(content, to)
 		}
 		if err != nil {
-			return "", errors.New("the signature is not a token")
+			return "", errors.New("the signature must be a JSON Web Token")
 		}
 	}
 	switch {
@@ -147,5 +148,5 @@ func keyID(token string) (string, error) {
 	case claims.ID != "":
 		return claims.ID, nil
 	}
-	return "", errors.New("the signature names no key")
+	return "", errors.New("the signature must name a key")
 }

@@ -16,7 +16,7 @@ import (
 	"github.com/open-policy-agent/opa/v1/tester"
 )
 
-// OPA's own reader takes what is written, and finds in it what was meant.
+// OPA's reader accepts written bundles and finds the same content.
 func TestStockReads(t *testing.T) {
 	b := sample(t)
 	got, err := bundle.NewReader(bytes.NewReader(tarball(t, b))).Read()
@@ -39,7 +39,7 @@ func TestStockReads(t *testing.T) {
 	}
 }
 
-// OPA's own test runner runs the generated tests from either form.
+// OPA's test runner runs the generated tests of tarballs and folders.
 func TestStockTests(t *testing.T) {
 	b := sample(t)
 	folder := filepath.Join(t.TempDir(), "folder")
@@ -64,7 +64,7 @@ func TestStockTests(t *testing.T) {
 				}
 			}
 			if ran == 0 {
-				t.Error("no test was found")
+				t.Error("got no tests")
 			}
 		})
 	}

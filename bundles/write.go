@@ -10,8 +10,8 @@ import (
 	"time"
 )
 
-// WriteTar writes the bundle as a gzipped tarball. Equal bundles give equal
-// bytes: nothing of the machine or the time is in them.
+// WriteTar writes the bundle as a gzipped tarball. Equal bundles give equal bytes: the
+// tarball contains no names, owners or times of the machine. It returns the errors of w.
 func (b *Bundle) WriteTar(w io.Writer) error {
 	packed, err := gzip.NewWriterLevel(w, gzip.BestSpeed)
 	if err != nil {
@@ -41,8 +41,9 @@ func (b *Bundle) WriteTar(w io.Writer) error {
 	return nil
 }
 
-// each calls f with the manifest, which readers of a stream want first, with the
-// signatures, and then with every file in the order of the paths.
+// each calls f with the manifest, with the signatures, and then with every file in the order
+// of the paths. The manifest is first for ReadManifest, which reads only the start of a
+// stream.
 func (b *Bundle) each(f func(path string, content []byte) error) error {
 	manifest, err := b.Manifest.encode()
 	if err != nil {

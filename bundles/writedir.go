@@ -8,16 +8,16 @@ import (
 	"path/filepath"
 )
 
-// WriteDir writes the bundle as a folder at path. It is written beside it first
-// and then put in its place, so nobody finds half of one. An earlier bundle at
-// path is replaced and an empty folder filled; anything else is left alone and
-// refused.
+// WriteDir writes the bundle as a folder at path, replacing an earlier bundle or an empty
+// folder. It writes to a temporary folder and renames that, so path never has an incomplete
+// bundle. It returns an error if path is something else, which it leaves unchanged, or if
+// writing fails.
 func (b *Bundle) WriteDir(path string) error {
 	path, err := filepath.Abs(path)
 	if err != nil {
 		return fmt.Errorf("write the bundle: %w", err)
 	}
-	replaces, err := replaceable(path)
+	exists, err := checkReplaceable(path)
 	if err != nil {
 		return fmt.Errorf("write the bundle: %w", err)
 	}
@@ -25,12 +25,12 @@ func (b *Bundle) WriteDir(path string) error {
 	if err != nil {
 		return fmt.Errorf("write the bundle: %w", err)
 	}
-	// After the exchange this is the earlier bundle.
+	// After an exchange, fresh is the earlier bundle.
 	defer os.RemoveAll(fresh)
-	if err := b.fill(fresh); err != nil {
+	if err := b.writeFiles(fresh); err != nil {
 		return err
 	}
-	if replaces {
+	if exists {
 		err = renameExchange(fresh, path)
 	} else {
 		err = os.Rename(fresh, path)
@@ -41,7 +41,7 @@ func (b *Bundle) WriteDir(path string) error {
 	return nil
 }
 
-func (b *Bundle) fill(dir string) error {
+func (b *Bundle) writeFiles(dir string) error {
 	if err := os.Chmod(dir, 0o755); err != nil {
 		return err
 	}
@@ -54,9 +54,9 @@ func (b *Bundle) fill(dir string) error {
 	})
 }
 
-// replaceable reports whether there is something at path, and refuses to lose
-// what is not a bundle.
-func replaceable(path string) (bool, error) {
+// checkReplaceable reports whether path exists. It returns an error if it is neither a bundle
+// nor an empty folder.
+func checkReplaceable(path string) (exists bool, err error) {
 	info, err := os.Lstat(path)
 	switch {
 	case errors.Is(err, fs.ErrNotExist):
@@ -64,11 +64,11 @@ func replaceable(path string) (bool, error) {
 	case err != nil:
 		return false, err
 	case !info.IsDir():
-		return false, fmt.Errorf("%s is there and not a folder", path)
+		return false, fmt.Errorf("%s exists and is not a folder", path)
 	}
 	files, err := listFolder(path, defaultLimits)
 	if err != nil {
-		return false, fmt.Errorf("%s is there and not an earlier bundle: %w", path, err)
+		return false, fmt.Errorf("%s exists and is not a bundle: %w", path, err)
 	}
 	if len(files) == 0 {
 		return true, nil
@@ -78,5 +78,5 @@ func replaceable(path string) (bool, error) {
 			return true, nil
 		}
 	}
-	return false, fmt.Errorf("%s is there and not an earlier bundle: it has no %s", path, ManifestPath)
+	return false, fmt.Errorf("%s exists and is not a bundle: it has no %s", path, ManifestPath)
 }

@@ -436,7 +436,7 @@ func TestFiles(t *testing.T) {
 		"a link to a folder": {second, func(path string) error {
 			return os.Symlink("access", filepath.Join(path, "writ/more"))
 		}, `"writ/more": not a regular file`},
-		"a name in other letters": {second, add("writ/access/Access.rego"), "case alone"},
+		"a name in other letters": {second, add("writ/access/Access.rego"), "only in case"},
 		"a file more":             {second, add("writ/x.rego"), `"writ/x.rego" is in the bundle and not signed`},
 		"a file less": {second, func(path string) error {
 			return os.Remove(filepath.Join(path, "writ/access/access.rego"))

@@ -72,7 +72,7 @@ func inspect(ctx context.Context, s streams, at string, o inspectOptions) error 
 	} else {
 		err = writeInspection(s.out, seen, keys != nil)
 	}
-	if err == nil && !seen.Holds() {
+	if err == nil && !seen.IsValid() {
 		err = &finding{}
 		if o.format == "text" {
 			err = foundf("invalid bundle: %s", seen.Problems[0])
@@ -119,7 +119,7 @@ func writeInspectionJSON(w io.Writer, seen *bundles.Inspection) error {
 	return encoder.Encode(struct {
 		Holds bool `json:"holds"`
 		*bundles.Inspection
-	}{seen.Holds(), seen})
+	}{seen.IsValid(), seen})
 }
 
 func writeInspection(w io.Writer, seen *bundles.Inspection, keys bool) error {

@@ -33,7 +33,7 @@ func Activate(ctx context.Context, b *bundles.Bundle, o Options) (*Engine, error
 	if b.Access == nil {
 		return nil, errors.New("the bundle has no access tables")
 	}
-	rules, features := b.Rules(), b.StatedFeatures()
+	rules, features := b.RegoHash(), b.StatedFeatures()
 	queries, err := prepare(ctx, b, rules, features, o.Last)
 	if err != nil {
 		return nil, err

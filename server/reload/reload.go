@@ -338,7 +338,7 @@ func (r *Reloader) activateIfNew(ctx context.Context, b *bundles.Bundle, list di
 
 func (r *Reloader) activate(ctx context.Context, b *bundles.Bundle) error {
 	// What decides is checked when it is compiled to be activated; tests are not.
-	if rules := b.Rules(); b.HasTests() && rules != r.checked {
+	if rules := b.RegoHash(); b.HasTests() && rules != r.checked {
 		err := progress.Do(ctx, progress.Check, func(context.Context) error { return bundles.Check(b) })
 		if err != nil {
 			return err

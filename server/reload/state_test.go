@@ -88,7 +88,7 @@ func TestCorruptState(t *testing.T) {
 			b := readBundle(t, path)
 			b.Files[bundles.DataPath] = bytes.Replace(b.Files[bundles.DataPath], []byte(`"a"`), []byte(`"z"`), 1)
 			writeBundle(t, path, b)
-		}, "the files are"},
+		}, "according to the files"},
 		{"Rego that does not compile", func(t *testing.T, path string) {
 			b := readBundle(t, path)
 			b.Files["compiled/tests/x_test.rego"] = []byte("package compiled.tests.x_test\n\ntest_x if nothing(1)\n")
