@@ -39,9 +39,9 @@ type Bundle struct {
 type Tables struct {
 	// Access is data.compiled.access; every bundle has it.
 	Access *tables.Access `json:"access"`
-	// Visibility is data.compiled.views, and Gateway data.compiled.effective; nil if the
+	// Visibility is data.compiled.visibility_tables, and Gateway data.compiled.effective; nil if the
 	// bundle has no document of that family.
-	Visibility *tables.Visibility `json:"views"`
+	Visibility *tables.Visibility `json:"visibility_tables"`
 	Gateway    *tables.Gateway    `json:"effective"`
 	// Features is data.compiled.features; nil in a bundle of an older version.
 	Features *tables.Features `json:"features"`

@@ -111,7 +111,7 @@ func TestVisibility(t *testing.T) {
 		t.Run(row.name, func(t *testing.T) {
 			access, files := translated(0), compiledFiles(t, translated(0))
 			if !row.empty {
-				data, err := json.Marshal(map[string]any{"access": access, "views": row.tables})
+				data, err := json.Marshal(map[string]any{"access": access, "visibility_tables": row.tables})
 				check(t, err)
 				files[DataPath] = data
 			}

@@ -95,6 +95,6 @@ func checkPackage(path string, module *ast.Module) error {
 
 // isData reports whether the data of a bundle has a value at path. The error is always nil.
 func isData(path []string) (bool, error) {
-	return len(path) >= 2 && path[0] == "compiled" && slices.Contains([]string{"access", "views", "effective", "features"}, path[1]) ||
+	return len(path) >= 2 && path[0] == "compiled" && slices.Contains([]string{"access", "visibility_tables", "effective", "features"}, path[1]) ||
 		len(path) == 1 && path[0] == "compiled", nil
 }

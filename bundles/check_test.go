@@ -29,7 +29,7 @@ func TestCheck(t *testing.T) {
 		{"test in another package", "writ/b_test.rego", "package writ.access\n\ndecision := {}", "must end in _test"},
 		{"module in a package of tests", "compiled/b.rego", "package compiled.tests.b_test", "must not end in _test"},
 		{"rules in conflict with access tables", "compiled/b.rego", "package compiled.access\n\nroles := {}", "conflict"},
-		{"rules in conflict with visibility tables", "compiled/b.rego", "package compiled.views\n\npolicies := {}", "conflict"},
+		{"rules in conflict with visibility tables", "compiled/b.rego", "package compiled.visibility_tables\n\npolicies := {}", "conflict"},
 		{"rule in conflict with all tables", "compiled/b.rego", "package compiled\n\naccess := {}", "conflict"},
 	}
 	for _, row := range rows {

@@ -53,7 +53,7 @@ func compiledData(lowered *tables.Tables) ([]byte, error) {
 	}
 	err = errors.Join(err, add("features", features))
 	if features.Visibility {
-		err = errors.Join(err, add("views", lowered.Visibility))
+		err = errors.Join(err, add("visibility_tables", lowered.Visibility))
 	}
 	return bytes.Join(append(parts, []byte("}\n")), nil), err
 }

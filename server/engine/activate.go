@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"reflect"
 	"sync"
 	"time"
 
@@ -14,6 +15,7 @@ import (
 
 	"github.com/writ-policy/writ/bundles"
 	library "github.com/writ-policy/writ/rego"
+	"github.com/writ-policy/writ/server/decision"
 	"github.com/writ-policy/writ/server/engine/match"
 	"github.com/writ-policy/writ/translator/tables"
 )
@@ -61,7 +63,7 @@ func Activate(ctx context.Context, b *bundles.Bundle, o Options) (*Engine, error
 		now:      o.Now,
 		timeout:  o.Timeout,
 	}
-	e.fingerprints = sync.OnceValue(func() *fingerprints { return views.fingerprints(e.revision) })
+	e.fingerprints = sync.OnceValue(func() *decision.Fingerprints { return views.fingerprints(e.revision) })
 	if e.now == nil {
 		e.now = time.Now
 	}
@@ -84,47 +86,76 @@ func patterns(ctx context.Context) cache.InterQueryValueCache {
 }
 
 // prepare compiles the modules, unless the last engine's are the same and so is what
-// is asked of them. The store is empty: roles and bindings reach OPA as hits, so a
-// query serves any of them.
+// it evaluates of them.
 func prepare(ctx context.Context, b *bundles.Bundle, rules string, features tables.Features, last *Engine) (queries, error) {
-	if last != nil && last.rules == rules && last.features == features {
-		return last.queries, nil
-	}
 	var prepared queries
+	if last != nil && last.rules == rules && last.features == features {
+		prepared = last.queries
+		if reflect.DeepEqual(prepared.visibility, b.Visibility) {
+			return prepared, nil
+		}
+		err := prepared.prepareAuthorization(ctx, b, features)
+		return prepared, err
+	}
 	var err error
 	library.Compile(func() { prepared, err = prepareAnew(ctx, b, features) })
 	return prepared, err
 }
 
 func prepareAnew(ctx context.Context, b *bundles.Bundle, features tables.Features) (queries, error) {
-	compiler, err := bundles.Compile(b)
-	if err != nil {
+	var prepared queries
+	var err error
+	if prepared.compiler, err = bundles.Compile(b); err != nil {
 		return queries{}, err
 	}
-	var prepared queries
 	findings := askGrants
 	if features.DenyPolicies {
 		findings = askAll
 	}
 	asked := map[string]*rego.PreparedEvalQuery{findings: &prepared.findings, askPod: &prepared.wantsPod, askGateway: &prepared.gateway}
-	if features.Visibility {
-		asked[askAuthorization] = &prepared.authorization
-	}
+	// The store is empty: roles and bindings reach OPA as hits, so a query serves any
+	// of them.
 	for name, query := range asked {
-		*query, err = rego.New(
-			rego.Query(name),
-			rego.Compiler(compiler),
-			rego.Store(inmem.NewFromASTObject(ast.NewObject())),
-			// Rego of policies means what it means to a stock OPA, where a built-in that
-			// fails is undefined. What decides by itself is written not to meet one.
-			rego.StrictBuiltinErrors(name != askGateway),
-			rego.GenerateJSON(keepValue),
-		).PrepareForEval(ctx)
-		if err != nil {
-			return queries{}, fmt.Errorf("prepare %s: %w", name, err)
+		if *query, err = prepared.prepareQuery(ctx, name, ast.NewObject()); err != nil {
+			return queries{}, err
 		}
 	}
-	return prepared, nil
+	return prepared, prepared.prepareAuthorization(ctx, b, features)
+}
+
+// prepareAuthorization prepares the query of the visibility point over the bundle's
+// tables. A copy of q keeps its own.
+func (q *queries) prepareAuthorization(ctx context.Context, b *bundles.Bundle, features tables.Features) (err error) {
+	if q.visibility = b.Visibility; !features.Visibility {
+		return nil
+	}
+	visibility := b.Visibility
+	if visibility == nil {
+		visibility = &tables.Visibility{}
+	}
+	tables, err := ast.InterfaceToValue(visibility)
+	if err != nil {
+		return fmt.Errorf("read the tables of visibility: %w", err)
+	}
+	q.authorization, err = q.prepareQuery(ctx, askAuthorization, ast.NewObject(ast.Item(ast.StringTerm("compiled"),
+		ast.ObjectTerm(ast.Item(ast.StringTerm("visibility_tables"), ast.NewTerm(tables))))))
+	return err
+}
+
+func (q *queries) prepareQuery(ctx context.Context, name string, data ast.Object) (rego.PreparedEvalQuery, error) {
+	query, err := rego.New(
+		rego.Query(name),
+		rego.Compiler(q.compiler),
+		rego.Store(inmem.NewFromASTObject(data)),
+		// Rego of policies means what it means to a stock OPA, where a built-in that
+		// fails is undefined. What decides by itself is written not to meet one.
+		rego.StrictBuiltinErrors(name != askGateway),
+		rego.GenerateJSON(keepValue),
+	).PrepareForEval(ctx)
+	if err != nil {
+		return query, fmt.Errorf("prepare %s: %w", name, err)
+	}
+	return query, nil
 }
 
 // keepValue leaves a result as OPA's value: turning it into Go's maps first

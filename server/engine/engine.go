@@ -23,6 +23,7 @@ package engine
 import (
 	"time"
 
+	"github.com/open-policy-agent/opa/v1/ast"
 	"github.com/open-policy-agent/opa/v1/rego"
 	"github.com/open-policy-agent/opa/v1/topdown/cache"
 
@@ -64,7 +65,7 @@ type Engine struct {
 	now      func() time.Time
 	timeout  time.Duration
 
-	fingerprints func() *fingerprints // computed at the first call
+	fingerprints func() *decision.Fingerprints // computed at the first call
 }
 
 // queries are what OPA is asked, prepared.
@@ -72,6 +73,10 @@ type queries struct {
 	findings, wantsPod, gateway rego.PreparedEvalQuery
 	// authorization is prepared only where there are visibility policies.
 	authorization rego.PreparedEvalQuery
+	// compiler and visibility are what they were prepared from: the modules, and the
+	// tables that authorization reads.
+	compiler   *ast.Compiler
+	visibility *tables.Visibility
 }
 
 var _ decision.Policies = (*Engine)(nil)

@@ -69,9 +69,9 @@ func summarize(p *tables.VisibilityPolicy, source string, now time.Time) decisio
 		CustomTypes: []string{}, Hash: policyHash(p), Source: source, State: state(p, now),
 	}
 	for i := range p.Rules {
-		for j := range p.Rules[i].Entries {
-			if entry := &p.Rules[i].Entries[j]; entry.Custom {
-				s.CustomTypes = append(s.CustomTypes, entry.Type)
+		for name, entry := range p.Rules[i].Entries {
+			if entry.Custom {
+				s.CustomTypes = append(s.CustomTypes, name)
 			}
 		}
 	}
@@ -154,7 +154,7 @@ func (e *Engine) ListCustomTypes(ctx context.Context, who decision.Principal) de
 			return out
 		}
 		if rule, ok := a.Basis.(*viewRule); ok && a.Decision != decision.VisibleNone {
-			out.Types = append(out.Types, customType(source, rule.entries[source.Type]))
+			out.Types = append(out.Types, customType(source, rule.entry(source.Type)))
 		}
 	}
 	slices.SortFunc(out.Types, func(a, b decision.CustomType) int { return strings.Compare(a.Type, b.Type) })
@@ -168,7 +168,7 @@ func customType(source *tables.MetricSource, entry *viewEntry) decision.CustomTy
 		Fields: source.Fields, Computed: source.Computed, Aggregations: []string{},
 	}
 	for i := range source.Aggregations {
-		if name := source.Aggregations[i].Name; entry.through(name) {
+		if name := source.Aggregations[i].Name; entry.allowsAggregation(name) {
 			t.Aggregations = append(t.Aggregations, name)
 		}
 	}

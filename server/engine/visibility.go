@@ -38,7 +38,7 @@ func (e *Engine) authorize(ctx context.Context, r *decision.VisibilityRequest, n
 	// The policy that OPA names is looked up in the tables of the same bundle. One that
 	// is absent there would leave the items without a rule.
 	m := a.Matched[0]
-	rule := e.views.rules[viewKey{m.Namespace, m.Name, m.Rule}]
+	rule := e.views.rule(&m)
 	if rule == nil {
 		return a, fmt.Errorf("OPA's answer names rule %d of policy %q, which the tables do not have", m.Rule, m.Name)
 	}

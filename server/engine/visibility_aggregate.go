@@ -31,33 +31,33 @@ func newViewSource(s *tables.MetricSource) (*viewSource, error) {
 			if a.filter, err = newValueFilter(a.Filter); err != nil {
 				return nil, fmt.Errorf("aggregation %q of MetricSource %q: %w", a.Name, s.Name, err)
 			}
-			a.filtered = v.place(a.Filter.Field)
+			a.filtered = v.place(&a.Filter.Field)
 		}
 		v.aggregators = append(v.aggregators, a)
 	}
 	return v, nil
 }
 
-func (s *viewSource) place(word string) int {
-	if word == "" {
+// place returns the index of the column for a field, -1 for nil.
+func (s *viewSource) place(field *tables.FieldRef) int {
+	if field == nil {
 		return -1
 	}
-	of := columnOf(s.MetricSource, word)
-	if at := slices.Index(s.columns, of); at >= 0 {
+	if at := slices.Index(s.columns, *field); at >= 0 {
 		return at
 	}
-	s.columns = append(s.columns, of)
+	s.columns = append(s.columns, *field)
 	return len(s.columns) - 1
 }
 
 // aggregate computes every aggregation that is let through, in place of
 // writ.visibility.aggregations.computed: OPA would take minutes for items by the
 // hundred thousand. What is done with numbers is OPA's own arithmetic.
-func (s *viewSource) aggregate(ctx context.Context, c *columns, through func(name string) bool) (map[string]any, error) {
+func (s *viewSource) aggregate(ctx context.Context, c *columns, allows func(name string) bool) (map[string]any, error) {
 	values := make(map[string]any)
 	for i := range s.aggregators {
 		a := &s.aggregators[i]
-		if !through(a.Name) {
+		if !allows(a.Name) {
 			continue
 		}
 		if ctx.Err() != nil {
@@ -134,7 +134,7 @@ func (a *aggregator) result(c *columns, items []int) (any, error) {
 func (a *aggregator) of(values []*ast.Term) (*ast.Term, error) {
 	switch a.Function {
 	case "distinct":
-		return ast.InternedTerm(different(values)), nil
+		return ast.InternedTerm(countDistinct(values)), nil
 	case "sum":
 		return rounded(builtin(ast.Sum, ast.ArrayTerm(values...)))
 	}
@@ -158,10 +158,10 @@ func (a *aggregator) of(values []*ast.Term) (*ast.Term, error) {
 	return nil, fmt.Errorf("the function %q is not known", a.Function)
 }
 
-// different counts values as writ.visibility.aggregations does, which sorts them:
+// countDistinct counts values as writ.visibility.aggregations does, which sorts them:
 // OPA's sets take fractions of the same whole part one by one, and equal numbers
 // beyond a double for two.
-func different(values []*ast.Term) int {
+func countDistinct(values []*ast.Term) int {
 	seen := make(map[string]struct{}, len(values))
 	var b []byte
 	for _, value := range values {

@@ -3,7 +3,6 @@ package engine
 import (
 	"encoding/json"
 	"errors"
-	"slices"
 	"strings"
 
 	"github.com/open-policy-agent/opa/v1/ast"
@@ -12,28 +11,11 @@ import (
 	"github.com/writ-policy/writ/translator/tables"
 )
 
-// column is what one word of an aggregation reads of an item: a field, or the
-// item's own name or namespace where the source has no such field.
-type column struct {
-	own  bool
-	name string
-}
-
-func columnOf(s *tables.MetricSource, word string) column {
-	if !slices.Contains(s.Fields, word) && !slices.Contains(s.Computed, word) {
-		switch own := strings.TrimPrefix(word, "_"); own {
-		case "name", "namespace":
-			return column{true, own}
-		}
-	}
-	return column{false, word}
-}
-
 // columns are what aggregations read of the visible items: all that is kept of
 // them. A value that is missing or null is nil. Texts that occur often are kept
 // once.
 type columns struct {
-	read   []column
+	read   []tables.FieldRef
 	values [][]*ast.Term // by column, then by item
 	count  int
 	bytes  int
@@ -49,7 +31,7 @@ const (
 
 var errTooManyItems = errors.New("the visible items are too many to be aggregated")
 
-func newColumns(read []column) *columns {
+func newColumns(read []tables.FieldRef) *columns {
 	return &columns{read: read, values: make([][]*ast.Term, len(read)), texts: make(map[string]*ast.Term)}
 }
 
@@ -68,14 +50,14 @@ func (c *columns) add(item *decision.Item) error {
 	return nil
 }
 
-func (c *columns) term(of column, item *decision.Item) (*ast.Term, error) {
+func (c *columns) term(of tables.FieldRef, item *decision.Item) (*ast.Term, error) {
 	var value any
 	switch {
-	case !of.own:
-		value = item.Fields[of.name]
-	case of.name == "name" && item.Name != "":
+	case !of.Own:
+		value = item.Fields[of.Name]
+	case of.Name == "name" && item.Name != "":
 		value = item.Name
-	case of.name == "namespace" && item.Namespace != "":
+	case of.Name == "namespace" && item.Namespace != "":
 		value = item.Namespace
 	}
 	switch v := value.(type) {

@@ -2,8 +2,8 @@ package engine
 
 import "github.com/writ-policy/writ/server/decision"
 
-// shows reports whether an item of a custom type passes all gates of its entry.
-// source is nil where no MetricSource has the type.
+// showsCustom reports whether an item of a custom type meets all criteria of its
+// entry. source is nil if no MetricSource defines the type.
 func (v *viewEntry) showsCustom(source *viewSource, item *decision.Item) bool {
 	namespace, name := item.Namespace, item.Name
 	if source != nil {
@@ -11,29 +11,29 @@ func (v *viewEntry) showsCustom(source *viewSource, item *decision.Item) bool {
 		name = source.identifier(source.NameField, item, name)
 	}
 	if namespace == "" {
-		if v.namespaces.allows {
+		if !v.Namespaces.Allowed.IsEmpty() {
 			return false
 		}
-	} else if !v.namespaces.passes(namespace) {
+	} else if !passes(&v.Namespaces, namespace) {
 		return false
 	}
-	if v.names.given && (name == "" || !v.names.passes(name)) {
+	if given(&v.Names) && (name == "" || !passes(&v.Names, name)) {
 		return false
 	}
 	if !hasPairs(item.Labels, v.Labels) {
 		return false
 	}
-	for field, wanted := range v.fields {
+	for field, criteria := range v.Fields {
 		text, ok := textForm(item.Fields[field])
-		if !ok || !wanted.passes(text) {
+		if !ok || !passes(&criteria, text) {
 			return false
 		}
 	}
 	return true
 }
 
-// identifier is an item's own value, or that of the field that identifies it:
-// then a missing value is none, without a fallback.
+// identifier returns the item's own value or, if a field identifies the item, the
+// value of that field, empty if it is missing.
 func (s *viewSource) identifier(field string, item *decision.Item, own string) string {
 	if field == "" {
 		return own

@@ -7,29 +7,22 @@ import (
 	"github.com/writ-policy/writ/translator/tables"
 )
 
-// viewEntry is what a rule says of one type, with its patterns cut and its
-// literals in sets: done once an activation, read for every item.
-type viewEntry struct {
-	*tables.VisibilityEntry
-	names      criteria
-	namespaces criteria
-	fields     map[string]criteria
-}
+// viewRule is a rule of the tables that decides.
+type viewRule tables.VisibilityRule
 
-func newViewEntry(e *tables.VisibilityEntry) *viewEntry {
-	v := &viewEntry{VisibilityEntry: e, names: newCriteria(e.Names), namespaces: newCriteria(e.Namespaces)}
-	for name, c := range e.Fields {
-		if v.fields == nil {
-			v.fields = make(map[string]criteria, len(e.Fields))
-		}
-		v.fields[name] = newCriteria(c)
-	}
-	return v
-}
+// entry returns the rule's entry for a type, nil if it has none.
+func (v *viewRule) entry(typ string) *viewEntry { return (*viewEntry)(v.Entries[typ]) }
 
-// through reports whether the entry lets an aggregation through: one it includes,
-// or any but those it excludes. Where there is no entry there is none.
-func (v *viewEntry) through(name string) bool {
+// restricts reports whether the rule hides items of a type.
+func (v *viewRule) restricts(typ string) bool { return v.Entries[typ].Restricts() }
+
+// viewEntry is an entry of the tables. It is read for every item.
+type viewEntry tables.VisibilityEntry
+
+// allowsAggregation reports whether the entry allows an aggregation: one that it
+// includes or, if it includes none, any that it does not exclude. A nil entry allows
+// none.
+func (v *viewEntry) allowsAggregation(name string) bool {
 	switch {
 	case v == nil:
 		return false
@@ -39,60 +32,16 @@ func (v *viewEntry) through(name string) bool {
 	return !slices.Contains(v.Exclude, name)
 }
 
-// criteria are allowed and denied values.
-type criteria struct {
-	given    bool // any of the four lists
-	allows   bool // what is not allowed is out
-	allowed  values
-	excluded values
+// given reports whether there are any criteria.
+func given(c *tables.Criteria) bool { return !c.Allowed.IsEmpty() || !c.Denied.IsEmpty() }
+
+// passes reports whether a value is not denied, and allowed if only some values are.
+func passes(c *tables.Criteria, value string) bool {
+	return !c.Denied.Has(value) && (c.Allowed.IsEmpty() || c.Allowed.Has(value))
 }
 
-func newCriteria(c tables.Criteria) criteria {
-	allowed, excluded := newValues(c.Include, c.IncludePatterns), newValues(c.Exclude, c.ExcludePatterns)
-	return criteria{!allowed.none() || !excluded.none(), !allowed.none(), allowed, excluded}
-}
-
-// passes reports whether a value is neither denied nor left out.
-func (c *criteria) passes(value string) bool {
-	return !c.excluded.has(value) && (!c.allows || c.allowed.has(value))
-}
-
-// values are literals and globs.
-type values struct {
-	literals map[string]struct{}
-	globs    []glob
-}
-
-func newValues(literals, patterns []string) values {
-	var v values
-	for _, literal := range literals {
-		if v.literals == nil {
-			v.literals = make(map[string]struct{}, len(literals))
-		}
-		v.literals[literal] = struct{}{}
-	}
-	for _, pattern := range patterns {
-		v.globs = append(v.globs, newGlob(pattern))
-	}
-	return v
-}
-
-func (v *values) none() bool { return len(v.literals) == 0 && len(v.globs) == 0 }
-
-func (v *values) has(value string) bool {
-	if _, ok := v.literals[value]; ok {
-		return true
-	}
-	for _, g := range v.globs {
-		if g.fits(value) {
-			return true
-		}
-	}
-	return false
-}
-
-// hasAll reports whether all pairs are among the labels; an absent label is not
-// an empty one.
+// hasPairs reports whether the labels have all pairs. An absent label is not an empty
+// one.
 func hasPairs(labels, pairs map[string]string) bool {
 	for key, want := range pairs {
 		if got, ok := labels[key]; !ok || got != want {
@@ -102,6 +51,7 @@ func hasPairs(labels, pairs map[string]string) bool {
 	return true
 }
 
+// hasPair reports whether the labels have one of the pairs.
 func hasPair(labels, pairs map[string]string) bool {
 	for key, want := range pairs {
 		if got, ok := labels[key]; ok && got == want {
@@ -111,7 +61,7 @@ func hasPair(labels, pairs map[string]string) bool {
 	return false
 }
 
-// hidesNode reports whether the older form's exclusions put a node out.
+// hidesNode reports whether an exclusion of the older form hides a node.
 func (v *viewEntry) hidesNode(item *decision.Item) bool {
 	return v.HideMasters && isMaster(item) || hasPair(item.Labels, v.HideByLabels)
 }

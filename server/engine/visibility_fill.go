@@ -48,7 +48,7 @@ func (e *Engine) newFilling(r *decision.VisibilityRequest, a *decision.Authoriza
 }
 
 func (f *filling) filter(a *decision.Authorization) func(*decision.Item) bool {
-	typ, entry := f.request.Type, f.rule.entries[f.request.Type]
+	typ, entry := f.request.Type, f.rule.entry(f.request.Type)
 	switch {
 	case typ == "":
 		return nil
@@ -111,5 +111,5 @@ func (f *filling) numbers(ctx context.Context, d *decision.VisibilityDecision) (
 
 // through says which aggregations the entry of the type lets through.
 func (f *filling) through() func(name string) bool {
-	return f.rule.entries[f.request.Type].through
+	return f.rule.entry(f.request.Type).allowsAggregation
 }

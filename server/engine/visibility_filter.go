@@ -16,21 +16,19 @@ type valueFilter struct {
 	operator   string
 	value      string
 	number     *decimal // of value, nil where it is none
-	words      []string // of the operator in
+	words      []string // for the operator in
 	expression *regexp.Regexp
 }
 
 func newValueFilter(f *tables.AggregationFilter) (*valueFilter, error) {
-	v := &valueFilter{operator: f.Operator, value: f.Value, number: numericText(f.Value)}
+	v := &valueFilter{operator: f.Operator, value: f.Value, number: numericText(f.Value), words: f.List}
 	switch f.Operator {
-	case "in":
-		v.words = commaList(f.Value)
 	case "matches":
 		var err error
 		if v.expression, err = regexp.Compile(f.Value); err != nil {
 			return nil, err
 		}
-	case "equals", "notEquals", "contains", "startsWith", "endsWith", "greaterThan", "lessThan":
+	case "in", "equals", "notEquals", "contains", "startsWith", "endsWith", "greaterThan", "lessThan":
 	default:
 		return nil, fmt.Errorf("the operator %q is not known", f.Operator)
 	}
@@ -100,18 +98,4 @@ func numberOf(term *ast.Term) *decimal {
 		return numericText(string(v))
 	}
 	return nil
-}
-
-// commaList is the words of the operator in: separated by commas, in brackets or
-// not.
-func commaList(value string) []string {
-	value = strings.TrimSpace(value)
-	if inner, ok := strings.CutPrefix(value, "["); ok {
-		value = strings.TrimSuffix(inner, "]")
-	}
-	words := strings.Split(value, ",")
-	for i, word := range words {
-		words[i] = strings.TrimSpace(word)
-	}
-	return words
 }

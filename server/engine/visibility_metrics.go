@@ -28,7 +28,7 @@ var (
 // a cluster has thousands of namespaces and nodes, which OPA would sum up for
 // seconds. What is done with numbers is OPA's own arithmetic.
 func (v *viewRule) metrics(given map[string]any) (map[string]any, error) {
-	restricts := func(typ string) bool { return v.entries[typ] != nil && v.entries[typ].Restricts }
+	restricts := v.restricts
 	namespaces := v.records(typeNamespaces, given["byNamespace"], restricts(typeNamespaces))
 	nodes := v.records(typeNodes, given["byNode"], restricts(typeNodes))
 	totals, _ := given["totals"].(map[string]any)
@@ -121,12 +121,12 @@ func recordLabels(record map[string]any) map[string]string {
 // podMetrics are null where the entry of pods picks them by more than their
 // namespace: that cannot be told from counts.
 func (v *viewRule) podMetrics(told map[string]any, namespaces *records, restricted bool) error {
-	entry := v.entries[typePods]
+	entry := v.entry(typePods)
 	if namespaces == nil || !restricted || entry == nil {
 		return namespaces.sum(told, sumsOfPods)
 	}
-	picks := entry.names.allows || !entry.names.excluded.none() || len(entry.Labels) > 0
-	if entry.Visibility == "filtered" && picks || entry.Visibility == "all" && !entry.names.excluded.none() {
+	picks := given(&entry.Names) || len(entry.Labels) > 0
+	if entry.Visibility == "filtered" && picks || entry.Visibility == "all" && !entry.Names.Denied.IsEmpty() {
 		for _, name := range sumsOfPods {
 			told[name] = nil
 		}

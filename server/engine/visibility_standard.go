@@ -22,15 +22,15 @@ type location struct {
 // hide what is in them, and what they leave is up to the type's own entry.
 func (v *viewRule) standardItem(typ string, item *decision.Item) bool {
 	name, in := identity(typ, item)
-	if hiding := v.entries[typeNamespaces]; hiding != nil && hiding.Restricts {
+	if v.restricts(typeNamespaces) {
 		switch typ {
 		case typePods, typeEvents, typeOperators, typeAlerts:
-			if !hiding.leaves(typ, &in) {
+			if !v.entry(typeNamespaces).filterNamespaces(typ, &in) {
 				return false
 			}
 		}
 	}
-	entry := v.entries[typ]
+	entry := v.entry(typ)
 	return entry == nil || entry.shows(name, in, item)
 }
 
@@ -79,9 +79,9 @@ func operatorLocation(item *decision.Item) location {
 	return in
 }
 
-// leaves strikes out the namespaces that the namespaces entry does not show, and
-// reports whether the item stays.
-func (v *viewEntry) leaves(typ string, in *location) bool {
+// filterNamespaces removes the namespaces that the entry of namespaces hides, and
+// reports whether the item remains.
+func (v *viewEntry) filterNamespaces(typ string, in *location) bool {
 	if in.whole {
 		return v.Visibility != "none"
 	}
@@ -111,44 +111,44 @@ func (l *location) keep(kept func(string) bool) {
 // "all" what is allowed says nothing.
 func (v *viewEntry) asksName() bool {
 	if v.Visibility == "all" {
-		return !v.names.excluded.none()
+		return !v.Names.Denied.IsEmpty()
 	}
-	return v.names.given
+	return given(&v.Names)
 }
 
 // shows decides on one item by the entry of its type: the first line that says
 // anything, in the order exclusions, visibility, namespaces, names, labels.
 func (v *viewEntry) shows(name string, in location, item *decision.Item) bool {
 	switch {
-	case name != "" && v.names.excluded.has(name), v.excludes(&in), v.hidesNode(item):
+	case name != "" && v.Names.Denied.Has(name), v.excludes(&in), v.hidesNode(item):
 		return false
 	case name == "" && v.asksName(), v.Visibility == "none":
 		return false
 	case v.Visibility == "all":
 		return true
-	case v.namespaces.allows && !in.whole && !v.allowsAny(in.names):
+	case !v.Namespaces.Allowed.IsEmpty() && !in.whole && !v.allowsAny(in.names):
 		return false
-	case v.names.allows && v.names.allowed.has(name):
+	case v.Names.Allowed.Has(name):
 		return true
 	case len(v.Labels) > 0 && hasPairs(item.Labels, v.Labels):
 		return true
 	}
-	return !v.names.allows && len(v.Labels) == 0 && v.namespaces.allows
+	return v.Names.Allowed.IsEmpty() && len(v.Labels) == 0 && !v.Namespaces.Allowed.IsEmpty()
 }
 
 // excludes strikes out the namespaces that are denied, and reports whether that
 // leaves none of them.
 func (v *viewEntry) excludes(in *location) bool {
-	if in.whole || len(in.names) == 0 || v.namespaces.excluded.none() {
+	if in.whole || len(in.names) == 0 || v.Namespaces.Denied.IsEmpty() {
 		return false
 	}
-	in.keep(func(namespace string) bool { return !v.namespaces.excluded.has(namespace) })
+	in.keep(func(namespace string) bool { return !v.Namespaces.Denied.Has(namespace) })
 	return len(in.names) == 0
 }
 
 func (v *viewEntry) allowsAny(namespaces []string) bool {
 	for _, namespace := range namespaces {
-		if v.namespaces.allowed.has(namespace) {
+		if v.Namespaces.Allowed.Has(namespace) {
 			return true
 		}
 	}

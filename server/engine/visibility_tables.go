@@ -1,98 +1,64 @@
 package engine
 
 import (
-	"slices"
 	"time"
 
 	"github.com/writ-policy/writ/server/decision"
 	"github.com/writ-policy/writ/translator/tables"
 )
 
-// views are the visibility tables of a bundle, indexed. They are never written
-// after activation.
+// views holds the visibility tables of a bundle and indexes over them. It is not
+// written after activation.
 type views struct {
-	tables  *tables.Visibility
-	rules   map[viewKey]*viewRule
-	sources map[string]*viewSource // by type
-	// bounded are the policies that begin or end, by whom they are for: users and
-	// service accounts under their names, groups under theirs.
-	users, groups map[string][]*tables.VisibilityPolicy
-}
-
-// viewKey names a rule, or with -1 a policy's default.
-type viewKey struct {
-	namespace, name string
-	rule            int
-}
-
-// viewRule is a rule that may decide; a default has no entries.
-type viewRule struct {
-	key     viewKey
-	entries map[string]*viewEntry
+	tables   *tables.Visibility
+	policies map[decision.DocumentName]*tables.VisibilityPolicy
+	sources  map[string]*viewSource // by type
 }
 
 // viewSource is a MetricSource that policies can refer to.
 type viewSource struct {
 	*tables.MetricSource
-	columns     []column
+	columns     []tables.FieldRef
 	aggregators []aggregator
 }
 
 func expandViews(lowered *tables.Visibility) (*views, error) {
-	v := &views{
-		tables:  lowered,
-		rules:   make(map[viewKey]*viewRule),
-		sources: make(map[string]*viewSource),
-		users:   make(map[string][]*tables.VisibilityPolicy),
-		groups:  make(map[string][]*tables.VisibilityPolicy),
-	}
 	if lowered == nil {
-		v.tables = &tables.Visibility{}
-		return v, nil
+		lowered = &tables.Visibility{}
 	}
-	for i := range lowered.Sources {
-		if source := &lowered.Sources[i]; source.Type != "" {
-			prepared, err := newViewSource(source)
-			if err != nil {
-				return nil, err
-			}
-			v.sources[source.Type] = prepared
-		}
+	v := &views{
+		tables:   lowered,
+		policies: make(map[decision.DocumentName]*tables.VisibilityPolicy, len(lowered.Policies)),
+		sources:  make(map[string]*viewSource, len(lowered.Types)),
 	}
 	for i := range lowered.Policies {
-		v.add(&lowered.Policies[i])
+		p := &lowered.Policies[i]
+		v.policies[decision.DocumentName{Namespace: p.Namespace, Name: p.Name}] = p
+	}
+	for i := range lowered.Sources {
+		source := &lowered.Sources[i]
+		if source.Type == "" {
+			continue
+		}
+		prepared, err := newViewSource(source)
+		if err != nil {
+			return nil, err
+		}
+		v.sources[source.Type] = prepared
 	}
 	return v, nil
 }
 
-func (v *views) add(p *tables.VisibilityPolicy) {
-	if p.Disabled || p.Malformed {
-		return
+// rule returns the rule that decided, nil if the tables do not have it.
+func (v *views) rule(m *decision.Matched) *viewRule {
+	p := v.policies[decision.DocumentName{Namespace: m.Namespace, Name: m.Name}]
+	switch {
+	case p == nil || m.Rule >= len(p.Rules):
+		return nil
+	case m.Rule < 0:
+		return (*viewRule)(p.ByDefault)
 	}
-	if p.NotBefore != nil || p.NotAfter != nil {
-		for _, name := range slices.Concat(p.Users, p.ServiceAccounts) {
-			v.users[name] = append(v.users[name], p)
-		}
-		for _, name := range p.Groups {
-			v.groups[name] = append(v.groups[name], p)
-		}
-	}
-	if p.Deny {
-		return
-	}
-	def := viewKey{p.Namespace, p.Name, -1}
-	v.rules[def] = &viewRule{key: def}
-	for i := range p.Rules {
-		rule := &viewRule{
-			key:     viewKey{p.Namespace, p.Name, p.Rules[i].Rule},
-			entries: make(map[string]*viewEntry, len(p.Rules[i].Entries)),
-		}
-		for j := range p.Rules[i].Entries {
-			entry := &p.Rules[i].Entries[j]
-			rule.entries[entry.Type] = newViewEntry(entry)
-		}
-		v.rules[rule.key] = rule
-	}
+	return (*viewRule)(&p.Rules[m.Rule])
 }
 
 // expires is the first instant after now at which another set of the principal's
@@ -104,8 +70,9 @@ func (v *views) expires(r *decision.VisibilityRequest, now time.Time) (first tim
 			first = at
 		}
 	}
-	meet := func(policies []*tables.VisibilityPolicy) {
-		for _, p := range policies {
+	meet := func(policies []int) {
+		for _, i := range policies {
+			p := &v.tables.Policies[i]
 			if p.NotBefore != nil && p.NotBefore.After(now) {
 				consider(*p.NotBefore)
 			}
@@ -115,11 +82,13 @@ func (v *views) expires(r *decision.VisibilityRequest, now time.Time) (first tim
 		}
 	}
 	for _, user := range r.Names() {
-		meet(v.users[user])
+		meet(v.tables.Allows["user:"+user])
+		meet(v.tables.Denies["user:"+user])
 	}
 	for _, group := range r.Groups {
 		if group != "" {
-			meet(v.groups[group])
+			meet(v.tables.Allows["group:"+group])
+			meet(v.tables.Denies["group:"+group])
 		}
 	}
 	return first

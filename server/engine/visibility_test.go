@@ -18,6 +18,7 @@ import (
 	"github.com/writ-policy/writ/server/decision"
 	"github.com/writ-policy/writ/translator"
 	"github.com/writ-policy/writ/translator/source"
+	"github.com/writ-policy/writ/translator/tables"
 )
 
 // viewWorld is policies that each show one thing; who asks says which of them.
@@ -353,7 +354,7 @@ func TestBuiltinErrorIsShort(t *testing.T) {
 
 // What the items of one request may take in memory has an end.
 func TestColumnsAreBounded(t *testing.T) {
-	c := newColumns([]column{{false, "x"}})
+	c := newColumns([]tables.FieldRef{{Name: "x"}})
 	item := decision.Item{Fields: map[string]any{"x": make([]any, 1<<16)}}
 	for range 100 {
 		if err := c.add(&item); err != nil {

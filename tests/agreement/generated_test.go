@@ -96,30 +96,22 @@ func TestGeneratedTestsFailWhenTheirPolicyIsBroken(t *testing.T) {
 	}
 }
 
-// The same of visibility policies: a rule that is about no cluster, grants
-// nothing or has other entries makes its policy's test fail, and so does a policy
-// without subjects.
+// The same of visibility policies: a rule that selects no cluster, grants nothing or
+// has other entries makes its policy's test fail, and so does a policy that no subject
+// finds.
 func TestGeneratedTestsFailWhenTheirVisibilityPolicyIsBroken(t *testing.T) {
 	t.Parallel()
 	built, err := bundles.Build(translate(t, filepath.Join("..", "conformance", "visibility", "filters-older", "policies")), bundles.BuildOptions{})
 	if err != nil {
 		t.Fatal(err)
 	}
-	const subjects = "compiled/visibility/subjects.rego"
-	breaks := []struct{ name, old, replacement string }{
-		{"its clusters", "\nclusters contains ", "\nbroken contains "},
-		{"its time", "\nholds if", "\nbroken if"},
-		{"its permissions", `"permissions": ["view`, `"permissions": ["broken`},
-		{"its entries", `"visibility": "filtered"`, `"visibility": "broken"`},
-	}
 	broken := 0
-	for _, path := range slices.Sorted(maps.Keys(built.Files)) {
-		name, ok := strings.CutPrefix(path, "compiled/visibility/")
-		if !ok || path == subjects || broken > 12 {
+	for i := range built.Visibility.Policies {
+		p := &built.Visibility.Policies[i]
+		path := "compiled/visibility/" + p.Module + ".rego"
+		if !p.Applies || broken > 12 {
 			continue
 		}
-		name = strings.TrimSuffix(name, ".rego")
-		tests := "visibility/" + regexp.QuoteMeta(name) + "_test"
 		try := func(what, path, old, replacement string) {
 			if !bytes.Contains(built.Files[path], []byte(old)) {
 				return
@@ -128,14 +120,16 @@ func TestGeneratedTestsFailWhenTheirVisibilityPolicyIsBroken(t *testing.T) {
 			other := *built
 			other.Files = maps.Clone(built.Files)
 			other.Files[path] = bytes.ReplaceAll(built.Files[path], []byte(old), []byte(replacement))
+			tests := "visibility/" + regexp.QuoteMeta(p.Module) + "_test"
 			if failed := failedTests(t, &other, built.Access, tests); len(failed) == 0 {
-				t.Errorf("%s is broken in %s and no test fails", what, name)
+				t.Errorf("%s is broken in %s and no test fails", what, p.Name)
 			}
 		}
-		for _, row := range breaks {
-			try(row.name, path, row.old, row.replacement)
-		}
-		try("whom it is for", subjects, `"`+name+`"`, `"broken"`)
+		try("its clusters", path, "\nclusters contains ", "\nbroken contains ")
+		try("its time", path, "\nholds if", "\nbroken if")
+		try("its permissions", bundles.DataPath, `"permissions":["view`, `"permissions":["broken`)
+		try("its entries", bundles.DataPath, `"visibility":"`, `"visibility":"broken `)
+		try("whom it is for", bundles.DataPath, fmt.Sprintf("%q:[%d", p.SubjectKeys()[0], i), fmt.Sprintf("%q:[%d", "broken", i))
 	}
 	t.Logf("broke %d things", broken)
 	if broken < 8 {

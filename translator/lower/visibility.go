@@ -6,8 +6,8 @@ import (
 	"strings"
 	"time"
 
+	"github.com/writ-policy/writ/translator/emit"
 	"github.com/writ-policy/writ/translator/resolve"
-	"github.com/writ-policy/writ/translator/syntax"
 	"github.com/writ-policy/writ/translator/tables"
 	"github.com/writ-policy/writ/translator/visibility"
 )
@@ -16,7 +16,10 @@ import (
 func lowerVisibility(r *resolve.Resolved) *tables.Visibility {
 	out := &tables.Visibility{
 		Policies: make([]tables.VisibilityPolicy, 0, len(r.MonitorAccessPolicies)),
+		Allows:   map[string][]int{},
+		Denies:   map[string][]int{},
 		Sources:  make([]tables.MetricSource, 0, len(r.MetricSources)),
+		Types:    map[string]int{},
 	}
 	for _, p := range r.MonitorAccessPolicies {
 		out.Policies = append(out.Policies, visibilityPolicy(p))
@@ -30,44 +33,71 @@ func lowerVisibility(r *resolve.Resolved) *tables.Visibility {
 	slices.SortFunc(out.Sources, func(a, b tables.MetricSource) int {
 		return cmp.Or(strings.Compare(a.Namespace, b.Namespace), strings.Compare(a.Name, b.Name))
 	})
+	index(out)
 	return out
+}
+
+// index fills the tables that find policies by subject and sources by type.
+func index(v *tables.Visibility) {
+	for i := range v.Policies {
+		p := &v.Policies[i]
+		if !p.Applies {
+			continue
+		}
+		bySubject := v.Allows
+		if p.Deny {
+			bySubject = v.Denies
+		}
+		for _, subject := range p.SubjectKeys() {
+			bySubject[subject] = append(bySubject[subject], i)
+		}
+	}
+	for i := range v.Sources {
+		if t := v.Sources[i].Type; t != "" {
+			v.Types[t] = i
+		}
+	}
 }
 
 func visibilityPolicy(p *visibility.MonitorAccessPolicy) tables.VisibilityPolicy {
 	out := tables.VisibilityPolicy{
-		Namespace:     p.Namespace,
-		Name:          p.Name,
-		Source:        source(p.At),
-		Priority:      p.Priority,
-		Deny:          p.Deny,
-		Disabled:      p.Disabled,
-		Default:       p.Default,
-		DefaultSource: source(p.DefaultAt),
-		Rules:         make([]tables.VisibilityRule, 0, len(p.Rules)),
+		Namespace: p.Namespace,
+		Name:      p.Name,
+		Source:    source(p.At),
+		Module:    emit.FileName(p.Namespace, p.Name),
+		Priority:  p.Priority,
+		Deny:      p.Deny,
+		Disabled:  p.Disabled,
+		Default:   p.Default,
+		Rules:     make([]tables.VisibilityRule, 0, len(p.Rules)),
 	}
-	var users, accounts []string
+	var users, accounts, groups []string
 	for _, a := range p.ServiceAccounts {
 		accounts = append(accounts, a.User())
 	}
 	for _, u := range p.Users {
 		users = append(users, u.Value)
 	}
-	out.Users = sortedOnce(append(users, accounts...))
-	out.ServiceAccounts = sortedOnce(accounts)
-	var groups []string
 	for _, g := range p.Groups {
 		groups = append(groups, g.Value)
 	}
-	out.Groups = sortedOnce(groups)
+	out.Users, out.ServiceAccounts, out.Groups = sortedOnce(append(users, accounts...)), sortedOnce(accounts), sortedOnce(groups)
 	out.NotBefore, out.NotBeforeText = bound(&out, p.NotBefore)
 	out.NotAfter, out.NotAfterText = bound(&out, p.NotAfter)
 	for i := range p.Rules {
-		out.Rules = append(out.Rules, visibilityRule(i, &p.Rules[i]))
+		out.Rules = append(out.Rules, visibilityRule(&p.Rules[i]))
 	}
+	if p.Default == "all" || p.Default == "allow" {
+		out.ByDefault = &tables.VisibilityRule{
+			Source: source(p.DefaultAt), Permissions: []string{"view"}, Entries: map[string]*tables.VisibilityEntry{},
+		}
+	}
+	out.Applies = !out.Disabled && !out.Malformed && (len(out.Rules) > 0 || out.ByDefault != nil)
+	out.Listed = firstRules(&out)
 	return out
 }
 
-// bound is a time with its text. One that is none makes the policy malformed.
+// bound returns a time and its text. An invalid time makes the policy malformed.
 func bound(p *tables.VisibilityPolicy, m *visibility.Moment) (*time.Time, string) {
 	if m == nil {
 		return nil, ""
@@ -76,22 +106,21 @@ func bound(p *tables.VisibilityPolicy, m *visibility.Moment) (*time.Time, string
 	return m.Time, m.Value
 }
 
-// sortedOnce is a list sorted, each entry once; never nil.
+// sortedOnce returns the list sorted, each entry once; never nil.
 func sortedOnce(list []string) []string {
 	out := slices.AppendSeq(make([]string, 0, len(list)), slices.Values(list))
 	slices.Sort(out)
 	return slices.Compact(out)
 }
 
-func visibilityRule(index int, r *visibility.ClusterRule) tables.VisibilityRule {
+func visibilityRule(r *visibility.ClusterRule) tables.VisibilityRule {
 	out := tables.VisibilityRule{
-		Rule:        index,
 		Source:      source(r.At),
 		Names:       once(r.Names),
 		Pattern:     r.Pattern,
 		Labels:      r.Labels,
 		Permissions: []string{},
-		Entries:     make([]tables.VisibilityEntry, 0, len(r.Entries)),
+		Entries:     make(map[string]*tables.VisibilityEntry, len(r.Entries)),
 	}
 	if r.View {
 		out.Permissions = append(out.Permissions, "view")
@@ -100,78 +129,21 @@ func visibilityRule(index int, r *visibility.ClusterRule) tables.VisibilityRule 
 		out.Permissions = append(out.Permissions, "viewMetrics")
 	}
 	for i := range r.Entries {
-		out.Entries = append(out.Entries, visibilityEntry(&r.Entries[i]))
+		out.Entries[r.Entries[i].Type.Value] = visibilityEntry(&r.Entries[i])
 	}
-	slices.SortFunc(out.Entries, func(a, b tables.VisibilityEntry) int { return strings.Compare(a.Type, b.Type) })
 	return out
 }
 
-func visibilityEntry(e *visibility.VisibilityEntry) tables.VisibilityEntry {
-	out := tables.VisibilityEntry{
-		Type:         e.Type.Value,
-		Custom:       !visibility.StandardType(e.Type.Value),
-		Names:        criteria(e.Names),
-		Namespaces:   criteria(e.Namespaces),
-		Labels:       e.Labels,
-		HideMasters:  e.HideMasters,
-		HideByLabels: e.HideByLabels,
-		Include:      once(texts(e.Include)),
-		Exclude:      once(texts(e.Exclude)),
-	}
-	for _, f := range e.Fields {
-		if out.Fields == nil {
-			out.Fields = make(map[string]tables.Criteria, len(e.Fields))
-		}
-		out.Fields[f.Field.Value] = criteria(f.ValueFilter)
-	}
-	out.Visibility, out.Restricts = effectiveVisibility(e, out.Custom)
-	return out
-}
-
-// effectiveVisibility is the visibility that counts, and whether the entry makes a decision
-// partial. A criterion of any kind filters a custom type; a standard one under
-// all keeps what it denies and nothing else.
-func effectiveVisibility(e *visibility.VisibilityEntry, custom bool) (visibility string, restricts bool) {
-	denies := len(e.Names.Denied)+len(e.Namespaces.Denied)+len(e.HideByLabels) > 0 || e.HideMasters
-	visibility = e.Visibility
-	if visibility == "" {
-		visibility = "all"
-		if e.Includes() {
-			visibility = "filtered"
+// firstRules finds the first rule for each type. An Allow policy that hides all of a type
+// does not grant it.
+func firstRules(p *tables.VisibilityPolicy) map[string]int {
+	first := make(map[string]int)
+	for i := range p.Rules {
+		for name, entry := range p.Rules[i].Entries {
+			if _, ok := first[name]; !ok && (p.Deny || entry.Visibility != "none") {
+				first[name] = i
+			}
 		}
 	}
-	if !custom {
-		return visibility, visibility != "all" || denies
-	}
-	if visibility == "all" && (e.Includes() || denies) {
-		visibility = "filtered"
-	}
-	return visibility, visibility == "filtered"
-}
-
-// criteria parts literals from globs.
-func criteria(f visibility.ValueFilter) tables.Criteria {
-	var out tables.Criteria
-	out.Include, out.IncludePatterns = parted(f.Allowed)
-	out.Exclude, out.ExcludePatterns = parted(f.Denied)
-	return out
-}
-
-func parted(values []string) (literals, globs []string) {
-	for _, value := range once(values) {
-		if strings.ContainsAny(value, "*?") {
-			globs = append(globs, value)
-		} else {
-			literals = append(literals, value)
-		}
-	}
-	return literals, globs
-}
-
-func texts(list []syntax.Text) []string {
-	var out []string
-	for _, t := range list {
-		out = append(out, t.Value)
-	}
-	return out
+	return first
 }

@@ -65,34 +65,46 @@ metadata: {name: widgets, namespace: ns}
 spec:
   source: {apiVersion: v1, kind: Widget}
   fields: [{name: phase, path: .phase}]
-  aggregations: [{name: a, function: count, filter: {field: phase, operator: equals, value: x}}]
+  aggregations:
+    - {name: a, function: count, filter: {field: phase, operator: equals, value: x}}
+    - {name: b, function: distinct, field: namespace, groupBy: _name, filter: {field: phase, operator: in, value: "[b, c]"}}
   rbac: {resourceTypeName: widgets, identifiers: {name: phase}, filterableFields: [phase], filterAggregations: false}
 `
 
 const wantWhole = `{
   "policies": [{
-    "namespace": "ns", "name": "whole", "source": "p.yaml:3", "priority": 7, "deny": true, "disabled": true,
+    "namespace": "ns", "name": "whole", "source": "p.yaml:3", "module": "ns-whole", "priority": 7, "deny": true, "disabled": true,
     "notBefore": "2026-01-01T00:00:00Z", "notAfter": "9999-12-31T23:59:59Z",
     "notBeforeText": "2026-01-01T02:00:00+02:00", "notAfterText": "9999-12-31T23:59:59Z",
-    "default": "allow", "defaultSource": "p.yaml:15",
     "users": ["alice", "system:serviceaccount:default:robot", "system:serviceaccount:ns:own", "zoe"],
     "serviceAccounts": ["system:serviceaccount:default:robot", "system:serviceaccount:ns:own"],
     "groups": ["dev", "ops"],
+    "default": "allow", "byDefault": {"source": "p.yaml:15", "permissions": ["view"], "entries": {}},
     "rules": [
-      {"rule": 0, "source": "p.yaml:17", "names": ["b", "a"], "labels": {}, "permissions": ["view", "viewMetrics"], "entries": [
-        {"type": "nodes", "visibility": "filtered", "restricts": true, "names": {}, "namespaces": {}, "labels": {"a": "b"}},
-        {"type": "widgets", "custom": true, "visibility": "filtered", "restricts": true, "names": {}, "namespaces": {},
-         "fields": {"phase": {"include": ["b"], "includePatterns": ["a*"], "exclude": [""], "excludePatterns": ["?"]}},
-         "include": ["z", "a"], "exclude": ["b"]}
-      ]},
-      {"rule": 1, "source": "p.yaml:22", "pattern": "^x", "permissions": [], "entries": []}
-    ]
+      {"source": "p.yaml:17", "names": ["b", "a"], "labels": {}, "permissions": ["view", "viewMetrics"], "entries": {
+        "nodes": {"visibility": "filtered", "names": {}, "namespaces": {}, "labels": {"a": "b"}, "fields": {},
+         "filter": {"visibility": "filtered", "names": {}, "namespaces": {}, "labels": {"a": "b"}, "fields": {}}},
+        "widgets": {"custom": true, "visibility": "filtered", "names": {}, "namespaces": {}, "labels": {},
+         "fields": {"phase": {"allowed": {"literals": {"b": true}, "patterns": ["(?s)^a.*$"]}, "denied": {"literals": {"": true}, "patterns": ["(?s)^.$"]}}},
+         "include": ["z", "a"], "exclude": ["b"],
+         "filter": {"visibility": "filtered", "names": {}, "namespaces": {}, "labels": {},
+          "fields": {"phase": {"include": ["b"], "includePatterns": ["a*"], "exclude": [""], "excludePatterns": ["?"]}}}}
+      }},
+      {"source": "p.yaml:22", "pattern": "^x", "permissions": [], "entries": {}}
+    ],
+    "listed": {"nodes": 0, "widgets": 0}
   }],
+  "allows": {}, "denies": {},
   "sources": [{
     "namespace": "ns", "name": "widgets", "source": "p.yaml:27", "type": "widgets", "apiVersion": "v1", "kind": "Widget", "scope": "Namespaced",
     "fields": ["phase"], "computed": [], "nameField": "phase", "filterAggregations": false,
-    "aggregations": [{"name": "a", "function": "count", "filter": {"field": "phase", "operator": "equals", "value": "x"}}]
-  }]
+    "aggregations": [
+      {"name": "a", "function": "count", "percentile": 0, "filter": {"field": {"name": "phase"}, "operator": "equals", "value": "x"}},
+      {"name": "b", "function": "distinct", "field": {"own": true, "name": "namespace"}, "groupBy": {"own": true, "name": "name"}, "percentile": 0,
+       "filter": {"field": {"name": "phase"}, "operator": "in", "value": "[b, c]", "list": ["b", "c"]}}
+    ]
+  }],
+  "types": {"widgets": 0}
 }`
 
 func TestVisibility(t *testing.T) {
@@ -153,11 +165,44 @@ func TestEffectiveVisibility(t *testing.T) {
 	}
 	for _, test := range tests {
 		t.Run(test.name, func(t *testing.T) {
-			got := seen(t, map[string]string{"p.yaml": accessPolicy("name: p", "", test.resources)}).Policies[0].Rules[0].Entries[0]
-			if got.Visibility != test.visibility || got.Restricts != test.restricts {
-				t.Errorf("got %s and %v, want %s and %v", got.Visibility, got.Restricts, test.visibility, test.restricts)
+			for _, got := range seen(t, map[string]string{"p.yaml": accessPolicy("name: p", "", test.resources)}).Policies[0].Rules[0].Entries {
+				if got.Visibility != test.visibility || got.Restricts() != test.restricts {
+					t.Errorf("got %s and %v, want %s and %v", got.Visibility, got.Restricts(), test.visibility, test.restricts)
+				}
 			}
 		})
+	}
+}
+
+func TestCommaList(t *testing.T) {
+	for value, want := range map[string][]string{
+		"a": {"a"}, "a, b": {"a", "b"}, "[a,b ]": {"a", "b"}, " [ a ] ": {"a"}, "": {""}, "[]": {""},
+	} {
+		if got := commaList(value); !slices.Equal(got, want) {
+			t.Errorf("%q: got %q, want %q", value, got, want)
+		}
+	}
+}
+
+// Subjects find the policies that can apply, in the order of evaluation, and each
+// type the first rule that applies to it.
+func TestVisibilityIndexes(t *testing.T) {
+	got := seen(t, map[string]string{
+		"1.yaml": accessPolicy("name: b", ", priority: 1", "[{type: pods, visibility: none}]"),
+		"2.yaml": accessPolicy("name: a", ", priority: 2", "[{type: pods}]"),
+		"3.yaml": strings.Replace(accessPolicy("name: d", ", priority: 3", "[{type: pods, visibility: none}]"), "Allow", "Deny", 1),
+		"4.yaml": strings.Replace(accessPolicy("name: off", "", "[]"), "Allow", "Allow, enabled: false", 1),
+	})
+	if want := map[string][]int{"group:dev": {0, 1}}; !reflect.DeepEqual(got.Allows, want) {
+		t.Errorf("got %v, want %v", got.Allows, want)
+	}
+	if want := map[string][]int{"group:dev": {2}}; !reflect.DeepEqual(got.Denies, want) {
+		t.Errorf("got %v, want %v", got.Denies, want)
+	}
+	for i, want := range []map[string]int{{}, {"pods": 0}, {"pods": 0}, {}} {
+		if p := got.Policies[i]; !reflect.DeepEqual(p.Listed, want) {
+			t.Errorf("%s: got %v, want %v", p.Name, p.Listed, want)
+		}
 	}
 }
 

@@ -1,16 +1,27 @@
 package tables
 
-import "time"
+import (
+	"slices"
+	"time"
+)
 
-// Visibility is what the visibility point decides by, in the form that goes into
-// a bundle as data.compiled.views. Equal documents give equal tables, and so
-// do both spellings of one policy.
+// Visibility holds the tables of the visibility point in the form that goes into a
+// bundle as data.compiled.visibility_tables. The Rego library and the embedded engine
+// read the same tables. Equal documents give equal tables, and so do both forms of
+// one policy.
 type Visibility struct {
-	// Policies are in the order of evaluation: priority, namespace, name. Those
-	// that never hold are among them, for people to see.
+	// Policies are in the order of evaluation: priority, namespace, name. Policies
+	// that never apply are included, for listings.
 	Policies []VisibilityPolicy `json:"policies"`
+	// Allows and Denies hold, by subject, the ascending indexes of the policies that
+	// can apply. A subject is "user:NAME" or "group:NAME"; a service account is the
+	// user system:serviceaccount:NS:NAME.
+	Allows map[string][]int `json:"allows"`
+	Denies map[string][]int `json:"denies"`
 	// Sources are the MetricSources by namespace and name.
 	Sources []MetricSource `json:"sources"`
+	// Types holds the index of the MetricSource that defines each custom type.
+	Types map[string]int `json:"types"`
 }
 
 // VisibilityPolicy is a MonitorAccessPolicy.
@@ -18,88 +29,155 @@ type VisibilityPolicy struct {
 	Namespace string `json:"namespace"`
 	Name      string `json:"name"`
 	Source    string `json:"source"` // file:line of the document
-	Priority  int    `json:"priority"`
-	Deny      bool   `json:"deny,omitempty"`
-	// Disabled says enabled: false; Malformed that a time of an Allow policy is
-	// none. Either never holds.
+	// Module is the last part of the package of the policy's generated rules, below
+	// compiled.visibility.policies, and the name of their file.
+	Module   string `json:"module"`
+	Priority int    `json:"priority"`
+	Deny     bool   `json:"deny,omitempty"`
+	// Disabled means enabled: false. Malformed means that a time of an Allow policy
+	// is not valid. Either way the policy never applies.
 	Disabled  bool `json:"disabled,omitempty"`
 	Malformed bool `json:"malformed,omitempty"`
-	// NotBefore and NotAfter bound when it holds, both included; nil is no bound.
+	// Applies reports whether the policy can apply to some cluster or type at all.
+	Applies bool `json:"applies,omitempty"`
+	// NotBefore and NotAfter bound the time at which the policy holds, both included;
+	// nil is unbounded.
 	NotBefore *time.Time `json:"notBefore,omitempty"`
 	NotAfter  *time.Time `json:"notAfter,omitempty"`
 	// NotBeforeText and NotAfterText are as written, malformed ones too.
 	NotBeforeText string `json:"notBeforeText,omitempty"`
 	NotAfterText  string `json:"notAfterText,omitempty"`
-	// Default is as written: all, allow, deny or none. DefaultSource is its line,
-	// or that of the clusters it is left out of.
-	Default       string `json:"default"`
-	DefaultSource string `json:"defaultSource"`
-	// Users (service accounts among them, as system:serviceaccount:NS:NAME),
-	// ServiceAccounts (those again, spelt alike) and Groups are sorted, each once.
-	Users           []string         `json:"users"`
-	ServiceAccounts []string         `json:"serviceAccounts"`
-	Groups          []string         `json:"groups"`
-	Rules           []VisibilityRule `json:"rules"`
+	// Users (service accounts included, as system:serviceaccount:NS:NAME),
+	// ServiceAccounts (again, in the same form) and Groups are sorted, each once.
+	Users           []string `json:"users"`
+	ServiceAccounts []string `json:"serviceAccounts"`
+	Groups          []string `json:"groups"`
+	// Default is as written: all, allow, deny or none. ByDefault is the rule for
+	// clusters that no rule selects, nil if the policy does not apply to them.
+	Default   string           `json:"default"`
+	ByDefault *VisibilityRule  `json:"byDefault,omitempty"`
+	Rules     []VisibilityRule `json:"rules"`
+	// Listed holds, for each type, the index of the first rule that applies to it on
+	// some cluster. A rule of an Allow policy that hides the type does not.
+	Listed map[string]int `json:"listed"`
 }
 
-// VisibilityRule is one of scope.clusters.rules.
+// SubjectKeys returns the subjects of the policy as Visibility.Allows and Denies name
+// them, sorted, each once.
+func (p *VisibilityPolicy) SubjectKeys() []string {
+	var keys []string
+	for _, user := range p.Users { // service accounts are among them
+		keys = append(keys, "user:"+user)
+	}
+	for _, group := range p.Groups {
+		keys = append(keys, "group:"+group)
+	}
+	slices.Sort(keys)
+	return slices.Compact(keys)
+}
+
+// VisibilityRule is one of scope.clusters.rules, at its index.
 type VisibilityRule struct {
-	Rule   int    `json:"rule"`
 	Source string `json:"source"`
-	// Names, Pattern and Labels are alternatives. Labels is nil where matchLabels
-	// is not given; empty and not nil fits every cluster.
+	// Names, Pattern and Labels are alternatives. Labels is nil if matchLabels is
+	// absent; empty but not nil selects every cluster.
 	Names   []string           `json:"names,omitempty"`
 	Pattern string             `json:"pattern,omitempty"`
 	Labels  *map[string]string `json:"labels,omitempty"`
-	// Permissions are those of view and viewMetrics that are given, sorted.
+	// Permissions are those of view and viewMetrics that are granted, sorted.
 	Permissions []string `json:"permissions"`
-	// Entries are sorted by type, one a type.
-	Entries []VisibilityEntry `json:"entries"`
+	// Entries are the rule's entries by type.
+	Entries map[string]*VisibilityEntry `json:"entries"`
 }
 
-// VisibilityEntry is what a rule says of one type.
+// VisibilityEntry is the part of a rule that concerns one type.
 type VisibilityEntry struct {
-	Type   string `json:"type"`
-	Custom bool   `json:"custom,omitempty"`
+	Custom bool `json:"custom,omitempty"`
 	// Visibility is the effective one: all, none or filtered.
 	Visibility string `json:"visibility"`
-	// Restricts says that the entry makes a decision partial.
-	Restricts  bool                `json:"restricts,omitempty"`
+	// Names, Namespaces, Labels and Fields are the criteria; the maps are never nil.
 	Names      Criteria            `json:"names"`
 	Namespaces Criteria            `json:"namespaces"`
-	Labels     map[string]string   `json:"labels,omitempty"`
-	Fields     map[string]Criteria `json:"fields,omitempty"`
+	Labels     map[string]string   `json:"labels"`
+	Fields     map[string]Criteria `json:"fields"`
 	// HideMasters and HideByLabels are of nodes.
 	HideMasters  bool              `json:"hideMasters,omitempty"`
 	HideByLabels map[string]string `json:"hideByLabels,omitempty"`
-	// Include and Exclude are names of aggregations, in document order.
-	Include []string `json:"include,omitempty"`
-	Exclude []string `json:"exclude,omitempty"`
+	// Include and Exclude are names of aggregations, in document order; nil for a
+	// standard type.
+	Include []string `json:"include,omitzero"`
+	Exclude []string `json:"exclude,omitzero"`
+	// Filter is the entry as decisions show it. It is nil unless the entry restricts
+	// what is visible, which makes a decision partial.
+	Filter *ShownFilter `json:"filter,omitempty"`
 }
 
-// Criteria are allowed and denied values, literals and globs apart, in document
-// order, each once.
+// Restricts reports whether the entry hides some items. A nil entry does not.
+func (e *VisibilityEntry) Restricts() bool { return e != nil && e.Filter != nil }
+
+// Criteria are the allowed and the denied values of a property.
 type Criteria struct {
-	Include         []string `json:"include,omitempty"`
-	IncludePatterns []string `json:"includePatterns,omitempty"`
-	Exclude         []string `json:"exclude,omitempty"`
-	ExcludePatterns []string `json:"excludePatterns,omitempty"`
+	Allowed Values `json:"allowed,omitzero"`
+	Denied  Values `json:"denied,omitzero"`
 }
 
-// MetricSource is a MetricSource as far as decisions and their listings read it.
+// Values are literals, each with the value true, and patterns in document order.
+// Without either they are the zero value.
+type Values struct {
+	Literals map[string]bool `json:"literals,omitempty"`
+	Patterns []Glob          `json:"patterns,omitempty"`
+}
+
+// IsEmpty reports whether there is neither a literal nor a pattern.
+func (v *Values) IsEmpty() bool { return len(v.Literals)+len(v.Patterns) == 0 }
+
+// Has reports whether the value is a literal or matches a pattern.
+func (v *Values) Has(value string) bool {
+	if v.Literals[value] {
+		return true
+	}
+	for _, pattern := range v.Patterns {
+		if pattern.Match(value) {
+			return true
+		}
+	}
+	return false
+}
+
+// ShownFilter is an entry as decisions show it. Its maps are never nil.
+type ShownFilter struct {
+	Visibility   string                   `json:"visibility"`
+	Names        ShownCriteria            `json:"names"`
+	Namespaces   ShownCriteria            `json:"namespaces"`
+	Labels       map[string]string        `json:"labels"`
+	Fields       map[string]ShownCriteria `json:"fields"`
+	HideMasters  bool                     `json:"hideMasters,omitempty"`
+	HideByLabels map[string]string        `json:"hideByLabels,omitempty"`
+}
+
+// ShownCriteria are criteria as decisions show them: literals and patterns as
+// written, in document order, each once. The lists are all nil or none of them is.
+type ShownCriteria struct {
+	Include         []string `json:"include,omitzero"`
+	IncludePatterns []string `json:"includePatterns,omitzero"`
+	Exclude         []string `json:"exclude,omitzero"`
+	ExcludePatterns []string `json:"excludePatterns,omitzero"`
+}
+
+// MetricSource holds what decisions and listings read of a MetricSource.
 type MetricSource struct {
 	Namespace string `json:"namespace"`
 	Name      string `json:"name"`
 	Source    string `json:"source"`
-	// Type is the resourceTypeName, empty where policies cannot refer to it.
+	// Type is the resourceTypeName, empty if policies cannot refer to the source.
 	Type string `json:"type,omitempty"`
-	// APIVersion, Kind and Scope are of what the collector reads.
+	// APIVersion, Kind and Scope describe what the collector reads.
 	APIVersion string   `json:"apiVersion"`
 	Kind       string   `json:"kind"`
 	Scope      string   `json:"scope"`
 	Fields     []string `json:"fields"`
 	Computed   []string `json:"computed"`
-	// NamespaceField and NameField name the fields that identify an item; empty:
+	// NamespaceField and NameField are the fields that identify an item; empty means
 	// its own namespace and name.
 	NamespaceField     string        `json:"namespaceField,omitempty"`
 	NameField          string        `json:"nameField,omitempty"`
@@ -109,17 +187,28 @@ type MetricSource struct {
 
 // Aggregation is one of a MetricSource's aggregations, in document order.
 type Aggregation struct {
-	Name       string             `json:"name"`
-	Function   string             `json:"function"`
-	Field      string             `json:"field,omitempty"`
-	GroupBy    string             `json:"groupBy,omitempty"`
-	Percentile int                `json:"percentile,omitempty"`
+	Name     string `json:"name"`
+	Function string `json:"function"`
+	// Field and GroupBy are nil if they are not given.
+	Field   *FieldRef `json:"field,omitempty"`
+	GroupBy *FieldRef `json:"groupBy,omitempty"`
+	// Percentile is from 0 to 100, and 0 for other functions.
+	Percentile int                `json:"percentile"`
 	Filter     *AggregationFilter `json:"filter,omitempty"`
 }
 
-// AggregationFilter says which items an aggregation is over.
+// FieldRef says where an aggregation reads a value: in the field of that name or, if
+// Own is true, in the item's own name or namespace.
+type FieldRef struct {
+	Own  bool   `json:"own,omitempty"`
+	Name string `json:"name"`
+}
+
+// AggregationFilter selects the items of an aggregation.
 type AggregationFilter struct {
-	Field    string `json:"field"`
-	Operator string `json:"operator"`
-	Value    string `json:"value"`
+	Field    FieldRef `json:"field"`
+	Operator string   `json:"operator"`
+	Value    string   `json:"value"`
+	// List holds the words of Value for the operator in, and is nil for others.
+	List []string `json:"list,omitempty"`
 }

@@ -5,6 +5,7 @@ import (
 
 	"github.com/writ-policy/writ/translator/diag"
 	"github.com/writ-policy/writ/translator/syntax"
+	"github.com/writ-policy/writ/translator/tables"
 )
 
 // standardTypes are those every cluster has.
@@ -84,7 +85,7 @@ func (e *entryReader) newer(n *syntax.Node) {
 func (e *entryReader) newerFilters(c *syntax.Cursor, known bool, entry *VisibilityEntry) {
 	entry.Names = e.valueFilter(c, "names", false)
 	entry.Namespaces = e.valueFilter(c, "namespaces", false)
-	if !entry.Namespaces.Empty() && known {
+	if !entry.Namespaces.IsEmpty() && known {
 		e.withoutNamespace(c, entry.Type.Value)
 	}
 	entry.Labels = c.FilledPairs("labels")
@@ -113,7 +114,7 @@ func (e *entryReader) fieldFilters(c *syntax.Cursor, known bool, name string) []
 	var out []FieldFilter
 	for i, f := range fields.Node.Fields {
 		fields.Used[i] = true
-		if filter := e.valueFilter(fields, f.Key.Value, true); !filter.Empty() {
+		if filter := e.valueFilter(fields, f.Key.Value, true); !filter.IsEmpty() {
 			out = append(out, FieldFilter{Field: e.Text(f.Key), ValueFilter: filter})
 		}
 	}
@@ -136,15 +137,18 @@ func (e *entryReader) valueFilter(c *syntax.Cursor, name string, field bool) Val
 	return out
 }
 
-// entries decodes a list of literals and globs.
-func (e *entryReader) entries(c *syntax.Cursor, name string, empty bool) []string {
-	var out []string
+// entries decodes a list of literals and patterns.
+func (e *entryReader) entries(c *syntax.Cursor, name string, empty bool) Values {
+	var out Values
 	for _, n := range c.FilledTexts(name) {
-		if n.Value == "" && !empty {
+		switch {
+		case n.Value == "" && !empty:
 			e.Fail(n, diag.BadValue, "leave it out", "an entry \"\" of %s of %s is empty: nothing has such a name", name, c.What)
-			continue
+		case tables.IsGlob(n.Value):
+			out.Patterns = append(out.Patterns, ValuePattern{n.Value, tables.ParseGlob(n.Value)})
+		default:
+			out.Literals = append(out.Literals, n.Value)
 		}
-		out = append(out, n.Value)
 	}
 	return out
 }
@@ -202,7 +206,7 @@ func (e *entryReader) keep(c *syntax.Cursor, known bool, visibility *syntax.Node
 // Includes reports whether an entry has an inclusion criterion, which is what
 // filters where visibility is left out.
 func (v *VisibilityEntry) Includes() bool {
-	return len(v.Names.Allowed)+len(v.Namespaces.Allowed)+len(v.Labels)+len(v.Fields) > 0
+	return !v.Names.Allowed.IsEmpty() || !v.Namespaces.Allowed.IsEmpty() || len(v.Labels)+len(v.Fields) > 0
 }
 
 // inclusions are the filters, in either form, that all makes void.

@@ -70,7 +70,7 @@ func (e *entryReader) olderCustom(c *syntax.Cursor, f syntax.Field) {
 	if filters := inner.FilledMapping("filters"); filters != nil {
 		entry.Names = e.valueFilter(filters, "names", false)
 		entry.Namespaces = e.valueFilter(filters, "namespaces", false)
-		if !entry.Namespaces.Empty() {
+		if !entry.Namespaces.IsEmpty() {
 			e.withoutNamespace(filters, name)
 		}
 		entry.Fields = e.fieldFilters(filters, true, name)

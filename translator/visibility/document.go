@@ -5,6 +5,7 @@ import (
 
 	"github.com/writ-policy/writ/translator/diag"
 	"github.com/writ-policy/writ/translator/syntax"
+	"github.com/writ-policy/writ/translator/tables"
 )
 
 // FamilyVisibility is the family of monitoring policies and metric sources.
@@ -73,13 +74,28 @@ type VisibilityEntry struct {
 	Include, Exclude  []syntax.Text // names of aggregations
 }
 
-// ValueFilter are allowed and denied values, literals and globs as written.
+// ValueFilter holds allowed and denied values.
 type ValueFilter struct {
-	Allowed, Denied []string
+	Allowed, Denied Values
 }
 
-// Empty reports whether a filter has neither allowed nor denied values.
-func (f *ValueFilter) Empty() bool { return len(f.Allowed) == 0 && len(f.Denied) == 0 }
+// IsEmpty reports whether a filter has neither allowed nor denied values.
+func (f *ValueFilter) IsEmpty() bool { return f.Allowed.IsEmpty() && f.Denied.IsEmpty() }
+
+// Values holds literals and patterns, in document order.
+type Values struct {
+	Literals []string
+	Patterns []ValuePattern
+}
+
+// IsEmpty reports whether there is no value.
+func (v *Values) IsEmpty() bool { return len(v.Literals)+len(v.Patterns) == 0 }
+
+// ValuePattern is a pattern as written and parsed.
+type ValuePattern struct {
+	Text string
+	Glob tables.Glob
+}
 
 // FieldFilter is the filter of one field.
 type FieldFilter struct {

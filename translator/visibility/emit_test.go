@@ -3,7 +3,6 @@ package visibility
 import (
 	"fmt"
 	"maps"
-	"regexp"
 	"slices"
 	"strings"
 	"testing"
@@ -14,35 +13,6 @@ import (
 	"github.com/writ-policy/writ/translator/emit"
 	"github.com/writ-policy/writ/translator/tables"
 )
-
-func TestVisibilityGlob(t *testing.T) {
-	for _, row := range []struct {
-		name, pattern string
-		fits, misses  []string
-	}{
-		{"a run", "a*", []string{"a", "ab", "a/b", "a\nb", "a\n"}, []string{"ba", "A"}},
-		{"stars together", "a**b", []string{"ab", "axxb"}, []string{"abx", "a"}},
-		{"everything", "*", []string{"", "x", "\n"}, nil},
-		{"one character", "a?", []string{"ab", "aü", "a\n", "a\U0001f600"}, []string{"a", "abc", "ab\n"}},
-		{"the end is the end", "*b", []string{"ab", "b"}, []string{"b\n", "bb "}},
-		{"all else is literal", `a.b[c](d)+^$\{e}|f*`, []string{`a.b[c](d)+^$\{e}|f`}, []string{`axb[c](d)+^$\{e}|f`, "f"}},
-		{"not ASCII", "ü*", []string{"ü", "üx"}, []string{"u"}},
-	} {
-		t.Run(row.name, func(t *testing.T) {
-			expression := regexp.MustCompile(visibilityGlob(row.pattern))
-			for _, text := range row.fits {
-				if !expression.MatchString(text) {
-					t.Errorf("%s does not fit %q", expression, text)
-				}
-			}
-			for _, text := range row.misses {
-				if expression.MatchString(text) {
-					t.Errorf("%s fits %q", expression, text)
-				}
-			}
-		})
-	}
-}
 
 func TestNanoseconds(t *testing.T) {
 	for text, want := range map[string]string{
@@ -62,81 +32,56 @@ func TestNanoseconds(t *testing.T) {
 	}
 }
 
-func TestVisibilityKey(t *testing.T) {
-	for _, row := range []struct{ namespace, name, want string }{
-		{"", "p", "/p"}, {"ns", "p", "ns/p"}, {"ns", "a/b", "ns/a/b"}, {"ns/a", "b", "ns%2Fa/b"}, {"ns%2Fa", "b", "ns%252Fa/b"},
-	} {
-		if got := visibilityKey(row.namespace, row.name); got != row.want {
-			t.Errorf("%q, %q: got %q, want %q", row.namespace, row.name, got, row.want)
-		}
-	}
-}
-
-func TestCommaList(t *testing.T) {
-	for value, want := range map[string][]string{
-		"a": {"a"}, "a, b": {"a", "b"}, "[a,b ]": {"a", "b"}, " [ a ] ": {"a"}, "": {""}, "[]": {""},
-	} {
-		if got := commaList(value); !slices.Equal(got, want) {
-			t.Errorf("%q: got %q, want %q", value, got, want)
-		}
-	}
-}
-
 func TestSampleExpression(t *testing.T) {
 	for _, pattern := range []string{"prod", "^prod-", "^prod-[0-9]+$", "(eu|us)-.{3}", `^[^a]$`, `(?i)prod`, "a?b*c", `\d{2}\.x`, ".*"} {
 		p := &tables.VisibilityPolicy{Rules: []tables.VisibilityRule{{Pattern: pattern}}}
-		if c, ok := sampleCluster(p, &p.Rules[0]); !ok {
+		if c, ok := sampleCluster(p, 0); !ok {
 			t.Errorf("%s: got no sample but %q", pattern, c.name)
 		}
 	}
 }
 
-// views is one policy of each kind and a source.
-func views() *tables.Visibility {
+// visibilityTables has one policy of each kind and two sources.
+func visibilityTables() *tables.Visibility {
 	from := time.Date(2026, 1, 1, 0, 0, 0, 0, time.UTC)
 	labels := map[string]string{"env": "prod"}
+	names := tables.Criteria{
+		Allowed: tables.Values{Literals: map[string]bool{"web": true}}, Denied: tables.Values{Patterns: []tables.Glob{tables.ParseGlob("*-tmp")}},
+	}
 	rules := []tables.VisibilityRule{
-		{Rule: 0, Source: "a.yaml:9", Names: []string{"c1"}, Permissions: []string{"view"}, Entries: []tables.VisibilityEntry{
-			{Type: "pods", Visibility: "filtered", Restricts: true, Names: tables.Criteria{Include: []string{"web"}, ExcludePatterns: []string{"*-tmp"}}},
-			{Type: "pvc", Custom: true, Visibility: "none", Restricts: true},
+		{Source: "a.yaml:9", Names: []string{"c1"}, Permissions: []string{"view"}, Entries: map[string]*tables.VisibilityEntry{
+			"pods": {Visibility: "filtered", Names: names, Filter: &tables.ShownFilter{Visibility: "filtered"}},
+			"pvc":  {Custom: true, Visibility: "none"},
 		}},
-		{Rule: 1, Source: "a.yaml:12", Pattern: "^prod", Labels: &labels, Entries: []tables.VisibilityEntry{{Type: "pvc", Custom: true, Visibility: "all"}}},
-		{Rule: 2, Source: "a.yaml:15", Pattern: ".*"},
+		{Source: "a.yaml:12", Pattern: "^prod", Labels: &labels, Entries: map[string]*tables.VisibilityEntry{"pvc": {Custom: true, Visibility: "all"}}},
+		{Source: "a.yaml:15", Pattern: ".*"},
 	}
 	return &tables.Visibility{
 		Policies: []tables.VisibilityPolicy{
-			{Name: "p", Namespace: "ns", Source: "a.yaml:1", Priority: 10, NotBefore: &from, Default: "none", Users: []string{"u"}, Groups: []string{"g"}, Rules: rules},
-			{Name: "d", Source: "a.yaml:20", Deny: true, Default: "all", DefaultSource: "a.yaml:25", Groups: []string{"g"}, Rules: rules[:2]},
-			{Name: "disabled", Source: "a.yaml:30", Disabled: true, Default: "all", Users: []string{"u"}},
-			{Name: "malformed", Source: "a.yaml:40", Malformed: true, Default: "all", Users: []string{"u"}},
-			{Name: "nowhere", Source: "a.yaml:50", Default: "deny", Users: []string{"u"}},
+			{Name: "p", Namespace: "ns", Module: "ns-p", Source: "a.yaml:1", Applies: true, NotBefore: &from, Users: []string{"u"}, Groups: []string{"g"}, Rules: rules},
+			{Name: "d", Module: "-d", Source: "a.yaml:20", Applies: true, Deny: true, ByDefault: &tables.VisibilityRule{Source: "a.yaml:25"}, Groups: []string{"g"}, Rules: rules[:2]},
+			{Name: "disabled", Module: "-disabled", Source: "a.yaml:30", Disabled: true, Users: []string{"u"}},
+			{Name: "malformed", Module: "-malformed", Source: "a.yaml:40", Malformed: true, Users: []string{"u"}},
+			{Name: "nowhere", Module: "-nowhere", Source: "a.yaml:50", Users: []string{"u"}},
 		},
-		Sources: []tables.MetricSource{
-			{Name: "s", Source: "s.yaml:1", Type: "pvc", Fields: []string{"size", "name"}, Aggregations: []tables.Aggregation{
-				{Name: "n", Function: "distinct", Field: "name", GroupBy: "namespace", Filter: &tables.AggregationFilter{Field: "_name", Operator: "in", Value: "a,b"}},
-			}},
-			{Name: "unnamed", Source: "s.yaml:9"},
-		},
+		Sources: []tables.MetricSource{{Name: "s", Source: "s.yaml:1", Type: "pvc"}, {Name: "unnamed", Source: "s.yaml:9"}},
 	}
 }
 
 func TestVisibilityFiles(t *testing.T) {
-	files := Emit(views(), emit.Options{Tests: true})
+	files := Emit(visibilityTables(), emit.Options{Tests: true})
 	for path, want := range map[string][]string{
-		"compiled/visibility/subjects.rego": {
-			`"user:u": [[10, "ns", "p", "ns-p", false]]`, `"group:g": [[0, "", "d", "-d", true]]`, `"ns/p": "ns-p"`,
-		},
 		"compiled/visibility/ns-p.rego": {
 			`package compiled.visibility.policies["ns-p"]`, "#   source: \"a.yaml:12\"\nclusters contains 1 if {\n\tregex.match(\"^prod\", input.cluster.name)",
 			"clusters contains 1 if {\n\tinput.cluster.labels.env == \"prod\"", "\nclusters contains 2\n",
-			"time.now_ns() >= 1767225600000000000", `listed := {"pods": 0, "pvc": 1}`, `"allowed": {"web": true}`, `"deniedPatterns": ["(?s)^.*-tmp$"]`,
+			"time.now_ns() >= 1767225600000000000",
 		},
-		"compiled/visibility/-d.rego":            {"\t-1: {", `listed := {"pods": 0, "pvc": 0}`, `"entries": {}`},
-		"compiled/visibility/-disabled.rego":     {"not enabled"},
-		"compiled/visibility/-malformed.rego":    {"never holds"},
-		"compiled/visibility/-nowhere.rego":      {"no cluster"},
-		"compiled/visibility/sources/-s.rego":    {`"field": {"field": "name"}`, `"group": {"own": "namespace"}`, `"list": ["a", "b"]`, `"field": {"own": "name"}`},
-		"compiled/tests/visibility/-d_test.rego": {`"the default": {"rule": -1`, `"beside rule 1"`},
+		"compiled/visibility/-d.rego":              {"holds"},
+		"compiled/visibility/-disabled.rego":       {"not enabled"},
+		"compiled/visibility/-malformed.rego":      {"never applies"},
+		"compiled/visibility/-nowhere.rego":        {"no cluster"},
+		"compiled/tests/visibility/-d_test.rego":   {`"the default": {"rule": -1`, `"beside rule 1"`, `visibility_tables.denies["group:g"]`},
+		"compiled/tests/visibility/ns-p_test.rego": {`"visibility": {"pods": "filtered", "pvc": "none"}`, `visibility_tables.allows["group:g"]`},
 	} {
 		for _, text := range want {
 			if !strings.Contains(string(files[path]), text) {
@@ -144,10 +89,8 @@ func TestVisibilityFiles(t *testing.T) {
 			}
 		}
 	}
-	for _, path := range []string{"compiled/visibility/sources/_2funnamed.rego", "compiled/tests/visibility/-disabled_test.rego"} {
-		if files[path] != nil {
-			t.Errorf("%s: got a file, want none among %q", path, slices.Sorted(maps.Keys(files)))
-		}
+	if path := "compiled/tests/visibility/-disabled_test.rego"; files[path] != nil {
+		t.Errorf("%s: got a file, want none among %q", path, slices.Sorted(maps.Keys(files)))
 	}
 }
 
@@ -170,24 +113,20 @@ func FuzzVisibility(f *testing.F) {
 			*text = strings.ToValidUTF8(*text, "?")
 		}
 		labels := map[string]string{user: value}
-		criteria := tables.Criteria{Include: []string{value}, ExcludePatterns: []string{value}}
-		v := &tables.Visibility{
-			Policies: []tables.VisibilityPolicy{{
-				Name: name, Namespace: namespace, Source: source, Default: "all", DefaultSource: source, Users: []string{user}, Groups: []string{name},
-				Rules: []tables.VisibilityRule{{
-					Source: source, Names: []string{name}, Pattern: pattern, Labels: &labels, Permissions: []string{"view"},
-					Entries: []tables.VisibilityEntry{{
-						Type: kind, Custom: true, Visibility: "filtered", Names: criteria, Labels: labels, Fields: map[string]tables.Criteria{kind: criteria},
-					}},
-				}},
-			}},
-			Sources: []tables.MetricSource{{Name: name, Namespace: namespace, Source: source, Type: kind, Aggregations: []tables.Aggregation{
-				{Name: name, Function: "count", Filter: &tables.AggregationFilter{Field: kind, Operator: "in", Value: value}},
-			}}},
+		criteria := tables.Criteria{
+			Allowed: tables.Values{Literals: map[string]bool{value: true}}, Denied: tables.Values{Patterns: []tables.Glob{tables.ParseGlob(value)}},
 		}
+		rule := tables.VisibilityRule{
+			Source: source, Names: []string{name}, Pattern: pattern, Labels: &labels, Permissions: []string{"view"},
+			Entries: map[string]*tables.VisibilityEntry{kind: {Custom: true, Visibility: "filtered", Names: criteria, Labels: labels}},
+		}
+		v := &tables.Visibility{Policies: []tables.VisibilityPolicy{{
+			Name: name, Namespace: namespace, Module: emit.FileName(namespace, name), Source: source, Applies: true,
+			ByDefault: &tables.VisibilityRule{Source: source}, Users: []string{user}, Groups: []string{name}, Rules: []tables.VisibilityRule{rule},
+		}}}
 		files := Emit(v, emit.Options{Tests: true})
-		if len(files) != 4 {
-			t.Errorf("got %d files, want 4: %q", len(files), slices.Sorted(maps.Keys(files)))
+		if len(files) != 2 {
+			t.Errorf("got %d files, want 2: %q", len(files), slices.Sorted(maps.Keys(files)))
 		}
 		for path, content := range files {
 			if strings.Contains(path, "..") || strings.HasPrefix(path, "/") {
@@ -205,8 +144,8 @@ func FuzzVisibility(f *testing.F) {
 func TestVisibilityPoliciesAreApart(t *testing.T) {
 	v := &tables.Visibility{}
 	for i := range 3 {
-		p := views().Policies[0]
-		p.Name = fmt.Sprintf("p%d", i)
+		p := visibilityTables().Policies[0]
+		p.Module = fmt.Sprintf("p%d", i)
 		v.Policies = append(v.Policies, p)
 	}
 	files := Emit(v, emit.Options{Tests: true})

@@ -13,9 +13,9 @@ import (
 	"github.com/writ-policy/writ/translator/tables"
 )
 
-// visibilityTests writes, for each policy that can match, one file: for each rule
-// a request it decides and a neighbour it must not, and what it says. What is
-// asked is the policy itself, since another may come before it.
+// visibilityTests writes one file for each policy that can apply. For each rule it has
+// a request that the rule decides, and a similar one that it does not decide. The test
+// asks the policy itself, since another policy may precede it.
 func visibilityTests(v *tables.Visibility) map[string][]byte {
 	files := make(map[string][]byte)
 	if v == nil {
@@ -23,89 +23,99 @@ func visibilityTests(v *tables.Visibility) map[string][]byte {
 	}
 	for i := range v.Policies[:min(len(v.Policies), emit.TestedRoles)] {
 		policy := &v.Policies[i]
-		if rows := viewRows(policy); len(rows) > 0 {
-			name := policyPackage(policy)
-			files["compiled/tests/visibility/"+name+"_test.rego"] = viewTestModule(policy, name, rows)
+		if rows := visibilityRows(policy); len(rows) > 0 {
+			files["compiled/tests/visibility/"+policy.Module+"_test.rego"] = visibilityTestModule(policy, rows)
 		}
 	}
 	return files
 }
 
-// viewRow is one row of a policy's test.
-type viewRow struct {
+// visibilityRow is one row of a policy's test.
+type visibilityRow struct {
 	note    string
 	decides bool
 	Rule    int            `json:"rule"`
 	Request map[string]any `json:"request"`
-	// Says is what the rule grants and which types it has entries for.
-	Says map[string]any `json:"says,omitempty"`
+	// Permissions and Visibility, by type, are those of the rule; nil unless it decides.
+	Permissions []string          `json:"permissions,omitzero"`
+	Visibility  map[string]string `json:"visibility,omitzero"`
 }
 
-// cluster is a cluster as a selector sees it.
+// cluster holds the properties of a cluster that a selector reads.
 type cluster struct {
 	name   string
 	labels map[string]string
 }
 
-// strangeCluster is one that no document is expected to name.
-var strangeCluster = cluster{name: "writ-other-cluster"}
+// otherCluster has a name that documents are not expected to use.
+var otherCluster = cluster{name: "writ-other-cluster"}
 
-func viewRows(p *tables.VisibilityPolicy) []viewRow {
-	subjects := subjectKeys(p)
-	if !applies(p) || len(subjects) == 0 {
+func visibilityRows(p *tables.VisibilityPolicy) []visibilityRow {
+	subjects := p.SubjectKeys()
+	if !p.Applies || len(subjects) == 0 {
 		return nil
 	}
-	var rows []viewRow
-	add := func(note string, r *tables.VisibilityRule, hit cluster) {
-		miss := viewRequest(strangeCluster, subjects[0])
-		if decidingRule(p, strangeCluster) == r.Rule {
-			miss = viewRequest(hit, "user:writ:nobody")
+	var rows []visibilityRow
+	add := func(note string, index int, r *tables.VisibilityRule, hit cluster) {
+		miss := visibilityRequest(otherCluster, subjects[0])
+		if decidingRule(p, otherCluster) == index {
+			miss = visibilityRequest(hit, "user:writ:nobody")
 		}
 		rows = append(rows,
-			viewRow{note, true, r.Rule, viewRequest(hit, subjects[0]), ruleSays(p, r)},
-			viewRow{"beside " + note, false, r.Rule, miss, nil},
+			visibilityRow{note, true, index, visibilityRequest(hit, subjects[0]), r.Permissions, visibilities(r)},
+			visibilityRow{note: "beside " + note, Rule: index, Request: miss},
 		)
 	}
 	for i := range p.Rules {
-		r := &p.Rules[i]
-		if hit, ok := sampleCluster(p, r); ok {
-			add(fmt.Sprintf("rule %d", r.Rule), r, hit)
+		if hit, ok := sampleCluster(p, i); ok {
+			add(fmt.Sprintf("rule %d", i), i, &p.Rules[i], hit)
 		}
 	}
-	if decidingRule(p, strangeCluster) == defaultRule {
-		add("the default", defaultOf(p), strangeCluster)
+	if decidingRule(p, otherCluster) == defaultRule {
+		add("the default", defaultRule, p.ByDefault, otherCluster)
 	}
 	return rows
 }
 
-func viewRequest(c cluster, subject string) map[string]any {
-	request := map[string]any{"cluster": map[string]any{"name": c.name, "labels": object(c.labels)}}
+func visibilities(r *tables.VisibilityRule) map[string]string {
+	out := make(map[string]string, len(r.Entries))
+	for name, entry := range r.Entries {
+		out[name] = entry.Visibility
+	}
+	return out
+}
+
+func visibilityRequest(c cluster, subject string) map[string]any {
+	labels := c.labels
+	if labels == nil {
+		labels = map[string]string{}
+	}
+	request := map[string]any{"cluster": map[string]any{"name": c.name, "labels": labels}}
 	if user, ok := strings.CutPrefix(subject, "user:"); ok {
 		request["user"] = user
 	} else {
-		// A group alone is no principal.
+		// Groups without a user are not a principal.
 		request["user"], request["groups"] = "writ:nobody", []string{strings.TrimPrefix(subject, "group:")}
 	}
 	return request
 }
 
-// ruleSays is the part of a rule's table that its test compares.
-func ruleSays(p *tables.VisibilityPolicy, r *tables.VisibilityRule) map[string]any {
-	table := ruleTable(p, r)
-	return map[string]any{"permissions": table["permissions"], "partial": table["partial"], "entries": table["entries"], "filters": table["filters"]}
-}
+const (
+	// defaultRule is the number by which requests and tests refer to a policy's default.
+	defaultRule = -1
+	// noRule means that neither a rule nor the default applies.
+	noRule = -2
+)
 
-// noRule is the number of no rule and no default.
-const noRule = -2
-
-// decidingRule is the first rule for the cluster, else the default.
+// decidingRule returns the index of the first rule that selects the cluster, else the
+// default.
 func decidingRule(p *tables.VisibilityPolicy, c cluster) int {
 	for i := range p.Rules {
 		if selects(&p.Rules[i], c) {
-			return p.Rules[i].Rule
+			return i
 		}
 	}
-	if matchesByDefault(p) {
+	if p.ByDefault != nil {
 		return defaultRule
 	}
 	return noRule
@@ -131,8 +141,9 @@ func selects(r *tables.VisibilityRule, c cluster) bool {
 	return true
 }
 
-// sampleCluster is a cluster that the rule is the first for. There may be none.
-func sampleCluster(p *tables.VisibilityPolicy, r *tables.VisibilityRule) (cluster, bool) {
+// sampleCluster finds a cluster that the rule decides; it reports whether it found one.
+func sampleCluster(p *tables.VisibilityPolicy, index int) (cluster, bool) {
+	r := &p.Rules[index]
 	var candidates []cluster
 	for _, name := range r.Names {
 		candidates = append(candidates, cluster{name: name})
@@ -142,18 +153,18 @@ func sampleCluster(p *tables.VisibilityPolicy, r *tables.VisibilityRule) (cluste
 		candidates = append(candidates, cluster{name: sample}, cluster{name: sample + "x"}, cluster{name: "x" + sample})
 	}
 	if r.Labels != nil {
-		candidates = append(candidates, cluster{strangeCluster.name, *r.Labels})
+		candidates = append(candidates, cluster{otherCluster.name, *r.Labels})
 	}
 	for _, c := range candidates {
-		if c.name != "" && decidingRule(p, c) == r.Rule {
+		if c.name != "" && decidingRule(p, c) == index {
 			return c, true
 		}
 	}
 	return cluster{}, false
 }
 
-// sampleExpression is a text that an expression is likely to find itself in;
-// whether it does is up to the caller to try.
+// sampleExpression returns a text that the expression is likely to match. The caller
+// has to check it.
 func sampleExpression(e *regexpsyntax.Regexp) string {
 	switch e.Op {
 	case regexpsyntax.OpLiteral:
@@ -173,10 +184,10 @@ func sampleExpression(e *regexpsyntax.Regexp) string {
 	case regexpsyntax.OpRepeat:
 		return strings.Repeat(sampleExpression(e.Sub[0]), e.Min)
 	}
-	return "" // what may be left out, and places between characters
+	return "" // optional parts, and positions between characters
 }
 
-// sampleRune is a plain character of a class, else its first.
+// sampleRune returns a plain character of a class if it has one, else its first.
 func sampleRune(ranges []rune) rune {
 	for _, r := range "a1A-" {
 		for i := 0; i+1 < len(ranges); i += 2 {
@@ -186,64 +197,72 @@ func sampleRune(ranges []rune) rune {
 		}
 	}
 	if len(ranges) == 0 {
-		return 'x' // a class of nothing; no text fits
+		return 'x' // an empty class, which no text matches
 	}
 	return ranges[0]
 }
 
-func viewTestModule(p *tables.VisibilityPolicy, name string, rows []viewRow) []byte {
-	head := "allows"
+func visibilityTestModule(p *tables.VisibilityPolicy, rows []visibilityRow) []byte {
+	effect := "allows"
 	if p.Deny {
-		head = "denies"
+		effect = "denies"
 	}
 	var out bytes.Buffer
-	// Policy and subject are named everywhere: through a variable, OPA's type
-	// checker would put all of them together, once a test.
-	subject := regotext.Quote(subjectKeys(p)[0])
-	policy := "data.compiled.visibility.policies[" + regotext.Quote(name) + "]"
+	// The policy is a constant everywhere: for a variable, OPA's type checker would
+	// merge the types of all policies, once a test.
+	subject, name := regotext.Quote(p.SubjectKeys()[0]), regotext.Quote(p.Module)
+	policy := "data.compiled.visibility.policies[" + name + "]"
 	fmt.Fprintf(&out, `# METADATA
 # description: |
-#   What the rules of one MonitorAccessPolicy decide and what they leave alone.
-#   Generated from it; its source: %s
+#   Requests that the rules of one MonitorAccessPolicy decide, and similar ones that
+#   they do not decide. Generated from the policy; its source: %s
 package compiled.tests.visibility[%s]
 
 import data.writ.visibility.request
 
+_table := policy if {
+	some index in data.compiled.visibility_tables.%s[%s]
+	policy := data.compiled.visibility_tables.policies[index]
+	policy.module == %s
+}
+
 _decides(row) if {
 	%s in request.subjects with input as row.request
-	some found in data.compiled.visibility.%s[%s]
-	found[3] == %s
-	_rule(found) == row.rule with input as row.request
+	_rule(_table) == row.rule with input as row.request
 	%s.holds with time.now_ns as %s
 }
 
-_rule(found) := min(%s.clusters) if {
-	found
-} else := -1 if found[4]
+_rule(table) := min(%s.clusters) if {
+	table
+} else := -1 if table.byDefault
 
-_says(row) if {
-	every key, value in row.says {
-		%s.rules[row.rule][key] == value
-	}
+_granting(-1) := _table.byDefault
+
+_granting(number) := _table.rules[number] if number >= 0
+
+_grants(row) if {
+	rule := _granting(row.rule)
+	rule.permissions == row.permissions
+	{type: entry.visibility | some type, entry in rule.entries} == row.visibility
 }
 
 test_rule[note] if {
 	some note, row in _decisive
 	_decides(row)
-	_says(row)
+	_grants(row)
 }
 
 test_neighbour[note] if {
 	some note, row in _neighbours
 	not _decides(row)
 }
-`, regotext.Comment(p.Source), regotext.Quote(name+"_test"), subject, head, subject, regotext.Quote(name), policy, whileItHolds(p), policy, policy)
-	writeViewRows(&out, "_decisive", rows, true)
-	writeViewRows(&out, "_neighbours", rows, false)
+`, regotext.Comment(p.Source), regotext.Quote(p.Module+"_test"), effect, subject, name, subject, policy, whileItHolds(p), policy)
+	writeVisibilityRows(&out, "_decisive", rows, true)
+	writeVisibilityRows(&out, "_neighbours", rows, false)
 	return out.Bytes()
 }
 
-// whileItHolds is an instant at which a policy holds.
+// whileItHolds returns an instant at which the policy holds.
 func whileItHolds(p *tables.VisibilityPolicy) string {
 	switch {
 	case p.NotBefore != nil:
@@ -254,8 +273,8 @@ func whileItHolds(p *tables.VisibilityPolicy) string {
 	return "0"
 }
 
-func writeViewRows(out *bytes.Buffer, name string, rows []viewRow, decides bool) {
-	entries := make(map[string]viewRow)
+func writeVisibilityRows(out *bytes.Buffer, name string, rows []visibilityRow, decides bool) {
+	entries := make(map[string]visibilityRow)
 	for _, row := range rows {
 		if row.decides == decides {
 			entries[row.note] = row

@@ -1,5 +1,6 @@
 package writ.visibility
 
+import data.compiled.visibility_tables as tables
 import data.writ.visibility.request
 
 # METADATA
@@ -29,14 +30,20 @@ authorization := {
 
 default _policy_name := ""
 
-_policy_name := _rule.matched.name
+_policy_name := tables.policies[_verdict.policy].name
 
 default _matched := []
 
-_matched := [_rule.matched]
+_matched := [{
+	"kind": "MonitorAccessPolicy",
+	"namespace": tables.policies[_verdict.policy].namespace,
+	"name": _policy_name,
+	"rule": _verdict.rule,
+	"source": _rule.source,
+}]
 
-# A verdict is {"granted", "reason", "package", "rule"}: the last two say which
-# rule of which policy decided, where one did.
+# A verdict is {"granted", "reason", "policy", "rule"}. The last two are the index of
+# the policy that decided and the index of its rule, -1 for its default.
 _verdict := _refused("no principal") if {
 	not request.has_principal
 } else := _refused(sprintf("unknown action %s", [request.action])) if {
@@ -47,20 +54,20 @@ _verdict := _refused("no principal") if {
 
 _refused(reason) := {"granted": false, "reason": reason}
 
-_denied([row, rule]) := {
+_denied([policy, rule]) := {
 	"granted": false,
-	"reason": sprintf("Denied by policy %s", [row[2]]),
-	"package": row[3],
+	"reason": sprintf("Denied by policy %s", [tables.policies[policy].name]),
+	"policy": policy,
 	"rule": rule,
 }
 
-# The first policy that grants decides alone, also where it lacks the action.
-_granted([row, rule], action) := {"granted": true, "package": row[3], "rule": rule} if {
-	action in _rule_of(row[3], rule).permissions
+# The first policy that grants decides alone, even if it lacks the action.
+_granted([policy, rule], action) := {"granted": true, "policy": policy, "rule": rule} if {
+	action in _rule_of(policy, rule).permissions
 } else := {
 	"granted": false,
-	"reason": sprintf("Policy %s does not permit %s", [row[2], action]),
-	"package": row[3],
+	"reason": sprintf("Policy %s does not permit %s", [tables.policies[policy].name, action]),
+	"policy": policy,
 	"rule": rule,
 }
 
@@ -86,76 +93,75 @@ _custom := object.union(verdict, {"reason": reason}) if {
 	first := min(_type_allowances)
 } else := _refused(sprintf("No policy grants access to custom resource type: %s", [request.type]))
 
-# The policies of the principal that hold and match, each with the rule it matches
-# by. Rows begin with priority, namespace and name, so the least is the first.
-_denials contains [row, rule] if {
-	some subject in request.subjects
-	some row in data.compiled.visibility.denies[subject]
-	rule := _applies(row)
+# The policies of the principal that hold and match, each with the rule by which it
+# matches. Policies are in the order of evaluation, so the least index is the first.
+_denials contains [policy, rule] if {
+	some policy in _denying
+	rule := _selecting(policy)
 }
 
-_allowances contains [row, rule] if {
-	some subject in request.subjects
-	some row in data.compiled.visibility.allows[subject]
-	rule := _applies(row)
+_allowances contains [policy, rule] if {
+	some policy in _allowing
+	rule := _selecting(policy)
 }
 
-_type_denials contains [row, rule] if {
-	some subject in request.subjects
-	some row in data.compiled.visibility.denies[subject]
-	rule := _lists(row)
+_type_denials contains [policy, rule] if {
+	some policy in _denying
+	rule := _listing(policy)
 }
 
-_type_allowances contains [row, rule] if {
+_type_denials contains [policy, -1] if {
+	some policy in _denying
+	not _listing(policy)
+	tables.policies[policy].byDefault
+}
+
+_type_allowances contains [policy, rule] if {
 	request.cluster != ""
-	some [row, rule] in _allowances
-	_entry(_rule_of(row[3], rule)).visibility != "none"
+	some [policy, rule] in _allowances
+	_entry(_rule_of(policy, rule)).visibility != "none"
 }
 
-_type_allowances contains [row, rule] if {
+_type_allowances contains [policy, rule] if {
 	request.cluster == ""
+	some policy in _allowing
+	rule := _listing(policy)
+}
+
+_denying contains policy if {
 	some subject in request.subjects
-	some row in data.compiled.visibility.allows[subject]
-	data.compiled.visibility.policies[row[3]].holds
-	rule := _value(data.compiled.visibility.policies[row[3]].listed, request.type)
+	some policy in tables.denies[subject]
+	data.compiled.visibility.policies[tables.policies[policy].module].holds
 }
 
-# The number of a policy's rule for the cluster: the first that matches, else its
-# default.
-_applies(row) := min(data.compiled.visibility.policies[row[3]].clusters) if {
-	data.compiled.visibility.policies[row[3]].holds
-} else := -1 if {
-	row[4]
-	data.compiled.visibility.policies[row[3]].holds
+_allowing contains policy if {
+	some subject in request.subjects
+	some policy in tables.allows[subject]
+	data.compiled.visibility.policies[tables.policies[policy].module].holds
 }
 
-# The same for a type, whatever the cluster.
-_lists(row) := _value(data.compiled.visibility.policies[row[3]].listed, request.type) if {
-	data.compiled.visibility.policies[row[3]].holds
-} else := -1 if {
-	row[4]
-	data.compiled.visibility.policies[row[3]].holds
-}
+# The policy's rule for the cluster: the first that selects it, else the default.
+_selecting(policy) := min(data.compiled.visibility.policies[tables.policies[policy].module].clusters) if {
+	true
+} else := -1 if tables.policies[policy].byDefault
 
-_rule_of(name, rule) := data.compiled.visibility.policies[name].rules[rule]
+# The policy's first rule for the type, whatever the cluster.
+_listing(policy) := tables.policies[policy].listed[request.type]
 
-_rule := _rule_of(_verdict["package"], _verdict.rule)
+_rule_of(policy, rule) := tables.policies[policy].rules[rule] if {
+	rule >= 0
+} else := tables.policies[policy].byDefault
 
-# Arguments have no type: read directly, what no policy of a bundle has would be
-# a type error.
-_value(holder, key) := holder[key]
+_rule := _rule_of(_verdict.policy, _verdict.rule)
 
 _entry(rule) := rule.entries[request.type]
 
-_restricted := _entry(_rule).restricts if {
-	request.custom
-} else := _rule.partial
+default _restricted := false
+
+_restricted if count(_filters) > 0
 
 default _filters := {}
 
-_filters := _rule.filters if not request.custom
+_filters := {type: entry.filter | some type, entry in _rule.entries; not entry.custom} if not request.custom
 
-_filters := {request.type: _entry(_rule).filter} if {
-	request.custom
-	_restricted
-}
+_filters := {request.type: _entry(_rule).filter} if request.custom

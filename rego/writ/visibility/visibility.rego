@@ -1,11 +1,12 @@
 # METADATA
 # description: |
-#   The visibility point: what may this principal see of this cluster? Policies
-#   are generated rules, data.compiled.visibility, found by subject. The embedded
-#   engine asks for the authorization, filters items by tables of its own and
-#   asks for the totals of those that are left.
+#   The visibility point: what may this principal see of this cluster? Policies are
+#   the tables data.compiled.visibility_tables, found by subject. When a policy holds
+#   and which clusters its rules select is generated Rego, data.compiled.visibility.
+#   The embedded engine queries the authorization and filters items by the same tables.
 package writ.visibility
 
+import data.compiled.visibility_tables as tables
 import data.writ.visibility.aggregations
 import data.writ.visibility.items
 import data.writ.visibility.metrics
@@ -19,7 +20,7 @@ import data.writ.visibility.request
 # scope: document
 decision := {"error": {"code": "invalid_request", "message": request.problem}}
 
-decision := object.union_n([authorization, {"visible": visible}, totals]) if {
+decision := object.union_n([authorization, {"visible": visible, "aggregations": _aggregations, "metrics": _metrics}]) if {
 	not request.problem
 }
 
@@ -64,56 +65,39 @@ _shows(item) if {
 
 default _source := {}
 
-_source := data.compiled.visibility.metric_sources[request.type]
-
-# METADATA
-# description: |
-#   Aggregations and metrics. The embedded engine says under the key null which
-#   rule of which policy decided and which items are left, {"policy", "rule",
-#   "items"}.
-totals := {"aggregations": _aggregations, "metrics": _metrics}
-
-# Not generated for policies that never hold: what is not found gives no numbers.
-_deciding := _rule_of(data.compiled.visibility.packages[input[null].policy], input[null].rule) if input[null]
-
-_deciding := _rule if {
-	not input[null]
-	_verdict.granted
-}
+_source := tables.sources[tables.types[request.type]]
 
 default _aggregations := {}
 
-_aggregations := aggregations.let_through(entry, values) if {
+_aggregations := aggregations.allowed(_entry(_rule), _values) if {
 	request.custom
 	request.cluster != ""
-	"viewMetrics" in _deciding.permissions
-	entry := _entry(_deciding)
-	values := _values(entry)
+	_grants_metrics
 }
 
-_values(entry) := request.aggregations if {
-	_raw(entry)
+_grants_metrics if {
+	_verdict.granted
+	"viewMetrics" in _rule.permissions
+}
+
+_values := request.aggregations if {
+	_as_given
 } else := aggregations.computed(_source, _seen) if {
 	_source.aggregations
 } else := {}
 
-_raw(_) if object.get(_source, "filterAggregations", true) == false
+_as_given if object.get(_source, "filterAggregations", true) == false
 
-_raw(entry) if {
-	not entry.restricts
+_as_given if {
+	not _restricted
 	count(request.aggregations) > 0
 }
 
-_seen := input[null].items if input[null]
-
-_seen := [request.items[index] | some index in visible] if {
-	not input[null]
-	request.items
-}
+_seen := [request.items[index] | some index in visible] if request.items
 
 default _metrics := {}
 
-_metrics := metrics.seen(_deciding.entries, request.metrics) if {
+_metrics := metrics.seen(_rule.entries, request.metrics) if {
 	not request.custom
-	"viewMetrics" in _deciding.permissions
+	_grants_metrics
 }

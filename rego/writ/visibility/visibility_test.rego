@@ -2,75 +2,80 @@ package writ.visibility_test
 
 import data.writ.visibility
 
-# Policies as they are generated; which cluster a rule is for is in the generated
-# tests of real ones.
-_rule(name, rule, permissions, entries) := {
-	"matched": {"kind": "MonitorAccessPolicy", "namespace": "", "name": name, "rule": rule, "source": sprintf("%s.yaml:1", [name])},
-	"permissions": permissions,
-	"partial": count(_restricting(entries)) > 0,
-	"filters": {type: {"visibility": entry.visibility} | some type, entry in _restricting(entries)},
-	"entries": entries,
+# Policies by name. Tables and generated rules are made of them as the translator does;
+# which clusters a rule selects is in the generated tests of real policies.
+_entry(visibility) := {
+	"custom": true, "visibility": visibility, "names": {}, "namespaces": {}, "labels": {}, "fields": {},
+	"include": [], "exclude": [],
 }
 
-_restricting(entries) := {type: entry |
-	some type, entry in entries
-	entry.restricts
-	type in {"pods", "namespaces"}
-}
-
-_entry(visibility, restricts) := {
-	"visibility": visibility, "restricts": restricts, "names": {}, "namespaces": {}, "labels": {}, "fields": {},
-	"include": [], "exclude": [], "filter": {"visibility": visibility},
-}
+_restricting(visibility) := object.union(_entry(visibility), {"filter": {"visibility": visibility}})
 
 _policy(name, permissions, entries) := {
-	"holds": true,
-	"clusters": {0},
-	"rules": {0: _rule(name, 0, permissions, entries)},
+	"namespace": "", "name": name, "module": name,
+	"rules": [{"source": sprintf("%s.yaml:1", [name]), "permissions": permissions, "entries": entries}],
 	"listed": {type: 0 | some type, entry in entries; entry.visibility != "none"},
 }
 
-_default(name) := {"holds": true, "rules": {-1: _rule(name, -1, ["view"], {})}}
-
-_row(priority, name, by_default) := [priority, "", name, name, by_default]
+_default(name) := {
+	"namespace": "", "name": name, "module": name, "rules": [], "listed": {},
+	"byDefault": {"source": sprintf("%s.yaml:1", [name]), "permissions": ["view"], "entries": {}},
+}
 
 _both := ["view", "viewMetrics"]
 
-_world := {
+# In the order of evaluation.
+_policies := [
+	_policy("nothing", [], {}),
+	_policy("hidden", _both, {"pvc": _restricting("none")}),
+	_policy("pvc", _both, {"pvc": object.union(_restricting("filtered"), {"namespaces": {"allowed": {"literals": {"a": true}}}})}),
+	_policy("group", _both, {"pvc": _entry("all")}),
+	_policy("viewer", ["view"], {}),
+	_policy("partial", _both, {"pods": object.remove(_restricting("none"), ["custom"])}),
+	_default("default"),
+	_policy("over", _both, {}),
+	_policy("all", _both, {"pvc": _entry("all")}),
+	object.union(_policy("stop", [], {}), {"listed": {"secret": 0}}),
+	_default("stop-all"),
+]
+
+_indexes(names) := [i | some i, policy in _policies; policy.name in names]
+
+_tables := {
+	"policies": _policies,
 	"allows": {
-		"user:one": [_row(100, "viewer", false), _row(200, "all", false)],
-		"group:first": [_row(1, "all", false)],
-		"user:partial": [_row(100, "partial", false)],
-		"user:default": [_row(100, "default", true)],
-		"user:over": [_row(100, "over", false)],
-		"user:denied": [_row(1, "all", false)],
-		"user:everywhere": [_row(1, "all", false)],
-		"user:pvc": [_row(10, "hidden", false), _row(20, "pvc", false)],
-		"user:system:serviceaccount:n:a": [_row(1, "all", false)],
-		"user:nothing": [_row(1, "nothing", false)],
+		"user:one": _indexes({"viewer", "all"}),
+		"group:first": _indexes({"group"}),
+		"user:partial": _indexes({"partial"}),
+		"user:default": _indexes({"default"}),
+		"user:over": _indexes({"over"}),
+		"user:denied": _indexes({"all"}),
+		"user:everywhere": _indexes({"all"}),
+		"user:pvc": _indexes({"hidden", "pvc"}),
+		"user:system:serviceaccount:n:a": _indexes({"all"}),
+		"user:nothing": _indexes({"nothing"}),
 	},
 	"denies": {
-		"user:denied": [_row(900, "stop", false)],
-		"user:everywhere": [_row(900, "stop-all", true)],
+		"user:denied": _indexes({"stop"}),
+		"user:everywhere": _indexes({"stop-all"}),
 	},
-	"packages": {"/pvc": "pvc", "/partial": "partial"},
-	"policies": {
-		"viewer": _policy("viewer", ["view"], {}),
-		"all": _policy("all", _both, {"pvc": _entry("all", false)}),
-		"partial": _policy("partial", _both, {"pods": _entry("none", true)}),
-		"default": _default("default"),
-		"over": {"clusters": {0}, "rules": {0: _rule("over", 0, _both, {})}},
-		"stop": object.union(_policy("stop", [], {}), {"listed": {"secret": 0}}),
-		"stop-all": _default("stop-all"),
-		"hidden": _policy("hidden", _both, {"pvc": _entry("none", true)}),
-		"pvc": _policy("pvc", _both, {"pvc": object.union(_entry("filtered", true), {"namespaces": {"allows": true, "allowed": {"a": true}}})}),
-		"nothing": _policy("nothing", [], {}),
-	},
-	"metric_sources": {"pvc": {
-		"namespaceField": "", "nameField": "", "filterAggregations": true,
+	"sources": [{
+		"type": "pvc", "filterAggregations": true,
 		"aggregations": [{"name": "total", "function": "count"}],
-	}},
+	}],
+	"types": {"pvc": 0},
 }
+
+_rules := {policy.name: _generated(policy) | some policy in _policies}
+
+_generated(policy) := {"clusters": {0}} if policy.name == "over"
+
+_generated(policy) := {"holds": true, "clusters": {0}} if {
+	policy.name != "over"
+	count(policy.rules) > 0
+}
+
+_generated(policy) := {"holds": true} if count(policy.rules) == 0
 
 _cluster := {"name": "c"}
 
@@ -87,7 +92,7 @@ test_decision[note] if {
 		},
 		"a group's goes first": {
 			"input": {"user": "one", "groups": ["first"], "action": "viewMetrics", "cluster": _cluster},
-			"want": ["allow", "Allowed by policy all", "all"],
+			"want": ["allow", "Allowed by policy group", "group"],
 		},
 		"a service account": {
 			"input": {"serviceAccount": {"namespace": "n", "name": "a"}, "cluster": _cluster},
@@ -117,13 +122,13 @@ test_decision[note] if {
 		"custom, no cluster, denied by default": {"input": {"user": "everywhere", "type": "pvc"}, "want": ["deny", "Denied by policy stop-all", "stop-all"]},
 		"custom, no cluster, hidden": {"input": {"user": "pvc", "type": "pvc"}, "want": ["partial", "Allowed by policy pvc", "pvc"]},
 	}
-	decision := visibility.decision with input as row.input with data.compiled.visibility as _world
+	decision := visibility.decision with input as row.input with data.compiled.visibility.policies as _rules with data.compiled.visibility_tables as _tables
 	[decision.decision, decision.reason, decision.policy] == row.want
 }
 
 test_denied_shows_nothing if {
 	decision := visibility.decision with input as {"user": "denied", "type": "pods", "cluster": _cluster, "items": [{}], "metrics": {}}
-		with data.compiled.visibility as _world
+		with data.compiled.visibility.policies as _rules with data.compiled.visibility_tables as _tables
 	object.remove(decision, ["reason", "policy", "matched"]) == {
 		"decision": "deny", "permissions": [], "filters": {}, "visible": [], "aggregations": {}, "metrics": {},
 	}
@@ -131,7 +136,7 @@ test_denied_shows_nothing if {
 }
 
 test_matched_by_default if {
-	decision := visibility.decision with input as {"user": "default", "cluster": _cluster} with data.compiled.visibility as _world
+	decision := visibility.decision with input as {"user": "default", "cluster": _cluster} with data.compiled.visibility.policies as _rules with data.compiled.visibility_tables as _tables
 	decision.matched == [{"kind": "MonitorAccessPolicy", "namespace": "", "name": "default", "rule": -1, "source": "default.yaml:1"}]
 	decision.permissions == ["view"]
 }
@@ -149,7 +154,7 @@ test_visible[note] if {
 		},
 		"custom, no cluster": {"input": {"user": "pvc", "type": "pvc", "items": [{"namespace": "a"}]}, "want": []},
 	}
-	decision := visibility.decision with input as row.input with data.compiled.visibility as _world
+	decision := visibility.decision with input as row.input with data.compiled.visibility.policies as _rules with data.compiled.visibility_tables as _tables
 	decision.visible == row.want
 }
 
@@ -159,7 +164,7 @@ test_filters[note] if {
 		"custom": {"input": {"user": "pvc", "type": "pvc", "cluster": _cluster}, "want": {"pvc": {"visibility": "filtered"}}},
 		"allow": {"input": {"user": "denied", "type": "pvc"}, "want": {}},
 	}
-	decision := visibility.decision with input as row.input with data.compiled.visibility as _world
+	decision := visibility.decision with input as row.input with data.compiled.visibility.policies as _rules with data.compiled.visibility_tables as _tables
 	decision.filters == row.want
 }
 
@@ -167,25 +172,28 @@ test_aggregations[note] if {
 	some note, row in {
 		"recomputed": {"key": "items", "value": [{"namespace": "a"}, {"namespace": "b"}], "user": "pvc", "want": {"total": 1}},
 		"no items": {"key": "groups", "value": [], "user": "pvc", "want": {}},
-		"raw": {"key": "items", "value": [{}], "user": "raw", "want": {"total": 99}},
+		"as given": {"key": "groups", "value": ["first"], "user": "x", "want": {"total": 99}},
 	}
 	request := {"user": row.user, "type": "pvc", "cluster": _cluster, "aggregations": {"total": 99}, row.key: row.value}
-	world := object.union(_world, {"allows": {"user:raw": [_row(1, "all", false)]}})
-	decision := visibility.decision with input as request with data.compiled.visibility as world
+	decision := visibility.decision with input as request
+		with data.compiled.visibility.policies as _rules
+		with data.compiled.visibility_tables as _tables
 	decision.aggregations == row.want
 }
 
-test_raw_where_the_source_says_so if {
+test_as_given_if_the_source_says_so if {
 	request := {"user": "pvc", "type": "pvc", "cluster": _cluster, "aggregations": {"total": 99}}
 	decision := visibility.decision with input as request
-		with data.compiled.visibility as object.union(_world, {"metric_sources": {"pvc": {"filterAggregations": false}}})
+		with data.compiled.visibility.policies as _rules
+		with data.compiled.visibility_tables as object.union(_tables, {"sources": [{"filterAggregations": false}]})
 	decision.aggregations == {"total": 99}
 }
 
-test_no_source_no_raw if {
+test_no_source_no_aggregations if {
 	request := {"user": "pvc", "type": "pvc", "cluster": _cluster, "items": [], "aggregations": {"total": 99}}
 	decision := visibility.decision with input as request
-		with data.compiled.visibility as object.remove(_world, ["metric_sources"])
+		with data.compiled.visibility.policies as _rules
+		with data.compiled.visibility_tables as object.remove(_tables, ["sources", "types"])
 	decision.aggregations == {}
 }
 
@@ -195,40 +203,11 @@ test_metrics_need_the_permission[note] if {
 		"not granted": {"user": "one", "want": {}},
 	}
 	request := {"user": row.user, "cluster": _cluster, "metrics": {"byNamespace": {}}}
-	decision := visibility.decision with input as request with data.compiled.visibility as _world
+	decision := visibility.decision with input as request with data.compiled.visibility.policies as _rules with data.compiled.visibility_tables as _tables
 	every key, value in row.want {
 		decision.metrics[key] == value
 	}
 	count([1 | row.want == {}; decision.metrics != {}]) == 0
-}
-
-# What the engine found stands under a key that no request has.
-test_totals_of_the_engine if {
-	totals := visibility.totals with input as {
-		null: {"policy": "/pvc", "rule": 0, "items": [{}, {}, {}]},
-		"type": "pvc",
-		"cluster": _cluster,
-		"aggregations": {"total": 99},
-	}
-		with data.compiled.visibility as _world
-	totals == {"aggregations": {"total": 3}, "metrics": {}}
-}
-
-test_totals_of_the_engine_without_items if {
-	totals := visibility.totals with input as {null: {"policy": "/pvc", "rule": 0}, "type": "pvc", "cluster": _cluster}
-		with data.compiled.visibility as _world
-	totals == {"aggregations": {}, "metrics": {}}
-}
-
-test_metrics_of_the_engine if {
-	totals := visibility.totals with input as {
-		null: {"policy": "/partial", "rule": 0},
-		"type": "",
-		"cluster": _cluster,
-		"metrics": {"totals": {"nodes": 1}},
-	}
-		with data.compiled.visibility as _world
-	totals == {"aggregations": {}, "metrics": {"nodes": 1, "filtered": true, "filter_metadata": {}}}
 }
 
 test_invalid if {
@@ -241,6 +220,6 @@ test_no_policies[note] if {
 		"cluster": {"input": {"user": "u", "cluster": _cluster}, "want": "No matching policies found"},
 		"custom": {"input": {"user": "u", "type": "pvc"}, "want": "No policy grants access to custom resource type: pvc"},
 	}
-	decision := visibility.decision with input as row.input with data.compiled.visibility as {}
+	decision := visibility.decision with input as row.input
 	decision.reason == row.want
 }

@@ -13,7 +13,7 @@ computed(source, items) := {aggregation.name: value |
 	value := _value(aggregation, [item | some item in items; _counts(aggregation, item)])
 }
 
-_value(aggregation, items) := _result(aggregation, items) if not aggregation.group
+_value(aggregation, items) := _result(aggregation, items) if not aggregation.groupBy
 
 # Sorted by group, the members of one stand together: looked for among all, they
 # would cost the product of items and groups.
@@ -25,7 +25,7 @@ _value(aggregation, items) := {group: _result(aggregation, members) |
 	group := sorted[start][0]
 	members := [items[pair[1]] | some pair in array.slice(sorted, start, ends[n + 1])]
 } if {
-	aggregation.group
+	aggregation.groupBy
 }
 
 _begins(_, 0, _)
@@ -33,17 +33,19 @@ _begins(_, 0, _)
 _begins(sorted, i, group) if sorted[i - 1][0] != group
 
 _group(aggregation, item) := group if {
-	group := text.form(_read(item, aggregation.group))
+	group := text.form(_read(item, aggregation.groupBy))
 } else := "_unknown_"
 
 # The value of a field; undefined where it is missing or null.
 _read(item, field) := value if {
-	value := item.fields[field.field]
+	not field.own
+	value := item.fields[field.name]
 	value != null
 }
 
 _read(item, field) := value if {
-	value := item[field.own]
+	field.own
+	value := item[field.name]
 	is_string(value)
 	value != ""
 }
@@ -55,13 +57,13 @@ _result(aggregation, items) := count(items) if {
 	value := _read(item, aggregation.field)
 ])
 
-_of_values(aggregation, values) := _different(sort(values)) if {
+_of_values(aggregation, values) := _count_distinct(sort(values)) if {
 	aggregation.function == "distinct"
 } else := _of_numbers(aggregation, [value | some value in values; is_number(value)])
 
 # A set would take fractions of the same whole part one by one, and equal numbers
 # beyond a double for two.
-_different(sorted) := count([i | some i, value in sorted; not _again(sorted, i, value)])
+_count_distinct(sorted) := count([i | some i, value in sorted; not _again(sorted, i, value)])
 
 _again(sorted, i, value) if {
 	i > 0
@@ -131,9 +133,9 @@ _equal(value, wanted) if {
 
 # METADATA
 # description: |
-#   The aggregations that an entry lets through: those it includes, else all but
-#   those it excludes.
+#   The aggregations that an entry allows: those it includes or, if it includes none,
+#   all but those it excludes.
 # scope: document
-let_through(entry, aggregations) := {name: aggregations[name] | some name in entry.include; name in object.keys(aggregations)} if {
+allowed(entry, aggregations) := {name: aggregations[name] | some name in entry.include; name in object.keys(aggregations)} if {
 	count(entry.include) > 0
 } else := object.remove(aggregations, entry.exclude)

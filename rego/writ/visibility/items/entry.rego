@@ -31,7 +31,7 @@ _hidden(entry, "", _, _) if {
 # Beside an explicit "all" what is allowed says nothing.
 _hidden(entry, "", _, _) if {
 	entry.visibility == "all"
-	entry.names.denies
+	entry.names.denied
 }
 
 _hidden(entry, _, location, _) if {
@@ -55,7 +55,7 @@ _undenied(criteria, location) := [namespace |
 	not _denied(criteria, namespace)
 ]
 
-_in_allowed_namespace(criteria, _) if not criteria.allows
+_in_allowed_namespace(criteria, _) if not criteria.allowed
 
 _in_allowed_namespace(_, location) if location.whole
 
@@ -75,9 +75,9 @@ _included(entry, _, item) if {
 }
 
 _included(entry, _, _) if {
-	not entry.names.allows
+	not entry.names.allowed
 	count(entry.labels) == 0
-	entry.namespaces.allows
+	entry.namespaces.allowed
 }
 
 _has_all(labels, pairs) if {
@@ -98,20 +98,17 @@ _is_master(item) if {
 	role in {"master", "control-plane"}
 }
 
-_given(criteria) if criteria.allows
+_given(criteria) if criteria.allowed
 
-_given(criteria) if criteria.denies
+_given(criteria) if criteria.denied
 
-_allowed(criteria, value) if criteria.allowed[value]
+_allowed(criteria, value) if _among(criteria.allowed, value)
 
-_allowed(criteria, value) if {
-	some expression in criteria.allowedPatterns
-	regex.match(expression, value)
-}
+_denied(criteria, value) if _among(criteria.denied, value)
 
-_denied(criteria, value) if criteria.denied[value]
+_among(values, value) if values.literals[value]
 
-_denied(criteria, value) if {
-	some expression in criteria.deniedPatterns
+_among(values, value) if {
+	some expression in values.patterns
 	regex.match(expression, value)
 }

@@ -1,7 +1,7 @@
 # METADATA
 # description: |
-#   Which items a rule shows. Entries are those of data.compiled.visibility: their
-#   globs are expressions over the whole value, their literals keys.
+#   Which items a rule shows. Entries are those of data.compiled.visibility_tables:
+#   their patterns are expressions over the whole value, their literals keys.
 package writ.visibility.items
 
 import data.writ.visibility.text
@@ -40,11 +40,11 @@ _passes(criteria, value) if {
 	_allowed_or_open(criteria, value)
 }
 
-_allowed_or_open(criteria, _) if not criteria.allows
+_allowed_or_open(criteria, _) if not criteria.allowed
 
 _allowed_or_open(criteria, value) if _allowed(criteria, value)
 
-_passes_or_none(criteria, "") if not criteria.allows
+_passes_or_none(criteria, "") if not criteria.allowed
 
 _passes_or_none(criteria, value) if {
 	value != ""
@@ -115,7 +115,7 @@ _left(entries, type, location) := location if {
 }
 
 _confined(entries, type) if {
-	entries.namespaces.restricts
+	entries.namespaces.filter
 	type in {"pods", "events", "operators", "alerts"}
 }
 

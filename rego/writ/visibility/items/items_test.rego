@@ -2,14 +2,14 @@ package writ.visibility.items_test
 
 import data.writ.visibility.items
 
-_literals(values) := {"allows": true, "allowed": {value: true | some value in values}}
+_literals(values) := {"allowed": {"literals": {value: true | some value in values}}}
 
 _entry(fields) := object.union(
-	{"visibility": "filtered", "restricts": true, "names": {}, "namespaces": {}, "labels": {}, "fields": {}},
+	{"visibility": "filtered", "filter": {}, "names": {}, "namespaces": {}, "labels": {}, "fields": {}},
 	fields,
 )
 
-_app := {"allows": true, "allowedPatterns": ["(?s)^app-.*$"]}
+_app := {"allowed": {"patterns": ["(?s)^app-.*$"]}}
 
 test_standard[note] if {
 	some note, row in {
@@ -25,12 +25,12 @@ test_standard[note] if {
 			"want": true,
 		},
 		"denied before allowed": {
-			"entries": {"pods": _entry({"names": object.union(_literals(["web"]), {"denies": true, "deniedPatterns": ["(?s)^w.*$"]})})},
+			"entries": {"pods": _entry({"names": object.union(_literals(["web"]), {"denied": {"patterns": ["(?s)^w.*$"]}})})},
 			"type": "pods",
 			"item": {"name": "web"},
 			"want": false,
 		},
-		"nothing allowed": {"entries": {"namespaces": _entry({"names": {"denies": true, "denied": {"x": true}}})}, "type": "namespaces", "item": {"name": "a"}, "want": false},
+		"nothing allowed": {"entries": {"namespaces": _entry({"names": {"denied": {"literals": {"x": true}}}})}, "type": "namespaces", "item": {"name": "a"}, "want": false},
 		"none": {"entries": {"pods": _entry({"visibility": "none"})}, "type": "pods", "item": {"name": "web"}, "want": false},
 		"all": {"entries": {"pods": _entry({"visibility": "all"})}, "type": "pods", "item": {"name": "web"}, "want": true},
 		"a namespace alone": {"entries": {"pods": _entry({"namespaces": _literals(["a"])})}, "type": "pods", "item": {"name": "p", "namespace": "a"}, "want": true},
@@ -104,8 +104,8 @@ test_operator_elsewhere[note] if {
 	}
 	entry := _entry({
 		"visibility": "all",
-		"names": {"denies": true, "denied": {"secret": true}},
-		"namespaces": {"denies": true, "denied": {"d": true}},
+		"names": {"denied": {"literals": {"secret": true}}},
+		"namespaces": {"denied": {"literals": {"d": true}}},
 	})
 	_standard({"entries": {"operators": entry}, "type": "operators", "item": row.item}) == row.want
 }
@@ -120,15 +120,15 @@ test_custom[note] if {
 		"namespace": {"entry": {"namespaces": _app}, "item": {"namespace": "app-1"}, "want": true},
 		"other namespace": {"entry": {"namespaces": _app}, "item": {"namespace": "dev"}, "want": false},
 		"no namespace": {"entry": {"namespaces": _app}, "item": {}, "want": false},
-		"no namespace, only denied": {"entry": {"namespaces": {"denies": true, "deniedPatterns": ["(?s)^.*$"]}}, "item": {}, "want": true},
-		"no name": {"entry": {"names": {"denies": true, "denied": {"x": true}}}, "item": {}, "want": false},
+		"no namespace, only denied": {"entry": {"namespaces": {"denied": {"patterns": ["(?s)^.*$"]}}}, "item": {}, "want": true},
+		"no name": {"entry": {"names": {"denied": {"literals": {"x": true}}}}, "item": {}, "want": false},
 		"label": {"entry": {"labels": {"a": "1"}}, "item": {"labels": {"a": "2"}}, "want": false},
 		"field": {"entry": {"fields": {"phase": _literals(["Bound"])}}, "item": {"fields": {"phase": "Bound"}}, "want": true},
 		"number": {"entry": {"fields": {"size": _literals(["1"])}}, "item": {"fields": {"size": 1.0}}, "want": true},
 		"missing field": {"entry": {"fields": {"phase": _literals(["Bound"])}}, "item": {}, "want": false},
-		"missing field, only denied": {"entry": {"fields": {"phase": {"denies": true, "denied": {"Failed": true}}}}, "item": {}, "want": true},
-		"no field denied": {"entry": {"fields": {"phase": {"denies": true, "denied": {"": true}}}}, "item": {"fields": {"phase": null}}, "want": false},
-		"no text": {"entry": {"fields": {"phase": {"denies": true, "denied": {"x": true}}}}, "item": {"fields": {"phase": ["y"]}}, "want": false},
+		"missing field, only denied": {"entry": {"fields": {"phase": {"denied": {"literals": {"Failed": true}}}}}, "item": {}, "want": true},
+		"no field denied": {"entry": {"fields": {"phase": {"denied": {"literals": {"": true}}}}}, "item": {"fields": {"phase": null}}, "want": false},
+		"no text": {"entry": {"fields": {"phase": {"denied": {"literals": {"x": true}}}}}, "item": {"fields": {"phase": ["y"]}}, "want": false},
 		"identified by fields": {
 			"entry": {"namespaces": _literals(["a"]), "names": _literals(["n"])},
 			"source": {"namespaceField": "tenant", "nameField": "id"},

@@ -49,7 +49,7 @@ _restricted(entries) := {
 }
 
 _restricts(entries, type) if {
-	entries[type].restricts
+	entries[type].filter
 } else := false
 
 # What is restricted is never told as the totals have it.
@@ -115,12 +115,12 @@ _beyond_namespaces(entry) if {
 
 _beyond_namespaces(entry) if {
 	entry.visibility == "all"
-	entry.names.denies
+	entry.names.denied
 }
 
-_picks(entry) if entry.names.allows
+_picks(entry) if entry.names.allowed
 
-_picks(entry) if entry.names.denies
+_picks(entry) if entry.names.denied
 
 _picks(entry) if count(entry.labels) > 0
 

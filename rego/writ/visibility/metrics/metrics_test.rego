@@ -3,13 +3,13 @@ package writ.visibility.metrics_test
 import data.writ.visibility.metrics
 
 _entry(fields) := object.union(
-	{"visibility": "filtered", "restricts": true, "names": {}, "namespaces": {}, "labels": {}, "fields": {}},
+	{"visibility": "filtered", "filter": {}, "names": {}, "namespaces": {}, "labels": {}, "fields": {}},
 	fields,
 )
 
-_literals(values) := {"allows": true, "allowed": {value: true | some value in values}}
+_literals(values) := {"allowed": {"literals": {value: true | some value in values}}}
 
-_app := {"allows": true, "allowedPatterns": ["(?s)^app-.*$"]}
+_app := {"allowed": {"patterns": ["(?s)^app-.*$"]}}
 
 _metrics := {
 	"totals": {"namespaces": 3, "pods": 115, "deployments": 24, "nodes": 3, "cpu_capacity": 20, "operators": 12, "services": null},
@@ -56,13 +56,13 @@ test_seen[note] if {
 			"want": {"pods": 10, "namespaces": 2},
 		},
 		"pods but some": {
-			"entries": {"pods": _entry({"visibility": "all", "namespaces": {"denies": true, "denied": {"kube-system": true}}})},
+			"entries": {"pods": _entry({"visibility": "all", "namespaces": {"denied": {"literals": {"kube-system": true}}}})},
 			"want": {"pods": 15},
 		},
 		"pods by name": {"entries": {"pods": _entry({"names": _literals(["web"])})}, "want": {"pods": null, "pods_failed": null, "namespaces": 3}},
 		"pods by label": {"entries": {"pods": _entry({"labels": {"a": "b"}})}, "want": {"pods": null}},
 		"pods but named ones": {
-			"entries": {"pods": _entry({"visibility": "all", "names": {"denies": true, "denied": {"x": true}}})},
+			"entries": {"pods": _entry({"visibility": "all", "names": {"denied": {"literals": {"x": true}}}})},
 			"want": {"pods": null},
 		},
 		"no pods": {"entries": {"pods": _entry({"visibility": "none", "names": _literals(["web"])})}, "want": {"pods": 0}},

@@ -8,13 +8,9 @@ _keys := _texts | {"groups", "serviceAccount", "cluster", "items", "aggregations
 # description: |
 #   What is wrong with the input, one sentence. Undefined for a request.
 # scope: document
-problem := "the request is not an object" if {
-	not input[null]
-	not is_object(input)
-}
+problem := "the request is not an object" if not is_object(input)
 
 problem := sorted[0] if {
-	not input[null]
 	is_object(input)
 	sorted := sort(_problems)
 	count(sorted) > 0

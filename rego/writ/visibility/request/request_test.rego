@@ -76,7 +76,6 @@ test_no_problem[note] if {
 			"metrics": {"totals": null, "byNode": null},
 		},
 		"more than is read": {"items": [{"kind": 1}], "cluster": {"region": 1}, "metrics": {"byZone": 1}},
-		"checked by the engine": {null: {}, "user": 1},
 	}
 	not request.problem with input as row
 }
