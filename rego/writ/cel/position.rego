@@ -21,7 +21,7 @@ rest(text, start) := substring(text, floor(start), -1) if {
 } else := _failure([text, start])
 
 # METADATA
-# description: The character at a position; at the end there is none.
+# description: The character at a position; undefined at the end.
 char_at(text, index) := substring(text, floor(index), 1) if {
 	is_string(text)
 	_int(index)

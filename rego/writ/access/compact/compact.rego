@@ -1,8 +1,8 @@
 # METADATA
 # description: |
-#   The rules that fit a request by their lists, found in the compact tables of
-#   data.compiled.access: what a stock OPA decides by. Its store is read by whole
-#   paths only: a table bound to a variable would be converted at every request.
+#   The rules that fit a request by their lists, found in the tables of
+#   data.compiled.access, for a stock OPA. References to the store use whole paths:
+#   a table bound to a variable would be converted at every request.
 package writ.access.compact
 
 import data.writ.access.request
@@ -10,7 +10,7 @@ import data.writ.access.request
 # METADATA
 # description: |
 #   Every [binding, role, rule] whose binding applies to the request and whose
-#   lists fit it. Restrictions are not looked at.
+#   lists fit it, before restrictions.
 hits := [[binding, role, rule] |
 	some key in _applying
 	binding := data.compiled.access.bindings[key]

@@ -1,7 +1,7 @@
 # METADATA
 # description: |
-#   Origin's resource kinds: which words are one kind, and which entries of a
-#   rule can cover a request. Everything here is in lower case.
+#   Origin's resource kinds: which words name the same kind. All words are in lower
+#   case.
 package writ.access.kinds
 
 # METADATA
@@ -14,9 +14,9 @@ plural(word) := concat("", [substring(word, 0, count(word) - 1), "ies"]) if {
 
 # METADATA
 # description: |
-#   Every word that is the same kind as this one: itself, its plural, and the
-#   words it is the plural of. The relation is not transitive, so a lookup needs
-#   the whole list.
+#   Every word that names the same kind as this one: itself, its plural, and the
+#   words of which it is the plural. The relation is not transitive, so a lookup
+#   needs the whole list.
 same(word) := array.concat([word, plural(word)], [single |
 	some single in _singulars(word)
 	single != word

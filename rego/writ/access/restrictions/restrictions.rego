@@ -1,7 +1,7 @@
 # METADATA
 # description: |
-#   What Origin's attribute restrictions say of the request: each is "true",
-#   "false" or "unknown" where the request does not carry what it reads.
+#   Origin's attribute restrictions, evaluated for the request: each is "true",
+#   "false", or "unknown" if the request lacks what it reads.
 package writ.access.restrictions
 
 import data.writ.access.kinds
@@ -10,8 +10,8 @@ import data.writ.access.request
 # METADATA
 # description: |
 #   The restrictions of a rule taken together, {"verdict", "missing"}: false if
-#   any is, else unknown if any is. missing says, for a verdict of unknown, what
-#   is not known, by the restriction that reads it.
+#   any is, else unknown if any is. If the verdict is unknown, missing names what
+#   is unknown, by the restriction that reads it.
 judge(restrictions) := {"verdict": verdict, "missing": {name: what |
 	verdict == "unknown"
 	some name, "unknown" in results
@@ -52,7 +52,7 @@ _missing(name, restrictions) := "what it reads" if {
 	name == restrictions.extension
 }
 
-# Reading changes no field, whatever the request says of fields.
+# Reading changes no field, so the fields of the request do not matter.
 _fields(mutable) := "true" if {
 	_carries({"get", "list", "watch"})
 } else := "false" if {
@@ -95,7 +95,8 @@ _has_label(entry) if {
 	object.get(entry, "value", value) == value
 }
 
-# The order matters: a pod that runs nowhere is on nobody's node, whoever asks.
+# The order matters: a pod without a node is not on the requester's node, even if
+# the requester's node is unknown.
 _same_minion := "false" if {
 	not _about_pods
 } else := "false" if {
@@ -120,7 +121,7 @@ _requester_node := node if {
 	node != ""
 } else := _fact("minion")
 
-# A pod that could not be fetched is not looked at, whatever came with the error.
+# If the pod could not be fetched, its spec in the request is ignored.
 _pod_node := node if {
 	node := _spec.nodeName
 	is_string(node)
@@ -143,16 +144,16 @@ _fact(name) := value if {
 	value != ""
 }
 
-# An extension that says nothing does not hold; "unknown" is its own word, and
-# anything else is no answer.
+# An extension without an answer does not hold. Any answer other than true and false
+# counts as unknown.
 _extension(name, restrictions) := "false" if {
 	not _answer(name, restrictions)
 } else := "true" if {
 	_equal(_answer(name, restrictions), true)
 } else := "unknown"
 
-# A function's arguments have no type: compared directly, an extension that can
-# only answer true or false would be a type error here.
+# A function, because its arguments have no type: comparing the answer of an
+# extension that returns only booleans directly would be a type error.
 _equal(answer, word) if answer == word
 
 _answer(name, restrictions) := data.compiled.extensions.holds(

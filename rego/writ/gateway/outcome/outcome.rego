@@ -19,7 +19,7 @@ start(patterns) := object.union(request.attributes, {null: {"patterns": patterns
 } else := object.union(request.attributes, {null: {"patterns": patterns}})
 
 # METADATA
-# description: The state with the identity of somebody whom nobody authenticated.
+# description: The state with the anonymous identity.
 anonymous(state) := object.union(state, {"auth": {"identity": {"anonymous": true}}})
 
 # METADATA

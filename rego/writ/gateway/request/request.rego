@@ -2,7 +2,7 @@
 # description: |
 #   The request of the gateway point: whether it is one, and the form of it that
 #   conditions read. What the embedded engine found comes under the key null, which
-#   no JSON text can hold; all else is checked and written out here for every door.
+#   no JSON text can hold; all else is checked and written out here for every protocol.
 package writ.gateway.request
 
 _objects := {"gateway", "route", "request", "source", "destination", "connection", "metadata", "auth"}
@@ -184,7 +184,7 @@ _auth := object.union({"metadata": {}, "authorization": {}, "response": {}}, {na
 })
 
 # METADATA
-# description: What was authenticated; undefined where nobody was.
+# description: What was authenticated; undefined without authentication.
 identity := _auth.identity
 
 # METADATA

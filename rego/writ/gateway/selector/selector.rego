@@ -64,7 +64,7 @@ cased(value, "lower") := lower(text(value))
 replaced(value, old, new) := replace(text(value), old, new)
 
 # METADATA
-# description: The text in base64, or what base64 says; undefined where it is none.
+# description: The text in base64, or the decoded text; undefined if the text is not base64.
 # scope: document
 base64_of(value, "encode") := base64.encode(text(value))
 

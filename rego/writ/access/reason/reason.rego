@@ -1,0 +1,45 @@
+# METADATA
+# description: |
+#   The reasons and warnings of decisions at the access point, as sentences.
+package writ.access.reason
+
+import data.writ.access.request
+
+# METADATA
+# description: The reason for the decision by these matched rules, the decisive one first.
+decided(matched) := sprintf("not allowed: no rule allows %s", [_asked]) if {
+	count(matched) == 0
+} else := sprintf("allowed by %s", [_by(matched[0])]) if {
+	matched[0].effect == "allow"
+} else := sprintf("denied by %s; would be allowed by %s", [_by(matched[0]), _by(allows[0])]) if {
+	allows := [entry | some entry in matched; entry.effect == "allow"]
+	count(allows) > 0
+} else := sprintf("denied by %s", [_by(matched[0])])
+
+# METADATA
+# description: The warning that a restriction of a rule cannot be decided.
+undecided(binding, rule, restriction, what) := sprintf("%s %s rule %d: %s undecidable: %s is not known", [
+	binding.kind,
+	_full_name(binding),
+	rule.rule,
+	restriction,
+	what,
+])
+
+_by(entry) := sprintf("%s %s (%s %s, rule %d)", [
+	entry.kind,
+	_full_name(entry),
+	entry.role.kind,
+	_full_name(entry.role),
+	entry.rule,
+])
+
+_full_name(named) := named.name if {
+	named.namespace == ""
+} else := sprintf("%s/%s", [named.namespace, named.name])
+
+_asked := sprintf("%s %s", [request.canonical.verb, request.canonical.path]) if {
+	request.canonical.path != ""
+} else := sprintf("%s %s at cluster scope", [request.canonical.verb, request.full_resource]) if {
+	request.canonical.namespace == ""
+} else := sprintf("%s %s in %s", [request.canonical.verb, request.full_resource, request.canonical.namespace])
