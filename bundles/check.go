@@ -11,10 +11,10 @@ import (
 	"github.com/writ-policy/writ/rego"
 )
 
-// Capabilities returns what Rego in a bundle may use: everything in this OPA version except
+// allowedCapabilities returns what Rego in a bundle may use: everything in this OPA version except
 // built-ins whose result depends on more than their arguments. time.now_ns is allowed,
 // because the engine sets its value. The caller owns the result.
-func Capabilities() *ast.Capabilities {
+func allowedCapabilities() *ast.Capabilities {
 	all := ast.CapabilitiesForThisVersion()
 	kept := *all
 	kept.Builtins = nil
@@ -45,7 +45,7 @@ func Compile(b *Bundle) (*ast.Compiler, error) { return compile(b, isModule) }
 
 func compile(b *Bundle, isIncluded func(path string) bool) (*ast.Compiler, error) {
 	modules := make(map[string]*ast.Module)
-	capabilities := Capabilities()
+	capabilities := allowedCapabilities()
 	for _, path := range slices.Sorted(maps.Keys(b.Files)) {
 		if !isIncluded(path) {
 			continue
