@@ -30,7 +30,7 @@ func Emit(lowered *tables.Gateway, o emit.Options) map[string][]byte {
 	g := &gatewayEmitter{
 		tables: lowered,
 		ids:    make(map[any]string),
-		used:   make(map[string]int),
+		used:   make(map[string]bool),
 		paths:  make(map[[2]int][]*tables.GatewayPath),
 	}
 	for i := range lowered.Paths {
@@ -63,7 +63,7 @@ type gatewayEmitter struct {
 	// module; empty where it restricts nothing or is not decided by.
 	effective []string
 	ids       map[any]string // by the meaning of a rule, which is its own
-	used      map[string]int
+	used      map[string]bool
 	rules     []namedRule
 	paths     map[[2]int][]*tables.GatewayPath // by gateway and listener
 }
@@ -102,11 +102,12 @@ func (g *gatewayEmitter) ruleName(rule *tables.EffectiveRule) string {
 	if id, ok := g.ids[rule.Meaning]; ok {
 		return id
 	}
-	id := rule.Policy + " " + rule.Key
-	g.used[id]++
-	if n := g.used[id]; n > 1 {
-		id += fmt.Sprintf(" %d", n)
+	own := rule.Policy + " " + rule.Key
+	id := own
+	for n := 2; g.used[id]; n++ { // a rule may itself be named "a 2"
+		id = fmt.Sprintf("%s %d", own, n)
 	}
+	g.used[id] = true
 	g.ids[rule.Meaning] = id
 	g.rules = append(g.rules, namedRule{id, rule})
 	return id

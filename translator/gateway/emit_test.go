@@ -40,3 +40,16 @@ func TestGatewayRulesAreRego(t *testing.T) {
 		}
 	}
 }
+
+// A rule whose own name looks like the number of another has a name of its own.
+func TestRuleNamesAreDistinct(t *testing.T) {
+	g := &gatewayEmitter{ids: make(map[any]string), used: make(map[string]bool)}
+	seen := make(map[string]bool)
+	for _, key := range []string{"rules.authorization.a", "rules.authorization.a", "rules.authorization.a 2", "rules.authorization.a"} {
+		id := g.ruleName(&tables.EffectiveRule{Policy: "AuthPolicy/n/p", Key: key, Meaning: &document.Authorization{}})
+		if seen[id] {
+			t.Errorf("two rules have the name %q", id)
+		}
+		seen[id] = true
+	}
+}
