@@ -7,6 +7,7 @@ import (
 	"os"
 	"path/filepath"
 	"slices"
+	"sync/atomic"
 	"testing"
 
 	"github.com/writ-policy/writ/tests/process"
@@ -40,20 +41,23 @@ func TestConformance(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	cases := 0
+	var cases atomic.Int64
+	t.Cleanup(func() { // the suites run in parallel, after this function returns
+		if cases.Load() == 0 {
+			t.Error("there are no cases")
+		}
+		t.Logf("%d cases", cases.Load())
+	})
 	for _, folder := range slices.Sorted(maps.Keys(suites)) {
 		t.Run(filepath.ToSlash(folder), func(t *testing.T) {
+			t.Parallel()
 			for _, file := range suites[folder] {
 				found := forms[file](t, folder)
 				if found == 0 {
 					t.Errorf("%s has no cases", file)
 				}
-				cases += found
+				cases.Add(int64(found))
 			}
 		})
 	}
-	if cases == 0 {
-		t.Error("no cases at all")
-	}
-	t.Logf("%d cases", cases)
 }
