@@ -7,7 +7,7 @@ import (
 )
 
 // Lint returns the warnings for documents that compile and should still not be.
-func Lint(r *Result) diag.List { return capped(lint.Check(r.resolved, r.Access)) }
+func Lint(r *Result) diag.List { return capped(lint.Check(r.resolved.Access, r.Access)) }
 
 // LintAuthor returns an error for every rule that the author of the change from
 // base to r gives away without holding it. Base may be nil: then all documents
@@ -17,5 +17,5 @@ func LintAuthor(r, base *Result, author lint.Author) diag.List {
 	if base != nil {
 		before = base.Access
 	}
-	return capped(lint.Escalation(r.resolved, r.Access, before, author))
+	return capped(lint.Escalation(r.resolved.Access, r.Access, before, author))
 }

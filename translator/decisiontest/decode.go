@@ -19,6 +19,7 @@ var points = []string{"access", "visibility", "gateway"}
 // what a request is, the decision point says when the test runs.
 func decodeDecisionTest(d *syntax.Decoder, n *syntax.Node, kind *syntax.Field) {
 	t := &DecisionTest{Header: d.Header(FamilyDecisionTest, syntax.VersionWrit, kindDecisionTest, kind.Key)}
+	t.Auxiliary = true
 	c := d.Cursor(n, kindDecisionTest, false)
 	c.At = kind.Key
 	c.Skip("apiVersion", "kind")

@@ -56,7 +56,7 @@ type places struct {
 
 type bindingPlace struct{ role diag.Position }
 
-func placesOf(r *resolve.Resolved) places {
+func placesOf(r *resolve.AccessResolved) places {
 	p := places{
 		roles:    make(map[string]diag.Position),
 		rules:    make(map[string][]diag.Position),

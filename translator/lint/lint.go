@@ -16,7 +16,7 @@ import (
 )
 
 // Check returns the warnings about documents that compile, sorted.
-func Check(r *resolve.Resolved, access *tables.Access) diag.List {
+func Check(r *resolve.AccessResolved, access *tables.Access) diag.List {
 	var list diag.List
 	for _, role := range r.KubernetesRoles {
 		// The rules of an aggregated role are reported for the roles that declare them.
@@ -34,7 +34,7 @@ func Check(r *resolve.Resolved, access *tables.Access) diag.List {
 
 // stockRolesInMaster warns about edit and admin bound in the master namespace. They
 // exclude roles but not clusterroles, and are intended for other namespaces.
-func stockRolesInMaster(r *resolve.Resolved) diag.List {
+func stockRolesInMaster(r *resolve.AccessResolved) diag.List {
 	var list diag.List
 	for _, b := range r.OriginBindings {
 		if b.Document.Namespace != r.Master || b.Role.Namespace != r.Master {

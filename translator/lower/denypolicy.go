@@ -13,7 +13,7 @@ import (
 var defaultSubresources = []string{"exec", "attach", "portforward"}
 
 // denyPolicies lowers deny policies and the overrides of escalations.
-func denyPolicies(r *resolve.Resolved) *tables.Deny {
+func denyPolicies(r *resolve.DenyResolved) *tables.Deny {
 	deny := &tables.Deny{Policies: []tables.DenyPolicy{}, Escalations: []tables.Escalation{}}
 	for i := range r.DenyPolicies {
 		deny.Policies = append(deny.Policies, denyPolicy(&r.DenyPolicies[i]))

@@ -15,7 +15,7 @@ import (
 
 // lowerGateway lowers gateways, routes and the policies attached to them: each path's
 // policies are folded, each distinct set of them once.
-func lowerGateway(r *resolve.Resolved) (*tables.Gateway, diag.List) {
+func lowerGateway(r *resolve.GatewayResolved) (*tables.Gateway, diag.List) {
 	g := &gatewayLowerer{
 		partial:  r.Partial,
 		out:      &tables.Gateway{Gateways: []tables.GatewayObject{}, Routes: []tables.GatewayRoute{}, Paths: []tables.GatewayPath{}},

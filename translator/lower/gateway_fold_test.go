@@ -182,7 +182,7 @@ func TestPathsAreBounded(t *testing.T) {
 		route.Rules = append(route.Rules, document.RouteRule{Name: fmt.Sprint(i)})
 		r.Listeners = append(r.Listeners, resolve.Attachment{Gateway: gateway, Listener: i})
 	}
-	_, list := Lower(&resolve.Resolved{Gateways: []*document.Gateway{gateway}, Routes: []resolve.HTTPRoute{r}})
+	_, list := lowerGateway(&resolve.GatewayResolved{Gateways: []*document.Gateway{gateway}, Routes: []resolve.HTTPRoute{r}})
 	if len(list) != 1 || list[0].Code != diag.PathLimit || list[0].File != "g.yaml" {
 		t.Errorf("got %v, want one %s in g.yaml", list, diag.PathLimit)
 	}

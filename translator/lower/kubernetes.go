@@ -10,7 +10,7 @@ import (
 
 const kindClusterRoleBinding = "ClusterRoleBinding"
 
-func (l *Lowerer) kubernetes(c *change, r *resolve.Resolved) {
+func (l *AccessLowerer) kubernetes(c *change, r *resolve.AccessResolved) {
 	gone, come := resolve.Changes(l.seen.KubernetesRoles, r.KubernetesRoles, sameKubernetesRole)
 	for _, role := range gone {
 		c.unrole(role.Meta())
@@ -45,7 +45,7 @@ func sameKubernetesRole(a, b resolve.KubernetesRole) bool {
 	return a.Document == b.Document && (!a.Document.Aggregated || reflect.DeepEqual(a.Rules, b.Rules))
 }
 
-func (l *Lowerer) kubernetesRole(c *change, role resolve.KubernetesRole) {
+func (l *AccessLowerer) kubernetesRole(c *change, role resolve.KubernetesRole) {
 	d := role.Document
 	rules := make([]tables.KubernetesRule, 0, len(role.Rules))
 	for i := range role.Rules {

@@ -13,7 +13,7 @@ import (
 )
 
 // lowerVisibility lowers MonitorAccessPolicies and MetricSources.
-func lowerVisibility(r *resolve.Resolved) *tables.Visibility {
+func lowerVisibility(r *resolve.VisibilityResolved) *tables.Visibility {
 	out := &tables.Visibility{
 		Policies: make([]tables.VisibilityPolicy, 0, len(r.MonitorAccessPolicies)),
 		Allows:   map[string][]int{},

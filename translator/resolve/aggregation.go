@@ -41,7 +41,7 @@ type aggregation struct {
 
 // aggregate returns the effective rules of each aggregated role. Roles that a
 // selector fits are marked as used.
-func (r *resolver) aggregate(used map[*access.KubernetesRole]bool) map[*access.KubernetesRole][]access.KubernetesRule {
+func (r *accessResolver) aggregate(used map[*access.KubernetesRole]bool) map[*access.KubernetesRole][]access.KubernetesRule {
 	effective := make(map[*access.KubernetesRole][]access.KubernetesRule)
 	if !slices.ContainsFunc(r.kubernetesRoles, func(d *access.KubernetesRole) bool { return d.Aggregated }) {
 		return effective
@@ -90,7 +90,7 @@ func newAggregation(roles []*access.KubernetesRole) *aggregation {
 
 // checkSelectors evaluates the selectors of a role and reports whether all of
 // them are ones an API server takes.
-func (r *resolver) checkSelectors(a *aggregation, role *access.KubernetesRole, used map[*access.KubernetesRole]bool) bool {
+func (r *accessResolver) checkSelectors(a *aggregation, role *access.KubernetesRole, used map[*access.KubernetesRole]bool) bool {
 	fits := false
 	for _, s := range role.Selectors {
 		roles, err := a.fitting(s)

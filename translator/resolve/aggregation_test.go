@@ -31,7 +31,7 @@ func in(key string, values ...string) syntax.Selector {
 // resources lists the resource of each effective rule, by role.
 func resources(r *Resolved) map[string][]string {
 	out := make(map[string][]string)
-	for _, role := range r.KubernetesRoles {
+	for _, role := range r.Access.KubernetesRoles {
 		out[role.Document.Name] = []string{}
 		for _, rule := range role.Rules {
 			out[role.Document.Name] = append(out[role.Document.Name], rule.Resources[0])

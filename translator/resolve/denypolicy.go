@@ -15,8 +15,33 @@ const (
 	kindEscalation = "BreakglassEscalation"
 )
 
-// denyPolicy follows the references between deny policies and escalations.
-func (r *resolver) denyPolicy() {
+// DenyPolicy is a policy with the escalations whose denyPolicyRefs list it.
+type DenyPolicy struct {
+	Document   *deny.DenyPolicy
+	ReferredBy []*deny.BreakglassEscalation
+}
+
+// DenyResolved is the deny policies and escalations of a directory, in the order of
+// positions.
+type DenyResolved struct {
+	DenyPolicies []DenyPolicy
+	Escalations  []*deny.BreakglassEscalation
+}
+
+// denyResolver is the state of following the references of one directory.
+type denyResolver struct {
+	*directory
+	out          *DenyResolved
+	denyPolicies []*deny.DenyPolicy
+}
+
+// ResolveDeny follows the references between deny policies and escalations.
+func ResolveDeny(d *directory) *DenyResolved {
+	r := &denyResolver{
+		directory:    d,
+		out:          &DenyResolved{Escalations: documentsOf[*deny.BreakglassEscalation](d)},
+		denyPolicies: documentsOf[*deny.DenyPolicy](d),
+	}
 	referredBy := make(map[*deny.DenyPolicy][]*deny.BreakglassEscalation)
 	for _, e := range r.out.Escalations {
 		for _, ref := range e.DenyPolicyRefs {
@@ -36,23 +61,24 @@ func (r *resolver) denyPolicy() {
 		}
 		r.out.DenyPolicies = append(r.out.DenyPolicies, DenyPolicy{p, referredBy[p]})
 	}
+	return r.out
 }
 
 // referredPolicy is the policy a denyPolicyRefs entry names, nil with a
 // diagnostic where there is none.
-func (r *resolver) referredPolicy(ref syntax.Text) *deny.DenyPolicy {
+func (r *denyResolver) referredPolicy(ref syntax.Text) *deny.DenyPolicy {
 	id := identity{deny.FamilyDenyPolicy, kindDenyPolicy, "", ref.Value}
-	if policy, ok := r.names.first[id].(*deny.DenyPolicy); ok {
+	if policy, ok := r.find(id).(*deny.DenyPolicy); ok {
 		return policy
 	}
-	danglingReference(r, ref, id, "denyPolicyRefs", r.denyPolicies)
+	danglingReference(r.directory, ref, id, "denyPolicyRefs", r.denyPolicies)
 	return nil
 }
 
 // escalationRef checks an entry of escalationRefs. Without a wildcard it names an
 // escalation, or with no letter at all requests that are under none; with one it
 // should fit some.
-func (r *resolver) escalationRef(ref syntax.Text, escalations *escalationNames) {
+func (r *denyResolver) escalationRef(ref syntax.Text, escalations *escalationNames) {
 	glob, problem, _ := deny.ParseGlob(ref.Value)
 	if problem != "" || ref.Value == "" {
 		return
@@ -70,13 +96,13 @@ func (r *resolver) escalationRef(ref syntax.Text, escalations *escalationNames) 
 		})
 	case literal:
 		id := identity{deny.FamilyDenyPolicy, kindEscalation, "", name}
-		if _, ok := r.names.first[id]; !ok {
-			danglingReference(r, ref, id, "escalationRefs", r.out.Escalations)
+		if r.find(id) == nil {
+			danglingReference(r.directory, ref, id, "escalationRefs", r.out.Escalations)
 		}
 	}
 }
 
-func danglingReference[D syntax.Document](r *resolver, ref syntax.Text, id identity, field string, declared []D) {
+func danglingReference[D syntax.Document](r *directory, ref syntax.Text, id identity, field string, declared []D) {
 	d := diag.Diagnostic{
 		Position: ref.At,
 		Length:   len([]rune(ref.Value)),

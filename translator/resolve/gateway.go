@@ -2,6 +2,7 @@ package resolve
 
 import (
 	"fmt"
+	"slices"
 
 	"github.com/writ-policy/writ/translator/diag"
 	"github.com/writ-policy/writ/translator/gateway/document"
@@ -39,8 +40,57 @@ type InheritedPolicy struct {
 	Rejected tables.Rejection
 }
 
-// gateway follows the references of routes and policies.
-func (r *resolver) gateway() {
+// GatewayResolved is the gateways, routes and policies of a directory with their
+// references followed, in the order of positions.
+type GatewayResolved struct {
+	Partial           bool // some document could not be read
+	Gateways          []*document.Gateway
+	Routes            []HTTPRoute
+	InheritedPolicies []InheritedPolicy
+}
+
+// gatewayResolver is the state of following the references of one directory.
+type gatewayResolver struct {
+	*directory
+	out               *GatewayResolved
+	routeDocuments    []*document.HTTPRoute
+	inheritedPolicies []*document.InheritedPolicy
+	// conflicts holds the policies whose identity another one has.
+	conflicts map[*document.InheritedPolicy]tables.Rejection
+	// elsewhere finds a gateway or route by kind and name, whatever its namespace.
+	elsewhere map[[2]string]*syntax.Header
+}
+
+// newGatewayResolver deals the documents of the directory out. A policy that repeats
+// another's identity is among the policies, rejected.
+func newGatewayResolver(d *directory) *gatewayResolver {
+	r := &gatewayResolver{
+		directory:         d,
+		out:               &GatewayResolved{Partial: d.partial, Gateways: documentsOf[*document.Gateway](d)},
+		routeDocuments:    documentsOf[*document.HTTPRoute](d),
+		inheritedPolicies: documentsOf[*document.InheritedPolicy](d),
+		conflicts:         make(map[*document.InheritedPolicy]tables.Rejection),
+		elsewhere:         make(map[[2]string]*syntax.Header),
+	}
+	for _, repeated := range d.repeated {
+		if policy, ok := repeated.(*document.InheritedPolicy); ok {
+			r.conflicts[policy] = tables.Conflicted
+			r.inheritedPolicies = append(r.inheritedPolicies, policy)
+		}
+	}
+	slices.SortStableFunc(r.inheritedPolicies, func(a, b *document.InheritedPolicy) int { return comparePositions(a, b) })
+	for _, gateway := range r.out.Gateways {
+		r.elsewhere[[2]string{gateway.Kind, gateway.Name}] = &gateway.Header
+	}
+	for _, route := range r.routeDocuments {
+		r.elsewhere[[2]string{route.Kind, route.Name}] = &route.Header
+	}
+	return r
+}
+
+// ResolveGateway follows the references of routes and policies.
+func ResolveGateway(d *directory) *GatewayResolved {
+	r := newGatewayResolver(d)
 	for _, p := range r.inheritedPolicies {
 		policy := InheritedPolicy{Document: p, Section: Whole, Rejected: r.conflicts[p]}
 		switch {
@@ -53,12 +103,13 @@ func (r *resolver) gateway() {
 		r.out.InheritedPolicies = append(r.out.InheritedPolicies, policy)
 	}
 	r.routes()
+	return r.out
 }
 
 // target looks for what a policy is attached to and reports whether it is there.
-func (r *resolver) target(p *InheritedPolicy) bool {
+func (r *gatewayResolver) target(p *InheritedPolicy) bool {
 	t, h := p.Document.Target, &p.Document.Header
-	switch object := r.names.first[identity{document.FamilyGateway, t.Kind, h.Namespace, t.Name.Value}].(type) {
+	switch object := r.find(identity{document.FamilyGateway, t.Kind, h.Namespace, t.Name.Value}).(type) {
 	case *document.Gateway:
 		p.Gateway = object
 	case *document.HTTPRoute:
@@ -96,7 +147,7 @@ func sectionNames(g *document.Gateway, route *document.HTTPRoute) []string {
 	return names
 }
 
-func (r *resolver) missingTarget(h *syntax.Header, t document.Target) {
+func (r *gatewayResolver) missingTarget(h *syntax.Header, t document.Target) {
 	d := diag.Diagnostic{
 		Position: t.Name.At,
 		Length:   len([]rune(t.Name.Value)),
@@ -110,13 +161,13 @@ func (r *resolver) missingTarget(h *syntax.Header, t document.Target) {
 
 // suggest adds the object that may have been meant: one of a near name in the
 // namespace, else one of that very name in another.
-func (r *resolver) suggest(d *diag.Diagnostic, kind, namespace, name string) {
+func (r *gatewayResolver) suggest(d *diag.Diagnostic, kind, namespace, name string) {
 	inside := func(h *syntax.Header) bool { return h.Namespace == namespace }
 	var close *syntax.Header
 	if kind == kindGateway {
-		close = near(r, name, r.out.Gateways, inside)
+		close = near(r.directory, name, r.out.Gateways, inside)
 	} else {
-		close = near(r, name, r.routeDocuments, inside)
+		close = near(r.directory, name, r.routeDocuments, inside)
 	}
 	switch other := r.elsewhere[[2]string{kind, name}]; {
 	case close != nil:
@@ -129,7 +180,7 @@ func (r *resolver) suggest(d *diag.Diagnostic, kind, namespace, name string) {
 }
 
 // missingSection reports a listener or rule that an object does not have.
-func (r *resolver) missingSection(code diag.Code, section syntax.Text, kind, object string, names []string) {
+func (r *gatewayResolver) missingSection(code diag.Code, section syntax.Text, kind, object string, names []string) {
 	noun := "listener"
 	if kind == kindHTTPRoute {
 		noun = "rule"
@@ -141,7 +192,7 @@ func (r *resolver) missingSection(code diag.Code, section syntax.Text, kind, obj
 		Message:  fmt.Sprintf("%s %s has no %s %q", kind, object, noun, section.Value),
 		Hint:     fmt.Sprintf("leave sectionName out for the %s as a whole", kind),
 	}
-	if r.suggested++; r.suggested <= maxSuggestions {
+	if r.maySuggest() {
 		if close := diag.Suggest(section.Value, names); close != "" {
 			d.Hint = fmt.Sprintf("did you mean %q?", close)
 		} else if len(names) == 1 {

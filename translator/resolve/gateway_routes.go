@@ -15,7 +15,7 @@ import (
 const labelNamespace = "kubernetes.io/metadata.name"
 
 // routes attaches routes to the listeners that accept them.
-func (r *resolver) routes() {
+func (r *gatewayResolver) routes() {
 	rings := newRings(r.routeDocuments)
 	selectors := make(map[*document.Listener]labels.Selector)
 	for _, d := range r.routeDocuments {
@@ -39,8 +39,8 @@ func (r *resolver) routes() {
 }
 
 // parent is the listeners that a parentRef puts a route on.
-func (r *resolver) parent(d *document.HTTPRoute, p *document.ParentRef, selectors map[*document.Listener]labels.Selector) []Attachment {
-	gateway, ok := r.names.first[identity{document.FamilyGateway, kindGateway, p.Namespace.Value, p.Name.Value}].(*document.Gateway)
+func (r *gatewayResolver) parent(d *document.HTTPRoute, p *document.ParentRef, selectors map[*document.Listener]labels.Selector) []Attachment {
+	gateway, ok := r.find(identity{document.FamilyGateway, kindGateway, p.Namespace.Value, p.Name.Value}).(*document.Gateway)
 	if !ok {
 		r.missingParent(p)
 		return nil
@@ -81,7 +81,7 @@ func (r *resolver) parent(d *document.HTTPRoute, p *document.ParentRef, selector
 }
 
 // refuses is why a listener does not accept a route; empty where it does.
-func (r *resolver) refuses(g *document.Gateway, l *document.Listener, d *document.HTTPRoute, selectors map[*document.Listener]labels.Selector) string {
+func (r *gatewayResolver) refuses(g *document.Gateway, l *document.Listener, d *document.HTTPRoute, selectors map[*document.Listener]labels.Selector) string {
 	switch {
 	case l.Protocol != "HTTP" && l.Protocol != "HTTPS":
 		return fmt.Sprintf("its protocol is %s", l.Protocol)
@@ -100,7 +100,7 @@ func (r *resolver) refuses(g *document.Gateway, l *document.Listener, d *documen
 }
 
 // selects reports whether a listener's selector fits a namespace by its name.
-func (r *resolver) selects(l *document.Listener, namespace string, selectors map[*document.Listener]labels.Selector) bool {
+func (r *gatewayResolver) selects(l *document.Listener, namespace string, selectors map[*document.Listener]labels.Selector) bool {
 	selector, ok := selectors[l]
 	if !ok {
 		var err error
@@ -140,7 +140,7 @@ func within(pattern, host string) bool {
 	return wildcard && len(host) > len(suffix) && strings.HasSuffix(host, suffix)
 }
 
-func (r *resolver) missingParent(p *document.ParentRef) {
+func (r *gatewayResolver) missingParent(p *document.ParentRef) {
 	d := diag.Diagnostic{
 		Position: p.Name.At,
 		Length:   len([]rune(p.Name.Value)),
@@ -154,7 +154,7 @@ func (r *resolver) missingParent(p *document.ParentRef) {
 
 // otherParent reports a parent that is no Gateway: routes around in a circle once,
 // at the first of them.
-func (r *resolver) otherParent(rings *rings, d *document.HTTPRoute, p *document.ParentRef) {
+func (r *gatewayResolver) otherParent(rings *rings, d *document.HTTPRoute, p *document.ParentRef) {
 	at := diag.Diagnostic{
 		Position: p.Kind.At,
 		Length:   len([]rune(p.Kind.Value)),

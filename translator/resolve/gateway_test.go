@@ -85,7 +85,7 @@ func TestListenersAccept(t *testing.T) {
 			route.Hostnames = row.hosts
 			gateway := &document.Gateway{Header: gatewayHeader(kindGateway, "net", "edge"), Listeners: []document.Listener{l}}
 			resolved, list := Resolve([]syntax.Document{gateway, route}, Options{})
-			if got, want := len(resolved.Routes[0].Listeners), map[bool]int{true: 1, false: 0}[row.accepted]; got != want {
+			if got, want := len(resolved.Gateway.Routes[0].Listeners), map[bool]int{true: 1, false: 0}[row.accepted]; got != want {
 				t.Errorf("got %d listeners, want %d", got, want)
 			}
 			if row.accepted != (count(list, diag.RouteNotAccepted) == 0) || list.HasErrors() {
@@ -107,8 +107,8 @@ func TestListenerSelectorIsRefused(t *testing.T) {
 	resolved, list := Resolve([]syntax.Document{
 		gateway, routeOf("shop", "a", parentOf(kindGateway, "net", "edge")), routeOf("shop", "b", parentOf(kindGateway, "net", "edge")),
 	}, Options{})
-	if got := count(list, diag.Value); got != 1 || len(resolved.Routes[0].Listeners) > 0 {
-		t.Errorf("got %d diagnostics and %v, want one and no listener", got, resolved.Routes[0].Listeners)
+	if got := count(list, diag.Value); got != 1 || len(resolved.Gateway.Routes[0].Listeners) > 0 {
+		t.Errorf("got %d diagnostics and %v, want one and no listener", got, resolved.Gateway.Routes[0].Listeners)
 	}
 }
 
@@ -209,7 +209,7 @@ func TestTargets(t *testing.T) {
 			second := *policy
 			second.At.Line = 9
 			resolved, list := Resolve([]syntax.Document{gateway, route, policy, &second}, Options{})
-			p := resolved.InheritedPolicies[0]
+			p := resolved.Gateway.InheritedPolicies[0]
 			got := string(p.Rejected)
 			switch {
 			case got != "":
@@ -224,7 +224,7 @@ func TestTargets(t *testing.T) {
 			if missing := count(list, diag.TargetNotFound) == 1; missing != (row.want == "TargetNotFound") {
 				t.Errorf("got %v", list)
 			}
-			if got := resolved.InheritedPolicies[1].Rejected; got != tables.Conflicted || count(list, diag.Duplicate) != 1 {
+			if got := resolved.Gateway.InheritedPolicies[1].Rejected; got != tables.Conflicted || count(list, diag.Duplicate) != 1 {
 				t.Errorf("declared twice: got %q and %v, want %s", got, list, tables.Conflicted)
 			}
 		})

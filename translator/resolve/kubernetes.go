@@ -14,7 +14,7 @@ const (
 )
 
 // kubernetes follows the references of Kubernetes documents.
-func (r *resolver) kubernetes() {
+func (r *accessResolver) kubernetes() {
 	r.out.KubernetesBindings = follow(r.kubernetesBindings, r.before.KubernetesBindings,
 		func(b KubernetesBinding) *access.KubernetesBinding { return b.Document },
 		func(b *access.KubernetesBinding) (KubernetesBinding, bool) {
@@ -41,12 +41,12 @@ func (r *resolver) kubernetes() {
 
 // kubernetesRole is the role a binding names, nil with a diagnostic where no
 // document defines it. A Role is looked for in the binding's namespace.
-func (r *resolver) kubernetesRole(b *access.KubernetesBinding) *access.KubernetesRole {
+func (r *accessResolver) kubernetesRole(b *access.KubernetesBinding) *access.KubernetesRole {
 	id := identity{access.FamilyKubernetes, b.RoleKind, b.Namespace, b.RoleName.Value}
 	if b.RoleKind == kindClusterRole {
 		id.namespace = ""
 	}
-	if role, ok := r.names.first[id].(*access.KubernetesRole); ok {
+	if role, ok := r.find(id).(*access.KubernetesRole); ok {
 		return role
 	}
 	d := diag.Diagnostic{
@@ -59,10 +59,10 @@ func (r *resolver) kubernetesRole(b *access.KubernetesBinding) *access.Kubernete
 	if id.kind == kindRole {
 		d.Message = fmt.Sprintf("Role %q is not declared in namespace %q", id.name, id.namespace)
 	}
-	if other, ok := r.names.first[otherKind(id)]; ok {
+	if other := r.find(otherKind(id)); other != nil {
 		d.Hint = fmt.Sprintf("there is a %s of that name: write kind: %[1]s", other.Meta().Kind)
 		d.Related = related(other.Meta())
-	} else if close := near(r, id.name, r.kubernetesRoles, func(h *syntax.Header) bool {
+	} else if close := near(r.directory, id.name, r.kubernetesRoles, func(h *syntax.Header) bool {
 		return h.Kind == id.kind && h.Namespace == id.namespace
 	}); close != nil {
 		d.Hint = fmt.Sprintf("did you mean %q?", close.Name)
@@ -82,7 +82,7 @@ func related(h *syntax.Header) []diag.Related {
 	return []diag.Related{{Position: h.NameAt, Message: fmt.Sprintf("%s is declared here", title(h))}}
 }
 
-func (r *resolver) unused(h *syntax.Header) {
+func (r *accessResolver) unused(h *syntax.Header) {
 	if r.partial {
 		return
 	}

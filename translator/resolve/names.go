@@ -3,12 +3,8 @@ package resolve
 import (
 	"fmt"
 
-	"github.com/writ-policy/writ/translator/access"
 	"github.com/writ-policy/writ/translator/diag"
-	"github.com/writ-policy/writ/translator/extension"
-	"github.com/writ-policy/writ/translator/gateway/document"
 	"github.com/writ-policy/writ/translator/syntax"
-	"github.com/writ-policy/writ/translator/visibility"
 )
 
 // identity is what makes two documents one: two families never collide.
@@ -45,7 +41,7 @@ func (n *names) update(documents []syntax.Document) (changed []syntax.Document) 
 	}
 	for _, d := range come {
 		switch id := identityOf(d.Meta()); {
-		case !unique(d):
+		case d.Meta().Shared:
 		case n.first[id] == nil:
 			n.first[id] = d
 		default:
@@ -58,13 +54,6 @@ func (n *names) update(documents []syntax.Document) (changed []syntax.Document) 
 	return append(gone, come...)
 }
 
-// unique reports whether nothing else may have the document's identity. Several
-// files may share a package of Rego.
-func unique(d syntax.Document) bool {
-	_, shared := d.(*extension.Extension)
-	return !shared
-}
-
 // contest finds the first documents of contested identities.
 func (n *names) contest() {
 	doubtful := n.contested
@@ -75,53 +64,13 @@ func (n *names) contest() {
 	for _, d := range n.documents {
 		id := identityOf(d.Meta())
 		switch {
-		case !unique(d), !doubtful[id]:
+		case d.Meta().Shared, !doubtful[id]:
 		case n.first[id] == nil:
 			n.first[id] = d
 		default:
 			n.contested[id] = true
 		}
 	}
-}
-
-// claim reports whether the document is the first of its identity.
-func (r *resolver) claim(d syntax.Document) bool {
-	if len(r.names.contested) == 0 {
-		return true
-	}
-	h := d.Meta()
-	first := r.names.first[identityOf(h)]
-	if first == d {
-		return true
-	}
-	r.duplicate(h, first.Meta(), title(h)+" is declared twice")
-	return false
-}
-
-// claimPolicy takes a namespace for its Policy: the container may have any name,
-// but there is one.
-func (r *resolver) claimPolicy(p *access.OriginPolicy) {
-	first, taken := r.originPolicies[p.Namespace]
-	if !taken {
-		r.originPolicies[p.Namespace] = p
-		return
-	}
-	r.duplicate(&p.Header, &first.Header, fmt.Sprintf(
-		"namespace %q already has a Policy %q, so there is no room for %q", p.Namespace, first.Name, p.Name))
-}
-
-func (r *resolver) duplicate(second, first *syntax.Header, message string) {
-	at := second.At
-	if second.Family == visibility.FamilyVisibility || second.Family == document.FamilyGateway {
-		at = second.NameAt // where these families have every name that is there twice
-	}
-	r.list.Add(diag.Diagnostic{
-		Position: at,
-		Code:     diag.Duplicate,
-		Message:  fmt.Sprintf("%s; the first is at %s", message, place(first.At)),
-		Hint:     "remove one of them, or give it a name of its own",
-		Related:  []diag.Related{{Position: first.At, Message: "the first is here"}},
-	})
 }
 
 // place is a position within a message.
@@ -145,8 +94,8 @@ const farthest = 3
 
 // near returns the role whose name is nearest to the wanted one among those that
 // fit, or nil where none is close.
-func near[D syntax.Document](r *resolver, want string, roles []D, fits func(*syntax.Header) bool) *syntax.Header {
-	if r.suggested++; r.suggested > maxSuggestions {
+func near[D syntax.Document](d *directory, want string, roles []D, fits func(*syntax.Header) bool) *syntax.Header {
+	if !d.maySuggest() {
 		return nil
 	}
 	byName := make(map[string]*syntax.Header)

@@ -11,7 +11,7 @@ import (
 // origin follows the references of Origin documents and checks that the
 // containers they need are there. Towards the master namespace containers are
 // automatic.
-func (r *resolver) origin() {
+func (r *accessResolver) origin() {
 	r.originPolicyBindings()
 	r.out.OriginBindings = follow(r.originBindings, r.before.OriginBindings,
 		func(b OriginBinding) *access.OriginBinding { return b.Document },
@@ -37,7 +37,7 @@ func (r *resolver) origin() {
 
 // originPolicyBindings checks the containers of bindings: each is named after
 // the namespace whose Policy it binds.
-func (r *resolver) originPolicyBindings() {
+func (r *accessResolver) originPolicyBindings() {
 	for _, c := range r.originContainers {
 		switch {
 		case c.RefNamespace.Value != "" && c.RefNamespace.Value != c.Name:
@@ -70,7 +70,7 @@ func (r *resolver) originPolicyBindings() {
 
 // policyRefName checks the Policy a policyRef names. The master namespace's own
 // Policy may be automatic, and then has no name to differ from.
-func (r *resolver) policyRefName(c *access.OriginPolicyBinding) {
+func (r *accessResolver) policyRefName(c *access.OriginPolicyBinding) {
 	policy := r.originPolicies[c.Name]
 	if c.RefName.Value == "" || policy == nil || policy.Name == c.RefName.Value {
 		return
@@ -87,7 +87,7 @@ func (r *resolver) policyRefName(c *access.OriginPolicyBinding) {
 
 // originRole is the role a binding names, nil with a diagnostic where the
 // reference cannot be followed.
-func (r *resolver) originRole(b *access.OriginBinding) *access.OriginRole {
+func (r *accessResolver) originRole(b *access.OriginBinding) *access.OriginRole {
 	namespace := b.RoleNamespace
 	if b.Global {
 		namespace = r.master
@@ -99,7 +99,7 @@ func (r *resolver) originRole(b *access.OriginBinding) *access.OriginRole {
 		r.needPolicyBinding(b)
 	}
 	id := identity{access.FamilyOrigin, kindRole, namespace, b.RoleName.Value}
-	if role, ok := r.names.first[id].(*access.OriginRole); ok {
+	if role, ok := r.find(id).(*access.OriginRole); ok {
 		return role
 	}
 	r.danglingOriginRole(b, id)
@@ -108,7 +108,7 @@ func (r *resolver) originRole(b *access.OriginBinding) *access.OriginRole {
 
 // mayRefer checks where a binding points to: its own namespace or the master's,
 // and inside a container the namespace that container is for.
-func (r *resolver) mayRefer(b *access.OriginBinding, namespace string) bool {
+func (r *accessResolver) mayRefer(b *access.OriginBinding, namespace string) bool {
 	d := diag.Diagnostic{
 		Position: b.RoleNamespaceAt,
 		Code:     diag.ForeignReference,
@@ -132,8 +132,8 @@ func (r *resolver) mayRefer(b *access.OriginBinding, namespace string) bool {
 
 // needPolicyBinding checks that a binding to a role of its own namespace has the
 // container it needs.
-func (r *resolver) needPolicyBinding(b *access.OriginBinding) {
-	if _, ok := r.names.first[identity{access.FamilyOrigin, "PolicyBinding", b.Namespace, b.Namespace}]; ok {
+func (r *accessResolver) needPolicyBinding(b *access.OriginBinding) {
+	if r.find(identity{access.FamilyOrigin, "PolicyBinding", b.Namespace, b.Namespace}) != nil {
 		return
 	}
 	r.missingContainer(&b.Header, diag.NoPolicyBinding,
@@ -141,7 +141,7 @@ func (r *resolver) needPolicyBinding(b *access.OriginBinding) {
 		fmt.Sprintf("add a writ.dev/v1 PolicyBinding named %q to namespace %[1]q", b.Namespace))
 }
 
-func (r *resolver) danglingOriginRole(b *access.OriginBinding, id identity) {
+func (r *accessResolver) danglingOriginRole(b *access.OriginBinding, id identity) {
 	d := diag.Diagnostic{
 		Position: b.RoleName.At,
 		Length:   len([]rune(b.RoleName.Value)),
@@ -150,10 +150,10 @@ func (r *resolver) danglingOriginRole(b *access.OriginBinding, id identity) {
 		Hint:     "declare it in this directory",
 	}
 	global := identity{id.family, id.kind, r.master, id.name}
-	if other, ok := r.names.first[global]; ok && b.In == nil {
+	if other := r.find(global); other != nil && b.In == nil {
 		d.Hint = fmt.Sprintf("there is one in namespace %q: write namespace: %[1]s in roleRef", r.master)
 		d.Related = related(other.Meta())
-	} else if close := near(r, id.name, r.out.OriginRoles, func(h *syntax.Header) bool {
+	} else if close := near(r.directory, id.name, r.out.OriginRoles, func(h *syntax.Header) bool {
 		return h.Namespace == id.namespace
 	}); close != nil {
 		d.Hint = fmt.Sprintf("did you mean %q?", close.Name)
@@ -162,6 +162,6 @@ func (r *resolver) danglingOriginRole(b *access.OriginBinding, id identity) {
 	r.list.Add(d)
 }
 
-func (r *resolver) missingContainer(h *syntax.Header, code diag.Code, message, hint string) {
+func (r *accessResolver) missingContainer(h *syntax.Header, code diag.Code, message, hint string) {
 	r.list.Add(diag.Diagnostic{Position: h.At, Code: code, Message: message, Hint: hint})
 }

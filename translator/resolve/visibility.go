@@ -11,9 +11,26 @@ import (
 	"github.com/writ-policy/writ/translator/visibility"
 )
 
-// visibility follows the references of monitor access policies to metric sources,
+// VisibilityResolved is the monitor access policies and metric sources of a directory,
+// in the order of positions.
+type VisibilityResolved struct {
+	MonitorAccessPolicies []*visibility.MonitorAccessPolicy
+	MetricSources         []*visibility.MetricSource
+}
+
+// visibilityResolver is the state of following the references of one directory.
+type visibilityResolver struct {
+	*directory
+	out *VisibilityResolved
+}
+
+// ResolveVisibility follows the references of monitor access policies to metric sources,
 // and finds policies whose order is an accident of their names.
-func (r *resolver) visibility() {
+func ResolveVisibility(d *directory) *VisibilityResolved {
+	r := &visibilityResolver{d, &VisibilityResolved{
+		MonitorAccessPolicies: documentsOf[*visibility.MonitorAccessPolicy](d),
+		MetricSources:         documentsOf[*visibility.MetricSource](d),
+	}}
 	sources := r.sourcesByType()
 	seen := make(map[ranked]*visibility.MonitorAccessPolicy)
 	for _, p := range r.out.MonitorAccessPolicies {
@@ -24,11 +41,12 @@ func (r *resolver) visibility() {
 		}
 		r.equalPriority(p, seen)
 	}
+	return r.out
 }
 
 // sourcesByType finds the metric source that defines each type, the first of
 // several.
-func (r *resolver) sourcesByType() map[string]*visibility.MetricSource {
+func (r *visibilityResolver) sourcesByType() map[string]*visibility.MetricSource {
 	sources := make(map[string]*visibility.MetricSource)
 	for _, s := range r.out.MetricSources {
 		if s.Type.Value == "" {
@@ -55,7 +73,7 @@ func diagnosticAt(t syntax.Text, code diag.Code, format string, args ...any) dia
 
 // visibilityEntry checks what a rule says of a type against the source that
 // defines it.
-func (r *resolver) visibilityEntry(e *visibility.VisibilityEntry, sources map[string]*visibility.MetricSource) {
+func (r *visibilityResolver) visibilityEntry(e *visibility.VisibilityEntry, sources map[string]*visibility.MetricSource) {
 	if visibility.StandardType(e.Type.Value) {
 		return
 	}
@@ -81,7 +99,7 @@ func (r *resolver) visibilityEntry(e *visibility.VisibilityEntry, sources map[st
 
 // undefinedType reports a custom type that no source defines. One that is nearly
 // a standard type is a mistake: as a custom type it would hide nothing.
-func (r *resolver) undefinedType(e *visibility.VisibilityEntry, sources map[string]*visibility.MetricSource) {
+func (r *visibilityResolver) undefinedType(e *visibility.VisibilityEntry, sources map[string]*visibility.MetricSource) {
 	if standard := nearlyStandard(e.Type.Value); standard != "" {
 		d := diagnosticAt(e.Type, diag.BadValue, "type %q is not the standard type %q, and no MetricSource defines it", e.Type.Value, standard)
 		d.Hint = fmt.Sprintf("did you mean %q?", standard)
@@ -94,7 +112,7 @@ func (r *resolver) undefinedType(e *visibility.VisibilityEntry, sources map[stri
 	d := diagnosticAt(e.Type, diag.UnknownType, "no MetricSource defines the custom type %q", e.Type.Value)
 	d.Severity = diag.Warning
 	d.Hint = "declare a MetricSource with this resourceTypeName"
-	if r.suggested++; r.suggested <= maxSuggestions {
+	if r.maySuggest() {
 		if near := diag.Suggest(e.Type.Value, slices.Sorted(maps.Keys(sources))); near != "" {
 			d.Hint = fmt.Sprintf("did you mean %q?", near)
 		}
@@ -114,7 +132,7 @@ func nearlyStandard(name string) string {
 	return ""
 }
 
-func (r *resolver) knownAggregations(list string, names []syntax.Text, source *visibility.MetricSource) {
+func (r *visibilityResolver) knownAggregations(list string, names []syntax.Text, source *visibility.MetricSource) {
 	for _, name := range names {
 		if slices.ContainsFunc(source.Aggregations, func(a visibility.Aggregation) bool { return a.Name == name.Value }) {
 			continue
@@ -125,7 +143,7 @@ func (r *resolver) knownAggregations(list string, names []syntax.Text, source *v
 		d := diagnosticAt(name, diag.UnknownAggregation, "%s names %q, which is no aggregation of %s", list, name.Value, title(&source.Header))
 		d.Severity = diag.Warning
 		d.Hint = "names are compared as a whole"
-		if r.suggested++; r.suggested <= maxSuggestions {
+		if r.maySuggest() {
 			known := make([]string, len(source.Aggregations))
 			for i, a := range source.Aggregations {
 				known[i] = a.Name
@@ -146,7 +164,7 @@ type ranked struct {
 
 // equalPriority warns of a policy that shares a subject with one before it at the
 // same priority. Disabled policies are in no order.
-func (r *resolver) equalPriority(p *visibility.MonitorAccessPolicy, seen map[ranked]*visibility.MonitorAccessPolicy) {
+func (r *visibilityResolver) equalPriority(p *visibility.MonitorAccessPolicy, seen map[ranked]*visibility.MonitorAccessPolicy) {
 	if p.Disabled {
 		return
 	}

@@ -68,7 +68,7 @@ func TestOrderOfVisibilityDocumentsDoesNotMatter(t *testing.T) {
 	if !reflect.DeepEqual(gotList, wantList) {
 		t.Errorf("diagnostics: got %v, want %v", gotList, wantList)
 	}
-	if !reflect.DeepEqual(got.MonitorAccessPolicies, want.MonitorAccessPolicies) || !reflect.DeepEqual(got.MetricSources, want.MetricSources) {
+	if !reflect.DeepEqual(got.Visibility.MonitorAccessPolicies, want.Visibility.MonitorAccessPolicies) || !reflect.DeepEqual(got.Visibility.MetricSources, want.Visibility.MetricSources) {
 		t.Error("got the documents in another order")
 	}
 }

@@ -23,6 +23,13 @@ type Header struct {
 	// NameAt and NamespaceAt are the values' positions, or At where missing.
 	NameAt      diag.Position
 	NamespaceAt diag.Position
+	// IdentityAt is where a second document of the same identity is reported; At
+	// where it is zero.
+	IdentityAt diag.Position
+	// Auxiliary documents decide nothing: a directory of them alone is empty.
+	Auxiliary bool
+	// Shared documents may have one identity.
+	Shared bool
 }
 
 // Meta returns the header itself, so that embedding it makes a Document.

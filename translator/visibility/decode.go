@@ -27,6 +27,7 @@ func decodeVisibility(d *syntax.Decoder, n *syntax.Node, kind *syntax.Field) {
 	c.At = kind.Key
 	c.Skip("apiVersion", "kind", "status")
 	identified := decodeVisibilityMetadata(d, c, &h)
+	h.IdentityAt = h.NameAt
 	spec := c.RequiredMapping("spec")
 	var out syntax.Document
 	if h.Kind == kindMonitorAccessPolicy {

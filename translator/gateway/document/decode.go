@@ -57,6 +57,7 @@ func decodeGatewayFamily(d *syntax.Decoder, n *syntax.Node, kind *syntax.Field, 
 	c.At = kind.Key
 	c.Skip("apiVersion", "kind", "status")
 	identified := g.metadata(c)
+	g.h.IdentityAt = g.h.NameAt
 	g.spec = c.Mapping("spec")
 	if g.spec == nil && c.Value("spec") == nil {
 		c.Missing("spec", "")
