@@ -7,10 +7,9 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/writ-policy/writ/translator/directory"
 	"github.com/writ-policy/writ/translator/emit"
-	"github.com/writ-policy/writ/translator/lower"
 	"github.com/writ-policy/writ/translator/registry"
-	"github.com/writ-policy/writ/translator/resolve"
 	"github.com/writ-policy/writ/translator/source"
 	"github.com/writ-policy/writ/translator/syntax"
 )
@@ -139,18 +138,18 @@ func BenchmarkPhases(b *testing.B) {
 			some, _ := registry.Decode(f.Path, f.Content)
 			documents = append(documents, some...)
 		}
-		resolved, _ := resolve.Resolve(documents, resolve.Options{})
-		tables, _ := lower.Lower(resolved)
+		resolved, _ := new(resolver).Resolve(documents, directory.Options{})
+		tables, _ := new(lowerer).Lower(resolved)
 		b.Run(fmt.Sprintf("resolve/%d", n), func(b *testing.B) {
 			b.ReportAllocs()
 			for b.Loop() {
-				resolve.Resolve(documents, resolve.Options{})
+				new(resolver).Resolve(documents, directory.Options{})
 			}
 		})
 		b.Run(fmt.Sprintf("lower/%d", n), func(b *testing.B) {
 			b.ReportAllocs()
 			for b.Loop() {
-				lower.Lower(resolved)
+				new(lowerer).Lower(resolved)
 			}
 		})
 		b.Run(fmt.Sprintf("emit/%d", n), func(b *testing.B) {

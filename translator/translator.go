@@ -24,12 +24,11 @@ import (
 
 	"github.com/writ-policy/writ/translator/decisiontest"
 	"github.com/writ-policy/writ/translator/diag"
+	"github.com/writ-policy/writ/translator/directory"
 	"github.com/writ-policy/writ/translator/emit"
 	"github.com/writ-policy/writ/translator/extension"
-	"github.com/writ-policy/writ/translator/lower"
 	"github.com/writ-policy/writ/translator/progress"
 	"github.com/writ-policy/writ/translator/registry"
-	"github.com/writ-policy/writ/translator/resolve"
 	"github.com/writ-policy/writ/translator/source"
 	"github.com/writ-policy/writ/translator/syntax"
 	"github.com/writ-policy/writ/translator/tables"
@@ -68,7 +67,7 @@ type Result struct {
 	Documents int
 
 	// resolved keeps positions for Lint.
-	resolved *resolve.Resolved
+	resolved *resolved
 }
 
 // Translator translates snapshots of one source. It is safe for concurrent use;
@@ -87,8 +86,8 @@ type Translator struct {
 // phases are what resolving and lowering keep. A run that has not come to its end
 // leaves none behind.
 type phases struct {
-	resolver resolve.Resolver
-	lowerer  lower.Lowerer
+	resolver resolver
+	lowerer  lowerer
 }
 
 // decoded is a file that was read, and the content it was read from.
@@ -116,7 +115,7 @@ func (t *Translator) Translate(ctx context.Context, snapshot source.Snapshot) (*
 	if t.phases = nil; kept == nil {
 		kept = new(phases)
 	}
-	resolved, more := kept.resolver.Resolve(documents, resolve.Options{
+	resolved, more := kept.resolver.Resolve(documents, directory.Options{
 		Master:     t.options.Master,
 		AllowEmpty: t.options.AllowEmpty,
 		Partial:    list.HasErrors(),

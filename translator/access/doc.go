@@ -1,6 +1,7 @@
 // Package access is the family of roles and bindings, of Kubernetes and of Origin:
-// their documents, how they are decoded, and the Rego and the generated tests written
-// for them. It must not know other families, save for the extensions that rules name.
+// how their documents are decoded, how references among them are followed, the tables
+// they come to, and the Rego and the generated tests written for them. It must not
+// know other families, save for the extensions that rules name.
 //
 // # Design
 //

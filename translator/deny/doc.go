@@ -1,6 +1,7 @@
 // Package deny is the family of deny policies and of the escalations that override
-// them: their documents, how they are decoded, and the Rego and the generated tests
-// written for them. It must not know other families.
+// them: how their documents are decoded, how references among them are followed, the
+// tables they come to, and the Rego and the generated tests written for them. It must
+// not know other families.
 //
 // # Design
 //

@@ -5,8 +5,8 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/writ-policy/writ/translator/access"
 	"github.com/writ-policy/writ/translator/diag"
-	"github.com/writ-policy/writ/translator/resolve"
 	"github.com/writ-policy/writ/translator/tables"
 )
 
@@ -34,7 +34,7 @@ type Question struct {
 // it: in roles that are new or changed compared with the base, and through bindings
 // that are new or changed. Removing rules or roles grants nothing. If base is nil,
 // everything is new, and the author's permissions are those of the same documents.
-func Escalation(r *resolve.AccessResolved, access, base *tables.Access, author Author) diag.List {
+func Escalation(r *access.Resolved, access, base *tables.Access, author Author) diag.List {
 	before := base
 	if base == nil {
 		base, before = access, &tables.Access{}

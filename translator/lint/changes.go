@@ -4,8 +4,8 @@ import (
 	"reflect"
 	"slices"
 
+	"github.com/writ-policy/writ/translator/access"
 	"github.com/writ-policy/writ/translator/diag"
-	"github.com/writ-policy/writ/translator/resolve"
 	"github.com/writ-policy/writ/translator/tables"
 )
 
@@ -56,7 +56,7 @@ type places struct {
 
 type bindingPlace struct{ role diag.Position }
 
-func placesOf(r *resolve.AccessResolved) places {
+func placesOf(r *access.Resolved) places {
 	p := places{
 		roles:    make(map[string]diag.Position),
 		rules:    make(map[string][]diag.Position),

@@ -11,12 +11,11 @@ import (
 
 	"github.com/writ-policy/writ/translator/access"
 	"github.com/writ-policy/writ/translator/diag"
-	"github.com/writ-policy/writ/translator/resolve"
 	"github.com/writ-policy/writ/translator/tables"
 )
 
 // Check returns the warnings about documents that compile, sorted.
-func Check(r *resolve.AccessResolved, access *tables.Access) diag.List {
+func Check(r *access.Resolved, access *tables.Access) diag.List {
 	var list diag.List
 	for _, role := range r.KubernetesRoles {
 		// The rules of an aggregated role are reported for the roles that declare them.
@@ -34,7 +33,7 @@ func Check(r *resolve.AccessResolved, access *tables.Access) diag.List {
 
 // stockRolesInMaster warns about edit and admin bound in the master namespace. They
 // exclude roles but not clusterroles, and are intended for other namespaces.
-func stockRolesInMaster(r *resolve.AccessResolved) diag.List {
+func stockRolesInMaster(r *access.Resolved) diag.List {
 	var list diag.List
 	for _, b := range r.OriginBindings {
 		if b.Document.Namespace != r.Master || b.Role.Namespace != r.Master {

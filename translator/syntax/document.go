@@ -1,6 +1,13 @@
 package syntax
 
-import "github.com/writ-policy/writ/translator/diag"
+import (
+	"strconv"
+
+	"github.com/writ-policy/writ/translator/diag"
+)
+
+// Source is the place of a document or rule as decisions report it.
+func Source(p diag.Position) string { return p.File + ":" + strconv.Itoa(p.Line) }
 
 // Document is one decoded document. The concrete types are KubernetesRole,
 // KubernetesBinding, OriginRole, OriginBinding, OriginPolicy,

@@ -1,13 +1,45 @@
 package syntax
 
 import (
+	"fmt"
 	"maps"
 	"slices"
 
 	"k8s.io/apimachinery/pkg/api/validate/content"
+	"k8s.io/apimachinery/pkg/labels"
+	"k8s.io/apimachinery/pkg/selection"
 
 	"github.com/writ-policy/writ/translator/diag"
 )
+
+// MetaIn is the operator as documents write it; selection.In is the one of
+// label queries.
+const MetaIn = "In"
+
+var operators = map[string]selection.Operator{
+	MetaIn:         selection.In,
+	"NotIn":        selection.NotIn,
+	"Exists":       selection.Exists,
+	"DoesNotExist": selection.DoesNotExist,
+}
+
+// CompileSelector turns a selector into Kubernetes' own, whose meaning it has.
+// One without requirements fits everything.
+func CompileSelector(s Selector) (labels.Selector, error) {
+	selector := labels.NewSelector()
+	for _, q := range s.Requirements {
+		operator, ok := operators[q.Operator]
+		if !ok {
+			return nil, fmt.Errorf("unknown operator %q", q.Operator)
+		}
+		requirement, err := labels.NewRequirement(q.Key, operator, q.Values)
+		if err != nil {
+			return nil, err
+		}
+		selector = selector.Add(*requirement)
+	}
+	return selector, nil
+}
 
 var selectorOperators = []string{"In", "NotIn", "Exists", "DoesNotExist"}
 

@@ -5,6 +5,19 @@ import (
 	"strings"
 )
 
+// Once is a list in its order, each entry where it is first.
+func Once(list []string) []string {
+	var out []string
+	seen := make(map[string]bool, len(list))
+	for _, entry := range list {
+		if !seen[entry] {
+			seen[entry] = true
+			out = append(out, entry)
+		}
+	}
+	return out
+}
+
 // Entries are the entries of a list sorted and each once, never nil. The list of
 // the document stays as it is: it is read again when another file changes.
 func Entries(list []string) []string {

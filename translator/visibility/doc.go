@@ -1,4 +1,5 @@
-// Package visibility is the family of monitoring policies and metric sources: their
-// documents, how they are decoded, and the Rego and the generated tests written for
-// them. It must not know other families.
+// Package visibility is the family of monitoring policies and metric sources: how
+// their documents are decoded, how references among them are followed, the tables they
+// come to, and the Rego and the generated tests written for them. It must not know
+// other families.
 package visibility

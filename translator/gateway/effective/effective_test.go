@@ -8,9 +8,9 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/writ-policy/writ/translator/lower"
+	"github.com/writ-policy/writ/translator/directory"
+	"github.com/writ-policy/writ/translator/gateway"
 	"github.com/writ-policy/writ/translator/registry"
-	"github.com/writ-policy/writ/translator/resolve"
 	"github.com/writ-policy/writ/translator/tables"
 )
 
@@ -63,12 +63,12 @@ spec: {targetRef: {group: gateway.networking.k8s.io, %s}, %s}
 func translated(t *testing.T, texts ...string) *tables.Gateway {
 	t.Helper()
 	documents, list := registry.Decode("a.yaml", []byte(hierarchy+strings.Join(texts, "")))
-	resolved, more := resolve.Resolve(documents, resolve.Options{})
-	lowered, last := lower.Lower(resolved)
-	if list = append(append(list, more...), last...); list.HasErrors() {
+	d := new(directory.Names).NewDirectory(documents, directory.Options{})
+	table, more := gateway.Lower(gateway.Resolve(d))
+	if list = slices.Concat(list, d.List, more); list.HasErrors() {
 		t.Fatal(list)
 	}
-	return lowered.Gateway
+	return table
 }
 
 func sample(t *testing.T) *tables.Gateway {

@@ -1,0 +1,113 @@
+package access
+
+import (
+	"slices"
+
+	"github.com/writ-policy/writ/translator/syntax"
+	"github.com/writ-policy/writ/translator/tables"
+)
+
+// change is what becomes different in the tables of roles and bindings. What is
+// taken away has to be told before what is put in: it may be of the same name.
+type change struct {
+	roles    map[string]*tables.Role
+	bindings map[string]*tables.Binding
+	// subjects says whether a binding is in the list of a subject.
+	subjects map[holder]map[string]bool
+}
+
+// holder is a subject where it is bound: in a namespace, or without one everywhere.
+type holder struct{ namespace, subject string }
+
+func newChange() *change {
+	return &change{
+		roles:    make(map[string]*tables.Role),
+		bindings: make(map[string]*tables.Binding),
+		subjects: make(map[holder]map[string]bool),
+	}
+}
+
+func (c *change) unrole(h *syntax.Header) { c.roles[roleKey(h)] = nil }
+
+func (c *change) role(r tables.Role) { c.roles[tables.RoleKey(r.Family, r.Namespace, r.Name)] = &r }
+
+// unbind takes a binding away, and bind puts one in, with an entry for each subject.
+func (c *change) unbind(h *syntax.Header, cluster bool, users, groups []string) {
+	key := tables.BindingKey(h.Family, h.Namespace, h.Name)
+	c.bindings[key] = nil
+	c.enter(key, level(h.Namespace, cluster), users, groups, false)
+}
+
+func (c *change) bind(b tables.Binding, users, groups []string) {
+	key := tables.BindingKey(b.Family, b.Namespace, b.Name)
+	c.bindings[key] = &b
+	c.enter(key, level(b.Namespace, b.Cluster), users, groups, true)
+}
+
+// level is where a binding counts.
+func level(namespace string, cluster bool) string {
+	if cluster {
+		return ""
+	}
+	return namespace
+}
+
+func (c *change) enter(key, namespace string, users, groups []string, listed bool) {
+	note := func(subject string) {
+		h := holder{namespace, subject}
+		if c.subjects[h] == nil {
+			c.subjects[h] = make(map[string]bool, 1)
+		}
+		c.subjects[h][key] = listed
+	}
+	for _, user := range users {
+		note("user:" + user)
+	}
+	for _, group := range groups {
+		note("group:" + group)
+	}
+}
+
+// apply makes the change. Maps made before stay as they are.
+func (c *change) apply(a *tables.Access) {
+	a.Roles = a.Roles.With(c.roles)
+	a.Bindings = a.Bindings.With(c.bindings)
+	levels := make(map[string]map[string]*[]string)
+	for h, bindings := range c.subjects {
+		if levels[h.namespace] == nil {
+			levels[h.namespace] = make(map[string]*[]string)
+		}
+		levels[h.namespace][h.subject] = listed(a.Subjects.In(h.namespace).At(h.subject), bindings)
+	}
+	a.Subjects.Cluster = a.Subjects.Cluster.With(levels[""])
+	delete(levels, "")
+	namespaces := make(map[string]*tables.Map[[]string], len(levels))
+	for namespace, subjects := range levels {
+		namespaces[namespace] = nil
+		if local := a.Subjects.In(namespace).With(subjects); local.Len() > 0 {
+			namespaces[namespace] = &local
+		}
+	}
+	a.Subjects.Namespaces = a.Subjects.Namespaces.With(namespaces)
+}
+
+// listed is the list of a subject's bindings, nil for none, given which of them are
+// and are not to be in it.
+func listed(before []string, bindings map[string]bool) *[]string {
+	list := make([]string, 0, len(before)+len(bindings))
+	for _, key := range before {
+		if _, told := bindings[key]; !told {
+			list = append(list, key)
+		}
+	}
+	for key, in := range bindings {
+		if in {
+			list = append(list, key)
+		}
+	}
+	if len(list) == 0 {
+		return nil
+	}
+	slices.Sort(list)
+	return &list
+}

@@ -1,0 +1,79 @@
+package access
+
+import (
+	"reflect"
+
+	"github.com/writ-policy/writ/translator/directory"
+	"github.com/writ-policy/writ/translator/syntax"
+	"github.com/writ-policy/writ/translator/tables"
+)
+
+const kindClusterRoleBinding = "ClusterRoleBinding"
+
+func (l *Lowerer) kubernetes(c *change, r *Resolved) {
+	gone, come := directory.Changes(l.seen.KubernetesRoles, r.KubernetesRoles, sameKubernetesRole)
+	for _, role := range gone {
+		c.unrole(role.Meta())
+		delete(l.warnings, role.Document)
+	}
+	for _, role := range come {
+		l.kubernetesRole(c, role)
+	}
+	unbound, bound := directory.Changes(l.seen.KubernetesBindings, r.KubernetesBindings,
+		func(a, b ResolvedKubernetesBinding) bool { return a.Document == b.Document && sameKey(a.Role, b.Role) })
+	for _, binding := range unbound {
+		d := binding.Document
+		c.unbind(&d.Header, d.Kind == kindClusterRoleBinding, d.Users, d.Groups)
+	}
+	for _, binding := range bound {
+		d := binding.Document
+		c.bind(tables.Binding{
+			Family:     tables.FamilyKubernetes,
+			APIVersion: d.APIVersion,
+			Kind:       d.Kind,
+			Namespace:  d.Namespace,
+			Name:       d.Name,
+			Role:       roleKey(binding.Role.Meta()),
+			Cluster:    d.Kind == kindClusterRoleBinding,
+			Source:     syntax.Source(d.At),
+		}, d.Users, d.Groups)
+	}
+}
+
+// sameKubernetesRole compares the rules only where they are those of other roles.
+func sameKubernetesRole(a, b ResolvedKubernetesRole) bool {
+	return a.Document == b.Document && (!a.Document.Aggregated || reflect.DeepEqual(a.Rules, b.Rules))
+}
+
+func (l *Lowerer) kubernetesRole(c *change, role ResolvedKubernetesRole) {
+	d := role.Document
+	rules := make([]tables.KubernetesRule, 0, len(role.Rules))
+	for i := range role.Rules {
+		rules = append(rules, kubernetesRule(i, &role.Rules[i]))
+	}
+	c.role(tables.Role{
+		Family:     tables.FamilyKubernetes,
+		Kind:       d.Kind,
+		Namespace:  d.Namespace,
+		Name:       d.Name,
+		Kubernetes: rules,
+		Source:     syntax.Source(d.At),
+	})
+	if !d.Aggregated {
+		l.warn(d, SuperfluousKubernetes(d, rules))
+	}
+}
+
+// kubernetesRule keeps the entries as written: their order means nothing, and
+// what a document says is easier to find again.
+func kubernetesRule(index int, rule *KubernetesRule) tables.KubernetesRule {
+	return tables.KubernetesRule{
+		Rule:      index,
+		Source:    syntax.Source(rule.At),
+		Verbs:     rule.Verbs,
+		Groups:    rule.APIGroups,
+		Resources: rule.Resources,
+		Names:     rule.ResourceNames,
+		Paths:     rule.NonResourceURLs,
+	}
+}

@@ -1,0 +1,111 @@
+package access
+
+import (
+	"strings"
+
+	"github.com/writ-policy/writ/translator/directory"
+	"github.com/writ-policy/writ/translator/syntax"
+	"github.com/writ-policy/writ/translator/tables"
+)
+
+func (l *Lowerer) origin(c *change, r *Resolved) {
+	gone, come := directory.Changes(l.seen.OriginRoles, r.OriginRoles,
+		func(a, b *OriginRole) bool { return a == b })
+	for _, d := range gone {
+		c.unrole(&d.Header)
+		delete(l.warnings, d)
+		l.count(d, -1)
+	}
+	for _, d := range come {
+		l.originRole(c, d)
+		l.count(d, 1)
+	}
+	unbound, bound := directory.Changes(l.seen.OriginBindings, r.OriginBindings,
+		func(a, b ResolvedOriginBinding) bool { return a.Document == b.Document && sameKey(a.Role, b.Role) })
+	for _, binding := range unbound {
+		d := binding.Document
+		c.unbind(&d.Header, d.Namespace == r.Master, d.Users, d.Groups)
+	}
+	for _, binding := range bound {
+		d := binding.Document
+		c.bind(tables.Binding{
+			Family:     tables.FamilyOrigin,
+			APIVersion: d.APIVersion,
+			Kind:       d.Kind,
+			Namespace:  d.Namespace,
+			Name:       d.Name,
+			Role:       roleKey(binding.Role.Meta()),
+			Cluster:    d.Namespace == r.Master,
+			Source:     syntax.Source(d.At),
+		}, d.Users, d.Groups)
+	}
+}
+
+func (l *Lowerer) originRole(c *change, d *OriginRole) {
+	rules := make([]tables.OriginRule, 0, len(d.Rules))
+	for i := range d.Rules {
+		rules = append(rules, originRule(i, &d.Rules[i]))
+	}
+	c.role(tables.Role{
+		Family:    tables.FamilyOrigin,
+		Kind:      d.Kind,
+		Namespace: d.Namespace,
+		Name:      d.Name,
+		Origin:    rules,
+		Source:    syntax.Source(d.At),
+	})
+	l.warn(d, SuperfluousOrigin(d, rules))
+}
+
+// count adds to how many rules have each extension and expression of a role.
+func (l *Lowerer) count(d *OriginRole, n int) {
+	for i := range d.Rules {
+		if r := restrictions(d.Rules[i].Restrictions); r != nil {
+			count(l.extensions, r.Extension, n)
+			count(l.expressions, r.Expression, n)
+		}
+	}
+}
+
+func originRule(index int, rule *OriginRule) tables.OriginRule {
+	return tables.OriginRule{
+		Rule:         index,
+		Source:       syntax.Source(rule.At),
+		Deny:         rule.Deny,
+		Verbs:        tables.Entries(rule.Verbs),
+		NotVerbs:     tables.Entries(rule.NotVerbs),
+		Kinds:        tables.Entries(rule.Kinds),
+		NotKinds:     tables.Entries(rule.NotKinds),
+		Restrictions: restrictions(rule.Restrictions),
+	}
+}
+
+func restrictions(r *Restrictions) *tables.Restrictions {
+	if r == nil {
+		return nil
+	}
+	out := &tables.Restrictions{Fields: r.Fields}
+	for _, text := range r.Labels {
+		out.Labels = append(out.Labels, labelEntry(text.Value))
+	}
+	switch r.Kind.Value {
+	case "":
+	case "sameMinionRestriction":
+		out.SameMinion = true
+	case "cel":
+		out.Expression = r.Expression.Value
+	default:
+		out.Extension = r.Kind.Value
+		out.Params = r.Params
+	}
+	return out
+}
+
+// labelEntry splits at the first "=": a value may hold more of them.
+func labelEntry(text string) tables.LabelEntry {
+	key, value, hasValue := strings.Cut(text, "=")
+	if !hasValue {
+		return tables.LabelEntry{Key: key}
+	}
+	return tables.LabelEntry{Key: key, Value: &value}
+}

@@ -1,0 +1,147 @@
+package access
+
+import (
+	"fmt"
+	"slices"
+
+	"github.com/writ-policy/writ/translator/directory"
+	"github.com/writ-policy/writ/translator/extension"
+	"github.com/writ-policy/writ/translator/syntax"
+)
+
+// Resolved is the roles and bindings of a directory with their references
+// followed. All lists are in the order of positions. Where the directory has errors,
+// it is what could be followed.
+type Resolved struct {
+	Master             string
+	Partial            bool // some document could not be read
+	KubernetesRoles    []ResolvedKubernetesRole
+	KubernetesBindings []ResolvedKubernetesBinding
+	OriginRoles        []*OriginRole
+	OriginBindings     []ResolvedOriginBinding
+	// Extensions are the modules that rules may refer to.
+	Extensions []*extension.Extension
+}
+
+// ResolvedKubernetesRole is a role with its effective rules.
+type ResolvedKubernetesRole struct {
+	Document *KubernetesRole
+	// Rules are the document's own, or those of the roles it aggregates.
+	Rules []KubernetesRule
+}
+
+// ResolvedKubernetesBinding is a binding with the role it names.
+type ResolvedKubernetesBinding struct {
+	Document *KubernetesBinding
+	Role     *KubernetesRole
+}
+
+// Meta is the document's.
+func (r ResolvedKubernetesRole) Meta() *syntax.Header { return r.Document.Meta() }
+
+// Meta is the document's.
+func (b ResolvedKubernetesBinding) Meta() *syntax.Header { return b.Document.Meta() }
+
+// Meta is the document's.
+func (b ResolvedOriginBinding) Meta() *syntax.Header { return b.Document.Meta() }
+
+// ResolvedOriginBinding is a binding with the role it names.
+type ResolvedOriginBinding struct {
+	Document *OriginBinding
+	Role     *OriginRole
+}
+
+// Resolver follows references time and again, most of which it has followed
+// before. What comes out does not depend on that. The zero value has seen nothing. It
+// is not safe for concurrent use.
+type Resolver struct {
+	good *Resolved // of the last directory, if it had no errors
+}
+
+// Resolve follows the references of roles and bindings.
+func (s *Resolver) Resolve(d *directory.Directory) *Resolved {
+	r := &resolver{
+		Directory: d,
+		out: &Resolved{
+			Master: d.Master, Partial: d.Partial,
+			OriginRoles: directory.DocumentsOf[*OriginRole](d), Extensions: directory.DocumentsOf[*extension.Extension](d),
+		},
+		before:             new(Resolved),
+		kubernetesRoles:    directory.DocumentsOf[*KubernetesRole](d),
+		kubernetesBindings: directory.DocumentsOf[*KubernetesBinding](d),
+		originBindings:     directory.DocumentsOf[*OriginBinding](d),
+		originContainers:   directory.DocumentsOf[*OriginPolicyBinding](d),
+		originPolicies:     make(map[string]*OriginPolicy),
+	}
+	if s.good != nil && !slices.ContainsFunc(d.Changed, isReferredTo) {
+		r.before = s.good
+	}
+	s.good = nil
+	for _, policy := range directory.DocumentsOf[*OriginPolicy](d) {
+		r.claimPolicy(policy)
+	}
+	r.kubernetes()
+	r.origin()
+	r.extensionReferences()
+	if !d.List.HasErrors() {
+		s.good = r.out
+	}
+	return r.out
+}
+
+// resolver is the state of following the references of one directory.
+type resolver struct {
+	*directory.Directory
+	out *Resolved
+	// before is what bindings led to before, as far as they still do.
+	before *Resolved
+
+	kubernetesRoles    []*KubernetesRole
+	kubernetesBindings []*KubernetesBinding
+	originBindings     []*OriginBinding
+	originContainers   []*OriginPolicyBinding
+	// originPolicies holds the Policy of each namespace.
+	originPolicies map[string]*OriginPolicy
+}
+
+// isReferredTo reports whether a binding may be followed to the document, or is wrong
+// without it.
+func isReferredTo(d syntax.Document) bool {
+	switch d.(type) {
+	case *KubernetesRole, *OriginRole, *OriginPolicy, *OriginPolicyBinding:
+		return true
+	}
+	return false
+}
+
+// follow follows the references of bindings. Those that were followed before lead
+// where they led.
+func follow[B interface {
+	comparable
+	syntax.Document
+}, F syntax.Document](bindings []B, before []F, of func(F) B, lead func(B) (F, bool)) []F {
+	out := make([]F, 0, len(bindings))
+	for _, b := range bindings {
+		for len(before) > 0 && of(before[0]) != b && directory.ComparePositions(before[0], b) < 0 {
+			before = before[1:]
+		}
+		if len(before) > 0 && of(before[0]) == b {
+			out = append(out, before[0])
+		} else if followed, ok := lead(b); ok {
+			out = append(out, followed)
+		}
+	}
+	return out
+}
+
+// claimPolicy takes a namespace for its Policy: the container may have any name,
+// but there is one.
+func (r *resolver) claimPolicy(p *OriginPolicy) {
+	first, taken := r.originPolicies[p.Namespace]
+	if !taken {
+		r.originPolicies[p.Namespace] = p
+		return
+	}
+	r.Duplicate(&p.Header, &first.Header, fmt.Sprintf(
+		"namespace %q already has a Policy %q, so there is no room for %q", p.Namespace, first.Name, p.Name))
+}

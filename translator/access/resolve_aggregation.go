@@ -1,0 +1,229 @@
+package access
+
+import (
+	"encoding/json"
+	"fmt"
+	"slices"
+	"strings"
+
+	"k8s.io/apimachinery/pkg/labels"
+
+	"github.com/writ-policy/writ/translator/diag"
+	"github.com/writ-policy/writ/translator/syntax"
+)
+
+// maxAggregation bounds the work of aggregation in steps: a role or rule looked
+// at is one, a rule that a role comes to hold many, since it also takes memory.
+// Roles that all select each other grow with the square of their number. A
+// cluster needs some thousand steps; these take a second.
+const (
+	maxAggregation = 20_000_000
+	stepsOfRule    = 20
+)
+
+// aggregation computes the rules of aggregated ClusterRoles: the least fixed
+// point, so a role holds the rules of every role that can be reached through
+// selectors and has rules of its own. A ring contributes nothing.
+type aggregation struct {
+	// roles are all ClusterRoles by name, the order of effective rules.
+	roles []*KubernetesRole
+	// byLabel narrows a selector down to the roles that have one of its labels.
+	byLabel map[[2]string][]*KubernetesRole
+	// selected holds the roles of each selector, by its text: the same selector
+	// written in several roles is evaluated once.
+	selected map[string][]*KubernetesRole
+	// ruleKeys holds the comparable form of each role's rules.
+	ruleKeys map[*KubernetesRole][]string
+	steps    int
+}
+
+// aggregate returns the effective rules of each aggregated role. Roles that a
+// selector fits are marked as used.
+func (r *resolver) aggregate(used map[*KubernetesRole]bool) map[*KubernetesRole][]KubernetesRule {
+	effective := make(map[*KubernetesRole][]KubernetesRule)
+	if !slices.ContainsFunc(r.kubernetesRoles, func(d *KubernetesRole) bool { return d.Aggregated }) {
+		return effective
+	}
+	a := newAggregation(r.kubernetesRoles)
+	for _, role := range r.kubernetesRoles {
+		if !role.Aggregated {
+			continue
+		}
+		if !r.checkSelectors(a, role, used) {
+			continue
+		}
+		effective[role] = a.rules(role)
+		if a.steps > maxAggregation {
+			r.List.Add(diag.Diagnostic{
+				Position: role.AggregateAt,
+				Code:     diag.AggregationLimit,
+				Message:  fmt.Sprintf("ClusterRole %q and the aggregated roles before it select too many roles", role.Name),
+				Hint:     "select fewer roles, or fewer roles that aggregate each other",
+			})
+			break
+		}
+	}
+	return effective
+}
+
+func newAggregation(roles []*KubernetesRole) *aggregation {
+	a := &aggregation{
+		byLabel:  make(map[[2]string][]*KubernetesRole),
+		selected: make(map[string][]*KubernetesRole),
+		ruleKeys: make(map[*KubernetesRole][]string),
+	}
+	for _, role := range roles {
+		if role.Kind == kindClusterRole {
+			a.roles = append(a.roles, role)
+		}
+	}
+	slices.SortFunc(a.roles, func(x, y *KubernetesRole) int { return strings.Compare(x.Name, y.Name) })
+	for _, role := range a.roles {
+		for key, value := range role.Labels {
+			a.byLabel[[2]string{key, value}] = append(a.byLabel[[2]string{key, value}], role)
+		}
+	}
+	return a
+}
+
+// checkSelectors evaluates the selectors of a role and reports whether all of
+// them are ones an API server takes.
+func (r *resolver) checkSelectors(a *aggregation, role *KubernetesRole, used map[*KubernetesRole]bool) bool {
+	fits := false
+	for _, s := range role.Selectors {
+		roles, err := a.fitting(s)
+		if err != nil {
+			r.List.Add(diag.Diagnostic{
+				Position: s.At,
+				Code:     diag.BadValue,
+				Message:  fmt.Sprintf("a selector of ClusterRole %q cannot be used: %v", role.Name, err),
+			})
+			return false
+		}
+		for _, one := range roles {
+			if one != role {
+				used[one] = true
+				fits = true
+			}
+		}
+	}
+	if !fits && !r.Partial {
+		r.List.Add(diag.Diagnostic{
+			Position: role.AggregateAt,
+			Severity: diag.Warning,
+			Code:     diag.EmptyAggregation,
+			Message:  fmt.Sprintf("the selectors of ClusterRole %q fit no other ClusterRole of this directory: it grants nothing", role.Name),
+			Hint:     "check the labels; roles that live only in a cluster are not seen here",
+		})
+	}
+	return true
+}
+
+// rules walks the roles that a role reaches. A role met again has already given
+// its rules, so skipping it is both what a ring needs and what "equal rules
+// once" says.
+func (a *aggregation) rules(root *KubernetesRole) []KubernetesRule {
+	out := []KubernetesRule{}
+	seen := make(map[string]bool)
+	met := map[*KubernetesRole]bool{root: true}
+	pending := [][]*KubernetesRole{a.selection(root)}
+	for len(pending) > 0 && a.steps <= maxAggregation {
+		top := len(pending) - 1
+		if len(pending[top]) == 0 {
+			pending = pending[:top]
+			continue
+		}
+		role := pending[top][0]
+		pending[top] = pending[top][1:]
+		a.steps++
+		if met[role] {
+			continue
+		}
+		met[role] = true
+		if role.Aggregated {
+			pending = append(pending, a.selection(role))
+			continue
+		}
+		for i, key := range a.keys(role) {
+			a.steps++
+			if !seen[key] {
+				seen[key] = true
+				out = append(out, role.Rules[i])
+				a.steps += stepsOfRule
+			}
+		}
+	}
+	return out
+}
+
+// selection is the roles a role selects: selectors in order, roles by name.
+func (a *aggregation) selection(role *KubernetesRole) []*KubernetesRole {
+	if len(role.Selectors) == 1 {
+		roles, _ := a.fitting(role.Selectors[0])
+		return roles
+	}
+	var out []*KubernetesRole
+	for _, s := range role.Selectors {
+		roles, _ := a.fitting(s) // a selector that cannot be used has its diagnostic
+		out = append(out, roles...)
+		a.steps += len(roles)
+	}
+	return out
+}
+
+// fitting returns the ClusterRoles a selector fits, by name.
+func (a *aggregation) fitting(s syntax.Selector) ([]*KubernetesRole, error) {
+	selector, err := syntax.CompileSelector(s)
+	if err != nil {
+		return nil, err
+	}
+	text := selector.String()
+	if roles, ok := a.selected[text]; ok {
+		return roles, nil
+	}
+	candidates := a.roles
+	for _, q := range s.Requirements {
+		if q.Operator == syntax.MetaIn && len(q.Values) == 1 {
+			if some := a.byLabel[[2]string{q.Key, q.Values[0]}]; len(some) < len(candidates) {
+				candidates = some
+			}
+		}
+	}
+	var roles []*KubernetesRole
+	for _, role := range candidates {
+		a.steps++
+		if a.steps > maxAggregation {
+			break
+		}
+		if selector.Matches(labels.Set(role.Labels)) {
+			roles = append(roles, role)
+		}
+	}
+	a.selected[text] = roles
+	return roles, nil
+}
+
+// keys are the rules of a role in a form that can be compared. Equal means
+// equal lists in equal order, as the controller of a cluster has it.
+func (a *aggregation) keys(role *KubernetesRole) []string {
+	keys, ok := a.ruleKeys[role]
+	if ok {
+		return keys
+	}
+	keys = make([]string, len(role.Rules))
+	for i, rule := range role.Rules {
+		lists := [][]string{rule.Verbs, rule.APIGroups, rule.Resources, rule.ResourceNames, rule.NonResourceURLs}
+		for j, list := range lists {
+			if len(list) == 0 {
+				lists[j] = nil // an empty list and none are equal
+			}
+		}
+		text, err := json.Marshal(lists)
+		if err != nil {
+			panic(err) // strings always have a JSON form
+		}
+		keys[i] = string(text)
+	}
+	a.ruleKeys[role] = keys
+	return keys
+}

@@ -1,0 +1,92 @@
+package access
+
+import (
+	"fmt"
+
+	"github.com/writ-policy/writ/translator/diag"
+	"github.com/writ-policy/writ/translator/directory"
+	"github.com/writ-policy/writ/translator/syntax"
+)
+
+const (
+	kindRole        = "Role"
+	kindClusterRole = "ClusterRole"
+)
+
+// kubernetes follows the references of Kubernetes documents.
+func (r *resolver) kubernetes() {
+	r.out.KubernetesBindings = follow(r.kubernetesBindings, r.before.KubernetesBindings,
+		func(b ResolvedKubernetesBinding) *KubernetesBinding { return b.Document },
+		func(b *KubernetesBinding) (ResolvedKubernetesBinding, bool) {
+			role := r.kubernetesRole(b)
+			return ResolvedKubernetesBinding{b, role}, role != nil
+		})
+	used := make(map[*KubernetesRole]bool, len(r.kubernetesRoles))
+	for _, b := range r.out.KubernetesBindings {
+		used[b.Role] = true
+	}
+	effective := r.aggregate(used)
+	r.out.KubernetesRoles = make([]ResolvedKubernetesRole, 0, len(r.kubernetesRoles))
+	for _, role := range r.kubernetesRoles {
+		rules := role.Rules
+		if role.Aggregated {
+			rules = effective[role]
+		}
+		r.out.KubernetesRoles = append(r.out.KubernetesRoles, ResolvedKubernetesRole{role, rules})
+		if !used[role] {
+			r.unused(&role.Header)
+		}
+	}
+}
+
+// kubernetesRole is the role a binding names, nil with a diagnostic where no
+// document defines it. A Role is looked for in the binding's namespace.
+func (r *resolver) kubernetesRole(b *KubernetesBinding) *KubernetesRole {
+	id := directory.Identity{Family: FamilyKubernetes, Kind: b.RoleKind, Namespace: b.Namespace, Name: b.RoleName.Value}
+	if b.RoleKind == kindClusterRole {
+		id.Namespace = ""
+	}
+	if role, ok := r.Find(id).(*KubernetesRole); ok {
+		return role
+	}
+	d := diag.Diagnostic{
+		Position: b.RoleName.At,
+		Length:   len([]rune(b.RoleName.Value)),
+		Code:     diag.DanglingRole,
+		Message:  fmt.Sprintf("%s %q is not declared", id.Kind, id.Name),
+		Hint:     "declare it in this directory: a bootstrap role of the cluster counts only where its document is here",
+	}
+	if id.Kind == kindRole {
+		d.Message = fmt.Sprintf("Role %q is not declared in namespace %q", id.Name, id.Namespace)
+	}
+	if other := r.Find(otherKind(id)); other != nil {
+		d.Hint = fmt.Sprintf("there is a %s of that name: write kind: %[1]s", other.Meta().Kind)
+		d.Related = directory.Related(other.Meta())
+	} else if close := directory.Near(r.Directory, id.Name, r.kubernetesRoles, func(h *syntax.Header) bool {
+		return h.Kind == id.Kind && h.Namespace == id.Namespace
+	}); close != nil {
+		d.Hint = fmt.Sprintf("did you mean %q?", close.Name)
+		d.Related = directory.Related(close)
+	}
+	r.List.Add(d)
+	return nil
+}
+
+// otherKind is the ClusterRole of a missing Role's name. A ClusterRoleBinding
+// cannot name a Role, so the way back is not offered.
+func otherKind(id directory.Identity) directory.Identity {
+	return directory.Identity{Family: id.Family, Kind: kindClusterRole, Namespace: "", Name: id.Name}
+}
+
+func (r *resolver) unused(h *syntax.Header) {
+	if r.Partial {
+		return
+	}
+	r.List.Add(diag.Diagnostic{
+		Position: h.At,
+		Severity: diag.Warning,
+		Code:     diag.UnboundRole,
+		Message:  directory.Title(h) + " is bound by nobody",
+		Hint:     "bind it or remove it",
+	})
+}

@@ -1,0 +1,167 @@
+package access
+
+import (
+	"fmt"
+
+	"github.com/writ-policy/writ/translator/diag"
+	"github.com/writ-policy/writ/translator/directory"
+	"github.com/writ-policy/writ/translator/syntax"
+)
+
+// origin follows the references of Origin documents and checks that the
+// containers they need are there. Towards the master namespace containers are
+// automatic.
+func (r *resolver) origin() {
+	r.originPolicyBindings()
+	r.out.OriginBindings = follow(r.originBindings, r.before.OriginBindings,
+		func(b ResolvedOriginBinding) *OriginBinding { return b.Document },
+		func(b *OriginBinding) (ResolvedOriginBinding, bool) {
+			role := r.originRole(b)
+			return ResolvedOriginBinding{b, role}, role != nil
+		})
+	used := make(map[*OriginRole]bool, len(r.out.OriginRoles))
+	for _, b := range r.out.OriginBindings {
+		used[b.Role] = true
+	}
+	for _, role := range r.out.OriginRoles {
+		if role.Namespace != r.Master && r.originPolicies[role.Namespace] == nil {
+			r.missingContainer(&role.Header, diag.NoPolicy,
+				fmt.Sprintf("Role %q needs a Policy in namespace %q, and there is none", role.Name, role.Namespace),
+				fmt.Sprintf("add a writ.dev/v1 Policy to namespace %q, with any name", role.Namespace))
+		}
+		if !used[role] {
+			r.unused(&role.Header)
+		}
+	}
+}
+
+// originPolicyBindings checks the containers of bindings: each is named after
+// the namespace whose Policy it binds.
+func (r *resolver) originPolicyBindings() {
+	for _, c := range r.originContainers {
+		switch {
+		case c.RefNamespace.Value != "" && c.RefNamespace.Value != c.Name:
+			r.List.Add(diag.Diagnostic{
+				Position: c.NameAt,
+				Length:   len([]rune(c.Name)),
+				Code:     diag.PolicyBindingName,
+				Message: fmt.Sprintf("PolicyBinding %q is for the Policy of namespace %q by its name, its policyRef says %q",
+					c.Name, c.Name, c.RefNamespace.Value),
+				Hint:    fmt.Sprintf("name it %q", c.RefNamespace.Value),
+				Related: []diag.Related{{Position: c.RefNamespace.At, Message: "policyRef is here"}},
+			})
+		case c.Name != c.Namespace && c.Name != r.Master:
+			r.List.Add(diag.Diagnostic{
+				Position: c.NameAt,
+				Length:   len([]rune(c.Name)),
+				Code:     diag.ForeignReference,
+				Message:  fmt.Sprintf("PolicyBinding %q in namespace %q points to a namespace that is neither its own nor %q", c.Name, c.Namespace, r.Master),
+				Hint:     fmt.Sprintf("name it %q or %q", c.Namespace, r.Master),
+			})
+		case c.Name != r.Master && r.originPolicies[c.Name] == nil:
+			r.missingContainer(&c.Header, diag.NoPolicy,
+				fmt.Sprintf("PolicyBinding %q needs a Policy in namespace %q, and there is none", c.Name, c.Namespace),
+				fmt.Sprintf("add a writ.dev/v1 Policy to namespace %q, with any name", c.Namespace))
+		default:
+			r.policyRefName(c)
+		}
+	}
+}
+
+// policyRefName checks the Policy a policyRef names. The master namespace's own
+// Policy may be automatic, and then has no name to differ from.
+func (r *resolver) policyRefName(c *OriginPolicyBinding) {
+	policy := r.originPolicies[c.Name]
+	if c.RefName.Value == "" || policy == nil || policy.Name == c.RefName.Value {
+		return
+	}
+	r.List.Add(diag.Diagnostic{
+		Position: c.RefName.At,
+		Length:   len([]rune(c.RefName.Value)),
+		Code:     diag.PolicyBindingName,
+		Message:  fmt.Sprintf("the Policy of namespace %q is not named %q but %q", c.Name, c.RefName.Value, policy.Name),
+		Hint:     fmt.Sprintf("write name: %s, or leave it out", policy.Name),
+		Related:  []diag.Related{{Position: policy.NameAt, Message: "the Policy is declared here"}},
+	})
+}
+
+// originRole is the role a binding names, nil with a diagnostic where the
+// reference cannot be followed.
+func (r *resolver) originRole(b *OriginBinding) *OriginRole {
+	namespace := b.RoleNamespace
+	if b.Global {
+		namespace = r.Master
+	}
+	if !r.mayRefer(b, namespace) {
+		return nil
+	}
+	if namespace != r.Master {
+		r.needPolicyBinding(b)
+	}
+	id := directory.Identity{Family: FamilyOrigin, Kind: kindRole, Namespace: namespace, Name: b.RoleName.Value}
+	if role, ok := r.Find(id).(*OriginRole); ok {
+		return role
+	}
+	r.danglingOriginRole(b, id)
+	return nil
+}
+
+// mayRefer checks where a binding points to: its own namespace or the master's,
+// and inside a container the namespace that container is for.
+func (r *resolver) mayRefer(b *OriginBinding, namespace string) bool {
+	d := diag.Diagnostic{
+		Position: b.RoleNamespaceAt,
+		Code:     diag.ForeignReference,
+	}
+	switch {
+	case namespace != b.Namespace && namespace != r.Master:
+		d.Message = fmt.Sprintf("RoleBinding %q in namespace %q points to Role %q of namespace %q, which is neither its own nor %q",
+			b.Name, b.Namespace, b.RoleName.Value, namespace, r.Master)
+		d.Hint = fmt.Sprintf("declare the role in namespace %q", b.Namespace)
+	case b.In != nil && namespace != b.In.Name && (b.In.Name == b.Namespace || b.In.Name == r.Master):
+		d.Message = fmt.Sprintf("RoleBinding %q points to Role %q of namespace %q, but the PolicyBinding that holds it is for namespace %q",
+			b.Name, b.RoleName.Value, namespace, b.In.Name)
+		d.Hint = fmt.Sprintf("move it to the PolicyBinding %q", namespace)
+		d.Related = []diag.Related{{Position: b.In.NameAt, Message: "the PolicyBinding is declared here"}}
+	default:
+		return true
+	}
+	r.List.Add(d)
+	return false
+}
+
+// needPolicyBinding checks that a binding to a role of its own namespace has the
+// container it needs.
+func (r *resolver) needPolicyBinding(b *OriginBinding) {
+	if r.Find(directory.Identity{Family: FamilyOrigin, Kind: "PolicyBinding", Namespace: b.Namespace, Name: b.Namespace}) != nil {
+		return
+	}
+	r.missingContainer(&b.Header, diag.NoPolicyBinding,
+		fmt.Sprintf("RoleBinding %q needs a PolicyBinding %q in namespace %[2]q, and there is none", b.Name, b.Namespace),
+		fmt.Sprintf("add a writ.dev/v1 PolicyBinding named %q to namespace %[1]q", b.Namespace))
+}
+
+func (r *resolver) danglingOriginRole(b *OriginBinding, id directory.Identity) {
+	d := diag.Diagnostic{
+		Position: b.RoleName.At,
+		Length:   len([]rune(b.RoleName.Value)),
+		Code:     diag.DanglingRole,
+		Message:  fmt.Sprintf("Role %q is not declared in namespace %q", id.Name, id.Namespace),
+		Hint:     "declare it in this directory",
+	}
+	global := directory.Identity{Family: id.Family, Kind: id.Kind, Namespace: r.Master, Name: id.Name}
+	if other := r.Find(global); other != nil && b.In == nil {
+		d.Hint = fmt.Sprintf("there is one in namespace %q: write namespace: %[1]s in roleRef", r.Master)
+		d.Related = directory.Related(other.Meta())
+	} else if close := directory.Near(r.Directory, id.Name, r.out.OriginRoles, func(h *syntax.Header) bool {
+		return h.Namespace == id.Namespace
+	}); close != nil {
+		d.Hint = fmt.Sprintf("did you mean %q?", close.Name)
+		d.Related = directory.Related(close)
+	}
+	r.List.Add(d)
+}
+
+func (r *resolver) missingContainer(h *syntax.Header, code diag.Code, message, hint string) {
+	r.List.Add(diag.Diagnostic{Position: h.At, Code: code, Message: message, Hint: hint})
+}

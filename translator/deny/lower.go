@@ -1,0 +1,137 @@
+package deny
+
+import (
+	"cmp"
+	"slices"
+
+	"github.com/writ-policy/writ/translator/syntax"
+	"github.com/writ-policy/writ/translator/tables"
+)
+
+// defaultSubresources are those pod security evaluates unless it names others.
+var defaultSubresources = []string{"exec", "attach", "portforward"}
+
+// Lower lowers deny policies and the overrides of escalations.
+func Lower(r *Resolved) *tables.Deny {
+	deny := &tables.Deny{Policies: []tables.DenyPolicy{}, Escalations: []tables.Escalation{}}
+	for i := range r.DenyPolicies {
+		deny.Policies = append(deny.Policies, denyPolicy(&r.DenyPolicies[i]))
+	}
+	// Ties go by name, never by file: two directories with the same documents
+	// must report the same policy.
+	slices.SortFunc(deny.Policies, func(a, b tables.DenyPolicy) int {
+		return cmp.Or(cmp.Compare(a.Precedence, b.Precedence), cmp.Compare(a.Name, b.Name))
+	})
+	for _, e := range r.Escalations {
+		if relaxes(e) {
+			deny.Escalations = append(deny.Escalations, escalation(e))
+		}
+	}
+	slices.SortFunc(deny.Escalations, func(a, b tables.Escalation) int { return cmp.Compare(a.Name, b.Name) })
+	return deny
+}
+
+func denyPolicy(p *ResolvedPolicy) tables.DenyPolicy {
+	d := p.Document
+	out := tables.DenyPolicy{
+		Name:       d.Name,
+		Precedence: d.Precedence,
+		Source:     syntax.Source(d.At),
+		Clusters:   d.Clusters,
+		Tenants:    d.Tenants,
+		Sessions:   d.Sessions,
+		Rules:      make([]tables.DenyRule, 0, len(d.Rules)),
+		Pod:        podSecurity(d.Pod),
+	}
+	for _, ref := range d.EscalationRefs {
+		out.EscalationRefs = append(out.EscalationRefs, ref.Value)
+	}
+	for _, e := range p.ReferredBy {
+		out.ReferredBy = append(out.ReferredBy, e.Name)
+	}
+	slices.Sort(out.ReferredBy)
+	out.ReferredBy = slices.Compact(out.ReferredBy)
+	for i := range d.Rules {
+		out.Rules = append(out.Rules, denyRule(i, &d.Rules[i]))
+	}
+	return out
+}
+
+func denyRule(index int, rule *DenyRule) tables.DenyRule {
+	return tables.DenyRule{
+		Rule:         index,
+		Source:       syntax.Source(rule.At),
+		Verbs:        rule.Verbs,
+		Groups:       rule.APIGroups,
+		Resources:    rule.Resources,
+		Subresources: rule.Subresources,
+		Namespaces:   namespaceFilter(rule.Namespaces),
+		Names:        rule.ResourceNames,
+	}
+}
+
+func namespaceFilter(f *NamespaceFilter) *tables.NamespaceFilter {
+	if f == nil {
+		return nil
+	}
+	out := &tables.NamespaceFilter{Patterns: f.Patterns}
+	for _, term := range f.Terms {
+		requirements := make([]tables.LabelRequirement, 0, len(term.Requirements))
+		for _, r := range term.Requirements {
+			requirement := tables.LabelRequirement{Key: r.Key, Operator: r.Operator}
+			if len(r.Values) > 0 {
+				requirement.Values = tables.Entries(r.Values)
+			}
+			requirements = append(requirements, requirement)
+		}
+		out.Terms = append(out.Terms, requirements)
+	}
+	return out
+}
+
+func podSecurity(p *PodSecurity) *tables.PodSecurity {
+	if p == nil {
+		return nil
+	}
+	out := &tables.PodSecurity{
+		Source:           syntax.Source(p.At),
+		Subresources:     tables.Once(p.Subresources),
+		Weights:          p.Weights,
+		BlockFactors:     tables.Once(p.BlockFactors),
+		ExemptNamespaces: namespaceFilter(p.ExemptNamespaces),
+		ExemptLabels:     p.ExemptLabels,
+		FailOpen:         p.FailOpen,
+	}
+	if len(out.Subresources) == 0 {
+		out.Subresources = defaultSubresources
+	}
+	for _, t := range p.Thresholds {
+		threshold := tables.Threshold{MaxScore: t.MaxScore, Action: t.Action, Source: syntax.Source(t.At)}
+		for _, part := range t.Reason {
+			threshold.Reason = append(threshold.Reason, tables.TemplatePart(part))
+		}
+		out.Thresholds = append(out.Thresholds, threshold)
+	}
+	return out
+}
+
+// relaxes reports whether the override of an escalation can be in force and
+// relaxes something then. No request shows the approval that requireApproval
+// asks for.
+func relaxes(e *BreakglassEscalation) bool {
+	o := e.Override
+	return o != nil && o.Enabled && !o.RequireApproval && len(e.Clusters) > 0 && len(e.Groups) > 0 &&
+		(o.MaxAllowedScore != nil || len(o.ExemptFactors) > 0)
+}
+
+func escalation(e *BreakglassEscalation) tables.Escalation {
+	return tables.Escalation{
+		Name:            e.Name,
+		Source:          syntax.Source(e.At),
+		Clusters:        e.Clusters,
+		Groups:          tables.Entries(e.Groups),
+		ExemptFactors:   tables.Once(e.Override.ExemptFactors),
+		MaxAllowedScore: e.Override.MaxAllowedScore,
+		NamespaceScope:  namespaceFilter(e.Override.NamespaceScope),
+	}
+}

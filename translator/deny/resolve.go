@@ -1,0 +1,147 @@
+package deny
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+
+	"github.com/writ-policy/writ/translator/diag"
+	"github.com/writ-policy/writ/translator/directory"
+	"github.com/writ-policy/writ/translator/syntax"
+)
+
+// ResolvedPolicy is a policy with the escalations whose denyPolicyRefs list it.
+type ResolvedPolicy struct {
+	Document   *DenyPolicy
+	ReferredBy []*BreakglassEscalation
+}
+
+// Resolved is the deny policies and escalations of a directory, in the order of
+// positions.
+type Resolved struct {
+	DenyPolicies []ResolvedPolicy
+	Escalations  []*BreakglassEscalation
+}
+
+// resolver is the state of following the references of one directory.
+type resolver struct {
+	*directory.Directory
+	out          *Resolved
+	denyPolicies []*DenyPolicy
+}
+
+// Resolve follows the references between deny policies and escalations.
+func Resolve(d *directory.Directory) *Resolved {
+	r := &resolver{
+		Directory:    d,
+		out:          &Resolved{Escalations: directory.DocumentsOf[*BreakglassEscalation](d)},
+		denyPolicies: directory.DocumentsOf[*DenyPolicy](d),
+	}
+	referredBy := make(map[*DenyPolicy][]*BreakglassEscalation)
+	for _, e := range r.out.Escalations {
+		for _, ref := range e.DenyPolicyRefs {
+			if policy := r.referredPolicy(ref); policy != nil {
+				referredBy[policy] = append(referredBy[policy], e)
+			}
+		}
+	}
+	escalations := escalationNames{names: make([]string, 0, len(r.out.Escalations)), known: make(map[string]bool)}
+	for _, e := range r.out.Escalations {
+		escalations.names = append(escalations.names, e.Name)
+	}
+	slices.Sort(escalations.names)
+	for _, p := range r.denyPolicies {
+		for _, ref := range p.EscalationRefs {
+			r.escalationRef(ref, &escalations)
+		}
+		r.out.DenyPolicies = append(r.out.DenyPolicies, ResolvedPolicy{p, referredBy[p]})
+	}
+	return r.out
+}
+
+// referredPolicy is the policy a denyPolicyRefs entry names, nil with a
+// diagnostic where there is none.
+func (r *resolver) referredPolicy(ref syntax.Text) *DenyPolicy {
+	id := directory.Identity{Family: FamilyDenyPolicy, Kind: kindDenyPolicy, Namespace: "", Name: ref.Value}
+	if policy, ok := r.Find(id).(*DenyPolicy); ok {
+		return policy
+	}
+	danglingReference(r.Directory, ref, id, "denyPolicyRefs", r.denyPolicies)
+	return nil
+}
+
+// escalationRef checks an entry of escalationRefs. Without a wildcard it names an
+// escalation, or with no letter at all requests that are under none; with one it
+// should fit some.
+func (r *resolver) escalationRef(ref syntax.Text, escalations *escalationNames) {
+	glob, problem, _ := ParseGlob(ref.Value)
+	if problem != "" || ref.Value == "" {
+		return
+	}
+	name, literal := glob.Literal()
+	switch {
+	case !literal && !r.Partial && !escalations.fits(ref.Value, glob):
+		r.List.Add(diag.Diagnostic{
+			Position: ref.At,
+			Length:   len([]rune(ref.Value)),
+			Severity: diag.Warning,
+			Code:     diag.EmptyReference,
+			Message:  fmt.Sprintf("glob %q of escalationRefs fits no BreakglassEscalation", ref.Value),
+			Hint:     "declare the escalation in this directory, or look how its name is spelt",
+		})
+	case literal:
+		id := directory.Identity{Family: FamilyDenyPolicy, Kind: kindEscalation, Namespace: "", Name: name}
+		if r.Find(id) == nil {
+			danglingReference(r.Directory, ref, id, "escalationRefs", r.out.Escalations)
+		}
+	}
+}
+
+func danglingReference[D syntax.Document](r *directory.Directory, ref syntax.Text, id directory.Identity, field string, declared []D) {
+	d := diag.Diagnostic{
+		Position: ref.At,
+		Length:   len([]rune(ref.Value)),
+		Code:     diag.DanglingReference,
+		Message:  fmt.Sprintf("%s names the %s %q, which is not declared", field, id.Kind, ref.Value),
+		Hint:     "declare it in this directory",
+	}
+	if close := directory.Near(r, id.Name, declared, func(*syntax.Header) bool { return true }); close != nil {
+		d.Hint = fmt.Sprintf("did you mean %q?", close.Name)
+		d.Related = directory.Related(close)
+	}
+	r.List.Add(d)
+}
+
+// escalationNames answers which globs fit an escalation.
+type escalationNames struct {
+	names []string        // sorted
+	known map[string]bool // answers given, by pattern
+}
+
+// longestGlob bounds what a pattern is compared by, which takes the product of
+// both lengths. Names in a cluster are at most a quarter of it.
+const longestGlob = 1024
+
+// fits reports whether a glob fits a name. Everything fits: it also fits requests
+// without an escalation.
+func (e *escalationNames) fits(pattern string, glob Glob) bool {
+	if glob.Everything || len(pattern) > longestGlob {
+		return true
+	}
+	if answer, known := e.known[pattern]; known {
+		return answer
+	}
+	prefix := glob.Prefix()
+	from, _ := slices.BinarySearch(e.names, prefix)
+	fits := false
+	for _, name := range e.names[from:] {
+		if !strings.HasPrefix(name, prefix) {
+			break
+		}
+		if fits = len(name) > longestGlob || glob.Fits(name); fits {
+			break
+		}
+	}
+	e.known[pattern] = fits
+	return fits
+}

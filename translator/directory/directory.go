@@ -1,0 +1,152 @@
+package directory
+
+import (
+	"fmt"
+	"slices"
+
+	"github.com/writ-policy/writ/translator/diag"
+	"github.com/writ-policy/writ/translator/syntax"
+)
+
+// DefaultMaster is the name of the Origin master namespace unless one is set.
+const DefaultMaster = "master"
+
+// Options say how documents are read together.
+type Options struct {
+	// Master is the Origin master namespace; empty means DefaultMaster.
+	Master string
+	// AllowEmpty accepts a directory without a single policy document.
+	AllowEmpty bool
+	// Partial says that some file or document could not be read. What is not
+	// there is then no reason for a warning, nor for calling the directory empty.
+	Partial bool
+}
+
+// Directory is all documents of a directory, of which every identity is there
+// once. The families follow references in it and add diagnostics to it. It is not
+// safe for concurrent use.
+type Directory struct {
+	Master  string
+	Partial bool // as in Options
+	// documents are in the order of positions. repeated are those whose identity an
+	// earlier one has; they are not among documents.
+	documents, Repeated []syntax.Document
+	// Changed are the documents that have come or gone since the last directory of
+	// the same names.
+	Changed []syntax.Document
+	names   *Names
+	List    diag.List
+	// suggested counts the near names looked for: see near.
+	suggested int
+}
+
+// NewDirectory reads documents together, which need not be in order. The names are
+// kept and follow the documents from one directory to the next. The list is kept and
+// must not be changed.
+func (n *Names) NewDirectory(documents []syntax.Document, o Options) *Directory {
+	if o.Master == "" {
+		o.Master = DefaultMaster
+	}
+	documents = inOrder(documents)
+	d := &Directory{Master: o.Master, Partial: o.Partial, names: n, Changed: n.update(documents)}
+	policies := 0
+	for _, document := range documents {
+		if !document.Meta().Auxiliary {
+			policies++
+		}
+	}
+	d.claim(documents)
+	if !o.AllowEmpty && !o.Partial && policies == 0 {
+		d.List.Add(diag.Diagnostic{
+			Code:    diag.NoDocuments,
+			Message: "the directory holds no policy document",
+			Hint:    "an unmounted volume looks like this; say --allow-empty where it is meant",
+		})
+	}
+	return d
+}
+
+// claim parts the documents that are the first of their identity from the others.
+func (d *Directory) claim(documents []syntax.Document) {
+	if len(d.names.contested) == 0 {
+		d.documents = documents
+		return
+	}
+	for _, document := range documents {
+		h := document.Meta()
+		first := d.names.first[identityOf(h)]
+		if h.Shared || first == document {
+			d.documents = append(d.documents, document)
+			continue
+		}
+		d.Duplicate(h, first.Meta(), Title(h)+" is declared twice")
+		d.Repeated = append(d.Repeated, document)
+	}
+}
+
+// Find returns the document of an identity, or nil.
+func (d *Directory) Find(id Identity) syntax.Document { return d.names.first[id] }
+
+// MaySuggest counts a search for a near name and reports whether it may be done.
+func (d *Directory) MaySuggest() bool {
+	d.suggested++
+	return d.suggested <= MaxSuggestions
+}
+
+// DocumentsOf returns the documents of one type, in the order of positions.
+func DocumentsOf[D syntax.Document](d *Directory) []D {
+	var out []D
+	for _, document := range d.documents {
+		if typed, ok := document.(D); ok {
+			out = append(out, typed)
+		}
+	}
+	return out
+}
+
+// Duplicate reports a document or value whose identity an earlier one has.
+func (d *Directory) Duplicate(second, first *syntax.Header, message string) {
+	at := second.At
+	if second.IdentityAt.Line > 0 {
+		at = second.IdentityAt
+	}
+	d.List.Add(diag.Diagnostic{
+		Position: at,
+		Code:     diag.Duplicate,
+		Message:  fmt.Sprintf("%s; the first is at %s", message, Place(first.At)),
+		Hint:     "remove one of them, or give it a name of its own",
+		Related:  []diag.Related{{Position: first.At, Message: "the first is here"}},
+	})
+}
+
+// inOrder returns the documents in the order of their positions. Documents come
+// sorted from a snapshot, so the test for it is nearly always all the work.
+func inOrder(documents []syntax.Document) []syntax.Document {
+	if slices.IsSortedFunc(documents, ComparePositions) {
+		return documents
+	}
+	out := slices.Clone(documents)
+	slices.SortStableFunc(out, ComparePositions)
+	return out
+}
+
+func ComparePositions(a, b syntax.Document) int { return a.Meta().At.Compare(b.Meta().At) }
+
+// Changes walks over two lists in the order of positions and returns which of the
+// documents of the first are not in the second, and the other way round.
+func Changes[D syntax.Document](before, now []D, same func(a, b D) bool) (gone, come []D) {
+	for len(before) > 0 && len(now) > 0 {
+		if same(before[0], now[0]) {
+			before, now = before[1:], now[1:]
+			continue
+		}
+		order := ComparePositions(before[0], now[0])
+		if order <= 0 {
+			gone, before = append(gone, before[0]), before[1:]
+		}
+		if order >= 0 {
+			come, now = append(come, now[0]), now[1:]
+		}
+	}
+	return append(gone, before...), append(come, now...)
+}

@@ -1,0 +1,115 @@
+package directory
+
+import (
+	"fmt"
+
+	"github.com/writ-policy/writ/translator/diag"
+	"github.com/writ-policy/writ/translator/syntax"
+)
+
+func Related(h *syntax.Header) []diag.Related {
+	return []diag.Related{{Position: h.NameAt, Message: fmt.Sprintf("%s is declared here", Title(h))}}
+}
+
+// Identity is what makes two documents one: two families never collide.
+type Identity struct {
+	Family, Kind, Namespace, Name string
+}
+
+// Names finds the first document of each identity among those of a directory, and
+// is kept from one run to the next.
+type Names struct {
+	documents []syntax.Document // in the order of positions
+	first     map[Identity]syntax.Document
+	contested map[Identity]bool // which more than one document has
+}
+
+func identityOf(h *syntax.Header) Identity {
+	return Identity{Family: h.Family, Kind: h.Kind, Namespace: h.Namespace, Name: h.Name}
+}
+
+// update puts other documents in the place of those before and returns which have come
+// or gone. Who is first where several have an identity is looked for anew: that is an
+// error, and so it is rare.
+func (n *Names) update(documents []syntax.Document) (changed []syntax.Document) {
+	if n.first == nil {
+		n.first = make(map[Identity]syntax.Document, len(documents))
+		n.contested = make(map[Identity]bool)
+	}
+	gone, come := Changes(n.documents, documents, func(a, b syntax.Document) bool { return a == b })
+	n.documents = documents
+	for _, d := range gone {
+		if id := identityOf(d.Meta()); n.first[id] == d {
+			delete(n.first, id)
+		}
+	}
+	for _, d := range come {
+		switch id := identityOf(d.Meta()); {
+		case d.Meta().Shared:
+		case n.first[id] == nil:
+			n.first[id] = d
+		default:
+			n.contested[id] = true
+		}
+	}
+	if len(n.contested) > 0 {
+		n.contest()
+	}
+	return append(gone, come...)
+}
+
+// contest finds the first documents of contested identities.
+func (n *Names) contest() {
+	doubtful := n.contested
+	n.contested = make(map[Identity]bool)
+	for id := range doubtful {
+		delete(n.first, id)
+	}
+	for _, d := range n.documents {
+		id := identityOf(d.Meta())
+		switch {
+		case d.Meta().Shared, !doubtful[id]:
+		case n.first[id] == nil:
+			n.first[id] = d
+		default:
+			n.contested[id] = true
+		}
+	}
+}
+
+// Place is a position within a message.
+func Place(p diag.Position) string { return fmt.Sprintf("%s:%d", p.File, p.Line) }
+
+// Title is how a message names a document: kind and name, with the namespace
+// where it has one.
+func Title(h *syntax.Header) string {
+	if h.Namespace == "" {
+		return fmt.Sprintf("%s %q", h.Kind, h.Name)
+	}
+	return fmt.Sprintf("%s %q in namespace %q", h.Kind, h.Name, h.Namespace)
+}
+
+// MaxSuggestions bounds the near names looked for in one run. Each looks at
+// every role, and of more mistakes than these nobody reads the hints.
+const MaxSuggestions = 10
+
+// farthest is how much longer or shorter a name may be that is near to another.
+const farthest = 3
+
+// Near returns the role whose name is nearest to the wanted one among those that
+// fit, or nil where none is close.
+func Near[D syntax.Document](d *Directory, want string, roles []D, fits func(*syntax.Header) bool) *syntax.Header {
+	if !d.MaySuggest() {
+		return nil
+	}
+	byName := make(map[string]*syntax.Header)
+	var names []string
+	for _, role := range roles {
+		h := role.Meta()
+		if fits(h) && len(h.Name) <= len(want)+farthest && len(want) <= len(h.Name)+farthest {
+			byName[h.Name] = h
+			names = append(names, h.Name)
+		}
+	}
+	return byName[diag.Suggest(want, names)]
+}

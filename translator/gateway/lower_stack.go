@@ -1,0 +1,182 @@
+package gateway
+
+import (
+	"cmp"
+	"slices"
+	"strings"
+
+	"github.com/writ-policy/writ/translator/cel"
+	"github.com/writ-policy/writ/translator/gateway/document"
+	"github.com/writ-policy/writ/translator/syntax"
+	"github.com/writ-policy/writ/translator/tables"
+)
+
+// inherited is a policy while it is lowered.
+type inherited struct {
+	ResolvedPolicy
+	locator string
+	level   int
+	target  string
+	// declares says of each rule key whether a defaults and an overrides block has
+	// it; keys are in order.
+	declares map[string]declaration
+	keys     []string
+	// conditions are the merge conditions of blocks, compiled when they are asked
+	// for.
+	conditions map[*document.Block]*cel.Merge
+	// standing is what becomes of it over all paths.
+	standing standing
+}
+
+// declaration says which blocks of a policy have a rule.
+type declaration struct{ byDefault, override bool }
+
+// place is what a policy can be attached to: a gateway or a route, or a section of
+// it.
+type place struct {
+	gateway *document.Gateway
+	route   *document.HTTPRoute
+	section int
+	kind    string // of the policy
+}
+
+// stack is the policies of a kind at one place, highest first. Numbers begin at 1.
+type stack struct {
+	number   int
+	policies []*inherited
+}
+
+// foldKey tells sets of policies apart: by kind, the stacks' numbers at gateway,
+// listener, route and rule, zero where nothing is attached.
+type foldKey struct {
+	kind   string
+	stacks [4]int
+}
+
+// attach puts the accepted policies where they are attached.
+func (g *lowerer) attach(policies []ResolvedPolicy) {
+	for i := range policies {
+		p := newInherited(policies[i])
+		g.policies = append(g.policies, p)
+	}
+	slices.SortStableFunc(g.policies, func(a, b *inherited) int {
+		return cmp.Or(cmp.Compare(a.Document.Kind, b.Document.Kind), compareNames(&a.Document.Header, &b.Document.Header))
+	})
+	for _, p := range g.policies {
+		if p.Rejected != "" {
+			g.partial = true // what is left out is no reason for a warning
+		}
+		if p.Gateway == nil && p.Route == nil || p.Rejected == tables.Conflicted || p.Rejected == tables.TargetNotFound {
+			continue
+		}
+		at := place{p.Gateway, p.Route, p.Section, p.Document.Kind}
+		s := g.attached[at]
+		if s == nil {
+			s = &stack{number: len(g.attached) + 1}
+			g.attached[at] = s
+		}
+		s.policies = append(s.policies, p)
+	}
+	for _, s := range g.attached {
+		// They are in the order of names, which is left where they are of one age.
+		slices.SortStableFunc(s.policies, func(a, b *inherited) int {
+			return compareAges(a.Document.Created, b.Document.Created)
+		})
+	}
+}
+
+func newInherited(p ResolvedPolicy) *inherited {
+	d := p.Document
+	out := &inherited{
+		ResolvedPolicy: p,
+		locator:        tables.Locator(d.Kind, d.Namespace, d.Name),
+		target:         tables.TargetName(d.Target.Kind, d.Namespace, d.Target.Name.Value, d.Target.Section.Value),
+		declares:       make(map[string]declaration),
+	}
+	if d.Target.Kind == tables.KindHTTPRoute {
+		out.level = 2
+	}
+	if d.Target.Section.Value != "" {
+		out.level++
+	}
+	for i := range d.Blocks {
+		for j := range d.Blocks[i].Rules {
+			key := d.Blocks[i].Rules[j].Key
+			declared, known := out.declares[key]
+			if !known {
+				out.keys = append(out.keys, key)
+			}
+			if d.Blocks[i].Name == document.BlockOverrides {
+				declared.override = true
+			} else {
+				declared.byDefault = true
+			}
+			out.declares[key] = declared
+		}
+	}
+	slices.Sort(out.keys)
+	return out
+}
+
+// effective is, by kind, the fold of what is attached to places, highest first.
+func (g *lowerer) effective(places ...place) map[string]int {
+	out := make(map[string]int, len(tables.GatewayKinds))
+	for _, kind := range tables.GatewayKinds {
+		key := foldKey{kind: kind}
+		for i, at := range places {
+			at.kind = kind
+			if s := g.attached[at]; s != nil {
+				key.stacks[i] = s.number
+			}
+		}
+		index, known := g.folds[key]
+		if !known {
+			var policies []*inherited
+			for _, at := range places {
+				at.kind = kind
+				if s := g.attached[at]; s != nil {
+					policies = append(policies, s.policies...)
+				}
+			}
+			index = len(g.folded)
+			g.folds[key] = index
+			f := foldPolicies(kind, policies)
+			g.folded = append(g.folded, f)
+			g.size += len(f.effective.Rules) + len(f.effective.Replaced)
+		}
+		out[kind] = index
+	}
+	return out
+}
+
+// policyTables are all policies with their conditions.
+func (g *lowerer) policyTables() []tables.GatewayPolicy {
+	out := make([]tables.GatewayPolicy, len(g.policies))
+	for i, p := range g.policies {
+		d := p.Document
+		out[i] = tables.GatewayPolicy{
+			Kind: d.Kind, Namespace: d.Namespace, Name: d.Name,
+			Target: p.target, Level: p.level, Source: syntax.Source(d.At),
+			Conditions: p.status(),
+			Blocks:     make([]tables.GatewayBlock, len(d.Blocks)),
+		}
+		for j, b := range d.Blocks {
+			out[i].Blocks[j] = tables.GatewayBlock{Block: b.Name, Strategy: strategy(&b)}
+		}
+		for _, key := range d.Unset {
+			out[i].Unset = append(out[i].Unset, key.Value)
+		}
+	}
+	return out
+}
+
+func strategy(b *document.Block) string {
+	if b.Merge {
+		return "merge"
+	}
+	return "atomic"
+}
+
+// isEmpty reports whether a rule key gives no rule by itself: patterns and
+// conditions only say something about others.
+func isEmpty(key string) bool { return key == "when" || strings.HasPrefix(key, "patterns.") }

@@ -1,0 +1,92 @@
+package gateway
+
+import "github.com/writ-policy/writ/translator/gateway/document"
+
+// rings finds the routes that are, through parentRefs to routes, their own
+// parents. Two such routes that reach each other are in one ring.
+type rings struct {
+	byName map[[2]string]int // index of a route by namespace and name
+	routes []*document.HTTPRoute
+	ring   []int // by route; routes of one ring share a number, alone ones have their own
+	told   map[int]bool
+	// For the walk: when a route was met, the earliest it reaches, and the routes
+	// whose ring is open.
+	met, low []int
+	open     []int
+	isOpen   []bool
+	clock    int
+}
+
+func newRings(routes []*document.HTTPRoute) *rings {
+	n := len(routes)
+	r := &rings{
+		byName: make(map[[2]string]int, n), routes: routes, ring: make([]int, n), told: make(map[int]bool),
+		met: make([]int, n), low: make([]int, n), isOpen: make([]bool, n),
+	}
+	for i, d := range routes {
+		r.byName[[2]string{d.Namespace, d.Name}] = i
+	}
+	for i := range routes {
+		if r.met[i] == 0 {
+			r.walk(i)
+		}
+	}
+	return r
+}
+
+// walk is Tarjan's search for strongly connected components.
+func (r *rings) walk(i int) {
+	r.clock++
+	r.met[i], r.low[i] = r.clock, r.clock
+	r.open, r.isOpen[i] = append(r.open, i), true
+	for k := range r.routes[i].Parents {
+		j, ok := r.target(&r.routes[i].Parents[k])
+		switch {
+		case !ok:
+		case r.met[j] == 0:
+			r.walk(j)
+			r.low[i] = min(r.low[i], r.low[j])
+		case r.isOpen[j]:
+			r.low[i] = min(r.low[i], r.met[j])
+		}
+	}
+	for r.low[i] == r.met[i] {
+		last := r.open[len(r.open)-1]
+		r.open, r.isOpen[last] = r.open[:len(r.open)-1], false
+		r.ring[last] = i
+		if last == i {
+			return
+		}
+	}
+}
+
+// target is the route that a parentRef names.
+func (r *rings) target(p *document.ParentRef) (int, bool) {
+	if p.Kind.Value != kindHTTPRoute {
+		return 0, false
+	}
+	i, ok := r.byName[[2]string{p.Namespace.Value, p.Name.Value}]
+	return i, ok
+}
+
+// of is the ring that a parentRef is part of, as names in the order of positions,
+// and whether it is the first of it to be asked for. Nil: it is in none.
+func (r *rings) of(d *document.HTTPRoute, p *document.ParentRef) (names []string, first bool) {
+	to, ok := r.target(p)
+	from := r.byName[[2]string{d.Namespace, d.Name}]
+	if !ok || r.ring[from] != r.ring[to] {
+		return nil, false
+	}
+	ring := r.ring[from]
+	if r.told[ring] {
+		return []string{}, false
+	}
+	r.told[ring] = true
+	const shown = 10 // of a ring of thousands nobody reads the names
+	for i, route := range r.routes {
+		if r.ring[i] == ring && len(names) < shown {
+			names = append(names, route.Namespace+"/"+route.Name)
+		}
+	}
+	return names, true
+}

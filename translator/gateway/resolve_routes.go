@@ -1,0 +1,177 @@
+package gateway
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+
+	"k8s.io/apimachinery/pkg/labels"
+
+	"github.com/writ-policy/writ/translator/diag"
+	"github.com/writ-policy/writ/translator/directory"
+	"github.com/writ-policy/writ/translator/gateway/document"
+	"github.com/writ-policy/writ/translator/syntax"
+)
+
+// labelNamespace is the label that every namespace has: its name.
+const labelNamespace = "kubernetes.io/metadata.name"
+
+// routes attaches routes to the listeners that accept them.
+func (r *resolver) routes() {
+	rings := newRings(r.routeDocuments)
+	selectors := make(map[*document.Listener]labels.Selector)
+	for _, d := range r.routeDocuments {
+		route := ResolvedRoute{Document: d}
+		seen := make(map[Attachment]bool)
+		for i := range d.Parents {
+			parent := &d.Parents[i]
+			if parent.Kind.Value != kindGateway {
+				r.otherParent(rings, d, parent)
+				continue
+			}
+			for _, a := range r.parent(d, parent, selectors) {
+				if !seen[a] {
+					seen[a] = true
+					route.Listeners = append(route.Listeners, a)
+				}
+			}
+		}
+		r.out.Routes = append(r.out.Routes, route)
+	}
+}
+
+// parent is the listeners that a parentRef puts a route on.
+func (r *resolver) parent(d *document.HTTPRoute, p *document.ParentRef, selectors map[*document.Listener]labels.Selector) []Attachment {
+	gateway, ok := r.Find(directory.Identity{Family: document.FamilyGateway, Kind: kindGateway, Namespace: p.Namespace.Value, Name: p.Name.Value}).(*document.Gateway)
+	if !ok {
+		r.missingParent(p)
+		return nil
+	}
+	var out []Attachment
+	named, why := false, ""
+	for i := range gateway.Listeners {
+		l := &gateway.Listeners[i]
+		if p.Section.Value != "" && p.Section.Value != l.Name.Value {
+			continue
+		}
+		named = true
+		refused := r.refuses(gateway, l, d, selectors)
+		if p.Port != 0 && p.Port != l.Port {
+			refused = fmt.Sprintf("its port is %d", l.Port)
+		}
+		if refused == "" {
+			out = append(out, Attachment{gateway, i})
+		} else if why == "" {
+			why = fmt.Sprintf("listener %q does not: %s", l.Name.Value, refused)
+		}
+	}
+	switch object := p.Namespace.Value + "/" + p.Name.Value; {
+	case len(out) > 0:
+	case !named && p.Section.Value != "":
+		r.missingSection(diag.ParentNotFound, p.Section, kindGateway, object, sectionNames(gateway, nil))
+	case !r.Partial && why != "":
+		r.List.Add(diag.Diagnostic{
+			Position: p.Name.At,
+			Length:   len([]rune(p.Name.Value)),
+			Severity: diag.Warning,
+			Code:     diag.RouteNotAccepted,
+			Message:  fmt.Sprintf("the route is not accepted by any listener of Gateway %s: no traffic of it gets there", object),
+			Hint:     why,
+		})
+	}
+	return out
+}
+
+// refuses is why a listener does not accept a route; empty where it does.
+func (r *resolver) refuses(g *document.Gateway, l *document.Listener, d *document.HTTPRoute, selectors map[*document.Listener]labels.Selector) string {
+	switch {
+	case l.Protocol != "HTTP" && l.Protocol != "HTTPS":
+		return fmt.Sprintf("its protocol is %s", l.Protocol)
+	case len(l.Kinds) > 0 && !slices.Contains(l.Kinds, kindHTTPRoute):
+		return "its allowedRoutes.kinds has no HTTPRoute"
+	case l.From == "None":
+		return "it allows routes of no namespace"
+	case l.From == "Same" && d.Namespace != g.Namespace:
+		return fmt.Sprintf("it allows routes of its own namespace %q only; say allowedRoutes: {namespaces: {from: All}} for others", g.Namespace)
+	case l.From == "Selector" && !r.selects(l, d.Namespace, selectors):
+		return fmt.Sprintf("its selector does not fit namespace %q", d.Namespace)
+	case !meet(l.Hostname, d.Hostnames):
+		return fmt.Sprintf("its hostname is %q, the route's are %s", l.Hostname, strings.Join(d.Hostnames, ", "))
+	}
+	return ""
+}
+
+// selects reports whether a listener's selector fits a namespace by its name.
+func (r *resolver) selects(l *document.Listener, namespace string, selectors map[*document.Listener]labels.Selector) bool {
+	selector, ok := selectors[l]
+	if !ok {
+		var err error
+		if l.Namespaces == nil {
+			selector = labels.Nothing()
+		} else if selector, err = syntax.CompileSelector(*l.Namespaces); err != nil {
+			selector = labels.Nothing()
+			r.List.Add(diag.Diagnostic{
+				Position: l.Namespaces.At,
+				Code:     diag.Value,
+				Message:  fmt.Sprintf("the selector of listener %q cannot be used: %v", l.Name.Value, err),
+			})
+		}
+		selectors[l] = selector
+	}
+	return selector.Matches(labels.Set{labelNamespace: namespace})
+}
+
+// meet reports whether some name fits a listener's hostname and one of a route's.
+// Either side without a hostname has all of them.
+func meet(listener string, route []string) bool {
+	if listener == "" || len(route) == 0 {
+		return true
+	}
+	return slices.ContainsFunc(route, func(host string) bool {
+		return host == "" || within(listener, host) || within(host, listener)
+	})
+}
+
+// within reports whether all names of host fit pattern.
+func within(pattern, host string) bool {
+	if pattern == host {
+		return true
+	}
+	suffix, wildcard := strings.CutPrefix(pattern, "*")
+	host = strings.TrimPrefix(host, "*")
+	return wildcard && len(host) > len(suffix) && strings.HasSuffix(host, suffix)
+}
+
+func (r *resolver) missingParent(p *document.ParentRef) {
+	d := diag.Diagnostic{
+		Position: p.Name.At,
+		Length:   len([]rune(p.Name.Value)),
+		Code:     diag.ParentNotFound,
+		Message:  fmt.Sprintf("there is no Gateway %q in namespace %q", p.Name.Value, p.Namespace.Value),
+		Hint:     "declare it in this directory, or say its namespace in the parentRef",
+	}
+	r.suggest(&d, kindGateway, p.Namespace.Value, p.Name.Value)
+	r.List.Add(d)
+}
+
+// otherParent reports a parent that is no Gateway: routes around in a circle once,
+// at the first of them.
+func (r *resolver) otherParent(rings *rings, d *document.HTTPRoute, p *document.ParentRef) {
+	at := diag.Diagnostic{
+		Position: p.Kind.At,
+		Length:   len([]rune(p.Kind.Value)),
+		Code:     diag.ParentKind,
+		Message:  fmt.Sprintf("the parent of a route is a Gateway, no %s", p.Kind.Value),
+		Hint:     "write kind: Gateway, or leave kind out",
+	}
+	switch ring, first := rings.of(d, p); {
+	case ring == nil:
+	case !first:
+		return // told with the ring
+	default:
+		at.Code = diag.Cycle
+		at.Message = fmt.Sprintf("the parents of these routes run in a circle: %s", strings.Join(ring, ", "))
+		at.Hint = "attach each of these routes to a Gateway"
+	}
+	r.List.Add(at)
+}

@@ -1,0 +1,73 @@
+package visibility
+
+import (
+	"slices"
+	"strings"
+
+	"github.com/writ-policy/writ/translator/syntax"
+	"github.com/writ-policy/writ/translator/tables"
+)
+
+func metricSource(s *MetricSource) tables.MetricSource {
+	out := tables.MetricSource{
+		Namespace:          s.Namespace,
+		Name:               s.Name,
+		Source:             syntax.Source(s.At),
+		Type:               s.Type.Value,
+		APIVersion:         s.Of.APIVersion,
+		Kind:               s.Of.Kind,
+		Scope:              s.Of.Scope,
+		Fields:             append([]string{}, s.Fields...),
+		Computed:           append([]string{}, s.Computed...),
+		NamespaceField:     s.NamespaceField,
+		NameField:          s.NameField,
+		FilterAggregations: s.FilterAggregations,
+		Aggregations:       make([]tables.Aggregation, 0, len(s.Aggregations)),
+	}
+	for i := range s.Aggregations {
+		out.Aggregations = append(out.Aggregations, aggregation(s, &s.Aggregations[i]))
+	}
+	return out
+}
+
+func aggregation(s *MetricSource, a *Aggregation) tables.Aggregation {
+	out := tables.Aggregation{Name: a.Name, Function: a.Function, Percentile: a.Percentile}
+	if a.Field != "" {
+		out.Field = fieldRef(s, a.Field)
+	}
+	if a.GroupBy != "" {
+		out.GroupBy = fieldRef(s, a.GroupBy)
+	}
+	if f := a.Filter; f != nil {
+		out.Filter = &tables.AggregationFilter{Field: *fieldRef(s, f.Field), Operator: f.Operator, Value: f.Value}
+		if f.Operator == "in" {
+			out.Filter.List = commaList(f.Value)
+		}
+	}
+	return out
+}
+
+// fieldRef resolves the name of a field. The item's own name or namespace counts only
+// if the source has no field of that name.
+func fieldRef(s *MetricSource, field string) *tables.FieldRef {
+	if !slices.Contains(s.Fields, field) && !slices.Contains(s.Computed, field) {
+		if own := strings.TrimPrefix(field, "_"); own == "name" || own == "namespace" {
+			return &tables.FieldRef{Own: true, Name: own}
+		}
+	}
+	return &tables.FieldRef{Name: field}
+}
+
+// commaList returns the words of the operator in, which are separated by commas and
+// may be in brackets.
+func commaList(value string) []string {
+	value = strings.TrimSpace(value)
+	if inner, ok := strings.CutPrefix(value, "["); ok {
+		value = strings.TrimSuffix(inner, "]")
+	}
+	words := strings.Split(value, ",")
+	for i, word := range words {
+		words[i] = strings.TrimSpace(word)
+	}
+	return words
+}

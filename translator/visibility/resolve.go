@@ -1,0 +1,210 @@
+package visibility
+
+import (
+	"fmt"
+	"maps"
+	"slices"
+	"strings"
+
+	"github.com/writ-policy/writ/translator/diag"
+	"github.com/writ-policy/writ/translator/directory"
+	"github.com/writ-policy/writ/translator/syntax"
+)
+
+// Resolved is the monitor access policies and metric sources of a directory,
+// in the order of positions.
+type Resolved struct {
+	MonitorAccessPolicies []*MonitorAccessPolicy
+	MetricSources         []*MetricSource
+}
+
+// resolver is the state of following the references of one directory.
+type resolver struct {
+	*directory.Directory
+	out *Resolved
+}
+
+// Resolve follows the references of monitor access policies to metric sources,
+// and finds policies whose order is an accident of their names.
+func Resolve(d *directory.Directory) *Resolved {
+	r := &resolver{d, &Resolved{
+		MonitorAccessPolicies: directory.DocumentsOf[*MonitorAccessPolicy](d),
+		MetricSources:         directory.DocumentsOf[*MetricSource](d),
+	}}
+	sources := r.sourcesByType()
+	seen := make(map[ranked]*MonitorAccessPolicy)
+	for _, p := range r.out.MonitorAccessPolicies {
+		for i := range p.Rules {
+			for j := range p.Rules[i].Entries {
+				r.visibilityEntry(&p.Rules[i].Entries[j], sources)
+			}
+		}
+		r.equalPriority(p, seen)
+	}
+	return r.out
+}
+
+// sourcesByType finds the metric source that defines each type, the first of
+// several.
+func (r *resolver) sourcesByType() map[string]*MetricSource {
+	sources := make(map[string]*MetricSource)
+	for _, s := range r.out.MetricSources {
+		if s.Type.Value == "" {
+			continue
+		}
+		first, taken := sources[s.Type.Value]
+		if !taken {
+			sources[s.Type.Value] = s
+			continue
+		}
+		d := diagnosticAt(s.Type, diag.RepeatedName, "resourceTypeName %q is that of %s already; see %s",
+			s.Type.Value, directory.Title(&first.Header), directory.Place(first.Type.At))
+		d.Hint = "give it a name of its own"
+		d.Related = []diag.Related{{Position: first.Type.At, Message: "the first is here"}}
+		r.List.Add(d)
+	}
+	return sources
+}
+
+// diagnosticAt begins an error about a text.
+func diagnosticAt(t syntax.Text, code diag.Code, format string, args ...any) diag.Diagnostic {
+	return diag.Diagnostic{Position: t.At, Length: len([]rune(t.Value)), Code: code, Message: fmt.Sprintf(format, args...)}
+}
+
+// visibilityEntry checks what a rule says of a type against the source that
+// defines it.
+func (r *resolver) visibilityEntry(e *VisibilityEntry, sources map[string]*MetricSource) {
+	if StandardType(e.Type.Value) {
+		return
+	}
+	source := sources[e.Type.Value]
+	if source == nil {
+		r.undefinedType(e, sources)
+		return
+	}
+	for _, f := range e.Fields {
+		if slices.Contains(source.Filterable, f.Field.Value) {
+			continue
+		}
+		d := diagnosticAt(f.Field, diag.UnfilterableField, "field %q is not in filterableFields of %s", f.Field.Value, directory.Title(&source.Header))
+		d.Hint = "add it to filterableFields of the MetricSource"
+		if near := diag.Suggest(f.Field.Value, source.Filterable); near != "" {
+			d.Hint = fmt.Sprintf("did you mean %q?", near)
+		}
+		r.List.Add(d)
+	}
+	r.knownAggregations("include", e.Include, source)
+	r.knownAggregations("exclude", e.Exclude, source)
+}
+
+// undefinedType reports a custom type that no source defines. One that is nearly
+// a standard type is a mistake: as a custom type it would hide nothing.
+func (r *resolver) undefinedType(e *VisibilityEntry, sources map[string]*MetricSource) {
+	if standard := nearlyStandard(e.Type.Value); standard != "" {
+		d := diagnosticAt(e.Type, diag.BadValue, "type %q is not the standard type %q, and no MetricSource defines it", e.Type.Value, standard)
+		d.Hint = fmt.Sprintf("did you mean %q?", standard)
+		r.List.Add(d)
+		return
+	}
+	if r.Partial {
+		return
+	}
+	d := diagnosticAt(e.Type, diag.UnknownType, "no MetricSource defines the custom type %q", e.Type.Value)
+	d.Severity = diag.Warning
+	d.Hint = "declare a MetricSource with this resourceTypeName"
+	if r.MaySuggest() {
+		if near := diag.Suggest(e.Type.Value, slices.Sorted(maps.Keys(sources))); near != "" {
+			d.Hint = fmt.Sprintf("did you mean %q?", near)
+		}
+	}
+	r.List.Add(d)
+}
+
+// nearlyStandard is the standard type that a name is in another case or in the
+// singular, or "".
+func nearlyStandard(name string) string {
+	lowered := strings.ToLower(name)
+	for _, candidate := range []string{lowered, lowered + "s"} {
+		if StandardType(candidate) {
+			return candidate
+		}
+	}
+	return ""
+}
+
+func (r *resolver) knownAggregations(list string, names []syntax.Text, source *MetricSource) {
+	for _, name := range names {
+		if slices.ContainsFunc(source.Aggregations, func(a Aggregation) bool { return a.Name == name.Value }) {
+			continue
+		}
+		if r.Partial {
+			continue // the source may be one that has mistakes
+		}
+		d := diagnosticAt(name, diag.UnknownAggregation, "%s names %q, which is no aggregation of %s", list, name.Value, directory.Title(&source.Header))
+		d.Severity = diag.Warning
+		d.Hint = "names are compared as a whole"
+		if r.MaySuggest() {
+			known := make([]string, len(source.Aggregations))
+			for i, a := range source.Aggregations {
+				known[i] = a.Name
+			}
+			if near := diag.Suggest(name.Value, known); near != "" {
+				d.Hint = fmt.Sprintf("did you mean %q?", near)
+			}
+		}
+		r.List.Add(d)
+	}
+}
+
+// ranked is a subject at a priority.
+type ranked struct {
+	priority int
+	subject  string
+}
+
+// equalPriority warns of a policy that shares a subject with one before it at the
+// same priority. Disabled policies are in no order.
+func (r *resolver) equalPriority(p *MonitorAccessPolicy, seen map[ranked]*MonitorAccessPolicy) {
+	if p.Disabled {
+		return
+	}
+	var first *MonitorAccessPolicy
+	shared := ""
+	for _, subject := range visibilitySubjects(p) {
+		key := ranked{p.Priority, subject}
+		other, taken := seen[key]
+		if !taken {
+			seen[key] = p
+		} else if first == nil && other != p {
+			first, shared = other, subject
+		}
+	}
+	if first == nil {
+		return
+	}
+	r.List.Add(diag.Diagnostic{
+		Position: p.PriorityAt,
+		Severity: diag.Warning,
+		Code:     diag.EqualPriority,
+		Message: fmt.Sprintf("%s has the priority %d of %s at %s, and both are about %s: their names decide which is first",
+			directory.Title(&p.Header), p.Priority, directory.Title(&first.Header), directory.Place(first.PriorityAt), shared),
+		Hint:    "give one of them another priority",
+		Related: []diag.Related{{Position: first.PriorityAt, Message: "the first is here"}},
+	})
+}
+
+// visibilitySubjects are the subjects of a policy as messages name them, a
+// service account as the user it is.
+func visibilitySubjects(p *MonitorAccessPolicy) []string {
+	var out []string
+	for _, user := range p.Users {
+		out = append(out, fmt.Sprintf("user %q", user.Value))
+	}
+	for _, account := range p.ServiceAccounts {
+		out = append(out, fmt.Sprintf("user %q", account.User()))
+	}
+	for _, group := range p.Groups {
+		out = append(out, fmt.Sprintf("group %q", group.Value))
+	}
+	return out
+}
