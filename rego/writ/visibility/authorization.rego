@@ -96,24 +96,26 @@ _custom := object.union(verdict, {"reason": reason}) if {
 # The policies of the principal that hold and match, each with the rule by which it
 # matches. Policies are in the order of evaluation, so the least index is the first.
 _denials contains [policy, rule] if {
-	some policy in _denying
-	rule := _selecting(policy)
+	some subject in request.subjects
+	some policy in tables.denies[subject]
+	module := tables.policies[policy].module
+	data.compiled.visibility.policies[module].holds
+	rule := _selecting(policy, module)
 }
 
 _allowances contains [policy, rule] if {
-	some policy in _allowing
-	rule := _selecting(policy)
+	some subject in request.subjects
+	some policy in tables.allows[subject]
+	module := tables.policies[policy].module
+	data.compiled.visibility.policies[module].holds
+	rule := _selecting(policy, module)
 }
 
 _type_denials contains [policy, rule] if {
-	some policy in _denying
-	rule := _listing(policy)
-}
-
-_type_denials contains [policy, -1] if {
-	some policy in _denying
-	not _listing(policy)
-	tables.policies[policy].byDefault
+	some subject in request.subjects
+	some policy in tables.denies[subject]
+	data.compiled.visibility.policies[tables.policies[policy].module].holds
+	rule := _listing_or_default(policy)
 }
 
 _type_allowances contains [policy, rule] if {
@@ -124,25 +126,19 @@ _type_allowances contains [policy, rule] if {
 
 _type_allowances contains [policy, rule] if {
 	request.cluster == ""
-	some policy in _allowing
-	rule := _listing(policy)
-}
-
-_denying contains policy if {
-	some subject in request.subjects
-	some policy in tables.denies[subject]
-	data.compiled.visibility.policies[tables.policies[policy].module].holds
-}
-
-_allowing contains policy if {
 	some subject in request.subjects
 	some policy in tables.allows[subject]
 	data.compiled.visibility.policies[tables.policies[policy].module].holds
+	rule := _listing(policy)
 }
 
 # The policy's rule for the cluster: the first that selects it, else the default.
-_selecting(policy) := min(data.compiled.visibility.policies[tables.policies[policy].module].clusters) if {
-	true
+_selecting(policy, module) := min(data.compiled.visibility.policies[module].clusters) if {
+	policy >= 0
+} else := -1 if tables.policies[policy].byDefault
+
+_listing_or_default(policy) := _listing(policy) if {
+	policy >= 0
 } else := -1 if tables.policies[policy].byDefault
 
 # The policy's first rule for the type, whatever the cluster.
