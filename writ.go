@@ -43,9 +43,10 @@ type (
 	VisibilityRequest = decision.VisibilityRequest
 	// VisibilityDecision is the answer.
 	VisibilityDecision = decision.VisibilityDecision
-	// Cluster is the cluster of a VisibilityRequest, and Item an element of its list.
+	// Cluster is the cluster of a VisibilityRequest.
 	Cluster = decision.Cluster
-	Item    = decision.Item
+	// Item is an element of the list of a VisibilityRequest.
+	Item = decision.Item
 	// GatewayRequest has the attributes of a request through a gateway, by Envoy's names.
 	GatewayRequest = decision.GatewayRequest
 	// GatewayDecision is the answer.

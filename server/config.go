@@ -209,6 +209,19 @@ func (c *Config) Validate() error {
 	if c.ClientCA != "" && c.TLSCert == "" {
 		errs = append(errs, errors.New("a client CA requires a TLS certificate and key"))
 	}
+	errs = append(errs, c.checkBounds()...)
+	if c.SessionKey == "" || c.EscalationKey == "" || c.SessionKey == c.EscalationKey {
+		errs = append(errs, errors.New("the keys of session and escalation must be different and not empty"))
+	}
+	if c.WriteTimeout <= c.RequestTimeout {
+		errs = append(errs, errors.New("the write timeout must be greater than the request timeout, or responses are truncated"))
+	}
+	return errors.Join(errs...)
+}
+
+// checkBounds returns an error for each number that is out of range.
+func (c *Config) checkBounds() []error {
+	var errs []error
 	for _, bound := range []struct {
 		name  string
 		value int64
@@ -237,11 +250,5 @@ func (c *Config) Validate() error {
 			errs = append(errs, fmt.Errorf("%s must not be negative", bound.name))
 		}
 	}
-	if c.SessionKey == "" || c.EscalationKey == "" || c.SessionKey == c.EscalationKey {
-		errs = append(errs, errors.New("the keys of session and escalation must be different and not empty"))
-	}
-	if c.WriteTimeout <= c.RequestTimeout {
-		errs = append(errs, errors.New("the write timeout must be greater than the request timeout, or responses are truncated"))
-	}
-	return errors.Join(errs...)
+	return errs
 }

@@ -85,7 +85,7 @@ func parseTokens(content []byte) (map[[sha256.Size]byte]*Caller, error) {
 	callers := map[[sha256.Size]byte]*Caller{}
 	for {
 		fields, err := reader.Read()
-		if err == io.EOF {
+		if errors.Is(err, io.EOF) {
 			return callers, nil
 		}
 		if err != nil {

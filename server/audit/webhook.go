@@ -3,6 +3,7 @@ package audit
 import (
 	"bytes"
 	"context"
+	"errors"
 	"fmt"
 	"io"
 	"log/slog"
@@ -124,7 +125,7 @@ func (w *webhook) post(ctx context.Context, body []byte) (again bool, err error)
 	request.Header.Set("User-Agent", "writ")
 	response, err := w.client.Do(request)
 	if err != nil {
-		if failed, ok := err.(*url.Error); ok {
+		if failed, ok := errors.AsType[*url.Error](err); ok {
 			err = failed.Err // without the URL
 		}
 		return true, err

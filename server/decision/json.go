@@ -51,6 +51,7 @@ func invalidJSON(err *jsontext.Error, length int) *InvalidRequest {
 		return invalid("", "a string holds a lone surrogate, at byte %d", err.Offset)
 	case jsontext.UnclosedString:
 		return invalid("", "the body is not JSON: it ends too early")
+	default: // the message below
 	}
 	if err.Offset >= length {
 		return invalid("", "the body is not JSON: it ends too early")

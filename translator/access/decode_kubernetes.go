@@ -12,6 +12,7 @@ import (
 
 const versionKubernetes = "rbac.authorization.k8s.io/v1"
 
+// KubernetesKinds are the kinds of Kubernetes RBAC.
 var KubernetesKinds = syntax.KindsOf(versionKubernetes, decodeKubernetes,
 	"Role", "ClusterRole", "RoleBinding", "ClusterRoleBinding")
 

@@ -11,6 +11,7 @@ import (
 
 const kindDecisionTest = "DecisionTest"
 
+// DecisionTestKinds are the kinds of decision tests.
 var DecisionTestKinds = syntax.KindsOf(syntax.VersionWrit, decodeDecisionTest, kindDecisionTest)
 
 var points = []string{"access", "visibility", "gateway"}

@@ -207,6 +207,7 @@ func (p GlobPiece) advance(value string, at int, ends []bool) {
 			at += size
 		}
 		return
+	case GlobOne, GlobClass: // one character, below
 	}
 	if rest == "" {
 		return

@@ -17,6 +17,7 @@ type Module struct {
 	Helpers bytes.Buffer
 }
 
+// NewModule returns an empty module of the document with these names.
 func NewModule(names ...string) *Module { return &Module{Own: "_" + Identifier(names...)} }
 
 // HelperName returns the name of a helper rule: the document's own and the purpose,
@@ -46,6 +47,7 @@ func WriteBoolean(out *bytes.Buffer, name string, body []string) {
 	WriteRule(out, name, body)
 }
 
+// Bytes returns the rules followed by the helper rules. It must be called once.
 func (m *Module) Bytes() []byte {
 	m.Out.Write(m.Helpers.Bytes())
 	return m.Out.Bytes()

@@ -9,6 +9,7 @@ const (
 	StrangePath     = "/writ-other-path"
 )
 
+// OrDefault returns entry, or other in place of a wildcard.
 func OrDefault(entry, other string) string {
 	if entry == "*" {
 		return other

@@ -20,6 +20,7 @@ const (
 	maxRegoDepth = 300
 )
 
+// ExtensionKinds are Rego files.
 var ExtensionKinds = syntax.Kinds{{Suffix: ".rego", DecodeFile: decodeExtension}}
 
 // decodeExtension parses a Rego file and refuses what would make decisions

@@ -19,16 +19,18 @@ type Decoder struct {
 	Doubts diag.List
 }
 
+// At returns the position of n in its file.
 func (d *Decoder) At(n *Node) diag.Position {
 	return diag.Position{File: d.file, Line: n.Line, Column: n.Column}
 }
 
-// Fail reports an error at n and warn a warning. The message says what is wrong,
+// Fail reports an error at n and Warn a warning. The message says what is wrong,
 // with the value; the hint what to type, or nothing.
 func (d *Decoder) Fail(n *Node, code diag.Code, hint, format string, args ...any) {
 	d.report(n, diag.Error, code, hint, format, args...)
 }
 
+// Warn reports a warning at n.
 func (d *Decoder) Warn(n *Node, code diag.Code, hint, format string, args ...any) {
 	d.report(n, diag.Warning, code, hint, format, args...)
 }
@@ -50,6 +52,7 @@ func (d *Decoder) Add(g diag.Diagnostic) {
 	d.droppedError = d.droppedError || g.Severity == diag.Error
 }
 
+// Text returns the value of n with its position.
 func (d *Decoder) Text(n *Node) Text { return Text{Value: n.Value, At: d.At(n)} }
 
 // Cursor reads one mapping field by field and, at the end, reports every field
@@ -97,6 +100,7 @@ func Describe(n *Node) string {
 	switch n.Type {
 	case Null, List, Mapping:
 		return n.Type.String()
+	default: // a scalar has a value
 	}
 	return n.Type.String() + " (" + Quote(n.Value) + ")"
 }
@@ -125,6 +129,7 @@ func canonicalField(folded string) string {
 	return folded
 }
 
+// Fail reports an error at n.
 func (c *Cursor) Fail(n *Node, code diag.Code, hint, format string, args ...any) {
 	c.Decoder.Fail(n, code, hint, format, args...)
 }

@@ -46,6 +46,7 @@ func (c *Cursor) FilledTexts(name string) []*Node {
 	return items
 }
 
+// Empty warns that n, the field name, is empty.
 func (d *Decoder) Empty(n *Node, name string) {
 	d.Warn(n, diag.EmptyList, "leave it out", "%s is empty, which is the same as leaving it out", name)
 }

@@ -139,6 +139,7 @@ func (w *jsonWalk) syntaxError(err *jsontext.Error) *syntaxError {
 		e.Message = found + " after a backslash is not an escape"
 	case jsontext.LoneSurrogate:
 		e.Message = strings.ToLower(string(rest[:len(`\u0000`)])) + " is half of a surrogate pair"
+	default: // the message of the scanner
 	}
 	return e
 }

@@ -5,6 +5,7 @@ import "unicode/utf8"
 // Type is what a node is in the YAML 1.2 core schema.
 type Type uint8
 
+// The types of nodes.
 const (
 	Null Type = iota
 	Boolean

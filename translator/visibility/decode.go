@@ -7,6 +7,7 @@ import (
 
 const versionVisibility = "clusterpulse.io/v1alpha1"
 
+// VisibilityKinds are the kinds of the visibility family.
 var VisibilityKinds = syntax.KindsOf(versionVisibility, decodeVisibility, kindMonitorAccessPolicy, kindMetricSource)
 
 const (

@@ -81,6 +81,7 @@ func not(a judged) judged {
 		return fails
 	case fails:
 		return holds
+	default: // neither value has an opposite
 	}
 	return a
 }
