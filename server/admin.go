@@ -9,7 +9,7 @@ import (
 	"github.com/writ-policy/writ/server/api"
 )
 
-// adminWrite bounds the answer to an operator: a rollback reads and compiles first.
+// adminWrite bounds a response to an operator: a rollback reads and compiles first.
 const adminWrite = 3 * time.Minute
 
 // adminListener is the listener of operators, who may change the active revision.
@@ -26,7 +26,7 @@ func (s *Server) listenAdmin(ctx context.Context) (*adminListener, error) {
 	}
 	listener, err := (&net.ListenConfig{}).Listen(ctx, "tcp", c.AdminListen)
 	if err != nil {
-		return nil, err // it says "listen" and the address
+		return nil, err // net.OpError names the operation and the address
 	}
 	s.log.Info("listening for operators", "address", listener.Addr().String(), "tls", s.tls != nil)
 	if c.AdminListening != nil {

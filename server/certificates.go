@@ -11,16 +11,18 @@ import (
 	"sync/atomic"
 )
 
-// certificates are the TLS files as they last were in order. It is safe for
+// certificates holds the content of the TLS files that was last valid. It is safe for
 // concurrent use.
 type certificates struct {
 	paths [3]string // certificate, key and, unless empty, client authorities
 
-	mu      sync.Mutex // held to read the files
+	mu      sync.Mutex // held while the files are read
 	content [3][]byte
 	active  atomic.Pointer[tls.Config]
 }
 
+// readCertificates reads the files for the first time. It returns an error if one of
+// them cannot be read, or if certificate and key do not match.
 func readCertificates(cert, key, clientCA string) (*certificates, error) {
 	c := &certificates{paths: [3]string{cert, key, clientCA}}
 	if _, err := c.reload(); err != nil {
@@ -29,7 +31,8 @@ func readCertificates(cert, key, clientCA string) (*certificates, error) {
 	return c, nil
 }
 
-// config is for a listener. Each connection gets the files as they are then.
+// config returns the configuration of a listener. Each new connection uses the files
+// that are active then.
 func (c *certificates) config() *tls.Config {
 	return &tls.Config{
 		MinVersion:         tls.VersionTLS12,
@@ -37,9 +40,9 @@ func (c *certificates) config() *tls.Config {
 	}
 }
 
-// reload reads the files again and says whether any was another than before. A
-// certificate that is written before its key does not fit: that is an error, and
-// the next reading mends it.
+// reload reads the files again and reports whether any of them changed. If a certificate
+// is written before its key, they do not match: reload returns an error, and the next
+// call succeeds.
 func (c *certificates) reload() (changed bool, err error) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -78,7 +81,7 @@ func tlsConfig(cert, key, clientCA []byte) (*tls.Config, error) {
 	if clientCA != nil {
 		config.ClientCAs = x509.NewCertPool()
 		if !config.ClientCAs.AppendCertsFromPEM(clientCA) {
-			return nil, errors.New("the client CA file holds no certificate")
+			return nil, errors.New("the client CA file contains no certificate")
 		}
 		config.ClientAuth = tls.RequireAndVerifyClientCert
 	}

@@ -1,4 +1,4 @@
-// Package server wires source, translator, engine, cache and endpoints into a
-// process: it takes a Config and answers until it is told to stop. It decides
-// nothing itself.
+// Package server wires source, translator, engine, cache and adapters into a process.
+// The input is a Config; the server answers requests until its context is cancelled. The
+// package contains no policy.
 package server

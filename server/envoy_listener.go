@@ -21,7 +21,7 @@ func (s *Server) listenEnvoy(ctx context.Context) (*envoyListener, error) {
 	}
 	listener, err := (&net.ListenConfig{}).Listen(ctx, "tcp", c.EnvoyListen)
 	if err != nil {
-		return nil, err // it says "listen" and the address
+		return nil, err // net.OpError names the operation and the address
 	}
 	o := envoy.Options{
 		Current: s.reloader.Current, Metrics: s.metrics, Logger: s.log,

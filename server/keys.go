@@ -8,29 +8,29 @@ import (
 	"github.com/writ-policy/writ/bundles"
 )
 
-// keys are those of bundles, read again when they change. A key that is revoked, or
-// gone from the file, accepts no further bundle; what is served already serves on:
-// to answer nothing would be worse than to answer as before, and whoever withdraws a
-// key decides what is to be served in its place. That it is so is said everywhere.
+// keys are the keys of bundles, reloaded when their files change. A bundle of a key that
+// is revoked or removed is rejected. If the active bundle is signed by such a key, it
+// stays active, because serving nothing would be worse; status, metrics and log report
+// it.
 //
 // It is safe for concurrent use.
 type keys struct {
 	*bundles.Keys
 	s *Server
 
-	mu        sync.Mutex // held to read the files and to read and write the rest
-	reading   reading
+	mu        sync.Mutex // guards the fields below
+	reload    fileReload
 	failed    string
-	withdrawn string // the key that was last said to be
+	withdrawn string // the withdrawn key that was logged last
 }
 
-// KeysStatus says how the keys of bundles are.
+// KeysStatus is the state of the keys of bundles, in /v1/status.
 type KeysStatus struct {
-	// SignedBy is the key that signed what is served, State what may be done with it now.
-	// It is revoked too where it is not one of the keys any more.
+	// SignedBy is the key that signed the active bundle, and State its state now. A key
+	// that was removed is revoked.
 	SignedBy string           `json:"signedBy"`
 	State    bundles.KeyState `json:"state,omitempty"`
-	// LastError is why the file was not read again; the keys are those before.
+	// LastError is the error of the last reload, after which the previous keys are used.
 	LastError string `json:"lastError"`
 }
 
@@ -42,7 +42,7 @@ func (s *Server) readKeys(path string) (*keys, error) {
 	return &keys{Keys: read, s: s}, nil
 }
 
-// of is the keys themselves; nil where there are none.
+// of returns the keys, or nil if none are configured.
 func (k *keys) of() *bundles.Keys {
 	if k == nil {
 		return nil
@@ -50,16 +50,16 @@ func (k *keys) of() *bundles.Keys {
 	return k.Keys
 }
 
-// refresh reads the files again if they have changed, and looks whether what is served
-// would still be accepted.
+// refresh reloads the files if they changed, and checks whether the active bundle would
+// still be accepted.
 func (k *keys) refresh() {
 	k.mu.Lock()
 	defer k.mu.Unlock()
 	changed, err := k.Reload()
-	k.reading.tell(k.s.log, "keys of bundles", changed, err)
+	k.reload.log(k.s.log, "keys of bundles", changed, err)
 	k.failed = withoutPath(err)
 	if changed {
-		k.s.sources.poke() // what was refused may be good now
+		k.s.sources.poke() // a rejected bundle may be valid now
 	}
 	signer := k.s.reloader.Signer()
 	withdrawn := signer.ID != "" && k.State(signer) == bundles.KeyRevoked
@@ -67,21 +67,21 @@ func (k *keys) refresh() {
 	switch {
 	case withdrawn && k.withdrawn != signer.ID:
 		k.withdrawn = signer.ID
-		k.s.log.Error("what is served is signed by a key that is revoked: it serves on, and is refused after a restart",
+		k.s.log.Error("the active bundle is signed by a revoked key: it stays active, and is rejected after a restart",
 			"key", signer.ID, "revision", k.s.reloader.Revision())
 	case !withdrawn:
 		k.withdrawn = ""
 	}
 }
 
-// withoutPath is an error as the status shows it: the machine's paths are in the log.
+// withoutPath formats an error for the status, without local paths, which are in the log.
 func withoutPath(err error) string {
 	var at *fs.PathError
 	switch {
 	case err == nil:
 		return ""
 	case errors.As(err, &at):
-		return "a file of keys cannot be read: " + at.Err.Error()
+		return "read keys: " + at.Err.Error()
 	}
 	return err.Error()
 }

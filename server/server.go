@@ -27,7 +27,7 @@ import (
 	"github.com/writ-policy/writ/translator/progress"
 )
 
-// Server answers by a policy directory. Run it once.
+// Server answers requests by documents or bundles. Run must be called at most once.
 type Server struct {
 	config    Config
 	log       *slog.Logger
@@ -36,20 +36,18 @@ type Server struct {
 	metrics   *metrics.Metrics
 	sources   sources
 	tokens    *api.Tokens       // nil without a token file
-	operators *api.Tokens       // nil without their own
+	operators *api.Tokens       // nil without a file of operators' tokens
 	tls       *certificates     // nil for plain HTTP
 	clusters  *cluster.Clusters // nil without a clusters file
 	audit     *audit.Log
-	tracer    *trace.Tracer       // nil where the environment asks for no traces
+	tracer    *trace.Tracer       // nil if the environment does not enable tracing
 	observers []progress.Observer // of reloads and deliveries
 	draining  atomic.Bool
 }
 
-// New wires a server. What it cannot do without is opened here, so that a
-// mistake in the configuration ends the start: token, TLS, clusters and audit
-// files. Documents
-// are not: a server whose documents are broken runs, not ready, and waits for
-// better ones.
+// New returns a server. It returns an error if the configuration is invalid, or if a
+// token, TLS, clusters, keys or audit file cannot be opened. Documents are not read: a
+// server whose documents have errors runs, is not ready, and waits for better ones.
 func New(c Config) (*Server, error) {
 	if err := c.Validate(); err != nil {
 		return nil, err
@@ -117,11 +115,11 @@ func (s *Server) withObservers(ctx context.Context) context.Context {
 	return progress.WithObservers(ctx, s.observers...)
 }
 
-// warn tells of what is allowed and unwise.
+// warn logs settings that are allowed but unsafe.
 func (s *Server) warn() {
 	const others = 0o002
 	if at, err := os.Stat(s.config.StateDir); err == nil && at.Mode().Perm()&others != 0 {
-		s.log.Warn("every user of this machine can write into the state directory, and so choose what is served after a restart",
+		s.log.Warn("every user of this machine can write into the state directory, and thereby choose the revision after a restart",
 			"directory", s.config.StateDir, "mode", at.Mode().Perm().String())
 	}
 }
@@ -148,8 +146,8 @@ func (s *Server) openFiles() (err error) {
 	return err
 }
 
-// fetching leaves half of the places for decisions to others than our own reads,
-// which come back as reviews.
+// fetching returns the limits of fetches. Half of the places for decisions are left for
+// other requests, because our own fetches may come back as reviews.
 func (s *Server) fetching() cluster.Options {
 	c := &s.config
 	return cluster.Options{Timeout: c.FetchTimeout, Places: max(1, min(c.MaxFetches, c.MaxInFlight/2))}
@@ -157,7 +155,7 @@ func (s *Server) fetching() cluster.Options {
 
 func (s *Server) newReloader(m *metrics.Metrics) *reload.Reloader {
 	c := &s.config
-	var last *engine.Engine // activations come one at a time
+	var last *engine.Engine // activations do not overlap
 	return reload.New(reload.Options{
 		Source:     s.sources.documents,
 		Translator: translator.New(translator.Options{Master: c.Master, AllowEmpty: c.AllowEmpty}),
@@ -200,10 +198,10 @@ type Status struct {
 	// where it is documents.
 	Location string         `json:"location"`
 	Feed     *remote.Status `json:"feed,omitempty"`
-	// Keys is how those of bundles are; nil where none are configured.
+	// Keys is the state of the keys of bundles; nil if none are configured.
 	Keys *KeysStatus `json:"keys,omitempty"`
-	// Behind is for how many seconds what is served has not been known to be the
-	// source's newest.
+	// Behind is for how many seconds the active revision has not been confirmed to be
+	// the newest of the source.
 	Behind float64 `json:"behindSeconds"`
 	reload.Status
 }
@@ -222,13 +220,14 @@ func (s *Server) status() any {
 	return status
 }
 
-// Run listens, reads the documents, and answers until ctx is done. Then it says
-// that it is not ready, goes on for the drain time, and ends when what is in
-// flight is answered or the grace period is over. Its error is nil after a stop by ctx.
+// Run listens, reads the documents, and answers until ctx is done. Then it becomes
+// unready, answers for the drain time, and returns when requests in flight are answered
+// or the grace period is over. It returns nil after a stop by ctx, and an error if an
+// address is not available or a listener fails.
 func (s *Server) Run(ctx context.Context) error {
 	listener, err := (&net.ListenConfig{}).Listen(ctx, "tcp", s.config.Listen)
 	if err != nil {
-		return err // it says "listen" and the address
+		return err // net.OpError names the operation and the address
 	}
 	proxies, err := s.listenEnvoy(ctx)
 	if err != nil {
@@ -242,7 +241,7 @@ func (s *Server) Run(ctx context.Context) error {
 	if s.config.Listening != nil {
 		s.config.Listening(listener.Addr())
 	}
-	// Requests outlive ctx, and so does what they are answered by.
+	// Requests in flight outlive ctx, and so do the goroutines that they depend on.
 	background, stop := context.WithCancel(context.WithoutCancel(ctx))
 	var work sync.WaitGroup
 	defer s.audit.Close()
@@ -313,7 +312,7 @@ func (s *Server) drain(web *http.Server, proxies *envoyListener) error {
 	return err
 }
 
-// lastTraces is how long the traces that are not sent yet may take at the end.
+// lastTraces bounds the export of pending traces on shutdown.
 const lastTraces = 5 * time.Second
 
 func (s *Server) closeTracer() {
@@ -327,10 +326,10 @@ func (s *Server) closeTracer() {
 	}
 }
 
-// watchAgain is how long to wait before watching again after a watch ended.
+// watchAgain is the wait before a watch that ended is started again.
 const watchAgain = 5 * time.Second
 
-// follow loads the documents and keeps up with them.
+// follow loads the documents, and reloads them when they change.
 func (s *Server) follow(ctx context.Context) {
 	if s.sources.feed != nil {
 		s.deliver(ctx)
@@ -339,68 +338,69 @@ func (s *Server) follow(ctx context.Context) {
 	_ = s.reloader.Load(ctx) // logged, and in the status
 	for ctx.Err() == nil {
 		if err := s.reloader.Run(ctx); err != nil {
-			s.log.Error("the documents are not watched", "error", err, "again", watchAgain)
+			s.log.Error("the watch of the documents failed", "error", err, "retry", watchAgain)
 			pause(ctx, watchAgain)
 			_ = s.reloader.Reload(ctx)
 		}
 	}
 }
 
-// refreshEvery is how often token, key, TLS and clusters files are looked at. They are small,
-// and a token that was taken away should not be good for long.
+// refreshEvery is the interval of checking token, key, TLS and clusters files. They are
+// small, and a token that was removed should not stay valid.
 const refreshEvery = time.Second
 
-// refresh reads token, key, TLS and clusters files again when they change. What cannot
-// be read leaves what was read before.
+// refresh reloads token, key, TLS and clusters files when they change. If a file cannot
+// be read, its previous content stays in use.
 func (s *Server) refresh(ctx context.Context) {
-	var tokens, operators, tls, clusters, commits reading
+	var tokens, operators, tls, clusters, commits fileReload
 	for pause(ctx, refreshEvery) {
 		s.audit.Reopen()
 		if s.clusters != nil {
 			changed, err := s.clusters.Reload()
-			clusters.tell(s.log, "clusters", changed, err)
+			clusters.log(s.log, "clusters", changed, err)
 		}
 		if s.sources.keys != nil {
 			s.sources.keys.refresh()
 		}
 		if s.sources.gitKeys != nil {
 			changed, err := s.sources.gitKeys.Reload()
-			commits.tell(s.log, "keys of commits", changed, err)
+			commits.log(s.log, "keys of commits", changed, err)
 			if changed {
-				s.sources.poke() // what was refused may be good now
+				s.sources.poke() // a rejected commit may be valid now
 			}
 		}
 		if s.tokens != nil {
 			changed, err := s.tokens.Reload()
-			tokens.tell(s.log, "tokens", changed, err)
+			tokens.log(s.log, "tokens", changed, err)
 		}
 		if s.operators != nil {
 			changed, err := s.operators.Reload()
-			operators.tell(s.log, "operators' tokens", changed, err)
+			operators.log(s.log, "operators' tokens", changed, err)
 		}
 		if s.tls != nil {
 			changed, err := s.tls.reload()
-			tls.tell(s.log, "certificates", changed, err)
+			tls.log(s.log, "certificates", changed, err)
 		}
 	}
 }
 
-// reading remembers the last error of a file, which is logged once and not every
-// second.
-type reading struct{ last string }
+// fileReload remembers the last error of a file, so that it is logged once and not
+// every second.
+type fileReload struct{ lastError string }
 
-func (r *reading) tell(log *slog.Logger, what string, changed bool, err error) {
+// log logs a change of the file, or its error.
+func (r *fileReload) log(log *slog.Logger, what string, changed bool, err error) {
 	switch {
-	case err != nil && err.Error() != r.last:
-		r.last = err.Error()
-		log.Error("the old "+what+" stay in use", "error", err)
-	case err == nil && (changed || r.last != ""):
-		r.last = ""
-		log.Info(what + " read again")
+	case err != nil && err.Error() != r.lastError:
+		r.lastError = err.Error()
+		log.Error("the previous "+what+" stay in use", "error", err)
+	case err == nil && (changed || r.lastError != ""):
+		r.lastError = ""
+		log.Info(what + " reloaded")
 	}
 }
 
-// pause waits, and reports whether ctx is still good after it.
+// pause waits. It returns false if ctx is done first.
 func pause(ctx context.Context, wait time.Duration) bool {
 	timer := time.NewTimer(wait)
 	defer timer.Stop()

@@ -15,19 +15,20 @@ import (
 	"github.com/writ-policy/writ/translator/source/git"
 )
 
-// sources are where what is served comes from: documents, in a directory or a git
-// repository, or built bundles.
+// sources are the source of documents, in a directory or a git repository, or the
+// source of built bundles.
 type sources struct {
 	location  string
-	documents reload.Source // nil where bundles are served
-	feed      *remote.Feed  // nil where documents are
-	poke      func()        // nil where there is nothing to poke
-	again     func()        // makes a bundle be delivered once more; nil where documents are read
-	keys      *keys         // one of which must have signed a bundle; nil: nobody need
-	gitKeys   *git.Keys     // one of which must have signed a commit; nil: nobody need
+	documents reload.Source // nil if bundles are served
+	feed      *remote.Feed  // nil if documents are served
+	poke      func()        // polls at once; nil for a directory
+	again     func()        // delivers the last bundle once more; nil if documents are served
+	keys      *keys         // one must have signed a bundle; nil means no signatures
+	gitKeys   *git.Keys     // one must have signed a commit; nil means no signatures
 }
 
-// openSources finds out what is to be served, and reads the files that this needs.
+// openSources opens the source that the configuration names. It returns an error if the
+// location is malformed, or if a file of keys or authorities cannot be read.
 func (s *Server) openSources() error {
 	if s.config.Bundle != "" {
 		return s.openFeed()
@@ -70,7 +71,7 @@ func (s *Server) gitAuthorities() ([]byte, error) {
 	case err != nil:
 		return nil, fmt.Errorf("read the authorities of git servers: %w", err)
 	case !x509.NewCertPool().AppendCertsFromPEM(content):
-		return nil, fmt.Errorf("read the authorities of git servers: %s holds no certificate", s.config.GitCA)
+		return nil, fmt.Errorf("read the authorities of git servers: %s contains no certificate", s.config.GitCA)
 	}
 	return content, nil
 }
@@ -102,24 +103,25 @@ func (s *Server) openFeed() error {
 	return nil
 }
 
-// deliver takes bundles until ctx is done, beginning with what was kept: it answers
-// before its source does.
+// deliver activates the stored bundle, so that requests are answered before the source
+// is reached, and then bundles from the source until ctx is done.
 func (s *Server) deliver(ctx context.Context) {
 	s.reloader.Restore(ctx)
 	for ctx.Err() == nil {
 		if err := s.sources.feed.Run(ctx, s.reloader.Deliver); err != nil {
-			s.log.Error("no bundles are taken", "error", err, "again", watchAgain)
+			s.log.Error("the source of bundles failed", "error", err, "retry", watchAgain)
 			pause(ctx, watchAgain)
 		}
 	}
 }
 
-// secret is what who pokes has to know, read anew so that it can be changed.
+// secret reads the secret of POST /v1/poke. It is read for each request, so that it can
+// be changed. It returns nil, which no request matches, if the file cannot be read.
 func (s *Server) secret() []byte {
 	content, err := os.ReadFile(s.config.PokeSecret)
 	if err != nil {
-		s.log.Error("the secret of pokes cannot be read", "error", err)
-		return nil // which nobody knows
+		s.log.Error("the secret of POST /v1/poke cannot be read", "error", err)
+		return nil
 	}
 	return trimLine(content)
 }

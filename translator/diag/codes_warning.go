@@ -23,7 +23,7 @@ selectors denies nothing.`,
 	},
 	{
 		Code: LiteralStar, Severity: Warning,
-		Summary: `"*" as a subject names somebody called "*"`,
+		Summary: `the subject "*" is a user or group with the name "*"`,
 		Text:    `Users and groups are compared exactly. To mean everybody, bind a group that everybody is in: API servers send system:authenticated.`,
 		Example: `userNames: ["*"]`,
 		Instead: `groupNames: ["system:authenticated"]`,
