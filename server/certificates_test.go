@@ -133,7 +133,7 @@ func TestCertificates(t *testing.T) {
 	r.eventually("the new certificate is used", func() bool { return serial(client(a)) == 3 })
 }
 
-func TestCertificatesThatAreNone(t *testing.T) {
+func TestInvalidCertificates(t *testing.T) {
 	a := newAuthority(t)
 	cert, key := a.issue(2)
 	_, other := a.issue(3)

@@ -40,7 +40,7 @@ func TestEffectivePoliciesAndTheirDecisions(t *testing.T) {
 	r := h.run()
 	r.eventually("ready", r.isReady)
 	const (
-		door    = "/v1/effective/AuthPolicy/"
+		prefix  = "/v1/effective/AuthPolicy/"
 		point   = "/v1/decisions/gateway"
 		request = `{"request":{"host":"a.example","method":"METHOD","path":"/"}}`
 	)
@@ -49,26 +49,26 @@ func TestEffectivePoliciesAndTheirDecisions(t *testing.T) {
 		code             int
 		want             string // in the body
 	}{
-		{"a route", door + "HTTPRoute/n/api", "", 200, `"sources":{"rules.authorization.r":"AuthPolicy/n/api"}`},
-		{"a rule of it", door + "HTTPRoute/n/api?section=a", "", 200, `"target":"HTTPRoute/n/api#a"`},
-		{"through a listener", door + "HTTPRoute/n/api?via=Gateway/n/edge%23https", "", 200, `"paths":["Gateway/n/edge#https `},
-		{"a gateway", door + "Gateway/n/edge", "", 200, `"sources":{"rules.authentication.k":"AuthPolicy/n/edge"}`},
+		{"a route", prefix + "HTTPRoute/n/api", "", 200, `"sources":{"rules.authorization.r":"AuthPolicy/n/api"}`},
+		{"a rule of it", prefix + "HTTPRoute/n/api?section=a", "", 200, `"target":"HTTPRoute/n/api#a"`},
+		{"through a listener", prefix + "HTTPRoute/n/api?via=Gateway/n/edge%23https", "", 200, `"paths":["Gateway/n/edge#https `},
+		{"a gateway", prefix + "Gateway/n/edge", "", 200, `"sources":{"rules.authentication.k":"AuthPolicy/n/edge"}`},
 		{"another kind", "/v1/effective/RateLimitPolicy/Gateway/n/edge", "", 200, `"untargeted":["HTTPRoute/n/api#a"]`},
-		{"what was replaced", door + "replaced", "", 200, `"how":"atomic-default"`},
-		{"of one policy", door + "replaced?policy=n/api", "", 200, "[]\n"},
-		{"reach", door + "reach?rule=rules.authorization.r", "", 200, `"source":"AuthPolicy/n/api"`},
-		{"reach of nothing", door + "reach?rule=rules.authorization.none", "", 200, `"reach":[]`},
-		{"an unknown target", door + "HTTPRoute/n/none", "", 404, "there is no HTTPRoute n/none"},
-		{"an unknown section", door + "HTTPRoute/n/api?section=b", "", 404, "has no rule"},
-		{"an unknown gateway on the way", door + "HTTPRoute/n/api?via=Gateway/n/none", "", 404, "there is no Gateway n/none"},
-		{"an unknown policy", door + "replaced?policy=n/none", "", 404, "there is no AuthPolicy n/none"},
+		{"what was replaced", prefix + "replaced", "", 200, `"how":"atomic-default"`},
+		{"of one policy", prefix + "replaced?policy=n/api", "", 200, "[]\n"},
+		{"reach", prefix + "reach?rule=rules.authorization.r", "", 200, `"source":"AuthPolicy/n/api"`},
+		{"reach of nothing", prefix + "reach?rule=rules.authorization.none", "", 200, `"reach":[]`},
+		{"an unknown target", prefix + "HTTPRoute/n/none", "", 404, "HTTPRoute n/none not found"},
+		{"an unknown section", prefix + "HTTPRoute/n/api?section=b", "", 404, "has no rule"},
+		{"an unknown gateway on the way", prefix + "HTTPRoute/n/api?via=Gateway/n/none", "", 404, "Gateway n/none not found"},
+		{"an unknown policy", prefix + "replaced?policy=n/none", "", 404, "AuthPolicy n/none not found"},
 		{"an unknown kind", "/v1/effective/TLSPolicy/HTTPRoute/n/api", "", 400, "there are AuthPolicy and RateLimitPolicy"},
-		{"an unknown kind of target", door + "GRPCRoute/n/api", "", 400, "its kind is Gateway or HTTPRoute"},
-		{"no gateway on the way", door + "HTTPRoute/n/api?via=edge", "", 400, "not of the form KIND/NAMESPACE/NAME"},
-		{"a parameter misspelt", door + "HTTPRoute/n/api?sections=a", "", 400, "no parameter but section and via"},
-		{"a parameter twice", door + "HTTPRoute/n/api?section=a&section=a", "", 400, "once each"},
-		{"reach without a rule", door + "reach", "", 400, "names no rule"},
-		{"a policy without a namespace", door + "replaced?policy=api", "", 400, "not of the form NAMESPACE/NAME"},
+		{"an unknown kind of target", prefix + "GRPCRoute/n/api", "", 400, "its kind is Gateway or HTTPRoute"},
+		{"no gateway on the way", prefix + "HTTPRoute/n/api?via=edge", "", 400, "not of the form KIND/NAMESPACE/NAME"},
+		{"a parameter misspelt", prefix + "HTTPRoute/n/api?sections=a", "", 400, "no parameter but section and via"},
+		{"a parameter twice", prefix + "HTTPRoute/n/api?section=a&section=a", "", 400, "once each"},
+		{"reach without a rule", prefix + "reach", "", 400, "names no rule"},
+		{"a policy without a namespace", prefix + "replaced?policy=api", "", 400, "not of the form NAMESPACE/NAME"},
 		{"a decision that allows", point, strings.ReplaceAll(request, "METHOD", "GET"), 200, `"rules":{"rules.authorization.r":"allow"}`},
 		{"a decision that denies", point, strings.ReplaceAll(request, "METHOD", "PUT"), 200, `"response":{"code":403`},
 		{"no request", point, `{"request":{}}`, 400, `"error":{"code":"invalid_request"`},
@@ -89,7 +89,7 @@ func TestEffectivePoliciesAndTheirDecisions(t *testing.T) {
 		_, body := r.get("/v1/status")
 		return strings.Contains(body, "AuthPolicy target apo was not found")
 	})
-	if code, body := r.get(door + "HTTPRoute/n/api"); code != 200 || !strings.Contains(body, "AuthPolicy/n/api") {
+	if code, body := r.get(prefix + "HTTPRoute/n/api"); code != 200 || !strings.Contains(body, "AuthPolicy/n/api") {
 		t.Errorf("after an error in %s: got %d %s", path, code, body)
 	}
 }

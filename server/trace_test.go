@@ -139,7 +139,7 @@ func TestTracesReachACollector(t *testing.T) {
 	received.mu.Lock()
 	defer received.mu.Unlock()
 	if len(received.wrong) > 0 {
-		t.Errorf("requests that are no exports: %q", received.wrong)
+		t.Errorf("requests that are not exports: %q", received.wrong)
 	}
 	for _, want := range []string{"service.name=writ", "service.version=v9.9.9", "deployment.environment.name=test"} {
 		if !strings.Contains(received.about, want) {
@@ -165,6 +165,6 @@ func TestTracesReachACollector(t *testing.T) {
 		t.Errorf("got trace %x below %x", asked.TraceId, asked.ParentSpanId)
 	}
 	if got := received.find(t, "POST /v1/decisions/access", "", ""); got != asked {
-		t.Error("a request that nobody traced has a span")
+		t.Error("a request without traceparent has a span")
 	}
 }

@@ -72,7 +72,7 @@ func (r *running) as(token, method, path, body string) (int, string) {
 	return response.StatusCode, string(content)
 }
 
-// Callers are told of what the documents say of them, by the clock of decisions
+// Callers see what the documents state about them, by the clock of decisions
 // and with the labels of the clusters file.
 func TestDebugging(t *testing.T) {
 	h := newHouse(t)
@@ -210,7 +210,7 @@ func TestCachedViewsAreFresh(t *testing.T) {
 	_, hits, _ := strings.Cut(w.Body.String(), "\nwrit_cache_hits_total ")
 	hits, _, _ = strings.Cut(hits, "\n")
 	if count, err := strconv.Atoi(hits); err != nil || count < 200 || shown < 200 {
-		t.Errorf("got %s answers that were kept and %d that show anything, want enough to tell", hits, shown)
+		t.Errorf("got %s answers that were kept and %d that show anything, want enough to compare", hits, shown)
 	}
 }
 

@@ -73,7 +73,7 @@ func FindReplaced(g *tables.Gateway, kind, policy string) ([]ReplacedPath, error
 			return nil, malformed("policy %q is not of the form NAMESPACE/NAME", policy)
 		}
 		if locator = tables.Locator(kind, namespace, name); v.policies[locator] == nil {
-			return nil, unknown("there is no %s %s", kind, policy)
+			return nil, unknown("%s %s not found", kind, policy)
 		}
 	}
 	out := []ReplacedPath{}

@@ -120,7 +120,7 @@ func Policy(g *tables.Gateway, locator string) *tables.GatewayPolicy {
 func (v *view) route(t Target) (route, rule int, err error) {
 	route = slices.IndexFunc(v.g.Routes, func(r tables.GatewayRoute) bool { return r.Namespace == t.Namespace && r.Name == t.Name })
 	if route < 0 {
-		return 0, 0, unknown("there is no HTTPRoute %s/%s", t.Namespace, t.Name)
+		return 0, 0, unknown("HTTPRoute %s/%s not found", t.Namespace, t.Name)
 	}
 	if t.Section == "" {
 		return route, every, nil
@@ -137,7 +137,7 @@ func (v *view) route(t Target) (route, rule int, err error) {
 func (v *view) gateway(t Target) (gateway, listener int, err error) {
 	gateway = slices.IndexFunc(v.g.Gateways, func(o tables.GatewayObject) bool { return o.Namespace == t.Namespace && o.Name == t.Name })
 	if gateway < 0 {
-		return 0, 0, unknown("there is no Gateway %s/%s", t.Namespace, t.Name)
+		return 0, 0, unknown("Gateway %s/%s not found", t.Namespace, t.Name)
 	}
 	if t.Section == "" {
 		return gateway, every, nil

@@ -14,8 +14,8 @@ import (
 	"google.golang.org/grpc/credentials"
 )
 
-// Whose certificate the authority did not sign gets in at none of the doors.
-func TestEveryDoorWantsACertificate(t *testing.T) {
+// Whose certificate the authority did not sign is rejected by every listener.
+func TestEveryListenerRequiresAClientCertificate(t *testing.T) {
 	a, strangers := newAuthority(t), newAuthority(t)
 	h := newHouse(t)
 	cert, key := a.issue(2)
@@ -52,7 +52,7 @@ func TestEveryDoorWantsACertificate(t *testing.T) {
 		cancel()
 		_ = connection.Close()
 		if (err == nil) != row.want {
-			t.Errorf("%s at Envoy's door: got %v", name, err)
+			t.Errorf("%s at Envoy's listener: got %v", name, err)
 		}
 		client := &http.Client{Transport: &http.Transport{TLSClientConfig: config, DisableKeepAlives: true}}
 		for token, want := range map[string]int{"t0ken": http.StatusConflict, "other": http.StatusUnauthorized} {
@@ -66,7 +66,7 @@ func TestEveryDoorWantsACertificate(t *testing.T) {
 				response.Body.Close()
 			}
 			if (err == nil) != row.want || err == nil && response.StatusCode != want {
-				t.Errorf("%s at the operators' door: got %v, %v, want %d", name, response, err, want)
+				t.Errorf("%s at the operators' listener: got %v, %v, want %d", name, response, err, want)
 			}
 		}
 	}
