@@ -38,11 +38,13 @@ type Config struct {
 	PokeSecret string
 	// Git has the credentials for git servers, GitCA is a PEM file of authorities to
 	// trust for them, and GitKeys a file of keys, one of which must have signed a
-	// commit. GitMaxFetch bounds a commit in bytes; zero means a default.
-	Git         git.Credentials
-	GitCA       string
-	GitKeys     string
-	GitMaxFetch int64
+	// commit, and none of GitRevokedKeys. GitMaxFetch bounds a commit in bytes; zero
+	// means a default.
+	Git            git.Credentials
+	GitCA          string
+	GitKeys        string
+	GitRevokedKeys string
+	GitMaxFetch    int64
 	// Listen is the address, HOST:PORT.
 	Listen string
 	// EnvoyListen is the address of the gRPC listener for Envoy's external
@@ -190,6 +192,9 @@ func (c *Config) Validate() error {
 	}
 	if c.GitKeys != "" && !c.followsGit() {
 		errs = append(errs, errors.New("keys of commits require a git repository: they would verify nothing"))
+	}
+	if c.GitRevokedKeys != "" && c.GitKeys == "" {
+		errs = append(errs, errors.New("revoked keys of commits require allowed keys: they would verify nothing"))
 	}
 	if _, _, err := net.SplitHostPort(c.AdminListen); c.AdminListen != "" && err != nil {
 		errs = append(errs, fmt.Errorf("listen address %q for operators: %w", c.AdminListen, err))

@@ -28,6 +28,7 @@ func TestConfigValidate(t *testing.T) {
 		{"keys of bundles", func(c *Config) { c.Policies, c.Bundle, c.BundleKeys = "", "a", "a" }, ""},
 		{"keys of commits without git", func(c *Config) { c.GitKeys = "a" }, "keys of commits"},
 		{"keys of commits for bundles", func(c *Config) { c.Policies, c.Bundle, c.GitKeys = "", "a", "a" }, "keys of commits"},
+		{"revoked keys of commits alone", func(c *Config) { c.Policies, c.GitRevokedKeys = "git+https://host/a", "a" }, "require allowed keys"},
 		{"keys of commits", func(c *Config) { c.Policies, c.GitKeys = "git+https://host/a", "a" }, ""},
 		{"no body", func(c *Config) { c.MaxBody = 0 }, "body"},
 		{"nothing in flight", func(c *Config) { c.MaxInFlight = -1 }, "in flight"},

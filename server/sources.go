@@ -49,7 +49,7 @@ func (s *Server) openSources() error {
 	credentials := s.config.Git
 	o.Credentials = credentials.For
 	if s.config.GitKeys != "" {
-		if o.Keys, err = git.ReadKeys(s.config.GitKeys); err != nil {
+		if o.Keys, err = git.ReadKeys(git.KeyFiles{Allowed: s.config.GitKeys, Revoked: s.config.GitRevokedKeys}); err != nil {
 			return err
 		}
 		s.sources.gitKeys = o.Keys

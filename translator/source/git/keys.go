@@ -4,62 +4,77 @@ import (
 	"bytes"
 	"errors"
 	"fmt"
-	"io"
 	"os"
 	"strings"
 	"sync"
 	"sync/atomic"
 
 	"github.com/ProtonMail/go-crypto/openpgp"
-	"github.com/go-git/go-git/v5/plumbing"
-	"github.com/go-git/go-git/v5/plumbing/object"
-	"github.com/hiddeco/sshsig"
 	"golang.org/x/crypto/ssh"
 )
 
-// Keys are the allowed signers of commits, as of the last valid version of their file. They
+// KeyFiles are the paths of the files of Keys. Allowed is required.
+type KeyFiles struct {
+	// Allowed has armored PGP blocks, and SSH keys in the lines of allowed_signers or
+	// authorized_keys.
+	Allowed string
+	// Revoked has SSH keys, one a line, that must not have signed a commit, nor the
+	// certificate that did. Empty means none.
+	Revoked string
+}
+
+// Keys are the allowed signers of commits, as of the last valid version of their files. They
 // are safe for concurrent use.
 type Keys struct {
-	path string
+	files KeyFiles
 
-	mu      sync.Mutex // held to read the file
-	content []byte
+	mu      sync.Mutex // held to read the files
+	content [2][]byte  // of Allowed and Revoked
 	set     atomic.Pointer[keySet]
 }
 
 // keySet is immutable.
 type keySet struct {
-	pgp openpgp.EntityList
-	ssh []ssh.PublicKey
+	pgp     openpgp.EntityList
+	ssh     []*signer
+	revoked []ssh.PublicKey
 }
 
-// ReadKeys reads the file at path: armored PGP blocks, and SSH keys in the lines of
-// authorized_keys or allowed_signers. Comments and empty lines are skipped. It returns an
-// error if the file cannot be read, has another line, or has no key.
-func ReadKeys(path string) (*Keys, error) {
-	k := &Keys{path: path}
+// ReadKeys reads the files. Comments and empty lines are skipped. It returns an error with
+// the line if a file cannot be read, has another line, or has an option or a marker that is
+// not understood, and an error if Allowed has no key.
+func ReadKeys(files KeyFiles) (*Keys, error) {
+	k := &Keys{files: files}
 	if _, err := k.Reload(); err != nil {
 		return nil, err
 	}
 	return k, nil
 }
 
-// Reload reads the file again and reports whether its content changed. It returns an error
-// if the file cannot be read or parsed; the keys then stay as they were. Commits that were
-// read before are not verified again.
+// Reload reads the files again and reports whether their content changed. It returns an error
+// if a file cannot be read or parsed; the keys then stay as they were. Commits that were read
+// before are not verified again.
 func (k *Keys) Reload() (changed bool, err error) {
 	k.mu.Lock()
 	defer k.mu.Unlock()
-	content, err := os.ReadFile(k.path)
-	if err != nil {
+	var content [2][]byte
+	if content[0], err = os.ReadFile(k.files.Allowed); err != nil {
 		return false, fmt.Errorf("read the commit keys: %w", err)
 	}
-	if k.set.Load() != nil && bytes.Equal(content, k.content) {
+	if k.files.Revoked != "" {
+		if content[1], err = os.ReadFile(k.files.Revoked); err != nil {
+			return false, fmt.Errorf("read the revoked commit keys: %w", err)
+		}
+	}
+	if k.set.Load() != nil && bytes.Equal(content[0], k.content[0]) && bytes.Equal(content[1], k.content[1]) {
 		return false, nil
 	}
-	set, err := parseKeySet(content)
+	set, err := parseKeySet(string(content[0]))
 	if err != nil {
-		return false, fmt.Errorf("read the commit keys: %s: %w", k.path, err)
+		return false, fmt.Errorf("read the commit keys: %s: %w", k.files.Allowed, err)
+	}
+	if set.revoked, err = parseRevoked(content[1]); err != nil {
+		return false, fmt.Errorf("read the revoked commit keys: %s: %w", k.files.Revoked, err)
 	}
 	k.content = content
 	k.set.Store(set)
@@ -71,26 +86,31 @@ const (
 	pgpEnd   = "-----END PGP PUBLIC KEY BLOCK-----"
 )
 
-func parseKeySet(text []byte) (*keySet, error) {
+func parseKeySet(text string) (*keySet, error) {
 	keys := &keySet{}
-	for rest := string(text); ; {
-		before, block, found := strings.Cut(rest, pgpBegin)
-		if err := keys.addSSH(before); err != nil {
-			return nil, err
+	lines := strings.Split(text, "\n")
+	for i := 0; i < len(lines); i++ {
+		line := strings.TrimSpace(lines[i])
+		var err error
+		switch {
+		case line == "" || strings.HasPrefix(line, "#"):
+			continue
+		case line == pgpBegin:
+			begin := i
+			for i < len(lines)-1 && strings.TrimSpace(lines[i]) != pgpEnd {
+				i++
+			}
+			if err = keys.addPGP(strings.Join(lines[begin:i+1], "\n")); err != nil {
+				i = begin
+			}
+		default:
+			var added *signer
+			added, err = parseSigner(line)
+			keys.ssh = append(keys.ssh, added)
 		}
-		if !found {
-			break
-		}
-		body, after, closed := strings.Cut(block, pgpEnd)
-		if !closed {
-			return nil, errors.New("a PGP block has no end")
-		}
-		entities, err := openpgp.ReadArmoredKeyRing(strings.NewReader(pgpBegin + body + pgpEnd))
 		if err != nil {
-			return nil, fmt.Errorf("invalid PGP block: %w", err)
+			return nil, fmt.Errorf("line %d: %w", i+1, err)
 		}
-		keys.pgp = append(keys.pgp, entities...)
-		rest = after
 	}
 	if len(keys.pgp)+len(keys.ssh) == 0 {
 		return nil, errors.New("the file has no key")
@@ -98,70 +118,14 @@ func parseKeySet(text []byte) (*keySet, error) {
 	return keys, nil
 }
 
-func (k *keySet) addSSH(text string) error {
-	for line := range strings.Lines(text) {
-		line = strings.TrimSpace(line)
-		if line == "" || strings.HasPrefix(line, "#") {
-			continue
-		}
-		key, _, _, _, err := ssh.ParseAuthorizedKey([]byte(line))
-		if err != nil {
-			// A line of allowed_signers has names before the key.
-			_, after, _ := strings.Cut(line, " ")
-			if key, _, _, _, err = ssh.ParseAuthorizedKey([]byte(after)); err != nil {
-				return errors.New("a line must be an SSH key, a comment or part of a PGP block")
-			}
-		}
-		k.ssh = append(k.ssh, key)
+func (k *keySet) addPGP(block string) error {
+	if !strings.Contains(block, pgpEnd) {
+		return errors.New("a PGP block has no end")
 	}
+	entities, err := openpgp.ReadArmoredKeyRing(strings.NewReader(block))
+	if err != nil {
+		return fmt.Errorf("invalid PGP block: %w", err)
+	}
+	k.pgp = append(k.pgp, entities...)
 	return nil
-}
-
-var (
-	errUnsigned = errors.New("not signed, and commit keys are configured")
-	errSigner   = errors.New("not signed by an allowed key")
-)
-
-func (k *Keys) verify(commit *object.Commit) error { return k.set.Load().verify(commit) }
-
-// verify returns errUnsigned or errSigner unless a key of the set signed the commit.
-func (k *keySet) verify(commit *object.Commit) error {
-	if commit.PGPSignature == "" {
-		return errUnsigned
-	}
-	content := &plumbing.MemoryObject{}
-	if err := commit.EncodeWithoutSignature(content); err != nil {
-		return err
-	}
-	reader, err := content.Reader()
-	if err != nil {
-		return err
-	}
-	signed, err := io.ReadAll(reader)
-	if err != nil {
-		return err
-	}
-	if strings.Contains(commit.PGPSignature, "BEGIN SSH SIGNATURE") {
-		return k.verifySSH(signed, commit.PGPSignature)
-	}
-	if _, err := openpgp.CheckArmoredDetachedSignature(k.pgp, bytes.NewReader(signed), strings.NewReader(commit.PGPSignature), nil); err != nil {
-		return errSigner
-	}
-	return nil
-}
-
-// signatureNamespace is the namespace of git's SSH signatures.
-const signatureNamespace = "git"
-
-func (k *keySet) verifySSH(signed []byte, armoured string) error {
-	signature, err := sshsig.Unarmor([]byte(armoured))
-	if err != nil {
-		return errSigner
-	}
-	for _, key := range k.ssh {
-		if sshsig.Verify(bytes.NewReader(signed), signature, key, signature.HashAlgorithm, signatureNamespace) == nil {
-			return nil
-		}
-	}
-	return errSigner
 }

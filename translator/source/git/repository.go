@@ -71,8 +71,9 @@ type Options struct {
 	Timeout time.Duration
 	// Logger records commits that were read. Nil discards.
 	Logger *slog.Logger
-	// After is the clock. Nil stands for time.After.
+	// After and Now are the clock. Nil stands for time.After and time.Now.
 	After func(time.Duration) <-chan time.Time
+	Now   func() time.Time
 }
 
 // Repository is a policy directory in a git repository, read as the tree of one commit. It
@@ -105,6 +106,9 @@ func Open(o Options) *Repository {
 	}
 	if o.After == nil {
 		o.After = time.After
+	}
+	if o.Now == nil {
+		o.Now = time.Now
 	}
 	if o.MaxFetch <= 0 {
 		o.MaxFetch = defaultMaxFetch
@@ -215,7 +219,7 @@ func (r *Repository) fetch(ctx context.Context, remote remote, hash plumbing.Has
 		return source.Snapshot{}, nil, err
 	}
 	if r.o.Keys != nil {
-		if err := r.o.Keys.verify(commit); err != nil {
+		if err := r.o.Keys.verify(commit, r.o.Now()); err != nil {
 			return source.Snapshot{}, nil, fmt.Errorf("commit %s: %w", commit.Hash, err)
 		}
 	}

@@ -340,7 +340,7 @@ func TestSignatures(t *testing.T) {
 		return "# allowed signers\n" + string(content)
 	}
 	allow(public("allowed"))
-	allowed, err := git.ReadKeys(file)
+	allowed, err := git.ReadKeys(git.KeyFiles{Allowed: file})
 	if err != nil {
 		t.Fatal(err)
 	}
