@@ -65,6 +65,8 @@ func (s *Server) openSources() error {
 	return nil
 }
 
+// gitAuthorities reads the authorities of git servers. It returns an error if the file
+// cannot be read or contains no certificate.
 func (s *Server) gitAuthorities() ([]byte, error) {
 	content, err := os.ReadFile(s.config.GitCA)
 	switch {

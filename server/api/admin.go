@@ -75,7 +75,8 @@ type admin struct {
 	store RevisionStore
 }
 
-// operator is who asks; nil after a refusal.
+// operator returns the authenticated operator. If there is none, it writes the error
+// response and returns nil.
 func (a *admin) operator(c *gin.Context) *Caller {
 	caller, refused := a.caller(c.Request)
 	if refused == nil && caller == nil {

@@ -15,8 +15,8 @@ type question struct {
 	group    string
 }
 
-// question reads a review strictly: what is not understood could have been meant
-// to narrow it.
+// question decodes a review. Unknown keys are rejected, because they could restrict the
+// question.
 func (form originForm) question(value decision.Value, version, namespace string) (*question, *refusal) {
 	q := &question{received: value}
 	if !value.IsObject() {
@@ -100,8 +100,8 @@ func (f *reader) spec(form originForm, spec decision.Value, q *question) {
 	}
 }
 
-// content is the object a review is about: its labels, and it as a whole where
-// it is a pod.
+// content decodes the object of a review into r: its labels, and the whole object if it
+// is a pod.
 func (f *reader) content(content decision.Value, r *decision.Request) {
 	if content == "" {
 		return
@@ -142,8 +142,8 @@ func (f *reader) unknown(key string) {
 	}
 }
 
-// resourceOf is the resource, and subresource, of a kind as reviews write it:
-// in the plural, unless it looks like one.
+// resourceOf splits a kind in a review into resource and subresource. A singular kind is
+// converted to the plural.
 func resourceOf(kind string) (resource, subresource string) {
 	resource, subresource, _ = strings.Cut(strings.ToLower(kind), "/")
 	switch {

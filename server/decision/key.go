@@ -43,6 +43,7 @@ func keyCount(b []byte, count int, known, differ bool) []byte {
 	return binary.AppendUvarint(b, uint64(count))
 }
 
+// keyTexts appends a list of strings with their lengths.
 func keyTexts(b []byte, list []string, differ bool) []byte {
 	b = keyCount(b, len(list), list != nil, differ)
 	for _, text := range list {

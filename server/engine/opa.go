@@ -25,12 +25,13 @@ func (e *Engine) query(ctx context.Context, query *rego.PreparedEvalQuery, v eva
 	return e.run(ctx, query, in, now)
 }
 
-// run asks OPA within the engine's bound and the caller's.
+// run evaluates a prepared query, within the engine's timeout and the caller's deadline.
+// It returns an error if the evaluation fails or is cancelled, or has no result.
 func (e *Engine) run(ctx context.Context, query *rego.PreparedEvalQuery, in ast.Value, now time.Time) (ast.Value, error) {
 	if err := decision.CheckContext(ctx); err != nil {
 		return nil, err
 	}
-	// One cancel serves both the caller and the bound, without a goroutine a
+	// One Cancel serves the caller's context and the timeout, without a goroutine per
 	// request.
 	cancel := topdown.NewCancel()
 	timer := time.AfterFunc(e.timeout, cancel.Cancel)

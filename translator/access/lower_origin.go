@@ -80,6 +80,7 @@ func originRule(index int, rule *OriginRule) tables.OriginRule {
 	}
 }
 
+// restrictions lowers attributeRestrictions. It returns nil if there are none.
 func restrictions(r *Restrictions) *tables.Restrictions {
 	if r == nil {
 		return nil

@@ -130,7 +130,7 @@ func mayOverlap(entries []string, candidate string) bool {
 	})
 }
 
-// stem cuts what plurals change.
+// stem removes the ending of a plural, so that singular and plural have the same stem.
 func stem(word string) string {
 	return strings.TrimSuffix(strings.TrimSuffix(strings.TrimSuffix(word, "s"), "e"), "i")
 }

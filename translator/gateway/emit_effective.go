@@ -194,7 +194,7 @@ func locator(rule *tables.EffectiveRule) map[string]string {
 	}
 }
 
-// reviews writes the access requests that the rules which are reached ask about.
+// reviews writes the set of access requests of the authorization rules that are evaluated.
 func (e *effectiveEmitter) reviews(rules []*tables.EffectiveRule) {
 	states := append([]string{"_identified"}, verdictStates(len(rules))...)
 	for i, rule := range rules {

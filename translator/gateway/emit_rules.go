@@ -51,12 +51,12 @@ func (m *gatewayModule) policyRule(named namedRule) {
 	m.Metadata(fmt.Sprintf("%s of %s", named.rule.Key, m.policy), named.rule.Source)
 	switch meaning := named.rule.Meaning.(type) {
 	case *document.When:
-		m.applying(id, meaning.Conditions)
+		m.writeApplies(id, meaning.Conditions)
 	case *document.Pattern:
 		verdict := m.all(meaning.AllOf)
 		emit.WriteBoolean(&m.Out, "pattern["+id+"]", verdict.holds)
 	case *document.Authentication:
-		m.applying(id, meaning.When)
+		m.writeApplies(id, meaning.When)
 	case *document.Authorization:
 		m.authorization(id, named.id, meaning)
 	case *document.Denial:
@@ -68,9 +68,9 @@ func (m *gatewayModule) policyRule(named namedRule) {
 	}
 }
 
-// applying writes whether a rule with these conditions applies. Trouble with a
-// condition makes it apply: to skip a rule would be a way around it.
-func (m *gatewayModule) applying(id string, when []document.Condition) {
+// writeApplies writes the rule applies[id]: whether a rule with these conditions
+// applies. It also applies if a condition fails, so that a failure cannot skip a check.
+func (m *gatewayModule) writeApplies(id string, when []document.Condition) {
 	verdict := m.all(when)
 	emit.WriteBoolean(&m.Out, "applies["+id+"]", verdict.holds)
 	if verdict.fails != nil {
@@ -79,7 +79,7 @@ func (m *gatewayModule) applying(id string, when []document.Condition) {
 }
 
 func (m *gatewayModule) authorization(id, name string, a *document.Authorization) {
-	m.applying(id, a.When)
+	m.writeApplies(id, a.When)
 	judged := func(outcome, value string, conditions ...string) {
 		head := fmt.Sprintf("judged[%s] := {\"outcome\": %s, \"value\": %s}", id, regotext.Quote(outcome), value)
 		emit.WriteRule(&m.Out, head, conditions)
@@ -199,7 +199,7 @@ func (m *gatewayModule) denial(d *document.Denial) string {
 
 // successItem writes the name and the value that an item adds to the answer.
 func (m *gatewayModule) successItem(id string, s *document.SuccessItem) {
-	m.applying(id, s.When)
+	m.writeApplies(id, s.When)
 	value := ""
 	switch {
 	case s.Plain != nil:

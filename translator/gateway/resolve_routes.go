@@ -55,7 +55,7 @@ func (r *resolver) parent(d *document.HTTPRoute, p *document.ParentRef, selector
 			continue
 		}
 		named = true
-		refused := r.refuses(gateway, l, d, selectors)
+		refused := r.refusal(gateway, l, d, selectors)
 		if p.Port != 0 && p.Port != l.Port {
 			refused = fmt.Sprintf("its port is %d", l.Port)
 		}
@@ -82,8 +82,8 @@ func (r *resolver) parent(d *document.HTTPRoute, p *document.ParentRef, selector
 	return out
 }
 
-// refuses is why a listener does not accept a route; empty where it does.
-func (r *resolver) refuses(g *document.Gateway, l *document.Listener, d *document.HTTPRoute, selectors map[*document.Listener]labels.Selector) string {
+// refusal returns the reason why a listener does not accept a route, or "" if it does.
+func (r *resolver) refusal(g *document.Gateway, l *document.Listener, d *document.HTTPRoute, selectors map[*document.Listener]labels.Selector) string {
 	switch {
 	case l.Protocol != "HTTP" && l.Protocol != "HTTPS":
 		return fmt.Sprintf("its protocol is %s", l.Protocol)

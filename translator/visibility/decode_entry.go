@@ -183,7 +183,7 @@ func (e *entryReader) visibilityInto(c *syntax.Cursor, entry *VisibilityEntry) *
 	return n
 }
 
-// keep adds an entry that is whole, with what is odd about its visibility.
+// keep adds a valid entry to the rule, and warns if its visibility has no effect.
 func (e *entryReader) keep(c *syntax.Cursor, known bool, visibility *syntax.Node, entry VisibilityEntry) {
 	if !known {
 		return

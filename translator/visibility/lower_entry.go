@@ -117,6 +117,7 @@ func writtenPatterns(patterns []ValuePattern) []string {
 	return written(list)
 }
 
+// texts returns the strings of a list without their positions.
 func texts(list []syntax.Text) []string {
 	var out []string
 	for _, t := range list {

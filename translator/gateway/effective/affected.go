@@ -8,7 +8,7 @@ import (
 	"github.com/writ-policy/writ/translator/tables"
 )
 
-// sections are the parts of a target that are asked about.
+// sections are the listeners or rules of a target.
 type sections struct {
 	numbers []int
 	noun    string
@@ -19,9 +19,9 @@ func ruleOf(p *tables.GatewayPath) int { return p.Rule }
 
 func listenerOf(p *tables.GatewayPath) int { return p.Listener }
 
-// affected is the condition of a target: by which policies its sections are affected.
-// A policy affects a section where a rule of it is in force on a path through it. For
-// gateways those attached above routes count alone.
+// affected returns the condition Affected of a target: the policies that affect its
+// sections. A policy affects a section if one of its rules is in force on a path through
+// it. For gateways only policies attached to gateways count.
 func (v *view) affected(paths []*tables.GatewayPath, of sections, above bool) []tables.GatewayCondition {
 	by := make(map[string]map[int]bool) // sections by the policy's name
 	some := make(map[int]bool)
@@ -58,8 +58,8 @@ func (v *view) affected(paths []*tables.GatewayPath, of sections, above bool) []
 	return []tables.GatewayCondition{out}
 }
 
-// affectedBy names first the policies that affect all sections, then each other one
-// with its sections.
+// affectedBy lists the policies that affect all sections first, then the others with
+// their sections.
 func (v *view) affectedBy(by map[string]map[int]bool, of sections) string {
 	names := make([]string, 0, len(by))
 	for name := range by {

@@ -8,14 +8,14 @@ import (
 	"github.com/writ-policy/writ/translator/tables"
 )
 
-// Reach is where a rule of some key is in force.
+// Reach lists the paths on which the rule with a key is in force.
 type Reach struct {
 	Kind  string      `json:"kind"`
 	Reach []ReachPath `json:"reach"`
 	Rule  string      `json:"rule"`
 }
 
-// ReachPath is a path with the policy that the rule there is from.
+// ReachPath is a path, with the policy of the rule.
 type ReachPath struct {
 	Path   string `json:"path"`
 	Source string `json:"source"`
@@ -23,7 +23,8 @@ type ReachPath struct {
 	Place string `json:"-"`
 }
 
-// FindReach answers where a rule named so is in force, in path order.
+// FindReach returns the paths on which the rule is in force, in path order. It returns
+// an *Error if the kind is unknown or the rule is empty.
 func FindReach(g *tables.Gateway, kind, rule string) (*Reach, error) {
 	if err := checkKind(kind); err != nil {
 		return nil, err
@@ -48,7 +49,7 @@ func FindReach(g *tables.Gateway, kind, rule string) (*Reach, error) {
 	return out, nil
 }
 
-// ReplacedPath is a rule that lost on a path.
+// ReplacedPath is a rule that was replaced on a path.
 type ReplacedPath struct {
 	By     []string `json:"by"`
 	How    string   `json:"how"`
@@ -59,8 +60,9 @@ type ReplacedPath struct {
 	Place string `json:"-"`
 }
 
-// FindReplaced answers which rules lost, over all paths in their order. With a policy,
-// NAMESPACE/NAME, only its own.
+// FindReplaced returns the replaced rules of all paths, in path order. If policy,
+// NAMESPACE/NAME, is not empty, it returns only the rules of that policy. It returns an
+// *Error if the kind or the policy is unknown.
 func FindReplaced(g *tables.Gateway, kind, policy string) ([]ReplacedPath, error) {
 	if err := checkKind(kind); err != nil {
 		return nil, err
@@ -94,8 +96,8 @@ func FindReplaced(g *tables.Gateway, kind, policy string) ([]ReplacedPath, error
 	return out, nil
 }
 
-// All answers every path's effective policy, in path order: each as Find answers for
-// the path's rule through its listener.
+// All returns the effective policy of every path, in path order, as Find does for the
+// rule and listener of the path. It returns an *Error if the kind is unknown.
 func All(g *tables.Gateway, kind string) (iter.Seq[*Effective], error) {
 	if err := checkKind(kind); err != nil {
 		return nil, err

@@ -8,13 +8,13 @@ import (
 	"github.com/writ-policy/writ/translator/tables"
 )
 
-// Kinds are the kinds of policies that can be asked for.
+// Kinds are the kinds of gateway policies.
 var Kinds = tables.GatewayKinds
 
-// Error is a question that has no answer.
+// Error is the error of a query that is malformed or names an unknown target.
 type Error struct {
-	// Unknown says that the question is well formed and names what is not there; else
-	// it is malformed.
+	// Unknown is true if the query is well-formed but names an object that does not
+	// exist. Otherwise the query is malformed.
 	Unknown bool
 	Message string
 }
@@ -29,7 +29,7 @@ func unknown(format string, args ...any) error {
 	return &Error{Unknown: true, Message: fmt.Sprintf(format, args...)}
 }
 
-// Query asks for the effective policies of a target.
+// Query selects the effective policies of a target.
 type Query struct {
 	Kind   string // of policies
 	Target string // a target string
@@ -44,7 +44,7 @@ type Target struct {
 	Section   string // empty: the object as a whole
 }
 
-// String is the target string.
+// String returns the target in the form that ParseTarget accepts.
 func (t Target) String() string { return tables.TargetName(t.Kind, t.Namespace, t.Name, t.Section) }
 
 const (
@@ -52,8 +52,8 @@ const (
 	kindHTTPRoute = "HTTPRoute"
 )
 
-// ParseTarget parses a target string: "HTTPRoute/shop/api#pay". Whether there is such
-// an object it does not know.
+// ParseTarget parses a target such as "HTTPRoute/shop/api#pay". It returns an *Error if
+// the string is malformed, and does not check that the object exists.
 func ParseTarget(text string) (Target, error) {
 	object, section, hasSection := strings.Cut(text, "#")
 	parts := strings.Split(object, "/")
@@ -98,7 +98,7 @@ type Effective struct {
 	detail *tables.EffectivePolicy
 }
 
-// Each is the variants, one where all paths have the same.
+// Each returns the variants: a single one if all paths have the same effective policy.
 func (e *Effective) Each() []Variant {
 	if e.Variants != nil {
 		return e.Variants
@@ -106,7 +106,7 @@ func (e *Effective) Each() []Variant {
 	return []Variant{{e.Paths, e.Policies, e.Replaced, e.Rules, e.Sources, e.detail}}
 }
 
-// only makes a variant that of all paths.
+// only sets the variant of all paths.
 func (e *Effective) only(v Variant) {
 	e.Paths, e.Policies, e.Replaced, e.Rules, e.Sources, e.detail = v.Paths, v.Policies, v.Replaced, v.Rules, v.Sources, v.Detail
 }
@@ -123,7 +123,7 @@ type Variant struct {
 	Detail *tables.EffectivePolicy `json:"-"`
 }
 
-// Replaced is a rule that lost.
+// Replaced is a rule that was replaced.
 type Replaced struct {
 	By     []string `json:"by"`
 	How    string   `json:"how"`
@@ -131,7 +131,8 @@ type Replaced struct {
 	Rule   string   `json:"rule"`
 }
 
-// Find answers what is in force on a target.
+// Find returns the effective policy of a target. It returns an *Error if the query is
+// malformed or the target does not exist.
 func Find(g *tables.Gateway, q Query) (*Effective, error) {
 	if err := checkKind(q.Kind); err != nil {
 		return nil, err
@@ -150,7 +151,7 @@ func Find(g *tables.Gateway, q Query) (*Effective, error) {
 	return v.findGateway(target)
 }
 
-// findRoute answers for a route or a rule of it.
+// findRoute returns the effective policy of a route or one of its rules.
 func (v *view) findRoute(target Target, via string) (*Effective, error) {
 	route, rule, err := v.route(target)
 	if err != nil {
@@ -171,7 +172,7 @@ func (v *view) findRoute(target Target, via string) (*Effective, error) {
 	return v.ofPaths(target, paths, sections{v.ruleNumbers(route, rule), "rules", ruleOf}), nil
 }
 
-// ofPaths puts equal effective policies of paths together.
+// ofPaths groups paths by equal effective policies.
 func (v *view) ofPaths(target Target, paths []*tables.GatewayPath, of sections) *Effective {
 	out := &Effective{
 		Kind: v.kind, Target: target.String(),
@@ -200,8 +201,8 @@ func (v *view) ofPaths(target Target, paths []*tables.GatewayPath, of sections) 
 	return out
 }
 
-// findGateway answers for a gateway or a listener: the policies attached there, which
-// are in force wherever nothing below has policies.
+// findGateway returns the effective policy of a gateway or a listener: the policies
+// attached there, which are in force on paths without policies of their own.
 func (v *view) findGateway(target Target) (*Effective, error) {
 	gateway, listener, err := v.gateway(target)
 	if err != nil {
@@ -226,7 +227,7 @@ func (v *view) findGateway(target Target) (*Effective, error) {
 	variant := v.variant(v.effective(effective))
 	variant.Paths = []string{target.String()}
 	out := &Effective{
-		Kind: v.kind, Target: target.String(), Untargeted: keys(untargeted),
+		Kind: v.kind, Target: target.String(), Untargeted: sortedKeys(untargeted),
 		Conditions:       v.affected(paths, sections{v.listenerNumbers(gateway, listener), "listeners", listenerOf}, true),
 		PolicyConditions: make(map[string][]tables.GatewayCondition),
 	}

@@ -8,17 +8,17 @@ import (
 	"github.com/writ-policy/writ/translator/tables"
 )
 
-// every stands for all listeners or rules, none for an effective policy that is not
-// there.
+// every is the index of all listeners or rules, none the index of a missing effective
+// policy.
 const (
 	every = -1
 	none  = -1
 )
 
-// fits reports whether an index is the wanted one.
+// fits reports whether an index is the wanted one, or any index is wanted.
 func fits(index, want int) bool { return want == every || index == want }
 
-// view is tables for questions about one kind.
+// view answers queries about one kind of policies.
 type view struct {
 	g         *tables.Gateway
 	kind      string
@@ -59,7 +59,7 @@ func newView(g *tables.Gateway, kind string) *view {
 	return v
 }
 
-// effective is the index of the kind's effective policy.
+// effective returns the index of the effective policy of the kind, or none.
 func (v *view) effective(byKind map[string]int) int {
 	if index, ok := byKind[v.kind]; ok {
 		return index
@@ -67,7 +67,7 @@ func (v *view) effective(byKind map[string]int) int {
 	return none
 }
 
-// variant is an effective policy without paths.
+// variant returns an effective policy as a variant without paths.
 func (v *view) variant(index int) Variant {
 	out := Variant{
 		Paths: []string{}, Policies: []string{}, Replaced: []Replaced{},
@@ -101,7 +101,7 @@ func (v *view) enterConditions(into map[string][]tables.GatewayCondition, locato
 	}
 }
 
-// Policy is what the tables say of a policy, nil where there is none.
+// Policy returns the policy with this locator, or nil if there is none.
 func Policy(g *tables.Gateway, locator string) *tables.GatewayPolicy {
 	parts := strings.SplitN(locator, "/", 3)
 	if g == nil || len(parts) != 3 {
@@ -116,7 +116,8 @@ func Policy(g *tables.Gateway, locator string) *tables.GatewayPolicy {
 	return &g.Policies[i]
 }
 
-// route finds a route and a rule of it, or every one.
+// route returns the indexes of a route and a rule; the rule is every if the target has
+// no section. It returns an *Error if one of them does not exist.
 func (v *view) route(t Target) (route, rule int, err error) {
 	route = slices.IndexFunc(v.g.Routes, func(r tables.GatewayRoute) bool { return r.Namespace == t.Namespace && r.Name == t.Name })
 	if route < 0 {
@@ -133,7 +134,8 @@ func (v *view) route(t Target) (route, rule int, err error) {
 	return route, rule, nil
 }
 
-// gateway finds a gateway and a listener of it, or every one.
+// gateway returns the indexes of a gateway and a listener; the listener is every if the
+// target has no section. It returns an *Error if one of them does not exist.
 func (v *view) gateway(t Target) (gateway, listener int, err error) {
 	gateway = slices.IndexFunc(v.g.Gateways, func(o tables.GatewayObject) bool { return o.Namespace == t.Namespace && o.Name == t.Name })
 	if gateway < 0 {
@@ -150,7 +152,8 @@ func (v *view) gateway(t Target) (gateway, listener int, err error) {
 	return gateway, listener, nil
 }
 
-// via finds the gateway, and perhaps the listener, that paths are to go through.
+// via returns the gateway, and optionally the listener, that selects paths. It returns an
+// *Error if the text is malformed or names an unknown object.
 func (v *view) via(text string) (gateway, listener int, err error) {
 	t, err := ParseTarget(text)
 	if err != nil {
@@ -184,13 +187,14 @@ func upTo(n int) []int {
 	return out
 }
 
-// routeOf is the route of a rule's target string.
+// routeOf removes the section from a target.
 func routeOf(rule string) string {
 	route, _, _ := strings.Cut(rule, "#")
 	return route
 }
 
-func keys(set map[string]bool) []string {
+// sortedKeys returns the elements of a set, sorted.
+func sortedKeys(set map[string]bool) []string {
 	out := slices.AppendSeq([]string{}, maps.Keys(set))
 	slices.Sort(out)
 	return out

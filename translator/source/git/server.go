@@ -73,6 +73,8 @@ func (s *serverRemote) openSession(l *transferLimiter) (transport.UploadPackSess
 	return protocol.NewUploadPackSession(endpoint, s.auth)
 }
 
+// objects fetches a commit and returns its objects, and a function that releases them.
+// It returns an error if the fetch fails or the pack is invalid.
 func (s *serverRemote) objects(ctx context.Context, hash plumbing.Hash) (objectStore, func(), error) {
 	l := newTransferLimiter(ctx, s.o)
 	defer l.close()
