@@ -227,8 +227,8 @@ func TestTokensAreReadAgain(t *testing.T) {
 	}
 }
 
-// A request in flight when the server is told to stop is answered, and until
-// then the server says that it is not ready.
+// A request in flight when the server is stopped is answered, and until
+// then the server reports that it is not ready.
 func TestDrain(t *testing.T) {
 	h := newHouse(t)
 	s, err := New(h.config)

@@ -75,8 +75,8 @@ func TestPipelineKeepsTheOrder(t *testing.T) {
 		into.Write(line)
 		into.WriteByte('\n')
 	})
-	told := 0
-	p.answered = func(n int) { told += n }
+	counted := 0
+	p.answered = func(n int) { counted += n }
 	if err := p.run(t.Context(), &numbers{n: lines}, &out); err != nil {
 		t.Fatal(err)
 	}
@@ -87,12 +87,12 @@ func TestPipelineKeepsTheOrder(t *testing.T) {
 	if !bytes.Equal(out.Bytes(), want) {
 		t.Error("the answers are not in the order of the lines")
 	}
-	if told != lines {
-		t.Errorf("got %d lines told of, want %d", told, lines)
+	if counted != lines {
+		t.Errorf("got %d lines counted, want %d", counted, lines)
 	}
 }
 
-// Somebody types a request and waits for the answer before the next one.
+// A user types a request and waits for the answer before the next one.
 func TestPipelineFlushesWhenTheInputIsIdle(t *testing.T) {
 	inReader, inWriter := io.Pipe()
 	outReader, outWriter := io.Pipe()
@@ -139,7 +139,7 @@ func (brokenPipe) Read([]byte) (int, error)  { return 0, io.ErrUnexpectedEOF }
 func TestPipelineEndsWhenItCannotGoOn(t *testing.T) {
 	err := newPipeline(2, 100, echo).run(t.Context(), &numbers{n: 1 << 40}, brokenPipe{})
 	if !errors.Is(err, io.ErrClosedPipe) {
-		t.Errorf("nobody reads: got %v, want %v", err, io.ErrClosedPipe)
+		t.Errorf("without a reader: got %v, want %v", err, io.ErrClosedPipe)
 	}
 	err = newPipeline(2, 100, echo).run(t.Context(), brokenPipe{}, io.Discard)
 	if !errors.Is(err, io.ErrUnexpectedEOF) {

@@ -109,7 +109,7 @@ func TestClosedPipeEndsEval(t *testing.T) {
 	}
 }
 
-// serve tells where it listens, answers, and ends well when it is told to.
+// serve logs its address, answers requests, and exits with status 0 on a signal.
 func TestServeAnswersAndStops(t *testing.T) {
 	p := start(t, "serve", "--policies", policies(t), "--listen", "127.0.0.1:0", "--drain", "0s")
 	address := regexp.MustCompile(`msg=listening address=(\S+)`)

@@ -8,7 +8,7 @@ import (
 	"testing"
 )
 
-// What a bundle says of itself, and what a server says, is no terminal's command.
+// Text from bundles and servers is never written to the terminal unquoted.
 func TestRollbackWritesPlainText(t *testing.T) {
 	for path, answer := range map[string]string{
 		"revisions": `{"revisions":[{"revision":"r\u001b[31m","commit":"c\u001b]0;x\u0007"}]}`,
@@ -21,8 +21,8 @@ func TestRollbackWritesPlainText(t *testing.T) {
 			_, _ = w.Write([]byte(answer))
 		}))
 		var out bytes.Buffer
-		doors := adminClient{server.URL, "t"}
-		if err := doors.list(t.Context(), streams{out: &out}, "text"); err != nil {
+		client := adminClient{server.URL, "t"}
+		if err := client.list(t.Context(), streams{out: &out}, "text"); err != nil {
 			out.WriteString(err.Error())
 		}
 		server.Close()

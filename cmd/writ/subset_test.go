@@ -17,7 +17,7 @@ func TestSubset(t *testing.T) {
 		{"an empty object is exact", `{"a":{}}`, `{"a":{"b":1}}`, false},
 		{"a missing key", `{"a":1}`, `{}`, false},
 		{"null is absence", `{"a":null}`, `{"b":1}`, true},
-		{"null is no value", `{"a":null}`, `{"a":1}`, false},
+		{"null equals no value", `{"a":null}`, `{"a":1}`, false},
 		{"empty is absence", `{"a":[],"b":{},"c":"","d":false}`, `{"x":1}`, true},
 		{"lists are sets", `{"a":[1,2]}`, `{"a":[2,1]}`, true},
 		{"of one length", `{"a":[1]}`, `{"a":[1,2]}`, false},

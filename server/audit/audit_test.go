@@ -35,7 +35,7 @@ func TestEvents(t *testing.T) {
 		d    decision.Decision
 		want string // event, severity, policy, score, override and reason of each
 	}{
-		{"nothing to tell", decision.Decision{Allowed: true, Matched: []decision.Matched{{Kind: "RoleBinding"}}}, ""},
+		{"no deny policy", decision.Decision{Allowed: true, Matched: []decision.Matched{{Kind: "RoleBinding"}}}, ""},
 		{"denied by another kind", decision.Decision{Denied: true, Matched: []decision.Matched{{Kind: "RoleBinding"}}}, ""},
 		{"an evaluation error", decision.Decision{Denied: true, EvaluationError: "x"}, ""},
 		{"a rule", decision.Decision{Denied: true, Reason: "by rule", Matched: rule}, "access.denied.policy warning r rule 3 (by rule)"},

@@ -86,7 +86,7 @@ func TestPage(t *testing.T) {
 	}
 }
 
-// Every step has a series from the start on, and what is no step has none.
+// Every phase has a series from the start, and other spans have none.
 func TestPhases(t *testing.T) {
 	m := New()
 	ctx, whole := progress.Start(progress.WithObservers(t.Context(), m), progress.Reload)
@@ -150,8 +150,8 @@ func TestPodSecurity(t *testing.T) {
 	}
 }
 
-// A caller of the canonical door chooses the cluster: no number of names makes
-// more than so many series.
+// Callers choose the name of the cluster: no number of names results in
+// more than a bounded number of series.
 func TestClustersAreBounded(t *testing.T) {
 	m := New()
 	for i := range 5 * maxClusters {

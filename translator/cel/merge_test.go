@@ -118,7 +118,7 @@ func TestUnknownNames(t *testing.T) {
 	for name, row := range map[string]struct {
 		text, unknown string
 		known         []string // some of them
-		others        string   // what is none of them
+		others        string   // not one of them
 	}{
 		"a variable": {"requst.path == '/'", "requst", []string{"request", "auth", "source"}, "startsWith"},
 		"a method":   {"request.path.startWith('/')", "startWith", []string{"startsWith", "exists", "getHours", "has"}, "_[_]"},

@@ -30,7 +30,7 @@ var libraryModules = func() map[string]*ast.Module {
 	return out
 }()
 
-// asked is an expression as a condition, nil where it can be none, and by its value.
+// asked is an expression, compiled as a condition (nil if it is not of type bool) and as a value.
 type asked struct {
 	text                  string
 	condition, expression *Program
