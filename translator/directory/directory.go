@@ -130,6 +130,7 @@ func inOrder(documents []syntax.Document) []syntax.Document {
 	return out
 }
 
+// ComparePositions orders documents by file, line and column.
 func ComparePositions(a, b syntax.Document) int { return a.Meta().At.Compare(b.Meta().At) }
 
 // Changes walks over two lists in the order of positions and returns which of the

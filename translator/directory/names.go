@@ -7,6 +7,7 @@ import (
 	"github.com/writ-policy/writ/translator/syntax"
 )
 
+// Related returns the declaration of the name, for a diagnostic that refers to it.
 func Related(h *syntax.Header) []diag.Related {
 	return []diag.Related{{Position: h.NameAt, Message: fmt.Sprintf("%s is declared here", Title(h))}}
 }
