@@ -3,6 +3,8 @@
 // results and diagnostics go out. It knows the order of the phases and what may
 // be kept between two runs, and no document's meaning.
 //
+// Not part of the promised API; see package writ.
+//
 // # Design
 //
 // A snapshot is translated as a whole: what a document means depends on the

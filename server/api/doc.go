@@ -2,6 +2,8 @@
 // become a request, decision.Policies decide it, and the decision is written in the
 // protocol's form. It knows neither OPA nor documents.
 //
+// Not part of the promised API; see package writ.
+//
 // # Design
 //
 // An adapter loads the active revision once (precondition.go) when it has the whole

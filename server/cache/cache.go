@@ -2,6 +2,8 @@
 // with the Policies that answer; decisions go out as those gave them. It knows no
 // document and decides nothing.
 //
+// Not part of the promised API; see package writ.
+//
 // # Design
 //
 // The key is the revision and the whole canonical request, so that a new revision

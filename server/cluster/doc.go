@@ -4,6 +4,8 @@
 // with the reason why they are not available. The package does not know which facts
 // are needed or what follows from them.
 //
+// Not part of the promised API; see package writ.
+//
 // # Design
 //
 // Nothing is cached between requests. Between two reviews a pod may be replaced under

@@ -1,6 +1,8 @@
 // Package decision holds what every endpoint has in common: points, requests,
 // decisions and Policies, which turns one into the other. It knows neither OPA nor
 // any protocol.
+//
+// Not part of the promised API; see package writ.
 package decision
 
 // Point names what is decided.

@@ -2,6 +2,8 @@
 // it. It takes validated requests and returns whole decisions; an evaluation error
 // is a denial.
 //
+// Not part of the promised API; see package writ.
+//
 // # Design
 //
 // Two steps of a decision are done in Go, each in place of a Rego rule that stays

@@ -2,6 +2,8 @@
 // envoy.service.auth.v3. Checks become requests at the gateway point, and decisions
 // become responses. It holds no policy.
 //
+// Not part of the promised API; see package writ.
+//
 // # Design
 //
 // A denial is an answer, never an error of the call: a proxy that is set to let

@@ -3,6 +3,8 @@
 // so that requests cannot create new series. The package knows nothing about what it
 // counts.
 //
+// Not part of the promised API; see package writ.
+//
 // # Design
 //
 // The instruments are behind methods and not exported fields, so that a caller cannot

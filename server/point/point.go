@@ -1,6 +1,8 @@
 // Package point answers requests at a decision point: each within its time, as an
 // evaluation error if the evaluation panics, and counted. It is what the adapters of
 // all protocols have in common, and it knows none of them.
+//
+// Not part of the promised API; see package writ.
 package point
 
 import (

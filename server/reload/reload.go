@@ -3,6 +3,8 @@
 // pointer to the active revision is what goes out; the package knows the order
 // and what to do when a step fails, and nothing of what documents mean.
 //
+// Not part of the promised API; see package writ.
+//
 // # Design
 //
 // Everything that answers a request hangs off one pointer, which is swapped when

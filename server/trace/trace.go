@@ -2,6 +2,8 @@
 // delivery, with one span for each step, and a span for each request whose sender traces it.
 // The environment configures it. It must not know other packages of the server.
 //
+// Not part of the promised API; see package writ.
+//
 // # Design
 //
 // Without a collector in the environment there is no Tracer, so decisions do not pay for

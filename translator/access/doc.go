@@ -3,6 +3,8 @@
 // they come to, and the Rego and the generated tests written for them. It must not
 // know other families, save for the extensions that rules name.
 //
+// Not part of the promised API; see package writ.
+//
 // # Design
 //
 // Kubernetes and Origin are one package, because they share the tables, the order of

@@ -1,4 +1,6 @@
 // Package decisiontest is the kind of documents that state a request and the decision
 // it must get. It must not know what a request or a decision is: requests are JSON
 // objects here, and the decision point that runs the test reads them.
+//
+// Not part of the promised API; see package writ.
 package decisiontest

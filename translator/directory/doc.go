@@ -3,6 +3,8 @@
 // Decoded documents come in; the families follow references among them and add
 // diagnostics. It must not know any family, and never changes a document.
 //
+// Not part of the promised API; see package writ.
+//
 // # Design
 //
 // Documents are put in the order of their positions first, so that neither the

@@ -3,6 +3,8 @@
 // text, or its tokens. It knows nothing of requests, documents or positions in
 // lines.
 //
+// Not part of the promised API; see package writ.
+//
 // # Design
 //
 // Check reads the text once; Value and Tokens then rely on that check and have no

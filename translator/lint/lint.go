@@ -2,6 +2,8 @@
 // resolved documents and their tables, the output diagnostics. The package does not
 // affect what compiles, and knows nothing about Rego and the evaluation of requests;
 // where it needs a decision, it calls Author.May.
+//
+// Not part of the promised API; see package writ.
 package lint
 
 import (

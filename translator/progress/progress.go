@@ -3,6 +3,8 @@
 // The package knows neither workers nor observers. Without observers a span is nil and
 // costs nothing.
 //
+// Not part of the promised API; see package writ.
+//
 // # Design
 //
 // The work is spread over packages that do not know each other: a fetch is in a source, a

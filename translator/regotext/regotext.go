@@ -2,6 +2,8 @@
 // document, and every value that holds one, goes through it: it decides what can
 // stand in Rego source. It knows nothing of documents or rules.
 //
+// Not part of the promised API; see package writ.
+//
 // # Design
 //
 // Strings are JSON with everything escaped that does not print. Go's %q and OPA's

@@ -2,6 +2,8 @@
 // reports when the directory may have changed. It knows file names, links and bytes; it
 // does not parse contents. Package git below does the same for a git repository.
 //
+// Not part of the promised API; see package writ.
+//
 // # Design
 //
 // A snapshot is consistent or it is not taken: identity, size and times of every file are

@@ -4,6 +4,8 @@
 // diagnostics, go out. It must not know any family: what a kind means is the business
 // of the function that is registered for it.
 //
+// Not part of the promised API; see package writ.
+//
 // # Design
 //
 // YAML and JSON become one tree of nodes first, and every family decodes that

@@ -3,6 +3,8 @@
 // tables; engine, commands and builders read them. It must not know how documents
 // are written, nor how a decision is made.
 //
+// Not part of the promised API; see package writ.
+//
 // # Design
 //
 // The types stand here and not beside the code that fills them, so that a reader of

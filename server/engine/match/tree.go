@@ -1,6 +1,8 @@
 // Package match finds the access rules that fit a request. Tables come in, hits go
 // out: rules joined with the bindings that apply them. It does not evaluate
 // restrictions and decides nothing.
+//
+// Not part of the promised API; see package writ.
 package match
 
 import (

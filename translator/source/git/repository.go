@@ -2,6 +2,8 @@
 // reference names, fetched from a server or read from the local file system. It returns the
 // same snapshots as package source and must not interpret documents.
 //
+// Not part of the promised API; see package writ.
+//
 // # Design
 //
 // Every new commit is fetched by itself, without history, into a file without a name. An
