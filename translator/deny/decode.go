@@ -5,6 +5,7 @@ import (
 
 	"github.com/writ-policy/writ/translator/diag"
 	"github.com/writ-policy/writ/translator/syntax"
+	"github.com/writ-policy/writ/translator/tables"
 )
 
 const version = "breakglass.t-caas.telekom.com/v1alpha1"
@@ -111,18 +112,30 @@ func decodeAppliesTo(d *syntax.Decoder, c *syntax.Cursor, p *DenyPolicy) {
 	p.Tenants = decodeGlobList(d, c, "tenants")
 	p.Sessions = decodeGlobList(d, c, "sessions")
 	refs, _ := c.Texts("escalationRefs")
-	checkGlobs(d, refs, "escalationRefs")
-	for _, n := range refs {
-		p.EscalationRefs = append(p.EscalationRefs, d.Text(n))
+	for i, glob := range decodeGlobs(d, refs, "escalationRefs") {
+		p.EscalationRefs = append(p.EscalationRefs, EscalationRef{d.Text(refs[i]), glob})
 	}
 	c.Done()
 }
 
 // decodeGlobList decodes an optional list of globs.
-func decodeGlobList(d *syntax.Decoder, c *syntax.Cursor, name string) []string {
+func decodeGlobList(d *syntax.Decoder, c *syntax.Cursor, name string) []tables.PathGlob {
 	items, _ := c.Texts(name)
-	checkGlobs(d, items, name)
-	return syntax.Values(items)
+	return decodeGlobs(d, items, name)
+}
+
+// decodeGlobs parses the entries of a list of globs. The glob of an entry that is
+// reported is the zero value.
+func decodeGlobs(d *syntax.Decoder, items []*syntax.Node, name string) []tables.PathGlob {
+	var globs []tables.PathGlob
+	for _, n := range items {
+		glob, problem, hint := tables.ParsePathGlob(n.Value)
+		if problem != "" {
+			d.Fail(n, diag.BadPattern, hint, "glob %s of %s %s", syntax.Quote(n.Value), name, problem)
+		}
+		globs = append(globs, glob)
+	}
+	return globs
 }
 
 // decodeDenyRule decodes one of rules.
@@ -145,7 +158,7 @@ func decodeDenyRule(d *syntax.Decoder, n *syntax.Node) DenyRule {
 	checkWords(d, resources, "resources", resourceWord)
 	checkWords(d, subresources, "subresources", anyWord)
 	r.Verbs, r.APIGroups, r.Resources, r.Subresources = syntax.Values(verbs), syntax.Values(groups), syntax.Values(resources), syntax.Values(subresources)
-	r.Namespaces = decodeNamespaces(d, c, "namespaces", checkGlobs)
+	r.Namespaces = decodeNamespaces(d, c, "namespaces", decodeGlobs)
 	r.ResourceNames = decodeGlobList(d, c, "resourceNames")
 	checkNeverNamed(d, c, &r)
 	c.Done()

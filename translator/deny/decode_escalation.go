@@ -5,6 +5,7 @@ import (
 
 	"github.com/writ-policy/writ/translator/diag"
 	"github.com/writ-policy/writ/translator/syntax"
+	"github.com/writ-policy/writ/translator/tables"
 )
 
 // mostAllowedScore is the most that maxAllowedScore may be.
@@ -54,7 +55,7 @@ func decodeEscalation(d *syntax.Decoder, c *syntax.Cursor, e *BreakglassEscalati
 func decodeAllowed(d *syntax.Decoder, c *syntax.Cursor, e *BreakglassEscalation) {
 	const hint = "write allowed: {clusters: [CLUSTER], groups: [GROUP]}"
 	refs := decodeEntryList(d, c, "clusterConfigRefs")
-	checkGlobs(d, refs, "clusterConfigRefs")
+	configs := decodeGlobs(d, refs, "clusterConfigRefs")
 	allowed := c.Mapping("allowed")
 	if allowed == nil {
 		if c.Value("allowed") == nil {
@@ -63,9 +64,8 @@ func decodeAllowed(d *syntax.Decoder, c *syntax.Cursor, e *BreakglassEscalation)
 		return
 	}
 	clusters, groups := decodeEntryList(d, allowed, "clusters"), decodeEntryList(d, allowed, "groups")
-	checkGlobs(d, clusters, "clusters")
+	e.Clusters, e.Groups = append(decodeGlobs(d, clusters, "clusters"), configs...), syntax.Values(groups)
 	allowed.Done()
-	e.Clusters, e.Groups = append(syntax.Values(clusters), syntax.Values(refs)...), syntax.Values(groups)
 	if allowed.Value("clusters").Empty() && allowed.Value("groups").Empty() && c.Value("clusterConfigRefs").Empty() {
 		allowed.Fail(allowed.At, diag.Missing, hint, "allowed has neither clusters nor groups, and there are no clusterConfigRefs: nothing is allowed")
 	}
@@ -130,9 +130,9 @@ func decodePodOverride(d *syntax.Decoder, c *syntax.Cursor, e *BreakglassEscalat
 		o.MaxAllowedScore = &score
 	}
 	o.ExemptFactors = decodeFactors(d, decodeEntryList(d, c, "exemptFactors"), "exemptFactors")
-	o.NamespaceScope = decodeNamespaces(d, c, "namespaceScope", func(d *syntax.Decoder, items []*syntax.Node, name string) {
+	o.NamespaceScope = decodeNamespaces(d, c, "namespaceScope", func(d *syntax.Decoder, items []*syntax.Node, name string) []tables.PathGlob {
 		distinctEntries(d, items, name)
-		checkGlobs(d, items, name)
+		return decodeGlobs(d, items, name)
 	})
 	o.RequireApproval, _ = c.Boolean("requireApproval", false)
 	decodePeople(d, c.Mapping("approvers"))

@@ -3,22 +3,22 @@ package deny
 import (
 	"github.com/writ-policy/writ/translator/diag"
 	"github.com/writ-policy/writ/translator/syntax"
+	"github.com/writ-policy/writ/translator/tables"
 )
 
 // decodeNamespaces decodes a namespace filter in either of its spellings: a list of
-// globs, or a mapping of patterns and selectorTerms. It is nil where nothing is
-// in it; what that means depends on the place. check sees the patterns.
-func decodeNamespaces(d *syntax.Decoder, c *syntax.Cursor, name string, check func(d *syntax.Decoder, items []*syntax.Node, name string)) *NamespaceFilter {
+// globs, or a mapping of patterns and selectorTerms. The result is nil for an empty
+// filter; what that means depends on the place. parse parses the patterns.
+func decodeNamespaces(d *syntax.Decoder, c *syntax.Cursor, name string, parse func(d *syntax.Decoder, items []*syntax.Node, name string) []tables.PathGlob) *tables.NamespaceFilter {
 	n := c.Value(name)
 	if n == nil {
 		return nil
 	}
-	f := &NamespaceFilter{}
+	f := &tables.NamespaceFilter{}
 	switch n.Type {
 	case syntax.List:
 		items, _ := c.Texts(name)
-		check(d, items, name)
-		f.Patterns = syntax.Values(items)
+		f.Patterns = parse(d, items, name)
 	case syntax.Mapping:
 		inner := c.Mapping(name)
 		inner.Hints = map[string]string{
@@ -27,8 +27,7 @@ func decodeNamespaces(d *syntax.Decoder, c *syntax.Cursor, name string, check fu
 			"names":            "write patterns",
 		}
 		items, _ := inner.Texts("patterns")
-		check(d, items, name+".patterns")
-		f.Patterns = syntax.Values(items)
+		f.Patterns = parse(d, items, name+".patterns")
 		terms, _ := inner.List("selectorTerms")
 		for _, term := range terms {
 			f.Terms = append(f.Terms, decodeSelectorTerm(d, term, name))
@@ -48,12 +47,20 @@ func decodeNamespaces(d *syntax.Decoder, c *syntax.Cursor, name string, check fu
 }
 
 // decodeSelectorTerm is a selector that must require something.
-func decodeSelectorTerm(d *syntax.Decoder, n *syntax.Node, name string) syntax.Selector {
+func decodeSelectorTerm(d *syntax.Decoder, n *syntax.Node, name string) []tables.LabelRequirement {
 	before := len(d.Diags) + d.Dropped
 	s := d.Selector(n)
 	if len(s.Requirements) == 0 && len(d.Diags)+d.Dropped == before {
 		d.Fail(n, diag.Missing, `write patterns: ["*"] to mean every namespace`,
 			"an entry of selectorTerms of %s requires nothing: it would fit every namespace", name)
 	}
-	return s
+	requirements := make([]tables.LabelRequirement, 0, len(s.Requirements))
+	for _, r := range s.Requirements {
+		requirement := tables.LabelRequirement{Key: r.Key, Operator: r.Operator}
+		if len(r.Values) > 0 {
+			requirement.Values = tables.Entries(r.Values)
+		}
+		requirements = append(requirements, requirement)
+	}
+	return requirements
 }

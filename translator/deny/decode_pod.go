@@ -7,18 +7,16 @@ import (
 
 	"github.com/writ-policy/writ/translator/diag"
 	"github.com/writ-policy/writ/translator/syntax"
+	"github.com/writ-policy/writ/translator/tables"
 )
 
-// riskFactors are the factors but for capabilities, which are many.
+// riskFactors are the risk factors that are not capabilities.
 var riskFactors = []string{
 	"hostNetwork", "hostPID", "hostIPC", "privilegedContainer", "runAsRoot", "hostPathWritable", "hostPathReadOnly",
 }
 
-const (
-	capabilityPrefix = "capability:"
-	// fullWeight is the end of the scale weights are meant to be on.
-	fullWeight = 100
-)
+// fullWeight is the end of the scale weights are meant to be on.
+const fullWeight = 100
 
 // decodePodSecurity decodes podSecurityRules.
 func decodePodSecurity(d *syntax.Decoder, c *syntax.Cursor) *PodSecurity {
@@ -43,7 +41,7 @@ func decodePodSecurity(d *syntax.Decoder, c *syntax.Cursor) *PodSecurity {
 	blocking, _ := c.Texts("blockFactors")
 	p.BlockFactors = decodeFactors(d, blocking, "blockFactors")
 	exemptions := c.Mapping("exemptions")
-	p.ExemptNamespaces = decodeNamespaces(d, exemptions, "namespaces", checkGlobs)
+	p.ExemptNamespaces = decodeNamespaces(d, exemptions, "namespaces", decodeGlobs)
 	p.ExemptLabels = exemptions.Labels("podLabels")
 	exemptions.Done()
 	if mode := c.Text("failMode"); mode != nil && d.CheckOneOf(mode, "failMode", "open", "closed") {
@@ -166,11 +164,11 @@ func factorHint(value string) string {
 }
 
 // decodeThresholds decodes thresholds, whose scores must rise.
-func decodeThresholds(d *syntax.Decoder, items []*syntax.Node) []Threshold {
-	var out []Threshold
+func decodeThresholds(d *syntax.Decoder, items []*syntax.Node) []tables.Threshold {
+	var out []tables.Threshold
 	last := -1
 	for _, n := range items {
-		t := Threshold{At: d.At(n)}
+		var t tables.Threshold
 		c := d.Cursor(n, "a threshold", false)
 		if c == nil {
 			continue

@@ -6,6 +6,7 @@ import (
 
 	"github.com/writ-policy/writ/translator/diag"
 	"github.com/writ-policy/writ/translator/syntax"
+	"github.com/writ-policy/writ/translator/tables"
 )
 
 // templateVariables are what a reason may speak of, in either spelling.
@@ -13,12 +14,12 @@ var templateVariables = []string{"score", "factors", "pod", "namespace"}
 
 // decodeTemplate takes a reason apart. Anything but a variable between braces is a
 // mistake: it would be printed as it stands.
-func decodeTemplate(d *syntax.Decoder, n *syntax.Node) []TemplatePart {
-	var parts []TemplatePart
+func decodeTemplate(d *syntax.Decoder, n *syntax.Node) []tables.TemplatePart {
+	var parts []tables.TemplatePart
 	for rest := n.Value; rest != ""; {
 		text, after, found := strings.Cut(rest, "{{")
 		if text != "" {
-			parts = append(parts, TemplatePart{Text: text})
+			parts = append(parts, tables.TemplatePart{Text: text})
 		}
 		if !found {
 			break
@@ -33,7 +34,7 @@ func decodeTemplate(d *syntax.Decoder, n *syntax.Node) []TemplatePart {
 			d.Fail(n, diag.BadTemplate, templateHint(inside), "reason has %s, which is no variable", syntax.Quote("{{"+inside+"}}"))
 			return nil
 		}
-		parts = append(parts, TemplatePart{Variable: variable})
+		parts = append(parts, tables.TemplatePart{Variable: variable})
 		rest = next
 	}
 	return parts

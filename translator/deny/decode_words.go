@@ -66,8 +66,7 @@ var nameless = []string{"list", "watch", "create", "deletecollection"}
 
 // checkNeverNamed warns of a rule whose names no request of its verbs can have.
 func checkNeverNamed(d *syntax.Decoder, c *syntax.Cursor, r *DenyRule) {
-	if len(r.ResourceNames) == 0 || slices.Contains(r.ResourceNames, "*") || slices.Contains(r.ResourceNames, "") ||
-		len(r.Verbs) == 0 || slices.ContainsFunc(r.Verbs, func(v string) bool { return !slices.Contains(nameless, v) }) {
+	if !needsName(r.ResourceNames) || len(r.Verbs) == 0 || slices.ContainsFunc(r.Verbs, func(v string) bool { return !slices.Contains(nameless, v) }) {
 		return
 	}
 	about := "the rule matches nothing"

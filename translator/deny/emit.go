@@ -4,7 +4,6 @@ import (
 	"fmt"
 	"maps"
 	"slices"
-	"strings"
 
 	"github.com/writ-policy/writ/translator/emit"
 	"github.com/writ-policy/writ/translator/regotext"
@@ -32,16 +31,36 @@ func Emit(deny *tables.Deny, o emit.Options) map[string][]byte {
 	return files
 }
 
-// globsClause are the conditions under which the value fits one of the patterns.
-func globsClause(m *emit.Module, purpose, ref string, patterns []string) []string {
+// globConditions are the Rego expressions that hold where the value of the
+// reference matches the glob, what OPA's rule index can use first. None: every
+// value matches.
+func globConditions(ref string, glob tables.PathGlob) []string {
+	if glob.MatchesAll() {
+		return nil
+	}
+	if literal, ok := glob.Literal(); ok {
+		return []string{ref + " == " + regotext.Quote(literal)}
+	}
+	var conditions []string
+	if prefix := glob.Prefix(); prefix != "" {
+		conditions = append(conditions, "startswith("+ref+", "+regotext.Quote(prefix)+")")
+	}
+	if suffix := glob.Suffix(); suffix != "" {
+		conditions = append(conditions, "endswith("+ref+", "+regotext.Quote(suffix)+")")
+	}
+	return append(conditions, "regex.match("+regotext.Quote(glob.Expression())+", "+ref+")")
+}
+
+// globsClause are the conditions under which the value matches one of the globs.
+func globsClause(m *emit.Module, purpose, ref string, globs []tables.PathGlob) []string {
 	var literals []string
 	var alternatives [][]string
-	for _, pattern := range patterns {
-		if literal, ok := globOf(pattern).Literal(); ok {
+	for _, glob := range globs {
+		if literal, ok := glob.Literal(); ok {
 			literals = append(literals, literal)
 			continue
 		}
-		alternatives = append(alternatives, globConditions(ref, pattern))
+		alternatives = append(alternatives, globConditions(ref, glob))
 	}
 	if len(literals) > 0 {
 		alternatives = append(alternatives, []string{emit.OneOf(ref, literals)})
@@ -49,9 +68,9 @@ func globsClause(m *emit.Module, purpose, ref string, patterns []string) []strin
 	return m.AnyOf(purpose, alternatives)
 }
 
-// wordList is the condition of a word list; none where it has "*".
+// wordList is the condition of a word list; none for nil.
 func wordList(ref string, words []string) []string {
-	if slices.Contains(words, "*") {
+	if words == nil {
 		return nil
 	}
 	return []string{emit.OneOf(ref, words)}
@@ -100,14 +119,6 @@ func scopeClauses(m *emit.Module, policy *tables.DenyPolicy) []string {
 	return append(conditions, m.AnyOf("attached", alternatives)...)
 }
 
-// Impersonation: newer API servers ask verbs that begin with impersonatePrefix on
-// resources of authenticationGroup, where older ones ask the core group.
-const (
-	impersonate         = "impersonate"
-	impersonatePrefix   = "impersonate:"
-	authenticationGroup = "authentication.k8s.io"
-)
-
 func writeDenyRule(m *emit.Module, policy *tables.DenyPolicy, r *tables.DenyRule, scope []string) {
 	purpose := func(what string) string { return fmt.Sprintf("rule_%d_%s", r.Rule, what) }
 	head := func(unknown string) string {
@@ -116,73 +127,36 @@ func writeDenyRule(m *emit.Module, policy *tables.DenyPolicy, r *tables.DenyRule
 	var names []string
 	if len(r.Names) > 0 {
 		names = globsClause(m, purpose("names"), "input.name", r.Names)
-		if !slices.Contains(r.Names, "*") && !slices.Contains(r.Names, "") {
-			names = append(names, `input.name != ""`)
-		}
+	}
+	if r.NeedsName {
+		names = append(names, `input.name != ""`)
 	}
 	namespaces := namespaceClauses(m, purpose("namespace"), r.Namespaces)
-	for _, verb := range verbClauses(r) {
-		for _, resource := range resourceClauses(r) {
+	for i := range r.Actions {
+		for j := range r.Resources {
 			for _, namespace := range namespaces {
 				m.Metadata(fmt.Sprintf("Rule %d of DenyPolicy %s", r.Rule, policy.Name), r.Source)
-				emit.WriteRule(&m.Out, head(namespace.unknown), slices.Concat(verb, resource, scope, names, namespace.conditions))
+				emit.WriteRule(&m.Out, head(namespace.unknown),
+					slices.Concat(actionClause(&r.Actions[i]), resourceClause(&r.Resources[j]), scope, names, namespace.conditions))
 			}
 		}
 	}
 }
 
-// verbClauses are the conditions on verb and group. "impersonate" covers the verbs
-// of the newer impersonation too, and for those the core group and that of
-// authentication fit, whichever the request is in.
-func verbClauses(r *tables.DenyRule) [][]string {
-	clauses := [][]string{slices.Concat(wordList("input.verb", r.Verbs), wordList("input.apiGroup", r.Groups))}
-	isMode := func(verb string) bool { return strings.HasPrefix(verb, impersonatePrefix) }
-	var verb []string
-	switch {
-	case slices.Contains(r.Verbs, "*"), slices.Contains(r.Verbs, impersonate):
-		verb = []string{"startswith(input.verb, " + regotext.Quote(impersonatePrefix) + ")"}
-	case slices.ContainsFunc(r.Verbs, isMode):
-		verb = wordList("input.verb", slices.DeleteFunc(slices.Clone(r.Verbs), func(v string) bool { return !isMode(v) }))
-	default:
-		return clauses
+func actionClause(a *tables.DenyAction) []string {
+	clause := wordList("input.verb", a.Verbs)
+	if a.VerbPrefix != "" {
+		clause = append(clause, "startswith(input.verb, "+regotext.Quote(a.VerbPrefix)+")")
 	}
-	switch {
-	case slices.Contains(r.Groups, ""), slices.Contains(r.Groups, authenticationGroup):
-		return append(clauses, verb)
-	case slices.Contains(r.Verbs, impersonate):
-		return append(clauses, append(verb, wordList("input.apiGroup", r.Groups)...))
-	}
-	return clauses
+	return append(clause, wordList("input.apiGroup", a.Groups)...)
 }
 
-// resourceClauses are the conditions on resource and subresource: one clause for
-// the entries without a slash, one for each entry in RBAC's spelling.
-func resourceClauses(r *tables.DenyRule) [][]string {
-	var clauses [][]string
-	var plain []string
-	for _, entry := range r.Resources {
-		resource, subresource, slash := strings.Cut(entry, "/")
-		if !slash {
-			plain = append(plain, entry)
-			continue
-		}
-		clause := []string{`input.path == ""`}
-		clause = append(clause, wordList("input.resource", []string{resource})...)
-		if subresource == "*" {
-			clause = append(clause, `input.subresource != ""`)
-		} else {
-			clause = append(clause, "input.subresource == "+regotext.Quote(subresource))
-		}
-		clauses = append(clauses, clause)
+func resourceClause(r *tables.DenyResource) []string {
+	clause := append([]string{`input.path == ""`}, wordList("input.resource", r.Resources)...)
+	if r.NeedsSubresource {
+		clause = append(clause, `input.subresource != ""`)
 	}
-	if len(plain) > 0 {
-		clause := append([]string{`input.path == ""`}, wordList("input.resource", plain)...)
-		if len(r.Subresources) > 0 {
-			clause = append(clause, wordList("input.subresource", r.Subresources)...)
-		}
-		clauses = append(clauses, clause)
-	}
-	return clauses
+	return append(clause, wordList("input.subresource", r.Subresources)...)
 }
 
 // namespaceClause is one way for a namespace filter to fit; unknown is Rego for
@@ -218,8 +192,8 @@ func purposeRule(m *emit.Module, purpose string, conditions []string) string {
 // pattern, or by known labels.
 func namespaceFits(m *emit.Module, purpose string, f *tables.NamespaceFilter) []string {
 	var alternatives [][]string
-	for _, pattern := range f.Patterns {
-		alternatives = append(alternatives, globConditions("input.namespace", pattern))
+	for _, glob := range f.Patterns {
+		alternatives = append(alternatives, globConditions("input.namespace", glob))
 	}
 	for i, term := range f.Terms {
 		conditions := []string{`input.namespace != ""`, `input.namespaceLabels`}

@@ -4,14 +4,11 @@ import (
 	"fmt"
 	"maps"
 	"slices"
-	"strings"
 
 	"github.com/writ-policy/writ/translator/emit"
 	"github.com/writ-policy/writ/translator/regotext"
 	"github.com/writ-policy/writ/translator/tables"
 )
-
-const capabilityFactor = "capability:"
 
 // writePodSecurity writes what one policy makes of a pod: a rule for each risk factor,
 // what the document says as a constant, and when it is asked.
@@ -25,34 +22,18 @@ func writePodSecurity(m *emit.Module, policy *tables.DenyPolicy, scope []string)
 	emit.WriteRule(&m.Out, fmt.Sprintf("pods contains [%d, %s, 1, deny.judge(%s, %s, %s)]",
 		policy.Precedence, regotext.Quote(policy.Name), m.Own, exemptClause(m, pod), m.HelperName("points")), body)
 	fmt.Fprintf(&m.Out, "\n%s := %s\n", m.Own, regotext.Constant(podConstant(policy)))
-	for _, factor := range slices.Sorted(maps.Keys(factors(pod))) {
-		writeFactor(m, factor, pod.Weights[factor])
+	for _, factor := range pod.Factors {
+		writeFactor(m, factor)
 	}
 }
 
-// factors are those a policy can see: the seven of every pod, and the
-// capabilities it names.
-func factors(pod *tables.PodSecurity) map[string]bool {
-	seen := map[string]bool{
-		"hostNetwork": true, "hostPID": true, "hostIPC": true, "privilegedContainer": true,
-		"runAsRoot": true, "hostPathWritable": true, "hostPathReadOnly": true,
-	}
-	for factor := range pod.Weights {
-		seen[factor] = true
-	}
-	for _, factor := range pod.BlockFactors {
-		seen[factor] = true
-	}
-	return seen
-}
-
-func writeFactor(m *emit.Module, factor string, weight int) {
-	head := fmt.Sprintf("%s[%s] := %d * times", m.HelperName("points"), regotext.Quote(factor), weight)
-	if name, ok := strings.CutPrefix(factor, capabilityFactor); ok {
-		emit.WriteRule(&m.Helpers, head, []string{"times := pod.adds(" + regotext.Quote(name) + ")", "times > 0"})
+func writeFactor(m *emit.Module, factor tables.RiskFactor) {
+	head := fmt.Sprintf("%s[%s] := %d * times", m.HelperName("points"), regotext.Quote(factor.Name), factor.Weight)
+	if factor.Capability != "" {
+		emit.WriteRule(&m.Helpers, head, []string{"times := pod.adds(" + regotext.Quote(factor.Capability) + ")", "times > 0"})
 		return
 	}
-	emit.WriteRule(&m.Helpers, head, []string{"times := pod.occurs" + regotext.Key(factor)})
+	emit.WriteRule(&m.Helpers, head, []string{"times := pod.occurs" + regotext.Key(factor.Name)})
 }
 
 func podConstant(policy *tables.DenyPolicy) map[string]any {

@@ -2,7 +2,9 @@ package deny
 
 import (
 	"cmp"
+	"maps"
 	"slices"
+	"strings"
 
 	"github.com/writ-policy/writ/translator/syntax"
 	"github.com/writ-policy/writ/translator/tables"
@@ -44,7 +46,7 @@ func denyPolicy(p *ResolvedPolicy) tables.DenyPolicy {
 		Pod:        podSecurity(d.Pod),
 	}
 	for _, ref := range d.EscalationRefs {
-		out.EscalationRefs = append(out.EscalationRefs, ref.Value)
+		out.EscalationRefs = append(out.EscalationRefs, ref.Glob)
 	}
 	for _, e := range p.ReferredBy {
 		out.ReferredBy = append(out.ReferredBy, e.Name)
@@ -57,37 +59,8 @@ func denyPolicy(p *ResolvedPolicy) tables.DenyPolicy {
 	return out
 }
 
-func denyRule(index int, rule *DenyRule) tables.DenyRule {
-	return tables.DenyRule{
-		Rule:         index,
-		Source:       syntax.Source(rule.At),
-		Verbs:        rule.Verbs,
-		Groups:       rule.APIGroups,
-		Resources:    rule.Resources,
-		Subresources: rule.Subresources,
-		Namespaces:   namespaceFilter(rule.Namespaces),
-		Names:        rule.ResourceNames,
-	}
-}
-
-func namespaceFilter(f *NamespaceFilter) *tables.NamespaceFilter {
-	if f == nil {
-		return nil
-	}
-	out := &tables.NamespaceFilter{Patterns: f.Patterns}
-	for _, term := range f.Terms {
-		requirements := make([]tables.LabelRequirement, 0, len(term.Requirements))
-		for _, r := range term.Requirements {
-			requirement := tables.LabelRequirement{Key: r.Key, Operator: r.Operator}
-			if len(r.Values) > 0 {
-				requirement.Values = tables.Entries(r.Values)
-			}
-			requirements = append(requirements, requirement)
-		}
-		out.Terms = append(out.Terms, requirements)
-	}
-	return out
-}
+// capabilityPrefix begins the name of a risk factor that is a capability.
+const capabilityPrefix = "capability:"
 
 func podSecurity(p *PodSecurity) *tables.PodSecurity {
 	if p == nil {
@@ -96,21 +69,22 @@ func podSecurity(p *PodSecurity) *tables.PodSecurity {
 	out := &tables.PodSecurity{
 		Source:           syntax.Source(p.At),
 		Subresources:     tables.Once(p.Subresources),
-		Weights:          p.Weights,
+		Thresholds:       p.Thresholds,
 		BlockFactors:     tables.Once(p.BlockFactors),
-		ExemptNamespaces: namespaceFilter(p.ExemptNamespaces),
+		ExemptNamespaces: p.ExemptNamespaces,
 		ExemptLabels:     p.ExemptLabels,
 		FailOpen:         p.FailOpen,
 	}
 	if len(out.Subresources) == 0 {
 		out.Subresources = defaultSubresources
 	}
-	for _, t := range p.Thresholds {
-		threshold := tables.Threshold{MaxScore: t.MaxScore, Action: t.Action, Source: syntax.Source(t.At)}
-		for _, part := range t.Reason {
-			threshold.Reason = append(threshold.Reason, tables.TemplatePart(part))
+	named := slices.Collect(maps.Keys(p.Weights))
+	for _, name := range tables.Entries(slices.Concat(riskFactors, named, p.BlockFactors)) {
+		factor := tables.RiskFactor{Name: name, Weight: p.Weights[name]}
+		if capability, ok := strings.CutPrefix(name, capabilityPrefix); ok {
+			factor.Capability = capability
 		}
-		out.Thresholds = append(out.Thresholds, threshold)
+		out.Factors = append(out.Factors, factor)
 	}
 	return out
 }
@@ -132,6 +106,6 @@ func escalation(e *BreakglassEscalation) tables.Escalation {
 		Groups:          tables.Entries(e.Groups),
 		ExemptFactors:   tables.Once(e.Override.ExemptFactors),
 		MaxAllowedScore: e.Override.MaxAllowedScore,
-		NamespaceScope:  namespaceFilter(e.Override.NamespaceScope),
+		NamespaceScope:  e.Override.NamespaceScope,
 	}
 }

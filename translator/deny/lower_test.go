@@ -32,6 +32,20 @@ func lowered(t testing.TB, files map[string]string) *tables.Deny {
 	return Lower(resolved)
 }
 
+// globs are parsed patterns.
+func globs(t *testing.T, patterns ...string) []tables.PathGlob {
+	t.Helper()
+	var out []tables.PathGlob
+	for _, pattern := range patterns {
+		glob, problem, _ := tables.ParsePathGlob(pattern)
+		if problem != "" {
+			t.Fatal(problem)
+		}
+		out = append(out, glob)
+	}
+	return out
+}
+
 const wholePolicy = `
 apiVersion: breakglass.t-caas.telekom.com/v1alpha1
 kind: DenyPolicy
@@ -78,17 +92,20 @@ func TestDenyPolicy(t *testing.T) {
 	want := &tables.Deny{
 		Policies: []tables.DenyPolicy{{
 			Name: "whole", Precedence: 7, Source: "p.yaml:3",
-			Clusters: []string{"prod-*"}, Tenants: []string{"bank"}, Sessions: []string{"s-?"}, EscalationRefs: []string{"sre-*"},
+			Clusters: globs(t, "prod-*"), Tenants: globs(t, "bank"), Sessions: globs(t, "s-?"), EscalationRefs: globs(t, "sre-*"),
 			ReferredBy: []string{"sre-fix"},
 			Rules: []tables.DenyRule{
 				{
-					Rule: 0, Source: "p.yaml:9", Verbs: []string{"get", "create"}, Groups: []string{""},
-					Resources: []string{"pods/exec", "*"}, Subresources: []string{""}, Names: []string{"web-*"},
+					Rule: 0, Source: "p.yaml:9", Actions: []tables.DenyAction{{Verbs: []string{"get", "create"}, Groups: []string{""}}},
+					Resources: []tables.DenyResource{
+						{Resources: []string{"pods"}, Subresources: []string{"exec"}}, {Subresources: []string{""}},
+					},
+					NeedsName: true, Names: globs(t, "web-*"),
 				},
 				{
-					Rule: 1, Source: "p.yaml:10", Verbs: []string{"*"}, Groups: []string{"*"}, Resources: []string{"*"},
+					Rule: 1, Source: "p.yaml:10", Actions: []tables.DenyAction{{}}, Resources: []tables.DenyResource{{}},
 					Namespaces: &tables.NamespaceFilter{
-						Patterns: []string{"team-*"},
+						Patterns: globs(t, "team-*"),
 						Terms: [][]tables.LabelRequirement{{
 							{Key: "app", Operator: "In", Values: []string{"web"}},
 							{Key: "env", Operator: "In", Values: []string{"prod"}},
@@ -100,23 +117,33 @@ func TestDenyPolicy(t *testing.T) {
 			},
 			Pod: &tables.PodSecurity{
 				Source: "p.yaml:18", Subresources: []string{"exec", "attach", "portforward"},
-				Weights: map[string]int{"hostPID": 70, "hostIPC": 0, "capability:NET_ADMIN": 50},
+				Factors: []tables.RiskFactor{
+					{Name: "capability:NET_ADMIN", Capability: "NET_ADMIN", Weight: 50},
+					{Name: "capability:SYS_ADMIN", Capability: "SYS_ADMIN"},
+					{Name: "hostIPC"},
+					{Name: "hostNetwork"},
+					{Name: "hostPID", Weight: 70},
+					{Name: "hostPathReadOnly"},
+					{Name: "hostPathWritable"},
+					{Name: "privilegedContainer"},
+					{Name: "runAsRoot"},
+				},
 				Thresholds: []tables.Threshold{
-					{MaxScore: 30, Action: "allow", Source: "p.yaml:21"},
-					{MaxScore: 70, Action: "deny", Source: "p.yaml:22", Reason: []tables.TemplatePart{
+					{MaxScore: 30, Action: "allow"},
+					{MaxScore: 70, Action: "deny", Reason: []tables.TemplatePart{
 						{Variable: "score"}, {Text: " of "}, {Variable: "factors"}, {Variable: "pod"}, {Text: "."},
 					}},
 				},
 				BlockFactors:     []string{"hostPID", "capability:SYS_ADMIN"},
-				ExemptNamespaces: &tables.NamespaceFilter{Patterns: []string{"kube-system"}},
+				ExemptNamespaces: &tables.NamespaceFilter{Patterns: globs(t, "kube-system")},
 				ExemptLabels:     map[string]string{"exempt": "true"},
 				FailOpen:         true,
 			},
 		}},
 		Escalations: []tables.Escalation{{
-			Name: "sre-fix", Source: "e.yaml:3", Clusters: []string{"prod-*", "edge"}, Groups: []string{"ops", "sre"},
+			Name: "sre-fix", Source: "e.yaml:3", Clusters: globs(t, "prod-*", "edge"), Groups: []string{"ops", "sre"},
 			ExemptFactors: []string{"capability:X", "hostPID"}, MaxAllowedScore: &zero,
-			NamespaceScope: &tables.NamespaceFilter{Patterns: []string{"a*"}},
+			NamespaceScope: &tables.NamespaceFilter{Patterns: globs(t, "a*")},
 		}},
 	}
 	if !reflect.DeepEqual(got, want) {
@@ -140,8 +167,17 @@ spec:
 	want := &tables.Deny{
 		Policies: []tables.DenyPolicy{{
 			Name: "p", Precedence: 100, Source: "p.yaml:3",
-			Rules: []tables.DenyRule{{Source: "p.yaml:7", Verbs: []string{"get"}, Groups: []string{""}, Resources: []string{"pods"}}},
-			Pod:   &tables.PodSecurity{Source: "p.yaml:8", Subresources: []string{"exec", "attach", "portforward"}, Weights: map[string]int{}},
+			Rules: []tables.DenyRule{{
+				Source:  "p.yaml:7",
+				Actions: []tables.DenyAction{{Verbs: []string{"get"}, Groups: []string{""}}}, Resources: []tables.DenyResource{{Resources: []string{"pods"}}},
+			}},
+			Pod: &tables.PodSecurity{
+				Source: "p.yaml:8", Subresources: []string{"exec", "attach", "portforward"},
+				Factors: []tables.RiskFactor{
+					{Name: "hostIPC"}, {Name: "hostNetwork"}, {Name: "hostPID"}, {Name: "hostPathReadOnly"},
+					{Name: "hostPathWritable"}, {Name: "privilegedContainer"}, {Name: "runAsRoot"},
+				},
+			},
 		}},
 		Escalations: []tables.Escalation{},
 	}
@@ -210,4 +246,35 @@ func TestOrderOfDenyPolicies(t *testing.T) {
 			rt.Errorf("got %v, want one before two", deny.Escalations)
 		}
 	})
+}
+
+// The verb "impersonate" covers the newer verbs of impersonation, in the core group and
+// in that of authentication.
+func TestActionsOfImpersonation(t *testing.T) {
+	for _, row := range []struct {
+		verbs, groups string
+		want          []tables.DenyAction
+	}{
+		{"[get]", `[""]`, []tables.DenyAction{{Verbs: []string{"get"}, Groups: []string{""}}}},
+		{"[impersonate]", `[""]`, []tables.DenyAction{{Verbs: []string{"impersonate"}, Groups: []string{""}}, {VerbPrefix: "impersonate:"}}},
+		{"[impersonate]", `[apps]`, []tables.DenyAction{
+			{Verbs: []string{"impersonate"}, Groups: []string{"apps"}}, {VerbPrefix: "impersonate:", Groups: []string{"apps"}},
+		}},
+		{"[impersonate]", `["*"]`, []tables.DenyAction{{Verbs: []string{"impersonate"}}, {VerbPrefix: "impersonate:"}}},
+		{`["*"]`, `["*"]`, []tables.DenyAction{{}}},
+		{`["*"]`, `[authentication.k8s.io]`, []tables.DenyAction{{Groups: []string{"authentication.k8s.io"}}, {VerbPrefix: "impersonate:"}}},
+		{`[get, "impersonate:user-info"]`, `[""]`, []tables.DenyAction{
+			{Verbs: []string{"get", "impersonate:user-info"}, Groups: []string{""}}, {Verbs: []string{"impersonate:user-info"}},
+		}},
+	} {
+		deny := lowered(t, map[string]string{"p.yaml": fmt.Sprintf(`
+apiVersion: breakglass.t-caas.telekom.com/v1alpha1
+kind: DenyPolicy
+metadata: {name: p}
+spec: {rules: [{verbs: %s, apiGroups: %s, resources: [users]}]}
+`, row.verbs, row.groups)})
+		if got := deny.Policies[0].Rules[0].Actions; !reflect.DeepEqual(got, row.want) {
+			t.Errorf("%s, %s: got %+v, want %+v", row.verbs, row.groups, got, row.want)
+		}
+	}
 }

@@ -73,14 +73,10 @@ func (r *resolver) referredPolicy(ref syntax.Text) *DenyPolicy {
 // escalationRef checks an entry of escalationRefs. Without a wildcard it names an
 // escalation, or with no letter at all requests that are under none; with one it
 // should fit some.
-func (r *resolver) escalationRef(ref syntax.Text, escalations *escalationNames) {
-	glob, problem, _ := ParseGlob(ref.Value)
-	if problem != "" || ref.Value == "" {
-		return
-	}
-	name, literal := glob.Literal()
+func (r *resolver) escalationRef(ref EscalationRef, escalations *escalationNames) {
+	name, literal := ref.Glob.Literal()
 	switch {
-	case !literal && !r.Partial && !escalations.fits(ref.Value, glob):
+	case !literal && !r.Partial && !escalations.match(ref):
 		r.List.Add(diag.Diagnostic{
 			Position: ref.At,
 			Length:   len([]rune(ref.Value)),
@@ -89,10 +85,10 @@ func (r *resolver) escalationRef(ref syntax.Text, escalations *escalationNames) 
 			Message:  fmt.Sprintf("glob %q of escalationRefs fits no BreakglassEscalation", ref.Value),
 			Hint:     "declare the escalation in this directory, or look how its name is spelt",
 		})
-	case literal:
+	case literal && name != "":
 		id := directory.Identity{Family: FamilyDenyPolicy, Kind: kindEscalation, Namespace: "", Name: name}
 		if r.Find(id) == nil {
-			danglingReference(r.Directory, ref, id, "escalationRefs", r.out.Escalations)
+			danglingReference(r.Directory, ref.Text, id, "escalationRefs", r.out.Escalations)
 		}
 	}
 }
@@ -112,36 +108,36 @@ func danglingReference[D syntax.Document](r *directory.Directory, ref syntax.Tex
 	r.List.Add(d)
 }
 
-// escalationNames answers which globs fit an escalation.
+// escalationNames is the set of declared escalations, for matching globs.
 type escalationNames struct {
 	names []string        // sorted
-	known map[string]bool // answers given, by pattern
+	known map[string]bool // results so far, by pattern
 }
 
 // longestGlob bounds what a pattern is compared by, which takes the product of
 // both lengths. Names in a cluster are at most a quarter of it.
 const longestGlob = 1024
 
-// fits reports whether a glob fits a name. Everything fits: it also fits requests
-// without an escalation.
-func (e *escalationNames) fits(pattern string, glob Glob) bool {
-	if glob.Everything || len(pattern) > longestGlob {
+// match reports whether a glob matches a name. "*" always does: it also matches
+// requests without an escalation.
+func (e *escalationNames) match(ref EscalationRef) bool {
+	if ref.Glob.MatchesAll() || len(ref.Value) > longestGlob {
 		return true
 	}
-	if answer, known := e.known[pattern]; known {
-		return answer
+	if result, known := e.known[ref.Value]; known {
+		return result
 	}
-	prefix := glob.Prefix()
+	prefix := ref.Glob.Prefix()
 	from, _ := slices.BinarySearch(e.names, prefix)
-	fits := false
+	matched := false
 	for _, name := range e.names[from:] {
 		if !strings.HasPrefix(name, prefix) {
 			break
 		}
-		if fits = len(name) > longestGlob || glob.Fits(name); fits {
+		if matched = len(name) > longestGlob || ref.Glob.Match(name); matched {
 			break
 		}
 	}
-	e.known[pattern] = fits
-	return fits
+	e.known[ref.Value] = matched
+	return matched
 }

@@ -54,38 +54,38 @@ func (t *denySamples) scope() {
 		"user": "writ:nobody", "groups": []string{}, "apiGroup": "", "resource": "", "subresource": "", "namespace": "", "name": "",
 		"path": "", "cluster": "", "tenant": "", "session": "", "escalation": "", "podError": "", "namespaceLabels": map[string]string{},
 	}
-	for key, patterns := range map[string][]string{
+	for key, globs := range map[string][]tables.PathGlob{
 		"cluster": t.policy.Clusters, "tenant": t.policy.Tenants, "session": t.policy.Sessions, "escalation": t.policy.EscalationRefs,
 	} {
-		if len(patterns) > 0 {
-			t.base[key] = sampleGlob(patterns[0])
+		if len(globs) > 0 {
+			t.base[key] = globs[0].Sample()
 		}
 	}
 }
 
 func (t *denySamples) rule(r *tables.DenyRule) {
 	hit := maps.Clone(t.base)
-	hit["verb"], hit["apiGroup"] = emit.OrDefault(r.Verbs[0], "get"), emit.OrDefault(r.Groups[0], "")
-	resource, subresource, slash := strings.Cut(r.Resources[0], "/")
-	if !slash && len(r.Subresources) > 0 {
-		subresource = r.Subresources[0]
+	action, resource := &r.Actions[0], &r.Resources[0]
+	hit["verb"], hit["apiGroup"] = firstOr(action.Verbs, "get"), firstOr(action.Groups, "")
+	hit["resource"], hit["subresource"] = firstOr(resource.Resources, "pods"), firstOr(resource.Subresources, "")
+	if resource.NeedsSubresource {
+		hit["subresource"] = "status"
 	}
-	hit["resource"], hit["subresource"] = emit.OrDefault(resource, "pods"), emit.OrDefault(subresource, "status")
 	if hit["resource"] == "" {
 		return
 	}
 	if len(r.Names) > 0 {
-		hit["name"] = sampleGlob(r.Names[0])
+		hit["name"] = r.Names[0].Sample()
 	}
 	if f := r.Namespaces; f != nil && len(f.Patterns) > 0 {
-		hit["namespace"] = sampleGlob(f.Patterns[0])
+		hit["namespace"] = f.Patterns[0].Sample()
 	} else if f != nil {
 		// Labels that are not known are denied as well.
 		hit["namespace"] = "writ-namespace"
 		delete(hit, "namespaceLabels")
 	}
 	miss := maps.Clone(hit)
-	if slices.Contains(r.Verbs, "*") {
+	if action.Verbs == nil {
 		for _, key := range []string{"apiGroup", "resource", "subresource", "namespace", "name"} {
 			miss[key] = ""
 		}
@@ -98,20 +98,29 @@ func (t *denySamples) rule(r *tables.DenyRule) {
 	t.passed["beside "+note] = map[string]any{"rule": r.Rule, "request": miss}
 }
 
+// firstOr is the first of the words, or the other where any word fits.
+func firstOr(words []string, other string) string {
+	if len(words) == 0 {
+		return other
+	}
+	return words[0]
+}
+
 func (t *denySamples) pod() {
 	pod := t.policy.Pod
 	t.thresholds()
-	everywhere := func(pattern string) bool { return globOf(pattern).Fits("writ-namespace") }
+	everywhere := func(glob tables.PathGlob) bool { return glob.Match("writ-namespace") }
 	if f := pod.ExemptNamespaces; f != nil && slices.ContainsFunc(f.Patterns, everywhere) {
 		return // no pod of the test's is judged
 	}
-	for _, factor := range slices.Sorted(maps.Keys(factors(pod))) {
+	for _, f := range pod.Factors {
+		factor := f.Name
 		t.seen[factor] = map[string]any{"factor": factor, "request": t.exec(riskyPod(factor), "writ-namespace")}
 		t.unseen["no "+factor] = map[string]any{"factor": factor, "request": t.exec(plainPod(), "writ-namespace")}
 	}
 	if f := pod.ExemptNamespaces; f != nil && len(f.Patterns) > 0 {
 		t.unseen["an exempt namespace"] = map[string]any{
-			"factor": "hostNetwork", "request": t.exec(riskyPod("hostNetwork"), sampleGlob(f.Patterns[0])),
+			"factor": "hostNetwork", "request": t.exec(riskyPod("hostNetwork"), f.Patterns[0].Sample()),
 		}
 	}
 	if len(pod.ExemptLabels) > 0 {
@@ -126,9 +135,9 @@ func (t *denySamples) pod() {
 func (t *denySamples) thresholds() {
 	pod := t.policy.Pod
 	factor := ""
-	for _, name := range slices.Sorted(maps.Keys(factors(pod))) {
-		if !slices.Contains(pod.BlockFactors, name) {
-			factor = name
+	for _, f := range pod.Factors {
+		if !slices.Contains(pod.BlockFactors, f.Name) {
+			factor = f.Name
 		}
 	}
 	if factor == "" {
@@ -166,7 +175,7 @@ func riskyPod(factor string) map[string]any {
 	container := map[string]any{"name": "c"}
 	spec := map[string]any{"containers": []any{container}}
 	hostPath := []any{map[string]any{"name": "v", "hostPath": map[string]any{"path": "/"}}}
-	name, isCapability := strings.CutPrefix(factor, capabilityFactor)
+	name, isCapability := strings.CutPrefix(factor, capabilityPrefix)
 	switch {
 	case isCapability:
 		container["securityContext"] = map[string]any{"capabilities": map[string]any{"add": []string{name}}}

@@ -16,9 +16,9 @@ type DenyPolicy struct {
 	Precedence int
 	// Source is the file:line of the document.
 	Source string
-	// Clusters, Tenants, Sessions and EscalationRefs are globs as written; nil or
-	// empty is no constraint.
-	Clusters, Tenants, Sessions, EscalationRefs []string
+	// Clusters, Tenants, Sessions and EscalationRefs limit the scope; nil or empty is
+	// no constraint.
+	Clusters, Tenants, Sessions, EscalationRefs []PathGlob
 	// ReferredBy are the escalations whose denyPolicyRefs list the policy, sorted:
 	// under one of them Sessions and EscalationRefs count as held.
 	ReferredBy []string
@@ -27,25 +27,47 @@ type DenyPolicy struct {
 	Pod *PodSecurity
 }
 
-// DenyRule is one rule of a DenyPolicy, entries as written.
+// DenyRule is one rule of a DenyPolicy. It denies a resource request that matches one
+// of Actions, one of Resources, Namespaces and Names.
 type DenyRule struct {
 	Rule   int
 	Source string
-	Verbs  []string
-	Groups []string
-	// Resources may hold the RBAC spelling "pods/exec", "*/scale", "pods/*".
-	Resources    []string
-	Subresources []string // empty: any
+	// Actions and Resources are never empty.
+	Actions   []DenyAction
+	Resources []DenyResource
 	// Namespaces is nil where any namespace fits.
 	Namespaces *NamespaceFilter
-	// Names are globs; empty: any.
-	Names []string
+	// Names is empty where any name fits.
+	Names []PathGlob
+	// NeedsName states that a request without a name does not match.
+	NeedsName bool
 }
 
-// NamespaceFilter fits a namespace by a glob on its name or by its labels. It
-// has at least one pattern or term.
+// DenyAction is a verb on an API group.
+type DenyAction struct {
+	// Verbs is nil where any verb with VerbPrefix fits.
+	Verbs []string
+	// VerbPrefix is what the verb must begin with; empty: no such condition.
+	VerbPrefix string
+	// Groups is nil where any group fits.
+	Groups []string
+}
+
+// DenyResource is resources with their subresources.
+type DenyResource struct {
+	// Resources is nil where any resource fits.
+	Resources []string
+	// Subresources is nil where any subresource fits, also the main resource; the
+	// entry "" is the main resource.
+	Subresources []string
+	// NeedsSubresource excludes the main resource.
+	NeedsSubresource bool
+}
+
+// NamespaceFilter fits a namespace by its name or by its labels. It has at least one
+// pattern or term.
 type NamespaceFilter struct {
-	Patterns []string
+	Patterns []PathGlob
 	Terms    [][]LabelRequirement // each the AND of its requirements
 }
 
@@ -57,29 +79,39 @@ type LabelRequirement struct {
 	Values   []string // sorted
 }
 
-// PodSecurity is the podSecurityRules of a policy. A factor is spelt as in
-// blockFactors: "hostNetwork", ..., "capability:NAME" with NAME normalised.
+// PodSecurity is the podSecurityRules of a policy.
 type PodSecurity struct {
 	Source       string
 	Subresources []string // never empty
-	// Weights are of the factors that riskFactors names.
-	Weights    map[string]int
+	// Factors are the risk factors that the policy evaluates, sorted by name.
+	Factors    []RiskFactor
 	Thresholds []Threshold
-	// BlockFactors are in the order of the document.
+	// BlockFactors are names of Factors, in the order of the document.
 	BlockFactors []string
-	// ExemptNamespaces is nil where none is exempt.
+	// ExemptNamespaces is nil if the policy exempts no namespace.
 	ExemptNamespaces *NamespaceFilter
 	ExemptLabels     map[string]string
 	FailOpen         bool
+}
+
+// RiskFactor is a property of a pod that adds to its score.
+type RiskFactor struct {
+	// Name is spelt as in blockFactors: "hostNetwork", ..., "capability:NAME" with
+	// NAME normalised.
+	Name string
+	// Capability is NAME of a capability, empty for every other factor.
+	Capability string
+	// Weight is added for each occurrence; 0 for a factor that riskFactors does not
+	// name.
+	Weight int
 }
 
 // Threshold is one of thresholds, in the order of the document.
 type Threshold struct {
 	MaxScore int
 	Action   string // allow, warn or deny
-	// Reason is the template taken apart; nil without one.
+	// Reason is the parsed template; nil without one.
 	Reason []TemplatePart
-	Source string
 }
 
 // TemplatePart is a piece of text, or, where Variable is set, one of score,
@@ -94,8 +126,8 @@ type Escalation struct {
 	Name string
 	// Source is the file:line of the document.
 	Source string
-	// Clusters are the globs of allowed.clusters and clusterConfigRefs.
-	Clusters []string
+	// Clusters are those of allowed.clusters and clusterConfigRefs.
+	Clusters []PathGlob
 	// Groups are those of allowed.groups, one of which the requester must have.
 	Groups []string
 	// ExemptFactors no longer block, spelt as in BlockFactors.

@@ -1,4 +1,4 @@
-package deny_test
+package tables_test
 
 import (
 	"regexp"
@@ -7,10 +7,10 @@ import (
 
 	"pgregory.net/rapid"
 
-	"github.com/writ-policy/writ/translator/deny"
+	"github.com/writ-policy/writ/translator/tables"
 )
 
-func TestGlobFits(t *testing.T) {
+func TestPathGlobFits(t *testing.T) {
 	for _, row := range []struct {
 		glob, value string
 		want        bool
@@ -24,45 +24,45 @@ func TestGlobFits(t *testing.T) {
 		{`\*`, "*", true}, {`\*`, "a", false}, {`\{a\}`, "{a}", true}, {`a\b`, "ab", true}, {"]^-", "]^-", true}, {`\ü*`, "üx", true},
 		{"*a*b", "xaxxb", true}, {"*a*", "bbb", false}, {"*-*-*", "a-b", false}, {"*[^q]*b", "a/b", true},
 	} {
-		glob, problem, _ := deny.ParseGlob(row.glob)
+		glob, problem, _ := tables.ParsePathGlob(row.glob)
 		if problem != "" {
 			t.Errorf("%s: got the problem %q", row.glob, problem)
 			continue
 		}
-		if got := glob.Fits(row.value); got != row.want {
+		if got := glob.Match(row.value); got != row.want {
 			t.Errorf("%s, %q: got %v, want %v", row.glob, row.value, got, row.want)
 		}
 	}
 }
 
-func TestGlobProblems(t *testing.T) {
+func TestPathGlobProblems(t *testing.T) {
 	for _, row := range []struct{ glob, want string }{
 		{"prod-[eu", "not closed"}, {"[", "not closed"}, {"[a-", "not closed"}, {`[\`, "not closed"}, {`[\]`, "not closed"}, {"[^", "not closed"},
 		{"a[]", "empty class"}, {"[^]", "empty class"}, {"[]a]", "empty class"}, {"[z-a]", "nothing can be"},
 		{"[!a]", "[!"}, {"team-{a,b}", "brace"}, {"a}", "brace"}, {"[{]", "brace"}, {"[a-}]", "brace"}, {`a\`, `ends in`}, {`*\`, `ends in`},
 	} {
-		if _, problem, _ := deny.ParseGlob(row.glob); !strings.Contains(problem, row.want) {
+		if _, problem, _ := tables.ParsePathGlob(row.glob); !strings.Contains(problem, row.want) {
 			t.Errorf("%s: got %q, want something about %q", row.glob, problem, row.want)
 		}
 	}
 }
 
-func TestGlobLiteral(t *testing.T) {
+func TestPathGlobLiteral(t *testing.T) {
 	for _, row := range []struct {
 		glob, want string
 		literal    bool
 	}{
 		{"", "", true}, {"sre", "sre", true}, {`s\*e`, "s*e", true}, {"*", "", false}, {"s?", "", false}, {"[s]", "", false}, {"?", "", false},
 	} {
-		glob, _, _ := deny.ParseGlob(row.glob)
+		glob, _, _ := tables.ParsePathGlob(row.glob)
 		if got, literal := glob.Literal(); got != row.want || literal != row.literal {
 			t.Errorf("%s: got %q %v, want %q %v", row.glob, got, literal, row.want, row.literal)
 		}
 	}
 }
 
-// A glob fits what the regular expression of its pieces fits.
-func TestGlobIsARegularExpression(t *testing.T) {
+// A glob matches what the regular expression of its pieces matches.
+func TestPathGlobIsARegularExpression(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		parts := rapid.SliceOfN(rapid.SampledFrom([]string{"a", "b", "/", "ü", ".", "*", "?", "[ab]", "[^ab]", `\*`}), 0, 6).Draw(t, "parts")
 		var expression strings.Builder
@@ -80,15 +80,15 @@ func TestGlobIsARegularExpression(t *testing.T) {
 		}
 		pattern := strings.Join(parts, "")
 		if pattern == "*" {
-			return // fits more than its parts
+			return // matches more than its parts
 		}
 		value := strings.Join(rapid.SliceOfN(rapid.SampledFrom([]string{"a", "b", "/", "ü", ".", "*"}), 0, 6).Draw(t, "value"), "")
-		glob, problem, _ := deny.ParseGlob(pattern)
+		glob, problem, _ := tables.ParsePathGlob(pattern)
 		if problem != "" {
 			t.Fatalf("%s: got the problem %q", pattern, problem)
 		}
 		want := regexp.MustCompile(`(?s)^(?:` + expression.String() + `)$`).MatchString(value)
-		if got := glob.Fits(value); got != want {
+		if got := glob.Match(value); got != want {
 			t.Errorf("%s, %q: got %v, want %v", pattern, value, got, want)
 		}
 	})

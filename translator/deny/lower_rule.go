@@ -1,0 +1,93 @@
+package deny
+
+import (
+	"slices"
+	"strings"
+
+	"github.com/writ-policy/writ/translator/syntax"
+	"github.com/writ-policy/writ/translator/tables"
+)
+
+func denyRule(index int, rule *DenyRule) tables.DenyRule {
+	return tables.DenyRule{
+		Rule:       index,
+		Source:     syntax.Source(rule.At),
+		Actions:    actions(rule),
+		Resources:  resources(rule),
+		Namespaces: rule.Namespaces,
+		Names:      rule.ResourceNames,
+		NeedsName:  needsName(rule.ResourceNames),
+	}
+}
+
+// needsName reports whether names exclude requests without one: only the entries "*"
+// and "" include them.
+func needsName(names []tables.PathGlob) bool {
+	return len(names) > 0 && !slices.ContainsFunc(names, func(g tables.PathGlob) bool {
+		name, literal := g.Literal()
+		return g.MatchesAll() || literal && name == ""
+	})
+}
+
+// words is a word list, nil if it has "*".
+func words(list []string) []string {
+	if slices.Contains(list, "*") {
+		return nil
+	}
+	return list
+}
+
+// Impersonation: newer API servers ask verbs that begin with impersonatePrefix on
+// resources of authenticationGroup, where older ones ask the core group.
+const (
+	impersonate         = "impersonate"
+	impersonatePrefix   = "impersonate:"
+	authenticationGroup = "authentication.k8s.io"
+)
+
+// actions are the verbs and groups of a rule. "impersonate" covers the verbs of the
+// newer impersonation too, and for those the core group and that of authentication
+// fit, whichever the request is in.
+func actions(r *DenyRule) []tables.DenyAction {
+	out := []tables.DenyAction{{Verbs: words(r.Verbs), Groups: words(r.APIGroups)}}
+	isMode := func(verb string) bool { return strings.HasPrefix(verb, impersonatePrefix) }
+	var modes tables.DenyAction
+	switch {
+	case slices.Contains(r.Verbs, "*"), slices.Contains(r.Verbs, impersonate):
+		modes.VerbPrefix = impersonatePrefix
+	case slices.ContainsFunc(r.Verbs, isMode):
+		modes.Verbs = slices.DeleteFunc(slices.Clone(r.Verbs), func(v string) bool { return !isMode(v) })
+	default:
+		return out
+	}
+	switch {
+	case slices.Contains(r.APIGroups, ""), slices.Contains(r.APIGroups, authenticationGroup):
+		return append(out, modes)
+	case slices.Contains(r.Verbs, impersonate):
+		modes.Groups = words(r.APIGroups)
+		return append(out, modes)
+	}
+	return out
+}
+
+// resources are one alternative for each entry in RBAC's spelling, and one for the
+// entries without a slash.
+func resources(r *DenyRule) []tables.DenyResource {
+	var out []tables.DenyResource
+	var plain []string
+	for _, entry := range r.Resources {
+		resource, subresource, slash := strings.Cut(entry, "/")
+		switch {
+		case !slash:
+			plain = append(plain, entry)
+		case subresource == "*":
+			out = append(out, tables.DenyResource{Resources: words([]string{resource}), NeedsSubresource: true})
+		default:
+			out = append(out, tables.DenyResource{Resources: words([]string{resource}), Subresources: []string{subresource}})
+		}
+	}
+	if len(plain) > 0 {
+		out = append(out, tables.DenyResource{Resources: words(plain), Subresources: words(r.Subresources)})
+	}
+	return out
+}

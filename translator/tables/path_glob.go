@@ -1,0 +1,125 @@
+package tables
+
+import (
+	"slices"
+	"strings"
+	"unicode/utf8"
+)
+
+// PathGlob is a parsed pattern in which "*", "?" and "[a-z]" stand for characters other
+// than "/", so that "prod-*" matches "prod-eu.1". It matches whole values, byte for byte
+// but for its wildcards. The pattern "*" alone matches every value. The zero value
+// matches the empty value only.
+type PathGlob struct {
+	everything bool // the pattern is "*"; there are no pieces
+	// pieces match the value in order. No two literals and no two runs are neighbours.
+	pieces []globPiece
+}
+
+// globPiece is a literal or one wildcard.
+type globPiece struct {
+	literal string // of a globLiteral
+	kind    globKind
+	class   []runeRange // of a globClass; never empty
+	negated bool        // the class is of all characters but these
+}
+
+type globKind uint8
+
+const (
+	globLiteral globKind = iota
+	globRun              // "*": any run of characters but "/", also an empty one
+	globOne              // "?": one character but "/"
+	globClass            // "[...]": one character of a class
+)
+
+// runeRange is a range of characters, both ends included.
+type runeRange struct{ first, last rune }
+
+// MatchesAll reports whether the pattern is "*", which matches every value, also the
+// empty one and one with a slash.
+func (g PathGlob) MatchesAll() bool { return g.everything }
+
+// Literal returns the only value that a pattern without wildcards matches.
+func (g PathGlob) Literal() (value string, ok bool) {
+	switch {
+	case g.everything || len(g.pieces) > 1:
+		return "", false
+	case len(g.pieces) == 0:
+		return "", true
+	}
+	return g.pieces[0].literal, g.pieces[0].kind == globLiteral
+}
+
+// Prefix is the text that each matched value begins with.
+func (g PathGlob) Prefix() string {
+	if len(g.pieces) > 0 && g.pieces[0].kind == globLiteral {
+		return g.pieces[0].literal
+	}
+	return ""
+}
+
+// Suffix is the text that each matched value ends with.
+func (g PathGlob) Suffix() string {
+	if last := len(g.pieces) - 1; last >= 0 && g.pieces[last].kind == globLiteral {
+		return g.pieces[last].literal
+	}
+	return ""
+}
+
+// Match reports whether the pattern matches a value. It keeps every place of the
+// value that the pieces so far can end at, so no pattern takes longer than the
+// product of both lengths.
+func (g PathGlob) Match(value string) bool {
+	if g.everything {
+		return true
+	}
+	ends := make([]bool, len(value)+1)
+	ends[0] = true
+	for _, piece := range g.pieces {
+		next := make([]bool, len(value)+1)
+		for at, reached := range ends {
+			if reached {
+				piece.advance(value, at, next)
+			}
+		}
+		ends = next
+	}
+	return ends[len(value)]
+}
+
+// advance marks where the piece can end that begins at a place of the value.
+func (p globPiece) advance(value string, at int, ends []bool) {
+	rest := value[at:]
+	switch p.kind {
+	case globLiteral:
+		if strings.HasPrefix(rest, p.literal) {
+			ends[at+len(p.literal)] = true
+		}
+		return
+	case globRun:
+		// An end that is marked already was passed by a run that began earlier.
+		for !ends[at] {
+			ends[at] = true
+			if at == len(value) || value[at] == '/' {
+				break
+			}
+			_, size := utf8.DecodeRuneInString(value[at:])
+			at += size
+		}
+		return
+	case globOne, globClass: // one character, below
+	}
+	if rest == "" {
+		return
+	}
+	r, size := utf8.DecodeRuneInString(rest)
+	matches := r != '/'
+	if p.kind == globClass {
+		in := slices.ContainsFunc(p.class, func(c runeRange) bool { return c.first <= r && r <= c.last })
+		matches = in != p.negated
+	}
+	if matches {
+		ends[at+size] = true
+	}
+}

@@ -1,0 +1,73 @@
+package tables
+
+import (
+	"fmt"
+	"regexp"
+	"strings"
+)
+
+// Expression is the pattern as an RE2 expression over the whole value, which is what
+// Rego evaluates. The pattern "*" has none: its expression matches too little.
+func (g PathGlob) Expression() string {
+	var out strings.Builder
+	out.WriteString(`^(?s:`)
+	for _, piece := range g.pieces {
+		switch piece.kind {
+		case globRun:
+			out.WriteString(`[^/]*`)
+		case globOne:
+			out.WriteString(`[^/]`)
+		case globClass:
+			out.WriteString(piece.classExpression())
+		case globLiteral:
+			out.WriteString(regexp.QuoteMeta(piece.literal))
+		}
+	}
+	out.WriteString(`)$`)
+	return out.String()
+}
+
+// classExpression writes characters by their numbers, since "]", "^" and "-" mean
+// other things in a class.
+func (p globPiece) classExpression() string {
+	var out strings.Builder
+	out.WriteByte('[')
+	if p.negated {
+		out.WriteByte('^')
+	}
+	for _, r := range p.class {
+		fmt.Fprintf(&out, `\x{%x}-\x{%x}`, r.first, r.last)
+	}
+	out.WriteByte(']')
+	return out.String()
+}
+
+// Sample is a value that the pattern matches, for generated tests.
+func (g PathGlob) Sample() string {
+	var out strings.Builder
+	for _, piece := range g.pieces {
+		switch piece.kind {
+		case globLiteral:
+			out.WriteString(piece.literal)
+		case globClass:
+			out.WriteRune(piece.member())
+		case globRun, globOne:
+			out.WriteByte('x')
+		}
+	}
+	return out.String()
+}
+
+// member is a character of a class: its first, or of a negated one the first of a few
+// that it does not name.
+func (p globPiece) member() rune {
+	if !p.negated {
+		return p.class[0].first
+	}
+	for _, c := range "abcxyz0189-." {
+		if (PathGlob{pieces: []globPiece{p}}).Match(string(c)) {
+			return c
+		}
+	}
+	return '_'
+}
