@@ -4,7 +4,6 @@
 #   "false", or "unknown" if the request lacks what it reads.
 package writ.access.restrictions
 
-import data.writ.access.kinds
 import data.writ.access.request
 
 # METADATA
@@ -93,55 +92,6 @@ _labels(entries) := "unknown" if {
 _has_label(entry) if {
 	value := request.canonical.labels[entry.key]
 	object.get(entry, "value", value) == value
-}
-
-# The order matters: a pod without a node is not on the requester's node, even if
-# the requester's node is unknown.
-_same_minion := "false" if {
-	not _about_pods
-} else := "false" if {
-	_runs_nowhere
-} else := "unknown" if {
-	not _requester_node
-} else := "unknown" if {
-	not _pod_node
-} else := "true" if {
-	_requester_node == _pod_node
-} else := "false"
-
-_about_pods if {
-	request.canonical.apiGroup == ""
-	some word in kinds.same(lower(request.canonical.resource))
-	word in {"pod", "pods"}
-}
-
-_requester_node := node if {
-	startswith(request.canonical.user, "system:node:")
-	node := trim_prefix(request.canonical.user, "system:node:")
-	node != ""
-} else := _fact("minion")
-
-# If the pod could not be fetched, its spec in the request is ignored.
-_pod_node := node if {
-	node := _spec.nodeName
-	is_string(node)
-	node != ""
-} else := _fact("podMinion")
-
-_runs_nowhere if {
-	_spec
-	not _pod_node
-}
-
-_spec := request.canonical.pod.spec if {
-	request.canonical.podError == ""
-	is_object(request.canonical.pod.spec)
-}
-
-_fact(name) := value if {
-	value := request.canonical.attributes[name]
-	is_string(value)
-	value != ""
 }
 
 # An extension without an answer does not hold. Any answer other than true and false
