@@ -50,7 +50,7 @@ func decodeDenyPolicyFamily(d *syntax.Decoder, n *syntax.Node, kind *syntax.Fiel
 }
 
 // decodeDenyPolicyMetadata reads metadata and reports whether it identifies the
-// document. A namespace is no part of that.
+// document, which a namespace does not.
 func decodeDenyPolicyMetadata(d *syntax.Decoder, c *syntax.Cursor, h *syntax.Header) bool {
 	m := c.Mapping("metadata")
 	if m == nil {

@@ -145,7 +145,7 @@ func normalFactor(value string) (factor string, ok bool) {
 	return value, slices.Contains(riskFactors, value)
 }
 
-// factorHint says what to type instead of what is no factor.
+// factorHint is what to type instead of an unknown factor.
 func factorHint(value string) string {
 	nicknames := map[string]string{
 		"privileged": "privilegedContainer", "root": "runAsRoot", "hostpath": "hostPathWritable",

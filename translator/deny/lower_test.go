@@ -189,7 +189,7 @@ spec:
 	}
 }
 
-// Overrides that are never in force are no part of the tables.
+// Overrides that are never in force are not in the tables.
 func TestOverridesInForce(t *testing.T) {
 	for _, row := range []struct {
 		name, allowed, override string

@@ -161,7 +161,7 @@ func (t *denySamples) exec(pod map[string]any, namespace string) map[string]any 
 	request := maps.Clone(t.base)
 	request["verb"], request["resource"], request["subresource"] = "create", "pods", t.policy.Pod.Subresources[0]
 	request["namespace"], request["name"], request["pod"] = namespace, "writ-pod", pod
-	// Labels that are not known exempt nobody.
+	// Labels that are not known do not exempt.
 	delete(request, "namespaceLabels")
 	return request
 }

@@ -16,8 +16,8 @@ type DenyPolicy struct {
 	Precedence int
 	// Source is the file:line of the document.
 	Source string
-	// Clusters, Tenants, Sessions and EscalationRefs limit the scope; nil or empty is
-	// no constraint.
+	// Clusters, Tenants, Sessions and EscalationRefs limit the scope; a nil or empty list
+	// does not.
 	Clusters, Tenants, Sessions, EscalationRefs []PathGlob
 	// ReferredBy are the escalations whose denyPolicyRefs list the policy, sorted:
 	// under one of them Sessions and EscalationRefs count as held.
