@@ -267,7 +267,7 @@ func TestRollback(t *testing.T) {
 		t.Fatalf("release: %v\n%s", err, out)
 	}
 	waitFor(t, func() bool { allowed, _, _ := mayGet(t, address, "bob"); return allowed })
-	if out, err := command("0123"); err == nil || !strings.Contains(out, "no kept revision") {
+	if out, err := command("0123"); err == nil || !strings.Contains(out, "no revision begins with") {
 		t.Errorf("going back to nothing: %v\n%s", err, out)
 	}
 	response, err := http.Post("http://"+admin+"/v1/release", "application/json", nil)
