@@ -176,8 +176,8 @@ func (s *Server) newReloader(m *metrics.Metrics) *reload.Reloader {
 // it.
 func (s *Server) Handler() http.Handler { return s.handler }
 
-// Load reads the documents once, or brings back what was kept where bundles are
-// served. Run does so by itself.
+// Load reads the documents once, or activates the stored bundle if bundles are served. It
+// returns an error if the documents are not active afterwards. Run calls it itself.
 func (s *Server) Load(ctx context.Context) error {
 	ctx = s.withObservers(ctx)
 	if s.sources.feed != nil {

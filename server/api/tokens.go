@@ -34,7 +34,8 @@ type Tokens struct {
 
 var _ Authenticator = (*Tokens)(nil)
 
-// ReadTokens reads the file at path.
+// ReadTokens reads the file at path. It returns an error with the line if the file cannot
+// be read or is malformed.
 func ReadTokens(path string) (*Tokens, error) {
 	t := &Tokens{path: path}
 	if _, err := t.Reload(); err != nil {
@@ -65,7 +66,8 @@ func (t *Tokens) Reload() (changed bool, err error) {
 	return true, nil
 }
 
-// Authenticate finds the caller of a bearer token.
+// Authenticate returns the caller of the bearer token of a request. It returns an error
+// if the token is unknown.
 func (t *Tokens) Authenticate(r *http.Request) (*Caller, error) {
 	token, err := bearer(r)
 	if token == "" {

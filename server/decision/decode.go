@@ -11,7 +11,7 @@ func Decode(data []byte) (*Request, error) {
 	return FromValue(value)
 }
 
-// FromValue is Decode for a body that was parsed already.
+// FromValue is Decode for a parsed body. The error is an *InvalidRequest.
 func FromValue(value Value) (*Request, error) {
 	if !value.IsObject() {
 		return nil, invalid("", "the request is no JSON object")

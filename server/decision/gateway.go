@@ -74,7 +74,7 @@ func DecodeGateway(data []byte) (*GatewayRequest, error) {
 	return GatewayFromValue(value)
 }
 
-// GatewayFromValue is DecodeGateway for a body that was parsed already.
+// GatewayFromValue is DecodeGateway for a parsed body. The error is an *InvalidRequest.
 func GatewayFromValue(value Value) (*GatewayRequest, error) {
 	if !value.IsObject() {
 		return nil, invalid("", "the request is no JSON object")

@@ -12,7 +12,8 @@ func DecodeVisibility(data []byte) (*VisibilityRequest, error) {
 	return VisibilityFromValue(value)
 }
 
-// VisibilityFromValue is DecodeVisibility for a body that was parsed already.
+// VisibilityFromValue is DecodeVisibility for a parsed body. The error is an
+// *InvalidRequest.
 func VisibilityFromValue(value Value) (*VisibilityRequest, error) {
 	if !value.IsObject() {
 		return nil, invalid("", "the request is no JSON object")
@@ -126,7 +127,7 @@ func inItem(index int, err error) *InvalidRequest {
 	return invalid("items", "item %d: %s", index, AsInvalidRequest(err).Message)
 }
 
-// DecodeItem reads one item, as the lines of a stream hold them.
+// DecodeItem decodes one item of a stream. The error is an *InvalidRequest.
 func DecodeItem(data []byte) (Item, error) {
 	value, err := Parse(data)
 	if err != nil {

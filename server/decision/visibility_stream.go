@@ -55,7 +55,7 @@ func (s *Stream) show(index int) error {
 	return s.Flush()
 }
 
-// Flush writes the indexes that are not yet out, as a line of their own.
+// Flush writes the pending indexes as a line. It returns an error if writing fails.
 func (s *Stream) Flush() error {
 	if len(s.visible) == 0 {
 		return nil

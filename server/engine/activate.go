@@ -28,7 +28,7 @@ const (
 	askAuthorization = "data.writ.visibility.authorization"
 )
 
-// Activate compiles a bundle's modules and expands its tables. It fails where
+// Activate compiles a bundle's modules and expands its tables. It returns an error if
 // OPA refuses the modules or the bundle has no tables; nothing of a failed
 // activation remains.
 func Activate(ctx context.Context, b *bundles.Bundle, o Options) (*Engine, error) {

@@ -9,7 +9,8 @@ import (
 	"github.com/writ-policy/writ/translator/tables"
 )
 
-// EffectivePolicies answers from the tables of the bundle.
+// EffectivePolicies answers from the tables of the bundle. It returns an error that wraps
+// decision.ErrUnknownTarget or decision.ErrMalformed.
 func (e *Engine) EffectivePolicies(q decision.EffectiveQuestion) (any, error) {
 	answer, err := askEffective(e.gateways, q)
 	var wrong *effective.Error

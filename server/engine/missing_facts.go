@@ -9,7 +9,8 @@ import (
 	"github.com/writ-policy/writ/server/decision"
 )
 
-// MissingFacts returns what the request lacks and deny policies in its scope read.
+// MissingFacts returns the facts that deny policies in scope read and the request lacks.
+// It returns an error if the evaluation fails.
 func (e *Engine) MissingFacts(ctx context.Context, r *decision.Request) (decision.Facts, error) {
 	var facts decision.Facts
 	if !e.features.DenyPolicies || r.Path != "" {

@@ -12,9 +12,9 @@ import (
 // FromBundle says that the active revision was delivered as a built bundle.
 const FromBundle = "bundle"
 
-// Deliver brings a built bundle into service, as Reload does documents: whole or not
-// at all. A bundle of a lower sequence number than the one served is refused; to go
-// back is Rollback's. One without a number is refused where the one served has one.
+// Deliver activates a built bundle, completely or not at all. It returns an error if the
+// bundle cannot be activated, or if its sequence number is lower than that of the active
+// bundle or missing; Rollback returns to earlier revisions.
 func (r *Reloader) Deliver(ctx context.Context, b *bundles.Bundle) error {
 	r.mu.Lock()
 	defer r.mu.Unlock()

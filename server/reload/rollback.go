@@ -13,10 +13,11 @@ import (
 // FromRollback says that the active revision was gone back to.
 const FromRollback = "rollback"
 
-// ErrNotPinned says that a rollback was done and could not be written down.
+// ErrNotPinned is the error of a rollback that succeeded but whose pin was not written.
 var ErrNotPinned = errors.New("the revision is served, and will not be after a restart")
 
-// Revisions are those kept to go back to, the newest first.
+// Revisions returns the stored revisions, newest first. It returns ErrNoState without a
+// state directory.
 func (r *Reloader) Revisions() ([]Kept, error) {
 	if r.state == nil {
 		return nil, ErrNoState
@@ -39,9 +40,11 @@ func (r *Reloader) Revisions() ([]Kept, error) {
 	return kept, nil
 }
 
-// Rollback serves a kept revision and pins it: newer documents are read and
-// reported on, and not served, until Release. What is pinned outlives a restart. A
-// revision that does not activate changes nothing.
+// Rollback activates a stored revision and pins it: newer documents are read and their
+// diagnostics reported, but they are not activated until Release. The pin survives a
+// restart. It returns ErrNoState without a state directory, ErrNotKept if the revision
+// is not stored, ErrNotPinned if the revision is active but the pin cannot be written,
+// and another error if the revision cannot be activated, which changes nothing.
 func (r *Reloader) Rollback(ctx context.Context, revision string) (err error) {
 	if r.state == nil {
 		return ErrNoState
@@ -73,9 +76,10 @@ func (r *Reloader) Rollback(ctx context.Context, revision string) (err error) {
 	return nil
 }
 
-// Release lets the newest documents be served again, and reads them. Bundles are
-// delivered, and not read here: the newest comes soon, and what was gone back to
-// serves until then.
+// Release removes the pin, and reads and activates the newest documents. If bundles are
+// served, the pinned one stays active until the newest is delivered. It returns
+// ErrNoState without a state directory, and an error if the pin cannot be removed or the
+// documents cannot be activated.
 func (r *Reloader) Release(ctx context.Context) error {
 	if r.state == nil {
 		return ErrNoState

@@ -5,7 +5,8 @@ import (
 	"encoding/json"
 )
 
-// Marshal is JSON with sorted keys, a line end, and text as it is written.
+// Marshal returns JSON with sorted keys and a final newline, without escaping HTML. It
+// returns an error if v has no JSON form.
 func Marshal(value any) ([]byte, error) {
 	var out bytes.Buffer
 	encoder := json.NewEncoder(&out)

@@ -28,12 +28,13 @@ var Families = []string{Kubernetes, Origin}
 // Names lists the roles from the least to the most powerful.
 var Names = []string{"view", "edit", "admin", "cluster-admin"}
 
-// contains says which stock role a Kubernetes role aggregates: without it in
-// the directory, the larger role would lack what the smaller one grants.
+// contains maps a Kubernetes role to the stock role that it aggregates. Without that
+// role in the directory, the larger role would lack its grants.
 var contains = map[string]string{"edit": "view", "admin": "edit"}
 
-// Documents returns the documents of the named roles of a family, those they
-// are made of first, each once, as one YAML stream. No names means all of them.
+// Documents returns the documents of the named roles of a family as one YAML stream,
+// each once, aggregated roles first. No names means all roles. It returns an error if
+// the family or a name is unknown.
 func Documents(family string, names ...string) ([]byte, error) {
 	if !slices.Contains(Families, family) {
 		return nil, fmt.Errorf("no family %q", family)

@@ -23,8 +23,8 @@ var operators = map[string]selection.Operator{
 	"DoesNotExist": selection.DoesNotExist,
 }
 
-// CompileSelector turns a selector into Kubernetes' own, whose meaning it has.
-// One without requirements fits everything.
+// CompileSelector converts a selector to Kubernetes' type. A selector without
+// requirements matches everything. It returns an error if a requirement is invalid.
 func CompileSelector(s Selector) (labels.Selector, error) {
 	selector := labels.NewSelector()
 	for _, q := range s.Requirements {

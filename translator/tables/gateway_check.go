@@ -30,8 +30,8 @@ func (g *Gateway) Accepted() map[string][]GatewayCondition {
 // alone are nothing: traffic reaches them through a gateway.
 func (g *Gateway) IsEmpty() bool { return len(g.Gateways)+len(g.Policies) == 0 }
 
-// Check reports the first place where tables refer to what they do not have. Tables
-// that come from a bundle were made by somebody.
+// Check returns an error for the first index that refers to a missing element. Tables
+// from a bundle are not trusted.
 func (g *Gateway) Check() error {
 	for i, o := range g.Gateways {
 		if err := g.checkEffective(o.Effective); err != nil {
