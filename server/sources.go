@@ -48,6 +48,11 @@ func (s *Server) openSources() error {
 	}
 	credentials := s.config.Git
 	o.Credentials = credentials.For
+	if credentials.KnownHosts != "" {
+		if _, err := credentials.For(o.Location); err != nil {
+			return err
+		}
+	}
 	if s.config.GitKeys != "" {
 		if o.Keys, err = git.ReadKeys(git.KeyFiles{Allowed: s.config.GitKeys, Revoked: s.config.GitRevokedKeys}); err != nil {
 			return err
