@@ -24,7 +24,7 @@ const module = "github.com/writ-policy/writ"
 // earlier lines only; packages of one line do not meet.
 var flow = [][]string{
 	{"translator/jsontext"},
-	{"translator/diag", "translator/regotext", "rego", "translator/roles", "translator/progress"},
+	{"translator/diag", "translator/regotext", "rego", "translator/roles", "translator/progress", "translator/source/redirect"},
 	{"translator/syntax", "translator/tables", "translator/source"},
 	{"translator/source/git", "translator/emit", "translator/cel", "translator/directory"},
 	{"translator/extension"},

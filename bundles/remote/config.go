@@ -14,7 +14,6 @@ import (
 	"strings"
 	"time"
 
-	"github.com/open-policy-agent/opa/v1/logging"
 	"github.com/open-policy-agent/opa/v1/plugins/rest"
 	"go.yaml.in/yaml/v3"
 )
@@ -242,11 +241,8 @@ func (s *service) below(location string) string {
 // client returns OPA's client. It logs nothing and waits for an answer as long as the
 // server may hold it.
 func (s *service) client(wait time.Duration) (rest.Client, error) {
-	client, err := rest.New(s.config, nil, rest.Logger(logging.NewNoOpLogger()))
+	client, err := s.limitedClient()
 	if err != nil {
-		return rest.Client{}, err
-	}
-	if _, err := client.Config().AuthPlugin(nil); err != nil {
 		return rest.Client{}, err
 	}
 	if wait > 0 {

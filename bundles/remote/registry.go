@@ -17,6 +17,8 @@ import (
 	"oras.land/oras-go/v2/registry"
 	"oras.land/oras-go/v2/registry/remote"
 	"oras.land/oras-go/v2/registry/remote/auth"
+
+	"github.com/writ-policy/writ/translator/source/redirect"
 )
 
 // registryOrigin is a tag or digest of an OCI repository. The bundle is the layer that
@@ -63,34 +65,40 @@ func registryClient(s *service, c Credentials) (*auth.Client, error) {
 	if s == nil {
 		transport := http.DefaultTransport.(*http.Transport).Clone()
 		transport.ResponseHeaderTimeout = answerTimeout
-		client.Client, client.Credential = &http.Client{Transport: transport}, c.find
+		client.Client = &http.Client{Transport: transport, CheckRedirect: redirect.Follow("Accept", "Range")}
+		client.Credential = c.find
 		return client, nil
 	}
-	configured, err := s.client(0)
+	plugin, config, err := s.authentication()
 	if err != nil {
 		return nil, err
 	}
-	plugin, err := configured.Config().AuthPlugin(nil)
+	plain, err := plugin.NewClient(*config)
 	if err != nil {
 		return nil, err
 	}
-	plain, err := plugin.NewClient(*configured.Config())
+	at, err := url.Parse(s.url)
 	if err != nil {
 		return nil, err
 	}
-	client.Client = &http.Client{Transport: preparing{plugin, plain.Transport}, Timeout: plain.Timeout}
+	client.Client = &http.Client{
+		Transport: preparing{plugin, plain.Transport, at}, Timeout: plain.Timeout, CheckRedirect: checkRedirect(config),
+	}
 	return client, nil
 }
 
 // preparing lets OPA's plugin authenticate requests that have no Authorization header
-// yet: tokens that the registry issued are kept.
+// yet: tokens that the registry issued are kept. A redirect to another server than the
+// service is not authenticated.
 type preparing struct {
-	plugin rest.HTTPAuthPlugin
-	next   http.RoundTripper
+	plugin  rest.HTTPAuthPlugin
+	next    http.RoundTripper
+	service *url.URL
 }
 
 func (p preparing) RoundTrip(request *http.Request) (*http.Response, error) {
-	if request.Header.Get("Authorization") == "" {
+	isRedirected := request.Response != nil && !redirect.SameServer(request.URL, p.service)
+	if request.Header.Get("Authorization") == "" && !isRedirected {
 		request = request.Clone(request.Context())
 		if err := p.plugin.Prepare(request); err != nil {
 			return nil, err

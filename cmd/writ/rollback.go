@@ -15,6 +15,8 @@ import (
 	"time"
 
 	"github.com/spf13/cobra"
+
+	"github.com/writ-policy/writ/translator/source/redirect"
 )
 
 const rollbackHelp = `rollback makes a running server serve a revision that it has kept. The server stays
@@ -146,7 +148,8 @@ func (d *adminClient) ask(ctx context.Context, method, path string, body any, an
 	}
 	request.Header.Set("Authorization", "Bearer "+d.token)
 	request.Header.Set("Content-Type", "application/json")
-	response, err := http.DefaultClient.Do(request)
+	client := &http.Client{CheckRedirect: redirect.Stay} // the token is not for another server
+	response, err := client.Do(request)
 	if err != nil {
 		return fmt.Errorf("ask the server: %w", err)
 	}

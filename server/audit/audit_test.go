@@ -175,6 +175,50 @@ func (v *receiver) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	}
 }
 
+// Events are posted again to a path of the same server, and not to another server.
+func TestWebhookRedirects(t *testing.T) {
+	for _, tt := range []struct {
+		name        string
+		code        int
+		isElsewhere bool
+		dropped     int
+	}{
+		{"same server", http.StatusTemporaryRedirect, false, 0},
+		{"other server", http.StatusTemporaryRedirect, true, 1},
+		{"other method", http.StatusFound, false, 1},
+	} {
+		t.Run(tt.name, func(t *testing.T) {
+			v := &receiver{lines: make(chan string, 10)}
+			other := httptest.NewServer(v)
+			defer other.Close()
+			server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+				switch {
+				case r.URL.Path == "/new":
+					v.ServeHTTP(w, r)
+				case tt.isElsewhere:
+					http.Redirect(w, r, other.URL+"/new", tt.code)
+				default:
+					http.Redirect(w, r, "/new", tt.code)
+				}
+			}))
+			defer server.Close()
+			m := metrics.New()
+			l, err := Open(Options{Webhook: server.URL + "/secret"}, m)
+			if err != nil {
+				t.Fatal(err)
+			}
+			l.webhook.wait = time.Millisecond
+			l.Record(t.Context(), asked, denied)
+			ctx, stop := context.WithCancel(t.Context())
+			stop()
+			l.Run(ctx)
+			if got := len(v.lines); got != 1-tt.dropped {
+				t.Errorf("got %d events, want %d", got, 1-tt.dropped)
+			}
+		})
+	}
+}
+
 func TestWebhook(t *testing.T) {
 	for _, tt := range []struct {
 		name    string

@@ -17,6 +17,8 @@ import (
 	"errors"
 	"fmt"
 	"log/slog"
+	"net/http"
+	"net/url"
 
 	"go.opentelemetry.io/otel"
 	"go.opentelemetry.io/otel/attribute"
@@ -27,6 +29,7 @@ import (
 	oteltrace "go.opentelemetry.io/otel/trace"
 
 	"github.com/writ-policy/writ/translator/progress"
+	"github.com/writ-policy/writ/translator/source/redirect"
 )
 
 // Options describe the process. The zero value is valid.
@@ -54,7 +57,7 @@ func Open(ctx context.Context, o Options) (*Tracer, error) {
 		o.Logger = slog.New(slog.DiscardHandler)
 	}
 	otel.SetErrorHandler(otel.ErrorHandlerFunc(func(err error) { o.Logger.Warn("tracing failed", "error", err) }))
-	exporter, err := otlptracehttp.New(ctx)
+	exporter, err := otlptracehttp.New(ctx, otlptracehttp.WithProxy(proxyOf))
 	if err != nil {
 		return nil, fmt.Errorf("create the exporter of traces: %w", err)
 	}
@@ -66,6 +69,18 @@ func Open(ctx context.Context, o Options) (*Tracer, error) {
 	}
 	processor := sdktrace.NewBatchSpanProcessor(&loggingExporter{SpanExporter: exporter, log: o.Logger})
 	return newTracer(processor, sdktrace.WithResource(service)), nil
+}
+
+var errRedirected = errors.New("the collector redirects to another server")
+
+// proxyOf returns the proxy of the environment. It returns an error for a redirect to another
+// server: the headers of OTEL_EXPORTER_OTLP_HEADERS are not for it. The exporter has no other
+// place for that which leaves its TLS variables in force.
+func proxyOf(request *http.Request) (*url.URL, error) {
+	if r := request.Response; r != nil && r.Request != nil && !redirect.SameServer(r.Request.URL, request.URL) {
+		return nil, errRedirected
+	}
+	return http.ProxyFromEnvironment(request)
 }
 
 func newTracer(processor sdktrace.SpanProcessor, o ...sdktrace.TracerProviderOption) *Tracer {
