@@ -8,7 +8,7 @@ import (
 	"time"
 
 	"github.com/writ-policy/writ/bundles/remote"
-	"github.com/writ-policy/writ/server/api"
+	"github.com/writ-policy/writ/server/api/kubernetes"
 	"github.com/writ-policy/writ/server/cache"
 	"github.com/writ-policy/writ/server/cluster"
 	"github.com/writ-policy/writ/server/envoy"
@@ -152,8 +152,8 @@ func Defaults() Config {
 		EnvoyIdentity:      envoy.DefaultIdentity,
 		FetchTimeout:       cluster.DefaultTimeout,
 		MaxFetches:         cluster.DefaultPlaces,
-		SessionKey:         api.DefaultSessionKey,
-		EscalationKey:      api.DefaultEscalationKey,
+		SessionKey:         kubernetes.DefaultSessionKey,
+		EscalationKey:      kubernetes.DefaultEscalationKey,
 		CacheEntries:       cache.DefaultEntries,
 		CacheBytes:         cache.DefaultBytes,
 		VisibilityCacheTTL: cache.DefaultTTL,

@@ -16,6 +16,7 @@ import (
 	"github.com/writ-policy/writ/bundles/remote"
 	"github.com/writ-policy/writ/server/api"
 	"github.com/writ-policy/writ/server/audit"
+	"github.com/writ-policy/writ/server/auth"
 	"github.com/writ-policy/writ/server/cache"
 	"github.com/writ-policy/writ/server/cluster"
 	"github.com/writ-policy/writ/server/decision"
@@ -35,8 +36,8 @@ type Server struct {
 	handler   http.Handler
 	metrics   *metrics.Metrics
 	sources   sources
-	tokens    *api.Tokens       // nil without a token file
-	operators *api.Tokens       // nil without a file of operators' tokens
+	tokens    *auth.Tokens      // nil without a token file
+	operators *auth.Tokens      // nil without a file of operators' tokens
 	tls       *certificates     // nil for plain HTTP
 	clusters  *cluster.Clusters // nil without a clusters file
 	audit     *audit.Log
@@ -126,12 +127,12 @@ func (s *Server) warn() {
 
 func (s *Server) openFiles() (err error) {
 	if s.config.Tokens != "" {
-		if s.tokens, err = api.ReadTokens(s.config.Tokens); err != nil {
+		if s.tokens, err = auth.ReadTokens(s.config.Tokens); err != nil {
 			return err
 		}
 	}
 	if s.config.AdminTokens != "" {
-		if s.operators, err = api.ReadTokens(s.config.AdminTokens); err != nil {
+		if s.operators, err = auth.ReadTokens(s.config.AdminTokens); err != nil {
 			return fmt.Errorf("operators: %w", err)
 		}
 	}

@@ -9,7 +9,7 @@ import (
 	"path/filepath"
 
 	"github.com/writ-policy/writ/bundles/remote"
-	"github.com/writ-policy/writ/server/api"
+	"github.com/writ-policy/writ/server/api/admin"
 	"github.com/writ-policy/writ/server/reload"
 	"github.com/writ-policy/writ/translator/source"
 	"github.com/writ-policy/writ/translator/source/git"
@@ -165,11 +165,11 @@ func (k revisionStore) Release(ctx context.Context) error {
 func toAPIError(err error) error {
 	switch {
 	case errors.Is(err, reload.ErrNotKept):
-		return errors.Join(api.ErrNotKept, err)
+		return errors.Join(admin.ErrNotKept, err)
 	case errors.Is(err, reload.ErrNoState):
-		return errors.Join(api.ErrNoState, err)
+		return errors.Join(admin.ErrNoState, err)
 	case errors.Is(err, reload.ErrNotPinned):
-		return errors.Join(api.ErrNotPinned, err)
+		return errors.Join(admin.ErrNotPinned, err)
 	}
 	return err
 }

@@ -9,10 +9,11 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/writ-policy/writ/server/api/admin"
 	"github.com/writ-policy/writ/server/metrics"
 )
 
-// keeping is a RevisionStore that writes down what it is asked, and fails as err says.
+// keeping is a RevisionStore that records its calls, and fails as err says.
 type keeping struct {
 	asked []string
 	err   error
@@ -33,8 +34,8 @@ func (k *keeping) Release(context.Context) error {
 	return k.err
 }
 
-// Only an operator is let in, only with what the door takes, and told no more than
-// he needs.
+// Only an operator is answered, only requests that the endpoint takes are accepted, and
+// errors reveal nothing internal.
 func TestAdmin(t *testing.T) {
 	secret := errors.New("/var/lib/writ: a secret of the disk")
 	for name, row := range map[string]struct {
@@ -43,25 +44,25 @@ func TestAdmin(t *testing.T) {
 		status                    int
 		asked                     string
 	}{
-		"revisions":             {"GET", "/v1/revisions", "t", "", nil, 200, "revisions"},
-		"rollback":              {"POST", "/v1/rollback", "t", `{"revision":"a"}`, nil, 200, "rollback to a"},
-		"release":               {"POST", "/v1/release", "t", "", nil, 200, "release"},
-		"nobody":                {"POST", "/v1/rollback", "", `{"revision":"a"}`, nil, 401, ""},
-		"nobody lists":          {"GET", "/v1/revisions", "", "", nil, 401, ""},
-		"nobody releases":       {"POST", "/v1/release", "", "", nil, 401, ""},
-		"somebody else":         {"POST", "/v1/release", "u", "", nil, 401, ""},
-		"by a link":             {"GET", "/v1/release", "t", "", nil, 405, ""},
-		"no revision":           {"POST", "/v1/rollback", "t", `{}`, nil, 400, ""},
-		"two revisions":         {"POST", "/v1/rollback", "t", `{"revision":"a","revision":"b"}`, nil, 400, ""},
-		"another key":           {"POST", "/v1/rollback", "t", `{"revision":"a","force":true}`, nil, 400, ""},
-		"no object":             {"POST", "/v1/rollback", "t", `"a"`, nil, 400, ""},
-		"release of a revision": {"POST", "/v1/release", "t", `{"revision":"a"}`, nil, 400, ""},
-		"a long body":           {"POST", "/v1/rollback", "t", strings.Repeat(" ", 64<<10) + `{"revision":"a"}`, nil, 413, ""},
-		"not kept":              {"POST", "/v1/rollback", "t", `{"revision":"a"}`, fmt.Errorf("%w: %w", ErrNotKept, secret), 404, "rollback to a"},
-		"nothing kept":          {"POST", "/v1/release", "t", "", fmt.Errorf("%w: %w", ErrNoState, secret), 409, "release"},
-		"not pinned":            {"POST", "/v1/rollback", "t", `{"revision":"a"}`, fmt.Errorf("%w: %w", ErrNotPinned, secret), 500, "rollback to a"},
-		"another failure":       {"GET", "/v1/revisions", "t", "", secret, 500, "revisions"},
-		"decisions":             {"POST", "/v1/decisions/access", "t", "{}", nil, 404, ""},
+		"revisions":                 {"GET", "/v1/revisions", "t", "", nil, 200, "revisions"},
+		"rollback":                  {"POST", "/v1/rollback", "t", `{"revision":"a"}`, nil, 200, "rollback to a"},
+		"release":                   {"POST", "/v1/release", "t", "", nil, 200, "release"},
+		"no token":                  {"POST", "/v1/rollback", "", `{"revision":"a"}`, nil, 401, ""},
+		"a list without a token":    {"GET", "/v1/revisions", "", "", nil, 401, ""},
+		"a release without a token": {"POST", "/v1/release", "", "", nil, 401, ""},
+		"another token":             {"POST", "/v1/release", "u", "", nil, 401, ""},
+		"by a link":                 {"GET", "/v1/release", "t", "", nil, 405, ""},
+		"no revision":               {"POST", "/v1/rollback", "t", `{}`, nil, 400, ""},
+		"two revisions":             {"POST", "/v1/rollback", "t", `{"revision":"a","revision":"b"}`, nil, 400, ""},
+		"another key":               {"POST", "/v1/rollback", "t", `{"revision":"a","force":true}`, nil, 400, ""},
+		"no object":                 {"POST", "/v1/rollback", "t", `"a"`, nil, 400, ""},
+		"release of a revision":     {"POST", "/v1/release", "t", `{"revision":"a"}`, nil, 400, ""},
+		"a long body":               {"POST", "/v1/rollback", "t", strings.Repeat(" ", 64<<10) + `{"revision":"a"}`, nil, 413, ""},
+		"not kept":                  {"POST", "/v1/rollback", "t", `{"revision":"a"}`, fmt.Errorf("%w: %w", admin.ErrNotKept, secret), 404, "rollback to a"},
+		"nothing kept":              {"POST", "/v1/release", "t", "", fmt.Errorf("%w: %w", admin.ErrNoState, secret), 409, "release"},
+		"not pinned":                {"POST", "/v1/rollback", "t", `{"revision":"a"}`, fmt.Errorf("%w: %w", admin.ErrNotPinned, secret), 500, "rollback to a"},
+		"another failure":           {"GET", "/v1/revisions", "t", "", secret, 500, "revisions"},
+		"decisions":                 {"POST", "/v1/decisions/access", "t", "{}", nil, 404, ""},
 	} {
 		k := &keeping{err: row.err}
 		h := NewAdmin(AdminOptions{RevisionStore: k, Metrics: metrics.New(), Authenticator: tokens(t, "t,olga,1\n")})

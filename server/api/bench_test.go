@@ -97,8 +97,7 @@ func cached() http.Handler {
 	return New(Options{Current: serving(fixed{}), Cache: cache.New(cache.Options{Entries: 1000}, m), Metrics: m})
 }
 
-// withCollector is the same where there is a collector of traces, and requests that
-// nobody traces.
+// withCollector is cached with a collector of traces, and requests without a trace.
 func withCollector(b *testing.B) http.Handler {
 	b.Setenv("OTEL_TRACES_EXPORTER", "otlp")
 	tracer, err := trace.Open(b.Context(), trace.Options{})
@@ -110,7 +109,7 @@ func withCollector(b *testing.B) http.Handler {
 	return New(Options{Current: serving(fixed{}), Cache: cache.New(cache.Options{Entries: 1000}, m), Metrics: m, Tracer: tracer})
 }
 
-// The webhook door with a cached decision, beside its floor: in process, and over
+// The webhook endpoint with a cached decision, beside its floor: in process, and over
 // a connection of this machine, where the client's work is in both figures.
 func BenchmarkSubjectAccessReview(b *testing.B) {
 	for _, handler := range []struct {

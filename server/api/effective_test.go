@@ -5,6 +5,7 @@ import (
 	"net/http/httptest"
 	"testing"
 
+	"github.com/writ-policy/writ/server/api/exchange"
 	"github.com/writ-policy/writ/server/decision"
 )
 
@@ -24,7 +25,7 @@ func (w waiting) EffectivePolicies(decision.EffectiveQuestion) (any, error) {
 // again when they are answered.
 func TestEffectiveBound(t *testing.T) {
 	w := waiting{inside: make(chan struct{}), release: make(chan struct{})}
-	_, o := doors(&fake{}, func(o *Options) { o.Current = serving(w) })
+	_, o := endpoints(&fake{}, func(o *Options) { o.Current = serving(w) })
 	h := New(o)
 	ask := func() int {
 		r := httptest.NewRecorder()
@@ -32,7 +33,7 @@ func TestEffectiveBound(t *testing.T) {
 		return r.Code
 	}
 	codes := make(chan int)
-	for range maxListing {
+	for range exchange.MaxListing {
 		go func() { codes <- ask() }()
 		<-w.inside
 	}
@@ -46,7 +47,7 @@ func TestEffectiveBound(t *testing.T) {
 		}
 	}
 	close(w.release)
-	for range maxListing {
+	for range exchange.MaxListing {
 		if code := <-codes; code != http.StatusOK {
 			t.Errorf("got %d", code)
 		}

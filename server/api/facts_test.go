@@ -101,7 +101,7 @@ func TestFacts(t *testing.T) {
 		{"two claims", "", get + `,"extra":{"my/session":["s","s"]}`, &judge{}, nil, false, "more than one value of my/session", nil},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
-			_, o := doors(&fake{}, nil)
+			_, o := endpoints(&fake{}, nil)
 			o.Current, o.SessionKey, o.EscalationKey = serving(tt.judge), "my/session", "my/escalation"
 			if tt.atlas != nil {
 				o.Clusters = tt.atlas
@@ -144,7 +144,7 @@ func sar(t *testing.T, h http.Handler, path, spec string) (allowed bool, reason 
 // What a read comes back as finds a place, though there is only one.
 func TestAReadHoldsNoPlace(t *testing.T) {
 	a := &atlas{}
-	_, o := doors(&fake{}, nil)
+	_, o := endpoints(&fake{}, nil)
 	o.Current, o.Clusters, o.MaxInFlight = serving(&judge{}), a, 1
 	h := New(o)
 	inside := false
@@ -157,10 +157,10 @@ func TestAReadHoldsNoPlace(t *testing.T) {
 	}
 }
 
-// At the canonical door the request is what it says.
+// A canonical request is evaluated as it was sent.
 func TestNothingIsReadForACanonicalRequest(t *testing.T) {
 	a := &atlas{}
-	_, o := doors(&fake{}, nil)
+	_, o := endpoints(&fake{}, nil)
 	o.Current, o.Clusters = serving(&judge{}), a
 	w := httptest.NewRecorder()
 	New(o).ServeHTTP(w, httptest.NewRequest("POST", "/v1/decisions/access",
@@ -172,7 +172,7 @@ func TestNothingIsReadForACanonicalRequest(t *testing.T) {
 
 // An Origin review is of the default cluster.
 func TestAnOriginReviewIsOfTheDefaultCluster(t *testing.T) {
-	_, o := doors(&fake{}, nil)
+	_, o := endpoints(&fake{}, nil)
 	o.Current, o.Clusters = serving(&judge{}), &atlas{}
 	w := httptest.NewRecorder()
 	New(o).ServeHTTP(w, httptest.NewRequest("POST", "/api/v1/ns/s/subjectAccessReviews",

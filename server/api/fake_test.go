@@ -17,7 +17,7 @@ type fake struct {
 	decision.Unavailable
 	mu    sync.Mutex // held to read and write asked
 	asked []string
-	// inside, if set, is told of each evaluation, which then waits for release.
+	// inside, if set, receives at each evaluation, which then waits for release.
 	inside, release chan struct{}
 }
 
@@ -51,7 +51,7 @@ func (f *fake) Access(ctx context.Context, r *decision.Request) decision.Decisio
 	case r.Verb == "slow":
 		<-ctx.Done()
 		d = d.Failed(decision.CheckContext(ctx).Error())
-	case r.Verb == "trouble":
+	case r.Verb == "fails":
 		d = d.Failed("no revision loaded")
 	case r.Verb == "both": // what no engine should say
 		d.Allowed, d.Denied, d.Reason = true, true, "both"
@@ -95,17 +95,17 @@ func (f *fake) WhoCan(_ context.Context, r *decision.Request) decision.WhoCan {
 	case "delete":
 		w.Except = append(w.Except, decision.Exception{Kind: "User", Name: "edgar", Step: 5}, decision.Exception{Kind: "Group", Name: "interns", Step: 3})
 		w.Warnings = append(w.Warnings, "RoleBinding hammer/labelers rule 1: labelsContain undecidable: labels are not known")
-	case "nobody":
+	case "none":
 		w.Users, w.Groups, w.ServiceAccounts = []string{}, []string{}, []string{}
 		w.Except = append(w.Except, decision.Exception{Kind: "User", Name: "edgar", Step: 5})
-	case "trouble":
+	case "fails":
 		w = w.Failed("no revision loaded")
 	}
 	return w
 }
 
-// doors is a handler of its own metrics before f, with options changed by change.
-func doors(f *fake, change func(*Options)) (*metrics.Metrics, Options) {
+// endpoints returns metrics and the options of a handler before f, changed by change.
+func endpoints(f *fake, change func(*Options)) (*metrics.Metrics, Options) {
 	m := metrics.New()
 	o := Options{Current: serving(f), Metrics: m, Cache: forgetting{fake: f}}
 	if change != nil {

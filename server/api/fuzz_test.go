@@ -11,9 +11,9 @@ import (
 	"github.com/rogpeppe/go-internal/txtar"
 )
 
-// FuzzDoors wants no panic and no 5xx, an answer that is JSON, and nothing
+// FuzzEndpoints wants no panic and no 5xx, an answer that is JSON, and nothing
 // allowed that the evaluator was not asked. Seeds are the recorded requests.
-func FuzzDoors(f *testing.F) {
+func FuzzEndpoints(f *testing.F) {
 	paths, err := filepath.Glob("testdata/*/*.txtar")
 	if err != nil || len(paths) == 0 {
 		f.Fatalf("no seeds: %v", err)
@@ -30,7 +30,7 @@ func FuzzDoors(f *testing.F) {
 		}
 	}
 	reviewer := &fake{}
-	_, o := doors(reviewer, nil)
+	_, o := endpoints(reviewer, nil)
 	h := New(o)
 	f.Fuzz(func(t *testing.T, body []byte) {
 		for _, path := range []string{

@@ -14,16 +14,14 @@ import (
 	"sync"
 	"testing"
 	"testing/iotest"
-	"time"
 
-	"github.com/gin-gonic/gin"
-
+	"github.com/writ-policy/writ/server/api/exchange"
+	"github.com/writ-policy/writ/server/api/kubernetes"
 	"github.com/writ-policy/writ/server/metrics"
-	"github.com/writ-policy/writ/server/point"
 )
 
-// postDoors are the doors that take a body, each with one it answers.
-var postDoors = []struct{ name, path, body string }{
+// bodyEndpoints are the endpoints that take a body, each with one it answers.
+var bodyEndpoints = []struct{ name, path, body string }{
 	{"sar", reviewPath, asked},
 	{"origin", "/api/v1/ns/hammer/subjectaccessreviews", `{"kind":"SubjectAccessReview","apiVersion":"v1","spec":{"verb":"get","resourceKind":"Pod","userName":"clark"}}`},
 	{"canonical", "/v1/decisions/access", `{"user":"clark","verb":"get","resource":"pods"}`},
@@ -35,7 +33,7 @@ func send(h http.Handler, method, path string, body io.Reader) *httptest.Respons
 	return w
 }
 
-// Each of these ends in a refusal, on every door, quickly and without its size
+// Each of these ends in a refusal, on every endpoint, quickly and without its size
 // in memory many times over.
 func TestHostileBodies(t *testing.T) {
 	bodies := []struct {
@@ -53,12 +51,12 @@ func TestHostileBodies(t *testing.T) {
 		{"a broken rune at the end", []byte("{\"user\":\"\xe2\x82"), http.StatusBadRequest},
 		{"nothing", nil, http.StatusBadRequest},
 	}
-	for _, door := range postDoors {
+	for _, endpoint := range bodyEndpoints {
 		for _, tt := range bodies {
-			t.Run(door.name+"/"+tt.name, func(t *testing.T) {
+			t.Run(endpoint.name+"/"+tt.name, func(t *testing.T) {
 				f := &fake{}
-				_, o := doors(f, nil)
-				w := send(New(o), http.MethodPost, door.path, bytes.NewReader(tt.body))
+				_, o := endpoints(f, nil)
+				w := send(New(o), http.MethodPost, endpoint.path, bytes.NewReader(tt.body))
 				if w.Code != tt.want || len(f.asked) > 0 {
 					t.Errorf("got %d and %d evaluations, want %d and none: %s", w.Code, len(f.asked), tt.want, w.Body)
 				}
@@ -72,20 +70,20 @@ func TestHostileBodies(t *testing.T) {
 
 // A body that hides its length is cut off at the limit all the same.
 func TestBodyWithoutALength(t *testing.T) {
-	for _, door := range postDoors {
-		_, o := doors(&fake{}, func(o *Options) { o.MaxBody = 4 << 10 })
-		r := httptest.NewRequest(http.MethodPost, door.path, iotest.OneByteReader(strings.NewReader(strings.Repeat(" ", 5<<10))))
+	for _, endpoint := range bodyEndpoints {
+		_, o := endpoints(&fake{}, func(o *Options) { o.MaxBody = 4 << 10 })
+		r := httptest.NewRequest(http.MethodPost, endpoint.path, iotest.OneByteReader(strings.NewReader(strings.Repeat(" ", 5<<10))))
 		r.ContentLength = -1
 		w := httptest.NewRecorder()
 		New(o).ServeHTTP(w, r)
 		if w.Code != http.StatusRequestEntityTooLarge {
-			t.Errorf("%s: got %d, want 413", door.name, w.Code)
+			t.Errorf("%s: got %d, want 413", endpoint.name, w.Code)
 		}
 		if got := w.Header().Get("Connection"); got != "close" {
-			t.Errorf("%s: got connection %q, want it closed", door.name, got)
+			t.Errorf("%s: got connection %q, want it closed", endpoint.name, got)
 		}
-		if w := send(New(o), http.MethodPost, door.path, iotest.OneByteReader(strings.NewReader(door.body))); w.Code != http.StatusOK {
-			t.Errorf("%s: got %d for a body in single bytes, want 200", door.name, w.Code)
+		if w := send(New(o), http.MethodPost, endpoint.path, iotest.OneByteReader(strings.NewReader(endpoint.body))); w.Code != http.StatusOK {
+			t.Errorf("%s: got %d for a body in single bytes, want 200", endpoint.name, w.Code)
 		}
 	}
 }
@@ -98,36 +96,36 @@ func TestBodyThatBreaksOff(t *testing.T) {
 		{errors.New("a secret of the network"), http.StatusBadRequest},
 		{fmt.Errorf("read: %w", os.ErrDeadlineExceeded), http.StatusRequestTimeout},
 	} {
-		for _, door := range postDoors {
-			_, o := doors(&fake{}, nil)
-			w := send(New(o), http.MethodPost, door.path, io.MultiReader(strings.NewReader(door.body[:10]), iotest.ErrReader(tt.err)))
+		for _, endpoint := range bodyEndpoints {
+			_, o := endpoints(&fake{}, nil)
+			w := send(New(o), http.MethodPost, endpoint.path, io.MultiReader(strings.NewReader(endpoint.body[:10]), iotest.ErrReader(tt.err)))
 			if w.Code != tt.want || strings.Contains(w.Body.String(), "secret") {
-				t.Errorf("%s: got %d %s, want %d", door.name, w.Code, w.Body, tt.want)
+				t.Errorf("%s: got %d %s, want %d", endpoint.name, w.Code, w.Body, tt.want)
 			}
 		}
 	}
 }
 
 func TestShedding(t *testing.T) {
-	for _, door := range postDoors {
-		t.Run(door.name, func(t *testing.T) {
+	for _, endpoint := range bodyEndpoints {
+		t.Run(endpoint.name, func(t *testing.T) {
 			f := &fake{inside: make(chan struct{}), release: make(chan struct{})}
-			m, o := doors(f, func(o *Options) { o.MaxInFlight = 2 })
+			m, o := endpoints(f, func(o *Options) { o.MaxInFlight = 2 })
 			h := New(o)
 			var callers sync.WaitGroup
 			for range 2 {
 				callers.Go(func() {
-					if w := send(h, http.MethodPost, door.path, strings.NewReader(door.body)); w.Code != http.StatusOK {
+					if w := send(h, http.MethodPost, endpoint.path, strings.NewReader(endpoint.body)); w.Code != http.StatusOK {
 						t.Errorf("got %d for a request that had its place, want 200", w.Code)
 					}
 				})
 				<-f.inside
 			}
-			w := send(h, http.MethodPost, door.path, strings.NewReader(door.body))
+			w := send(h, http.MethodPost, endpoint.path, strings.NewReader(endpoint.body))
 			if w.Code != http.StatusServiceUnavailable || w.Header().Get("Retry-After") != "" {
 				t.Errorf("got %d, Retry-After %q, want 503 without", w.Code, w.Header().Get("Retry-After"))
 			}
-			if plain := !json.Valid(w.Body.Bytes()); plain != (door.name == "sar") {
+			if plain := !json.Valid(w.Body.Bytes()); plain != (endpoint.name == "sar") {
 				t.Errorf("got the body %s", w.Body)
 			}
 			if w := send(h, http.MethodGet, "/healthz", nil); w.Code != http.StatusOK {
@@ -136,7 +134,7 @@ func TestShedding(t *testing.T) {
 			close(f.release)
 			callers.Wait()
 			f.inside = nil
-			if w := send(h, http.MethodPost, door.path, strings.NewReader(door.body)); w.Code != http.StatusOK {
+			if w := send(h, http.MethodPost, endpoint.path, strings.NewReader(endpoint.body)); w.Code != http.StatusOK {
 				t.Errorf("got %d when the others were done, want 200", w.Code)
 			}
 			page := send(m.Handler(), http.MethodGet, "/", nil).Body.String()
@@ -149,9 +147,9 @@ func TestShedding(t *testing.T) {
 	}
 }
 
-// Whoever sends slowly takes no place; large bodies have few of their own.
+// A slow sender takes no place; large bodies have few of their own.
 func TestSlowAndLargeBodies(t *testing.T) {
-	_, o := doors(&fake{}, func(o *Options) { o.MaxInFlight = 1 })
+	_, o := endpoints(&fake{}, func(o *Options) { o.MaxInFlight = 1 })
 	h := New(o)
 	var slow sync.WaitGroup
 	var feeds []*io.PipeWriter
@@ -166,8 +164,8 @@ func TestSlowAndLargeBodies(t *testing.T) {
 	for range 3 {
 		begin(10)
 	}
-	for range maxLarge {
-		begin(smallBody)
+	for range exchange.MaxLarge {
+		begin(exchange.SmallBody)
 		// The second writing is taken when the first has been counted.
 		if _, err := feeds[len(feeds)-1].Write([]byte("  ")); err != nil {
 			t.Fatal(err)
@@ -179,7 +177,7 @@ func TestSlowAndLargeBodies(t *testing.T) {
 	if w := send(h, http.MethodPost, reviewPath, strings.NewReader(asked)); w.Code != http.StatusOK {
 		t.Errorf("got %d beside slow bodies, want 200", w.Code)
 	}
-	padded := strings.Repeat(" ", 2*smallBody) + asked
+	padded := strings.Repeat(" ", 2*exchange.SmallBody) + asked
 	if w := send(h, http.MethodPost, reviewPath, strings.NewReader(padded)); w.Code != http.StatusServiceUnavailable {
 		t.Errorf("got %d for one large body too many, want 503", w.Code)
 	}
@@ -195,14 +193,14 @@ func TestSlowAndLargeBodies(t *testing.T) {
 // Who-can has few places of its own, and takes none of the decisions'.
 func TestSheddingOfWhoCan(t *testing.T) {
 	f := &fake{inside: make(chan struct{}), release: make(chan struct{})}
-	_, o := doors(f, nil)
+	_, o := endpoints(f, nil)
 	h := New(o)
 	list := func() int {
 		body := `{"kind":"ResourceAccessReview","apiVersion":"v1","spec":{"verb":"get","resourceKind":"Pod"}}`
 		return send(h, http.MethodPost, "/api/v1/ns/hammer/resourceaccessreviews", strings.NewReader(body)).Code
 	}
 	var callers sync.WaitGroup
-	for range maxListing {
+	for range exchange.MaxListing {
 		callers.Go(func() {
 			if code := list(); code != http.StatusOK {
 				t.Errorf("got %d, want 200", code)
@@ -222,13 +220,17 @@ func TestPanics(t *testing.T) {
 	var log bytes.Buffer
 	m := metrics.New()
 	logger := slog.New(slog.NewTextHandler(&log, nil))
-	s := &service{Options: Options{Metrics: m, Logger: logger}, protect: point.Guard{Metrics: m, Logger: logger}}
-	engine := gin.New()
-	early := func(*gin.Context) { panic("a secret") }
-	engine.POST("/apis/webhook", s.guard("/webhook", endpoint{webhook: true, handle: early}))
-	engine.POST("/api/review", s.guard("/review", endpoint{handle: early}))
-	engine.POST("/v1/other", s.guard("/other", endpoint{handle: early}))
-	engine.POST("/late", s.guard("/late", endpoint{handle: func(c *gin.Context) { write(c, 200, jsonType, []byte("{")); panic("a secret") }}))
+	w := &wrapper{service: exchange.New(exchange.Options{Metrics: m, Logger: logger})}
+	early := func(http.ResponseWriter, *http.Request) { panic("a secret") }
+	engine := w.router([]route{
+		{methods: "POST", pattern: "/apis/webhook", form: kubernetes.Form, handler: early},
+		{methods: "POST", pattern: "/api/review", form: exchange.Status, handler: early},
+		{methods: "POST", pattern: "/v1/other", handler: early},
+		{methods: "POST", pattern: "/late", handler: func(w http.ResponseWriter, _ *http.Request) {
+			exchange.Write(w, 200, exchange.JSON, []byte("{"))
+			panic("a secret")
+		}},
+	})
 	for _, tt := range []struct {
 		path string
 		code int
@@ -259,50 +261,8 @@ func TestPanics(t *testing.T) {
 	}
 }
 
-func TestBudget(t *testing.T) {
-	s := &service{Options: Options{Timeout: 10 * time.Second}}
-	for _, tt := range []struct {
-		query string
-		want  time.Duration
-	}{
-		{"", 10 * time.Second},
-		{"timeout=3s", 2700 * time.Millisecond},
-		{"a=b&timeout=1s", 900 * time.Millisecond},
-		{"timeout=1h", 10 * time.Second},
-		{"timeout=10.5s", 9450 * time.Millisecond},
-		{"timeout=-1s", 10 * time.Second},
-		{"timeout=0s", 10 * time.Second},
-		{"timeout=soon", 10 * time.Second},
-		{"timeout=", 10 * time.Second},
-	} {
-		if got := s.budget(tt.query); got != tt.want {
-			t.Errorf("%q: got %v, want %v", tt.query, got, tt.want)
-		}
-	}
-}
-
-func TestLine(t *testing.T) {
-	for _, tt := range []struct{ name, text, want string }{
-		{"plain", "allowed by RoleBinding a/b", "allowed by RoleBinding a/b"},
-		{"letters", "für 名前 😀", "für 名前 😀"},
-		{"line feeds", "a\nb\r\nc", "a b  c"},
-		{"escapes", "a\x1b[31mb\x00\x7f\u0085", "a [31mb   "},
-		{"separators", "a\u2028b\u2029", "a b "},
-		{"direction", "a\u202eb\u2066c\u200f", "a b c "},
-		{"after letters", "é\n", "é "},
-		{"no UTF-8", "a\xffb", "a\ufffdb"},
-		{"too long", strings.Repeat("a", 40), strings.Repeat("a", 27) + "..."},
-		{"cut inside a rune", strings.Repeat("é", 20), strings.Repeat("é", 13) + "..."},
-		{"just fits", strings.Repeat("a", 30), strings.Repeat("a", 30)},
-	} {
-		if got := line(tt.text, 30); got != tt.want {
-			t.Errorf("%s: got %q, want %q", tt.name, got, tt.want)
-		}
-	}
-}
-
 func TestSecurityHeaders(t *testing.T) {
-	_, o := doors(&fake{}, nil)
+	_, o := endpoints(&fake{}, nil)
 	for _, path := range []string{"/healthz", "/metrics", "/nowhere", reviewPath} {
 		header := send(New(o), http.MethodGet, path, nil).Header()
 		if header.Get("X-Content-Type-Options") != "nosniff" || header.Get("Cache-Control") != "no-store" || header.Get("Content-Security-Policy") == "" {
@@ -313,7 +273,7 @@ func TestSecurityHeaders(t *testing.T) {
 
 func TestReadyz(t *testing.T) {
 	ready := false
-	_, o := doors(&fake{}, func(o *Options) { o.Ready = func() bool { return ready } })
+	_, o := endpoints(&fake{}, func(o *Options) { o.Ready = func() bool { return ready } })
 	h := New(o)
 	if w := send(h, http.MethodGet, "/readyz", nil); w.Code != http.StatusServiceUnavailable {
 		t.Errorf("got %d, want 503", w.Code)
@@ -327,13 +287,13 @@ func TestReadyz(t *testing.T) {
 // Paths that callers choose make no series; decisions are counted by outcome.
 func TestCounting(t *testing.T) {
 	f := &fake{}
-	_, o := doors(f, nil)
+	_, o := endpoints(f, nil)
 	h := New(o)
 	for i := range 20 {
 		send(h, http.MethodGet, fmt.Sprint("/nowhere/", i), nil)
 		send(h, http.MethodPost, fmt.Sprint("/clusters/c", i, reviewPath), strings.NewReader(asked))
 	}
-	for _, verb := range []string{"get", "delete", "trouble"} {
+	for _, verb := range []string{"get", "delete", "fails"} {
 		for _, user := range []string{"clark", "edgar"} {
 			send(h, http.MethodPost, "/v1/decisions/access", strings.NewReader(`{"user":"`+user+`","verb":"`+verb+`","resource":"pods"}`))
 		}

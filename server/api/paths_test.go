@@ -7,11 +7,11 @@ import (
 	"testing"
 )
 
-// What stands before the server tells paths apart as they are written: a door must
-// not be reached by another spelling of its slashes.
+// A proxy before the server compares paths as they are written: an endpoint must not be
+// reached by another spelling of its slashes.
 func TestPaths(t *testing.T) {
 	const review = "/apis/authorization.k8s.io/v1/subjectaccessreviews"
-	h := New(func() Options { _, o := doors(&fake{}, nil); return o }())
+	h := New(func() Options { _, o := endpoints(&fake{}, nil); return o }())
 	body := `{"kind":"SubjectAccessReview","apiVersion":"authorization.k8s.io/v1","spec":{"user":"clark","resourceAttributes":{"verb":"get","resource":"pods"}}}`
 	for path, want := range map[string]int{
 		review:                                                    http.StatusOK,

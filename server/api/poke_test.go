@@ -21,7 +21,7 @@ func signed(secret string, body []byte) string {
 func TestPoke(t *testing.T) {
 	body, secret := []byte(`{"ref":"refs/heads/main"}`), "s3cret"
 	pokes := 0
-	_, o := doors(&fake{}, func(o *Options) { o.Poke, o.PokeSecret = func() { pokes++ }, func() []byte { return []byte(secret) } })
+	_, o := endpoints(&fake{}, func(o *Options) { o.Poke, o.PokeSecret = func() { pokes++ }, func() []byte { return []byte(secret) } })
 	h := New(o)
 	for name, row := range map[string]struct {
 		header, value string
@@ -67,7 +67,7 @@ func TestPoke(t *testing.T) {
 // Anybody may send a body here, and many at a time: none is held in memory.
 func TestPokeHoldsNoBody(t *testing.T) {
 	body := make([]byte, maxPoke)
-	_, o := doors(&fake{}, func(o *Options) { o.Poke, o.PokeSecret = func() {}, func() []byte { return []byte("s3cret") } })
+	_, o := endpoints(&fake{}, func(o *Options) { o.Poke, o.PokeSecret = func() {}, func() []byte { return []byte("s3cret") } })
 	h := New(o)
 	var before, after runtime.MemStats
 	runtime.ReadMemStats(&before)

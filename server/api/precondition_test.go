@@ -7,6 +7,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/writ-policy/writ/server/api/exchange"
 	"github.com/writ-policy/writ/server/decision"
 )
 
@@ -23,7 +24,7 @@ func (*serves) EffectivePolicies(decision.EffectiveQuestion) (any, error) { retu
 // preconditions on it.
 func TestPreconditions(t *testing.T) {
 	loaded := 0
-	_, o := doors(&fake{}, func(o *Options) {
+	_, o := endpoints(&fake{}, func(o *Options) {
 		o.Current = func() decision.Policies { loaded++; return &serves{} }
 		o.Authenticator = tokens(t, "t,clark,1\n")
 	})
@@ -33,14 +34,14 @@ func TestPreconditions(t *testing.T) {
 		"visibility":        {"POST", visiblePath, "application/json", `{"user":"clark"}`},
 		"visibility stream": {"POST", visiblePath, linesMedia, "{\"user\":\"clark\"}\n{\"name\":\"clark\"}\n"},
 		"gateway":           {"POST", "/v1/decisions/gateway", "application/json", `{}`},
-		"debugging":         {"GET", debugPath + "policies", "", ""},
+		"debugging":         {"GET", dashboardPath + "policies", "", ""},
 		"effective":         {"GET", "/v1/effective/AuthPolicy/replaced", "", ""},
 		"review": {"POST", "/apis/authorization.k8s.io/v1/subjectaccessreviews", "application/json",
 			`{"kind":"SubjectAccessReview","apiVersion":"authorization.k8s.io/v1","spec":{"user":"clark","resourceAttributes":{"verb":"get","resource":"pods"}}}`},
 	} {
 		for header, values := range map[string]struct{ met, unmet string }{
-			minSequenceName: {"5", "7"},
-			revisionName:    {fakeRevision, "before"},
+			exchange.MinSequenceHeader: {"5", "7"},
+			exchange.RevisionHeader:    {fakeRevision, "before"},
 		} {
 			for value, want := range map[string]int{values.met: http.StatusOK, values.unmet: http.StatusPreconditionFailed, "": http.StatusBadRequest} {
 				r := httptest.NewRequest(row.method, row.path, strings.NewReader(row.body))
@@ -50,9 +51,9 @@ func TestPreconditions(t *testing.T) {
 				w := httptest.NewRecorder()
 				loaded = 0
 				h.ServeHTTP(w, r)
-				if w.Code != want || loaded != 1 || w.Header().Get(revisionName) != fakeRevision {
+				if w.Code != want || loaded != 1 || w.Header().Get(exchange.RevisionHeader) != fakeRevision {
 					t.Errorf("%s, %s: %q: got %d %s of revision %q loaded %d times, want %d",
-						name, header, value, w.Code, w.Body, w.Header().Get(revisionName), loaded, want)
+						name, header, value, w.Code, w.Body, w.Header().Get(exchange.RevisionHeader), loaded, want)
 				}
 			}
 		}

@@ -13,6 +13,8 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/writ-policy/writ/server/auth"
+
 	"github.com/rogpeppe/go-internal/txtar"
 )
 
@@ -47,7 +49,7 @@ func recorded(t *testing.T, path string) {
 	}
 	out := &txtar.Archive{Comment: archive.Comment}
 	f := &fake{}
-	_, o := doors(f, func(o *Options) { o.Status = func() any { return map[string]any{"ready": true} } })
+	_, o := endpoints(f, func(o *Options) { o.Status = func() any { return map[string]any{"ready": true} } })
 	requests := 0
 	for i, file := range archive.Files {
 		switch file.Name {
@@ -57,7 +59,7 @@ func recorded(t *testing.T, path string) {
 		case "request":
 			requests++
 			f.asked = nil
-			answer := exchange(t, New(o), file.Data)
+			answer := roundTrip(t, New(o), file.Data)
 			asked := ""
 			if len(f.asked) > 0 {
 				asked = f.questions() + "\n"
@@ -87,9 +89,9 @@ func recorded(t *testing.T, path string) {
 	}
 }
 
-// exchange sends a request as text: its first line, headers, an empty line and
+// roundTrip sends a request as text: its first line, headers, an empty line and
 // the body. The answer is status, headers that matter, and body.
-func exchange(t *testing.T, h http.Handler, text []byte) string {
+func roundTrip(t *testing.T, h http.Handler, text []byte) string {
 	t.Helper()
 	head, body, _ := bytes.Cut(text, []byte("\n\n"))
 	body = bytes.TrimRight(body, "\n")
@@ -119,13 +121,13 @@ func exchange(t *testing.T, h http.Handler, text []byte) string {
 	return b.String()
 }
 
-func tokens(t *testing.T, content string) *Tokens {
+func tokens(t *testing.T, content string) *auth.Tokens {
 	t.Helper()
 	path := filepath.Join(t.TempDir(), "tokens.csv")
 	if err := os.WriteFile(path, []byte(content), 0o600); err != nil {
 		t.Fatal(err)
 	}
-	read, err := ReadTokens(path)
+	read, err := auth.ReadTokens(path)
 	if err != nil {
 		t.Fatal(err)
 	}

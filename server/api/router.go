@@ -4,14 +4,19 @@ import (
 	"log/slog"
 	"net/http"
 	"strings"
-	"sync/atomic"
 	"time"
 
 	"github.com/gin-gonic/gin"
 
+	"github.com/writ-policy/writ/server/api/access"
+	"github.com/writ-policy/writ/server/api/admin"
+	"github.com/writ-policy/writ/server/api/dashboard"
+	"github.com/writ-policy/writ/server/api/exchange"
+	"github.com/writ-policy/writ/server/api/kubernetes"
+	"github.com/writ-policy/writ/server/api/origin"
+	"github.com/writ-policy/writ/server/auth"
 	"github.com/writ-policy/writ/server/decision"
 	"github.com/writ-policy/writ/server/metrics"
-	"github.com/writ-policy/writ/server/point"
 )
 
 // Options configure the endpoints. Current and Metrics are required.
@@ -26,17 +31,17 @@ type Options struct {
 	// Status is what GET /v1/status shows, as JSON; nil shows an empty object.
 	Status func() any
 	// Authenticator authenticates callers; nil authenticates none.
-	Authenticator Authenticator
+	Authenticator auth.Authenticator
 	// Poke makes the source of the documents look for new ones; nil means that there is
 	// no such endpoint. PokeSecret returns the secret that its callers prove to know.
 	Poke       func()
 	PokeSecret func() []byte
 	// Clusters complete reviews; nil means that reviews are evaluated as they come.
-	Clusters Clusters
+	Clusters access.Clusters
 	// Recorder keeps decisions; nil keeps none.
-	Recorder Recorder
+	Recorder access.Recorder
 	// SessionKey and EscalationKey are the keys of a review's extra that hold its
-	// session and escalation; empty means the defaults.
+	// session and escalation; empty means those of package kubernetes.
 	SessionKey    string
 	EscalationKey string
 	// Tracer follows requests that their senders trace; nil follows none.
@@ -59,29 +64,50 @@ const (
 	DefaultTimeout     = 10 * time.Second
 )
 
-// Keys of a review's extra where Options leave them empty.
-const (
-	DefaultSessionKey    = "writ.dev/session"
-	DefaultEscalationKey = "writ.dev/escalation"
-)
-
-// service is the endpoints. It is safe for concurrent use.
-type service struct {
-	Options
-	protect  point.Guard
-	access   *metrics.Point
-	gateway  *metrics.Point
-	visible  *metrics.Point
-	inFlight limiter // of requests that are being decided
-	large    limiter // of those whose body is large, from the reading on
-	listing  limiter // of those that list
-	fetching limiter // of reviews that are being completed, which are not in flight
-	streams  limiter // of requests whose items come one by one, which are not in flight
-	revision atomic.Pointer[revisionHeader]
-}
-
 // New returns the handler of all endpoints.
 func New(o Options) http.Handler {
+	o.setDefaults()
+	service := exchange.New(exchange.Options{
+		Current: o.Current, Authenticator: o.Authenticator, Metrics: o.Metrics, Logger: o.Logger,
+		MaxBody: o.MaxBody, MaxInFlight: o.MaxInFlight, Timeout: o.Timeout,
+	})
+	decider := access.New(service, access.Options{Cache: o.Cache, Clusters: o.Clusters, Recorder: o.Recorder})
+	reviews := &kubernetes.Reviews{Service: service, Decider: decider, SessionKey: o.SessionKey, EscalationKey: o.EscalationKey}
+	c := newCanonical(service, decider, o.Cache)
+	d := &dashboard.Dashboard{Service: service, Cache: o.Cache, Labels: decider.Labels}
+	ops := &operations{service: service, options: &o}
+	w := &wrapper{service: service, tracer: o.Tracer}
+
+	const sar = "/apis/authorization.k8s.io/"
+	v1, v1beta1 := reviews.Handler(kubernetes.V1), reviews.Handler(kubernetes.V1beta1)
+	routes := []route{
+		{methods: "POST", pattern: sar + "v1/subjectaccessreviews", handler: v1, form: kubernetes.Form},
+		{methods: "POST", pattern: sar + "v1beta1/subjectaccessreviews", handler: v1beta1, form: kubernetes.Form},
+		{methods: "POST", pattern: "/clusters/:cluster" + sar + "v1/subjectaccessreviews", handler: v1, form: kubernetes.Form},
+		{methods: "POST", pattern: "/clusters/:cluster" + sar + "v1beta1/subjectaccessreviews", handler: v1beta1, form: kubernetes.Form},
+		{methods: "POST", pattern: "/api/:version/ns/:namespace/:review", handler: (&origin.Reviews{Service: service, Decider: decider}).Handler(), form: exchange.Status},
+		{methods: "POST", pattern: "/v1/decisions/access", handler: c.access()},
+		{methods: "POST", pattern: "/v1/decisions/gateway", handler: c.gateway()},
+		{methods: "POST", pattern: "/v1/decisions/visibility", handler: c.visibility()},
+		{methods: "GET HEAD", pattern: dashboardPath + "policies", handler: d.Policies(), form: dashboard.Form},
+		{methods: "GET HEAD", pattern: dashboardPath + "permissions", handler: d.Permissions(), form: dashboard.Form},
+		{methods: "GET HEAD", pattern: typesPath, handler: d.CustomTypes(), form: dashboard.Form},
+		{methods: "POST", pattern: dashboardPath + "cache/clear", handler: d.ClearCache, form: dashboard.Form},
+		{methods: "GET HEAD", pattern: effectivePath + "replaced", handler: effective(service, replacedQuestion, "policy")},
+		{methods: "GET HEAD", pattern: effectivePath + "reach", handler: effective(service, reachQuestion, "rule")},
+		{methods: "GET HEAD", pattern: effectivePath + ":target/:namespace/:name", handler: effective(service, targetQuestion, "section", "via")},
+		{methods: "GET HEAD", pattern: "/v1/status", handler: ops.status},
+		{methods: "GET HEAD", pattern: "/healthz", handler: ops.healthz, quiet: true},
+		{methods: "GET HEAD", pattern: "/readyz", handler: ops.readyz, quiet: true},
+		{methods: "GET HEAD", pattern: "/metrics", handler: o.Metrics.Handler().ServeHTTP},
+	}
+	if o.Poke != nil && o.PokeSecret != nil {
+		routes = append(routes, route{methods: "POST", pattern: "/v1/poke", handler: ops.poke})
+	}
+	return w.router(routes)
+}
+
+func (o *Options) setDefaults() {
 	if o.Cache == nil {
 		o.Cache = uncached{}
 	}
@@ -95,10 +121,10 @@ func New(o Options) http.Handler {
 		o.Logger = slog.New(slog.DiscardHandler)
 	}
 	if o.SessionKey == "" {
-		o.SessionKey = DefaultSessionKey
+		o.SessionKey = kubernetes.DefaultSessionKey
 	}
 	if o.EscalationKey == "" {
-		o.EscalationKey = DefaultEscalationKey
+		o.EscalationKey = kubernetes.DefaultEscalationKey
 	}
 	if o.MaxBody <= 0 {
 		o.MaxBody = DefaultMaxBody
@@ -109,108 +135,97 @@ func New(o Options) http.Handler {
 	if o.Timeout <= 0 {
 		o.Timeout = DefaultTimeout
 	}
-	s := &service{
-		Options: o,
-		protect: point.Guard{Metrics: o.Metrics, Logger: o.Logger},
-		access:  o.Metrics.Point(string(decision.Access)),
-		visible: o.Metrics.Point(string(decision.Visibility)),
-		gateway: o.Metrics.Point(string(decision.Gateway)),
-	}
-	return s.router()
 }
 
-func (s *service) router() http.Handler {
+// AdminOptions configure the endpoints of operators. All fields but Logger are required.
+type AdminOptions struct {
+	RevisionStore admin.RevisionStore
+	Metrics       *metrics.Metrics
+	// Authenticator must authenticate each caller.
+	Authenticator auth.Authenticator
+	// Logger records requests; nil discards.
+	Logger *slog.Logger
+}
+
+// NewAdmin returns the handler of the endpoints that change the active revision.
+func NewAdmin(o AdminOptions) http.Handler {
+	if o.Logger == nil {
+		o.Logger = slog.New(slog.DiscardHandler)
+	}
+	service := exchange.New(exchange.Options{
+		Authenticator: o.Authenticator, Metrics: o.Metrics, Logger: o.Logger, MaxBody: exchange.SmallBody,
+	})
+	a := &admin.Admin{Service: service, Store: o.RevisionStore}
+	w := &wrapper{service: service}
+	return w.router([]route{
+		{methods: "GET", pattern: "/v1/revisions", handler: a.Revisions},
+		{methods: "POST", pattern: "/v1/rollback", handler: a.Rollback},
+		{methods: "POST", pattern: "/v1/release", handler: a.Release},
+	})
+}
+
+// route is an endpoint: methods, separated by spaces, of a pattern of gin.
+type route struct {
+	methods string
+	pattern string
+	handler http.HandlerFunc
+	// form writes refusals; nil means exchange.Problem.
+	form exchange.Form
+	// quiet suppresses request logs for probe endpoints, where 503 is expected.
+	quiet bool
+}
+
+// router returns the handler of the routes.
+func (w *wrapper) router(routes []route) http.Handler {
 	gin.SetMode(gin.ReleaseMode)
 	engine := gin.New()
 	engine.RedirectTrailingSlash = false
 	engine.HandleMethodNotAllowed = true
 	engine.ForwardedByClientIP = false
-	for _, route := range s.routes() {
-		guarded := s.traced(route.pattern, s.guard(route.pattern, route.endpoint))
+	for _, route := range routes {
+		handler := w.wrap(route)
 		for method := range strings.FieldsSeq(route.methods) {
-			engine.Handle(method, route.pattern, guarded)
+			engine.Handle(method, route.pattern, handler)
 		}
 	}
-	engine.NoRoute(s.guard(noRoute, endpoint{handle: s.notFound}))
-	engine.NoMethod(s.guard(noRoute, endpoint{handle: s.notAllowed}))
+	engine.NoRoute(w.wrap(route{pattern: noRoute, handler: w.notFound}))
+	engine.NoMethod(w.wrap(route{pattern: noRoute, handler: w.notAllowed}))
 	return engine
 }
 
 // noRoute is the route pattern of requests that fit none.
 const noRoute = "none"
 
-type route struct {
-	methods  string
-	pattern  string
-	endpoint endpoint
+func (w *wrapper) notFound(rw http.ResponseWriter, r *http.Request) {
+	w.service.Refuse(rw, formOf(r.URL.Path), exchange.NotFound)
 }
 
-func (s *service) routes() []route {
-	const sar = "/apis/authorization.k8s.io/"
-	v1 := endpoint{webhook: true, check: named, answer: s.subjectAccessReview(reviewV1)}
-	v1beta1 := endpoint{webhook: true, check: named, answer: s.subjectAccessReview(reviewV1beta1)}
-	routes := append(s.effectiveRoutes(), []route{
-		{"POST", sar + "v1/subjectaccessreviews", v1},
-		{"POST", sar + "v1beta1/subjectaccessreviews", v1beta1},
-		{"POST", "/clusters/:cluster" + sar + "v1/subjectaccessreviews", v1},
-		{"POST", "/clusters/:cluster" + sar + "v1beta1/subjectaccessreviews", v1beta1},
-		{"POST", "/api/:version/ns/:namespace/:review", endpoint{check: checkOrigin, answer: s.originReview}},
-		{"POST", "/v1/decisions/access", endpoint{check: checkMedia, answer: s.decisions}},
-		{"POST", "/v1/decisions/gateway", endpoint{check: checkMedia, answer: s.gatewayDecisions}},
-		{"POST", "/v1/decisions/visibility", endpoint{check: checkVisibilityMedia, answer: s.visibility, stream: s.stream}},
-		{"GET HEAD", debugPath + "policies", endpoint{handle: s.callerEndpoint(nil, s.listPolicies)}},
-		{"GET HEAD", debugPath + "permissions", endpoint{handle: s.callerEndpoint([]string{"cluster"}, s.listPermissions)}},
-		{"GET HEAD", typesPath, endpoint{handle: s.callerEndpoint([]string{"include_source_details"}, s.listCustomTypes)}},
-		{"POST", debugPath + "cache/clear", endpoint{handle: s.clearCache}},
-		{"GET HEAD", "/v1/status", endpoint{handle: s.status}},
-		{"GET HEAD", "/healthz", endpoint{quiet: true, handle: s.healthz}},
-		{"GET HEAD", "/readyz", endpoint{quiet: true, handle: s.readyz}},
-		{"GET HEAD", "/metrics", endpoint{handle: gin.WrapH(s.Metrics.Handler())}},
-	}...)
-	if s.Poke != nil && s.PokeSecret != nil {
-		routes = append(routes, route{"POST", "/v1/poke", endpoint{handle: s.poke}})
+func (w *wrapper) notAllowed(rw http.ResponseWriter, r *http.Request) {
+	w.service.Refuse(rw, formOf(r.URL.Path), &exchange.Refusal{
+		Status:  http.StatusMethodNotAllowed,
+		Message: "the method is not one of this path's: " + rw.Header().Get("Allow"),
+	})
+}
+
+// Paths of the debugging API.
+const (
+	dashboardPath = "/api/v1/auth/"
+	typesPath     = "/api/v1/custom-types"
+)
+
+// formOf is the form of refusals below a path that fits no route: that of the protocol
+// whose clients ask there.
+func formOf(path string) exchange.Form {
+	if strings.HasPrefix(path, dashboardPath) || path == typesPath {
+		return dashboard.Form
 	}
-	return routes
-}
-
-// speaksStatus reports whether errors below path are Status objects, as clients
-// of the Kubernetes and Origin APIs read them.
-func speaksStatus(path string) bool {
 	if rest, ok := strings.CutPrefix(path, "/clusters/"); ok {
 		if _, below, found := strings.Cut(rest, "/"); found {
 			path = "/" + below
 		}
 	}
-	return strings.HasPrefix(path, "/apis/") || strings.HasPrefix(path, "/api/")
-}
-
-// errNotFound is the refusal of a path that names nothing.
-var errNotFound = &refusal{status: http.StatusNotFound, message: "there is nothing at this path"}
-
-// named refuses a path of which a part that names something is empty; the router
-// takes that for a name. Without its cluster a request would be out of every
-// cluster's scope.
-func named(c *gin.Context) *refusal {
-	for i := range c.Params {
-		if c.Params[i].Value == "" {
-			return errNotFound
-		}
+	if strings.HasPrefix(path, "/apis/") || strings.HasPrefix(path, "/api/") {
+		return exchange.Status
 	}
-	return nil
-}
-
-// hidesSlash reports whether a path as it was written has an encoded slash. The router
-// decodes it, and a proxy before the server may not: an endpoint that the proxy denies
-// would be reached.
-func hidesSlash(raw string) bool {
-	return strings.Contains(raw, "%2F") || strings.Contains(raw, "%2f")
-}
-
-func (s *service) notFound(c *gin.Context) { s.refuse(c, errNotFound) }
-
-func (s *service) notAllowed(c *gin.Context) {
-	s.refuse(c, &refusal{
-		status:  http.StatusMethodNotAllowed,
-		message: "the method is not one of this path's: " + c.Writer.Header().Get("Allow"),
-	})
+	return exchange.Problem
 }

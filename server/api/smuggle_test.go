@@ -13,7 +13,7 @@ import (
 // What comes after the end of an answer to a stream whose body did not end is the
 // rest of that body, and never a request: proxies share connections.
 func TestStreamSmugglesNothing(t *testing.T) {
-	_, o := doors(nil, func(o *Options) { o.Current, o.Timeout = serving(&viewing{}), 100*time.Millisecond })
+	_, o := endpoints(nil, func(o *Options) { o.Current, o.Timeout = serving(&viewing{}), 100*time.Millisecond })
 	server := httptest.NewServer(New(o))
 	defer server.Close()
 	const hidden = "GET /healthz HTTP/1.1\r\nHost: x\r\n\r\n"
@@ -21,8 +21,8 @@ func TestStreamSmugglesNothing(t *testing.T) {
 		"a line that stops":            {"Content-Length: 5000", "{\"user\":\"clark\"}\n{\"na"},
 		"a chunk that stops":           {"Transfer-Encoding: chunked", "400\r\n{\"user\":\"clark\"}\n{\"na"},
 		"a request that stops":         {"Content-Length: 5000", "{\"us"},
-		"an item that is none":         {"Content-Length: 5000", "{\"user\":\"clark\"}\n[]\n"},
-		"a first line that is none":    {"Content-Length: 5000", "{\"user\":1}\n"},
+		"an invalid item":              {"Content-Length: 5000", "{\"user\":\"clark\"}\n[]\n"},
+		"an invalid first line":        {"Content-Length: 5000", "{\"user\":1}\n"},
 		"a whole body, and one behind": {"Content-Length: 17", "{\"user\":\"clark\"}\n"},
 	} {
 		connection, err := net.Dial("tcp", server.Listener.Addr().String())

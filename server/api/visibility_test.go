@@ -13,6 +13,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/writ-policy/writ/server/api/access"
 	"github.com/writ-policy/writ/server/decision"
 )
 
@@ -30,7 +31,7 @@ func (v *viewing) Visibility(_ context.Context, r *decision.VisibilityRequest) d
 	switch r.User {
 	case "panic":
 		panic("a secret of the engine")
-	case "trouble":
+	case "fails":
 		return decision.FailedAuthorization("no revision loaded")
 	case "":
 		a := decision.DeniedAuthorization("no principal")
@@ -75,7 +76,7 @@ func post(h http.Handler, contentType, body string) *httptest.ResponseRecorder {
 }
 
 func TestVisibility(t *testing.T) {
-	m, o := doors(&fake{}, func(o *Options) { o.Current, o.MaxBody = serving(&viewing{}), 200 })
+	m, o := endpoints(&fake{}, func(o *Options) { o.Current, o.MaxBody = serving(&viewing{}), 200 })
 	h := New(o)
 	long := `{"name":"` + strings.Repeat("x", 300) + `"}`
 	for _, row := range []struct {
@@ -88,7 +89,7 @@ func TestVisibility(t *testing.T) {
 			strings.TrimSuffix(ownHead, "}") + `,"visible":[0,2],"aggregations":{},"metrics":{}}`,
 		},
 		{"denied", "application/json", `{"items":[{"name":""}]}`, 200, `{"decision":"deny","permissions":[],"policy":"","reason":"no principal"...`},
-		{"trouble", "application/json", `{"user":"trouble"}`, 200, `{"decision":"deny","permissions":[],"policy":"","reason":"denied: evaluation error: no revision loaded"...`},
+		{"fails", "application/json", `{"user":"fails"}`, 200, `{"decision":"deny","permissions":[],"policy":"","reason":"denied: evaluation error: no revision loaded"...`},
 		{"a panic", "application/json", `{"user":"panic"}`, 200, `{"decision":"deny","permissions":[],"policy":"","reason":"denied: evaluation error: internal error"...`},
 		{"no request", "application/json", `{"user":1}`, 400, `{"type":"about:blank","title":"Bad Request","status":400,"detail":"key \"user\" must be a string","error":{"code":"invalid_request"...`},
 		{"another type", "text/plain", `{}`, 415, `{"type":"about:blank","title":"Unsupported Media Type","status":415,"detail":"the content type must be application/json or application/x-ndjson"}`},
@@ -96,12 +97,12 @@ func TestVisibility(t *testing.T) {
 		{"a stream", linesMedia, "{\"user\":\"a\"}\n{\"name\":\"a\"}\n\n{}\n{\"name\":\"a\"}", 200, ownHead + "\n" + `{"visible":[0,2]}` + "\n" + noNumbers},
 		{"a stream of no items", linesMedia + "; charset=utf-8", `{"user":"a"}`, 200, ownHead + "\n" + noNumbers},
 		{"a stream that is denied", linesMedia, "{}\n{\"name\":\"a\"}", 200, `{"decision":"deny","permissions":[],"policy":"","reason":"no principal","filters":{},"matched":[]}` + "\n" + noNumbers},
-		{"a stream with trouble", linesMedia, `{"user":"trouble"}`, 200, `{"decision":"deny","permissions":[],"policy":"","reason":"denied: evaluation error: no revision loaded","filters":{},"matched":[]}` + "\n" + noNumbers},
+		{"a stream with an evaluation error", linesMedia, `{"user":"fails"}`, 200, `{"decision":"deny","permissions":[],"policy":"","reason":"denied: evaluation error: no revision loaded","filters":{},"matched":[]}` + "\n" + noNumbers},
 		{"a stream longer than a body", linesMedia, "{\"user\":\"a\"}\n" + strings.Repeat("{\"name\":\"b\"}\n", 100), 200, ownHead + "\n" + noNumbers},
 		{"a line longer than a body", linesMedia, "{\"user\":\"a\"}\n{\"name\":\"a\"}\n" + long, 200, ownHead + "\n" + `{"error":{"code":"invalid_request","message":"item 1: the line is longer than 200 bytes"}}`},
-		{"a stream that begins with no request", linesMedia, "{\"user\":1}\n{}", 400, `{"type":"about:blank","title":"Bad Request"...`},
+		{"a stream that begins with an invalid request", linesMedia, "{\"user\":1}\n{}", 400, `{"type":"about:blank","title":"Bad Request"...`},
 		{"a stream with items of its own", linesMedia, `{"user":"a","items":[]}`, 400, `{"type":"about:blank","title":"Bad Request","status":400,"detail":"key \"items\" must be absent...`},
-		{"an item that is none", linesMedia, "{\"user\":\"a\"}\n[]", 200, ownHead + "\n" + `{"error":{"code":"invalid_request","message":"item 0: the item is no JSON object"}}`},
+		{"an invalid item", linesMedia, "{\"user\":\"a\"}\n[]", 200, ownHead + "\n" + `{"error":{"code":"invalid_request","message":"item 0: the item is no JSON object"}}`},
 		{"a stream and a panic", linesMedia, `{"user":"panic"}`, 500, `{"type":"about:blank","title":"Internal Server Error"...`},
 	} {
 		t.Run(row.name, func(t *testing.T) {
@@ -129,7 +130,7 @@ func TestVisibility(t *testing.T) {
 
 // Without a revision everything is denied.
 func TestVisibilityWithoutARevision(t *testing.T) {
-	_, o := doors(nil, func(o *Options) { o.Current = serving(decision.Unavailable("no revision loaded")) })
+	_, o := endpoints(nil, func(o *Options) { o.Current = serving(decision.Unavailable("no revision loaded")) })
 	for _, media := range []string{"application/json", linesMedia} {
 		w := post(New(o), media, `{"user":"a"}`)
 		if w.Code != http.StatusOK || !strings.Contains(w.Body.String(), `"decision":"deny"`) || !strings.Contains(w.Body.String(), "no revision loaded") {
@@ -139,7 +140,7 @@ func TestVisibilityWithoutARevision(t *testing.T) {
 }
 
 // labelled are clusters that have labels.
-type labelled struct{ Clusters }
+type labelled struct{ access.Clusters }
 
 func (labelled) Labels(name string) map[string]string { return map[string]string{"of": name} }
 
@@ -153,7 +154,7 @@ func TestClusterLabels(t *testing.T) {
 		for _, media := range []string{"application/json", linesMedia} {
 			t.Run(row.name+" "+media, func(t *testing.T) {
 				v := &viewing{}
-				_, o := doors(&fake{}, func(o *Options) { o.Current, o.Clusters = serving(v), labelled{} })
+				_, o := endpoints(&fake{}, func(o *Options) { o.Current, o.Clusters = serving(v), labelled{} })
 				post(New(o), media, row.body)
 				if got := v.labels["of"]; got != row.want {
 					t.Errorf("got the label %q, want %q", got, row.want)
@@ -166,7 +167,7 @@ func TestClusterLabels(t *testing.T) {
 // What may be seen goes out while items still come, beyond what a request may
 // take otherwise; and a caller who falls silent is not waited for.
 func TestStreamAsItComes(t *testing.T) {
-	_, o := doors(&fake{}, func(o *Options) { o.Current, o.Timeout = serving(&viewing{}), time.Second })
+	_, o := endpoints(&fake{}, func(o *Options) { o.Current, o.Timeout = serving(&viewing{}), time.Second })
 	server := httptest.NewUnstartedServer(New(o))
 	server.Config.ReadTimeout, server.Config.WriteTimeout = time.Second, time.Second
 	server.Start()
@@ -192,17 +193,17 @@ func TestStreamAsItComes(t *testing.T) {
 	}
 	defer r.Body.Close()
 	lines := bufio.NewScanner(r.Body)
-	hear := func(want string) {
+	expect := func(want string) {
 		t.Helper()
 		if !lines.Scan() || lines.Text() != want {
 			t.Fatalf("got %s, %v, want %s", lines.Text(), lines.Err(), want)
 		}
 	}
-	hear(ownHead)
-	hear(`{"visible":[0]}`)
+	expect(ownHead)
+	expect(`{"visible":[0]}`)
 	say("{}\n{\"name\":\"a\"}\n")
-	hear(`{"visible":[2]}`)
-	hear(`{"error":{"code":"evaluation_error","message":"the body took too long"}}`)
+	expect(`{"visible":[2]}`)
+	expect(`{"error":{"code":"evaluation_error","message":"the body took too long"}}`)
 	if lines.Scan() || lines.Err() != nil {
 		t.Errorf("got %s, %v, want the end", lines.Text(), lines.Err())
 	}
@@ -215,7 +216,7 @@ func TestStreamKeepsItsRevision(t *testing.T) {
 	first, second := &viewing{}, &viewing{blind: true}
 	active.Store(first)
 	loaded := 0
-	_, o := doors(nil, func(o *Options) {
+	_, o := endpoints(nil, func(o *Options) {
 		o.Current = func() decision.Policies { loaded++; return active.Load() }
 	})
 	body, feed := io.Pipe()
@@ -244,7 +245,7 @@ func TestStreamKeepsItsRevision(t *testing.T) {
 
 // Streams are few, and take no place of decisions.
 func TestSheddingOfStreams(t *testing.T) {
-	_, o := doors(&fake{}, func(o *Options) { o.Current, o.MaxInFlight = serving(&viewing{}), 1 })
+	_, o := endpoints(&fake{}, func(o *Options) { o.Current, o.MaxInFlight = serving(&viewing{}), 1 })
 	h := New(o)
 	var feeds []*io.PipeWriter
 	ended := make(chan int, maxStreams)

@@ -1,0 +1,132 @@
+// Package access decides requests at the access point for the protocols: in time, from
+// the cache, with the facts that only a cluster knows, counted and recorded. It knows no
+// protocol.
+//
+// Not part of the promised API; see package writ.
+package access
+
+import (
+	"context"
+	"net/http"
+
+	"github.com/writ-policy/writ/server/api/exchange"
+	"github.com/writ-policy/writ/server/decision"
+	"github.com/writ-policy/writ/server/metrics"
+	"github.com/writ-policy/writ/server/point"
+)
+
+// Cache keeps decisions of Policies.
+type Cache interface {
+	Access(ctx context.Context, p decision.Policies, r *decision.Request) decision.Decision
+}
+
+// Clusters know the configured clusters and read from them what a review lacks.
+type Clusters interface {
+	// Place sets the cluster and tenant of a request. It returns an error if the
+	// cluster is unknown.
+	Place(r *decision.Request) error
+	// Complete adds the facts, or why they are unavailable, before ctx ends.
+	Complete(ctx context.Context, r *decision.Request, missing decision.Facts)
+	// Labels are those of a cluster, nil if it is unknown.
+	Labels(cluster string) map[string]string
+}
+
+// Recorder keeps decisions for later inspection.
+type Recorder interface {
+	// Record keeps neither the request nor the decision.
+	Record(ctx context.Context, r *decision.Request, d *decision.Decision)
+}
+
+// Options configure a Decider. Cache is required.
+type Options struct {
+	Cache Cache
+	// Clusters complete reviews; nil means that reviews are evaluated as they come.
+	Clusters Clusters
+	// Recorder keeps decisions; nil keeps none.
+	Recorder Recorder
+}
+
+// Decider decides at the access point. It is safe for concurrent use.
+type Decider struct {
+	Options
+	service  *exchange.Service
+	counter  *metrics.Point
+	fetching exchange.Limiter // of reviews that are being completed, which are not in flight
+}
+
+// New returns a Decider.
+func New(s *exchange.Service, o Options) *Decider {
+	return &Decider{Options: o, service: s, counter: s.Metrics.Point(string(decision.Access))}
+}
+
+// Decide decides a canonical request and records the decision.
+func (a *Decider) Decide(r *http.Request, p decision.Policies, q *decision.Request) decision.Decision {
+	d, _ := exchange.Decide(a.service, r, a.counter, func(ctx context.Context) (decision.Decision, *decision.InvalidRequest) {
+		return a.Cache.Access(ctx, p, q), nil
+	})
+	a.record(r.Context(), q, &d)
+	return d
+}
+
+// Review is Decide for a review, which belongs to a cluster and lacks what only the
+// cluster knows. It completes q.
+func (a *Decider) Review(r *http.Request, p decision.Policies, q *decision.Request) decision.Decision {
+	if err := a.assignCluster(q); err != nil {
+		return a.Undecided(err.Error())
+	}
+	d, _ := exchange.Decide(a.service, r, a.counter, func(ctx context.Context) (decision.Decision, *decision.InvalidRequest) {
+		return a.decideWithFacts(ctx, p, q), nil
+	})
+	a.record(r.Context(), q, &d)
+	return d
+}
+
+// Undecided is the decision on a review that cannot be evaluated.
+func (a *Decider) Undecided(cause string) decision.Decision {
+	a.counter.Decided(decision.EvaluationError, 0)
+	return decision.Decision{}.Failed(cause)
+}
+
+// WhoCan lists principals, within the time its caller leaves.
+func (a *Decider) WhoCan(r *http.Request, p decision.Policies, q *decision.Request) decision.WhoCan {
+	if err := a.assignCluster(q); err != nil {
+		return decision.WhoCan{}.Failed(err.Error())
+	}
+	ctx, cancel := context.WithTimeout(r.Context(), a.service.Budget(r))
+	defer cancel()
+	w, _ := point.Protect(ctx, &a.service.Guard, func(ctx context.Context) (decision.WhoCan, *decision.InvalidRequest) {
+		return p.WhoCan(ctx, q), nil
+	})
+	return w
+}
+
+// Labels are the labels of a cluster, nil if they are unknown.
+func (a *Decider) Labels(cluster string) map[string]string {
+	if a.Clusters == nil {
+		return nil
+	}
+	return a.Clusters.Labels(cluster)
+}
+
+// record counts what each policy decided on a pod, and records the decision.
+func (a *Decider) record(ctx context.Context, r *decision.Request, d *decision.Decision) {
+	for i := range d.Pods {
+		pod := &d.Pods[i]
+		a.service.Metrics.PodJudged(metrics.Judged{
+			Cluster: r.Cluster, Policy: pod.Policy, Action: pod.Action,
+			Evaluated: pod.Evaluated, Score: pod.Score, Factors: pod.Factors,
+		})
+	}
+	if a.Recorder != nil {
+		a.Recorder.Record(ctx, r, d)
+	}
+}
+
+// assignCluster sets the cluster and tenant of a review. It returns an error if the
+// cluster is unknown.
+func (a *Decider) assignCluster(r *decision.Request) error {
+	if a.Clusters == nil {
+		return nil
+	}
+	return a.Clusters.Place(r)
+}

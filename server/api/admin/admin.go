@@ -1,0 +1,143 @@
+// Package admin answers operators, who may change the active revision: it lists the
+// revisions that are kept, rolls back to one, and releases it again. Its endpoints need a
+// listener of their own: callers that may ask for decisions may not change them.
+//
+// Not part of the promised API; see package writ.
+package admin
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"net/http"
+	"time"
+
+	"github.com/writ-policy/writ/server/api/exchange"
+	"github.com/writ-policy/writ/server/auth"
+	"github.com/writ-policy/writ/server/decision"
+)
+
+// RevisionStore keeps revisions to go back to.
+type RevisionStore interface {
+	// Revisions are those kept, the newest first, as JSON shows them.
+	Revisions() (any, error)
+	// Rollback serves a kept revision and stays with it; Release ends that.
+	Rollback(ctx context.Context, revision string) error
+	Release(ctx context.Context) error
+}
+
+// Errors of a RevisionStore that are shown to callers.
+var (
+	ErrNotKept = errors.New("no such revision is kept")
+	ErrNoState = errors.New("no revisions are kept")
+	// ErrNotPinned is of a rollback that was done, and will not last.
+	ErrNotPinned = errors.New("the revision is served, and will not be after a restart; the log says why")
+)
+
+// timeout bounds a rollback: reading, compiling and expanding a large bundle.
+const timeout = 2 * time.Minute
+
+// Admin answers operators. All fields are required, the Service's Authenticator among
+// them: every caller must be authenticated.
+type Admin struct {
+	Service *exchange.Service
+	Store   RevisionStore
+}
+
+// Revisions lists the revisions that are kept.
+func (a *Admin) Revisions(w http.ResponseWriter, r *http.Request) {
+	a.answer(w, r, func(context.Context, *auth.Caller) (any, *exchange.Refusal) {
+		kept, err := a.Store.Revisions()
+		return map[string]any{"revisions": kept}, a.refusal(r, err)
+	})
+}
+
+// Rollback serves the revision that the body names.
+func (a *Admin) Rollback(w http.ResponseWriter, r *http.Request) {
+	a.answer(w, r, func(ctx context.Context, caller *auth.Caller) (any, *exchange.Refusal) {
+		body, refused := a.Service.Body(r)
+		if refused != nil {
+			return nil, refused
+		}
+		revision, refused := revisionIn(body)
+		if refused != nil {
+			return nil, refused
+		}
+		a.Service.Logger.WarnContext(ctx, "rollback asked for", "by", caller.Name, "revision", exchange.Line(revision, exchange.MaxName))
+		return map[string]any{"pinned": revision}, a.refusal(r, a.Store.Rollback(ctx, revision))
+	})
+}
+
+// Release ends a rollback. A body is refused: a caller that names a revision here wants
+// a rollback.
+func (a *Admin) Release(w http.ResponseWriter, r *http.Request) {
+	a.answer(w, r, func(ctx context.Context, caller *auth.Caller) (any, *exchange.Refusal) {
+		if refused := exchange.CheckNoBody(r); refused != nil {
+			return nil, refused
+		}
+		a.Service.Logger.WarnContext(ctx, "release asked for", "by", caller.Name)
+		return map[string]any{"pinned": ""}, a.refusal(r, a.Store.Release(ctx))
+	})
+}
+
+// answer authenticates the operator and answers with what change returns.
+func (a *Admin) answer(w http.ResponseWriter, r *http.Request, change func(context.Context, *auth.Caller) (any, *exchange.Refusal)) {
+	caller, refused := a.Service.Caller(r)
+	if refused == nil && caller == nil {
+		refused = exchange.Unauthorized
+	}
+	var value any
+	if refused == nil {
+		ctx, cancel := context.WithTimeout(r.Context(), timeout)
+		defer cancel()
+		value, refused = change(ctx, caller)
+	}
+	if refused != nil {
+		a.Service.Refuse(w, exchange.Problem, refused)
+		return
+	}
+	body, err := json.MarshalIndent(value, "", "  ")
+	if err != nil {
+		panic(err) // strings, numbers and times
+	}
+	exchange.Write(w, http.StatusOK, exchange.JSON, append(body, '\n'))
+}
+
+func revisionIn(value decision.Value) (string, *exchange.Refusal) {
+	if !value.IsObject() {
+		return "", exchange.BadRequest("", "the body is not a JSON object")
+	}
+	revision := ""
+	for key, member := range value.Members() {
+		text, ok := member.Text()
+		switch {
+		case key != "revision":
+			return "", exchange.BadRequest(key, "the body has no key but \"revision\"")
+		case !ok:
+			return "", exchange.BadRequest(key, "key \"revision\" must be a string")
+		}
+		revision = text
+	}
+	if revision == "" {
+		return "", exchange.BadRequest("revision", "key \"revision\" is missing")
+	}
+	return revision, nil
+}
+
+// refusal is the refusal for an error of the store; nil for nil.
+func (a *Admin) refusal(r *http.Request, err error) *exchange.Refusal {
+	log := a.Service.Logger
+	switch {
+	case err == nil:
+		return nil
+	case errors.Is(err, ErrNotKept):
+		return &exchange.Refusal{Status: http.StatusNotFound, Message: ErrNotKept.Error()}
+	case errors.Is(err, ErrNoState):
+		return &exchange.Refusal{Status: http.StatusConflict, Message: "revisions are kept in a state directory, and none is configured"}
+	case errors.Is(err, ErrNotPinned):
+		log.ErrorContext(r.Context(), "the pinned revision could not be written", "error", err)
+		return &exchange.Refusal{Status: http.StatusInternalServerError, Message: ErrNotPinned.Error()}
+	}
+	log.ErrorContext(r.Context(), "the active revision could not be changed", "error", err)
+	return &exchange.Refusal{Status: http.StatusInternalServerError, Message: "it could not be done; the log says why"}
+}

@@ -1,0 +1,155 @@
+// Package dashboard answers the debugging API of dashboards: what the visibility
+// policies give to the caller that asks. Its callers must be authenticated; a name in a
+// header or a parameter does not authenticate.
+//
+// Not part of the promised API; see package writ.
+package dashboard
+
+import (
+	"bytes"
+	"context"
+	"encoding/json"
+	"net/http"
+	"net/url"
+	"slices"
+	"time"
+	"unicode/utf8"
+
+	"github.com/writ-policy/writ/server/api/exchange"
+	"github.com/writ-policy/writ/server/decision"
+)
+
+// Cache keeps authorizations of users.
+type Cache interface {
+	// Forget drops what is kept for a user, a name and never a pattern, and returns how
+	// many entries there were.
+	Forget(p decision.Policies, user string) int
+}
+
+// Dashboard answers the debugging API. All fields are required.
+type Dashboard struct {
+	Service *exchange.Service
+	Cache   Cache
+	// Labels are those of a cluster, nil if they are unknown.
+	Labels func(cluster string) map[string]string
+}
+
+// Form is how clients of the debugging API read refusals: an object with the one key
+// error.
+func Form(r *exchange.Refusal) (status int, contentType []string, body []byte) {
+	b := decision.AppendString([]byte(`{"error":`), exchange.Line(r.Message, exchange.MaxText))
+	return r.Status, exchange.JSON, append(b, "}\n"...)
+}
+
+// Policies answers which policies name the caller.
+func (d *Dashboard) Policies() http.HandlerFunc { return d.list(nil, d.listPolicies) }
+
+// Permissions answers what the caller may see of clusters.
+func (d *Dashboard) Permissions() http.HandlerFunc {
+	return d.list([]string{"cluster"}, d.listPermissions)
+}
+
+// CustomTypes answers which custom types the caller can discover.
+func (d *Dashboard) CustomTypes() http.HandlerFunc {
+	return d.list([]string{"include_source_details"}, d.listCustomTypes)
+}
+
+// ClearCache drops what is kept for the caller.
+func (d *Dashboard) ClearCache(w http.ResponseWriter, r *http.Request) {
+	caller, refused := d.principal(r)
+	if refused == nil {
+		_, refused = readQuery(r.URL.RawQuery, nil)
+	}
+	if refused == nil {
+		refused = exchange.CheckNoBody(r)
+	}
+	if refused != nil {
+		d.Service.Refuse(w, Form, refused)
+		return
+	}
+	exchange.Write(w, http.StatusOK, exchange.JSON, encode(map[string]any{
+		"message": "Cache cleared successfully", "user": caller.User,
+		"rbac_entries_cleared": d.Cache.Forget(d.Service.Current(), caller.User),
+	}))
+}
+
+// unknownCaller refuses a request without an authenticated caller.
+var unknownCaller = &exchange.Refusal{Status: http.StatusUnauthorized, Message: "authentication required"}
+
+// principal is the principal that the API answers about: its caller alone.
+func (d *Dashboard) principal(r *http.Request) (decision.Principal, *exchange.Refusal) {
+	caller, refused := d.Service.Caller(r)
+	if refused != nil || caller == nil {
+		return decision.Principal{}, unknownCaller
+	}
+	return decision.Principal{User: caller.Name, Groups: caller.Groups}, nil
+}
+
+// lister returns a value that is written as JSON, and the listing it is made of.
+type lister func(context.Context, decision.Policies, decision.Principal, url.Values) (any, *decision.Listing, *exchange.Refusal)
+
+// list is an endpoint about the caller that takes these parameters. It may try all
+// clusters or types.
+func (d *Dashboard) list(parameters []string, list lister) http.HandlerFunc {
+	return d.Service.List(exchange.List{
+		Form: Form,
+		Check: func(r *http.Request) *exchange.Refusal {
+			_, refused := d.principal(r)
+			return refused
+		},
+		Answer: func(r *http.Request, p decision.Policies) ([]byte, *exchange.Refusal) {
+			principal, refused := d.principal(r)
+			if refused != nil {
+				return nil, refused
+			}
+			query, refused := readQuery(r.URL.RawQuery, parameters)
+			if refused != nil {
+				return nil, refused
+			}
+			ctx, cancel := context.WithTimeout(r.Context(), d.Service.Timeout)
+			defer cancel()
+			value, listing, refused := list(ctx, p, principal, query)
+			if refused != nil {
+				return nil, refused
+			}
+			if listing.EvaluationError != "" {
+				return nil, &exchange.Refusal{Status: http.StatusServiceUnavailable, Message: "evaluation error: " + listing.EvaluationError}
+			}
+			return encode(value), nil
+		},
+	})
+}
+
+// readQuery refuses parameters that an endpoint does not take: the answer would look
+// like one that respects them.
+func readQuery(raw string, parameters []string) (url.Values, *exchange.Refusal) {
+	query, err := url.ParseQuery(raw)
+	if err != nil {
+		return nil, exchange.MalformedQuery
+	}
+	for name, values := range query {
+		if !slices.Contains(parameters, name) {
+			return nil, &exchange.Refusal{Status: http.StatusBadRequest, Message: "unknown parameter " + exchange.Line(name, exchange.MaxName)}
+		}
+		for _, value := range values {
+			if !utf8.ValidString(value) {
+				return nil, exchange.MalformedQuery
+			}
+		}
+	}
+	return query, nil
+}
+
+// encode encodes a value that is made of strings and numbers only.
+func encode(value any) []byte {
+	var b bytes.Buffer
+	encoder := json.NewEncoder(&b)
+	encoder.SetEscapeHTML(false)
+	if err := encoder.Encode(value); err != nil {
+		panic(err)
+	}
+	return b.Bytes()
+}
+
+// instant is a time as the debugging API writes it.
+func instant(at time.Time) string { return at.UTC().Format(time.RFC3339) }

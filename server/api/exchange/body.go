@@ -1,0 +1,146 @@
+package exchange
+
+import (
+	"errors"
+	"io"
+	"mime"
+	"net/http"
+	"os"
+	"slices"
+	"strconv"
+	"strings"
+	"sync"
+
+	"github.com/writ-policy/writ/server/decision"
+)
+
+// buffers are lent to one request each, for its body and then for its answer.
+var buffers = sync.Pool{New: func() any { return &buffer{bytes: make([]byte, 0, 4<<10)} }}
+
+type buffer struct {
+	bytes []byte
+	large bool // the body counts among the large ones
+}
+
+// A body above SmallBody takes one of MaxLarge places until its request is answered,
+// so that memory is bounded by MaxLarge × MaxBody, not by the number of connections.
+// Reviews of API servers are about 1 KiB.
+const (
+	SmallBody = 64 << 10
+	MaxLarge  = 32
+)
+
+// release gives the buffer back, unless a large body has made it large: such
+// memory is better freed.
+func (s *Service) release(b *buffer) {
+	if b.large {
+		b.large = false
+		s.large.Release()
+	}
+	if cap(b.bytes) <= 2*SmallBody {
+		b.bytes = b.bytes[:0]
+		buffers.Put(b)
+	}
+}
+
+// Body reads and checks the body of a request that is not for a decision.
+func (s *Service) Body(r *http.Request) (decision.Value, *Refusal) {
+	b := buffers.Get().(*buffer)
+	defer s.release(b)
+	return s.parse(r, b)
+}
+
+// parse reads a body and checks it. The Value is a copy: the buffer is free for
+// the answer then.
+func (s *Service) parse(r *http.Request, b *buffer) (decision.Value, *Refusal) {
+	if refused := CheckEncoding(r); refused != nil {
+		return "", refused
+	}
+	if refused := s.read(r, b); refused != nil {
+		return "", refused
+	}
+	value, err := decision.Parse(b.bytes)
+	b.bytes = b.bytes[:0]
+	if err != nil {
+		return "", InvalidBody(err)
+	}
+	return value, nil
+}
+
+func (s *Service) read(r *http.Request, b *buffer) *Refusal {
+	if r.ContentLength > s.MaxBody {
+		return s.tooLarge()
+	}
+	// The length is a claim: beyond a little, memory is for bytes that came.
+	b.bytes = slices.Grow(b.bytes[:0], int(min(max(r.ContentLength, 0), SmallBody))+1)
+	for {
+		if len(b.bytes) == cap(b.bytes) {
+			b.bytes = slices.Grow(b.bytes, 1)
+		}
+		n, err := r.Body.Read(b.bytes[len(b.bytes):cap(b.bytes)])
+		b.bytes = b.bytes[:len(b.bytes)+n]
+		if int64(len(b.bytes)) > s.MaxBody {
+			return s.tooLarge()
+		}
+		if len(b.bytes) > SmallBody && !b.large {
+			if !s.large.Acquire(MaxLarge) {
+				return TooManyRequests
+			}
+			b.large = true
+		}
+		switch {
+		case err == io.EOF:
+			return nil
+		case errors.Is(err, os.ErrDeadlineExceeded):
+			return BodyTimeout
+		case err != nil:
+			return BodyIncomplete
+		}
+	}
+}
+
+func (s *Service) tooLarge() *Refusal {
+	return &Refusal{
+		Status:  http.StatusRequestEntityTooLarge,
+		Message: "the body is larger than " + strconv.FormatInt(s.MaxBody, 10) + " bytes",
+	}
+}
+
+// CheckEncoding refuses a compressed body: its size does not bound what it becomes.
+func CheckEncoding(r *http.Request) *Refusal {
+	if encodings := r.Header["Content-Encoding"]; encodings != nil && !slices.Equal(encodings, []string{"identity"}) {
+		return &Refusal{Status: http.StatusUnsupportedMediaType, Message: "the body must not be compressed"}
+	}
+	return nil
+}
+
+// CheckNoBody refuses a body where none has an effect.
+func CheckNoBody(r *http.Request) *Refusal {
+	if n, _ := io.ReadFull(r.Body, make([]byte, 1)); n > 0 {
+		return &Refusal{Status: http.StatusBadRequest, Message: "the request takes no body"}
+	}
+	return nil
+}
+
+// CheckJSON refuses a body that is declared as anything but JSON. An absent type is
+// taken for JSON.
+func CheckJSON(r *http.Request) *Refusal {
+	if IsJSON(r) {
+		return nil
+	}
+	return &Refusal{Status: http.StatusUnsupportedMediaType, Message: "the content type must be application/json"}
+}
+
+// IsJSON reports whether the body is declared as JSON, or not declared.
+func IsJSON(r *http.Request) bool {
+	contentType := r.Header.Get("Content-Type")
+	if contentType == "" || contentType == "application/json" {
+		return true
+	}
+	media, parameters, err := mime.ParseMediaType(contentType)
+	if err != nil || media != "application/json" {
+		return false
+	}
+	charset := parameters["charset"]
+	return charset == "" || strings.EqualFold(charset, "utf-8")
+}

@@ -1,0 +1,124 @@
+package exchange
+
+import (
+	"cmp"
+	"net/http"
+	"strconv"
+
+	"github.com/writ-policy/writ/server/decision"
+)
+
+// Refusal is why a request gets no answer: the one thing that becomes a status code.
+// Its message is for the caller and reveals nothing internal.
+type Refusal struct {
+	Status  int
+	Message string
+	// Field is the key of the body that is at fault, if one is.
+	Field string
+	// Invalid marks a body that is not a request of its endpoint; Code is why, if it
+	// is more specific than invalid_request.
+	Invalid bool
+	Code    string
+}
+
+// Refusals that several protocols use.
+var (
+	NotFound        = &Refusal{Status: http.StatusNotFound, Message: "there is nothing at this path"}
+	TooManyRequests = &Refusal{Status: http.StatusServiceUnavailable, Message: "too many requests in flight"}
+	Unauthorized    = &Refusal{Status: http.StatusUnauthorized, Message: "the request needs a caller the server can authenticate"}
+	// Internal is the refusal after a panic.
+	Internal       = &Refusal{Status: http.StatusInternalServerError, Message: decision.ErrInternal.Error()}
+	MalformedQuery = &Refusal{Status: http.StatusBadRequest, Message: "the query is malformed"}
+	BodyTimeout    = &Refusal{Status: http.StatusRequestTimeout, Message: "the body took too long"}
+	BodyIncomplete = &Refusal{Status: http.StatusBadRequest, Message: "the body ended too early"}
+)
+
+// BadRequest is the refusal of a body for one of its keys.
+func BadRequest(field, message string) *Refusal {
+	return &Refusal{Status: http.StatusBadRequest, Message: message, Field: field, Invalid: true}
+}
+
+// InvalidBody is the refusal of what package decision calls invalid.
+func InvalidBody(err error) *Refusal {
+	e := decision.AsInvalidRequest(err)
+	r := BadRequest(e.Field, e.Message)
+	r.Code = e.Code
+	return r
+}
+
+// Form is how a protocol writes refusals.
+type Form func(*Refusal) (status int, contentType []string, body []byte)
+
+// Content types of answers, made once: the slices are shared and never written.
+var (
+	JSON        = []string{"application/json"}
+	PlainText   = []string{"text/plain; charset=utf-8"}
+	problemType = []string{"application/problem+json"}
+)
+
+// Refuse answers with a refusal. TooManyRequests has no Retry-After: with one, an API
+// server comes back with the request until its own time is up.
+func (s *Service) Refuse(w http.ResponseWriter, form Form, r *Refusal) {
+	switch {
+	case r == TooManyRequests:
+		s.Metrics.Shed()
+	case r.Status == http.StatusRequestEntityTooLarge:
+		w.Header().Set("Connection", "close") // the rest is not read
+	case r.Status == http.StatusUnauthorized:
+		w.Header().Set("WWW-Authenticate", `Bearer realm="writ"`)
+	}
+	status, contentType, body := form(r)
+	Write(w, status, contentType, body)
+}
+
+// Write writes an answer.
+func Write(w http.ResponseWriter, status int, contentType []string, body []byte) {
+	w.Header()["Content-Type"] = contentType
+	w.WriteHeader(status)
+	// An error here means that the caller has left.
+	_, _ = w.Write(body)
+}
+
+// Problem is the form of RFC 9457.
+func Problem(r *Refusal) (status int, contentType []string, body []byte) {
+	b := []byte(`{"type":"about:blank","title":`)
+	b = decision.AppendString(b, http.StatusText(r.Status))
+	b = strconv.AppendInt(append(b, `,"status":`...), int64(r.Status), 10)
+	b = decision.AppendString(append(b, `,"detail":`...), Line(r.Message, MaxText))
+	if r.Invalid {
+		b = decision.AppendString(append(b, `,"error":{"code":`...), cmp.Or(r.Code, decision.CodeInvalidRequest))
+		b = append(decision.AppendString(append(b, `,"message":`...), Line(r.Message, MaxText)), '}')
+	}
+	if r.Field != "" {
+		b = decision.AppendString(append(b, `,"field":`...), Line(r.Field, MaxName))
+	}
+	return r.Status, problemType, append(b, "}\n"...)
+}
+
+// Status is the form of the Kubernetes and Origin APIs: a Status object.
+func Status(r *Refusal) (status int, contentType []string, body []byte) {
+	b := []byte(`{"kind":"Status","apiVersion":"v1","metadata":{},"status":"Failure","message":`)
+	b = decision.AppendString(b, Line(r.Message, MaxText))
+	b = decision.AppendString(append(b, `,"reason":`...), statusReasons[r.Status])
+	if r.Field != "" {
+		b = decision.AppendString(append(b, `,"details":{"causes":[{"reason":"FieldValueInvalid","message":`...), Line(r.Message, MaxText))
+		b = append(decision.AppendString(append(b, `,"field":`...), Line(r.Field, MaxName)), "}]}"...)
+	}
+	b = strconv.AppendInt(append(b, `,"code":`...), int64(r.Status), 10)
+	return r.Status, JSON, append(b, "}\n"...)
+}
+
+// statusReasons are the words Kubernetes has for status codes.
+var statusReasons = map[int]string{
+	http.StatusBadRequest:            "BadRequest",
+	http.StatusUnauthorized:          "Unauthorized",
+	http.StatusForbidden:             "Forbidden",
+	http.StatusNotFound:              "NotFound",
+	http.StatusPreconditionFailed:    "PreconditionFailed",
+	http.StatusMethodNotAllowed:      "MethodNotAllowed",
+	http.StatusRequestTimeout:        "Timeout",
+	http.StatusRequestEntityTooLarge: "RequestEntityTooLarge",
+	http.StatusUnsupportedMediaType:  "UnsupportedMediaType",
+	http.StatusInternalServerError:   "InternalError",
+	http.StatusServiceUnavailable:    "ServiceUnavailable",
+}

@@ -1,0 +1,140 @@
+package api
+
+import (
+	"context"
+	"log/slog"
+	"net/http"
+	"strings"
+	"time"
+
+	"github.com/gin-gonic/gin"
+
+	"github.com/writ-policy/writ/server/api/exchange"
+	"github.com/writ-policy/writ/server/metrics"
+)
+
+// Tracer follows requests that their senders trace. The function it gives is nil for
+// all others, and else to be called when the request is answered.
+type Tracer interface {
+	Request(r *http.Request, route string) (context.Context, func(status int, revision string))
+}
+
+// wrapper wraps endpoints in what all have in common.
+type wrapper struct {
+	service *exchange.Service
+	tracer  Tracer // nil if there is none
+}
+
+// Headers of every answer, made once: their slices are shared and never written.
+var (
+	nosniff   = []string{"nosniff"}
+	noStore   = []string{"no-store"}
+	noContent = []string{"default-src 'none'; frame-ancestors 'none'"}
+)
+
+// wrap returns the gin handler of a route. The parts of the path are path values of the
+// request.
+func (w *wrapper) wrap(d route) gin.HandlerFunc {
+	counter := w.service.Metrics.Route(d.pattern)
+	if d.form == nil {
+		d.form = exchange.Problem
+	}
+	return func(c *gin.Context) {
+		began := time.Now()
+		w.service.Metrics.Began()
+		if end := w.trace(c, d.pattern); end != nil {
+			defer end()
+		}
+		defer w.finish(c, &d, counter, began)
+		header := c.Writer.Header()
+		header["X-Content-Type-Options"] = nosniff
+		header["Cache-Control"] = noStore
+		header["Content-Security-Policy"] = noContent
+		if hidesSlash(c.Request.URL.RawPath) || !setPathValues(c) {
+			w.service.Refuse(c.Writer, d.form, exchange.NotFound)
+			return
+		}
+		d.handler(c.Writer, c.Request)
+	}
+}
+
+// hidesSlash reports whether a path as it was written has an encoded slash. The router
+// decodes it, and a proxy before the server may not: an endpoint that the proxy denies
+// would be reached.
+func hidesSlash(raw string) bool {
+	return strings.Contains(raw, "%2F") || strings.Contains(raw, "%2f")
+}
+
+// setPathValues reports whether every part of the path that names something has a name;
+// the router takes an empty part for a name. Without its cluster a request would be out
+// of every cluster's scope.
+func setPathValues(c *gin.Context) bool {
+	for i := range c.Params {
+		if c.Params[i].Value == "" {
+			return false
+		}
+		c.Request.SetPathValue(c.Params[i].Key, c.Params[i].Value)
+	}
+	return true
+}
+
+// trace begins the span of a request and returns what ends it; nil for a request that
+// is not traced.
+func (w *wrapper) trace(c *gin.Context, pattern string) func() {
+	if w.tracer == nil {
+		return nil
+	}
+	ctx, end := w.tracer.Request(c.Request, pattern)
+	if end == nil {
+		return nil
+	}
+	c.Request = c.Request.WithContext(ctx)
+	return func() {
+		revision := ""
+		if values := c.Writer.Header()[exchange.RevisionHeader]; len(values) > 0 {
+			revision = values[0]
+		}
+		end(c.Writer.Status(), revision)
+	}
+}
+
+// finish is deferred: it ends a panic, counts and logs.
+func (w *wrapper) finish(c *gin.Context, d *route, counter *metrics.Route, began time.Time) {
+	cause := recover()
+	begun := c.Writer.Written()
+	if cause != nil {
+		w.service.Guard.Panicked(c.Request.Context(), d.pattern, cause)
+		if !begun {
+			w.service.Refuse(c.Writer, d.form, exchange.Internal)
+		}
+	}
+	w.service.Metrics.Ended()
+	status := c.Writer.Status()
+	counter.Answered(c.Request.Method, status)
+	w.log(c, d, status, began)
+	if cause != nil && begun {
+		panic(http.ErrAbortHandler) // half an answer must not look like a whole one
+	}
+}
+
+// log writes one line a request: those that were answered at level debug, since
+// API servers ask thousands a second, the others louder. It holds no body, no
+// query and no header: what callers choose and may be secret.
+func (w *wrapper) log(c *gin.Context, d *route, status int, began time.Time) {
+	level := slog.LevelDebug
+	switch {
+	case d.quiet:
+	case status >= http.StatusInternalServerError:
+		level = slog.LevelWarn
+	case status >= http.StatusBadRequest:
+		level = slog.LevelInfo
+	}
+	ctx, logger := c.Request.Context(), w.service.Logger
+	if !logger.Enabled(ctx, level) {
+		return
+	}
+	logger.LogAttrs(ctx, level, "request",
+		slog.String("route", d.pattern), slog.String("method", exchange.Line(c.Request.Method, 20)),
+		slog.String("path", exchange.Line(c.Request.URL.Path, 200)), slog.Int("status", status),
+		slog.String("from", c.Request.RemoteAddr), slog.Duration("took", time.Since(began)))
+}

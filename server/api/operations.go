@@ -1,0 +1,87 @@
+package api
+
+import (
+	"crypto/hmac"
+	"crypto/sha256"
+	"crypto/subtle"
+	"encoding/hex"
+	"encoding/json"
+	"errors"
+	"io"
+	"net/http"
+	"strings"
+
+	"github.com/writ-policy/writ/server/api/exchange"
+)
+
+// operations is the endpoints for the server's operation.
+type operations struct {
+	service *exchange.Service
+	options *Options
+}
+
+// healthz answers while the process does.
+func (s *operations) healthz(w http.ResponseWriter, _ *http.Request) {
+	exchange.Write(w, http.StatusOK, exchange.PlainText, []byte("ok\n"))
+}
+
+// readyz answers whether requests should be sent here.
+func (s *operations) readyz(w http.ResponseWriter, _ *http.Request) {
+	if !s.options.Ready() {
+		exchange.Write(w, http.StatusServiceUnavailable, exchange.PlainText, []byte("not ready\n"))
+		return
+	}
+	exchange.Write(w, http.StatusOK, exchange.PlainText, []byte("ok\n"))
+}
+
+func (s *operations) status(w http.ResponseWriter, _ *http.Request) {
+	body, err := json.MarshalIndent(s.options.Status(), "", "  ")
+	if err != nil {
+		s.service.Logger.Error("the status cannot be shown", "error", err)
+		s.service.Refuse(w, exchange.Problem, exchange.Internal)
+		return
+	}
+	exchange.Write(w, http.StatusOK, exchange.JSON, append(body, '\n'))
+}
+
+// Headers by which forges prove that they know the secret: GitHub signs the body,
+// GitLab sends the secret itself.
+const (
+	githubSignature = "X-Hub-Signature-256"
+	gitlabToken     = "X-Gitlab-Token"
+)
+
+// maxPoke bounds a webhook's body.
+const maxPoke = 1 << 20
+
+// poke makes the source look for new documents. The body is hashed and neither kept nor
+// interpreted: the source itself is read.
+func (s *operations) poke(w http.ResponseWriter, r *http.Request) {
+	secret := s.options.PokeSecret()
+	mac := hmac.New(sha256.New, secret)
+	_, err := io.Copy(mac, http.MaxBytesReader(w, r.Body, maxPoke))
+	var tooLarge *http.MaxBytesError
+	switch {
+	case errors.As(err, &tooLarge):
+		s.service.Refuse(w, exchange.Problem, &exchange.Refusal{Status: http.StatusRequestEntityTooLarge, Message: "the body is too large"})
+	case err != nil:
+		s.service.Refuse(w, exchange.Problem, &exchange.Refusal{Status: http.StatusBadRequest, Message: "the body could not be read"})
+	case len(secret) == 0 || !knows(r.Header, mac.Sum(nil), secret):
+		s.service.Refuse(w, exchange.Problem, &exchange.Refusal{Status: http.StatusForbidden, Message: "the request does not prove that it knows the secret"})
+	default:
+		s.options.Poke()
+		exchange.Write(w, http.StatusAccepted, exchange.PlainText, []byte("looking\n"))
+	}
+}
+
+// knows reports whether the headers prove that the secret is known. Where there is a
+// signature of the body, it alone counts.
+func knows(header http.Header, signature, secret []byte) bool {
+	if text, ok := strings.CutPrefix(header.Get(githubSignature), "sha256="); ok {
+		given, err := hex.DecodeString(text)
+		return err == nil && hmac.Equal(given, signature)
+	}
+	token := sha256.Sum256([]byte(header.Get(gitlabToken)))
+	want := sha256.Sum256(secret)
+	return header.Get(gitlabToken) != "" && subtle.ConstantTimeCompare(token[:], want[:]) == 1
+}

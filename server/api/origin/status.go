@@ -1,0 +1,86 @@
+package origin
+
+import (
+	"slices"
+	"strconv"
+	"strings"
+
+	"github.com/writ-policy/writ/server/api/access"
+	"github.com/writ-policy/writ/server/api/exchange"
+	"github.com/writ-policy/writ/server/decision"
+)
+
+// appendStatus ends an answer with the status of a SubjectAccessReview.
+// Both sides are reported: what would allow is named even when it is denied.
+func appendStatus(b []byte, d *decision.Decision) []byte {
+	b = strconv.AppendBool(append(b, `"allowed":`...), d.Allowed)
+	if reason := allowReason(d); reason != "" {
+		b = decision.AppendString(append(b, `,"allowReason":`...), exchange.Line(reason, exchange.MaxReason))
+	}
+	if !d.Allowed {
+		reason := d.Reason
+		if reason == "" {
+			reason = "not allowed"
+		}
+		b = decision.AppendString(append(b, `,"denyReason":`...), exchange.Line(reason, exchange.MaxReason))
+	}
+	if text := access.EvaluationErrorText(d.EvaluationError, d.Warnings); text != "" {
+		b = decision.AppendString(append(b, `,"evaluationError":`...), text)
+	}
+	return append(b, "}}\n"...)
+}
+
+func allowReason(d *decision.Decision) string {
+	if d.Allowed && d.Reason != "" {
+		return d.Reason
+	}
+	for i := range d.Matched {
+		if m := &d.Matched[i]; m.Effect == "allow" {
+			return "allowed by " + describe(m)
+		}
+	}
+	if d.Allowed {
+		return "allowed"
+	}
+	return ""
+}
+
+// describe names a rule as reasons do.
+func describe(m *decision.Matched) string {
+	text := m.Kind + " " + qualified(m.Namespace, m.Name)
+	if m.Role == nil {
+		return text + " (rule " + strconv.Itoa(m.Rule) + ")"
+	}
+	return text + " (" + m.Role.Kind + " " + qualified(m.Role.Namespace, m.Role.Name) + ", rule " + strconv.Itoa(m.Rule) + ")"
+}
+
+func qualified(namespace, name string) string {
+	if namespace == "" {
+		return name
+	}
+	return namespace + "/" + name
+}
+
+// appendWhoCan ends an answer with the status of a ResourceAccessReview. Service
+// accounts are users. The form has no room for exceptions but its error.
+func appendWhoCan(b []byte, w *decision.WhoCan) []byte {
+	users := slices.Concat(w.Users, w.ServiceAccounts)
+	slices.Sort(users)
+	b = decision.AppendStrings(append(b, `"userNames":`...), slices.Compact(users))
+	b = decision.AppendStrings(append(b, `,"groupNames":`...), w.Groups)
+	warnings := slices.Clone(w.Warnings)
+	if w.EvaluationError == "" && w.Reason != "" {
+		warnings = append(warnings, w.Reason)
+	}
+	if len(w.Except) > 0 && len(w.Groups) > 0 {
+		names := make([]string, len(w.Except))
+		for i, e := range w.Except {
+			names[i] = e.Kind + " " + e.Name
+		}
+		warnings = append(warnings, "may not hold for: "+strings.Join(names, ", "))
+	}
+	if text := access.EvaluationErrorText(w.EvaluationError, warnings); text != "" {
+		b = decision.AppendString(append(b, `,"evaluationError":`...), text)
+	}
+	return append(b, "}}\n"...)
+}
