@@ -6,8 +6,8 @@ import (
 
 	"github.com/writ-policy/writ/translator/cel"
 	"github.com/writ-policy/writ/translator/emit"
-	"github.com/writ-policy/writ/translator/gateway/document"
 	"github.com/writ-policy/writ/translator/regotext"
+	"github.com/writ-policy/writ/translator/tables"
 )
 
 // verdict is when a condition holds and when looking at it fails, each a list of
@@ -28,7 +28,7 @@ func (m *gatewayModule) named(conditions []string) string {
 
 // all is the verdict on a list, all of whose items must hold. One that does not
 // settles it, whatever else fails.
-func (m *gatewayModule) all(conditions []document.Condition) verdict {
+func (m *gatewayModule) all(conditions []tables.RequestCondition) verdict {
 	var holds, settled []string
 	fails := false
 	for i := range conditions {
@@ -54,7 +54,7 @@ func (m *gatewayModule) all(conditions []document.Condition) verdict {
 }
 
 // any is the verdict on alternatives, one of which must hold.
-func (m *gatewayModule) any(conditions []document.Condition) verdict {
+func (m *gatewayModule) any(conditions []tables.RequestCondition) verdict {
 	holds, fails := m.helper(), ""
 	emit.WriteBoolean(&m.Helpers, holds, []string{"false"})
 	for i := range conditions {
@@ -74,24 +74,23 @@ func (m *gatewayModule) any(conditions []document.Condition) verdict {
 	return verdict{[]string{holds}, []string{"not " + holds, fails}}
 }
 
-func (m *gatewayModule) condition(c *document.Condition) verdict {
+func (m *gatewayModule) condition(c *tables.RequestCondition) verdict {
 	switch {
-	case c.Predicate != nil:
-		return m.predicate(c.Predicate.Value)
-	case c.PatternRef != nil:
-		return verdict{holds: []string{fmt.Sprintf("pattern[input[null].patterns%s]", regotext.Key(c.PatternRef.Value))}}
+	case c.Predicate != "":
+		return m.predicate(c.Predicate)
+	case c.Pattern != "":
+		return verdict{holds: []string{fmt.Sprintf("pattern[input[null].patterns%s]", regotext.Key(c.Pattern))}}
 	case c.All != nil:
 		return m.all(c.All)
 	case c.Any != nil:
 		return m.any(c.Any)
 	}
-	return verdict{holds: m.comparison(c)}
+	return verdict{holds: m.comparison(c.Comparison)}
 }
 
 // comparison compares what a selector finds, as text. What is missing is empty.
-func (m *gatewayModule) comparison(c *document.Condition) []string {
-	path, _ := document.ParseSelector(c.Selector)
-	found := m.found(&path, "null")
+func (m *gatewayModule) comparison(c *tables.Comparison) []string {
+	found := m.found(&c.Path, "null")
 	switch c.Operator {
 	case "eq":
 		return []string{fmt.Sprintf("selector.text(%s) == %s", found, regotext.Quote(c.Value))}
@@ -120,13 +119,13 @@ func (m *gatewayModule) predicate(text string) verdict {
 
 // value is a Rego term for a value. What is missing is null where that is let pass,
 // and undefined else if an expression has no value.
-func (m *gatewayModule) value(v *document.Value, lenient bool) string {
+func (m *gatewayModule) value(v *tables.RequestValue, lenient bool) string {
 	switch {
-	case v.Selector != nil:
-		return m.template(v.Selector.Value)
-	case v.Expression != nil:
+	case v.Template != nil:
+		return m.template(v.Template)
+	case v.Expression != "":
 		name := m.helper()
-		program, problem := cel.CompileExpression(v.Expression.Value, cel.Gateway)
+		program, problem := cel.CompileExpression(v.Expression, cel.Gateway)
 		if problem != nil {
 			panic(problem.Message) // decoding lets no such expression pass
 		}
@@ -143,13 +142,12 @@ func (m *gatewayModule) value(v *document.Value, lenient bool) string {
 
 // template is a Rego term for a selector: what its one path finds, or text with
 // what several find.
-func (m *gatewayModule) template(text string) string {
-	pieces, whole, _ := document.ParseTemplate(text)
-	if whole {
-		return m.found(pieces[0].Path, "null")
+func (m *gatewayModule) template(t *tables.Template) string {
+	if t.Path != nil {
+		return m.found(t.Path, "null")
 	}
-	parts := make([]string, len(pieces))
-	for i, piece := range pieces {
+	parts := make([]string, len(t.Pieces))
+	for i, piece := range t.Pieces {
 		if piece.Path == nil {
 			parts[i] = regotext.Quote(piece.Text)
 			continue
@@ -160,7 +158,7 @@ func (m *gatewayModule) template(text string) string {
 }
 
 // found is the helper rule that holds what a path finds, or else instead.
-func (m *gatewayModule) found(path *document.SelectorPath, instead string) string {
+func (m *gatewayModule) found(path *tables.SelectorPath, instead string) string {
 	name := m.helper()
 	last := "input"
 	if len(path.Steps) == 0 {
@@ -185,7 +183,7 @@ func (m *gatewayModule) found(path *document.SelectorPath, instead string) strin
 	return name
 }
 
-func modified(value string, m document.Modifier) string {
+func modified(value string, m tables.Modifier) string {
 	switch m.Name {
 	case "extract":
 		return fmt.Sprintf("selector.extract(%s, %s, %d)", value, regotext.Quote(m.Sep), m.Pos)

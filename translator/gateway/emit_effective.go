@@ -2,53 +2,38 @@ package gateway
 
 import (
 	"bytes"
-	"cmp"
 	"fmt"
-	"maps"
 	"slices"
 	"strings"
 
 	"github.com/writ-policy/writ/translator/emit"
-	"github.com/writ-policy/writ/translator/gateway/document"
 	"github.com/writ-policy/writ/translator/regotext"
 	"github.com/writ-policy/writ/translator/tables"
 )
 
-// Prefixes of rule keys.
-const (
-	keyWhen            = "when"
-	prefixPattern      = "patterns."
-	prefixHeader       = "rules.response.success.headers."
-	prefixFilter       = "rules.response.success.filters."
-	prefixAuthorize    = "rules.authorization."
-	keyUnauthenticated = "rules.response.unauthenticated"
-	keyUnauthorized    = "rules.response.unauthorized"
-)
-
 // effectiveEmitter writes the module of one effective policy.
 type effectiveEmitter struct {
-	*gatewayEmitter
-	out       bytes.Buffer
-	effective *tables.EffectivePolicy
-	state     string // the rule that holds the request's state by now
+	steps *tables.GatewaySteps
+	out   bytes.Buffer
+	state string // the rule that holds the request's state by now
 }
 
-// effectiveModule puts the rules of an effective policy in their order. Each sees
+// effectiveModule writes the rules of an effective policy in their order. Each sees
 // the state that those before it left, so the module is a chain of states: Rego has
 // no loop that carries one.
-func (g *gatewayEmitter) effectiveModule(index int) []byte {
-	e := &effectiveEmitter{gatewayEmitter: g, effective: &g.tables.Effective[index], state: "_start"}
-	e.head()
+func effectiveModule(steps *tables.GatewaySteps) []byte {
+	e := &effectiveEmitter{steps: steps, state: "_start"}
+	fmt.Fprintf(&e.out, "\npolicies := %s\n\n_start := outcome.start(%s)\n", regotext.Indented(steps.Policies), regotext.Indented(steps.Patterns))
 	e.identity()
 	e.authorization()
 	e.items()
-	return e.file(g.effective[index])
+	return e.file()
 }
 
 // file is the whole module: what it imports shows in the end.
-func (e *effectiveEmitter) file(id string) []byte {
+func (e *effectiveEmitter) file() []byte {
 	var out bytes.Buffer
-	fmt.Fprintf(&out, "# METADATA\n# description: What the policies of some paths come to.\npackage compiled.gateway.effective.%s\n", id)
+	fmt.Fprintf(&out, "# METADATA\n# description: What the policies of some paths come to.\npackage compiled.gateway.effective.%s\n", e.steps.ID)
 	if bytes.Contains(e.out.Bytes(), []byte("gateway.")) {
 		out.WriteString("\nimport data.compiled.gateway\n")
 	}
@@ -57,70 +42,38 @@ func (e *effectiveEmitter) file(id string) []byte {
 	return out.Bytes()
 }
 
-func (e *effectiveEmitter) head() {
-	sources := make(map[string]bool)
-	patterns := make(map[string]string)
-	for i := range e.effective.Rules {
-		rule := &e.effective.Rules[i]
-		sources[rule.Policy] = true
-		if name, ok := strings.CutPrefix(rule.Key, prefixPattern); ok {
-			patterns[name] = e.ruleName(rule)
-		}
-	}
-	policies := slices.Sorted(maps.Keys(sources))
-	fmt.Fprintf(&e.out, "\npolicies := %s\n\n_start := outcome.start(%s)\n", regotext.Indented(policies), regotext.Indented(patterns))
-}
-
 // identity writes whether the policy applies, and who asks.
 func (e *effectiveEmitter) identity() {
-	if when := e.rule(keyWhen); when != nil {
-		fmt.Fprintf(&e.out, "\napplies if gateway.applies[%s] with input as _start\n", regotext.Quote(e.ruleName(when)))
+	if when := e.steps.When; when != nil {
+		fmt.Fprintf(&e.out, "\napplies if gateway.applies[%s] with input as _start\n", regotext.Quote(when.Name))
 	} else {
 		e.out.WriteString("\napplies := true\n")
 	}
 	e.out.WriteString("\n_identified := _start if _start.auth.identity\n")
 	anonymous := "\n_identified := outcome.anonymous(_start) if {\n\tnot _start.auth.identity\n"
-	authenticates := false
-	for i := range e.effective.Rules {
-		rule := &e.effective.Rules[i]
-		meaning, ok := rule.Meaning.(*document.Authentication)
-		if !ok {
-			continue
-		}
-		authenticates = true
-		if meaning.Anonymous {
-			fmt.Fprintf(&e.out, "%s\tgateway.applies[%s] with input as _start\n}\n", anonymous, regotext.Quote(e.ruleName(rule)))
-		}
+	for _, rule := range e.steps.Anonymous {
+		fmt.Fprintf(&e.out, "%s\tgateway.applies[%s] with input as _start\n}\n", anonymous, regotext.Quote(rule.Name))
 	}
-	if !authenticates {
+	if !e.steps.Authenticates {
 		e.out.WriteString(anonymous + "}\n")
 	}
 	e.out.WriteString("\nidentified if _identified\n")
-	e.denial(e.rule(keyUnauthenticated), "unauthenticated", "_start")
+	e.denial(e.steps.Unauthenticated, "unauthenticated", "_start")
 	e.state = "_identified"
 }
 
-func (e *effectiveEmitter) denial(rule *tables.EffectiveRule, name, state string) {
+func (e *effectiveEmitter) denial(rule *tables.NamedRule, name, state string) {
 	if rule == nil {
 		fmt.Fprintf(&e.out, "\n%s := {}\n", name)
 		return
 	}
-	fmt.Fprintf(&e.out, "\n%s := said if {\n\tsaid := gateway.denial[%s] with input as %s\n}\n", name, regotext.Quote(e.ruleName(rule)), state)
-}
-
-func (e *effectiveEmitter) rule(key string) *tables.EffectiveRule {
-	for i := range e.effective.Rules {
-		if e.effective.Rules[i].Key == key {
-			return &e.effective.Rules[i]
-		}
-	}
-	return nil
+	fmt.Fprintf(&e.out, "\n%s := said if {\n\tsaid := gateway.denial[%s] with input as %s\n}\n", name, regotext.Quote(rule.Name), state)
 }
 
 // authorization writes the authorization rules by priority and key. After a
 // priority in which one denied, those of higher numbers are not evaluated.
 func (e *effectiveEmitter) authorization() {
-	rules := e.authorizationRules()
+	rules := e.steps.Authorization
 	locators := make([]map[string]string, len(rules))
 	for i, rule := range rules {
 		locators[i] = locator(rule)
@@ -132,17 +85,16 @@ func (e *effectiveEmitter) authorization() {
 	states := []string{e.state}
 	var group []string // of one priority: that its verdicts are no denials
 	for i, rule := range rules {
-		id, verdict := regotext.Quote(e.ruleName(rule)), fmt.Sprintf("_verdict_%d", i)
+		id, verdict := regotext.Quote(rule.Name), fmt.Sprintf("_verdict_%d", i)
 		var conditions []string
-		if i > 0 && priority(rules[i-1]) != priority(rule) {
+		if i > 0 && rules[i-1].Rule.Priority != rule.Rule.Priority {
 			conditions, group = group, nil
 		}
 		group = append(group, "not "+verdict+".outcome in outcome.denials")
 		e.define(verdict+" := verdict", append(conditions, fmt.Sprintf("verdict := gateway.judged[%s] with input as %s", id, e.state))...)
 		fmt.Fprintf(&e.out, "\noutcomes[%s] := %s.outcome\n", regotext.Quote(rule.Key), verdict)
 		next := fmt.Sprintf("_after_%d", i)
-		name := strings.TrimPrefix(rule.Key, prefixAuthorize)
-		fmt.Fprintf(&e.out, "\n%s := outcome.after(%s, %s, %s)\n", next, e.state, regotext.Quote(name), verdict)
+		fmt.Fprintf(&e.out, "\n%s := outcome.after(%s, %s, %s)\n", next, e.state, regotext.Quote(rule.ShortName()), verdict)
 		e.state = next
 		states = append(states, next)
 	}
@@ -154,39 +106,15 @@ func (e *effectiveEmitter) authorization() {
 		}
 	}
 	e.out.WriteString("\n")
-	e.denial(e.rule(keyUnauthorized), "unauthorized", "_end")
+	e.denial(e.steps.Unauthorized, "unauthorized", "_end")
 	e.reviews(rules)
 }
 
 // define writes a rule.
 func (e *effectiveEmitter) define(head string, body ...string) { emit.WriteRule(&e.out, head, body) }
 
-// authorizationRules are in the order of evaluation.
-func (e *effectiveEmitter) authorizationRules() []*tables.EffectiveRule {
-	var rules []*tables.EffectiveRule
-	for i := range e.effective.Rules {
-		if _, ok := e.effective.Rules[i].Meaning.(*document.Authorization); ok {
-			rules = append(rules, &e.effective.Rules[i])
-		}
-	}
-	slices.SortStableFunc(rules, func(a, b *tables.EffectiveRule) int {
-		return cmp.Or(cmp.Compare(priority(a), priority(b)), strings.Compare(a.Key, b.Key))
-	})
-	return rules
-}
-
-func priority(rule *tables.EffectiveRule) int {
-	switch meaning := rule.Meaning.(type) {
-	case *document.Authorization:
-		return meaning.Priority
-	case *document.SuccessItem:
-		return meaning.Priority
-	}
-	return 0
-}
-
 // locator is a rule as decisions name what decided.
-func locator(rule *tables.EffectiveRule) map[string]string {
+func locator(rule *tables.NamedRule) map[string]string {
 	parts := strings.SplitN(rule.Policy, "/", 3)
 	return map[string]string{
 		"key": rule.Key, "rule": rule.Key, "source": rule.Source,
@@ -195,13 +123,13 @@ func locator(rule *tables.EffectiveRule) map[string]string {
 }
 
 // reviews writes the set of access requests of the authorization rules that are evaluated.
-func (e *effectiveEmitter) reviews(rules []*tables.EffectiveRule) {
+func (e *effectiveEmitter) reviews(rules []*tables.NamedRule) {
 	states := append([]string{"_identified"}, verdictStates(len(rules))...)
 	for i, rule := range rules {
-		if rule.Meaning.(*document.Authorization).Review == nil {
+		if rule.Rule.Authorization.Review == nil {
 			continue
 		}
-		id := regotext.Quote(e.ruleName(rule))
+		id := regotext.Quote(rule.Name)
 		e.define("reviews contains review",
 			fmt.Sprintf("_verdict_%d", i),
 			"gateway.applies["+id+"] with input as "+states[i],
@@ -220,27 +148,17 @@ func verdictStates(n int) []string {
 
 // items writes what the answer to an allowed request adds: headers and metadata.
 func (e *effectiveEmitter) items() {
-	var rules []*tables.EffectiveRule
-	for i := range e.effective.Rules {
-		if _, ok := e.effective.Rules[i].Meaning.(*document.SuccessItem); ok {
-			rules = append(rules, &e.effective.Rules[i])
-		}
-	}
-	slices.SortStableFunc(rules, func(a, b *tables.EffectiveRule) int {
-		return cmp.Or(cmp.Compare(priority(a), priority(b)), strings.Compare(a.Key, b.Key))
-	})
 	parts := map[string][]string{"headers": nil, "metadata": nil}
-	for i, rule := range rules {
-		item := rule.Meaning.(*document.SuccessItem)
-		group, name := "headers", strings.TrimPrefix(rule.Key, prefixHeader)
-		if rest, ok := strings.CutPrefix(rule.Key, prefixFilter); ok {
-			group, name = "metadata", rest
+	for i, rule := range e.steps.Items {
+		group := "metadata"
+		if rule.Rule.Item.Header {
+			group = "headers"
 		}
 		value := fmt.Sprintf("_item_%d", i)
 		parts[group] = append(parts[group], value)
-		e.item(value, cmp.Or(item.Key, name), group, rule)
+		e.item(value, rule)
 		next := fmt.Sprintf("_answered_%d", i)
-		fmt.Fprintf(&e.out, "\n%s := outcome.answered(%s, %s, %s_entry)\n", next, e.state, regotext.Quote(name), value)
+		fmt.Fprintf(&e.out, "\n%s := outcome.answered(%s, %s, %s_entry)\n", next, e.state, regotext.Quote(rule.ShortName()), value)
 		e.state = next
 	}
 	for _, group := range []string{"headers", "metadata"} {
@@ -250,9 +168,9 @@ func (e *effectiveEmitter) items() {
 
 // item writes one item twice: as the entry of the state that later ones see, and as
 // what the answer has.
-func (e *effectiveEmitter) item(value, key, group string, rule *tables.EffectiveRule) {
+func (e *effectiveEmitter) item(value string, rule *tables.NamedRule) {
 	shown := "entry[1]"
-	if group == "headers" {
+	if rule.Rule.Item.Header {
 		shown = "outcome.header(entry[1])"
 	}
 	fmt.Fprintf(&e.out, `
@@ -264,5 +182,5 @@ func (e *effectiveEmitter) item(value, key, group string, rule *tables.Effective
 	entry := %[1]s_entry
 	count(entry) == 2
 } else := {}
-`, value, regotext.Quote(key), regotext.Quote(e.ruleName(rule)), e.state, shown)
+`, value, regotext.Quote(rule.Rule.Item.Key), regotext.Quote(rule.Name), e.state, shown)
 }

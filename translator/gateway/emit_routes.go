@@ -67,8 +67,8 @@ func (g *gatewayEmitter) listenerRoutes(gateway, listener int) (map[string]strin
 		rule := &route.Rules[p.Rule]
 		target := fmt.Sprintf("HTTPRoute/%s/%s#%s", route.Namespace, route.Name, rule.Name)
 		policy := ""
-		if i, ok := p.Effective[kindAuth]; ok {
-			policy = g.effective[i]
+		if steps := g.tables.Effective[p.Effective[tables.KindAuthPolicy]].Steps; steps != nil {
+			policy = steps.ID
 		}
 		paths[target] = policy
 		for _, host := range commonHosts(hostname, route.Hostnames) {

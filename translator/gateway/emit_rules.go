@@ -8,8 +8,8 @@ import (
 	"strings"
 
 	"github.com/writ-policy/writ/translator/emit"
-	"github.com/writ-policy/writ/translator/gateway/document"
 	"github.com/writ-policy/writ/translator/regotext"
+	"github.com/writ-policy/writ/translator/tables"
 )
 
 // gatewayModule is the module of one policy: the rules of it that are in force
@@ -46,31 +46,31 @@ func (m *gatewayModule) helper() string {
 }
 
 // policyRule writes what the effective policies ask of one rule.
-func (m *gatewayModule) policyRule(named namedRule) {
-	id := regotext.Quote(named.id)
-	m.Metadata(fmt.Sprintf("%s of %s", named.rule.Key, m.policy), named.rule.Source)
-	switch meaning := named.rule.Meaning.(type) {
-	case *document.When:
-		m.writeApplies(id, meaning.Conditions)
-	case *document.Pattern:
-		verdict := m.all(meaning.AllOf)
+func (m *gatewayModule) policyRule(named *tables.NamedRule) {
+	id, rule := regotext.Quote(named.Name), named.Rule
+	m.Metadata(fmt.Sprintf("%s of %s", named.Key, m.policy), named.Source)
+	switch {
+	case rule.Pattern != nil:
+		verdict := m.all(rule.Pattern.AllOf)
 		emit.WriteBoolean(&m.Out, "pattern["+id+"]", verdict.holds)
-	case *document.Authentication:
-		m.writeApplies(id, meaning.When)
-	case *document.Authorization:
-		m.authorization(id, named.id, meaning)
-	case *document.Denial:
-		fmt.Fprintf(&m.Out, "\ndenial[%s] := %s\n", id, m.denial(meaning))
-	case *document.SuccessItem:
-		m.successItem(id, meaning)
-	default:
+	case rule.Metadata != nil:
 		fmt.Fprintf(&m.Out, "\nshown[%s] := true\n", id)
+	case rule.Denial != nil:
+		fmt.Fprintf(&m.Out, "\ndenial[%s] := %s\n", id, m.denial(rule.Denial))
+	case rule.Authorization != nil:
+		m.writeApplies(id, rule.When)
+		m.authorization(id, named)
+	case rule.Item != nil:
+		m.writeApplies(id, rule.When)
+		m.item(id, rule.Item)
+	default:
+		m.writeApplies(id, rule.When)
 	}
 }
 
 // writeApplies writes the rule applies[id]: whether a rule with these conditions
 // applies. It also applies if a condition fails, so that a failure cannot skip a check.
-func (m *gatewayModule) writeApplies(id string, when []document.Condition) {
+func (m *gatewayModule) writeApplies(id string, when []tables.RequestCondition) {
 	verdict := m.all(when)
 	emit.WriteBoolean(&m.Out, "applies["+id+"]", verdict.holds)
 	if verdict.fails != nil {
@@ -78,8 +78,8 @@ func (m *gatewayModule) writeApplies(id string, when []document.Condition) {
 	}
 }
 
-func (m *gatewayModule) authorization(id, name string, a *document.Authorization) {
-	m.writeApplies(id, a.When)
+func (m *gatewayModule) authorization(id string, named *tables.NamedRule) {
+	a := named.Rule.Authorization
 	judged := func(outcome, value string, conditions ...string) {
 		head := fmt.Sprintf("judged[%s] := {\"outcome\": %s, \"value\": %s}", id, regotext.Quote(outcome), value)
 		emit.WriteRule(&m.Out, head, conditions)
@@ -99,7 +99,7 @@ func (m *gatewayModule) authorization(id, name string, a *document.Authorization
 		judged("error", "null", applies, "not "+holds, fails)
 		judged("deny", "null", applies, "not "+holds, "not "+fails)
 	case a.Rego != nil:
-		body := m.body(name, a.Rego)
+		body := m.body(named.Name, a.Rego)
 		if !a.Rego.Allows {
 			judged("deny", "null", applies)
 			return
@@ -124,8 +124,8 @@ func (m *gatewayModule) authorization(id, name string, a *document.Authorization
 
 // body writes inline Rego as a module of its own and returns how it is called. Its
 // package has nothing else in it, and no other document can be reached from there.
-func (m *gatewayModule) body(name string, r *document.RegoBody) string {
-	names := append(policyNames(m.policy), strings.TrimPrefix(strings.TrimPrefix(name, m.policy+" "), prefixAuthorize))
+func (m *gatewayModule) body(name string, r *tables.RegoBody) string {
+	names := append(policyNames(m.policy), strings.TrimPrefix(name, m.policy+" rules.authorization."))
 	own := emit.Identifier(names...)
 	text := fmt.Sprintf("# Rego of a policy. Generated from %s\npackage compiled.gateway.rego.%s\n\n%s", regotext.Comment(name), own, r.Source)
 	if !strings.HasSuffix(text, "\n") {
@@ -137,19 +137,19 @@ func (m *gatewayModule) body(name string, r *document.RegoBody) string {
 
 // review writes the access request of a rule; it is undefined where an expression
 // in it has no value.
-func (m *gatewayModule) review(id string, r *document.AccessReview) {
+func (m *gatewayModule) review(id string, r *tables.AccessReview) {
 	fmt.Fprintf(&m.Out, "\nreview[%s] := outcome.review(%s, %s, %s)\n",
 		id, m.reviewText(r.User), m.reviewGroups(r), m.reviewAttributes(r.Resource))
 }
 
-func (m *gatewayModule) reviewText(v *document.Value) string {
+func (m *gatewayModule) reviewText(v *tables.RequestValue) string {
 	if v == nil {
 		return `""`
 	}
 	return "selector.text(" + m.value(v, false) + ")"
 }
 
-func (m *gatewayModule) reviewGroups(r *document.AccessReview) string {
+func (m *gatewayModule) reviewGroups(r *tables.AccessReview) string {
 	groups := "[" + strings.Join(emit.QuoteAll(r.Groups), ", ") + "]"
 	if r.AuthorizationGroups == nil {
 		return groups
@@ -157,13 +157,13 @@ func (m *gatewayModule) reviewGroups(r *document.AccessReview) string {
 	return fmt.Sprintf("array.concat(%s, selector.elements(%s))", groups, m.value(r.AuthorizationGroups, false))
 }
 
-func (m *gatewayModule) reviewAttributes(r *document.ResourceAttributes) string {
+func (m *gatewayModule) reviewAttributes(r *tables.ResourceAttributes) string {
 	if r == nil {
 		return `{"verb": lower(input.request.method), "path": input.request.url_path}`
 	}
 	members := []struct {
 		key   string
-		value *document.Value
+		value *tables.RequestValue
 	}{
 		{"verb", r.Verb}, {"apiGroup", r.Group}, {"resource", r.Resource},
 		{"subresource", r.Subresource}, {"namespace", r.Namespace}, {"name", r.Name},
@@ -175,14 +175,14 @@ func (m *gatewayModule) reviewAttributes(r *document.ResourceAttributes) string 
 	return "{" + strings.Join(parts, ", ") + "}"
 }
 
-func (m *gatewayModule) denial(d *document.Denial) string {
+func (m *gatewayModule) denial(d *tables.GatewayDenial) string {
 	var members []string
 	if d.Code != 0 {
 		members = append(members, fmt.Sprintf(`"code": %d`, d.Code))
 	}
 	for _, text := range []struct {
 		key   string
-		value *document.Value
+		value *tables.RequestValue
 	}{{"message", d.Message}, {"body", d.Body}} {
 		if text.value != nil {
 			members = append(members, regotext.Quote(text.key)+": selector.text("+m.value(text.value, true)+")")
@@ -197,22 +197,22 @@ func (m *gatewayModule) denial(d *document.Denial) string {
 	return "{" + strings.Join(members, ", ") + "}"
 }
 
-// successItem writes the name and the value that an item adds to the answer.
-func (m *gatewayModule) successItem(id string, s *document.SuccessItem) {
-	m.writeApplies(id, s.When)
+// item writes the value that an item adds to the answer. One without a value is
+// signed with a key that is not here.
+func (m *gatewayModule) item(id string, item *tables.GatewayItem) {
 	value := ""
 	switch {
-	case s.Plain != nil:
-		value = m.value(s.Plain, true)
-	case s.Method == "json":
+	case item.Plain != nil:
+		value = m.value(item.Plain, true)
+	case item.Properties != nil:
 		var properties []string
-		for _, name := range slices.Sorted(maps.Keys(s.Properties)) {
-			property := s.Properties[name]
+		for _, name := range slices.Sorted(maps.Keys(item.Properties)) {
+			property := item.Properties[name]
 			properties = append(properties, regotext.Quote(name)+": "+m.value(&property, true))
 		}
 		value = "{" + strings.Join(properties, ", ") + "}"
 	default:
-		return // what is signed with a key is not computed here
+		return
 	}
 	emit.WriteRule(&m.Out, fmt.Sprintf("item[%s] := %s", id, value), []string{"applies[" + id + "]"})
 }

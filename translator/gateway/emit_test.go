@@ -5,30 +5,30 @@ import (
 
 	"github.com/open-policy-agent/opa/v1/ast"
 
-	"github.com/writ-policy/writ/translator/gateway/document"
 	"github.com/writ-policy/writ/translator/tables"
 )
 
 func TestGatewayRulesAreRego(t *testing.T) {
-	for name, meaning := range map[string]any{
-		"authentication": &document.Authentication{},
-		"metadata":       &document.Metadata{},
-		"patterns":       &document.Authorization{Patterns: &[]document.Condition{}},
-		"rego":           &document.Authorization{Rego: &document.RegoBody{Source: "allow := true\n", Allows: true}},
-		"no allow":       &document.Authorization{Rego: &document.RegoBody{Source: "# nothing\n", AllValues: true}},
-		"all values":     &document.Authorization{Rego: &document.RegoBody{Source: "allow := true\n", Allows: true, AllValues: true}},
-		"review":         &document.Authorization{Review: &document.AccessReview{Groups: []string{"a"}}},
-		"review of resources": &document.Authorization{Review: &document.AccessReview{
-			Resource: &document.ResourceAttributes{},
-		}},
-		"denial":    &document.Denial{Code: 302, Headers: map[string]document.Value{}},
-		"json":      &document.SuccessItem{Method: "json"},
-		"wristband": &document.SuccessItem{Method: "wristband"},
-		"pattern":   &document.Pattern{},
-		"when":      &document.When{},
+	authorization := func(a tables.GatewayAuthorization) tables.GatewayRule { return tables.GatewayRule{Authorization: &a} }
+	for name, rule := range map[string]tables.GatewayRule{
+		"authentication": {Authentication: &tables.GatewayAuthentication{}},
+		"metadata":       {Metadata: &tables.GatewayMetadata{}},
+		"patterns":       authorization(tables.GatewayAuthorization{Patterns: &[]tables.RequestCondition{}}),
+		"rego":           authorization(tables.GatewayAuthorization{Rego: &tables.RegoBody{Source: "allow := true\n", Allows: true}}),
+		"no allow":       authorization(tables.GatewayAuthorization{Rego: &tables.RegoBody{Source: "# nothing\n", AllValues: true}}),
+		"all values":     authorization(tables.GatewayAuthorization{Rego: &tables.RegoBody{Source: "allow := true\n", Allows: true, AllValues: true}}),
+		"review":         authorization(tables.GatewayAuthorization{Review: &tables.AccessReview{Groups: []string{"a"}}}),
+		"review of resources": authorization(tables.GatewayAuthorization{Review: &tables.AccessReview{
+			Resource: &tables.ResourceAttributes{},
+		}}),
+		"denial":    {Denial: &tables.GatewayDenial{Code: 302, Headers: map[string]tables.RequestValue{}}},
+		"json":      {Item: &tables.GatewayItem{Properties: map[string]tables.RequestValue{}}},
+		"wristband": {Item: &tables.GatewayItem{}},
+		"pattern":   {Pattern: &tables.GatewayPattern{}},
+		"when":      {},
 	} {
 		m := newGatewayModule("AuthPolicy/n/p")
-		m.policyRule(namedRule{id: name, rule: &tables.EffectiveRule{Key: "rules.x." + name, Source: "a.yaml:1", Meaning: meaning}})
+		m.policyRule(&tables.NamedRule{Name: name, Key: "rules.x." + name, Source: "a.yaml:1", Rule: &rule})
 		files := map[string][]byte{"policy": m.file()}
 		for path, body := range m.bodies {
 			files[path] = body
@@ -43,13 +43,13 @@ func TestGatewayRulesAreRego(t *testing.T) {
 
 // A rule whose own name looks like the number of another has a name of its own.
 func TestRuleNamesAreDistinct(t *testing.T) {
-	g := &gatewayEmitter{ids: make(map[any]string), used: make(map[string]bool)}
+	n := &ruleNames{byRule: make(map[*tables.GatewayRule]*tables.NamedRule), used: make(map[string]bool)}
 	seen := make(map[string]bool)
 	for _, key := range []string{"rules.authorization.a", "rules.authorization.a", "rules.authorization.a 2", "rules.authorization.a"} {
-		id := g.ruleName(&tables.EffectiveRule{Policy: "AuthPolicy/n/p", Key: key, Meaning: &document.Authorization{}})
-		if seen[id] {
-			t.Errorf("two rules have the name %q", id)
+		name := n.named(&tables.EffectiveRule{Policy: "AuthPolicy/n/p", Key: key}, &tables.GatewayRule{}).Name
+		if seen[name] {
+			t.Errorf("two rules have the name %q", name)
 		}
-		seen[id] = true
+		seen[name] = true
 	}
 }

@@ -35,6 +35,7 @@ func Lower(r *Resolved) (*tables.Gateway, diag.List) {
 	for i, f := range g.folded {
 		g.out.Effective[i] = f.effective
 	}
+	g.steps()
 	g.checks()
 	g.out.Policies = g.policyTables()
 	return g.out, g.list

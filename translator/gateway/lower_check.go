@@ -6,7 +6,6 @@ import (
 
 	"github.com/writ-policy/writ/translator/diag"
 	"github.com/writ-policy/writ/translator/gateway/document"
-	"github.com/writ-policy/writ/translator/syntax"
 	"github.com/writ-policy/writ/translator/tables"
 )
 
@@ -73,9 +72,9 @@ func (g *lowerer) patternRefs() {
 		}
 		for _, rule := range f.effective.Rules {
 			h := f.rules[rule.Key]
-			eachPatternRef(h.rule, func(ref syntax.Text) {
+			for _, ref := range h.rule.PatternRefs {
 				if _, ok := f.rules["patterns."+ref.Value]; ok || told[ref.At] {
-					return
+					continue
 				}
 				told[ref.At] = true
 				h.policy.reject()
@@ -86,7 +85,7 @@ func (g *lowerer) patternRefs() {
 					Message:  fmt.Sprintf("patternRef %q is not a pattern of the effective policy of path %s", ref.Value, f.path),
 					Hint:     f.patternHint(ref.Value, h),
 				})
-			})
+			}
 		}
 	}
 }

@@ -73,7 +73,7 @@ func foldPolicies(kind string, policies []*inherited) *fold {
 	for _, key := range slices.Sorted(maps.Keys(f.rules)) {
 		h := f.rules[key]
 		f.effective.Rules = append(f.effective.Rules, tables.EffectiveRule{
-			Key: key, Policy: h.policy.locator, Source: syntax.Source(h.rule.At), Value: h.rule.Value, Meaning: h.rule.Meaning,
+			Key: key, Policy: h.policy.locator, Source: syntax.Source(h.rule.At), Value: h.rule.Value,
 		})
 	}
 	slices.SortStableFunc(f.effective.Replaced, func(a, b tables.Replacement) int {

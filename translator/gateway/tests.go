@@ -7,7 +7,6 @@ import (
 	"slices"
 
 	"github.com/writ-policy/writ/translator/emit"
-	"github.com/writ-policy/writ/translator/gateway/document"
 	"github.com/writ-policy/writ/translator/regotext"
 	"github.com/writ-policy/writ/translator/tables"
 )
@@ -56,10 +55,10 @@ func pathRows(lowered *tables.Gateway, path *tables.GatewayPath) []gatewayTestRo
 		return request
 	}
 	name := lowered.PathName(*path)
-	effective := &lowered.Effective[path.Effective[kindAuth]]
+	steps := lowered.Effective[path.Effective[tables.KindAuthPolicy]].Steps
 	rows := []gatewayTestRow{
 		{name, asked(rule.Name, true), map[string]any{
-			"policies": effectiveSources(effective),
+			"policies": sources(steps),
 			"target": map[string]string{
 				"gateway": "Gateway/" + gateway.Namespace + "/" + gateway.Name + "#" + listener.Name,
 				"route":   "HTTPRoute/" + route.Namespace + "/" + route.Name + "#" + rule.Name,
@@ -67,7 +66,7 @@ func pathRows(lowered *tables.Gateway, path *tables.GatewayPath) []gatewayTestRo
 		}},
 		{"beside " + name, asked("writ-other-rule", true), map[string]any{"allowed": false, "status": 404}},
 	}
-	if asksWho(effective) {
+	if requiresIdentity(steps) {
 		rows = append(rows, gatewayTestRow{"nobody on " + name, asked(rule.Name, false), map[string]any{
 			"allowed": false, "denied": true, "matched": []string{},
 		}})
@@ -75,35 +74,17 @@ func pathRows(lowered *tables.Gateway, path *tables.GatewayPath) []gatewayTestRo
 	return rows
 }
 
-// effectiveSources are the policies with a rule in force; none where nothing
-// restricts.
-func effectiveSources(effective *tables.EffectivePolicy) []string {
-	sources := make(map[string]bool)
-	if !restrictsNothing(effective) {
-		for i := range effective.Rules {
-			sources[effective.Rules[i].Policy] = true
-		}
+// sources are the policies with a rule in force; none where nothing restricts.
+func sources(steps *tables.GatewaySteps) []string {
+	if steps == nil {
+		return []string{}
 	}
-	return append([]string{}, slices.Sorted(maps.Keys(sources))...)
+	return steps.Policies
 }
 
-// asksWho reports whether the policy denies nobody in particular, whatever else is
-// asked.
-func asksWho(effective *tables.EffectivePolicy) bool {
-	asks := false
-	for i := range effective.Rules {
-		rule := &effective.Rules[i]
-		if rule.Key == keyWhen {
-			return false
-		}
-		if authentication, ok := rule.Meaning.(*document.Authentication); ok {
-			if authentication.Anonymous {
-				return false
-			}
-			asks = true
-		}
-	}
-	return asks
+// requiresIdentity reports whether the policy denies each request without an identity.
+func requiresIdentity(steps *tables.GatewaySteps) bool {
+	return steps != nil && steps.When == nil && steps.Authenticates && len(steps.Anonymous) == 0
 }
 
 func gatewayTestModule(gateway *tables.GatewayObject, name string, rows []gatewayTestRow) []byte {

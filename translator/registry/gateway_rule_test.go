@@ -4,100 +4,101 @@ import (
 	"encoding/json"
 	"testing"
 
-	"github.com/writ-policy/writ/translator/diag"
 	"github.com/writ-policy/writ/translator/gateway/document"
 	"github.com/writ-policy/writ/translator/registry"
-	"github.com/writ-policy/writ/translator/syntax"
+	"github.com/writ-policy/writ/translator/tables"
 )
 
-// in is a place in the document of policyOf.
-func in(line, column int) diag.Position {
-	return diag.Position{File: "p.yaml", Line: line, Column: column}
-}
+// path is a path of names.
+func path(steps ...string) tables.SelectorPath { return tables.SelectorPath{Steps: steps} }
 
-func at(value string, line, column int) *syntax.Text {
-	return &syntax.Text{Value: value, At: in(line, column)}
-}
-
-// The meanings of rules, one rule a row. The rule begins on line 6.
-func TestMeanings(t *testing.T) {
+// What the gateway point reads of rules, one rule a row. The rule begins on line 6.
+func TestGatewayRules(t *testing.T) {
 	tests := []struct {
 		name, spec, key string
-		want            any
+		want            tables.GatewayRule
 	}{
 		{
 			name: "anonymous", key: "rules.authentication.a",
 			spec: "  rules: {authentication: {a: {anonymous: {}, priority: 2,\n    when: [{predicate: 'true'}]}}}\n",
-			want: &document.Authentication{
-				Method: "anonymous", Anonymous: true, Priority: 2,
-				When: []document.Condition{{At: in(7, 12), Predicate: at("true", 7, 13)}},
+			want: tables.GatewayRule{
+				Authentication: &tables.GatewayAuthentication{Anonymous: true}, Priority: 2,
+				When: []tables.RequestCondition{{Predicate: "true"}},
 			},
 		},
 		{
 			name: "metadata", key: "rules.metadata.a", spec: "  rules: {metadata: {a: {http: {url: https://a}}}}\n",
-			want: &document.Metadata{Method: "http"},
+			want: tables.GatewayRule{Metadata: &tables.GatewayMetadata{}},
 		},
 		{
 			name: "conditions", key: "when",
 			spec: "  rules: {authentication: {a: {apiKey: {}}}}\n  when:\n  - {selector: route.b, operator: neq, value: c}\n  - {all: []}\n  - any: [{patternRef: p}]\n",
-			want: &document.When{Conditions: []document.Condition{
-				{At: in(8, 5), Selector: "route.b", Operator: "neq", Value: "c"},
-				{At: in(9, 5), All: []document.Condition{}},
-				{At: in(10, 5), Any: []document.Condition{{At: in(10, 11), PatternRef: at("p", 10, 24)}}},
+			want: tables.GatewayRule{When: []tables.RequestCondition{
+				{Comparison: &tables.Comparison{Path: path("route", "b"), Operator: "neq", Value: "c"}},
+				{All: []tables.RequestCondition{}},
+				{Any: []tables.RequestCondition{{Pattern: "p"}}},
 			}},
 		},
 		{
 			name: "pattern", key: "patterns.p",
 			spec: "  rules: {authentication: {a: {apiKey: {}}}}\n  patterns: {p: {allOf: [{selector: route, operator: eq}]}}\n",
-			want: &document.Pattern{AllOf: []document.Condition{{At: in(7, 26), Selector: "route", Operator: "eq"}}},
+			want: tables.GatewayRule{Pattern: &tables.GatewayPattern{AllOf: []tables.RequestCondition{
+				{Comparison: &tables.Comparison{Path: path("route"), Operator: "eq"}},
+			}}},
 		},
 		{
 			name: "pattern matching", key: "rules.authorization.a", spec: "  rules: {authorization: {a: {patternMatching: {patterns: []}}}}\n",
-			want: &document.Authorization{Patterns: &[]document.Condition{}},
+			want: tables.GatewayRule{Authorization: &tables.GatewayAuthorization{Patterns: &[]tables.RequestCondition{}}},
 		},
 		{
 			name: "Rego", key: "rules.authorization.a",
 			spec: "  rules: {authorization: {a: {opa: {allValues: true,\n    rego: allow if true}}}}\n",
-			want: &document.Authorization{Rego: &document.RegoBody{At: in(7, 5), Source: "allow if true\n", Allows: true, AllValues: true}},
-		},
-		{
-			name: "review of a resource", key: "rules.authorization.a",
-			spec: "  rules: {authorization: {a: {kubernetesSubjectAccessReview: {user: {selector: route}, groups: [g],\n    authorizationGroups: {expression: request.x}, resourceAttributes: {verb: {value: get}}}}}}\n",
-			want: &document.Authorization{Review: &document.AccessReview{
-				User:                &document.Value{At: in(6, 63), Selector: at("route", 6, 80)},
-				Groups:              []string{"g"},
-				AuthorizationGroups: &document.Value{At: in(7, 5), Expression: at("request.x", 7, 27)},
-				Resource:            &document.ResourceAttributes{Verb: &document.Value{At: in(7, 72), Value: "get"}},
+			want: tables.GatewayRule{Authorization: &tables.GatewayAuthorization{
+				Rego: &tables.RegoBody{Source: "allow if true\n", Allows: true, AllValues: true},
 			}},
 		},
 		{
+			name: "review of a resource", key: "rules.authorization.a",
+			spec: "  rules: {authorization: {a: {kubernetesSubjectAccessReview: {user: {selector: '{route}/b'}, groups: [g],\n    authorizationGroups: {expression: request.x}, resourceAttributes: {verb: {value: get}}}}}}\n",
+			want: tables.GatewayRule{Authorization: &tables.GatewayAuthorization{Review: &tables.AccessReview{
+				User: &tables.RequestValue{Template: &tables.Template{
+					Pieces: []tables.TemplatePiece{{Path: &tables.SelectorPath{Steps: []string{"route"}}}, {Text: "/b"}},
+				}},
+				Groups:              []string{"g"},
+				AuthorizationGroups: &tables.RequestValue{Expression: "request.x"},
+				Resource:            &tables.ResourceAttributes{Verb: &tables.RequestValue{Value: "get"}},
+			}}},
+		},
+		{
 			name: "review of a path", key: "rules.authorization.a", spec: "  rules: {authorization: {a: {kubernetesSubjectAccessReview: {}}}}\n",
-			want: &document.Authorization{Review: &document.AccessReview{}},
+			want: tables.GatewayRule{Authorization: &tables.GatewayAuthorization{Review: &tables.AccessReview{}}},
 		},
 		{
 			name: "denial", key: "rules.response.unauthorized",
 			spec: "  rules: {response: {unauthorized: {code: 302, headers: {a: {value: [1]}},\n    message: {value: m}, body: {}}}}\n",
-			want: &document.Denial{
-				Code: 302, Headers: map[string]document.Value{"a": {At: in(6, 58), Value: []any{json.Number("1")}}},
-				Message: &document.Value{At: in(7, 5), Value: "m"}, Body: &document.Value{At: in(7, 26)},
-			},
+			want: tables.GatewayRule{Denial: &tables.GatewayDenial{
+				Code: 302, Headers: map[string]tables.RequestValue{"a": {Value: []any{json.Number("1")}}},
+				Message: &tables.RequestValue{Value: "m"}, Body: &tables.RequestValue{},
+			}},
 		},
 		{
 			name: "plain item", key: "rules.response.success.headers.a",
 			spec: "  rules: {response: {success: {headers: {a: {key: k, plain: {value: v}}}}}}\n",
-			want: &document.SuccessItem{Key: "k", Method: "plain", Plain: &document.Value{At: in(6, 54), Value: "v"}},
+			want: tables.GatewayRule{Item: &tables.GatewayItem{Header: true, Key: "k", Plain: &tables.RequestValue{Value: "v"}}},
 		},
 		{
 			name: "JSON item", key: "rules.response.success.filters.a",
 			spec: "  rules: {response: {success: {filters: {a: {json: {properties: {p: {value: 1.50}}}}}}}}\n",
-			want: &document.SuccessItem{Method: "json", Properties: map[string]document.Value{"p": {At: in(6, 66), Value: json.Number("1.50")}}},
+			want: tables.GatewayRule{Item: &tables.GatewayItem{
+				Key: "a", Properties: map[string]tables.RequestValue{"p": {Value: json.Number("1.50")}},
+			}},
 		},
 	}
 	for _, test := range tests {
 		t.Run(test.name, func(t *testing.T) {
 			for _, r := range policyOf(t, test.spec).Blocks[0].Rules {
 				if r.Key == test.key {
-					same(t, "meaning", r.Meaning, test.want)
+					same(t, "rule", *r.Rule, test.want)
 					return
 				}
 			}
@@ -119,7 +120,7 @@ spec:
 	same(t, "errors", list.HasErrors(), true)
 	p := one[*document.InheritedPolicy](t, documents)
 	same(t, "kind of the target", p.Target.Kind, "")
-	same(t, "meaning", p.Blocks[0].Rules[0].Meaning, any(&document.Authorization{Patterns: &[]document.Condition{}}))
+	same(t, "rule", *p.Blocks[0].Rules[0].Rule, tables.GatewayRule{Authorization: &tables.GatewayAuthorization{Patterns: &[]tables.RequestCondition{}}})
 }
 
 // The older Rego becomes Rego v1, and comments that say something to OPA vanish.
@@ -139,7 +140,7 @@ func TestRegoBody(t *testing.T) {
 				"{group: gateway.networking.k8s.io, kind: Gateway, name: g}, rules: {authorization: {a: {opa: {rego: "+string(quoted)+"}}}}}}"))
 			same(t, "errors", list.HasErrors(), false)
 			p := one[*document.InheritedPolicy](t, documents)
-			same(t, "source", p.Blocks[0].Rules[0].Meaning.(*document.Authorization).Rego.Source, test.want)
+			same(t, "source", p.Blocks[0].Rules[0].Rule.Authorization.Rego.Source, test.want)
 		})
 	}
 }

@@ -8,6 +8,7 @@ import (
 	"github.com/writ-policy/writ/translator/diag"
 	"github.com/writ-policy/writ/translator/gateway/document"
 	"github.com/writ-policy/writ/translator/syntax"
+	"github.com/writ-policy/writ/translator/tables"
 )
 
 func TestGateway(t *testing.T) {
@@ -140,7 +141,8 @@ func TestBarePolicy(t *testing.T) {
 	same(t, "at", b.At, diag.Position{File: "p.yaml", Line: 4, Column: 1})
 	same(t, "rules", keys(b), []string{"rules.authentication.a", "when"})
 	same(t, "value", b.Rules[0].Value, any(map[string]any{"jwt": map[string]any{"issuerUrl": "https://a", "ttl": json.Number("50")}}))
-	same(t, "meaning", b.Rules[0].Meaning, any(&document.Authentication{Method: "jwt"}))
+	same(t, "rule", *b.Rules[0].Rule, tables.GatewayRule{Authentication: &tables.GatewayAuthentication{}})
+	same(t, "references", b.Rules[1].PatternRefs, []syntax.Text{{Value: "x", At: diag.Position{File: "p.yaml", Line: 6, Column: 23}}})
 	same(t, "when", b.Rules[1].Value, any([]any{map[string]any{"patternRef": "x"}}))
 	only := policyOf(t, "  unset: [when]\n")
 	same(t, "blocks of one that only unsets", len(only.Blocks), 0)
@@ -158,5 +160,5 @@ spec:
 `))
 	same(t, "rules", keys(p.Blocks[0]), []string{"limits.a.b", "when"})
 	same(t, "value", p.Blocks[0].Rules[0].Value, any(map[string]any{"rates": []any{map[string]any{"limit": json.Number("5"), "window": "1m"}}}))
-	same(t, "meaning", p.Blocks[0].Rules[0].Meaning, nil)
+	same(t, "rule", p.Blocks[0].Rules[0].Rule == nil, true)
 }

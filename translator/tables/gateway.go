@@ -3,14 +3,14 @@ package tables
 // The kinds of inherited policies, in the order in which they are computed, and of
 // what they are attached to.
 const (
-	kindAuthPolicy      = "AuthPolicy"
+	KindAuthPolicy      = "AuthPolicy"
 	KindRateLimitPolicy = "RateLimitPolicy"
 	KindGateway         = "Gateway"
 	KindHTTPRoute       = "HTTPRoute"
 )
 
 // GatewayKinds are the kinds of inherited policies.
-var GatewayKinds = []string{kindAuthPolicy, KindRateLimitPolicy}
+var GatewayKinds = []string{KindAuthPolicy, KindRateLimitPolicy}
 
 // The words of a policy's conditions.
 const (
@@ -40,6 +40,8 @@ type Gateway struct {
 	Effective []EffectivePolicy `json:"effective"`
 	// Policies are all policies by kind, namespace and name.
 	Policies []GatewayPolicy `json:"policies"`
+	// Rules are the rules that Steps refer to, each once, by policy and name.
+	Rules []*NamedRule `json:"-"`
 }
 
 // GatewayObject is a Gateway. Effective is, by kind, the index of the fold of the
@@ -105,7 +107,7 @@ type GatewayPath struct {
 	Effective map[string]int `json:"effective"`
 }
 
-// EffectivePolicy is what the policies of a path come to.
+// EffectivePolicy is the result of folding the policies of a path.
 type EffectivePolicy struct {
 	Kind string `json:"kind"`
 	// Rules are sorted by key.
@@ -113,6 +115,10 @@ type EffectivePolicy struct {
 	// Policies are the locators of all policies of the path, highest first.
 	Policies []string      `json:"policies"`
 	Replaced []Replacement `json:"replaced"`
+	// Steps is what the gateway point evaluates: generated Rego holds it, so the JSON
+	// form does not. It is nil for a policy that restricts nothing, which has only
+	// conditions and patterns, and for kinds that the gateway point does not read.
+	Steps *GatewaySteps `json:"-"`
 }
 
 // EffectiveRule is a rule in force.
@@ -121,8 +127,6 @@ type EffectiveRule struct {
 	Policy string `json:"policy"` // locator of the policy it is from
 	Source string `json:"source"` // file:line of the rule
 	Value  any    `json:"value"`  // as written
-	// Meaning is as in the decoded rule: for the phase that writes Rego.
-	Meaning any `json:"-"`
 }
 
 // Replacement is a rule that lost.

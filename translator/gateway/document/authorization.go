@@ -3,13 +3,14 @@ package document
 import (
 	"github.com/writ-policy/writ/translator/diag"
 	"github.com/writ-policy/writ/translator/syntax"
+	"github.com/writ-policy/writ/translator/tables"
 )
 
 // authorization reads a rule of authorization. One with mistakes is a list of no
 // conditions, so that there is always one method.
-func (r *ruleReader) authorization(f *syntax.Field) *Authorization {
+func (r *ruleReader) authorization(f *syntax.Field) *tables.GatewayRule {
 	head, _ := r.rule(f, "a rule of authorization", authorizationMethods, nil)
-	out := &Authorization{When: head.when, Priority: head.priority}
+	out := &tables.GatewayAuthorization{}
 	switch head.method {
 	case "patternMatching":
 		if c := r.inside(head); c != nil {
@@ -29,9 +30,9 @@ func (r *ruleReader) authorization(f *syntax.Field) *Authorization {
 		r.d.Fail(head.key, diag.Unsupported, "", "spicedb needs the network: it is not supported")
 	}
 	if out.Patterns == nil && out.Rego == nil && out.Review == nil {
-		out.Patterns = &[]Condition{}
+		out.Patterns = &[]tables.RequestCondition{}
 	}
-	return out
+	return &tables.GatewayRule{When: head.when, Priority: head.priority, Authorization: out}
 }
 
 // inside is a cursor over the fields of a rule's method.
@@ -44,8 +45,8 @@ func (r *ruleReader) inside(head ruleHead) *syntax.Cursor {
 }
 
 // review reads kubernetesSubjectAccessReview.
-func (r *ruleReader) review(head ruleHead) *AccessReview {
-	out := &AccessReview{}
+func (r *ruleReader) review(head ruleHead) *tables.AccessReview {
+	out := &tables.AccessReview{}
 	c := r.inside(head)
 	if c == nil {
 		return out
@@ -54,7 +55,7 @@ func (r *ruleReader) review(head ruleHead) *AccessReview {
 	groups, _ := c.Texts("groups")
 	out.Groups = syntax.Values(groups)
 	if a := c.Mapping("resourceAttributes"); a != nil {
-		out.Resource = &ResourceAttributes{
+		out.Resource = &tables.ResourceAttributes{
 			Group: r.value(a, "group"), Resource: r.value(a, "resource"), Subresource: r.value(a, "subresource"),
 			Name: r.value(a, "name"), Namespace: r.value(a, "namespace"), Verb: r.value(a, "verb"),
 		}
@@ -65,7 +66,7 @@ func (r *ruleReader) review(head ruleHead) *AccessReview {
 }
 
 // opa reads the rule whose method is Rego.
-func (r *ruleReader) opa(head ruleHead) *RegoBody {
+func (r *ruleReader) opa(head ruleHead) *tables.RegoBody {
 	c := r.inside(head)
 	if c == nil {
 		return nil

@@ -7,6 +7,7 @@ import (
 	"github.com/writ-policy/writ/translator/cel"
 	"github.com/writ-policy/writ/translator/diag"
 	"github.com/writ-policy/writ/translator/syntax"
+	"github.com/writ-policy/writ/translator/tables"
 )
 
 // ruleReader reads the rules of one block.
@@ -14,6 +15,7 @@ type ruleReader struct {
 	d     *syntax.Decoder
 	kind  string // of the document
 	rules []InheritedRule
+	refs  []syntax.Text // references to patterns in the rule being read
 }
 
 // block decodes the bare set or a block. A block without a rule is reported; of
@@ -45,10 +47,12 @@ func (g *gatewayDocument) block(c *syntax.Cursor, name string) Block {
 	return b
 }
 
-// add keeps a rule of the block as written, with what it means.
-func (r *ruleReader) add(key string, f *syntax.Field, meaning any) {
+// add keeps a rule of the block as written, with what the gateway point evaluates of
+// it and the references that were read with it.
+func (r *ruleReader) add(key string, f *syntax.Field, rule *tables.GatewayRule) {
 	value, _ := r.d.Value(f.Value)
-	r.rules = append(r.rules, InheritedRule{Key: key, At: r.d.At(f.Key), Value: value, Meaning: meaning})
+	r.rules = append(r.rules, InheritedRule{Key: key, At: r.d.At(f.Key), Value: value, Rule: rule, PatternRefs: r.refs})
+	r.refs = nil
 }
 
 // when reads the field of that name, whose type says which of two meanings it has.
@@ -66,7 +70,7 @@ func (r *ruleReader) when(c *syntax.Cursor, b *Block) {
 	case f.Value.Type != syntax.List:
 		r.d.Fail(f.Value, diag.WhenForm, "write [{predicate: CEL}]", "when is neither a string in CEL nor a list of conditions, this is %s", syntax.Describe(f.Value))
 	case len(f.Value.Items) > 0:
-		r.add("when", f, &When{Conditions: r.conditions(f)})
+		r.add("when", f, &tables.GatewayRule{When: r.conditions(f)})
 	}
 }
 
@@ -89,7 +93,7 @@ func (r *ruleReader) each(c *syntax.Cursor, name string, read func(f *syntax.Fie
 // patterns reads the named lists of comparisons.
 func (r *ruleReader) patterns(c *syntax.Cursor) {
 	r.each(c, "patterns", func(f *syntax.Field) {
-		p := &Pattern{}
+		p := &tables.GatewayPattern{}
 		if inner := r.d.Cursor(f.Value, "a pattern", false); inner != nil {
 			inner.At = f.Key
 			items, _ := inner.List("allOf")
@@ -103,7 +107,7 @@ func (r *ruleReader) patterns(c *syntax.Cursor) {
 			}
 			inner.Done()
 		}
-		r.add("patterns."+f.Key.Value, f, p)
+		r.add("patterns."+f.Key.Value, f, &tables.GatewayRule{Pattern: p})
 	})
 }
 
@@ -129,7 +133,9 @@ func (r *ruleReader) groups(c *syntax.Cursor) {
 	}
 	success := response.Mapping("success")
 	for _, name := range []string{"headers", "filters"} {
-		r.each(success, name, func(f *syntax.Field) { r.add("rules.response.success."+name+"."+f.Key.Value, f, r.successItem(f)) })
+		r.each(success, name, func(f *syntax.Field) {
+			r.add("rules.response.success."+name+"."+f.Key.Value, f, r.successItem(f, name == "headers"))
+		})
 	}
 	success.Done()
 	response.Done()

@@ -24,5 +24,13 @@ func decodeCel(d *syntax.Decoder, key, n *syntax.Node, check celCheck) *syntax.T
 	return &syntax.Text{Value: n.Value, At: d.At(key)}
 }
 
+// celOf is the text of an expression, empty where it has mistakes.
+func celOf(t *syntax.Text) string {
+	if t == nil {
+		return ""
+	}
+	return t.Value
+}
+
 // celText is the shape of an expression over a request.
 var celText = reader(func(d *syntax.Decoder, key, n *syntax.Node) { decodeCel(d, key, n, cel.CheckExpression) })

@@ -6,13 +6,14 @@ import (
 	"github.com/writ-policy/writ/translator/cel"
 	"github.com/writ-policy/writ/translator/diag"
 	"github.com/writ-policy/writ/translator/syntax"
+	"github.com/writ-policy/writ/translator/tables"
 )
 
 var comparisons = []string{"eq", "neq", "incl", "excl", "matches"}
 
 // conditions reads a list of conditions on a request, all of which must hold.
 // Those with mistakes are left out. A RateLimitPolicy knows predicates alone.
-func (r *ruleReader) conditions(f *syntax.Field) []Condition {
+func (r *ruleReader) conditions(f *syntax.Field) []tables.RequestCondition {
 	if f.Value.Type != syntax.List {
 		hint := ""
 		if f.Value.Type == syntax.String {
@@ -21,9 +22,9 @@ func (r *ruleReader) conditions(f *syntax.Field) []Condition {
 		r.d.Fail(f.Value, diag.WrongType, hint, "%s is a list of conditions, this is %s", f.Key.Value, syntax.Describe(f.Value))
 		return nil
 	}
-	out := []Condition{}
+	out := []tables.RequestCondition{}
 	for _, n := range f.Value.Items {
-		condition, ok := Condition{}, false
+		condition, ok := tables.RequestCondition{}, false
 		if r.kind == kindRateLimitPolicy {
 			condition, ok = r.predicateOnly(n)
 		} else {
@@ -43,17 +44,17 @@ var forms = map[string]string{
 }
 
 // condition reads one item of a list of conditions.
-func (r *ruleReader) condition(n *syntax.Node) (Condition, bool) {
+func (r *ruleReader) condition(n *syntax.Node) (tables.RequestCondition, bool) {
 	c := r.d.Cursor(n, "a condition", false)
 	if c == nil {
-		return Condition{}, false
+		return tables.RequestCondition{}, false
 	}
-	before := len(r.d.Diags)
-	out := Condition{At: r.d.At(n)}
+	before, refs := len(r.d.Diags), len(r.refs)
+	out := tables.RequestCondition{}
 	form := r.form(c)
 	switch form {
 	case "comparison":
-		r.compare(c, &out)
+		out.Comparison = r.compare(c)
 	case "all", "any":
 		f := c.Field(form)
 		if conditions := r.conditions(f); form == "all" {
@@ -63,11 +64,11 @@ func (r *ruleReader) condition(n *syntax.Node) (Condition, bool) {
 		}
 	case "predicate":
 		f := c.Field("predicate")
-		out.Predicate = decodeCel(r.d, f.Key, f.Value, cel.CheckPredicate)
+		out.Predicate = celOf(decodeCel(r.d, f.Key, f.Value, cel.CheckPredicate))
 	case "patternRef":
 		if name := c.Required("patternRef"); name != nil {
-			t := r.d.Text(name)
-			out.PatternRef = &t
+			out.Pattern = name.Value
+			r.refs = append(r.refs, r.d.Text(name))
 		}
 	}
 	c.Skip("selector", "operator", "value", "predicate", "patternRef", "all", "any")
@@ -76,7 +77,11 @@ func (r *ruleReader) condition(n *syntax.Node) (Condition, bool) {
 		r.d.Fail(n, diag.Missing, "write {predicate: CEL}, {patternRef: NAME}, {all: [...]}, {any: [...]} or {selector: PATH, operator: eq, value: TEXT}",
 			"the condition is empty")
 	}
-	return out, len(r.d.Diags) == before
+	if len(r.d.Diags) > before {
+		r.refs = r.refs[:refs] // the condition is left out
+		return out, false
+	}
+	return out, true
 }
 
 // form says what a condition is by its first field, and reports others that do
@@ -97,28 +102,28 @@ func (r *ruleReader) form(c *syntax.Cursor) string {
 }
 
 // comparison reads a condition that can only be one.
-func (r *ruleReader) comparison(n *syntax.Node) (Condition, bool) {
+func (r *ruleReader) comparison(n *syntax.Node) (tables.RequestCondition, bool) {
 	c := r.d.Cursor(n, "a comparison", false)
 	if c == nil {
-		return Condition{}, false
+		return tables.RequestCondition{}, false
 	}
 	before := len(r.d.Diags)
-	out := Condition{At: r.d.At(n)}
-	r.compare(c, &out)
+	out := tables.RequestCondition{Comparison: r.compare(c)}
 	c.Done()
 	return out, len(r.d.Diags) == before
 }
 
 // compare reads selector, operator and value. A value that is not written is the
 // empty string.
-func (r *ruleReader) compare(c *syntax.Cursor, out *Condition) {
+func (r *ruleReader) compare(c *syntax.Cursor) *tables.Comparison {
+	out := &tables.Comparison{}
 	if selector := c.Required("selector"); selector != nil {
-		path, problem := ParseSelector(selector.Value)
+		path, problem := parseSelector(selector.Value)
 		if problem != "" {
 			reportBadSelector(r.d, selector, problem)
 		}
 		warnDoubt(r.d, selector, &path)
-		out.Selector = selector.Value
+		out.Path = path
 	}
 	operator, value := c.Required("operator"), c.Text("value")
 	if value != nil {
@@ -138,21 +143,22 @@ func (r *ruleReader) compare(c *syntax.Cursor, out *Condition) {
 	if operator != nil {
 		out.Operator = operator.Value
 	}
+	return out
 }
 
 // predicateOnly reads a condition of a RateLimitPolicy.
-func (r *ruleReader) predicateOnly(n *syntax.Node) (Condition, bool) {
+func (r *ruleReader) predicateOnly(n *syntax.Node) (tables.RequestCondition, bool) {
 	c := r.d.Cursor(n, "a condition of a RateLimitPolicy", false)
 	if c == nil {
-		return Condition{}, false
+		return tables.RequestCondition{}, false
 	}
 	before := len(r.d.Diags)
-	out := Condition{At: r.d.At(n)}
+	out := tables.RequestCondition{}
 	if f := c.Field("predicate"); f != nil && !f.Value.IsNull() {
-		out.Predicate = decodeCel(r.d, f.Key, f.Value, cel.CheckPredicate)
+		out.Predicate = celOf(decodeCel(r.d, f.Key, f.Value, cel.CheckPredicate))
 	}
 	c.Done()
-	if out.Predicate == nil && len(r.d.Diags) == before {
+	if out.Predicate == "" && len(r.d.Diags) == before {
 		c.Missing("predicate", "")
 	}
 	return out, len(r.d.Diags) == before

@@ -5,6 +5,7 @@ import (
 
 	"github.com/writ-policy/writ/translator/diag"
 	"github.com/writ-policy/writ/translator/syntax"
+	"github.com/writ-policy/writ/translator/tables"
 )
 
 // FamilyGateway is the family of gateways, routes and the policies on them.
@@ -125,104 +126,10 @@ type InheritedRule struct {
 	At  diag.Position // its name's
 	// Value is the rule as written: JSON values, numbers as json.Number.
 	Value any
-	// Meaning is what the gateway point reads of it, nil where it reads nothing
-	// (callbacks, limits). A rule with mistakes has a meaning of its type without
-	// what they are in: *Authentication, *Metadata, *Authorization, *Denial,
-	// *SuccessItem, *Pattern or *When.
-	Meaning any
-}
-
-// Condition is one item of a list of conditions. Exactly one of Operator,
-// Predicate, PatternRef, All and Any is set.
-type Condition struct {
-	At         diag.Position
-	Selector   string
-	Operator   string // eq, neq, incl, excl or matches
-	Value      string
-	Predicate  *syntax.Text // CEL of type bool
-	PatternRef *syntax.Text
-	All        []Condition // not nil where it is the one
-	Any        []Condition
-}
-
-// Value is a value that is written out or found in the request. Exactly one of
-// its members counts, the first that is set; none gives null.
-type Value struct {
-	At         diag.Position
-	Selector   *syntax.Text // a path or, with "{...}" in it, a template
-	Expression *syntax.Text // CEL
-	Value      any          // as written: JSON
-}
-
-// When is the request-time conditions of a policy.
-type When struct{ Conditions []Condition }
-
-// Pattern is a named list of conditions, all of which must hold.
-type Pattern struct{ AllOf []Condition }
-
-// Authentication is a rule of rules.authentication.
-type Authentication struct {
-	When      []Condition
-	Priority  int
-	Method    string
-	Anonymous bool
-}
-
-// Metadata is a rule of rules.metadata: the caller fetches it.
-type Metadata struct {
-	When     []Condition
-	Priority int
-	Method   string
-}
-
-// Authorization is a rule of rules.authorization. Exactly one of Patterns, Rego
-// and Review is set.
-type Authorization struct {
-	When     []Condition
-	Priority int
-	Patterns *[]Condition
-	Rego     *RegoBody
-	Review   *AccessReview
-}
-
-// RegoBody is a module body without a package, known to compile as Rego v1.
-type RegoBody struct {
-	At        diag.Position
-	Source    string // Rego v1, without a package clause
-	Allows    bool   // some rule of it may make allow true
-	AllValues bool
-}
-
-// AccessReview is kubernetesSubjectAccessReview.
-type AccessReview struct {
-	User                *Value // nil: absent
-	Groups              []string
-	AuthorizationGroups *Value
-	// Resource is resourceAttributes, nil for a review of method and path. Its
-	// members are nil where absent.
-	Resource *ResourceAttributes
-}
-
-// ResourceAttributes are what an access review asks about.
-type ResourceAttributes struct {
-	Group, Resource, Subresource, Name, Namespace, Verb *Value
-}
-
-// Denial is response.unauthenticated or response.unauthorized.
-type Denial struct {
-	Code    int // zero: not said
-	Message *Value
-	Body    *Value
-	Headers map[string]Value
-}
-
-// SuccessItem is an item below response.success.
-type SuccessItem struct {
-	When     []Condition
-	Priority int
-	Key      string // as said, else empty: the item's name
-	Method   string // plain, json or wristband
-	Plain    *Value
-	// Properties are of json, by name.
-	Properties map[string]Value
+	// Rule is what the gateway point evaluates of it; nil for callbacks and limits,
+	// which it does not read. A rule with mistakes has its type, without what they
+	// are in.
+	Rule *tables.GatewayRule
+	// PatternRefs are the references to patterns in its conditions.
+	PatternRefs []syntax.Text
 }

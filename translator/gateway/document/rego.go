@@ -14,6 +14,7 @@ import (
 	"github.com/writ-policy/writ/translator/diag"
 	"github.com/writ-policy/writ/translator/extension"
 	"github.com/writ-policy/writ/translator/syntax"
+	"github.com/writ-policy/writ/translator/tables"
 )
 
 // regoPackage stands before a body, on a line of its own, while it is checked.
@@ -21,7 +22,7 @@ const regoPackage = "package writ_policy\n"
 
 // decodeRegoBody checks the body of a module, nil where it has mistakes. They are told
 // at the key, the place within the text in the message.
-func decodeRegoBody(d *syntax.Decoder, key, n *syntax.Node) *RegoBody {
+func decodeRegoBody(d *syntax.Decoder, key, n *syntax.Node) *tables.RegoBody {
 	r := &bodyReader{d: d, key: key}
 	if len(n.Value) > extension.MaxRegoBytes {
 		r.fail(nil, diag.Rego, "", "Rego of %d bytes, at most %d are read", len(n.Value), extension.MaxRegoBytes)
@@ -35,7 +36,7 @@ func decodeRegoBody(d *syntax.Decoder, key, n *syntax.Node) *RegoBody {
 	if !allowing {
 		d.Warn(key, diag.RegoNoAllow, "write allow if { ... }", "no rule of the Rego is called allow, so it allows nothing")
 	}
-	return &RegoBody{At: d.At(key), Source: source, Allows: allowing}
+	return &tables.RegoBody{Source: source, Allows: allowing}
 }
 
 // allows reports whether a rule may make allow true.

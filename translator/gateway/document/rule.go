@@ -9,6 +9,7 @@ import (
 	"github.com/writ-policy/writ/translator/cel"
 	"github.com/writ-policy/writ/translator/diag"
 	"github.com/writ-policy/writ/translator/syntax"
+	"github.com/writ-policy/writ/translator/tables"
 )
 
 // The methods of rules, with the fields they have. Nil is read by itself.
@@ -60,7 +61,7 @@ var (
 
 // ruleHead is what every rule has.
 type ruleHead struct {
-	when     []Condition
+	when     []tables.RequestCondition
 	priority int
 	method   string
 	key      *syntax.Node // the field of the method
@@ -127,57 +128,61 @@ func (r *ruleReader) noMethod(at *syntax.Node, what string, methods fields) {
 	r.d.Fail(at, diag.Method, "one of "+strings.Join(names, ", "), "%s has no method", what)
 }
 
-func (r *ruleReader) authentication(f *syntax.Field) *Authentication {
+func (r *ruleReader) authentication(f *syntax.Field) *tables.GatewayRule {
 	head, _ := r.rule(f, "a rule of authentication", authenticationMethods, identityFields)
-	return &Authentication{When: head.when, Priority: head.priority, Method: head.method, Anonymous: head.method == "anonymous"}
+	method := &tables.GatewayAuthentication{Anonymous: head.method == "anonymous"}
+	return &tables.GatewayRule{When: head.when, Priority: head.priority, Authentication: method}
 }
 
-func (r *ruleReader) metadata(f *syntax.Field) *Metadata {
+func (r *ruleReader) metadata(f *syntax.Field) *tables.GatewayRule {
 	head, _ := r.rule(f, "a rule of metadata", metadataMethods, nil)
-	return &Metadata{When: head.when, Priority: head.priority, Method: head.method}
+	return &tables.GatewayRule{When: head.when, Priority: head.priority, Metadata: &tables.GatewayMetadata{}}
 }
 
 // denial reads response.unauthenticated or response.unauthorized.
-func (r *ruleReader) denial(f *syntax.Field) *Denial {
-	out := &Denial{}
+func (r *ruleReader) denial(f *syntax.Field) *tables.GatewayRule {
+	out := &tables.GatewayDenial{}
+	rule := &tables.GatewayRule{Denial: out}
 	c := r.d.Cursor(f.Value, f.Key.Value, false)
 	if c == nil {
-		return out
+		return rule
 	}
 	out.Code, _ = c.Integer("code", 300, 599)
 	out.Message, out.Body = r.value(c, "message"), r.value(c, "body")
 	out.Headers = r.values(c, "headers")
 	c.Done()
-	return out
+	return rule
 }
 
 // successItem reads an item below response.success.
-func (r *ruleReader) successItem(f *syntax.Field) *SuccessItem {
+func (r *ruleReader) successItem(f *syntax.Field, header bool) *tables.GatewayRule {
 	head, ok := r.rule(f, "an item of the response", successMethods, fields{"key": syntax.String})
-	out := &SuccessItem{When: head.when, Priority: head.priority, Method: head.method}
+	out := &tables.GatewayItem{Header: header, Key: f.Key.Value}
+	rule := &tables.GatewayRule{When: head.when, Priority: head.priority, Item: out}
 	if !ok {
-		return out
+		return rule
 	}
-	if key := f.Value.Find("key", false); key != nil && key.Value.Type == syntax.String {
+	if key := f.Value.Find("key", false); key != nil && key.Value.Type == syntax.String && key.Value.Value != "" {
 		out.Key = key.Value.Value
 	}
 	switch head.method {
 	case "plain":
 		out.Plain = decodeRequestValue(r.d, head.key, head.value, "value", "selector", "expression")
 	case "json":
+		out.Properties = make(map[string]tables.RequestValue)
 		if c := r.d.Cursor(head.value, "json", false); c != nil {
 			c.At = head.key
-			out.Properties = r.values(c, "properties")
+			maps.Copy(out.Properties, r.values(c, "properties"))
 			c.Done()
 		}
 	case "wristband":
 		r.d.Warn(f.Key, diag.NotComputed, "", "wristband %s is not made here", syntax.Quote(f.Key.Value))
 	}
-	return out
+	return rule
 }
 
 // value reads an optional value of a mapping, values an optional map of them.
-func (r *ruleReader) value(c *syntax.Cursor, name string) *Value {
+func (r *ruleReader) value(c *syntax.Cursor, name string) *tables.RequestValue {
 	f := c.Field(name)
 	if f == nil || f.Value.IsNull() {
 		return nil
@@ -185,15 +190,15 @@ func (r *ruleReader) value(c *syntax.Cursor, name string) *Value {
 	return decodeRequestValue(r.d, f.Key, f.Value, "value", "selector", "expression")
 }
 
-func (r *ruleReader) values(c *syntax.Cursor, name string) map[string]Value {
-	var out map[string]Value
+func (r *ruleReader) values(c *syntax.Cursor, name string) map[string]tables.RequestValue {
+	var out map[string]tables.RequestValue
 	r.each(c, name, func(f *syntax.Field) {
 		v := decodeRequestValue(r.d, f.Key, f.Value, "value", "selector", "expression")
 		if v == nil {
 			return
 		}
 		if out == nil {
-			out = make(map[string]Value)
+			out = make(map[string]tables.RequestValue)
 		}
 		out[f.Key.Value] = *v
 	})
@@ -202,7 +207,7 @@ func (r *ruleReader) values(c *syntax.Cursor, name string) map[string]Value {
 
 // decodeRequestValue reads a value that is written out or found in the request, by one
 // of some members. It is nil where it has mistakes.
-func decodeRequestValue(d *syntax.Decoder, key, n *syntax.Node, members ...string) *Value {
+func decodeRequestValue(d *syntax.Decoder, key, n *syntax.Node, members ...string) *tables.RequestValue {
 	if n.Type != syntax.Mapping {
 		hint := ""
 		if n.Type == syntax.String {
@@ -212,7 +217,7 @@ func decodeRequestValue(d *syntax.Decoder, key, n *syntax.Node, members ...strin
 		return nil
 	}
 	before := len(d.Diags)
-	v := &Value{At: d.At(key)}
+	v := &tables.RequestValue{}
 	c := d.Cursor(n, key.Value, false)
 	c.At = key
 	first := ""
@@ -231,26 +236,34 @@ func decodeRequestValue(d *syntax.Decoder, key, n *syntax.Node, members ...strin
 		}
 	}
 	if selector := c.Text("selector"); selector != nil {
-		pieces, _, problem := ParseTemplate(selector.Value)
-		if problem != "" {
-			reportBadSelector(d, selector, problem)
-		}
-		for _, piece := range pieces {
-			if piece.Path != nil {
-				warnDoubt(d, selector, piece.Path)
-			}
-		}
-		t := d.Text(selector)
-		v.Selector = &t
+		v.Template = decodeTemplate(d, selector)
 	}
 	if f := c.Field("expression"); f != nil && !f.Value.IsNull() {
-		v.Expression = decodeCel(d, f.Key, f.Value, cel.CheckExpression)
+		v.Expression = celOf(decodeCel(d, f.Key, f.Value, cel.CheckExpression))
 	}
 	c.Done()
 	if len(d.Diags) > before {
 		return nil
 	}
 	return v
+}
+
+// decodeTemplate reads a selector that may be a template.
+func decodeTemplate(d *syntax.Decoder, n *syntax.Node) *tables.Template {
+	template, problem := parseTemplate(n.Value)
+	if problem != "" {
+		reportBadSelector(d, n, problem)
+		return nil
+	}
+	if template.Path != nil {
+		warnDoubt(d, n, template.Path)
+	}
+	for _, piece := range template.Pieces {
+		if piece.Path != nil {
+			warnDoubt(d, n, piece.Path)
+		}
+	}
+	return template
 }
 
 func reportBadSelector(d *syntax.Decoder, n *syntax.Node, problem string) {
@@ -262,7 +275,7 @@ var inAuth = []string{"identity", "metadata", "authorization", "response"}
 
 // warnDoubt notes a path that begins with nothing a request has: it finds nothing ever,
 // so that a comparison by neq or excl always holds.
-func warnDoubt(d *syntax.Decoder, n *syntax.Node, path *SelectorPath) {
+func warnDoubt(d *syntax.Decoder, n *syntax.Node, path *tables.SelectorPath) {
 	known, steps, of := cel.Gateway.Variables, path.Steps, "a request"
 	if len(steps) > 1 && steps[0] == "auth" {
 		known, steps, of = inAuth, steps[1:], "auth"

@@ -4,33 +4,15 @@ import (
 	"encoding/json"
 	"fmt"
 	"strings"
+
+	"github.com/writ-policy/writ/translator/tables"
 )
-
-// SelectorPath is a dotted path into a request, taken apart.
-type SelectorPath struct {
-	// Steps are the names to follow. A number is an element of a list, or a name.
-	Steps []string
-	// Length says that the path ends in "#": the length of a list.
-	Length    bool
-	Modifiers []Modifier
-}
-
-// Modifier changes what a path finds.
-type Modifier struct {
-	Name string // extract, case, replace, base64 or strip
-	// Text is the argument of case and base64. Sep and Pos are of extract, Old and
-	// New of replace.
-	Text     string
-	Sep      string
-	Pos      int
-	Old, New string
-}
 
 // modifiers are the names there are, in the order hints list them.
 var modifiers = []string{"extract", "case", "replace", "base64", "strip"}
 
-// ParseSelector takes a path apart. The problem is empty for a good one.
-func ParseSelector(text string) (path SelectorPath, problem string) {
+// parseSelector takes a path apart. The problem is empty for a valid one.
+func parseSelector(text string) (path tables.SelectorPath, problem string) {
 	if text == "" {
 		return path, "the selector is empty"
 	}
@@ -59,7 +41,7 @@ func ParseSelector(text string) (path SelectorPath, problem string) {
 		}
 	}
 	for {
-		var m Modifier
+		var m tables.Modifier
 		if m, rest, problem = parseModifier(rest); problem != "" {
 			return path, problem
 		}
@@ -109,7 +91,7 @@ func unknownStep(raw string) string {
 }
 
 // parseModifier reads "@name" or "@name:argument" and the separator behind it.
-func parseModifier(text string) (m Modifier, rest, problem string) {
+func parseModifier(text string) (m tables.Modifier, rest, problem string) {
 	end := strings.IndexAny(text, ":.|")
 	if end < 0 {
 		end = len(text)
@@ -125,7 +107,7 @@ func parseModifier(text string) (m Modifier, rest, problem string) {
 			return m, "", "the selector has an empty step"
 		}
 	}
-	return m, rest, m.read(argument)
+	return m, rest, readArgument(&m, argument)
 }
 
 // cutArgument cuts an argument off: a JSON object, or text up to a separator.
@@ -144,25 +126,25 @@ func cutArgument(text string) (argument, rest string) {
 	return text, ""
 }
 
-// read reads the argument of a modifier and says what is wrong with it.
-func (m *Modifier) read(argument string) string {
+// readArgument reads the argument of a modifier and returns what is wrong with it.
+func readArgument(m *tables.Modifier, argument string) string {
 	switch m.Name {
 	case "extract":
 		m.Sep = " "
-		return m.readObject(argument, map[string]any{"sep": &m.Sep, "pos": &m.Pos})
+		return readObject(m, argument, map[string]any{"sep": &m.Sep, "pos": &m.Pos})
 	case "replace":
-		return m.readObject(argument, map[string]any{"old": &m.Old, "new": &m.New})
+		return readObject(m, argument, map[string]any{"old": &m.Old, "new": &m.New})
 	case "case":
-		return m.readWord(argument, "upper", "lower")
+		return readChoice(m, argument, "upper", "lower")
 	case "base64":
-		return m.readWord(argument, "encode", "decode")
+		return readChoice(m, argument, "encode", "decode")
 	case "strip":
 		return ""
 	}
 	return fmt.Sprintf("there is no modifier %q; there are %s", "@"+m.Name, strings.Join(modifiers, ", "))
 }
 
-func (m *Modifier) readWord(argument string, words ...string) string {
+func readChoice(m *tables.Modifier, argument string, words ...string) string {
 	for _, word := range words {
 		if argument == word {
 			m.Text = word
@@ -172,7 +154,7 @@ func (m *Modifier) readWord(argument string, words ...string) string {
 	return fmt.Sprintf("the argument of @%s is %s", m.Name, strings.Join(words, " or "))
 }
 
-func (m *Modifier) readObject(argument string, to map[string]any) string {
+func readObject(m *tables.Modifier, argument string, to map[string]any) string {
 	if argument == "" {
 		return ""
 	}
@@ -195,39 +177,34 @@ func (m *Modifier) readObject(argument string, to map[string]any) string {
 	return ""
 }
 
-// TemplatePiece is a piece of a selector that is a template: text, or a path.
-type TemplatePiece struct {
-	Text string
-	Path *SelectorPath
-}
-
-// ParseTemplate takes a selector value apart: one path, or where it has "{...}" in
-// it a template. whole says that it is one path and nothing else.
-func ParseTemplate(text string) (pieces []TemplatePiece, whole bool, problem string) {
+// parseTemplate takes a selector of a value apart: one path, or a template where it
+// has "{...}" in it. The problem is empty for a valid one.
+func parseTemplate(text string) (template *tables.Template, problem string) {
 	if !isTemplate(text) {
-		path, problem := ParseSelector(text)
-		return []TemplatePiece{{Path: &path}}, true, problem
+		path, problem := parseSelector(text)
+		return &tables.Template{Path: &path}, problem
 	}
+	template = &tables.Template{}
 	for text != "" {
 		before, inner, found := strings.Cut(text, "{")
 		if before != "" {
-			pieces = append(pieces, TemplatePiece{Text: before})
+			template.Pieces = append(template.Pieces, tables.TemplatePiece{Text: before})
 		}
 		if !found {
 			break
 		}
 		end := closing(inner)
 		if end < 0 {
-			return nil, false, "the template has a \"{\" without its \"}\""
+			return nil, "the template has a \"{\" without its \"}\""
 		}
-		path, problem := ParseSelector(inner[:end])
+		path, problem := parseSelector(inner[:end])
 		if problem != "" {
-			return nil, false, problem
+			return nil, problem
 		}
-		pieces = append(pieces, TemplatePiece{Path: &path})
+		template.Pieces = append(template.Pieces, tables.TemplatePiece{Path: &path})
 		text = inner[end+1:]
 	}
-	return pieces, false, ""
+	return template, ""
 }
 
 // isTemplate reports whether braces stand in a selector elsewhere than in the
