@@ -21,6 +21,7 @@ import (
 	"github.com/writ-policy/writ/server/cluster"
 	"github.com/writ-policy/writ/server/decision"
 	"github.com/writ-policy/writ/server/engine"
+	"github.com/writ-policy/writ/server/engine/overdue"
 	"github.com/writ-policy/writ/server/metrics"
 	"github.com/writ-policy/writ/server/reload"
 	"github.com/writ-policy/writ/server/trace"
@@ -157,12 +158,13 @@ func (s *Server) fetching() cluster.Options {
 func (s *Server) newReloader(m *metrics.Metrics) *reload.Reloader {
 	c := &s.config
 	var last *engine.Engine // activations do not overlap
+	places := overdue.New(m)
 	return reload.New(reload.Options{
 		Source:     s.sources.documents,
 		Translator: translator.New(translator.Options{Master: c.Master, AllowEmpty: c.AllowEmpty}),
 		Build:      bundles.BuildOptions{Version: c.Version},
 		Activate: func(ctx context.Context, b *bundles.Bundle) (decision.Policies, error) {
-			e, err := engine.Activate(ctx, b, engine.Options{Now: c.Now, Timeout: c.EvaluationTimeout, Last: last})
+			e, err := engine.Activate(ctx, b, engine.Options{Now: c.Now, Timeout: c.EvaluationTimeout, Last: last, Overdue: places})
 			if err != nil {
 				return nil, err
 			}

@@ -17,6 +17,7 @@ import (
 	library "github.com/writ-policy/writ/rego"
 	"github.com/writ-policy/writ/server/decision"
 	"github.com/writ-policy/writ/server/engine/match"
+	"github.com/writ-policy/writ/server/engine/overdue"
 	"github.com/writ-policy/writ/translator/tables"
 )
 
@@ -62,6 +63,7 @@ func Activate(ctx context.Context, b *bundles.Bundle, o Options) (*Engine, error
 		views:    views,
 		now:      o.Now,
 		timeout:  o.Timeout,
+		overdue:  o.Overdue,
 	}
 	e.fingerprints = sync.OnceValue(func() *decision.Fingerprints { return views.fingerprints(e.revision) })
 	if e.now == nil {
@@ -69,6 +71,13 @@ func Activate(ctx context.Context, b *bundles.Bundle, o Options) (*Engine, error
 	}
 	if e.timeout == 0 {
 		e.timeout = DefaultTimeout
+	}
+	switch {
+	case e.overdue != nil:
+	case o.Last != nil:
+		e.overdue = o.Last.overdue
+	default:
+		e.overdue = overdue.New(nil)
 	}
 	return e, nil
 }

@@ -18,6 +18,9 @@
 // bundle's tables, in place of writ.visibility.visible and writ.visibility.totals:
 // a list may be longer than OPA could go through in the time there is.
 //
+// Rules that documents restrict are evaluated by package overdue, so that an answer
+// comes at the deadline. Rules without restrictions evaluate nothing of an author's.
+//
 // The rules found travel in the input under the key null. No JSON request can
 // hold such a key, so none can bring its own.
 package engine
@@ -31,6 +34,7 @@ import (
 
 	"github.com/writ-policy/writ/server/decision"
 	"github.com/writ-policy/writ/server/engine/match"
+	"github.com/writ-policy/writ/server/engine/overdue"
 	"github.com/writ-policy/writ/translator/tables"
 )
 
@@ -45,6 +49,9 @@ type Options struct {
 	// the same, so that a change of roles and bindings compiles nothing, and whose
 	// tree serves again where the tables are. It may be nil, and is not kept.
 	Last *Engine
+	// Overdue has the places of evaluations, shared by all engines of a process. Nil
+	// stands for those of Last, or for new ones.
+	Overdue *overdue.Runner
 }
 
 // DefaultTimeout bounds an evaluation: well inside what an API server waits for
@@ -66,6 +73,7 @@ type Engine struct {
 	patterns cache.InterQueryValueCache // compiled expressions, kept between requests
 	now      func() time.Time
 	timeout  time.Duration
+	overdue  *overdue.Runner
 
 	fingerprints func() *decision.Fingerprints // computed at the first call
 }

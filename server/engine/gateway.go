@@ -50,7 +50,7 @@ func (e *Engine) gateway(ctx context.Context, r *decision.GatewayRequest) (decis
 	answers := ast.NewObject()
 	for range maxReviews {
 		request.Insert(keyEngine, ast.ObjectTerm([2]*ast.Term{keyAnswers, ast.NewTerm(answers)}))
-		value, err := e.run(ctx, &e.queries.gateway, request, now)
+		value, err := e.run(ctx, host(r), &e.queries.gateway, request, now)
 		if err != nil {
 			return decision.GatewayDecision{}, err
 		}
@@ -66,6 +66,14 @@ func (e *Engine) gateway(ctx context.Context, r *decision.GatewayRequest) (decis
 		}
 	}
 	return decision.GatewayDecision{}, fmt.Errorf("the rules make access requests in more than %d rounds", maxReviews)
+}
+
+// host is the host that the request names. It stands for the owner of the policies on
+// its path, which are known only after the evaluation.
+func host(r *decision.GatewayRequest) string {
+	attributes, _ := r.Attributes["request"].(map[string]any)
+	name, _ := attributes["host"].(string)
+	return name
 }
 
 // answer decides access requests and adds their decisions. An invalid request is not

@@ -61,9 +61,19 @@ type evaluation struct {
 	anonymous bool
 }
 
+// owner is the first extension that the hits call, empty for none.
+func (v evaluation) owner() string {
+	for _, h := range v.hits {
+		if callsExtension(h) {
+			return h.Restrictions().Extension
+		}
+	}
+	return ""
+}
+
 // input is what OPA reads: the hits and, if a rule reads it, the request in its
-// canonical form.
-func (v evaluation) input() (ast.Value, error) {
+// canonical form, which is whole.
+func (v evaluation) input() (in ast.Value, whole bool, err error) {
 	terms := make([]*ast.Term, len(v.hits))
 	restricted := v.sendRequest
 	for i, h := range v.hits {
@@ -72,7 +82,7 @@ func (v evaluation) input() (ast.Value, error) {
 			restricted = true
 			term, err := hitTerm(h)
 			if err != nil {
-				return nil, err
+				return nil, false, err
 			}
 			terms[i] = term
 		}
@@ -83,13 +93,13 @@ func (v evaluation) input() (ast.Value, error) {
 	}
 	pairs := [][2]*ast.Term{{keyEngine, ast.ObjectTerm(found...)}}
 	if !restricted {
-		return ast.NewObject(pairs...), nil
+		return ast.NewObject(pairs...), false, nil
 	}
 	canonical, err := request(v.request)
 	if err != nil {
-		return nil, err
+		return nil, false, err
 	}
-	return ast.NewObject(append(pairs, canonical...)...), nil
+	return ast.NewObject(append(pairs, canonical...)...), true, nil
 }
 
 // hitTerm is [binding, role, rule] with what Rego reads of them.

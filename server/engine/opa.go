@@ -14,30 +14,39 @@ import (
 	"github.com/open-policy-agent/opa/v1/topdown"
 
 	"github.com/writ-policy/writ/server/decision"
+	"github.com/writ-policy/writ/server/engine/overdue"
 )
+
+// maxDirect is the largest number of hits without restrictions that the caller's own
+// goroutine evaluates: microseconds.
+const maxDirect = 100
 
 // query asks OPA with the input of an evaluation.
 func (e *Engine) query(ctx context.Context, query *rego.PreparedEvalQuery, v evaluation, now time.Time) (ast.Value, error) {
-	in, err := v.input()
+	in, whole, err := v.input()
 	if err != nil {
 		return nil, err
 	}
-	return e.run(ctx, query, in, now)
+	if !whole && len(v.hits) <= maxDirect {
+		// No rule reads the request, so nothing that an author wrote is evaluated.
+		return e.evaluateOPA(ctx, query, in, now, topdown.NewCancel())
+	}
+	return e.run(ctx, v.owner(), query, in, now)
 }
 
 // run evaluates a prepared query, within the engine's timeout and the caller's deadline.
-// It returns an error if the evaluation fails or is cancelled, or has no result.
-func (e *Engine) run(ctx context.Context, query *rego.PreparedEvalQuery, in ast.Value, now time.Time) (ast.Value, error) {
+// It returns an error if the evaluation fails, is cancelled or refused, or has no result.
+// owner is whose Rego may be evaluated, as in [overdue.Run].
+func (e *Engine) run(ctx context.Context, owner string, query *rego.PreparedEvalQuery, in ast.Value, now time.Time) (ast.Value, error) {
+	return overdue.Run(ctx, e.overdue, owner, e.timeout, func(cancel topdown.Cancel) (ast.Value, error) {
+		return e.evaluateOPA(ctx, query, in, now, cancel)
+	})
+}
+
+// evaluateOPA evaluates a prepared query until it is cancelled.
+func (e *Engine) evaluateOPA(ctx context.Context, query *rego.PreparedEvalQuery, in ast.Value, now time.Time, cancel topdown.Cancel) (ast.Value, error) {
 	if err := decision.CheckContext(ctx); err != nil {
 		return nil, err
-	}
-	// One Cancel serves the caller's context and the timeout, without a goroutine per
-	// request.
-	cancel := topdown.NewCancel()
-	timer := time.AfterFunc(e.timeout, cancel.Cancel)
-	defer timer.Stop()
-	if ctx.Done() != nil {
-		defer context.AfterFunc(ctx, cancel.Cancel)()
 	}
 	result, err := query.Eval(ctx,
 		rego.EvalParsedInput(in),

@@ -21,7 +21,7 @@ var errView = errors.New("the visibility policies returned a malformed answer")
 
 // askAuthorization asks OPA for all but items and numbers.
 func (e *Engine) askAuthorization(ctx context.Context, r *decision.VisibilityRequest, now time.Time) (decision.Authorization, error) {
-	value, err := e.run(ctx, &e.queries.authorization, ast.NewObject(viewRequest(r)...), now)
+	value, err := e.run(ctx, "", &e.queries.authorization, ast.NewObject(viewRequest(r)...), now)
 	if err != nil {
 		return decision.Authorization{}, err
 	}

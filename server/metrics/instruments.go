@@ -75,6 +75,16 @@ var instruments = []instrument{
 		func(m *Metrics, i *instrument) prometheus.Collector { return counter(&m.panics, i) },
 	},
 	{
+		"writ_evaluations_overdue", "gauge", nil,
+		"Evaluations that are still running after their request was denied at the deadline.",
+		func(m *Metrics, i *instrument) prometheus.Collector { return gauge(&m.overdue, i) },
+	},
+	{
+		"writ_evaluations_refused_total", "counter", nil,
+		"Evaluations that were refused because too many were overdue. Their requests are denied.",
+		func(m *Metrics, i *instrument) prometheus.Collector { return counter(&m.refused, i) },
+	},
+	{
 		"writ_reloads_total", "counter", []string{"result"},
 		"Reloads of the documents, by result (activated, unchanged, refused).",
 		func(m *Metrics, i *instrument) prometheus.Collector { return vector(&m.reloads, i) },

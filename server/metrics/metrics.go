@@ -43,6 +43,8 @@ type Metrics struct {
 	inFlight prometheus.Gauge
 	shed     prometheus.Counter
 	panics   prometheus.Counter
+	overdue  prometheus.Gauge
+	refused  prometheus.Counter
 
 	reloads     *prometheus.CounterVec
 	lastSuccess prometheus.Gauge
@@ -178,6 +180,13 @@ func (m *Metrics) Shed() { m.shed.Inc() }
 
 // Panicked counts a request whose handler panicked.
 func (m *Metrics) Panicked() { m.panics.Inc() }
+
+// EvaluationOverdue adds change, which may be negative, to the evaluations that are
+// still running after their deadline.
+func (m *Metrics) EvaluationOverdue(change int) { m.overdue.Add(float64(change)) }
+
+// EvaluationRefused counts an evaluation that was refused because too many were overdue.
+func (m *Metrics) EvaluationRefused() { m.refused.Inc() }
 
 // Result is how a reload ended.
 type Result string

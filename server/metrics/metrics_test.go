@@ -43,6 +43,9 @@ func TestPage(t *testing.T) {
 	m.Ended()
 	m.Shed()
 	m.Panicked()
+	m.EvaluationOverdue(2)
+	m.EvaluationOverdue(-1)
+	m.EvaluationRefused()
 	m.Reloaded(Activated, time.Unix(1700000000, 0))
 	m.Reloaded(Refused, time.Unix(1800000000, 0))
 	m.Degraded(true)
@@ -71,6 +74,7 @@ func TestPage(t *testing.T) {
 		`writ_http_requests_total{code="400",method="POST",route="/v1/decisions/:point"} 1`,
 		`writ_http_requests_total{code="other",method="other",route="/v1/decisions/:point"} 1`,
 		`writ_http_requests_in_flight 1`, `writ_http_requests_shed_total 1`, `writ_http_requests_panicked_total 1`,
+		`writ_evaluations_overdue 1`, `writ_evaluations_refused_total 1`,
 		`writ_reloads_total{result="activated"} 1`, `writ_reloads_total{result="refused"} 1`,
 		`writ_reloads_total{result="unchanged"} 0`,
 		`writ_reload_last_success_timestamp_seconds 1.7e+09`,
