@@ -4,6 +4,8 @@ import (
 	"fmt"
 	"maps"
 	"slices"
+
+	"github.com/writ-policy/writ/translator/tables"
 )
 
 // BuildOptions are the metadata of a bundle, which do not enter its revision, and the
@@ -30,7 +32,7 @@ func notNil(counts map[string]int) map[string]int {
 
 // assemble joins the parts. It returns an error if two parts have the same file: a module of
 // the documents must not replace one of the library.
-func assemble(tables Tables, counts map[string]int, o BuildOptions, parts ...map[string][]byte) (*Bundle, error) {
+func assemble(lowered tables.List, counts map[string]int, o BuildOptions, parts ...map[string][]byte) (*Bundle, error) {
 	files := make(map[string][]byte)
 	taken := names{}
 	for _, part := range parts {
@@ -44,15 +46,9 @@ func assemble(tables Tables, counts map[string]int, o BuildOptions, parts ...map
 			files[path] = part[path]
 		}
 	}
-	if _, ok := files[DataPath]; !ok || tables.Access == nil {
+	access := tables.Of[*tables.Access](lowered)
+	if _, ok := files[DataPath]; !ok || access == nil {
 		return nil, fmt.Errorf("%s not found", DataPath)
-	}
-	// The data omits empty tables too, so that a bundle that was read equals one that was built.
-	if v := tables.Visibility; v != nil && len(v.Policies)+len(v.Sources) == 0 {
-		tables.Visibility = nil
-	}
-	if g := tables.Gateway; g != nil && len(g.Gateways)+len(g.Policies) == 0 {
-		tables.Gateway = nil
 	}
 	return &Bundle{
 		Manifest: Manifest{
@@ -61,14 +57,16 @@ func assemble(tables Tables, counts map[string]int, o BuildOptions, parts ...map
 			RegoVersion: regoVersion,
 			Metadata: Metadata{
 				Version:     o.Version,
-				Master:      tables.Access.Master,
-				Entrypoints: entrypoints(),
+				Master:      access.Master,
+				Entrypoints: lowered.Entrypoints(),
 				Counts:      notNil(counts),
 				Commit:      o.Commit,
 				Sequence:    o.Sequence,
 			},
 		},
-		Files:  files,
-		Tables: tables,
+		Files: files,
+		// As in the data, so that a bundle that was read equals one that was built.
+		Tables:   lowered.Data(),
+		Features: lowered.Features(),
 	}, nil
 }

@@ -7,13 +7,14 @@ import (
 	"testing"
 
 	"github.com/writ-policy/writ/rego"
+	"github.com/writ-policy/writ/translator/tables"
 )
 
 func BenchmarkBundle(b *testing.B) {
 	for _, n := range []int{1000, 100_000} {
 		access := translated(n)
 		files := compiledFiles(b, access)
-		made, err := assemble(Tables{Access: access}, nil, BuildOptions{}, rego.Files(), files)
+		made, err := assemble(tables.List{access}, nil, BuildOptions{}, rego.Files(), files)
 		check(b, err)
 		archive := tarball(b, made)
 		steps := []struct {
@@ -21,7 +22,7 @@ func BenchmarkBundle(b *testing.B) {
 			do   func() error
 		}{
 			{"assemble", func() error {
-				_, err := assemble(Tables{Access: access}, nil, BuildOptions{}, rego.Files(), files)
+				_, err := assemble(tables.List{access}, nil, BuildOptions{}, rego.Files(), files)
 				return err
 			}},
 			{"write", func() error { return made.WriteTar(io.Discard) }},

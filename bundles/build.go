@@ -15,8 +15,7 @@ func Build(r *translator.Result, o BuildOptions) (*Bundle, error) {
 	if library == nil {
 		library = rego.Files()
 	}
-	tables := Tables{Access: r.Access, Visibility: r.Visibility, Gateway: r.Gateway, Features: &r.Features}
-	b, err := assemble(tables, r.Counts, o, library, r.Files)
+	b, err := assemble(r.Tables, r.Counts, o, library, r.Files)
 	if err != nil {
 		return nil, fmt.Errorf("build the bundle: %w", err)
 	}

@@ -33,29 +33,12 @@ type Bundle struct {
 	// SignedBy is the key that signed the bundle, as of ReadSigned; zero if the signature was
 	// not verified.
 	SignedBy Key
-	Tables
-}
-
-// Tables are the decoded compiled/data.json, so that a bundle that was built in this process
-// is not parsed again.
-type Tables struct {
-	// Access is data.compiled.access; every bundle has it.
-	Access *tables.Access `json:"access"`
-	// Visibility is data.compiled.visibility_tables, and Gateway data.compiled.effective; nil if the
-	// bundle has no document of that family.
-	Visibility *tables.Visibility `json:"visibility_tables"`
-	Gateway    *tables.Gateway    `json:"effective"`
-	// Features is data.compiled.features; nil in a bundle of an older version.
-	Features *tables.Features `json:"features"`
-}
-
-// StatedFeatures returns the features that the bundle states. If it states none,
-// every feature counts as present.
-func (t *Tables) StatedFeatures() tables.Features {
-	if t.Features == nil {
-		return tables.AllFeatures()
-	}
-	return *t.Features
+	// Tables are the decoded compiled/data.json, so that a bundle that was built in this
+	// process is not parsed again. Every bundle has the tables of access; of another family
+	// only if it has documents.
+	Tables tables.List
+	// Features are data.compiled.features; nil in a bundle of an older version.
+	Features tables.Features
 }
 
 // ManifestPath is the path of the manifest in a bundle.

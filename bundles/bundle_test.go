@@ -83,7 +83,7 @@ func compiledFiles(t testing.TB, access *tables.Access) map[string][]byte {
 func sample(t testing.TB) *Bundle {
 	t.Helper()
 	access := translated(3)
-	b, err := assemble(Tables{Access: access}, nil, BuildOptions{Version: "v0"}, rego.Files(), compiledFiles(t, access))
+	b, err := assemble(tables.List{access}, nil, BuildOptions{Version: "v0"}, rego.Files(), compiledFiles(t, access))
 	check(t, err)
 	return b
 }
@@ -115,7 +115,7 @@ func TestVisibility(t *testing.T) {
 				check(t, err)
 				files[DataPath] = data
 			}
-			made, err := assemble(Tables{Access: access, Visibility: &row.tables}, nil, BuildOptions{}, rego.Files(), files)
+			made, err := assemble(tables.List{access, &row.tables}, nil, BuildOptions{}, rego.Files(), files)
 			check(t, err)
 			read, err := Read(bytes.NewReader(tarball(t, made)))
 			check(t, err)
@@ -123,7 +123,7 @@ func TestVisibility(t *testing.T) {
 			if row.empty {
 				want = nil
 			}
-			for name, got := range map[string]*tables.Visibility{"built": made.Visibility, "read": read.Visibility} {
+			for name, got := range map[string]*tables.Visibility{"built": tables.Of[*tables.Visibility](made.Tables), "read": tables.Of[*tables.Visibility](read.Tables)} {
 				first, _ := json.Marshal(got)
 				second, _ := json.Marshal(want)
 				if !bytes.Equal(first, second) {
@@ -157,12 +157,12 @@ func TestAssembleErrors(t *testing.T) {
 	}
 	for _, row := range rows {
 		t.Run(row.name, func(t *testing.T) {
-			_, err := assemble(Tables{Access: access}, nil, BuildOptions{}, rego.Files(), compiledFiles(t, access), map[string][]byte{row.path: nil})
+			_, err := assemble(tables.List{access}, nil, BuildOptions{}, rego.Files(), compiledFiles(t, access), map[string][]byte{row.path: nil})
 			wantError(t, err, row.want)
 			wantError(t, err, fmt.Sprintf("%q", row.path))
 		})
 	}
-	_, err := assemble(Tables{Access: access}, nil, BuildOptions{}, rego.Files())
+	_, err := assemble(tables.List{access}, nil, BuildOptions{}, rego.Files())
 	wantError(t, err, "compiled/data.json")
 }
 
@@ -171,7 +171,7 @@ func TestRevisionDependsOnContent(t *testing.T) {
 	build := func(o BuildOptions, change func(files map[string][]byte)) *Bundle {
 		files := compiledFiles(t, access)
 		change(files)
-		b, err := assemble(Tables{Access: access}, nil, o, rego.Files(), files)
+		b, err := assemble(tables.List{access}, nil, o, rego.Files(), files)
 		check(t, err)
 		return b
 	}
@@ -239,7 +239,7 @@ func TestWriteTarIsReproducible(t *testing.T) {
 
 func TestManifest(t *testing.T) {
 	access := translated(2)
-	b, err := assemble(Tables{Access: access}, map[string]int{"kubernetes/RoleBinding": 2, "kubernetes/ClusterRole": 2}, BuildOptions{Version: "v1.2.3", Commit: "c0ffee", Sequence: 7}, rego.Files(), compiledFiles(t, access))
+	b, err := assemble(tables.List{access, new(tables.Visibility), new(tables.Gateway)}, map[string]int{"kubernetes/RoleBinding": 2, "kubernetes/ClusterRole": 2}, BuildOptions{Version: "v1.2.3", Commit: "c0ffee", Sequence: 7}, rego.Files(), compiledFiles(t, access))
 	check(t, err)
 	got, err := b.Manifest.encode()
 	check(t, err)
@@ -290,8 +290,8 @@ func TestReadBack(t *testing.T) {
 		if !bytes.Equal(tarball(t, got), tarball(t, want)) {
 			t.Errorf("%s: written again, the bytes differ", name)
 		}
-		first, _ := json.Marshal(got.Access)
-		second, _ := json.Marshal(want.Access)
+		first, _ := json.Marshal(tables.Of[*tables.Access](got.Tables))
+		second, _ := json.Marshal(tables.Of[*tables.Access](want.Tables))
 		if !bytes.Equal(first, second) {
 			t.Errorf("%s: access: got %s, want %s", name, first, second)
 		}

@@ -9,6 +9,8 @@ import (
 	"github.com/open-policy-agent/opa/v1/ast"
 
 	"github.com/writ-policy/writ/rego"
+	"github.com/writ-policy/writ/translator"
+	"github.com/writ-policy/writ/translator/tables"
 )
 
 // allowedCapabilities returns what Rego in a bundle may use: everything in this OPA version except
@@ -64,7 +66,7 @@ func compile(b *Bundle, isIncluded func(path string) bool) (*ast.Compiler, error
 		modules[path] = module
 	}
 	compiler := ast.NewCompiler().WithCapabilities(capabilities).
-		WithDefaultRegoVersion(ast.RegoV1).WithPathConflictsCheck(isData)
+		WithDefaultRegoVersion(ast.RegoV1).WithPathConflictsCheck(b.isData)
 	if compiler.Compile(modules); compiler.Failed() {
 		return nil, fmt.Errorf("check the bundle: %w", compiler.Errors)
 	}
@@ -93,8 +95,13 @@ func checkPackage(path string, module *ast.Module) error {
 	return nil
 }
 
-// isData reports whether the data of a bundle has a value at path. The error is always nil.
-func isData(path []string) (bool, error) {
-	return len(path) >= 2 && path[0] == "compiled" && slices.Contains([]string{"access", "visibility_tables", "effective", "features"}, path[1]) ||
-		len(path) == 1 && path[0] == "compiled", nil
+// isData reports whether the data of a bundle has a value at path, or would have it with
+// documents of all families. The error is always nil.
+func (b *Bundle) isData(path []string) (bool, error) {
+	if len(path) == 0 || path[0] != "compiled" {
+		return false, nil
+	}
+	isKey := func(table tables.Table) bool { return table.Key() == path[1] }
+	return len(path) == 1 || path[1] == tables.FeaturesKey ||
+		slices.ContainsFunc(translator.Tables(), isKey) || slices.ContainsFunc(b.Tables, isKey), nil
 }

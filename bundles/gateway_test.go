@@ -44,16 +44,16 @@ func TestReadBackGateway(t *testing.T) {
 	data, err := json.Marshal(map[string]any{"access": access, "effective": gateway})
 	check(t, err)
 	files[DataPath] = data
-	b, err := assemble(Tables{Access: access, Gateway: gateway}, nil, BuildOptions{}, rego.Files(), files)
+	b, err := assemble(tables.List{access, gateway}, nil, BuildOptions{}, rego.Files(), files)
 	check(t, err)
 	read, err := Read(bytes.NewReader(tarball(t, b)))
 	check(t, err)
-	for name, got := range map[string]*tables.Gateway{"built": b.Gateway, "read": read.Gateway} {
+	for name, got := range map[string]*tables.Gateway{"built": tables.Of[*tables.Gateway](b.Tables), "read": tables.Of[*tables.Gateway](read.Tables)} {
 		if !reflect.DeepEqual(got, gateway) {
 			t.Errorf("%s: got %+v, want %+v", name, got, gateway)
 		}
 	}
-	if got := sample(t).Gateway; got != nil {
+	if got := tables.Of[*tables.Gateway](sample(t).Tables); got != nil {
 		t.Errorf("without gateways: got %+v, want none", got)
 	}
 }

@@ -37,10 +37,6 @@ const regoVersion = 1
 
 func roots() []string { return []string{"compiled", "writ"} }
 
-func entrypoints() []string {
-	return []string{"writ/access/decision", "writ/visibility/decision", "writ/gateway/decision"}
-}
-
 // encode returns the content of .manifest.
 func (m Manifest) encode() ([]byte, error) {
 	var out bytes.Buffer

@@ -11,6 +11,8 @@ import (
 	"os"
 	"path/filepath"
 	"unicode/utf8"
+
+	"github.com/writ-policy/writ/translator/tables"
 )
 
 // limits bound what is read from an untrusted bundle.
@@ -251,11 +253,11 @@ func (c *collection) bundle(keys *Keys) (*Bundle, error) {
 	if !ok {
 		return nil, fmt.Errorf("no %s", DataPath)
 	}
-	if b.Tables, err = decodeTables(data); err != nil {
+	if b.Tables, b.Features, err = decodeTables(data); err != nil {
 		return nil, fmt.Errorf("%s: %w", DataPath, err)
 	}
-	if b.Access.Master != b.Manifest.Metadata.Master {
-		return nil, fmt.Errorf("the master namespace in the manifest is %q, but %q according to the data", b.Manifest.Metadata.Master, b.Access.Master)
+	if access := tables.Of[*tables.Access](b.Tables); access.Master != b.Manifest.Metadata.Master {
+		return nil, fmt.Errorf("the master namespace in the manifest is %q, but %q according to the data", b.Manifest.Metadata.Master, access.Master)
 	}
 	return b, nil
 }

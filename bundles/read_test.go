@@ -11,6 +11,8 @@ import (
 	"strings"
 	"syscall"
 	"testing"
+
+	"github.com/writ-policy/writ/translator/tables"
 )
 
 // member is one entry of a tarball.
@@ -291,14 +293,18 @@ func FuzzDecode(f *testing.F) {
 				t.Errorf("encoded manifest: %v", err)
 			}
 		}
-		tables, err := decodeTables(data)
+		list, features, err := decodeTables(data)
 		if err != nil {
 			return
 		}
 		// OPA decodes every value into a map; the decoded structs must have the same values.
 		var plain, typed any
 		check(t, json.Unmarshal(data, &plain))
-		encoded, err := json.Marshal(tables)
+		decoded := map[string]any{tables.FeaturesKey: features}
+		for _, table := range list {
+			decoded[table.Key()] = table
+		}
+		encoded, err := json.Marshal(decoded)
 		check(t, err)
 		check(t, json.Unmarshal(encoded, &typed))
 		if got, want := subset(plain, typed), true; got != want {

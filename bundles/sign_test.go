@@ -21,6 +21,7 @@ import (
 	"github.com/open-policy-agent/opa/v1/bundle"
 
 	"github.com/writ-policy/writ/rego"
+	"github.com/writ-policy/writ/translator/tables"
 )
 
 // pair is a private key and its public key in PEM.
@@ -90,7 +91,7 @@ func (r keyring) sign(t testing.TB, b *Bundle, by, says string) *Bundle {
 func other(t testing.TB) *Bundle {
 	t.Helper()
 	access := translated(1)
-	b, err := assemble(Tables{Access: access}, nil, BuildOptions{Version: "v0"}, rego.Files(), compiledFiles(t, access))
+	b, err := assemble(tables.List{access}, nil, BuildOptions{Version: "v0"}, rego.Files(), compiledFiles(t, access))
 	check(t, err)
 	return b
 }

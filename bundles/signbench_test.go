@@ -6,13 +6,14 @@ import (
 	"testing"
 
 	"github.com/writ-policy/writ/rego"
+	"github.com/writ-policy/writ/translator/tables"
 )
 
 func BenchmarkReadSigned(b *testing.B) {
 	for _, n := range []int{10_000, 100_000} {
 		access := translated(n)
 		r := newKeyring(b)
-		built, err := assemble(Tables{Access: access}, nil, BuildOptions{}, rego.Files(), compiledFiles(b, access))
+		built, err := assemble(tables.List{access}, nil, BuildOptions{}, rego.Files(), compiledFiles(b, access))
 		check(b, err)
 		archive := tarball(b, r.sign(b, built, "active", "active"))
 		for name, keys := range map[string]*Keys{"verified": r.keys, "unverified": nil} {

@@ -14,6 +14,7 @@ import (
 	"github.com/open-policy-agent/opa/v1/storage"
 	"github.com/open-policy-agent/opa/v1/storage/inmem"
 	"github.com/open-policy-agent/opa/v1/tester"
+	"github.com/writ-policy/writ/translator/tables"
 )
 
 // OPA's reader accepts written bundles and finds the same content.
@@ -34,7 +35,7 @@ func TestStockReads(t *testing.T) {
 		t.Errorf("modules: got %q, want %q", paths, want)
 	}
 	access := got.Data["compiled"].(map[string]any)["access"].(map[string]any)
-	if got, want := len(access["roles"].(map[string]any)), b.Access.Roles.Len(); got != want {
+	if got, want := len(access["roles"].(map[string]any)), tables.Of[*tables.Access](b.Tables).Roles.Len(); got != want {
 		t.Errorf("roles: got %d, want %d", got, want)
 	}
 }

@@ -5,12 +5,16 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"maps"
 	"reflect"
+	"slices"
 	"strings"
 
 	kubejson "sigs.k8s.io/json"
 
+	"github.com/writ-policy/writ/translator"
 	"github.com/writ-policy/writ/translator/jsontext"
+	"github.com/writ-policy/writ/translator/tables"
 )
 
 // maxDepth bounds how deep JSON of a bundle may nest.
@@ -38,22 +42,64 @@ func decodeStrict(content []byte, to any) error {
 // decodeTables decodes the tables of a bundle as strictly. It uses encoding/json,
 // because free values (parameters, values of gateway rules) must keep the digits of
 // their numbers, and checks the names of fields beforehand.
-func decodeTables(content []byte) (Tables, error) {
+func decodeTables(content []byte) (tables.List, tables.Features, error) {
 	if err := checkJSON(content); err != nil {
-		return Tables{}, err
+		return nil, nil, err
 	}
+	var data map[string]json.RawMessage
+	if err := decodeValue(content, &data); err != nil {
+		return nil, nil, err
+	}
+	all := translator.Tables()
+	var list tables.List
+	for _, table := range all {
+		text := data[table.Key()]
+		delete(data, table.Key())
+		if len(text) == 0 || string(text) == "null" {
+			continue
+		}
+		if err := decodeTable(text, table); err != nil {
+			return nil, nil, err
+		}
+		list = append(list, table)
+	}
+	features, err := decodeFeatures(data[tables.FeaturesKey], all.Features())
+	if err != nil {
+		return nil, nil, err
+	}
+	delete(data, tables.FeaturesKey)
+	for _, key := range slices.Sorted(maps.Keys(data)) {
+		return nil, nil, fmt.Errorf("unknown field %q", key)
+	}
+	if tables.Of[*tables.Access](list) == nil {
+		return nil, nil, errors.New("no access tables")
+	}
+	return list, features, nil
+}
+
+func decodeTable(content []byte, table tables.Table) error {
 	names := fieldNames{content: content, tokens: jsontext.TokensOf(content), fields: map[reflect.Type]map[string]reflect.Type{}}
-	if err := names.check(names.tokens.Next(), reflect.TypeFor[Tables]()); err != nil {
-		return Tables{}, err
+	if err := names.check(names.tokens.Next(), reflect.TypeOf(table)); err != nil {
+		return err
 	}
-	var tables Tables
-	if err := decodeValue(content, &tables); err != nil {
-		return Tables{}, err
+	return decodeValue(content, table)
+}
+
+// decodeFeatures returns an error if a feature is not among the known ones. The features
+// are nil without content.
+func decodeFeatures(content []byte, known tables.Features) (features tables.Features, err error) {
+	if len(content) == 0 {
+		return nil, nil
 	}
-	if tables.Access == nil {
-		return Tables{}, errors.New("no access tables")
+	if err := decodeValue(content, &features); err != nil {
+		return nil, err
 	}
-	return tables, nil
+	for _, name := range slices.Sorted(maps.Keys(features)) {
+		if _, ok := known[name]; !ok {
+			return nil, fmt.Errorf("unknown field %q", name)
+		}
+	}
+	return features, nil
 }
 
 // decodeValue decodes one JSON value, numbers of free values as json.Number.

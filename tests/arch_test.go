@@ -30,7 +30,6 @@ var flow = [][]string{
 	{"translator/extension"},
 	{"translator/decisiontest", "translator/deny", "translator/visibility", "translator/gateway/document", "translator/gateway/effective"},
 	{"translator/access", "translator/gateway"},
-	{"translator/registry"},
 	{"translator/lint"},
 	{"translator"},
 	{"bundles"},

@@ -9,7 +9,6 @@ import (
 
 	"github.com/writ-policy/writ/translator/directory"
 	"github.com/writ-policy/writ/translator/emit"
-	"github.com/writ-policy/writ/translator/registry"
 	"github.com/writ-policy/writ/translator/source"
 	"github.com/writ-policy/writ/translator/syntax"
 )
@@ -135,27 +134,32 @@ func BenchmarkPhases(b *testing.B) {
 	for _, n := range []int{10_000, 100_000} {
 		var documents []syntax.Document
 		for _, f := range generated(n).Files {
-			some, _ := registry.Decode(f.Path, f.Content)
+			some, _ := Kinds().Decode(f.Path, f.Content)
 			documents = append(documents, some...)
 		}
-		resolved, _ := new(resolver).Resolve(documents, directory.Options{})
-		tables, _ := new(lowerer).Lower(resolved)
+		p := &phases{families: registered()}
+		p.resolve(documents, directory.Options{})
+		tables, _ := p.lower()
 		b.Run(fmt.Sprintf("resolve/%d", n), func(b *testing.B) {
 			b.ReportAllocs()
 			for b.Loop() {
-				new(resolver).Resolve(documents, directory.Options{})
+				(&phases{families: registered()}).resolve(documents, directory.Options{})
 			}
 		})
 		b.Run(fmt.Sprintf("lower/%d", n), func(b *testing.B) {
 			b.ReportAllocs()
 			for b.Loop() {
-				new(lowerer).Lower(resolved)
+				b.StopTimer()
+				p := &phases{families: registered()}
+				p.resolve(documents, directory.Options{})
+				b.StartTimer()
+				p.lower()
 			}
 		})
 		b.Run(fmt.Sprintf("emit/%d", n), func(b *testing.B) {
 			b.ReportAllocs()
 			for b.Loop() {
-				if _, err := emitFiles(tables, resolved.Extensions, emit.Options{}); err != nil {
+				if _, err := p.emit(tables, emit.Options{}); err != nil {
 					b.Fatal(err)
 				}
 			}

@@ -57,7 +57,7 @@ func TestEveryCodeIsRaisedAndExplained(t *testing.T) {
 // expectInline adds the codes that the lines of the test files of the registry expect.
 func expectInline(t *testing.T, raised map[diag.Code]bool) {
 	t.Helper()
-	paths, err := filepath.Glob("registry/testdata/*.*")
+	paths, err := filepath.Glob("testdata/decode/*.*")
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -6,6 +6,7 @@ import (
 	"maps"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"testing"
 
@@ -20,25 +21,25 @@ func TestFeatures(t *testing.T) {
 	const labels = `namespaces: {selectorTerms: [{matchLabels: {env: prod}}]}`
 	for _, row := range []struct {
 		name, documents string
-		want            tables.Features
+		want            []string
 	}{
-		{"roles alone", "", tables.Features{}},
+		{"roles alone", "", []string{}},
 		{"a deny policy", denyHead + "spec: {rules: [{verbs: [get], apiGroups: [''], resources: [pods]}]}\n",
-			tables.Features{DenyPolicies: true}},
+			[]string{tables.FeatureDenyPolicies}},
 		{"namespaces by pattern", denyHead + "spec: {rules: [{verbs: [get], apiGroups: [''], resources: [pods], namespaces: {patterns: [a-*]}}]}\n",
-			tables.Features{DenyPolicies: true}},
+			[]string{tables.FeatureDenyPolicies}},
 		{"namespaces by label", denyHead + "spec: {rules: [{verbs: [get], apiGroups: [''], resources: [pods], " + labels + "}]}\n",
-			tables.Features{DenyPolicies: true, NamespaceLabels: true}},
+			[]string{tables.FeatureDenyPolicies, tables.FeatureNamespaceLabels}},
 		{"a label that is only spoken of", denyHead + "spec: {rules: [{verbs: [input.namespaceLabels], apiGroups: [''], resources: [pods]}]}\n",
-			tables.Features{DenyPolicies: true}},
+			[]string{tables.FeatureDenyPolicies}},
 		{"a gateway", "apiVersion: gateway.networking.k8s.io/v1\nkind: Gateway\nmetadata: {name: g, namespace: n}\n" +
-			"spec: {gatewayClassName: c, listeners: [{name: l, port: 80, protocol: HTTP}]}\n", tables.Features{Gateway: true}},
+			"spec: {gatewayClassName: c, listeners: [{name: l, port: 80, protocol: HTTP}]}\n", []string{tables.FeatureGateway}},
 	} {
 		t.Run(row.name, func(t *testing.T) {
 			roles := file("roles.yaml", "kind: role\nname: r\nnamespace: master\n")
 			r := mustTranslate(t, New(Options{}), source.Snapshot{Files: []source.File{file("a.yaml", row.documents), roles}})
-			if r.Features != row.want {
-				t.Errorf("got %+v, want %+v", r.Features, row.want)
+			if got := present(r.Tables.Features()); !slices.Equal(got, row.want) {
+				t.Errorf("got %q, want %q", got, row.want)
 			}
 		})
 	}
@@ -50,36 +51,43 @@ func TestFeaturesAgreeWithFiles(t *testing.T) {
 	for _, g := range goldens(t) {
 		snapshots[g.path] = g.snapshot("")
 	}
-	stated := make(map[bool]tables.Features)
+	seen := map[bool]map[string]bool{false: {}, true: {}}
 	for path, snapshot := range snapshots {
 		r, _ := New(Options{}).Translate(t.Context(), snapshot)
 		if r == nil {
 			continue
 		}
-		var data struct{ Features *tables.Features }
+		var data struct{ Features tables.Features }
 		if err := json.Unmarshal(r.Files[dataPath], &data); err != nil {
 			t.Fatal(err)
 		}
-		if data.Features == nil || *data.Features != r.Features {
-			t.Errorf("%s: the data states %+v, want %+v", path, data.Features, r.Features)
+		features := r.Tables.Features()
+		if !maps.Equal(data.Features, features) {
+			t.Errorf("%s: the data states %v, want %v", path, data.Features, features)
 		}
-		if found := featuresOf(r.Files); found != r.Features {
-			t.Errorf("%s: the files hold %+v, the features state %+v", path, found, r.Features)
+		if found := featuresOf(r.Files); !maps.Equal(found, features) {
+			t.Errorf("%s: the files hold %v, the features state %v", path, found, features)
 		}
-		for _, value := range []bool{false, true} {
-			stated[value] = tables.Features{
-				DenyPolicies:    stated[value].DenyPolicies || r.Features.DenyPolicies == value,
-				NamespaceLabels: stated[value].NamespaceLabels || r.Features.NamespaceLabels == value,
-				Visibility:      stated[value].Visibility || r.Features.Visibility == value,
-				Gateway:         stated[value].Gateway || r.Features.Gateway == value,
-			}
+		for name, value := range features {
+			seen[value][name] = true
 		}
 	}
-	for value, seen := range stated {
-		if seen != tables.AllFeatures() {
-			t.Errorf("some features are never %v in these documents: %+v", value, seen)
+	for value, names := range seen {
+		if len(names) != 4 {
+			t.Errorf("some features are never %v in these documents, only %v are", value, names)
 		}
 	}
+}
+
+// present returns the features that are stated to be there, sorted.
+func present(f tables.Features) []string {
+	names := []string{}
+	for _, name := range slices.Sorted(maps.Keys(f)) {
+		if f[name] {
+			names = append(names, name)
+		}
+	}
+	return names
 }
 
 // snapshotsOf returns the documents that match the pattern, by folder.
@@ -103,16 +111,19 @@ func snapshotsOf(t *testing.T, pattern string) map[string]source.Snapshot {
 }
 
 func featuresOf(files map[string][]byte) tables.Features {
-	var f tables.Features
 	var data map[string]any
 	_ = json.Unmarshal(files[dataPath], &data)
-	_, f.Gateway = data["effective"]
+	_, gateway := data["effective"]
+	f := tables.Features{
+		tables.FeatureGateway: gateway, tables.FeatureVisibility: false,
+		tables.FeatureDenyPolicies: false, tables.FeatureNamespaceLabels: false,
+	}
 	for path, content := range files {
 		deny := strings.HasPrefix(path, "compiled/deny/")
-		f.DenyPolicies = f.DenyPolicies || deny
-		f.NamespaceLabels = f.NamespaceLabels ||
-			(deny || strings.HasPrefix(path, "compiled/escalations/")) && bytes.Contains(content, []byte("input.namespaceLabels"))
-		f.Visibility = f.Visibility || strings.HasPrefix(path, "compiled/visibility/")
+		labels := (deny || strings.HasPrefix(path, "compiled/escalations/")) && bytes.Contains(content, []byte("input.namespaceLabels"))
+		f[tables.FeatureDenyPolicies] = f[tables.FeatureDenyPolicies] || deny
+		f[tables.FeatureNamespaceLabels] = f[tables.FeatureNamespaceLabels] || labels
+		f[tables.FeatureVisibility] = f[tables.FeatureVisibility] || strings.HasPrefix(path, "compiled/visibility/")
 	}
 	return f
 }

@@ -136,7 +136,7 @@ func (g golden) outcome(t *testing.T) map[string][]byte {
 		t.Fatal(err)
 	}
 	out["want/data.json"] = data.Bytes()
-	out["want/effective"] = effectiveText(t, result.Gateway)
+	out["want/effective"] = effectiveText(t, tables.Of[*tables.Gateway](result.Tables))
 	if g.options.author.User == "" && g.options.author.Groups == nil {
 		out["want/lint"] = g.text(Lint(result))
 		return out

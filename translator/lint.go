@@ -1,13 +1,16 @@
 package translator
 
 import (
+	"github.com/writ-policy/writ/translator/access"
 	"github.com/writ-policy/writ/translator/diag"
 	"github.com/writ-policy/writ/translator/lint"
 	"github.com/writ-policy/writ/translator/tables"
 )
 
 // Lint returns the warnings for documents that compile and should still not be.
-func Lint(r *Result) diag.List { return capped(lint.Check(r.resolved.Access, r.Access)) }
+func Lint(r *Result) diag.List {
+	return capped(lint.Check(r.grants, tables.Of[*tables.Access](r.Tables)))
+}
 
 // LintAuthor returns an error for every rule that the author of the change from
 // base to r gives away without holding it. Base may be nil: then all documents
@@ -15,7 +18,17 @@ func Lint(r *Result) diag.List { return capped(lint.Check(r.resolved.Access, r.A
 func LintAuthor(r, base *Result, author lint.Author) diag.List {
 	var before *tables.Access
 	if base != nil {
-		before = base.Access
+		before = tables.Of[*tables.Access](base.Tables)
 	}
-	return capped(lint.Escalation(r.resolved.Access, r.Access, before, author))
+	return capped(lint.Escalation(r.grants, tables.Of[*tables.Access](r.Tables), before, author))
+}
+
+// grantsOf returns the roles and bindings of a directory, which lint reads.
+func grantsOf(families []Family) *access.Resolved {
+	for _, family := range families {
+		if f, ok := family.(*access.Family); ok {
+			return f.Resolved()
+		}
+	}
+	return new(access.Resolved)
 }

@@ -12,6 +12,7 @@ import (
 	"pgregory.net/rapid"
 
 	"github.com/writ-policy/writ/translator/source"
+	"github.com/writ-policy/writ/translator/tables"
 )
 
 var (
@@ -129,17 +130,17 @@ func TestUnboundRoleChangesNothing(t *testing.T) {
 		without := translate(t, New(Options{}), split(t, written))
 		written = append(written, originRole(t, "unbound", "hammer"), kubernetesRole(t, "Role", "{name: unbound, namespace: hammer}"))
 		with := translate(t, New(Options{}), split(t, written))
-		if got, want := asJSON(t, without.Access.Subjects), asJSON(t, with.Access.Subjects); got != want {
+		if got, want := asJSON(t, tables.Of[*tables.Access](without.Tables).Subjects), asJSON(t, tables.Of[*tables.Access](with.Tables).Subjects); got != want {
 			t.Errorf("subjects: got %v, want %v", got, want)
 		}
-		for key, binding := range without.Access.Bindings.All() {
-			got, want := with.Access.Bindings.At(key), *binding
+		for key, binding := range tables.Of[*tables.Access](without.Tables).Bindings.All() {
+			got, want := tables.Of[*tables.Access](with.Tables).Bindings.At(key), *binding
 			got.Source, want.Source = "", ""
 			if got != want {
 				t.Errorf("binding %s: got %v, want %v", key, got, want)
 			}
 		}
-		if got, want := with.Access.Bindings.Len(), without.Access.Bindings.Len(); got != want {
+		if got, want := tables.Of[*tables.Access](with.Tables).Bindings.Len(), tables.Of[*tables.Access](without.Tables).Bindings.Len(); got != want {
 			t.Errorf("got %d bindings, want %d", got, want)
 		}
 	})

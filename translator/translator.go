@@ -20,17 +20,16 @@ import (
 	"context"
 	"fmt"
 	"runtime"
+	"slices"
 	"sync"
 
 	"golang.org/x/sync/errgroup"
 
-	"github.com/writ-policy/writ/translator/decisiontest"
+	"github.com/writ-policy/writ/translator/access"
 	"github.com/writ-policy/writ/translator/diag"
 	"github.com/writ-policy/writ/translator/directory"
 	"github.com/writ-policy/writ/translator/emit"
-	"github.com/writ-policy/writ/translator/extension"
 	"github.com/writ-policy/writ/translator/progress"
-	"github.com/writ-policy/writ/translator/registry"
 	"github.com/writ-policy/writ/translator/source"
 	"github.com/writ-policy/writ/translator/syntax"
 	"github.com/writ-policy/writ/translator/tables"
@@ -50,26 +49,20 @@ type Options struct {
 // Result is what a directory without errors translates to. It is immutable, and
 // its members are shared with later results.
 type Result struct {
-	Access     *tables.Access
-	Visibility *tables.Visibility
-	// Gateway is what the documents of gateways and their policies come to.
-	Gateway *tables.Gateway
-	// Features are what the tables hold, as the files state it.
-	Features tables.Features
+	// Tables are what the documents come to, a table a family. Consumers of one family
+	// use tables.Of.
+	Tables tables.List
 	// Counts are the numbers of documents by family and kind, as "kubernetes/Role".
 	// DecisionTests are not among them: they are not part of a bundle.
 	Counts map[string]int
 	// Files are the emitted files by their path in a bundle.
 	Files map[string][]byte
-	// Tests are the directory's own DecisionTests, in the order of positions.
-	Tests []*decisiontest.DecisionTest
-	// Extensions are the directory's Rego modules, by package and file.
-	Extensions []*extension.Extension
+	// Directory holds the documents.
+	Directory *directory.Directory
 	// Documents is how many documents there are, containers' contents included.
 	Documents int
 
-	// resolved keeps positions for Lint.
-	resolved *resolved
+	grants *access.Resolved // keeps positions for Lint
 }
 
 // Translator translates snapshots of one source. It is safe for concurrent use;
@@ -79,17 +72,11 @@ type Translator struct {
 
 	mu      sync.Mutex         // held through a whole translation
 	decoded map[string]decoded // by path: the files of the last snapshot
-	phases  *phases
-	// refused is whether gateway policies are accepted, of the last snapshot with
-	// errors.
-	refused map[string][]tables.GatewayCondition
-}
+	phases  *phases            // nil before the first snapshot and after one that was interrupted
 
-// phases are what resolving and lowering keep. A run that has not come to its end
-// leaves none behind.
-type phases struct {
-	resolver resolver
-	lowerer  lowerer
+	families func() []Family
+	kinds    syntax.Kinds
+	rejected tables.List // of the last snapshot, if it had errors
 }
 
 // decoded is a file that was read, and the content it was read from.
@@ -100,7 +87,11 @@ type decoded struct {
 }
 
 // New returns a Translator that has read nothing yet.
-func New(o Options) *Translator { return &Translator{options: o} }
+func New(o Options) *Translator { return newTranslator(o, registered) }
+
+func newTranslator(o Options, families func() []Family) *Translator {
+	return &Translator{options: o, families: families, kinds: kindsOf(families())}
+}
 
 // Translate runs all phases. The list is sorted and holds the warnings of a good
 // directory too. The result is nil exactly where the list has errors. A context
@@ -108,46 +99,41 @@ func New(o Options) *Translator { return &Translator{options: o} }
 func (t *Translator) Translate(ctx context.Context, snapshot source.Snapshot) (*Result, diag.List) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
-	t.refused = nil
+	t.rejected = nil
 	documents, list, err := t.decode(ctx, snapshot)
 	if err != nil {
 		return nil, interrupted(list, err)
 	}
-	kept := t.phases
-	if t.phases = nil; kept == nil {
-		kept = new(phases)
+	p := t.phases
+	if t.phases = nil; p == nil {
+		p = &phases{families: t.families()}
 	}
-	resolved, more := kept.resolver.Resolve(documents, directory.Options{
+	d := p.resolve(documents, directory.Options{
 		Master:     t.options.Master,
 		AllowEmpty: t.options.AllowEmpty,
 		Partial:    list.HasErrors(),
 	})
-	list = append(list, more...)
-	tables, more := kept.lowerer.Lower(resolved)
-	t.phases = kept
-	list = capped(append(list, more...).Sorted())
+	lowered, more := p.lower()
+	t.phases = p
+	list = capped(slices.Concat(list, d.List, more).Sorted())
 	if list.HasErrors() {
-		t.refused = tables.Gateway.Accepted()
+		t.rejected = lowered
 		return nil, list
 	}
 	if err := ctx.Err(); err != nil {
 		return nil, interrupted(list, err)
 	}
-	files, err := emitFiles(tables, resolved.Extensions, emit.Options{Tests: t.options.Tests})
+	files, err := p.emit(lowered, emit.Options{Tests: t.options.Tests})
 	if err != nil {
 		return nil, interrupted(list, err)
 	}
 	return &Result{
-		Access:     tables.Access,
-		Visibility: tables.Visibility,
-		Gateway:    tables.Gateway,
-		Features:   tables.Features(),
-		Counts:     counts(documents),
-		Files:      files,
-		Tests:      resolved.Tests,
-		Extensions: resolved.Extensions,
-		Documents:  len(documents),
-		resolved:   resolved,
+		Tables:    lowered,
+		Counts:    counts(documents),
+		Files:     files,
+		Directory: d,
+		Documents: len(documents),
+		grants:    grantsOf(p.families),
 	}, list
 }
 
@@ -157,24 +143,15 @@ func counts(documents []syntax.Document) map[string]int {
 	type key struct{ family, kind string }
 	byKey := make(map[key]int)
 	for _, d := range documents {
-		h := d.Meta()
-		byKey[key{h.Family, h.Kind}]++
+		if h := d.Meta(); !h.TestOnly {
+			byKey[key{h.Family, h.Kind}]++
+		}
 	}
 	n := make(map[string]int, len(byKey))
 	for k, count := range byKey {
-		if k.family != decisiontest.FamilyDecisionTest {
-			n[k.family+"/"+k.kind] = count
-		}
+		n[k.family+"/"+k.kind] = count
 	}
 	return n
-}
-
-// PolicyConditions says, by locator, which gateway policies are accepted where the last
-// snapshot had errors. It is nil where that had none: the result's tables tell then.
-func (t *Translator) PolicyConditions() map[string][]tables.GatewayCondition {
-	t.mu.Lock()
-	defer t.mu.Unlock()
-	return t.refused
 }
 
 // decode reads the files of a snapshot on all cores, those of the last one that
@@ -195,7 +172,7 @@ func (t *Translator) decode(ctx context.Context, snapshot source.Snapshot) ([]sy
 		}
 		group.Go(func() error {
 			if ctx.Err() == nil {
-				files[i] = decodeFile(file)
+				files[i] = decodeFile(t.kinds, file)
 				under.Count(1, "files translated")
 			}
 			return nil
@@ -211,13 +188,13 @@ func (t *Translator) decode(ctx context.Context, snapshot source.Snapshot) ([]sy
 
 // decodeFile reads one file. A panic ends in an error of that file: it would end
 // the process, for no caller is on this goroutine.
-func decodeFile(file source.File) (d decoded) {
+func decodeFile(kinds syntax.Kinds, file source.File) (d decoded) {
 	defer func() {
 		if cause := recover(); cause != nil {
 			d = decoded{list: interrupted(nil, fmt.Errorf("reading %s: %v", file.Path, cause))}
 		}
 	}()
-	documents, list := registry.Decode(file.Path, file.Content)
+	documents, list := kinds.Decode(file.Path, file.Content)
 	return decoded{file.Hash, documents, list}
 }
 

@@ -10,6 +10,7 @@ import (
 
 	"github.com/writ-policy/writ/translator/diag"
 	"github.com/writ-policy/writ/translator/source"
+	"github.com/writ-policy/writ/translator/tables"
 )
 
 func TestTranslateIsInterrupted(t *testing.T) {
@@ -75,12 +76,12 @@ func TestManyDiagnosticsAreCounted(t *testing.T) {
 func TestTranslateLeavesDocumentsAsTheyAre(t *testing.T) {
 	translator := New(Options{})
 	snapshot := generated(200)
-	first, err := json.Marshal(mustTranslate(t, translator, snapshot).Access)
+	first, err := json.Marshal(tables.Of[*tables.Access](mustTranslate(t, translator, snapshot).Tables))
 	if err != nil {
 		t.Fatal(err)
 	}
 	for range 2 {
-		again, err := json.Marshal(mustTranslate(t, translator, snapshot).Access)
+		again, err := json.Marshal(tables.Of[*tables.Access](mustTranslate(t, translator, snapshot).Tables))
 		if err != nil {
 			t.Fatal(err)
 		}

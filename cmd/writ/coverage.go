@@ -7,8 +7,8 @@ import (
 	"strings"
 
 	"github.com/writ-policy/writ/server/decision"
+	"github.com/writ-policy/writ/translator"
 	"github.com/writ-policy/writ/translator/access"
-	"github.com/writ-policy/writ/translator/registry"
 	"github.com/writ-policy/writ/translator/source"
 	"github.com/writ-policy/writ/translator/tables"
 )
@@ -111,7 +111,7 @@ func ruleSources(role tables.Role) []unmatchedRule {
 func aggregatedRoles(snapshot source.Snapshot) map[string]bool {
 	keys := make(map[string]bool)
 	for _, file := range snapshot.Files {
-		documents, _ := registry.Decode(file.Path, file.Content)
+		documents, _ := translator.Kinds().Decode(file.Path, file.Content)
 		for _, d := range documents {
 			if role, ok := d.(*access.KubernetesRole); ok && role.Aggregated {
 				keys[tables.RoleKey(tables.FamilyKubernetes, role.Namespace, role.Name)] = true

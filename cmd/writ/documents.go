@@ -119,7 +119,7 @@ func (d *documentFlags) build(ctx context.Context, s streams, dir string, tests 
 		}
 		return nil, nil, foundf("%s", summary(r.list))
 	}
-	if bound := boundRoles(r.result.Access); tests && bound > emit.TestedRoles {
+	if bound := boundRoles(tables.Of[*tables.Access](r.result.Tables)); tests && bound > emit.TestedRoles {
 		fmt.Fprintf(s.err, "tests are generated for %d of %d bound roles\n", emit.TestedRoles, bound)
 	}
 	o.Version = programVersion()

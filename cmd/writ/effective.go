@@ -126,7 +126,7 @@ func (o *effectiveOptions) run(ctx context.Context, s streams, dir string) error
 		}
 		return foundf("%s", summary(r.list))
 	}
-	err = o.answer(s.out, r.result.Gateway)
+	err = o.answer(s.out, tables.Of[*tables.Gateway](r.result.Tables))
 	var asked *effective.Error
 	if errors.As(err, &asked) && asked.Unknown {
 		return foundf("%s", asked.Message)

@@ -10,8 +10,8 @@ import (
 	"github.com/spf13/pflag"
 
 	"github.com/writ-policy/writ/server/metrics"
+	"github.com/writ-policy/writ/translator"
 	"github.com/writ-policy/writ/translator/diag"
-	"github.com/writ-policy/writ/translator/registry"
 )
 
 // docs/reference.md lists what the program defines. `make gen` rewrites its tables.
@@ -52,7 +52,7 @@ func TestReference(t *testing.T) {
 func kindsTable() string {
 	var versions []string
 	names := make(map[string][]string)
-	for _, kind := range registry.Kinds() {
+	for _, kind := range translator.Kinds() {
 		version, name := "`"+kind.APIVersion+"`", kind.Name
 		if kind.Suffix != "" {
 			version, name = "`*"+kind.Suffix+"`", "extension"

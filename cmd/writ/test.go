@@ -9,7 +9,10 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/writ-policy/writ/bundles"
+	"github.com/writ-policy/writ/translator/decisiontest"
+	"github.com/writ-policy/writ/translator/directory"
 	"github.com/writ-policy/writ/translator/progress"
+	"github.com/writ-policy/writ/translator/tables"
 )
 
 const testHelp = `test answers the requests of the directory's DecisionTest documents and compares the
@@ -70,13 +73,13 @@ func test(ctx context.Context, s streams, dir string, o testOptions) error {
 		return err
 	}
 	within, p := progress.Start(ctx, progress.Test)
-	report, err := runTests(within, b, r.result.Tests, filter, p)
+	report, err := runTests(within, b, directory.DocumentsOf[*decisiontest.DecisionTest](r.result.Directory), filter, p)
 	p.End(err)
 	if err != nil {
 		return err
 	}
 	if o.coverage {
-		report.Coverage = report.hits.coverage(r.result.Access, aggregatedRoles(r.snapshot))
+		report.Coverage = report.hits.coverage(tables.Of[*tables.Access](r.result.Tables), aggregatedRoles(r.snapshot))
 	}
 	if err := report.write(s.out, o); err != nil {
 		return err

@@ -8,6 +8,7 @@ import (
 
 	"github.com/writ-policy/writ/server/decision"
 	"github.com/writ-policy/writ/server/engine/match"
+	"github.com/writ-policy/writ/translator/tables"
 )
 
 // Access decides one request, which must have been validated.
@@ -32,7 +33,7 @@ func (e *Engine) decide(ctx context.Context, v evaluation) decision.Decision {
 //  3. A deny policy that denies decides alone.
 //  4. Otherwise the rules that hold decide, the first in their order before all others.
 func (e *Engine) evaluate(ctx context.Context, v evaluation, now time.Time) (decision.Decision, error) {
-	v.hits, v.sendRequest = e.tree.Find(v.request), e.features.DenyPolicies
+	v.hits, v.sendRequest = e.tree.Find(v.request), e.features.Has(tables.FeatureDenyPolicies)
 	value, err := e.query(ctx, &e.queries.findings, v, now)
 	if err != nil {
 		return decision.Decision{}, err

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"maps"
 	"reflect"
 	"sync"
 	"time"
@@ -33,10 +34,12 @@ const (
 // OPA refuses the modules or the bundle has no tables; nothing of a failed
 // activation remains.
 func Activate(ctx context.Context, b *bundles.Bundle, o Options) (*Engine, error) {
-	if b.Access == nil {
+	access, visibility := tables.Of[*tables.Access](b.Tables), tables.Of[*tables.Visibility](b.Tables)
+	gateway := tables.Of[*tables.Gateway](b.Tables)
+	if access == nil {
 		return nil, errors.New("the bundle has no access tables")
 	}
-	rules, features := b.RegoHash(), b.StatedFeatures()
+	rules, features := b.RegoHash(), b.Features
 	queries, err := prepare(ctx, b, rules, features, o.Last)
 	if err != nil {
 		return nil, err
@@ -45,7 +48,7 @@ func Activate(ctx context.Context, b *bundles.Bundle, o Options) (*Engine, error
 	if o.Last != nil {
 		before = o.Last.tree
 	}
-	views, err := expandViews(b.Visibility)
+	views, err := expandViews(visibility)
 	if err != nil {
 		return nil, fmt.Errorf("expand the tables of visibility: %w", err)
 	}
@@ -53,13 +56,13 @@ func Activate(ctx context.Context, b *bundles.Bundle, o Options) (*Engine, error
 		revision: b.Manifest.Revision,
 		sequence: b.Manifest.Metadata.Sequence,
 		rules:    rules,
-		access:   b.Access,
+		access:   access,
 		features: features,
-		gateways: b.Gateway,
-		headers:  headersOf(b.Gateway),
+		gateways: gateway,
+		headers:  headersOf(gateway),
 		queries:  queries,
 		patterns: patterns(ctx),
-		tree:     match.Build(b.Access, before),
+		tree:     match.Build(access, before),
 		views:    views,
 		now:      o.Now,
 		timeout:  o.Timeout,
@@ -98,9 +101,9 @@ func patterns(ctx context.Context) cache.InterQueryValueCache {
 // it evaluates of them.
 func prepare(ctx context.Context, b *bundles.Bundle, rules string, features tables.Features, last *Engine) (queries, error) {
 	var prepared queries
-	if last != nil && last.rules == rules && last.features == features {
+	if last != nil && last.rules == rules && maps.Equal(last.features, features) {
 		prepared = last.queries
-		if reflect.DeepEqual(prepared.visibility, b.Visibility) {
+		if reflect.DeepEqual(prepared.visibility, tables.Of[*tables.Visibility](b.Tables)) {
 			return prepared, nil
 		}
 		err := prepared.prepareAuthorization(ctx, b, features)
@@ -118,7 +121,7 @@ func prepareAnew(ctx context.Context, b *bundles.Bundle, features tables.Feature
 		return queries{}, err
 	}
 	findings := askGrants
-	if features.DenyPolicies {
+	if features.Has(tables.FeatureDenyPolicies) {
 		findings = askAll
 	}
 	asked := map[string]*rego.PreparedEvalQuery{findings: &prepared.findings, askPod: &prepared.wantsPod, askGateway: &prepared.gateway}
@@ -135,19 +138,19 @@ func prepareAnew(ctx context.Context, b *bundles.Bundle, features tables.Feature
 // prepareAuthorization prepares the query of the visibility point over the bundle's
 // tables. A copy of q keeps its own.
 func (q *queries) prepareAuthorization(ctx context.Context, b *bundles.Bundle, features tables.Features) (err error) {
-	if q.visibility = b.Visibility; !features.Visibility {
+	visibility := tables.Of[*tables.Visibility](b.Tables)
+	if q.visibility = visibility; !features.Has(tables.FeatureVisibility) {
 		return nil
 	}
-	visibility := b.Visibility
 	if visibility == nil {
 		visibility = &tables.Visibility{}
 	}
-	tables, err := ast.InterfaceToValue(visibility)
+	value, err := ast.InterfaceToValue(visibility)
 	if err != nil {
 		return fmt.Errorf("read the tables of visibility: %w", err)
 	}
 	q.authorization, err = q.prepareQuery(ctx, askAuthorization, ast.NewObject(ast.Item(ast.StringTerm("compiled"),
-		ast.ObjectTerm(ast.Item(ast.StringTerm("visibility_tables"), ast.NewTerm(tables))))))
+		ast.ObjectTerm(ast.Item(ast.StringTerm("visibility_tables"), ast.NewTerm(value))))))
 	return err
 }
 

@@ -56,7 +56,7 @@ func activate(tb testing.TB, access *tables.Access) *Engine {
 	tb.Helper()
 	files := rego.Files()
 	files["compiled/extensions/dispatch.rego"] = []byte("package compiled.extensions\n\nholds(\"\", _, _) := false\n")
-	b := &bundles.Bundle{Files: files, Tables: bundles.Tables{Access: access}}
+	b := &bundles.Bundle{Files: files, Tables: tables.List{access}}
 	b.Manifest.Revision = "r1"
 	e, err := Activate(context.Background(), b, Options{})
 	if err != nil {
@@ -193,7 +193,7 @@ func TestFailingExtensionDenies(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			files["writ/extensions/broken/x.rego"] = []byte(source)
-			e, err := Activate(context.Background(), &bundles.Bundle{Files: files, Tables: bundles.Tables{Access: access}}, Options{})
+			e, err := Activate(context.Background(), &bundles.Bundle{Files: files, Tables: tables.List{access}}, Options{})
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -222,7 +222,7 @@ func TestClockedDecisionExpiresAtOnce(t *testing.T) {
 	files := rego.Files()
 	files["compiled/extensions/dispatch.rego"] = []byte("package compiled.extensions\n\nholds(\"morning\", r, p) := data.writ.extensions.morning.holds(r, p)\n")
 	files["writ/extensions/morning/x.rego"] = []byte("package writ.extensions.morning\n\nholds(_, _) if time.clock(time.now_ns())[0] < 12\n")
-	e, err := Activate(context.Background(), &bundles.Bundle{Files: files, Tables: bundles.Tables{Access: access}}, Options{Now: func() time.Time { return now }})
+	e, err := Activate(context.Background(), &bundles.Bundle{Files: files, Tables: tables.List{access}}, Options{Now: func() time.Time { return now }})
 	if err != nil {
 		t.Fatal(err)
 	}

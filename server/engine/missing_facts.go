@@ -7,16 +7,17 @@ import (
 	"github.com/open-policy-agent/opa/v1/ast"
 
 	"github.com/writ-policy/writ/server/decision"
+	"github.com/writ-policy/writ/translator/tables"
 )
 
 // MissingFacts returns the facts that deny policies in scope read and the request lacks.
 // It returns an error if the evaluation fails.
 func (e *Engine) MissingFacts(ctx context.Context, r *decision.Request) (decision.Facts, error) {
 	var facts decision.Facts
-	if !e.features.DenyPolicies || r.Path != "" {
+	if !e.features.Has(tables.FeatureDenyPolicies) || r.Path != "" {
 		return facts, nil
 	}
-	facts.NamespaceLabels = e.features.NamespaceLabels && r.Namespace != "" && r.NamespaceLabels == nil
+	facts.NamespaceLabels = e.features.Has(tables.FeatureNamespaceLabels) && r.Namespace != "" && r.NamespaceLabels == nil
 	if r.Pod != nil || r.PodError != "" || r.APIGroup != "" || r.Resource != "pods" || r.Subresource == "" {
 		return facts, nil
 	}

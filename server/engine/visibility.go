@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"github.com/writ-policy/writ/server/decision"
+	"github.com/writ-policy/writ/translator/tables"
 )
 
 // Visibility answers all of a request at the visibility point but its items and
@@ -28,7 +29,7 @@ func (e *Engine) authorize(ctx context.Context, r *decision.VisibilityRequest, n
 	if err := checkClock(now); err != nil {
 		return decision.Authorization{}, err
 	}
-	if !e.features.Visibility {
+	if !e.features.Has(tables.FeatureVisibility) {
 		return unmatched(r), nil
 	}
 	a, err := e.askAuthorization(ctx, r, now)

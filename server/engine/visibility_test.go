@@ -164,8 +164,8 @@ func TestViewsAgreeWithoutPolicies(t *testing.T) {
 	const roles = "apiVersion: rbac.authorization.k8s.io/v1\nkind: ClusterRole\nmetadata: {name: r}\nrules: []\n"
 	without := activateViews(t, roles, Options{})
 	with := activateViews(t, viewWorld, Options{})
-	if without.features.Visibility || !with.features.Visibility {
-		t.Fatalf("got %v and %v, want OPA to be asked only with policies", without.features.Visibility, with.features.Visibility)
+	if without.features.Has(tables.FeatureVisibility) || !with.features.Has(tables.FeatureVisibility) {
+		t.Fatalf("got %v and %v, want OPA to be asked only with policies", without.features.Has(tables.FeatureVisibility), with.features.Has(tables.FeatureVisibility))
 	}
 	for name, r := range map[string]decision.VisibilityRequest{
 		"nobody":                           {Groups: []string{"g"}, Cluster: cluster("c")},

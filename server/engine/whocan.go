@@ -7,6 +7,7 @@ import (
 	"strings"
 
 	"github.com/writ-policy/writ/server/decision"
+	"github.com/writ-policy/writ/translator/tables"
 )
 
 const accountPrefix = "system:serviceaccount:"
@@ -55,7 +56,7 @@ func (e *Engine) WhoCan(ctx context.Context, r *decision.Request) decision.WhoCa
 // deniesAll returns the reason of a deny policy that denies the request to every
 // principal, or the evaluation error.
 func (e *Engine) deniesAll(ctx context.Context, r *decision.Request) (policy, failure string) {
-	if !e.features.DenyPolicies {
+	if !e.features.Has(tables.FeatureDenyPolicies) {
 		return "", ""
 	}
 	d := e.decide(ctx, evaluation{request: r, anonymous: true})
@@ -118,7 +119,7 @@ func (e *Engine) inReach(r *decision.Request) []string {
 func (e *Engine) bindingsOf(r *decision.Request, subject string) (set string, same bool) {
 	roles := make(map[string]bool)
 	// An escalation's override of pod security depends on groups.
-	same = r.Pod == nil || !e.features.DenyPolicies
+	same = r.Pod == nil || !e.features.Has(tables.FeatureDenyPolicies)
 	note := func(keys []string) {
 		for _, key := range keys {
 			binding := e.access.Bindings.At(key)

@@ -129,7 +129,7 @@ func (w *words) Translate(_ context.Context, s source.Snapshot) (*translator.Res
 	if strings.HasPrefix(content, "rego ") {
 		files[extensionFile] = []byte("package writ.extensions.x\n\nholds(_, _) if nothing(1)\n")
 	}
-	return &translator.Result{Access: access, Files: files}, list
+	return &translator.Result{Tables: tables.List{access}, Files: files}, list
 }
 
 func (w *words) PolicyConditions() map[string][]tables.GatewayCondition { return nil }
@@ -162,7 +162,7 @@ func activateEcho(_ context.Context, b *bundles.Bundle) (decision.Policies, erro
 			return nil, err
 		}
 	}
-	says := b.Access.Extensions[0]
+	says := tables.Of[*tables.Access](b.Tables).Extensions[0]
 	switch says {
 	case "refused":
 		return nil, errors.New("the engine refuses")

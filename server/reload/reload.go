@@ -356,7 +356,7 @@ func (r *Reloader) activate(ctx context.Context, b *bundles.Bundle) error {
 		return fmt.Errorf("activate revision %s: %w", b.Manifest.Revision, err)
 	}
 	r.active.Store(&active{policies: policies, signer: b.SignedBy})
-	r.o.Observer.Inherits(inherited(b.Gateway))
+	r.o.Observer.Inherits(inherited(tables.Of[*tables.Gateway](b.Tables)))
 	return nil
 }
 

@@ -13,6 +13,7 @@ import (
 	"testing"
 
 	"github.com/writ-policy/writ/bundles"
+	"github.com/writ-policy/writ/translator/tables"
 )
 
 // kept is a state directory that holds the bundle of documents saying a.
@@ -217,12 +218,12 @@ func TestFailingDisk(t *testing.T) {
 				t.Errorf("got %+v, want %v and not degraded", s, row.want)
 			}
 			wantFiles(t, dir, stateFile, keptFolder)
-			wantText(t, "kept", readBundle(t, filepath.Join(dir, stateFile)).Access.Extensions[0], "a")
+			wantText(t, "kept", tables.Of[*tables.Access](readBundle(t, filepath.Join(dir, stateFile)).Tables).Extensions[0], "a")
 
 			r.state.create = create
 			check(t, r.Reload(context.Background())) // unchanged documents
 			wantText(t, "state error", r.Status().StateError, "")
-			wantText(t, "kept", readBundle(t, filepath.Join(dir, stateFile)).Access.Extensions[0], "b")
+			wantText(t, "kept", tables.Of[*tables.Access](readBundle(t, filepath.Join(dir, stateFile)).Tables).Extensions[0], "b")
 		})
 	}
 	documented(t, append(table, cannotKeep, cannotPin))

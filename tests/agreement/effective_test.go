@@ -160,7 +160,7 @@ func gatewayTables(t *testing.T, seed uint64, files map[string]string) *tables.G
 	if result == nil {
 		t.Fatalf("hierarchy %d does not compile: %+v\n%s", seed, list, gateway.Text(files))
 	}
-	return result.Gateway
+	return tables.Of[*tables.Gateway](result.Tables)
 }
 
 // compareEffective asks everything that can be asked and says where the answers

@@ -33,18 +33,18 @@ func TestGeneratedTestsFailWhenTheirRuleIsBroken(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if failed := failedTests(t, built, built.Access, "tests/access"); len(failed) > 0 {
+	if failed := failedTests(t, built, tables.Of[*tables.Access](built.Tables), "tests/access"); len(failed) > 0 {
 		t.Fatalf("tests fail although nothing is broken: %q", failed)
 	}
 	broken := 0
-	for key, role := range built.Access.Roles.All() {
+	for key, role := range tables.Of[*tables.Access](built.Tables).Roles.All() {
 		for number := range min(len(role.Kubernetes)+len(role.Origin), brokenPerRole) {
 			name, ok := testOf(built, *role, number)
 			if !ok {
 				continue
 			}
 			broken++
-			access := copyAccess(t, built.Access)
+			access := copyAccess(t, tables.Of[*tables.Access](built.Tables))
 			if role.Family == tables.FamilyOrigin {
 				access.Roles.At(key).Origin[number].Verbs = []string{"broken"}
 			} else {
@@ -85,7 +85,7 @@ func TestGeneratedTestsFailWhenTheirPolicyIsBroken(t *testing.T) {
 				other.Files = maps.Clone(built.Files)
 				other.Files[path] = bytes.ReplaceAll(built.Files[path], []byte("\n"+set+" contains "), []byte("\nbroken contains "))
 				test := "deny/" + regexp.QuoteMeta(strings.TrimSuffix(name, ".rego")) + "_test"
-				if failed := failedTests(t, &other, built.Access, test); len(failed) == 0 {
+				if failed := failedTests(t, &other, tables.Of[*tables.Access](built.Tables), test); len(failed) == 0 {
 					t.Errorf("%s has no %s and no test fails", path, set)
 				}
 			}
@@ -106,8 +106,8 @@ func TestGeneratedTestsFailWhenTheirVisibilityPolicyIsBroken(t *testing.T) {
 		t.Fatal(err)
 	}
 	broken := 0
-	for i := range built.Visibility.Policies {
-		p := &built.Visibility.Policies[i]
+	for i := range tables.Of[*tables.Visibility](built.Tables).Policies {
+		p := &tables.Of[*tables.Visibility](built.Tables).Policies[i]
 		path := "compiled/visibility/" + p.Module + ".rego"
 		if !p.Applies || broken > 12 {
 			continue
@@ -121,7 +121,7 @@ func TestGeneratedTestsFailWhenTheirVisibilityPolicyIsBroken(t *testing.T) {
 			other.Files = maps.Clone(built.Files)
 			other.Files[path] = bytes.ReplaceAll(built.Files[path], []byte(old), []byte(replacement))
 			tests := "visibility/" + regexp.QuoteMeta(p.Module) + "_test"
-			if failed := failedTests(t, &other, built.Access, tests); len(failed) == 0 {
+			if failed := failedTests(t, &other, tables.Of[*tables.Access](built.Tables), tests); len(failed) == 0 {
 				t.Errorf("%s is broken in %s and no test fails", what, p.Name)
 			}
 		}

@@ -17,6 +17,8 @@ import (
 	"github.com/writ-policy/writ/server/engine"
 	"github.com/writ-policy/writ/tests/process"
 	"github.com/writ-policy/writ/translator"
+	"github.com/writ-policy/writ/translator/decisiontest"
+	"github.com/writ-policy/writ/translator/directory"
 	"github.com/writ-policy/writ/translator/source"
 )
 
@@ -86,7 +88,7 @@ func readInputs(t *testing.T, path string) []json.RawMessage {
 func ownRequests(t *testing.T, dir string) map[string][]json.RawMessage {
 	t.Helper()
 	requests := make(map[string][]json.RawMessage)
-	for _, test := range translate(t, dir).Tests {
+	for _, test := range directory.DocumentsOf[*decisiontest.DecisionTest](translate(t, dir).Directory) {
 		for _, row := range test.Cases {
 			requests[test.Point] = append(requests[test.Point], row.Request)
 		}

@@ -12,8 +12,8 @@ import (
 
 const versionKubernetes = "rbac.authorization.k8s.io/v1"
 
-// KubernetesKinds are the kinds of Kubernetes RBAC.
-var KubernetesKinds = syntax.KindsOf(versionKubernetes, decodeKubernetes,
+// kubernetesKinds are the kinds of Kubernetes RBAC.
+var kubernetesKinds = syntax.KindsOf(versionKubernetes, decodeKubernetes,
 	"Role", "ClusterRole", "RoleBinding", "ClusterRoleBinding")
 
 const kubernetesGroup = "rbac.authorization.k8s.io"

@@ -21,8 +21,8 @@ var originHints = map[string]string{
 
 var originNames = []string{"Role", "RoleBinding", "Policy", "PolicyBinding"}
 
-// OriginKinds returns the kinds of Origin, which have a flat form as well.
-func OriginKinds() syntax.Kinds {
+// originKinds returns the kinds of Origin, which have a flat form as well.
+func originKinds() syntax.Kinds {
 	kinds := syntax.KindsOf(syntax.VersionWrit, decodeOriginStyled, originNames...)
 	for i := range kinds {
 		kinds[i].DecodeFlat = decodeOriginFlat

@@ -9,9 +9,9 @@ import (
 
 const dispatchPath = "compiled/extensions/dispatch.rego"
 
-// Emit writes the answers of extensions by their names, the expressions in
+// emitFiles writes the answers of extensions by their names, the expressions in
 // CEL and the generated tests. Roles and bindings are data.
-func Emit(access *tables.Access, o emit.Options) map[string][]byte {
+func emitFiles(access *tables.Access, o emit.Options) map[string][]byte {
 	files := map[string][]byte{dispatchPath: dispatch(access.Extensions)}
 	if len(access.Expressions) > 0 {
 		files[expressionsPath] = expressions(access.Expressions)

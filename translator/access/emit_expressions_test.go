@@ -13,7 +13,7 @@ import (
 // A text of a document is a comment and a key here: neither may end early.
 func TestExpressionsAreUnderTheirText(t *testing.T) {
 	texts := []string{"request.name == '\u2028\"}} '", "request.name in ['a',\n 'b']"}
-	files := Emit(&tables.Access{Expressions: texts}, emit.Options{})
+	files := emitFiles(&tables.Access{Expressions: texts}, emit.Options{})
 	module, err := ast.ParseModule(expressionsPath, string(files[expressionsPath]))
 	if err != nil {
 		t.Fatalf("%v in\n%s", err, files[expressionsPath])
@@ -32,7 +32,7 @@ func TestExpressionsAreUnderTheirText(t *testing.T) {
 }
 
 func TestNoExpressionsNoModule(t *testing.T) {
-	files := Emit(&tables.Access{}, emit.Options{})
+	files := emitFiles(&tables.Access{}, emit.Options{})
 	for path := range files {
 		if strings.Contains(path, "expressions") {
 			t.Errorf("got %s, want none", path)

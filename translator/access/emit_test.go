@@ -32,7 +32,7 @@ func FuzzEmit(f *testing.F) {
 			Subjects:   tables.Subjects{Cluster: tables.MapOf(map[string][]string{"user:" + name: {"b"}})},
 			Extensions: []string{name},
 		}
-		files := Emit(lowered, emit.Options{Tests: true})
+		files := emitFiles(lowered, emit.Options{Tests: true})
 		for path, content := range files {
 			if strings.Contains(path, "..") || strings.HasPrefix(path, "/") {
 				t.Errorf("a file outside of the bundle: %q", path)
@@ -69,7 +69,7 @@ func access() *tables.Access {
 }
 
 func TestEmitTests(t *testing.T) {
-	files := Emit(access(), emit.Options{Tests: true})
+	files := emitFiles(access(), emit.Options{Tests: true})
 	want := []string{"compiled/extensions/dispatch.rego", "compiled/tests/access/kubernetes--pods_test.rego"}
 	if got := slices.Sorted(maps.Keys(files)); !slices.Equal(got, want) {
 		t.Fatalf("got %q, want %q", got, want)
@@ -86,7 +86,7 @@ func TestEmitTests(t *testing.T) {
 }
 
 func TestEmitWithoutTests(t *testing.T) {
-	files := Emit(access(), emit.Options{})
+	files := emitFiles(access(), emit.Options{})
 	for path := range files {
 		if strings.HasSuffix(path, "_test.rego") {
 			t.Errorf("got %s, want no tests", path)
@@ -95,7 +95,7 @@ func TestEmitWithoutTests(t *testing.T) {
 }
 
 func TestDispatch(t *testing.T) {
-	files := Emit(&tables.Access{Extensions: []string{"region"}}, emit.Options{})
+	files := emitFiles(&tables.Access{Extensions: []string{"region"}}, emit.Options{})
 	if !bytes.Contains(files[dispatchPath], []byte(`data.writ.extensions.region.holds(request, params)`)) {
 		t.Errorf("the extension is not asked in\n%s", files[dispatchPath])
 	}

@@ -10,11 +10,11 @@ import (
 	"github.com/writ-policy/writ/translator/tables"
 )
 
-// Lowerer makes tables, time and again from documents most of which it has seen
+// lowerer makes tables, time and again from documents most of which it has seen
 // before: all of them of one directory, read with one master namespace. What it
 // makes does not depend on what it has seen. The zero value has seen nothing. It is
 // not safe for concurrent use.
-type Lowerer struct {
+type lowerer struct {
 	seen   Resolved
 	access tables.Access // of what was seen
 	// extensions and expressions count the rules that have them.
@@ -23,8 +23,8 @@ type Lowerer struct {
 	warnings map[syntax.Document]diag.List
 }
 
-// Lower makes the tables of the documents.
-func (l *Lowerer) Lower(r *Resolved) (*tables.Access, diag.List) {
+// lower makes the tables of the documents.
+func (l *lowerer) lower(r *Resolved) (*tables.Access, diag.List) {
 	if l.warnings == nil {
 		l.extensions, l.expressions = make(map[string]int), make(map[string]int)
 		l.warnings = make(map[syntax.Document]diag.List)
@@ -53,7 +53,7 @@ func (l *Lowerer) Lower(r *Resolved) (*tables.Access, diag.List) {
 }
 
 // warn remembers what is to be said of a role for as long as it is there.
-func (l *Lowerer) warn(role syntax.Document, warnings diag.List) {
+func (l *lowerer) warn(role syntax.Document, warnings diag.List) {
 	if len(warnings) > 0 {
 		l.warnings[role] = warnings
 	}

@@ -10,7 +10,7 @@ import (
 
 const kindClusterRoleBinding = "ClusterRoleBinding"
 
-func (l *Lowerer) kubernetes(c *change, r *Resolved) {
+func (l *lowerer) kubernetes(c *change, r *Resolved) {
 	gone, come := directory.Changes(l.seen.KubernetesRoles, r.KubernetesRoles, sameKubernetesRole)
 	for _, role := range gone {
 		c.unrole(role.Meta())
@@ -45,7 +45,7 @@ func sameKubernetesRole(a, b ResolvedKubernetesRole) bool {
 	return a.Document == b.Document && (!a.Document.Aggregated || reflect.DeepEqual(a.Rules, b.Rules))
 }
 
-func (l *Lowerer) kubernetesRole(c *change, role ResolvedKubernetesRole) {
+func (l *lowerer) kubernetesRole(c *change, role ResolvedKubernetesRole) {
 	d := role.Document
 	rules := make([]tables.KubernetesRule, 0, len(role.Rules))
 	for i := range role.Rules {

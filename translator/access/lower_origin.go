@@ -8,7 +8,7 @@ import (
 	"github.com/writ-policy/writ/translator/tables"
 )
 
-func (l *Lowerer) origin(c *change, r *Resolved) {
+func (l *lowerer) origin(c *change, r *Resolved) {
 	gone, come := directory.Changes(l.seen.OriginRoles, r.OriginRoles,
 		func(a, b *OriginRole) bool { return a == b })
 	for _, d := range gone {
@@ -41,7 +41,7 @@ func (l *Lowerer) origin(c *change, r *Resolved) {
 	}
 }
 
-func (l *Lowerer) originRole(c *change, d *OriginRole) {
+func (l *lowerer) originRole(c *change, d *OriginRole) {
 	rules := make([]tables.OriginRule, 0, len(d.Rules))
 	for i := range d.Rules {
 		rules = append(rules, originRule(i, &d.Rules[i]))
@@ -58,7 +58,7 @@ func (l *Lowerer) originRole(c *change, d *OriginRole) {
 }
 
 // count adds to how many rules have each extension and expression of a role.
-func (l *Lowerer) count(d *OriginRole, n int) {
+func (l *lowerer) count(d *OriginRole, n int) {
 	for i := range d.Rules {
 		if r := restrictions(d.Rules[i].Restrictions); r != nil {
 			count(l.extensions, r.Extension, n)

@@ -51,15 +51,15 @@ type ResolvedOriginBinding struct {
 	Role     *OriginRole
 }
 
-// Resolver follows references time and again, most of which it has followed
+// references follows references time and again, most of which it has followed
 // before. What comes out does not depend on that. The zero value has seen nothing. It
 // is not safe for concurrent use.
-type Resolver struct {
+type references struct {
 	good *Resolved // of the last directory, if it had no errors
 }
 
-// Resolve follows the references of roles and bindings.
-func (s *Resolver) Resolve(d *directory.Directory) *Resolved {
+// resolve follows the references of roles and bindings.
+func (s *references) resolve(d *directory.Directory) *Resolved {
 	r := &resolver{
 		Directory: d,
 		out: &Resolved{

@@ -70,5 +70,5 @@ func TestManyDanglingReferences(t *testing.T) {
 
 func resolveDocuments(documents []syntax.Document) (*Resolved, diag.List) {
 	d := new(directory.Names).NewDirectory(documents, directory.Options{})
-	return new(Resolver).Resolve(d), d.List
+	return new(references).resolve(d), d.List
 }

@@ -11,8 +11,8 @@ import (
 
 const kindDecisionTest = "DecisionTest"
 
-// DecisionTestKinds are the kinds of decision tests.
-var DecisionTestKinds = syntax.KindsOf(syntax.VersionWrit, decodeDecisionTest, kindDecisionTest)
+// kinds are the kinds of decision tests.
+var kinds = syntax.KindsOf(syntax.VersionWrit, decodeDecisionTest, kindDecisionTest)
 
 var points = []string{"access", "visibility", "gateway"}
 
@@ -20,7 +20,7 @@ var points = []string{"access", "visibility", "gateway"}
 // what a request is, the decision point says when the test runs.
 func decodeDecisionTest(d *syntax.Decoder, n *syntax.Node, kind *syntax.Field) {
 	t := &DecisionTest{Header: d.Header(FamilyDecisionTest, syntax.VersionWrit, kindDecisionTest, kind.Key)}
-	t.Auxiliary = true
+	t.Auxiliary, t.TestOnly = true, true
 	c := d.Cursor(n, kindDecisionTest, false)
 	c.At = kind.Key
 	c.Skip("apiVersion", "kind")

@@ -10,8 +10,8 @@ import (
 
 const version = "breakglass.t-caas.telekom.com/v1alpha1"
 
-// DenyPolicyKinds are the kinds of deny policies and of the escalations that refer to them.
-var DenyPolicyKinds = syntax.KindsOf(version, decodeDenyPolicyFamily, kindDenyPolicy, kindEscalation)
+// kinds are the kinds of deny policies and of the escalations that refer to them.
+var kinds = syntax.KindsOf(version, decodeDenyPolicyFamily, kindDenyPolicy, kindEscalation)
 
 const (
 	kindDenyPolicy = "DenyPolicy"

@@ -10,9 +10,9 @@ import (
 	"github.com/writ-policy/writ/translator/tables"
 )
 
-// Emit writes one module a deny policy, all in the package compiled.deny so
+// emitFiles writes one module a deny policy, all in the package compiled.deny so
 // that OPA's rule index works across them, and one a pod-security override.
-func Emit(deny *tables.Deny, o emit.Options) map[string][]byte {
+func emitFiles(deny *tables.Deny, o emit.Options) map[string][]byte {
 	files := make(map[string][]byte)
 	if deny == nil {
 		return files

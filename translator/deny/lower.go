@@ -13,8 +13,8 @@ import (
 // defaultSubresources are those pod security evaluates unless it names others.
 var defaultSubresources = []string{"exec", "attach", "portforward"}
 
-// Lower lowers deny policies and the overrides of escalations.
-func Lower(r *Resolved) *tables.Deny {
+// lower lowers deny policies and the overrides of escalations.
+func lower(r *Resolved) *tables.Deny {
 	deny := &tables.Deny{Policies: []tables.DenyPolicy{}, Escalations: []tables.Escalation{}}
 	for i := range r.DenyPolicies {
 		deny.Policies = append(deny.Policies, denyPolicy(&r.DenyPolicies[i]))

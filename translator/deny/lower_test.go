@@ -18,18 +18,18 @@ func lowered(t testing.TB, files map[string]string) *tables.Deny {
 	t.Helper()
 	var documents []syntax.Document
 	for name, content := range files {
-		more, list := DenyPolicyKinds.Decode(name, []byte(content))
+		more, list := kinds.Decode(name, []byte(content))
 		if list.HasErrors() {
 			t.Fatal(list)
 		}
 		documents = append(documents, more...)
 	}
 	d := new(directory.Names).NewDirectory(documents, directory.Options{AllowEmpty: true})
-	resolved := Resolve(d)
+	resolved := resolve(d)
 	if d.List.HasErrors() {
 		t.Fatal(d.List)
 	}
-	return Lower(resolved)
+	return lower(resolved)
 }
 
 // globs are parsed patterns.

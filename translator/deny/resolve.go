@@ -30,8 +30,8 @@ type resolver struct {
 	denyPolicies []*DenyPolicy
 }
 
-// Resolve follows the references between deny policies and escalations.
-func Resolve(d *directory.Directory) *Resolved {
+// resolve follows the references between deny policies and escalations.
+func resolve(d *directory.Directory) *Resolved {
 	r := &resolver{
 		Directory:    d,
 		out:          &Resolved{Escalations: directory.DocumentsOf[*BreakglassEscalation](d)},

@@ -2,6 +2,7 @@ package directory
 
 import (
 	"fmt"
+	"reflect"
 	"slices"
 
 	"github.com/writ-policy/writ/translator/diag"
@@ -31,6 +32,7 @@ type Directory struct {
 	// documents are in the order of positions. repeated are those whose identity an
 	// earlier one has; they are not among documents.
 	documents, Repeated []syntax.Document
+	byType              map[reflect.Type][]syntax.Document // documents, in the same order
 	// Changed are the documents that have come or gone since the last directory of
 	// the same names.
 	Changed []syntax.Document
@@ -56,6 +58,7 @@ func (n *Names) NewDirectory(documents []syntax.Document, o Options) *Directory 
 		}
 	}
 	d.claim(documents)
+	d.sort()
 	if !o.AllowEmpty && !o.Partial && policies == 0 {
 		d.List.Add(diag.Diagnostic{
 			Code:    diag.NoDocuments,
@@ -93,10 +96,29 @@ func (d *Directory) MaySuggest() bool {
 	return d.suggested <= MaxSuggestions
 }
 
-// DocumentsOf returns the documents of one type, in the order of positions.
+// sort sorts the documents by their type.
+func (d *Directory) sort() {
+	d.byType = make(map[reflect.Type][]syntax.Document)
+	for rest := d.documents; len(rest) > 0; {
+		// Documents of one type tend to follow each other.
+		t, n := reflect.TypeOf(rest[0]), 1
+		for n < len(rest) && reflect.TypeOf(rest[n]) == t {
+			n++
+		}
+		d.byType[t] = append(d.byType[t], rest[:n]...)
+		rest = rest[n:]
+	}
+}
+
+// DocumentsOf returns the documents of the concrete type D, in the order of
+// positions. The caller owns the list.
 func DocumentsOf[D syntax.Document](d *Directory) []D {
-	var out []D
-	for _, document := range d.documents {
+	documents := d.byType[reflect.TypeFor[D]()]
+	if len(documents) == 0 {
+		return nil
+	}
+	out := make([]D, 0, len(documents))
+	for _, document := range documents {
 		if typed, ok := document.(D); ok {
 			out = append(out, typed)
 		}

@@ -20,8 +20,8 @@ const (
 	maxRegoDepth = 300
 )
 
-// ExtensionKinds are Rego files.
-var ExtensionKinds = syntax.Kinds{{Suffix: ".rego", DecodeFile: decodeExtension}}
+// kinds are Rego files.
+var kinds = syntax.Kinds{{Suffix: ".rego", DecodeFile: decodeExtension}}
 
 // decodeExtension parses a Rego file and refuses what would make decisions
 // unrepeatable or reach outside the extensions. Whether it compiles is found out

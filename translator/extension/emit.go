@@ -7,8 +7,8 @@ import (
 	"github.com/writ-policy/writ/translator/emit"
 )
 
-// Emit returns the modules as they were read.
-func Emit(extensions []*Extension) map[string][]byte {
+// emitFiles returns the modules as they were read.
+func emitFiles(extensions []*Extension) map[string][]byte {
 	files := make(map[string][]byte, len(extensions))
 	for _, extension := range extensions {
 		files[extensionPath(extension)] = extension.Source

@@ -12,7 +12,7 @@ func TestExtensionFiles(t *testing.T) {
 	extension := func(name, file string) *Extension {
 		return &Extension{Header: syntax.Header{Name: name}, File: file, Source: []byte(file)}
 	}
-	files := Emit([]*Extension{extension("region", "a/x.rego"), extension("region", "b/x.rego"), extension("lib.time", "t.rego"),
+	files := emitFiles([]*Extension{extension("region", "a/x.rego"), extension("region", "b/x.rego"), extension("lib.time", "t.rego"),
 		extension("region_test", "t.rego")})
 	for _, path := range []string{
 		"writ/extensions/region/a__x.rego", "writ/extensions/region/b__x.rego", "writ/extensions/lib/time/t.rego",

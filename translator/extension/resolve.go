@@ -19,9 +19,9 @@ const SameMinion = "sameMinionRestriction"
 // them never means the directory's own Rego.
 var builtins = []string{SameMinion, "fieldsMutatable", "labelsContain", "cel"}
 
-// Resolve compiles the modules of a directory together and returns them
+// resolve compiles the modules of a directory together and returns them
 // sorted by package and file.
-func Resolve(d *directory.Directory) []*Extension {
+func resolve(d *directory.Directory) []*Extension {
 	r := &resolver{Directory: d, modules: directory.DocumentsOf[*Extension](d)}
 	slices.SortStableFunc(r.modules, func(a, b *Extension) int {
 		return cmp.Or(cmp.Compare(a.Name, b.Name), cmp.Compare(a.File, b.File))

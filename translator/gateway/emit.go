@@ -13,10 +13,10 @@ import (
 
 const gatewayFolder = "compiled/gateway/"
 
-// Emit writes what the gateway point decides by: one module a Gateway with
+// emitFiles writes what the gateway point decides by: one module a Gateway with
 // its listeners and routes, one a policy with its rules, one an effective policy
 // that puts rules in their order, and the names of all gateways.
-func Emit(lowered *tables.Gateway, o emit.Options) map[string][]byte {
+func emitFiles(lowered *tables.Gateway, o emit.Options) map[string][]byte {
 	files := make(map[string][]byte)
 	if lowered == nil || len(lowered.Gateways) == 0 {
 		return files

@@ -12,9 +12,9 @@ import (
 	"github.com/writ-policy/writ/translator/tables"
 )
 
-// Lower lowers gateways, routes and the policies attached to them: each path's
+// lower lowers gateways, routes and the policies attached to them: each path's
 // policies are folded, each distinct set of them once.
-func Lower(r *Resolved) (*tables.Gateway, diag.List) {
+func lower(r *Resolved) (*tables.Gateway, diag.List) {
 	g := &lowerer{
 		partial:  r.Partial,
 		out:      &tables.Gateway{Gateways: []tables.GatewayObject{}, Routes: []tables.GatewayRoute{}, Paths: []tables.GatewayPath{}},

@@ -181,7 +181,7 @@ func TestPathsAreBounded(t *testing.T) {
 		route.Rules = append(route.Rules, document.RouteRule{Name: fmt.Sprint(i)})
 		r.Listeners = append(r.Listeners, Attachment{Gateway: gateway, Listener: i})
 	}
-	_, list := Lower(&Resolved{Gateways: []*document.Gateway{gateway}, Routes: []ResolvedRoute{r}})
+	_, list := lower(&Resolved{Gateways: []*document.Gateway{gateway}, Routes: []ResolvedRoute{r}})
 	if len(list) != 1 || list[0].Code != diag.PathLimit || list[0].File != "g.yaml" {
 		t.Errorf("got %v, want one %s in g.yaml", list, diag.PathLimit)
 	}

@@ -89,8 +89,8 @@ func newResolver(d *directory.Directory) *resolver {
 	return r
 }
 
-// Resolve follows the references of routes and policies.
-func Resolve(d *directory.Directory) *Resolved {
+// resolve follows the references of routes and policies.
+func resolve(d *directory.Directory) *Resolved {
 	r := newResolver(d)
 	for _, p := range r.inheritedPolicies {
 		policy := ResolvedPolicy{Document: p, Section: Whole, Rejected: r.conflicts[p]}

@@ -234,7 +234,7 @@ func TestTargets(t *testing.T) {
 
 func resolveGatewayDocuments(documents []syntax.Document) (*Resolved, diag.List) {
 	d := new(directory.Names).NewDirectory(documents, directory.Options{})
-	return Resolve(d), d.List
+	return resolve(d), d.List
 }
 
 // count returns how many diagnostics have the code.

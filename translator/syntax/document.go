@@ -9,11 +9,8 @@ import (
 // Source is the place of a document or rule as decisions report it.
 func Source(p diag.Position) string { return p.File + ":" + strconv.Itoa(p.Line) }
 
-// Document is one decoded document. The concrete types are KubernetesRole,
-// KubernetesBinding, OriginRole, OriginBinding, OriginPolicy,
-// OriginPolicyBinding, DenyPolicy, BreakglassEscalation, MonitorAccessPolicy,
-// MetricSource, Gateway, HTTPRoute, InheritedPolicy, Extension and DecisionTest,
-// always as pointers.
+// Document is one decoded document. The concrete types belong to the families and
+// are pointers to structs that embed Header.
 type Document interface {
 	Meta() *Header
 }
@@ -37,6 +34,8 @@ type Header struct {
 	Auxiliary bool
 	// Shared documents may have one identity.
 	Shared bool
+	// TestOnly documents are not part of a bundle.
+	TestOnly bool
 }
 
 // Meta returns the header itself, so that embedding it makes a Document.

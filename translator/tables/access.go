@@ -8,14 +8,6 @@ func (s *Subjects) In(namespace string) Map[[]string] {
 	return s.Namespaces.At(namespace)
 }
 
-// Tables are everything the documents of a directory say, one member a point.
-type Tables struct {
-	Deny       *Deny // never nil once lowered
-	Access     *Access
-	Visibility *Visibility // never nil once lowered
-	Gateway    *Gateway    // never nil once lowered
-}
-
 // Access is what the access point decides by: roles, bindings and who is bound,
 // in the compact form that goes into a bundle as data.compiled.access. Equal
 // documents give equal tables, whatever the order of their files.

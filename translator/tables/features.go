@@ -4,35 +4,30 @@ import "slices"
 
 // Features states which parts of a bundle there are, so that an engine can leave
 // out evaluations that cannot change a decision. A feature that is stated but not
-// there costs time and changes no decision; one that is there must be stated.
-type Features struct {
-	// DenyPolicies is true if there is a DenyPolicy.
-	DenyPolicies bool `json:"denyPolicies"`
-	// Gateway is true if there is a Gateway or a policy that attaches to one.
-	Gateway bool `json:"gateway"`
-	// NamespaceLabels is true if a rule of a DenyPolicy, an exemption from its pod
-	// security or an override of an escalation selects namespaces by label.
-	NamespaceLabels bool `json:"namespaceLabels"`
-	// Visibility is true if there is a MonitorAccessPolicy or a MetricSource.
-	Visibility bool `json:"visibility"`
-}
+// there costs time and changes no decision; one that is there must be stated. Nil
+// are the features of a bundle that states none.
+type Features map[string]bool
 
-// AllFeatures returns the features to assume of a bundle that states none.
-func AllFeatures() Features {
-	return Features{DenyPolicies: true, NamespaceLabels: true, Visibility: true, Gateway: true}
-}
+// FeaturesKey is the key of the features below data.compiled.
+const FeaturesKey = "features"
 
-// Features returns what the tables hold. Tables that are nil hold nothing.
-func (t *Tables) Features() Features {
-	f := Features{
-		Visibility: t.Visibility != nil && len(t.Visibility.Policies)+len(t.Visibility.Sources) > 0,
-		Gateway:    t.Gateway != nil && len(t.Gateway.Gateways)+len(t.Gateway.Policies) > 0,
-	}
-	if t.Deny != nil {
-		f.DenyPolicies = len(t.Deny.Policies) > 0
-		f.NamespaceLabels = t.Deny.readsNamespaceLabels()
-	}
-	return f
+// The names of features.
+const (
+	// FeatureDenyPolicies is present if there is a DenyPolicy.
+	FeatureDenyPolicies = "denyPolicies"
+	// FeatureGateway is present if there is a Gateway or a policy that attaches to one.
+	FeatureGateway = "gateway"
+	// FeatureNamespaceLabels is present if a rule of a DenyPolicy, an exemption from its
+	// pod security or an override of an escalation selects namespaces by label.
+	FeatureNamespaceLabels = "namespaceLabels"
+	// FeatureVisibility is present if there is a MonitorAccessPolicy or a MetricSource.
+	FeatureVisibility = "visibility"
+)
+
+// Has reports whether a feature may be present: it is, unless its absence is stated.
+func (f Features) Has(name string) bool {
+	present, stated := f[name]
+	return present || !stated
 }
 
 func (d *Deny) readsNamespaceLabels() bool {

@@ -26,10 +26,6 @@ func (g *Gateway) Accepted() map[string][]GatewayCondition {
 	return out
 }
 
-// IsEmpty reports whether there is nothing to decide by and nothing to show. Routes
-// alone are nothing: traffic reaches them through a gateway.
-func (g *Gateway) IsEmpty() bool { return len(g.Gateways)+len(g.Policies) == 0 }
-
 // Check returns an error for the first index that refers to a missing element. Tables
 // from a bundle are not trusted.
 func (g *Gateway) Check() error {

@@ -80,7 +80,7 @@ func jsonText(value any) []byte {
 
 // JSON is the tables as JSON, in parts to be put one behind the other. The parts must
 // not be changed.
-func (a *Access) JSON() [][]byte {
+func (a *Access) JSON() ([][]byte, error) {
 	out := [][]byte{[]byte(`{"master":`), jsonText(a.Master), []byte(`,"roles":`)}
 	out = append(a.Roles.parts(out), []byte(`,"bindings":`))
 	out = append(a.Bindings.parts(out), []byte(`,"subjects":{"cluster":`))
@@ -89,7 +89,7 @@ func (a *Access) JSON() [][]byte {
 	if a.ReadsClock {
 		out = append(out, []byte(`,"readsClock":true`))
 	}
-	return append(out, end)
+	return append(out, end), nil
 }
 
 // MarshalJSON is for tables that are written whole; JSON costs less.

@@ -135,7 +135,11 @@ func TestAccessAsJSON(t *testing.T) {
 		if err := encoder.Encode(access); err != nil {
 			t.Fatal(err)
 		}
-		got := bytes.Join(access.JSON(), nil)
+		parts, err := access.JSON()
+		if err != nil {
+			t.Fatal(err)
+		}
+		got := bytes.Join(parts, nil)
 		if !bytes.Equal(got, bytes.TrimSpace(want.Bytes())) {
 			t.Errorf("got  %s\nwant %s", got, &want)
 		}
@@ -143,7 +147,10 @@ func TestAccessAsJSON(t *testing.T) {
 		if err := json.Unmarshal(got, read); err != nil {
 			t.Fatal(err)
 		}
-		if again := bytes.Join(read.JSON(), nil); !bytes.Equal(again, got) {
+		if parts, err = read.JSON(); err != nil {
+			t.Fatal(err)
+		}
+		if again := bytes.Join(parts, nil); !bytes.Equal(again, got) {
 			t.Errorf("read again: got %s\nwant %s", again, got)
 		}
 	}

@@ -7,8 +7,8 @@ import (
 
 const versionVisibility = "clusterpulse.io/v1alpha1"
 
-// VisibilityKinds are the kinds of the visibility family.
-var VisibilityKinds = syntax.KindsOf(versionVisibility, decodeVisibility, kindMonitorAccessPolicy, kindMetricSource)
+// kinds are the kinds of the visibility family.
+var kinds = syntax.KindsOf(versionVisibility, decodeVisibility, kindMonitorAccessPolicy, kindMetricSource)
 
 const (
 	kindMonitorAccessPolicy = "MonitorAccessPolicy"

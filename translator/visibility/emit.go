@@ -17,10 +17,10 @@ const visibilityPath = "compiled/visibility/"
 
 func sortedKeys[V any](m map[string]V) []string { return slices.Sorted(maps.Keys(m)) }
 
-// Emit writes one module a policy: when it holds and which clusters its
+// emitFiles writes one module a policy: when it holds and which clusters its
 // rules select. All else is data. Each policy has a package of its own, because the
 // time that OPA's compiler takes for a package grows with the square of its rules.
-func Emit(v *tables.Visibility, o emit.Options) map[string][]byte {
+func emitFiles(v *tables.Visibility, o emit.Options) map[string][]byte {
 	files := make(map[string][]byte)
 	if v == nil {
 		return files

@@ -69,7 +69,7 @@ func visibilityTables() *tables.Visibility {
 }
 
 func TestVisibilityFiles(t *testing.T) {
-	files := Emit(visibilityTables(), emit.Options{Tests: true})
+	files := emitFiles(visibilityTables(), emit.Options{Tests: true})
 	for path, want := range map[string][]string{
 		"compiled/visibility/ns-p.rego": {
 			`package compiled.visibility.policies["ns-p"]`, "#   source: \"a.yaml:12\"\nclusters contains 1 if {\n\tregex.match(\"^prod\", input.cluster.name)",
@@ -95,7 +95,7 @@ func TestVisibilityFiles(t *testing.T) {
 }
 
 func TestNoVisibilityNoFiles(t *testing.T) {
-	files := Emit(&tables.Visibility{}, emit.Options{Tests: true})
+	files := emitFiles(&tables.Visibility{}, emit.Options{Tests: true})
 	for path := range files {
 		if strings.Contains(path, "visibility") {
 			t.Errorf("got %s, want nothing of visibility", path)
@@ -124,7 +124,7 @@ func FuzzVisibility(f *testing.F) {
 			Name: name, Namespace: namespace, Module: emit.FileName(namespace, name), Source: source, Applies: true,
 			ByDefault: &tables.VisibilityRule{Source: source}, Users: []string{user}, Groups: []string{name}, Rules: []tables.VisibilityRule{rule},
 		}}}
-		files := Emit(v, emit.Options{Tests: true})
+		files := emitFiles(v, emit.Options{Tests: true})
 		if len(files) != 2 {
 			t.Errorf("got %d files, want 2: %q", len(files), slices.Sorted(maps.Keys(files)))
 		}
@@ -148,7 +148,7 @@ func TestVisibilityPoliciesAreApart(t *testing.T) {
 		p.Module = fmt.Sprintf("p%d", i)
 		v.Policies = append(v.Policies, p)
 	}
-	files := Emit(v, emit.Options{Tests: true})
+	files := emitFiles(v, emit.Options{Tests: true})
 	packages := map[string]bool{}
 	for path, content := range files {
 		module, err := ast.ParseModuleWithOpts(path, string(content), ast.ParserOptions{RegoVersion: ast.RegoV1})

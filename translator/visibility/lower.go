@@ -11,8 +11,8 @@ import (
 	"github.com/writ-policy/writ/translator/tables"
 )
 
-// Lower lowers MonitorAccessPolicies and MetricSources.
-func Lower(r *Resolved) *tables.Visibility {
+// lower lowers MonitorAccessPolicies and MetricSources.
+func lower(r *Resolved) *tables.Visibility {
 	out := &tables.Visibility{
 		Policies: make([]tables.VisibilityPolicy, 0, len(r.MonitorAccessPolicies)),
 		Allows:   map[string][]int{},

@@ -19,18 +19,18 @@ func seen(t testing.TB, files map[string]string) *tables.Visibility {
 	t.Helper()
 	var documents []syntax.Document
 	for name, content := range files {
-		more, list := VisibilityKinds.Decode(name, []byte(content))
+		more, list := kinds.Decode(name, []byte(content))
 		if list.HasErrors() {
 			t.Fatal(list)
 		}
 		documents = append(documents, more...)
 	}
 	d := new(directory.Names).NewDirectory(documents, directory.Options{AllowEmpty: true})
-	resolved := Resolve(d)
+	resolved := resolve(d)
 	if d.List.HasErrors() {
 		t.Fatal(d.List)
 	}
-	return Lower(resolved)
+	return lower(resolved)
 }
 
 const wholeAccessPolicy = `

@@ -24,9 +24,9 @@ type resolver struct {
 	out *Resolved
 }
 
-// Resolve follows the references of monitor access policies to metric sources,
+// resolve follows the references of monitor access policies to metric sources,
 // and finds policies whose order is an accident of their names.
-func Resolve(d *directory.Directory) *Resolved {
+func resolve(d *directory.Directory) *Resolved {
 	r := &resolver{d, &Resolved{
 		MonitorAccessPolicies: directory.DocumentsOf[*MonitorAccessPolicy](d),
 		MetricSources:         directory.DocumentsOf[*MetricSource](d),

@@ -54,7 +54,7 @@ spec:
 // The first of two sources defines their type, and the second of two policies
 // has the priority that is taken, whatever order the documents come in.
 func TestOrderOfVisibilityDocumentsDoesNotMatter(t *testing.T) {
-	documents, list := VisibilityKinds.Decode("all.yaml", []byte(visibilityDocuments))
+	documents, list := kinds.Decode("all.yaml", []byte(visibilityDocuments))
 	if len(list) > 0 {
 		t.Fatal(list)
 	}
@@ -76,7 +76,7 @@ func TestOrderOfVisibilityDocumentsDoesNotMatter(t *testing.T) {
 
 func resolveVisibilityDocuments(documents []syntax.Document) (*Resolved, diag.List) {
 	d := new(directory.Names).NewDirectory(documents, directory.Options{})
-	return Resolve(d), d.List
+	return resolve(d), d.List
 }
 
 // count returns how many diagnostics have the code.

@@ -14,8 +14,8 @@ const (
 	versionGatewayAPI = groupGateway + "/v1"
 )
 
-// GatewayKinds returns the kinds of gateway policies and of the Gateway API.
-func GatewayKinds() syntax.Kinds {
+// Kinds returns the kinds of gateway policies and of the Gateway API.
+func Kinds() syntax.Kinds {
 	return append(syntax.KindsOf(versionKuadrant, decodeKuadrant, kindAuthPolicy, kindRateLimitPolicy),
 		syntax.KindsOf(versionGatewayAPI, decodeGatewayAPI, kindGateway, kindHTTPRoute)...)
 }

@@ -8,9 +8,8 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/writ-policy/writ/translator/directory"
-	"github.com/writ-policy/writ/translator/gateway"
-	"github.com/writ-policy/writ/translator/registry"
+	"github.com/writ-policy/writ/translator"
+	"github.com/writ-policy/writ/translator/source"
 	"github.com/writ-policy/writ/translator/tables"
 )
 
@@ -62,13 +61,14 @@ spec: {targetRef: {group: gateway.networking.k8s.io, %s}, %s}
 
 func translated(t *testing.T, texts ...string) *tables.Gateway {
 	t.Helper()
-	documents, list := registry.Decode("a.yaml", []byte(hierarchy+strings.Join(texts, "")))
-	d := new(directory.Names).NewDirectory(documents, directory.Options{})
-	table, more := gateway.Lower(gateway.Resolve(d))
-	if list = slices.Concat(list, d.List, more); list.HasErrors() {
+	content := []byte(hierarchy + strings.Join(texts, ""))
+	result, list := translator.New(translator.Options{}).Translate(t.Context(), source.Snapshot{
+		Files: []source.File{{Path: "a.yaml", Content: content}},
+	})
+	if result == nil {
 		t.Fatal(list)
 	}
-	return table
+	return tables.Of[*tables.Gateway](result.Tables)
 }
 
 func sample(t *testing.T) *tables.Gateway {

@@ -1,4 +1,4 @@
-package registry_test
+package translator_test
 
 import (
 	"fmt"
@@ -8,8 +8,8 @@ import (
 	"testing"
 	"time"
 
+	"github.com/writ-policy/writ/translator"
 	"github.com/writ-policy/writ/translator/diag"
-	"github.com/writ-policy/writ/translator/registry"
 )
 
 // What is made to exhaust a reader ends in one diagnostic, soon and in little
@@ -89,7 +89,7 @@ func TestBombs(t *testing.T) {
 			var before, after runtime.MemStats
 			runtime.ReadMemStats(&before)
 			start := time.Now()
-			_, list := registry.Decode(test.file, content)
+			_, list := translator.Kinds().Decode(test.file, content)
 			took := time.Since(start)
 			runtime.ReadMemStats(&after)
 			if took > soon {
@@ -140,7 +140,7 @@ func TestManyMistakes(t *testing.T) {
 	for i := range 50_000 {
 		fmt.Fprintf(&fields, "field%d: x\n", i)
 	}
-	_, list := registry.Decode("f.yaml", []byte(text+fields.String()))
+	_, list := translator.Kinds().Decode("f.yaml", []byte(text+fields.String()))
 	if len(list) > 1100 {
 		t.Fatalf("got %d diagnostics", len(list))
 	}
@@ -191,7 +191,7 @@ userNames:
 
 func TestHonestFile(t *testing.T) {
 	const n = 2000
-	documents, list := registry.Decode("f.yaml", honest(n))
+	documents, list := translator.Kinds().Decode("f.yaml", honest(n))
 	if len(documents) != 2*n || len(list) != 0 {
 		t.Fatalf("got %d documents and %d diagnostics, want %d and none", len(documents), len(list), 2*n)
 	}
@@ -211,7 +211,7 @@ func BenchmarkDecode(b *testing.B) {
 	b.SetBytes(int64(len(content)))
 	b.ReportAllocs()
 	for b.Loop() {
-		if documents, _ := registry.Decode("f.yaml", content); len(documents) != 10_000 {
+		if documents, _ := translator.Kinds().Decode("f.yaml", content); len(documents) != 10_000 {
 			b.Fatal(len(documents))
 		}
 	}

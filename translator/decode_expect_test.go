@@ -1,4 +1,4 @@
-package registry_test
+package translator_test
 
 import (
 	"os"
@@ -8,8 +8,8 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/writ-policy/writ/translator"
 	"github.com/writ-policy/writ/translator/diag"
-	"github.com/writ-policy/writ/translator/registry"
 )
 
 // expectation is what a line of a test file says of itself: `# want CODE "TEXT"`,
@@ -49,7 +49,7 @@ func expectations(t *testing.T, content string) []*expectation {
 }
 
 func TestExpectations(t *testing.T) {
-	files, err := filepath.Glob("testdata/*.*")
+	files, err := filepath.Glob("testdata/decode/*.*")
 	if err != nil || len(files) == 0 {
 		t.Fatalf("no test files: %v", err)
 	}
@@ -59,7 +59,7 @@ func TestExpectations(t *testing.T) {
 			if err != nil {
 				t.Fatal(err)
 			}
-			_, list := registry.Decode(filepath.Base(file), content)
+			_, list := translator.Kinds().Decode(filepath.Base(file), content)
 			compare(t, expectations(t, string(content)), list)
 		})
 	}

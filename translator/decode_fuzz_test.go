@@ -1,4 +1,4 @@
-package registry_test
+package translator_test
 
 import (
 	"bytes"
@@ -7,15 +7,15 @@ import (
 	"testing"
 	"unicode/utf8"
 
+	"github.com/writ-policy/writ/translator"
 	"github.com/writ-policy/writ/translator/diag"
-	"github.com/writ-policy/writ/translator/registry"
 )
 
 // fuzz checks what holds for every text: Decode returns, everything it says has
 // a place within the file and a known code, and whatever is no document is an
 // error.
 func fuzz(f *testing.F, file string) {
-	seeds, err := filepath.Glob("testdata/*" + filepath.Ext(file))
+	seeds, err := filepath.Glob("testdata/decode/*" + filepath.Ext(file))
 	if err != nil {
 		f.Fatal(err)
 	}
@@ -29,7 +29,7 @@ func fuzz(f *testing.F, file string) {
 		}
 	}
 	f.Fuzz(func(t *testing.T, content []byte) {
-		documents, list := registry.Decode(file, content)
+		documents, list := translator.Kinds().Decode(file, content)
 		for _, d := range list {
 			check(t, file, d)
 		}

@@ -1,4 +1,4 @@
-package registry_test
+package translator_test
 
 import (
 	"encoding/json"

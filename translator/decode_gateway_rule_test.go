@@ -1,11 +1,11 @@
-package registry_test
+package translator_test
 
 import (
 	"encoding/json"
 	"testing"
 
+	"github.com/writ-policy/writ/translator"
 	"github.com/writ-policy/writ/translator/gateway/document"
-	"github.com/writ-policy/writ/translator/registry"
 	"github.com/writ-policy/writ/translator/tables"
 )
 
@@ -109,7 +109,7 @@ func TestGatewayRules(t *testing.T) {
 
 // A document with mistakes still has its identity, and rules of their types.
 func TestPolicyWithMistakes(t *testing.T) {
-	documents, list := registry.Decode("p.yaml", []byte(`
+	documents, list := translator.Kinds().Decode("p.yaml", []byte(`
 apiVersion: kuadrant.io/v1
 kind: AuthPolicy
 metadata: {name: p}
@@ -136,7 +136,7 @@ func TestRegoBody(t *testing.T) {
 			if err != nil {
 				t.Fatal(err)
 			}
-			documents, list := registry.Decode("p.yaml", []byte("{apiVersion: kuadrant.io/v1, kind: AuthPolicy, metadata: {name: p}, spec: {targetRef: "+
+			documents, list := translator.Kinds().Decode("p.yaml", []byte("{apiVersion: kuadrant.io/v1, kind: AuthPolicy, metadata: {name: p}, spec: {targetRef: "+
 				"{group: gateway.networking.k8s.io, kind: Gateway, name: g}, rules: {authorization: {a: {opa: {rego: "+string(quoted)+"}}}}}}"))
 			same(t, "errors", list.HasErrors(), false)
 			p := one[*document.InheritedPolicy](t, documents)

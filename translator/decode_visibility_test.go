@@ -1,11 +1,11 @@
-package registry_test
+package translator_test
 
 import (
 	"testing"
 	"time"
 
+	"github.com/writ-policy/writ/translator"
 	"github.com/writ-policy/writ/translator/diag"
-	"github.com/writ-policy/writ/translator/registry"
 	"github.com/writ-policy/writ/translator/syntax"
 	"github.com/writ-policy/writ/translator/visibility"
 )
@@ -216,7 +216,7 @@ func TestVisibilityDocumentsWithMistakes(t *testing.T) {
 	}
 	for _, test := range tests {
 		t.Run(test.name, func(t *testing.T) {
-			documents, list := registry.Decode("f.yaml", []byte(test.text))
+			documents, list := translator.Kinds().Decode("f.yaml", []byte(test.text))
 			same(t, "documents", len(documents), test.want)
 			same(t, "errors", list.HasErrors(), true)
 		})

@@ -1,4 +1,4 @@
-package registry_test
+package translator_test
 
 import (
 	"encoding/json"
@@ -6,18 +6,18 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/writ-policy/writ/translator"
 	"github.com/writ-policy/writ/translator/access"
 	"github.com/writ-policy/writ/translator/decisiontest"
 	"github.com/writ-policy/writ/translator/diag"
 	"github.com/writ-policy/writ/translator/extension"
-	"github.com/writ-policy/writ/translator/registry"
 	"github.com/writ-policy/writ/translator/syntax"
 )
 
 // decode is Decode for documents without mistakes.
 func decode(t *testing.T, file, content string) []syntax.Document {
 	t.Helper()
-	documents, list := registry.Decode(file, []byte(content))
+	documents, list := translator.Kinds().Decode(file, []byte(content))
 	for _, d := range list {
 		t.Errorf("%s:%d:%d: %s[%s]: %s", d.File, d.Line, d.Column, d.Severity, d.Code, d.Message)
 	}
@@ -241,7 +241,7 @@ func TestDocumentsWithMistakes(t *testing.T) {
 	}
 	for _, test := range tests {
 		t.Run(test.name, func(t *testing.T) {
-			documents, list := registry.Decode("f.yaml", []byte(test.text))
+			documents, list := translator.Kinds().Decode("f.yaml", []byte(test.text))
 			same(t, "documents", len(documents), test.want)
 			same(t, "errors", list.HasErrors(), true)
 		})

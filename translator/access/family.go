@@ -1,0 +1,43 @@
+package access
+
+import (
+	"slices"
+
+	"github.com/writ-policy/writ/translator/diag"
+	"github.com/writ-policy/writ/translator/directory"
+	"github.com/writ-policy/writ/translator/emit"
+	"github.com/writ-policy/writ/translator/syntax"
+	"github.com/writ-policy/writ/translator/tables"
+)
+
+// Family is the roles and bindings of Kubernetes and Origin. It keeps what it has
+// resolved and lowered, so that documents which have not changed cost little. What it
+// returns does not depend on that. The zero value has seen no documents. It is not
+// safe for concurrent use.
+type Family struct {
+	references references
+	lowerer    lowerer
+	resolved   *Resolved
+	table      *tables.Access
+}
+
+// Kinds returns the kinds of the family.
+func (*Family) Kinds() syntax.Kinds { return slices.Concat(kubernetesKinds, originKinds()) }
+
+// NewTable returns an empty table.
+func (*Family) NewTable() tables.Table { return new(tables.Access) }
+
+// Resolve follows the references among the documents.
+func (f *Family) Resolve(d *directory.Directory) { f.resolved = f.references.resolve(d) }
+
+// Resolved returns the result of the last Resolve, nil before the first.
+func (f *Family) Resolved() *Resolved { return f.resolved }
+
+// Lower returns the table of the documents.
+func (f *Family) Lower() (table tables.Table, list diag.List) {
+	f.table, list = f.lowerer.lower(f.resolved)
+	return f.table, list
+}
+
+// Emit returns the files of the table.
+func (f *Family) Emit(o emit.Options) map[string][]byte { return emitFiles(f.table, o) }

@@ -1,0 +1,34 @@
+package deny
+
+import (
+	"github.com/writ-policy/writ/translator/diag"
+	"github.com/writ-policy/writ/translator/directory"
+	"github.com/writ-policy/writ/translator/emit"
+	"github.com/writ-policy/writ/translator/syntax"
+	"github.com/writ-policy/writ/translator/tables"
+)
+
+// Family is deny policies and escalations. The zero value has seen no documents. It is not safe for
+// concurrent use.
+type Family struct {
+	resolved *Resolved
+	table    *tables.Deny
+}
+
+// Kinds returns the kinds of the family.
+func (*Family) Kinds() syntax.Kinds { return kinds }
+
+// NewTable returns an empty table.
+func (*Family) NewTable() tables.Table { return new(tables.Deny) }
+
+// Resolve follows the references among the documents.
+func (f *Family) Resolve(d *directory.Directory) { f.resolved = resolve(d) }
+
+// Lower returns the table of the documents.
+func (f *Family) Lower() (tables.Table, diag.List) {
+	f.table = lower(f.resolved)
+	return f.table, nil
+}
+
+// Emit returns the files of the table.
+func (f *Family) Emit(o emit.Options) map[string][]byte { return emitFiles(f.table, o) }

@@ -1,0 +1,101 @@
+package translator
+
+import (
+	"slices"
+
+	"github.com/writ-policy/writ/translator/access"
+	"github.com/writ-policy/writ/translator/decisiontest"
+	"github.com/writ-policy/writ/translator/deny"
+	"github.com/writ-policy/writ/translator/diag"
+	"github.com/writ-policy/writ/translator/directory"
+	"github.com/writ-policy/writ/translator/emit"
+	"github.com/writ-policy/writ/translator/extension"
+	"github.com/writ-policy/writ/translator/gateway"
+	"github.com/writ-policy/writ/translator/syntax"
+	"github.com/writ-policy/writ/translator/tables"
+	"github.com/writ-policy/writ/translator/visibility"
+)
+
+// Family is the documents of one API. Resolve, Lower and Emit are called in this
+// order, once for each directory, and a Family may keep what it needs from one
+// directory for the next. What it returns must not depend on that.
+type Family interface {
+	// Kinds returns the kinds of documents of the family. The list must not be modified.
+	Kinds() syntax.Kinds
+	// NewTable returns an empty table to decode a bundle's data into, nil if the family
+	// has no table.
+	NewTable() tables.Table
+	// Resolve follows the references among the documents of a directory and adds
+	// diagnostics to it.
+	Resolve(d *directory.Directory)
+	// Lower returns the table of the documents that were resolved, empty without
+	// documents, nil if the family has no table.
+	Lower() (tables.Table, diag.List)
+	// Emit returns files by their path in a bundle, for what was lowered. No two
+	// families have a path in common.
+	Emit(o emit.Options) map[string][]byte
+}
+
+// registered returns all families, none of which has seen a document. A new family
+// is one more line. Hints list kinds in this order.
+func registered() []Family {
+	return []Family{
+		new(access.Family),
+		new(decisiontest.Family),
+		new(deny.Family),
+		new(visibility.Family),
+		new(gateway.Family),
+		new(extension.Family),
+	}
+}
+
+// Kinds returns the kinds of all families.
+func Kinds() syntax.Kinds { return kindsOf(registered()) }
+
+// Tables returns an empty table of each family whose table is part of the data of
+// a bundle.
+func Tables() tables.List {
+	var list tables.List
+	for _, family := range registered() {
+		if table := family.NewTable(); table != nil && table.Key() != "" {
+			list = append(list, table)
+		}
+	}
+	return list
+}
+
+func kindsOf(families []Family) syntax.Kinds {
+	var kinds syntax.Kinds
+	for _, family := range families {
+		kinds = slices.Concat(kinds, family.Kinds())
+	}
+	return kinds
+}
+
+// phases are the families, and the names of the documents that they have seen. The
+// families resolve and lower one directory after another.
+type phases struct {
+	names    directory.Names
+	families []Family
+}
+
+// resolve reads documents together. The list is kept and must not be changed.
+func (p *phases) resolve(documents []syntax.Document, o directory.Options) *directory.Directory {
+	d := p.names.NewDirectory(documents, o)
+	for _, family := range p.families {
+		family.Resolve(d)
+	}
+	return d
+}
+
+// lower returns the tables of the documents that were resolved.
+func (p *phases) lower() (lowered tables.List, list diag.List) {
+	for _, family := range p.families {
+		table, more := family.Lower()
+		list = append(list, more...)
+		if table != nil {
+			lowered = append(lowered, table)
+		}
+	}
+	return lowered, list
+}

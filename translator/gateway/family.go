@@ -1,0 +1,35 @@
+package gateway
+
+import (
+	"github.com/writ-policy/writ/translator/diag"
+	"github.com/writ-policy/writ/translator/directory"
+	"github.com/writ-policy/writ/translator/emit"
+	"github.com/writ-policy/writ/translator/gateway/document"
+	"github.com/writ-policy/writ/translator/syntax"
+	"github.com/writ-policy/writ/translator/tables"
+)
+
+// Family is gateways, routes and the policies attached to them. The zero value has seen
+// no documents. It is not safe for concurrent use.
+type Family struct {
+	resolved *Resolved
+	table    *tables.Gateway
+}
+
+// Kinds returns the kinds of the family.
+func (*Family) Kinds() syntax.Kinds { return document.Kinds() }
+
+// NewTable returns an empty table.
+func (*Family) NewTable() tables.Table { return new(tables.Gateway) }
+
+// Resolve follows the references among the documents.
+func (f *Family) Resolve(d *directory.Directory) { f.resolved = resolve(d) }
+
+// Lower returns the table of the documents.
+func (f *Family) Lower() (table tables.Table, list diag.List) {
+	f.table, list = lower(f.resolved)
+	return f.table, list
+}
+
+// Emit returns the files of the table.
+func (f *Family) Emit(o emit.Options) map[string][]byte { return emitFiles(f.table, o) }

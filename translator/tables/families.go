@@ -1,0 +1,61 @@
+package tables
+
+// Key implements Table.
+func (*Access) Key() string { return "access" }
+
+// IsEmpty is false: the access tables are part of every bundle.
+func (*Access) IsEmpty() bool { return false }
+
+// Features implements Table.
+func (*Access) Features() Features { return nil }
+
+// Entrypoint implements Table.
+func (*Access) Entrypoint() string { return "writ/access/decision" }
+
+// Key is empty: deny policies become Rego.
+func (*Deny) Key() string { return "" }
+
+// IsEmpty implements Table.
+func (d *Deny) IsEmpty() bool { return len(d.Policies)+len(d.Escalations) == 0 }
+
+// Features implements Table.
+func (d *Deny) Features() Features {
+	return Features{FeatureDenyPolicies: len(d.Policies) > 0, FeatureNamespaceLabels: d.readsNamespaceLabels()}
+}
+
+// Entrypoint is empty: deny policies are part of the access decision.
+func (*Deny) Entrypoint() string { return "" }
+
+// JSON implements Table.
+func (d *Deny) JSON() ([][]byte, error) { return wholeJSON(d) }
+
+// Key implements Table. The package of the generated rules is compiled.visibility.
+func (*Visibility) Key() string { return "visibility_tables" }
+
+// IsEmpty implements Table.
+func (v *Visibility) IsEmpty() bool { return len(v.Policies)+len(v.Sources) == 0 }
+
+// Features implements Table.
+func (v *Visibility) Features() Features { return Features{FeatureVisibility: !v.IsEmpty()} }
+
+// Entrypoint implements Table.
+func (*Visibility) Entrypoint() string { return "writ/visibility/decision" }
+
+// JSON implements Table.
+func (v *Visibility) JSON() ([][]byte, error) { return wholeJSON(v) }
+
+// Key implements Table. The package of the generated rules is compiled.gateway.
+func (*Gateway) Key() string { return "effective" }
+
+// IsEmpty implements Table. Routes alone count as empty: traffic reaches them
+// through a gateway.
+func (g *Gateway) IsEmpty() bool { return len(g.Gateways)+len(g.Policies) == 0 }
+
+// Features implements Table.
+func (g *Gateway) Features() Features { return Features{FeatureGateway: !g.IsEmpty()} }
+
+// Entrypoint implements Table.
+func (*Gateway) Entrypoint() string { return "writ/gateway/decision" }
+
+// JSON implements Table.
+func (g *Gateway) JSON() ([][]byte, error) { return wholeJSON(g) }

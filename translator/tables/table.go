@@ -1,0 +1,85 @@
+package tables
+
+import (
+	"bytes"
+	"encoding/json"
+)
+
+// Table is what the documents of one family come to. It holds data only. All
+// methods are valid for the zero value of the type a pointer points to.
+type Table interface {
+	// Key is the name of the table below data.compiled, empty for a table that is
+	// not part of the data because the family's files hold all of it. A key must
+	// not be the name of a package below data.compiled.
+	Key() string
+	// IsEmpty reports whether the table holds nothing that decides. An empty table
+	// is not part of the data.
+	IsEmpty() bool
+	// Features states by name what the table holds. The names do not depend on the
+	// content.
+	Features() Features
+	// Entrypoint is the rule that answers the family's point, as a path of OPA's
+	// Data API, or empty.
+	Entrypoint() string
+	// JSON returns the table's JSON in parts to be joined. The parts must not be
+	// modified. The error is that of a value JSON cannot hold.
+	JSON() ([][]byte, error)
+}
+
+// List holds at most one table of each family, in the order of the families.
+type List []Table
+
+// Of returns the table of type T, or nil if the list has none.
+func Of[T Table](list List) T {
+	for _, table := range list {
+		if typed, ok := table.(T); ok {
+			return typed
+		}
+	}
+	var none T
+	return none
+}
+
+// Features returns what the tables hold, never nil.
+func (l List) Features() Features {
+	all := make(Features)
+	for _, table := range l {
+		for name, present := range table.Features() {
+			all[name] = present
+		}
+	}
+	return all
+}
+
+// Entrypoints returns the rules that answer the points, never nil.
+func (l List) Entrypoints() []string {
+	paths := make([]string, 0, len(l))
+	for _, table := range l {
+		if path := table.Entrypoint(); path != "" {
+			paths = append(paths, path)
+		}
+	}
+	return paths
+}
+
+// Data returns the tables that are part of the data of a bundle, nil if none is.
+func (l List) Data() List {
+	var data List
+	for _, table := range l {
+		if table.Key() != "" && !table.IsEmpty() {
+			data = append(data, table)
+		}
+	}
+	return data
+}
+
+// wholeJSON is JSON for small tables: in one part, with sorted keys and text as it is written.
+func wholeJSON(table any) ([][]byte, error) {
+	var out bytes.Buffer
+	encoder := json.NewEncoder(&out)
+	encoder.SetEscapeHTML(false)
+	if err := encoder.Encode(table); err != nil {
+		return nil, err
+	}
+	return [][]byte{bytes.TrimSpace(out.Bytes())}, nil
+}
