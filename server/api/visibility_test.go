@@ -102,7 +102,7 @@ func TestVisibility(t *testing.T) {
 		{"a line longer than a body", linesMedia, "{\"user\":\"a\"}\n{\"name\":\"a\"}\n" + long, 200, ownHead + "\n" + `{"error":{"code":"invalid_request","message":"item 1: the line is longer than 200 bytes"}}`},
 		{"a stream that begins with an invalid request", linesMedia, "{\"user\":1}\n{}", 400, `{"type":"about:blank","title":"Bad Request"...`},
 		{"a stream with items of its own", linesMedia, `{"user":"a","items":[]}`, 400, `{"type":"about:blank","title":"Bad Request","status":400,"detail":"key \"items\" must be absent...`},
-		{"an invalid item", linesMedia, "{\"user\":\"a\"}\n[]", 200, ownHead + "\n" + `{"error":{"code":"invalid_request","message":"item 0: the item is no JSON object"}}`},
+		{"an invalid item", linesMedia, "{\"user\":\"a\"}\n[]", 200, ownHead + "\n" + `{"error":{"code":"invalid_request","message":"item 0: the item is not a JSON object"}}`},
 		{"a stream and a panic", linesMedia, `{"user":"panic"}`, 500, `{"type":"about:blank","title":"Internal Server Error"...`},
 	} {
 		t.Run(row.name, func(t *testing.T) {

@@ -1,9 +1,11 @@
 package cache
 
 import (
+	"cmp"
 	"context"
 	"log/slog"
 	"slices"
+	"strings"
 	"sync"
 	"sync/atomic"
 	"time"
@@ -66,7 +68,7 @@ func newAuthorizationCache(c *Cache, o VisibilityOptions) *authorizationCache {
 func (v *authorizationCache) now() time.Time { return v.cache.now().Round(0) }
 
 func (v *authorizationCache) authorize(ctx context.Context, p decision.Policies, r *decision.VisibilityRequest) decision.Authorization {
-	key := authorizationKey(r)
+	key := r.AuthorizationKey()
 	v.prepare(p)
 	if a, ok := v.find(key, p); ok {
 		v.cache.metrics.CacheHit()
@@ -129,7 +131,7 @@ func (v *authorizationCache) keep(key string, r *decision.VisibilityRequest, a *
 	if a.EvaluationError != "" {
 		return
 	}
-	e := &cachedAuthorization{authorization: *a, names: r.Names(), groups: groupSet(r), typ: r.Type, shown: shownKey(r), until: began.Add(v.ttl)}
+	e := &cachedAuthorization{authorization: *a, names: r.Names(), groups: r.GroupSet(), typ: r.Type, shown: shownKey(r), until: began.Add(v.ttl)}
 	if !a.Expires.IsZero() && a.Expires.Before(e.until) {
 		e.until = a.Expires
 	}
@@ -210,4 +212,34 @@ func (v *authorizationCache) drop(why string, which func(*cachedAuthorization) b
 			v.log.Debug("an authorization is no longer kept", "key", e.shown, "because", why)
 		}
 	}
+}
+
+// shownKey names an entry in the log. It is not unique and no entry is looked up by
+// it.
+func shownKey(r *decision.VisibilityRequest) string {
+	user := r.User
+	if names := r.Names(); user == "" && len(names) > 0 {
+		user = names[0]
+	}
+	action := cmp.Or(r.Action, decision.ActionView)
+	principal := user + ":" + strings.Join(r.GroupSet(), ",")
+	if !r.IsCustom() {
+		resource := r.Cluster.Name
+		if r.Type != "" {
+			resource += "/" + r.Type
+		}
+		return "rbac:decision:" + principal + ":" + action + ":" + resource
+	}
+	cluster := r.Cluster.Name
+	if cluster == "" {
+		cluster = "all"
+	}
+	return "rbac:custom:" + principal + ":" + r.Type + ":" + cluster + ":" + action
+}
+
+// weighAuthorization estimates how many bytes an entry keeps alive: it holds maps,
+// which are several times as large as their text.
+func weighAuthorization(key string, v *cachedAuthorization) int {
+	const anEntry = 600
+	return anEntry + 2*len(key) + len(v.shown) + 6*len(v.authorization.AppendJSON(nil))
 }

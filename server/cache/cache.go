@@ -105,7 +105,7 @@ func (c *Cache) Access(ctx context.Context, p decision.Policies, r *decision.Req
 	if revision == "" {
 		return p.Access(ctx, r)
 	}
-	key := keyOf(revision, r)
+	key := r.Key(revision)
 	for {
 		kept, f, first := c.join(key)
 		switch {
@@ -206,3 +206,21 @@ func (c *Cache) counted() {
 
 // dropped is called by the list, with mu held, for each entry that leaves it.
 func (c *Cache) dropped(_ string, e *entry) { c.weight -= e.weight }
+
+// weigh estimates how many bytes an entry keeps alive. Strings that decisions share with
+// the engine are counted as if they were not: too much is safe.
+func weigh(key string, d *decision.Decision) int {
+	const anEntry, aMatch = 400, 220
+	weight := anEntry + len(key) + len(d.Reason)
+	for _, warning := range d.Warnings {
+		weight += len(warning) + 16
+	}
+	for i := range d.Matched {
+		m := &d.Matched[i]
+		weight += aMatch + len(m.Namespace) + len(m.Name) + len(m.Source)
+		if m.Role != nil {
+			weight += len(m.Role.Namespace) + len(m.Role.Name)
+		}
+	}
+	return weight
+}

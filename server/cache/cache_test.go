@@ -215,7 +215,7 @@ func TestWaitingEnds(t *testing.T) {
 	callers.Wait()
 }
 
-// A panic is the panicking caller's own; whoever waited evaluates again.
+// A panic is the panicking caller's own; callers that waited evaluate again.
 func TestPanicReleasesTheOthers(t *testing.T) {
 	next := newPolicies("r1")
 	inside, release := make(chan struct{}), make(chan struct{})
@@ -265,8 +265,7 @@ func TestCounters(t *testing.T) {
 	}
 }
 
-// Many callers, few requests, revisions changing: whoever is answered is
-// answered rightly.
+// Many callers, few requests, revisions changing: every answer is right.
 func TestConcurrently(t *testing.T) {
 	next := newPolicies("r0")
 	c := New(Options{Entries: 8}, metrics.New())

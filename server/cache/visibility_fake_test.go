@@ -12,7 +12,7 @@ import (
 )
 
 // pass is a policy of the worlds below: those it is for may view, from and until
-// given instants. It stands on a line, which is no part of what it says.
+// given instants. It stands on a line, which is not part of its content.
 type pass struct {
 	names, groups []string
 	from, until   time.Time // zero: no bound; until is within

@@ -28,8 +28,7 @@ func see(user string, groups ...string) *decision.VisibilityRequest {
 
 func at(second int64) time.Time { return time.Unix(second, 0) }
 
-// Requests share an entry where nothing tells their principals, their clusters and
-// what they ask apart, and only there.
+// Requests share an entry if principal, cluster and question are the same, and only then.
 func TestViewKey(t *testing.T) {
 	same := []decision.VisibilityRequest{
 		{User: "u", Groups: []string{"a", "b"}, Cluster: decision.Cluster{Name: "c"}},
@@ -38,7 +37,7 @@ func TestViewKey(t *testing.T) {
 		{User: "u", Groups: []string{"a", "b"}, Cluster: decision.Cluster{Name: "c"}, Items: &[]decision.Item{{}}, Metrics: map[string]any{}},
 	}
 	for i := range same {
-		if authorizationKey(&same[i]) != authorizationKey(&same[0]) {
+		if same[i].AuthorizationKey() != same[0].AuthorizationKey() {
 			t.Errorf("request %d has another key than the first", i)
 		}
 	}
@@ -66,7 +65,7 @@ func TestViewKey(t *testing.T) {
 		{User: "u", Groups: []string{"a", "b"}, Cluster: decision.Cluster{Labels: map[string]string{"c": "d"}}},
 		{User: "u", Groups: []string{"a"}, Cluster: decision.Cluster{Labels: map[string]string{"b": "c", "d": ""}}},
 	} {
-		key := authorizationKey(&r)
+		key := r.AuthorizationKey()
 		if j, found := keys[key]; found {
 			t.Errorf("requests %d and %d have the same key", j, i)
 		}
@@ -136,7 +135,7 @@ func TestViewsOutliveRevisions(t *testing.T) {
 	everywhere := &decision.VisibilityRequest{User: "other", Type: "pvc"}
 	requests := map[string]*decision.VisibilityRequest{
 		"alice": see("alice"), "al*": see("al*"), "bob of dev": see("bob", "dev"), "bob of dev and ops": see("bob", "ops", "dev"),
-		"carol of DEV": see("carol", "DEV"), "account": account, "pvc": custom, "any pvc": everywhere, "nobody": see("nobody"),
+		"carol of DEV": see("carol", "DEV"), "account": account, "pvc": custom, "any pvc": everywhere, "unbound": see("unbound"),
 	}
 	before := &world{revision: "1", passes: map[string]pass{
 		"named": {names: []string{"alice"}, says: "x"}, "grouped": {groups: []string{"dev"}, says: "x"},
@@ -154,7 +153,7 @@ func TestViewsOutliveRevisions(t *testing.T) {
 		{"a group", func(w *world) { w.passes["grouped"] = pass{groups: []string{"dev"}, says: "y"} }, []string{"bob of dev", "bob of dev and ops"}},
 		{"one begins later", func(w *world) { w.passes["named"] = pass{names: []string{"alice"}, says: "x", from: at(99)} }, []string{"alice"}},
 		{"one is removed", func(w *world) { delete(w.passes, "accounts") }, []string{"account"}},
-		{"one is for somebody else", func(w *world) { w.passes["named"] = pass{names: []string{"nobody"}, says: "x"} }, []string{"alice", "nobody"}},
+		{"one is for another principal", func(w *world) { w.passes["named"] = pass{names: []string{"unbound"}, says: "x"} }, []string{"alice", "unbound"}},
 		{"one has another name", func(w *world) { w.passes["renamed"] = w.passes["named"]; delete(w.passes, "named") }, []string{"alice"}},
 		{"a source", func(w *world) { w.sources["pvc"] = "y" }, []string{"any pvc", "pvc"}},
 		{"no source", func(w *world) { delete(w.sources, "pvc") }, []string{"any pvc", "pvc"}},
@@ -198,7 +197,7 @@ func TestViewOfAnEarlierRevision(t *testing.T) {
 	n.meanwhile = func() {
 		n.meanwhile = nil
 		n.world.Store(second)
-		c.Visibility(t.Context(), n.current(), see("somebody")) // the cache learns of it
+		c.Visibility(t.Context(), n.current(), see("another")) // the cache learns of it
 	}
 	if got := c.Visibility(t.Context(), n.current(), see("u")); got.Revision != "1" {
 		t.Fatalf("got an answer of %s, want 1", got.Revision)
@@ -411,7 +410,7 @@ func TestKeptViewsAreFresh(t *testing.T) {
 		}
 	}
 	if hits < 2000 {
-		t.Errorf("got %d answers that were kept, want enough to tell", hits)
+		t.Errorf("got %d answers that were kept, want more", hits)
 	}
 }
 

@@ -14,7 +14,7 @@ func Decode(data []byte) (*Request, error) {
 // FromValue is Decode for a parsed body. The error is an *InvalidRequest.
 func FromValue(value Value) (*Request, error) {
 	if !value.IsObject() {
-		return nil, invalid("", "the request is no JSON object")
+		return nil, invalid("", "the request is not a JSON object")
 	}
 	r := &Request{}
 	hasUser := false

@@ -35,7 +35,7 @@ func TestEncode(t *testing.T) {
 
 // Any two of these requests differ, and most are made so that a key joined by
 // delimiters would take some for equal.
-func TestCanonicalTellsApart(t *testing.T) {
+func TestKeyIsUnique(t *testing.T) {
 	requests := []Request{
 		{},
 		{User: "a"}, {Verb: "a"}, {APIGroup: "a"}, {Resource: "a"}, {Subresource: "a"}, {Namespace: "a"}, {Name: "a"},
@@ -57,7 +57,7 @@ func TestCanonicalTellsApart(t *testing.T) {
 	}
 	seen := map[string]int{}
 	for i := range requests {
-		key := requests[i].Canonical()
+		key := requests[i].Key("")
 		if earlier, ok := seen[key]; ok {
 			t.Errorf("got one key for %+v and %+v", requests[earlier], requests[i])
 		}
@@ -76,7 +76,7 @@ func TestCanonicalIsStable(t *testing.T) {
 	a := decode(`{"user":"u","verb":"get","resource":"pods","labels":{"a":"1","b":"2","c":"3"},"attributes":{"x":1,"y":{"p":2,"q":3}},"groups":[]}`)
 	b := decode(`{"attributes":{"y":{"q":3,"p":2},"x":1},"labels":{"c":"3","b":"2","a":"1"},"resource":"pods","verb":"get","user":"u","name":""}`)
 	for range 20 {
-		if a.Canonical() != b.Canonical() {
+		if a.Key("") != b.Key("") {
 			t.Fatal("got two keys for one request")
 		}
 	}

@@ -9,9 +9,9 @@ import (
 	"unicode/utf8"
 )
 
-// FuzzDecode wants no panic; whatever is accepted to be JSON for encoding/json
-// too, with the same values, and to survive encoding; and whatever is refused as
-// no JSON to be none for encoding/json.
+// FuzzDecode checks that nothing panics; that every accepted body is JSON for
+// encoding/json too, with the same values, and survives encoding; and that a body refused
+// as not JSON is refused by encoding/json.
 func FuzzDecode(f *testing.F) {
 	for _, seed := range []string{
 		`{"user":"u","verb":"get","resource":"pods"}`,
@@ -42,7 +42,7 @@ func FuzzDecode(f *testing.F) {
 		if err != nil || !reflect.DeepEqual(again, r) {
 			t.Fatalf("encoded and decoded: got %#v, %v, want %#v", again, err, r)
 		}
-		if again.Canonical() != r.Canonical() {
+		if again.Key("") != r.Key("") {
 			t.Fatal("two keys for one request")
 		}
 	})
@@ -54,7 +54,7 @@ func checkValue(t *testing.T, data []byte) {
 	decoder.UseNumber()
 	var want any
 	if err := decoder.Decode(&want); err != nil {
-		t.Fatalf("accepted what is no JSON: %v", err)
+		t.Fatalf("accepted a body that is not JSON: %v", err)
 	}
 	value, err := Parse(data)
 	if err != nil {

@@ -56,7 +56,7 @@ type MatchedRule struct {
 	Source    string `json:"source"`
 }
 
-// GatewayResponse is what a denied client is told.
+// GatewayResponse is the answer to a denied client.
 type GatewayResponse struct {
 	Code    int               `json:"code"`
 	Message string            `json:"message"`
@@ -77,7 +77,7 @@ func DecodeGateway(data []byte) (*GatewayRequest, error) {
 // GatewayFromValue is DecodeGateway for a parsed body. The error is an *InvalidRequest.
 func GatewayFromValue(value Value) (*GatewayRequest, error) {
 	if !value.IsObject() {
-		return nil, invalid("", "the request is no JSON object")
+		return nil, invalid("", "the request is not a JSON object")
 	}
 	return &GatewayRequest{Attributes: value.Any().(map[string]any)}, nil
 }

@@ -47,9 +47,8 @@ func HeaderValue(text string) string {
 
 func controls(r rune) bool { return unicode.IsControl(r) && r != '\t' }
 
-// IsHeaderName reports whether text can name a header. What HTTP/2 writes as if it
-// were headers, such as ":path", is none: it would change the request that was
-// decided on.
+// IsHeaderName reports whether text can name a header. A pseudo-header of HTTP/2, such
+// as ":path", is not a header: it would change the request that was decided on.
 func IsHeaderName(text string) bool {
 	return text != "" && !slices.ContainsFunc([]byte(text), func(c byte) bool {
 		letter := 'a' <= c && c <= 'z' || 'A' <= c && c <= 'Z' || '0' <= c && c <= '9'

@@ -1,17 +1,18 @@
 package decision
 
-import "encoding/binary"
+import (
+	"cmp"
+	"encoding/binary"
+	"slices"
+)
 
-// Canonical returns the request as a key: equal for equal requests, and different for
-// any two that differ in a value. Each part is preceded by its length, so that a value
-// cannot be mistaken for the end of another. The key is not JSON and must not be stored.
-func (r *Request) Canonical() string {
-	var room [512]byte
-	return string(r.AppendCanonical(room[:0]))
-}
-
-// AppendCanonical appends the key of Canonical to b.
-func (r *Request) AppendCanonical(b []byte) []byte {
+// Key returns the request at a revision as a key: equal for equal requests, and different
+// for any two that differ in a value. Each part is preceded by its length, so that a
+// value cannot be mistaken for the end of another. Keys are not JSON and must not be
+// stored: their form may change.
+func (r *Request) Key(revision string) string {
+	var room [1024]byte
+	b := keyText(room[:0], revision)
 	for _, text := range [...]string{
 		r.User, r.Verb, r.APIGroup, r.Resource, r.Subresource, r.Namespace, r.Name,
 		r.Path, r.Cluster, r.Tenant, r.Session, r.Escalation, r.PodError,
@@ -27,7 +28,31 @@ func (r *Request) AppendCanonical(b []byte) []byte {
 		b = keyTexts(keyText(b, key), r.Extra[key], false)
 	}
 	b = keyObject(b, r.Pod, true)
-	return keyObject(b, r.Attributes, false)
+	return string(keyObject(b, r.Attributes, false))
+}
+
+// AuthorizationKey returns the parts of the request that its authorization depends on as
+// a key. The revision is not part of it.
+func (r *VisibilityRequest) AuthorizationKey() string {
+	var room [512]byte
+	b := room[:0]
+	account := r.ServiceAccount
+	if account.Namespace == "" || account.Name == "" {
+		account = ServiceAccount{} // it does not count
+	}
+	for _, text := range [...]string{r.User, account.Namespace, account.Name, cmp.Or(r.Action, ActionView), r.Type, r.Cluster.Name} {
+		b = keyText(b, text)
+	}
+	b = keyTexts(b, r.GroupSet(), false)
+	b = binary.AppendUvarint(b, uint64(len(r.Cluster.Labels)))
+	return string(keyMembers(b, r.Cluster.Labels))
+}
+
+// GroupSet returns the request's groups that count, sorted, each once.
+func (r *VisibilityRequest) GroupSet() []string {
+	groups := slices.DeleteFunc(slices.Clone(r.Groups), func(group string) bool { return group == "" })
+	slices.Sort(groups)
+	return slices.Compact(groups)
 }
 
 func keyText(b []byte, text string) []byte {
@@ -53,7 +78,10 @@ func keyTexts(b []byte, list []string, differ bool) []byte {
 }
 
 func keyTextMap(b []byte, entries map[string]string) []byte {
-	b = keyCount(b, len(entries), entries != nil, true)
+	return keyMembers(keyCount(b, len(entries), entries != nil, true), entries)
+}
+
+func keyMembers(b []byte, entries map[string]string) []byte {
 	for _, key := range sortedKeys(entries) {
 		b = keyText(keyText(b, key), entries[key])
 	}

@@ -16,7 +16,7 @@ func DecodeVisibility(data []byte) (*VisibilityRequest, error) {
 // *InvalidRequest.
 func VisibilityFromValue(value Value) (*VisibilityRequest, error) {
 	if !value.IsObject() {
-		return nil, invalid("", "the request is no JSON object")
+		return nil, invalid("", "the request is not a JSON object")
 	}
 	r := &VisibilityRequest{}
 	for key, member := range value.Members() {
@@ -138,7 +138,7 @@ func DecodeItem(data []byte) (Item, error) {
 
 func itemFromValue(value Value) (item Item, err error) {
 	if !value.IsObject() {
-		return item, invalid("", "the item is no JSON object")
+		return item, invalid("", "the item is not a JSON object")
 	}
 	for key, member := range value.Members() {
 		switch key {

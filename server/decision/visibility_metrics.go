@@ -27,7 +27,7 @@ func metrics(key string, value Value) (map[string]any, error) {
 // ready and its roles, and numbers under any other key.
 func record(node bool, value Value) error {
 	if !value.IsObject() {
-		return invalid("", "it is no JSON object")
+		return invalid("", "it is not a JSON object")
 	}
 	for key, member := range value.Members() {
 		var err error

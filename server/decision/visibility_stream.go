@@ -8,8 +8,8 @@ import (
 // Stream is the answer to a visibility request whose items come one by one, as
 // lines of JSON: the authorization; {"visible":[...]} with indexes of items, in
 // order, as often as there are enough of them; and last the aggregations and
-// metrics. A line with an "error" ends an answer that is not whole, so that the
-// last line tells whether it is.
+// metrics. A line with an "error" ends an answer that is not whole: the last
+// line shows whether it is.
 type Stream struct {
 	// Chunk is how many indexes a line holds at most.
 	Chunk int

@@ -37,7 +37,7 @@ func TestDecodeVisibility(t *testing.T) {
 	}
 }
 
-// What is null is absent, and parts of metrics that nothing reads are nobody's.
+// Null is absent, and unknown parts of metrics are ignored.
 func TestDecodeVisibilityMetrics(t *testing.T) {
 	for name, text := range map[string]string{
 		"none":                  `null`,
@@ -47,7 +47,7 @@ func TestDecodeVisibilityMetrics(t *testing.T) {
 		"a node's nulls":        `{"byNode":{"w":{"cpu_capacity":null,"labels":null,"ready":null,"roles":null}}}`,
 		"a whole node":          `{"byNode":{"w":{"cpu_capacity":8e3,"labels":{"a":""},"ready":false,"roles":["worker"]},"v":{}}}`,
 		"a metric of one's own": `{"totals":{"my metric":-0.5},"byNamespace":{"":{"quotas":2}}}`,
-		"what nobody reads":     `{"byZone":"eu","extra":{"a":{"ready":"true"}},"Totals":[]}`,
+		"unknown parts":         `{"byZone":"eu","extra":{"a":{"ready":"true"}},"Totals":[]}`,
 	} {
 		t.Run(name, func(t *testing.T) {
 			if _, err := DecodeVisibility([]byte(`{"metrics":` + text + `}`)); err != nil {
@@ -59,13 +59,13 @@ func TestDecodeVisibilityMetrics(t *testing.T) {
 
 func TestDecodeVisibilityRefuses(t *testing.T) {
 	for _, row := range []struct{ name, text, field, message string }{
-		{"no object", `[]`, "", "no JSON object"},
+		{"no object", `[]`, "", "not a JSON object"},
 		{"an unknown key", `{"User":"a"}`, "User", `unknown key "User"`},
 		{"the engine's key", `{"null":{}}`, "null", "unknown key"},
 		{"a key twice", `{"user":"a","user":"b"}`, "user", "twice"},
-		{"a user that is none", `{"user":1}`, "user", "a string"},
-		{"an action that is none", `{"action":true}`, "action", "a string"},
-		{"a type that is none", `{"type":[]}`, "type", "a string"},
+		{"an invalid user", `{"user":1}`, "user", "a string"},
+		{"an invalid action", `{"action":true}`, "action", "a string"},
+		{"an invalid type", `{"type":[]}`, "type", "a string"},
 		{"groups", `{"groups":"a"}`, "groups", "list of strings"},
 		{"a group", `{"groups":[1]}`, "groups", "element 0"},
 		{"a service account", `{"serviceAccount":"n/s"}`, "serviceAccount", "an object"},
@@ -74,7 +74,7 @@ func TestDecodeVisibilityRefuses(t *testing.T) {
 		{"a cluster's name", `{"cluster":{"name":1}}`, "cluster.name", "a string"},
 		{"a cluster's label", `{"cluster":{"labels":{"a":1}}}`, "cluster.labels", "object of strings"},
 		{"items", `{"items":{}}`, "items", "list of objects"},
-		{"an item", `{"items":[{},1]}`, "items", "item 1: the item is no JSON object"},
+		{"an item", `{"items":[{},1]}`, "items", "item 1: the item is not a JSON object"},
 		{"an item of null", `{"items":[null]}`, "items", "item 0"},
 		{"an item's name", `{"items":[{"name":1}]}`, "items", `item 0: key "name" must be a string`},
 		{"an item's label", `{"items":[{"labels":{"a":null}}]}`, "items", `item 0: key "labels"`},
@@ -83,10 +83,10 @@ func TestDecodeVisibilityRefuses(t *testing.T) {
 		{"metrics", `{"metrics":1}`, "metrics", "an object"},
 		{"totals", `{"metrics":{"totals":1}}`, "metrics.totals", "an object"},
 		{"a total", `{"metrics":{"totals":{"pods":1,"nodes":"3"}}}`, "metrics.totals", `metrics.totals: key "nodes" must be a number`},
-		{"a total that nobody knows", `{"metrics":{"totals":{"filtered":true}}}`, "metrics.totals", `key "filtered" must be a number`},
+		{"an unknown total", `{"metrics":{"totals":{"filtered":true}}}`, "metrics.totals", `key "filtered" must be a number`},
 		{"records", `{"metrics":{"byNamespace":[]}}`, "metrics.byNamespace", "an object"},
-		{"a record", `{"metrics":{"byNode":{"w":1}}}`, "metrics.byNode", `record "w": it is no JSON object`},
-		{"a record of null", `{"metrics":{"byNamespace":{"a":null}}}`, "metrics.byNamespace", `record "a": it is no JSON object`},
+		{"a record", `{"metrics":{"byNode":{"w":1}}}`, "metrics.byNode", `record "w": it is not a JSON object`},
+		{"a record of null", `{"metrics":{"byNamespace":{"a":null}}}`, "metrics.byNamespace", `record "a": it is not a JSON object`},
 		{"a number of a namespace", `{"metrics":{"byNamespace":{"a":{"pods":"3"}}}}`, "metrics.byNamespace", `record "a": key "pods" must be a number`},
 		{"a number of a node", `{"metrics":{"byNode":{"w":{"cpu_capacity":[8]}}}}`, "metrics.byNode", `record "w": key "cpu_capacity" must be a number`},
 		{"labels of a namespace", `{"metrics":{"byNamespace":{"a":{"labels":[]}}}}`, "metrics.byNamespace", `record "a": key "labels" must be an object of strings`},
@@ -120,7 +120,7 @@ func TestVisibilityJSON(t *testing.T) {
 			Decision: VisibleSome, Permissions: []string{"view"}, Policy: `p"`, Reason: "r",
 			Filters:         map[string]any{"b": []string{"x"}, "a": map[string]any{}},
 			Matched:         []Matched{{Kind: "K", Namespace: "n", Name: "m", Rule: -1, Source: "f:1", Effect: "allow"}},
-			EvaluationError: "never told", Basis: "nor this",
+			EvaluationError: "never reported", Basis: "nor this",
 		},
 		Visible: []int{0, 7}, Aggregations: map[string]any{"z": json.Number("1.50"), "a": nil}, Metrics: map[string]any{"filtered": true},
 	}
@@ -132,8 +132,8 @@ func TestVisibilityJSON(t *testing.T) {
 	}
 }
 
-// FuzzDecodeVisibility wants no panic, and of a request that is none a body that
-// says so. What is accepted is JSON, and its items are accepted one by one.
+// FuzzDecodeVisibility checks that nothing panics and that an invalid request gets an
+// error body. An accepted request is JSON, and its items are accepted one by one.
 func FuzzDecodeVisibility(f *testing.F) {
 	for _, seed := range []string{
 		`{"user":"u","groups":["g"],"cluster":{"name":"c","labels":{}},"type":"pods","items":[{"name":"a","fields":{"x":[1,{"y":null}]}}]}`,
@@ -146,7 +146,7 @@ func FuzzDecodeVisibility(f *testing.F) {
 		r, err := DecodeVisibility(data)
 		if err != nil {
 			if !json.Valid(AsInvalidRequest(err).Body()) {
-				t.Errorf("got a body that is no JSON: %s", AsInvalidRequest(err).Body())
+				t.Errorf("got a body that is not JSON: %s", AsInvalidRequest(err).Body())
 			}
 			return
 		}

@@ -178,7 +178,7 @@ func TestEvaluationErrorDenies(t *testing.T) {
 }
 
 // An extension that fails denies, whatever else grants the request, and does not
-// show the request's values to whoever reads the reason.
+// show the request's values in the reason.
 func TestFailingExtensionDenies(t *testing.T) {
 	access := fixture()
 	role := access.Roles.At("origin:hammer/careful")

@@ -64,8 +64,8 @@ func guarded(t *testing.T, e *Engine, identity string) decision.GatewayDecision 
 	return d
 }
 
-// A header that a policy can set is told of where it does not, and one that cannot be
-// sent is not.
+// A header that a policy can set is reported where the policy does not set it, and one
+// that cannot be sent is not.
 func TestGatewayHeaders(t *testing.T) {
 	e := activateViews(t, headed, Options{})
 	for identity, want := range map[string][]string{

@@ -10,8 +10,8 @@ import (
 	"github.com/writ-policy/writ/server/decision"
 )
 
-// told is a policy of each state, source and effect.
-const told = `
+// everyPolicy is a policy of each state, source and effect.
+const everyPolicy = `
 apiVersion: clusterpulse.io/v1alpha1
 kind: MonitorAccessPolicy
 metadata: {name: late-deny, namespace: b}
@@ -95,13 +95,13 @@ spec:
 
 func TestPolicies(t *testing.T) {
 	var now time.Time
-	e := activateViews(t, told, Options{Now: func() time.Time { return now }})
+	e := activateViews(t, everyPolicy, Options{Now: func() time.Time { return now }})
 	for _, row := range []struct {
 		name, now string
 		who       decision.Principal
 		want      string // name, source, state
 	}{
-		{"nobody", "2026-01-10T00:00:00Z", decision.Principal{Groups: []string{"dev"}}, ""},
+		{"no principal", "2026-01-10T00:00:00Z", decision.Principal{Groups: []string{"dev"}}, ""},
 		{"a stranger", "2026-01-10T00:00:00Z", decision.Principal{User: "bob", Groups: []string{"DEV", ""}}, ""},
 		{"a user", "2026-01-10T00:00:00Z", decision.Principal{User: "alice"}, "window user Active"},
 		{"denials first, then by priority, namespace, name", "2026-01-10T00:00:00Z", decision.Principal{User: "bob", Groups: []string{"dev", "ops"}},
@@ -135,7 +135,7 @@ func TestPolicies(t *testing.T) {
 }
 
 func TestPolicySummary(t *testing.T) {
-	e := activateViews(t, told, Options{})
+	e := activateViews(t, everyPolicy, Options{})
 	listing := e.ListPolicies(t.Context(), decision.Principal{User: "bob", Groups: []string{"dev", "ops"}})
 	var got []string
 	for _, p := range listing.Policies {
@@ -153,7 +153,7 @@ func TestPolicySummary(t *testing.T) {
 	}
 }
 
-// A policy's hash is of what it says: where it stands is no part of it.
+// A policy's hash is of its content: its position is not part of it.
 func TestPolicyHash(t *testing.T) {
 	hash := func(documents string) string {
 		listing := activateViews(t, documents, Options{}).ListPolicies(t.Context(), decision.Principal{User: "alice"})
@@ -163,24 +163,24 @@ func TestPolicyHash(t *testing.T) {
 		return listing.Policies[0].Hash
 	}
 	const window = "matchLabels: {env: lab}"
-	first := hash(told)
+	first := hash(everyPolicy)
 	if len(first) != 64 {
 		t.Errorf("got the hash %q", first)
 	}
-	if got := hash("\n\n\n" + told); got != first {
+	if got := hash("\n\n\n" + everyPolicy); got != first {
 		t.Error("a policy on another line has another hash")
 	}
-	if got := hash(strings.Replace(told, "matchNames: [part]", "matchNames: [other]", 1)); got != first {
+	if got := hash(strings.Replace(everyPolicy, "matchNames: [part]", "matchNames: [other]", 1)); got != first {
 		t.Error("a change of another policy changes the hash")
 	}
-	if got := hash(strings.Replace(told, window, "matchLabels: {env: labs}", 1)); got == first {
+	if got := hash(strings.Replace(everyPolicy, window, "matchLabels: {env: labs}", 1)); got == first {
 		t.Error("a change of the policy does not change the hash")
 	}
 }
 
 func TestPermissions(t *testing.T) {
 	now := instant(t, "2026-01-10T00:00:00Z")
-	e := activateViews(t, told, Options{Now: func() time.Time { return now }})
+	e := activateViews(t, everyPolicy, Options{Now: func() time.Time { return now }})
 	labels := func(cluster string) map[string]string {
 		if cluster == "bench" {
 			return map[string]string{"env": "lab"}
@@ -195,7 +195,7 @@ func TestPermissions(t *testing.T) {
 		candidates int
 		want       string
 	}{
-		// A cluster of which only numbers may be told is not accessible.
+		// A cluster of which only numbers may be seen is not accessible.
 		{"all that documents name", dev, nil, 5, "part [view viewMetrics] false; prod [view viewMetrics] true; stage [view viewMetrics] true"},
 		{"those given, each once", dev, []string{"x", "stage", "bench", "stage", "gone"}, 4, "bench [view] false; stage [view viewMetrics] true"},
 		{"by labels", decision.Principal{User: "alice"}, []string{"bench", "prod"}, 2, "bench [view] false"},
@@ -236,18 +236,18 @@ apiVersion: clusterpulse.io/v1alpha1
 kind: MonitorAccessPolicy
 metadata: {name: secrets}
 spec:
-  identity: {subjects: {users: [keeper]}}
+  identity: {subjects: {users: [warden]}}
   access: {effect: Allow}
   scope: {clusters: {rules: [{selector: {matchNames: [x]}, resources: [{type: hidden}, {type: volume, aggregations: {include: [avg, none]}}]}]}}
 `
-	e := activateViews(t, told+deny, Options{})
+	e := activateViews(t, everyPolicy+deny, Options{})
 	for _, row := range []struct {
 		who  decision.Principal
 		want string
 	}{
 		{decision.Principal{User: "bob", Groups: []string{"dev"}}, "volume z/volumes v1 PersistentVolumeClaim Namespaced [size class] [free] [total avg]"},
 		{decision.Principal{User: "barred", Groups: []string{"dev"}}, ""},
-		{decision.Principal{User: "keeper"}, "hidden z/hidden v1 Secret Cluster [size] [] []; volume z/volumes v1 PersistentVolumeClaim Namespaced [size class] [free] [avg]"},
+		{decision.Principal{User: "warden"}, "hidden z/hidden v1 Secret Cluster [size] [] []; volume z/volumes v1 PersistentVolumeClaim Namespaced [size class] [free] [avg]"},
 		{decision.Principal{User: "x"}, ""},
 	} {
 		var got []string
@@ -277,9 +277,9 @@ func TestMonitorOfNothing(t *testing.T) {
 // An authorization of an earlier revision is renewed to what the later one says, as
 // far as its policy stands.
 func TestRenew(t *testing.T) {
-	old := activateViews(t, told, Options{})
-	moved := activateViews(t, "\n# moved\n"+told, Options{})
-	gone := activateViews(t, strings.ReplaceAll(strings.ReplaceAll(told, "name: types", "name: other"), "name: late-deny", "name: later-deny"), Options{})
+	old := activateViews(t, everyPolicy, Options{})
+	moved := activateViews(t, "\n# moved\n"+everyPolicy, Options{})
+	gone := activateViews(t, strings.ReplaceAll(strings.ReplaceAll(everyPolicy, "name: types", "name: other"), "name: late-deny", "name: later-deny"), Options{})
 	dev := []string{"dev"}
 	for _, row := range []struct {
 		name  string
@@ -292,7 +292,7 @@ func TestRenew(t *testing.T) {
 		{"denied", decision.VisibilityRequest{User: "u", Groups: dev, Cluster: cluster("gone")}, false},
 		{"not permitted", decision.VisibilityRequest{User: "u", Groups: dev, Cluster: cluster("numbers")}, false},
 		{"nothing matched", decision.VisibilityRequest{User: "u", Groups: dev, Cluster: cluster("x")}, true},
-		{"nobody", decision.VisibilityRequest{}, true},
+		{"no principal", decision.VisibilityRequest{}, true},
 	} {
 		t.Run(row.name, func(t *testing.T) {
 			items := []decision.Item{{Name: "a", Namespace: "n"}}
@@ -318,8 +318,8 @@ func TestRenew(t *testing.T) {
 	}
 }
 
-func TestGrounds(t *testing.T) {
-	e := activateViews(t, told, Options{})
+func TestFingerprints(t *testing.T) {
+	e := activateViews(t, everyPolicy, Options{})
 	g := e.Fingerprints()
 	p := g.Policies[decision.DocumentName{Namespace: "b", Name: "late-deny"}]
 	if !slices.Contains(p.Names, "system:serviceaccount:ci:bot") || !slices.Equal(p.Groups, []string{"dev"}) || p.Hash == "" {
@@ -328,7 +328,7 @@ func TestGrounds(t *testing.T) {
 	if s := g.Sources[decision.DocumentName{Namespace: "z", Name: "volumes"}]; s.Type != "volume" || s.Hash == "" {
 		t.Errorf("got %+v", s)
 	}
-	moved := activateViews(t, "\n"+told, Options{}).Fingerprints()
+	moved := activateViews(t, "\n"+everyPolicy, Options{}).Fingerprints()
 	for name, p := range g.Policies {
 		if moved.Policies[name].Hash != p.Hash {
 			t.Errorf("%v on another line has another hash", name)

@@ -98,7 +98,7 @@ func TestAnswers(t *testing.T) {
 			guard: guard{decision: denial}, code: codes.PermissionDenied, status: 403, body: "no",
 			headers: map[string]string{"x-ext-auth-reason": "not you", "x-why": "a  set-cookie: b", "writ-revision": "r1"},
 		},
-		"nobody": {
+		"no identity": {
 			guard: guard{decision: decision.GatewayDecision{Denied: true, Status: 401}},
 			code:  codes.Unauthenticated, status: 401, headers: map[string]string{},
 		},
@@ -199,8 +199,8 @@ func TestRequest(t *testing.T) {
 	}
 }
 
-// A header that is no UTF-8 could be taken for another one, were it replaced.
-func TestHeaderThatIsNoText(t *testing.T) {
+// A header that is not UTF-8 could be taken for another one if it were replaced.
+func TestInvalidHeaderText(t *testing.T) {
 	g := &guard{decision: decision.GatewayDecision{Allowed: true}}
 	response := check(t, dial(t, envoy.Options{Current: g.current}), &authv3.CheckRequest{Attributes: &authv3.AttributeContext{
 		Request: &authv3.AttributeContext_Request{Http: &authv3.AttributeContext_HttpRequest{

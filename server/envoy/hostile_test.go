@@ -61,7 +61,7 @@ func TestUnreadable(t *testing.T) {
 	}
 }
 
-// Why somebody was not authenticated stands where who was would stand.
+// The reason of a failed authentication is not an identity.
 func TestFailedAuthentication(t *testing.T) {
 	for name, row := range map[string]struct {
 		metadata map[string]any

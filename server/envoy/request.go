@@ -22,9 +22,9 @@ const (
 	extensionRule     = "rule"
 )
 
-// request is the gateway request that a check stands for; nil where a header is no
-// UTF-8, since replacing what is not would make another value of it. What the proxy
-// does not tell is left out.
+// request returns the gateway request of a check; nil if a header is not UTF-8, since a
+// replacement would be another value. Attributes that the proxy does not send are left
+// out.
 func request(check *authv3.CheckRequest, identity string) *decision.GatewayRequest {
 	attributes := check.GetAttributes()
 	extensions := attributes.GetContextExtensions()
@@ -93,8 +93,8 @@ func httpRequest(http *authv3.AttributeContext_HttpRequest) map[string]any {
 	return r
 }
 
-// headers are by lower-case names; Envoy has joined those that are repeated, or
-// tells them one by one in the header map. Nil where one is no UTF-8.
+// headers returns the headers by lower-case name; Envoy joins repeated ones, or sends
+// them one by one in the header map. It returns nil if one is not UTF-8.
 func headers(http *authv3.AttributeContext_HttpRequest) map[string]any {
 	all := make(map[string]any)
 	for name, value := range http.GetHeaders() {
@@ -152,9 +152,9 @@ func structs(metadata map[string]*structpb.Struct) map[string]any {
 	return all
 }
 
-// identityOf is who was authenticated: the one payload that the filter left, or all
-// that it left where there are several. Why somebody was not authenticated, which the
-// filter may leave in the same place, is nobody.
+// identityOf returns the authenticated identity: the one payload that the filter left, or
+// all of them if there are several. The reason of a failed authentication, which the
+// filter may leave in the same place, is not an identity.
 func identityOf(payloads *structpb.Struct) any {
 	fields := payloads.GetFields()
 	for _, payload := range fields {

@@ -79,8 +79,8 @@ func (r *Reloader) Restore(ctx context.Context) {
 	}
 }
 
-// Signer is the key that has signed what is served; zero where nothing is, or nobody
-// looked.
+// Signer is the key that signed the active revision; zero without a revision, or if
+// signatures are not checked.
 func (r *Reloader) Signer() bundles.Key {
 	if a := r.active.Load(); a != nil {
 		return a.signer

@@ -111,7 +111,7 @@ func (w *words) Translate(_ context.Context, s source.Snapshot) (*translator.Res
 		list.Add(diag.Diagnostic{Code: "interrupted", Message: "not translated"})
 		return nil, list
 	case "warn":
-		list.Add(diag.Diagnostic{Position: at, Severity: diag.Warning, Code: "unbound-role", Message: "nobody binds it"})
+		list.Add(diag.Diagnostic{Position: at, Severity: diag.Warning, Code: "unbound-role", Message: "not bound"})
 	}
 	meaning, _, _ := strings.Cut(content, "/")
 	access := &tables.Access{
@@ -172,35 +172,37 @@ func activateEcho(_ context.Context, b *bundles.Bundle) (decision.Policies, erro
 	return echo{revision: b.Manifest.Revision, says: says, sequence: b.Manifest.Metadata.Sequence}, nil
 }
 
-// ear is an Observer that writes down what it hears.
-type ear struct {
-	heard   []string
-	failing bool // of the state
+// recorder is an Observer that records its calls.
+type recorder struct {
+	observed []string
+	failing  bool // of the state
 }
 
-func (e *ear) Reloaded(result metrics.Result, _ time.Time) { e.heard = append(e.heard, string(result)) }
+func (e *recorder) Reloaded(result metrics.Result, _ time.Time) {
+	e.observed = append(e.observed, string(result))
+}
 
-func (e *ear) Degraded(yes bool) { e.heard = append(e.heard, fmt.Sprint("degraded ", yes)) }
+func (e *recorder) Degraded(yes bool) { e.observed = append(e.observed, fmt.Sprint("degraded ", yes)) }
 
-func (e *ear) StateFails(yes bool) {
+func (e *recorder) StateFails(yes bool) {
 	if e.failing != yes {
-		e.heard = append(e.heard, fmt.Sprint("state fails ", yes))
+		e.observed = append(e.observed, fmt.Sprint("state fails ", yes))
 	}
 	e.failing = yes
 }
 
-func (e *ear) Inherits(metrics.Inherited) {}
+func (e *recorder) Inherits(metrics.Inherited) {}
 
-func (e *ear) Diagnosed(errors, warnings int) {
-	e.heard = append(e.heard, fmt.Sprint(errors, " errors ", warnings, " warnings"))
+func (e *recorder) Diagnosed(errors, warnings int) {
+	e.observed = append(e.observed, fmt.Sprint(errors, " errors ", warnings, " warnings"))
 }
 
-func (e *ear) Serves(revision string) { e.heard = append(e.heard, "serves "+revision[:6]) }
+func (e *recorder) Serves(revision string) { e.observed = append(e.observed, "serves "+revision[:6]) }
 
-func (e *ear) take() string {
-	heard := strings.Join(e.heard, ", ")
-	e.heard = nil
-	return heard
+func (e *recorder) take() string {
+	observed := strings.Join(e.observed, ", ")
+	e.observed = nil
+	return observed
 }
 
 // wrapped activates what activateEcho does, in the wrapper that wrap puts around it.

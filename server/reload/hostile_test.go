@@ -20,13 +20,13 @@ import (
 	"github.com/writ-policy/writ/bundles"
 )
 
-// ring is keys named for their states.
-type ring struct {
+// keySet holds keys named for their states.
+type keySet struct {
 	dir  string
 	keys *bundles.Keys
 }
 
-func newRing(t *testing.T) ring {
+func newKeySet(t *testing.T) keySet {
 	t.Helper()
 	dir, file := t.TempDir(), "keys:\n"
 	for _, id := range []string{"active", "revoked"} {
@@ -43,10 +43,10 @@ func newRing(t *testing.T) ring {
 	check(t, os.WriteFile(filepath.Join(dir, "keys.yaml"), []byte(file), 0o600))
 	keys, err := bundles.ReadKeys(filepath.Join(dir, "keys.yaml"))
 	check(t, err)
-	return ring{dir, keys}
+	return keySet{dir, keys}
 }
 
-func (r ring) sign(t *testing.T, b *bundles.Bundle, id string) *bundles.Bundle {
+func (r keySet) sign(t *testing.T, b *bundles.Bundle, id string) *bundles.Bundle {
 	t.Helper()
 	key, err := bundles.ReadSigningKey(filepath.Join(r.dir, id), bundles.SigningOptions{ID: id})
 	check(t, err)
@@ -93,10 +93,10 @@ func with(t *testing.T, archive []byte, name string, kind byte) []byte {
 	return out.Bytes()
 }
 
-// The state directory is a door like any other: what somebody put there is neither
-// restored nor gone back to, and is named.
+// The state directory is not trusted: a bundle without a good signature is neither
+// restored nor rolled back to, and is named.
 func TestHostileState(t *testing.T) {
-	r := newRing(t)
+	r := newKeySet(t)
 	plain := numberedBundle(t, "z", 9)
 	good := r.sign(t, plain, "active")
 	swapped := *good

@@ -10,14 +10,14 @@ import (
 	"github.com/writ-policy/writ/translator/diag"
 )
 
-// tell logs how an attempt ended: once for each thing that happened, not for
-// each time it was looked at.
-func (r *Reloader) tell(out outcome, took time.Duration) {
+// logOutcome logs how an attempt ended: once for each change, not for each look at the
+// same state.
+func (r *Reloader) logOutcome(out outcome, took time.Duration) {
 	if out.known {
 		r.o.Logger.Debug("documents unchanged", "result", out.result, "revision", r.Revision())
 		return
 	}
-	r.tellDiagnostics(out.list)
+	r.logDiagnostics(out.list)
 	switch {
 	case out.err != nil && r.Ready():
 		r.o.Logger.Error(out.failure()+", the last good revision serves on", "revision", r.Revision(), "error", out.err)
@@ -45,8 +45,8 @@ func (o *outcome) failure() string {
 	return "documents refused"
 }
 
-// tellDiagnostics logs as many as a log should hold.
-func (r *Reloader) tellDiagnostics(list diag.List) {
+// logDiagnostics logs as many as a log should hold.
+func (r *Reloader) logDiagnostics(list diag.List) {
 	for _, d := range worst(list, maxLogged) {
 		level := slog.LevelWarn
 		if d.Severity == diag.Error {

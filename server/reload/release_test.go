@@ -8,8 +8,8 @@ import (
 	"testing"
 )
 
-// Whoever sends an old bundle again while a revision is pinned must not have it
-// served at the release.
+// An old bundle that is sent again while a revision is pinned is not served at the
+// release.
 func TestReleaseToNoOlder(t *testing.T) {
 	ctx := context.Background()
 	r, _, _ := newReloader(nil, func(o *Options) { o.StateDir, o.Source = t.TempDir(), nil })

@@ -133,8 +133,8 @@ func (r *Reloader) Revision() string { return r.Current().Revision() }
 // Ready reports whether a revision is active.
 func (r *Reloader) Ready() bool { return r.active.Load() != nil }
 
-// reading is what came of documents. To translate the same ones again would give
-// the same.
+// reading is the result of translating documents. Translating the same documents again
+// gives the same result.
 type reading struct {
 	key  string
 	list diag.List

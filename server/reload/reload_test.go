@@ -13,8 +13,8 @@ import (
 	"github.com/writ-policy/writ/translator/diag"
 )
 
-func newReloader(docs *documents, more func(o *Options)) (*Reloader, *words, *ear) {
-	w, e := &words{}, &ear{}
+func newReloader(docs *documents, more func(o *Options)) (*Reloader, *words, *recorder) {
+	w, e := &words{}, &recorder{}
 	o := Options{Source: docs, Translator: w, Activate: activateEcho, Observer: e}
 	if more != nil {
 		more(&o)
@@ -23,17 +23,17 @@ func newReloader(docs *documents, more func(o *Options)) (*Reloader, *words, *ea
 }
 
 // One Reloader through a life of good and bad documents. After each step: what
-// answers, and how it was told.
+// answers, and what was reported.
 func TestReload(t *testing.T) {
 	docs := newDocuments("a")
-	r, translator, heard := newReloader(docs, nil)
+	r, translator, observed := newReloader(docs, nil)
 	revisions := map[string]string{}
 	steps := []struct {
 		name       string
 		do         func()
 		err        string
 		says       string
-		heard      string
+		observed   string
 		translated int
 	}{
 		{"the first documents", func() {}, "", "a", "activated, degraded false, 0 errors 0 warnings, serves A", 1},
@@ -72,15 +72,15 @@ func TestReload(t *testing.T) {
 				t.Errorf("got error %v, want %q", err, step.err)
 			}
 			wantSays(t, r, step.says)
-			if before, letter, ok := strings.Cut(step.heard, "serves "); ok {
+			if before, letter, ok := strings.Cut(step.observed, "serves "); ok {
 				// The letter names the revision it is first seen with.
 				if revisions[letter] == "" {
 					revisions[letter] = r.Revision()
 				}
 				wantText(t, "revision", r.Revision(), revisions[letter])
-				step.heard = before + "serves " + r.Revision()[:6]
+				step.observed = before + "serves " + r.Revision()[:6]
 			}
-			wantText(t, "heard", heard.take(), step.heard)
+			wantText(t, "observed", observed.take(), step.observed)
 			if got, want := translator.translated, step.translated; got != want {
 				t.Errorf("translations: got %d, want %d", got, want)
 			}
@@ -134,7 +134,7 @@ func TestStatus(t *testing.T) {
 	if !s.Ready || s.Source != FromDocuments || !s.Since.Equal(first) || !s.LastSuccess.Equal(first) || s.Bundle.Commit != "c0ffee" || s.Bundle.Master != "master" {
 		t.Errorf("got %+v", s)
 	}
-	want := Diagnostic{"a.yaml", 3, 7, "warning", "unbound-role", "nobody binds it", ""}
+	want := Diagnostic{"a.yaml", 3, 7, "warning", "unbound-role", "not bound", ""}
 	if len(s.Diagnostics) != 1 || s.Diagnostics[0] != want || s.Warnings != 1 || s.Errors != 0 {
 		t.Errorf("got %+v, want %+v", s.Diagnostics, want)
 	}
@@ -191,18 +191,18 @@ func (s slow) Access(ctx context.Context, request *decision.Request) decision.De
 	return s.Policies.Access(ctx, request)
 }
 
-func TestCancelledReloadTellsNobody(t *testing.T) {
+func TestCancelledReloadIsNotReported(t *testing.T) {
 	docs := newDocuments("a")
-	r, _, heard := newReloader(docs, nil)
+	r, _, observed := newReloader(docs, nil)
 	check(t, r.Load(context.Background()))
-	heard.take()
+	observed.take()
 	ctx, cancel := context.WithCancel(context.Background())
 	cancel()
 	docs.fail(context.Canceled)
 	if err := r.Reload(ctx); !errors.Is(err, context.Canceled) {
 		t.Errorf("got %v, want context.Canceled", err)
 	}
-	wantText(t, "heard", heard.take(), "")
+	wantText(t, "observed", observed.take(), "")
 	if r.Status().Degraded {
 		t.Error("a shutdown shows as degraded")
 	}

@@ -36,7 +36,7 @@ func TestRollback(t *testing.T) {
 		t.Errorf("status %+v, want pinned", s)
 	}
 
-	// Newer documents are read, and their mistakes told, but not served.
+	// Newer documents are read, and their mistakes reported, but not served.
 	docs.set("d")
 	check(t, r.Reload(context.Background()))
 	wantSays(t, r, "a")
@@ -45,7 +45,7 @@ func TestRollback(t *testing.T) {
 	}
 	docs.set("bad")
 	if err := r.Reload(context.Background()); err == nil {
-		t.Error("bad documents are not told of while a revision is pinned")
+		t.Error("bad documents are not reported while a revision is pinned")
 	}
 	wantSays(t, r, "a")
 

@@ -28,7 +28,7 @@ type state struct {
 	unkept   string
 	unpinned string
 	most     int           // revisions that are kept to go back to
-	keys     *bundles.Keys // one of which must have signed what is kept; nil: nobody need
+	keys     *bundles.Keys // one of which must have signed what is kept; nil: no signature is needed
 
 	create func(dir, pattern string) (file, error) // where tests have disks that fail
 }
@@ -138,8 +138,8 @@ func bare(err error) error {
 	return err
 }
 
-// openRegular opens a file without waiting: in its place could be a pipe that nobody
-// writes to, or a device that never ends.
+// openRegular opens a file without waiting: in its place could be a pipe
+// without a writer, or a device that never ends.
 func openRegular(path string) (*os.File, error) {
 	f, err := os.OpenFile(path, os.O_RDONLY|syscall.O_NONBLOCK, 0)
 	if err != nil {

@@ -29,7 +29,7 @@ func kept(t *testing.T) string {
 func TestRestart(t *testing.T) {
 	dir := kept(t)
 	docs := newDocuments("bad")
-	r, _, heard := newReloader(docs, func(o *Options) { o.StateDir = dir })
+	r, _, observed := newReloader(docs, func(o *Options) { o.StateDir = dir })
 	if err := r.Load(context.Background()); err == nil || !strings.Contains(err.Error(), "dangling-role") {
 		t.Errorf("got %v, want why the documents are not served", err)
 	}
@@ -38,7 +38,7 @@ func TestRestart(t *testing.T) {
 	if !s.Ready || !s.Degraded || s.Source != FromState || s.Revision != r.Revision() || s.LastError == "" || s.Bundle == nil {
 		t.Errorf("got %+v, want degraded and served from the state", s)
 	}
-	wantText(t, "heard", heard.take(), "refused, degraded false, 1 errors 0 warnings, degraded true, serves "+r.Revision()[:6])
+	wantText(t, "observed", observed.take(), "refused, degraded false, 1 errors 0 warnings, degraded true, serves "+r.Revision()[:6])
 
 	// The documents of that very revision return: nothing to activate.
 	docs.set("a/2")
@@ -46,7 +46,7 @@ func TestRestart(t *testing.T) {
 	if s := r.Status(); s.Degraded || s.Source != FromDocuments {
 		t.Errorf("got %+v, want served from the documents", s)
 	}
-	wantText(t, "heard", heard.take(), "unchanged, degraded false, 0 errors 0 warnings")
+	wantText(t, "observed", observed.take(), "unchanged, degraded false, 0 errors 0 warnings")
 
 	docs.set("b")
 	check(t, r.Reload(context.Background()))
@@ -229,7 +229,7 @@ func TestFailingDisk(t *testing.T) {
 	documented(t, append(table, cannotKeep, cannotPin))
 }
 
-// A disk that stays full is tried at every look and told of once for every revision
+// A disk that stays full is tried at every look and logged once for every revision
 // that is not kept.
 func TestLogOfFailingState(t *testing.T) {
 	var out bytes.Buffer
@@ -247,7 +247,7 @@ func TestLogOfFailingState(t *testing.T) {
 		}
 	}
 	if got := strings.Count(out.String(), "not kept for a restart"); got != 2 {
-		t.Errorf("told %d times, want once for each revision:\n%s", got, out.String())
+		t.Errorf("logged %d times, want once for each revision:\n%s", got, out.String())
 	}
 }
 
@@ -262,7 +262,7 @@ var (
 func TestFailingFolder(t *testing.T) {
 	dir := kept(t)
 	docs := newDocuments("b")
-	r, _, heard := newReloader(docs, func(o *Options) { o.StateDir = dir })
+	r, _, observed := newReloader(docs, func(o *Options) { o.StateDir = dir })
 	folder, aside := filepath.Join(dir, keptFolder), filepath.Join(dir, "aside")
 	check(t, os.Rename(folder, aside))
 	check(t, os.WriteFile(folder, nil, 0o600))
@@ -273,11 +273,11 @@ func TestFailingFolder(t *testing.T) {
 	}
 	check(t, os.Remove(folder))
 	check(t, os.Rename(aside, folder))
-	heard.take()
+	observed.take()
 	check(t, r.Reload(context.Background())) // unchanged documents
 	wantText(t, "state error", r.Status().StateError, "")
-	if got := heard.take(); !strings.Contains(got, "state fails false") {
-		t.Errorf("heard %q, want that the state is good again", got)
+	if got := observed.take(); !strings.Contains(got, "state fails false") {
+		t.Errorf("reported %q, want that the state is good again", got)
 	}
 	revisions, err := r.Revisions()
 	check(t, err)
@@ -285,7 +285,7 @@ func TestFailingFolder(t *testing.T) {
 		t.Fatalf("got revisions %+v, want both", revisions)
 	}
 
-	// The operator is answered by the old revision at once, and told what is missing.
+	// The operator is answered by the old revision at once, and learns what is missing.
 	check(t, os.MkdirAll(filepath.Join(dir, pinFile+".tmp", "x"), 0o700))
 	if err := r.Rollback(context.Background(), revisions[1].Revision); err == nil || !strings.Contains(err.Error(), cannotPin[1]) {
 		t.Errorf("got %v, want that the pin does not outlive a restart", err)

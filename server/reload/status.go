@@ -142,7 +142,7 @@ func (r *Reloader) conclude(ctx context.Context, out outcome, began time.Time) {
 	if recovered {
 		r.o.Logger.Info("the newest documents are served again", "revision", r.Revision())
 	}
-	r.tell(out, now.Sub(began))
+	r.logOutcome(out, now.Sub(began))
 	// Last, since a disk may take its time: what is served is shown before.
 	r.keep(ctx, out.bundle)
 	r.concludes(progress.FromContext(ctx), out, errors, warnings)

@@ -17,9 +17,9 @@ type refusing struct {
 
 func (t *refusing) PolicyConditions() map[string][]tables.GatewayCondition { return t.conditions }
 
-// The policies that documents with errors hold are told of as long as those are the
-// documents, also where they are not translated again.
-func TestStatusTellsRefusedPolicies(t *testing.T) {
+// The policies in documents with errors are reported as long as those are the documents,
+// also where they are not translated again.
+func TestStatusShowsRefusedPolicies(t *testing.T) {
 	docs := newDocuments("a")
 	translator := &refusing{words: &words{}}
 	r, _, _ := newReloader(docs, func(o *Options) { o.Translator = translator })
@@ -30,7 +30,7 @@ func TestStatusTellsRefusedPolicies(t *testing.T) {
 		name       string
 		content    string
 		conditions map[string][]tables.GatewayCondition
-		told       bool
+		shown      bool
 	}{
 		{"good documents", "a", nil, false},
 		{"bad ones", "bad", refused, true},
@@ -44,10 +44,10 @@ func TestStatusTellsRefusedPolicies(t *testing.T) {
 		_ = r.Reload(context.Background()) // the error is in the status
 		text, err := json.Marshal(r.Status())
 		check(t, err)
-		if got := strings.Contains(string(text), `"policyConditions":{"AuthPolicy/net/edge":[{`); got != step.told {
-			t.Errorf("%s: got %s, want policyConditions: %t", step.name, text, step.told)
+		if got := strings.Contains(string(text), `"policyConditions":{"AuthPolicy/net/edge":[{`); got != step.shown {
+			t.Errorf("%s: got %s, want policyConditions: %t", step.name, text, step.shown)
 		}
-		if got := strings.Contains(string(text), "policyConditions"); got != step.told {
+		if got := strings.Contains(string(text), "policyConditions"); got != step.shown {
 			t.Errorf("%s: got %s, want no key without policies", step.name, text)
 		}
 	}

@@ -217,7 +217,7 @@ func TestStorm(t *testing.T) {
 	t.Logf("%d requests, %v", seen.asked.Load(), count)
 }
 
-// The same without being told: a watched directory comes into service by itself.
+// The same without a call: a watched directory comes into service by itself.
 func TestRunFollowsDirectory(t *testing.T) {
 	s := newStorm(t)
 	swapped := make(chan string, 10)
