@@ -13,22 +13,21 @@ type Decision struct {
 	Reason   string    `json:"reason"`
 	Warnings []string  `json:"warnings"`
 	Matched  []Matched `json:"matched"`
-	// PodSecurity is what pod security made of the pod; nil where none was
-	// evaluated.
+	// PodSecurity is the result of pod security; nil if none was evaluated.
 	PodSecurity *PodSecurity `json:"podSecurity,omitempty"`
-	// Pods is what each deny policy made of the pod, in the order they were asked;
-	// a policy after the first denial is not asked.
+	// Pods holds the result of each deny policy that evaluated the pod, in order of
+	// evaluation; policies after the first denial are not evaluated.
 	Pods []PodOutcome `json:"-"`
-	// LabelsUnknown says that a deny rule decided only because the labels of the
-	// namespace are not known.
+	// LabelsUnknown means that a deny rule matched only because the labels of the
+	// namespace are unknown.
 	LabelsUnknown bool `json:"-"`
-	// EvaluationError is why no decision was reached, empty if one was. A decision
-	// with an evaluation error denies and must not be cached.
+	// EvaluationError describes why the evaluation failed; empty if it succeeded. A
+	// decision with an evaluation error denies and must not be cached.
 	EvaluationError string `json:"-"`
 	// Revision is the revision of the bundle that answered.
 	Revision string `json:"-"`
-	// Expires is until when the decision holds, where the clock was read for
-	// it. Zero: as long as the revision.
+	// Expires is when the decision stops being valid, because policies read the
+	// clock. Zero means that it is valid as long as the revision.
 	Expires time.Time `json:"-"`
 }
 
@@ -44,7 +43,7 @@ type Matched struct {
 	Role       *RoleRef `json:"role,omitempty"`
 }
 
-// PodSecurity is one policy's judgement of a pod.
+// PodSecurity is the result of one policy's pod security for a pod.
 type PodSecurity struct {
 	Policy  string   `json:"policy"`
 	Action  string   `json:"action"` // allow, warn or deny
@@ -52,57 +51,59 @@ type PodSecurity struct {
 	Factors []string `json:"factors"`
 }
 
-// PodOutcome is what one deny policy made of a pod it was to judge.
+// PodOutcome is the result of one deny policy with pod security for a pod.
 type PodOutcome struct {
 	Policy string
-	// Action is allow, warn or deny. An exempt pod and an open fail mode allow, a
-	// closed one denies.
+	// Action is allow, warn or deny. It is allow for an exempt pod and for a fail mode
+	// that is open, deny for one that is closed.
 	Action string
-	// Evaluated says that factors and a score were computed.
+	// Evaluated reports whether factors and a score were computed.
 	Evaluated bool
 	Score     int
 	Factors   []string
-	// Override says that an escalation's override settled it.
+	// Override reports whether the override of an escalation determined Action.
 	Override bool
 }
 
-// Facts are facts of a request that only its cluster knows.
+// Facts selects facts about a request that only its cluster can provide.
 type Facts struct {
-	// Pod is the pod behind the request, which pod security would judge.
+	// Pod is the pod of the request, which pod security evaluates.
 	Pod bool
 	// NamespaceLabels are the labels of the request's namespace.
 	NamespaceLabels bool
 }
 
-// RoleRef names the role a binding names.
+// RoleRef names the role that a binding refers to.
 type RoleRef struct {
 	Kind      string `json:"kind"`
 	Namespace string `json:"namespace"`
 	Name      string `json:"name"`
 }
 
-// WhoCan answers "who can do this?": principals for each of whom, tried alone,
-// the decision is allowed. Lists are sorted, each name once, never nil.
+// WhoCan answers "who can do this?". It lists the principals for each of which,
+// tried alone, the decision is allowed. Lists are sorted, without duplicates, and
+// never nil.
 type WhoCan struct {
 	Users           []string
 	Groups          []string
 	ServiceAccounts []string // as system:serviceaccount:NS:NAME
-	// Except are the subjects of bindings with a matching deny rule: members of
-	// a listed group who are among them may still be denied.
+	// Except lists the subjects of bindings with a matching deny rule: a member of
+	// a listed group that is one of these subjects may still be denied.
 	Except   []Exception
 	Warnings []string
-	// Reason is why no principal is listed, if one policy denies every request.
+	// Reason is set if one deny policy denies the request to every principal; then no
+	// principal is listed.
 	Reason string
-	// EvaluationError is why there is no answer, empty if there is one.
+	// EvaluationError describes why the evaluation failed; empty if it succeeded.
 	EvaluationError string
 	Revision        string
 }
 
-// Exception is a subject a matching deny rule is bound to.
+// Exception is a subject of a binding with a matching deny rule.
 type Exception struct {
 	Kind string // User or Group
 	Name string
-	// Step is that of the order over all families at which the rule denies: 3
-	// for the master namespace, 5 for the request's own.
+	// Step is the position of the rule in the order of evaluation: 3 for the master
+	// namespace, 5 for the namespace of the request.
 	Step int
 }

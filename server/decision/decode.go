@@ -1,8 +1,8 @@
 package decision
 
-// Decode reads a request at the access point in its canonical form. Every rule
-// of the request is checked: keys are compared exactly, a key the point does not
-// have is refused. The error is an *InvalidRequest that names the key.
+// Decode reads a request at the access point in its canonical form. It is strict:
+// keys are compared exactly, and unknown keys are rejected. The error is an
+// *InvalidRequest that names the key.
 func Decode(data []byte) (*Request, error) {
 	value, err := Parse(data)
 	if err != nil {
@@ -20,7 +20,7 @@ func FromValue(value Value) (*Request, error) {
 	hasUser := false
 	for key, member := range value.Members() {
 		hasUser = hasUser || key == "user"
-		if err := r.set(key, member); err != nil {
+		if err := r.parseMember(key, member); err != nil {
 			return nil, err
 		}
 	}
@@ -33,9 +33,9 @@ func FromValue(value Value) (*Request, error) {
 	return r, nil
 }
 
-func (r *Request) set(key string, value Value) (err error) {
-	if field := r.text(key); field != nil {
-		// null is absent, and a user has to be written.
+func (r *Request) parseMember(key string, value Value) (err error) {
+	if field := r.stringField(key); field != nil {
+		// null means absent, except for the user, which is required.
 		if value.IsNull() && key != "user" {
 			return nil
 		}
@@ -48,32 +48,32 @@ func (r *Request) set(key string, value Value) (err error) {
 	}
 	switch key {
 	case "groups":
-		r.Groups, err = texts(key, value)
+		r.Groups, err = parseTexts(key, value)
 		if len(r.Groups) == 0 {
 			r.Groups = nil
 		}
 	case "fields":
-		r.Fields, err = texts(key, value)
+		r.Fields, err = parseTexts(key, value)
 	case "labels":
-		r.Labels, err = textMap(key, value)
+		r.Labels, err = parseTextMap(key, value)
 	case "namespaceLabels":
-		r.NamespaceLabels, err = textMap(key, value)
+		r.NamespaceLabels, err = parseTextMap(key, value)
 	case "extra":
-		r.Extra, err = textsMap(key, value)
+		r.Extra, err = parseTextsMap(key, value)
 	case "pod":
-		r.Pod, err = object(key, value)
+		r.Pod, err = parseObject(key, value)
 	case "attributes":
-		if r.Attributes, err = object(key, value); len(r.Attributes) == 0 {
+		if r.Attributes, err = parseObject(key, value); len(r.Attributes) == 0 {
 			r.Attributes = nil
 		}
 	default:
-		return invalid(key, "unknown key %s", shown(key))
+		return invalid(key, "unknown key %s", quoteKey(key))
 	}
 	return err
 }
 
-// text is the field of a key whose value is a string, nil for other keys.
-func (r *Request) text(key string) *string {
+// stringField returns the field of a key whose value is a string, nil for other keys.
+func (r *Request) stringField(key string) *string {
 	switch key {
 	case "user":
 		return &r.User
@@ -105,8 +105,8 @@ func (r *Request) text(key string) *string {
 	return nil
 }
 
-// texts is nil for null and not nil for a list, be it empty.
-func texts(key string, value Value) ([]string, error) {
+// parseTexts returns nil for null, and a list that is not nil for any array.
+func parseTexts(key string, value Value) ([]string, error) {
 	if value.IsNull() {
 		return nil, nil
 	}
@@ -124,7 +124,7 @@ func texts(key string, value Value) ([]string, error) {
 	return list, nil
 }
 
-func textMap(key string, value Value) (map[string]string, error) {
+func parseTextMap(key string, value Value) (map[string]string, error) {
 	if value.IsNull() {
 		return nil, nil
 	}
@@ -135,14 +135,14 @@ func textMap(key string, value Value) (map[string]string, error) {
 	for name, member := range value.Members() {
 		text, ok := member.Text()
 		if !ok {
-			return nil, invalid(key, "key %q must be an object of strings; the value of %s is not a string", key, shown(name))
+			return nil, invalid(key, "key %q must be an object of strings; the value of %s is not a string", key, quoteKey(name))
 		}
 		entries[name] = text
 	}
 	return entries, nil
 }
 
-func textsMap(key string, value Value) (map[string][]string, error) {
+func parseTextsMap(key string, value Value) (map[string][]string, error) {
 	if value.IsNull() {
 		return nil, nil
 	}
@@ -151,9 +151,9 @@ func textsMap(key string, value Value) (map[string][]string, error) {
 	}
 	var entries map[string][]string
 	for name, member := range value.Members() {
-		list, err := texts(key, member)
+		list, err := parseTexts(key, member)
 		if err != nil || list == nil {
-			return nil, invalid(key, "key %q must be an object of lists of strings; the value of %s is not a list of strings", key, shown(name))
+			return nil, invalid(key, "key %q must be an object of lists of strings; the value of %s is not a list of strings", key, quoteKey(name))
 		}
 		if entries == nil {
 			entries = map[string][]string{}
@@ -163,7 +163,7 @@ func textsMap(key string, value Value) (map[string][]string, error) {
 	return entries, nil
 }
 
-func object(key string, value Value) (map[string]any, error) {
+func parseObject(key string, value Value) (map[string]any, error) {
 	if value.IsNull() {
 		return nil, nil
 	}

@@ -8,8 +8,8 @@ import (
 )
 
 // Encode returns r as the canonical request: one line of JSON, keys in a fixed order,
-// with all values that are known. It is the input of a stock opa; Decode returns r
-// again.
+// with all known values. A stock opa takes it as input, and Decode parses it into a
+// request equal to r.
 func (r *Request) Encode() []byte {
 	b := make([]byte, 0, 512)
 	b = appendMember(b, "{", "user", r.User)

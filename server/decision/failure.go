@@ -5,11 +5,11 @@ import (
 	"errors"
 )
 
-// Evaluation errors of an evaluation that did not run to its end.
+// Evaluation errors of an evaluation that was interrupted.
 var (
 	ErrCanceled = errors.New("the evaluation was cancelled")
 	ErrDeadline = errors.New("the evaluation took too long")
-	// ErrInternal stands for a panic, of which callers learn nothing else.
+	// ErrInternal replaces a panic, whose text is not shown to callers.
 	ErrInternal = errors.New("internal error")
 )
 
@@ -50,10 +50,10 @@ func outcomeOf(allowed, denied bool, evaluationError string) Outcome {
 	return NoOpinion
 }
 
-// failedReason is the reason of a decision that failed.
+// failedReason returns the reason of a decision whose evaluation failed.
 func failedReason(cause string) string { return "denied: evaluation error: " + cause }
 
-// Failed is the decision if the evaluation fails.
+// Failed returns the decision for a failed evaluation.
 func (Decision) Failed(cause string) Decision {
 	return Decision{
 		Denied: true, Reason: failedReason(cause), EvaluationError: cause,
@@ -61,7 +61,8 @@ func (Decision) Failed(cause string) Decision {
 	}
 }
 
-// Settle makes d consistent, never both allowed and denied, and returns its outcome.
+// Settle returns d, made consistent so that it never both allows and denies, and its
+// outcome.
 func (d Decision) Settle() (Decision, Outcome) {
 	outcome := outcomeOf(d.Allowed, d.Denied, d.EvaluationError)
 	d.Denied = d.Denied || outcome == EvaluationError
@@ -69,7 +70,7 @@ func (d Decision) Settle() (Decision, Outcome) {
 	return d, outcome
 }
 
-// Failed is the answer if the evaluation fails: it lists no principal.
+// Failed returns the answer for a failed evaluation: it lists no principal.
 func (WhoCan) Failed(cause string) WhoCan {
 	return WhoCan{
 		Users: []string{}, Groups: []string{}, ServiceAccounts: []string{},
@@ -78,14 +79,14 @@ func (WhoCan) Failed(cause string) WhoCan {
 	}
 }
 
-// FailedAuthorization is the authorization if the evaluation fails.
+// FailedAuthorization returns the authorization for a failed evaluation: deny.
 func FailedAuthorization(cause string) Authorization {
 	a := DeniedAuthorization(failedReason(cause))
 	a.EvaluationError = cause
 	return a
 }
 
-// Failed is the decision if the evaluation fails.
+// Failed returns the decision for a failed evaluation.
 func (VisibilityDecision) Failed(cause string) VisibilityDecision {
 	return VisibilityDecision{
 		Authorization: FailedAuthorization(cause),
@@ -93,13 +94,13 @@ func (VisibilityDecision) Failed(cause string) VisibilityDecision {
 	}
 }
 
-// Settle returns the outcome; a partial decision is an allowance.
+// Settle returns d and its outcome; a partial decision counts as an allowance.
 func (d VisibilityDecision) Settle() (VisibilityDecision, Outcome) {
 	allowed := d.Decision == VisibleAll || d.Decision == VisibleSome
 	return d, outcomeOf(allowed, !allowed, d.EvaluationError)
 }
 
-// Failed is the decision if the evaluation fails.
+// Failed returns the decision for a failed evaluation.
 func (GatewayDecision) Failed(cause string) GatewayDecision {
 	return GatewayDecision{
 		Denied:          true,
@@ -116,7 +117,7 @@ func (GatewayDecision) Failed(cause string) GatewayDecision {
 	}
 }
 
-// Settle returns the outcome.
+// Settle returns d and its outcome.
 func (d GatewayDecision) Settle() (GatewayDecision, Outcome) {
 	return d, outcomeOf(d.Allowed, d.Denied, d.EvaluationError)
 }

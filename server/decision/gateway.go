@@ -2,52 +2,52 @@ package decision
 
 import "errors"
 
-// GatewayRequest is a request at the gateway point: attributes by Envoy's names, as
-// JSON values with numbers as json.Number. Which there must be, and their types, is
-// checked where they are evaluated.
+// GatewayRequest is a request at the gateway point: attributes by their names in
+// Envoy, as JSON values with numbers as json.Number. The evaluation checks which
+// attributes are present, and their types.
 type GatewayRequest struct {
 	Attributes map[string]any
 }
 
-// GatewayDecision is the answer to a GatewayRequest. Its zero value is a denial
-// that says nothing: neither allowed nor of any status.
+// GatewayDecision is the answer to a GatewayRequest. Its zero value does not allow
+// and has no status.
 type GatewayDecision struct {
 	Allowed bool `json:"allowed"`
 	// Denied means an explicit denial or an evaluation error.
 	Denied bool `json:"denied"`
-	// Status is what the client is to be answered with; 200 where Allowed.
+	// Status is the HTTP status for the client; 200 if Allowed.
 	Status   int      `json:"status"`
 	Reason   string   `json:"reason"`
 	Warnings []string `json:"warnings"`
-	// Target is the path the request takes, nil where it takes none.
+	// Target is the path of the request through the gateway; nil if no route matches.
 	Target *GatewayTarget `json:"target,omitempty"`
 	// Policies are the locators of the effective policy's sources, sorted.
 	Policies []string `json:"policies"`
-	// Rules says what each evaluated authorization rule came to: allow, deny, error
-	// or skip.
+	// Rules holds the result of each evaluated authorization rule by name: allow,
+	// deny, error or skip.
 	Rules   map[string]string `json:"rules"`
 	Matched []MatchedRule     `json:"matched"`
-	// Response is what a denial says; nil otherwise.
+	// Response is the response to a denied client; nil if the request is allowed.
 	Response *GatewayResponse  `json:"response,omitempty"`
 	Headers  map[string]string `json:"headers"`
 	Metadata map[string]any    `json:"metadata"`
-	// Withheld are headers that the path's policy can set and does not set now, in
-	// lower case and sorted: one of the same name that a client sends must not pass for
-	// the policy's.
+	// Withheld lists the headers that the policy of the path can set but does not set
+	// for this request, in lower case and sorted. They must be removed from the
+	// request, so that a client cannot forge them.
 	Withheld []string `json:"-"`
-	// EvaluationError is why no decision was reached, empty if one was.
+	// EvaluationError describes why the evaluation failed; empty if it succeeded.
 	EvaluationError string `json:"-"`
 	// Revision is the revision of the bundle that answered.
 	Revision string `json:"-"`
 }
 
-// GatewayTarget names the listener and the route's rule of a path.
+// GatewayTarget identifies a path by its listener and the rule of its route.
 type GatewayTarget struct {
 	Gateway string `json:"gateway"`
 	Route   string `json:"route"`
 }
 
-// MatchedRule is a rule of an effective policy that decided, by its key.
+// MatchedRule identifies a rule of an effective policy that decided.
 type MatchedRule struct {
 	Kind      string `json:"kind"`
 	Namespace string `json:"namespace"`
@@ -56,7 +56,7 @@ type MatchedRule struct {
 	Source    string `json:"source"`
 }
 
-// GatewayResponse is the answer to a denied client.
+// GatewayResponse is the response to a denied client.
 type GatewayResponse struct {
 	Code    int               `json:"code"`
 	Message string            `json:"message"`
@@ -82,23 +82,23 @@ func GatewayFromValue(value Value) (*GatewayRequest, error) {
 	return &GatewayRequest{Attributes: value.Any().(map[string]any)}, nil
 }
 
-// EffectiveQuestion asks about effective policies: for the policy of a target, or
-// with Reach or Replaced set for a list over all paths.
+// EffectiveQuestion is a query for effective policies: for the policy of a target or,
+// with Reach or Replaced set, for a list over all paths.
 type EffectiveQuestion struct {
 	// Kind is AuthPolicy or RateLimitPolicy.
 	Kind string
-	// Target and Via are written Kind/namespace/name, with #section where one is
-	// meant. Via may be empty.
+	// Target and Via have the form Kind/namespace/name or
+	// Kind/namespace/name#section. Via may be empty.
 	Target, Via string
-	// Reach is a rule key: where is it in force?
+	// Reach is the key of a rule; the answer lists the paths on which it is enforced.
 	Reach string
-	// Replaced asks for the rules that lost, of one Policy, namespace/name, unless
-	// that is empty.
+	// Replaced selects the rules that another policy replaced. Policy, as
+	// namespace/name, restricts the list to one policy; empty means all.
 	Replaced bool
 	Policy   string
 }
 
-// Errors of an EffectiveQuestion. What wraps them says more.
+// Errors of an EffectiveQuestion. The errors that wrap them have details.
 var (
 	ErrUnknownTarget = errors.New("no such target")
 	ErrMalformed     = errors.New("the question is malformed")

@@ -6,14 +6,14 @@ import (
 	"unicode"
 )
 
-// Sendable is d where its headers can be sent. Their values come out of requests: a
-// line end in one would begin another header. On an allow that is an evaluation error, as the
-// value without it would be a different one, perhaps another user's; on a denial controls
-// become spaces, and an invalid name is left out.
+// Sendable returns d with headers that are valid in HTTP. Values come from requests, and
+// a line end in a value would begin another header. On an allowed decision an invalid
+// header is an evaluation error, because a changed value could be that of another user.
+// On a denial control characters become spaces, and invalid names are removed.
 func (d GatewayDecision) Sendable() GatewayDecision {
 	if d.Allowed && !d.Denied {
 		for name, value := range d.Headers {
-			if !IsHeaderName(name) || strings.ContainsFunc(value, controls) {
+			if !IsHeaderName(name) || strings.ContainsFunc(value, isControl) {
 				failed := d.Failed("a header of the policy cannot be sent")
 				failed.Revision, failed.Target, failed.Policies = d.Revision, d.Target, d.Policies
 				return failed
@@ -35,20 +35,20 @@ func (d GatewayDecision) Sendable() GatewayDecision {
 	return d
 }
 
-// HeaderValue is text with a space for each control character.
+// HeaderValue returns text with each control character replaced by a space.
 func HeaderValue(text string) string {
 	return strings.Map(func(r rune) rune {
-		if controls(r) {
+		if isControl(r) {
 			return ' '
 		}
 		return r
 	}, text)
 }
 
-func controls(r rune) bool { return unicode.IsControl(r) && r != '\t' }
+func isControl(r rune) bool { return unicode.IsControl(r) && r != '\t' }
 
-// IsHeaderName reports whether text can name a header. A pseudo-header of HTTP/2, such
-// as ":path", is not a header: it would change the request that was decided on.
+// IsHeaderName reports whether text is the name of a header. Pseudo-headers of HTTP/2
+// such as ":path" are not: setting one would change the request after the decision.
 func IsHeaderName(text string) bool {
 	return text != "" && !slices.ContainsFunc([]byte(text), func(c byte) bool {
 		letter := 'a' <= c && c <= 'z' || 'A' <= c && c <= 'Z' || '0' <= c && c <= '9'

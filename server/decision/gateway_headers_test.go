@@ -40,6 +40,6 @@ func TestSendable(t *testing.T) {
 		t.Errorf("got %+v, want %q", got.Response, want)
 	}
 	if len(d.Response.Headers) != 2 {
-		t.Error("what was given is changed")
+		t.Error("the original decision was modified")
 	}
 }

@@ -6,9 +6,9 @@ import (
 	"unicode/utf8"
 )
 
-// InvalidRequest is why a body is not a valid request.
+// InvalidRequest is the error for a body that is not a valid request.
 type InvalidRequest struct {
-	// Code is always CodeInvalidRequest; it is written out with the message.
+	// Code is CodeInvalidRequest or, at the end of a stream, CodeEvaluationError.
 	Code string
 	// Message is one sentence that names the key, for people.
 	Message string
@@ -16,22 +16,21 @@ type InvalidRequest struct {
 	Field string
 }
 
-// CodeInvalidRequest is the code of every InvalidRequest.
+// CodeInvalidRequest is the code of an InvalidRequest that this package returns.
 const CodeInvalidRequest = "invalid_request"
 
-// Error is the message.
+// Error returns the message.
 func (e *InvalidRequest) Error() string { return e.Message }
 
-// Body is the answer to an invalid request:
-// {"error":{"code":...,"message":...}}.
+// Body returns the response body, {"error":{"code":...,"message":...}}.
 func (e *InvalidRequest) Body() []byte {
 	b := AppendString([]byte(`{"error":{"code":`), e.Code)
 	b = AppendString(append(b, `,"message":`...), e.Message)
 	return append(b, "}}"...)
 }
 
-// AsInvalidRequest is err as an *InvalidRequest, so that an endpoint can answer any
-// error of this package.
+// AsInvalidRequest returns err if it is an *InvalidRequest, and otherwise a new one
+// with the text of err, so that an endpoint can answer any error of this package.
 func AsInvalidRequest(err error) *InvalidRequest {
 	var invalid *InvalidRequest
 	if errors.As(err, &invalid) {
@@ -44,8 +43,8 @@ func invalid(field, format string, args ...any) *InvalidRequest {
 	return &InvalidRequest{Code: CodeInvalidRequest, Field: field, Message: fmt.Sprintf(format, args...)}
 }
 
-// shown is a key as messages show it: quoted, and never longer than a line.
-func shown(key string) string {
+// quoteKey quotes a key for a message and truncates a long one.
+func quoteKey(key string) string {
 	const limit = 80
 	if len(key) > limit {
 		cut := limit

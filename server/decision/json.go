@@ -9,8 +9,8 @@ type Value = jsontext.Value
 // Parse checks that data is one JSON value that has the same meaning to every reader:
 // no key twice in an object, valid UTF-8, no half of a surrogate pair, nothing after
 // the value, not nested deeper than jsontext.MaxDepth. The error is an
-// *InvalidRequest. The bytes are copied once; everything read out of the Value is cut
-// from that copy.
+// *InvalidRequest. Parse copies data once, and everything read from the Value refers
+// to that copy.
 func Parse(data []byte) (Value, error) {
 	if err := CheckJSON(data); err != nil {
 		return "", err
@@ -18,8 +18,8 @@ func Parse(data []byte) (Value, error) {
 	return jsontext.Cut(data), nil
 }
 
-// CheckJSON is the check of Parse alone. Unless an object has many keys, it allocates
-// nothing.
+// CheckJSON makes the checks of Parse and returns the same errors. It allocates nothing
+// unless an object has many keys.
 func CheckJSON(data []byte) error {
 	err := jsontext.Check(data, jsontext.Limits{})
 	if err == nil {
@@ -38,7 +38,7 @@ func invalidJSON(err *jsontext.Error, length int) *InvalidRequest {
 	case jsontext.TooDeep:
 		return invalid("", "the body nests deeper than %d levels", jsontext.MaxDepth)
 	case jsontext.DuplicateKey:
-		return invalid(err.Key, "key %s occurs twice in one object", shown(err.Key))
+		return invalid(err.Key, "key %s occurs twice in one object", quoteKey(err.Key))
 	case jsontext.ExponentTooLong:
 		return invalid("", "a number's exponent has more than %d digits, at byte %d", jsontext.MaxExponent, err.Offset)
 	case jsontext.NumberTooLong:
@@ -59,6 +59,6 @@ func invalidJSON(err *jsontext.Error, length int) *InvalidRequest {
 	return invalid("", "the body is not JSON, at byte %d", err.Offset)
 }
 
-// AppendString appends text as a JSON string. Bytes that are not UTF-8 become U+FFFD:
-// Parse accepts none.
+// AppendString appends text as a JSON string. Bytes that are not UTF-8 become U+FFFD,
+// because Parse rejects them.
 func AppendString(b []byte, text string) []byte { return jsontext.AppendString(b, text) }

@@ -38,7 +38,7 @@ func (r *VisibilityRequest) AuthorizationKey() string {
 	b := room[:0]
 	account := r.ServiceAccount
 	if account.Namespace == "" || account.Name == "" {
-		account = ServiceAccount{} // it does not count
+		account = ServiceAccount{} // ignored unless both parts are set
 	}
 	for _, text := range [...]string{r.User, account.Namespace, account.Name, cmp.Or(r.Action, ActionView), r.Type, r.Cluster.Name} {
 		b = keyText(b, text)
@@ -48,7 +48,8 @@ func (r *VisibilityRequest) AuthorizationKey() string {
 	return string(keyMembers(b, r.Cluster.Labels))
 }
 
-// GroupSet returns the request's groups that count, sorted, each once.
+// GroupSet returns the groups of the request without empty names, sorted and without
+// duplicates.
 func (r *VisibilityRequest) GroupSet() []string {
 	groups := slices.DeleteFunc(slices.Clone(r.Groups), func(group string) bool { return group == "" })
 	slices.Sort(groups)
@@ -59,8 +60,8 @@ func keyText(b []byte, text string) []byte {
 	return append(binary.AppendUvarint(b, uint64(len(text))), text...)
 }
 
-// keyCount appends a count. If differ is set, absent differs from empty: absent is
-// zero, and the count of a known value is one higher.
+// keyCount appends a count. If differ is set, an unknown value differs from an empty
+// one: it is written as zero, and the count of a known value is one higher.
 func keyCount(b []byte, count int, known, differ bool) []byte {
 	if differ && known {
 		count++

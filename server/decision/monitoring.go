@@ -9,12 +9,12 @@ type Principal struct {
 	Groups []string
 }
 
-// Listing is what all listings have in common. Each is of one instant.
+// Listing is the common part of all listings. Each is valid for one instant.
 type Listing struct {
 	// At is the instant of the answer, by the clock of decisions.
 	At       time.Time
 	Revision string
-	// EvaluationError is why there is no answer, empty if there is one.
+	// EvaluationError describes why the evaluation failed; empty if it succeeded.
 	EvaluationError string
 }
 
@@ -24,7 +24,7 @@ type PolicyListing struct {
 	Policies []PolicySummary
 }
 
-// PolicySummary is a policy as those it names may see it: without its other
+// PolicySummary describes a policy to one of its subjects, without the other
 // subjects.
 type PolicySummary struct {
 	Namespace string
@@ -32,14 +32,14 @@ type PolicySummary struct {
 	Priority  int
 	Deny      bool
 	Enabled   bool
-	// NotBefore and NotAfter are as written; empty: no bound.
+	// NotBefore and NotAfter are copied from the document; empty means no bound.
 	NotBefore string
 	NotAfter  string
-	// Default is what the policy says of clusters that none of its rules matches.
+	// Default is the effect of the policy on clusters that none of its rules matches.
 	Default string
 	// CustomTypes are the custom types that its rules list, sorted.
 	CustomTypes []string
-	// Hash is equal for equal policies, wherever they stand.
+	// Hash identifies the content of the policy and ignores its position.
 	Hash string
 	// Source is the first subject that names the principal: "user", "group:" with
 	// the group, or "serviceaccount".
@@ -47,11 +47,11 @@ type PolicySummary struct {
 	State  PolicyState
 }
 
-// PolicyState is whether a policy holds.
+// PolicyState is the state of a policy at an instant.
 type PolicyState string
 
-// The states of a policy. An inactive one is disabled or begins later, and one in
-// error has an invalid time.
+// The states of a policy. An inactive policy is disabled or begins later; a policy in
+// state error has an invalid time.
 const (
 	PolicyActive   PolicyState = "Active"
 	PolicyInactive PolicyState = "Inactive"
@@ -62,14 +62,14 @@ const (
 // PermissionListing is an answer of Policies.ListPermissions.
 type PermissionListing struct {
 	Listing
-	// Candidates is how many clusters were looked at.
+	// Candidates is the number of clusters that were evaluated.
 	Candidates int
 	// Accessible are those of them that the principal may view, by name.
 	Accessible []ClusterPermissions
 }
 
-// ClusterPermissions are what a principal has on a cluster. Full says that nothing
-// there is kept from it.
+// ClusterPermissions holds the permissions of a principal on a cluster. Full reports
+// whether the principal sees everything there.
 type ClusterPermissions struct {
 	Cluster     string
 	Permissions []string
@@ -88,12 +88,12 @@ type CustomType struct {
 	// Namespace and Name are the metric source's.
 	Namespace string
 	Name      string
-	// APIVersion, Kind and Scope are of what is collected.
+	// APIVersion, Kind and Scope describe the collected resource.
 	APIVersion string
 	Kind       string
 	Scope      string
 	Fields     []string
 	Computed   []string
-	// Aggregations are those that the principal's policy lets through.
+	// Aggregations lists those that the principal's policy allows.
 	Aggregations []string
 }

@@ -5,11 +5,11 @@ import (
 	"iter"
 )
 
-// Policies answers by one revision, for as long as the caller holds it. An adapter
-// loads the active revision once a request and calls everything below with it.
-// Implementations are safe for concurrent use and keep neither requests nor what
-// these point to. An evaluation error is part of an answer, which then denies, so
-// that every adapter refuses alike.
+// Policies decides requests by one revision, for as long as the caller holds it. An
+// adapter loads the active revision once a request and passes it to everything below.
+// Implementations are safe for concurrent use and retain neither requests nor values
+// that requests point to. An evaluation error is part of an answer, which then denies,
+// so that all adapters handle it in the same way.
 type Policies interface {
 	// Revision is the bundle's revision; empty if none is loaded.
 	Revision() string
@@ -18,22 +18,22 @@ type Policies interface {
 
 	// Access decides a validated request.
 	Access(ctx context.Context, r *Request) Decision
-	// WhoCan lists who may do what r describes; r has neither user nor groups.
+	// WhoCan lists the principals that r is allowed for; r has neither user nor groups.
 	WhoCan(ctx context.Context, r *Request) WhoCan
-	// MissingFacts returns what r lacks and policies in its scope read. After an
-	// error, which is an evaluation error, the facts are unknown.
+	// MissingFacts returns the facts that policies in the scope of r read and r lacks.
+	// An error is an evaluation error; the facts are unknown then.
 	MissingFacts(ctx context.Context, r *Request) (Facts, error)
 
-	// Visibility answers all of r but its items and numbers.
+	// Visibility authorizes r, without filtering its items or computing its numbers.
 	Visibility(ctx context.Context, r *VisibilityRequest) Authorization
 	// FilterItems completes a, an authorization of this revision for a request that
 	// differs from r at most in items, aggregations and metrics, and that has not
 	// expired. It reads items in bounded memory and calls yield with the index of each
-	// visible one, in order; nil items mean that the request has none. The decision
-	// has no Visible. The error is one of items or of yield.
+	// visible one, in order; nil items mean that the request has none. Visible is not
+	// set in the decision. The error is one that items or yield returned.
 	FilterItems(ctx context.Context, r *VisibilityRequest, a Authorization, items iter.Seq2[Item, error], yield func(index int) error) (VisibilityDecision, error)
 
-	// Gateway decides a request, or returns why it is invalid.
+	// Gateway decides a request, or returns an error if it is invalid.
 	Gateway(ctx context.Context, r *GatewayRequest) (GatewayDecision, *InvalidRequest)
 	// EffectivePolicies returns a value for json.Marshal. The error wraps
 	// ErrUnknownTarget, ErrMalformed or ErrNoRevision.
@@ -42,8 +42,8 @@ type Policies interface {
 	// ListPolicies lists the visibility policies whose subjects name the principal,
 	// active or not: denying ones first, each in the order of evaluation.
 	ListPolicies(ctx context.Context, p Principal) PolicyListing
-	// ListPermissions lists the principal's permissions on clusters; nil stands for
-	// all clusters that documents name. labels returns a cluster's labels.
+	// ListPermissions lists the principal's permissions on clusters; nil means all
+	// clusters that documents name. labels returns the labels of a cluster.
 	ListPermissions(ctx context.Context, p Principal, clusters []string, labels func(cluster string) map[string]string) PermissionListing
 	// ListCustomTypes lists the types of metric sources the principal can discover.
 	ListCustomTypes(ctx context.Context, p Principal) TypeListing
@@ -57,8 +57,8 @@ type Policies interface {
 	Revalidate(a Authorization) (Authorization, bool)
 }
 
-// Unavailable is Policies without a revision: it denies everything, and its text is
-// the evaluation error.
+// Unavailable implements Policies if no revision is loaded: it denies everything, with
+// its text as the evaluation error.
 type Unavailable string
 
 var _ Policies = Unavailable("")
@@ -113,7 +113,7 @@ func (u Unavailable) ListCustomTypes(context.Context, Principal) TypeListing {
 	return TypeListing{Listing: Listing{EvaluationError: string(u)}}
 }
 
-// Fingerprints are empty: there is nothing that authorizations could depend on.
+// Fingerprints returns empty fingerprints.
 func (Unavailable) Fingerprints() *Fingerprints { return &Fingerprints{} }
 
 // Revalidate returns false.

@@ -6,7 +6,7 @@ import (
 	"testing"
 )
 
-// Without a revision every question is refused with the same reason.
+// Without a revision every request is denied with the same reason.
 func TestUnavailable(t *testing.T) {
 	const reason = "no revision loaded"
 	p, ctx := Unavailable(reason), t.Context()
@@ -46,7 +46,7 @@ func TestUnavailable(t *testing.T) {
 		t.Errorf("got %v", err)
 	}
 	if _, ok := p.Revalidate(Authorization{}); ok || p.Revision() != "" || p.Sequence() != 0 {
-		t.Error("a revision is claimed")
+		t.Error("got a revision, want none")
 	}
 }
 

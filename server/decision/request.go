@@ -1,11 +1,11 @@
-// Package decision holds what every endpoint has in common: points, requests,
-// decisions and Policies, which turns one into the other. It knows neither OPA nor
-// any protocol.
+// Package decision defines the types that all endpoints share: points, requests,
+// decisions, and the interface Policies, which decides requests. It depends neither
+// on OPA nor on any protocol.
 //
 // Not part of the promised API; see package writ.
 package decision
 
-// Point names what is decided.
+// Point names a decision point: one kind of question that policies answer.
 type Point string
 
 // The points.
@@ -15,8 +15,8 @@ const (
 	Gateway    Point = "gateway"
 )
 
-// Request is a request at the access point, in the canonical form of every
-// protocol. Where "not known" and "known to be empty" differ, nil means not known.
+// Request is a request at the access point, in the canonical form that all protocols
+// are converted to. For fields where unknown differs from empty, nil means unknown.
 type Request struct {
 	User        string
 	Groups      []string
@@ -27,29 +27,29 @@ type Request struct {
 	Subresource string
 	Namespace   string
 	Name        string
-	// Path is set for a non-resource URL; then the resource attributes are empty.
+	// Path is the path of a non-resource URL; the resource attributes are empty then.
 	Path       string
 	Cluster    string
 	Tenant     string
 	Session    string
 	Escalation string
-	// Fields are the fields a mutating request changes; nil means not known.
+	// Fields lists the fields that a mutating request changes; nil means unknown.
 	Fields []string
-	// Labels are the object's; nil means not known.
+	// Labels are the labels of the object; nil means unknown.
 	Labels map[string]string
-	// NamespaceLabels are the namespace's; nil means not known.
+	// NamespaceLabels are the labels of the namespace; nil means unknown.
 	NamespaceLabels map[string]string
 	// Pod is the whole pod as JSON values (numbers are json.Number); nil means
-	// not known.
+	// unknown.
 	Pod map[string]any
-	// PodError says why the pod could not be fetched.
+	// PodError describes why the pod could not be fetched.
 	PodError string
 	// Attributes are facts for extensions (numbers are json.Number).
 	Attributes map[string]any
 }
 
-// Validate checks what the types of r leave open: for requests that the
-// adapters of other protocols build. The error is an *InvalidRequest.
+// Validate checks the rules that the types of r cannot express. Adapters that build
+// a request call it. The error is an *InvalidRequest.
 func (r *Request) Validate() error {
 	if r.User == "" && len(r.Groups) == 0 {
 		return invalid("user", `key "user" may be empty only where "groups" is not`)
@@ -57,7 +57,7 @@ func (r *Request) Validate() error {
 	return r.ValidateAction()
 }
 
-// ValidateAction is Validate for a request without a subject, as who-can takes.
+// ValidateAction is like Validate for a request without a subject, as WhoCan takes it.
 func (r *Request) ValidateAction() error {
 	switch {
 	case r.Verb == "":

@@ -11,7 +11,7 @@ import (
 type VisibilityRequest struct {
 	User   string
 	Groups []string
-	// ServiceAccount counts only where both its parts are given.
+	// ServiceAccount is ignored unless both its parts are set.
 	ServiceAccount ServiceAccount
 	Action         string
 	Cluster        Cluster
@@ -21,7 +21,7 @@ type VisibilityRequest struct {
 	Items *[]Item
 	// Aggregations are the raw values by name; nil means not given.
 	Aggregations map[string]any
-	// Metrics is nil where the request has none.
+	// Metrics is nil if the request has none.
 	Metrics map[string]any
 }
 
@@ -31,13 +31,13 @@ type ServiceAccount struct {
 	Name      string
 }
 
-// Cluster is the cluster a request is of; an empty name means none.
+// Cluster is the cluster of a request; an empty name means no cluster.
 type Cluster struct {
 	Name   string
 	Labels map[string]string
 }
 
-// Item is one thing a list shows. What is not given is empty.
+// Item is one element of a list. Absent keys leave their fields empty.
 type Item struct {
 	Name      string
 	Namespace string
@@ -48,14 +48,14 @@ type Item struct {
 // VisibilityDecision is the answer to a VisibilityRequest.
 type VisibilityDecision struct {
 	Authorization
-	// Visible are the ascending indexes of items that may be seen.
+	// Visible holds the indexes of the visible items, ascending.
 	Visible      []int          `json:"visible"`
 	Aggregations map[string]any `json:"aggregations"`
 	Metrics      map[string]any `json:"metrics"`
 }
 
 // Authorization is the part of a VisibilityDecision that depends on neither
-// items nor numbers, and can be kept. Its zero value is not an answer.
+// items nor numbers, and can be cached. Its zero value is not a valid answer.
 type Authorization struct {
 	Decision    string         `json:"decision"` // allow, partial or deny
 	Permissions []string       `json:"permissions"`
@@ -63,16 +63,16 @@ type Authorization struct {
 	Reason      string         `json:"reason"`
 	Filters     map[string]any `json:"filters"`
 	Matched     []Matched      `json:"matched"`
-	// EvaluationError is why no decision was reached, empty if one was. With one the
-	// decision is deny and must not be kept.
+	// EvaluationError describes why the evaluation failed; empty if it succeeded. With
+	// an evaluation error the decision is deny and must not be cached.
 	EvaluationError string `json:"-"`
 	// Revision is the revision of the bundle that answered.
 	Revision string `json:"-"`
-	// Expires is the first instant at which the answer may be another, because a
-	// policy of the principal begins or has ended. Zero: never within the revision.
+	// Expires is the first instant at which the answer may differ, because a policy of
+	// the principal begins or has ended. Zero means never within the revision.
 	Expires time.Time `json:"-"`
-	// Basis is what the engine needs to filter items and compute numbers: opaque to
-	// others, and valid for the revision only.
+	// Basis holds the engine's own data for filtering items and computing numbers. It
+	// is opaque to other packages and valid for the revision only.
 	Basis any `json:"-"`
 }
 
@@ -89,7 +89,7 @@ const (
 	ActionViewMetrics = "viewMetrics"
 )
 
-// DeniedAuthorization is the authorization if no policy grants anything.
+// DeniedAuthorization returns the authorization if no policy grants anything.
 func DeniedAuthorization(reason string) Authorization {
 	return Authorization{
 		Decision: VisibleNone, Reason: reason,
@@ -97,7 +97,7 @@ func DeniedAuthorization(reason string) Authorization {
 	}
 }
 
-// All is the request's items as Policies.FilterItems takes them, nil where it has none.
+// All returns an iterator over the items for Policies.FilterItems; nil if r has none.
 func (r *VisibilityRequest) All() iter.Seq2[Item, error] {
 	if r.Items == nil {
 		return nil

@@ -1,9 +1,8 @@
 package decision
 
-// DecodeVisibility reads a request at the visibility point in its canonical form,
-// as strictly as Decode: a key the point does not have and a value of a wrong type
-// are refused, by an *InvalidRequest that names the key. In labels, items and the
-// cluster null is absent, as it is everywhere.
+// DecodeVisibility reads a request at the visibility point in its canonical form.
+// It is as strict as Decode: unknown keys and values of the wrong type are rejected.
+// null means absent. The error is an *InvalidRequest that names the key.
 func DecodeVisibility(data []byte) (*VisibilityRequest, error) {
 	value, err := Parse(data)
 	if err != nil {
@@ -20,41 +19,41 @@ func VisibilityFromValue(value Value) (*VisibilityRequest, error) {
 	}
 	r := &VisibilityRequest{}
 	for key, member := range value.Members() {
-		if err := r.set(key, member); err != nil {
+		if err := r.parseMember(key, member); err != nil {
 			return nil, err
 		}
 	}
 	return r, nil
 }
 
-func (r *VisibilityRequest) set(key string, value Value) (err error) {
+func (r *VisibilityRequest) parseMember(key string, value Value) (err error) {
 	switch key {
 	case "user":
-		r.User, err = optionalText(key, value)
+		r.User, err = parseOptionalText(key, value)
 	case "action":
-		r.Action, err = optionalText(key, value)
+		r.Action, err = parseOptionalText(key, value)
 	case "type":
-		r.Type, err = optionalText(key, value)
+		r.Type, err = parseOptionalText(key, value)
 	case "groups":
-		r.Groups, err = texts(key, value)
+		r.Groups, err = parseTexts(key, value)
 	case "serviceAccount":
-		r.ServiceAccount, err = serviceAccount(key, value)
+		r.ServiceAccount, err = parseServiceAccount(key, value)
 	case "cluster":
-		r.Cluster, err = cluster(key, value)
+		r.Cluster, err = parseCluster(key, value)
 	case "items":
-		r.Items, err = items(key, value)
+		r.Items, err = parseItems(key, value)
 	case "aggregations":
-		r.Aggregations, err = object(key, value)
+		r.Aggregations, err = parseObject(key, value)
 	case "metrics":
-		r.Metrics, err = metrics(key, value)
+		r.Metrics, err = parseMetrics(key, value)
 	default:
-		return invalid(key, "unknown key %s", shown(key))
+		return invalid(key, "unknown key %s", quoteKey(key))
 	}
 	return err
 }
 
-// optionalText is empty for null.
-func optionalText(key string, value Value) (string, error) {
+// parseOptionalText returns "" for null, and an error if value is neither null nor a string.
+func parseOptionalText(key string, value Value) (string, error) {
 	text, ok := value.Text()
 	if !ok && !value.IsNull() {
 		return "", invalid(key, "key %q must be a string", key)
@@ -62,8 +61,9 @@ func optionalText(key string, value Value) (string, error) {
 	return text, nil
 }
 
-// parts refuses what is neither an object nor null, and reads each member.
-func parts(key string, value Value, read func(name string, member Value) error) error {
+// parseMembers calls read for each member of an object. It returns an error if value
+// is neither an object nor null, or if read returns one.
+func parseMembers(key string, value Value, read func(name string, member Value) error) error {
 	if value.IsNull() {
 		return nil
 	}
@@ -78,33 +78,33 @@ func parts(key string, value Value, read func(name string, member Value) error) 
 	return nil
 }
 
-func serviceAccount(key string, value Value) (a ServiceAccount, err error) {
-	err = parts(key, value, func(name string, member Value) (err error) {
+func parseServiceAccount(key string, value Value) (a ServiceAccount, err error) {
+	err = parseMembers(key, value, func(name string, member Value) (err error) {
 		switch name {
 		case "namespace":
-			a.Namespace, err = optionalText(key+".namespace", member)
+			a.Namespace, err = parseOptionalText(key+".namespace", member)
 		case "name":
-			a.Name, err = optionalText(key+".name", member)
+			a.Name, err = parseOptionalText(key+".name", member)
 		}
 		return err
 	})
 	return a, err
 }
 
-func cluster(key string, value Value) (c Cluster, err error) {
-	err = parts(key, value, func(name string, member Value) (err error) {
+func parseCluster(key string, value Value) (c Cluster, err error) {
+	err = parseMembers(key, value, func(name string, member Value) (err error) {
 		switch name {
 		case "name":
-			c.Name, err = optionalText(key+".name", member)
+			c.Name, err = parseOptionalText(key+".name", member)
 		case "labels":
-			c.Labels, err = textMap(key+".labels", member)
+			c.Labels, err = parseTextMap(key+".labels", member)
 		}
 		return err
 	})
 	return c, err
 }
 
-func items(key string, value Value) (*[]Item, error) {
+func parseItems(key string, value Value) (*[]Item, error) {
 	if value.IsNull() {
 		return nil, nil
 	}
@@ -113,17 +113,17 @@ func items(key string, value Value) (*[]Item, error) {
 	}
 	list := []Item{}
 	for element := range value.Elements() {
-		item, err := itemFromValue(element)
+		item, err := parseItem(element)
 		if err != nil {
-			return nil, inItem(len(list), err)
+			return nil, itemError(len(list), err)
 		}
 		list = append(list, item)
 	}
 	return &list, nil
 }
 
-// inItem says which item an error is of, counted from 0.
-func inItem(index int, err error) *InvalidRequest {
+// itemError adds the index of the item, counted from 0, to an error.
+func itemError(index int, err error) *InvalidRequest {
 	return invalid("items", "item %d: %s", index, AsInvalidRequest(err).Message)
 }
 
@@ -133,23 +133,23 @@ func DecodeItem(data []byte) (Item, error) {
 	if err != nil {
 		return Item{}, err
 	}
-	return itemFromValue(value)
+	return parseItem(value)
 }
 
-func itemFromValue(value Value) (item Item, err error) {
+func parseItem(value Value) (item Item, err error) {
 	if !value.IsObject() {
 		return item, invalid("", "the item is not a JSON object")
 	}
 	for key, member := range value.Members() {
 		switch key {
 		case "name":
-			item.Name, err = optionalText(key, member)
+			item.Name, err = parseOptionalText(key, member)
 		case "namespace":
-			item.Namespace, err = optionalText(key, member)
+			item.Namespace, err = parseOptionalText(key, member)
 		case "labels":
-			item.Labels, err = textMap(key, member)
+			item.Labels, err = parseTextMap(key, member)
 		case "fields":
-			item.Fields, err = object(key, member)
+			item.Fields, err = parseObject(key, member)
 		}
 		if err != nil {
 			return Item{}, err

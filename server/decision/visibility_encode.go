@@ -2,8 +2,8 @@ package decision
 
 import "strconv"
 
-// AppendJSON appends the decision as its point's JSON: keys in a fixed order, those
-// of objects sorted. Lists and objects are never null.
+// AppendJSON appends the decision in the JSON form of its point: keys in a fixed order,
+// keys of free-form objects sorted. Lists and objects are never null.
 func (d *VisibilityDecision) AppendJSON(b []byte) []byte {
 	b = d.appendParts(append(b, '{'))
 	b = append(AppendInts(append(b, `,"visible":`...), d.Visible), ',')
@@ -13,14 +13,14 @@ func (d *VisibilityDecision) AppendJSON(b []byte) []byte {
 // MarshalJSON is AppendJSON for encoding/json.
 func (d VisibilityDecision) MarshalJSON() ([]byte, error) { return d.AppendJSON(nil), nil }
 
-// AppendJSON appends the authorization as a JSON object: a decision but for items
-// and numbers.
+// AppendJSON appends the authorization as a JSON object: a decision without visible,
+// aggregations and metrics.
 func (a *Authorization) AppendJSON(b []byte) []byte {
 	return append(a.appendParts(append(b, '{')), '}')
 }
 
-// AppendNumbers appends aggregations and metrics as a JSON object: what comes
-// after the items of a stream.
+// AppendNumbers appends aggregations and metrics as a JSON object: the last line of a
+// stream.
 func (d *VisibilityDecision) AppendNumbers(b []byte) []byte {
 	return append(d.appendNumbers(append(b, '{')), '}')
 }
@@ -46,8 +46,8 @@ func (a *Authorization) appendParts(b []byte) []byte {
 	return append(b, ']')
 }
 
-// appendPolicy appends what matched at the visibility point, where nothing is
-// bound and so no role stands between a policy and its rule.
+// appendPolicy appends a rule that matched at the visibility point, where policies
+// name their subjects and there are no roles.
 func (m *Matched) appendPolicy(b []byte) []byte {
 	b = appendMember(b, "{", "kind", m.Kind)
 	b = appendMember(b, ",", "namespace", m.Namespace)
@@ -68,7 +68,7 @@ func AppendInts(b []byte, list []int) []byte {
 	return append(b, ']')
 }
 
-// appendObject is {} for nil.
+// appendObject appends object as JSON, {} for nil.
 func appendObject(b []byte, object map[string]any) []byte {
 	if object == nil {
 		return append(b, "{}"...)

@@ -8,9 +8,9 @@ import (
 	"iter"
 )
 
-// Lines reads a request whose items come one by one: a line of JSON with the
-// request but no items, then one item a line. Blank lines are skipped. It holds
-// one line at a time.
+// Lines reads a request with streamed items: a line of JSON with the request without
+// items, then one item a line. Blank lines are skipped. Lines buffers one line at a
+// time.
 type Lines struct {
 	// Max is the longest line in bytes.
 	Max int
@@ -20,7 +20,7 @@ type Lines struct {
 	in *bufio.Reader
 }
 
-// NewLines reads from in.
+// NewLines returns Lines that read from in, with lines of at most max bytes.
 func NewLines(in io.Reader, max int) *Lines {
 	return &Lines{Max: max, in: bufio.NewReaderSize(in, 64<<10)}
 }
@@ -42,8 +42,8 @@ func (l *Lines) Request() (*VisibilityRequest, error) {
 	return r, nil
 }
 
-// Items reads the lines after the first. The error for an invalid item is an *InvalidRequest
-// that says which; any error ends the sequence.
+// Items reads the lines after the first. The error for an invalid item is an
+// *InvalidRequest that names the item; any error ends the sequence.
 func (l *Lines) Items() iter.Seq2[Item, error] {
 	return func(yield func(Item, error) bool) {
 		for index := 0; ; index++ {
@@ -56,7 +56,7 @@ func (l *Lines) Items() iter.Seq2[Item, error] {
 				item, err = DecodeItem(text)
 			}
 			if e := (*InvalidRequest)(nil); errors.As(err, &e) {
-				err = inItem(index, e)
+				err = itemError(index, e)
 			}
 			if !yield(item, err) || err != nil {
 				return
@@ -65,7 +65,8 @@ func (l *Lines) Items() iter.Seq2[Item, error] {
 	}
 }
 
-// next is a line that is not blank. With io.EOF it is the last, or empty.
+// next returns the next line that is not blank. With io.EOF the line is the last one,
+// or empty.
 func (l *Lines) next() ([]byte, error) {
 	for {
 		text, err := l.line()
@@ -75,7 +76,7 @@ func (l *Lines) next() ([]byte, error) {
 	}
 }
 
-// line reads up to a line feed. One that is too long is not read to its end.
+// line reads up to a line feed. It stops reading a line that is too long.
 func (l *Lines) line() ([]byte, error) {
 	var text []byte
 	for {
@@ -89,7 +90,7 @@ func (l *Lines) line() ([]byte, error) {
 			return nil, invalid("", "the line is longer than %d bytes", l.Max)
 		}
 		if err == nil && text == nil {
-			return part, nil // good until the next read, by when it is decoded
+			return part, nil // valid until the next read; the caller decodes it before
 		}
 		text = append(text, part...)
 		if !errors.Is(err, bufio.ErrBufferFull) {

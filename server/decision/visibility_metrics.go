@@ -1,18 +1,18 @@
 package decision
 
-// metrics are an object whose totals are numbers and whose byNamespace and byNode
-// hold records. Nothing reads its other parts.
-func metrics(key string, value Value) (map[string]any, error) {
-	err := parts(key, value, func(part string, member Value) error {
+// parseMetrics reads an object whose totals are numbers and whose byNamespace and
+// byNode hold records. Other members are accepted and ignored.
+func parseMetrics(key string, value Value) (map[string]any, error) {
+	err := parseMembers(key, value, func(part string, member Value) error {
 		name := key + "." + part
 		switch part {
 		case "totals":
-			return parts(name, member, func(metric string, number Value) error {
-				return within(name, optionalNumber(metric, number))
+			return parseMembers(name, member, func(metric string, number Value) error {
+				return inField(name, checkOptionalNumber(metric, number))
 			})
 		case "byNamespace", "byNode":
-			return parts(name, member, func(of string, content Value) error {
-				return within(name, inRecord(of, record(part == "byNode", content)))
+			return parseMembers(name, member, func(of string, content Value) error {
+				return inField(name, inRecord(of, checkRecord(part == "byNode", content)))
 			})
 		}
 		return nil
@@ -20,12 +20,12 @@ func metrics(key string, value Value) (map[string]any, error) {
 	if err != nil {
 		return nil, err
 	}
-	return object(key, value)
+	return parseObject(key, value)
 }
 
-// record checks a record of a namespace or a node: labels, of a node whether it is
-// ready and its roles, and numbers under any other key.
-func record(node bool, value Value) error {
+// checkRecord checks the record of a namespace or a node: labels, for a node also
+// ready and roles, and numbers under all other keys.
+func checkRecord(node bool, value Value) error {
 	if !value.IsObject() {
 		return invalid("", "it is not a JSON object")
 	}
@@ -33,15 +33,15 @@ func record(node bool, value Value) error {
 		var err error
 		switch {
 		case key == "labels":
-			_, err = textMap(key, member)
+			_, err = parseTextMap(key, member)
 		case node && key == "roles":
-			_, err = texts(key, member)
+			_, err = parseTexts(key, member)
 		case node && key == "ready":
 			if !member.IsBool() && !member.IsNull() {
 				err = invalid(key, "key %q must be a boolean", key)
 			}
 		default:
-			err = optionalNumber(key, member)
+			err = checkOptionalNumber(key, member)
 		}
 		if err != nil {
 			return err
@@ -50,16 +50,16 @@ func record(node bool, value Value) error {
 	return nil
 }
 
-// optionalNumber refuses what is neither a number nor null.
-func optionalNumber(key string, value Value) error {
+// checkOptionalNumber returns an error if value is neither a number nor null.
+func checkOptionalNumber(key string, value Value) error {
 	if value.IsNumber() || value.IsNull() {
 		return nil
 	}
-	return invalid(key, "key %s must be a number", shown(key))
+	return invalid(key, "key %s must be a number", quoteKey(key))
 }
 
-// within and inRecord say where an error is.
-func within(field string, err error) error {
+// inField and inRecord add the position of an error; nil stays nil.
+func inField(field string, err error) error {
 	if err == nil {
 		return nil
 	}
@@ -70,5 +70,5 @@ func inRecord(name string, err error) error {
 	if err == nil {
 		return nil
 	}
-	return invalid(name, "record %s: %s", shown(name), AsInvalidRequest(err).Message)
+	return invalid(name, "record %s: %s", quoteKey(name), AsInvalidRequest(err).Message)
 }

@@ -1,7 +1,7 @@
 package decision
 
-// Names are what the request's principal goes by: its user, and its service
-// account where both parts of that are given.
+// Names returns the names of the request's principal: its user, and its service
+// account if both parts of that are set.
 func (r *VisibilityRequest) Names() []string {
 	var names []string
 	if r.User != "" {

@@ -5,15 +5,14 @@ import (
 	"iter"
 )
 
-// Stream is the answer to a visibility request whose items come one by one, as
-// lines of JSON: the authorization; {"visible":[...]} with indexes of items, in
-// order, as often as there are enough of them; and last the aggregations and
-// metrics. A line with an "error" ends an answer that is not whole: the last
-// line shows whether it is.
+// Stream writes the answer to a visibility request with streamed items, as lines of
+// JSON: the authorization; then {"visible":[...]} with indexes of items in order, each
+// time Chunk of them are known; last the aggregations and metrics. A line with an
+// "error" ends an incomplete answer, so that a client can detect one by its last line.
 type Stream struct {
 	// Chunk is how many indexes a line holds at most.
 	Chunk int
-	// Write gets each line, which it must not keep.
+	// Write is called with each line, which it must not retain.
 	Write func(line []byte) error
 
 	line    []byte
@@ -23,8 +22,8 @@ type Stream struct {
 // CodeEvaluationError is the code of an error that ends the answer to a valid request.
 const CodeEvaluationError = "evaluation_error"
 
-// Run answers r by p and an authorization that p gave. The error is of items or of
-// Write; an evaluation error is part of the decision.
+// Run writes the answer to r, with an authorization that p returned. The error is one
+// of items or of Write; an evaluation error is part of the decision.
 func (s *Stream) Run(ctx context.Context, p Policies, r *VisibilityRequest, a Authorization, items iter.Seq2[Item, error]) (VisibilityDecision, error) {
 	if err := s.put(func(b []byte) []byte { return a.AppendJSON(b) }); err != nil {
 		return VisibilityDecision{Authorization: a}, err
@@ -42,7 +41,8 @@ func (s *Stream) Run(ctx context.Context, p Policies, r *VisibilityRequest, a Au
 	return d, s.put(d.AppendNumbers)
 }
 
-// Refuse ends the answer with an error.
+// Refuse ends the answer with a line that contains err. It returns an error if writing
+// fails.
 func (s *Stream) Refuse(err error) error {
 	return s.put(func(b []byte) []byte { return append(b, AsInvalidRequest(err).Body()...) })
 }
