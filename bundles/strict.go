@@ -53,8 +53,12 @@ func decodeTables(content []byte) (tables.List, tables.Features, error) {
 	all := translator.Tables()
 	var list tables.List
 	for _, table := range all {
-		text := data[table.Key()]
-		delete(data, table.Key())
+		key := table.Key()
+		if key == "" {
+			continue
+		}
+		text := data[key]
+		delete(data, key)
 		if len(text) == 0 || string(text) == "null" {
 			continue
 		}

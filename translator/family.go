@@ -1,6 +1,7 @@
 package translator
 
 import (
+	"path"
 	"slices"
 
 	"github.com/writ-policy/writ/translator/access"
@@ -52,12 +53,11 @@ func registered() []Family {
 // Kinds returns the kinds of all families.
 func Kinds() syntax.Kinds { return kindsOf(registered()) }
 
-// Tables returns an empty table of each family whose table is part of the data of
-// a bundle.
+// Tables returns an empty table of each family that has one.
 func Tables() tables.List {
 	var list tables.List
 	for _, family := range registered() {
-		if table := family.NewTable(); table != nil && table.Key() != "" {
+		if table := family.NewTable(); table != nil {
 			list = append(list, table)
 		}
 	}
@@ -72,6 +72,18 @@ func kindsOf(families []Family) syntax.Kinds {
 	return kinds
 }
 
+// points returns the names of the points that families answer: the folders of their
+// entrypoints.
+func points(families []Family) []string {
+	var names []string
+	for _, family := range families {
+		if table := family.NewTable(); table != nil && table.Entrypoint() != "" {
+			names = append(names, path.Base(path.Dir(table.Entrypoint())))
+		}
+	}
+	return names
+}
+
 // phases are the families, and the names of the documents that they have seen. The
 // families resolve and lower one directory after another.
 type phases struct {
@@ -81,6 +93,7 @@ type phases struct {
 
 // resolve reads documents together. The list is kept and must not be changed.
 func (p *phases) resolve(documents []syntax.Document, o directory.Options) *directory.Directory {
+	o.Points = points(p.families)
 	d := p.names.NewDirectory(documents, o)
 	for _, family := range p.families {
 		family.Resolve(d)

@@ -59,8 +59,14 @@ type evalOptions struct {
 	stream    bool
 }
 
-// evalPoints are the points at which eval answers requests.
-var evalPoints = []string{string(decision.Access), string(decision.Visibility), string(decision.Gateway)}
+// evalPoints returns the points at which eval answers requests.
+func evalPoints() []string {
+	var names []string
+	for _, point := range decision.Points() {
+		names = append(names, string(point))
+	}
+	return names
+}
 
 func newEval(s streams) *cobra.Command {
 	o := evalOptions{point: string(decision.Access)}
@@ -75,12 +81,12 @@ func newEval(s streams) *cobra.Command {
 	f := cmd.Flags()
 	f.StringVar(&o.policies, "policies", "", "policy `directory` to decide by")
 	f.StringVar(&o.bundle, "bundle", "", "built bundle to decide by instead of --policies: a tarball or a folder")
-	f.Var(&choice{&o.point, evalPoints}, "point", "decision point: access, visibility or gateway")
+	f.Var(&choice{&o.point, evalPoints()}, "point", "decision point: access, visibility or gateway")
 	f.StringVar(&o.now, "now", "", "evaluation `time` (RFC 3339) instead of the machine's")
 	f.IntVar(&o.maxLine, "max-line", defaultMaxLine, "longest request in `bytes`")
 	f.BoolVar(&o.stream, "stream", false, "read one request at the point visibility, with one item per line")
 	markCommandLineOnly(cmd, "now", "stream")
-	complete(cmd, "point", evalPoints...)
+	complete(cmd, "point", evalPoints()...)
 	o.documents.add(cmd)
 	return cmd
 }
@@ -128,43 +134,52 @@ type answerer func(ctx context.Context, into *bytes.Buffer, request []byte) erro
 // pointAnswerer returns the answerer of a point, or nil if there is no such point. It
 // adds the rules that match to h, which may be nil.
 func pointAnswerer(e *engine.Engine, point string, h hits) answerer {
-	switch point {
-	case string(decision.Access):
-		return func(ctx context.Context, into *bytes.Buffer, request []byte) error {
-			r, err := decision.Decode(request)
-			if err != nil {
-				return err
-			}
-			d := e.Access(ctx, r)
-			h.add(d.Matched)
-			writeDecision(into, d)
-			return nil
-		}
-	case string(decision.Visibility):
-		return func(ctx context.Context, into *bytes.Buffer, request []byte) error {
-			r, err := decision.DecodeVisibility(request)
-			if err != nil {
-				return err
-			}
-			d := decision.DecideVisibility(ctx, e, r, e.Visibility(ctx, r))
-			into.Write(append(d.AppendJSON(into.AvailableBuffer()), '\n'))
-			return nil
-		}
-	case string(decision.Gateway):
-		return func(ctx context.Context, into *bytes.Buffer, request []byte) error {
-			r, err := decision.DecodeGateway(request)
-			if err != nil {
-				return err
-			}
-			d, refused := e.Gateway(ctx, r)
-			if refused != nil {
-				return refused
-			}
-			encodeLine(into, d)
-			return nil
-		}
+	answerers := map[decision.Point]answerer{
+		decision.Access:     accessAnswerer(e, h),
+		decision.Visibility: visibilityAnswerer(e),
+		decision.Gateway:    gatewayAnswerer(e),
 	}
-	return nil
+	return answerers[decision.Point(point)]
+}
+
+func accessAnswerer(e *engine.Engine, h hits) answerer {
+	return func(ctx context.Context, into *bytes.Buffer, request []byte) error {
+		r, err := decision.Decode(request)
+		if err != nil {
+			return err
+		}
+		d := e.Access(ctx, r)
+		h.add(d.Matched)
+		writeDecision(into, d)
+		return nil
+	}
+}
+
+func visibilityAnswerer(e *engine.Engine) answerer {
+	return func(ctx context.Context, into *bytes.Buffer, request []byte) error {
+		r, err := decision.DecodeVisibility(request)
+		if err != nil {
+			return err
+		}
+		d := decision.DecideVisibility(ctx, e, r, e.Visibility(ctx, r))
+		into.Write(append(d.AppendJSON(into.AvailableBuffer()), '\n'))
+		return nil
+	}
+}
+
+func gatewayAnswerer(e *engine.Engine) answerer {
+	return func(ctx context.Context, into *bytes.Buffer, request []byte) error {
+		r, err := decision.DecodeGateway(request)
+		if err != nil {
+			return err
+		}
+		d, refused := e.Gateway(ctx, r)
+		if refused != nil {
+			return refused
+		}
+		encodeLine(into, d)
+		return nil
+	}
 }
 
 // answerLines answers the requests on standard input. It returns an error if reading

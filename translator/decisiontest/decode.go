@@ -1,8 +1,6 @@
 package decisiontest
 
 import (
-	"slices"
-	"strings"
 	"time"
 
 	"github.com/writ-policy/writ/translator/diag"
@@ -13,8 +11,6 @@ const kindDecisionTest = "DecisionTest"
 
 // kinds are the kinds of decision tests.
 var kinds = syntax.KindsOf(syntax.VersionWrit, decodeDecisionTest, kindDecisionTest)
-
-var points = []string{"access", "visibility", "gateway"}
 
 // decodeDecisionTest decodes a DecisionTest. Its requests are only seen to be objects:
 // what a request is, the decision point says when the test runs.
@@ -49,9 +45,7 @@ func decodeDecisionTest(d *syntax.Decoder, n *syntax.Node, kind *syntax.Field) {
 
 func decodeDecisionSpec(d *syntax.Decoder, c *syntax.Cursor, t *DecisionTest) {
 	if point := c.Required("point"); point != nil {
-		if t.Point = point.Value; !slices.Contains(points, point.Value) {
-			c.Fail(point, diag.BadValue, "one of "+strings.Join(points, ", "), "point %s is not known", syntax.Quote(point.Value))
-		}
+		t.Point, t.PointAt = point.Value, d.At(point)
 	}
 	if now := c.Text("now"); now != nil {
 		t.Now = now.Value

@@ -11,9 +11,12 @@ const FamilyDecisionTest = "decisiontest"
 // DecisionTest is a writ.dev/v1 DecisionTest.
 type DecisionTest struct {
 	syntax.Header
-	Point string
-	Now   string // RFC 3339, empty: the engine's clock
-	Cases []DecisionCase
+	// Point is the name of a decision point. PointAt is the position of a point that is
+	// stated.
+	Point   string
+	PointAt diag.Position
+	Now     string // RFC 3339, empty: the engine's clock
+	Cases   []DecisionCase
 }
 
 // DecisionCase is one request and the decision it must get.

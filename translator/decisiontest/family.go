@@ -1,6 +1,10 @@
 package decisiontest
 
 import (
+	"fmt"
+	"slices"
+	"strings"
+
 	"github.com/writ-policy/writ/translator/diag"
 	"github.com/writ-policy/writ/translator/directory"
 	"github.com/writ-policy/writ/translator/emit"
@@ -17,8 +21,20 @@ func (*Family) Kinds() syntax.Kinds { return kinds }
 // NewTable returns an empty table, nil: the family has none.
 func (*Family) NewTable() tables.Table { return nil }
 
-// Resolve does nothing: decision tests refer to no document.
-func (*Family) Resolve(*directory.Directory) {}
+// Resolve reports tests at points that no family answers.
+func (*Family) Resolve(d *directory.Directory) {
+	for _, t := range directory.DocumentsOf[*DecisionTest](d) {
+		if t.Point != "" && !slices.Contains(d.Points, t.Point) {
+			d.List.Add(diag.Diagnostic{
+				Position: t.PointAt,
+				Length:   len([]rune(t.Point)),
+				Code:     diag.BadValue,
+				Message:  fmt.Sprintf("point %s is not known", syntax.Quote(t.Point)),
+				Hint:     "one of " + strings.Join(d.Points, ", "),
+			})
+		}
+	}
+}
 
 // Lower returns nil.
 func (*Family) Lower() (tables.Table, diag.List) { return nil, nil }

@@ -18,6 +18,8 @@ type Options struct {
 	Master string
 	// AllowEmpty accepts a directory without a single policy document.
 	AllowEmpty bool
+	// Points are the decision points that families answer, as decision tests name them.
+	Points []string
 	// Partial says that some file or document could not be read. What is not
 	// there is then no reason for a warning, nor for calling the directory empty.
 	Partial bool
@@ -27,8 +29,10 @@ type Options struct {
 // once. The families follow references in it and add diagnostics to it. It is not
 // safe for concurrent use.
 type Directory struct {
+	// As in Options.
 	Master  string
-	Partial bool // as in Options
+	Points  []string
+	Partial bool
 	// documents are in the order of positions. repeated are those whose identity an
 	// earlier one has; they are not among documents.
 	documents, Repeated []syntax.Document
@@ -50,7 +54,7 @@ func (n *Names) NewDirectory(documents []syntax.Document, o Options) *Directory 
 		o.Master = DefaultMaster
 	}
 	documents = inOrder(documents)
-	d := &Directory{Master: o.Master, Partial: o.Partial, names: n, Changed: n.update(documents)}
+	d := &Directory{Master: o.Master, Points: o.Points, Partial: o.Partial, names: n, Changed: n.update(documents)}
 	policies := 0
 	for _, document := range documents {
 		if !document.Meta().Auxiliary {

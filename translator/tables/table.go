@@ -19,7 +19,7 @@ type Table interface {
 	// content.
 	Features() Features
 	// Entrypoint is the rule that answers the family's point, as a path of OPA's
-	// Data API, or empty.
+	// Data API, or empty. The last but one part of the path names the point.
 	Entrypoint() string
 	// JSON returns the table's JSON in parts to be joined. The parts must not be
 	// modified. The error is that of a value JSON cannot hold.

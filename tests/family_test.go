@@ -1,0 +1,111 @@
+package tests
+
+import (
+	"go/ast"
+	"go/parser"
+	"go/token"
+	"io/fs"
+	"maps"
+	"path"
+	"path/filepath"
+	"slices"
+	"strings"
+	"testing"
+)
+
+// namedBy is how many production files outside of a family's folder name it at most:
+// they import its packages, or use its table by its type. The shared phases loop over
+// the families, so a family that nothing else needs is named in the registry alone.
+var namedBy = map[string]struct {
+	table string
+	files int
+}{
+	"access":       {"Access", 22},
+	"decisiontest": {"", 3},
+	"deny":         {"Deny", 1},
+	"extension":    {"", 5},
+	"gateway":      {"Gateway", 13},
+	"visibility":   {"Visibility", 4},
+}
+
+// The registry of families names each once, and few other files name one at all.
+func TestFilesThatNameAFamily(t *testing.T) {
+	naming := make(map[string][]string)
+	walkProduction(t, func(file string, parsed *ast.File) {
+		for family, named := range namedBy {
+			if !strings.HasPrefix(file, "translator/"+family+"/") && !strings.HasPrefix(file, "translator/tables/") &&
+				names(parsed, module+"/translator/"+family, named.table) {
+				naming[family] = append(naming[family], file)
+			}
+		}
+	})
+	for _, family := range slices.Sorted(maps.Keys(namedBy)) {
+		files := naming[family]
+		if !slices.Contains(files, "translator/family.go") {
+			t.Errorf("%s is not in the registry", family)
+		}
+		if most := namedBy[family].files; len(files) > most {
+			t.Errorf("%d files name %s, want at most %d:\n%s", len(files), family, most, strings.Join(files, "\n"))
+		} else if len(files) < most {
+			t.Logf("%d files name %s: the limit of %d can be lowered", len(files), family, most)
+		}
+	}
+	folders, err := filepath.Glob("../translator/*/family.go")
+	if err != nil || len(folders) != len(namedBy) {
+		t.Errorf("got %d folders of families and %v, want %d", len(folders), err, len(namedBy))
+	}
+}
+
+// names reports whether a file imports a package or one below it, or has the name of a
+// table.
+func names(file *ast.File, family, table string) bool {
+	for _, imported := range paths(file) {
+		if imported == family || strings.HasPrefix(imported, family+"/") {
+			return true
+		}
+	}
+	found := false
+	ast.Inspect(file, func(n ast.Node) bool {
+		if s, ok := n.(*ast.SelectorExpr); ok && s.Sel.Name == table {
+			x, _ := s.X.(*ast.Ident)
+			found = found || x != nil && x.Name == "tables"
+		}
+		return true
+	})
+	return found
+}
+
+// walkProduction calls f for each production file below the top, by its path there.
+func walkProduction(t *testing.T, f func(file string, parsed *ast.File)) {
+	t.Helper()
+	root, found := "..", 0
+	err := filepath.WalkDir(root, func(file string, entry fs.DirEntry, err error) error {
+		if err != nil {
+			return err
+		}
+		rel, err := filepath.Rel(root, file)
+		if err != nil {
+			return err
+		}
+		rel = path.Clean(filepath.ToSlash(rel))
+		if entry.IsDir() {
+			if name := entry.Name(); rel != "." && (strings.HasPrefix(name, ".") || name == "testdata" || rel == "tests" || hasModule(file)) {
+				return fs.SkipDir
+			}
+			return nil
+		}
+		if !strings.HasSuffix(file, ".go") || strings.HasSuffix(file, "_test.go") {
+			return nil
+		}
+		parsed, err := parser.ParseFile(token.NewFileSet(), file, nil, parser.SkipObjectResolution)
+		if err != nil {
+			return err
+		}
+		found++
+		f(rel, parsed)
+		return nil
+	})
+	if err != nil || found < 100 {
+		t.Fatalf("got %d files and %v", found, err)
+	}
+}
