@@ -3,6 +3,8 @@
 // owner, returns the function's result or the reason for leaving, and knows neither
 // requests nor policies.
 //
+// Not part of the promised API; see package writ.
+//
 // # Design
 //
 // OPA looks at its cancel flag between the steps of an evaluation, and not within a

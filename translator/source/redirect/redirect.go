@@ -1,6 +1,8 @@
 // Package redirect limits how HTTP clients follow redirects: to which servers, and with
 // which headers. It knows neither the clients nor their credentials.
 //
+// Not part of the promised API; see package writ.
+//
 // # Design
 //
 // net/http removes only headers that it knows to be secret, and only if the host changes:
