@@ -24,7 +24,7 @@ var keyAnswers = ast.StringTerm("answers")
 // Gateway decides a request at the gateway point. Access requests that its rules
 // make are decided by this engine, as at the access point.
 func (e *Engine) Gateway(ctx context.Context, r *decision.GatewayRequest) (decision.GatewayDecision, *decision.InvalidRequest) {
-	d, err := e.gateway(ctx, r)
+	d, targets, err := e.gateway(ctx, r)
 	var refused *decision.InvalidRequest
 	switch {
 	case errors.As(err, &refused):
@@ -33,18 +33,19 @@ func (e *Engine) Gateway(ctx context.Context, r *decision.GatewayRequest) (decis
 		d = d.Failed(err.Error())
 	}
 	d.Revision = e.revision
-	d.Withheld = e.withheld(&d)
+	d.Withheld = e.withheld(&d, targets)
 	return d.Sendable(), nil
 }
 
-func (e *Engine) gateway(ctx context.Context, r *decision.GatewayRequest) (decision.GatewayDecision, error) {
+// gateway returns the decision and the targets of the paths that it depends on.
+func (e *Engine) gateway(ctx context.Context, r *decision.GatewayRequest) (d decision.GatewayDecision, targets []decision.GatewayTarget, err error) {
 	attributes, err := ast.InterfaceToValue(r.Attributes)
 	if err != nil {
-		return decision.GatewayDecision{}, fmt.Errorf("read the request: %w", err)
+		return d, nil, fmt.Errorf("read the request: %w", err)
 	}
 	request, ok := attributes.(ast.Object)
 	if !ok {
-		return decision.GatewayDecision{}, errors.New("the request must be an object")
+		return d, nil, errors.New("the request must be an object")
 	}
 	now := e.now()
 	answers := ast.NewObject()
@@ -52,20 +53,21 @@ func (e *Engine) gateway(ctx context.Context, r *decision.GatewayRequest) (decis
 		request.Insert(keyEngine, ast.ObjectTerm([2]*ast.Term{keyAnswers, ast.NewTerm(answers)}))
 		value, err := e.run(ctx, host(r), &e.queries.gateway, request, now)
 		if err != nil {
-			return decision.GatewayDecision{}, err
+			return d, nil, err
 		}
-		answer, unanswered, err := readJudgement(value)
+		j, err := readJudgement(value)
 		if err != nil {
-			return decision.GatewayDecision{}, err
+			return d, nil, err
 		}
-		if unanswered.Len() == 0 {
-			return readGateway(answer)
+		if j.unanswered.Len() == 0 {
+			d, err := readGateway(j.decision)
+			return d, j.targets, err
 		}
-		if err := e.answer(ctx, answers, unanswered, now); err != nil {
-			return decision.GatewayDecision{}, err
+		if err := e.answer(ctx, answers, j.unanswered, now); err != nil {
+			return d, nil, err
 		}
 	}
-	return decision.GatewayDecision{}, fmt.Errorf("the rules make access requests in more than %d rounds", maxReviews)
+	return d, nil, fmt.Errorf("the rules make access requests in more than %d rounds", maxReviews)
 }
 
 // host is the host that the request names. It stands for the owner of the policies on
@@ -102,17 +104,28 @@ func (e *Engine) answer(ctx context.Context, answers ast.Object, unanswered ast.
 	return nil
 }
 
-func readJudgement(value ast.Value) (ast.Object, ast.Set, error) {
-	judgement, ok := value.(*ast.Array)
-	if !ok || judgement.Len() != 2 {
-		return nil, nil, errors.New("the judgement must have two elements")
+// judgement is the result of askGateway.
+type judgement struct {
+	decision   ast.Object
+	unanswered ast.Set                  // access requests
+	targets    []decision.GatewayTarget // of the paths that decide
+}
+
+func readJudgement(value ast.Value) (judgement, error) {
+	parts, ok := value.(*ast.Array)
+	if !ok || parts.Len() != 3 {
+		return judgement{}, errors.New("the judgement must have three elements")
 	}
-	answer, ok1 := judgement.Elem(0).Value.(ast.Object)
-	unanswered, ok2 := judgement.Elem(1).Value.(ast.Set)
+	answer, ok1 := parts.Elem(0).Value.(ast.Object)
+	unanswered, ok2 := parts.Elem(1).Value.(ast.Set)
 	if !ok1 || !ok2 {
-		return nil, nil, errors.New("the judgement has elements of other types")
+		return judgement{}, errors.New("the judgement has elements of other types")
 	}
-	return answer, unanswered, nil
+	j := judgement{decision: answer, unanswered: unanswered}
+	if err := ast.As(parts.Elem(2).Value, &j.targets); err != nil {
+		return judgement{}, fmt.Errorf("read the targets: %w", err)
+	}
+	return j, nil
 }
 
 // readGateway takes the decision apart; its error key makes it an InvalidRequest.

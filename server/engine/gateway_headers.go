@@ -50,9 +50,10 @@ func headerOf(rule *tables.EffectiveRule) string {
 	return name
 }
 
-// withheld are the headers of an allowed request that its policy does not set.
-func (e *Engine) withheld(d *decision.GatewayDecision) []string {
-	if !d.Allowed || d.Target == nil {
+// withheld are the headers that the policies of the paths can set and an allowed
+// request does not get.
+func (e *Engine) withheld(d *decision.GatewayDecision, paths []decision.GatewayTarget) []string {
+	if !d.Allowed {
 		return nil
 	}
 	set := make(map[string]bool, len(d.Headers))
@@ -60,10 +61,13 @@ func (e *Engine) withheld(d *decision.GatewayDecision) []string {
 		set[strings.ToLower(name)] = true
 	}
 	var names []string
-	for _, name := range e.headers[*d.Target] {
-		if !set[name] {
-			names = append(names, name)
+	for _, path := range paths {
+		for _, name := range e.headers[path] {
+			if !set[name] {
+				names = append(names, name)
+			}
 		}
 	}
-	return names
+	slices.Sort(names)
+	return slices.Compact(names)
 }

@@ -86,6 +86,27 @@ func TestGatewayHeaders(t *testing.T) {
 	}
 }
 
+// Where routes of two namespaces tie, the backend may be either's: the headers that the
+// other route's policy sets are withheld.
+func TestGatewayHeadersOfTies(t *testing.T) {
+	e := activateViews(t, headed+`---
+apiVersion: gateway.networking.k8s.io/v1
+kind: HTTPRoute
+metadata: {name: open, namespace: aaa}
+spec:
+  parentRefs: [{name: edge, namespace: net}]
+  rules: [{name: all}]
+`, Options{})
+	d := guarded(t, e, `{"sub":"ann"}`)
+	want := []string{"x-admin", "x-role", "x-user"}
+	if !d.Allowed || d.Target.Route != "HTTPRoute/aaa/open#all" || len(d.Headers) > 0 || !reflect.DeepEqual(d.Withheld, want) {
+		t.Errorf("got %+v, want the first route and %q withheld", d, want)
+	}
+	if d := guarded(t, e, `{"sub":"eve"}`); !d.Denied || d.Target.Route != "HTTPRoute/shop/books#all" {
+		t.Errorf("got %+v, want the denial of the other route", d)
+	}
+}
+
 // A client chooses the host and the headers: none of them may take a time that
 // grows with the square of their length.
 func TestGatewayLongRequests(t *testing.T) {

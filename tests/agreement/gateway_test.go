@@ -56,7 +56,7 @@ func TestEngineAndOPAAndOracleAgreeOnGateways(t *testing.T) {
 	t.Logf("worlds %d to %d: %v", *firstWorld, *firstWorld+uint64(*gatewayWorlds)-1, count)
 	wanted := []string{"200", "401", "403", "404", "allow", "deny", "skip"}
 	if *gatewayWorlds >= 20 {
-		wanted = append(wanted, "error", "headers", "metadata", "gateway_required", "unknown_gateway")
+		wanted = append(wanted, "conflict", "error", "headers", "metadata", "gateway_required", "unknown_gateway")
 	}
 	for _, what := range wanted {
 		if count[what] == 0 {
@@ -99,7 +99,6 @@ func settled(t *testing.T, d any) any {
 		return map[string]any{"error": refused["code"]}
 	}
 	delete(decided, "reason")
-	delete(decided, "warnings")
 	return decided
 }
 
@@ -114,7 +113,8 @@ func treeOfGate(t *testing.T, d gateway.Decision) any {
 	}
 	decided := map[string]any{
 		"allowed": d.Allowed, "denied": d.Denied, "status": d.Status, "policies": append([]string{}, d.Policies...),
-		"rules": d.Rules, "matched": matched, "headers": d.Headers, "metadata": d.Metadata,
+		"warnings": append([]string{}, d.Warnings...),
+		"rules":    d.Rules, "matched": matched, "headers": d.Headers, "metadata": d.Metadata,
 	}
 	if d.Route != "" {
 		decided["target"] = map[string]any{"gateway": d.Gateway, "route": d.Route}
@@ -131,6 +131,9 @@ func countGate(d map[string]any, count map[string]int) {
 		return
 	}
 	count[d["status"].(json.Number).String()]++
+	if len(d["warnings"].([]any)) > 0 {
+		count["conflict"]++
+	}
 	for _, said := range d["rules"].(map[string]any) {
 		count[said.(string)]++
 	}

@@ -21,9 +21,14 @@ type routeMatch struct {
 	Headers []tables.GatewayValueMatch `json:"headers"`
 	Query   []tables.GatewayValueMatch `json:"query"`
 	Policy  string                     `json:"policy"`
+	// Tie is a number that the matches of routes of several namespaces share where no
+	// criterion of precedence before age orders them; zero: the match ties with none.
+	Tie int `json:"tie,omitempty"`
+	// Age orders routes from a cluster by their creation; nil for others.
+	Age *int `json:"age,omitempty"`
 
-	rank []string // of the route: creation, then namespace/name
-	rule [2]int   // the rule's and the match's position
+	from *tables.GatewayRoute
+	rule [2]int // the rule's and the match's position
 }
 
 // listenerAddress is what a listener is chosen by.
@@ -76,16 +81,41 @@ func (g *gatewayEmitter) listenerRoutes(gateway, listener int) (map[string]strin
 				matches[host] = append(matches[host], routeMatch{
 					Route: target, Type: m.PathType, Path: m.Path, Method: m.Method,
 					Headers: notNil(m.Headers), Query: notNil(m.Query), Policy: policy,
-					rank: []string{fmt.Sprintf("%09d", route.Created), route.Namespace + "/" + route.Name},
+					from: route,
 					rule: [2]int{p.Rule, i},
 				})
 			}
 		}
 	}
-	for _, list := range matches {
-		slices.SortFunc(list, comparePrecedence)
+	ties := 0
+	for _, host := range slices.Sorted(maps.Keys(matches)) {
+		slices.SortFunc(matches[host], compareMatches)
+		ties = numberTies(matches[host], ties)
 	}
 	return paths, matches
+}
+
+// numberTies marks the matches that can tie, and returns the last number it gave.
+func numberTies(list []routeMatch, last int) int {
+	for len(list) > 0 {
+		n := 1
+		several := false // namespaces
+		for n < len(list) && comparePrecedence(list[0], list[n]) == 0 {
+			several = several || list[n].from.Namespace != list[0].from.Namespace
+			n++
+		}
+		if several {
+			last++
+			for i := range list[:n] {
+				list[i].Tie = last
+				if list[i].from.Cluster {
+					list[i].Age = &list[i].from.Created
+				}
+			}
+		}
+		list = list[n:]
+	}
+	return last
 }
 
 func notNil(list []tables.GatewayValueMatch) []tables.GatewayValueMatch {
@@ -96,8 +126,19 @@ func notNil(list []tables.GatewayValueMatch) []tables.GatewayValueMatch {
 // prefix, and less than the path itself.
 var pathRanks = map[string]int{"Exact": 0, "RegularExpression": 1, "PathPrefix": 2}
 
-// comparePrecedence puts first what the Gateway API gives precedence: see HTTPRoute's
+// compareMatches puts first what the Gateway API gives precedence: see HTTPRoute's
 // rules in its specification.
+func compareMatches(a, b routeMatch) int {
+	return cmp.Or(
+		comparePrecedence(a, b),
+		cmp.Compare(a.from.Created, b.from.Created),
+		strings.Compare(a.from.Namespace+"/"+a.from.Name, b.from.Namespace+"/"+b.from.Name),
+		slices.Compare(a.rule[:], b.rule[:]),
+	)
+}
+
+// comparePrecedence compares matches for one hostname by the criteria before the age
+// of their routes.
 func comparePrecedence(a, b routeMatch) int {
 	exact := 0
 	if a.Type != "Exact" && a.Type == b.Type {
@@ -109,8 +150,6 @@ func comparePrecedence(a, b routeMatch) int {
 		cmp.Compare(emptiness(a.Method), emptiness(b.Method)),
 		cmp.Compare(len(b.Headers), len(a.Headers)),
 		cmp.Compare(len(b.Query), len(a.Query)),
-		slices.Compare(a.rank, b.rank),
-		slices.Compare(a.rule[:], b.rule[:]),
 	)
 }
 

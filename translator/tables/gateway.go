@@ -72,6 +72,9 @@ type GatewayRoute struct {
 	// Created is the creation's rank among the routes: equal instants share one,
 	// and a route without a timestamp has the last.
 	Created int `json:"created"`
+	// Cluster is true for a route read from a cluster: its creation is the API server's,
+	// so that it counts against routes of other namespaces from there.
+	Cluster bool `json:"cluster,omitempty"`
 }
 
 // GatewayRouteRule is a rule of a route.

@@ -7,9 +7,9 @@
 package writ.gateway
 
 import data.compiled.gateway
-import data.writ.gateway.outcome
 import data.writ.gateway.request
 import data.writ.gateway.routing
+import data.writ.gateway.verdict
 
 # METADATA
 # description: The answer for one request. Always defined.
@@ -37,114 +37,42 @@ default _answer := {
 	"metadata": {},
 }
 
-_answer := object.union(
-	{
-		"target": {"gateway": routing.path.gateway, "route": routing.path.route},
-		"warnings": [],
-		"policies": [],
-		"rules": {},
-		"matched": [],
-		"headers": {},
-		"metadata": {},
-	},
-	_judged,
-)
-
-_judged := {"allowed": true, "denied": false, "status": 200, "reason": "no policy restricts this path"} if {
-	routing.path.policy == ""
+_answer := object.union(_deciding[0], {
+	"warnings": _conflict,
+	"matched": [rule | some each in _deciding; some rule in each.matched],
+}) if {
+	count(_verdicts) == count(routing.paths)
 }
 
-_judged := object.union({"policies": _policy.policies}, _verdict) if routing.path.policy != ""
+_verdicts := [verdict.of(path) | some path in routing.paths]
 
-_policy := gateway.effective[routing.path.policy]
+# Several paths decide together: all must allow.
+_deciding := _refusals if {
+	count(_refusals) > 0
+} else := _verdicts
 
-_verdict := {
-	"allowed": true,
-	"denied": false,
-	"status": 200,
-	"reason": "the conditions of the policy do not hold for this request",
-} if {
-	not _policy.applies
-}
+_refusals := [each | some each in _verdicts; not each.allowed]
 
-_verdict := object.union(
-	{"reason": "nobody was authenticated"},
-	_denial(401, _policy.unauthenticated),
-) if {
-	_policy.applies
-	not _policy.identified
-}
-
-_verdict := object.union(
-	{
-		"reason": sprintf("%s %s", [concat(", ", _denied), _did(_denied)]),
-		"rules": _policy.outcomes,
-		"matched": _matched(outcome.denials),
-	},
-	_denial(403, _policy.unauthorized),
-) if {
-	_policy.applies
-	_policy.identified
-	count(_denied) > 0
-}
-
-_verdict := {
-	"allowed": true,
-	"denied": false,
-	"status": 200,
-	"reason": _why_allowed,
-	"rules": _policy.outcomes,
-	"matched": _matched({"allow"}),
-	"headers": _policy.headers,
-	"metadata": _policy.metadata,
-} if {
-	_policy.applies
-	_policy.identified
-	count(_denied) == 0
-}
-
-_denied := [rule.key | some rule in _policy.rules; _policy.outcomes[rule.key] in outcome.denials]
-
-_allowing := [rule.key | some rule in _policy.rules; _policy.outcomes[rule.key] == "allow"]
-
-_did(keys) := "denied" if {
-	every key in keys {
-		_policy.outcomes[key] == "deny"
-	}
-} else := "denied or failed"
-
-_why_allowed := sprintf("allowed by %s", [concat(", ", _allowing)]) if {
-	count(_allowing) > 0
-} else := "authenticated, and no authorization rule applies"
-
-_matched(words) := [object.remove(rule, ["key"]) |
-	some rule in _policy.rules
-	_policy.outcomes[rule.key] in words
-]
-
-_denial(status, said) := {
-	"allowed": false,
-	"denied": true,
-	"status": code,
-	"response": {
-		"code": code,
-		"message": object.get(said, "message", ""),
-		"headers": object.get(said, "headers", {}),
-		"body": object.get(said, "body", ""),
-	},
-} if {
-	code := object.get(said, "code", status)
-}
+_conflict := [sprintf("route-conflict: %s", [concat(", ", routes)])] if {
+	count(routing.paths) > 1
+	routes := [split(path.route, "#")[0] | some path in routing.paths]
+} else := []
 
 # METADATA
 # description: |
-#   What the engine asks for: the decision, and the access requests that it turns on
-#   and that are not answered yet, each with the text its answer is kept under.
-judgement := [decision, _unanswered]
+#   What the embedded engine queries: the decision, the access requests that it
+#   depends on and that have no answer yet, each with the text its answer is kept
+#   under, and the targets of all paths that decide.
+judgement := [decision, _unanswered, _targets]
 
 _unanswered contains [text, review] if {
 	not request.problem
-	some review in _policy.reviews
+	some path in routing.paths
+	some review in gateway.effective[path.policy].reviews
 	text := json.marshal(review)
 	not text in object.keys(input[null].answers)
 }
+
+default _targets := []
+
+_targets := [object.remove(path, ["policy"]) | some path in routing.paths] if not request.problem

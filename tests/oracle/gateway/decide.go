@@ -19,6 +19,7 @@ type Decision struct {
 	Gateway, Route string
 	Policies       []string
 	Rules          map[string]string
+	Warnings       []string
 	// Matched are in the order of evaluation; the text has none.
 	Matched  []GateMatched
 	Response *GateResponse
@@ -38,16 +39,45 @@ type GateResponse struct {
 
 // Decide answers one request.
 func (w *World) Decide(r *Request) Decision {
-	path, problem := w.take(r)
+	paths, problem := w.take(r)
 	if problem != "" {
 		return Decision{Error: string(problem)}
 	}
-	d := Decision{Status: 404, Rules: map[string]string{}, Headers: map[string]string{}, Metadata: map[string]any{}}
-	if path == nil {
-		return d
+	if len(paths) == 0 {
+		return newDecision(404)
 	}
-	f := w.fold(*path, "AuthPolicy")
-	d.Status, d.Gateway, d.Route = 200, path.gateway(), path.route()
+	var all, refusing []Decision
+	var routes []string
+	for _, path := range paths {
+		d := w.decide(path, r)
+		all = append(all, d)
+		if !d.Allowed {
+			refusing = append(refusing, d)
+		}
+		routes = append(routes, path.Route.target())
+	}
+	if len(refusing) == 0 {
+		refusing = all
+	}
+	d := refusing[0]
+	for _, other := range refusing[1:] {
+		d.Matched = append(d.Matched, other.Matched...)
+	}
+	if len(routes) > 1 {
+		d.Warnings = []string{"route-conflict: " + strings.Join(routes, ", ")}
+	}
+	return d
+}
+
+func newDecision(status int) Decision {
+	return Decision{Status: status, Rules: map[string]string{}, Headers: map[string]string{}, Metadata: map[string]any{}}
+}
+
+// decide answers a request that takes one path.
+func (w *World) decide(path Path, r *Request) Decision {
+	d := newDecision(200)
+	f := w.fold(path, "AuthPolicy")
+	d.Gateway, d.Route = path.gateway(), path.route()
 	for _, source := range f.Sources {
 		d.Policies = append(d.Policies, source.locator())
 	}

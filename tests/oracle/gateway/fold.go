@@ -95,6 +95,9 @@ func (r *Route) rule(i int) string {
 
 func (g *Gateway) target() string { return "Gateway/" + g.Namespace + "/" + g.Name }
 
+// path orders routes by their names.
+func (r *Route) path() string { return r.Namespace + "/" + r.Name }
+
 func (r *Route) target() string { return "HTTPRoute/" + r.Namespace + "/" + r.Name }
 
 // path names the policy in messages.

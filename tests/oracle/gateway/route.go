@@ -25,8 +25,9 @@ type RoutePair struct {
 // trafficError is why a request is invalid: gateway_required or unknown_gateway.
 type trafficError string
 
-// take is the path that a request takes, nil if there is none.
-func (w *World) take(r *Request) (*Path, trafficError) {
+// take is the paths that decide a request, by namespace/name of their routes; none
+// where no route takes it.
+func (w *World) take(r *Request) ([]Path, trafficError) {
 	gateway, problem := w.entered(r)
 	if problem != "" {
 		return nil, problem
@@ -42,7 +43,7 @@ func (w *World) take(r *Request) (*Path, trafficError) {
 		})
 		for _, p := range paths {
 			if p.Listener == listener {
-				return &p, ""
+				return []Path{p}, ""
 			}
 		}
 		return nil, problem
@@ -67,11 +68,31 @@ func (w *World) take(r *Request) (*Path, trafficError) {
 			}
 		}
 	}
-	if len(fits) == 0 {
-		return nil, ""
-	}
 	slices.SortStableFunc(fits, compareCandidates)
-	return &fits[0].path, ""
+	return tied(fits), ""
+}
+
+// tied is the best path of each namespace, less those that another one of them beats
+// in a criterion before age. Documents have no age that counts between namespaces.
+func tied(fits []candidate) []Path {
+	best := map[string]candidate{}
+	for _, c := range fits {
+		if _, found := best[c.path.Route.Namespace]; !found {
+			best[c.path.Route.Namespace] = c
+		}
+	}
+	var paths []Path
+	for _, c := range best {
+		beaten := false
+		for _, other := range best {
+			beaten = beaten || comparePrecedence(other, c) < 0
+		}
+		if !beaten {
+			paths = append(paths, c.path)
+		}
+	}
+	slices.SortFunc(paths, func(a, b Path) int { return cmp.Compare(a.Route.path(), b.Route.path()) })
+	return paths
 }
 
 // entered is the gateway that a request names, or the only one.
@@ -180,6 +201,16 @@ func (m *RouteMatch) prefix() (kind, value string) {
 }
 
 func compareCandidates(a, b candidate) int {
+	return cmp.Or(
+		comparePrecedence(a, b),
+		compareAges(a.path.Route.Created, b.path.Route.Created),
+		cmp.Compare(a.path.Route.path(), b.path.Route.path()),
+		cmp.Compare(a.path.Rule, b.path.Rule),
+	)
+}
+
+// comparePrecedence compares by the criteria before age.
+func comparePrecedence(a, b candidate) int {
 	kindA, valueA := a.prefix()
 	kindB, valueB := b.prefix()
 	return cmp.Or(
@@ -187,9 +218,6 @@ func compareCandidates(a, b candidate) int {
 		cmp.Compare(pathRanks[kindA], pathRanks[kindB]), cmp.Compare(len(valueB), len(valueA)),
 		-cmp.Compare(min(len(a.Method), 1), min(len(b.Method), 1)),
 		-cmp.Compare(len(a.Headers), len(b.Headers)), -cmp.Compare(len(a.Query), len(b.Query)),
-		compareAges(a.path.Route.Created, b.path.Route.Created),
-		cmp.Compare(a.path.Route.Namespace+"/"+a.path.Route.Name, b.path.Route.Namespace+"/"+b.path.Route.Name),
-		cmp.Compare(a.path.Rule, b.path.Rule),
 	)
 }
 

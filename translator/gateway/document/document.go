@@ -37,7 +37,10 @@ type Listener struct {
 // HTTPRoute is an HTTPRoute of gateway.networking.k8s.io/v1, as far as it is read.
 type HTTPRoute struct {
 	syntax.Header
-	Created   *time.Time // metadata.creationTimestamp, nil without
+	Created *time.Time // metadata.creationTimestamp, nil without
+	// Cluster is true for a route read from a cluster, whose Created is the API
+	// server's; in a file it is whatever the author wrote.
+	Cluster   bool
 	Parents   []ParentRef
 	Hostnames []string // lower case
 	Rules     []RouteRule

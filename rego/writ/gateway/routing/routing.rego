@@ -1,6 +1,6 @@
 # METADATA
 # description: |
-#   Which path a request takes: the listener by its hostname, then the route and
+#   Which paths decide a request: the listener by its hostname, then the route and
 #   rule by the Gateway API's precedence. Listeners and, for each hostname, matches
 #   in that precedence are generated into data.compiled.gateway.
 package writ.gateway.routing
@@ -10,27 +10,33 @@ import data.writ.gateway.request
 
 # METADATA
 # description: |
-#   The path of the request: gateway, route and the effective policy. Undefined
-#   where there is none.
-path := {
-	"gateway": sprintf("Gateway/%s#%s", [_key, _taken.listener]),
-	"route": _taken.match.route,
-	"policy": _taken.match.policy,
-}
+#   The paths that decide the request, each with gateway, route and effective policy,
+#   by the routes' namespace/name. They are several where routes of different
+#   namespaces tie, and none where no route takes the request.
+paths := [path |
+	some [_, match] in sort([[_name(match.route), match] | some match in _taken.matches])
+	path := {
+		"gateway": sprintf("Gateway/%s#%s", [_key, _taken.listener]),
+		"route": match.route,
+		"policy": match.policy,
+	}
+]
+
+_name(route) := split(substring(route, indexof(route, "/") + 1, -1), "#")[0]
 
 # The first listener in the order of preference. A route that is named is looked
 # for on the listeners it is on.
 _taken := [found | some found in _found][0]
 
-_found := [{"listener": listener, "match": match} |
+_found := [{"listener": listener, "matches": matches} |
 	some listener in _listeners
-	match := _match(sprintf("%s#%s", [_key, listener]))
+	matches := _matches(sprintf("%s#%s", [_key, listener]))
 ]
 
 _route if input.route.name
 
 # A rule that is named is taken, whatever it matches.
-_match(listener) := match if {
+_matches(listener) := [match] if {
 	_route
 	rule := input.route.rule
 	not rule in {null, ""}
@@ -38,13 +44,35 @@ _match(listener) := match if {
 	match := {"route": route, "policy": gateway.paths[listener][route]}
 }
 
-_match(listener) := [match |
-	some host in _hosts
-	some match in gateway.matches[listener][host]
-	_wanted(match)
-	_fits(match)
-][0] if {
+_matches(listener) := _best(fitting) if {
 	object.get(input, ["route", "rule"], null) in {null, ""}
+	fitting := [match |
+		some host in _hosts
+		some match in gateway.matches[listener][host]
+		_wanted(match)
+		_fits(match)
+	]
+	count(fitting) > 0
+}
+
+# The first match that fits, and those of other namespaces that no criterion before
+# the age of routes puts behind it. Matches that can tie have a number in common.
+_best(fitting) := [fitting[0]] if not fitting[0].tie
+
+_best(fitting) := [match | some match in firsts; not _younger(match, firsts)] if {
+	tie := fitting[0].tie
+	tied := [match | some match in fitting; match.tie == tie]
+	firsts := [match | some i, match in tied; not _namespace(match) in _namespaces(array.slice(tied, 0, i))]
+}
+
+_namespace(match) := split(match.route, "/")[1]
+
+_namespaces(matches) := {_namespace(match) | some match in matches}
+
+# Only routes from a cluster have an age here: a document's is what its author wrote.
+_younger(match, others) if {
+	some other in others
+	other.age < match.age
 }
 
 _wanted(_) if not _route

@@ -30,6 +30,18 @@ _gateway := {
 				_match("w#foo", "PathPrefix", "/foo"),
 			],
 			"b.example.com": [object.union(_match("b#post", "PathPrefix", "/"), {"method": "POST"})],
+			"tie.example.com": [
+				object.union(_match("z#first", "PathPrefix", "/"), {"tie": 1}),
+				object.union(_match("a#second", "PathPrefix", "/"), {"tie": 1}),
+				object.union(_match("d#other", "PathPrefix", "/"), {"tie": 1, "route": "HTTPRoute/ann/d#other"}),
+				object.union(_match("e#post", "PathPrefix", "/"), {"tie": 1, "route": "HTTPRoute/bob/e#post", "method": "POST"}),
+				object.union(_match("f#less", "PathPrefix", "/"), {"tie": 2, "route": "HTTPRoute/cy/f#less"}),
+			],
+			"age.example.com": [
+				object.union(_match("old#r", "PathPrefix", "/"), {"tie": 3, "age": 0}),
+				object.union(_match("new#r", "PathPrefix", "/"), {"tie": 3, "age": 1, "route": "HTTPRoute/new/new#r"}),
+				object.union(_match("doc#r", "PathPrefix", "/"), {"tie": 3, "route": "HTTPRoute/doc/doc#r"}),
+			],
 			"q.example.com": [
 				object.union(_match("q#header", "PathPrefix", "/"), {"headers": [{"type": "Exact", "name": "x-a", "value": "1"}]}),
 				object.union(_match("q#query", "PathPrefix", "/"), {"query": [{"type": "RegularExpression", "name": "v", "value": "[12] ?"}]}),
@@ -60,20 +72,29 @@ _rows := {
 	"another parameter": {"host": "q.example.com", "path": "/?v=3", "want": []},
 	"a long host for a wildcard": {"host": sprintf("%s.example.com", [concat(".", _many)]), "path": "/foo", "want": ["HTTPRoute/app/w#exact"]},
 	"no label at all": {"host": "local", "path": "/foo", "want": ["HTTPRoute/app/any#r"]},
+	"each namespace's first of those that tie": {"host": "tie.example.com", "path": "/", "want": ["HTTPRoute/ann/d#other", "HTTPRoute/app/z#first"]},
+	"and no other where the route is named": {
+		"host": "tie.example.com", "path": "/",
+		"route": {"namespace": "app", "name": "a"}, "want": ["HTTPRoute/app/a#second"],
+	},
+	"age decides between routes from a cluster": {"host": "age.example.com", "path": "/", "want": ["HTTPRoute/app/old#r", "HTTPRoute/doc/doc#r"]},
 	"the scheme": {"host": "other", "path": "/", "scheme": "https", "want": ["HTTPRoute/app/tls#r"]},
 }
 
 test_route[note] if {
 	some note, row in _rows
-	asked := {"request": object.union({"method": "GET", "headers": {}}, object.remove(row, ["want"]))}
-	got := [path.route | path := routing.path with input as asked with data.compiled.gateway as _gateway]
-	got == row.want
+	asked := {
+		"request": object.union({"method": "GET", "headers": {}}, object.remove(row, ["want", "route"])),
+		"route": object.get(row, "route", null),
+	}
+	paths := routing.paths with input as asked with data.compiled.gateway as _gateway
+	[path.route | some path in paths] == row.want
 }
 
 test_port if {
 	asked := {"request": {"host": "h", "method": "GET", "path": "/"}, "destination": {"port": 443}}
-	path := routing.path with input as asked with data.compiled.gateway as _gateway
-	path.gateway == "Gateway/infra/edge#tls"
+	paths := routing.paths with input as asked with data.compiled.gateway as _gateway
+	paths[0].gateway == "Gateway/infra/edge#tls"
 }
 
 test_a_named_rule_is_taken_whatever_it_matches if {
@@ -81,8 +102,8 @@ test_a_named_rule_is_taken_whatever_it_matches if {
 		"route": {"namespace": "app", "name": "w", "rule": "re"},
 		"request": {"host": "elsewhere.example.com", "method": "GET", "path": "/"},
 	}
-	path := routing.path with input as asked with data.compiled.gateway as _gateway
-	path.policy == "e1"
+	paths := routing.paths with input as asked with data.compiled.gateway as _gateway
+	paths[0].policy == "e1"
 }
 
 test_a_rule_that_is_not_there if {
@@ -90,7 +111,8 @@ test_a_rule_that_is_not_there if {
 		"route": {"namespace": "app", "name": "w", "rule": "none"},
 		"request": {"host": "x.example.com", "method": "GET", "path": "/foo"},
 	}
-	not routing.path with input as asked with data.compiled.gateway as _gateway
+	paths := routing.paths with input as asked with data.compiled.gateway as _gateway
+	count(paths) == 0
 }
 
 test_unknown_gateway if {

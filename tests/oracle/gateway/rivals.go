@@ -1,0 +1,36 @@
+package gateway
+
+import (
+	"slices"
+
+	"github.com/writ-policy/writ/tests/oracle/random"
+)
+
+// AddRivals adds, for each route, one of another namespace without a policy of its
+// own, older than all. It takes a part of the route's hostnames and matches, so that
+// it is nowhere more specific.
+func (w *World) AddRivals(namespace string) {
+	g := random.New(w.seed, 15)
+	for _, r := range slices.Clone(w.Routes) {
+		rival := &Route{Namespace: namespace, Name: r.Namespace + "-" + r.Name, Created: "1970-01-01T00:00:00Z"}
+		for _, parent := range r.Parents {
+			if parent.Namespace == "" {
+				parent.Namespace = r.Namespace
+			}
+			rival.Parents = append(rival.Parents, parent)
+		}
+		rival.Hostnames = r.Hostnames
+		if len(r.Hostnames) > 1 && g.Once(2) {
+			rival.Hostnames = r.Hostnames[:1]
+		}
+		for _, rule := range r.Rules {
+			copied := &RouteRule{Matches: rule.Matches}
+			if len(rule.Matches) > 1 && g.Once(2) {
+				copied.Matches = rule.Matches[1:]
+			}
+			rival.Rules = append(rival.Rules, copied)
+		}
+		w.Routes = append(w.Routes, rival)
+	}
+	w.forget()
+}
