@@ -52,6 +52,10 @@ type Config struct {
 	// EnvoyIdentity is the namespace of dynamic metadata that contains the identity.
 	EnvoyListen   string
 	EnvoyIdentity string
+	// EnvoyConnections is the maximum number of connections of that listener, and
+	// EnvoyReceiveBytes the memory for messages that are being received.
+	EnvoyConnections  int
+	EnvoyReceiveBytes int
 	// StateDir is the directory of the last good bundles; empty means none are stored.
 	// Kept is the number of revisions available for rollback; zero means a default.
 	StateDir string
@@ -150,6 +154,8 @@ func Defaults() Config {
 	return Config{
 		Listen:             DefaultListen,
 		EnvoyIdentity:      envoy.DefaultIdentity,
+		EnvoyConnections:   envoy.DefaultMaxConnections,
+		EnvoyReceiveBytes:  envoy.DefaultReceiveBytes,
 		FetchTimeout:       cluster.DefaultTimeout,
 		MaxFetches:         cluster.DefaultPlaces,
 		SessionKey:         kubernetes.DefaultSessionKey,
@@ -232,6 +238,7 @@ func (c *Config) checkBounds() []error {
 		value int64
 	}{
 		{"the largest body", c.MaxBody}, {"the number of requests in flight", int64(c.MaxInFlight)},
+		{"the number of connections of proxies", int64(c.EnvoyConnections)}, {"the memory for receiving checks", int64(c.EnvoyReceiveBytes)},
 		{"the request timeout", int64(c.RequestTimeout)}, {"the evaluation timeout", int64(c.EvaluationTimeout)},
 		{"the header timeout", int64(c.ReadHeaderTimeout)}, {"the read timeout", int64(c.ReadTimeout)},
 		{"the time to keep authorizations", int64(c.VisibilityCacheTTL)},

@@ -26,7 +26,7 @@ func (s *Server) listenEnvoy(ctx context.Context) (*envoyListener, error) {
 	o := envoy.Options{
 		Current: s.reloader.Current, Metrics: s.metrics, Logger: s.log,
 		Identity: c.EnvoyIdentity, Timeout: c.EvaluationTimeout, MaxInFlight: c.MaxInFlight,
-		MaxMessage: int(c.MaxBody),
+		MaxMessage: int(c.MaxBody), MaxConnections: c.EnvoyConnections, ReceiveBytes: c.EnvoyReceiveBytes,
 	}
 	if s.tls != nil {
 		o.TLS = s.tls.config()

@@ -35,7 +35,7 @@ var flow = [][]string{
 	{"bundles"},
 	{"bundles/remote"},
 	{"server/decision"},
-	{"server/metrics", "server/trace", "server/auth", "server/engine/match", "server/engine/overdue"},
+	{"server/metrics", "server/trace", "server/auth", "server/memory", "server/engine/match", "server/engine/overdue"},
 	{"server/engine", "server/cache", "server/cluster", "server/audit", "server/point"},
 	{"server/api/exchange"},
 	{"server/api/access", "server/api/dashboard", "server/api/admin"},

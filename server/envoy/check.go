@@ -8,7 +8,9 @@
 //
 // A denial is an answer, never an error of the call: a proxy that is set to let
 // requests through when its authorizer fails would let a denied one through. So
-// evaluation errors, overload and invalid requests are denials too.
+// evaluation errors, overload and invalid requests are denials too. A call fails only if
+// its message does not arrive: one that is larger than MaxMessage and a headroom for
+// headers, or that is not received in time.
 //
 // Which gateway, listener, route and rule a request is on is configured in the
 // proxy, as context extensions of the filter, since only the proxy knows for
@@ -19,10 +21,10 @@ package envoy
 import (
 	"context"
 	"crypto/tls"
+	"errors"
 	"log/slog"
 	"math"
 	"net"
-	"sync/atomic"
 	"time"
 
 	authv3 "github.com/envoyproxy/go-control-plane/envoy/service/auth/v3"
@@ -31,6 +33,7 @@ import (
 	"google.golang.org/grpc/keepalive"
 
 	"github.com/writ-policy/writ/server/decision"
+	"github.com/writ-policy/writ/server/memory"
 	"github.com/writ-policy/writ/server/metrics"
 	"github.com/writ-policy/writ/server/point"
 )
@@ -52,6 +55,16 @@ type Options struct {
 	// largest in bytes; zero means the defaults.
 	MaxInFlight int
 	MaxMessage  int
+	// MaxValues is how many values a message may have, and Values the budget of values
+	// that is shared with other listeners; zero and nil mean no limit.
+	MaxValues int
+	Values    *memory.Budget
+	// ReceiveBytes bounds the memory of messages that are being received, and
+	// ReceiveTimeout the time that one may take; zero means the defaults.
+	ReceiveBytes   int
+	ReceiveTimeout time.Duration
+	// MaxConnections is how many connections may be open; zero means the default.
+	MaxConnections int
 	// TLS is how to speak it; nil speaks plain text.
 	TLS *tls.Config
 }
@@ -63,32 +76,60 @@ const (
 	DefaultTimeout     = 2 * time.Second
 	DefaultMaxInFlight = 512
 	DefaultMaxMessage  = 1 << 20
+
+	DefaultReceiveBytes   = 64 << 20
+	DefaultReceiveTimeout = 5 * time.Second
+	DefaultMaxConnections = 2048
 )
 
 // idle is after how long a connection without a check is closed, and handshake how
-// long one may take to begin. headroom is by how much a message may be too large and
-// still be answered; maxMetadata bounds what comes beside messages.
+// long one may take to begin. A connection is asked to end after age and closed after
+// lastChecks more. headroom is by how much a message may be too large and still be
+// answered: a proxy adds headers to a body that it has bounded. maxMetadata bounds what
+// comes beside messages, and window what the transport stores of one that is not yet
+// being received. A connection has at least minStreams calls at a time.
 const (
 	idle        = 10 * time.Minute
+	age         = time.Hour
+	lastChecks  = time.Minute
 	handshake   = 10 * time.Second
-	headroom    = 16 << 20
+	headroom    = 64 << 10
 	maxMetadata = 64 << 10
+	window      = 64 << 10
+	minStreams  = 16
 )
 
 // checker answers checks. It is safe for concurrent use.
 type checker struct {
-	authv3.UnimplementedAuthorizationServer
 	Options
-	protect  point.Guard
-	counter  *metrics.Point
-	inFlight atomic.Int64
+	protect    point.Guard
+	counter    *metrics.Point
+	inFlight   *memory.Budget
+	receptions receptions
 }
 
 // Server answers checks on one listener.
-type Server struct{ grpc *grpc.Server }
+type Server struct {
+	grpc    *grpc.Server
+	checker *checker
+}
 
 // New returns a Server that does not serve yet.
 func New(o Options) *Server {
+	o.setDefaults()
+	c := &checker{
+		Options: o, protect: point.Guard{Metrics: o.Metrics, Logger: o.Logger},
+		counter: o.Metrics.Point(string(decision.Gateway)), inFlight: memory.NewBudget(int64(o.MaxInFlight)),
+	}
+	c.receptions = receptions{
+		most: max(1, o.ReceiveBytes/(o.MaxMessage+headroom)), timeout: o.ReceiveTimeout, ended: c.receptionEnded,
+	}
+	server := grpc.NewServer(o.transport()...)
+	server.RegisterService(&service, c)
+	return &Server{server, c}
+}
+
+func (o *Options) setDefaults() {
 	if o.Logger == nil {
 		o.Logger = slog.New(slog.DiscardHandler)
 	}
@@ -104,29 +145,52 @@ func New(o Options) *Server {
 	if o.MaxMessage <= 0 {
 		o.MaxMessage = DefaultMaxMessage
 	}
+	if o.MaxValues <= 0 {
+		o.MaxValues = math.MaxInt
+	}
+	if o.Values == nil {
+		o.Values = new(memory.Budget)
+	}
+	if o.ReceiveBytes <= 0 {
+		o.ReceiveBytes = DefaultReceiveBytes
+	}
+	if o.ReceiveTimeout <= 0 {
+		o.ReceiveTimeout = DefaultReceiveTimeout
+	}
+	if o.MaxConnections <= 0 {
+		o.MaxConnections = DefaultMaxConnections
+	}
+}
+
+// transport returns the options of the transport, which bound what it stores.
+func (o *Options) transport() []grpc.ServerOption {
 	options := []grpc.ServerOption{
 		// What is above this fails the call; what is above MaxMessage is denied.
 		grpc.MaxRecvMsgSize(o.MaxMessage + headroom),
 		grpc.ForceServerCodecV2(newCodec()),
 		grpc.MaxHeaderListSize(maxMetadata),
-		// More than this from one proxy would be denied in any case.
-		grpc.MaxConcurrentStreams(uint32(min(2*o.MaxInFlight, math.MaxInt32))),
+		grpc.InTapHandle(prepare),
+		grpc.StaticStreamWindowSize(window),
+		// A proxy opens another connection for more, up to MaxInFlight in all.
+		grpc.MaxConcurrentStreams(uint32(min(max(o.MaxInFlight/4, minStreams), math.MaxInt32))),
+		grpc.SharedWriteBuffer(true),
 		grpc.ConnectionTimeout(handshake),
-		grpc.KeepaliveParams(keepalive.ServerParameters{MaxConnectionIdle: idle}),
+		grpc.KeepaliveParams(keepalive.ServerParameters{
+			MaxConnectionIdle: idle, MaxConnectionAge: age, MaxConnectionAgeGrace: lastChecks,
+		}),
 		grpc.KeepaliveEnforcementPolicy(keepalive.EnforcementPolicy{MinTime: 10 * time.Second, PermitWithoutStream: true}),
 	}
 	if o.TLS != nil {
 		options = append(options, grpc.Creds(credentials.NewTLS(o.TLS)))
 	}
-	server := grpc.NewServer(options...)
-	server.RegisterService(&service, &checker{
-		Options: o, protect: point.Guard{Metrics: o.Metrics, Logger: o.Logger}, counter: o.Metrics.Point(string(decision.Gateway)),
-	})
-	return &Server{server}
+	return options
 }
 
 // Serve answers on the listener until Stop. Its error is nil after Stop.
-func (s *Server) Serve(listener net.Listener) error { return s.grpc.Serve(listener) }
+func (s *Server) Serve(listener net.Listener) error {
+	c := s.checker
+	return s.grpc.Serve(memory.Listener(listener, c.MaxConnections, func() { c.Metrics.Refused(metrics.ManyConnections) }))
+}
 
 // Stop takes no more checks and waits for those in flight, at most for grace.
 func (s *Server) Stop(grace time.Duration) {
@@ -135,16 +199,17 @@ func (s *Server) Stop(grace time.Duration) {
 	s.grpc.GracefulStop()
 }
 
-// Check answers one check. Its error is always nil: without an answer the proxy would
-// do what it is configured to do when its authorizer fails.
-func (c *checker) Check(ctx context.Context, check *authv3.CheckRequest) (*authv3.CheckResponse, error) {
-	c.Metrics.Began()
-	defer c.Metrics.Ended()
-	defer c.inFlight.Add(-1)
-	if c.inFlight.Add(1) > int64(c.MaxInFlight) {
-		c.Metrics.Shed()
-		return overloaded(), nil
+// receptionEnded counts a reception that failed.
+func (c *checker) receptionEnded(cause error) {
+	if errors.Is(cause, errSlow) {
+		c.Metrics.Refused(metrics.SlowMessage)
+		return
 	}
+	c.Metrics.Refused(metrics.ReplacedMessage)
+}
+
+// check answers one check.
+func (c *checker) check(ctx context.Context, check *authv3.CheckRequest) *authv3.CheckResponse {
 	policies := c.Current()
 	d, refused := point.Decide(ctx, &c.protect, c.counter, c.Timeout, func(ctx context.Context) (decision.GatewayDecision, *decision.InvalidRequest) {
 		r := request(check, c.Identity)
@@ -154,9 +219,9 @@ func (c *checker) Check(ctx context.Context, check *authv3.CheckRequest) (*authv
 		return policies.Gateway(ctx, r)
 	})
 	if refused != nil {
-		return c.refuse(ctx, refused), nil
+		return c.refuse(ctx, refused)
 	}
-	return response(&d), nil
+	return response(&d)
 }
 
 var errHeaderEncoding = &decision.InvalidRequest{Code: decision.CodeInvalidRequest, Message: "a header is not UTF-8"}

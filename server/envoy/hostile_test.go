@@ -46,7 +46,7 @@ func TestUnreadable(t *testing.T) {
 		"no UTF-8":        {bytes.Replace(checkOf("/a"), []byte("/a"), []byte("/\xff"), 1), codes.InvalidArgument},
 		"no message":      {[]byte("\xff\xff\xff"), codes.InvalidArgument},
 		"too large":       {checkOf("/" + strings.Repeat("a", 2000)), codes.InvalidArgument},
-		"far too large":   {checkOf("/" + strings.Repeat("a", 8<<20)), codes.InvalidArgument},
+		"with a body and headers as large as can": {checkOf("/" + strings.Repeat("a", 1100+60<<10)), codes.InvalidArgument},
 	} {
 		g := &guard{decision: decision.GatewayDecision{Allowed: true, Status: 200}}
 		connection := connect(t, envoy.Options{Current: g.current, MaxMessage: 1100})

@@ -10,24 +10,26 @@ import (
 	_ "google.golang.org/grpc/encoding/proto" // registers the codec
 	"google.golang.org/grpc/mem"
 	"google.golang.org/protobuf/proto"
+
+	"github.com/writ-policy/writ/server/metrics"
 )
 
-// service is the protocol's, but that a message which cannot be read is denied. The
-// generated one fails the call.
+// service is the protocol's, except that Check is served as a stream of one message:
+// the transport reads the message of a unary call before it calls the handler, and a
+// stream's handler decides when to read. Clients cannot tell the two apart.
 var service = grpc.ServiceDesc{
 	ServiceName: authv3.Authorization_ServiceDesc.ServiceName,
-	HandlerType: (*authv3.AuthorizationServer)(nil),
-	Methods:     []grpc.MethodDesc{{MethodName: "Check", Handler: handle}},
+	HandlerType: (*any)(nil),
+	Streams:     []grpc.StreamDesc{{StreamName: "Check", Handler: handle, ServerStreams: true, ClientStreams: true}},
 	Metadata:    authv3.Authorization_ServiceDesc.Metadata,
 }
 
-// message is a check, or why it cannot be read.
-type message struct {
-	check authv3.CheckRequest
-	err   error
-}
+// message is a check as it was received. It must be freed.
+type message struct{ mem.Buffer }
 
-// codec is that of protocol buffers, but that reading a message never fails.
+// codec is that of protocol buffers, except that it leaves received messages as they
+// are: a message is weighed before it is decoded, and one that cannot be decoded is
+// denied, where an error of the codec would fail the call.
 type codec struct{ encoding.CodecV2 }
 
 func newCodec() codec { return codec{encoding.GetCodecV2("proto")} }
@@ -37,23 +39,63 @@ func (c codec) Unmarshal(data mem.BufferSlice, to any) error {
 	if !ok {
 		return c.CodecV2.Unmarshal(data, to)
 	}
-	m.err = c.CodecV2.Unmarshal(data, &m.check)
+	m.Buffer = data.MaterializeToBuffer(mem.DefaultBufferPool())
 	return nil
 }
 
-var errTooLarge = errors.New("the message is too large")
+var (
+	errTooLarge      = errors.New("the message is too large")
+	errTooManyValues = errors.New("the message has too many values")
+)
 
-func handle(server any, ctx context.Context, read func(any) error, _ grpc.UnaryServerInterceptor) (any, error) {
-	c := server.(*checker)
-	m := new(message)
-	if err := read(m); err != nil {
-		return nil, err // there is no message to answer
+func handle(server any, stream grpc.ServerStream) error {
+	c, ctx := server.(*checker), stream.Context()
+	var m message
+	if err := c.receive(stream, &m); err != nil {
+		return err // there is no message to answer
 	}
-	if m.err == nil && proto.Size(&m.check) > c.MaxMessage {
-		m.err = errTooLarge
+	defer m.Free()
+	return stream.SendMsg(c.answer(ctx, m.ReadOnlyData()))
+}
+
+// receive reads the message of a call in one of the places for it.
+func (c *checker) receive(stream grpc.ServerStream, m *message) error {
+	r := c.receptions.begin(stream.Context())
+	err := stream.RecvMsg(m)
+	held := c.receptions.finish(r)
+	if err == nil && !held {
+		m.Free()
+		err = context.Cause(stream.Context())
 	}
-	if m.err != nil {
-		return c.refuse(ctx, m.err), nil
+	return err
+}
+
+// answer decodes and answers a message. The places for checks and the budget of values
+// are taken before it is decoded.
+func (c *checker) answer(ctx context.Context, data []byte) *authv3.CheckResponse {
+	c.Metrics.Began()
+	defer c.Metrics.Ended()
+	if !c.inFlight.Acquire(1) {
+		c.Metrics.Shed()
+		return overloaded()
 	}
-	return c.Check(ctx, &m.check)
+	defer c.inFlight.Release(1)
+	if len(data) > c.MaxMessage {
+		return c.refuse(ctx, errTooLarge)
+	}
+	values := countValues(data)
+	if values > c.MaxValues {
+		c.Metrics.Refused(metrics.ManyValues)
+		return c.refuse(ctx, errTooManyValues)
+	}
+	if !c.Values.Acquire(int64(values)) {
+		c.Metrics.Refused(metrics.ValuesInUse)
+		return overloaded()
+	}
+	defer c.Values.Release(int64(values))
+	check := new(authv3.CheckRequest)
+	if err := proto.Unmarshal(data, check); err != nil {
+		return c.refuse(ctx, err)
+	}
+	return c.check(ctx, check)
 }

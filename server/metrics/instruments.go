@@ -70,6 +70,11 @@ var instruments = []instrument{
 		func(m *Metrics, i *instrument) prometheus.Collector { return counter(&m.shed, i) },
 	},
 	{
+		"writ_requests_refused_total", "counter", []string{"reason"},
+		"Requests and connections refused to bound memory, by reason (" + reasonList() + ").",
+		func(m *Metrics, i *instrument) prometheus.Collector { return vector(&m.bounded, i) },
+	},
+	{
 		"writ_http_requests_panicked_total", "counter", nil,
 		"Requests whose handler panicked. Each one is a bug.",
 		func(m *Metrics, i *instrument) prometheus.Collector { return counter(&m.panics, i) },

@@ -42,6 +42,7 @@ type Metrics struct {
 	requests *prometheus.CounterVec
 	inFlight prometheus.Gauge
 	shed     prometheus.Counter
+	bounded  *prometheus.CounterVec
 	panics   prometheus.Counter
 	overdue  prometheus.Gauge
 	refused  prometheus.Counter
@@ -73,6 +74,9 @@ func New() *Metrics {
 	}
 	for _, result := range []Result{Activated, Unchanged, Refused} {
 		m.reloads.WithLabelValues(string(result))
+	}
+	for _, reason := range reasons {
+		m.bounded.WithLabelValues(string(reason))
 	}
 	for _, sink := range []Sink{AuditFile, AuditWebhook} {
 		m.auditDropped.WithLabelValues(string(sink))

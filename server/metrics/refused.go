@@ -1,0 +1,36 @@
+package metrics
+
+import "strings"
+
+// Reason is why a request or a connection was refused to bound memory.
+type Reason string
+
+// The reasons.
+const (
+	LargeBody       Reason = "large_body"       // larger than the limit
+	LargeBodies     Reason = "large_bodies"     // too many large bodies at a time
+	ManyValues      Reason = "many_values"      // more values than one request may have
+	ValuesInUse     Reason = "values_in_use"    // more values than all requests together may have
+	LargeStream     Reason = "large_stream"     // a stream that keeps more than one may
+	StreamsInUse    Reason = "streams_in_use"   // streams that keep more than all together may
+	ManyStreams     Reason = "many_streams"     // too many streams at a time
+	SlowMessage     Reason = "slow_message"     // a gRPC message that was not received in time
+	ReplacedMessage Reason = "replaced_message" // a gRPC message that made room for a newer one
+	ManyConnections Reason = "many_connections" // too many connections
+)
+
+var reasons = []Reason{
+	LargeBody, LargeBodies, ManyValues, ValuesInUse, LargeStream, StreamsInUse, ManyStreams,
+	SlowMessage, ReplacedMessage, ManyConnections,
+}
+
+func reasonList() string {
+	names := make([]string, len(reasons))
+	for i, reason := range reasons {
+		names[i] = string(reason)
+	}
+	return strings.Join(names, ", ")
+}
+
+// Refused counts a request or a connection that was refused for the reason.
+func (m *Metrics) Refused(reason Reason) { m.bounded.WithLabelValues(string(reason)).Inc() }
