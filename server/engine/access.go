@@ -11,12 +11,12 @@ import (
 	"github.com/writ-policy/writ/translator/tables"
 )
 
-// Access decides one request, which must have been validated.
+// Access decides one request, which the caller has validated.
 func (e *Engine) Access(ctx context.Context, r *decision.Request) decision.Decision {
 	return e.decide(ctx, evaluation{request: r})
 }
 
-// decide turns an evaluation error into a denial.
+// decide returns the decision; an evaluation error denies.
 func (e *Engine) decide(ctx context.Context, v evaluation) decision.Decision {
 	d, err := e.evaluate(ctx, v, e.now())
 	if err != nil {
@@ -28,10 +28,10 @@ func (e *Engine) decide(ctx context.Context, v evaluation) decision.Decision {
 
 // evaluate makes the access decision in four steps:
 //
-//  1. The tables name the rules that fit the request.
-//  2. OPA reports which of them hold and what deny policies decide.
+//  1. The tables give the rules that match the request, the hits.
+//  2. OPA reports which hits hold and what deny policies decide.
 //  3. A deny policy that denies decides alone.
-//  4. Otherwise the rules that hold decide, the first in their order before all others.
+//  4. Otherwise the first of the hits that hold decides, in the order of evaluation.
 func (e *Engine) evaluate(ctx context.Context, v evaluation, now time.Time) (decision.Decision, error) {
 	v.hits, v.sendRequest = e.tree.Find(v.request), e.features.Has(tables.FeatureDenyPolicies)
 	value, err := e.query(ctx, &e.queries.findings, v, now)
@@ -55,9 +55,9 @@ func (e *Engine) evaluate(ctx context.Context, v evaluation, now time.Time) (dec
 	return d, nil
 }
 
-// decideByRules decides by the hits that hold: the first of their order, an allow or
-// a denial; without any, the request is not allowed. It writes what
-// rego/writ/access/access.rego writes.
+// decideByRules decides by the first hit that holds, an allow or a denial; without
+// hits, the request is not allowed. The decision equals that of
+// rego/writ/access/access.rego.
 func decideByRules(r *decision.Request, hits []match.Hit, undecided []string) decision.Decision {
 	slices.SortFunc(hits, compareHits)
 	slices.Sort(undecided)
@@ -75,8 +75,8 @@ func decideByRules(r *decision.Request, hits []match.Hit, undecided []string) de
 	return d
 }
 
-// compareHits is the order over all families: the step, then the names of binding
-// and rule, so that it depends on the documents alone.
+// compareHits defines the order of evaluation over all families: the step, then the
+// names of binding and rule, so that the order depends on the documents alone.
 func compareHits(a, b match.Hit) int {
 	first, _ := a.Number()
 	second, _ := b.Number()
@@ -90,7 +90,7 @@ func compareHits(a, b match.Hit) int {
 	)
 }
 
-// step is the position in the order over all families: cluster scope precedes a
+// step returns the position in the order of evaluation: cluster scope precedes a
 // namespace, and at each scope deny precedes allow. Deny policies are steps 1 and 2.
 func step(h match.Hit) int {
 	position := 6

@@ -30,9 +30,9 @@ const (
 	askAuthorization = "data.writ.visibility.authorization"
 )
 
-// Activate compiles a bundle's modules and expands its tables. It returns an error if
-// OPA refuses the modules or the bundle has no tables; nothing of a failed
-// activation remains.
+// Activate compiles a bundle's modules and indexes its tables. It returns an error if
+// OPA rejects the modules or the bundle has no tables. A failed activation leaves
+// nothing behind.
 func Activate(ctx context.Context, b *bundles.Bundle, o Options) (*Engine, error) {
 	access, visibility := tables.Of[*tables.Access](b.Tables), tables.Of[*tables.Visibility](b.Tables)
 	gateway := tables.Of[*tables.Gateway](b.Tables)
@@ -48,27 +48,27 @@ func Activate(ctx context.Context, b *bundles.Bundle, o Options) (*Engine, error
 	if o.Last != nil {
 		before = o.Last.tree
 	}
-	views, err := expandViews(visibility)
+	index, err := indexVisibility(visibility)
 	if err != nil {
-		return nil, fmt.Errorf("expand the tables of visibility: %w", err)
+		return nil, fmt.Errorf("index the tables of visibility: %w", err)
 	}
 	e := &Engine{
-		revision: b.Manifest.Revision,
-		sequence: b.Manifest.Metadata.Sequence,
-		rules:    rules,
-		access:   access,
-		features: features,
-		gateways: gateway,
-		headers:  headersOf(gateway),
-		queries:  queries,
-		patterns: patterns(ctx),
-		tree:     match.Build(access, before),
-		views:    views,
-		now:      o.Now,
-		timeout:  o.Timeout,
-		overdue:  o.Overdue,
+		revision:   b.Manifest.Revision,
+		sequence:   b.Manifest.Metadata.Sequence,
+		rules:      rules,
+		access:     access,
+		features:   features,
+		gateways:   gateway,
+		headers:    headersOf(gateway),
+		queries:    queries,
+		patterns:   patterns(ctx),
+		tree:       match.Build(access, before),
+		visibility: index,
+		now:        o.Now,
+		timeout:    o.Timeout,
+		overdue:    o.Overdue,
 	}
-	e.fingerprints = sync.OnceValue(func() *decision.Fingerprints { return views.fingerprints(e.revision) })
+	e.fingerprints = sync.OnceValue(func() *decision.Fingerprints { return index.fingerprints(e.revision) })
 	if e.now == nil {
 		e.now = time.Now
 	}
@@ -85,9 +85,9 @@ func Activate(ctx context.Context, b *bundles.Bundle, o Options) (*Engine, error
 	return e, nil
 }
 
-// maxPatterns is how many compiled expressions are kept: more than documents have
-// globs that need one. OPA keeps a hundred by itself and drops any of them, which
-// makes more globs than that several times as slow.
+// maxPatterns is how many compiled regular expressions are cached: more than
+// documents have patterns that need one. OPA's default is a hundred, and with more
+// patterns than that evaluation takes several times as long.
 const maxPatterns = 10000
 
 func patterns(ctx context.Context) cache.InterQueryValueCache {
@@ -97,8 +97,8 @@ func patterns(ctx context.Context) cache.InterQueryValueCache {
 	})
 }
 
-// prepare compiles the modules, unless the last engine's are the same and so is what
-// it evaluates of them.
+// prepare compiles the modules, or reuses the queries of last if it has the same
+// modules and features.
 func prepare(ctx context.Context, b *bundles.Bundle, rules string, features tables.Features, last *Engine) (queries, error) {
 	var prepared queries
 	if last != nil && last.rules == rules && maps.Equal(last.features, features) {
@@ -125,8 +125,8 @@ func prepareAnew(ctx context.Context, b *bundles.Bundle, features tables.Feature
 		findings = askAll
 	}
 	asked := map[string]*rego.PreparedEvalQuery{findings: &prepared.findings, askPod: &prepared.wantsPod, askGateway: &prepared.gateway}
-	// The store is empty: roles and bindings reach OPA as hits, so a query serves any
-	// of them.
+	// The store is empty: OPA gets roles and bindings as hits in the input, so that a
+	// prepared query remains valid when they change.
 	for name, query := range asked {
 		if *query, err = prepared.prepareQuery(ctx, name, ast.NewObject()); err != nil {
 			return queries{}, err
@@ -135,8 +135,8 @@ func prepareAnew(ctx context.Context, b *bundles.Bundle, features tables.Feature
 	return prepared, prepared.prepareAuthorization(ctx, b, features)
 }
 
-// prepareAuthorization prepares the query of the visibility point over the bundle's
-// tables. A copy of q keeps its own.
+// prepareAuthorization prepares the query of the visibility point with the bundle's
+// tables as data. Copies of q are not affected.
 func (q *queries) prepareAuthorization(ctx context.Context, b *bundles.Bundle, features tables.Features) (err error) {
 	visibility := tables.Of[*tables.Visibility](b.Tables)
 	if q.visibility = visibility; !features.Has(tables.FeatureVisibility) {
@@ -159,8 +159,8 @@ func (q *queries) prepareQuery(ctx context.Context, name string, data ast.Object
 		rego.Query(name),
 		rego.Compiler(q.compiler),
 		rego.Store(inmem.NewFromASTObject(data)),
-		// Rego of policies means what it means to a stock OPA, where a built-in that
-		// fails is undefined. What decides by itself is written not to meet one.
+		// As in a stock OPA, a failing built-in is undefined. The library is written so
+		// that no built-in it calls can fail.
 		rego.StrictBuiltinErrors(name != askGateway),
 		rego.GenerateJSON(keepValue),
 	).PrepareForEval(ctx)
@@ -170,6 +170,6 @@ func (q *queries) prepareQuery(ctx context.Context, name string, data ast.Object
 	return query, nil
 }
 
-// keepValue leaves a result as OPA's value: turning it into Go's maps first
-// would be most of the work of a short decision.
+// keepValue returns results as OPA's values: converting them to Go maps would take
+// most of the time of a short decision.
 func keepValue(term *ast.Term, _ *rego.EvalContext) (any, error) { return term.Value, nil }

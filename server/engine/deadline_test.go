@@ -10,7 +10,8 @@ import (
 	"github.com/writ-policy/writ/server/engine/overdue"
 )
 
-// slow is a policy whose built-in function takes seconds and is not interruptible.
+// slow is a policy with a built-in function that takes seconds and cannot be
+// interrupted.
 const slow = `
 apiVersion: gateway.networking.k8s.io/v1
 kind: Gateway
@@ -36,17 +37,17 @@ spec:
       slow: {opa: {rego: 'allow if regex.match("(a?){1000}b$", input.request.headers.text)'}}
 `
 
-// counter is an overdue.Observer.
+// counter is an overdue.Observer that counts overdue evaluations.
 type counter struct{ overdue atomic.Int64 }
 
 func (c *counter) EvaluationOverdue(change int) { c.overdue.Add(int64(change)) }
 func (*counter) EvaluationRefused()             {}
 func (*counter) Panicked()                      {}
 
-// The answer comes while the evaluation is still running.
-func TestAnswerAtTheDeadline(t *testing.T) {
+// The decision is returned at the deadline while the evaluation is still running.
+func TestDecisionAtDeadline(t *testing.T) {
 	seen := &counter{}
-	e := activateViews(t, slow, Options{Timeout: 20 * time.Millisecond, Overdue: overdue.New(seen)})
+	e := activateVisibility(t, slow, Options{Timeout: 20 * time.Millisecond, Overdue: overdue.New(seen)})
 	text := strings.Repeat("a", 100_000)
 	r, err := decision.DecodeGateway([]byte(`{"request":{"host":"a.b","method":"GET","path":"/","headers":{"text":"` + text + `"}}}`))
 	if err != nil {

@@ -9,19 +9,19 @@ import (
 	"github.com/writ-policy/writ/server/decision"
 )
 
-// denyOutcome is what deny policies decide on a request: the outcome of
+// denyOutcome is the decision of deny policies on a request: the rule outcome of
 // rego/writ/access/deny.
 type denyOutcome struct {
 	denied   bool
 	reason   string
 	matched  decision.Matched
-	unknown  bool // labels
+	unknown  bool // a deny rule matched only because the namespace labels are unknown
 	warnings []string
 	pod      *decision.PodSecurity
 	pods     []decision.PodOutcome
 }
 
-// decision is the decision on a request that a deny policy denies.
+// decision returns the decision on a request that a deny policy denies.
 func (s *denyOutcome) decision(now time.Time) decision.Decision {
 	d := decision.Decision{
 		Denied:        true,
@@ -34,8 +34,8 @@ func (s *denyOutcome) decision(now time.Time) decision.Decision {
 	return d
 }
 
-// addTo adds what pod security evaluated. The pod may have changed at the next
-// request, so that the decision is valid at this instant only.
+// addTo adds warnings and the results of pod security to d. If a pod was evaluated, the
+// decision is valid at this instant only, because the pod may change.
 func (s *denyOutcome) addTo(d *decision.Decision, now time.Time) {
 	d.Warnings = append(append([]string{}, s.warnings...), d.Warnings...)
 	d.PodSecurity, d.Pods = s.pod, s.pods
@@ -64,7 +64,7 @@ var (
 
 var errDenyOutcome = errors.New("deny policies returned a malformed outcome")
 
-// readDenyOutcome reads the outcome. One of another shape is an error.
+// readDenyOutcome reads the outcome. It returns an error if the outcome is malformed.
 func readDenyOutcome(value ast.Value) (denyOutcome, error) {
 	var s denyOutcome
 	o, ok := value.(ast.Object)
@@ -78,7 +78,7 @@ func readDenyOutcome(value ast.Value) (denyOutcome, error) {
 	}
 	s.denied = bool(denied)
 	var err error
-	if s.warnings, err = texts(warnings); err != nil {
+	if s.warnings, err = readStrings(warnings); err != nil {
 		return s, err
 	}
 	if s.pods, err = readOutcomes(o); err != nil {
@@ -125,11 +125,11 @@ func readOutcomes(o ast.Object) ([]decision.PodOutcome, error) {
 		outcome := decision.PodOutcome{Policy: string(policy), Action: string(action)}
 		if factors, ok := member[*ast.Array](row, keyFactors); ok {
 			var err error
-			if outcome.Factors, err = texts(factors); err != nil {
+			if outcome.Factors, err = readStrings(factors); err != nil {
 				return nil, err
 			}
 			outcome.Evaluated = true
-			outcome.Score, _ = whole(row, keyScore)
+			outcome.Score, _ = readInt(row, keyScore)
 			override, _ := member[ast.Boolean](row, keyOverride)
 			outcome.Override = bool(override)
 		}
@@ -141,7 +141,7 @@ func readOutcomes(o ast.Object) ([]decision.PodOutcome, error) {
 func readMatched(o ast.Object) (decision.Matched, error) {
 	kind, ok1 := member[ast.String](o, keyKind)
 	name, ok2 := member[ast.String](o, keyName)
-	rule, ok3 := whole(o, keyRule)
+	rule, ok3 := readInt(o, keyRule)
 	source, ok4 := member[ast.String](o, keySource)
 	effect, ok5 := member[ast.String](o, keyEffect)
 	version, ok6 := member[ast.String](o, keyAPIVersion)
@@ -157,12 +157,12 @@ func readMatched(o ast.Object) (decision.Matched, error) {
 func readPod(o ast.Object) (*decision.PodSecurity, error) {
 	policy, ok1 := member[ast.String](o, keyPolicy)
 	action, ok2 := member[ast.String](o, keyAction)
-	score, ok3 := whole(o, keyScore)
+	score, ok3 := readInt(o, keyScore)
 	factors, ok4 := member[*ast.Array](o, keyFactors)
 	if !ok1 || !ok2 || !ok3 || !ok4 {
 		return nil, errDenyOutcome
 	}
-	names, err := texts(factors)
+	names, err := readStrings(factors)
 	if err != nil {
 		return nil, err
 	}
@@ -171,7 +171,8 @@ func readPod(o ast.Object) (*decision.PodSecurity, error) {
 	}, nil
 }
 
-// member is an object's value under the key, where it has that type.
+// member returns the value of a key; ok is false if the key is absent or its value has
+// another type.
 func member[T ast.Value](o ast.Object, key *ast.Term) (value T, ok bool) {
 	if term := o.Get(key); term != nil {
 		value, ok = term.Value.(T)
@@ -179,7 +180,7 @@ func member[T ast.Value](o ast.Object, key *ast.Term) (value T, ok bool) {
 	return value, ok
 }
 
-func whole(o ast.Object, key *ast.Term) (int, bool) {
+func readInt(o ast.Object, key *ast.Term) (int, bool) {
 	number, ok := member[ast.Number](o, key)
 	if !ok {
 		return 0, false

@@ -9,10 +9,10 @@ import (
 	"github.com/writ-policy/writ/translator/tables"
 )
 
-// EffectivePolicies answers from the tables of the bundle. It returns an error that wraps
+// EffectivePolicies answers from the tables of the bundle. The error wraps
 // decision.ErrUnknownTarget or decision.ErrMalformed.
 func (e *Engine) EffectivePolicies(q decision.EffectiveQuestion) (any, error) {
-	answer, err := askEffective(e.gateways, q)
+	answer, err := answerEffective(e.gateways, q)
 	var wrong *effective.Error
 	switch {
 	case errors.As(err, &wrong) && wrong.Unknown:
@@ -23,9 +23,9 @@ func (e *Engine) EffectivePolicies(q decision.EffectiveQuestion) (any, error) {
 	return answer, err
 }
 
-func askEffective(g *tables.Gateway, q decision.EffectiveQuestion) (any, error) {
+func answerEffective(g *tables.Gateway, q decision.EffectiveQuestion) (any, error) {
 	if g == nil {
-		g = &tables.Gateway{} // there is no document of that family
+		g = &tables.Gateway{} // the bundle has no documents of that family
 	}
 	switch {
 	case q.Reach != "":

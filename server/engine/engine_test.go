@@ -14,7 +14,7 @@ import (
 	"github.com/writ-policy/writ/translator/tables"
 )
 
-// fixture is a small world of both families.
+// fixture returns access tables with a few documents of both families.
 func fixture() *tables.Access {
 	gold := "gold"
 	return &tables.Access{
@@ -177,8 +177,8 @@ func TestEvaluationErrorDenies(t *testing.T) {
 	}
 }
 
-// An extension that fails denies, whatever else grants the request, and does not
-// show the request's values in the reason.
+// A request with a failing extension is denied even if other rules grant it, and the
+// reason does not contain values of the request.
 func TestFailingExtensionDenies(t *testing.T) {
 	access := fixture()
 	role := access.Roles.At("origin:hammer/careful")
@@ -204,14 +204,14 @@ func TestFailingExtensionDenies(t *testing.T) {
 				t.Errorf("got %+v, want a denial with its evaluation error", d)
 			}
 			if strings.Contains(d.Reason, "hunter2") || strings.Contains(d.Reason, "\n") || !strings.Contains(d.Reason, "x.rego:") {
-				t.Errorf("got reason %q, want one line that names the place and no value", d.Reason)
+				t.Errorf("got reason %q, want one line with the position and without values", d.Reason)
 			}
 		})
 	}
 }
 
-// What an extension says by the clock holds for the moment it was asked.
-func TestClockedDecisionExpiresAtOnce(t *testing.T) {
+// A decision of an extension that reads the clock expires at once.
+func TestDecisionByClockExpiresAtOnce(t *testing.T) {
 	now := time.Date(2026, 11, 21, 9, 0, 0, 0, time.UTC)
 	access := fixture()
 	access.ReadsClock = true
@@ -233,16 +233,16 @@ func TestClockedDecisionExpiresAtOnce(t *testing.T) {
 	}
 	now = now.Add(5 * time.Hour)
 	if d := e.Access(context.Background(), &asked); d.Allowed {
-		t.Error("allowed in the afternoon")
+		t.Error("allowed in the afternoon, want a denial")
 	}
 	asked.Resource = "pods"
 	if d := e.Access(context.Background(), &asked); !d.Expires.IsZero() {
-		t.Errorf("got a bound of %v where no extension is asked", d.Expires)
+		t.Errorf("got an expiry of %v without an extension", d.Expires)
 	}
 }
 
-// A role of many rules is found by another way than a small one.
-func TestLargeRoleDecidesLikeASmallOne(t *testing.T) {
+// The rules of a large role are found by an index, those of small roles without one.
+func TestLargeRoleDecidesLikeSmallOnes(t *testing.T) {
 	small, large := activate(t, fixture()), fixture()
 	role := large.Roles.At("kubernetes:/reader")
 	for i := range 100 {
@@ -263,7 +263,8 @@ func TestLargeRoleDecidesLikeASmallOne(t *testing.T) {
 	}
 }
 
-// One group may be bound very often: finding must not slow down with the square.
+// A group may have very many bindings: the time to find them must not grow with the
+// square of their number.
 func TestManyHits(t *testing.T) {
 	access := fixture()
 	var keys []string

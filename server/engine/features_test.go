@@ -11,8 +11,8 @@ import (
 	"github.com/writ-policy/writ/translator/tables"
 )
 
-// A bundle that states no features decides as one that does, also after an engine
-// of the same rules that has prepared less.
+// A bundle without stated features decides as one that states them, even if the
+// previous engine had the same rules and prepared fewer queries.
 func TestBundleWithoutFeatures(t *testing.T) {
 	const roles = `apiVersion: rbac.authorization.k8s.io/v1
 kind: ClusterRole

@@ -11,16 +11,16 @@ import (
 	"github.com/writ-policy/writ/server/engine/match"
 )
 
-// findings are OPA's answer about the hits of a request: those that hold, what could
-// not be decided, and the outcome of deny policies.
+// findings is OPA's answer about the hits of a request: the hits that hold, the
+// warnings about hits that could not be decided, and the outcome of deny policies.
 type findings struct {
 	hold      []match.Hit
 	undecided []string
 	denial    denyOutcome
 }
 
-// readFindings reads OPA's answer about hits. An answer of another shape is an error:
-// part of an answer must not pass for a "no".
+// readFindings reads OPA's answer about hits. It returns an error if the answer is
+// malformed: an incomplete answer must not be taken for "does not hold".
 func readFindings(value ast.Value, hits []match.Hit) (findings, error) {
 	var f findings
 	answer, ok := value.(*ast.Array)
@@ -48,15 +48,15 @@ func readFindings(value ast.Value, hits []match.Hit) (findings, error) {
 		f.hold[i] = hits[position]
 	}
 	var err error
-	if f.undecided, err = texts(undecided); err != nil {
+	if f.undecided, err = readStrings(undecided); err != nil {
 		return f, err
 	}
 	f.denial, err = readDenyOutcome(answer.Elem(2).Value)
 	return f, err
 }
 
-// texts is a list of strings.
-func texts(list *ast.Array) ([]string, error) {
+// readStrings reads a list of strings. It returns an error if an element is not a string.
+func readStrings(list *ast.Array) ([]string, error) {
 	var texts []string
 	for i := range list.Len() {
 		text, ok := list.Elem(i).Value.(ast.String)

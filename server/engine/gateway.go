@@ -15,14 +15,14 @@ import (
 
 const askGateway = "data.writ.gateway.judgement"
 
-// maxReviews bounds how often OPA is asked about one request: each time, the access
-// requests it turns on have been answered up to the next priority.
+// maxReviews bounds how often OPA evaluates one request: once for each priority whose
+// rules make access requests.
 const maxReviews = 64
 
 var keyAnswers = ast.StringTerm("answers")
 
-// Gateway decides a request at the gateway point. Access requests that its rules
-// make are decided by this engine, as at the access point.
+// Gateway decides a request at the gateway point. The engine decides access requests
+// that authorization rules make as it does at the access point.
 func (e *Engine) Gateway(ctx context.Context, r *decision.GatewayRequest) (decision.GatewayDecision, *decision.InvalidRequest) {
 	d, targets, err := e.gateway(ctx, r)
 	var refused *decision.InvalidRequest
@@ -78,8 +78,8 @@ func host(r *decision.GatewayRequest) string {
 	return name
 }
 
-// answer decides access requests and adds their decisions. An invalid request is not
-// allowed.
+// answer decides access requests and adds their decisions to answers. An invalid access
+// request is not allowed.
 func (e *Engine) answer(ctx context.Context, answers ast.Object, unanswered ast.Set, now time.Time) error {
 	for _, pair := range unanswered.Slice() {
 		asked, ok := pair.Value.(*ast.Array)
@@ -128,7 +128,8 @@ func readJudgement(value ast.Value) (judgement, error) {
 	return j, nil
 }
 
-// readGateway takes the decision apart; its error key makes it an InvalidRequest.
+// readGateway reads the decision. It returns an *InvalidRequest if the decision has the
+// key error.
 func readGateway(answer ast.Object) (decision.GatewayDecision, error) {
 	var read struct {
 		Error *struct{ Code, Message string }
@@ -143,7 +144,7 @@ func readGateway(answer ast.Object) (decision.GatewayDecision, error) {
 		return read.GatewayDecision, err
 	}
 	decoder := json.NewDecoder(bytes.NewReader(text))
-	decoder.UseNumber() // metadata may have integers that no double holds
+	decoder.UseNumber() // metadata may have integers that a float64 cannot represent
 	if err := decoder.Decode(&read); err != nil {
 		return read.GatewayDecision, fmt.Errorf("read the decision: %w", err)
 	}

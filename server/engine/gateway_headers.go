@@ -11,7 +11,7 @@ import (
 // successHeaders is the prefix of the keys of rules that set headers.
 const successHeaders = "rules.response.success.headers."
 
-// headersOf are, by path, the headers that its policy can set, in lower case.
+// headersOf returns, by path, the headers that its policy can set, in lower case.
 func headersOf(g *tables.Gateway) map[decision.GatewayTarget][]string {
 	if g == nil {
 		return nil
@@ -36,7 +36,7 @@ func headersOf(g *tables.Gateway) map[decision.GatewayTarget][]string {
 	return all
 }
 
-// headerOf is the header that a rule sets, empty where it sets none.
+// headerOf returns the header that a rule sets, or "".
 func headerOf(rule *tables.EffectiveRule) string {
 	name, found := strings.CutPrefix(rule.Key, successHeaders)
 	if !found {

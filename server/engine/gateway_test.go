@@ -12,8 +12,9 @@ import (
 	"github.com/writ-policy/writ/server/decision"
 )
 
-// headed is a gateway whose policy sets one header always and others sometimes.
-const headed = `
+// headerPolicy is a gateway with a policy that sets one header always and others
+// sometimes.
+const headerPolicy = `
 apiVersion: gateway.networking.k8s.io/v1
 kind: Gateway
 metadata: {name: edge, namespace: net}
@@ -50,7 +51,7 @@ spec:
             plain: {selector: auth.identity.role}
 `
 
-func guarded(t *testing.T, e *Engine, identity string) decision.GatewayDecision {
+func decideGateway(t *testing.T, e *Engine, identity string) decision.GatewayDecision {
 	t.Helper()
 	body := `{"request":{"host":"a.b","method":"GET","path":"/","headers":{"x-mine":"a\r\nb"}},"auth":{"identity":` + identity + `}}`
 	r, err := decision.DecodeGateway([]byte(body))
@@ -67,20 +68,20 @@ func guarded(t *testing.T, e *Engine, identity string) decision.GatewayDecision 
 // A header that a policy can set is reported where the policy does not set it, and one
 // that cannot be sent is not.
 func TestGatewayHeaders(t *testing.T) {
-	e := activateViews(t, headed, Options{})
+	e := activateVisibility(t, headerPolicy, Options{})
 	for identity, want := range map[string][]string{
 		`{"sub":"ann"}`:                             {"x-admin", "x-role"},
 		`{"sub":"ann","admin":true}`:                {"x-role"},
 		`{"sub":"ann","admin":true,"role":"buyer"}`: nil,
 	} {
-		if d := guarded(t, e, identity); !d.Allowed || !reflect.DeepEqual(d.Withheld, want) {
+		if d := decideGateway(t, e, identity); !d.Allowed || !reflect.DeepEqual(d.Withheld, want) {
 			t.Errorf("%s: got allowed %v, withheld %q, want %q", identity, d.Allowed, d.Withheld, want)
 		}
 	}
-	if d := guarded(t, e, `{"sub":"ad\nmin"}`); d.Allowed || !d.Denied || d.Status != 500 || len(d.Headers) > 0 {
+	if d := decideGateway(t, e, `{"sub":"ad\nmin"}`); d.Allowed || !d.Denied || d.Status != 500 || len(d.Headers) > 0 {
 		t.Errorf("a line end in a header: got %+v, want an evaluation error", d)
 	}
-	d := guarded(t, e, `{"sub":"eve"}`)
+	d := decideGateway(t, e, `{"sub":"eve"}`)
 	if !d.Denied || d.Response.Headers["x-why"] != "a  b" || d.Withheld != nil {
 		t.Errorf("a denial: got %+v %+v", d, d.Response)
 	}
@@ -89,7 +90,7 @@ func TestGatewayHeaders(t *testing.T) {
 // Where routes of two namespaces tie, the backend may be either's: the headers that the
 // other route's policy sets are withheld.
 func TestGatewayHeadersOfTies(t *testing.T) {
-	e := activateViews(t, headed+`---
+	e := activateVisibility(t, headerPolicy+`---
 apiVersion: gateway.networking.k8s.io/v1
 kind: HTTPRoute
 metadata: {name: open, namespace: aaa}
@@ -97,20 +98,20 @@ spec:
   parentRefs: [{name: edge, namespace: net}]
   rules: [{name: all}]
 `, Options{})
-	d := guarded(t, e, `{"sub":"ann"}`)
+	d := decideGateway(t, e, `{"sub":"ann"}`)
 	want := []string{"x-admin", "x-role", "x-user"}
 	if !d.Allowed || d.Target.Route != "HTTPRoute/aaa/open#all" || len(d.Headers) > 0 || !reflect.DeepEqual(d.Withheld, want) {
 		t.Errorf("got %+v, want the first route and %q withheld", d, want)
 	}
-	if d := guarded(t, e, `{"sub":"eve"}`); !d.Denied || d.Target.Route != "HTTPRoute/shop/books#all" {
+	if d := decideGateway(t, e, `{"sub":"eve"}`); !d.Denied || d.Target.Route != "HTTPRoute/shop/books#all" {
 		t.Errorf("got %+v, want the denial of the other route", d)
 	}
 }
 
-// A client chooses the host and the headers: none of them may take a time that
-// grows with the square of their length.
+// The client chooses the host and the headers: the time to evaluate them must not grow
+// with the square of their length.
 func TestGatewayLongRequests(t *testing.T) {
-	e := activateViews(t, headed, Options{Timeout: time.Minute})
+	e := activateVisibility(t, headerPolicy, Options{Timeout: time.Minute})
 	headers := make(map[string]string, 20000)
 	for i := range 20000 {
 		headers[fmt.Sprintf("X-H%d", i)] = "a"

@@ -11,7 +11,7 @@ import (
 	"github.com/writ-policy/writ/server/engine/match"
 )
 
-// Parts of every input, made once.
+// Terms that all inputs share.
 var (
 	keyUser            = ast.StringTerm("user")
 	keyGroups          = ast.StringTerm("groups")
@@ -38,26 +38,26 @@ var (
 	keyDeny            = ast.StringTerm("deny")
 	keyRestrictions    = ast.StringTerm("restrictions")
 
-	// keyEngine is what the engine sends what it found under: null, which no JSON
-	// object has as a key.
+	// keyEngine is the key of the engine's own input: null, which no JSON object can
+	// have as a key.
 	keyEngine = ast.NullTerm()
 	keyHits   = ast.StringTerm("hits")
 	keyWhoCan = ast.StringTerm("whoCan")
 	empty     = ast.StringTerm("")
 	noList    = ast.ArrayTerm()
 	noObject  = ast.ObjectTerm()
-	// freeHit is a hit without restrictions: it holds, whatever it says.
+	// freeHit stands for each hit without restrictions, which always holds.
 	freeHit = ast.ArrayTerm(noObject, noObject, noObject)
 )
 
-// evaluation is a request with the hits found for it.
+// evaluation is a request with its hits.
 type evaluation struct {
 	request *decision.Request
 	hits    []match.Hit
 	// sendRequest sends the request to OPA even if no hit reads it.
 	sendRequest bool
-	// anonymous marks a question about a principal that did not send a request: then
-	// an absent pod is not an error.
+	// anonymous marks a query about principals that did not send the request: an absent
+	// pod is not an error then.
 	anonymous bool
 }
 
@@ -71,7 +71,7 @@ func (v evaluation) owner() string {
 	return ""
 }
 
-// input is what OPA reads: the hits and, if a rule reads it, the request in its
+// input returns OPA's input: the hits and, if a rule reads it, the request in its
 // canonical form, which is whole.
 func (v evaluation) input() (in ast.Value, whole bool, err error) {
 	terms := make([]*ast.Term, len(v.hits))
@@ -102,7 +102,7 @@ func (v evaluation) input() (in ast.Value, whole bool, err error) {
 	return ast.NewObject(append(pairs, canonical...)...), true, nil
 }
 
-// hitTerm is [binding, role, rule] with what Rego reads of them.
+// hitTerm returns [binding, role, rule] with the fields that Rego reads.
 func hitTerm(h match.Hit) (*ast.Term, error) {
 	text, err := json.Marshal(h.Restrictions())
 	if err != nil {
@@ -128,8 +128,8 @@ func hitTerm(h match.Hit) (*ast.Term, error) {
 	), nil
 }
 
-// request is the canonical form that writ.access.request writes out: every
-// string, groups, extra and attributes; the rest where it is known.
+// request returns the members of the canonical request, as writ.access.request defines
+// it: all strings, groups, extra and attributes; other members if they are known.
 func request(r *decision.Request) ([][2]*ast.Term, error) {
 	pairs := [][2]*ast.Term{
 		{keyUser, text(r.User)}, {keyVerb, text(r.Verb)}, {keyAPIGroup, text(r.APIGroup)},
@@ -191,7 +191,8 @@ func object[V any](entries map[string]V, term func(V) *ast.Term) *ast.Term {
 	return ast.ObjectTerm(pairs...)
 }
 
-// value is an object of JSON as OPA's value.
+// value converts a JSON object to a term. It returns an error if a value has a type
+// that JSON does not have.
 func value(entries map[string]any) (*ast.Term, error) {
 	if len(entries) == 0 {
 		return noObject, nil

@@ -18,18 +18,18 @@ func (e *Engine) listing(now time.Time) decision.Listing {
 // ListPolicies lists the policies that name the principal.
 func (e *Engine) ListPolicies(_ context.Context, who decision.Principal) decision.PolicyListing {
 	now := e.now()
-	out := decision.PolicyListing{Listing: e.listing(now), Policies: []decision.PolicySummary{}}
-	for i := range e.views.tables.Policies {
-		p := &e.views.tables.Policies[i]
+	listing := decision.PolicyListing{Listing: e.listing(now), Policies: []decision.PolicySummary{}}
+	for i := range e.visibility.tables.Policies {
+		p := &e.visibility.tables.Policies[i]
 		if source := namedBy(p, who); source != "" {
-			out.Policies = append(out.Policies, summarize(p, source, now))
+			listing.Policies = append(listing.Policies, summarize(p, source, now))
 		}
 	}
 	// The tables are in the order of evaluation already.
-	slices.SortStableFunc(out.Policies, func(a, b decision.PolicySummary) int {
+	slices.SortStableFunc(listing.Policies, func(a, b decision.PolicySummary) int {
 		return cmp.Compare(denialsFirst(a.Deny), denialsFirst(b.Deny))
 	})
-	return out
+	return listing
 }
 
 func denialsFirst(deny bool) int {
@@ -39,9 +39,9 @@ func denialsFirst(deny bool) int {
 	return 1
 }
 
-// namedBy is the first subject that names the principal, empty for none. The
-// tables have service accounts among the users: a name that is in both lists is
-// taken for the former.
+// namedBy returns the first subject that names the principal, or "". The tables list
+// service accounts among the users as well, so a name in both lists is a service
+// account.
 func namedBy(p *tables.VisibilityPolicy, who decision.Principal) string {
 	if who.User == "" {
 		return ""
@@ -80,7 +80,7 @@ func summarize(p *tables.VisibilityPolicy, source string, now time.Time) decisio
 	return s
 }
 
-// state tests in the order that evaluation does.
+// state checks the conditions in the order of evaluation.
 func state(p *tables.VisibilityPolicy, now time.Time) decision.PolicyState {
 	switch {
 	case p.Disabled:
@@ -95,31 +95,31 @@ func state(p *tables.VisibilityPolicy, now time.Time) decision.PolicyState {
 	return decision.PolicyActive
 }
 
-// ListPermissions lists the principal's permissions on each cluster it may view.
+// ListPermissions lists the principal's permissions on each cluster that it may view.
 func (e *Engine) ListPermissions(ctx context.Context, who decision.Principal, clusters []string, labels func(string) map[string]string) decision.PermissionListing {
 	now := e.now()
-	out := decision.PermissionListing{Listing: e.listing(now), Accessible: []decision.ClusterPermissions{}}
+	listing := decision.PermissionListing{Listing: e.listing(now), Accessible: []decision.ClusterPermissions{}}
 	if clusters == nil {
-		clusters = e.views.clusters()
+		clusters = e.visibility.clusters()
 	}
 	clusters = slices.Compact(slices.Sorted(slices.Values(clusters)))
-	out.Candidates = len(clusters)
+	listing.Candidates = len(clusters)
 	for _, name := range clusters {
 		r := &decision.VisibilityRequest{
 			User: who.User, Groups: who.Groups, Cluster: decision.Cluster{Name: name, Labels: labels(name)},
 		}
 		a, err := e.authorize(ctx, r, now)
 		if err != nil {
-			out.EvaluationError, out.Accessible = err.Error(), nil
-			return out
+			listing.EvaluationError, listing.Accessible = err.Error(), nil
+			return listing
 		}
 		if a.Decision != decision.VisibleNone {
-			out.Accessible = append(out.Accessible, decision.ClusterPermissions{
+			listing.Accessible = append(listing.Accessible, decision.ClusterPermissions{
 				Cluster: name, Permissions: slices.Sorted(slices.Values(a.Permissions)), Full: isFull(&a),
 			})
 		}
 	}
-	return out
+	return listing
 }
 
 func isFull(a *decision.Authorization) bool {
@@ -127,8 +127,8 @@ func isFull(a *decision.Authorization) bool {
 		slices.Contains(a.Permissions, decision.ActionView) && slices.Contains(a.Permissions, decision.ActionViewMetrics)
 }
 
-// clusters are all names that rules match by.
-func (v *views) clusters() []string {
+// clusters returns all cluster names in rules.
+func (v *visibilityIndex) clusters() []string {
 	var names []string
 	for i := range v.tables.Policies {
 		for j := range v.tables.Policies[i].Rules {
@@ -138,30 +138,30 @@ func (v *views) clusters() []string {
 	return names
 }
 
-// ListCustomTypes lists the types of metric sources the principal can discover.
+// ListCustomTypes lists the types of metric sources that the principal may view.
 func (e *Engine) ListCustomTypes(ctx context.Context, who decision.Principal) decision.TypeListing {
 	now := e.now()
-	out := decision.TypeListing{Listing: e.listing(now), Types: []decision.CustomType{}}
-	for i := range e.views.tables.Sources {
-		source := &e.views.tables.Sources[i]
+	listing := decision.TypeListing{Listing: e.listing(now), Types: []decision.CustomType{}}
+	for i := range e.visibility.tables.Sources {
+		source := &e.visibility.tables.Sources[i]
 		if source.Type == "" {
 			continue
 		}
 		r := &decision.VisibilityRequest{User: who.User, Groups: who.Groups, Type: source.Type}
 		a, err := e.authorize(ctx, r, now)
 		if err != nil {
-			out.EvaluationError, out.Types = err.Error(), nil
-			return out
+			listing.EvaluationError, listing.Types = err.Error(), nil
+			return listing
 		}
-		if rule, ok := a.Basis.(*viewRule); ok && a.Decision != decision.VisibleNone {
-			out.Types = append(out.Types, customType(source, rule.entry(source.Type)))
+		if rule, ok := a.Basis.(*visibilityRule); ok && a.Decision != decision.VisibleNone {
+			listing.Types = append(listing.Types, customType(source, rule.entry(source.Type)))
 		}
 	}
-	slices.SortFunc(out.Types, func(a, b decision.CustomType) int { return strings.Compare(a.Type, b.Type) })
-	return out
+	slices.SortFunc(listing.Types, func(a, b decision.CustomType) int { return strings.Compare(a.Type, b.Type) })
+	return listing
 }
 
-func customType(source *tables.MetricSource, entry *viewEntry) decision.CustomType {
+func customType(source *tables.MetricSource, entry *visibilityEntry) decision.CustomType {
 	t := decision.CustomType{
 		Type: source.Type, Namespace: source.Namespace, Name: source.Name,
 		APIVersion: source.APIVersion, Kind: source.Kind, Scope: source.Scope,

@@ -10,7 +10,7 @@ import (
 	"github.com/writ-policy/writ/server/decision"
 )
 
-// everyPolicy is a policy of each state, source and effect.
+// everyPolicy has a policy for each state, source and effect.
 const everyPolicy = `
 apiVersion: clusterpulse.io/v1alpha1
 kind: MonitorAccessPolicy
@@ -95,7 +95,7 @@ spec:
 
 func TestPolicies(t *testing.T) {
 	var now time.Time
-	e := activateViews(t, everyPolicy, Options{Now: func() time.Time { return now }})
+	e := activateVisibility(t, everyPolicy, Options{Now: func() time.Time { return now }})
 	for _, row := range []struct {
 		name, now string
 		who       decision.Principal
@@ -135,7 +135,7 @@ func TestPolicies(t *testing.T) {
 }
 
 func TestPolicySummary(t *testing.T) {
-	e := activateViews(t, everyPolicy, Options{})
+	e := activateVisibility(t, everyPolicy, Options{})
 	listing := e.ListPolicies(t.Context(), decision.Principal{User: "bob", Groups: []string{"dev", "ops"}})
 	var got []string
 	for _, p := range listing.Policies {
@@ -156,7 +156,7 @@ func TestPolicySummary(t *testing.T) {
 // A policy's hash is of its content: its position is not part of it.
 func TestPolicyHash(t *testing.T) {
 	hash := func(documents string) string {
-		listing := activateViews(t, documents, Options{}).ListPolicies(t.Context(), decision.Principal{User: "alice"})
+		listing := activateVisibility(t, documents, Options{}).ListPolicies(t.Context(), decision.Principal{User: "alice"})
 		if len(listing.Policies) != 1 {
 			t.Fatalf("got %d policies, want 1", len(listing.Policies))
 		}
@@ -180,7 +180,7 @@ func TestPolicyHash(t *testing.T) {
 
 func TestPermissions(t *testing.T) {
 	now := instant(t, "2026-01-10T00:00:00Z")
-	e := activateViews(t, everyPolicy, Options{Now: func() time.Time { return now }})
+	e := activateVisibility(t, everyPolicy, Options{Now: func() time.Time { return now }})
 	labels := func(cluster string) map[string]string {
 		if cluster == "bench" {
 			return map[string]string{"env": "lab"}
@@ -240,7 +240,7 @@ spec:
   access: {effect: Allow}
   scope: {clusters: {rules: [{selector: {matchNames: [x]}, resources: [{type: hidden}, {type: volume, aggregations: {include: [avg, none]}}]}]}}
 `
-	e := activateViews(t, everyPolicy+deny, Options{})
+	e := activateVisibility(t, everyPolicy+deny, Options{})
 	for _, row := range []struct {
 		who  decision.Principal
 		want string
@@ -261,8 +261,8 @@ spec:
 }
 
 // A bundle without visibility documents lists nothing, which is not an evaluation error.
-func TestMonitorOfNothing(t *testing.T) {
-	e := activateViews(t, "apiVersion: rbac.authorization.k8s.io/v1\nkind: ClusterRole\nmetadata: {name: r}\nrules: []\n", Options{})
+func TestListingsWithoutDocuments(t *testing.T) {
+	e := activateVisibility(t, "apiVersion: rbac.authorization.k8s.io/v1\nkind: ClusterRole\nmetadata: {name: r}\nrules: []\n", Options{})
 	who := decision.Principal{User: "alice", Groups: []string{"dev"}}
 	policies, types := e.ListPolicies(t.Context(), who), e.ListCustomTypes(t.Context(), who)
 	permissions := e.ListPermissions(t.Context(), who, []string{"c"}, func(string) map[string]string { return nil })
@@ -274,12 +274,12 @@ func TestMonitorOfNothing(t *testing.T) {
 	}
 }
 
-// An authorization of an earlier revision is renewed to what the later one says, as
-// far as its policy stands.
-func TestRenew(t *testing.T) {
-	old := activateViews(t, everyPolicy, Options{})
-	moved := activateViews(t, "\n# moved\n"+everyPolicy, Options{})
-	gone := activateViews(t, strings.ReplaceAll(strings.ReplaceAll(everyPolicy, "name: types", "name: other"), "name: late-deny", "name: later-deny"), Options{})
+// A revalidated authorization of an earlier revision equals a new one of the later
+// revision, if its policy still exists.
+func TestRevalidate(t *testing.T) {
+	old := activateVisibility(t, everyPolicy, Options{})
+	moved := activateVisibility(t, "\n# moved\n"+everyPolicy, Options{})
+	gone := activateVisibility(t, strings.ReplaceAll(strings.ReplaceAll(everyPolicy, "name: types", "name: other"), "name: late-deny", "name: later-deny"), Options{})
 	dev := []string{"dev"}
 	for _, row := range []struct {
 		name  string
@@ -300,13 +300,13 @@ func TestRenew(t *testing.T) {
 			a := old.Visibility(t.Context(), &row.r)
 			before := string(a.AppendJSON(nil))
 			renewed, ok := moved.Revalidate(a)
-			want := view(t.Context(), moved, &row.r)
+			want := decideVisibility(t.Context(), moved, &row.r)
 			got := decision.DecideVisibility(t.Context(), moved, &row.r, renewed)
 			if !ok || renewed.Revision != moved.Revision() || string(got.AppendJSON(nil)) != string(want.AppendJSON(nil)) {
 				t.Errorf("got %v %s\nwant %s", ok, got.AppendJSON(nil), want.AppendJSON(nil))
 			}
 			if string(a.AppendJSON(nil)) != before {
-				t.Error("the old authorization was written")
+				t.Error("the old authorization was modified")
 			}
 			if _, ok := gone.Revalidate(a); ok != row.stays {
 				t.Errorf("without the policy: got %v, want %v", ok, row.stays)
@@ -319,7 +319,7 @@ func TestRenew(t *testing.T) {
 }
 
 func TestFingerprints(t *testing.T) {
-	e := activateViews(t, everyPolicy, Options{})
+	e := activateVisibility(t, everyPolicy, Options{})
 	g := e.Fingerprints()
 	p := g.Policies[decision.DocumentName{Namespace: "b", Name: "late-deny"}]
 	if !slices.Contains(p.Names, "system:serviceaccount:ci:bot") || !slices.Equal(p.Groups, []string{"dev"}) || p.Hash == "" {
@@ -328,7 +328,7 @@ func TestFingerprints(t *testing.T) {
 	if s := g.Sources[decision.DocumentName{Namespace: "z", Name: "volumes"}]; s.Type != "volume" || s.Hash == "" {
 		t.Errorf("got %+v", s)
 	}
-	moved := activateViews(t, "\n"+everyPolicy, Options{}).Fingerprints()
+	moved := activateVisibility(t, "\n"+everyPolicy, Options{}).Fingerprints()
 	for name, p := range g.Policies {
 		if moved.Policies[name].Hash != p.Hash {
 			t.Errorf("%v on another line has another hash", name)

@@ -21,7 +21,7 @@ import (
 // goroutine evaluates: microseconds.
 const maxDirect = 100
 
-// query asks OPA with the input of an evaluation.
+// query runs an OPA query with the input of an evaluation.
 func (e *Engine) query(ctx context.Context, query *rego.PreparedEvalQuery, v evaluation, now time.Time) (ast.Value, error) {
 	in, whole, err := v.input()
 	if err != nil {

@@ -11,15 +11,15 @@ import (
 	"github.com/writ-policy/writ/translator/tables"
 )
 
-// Visibility answers all of a request at the visibility point but its items and
-// numbers.
+// Visibility authorizes a request at the visibility point, without filtering its items
+// or computing its numbers.
 func (e *Engine) Visibility(ctx context.Context, r *decision.VisibilityRequest) decision.Authorization {
 	now := e.now()
 	a, err := e.authorize(ctx, r, now)
 	if err != nil {
 		a = decision.FailedAuthorization(err.Error())
 	} else {
-		a.Expires = e.views.expires(r, now)
+		a.Expires = e.visibility.expires(r, now)
 	}
 	a.Revision = e.revision
 	return a
@@ -30,16 +30,16 @@ func (e *Engine) authorize(ctx context.Context, r *decision.VisibilityRequest, n
 		return decision.Authorization{}, err
 	}
 	if !e.features.Has(tables.FeatureVisibility) {
-		return unmatched(r), nil
+		return withoutPolicies(r), nil
 	}
 	a, err := e.askAuthorization(ctx, r, now)
 	if err != nil || a.Decision == decision.VisibleNone {
 		return a, err
 	}
-	// The policy that OPA names is looked up in the tables of the same bundle. One that
-	// is absent there would leave the items without a rule.
+	// The tables of the bundle have the rule that filters items, so they must have the
+	// policy that OPA names.
 	m := a.Matched[0]
-	rule := e.views.rule(&m)
+	rule := e.visibility.rule(&m)
 	if rule == nil {
 		return a, fmt.Errorf("OPA's answer names rule %d of policy %q, which the tables do not have", m.Rule, m.Name)
 	}
@@ -47,8 +47,8 @@ func (e *Engine) authorize(ctx context.Context, r *decision.VisibilityRequest, n
 	return a, nil
 }
 
-// checkClock refuses what OPA's clock, nanoseconds in 64 bits, cannot say: it
-// would be some other time.
+// checkClock returns an error for a time that OPA's clock, which has nanoseconds in 64
+// bits, cannot represent: policies would read another time.
 func checkClock(now time.Time) error {
 	if year := now.UTC().Year(); year < 1678 || year > 2261 {
 		return fmt.Errorf("the time %s is out of the range policies are evaluated in", now.UTC().Format(time.RFC3339))
@@ -56,8 +56,8 @@ func checkClock(now time.Time) error {
 	return nil
 }
 
-// unmatched is the answer where there is no policy at all.
-func unmatched(r *decision.VisibilityRequest) decision.Authorization {
+// withoutPolicies returns the authorization if the bundle has no visibility policies.
+func withoutPolicies(r *decision.VisibilityRequest) decision.Authorization {
 	const none = "No matching policies found"
 	a := decision.DeniedAuthorization("")
 	switch {
@@ -77,7 +77,7 @@ func unmatched(r *decision.VisibilityRequest) decision.Authorization {
 	return a
 }
 
-// FilterItems answers items and numbers by an authorization of this revision.
+// FilterItems filters items and computes numbers by an authorization of this revision.
 func (e *Engine) FilterItems(ctx context.Context, r *decision.VisibilityRequest, a decision.Authorization, items iter.Seq2[decision.Item, error], yield func(int) error) (decision.VisibilityDecision, error) {
 	if a.Revision != e.revision {
 		return e.failedFilter(errOtherRevision), nil
@@ -85,32 +85,33 @@ func (e *Engine) FilterItems(ctx context.Context, r *decision.VisibilityRequest,
 	d := decision.VisibilityDecision{
 		Authorization: a, Visible: []int{}, Aggregations: map[string]any{}, Metrics: map[string]any{},
 	}
-	f := e.newFilling(r, &a, items != nil)
+	run := e.newVisibilityRun(r, &a, items != nil)
 	if items != nil {
-		if err := f.read(ctx, items, yield); err != nil {
-			var ended *endedError
-			if !errors.As(err, &ended) {
+		if err := run.filterItems(ctx, items, yield); err != nil {
+			var failed *filterError
+			if !errors.As(err, &failed) {
 				return d, err
 			}
-			return e.failedFilter(ended.cause), nil
+			return e.failedFilter(failed.cause), nil
 		}
 	}
-	if err := f.numbers(ctx, &d); err != nil {
+	if err := run.computeNumbers(ctx, &d); err != nil {
 		return e.failedFilter(err), nil
 	}
 	return d, nil
 }
 
-// errOtherRevision guards the Basis of an authorization, which refers to the tables of
-// its revision.
+// errOtherRevision rejects an authorization of another revision, because its Basis
+// refers to the tables of that revision.
 var errOtherRevision = errors.New("the authorization belongs to another revision")
 
-// endedError is an evaluation error met while items were read.
-type endedError struct{ cause error }
+// filterError is an evaluation error while items are filtered. Errors of the caller's
+// items and yield have other types.
+type filterError struct{ cause error }
 
-func (e *endedError) Error() string { return e.cause.Error() }
+func (e *filterError) Error() string { return e.cause.Error() }
 
-// failedFilter denies a request whose items or numbers failed.
+// failedFilter returns the denial for an evaluation error in items or numbers.
 func (e *Engine) failedFilter(cause error) decision.VisibilityDecision {
 	d := decision.VisibilityDecision{}.Failed(cause.Error())
 	d.Revision = e.revision

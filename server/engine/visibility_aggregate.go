@@ -13,33 +13,34 @@ import (
 	"github.com/writ-policy/writ/translator/tables"
 )
 
-// aggregator is an aggregation, with the places of its columns; -1 for none.
+// aggregator is an aggregation with the indexes of its columns; -1 means no column.
 type aggregator struct {
 	*tables.Aggregation
 	field, group, filtered int
 	filter                 *valueFilter
 }
 
-// newViewSource prepares what a MetricSource's aggregations need.
-func newViewSource(s *tables.MetricSource) (*viewSource, error) {
-	v := &viewSource{MetricSource: s}
+// newMetricSource prepares the aggregations of a MetricSource. It returns an error if a
+// filter is invalid.
+func newMetricSource(s *tables.MetricSource) (*metricSource, error) {
+	v := &metricSource{MetricSource: s}
 	for i := range s.Aggregations {
 		a := aggregator{Aggregation: &s.Aggregations[i], filtered: -1}
-		a.field, a.group = v.place(a.Field), v.place(a.GroupBy)
+		a.field, a.group = v.column(a.Field), v.column(a.GroupBy)
 		if a.Filter != nil {
 			var err error
 			if a.filter, err = newValueFilter(a.Filter); err != nil {
 				return nil, fmt.Errorf("aggregation %q of MetricSource %q: %w", a.Name, s.Name, err)
 			}
-			a.filtered = v.place(&a.Filter.Field)
+			a.filtered = v.column(&a.Filter.Field)
 		}
 		v.aggregators = append(v.aggregators, a)
 	}
 	return v, nil
 }
 
-// place returns the index of the column for a field, -1 for nil.
-func (s *viewSource) place(field *tables.FieldRef) int {
+// column returns the index of the column for a field, -1 for nil.
+func (s *metricSource) column(field *tables.FieldRef) int {
 	if field == nil {
 		return -1
 	}
@@ -50,10 +51,11 @@ func (s *viewSource) place(field *tables.FieldRef) int {
 	return len(s.columns) - 1
 }
 
-// aggregate computes every aggregation that is let through, in place of
-// writ.visibility.aggregations.computed: OPA would take minutes for items by the
-// hundred thousand. What is done with numbers is OPA's own arithmetic.
-func (s *viewSource) aggregate(ctx context.Context, c *columns, allows func(name string) bool) (map[string]any, error) {
+// aggregate computes the allowed aggregations instead of
+// writ.visibility.aggregations.computed: OPA would take minutes for hundreds of
+// thousands of items. It uses OPA's arithmetic, so that both give the same numbers. It
+// returns an error if a computation fails or ctx ends.
+func (s *metricSource) aggregate(ctx context.Context, c *columns, allows func(name string) bool) (map[string]any, error) {
 	values := make(map[string]any)
 	for i := range s.aggregators {
 		a := &s.aggregators[i]
@@ -63,7 +65,7 @@ func (s *viewSource) aggregate(ctx context.Context, c *columns, allows func(name
 		if ctx.Err() != nil {
 			return nil, context.Cause(ctx)
 		}
-		value, err := a.value(c)
+		value, err := a.compute(c)
 		if err != nil {
 			return nil, fmt.Errorf("aggregation %q: %w", a.Name, err)
 		}
@@ -72,27 +74,27 @@ func (s *viewSource) aggregate(ctx context.Context, c *columns, allows func(name
 	return values, nil
 }
 
-func (a *aggregator) value(c *columns) (any, error) {
+func (a *aggregator) compute(c *columns) (any, error) {
 	items := make([]int, 0, c.count)
 	for i := range c.count {
 		if a.filter != nil {
-			if value := c.values[a.filtered][i]; value == nil || !a.filter.holds(value) {
+			if value := c.values[a.filtered][i]; value == nil || !a.filter.matches(value) {
 				continue
 			}
 		}
 		items = append(items, i)
 	}
 	if a.group < 0 {
-		return a.result(c, items)
+		return a.computeGroup(c, items)
 	}
 	groups := make(map[string][]int)
 	for _, i := range items {
-		name := groupOf(c.values[a.group][i])
+		name := groupName(c.values[a.group][i])
 		groups[name] = append(groups[name], i)
 	}
 	values := make(map[string]any, len(groups))
 	for name, members := range groups {
-		value, err := a.result(c, members)
+		value, err := a.computeGroup(c, members)
 		if err != nil {
 			return nil, err
 		}
@@ -101,7 +103,7 @@ func (a *aggregator) value(c *columns) (any, error) {
 	return values, nil
 }
 
-func groupOf(value *ast.Term) string {
+func groupName(value *ast.Term) string {
 	if value != nil {
 		if text, ok := termText(value); ok {
 			return text
@@ -110,7 +112,7 @@ func groupOf(value *ast.Term) string {
 	return "_unknown_"
 }
 
-func (a *aggregator) result(c *columns, items []int) (any, error) {
+func (a *aggregator) computeGroup(c *columns, items []int) (any, error) {
 	if a.Function == "count" {
 		return ast.JSON(ast.InternedTerm(len(items)).Value)
 	}
@@ -124,43 +126,43 @@ func (a *aggregator) result(c *columns, items []int) (any, error) {
 			values = append(values, value)
 		}
 	}
-	term, err := a.of(values)
+	term, err := a.apply(values)
 	if err != nil {
 		return nil, err
 	}
 	return ast.JSON(term.Value)
 }
 
-func (a *aggregator) of(values []*ast.Term) (*ast.Term, error) {
+func (a *aggregator) apply(values []*ast.Term) (*ast.Term, error) {
 	switch a.Function {
 	case "distinct":
 		return ast.InternedTerm(countDistinct(values)), nil
 	case "sum":
-		return rounded(builtin(ast.Sum, ast.ArrayTerm(values...)))
+		return asWritten(callBuiltin(ast.Sum, ast.ArrayTerm(values...)))
 	}
 	if len(values) == 0 {
 		return ast.NullTerm(), nil
 	}
 	switch a.Function {
 	case "avg":
-		sum, err := builtin(ast.Sum, ast.ArrayTerm(values...))
+		sum, err := callBuiltin(ast.Sum, ast.ArrayTerm(values...))
 		if err != nil {
 			return nil, err
 		}
-		return rounded(builtin(ast.Divide, sum, ast.InternedTerm(len(values))))
+		return asWritten(callBuiltin(ast.Divide, sum, ast.InternedTerm(len(values))))
 	case "min":
-		return ascending(values)[0], nil
+		return sortNumbers(values)[0], nil
 	case "max":
-		return ascending(values)[len(values)-1], nil
+		return sortNumbers(values)[len(values)-1], nil
 	case "percentile":
-		return percentile(ascending(values), a.Percentile)
+		return percentile(sortNumbers(values), a.Percentile)
 	}
 	return nil, fmt.Errorf("the function %q is not known", a.Function)
 }
 
-// countDistinct counts values as writ.visibility.aggregations does, which sorts them:
-// OPA's sets take fractions of the same whole part one by one, and equal numbers
-// beyond a double for two.
+// countDistinct counts distinct values as writ.visibility.aggregations does, which sorts
+// them. An OPA set cannot be used: it is slow for fractions with the same integer part,
+// and counts equal numbers beyond the range of float64 twice.
 func countDistinct(values []*ast.Term) int {
 	seen := make(map[string]struct{}, len(values))
 	var b []byte
@@ -173,7 +175,8 @@ func countDistinct(values []*ast.Term) int {
 	return len(seen)
 }
 
-// appendCanonical appends a text that equal values share and others do not have.
+// appendCanonical appends a text that is the same for equal values, and different for
+// different ones.
 func appendCanonical(b []byte, value ast.Value) []byte {
 	switch v := value.(type) {
 	case ast.Number:
@@ -196,8 +199,8 @@ func appendCanonical(b []byte, value ast.Value) []byte {
 	return append(b, value.String()...)
 }
 
-// ascending sorts numbers.
-func ascending(numbers []*ast.Term) []*ast.Term {
+// sortNumbers sorts numbers in place, ascending, and returns them.
+func sortNumbers(numbers []*ast.Term) []*ast.Term {
 	type keyed struct {
 		decimal
 		term *ast.Term
@@ -213,35 +216,37 @@ func ascending(numbers []*ast.Term) []*ast.Term {
 	return numbers
 }
 
-// percentile interpolates between the two values around the rank. Hundredths keep
-// the rank an integer: what lies between two numbers is exact.
+// percentile interpolates between the two values around the rank. The rank is an
+// integer in hundredths, so that interpolation is exact. values are sorted and not
+// empty.
 func percentile(values []*ast.Term, percent int) (*ast.Term, error) {
 	rank := percent * (len(values) - 1)
 	low, rest := rank/100, rank%100
 	if rest == 0 {
 		return values[low], nil
 	}
-	below, err := builtin(ast.Multiply, values[low], ast.InternedTerm(100-rest))
+	below, err := callBuiltin(ast.Multiply, values[low], ast.InternedTerm(100-rest))
 	if err != nil {
 		return nil, err
 	}
-	above, err := builtin(ast.Multiply, values[low+1], ast.InternedTerm(rest))
+	above, err := callBuiltin(ast.Multiply, values[low+1], ast.InternedTerm(rest))
 	if err != nil {
 		return nil, err
 	}
-	sum, err := builtin(ast.Plus, below, above)
+	sum, err := callBuiltin(ast.Plus, below, above)
 	if err != nil {
 		return nil, err
 	}
-	return rounded(builtin(ast.Divide, sum, ast.InternedTerm(100)))
+	return asWritten(callBuiltin(ast.Divide, sum, ast.InternedTerm(100)))
 }
 
-// fractionless is where numbers that were computed are whole: OPA calculates with
-// 64 binary digits, or exactly.
-const fractionless = ast.Number("18446744073709551616")
+// alwaysWhole is 2 to the power of 64. Computed numbers from there on are integers,
+// because OPA calculates with 64 binary digits, or exactly.
+const alwaysWhole = ast.Number("18446744073709551616")
 
-// rounded is a computed number as people write it, as writ.visibility.text has it.
-func rounded(value *ast.Term, err error) (*ast.Term, error) {
+// asWritten returns a computed number with as many digits as its decimal text, as
+// writ.visibility.text does. It passes err on.
+func asWritten(value *ast.Term, err error) (*ast.Term, error) {
 	if err != nil {
 		return nil, err
 	}
@@ -249,32 +254,32 @@ func rounded(value *ast.Term, err error) (*ast.Term, error) {
 	if err != nil || whole {
 		return value, err
 	}
-	text, err := builtin(ast.Sprintf, ast.StringTerm("%v"), ast.ArrayTerm(value))
+	text, err := callBuiltin(ast.Sprintf, ast.StringTerm("%v"), ast.ArrayTerm(value))
 	if err != nil {
 		return nil, err
 	}
-	return builtin(ast.ToNumber, text)
+	return callBuiltin(ast.ToNumber, text)
 }
 
 func isWhole(value *ast.Term) (bool, error) {
-	floor, err := builtin(ast.Floor, value)
+	floor, err := callBuiltin(ast.Floor, value)
 	if err != nil || floor.Equal(value) {
 		return true, err
 	}
-	size, err := builtin(ast.Abs, value)
-	return err == nil && size.Value.Compare(fractionless) >= 0, err
+	size, err := callBuiltin(ast.Abs, value)
+	return err == nil && size.Value.Compare(alwaysWhole) >= 0, err
 }
 
-// builtin is OPA's, so that numbers come out as they do in Rego. Its own words on
-// what went wrong repeat the operands, and are for nobody.
-func builtin(b *ast.Builtin, operands ...*ast.Term) (result *ast.Term, err error) {
+// callBuiltin calls a built-in of OPA, so that numbers are the same as in Rego. It
+// returns an error if the result is not representable.
+func callBuiltin(b *ast.Builtin, operands ...*ast.Term) (result *ast.Term, err error) {
 	err = topdown.GetBuiltin(b.Name)(topdown.BuiltinContext{}, operands, func(term *ast.Term) error {
 		result = term
 		return nil
 	})
 	if err != nil {
-		// OPA's text has the numbers in it, and at length.
-		return nil, errors.New("what it comes to is no number that can be told")
+		// OPA's message repeats the operands, which may be long and must not be shown.
+		return nil, errors.New("the result is not a representable number")
 	}
 	return result, nil
 }

@@ -11,11 +11,11 @@ import (
 	"github.com/writ-policy/writ/translator/tables"
 )
 
-// columns are what aggregations read of the visible items: all that is kept of
-// them. A value that is missing or null is nil. Texts that occur often are kept
-// once.
+// columns holds the values of the visible items that aggregations read. Nothing else of
+// the items is retained. A value that is missing or null is nil. Repeated texts share
+// one term.
 type columns struct {
-	read   []tables.FieldRef
+	fields []tables.FieldRef
 	values [][]*ast.Term // by column, then by item
 	count  int
 	bytes  int
@@ -23,20 +23,20 @@ type columns struct {
 }
 
 const (
-	// maxColumns bounds what one request's items may take in memory.
+	// maxColumns bounds the memory of one request's columns, in bytes.
 	maxColumns = 128 << 20
-	// maxShared bounds what is remembered to be kept once.
-	maxShared = 10_000
+	// maxInterned bounds the number of texts that share a term.
+	maxInterned = 10_000
 )
 
 var errTooManyItems = errors.New("the visible items are too many to be aggregated")
 
-func newColumns(read []tables.FieldRef) *columns {
-	return &columns{read: read, values: make([][]*ast.Term, len(read)), texts: make(map[string]*ast.Term)}
+func newColumns(fields []tables.FieldRef) *columns {
+	return &columns{fields: fields, values: make([][]*ast.Term, len(fields)), texts: make(map[string]*ast.Term)}
 }
 
 func (c *columns) add(item *decision.Item) error {
-	for i, column := range c.read {
+	for i, column := range c.fields {
 		term, err := c.term(column, item)
 		if err != nil {
 			return err
@@ -44,20 +44,20 @@ func (c *columns) add(item *decision.Item) error {
 		c.values[i] = append(c.values[i], term)
 	}
 	c.count++
-	if c.bytes += 8 * len(c.read); c.bytes > maxColumns {
+	if c.bytes += 8 * len(c.fields); c.bytes > maxColumns {
 		return errTooManyItems
 	}
 	return nil
 }
 
-func (c *columns) term(of tables.FieldRef, item *decision.Item) (*ast.Term, error) {
+func (c *columns) term(field tables.FieldRef, item *decision.Item) (*ast.Term, error) {
 	var value any
 	switch {
-	case !of.Own:
-		value = item.Fields[of.Name]
-	case of.Name == "name" && item.Name != "":
+	case !field.Own:
+		value = item.Fields[field.Name]
+	case field.Name == "name" && item.Name != "":
 		value = item.Name
-	case of.Name == "namespace" && item.Namespace != "":
+	case field.Name == "namespace" && item.Namespace != "":
 		value = item.Namespace
 	}
 	switch v := value.(type) {
@@ -75,7 +75,7 @@ func (c *columns) term(of tables.FieldRef, item *decision.Item) (*ast.Term, erro
 	if err != nil {
 		return nil, err
 	}
-	c.bytes += 64 * weight(value)
+	c.bytes += 64 * sizeOf(value)
 	return ast.NewTerm(v), nil
 }
 
@@ -83,34 +83,35 @@ func (c *columns) text(text string) *ast.Term {
 	if term, ok := c.texts[text]; ok {
 		return term
 	}
-	text = strings.Clone(text) // it is part of a whole line
+	text = strings.Clone(text) // otherwise the term would retain the whole line
 	term := ast.StringTerm(text)
 	c.bytes += 64 + len(text)
-	if len(c.texts) < maxShared {
+	if len(c.texts) < maxInterned {
 		c.texts[text] = term
 	}
 	return term
 }
 
-// weight is about how many values a value is made of, a long text as several.
-func weight(value any) int {
+// sizeOf estimates how many values a value consists of; a long text counts as several.
+func sizeOf(value any) int {
 	n := 1
 	switch v := value.(type) {
 	case string:
 		n += len(v) / 64
 	case []any:
 		for _, element := range v {
-			n += weight(element)
+			n += sizeOf(element)
 		}
 	case map[string]any:
 		for key, element := range v {
-			n += 2 + len(key)/64 + weight(element)
+			n += 2 + len(key)/64 + sizeOf(element)
 		}
 	}
 	return n
 }
 
-// termText is the text form of a column's value; false for what has none.
+// termText returns the text form of a column's value; false for lists and objects, which
+// have none.
 func termText(term *ast.Term) (string, bool) {
 	switch v := term.Value.(type) {
 	case ast.String:

@@ -4,7 +4,7 @@ import "github.com/writ-policy/writ/server/decision"
 
 // showsCustom reports whether an item of a custom type meets all criteria of its
 // entry. source is nil if no MetricSource defines the type.
-func (v *viewEntry) showsCustom(source *viewSource, item *decision.Item) bool {
+func (v *visibilityEntry) showsCustom(source *metricSource, item *decision.Item) bool {
 	namespace, name := item.Namespace, item.Name
 	if source != nil {
 		namespace = source.identifier(source.NamespaceField, item, namespace)
@@ -14,10 +14,10 @@ func (v *viewEntry) showsCustom(source *viewSource, item *decision.Item) bool {
 		if !v.Namespaces.Allowed.IsEmpty() {
 			return false
 		}
-	} else if !passes(&v.Namespaces, namespace) {
+	} else if !permits(&v.Namespaces, namespace) {
 		return false
 	}
-	if given(&v.Names) && (name == "" || !passes(&v.Names, name)) {
+	if hasCriteria(&v.Names) && (name == "" || !permits(&v.Names, name)) {
 		return false
 	}
 	if !hasPairs(item.Labels, v.Labels) {
@@ -25,7 +25,7 @@ func (v *viewEntry) showsCustom(source *viewSource, item *decision.Item) bool {
 	}
 	for field, criteria := range v.Fields {
 		text, ok := textForm(item.Fields[field])
-		if !ok || !passes(&criteria, text) {
+		if !ok || !permits(&criteria, text) {
 			return false
 		}
 	}
@@ -34,7 +34,7 @@ func (v *viewEntry) showsCustom(source *viewSource, item *decision.Item) bool {
 
 // identifier returns the item's own value or, if a field identifies the item, the
 // value of that field, empty if it is missing.
-func (s *viewSource) identifier(field string, item *decision.Item, own string) string {
+func (s *metricSource) identifier(field string, item *decision.Item, own string) string {
 	if field == "" {
 		return own
 	}

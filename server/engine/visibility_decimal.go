@@ -6,21 +6,21 @@ import (
 	"strings"
 )
 
-// decimal is a number exactly: 0.DIGITS times ten to the power of point. Two of
-// them are compared without calculating, which with a number such as 1e999 takes
-// OPA so long that sorting many would be a way to keep an engine busy.
+// decimal is an exact number: 0.DIGITS times ten to the power of point. Comparing two
+// decimals needs no arithmetic. With a number such as 1e999, arithmetic in OPA is so
+// slow that a request could block an engine by having it sort many of them.
 type decimal struct {
-	sign   int // 0 only of zero, which has neither digits nor point
+	sign   int // -1, 0 or 1; zero has neither digits nor point
 	point  int
 	digits string // without zeros at either end
 }
 
-// newDecimal reads a number of JSON, or what numericText lets pass.
+// newDecimal converts a JSON number, or a text that parseNumber accepts.
 func newDecimal(number string) decimal {
 	mantissa, negative := strings.CutPrefix(number, "-")
 	exponent := 0
 	if at := strings.IndexAny(mantissa, "eE"); at >= 0 {
-		exponent, _ = strconv.Atoi(mantissa[at+1:]) // a checked number has at most three digits there
+		exponent, _ = strconv.Atoi(mantissa[at+1:]) // the exponent has at most three digits
 		mantissa = mantissa[:at]
 	}
 	whole, fraction, _ := strings.Cut(mantissa, ".")
@@ -45,8 +45,8 @@ func (d decimal) compare(other decimal) int {
 	return d.sign * strings.Compare(d.digits, other.digits)
 }
 
-// plain is the number without an exponent, without zeros that say nothing, and
-// without a fraction where it is integral.
+// plain returns the number without an exponent and without leading or trailing zeros
+// that do not change it.
 func (d decimal) plain() string {
 	var text string
 	switch {

@@ -7,22 +7,24 @@ import (
 	"github.com/writ-policy/writ/translator/tables"
 )
 
-// viewRule is a rule of the tables that decides.
-type viewRule tables.VisibilityRule
+// visibilityRule is a rule of the tables, with methods that decide on items.
+type visibilityRule tables.VisibilityRule
 
 // entry returns the rule's entry for a type, nil if it has none.
-func (v *viewRule) entry(typ string) *viewEntry { return (*viewEntry)(v.Entries[typ]) }
+func (v *visibilityRule) entry(typ string) *visibilityEntry {
+	return (*visibilityEntry)(v.Entries[typ])
+}
 
 // restricts reports whether the rule hides items of a type.
-func (v *viewRule) restricts(typ string) bool { return v.Entries[typ].Restricts() }
+func (v *visibilityRule) restricts(typ string) bool { return v.Entries[typ].Restricts() }
 
-// viewEntry is an entry of the tables. It is read for every item.
-type viewEntry tables.VisibilityEntry
+// visibilityEntry is the entry of a rule for one type, with methods that decide on items.
+type visibilityEntry tables.VisibilityEntry
 
 // allowsAggregation reports whether the entry allows an aggregation: one that it
 // includes or, if it includes none, any that it does not exclude. A nil entry allows
 // none.
-func (v *viewEntry) allowsAggregation(name string) bool {
+func (v *visibilityEntry) allowsAggregation(name string) bool {
 	switch {
 	case v == nil:
 		return false
@@ -32,11 +34,12 @@ func (v *viewEntry) allowsAggregation(name string) bool {
 	return !slices.Contains(v.Exclude, name)
 }
 
-// given reports whether there are any criteria.
-func given(c *tables.Criteria) bool { return !c.Allowed.IsEmpty() || !c.Denied.IsEmpty() }
+// hasCriteria reports whether c restricts values at all.
+func hasCriteria(c *tables.Criteria) bool { return !c.Allowed.IsEmpty() || !c.Denied.IsEmpty() }
 
-// passes reports whether a value is not denied, and allowed if only some values are.
-func passes(c *tables.Criteria, value string) bool {
+// permits reports whether c permits a value: it is not denied and, if c lists allowed
+// values, it is one of them.
+func permits(c *tables.Criteria, value string) bool {
 	return !c.Denied.Has(value) && (c.Allowed.IsEmpty() || c.Allowed.Has(value))
 }
 
@@ -61,8 +64,8 @@ func hasPair(labels, pairs map[string]string) bool {
 	return false
 }
 
-// hidesNode reports whether an exclusion of the older form hides a node.
-func (v *viewEntry) hidesNode(item *decision.Item) bool {
+// hidesNode reports whether hideMasters or hideByLabels hides a node.
+func (v *visibilityEntry) hidesNode(item *decision.Item) bool {
 	return v.HideMasters && isMaster(item) || hasPair(item.Labels, v.HideByLabels)
 }
 

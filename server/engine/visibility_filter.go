@@ -11,17 +11,17 @@ import (
 	"github.com/writ-policy/writ/translator/tables"
 )
 
-// valueFilter says which values an aggregation is over.
+// valueFilter selects the values of an aggregation.
 type valueFilter struct {
 	operator   string
 	value      string
-	number     *decimal // of value, nil where it is none
-	words      []string // for the operator in
+	number     *decimal // value as a number, nil if it is not one
+	words      []string // the list of the operator in
 	expression *regexp.Regexp
 }
 
 func newValueFilter(f *tables.AggregationFilter) (*valueFilter, error) {
-	v := &valueFilter{operator: f.Operator, value: f.Value, number: numericText(f.Value), words: f.List}
+	v := &valueFilter{operator: f.Operator, value: f.Value, number: parseNumber(f.Value), words: f.List}
 	switch f.Operator {
 	case "matches":
 		var err error
@@ -35,11 +35,11 @@ func newValueFilter(f *tables.AggregationFilter) (*valueFilter, error) {
 	return v, nil
 }
 
-// holds is of a value that is there.
-func (f *valueFilter) holds(term *ast.Term) bool {
+// matches reports whether the filter selects a value, which must not be nil.
+func (f *valueFilter) matches(term *ast.Term) bool {
 	switch f.operator {
 	case "greaterThan", "lessThan":
-		number := numberOf(term)
+		number := asNumber(term)
 		if number == nil || f.number == nil {
 			return false
 		}
@@ -73,29 +73,29 @@ func (f *valueFilter) equals(term *ast.Term, text string) bool {
 	return text == f.value
 }
 
-var numeric = regexp.MustCompile(`^[+-]?(?:[0-9]+\.?[0-9]*|\.[0-9]+)(?:[eE][+-]?[0-9]{1,3})?$`)
+var numberPattern = regexp.MustCompile(`^[+-]?(?:[0-9]+\.?[0-9]*|\.[0-9]+)(?:[eE][+-]?[0-9]{1,3})?$`)
 
-// maxNumeric is the longest text that says a number, in characters: that of the
-// longest number a request may hold.
-const maxNumeric = 128
+// maxNumberText is the longest text that is read as a number, in bytes. It equals the
+// longest number that a request may have.
+const maxNumberText = 128
 
-// numericText is the number a text says, nil where it says none.
-func numericText(text string) *decimal {
-	if len(text) > maxNumeric || !numeric.MatchString(text) {
+// parseNumber returns the number that a text represents, nil if it is not a number.
+func parseNumber(text string) *decimal {
+	if len(text) > maxNumberText || !numberPattern.MatchString(text) {
 		return nil
 	}
 	d := newDecimal(strings.TrimPrefix(text, "+"))
 	return &d
 }
 
-// numberOf is a value that is a number or a text that says one, nil for others.
-func numberOf(term *ast.Term) *decimal {
+// asNumber returns a number, or the number that a text represents; nil for other values.
+func asNumber(term *ast.Term) *decimal {
 	switch v := term.Value.(type) {
 	case ast.Number:
 		d := newDecimal(string(v))
 		return &d
 	case ast.String:
-		return numericText(string(v))
+		return parseNumber(string(v))
 	}
 	return nil
 }

@@ -10,11 +10,11 @@ import (
 	"github.com/writ-policy/writ/translator/tables"
 )
 
-// Fingerprints identify what the engine's authorizations depend on.
+// Fingerprints returns fingerprints of the policies and sources of this revision.
 func (e *Engine) Fingerprints() *decision.Fingerprints { return e.fingerprints() }
 
 // fingerprints computes the fingerprints of the tables.
-func (v *views) fingerprints(revision string) *decision.Fingerprints {
+func (v *visibilityIndex) fingerprints(revision string) *decision.Fingerprints {
 	f := &decision.Fingerprints{
 		Revision: revision,
 		Policies: make(map[decision.DocumentName]decision.PolicyFingerprint, len(v.tables.Policies)),
@@ -54,22 +54,22 @@ func policyHash(p *tables.VisibilityPolicy) string {
 func hash(table any) string {
 	text, err := json.Marshal(table)
 	if err != nil {
-		panic(err) // tables came out of JSON
+		panic(err) // cannot happen: the tables were read from JSON
 	}
 	sum := sha256.Sum256(text)
 	return hex.EncodeToString(sum[:])
 }
 
-// Revalidate looks up the policy and the rule of an authorization of an earlier
-// revision: their positions may have changed.
+// Revalidate converts an authorization of an earlier revision: it looks up the policy
+// and the rule, whose positions in files may have changed.
 func (e *Engine) Revalidate(a decision.Authorization) (decision.Authorization, bool) {
 	a.Basis, a.Revision = nil, e.revision
 	if a.EvaluationError != "" || a.Decision != decision.VisibleNone && len(a.Matched) != 1 {
 		return a, false
 	}
-	a.Matched = slices.Clone(a.Matched) // callers share the old one
+	a.Matched = slices.Clone(a.Matched) // other callers share the original
 	for i := range a.Matched {
-		rule := e.views.rule(&a.Matched[i])
+		rule := e.visibility.rule(&a.Matched[i])
 		if rule == nil {
 			return a, false
 		}

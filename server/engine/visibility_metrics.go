@@ -11,7 +11,7 @@ import (
 	"github.com/writ-policy/writ/server/decision"
 )
 
-// The metrics that are sums over records, and all that are restricted together.
+// Metrics that are sums over records, and metrics that are hidden together.
 var (
 	sumsOfNamespaces = []string{"deployments", "services", "statefulsets", "daemonsets"}
 	sumsOfPods       = []string{"pods", "pods_running", "pods_pending", "pods_failed"}
@@ -20,81 +20,83 @@ var (
 		"memory_capacity", "memory_allocatable", "memory_requested",
 		"storage_capacity", "storage_used",
 	}
-	ofNamespaces = append([]string{"namespaces"}, sumsOfNamespaces...)
-	ofNodes      = append([]string{"nodes", "nodes_ready", "nodes_not_ready", "cpu_usage_percent", "memory_usage_percent"}, sumsOfNodes...)
+	namespaceMetrics = append([]string{"namespaces"}, sumsOfNamespaces...)
+	nodeMetrics      = append([]string{"nodes", "nodes_ready", "nodes_not_ready", "cpu_usage_percent", "memory_usage_percent"}, sumsOfNodes...)
 )
 
-// metrics are what the rule lets be told, in place of writ.visibility.metrics.seen:
-// a cluster has thousands of namespaces and nodes, which OPA would sum up for
-// seconds. What is done with numbers is OPA's own arithmetic.
-func (v *viewRule) metrics(given map[string]any) (map[string]any, error) {
+// restrictMetrics returns the metrics that the rule allows the principal to see, instead
+// of writ.visibility.metrics.seen: OPA would take seconds for a cluster with thousands of
+// namespaces and nodes. It uses OPA's arithmetic, so that both give the same numbers. It
+// returns an error if a computation fails.
+func (v *visibilityRule) restrictMetrics(metrics map[string]any) (map[string]any, error) {
 	restricts := v.restricts
-	namespaces := v.records(typeNamespaces, given["byNamespace"], restricts(typeNamespaces))
-	nodes := v.records(typeNodes, given["byNode"], restricts(typeNodes))
-	totals, _ := given["totals"].(map[string]any)
+	namespaces := v.visibleRecords(typeNamespaces, metrics["byNamespace"], restricts(typeNamespaces))
+	nodes := v.visibleRecords(typeNodes, metrics["byNode"], restricts(typeNodes))
+	totals, _ := metrics["totals"].(map[string]any)
 	hidesPods := restricts(typeNamespaces) || restricts(typePods)
 	filtered := hidesPods || restricts(typeNodes)
-	told := map[string]any{"filtered": filtered}
-	if err := namespaces.sum(told, sumsOfNamespaces); err != nil {
+	answer := map[string]any{"filtered": filtered}
+	if err := namespaces.addSums(answer, sumsOfNamespaces); err != nil {
 		return nil, err
 	}
-	if err := v.podMetrics(told, namespaces, hidesPods); err != nil {
+	if err := v.addPodMetrics(answer, namespaces, hidesPods); err != nil {
 		return nil, err
 	}
-	if err := nodes.nodeMetrics(told); err != nil {
+	if err := nodes.addNodeMetrics(answer); err != nil {
 		return nil, err
 	}
-	about := map[string]any{}
+	metadata := map[string]any{}
 	if namespaces != nil {
-		told["namespaces"] = number(len(namespaces.list))
+		answer["namespaces"] = number(len(namespaces.list))
 		if restricts(typeNamespaces) {
-			about["allowed_namespaces"] = told["namespaces"]
+			metadata["allowed_namespaces"] = answer["namespaces"]
 		}
 	}
 	if nodes != nil && restricts(typeNodes) {
-		about["allowed_nodes"] = told["nodes"]
+		metadata["allowed_nodes"] = answer["nodes"]
 	}
 	if filtered {
-		told["filter_metadata"] = about
+		answer["filter_metadata"] = metadata
 	}
 	for name, value := range totals {
 		hidden := filtered
 		switch {
-		case slices.Contains(ofNamespaces, name):
+		case slices.Contains(namespaceMetrics, name):
 			hidden = restricts(typeNamespaces)
 		case slices.Contains(sumsOfPods, name):
 			hidden = hidesPods
-		case slices.Contains(ofNodes, name):
+		case slices.Contains(nodeMetrics, name):
 			hidden = restricts(typeNodes)
 		case name == "filtered" || name == "filter_metadata" && filtered:
-			hidden = true // these words are ours
+			hidden = true // writ sets these keys itself
 		}
 		if !hidden && value != nil {
-			told[name] = value
+			answer[name] = value
 		}
 	}
-	return told, nil
+	return answer, nil
 }
 
-// records are those of what is shown, by name and in its order: sums of fractions
-// depend on it.
-type records struct {
+// recordList holds the records of visible namespaces or nodes, sorted by name: sums of
+// fractions depend on the order.
+type recordList struct {
 	names []string
 	list  []map[string]any
 }
 
-// records is nil where the request has none of that kind.
-func (v *viewRule) records(typ string, given any, restricted bool) *records {
-	all, ok := given.(map[string]any)
+// visibleRecords returns the records that the rule shows, nil if the request has no
+// records of the type.
+func (v *visibilityRule) visibleRecords(typ string, records any, restricted bool) *recordList {
+	all, ok := records.(map[string]any)
 	if !ok {
 		return nil
 	}
-	r := &records{}
+	r := &recordList{}
 	for _, name := range slices.Sorted(maps.Keys(all)) {
 		record, _ := all[name].(map[string]any)
 		if restricted {
 			item := decision.Item{Name: name, Labels: recordLabels(record), Fields: map[string]any{"roles": record["roles"]}}
-			if !v.standardItem(typ, &item) {
+			if !v.showsStandard(typ, &item) {
 				continue
 			}
 		}
@@ -103,7 +105,8 @@ func (v *viewRule) records(typ string, given any, restricted bool) *records {
 	return r
 }
 
-// recordLabels keeps labels that are no text as one that no policy can name.
+// recordLabels returns the labels of a record. A label that is not a string gets a value
+// that no policy can match.
 func recordLabels(record map[string]any) map[string]string {
 	given, _ := record["labels"].(map[string]any)
 	labels := make(map[string]string, len(given))
@@ -118,35 +121,35 @@ func recordLabels(record map[string]any) map[string]string {
 	return labels
 }
 
-// podMetrics are null where the entry of pods picks them by more than their
-// namespace: that cannot be told from counts.
-func (v *viewRule) podMetrics(told map[string]any, namespaces *records, restricted bool) error {
+// addPodMetrics adds the pod metrics. They are null if the entry of pods selects pods by
+// more than their namespace, because the counts are by namespace only.
+func (v *visibilityRule) addPodMetrics(answer map[string]any, namespaces *recordList, restricted bool) error {
 	entry := v.entry(typePods)
 	if namespaces == nil || !restricted || entry == nil {
-		return namespaces.sum(told, sumsOfPods)
+		return namespaces.addSums(answer, sumsOfPods)
 	}
-	picks := given(&entry.Names) || len(entry.Labels) > 0
-	if entry.Visibility == "filtered" && picks || entry.Visibility == "all" && !entry.Names.Denied.IsEmpty() {
+	selects := hasCriteria(&entry.Names) || len(entry.Labels) > 0
+	if entry.Visibility == "filtered" && selects || entry.Visibility == "all" && !entry.Names.Denied.IsEmpty() {
 		for _, name := range sumsOfPods {
-			told[name] = nil
+			answer[name] = nil
 		}
 		return nil
 	}
-	shown := &records{}
+	visible := &recordList{}
 	for i, namespace := range namespaces.names {
-		// The entry has nothing to say of names, so any will do.
-		if entry.shows("pod", location{names: []string{namespace}}, &noLabels) {
-			shown.list = append(shown.list, namespaces.list[i])
+		// The entry has no criteria for names, so the name does not matter.
+		if entry.showsItem("pod", location{namespaces: []string{namespace}}, &unlabeledNamespace) {
+			visible.list = append(visible.list, namespaces.list[i])
 		}
 	}
-	return shown.sum(told, sumsOfPods)
+	return visible.addSums(answer, sumsOfPods)
 }
 
-func (r *records) nodeMetrics(told map[string]any) error {
+func (r *recordList) addNodeMetrics(answer map[string]any) error {
 	if r == nil {
 		return nil
 	}
-	if err := r.sum(told, sumsOfNodes); err != nil {
+	if err := r.addSums(answer, sumsOfNodes); err != nil {
 		return err
 	}
 	ready := 0
@@ -155,20 +158,20 @@ func (r *records) nodeMetrics(told map[string]any) error {
 			ready++
 		}
 	}
-	told["nodes"], told["nodes_ready"], told["nodes_not_ready"] = number(len(r.list)), number(ready), number(len(r.list)-ready)
-	for _, of := range []string{"cpu", "memory"} {
-		percent, err := percentage(told[of+"_requested"], told[of+"_capacity"])
+	answer["nodes"], answer["nodes_ready"], answer["nodes_not_ready"] = number(len(r.list)), number(ready), number(len(r.list)-ready)
+	for _, resource := range []string{"cpu", "memory"} {
+		percent, err := percentage(answer[resource+"_requested"], answer[resource+"_capacity"])
 		if err != nil {
 			return err
 		}
-		told[of+"_usage_percent"] = percent
+		answer[resource+"_usage_percent"] = percent
 	}
 	return nil
 }
 
-// sum adds the sums of what the records have under the names. A missing number is
-// 0.
-func (r *records) sum(told map[string]any, names []string) error {
+// addSums adds the sum over the records for each of the names; a missing number counts
+// as 0. A nil list adds nothing. It returns an error if a computation fails.
+func (r *recordList) addSums(answer map[string]any, names []string) error {
 	if r == nil {
 		return nil
 	}
@@ -179,11 +182,11 @@ func (r *records) sum(told map[string]any, names []string) error {
 				values = append(values, ast.NumberTerm(n))
 			}
 		}
-		sum, err := rounded(builtin(ast.Sum, ast.ArrayTerm(values...)))
+		sum, err := asWritten(callBuiltin(ast.Sum, ast.ArrayTerm(values...)))
 		if err != nil {
 			return err
 		}
-		if told[name], err = ast.JSON(sum.Value); err != nil {
+		if answer[name], err = ast.JSON(sum.Value); err != nil {
 			return err
 		}
 	}
@@ -191,16 +194,16 @@ func (r *records) sum(told map[string]any, names []string) error {
 }
 
 func percentage(part, whole any) (any, error) {
-	of, ok1 := part.(json.Number)
-	all, ok2 := whole.(json.Number)
-	if !ok1 || !ok2 || ast.Number(all).Compare(ast.Number("0")) == 0 {
+	used, ok1 := part.(json.Number)
+	capacity, ok2 := whole.(json.Number)
+	if !ok1 || !ok2 || ast.Number(capacity).Compare(ast.Number("0")) == 0 {
 		return number(0), nil
 	}
-	hundredfold, err := builtin(ast.Multiply, ast.InternedTerm(100), ast.NumberTerm(of))
+	hundredfold, err := callBuiltin(ast.Multiply, ast.InternedTerm(100), ast.NumberTerm(used))
 	if err != nil {
 		return nil, err
 	}
-	percent, err := rounded(builtin(ast.Divide, hundredfold, ast.NumberTerm(all)))
+	percent, err := asWritten(callBuiltin(ast.Divide, hundredfold, ast.NumberTerm(capacity)))
 	if err != nil {
 		return nil, err
 	}

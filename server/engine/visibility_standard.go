@@ -12,16 +12,17 @@ const (
 	typeEvents     = "events"
 )
 
-// location are the namespaces an item is in. whole is the whole cluster.
+// location is where an item is: in some namespaces, in the whole cluster or, if it is
+// empty, in no namespace.
 type location struct {
-	names []string
-	whole bool
+	namespaces   []string
+	wholeCluster bool
 }
 
-// standardItem reports whether an item of a standard type is shown: namespaces
-// hide what is in them, and what they leave is up to the type's own entry.
-func (v *viewRule) standardItem(typ string, item *decision.Item) bool {
-	name, in := identity(typ, item)
+// showsStandard reports whether an item of a standard type is visible: its namespace must
+// be visible, and the entry of its type must show it.
+func (v *visibilityRule) showsStandard(typ string, item *decision.Item) bool {
+	name, in := nameAndLocation(typ, item)
 	if v.restricts(typeNamespaces) {
 		switch typ {
 		case typePods, typeEvents, typeOperators, typeAlerts:
@@ -31,11 +32,11 @@ func (v *viewRule) standardItem(typ string, item *decision.Item) bool {
 		}
 	}
 	entry := v.entry(typ)
-	return entry == nil || entry.shows(name, in, item)
+	return entry == nil || entry.showsItem(name, in, item)
 }
 
-// identity is an item's name and where it is.
-func identity(typ string, item *decision.Item) (name string, in location) {
+// nameAndLocation returns the name and the location of an item.
+func nameAndLocation(typ string, item *decision.Item) (name string, in location) {
 	name = item.Name
 	switch typ {
 	case typeNodes:
@@ -58,7 +59,7 @@ func locationOf(namespace string) location {
 	if namespace == "" {
 		return location{}
 	}
-	return location{names: []string{namespace}}
+	return location{namespaces: []string{namespace}}
 }
 
 func operatorLocation(item *decision.Item) location {
@@ -70,63 +71,63 @@ func operatorLocation(item *decision.Item) location {
 	list, _ := value.([]any)
 	for _, element := range list {
 		if namespace, ok := element.(string); ok && namespace != "" {
-			in.names = append(in.names, namespace)
+			in.namespaces = append(in.namespaces, namespace)
 		}
 	}
 	if len(list) == 1 && list[0] == "*" {
-		return location{whole: true}
+		return location{wholeCluster: true}
 	}
 	return in
 }
 
-// filterNamespaces removes the namespaces that the entry of namespaces hides, and
-// reports whether the item remains.
-func (v *viewEntry) filterNamespaces(typ string, in *location) bool {
-	if in.whole {
+// filterNamespaces removes the namespaces that v, the entry of namespaces, hides. It
+// reports whether the item may be visible in the others.
+func (v *visibilityEntry) filterNamespaces(typ string, in *location) bool {
+	if in.wholeCluster {
 		return v.Visibility != "none"
 	}
-	if len(in.names) == 0 {
-		// An alert of no namespace is the cluster's.
+	if len(in.namespaces) == 0 {
+		// An alert without a namespace belongs to the cluster.
 		return typ == typeAlerts
 	}
-	in.keep(func(namespace string) bool { return v.shows(namespace, location{}, &noLabels) })
-	return len(in.names) > 0
+	in.retain(func(namespace string) bool { return v.showsItem(namespace, location{}, &unlabeledNamespace) })
+	return len(in.namespaces) > 0
 }
 
-// noLabels is what a namespace looks like from what is in it.
-var noLabels decision.Item
+// unlabeledNamespace stands for the namespace of an item, whose labels are unknown.
+var unlabeledNamespace decision.Item
 
-// keep leaves the namespaces that are kept.
-func (l *location) keep(kept func(string) bool) {
-	left := l.names[:0] // the list was made for this item
-	for _, namespace := range l.names {
-		if kept(namespace) {
+// retain removes the namespaces for which isKept returns false.
+func (l *location) retain(isKept func(string) bool) {
+	left := l.namespaces[:0] // the list is not shared with the item
+	for _, namespace := range l.namespaces {
+		if isKept(namespace) {
 			left = append(left, namespace)
 		}
 	}
-	l.names = left
+	l.namespaces = left
 }
 
-// asksName reports whether the entry says anything of names. Beside an explicit
-// "all" what is allowed says nothing.
-func (v *viewEntry) asksName() bool {
+// hasNameCriteria reports whether the entry restricts names. Allowed names do not
+// restrict an entry with visibility "all".
+func (v *visibilityEntry) hasNameCriteria() bool {
 	if v.Visibility == "all" {
 		return !v.Names.Denied.IsEmpty()
 	}
-	return given(&v.Names)
+	return hasCriteria(&v.Names)
 }
 
-// shows decides on one item by the entry of its type: the first line that says
-// anything, in the order exclusions, visibility, namespaces, names, labels.
-func (v *viewEntry) shows(name string, in location, item *decision.Item) bool {
+// showsItem decides on an item by the entry of its type. The first criterion that applies
+// decides, in the order exclusions, visibility, namespaces, names, labels.
+func (v *visibilityEntry) showsItem(name string, in location, item *decision.Item) bool {
 	switch {
-	case name != "" && v.Names.Denied.Has(name), v.excludes(&in), v.hidesNode(item):
+	case name != "" && v.Names.Denied.Has(name), v.excludeNamespaces(&in), v.hidesNode(item):
 		return false
-	case name == "" && v.asksName(), v.Visibility == "none":
+	case name == "" && v.hasNameCriteria(), v.Visibility == "none":
 		return false
 	case v.Visibility == "all":
 		return true
-	case !v.Namespaces.Allowed.IsEmpty() && !in.whole && !v.allowsAny(in.names):
+	case !v.Namespaces.Allowed.IsEmpty() && !in.wholeCluster && !v.allowsAny(in.namespaces):
 		return false
 	case v.Names.Allowed.Has(name):
 		return true
@@ -136,17 +137,17 @@ func (v *viewEntry) shows(name string, in location, item *decision.Item) bool {
 	return v.Names.Allowed.IsEmpty() && len(v.Labels) == 0 && !v.Namespaces.Allowed.IsEmpty()
 }
 
-// excludes strikes out the namespaces that are denied, and reports whether that
-// leaves none of them.
-func (v *viewEntry) excludes(in *location) bool {
-	if in.whole || len(in.names) == 0 || v.Namespaces.Denied.IsEmpty() {
+// excludeNamespaces removes the denied namespaces, and reports whether that leaves no
+// namespace.
+func (v *visibilityEntry) excludeNamespaces(in *location) bool {
+	if in.wholeCluster || len(in.namespaces) == 0 || v.Namespaces.Denied.IsEmpty() {
 		return false
 	}
-	in.keep(func(namespace string) bool { return !v.Namespaces.Denied.Has(namespace) })
-	return len(in.names) == 0
+	in.retain(func(namespace string) bool { return !v.Namespaces.Denied.Has(namespace) })
+	return len(in.namespaces) == 0
 }
 
-func (v *viewEntry) allowsAny(namespaces []string) bool {
+func (v *visibilityEntry) allowsAny(namespaces []string) bool {
 	for _, namespace := range namespaces {
 		if v.Namespaces.Allowed.Has(namespace) {
 			return true

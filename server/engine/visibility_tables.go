@@ -7,29 +7,30 @@ import (
 	"github.com/writ-policy/writ/translator/tables"
 )
 
-// views holds the visibility tables of a bundle and indexes over them. It is not
-// written after activation.
-type views struct {
+// visibilityIndex holds the visibility tables of a bundle and indexes over them. It is
+// not modified after activation.
+type visibilityIndex struct {
 	tables   *tables.Visibility
 	policies map[decision.DocumentName]*tables.VisibilityPolicy
-	sources  map[string]*viewSource // by type
+	sources  map[string]*metricSource // by type
 }
 
-// viewSource is a MetricSource that policies can refer to.
-type viewSource struct {
+// metricSource is a MetricSource that policies can refer to, with its aggregations
+// prepared.
+type metricSource struct {
 	*tables.MetricSource
 	columns     []tables.FieldRef
 	aggregators []aggregator
 }
 
-func expandViews(lowered *tables.Visibility) (*views, error) {
+func indexVisibility(lowered *tables.Visibility) (*visibilityIndex, error) {
 	if lowered == nil {
 		lowered = &tables.Visibility{}
 	}
-	v := &views{
+	v := &visibilityIndex{
 		tables:   lowered,
 		policies: make(map[decision.DocumentName]*tables.VisibilityPolicy, len(lowered.Policies)),
-		sources:  make(map[string]*viewSource, len(lowered.Types)),
+		sources:  make(map[string]*metricSource, len(lowered.Types)),
 	}
 	for i := range lowered.Policies {
 		p := &lowered.Policies[i]
@@ -40,7 +41,7 @@ func expandViews(lowered *tables.Visibility) (*views, error) {
 		if source.Type == "" {
 			continue
 		}
-		prepared, err := newViewSource(source)
+		prepared, err := newMetricSource(source)
 		if err != nil {
 			return nil, err
 		}
@@ -50,21 +51,21 @@ func expandViews(lowered *tables.Visibility) (*views, error) {
 }
 
 // rule returns the rule that decided, nil if the tables do not have it.
-func (v *views) rule(m *decision.Matched) *viewRule {
+func (v *visibilityIndex) rule(m *decision.Matched) *visibilityRule {
 	p := v.policies[decision.DocumentName{Namespace: m.Namespace, Name: m.Name}]
 	switch {
 	case p == nil || m.Rule >= len(p.Rules):
 		return nil
 	case m.Rule < 0:
-		return (*viewRule)(p.ByDefault)
+		return (*visibilityRule)(p.ByDefault)
 	}
-	return (*viewRule)(&p.Rules[m.Rule])
+	return (*visibilityRule)(&p.Rules[m.Rule])
 }
 
-// expires is the first instant after now at which another set of the principal's
-// policies may hold, whichever clusters they are about. Both ends of a policy's
-// time are within it.
-func (v *views) expires(r *decision.VisibilityRequest, now time.Time) (first time.Time) {
+// expires returns the first instant after now at which a policy of the principal begins
+// or has ended, whatever clusters it selects; zero if there is none. notBefore and
+// notAfter are inclusive.
+func (v *visibilityIndex) expires(r *decision.VisibilityRequest, now time.Time) (first time.Time) {
 	consider := func(at time.Time) {
 		if first.IsZero() || at.Before(first) {
 			first = at

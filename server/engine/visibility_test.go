@@ -21,8 +21,8 @@ import (
 	"github.com/writ-policy/writ/translator/tables"
 )
 
-// viewWorld is policies that each show one thing; who asks says which of them.
-const viewWorld = `
+// visibilityDocuments has one policy for each property; the principal selects it.
+const visibilityDocuments = `
 apiVersion: clusterpulse.io/v1alpha1
 kind: MonitorAccessPolicy
 metadata: {name: window, namespace: p}
@@ -78,7 +78,7 @@ spec:
   rbac: {resourceTypeName: volume}
 `
 
-func activateViews(tb testing.TB, documents string, o Options) *Engine {
+func activateVisibility(tb testing.TB, documents string, o Options) *Engine {
 	tb.Helper()
 	snapshot := source.Snapshot{Files: []source.File{{Path: "p.yaml", Content: []byte(documents)}}}
 	result, list := translator.New(translator.Options{}).Translate(tb.Context(), snapshot)
@@ -107,11 +107,11 @@ func instant(t *testing.T, text string) time.Time {
 
 func cluster(name string) decision.Cluster { return decision.Cluster{Name: name} }
 
-// A policy holds from its first instant to its last, and what is said of it at
-// any time between two boundaries holds until the next.
-func TestViewClock(t *testing.T) {
+// A policy is active from its first instant to its last, inclusive, and an
+// authorization expires at the next instant at which a policy begins or has ended.
+func TestVisibilityClock(t *testing.T) {
 	var now time.Time
-	e := activateViews(t, viewWorld, Options{Now: func() time.Time { return now }})
+	e := activateVisibility(t, visibilityDocuments, Options{Now: func() time.Time { return now }})
 	const justAfter = "2026-01-31T00:00:00.250000001Z"
 	for _, row := range []struct{ name, now, decision, expires string }{
 		{"a second before", "2025-12-31T23:59:59Z", "deny", "2026-01-01T00:00:00Z"},
@@ -144,31 +144,31 @@ func TestViewClock(t *testing.T) {
 }
 
 func TestVisibilityEvaluationError(t *testing.T) {
-	e := activateViews(t, viewWorld, Options{})
+	e := activateVisibility(t, visibilityDocuments, Options{})
 	ended, cancel := context.WithCancelCause(t.Context())
 	cancel(errors.New("the caller is gone"))
 	r := &decision.VisibilityRequest{User: "u", Groups: []string{"dev"}, Cluster: cluster("c"), Type: "volume", Items: &[]decision.Item{{Name: "a"}}}
-	d := view(ended, e, r)
+	d := decideVisibility(ended, e, r)
 	if d.Decision != decision.VisibleNone || d.EvaluationError == "" || d.Reason != "denied: evaluation error: "+d.EvaluationError || len(d.Visible) > 0 {
 		t.Errorf("got %+v, want a denial with its evaluation error and nothing visible", d)
 	}
-	// An authorization that was good, and then no time to read the items.
+	// The authorization succeeds, and the context ends before the items are read.
 	d = decision.DecideVisibility(ended, e, r, e.Visibility(t.Context(), r))
 	if d.Decision != decision.VisibleNone || d.EvaluationError == "" || len(d.Visible)+len(d.Aggregations)+len(d.Permissions) > 0 {
 		t.Errorf("got %+v, want a denial of everything", d)
 	}
 }
 
-// Without a policy there is no Rego to ask, and the reasons are those it has.
-func TestViewsAgreeWithoutPolicies(t *testing.T) {
+// Without policies OPA is not called, and the reasons equal those of the Rego rules.
+func TestVisibilityReasonsWithoutPolicies(t *testing.T) {
 	const roles = "apiVersion: rbac.authorization.k8s.io/v1\nkind: ClusterRole\nmetadata: {name: r}\nrules: []\n"
-	without := activateViews(t, roles, Options{})
-	with := activateViews(t, viewWorld, Options{})
+	without := activateVisibility(t, roles, Options{})
+	with := activateVisibility(t, visibilityDocuments, Options{})
 	if without.features.Has(tables.FeatureVisibility) || !with.features.Has(tables.FeatureVisibility) {
 		t.Fatalf("got %v and %v, want OPA to be asked only with policies", without.features.Has(tables.FeatureVisibility), with.features.Has(tables.FeatureVisibility))
 	}
 	for name, r := range map[string]decision.VisibilityRequest{
-		"nobody":                           {Groups: []string{"g"}, Cluster: cluster("c")},
+		"stranger":                         {Groups: []string{"g"}, Cluster: cluster("c")},
 		"half a service account":           {ServiceAccount: decision.ServiceAccount{Name: "n"}, Cluster: cluster("c")},
 		"an unknown action":                {User: "x", Action: "edit", Cluster: cluster("c")},
 		"no cluster":                       {User: "x", Type: "pods"},
@@ -178,7 +178,7 @@ func TestViewsAgreeWithoutPolicies(t *testing.T) {
 		"pods, by a whole service account": {ServiceAccount: decision.ServiceAccount{Namespace: "n", Name: "n"}, Cluster: cluster("c"), Type: "pods"},
 	} {
 		t.Run(name, func(t *testing.T) {
-			a, b := view(t.Context(), without, &r), view(t.Context(), with, &r)
+			a, b := decideVisibility(t.Context(), without, &r), decideVisibility(t.Context(), with, &r)
 			if got, want := string(a.AppendJSON(nil)), string(b.AppendJSON(nil)); got != want || a.EvaluationError+b.EvaluationError != "" {
 				t.Errorf("got %s, want %s", got, want)
 			}
@@ -186,8 +186,8 @@ func TestViewsAgreeWithoutPolicies(t *testing.T) {
 	}
 }
 
-func TestShow(t *testing.T) {
-	e := activateViews(t, viewWorld, Options{})
+func TestFilterItems(t *testing.T) {
+	e := activateVisibility(t, visibilityDocuments, Options{})
 	broken := errors.New("no item")
 	items := func(list []decision.Item, err error) iter.Seq2[decision.Item, error] {
 		return func(yield func(decision.Item, error) bool) {
@@ -210,10 +210,10 @@ func TestShow(t *testing.T) {
 		stop    int // after so many indexes
 		visible []int
 	}{
-		{"as they come", "dev", nil, -1, []int{0, 2}},
-		{"to the broken one", "dev", broken, -1, []int{0, 2}},
-		{"denied, all are read", "nobody", broken, -1, nil},
-		{"until the reader has enough", "dev", broken, 1, []int{0}},
+		{"in order", "dev", nil, -1, []int{0, 2}},
+		{"until an invalid item", "dev", broken, -1, []int{0, 2}},
+		{"denied, all are read", "stranger", broken, -1, nil},
+		{"until yield returns an error", "dev", broken, 1, []int{0}},
 	} {
 		t.Run(row.name, func(t *testing.T) {
 			r.Groups = []string{row.user}
@@ -235,10 +235,10 @@ func TestShow(t *testing.T) {
 	}
 }
 
-// An authorization that was kept answers as a new one does; one of another revision
-// is an evaluation error.
-func TestFilterItemsByAKeptAuthorization(t *testing.T) {
-	e := activateViews(t, viewWorld, Options{})
+// A cached authorization filters as a new one does; one of another revision is an
+// evaluation error.
+func TestFilterItemsWithCachedAuthorization(t *testing.T) {
+	e := activateVisibility(t, visibilityDocuments, Options{})
 	items := []decision.Item{
 		{Name: "a", Namespace: "n", Fields: map[string]any{"size": jsonNumber("1.5")}},
 		{Name: "b-tmp", Namespace: "n", Fields: map[string]any{"size": jsonNumber("9")}},
@@ -249,7 +249,7 @@ func TestFilterItemsByAKeptAuthorization(t *testing.T) {
 	}
 	a := e.Visibility(t.Context(), r)
 	kept := decision.DecideVisibility(t.Context(), e, r, a)
-	fresh := view(t.Context(), e, r)
+	fresh := decideVisibility(t.Context(), e, r)
 	got, want := string(kept.AppendJSON(nil)), string(fresh.AppendJSON(nil))
 	if got != want {
 		t.Errorf("got %s, want %s", got, want)
@@ -258,15 +258,15 @@ func TestFilterItemsByAKeptAuthorization(t *testing.T) {
 		t.Errorf("got %s, want %s", got, want)
 	}
 	foreign := decision.Authorization{Decision: decision.VisibleAll, Permissions: []string{"view"}, Revision: "other"}
-	d := decision.DecideVisibility(t.Context(), e, &decision.VisibilityRequest{User: "nobody", Cluster: cluster("c"), Type: "pods"}, foreign)
+	d := decision.DecideVisibility(t.Context(), e, &decision.VisibilityRequest{User: "stranger", Cluster: cluster("c"), Type: "pods"}, foreign)
 	if d.Decision != decision.VisibleNone || d.EvaluationError == "" || d.Revision != e.Revision() {
 		t.Errorf("got %+v, want an evaluation error", d)
 	}
 }
 
-// A number beyond a double hides nothing: it stays what it is.
+// Numbers beyond the range of float64 are aggregated exactly.
 func TestAggregationOfLargeNumbers(t *testing.T) {
-	const documents = viewWorld + `---
+	const documents = visibilityDocuments + `---
 apiVersion: clusterpulse.io/v1alpha1
 kind: MonitorAccessPolicy
 metadata: {name: large, namespace: p}
@@ -294,7 +294,7 @@ spec:
     - {name: p50, function: percentile, percentile: 50, field: f}
   rbac: {resourceTypeName: large}
 `
-	e := activateViews(t, documents, Options{})
+	e := activateVisibility(t, documents, Options{})
 	for _, row := range []struct {
 		name string
 		f    []string
@@ -303,7 +303,7 @@ spec:
 		{"one", []string{"1e400"}, "1e400 1e400 1e400 1e400 1e400"},
 		{"below zero", []string{"-1e400"}, "-1e400 -1e400 -1e400 -1e400 -1e400"},
 		{"two", []string{"3e400", "1e400"}, "4e400 2e400 1e400 3e400 2e400"},
-		{"as large as there are", []string{"9e999", "9e999", "0"}, "18e999 6e999 0 9e999 9e999"},
+		{"the largest numbers", []string{"9e999", "9e999", "0"}, "18e999 6e999 0 9e999 9e999"},
 		{"and a fraction", []string{"1e400", "0.5"}, "1e400 5e399 0.5 1e400 5e399"},
 		{"more than they come to", []string{"1e308", "1e308", "1e308", "1e308"}, "4e308 1e308 1e308 1e308 1e308"},
 		{"none", []string{"0.1", "0.2"}, "0.3 0.15 0.1 0.2 0.15"},
@@ -313,7 +313,7 @@ spec:
 			for _, number := range row.f {
 				items = append(items, decision.Item{Name: "n", Fields: map[string]any{"f": jsonNumber(number)}})
 			}
-			d := view(t.Context(), e, &decision.VisibilityRequest{Groups: []string{"large"}, User: "u", Cluster: cluster("c"), Type: "large", Items: &items})
+			d := decideVisibility(t.Context(), e, &decision.VisibilityRequest{Groups: []string{"large"}, User: "u", Cluster: cluster("c"), Type: "large", Items: &items})
 			want := strings.Fields(row.want)
 			for i, name := range []string{"sum", "avg", "min", "max", "p50"} {
 				got, _ := d.Aggregations[name].(json.Number)
@@ -327,13 +327,14 @@ spec:
 		})
 	}
 	nodes := map[string]any{"n": map[string]any{"cpu_capacity": jsonNumber("2e400"), "cpu_requested": jsonNumber("1e400")}}
-	d := view(t.Context(), e, &decision.VisibilityRequest{Groups: []string{"large"}, User: "u", Cluster: cluster("c"), Metrics: map[string]any{"byNode": nodes}})
+	d := decideVisibility(t.Context(), e, &decision.VisibilityRequest{Groups: []string{"large"}, User: "u", Cluster: cluster("c"), Metrics: map[string]any{"byNode": nodes}})
 	if got, _ := d.Metrics["cpu_capacity"].(json.Number); !nearly(got, "2e400") || d.Metrics["cpu_usage_percent"] != jsonNumber("50") {
 		t.Errorf("got %v, want 2e400 of which 50 percent are requested (%s)", d.Metrics, d.Reason)
 	}
 }
 
-// nearly allows for the last of the 64 binary digits that OPA's quotients have.
+// nearly compares numbers except for the last of the 64 binary digits of OPA's
+// quotients.
 func nearly(got json.Number, want string) bool {
 	is, ok1 := new(big.Rat).SetString(string(got))
 	wanted, ok2 := new(big.Rat).SetString(want)
@@ -344,15 +345,15 @@ func nearly(got json.Number, want string) bool {
 	return off.Mul(off, big.NewRat(1e18, 1)).Abs(off).Cmp(new(big.Rat).Abs(wanted)) <= 0
 }
 
-// Reasons are shown to people: what a built-in says of its operands is not for them.
+// Reasons are shown to people, so they must not contain the operands of a built-in.
 func TestBuiltinErrorIsShort(t *testing.T) {
-	_, err := builtin(ast.ToNumber, ast.StringTerm("1e400"))
+	_, err := callBuiltin(ast.ToNumber, ast.StringTerm("1e400"))
 	if err == nil || strings.Contains(err.Error(), "1e400") || strings.Contains(err.Error(), "strconv") {
-		t.Errorf("got %v, want words of our own", err)
+		t.Errorf("got %v, want an error without operands", err)
 	}
 }
 
-// What the items of one request may take in memory has an end.
+// The memory for the items of one request is bounded.
 func TestColumnsAreBounded(t *testing.T) {
 	c := newColumns([]tables.FieldRef{{Name: "x"}})
 	item := decision.Item{Fields: map[string]any{"x": make([]any, 1<<16)}}
@@ -364,10 +365,10 @@ func TestColumnsAreBounded(t *testing.T) {
 			return
 		}
 	}
-	t.Error("got no end, want one")
+	t.Error("got no error, want errTooManyItems")
 }
 
-// view is the whole decision by the engine alone.
-func view(ctx context.Context, e *Engine, r *decision.VisibilityRequest) decision.VisibilityDecision {
+// decideVisibility returns the whole decision of the engine.
+func decideVisibility(ctx context.Context, e *Engine, r *decision.VisibilityRequest) decision.VisibilityDecision {
 	return decision.DecideVisibility(ctx, e, r, e.Visibility(ctx, r))
 }

@@ -5,8 +5,8 @@ import (
 	"strconv"
 )
 
-// textForm is a field's value as criteria compare it; false for what has none.
-// What is missing is the empty text.
+// textForm returns the text of a field's value that criteria are compared with; false for
+// lists and objects, which have none. The text of a missing value is empty.
 func textForm(value any) (string, bool) {
 	switch v := value.(type) {
 	case nil:

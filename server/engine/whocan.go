@@ -12,32 +12,32 @@ import (
 
 const accountPrefix = "system:serviceaccount:"
 
-// WhoCan tries every principal that a binding in reach of the request names,
-// each alone: users without groups, groups without a user. Principals whose
-// bindings lead to the same roles in the same places get the same answer, so
-// each such set is decided once, unless what it leads to reads the user's name.
+// WhoCan decides the request for each subject of bindings that apply to it: users
+// without groups, groups without a user. Subjects whose bindings refer to the same
+// roles in the same scopes get the same decision, so each such set of roles is decided
+// once, unless a rule depends on the user.
 func (e *Engine) WhoCan(ctx context.Context, r *decision.Request) decision.WhoCan {
 	answer := decision.WhoCan{
 		Users: []string{}, Groups: []string{}, ServiceAccounts: []string{}, Revision: e.revision,
 	}
-	known := make(map[string]decision.Decision)
+	decisions := make(map[string]decision.Decision)
 	warnings := make(map[string]bool)
 	if policy, failure := e.deniesAll(ctx, r); policy != "" || failure != "" {
 		answer.Reason, answer.EvaluationError, answer.Warnings = policy, failure, []string{}
 		return answer
 	}
-	// Pod security judges pods, and none is asked about.
-	nameless := *r
-	nameless.PodError = ""
-	if missing, err := e.MissingFacts(ctx, &nameless); err == nil && missing.Pod {
+	// Pod security evaluates pods, and the request names no pod.
+	withoutPodError := *r
+	withoutPodError.PodError = ""
+	if missing, err := e.MissingFacts(ctx, &withoutPodError); err == nil && missing.Pod {
 		warnings["pod security is left out: the question names no pod"] = true
 	}
 	for _, subject := range e.inReach(r) {
 		set, same := e.bindingsOf(r, subject)
-		d, ok := known[set]
+		d, ok := decisions[set]
 		if !ok || !same {
 			d = e.decide(ctx, evaluation{request: asked(r, subject), anonymous: true})
-			known[set] = d
+			decisions[set] = d
 		}
 		if d.EvaluationError != "" {
 			failed := answer.Failed(d.EvaluationError)
@@ -66,8 +66,8 @@ func (e *Engine) deniesAll(ctx context.Context, r *decision.Request) (policy, fa
 	return "", d.EvaluationError
 }
 
-// add lists the subject where it is allowed, and as an exception where a deny
-// rule matched, overridden or not: a member of a listed group may still meet it.
+// add lists the subject if it is allowed, and as an exception if a deny rule matched,
+// even one that did not decide: it may deny a member of a listed group.
 func (e *Engine) add(answer *decision.WhoCan, subject string, d decision.Decision) {
 	user, isUser := strings.CutPrefix(subject, "user:")
 	group := strings.TrimPrefix(subject, "group:")
@@ -92,15 +92,15 @@ func (e *Engine) add(answer *decision.WhoCan, subject string, d decision.Decisio
 		if entry.Namespace == e.access.Master {
 			exception.Step = 3
 		}
-		// A subject's exceptions come together.
+		// Exceptions of a subject are adjacent.
 		if last := len(answer.Except); last == 0 || answer.Except[last-1] != exception {
 			answer.Except = append(answer.Except, exception)
 		}
 	}
 }
 
-// inReach is every subject that a binding for the cluster or for the request's
-// namespace names, sorted.
+// inReach returns the subjects of bindings for the cluster or the namespace of the
+// request, sorted.
 func (e *Engine) inReach(r *decision.Request) []string {
 	subjects := make(map[string]bool)
 	for subject := range e.access.Subjects.Cluster.All() {
@@ -114,11 +114,11 @@ func (e *Engine) inReach(r *decision.Request) []string {
 	return slices.Sorted(maps.Keys(subjects))
 }
 
-// bindingsOf names what the subject's bindings lead to. same is false where a
-// decision may depend on who asks beyond that.
+// bindingsOf returns a key for the roles of the subject's bindings and their scopes. same
+// is false if the decision may depend on the subject in other ways.
 func (e *Engine) bindingsOf(r *decision.Request, subject string) (set string, same bool) {
 	roles := make(map[string]bool)
-	// An escalation's override of pod security depends on groups.
+	// The override of pod security by an escalation depends on groups.
 	same = r.Pod == nil || !e.features.Has(tables.FeatureDenyPolicies)
 	note := func(keys []string) {
 		for _, key := range keys {
@@ -142,7 +142,7 @@ func (e *Engine) bindingsOf(r *decision.Request, subject string) (set string, sa
 	return strings.Join(slices.Sorted(maps.Keys(roles)), "\n"), same
 }
 
-// asked is the request as the subject alone would make it.
+// asked returns the request as the subject alone would make it.
 func asked(r *decision.Request, subject string) *decision.Request {
 	alone := *r
 	alone.User, alone.Groups = "", nil

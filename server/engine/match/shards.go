@@ -5,14 +5,14 @@ import (
 	"maps"
 )
 
-// shardCount is among how many maps the keys of one are dealt out: with a hundred
-// thousand keys, a change copies a hundred of them.
+// shardCount is the number of maps that keys are distributed over: with a hundred
+// thousand keys, a change copies about a hundred of them.
 const shardCount = 1024
 
 var shardSeed = maphash.MakeSeed()
 
-// shards is a map that never changes. One made by an edit shares with the one before
-// all maps that the edit has not touched.
+// shards is an immutable map. An edit creates another one, which shares the maps that
+// the edit did not change.
 type shards[K comparable, V any] [shardCount]map[K]V
 
 func shard[K comparable](key K) uint64 { return maphash.Comparable(shardSeed, key) % shardCount }
@@ -22,10 +22,10 @@ func (s *shards[K, V]) find(key K) (V, bool) {
 	return value, ok
 }
 
-// edit is a copy of shards that may be changed.
+// edit is a modifiable copy of shards.
 type edit[K comparable, V any] struct {
 	shards[K, V]
-	own [shardCount]bool // the maps no other shards have
+	own [shardCount]bool // the maps that are not shared
 }
 
 func (s *shards[K, V]) edit() *edit[K, V] { return &edit[K, V]{shards: *s} }

@@ -1,6 +1,6 @@
-// Package match finds the access rules that fit a request. Tables come in, hits go
-// out: rules joined with the bindings that apply them. It does not evaluate
-// restrictions and decides nothing.
+// Package match finds the access rules that match a request. It reads tables and
+// returns hits: rules joined with the bindings that apply them. It does not evaluate
+// restrictions and does not decide.
 //
 // Not part of the promised API; see package writ.
 package match
@@ -13,9 +13,9 @@ import (
 	"github.com/writ-policy/writ/translator/tables"
 )
 
-// Tree is the access tables expanded for look-ups: who is bound leads to grants,
-// and a grant to the rules of its role. It is never changed once it is made, save
-// for indexes of large roles, which are made when they are first needed.
+// Tree indexes the access tables for look-ups: subjects lead to grants, and grants to
+// the rules of their roles. It is immutable and safe for concurrent use. Indexes of
+// large roles are built when they are first needed.
 type Tree struct {
 	access    *tables.Access
 	roles     shards[string, *role]
@@ -23,37 +23,37 @@ type Tree struct {
 	bySubject shards[boundSubject, []grant]
 }
 
-// boundSubject is a user or group that bindings of a namespace name; those of an
-// empty namespace apply everywhere.
+// boundSubject is a user or group that bindings of a namespace name; bindings with an
+// empty namespace apply to the whole cluster.
 type boundSubject struct {
 	namespace string
 	group     bool
 	name      string
 }
 
-// grant is a binding together with the role it names.
+// grant is a binding with its role.
 type grant struct {
 	binding *tables.Binding
 	role    *role
 }
 
-// Build expands tables. It shares with the tree of earlier tables, which may be
-// nil, what both have in common, so that its cost is that of the difference.
+// Build indexes tables. It shares equal parts with before, the tree of earlier tables,
+// so that the cost depends on the difference. before may be nil.
 func Build(access *tables.Access, before *Tree) *Tree {
 	if before == nil {
 		before = &Tree{access: new(tables.Access)}
 	}
 	g := treeBuilder{
-		tree:   &Tree{access: access},
-		before: before,
-		roles:  before.roles.edit(),
-		grants: before.grants.edit(),
-		held:   before.bySubject.edit(),
-		stale:  make(map[string]bool),
+		tree:      &Tree{access: access},
+		before:    before,
+		roles:     before.roles.edit(),
+		grants:    before.grants.edit(),
+		bySubject: before.bySubject.edit(),
+		stale:     make(map[string]bool),
 	}
-	g.grant(g.changedRoles())
-	g.subjects()
-	g.tree.roles, g.tree.grants, g.tree.bySubject = g.roles.shards, g.grants.shards, g.held.shards
+	g.joinGrants(g.updateRoles())
+	g.updateAllSubjects()
+	g.tree.roles, g.tree.grants, g.tree.bySubject = g.roles.shards, g.grants.shards, g.bySubject.shards
 	return g.tree
 }
 
@@ -62,14 +62,14 @@ type treeBuilder struct {
 	tree, before *Tree
 	roles        *edit[string, *role]
 	grants       *edit[string, grant]
-	held         *edit[boundSubject, []grant]
+	bySubject    *edit[boundSubject, []grant]
 	// stale holds the keys of bindings whose grant changed; their subjects must be
 	// refreshed.
 	stale map[string]bool
 }
 
-// changedRoles takes the roles over and returns the keys of those that are others.
-func (g *treeBuilder) changedRoles() map[string]bool {
+// updateRoles stores the roles that changed and returns their keys.
+func (g *treeBuilder) updateRoles() map[string]bool {
 	changed := make(map[string]bool)
 	g.tree.access.Roles.Since(g.before.access.Roles, func(key string, now, _ *tables.Role) {
 		changed[key] = true
@@ -82,9 +82,8 @@ func (g *treeBuilder) changedRoles() map[string]bool {
 	return changed
 }
 
-// grant joins bindings that are others, or that name a role that is another, with
-// their roles.
-func (g *treeBuilder) grant(changed map[string]bool) {
+// joinGrants joins bindings with their roles if the binding or its role changed.
+func (g *treeBuilder) joinGrants(changed map[string]bool) {
 	join := func(key string, binding *tables.Binding) {
 		if _, was := g.before.grants.find(key); was {
 			g.stale[key] = true
@@ -100,7 +99,7 @@ func (g *treeBuilder) grant(changed map[string]bool) {
 		join(key, now)
 	})
 	if g.before.access.Bindings.Len() == 0 {
-		return // all of them are new
+		return // all bindings are new and have been joined above
 	}
 	for key, binding := range g.tree.access.Bindings.All() {
 		if changed[binding.Role] {
@@ -109,23 +108,24 @@ func (g *treeBuilder) grant(changed map[string]bool) {
 	}
 }
 
-// subjects gives each subject its grants, where its list or one of the grants in it
-// is another.
-func (g *treeBuilder) subjects() {
+// updateAllSubjects sets the grants of subjects whose bindings, or one of whose grants,
+// changed.
+func (g *treeBuilder) updateAllSubjects() {
 	now, before := &g.tree.access.Subjects, &g.before.access.Subjects
-	g.level("", &now.Cluster, &before.Cluster)
-	now.Namespaces.Since(before.Namespaces, g.level)
+	g.updateSubjects("", &now.Cluster, &before.Cluster)
+	now.Namespaces.Since(before.Namespaces, g.updateSubjects)
 	if len(g.stale) == 0 {
 		return
 	}
-	g.refresh("", &now.Cluster)
+	g.refreshStale("", &now.Cluster)
 	for namespace, subjects := range now.Namespaces.All() {
-		g.refresh(namespace, subjects)
+		g.refreshStale(namespace, subjects)
 	}
 }
 
-// level is the subjects of a namespace, nil for none.
-func (g *treeBuilder) level(namespace string, now, before *tables.Map[[]string]) {
+// updateSubjects sets the grants of the subjects of a namespace whose bindings changed.
+// Nil means no subjects.
+func (g *treeBuilder) updateSubjects(namespace string, now, before *tables.Map[[]string]) {
 	var none tables.Map[[]string]
 	if now == nil {
 		now = &none
@@ -134,46 +134,46 @@ func (g *treeBuilder) level(namespace string, now, before *tables.Map[[]string])
 		before = &none
 	}
 	now.Since(*before, func(subject string, keys, _ *[]string) {
-		g.hold(namespace, subject, keys)
+		g.setGrants(namespace, subject, keys)
 	})
 }
 
-func (g *treeBuilder) refresh(namespace string, subjects *tables.Map[[]string]) {
+func (g *treeBuilder) refreshStale(namespace string, subjects *tables.Map[[]string]) {
 	for subject, keys := range subjects.All() {
 		if slices.ContainsFunc(*keys, func(key string) bool { return g.stale[key] }) {
-			g.hold(namespace, subject, keys)
+			g.setGrants(namespace, subject, keys)
 		}
 	}
 }
 
-// hold gives a subject the grants of its bindings.
-func (g *treeBuilder) hold(namespace, subject string, keys *[]string) {
+// setGrants sets the grants of a subject to those of its bindings.
+func (g *treeBuilder) setGrants(namespace, subject string, keys *[]string) {
 	kind, name, _ := strings.Cut(subject, ":")
 	h := boundSubject{namespace, kind == "group", name}
 	if keys == nil {
-		g.held.drop(h)
+		g.bySubject.drop(h)
 		return
 	}
-	held := make([]grant, len(*keys))
+	grants := make([]grant, len(*keys))
 	for i, key := range *keys {
-		held[i], _ = g.grants.find(key)
+		grants[i], _ = g.grants.find(key)
 	}
-	g.held.set(h, held)
+	g.bySubject.set(h, grants)
 }
 
-// role is a role and, where it has many rules, the way to them.
+// role is a role and, if it has many rules, an index of them.
 type role struct {
 	*tables.Role
 	once       sync.Once
 	byResource map[string][]int
 }
 
-// fewRules is up to how many rules a role is looked through from end to end:
-// comparing a few short strings costs less than a map, and most roles are small.
+// fewRules is the largest number of rules that are searched without an index: comparing
+// a few short strings takes less time than a map, and most roles are small.
 const fewRules = 8
 
-// rulesForResources calls f with the index of each Kubernetes rule that may name one
-// of the resource entries; of a small role, with all of them. An index may repeat.
+// rulesForResources calls f with the index of each Kubernetes rule that may have one
+// of the resource entries; for a small role, of all rules. An index may repeat.
 func (r *role) rulesForResources(entries []string, f func(rule int)) {
 	if len(r.Kubernetes) <= fewRules {
 		for i := range r.Kubernetes {
@@ -189,7 +189,8 @@ func (r *role) rulesForResources(entries []string, f func(rule int)) {
 	}
 }
 
-// index leads from each resource entry to the rules that have it.
+// index builds byResource: for each resource entry, the indexes of the rules that have
+// it.
 func (r *role) index() {
 	r.byResource = make(map[string][]int)
 	for i, rule := range r.Kubernetes {

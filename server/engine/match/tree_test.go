@@ -12,8 +12,8 @@ import (
 	"github.com/writ-policy/writ/translator/tables"
 )
 
-// drawAccess draws roles, bindings and subjects of few names, so that what one edit
-// makes another one changes and takes away.
+// drawAccess draws roles, bindings and subjects from few names, so that a later edit
+// changes or removes what an earlier edit added.
 func drawAccess(t *rapid.T) *tables.Access {
 	names := []string{"a", "b", "c", "d"}
 	roles, bindings := make(map[string]tables.Role), make(map[string]tables.Binding)
@@ -49,8 +49,8 @@ func drawAccess(t *rapid.T) *tables.Access {
 	return access
 }
 
-// turned is one table made from another: what is equal is shared, as a lowerer does.
-func turned[V any](from, to tables.Map[V]) tables.Map[V] {
+// editTable returns the table to, sharing equal values with from, as lowering does.
+func editTable[V any](from, to tables.Map[V]) tables.Map[V] {
 	changes := make(map[string]*V)
 	for key := range from.All() {
 		changes[key] = nil
@@ -59,8 +59,8 @@ func turned[V any](from, to tables.Map[V]) tables.Map[V] {
 	return from.With(changes)
 }
 
-// flat is what a tree says, with what stands behind its pointers.
-func flat(t *Tree) map[boundSubject][]string {
+// describeTree returns the content of a tree with all pointers followed.
+func describeTree(t *Tree) map[boundSubject][]string {
 	out := make(map[boundSubject][]string)
 	for _, shard := range t.bySubject {
 		for h, bySubject := range shard {
@@ -73,28 +73,28 @@ func flat(t *Tree) map[boundSubject][]string {
 	return out
 }
 
-func TestTreeOfChangesIsTheTreeOfItsTables(t *testing.T) {
+func TestIncrementalTreeEqualsFullTree(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		var last *Tree
 		access := new(tables.Access)
 		for range rapid.IntRange(1, 6).Draw(t, "changes") {
 			next := drawAccess(t)
 			access = &tables.Access{
-				Roles: turned(access.Roles, next.Roles), Bindings: turned(access.Bindings, next.Bindings),
+				Roles: editTable(access.Roles, next.Roles), Bindings: editTable(access.Bindings, next.Bindings),
 				Subjects: tables.Subjects{
-					Cluster:    turned(access.Subjects.Cluster, next.Subjects.Cluster),
-					Namespaces: turned(access.Subjects.Namespaces, next.Subjects.Namespaces),
+					Cluster:    editTable(access.Subjects.Cluster, next.Subjects.Cluster),
+					Namespaces: editTable(access.Subjects.Namespaces, next.Subjects.Namespaces),
 				},
 			}
 			if rapid.Bool().Draw(t, "read from a bundle") { // and so shares nothing
 				access = next
 			}
-			before := flat(orNone(last))
+			before := describeTree(orEmpty(last))
 			grown := Build(access, last)
-			if got, want := flat(grown), flat(Build(next, nil)); !reflect.DeepEqual(got, want) {
+			if got, want := describeTree(grown), describeTree(Build(next, nil)); !reflect.DeepEqual(got, want) {
 				t.Fatalf("got  %v\nwant %v", got, want)
 			}
-			if got := flat(orNone(last)); !reflect.DeepEqual(got, before) {
+			if got := describeTree(orEmpty(last)); !reflect.DeepEqual(got, before) {
 				t.Fatalf("the tree before has changed: got %v, want %v", got, before)
 			}
 			last = grown
@@ -102,7 +102,7 @@ func TestTreeOfChangesIsTheTreeOfItsTables(t *testing.T) {
 	})
 }
 
-func orNone(t *Tree) *Tree {
+func orEmpty(t *Tree) *Tree {
 	if t == nil {
 		return new(Tree)
 	}

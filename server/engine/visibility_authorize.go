@@ -17,11 +17,12 @@ var (
 	keyType           = ast.StringTerm("type")
 )
 
-var errView = errors.New("the visibility policies returned a malformed answer")
+var errAuthorization = errors.New("the visibility policies returned a malformed answer")
 
-// askAuthorization asks OPA for all but items and numbers.
+// askAuthorization evaluates the authorization in OPA. It returns an error if the
+// evaluation fails or the answer is malformed.
 func (e *Engine) askAuthorization(ctx context.Context, r *decision.VisibilityRequest, now time.Time) (decision.Authorization, error) {
-	value, err := e.run(ctx, "", &e.queries.authorization, ast.NewObject(viewRequest(r)...), now)
+	value, err := e.run(ctx, "", &e.queries.authorization, ast.NewObject(authorizationInput(r)...), now)
 	if err != nil {
 		return decision.Authorization{}, err
 	}
@@ -32,8 +33,9 @@ func (e *Engine) askAuthorization(ctx context.Context, r *decision.VisibilityReq
 	return readAuthorization(answer)
 }
 
-// viewRequest is the canonical form of a request but for items and numbers.
-func viewRequest(r *decision.VisibilityRequest) [][2]*ast.Term {
+// authorizationInput returns the members of the canonical request without items and
+// numbers.
+func authorizationInput(r *decision.VisibilityRequest) [][2]*ast.Term {
 	return [][2]*ast.Term{
 		{keyUser, text(r.User)}, {keyGroups, list(r.Groups)},
 		{keyServiceAccount, ast.ObjectTerm(
@@ -46,8 +48,8 @@ func viewRequest(r *decision.VisibilityRequest) [][2]*ast.Term {
 	}
 }
 
-// readAuthorization reads the answer. One of another shape is an error, and so is one
-// that grants without naming its policy.
+// readAuthorization reads the answer. It returns an error if the answer is malformed, or
+// grants something without naming its policy.
 func readAuthorization(answer any) (a decision.Authorization, err error) {
 	o, _ := answer.(map[string]any)
 	var ok [6]bool
@@ -55,27 +57,27 @@ func readAuthorization(answer any) (a decision.Authorization, err error) {
 	a.Policy, ok[1] = o["policy"].(string)
 	a.Reason, ok[2] = o["reason"].(string)
 	a.Filters, ok[3] = o["filters"].(map[string]any)
-	a.Permissions, ok[4] = textList(o["permissions"])
-	a.Matched, ok[5] = policies(o["matched"])
+	a.Permissions, ok[4] = readTexts(o["permissions"])
+	a.Matched, ok[5] = readPolicies(o["matched"])
 	if ok != [6]bool{true, true, true, true, true, true} {
-		return a, errView
+		return a, errAuthorization
 	}
 	switch a.Decision {
 	case decision.VisibleAll, decision.VisibleSome:
 		if len(a.Matched) != 1 {
-			return a, errView
+			return a, errAuthorization
 		}
 	case decision.VisibleNone:
 		if len(a.Permissions)+len(a.Filters) > 0 {
-			return a, errView
+			return a, errAuthorization
 		}
 	default:
-		return a, errView
+		return a, errAuthorization
 	}
 	return a, nil
 }
 
-func textList(value any) ([]string, bool) {
+func readTexts(value any) ([]string, bool) {
 	list, ok := value.([]any)
 	texts := make([]string, len(list))
 	for i, element := range list {
@@ -85,13 +87,13 @@ func textList(value any) ([]string, bool) {
 	return texts, ok
 }
 
-func policies(value any) ([]decision.Matched, bool) {
+func readPolicies(value any) ([]decision.Matched, bool) {
 	list, ok := value.([]any)
 	matched := make([]decision.Matched, len(list))
 	for i, element := range list {
 		o, _ := element.(map[string]any)
 		m, whole := &matched[i], false
-		if m.Rule, whole = integer(o["rule"]); !whole {
+		if m.Rule, whole = readInteger(o["rule"]); !whole {
 			return nil, false
 		}
 		for key, to := range map[string]*string{"kind": &m.Kind, "namespace": &m.Namespace, "name": &m.Name, "source": &m.Source} {
@@ -102,7 +104,7 @@ func policies(value any) ([]decision.Matched, bool) {
 	return matched, ok
 }
 
-func integer(value any) (int, bool) {
+func readInteger(value any) (int, bool) {
 	number, ok := value.(json.Number)
 	if !ok {
 		return 0, false

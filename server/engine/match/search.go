@@ -1,0 +1,232 @@
+package match
+
+import (
+	"slices"
+	"strings"
+
+	"github.com/writ-policy/writ/server/decision"
+	"github.com/writ-policy/writ/translator/access"
+	"github.com/writ-policy/writ/translator/tables"
+)
+
+// Hit is a rule whose lists match a request, joined with a binding that applies it.
+type Hit struct {
+	Binding *tables.Binding
+	role    *role
+	rule    int
+}
+
+// Deny reports whether the rule is a deny rule, which only Origin roles have.
+func (h Hit) Deny() bool {
+	return h.role.Family == tables.FamilyOrigin && h.role.Origin[h.rule].Deny
+}
+
+// Restrictions returns the restrictions of the rule, nil if it has none. Only rules of
+// Origin roles have restrictions.
+func (h Hit) Restrictions() *tables.Restrictions {
+	if h.role.Family == tables.FamilyOrigin {
+		return h.role.Origin[h.rule].Restrictions
+	}
+	return nil
+}
+
+// Number returns the index of the rule in its document, and its position as file:line.
+func (h Hit) Number() (number int, source string) {
+	if h.role.Family == tables.FamilyOrigin {
+		rule := &h.role.Origin[h.rule]
+		return rule.Rule, rule.Source
+	}
+	rule := &h.role.Kubernetes[h.rule]
+	return rule.Rule, rule.Source
+}
+
+// Role returns the role of the binding.
+func (h Hit) Role() *tables.Role { return h.role.Role }
+
+// Find returns the hits of a request, each once, as writ.access.compact.hits finds them
+// in the tables. The caller owns the slice.
+func (t *Tree) Find(r *decision.Request) []Hit {
+	s := search{tree: t, request: r}
+	s.findInScope("")
+	if r.Namespace != "" {
+		s.findInScope(r.Namespace)
+	}
+	return s.hits
+}
+
+// search finds the hits of one request. The entries to compare are computed when the
+// first grant of their family is found.
+type search struct {
+	tree    *Tree
+	request *decision.Request
+	hits    []Hit
+	seen    map[Hit]struct{} // the hits, if there are many; else nil
+	// resources are the entries of a Kubernetes rule that match the request's resource.
+	resources [3]string
+	count     int
+	// verbs and kinds are the entries that cover an Origin request.
+	verbs, kinds []string
+}
+
+func (s *search) findInScope(namespace string) {
+	if s.request.User != "" {
+		s.findGrants(boundSubject{namespace: namespace, name: s.request.User})
+	}
+	for _, group := range s.request.Groups {
+		s.findGrants(boundSubject{namespace: namespace, group: true, name: group})
+	}
+}
+
+func (s *search) findGrants(h boundSubject) {
+	grants, _ := s.tree.bySubject.find(h)
+	for _, g := range grants {
+		switch {
+		case g.role.Family == tables.FamilyOrigin && s.request.Path == "":
+			s.matchOrigin(g)
+		case g.role.Family == tables.FamilyOrigin:
+			// Origin roles do not cover paths.
+		case s.request.Path != "":
+			s.matchPaths(g)
+		default:
+			s.matchKubernetes(g)
+		}
+	}
+}
+
+// add adds a hit unless another subject has led to it.
+func (s *search) add(g grant, rule int) {
+	h := Hit{g.binding, g.role, rule}
+	if len(s.hits) < fewHits {
+		if slices.Contains(s.hits, h) {
+			return
+		}
+	} else {
+		if s.seen == nil {
+			s.seen = make(map[Hit]struct{}, 2*fewHits)
+			for _, earlier := range s.hits {
+				s.seen[earlier] = struct{}{}
+			}
+		}
+		if _, again := s.seen[h]; again {
+			return
+		}
+		s.seen[h] = struct{}{}
+	}
+	s.hits = append(s.hits, h)
+}
+
+// fewHits is the largest number of hits for which searching the list takes less time
+// than a map.
+const fewHits = 16
+
+func (s *search) matchKubernetes(g grant) {
+	if s.count == 0 {
+		s.resources, s.count = resourceEntries(s.request)
+	}
+	entries := s.resources[:s.count]
+	g.role.rulesForResources(entries, func(number int) {
+		rule := &g.role.Kubernetes[number]
+		if has(rule.Verbs, s.request.Verb) && has(rule.Groups, s.request.APIGroup) && hasAny(rule.Resources, entries) &&
+			(len(rule.Names) == 0 || slices.Contains(rule.Names, s.request.Name)) {
+			s.add(g, number)
+		}
+	})
+}
+
+// has reports whether a list of a Kubernetes rule covers the value.
+func has(list []string, value string) bool {
+	return slices.Contains(list, value) || slices.Contains(list, "*")
+}
+
+// hasAny reports whether a list has any of the entries.
+func hasAny(list, entries []string) bool {
+	for _, entry := range list {
+		if slices.Contains(entries, entry) {
+			return true
+		}
+	}
+	return false
+}
+
+// resourceEntries returns the entries of a Kubernetes rule that match the request.
+func resourceEntries(r *decision.Request) (entries [3]string, count int) {
+	if r.Subresource == "" {
+		return [3]string{"*", r.Resource}, 2
+	}
+	return [3]string{"*", r.Resource + "/" + r.Subresource, "*/" + r.Subresource}, 3
+}
+
+func (s *search) matchPaths(g grant) {
+	for number := range g.role.Kubernetes {
+		rule := &g.role.Kubernetes[number]
+		fits := func(pattern string) bool { return access.CoversPath(pattern, s.request.Path) }
+		if has(rule.Verbs, s.request.Verb) && slices.ContainsFunc(rule.Paths, fits) {
+			s.add(g, number)
+		}
+	}
+}
+
+func (s *search) matchOrigin(g grant) {
+	if s.verbs == nil {
+		s.verbs, s.kinds = originVerbEntries(s.request), originKindEntries(s.request)
+	}
+	for number := range g.role.Origin {
+		rule := &g.role.Origin[number]
+		if covers(rule.Verbs, rule.NotVerbs, s.verbs, rule.Deny) && covers(rule.Kinds, rule.NotKinds, s.kinds, rule.Deny) {
+			s.add(g, number)
+		}
+	}
+}
+
+// covers reports whether a positive entry of an Origin list covers the request and no
+// negative entry does. entries is empty for a request for all verbs or all kinds: a grant
+// must cover all of them, and a denial covers the request if it has any of them.
+func covers(positive, negative, entries []string, deny bool) bool {
+	switch {
+	case len(entries) > 0:
+		return hasAny(positive, entries) && !hasAny(negative, entries)
+	case deny:
+		return len(positive) > 0 && !slices.Contains(negative, "*")
+	}
+	return len(negative) == 0 && slices.Contains(positive, "*")
+}
+
+// originVerbEntries returns the entries that cover the request's verb, nil for a request
+// for all verbs.
+func originVerbEntries(r *decision.Request) []string {
+	carried := tables.Carried(r.Verb, r.Subresource)
+	if len(carried) == 1 && carried[0] == "*" {
+		return []string{}
+	}
+	return append(carried, "*")
+}
+
+// originKindEntries returns the entries that cover the request's resource, nil for a
+// request for all kinds.
+func originKindEntries(r *decision.Request) []string {
+	if r.Resource == "*" {
+		return []string{}
+	}
+	sub := strings.ToLower(r.Subresource)
+	if verb := strings.ToLower(r.Verb); sub == "" && (verb == "exec" || verb == "proxy") {
+		// The verbs exec and proxy without a subresource imply the subresource of that
+		// name, so that "-pods/exec" matches them.
+		sub = verb
+	}
+	entries := []string{"*"}
+	add := func(word string) {
+		if sub != "" {
+			entries = append(entries, word+"/"+sub)
+		}
+	}
+	add("*")
+	// A resource with a slash is not a kind: its end must not match the subresource of
+	// an entry.
+	if !strings.Contains(r.Resource, "/") {
+		for _, word := range tables.SameKinds(strings.ToLower(r.Resource)) {
+			entries = append(entries, word)
+			add(word)
+		}
+	}
+	return entries
+}
