@@ -19,6 +19,9 @@ type remote interface {
 	resolve(ctx context.Context, ref string) (plumbing.Hash, error)
 	// objects returns the objects of a commit or tag. They are valid until release is called.
 	objects(ctx context.Context, hash plumbing.Hash) (objects objectStore, release func(), err error)
+	// history returns at least the commits between a commit and base, if base is an
+	// ancestor. They are valid until release is called.
+	history(ctx context.Context, hash, base plumbing.Hash) (history objectStore, release func(), err error)
 }
 
 // newRemote returns the remote of the location, with fresh credentials and certificates.

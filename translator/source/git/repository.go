@@ -6,7 +6,8 @@
 //
 // # Design
 //
-// Every new commit is fetched by itself, without history, into a file without a name. An
+// Every new commit is fetched by itself, without history, into a file without a name. Only to
+// prove its descent are the commits since the last active one fetched as well. An
 // interrupted fetch, a full disk, a killed process and a rewritten history leave nothing
 // behind that could disturb a later fetch. A kept clone would transfer less, but has all
 // these states to recover from; policies are small.
@@ -61,6 +62,9 @@ type Options struct {
 	CABundle func() ([]byte, error)
 	// Keys, if not nil, must include the key that signed the commit.
 	Keys *Keys
+	// Base, if not nil, returns the commit that a new one must be or descend from, and
+	// nothing for any. It is called for each Snapshot; its error is that of Snapshot.
+	Base func() (string, error)
 	// Limits bound the policy directory.
 	Limits source.Limits
 	// MaxFetch bounds the bytes of one commit, both transferred and unpacked. It applies to
@@ -84,10 +88,11 @@ type Repository struct {
 	o    Options
 	poke chan struct{}
 
-	mu   sync.Mutex // held through a whole fetch
-	last lastRead
-	http *http.Transport // reused between fetches, for its connections
-	cas  []byte          // the additional certificates that http trusts
+	mu      sync.Mutex // held through a whole fetch
+	last    lastRead
+	refused refusal
+	http    *http.Transport // reused between fetches, for its connections
+	cas     []byte          // the additional certificates that http trusts
 }
 
 // lastRead is the result of the previous Snapshot.
@@ -96,6 +101,13 @@ type lastRead struct {
 	ref      plumbing.Hash // of the reference: a commit or an annotated tag
 	snapshot source.Snapshot
 	list     diag.List
+}
+
+// refusal is a commit that does not descend from base. It is not fetched again.
+type refusal struct {
+	ref  plumbing.Hash
+	base string
+	err  error
 }
 
 // Open returns the repository at o.Location. It reads nothing yet.
@@ -160,7 +172,8 @@ func (r *Repository) nextInterval() time.Duration {
 // read last is not fetched again. The list holds one error for each file that must not be
 // read; these files are not in the snapshot. Snapshot returns an error if the server cannot
 // be reached or refuses the credentials, the reference or the folder does not exist, no
-// allowed key has signed the commit, a limit is exceeded, or ctx ends.
+// allowed key has signed the commit, it does not descend from Base, a limit is exceeded, or ctx
+// ends.
 func (r *Repository) Snapshot(ctx context.Context) (snapshot source.Snapshot, list diag.List, err error) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
@@ -195,7 +208,20 @@ func (r *Repository) read(ctx context.Context) (source.Snapshot, diag.List, erro
 	if r.last.isSet && r.last.ref == hash {
 		return r.last.snapshot, r.last.list, nil
 	}
-	snapshot, list, err := r.fetch(ctx, remote, hash)
+	base := ""
+	if r.o.Base != nil {
+		if base, err = r.o.Base(); err != nil {
+			return source.Snapshot{}, nil, err
+		}
+	}
+	if r.refused.err != nil && r.refused.ref == hash && r.refused.base == base {
+		return source.Snapshot{}, nil, r.refused.err
+	}
+	snapshot, list, err := r.fetch(ctx, remote, hash, base)
+	var descent *DescentError
+	if errors.As(err, &descent) {
+		r.refused = refusal{hash, base, err}
+	}
 	if err != nil {
 		return source.Snapshot{}, nil, err
 	}
@@ -204,8 +230,8 @@ func (r *Repository) read(ctx context.Context) (source.Snapshot, diag.List, erro
 	return snapshot, list, nil
 }
 
-// fetch fetches a commit, verifies its signature and reads its tree.
-func (r *Repository) fetch(ctx context.Context, remote remote, hash plumbing.Hash) (source.Snapshot, diag.List, error) {
+// fetch fetches a commit, verifies its signature and its descent, and reads its tree.
+func (r *Repository) fetch(ctx context.Context, remote remote, hash plumbing.Hash, base string) (source.Snapshot, diag.List, error) {
 	var objects objectStore
 	var release func()
 	err := progress.Do(ctx, progress.Fetch, func(ctx context.Context) (err error) {
@@ -216,20 +242,28 @@ func (r *Repository) fetch(ctx context.Context, remote remote, hash plumbing.Has
 		return source.Snapshot{}, nil, err
 	}
 	defer release()
-	commit, err := readCommit(objects, hash)
+	commit, err := r.verifiedCommit(ctx, remote, objects, hash, base)
 	if err != nil {
 		return source.Snapshot{}, nil, err
-	}
-	if r.o.Keys != nil {
-		if err := r.o.Keys.verify(commit, r.o.Now()); err != nil {
-			return source.Snapshot{}, nil, fmt.Errorf("commit %s: %w", commit.Hash, err)
-		}
 	}
 	files, list, err := readTree(ctx, objects, commit, r.o.Location.Subdir, r.o.Limits)
 	if err != nil {
 		return source.Snapshot{}, nil, fmt.Errorf("commit %s: %w", commit.Hash, err)
 	}
 	return source.Snapshot{Files: files, Commit: commit.Hash.String()}, list, nil
+}
+
+func (r *Repository) verifiedCommit(ctx context.Context, remote remote, objects objectStore, hash plumbing.Hash, base string) (*object.Commit, error) {
+	commit, err := readCommit(objects, hash)
+	if err != nil {
+		return nil, err
+	}
+	if r.o.Keys != nil {
+		if err := r.o.Keys.verify(commit, r.o.Now()); err != nil {
+			return nil, fmt.Errorf("commit %s: %w", commit.Hash, err)
+		}
+	}
+	return commit, r.checkDescent(ctx, remote, commit, base)
 }
 
 // readCommit follows annotated tags to their commit.

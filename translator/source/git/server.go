@@ -75,23 +75,47 @@ func (s *serverRemote) openSession(l *transferLimiter) (transport.UploadPackSess
 
 // objects fetches a commit and returns its objects, and a function that releases them.
 // It returns an error if the fetch fails or the pack is invalid.
+// objects fetches one commit without its history.
 func (s *serverRemote) objects(ctx context.Context, hash plumbing.Hash) (objectStore, func(), error) {
+	return s.fetch(ctx, "commit", hash, func(request *packp.UploadPackRequest, supports func(capability.Capability) bool) {
+		if supports(capability.Shallow) {
+			request.Depth = packp.DepthCommits(1)
+		}
+	})
+}
+
+// history fetches the commits that base does not have. The server computes them, so a commit
+// before base has none, and a server that does not know base sends the whole history.
+func (s *serverRemote) history(ctx context.Context, hash, base plumbing.Hash) (objectStore, func(), error) {
+	return s.fetch(ctx, "history of commit", hash, func(request *packp.UploadPackRequest, supports func(capability.Capability) bool) {
+		request.Haves = []plumbing.Hash{base}
+		if supports(capability.Filter) && request.Capabilities.Set(capability.Filter) == nil {
+			request.Filter = packp.FilterTreeDepth(0) // commits, without their trees
+		}
+	})
+}
+
+// setRequest completes a request by what the server supports.
+type setRequest func(request *packp.UploadPackRequest, supports func(capability.Capability) bool)
+
+// fetch returns the objects of a request for a hash. The subject names them in errors.
+func (s *serverRemote) fetch(ctx context.Context, subject string, hash plumbing.Hash, set setRequest) (objectStore, func(), error) {
 	l := newTransferLimiter(ctx, s.o)
 	defer l.close()
-	file, err := s.fetch(l, hash)
+	file, err := s.fetchPack(l, hash, set)
 	if err != nil {
-		return nil, nil, fmt.Errorf("fetch commit %s: %w", hash, s.describe(l, err))
+		return nil, nil, fmt.Errorf("fetch %s %s: %w", subject, hash, s.describe(l, err))
 	}
 	objects, err := openPack(ctx, file, s.o)
 	if err != nil {
 		file.Close()
-		return nil, nil, fmt.Errorf("fetch commit %s: %w", hash, err)
+		return nil, nil, fmt.Errorf("fetch %s %s: %w", subject, hash, err)
 	}
 	return objects, func() { file.Close() }, nil
 }
 
-// fetch requests one commit without its history and returns a file with the pack.
-func (s *serverRemote) fetch(l *transferLimiter, hash plumbing.Hash) (billy.File, error) {
+// fetchPack sends a request for a hash and returns a file with the pack.
+func (s *serverRemote) fetchPack(l *transferLimiter, hash plumbing.Hash, set setRequest) (billy.File, error) {
 	session, err := s.openSession(l)
 	if err != nil {
 		return nil, err
@@ -108,6 +132,7 @@ func (s *serverRemote) fetch(l *transferLimiter, hash plumbing.Hash) (billy.File
 	if err != nil {
 		return nil, err
 	}
+	set(request, advertised.Capabilities.Supports)
 	response, err := session.UploadPack(l.ctx, request)
 	if err != nil {
 		return nil, err
@@ -121,9 +146,6 @@ func (s *serverRemote) fetch(l *transferLimiter, hash plumbing.Hash) (billy.File
 func newRequest(advertised *packp.AdvRefs, hash plumbing.Hash) (*packp.UploadPackRequest, error) {
 	request := packp.NewUploadPackRequestFromCapabilities(advertised.Capabilities)
 	request.Wants = []plumbing.Hash{hash}
-	if advertised.Capabilities.Supports(capability.Shallow) {
-		request.Depth = packp.DepthCommits(1)
-	}
 	// A thin pack refers to objects that the client has; this one has none.
 	request.Capabilities.Delete(capability.ThinPack)
 	for _, c := range []capability.Capability{capability.Shallow, capability.NoProgress} {
