@@ -12,6 +12,7 @@ import (
 	"github.com/writ-policy/writ/server/cache"
 	"github.com/writ-policy/writ/server/cluster"
 	"github.com/writ-policy/writ/server/envoy"
+	"github.com/writ-policy/writ/server/reload"
 	"github.com/writ-policy/writ/translator/source"
 	"github.com/writ-policy/writ/translator/source/git"
 )
@@ -44,7 +45,11 @@ type Config struct {
 	GitCA          string
 	GitKeys        string
 	GitRevokedKeys string
-	GitMaxFetch    int64
+	// GitMinCommit is the full hash of a commit that the first one to be activated must be
+	// or descend from, with GitKeys; later ones must descend from the last active one.
+	// Empty means any.
+	GitMinCommit string
+	GitMaxFetch  int64
 	// Listen is the address, HOST:PORT.
 	Listen string
 	// EnvoyListen is the address of the gRPC listener for Envoy's external
@@ -201,6 +206,12 @@ func (c *Config) Validate() error {
 	}
 	if c.GitRevokedKeys != "" && c.GitKeys == "" {
 		errs = append(errs, errors.New("revoked keys of commits require allowed keys: they would verify nothing"))
+	}
+	if c.GitMinCommit != "" && c.GitKeys == "" {
+		errs = append(errs, errors.New("a minimum commit requires allowed keys: it would verify nothing"))
+	}
+	if c.GitMinCommit != "" && !reload.IsCommit(c.GitMinCommit) {
+		errs = append(errs, fmt.Errorf("minimum commit %q: %w", c.GitMinCommit, reload.ErrNotCommit))
 	}
 	if _, _, err := net.SplitHostPort(c.AdminListen); c.AdminListen != "" && err != nil {
 		errs = append(errs, fmt.Errorf("listen address %q for operators: %w", c.AdminListen, err))

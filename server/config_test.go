@@ -29,6 +29,11 @@ func TestConfigValidate(t *testing.T) {
 		{"keys of commits without git", func(c *Config) { c.GitKeys = "a" }, "keys of commits"},
 		{"keys of commits for bundles", func(c *Config) { c.Policies, c.Bundle, c.GitKeys = "", "a", "a" }, "keys of commits"},
 		{"revoked keys of commits alone", func(c *Config) { c.Policies, c.GitRevokedKeys = "git+https://host/a", "a" }, "require allowed keys"},
+		{"a minimum commit alone", func(c *Config) { c.Policies, c.GitMinCommit = "git+https://host/a", strings.Repeat("a", 40) }, "requires allowed keys"},
+		{"a short minimum commit", func(c *Config) { c.Policies, c.GitKeys, c.GitMinCommit = "git+https://host/a", "a", "abcdef" }, "full hash"},
+		{"a minimum commit", func(c *Config) {
+			c.Policies, c.GitKeys, c.GitMinCommit = "git+https://host/a", "a", strings.Repeat("a", 40)
+		}, ""},
 		{"keys of commits", func(c *Config) { c.Policies, c.GitKeys = "git+https://host/a", "a" }, ""},
 		{"no body", func(c *Config) { c.MaxBody = 0 }, "body"},
 		{"nothing in flight", func(c *Config) { c.MaxInFlight = -1 }, "in flight"},

@@ -1,6 +1,7 @@
 package server
 
 import (
+	"cmp"
 	"context"
 	"crypto/x509"
 	"errors"
@@ -57,7 +58,7 @@ func (s *Server) openSources() error {
 		if o.Keys, err = git.ReadKeys(git.KeyFiles{Allowed: s.config.GitKeys, Revoked: s.config.GitRevokedKeys}); err != nil {
 			return err
 		}
-		s.sources.gitKeys = o.Keys
+		s.sources.gitKeys, o.Base = o.Keys, s.baseCommit
 	}
 	if s.config.GitCA != "" {
 		o.CABundle = s.gitAuthorities
@@ -68,6 +69,13 @@ func (s *Server) openSources() error {
 	repository := git.Open(o)
 	s.sources.documents, s.sources.poke = repository, repository.Poke
 	return nil
+}
+
+// baseCommit returns the commit that a new one must descend from: the last active one or, at
+// a first start, the configured one. An old commit has a valid signature as well.
+func (s *Server) baseCommit() (string, error) {
+	commit, err := s.reloader.LastCommit()
+	return cmp.Or(commit, s.config.GitMinCommit), err
 }
 
 // gitAuthorities reads the authorities of git servers. It returns an error if the file
@@ -162,12 +170,18 @@ func (k revisionStore) Release(ctx context.Context) error {
 	return toAPIError(k.Reloader.Release(k.withObservers(ctx)))
 }
 
+func (k revisionStore) Accept(ctx context.Context, commit string) error {
+	return toAPIError(k.Reloader.Accept(k.withObservers(ctx), commit))
+}
+
 func toAPIError(err error) error {
 	switch {
 	case errors.Is(err, reload.ErrNotKept):
 		return errors.Join(admin.ErrNotKept, err)
 	case errors.Is(err, reload.ErrNoState):
 		return errors.Join(admin.ErrNoState, err)
+	case errors.Is(err, reload.ErrNotCommit):
+		return errors.Join(admin.ErrNotCommit, err)
 	case errors.Is(err, reload.ErrNotPinned):
 		return errors.Join(admin.ErrNotPinned, err)
 	}

@@ -21,6 +21,9 @@ import (
 
 const rollbackHelp = `rollback makes a running server serve a revision that it has kept. The server stays
 at that revision, even if documents change and after restarts, until --release.
+With --git-allowed-keys the server reads only commits that descend from the last active one.
+--accept COMMIT lets it read that commit and its descendants, after a branch was reset or
+rewritten.
 --list shows the revisions that are kept. A unique prefix of a revision is enough.
 
 It calls the administrative endpoints of the server (writ serve --admin-listen), with
@@ -32,6 +35,7 @@ Exit status 0: success; 1: the server does not have the revision or cannot activ
 const rollbackExamples = `  writ rollback --list
   writ rollback 5f2a9c
   writ rollback --release
+  writ rollback --accept 1f0c6a1d1b8f4f1f3a0b1b5f5c2d7e9a4b3c2d1e
   writ rollback --server https://writ.example.com:8687 --token-file token --list -o json`
 
 type rollbackOptions struct {
@@ -40,6 +44,7 @@ type rollbackOptions struct {
 	format    string
 	list      bool
 	release   bool
+	accept    string
 }
 
 // adminTokenVariable is the environment variable of the token. There is no flag for
@@ -49,7 +54,7 @@ const adminTokenVariable = environmentPrefix + "ADMIN_TOKEN"
 func newRollback(s streams) *cobra.Command {
 	var o rollbackOptions
 	cmd := &cobra.Command{
-		Use:     "rollback (REVISION | --list | --release)",
+		Use:     "rollback (REVISION | --list | --release | --accept COMMIT)",
 		Short:   "Make a server go back to an earlier revision",
 		Long:    rollbackHelp,
 		Example: rollbackExamples,
@@ -61,20 +66,21 @@ func newRollback(s streams) *cobra.Command {
 	f.StringVar(&o.tokenFile, "token-file", "", "`file` with the token; default: "+adminTokenVariable)
 	f.BoolVar(&o.list, "list", false, "show the revisions that are kept")
 	f.BoolVar(&o.release, "release", false, "serve the newest documents again")
+	f.StringVar(&o.accept, "accept", "", "read the `COMMIT` and its descendants")
 	formatFlag(cmd, &o.format, "text", "json")
-	markCommandLineOnly(cmd, "list", "release")
+	markCommandLineOnly(cmd, "list", "release", "accept")
 	return cmd
 }
 
 func rollback(cmd *cobra.Command, s streams, o rollbackOptions, args []string) error {
 	asked := len(args)
-	for _, is := range []bool{o.list, o.release} {
+	for _, is := range []bool{o.list, o.release, o.accept != ""} {
 		if is {
 			asked++
 		}
 	}
 	if asked != 1 {
-		return usagef(cmd, "give a revision, --list or --release")
+		return usagef(cmd, "give a revision, --list, --release or --accept")
 	}
 	client, err := o.newAdminClient()
 	if err != nil {
@@ -87,6 +93,8 @@ func rollback(cmd *cobra.Command, s streams, o rollbackOptions, args []string) e
 		return client.list(ctx, s, o.format)
 	case o.release:
 		return client.post(ctx, s, "/v1/release", nil, "released: the newest revision is served again")
+	case o.accept != "":
+		return client.post(ctx, s, "/v1/accept", map[string]string{"commit": o.accept}, "commit "+quoted(o.accept)+" is accepted")
 	}
 	revision, err := client.find(ctx, args[0])
 	if err != nil {

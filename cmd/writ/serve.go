@@ -146,6 +146,7 @@ func sourceFlags(cmd *cobra.Command, c *server.Config) {
 	f.StringVar(&c.GitCA, "git-ca", "", "PEM `file` of authorities to trust for git servers")
 	f.StringVar(&c.GitKeys, "git-allowed-keys", "", "`file` of SSH and PGP keys, such as allowed_signers, one of which must have signed a commit")
 	f.StringVar(&c.GitRevokedKeys, "git-revoked-keys", "", "`file` of SSH keys, none of which may have signed a commit")
+	f.StringVar(&c.GitMinCommit, "git-min-commit", "", "with --git-allowed-keys, the `COMMIT` that the first one must descend from")
 	f.Int64Var(&c.GitMaxFetch, "git-max-fetch", 0, "largest commit to fetch in `bytes`, transferred and unpacked (0: the default)")
 	f.IntVar(&c.Kept, "kept-revisions", 0, "`number` of revisions kept in the state directory (0: the default)")
 	f.StringVar(&c.AdminListen, "admin-listen", "", "`address` of the administrative endpoints, such as 127.0.0.1:8687")

@@ -34,6 +34,11 @@ func (k *keeping) Release(context.Context) error {
 	return k.err
 }
 
+func (k *keeping) Accept(_ context.Context, commit string) error {
+	k.asked = append(k.asked, "accept "+commit)
+	return k.err
+}
+
 // Only an operator is answered, only requests that the endpoint takes are accepted, and
 // errors reveal nothing internal.
 func TestAdmin(t *testing.T) {
@@ -58,6 +63,10 @@ func TestAdmin(t *testing.T) {
 		"no object":                 {"POST", "/v1/rollback", "t", `"a"`, nil, 400, ""},
 		"release of a revision":     {"POST", "/v1/release", "t", `{"revision":"a"}`, nil, 400, ""},
 		"a long body":               {"POST", "/v1/rollback", "t", strings.Repeat(" ", 64<<10) + `{"revision":"a"}`, nil, 413, ""},
+		"accept":                    {"POST", "/v1/accept", "t", `{"commit":"a"}`, nil, 200, "accept a"},
+		"accept without a token":    {"POST", "/v1/accept", "", `{"commit":"a"}`, nil, 401, ""},
+		"accept a revision":         {"POST", "/v1/accept", "t", `{"revision":"a"}`, nil, 400, ""},
+		"not a commit":              {"POST", "/v1/accept", "t", `{"commit":"a"}`, fmt.Errorf("%w: %w", admin.ErrNotCommit, secret), 400, "accept a"},
 		"not kept":                  {"POST", "/v1/rollback", "t", `{"revision":"a"}`, fmt.Errorf("%w: %w", admin.ErrNotKept, secret), 404, "rollback to a"},
 		"nothing kept":              {"POST", "/v1/release", "t", "", fmt.Errorf("%w: %w", admin.ErrNoState, secret), 409, "release"},
 		"not pinned":                {"POST", "/v1/rollback", "t", `{"revision":"a"}`, fmt.Errorf("%w: %w", admin.ErrNotPinned, secret), 500, "rollback to a"},

@@ -161,6 +161,7 @@ func NewAdmin(o AdminOptions) http.Handler {
 		{methods: "GET", pattern: "/v1/revisions", handler: a.Revisions},
 		{methods: "POST", pattern: "/v1/rollback", handler: a.Rollback},
 		{methods: "POST", pattern: "/v1/release", handler: a.Release},
+		{methods: "POST", pattern: "/v1/accept", handler: a.Accept},
 	})
 }
 

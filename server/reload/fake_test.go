@@ -32,6 +32,7 @@ func check(t testing.TB, err error) {
 type documents struct {
 	mu    sync.Mutex
 	files map[string]string
+	at    string // the commit
 	list  diag.List
 	err   error
 
@@ -51,6 +52,15 @@ func (d *documents) set(content string) {
 	d.files, d.list, d.err = map[string]string{"a.yaml": content}, nil, nil
 }
 
+// commit sets content of a commit, whose hash is one digit 40 times.
+func (d *documents) commit(digit, content string) string {
+	d.set(content)
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	d.at = strings.Repeat(digit, 40)
+	return d.at
+}
+
 func (d *documents) fail(err error) {
 	d.mu.Lock()
 	defer d.mu.Unlock()
@@ -63,7 +73,7 @@ func (d *documents) Snapshot(context.Context) (source.Snapshot, diag.List, error
 	if d.err != nil {
 		return source.Snapshot{}, nil, d.err
 	}
-	var s source.Snapshot
+	s := source.Snapshot{Commit: d.at}
 	for path, content := range d.files {
 		f := source.File{Path: path, Content: []byte(content)}
 		copy(f.Hash[:], content)

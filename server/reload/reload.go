@@ -95,6 +95,7 @@ type Reloader struct {
 	o      Options
 	state  *state // nil without a state directory
 	active atomic.Pointer[active]
+	commit atomic.Pointer[string] // of the last active documents; nil until it is known
 
 	mu      sync.Mutex // held through a whole reload
 	good    reading    // the documents that are served
@@ -103,7 +104,9 @@ type Reloader struct {
 	pinned  string     // the revision that stays; empty: the newest is served
 	newest  string     // revision that came last from the source
 	behind  bool       // that is another one than what is pinned
-	highest int64      // sequence number of what was delivered and not refused
+	// readCommit is the commit of the documents that were activated last.
+	readCommit string
+	highest    int64 // sequence number of what was delivered and not refused
 
 	statusMu sync.Mutex // held to read and write status, never longer
 	status   Status
@@ -232,6 +235,8 @@ type outcome struct {
 	err    error
 	// bundle is what was built; nil where the documents were known already.
 	bundle *bundles.Bundle
+	// commit is where the documents are from; empty without git.
+	commit string
 	// known says that this has been said before: no need to log it again.
 	known bool
 	// unread says that there was nothing to refuse: the source gave nothing.
@@ -258,7 +263,7 @@ func (r *Reloader) attempt(ctx context.Context) (out outcome) {
 	switch key {
 	case r.good.key:
 		r.refused = reading{} // if the rejected documents return, they are reported again
-		return outcome{result: metrics.Unchanged, list: r.good.list, known: true}
+		return outcome{result: metrics.Unchanged, list: r.good.list, known: true, commit: snapshot.Commit}
 	case r.refused.key:
 		return outcome{result: metrics.Refused, list: r.refused.list, err: r.refused.err, known: true, conditions: r.refused.conditions}
 	}
@@ -271,6 +276,7 @@ func (r *Reloader) attempt(ctx context.Context) (out outcome) {
 		return outcome{result: metrics.Refused, list: list, err: err, conditions: conditions}
 	}
 	out = r.buildAndActivate(ctx, result, list, snapshot.Commit)
+	out.commit = snapshot.Commit
 	if out.err == nil {
 		r.good, r.refused = reading{key: key, list: list}, reading{}
 	}

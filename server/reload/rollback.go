@@ -64,7 +64,7 @@ func (r *Reloader) Rollback(ctx context.Context, revision string) (err error) {
 	}
 	// Only what is served is pinned: a pin that does not activate would be found at
 	// the next start, when there is nothing else to serve.
-	err = r.state.pin(revision)
+	err = errors.Join(r.state.pin(revision), r.rolledBack(b))
 	r.pins(b)
 	describe(whole, b)
 	r.stateFails(err)

@@ -27,8 +27,10 @@ type state struct {
 	unsaved  *bundles.Bundle
 	unkept   string
 	unpinned string
-	most     int           // revisions that are kept to go back to
-	keys     *bundles.Keys // one of which must have signed what is kept; nil: no signature is needed
+	// uncommitted is an active commit that is not written yet.
+	uncommitted string
+	most        int           // revisions that are kept to go back to
+	keys        *bundles.Keys // one of which must have signed what is kept; nil: no signature is needed
 
 	create func(dir, pattern string) (file, error) // where tests have disks that fail
 }
@@ -49,12 +51,19 @@ func newState(dir string) *state {
 // that is there and put in its place when all of it is on disk: whenever the machine
 // stops, one of the two is whole.
 func (s *state) save(b *bundles.Bundle) (bool, error) {
-	if b == nil {
-		b = s.unsaved
+	if b != nil {
+		s.unsaved = nil
+		if s.saved != b.Manifest.Revision {
+			s.unsaved = b
+		}
 	}
-	tried := s.unkept != "" || s.unpinned != ""
-	if b != nil && s.saved != b.Manifest.Revision {
-		tried, s.unsaved = true, b
+	tried := s.pending()
+	// The commit is first: one that is newer than the bundle is an error of no consequence,
+	// an older one would let an older commit return.
+	if err := s.saveCommit(); err != nil {
+		return true, err
+	}
+	if b := s.unsaved; b != nil {
 		if err := s.write(b); err != nil {
 			return true, fmt.Errorf("keep revision %s: %w", b.Manifest.Revision, bare(err))
 		}
@@ -73,7 +82,9 @@ func (s *state) save(b *bundles.Bundle) (bool, error) {
 }
 
 // pending reports whether there is anything that could not be written before.
-func (s *state) pending() bool { return s.unsaved != nil || s.unkept != "" || s.unpinned != "" }
+func (s *state) pending() bool {
+	return s.unsaved != nil || s.unkept != "" || s.unpinned != "" || s.uncommitted != ""
+}
 
 func (s *state) write(b *bundles.Bundle) error {
 	if err := os.MkdirAll(s.dir, 0o700); err != nil {
@@ -103,7 +114,7 @@ func (s *state) write(b *bundles.Bundle) error {
 
 // sweep removes what a process that was killed while writing left behind.
 func (s *state) sweep() {
-	for _, pattern := range []string{stateFile + ".*.tmp", keptFolder + "/*.tmp", pinFile + ".tmp"} {
+	for _, pattern := range []string{stateFile + ".*.tmp", keptFolder + "/*.tmp", pinFile + ".tmp", commitFile + ".tmp"} {
 		left, err := filepath.Glob(filepath.Join(s.dir, pattern))
 		if err != nil {
 			return

@@ -143,6 +143,9 @@ func (r *Reloader) conclude(ctx context.Context, out outcome, began time.Time) {
 		r.o.Logger.Info("the newest documents are served again", "revision", r.Revision())
 	}
 	r.logOutcome(out, now.Sub(began))
+	if out.err == nil {
+		r.activeCommit(out.commit)
+	}
 	// Last, since a disk may take its time: what is served is shown before.
 	r.keep(ctx, out.bundle)
 	r.concludes(progress.FromContext(ctx), out, errors, warnings)

@@ -9,6 +9,7 @@ import (
 	"context"
 	"encoding/json"
 	"errors"
+	"fmt"
 	"net/http"
 	"time"
 
@@ -24,12 +25,16 @@ type RevisionStore interface {
 	// Rollback serves a kept revision and stays with it; Release ends that.
 	Rollback(ctx context.Context, revision string) error
 	Release(ctx context.Context) error
+	// Accept lets a commit be served that does not descend from the last active one.
+	Accept(ctx context.Context, commit string) error
 }
 
 // Errors of a RevisionStore that are shown to callers.
 var (
 	ErrNotKept = errors.New("no such revision is kept")
 	ErrNoState = errors.New("no revisions are kept")
+	// ErrNotCommit is of a text that is not the hash of a commit.
+	ErrNotCommit = errors.New("must be the full hash of a commit")
 	// ErrNotPinned is of a rollback that was done, and will not last.
 	ErrNotPinned = errors.New("the revision is served, and will not be after a restart; the log says why")
 )
@@ -59,7 +64,7 @@ func (a *Admin) Rollback(w http.ResponseWriter, r *http.Request) {
 		if refused != nil {
 			return nil, refused
 		}
-		revision, refused := revisionIn(body)
+		revision, refused := textIn(body, "revision")
 		if refused != nil {
 			return nil, refused
 		}
@@ -77,6 +82,22 @@ func (a *Admin) Release(w http.ResponseWriter, r *http.Request) {
 		}
 		a.Service.Logger.WarnContext(ctx, "release asked for", "by", caller.Name)
 		return map[string]any{"pinned": ""}, a.refusal(r, a.Store.Release(ctx))
+	})
+}
+
+// Accept lets the commit that the body names be served, and its descendants.
+func (a *Admin) Accept(w http.ResponseWriter, r *http.Request) {
+	a.answer(w, r, func(ctx context.Context, caller *auth.Caller) (any, *exchange.Refusal) {
+		body, refused := a.Service.Body(r)
+		if refused != nil {
+			return nil, refused
+		}
+		commit, refused := textIn(body, "commit")
+		if refused != nil {
+			return nil, refused
+		}
+		a.Service.Logger.WarnContext(ctx, "acceptance of a commit asked for", "by", caller.Name, "commit", exchange.Line(commit, exchange.MaxName))
+		return map[string]any{"accepted": commit}, a.refusal(r, a.Store.Accept(ctx, commit))
 	})
 }
 
@@ -103,25 +124,26 @@ func (a *Admin) answer(w http.ResponseWriter, r *http.Request, change func(conte
 	exchange.Write(w, http.StatusOK, exchange.JSON, append(body, '\n'))
 }
 
-func revisionIn(value decision.Value) (string, *exchange.Refusal) {
+// textIn returns the string at the only key of a body.
+func textIn(value decision.Value, want string) (string, *exchange.Refusal) {
 	if !value.IsObject() {
 		return "", exchange.BadRequest("", "the body is not a JSON object")
 	}
-	revision := ""
+	found := ""
 	for key, member := range value.Members() {
 		text, ok := member.Text()
 		switch {
-		case key != "revision":
-			return "", exchange.BadRequest(key, "the body has no key but \"revision\"")
+		case key != want:
+			return "", exchange.BadRequest(key, fmt.Sprintf("the body has no key but %q", want))
 		case !ok:
-			return "", exchange.BadRequest(key, "key \"revision\" must be a string")
+			return "", exchange.BadRequest(key, fmt.Sprintf("key %q must be a string", want))
 		}
-		revision = text
+		found = text
 	}
-	if revision == "" {
-		return "", exchange.BadRequest("revision", "key \"revision\" is missing")
+	if found == "" {
+		return "", exchange.BadRequest(want, fmt.Sprintf("key %q is missing", want))
 	}
-	return revision, nil
+	return found, nil
 }
 
 // refusal is the refusal for an error of the store; nil for nil.
@@ -134,6 +156,8 @@ func (a *Admin) refusal(r *http.Request, err error) *exchange.Refusal {
 		return &exchange.Refusal{Status: http.StatusNotFound, Message: ErrNotKept.Error()}
 	case errors.Is(err, ErrNoState):
 		return &exchange.Refusal{Status: http.StatusConflict, Message: "revisions are kept in a state directory, and none is configured"}
+	case errors.Is(err, ErrNotCommit):
+		return exchange.BadRequest("commit", "key \"commit\" "+ErrNotCommit.Error())
 	case errors.Is(err, ErrNotPinned):
 		log.ErrorContext(r.Context(), "the pinned revision could not be written", "error", err)
 		return &exchange.Refusal{Status: http.StatusInternalServerError, Message: ErrNotPinned.Error()}
