@@ -65,6 +65,8 @@ type Options struct {
 	MasterNamespace string
 	// AllowEmpty accepts a directory without a single policy document.
 	AllowEmpty bool
+	// StrictRoutes makes it an error that routes of two namespaces match the same requests.
+	StrictRoutes bool
 	// Timeout bounds an evaluation, which is denied after it. Zero means 2 seconds.
 	Timeout time.Duration
 	// Now is the clock of evaluations. Nil means time.Now.
@@ -147,7 +149,7 @@ func load(ctx context.Context, dir string, o Options) (*reload.Reloader, error) 
 	var r *reload.Reloader
 	r = reload.New(reload.Options{
 		Source:     source.Dir(dir, source.DirOptions{Settle: o.Settle, Logger: o.Logger}),
-		Translator: translator.New(translator.Options{Master: o.MasterNamespace, AllowEmpty: o.AllowEmpty}),
+		Translator: translator.New(translator.Options{Master: o.MasterNamespace, AllowEmpty: o.AllowEmpty, StrictRoutes: o.StrictRoutes}),
 		Activate: func(ctx context.Context, b *bundles.Bundle) (decision.Policies, error) {
 			e, err := engine.Activate(ctx, b, engine.Options{Now: o.Now, Timeout: o.Timeout, Last: last})
 			if err != nil {

@@ -73,6 +73,8 @@ type Config struct {
 	Master string
 	// AllowEmpty accepts a directory without a single policy document.
 	AllowEmpty bool
+	// StrictRoutes makes it an error that routes of two namespaces match the same requests.
+	StrictRoutes bool
 
 	// Tokens is the file of callers' tokens; empty means that callers are not
 	// authenticated.

@@ -161,7 +161,7 @@ func (s *Server) newReloader(m *metrics.Metrics) *reload.Reloader {
 	places := overdue.New(m)
 	return reload.New(reload.Options{
 		Source:     s.sources.documents,
-		Translator: translator.New(translator.Options{Master: c.Master, AllowEmpty: c.AllowEmpty}),
+		Translator: translator.New(translator.Options{Master: c.Master, AllowEmpty: c.AllowEmpty, StrictRoutes: c.StrictRoutes}),
 		Build:      bundles.BuildOptions{Version: c.Version},
 		Activate: func(ctx context.Context, b *bundles.Bundle) (decision.Policies, error) {
 			e, err := engine.Activate(ctx, b, engine.Options{Now: c.Now, Timeout: c.EvaluationTimeout, Last: last, Overdue: places})

@@ -25,7 +25,7 @@ var update = flag.Bool("update", false, "rewrite the want/ files of testdata")
 // A golden is an archive of documents with what becomes of them. Its comment
 // says what it proves. Beside the documents it may hold
 //
-//	options           lines "master: NAME", "allow-empty", "silent CODE", "may VERB RESOURCE NAME",
+//	options           lines "master: NAME", "allow-empty", "strict-routes", "silent CODE", "may VERB RESOURCE NAME",
 //	                  "user: NAME", "group: NAME"; silent leaves a code out of want/
 //	base/...          documents of the base revision of an author's change
 //	want/diagnostics  always compared; absent means none
@@ -75,6 +75,8 @@ func parseOptions(t testing.TB, path, text string) options {
 		case "":
 		case "master:":
 			o.Master = rest
+		case "strict-routes":
+			o.StrictRoutes = true
 		case "allow-empty":
 			o.AllowEmpty = true
 		case "silent":

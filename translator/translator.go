@@ -42,6 +42,8 @@ type Options struct {
 	Master string
 	// AllowEmpty accepts a directory without a single policy document.
 	AllowEmpty bool
+	// StrictRoutes makes it an error that routes of two namespaces match the same requests.
+	StrictRoutes bool
 	// Tests emits generated tests along with the policy.
 	Tests bool
 }
@@ -109,9 +111,10 @@ func (t *Translator) Translate(ctx context.Context, snapshot source.Snapshot) (*
 		p = &phases{families: t.families()}
 	}
 	d := p.resolve(documents, directory.Options{
-		Master:     t.options.Master,
-		AllowEmpty: t.options.AllowEmpty,
-		Partial:    list.HasErrors(),
+		Master:       t.options.Master,
+		AllowEmpty:   t.options.AllowEmpty,
+		StrictRoutes: t.options.StrictRoutes,
+		Partial:      list.HasErrors(),
 	})
 	lowered, more := p.lower()
 	t.phases = p

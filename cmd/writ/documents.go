@@ -22,14 +22,16 @@ import (
 
 // documentFlags are the flags of every command that reads documents.
 type documentFlags struct {
-	master     string
-	allowEmpty bool
+	master       string
+	allowEmpty   bool
+	strictRoutes bool
 }
 
 func (d *documentFlags) add(cmd *cobra.Command) {
 	f := cmd.Flags()
 	f.StringVar(&d.master, "master-namespace", "master", "`namespace` whose Origin roles and bindings reach every namespace")
 	f.BoolVar(&d.allowEmpty, "allow-empty", false, "accept a directory without a single policy document")
+	f.BoolVar(&d.strictRoutes, "strict-routes", false, "make it an error if routes of different namespaces match the same requests")
 }
 
 // translation is a directory's documents and the result of translating them.
@@ -58,7 +60,7 @@ func (d *documentFlags) read(ctx context.Context, s streams, dir string, tests b
 	if list.HasErrors() {
 		return r, nil
 	}
-	t := translator.New(translator.Options{Master: d.master, AllowEmpty: d.allowEmpty, Tests: tests})
+	t := translator.New(translator.Options{Master: d.master, AllowEmpty: d.allowEmpty, StrictRoutes: d.strictRoutes, Tests: tests})
 	within, p := progress.Start(ctx, progress.Translate)
 	result, more := t.Translate(within, snapshot)
 	p.End(nil) // mistakes are in the list

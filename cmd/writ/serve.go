@@ -103,6 +103,7 @@ func serveFlags(cmd *cobra.Command, c *server.Config, logs *logOptions) {
 	f.StringVar(&c.StateDir, "state-dir", "", "`directory` in which the last good bundle is stored")
 	f.StringVar(&c.Master, "master-namespace", c.Master, "`namespace` whose Origin roles and bindings reach every namespace")
 	f.BoolVar(&c.AllowEmpty, "allow-empty", false, "accept a directory without a single policy document")
+	f.BoolVar(&c.StrictRoutes, "strict-routes", false, "make it an error if routes of different namespaces match the same requests")
 	f.StringVar(&c.Tokens, "tokens", "", "`file` of callers' tokens, reloaded when it changes")
 	f.StringVar(&c.TLSCert, "tls-cert", "", "PEM `file` of the server's certificate; enables HTTPS")
 	f.StringVar(&c.TLSKey, "tls-key", "", "PEM `file` of the certificate's key")

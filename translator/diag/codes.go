@@ -120,6 +120,7 @@ const (
 	UnsetNothing         Code = "unset-nothing"
 	OwnDefaultsShadowed  Code = "own-defaults-shadowed"
 	RouteNotAccepted     Code = "route-not-accepted"
+	RouteConflict        Code = "route-conflict"
 	RegoNoAllow          Code = "rego-no-allow"
 	RegoV0               Code = "rego-v0"
 	NotComputed          Code = "not-computed"

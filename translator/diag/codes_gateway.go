@@ -215,6 +215,16 @@ namespace) and its hostname. No traffic of this parent reaches the route, so no 
 		Example: `parentRefs: [{name: edge, namespace: net}]`,
 	},
 	{
+		Code: RouteConflict, Severity: Warning,
+		Summary: "routes of different namespaces match the same requests",
+		Text: `On one listener both have a hostname and a match in common. No namespace takes a path from another
+one, whatever creationTimestamp and name its route has: such a request is allowed only if the
+effective policies of all these routes allow it. With --strict-routes this is an error.`,
+		Example: `metadata: {name: cart, namespace: a}   # and {name: cart, namespace: b}
+spec: {hostnames: [shop.example], rules: [{matches: [{path: {value: /cart}}]}]}`,
+		Instead: `spec: {hostnames: [shop.example], rules: [{matches: [{path: {value: /b/cart}}]}]}`,
+	},
+	{
 		Code: RegoNoAllow, Severity: Warning,
 		Summary: "the Rego of a rule has no allow",
 		Text:    `The rule allows a request if allow is true. It is never defined here, so every request is denied.`,

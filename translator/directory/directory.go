@@ -18,6 +18,8 @@ type Options struct {
 	Master string
 	// AllowEmpty accepts a directory without a single policy document.
 	AllowEmpty bool
+	// StrictRoutes makes it an error that routes of two namespaces match the same requests.
+	StrictRoutes bool
 	// Points are the decision points that families answer, as decision tests name them.
 	Points []string
 	// Partial says that some file or document could not be read. What is not
@@ -30,9 +32,10 @@ type Options struct {
 // safe for concurrent use.
 type Directory struct {
 	// As in Options.
-	Master  string
-	Points  []string
-	Partial bool
+	Master       string
+	Points       []string
+	StrictRoutes bool
+	Partial      bool
 	// documents are in the order of positions. repeated are those whose identity an
 	// earlier one has; they are not among documents.
 	documents, Repeated []syntax.Document
@@ -54,7 +57,7 @@ func (n *Names) NewDirectory(documents []syntax.Document, o Options) *Directory 
 		o.Master = DefaultMaster
 	}
 	documents = inOrder(documents)
-	d := &Directory{Master: o.Master, Points: o.Points, Partial: o.Partial, names: n, Changed: n.update(documents)}
+	d := &Directory{Master: o.Master, Points: o.Points, StrictRoutes: o.StrictRoutes, Partial: o.Partial, names: n, Changed: n.update(documents)}
 	policies := 0
 	for _, document := range documents {
 		if !document.Meta().Auxiliary {

@@ -159,30 +159,3 @@ func emptiness(text string) int {
 	}
 	return 0
 }
-
-// commonHosts are the hostnames for which traffic on a listener reaches a route:
-// of two that fit, the one that says more. Empty is every host.
-func commonHosts(listener string, route []string) []string {
-	if len(route) == 0 {
-		return []string{listener}
-	}
-	common := make(map[string]bool)
-	for _, host := range route {
-		switch {
-		case listener == "" || hostFits(listener, host):
-			common[host] = true
-		case host == "" || hostFits(host, listener):
-			common[listener] = true
-		}
-	}
-	return slices.Sorted(maps.Keys(common))
-}
-
-// hostFits reports whether every name that fits host fits pattern.
-func hostFits(pattern, host string) bool {
-	if pattern == host {
-		return true
-	}
-	suffix, wildcard := strings.CutPrefix(pattern, "*")
-	return wildcard && strings.HasSuffix(strings.TrimPrefix(host, "*"), suffix) && len(host) > len(suffix)
-}

@@ -24,6 +24,7 @@ func (g *lowerer) checks() {
 			f.declaredAbove(above)
 		}
 	}
+	g.conflicts()
 	for _, p := range g.policies {
 		g.unsets(p, above[p])
 		g.withoutEffect(p)

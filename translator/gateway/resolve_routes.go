@@ -121,27 +121,6 @@ func (r *resolver) selects(l *document.Listener, namespace string, selectors map
 	return selector.Matches(labels.Set{labelNamespace: namespace})
 }
 
-// meet reports whether some name fits a listener's hostname and one of a route's.
-// Either side without a hostname has all of them.
-func meet(listener string, route []string) bool {
-	if listener == "" || len(route) == 0 {
-		return true
-	}
-	return slices.ContainsFunc(route, func(host string) bool {
-		return host == "" || within(listener, host) || within(host, listener)
-	})
-}
-
-// within reports whether all names of host fit pattern.
-func within(pattern, host string) bool {
-	if pattern == host {
-		return true
-	}
-	suffix, wildcard := strings.CutPrefix(pattern, "*")
-	host = strings.TrimPrefix(host, "*")
-	return wildcard && len(host) > len(suffix) && strings.HasSuffix(host, suffix)
-}
-
 func (r *resolver) missingParent(p *document.ParentRef) {
 	d := diag.Diagnostic{
 		Position: p.Name.At,

@@ -1,0 +1,135 @@
+package gateway
+
+import (
+	"fmt"
+	"maps"
+	"slices"
+	"strings"
+
+	"github.com/writ-policy/writ/translator/diag"
+	"github.com/writ-policy/writ/translator/gateway/document"
+)
+
+// maxConflicts bounds how many other routes the diagnostic of one route names.
+const maxConflicts = 20
+
+// conflicts reports the routes of different namespaces that have a hostname and a match
+// in common on one listener: neither can take the requests from the other.
+func (g *lowerer) conflicts() {
+	on := make(map[Attachment][]int)
+	for i := range g.routes {
+		for _, listener := range g.routes[i].Listeners {
+			on[listener] = append(on[listener], i)
+		}
+	}
+	rivals := make([]map[int]bool, len(g.routes)) // by route
+	for _, d := range g.gateways {
+		for i := range d.Listeners {
+			claims := g.claims(&d.Listeners[i], on[Attachment{d, i}])
+			for _, key := range slices.Sorted(maps.Keys(claims)) {
+				if len(claims[key]) > 1 {
+					g.contest(claims[key], rivals)
+				}
+			}
+		}
+	}
+	for i := range g.routes {
+		if len(rivals[i]) > 0 {
+			g.reportConflict(i, rivals[i])
+		}
+	}
+}
+
+// claims are the routes on a listener by namespace, for each hostname with a match.
+func (g *lowerer) claims(listener *document.Listener, routes []int) map[string]map[string][]int {
+	claims := make(map[string]map[string][]int)
+	for _, i := range routes {
+		d := g.routes[i].Document
+		for _, host := range commonHosts(listener.Hostname, d.Hostnames) {
+			for r := range d.Rules {
+				for m := range d.Rules[r].Matches {
+					key := host + " " + matchKey(&d.Rules[r].Matches[m])
+					if claims[key] == nil {
+						claims[key] = make(map[string][]int)
+					}
+					claims[key][d.Namespace] = append(claims[key][d.Namespace], i)
+				}
+			}
+		}
+	}
+	return claims
+}
+
+// matchKey is equal for equal matches, whatever the order of headers and parameters.
+func matchKey(m *document.RouteMatch) string {
+	sorted := func(list []document.ValueMatch) []string {
+		texts := make([]string, len(list))
+		for i, one := range list {
+			texts[i] = fmt.Sprintf("%q", one)
+		}
+		slices.Sort(texts)
+		return texts
+	}
+	return fmt.Sprintf("%q %q %q %q %q", m.PathType, m.Path, m.Method, sorted(m.Headers), sorted(m.Query))
+}
+
+// contest enters, for each route with a claim, the routes of other namespaces that have
+// it too.
+func (g *lowerer) contest(claimants map[string][]int, rivals []map[int]bool) {
+	namespaces := slices.Sorted(maps.Keys(claimants))
+	for _, namespace := range namespaces {
+		for _, i := range claimants[namespace] {
+			if rivals[i] == nil {
+				rivals[i] = make(map[int]bool)
+			}
+			for _, other := range namespaces {
+				if len(rivals[i]) > maxConflicts {
+					break
+				}
+				if other != namespace {
+					g.enterRivals(i, claimants[other], rivals[i])
+				}
+			}
+		}
+	}
+}
+
+// enterRivals adds routes to the rivals of a route, up to one more than are named. Age
+// decides between two routes from a cluster.
+func (g *lowerer) enterRivals(route int, others []int, rivals map[int]bool) {
+	for _, j := range others {
+		if len(rivals) > maxConflicts {
+			return
+		}
+		if !g.routes[route].Document.Cluster || !g.routes[j].Document.Cluster {
+			rivals[j] = true
+		}
+	}
+}
+
+func (g *lowerer) reportConflict(route int, rivals map[int]bool) {
+	h := &g.routes[route].Document.Header
+	d := diag.Diagnostic{
+		Position: h.NameAt,
+		Length:   len([]rune(h.Name)),
+		Severity: diag.Warning,
+		Code:     diag.RouteConflict,
+		Hint:     "make a hostname or a match differ; a proxy that names the route in its requests is not concerned",
+	}
+	if g.strict {
+		d.Severity = diag.Error
+	}
+	var names []string
+	for _, i := range slices.Sorted(maps.Keys(rivals)) {
+		other := &g.routes[i].Document.Header
+		if len(names) == maxConflicts {
+			names = append(names, "others")
+			break
+		}
+		names = append(names, other.Kind+" "+other.Namespace+"/"+other.Name)
+		d.Related = append(d.Related, diag.Related{Position: other.NameAt, Message: fmt.Sprintf("%s %s/%s", other.Kind, other.Namespace, other.Name)})
+	}
+	d.Message = fmt.Sprintf("%s %s/%s matches the same requests as %s: they are allowed only if the policies of all these routes allow",
+		h.Kind, h.Namespace, h.Name, strings.Join(names, ", "))
+	g.list.Add(d)
+}
