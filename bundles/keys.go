@@ -32,8 +32,8 @@ type KeyState string
 // accepts active and next keys, so that readers can know a key before the first bundle that
 // it signs, and rejects revoked keys.
 const (
-	KeyNext    KeyState = "next"
-	KeyActive  KeyState = "active"
+	keyNext    KeyState = "next"
+	keyActive  KeyState = "active"
 	KeyRevoked KeyState = "revoked"
 )
 
@@ -186,7 +186,7 @@ func readKeyText(inline, file, dir string, read func(path string) ([]byte, error
 // add returns an error if the key is invalid, or another key has its ID or its public key:
 // under a second ID, a revoked key would be accepted again.
 func (k keySet) add(key Key) error {
-	states := []string{string(KeyActive), string(KeyNext), string(KeyRevoked)}
+	states := []string{string(keyActive), string(keyNext), string(KeyRevoked)}
 	if !slices.Contains(states, string(key.State)) {
 		return fmt.Errorf("unknown state %q: %s", key.State, suggest(string(key.State), states))
 	}

@@ -32,15 +32,15 @@ func TestReloadKeys(t *testing.T) {
 		refused string
 		state   KeyState
 	}{
-		{"unchanged", func() {}, false, "", "", KeyActive},
-		{"written with the same content", func() { write("keys.yaml", file("active")) }, false, "", "", KeyActive},
-		{"invalid", func() { write("keys.yaml", []byte("keys: [")) }, false, "yaml", "", KeyActive},
-		{"missing", func() { check(t, os.Remove(filepath.Join(dir, "keys.yaml"))) }, false, "no such file", "", KeyActive},
+		{"unchanged", func() {}, false, "", "", keyActive},
+		{"written with the same content", func() { write("keys.yaml", file("active")) }, false, "", "", keyActive},
+		{"invalid", func() { write("keys.yaml", []byte("keys: [")) }, false, "yaml", "", keyActive},
+		{"missing", func() { check(t, os.Remove(filepath.Join(dir, "keys.yaml"))) }, false, "no such file", "", keyActive},
 		{"revoked", func() { write("keys.yaml", file("revoked")) }, true, "", "which is revoked", KeyRevoked},
-		{"next", func() { write("keys.yaml", file("next")) }, true, "", "", KeyNext},
+		{"next", func() { write("keys.yaml", file("next")) }, true, "", "", keyNext},
 		{"another key in the key file", func() { write("a.pem", r.pairs["next"].public) }, true, "", "not by key", KeyRevoked},
 		{"key file missing", func() { check(t, os.Remove(filepath.Join(dir, "a.pem"))) }, false, "no such file", "not by key", KeyRevoked},
-		{"key file restored", func() { write("a.pem", bytes.Clone(r.pairs["active"].public)) }, true, "", "", KeyNext},
+		{"key file restored", func() { write("a.pem", bytes.Clone(r.pairs["active"].public)) }, true, "", "", keyNext},
 	} {
 		step.change()
 		changed, err := keys.Reload()

@@ -108,7 +108,7 @@ func (k *SigningKey) checkKeys(keys *Keys) error {
 	switch {
 	case !ok:
 		return fmt.Errorf("%q is not one of the keys", k.id)
-	case known.State != KeyActive:
+	case known.State != keyActive:
 		return fmt.Errorf("key %q is %s; only active keys sign", k.id, known.State)
 	case !isSameKey(known.public, k.public):
 		return fmt.Errorf("it does not match the public key of key %q", k.id)

@@ -197,7 +197,7 @@ func TestSignatureIsPreserved(t *testing.T) {
 	}
 	key, err := b.Verify(r.keys)
 	check(t, err)
-	if key.ID != "active" || key.State != KeyActive {
+	if key.ID != "active" || key.State != keyActive {
 		t.Errorf("got key %q, %s, want the active one", key.ID, key.State)
 	}
 	if again := r.sign(t, b, "next", "next"); bytes.Equal(again.Signatures, b.Signatures) {
@@ -308,7 +308,7 @@ func TestReadKeys(t *testing.T) {
 			keys, err := ReadKeys(filepath.Join(dir, "keys.yaml"))
 			wantError(t, err, row.want)
 			if err == nil {
-				if key, ok := keys.Find("a"); !ok || key.State != KeyActive {
+				if key, ok := keys.Find("a"); !ok || key.State != keyActive {
 					t.Errorf("got %v %v, want key a, active", key, ok)
 				}
 			}

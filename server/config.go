@@ -153,13 +153,13 @@ type Config struct {
 	Now func() time.Time
 }
 
-// DefaultListen is the default address, which is reachable on this machine only.
-const DefaultListen = "127.0.0.1:8686"
+// defaultListen is the default address, which is reachable on this machine only.
+const defaultListen = "127.0.0.1:8686"
 
 // Defaults returns a Config that is valid once Policies or Bundle is set.
 func Defaults() Config {
 	return Config{
-		Listen:             DefaultListen,
+		Listen:             defaultListen,
 		EnvoyIdentity:      envoy.DefaultIdentity,
 		EnvoyConnections:   envoy.DefaultMaxConnections,
 		EnvoyReceiveBytes:  envoy.DefaultReceiveBytes,

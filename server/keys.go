@@ -24,8 +24,8 @@ type keys struct {
 	withdrawn string // the withdrawn key that was logged last
 }
 
-// KeysStatus is the state of the keys of bundles, in /v1/status.
-type KeysStatus struct {
+// keysStatus is the state of the keys of bundles, in /v1/status.
+type keysStatus struct {
 	// SignedBy is the key that signed the active bundle, and State its state now. A key
 	// that was removed is revoked.
 	SignedBy string           `json:"signedBy"`
@@ -86,13 +86,13 @@ func withoutPath(err error) string {
 	return err.Error()
 }
 
-func (k *keys) status() *KeysStatus {
+func (k *keys) status() *keysStatus {
 	if k == nil {
 		return nil
 	}
 	k.mu.Lock()
 	defer k.mu.Unlock()
-	status := &KeysStatus{LastError: k.failed}
+	status := &keysStatus{LastError: k.failed}
 	if signer := k.s.reloader.Signer(); signer.ID != "" {
 		status.SignedBy, status.State = signer.ID, k.State(signer)
 	}

@@ -192,9 +192,9 @@ func (s *Server) Load(ctx context.Context) error {
 
 func (s *Server) ready() bool { return s.reloader.Ready() && !s.draining.Load() }
 
-// Status is what GET /v1/status shows: what is served, and how reading the
+// serverStatus is what GET /v1/status shows: what is served, and how reading the
 // documents went.
-type Status struct {
+type serverStatus struct {
 	Version  string `json:"version"`
 	Draining bool   `json:"draining"`
 	// Location is where what is served comes from, and Feed how its bundles come; nil
@@ -202,7 +202,7 @@ type Status struct {
 	Location string         `json:"location"`
 	Feed     *remote.Status `json:"feed,omitempty"`
 	// Keys is the state of the keys of bundles; nil if none are configured.
-	Keys *KeysStatus `json:"keys,omitempty"`
+	Keys *keysStatus `json:"keys,omitempty"`
 	// Behind is for how many seconds the active revision has not been confirmed to be
 	// the newest of the source.
 	Behind float64 `json:"behindSeconds"`
@@ -210,7 +210,7 @@ type Status struct {
 }
 
 func (s *Server) status() any {
-	status := Status{
+	status := serverStatus{
 		Version: s.config.Version, Draining: s.draining.Load(), Location: s.sources.location, Status: s.reloader.Status(),
 	}
 	status.Ready = status.Ready && !status.Draining

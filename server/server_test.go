@@ -154,7 +154,7 @@ func TestServe(t *testing.T) {
 	r.eventually("the new documents decide", func() bool { return r.allowed("bob") && !r.allowed("alice") })
 
 	h.write("policies/broken.yaml", "apiVersion: rbac.authorization.k8s.io/v1\nkind: ClusterRol\nmetadata: {name: x}\n")
-	var status Status
+	var status serverStatus
 	r.eventually("degraded", func() bool {
 		_, body := r.get("/v1/status")
 		if err := json.Unmarshal([]byte(body), &status); err != nil {

@@ -20,7 +20,7 @@ type fileOrigin struct {
 	tag  int // of what was seen
 }
 
-func (f *fileOrigin) every() time.Duration { return DefaultFileEvery }
+func (f *fileOrigin) every() time.Duration { return defaultFileEvery }
 
 func (f *fileOrigin) fetch(_ context.Context, known string) (*arrival, error) {
 	seen, err := look(f.path)

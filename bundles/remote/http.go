@@ -36,7 +36,7 @@ func newHTTPOrigin(location string, s *service, o Options) (*httpOrigin, error) 
 	return &httpOrigin{client: client, path: s.below(location), wait: o.Wait}, nil
 }
 
-func (h *httpOrigin) every() time.Duration { return DefaultEvery }
+func (h *httpOrigin) every() time.Duration { return defaultEvery }
 
 func (h *httpOrigin) fetch(ctx context.Context, known string) (*arrival, error) {
 	prefer := "modes=snapshot"

@@ -15,11 +15,11 @@ import (
 
 // The defaults of Options.
 const (
-	DefaultEvery     = 30 * time.Second
-	DefaultFileEvery = 2 * time.Second
-	DefaultWait      = 30 * time.Second
-	DefaultStall     = 30 * time.Second
-	DefaultTimeout   = 10 * time.Minute
+	defaultEvery     = 30 * time.Second
+	defaultFileEvery = 2 * time.Second
+	defaultWait      = 30 * time.Second
+	defaultStall     = 30 * time.Second
+	defaultTimeout   = 10 * time.Minute
 )
 
 // Options state where a bundle is and how it is fetched. Location, or a Config that
@@ -40,10 +40,10 @@ type Options struct {
 	PlainHTTP bool
 	// Every is the polling interval. It varies by a tenth either way, so that
 	// replicas do not poll at once. It also bounds the backoff after failures. Zero
-	// is DefaultEvery, for files DefaultFileEvery.
+	// is defaultEvery, for files defaultFileEvery.
 	Every time.Duration
 	// Wait is how long a server that supports long polling may hold its answer. Zero
-	// is DefaultWait; a negative value turns long polling off.
+	// is defaultWait; a negative value turns long polling off.
 	Wait time.Duration
 	// Stall is how long a transfer may make no progress, Timeout how long one fetch
 	// may take in total, not counting Wait.
@@ -86,13 +86,13 @@ type arrival struct {
 
 func (o Options) defaults() Options {
 	if o.Wait == 0 {
-		o.Wait = DefaultWait
+		o.Wait = defaultWait
 	}
 	if o.Stall <= 0 {
-		o.Stall = DefaultStall
+		o.Stall = defaultStall
 	}
 	if o.Timeout <= 0 {
-		o.Timeout = DefaultTimeout
+		o.Timeout = defaultTimeout
 	}
 	if o.Failed == nil {
 		o.Failed = func(error) {}

@@ -111,7 +111,7 @@ func (p preparing) RoundTrip(request *http.Request) (*http.Response, error) {
 	return next.RoundTrip(request)
 }
 
-func (r *registryOrigin) every() time.Duration { return DefaultEvery }
+func (r *registryOrigin) every() time.Duration { return defaultEvery }
 
 func (r *registryOrigin) fetch(ctx context.Context, known string) (*arrival, error) {
 	top, err := r.repository.Resolve(ctx, r.reference)

@@ -48,20 +48,20 @@ type Options struct {
 	Tracer Tracer
 	// Logger records requests; nil discards.
 	Logger *slog.Logger
-	// MaxBody is the largest body in bytes; zero means DefaultMaxBody.
+	// MaxBody is the largest body in bytes; zero means defaultMaxBody.
 	MaxBody int64
 	// MaxInFlight is how many requests for decisions are answered at a time;
-	// zero means DefaultMaxInFlight.
+	// zero means defaultMaxInFlight.
 	MaxInFlight int
-	// Timeout bounds a decision; zero means DefaultTimeout.
+	// Timeout bounds a decision; zero means defaultTimeout.
 	Timeout time.Duration
 }
 
 // Bounds where Options leave them at zero.
 const (
-	DefaultMaxBody     = 1 << 20
-	DefaultMaxInFlight = 512
-	DefaultTimeout     = 10 * time.Second
+	defaultMaxBody     = 1 << 20
+	defaultMaxInFlight = 512
+	defaultTimeout     = 10 * time.Second
 )
 
 // New returns the handler of all endpoints.
@@ -127,13 +127,13 @@ func (o *Options) setDefaults() {
 		o.EscalationKey = kubernetes.DefaultEscalationKey
 	}
 	if o.MaxBody <= 0 {
-		o.MaxBody = DefaultMaxBody
+		o.MaxBody = defaultMaxBody
 	}
 	if o.MaxInFlight <= 0 {
-		o.MaxInFlight = DefaultMaxInFlight
+		o.MaxInFlight = defaultMaxInFlight
 	}
 	if o.Timeout <= 0 {
-		o.Timeout = DefaultTimeout
+		o.Timeout = defaultTimeout
 	}
 }
 

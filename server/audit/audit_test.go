@@ -75,7 +75,7 @@ func TestEvents(t *testing.T) {
 		t.Run(tt.name, func(t *testing.T) {
 			r := &decision.Request{User: "u", Groups: []string{"g"}, Verb: "create", Resource: "pods", Subresource: "exec", Name: "n", Namespace: "s", Cluster: "c", Escalation: "e"}
 			var got []string
-			for _, e := range Events(r, &tt.d, time.Unix(0, 0)) {
+			for _, e := range eventsOf(r, &tt.d, time.Unix(0, 0)) {
 				got = append(got, brief(&e))
 				if e.User != "u" || e.Groups[0] != "g" || e.Cluster != "c" || e.Namespace != "s" || e.Name != "n" || e.Escalation != "e" || e.RiskFactors == nil {
 					t.Errorf("got %+v, which lacks something of the request", e)
@@ -88,7 +88,7 @@ func TestEvents(t *testing.T) {
 	}
 }
 
-func brief(e *Event) string {
+func brief(e *event) string {
 	words := []string{e.Event, string(e.Severity), e.PolicyName}
 	if e.RiskScore != nil {
 		words = append(words, fmt.Sprint(*e.RiskScore))
@@ -105,7 +105,7 @@ func brief(e *Event) string {
 func TestLongTextsAreCut(t *testing.T) {
 	r := &decision.Request{User: strings.Repeat("ü", 600), Groups: make([]string, 1000)}
 	d := &decision.Decision{Denied: true, Matched: []decision.Matched{{Kind: denyPolicy}}, Reason: strings.Repeat("x", 5000)}
-	e := Events(r, d, time.Now())[0]
+	e := eventsOf(r, d, time.Now())[0]
 	if len(e.Groups) != maxList+1 || len(e.Reason) != maxText+3 || e.User != strings.Repeat("ü", 512)+"..." {
 		t.Errorf("got %d groups, %d bytes of reason and user %q", len(e.Groups), len(e.Reason), e.User)
 	}
@@ -175,7 +175,7 @@ func (v *receiver) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	}
 }
 
-// Events are posted again to a path of the same server, and not to another server.
+// eventsOf are posted again to a path of the same server, and not to another server.
 func TestWebhookRedirects(t *testing.T) {
 	for _, tt := range []struct {
 		name        string
@@ -253,8 +253,8 @@ func TestWebhook(t *testing.T) {
 			close(v.lines)
 			got := 0
 			for line := range v.lines {
-				var e Event
-				if err := json.Unmarshal([]byte(line), &e); err != nil || e.Event != RuleDenied || *e.Rule != 1 {
+				var e event
+				if err := json.Unmarshal([]byte(line), &e); err != nil || e.Event != eventRuleDenied || *e.Rule != 1 {
 					t.Fatalf("got %s, %v", line, err)
 				}
 				got++

@@ -19,32 +19,32 @@ import (
 	"github.com/writ-policy/writ/server/decision"
 )
 
-// Severity is the importance of an event.
-type Severity string
+// severity is the importance of an event.
+type severity string
 
 // The severities.
 const (
-	Info     Severity = "info"
-	Warning  Severity = "warning"
-	Critical Severity = "critical"
+	severityInfo     severity = "info"
+	severityWarning  severity = "warning"
+	severityCritical severity = "critical"
 )
 
 // The events.
 const (
-	Evaluated  = "pod_security.evaluated"
-	Allowed    = "pod_security.allowed"
-	Warned     = "pod_security.warning"
-	Overridden = "pod_security.override"
-	Denied     = "pod_security.denied"
-	RuleDenied = "access.denied.policy"
+	eventEvaluated  = "pod_security.evaluated"
+	eventAllowed    = "pod_security.allowed"
+	eventWarned     = "pod_security.warning"
+	eventOverridden = "pod_security.override"
+	eventDenied     = "pod_security.denied"
+	eventRuleDenied = "access.denied.policy"
 )
 
-// Event is one audit event. Strings from the request are truncated if they are very
+// event is one audit event. Strings from the request are truncated if they are very
 // long.
-type Event struct {
+type event struct {
 	Time     time.Time `json:"time"`
 	Event    string    `json:"event"`
-	Severity Severity  `json:"severity"`
+	Severity severity  `json:"severity"`
 
 	User        string   `json:"user"`
 	Groups      []string `json:"groups"`
@@ -71,20 +71,20 @@ type Event struct {
 
 const denyPolicy = "DenyPolicy"
 
-// Events returns the events of a decision: one for each policy that computed a score,
+// eventsOf returns the events of a decision: one for each policy that computed a score,
 // one for the outcome of pod security, and one for a rule that denied. It returns nil
 // if no deny policy was involved.
-func Events(r *decision.Request, d *decision.Decision, now time.Time) []Event {
+func eventsOf(r *decision.Request, d *decision.Decision, now time.Time) []event {
 	rule := d.Denied && len(d.Matched) > 0 && d.Matched[0].Kind == denyPolicy
 	if len(d.Pods) == 0 && !rule {
 		return nil
 	}
 	base := newEvent(r, now)
-	var events []Event
+	var events []event
 	for i := range d.Pods {
 		if d.Pods[i].Evaluated {
 			e := base
-			e.Event, e.Severity = Evaluated, Info
+			e.Event, e.Severity = eventEvaluated, severityInfo
 			e.setPolicy(&d.Pods[i])
 			events = append(events, e)
 		}
@@ -98,7 +98,7 @@ func Events(r *decision.Request, d *decision.Decision, now time.Time) []Event {
 	}
 	if rule {
 		e := base
-		e.Event, e.Severity, e.Action = RuleDenied, Warning, "deny"
+		e.Event, e.Severity, e.Action = eventRuleDenied, severityWarning, "deny"
 		e.PolicyName, e.Rule, e.Reason = d.Matched[0].Name, &d.Matched[0].Rule, clip(d.Reason)
 		events = append(events, e)
 	}
@@ -106,8 +106,8 @@ func Events(r *decision.Request, d *decision.Decision, now time.Time) []Event {
 }
 
 // newEvent returns an event with the attributes of the request.
-func newEvent(r *decision.Request, now time.Time) Event {
-	return Event{
+func newEvent(r *decision.Request, now time.Time) event {
+	return event{
 		Time: now.UTC(), User: clip(r.User), Groups: clipAll(r.Groups), Cluster: clip(r.Cluster),
 		Namespace: clip(r.Namespace), Name: clip(r.Name), Resource: clip(r.Resource), Subresource: clip(r.Subresource),
 		Verb: clip(r.Verb), APIGroup: clip(r.APIGroup), Escalation: clip(r.Escalation), RiskFactors: []string{},
@@ -135,7 +135,7 @@ func decisive(pods []decision.PodOutcome) *decision.PodOutcome {
 }
 
 // setPolicy sets the policy, its action and the score.
-func (e *Event) setPolicy(p *decision.PodOutcome) {
+func (e *event) setPolicy(p *decision.PodOutcome) {
 	e.PolicyName, e.Action, e.OverrideApplied = p.Policy, p.Action, p.Override
 	if p.Evaluated {
 		score := p.Score
@@ -146,17 +146,17 @@ func (e *Event) setPolicy(p *decision.PodOutcome) {
 
 // setOutcome sets the event's name, severity and reason. An allowed pod has no reason,
 // because the reason of the decision is about grants.
-func (e *Event) setOutcome(p *decision.PodOutcome, d *decision.Decision) {
+func (e *event) setOutcome(p *decision.PodOutcome, d *decision.Decision) {
 	switch {
 	case p.Action == "deny":
-		e.Event, e.Severity, e.Reason = Denied, Critical, clip(d.Reason)
+		e.Event, e.Severity, e.Reason = eventDenied, severityCritical, clip(d.Reason)
 		return
 	case p.Action == "warn":
-		e.Event, e.Severity = Warned, Warning
+		e.Event, e.Severity = eventWarned, severityWarning
 	case p.Override:
-		e.Event, e.Severity = Overridden, Warning
+		e.Event, e.Severity = eventOverridden, severityWarning
 	default:
-		e.Event, e.Severity = Allowed, Info
+		e.Event, e.Severity = eventAllowed, severityInfo
 	}
 	for _, warning := range d.Warnings {
 		if name := p.Policy + ": "; len(warning) > len(name) && warning[:len(name)] == name {

@@ -36,7 +36,7 @@ func openAppend(path string) (*os.File, error) {
 
 // append writes the events of one decision at once, so that the lines of concurrent
 // decisions are not interleaved.
-func (f *file) append(events []Event) {
+func (f *file) append(events []event) {
 	lines := encode(events)
 	f.mu.Lock()
 	defer f.mu.Unlock()
@@ -75,7 +75,7 @@ func (f *file) close() error {
 }
 
 // encode writes one event per line.
-func encode(events []Event) []byte {
+func encode(events []event) []byte {
 	var b bytes.Buffer
 	encoder := json.NewEncoder(&b)
 	encoder.SetEscapeHTML(false)

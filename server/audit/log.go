@@ -56,7 +56,7 @@ func Open(o Options, m *metrics.Metrics) (*Log, error) {
 
 // Record writes the events of the decision on r, if there are any.
 func (l *Log) Record(ctx context.Context, r *decision.Request, d *decision.Decision) {
-	events := Events(r, d, l.now())
+	events := eventsOf(r, d, l.now())
 	for i := range events {
 		l.write(ctx, &events[i])
 	}
@@ -94,9 +94,9 @@ func (l *Log) Close() error {
 	return l.file.close()
 }
 
-var levels = map[Severity]slog.Level{Info: slog.LevelInfo, Warning: slog.LevelWarn, Critical: slog.LevelError}
+var levels = map[severity]slog.Level{severityInfo: slog.LevelInfo, severityWarning: slog.LevelWarn, severityCritical: slog.LevelError}
 
-func (l *Log) write(ctx context.Context, e *Event) {
+func (l *Log) write(ctx context.Context, e *event) {
 	level := levels[e.Severity]
 	if !l.logger.Enabled(ctx, level) {
 		return

@@ -30,7 +30,7 @@ type webhook struct {
 	log     *slog.Logger
 	metrics *metrics.Metrics
 	client  *http.Client
-	events  chan Event
+	events  chan event
 	wait    time.Duration // before the second attempt; doubled for each further one
 	failed  bool          // the last POST failed, and the error was logged; used by run only
 }
@@ -42,12 +42,12 @@ func newWebhook(address string, log *slog.Logger, m *metrics.Metrics) (*webhook,
 	}
 	return &webhook{
 		url: address, log: log, metrics: m, client: &http.Client{Timeout: timeout, CheckRedirect: redirect.Stay},
-		events: make(chan Event, maxQueued), wait: firstWait,
+		events: make(chan event, maxQueued), wait: firstWait,
 	}, nil
 }
 
 // queue adds events, or drops and counts them if the queue is full. It does not block.
-func (w *webhook) queue(events []Event) {
+func (w *webhook) queue(events []event) {
 	for i := range events {
 		select {
 		case w.events <- events[i]:
@@ -79,8 +79,8 @@ func (w *webhook) run(ctx context.Context) {
 }
 
 // batch returns the first event and the events queued behind it.
-func (w *webhook) batch(first Event) []Event {
-	batch := []Event{first}
+func (w *webhook) batch(first event) []event {
+	batch := []event{first}
 	for len(batch) < maxBatch {
 		select {
 		case next := <-w.events:
@@ -94,7 +94,7 @@ func (w *webhook) batch(first Event) []Event {
 
 // deliver posts a batch, with retries for temporary errors. It drops the batch if all
 // attempts fail.
-func (w *webhook) deliver(ctx context.Context, batch []Event) {
+func (w *webhook) deliver(ctx context.Context, batch []event) {
 	body := encode(batch)
 	wait, err := w.wait, error(nil)
 	for attempt := range attempts {

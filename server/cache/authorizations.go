@@ -53,7 +53,7 @@ func newAuthorizationCache(c *Cache, o VisibilityOptions) *authorizationCache {
 		v.ttl = DefaultTTL
 	}
 	if v.bytes <= 0 {
-		v.bytes = DefaultVisibilityBytes
+		v.bytes = defaultVisibilityBytes
 	}
 	if v.log == nil {
 		v.log = slog.New(slog.DiscardHandler)

@@ -16,7 +16,7 @@ type VisibilityOptions struct {
 	// TTL is how long one is kept; zero means DefaultTTL.
 	TTL time.Duration
 	// Bytes is about how much memory they may take; zero means
-	// DefaultVisibilityBytes.
+	// defaultVisibilityBytes.
 	Bytes int
 	// Logger records, at level debug, which of them are dropped before they expire;
 	// nil discards.
@@ -26,7 +26,7 @@ type VisibilityOptions struct {
 // Bounds of authorizations unless they are set.
 const (
 	DefaultTTL             = 5 * time.Minute
-	DefaultVisibilityBytes = 64 << 20
+	defaultVisibilityBytes = 64 << 20
 )
 
 // Visibility returns the kept authorization, or asks p. One with an evaluation error

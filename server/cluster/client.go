@@ -30,7 +30,7 @@ type client struct {
 	self   atomic.Pointer[string]           // our user name in the cluster, once known
 }
 
-func newClient(entry *Cluster, o Options) (*client, error) {
+func newClient(entry *clusterEntry, o Options) (*client, error) {
 	config, err := restConfig(entry)
 	if err != nil {
 		return nil, err
@@ -49,7 +49,7 @@ func newClient(entry *Cluster, o Options) (*client, error) {
 	return c, nil
 }
 
-func restConfig(entry *Cluster) (*rest.Config, error) {
+func restConfig(entry *clusterEntry) (*rest.Config, error) {
 	if entry.InCluster {
 		return rest.InClusterConfig()
 	}

@@ -51,7 +51,7 @@ type listing struct {
 
 // reached is a cluster and its client.
 type reached struct {
-	Cluster
+	clusterEntry
 	hash   [sha256.Size]byte // of the kubeconfig
 	client *client           // nil if nothing is fetched from the cluster
 }
@@ -121,8 +121,8 @@ func (c *Clusters) at(err error) error {
 
 // reach returns before if the entry and its kubeconfig did not change, or else a new
 // client. It returns an error if the kubeconfig cannot be read.
-func reach(entry *Cluster, before *reached, o Options) (*reached, error) {
-	r := &reached{Cluster: *entry}
+func reach(entry *clusterEntry, before *reached, o Options) (*reached, error) {
+	r := &reached{clusterEntry: *entry}
 	if entry.Kubeconfig != "" {
 		content, err := readBounded(entry.Kubeconfig)
 		if err != nil {
@@ -131,9 +131,9 @@ func reach(entry *Cluster, before *reached, o Options) (*reached, error) {
 		r.hash = sha256.Sum256(content)
 	}
 	if before != nil && before.hash == r.hash {
-		same := before.Cluster
+		same := before.clusterEntry
 		same.line = entry.line
-		if reflect.DeepEqual(same, r.Cluster) {
+		if reflect.DeepEqual(same, r.clusterEntry) {
 			return before, nil
 		}
 	}

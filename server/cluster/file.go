@@ -10,8 +10,8 @@ import (
 	"go.yaml.in/yaml/v3"
 )
 
-// Cluster is an entry of the clusters file.
-type Cluster struct {
+// clusterEntry is an entry of the clusters file.
+type clusterEntry struct {
 	Name string
 	// Kubeconfig is a path. If it is empty and InCluster is false, nothing is fetched.
 	Kubeconfig string
@@ -38,7 +38,7 @@ func mistakef(line int, format string, args ...any) error {
 
 // parse parses a clusters file. Paths are relative to dir. It returns an error with the
 // line of the first mistake.
-func parse(content []byte, dir string) ([]*Cluster, error) {
+func parse(content []byte, dir string) ([]*clusterEntry, error) {
 	var document yaml.Node
 	if err := yaml.Unmarshal(content, &document); err != nil {
 		return nil, err
@@ -46,7 +46,7 @@ func parse(content []byte, dir string) ([]*Cluster, error) {
 	if len(document.Content) == 0 {
 		return nil, errors.New("the file is empty") // possibly it is being written
 	}
-	var clusters []*Cluster
+	var clusters []*clusterEntry
 	err := members(document.Content[0], "the file", func(key string, value *yaml.Node) (bool, error) {
 		if key != "clusters" {
 			return false, nil
@@ -73,7 +73,7 @@ func parse(content []byte, dir string) ([]*Cluster, error) {
 }
 
 // checkUnique returns an error if a name is repeated, or if there are two defaults.
-func checkUnique(clusters []*Cluster) error {
+func checkUnique(clusters []*clusterEntry) error {
 	for i, c := range clusters {
 		for _, before := range clusters[:i] {
 			if before.Name == c.Name {
@@ -87,8 +87,8 @@ func checkUnique(clusters []*Cluster) error {
 	return nil
 }
 
-func parseCluster(node *yaml.Node, dir string) (*Cluster, error) {
-	c := &Cluster{line: node.Line}
+func parseCluster(node *yaml.Node, dir string) (*clusterEntry, error) {
+	c := &clusterEntry{line: node.Line}
 	err := members(node, "a cluster", func(key string, value *yaml.Node) (known bool, err error) {
 		switch key {
 		case "name":

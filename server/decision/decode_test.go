@@ -170,10 +170,10 @@ func TestCheckJSONManyKeys(t *testing.T) {
 		b.WriteString(json.Number(itoa(i)).String())
 		b.WriteString(`":0`)
 	}
-	if err := CheckJSON([]byte(b.String() + "}")); err != nil {
+	if err := checkJSON([]byte(b.String() + "}")); err != nil {
 		t.Error(err)
 	}
-	if err := CheckJSON([]byte(b.String() + `,"a":1}`)); err == nil {
+	if err := checkJSON([]byte(b.String() + `,"a":1}`)); err == nil {
 		t.Error("a key written twice among many was accepted")
 	}
 }
@@ -183,7 +183,7 @@ func itoa(i int) string { b, _ := json.Marshal(i); return string(b) }
 func TestCheckJSONAllocatesNothing(t *testing.T) {
 	body := (&Request{User: "u", Verb: "get", Resource: "pods", Attributes: map[string]any{"a": "ü"}}).Encode()
 	if got := testing.AllocsPerRun(100, func() {
-		if err := CheckJSON(body); err != nil {
+		if err := checkJSON(body); err != nil {
 			t.Fatal(err)
 		}
 	}); got > 0 {

@@ -23,7 +23,7 @@ func FuzzDecode(f *testing.F) {
 		f.Add([]byte(seed))
 	}
 	f.Fuzz(func(t *testing.T, data []byte) {
-		err := CheckJSON(data)
+		err := checkJSON(data)
 		if err == nil {
 			checkValue(t, data)
 		} else if text := err.Error(); utf8.Valid(data) && json.Valid(data) &&

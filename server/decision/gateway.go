@@ -102,5 +102,5 @@ type EffectiveQuestion struct {
 var (
 	ErrUnknownTarget = errors.New("no such target")
 	ErrMalformed     = errors.New("the question is malformed")
-	ErrNoRevision    = errors.New("no revision is loaded")
+	errNoRevision    = errors.New("no revision is loaded")
 )

@@ -12,15 +12,15 @@ type Value = jsontext.Value
 // *InvalidRequest. Parse copies data once, and everything read from the Value refers
 // to that copy.
 func Parse(data []byte) (Value, error) {
-	if err := CheckJSON(data); err != nil {
+	if err := checkJSON(data); err != nil {
 		return "", err
 	}
 	return jsontext.Cut(data), nil
 }
 
-// CheckJSON makes the checks of Parse and returns the same errors. It allocates nothing
+// checkJSON makes the checks of Parse and returns the same errors. It allocates nothing
 // unless an object has many keys.
-func CheckJSON(data []byte) error {
+func checkJSON(data []byte) error {
 	err := jsontext.Check(data, jsontext.Limits{})
 	if err == nil {
 		return nil

@@ -36,7 +36,7 @@ type Policies interface {
 	// Gateway decides a request, or returns an error if it is invalid.
 	Gateway(ctx context.Context, r *GatewayRequest) (GatewayDecision, *InvalidRequest)
 	// EffectivePolicies returns a value for json.Marshal. The error wraps
-	// ErrUnknownTarget, ErrMalformed or ErrNoRevision.
+	// ErrUnknownTarget, ErrMalformed or errNoRevision.
 	EffectivePolicies(q EffectiveQuestion) (any, error)
 
 	// ListPolicies lists the visibility policies whose subjects name the principal,
@@ -95,8 +95,8 @@ func (u Unavailable) Gateway(context.Context, *GatewayRequest) (GatewayDecision,
 	return GatewayDecision{}.Failed(string(u)), nil
 }
 
-// EffectivePolicies returns ErrNoRevision.
-func (Unavailable) EffectivePolicies(EffectiveQuestion) (any, error) { return nil, ErrNoRevision }
+// EffectivePolicies returns errNoRevision.
+func (Unavailable) EffectivePolicies(EffectiveQuestion) (any, error) { return nil, errNoRevision }
 
 // ListPolicies returns the evaluation error.
 func (u Unavailable) ListPolicies(context.Context, Principal) PolicyListing {

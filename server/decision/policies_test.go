@@ -42,7 +42,7 @@ func TestUnavailable(t *testing.T) {
 			t.Errorf("%s: got %s, %v, want lists and not null", name, text, err)
 		}
 	}
-	if _, err := p.EffectivePolicies(EffectiveQuestion{}); err != ErrNoRevision {
+	if _, err := p.EffectivePolicies(EffectiveQuestion{}); err != errNoRevision {
 		t.Errorf("got %v", err)
 	}
 	if _, ok := p.Revalidate(Authorization{}); ok || p.Revision() != "" || p.Sequence() != 0 {

@@ -127,8 +127,8 @@ func itemError(index int, err error) *InvalidRequest {
 	return invalid("items", "item %d: %s", index, AsInvalidRequest(err).Message)
 }
 
-// DecodeItem decodes one item of a stream. The error is an *InvalidRequest.
-func DecodeItem(data []byte) (Item, error) {
+// decodeItem decodes one item of a stream. The error is an *InvalidRequest.
+func decodeItem(data []byte) (Item, error) {
 	value, err := Parse(data)
 	if err != nil {
 		return Item{}, err

@@ -6,7 +6,7 @@ import "strconv"
 // keys of free-form objects sorted. Lists and objects are never null.
 func (d *VisibilityDecision) AppendJSON(b []byte) []byte {
 	b = d.appendParts(append(b, '{'))
-	b = append(AppendInts(append(b, `,"visible":`...), d.Visible), ',')
+	b = append(appendInts(append(b, `,"visible":`...), d.Visible), ',')
 	return append(d.appendNumbers(b), '}')
 }
 
@@ -56,8 +56,8 @@ func (m *Matched) appendPolicy(b []byte) []byte {
 	return append(appendMember(b, ",", "source", m.Source), '}')
 }
 
-// AppendInts appends list as a JSON array, [] for nil.
-func AppendInts(b []byte, list []int) []byte {
+// appendInts appends list as a JSON array, [] for nil.
+func appendInts(b []byte, list []int) []byte {
 	b = append(b, '[')
 	for i, number := range list {
 		if i > 0 {

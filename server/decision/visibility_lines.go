@@ -53,7 +53,7 @@ func (l *Lines) Items() iter.Seq2[Item, error] {
 			}
 			var item Item
 			if err == nil || errors.Is(err, io.EOF) {
-				item, err = DecodeItem(text)
+				item, err = decodeItem(text)
 			}
 			if e := (*InvalidRequest)(nil); errors.As(err, &e) {
 				err = itemError(index, e)

@@ -61,7 +61,7 @@ func (s *Stream) Flush() error {
 		return nil
 	}
 	err := s.put(func(b []byte) []byte {
-		return append(AppendInts(append(b, `{"visible":`...), s.visible), '}')
+		return append(appendInts(append(b, `{"visible":`...), s.visible), '}')
 	})
 	s.visible = s.visible[:0]
 	return err

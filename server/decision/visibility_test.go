@@ -160,7 +160,7 @@ func FuzzDecodeVisibility(f *testing.F) {
 			}
 			index := 0
 			for element := range member.Elements() {
-				item, err := DecodeItem([]byte(element))
+				item, err := decodeItem([]byte(element))
 				if err != nil || !reflect.DeepEqual(item, (*r.Items)[index]) {
 					t.Errorf("item %d alone: got %+v, %v, want %+v", index, item, err, (*r.Items)[index])
 				}

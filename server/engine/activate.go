@@ -73,7 +73,7 @@ func Activate(ctx context.Context, b *bundles.Bundle, o Options) (*Engine, error
 		e.now = time.Now
 	}
 	if e.timeout == 0 {
-		e.timeout = DefaultTimeout
+		e.timeout = defaultTimeout
 	}
 	switch {
 	case e.overdue != nil:

@@ -37,12 +37,12 @@ import (
 )
 
 // Options configure an Engine. The zero value uses the machine's clock and
-// DefaultTimeout.
+// defaultTimeout.
 type Options struct {
 	// Now is the engine's clock, which time.now_ns returns in policies. Nil means
 	// time.Now.
 	Now func() time.Time
-	// Timeout bounds one evaluation; zero means DefaultTimeout.
+	// Timeout bounds one evaluation; zero means defaultTimeout.
 	Timeout time.Duration
 	// Last is the engine of the previous revision, or nil. Activate reuses its compiled
 	// rules if the bundle has the same ones, so that a change of roles and bindings
@@ -53,9 +53,9 @@ type Options struct {
 	Overdue *overdue.Runner
 }
 
-// DefaultTimeout bounds an evaluation. It is shorter than an API server waits for a
+// defaultTimeout bounds an evaluation. It is shorter than an API server waits for a
 // webhook, and thousands of times as long as a decision takes.
-const DefaultTimeout = 2 * time.Second
+const defaultTimeout = 2 * time.Second
 
 // Engine is one activated revision. It is immutable and safe for concurrent use.
 type Engine struct {

@@ -49,7 +49,7 @@ type Options struct {
 	// authenticated; empty means DefaultIdentity.
 	Identity string
 	// Timeout bounds a decision, beside the caller's own deadline; zero means
-	// DefaultTimeout.
+	// defaultTimeout.
 	Timeout time.Duration
 	// MaxInFlight is how many checks are answered at a time, and MaxMessage the
 	// largest in bytes; zero means the defaults.
@@ -73,9 +73,9 @@ type Options struct {
 // Envoy's own filter for JSON web tokens.
 const (
 	DefaultIdentity    = "envoy.filters.http.jwt_authn"
-	DefaultTimeout     = 2 * time.Second
-	DefaultMaxInFlight = 512
-	DefaultMaxMessage  = 1 << 20
+	defaultTimeout     = 2 * time.Second
+	defaultMaxInFlight = 512
+	defaultMaxMessage  = 1 << 20
 
 	DefaultReceiveBytes   = 64 << 20
 	DefaultReceiveTimeout = 5 * time.Second
@@ -137,13 +137,13 @@ func (o *Options) setDefaults() {
 		o.Identity = DefaultIdentity
 	}
 	if o.Timeout <= 0 {
-		o.Timeout = DefaultTimeout
+		o.Timeout = defaultTimeout
 	}
 	if o.MaxInFlight <= 0 {
-		o.MaxInFlight = DefaultMaxInFlight
+		o.MaxInFlight = defaultMaxInFlight
 	}
 	if o.MaxMessage <= 0 {
-		o.MaxMessage = DefaultMaxMessage
+		o.MaxMessage = defaultMaxMessage
 	}
 	if o.MaxValues <= 0 {
 		o.MaxValues = math.MaxInt

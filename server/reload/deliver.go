@@ -9,8 +9,8 @@ import (
 	"github.com/writ-policy/writ/server/metrics"
 )
 
-// FromBundle says that the active revision was delivered as a built bundle.
-const FromBundle = "bundle"
+// fromBundle says that the active revision was delivered as a built bundle.
+const fromBundle = "bundle"
 
 // Deliver activates a built bundle, completely or not at all. It returns an error if the
 // bundle cannot be activated, or if its sequence number is lower than that of the active
@@ -23,7 +23,7 @@ func (r *Reloader) Deliver(ctx context.Context, b *bundles.Bundle) error {
 	if out.err != nil && ctx.Err() != nil {
 		return ctx.Err()
 	}
-	out.source = FromBundle
+	out.source = fromBundle
 	r.conclude(ctx, out, began)
 	return out.err
 }
@@ -60,14 +60,14 @@ func (r *Reloader) least() int64 {
 func (r *Reloader) Failed(err error) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	r.conclude(context.Background(), outcome{result: metrics.Refused, err: err, source: FromBundle, unread: true}, r.o.Now())
+	r.conclude(context.Background(), outcome{result: metrics.Refused, err: err, source: fromBundle, unread: true}, r.o.Now())
 }
 
 // Confirm records that the bundle delivered last is still the newest of its source.
 func (r *Reloader) Confirm() {
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	r.conclude(context.Background(), outcome{result: metrics.Unchanged, known: true, source: FromBundle}, r.o.Now())
+	r.conclude(context.Background(), outcome{result: metrics.Unchanged, known: true, source: fromBundle}, r.o.Now())
 }
 
 // Restore serves what was kept before a restart, what is pinned before all else. A

@@ -21,8 +21,8 @@ const (
 	pinFile    = "pinned"
 )
 
-// DefaultKept is how many revisions a state directory keeps to go back to.
-const DefaultKept = 10
+// defaultKept is how many revisions a state directory keeps to go back to.
+const defaultKept = 10
 
 // Kept is a revision that can be gone back to.
 type Kept struct {

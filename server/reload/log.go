@@ -25,7 +25,7 @@ func (r *Reloader) logOutcome(out outcome, took time.Duration) {
 		r.o.Logger.Error(out.failure()+", and there is no revision to serve", "error", out.err)
 	case out.result == metrics.Activated:
 		r.o.Logger.Info("revision activated", "revision", r.Revision(), "took", took)
-	case out.source == FromBundle:
+	case out.source == fromBundle:
 		r.o.Logger.Info("bundle taken, it is the one that is served", "revision", r.Revision(), "took", took)
 	default:
 		r.o.Logger.Info("documents changed, their meaning did not", "revision", r.Revision(), "took", took)
@@ -35,9 +35,9 @@ func (r *Reloader) logOutcome(out outcome, took time.Duration) {
 // failure names what failed.
 func (o *outcome) failure() string {
 	switch {
-	case o.source == FromBundle && o.unread:
+	case o.source == fromBundle && o.unread:
 		return "no bundle came"
-	case o.source == FromBundle:
+	case o.source == fromBundle:
 		return "bundle refused"
 	case o.unread:
 		return "documents could not be read"

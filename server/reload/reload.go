@@ -80,7 +80,7 @@ type Options struct {
 	// documents. Empty: nowhere.
 	StateDir string
 	// Kept is how many revisions the state directory keeps to go back to; zero means
-	// DefaultKept.
+	// defaultKept.
 	Kept int
 	// Keys, if set, must have signed what the state directory holds, as they must
 	// what is delivered.
@@ -161,7 +161,7 @@ func New(o Options) *Reloader {
 		o.Now = time.Now
 	}
 	if o.Kept <= 0 {
-		o.Kept = DefaultKept
+		o.Kept = defaultKept
 	}
 	r := &Reloader{o: o}
 	if o.StateDir != "" {

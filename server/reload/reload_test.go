@@ -131,7 +131,7 @@ func TestStatus(t *testing.T) {
 	})
 	check(t, r.Load(context.Background()))
 	s := r.Status()
-	if !s.Ready || s.Source != FromDocuments || !s.Since.Equal(first) || !s.LastSuccess.Equal(first) || s.Bundle.Commit != "c0ffee" || s.Bundle.Master != "master" {
+	if !s.Ready || s.Source != fromDocuments || !s.Since.Equal(first) || !s.LastSuccess.Equal(first) || s.Bundle.Commit != "c0ffee" || s.Bundle.Master != "master" {
 		t.Errorf("got %+v", s)
 	}
 	want := Diagnostic{"a.yaml", 3, 7, "warning", "unbound-role", "not bound", ""}

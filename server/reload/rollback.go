@@ -10,8 +10,8 @@ import (
 	"github.com/writ-policy/writ/translator/progress"
 )
 
-// FromRollback says that the active revision was gone back to.
-const FromRollback = "rollback"
+// fromRollback says that the active revision was gone back to.
+const fromRollback = "rollback"
 
 // ErrNotPinned is the error of a rollback that succeeded but whose pin was not written.
 var ErrNotPinned = errors.New("the revision is served, and will not be after a restart")
@@ -113,7 +113,7 @@ func (r *Reloader) pins(b *bundles.Bundle) {
 	r.good, r.refused = reading{}, reading{} // the documents are compared with it
 	r.statusMu.Lock()
 	r.shows(b, now)
-	r.status.Pinned, r.status.Source, r.status.Ready = r.pinned, FromRollback, true
+	r.status.Pinned, r.status.Source, r.status.Ready = r.pinned, fromRollback, true
 	r.status.Degraded = r.status.Degraded || r.behind
 	degraded := r.status.Degraded
 	r.statusMu.Unlock()

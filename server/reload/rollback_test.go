@@ -32,7 +32,7 @@ func TestRollback(t *testing.T) {
 	r, revisions := served(t, docs, func(o *Options) { o.StateDir = dir }, "a", "b", "c")
 	check(t, r.Rollback(context.Background(), revisions[0]))
 	wantSays(t, r, "a")
-	if s := r.Status(); s.Pinned != revisions[0] || s.Source != FromRollback || s.Revision != revisions[0] {
+	if s := r.Status(); s.Pinned != revisions[0] || s.Source != fromRollback || s.Revision != revisions[0] {
 		t.Errorf("status %+v, want pinned", s)
 	}
 
@@ -57,7 +57,7 @@ func TestRollback(t *testing.T) {
 
 	check(t, again.Release(context.Background()))
 	wantSays(t, again, "d")
-	if s := again.Status(); s.Pinned != "" || s.Degraded || s.Source != FromDocuments {
+	if s := again.Status(); s.Pinned != "" || s.Degraded || s.Source != fromDocuments {
 		t.Errorf("status %+v, want released", s)
 	}
 	docs.set("e")
@@ -88,7 +88,7 @@ func TestReleaseWhereBundlesAreDelivered(t *testing.T) {
 	}
 	check(t, r.Deliver(ctx, second))
 	wantSays(t, r, "b")
-	if s := r.Status(); s.Pinned != "" || s.Source != FromBundle || s.Degraded {
+	if s := r.Status(); s.Pinned != "" || s.Source != fromBundle || s.Degraded {
 		t.Errorf("status %+v, want released", s)
 	}
 }
@@ -183,7 +183,7 @@ func TestDeliver(t *testing.T) {
 		}
 		wantSays(t, r, "b")
 	}
-	if s := r.Status(); !s.Degraded || s.Source != FromBundle {
+	if s := r.Status(); !s.Degraded || s.Source != fromBundle {
 		t.Errorf("status %+v, want degraded", s)
 	}
 	if n := r.Current().Sequence(); n != 4 {

@@ -222,7 +222,7 @@ func (r *Reloader) restore(ctx context.Context) {
 	r.statusMu.Lock()
 	if err == nil {
 		r.shows(b, now)
-		r.status.Ready, r.status.Degraded, r.status.Source = true, true, FromState
+		r.status.Ready, r.status.Degraded, r.status.Source = true, true, fromState
 	}
 	r.statusMu.Unlock()
 	if err != nil {

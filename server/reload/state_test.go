@@ -35,7 +35,7 @@ func TestRestart(t *testing.T) {
 	}
 	wantSays(t, r, "a")
 	s := r.Status()
-	if !s.Ready || !s.Degraded || s.Source != FromState || s.Revision != r.Revision() || s.LastError == "" || s.Bundle == nil {
+	if !s.Ready || !s.Degraded || s.Source != fromState || s.Revision != r.Revision() || s.LastError == "" || s.Bundle == nil {
 		t.Errorf("got %+v, want degraded and served from the state", s)
 	}
 	wantText(t, "observed", observed.take(), "refused, degraded false, 1 errors 0 warnings, degraded true, serves "+r.Revision()[:6])
@@ -43,7 +43,7 @@ func TestRestart(t *testing.T) {
 	// The documents of that very revision return: nothing to activate.
 	docs.set("a/2")
 	check(t, r.Reload(context.Background()))
-	if s := r.Status(); s.Degraded || s.Source != FromDocuments {
+	if s := r.Status(); s.Degraded || s.Source != fromDocuments {
 		t.Errorf("got %+v, want served from the documents", s)
 	}
 	wantText(t, "observed", observed.take(), "unchanged, degraded false, 0 errors 0 warnings")
@@ -61,7 +61,7 @@ func TestRestartWithGoodDocuments(t *testing.T) {
 	r, _, _ := newReloader(newDocuments("b"), func(o *Options) { o.StateDir = dir })
 	check(t, r.Load(context.Background()))
 	wantSays(t, r, "b")
-	if s := r.Status(); s.Degraded || s.Source != FromDocuments {
+	if s := r.Status(); s.Degraded || s.Source != fromDocuments {
 		t.Errorf("got %+v, want served from the documents", s)
 	}
 }

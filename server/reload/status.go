@@ -22,8 +22,8 @@ const maxLogged = 20
 
 // Where the active revision came from.
 const (
-	FromDocuments = "documents"
-	FromState     = "state"
+	fromDocuments = "documents"
+	fromState     = "state"
 )
 
 // Status says what is served and how the last attempts went. Times are zero, and
@@ -114,7 +114,7 @@ func (r *Reloader) conclude(ctx context.Context, out outcome, began time.Time) {
 	} else {
 		s.LastSuccess = now
 		if r.pinned == "" {
-			s.Source = cmp.Or(out.source, FromDocuments)
+			s.Source = cmp.Or(out.source, fromDocuments)
 		}
 	}
 	if out.bundle != nil && out.err == nil {
@@ -158,7 +158,7 @@ func (r *Reloader) concludes(p *progress.Span, out outcome, errors, warnings int
 		result = progress.Unchanged // whatever it was found to be before
 	}
 	p.Set(progress.Outcome, result)
-	p.Set(progress.Source, cmp.Or(out.source, FromDocuments))
+	p.Set(progress.Source, cmp.Or(out.source, fromDocuments))
 	p.Set(progress.Errors, errors)
 	p.Set(progress.Warnings, warnings)
 	if out.bundle != nil {

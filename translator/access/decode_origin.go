@@ -51,7 +51,7 @@ func decodeOriginFlat(d *syntax.Decoder, n *syntax.Node, kind *syntax.Field) {
 
 // decodeOrigin decodes a document of writ.dev/v1 in either of its forms.
 func decodeOrigin(d *syntax.Decoder, n *syntax.Node, kind *syntax.Field, flat bool) {
-	h := d.Header(FamilyOrigin, syntax.VersionWrit, originKind(kind.Value.Value, flat), kind.Key)
+	h := d.Header(familyOrigin, syntax.VersionWrit, originKind(kind.Value.Value, flat), kind.Key)
 	c := d.Cursor(n, h.Kind, flat)
 	c.At, c.Hints = kind.Key, originHints
 	c.Skip("apiVersion", "kind")

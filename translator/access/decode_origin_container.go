@@ -9,7 +9,7 @@ import (
 // own, after it.
 func decodeOriginPolicy(d *syntax.Decoder, c *syntax.Cursor, h syntax.Header, identified bool) {
 	if identified {
-		d.Out = append(d.Out, &OriginPolicy{Header: h})
+		d.Out = append(d.Out, &originPolicy{Header: h})
 	}
 	decodeLastModified(d, c)
 	decodeContents(d, c, "roles", "Role", h, func(inner *syntax.Cursor, ih syntax.Header, ok bool) {
@@ -52,7 +52,7 @@ func decodeContents(d *syntax.Decoder, c *syntax.Cursor, name, kind string, cont
 		return
 	}
 	for _, f := range n.Fields {
-		h := d.Header(FamilyOrigin, syntax.VersionWrit, kind, f.Key)
+		h := d.Header(familyOrigin, syntax.VersionWrit, kind, f.Key)
 		h.Namespace, h.NamespaceAt, h.Name = container.Namespace, container.NamespaceAt, f.Key.Value
 		ok := f.Key.Value != ""
 		if !ok {

@@ -8,8 +8,8 @@ import (
 // FamilyKubernetes is the family of roles and bindings of Kubernetes.
 const FamilyKubernetes = "kubernetes"
 
-// FamilyOrigin is the family of roles, bindings and containers of writ.dev/v1.
-const FamilyOrigin = "origin"
+// familyOrigin is the family of roles, bindings and containers of writ.dev/v1.
+const familyOrigin = "origin"
 
 // KubernetesRole is a Role or ClusterRole of rbac.authorization.k8s.io/v1.
 type KubernetesRole struct {
@@ -94,9 +94,9 @@ type OriginBinding struct {
 	In *OriginPolicyBinding
 }
 
-// OriginPolicy is a Policy: the container of a namespace's roles. Its roles are
+// originPolicy is a Policy: the container of a namespace's roles. Its roles are
 // documents of their own in the list a file decodes to.
-type OriginPolicy struct {
+type originPolicy struct {
 	syntax.Header
 }
 

@@ -60,7 +60,7 @@ func (l *lowerer) kubernetesRole(c *change, role ResolvedKubernetesRole) {
 		Source:     syntax.Source(d.At),
 	})
 	if !d.Aggregated {
-		l.warn(d, SuperfluousKubernetes(d, rules))
+		l.warn(d, superfluousKubernetes(d, rules))
 	}
 }
 

@@ -54,7 +54,7 @@ func (l *lowerer) originRole(c *change, d *OriginRole) {
 		Origin:    rules,
 		Source:    syntax.Source(d.At),
 	})
-	l.warn(d, SuperfluousOrigin(d, rules))
+	l.warn(d, superfluousOrigin(d, rules))
 }
 
 // count adds to how many rules have each extension and expression of a role.

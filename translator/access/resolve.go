@@ -71,13 +71,13 @@ func (s *references) resolve(d *directory.Directory) *Resolved {
 		kubernetesBindings: directory.DocumentsOf[*KubernetesBinding](d),
 		originBindings:     directory.DocumentsOf[*OriginBinding](d),
 		originContainers:   directory.DocumentsOf[*OriginPolicyBinding](d),
-		originPolicies:     make(map[string]*OriginPolicy),
+		originPolicies:     make(map[string]*originPolicy),
 	}
 	if s.good != nil && !slices.ContainsFunc(d.Changed, isReferredTo) {
 		r.before = s.good
 	}
 	s.good = nil
-	for _, policy := range directory.DocumentsOf[*OriginPolicy](d) {
+	for _, policy := range directory.DocumentsOf[*originPolicy](d) {
 		r.claimPolicy(policy)
 	}
 	r.kubernetes()
@@ -101,14 +101,14 @@ type resolver struct {
 	originBindings     []*OriginBinding
 	originContainers   []*OriginPolicyBinding
 	// originPolicies holds the Policy of each namespace.
-	originPolicies map[string]*OriginPolicy
+	originPolicies map[string]*originPolicy
 }
 
 // isReferredTo reports whether a binding may be followed to the document, or is wrong
 // without it.
 func isReferredTo(d syntax.Document) bool {
 	switch d.(type) {
-	case *KubernetesRole, *OriginRole, *OriginPolicy, *OriginPolicyBinding:
+	case *KubernetesRole, *OriginRole, *originPolicy, *OriginPolicyBinding:
 		return true
 	}
 	return false
@@ -136,7 +136,7 @@ func follow[B interface {
 
 // claimPolicy takes a namespace for its Policy: the container may have any name,
 // but there is one.
-func (r *resolver) claimPolicy(p *OriginPolicy) {
+func (r *resolver) claimPolicy(p *originPolicy) {
 	first, taken := r.originPolicies[p.Namespace]
 	if !taken {
 		r.originPolicies[p.Namespace] = p

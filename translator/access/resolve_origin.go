@@ -98,7 +98,7 @@ func (r *resolver) originRole(b *OriginBinding) *OriginRole {
 	if namespace != r.Master {
 		r.needPolicyBinding(b)
 	}
-	id := directory.Identity{Family: FamilyOrigin, Kind: kindRole, Namespace: namespace, Name: b.RoleName.Value}
+	id := directory.Identity{Family: familyOrigin, Kind: kindRole, Namespace: namespace, Name: b.RoleName.Value}
 	if role, ok := r.Find(id).(*OriginRole); ok {
 		return role
 	}
@@ -133,7 +133,7 @@ func (r *resolver) mayRefer(b *OriginBinding, namespace string) bool {
 // needPolicyBinding checks that a binding to a role of its own namespace has the
 // container it needs.
 func (r *resolver) needPolicyBinding(b *OriginBinding) {
-	if r.Find(directory.Identity{Family: FamilyOrigin, Kind: "PolicyBinding", Namespace: b.Namespace, Name: b.Namespace}) != nil {
+	if r.Find(directory.Identity{Family: familyOrigin, Kind: "PolicyBinding", Namespace: b.Namespace, Name: b.Namespace}) != nil {
 		return
 	}
 	r.missingContainer(&b.Header, diag.NoPolicyBinding,

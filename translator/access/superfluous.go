@@ -16,9 +16,9 @@ type comparisons int
 
 func newComparisons(entries int) comparisons { return comparisons(64*entries + 1024) }
 
-// SuperfluousKubernetes warns of rules that grant nothing an earlier rule of the
+// superfluousKubernetes warns of rules that grant nothing an earlier rule of the
 // same role does not.
-func SuperfluousKubernetes(d *KubernetesRole, rules []tables.KubernetesRule) (list diag.List) {
+func superfluousKubernetes(d *KubernetesRole, rules []tables.KubernetesRule) (list diag.List) {
 	if len(rules) < 2 {
 		return nil
 	}
@@ -41,8 +41,8 @@ func SuperfluousKubernetes(d *KubernetesRole, rules []tables.KubernetesRule) (li
 	return list
 }
 
-// SuperfluousOrigin does the same for Origin's rules, denials among denials.
-func SuperfluousOrigin(d *OriginRole, rules []tables.OriginRule) (list diag.List) {
+// superfluousOrigin does the same for Origin's rules, denials among denials.
+func superfluousOrigin(d *OriginRole, rules []tables.OriginRule) (list diag.List) {
 	if len(rules) < 2 {
 		return nil
 	}

@@ -142,7 +142,7 @@ func agreement(oracle celgo.Program, request map[string]any, got answer, conditi
 }
 
 func answered(oracle celgo.Program, request map[string]any) answer {
-	out, _, err := oracle.Eval(Value(request).(map[string]any))
+	out, _, err := oracle.Eval(celValue(request).(map[string]any))
 	switch {
 	case err != nil && isMissing(err):
 		return answer{}
@@ -194,7 +194,7 @@ func normal(v any) any {
 	case nil:
 		return "<null>"
 	case json.Number:
-		switch n := Value(v).(type) {
+		switch n := celValue(v).(type) {
 		case int64:
 			return strconv.FormatInt(n, 10)
 		default:

@@ -41,7 +41,7 @@ func CompileMerge(text string) (*Merge, *Problem) {
 // reads a missing key, or beyond the end of a list, it is false; every other
 // evaluation error is returned.
 func (m *Merge) Holds(self map[string]any) (bool, error) {
-	policy := Value(self).(map[string]any)
+	policy := celValue(self).(map[string]any)
 	spec := policy["spec"]
 	if spec == nil {
 		spec = map[string]any{}
@@ -70,17 +70,17 @@ func isMissing(err error) bool {
 	return strings.HasPrefix(text, "no such key: ") || strings.HasPrefix(text, "index out of bounds: ") || strings.HasPrefix(text, "no such attribute")
 }
 
-// Value converts the numbers in a JSON value to CEL's types: a whole number in the
+// celValue converts the numbers in a JSON value to CEL's types: a whole number in the
 // range of int64 is an int, every other number a double. The spelling does not matter:
 // 1 and 1.0 are the same number in JSON and in Rego.
-func Value(v any) any {
+func celValue(v any) any {
 	switch v := v.(type) {
 	case json.Number:
 		if i, err := strconv.ParseInt(v.String(), 10, 64); err == nil {
 			return i
 		}
 		f, _ := v.Float64()
-		return Value(f)
+		return celValue(f)
 	case float64:
 		if v == math.Trunc(v) && v >= math.MinInt64 && v < math.MaxInt64 {
 			return int64(v)
@@ -90,13 +90,13 @@ func Value(v any) any {
 	case []any:
 		out := make([]any, len(v))
 		for i, item := range v {
-			out[i] = Value(item)
+			out[i] = celValue(item)
 		}
 		return out
 	case map[string]any:
 		out := make(map[string]any, len(v))
 		for key, item := range v {
-			out[key] = Value(item)
+			out[key] = celValue(item)
 		}
 		return out
 	}

@@ -113,7 +113,7 @@ func verdict(text string, env Env, input map[string]any) (string, any) {
 	if err != nil {
 		return "error", nil
 	}
-	out, _, err := program.Eval(Value(input).(map[string]any))
+	out, _, err := program.Eval(celValue(input).(map[string]any))
 	switch {
 	case err != nil && isMissing(err):
 		return "", nil

@@ -15,7 +15,7 @@ var kinds = syntax.KindsOf(syntax.VersionWrit, decodeDecisionTest, kindDecisionT
 // decodeDecisionTest decodes a DecisionTest. Its requests are only seen to be objects:
 // what a request is, the decision point says when the test runs.
 func decodeDecisionTest(d *syntax.Decoder, n *syntax.Node, kind *syntax.Field) {
-	t := &DecisionTest{Header: d.Header(FamilyDecisionTest, syntax.VersionWrit, kindDecisionTest, kind.Key)}
+	t := &DecisionTest{Header: d.Header(family, syntax.VersionWrit, kindDecisionTest, kind.Key)}
 	t.Auxiliary, t.TestOnly = true, true
 	c := d.Cursor(n, kindDecisionTest, false)
 	c.At = kind.Key

@@ -5,8 +5,8 @@ import (
 	"github.com/writ-policy/writ/translator/syntax"
 )
 
-// FamilyDecisionTest is the family of decision tests.
-const FamilyDecisionTest = "decisiontest"
+// family is the family of decision tests.
+const family = "decisiontest"
 
 // DecisionTest is a writ.dev/v1 DecisionTest.
 type DecisionTest struct {

@@ -23,7 +23,7 @@ const defaultPrecedence = 100
 
 // decodeDenyPolicyFamily decodes a document of breakglass.t-caas.telekom.com/v1alpha1.
 func decodeDenyPolicyFamily(d *syntax.Decoder, n *syntax.Node, kind *syntax.Field) {
-	h := d.Header(FamilyDenyPolicy, version, kind.Value.Value, kind.Key)
+	h := d.Header(family, version, kind.Value.Value, kind.Key)
 	c := d.Cursor(n, h.Kind, false)
 	c.At = kind.Key
 	c.Skip("apiVersion", "kind", "status")

@@ -6,8 +6,8 @@ import (
 	"github.com/writ-policy/writ/translator/tables"
 )
 
-// FamilyDenyPolicy is the family of deny policies and escalations.
-const FamilyDenyPolicy = "denypolicy"
+// family is the family of deny policies and escalations.
+const family = "denypolicy"
 
 // DenyPolicy is a DenyPolicy of breakglass.t-caas.telekom.com/v1alpha1. Lists that
 // are absent are nil.

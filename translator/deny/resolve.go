@@ -62,7 +62,7 @@ func resolve(d *directory.Directory) *Resolved {
 // referredPolicy is the policy a denyPolicyRefs entry names, nil with a
 // diagnostic where there is none.
 func (r *resolver) referredPolicy(ref syntax.Text) *DenyPolicy {
-	id := directory.Identity{Family: FamilyDenyPolicy, Kind: kindDenyPolicy, Namespace: "", Name: ref.Value}
+	id := directory.Identity{Family: family, Kind: kindDenyPolicy, Namespace: "", Name: ref.Value}
 	if policy, ok := r.Find(id).(*DenyPolicy); ok {
 		return policy
 	}
@@ -86,7 +86,7 @@ func (r *resolver) escalationRef(ref EscalationRef, escalations *escalationNames
 			Hint:     "declare the escalation in this directory, or look how its name is spelt",
 		})
 	case literal && name != "":
-		id := directory.Identity{Family: FamilyDenyPolicy, Kind: kindEscalation, Namespace: "", Name: name}
+		id := directory.Identity{Family: family, Kind: kindEscalation, Namespace: "", Name: name}
 		if r.Find(id) == nil {
 			danglingReference(r.Directory, ref.Text, id, "escalationRefs", r.out.Escalations)
 		}

@@ -3,6 +3,7 @@ package diag_test
 import (
 	"bytes"
 	"encoding/json"
+	"io"
 	"strings"
 	"testing"
 
@@ -141,7 +142,14 @@ func TestWriteTextCapsAndColours(t *testing.T) {
 	}
 }
 
-func TestWriteJSON(t *testing.T) {
+func writeReport(w io.Writer, list diag.List) error {
+	encoder := json.NewEncoder(w)
+	encoder.SetEscapeHTML(false)
+	encoder.SetIndent("", "  ")
+	return encoder.Encode(diag.NewReport(list))
+}
+
+func TestReport(t *testing.T) {
 	list := diag.List{
 		{Position: at("b.yaml", 2, 3), Severity: diag.Warning, Code: diag.NoSubjects, Message: "m <&>"},
 		{
@@ -183,14 +191,14 @@ func TestWriteJSON(t *testing.T) {
 }
 `
 	var out bytes.Buffer
-	if err := diag.WriteJSON(&out, list); err != nil {
+	if err := writeReport(&out, list); err != nil {
 		t.Fatal(err)
 	}
 	if got := out.String(); got != want {
 		t.Errorf("got:\n%s\nwant:\n%s", got, want)
 	}
 	out.Reset()
-	if err := diag.WriteJSON(&out, nil); err != nil {
+	if err := writeReport(&out, nil); err != nil {
 		t.Fatal(err)
 	}
 	if got, want := out.String(), "{\n  \"diagnostics\": [],\n  \"errors\": 0,\n  \"warnings\": 0\n}\n"; got != want {

@@ -48,9 +48,6 @@ func NewReport(list List) Report {
 	return report
 }
 
-// WriteJSON writes the report of a list. It returns an error only if w does.
-func WriteJSON(w io.Writer, list List) error { return writeIndented(w, NewReport(list)) }
-
 func writeIndented(w io.Writer, v any) error {
 	encoder := json.NewEncoder(w)
 	encoder.SetEscapeHTML(false)

@@ -9,12 +9,12 @@ import (
 	"github.com/writ-policy/writ/translator/syntax"
 )
 
-// DefaultMaster is the name of the Origin master namespace unless one is set.
-const DefaultMaster = "master"
+// defaultMaster is the name of the Origin master namespace unless one is set.
+const defaultMaster = "master"
 
 // Options say how documents are read together.
 type Options struct {
-	// Master is the Origin master namespace; empty means DefaultMaster.
+	// Master is the Origin master namespace; empty means defaultMaster.
 	Master string
 	// AllowEmpty accepts a directory without a single policy document.
 	AllowEmpty bool
@@ -54,7 +54,7 @@ type Directory struct {
 // must not be changed.
 func (n *Names) NewDirectory(documents []syntax.Document, o Options) *Directory {
 	if o.Master == "" {
-		o.Master = DefaultMaster
+		o.Master = defaultMaster
 	}
 	documents = inOrder(documents)
 	d := &Directory{Master: o.Master, Points: o.Points, StrictRoutes: o.StrictRoutes, Partial: o.Partial, names: n, Changed: n.update(documents)}

@@ -46,7 +46,7 @@ func decodeExtension(file string, content []byte) ([]syntax.Document, diag.List)
 		return nil, e.diags
 	}
 	extension := &Extension{
-		Header: syntax.Header{Family: FamilyExtension, Kind: "Extension", Name: e.name, Auxiliary: true, Shared: true},
+		Header: syntax.Header{Family: family, Kind: "Extension", Name: e.name, Auxiliary: true, Shared: true},
 		Module: module, Source: content, File: file, ReadsClock: e.clock,
 	}
 	extension.At = e.at(module.Package.Location)

@@ -6,8 +6,8 @@ import (
 	"github.com/writ-policy/writ/translator/syntax"
 )
 
-// FamilyExtension is the family of Rego modules.
-const FamilyExtension = "extension"
+// family is the family of Rego modules.
+const family = "extension"
 
 // Extension is a *.rego file whose package is below writ.extensions.
 type Extension struct {

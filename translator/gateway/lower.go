@@ -72,13 +72,13 @@ func (g *lowerer) objects() {
 		object := tables.GatewayObject{
 			Namespace: d.Namespace, Name: d.Name,
 			Listeners: make([]tables.GatewayListener, len(d.Listeners)),
-			Effective: g.effective(place{gateway: d, section: Whole}),
+			Effective: g.effective(place{gateway: d, section: whole}),
 		}
 		for j := range d.Listeners {
 			listener := &d.Listeners[j]
 			object.Listeners[j] = tables.GatewayListener{
 				Name: listener.Name.Value, Hostname: listener.Hostname, Port: listener.Port, Protocol: listener.Protocol,
-				Effective: g.effective(place{gateway: d, section: Whole}, place{gateway: d, section: j}),
+				Effective: g.effective(place{gateway: d, section: whole}, place{gateway: d, section: j}),
 			}
 		}
 		g.out.Gateways = append(g.out.Gateways, object)
@@ -194,8 +194,8 @@ func (g *lowerer) tooManyPaths(d *document.Gateway) {
 func (g *lowerer) path(p tables.GatewayPath) {
 	gateway, route := g.gateways[p.Gateway], g.routes[p.Route].Document
 	p.Effective = g.effective(
-		place{gateway: gateway, section: Whole}, place{gateway: gateway, section: p.Listener},
-		place{route: route, section: Whole}, place{route: route, section: p.Rule},
+		place{gateway: gateway, section: whole}, place{gateway: gateway, section: p.Listener},
+		place{route: route, section: whole}, place{route: route, section: p.Rule},
 	)
 	for _, i := range p.Effective {
 		if g.folded[i].path == "" {

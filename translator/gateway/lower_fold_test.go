@@ -47,7 +47,7 @@ func policyOf(name, text string) *inherited {
 		}
 		d.Blocks = append(d.Blocks, b)
 	}
-	return newInherited(ResolvedPolicy{Document: d, Section: Whole})
+	return newInherited(ResolvedPolicy{Document: d, Section: whole})
 }
 
 func keyOf(name string) string {

@@ -16,8 +16,8 @@ const (
 	kindHTTPRoute = "HTTPRoute"
 )
 
-// Whole is the section of a policy that targets an object as a whole.
-const Whole = -1
+// whole is the section of a policy that targets an object as a whole.
+const whole = -1
 
 // ResolvedRoute is a route with the listeners it is on, each once.
 type ResolvedRoute struct {
@@ -94,7 +94,7 @@ func newResolver(d *directory.Directory) *resolver {
 func resolve(d *directory.Directory) *Resolved {
 	r := newResolver(d)
 	for _, p := range r.inheritedPolicies {
-		policy := ResolvedPolicy{Document: p, Section: Whole, Rejected: r.conflicts[p]}
+		policy := ResolvedPolicy{Document: p, Section: whole, Rejected: r.conflicts[p]}
 		switch {
 		case policy.Rejected != "":
 		case p.Target.Kind != "" && !r.target(&policy):

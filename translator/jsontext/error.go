@@ -29,8 +29,8 @@ const (
 	ControlCharacter
 	// InvalidEscape: the character after the backslash.
 	InvalidEscape
-	// InvalidUnicodeEscape: the backslash of a \u without four hexadecimal digits.
-	InvalidUnicodeEscape
+	// invalidUnicodeEscape: the backslash of a \u without four hexadecimal digits.
+	invalidUnicodeEscape
 	// LoneSurrogate: the backslash of half a surrogate pair.
 	LoneSurrogate
 	// InvalidUTF8: the byte.
@@ -58,7 +58,7 @@ var messages = [...]string{
 	UnclosedString:       "the string is not closed",
 	ControlCharacter:     "a control character in a string must be escaped",
 	InvalidEscape:        "invalid escape sequence",
-	InvalidUnicodeEscape: `\u is not followed by four hexadecimal digits`,
+	invalidUnicodeEscape: `\u is not followed by four hexadecimal digits`,
 	LoneSurrogate:        "half of a surrogate pair",
 	InvalidUTF8:          "invalid UTF-8",
 	TooDeep:              "nested too deep",

@@ -32,7 +32,7 @@ func TestCheckRejects(t *testing.T) {
 		{"a backslash at the end", `"a\`, Limits{}, UnclosedString, 2},
 		{"a line break in a string", "\"a\n\"", Limits{}, ControlCharacter, 2},
 		{"an unknown escape", `"\x"`, Limits{}, InvalidEscape, 2},
-		{"too few digits", `"\u12"`, Limits{}, InvalidUnicodeEscape, 1},
+		{"too few digits", `"\u12"`, Limits{}, invalidUnicodeEscape, 1},
 		{"a high surrogate alone", `"\ud83d"`, Limits{}, LoneSurrogate, 1},
 		{"a low surrogate first", `"\ude00\ud83d"`, Limits{}, LoneSurrogate, 1},
 		{"a byte that is not UTF-8", "\"\xff\"", Limits{}, InvalidUTF8, 1},

@@ -55,7 +55,7 @@ func (c *checker) escape(i int) (int, *Error) {
 	}
 	r := hex4(rest[1:])
 	if r < 0 {
-		return 0, &Error{Code: InvalidUnicodeEscape, Offset: i}
+		return 0, &Error{Code: invalidUnicodeEscape, Offset: i}
 	}
 	if !utf16.IsSurrogate(r) {
 		return i + 6, nil

@@ -98,7 +98,7 @@ func (d *Decoder) Cursor(n *Node, what string, fold bool) *Cursor {
 // Describe names a node in a message: its kind, and the value of a scalar.
 func Describe(n *Node) string {
 	switch n.Type {
-	case Null, List, Mapping:
+	case null, List, Mapping:
 		return n.Type.String()
 	default: // a scalar has a value
 	}
@@ -189,7 +189,7 @@ func (c *Cursor) Text(name string) *Node {
 
 // QuoteHint is the hint for a scalar where a string should be.
 func QuoteHint(n *Node) string {
-	if n.Type == Integer || n.Type == Float || n.Type == Boolean {
+	if n.Type == Integer || n.Type == float || n.Type == Boolean {
 		return "write it in quotes: " + Quote(n.Value)
 	}
 	return ""

@@ -36,7 +36,7 @@ func (c *Cursor) Texts(name string) (items []*Node, at *Node) {
 			items = append(items, item)
 			continue
 		}
-		if item.Type == Null && c.Nulls {
+		if item.Type == null && c.Nulls {
 			items = append(items, &Node{Type: String, Line: item.Line, Column: item.Column})
 			continue
 		}

@@ -34,7 +34,7 @@ func parseJSON(p part, report func(syntaxError)) (*Node, *syntaxError) {
 	for _, e := range w.duplicates {
 		report(e)
 	}
-	if root.Type == Null {
+	if root.Type == null {
 		return nil, nil
 	}
 	return root, nil
@@ -87,7 +87,7 @@ func (w *jsonWalk) value(token jsontext.Token, depth int) *Node {
 	default:
 		n.Type, n.Value = Integer, w.tokens.Raw(token)
 		if strings.ContainsAny(n.Value, ".eE") {
-			n.Type = Float
+			n.Type = float
 		}
 	}
 	return n

@@ -68,12 +68,12 @@ func (c *Cursor) Labels(name string) map[string]string {
 		switch f.Value.Type {
 		case String:
 			c.Decoder.CheckForm(f.Value, diag.BadValue, "label value", content.IsLabelValue(f.Value.Value))
-		case Null:
+		case null:
 		default:
 			c.Fail(f.Value, diag.WrongType, QuoteHint(f.Value), "a label is a string, this is %s", Describe(f.Value))
 			continue
 		}
-		if f.Value.Type == Null {
+		if f.Value.Type == null {
 			out[f.Key.Value] = ""
 			continue
 		}

@@ -7,10 +7,10 @@ type Type uint8
 
 // The types of nodes.
 const (
-	Null Type = iota
+	null Type = iota
 	Boolean
 	Integer
-	Float
+	float
 	String
 	List
 	Mapping
@@ -55,7 +55,7 @@ func (n *Node) Length() int {
 }
 
 // IsNull reports whether n is absent or null: both read the same.
-func (n *Node) IsNull() bool { return n == nil || n.Type == Null }
+func (n *Node) IsNull() bool { return n == nil || n.Type == null }
 
 // Limits on one file. A document within them is decoded in time and memory
 // proportional to its length.

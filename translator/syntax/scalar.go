@@ -8,7 +8,7 @@ import (
 
 // taggedKind is what a core tag makes of a node.
 var taggedKind = map[string]Type{
-	"!!null": Null, "!!bool": Boolean, "!!int": Integer, "!!float": Float,
+	"!!null": null, "!!bool": Boolean, "!!int": Integer, "!!float": float,
 	"!!str": String, "!!seq": List, "!!map": Mapping,
 }
 
@@ -40,7 +40,7 @@ func scalarKind(n *yaml.Node) Type {
 	}
 	k := plainKind(n.Value)
 	if n.Style&yaml.TaggedStyle != 0 && n.Tag == "!!float" && k == Integer {
-		return Float
+		return float
 	}
 	return k
 }
@@ -53,7 +53,7 @@ var (
 func plainKind(value string) Type {
 	switch value {
 	case "", "~", "null", "Null", "NULL":
-		return Null
+		return null
 	case "true", "True", "TRUE", "false", "False", "FALSE":
 		return Boolean
 	}
@@ -62,7 +62,7 @@ func plainKind(value string) Type {
 			return Integer
 		}
 		if floatForm.MatchString(value) {
-			return Float
+			return float
 		}
 	}
 	return String

@@ -17,11 +17,11 @@ var jsonNumber = regexp.MustCompile(`^-?(0|[1-9][0-9]*)(\.[0-9]+)?([eE][-+]?[0-9
 // []any and map[string]any. What JSON cannot say is reported.
 func (d *Decoder) Value(n *Node) (any, bool) {
 	switch n.Type {
-	case Null:
+	case null:
 		return nil, true
 	case Boolean:
 		return Fold(n.Value) == "true", true
-	case Integer, Float:
+	case Integer, float:
 		return d.number(n)
 	case String:
 		return n.Value, true

@@ -23,7 +23,7 @@ func parseYAML(p part, report func(syntaxError)) (root *Node, err *syntaxError) 
 	}
 	c := converter{shift: p.line - 1, report: report}
 	root, err = c.node(document.Content[0], 1)
-	if err != nil || root.Type == Null {
+	if err != nil || root.Type == null {
 		return nil, err
 	}
 	return root, nil
@@ -199,7 +199,7 @@ func (c *converter) key(n *yaml.Node, depth int) (*Node, *syntaxError) {
 	if err != nil {
 		return nil, err
 	}
-	if key.Type == Null || key.Type == List || key.Type == Mapping {
+	if key.Type == null || key.Type == List || key.Type == Mapping {
 		return nil, c.fail(n, "%s as a key", key.Type)
 	}
 	return key, nil

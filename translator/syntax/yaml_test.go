@@ -68,10 +68,10 @@ func TestSplit(t *testing.T) {
 // Scalars are those of YAML 1.2, whatever YAML 1.1 or other readers make of them.
 func TestScalars(t *testing.T) {
 	kinds := map[Type][]string{
-		Null:    {"", "~", "null", "Null", "NULL", "!!null null"},
+		null:    {"", "~", "null", "Null", "NULL", "!!null null"},
 		Boolean: {"true", "True", "TRUE", "false", "False", "FALSE", "!!bool true"},
 		Integer: {"0", "7", "-7", "+7", "007", "0x1F", "0o17", "12345678901234567890"},
-		Float:   {"1.5", ".5", "5.", "1e3", "-1.5E-3", ".inf", "-.Inf", ".NaN", "!!float 1"},
+		float:   {"1.5", ".5", "5.", "1e3", "-1.5E-3", ".inf", "-.Inf", ".NaN", "!!float 1"},
 		String: {
 			"yes", "no", "on", "off", "y", "N", "nulL", "tRue", "1_000", "0b1", "12:30:45", "2026-01-20",
 			"2026-01-20T10:00:00Z", "0x", "1e", "a", "'7'", `"true"`, `""`, "!!str 7", "!!str", "=", "<", ". 5",

@@ -11,8 +11,8 @@ import (
 // standardTypes are those every cluster has.
 var standardTypes = []string{"nodes", "namespaces", "operators", "pods", "alerts", "events"}
 
-// StandardType reports whether a type is one of those every cluster has.
-func StandardType(name string) bool { return slices.Contains(standardTypes, name) }
+// standardType reports whether a type is one of those every cluster has.
+func standardType(name string) bool { return slices.Contains(standardTypes, name) }
 
 // entryReader reads the entries of one rule, in either form.
 type entryReader struct {
@@ -108,7 +108,7 @@ func (e *entryReader) fieldFilters(c *syntax.Cursor, known bool, name string) []
 	if fields == nil {
 		return nil
 	}
-	if known && StandardType(name) {
+	if known && standardType(name) {
 		e.Fail(fields.At, diag.BadValue, "fields are of custom types", "%s has no fields to filter by", name)
 	}
 	var out []FieldFilter
@@ -159,7 +159,7 @@ func (e *entryReader) aggregations(c *syntax.Cursor, known bool, entry *Visibili
 	if a == nil {
 		return
 	}
-	if known && StandardType(entry.Type.Value) {
+	if known && standardType(entry.Type.Value) {
 		e.Fail(a.At, diag.BadValue, "aggregations are of custom types", "%s has no aggregations", entry.Type.Value)
 	}
 	for _, n := range a.FilledTexts("include") {
@@ -189,7 +189,7 @@ func (e *entryReader) keep(c *syntax.Cursor, known bool, visibility *syntax.Node
 		return
 	}
 	e.rule.Entries = append(e.rule.Entries, entry)
-	standard := StandardType(entry.Type.Value)
+	standard := standardType(entry.Type.Value)
 	switch {
 	case entry.Visibility == "filtered" && !entry.Includes():
 		about := "every item is visible that is not denied"

@@ -74,7 +74,7 @@ func diagnosticAt(t syntax.Text, code diag.Code, format string, args ...any) dia
 // visibilityEntry checks what a rule says of a type against the source that
 // defines it.
 func (r *resolver) visibilityEntry(e *VisibilityEntry, sources map[string]*MetricSource) {
-	if StandardType(e.Type.Value) {
+	if standardType(e.Type.Value) {
 		return
 	}
 	source := sources[e.Type.Value]
@@ -125,7 +125,7 @@ func (r *resolver) undefinedType(e *VisibilityEntry, sources map[string]*MetricS
 func nearlyStandard(name string) string {
 	lowered := strings.ToLower(name)
 	for _, candidate := range []string{lowered, lowered + "s"} {
-		if StandardType(candidate) {
+		if standardType(candidate) {
 			return candidate
 		}
 	}

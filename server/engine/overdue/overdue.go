@@ -35,8 +35,8 @@ import (
 
 // Reasons for which an evaluation is not begun, or is cancelled.
 var (
-	ErrRefused = errors.New("too many evaluations are still running after their deadline")
-	ErrMemory  = errors.New("the evaluation used too much memory")
+	errRefused = errors.New("too many evaluations are still running after their deadline")
+	errMemory  = errors.New("the evaluation used too much memory")
 )
 
 const (
@@ -148,7 +148,7 @@ func (r *Runner) enter(ctx context.Context, l *lane, timer *time.Timer) error {
 		if r.observer != nil {
 			r.observer.EvaluationRefused()
 		}
-		return ErrRefused
+		return errRefused
 	}
 	select {
 	case l.places <- struct{}{}:
@@ -216,7 +216,7 @@ func (c *call[T]) run() {
 	}()
 	c.value, c.err = c.evaluate(&c.cancel)
 	if c.cancel.tooLarge {
-		c.err = ErrMemory
+		c.err = errMemory
 	}
 }
 

@@ -98,7 +98,7 @@ func TestPlacesAreBounded(t *testing.T) {
 				begun.Add(1)
 				return stuck(release)(c)
 			})
-			if !errors.Is(err, decision.ErrDeadline) && !errors.Is(err, ErrRefused) {
+			if !errors.Is(err, decision.ErrDeadline) && !errors.Is(err, errRefused) {
 				t.Errorf("got %v, want the deadline or a refusal", err)
 			}
 		})
@@ -109,7 +109,7 @@ func TestPlacesAreBounded(t *testing.T) {
 		t.Errorf("got %d begun, %d overdue, want %d", begun.Load(), seen.overdue.Load(), places)
 	}
 	before := seen.refused.Load()
-	if _, err := Run(t.Context(), r, "a", time.Minute, stuck(release)); !errors.Is(err, ErrRefused) || seen.refused.Load() != before+1 {
+	if _, err := Run(t.Context(), r, "a", time.Minute, stuck(release)); !errors.Is(err, errRefused) || seen.refused.Load() != before+1 {
 		t.Errorf("got %v, %d refused, want a refusal at once", err, seen.refused.Load()-before)
 	}
 	other := func(topdown.Cancel) (int, error) { return 1, nil }
@@ -159,8 +159,8 @@ func TestMemoryIsBounded(t *testing.T) {
 		}
 		return len(kept), nil
 	})
-	if !errors.Is(err, ErrMemory) || len(kept)<<22 > 4*maxGrowth {
-		t.Errorf("got %v after %d MiB, want %v", err, len(kept)*4, ErrMemory)
+	if !errors.Is(err, errMemory) || len(kept)<<22 > 4*maxGrowth {
+		t.Errorf("got %v after %d MiB, want %v", err, len(kept)*4, errMemory)
 	}
 }
 
