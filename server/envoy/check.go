@@ -78,7 +78,7 @@ const (
 	defaultMaxMessage  = 1 << 20
 
 	DefaultReceiveBytes   = 64 << 20
-	DefaultReceiveTimeout = 5 * time.Second
+	defaultReceiveTimeout = 5 * time.Second
 	DefaultMaxConnections = 2048
 )
 
@@ -155,7 +155,7 @@ func (o *Options) setDefaults() {
 		o.ReceiveBytes = DefaultReceiveBytes
 	}
 	if o.ReceiveTimeout <= 0 {
-		o.ReceiveTimeout = DefaultReceiveTimeout
+		o.ReceiveTimeout = defaultReceiveTimeout
 	}
 	if o.MaxConnections <= 0 {
 		o.MaxConnections = DefaultMaxConnections
