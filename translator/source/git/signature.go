@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"github.com/ProtonMail/go-crypto/openpgp"
+	"github.com/ProtonMail/go-crypto/openpgp/packet"
 	"github.com/go-git/go-git/v5/plumbing"
 	"github.com/go-git/go-git/v5/plumbing/object"
 	"github.com/hiddeco/sshsig"
@@ -48,7 +49,8 @@ func (k *keySet) verify(commit *object.Commit, now time.Time) error {
 	if strings.Contains(commit.PGPSignature, "BEGIN SSH SIGNATURE") {
 		return k.verifySSH(signed, commit.PGPSignature, commit.Committer.When, now)
 	}
-	if _, err := openpgp.CheckArmoredDetachedSignature(k.pgp, bytes.NewReader(signed), strings.NewReader(commit.PGPSignature), nil); err != nil {
+	clock := &packet.Config{Time: func() time.Time { return now }}
+	if _, err := openpgp.CheckArmoredDetachedSignature(k.pgp, bytes.NewReader(signed), strings.NewReader(commit.PGPSignature), clock); err != nil {
 		return errSigner
 	}
 	return nil
