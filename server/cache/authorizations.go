@@ -15,25 +15,25 @@ import (
 	"github.com/writ-policy/writ/server/decision"
 )
 
-// authorizationCache keeps authorizations. All of them are valid at the revision of
-// fingerprints: when that changes, those are dropped whose principal a changed policy
-// names, and those of a type whose source changed. The others are revalidated when
-// they are next used.
+// authorizationCache caches authorizations. All entries are valid at the revision of
+// fingerprints. When the revision changes, the cache drops entries whose principal a
+// changed policy names and entries of a type whose metric source changed. The others are
+// revalidated at their next use.
 type authorizationCache struct {
 	cache *Cache
 	ttl   time.Duration
 	bytes int
 	log   *slog.Logger
-	count atomic.Int64 // of kept
+	count atomic.Int64 // number of entries
 
-	mu           sync.Mutex // held to look up and to keep, never while evaluating
+	mu           sync.Mutex // held to read and write the fields below, never while evaluating
 	kept         *simplelru.LRU[string, *cachedAuthorization]
-	weight       int                    // of all that is kept
+	weight       int                    // estimated bytes of all entries
 	fingerprints *decision.Fingerprints // nil before the first revision
 }
 
-// cachedAuthorization is one authorization and its principal. It is valid in
-// [from, until).
+// cachedAuthorization is an authorization with its principal. It is valid from the
+// instant from, and before the instant until.
 type cachedAuthorization struct {
 	authorization decision.Authorization
 	names, groups []string
@@ -43,7 +43,7 @@ type cachedAuthorization struct {
 	weight        int
 }
 
-// newAuthorizationCache returns nil if no authorizations are to be kept.
+// newAuthorizationCache returns nil if o does not enable the cache.
 func newAuthorizationCache(c *Cache, o VisibilityOptions) *authorizationCache {
 	if o.Entries <= 0 {
 		return nil
@@ -58,7 +58,7 @@ func newAuthorizationCache(c *Cache, o VisibilityOptions) *authorizationCache {
 	if v.log == nil {
 		v.log = slog.New(slog.DiscardHandler)
 	}
-	// The size is positive, the one thing NewLRU can object to.
+	// NewLRU fails only for a size that is not positive.
 	v.kept, _ = simplelru.NewLRU(o.Entries, func(_ string, e *cachedAuthorization) { v.weight -= e.weight })
 	return v
 }
@@ -81,8 +81,8 @@ func (v *authorizationCache) authorize(ctx context.Context, p decision.Policies,
 	return a
 }
 
-// prepare computes the fingerprints that follow needs before the lock is taken: with
-// many policies that takes a while.
+// prepare computes the fingerprints that moveTo needs without holding mu, because that
+// is slow for many policies.
 func (v *authorizationCache) prepare(p decision.Policies) {
 	v.mu.Lock()
 	needed := !v.isAt(p)
@@ -101,7 +101,7 @@ func (v *authorizationCache) isAt(p decision.Policies) bool {
 func (v *authorizationCache) find(key string, p decision.Policies) (a decision.Authorization, found bool) {
 	v.mu.Lock()
 	defer v.mu.Unlock()
-	v.follow(p)
+	v.moveTo(p)
 	e, ok := v.kept.Get(key)
 	if !ok {
 		return a, false
@@ -118,7 +118,7 @@ func (e *cachedAuthorization) isValid(now time.Time) bool {
 }
 
 // revalidate converts the authorization to the revision of p. It is called with mu
-// held, after follow.
+// held, after moveTo.
 func (e *cachedAuthorization) revalidate(p decision.Policies) (ok bool) {
 	if e.authorization.Revision == p.Revision() {
 		return true
@@ -138,13 +138,13 @@ func (v *authorizationCache) keep(key string, r *decision.VisibilityRequest, a *
 	e.weight = weighAuthorization(key, e)
 	v.mu.Lock()
 	defer v.mu.Unlock()
-	// If the clock is set back, the answer for a time before this one is unknown.
+	// If the clock is set back, the authorization may differ before this instant.
 	e.from = v.now()
 	// Another request may have moved the entries to another revision meanwhile.
 	if v.fingerprints.Revision != a.Revision || e.from.Before(began) || !e.isValid(e.from) {
 		return
 	}
-	// One authorization may not push out all the others.
+	// A single large authorization must not evict all others.
 	if e.weight > v.bytes/64 {
 		return
 	}
@@ -157,19 +157,19 @@ func (v *authorizationCache) keep(key string, r *decision.VisibilityRequest, a *
 		v.kept.RemoveOldest()
 		v.cache.metrics.CacheEvicted()
 	}
-	v.counted()
+	v.recordCount()
 }
 
-// counted is called with mu held.
-func (v *authorizationCache) counted() {
+// recordCount publishes the number of entries. It is called with mu held.
+func (v *authorizationCache) recordCount() {
 	v.count.Store(int64(v.kept.Len()))
-	v.cache.counted()
+	v.cache.recordCount()
 }
 
-// follow moves the entries to the revision of p and drops those that may differ
-// there. It is called with mu held. Fingerprints are symmetric: a request that began
-// on an earlier revision moves the entries back, and no entry answers wrongly.
-func (v *authorizationCache) follow(p decision.Policies) {
+// moveTo moves the entries to the revision of p and drops entries that may differ
+// there. It is called with mu held. The comparison of fingerprints is symmetric, so a
+// request that began on an earlier revision can move the entries back.
+func (v *authorizationCache) moveTo(p decision.Policies) {
 	if v.isAt(p) {
 		return
 	}
@@ -180,7 +180,7 @@ func (v *authorizationCache) follow(p decision.Policies) {
 		}
 	}
 	v.fingerprints = now
-	v.counted()
+	v.recordCount()
 }
 
 // forget drops the entries of a user and returns how many of them were valid.
@@ -188,7 +188,7 @@ func (v *authorizationCache) forget(p decision.Policies, user string) int {
 	v.prepare(p)
 	v.mu.Lock()
 	defer v.mu.Unlock()
-	v.follow(p)
+	v.moveTo(p)
 	now := v.now()
 	valid := 0
 	v.drop("the principal asked for it", func(e *cachedAuthorization) bool {
@@ -200,11 +200,11 @@ func (v *authorizationCache) forget(p decision.Policies, user string) int {
 		}
 		return true
 	})
-	v.counted()
+	v.recordCount()
 	return valid
 }
 
-// drop is called with mu held.
+// drop removes the selected entries and logs why. It is called with mu held.
 func (v *authorizationCache) drop(why string, which func(*cachedAuthorization) bool) {
 	for _, key := range v.kept.Keys() {
 		if e, ok := v.kept.Peek(key); ok && which(e) {
@@ -214,8 +214,8 @@ func (v *authorizationCache) drop(why string, which func(*cachedAuthorization) b
 	}
 }
 
-// shownKey names an entry in the log. It is not unique and no entry is looked up by
-// it.
+// shownKey returns a readable name of an entry for the log. It is not unique and not
+// used to find entries.
 func shownKey(r *decision.VisibilityRequest) string {
 	user := r.User
 	if names := r.Names(); user == "" && len(names) > 0 {
@@ -237,8 +237,8 @@ func shownKey(r *decision.VisibilityRequest) string {
 	return "rbac:custom:" + principal + ":" + r.Type + ":" + cluster + ":" + action
 }
 
-// weighAuthorization estimates how many bytes an entry keeps alive: it holds maps,
-// which are several times as large as their text.
+// weighAuthorization estimates how many bytes an entry keeps alive. Its maps take
+// several times as much as their text.
 func weighAuthorization(key string, v *cachedAuthorization) int {
 	const anEntry = 600
 	return anEntry + 2*len(key) + len(v.shown) + 6*len(v.authorization.AppendJSON(nil))

@@ -1,6 +1,6 @@
-// Package cache keeps decisions of Policies. Requests come in as adapters made them,
-// with the Policies that answer; decisions go out as those gave them. It knows no
-// document and decides nothing.
+// Package cache caches decisions. Callers pass a request with the Policies that decide
+// it, and get the decision of those Policies, cached or new. The package does not read
+// documents and does not decide.
 //
 // Not part of the promised API; see package writ.
 //
@@ -8,15 +8,15 @@
 //
 // The key is the revision and the whole canonical request, so that a new revision
 // needs no purge: an entry of another revision is not found. Entries are bounded by
-// number and by memory, since a caller chooses how large requests are. Equal requests
-// in flight are evaluated once, by the first of them and on its own goroutine; if that
-// caller gives up, one of the others evaluates again. The alternative, evaluating on
-// a goroutine without a deadline, goes on working for callers that have left.
+// number and by memory, because clients choose the size of requests. Equal requests in
+// flight are evaluated once, by the first caller on its own goroutine; if that caller is
+// cancelled, one of the others evaluates again. The alternative, a goroutine without a
+// deadline, would evaluate for callers that have left.
 //
-// At the visibility point few authorizations serve many lists of items, so
-// authorizations are kept, and items and numbers are not. Principals are many, so an
-// authorization outlives its revision until a policy of its principal changes
-// (authorizations.go).
+// At the visibility point the same authorization applies to many lists of items, so
+// authorizations are cached, and items and numbers are not. There are many principals,
+// so an authorization remains valid in later revisions until a policy of its principal
+// changes (authorizations.go).
 package cache
 
 import (
@@ -31,39 +31,39 @@ import (
 	"github.com/writ-policy/writ/server/metrics"
 )
 
-// Options bound what is kept. The zero value keeps nothing.
+// Options bound the cache. The zero value caches nothing.
 type Options struct {
-	// Entries is how many decisions are kept; zero or less keeps none, and
-	// equal requests in flight are still evaluated once.
+	// Entries is the maximum number of decisions. With zero or less no decision is
+	// cached; equal requests in flight are still evaluated once.
 	Entries int
-	// Bytes is about how much memory they may take; zero means DefaultBytes.
+	// Bytes is the approximate memory limit for decisions; zero means 64 MiB.
 	Bytes int
 	// Now is the clock for decisions that expire; nil means time.Now.
 	Now func() time.Time
-	// Visibility bounds what is kept of the visibility point.
+	// Visibility bounds the authorizations of the visibility point.
 	Visibility VisibilityOptions
 }
 
-// Bounds of the server unless it is configured otherwise.
+// Defaults of the server.
 const (
 	DefaultEntries = 100_000
 	DefaultBytes   = 256 << 20
 )
 
-// Cache keeps decisions. It is safe for concurrent use. Callers of one cached
-// decision share its lists and must not write them.
+// Cache caches decisions. It is safe for concurrent use. Callers share the lists of a
+// cached decision and must not modify them.
 type Cache struct {
 	metrics *metrics.Metrics
 	now     func() time.Time
 	bytes   int
 
-	mu      sync.Mutex // held to look up and to keep, never while evaluating
+	mu      sync.Mutex // held to read and write the fields below, never while evaluating
 	kept    *simplelru.LRU[string, *entry]
-	weight  int // of all that is kept
+	weight  int // estimated bytes of all entries
 	flights map[string]*flight
 
-	decisions      atomic.Int64        // how many are kept
-	authorizations *authorizationCache // nil if authorizations are not kept
+	decisions      atomic.Int64        // number of cached decisions
+	authorizations *authorizationCache // nil if authorizations are not cached
 }
 
 type entry struct {
@@ -71,13 +71,13 @@ type entry struct {
 	weight   int
 }
 
-// flight is one evaluation that others wait for. Its fields are written before
-// done is closed and read after.
+// flight is an evaluation that other callers wait for. Its fields are written before
+// done is closed, and read afterwards.
 type flight struct {
 	done     chan struct{}
 	decision decision.Decision
 	// shared is false if the decision depends on the first caller rather than on the
-	// request: that caller gave up, or its evaluation panicked.
+	// request: that caller was cancelled, or its evaluation panicked.
 	shared bool
 }
 
@@ -91,15 +91,15 @@ func New(o Options, m *metrics.Metrics) *Cache {
 		c.bytes = DefaultBytes
 	}
 	if o.Entries > 0 {
-		// The size is positive, the one thing NewLRU can object to.
-		c.kept, _ = simplelru.NewLRU[string, *entry](o.Entries, c.dropped)
+		// NewLRU fails only for a size that is not positive.
+		c.kept, _ = simplelru.NewLRU[string, *entry](o.Entries, c.evicted)
 	}
 	c.authorizations = newAuthorizationCache(c, o.Visibility)
 	return c
 }
 
-// Access returns the kept decision, or asks p. A decision with an evaluation error is
-// never kept.
+// Access returns the cached decision, or the decision of p. A decision with an
+// evaluation error is never cached.
 func (c *Cache) Access(ctx context.Context, p decision.Policies, r *decision.Request) decision.Decision {
 	revision := p.Revision()
 	if revision == "" {
@@ -130,8 +130,8 @@ func (c *Cache) Access(ctx context.Context, p decision.Policies, r *decision.Req
 	}
 }
 
-// join finds the decision that is kept under key. Where there is none, it finds
-// the flight that will bring one, or begins it: then first is true.
+// join returns the cached decision for key. If there is none, it returns the flight
+// for key; first is true if join has created the flight.
 func (c *Cache) join(key string) (kept decision.Decision, f *flight, first bool) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -151,7 +151,8 @@ func (c *Cache) join(key string) (kept decision.Decision, f *flight, first bool)
 	return kept, f, true
 }
 
-// lead evaluates for all callers that wait for f. They continue even after a panic.
+// lead evaluates for all callers that wait for f, and releases them even if the
+// evaluation panics.
 func (c *Cache) lead(ctx context.Context, key string, p decision.Policies, r *decision.Request, f *flight) decision.Decision {
 	defer c.land(key, f)
 	f.decision = p.Access(ctx, r)
@@ -159,7 +160,7 @@ func (c *Cache) lead(ctx context.Context, key string, p decision.Policies, r *de
 	return f.decision
 }
 
-// land ends a flight and keeps its decision.
+// land ends a flight and caches its decision.
 func (c *Cache) land(key string, f *flight) {
 	c.mu.Lock()
 	delete(c.flights, key)
@@ -175,10 +176,10 @@ func (c *Cache) isValid(d *decision.Decision) bool {
 	return d.Expires.IsZero() || c.now().Before(d.Expires)
 }
 
-// keep is called with mu held.
+// keep caches a decision. It is called with mu held.
 func (c *Cache) keep(key string, d decision.Decision) {
 	e := &entry{d, weigh(key, &d)}
-	// One decision may not push out all the others.
+	// A single large decision must not evict all others.
 	if c.kept == nil || e.weight > c.bytes/64 || !c.isValid(&d) {
 		return
 	}
@@ -192,11 +193,11 @@ func (c *Cache) keep(key string, d decision.Decision) {
 		c.metrics.CacheEvicted()
 	}
 	c.decisions.Store(int64(c.kept.Len()))
-	c.counted()
+	c.recordCount()
 }
 
-// counted records how many entries of both kinds are kept.
-func (c *Cache) counted() {
+// recordCount records the number of decisions and authorizations in the metrics.
+func (c *Cache) recordCount() {
 	kept := c.decisions.Load()
 	if c.authorizations != nil {
 		kept += c.authorizations.count.Load()
@@ -204,11 +205,11 @@ func (c *Cache) counted() {
 	c.metrics.CacheHolds(int(kept))
 }
 
-// dropped is called by the list, with mu held, for each entry that leaves it.
-func (c *Cache) dropped(_ string, e *entry) { c.weight -= e.weight }
+// evicted is called by the list, with mu held, for each entry that it removes.
+func (c *Cache) evicted(_ string, e *entry) { c.weight -= e.weight }
 
-// weigh estimates how many bytes an entry keeps alive. Strings that decisions share with
-// the engine are counted as if they were not: too much is safe.
+// weigh estimates how many bytes an entry keeps alive. It counts strings that decisions
+// share with the engine as well: an estimate that is too high is safe.
 func weigh(key string, d *decision.Decision) int {
 	const anEntry, aMatch = 400, 220
 	weight := anEntry + len(key) + len(d.Reason)

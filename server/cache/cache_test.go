@@ -15,8 +15,8 @@ import (
 	"github.com/writ-policy/writ/server/metrics"
 )
 
-// policies decides by the verb: it allows get, denies deny, and fails at fail. It
-// calls wait, if set, before it answers.
+// policies decides by the verb: it allows get, denies deny, and returns an evaluation
+// error for fail. It calls wait, if set, before it returns.
 type policies struct {
 	decision.Unavailable
 	revision atomic.Value
@@ -61,8 +61,8 @@ func TestAccess(t *testing.T) {
 		want     int64 // evaluations
 	}{
 		{"the same twice", Options{Entries: 10}, []*decision.Request{ask("a", "get"), ask("a", "get")}, 1},
-		{"no is kept as well", Options{Entries: 10}, []*decision.Request{ask("a", "list"), ask("a", "list")}, 1},
-		{"a denial is kept as well", Options{Entries: 10}, []*decision.Request{ask("a", "deny"), ask("a", "deny")}, 1},
+		{"a decision that does not allow", Options{Entries: 10}, []*decision.Request{ask("a", "list"), ask("a", "list")}, 1},
+		{"a denial", Options{Entries: 10}, []*decision.Request{ask("a", "deny"), ask("a", "deny")}, 1},
 		{"two users", Options{Entries: 10}, []*decision.Request{ask("a", "get"), ask("b", "get"), ask("a", "get"), ask("b", "get")}, 2},
 		{"an evaluation error is not kept", Options{Entries: 10}, []*decision.Request{ask("a", "fail"), ask("a", "fail")}, 2},
 		{"nothing is kept", Options{}, []*decision.Request{ask("a", "get"), ask("a", "get")}, 2},
@@ -105,7 +105,7 @@ func TestMemoryIsBounded(t *testing.T) {
 	}
 }
 
-func TestANewRevisionIsAskedAgain(t *testing.T) {
+func TestNewRevisionIsEvaluated(t *testing.T) {
 	next := newPolicies("r1")
 	c := New(Options{Entries: 10}, metrics.New())
 	for _, revision := range []string{"r1", "r2", "r1"} {
@@ -119,7 +119,7 @@ func TestANewRevisionIsAskedAgain(t *testing.T) {
 	}
 }
 
-func TestNoRevisionYet(t *testing.T) {
+func TestNoRevision(t *testing.T) {
 	next := newPolicies("")
 	c := New(Options{Entries: 10}, metrics.New())
 	c.Access(t.Context(), next, ask("a", "get"))
@@ -167,7 +167,7 @@ func TestEqualRequestsInFlight(t *testing.T) {
 	}
 }
 
-// The first of two equal requests gives up: that is its own affair.
+// If the first of two equal requests is cancelled, the other one is evaluated.
 func TestCancellationIsNotShared(t *testing.T) {
 	next := newPolicies("r1")
 	inside := make(chan struct{}, 2)
@@ -182,7 +182,7 @@ func TestCancellationIsNotShared(t *testing.T) {
 	var callers sync.WaitGroup
 	callers.Go(func() {
 		if d := c.Access(hurried, next, ask("a", "get")); d.EvaluationError == "" || !d.Denied {
-			t.Errorf("the one who gave up got %+v, want an evaluation error", d)
+			t.Errorf("the cancelled caller got %+v, want an evaluation error", d)
 		}
 	})
 	<-inside
@@ -197,8 +197,8 @@ func TestCancellationIsNotShared(t *testing.T) {
 
 type patient struct{}
 
-// A caller that waits for another's evaluation still has its own deadline.
-func TestWaitingEnds(t *testing.T) {
+// A caller that waits for the evaluation of another one keeps its own deadline.
+func TestWaitingEndsAtDeadline(t *testing.T) {
 	next := newPolicies("r1")
 	inside, release := make(chan struct{}), make(chan struct{})
 	next.wait = func(context.Context, *decision.Request) { close(inside); <-release }
@@ -215,8 +215,8 @@ func TestWaitingEnds(t *testing.T) {
 	callers.Wait()
 }
 
-// A panic is the panicking caller's own; callers that waited evaluate again.
-func TestPanicReleasesTheOthers(t *testing.T) {
+// A panic affects the caller that evaluates; waiting callers evaluate again.
+func TestPanicReleasesWaitingCallers(t *testing.T) {
 	next := newPolicies("r1")
 	inside, release := make(chan struct{}), make(chan struct{})
 	var once sync.Once
@@ -234,7 +234,7 @@ func TestPanicReleasesTheOthers(t *testing.T) {
 	callers.Go(func() {
 		defer func() {
 			if recover() == nil {
-				t.Error("the panic was swallowed")
+				t.Error("got no panic, want one")
 			}
 		}()
 		c.Access(t.Context(), next, ask("a", "get"))
@@ -265,7 +265,7 @@ func TestCounters(t *testing.T) {
 	}
 }
 
-// Many callers, few requests, revisions changing: every answer is right.
+// With many callers, few requests and changing revisions, every answer is correct.
 func TestConcurrently(t *testing.T) {
 	next := newPolicies("r0")
 	c := New(Options{Entries: 8}, metrics.New())

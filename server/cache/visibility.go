@@ -8,29 +8,27 @@ import (
 	"github.com/writ-policy/writ/server/decision"
 )
 
-// VisibilityOptions bound what is kept of the visibility point. The zero value
-// keeps nothing.
+// VisibilityOptions bound the cache of authorizations. The zero value caches nothing.
 type VisibilityOptions struct {
-	// Entries is how many authorizations are kept.
+	// Entries is the maximum number of authorizations.
 	Entries int
-	// TTL is how long one is kept; zero means DefaultTTL.
+	// TTL is how long an authorization is cached; zero means DefaultTTL.
 	TTL time.Duration
-	// Bytes is about how much memory they may take; zero means
-	// defaultVisibilityBytes.
+	// Bytes is the approximate memory limit; zero means 64 MiB.
 	Bytes int
-	// Logger records, at level debug, which of them are dropped before they expire;
-	// nil discards.
+	// Logger records, at level debug, authorizations that are dropped before they
+	// expire; nil disables the log.
 	Logger *slog.Logger
 }
 
-// Bounds of authorizations unless they are set.
+// Defaults of VisibilityOptions.
 const (
 	DefaultTTL             = 5 * time.Minute
 	defaultVisibilityBytes = 64 << 20
 )
 
-// Visibility returns the kept authorization, or asks p. One with an evaluation error
-// is never kept.
+// Visibility returns the cached authorization, or the authorization of p. An
+// authorization with an evaluation error is never cached.
 func (c *Cache) Visibility(ctx context.Context, p decision.Policies, r *decision.VisibilityRequest) decision.Authorization {
 	if c.authorizations == nil || p.Revision() == "" {
 		return p.Visibility(ctx, r)
@@ -38,8 +36,8 @@ func (c *Cache) Visibility(ctx context.Context, p decision.Policies, r *decision
 	return c.authorizations.authorize(ctx, p, r)
 }
 
-// Forget drops the authorizations that are kept for a user, whatever its groups, and
-// returns how many of them were valid for p. A service account is the user
+// Forget drops the cached authorizations of a user, with any groups, and returns how
+// many of them were valid for p. A service account is the user
 // system:serviceaccount:NAMESPACE:NAME.
 func (c *Cache) Forget(p decision.Policies, user string) int {
 	if c.authorizations == nil {

@@ -6,8 +6,8 @@ import (
 	"github.com/writ-policy/writ/server/decision"
 )
 
-// changed are the principals and types that the difference of two revisions affects.
-// Names are literal, never patterns.
+// changed holds the principals and types that differ between two revisions. Names are
+// literals, not patterns.
 type changed struct {
 	names, groups, types map[string]bool
 }
@@ -32,8 +32,8 @@ func changes(before, after *decision.Fingerprints) changed {
 	return c
 }
 
-// differing calls report with each value that the other map has not, or has with
-// another hash.
+// differing calls report for each value that is absent from the other map or has
+// another hash there.
 func differing[T any](before, after map[decision.DocumentName]T, hash func(T) string, report func(T)) {
 	for name, old := range before {
 		if new, found := after[name]; !found || hash(new) != hash(old) {

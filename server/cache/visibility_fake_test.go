@@ -11,8 +11,8 @@ import (
 	"github.com/writ-policy/writ/server/decision"
 )
 
-// pass is a policy of the worlds below: those it is for may view, from and until
-// given instants. It stands on a line, which is not part of its content.
+// pass is a policy that allows its subjects to view between two instants. Its line is
+// not part of its content.
 type pass struct {
 	names, groups []string
 	from, until   time.Time // zero: no bound; until is within
@@ -20,19 +20,20 @@ type pass struct {
 	line          int
 }
 
-// world is one revision of passes and of the types that have a source.
+// world is one revision: policies, and types with a metric source.
 type world struct {
 	revision string
 	passes   map[string]pass
 	sources  map[string]string // what is said of a type
 }
 
-// worlds are revisions that tests swap, with what they have in common.
+// worlds holds the current revision, which tests replace, and the state that all
+// revisions share.
 type worlds struct {
 	world atomic.Pointer[world]
 	clock atomic.Int64 // seconds
 	asked atomic.Int64 // how often an authorization was made
-	// meanwhile, if set, is called in each evaluation, and afterwards when it is done.
+	// meanwhile, if set, is called in each evaluation, and its result at the end.
 	meanwhile, afterwards func()
 }
 
@@ -44,11 +45,11 @@ func newWorlds(w *world) *worlds {
 
 func (n *worlds) now() time.Time { return time.Unix(n.clock.Load(), 0) }
 
-// current are the policies of the world of this moment.
+// current returns the policies of the current world.
 func (n *worlds) current() revision { return revision{worlds: n, world: n.world.Load()} }
 
-// revision answers by one world. The first pass by name that is for the principal
-// and is active decides.
+// revision implements Policies for one world. The first active pass by name whose
+// subjects include the principal decides.
 type revision struct {
 	decision.Unavailable
 	*worlds
@@ -99,7 +100,7 @@ func (n revision) Visibility(_ context.Context, r *decision.VisibilityRequest) d
 	return a
 }
 
-// bounds are the instants at which p begins or has ended.
+// bounds returns the instants at which p begins or has ended.
 func (p *pass) bounds() (out []time.Time) {
 	if !p.from.IsZero() {
 		out = append(out, p.from)

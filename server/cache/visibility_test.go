@@ -28,8 +28,8 @@ func see(user string, groups ...string) *decision.VisibilityRequest {
 
 func at(second int64) time.Time { return time.Unix(second, 0) }
 
-// Requests share an entry if principal, cluster and question are the same, and only then.
-func TestViewKey(t *testing.T) {
+// Requests share an entry if and only if principal, cluster, action and type are equal.
+func TestAuthorizationKey(t *testing.T) {
 	same := []decision.VisibilityRequest{
 		{User: "u", Groups: []string{"a", "b"}, Cluster: decision.Cluster{Name: "c"}},
 		{User: "u", Groups: []string{"b", "", "a", "b"}, Cluster: decision.Cluster{Name: "c", Labels: map[string]string{}}},
@@ -90,10 +90,10 @@ func TestShownKey(t *testing.T) {
 	}
 }
 
-// An authorization is kept until its time to live is over or a policy of the
-// principal begins or has ended; and before the instant it is from, should the
-// clock be set back, it is not known.
-func TestViewExpiry(t *testing.T) {
+// An authorization is cached until its TTL ends or a policy of the principal begins or
+// has ended. It is not used before the instant of its evaluation if the clock is set
+// back.
+func TestAuthorizationExpiry(t *testing.T) {
 	bounded := map[string]pass{"p": {names: []string{"u"}, from: at(100), until: at(200)}}
 	for _, row := range []struct {
 		name   string
@@ -102,7 +102,7 @@ func TestViewExpiry(t *testing.T) {
 		want   int64   // evaluations
 	}{
 		{"the same instant", nil, []int64{5, 5, 5}, 1},
-		{"to the end of its time", nil, []int64{5, 64, 65, 66}, 2},
+		{"until the TTL", nil, []int64{5, 64, 65, 66}, 2},
 		{"a policy begins", bounded, []int64{50, 99, 100, 101}, 2},
 		{"at its last instant", bounded, []int64{190, 200}, 1},
 		{"just after it", bounded, []int64{190, 201, 202}, 2},
@@ -127,9 +127,9 @@ func TestViewExpiry(t *testing.T) {
 	}
 }
 
-// A new revision drops what is kept for those that a changed policy named or names,
-// and nothing else.
-func TestViewsOutliveRevisions(t *testing.T) {
+// A new revision drops the authorizations of principals that a changed policy named or
+// names, and no others.
+func TestAuthorizationsOutliveRevisions(t *testing.T) {
 	account := &decision.VisibilityRequest{ServiceAccount: decision.ServiceAccount{Namespace: "n", Name: "a"}, Cluster: decision.Cluster{Name: "c"}}
 	custom := &decision.VisibilityRequest{User: "other", Type: "pvc", Cluster: decision.Cluster{Name: "c"}}
 	everywhere := &decision.VisibilityRequest{User: "other", Type: "pvc"}
@@ -148,13 +148,13 @@ func TestViewsOutliveRevisions(t *testing.T) {
 	}{
 		{"nothing", func(*world) {}, nil},
 		{"lines", func(w *world) { w.passes["named"] = pass{names: []string{"alice"}, says: "x", line: 7} }, nil},
-		{"what one says", func(w *world) { w.passes["named"] = pass{names: []string{"alice"}, says: "y"} }, []string{"alice"}},
+		{"the decision of a policy", func(w *world) { w.passes["named"] = pass{names: []string{"alice"}, says: "y"} }, []string{"alice"}},
 		{"a pattern of a name", func(w *world) { w.passes["star"] = pass{names: []string{"al*"}} }, []string{"al*"}},
 		{"a group", func(w *world) { w.passes["grouped"] = pass{groups: []string{"dev"}, says: "y"} }, []string{"bob of dev", "bob of dev and ops"}},
-		{"one begins later", func(w *world) { w.passes["named"] = pass{names: []string{"alice"}, says: "x", from: at(99)} }, []string{"alice"}},
-		{"one is removed", func(w *world) { delete(w.passes, "accounts") }, []string{"account"}},
-		{"one is for another principal", func(w *world) { w.passes["named"] = pass{names: []string{"unbound"}, says: "x"} }, []string{"alice", "unbound"}},
-		{"one has another name", func(w *world) { w.passes["renamed"] = w.passes["named"]; delete(w.passes, "named") }, []string{"alice"}},
+		{"a policy begins later", func(w *world) { w.passes["named"] = pass{names: []string{"alice"}, says: "x", from: at(99)} }, []string{"alice"}},
+		{"a policy is removed", func(w *world) { delete(w.passes, "accounts") }, []string{"account"}},
+		{"a policy names another principal", func(w *world) { w.passes["named"] = pass{names: []string{"unbound"}, says: "x"} }, []string{"alice", "unbound"}},
+		{"a policy is renamed", func(w *world) { w.passes["renamed"] = w.passes["named"]; delete(w.passes, "named") }, []string{"alice"}},
 		{"a source", func(w *world) { w.sources["pvc"] = "y" }, []string{"any pvc", "pvc"}},
 		{"no source", func(w *world) { delete(w.sources, "pvc") }, []string{"any pvc", "pvc"}},
 		{"a source of another type", func(w *world) { w.sources["vm"] = "y" }, nil},
@@ -181,14 +181,15 @@ func TestViewsOutliveRevisions(t *testing.T) {
 			}
 			slices.Sort(asked)
 			if !slices.Equal(asked, row.want) {
-				t.Errorf("asked anew for %q, want %q", asked, row.want)
+				t.Errorf("evaluated again for %q, want %q", asked, row.want)
 			}
 		})
 	}
 }
 
-// A revision that comes while an authorization is made does not get it.
-func TestViewOfAnEarlierRevision(t *testing.T) {
+// An authorization is not cached for a revision that was activated during its
+// evaluation.
+func TestAuthorizationOfEarlierRevision(t *testing.T) {
 	first := &world{revision: "1", passes: map[string]pass{"p": {names: []string{"u"}, says: "old"}}}
 	n := newWorlds(first)
 	c := newAuthorizations(n, VisibilityOptions{Entries: 10})
@@ -207,8 +208,8 @@ func TestViewOfAnEarlierRevision(t *testing.T) {
 	}
 }
 
-// A request that began on an earlier revision is answered by it, and those on the
-// later one are not affected.
+// A request that began on an earlier revision is answered by that revision, and does not
+// affect requests on the later one.
 func TestAuthorizationsOfTwoRevisions(t *testing.T) {
 	first := &world{revision: "1", passes: map[string]pass{"p": {names: []string{"u"}, says: "old"}, "q": {names: []string{"v"}, says: "same"}}}
 	n := newWorlds(first)
@@ -229,8 +230,8 @@ func TestAuthorizationsOfTwoRevisions(t *testing.T) {
 	}
 }
 
-// The clock is set back after an evaluation: its answer is not of that time.
-func TestViewOfALaterTime(t *testing.T) {
+// If the clock is set back after an evaluation, the authorization is not used.
+func TestAuthorizationOfLaterTime(t *testing.T) {
 	n := newWorlds(&world{revision: "1", passes: map[string]pass{"p": {names: []string{"u"}, from: at(100)}}})
 	c := newAuthorizations(n, VisibilityOptions{Entries: 10})
 	n.clock.Store(150)
@@ -272,14 +273,14 @@ func TestForget(t *testing.T) {
 	fill()
 	n.clock.Add(3600)
 	if got := c.Forget(n.current(), "alice"); got != 0 {
-		t.Errorf("got %d entries whose time is over, want none", got)
+		t.Errorf("got %d expired entries, want none", got)
 	}
 	if got := newAuthorizations(n, VisibilityOptions{}).Forget(n.current(), "alice"); got != 0 {
-		t.Errorf("got %d where nothing is kept", got)
+		t.Errorf("got %d without a cache", got)
 	}
 }
 
-func TestAuthorizationsAreOffByDefault(t *testing.T) {
+func TestAuthorizationsAreNotCachedByDefault(t *testing.T) {
 	n := newWorlds(&world{revision: "1"})
 	c := New(Options{Entries: 10, Now: n.now}, metrics.New())
 	for range 2 {
@@ -290,7 +291,7 @@ func TestAuthorizationsAreOffByDefault(t *testing.T) {
 	}
 }
 
-// An authorization is for any items; one with an evaluation error is not kept.
+// An authorization is cached for any items, unless it has an evaluation error.
 func TestAuthorizationsAreCounted(t *testing.T) {
 	n := newWorlds(&world{revision: "1", passes: map[string]pass{"p": {names: []string{"u"}}}})
 	m := metrics.New()
@@ -319,7 +320,7 @@ func TestAuthorizationsAreCounted(t *testing.T) {
 	}
 }
 
-func TestViewMemoryIsBounded(t *testing.T) {
+func TestAuthorizationMemoryIsBounded(t *testing.T) {
 	const bound = 256 << 10
 	n := newWorlds(&world{revision: "1", passes: map[string]pass{"p": {groups: []string{"g"}}}})
 	c := newAuthorizations(n, VisibilityOptions{Entries: 1 << 20, Bytes: bound})
@@ -343,9 +344,9 @@ func TestViewMemoryIsBounded(t *testing.T) {
 	}
 }
 
-// Whatever happens to documents, clock and cache: what is kept is what would be
-// said now.
-func TestKeptViewsAreFresh(t *testing.T) {
+// After any changes of documents, clock and cache, a cached authorization equals a new
+// one.
+func TestCachedAuthorizationsAreFresh(t *testing.T) {
 	hits := int64(0)
 	for seed := range uint64(60) {
 		random := rand.New(rand.NewPCG(seed, 1))
@@ -410,13 +411,13 @@ func TestKeptViewsAreFresh(t *testing.T) {
 		}
 	}
 	if hits < 2000 {
-		t.Errorf("got %d answers that were kept, want more", hits)
+		t.Errorf("got %d cached answers, want more", hits)
 	}
 }
 
-// Many callers and changes at once: no answer is of anything but what was there
-// between its question and it.
-func TestViewsConcurrently(t *testing.T) {
+// With concurrent callers and changes, each answer is that of a revision that was
+// current between request and answer.
+func TestAuthorizationsConcurrently(t *testing.T) {
 	n := newWorlds(&world{revision: "0", passes: map[string]pass{"p": {names: []string{"u"}, says: "0"}}})
 	c := newAuthorizations(n, VisibilityOptions{Entries: 8})
 	var callers sync.WaitGroup
@@ -448,7 +449,7 @@ func TestViewsConcurrently(t *testing.T) {
 	callers.Wait()
 }
 
-func BenchmarkViewHit(b *testing.B) {
+func BenchmarkAuthorizationHit(b *testing.B) {
 	n := newWorlds(&world{revision: "1", passes: map[string]pass{"p": {groups: []string{"dev"}}}})
 	c := newAuthorizations(n, VisibilityOptions{Entries: 10})
 	r := see("alice@example.com", "dev", "ops", "all")
