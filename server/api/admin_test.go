@@ -84,7 +84,7 @@ func TestAdmin(t *testing.T) {
 		if w.Code != row.status || strings.Join(k.asked, ", ") != row.asked || strings.Contains(w.Body.String(), "secret") {
 			t.Errorf("%s: got %d %s, asked %q; want %d, %q", name, w.Code, w.Body, k.asked, row.status, row.asked)
 		}
-		if row.err != nil && row.status == http.StatusInternalServerError && !strings.Contains(w.Body.String(), "the log says why") {
+		if row.err != nil && row.status == http.StatusInternalServerError && !strings.Contains(w.Body.String(), "see the log") {
 			t.Errorf("%s: got %s, want to be sent to the log", name, w.Body)
 		}
 	}

@@ -36,7 +36,7 @@ type Options struct {
 	// Entries is the maximum number of decisions. With zero or less no decision is
 	// cached; equal requests in flight are still evaluated once.
 	Entries int
-	// Bytes is the approximate memory limit for decisions; zero means 64 MiB.
+	// Bytes is the approximate memory limit for decisions; zero means DefaultBytes.
 	Bytes int
 	// Now is the clock for decisions that expire; nil means time.Now.
 	Now func() time.Time

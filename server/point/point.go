@@ -1,6 +1,6 @@
-// Package point answers requests at a decision point: each within its time, as an
-// evaluation error if the evaluation panics, and counted. It is what the adapters of
-// all protocols have in common, and it knows none of them.
+// Package point evaluates requests at a decision point for the adapters of all
+// protocols: with a deadline, with panics turned into evaluation errors, and counted. It
+// does not depend on any protocol.
 //
 // Not part of the promised API; see package writ.
 package point
@@ -15,7 +15,7 @@ import (
 	"github.com/writ-policy/writ/server/metrics"
 )
 
-// Answer is the answer D to a question that can fail.
+// Answer is the answer D of an evaluation that can fail.
 type Answer[D any] interface {
 	// Failed returns the answer for an evaluation error. It ignores its receiver.
 	Failed(cause string) D
@@ -34,14 +34,14 @@ type Guard struct {
 	Logger  *slog.Logger
 }
 
-// Panicked counts and logs a panic of what.
+// Panicked counts and logs a panic. what names the operation that panicked.
 func (g *Guard) Panicked(ctx context.Context, what string, cause any) {
 	g.Metrics.Panicked()
 	g.Logger.ErrorContext(ctx, "panic", "in", what, "panic", cause, "stack", string(debug.Stack()))
 }
 
-// Protect returns what evaluate returns. A panic becomes an evaluation error: a bug
-// must not look like "no opinion" to a caller.
+// Protect calls evaluate and returns its results. A panic becomes an evaluation error,
+// so that a caller does not take it for "no opinion".
 func Protect[D Answer[D]](ctx context.Context, g *Guard, evaluate func(context.Context) (D, *decision.InvalidRequest)) (d D, invalid *decision.InvalidRequest) {
 	defer func() {
 		if cause := recover(); cause != nil {
@@ -52,7 +52,7 @@ func Protect[D Answer[D]](ctx context.Context, g *Guard, evaluate func(context.C
 	return evaluate(ctx)
 }
 
-// Decide evaluates within the time and counts the outcome. An invalid request is
+// Decide calls evaluate with a deadline and counts the outcome. An invalid request is
 // returned and not counted.
 func Decide[D Decision[D]](ctx context.Context, g *Guard, counter *metrics.Point, within time.Duration, evaluate func(context.Context) (D, *decision.InvalidRequest)) (D, *decision.InvalidRequest) {
 	began := time.Now()

@@ -103,7 +103,7 @@ func (s *state) readCommit() (string, error) {
 		return "", nil
 	}
 	if err != nil {
-		return "", fmt.Errorf("read the last active commit: %w", bare(err))
+		return "", fmt.Errorf("read the last active commit: %w", withoutPath(err))
 	}
 	commit := strings.TrimSpace(string(content))
 	if !IsCommit(commit) {
@@ -122,16 +122,16 @@ func (s *state) saveCommit() error {
 
 func (s *state) writeCommit(commit string) error {
 	if err := os.MkdirAll(s.dir, 0o700); err != nil {
-		return fmt.Errorf("write the active commit: %w", bare(err))
+		return fmt.Errorf("write the active commit: %w", withoutPath(err))
 	}
 	path := filepath.Join(s.dir, commitFile)
 	temporary := path + ".tmp"
-	if err := writeWhole(temporary, []byte(commit+"\n")); err != nil {
+	if err := writeFile(temporary, []byte(commit+"\n")); err != nil {
 		os.Remove(temporary)
-		return fmt.Errorf("write the active commit: %w", bare(err))
+		return fmt.Errorf("write the active commit: %w", withoutPath(err))
 	}
 	if err := os.Rename(temporary, path); err != nil {
-		return fmt.Errorf("write the active commit: %w", bare(err))
+		return fmt.Errorf("write the active commit: %w", withoutPath(err))
 	}
 	s.uncommitted = ""
 	return syncFolder(s.dir)

@@ -24,7 +24,7 @@ func (r *Reloader) Deliver(ctx context.Context, b *bundles.Bundle) error {
 		return ctx.Err()
 	}
 	out.source = fromBundle
-	r.conclude(ctx, out, began)
+	r.record(ctx, out, began)
 	return out.err
 }
 
@@ -35,9 +35,9 @@ func (r *Reloader) deliver(ctx context.Context, b *bundles.Bundle) (out outcome)
 			out = outcome{result: metrics.Refused, err: fmt.Errorf("panic while activating: %v", cause)}
 		}
 	}()
-	if least := r.least(); b.Manifest.Metadata.Sequence < least {
+	if least := r.minimumSequence(); b.Manifest.Metadata.Sequence < least {
 		return outcome{result: metrics.Refused, err: fmt.Errorf(
-			"revision %s has the sequence number %d, and there was %d already: going back is done by a rollback",
+			"revision %s has sequence number %d, which is lower than %d; use a rollback to return to an earlier revision",
 			b.Manifest.Revision, b.Manifest.Metadata.Sequence, least)}
 	}
 	if out = r.activateIfNew(ctx, b, nil); out.err == nil {
@@ -46,32 +46,33 @@ func (r *Reloader) deliver(ctx context.Context, b *bundles.Bundle) (out outcome)
 	return out
 }
 
-// least is the lowest sequence number that may be delivered. A rollback does not
-// lower it: the sender of an old bundle is not the operator who rolled back.
-func (r *Reloader) least() int64 {
+// minimumSequence returns the lowest sequence number that Deliver accepts. A rollback
+// does not lower it: the sender of an old bundle is not the operator who rolled back.
+func (r *Reloader) minimumSequence() int64 {
 	if r.pinned == "" {
 		return max(r.highest, r.Current().Sequence())
 	}
 	return r.highest
 }
 
-// Failed records that nothing could be delivered: the revision served is then older
-// than its source, as far as anybody knows.
+// Failed records that no bundle could be delivered. From then on the active revision is
+// considered older than its source.
 func (r *Reloader) Failed(err error) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	r.conclude(context.Background(), outcome{result: metrics.Refused, err: err, source: fromBundle, unread: true}, r.o.Now())
+	r.record(context.Background(), outcome{result: metrics.Refused, err: err, source: fromBundle, unread: true}, r.o.Now())
 }
 
 // Confirm records that the bundle delivered last is still the newest of its source.
 func (r *Reloader) Confirm() {
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	r.conclude(context.Background(), outcome{result: metrics.Unchanged, known: true, source: fromBundle}, r.o.Now())
+	r.record(context.Background(), outcome{result: metrics.Unchanged, known: true, source: fromBundle}, r.o.Now())
 }
 
-// Restore serves what was kept before a restart, what is pinned before all else. A
-// server that is delivered bundles begins with it: it answers before its source does.
+// Restore activates the bundle stored before a restart, preferring the pinned one. A
+// server that gets bundles calls it first, so that it decides before its source is
+// available.
 func (r *Reloader) Restore(ctx context.Context) {
 	r.restorePin(ctx)
 	if !r.Ready() {
@@ -79,8 +80,8 @@ func (r *Reloader) Restore(ctx context.Context) {
 	}
 }
 
-// Signer is the key that signed the active revision; zero without a revision, or if
-// signatures are not checked.
+// Signer returns the key that signed the active revision. It is zero without a revision
+// or if signatures are not checked.
 func (r *Reloader) Signer() bundles.Key {
 	if a := r.active.Load(); a != nil {
 		return a.signer

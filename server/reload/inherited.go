@@ -8,7 +8,8 @@ import (
 	"github.com/writ-policy/writ/translator/tables"
 )
 
-// inherited counts gateway policies and what they result in; nil counts as empty.
+// inherited counts gateway policies and effective policies for the metrics; nil counts
+// as empty.
 func inherited(g *tables.Gateway) metrics.Inherited {
 	c := metrics.Inherited{
 		Policies: map[[1]string]int{}, Enforced: map[[2]string]int{}, Blocks: map[[3]string]int{},

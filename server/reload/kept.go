@@ -14,7 +14,7 @@ import (
 	"github.com/writ-policy/writ/bundles"
 )
 
-// Names in a state directory beside the last good bundle.
+// Names in the state directory, in addition to stateFile.
 const (
 	keptFolder = "revisions"
 	keptSuffix = ".tar.gz"
@@ -24,32 +24,33 @@ const (
 // defaultKept is how many revisions a state directory keeps to go back to.
 const defaultKept = 10
 
-// Kept is a revision that can be gone back to.
+// Kept is a stored revision, the target of a rollback.
 type Kept struct {
 	Revision string    `json:"revision"`
-	Since    time.Time `json:"since"` // when it was served last, or first kept
+	Since    time.Time `json:"since"` // when it was last activated or first stored
 	Commit   string    `json:"commit,omitempty"`
 	Sequence int64     `json:"sequence,omitempty"`
-	// Active says that it is served now, Pinned that nothing newer will be.
+	// Active reports whether it is the active revision, Pinned whether no newer
+	// revision is activated.
 	Active bool `json:"active,omitempty"`
 	Pinned bool `json:"pinned,omitempty"`
 }
 
-// ErrNotKept is the error of a rollback to a revision that is not kept.
+// ErrNotKept is the error of a rollback to a revision that is not stored.
 var ErrNotKept = errors.New("no such revision is kept")
 
-// ErrNoState says that without a state directory nothing is kept.
+// ErrNoState is the error of rollback functions without a state directory.
 var ErrNoState = errors.New("revisions are kept in a state directory, and none is configured")
 
-// revisionForm is the form of revisions; other text must not name files.
+// revisionForm matches revisions; other text must not be used in file names.
 var revisionForm = regexp.MustCompile(`^[0-9a-f]{64}$`)
 
 func (s *state) keptPath(revision string) string {
 	return filepath.Join(s.dir, keptFolder, revision+keptSuffix)
 }
 
-// keep links the bundle that was just written into the folder of revisions, and
-// lets the oldest go. Linking costs no second copy on disk.
+// keep links the bundle that was just written into the folder of revisions and removes
+// the oldest ones. A link needs no second copy on disk.
 func (s *state) keep(revision string) error {
 	folder := filepath.Join(s.dir, keptFolder)
 	if err := os.MkdirAll(folder, 0o700); err != nil {
@@ -59,7 +60,7 @@ func (s *state) keep(revision string) error {
 	temporary := path + ".tmp"
 	os.Remove(temporary)
 	if err := linkOrCopy(filepath.Join(s.dir, stateFile), temporary); err != nil {
-		os.Remove(temporary) // half of it, where the disk is full
+		os.Remove(temporary) // incomplete if the disk is full
 		return err
 	}
 	now := time.Now()
@@ -69,11 +70,11 @@ func (s *state) keep(revision string) error {
 	if err := os.Rename(temporary, path); err != nil {
 		return err
 	}
-	os.Remove(temporary) // a rename onto the same file leaves both names
+	os.Remove(temporary) // a rename to a link of the same file does nothing
 	return s.forget()
 }
 
-// linkOrCopy copies where the file system has no links.
+// linkOrCopy links a file, or copies it if the file system does not support links.
 func linkOrCopy(from, to string) error {
 	if os.Link(from, to) == nil {
 		return nil
@@ -82,10 +83,10 @@ func linkOrCopy(from, to string) error {
 	if err != nil {
 		return err
 	}
-	return writeWhole(to, content)
+	return writeFile(to, content)
 }
 
-// forget removes all but the newest, and never the pinned one.
+// forget removes the oldest revisions beyond s.most, except the pinned one.
 func (s *state) forget() error {
 	names, err := s.keptNames()
 	if err != nil {
@@ -100,14 +101,15 @@ func (s *state) forget() error {
 	return nil
 }
 
-// keptNames are the revisions on disk, the newest first, by their files alone.
+// keptNames lists the revisions on disk by file name, newest first, without reading the
+// files.
 func (s *state) keptNames() ([]Kept, error) {
 	entries, err := os.ReadDir(filepath.Join(s.dir, keptFolder))
 	if errors.Is(err, fs.ErrNotExist) {
 		return nil, nil
 	}
 	if err != nil {
-		return nil, bare(err)
+		return nil, withoutPath(err)
 	}
 	var kept []Kept
 	for _, entry := range entries {
@@ -127,7 +129,7 @@ func (s *state) keptNames() ([]Kept, error) {
 	return kept, nil
 }
 
-// open reads a kept revision; ErrNotKept where there is none of that name.
+// open reads a stored revision. It returns ErrNotKept if the revision is not stored.
 func (s *state) open(revision string) (*bundles.Bundle, error) {
 	if !revisionForm.MatchString(revision) {
 		return nil, ErrNotKept
@@ -137,12 +139,12 @@ func (s *state) open(revision string) (*bundles.Bundle, error) {
 		return nil, ErrNotKept
 	}
 	if err != nil {
-		return nil, fmt.Errorf("revision %s: %w", revision, bare(err))
+		return nil, fmt.Errorf("revision %s: %w", revision, withoutPath(err))
 	}
 	defer f.Close()
 	b, err := bundles.ReadSigned(f, s.keys)
 	if err != nil {
-		return nil, fmt.Errorf("revision %s: %w", revision, bare(err))
+		return nil, fmt.Errorf("revision %s: %w", revision, withoutPath(err))
 	}
 	if b.Manifest.Revision != revision {
 		return nil, fmt.Errorf("revision %s: the file holds revision %s", revision, b.Manifest.Revision)
@@ -150,24 +152,24 @@ func (s *state) open(revision string) (*bundles.Bundle, error) {
 	return b, nil
 }
 
-// manifest reads what a kept revision says of itself.
+// manifest reads the manifest of a stored revision.
 func (s *state) manifest(revision string) (bundles.Manifest, error) {
 	f, err := openRegular(s.keptPath(revision))
 	if err != nil {
-		return bundles.Manifest{}, bare(err)
+		return bundles.Manifest{}, withoutPath(err)
 	}
 	defer f.Close()
 	return bundles.ReadManifest(f)
 }
 
-// pinned is the revision that is pinned; empty for none.
+// pinned reads which revision is pinned; empty if none is.
 func (s *state) pinned() (string, error) {
 	content, err := os.ReadFile(filepath.Join(s.dir, pinFile))
 	if errors.Is(err, fs.ErrNotExist) {
 		return "", nil
 	}
 	if err != nil {
-		return "", fmt.Errorf("read what is pinned: %w", bare(err))
+		return "", fmt.Errorf("read pin file: %w", withoutPath(err))
 	}
 	revision := strings.TrimSpace(string(content))
 	if !revisionForm.MatchString(revision) {
@@ -176,8 +178,8 @@ func (s *state) pinned() (string, error) {
 	return revision, nil
 }
 
-// pin remembers a revision over restarts; empty forgets it. One that could not be
-// written is tried again when something is saved.
+// pin stores which revision is pinned, for restarts; empty removes the pin. If writing
+// fails, save tries again.
 func (s *state) pin(revision string) error {
 	err := s.writePin(revision)
 	if s.unpinned = ""; err != nil {
@@ -190,22 +192,22 @@ func (s *state) writePin(revision string) error {
 	path := filepath.Join(s.dir, pinFile)
 	if revision == "" {
 		if err := os.Remove(path); err != nil && !errors.Is(err, fs.ErrNotExist) {
-			return fmt.Errorf("forget what is pinned: %w", bare(err))
+			return fmt.Errorf("remove pin file: %w", withoutPath(err))
 		}
 		return syncFolder(s.dir)
 	}
 	temporary := path + ".tmp"
-	if err := writeWhole(temporary, []byte(revision+"\n")); err != nil {
+	if err := writeFile(temporary, []byte(revision+"\n")); err != nil {
 		os.Remove(temporary)
-		return fmt.Errorf("pin %s: %w", revision, bare(err))
+		return fmt.Errorf("pin %s: %w", revision, withoutPath(err))
 	}
 	if err := os.Rename(temporary, path); err != nil {
-		return fmt.Errorf("pin %s: %w", revision, bare(err))
+		return fmt.Errorf("pin %s: %w", revision, withoutPath(err))
 	}
 	return syncFolder(s.dir)
 }
 
-func writeWhole(path string, content []byte) error {
+func writeFile(path string, content []byte) error {
 	f, err := os.OpenFile(path, os.O_WRONLY|os.O_CREATE|os.O_TRUNC, 0o600)
 	if err != nil {
 		return err

@@ -10,8 +10,7 @@ import (
 	"github.com/writ-policy/writ/translator/diag"
 )
 
-// logOutcome logs how an attempt ended: once for each change, not for each look at the
-// same state.
+// logOutcome logs the result of an attempt if it differs from the previous one.
 func (r *Reloader) logOutcome(out outcome, took time.Duration) {
 	if out.known {
 		r.o.Logger.Debug("documents unchanged", "result", out.result, "revision", r.Revision())
@@ -20,23 +19,23 @@ func (r *Reloader) logOutcome(out outcome, took time.Duration) {
 	r.logDiagnostics(out.list)
 	switch {
 	case out.err != nil && r.Ready():
-		r.o.Logger.Error(out.failure()+", the last good revision serves on", "revision", r.Revision(), "error", out.err)
+		r.o.Logger.Error(out.failure()+", the last good revision remains active", "revision", r.Revision(), "error", out.err)
 	case out.err != nil:
-		r.o.Logger.Error(out.failure()+", and there is no revision to serve", "error", out.err)
+		r.o.Logger.Error(out.failure()+", and no revision is active", "error", out.err)
 	case out.result == metrics.Activated:
 		r.o.Logger.Info("revision activated", "revision", r.Revision(), "took", took)
 	case out.source == fromBundle:
-		r.o.Logger.Info("bundle taken, it is the one that is served", "revision", r.Revision(), "took", took)
+		r.o.Logger.Info("bundle delivered, its revision is already active", "revision", r.Revision(), "took", took)
 	default:
-		r.o.Logger.Info("documents changed, their meaning did not", "revision", r.Revision(), "took", took)
+		r.o.Logger.Info("documents changed, the revision did not", "revision", r.Revision(), "took", took)
 	}
 }
 
-// failure names what failed.
+// failure describes which step failed.
 func (o *outcome) failure() string {
 	switch {
 	case o.source == fromBundle && o.unread:
-		return "no bundle came"
+		return "no bundle could be fetched"
 	case o.source == fromBundle:
 		return "bundle refused"
 	case o.unread:
@@ -45,7 +44,7 @@ func (o *outcome) failure() string {
 	return "documents refused"
 }
 
-// logDiagnostics logs as many as a log should hold.
+// logDiagnostics logs at most maxLogged diagnostics.
 func (r *Reloader) logDiagnostics(list diag.List) {
 	for _, d := range worst(list, maxLogged) {
 		level := slog.LevelWarn
@@ -53,7 +52,7 @@ func (r *Reloader) logDiagnostics(list diag.List) {
 			level = slog.LevelError
 		}
 		about := []any{"code", d.Code}
-		if d.File != "" { // some are of the directory
+		if d.File != "" { // diagnostics of the directory as a whole have no file
 			about = append(about, "at", fmt.Sprintf("%s:%d:%d", d.File, d.Line, d.Column))
 		}
 		if d.Hint != "" {

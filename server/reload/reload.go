@@ -1,19 +1,19 @@
-// Package reload keeps the served revision in step with the documents: snapshot,
-// translate, build, check, activate, swap. Changes come in from a source, one
-// pointer to the active revision is what goes out; the package knows the order
-// and what to do when a step fails, and nothing of what documents mean.
+// Package reload keeps the active revision in step with the documents: snapshot,
+// translate, build, check, activate, swap. It gets changes from a source and provides
+// one pointer to the active revision. It knows the order of the steps and how to handle
+// their failures; it does not interpret documents.
 //
 // Not part of the promised API; see package writ.
 //
 // # Design
 //
-// Everything that answers a request hangs off one pointer, which is swapped when
-// all else is done. So a reload happens wholly or not at all, and a request ends
-// on the revision it began with. The alternative, changing an engine in place,
-// would need a lock around every decision and could be seen half done.
+// All state that answers a request is reachable from one pointer, which a reload swaps
+// at its end. So a reload takes effect completely or not at all, and a request ends on
+// the revision that it began with. The alternative, changing an engine in place, would
+// need a lock around every decision.
 //
-// What fails keeps the last good revision: answers from documents that were
-// reviewed are better than none, and both are better than guesses.
+// If a step fails, the last good revision remains active: decisions by earlier, reviewed
+// documents are better than no decisions.
 package reload
 
 import (
@@ -37,24 +37,24 @@ import (
 	"github.com/writ-policy/writ/translator/tables"
 )
 
-// Source is where documents come from; source.Directory is one.
+// Source provides documents; source.Directory implements it.
 type Source interface {
 	Snapshot(ctx context.Context) (source.Snapshot, diag.List, error)
 	Watch(ctx context.Context, notify func()) error
 }
 
-// Translator turns a snapshot into the parts of a bundle; translator.Translator is
-// one.
+// Translator translates a snapshot to the parts of a bundle; translator.Translator
+// implements it.
 type Translator interface {
 	// Translate returns nil if the list has errors.
 	Translate(ctx context.Context, snapshot source.Snapshot) (*translator.Result, diag.List)
-	// PolicyConditions are, by locator, the conditions of gateway policies after a
+	// PolicyConditions returns the conditions of gateway policies by locator, after a
 	// Translate that returned nil.
 	PolicyConditions() map[string][]tables.GatewayCondition
 }
 
-// Observer records how reloads end; metrics.Metrics is one. Its methods are called
-// by one goroutine at a time.
+// Observer records the results of reloads; metrics.Metrics implements it. Its methods
+// are called by one goroutine at a time.
 type Observer interface {
 	Reloaded(result metrics.Result, at time.Time)
 	Degraded(yes bool)
@@ -64,55 +64,56 @@ type Observer interface {
 	Inherits(counts metrics.Inherited)
 }
 
-// Options are the steps of a reload and what goes around them. Activate is needed,
-// and Source and Translator where documents are served; the rest may be zero.
+// Options configure a Reloader. Activate is required, and Source and Translator are
+// required unless bundles are delivered; other fields may be zero.
 type Options struct {
 	Source     Source
 	Translator Translator
-	// Again makes the newest bundle be delivered once more, though it was before. It is
-	// called where there is no Source, and must not wait for the delivery.
+	// Again requests that the newest bundle is delivered once more. It is called if there
+	// is no Source, and must not wait for the delivery.
 	Again func()
-	// Build is what bundles say of themselves.
+	// Build is the build information in the manifests of bundles.
 	Build bundles.BuildOptions
-	// Activate compiles a bundle's rules and refuses what bundles.Compile refuses.
+	// Activate compiles the rules of a bundle. It must return an error for a bundle that
+	// bundles.Compile rejects.
 	Activate func(ctx context.Context, b *bundles.Bundle) (decision.Policies, error)
-	// StateDir is where the last good bundle is kept for a restart with broken
-	// documents. Empty: nowhere.
+	// StateDir is the directory that stores the last good bundle, for a restart with
+	// invalid documents. Empty means that bundles are not stored.
 	StateDir string
 	// Kept is how many revisions the state directory keeps to go back to; zero means
 	// defaultKept.
 	Kept int
-	// Keys, if set, must have signed what the state directory holds, as they must
-	// what is delivered.
+	// Keys, if set, verify the bundles in the state directory, in the same way as
+	// delivered bundles.
 	Keys     *bundles.Keys
 	Observer Observer
 	Logger   *slog.Logger
 	Now      func() time.Time
 }
 
-// Reloader serves the newest good revision. It is safe for concurrent use.
+// Reloader keeps the newest good revision active. It is safe for concurrent use.
 type Reloader struct {
 	o      Options
 	state  *state // nil without a state directory
 	active atomic.Pointer[active]
 	commit atomic.Pointer[string] // of the last active documents; nil until it is known
 
-	mu      sync.Mutex // held through a whole reload
-	good    reading    // the documents that are served
-	refused reading    // documents that will fail again
-	checked string     // Rules of the last bundle with tests that passed its check
-	pinned  string     // the revision that stays; empty: the newest is served
-	newest  string     // revision that came last from the source
-	behind  bool       // that is another one than what is pinned
+	mu      sync.Mutex  // held during a whole reload; protects the fields below
+	good    translation // of the documents of the active revision
+	refused translation // of documents that would fail again
+	checked string      // Rules of the last bundle with tests that passed its check
+	pinned  string      // the pinned revision; empty if none is
+	newest  string      // the last revision from the source
+	behind  bool        // newest differs from the pinned revision
 	// readCommit is the commit of the documents that were activated last.
 	readCommit string
 	highest    int64 // sequence number of what was delivered and not refused
 
-	statusMu sync.Mutex // held to read and write status, never longer
+	statusMu sync.Mutex // held to read and write status, for a short time
 	status   Status
 }
 
-// active is the revision in service. It is never changed.
+// active is the active revision. It is immutable.
 type active struct {
 	policies decision.Policies
 	signer   bundles.Key // zero if signatures are not checked
@@ -130,23 +131,23 @@ func (r *Reloader) Current() decision.Policies {
 	return noRevision
 }
 
-// Revision is the active revision, empty without one.
+// Revision returns the active revision, empty without one.
 func (r *Reloader) Revision() string { return r.Current().Revision() }
 
 // Ready reports whether a revision is active.
 func (r *Reloader) Ready() bool { return r.active.Load() != nil }
 
-// reading is the result of translating documents. Translating the same documents again
-// gives the same result.
-type reading struct {
+// translation is the result of translating documents. Translating the same documents
+// again gives the same result.
+type translation struct {
 	key  string
 	list diag.List
 	err  error
-	// conditions are of gateway policies where the documents have errors.
+	// conditions of gateway policies; set if the documents have errors.
 	conditions map[string][]tables.GatewayCondition
 }
 
-// New returns a Reloader that serves nothing yet.
+// New returns a Reloader without an active revision.
 func New(o Options) *Reloader {
 	if o.Again == nil {
 		o.Again = func() {}
@@ -171,10 +172,10 @@ func New(o Options) *Reloader {
 	return r
 }
 
-// Load reloads for the first time. Where the documents cannot be served, the
-// last good bundle of the state directory is, if there is one. The error says
-// why the documents are not what is served; a server may go on in any case, it
-// is ready when Ready says so.
+// Load reloads for the first time. If the documents cannot be activated, it activates
+// the last good bundle of the state directory, if there is one. It returns an error if
+// the documents are not active. A server can continue after an error; Ready reports
+// whether a revision is active.
 func (r *Reloader) Load(ctx context.Context) error {
 	r.restorePin(ctx)
 	err := r.Reload(ctx)
@@ -184,8 +185,8 @@ func (r *Reloader) Load(ctx context.Context) error {
 	return err
 }
 
-// Run watches the source and reloads until ctx is done. The error is of a watch
-// that ended by itself.
+// Run watches the source and reloads until ctx is done. It returns an error if the watch
+// fails.
 func (r *Reloader) Run(ctx context.Context) error {
 	notices := make(chan struct{}, 1)
 	ended := make(chan error, 1)
@@ -193,14 +194,14 @@ func (r *Reloader) Run(ctx context.Context) error {
 		ended <- r.o.Source.Watch(ctx, func() {
 			select {
 			case notices <- struct{}{}:
-			default: // one is waiting already; what it will read includes this
+			default: // a reload is pending already and will read this change
 			}
 		})
 	}()
 	for {
 		select {
 		case <-notices:
-			_ = r.Reload(ctx) // it has logged its error and shows it in the status
+			_ = r.Reload(ctx) // the error is logged and part of the status
 		case err := <-ended:
 			if ctx.Err() != nil {
 				return nil
@@ -210,9 +211,8 @@ func (r *Reloader) Run(ctx context.Context) error {
 	}
 }
 
-// Reload brings the documents as they are now into service, if they are not yet.
-// After an error the revision served is the one before. Reloads run one at a
-// time.
+// Reload activates the current documents unless they are active. If it returns an error,
+// the active revision is unchanged. Reloads run one at a time.
 func (r *Reloader) Reload(ctx context.Context) error {
 	r.mu.Lock()
 	defer r.mu.Unlock()
@@ -223,34 +223,34 @@ func (r *Reloader) Reload(ctx context.Context) error {
 		whole.End(ctx.Err())
 		return ctx.Err() // cancelled by the caller: not a failure to record
 	}
-	r.conclude(ctx, outcome, began)
+	r.record(ctx, outcome, began)
 	whole.End(outcome.err)
 	return outcome.err
 }
 
-// outcome is how one attempt ended.
+// outcome is the result of one attempt to reload or deliver.
 type outcome struct {
 	result metrics.Result
 	list   diag.List
 	err    error
-	// bundle is what was built; nil where the documents were known already.
+	// bundle is the new bundle; nil if the documents have not changed.
 	bundle *bundles.Bundle
 	// commit is where the documents are from; empty without git.
 	commit string
-	// known says that this has been said before: no need to log it again.
+	// known means that the previous attempt had the same result, which was logged.
 	known bool
-	// unread says that there was nothing to refuse: the source gave nothing.
+	// unread means that the source provided no documents or bundle.
 	unread bool
-	// source is where what was brought came from; empty is documents.
+	// source is the Status.From of the bundle; empty means documents.
 	source string
-	// conditions are as in a reading.
+	// conditions are those of the translation.
 	conditions map[string][]tables.GatewayCondition
 }
 
 func (r *Reloader) attempt(ctx context.Context) (out outcome) {
 	defer func() {
 		if cause := recover(); cause != nil {
-			// A bug in a step must not take the served revision with it.
+			// A panic in a step must not affect the active revision.
 			r.o.Logger.Error("reload panicked", "panic", cause, "stack", string(debug.Stack()))
 			out = outcome{result: metrics.Refused, list: out.list, err: fmt.Errorf("panic while reloading: %v", cause)}
 		}
@@ -262,7 +262,7 @@ func (r *Reloader) attempt(ctx context.Context) (out outcome) {
 	key := snapshot.Key() + fmt.Sprint(list)
 	switch key {
 	case r.good.key:
-		r.refused = reading{} // if the rejected documents return, they are reported again
+		r.refused = translation{} // if the rejected documents return, they are reported again
 		return outcome{result: metrics.Unchanged, list: r.good.list, known: true, commit: snapshot.Commit}
 	case r.refused.key:
 		return outcome{result: metrics.Refused, list: r.refused.list, err: r.refused.err, known: true, conditions: r.refused.conditions}
@@ -270,15 +270,15 @@ func (r *Reloader) attempt(ctx context.Context) (out outcome) {
 	result, list, err := r.translate(ctx, snapshot, list)
 	if err != nil {
 		conditions := r.o.Translator.PolicyConditions()
-		if final(list) {
-			r.refused = reading{key, list, err, conditions}
+		if isFinal(list) {
+			r.refused = translation{key, list, err, conditions}
 		}
 		return outcome{result: metrics.Refused, list: list, err: err, conditions: conditions}
 	}
 	out = r.buildAndActivate(ctx, result, list, snapshot.Commit)
 	out.commit = snapshot.Commit
 	if out.err == nil {
-		r.good, r.refused = reading{key: key, list: list}, reading{}
+		r.good, r.refused = translation{key: key, list: list}, translation{}
 	}
 	return out
 }
@@ -294,15 +294,15 @@ func (r *Reloader) snapshot(ctx context.Context) (snapshot source.Snapshot, list
 	return snapshot, list, err
 }
 
-// translate adds to what the snapshot's list has already. With an error, which is of
-// the documents, there is no result.
+// translate adds its diagnostics to list, those of the snapshot. It returns an error if
+// the documents have errors; the result is nil then.
 func (r *Reloader) translate(ctx context.Context, snapshot source.Snapshot, list diag.List) (result *translator.Result, all diag.List, err error) {
 	err = progress.Do(ctx, progress.Translate, func(ctx context.Context) error {
 		var more diag.List
 		result, more = r.o.Translator.Translate(ctx, snapshot)
 		all = append(list, more...).Sorted()
 		if result == nil || all.HasErrors() {
-			return refuse(all)
+			return errorOf(all)
 		}
 		progress.FromContext(ctx).Set(progress.Documents, result.Documents)
 		return nil
@@ -345,7 +345,7 @@ func (r *Reloader) activateIfNew(ctx context.Context, b *bundles.Bundle, list di
 }
 
 func (r *Reloader) activate(ctx context.Context, b *bundles.Bundle) error {
-	// What decides is checked when it is compiled to be activated; tests are not.
+	// Activate checks the rules that decide, but not tests.
 	if rules := b.RegoHash(); b.HasTests() && rules != r.checked {
 		err := progress.Do(ctx, progress.Check, func(context.Context) error { return bundles.Check(b) })
 		if err != nil {
@@ -366,8 +366,8 @@ func (r *Reloader) activate(ctx context.Context, b *bundles.Bundle) error {
 	return nil
 }
 
-// refuse is the error of documents that do not compile.
-func refuse(list diag.List) error {
+// errorOf returns the error for documents with the diagnostics of list.
+func errorOf(list diag.List) error {
 	at := slices.IndexFunc(list, func(d diag.Diagnostic) bool { return d.Severity == diag.Error })
 	if at < 0 {
 		return errors.New("the documents gave neither a result nor an error")
@@ -378,9 +378,9 @@ func refuse(list diag.List) error {
 		n, first.File, first.Line, first.Column, first.Code, first.Message)
 }
 
-// final reports whether the same documents would be refused again. Not where it
-// was the world that ended their translation.
-func final(list diag.List) bool {
+// isFinal reports whether the same documents would be rejected again. That is not so if
+// an external failure ended their translation.
+func isFinal(list diag.List) bool {
 	return list.HasErrors() && !slices.ContainsFunc(list, func(d diag.Diagnostic) bool { return d.Code == diag.Interrupted })
 }
 

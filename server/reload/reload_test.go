@@ -263,8 +263,8 @@ func TestLog(t *testing.T) {
 		{"a", nil, 0},
 		{"bad", []string{"at=a.yaml:3:7", "code=dangling-role", "level=ERROR", "last good revision"}, 2},
 		{"bad", nil, 0},
-		{"a", []string{"served again"}, 1},
-		{"a/2", []string{"meaning did not"}, 1},
+		{"a", []string{"active again"}, 1},
+		{"a/2", []string{"the revision did not"}, 1},
 		{"many", []string{"further diagnostics not logged", "diagnostics=1480"}, maxLogged + 2},
 	}
 	for _, step := range steps {

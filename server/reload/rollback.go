@@ -14,7 +14,7 @@ import (
 const fromRollback = "rollback"
 
 // ErrNotPinned is the error of a rollback that succeeded but whose pin was not written.
-var ErrNotPinned = errors.New("the revision is served, and will not be after a restart")
+var ErrNotPinned = errors.New("the revision is active, but will not be after a restart")
 
 // Revisions returns the stored revisions, newest first. It returns ErrNoState without a
 // state directory.
@@ -32,7 +32,8 @@ func (r *Reloader) Revisions() ([]Kept, error) {
 	for i := range kept {
 		kept[i].Active = kept[i].Revision == active
 		kept[i].Pinned = kept[i].Revision == r.pinned
-		// What cannot be read is listed without: to go back to it will say why.
+		// A bundle that cannot be read is listed without details; a rollback to it
+		// reports the error.
 		if m, err := r.state.manifest(kept[i].Revision); err == nil {
 			kept[i].Commit, kept[i].Sequence = m.Metadata.Commit, m.Metadata.Sequence
 		}
@@ -58,19 +59,20 @@ func (r *Reloader) Rollback(ctx context.Context, revision string) (err error) {
 		return err
 	}
 	if r.Revision() != revision {
-		if err := r.revive(ctx, b); err != nil {
+		if err := r.activateGuarded(ctx, b); err != nil {
 			return err
 		}
 	}
-	// Only what is served is pinned: a pin that does not activate would be found at
-	// the next start, when there is nothing else to serve.
+	// The pin is written after the activation: a revision that cannot be activated
+	// would leave the next start without any revision.
 	err = errors.Join(r.state.pin(revision), r.rolledBack(b))
-	r.pins(b)
+	r.recordPin(b)
 	describe(whole, b)
-	r.stateFails(err)
+	r.setStateError(err)
 	r.o.Logger.Warn("rolled back", "revision", revision, "error", err)
 	if err != nil {
-		// Who goes back has a reason not to wait for the disk.
+		// The rollback remains in effect: an operator who rolls back must not have to
+		// wait for the disk.
 		return fmt.Errorf("revision %s: %w", revision, errors.Join(ErrNotPinned, err))
 	}
 	return nil
@@ -88,11 +90,11 @@ func (r *Reloader) Release(ctx context.Context) error {
 	err := r.state.pin("")
 	if err == nil {
 		r.pinned, r.behind = "", false
-		r.good, r.refused = reading{}, reading{} // what is read next is served
+		r.good, r.refused = translation{}, translation{} // the next documents are activated
 		r.statusMu.Lock()
 		r.status.Pinned = ""
 		r.statusMu.Unlock()
-		r.o.Logger.Info("released, the newest is served again")
+		r.o.Logger.Info("pin released, newer revisions are activated again")
 	}
 	r.mu.Unlock()
 	switch {
@@ -105,14 +107,14 @@ func (r *Reloader) Release(ctx context.Context) error {
 	return r.Reload(ctx)
 }
 
-// pins writes down that a revision is pinned and served. r.mu is held.
-func (r *Reloader) pins(b *bundles.Bundle) {
+// recordPin records that b is active and pinned. It is called with r.mu held.
+func (r *Reloader) recordPin(b *bundles.Bundle) {
 	now := r.o.Now()
 	r.pinned = b.Manifest.Revision
 	r.behind = r.newest != "" && r.newest != r.pinned
-	r.good, r.refused = reading{}, reading{} // the documents are compared with it
+	r.good, r.refused = translation{}, translation{} // newer documents are compared with it
 	r.statusMu.Lock()
-	r.shows(b, now)
+	r.setBundle(b, now)
 	r.status.Pinned, r.status.Source, r.status.Ready = r.pinned, fromRollback, true
 	r.status.Degraded = r.status.Degraded || r.behind
 	degraded := r.status.Degraded
@@ -122,8 +124,9 @@ func (r *Reloader) pins(b *bundles.Bundle) {
 	r.o.Observer.Serves(r.pinned)
 }
 
-// restorePin serves what was pinned before the restart. What cannot be served is
-// said, and not taken for "nothing is pinned": the newest documents were wrong once.
+// restorePin activates the revision that was pinned before the restart. If it cannot be
+// activated, the pin remains and the error is logged: the newest documents were rolled
+// back for a reason.
 func (r *Reloader) restorePin(ctx context.Context) {
 	if r.state == nil {
 		return
@@ -138,17 +141,17 @@ func (r *Reloader) restorePin(ctx context.Context) {
 	defer func() { whole.End(err) }()
 	var b *bundles.Bundle
 	if err == nil {
-		b, err = r.reviveFrom(ctx, func() (*bundles.Bundle, error) { return r.state.open(revision) })
+		b, err = r.activateStored(ctx, func() (*bundles.Bundle, error) { return r.state.open(revision) })
 	}
 	if err != nil {
-		r.o.Logger.Error("what is pinned cannot be served", "revision", revision, "error", err)
+		r.o.Logger.Error("the pinned revision cannot be activated", "revision", revision, "error", err)
 		r.pinned = revision
-		r.stateFails(err)
+		r.setStateError(err)
 		r.statusMu.Lock()
 		r.status.Pinned = revision
 		r.statusMu.Unlock()
 		return
 	}
-	r.pins(b)
+	r.recordPin(b)
 	r.o.Logger.Warn("serving the pinned revision", "revision", revision)
 }

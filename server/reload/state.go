@@ -14,16 +14,15 @@ import (
 	"github.com/writ-policy/writ/translator/progress"
 )
 
-// stateFile is the last good bundle, as a tarball any OPA could load.
+// stateFile is the last good bundle, as a tarball that a stock OPA can load.
 const stateFile = "bundle.tar.gz"
 
-// state keeps one bundle in a directory. It belongs to one reload at a time.
+// state stores bundles in the state directory. It is not safe for concurrent use.
 type state struct {
 	dir   string
-	saved string // revision that is on disk, as far as is known
-	// unsaved is a bundle that is served and could not be written, unkept a revision
-	// that is written and not yet among those to go back to, unpinned one whose pin
-	// could not be: all are tried again.
+	saved string // the revision on disk; empty if unknown
+	// Writes that failed and are tried again: unsaved is the active bundle, unkept a
+	// revision that is not yet linked for a rollback, unpinned one whose pin is missing.
 	unsaved  *bundles.Bundle
 	unkept   string
 	unpinned string
@@ -32,10 +31,10 @@ type state struct {
 	most        int           // revisions that are kept to go back to
 	keys        *bundles.Keys // one of which must have signed what is kept; nil: no signature is needed
 
-	create func(dir, pattern string) (file, error) // where tests have disks that fail
+	create func(dir, pattern string) (file, error) // replaced in tests
 }
 
-// file is what a state needs of os.File.
+// file is the part of os.File that state uses.
 type file interface {
 	io.WriteCloser
 	Sync() error
@@ -46,10 +45,10 @@ func newState(dir string) *state {
 	return &state{dir: dir, create: func(dir, pattern string) (file, error) { return os.CreateTemp(dir, pattern) }}
 }
 
-// save writes the bundle, and with nil whatever could not be written before. It
-// reports whether there was anything to write. A bundle is written beside the one
-// that is there and put in its place when all of it is on disk: whenever the machine
-// stops, one of the two is whole.
+// save writes the bundle; with nil, it repeats writes that failed before. It reports
+// whether there was anything to write, and returns an error if writing fails. A bundle
+// is written to a temporary file that replaces the stored one when it is complete on
+// disk, so that a crash leaves one complete bundle.
 func (s *state) save(b *bundles.Bundle) (bool, error) {
 	if b != nil {
 		s.unsaved = nil
@@ -57,7 +56,7 @@ func (s *state) save(b *bundles.Bundle) (bool, error) {
 			s.unsaved = b
 		}
 	}
-	tried := s.pending()
+	tried := s.hasPending()
 	// The commit is first: one that is newer than the bundle is an error of no consequence,
 	// an older one would let an older commit return.
 	if err := s.saveCommit(); err != nil {
@@ -65,13 +64,13 @@ func (s *state) save(b *bundles.Bundle) (bool, error) {
 	}
 	if b := s.unsaved; b != nil {
 		if err := s.write(b); err != nil {
-			return true, fmt.Errorf("keep revision %s: %w", b.Manifest.Revision, bare(err))
+			return true, fmt.Errorf("keep revision %s: %w", b.Manifest.Revision, withoutPath(err))
 		}
 		s.saved, s.unsaved, s.unkept = b.Manifest.Revision, nil, b.Manifest.Revision
 	}
 	if s.unkept != "" {
 		if err := s.keep(s.unkept); err != nil {
-			return true, fmt.Errorf("keep revision %s to go back to: %w", s.unkept, bare(err))
+			return true, fmt.Errorf("keep revision %s to go back to: %w", s.unkept, withoutPath(err))
 		}
 		s.unkept = ""
 	}
@@ -81,8 +80,8 @@ func (s *state) save(b *bundles.Bundle) (bool, error) {
 	return tried, nil
 }
 
-// pending reports whether there is anything that could not be written before.
-func (s *state) pending() bool {
+// hasPending reports whether writes have failed and must be repeated.
+func (s *state) hasPending() bool {
 	return s.unsaved != nil || s.unkept != "" || s.unpinned != "" || s.uncommitted != ""
 }
 
@@ -95,7 +94,7 @@ func (s *state) write(b *bundles.Bundle) error {
 	if err != nil {
 		return err
 	}
-	defer os.Remove(f.Name()) // gone already when it has been put in place
+	defer os.Remove(f.Name()) // does nothing after the rename
 	err = b.WriteTar(f)
 	if err == nil {
 		err = f.Sync()
@@ -112,7 +111,7 @@ func (s *state) write(b *bundles.Bundle) error {
 	return syncFolder(s.dir)
 }
 
-// sweep removes what a process that was killed while writing left behind.
+// sweep removes temporary files of a process that was killed.
 func (s *state) sweep() {
 	for _, pattern := range []string{stateFile + ".*.tmp", keptFolder + "/*.tmp", pinFile + ".tmp", commitFile + ".tmp"} {
 		left, err := filepath.Glob(filepath.Join(s.dir, pattern))
@@ -125,7 +124,7 @@ func (s *state) sweep() {
 	}
 }
 
-// syncFolder makes a rename in the folder last.
+// syncFolder makes a rename in the folder durable.
 func syncFolder(dir string) error {
 	f, err := os.Open(dir)
 	if err != nil {
@@ -135,9 +134,8 @@ func syncFolder(dir string) error {
 	return f.Sync()
 }
 
-// bare takes the machine's paths out of a file error: it is shown in the status,
-// to callers who need not know them.
-func bare(err error) error {
+// withoutPath removes paths from a file error, which the status shows to clients.
+func withoutPath(err error) error {
 	var at *fs.PathError
 	var moved *os.LinkError
 	switch {
@@ -149,8 +147,8 @@ func bare(err error) error {
 	return err
 }
 
-// openRegular opens a file without waiting: in its place could be a pipe
-// without a writer, or a device that never ends.
+// openRegular opens a regular file. It returns an error for other files, such as a pipe
+// without a writer or an endless device, without blocking on them.
 func openRegular(path string) (*os.File, error) {
 	f, err := os.OpenFile(path, os.O_RDONLY|syscall.O_NONBLOCK, 0)
 	if err != nil {
@@ -163,24 +161,24 @@ func openRegular(path string) (*os.File, error) {
 	return f, nil
 }
 
-// load reads the kept bundle. Without one it is fs.ErrNotExist; a file that is
-// not exactly what was written is an error that names it.
+// load reads the stored bundle. It returns fs.ErrNotExist if there is none, and an error
+// that names the file if its content is not a valid bundle.
 func (s *state) load() (*bundles.Bundle, error) {
 	f, err := openRegular(filepath.Join(s.dir, stateFile))
 	if err != nil {
-		return nil, fmt.Errorf("the kept %s: %w", stateFile, bare(err))
+		return nil, fmt.Errorf("the kept %s: %w", stateFile, withoutPath(err))
 	}
 	defer f.Close()
 	b, err := bundles.ReadSigned(f, s.keys)
 	if err != nil {
-		return nil, fmt.Errorf("the kept %s: %w", stateFile, bare(err))
+		return nil, fmt.Errorf("the kept %s: %w", stateFile, withoutPath(err))
 	}
 	return b, nil
 }
 
-// keep saves what is served now, or what could not be saved before.
+// keep stores the active bundle, or repeats writes that failed before.
 func (r *Reloader) keep(ctx context.Context, b *bundles.Bundle) {
-	if r.state == nil || b == nil && !r.state.pending() {
+	if r.state == nil || b == nil && !r.state.hasPending() {
 		return
 	}
 	var tried bool
@@ -188,14 +186,14 @@ func (r *Reloader) keep(ctx context.Context, b *bundles.Bundle) {
 		tried, err = r.state.save(b)
 		return err
 	})
-	if tried && r.stateFails(err) && err != nil { // it is tried again at every look
-		r.o.Logger.Error("the last good revision is not kept for a restart", "error", err)
+	if tried && r.setStateError(err) && err != nil { // logged once, though tried at each reload
+		r.o.Logger.Error("the last good revision cannot be stored for a restart", "error", err)
 	}
 }
 
-// stateFails shows what is wrong with the state directory; nil: nothing is. It reports
-// whether that is news.
-func (r *Reloader) stateFails(err error) bool {
+// setStateError records the error of the state directory, nil for none. It reports
+// whether the error changed.
+func (r *Reloader) setStateError(err error) bool {
 	r.statusMu.Lock()
 	news := r.status.StateError != text(err)
 	r.status.StateError = text(err)
@@ -204,7 +202,7 @@ func (r *Reloader) stateFails(err error) bool {
 	return news
 }
 
-// restore serves the kept bundle, if there is one and it is whole.
+// restore activates the stored bundle if there is a valid one.
 func (r *Reloader) restore(ctx context.Context) {
 	if r.state == nil {
 		return
@@ -215,41 +213,41 @@ func (r *Reloader) restore(ctx context.Context) {
 		return
 	}
 	ctx, whole := progress.Start(ctx, progress.Restore)
-	b, err := r.reviveFrom(ctx, r.state.load)
+	b, err := r.activateStored(ctx, r.state.load)
 	defer func() { whole.End(err) }()
-	r.stateFails(err)
+	r.setStateError(err)
 	now := r.o.Now()
 	r.statusMu.Lock()
 	if err == nil {
-		r.shows(b, now)
+		r.setBundle(b, now)
 		r.status.Ready, r.status.Degraded, r.status.Source = true, true, fromState
 	}
 	r.statusMu.Unlock()
 	if err != nil {
-		r.o.Logger.Error("the kept revision is refused", "error", err)
+		r.o.Logger.Error("the stored revision cannot be activated", "error", err)
 		return
 	}
 	r.state.saved = b.Manifest.Revision
 	r.o.Observer.Degraded(true)
 	r.o.Observer.Serves(b.Manifest.Revision)
-	r.o.Logger.Warn("serving the revision kept before the restart", "revision", b.Manifest.Revision)
+	r.o.Logger.Warn("serving the revision stored before the restart", "revision", b.Manifest.Revision)
 }
 
-// reviveFrom reads a kept bundle and activates it.
-func (r *Reloader) reviveFrom(ctx context.Context, read func() (*bundles.Bundle, error)) (b *bundles.Bundle, err error) {
+// activateStored reads a kept bundle and activates it.
+func (r *Reloader) activateStored(ctx context.Context, read func() (*bundles.Bundle, error)) (b *bundles.Bundle, err error) {
 	err = progress.Do(ctx, progress.Read, func(context.Context) error {
 		b, err = read()
 		return err
 	})
 	if err == nil {
 		describe(progress.FromContext(ctx), b)
-		err = r.revive(ctx, b)
+		err = r.activateGuarded(ctx, b)
 	}
 	return b, err
 }
 
-// revive activates a kept bundle as carefully as a new one.
-func (r *Reloader) revive(ctx context.Context, b *bundles.Bundle) (err error) {
+// activateGuarded activates a stored bundle; a panic becomes an error.
+func (r *Reloader) activateGuarded(ctx context.Context, b *bundles.Bundle) (err error) {
 	defer func() {
 		if cause := recover(); cause != nil {
 			err = fmt.Errorf("panic while activating the kept %s: %v", stateFile, cause)

@@ -246,7 +246,7 @@ func TestLogOfFailingState(t *testing.T) {
 			t.Errorf("tried %d times after %d looks", tried, i+1)
 		}
 	}
-	if got := strings.Count(out.String(), "not kept for a restart"); got != 2 {
+	if got := strings.Count(out.String(), "cannot be stored for a restart"); got != 2 {
 		t.Errorf("logged %d times, want once for each revision:\n%s", got, out.String())
 	}
 }

@@ -14,10 +14,10 @@ import (
 	"github.com/writ-policy/writ/translator/tables"
 )
 
-// maxDiagnostics bounds what a status shows of a directory full of mistakes.
+// maxDiagnostics is the maximum number of diagnostics in a status.
 const maxDiagnostics = 100
 
-// maxLogged bounds what one reload writes of them to the log.
+// maxLogged is the maximum number of diagnostics that one reload logs.
 const maxLogged = 20
 
 // Where the active revision came from.
@@ -26,43 +26,44 @@ const (
 	fromState     = "state"
 )
 
-// Status says what is served and how the last attempts went. Times are zero, and
-// left out of JSON, until there is something to say.
+// Status describes the active revision and the last attempts. Times that have not
+// occurred are zero and absent from the JSON.
 type Status struct {
 	Ready bool `json:"ready"`
-	// Degraded is set while something older than the newest documents is served.
+	// Degraded is set while the active revision is older than the newest documents.
 	Degraded bool `json:"degraded"`
-	// Revision is served since Since; it came from the documents or, after a
-	// restart with broken ones, from the state directory.
+	// Revision is active since Since. From is documents or, after a restart with
+	// invalid documents, state.
 	Revision string    `json:"revision"`
 	Since    time.Time `json:"since,omitzero"`
 	Source   string    `json:"source"`
-	// Pinned is the revision that stays whatever the documents say; empty: none.
+	// Pinned is the pinned revision, which newer documents do not replace; empty if
+	// none is pinned.
 	Pinned string `json:"pinned,omitempty"`
-	// Bundle is what the active revision says of itself.
+	// Bundle is the manifest of the active revision.
 	Bundle *bundles.Metadata `json:"bundle,omitempty"`
-	// LastAttempt is when the documents were last looked at, LastSuccess when
-	// they were last found to be, or made to be, what is served.
+	// LastAttempt is when the documents were last read, LastSuccess when they were last
+	// activated or found unchanged.
 	LastAttempt time.Time `json:"lastAttempt,omitzero"`
 	LastSuccess time.Time `json:"lastSuccess,omitzero"`
-	// LastError is why the last attempt failed; empty after one that did not.
+	// LastError is the error of the last attempt; empty if it succeeded.
 	LastError string `json:"lastError"`
-	// StateError is why the last good bundle could not be kept or read.
+	// StateError is the error of storing or reading the last good bundle.
 	StateError string `json:"stateError"`
 	// Errors and Warnings count the diagnostics of the last attempt, of which
 	// Diagnostics has the first.
 	Errors      int          `json:"errors"`
 	Warnings    int          `json:"warnings"`
 	Diagnostics []Diagnostic `json:"diagnostics"`
-	// PolicyConditions says, by locator, which gateway policies are accepted while the
+	// PolicyConditions holds the conditions of gateway policies by locator, while the
 	// documents of the last attempt have errors.
 	PolicyConditions map[string][]tables.GatewayCondition `json:"policyConditions,omitempty"`
 
-	// behindSince is when an attempt first failed to bring in what is newest.
+	// behindSince is when the active revision was first found older than its source.
 	behindSince time.Time
 }
 
-// Diagnostic is one diagnostic as every JSON of writ has it.
+// Diagnostic is the JSON form of a diagnostic in all outputs of writ.
 type Diagnostic struct {
 	File     string `json:"file"`
 	Line     int    `json:"line"`
@@ -73,7 +74,7 @@ type Diagnostic struct {
 	Hint     string `json:"hint"`
 }
 
-// Status is a copy of the present state. It waits for no reload.
+// Status returns a copy of the current status. It does not wait for a running reload.
 func (r *Reloader) Status() Status {
 	r.statusMu.Lock()
 	defer r.statusMu.Unlock()
@@ -82,7 +83,7 @@ func (r *Reloader) Status() Status {
 	if s.Diagnostics == nil {
 		s.Diagnostics = []Diagnostic{}
 	}
-	s.PolicyConditions = maps.Clone(s.PolicyConditions) // the lists are never changed
+	s.PolicyConditions = maps.Clone(s.PolicyConditions) // the lists are immutable
 	if s.Bundle != nil {
 		bundle := *s.Bundle
 		bundle.Counts, bundle.Entrypoints = maps.Clone(bundle.Counts), slices.Clone(bundle.Entrypoints)
@@ -91,8 +92,8 @@ func (r *Reloader) Status() Status {
 	return s
 }
 
-// Behind is for how long what is served has not been known to be the newest of its
-// source: zero after an attempt that found it to be.
+// Behind returns for how long the active revision has been older than its source; zero
+// after a successful attempt.
 func (r *Reloader) Behind() time.Duration {
 	r.statusMu.Lock()
 	defer r.statusMu.Unlock()
@@ -102,8 +103,8 @@ func (r *Reloader) Behind() time.Duration {
 	return max(r.o.Now().Sub(r.status.behindSince), 0)
 }
 
-// conclude writes down how an attempt ended: status, state, log, metrics.
-func (r *Reloader) conclude(ctx context.Context, out outcome, began time.Time) {
+// record records the result of an attempt in status, state directory, log and metrics.
+func (r *Reloader) record(ctx context.Context, out outcome, began time.Time) {
 	now := r.o.Now()
 	r.statusMu.Lock()
 	s := &r.status
@@ -118,7 +119,7 @@ func (r *Reloader) conclude(ctx context.Context, out outcome, began time.Time) {
 		}
 	}
 	if out.bundle != nil && out.err == nil {
-		r.shows(out.bundle, now)
+		r.setBundle(out.bundle, now)
 	}
 	s.Ready = r.Ready()
 	s.Degraded = s.Ready && (out.err != nil || r.behind)
@@ -128,7 +129,7 @@ func (r *Reloader) conclude(ctx context.Context, out outcome, began time.Time) {
 	case s.behindSince.IsZero():
 		s.behindSince = now
 	}
-	s.diagnosed(out.list)
+	s.setDiagnostics(out.list)
 	s.PolicyConditions = out.conditions
 	errors, warnings, degraded := s.Errors, s.Warnings, s.Degraded
 	r.statusMu.Unlock()
@@ -140,22 +141,22 @@ func (r *Reloader) conclude(ctx context.Context, out outcome, began time.Time) {
 		r.o.Observer.Serves(r.Revision())
 	}
 	if recovered {
-		r.o.Logger.Info("the newest documents are served again", "revision", r.Revision())
+		r.o.Logger.Info("the newest documents are active again", "revision", r.Revision())
 	}
 	r.logOutcome(out, now.Sub(began))
 	if out.err == nil {
 		r.activeCommit(out.commit)
 	}
-	// Last, since a disk may take its time: what is served is shown before.
+	// Last, because a disk can be slow: the status shows the active revision before.
 	r.keep(ctx, out.bundle)
-	r.concludes(progress.FromContext(ctx), out, errors, warnings)
+	r.endSpan(progress.FromContext(ctx), out, errors, warnings)
 }
 
-// concludes says of the attempt that is under way how it ended.
-func (r *Reloader) concludes(p *progress.Span, out outcome, errors, warnings int) {
+// endSpan ends the span of an attempt with its result.
+func (r *Reloader) endSpan(p *progress.Span, out outcome, errors, warnings int) {
 	result := string(out.result)
 	if out.known {
-		result = progress.Unchanged // whatever it was found to be before
+		result = progress.Unchanged // also if the same documents were rejected before
 	}
 	p.Set(progress.Outcome, result)
 	p.Set(progress.Source, cmp.Or(out.source, fromDocuments))
@@ -166,7 +167,7 @@ func (r *Reloader) concludes(p *progress.Span, out outcome, errors, warnings int
 	}
 }
 
-// describe says which bundle a phase is about.
+// describe adds the attributes of a bundle to a span.
 func describe(p *progress.Span, b *bundles.Bundle) {
 	p.Set(progress.Revision, b.Manifest.Revision)
 	if commit := b.Manifest.Metadata.Commit; commit != "" {
@@ -177,8 +178,9 @@ func describe(p *progress.Span, b *bundles.Bundle) {
 	}
 }
 
-// shows puts what a bundle says of itself into the status, which is locked.
-func (r *Reloader) shows(b *bundles.Bundle, now time.Time) {
+// setBundle copies the manifest of a bundle to the status. It is called with statusMu
+// held.
+func (r *Reloader) setBundle(b *bundles.Bundle, now time.Time) {
 	if r.status.Revision != b.Manifest.Revision {
 		r.status.Revision, r.status.Since = b.Manifest.Revision, now
 	}
@@ -186,7 +188,7 @@ func (r *Reloader) shows(b *bundles.Bundle, now time.Time) {
 	r.status.Bundle = &metadata
 }
 
-func (s *Status) diagnosed(list diag.List) {
+func (s *Status) setDiagnostics(list diag.List) {
 	s.Errors, s.Warnings = list.Count()
 	s.Diagnostics = nil
 	for _, d := range worst(list, maxDiagnostics) {
@@ -196,8 +198,8 @@ func (s *Status) diagnosed(list diag.List) {
 	}
 }
 
-// worst is up to n diagnostics, errors before warnings: a directory full of
-// warnings must not hide why it was refused.
+// worst returns up to n diagnostics, errors before warnings, so that warnings do not
+// hide why documents were rejected.
 func worst(list diag.List, n int) diag.List {
 	ordered := slices.Clone(list)
 	slices.SortStableFunc(ordered, func(a, b diag.Diagnostic) int { return cmp.Compare(a.Severity, b.Severity) })

@@ -36,7 +36,7 @@ var (
 	// ErrNotCommit is of a text that is not the hash of a commit.
 	ErrNotCommit = errors.New("must be the full hash of a commit")
 	// ErrNotPinned is of a rollback that was done, and will not last.
-	ErrNotPinned = errors.New("the revision is served, and will not be after a restart; the log says why")
+	ErrNotPinned = errors.New("the revision is active, but will not be after a restart; see the log")
 )
 
 // timeout bounds a rollback: reading, compiling and expanding a large bundle.
@@ -163,5 +163,5 @@ func (a *Admin) refusal(r *http.Request, err error) *exchange.Refusal {
 		return &exchange.Refusal{Status: http.StatusInternalServerError, Message: ErrNotPinned.Error()}
 	}
 	log.ErrorContext(r.Context(), "the active revision could not be changed", "error", err)
-	return &exchange.Refusal{Status: http.StatusInternalServerError, Message: "it could not be done; the log says why"}
+	return &exchange.Refusal{Status: http.StatusInternalServerError, Message: "it could not be done; see the log"}
 }
