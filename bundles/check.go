@@ -9,25 +9,10 @@ import (
 	"github.com/open-policy-agent/opa/v1/ast"
 
 	"github.com/writ-policy/writ/rego"
+	"github.com/writ-policy/writ/rego/builtin"
 	"github.com/writ-policy/writ/translator"
 	"github.com/writ-policy/writ/translator/tables"
 )
-
-// allowedCapabilities returns what Rego in a bundle may use: everything in this OPA version except
-// built-ins whose result depends on more than their arguments. time.now_ns is allowed,
-// because the engine sets its value. The caller owns the result.
-func allowedCapabilities() *ast.Capabilities {
-	all := ast.CapabilitiesForThisVersion()
-	kept := *all
-	kept.Builtins = nil
-	for _, builtin := range all.Builtins {
-		if !builtin.Nondeterministic || builtin.Name == ast.NowNanos.Name {
-			kept.Builtins = append(kept.Builtins, builtin)
-		}
-	}
-	kept.AllowNet = []string{}
-	return &kept
-}
 
 // Check compiles the Rego of a bundle, tests included. It returns an error, with file, line
 // and column for the author of an extension, if a module does not compile, its package is
@@ -47,7 +32,7 @@ func Compile(b *Bundle) (*ast.Compiler, error) { return compile(b, isModule) }
 
 func compile(b *Bundle, isIncluded func(path string) bool) (*ast.Compiler, error) {
 	modules := make(map[string]*ast.Module)
-	capabilities := allowedCapabilities()
+	capabilities := builtin.Capabilities()
 	for _, path := range slices.Sorted(maps.Keys(b.Files)) {
 		if !isIncluded(path) {
 			continue

@@ -23,7 +23,7 @@ const module = "github.com/writ-policy/writ"
 // flow is the packages in the order data goes through them. A package imports
 // earlier lines only; packages of one line do not meet.
 var flow = [][]string{
-	{"translator/jsontext"},
+	{"translator/jsontext", "rego/builtin"},
 	{"translator/diag", "translator/regotext", "rego", "translator/roles", "translator/progress", "translator/source/redirect"},
 	{"translator/syntax", "translator/tables", "translator/source"},
 	{"translator/source/git", "translator/emit", "translator/cel", "translator/directory"},
@@ -35,7 +35,7 @@ var flow = [][]string{
 	{"bundles"},
 	{"bundles/remote"},
 	{"server/decision"},
-	{"server/metrics", "server/trace", "server/auth", "server/memory", "server/engine/match", "server/engine/overdue"},
+	{"server/metrics", "server/trace", "server/auth", "server/memory", "server/engine/match", "server/engine/bounds", "server/engine/overdue"},
 	{"server/engine", "server/cache", "server/cluster", "server/audit", "server/point"},
 	{"server/api/exchange"},
 	{"server/api/access", "server/api/dashboard", "server/api/admin"},

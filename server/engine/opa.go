@@ -14,12 +14,16 @@ import (
 	"github.com/open-policy-agent/opa/v1/topdown"
 
 	"github.com/writ-policy/writ/server/decision"
+	"github.com/writ-policy/writ/server/engine/bounds"
 	"github.com/writ-policy/writ/server/engine/overdue"
 )
 
 // maxDirect is the largest number of hits without restrictions that the caller's own
 // goroutine evaluates: microseconds.
 const maxDirect = 100
+
+// maxAnswer bounds the bytes of an answer, because reading it is not interruptible.
+const maxAnswer = 16 << 20
 
 // query runs an OPA query with the input of an evaluation.
 func (e *Engine) query(ctx context.Context, query *rego.PreparedEvalQuery, v evaluation, now time.Time) (ast.Value, error) {
@@ -64,6 +68,9 @@ func (e *Engine) evaluateOPA(ctx context.Context, query *rego.PreparedEvalQuery,
 	value, ok := result[0].Expressions[0].Value.(ast.Value)
 	if !ok {
 		return nil, fmt.Errorf("OPA returned an unexpected result type %T", result[0].Expressions[0].Value)
+	}
+	if !bounds.IsWithin(value, maxAnswer) {
+		return nil, overdue.ErrMemory
 	}
 	return value, nil
 }

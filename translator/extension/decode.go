@@ -9,6 +9,7 @@ import (
 
 	"github.com/open-policy-agent/opa/v1/ast"
 
+	"github.com/writ-policy/writ/rego/builtin"
 	"github.com/writ-policy/writ/translator/diag"
 	"github.com/writ-policy/writ/translator/syntax"
 )
@@ -186,8 +187,12 @@ func (e *extensionReader) reference(ref ast.Ref, at *ast.Location) {
 		if name == ast.NowNanos.Name {
 			e.clock = true
 		}
-		if Unrepeatable(name) {
-			e.fail(at, len(name), diag.UnsafeExtension, "pass the fact in the request's attributes", "%s is not available: decisions must be repeatable", name)
+		if reason, excluded := builtin.IsExcluded(name); excluded {
+			hint := "docs/builtins.md lists the functions that may be called"
+			if reason == builtin.Repeatable {
+				hint = "pass the fact in the request's attributes"
+			}
+			e.fail(at, len(name), diag.UnsafeExtension, hint, "%s is not available: %s", name, reason)
 		}
 	}
 }
@@ -238,24 +243,4 @@ var requestKeys = []string{
 func requestKey(term *ast.Term) bool {
 	key, ok := term.Value.(ast.String)
 	return ok && slices.Contains(requestKeys, string(key))
-}
-
-// unrepeatableBuiltins answer differently from one time to the next though they
-// are not marked so: schemas may be fetched, certificates expire.
-var unrepeatableBuiltins = []string{
-	"json.match_schema", "json.verify_schema",
-	"crypto.x509.parse_and_verify_certificates", "crypto.x509.parse_and_verify_certificates_with_options",
-	"opa.runtime",
-}
-
-// Unrepeatable reports whether a name is a built-in function whose answer may
-// differ for the same request. The clock is the engine's, one instant for the
-// whole evaluation, and so is not.
-func Unrepeatable(name string) bool {
-	builtin, known := ast.BuiltinMap[name]
-	if !known || name == ast.NowNanos.Name {
-		return false
-	}
-	return builtin.IsNondeterministic() || strings.HasPrefix(name, "net.") || strings.HasPrefix(name, "rand.") ||
-		slices.Contains(unrepeatableBuiltins, name)
 }

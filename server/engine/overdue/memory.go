@@ -24,6 +24,8 @@ type canceler struct {
 	done     atomic.Bool
 	tooLarge bool // written by the evaluation, read after it
 
+	charged int // bytes
+
 	steps  uint32
 	began  time.Time // of the first look, as is the heap
 	before uint64
@@ -37,6 +39,15 @@ func (c *canceler) Cancelled() bool {
 		c.Cancel()
 	}
 	return c.done.Load()
+}
+
+// Charge counts the bytes of a result. It returns ErrMemory if they are more than the
+// heap may grow by, and must be called by the goroutine that calls Cancelled.
+func (c *canceler) Charge(bytes int) error {
+	if c.charged += bytes; c.charged > maxGrowth {
+		return ErrMemory
+	}
+	return nil
 }
 
 // isTooLarge reports whether the live heap grew by more than maxGrowth since the first

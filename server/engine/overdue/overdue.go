@@ -1,7 +1,7 @@
 // Package overdue runs evaluations for callers that wait no longer than they may. An
 // evaluation that goes on after its caller left is overdue. It takes a function and an
 // owner, returns the function's result or the reason for leaving, and knows neither
-// requests nor policies.
+// requests nor policies. Not part of the promised API; see package writ.
 //
 // Not part of the promised API; see package writ.
 //
@@ -36,7 +36,7 @@ import (
 // Reasons for which an evaluation is not begun, or is cancelled.
 var (
 	errRefused = errors.New("too many evaluations are still running after their deadline")
-	errMemory  = errors.New("the evaluation used too much memory")
+	ErrMemory  = errors.New("the evaluation used too much memory")
 )
 
 const (
@@ -216,7 +216,7 @@ func (c *call[T]) run() {
 	}()
 	c.value, c.err = c.evaluate(&c.cancel)
 	if c.cancel.tooLarge {
-		c.err = errMemory
+		c.err = ErrMemory
 	}
 }
 

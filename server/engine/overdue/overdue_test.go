@@ -159,8 +159,8 @@ func TestMemoryIsBounded(t *testing.T) {
 		}
 		return len(kept), nil
 	})
-	if !errors.Is(err, errMemory) || len(kept)<<22 > 4*maxGrowth {
-		t.Errorf("got %v after %d MiB, want %v", err, len(kept)*4, errMemory)
+	if !errors.Is(err, ErrMemory) || len(kept)<<22 > 4*maxGrowth {
+		t.Errorf("got %v after %d MiB, want %v", err, len(kept)*4, ErrMemory)
 	}
 }
 

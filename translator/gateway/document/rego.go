@@ -11,6 +11,7 @@ import (
 	"github.com/open-policy-agent/opa/v1/format"
 
 	"github.com/writ-policy/writ/rego"
+	"github.com/writ-policy/writ/rego/builtin"
 	"github.com/writ-policy/writ/translator/diag"
 	"github.com/writ-policy/writ/translator/extension"
 	"github.com/writ-policy/writ/translator/syntax"
@@ -163,8 +164,14 @@ func (r *bodyReader) reference(ref ast.Ref, at *ast.Location) {
 	switch {
 	case head == "data":
 		r.fail(at, diag.RegoBuiltin, "a rule's Rego reads input, and rules of its own", "%s is outside: other documents cannot be read", name)
-	case extension.Unrepeatable(name):
-		r.fail(at, diag.RegoBuiltin, "fetch it by a rule of metadata, and read input.auth.metadata", "%s is not available: decisions must be repeatable", name)
+	default:
+		if reason, excluded := builtin.IsExcluded(name); excluded {
+			hint := "docs/builtins.md lists the functions that may be called"
+			if reason == builtin.Repeatable {
+				hint = "fetch it by a rule of metadata, and read input.auth.metadata"
+			}
+			r.fail(at, diag.RegoBuiltin, hint, "%s is not available: %s", name, reason)
+		}
 	}
 }
 
