@@ -118,6 +118,12 @@ type Config struct {
 	// of concurrent requests. Requests beyond them are rejected.
 	MaxBody     int64
 	MaxInFlight int
+	// MaxValues is the maximum number of JSON values of one request, and
+	// MaxValuesInUse that of all requests together.
+	MaxValues      int
+	MaxValuesInUse int64
+	// MaxConnections is the maximum number of connections of callers.
+	MaxConnections int
 
 	// RequestTimeout bounds a request, including reading its body. EvaluationTimeout
 	// bounds each evaluation.
@@ -172,6 +178,9 @@ func Defaults() Config {
 		VisibilityCacheTTL: cache.DefaultTTL,
 		MaxBody:            1 << 20,
 		MaxInFlight:        512,
+		MaxValues:          20_000,
+		MaxValuesInUse:     400_000,
+		MaxConnections:     16_384,
 		RequestTimeout:     10 * time.Second,
 		EvaluationTimeout:  2 * time.Second,
 		ReadHeaderTimeout:  5 * time.Second,
@@ -251,6 +260,8 @@ func (c *Config) checkBounds() []error {
 		value int64
 	}{
 		{"the largest body", c.MaxBody}, {"the number of requests in flight", int64(c.MaxInFlight)},
+		{"the number of values of a request", int64(c.MaxValues)}, {"the number of values in use", c.MaxValuesInUse},
+		{"the number of connections", int64(c.MaxConnections)},
 		{"the number of connections of proxies", int64(c.EnvoyConnections)}, {"the memory for receiving checks", int64(c.EnvoyReceiveBytes)},
 		{"the request timeout", int64(c.RequestTimeout)}, {"the evaluation timeout", int64(c.EvaluationTimeout)},
 		{"the header timeout", int64(c.ReadHeaderTimeout)}, {"the read timeout", int64(c.ReadTimeout)},

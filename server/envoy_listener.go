@@ -27,6 +27,7 @@ func (s *Server) listenEnvoy(ctx context.Context) (*envoyListener, error) {
 		Current: s.reloader.Current, Metrics: s.metrics, Logger: s.log,
 		Identity: c.EnvoyIdentity, Timeout: c.EvaluationTimeout, MaxInFlight: c.MaxInFlight,
 		MaxMessage: int(c.MaxBody), MaxConnections: c.EnvoyConnections, ReceiveBytes: c.EnvoyReceiveBytes,
+		MaxValues: c.MaxValues, Values: s.values,
 	}
 	if s.tls != nil {
 		o.TLS = s.tls.config()

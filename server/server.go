@@ -22,6 +22,7 @@ import (
 	"github.com/writ-policy/writ/server/decision"
 	"github.com/writ-policy/writ/server/engine"
 	"github.com/writ-policy/writ/server/engine/overdue"
+	"github.com/writ-policy/writ/server/memory"
 	"github.com/writ-policy/writ/server/metrics"
 	"github.com/writ-policy/writ/server/reload"
 	"github.com/writ-policy/writ/server/trace"
@@ -36,6 +37,7 @@ type Server struct {
 	reloader  *reload.Reloader
 	handler   http.Handler
 	metrics   *metrics.Metrics
+	values    *memory.Budget // of all requests at all listeners
 	sources   sources
 	tokens    *auth.Tokens      // nil without a token file
 	operators *auth.Tokens      // nil without a file of operators' tokens
@@ -54,7 +56,7 @@ func New(c Config) (*Server, error) {
 	if err := c.Validate(); err != nil {
 		return nil, err
 	}
-	s := &Server{config: c, log: c.Logger, metrics: metrics.New()}
+	s := &Server{config: c, log: c.Logger, metrics: metrics.New(), values: memory.NewBudget(c.MaxValuesInUse)}
 	if s.log == nil {
 		s.log = slog.New(slog.DiscardHandler)
 	}
@@ -79,7 +81,7 @@ func New(c Config) (*Server, error) {
 	}, m)
 	o := api.Options{
 		Current: s.reloader.Current, Cache: kept, Metrics: m, Ready: s.ready, Status: s.status, Logger: s.log,
-		MaxBody: c.MaxBody, MaxInFlight: c.MaxInFlight, Timeout: c.RequestTimeout,
+		MaxBody: c.MaxBody, MaxValues: c.MaxValues, Values: s.values, MaxInFlight: c.MaxInFlight, Timeout: c.RequestTimeout,
 		Recorder: s.audit, SessionKey: c.SessionKey, EscalationKey: c.EscalationKey,
 	}
 	if s.sources.poke != nil && c.PokeSecret != "" {
@@ -240,6 +242,7 @@ func (s *Server) Run(ctx context.Context) error {
 	if err != nil {
 		return errors.Join(err, listener.Close(), proxies.close())
 	}
+	listener = memory.Listener(listener, s.config.MaxConnections, func() { s.metrics.Refused(metrics.ManyConnections) })
 	s.log.Info("listening", "address", listener.Addr().String(), "tls", s.tls != nil)
 	if s.config.Listening != nil {
 		s.config.Listening(listener.Addr())

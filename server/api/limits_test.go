@@ -17,6 +17,7 @@ import (
 
 	"github.com/writ-policy/writ/server/api/exchange"
 	"github.com/writ-policy/writ/server/api/kubernetes"
+	"github.com/writ-policy/writ/server/memory"
 	"github.com/writ-policy/writ/server/metrics"
 )
 
@@ -47,7 +48,9 @@ func TestHostileBodies(t *testing.T) {
 		{"lists 10,000 deep", []byte(`{"attributes":` + strings.Repeat("[", 10_000) + strings.Repeat("]", 10_000) + "}"), http.StatusBadRequest},
 		{"rubbish", []byte{0, 1, 2, 0xff, 0xfe, '{', '"', 0x80}, http.StatusBadRequest},
 		{"gzip", []byte{0x1f, 0x8b, 8, 0, 0, 0, 0, 0}, http.StatusBadRequest},
-		{"100,000 equal keys", []byte(`{"x":{` + strings.Repeat(`"a":1,`, 100_000) + `"b":1}}`), http.StatusBadRequest},
+		{"15,000 equal keys", []byte(`{"x":{` + strings.Repeat(`"a":1,`, 15_000) + `"b":1}}`), http.StatusBadRequest},
+		{"100,000 equal keys", []byte(`{"x":{` + strings.Repeat(`"a":1,`, 100_000) + `"b":1}}`), http.StatusRequestEntityTooLarge},
+		{"300,000 objects", []byte(`{"attributes":{"a":[` + strings.Repeat(`{},`, 300_000) + `{}]}}`), http.StatusRequestEntityTooLarge},
 		{"a broken rune at the end", []byte("{\"user\":\"\xe2\x82"), http.StatusBadRequest},
 		{"nothing", nil, http.StatusBadRequest},
 	}
@@ -142,6 +145,37 @@ func TestShedding(t *testing.T) {
 				if !strings.Contains(page, want+"\n") {
 					t.Errorf("got no line %q", want)
 				}
+			}
+		})
+	}
+}
+
+// The values of a body are charged while its request is answered. A request for which
+// the others leave too few is shed, before anything is made of its body.
+func TestValuesAreCharged(t *testing.T) {
+	for _, endpoint := range bodyEndpoints {
+		t.Run(endpoint.name, func(t *testing.T) {
+			f, values := &fake{}, memory.NewBudget(100)
+			m, o := endpoints(f, func(o *Options) { o.Values = values })
+			h := New(o)
+			values.Acquire(98)
+			w := send(h, http.MethodPost, endpoint.path, strings.NewReader(endpoint.body))
+			if w.Code != http.StatusServiceUnavailable || w.Header().Get("Retry-After") != "" || len(f.asked) > 0 {
+				t.Errorf("got %d, Retry-After %q, want 503 without", w.Code, w.Header().Get("Retry-After"))
+			}
+			if plain := !json.Valid(w.Body.Bytes()); plain != (endpoint.name == "sar") {
+				t.Errorf("got the body %s", w.Body)
+			}
+			values.Release(98)
+			if w := send(h, http.MethodPost, endpoint.path, strings.NewReader(endpoint.body)); w.Code != http.StatusOK {
+				t.Errorf("got %d with values left, want 200", w.Code)
+			}
+			if held := values.Held(); held != 0 {
+				t.Errorf("%d values are charged after the answers, want 0", held)
+			}
+			page := send(m.Handler(), http.MethodGet, "/", nil).Body.String()
+			if !strings.Contains(page, `writ_requests_refused_total{reason="values_in_use"} 1`) {
+				t.Error("the refusal is not counted")
 			}
 		})
 	}

@@ -16,6 +16,7 @@ import (
 	"github.com/writ-policy/writ/server/api/origin"
 	"github.com/writ-policy/writ/server/auth"
 	"github.com/writ-policy/writ/server/decision"
+	"github.com/writ-policy/writ/server/memory"
 	"github.com/writ-policy/writ/server/metrics"
 )
 
@@ -50,6 +51,10 @@ type Options struct {
 	Logger *slog.Logger
 	// MaxBody is the largest body in bytes; zero means defaultMaxBody.
 	MaxBody int64
+	// MaxValues is how many JSON values a body may have; zero means defaultMaxValues.
+	// Values is the budget of values of all requests together; nil is unlimited.
+	MaxValues int
+	Values    *memory.Budget
 	// MaxInFlight is how many requests for decisions are answered at a time;
 	// zero means defaultMaxInFlight.
 	MaxInFlight int
@@ -60,6 +65,7 @@ type Options struct {
 // Bounds where Options leave them at zero.
 const (
 	defaultMaxBody     = 1 << 20
+	defaultMaxValues   = 20_000
 	defaultMaxInFlight = 512
 	defaultTimeout     = 10 * time.Second
 )
@@ -69,7 +75,7 @@ func New(o Options) http.Handler {
 	o.setDefaults()
 	service := exchange.New(exchange.Options{
 		Current: o.Current, Authenticator: o.Authenticator, Metrics: o.Metrics, Logger: o.Logger,
-		MaxBody: o.MaxBody, MaxInFlight: o.MaxInFlight, Timeout: o.Timeout,
+		MaxBody: o.MaxBody, MaxValues: o.MaxValues, Values: o.Values, MaxInFlight: o.MaxInFlight, Timeout: o.Timeout,
 	})
 	decider := access.New(service, access.Options{Cache: o.Cache, Clusters: o.Clusters, Recorder: o.Recorder})
 	reviews := &kubernetes.Reviews{Service: service, Decider: decider, SessionKey: o.SessionKey, EscalationKey: o.EscalationKey}
@@ -128,6 +134,9 @@ func (o *Options) setDefaults() {
 	}
 	if o.MaxBody <= 0 {
 		o.MaxBody = defaultMaxBody
+	}
+	if o.MaxValues <= 0 {
+		o.MaxValues = defaultMaxValues
 	}
 	if o.MaxInFlight <= 0 {
 		o.MaxInFlight = defaultMaxInFlight

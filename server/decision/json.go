@@ -1,6 +1,10 @@
 package decision
 
-import "github.com/writ-policy/writ/translator/jsontext"
+import (
+	"errors"
+
+	"github.com/writ-policy/writ/translator/jsontext"
+)
 
 // Value is one JSON value of a body that Parse accepted. The empty Value is absent
 // and reads as null.
@@ -17,6 +21,25 @@ func Parse(data []byte) (Value, error) {
 	}
 	return jsontext.Cut(data), nil
 }
+
+// ErrTooManyValues is the error of CountJSON for a body with more values than its limit.
+var ErrTooManyValues = errors.New("too many values")
+
+// CountJSON makes the checks of Parse for a body of at most limit values, and returns their number.
+// Zero or less is unlimited. The error is ErrTooManyValues or an *InvalidRequest.
+func CountJSON(data []byte, limit int) (int, error) {
+	values, err := jsontext.Count(data, jsontext.Limits{Values: limit})
+	switch {
+	case err == nil:
+		return values, nil
+	case err.Code == jsontext.TooManyValues:
+		return 0, ErrTooManyValues
+	}
+	return 0, invalidJSON(err, len(data))
+}
+
+// Cut copies a body that CountJSON accepted.
+func Cut(data []byte) Value { return jsontext.Cut(data) }
 
 // checkJSON makes the checks of Parse and returns the same errors. It allocates nothing
 // unless an object has many keys.

@@ -9,7 +9,7 @@ type Budget struct {
 	held  atomic.Int64
 }
 
-// NewBudget returns a budget of limit units. Zero or less is no limit.
+// NewBudget returns a budget of limit units. Zero or less is unlimited.
 func NewBudget(limit int64) *Budget { return &Budget{limit: limit} }
 
 // Acquire takes n units and reports whether there were as many.

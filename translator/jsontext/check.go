@@ -2,6 +2,7 @@ package jsontext
 
 import (
 	"bytes"
+	"math"
 	"sync"
 	"unicode/utf8"
 )
@@ -15,6 +16,7 @@ type Limits struct {
 	Depth         int  // of nesting, from 1 to MaxDepth; 0 is MaxDepth
 	LongNumbers   bool // allow numbers beyond MaxNumber and MaxExponent
 	DuplicateKeys bool // allow a key twice in an object
+	Values        int  // number of values, those of objects and arrays included; 0 is unlimited
 }
 
 // Check reports the first reason why data is not one JSON value (RFC 8259) that
@@ -23,14 +25,26 @@ type Limits struct {
 // It reads data once and, unless an object has many keys, allocates nothing. It is
 // safe for concurrent use.
 func Check(data []byte, l Limits) *Error {
+	_, err := Count(data, l)
+	return err
+}
+
+// Count is Check, and returns the number of values in data: what it takes in memory
+// depends on their number more than on its length. The number is not defined beside an
+// error.
+func Count(data []byte, l Limits) (values int, err *Error) {
 	c := checkers.Get().(*checker)
-	c.data, c.limits = data, l
+	c.data, c.limits, c.values = data, l, 0
 	if l.Depth <= 0 || l.Depth > MaxDepth {
 		c.limits.Depth = MaxDepth
 	}
-	err := c.check()
+	if l.Values <= 0 {
+		c.limits.Values = math.MaxInt
+	}
+	err = c.check()
+	values = c.values
 	c.release()
-	return err
+	return values, err
 }
 
 var checkers = sync.Pool{New: func() any { return &checker{keys: make([]span, 0, 64)} }}
@@ -57,8 +71,9 @@ type checker struct {
 	// keys are those of all open objects, innermost last.
 	keys []span
 	// open holds for each open object where its keys begin, -1 for an array.
-	open  [MaxDepth]int32
-	depth int
+	open   [MaxDepth]int32
+	depth  int
+	values int // that have begun
 }
 
 func (c *checker) check() *Error {
@@ -86,6 +101,9 @@ func (c *checker) check() *Error {
 func (c *checker) begin(i int) (end int, opened bool, err *Error) {
 	if i == len(c.data) {
 		return 0, false, c.fail(ExpectedValue, i)
+	}
+	if c.values++; c.values > c.limits.Values {
+		return 0, false, &Error{Code: TooManyValues, Offset: i}
 	}
 	switch c.data[i] {
 	case '{':

@@ -42,6 +42,8 @@ const (
 	// ExponentTooLong: the start of a number whose exponent has more than
 	// MaxExponent digits.
 	ExponentTooLong
+	// TooManyValues: the start of the value that exceeds Limits.Values.
+	TooManyValues
 	// DuplicateKey: the first quote of the second one; Error.Key is the key.
 	DuplicateKey
 )
@@ -63,6 +65,7 @@ var messages = [...]string{
 	InvalidUTF8:          "invalid UTF-8",
 	TooDeep:              "nested too deep",
 	NumberTooLong:        "the number is too long",
+	TooManyValues:        "too many values",
 	ExponentTooLong:      "the exponent is too long",
 }
 

@@ -39,6 +39,7 @@ func TestCheckRejects(t *testing.T) {
 		{"such a byte outside of strings", "[\xff]", Limits{}, InvalidUTF8, 1},
 		{"129 levels", strings.Repeat("[", 129), Limits{}, TooDeep, 128},
 		{"three levels of two", "[[[]]]", Limits{Depth: 2}, TooDeep, 2},
+		{"a value too many", `{"a":[1,{}],"b":2}`, Limits{Values: 4}, TooManyValues, 16},
 		{"a long number", strings.Repeat("1", 129), Limits{}, NumberTooLong, 0},
 		{"a long exponent", "[1e1000]", Limits{}, ExponentTooLong, 1},
 		{"a key twice", `[{"a":1,"b":2,"a":3}]`, Limits{}, DuplicateKey, 14},
@@ -60,6 +61,18 @@ func TestCheckAcceptsBeyondDefaultsOnRequest(t *testing.T) {
 	text := `{"a":1e9999,"a":` + strings.Repeat("1", 500) + `}`
 	if err := Check([]byte(text), Limits{LongNumbers: true, DuplicateKeys: true}); err != nil {
 		t.Fatal(err)
+	}
+}
+
+func TestCount(t *testing.T) {
+	for _, tt := range []struct {
+		text string
+		want int
+	}{{`1`, 1}, {` "a" `, 1}, {`{}`, 1}, {`[[],[]]`, 3}, {`{"a":[1,{}],"b":2}`, 5}} {
+		got, err := Count([]byte(tt.text), Limits{Values: tt.want})
+		if got != tt.want || err != nil {
+			t.Errorf("%s: got %d, %v, want %d", tt.text, got, err, tt.want)
+		}
 	}
 }
 

@@ -12,14 +12,16 @@ import (
 	"sync"
 
 	"github.com/writ-policy/writ/server/decision"
+	"github.com/writ-policy/writ/server/metrics"
 )
 
 // buffers are lent to one request each, for its body and then for its answer.
 var buffers = sync.Pool{New: func() any { return &buffer{bytes: make([]byte, 0, 4<<10)} }}
 
 type buffer struct {
-	bytes []byte
-	large bool // the body counts among the large ones
+	bytes  []byte
+	large  bool  // the body counts among the large ones
+	values int64 // that are charged for the body
 }
 
 // A body above SmallBody takes one of MaxLarge places until its request is answered,
@@ -30,9 +32,11 @@ const (
 	MaxLarge  = 32
 )
 
-// release gives the buffer back, unless a large body has made it large: such
+// release gives back what the request was charged, and the buffer unless a large body has made it large: such
 // memory is better freed.
 func (s *Service) release(b *buffer) {
+	s.Values.Release(b.values)
+	b.values = 0
 	if b.large {
 		b.large = false
 		s.large.Release()
@@ -50,8 +54,8 @@ func (s *Service) Body(r *http.Request) (decision.Value, *Refusal) {
 	return s.parse(r, b)
 }
 
-// parse reads a body and checks it. The Value is a copy: the buffer is free for
-// the answer then.
+// parse reads a body, checks it and charges its values, before anything is made of
+// them. The Value is a copy: the buffer is free for the answer then.
 func (s *Service) parse(r *http.Request, b *buffer) (decision.Value, *Refusal) {
 	if refused := CheckEncoding(r); refused != nil {
 		return "", refused
@@ -59,11 +63,18 @@ func (s *Service) parse(r *http.Request, b *buffer) (decision.Value, *Refusal) {
 	if refused := s.read(r, b); refused != nil {
 		return "", refused
 	}
-	value, err := decision.Parse(b.bytes)
-	b.bytes = b.bytes[:0]
-	if err != nil {
+	values, err := decision.CountJSON(b.bytes, s.MaxValues)
+	switch {
+	case errors.Is(err, decision.ErrTooManyValues):
+		return "", s.TooManyValues()
+	case err != nil:
 		return "", InvalidBody(err)
+	case !s.Values.Acquire(int64(values)):
+		return "", ValuesInUse
 	}
+	b.values = int64(values)
+	value := decision.Cut(b.bytes)
+	b.bytes = b.bytes[:0]
 	return value, nil
 }
 
@@ -84,7 +95,7 @@ func (s *Service) read(r *http.Request, b *buffer) *Refusal {
 		}
 		if len(b.bytes) > SmallBody && !b.large {
 			if !s.large.Acquire(MaxLarge) {
-				return TooManyRequests
+				return LargeBodies
 			}
 			b.large = true
 		}
@@ -103,6 +114,16 @@ func (s *Service) tooLarge() *Refusal {
 	return &Refusal{
 		Status:  http.StatusRequestEntityTooLarge,
 		Message: "the body is larger than " + strconv.FormatInt(s.MaxBody, 10) + " bytes",
+		Reason:  metrics.LargeBody,
+	}
+}
+
+// TooManyValues is the refusal of a body with more than MaxValues values.
+func (s *Service) TooManyValues() *Refusal {
+	return &Refusal{
+		Status:  http.StatusRequestEntityTooLarge,
+		Message: "the body has more than " + strconv.Itoa(s.MaxValues) + " values",
+		Reason:  metrics.ManyValues,
 	}
 }
 

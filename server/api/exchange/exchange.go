@@ -23,11 +23,13 @@ import (
 
 	"github.com/writ-policy/writ/server/auth"
 	"github.com/writ-policy/writ/server/decision"
+	"github.com/writ-policy/writ/server/memory"
 	"github.com/writ-policy/writ/server/metrics"
 	"github.com/writ-policy/writ/server/point"
 )
 
-// Options configure a Service. All fields but Current and Authenticator are required.
+// Options configure a Service. Metrics, Logger, MaxBody, MaxInFlight and
+// Timeout are required.
 type Options struct {
 	// Current returns the policies of the active revision. It is called once a request.
 	// Without it no endpoint may answer from a revision.
@@ -38,6 +40,11 @@ type Options struct {
 	Logger        *slog.Logger
 	// MaxBody is the largest body in bytes.
 	MaxBody int64
+	// MaxValues is how many JSON values a body, or a line of a stream, may have; zero is
+	// unlimited. Values is the budget of values of all requests together; nil is
+	// unlimited.
+	MaxValues int
+	Values    *memory.Budget
 	// MaxInFlight is how many requests for decisions are answered at a time.
 	MaxInFlight int
 	// Timeout bounds a decision.
@@ -58,6 +65,9 @@ type Service struct {
 
 // New returns a Service.
 func New(o Options) *Service {
+	if o.Values == nil {
+		o.Values = new(memory.Budget)
+	}
 	return &Service{Options: o, Guard: point.Guard{Metrics: o.Metrics, Logger: o.Logger}}
 }
 

@@ -6,6 +6,7 @@ import (
 	"strconv"
 
 	"github.com/writ-policy/writ/server/decision"
+	"github.com/writ-policy/writ/server/metrics"
 )
 
 // Refusal is why a request gets no answer: the one thing that becomes a status code.
@@ -19,12 +20,21 @@ type Refusal struct {
 	// is more specific than invalid_request.
 	Invalid bool
 	Code    string
+	// Reason is set if the request is refused to bound memory.
+	Reason metrics.Reason
+}
+
+// IsShed reports whether the request is refused only because of other requests.
+func (r *Refusal) IsShed() bool {
+	return r == TooManyRequests || r.Reason != "" && r.Status == http.StatusServiceUnavailable
 }
 
 // Refusals that several protocols use.
 var (
 	NotFound        = &Refusal{Status: http.StatusNotFound, Message: "there is nothing at this path"}
 	TooManyRequests = &Refusal{Status: http.StatusServiceUnavailable, Message: "too many requests in flight"}
+	LargeBodies     = &Refusal{Status: http.StatusServiceUnavailable, Message: "too many large bodies in flight", Reason: metrics.LargeBodies}
+	ValuesInUse     = &Refusal{Status: http.StatusServiceUnavailable, Message: "too many values in flight", Reason: metrics.ValuesInUse}
 	Unauthorized    = &Refusal{Status: http.StatusUnauthorized, Message: "the request needs a caller the server can authenticate"}
 	// Internal is the refusal after a panic.
 	Internal       = &Refusal{Status: http.StatusInternalServerError, Message: decision.ErrInternal.Error()}
@@ -56,11 +66,14 @@ var (
 	problemType = []string{"application/problem+json"}
 )
 
-// Refuse answers with a refusal. TooManyRequests has no Retry-After: with one, an API
-// server comes back with the request until its own time is up.
+// Refuse answers with a refusal. A request that is shed gets no Retry-After: with one,
+// an API server comes back with the request until its own time is up.
 func (s *Service) Refuse(w http.ResponseWriter, form Form, r *Refusal) {
+	if r.Reason != "" {
+		s.Metrics.Refused(r.Reason)
+	}
 	switch {
-	case r == TooManyRequests:
+	case r.IsShed():
 		s.Metrics.Shed()
 	case r.Status == http.StatusRequestEntityTooLarge:
 		w.Header().Set("Connection", "close") // the rest is not read

@@ -68,10 +68,10 @@ var brokenReview = []byte(`{"kind":"SubjectAccessReview","apiVersion":"authoriza
 // Form is how API servers read refusals: an internal error is a denial, a request
 // beyond a limit a plain 503, everything else a Status object.
 func Form(r *exchange.Refusal) (status int, contentType []string, body []byte) {
-	switch r {
-	case exchange.Internal:
+	switch {
+	case r == exchange.Internal:
 		return http.StatusOK, exchange.JSON, brokenReview
-	case exchange.TooManyRequests:
+	case r.IsShed():
 		return r.Status, exchange.PlainText, []byte(r.Message + "\n")
 	}
 	return exchange.Status(r)
