@@ -25,8 +25,8 @@ func Parse(data []byte) (Value, error) {
 // ErrTooManyValues is the error of CountJSON for a body with more values than its limit.
 var ErrTooManyValues = errors.New("too many values")
 
-// CountJSON makes the checks of Parse for a body of at most limit values, and returns their number.
-// Zero or less is unlimited. The error is ErrTooManyValues or an *InvalidRequest.
+// CountJSON makes the checks of Parse for a body of at most limit values, and returns
+// their number. Zero or less is unlimited. The error is ErrTooManyValues or an *InvalidRequest.
 func CountJSON(data []byte, limit int) (int, error) {
 	values, err := jsontext.Count(data, jsontext.Limits{Values: limit})
 	switch {

@@ -70,7 +70,7 @@ func (s *Service) parse(r *http.Request, b *buffer) (decision.Value, *Refusal) {
 	case err != nil:
 		return "", InvalidBody(err)
 	case !s.Values.Acquire(int64(values)):
-		return "", ValuesInUse
+		return "", tooManyInUse
 	}
 	b.values = int64(values)
 	value := decision.Cut(b.bytes)
@@ -95,7 +95,7 @@ func (s *Service) read(r *http.Request, b *buffer) *Refusal {
 		}
 		if len(b.bytes) > SmallBody && !b.large {
 			if !s.large.Acquire(MaxLarge) {
-				return LargeBodies
+				return tooManyLarge
 			}
 			b.large = true
 		}

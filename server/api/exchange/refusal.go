@@ -33,8 +33,8 @@ func (r *Refusal) IsShed() bool {
 var (
 	NotFound        = &Refusal{Status: http.StatusNotFound, Message: "there is nothing at this path"}
 	TooManyRequests = &Refusal{Status: http.StatusServiceUnavailable, Message: "too many requests in flight"}
-	LargeBodies     = &Refusal{Status: http.StatusServiceUnavailable, Message: "too many large bodies in flight", Reason: metrics.LargeBodies}
-	ValuesInUse     = &Refusal{Status: http.StatusServiceUnavailable, Message: "too many values in flight", Reason: metrics.ValuesInUse}
+	tooManyLarge    = &Refusal{Status: http.StatusServiceUnavailable, Message: "too many large bodies in flight", Reason: metrics.LargeBodies}
+	tooManyInUse    = &Refusal{Status: http.StatusServiceUnavailable, Message: "too many values in flight", Reason: metrics.ValuesInUse}
 	Unauthorized    = &Refusal{Status: http.StatusUnauthorized, Message: "the request needs a caller the server can authenticate"}
 	// Internal is the refusal after a panic.
 	Internal       = &Refusal{Status: http.StatusInternalServerError, Message: decision.ErrInternal.Error()}
