@@ -49,7 +49,7 @@ func deadKind(kind string, negative []string) bool {
 		if narrow && otherSub != sub {
 			return false
 		}
-		return other == "*" || sameKindName(name, other)
+		return other == "*" || sameKind(name, other)
 	})
 }
 
@@ -66,20 +66,4 @@ func deadStream(kind string, r *OriginRule) bool {
 		return streaming
 	}
 	return !slices.Contains(r.Verbs, "*") && !slices.Contains(r.Verbs, verb)
-}
-
-// sameKindName reports whether two lower-case words are one kind in any number.
-func sameKindName(a, b string) bool { return a == b || plural(a) == b || plural(b) == a }
-
-func plural(word string) string {
-	switch {
-	case word == "":
-		return ""
-	case strings.HasSuffix(word, "y") && len(word) > 1 && !strings.ContainsRune("aeiou", rune(word[len(word)-2])):
-		return word[:len(word)-1] + "ies"
-	case strings.HasSuffix(word, "s"), strings.HasSuffix(word, "x"), strings.HasSuffix(word, "z"),
-		strings.HasSuffix(word, "ch"), strings.HasSuffix(word, "sh"):
-		return word + "es"
-	}
-	return word + "s"
 }

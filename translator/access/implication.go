@@ -64,7 +64,10 @@ func disjointKinds(a, b string) bool {
 	return subA != "" && subB != "" && subA != subB
 }
 
-func sameKind(a, b string) bool { return a == b || tables.Plural(a) == b || tables.Plural(b) == a }
+// sameKind reports whether two lower-case words are one kind in any number.
+func sameKind(a, b string) bool {
+	return a == b || a != "" && tables.Plural(a) == b || b != "" && tables.Plural(b) == a
+}
 
 // matchesNothing reports whether a rule's lists match no request: nothing
 // positive, or a negation of everything.

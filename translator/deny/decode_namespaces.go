@@ -48,9 +48,9 @@ func decodeNamespaces(d *syntax.Decoder, c *syntax.Cursor, name string, parse fu
 
 // decodeSelectorTerm is a selector that must require something.
 func decodeSelectorTerm(d *syntax.Decoder, n *syntax.Node, name string) []tables.LabelRequirement {
-	before := len(d.Diags) + d.Dropped
+	before := d.Reported()
 	s := d.Selector(n)
-	if len(s.Requirements) == 0 && len(d.Diags)+d.Dropped == before {
+	if len(s.Requirements) == 0 && d.Reported() == before {
 		d.Fail(n, diag.Missing, `write patterns: ["*"] to mean every namespace`,
 			"an entry of selectorTerms of %s requires nothing: it would fit every namespace", name)
 	}

@@ -11,11 +11,6 @@ import (
 	"github.com/writ-policy/writ/translator/tables"
 )
 
-const (
-	kindGateway   = "Gateway"
-	kindHTTPRoute = "HTTPRoute"
-)
-
 // whole is the section of a policy that targets an object as a whole.
 const whole = -1
 
@@ -166,7 +161,7 @@ func (r *resolver) missingTarget(h *syntax.Header, t document.Target) {
 func (r *resolver) suggest(d *diag.Diagnostic, kind, namespace, name string) {
 	inside := func(h *syntax.Header) bool { return h.Namespace == namespace }
 	var close *syntax.Header
-	if kind == kindGateway {
+	if kind == tables.KindGateway {
 		close = directory.Near(r.Directory, name, r.out.Gateways, inside)
 	} else {
 		close = directory.Near(r.Directory, name, r.routeDocuments, inside)
@@ -184,7 +179,7 @@ func (r *resolver) suggest(d *diag.Diagnostic, kind, namespace, name string) {
 // missingSection reports a listener or rule that an object does not have.
 func (r *resolver) missingSection(code diag.Code, section syntax.Text, kind, object string, names []string) {
 	noun := "listener"
-	if kind == kindHTTPRoute {
+	if kind == tables.KindHTTPRoute {
 		noun = "rule"
 	}
 	d := diag.Diagnostic{

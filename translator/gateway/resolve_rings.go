@@ -1,6 +1,9 @@
 package gateway
 
-import "github.com/writ-policy/writ/translator/gateway/document"
+import (
+	"github.com/writ-policy/writ/translator/gateway/document"
+	"github.com/writ-policy/writ/translator/tables"
+)
 
 // rings finds the routes that are, through parentRefs to routes, their own
 // parents. Two such routes that reach each other are in one ring.
@@ -62,7 +65,7 @@ func (r *rings) walk(i int) {
 
 // target is the route that a parentRef names.
 func (r *rings) target(p *document.ParentRef) (int, bool) {
-	if p.Kind.Value != kindHTTPRoute {
+	if p.Kind.Value != tables.KindHTTPRoute {
 		return 0, false
 	}
 	i, ok := r.byName[[2]string{p.Namespace.Value, p.Name.Value}]

@@ -11,6 +11,7 @@ import (
 	"github.com/writ-policy/writ/translator/directory"
 	"github.com/writ-policy/writ/translator/gateway/document"
 	"github.com/writ-policy/writ/translator/syntax"
+	"github.com/writ-policy/writ/translator/tables"
 )
 
 // labelNamespace is the label that every namespace has: its name.
@@ -25,7 +26,7 @@ func (r *resolver) routes() {
 		seen := make(map[Attachment]bool)
 		for i := range d.Parents {
 			parent := &d.Parents[i]
-			if parent.Kind.Value != kindGateway {
+			if parent.Kind.Value != tables.KindGateway {
 				r.otherParent(rings, d, parent)
 				continue
 			}
@@ -42,7 +43,7 @@ func (r *resolver) routes() {
 
 // parent is the listeners that a parentRef puts a route on.
 func (r *resolver) parent(d *document.HTTPRoute, p *document.ParentRef, selectors map[*document.Listener]labels.Selector) []Attachment {
-	gateway, ok := r.Find(directory.Identity{Family: document.FamilyGateway, Kind: kindGateway, Namespace: p.Namespace.Value, Name: p.Name.Value}).(*document.Gateway)
+	gateway, ok := r.Find(directory.Identity{Family: document.FamilyGateway, Kind: tables.KindGateway, Namespace: p.Namespace.Value, Name: p.Name.Value}).(*document.Gateway)
 	if !ok {
 		r.missingParent(p)
 		return nil
@@ -68,7 +69,7 @@ func (r *resolver) parent(d *document.HTTPRoute, p *document.ParentRef, selector
 	switch object := p.Namespace.Value + "/" + p.Name.Value; {
 	case len(out) > 0:
 	case !named && p.Section.Value != "":
-		r.missingSection(diag.ParentNotFound, p.Section, kindGateway, object, sectionNames(gateway, nil))
+		r.missingSection(diag.ParentNotFound, p.Section, tables.KindGateway, object, sectionNames(gateway, nil))
 	case !r.Partial && why != "":
 		r.List.Add(diag.Diagnostic{
 			Position: p.Name.At,
@@ -87,7 +88,7 @@ func (r *resolver) refusal(g *document.Gateway, l *document.Listener, d *documen
 	switch {
 	case l.Protocol != "HTTP" && l.Protocol != "HTTPS":
 		return fmt.Sprintf("its protocol is %s", l.Protocol)
-	case len(l.Kinds) > 0 && !slices.Contains(l.Kinds, kindHTTPRoute):
+	case len(l.Kinds) > 0 && !slices.Contains(l.Kinds, tables.KindHTTPRoute):
 		return "its allowedRoutes.kinds has no HTTPRoute"
 	case l.From == "None":
 		return "it allows routes of no namespace"
@@ -129,7 +130,7 @@ func (r *resolver) missingParent(p *document.ParentRef) {
 		Message:  fmt.Sprintf("there is no Gateway %q in namespace %q", p.Name.Value, p.Namespace.Value),
 		Hint:     "declare it in this directory, or say its namespace in the parentRef",
 	}
-	r.suggest(&d, kindGateway, p.Namespace.Value, p.Name.Value)
+	r.suggest(&d, tables.KindGateway, p.Namespace.Value, p.Name.Value)
 	r.List.Add(d)
 }
 

@@ -22,7 +22,7 @@ func gatewayHeader(kind, namespace, name string) syntax.Header {
 }
 
 func routeOf(namespace, name string, parents ...document.ParentRef) *document.HTTPRoute {
-	return &document.HTTPRoute{Header: gatewayHeader(kindHTTPRoute, namespace, name), Parents: parents, Rules: []document.RouteRule{{Name: "rule-1"}}}
+	return &document.HTTPRoute{Header: gatewayHeader(tables.KindHTTPRoute, namespace, name), Parents: parents, Rules: []document.RouteRule{{Name: "rule-1"}}}
 }
 
 func parentOf(kind, namespace, name string) document.ParentRef {
@@ -78,13 +78,13 @@ func TestListenersAccept(t *testing.T) {
 			if l.Protocol == "" {
 				l.Protocol = "HTTP"
 			}
-			parent := parentOf(kindGateway, "net", "edge")
+			parent := parentOf(tables.KindGateway, "net", "edge")
 			if row.edit != nil {
 				row.edit(&parent)
 			}
 			route := routeOf("shop", "api", parent, parent)
 			route.Hostnames = row.hosts
-			gateway := &document.Gateway{Header: gatewayHeader(kindGateway, "net", "edge"), Listeners: []document.Listener{l}}
+			gateway := &document.Gateway{Header: gatewayHeader(tables.KindGateway, "net", "edge"), Listeners: []document.Listener{l}}
 			resolved, list := resolveGatewayDocuments([]syntax.Document{gateway, route})
 			if got, want := len(resolved.Routes[0].Listeners), map[bool]int{true: 1, false: 0}[row.accepted]; got != want {
 				t.Errorf("got %d listeners, want %d", got, want)
@@ -101,12 +101,12 @@ func TestListenersAccept(t *testing.T) {
 
 // A selector that no API server takes accepts nobody, and is told once.
 func TestListenerSelectorIsRefused(t *testing.T) {
-	gateway := &document.Gateway{Header: gatewayHeader(kindGateway, "net", "edge"), Listeners: []document.Listener{{
+	gateway := &document.Gateway{Header: gatewayHeader(tables.KindGateway, "net", "edge"), Listeners: []document.Listener{{
 		Name: syntax.Text{Value: "http"}, Protocol: "HTTP", From: "Selector",
 		Namespaces: &syntax.Selector{Requirements: []syntax.Requirement{{Key: labelNamespace, Operator: "In"}}},
 	}}}
 	resolved, list := resolveGatewayDocuments([]syntax.Document{
-		gateway, routeOf("shop", "a", parentOf(kindGateway, "net", "edge")), routeOf("shop", "b", parentOf(kindGateway, "net", "edge")),
+		gateway, routeOf("shop", "a", parentOf(tables.KindGateway, "net", "edge")), routeOf("shop", "b", parentOf(tables.KindGateway, "net", "edge")),
 	})
 	if got := count(list, diag.Value); got != 1 || len(resolved.Routes[0].Listeners) > 0 {
 		t.Errorf("got %d diagnostics and %v, want one and no listener", got, resolved.Routes[0].Listeners)
@@ -162,7 +162,7 @@ func routesOf(text string) []syntax.Document {
 			out = append(out, last)
 		}
 		if parent != "" {
-			last.Parents = append(last.Parents, parentOf(kindHTTPRoute, "n", parent))
+			last.Parents = append(last.Parents, parentOf(tables.KindHTTPRoute, "n", parent))
 		}
 	}
 	return out
@@ -174,7 +174,7 @@ func TestLongCircle(t *testing.T) {
 	const n = 50_000
 	documents := make([]syntax.Document, n)
 	for i := range documents {
-		documents[i] = routeOf("n", fmt.Sprintf("r%06d", i), parentOf(kindHTTPRoute, "n", fmt.Sprintf("r%06d", (i+1)%n)))
+		documents[i] = routeOf("n", fmt.Sprintf("r%06d", i), parentOf(tables.KindHTTPRoute, "n", fmt.Sprintf("r%06d", (i+1)%n)))
 	}
 	_, list := resolveGatewayDocuments(documents)
 	if len(list) != 1 || list[0].Code != diag.Cycle || len(list[0].Message) > 300 {
@@ -184,7 +184,7 @@ func TestLongCircle(t *testing.T) {
 
 // What a policy is attached to, and why it is rejected.
 func TestTargets(t *testing.T) {
-	gateway := &document.Gateway{Header: gatewayHeader(kindGateway, "net", "edge"), Listeners: []document.Listener{{Name: syntax.Text{Value: "http"}}, {Name: syntax.Text{Value: "https"}}}}
+	gateway := &document.Gateway{Header: gatewayHeader(tables.KindGateway, "net", "edge"), Listeners: []document.Listener{{Name: syntax.Text{Value: "http"}}, {Name: syntax.Text{Value: "https"}}}}
 	route := routeOf("net", "api")
 	rows := []struct {
 		name      string
@@ -193,16 +193,16 @@ func TestTargets(t *testing.T) {
 		mistaken  bool
 		want      string
 	}{
-		{"a gateway", "net", document.Target{Kind: kindGateway, Name: syntax.Text{Value: "edge"}}, false, "edge -1"},
-		{"a listener", "net", document.Target{Kind: kindGateway, Name: syntax.Text{Value: "edge"}, Section: syntax.Text{Value: "https"}}, false, "edge 1"},
-		{"a route", "net", document.Target{Kind: kindHTTPRoute, Name: syntax.Text{Value: "api"}}, false, "api -1"},
-		{"a rule", "net", document.Target{Kind: kindHTTPRoute, Name: syntax.Text{Value: "api"}, Section: syntax.Text{Value: "rule-1"}}, false, "api 0"},
-		{"a gateway called like a route", "net", document.Target{Kind: kindGateway, Name: syntax.Text{Value: "api"}}, false, "TargetNotFound"},
-		{"another namespace", "shop", document.Target{Kind: kindGateway, Name: syntax.Text{Value: "edge"}}, false, "TargetNotFound"},
-		{"no such listener", "net", document.Target{Kind: kindGateway, Name: syntax.Text{Value: "edge"}, Section: syntax.Text{Value: "rule-1"}}, false, "TargetNotFound"},
-		{"with mistakes", "net", document.Target{Kind: kindGateway, Name: syntax.Text{Value: "edge"}}, true, "Invalid"},
+		{"a gateway", "net", document.Target{Kind: tables.KindGateway, Name: syntax.Text{Value: "edge"}}, false, "edge -1"},
+		{"a listener", "net", document.Target{Kind: tables.KindGateway, Name: syntax.Text{Value: "edge"}, Section: syntax.Text{Value: "https"}}, false, "edge 1"},
+		{"a route", "net", document.Target{Kind: tables.KindHTTPRoute, Name: syntax.Text{Value: "api"}}, false, "api -1"},
+		{"a rule", "net", document.Target{Kind: tables.KindHTTPRoute, Name: syntax.Text{Value: "api"}, Section: syntax.Text{Value: "rule-1"}}, false, "api 0"},
+		{"a gateway called like a route", "net", document.Target{Kind: tables.KindGateway, Name: syntax.Text{Value: "api"}}, false, "TargetNotFound"},
+		{"another namespace", "shop", document.Target{Kind: tables.KindGateway, Name: syntax.Text{Value: "edge"}}, false, "TargetNotFound"},
+		{"no such listener", "net", document.Target{Kind: tables.KindGateway, Name: syntax.Text{Value: "edge"}, Section: syntax.Text{Value: "rule-1"}}, false, "TargetNotFound"},
+		{"with mistakes", "net", document.Target{Kind: tables.KindGateway, Name: syntax.Text{Value: "edge"}}, true, "Invalid"},
 		{"with mistakes in the target", "net", document.Target{}, true, "Invalid"},
-		{"not there, with mistakes", "net", document.Target{Kind: kindGateway, Name: syntax.Text{Value: "x"}}, true, "TargetNotFound"},
+		{"not there, with mistakes", "net", document.Target{Kind: tables.KindGateway, Name: syntax.Text{Value: "x"}}, true, "TargetNotFound"},
 	}
 	for _, row := range rows {
 		t.Run(row.name, func(t *testing.T) {

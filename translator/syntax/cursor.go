@@ -12,11 +12,11 @@ type Decoder struct {
 	kinds Kinds
 	Diags diag.List
 	Out   []Document
-	// Dropped counts the diagnostics beyond maxDiagnostics.
-	Dropped      int
+	// dropped counts the diagnostics beyond maxDiagnostics.
+	dropped      int
 	droppedError bool
-	// Doubts are warnings that are told of a policy which has no mistakes.
-	Doubts diag.List
+	// DeferredWarnings are warnings that are reported only for a policy without mistakes.
+	DeferredWarnings diag.List
 }
 
 // At returns the position of n in its file.
@@ -48,9 +48,12 @@ func (d *Decoder) Add(g diag.Diagnostic) {
 		d.Diags.Add(g)
 		return
 	}
-	d.Dropped++
+	d.dropped++
 	d.droppedError = d.droppedError || g.Severity == diag.Error
 }
+
+// Reported returns how many diagnostics there are, those included that are not shown.
+func (d *Decoder) Reported() int { return len(d.Diags) + d.dropped }
 
 // Text returns the value of n with its position.
 func (d *Decoder) Text(n *Node) Text { return Text{Value: n.Value, At: d.At(n)} }

@@ -170,7 +170,7 @@ func looksLikeJSON(content []byte) bool {
 
 // noteDropped says how many diagnostics were left out.
 func (d *Decoder) noteDropped(root *Node) {
-	if d.Dropped == 0 {
+	if d.dropped == 0 {
 		return
 	}
 	severity := diag.Warning
@@ -179,6 +179,6 @@ func (d *Decoder) noteDropped(root *Node) {
 	}
 	d.Diags.Add(diag.Diagnostic{
 		Position: d.At(root), Severity: severity, Code: diag.TooManyMistakes,
-		Message: fmt.Sprintf("%d further mistakes in this document are not shown", d.Dropped),
+		Message: fmt.Sprintf("%d further mistakes in this document are not shown", d.dropped),
 	})
 }

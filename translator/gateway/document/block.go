@@ -30,7 +30,7 @@ func (g *gatewayDocument) block(c *syntax.Cursor, name string) Block {
 		}
 	}
 	r.when(c, &b)
-	if g.h.Kind == kindAuthPolicy {
+	if g.h.Kind == tables.KindAuthPolicy {
 		r.patterns(c)
 		r.groups(c.Mapping("rules"))
 	} else {

@@ -25,7 +25,7 @@ func (r *ruleReader) conditions(f *syntax.Field) []tables.RequestCondition {
 	out := []tables.RequestCondition{}
 	for _, n := range f.Value.Items {
 		condition, ok := tables.RequestCondition{}, false
-		if r.kind == kindRateLimitPolicy {
+		if r.kind == tables.KindRateLimitPolicy {
 			condition, ok = r.predicateOnly(n)
 		} else {
 			condition, ok = r.condition(n)

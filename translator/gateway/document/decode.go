@@ -7,6 +7,7 @@ import (
 
 	"github.com/writ-policy/writ/translator/diag"
 	"github.com/writ-policy/writ/translator/syntax"
+	"github.com/writ-policy/writ/translator/tables"
 )
 
 const (
@@ -16,16 +17,9 @@ const (
 
 // Kinds returns the kinds of gateway policies and of the Gateway API.
 func Kinds() syntax.Kinds {
-	return append(syntax.KindsOf(versionKuadrant, decodeKuadrant, kindAuthPolicy, kindRateLimitPolicy),
-		syntax.KindsOf(versionGatewayAPI, decodeGatewayAPI, kindGateway, kindHTTPRoute)...)
+	return append(syntax.KindsOf(versionKuadrant, decodeKuadrant, tables.KindAuthPolicy, tables.KindRateLimitPolicy),
+		syntax.KindsOf(versionGatewayAPI, decodeGatewayAPI, tables.KindGateway, tables.KindHTTPRoute)...)
 }
-
-const (
-	kindAuthPolicy      = "AuthPolicy"
-	kindRateLimitPolicy = "RateLimitPolicy"
-	kindGateway         = "Gateway"
-	kindHTTPRoute       = "HTTPRoute"
-)
 
 // groupGateway is the API group of gateways and routes.
 const groupGateway = "gateway.networking.k8s.io"
@@ -65,9 +59,9 @@ func decodeGatewayFamily(d *syntax.Decoder, n *syntax.Node, kind *syntax.Field, 
 	}
 	var out syntax.Document
 	switch g.h.Kind {
-	case kindGateway:
+	case tables.KindGateway:
 		out = g.gateway()
-	case kindHTTPRoute:
+	case tables.KindHTTPRoute:
 		out = g.route()
 	default:
 		out = g.policy()

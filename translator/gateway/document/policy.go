@@ -7,13 +7,14 @@ import (
 
 	"github.com/writ-policy/writ/translator/diag"
 	"github.com/writ-policy/writ/translator/syntax"
+	"github.com/writ-policy/writ/translator/tables"
 )
 
 // The bare fields of a policy's spec, by its kind, and the blocks they exclude.
 var (
 	bareFields = map[string][]string{
-		kindAuthPolicy:      {"rules", "patterns", "when"},
-		kindRateLimitPolicy: {"limits", "when"},
+		tables.KindAuthPolicy:      {"rules", "patterns", "when"},
+		tables.KindRateLimitPolicy: {"limits", "when"},
 	}
 	blockFields = []string{BlockDefaults, BlockOverrides}
 )
@@ -26,7 +27,7 @@ func (g *gatewayDocument) policy() *InheritedPolicy {
 		return out
 	}
 	before := len(g.d.Diags)
-	g.d.Doubts = nil
+	g.d.DeferredWarnings = nil
 	c.Hints = map[string]string{"strategy": "write it within defaults or overrides"}
 	out.Target = g.target(c)
 	out.Unset = g.unset(c)
@@ -52,7 +53,7 @@ func (g *gatewayDocument) policy() *InheritedPolicy {
 	}
 	if !g.d.Diags[before:].HasErrors() {
 		g.shadowed(c, out)
-		for _, doubt := range g.d.Doubts {
+		for _, doubt := range g.d.DeferredWarnings {
 			g.d.Add(doubt)
 		}
 	}
@@ -127,7 +128,7 @@ func (g *gatewayDocument) target(c *syntax.Cursor) Target {
 		d.Fail(group, diag.TargetGroup, "write "+groupGateway, "a policy has no targets of group %s", syntax.Quote(group.Value))
 		ok = false
 	}
-	if kind != nil && kind.Value != kindGateway && kind.Value != kindHTTPRoute {
+	if kind != nil && kind.Value != tables.KindGateway && kind.Value != tables.KindHTTPRoute {
 		hint := "write Gateway or HTTPRoute"
 		d.Fail(kind, diag.TargetKind, hint, "kind %s is not supported as a target", syntax.Quote(kind.Value))
 		ok = false
@@ -159,7 +160,7 @@ func (g *gatewayDocument) unset(c *syntax.Cursor) []syntax.Text {
 		return nil
 	}
 	keys, prefixes := authPolicyKeys, authPolicyPrefixes
-	if g.h.Kind == kindRateLimitPolicy {
+	if g.h.Kind == tables.KindRateLimitPolicy {
 		keys, prefixes = limitKeys, limitPrefixes
 	}
 	if n.Type != syntax.List {

@@ -7,6 +7,7 @@ import (
 
 	"github.com/writ-policy/writ/translator/diag"
 	"github.com/writ-policy/writ/translator/syntax"
+	"github.com/writ-policy/writ/translator/tables"
 )
 
 // The fields of an HTTPRoute that are known and not interpreted.
@@ -81,7 +82,7 @@ func (g *gatewayDocument) route() *HTTPRoute {
 // parent decodes one of parentRefs and reports whether it can be looked up.
 func (g *gatewayDocument) parent(n *syntax.Node) (ParentRef, bool) {
 	d := g.d
-	p := ParentRef{At: d.At(n), Kind: syntax.Text{Value: kindGateway, At: d.At(n)}, Namespace: syntax.Text{Value: g.h.Namespace, At: d.At(n)}}
+	p := ParentRef{At: d.At(n), Kind: syntax.Text{Value: tables.KindGateway, At: d.At(n)}, Namespace: syntax.Text{Value: g.h.Namespace, At: d.At(n)}}
 	c := d.Cursor(n, "a parentRef", false)
 	if c == nil {
 		return p, false
@@ -100,7 +101,7 @@ func (g *gatewayDocument) parent(n *syntax.Node) (ParentRef, bool) {
 	p.Port, _ = c.Integer("port", 1, 65535)
 	c.Done()
 	// A parent of another kind is told of where circles are looked for.
-	if group != nil && group.Value != groupGateway && p.Kind.Value == kindGateway {
+	if group != nil && group.Value != groupGateway && p.Kind.Value == tables.KindGateway {
 		d.Fail(group, diag.ParentKind, "write "+groupGateway, "a Gateway of group %s is no parent of routes", syntax.Quote(group.Value))
 		return p, false
 	}

@@ -287,7 +287,7 @@ func warnDoubt(d *syntax.Decoder, n *syntax.Node, path *tables.SelectorPath) {
 	if near := diag.Suggest(steps[0], known); near != "" {
 		hint = "did you mean " + syntax.Quote(near) + "?"
 	}
-	d.Doubts = append(d.Doubts, diag.Diagnostic{
+	d.DeferredWarnings = append(d.DeferredWarnings, diag.Diagnostic{
 		Position: d.At(n), Length: n.Length(), Severity: diag.Warning, Code: diag.UnknownAttribute,
 		Message: fmt.Sprintf("%s has no %s: the selector finds nothing", of, syntax.Quote(steps[0])), Hint: hint,
 	})

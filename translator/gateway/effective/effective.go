@@ -47,11 +47,6 @@ type Target struct {
 // String returns the target in the form that ParseTarget accepts.
 func (t Target) String() string { return tables.TargetName(t.Kind, t.Namespace, t.Name, t.Section) }
 
-const (
-	kindGateway   = "Gateway"
-	kindHTTPRoute = "HTTPRoute"
-)
-
 // ParseTarget parses a target such as "HTTPRoute/shop/api#pay". It returns an *Error if
 // the string is malformed, and does not check that the object exists.
 func ParseTarget(text string) (Target, error) {
@@ -61,7 +56,7 @@ func ParseTarget(text string) (Target, error) {
 		return Target{}, malformed("target %q is not of the form KIND/NAMESPACE/NAME or KIND/NAMESPACE/NAME#SECTION", text)
 	}
 	t := Target{parts[0], parts[1], parts[2], section}
-	if t.Kind != kindGateway && t.Kind != kindHTTPRoute {
+	if t.Kind != tables.KindGateway && t.Kind != tables.KindHTTPRoute {
 		return Target{}, malformed("target %q: its kind is Gateway or HTTPRoute, not %q", text, t.Kind)
 	}
 	return t, nil
@@ -143,7 +138,7 @@ func Find(g *tables.Gateway, q Query) (*Effective, error) {
 	}
 	v := newView(g, q.Kind)
 	switch {
-	case target.Kind == kindHTTPRoute:
+	case target.Kind == tables.KindHTTPRoute:
 		return v.findRoute(target, q.Via)
 	case q.Via != "":
 		return nil, malformed("via keeps paths of an HTTPRoute: it cannot narrow down %s", target)
@@ -237,7 +232,7 @@ func (v *view) findGateway(target Target) (*Effective, error) {
 		if number != every {
 			section = object.Listeners[number].Name
 		}
-		v.enterConditions(out.PolicyConditions, v.attached[tables.TargetName(kindGateway, object.Namespace, object.Name, section)])
+		v.enterConditions(out.PolicyConditions, v.attached[tables.TargetName(tables.KindGateway, object.Namespace, object.Name, section)])
 	}
 	return out, nil
 }

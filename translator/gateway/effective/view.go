@@ -159,7 +159,7 @@ func (v *view) via(text string) (gateway, listener int, err error) {
 	if err != nil {
 		return 0, 0, err
 	}
-	if t.Kind != kindGateway {
+	if t.Kind != tables.KindGateway {
 		return 0, 0, malformed("via %q: paths go through a Gateway or a listener of one", text)
 	}
 	return v.gateway(t)
