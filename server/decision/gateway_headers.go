@@ -4,6 +4,8 @@ import (
 	"slices"
 	"strings"
 	"unicode"
+
+	"github.com/writ-policy/writ/translator/tables"
 )
 
 // Sendable returns d with headers that are valid in HTTP. Values come from requests, and
@@ -13,7 +15,7 @@ import (
 func (d GatewayDecision) Sendable() GatewayDecision {
 	if d.Allowed && !d.Denied {
 		for name, value := range d.Headers {
-			if !IsHeaderName(name) || strings.ContainsFunc(value, isControl) {
+			if !CanSetHeader(name) || strings.ContainsFunc(value, isControl) {
 				failed := d.Failed("a header of the policy cannot be sent")
 				failed.Revision, failed.Target, failed.Policies = d.Revision, d.Target, d.Policies
 				return failed
@@ -27,7 +29,7 @@ func (d GatewayDecision) Sendable() GatewayDecision {
 	response := *d.Response
 	response.Headers = make(map[string]string, len(d.Response.Headers))
 	for name, value := range d.Response.Headers {
-		if IsHeaderName(name) {
+		if CanSetHeader(name) {
 			response.Headers[name] = HeaderValue(value)
 		}
 	}
@@ -47,10 +49,11 @@ func HeaderValue(text string) string {
 
 func isControl(r rune) bool { return unicode.IsControl(r) && r != '\t' }
 
-// IsHeaderName reports whether text is the name of a header. Pseudo-headers of HTTP/2
-// such as ":path" are not: setting one would change the request after the decision.
-func IsHeaderName(text string) bool {
-	return text != "" && !slices.ContainsFunc([]byte(text), func(c byte) bool {
+// CanSetHeader reports whether text is the name of a header that a policy can set. One
+// that changes framing or routing, such as "host" or ":path", would change the request
+// after the decision; documents cannot name it, but an older bundle may.
+func CanSetHeader(text string) bool {
+	return text != "" && !tables.IsReservedHeader(text) && !slices.ContainsFunc([]byte(text), func(c byte) bool {
 		letter := 'a' <= c && c <= 'z' || 'A' <= c && c <= 'Z' || '0' <= c && c <= '9'
 		return !letter && strings.IndexByte("!#$%&'*+-.^_`|~", c) < 0
 	})

@@ -22,6 +22,8 @@ func TestSendable(t *testing.T) {
 		"a name with a space": {"x user", "ann", false},
 		"the path":            {":path", "/admin", false},
 		"no name":             {"", "ann", false},
+		"the host":            {"Host", "ann", false},
+		"framing":             {"transfer-encoding", "chunked", false},
 	} {
 		d := GatewayDecision{Allowed: true, Status: 200, Revision: "r", Headers: map[string]string{row.header: row.value}}
 		got := d.Sendable()
@@ -33,13 +35,13 @@ func TestSendable(t *testing.T) {
 		}
 	}
 	d := GatewayDecision{Denied: true, Status: 302, Response: &GatewayResponse{
-		Code: 302, Headers: map[string]string{"location": "https://a/\r\nset-cookie: b", "a b": "c"},
+		Code: 302, Headers: map[string]string{"location": "https://a/\r\nset-cookie: b", "a b": "c", "Content-Length": "1"},
 	}}
 	want := map[string]string{"location": "https://a/  set-cookie: b"}
 	if got := d.Sendable(); !got.Denied || !reflect.DeepEqual(got.Response.Headers, want) {
 		t.Errorf("got %+v, want %q", got.Response, want)
 	}
-	if len(d.Response.Headers) != 2 {
+	if len(d.Response.Headers) != 3 {
 		t.Error("the original decision was modified")
 	}
 }

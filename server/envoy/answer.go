@@ -21,8 +21,11 @@ const (
 	revisionHeader = "writ-revision"
 )
 
-// response is a decision in Envoy's protocol.
-func response(d *decision.GatewayDecision) *authv3.CheckResponse {
+// response is a decision in Envoy's protocol. Headers are checked here once more,
+// whatever decided.
+func response(decided *decision.GatewayDecision) *authv3.CheckResponse {
+	checked := decided.Sendable()
+	d := &checked
 	if !d.Allowed || d.Denied {
 		return denied(d)
 	}
@@ -41,10 +44,10 @@ func response(d *decision.GatewayDecision) *authv3.CheckResponse {
 	}
 }
 
-// removed are the headers to take out of the request: none that routes it.
+// removed are the headers to take out of the request: none that frames or routes it.
 func removed(withheld []string) []string {
 	return slices.DeleteFunc(slices.Clone(withheld), func(name string) bool {
-		return name == "host" || !decision.IsHeaderName(name)
+		return !decision.CanSetHeader(name)
 	})
 }
 

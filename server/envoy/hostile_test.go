@@ -94,10 +94,28 @@ func TestFailedAuthentication(t *testing.T) {
 	}
 }
 
+// A decision with a header that changes framing or routing is denied, and a denial goes
+// without it.
+func TestReservedHeaders(t *testing.T) {
+	g := &guard{decision: decision.GatewayDecision{Allowed: true, Status: 200, Headers: map[string]string{"Host": "other.example"}}}
+	connection := dial(t, envoy.Options{Current: g.current})
+	if response := check(t, connection, &authv3.CheckRequest{}); response.GetDeniedResponse().GetStatus().GetCode() != 500 {
+		t.Errorf("got %v, want a denial", response)
+	}
+	g.decision = decision.GatewayDecision{Denied: true, Status: 403, Response: &decision.GatewayResponse{
+		Code: 403, Headers: map[string]string{"Transfer-Encoding": "chunked", "x-why": "because"},
+	}}
+	for _, header := range check(t, connection, &authv3.CheckRequest{}).GetDeniedResponse().GetHeaders() {
+		if header.GetHeader().GetKey() == "Transfer-Encoding" {
+			t.Error("got transfer-encoding on a denial")
+		}
+	}
+}
+
 // A client must not send the header that a policy would set.
 func TestWithheldHeaders(t *testing.T) {
 	g := &guard{decision: decision.GatewayDecision{
-		Allowed: true, Status: 200, Headers: map[string]string{"x-user": "ann"}, Withheld: []string{"host", "x-admin", ":path"},
+		Allowed: true, Status: 200, Headers: map[string]string{"x-user": "ann"}, Withheld: []string{"Content-Length", "host", "te", "x-admin", ":path"},
 	}}
 	response := check(t, dial(t, envoy.Options{Current: g.current}), &authv3.CheckRequest{})
 	if got := response.GetOkResponse().GetHeadersToRemove(); !reflect.DeepEqual(got, []string{"x-admin"}) {

@@ -121,6 +121,7 @@ const (
 	OwnDefaultsShadowed  Code = "own-defaults-shadowed"
 	RouteNotAccepted     Code = "route-not-accepted"
 	RouteConflict        Code = "route-conflict"
+	HeaderName           Code = "header-name"
 	RegoNoAllow          Code = "rego-no-allow"
 	RegoV0               Code = "rego-v0"
 	NotComputed          Code = "not-computed"

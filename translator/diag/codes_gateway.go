@@ -225,6 +225,16 @@ spec: {hostnames: [shop.example], rules: [{matches: [{path: {value: /cart}}]}]}`
 		Instead: `spec: {hostnames: [shop.example], rules: [{matches: [{path: {value: /b/cart}}]}]}`,
 	},
 	{
+		Code:    HeaderName,
+		Summary: "a policy sets a header that changes framing or routing",
+		Text: `A policy must not set host, content-length, transfer-encoding, connection, keep-alive,
+proxy-connection, te, trailer, upgrade, in any case, or a name that begins with a colon: the proxy
+would send another request than the one that was decided. That holds for headers of denials and for
+response.success.headers, by key or else by the item's name.`,
+		Example: `response: {success: {headers: {owner: {key: Host, plain: {value: shop}}}}}`,
+		Instead: `response: {success: {headers: {owner: {key: x-owner, plain: {value: shop}}}}}`,
+	},
+	{
 		Code: RegoNoAllow, Severity: Warning,
 		Summary: "the Rego of a rule has no allow",
 		Text:    `The rule allows a request if allow is true. It is never defined here, so every request is denied.`,

@@ -149,21 +149,35 @@ func (r *ruleReader) denial(f *syntax.Field) *tables.GatewayRule {
 	}
 	out.Code, _ = c.Integer("code", 300, 599)
 	out.Message, out.Body = r.value(c, "message"), r.value(c, "body")
+	r.each(c, "headers", func(header *syntax.Field) { r.checkHeader(header.Key) })
 	out.Headers = r.values(c, "headers")
 	c.Done()
 	return rule
 }
 
+// checkHeader reports the name of a header that no policy may set.
+func (r *ruleReader) checkHeader(name *syntax.Node) {
+	if tables.IsReservedHeader(name.Value) {
+		r.d.Fail(name, diag.HeaderName, "use a header of your own, such as x-"+strings.ToLower(strings.TrimPrefix(name.Value, ":")),
+			"header %s changes the framing or the routing of a message: a policy must not set it", syntax.Quote(name.Value))
+	}
+}
+
 // successItem reads an item below response.success.
 func (r *ruleReader) successItem(f *syntax.Field, header bool) *tables.GatewayRule {
 	head, ok := r.rule(f, "an item of the response", successMethods, fields{"key": syntax.String})
-	out := &tables.GatewayItem{Header: header, Key: f.Key.Value}
+	out := &tables.GatewayItem{Header: header}
 	rule := &tables.GatewayRule{When: head.when, Priority: head.priority, Item: out}
+	name := f.Key
+	if key := f.Value.Find("key", false); key != nil && key.Value.Type == syntax.String && key.Value.Value != "" {
+		name = key.Value
+	}
+	out.Key = name.Value
+	if header {
+		r.checkHeader(name)
+	}
 	if !ok {
 		return rule
-	}
-	if key := f.Value.Find("key", false); key != nil && key.Value.Type == syntax.String && key.Value.Value != "" {
-		out.Key = key.Value.Value
 	}
 	switch head.method {
 	case "plain":
