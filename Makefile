@@ -22,7 +22,7 @@ GOLANGCI_LINT := $(GO) tool -modfile=.ci/tools/go.mod golangci-lint
 # Tests hold little memory and make much garbage: collecting it less often saves a
 # quarter of their time.
 TEST_GOGC ?= 400
-GO_TEST   := GOGC=$(TEST_GOGC) $(GO) test
+GO_TEST   := GOGC=$(TEST_GOGC) $(GO) test -timeout 30m
 
 # Packages whose work is done by other processes or by one goroutine: comparisons with
 # stock OPA and the cases of the built command. The race detector finds nothing in them.
