@@ -5,6 +5,8 @@
 // Not part of the promised API; see package writ.
 package decision
 
+import "strings"
+
 // Point names a decision point: one kind of question that policies answer.
 type Point string
 
@@ -67,6 +69,8 @@ func (r *Request) ValidateAction() error {
 		return invalid("verb", `key "verb" must be a string that is not empty`)
 	case r.Resource == "" && r.Path == "":
 		return invalid("resource", `one of the keys "resource" and "path" must be given`)
+	case strings.Contains(r.Resource, "/"):
+		return invalid("resource", `resource must not contain "/": put the part after it in subresource`)
 	case r.Path == "":
 		return nil
 	}

@@ -1,6 +1,7 @@
 package kubernetes
 
 import (
+	"cmp"
 	"fmt"
 	"math/rand/v2"
 	"slices"
@@ -180,8 +181,9 @@ func (g generator) request(w *world) request {
 	}
 	if r.Path != "" {
 		r.APIGroup, r.Resource, r.Subresource, r.Namespace, r.Name = "", "", "", "", ""
-	} else if r.Resource == "" {
-		r.Resource = "pods"
+	} else if resource, sub, slash := strings.Cut(r.Resource, "/"); slash || resource == "" {
+		r.Resource = cmp.Or(resource, "pods")
+		r.Subresource = cmp.Or(sub, r.Subresource)
 	}
 	if r.Verb == "" {
 		r.Verb = "get"

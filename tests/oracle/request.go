@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"errors"
 	"slices"
+	"strings"
 )
 
 // Request is a canonical access request. For Fields, Labels, NamespaceLabels and
@@ -85,6 +86,8 @@ func (r Request) Valid() error {
 		return errors.New("no verb")
 	case (r.Resource == "") == (r.Path == ""):
 		return errors.New("exactly one of resource and path")
+	case strings.Contains(r.Resource, "/"):
+		return errors.New("a slash in the resource")
 	case r.Path != "" && (r.APIGroup != "" || r.Subresource != "" || r.Namespace != "" || r.Name != ""):
 		return errors.New("a path beside resource attributes")
 	}

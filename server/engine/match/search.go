@@ -220,13 +220,9 @@ func originKindEntries(r *decision.Request) []string {
 		}
 	}
 	add("*")
-	// A resource with a slash is not a kind: its end must not match the subresource of
-	// an entry.
-	if !strings.Contains(r.Resource, "/") {
-		for _, word := range tables.SameKinds(strings.ToLower(r.Resource)) {
-			entries = append(entries, word)
-			add(word)
-		}
+	for _, word := range tables.SameKinds(strings.ToLower(r.Resource)) {
+		entries = append(entries, word)
+		add(word)
 	}
 	return entries
 }

@@ -69,6 +69,10 @@ _problems contains "resource: either resource or path must be set" if {
 	_string("path") == ""
 }
 
+_problems contains `resource must not contain "/": put the part after it in subresource` if {
+	contains(_string("resource"), "/")
+}
+
 _problems contains sprintf("%s: must be empty where path is set", [key]) if {
 	_string("path") != ""
 	some key in _about_resource

@@ -94,18 +94,12 @@ _origin_kinds := [null] if {
 } else := array.concat(_kind_entries, ["*"])
 
 _kind_entries := [entry |
-	some word in array.concat(_words, ["*"])
+	some word in array.concat(kinds.same(lower(canonical.resource)), ["*"])
 	some entry in array.concat(
 		[word | word != "*"],
 		[sprintf("%s/%s", [word, _origin_subresource]) | _origin_subresource != ""],
 	)
 ]
-
-# A resource with a slash is not a kind: its second part must not match the
-# subresource of an entry.
-_words := kinds.same(lower(canonical.resource)) if not contains(canonical.resource, "/")
-
-_words := [] if contains(canonical.resource, "/")
 
 # The verbs exec and proxy without a subresource count as having the one of that
 # name, so that "-pods/exec" sees them.

@@ -28,6 +28,10 @@ test_problem[note] if {
 		"nobody": {"change": {"user": ""}, "names": "user"},
 		"neither resource nor path": {"change": {"resource": ""}, "names": "resource"},
 		"both resource and path": {"change": {"path": "/x"}, "names": "resource"},
+		"a slash in the resource": {
+			"change": {"resource": "pods/exec"},
+			"names": `resource must not contain "/": put the part after it in subresource`,
+		},
 		"path and namespace": {"change": {"resource": "", "path": "/x", "namespace": "n"}, "names": "namespace"},
 	}
 	problem := request.problem with input as object.union(_plain, row.change)
@@ -68,8 +72,4 @@ test_canonical_leaves_unknown_out if {
 test_all_of_it_is_no_entry if {
 	request.lookup.originVerbs == [null] with input as object.union(_plain, {"verb": "*"})
 	request.lookup.originKinds == [null] with input as object.union(_plain, {"resource": "*"})
-}
-
-test_resource_with_a_slash_is_no_kind if {
-	request.lookup.originKinds == ["*"] with input as object.union(_plain, {"resource": "pods/exec"})
 }
