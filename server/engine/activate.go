@@ -132,6 +132,9 @@ func prepareAnew(ctx context.Context, b *bundles.Bundle, features tables.Feature
 			return queries{}, err
 		}
 	}
+	if prepared.denyResources, err = denyResources(ctx, prepared.compiler); err != nil {
+		return queries{}, err
+	}
 	return prepared, prepared.prepareAuthorization(ctx, b, features)
 }
 

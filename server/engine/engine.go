@@ -5,12 +5,13 @@
 //
 // # Design
 //
-// Go code does two steps of an access decision instead of Rego rules, which remain in
+// Go code does three steps of an access decision instead of Rego rules, which remain in
 // the bundle for a stock OPA: it finds the hits, the rules that match a request (package
-// match, instead of writ.access.compact.hits), and it builds the decision (access.go,
-// instead of the decision rule). OPA evaluates the step between: which hits hold. The
-// alternative, a tree of OPA values that Rego walks, took ten times as long a request
-// and several times the memory.
+// match, instead of writ.access.compact.hits), it lists the forms of the request
+// (forms.go, instead of writ.access.request.forms), and it builds the decision
+// (access.go, instead of the decision rule). OPA evaluates the step between: which hits
+// hold. The alternative, a tree of OPA values that Rego walks, took ten times as long a
+// request and several times the memory.
 //
 // At the visibility point OPA evaluates which policy applies to the principal. Go code
 // filters items and computes numbers from the bundle's tables, instead of the rules of
@@ -82,6 +83,9 @@ type queries struct {
 	findings, wantsPod, gateway rego.PreparedEvalQuery
 	// authorization is prepared only if the bundle has visibility policies.
 	authorization rego.PreparedEvalQuery
+	// denyResources are the resources that deny policies name, by the words for the
+	// same kind.
+	denyResources map[string][]string
 	// compiler and visibility are what the queries were prepared from: the modules, and
 	// the tables that authorization reads.
 	compiler   *ast.Compiler

@@ -42,6 +42,7 @@ var (
 	// have as a key.
 	keyEngine = ast.NullTerm()
 	keyHits   = ast.StringTerm("hits")
+	keyForms  = ast.StringTerm("forms")
 	keyWhoCan = ast.StringTerm("whoCan")
 	empty     = ast.StringTerm("")
 	noList    = ast.ArrayTerm()
@@ -56,6 +57,8 @@ type evaluation struct {
 	hits    []match.Hit
 	// sendRequest sends the request to OPA even if no hit reads it.
 	sendRequest bool
+	// forms are the other forms of the request.
+	forms []form
 	// anonymous marks a query about principals that did not send the request: an absent
 	// pod is not an error then.
 	anonymous bool
@@ -88,6 +91,9 @@ func (v evaluation) input() (in ast.Value, whole bool, err error) {
 		}
 	}
 	found := [][2]*ast.Term{{keyHits, ast.ArrayTerm(terms...)}}
+	if len(v.forms) > 0 {
+		found = append(found, [2]*ast.Term{keyForms, formTerms(v.forms)})
+	}
 	if v.anonymous && v.request.Pod == nil {
 		found = append(found, [2]*ast.Term{keyWhoCan, ast.InternedTerm(true)})
 	}

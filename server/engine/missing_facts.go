@@ -3,6 +3,8 @@ package engine
 import (
 	"context"
 	"errors"
+	"slices"
+	"strings"
 
 	"github.com/open-policy-agent/opa/v1/ast"
 
@@ -18,7 +20,7 @@ func (e *Engine) MissingFacts(ctx context.Context, r *decision.Request) (decisio
 		return facts, nil
 	}
 	facts.NamespaceLabels = e.features.Has(tables.FeatureNamespaceLabels) && r.Namespace != "" && r.NamespaceLabels == nil
-	if r.Pod != nil || r.PodError != "" || r.APIGroup != "" || r.Resource != "pods" || r.Subresource == "" {
+	if r.Pod != nil || r.PodError != "" || !concernsPod(r) {
 		return facts, nil
 	}
 	value, err := e.query(ctx, &e.queries.wantsPod, evaluation{request: r, sendRequest: true}, e.now())
@@ -32,3 +34,15 @@ func (e *Engine) MissingFacts(ctx context.Context, r *decision.Request) (decisio
 	facts.Pod = bool(pod)
 	return facts, nil
 }
+
+// concernsPod reports whether some form of the request is about a subresource of a pod.
+func concernsPod(r *decision.Request) bool {
+	if r.APIGroup != "" || !slices.Contains(pods, strings.ToLower(r.Resource)) {
+		return false
+	}
+	verb := strings.ToLower(r.Verb)
+	return r.Subresource != "" || verb == "exec" || verb == "proxy"
+}
+
+// pods are the lower-case words for the resource pods.
+var pods = tables.SameKinds("pods")

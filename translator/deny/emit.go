@@ -1,6 +1,7 @@
 package deny
 
 import (
+	"bytes"
 	"fmt"
 	"maps"
 	"slices"
@@ -11,7 +12,8 @@ import (
 )
 
 // emitFiles writes one module a deny policy, all in the package compiled.deny so
-// that OPA's rule index works across them, and one a pod-security override.
+// that OPA's rule index works across them, one a pod-security override, and one with
+// the resources that policies name.
 func emitFiles(deny *tables.Deny, o emit.Options) map[string][]byte {
 	files := make(map[string][]byte)
 	if deny == nil {
@@ -24,6 +26,9 @@ func emitFiles(deny *tables.Deny, o emit.Options) map[string][]byte {
 	for i := range deny.Escalations {
 		escalation := &deny.Escalations[i]
 		files["compiled/escalations/"+emit.FileName(escalation.Name)+".rego"] = escalationModule(escalation)
+	}
+	if len(deny.Resources) > 0 {
+		files["compiled/deny_resources/deny_resources.rego"] = resourcesModule(deny.Resources)
 	}
 	if o.Tests {
 		maps.Copy(files, denyTests(deny))
@@ -74,6 +79,24 @@ func wordList(ref string, words []string) []string {
 		return nil
 	}
 	return []string{emit.OneOf(ref, words)}
+}
+
+// resourcesModule writes the resources that policies name, by the words for the same
+// kind.
+func resourcesModule(named map[string][]string) []byte {
+	var out bytes.Buffer
+	out.WriteString(`# METADATA
+# description: |
+#   The resources that deny policies name, by the lower-case words for the same kind.
+package compiled.deny_resources
+
+named := {
+`)
+	for _, word := range slices.Sorted(maps.Keys(named)) {
+		fmt.Fprintf(&out, "\t%s: %s,\n", regotext.Quote(word), regotext.Constant(named[word]))
+	}
+	out.WriteString("}\n")
+	return out.Bytes()
 }
 
 func denyModule(policy *tables.DenyPolicy) []byte {

@@ -6,6 +6,7 @@ import (
 
 	"github.com/open-policy-agent/opa/v1/ast"
 
+	"github.com/writ-policy/writ/translator/emit"
 	"github.com/writ-policy/writ/translator/tables"
 )
 
@@ -22,4 +23,32 @@ func FuzzGlobConditions(f *testing.F) {
 			}
 		}
 	})
+}
+
+// A resource is found by every lower-case word for its kind, one in capitals by none.
+func TestResourcesModule(t *testing.T) {
+	deny := lowered(t, map[string]string{"p.yaml": `
+apiVersion: breakglass.t-caas.telekom.com/v1alpha1
+kind: DenyPolicy
+metadata: {name: p}
+spec: {rules: [{verbs: [get], apiGroups: [""], resources: [secrets, Pods, policies/status, "*/scale"]}, {verbs: [get], apiGroups: [""], resources: ["*"]}]}
+`})
+	const want = `# METADATA
+# description: |
+#   The resources that deny policies name, by the lower-case words for the same kind.
+package compiled.deny_resources
+
+named := {
+	"policie": ["policies"],
+	"policies": ["policies"],
+	"policieses": ["policies"],
+	"policy": ["policies"],
+	"secret": ["secrets"],
+	"secrets": ["secrets"],
+	"secretses": ["secrets"],
+}
+`
+	if got := string(emitFiles(deny, emit.Options{})["compiled/deny_resources/deny_resources.rego"]); got != want {
+		t.Errorf("got\n%s\nwant\n%s", got, want)
+	}
 }

@@ -10,6 +10,9 @@ import (
 	"github.com/writ-policy/writ/translator/tables"
 )
 
+// podResource is the only resource that pod security evaluates.
+const podResource = "pods"
+
 // defaultSubresources are those pod security evaluates unless it names others.
 var defaultSubresources = []string{"exec", "attach", "portforward"}
 
@@ -30,6 +33,7 @@ func lower(r *Resolved) *tables.Deny {
 		}
 	}
 	slices.SortFunc(deny.Escalations, func(a, b tables.Escalation) int { return cmp.Compare(a.Name, b.Name) })
+	deny.Resources = namedResources(deny.Policies)
 	return deny
 }
 

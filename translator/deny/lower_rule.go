@@ -91,3 +91,32 @@ func resources(r *DenyRule) []tables.DenyResource {
 	}
 	return out
 }
+
+// namedResources are the resources that policies name, by the lower-case words for the
+// same kind.
+func namedResources(policies []tables.DenyPolicy) map[string][]string {
+	var names []string
+	for i := range policies {
+		if policies[i].Pod != nil {
+			names = append(names, podResource)
+		}
+		for j := range policies[i].Rules {
+			for _, r := range policies[i].Rules[j].Resources {
+				names = append(names, r.Resources...)
+			}
+		}
+	}
+	var named map[string][]string
+	for _, name := range tables.Entries(names) {
+		if name != strings.ToLower(name) {
+			continue
+		}
+		if named == nil {
+			named = make(map[string][]string)
+		}
+		for _, word := range tables.SameKinds(name) {
+			named[word] = append(named[word], name)
+		}
+	}
+	return named
+}

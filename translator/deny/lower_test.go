@@ -46,6 +46,8 @@ func globs(t *testing.T, patterns ...string) []tables.PathGlob {
 	return out
 }
 
+var namedPods = map[string][]string{"pod": {"pods"}, "pods": {"pods"}, "podses": {"pods"}}
+
 const wholePolicy = `
 apiVersion: breakglass.t-caas.telekom.com/v1alpha1
 kind: DenyPolicy
@@ -145,6 +147,7 @@ func TestDenyPolicy(t *testing.T) {
 			ExemptFactors: []string{"capability:X", "hostPID"}, MaxAllowedScore: &zero,
 			NamespaceScope: &tables.NamespaceFilter{Patterns: globs(t, "a*")},
 		}},
+		Resources: namedPods,
 	}
 	if !reflect.DeepEqual(got, want) {
 		t.Errorf("got %+v\nwant %+v", got, want)
@@ -180,6 +183,7 @@ spec:
 			},
 		}},
 		Escalations: []tables.Escalation{},
+		Resources:   namedPods,
 	}
 	if !reflect.DeepEqual(got, want) {
 		t.Errorf("got %+v\nwant %+v", got, want)

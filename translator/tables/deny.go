@@ -8,6 +8,10 @@ type Deny struct {
 	// Escalations are those that override pod security or attach policies, sorted
 	// by name.
 	Escalations []Escalation
+	// Resources are the resources that rules and pod security name, by each lower-case
+	// word for the same kind: "pod" and "pods" lead to "pods". Sorted; a resource that
+	// is not in lower case has no other word. Nil if no resource is named.
+	Resources map[string][]string
 }
 
 // DenyPolicy is a DenyPolicy document.

@@ -117,7 +117,7 @@ _holds(rule) if {
 }
 
 _denial := outcome if {
-	outcome := deny.outcome with input as request.canonical
+	outcome := deny.outcome with input as object.union(request.canonical, {null: {"forms": request.forms}})
 }
 
 _pod_security := {"podSecurity": security} if {

@@ -13,14 +13,12 @@ func (a *Decider) decideWithFacts(ctx context.Context, p decision.Policies, r *d
 	if a.Clusters == nil {
 		return a.Cache.Access(ctx, p, r)
 	}
-	if mayConcernPod(r) {
-		missing, err := p.MissingFacts(ctx, r)
-		if err != nil {
-			return decision.Decision{}.Failed(err.Error())
-		}
-		if missing.Pod {
-			a.fetch(ctx, r, missing)
-		}
+	missing, err := p.MissingFacts(ctx, r)
+	if err != nil {
+		return decision.Decision{}.Failed(err.Error())
+	}
+	if missing.Pod {
+		a.fetch(ctx, r, missing)
 	}
 	d := a.Cache.Access(ctx, p, r)
 	if !d.LabelsUnknown || r.NamespaceLabels != nil {
@@ -31,11 +29,6 @@ func (a *Decider) decideWithFacts(ctx context.Context, p decision.Policies, r *d
 		return d
 	}
 	return a.Cache.Access(ctx, p, r)
-}
-
-// mayConcernPod reports whether pod security could judge the request.
-func mayConcernPod(r *decision.Request) bool {
-	return r.APIGroup == "" && r.Resource == "pods" && r.Subresource != ""
 }
 
 // fetch completes r. A cluster that is read asks this server whether the read is

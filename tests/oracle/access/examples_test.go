@@ -277,7 +277,7 @@ func TestSameKind(t *testing.T) {
 		{"batch", "batches", true}, {"dish", "dishes", true}, {"box", "boxes", true}, {"box", "boxs", false}, {"quiz", "quizes", true},
 		{"endpoints", "endpointses", true}, {"pod", "podss", false},
 	} {
-		if got := sameKind(row.a, row.b); got != row.want {
+		if got := oracle.SameKind(row.a, row.b); got != row.want {
 			t.Errorf("%s, %s: got %v, want %v", row.a, row.b, got, row.want)
 		}
 	}

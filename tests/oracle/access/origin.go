@@ -105,23 +105,5 @@ func coversKind(entry, resource, sub string) bool {
 	if narrowed && strings.ToLower(entrySub) != sub {
 		return false
 	}
-	return narrowed && kind == "*" || sameKind(kind, resource)
-}
-
-// sameKind compares two words without regard to case and number.
-func sameKind(a, b string) bool {
-	a, b = strings.ToLower(a), strings.ToLower(b)
-	return a == b || plural(a) == b || plural(b) == a
-}
-
-func plural(word string) string {
-	if strings.HasSuffix(word, "y") && len(word) > 1 && strings.Contains("bcdfghjklmnpqrstvwxyz", word[len(word)-2:len(word)-1]) {
-		return word[:len(word)-1] + "ies"
-	}
-	for _, ending := range []string{"s", "x", "z", "ch", "sh"} {
-		if strings.HasSuffix(word, ending) {
-			return word + "es"
-		}
-	}
-	return word + "s"
+	return narrowed && kind == "*" || oracle.SameKind(kind, resource)
 }

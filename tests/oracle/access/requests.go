@@ -12,7 +12,7 @@ var (
 	requestVerbs = append([]string{"*", "impersonate:user-info", "PATCH", "Exec", "attach", "nonsense"}, originVerbs...)
 	resources    = []string{"pods", "Pod", "PODS", "policies", "policy", "gateways", "ingress", "ingresses", "boxes", "box", "componentstatuses",
 		"imagecaches", "batch", "batches", "dish", "dishes", "roles", "rolebindings", "secrets", "endpoints", "nodes", "deploymentconfigs",
-		"widgets", "podtemplates", "*", "deployments", "pods/exec", "gizmos"}
+		"widgets", "podtemplates", "*", "deployments", "Secret", "gizmos"}
 	subresources = []string{"exec", "attach", "portforward", "proxy", "status", "log", "scale", "EXEC", "*"}
 )
 
@@ -160,7 +160,7 @@ func (g requester) respell(kind string) string {
 	case 1:
 		return strings.ToUpper(kind)
 	case 2:
-		return plural(strings.ToLower(kind))
+		return oracle.Plural(strings.ToLower(kind))
 	}
 	return kind
 }

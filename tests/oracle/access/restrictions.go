@@ -100,7 +100,7 @@ func hasLabels(entries []string, r oracle.Request) oracle.Truth {
 }
 
 func sameMinion(r oracle.Request) oracle.Truth {
-	if !sameKind(r.Resource, "pods") || r.APIGroup != "" {
+	if !oracle.SameKind(r.Resource, "pods") || r.APIGroup != "" {
 		return oracle.No
 	}
 	requester, isNode := strings.CutPrefix(r.User, "system:node:")

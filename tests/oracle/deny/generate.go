@@ -22,10 +22,10 @@ var (
 	namespaceGlobs = []string{"team-*", "hammer", "*", "a*", "[hm]*", "*-a", "anvil", "nothing-*", "?????", "elsewhere"}
 	nameGlobs      = []string{"web-*", "*", "db", "", "a?", "[ab]*", "b.c"}
 
-	denyVerbs        = []string{"get", "create", "delete", "list", "*", "impersonate", "patch", "impersonate:user-info", "frobnicate"}
+	denyVerbs        = []string{"get", "create", "delete", "list", "*", "impersonate", "patch", "impersonate:user-info", "frobnicate", "exec", "GET"}
 	denyGroups       = []string{"", "", "apps", "*", "authentication.k8s.io", "example.com"}
-	denyResources    = []string{"pods", "secrets", "deployments", "nodes", "users", "*", "pods/exec", "*/scale", "pods/*", "*/*", "widgets", "*/exec"}
-	denySubresources = []string{"exec", "log", "status", "", "*", "scale", "attach"}
+	denyResources    = []string{"pods", "secrets", "deployments", "nodes", "users", "*", "pods/exec", "*/scale", "pods/*", "*/*", "widgets", "*/exec", "secret", "Secret", "PODS"}
+	denySubresources = []string{"exec", "log", "status", "", "*", "scale", "attach", "EXEC"}
 	podSubresources  = []string{"exec", "attach", "portforward", "log", "proxy"}
 
 	weighed      = []string{"hostNetwork", "hostPID", "hostIPC", "privilegedContainer", "runAsRoot", "hostPathWritable", "hostPathReadOnly"}

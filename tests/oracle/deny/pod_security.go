@@ -24,8 +24,10 @@ func shown(all []oracle.Judgement) *oracle.PodSecurity {
 	return nil
 }
 
-// Reaches reports whether pod security is about this request at all.
-func (s *PodRules) Reaches(r oracle.Request) bool {
+// Reaches reports whether pod security is about some form of the request.
+func (s *PodRules) Reaches(r oracle.Request) bool { return slices.ContainsFunc(Forms(r), s.reaches) }
+
+func (s *PodRules) reaches(r oracle.Request) bool {
 	if r.APIGroup != "" || r.Resource != "pods" {
 		return false
 	}

@@ -23,12 +23,13 @@ func (w *Denials) Denied(r oracle.Request, d *oracle.Decision) bool {
 	if r.Path != "" {
 		return false
 	}
+	forms := Forms(r)
 	for _, p := range w.inOrder() {
 		if !w.InScope(p, r) {
 			continue
 		}
 		for i, rule := range p.Rules {
-			if truth := rule.denies(r); truth != oracle.No {
+			if truth := rule.denies(forms); truth != oracle.No {
 				denyBy(d, p.Name, i, rule.Source, StepDenyRule, fmt.Sprintf("%s, rule %d", p.Name, i))
 				if truth == oracle.Undecidable {
 					d.Reason += ": namespace labels are unknown (fail-closed)"
@@ -91,16 +92,19 @@ func (w *Denials) Escalation(r oracle.Request) *Escalation {
 	return nil
 }
 
-// denies reports whether the rule denies: a namespace filter that cannot be
-// decided does, if everything else holds.
-func (rule *Rule) denies(r oracle.Request) oracle.Truth {
-	if !rule.fitsVerb(r) || !rule.fitsGroup(r) || !rule.fitsResource(r) || !rule.fitsName(r) {
-		return oracle.No
+// denies reports whether the rule denies a request in one of its forms: a namespace
+// filter that cannot be decided does, if everything else holds.
+func (rule *Rule) denies(forms []oracle.Request) oracle.Truth {
+	for _, r := range forms {
+		switch {
+		case !rule.fitsVerb(r) || !rule.fitsGroup(r) || !rule.fitsResource(r) || !rule.fitsName(r):
+		case rule.Namespaces.empty():
+			return oracle.Yes
+		default:
+			return rule.Namespaces.fits(r) // the same for all forms
+		}
 	}
-	if rule.Namespaces.empty() {
-		return oracle.Yes
-	}
-	return rule.Namespaces.fits(r)
+	return oracle.No
 }
 
 // Impersonates reports whether the request asks for a mode of impersonation, which

@@ -43,6 +43,31 @@ func (d *Denials) Approach(draw random.Source, r *oracle.Request) {
 	default:
 		g.intoPod(r)
 	}
+	if r.Path == "" && g.Once(4) {
+		Respell(g.Source, r)
+	}
+}
+
+// Respell writes a request in another spelling of its own: one that roles of Origin
+// accept as well.
+func Respell(draw random.Source, r *oracle.Request) {
+	if r.Verb = draw.One([]string{r.Verb, r.Verb, strings.ToUpper(r.Verb)}); draw.Once(3) && r.Subresource == "exec" {
+		r.Verb, r.Subresource = draw.One([]string{"exec", "Exec", "EXEC"}), ""
+	}
+	if draw.Once(4) && r.Subresource == "proxy" {
+		r.Verb, r.Subresource = draw.One([]string{"proxy", "Proxy"}), ""
+	}
+	if draw.Once(3) {
+		r.Subresource = strings.ToUpper(r.Subresource)
+	}
+	words := append(kinds(r.Resource), r.Resource)
+	r.Resource = draw.One(words)
+	switch draw.IntN(4) {
+	case 0:
+		r.Resource = strings.ToUpper(r.Resource)
+	case 1:
+		r.Resource = strings.ToUpper(r.Resource[:1]) + r.Resource[1:]
+	}
 }
 
 func (g requester) nearDenyRule(r *oracle.Request) {

@@ -29,6 +29,11 @@ outcome := object.union(
 # No policy fits most requests, and their outcome needs no further evaluation.
 _touched if some _ in data.compiled.deny.rules
 
+_touched if {
+	some form in input[null].forms
+	some _ in data.compiled.deny.rules with input as _in_form(form)
+}
+
 _touched if some _ in _pods
 
 # Rows are [precedence, name, stage, ...]: a policy's rules are stage 0 and its
@@ -36,6 +41,11 @@ _touched if some _ in _pods
 _first := min(_denials)
 
 _denials contains row if some row in data.compiled.deny.rules
+
+_denials contains row if {
+	some form in input[null].forms
+	some row in data.compiled.deny.rules with input as _in_form(form)
+}
 
 _denials contains row if {
 	some row in _pods
@@ -46,6 +56,17 @@ _pods contains row if {
 	not input[null].whoCan
 	some row in data.compiled.deny.pods
 }
+
+# Pod security does not read the verb.
+_pods contains row if {
+	not input[null].whoCan
+	some form in input[null].forms
+	form[0] == input.verb
+	some row in data.compiled.deny.pods with input as _in_form(form)
+}
+
+# The other forms of a request are under the key null, which no JSON request can have.
+_in_form(form) := object.union(input, {"verb": form[0], "subresource": form[1], "resource": form[2]})
 
 # Rows after the first denial are not reported.
 _judged := [row | some row in _pods; not _later(row)]
@@ -116,4 +137,4 @@ _evaluated(key) := [row | some row in _judged; row[3].factors; row[3][key]]
 # scope: document
 default wants_pod := false
 
-wants_pod if some _ in data.compiled.deny.pods
+wants_pod if some _ in _pods

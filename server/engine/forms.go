@@ -1,0 +1,78 @@
+package engine
+
+import (
+	"context"
+	"fmt"
+	"slices"
+	"strings"
+
+	"github.com/open-policy-agent/opa/v1/ast"
+	"github.com/open-policy-agent/opa/v1/rego"
+
+	"github.com/writ-policy/writ/server/decision"
+)
+
+// askDenyResources are the resources that deny policies name, by the lower-case words
+// for the same kind. The document is undefined if none is named.
+const askDenyResources = "data.compiled.deny_resources.named"
+
+// form is a spelling of a request: roles of the Origin family accept more than one, and
+// deny policies are matched against all of them.
+type form struct{ verb, subresource, resource string }
+
+// otherForms are the forms of a request except the request as written, as
+// rego/writ/access/request/forms.rego defines them. Most requests have none.
+func otherForms(r *decision.Request, named map[string][]string) []form {
+	if r.Path != "" {
+		return nil
+	}
+	written := form{r.Verb, r.Subresource, r.Resource}
+	var forms []form
+	add := func(verb, subresource string) {
+		for _, resource := range append([]string{r.Resource}, named[strings.ToLower(r.Resource)]...) {
+			f := form{verb, subresource, resource}
+			if f != written && !slices.Contains(forms, f) {
+				forms = append(forms, f)
+			}
+		}
+	}
+	verb, subresource := strings.ToLower(r.Verb), strings.ToLower(r.Subresource)
+	add(r.Verb, r.Subresource)
+	add(r.Verb, subresource)
+	add(verb, r.Subresource)
+	add(verb, subresource)
+	if r.Subresource == "" && (verb == "exec" || verb == "proxy") {
+		add(r.Verb, verb)
+		add(verb, verb)
+		if verb == "exec" {
+			add("create", verb)
+		}
+	}
+	return forms
+}
+
+// formTerms are forms as the library reads them.
+func formTerms(forms []form) *ast.Term {
+	terms := make([]*ast.Term, len(forms))
+	for i, f := range forms {
+		terms[i] = ast.ArrayTerm(text(f.verb), text(f.subresource), text(f.resource))
+	}
+	return ast.ArrayTerm(terms...)
+}
+
+// denyResources reads askDenyResources from compiled modules.
+func denyResources(ctx context.Context, compiler *ast.Compiler) (map[string][]string, error) {
+	result, err := rego.New(rego.Query(askDenyResources), rego.Compiler(compiler)).Eval(ctx)
+	if err != nil || len(result) == 0 {
+		return nil, err
+	}
+	value, err := ast.InterfaceToValue(result[0].Expressions[0].Value)
+	if err != nil {
+		return nil, err
+	}
+	var named map[string][]string
+	if err := ast.As(value, &named); err != nil {
+		return nil, fmt.Errorf("read %s: %w", askDenyResources, err)
+	}
+	return named, nil
+}
