@@ -28,7 +28,7 @@ type bell struct {
 	with    []syntax.Text
 }
 
-// bellTable holds, by bell, who may ring it.
+// bellTable holds, by bell, who may sound it.
 type bellTable struct{ ringers map[string][]string }
 
 func (*bellTable) Key() string                 { return "bell_tables" }
@@ -117,17 +117,17 @@ const bells = `
 apiVersion: example.com/v1
 kind: Bell
 metadata: {name: tower}
-spec: {ringers: [ann], with: [door]}
+spec: {ringers: [ann], with: [gate]}
 ---
 apiVersion: example.com/v1
 kind: Bell
-metadata: {name: door}
+metadata: {name: gate}
 spec: {ringers: [bob]}
 ---
 apiVersion: writ.dev/v1
 kind: DecisionTest
 metadata: {name: bells}
-spec: {point: bell, cases: [{name: c, request: {user: ann, bell: door}, expect: {allowed: true}}]}
+spec: {point: bell, cases: [{name: c, request: {user: ann, bell: gate}, expect: {allowed: true}}]}
 `
 
 // A family is a folder and one line in the registry: everything from YAML to the
@@ -160,7 +160,7 @@ func TestNewFamily(t *testing.T) {
 	if err := json.Unmarshal(b.Files[bundles.DataPath], &data); err != nil {
 		t.Fatal(err)
 	}
-	if !data.Features["bells"] || !slices.Equal(data.Bells["door"], []string{"ann", "bob"}) && !slices.Equal(data.Bells["door"], []string{"bob", "ann"}) {
+	if !data.Features["bells"] || !slices.Equal(data.Bells["gate"], []string{"ann", "bob"}) && !slices.Equal(data.Bells["gate"], []string{"bob", "ann"}) {
 		t.Errorf("data: got %+v", data)
 	}
 	path := filepath.Join(t.TempDir(), "bundle")
@@ -171,7 +171,7 @@ func TestNewFamily(t *testing.T) {
 		user, bell string
 		want       bool
 	}{
-		{"ann", "tower", true}, {"ann", "door", true}, {"bob", "door", true}, {"bob", "tower", false}, {"eve", "gate", false},
+		{"ann", "tower", true}, {"ann", "gate", true}, {"bob", "gate", true}, {"bob", "tower", false}, {"eve", "yard", false},
 	} {
 		set, err := rego.New(rego.LoadBundle(path), rego.Query("data.compiled.bell.decision.allowed"),
 			rego.Input(map[string]any{"user": row.user, "bell": row.bell})).Eval(t.Context())
@@ -179,7 +179,7 @@ func TestNewFamily(t *testing.T) {
 			t.Fatal(err)
 		}
 		if len(set) != 1 || set[0].Expressions[0].Value != row.want {
-			t.Errorf("%s rings %s: got %v, want %v", row.user, row.bell, set, row.want)
+			t.Errorf("%s sounds %s: got %v, want %v", row.user, row.bell, set, row.want)
 		}
 	}
 }
@@ -194,9 +194,9 @@ func TestNewFamilyDiagnostics(t *testing.T) {
 		{"unknown field", strings.Replace(bells, "with:", "wiht:", 1), diag.UnknownField, `"with"`},
 		{"unknown kind", strings.Replace(bells, "kind: Bell", "kind: Bel", 1), diag.UnknownKind, `"Bell"`},
 		{"no version", strings.Replace(bells, "apiVersion: example.com/v1", "", 1), diag.UnknownKind, "apiVersion: example.com/v1"},
-		{"dangling reference", strings.Replace(bells, "with: [door]", "with: [gate]", 1), diag.DanglingRole, ""},
+		{"dangling reference", strings.Replace(bells, "with: [gate]", "with: [yard]", 1), diag.DanglingRole, ""},
 		{"unknown point", strings.Replace(bells, "point: bell", "point: bel", 1), diag.BadValue, "access, visibility, gateway, bell"},
-		{"declared twice", strings.Replace(bells, "name: door", "name: tower", 1), diag.Duplicate, "remove one"},
+		{"declared twice", strings.Replace(bells, "name: gate", "name: tower", 1), diag.Duplicate, "remove one"},
 	} {
 		t.Run(row.name, func(t *testing.T) {
 			result, list := translateBells(t, row.documents)
