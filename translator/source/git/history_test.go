@@ -1,9 +1,11 @@
 package git_test
 
 import (
+	"bytes"
 	"context"
 	"errors"
 	"fmt"
+	"io"
 	"net/http"
 	"os"
 	"strings"
@@ -181,5 +183,31 @@ func TestDescentFaults(t *testing.T) {
 	server.fault.Store(nil)
 	if _, _, commit := read(t, open(commits["first"], 0)); commit != commits["rewritten"] {
 		t.Errorf("got commit %s", commit)
+	}
+}
+
+// A server that supports partial clones sends the history without trees.
+func TestHistoryHasNoTrees(t *testing.T) {
+	c, commits := historyRepository(t)
+	c.git("config", "uploadpack.allowFilter", "true")
+	server := serveGit(t, c)
+	var last []byte
+	fault := func(w http.ResponseWriter, r *http.Request, real http.Handler) bool {
+		if r.Method == http.MethodPost {
+			last, _ = io.ReadAll(r.Body)
+			r.Body = io.NopCloser(bytes.NewReader(last))
+		}
+		return false
+	}
+	server.fault.Store(&fault)
+	r := git.Open(git.Options{
+		Location: parse(t, "git+"+server.URL+"/work/.git?ref=main"),
+		Base:     func() (string, error) { return commits["first"], nil },
+	})
+	if _, _, err := r.Snapshot(context.Background()); err != nil {
+		t.Fatal(err)
+	}
+	if !bytes.Contains(last, []byte("filter tree:0")) || !bytes.Contains(last, []byte("have "+commits["first"])) {
+		t.Errorf("got request %q", last)
 	}
 }
