@@ -12,7 +12,7 @@ import (
 // defaultMaster is the name of the Origin master namespace unless one is set.
 const defaultMaster = "master"
 
-// Options say how documents are read together.
+// Options configure how the documents of a directory are combined.
 type Options struct {
 	// Master is the Origin master namespace; empty means defaultMaster.
 	Master string
@@ -22,36 +22,34 @@ type Options struct {
 	StrictRoutes bool
 	// Points are the decision points that families answer, as decision tests name them.
 	Points []string
-	// Partial says that some file or document could not be read. What is not
-	// there is then no reason for a warning, nor for calling the directory empty.
+	// Partial means that some file or document could not be read. Then absent documents
+	// do not cause warnings, and the directory is not reported as empty.
 	Partial bool
 }
 
-// Directory is all documents of a directory, of which every identity is there
-// once. The families follow references in it and add diagnostics to it. It is not
-// safe for concurrent use.
+// Directory holds the documents of a directory, one for each identity. The families
+// follow references in it and add diagnostics to it. It is not safe for concurrent use.
 type Directory struct {
-	// As in Options.
+	// Copied from Options.
 	Master       string
 	Points       []string
 	StrictRoutes bool
 	Partial      bool
-	// documents are in the order of positions. repeated are those whose identity an
-	// earlier one has; they are not among documents.
+	// documents are in the order of positions. repeated are the documents with the
+	// identity of an earlier one, which are not in documents.
 	documents, Repeated []syntax.Document
 	byType              map[reflect.Type][]syntax.Document // documents, in the same order
-	// Changed are the documents that have come or gone since the last directory of
-	// the same names.
+	// Changed are the documents added or removed since the previous directory of the
+	// same Names.
 	Changed []syntax.Document
 	names   *Names
 	List    diag.List
-	// suggested counts the near names looked for: see near.
+	// suggested counts the searches for a near name; see MaySuggest.
 	suggested int
 }
 
-// NewDirectory reads documents together, which need not be in order. The names are
-// kept and follow the documents from one directory to the next. The list is kept and
-// must not be changed.
+// NewDirectory combines documents, in any order, to a directory and updates the names.
+// It retains the list, which must not be modified.
 func (n *Names) NewDirectory(documents []syntax.Document, o Options) *Directory {
 	if o.Master == "" {
 		o.Master = defaultMaster
@@ -76,7 +74,8 @@ func (n *Names) NewDirectory(documents []syntax.Document, o Options) *Directory 
 	return d
 }
 
-// claim parts the documents that are the first of their identity from the others.
+// claim separates the first document of each identity from the repeated ones, and
+// reports the latter.
 func (d *Directory) claim(documents []syntax.Document) {
 	if len(d.names.contested) == 0 {
 		d.documents = documents
@@ -94,20 +93,21 @@ func (d *Directory) claim(documents []syntax.Document) {
 	}
 }
 
-// Find returns the document of an identity, or nil.
+// Find returns the document with an identity, or nil.
 func (d *Directory) Find(id Identity) syntax.Document { return d.names.first[id] }
 
-// MaySuggest counts a search for a near name and reports whether it may be done.
+// MaySuggest reports whether another search for a near name is within the limit, and
+// counts it.
 func (d *Directory) MaySuggest() bool {
 	d.suggested++
 	return d.suggested <= MaxSuggestions
 }
 
-// sort sorts the documents by their type.
+// sort groups the documents by their type.
 func (d *Directory) sort() {
 	d.byType = make(map[reflect.Type][]syntax.Document)
 	for rest := d.documents; len(rest) > 0; {
-		// Documents of one type tend to follow each other.
+		// Documents of the same type are often adjacent.
 		t, n := reflect.TypeOf(rest[0]), 1
 		for n < len(rest) && reflect.TypeOf(rest[n]) == t {
 			n++
@@ -148,8 +148,8 @@ func (d *Directory) Duplicate(second, first *syntax.Header, message string) {
 	})
 }
 
-// inOrder returns the documents in the order of their positions. Documents come
-// sorted from a snapshot, so the test for it is nearly always all the work.
+// inOrder returns the documents in the order of their positions. Documents of a snapshot
+// are sorted already, so this rarely needs to sort.
 func inOrder(documents []syntax.Document) []syntax.Document {
 	if slices.IsSortedFunc(documents, ComparePositions) {
 		return documents
@@ -162,8 +162,8 @@ func inOrder(documents []syntax.Document) []syntax.Document {
 // ComparePositions orders documents by file, line and column.
 func ComparePositions(a, b syntax.Document) int { return a.Meta().At.Compare(b.Meta().At) }
 
-// Changes walks over two lists in the order of positions and returns which of the
-// documents of the first are not in the second, and the other way round.
+// Changes compares two lists in the order of positions. It returns the documents that are
+// only in before, and those that are only in now.
 func Changes[D syntax.Document](before, now []D, same func(a, b D) bool) (gone, come []D) {
 	for len(before) > 0 && len(now) > 0 {
 		if same(before[0], now[0]) {

@@ -1,14 +1,14 @@
-// Package directory is all documents of a directory together: in the order of their
-// positions, every identity once, with what has come or gone since the last time.
-// Decoded documents come in; the families follow references among them and add
-// diagnostics. It must not know any family, and never changes a document.
+// Package directory combines the decoded documents of a directory: in the order of their
+// positions, one for each identity, with the changes since the last time. The families
+// follow references among them and add diagnostics. The package must not know any family
+// and does not modify documents.
 //
 // Not part of the promised API; see package writ.
 //
 // # Design
 //
-// Documents are put in the order of their positions first, so that neither the
-// order of files nor that of goroutines shows in a diagnostic. Every lookup goes
-// through a map, which is kept and follows the documents that come and go. Comparing
-// documents pair by pair was rejected: directories hold a hundred thousand.
+// Documents are sorted by their positions first, so that diagnostics depend neither on
+// the order of files nor on that of goroutines. Every lookup uses a map, which is
+// updated with the documents that are added and removed. Comparing documents in pairs
+// was rejected, because a directory can have a hundred thousand.
 package directory

@@ -12,26 +12,27 @@ func Related(h *syntax.Header) []diag.Related {
 	return []diag.Related{{Position: h.NameAt, Message: fmt.Sprintf("%s is declared here", Title(h))}}
 }
 
-// Identity is what makes two documents one: two families never collide.
+// Identity identifies a document. Documents of different families have different
+// identities.
 type Identity struct {
 	Family, Kind, Namespace, Name string
 }
 
-// Names finds the first document of each identity among those of a directory, and
-// is kept from one run to the next.
+// Names indexes the first document of each identity. It is reused from one directory to
+// the next.
 type Names struct {
 	documents []syntax.Document // in the order of positions
 	first     map[Identity]syntax.Document
-	contested map[Identity]bool // which more than one document has
+	contested map[Identity]bool // identities of more than one document
 }
 
 func identityOf(h *syntax.Header) Identity {
 	return Identity{Family: h.Family, Kind: h.Kind, Namespace: h.Namespace, Name: h.Name}
 }
 
-// update puts other documents in the place of those before and returns which have come
-// or gone. Who is first where several have an identity is looked for anew: that is an
-// error, and so it is rare.
+// update replaces the documents and returns those that were added or removed. If several
+// documents share an identity, the first is searched again from scratch; that is an error
+// and therefore rare.
 func (n *Names) update(documents []syntax.Document) (changed []syntax.Document) {
 	if n.first == nil {
 		n.first = make(map[Identity]syntax.Document, len(documents))
@@ -78,11 +79,11 @@ func (n *Names) contest() {
 	}
 }
 
-// Place is a position within a message.
+// Place returns a position as file:line, for messages.
 func Place(p diag.Position) string { return fmt.Sprintf("%s:%d", p.File, p.Line) }
 
-// Title is how a message names a document: kind and name, with the namespace
-// where it has one.
+// Title returns the name of a document for messages: kind and name, and the namespace if
+// it has one.
 func Title(h *syntax.Header) string {
 	if h.Namespace == "" {
 		return fmt.Sprintf("%s %q", h.Kind, h.Name)
@@ -90,15 +91,15 @@ func Title(h *syntax.Header) string {
 	return fmt.Sprintf("%s %q in namespace %q", h.Kind, h.Name, h.Namespace)
 }
 
-// MaxSuggestions bounds the near names looked for in one run. Each looks at
-// every role, and of more mistakes than these nobody reads the hints.
+// MaxSuggestions bounds the searches for near names in one run, because each search
+// compares every role.
 const MaxSuggestions = 10
 
-// farthest is how much longer or shorter a name may be that is near to another.
+// farthest is the largest difference in length of two near names.
 const farthest = 3
 
-// Near returns the role whose name is nearest to the wanted one among those that
-// fit, or nil where none is close.
+// Near returns the role with the name nearest to want among the roles for which fits
+// returns true, or nil if no name is close.
 func Near[D syntax.Document](d *Directory, want string, roles []D, fits func(*syntax.Header) bool) *syntax.Header {
 	if !d.MaySuggest() {
 		return nil

@@ -15,7 +15,7 @@ const (
 	kindMetricSource        = "MetricSource"
 )
 
-// The numbers a policy's priority is between, and the one it has by default.
+// The range of a policy's priority, both ends included, and its default.
 const (
 	maxPriority     = 10_000
 	defaultPriority = 100
@@ -48,7 +48,7 @@ func decodeVisibility(d *syntax.Decoder, n *syntax.Node, kind *syntax.Field) {
 }
 
 // decodeVisibilityMetadata reads metadata and reports whether it identifies the
-// document. Names are compared and never become paths, so any text is one.
+// document. Any text is a valid name, because names do not become paths.
 func decodeVisibilityMetadata(d *syntax.Decoder, c *syntax.Cursor, h *syntax.Header) bool {
 	m := c.Mapping("metadata")
 	if m == nil {
@@ -93,7 +93,7 @@ func decodeAccessPolicy(d *syntax.Decoder, c *syntax.Cursor, p *MonitorAccessPol
 	}
 }
 
-// decodeAccessIdentity decodes who a policy is about, and where it stands among others.
+// decodeAccessIdentity decodes the subjects and the priority of a policy.
 func decodeAccessIdentity(d *syntax.Decoder, c *syntax.Cursor, p *MonitorAccessPolicy) {
 	if c == nil {
 		return
@@ -116,7 +116,7 @@ func decodeAccessIdentity(d *syntax.Decoder, c *syntax.Cursor, p *MonitorAccessP
 	c.Done()
 }
 
-// decodeSubjects decodes users or groups: whole strings, whatever is in them.
+// decodeSubjects decodes users or groups, which are literals: any text is valid.
 func decodeSubjects(d *syntax.Decoder, c *syntax.Cursor, name string) []syntax.Text {
 	var out []syntax.Text
 	for _, n := range c.FilledTexts(name) {
@@ -127,7 +127,7 @@ func decodeSubjects(d *syntax.Decoder, c *syntax.Cursor, name string) []syntax.T
 	return out
 }
 
-// decodeSubject checks the name of a subject, which must not be empty.
+// decodeSubject reports an empty name of a subject, and whether the name is valid.
 func decodeSubject(d *syntax.Decoder, n *syntax.Node, name string) bool {
 	if n.Value == "" {
 		d.Fail(n, diag.Missing, "leave it out", "an entry \"\" of %s is empty", name)
@@ -158,7 +158,7 @@ func decodeAccountSubject(d *syntax.Decoder, n *syntax.Node, p *MonitorAccessPol
 	}
 }
 
-// decodeAccessEffect decodes what a policy does.
+// decodeAccessEffect decodes the effect of a policy and its validity.
 func decodeAccessEffect(d *syntax.Decoder, c *syntax.Cursor, p *MonitorAccessPolicy) {
 	if effect := c.Required("effect"); effect != nil && d.CheckOneOf(effect, "effect", "Allow", "Deny") {
 		p.Deny = effect.Value == "Deny"

@@ -32,8 +32,8 @@ func (s *sourceReader) aggregation(n *syntax.Node, names map[string]*syntax.Node
 	}
 }
 
-// aggregationField decodes what an aggregation is of, which only count can do
-// without.
+// aggregationField decodes the field of an aggregation, which only count does not
+// require.
 func (s *sourceReader) aggregationField(c *syntax.Cursor, a *Aggregation) {
 	if n := c.Value("field"); n == nil && a.Function != "" && a.Function != "count" {
 		c.Missing("field", "write field: NAME, or function: count")
@@ -41,7 +41,7 @@ func (s *sourceReader) aggregationField(c *syntax.Cursor, a *Aggregation) {
 	a.Field = s.known(c.Text("field"), "field", itemFields...)
 }
 
-// aggregationFilter decodes which items an aggregation is over.
+// aggregationFilter decodes the filter that selects the items of an aggregation.
 func (s *sourceReader) aggregationFilter(c *syntax.Cursor) *AggregationFilter {
 	if c == nil {
 		return nil

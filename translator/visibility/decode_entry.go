@@ -8,21 +8,21 @@ import (
 	"github.com/writ-policy/writ/translator/tables"
 )
 
-// standardTypes are those every cluster has.
+// standardTypes are the types that every cluster has.
 var standardTypes = []string{"nodes", "namespaces", "operators", "pods", "alerts", "events"}
 
 // standardType reports whether a type is one of those every cluster has.
 func standardType(name string) bool { return slices.Contains(standardTypes, name) }
 
-// entryReader reads the entries of one rule, in either form.
+// entryReader reads the entries of one rule, in the newer and the older form.
 type entryReader struct {
 	*syntax.Decoder
 	rule *ClusterRule
 	seen map[string]*syntax.Node // by type
 }
 
-// decodeResources decodes what a rule says of types: a list in the newer form, a
-// mapping in the older one.
+// decodeResources decodes the entries of a rule: a list in the newer form, a mapping in
+// the older one.
 func decodeResources(d *syntax.Decoder, c *syntax.Cursor, r *ClusterRule) {
 	n := c.Value("resources")
 	if n == nil {
@@ -43,11 +43,11 @@ func decodeResources(d *syntax.Decoder, c *syntax.Cursor, r *ClusterRule) {
 	}
 }
 
-// add begins the entry of a type, which a rule has once. Its place is where the
-// type is said.
+// add returns a new entry for a type, positioned at its name, and reports a type that
+// the rule has twice.
 func (e *entryReader) add(at *syntax.Node) VisibilityEntry {
 	if first := e.seen[at.Value]; first != nil {
-		second := at // the sections of the older form are in no order
+		second := at // the sections of the older form are read in a fixed order, not that of the file
 		if at.Line < first.Line || at.Line == first.Line && at.Column < first.Column {
 			first, second = at, first
 		}
@@ -80,8 +80,8 @@ func (e *entryReader) newer(n *syntax.Node) {
 	e.keep(c, known, visibility, entry)
 }
 
-// newerFilters decodes filters of the newer form. Without a type that is known,
-// what only some types have is let through.
+// newerFilters decodes filters of the newer form. If the type is unknown, filters that
+// only some types have are not reported.
 func (e *entryReader) newerFilters(c *syntax.Cursor, known bool, entry *VisibilityEntry) {
 	entry.Names = e.valueFilter(c, "names", false)
 	entry.Namespaces = e.valueFilter(c, "namespaces", false)
@@ -92,7 +92,7 @@ func (e *entryReader) newerFilters(c *syntax.Cursor, known bool, entry *Visibili
 	entry.Fields = e.fieldFilters(c, known, entry.Type.Value)
 }
 
-// withoutNamespace reports a filter on the namespace of what has none.
+// withoutNamespace reports a filter on namespaces for a type without them.
 func (e *entryReader) withoutNamespace(c *syntax.Cursor, name string) {
 	switch name {
 	case "namespaces":
@@ -102,7 +102,7 @@ func (e *entryReader) withoutNamespace(c *syntax.Cursor, name string) {
 	}
 }
 
-// fieldFilters decodes the filters of fields, which only custom types have.
+// fieldFilters decodes the filters on fields, which only custom types have.
 func (e *entryReader) fieldFilters(c *syntax.Cursor, known bool, name string) []FieldFilter {
 	fields := c.FilledMapping("fields")
 	if fields == nil {
@@ -121,8 +121,7 @@ func (e *entryReader) fieldFilters(c *syntax.Cursor, known bool, name string) []
 	return out
 }
 
-// valueFilter decodes {allowed, denied}. Only values of fields may be empty: no
-// name is.
+// valueFilter decodes {allowed, denied}. Values of fields may be empty, names may not.
 func (e *entryReader) valueFilter(c *syntax.Cursor, name string, field bool) ValueFilter {
 	inner := c.FilledMapping(name)
 	if inner == nil {
@@ -153,7 +152,7 @@ func (e *entryReader) entries(c *syntax.Cursor, name string, empty bool) Values 
 	return out
 }
 
-// aggregations decodes which aggregations are shown, which only custom types have.
+// aggregations decodes which aggregations are visible; only custom types have them.
 func (e *entryReader) aggregations(c *syntax.Cursor, known bool, entry *VisibilityEntry) {
 	a := c.FilledMapping("aggregations")
 	if a == nil {
@@ -174,7 +173,7 @@ func (e *entryReader) aggregations(c *syntax.Cursor, known bool, entry *Visibili
 	a.Done()
 }
 
-// visibilityInto decodes the visibility of an entry and returns where it is.
+// visibilityInto decodes the visibility of an entry into entry and returns its node.
 func (e *entryReader) visibilityInto(c *syntax.Cursor, entry *VisibilityEntry) *syntax.Node {
 	n := c.Text("visibility")
 	if n != nil && e.CheckOneOf(n, "visibility", "all", "none", "filtered") {
@@ -203,17 +202,17 @@ func (e *entryReader) keep(c *syntax.Cursor, known bool, visibility *syntax.Node
 	}
 }
 
-// Includes reports whether an entry has an inclusion criterion, which is what
-// filters where visibility is left out.
+// Includes reports whether an entry has an inclusion criterion, which makes the default
+// visibility filtered.
 func (v *VisibilityEntry) Includes() bool {
 	return !v.Names.Allowed.IsEmpty() || !v.Namespaces.Allowed.IsEmpty() || len(v.Labels)+len(v.Fields) > 0
 }
 
-// inclusions are the filters, in either form, that all makes void.
+// inclusions are the filters, in both forms, that have no effect under visibility: all.
 var inclusions = []string{"allowed", "labels", "labelSelector", "allowedNames", "allowedNamespaces"}
 
-// ignoredUnderAll warns of the filters below n that say what is allowed where
-// everything is.
+// ignoredUnderAll warns about the inclusion filters below n, which have no effect under
+// visibility: all.
 func (e *entryReader) ignoredUnderAll(n *syntax.Node) {
 	if n == nil {
 		return

@@ -5,7 +5,7 @@ import (
 	"github.com/writ-policy/writ/translator/syntax"
 )
 
-// olderHint is what to type for a section the older form does not have.
+// olderHint is the hint for a section that the older form does not have.
 const olderHint = "write the newer form: resources: [{type: TYPE}]"
 
 // older decodes the sections of the older form.

@@ -10,7 +10,7 @@ import (
 	"github.com/writ-policy/writ/translator/syntax"
 )
 
-// maxPattern bounds a matchPattern, in characters.
+// maxPattern is the maximum length of a matchPattern, in characters.
 const maxPattern = 256
 
 // checkClusterPattern checks a matchPattern.
@@ -22,14 +22,14 @@ func checkClusterPattern(d *syntax.Decoder, n *syntax.Node, deny bool) {
 	if !checkRegularExpression(d, n, "matchPattern") {
 		return
 	}
-	// What a Deny matches beyond what was meant is noticed; what an Allow does is not.
+	// A Deny that matches too much is noticed by those it affects; an Allow is not.
 	if !deny && !strings.HasPrefix(n.Value, "^") && !strings.HasPrefix(n.Value, ".*") {
 		d.Warn(n, diag.UnanchoredPattern, "write \"^\" first to mean the beginning, or \".*\" to mean anywhere",
 			"matchPattern %s is searched anywhere in the name", syntax.Quote(n.Value))
 	}
 }
 
-// checkRegularExpression reports what is no regular expression of RE2.
+// checkRegularExpression reports an invalid RE2 expression, and whether n is valid.
 func checkRegularExpression(d *syntax.Decoder, n *syntax.Node, name string) bool {
 	_, err := compiled(n.Value)
 	if err == nil {
@@ -51,8 +51,8 @@ func checkRegularExpression(d *syntax.Decoder, n *syntax.Node, name string) bool
 	return false
 }
 
-// compiled parses and compiles as regexp.Compile does, whose last step has limits
-// of its own.
+// compiled parses and compiles an expression. It returns an error if it is invalid or
+// too large to compile.
 func compiled(pattern string) (*regexpsyntax.Regexp, error) {
 	re, err := regexpsyntax.Parse(pattern, regexpsyntax.Perl)
 	if err != nil {
@@ -63,8 +63,8 @@ func compiled(pattern string) (*regexpsyntax.Regexp, error) {
 	return re, err
 }
 
-// everyName reports whether a pattern is found in every name, as far as its form
-// tells: "not sure" is false.
+// everyName reports whether a pattern certainly matches every name. It returns false if
+// that cannot be derived from the form of the pattern.
 func everyName(pattern string) bool {
 	if utf8.RuneCountInString(pattern) > maxPattern {
 		return false
@@ -99,7 +99,7 @@ func everyName(pattern string) bool {
 	return true
 }
 
-// anyRun reports whether a part takes the whole of any name, which is not empty.
+// anyRun reports whether a part matches any whole name; names are not empty.
 func anyRun(re *regexpsyntax.Regexp) bool {
 	for re.Op == regexpsyntax.OpCapture {
 		re = re.Sub[0]

@@ -12,7 +12,7 @@ var olderPermissions = []string{
 	"viewSensitive", "viewCosts", "viewSecrets", "viewMetadata", "viewAuditInfo", "edit", "delete", "execute",
 }
 
-// decodeAccessClusters decodes which clusters a policy is about.
+// decodeAccessClusters decodes the clusters that a policy selects.
 func decodeAccessClusters(d *syntax.Decoder, c *syntax.Cursor, p *MonitorAccessPolicy) {
 	if c == nil {
 		return
@@ -46,7 +46,7 @@ func decodeAccessClusters(d *syntax.Decoder, c *syntax.Cursor, p *MonitorAccessP
 	c.Done()
 }
 
-// decodeClusterDefault checks the word that says what happens to other clusters.
+// decodeClusterDefault checks default, the effect on clusters that no rule selects.
 func decodeClusterDefault(d *syntax.Decoder, n *syntax.Node) bool {
 	if n.Value != "filtered" {
 		return d.CheckOneOf(n, "default", "all", "allow", "deny", "none")
@@ -56,7 +56,7 @@ func decodeClusterDefault(d *syntax.Decoder, n *syntax.Node) bool {
 	return false
 }
 
-// decodeClusterRule decodes one of rules and reports whether it can match a cluster.
+// decodeClusterRule decodes a rule and reports whether it can match a cluster.
 func decodeClusterRule(d *syntax.Decoder, n *syntax.Node, p *MonitorAccessPolicy) (r ClusterRule, some bool) {
 	r = ClusterRule{At: d.At(n), View: true}
 	c := d.Cursor(n, "a rule", false)
@@ -121,13 +121,13 @@ func (r *ClusterRule) selectorKinds() []string {
 	return kinds
 }
 
-// everyCluster reports whether a rule matches every cluster that has a name.
+// everyCluster reports whether a rule matches every cluster with a name.
 func (r *ClusterRule) everyCluster() bool {
 	return r.Labels != nil && len(*r.Labels) == 0 || r.Pattern != "" && everyName(r.Pattern)
 }
 
-// decodePermissions decodes what a rule permits: view alone, unless one of the two is
-// given.
+// decodePermissions decodes the permissions of a rule: only view, unless view or
+// viewMetrics is set.
 func decodePermissions(d *syntax.Decoder, c *syntax.Cursor, r *ClusterRule) {
 	if c == nil {
 		return

@@ -14,8 +14,8 @@ var (
 	operators     = []string{
 		"equals", "notEquals", "contains", "startsWith", "endsWith", "greaterThan", "lessThan", "in", "matches",
 	}
-	// itemFields are an item's own name and namespace, as aggregations may name
-	// them.
+	// itemFields are the names by which aggregations refer to an item's own name and
+	// namespace.
 	itemFields = []string{"name", "namespace", "_name", "_namespace"}
 )
 
@@ -23,9 +23,10 @@ var (
 type sourceReader struct {
 	*syntax.Decoder
 	into *MetricSource
-	// names are those of fields and computed fields.
+	// names of fields and computed fields.
 	names map[string]*syntax.Node
-	// unread says that some of those names could not be read: a name may be one.
+	// unread means that some of these names could not be read, so that an unknown name
+	// is not reported.
 	unread bool
 }
 
@@ -50,7 +51,7 @@ func decodeMetricSource(d *syntax.Decoder, c *syntax.Cursor, into *MetricSource)
 	}
 }
 
-// source decodes what the collector reads.
+// source decodes the resource that the collector reads.
 func (s *sourceReader) source(c *syntax.Cursor) {
 	if c == nil {
 		return
@@ -80,7 +81,7 @@ func (s *sourceReader) source(c *syntax.Cursor) {
 	c.Done()
 }
 
-// fields decodes the fields, of which there is at least one.
+// fields decodes the fields; at least one is required.
 func (s *sourceReader) fields(c *syntax.Cursor) {
 	items, at := c.List("fields")
 	s.unread = len(items) == 0
@@ -120,7 +121,7 @@ func (s *sourceReader) computed(n *syntax.Node) {
 	c.Done()
 }
 
-// fieldName decodes the name of a field or computed field, which no other has.
+// fieldName decodes the name of a field or computed field, which must be unique.
 func (s *sourceReader) fieldName(c *syntax.Cursor) []string {
 	n := c.Required("name")
 	if n == nil || n.Value == "" {
@@ -133,7 +134,7 @@ func (s *sourceReader) fieldName(c *syntax.Cursor) []string {
 	return []string{n.Value}
 }
 
-// unique reports a name that is taken.
+// unique reports a repeated name, and whether the name is unique.
 func (s *sourceReader) unique(n *syntax.Node, what string, names map[string]*syntax.Node) bool {
 	if first := names[n.Value]; first != nil {
 		s.Fail(n, diag.RepeatedName, "give it a name of its own", "%s %s is there twice, first on line %d", what, syntax.Quote(n.Value), first.Line)
@@ -143,7 +144,7 @@ func (s *sourceReader) unique(n *syntax.Node, what string, names map[string]*syn
 	return true
 }
 
-// collectionLimits are the least numbers of collection.
+// collectionLimits are the minimum values of the fields of collection.
 var collectionLimits = []struct {
 	name  string
 	least int
@@ -152,7 +153,7 @@ var collectionLimits = []struct {
 	{"batchSize", 10}, {"retryAttempts", 0}, {"parallelism", 1},
 }
 
-// collection checks how a source is collected, which no decision depends on.
+// collection checks the settings of the collector, which do not affect decisions.
 func (s *sourceReader) collection(c *syntax.Cursor) {
 	for _, limit := range collectionLimits {
 		c.Integer(limit.name, limit.least, syntax.MaxInteger)
@@ -188,8 +189,8 @@ func (s *sourceReader) rbac(c *syntax.Cursor) {
 	c.Done()
 }
 
-// known returns the name of a field or computed field, or one of more; anything
-// else is reported.
+// known returns the name of a field or computed field, or one of more. It reports any
+// other name and returns "".
 func (s *sourceReader) known(n *syntax.Node, what string, more ...string) string {
 	if n == nil {
 		return ""

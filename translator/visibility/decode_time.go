@@ -9,7 +9,7 @@ import (
 	"github.com/writ-policy/writ/translator/syntax"
 )
 
-// decodeValidity decodes when a policy holds.
+// decodeValidity decodes the time in which a policy is active.
 func decodeValidity(d *syntax.Decoder, c *syntax.Cursor, p *MonitorAccessPolicy) {
 	if c == nil {
 		return
@@ -23,9 +23,9 @@ func decodeValidity(d *syntax.Decoder, c *syntax.Cursor, p *MonitorAccessPolicy)
 	c.Done()
 }
 
-// decodeMoment decodes an optional time. One that is none is a warning for an Allow,
-// which then never holds, and an error for a Deny, which must not vanish. What
-// YAML takes for a number is read as it is written.
+// decodeMoment decodes an optional time. An invalid time is a warning for an Allow
+// policy, which is never active then, and an error for a Deny policy, which must not be
+// skipped. A scalar that YAML resolves to a number is read as text.
 func decodeMoment(d *syntax.Decoder, c *syntax.Cursor, name string, deny bool) *Moment {
 	n := c.Value(name)
 	switch {
@@ -48,18 +48,18 @@ func decodeMoment(d *syntax.Decoder, c *syntax.Cursor, name string, deny bool) *
 	return &Moment{d.Text(n), nil}
 }
 
-// timeForm is stricter than the time package, which also takes a comma and hours
-// of one digit, and wider by the small letters of RFC 3339.
+// timeForm rejects commas and hours of one digit, which the time package accepts, and
+// accepts the lower-case letters of RFC 3339, which it rejects.
 var timeForm = regexp.MustCompile(`^\d{4}-\d\d-\d\d[Tt]\d\d:\d\d:\d\d(\.\d+)?([Zz]|[-+]([01]\d|2[0-3]):[0-5]\d)$`)
 
-// The first and the last instant that RFC 3339 writes without an offset.
+// The first and the last instant that RFC 3339 can represent in UTC.
 var (
 	firstInstant = time.Date(0, 1, 1, 0, 0, 0, 0, time.UTC)
 	lastInstant  = time.Date(9999, 12, 31, 23, 59, 59, 999999999, time.UTC)
 )
 
-// instant reads a time of RFC 3339. An offset may lead out of the years that can
-// be written in UTC; the nearest instant within is as good, for no clock gets there.
+// instant parses a time of RFC 3339. An offset can lead out of the years that can be
+// written in UTC; then instant returns the nearest one within.
 func instant(value string) (time.Time, bool) {
 	if !timeForm.MatchString(value) {
 		return time.Time{}, false

@@ -18,31 +18,31 @@ type MonitorAccessPolicy struct {
 	Users, Groups   []syntax.Text
 	ServiceAccounts []ServiceAccount
 	Priority        int
-	PriorityAt      diag.Position // of identity where priority is left out
+	PriorityAt      diag.Position // of identity if priority is absent
 	Deny            bool
 	Disabled        bool
-	// Default is all, allow, deny or none. DefaultAt is its place, or that of
-	// clusters where it is left out.
+	// Default is all, allow, deny or none. DefaultAt is its position, or that of
+	// clusters if it is absent.
 	Default   string
 	DefaultAt diag.Position
 	Rules     []ClusterRule
-	// NotBefore and NotAfter are nil where absent or empty.
+	// NotBefore and NotAfter are nil if absent or empty.
 	NotBefore, NotAfter *Moment
 }
 
-// ServiceAccount is one of serviceAccounts, its namespace filled in.
+// ServiceAccount is one of serviceAccounts, with its default namespace filled in.
 type ServiceAccount struct {
 	Namespace, Name string
 	At              diag.Position
 }
 
-// User is the name a service account has as a user.
+// User returns the user name of a service account.
 func (a *ServiceAccount) User() string {
 	return "system:serviceaccount:" + a.Namespace + ":" + a.Name
 }
 
-// Moment is a time of a document. Time is in UTC and of a four-digit year; it is
-// nil where Text is no time of RFC 3339.
+// Moment is a time of a document. Time is in UTC and has a four-digit year; it is nil if
+// Text is not a time of RFC 3339.
 type Moment struct {
 	syntax.Text
 	Time *time.Time
@@ -53,18 +53,19 @@ type ClusterRule struct {
 	At      diag.Position
 	Names   []string
 	Pattern string // empty: none
-	// Labels is nil where matchLabels is absent; empty fits every cluster.
+	// Labels is nil if matchLabels is absent; empty selects every cluster.
 	Labels *map[string]string
-	// View and ViewMetrics are the permissions, view alone where none is given.
+	// View and ViewMetrics are the permissions; only View is set if the document has
+	// none.
 	View, ViewMetrics bool
 	Entries           []VisibilityEntry
 }
 
-// VisibilityEntry is what a rule says of one type, in either form. Lists and maps
-// without entries are nil.
+// VisibilityEntry is the entry of a rule for one type, from the newer or the older form.
+// Lists and maps without entries are nil.
 type VisibilityEntry struct {
 	Type syntax.Text
-	// Visibility is all, none or filtered, or empty where it is left out.
+	// Visibility is all, none or filtered, or empty if it is absent.
 	Visibility        string
 	Names, Namespaces ValueFilter
 	Labels            map[string]string
@@ -103,11 +104,11 @@ type FieldFilter struct {
 	ValueFilter
 }
 
-// MetricSource is a MetricSource of clusterpulse.io/v1alpha1, as far as it takes
-// part in decisions.
+// MetricSource is a MetricSource of clusterpulse.io/v1alpha1, with the fields that affect
+// decisions.
 type MetricSource struct {
 	syntax.Header
-	// Of is what the collector reads.
+	// Of is the resource that the collector reads.
 	Of               Collected
 	Fields, Computed []string
 	Aggregations     []Aggregation
@@ -119,7 +120,7 @@ type MetricSource struct {
 	FilterAggregations        bool
 }
 
-// Collected is the kind of things a MetricSource is of.
+// Collected identifies the resource that a MetricSource collects.
 type Collected struct {
 	APIVersion, Kind string
 	Scope            string // Namespaced or Cluster
@@ -135,7 +136,7 @@ type Aggregation struct {
 	Filter     *AggregationFilter // nil without one
 }
 
-// AggregationFilter says which items an aggregation is over.
+// AggregationFilter selects the items of an aggregation.
 type AggregationFilter struct {
 	Field, Operator, Value string
 }

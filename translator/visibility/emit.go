@@ -17,8 +17,8 @@ const visibilityPath = "compiled/visibility/"
 
 func sortedKeys[V any](m map[string]V) []string { return slices.Sorted(maps.Keys(m)) }
 
-// emitFiles writes one module a policy: when it holds and which clusters its
-// rules select. All else is data. Each policy has a package of its own, because the
+// emitFiles writes one module for each policy: when it is active and which clusters its
+// rules select. Everything else is data. Each policy has its own package, because the
 // time that OPA's compiler takes for a package grows with the square of its rules.
 func emitFiles(v *tables.Visibility, o emit.Options) map[string][]byte {
 	files := make(map[string][]byte)
@@ -64,7 +64,7 @@ func writeVisibility(m *emit.Module, p *tables.VisibilityPolicy) {
 	}
 }
 
-// writeEntries writes an object, an entry a line.
+// writeEntries writes an object with one entry on each line.
 func writeEntries[V any](out *bytes.Buffer, name string, entries map[string]V) {
 	fmt.Fprintf(out, "\n%s := {\n", name)
 	for _, key := range sortedKeys(entries) {
@@ -85,8 +85,8 @@ func validity(p *tables.VisibilityPolicy) []string {
 	return conditions
 }
 
-// nanoseconds returns an instant in the unit of OPA's clock. It may exceed 64 bits:
-// Rego's integers are not bounded.
+// nanoseconds returns an instant in the unit of OPA's clock. It may exceed 64 bits,
+// because integers of Rego are unbounded.
 func nanoseconds(t time.Time) string {
 	n := new(big.Int).Mul(big.NewInt(t.Unix()), big.NewInt(int64(time.Second)))
 	return n.Add(n, big.NewInt(int64(t.Nanosecond()))).String()

@@ -8,8 +8,8 @@ import (
 	"github.com/writ-policy/writ/translator/tables"
 )
 
-// Family is monitor access policies and metric sources. The zero value has seen no documents. It is not safe for
-// concurrent use.
+// Family is the family of monitor access policies and metric sources. The zero value has
+// no documents. It is not safe for concurrent use.
 type Family struct {
 	resolved *Resolved
 	table    *tables.Visibility

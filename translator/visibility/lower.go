@@ -105,7 +105,7 @@ func bound(p *tables.VisibilityPolicy, m *Moment) (*time.Time, string) {
 	return m.Time, m.Value
 }
 
-// sortedOnce returns the list sorted, each entry once; never nil.
+// sortedOnce returns the list sorted and without duplicates; never nil.
 func sortedOnce(list []string) []string {
 	out := slices.AppendSeq(make([]string, 0, len(list)), slices.Values(list))
 	slices.Sort(out)

@@ -36,9 +36,9 @@ func pairs(labels map[string]string) map[string]string {
 	return labels
 }
 
-// effectiveVisibility returns the visibility that counts, and whether the entry makes
-// a decision partial. A criterion of any kind filters a custom type; a standard type
-// under all applies what is denied and ignores what is allowed.
+// effectiveVisibility returns the effective visibility, and whether the entry makes a
+// decision partial. Any criterion filters a custom type. For a standard type under
+// visibility: all, denied values apply and allowed values are ignored.
 func effectiveVisibility(e *VisibilityEntry, custom bool) (visibility string, restricts bool) {
 	denies := !e.Names.Denied.IsEmpty() || !e.Namespaces.Denied.IsEmpty() || len(e.HideByLabels) > 0 || e.HideMasters
 	visibility = e.Visibility
@@ -79,7 +79,7 @@ func values(v Values) tables.Values {
 	return out
 }
 
-// shownFilter is an entry as decisions show it.
+// shownFilter returns an entry as decisions show it.
 func shownFilter(e *VisibilityEntry, lowered *tables.VisibilityEntry) *tables.ShownFilter {
 	out := &tables.ShownFilter{
 		Visibility:   lowered.Visibility,
@@ -106,7 +106,7 @@ func shownCriteria(f *ValueFilter) tables.ShownCriteria {
 	}
 }
 
-// written returns the texts, each once; never nil.
+// written returns the texts without duplicates; never nil.
 func written(list []string) []string { return append([]string{}, tables.Once(list)...) }
 
 func writtenPatterns(patterns []ValuePattern) []string {

@@ -47,8 +47,8 @@ func aggregation(s *MetricSource, a *Aggregation) tables.Aggregation {
 	return out
 }
 
-// fieldRef resolves the name of a field. The item's own name or namespace counts only
-// if the source has no field of that name.
+// fieldRef resolves the name of a field. A field of the source takes precedence over the
+// item's own name or namespace.
 func fieldRef(s *MetricSource, field string) *tables.FieldRef {
 	if !slices.Contains(s.Fields, field) && !slices.Contains(s.Computed, field) {
 		if own := strings.TrimPrefix(field, "_"); own == "name" || own == "namespace" {

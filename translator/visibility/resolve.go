@@ -18,14 +18,14 @@ type Resolved struct {
 	MetricSources         []*MetricSource
 }
 
-// resolver is the state of following the references of one directory.
+// resolver resolves the references of one directory.
 type resolver struct {
 	*directory.Directory
 	out *Resolved
 }
 
-// resolve follows the references of monitor access policies to metric sources,
-// and finds policies whose order is an accident of their names.
+// resolve follows the references of monitor access policies to metric sources, and warns
+// about policies whose order depends on their names alone.
 func resolve(d *directory.Directory) *Resolved {
 	r := &resolver{d, &Resolved{
 		MonitorAccessPolicies: directory.DocumentsOf[*MonitorAccessPolicy](d),
@@ -44,8 +44,8 @@ func resolve(d *directory.Directory) *Resolved {
 	return r.out
 }
 
-// sourcesByType finds the metric source that defines each type, the first of
-// several.
+// sourcesByType returns the metric source that defines each type, and reports further
+// sources of the same type.
 func (r *resolver) sourcesByType() map[string]*MetricSource {
 	sources := make(map[string]*MetricSource)
 	for _, s := range r.out.MetricSources {
@@ -66,13 +66,12 @@ func (r *resolver) sourcesByType() map[string]*MetricSource {
 	return sources
 }
 
-// diagnosticAt begins an error about a text.
+// diagnosticAt returns an error at the position of a text.
 func diagnosticAt(t syntax.Text, code diag.Code, format string, args ...any) diag.Diagnostic {
 	return diag.Diagnostic{Position: t.At, Length: len([]rune(t.Value)), Code: code, Message: fmt.Sprintf(format, args...)}
 }
 
-// visibilityEntry checks what a rule says of a type against the source that
-// defines it.
+// visibilityEntry checks the entry of a type against the source that defines the type.
 func (r *resolver) visibilityEntry(e *VisibilityEntry, sources map[string]*MetricSource) {
 	if standardType(e.Type.Value) {
 		return
@@ -97,8 +96,8 @@ func (r *resolver) visibilityEntry(e *VisibilityEntry, sources map[string]*Metri
 	r.knownAggregations("exclude", e.Exclude, source)
 }
 
-// undefinedType reports a custom type that no source defines. One that is nearly
-// a standard type is a mistake: as a custom type it would hide nothing.
+// undefinedType reports a custom type that no source defines. A type whose name is close
+// to a standard type is an error, because as a custom type it would hide nothing.
 func (r *resolver) undefinedType(e *VisibilityEntry, sources map[string]*MetricSource) {
 	if standard := nearlyStandard(e.Type.Value); standard != "" {
 		d := diagnosticAt(e.Type, diag.BadValue, "type %q is not the standard type %q, and no MetricSource defines it", e.Type.Value, standard)
@@ -120,8 +119,8 @@ func (r *resolver) undefinedType(e *VisibilityEntry, sources map[string]*MetricS
 	r.List.Add(d)
 }
 
-// nearlyStandard is the standard type that a name is in another case or in the
-// singular, or "".
+// nearlyStandard returns the standard type that differs from a name only in case or
+// number, or "".
 func nearlyStandard(name string) string {
 	lowered := strings.ToLower(name)
 	for _, candidate := range []string{lowered, lowered + "s"} {
@@ -138,7 +137,7 @@ func (r *resolver) knownAggregations(list string, names []syntax.Text, source *M
 			continue
 		}
 		if r.Partial {
-			continue // the source may be one that has mistakes
+			continue // the source may be invalid and not in the list
 		}
 		d := diagnosticAt(name, diag.UnknownAggregation, "%s names %q, which is no aggregation of %s", list, name.Value, directory.Title(&source.Header))
 		d.Severity = diag.Warning
@@ -156,14 +155,14 @@ func (r *resolver) knownAggregations(list string, names []syntax.Text, source *M
 	}
 }
 
-// ranked is a subject at a priority.
+// ranked is a subject with the priority of a policy.
 type ranked struct {
 	priority int
 	subject  string
 }
 
-// equalPriority warns of a policy that shares a subject with one before it at the
-// same priority. Disabled policies are in no order.
+// equalPriority warns about a policy with the same subject and priority as an earlier
+// one. Disabled policies are not compared.
 func (r *resolver) equalPriority(p *MonitorAccessPolicy, seen map[ranked]*MonitorAccessPolicy) {
 	if p.Disabled {
 		return
@@ -193,8 +192,8 @@ func (r *resolver) equalPriority(p *MonitorAccessPolicy, seen map[ranked]*Monito
 	})
 }
 
-// visibilitySubjects are the subjects of a policy as messages name them, a
-// service account as the user it is.
+// visibilitySubjects returns the subjects of a policy for messages, a service account by
+// its user name.
 func visibilitySubjects(p *MonitorAccessPolicy) []string {
 	var out []string
 	for _, user := range p.Users {

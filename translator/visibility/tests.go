@@ -262,7 +262,7 @@ test_neighbour[note] if {
 	return out.Bytes()
 }
 
-// whileItHolds returns an instant at which the policy holds.
+// whileItHolds returns an instant at which the policy is active.
 func whileItHolds(p *tables.VisibilityPolicy) string {
 	switch {
 	case p.NotBefore != nil:

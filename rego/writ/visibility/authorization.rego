@@ -4,7 +4,7 @@ import data.compiled.visibility_tables as tables
 import data.writ.visibility.request
 
 # METADATA
-# description: The answer but for items and numbers.
+# description: The decision without visible items, aggregations and metrics.
 # scope: document
 authorization := {
 	"decision": "deny",
@@ -42,8 +42,8 @@ _matched := [{
 	"source": _rule.source,
 }]
 
-# A verdict is {"granted", "reason", "policy", "rule"}. The last two are the index of
-# the policy that decided and the index of its rule, -1 for its default.
+# A verdict is {"granted", "reason", "policy", "rule"}: policy is the index of the policy
+# that decided, and rule the index of its rule, -1 for its default.
 _verdict := _refused("no principal") if {
 	not request.has_principal
 } else := _refused(sprintf("unknown action %s", [request.action])) if {
@@ -93,8 +93,8 @@ _custom := object.union(verdict, {"reason": reason}) if {
 	first := min(_type_allowances)
 } else := _refused(sprintf("No policy grants access to custom resource type: %s", [request.type]))
 
-# The policies of the principal that hold and match, each with the rule by which it
-# matches. Policies are in the order of evaluation, so the least index is the first.
+# The active policies of the principal that select the cluster, each with the rule that
+# selects it. Policies are in the order of evaluation, so the least index is the first.
 _denials contains [policy, rule] if {
 	some subject in request.subjects
 	some policy in tables.denies[subject]
@@ -132,7 +132,8 @@ _type_allowances contains [policy, rule] if {
 	rule := _listing(policy)
 }
 
-# The policy's rule for the cluster: the first that selects it, else the default.
+# The rule of the policy for the cluster: the first rule that selects it, else the
+# default.
 _selecting(policy, module) := min(data.compiled.visibility.policies[module].clusters) if {
 	policy >= 0
 } else := -1 if tables.policies[policy].byDefault
@@ -141,7 +142,7 @@ _listing_or_default(policy) := _listing(policy) if {
 	policy >= 0
 } else := -1 if tables.policies[policy].byDefault
 
-# The policy's first rule for the type, whatever the cluster.
+# The first rule of the policy for the type on any cluster.
 _listing(policy) := tables.policies[policy].listed[request.type]
 
 _rule_of(policy, rule) := tables.policies[policy].rules[rule] if {

@@ -1,9 +1,10 @@
 # METADATA
 # description: |
-#   The visibility point: what may this principal see of this cluster? Policies are
-#   the tables data.compiled.visibility_tables, found by subject. When a policy holds
-#   and which clusters its rules select is generated Rego, data.compiled.visibility.
-#   The embedded engine queries the authorization and filters items by the same tables.
+#   The visibility point: what may this principal see of this cluster? The tables
+#   data.compiled.visibility_tables list policies by subject. Generated rules below
+#   data.compiled.visibility define when a policy is active and which clusters its rules
+#   select. The embedded engine evaluates the authorization here and filters items itself,
+#   by the same tables.
 package writ.visibility
 
 import data.compiled.visibility_tables as tables
@@ -14,8 +15,8 @@ import data.writ.visibility.request
 
 # METADATA
 # description: |
-#   The whole answer for one request. Always defined: a request nothing covers is
-#   answered, not left undefined, so a caller can tell "no" from "broken".
+#   The whole decision for one request. It is always defined, so that a caller can
+#   distinguish a denial from a failure.
 # entrypoint: true
 # scope: document
 decision := {"error": {"code": "invalid_request", "message": request.problem}}
@@ -25,7 +26,7 @@ decision := object.union_n([authorization, {"visible": visible, "aggregations": 
 }
 
 # METADATA
-# description: The ascending indexes of the items that may be seen.
+# description: The ascending indexes of the visible items.
 # scope: document
 default visible := []
 
@@ -42,7 +43,7 @@ visible := [index |
 	authorization.decision == "partial"
 }
 
-# Without a cluster a custom type can be discovered, and nothing of it be seen.
+# Without a cluster, a custom type can be discovered, but none of its items is visible.
 _lists_items if {
 	request.type != ""
 	not request.custom
@@ -81,19 +82,19 @@ _grants_metrics if {
 }
 
 _values := request.aggregations if {
-	_as_given
-} else := aggregations.computed(_source, _seen) if {
+	_uses_request_aggregations
+} else := aggregations.computed(_source, _visible_items) if {
 	_source.aggregations
 } else := {}
 
-_as_given if object.get(_source, "filterAggregations", true) == false
+_uses_request_aggregations if object.get(_source, "filterAggregations", true) == false
 
-_as_given if {
+_uses_request_aggregations if {
 	not _restricted
 	count(request.aggregations) > 0
 }
 
-_seen := [request.items[index] | some index in visible] if request.items
+_visible_items := [request.items[index] | some index in visible] if request.items
 
 default _metrics := {}
 

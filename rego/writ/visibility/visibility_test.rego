@@ -2,8 +2,8 @@ package writ.visibility_test
 
 import data.writ.visibility
 
-# Policies by name. Tables and generated rules are made of them as the translator does;
-# which clusters a rule selects is in the generated tests of real policies.
+# Policies by name. Tables and generated rules are derived from them as the translator
+# does it; generated tests of real policies test which clusters a rule selects.
 _entry(visibility) := {
 	"custom": true, "visibility": visibility, "names": {}, "namespaces": {}, "labels": {}, "fields": {},
 	"include": [], "exclude": [],
@@ -24,7 +24,7 @@ _default(name) := {
 
 _both := ["view", "viewMetrics"]
 
-# In the order of evaluation.
+# The policies in the order of evaluation.
 _policies := [
 	_policy("nothing", [], {}),
 	_policy("hidden", _both, {"pvc": _restricting("none")}),
@@ -81,7 +81,7 @@ _cluster := {"name": "c"}
 
 test_decision[note] if {
 	some note, row in {
-		"nobody": {"input": {"groups": ["first"], "cluster": _cluster}, "want": ["deny", "no principal", ""]},
+		"stranger": {"input": {"groups": ["first"], "cluster": _cluster}, "want": ["deny", "no principal", ""]},
 		"an action there is not": {"input": {"user": "one", "action": "edit", "cluster": _cluster}, "want": ["deny", "unknown action edit", ""]},
 		"no cluster": {"input": {"user": "one"}, "want": ["deny", "no cluster given", ""]},
 		"a stranger": {"input": {"user": "x", "cluster": _cluster}, "want": ["deny", "No matching policies found", ""]},
@@ -181,7 +181,7 @@ test_aggregations[note] if {
 	decision.aggregations == row.want
 }
 
-test_as_given_if_the_source_says_so if {
+test_request_aggregations_without_filter if {
 	request := {"user": "pvc", "type": "pvc", "cluster": _cluster, "aggregations": {"total": 99}}
 	decision := visibility.decision with input as request
 		with data.compiled.visibility.policies as _rules
@@ -189,7 +189,7 @@ test_as_given_if_the_source_says_so if {
 	decision.aggregations == {"total": 99}
 }
 
-test_no_source_no_aggregations if {
+test_no_aggregations_without_source if {
 	request := {"user": "pvc", "type": "pvc", "cluster": _cluster, "items": [], "aggregations": {"total": 99}}
 	decision := visibility.decision with input as request
 		with data.compiled.visibility.policies as _rules
@@ -197,7 +197,7 @@ test_no_source_no_aggregations if {
 	decision.aggregations == {}
 }
 
-test_metrics_need_the_permission[note] if {
+test_metrics_require_permission[note] if {
 	some note, row in {
 		"granted": {"user": "partial", "want": {"pods": 0, "filtered": true, "filter_metadata": {}}},
 		"not granted": {"user": "one", "want": {}},

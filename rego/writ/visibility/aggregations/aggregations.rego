@@ -1,25 +1,25 @@
 # METADATA
 # description: |
-#   Aggregations of a custom type, computed from the items that are seen.
+#   Aggregations of a custom type, computed from the visible items.
 package writ.visibility.aggregations
 
 import data.writ.visibility.text
 
 # METADATA
 # description: |
-#   The value of every aggregation of a MetricSource over the items, by name.
+#   The value of each aggregation of a MetricSource over the items, by name.
 computed(source, items) := {aggregation.name: value |
 	some aggregation in source.aggregations
-	value := _value(aggregation, [item | some item in items; _counts(aggregation, item)])
+	value := _value(aggregation, [item | some item in items; _is_selected(aggregation, item)])
 }
 
 _value(aggregation, items) := _result(aggregation, items) if not aggregation.groupBy
 
-# Sorted by group, the members of one stand together: looked for among all, they
-# would cost the product of items and groups.
+# The items are sorted by group, so that the members of a group are adjacent. Searching
+# all items for each group would take time in proportion to items times groups.
 _value(aggregation, items) := {group: _result(aggregation, members) |
 	sorted := sort([[group, i] | some i, item in items; group := _group(aggregation, item)])
-	starts := [i | some i, pair in sorted; _begins(sorted, i, pair[0])]
+	starts := [i | some i, pair in sorted; _begins_group(sorted, i, pair[0])]
 	ends := array.concat(starts, [count(sorted)])
 	some n, start in starts
 	group := sorted[start][0]
@@ -28,15 +28,15 @@ _value(aggregation, items) := {group: _result(aggregation, members) |
 	aggregation.groupBy
 }
 
-_begins(_, 0, _)
+_begins_group(_, 0, _)
 
-_begins(sorted, i, group) if sorted[i - 1][0] != group
+_begins_group(sorted, i, group) if sorted[i - 1][0] != group
 
 _group(aggregation, item) := group if {
 	group := text.form(_read(item, aggregation.groupBy))
 } else := "_unknown_"
 
-# The value of a field; undefined where it is missing or null.
+# The value of a field; undefined if it is missing or null.
 _read(item, field) := value if {
 	not field.own
 	value := item.fields[field.name]
@@ -52,25 +52,25 @@ _read(item, field) := value if {
 
 _result(aggregation, items) := count(items) if {
 	aggregation.function == "count"
-} else := _of_values(aggregation, [value |
+} else := _value_of(aggregation, [value |
 	some item in items
 	value := _read(item, aggregation.field)
 ])
 
-_of_values(aggregation, values) := _count_distinct(sort(values)) if {
+_value_of(aggregation, values) := _count_distinct(sort(values)) if {
 	aggregation.function == "distinct"
-} else := _of_numbers(aggregation, [value | some value in values; is_number(value)])
+} else := _number_of(aggregation, [value | some value in values; is_number(value)])
 
-# A set would take fractions of the same whole part one by one, and equal numbers
-# beyond a double for two.
-_count_distinct(sorted) := count([i | some i, value in sorted; not _again(sorted, i, value)])
+# A set cannot be used: it is slow for fractions with the same integer part, and counts
+# equal numbers beyond the range of a float64 twice.
+_count_distinct(sorted) := count([i | some i, value in sorted; not _is_duplicate(sorted, i, value)])
 
-_again(sorted, i, value) if {
+_is_duplicate(sorted, i, value) if {
 	i > 0
 	sorted[i - 1] == value
 }
 
-_of_numbers(aggregation, numbers) := text.rounded(sum(numbers)) if {
+_number_of(aggregation, numbers) := text.rounded(sum(numbers)) if {
 	aggregation.function == "sum"
 } else := null if {
 	count(numbers) == 0
@@ -82,7 +82,7 @@ _of_numbers(aggregation, numbers) := text.rounded(sum(numbers)) if {
 	aggregation.function == "max"
 } else := _percentile(sort(numbers), aggregation.percentile)
 
-# Hundredths keep the rank an integer: what lies between two numbers is exact.
+# The rank is an integer in hundredths, so that interpolation is exact.
 _percentile(sorted, percent) := sorted[low] if {
 	rank := percent * (count(sorted) - 1)
 	rank % 100 == 0
@@ -93,40 +93,40 @@ _percentile(sorted, percent) := sorted[low] if {
 	low := (rank - rest) / 100
 }
 
-_counts(aggregation, _) if not aggregation.filter
+_is_selected(aggregation, _) if not aggregation.filter
 
-_counts(aggregation, item) if {
+_is_selected(aggregation, item) if {
 	value := _read(item, aggregation.filter.field)
-	_holds(aggregation.filter.operator, aggregation.filter, value)
+	_matches(aggregation.filter.operator, aggregation.filter, value)
 }
 
-_holds("equals", filter, value) if _equal(value, filter.value)
+_matches("equals", filter, value) if _equals(value, filter.value)
 
-_holds("notEquals", filter, value) if {
+_matches("notEquals", filter, value) if {
 	text.form(value)
-	not _equal(value, filter.value)
+	not _equals(value, filter.value)
 }
 
-_holds("contains", filter, value) if contains(text.form(value), filter.value)
+_matches("contains", filter, value) if contains(text.form(value), filter.value)
 
-_holds("startsWith", filter, value) if startswith(text.form(value), filter.value)
+_matches("startsWith", filter, value) if startswith(text.form(value), filter.value)
 
-_holds("endsWith", filter, value) if endswith(text.form(value), filter.value)
+_matches("endsWith", filter, value) if endswith(text.form(value), filter.value)
 
-_holds("greaterThan", filter, value) if text.number(value) > text.number(filter.value)
+_matches("greaterThan", filter, value) if text.number(value) > text.number(filter.value)
 
-_holds("lessThan", filter, value) if text.number(value) < text.number(filter.value)
+_matches("lessThan", filter, value) if text.number(value) < text.number(filter.value)
 
-_holds("in", filter, value) if text.form(value) in filter.list
+_matches("in", filter, value) if text.form(value) in filter.list
 
-_holds("matches", filter, value) if regex.match(filter.value, text.form(value))
+_matches("matches", filter, value) if regex.match(filter.value, text.form(value))
 
-_equal(value, wanted) if {
+_equals(value, wanted) if {
 	is_number(value)
 	value == text.number(wanted)
 }
 
-_equal(value, wanted) if {
+_equals(value, wanted) if {
 	not is_number(value)
 	text.form(value) == wanted
 }

@@ -34,7 +34,8 @@ test_function[note] if {
 	_value(row.is, _items) == row.want
 }
 
-# Beyond a double nothing can be rounded to one. A quotient has 64 binary digits.
+# Numbers beyond the range of a float64 are not rounded to one. A quotient has 64 binary
+# digits.
 test_large[note] if {
 	some note, row in {
 		"sum": {"is": {"function": "sum"}, "want": 4e400},

@@ -2,9 +2,9 @@ package writ.visibility.items
 
 # METADATA
 # description: |
-#   Whether an entry shows an item of that name and place. A location is
-#   {"names", "whole"}: namespaces, or the whole cluster. The first test that says
-#   anything decides: exclusions, visibility, namespaces, names, labels.
+#   Whether an entry shows an item with a name and a location. A location is
+#   {"names", "whole"}: names of namespaces, or the whole cluster. The first criterion
+#   that applies decides: exclusions, visibility, namespaces, names, labels.
 # scope: document
 shows(entry, name, location, item) if {
 	not _hidden(entry, name, location, item)
@@ -25,10 +25,10 @@ _hidden(entry, name, _, _) if {
 
 _hidden(entry, "", _, _) if {
 	entry.visibility != "all"
-	_given(entry.names)
+	_has_criteria(entry.names)
 }
 
-# Beside an explicit "all" what is allowed says nothing.
+# Allowed names do not restrict an entry with visibility "all".
 _hidden(entry, "", _, _) if {
 	entry.visibility == "all"
 	entry.names.denied
@@ -36,7 +36,7 @@ _hidden(entry, "", _, _) if {
 
 _hidden(entry, _, location, _) if {
 	count(location.names) > 0
-	count(_undenied(entry.namespaces, location)) == 0
+	count(_not_denied(entry.namespaces, location)) == 0
 }
 
 _hidden(entry, _, _, item) if {
@@ -50,7 +50,7 @@ _hidden(entry, _, _, item) if {
 	labels[key] == value
 }
 
-_undenied(criteria, location) := [namespace |
+_not_denied(criteria, location) := [namespace |
 	some namespace in location.names
 	not _denied(criteria, namespace)
 ]
@@ -60,7 +60,7 @@ _in_allowed_namespace(criteria, _) if not criteria.allowed
 _in_allowed_namespace(_, location) if location.whole
 
 _in_allowed_namespace(criteria, location) if {
-	some namespace in _undenied(criteria, location)
+	some namespace in _not_denied(criteria, location)
 	_allowed(criteria, namespace)
 }
 
@@ -98,17 +98,17 @@ _is_master(item) if {
 	role in {"master", "control-plane"}
 }
 
-_given(criteria) if criteria.allowed
+_has_criteria(criteria) if criteria.allowed
 
-_given(criteria) if criteria.denied
+_has_criteria(criteria) if criteria.denied
 
-_allowed(criteria, value) if _among(criteria.allowed, value)
+_allowed(criteria, value) if _contains(criteria.allowed, value)
 
-_denied(criteria, value) if _among(criteria.denied, value)
+_denied(criteria, value) if _contains(criteria.denied, value)
 
-_among(values, value) if values.literals[value]
+_contains(values, value) if values.literals[value]
 
-_among(values, value) if {
+_contains(values, value) if {
 	some expression in values.patterns
 	regex.match(expression, value)
 }

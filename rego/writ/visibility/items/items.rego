@@ -1,30 +1,30 @@
 # METADATA
 # description: |
-#   Which items a rule shows. Entries are those of data.compiled.visibility_tables:
-#   their patterns are expressions over the whole value, their literals keys.
+#   Which items a rule shows. Entries come from data.compiled.visibility_tables: their
+#   patterns are expressions over the whole value, and their literals are object keys.
 package writ.visibility.items
 
 import data.writ.visibility.text
 
 # METADATA
 # description: |
-#   Whether the entries of a rule show an item of a standard type. Namespaces hide
-#   what is in them, and what they leave is up to the type's own entry.
+#   Whether the entries of a rule show an item of a standard type: its namespace must be
+#   visible, and the entry of its type must show it.
 # scope: document
 standard(entries, type, item) if {
-	left := _left(entries, type, _location(type, item))
-	shows(entries[type], _name(type, item), left, item)
+	remaining := _remaining(entries, type, _location(type, item))
+	shows(entries[type], _name(type, item), remaining, item)
 }
 
 standard(entries, type, item) if {
-	_left(entries, type, _location(type, item))
+	_remaining(entries, type, _location(type, item))
 	not entries[type]
 }
 
 # METADATA
 # description: |
-#   Whether an item of a custom type passes all gates of its entry. The source is
-#   the type's MetricSource, {} where there is none.
+#   Whether an item of a custom type meets all criteria of its entry. source is the
+#   MetricSource that defines the type, {} if there is none.
 # scope: document
 custom(entry, source, item) if {
 	_passes_or_none(entry.namespaces, _identifier(source, "namespaceField", item, "namespace"))
@@ -51,7 +51,7 @@ _passes_or_none(criteria, value) if {
 	_passes(criteria, value)
 }
 
-_passes_by_name(criteria, _) if not _given(criteria)
+_passes_by_name(criteria, _) if not _has_criteria(criteria)
 
 _passes_by_name(criteria, value) if {
 	value != ""
@@ -98,9 +98,10 @@ _in("") := {"names": [], "whole": false}
 
 _in(namespace) := {"names": [namespace], "whole": false} if namespace != ""
 
-# Where the namespaces entry leaves an item; undefined where it hides it.
-_left(entries, type, location) := location if {
-	not _confined(entries, type)
+# The location without the namespaces that the entry of namespaces hides; undefined if
+# that hides the item.
+_remaining(entries, type, location) := location if {
+	not _restricted_by_namespaces(entries, type)
 } else := location if {
 	location.whole
 	entries.namespaces.visibility != "none"
@@ -114,13 +115,13 @@ _left(entries, type, location) := location if {
 	count(shown) > 0
 }
 
-_confined(entries, type) if {
+_restricted_by_namespaces(entries, type) if {
 	entries.namespaces.filter
 	type in {"pods", "events", "operators", "alerts"}
 }
 
 # METADATA
-# description: Whether the entry of namespaces shows the one of that name and labels.
+# description: Whether the entry of namespaces shows a namespace with a name and labels.
 # scope: document
 shows_namespace(entry, namespace, labels) if {
 	shows(entry, namespace, {"names": [], "whole": false}, {"labels": labels})

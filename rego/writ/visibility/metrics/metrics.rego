@@ -1,7 +1,7 @@
 # METADATA
 # description: |
-#   The metrics of a cluster: from its totals where nothing is hidden, else
-#   computed from the records of what is shown.
+#   The metrics of a cluster: its totals if nothing is hidden, else sums over the records
+#   of visible namespaces and nodes.
 package writ.visibility.metrics
 
 import data.writ.visibility.items
@@ -15,22 +15,22 @@ _summed_by_node := {
 	"storage_capacity", "storage_used",
 }
 
-# The metrics that are restricted together, by what restricts them.
+# The metrics that are hidden together, by the type whose entry hides them.
 _groups := {
 	"namespaces": ({"namespaces"} | _summed_by_namespace),
 	"pods": {"pods", "pods_running", "pods_pending", "pods_failed"},
 	"nodes": ({"nodes", "nodes_ready", "nodes_not_ready", "cpu_usage_percent", "memory_usage_percent"} | _summed_by_node),
 }
 
-_known := {name | some names in _groups; some name in names}
+_group_names := {name | some names in _groups; some name in names}
 
 # METADATA
-# description: What the entries of a rule let be told of the metrics of a request.
+# description: The metrics of the request, restricted to what the rule's entries allow.
 seen(entries, metrics) := object.union_n([
-	{name: value | not filtered; some name, value in totals; not name in _known},
-	_told(restricted, "namespaces", totals, _namespace_metrics(metrics, namespaces)),
-	_told(restricted, "pods", totals, _pod_metrics(restricted.pods, entries, metrics, namespaces)),
-	_told(restricted, "nodes", totals, _node_metrics(metrics, nodes)),
+	{name: value | not filtered; some name, value in totals; not name in _group_names},
+	_group_metrics(restricted, "namespaces", totals, _namespace_metrics(metrics, namespaces)),
+	_group_metrics(restricted, "pods", totals, _pod_metrics(restricted.pods, entries, metrics, namespaces)),
+	_group_metrics(restricted, "nodes", totals, _node_metrics(metrics, nodes)),
 	{"filtered": filtered},
 	{"filter_metadata": _metadata(restricted, metrics, namespaces, nodes) | filtered},
 ]) if {
@@ -41,7 +41,7 @@ seen(entries, metrics) := object.union_n([
 	nodes := _shown(restricted.nodes, entries, "nodes", _object(metrics, "byNode"))
 }
 
-# Pods are hidden with their namespaces.
+# A hidden namespace hides its pods.
 _restricted(entries) := {
 	"namespaces": _restricts(entries, "namespaces"),
 	"pods": true in [_restricts(entries, "namespaces"), _restricts(entries, "pods")],
@@ -52,10 +52,10 @@ _restricts(entries, type) if {
 	entries[type].filter
 } else := false
 
-# What is restricted is never told as the totals have it.
-_told(restricted, group, _, computed) := computed if restricted[group]
+# Totals are used only for metrics that are not restricted.
+_group_metrics(restricted, group, _, computed) := computed if restricted[group]
 
-_told(restricted, group, totals, computed) := object.union(
+_group_metrics(restricted, group, totals, computed) := object.union(
 	computed,
 	{name: totals[name] | some name in _groups[group]; name in object.keys(totals)},
 ) if {
@@ -73,7 +73,7 @@ _metadata(restricted, metrics, namespaces, nodes) := object.union(
 	},
 )
 
-# The records of what the entry of the type shows.
+# The records that the entry of the type shows.
 _shown(false, _, _, records) := records
 
 _shown(true, entries, type, records) := {name: record |
@@ -106,11 +106,11 @@ _pods(true, entries, namespaces) := _sums(namespaces, _groups.pods) if {
 	_beyond_namespaces(entries.pods)
 } else := _sums(_with_pods(entries.pods, namespaces), _groups.pods)
 
-# How many pods an entry shows cannot be told from counts by namespace where it
-# picks them by name or label.
+# The number of visible pods is unknown if the entry selects pods by name or label,
+# because the counts are by namespace.
 _beyond_namespaces(entry) if {
 	entry.visibility == "filtered"
-	_picks(entry)
+	_selects(entry)
 }
 
 _beyond_namespaces(entry) if {
@@ -118,14 +118,14 @@ _beyond_namespaces(entry) if {
 	entry.names.denied
 }
 
-_picks(entry) if entry.names.allowed
+_selects(entry) if entry.names.allowed
 
-_picks(entry) if entry.names.denied
+_selects(entry) if entry.names.denied
 
-_picks(entry) if count(entry.labels) > 0
+_selects(entry) if count(entry.labels) > 0
 
-# The namespaces in which the entry shows pods; it has nothing to say of their
-# names, so any will do.
+# The namespaces in which the entry shows pods. It has no criteria for names of pods, so
+# the name does not matter.
 _with_pods(entry, namespaces) := {namespace: record |
 	some namespace, record in namespaces
 	items.shows(entry, "pod", {"names": [namespace], "whole": false}, {})

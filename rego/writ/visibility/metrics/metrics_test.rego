@@ -84,7 +84,7 @@ test_not_seen[note] if {
 		},
 		"a total of nodes": {"entries": {"nodes": _entry({})}, "metrics": {"totals": {"cpu_capacity": 3}}, "key": "cpu_capacity"},
 		"a total of pods": {"entries": {"namespaces": _entry({})}, "metrics": {"totals": {"pods": 3}}, "key": "pods"},
-		"what nobody knows": {"entries": {}, "metrics": {}, "key": "pods"},
+		"unknown metrics": {"entries": {}, "metrics": {}, "key": "pods"},
 		"what is not filtered": {"entries": {}, "metrics": _metrics, "key": "filter_metadata"},
 	}
 	not metrics.seen(row.entries, row.metrics)[row.key]

@@ -6,7 +6,7 @@ _keys := _texts | {"groups", "serviceAccount", "cluster", "items", "aggregations
 
 # METADATA
 # description: |
-#   What is wrong with the input, one sentence. Undefined for a request.
+#   The first problem of the input, as one sentence. Undefined for a valid request.
 # scope: document
 problem := "the request is not an object" if not is_object(input)
 
@@ -52,7 +52,7 @@ _problems contains "items: must be a list of objects" if {
 	not is_array(input.items)
 }
 
-_problems contains sprintf("items: item %d is no item", [index]) if {
+_problems contains sprintf("items: item %d is not a valid item", [index]) if {
 	is_array(input.items)
 	some index, item in input.items
 	not _is_item(item)
@@ -69,7 +69,7 @@ _problems contains sprintf("metrics.totals: %v must be a number", [metric]) if {
 	not _null_or_number(number)
 }
 
-_problems contains sprintf("metrics.%s: %v is no record", [part, name]) if {
+_problems contains sprintf("metrics.%s: %v is not a valid record", [part, name]) if {
 	some part in ["byNamespace", "byNode"]
 	some name, record in _object(_metrics, part)
 	not _is_record(part, record)
@@ -77,7 +77,7 @@ _problems contains sprintf("metrics.%s: %v is no record", [part, name]) if {
 
 _metrics := _object(input, "metrics")
 
-# A record's other keys are metrics.
+# All other keys of a record are metrics.
 _is_record("byNamespace", record) if {
 	is_object(record)
 	_labels_or_null(record)

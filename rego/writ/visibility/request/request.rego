@@ -1,14 +1,14 @@
 # METADATA
 # description: |
-#   The request of the visibility point: whether it is one, and what the rules
-#   read of it. Values of a wrong type read as absent, so that nothing fails over
-#   an input that nobody has checked.
+#   The request of the visibility point: its validation, and the values that rules read.
+#   Values of a wrong type read as absent, so that no rule fails for an input that has
+#   not been validated.
 package writ.visibility.request
 
 # METADATA
 # description: |
-#   Who asks, as policies are looked up: "user:NAME" and "group:NAME". A service
-#   account is the user system:serviceaccount:NS:NAME.
+#   The subjects of the principal, the keys by which policies are found: "user:NAME" and
+#   "group:NAME". A service account is the user system:serviceaccount:NS:NAME.
 subjects := array.concat(_users, [concat("", ["group:", group]) |
 	some group in input.groups
 	is_string(group)
@@ -16,7 +16,7 @@ subjects := array.concat(_users, [concat("", ["group:", group]) |
 ])
 
 # METADATA
-# description: Whether there is a principal. Groups alone are none.
+# description: Whether there is a principal. Groups alone are not a principal.
 # scope: document
 has_principal if count(_users) > 0
 
@@ -35,18 +35,18 @@ _account := {"namespace": input.serviceAccount.namespace, "name": input.serviceA
 }
 
 # METADATA
-# description: The action as it is asked, empty where none is.
+# description: The action of the request, empty if it has none.
 # scope: document
 default action := ""
 
 action := input.action if is_string(input.action)
 
 # METADATA
-# description: The permission that the action needs; undefined for an action there is not.
+# description: The permission that the action needs; undefined for an unknown action.
 permission := {"": "view", "view": "view", "viewMetrics": "viewMetrics"}[action]
 
 # METADATA
-# description: The cluster's name, empty where there is none.
+# description: The name of the cluster, empty if the request has none.
 # scope: document
 default cluster := ""
 
@@ -62,7 +62,7 @@ type := input.type if is_string(input.type)
 _standard := {"nodes", "namespaces", "operators", "pods", "alerts", "events"}
 
 # METADATA
-# description: Whether the type is a custom one.
+# description: Whether the type is a custom type.
 # scope: document
 custom if {
 	type != ""
@@ -70,18 +70,18 @@ custom if {
 }
 
 # METADATA
-# description: The items; undefined where the request has none.
+# description: The items; undefined if the request has none.
 # scope: document
 items := input.items if is_array(input.items)
 
 # METADATA
-# description: The raw aggregations, empty where the request has none.
+# description: The aggregations of the request, empty if it has none.
 # scope: document
 default aggregations := {}
 
 aggregations := input.aggregations if is_object(input.aggregations)
 
 # METADATA
-# description: The metrics; undefined where the request has none.
+# description: The metrics; undefined if the request has none.
 # scope: document
 metrics := input.metrics if is_object(input.metrics)

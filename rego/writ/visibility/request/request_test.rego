@@ -17,10 +17,10 @@ test_problem[note] if {
 		"its name is a number": {"input": {"cluster": {"name": 1}}, "want": "cluster.name: must be a string"},
 		"its labels": {"input": {"cluster": {"labels": {"a": 1}}}, "want": "cluster.labels: must be an object of strings"},
 		"items": {"input": {"items": {}}, "want": "items: must be a list of objects"},
-		"an item": {"input": {"items": [{}, "x"]}, "want": "items: item 1 is no item"},
-		"name of an item": {"input": {"items": [{"name": 1}]}, "want": "items: item 0 is no item"},
-		"label of an item": {"input": {"items": [{"labels": {"a": null}}]}, "want": "items: item 0 is no item"},
-		"fields of an item": {"input": {"items": [{"fields": []}]}, "want": "items: item 0 is no item"},
+		"an item": {"input": {"items": [{}, "x"]}, "want": "items: item 1 is not a valid item"},
+		"name of an item": {"input": {"items": [{"name": 1}]}, "want": "items: item 0 is not a valid item"},
+		"label of an item": {"input": {"items": [{"labels": {"a": null}}]}, "want": "items: item 0 is not a valid item"},
+		"fields of an item": {"input": {"items": [{"fields": []}]}, "want": "items: item 0 is not a valid item"},
 		"aggregations": {"input": {"aggregations": []}, "want": "aggregations: must be an object"},
 		"metrics": {"input": {"metrics": 1}, "want": "metrics: must be an object"},
 	}
@@ -31,19 +31,19 @@ test_problem_of_metrics[note] if {
 	some note, row in {
 		"totals": {"is": {"totals": 1}, "want": "metrics.totals: must be an object"},
 		"a total": {"is": {"totals": {"pods": 1, "nodes": "3"}}, "want": "metrics.totals: nodes must be a number"},
-		"a total that nobody knows": {"is": {"totals": {"filtered": true}}, "want": "metrics.totals: filtered must be a number"},
+		"an unknown total": {"is": {"totals": {"filtered": true}}, "want": "metrics.totals: filtered must be a number"},
 		"records": {"is": {"byNamespace": []}, "want": "metrics.byNamespace: must be an object"},
-		"a record": {"is": {"byNode": {"w": 1}}, "want": "metrics.byNode: w is no record"},
-		"a record of null": {"is": {"byNamespace": {"a": null}}, "want": "metrics.byNamespace: a is no record"},
-		"a number of a namespace": {"is": {"byNamespace": {"a": {"pods": "3"}}}, "want": "metrics.byNamespace: a is no record"},
-		"a number of a node": {"is": {"byNode": {"w": {"cpu_capacity": [8]}}}, "want": "metrics.byNode: w is no record"},
-		"labels of a namespace": {"is": {"byNamespace": {"a": {"labels": []}}}, "want": "metrics.byNamespace: a is no record"},
-		"a label of a node": {"is": {"byNode": {"w": {"labels": {"a": 1}}}}, "want": "metrics.byNode: w is no record"},
-		"ready": {"is": {"byNode": {"w": {"ready": "true"}}}, "want": "metrics.byNode: w is no record"},
-		"ready as a number": {"is": {"byNode": {"w": {"ready": 1}}}, "want": "metrics.byNode: w is no record"},
-		"ready of a namespace": {"is": {"byNamespace": {"a": {"ready": true}}}, "want": "metrics.byNamespace: a is no record"},
-		"roles": {"is": {"byNode": {"w": {"roles": "master"}}}, "want": "metrics.byNode: w is no record"},
-		"a role": {"is": {"byNode": {"w": {"roles": ["worker", 1]}}}, "want": "metrics.byNode: w is no record"},
+		"a record": {"is": {"byNode": {"w": 1}}, "want": "metrics.byNode: w is not a valid record"},
+		"a record of null": {"is": {"byNamespace": {"a": null}}, "want": "metrics.byNamespace: a is not a valid record"},
+		"a number of a namespace": {"is": {"byNamespace": {"a": {"pods": "3"}}}, "want": "metrics.byNamespace: a is not a valid record"},
+		"a number of a node": {"is": {"byNode": {"w": {"cpu_capacity": [8]}}}, "want": "metrics.byNode: w is not a valid record"},
+		"labels of a namespace": {"is": {"byNamespace": {"a": {"labels": []}}}, "want": "metrics.byNamespace: a is not a valid record"},
+		"a label of a node": {"is": {"byNode": {"w": {"labels": {"a": 1}}}}, "want": "metrics.byNode: w is not a valid record"},
+		"ready": {"is": {"byNode": {"w": {"ready": "true"}}}, "want": "metrics.byNode: w is not a valid record"},
+		"ready as a number": {"is": {"byNode": {"w": {"ready": 1}}}, "want": "metrics.byNode: w is not a valid record"},
+		"ready of a namespace": {"is": {"byNamespace": {"a": {"ready": true}}}, "want": "metrics.byNamespace: a is not a valid record"},
+		"roles": {"is": {"byNode": {"w": {"roles": "master"}}}, "want": "metrics.byNode: w is not a valid record"},
+		"a role": {"is": {"byNode": {"w": {"roles": ["worker", 1]}}}, "want": "metrics.byNode: w is not a valid record"},
 	}
 	request.problem == row.want with input.metrics as row.is
 }
@@ -57,7 +57,7 @@ test_no_problem_of_metrics[note] if {
 		"a node's nulls": {"byNode": {"w": {"cpu_capacity": null, "labels": null, "ready": null, "roles": null}}},
 		"a whole node": {"byNode": {"w": {"cpu_capacity": 8000, "labels": {"a": ""}, "ready": false, "roles": ["worker"]}, "v": {}}},
 		"a metric of one's own": {"totals": {"my metric": -0.5}, "byNamespace": {"": {"quotas": 2}}},
-		"what nobody reads": {"byZone": "eu", "extra": {"a": {"ready": "true"}}, "Totals": []},
+		"unused members": {"byZone": "eu", "extra": {"a": {"ready": "true"}}, "Totals": []},
 	}
 	not request.problem with input.metrics as metrics
 }
@@ -89,7 +89,7 @@ test_subjects[note] if {
 			"want": ["user:system:serviceaccount:n:a"],
 		},
 		"half a service account": {"input": {"user": "u", "serviceAccount": {"namespace": "n", "name": ""}}, "want": ["user:u"]},
-		"nobody": {"input": {"user": ""}, "want": []},
+		"stranger": {"input": {"user": ""}, "want": []},
 	}
 	request.subjects == row.want with input as row.input
 }

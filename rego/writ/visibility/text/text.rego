@@ -5,8 +5,8 @@ package writ.visibility.text
 
 # METADATA
 # description: |
-#   The text form of a value: what is missing or null is the empty text, numbers
-#   are plain decimals. Undefined for what has none, a list or an object.
+#   The text form of a value: null is the empty text, and numbers are decimals without
+#   an exponent. Undefined for a list or an object.
 # scope: document
 form(null) := ""
 
@@ -42,7 +42,7 @@ _integer("") := 0
 
 _integer(written) := to_number(written) if written != ""
 
-# The digits with the point behind so many of them.
+# The digits with the decimal point after the given number of them.
 _placed(digits, point) := concat("", ["0.", _zeros(0 - point), digits]) if {
 	point <= 0
 } else := concat("", [digits, _zeros(point - count(digits))]) if {
@@ -55,12 +55,12 @@ _zeros(n) := concat("", ["0" | some _ in numbers.range(1, n)]) if {
 
 # METADATA
 # description: |
-#   A value as a number, where it is one or a text that says one: in decimal, no
-#   longer and with no larger exponent than the numbers of a request.
+#   A value as a number: a number, or a text with a decimal number that is not longer
+#   and has no larger exponent than the numbers of a request.
 # scope: document
 number(value) := value if is_number(value)
 
-# In the form JSON has, since to_number ends with the largest double.
+# The text is converted to JSON, because to_number fails beyond the range of a float64.
 number(value) := json.unmarshal(concat("", [trim_prefix(parts[1], "+"), whole, ".", fraction, "e", exponent])) if {
 	is_string(value)
 	count(value) <= 128
@@ -78,8 +78,8 @@ _or_zero(digits) := digits if digits != ""
 
 # METADATA
 # description: |
-#   A computed number as people write it: OPA calculates with more digits than a
-#   decimal fraction has, and 0.1 + 0.2 must be 0.3.
+#   A computed number rounded to its decimal text: OPA calculates with binary digits,
+#   and 0.1 + 0.2 must be 0.3.
 # scope: document
 rounded(value) := value if {
 	_whole(value)
@@ -87,5 +87,5 @@ rounded(value) := value if {
 
 _whole(value) if floor(value) == value
 
-# From 2^64 on there are no fractions, and what floor gives is not exact.
+# From 2^64 on numbers have no fractions, and the result of floor is not exact.
 _whole(value) if abs(value) >= 18446744073709551616

@@ -13,7 +13,7 @@ test_form[note] if {
 	text.form(row.value) == row.want
 }
 
-# Numbers as JSON has them: a constant of Rego might be written otherwise.
+# Numbers are parsed from JSON, because the parser of Rego may change constants.
 test_number[written] if {
 	some written, want in {
 		"0": "0",
@@ -66,7 +66,7 @@ test_not_numeric[note] if {
 	some note, value in {
 		"empty": "", "a word": "x", "a unit": "5Gi", "hexadecimal": "0x10", "infinite": "Inf", "a blank": " 5",
 		"too long": _digits(129), "four digits of an exponent": "1e1000", "a point": ".", "two signs": "++5",
-		"true": true, "null": null, "two lines": "5\n", "a digit that is none": "٥",
+		"true": true, "null": null, "two lines": "5\n", "an invalid digit": "٥",
 	}
 	not text.number(value)
 }
