@@ -35,7 +35,7 @@ func (s *Server) listenAdmin(ctx context.Context) (*adminListener, error) {
 	web := s.web()
 	web.WriteTimeout = adminWrite
 	web.Handler = api.NewAdmin(api.AdminOptions{
-		RevisionStore: revisionStore{s.reloader, s.withObservers}, Metrics: s.metrics, Authenticator: s.operators, Logger: s.log,
+		RevisionStore: revisionStore{s.reloader, s.withObservers}, Metrics: s.metrics, Rule: s.rule(c.AdminListen), Logger: s.log,
 	})
 	return &adminListener{web, listener}, nil
 }

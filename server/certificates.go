@@ -14,7 +14,8 @@ import (
 // certificates holds the content of the TLS files that was last valid. It is safe for
 // concurrent use.
 type certificates struct {
-	paths [3]string // certificate, key and, unless empty, client authorities
+	paths   [3]string // certificate, key and, unless empty, client authorities
+	require bool      // a client without a certificate is refused at the handshake
 
 	mu      sync.Mutex // held while the files are read
 	content [3][]byte
@@ -23,8 +24,8 @@ type certificates struct {
 
 // readCertificates reads the files for the first time. It returns an error if one of
 // them cannot be read, or if certificate and key do not match.
-func readCertificates(cert, key, clientCA string) (*certificates, error) {
-	c := &certificates{paths: [3]string{cert, key, clientCA}}
+func readCertificates(cert, key, clientCA string, require bool) (*certificates, error) {
+	c := &certificates{paths: [3]string{cert, key, clientCA}, require: require}
 	if _, err := c.reload(); err != nil {
 		return nil, err
 	}
@@ -39,6 +40,9 @@ func (c *certificates) config() *tls.Config {
 		GetConfigForClient: func(*tls.ClientHelloInfo) (*tls.Config, error) { return c.active.Load(), nil },
 	}
 }
+
+// authorities are those of client certificates; nil without a file.
+func (c *certificates) authorities() *x509.CertPool { return c.active.Load().ClientCAs }
 
 // reload reads the files again and reports whether any of them changed. If a certificate
 // is written before its key, they do not match: reload returns an error, and the next
@@ -63,6 +67,9 @@ func (c *certificates) reload() (changed bool, err error) {
 	if err != nil {
 		return false, fmt.Errorf("read certificates: %s: %w", c.paths[0], err)
 	}
+	if c.require {
+		active.ClientAuth = tls.RequireAndVerifyClientCert
+	}
 	c.content = content
 	c.active.Store(active)
 	return true, nil
@@ -83,7 +90,7 @@ func tlsConfig(cert, key, clientCA []byte) (*tls.Config, error) {
 		if !config.ClientCAs.AppendCertsFromPEM(clientCA) {
 			return nil, errors.New("the client CA file contains no certificate")
 		}
-		config.ClientAuth = tls.RequireAndVerifyClientCert
+		config.ClientAuth = tls.VerifyClientCertIfGiven
 	}
 	return config, nil
 }

@@ -59,6 +59,27 @@ func (a *authority) issue(serial int64) (cert, key string) {
 	return cert, key
 }
 
+// client is the TLS configuration of a client that trusts a, with a certificate of that
+// user and groups; without one if user is empty.
+func (a *authority) client(user string, groups ...string) *tls.Config {
+	a.t.Helper()
+	config := &tls.Config{RootCAs: x509.NewCertPool()}
+	config.RootCAs.AddCert(a.cert)
+	if user == "" {
+		return config
+	}
+	cert, key, _, _ := a.sign(&x509.Certificate{
+		SerialNumber: big.NewInt(7), ExtKeyUsage: []x509.ExtKeyUsage{x509.ExtKeyUsageClientAuth},
+		Subject: pkix.Name{CommonName: user, Organization: groups},
+	}, a.cert)
+	pair, err := tls.X509KeyPair([]byte(cert), []byte(key))
+	if err != nil {
+		a.t.Fatal(err)
+	}
+	config.Certificates = []tls.Certificate{pair}
+	return config
+}
+
 func (a *authority) sign(template, parent *x509.Certificate) (certPEM, keyPEM string, cert *x509.Certificate, key *ecdsa.PrivateKey) {
 	a.t.Helper()
 	key, err := ecdsa.GenerateKey(elliptic.P256(), rand.Reader)
@@ -70,7 +91,9 @@ func (a *authority) sign(template, parent *x509.Certificate) (certPEM, keyPEM st
 		parent, signer = template, key
 		template.SerialNumber = big.NewInt(1)
 	}
-	template.Subject = pkix.Name{CommonName: "test"}
+	if template.Subject.CommonName == "" {
+		template.Subject = pkix.Name{CommonName: "test"}
+	}
 	template.NotBefore, template.NotAfter = time.Now().Add(-time.Hour), time.Now().Add(time.Hour)
 	der, err := x509.CreateCertificate(rand.Reader, template, parent, &key.PublicKey, signer)
 	if err != nil {
@@ -93,7 +116,7 @@ func TestCertificates(t *testing.T) {
 	h := newHouse(t)
 	cert, key := a.issue(2)
 	h.config.TLSCert, h.config.TLSKey = h.write("tls.crt", cert), h.write("tls.key", key)
-	h.config.ClientCA = h.write("ca.crt", a.pem)
+	h.config.ClientCA, h.config.RequireClientCert = h.write("ca.crt", a.pem), true
 	r := h.run()
 	client := func(by *authority) *http.Client {
 		config := &tls.Config{RootCAs: x509.NewCertPool()}

@@ -66,9 +66,9 @@ type Config struct {
 	StateDir string
 	Kept     int
 	// AdminListen is the address of the administrative endpoints, HOST:PORT; empty means
-	// none. AdminTokens is the file of the operators' tokens.
+	// none. Operators are the groups that may ask there, with credentials.
 	AdminListen string
-	AdminTokens string
+	Operators   []string
 	// Master is the master namespace; empty means "master".
 	Master string
 	// AllowEmpty accepts a directory without a single policy document.
@@ -76,15 +76,27 @@ type Config struct {
 	// StrictRoutes makes it an error that routes of two namespaces match the same requests.
 	StrictRoutes bool
 
-	// Tokens is the file of callers' tokens; empty means that callers are not
-	// authenticated.
+	// Tokens is the file of callers' tokens; empty means that there are none.
 	Tokens string
 	// TLSCert and TLSKey are PEM files; empty means plain HTTP. ClientCA is a PEM file of
-	// authorities; if it is set, callers need a client certificate from one of them. All
-	// three are reloaded when they change.
-	TLSCert  string
-	TLSKey   string
-	ClientCA string
+	// authorities, whose client certificates authenticate callers. All three are reloaded
+	// when they change. RequireClientCert refuses a client without a certificate at the
+	// handshake, probes included.
+	TLSCert           string
+	TLSKey            string
+	ClientCA          string
+	RequireClientCert bool
+
+	// A listener that other machines reach requires TLS and callers' credentials.
+	// InsecureListen allows it without TLS, and Anonymous without credentials, for
+	// decisions alone.
+	InsecureListen bool
+	Anonymous      bool
+	// Auditors are the groups that may see documents, diagnostics and effective policies.
+	Auditors []string
+	// AllowedHosts are names, beside addresses and localhost, that a loopback listener
+	// answers for.
+	AllowedHosts []string
 
 	// Clusters is the file of clusters, reloaded when it changes. Empty means that
 	// reviews may name any cluster, and that no pod is fetched.
@@ -224,24 +236,7 @@ func (c *Config) Validate() error {
 	if c.GitMinCommit != "" && !reload.IsCommit(c.GitMinCommit) {
 		errs = append(errs, fmt.Errorf("minimum commit %q: %w", c.GitMinCommit, reload.ErrNotCommit))
 	}
-	if _, _, err := net.SplitHostPort(c.AdminListen); c.AdminListen != "" && err != nil {
-		errs = append(errs, fmt.Errorf("listen address %q for operators: %w", c.AdminListen, err))
-	}
-	if (c.AdminListen == "") != (c.AdminTokens == "") {
-		errs = append(errs, errors.New("the admin listen address and the file of admin tokens require each other"))
-	}
-	if _, _, err := net.SplitHostPort(c.Listen); err != nil {
-		errs = append(errs, fmt.Errorf("listen address %q: must be HOST:PORT, such as 127.0.0.1:8686, or :8686 for all addresses", c.Listen))
-	}
-	if _, _, err := net.SplitHostPort(c.EnvoyListen); c.EnvoyListen != "" && err != nil {
-		errs = append(errs, fmt.Errorf("listen address %q for Envoy: %w", c.EnvoyListen, err))
-	}
-	if (c.TLSCert == "") != (c.TLSKey == "") {
-		errs = append(errs, errors.New("a TLS certificate and its key require each other"))
-	}
-	if c.ClientCA != "" && c.TLSCert == "" {
-		errs = append(errs, errors.New("a client CA requires a TLS certificate and key"))
-	}
+	errs = append(errs, c.checkListeners()...)
 	errs = append(errs, c.checkBounds()...)
 	if c.SessionKey == "" || c.EscalationKey == "" || c.SessionKey == c.EscalationKey {
 		errs = append(errs, errors.New("the keys of session and escalation must be different and not empty"))

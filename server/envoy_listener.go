@@ -28,6 +28,7 @@ func (s *Server) listenEnvoy(ctx context.Context) (*envoyListener, error) {
 		Identity: c.EnvoyIdentity, Timeout: c.EvaluationTimeout, MaxInFlight: c.MaxInFlight,
 		MaxMessage: int(c.MaxBody), MaxConnections: c.EnvoyConnections, ReceiveBytes: c.EnvoyReceiveBytes,
 		MaxValues: c.MaxValues, Values: s.values,
+		Rule: s.rule(c.EnvoyListen),
 	}
 	if s.tls != nil {
 		o.TLS = s.tls.config()

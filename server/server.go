@@ -2,6 +2,7 @@ package server
 
 import (
 	"context"
+	"encoding/json"
 	"errors"
 	"fmt"
 	"log/slog"
@@ -39,10 +40,10 @@ type Server struct {
 	metrics   *metrics.Metrics
 	values    *memory.Budget // of all requests at all listeners
 	sources   sources
-	tokens    *auth.Tokens      // nil without a token file
-	operators *auth.Tokens      // nil without a file of operators' tokens
-	tls       *certificates     // nil for plain HTTP
-	clusters  *cluster.Clusters // nil without a clusters file
+	tokens    *auth.Tokens       // nil without a token file
+	clients   *auth.Certificates // nil without client authorities
+	tls       *certificates      // nil for plain HTTP
+	clusters  *cluster.Clusters  // nil without a clusters file
 	audit     *audit.Log
 	tracer    *trace.Tracer       // nil if the environment does not enable tracing
 	observers []progress.Observer // of reloads and deliveries
@@ -82,7 +83,7 @@ func New(c Config) (*Server, error) {
 	o := api.Options{
 		Current: s.reloader.Current, Cache: kept, Metrics: m, Ready: s.ready, Status: s.status, Logger: s.log,
 		MaxBody: c.MaxBody, MaxValues: c.MaxValues, Values: s.values, MaxInFlight: c.MaxInFlight, Timeout: c.RequestTimeout,
-		Recorder: s.audit, SessionKey: c.SessionKey, EscalationKey: c.EscalationKey,
+		Rule: s.rule(c.Listen), Recorder: s.audit, SessionKey: c.SessionKey, EscalationKey: c.EscalationKey,
 	}
 	if s.sources.poke != nil && c.PokeSecret != "" {
 		o.Poke, o.PokeSecret = s.sources.poke, s.secret
@@ -92,9 +93,6 @@ func New(c Config) (*Server, error) {
 	}
 	if s.tracer != nil {
 		o.Tracer = s.tracer
-	}
-	if s.tokens != nil { // a nil *Tokens in the interface would not be nil
-		o.Authenticator = s.tokens
 	}
 	s.handler = api.New(o)
 	return s, nil
@@ -134,15 +132,11 @@ func (s *Server) openFiles() (err error) {
 			return err
 		}
 	}
-	if s.config.AdminTokens != "" {
-		if s.operators, err = auth.ReadTokens(s.config.AdminTokens); err != nil {
-			return fmt.Errorf("operators: %w", err)
-		}
-	}
 	if s.config.TLSCert != "" {
-		if s.tls, err = readCertificates(s.config.TLSCert, s.config.TLSKey, s.config.ClientCA); err != nil {
+		if s.tls, err = readCertificates(s.config.TLSCert, s.config.TLSKey, s.config.ClientCA, s.config.RequireClientCert); err != nil {
 			return err
 		}
+		s.clients = auth.NewCertificates(s.tls.authorities)
 	}
 	if s.config.Clusters != "" {
 		s.clusters, err = cluster.Read(s.config.Clusters, s.fetching())
@@ -211,7 +205,9 @@ type serverStatus struct {
 	reload.Status
 }
 
-func (s *Server) status() any {
+// status is the status. Without details it names no documents and shows none of their
+// text.
+func (s *Server) status(details bool) any {
 	status := serverStatus{
 		Version: s.config.Version, Draining: s.draining.Load(), Location: s.sources.location, Status: s.reloader.Status(),
 	}
@@ -222,7 +218,27 @@ func (s *Server) status() any {
 		status.Feed = &feed
 	}
 	status.Keys = s.sources.keys.status()
-	return status
+	if details {
+		return status
+	}
+	return withoutDetails(status)
+}
+
+// withoutDetails returns the status as JSON without members that name sources and
+// documents, or show their text.
+func withoutDetails(status serverStatus) any {
+	text, err := json.Marshal(status)
+	if err != nil {
+		panic(err) // strings, numbers and times
+	}
+	members := make(map[string]json.RawMessage)
+	if err := json.Unmarshal(text, &members); err != nil {
+		panic(err) // it is an object
+	}
+	for _, name := range []string{"location", "feed", "diagnostics", "policyConditions", "lastError", "stateError"} {
+		delete(members, name)
+	}
+	return members
 }
 
 // Run listens, reads the documents, and answers until ctx is done. Then it becomes
@@ -358,7 +374,7 @@ const refreshEvery = time.Second
 // refresh reloads token, key, TLS and clusters files when they change. If a file cannot
 // be read, its previous content stays in use.
 func (s *Server) refresh(ctx context.Context) {
-	var tokens, operators, tls, clusters, commits fileReload
+	var tokens, tls, clusters, commits fileReload
 	for pause(ctx, refreshEvery) {
 		s.audit.Reopen()
 		if s.clusters != nil {
@@ -378,10 +394,6 @@ func (s *Server) refresh(ctx context.Context) {
 		if s.tokens != nil {
 			changed, err := s.tokens.Reload()
 			tokens.log(s.log, "tokens", changed, err)
-		}
-		if s.operators != nil {
-			changed, err := s.operators.Reload()
-			operators.log(s.log, "operators' tokens", changed, err)
 		}
 		if s.tls != nil {
 			changed, err := s.tls.reload()

@@ -240,7 +240,9 @@ func TestDrain(t *testing.T) {
 	}
 	code := func() int {
 		w := httptest.NewRecorder()
-		s.Handler().ServeHTTP(w, httptest.NewRequest("GET", "/readyz", nil))
+		r := httptest.NewRequest("GET", "/readyz", nil)
+		r.Host = "localhost"
+		s.Handler().ServeHTTP(w, r)
 		return w.Code
 	}
 	if got := code(); got != http.StatusOK {
@@ -297,7 +299,7 @@ func TestSlowHeadersAreCutOff(t *testing.T) {
 		t.Fatal(err)
 	}
 	defer conn.Close()
-	if _, err := conn.Write([]byte("POST /v1/decisions/access HTTP/1.1\r\nHost: a\r\n")); err != nil {
+	if _, err := conn.Write([]byte("POST /v1/decisions/access HTTP/1.1\r\nHost: localhost\r\n")); err != nil {
 		t.Fatal(err)
 	}
 	if err := conn.SetReadDeadline(time.Now().Add(10 * time.Second)); err != nil {
@@ -317,7 +319,7 @@ func TestSlowBodiesAreCutOff(t *testing.T) {
 		t.Fatal(err)
 	}
 	defer conn.Close()
-	if _, err := conn.Write([]byte("POST /v1/decisions/access HTTP/1.1\r\nHost: a\r\nContent-Length: 100\r\n\r\n{")); err != nil {
+	if _, err := conn.Write([]byte("POST /v1/decisions/access HTTP/1.1\r\nHost: localhost\r\nContent-Length: 100\r\n\r\n{")); err != nil {
 		t.Fatal(err)
 	}
 	if err := conn.SetReadDeadline(time.Now().Add(10 * time.Second)); err != nil {

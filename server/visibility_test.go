@@ -117,7 +117,7 @@ func TestKeptAuthorizationsFollowTheDocuments(t *testing.T) {
 	r := h.run()
 	r.eventually("ready", r.isReady)
 	ask := func(user string) string {
-		code, body := r.as("", "POST", "/v1/decisions/visibility", `{"user":"`+user+`","groups":["dev",""],"type":"pods","cluster":{"name":"prod"},"items":[{"name":"p","namespace":"n"}]}`)
+		code, body := r.as("a", "POST", "/v1/decisions/visibility", `{"user":"`+user+`","groups":["dev",""],"type":"pods","cluster":{"name":"prod"},"items":[{"name":"p","namespace":"n"}]}`)
 		if code != http.StatusOK {
 			t.Fatalf("got %d %s", code, body)
 		}
@@ -136,7 +136,7 @@ func TestKeptAuthorizationsFollowTheDocuments(t *testing.T) {
 			t.Fatalf("got %s, want allow", got)
 		}
 	}
-	if _, body := r.as("", "POST", "/v1/decisions/visibility", `{"user":"alice","cluster":{"name":"x","labels":{"env":"lab"}}}`); !strings.Contains(body, `"allow"`) {
+	if _, body := r.as("a", "POST", "/v1/decisions/visibility", `{"user":"alice","cluster":{"name":"x","labels":{"env":"lab"}}}`); !strings.Contains(body, `"allow"`) {
 		t.Fatalf("got %s, want allow", body)
 	}
 	// In one step: half a file would be a revision without either policy.
@@ -144,10 +144,10 @@ func TestKeptAuthorizationsFollowTheDocuments(t *testing.T) {
 		t.Fatal(err)
 	}
 	r.eventually("the changed policy counts", func() bool { return ask("bob") == "partial" })
-	if _, page := r.get("/metrics"); !strings.Contains(page, "writ_cache_entries 2\n") {
+	if _, page := r.as("a", "GET", "/metrics", ""); !strings.Contains(page, "writ_cache_entries 2\n") {
 		t.Error("want the entry of alice and the new one of bob to be kept")
 	}
-	if _, body := r.as("", "POST", "/v1/decisions/visibility", `{"user":"alice","cluster":{"name":"x","labels":{"env":"lab"}}}`); !strings.Contains(body, `"source":"monitoring.yaml:9"`) {
+	if _, body := r.as("a", "POST", "/v1/decisions/visibility", `{"user":"alice","cluster":{"name":"x","labels":{"env":"lab"}}}`); !strings.Contains(body, `"source":"monitoring.yaml:9"`) {
 		t.Errorf("got %s, want the line the rule stands on now", body)
 	}
 	for token, want := range map[string]string{"a": `"rbac_entries_cleared":1`, "b": `"rbac_entries_cleared":1`} {

@@ -27,8 +27,13 @@ they change. If the documents have errors, the last good revision is still serve
   POST /api/v1/auth/cache/clear          what the caller may see, for dashboards
   GET  /healthz, /readyz, /metrics, /v1/status
 
-The default address is 127.0.0.1:8686. Endpoints about the caller require --tokens, a
-file that maps tokens to users. With --state-dir the last good bundle is stored, and
+The default address is 127.0.0.1:8686, where every user of this machine may ask. A listener
+that other machines reach requires TLS (or --insecure-listen) and credentials of callers
+(or --anonymous, for decisions alone): --client-ca for certificates, or --tokens, a file
+that maps tokens to users and groups. With credentials, every endpoint but the probes
+requires them; effective policies and diagnostics require a group of --auditors.
+
+With --state-dir the last good bundle is stored, and
 served after a restart if the documents have errors.
 
 Documents may also come from git: --policies git+https://HOST/REPOSITORY//FOLDER?ref=main
@@ -39,8 +44,8 @@ bundle is served instead, from a URL, oci://REGISTRY/REPOSITORY:TAG or a file; w
 WRIT_GIT_PASSWORD, or --git-credentials.
 
 --admin-listen opens administrative endpoints, by which an operator returns to an
-earlier revision (writ rollback). Revisions are kept in --state-dir, and --admin-tokens
-lists the operators' tokens.
+earlier revision (writ rollback). Revisions are kept in --state-dir, and --operators
+names the groups that may ask, with credentials on every address.
 
 --clusters is a file of clusters and their kubeconfigs. With it, a review is denied
 unless its cluster is listed, and the pod of an exec, attach or portforward is fetched
@@ -57,7 +62,7 @@ and exits with status 0.`
 
 const serveExamples = `  writ serve --policies policies
   writ serve --policies policies --listen :8443 --tls-cert cert.pem --tls-key key.pem \
-    --tokens tokens.csv --state-dir /var/lib/writ
+    --tokens tokens.csv --auditors security --state-dir /var/lib/writ
   writ serve --policies 'git+https://git.example.com/platform/policies.git//prod?ref=main' \
     --git-allowed-keys signers --state-dir /var/lib/writ
   writ serve --bundle oci://registry.example.com/policies:prod --keys keys.yaml
@@ -104,10 +109,9 @@ func serveFlags(cmd *cobra.Command, c *server.Config, logs *logOptions) {
 	f.StringVar(&c.Master, "master-namespace", c.Master, "`namespace` whose Origin roles and bindings reach every namespace")
 	f.BoolVar(&c.AllowEmpty, "allow-empty", false, "accept a directory without a single policy document")
 	f.BoolVar(&c.StrictRoutes, "strict-routes", false, "make it an error if routes of different namespaces match the same requests")
-	f.StringVar(&c.Tokens, "tokens", "", "`file` of callers' tokens, reloaded when it changes")
 	f.StringVar(&c.TLSCert, "tls-cert", "", "PEM `file` of the server's certificate; enables HTTPS")
 	f.StringVar(&c.TLSKey, "tls-key", "", "PEM `file` of the certificate's key")
-	f.StringVar(&c.ClientCA, "client-ca", "", "PEM `file` of the authorities that sign callers' certificates; requires one from each caller")
+	callerFlags(cmd, c)
 	f.StringVar(&c.Clusters, "clusters", "", "`file` of the clusters of reviews, reloaded when it changes")
 	f.DurationVar(&c.FetchTimeout, "fetch-timeout", c.FetchTimeout, "longest `time` to fetch a pod and the labels of its namespace")
 	f.IntVar(&c.MaxFetches, "max-fetches", c.MaxFetches, "`number` of concurrent fetches from one cluster")
@@ -154,7 +158,19 @@ func sourceFlags(cmd *cobra.Command, c *server.Config) {
 	f.Int64Var(&c.GitMaxFetch, "git-max-fetch", 0, "largest commit to fetch in `bytes`, transferred and unpacked (0: the default)")
 	f.IntVar(&c.Kept, "kept-revisions", 0, "`number` of revisions kept in the state directory (0: the default)")
 	f.StringVar(&c.AdminListen, "admin-listen", "", "`address` of the administrative endpoints, such as 127.0.0.1:8687")
-	f.StringVar(&c.AdminTokens, "admin-tokens", "", "`file` of the tokens of operators, for the administrative endpoints")
+}
+
+// callerFlags adds the flags about who may ask.
+func callerFlags(cmd *cobra.Command, c *server.Config) {
+	f := cmd.Flags()
+	f.StringVar(&c.Tokens, "tokens", "", "`file` of callers' tokens, reloaded when it changes")
+	f.StringVar(&c.ClientCA, "client-ca", "", "PEM `file` of the authorities that sign callers' certificates: the common name is the user, the organizations are the groups")
+	f.BoolVar(&c.RequireClientCert, "require-client-cert", false, "refuse clients without a certificate at the handshake, probes included")
+	f.BoolVar(&c.InsecureListen, "insecure-listen", false, "allow listeners without TLS that other machines reach")
+	f.BoolVar(&c.Anonymous, "anonymous", false, "answer callers without credentials, with decisions alone")
+	f.StringSliceVar(&c.Auditors, "auditors", nil, "`group` that may see documents, diagnostics, effective policies and lists; repeatable")
+	f.StringSliceVar(&c.Operators, "operators", nil, "`group` that may change the active revision, at --admin-listen; repeatable")
+	f.StringSliceVar(&c.AllowedHosts, "allowed-host", nil, "`name` that a listener on loopback answers for, beside addresses and localhost; repeatable")
 }
 
 // logOptions are the level and format of the log.

@@ -10,6 +10,7 @@ import (
 	"testing"
 
 	"github.com/writ-policy/writ/server/api/admin"
+	"github.com/writ-policy/writ/server/auth"
 	"github.com/writ-policy/writ/server/metrics"
 )
 
@@ -55,6 +56,7 @@ func TestAdmin(t *testing.T) {
 		"no token":                  {"POST", "/v1/rollback", "", `{"revision":"a"}`, nil, 401, ""},
 		"a list without a token":    {"GET", "/v1/revisions", "", "", nil, 401, ""},
 		"a release without a token": {"POST", "/v1/release", "", "", nil, 401, ""},
+		"another group":             {"POST", "/v1/release", "v", "", nil, 403, ""},
 		"another token":             {"POST", "/v1/release", "u", "", nil, 401, ""},
 		"by a link":                 {"GET", "/v1/release", "t", "", nil, 405, ""},
 		"no revision":               {"POST", "/v1/rollback", "t", `{}`, nil, 400, ""},
@@ -74,7 +76,7 @@ func TestAdmin(t *testing.T) {
 		"decisions":                 {"POST", "/v1/decisions/access", "t", "{}", nil, 404, ""},
 	} {
 		k := &keeping{err: row.err}
-		h := NewAdmin(AdminOptions{RevisionStore: k, Metrics: metrics.New(), Authenticator: tokens(t, "t,olga,1\n")})
+		h := NewAdmin(AdminOptions{RevisionStore: k, Metrics: metrics.New(), Rule: auth.Rule{Authenticator: tokens(t, "t,olga,1,ops\nv,vera,2,dev\n"), Operators: []string{"ops"}}})
 		r := httptest.NewRequest(row.method, row.path, strings.NewReader(row.body))
 		if row.token != "" {
 			r.Header.Set("Authorization", "Bearer "+row.token)

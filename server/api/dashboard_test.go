@@ -115,7 +115,7 @@ func TestDebugNeedsACaller(t *testing.T) {
 	} {
 		_, o := endpoints(f, func(o *Options) {
 			if row.tokens {
-				o.Authenticator = tokens(t, "t-clark,clark,1\n")
+				o.Rule.Authenticator = tokens(t, "t-clark,clark,1\n")
 			}
 		})
 		h := New(o)
@@ -141,7 +141,7 @@ func TestDebugNeedsACaller(t *testing.T) {
 
 // Errors have the form of these endpoints and reveal nothing internal.
 func TestDebugEvaluationError(t *testing.T) {
-	_, o := endpoints(&fake{}, func(o *Options) { o.Authenticator = tokens(t, "t,fails,1\np,panic,2\n") })
+	_, o := endpoints(&fake{}, func(o *Options) { o.Rule.Authenticator = tokens(t, "t,fails,1\np,panic,2\n") })
 	h := New(o)
 	for _, endpoint := range dashboardEndpoints[:3] {
 		w := ask(h, endpoint.method, endpoint.path, "t")
@@ -154,7 +154,7 @@ func TestDebugEvaluationError(t *testing.T) {
 		}
 	}
 	_, o = endpoints(nil, func(o *Options) {
-		o.Current, o.Cache, o.Authenticator = serving(decision.Unavailable("no revision loaded")), nil, tokens(t, "t,clark,1\n")
+		o.Current, o.Cache, o.Rule.Authenticator = serving(decision.Unavailable("no revision loaded")), nil, tokens(t, "t,clark,1\n")
 	})
 	if w := ask(New(o), "GET", "/api/v1/auth/policies", "t"); w.Code != http.StatusServiceUnavailable {
 		t.Errorf("got %d without a revision, want 503", w.Code)
@@ -167,7 +167,7 @@ func TestDebugEvaluationError(t *testing.T) {
 // Listings are few: each may try every cluster there is.
 func TestDebugSheds(t *testing.T) {
 	f := &fake{inside: make(chan struct{}), release: make(chan struct{})}
-	_, o := endpoints(f, func(o *Options) { o.Authenticator = tokens(t, "t,clark,1\n") })
+	_, o := endpoints(f, func(o *Options) { o.Rule.Authenticator = tokens(t, "t,clark,1\n") })
 	h := New(o)
 	var callers sync.WaitGroup
 	for i := range exchange.MaxListing {
@@ -192,7 +192,7 @@ func TestDebugSheds(t *testing.T) {
 func TestDebugLabels(t *testing.T) {
 	f := &fake{}
 	_, o := endpoints(f, func(o *Options) {
-		o.Authenticator, o.Clusters = tokens(t, "t,clark,1\n"), labelled{}
+		o.Rule.Authenticator, o.Clusters = tokens(t, "t,clark,1\n"), labelled{}
 	})
 	ask(New(o), "GET", "/api/v1/auth/permissions?cluster=a", "t")
 	if got, want := f.questions(), "permissions of \"clark\" []\non [\"a\"], all: false\nwhich has labels map[of:a]"; got != want {

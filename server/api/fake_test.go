@@ -6,6 +6,7 @@ import (
 	"strings"
 	"sync"
 
+	"github.com/writ-policy/writ/server/auth"
 	"github.com/writ-policy/writ/server/decision"
 	"github.com/writ-policy/writ/server/metrics"
 )
@@ -104,10 +105,14 @@ func (f *fake) WhoCan(_ context.Context, r *decision.Request) decision.WhoCan {
 	return w
 }
 
+// openRule is that of a listener on loopback without credentials; httptest asks
+// example.com.
+var openRule = auth.Rule{Loopback: true, AllowedHosts: []string{"example.com"}}
+
 // endpoints returns metrics and the options of a handler before f, changed by change.
 func endpoints(f *fake, change func(*Options)) (*metrics.Metrics, Options) {
 	m := metrics.New()
-	o := Options{Current: serving(f), Metrics: m, Cache: forgetting{fake: f}}
+	o := Options{Current: serving(f), Metrics: m, Cache: forgetting{fake: f}, Rule: openRule}
 	if change != nil {
 		change(&o)
 	}

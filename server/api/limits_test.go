@@ -17,6 +17,7 @@ import (
 
 	"github.com/writ-policy/writ/server/api/exchange"
 	"github.com/writ-policy/writ/server/api/kubernetes"
+	"github.com/writ-policy/writ/server/auth"
 	"github.com/writ-policy/writ/server/memory"
 	"github.com/writ-policy/writ/server/metrics"
 )
@@ -254,13 +255,13 @@ func TestPanics(t *testing.T) {
 	var log bytes.Buffer
 	m := metrics.New()
 	logger := slog.New(slog.NewTextHandler(&log, nil))
-	w := &wrapper{service: exchange.New(exchange.Options{Metrics: m, Logger: logger})}
+	w := &wrapper{service: exchange.New(exchange.Options{Metrics: m, Logger: logger, Rule: openRule})}
 	early := func(http.ResponseWriter, *http.Request) { panic("a secret") }
 	engine := w.router([]route{
-		{methods: "POST", pattern: "/apis/webhook", form: kubernetes.Form, handler: early},
-		{methods: "POST", pattern: "/api/review", form: exchange.Status, handler: early},
-		{methods: "POST", pattern: "/v1/other", handler: early},
-		{methods: "POST", pattern: "/late", handler: func(w http.ResponseWriter, _ *http.Request) {
+		{methods: "POST", pattern: "/apis/webhook", role: auth.Public, form: kubernetes.Form, handler: early},
+		{methods: "POST", pattern: "/api/review", role: auth.Public, form: exchange.Status, handler: early},
+		{methods: "POST", pattern: "/v1/other", role: auth.Public, handler: early},
+		{methods: "POST", pattern: "/late", role: auth.Public, handler: func(w http.ResponseWriter, _ *http.Request) {
 			exchange.Write(w, 200, exchange.JSON, []byte("{"))
 			panic("a secret")
 		}},

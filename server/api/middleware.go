@@ -36,9 +36,6 @@ var (
 // request.
 func (w *wrapper) wrap(d route) gin.HandlerFunc {
 	counter := w.service.Metrics.Route(d.pattern)
-	if d.form == nil {
-		d.form = exchange.Problem
-	}
 	return func(c *gin.Context) {
 		began := time.Now()
 		w.service.Metrics.Began()
@@ -50,11 +47,15 @@ func (w *wrapper) wrap(d route) gin.HandlerFunc {
 		header["X-Content-Type-Options"] = nosniff
 		header["Cache-Control"] = noStore
 		header["Content-Security-Policy"] = noContent
-		if hidesSlash(c.Request.URL.RawPath) || !setPathValues(c) {
-			w.service.Refuse(c.Writer, d.form, exchange.NotFound)
+		r, refused := w.service.Admit(c.Writer, c.Request, d.role)
+		if refused == nil && (hidesSlash(r.URL.RawPath) || !setPathValues(r, c.Params)) {
+			refused = exchange.NotFound
+		}
+		if refused != nil {
+			w.service.Refuse(c.Writer, d.formOf(r), refused)
 			return
 		}
-		d.handler(c.Writer, c.Request)
+		d.handler(c.Writer, r)
 	}
 }
 
@@ -68,12 +69,12 @@ func hidesSlash(raw string) bool {
 // setPathValues reports whether every part of the path that names something has a name;
 // the router takes an empty part for a name. Without its cluster a request would be out
 // of every cluster's scope.
-func setPathValues(c *gin.Context) bool {
-	for i := range c.Params {
-		if c.Params[i].Value == "" {
+func setPathValues(r *http.Request, params gin.Params) bool {
+	for i := range params {
+		if params[i].Value == "" {
 			return false
 		}
-		c.Request.SetPathValue(c.Params[i].Key, c.Params[i].Value)
+		r.SetPathValue(params[i].Key, params[i].Value)
 	}
 	return true
 }
@@ -105,7 +106,7 @@ func (w *wrapper) finish(c *gin.Context, d *route, counter *metrics.Route, began
 	if cause != nil {
 		w.service.Guard.Panicked(c.Request.Context(), d.pattern, cause)
 		if !begun {
-			w.service.Refuse(c.Writer, d.form, exchange.Internal)
+			w.service.Refuse(c.Writer, d.formOf(c.Request), exchange.Internal)
 		}
 	}
 	w.service.Metrics.Ended()

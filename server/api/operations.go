@@ -12,6 +12,7 @@ import (
 	"strings"
 
 	"github.com/writ-policy/writ/server/api/exchange"
+	"github.com/writ-policy/writ/server/auth"
 )
 
 // operations is the endpoints for the server's operation.
@@ -34,8 +35,10 @@ func (s *operations) readyz(w http.ResponseWriter, _ *http.Request) {
 	exchange.Write(w, http.StatusOK, exchange.PlainText, []byte("ok\n"))
 }
 
-func (s *operations) status(w http.ResponseWriter, _ *http.Request) {
-	body, err := json.MarshalIndent(s.options.Status(), "", "  ")
+// status shows auditors everything, and other callers no documents and no diagnostics.
+func (s *operations) status(w http.ResponseWriter, r *http.Request) {
+	details := s.service.Rule.Has(auth.CallerOf(r.Context()), auth.Auditor)
+	body, err := json.MarshalIndent(s.options.Status(details), "", "  ")
 	if err != nil {
 		s.service.Logger.Error("the status cannot be shown", "error", err)
 		s.service.Refuse(w, exchange.Problem, exchange.Internal)

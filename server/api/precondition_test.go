@@ -26,7 +26,7 @@ func TestPreconditions(t *testing.T) {
 	loaded := 0
 	_, o := endpoints(&fake{}, func(o *Options) {
 		o.Current = func() decision.Policies { loaded++; return &serves{} }
-		o.Authenticator = tokens(t, "t,clark,1\n")
+		o.Rule.Authenticator, o.Rule.Auditors = tokens(t, "t,clark,1,sec\n"), []string{"sec"}
 	})
 	h := New(o)
 	for name, row := range map[string]struct{ method, path, media, body string }{

@@ -49,12 +49,12 @@ func recorded(t *testing.T, path string) {
 	}
 	out := &txtar.Archive{Comment: archive.Comment}
 	f := &fake{}
-	_, o := endpoints(f, func(o *Options) { o.Status = func() any { return map[string]any{"ready": true} } })
+	_, o := endpoints(f, func(o *Options) { o.Status = func(bool) any { return map[string]any{"ready": true} } })
 	requests := 0
 	for i, file := range archive.Files {
 		switch file.Name {
 		case "tokens":
-			o.Authenticator = tokens(t, string(file.Data))
+			o.Rule.Authenticator = tokens(t, string(file.Data))
 			out.Files = append(out.Files, file)
 		case "request":
 			requests++

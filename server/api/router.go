@@ -29,10 +29,11 @@ type Options struct {
 	Cache Cache
 	// Ready reports whether requests should be sent here; nil means always.
 	Ready func() bool
-	// Status is what GET /v1/status shows, as JSON; nil shows an empty object.
-	Status func() any
-	// Authenticator authenticates callers; nil authenticates none.
-	Authenticator auth.Authenticator
+	// Status is what GET /v1/status shows, as JSON, to callers that may see details and to
+	// others; nil shows an empty object.
+	Status func(details bool) any
+	// Rule is who may ask on the listener.
+	Rule auth.Rule
 	// Poke makes the source of the documents look for new ones; nil means that there is
 	// no such endpoint. PokeSecret returns the secret that its callers prove to know.
 	Poke       func()
@@ -74,7 +75,7 @@ const (
 func New(o Options) http.Handler {
 	o.setDefaults()
 	service := exchange.New(exchange.Options{
-		Current: o.Current, Authenticator: o.Authenticator, Metrics: o.Metrics, Logger: o.Logger,
+		Current: o.Current, Rule: o.Rule, Metrics: o.Metrics, Logger: o.Logger,
 		MaxBody: o.MaxBody, MaxValues: o.MaxValues, Values: o.Values, MaxInFlight: o.MaxInFlight, Timeout: o.Timeout,
 	})
 	decider := access.New(service, access.Options{Cache: o.Cache, Clusters: o.Clusters, Recorder: o.Recorder})
@@ -87,28 +88,28 @@ func New(o Options) http.Handler {
 	const sar = "/apis/authorization.k8s.io/"
 	v1, v1beta1 := reviews.Handler(kubernetes.V1), reviews.Handler(kubernetes.V1beta1)
 	routes := []route{
-		{methods: "POST", pattern: sar + "v1/subjectaccessreviews", handler: v1, form: kubernetes.Form},
-		{methods: "POST", pattern: sar + "v1beta1/subjectaccessreviews", handler: v1beta1, form: kubernetes.Form},
-		{methods: "POST", pattern: "/clusters/:cluster" + sar + "v1/subjectaccessreviews", handler: v1, form: kubernetes.Form},
-		{methods: "POST", pattern: "/clusters/:cluster" + sar + "v1beta1/subjectaccessreviews", handler: v1beta1, form: kubernetes.Form},
-		{methods: "POST", pattern: "/api/:version/ns/:namespace/:review", handler: (&origin.Reviews{Service: service, Decider: decider}).Handler(), form: exchange.Status},
-		{methods: "POST", pattern: "/v1/decisions/access", handler: c.access()},
-		{methods: "POST", pattern: "/v1/decisions/gateway", handler: c.gateway()},
-		{methods: "POST", pattern: "/v1/decisions/visibility", handler: c.visibility()},
-		{methods: "GET HEAD", pattern: dashboardPath + "policies", handler: d.Policies(), form: dashboard.Form},
-		{methods: "GET HEAD", pattern: dashboardPath + "permissions", handler: d.Permissions(), form: dashboard.Form},
-		{methods: "GET HEAD", pattern: typesPath, handler: d.CustomTypes(), form: dashboard.Form},
-		{methods: "POST", pattern: dashboardPath + "cache/clear", handler: d.ClearCache, form: dashboard.Form},
-		{methods: "GET HEAD", pattern: effectivePath + "replaced", handler: effective(service, replacedQuestion, "policy")},
-		{methods: "GET HEAD", pattern: effectivePath + "reach", handler: effective(service, reachQuestion, "rule")},
-		{methods: "GET HEAD", pattern: effectivePath + ":target/:namespace/:name", handler: effective(service, targetQuestion, "section", "via")},
-		{methods: "GET HEAD", pattern: "/v1/status", handler: ops.status},
-		{methods: "GET HEAD", pattern: "/healthz", handler: ops.healthz, quiet: true},
-		{methods: "GET HEAD", pattern: "/readyz", handler: ops.readyz, quiet: true},
-		{methods: "GET HEAD", pattern: "/metrics", handler: o.Metrics.Handler().ServeHTTP},
+		{methods: "POST", pattern: sar + "v1/subjectaccessreviews", role: auth.Decisions, handler: v1, form: kubernetes.Form},
+		{methods: "POST", pattern: sar + "v1beta1/subjectaccessreviews", role: auth.Decisions, handler: v1beta1, form: kubernetes.Form},
+		{methods: "POST", pattern: "/clusters/:cluster" + sar + "v1/subjectaccessreviews", role: auth.Decisions, handler: v1, form: kubernetes.Form},
+		{methods: "POST", pattern: "/clusters/:cluster" + sar + "v1beta1/subjectaccessreviews", role: auth.Decisions, handler: v1beta1, form: kubernetes.Form},
+		{methods: "POST", pattern: "/api/:version/ns/:namespace/:review", role: auth.Decisions, handler: (&origin.Reviews{Service: service, Decider: decider}).Handler(), form: exchange.Status},
+		{methods: "POST", pattern: "/v1/decisions/access", role: auth.Decisions, handler: c.access()},
+		{methods: "POST", pattern: "/v1/decisions/gateway", role: auth.Decisions, handler: c.gateway()},
+		{methods: "POST", pattern: "/v1/decisions/visibility", role: auth.Decisions, handler: c.visibility()},
+		{methods: "GET HEAD", pattern: dashboardPath + "policies", role: auth.Authenticated, handler: d.Policies(), form: dashboard.Form},
+		{methods: "GET HEAD", pattern: dashboardPath + "permissions", role: auth.Authenticated, handler: d.Permissions(), form: dashboard.Form},
+		{methods: "GET HEAD", pattern: typesPath, role: auth.Authenticated, handler: d.CustomTypes(), form: dashboard.Form},
+		{methods: "POST", pattern: dashboardPath + "cache/clear", role: auth.Authenticated, handler: d.ClearCache, form: dashboard.Form},
+		{methods: "GET HEAD", pattern: effectivePath + "replaced", role: auth.Auditor, handler: effective(service, replacedQuestion, "policy")},
+		{methods: "GET HEAD", pattern: effectivePath + "reach", role: auth.Auditor, handler: effective(service, reachQuestion, "rule")},
+		{methods: "GET HEAD", pattern: effectivePath + ":target/:namespace/:name", role: auth.Auditor, handler: effective(service, targetQuestion, "section", "via")},
+		{methods: "GET HEAD", pattern: "/v1/status", role: auth.Authenticated, handler: ops.status},
+		{methods: "GET HEAD", pattern: "/healthz", role: auth.Public, handler: ops.healthz, quiet: true},
+		{methods: "GET HEAD", pattern: "/readyz", role: auth.Public, handler: ops.readyz, quiet: true},
+		{methods: "GET HEAD", pattern: "/metrics", role: auth.Authenticated, handler: o.Metrics.Handler().ServeHTTP},
 	}
 	if o.Poke != nil && o.PokeSecret != nil {
-		routes = append(routes, route{methods: "POST", pattern: "/v1/poke", handler: ops.poke})
+		routes = append(routes, route{methods: "POST", pattern: "/v1/poke", role: auth.Public, handler: ops.poke})
 	}
 	return w.router(routes)
 }
@@ -121,7 +122,7 @@ func (o *Options) setDefaults() {
 		o.Ready = func() bool { return true }
 	}
 	if o.Status == nil {
-		o.Status = func() any { return struct{}{} }
+		o.Status = func(bool) any { return struct{}{} }
 	}
 	if o.Logger == nil {
 		o.Logger = slog.New(slog.DiscardHandler)
@@ -150,8 +151,8 @@ func (o *Options) setDefaults() {
 type AdminOptions struct {
 	RevisionStore admin.RevisionStore
 	Metrics       *metrics.Metrics
-	// Authenticator must authenticate each caller.
-	Authenticator auth.Authenticator
+	// Rule is who may ask on the listener.
+	Rule auth.Rule
 	// Logger records requests; nil discards.
 	Logger *slog.Logger
 }
@@ -162,15 +163,15 @@ func NewAdmin(o AdminOptions) http.Handler {
 		o.Logger = slog.New(slog.DiscardHandler)
 	}
 	service := exchange.New(exchange.Options{
-		Authenticator: o.Authenticator, Metrics: o.Metrics, Logger: o.Logger, MaxBody: exchange.SmallBody,
+		Rule: o.Rule, Metrics: o.Metrics, Logger: o.Logger, MaxBody: exchange.SmallBody,
 	})
 	a := &admin.Admin{Service: service, Store: o.RevisionStore}
 	w := &wrapper{service: service}
 	return w.router([]route{
-		{methods: "GET", pattern: "/v1/revisions", handler: a.Revisions},
-		{methods: "POST", pattern: "/v1/rollback", handler: a.Rollback},
-		{methods: "POST", pattern: "/v1/release", handler: a.Release},
-		{methods: "POST", pattern: "/v1/accept", handler: a.Accept},
+		{methods: "GET", pattern: "/v1/revisions", role: auth.Operator, handler: a.Revisions},
+		{methods: "POST", pattern: "/v1/rollback", role: auth.Operator, handler: a.Rollback},
+		{methods: "POST", pattern: "/v1/release", role: auth.Operator, handler: a.Release},
+		{methods: "POST", pattern: "/v1/accept", role: auth.Operator, handler: a.Accept},
 	})
 }
 
@@ -178,6 +179,8 @@ func NewAdmin(o AdminOptions) http.Handler {
 type route struct {
 	methods string
 	pattern string
+	// role is what the endpoint requires of its callers.
+	role    auth.Role
 	handler http.HandlerFunc
 	// form writes refusals; nil means exchange.Problem.
 	form exchange.Form
@@ -198,8 +201,8 @@ func (w *wrapper) router(routes []route) http.Handler {
 			engine.Handle(method, route.pattern, handler)
 		}
 	}
-	engine.NoRoute(w.wrap(route{pattern: noRoute, handler: w.notFound}))
-	engine.NoMethod(w.wrap(route{pattern: noRoute, handler: w.notAllowed}))
+	engine.NoRoute(w.wrap(route{pattern: noRoute, role: auth.Decisions, handler: w.notFound}))
+	engine.NoMethod(w.wrap(route{pattern: noRoute, role: auth.Decisions, handler: w.notAllowed}))
 	return engine
 }
 
@@ -207,11 +210,11 @@ func (w *wrapper) router(routes []route) http.Handler {
 const noRoute = "none"
 
 func (w *wrapper) notFound(rw http.ResponseWriter, r *http.Request) {
-	w.service.Refuse(rw, formOf(r.URL.Path), exchange.NotFound)
+	w.service.Refuse(rw, formBelow(r.URL.Path), exchange.NotFound)
 }
 
 func (w *wrapper) notAllowed(rw http.ResponseWriter, r *http.Request) {
-	w.service.Refuse(rw, formOf(r.URL.Path), &exchange.Refusal{
+	w.service.Refuse(rw, formBelow(r.URL.Path), &exchange.Refusal{
 		Status:  http.StatusMethodNotAllowed,
 		Message: "the method is not one of this path's: " + rw.Header().Get("Allow"),
 	})
@@ -223,9 +226,19 @@ const (
 	typesPath     = "/api/v1/custom-types"
 )
 
-// formOf is the form of refusals below a path that fits no route: that of the protocol
-// whose clients ask there.
-func formOf(path string) exchange.Form {
+// formOf is the form of refusals of a request to the route.
+func (d *route) formOf(r *http.Request) exchange.Form {
+	switch {
+	case d.form != nil:
+		return d.form
+	case d.pattern != noRoute:
+		return exchange.Problem
+	}
+	return formBelow(r.URL.Path)
+}
+
+// formBelow is the form of the protocol whose clients ask below a path.
+func formBelow(path string) exchange.Form {
 	if strings.HasPrefix(path, dashboardPath) || path == typesPath {
 		return dashboard.Form
 	}

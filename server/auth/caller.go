@@ -1,16 +1,23 @@
-// Package auth authenticates callers: who sent a request. It knows no endpoint and no
-// policy.
+// Package auth decides who may ask: it authenticates callers by their credentials, and
+// admits them by role. It knows no endpoint, no protocol and no policy.
+//
+// # Design
+//
+// There is one Rule for each listener, and each endpoint states its Role. Roles follow
+// from the groups of a caller and from flags, never from documents: an endpoint that
+// shows broken documents must not depend on them.
 //
 // Not part of the promised API; see package writ.
 package auth
 
 import (
+	"context"
+	"crypto/tls"
 	"errors"
-	"net/http"
 	"strings"
 )
 
-// Caller is who asks, as the server authenticated it. It is never changed.
+// Caller is an authenticated sender of requests. It is never changed.
 type Caller struct {
 	Name   string
 	UID    string
@@ -20,20 +27,35 @@ type Caller struct {
 // Is reports whether the caller has that name. No name is that of a nil Caller.
 func (c *Caller) Is(user string) bool { return c != nil && c.Name == user }
 
-// Authenticator identifies the sender of a request. It is safe for concurrent use.
-type Authenticator interface {
-	// Authenticate returns nil, nil for a request without credentials, and an error
-	// for one whose credentials are not accepted. The error is for the log: callers
-	// learn only that they are not.
-	Authenticate(r *http.Request) (*Caller, error)
+// Credentials are what a request offers to prove its sender. The zero value means no credentials.
+type Credentials struct {
+	// Authorization are the values of the header of that name.
+	Authorization []string
+	// TLS is the state of the connection; nil without TLS.
+	TLS *tls.ConnectionState
 }
 
-// errCredentials is the error of unknown credentials.
-var errCredentials = errors.New("the credentials are not accepted")
+// Authenticator identifies the sender of a request. It is safe for concurrent use.
+type Authenticator interface {
+	// Authenticate returns nil, nil for a request without credentials. It returns
+	// errCredentials for credentials that are not accepted, and ErrConnection if no
+	// request on the connection is.
+	Authenticate(context.Context, Credentials) (*Caller, error)
+}
 
-// bearer is the token of a request; empty without one.
-func bearer(r *http.Request) (string, error) {
-	values := r.Header["Authorization"]
+// Errors of authentication and of roles.
+var (
+	// errCredentials rejects credentials that are missing or not accepted.
+	errCredentials = errors.New("the credentials are not accepted")
+	// ErrConnection rejects a connection whose client certificate is not accepted any
+	// more. It should be closed.
+	ErrConnection = errors.New("the client certificate of the connection is not accepted any more")
+	// ErrRole rejects a caller without the role.
+	ErrRole = errors.New("the groups of the caller do not permit this request")
+)
+
+// bearer returns the token; empty without one.
+func bearer(values []string) (string, error) {
 	if len(values) == 0 {
 		return "", nil
 	}
@@ -43,4 +65,17 @@ func bearer(r *http.Request) (string, error) {
 		return "", errCredentials
 	}
 	return token, nil
+}
+
+type callerKey struct{}
+
+// WithCaller returns a context of a request from the caller.
+func WithCaller(ctx context.Context, caller *Caller) context.Context {
+	return context.WithValue(ctx, callerKey{}, caller)
+}
+
+// CallerOf returns the caller of a request; nil if it is not authenticated.
+func CallerOf(ctx context.Context) *Caller {
+	caller, _ := ctx.Value(callerKey{}).(*Caller)
+	return caller
 }

@@ -2,12 +2,12 @@ package auth
 
 import (
 	"bytes"
+	"context"
 	"crypto/sha256"
 	"encoding/csv"
 	"errors"
 	"fmt"
 	"io"
-	"net/http"
 	"os"
 	"strings"
 	"sync"
@@ -68,8 +68,8 @@ func (t *Tokens) Reload() (changed bool, err error) {
 
 // Authenticate returns the caller of the bearer token of a request. It returns an error
 // if the token is unknown.
-func (t *Tokens) Authenticate(r *http.Request) (*Caller, error) {
-	token, err := bearer(r)
+func (t *Tokens) Authenticate(_ context.Context, c Credentials) (*Caller, error) {
+	token, err := bearer(c.Authorization)
 	if token == "" {
 		return nil, err
 	}

@@ -1,7 +1,6 @@
 package auth
 
 import (
-	"net/http/httptest"
 	"os"
 	"path/filepath"
 	"reflect"
@@ -27,11 +26,11 @@ func TestTokens(t *testing.T) {
 		{"t1", nil, true},
 		{"Basic dDE6", nil, true},
 	} {
-		r := httptest.NewRequest("GET", "/", nil)
+		var given Credentials
 		if want.header != "" {
-			r.Header.Set("Authorization", want.header)
+			given.Authorization = []string{want.header}
 		}
-		got, err := tt.Authenticate(r)
+		got, err := tt.Authenticate(t.Context(), given)
 		if !reflect.DeepEqual(got, want.caller) || (err != nil) != want.fails {
 			t.Errorf("%q: got %+v, %v", want.header, got, err)
 		}
@@ -77,9 +76,7 @@ func TestTokensReload(t *testing.T) {
 		t.Fatal(err)
 	}
 	good := func(token string) bool {
-		r := httptest.NewRequest("GET", "/", nil)
-		r.Header.Set("Authorization", "Bearer "+token)
-		_, err := read.Authenticate(r)
+		_, err := read.Authenticate(t.Context(), Credentials{Authorization: []string{"Bearer " + token}})
 		return err == nil
 	}
 	if changed, err := read.Reload(); changed || err != nil {

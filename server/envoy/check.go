@@ -10,7 +10,8 @@
 // requests through when its authorizer fails would let a denied one through. So
 // evaluation errors, overload and invalid requests are denials too. A call fails only if
 // its message does not arrive: one that is larger than MaxMessage and a headroom for
-// headers, or that is not received in time.
+// headers, or that is not received in time. A call without the credentials that the
+// listener requires fails too: its sender gets no decision.
 //
 // Which gateway, listener, route and rule a request is on is configured in the
 // proxy, as context extensions of the filter, since only the proxy knows for
@@ -32,6 +33,7 @@ import (
 	"google.golang.org/grpc/credentials"
 	"google.golang.org/grpc/keepalive"
 
+	"github.com/writ-policy/writ/server/auth"
 	"github.com/writ-policy/writ/server/decision"
 	"github.com/writ-policy/writ/server/memory"
 	"github.com/writ-policy/writ/server/metrics"
@@ -67,6 +69,8 @@ type Options struct {
 	MaxConnections int
 	// TLS is how to speak it; nil speaks plain text.
 	TLS *tls.Config
+	// Rule is who may ask on the listener.
+	Rule auth.Rule
 }
 
 // Values where Options leave them at zero. DefaultIdentity is the namespace of

@@ -56,6 +56,9 @@ func connect(t *testing.T, o envoy.Options) *grpc.ClientConn {
 		t.Fatal(err)
 	}
 	o.Metrics = metrics.New()
+	if o.Rule.Authenticator == nil {
+		o.Rule.Loopback = true
+	}
 	server := envoy.New(o)
 	go func() { _ = server.Serve(listener) }()
 	t.Cleanup(func() { server.Stop(0) })

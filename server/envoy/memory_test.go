@@ -32,6 +32,7 @@ func listen(t *testing.T, o envoy.Options) string {
 	if err != nil {
 		t.Fatal(err)
 	}
+	o.Rule.Loopback = true
 	server := envoy.New(o)
 	go func() { _ = server.Serve(listener) }()
 	t.Cleanup(func() { server.Stop(0) })

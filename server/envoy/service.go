@@ -50,6 +50,9 @@ var (
 
 func handle(server any, stream grpc.ServerStream) error {
 	c, ctx := server.(*checker), stream.Context()
+	if err := c.admit(ctx); err != nil {
+		return err // before the message is read
+	}
 	var m message
 	if err := c.receive(stream, &m); err != nil {
 		return err // there is no message to answer

@@ -168,10 +168,10 @@ func TestRollbackOfABundle(t *testing.T) {
 		}
 	}
 	publish("alice", 1)
-	b.write("operators.csv", []byte("t0ken,olga,1\n"))
+	b.write("operators.csv", []byte("t0ken,olga,1,ops\n"))
 	admin := process.FreeAddress(t)
 	address := serve(t, "--bundle", path, "--keys", b.keys, "--state-dir", t.TempDir(), "--every", "10ms",
-		"--admin-listen", admin, "--admin-tokens", filepath.Join(b.dir, "operators.csv"))
+		"--admin-listen", admin, "--operators", "ops", "--tokens", filepath.Join(b.dir, "operators.csv"), "--anonymous")
 	serves := func(user string) func() bool {
 		return func() bool { allowed, _, _ := mayGet(t, address, user); return allowed }
 	}

@@ -75,13 +75,13 @@ func TestSignedHistory(t *testing.T) {
 	first := r.commit("alice")
 	second := r.commit("bob")
 	tokens := filepath.Join(t.TempDir(), "operators.csv")
-	if err := os.WriteFile(tokens, []byte("t0ken,olga,1\n"), 0o600); err != nil {
+	if err := os.WriteFile(tokens, []byte("t0ken,olga,1,ops\n"), 0o600); err != nil {
 		t.Fatal(err)
 	}
 	admin := process.FreeAddress(t)
 	args := []string{
 		"--policies", "git+file://" + r.dir, "--git-allowed-keys", r.signers, "--state-dir", state, "--every", "100ms",
-		"--git-min-commit", second, "--admin-listen", admin, "--admin-tokens", tokens,
+		"--git-min-commit", second, "--admin-listen", admin, "--operators", "ops", "--auditors", "ops", "--tokens", tokens, "--anonymous",
 	}
 	address := ""
 	serves := func(user string) func() bool {

@@ -128,10 +128,16 @@ func mayGet(t *testing.T, address, user string, headers ...string) (allowed bool
 	return d.Allowed, response.Header.Get("Writ-Revision"), response.StatusCode
 }
 
-// statusOf is what GET /v1/status shows.
+// statusOf is the response of GET /v1/status. A server that requires credentials knows
+// the token t0ken.
 func statusOf(t *testing.T, address string) map[string]any {
 	t.Helper()
-	response, err := http.Get("http://" + address + "/v1/status")
+	request, err := http.NewRequestWithContext(t.Context(), http.MethodGet, "http://"+address+"/v1/status", nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	request.Header.Set("Authorization", "Bearer t0ken")
+	response, err := http.DefaultClient.Do(request)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -228,12 +234,12 @@ func TestRollback(t *testing.T) {
 		}
 	}
 	tokens := filepath.Join(state, "operators.csv")
-	if err := os.WriteFile(tokens, []byte("t0ken,olga,1\n"), 0o600); err != nil {
+	if err := os.WriteFile(tokens, []byte("t0ken,olga,1,ops\n"), 0o600); err != nil {
 		t.Fatal(err)
 	}
 	write("alice")
 	admin := process.FreeAddress(t)
-	address := serve(t, "--policies", dir, "--state-dir", state, "--settle", "10ms", "--admin-listen", admin, "--admin-tokens", tokens)
+	address := serve(t, "--policies", dir, "--state-dir", state, "--settle", "10ms", "--admin-listen", admin, "--operators", "ops", "--tokens", tokens, "--anonymous")
 	_, old, _ := mayGet(t, address, "alice")
 	write("bob")
 	waitFor(t, func() bool { allowed, _, _ := mayGet(t, address, "bob"); return allowed })

@@ -42,8 +42,8 @@ var (
 // timeout bounds a rollback: reading, compiling and expanding a large bundle.
 const timeout = 2 * time.Minute
 
-// Admin answers operators. All fields are required, the Service's Authenticator among
-// them: every caller must be authenticated.
+// Admin answers operators. All fields are required. Every caller must be authenticated,
+// on every listener.
 type Admin struct {
 	Service *exchange.Service
 	Store   RevisionStore
@@ -101,18 +101,16 @@ func (a *Admin) Accept(w http.ResponseWriter, r *http.Request) {
 	})
 }
 
-// answer authenticates the operator and answers with what change returns.
+// answer answers an operator with what change returns.
 func (a *Admin) answer(w http.ResponseWriter, r *http.Request, change func(context.Context, *auth.Caller) (any, *exchange.Refusal)) {
-	caller, refused := a.Service.Caller(r)
-	if refused == nil && caller == nil {
-		refused = exchange.Unauthorized
+	caller := auth.CallerOf(r.Context())
+	if caller == nil {
+		a.Service.Refuse(w, exchange.Problem, exchange.Unauthorized)
+		return
 	}
-	var value any
-	if refused == nil {
-		ctx, cancel := context.WithTimeout(r.Context(), timeout)
-		defer cancel()
-		value, refused = change(ctx, caller)
-	}
+	ctx, cancel := context.WithTimeout(r.Context(), timeout)
+	defer cancel()
+	value, refused := change(ctx, caller)
 	if refused != nil {
 		a.Service.Refuse(w, exchange.Problem, refused)
 		return

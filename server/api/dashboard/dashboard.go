@@ -16,6 +16,7 @@ import (
 	"unicode/utf8"
 
 	"github.com/writ-policy/writ/server/api/exchange"
+	"github.com/writ-policy/writ/server/auth"
 	"github.com/writ-policy/writ/server/decision"
 )
 
@@ -37,7 +38,11 @@ type Dashboard struct {
 // Form is how clients of the debugging API read refusals: an object with the one key
 // error.
 func Form(r *exchange.Refusal) (status int, contentType []string, body []byte) {
-	b := decision.AppendString([]byte(`{"error":`), exchange.Line(r.Message, exchange.MaxText))
+	message := r.Message
+	if r == exchange.Unauthorized {
+		message = "authentication required"
+	}
+	b := decision.AppendString([]byte(`{"error":`), exchange.Line(message, exchange.MaxText))
 	return r.Status, exchange.JSON, append(b, "}\n"...)
 }
 
@@ -73,14 +78,11 @@ func (d *Dashboard) ClearCache(w http.ResponseWriter, r *http.Request) {
 	}))
 }
 
-// unknownCaller refuses a request without an authenticated caller.
-var unknownCaller = &exchange.Refusal{Status: http.StatusUnauthorized, Message: "authentication required"}
-
 // principal is the principal that the API answers about: its caller alone.
 func (d *Dashboard) principal(r *http.Request) (decision.Principal, *exchange.Refusal) {
-	caller, refused := d.Service.Caller(r)
-	if refused != nil || caller == nil {
-		return decision.Principal{}, unknownCaller
+	caller := auth.CallerOf(r.Context())
+	if caller == nil {
+		return decision.Principal{}, exchange.Unauthorized
 	}
 	return decision.Principal{User: caller.Name, Groups: caller.Groups}, nil
 }

@@ -15,6 +15,7 @@ package exchange
 
 import (
 	"context"
+	"errors"
 	"log/slog"
 	"net/http"
 	"strings"
@@ -34,10 +35,10 @@ type Options struct {
 	// Current returns the policies of the active revision. It is called once a request.
 	// Without it no endpoint may answer from a revision.
 	Current func() decision.Policies
-	// Authenticator authenticates callers; nil authenticates none.
-	Authenticator auth.Authenticator
-	Metrics       *metrics.Metrics
-	Logger        *slog.Logger
+	// Rule is who may ask on the listener.
+	Rule    auth.Rule
+	Metrics *metrics.Metrics
+	Logger  *slog.Logger
 	// MaxBody is the largest body in bytes.
 	MaxBody int64
 	// MaxValues is how many JSON values a body, or a line of a stream, may have; zero is
@@ -207,17 +208,30 @@ func (s *Service) Budget(r *http.Request) time.Duration {
 	return s.Timeout
 }
 
-// Caller is the authenticated caller; nil without an authenticator or credentials.
-func (s *Service) Caller(r *http.Request) (*auth.Caller, *Refusal) {
-	if s.Authenticator == nil {
-		return nil, nil
+// Admit checks who sends a request to an endpoint of a role. It returns the request with
+// its caller, which auth.CallerOf returns.
+func (s *Service) Admit(w http.ResponseWriter, r *http.Request, role auth.Role) (*http.Request, *Refusal) {
+	switch {
+	case !s.Rule.AnswersFor(r.Host):
+		return r, misdirected
+	case auth.IsCrossSite(r.Header, r.Host):
+		return r, crossSite
 	}
-	caller, err := s.Authenticator.Authenticate(r)
-	if err != nil {
-		s.Logger.InfoContext(r.Context(), "a caller was not accepted", "from", r.RemoteAddr, "error", err)
-		return nil, Unauthorized
+	caller, err := s.Rule.Admit(r.Context(), auth.Credentials{Authorization: r.Header["Authorization"], TLS: r.TLS}, role)
+	switch {
+	case err == nil && caller == nil:
+		return r, nil
+	case err == nil:
+		return r.WithContext(auth.WithCaller(r.Context(), caller)), nil
 	}
-	return caller, nil
+	s.Logger.InfoContext(r.Context(), "a caller was not accepted", "from", r.RemoteAddr, "error", err)
+	switch {
+	case errors.Is(err, auth.ErrRole):
+		return r, forbidden
+	case errors.Is(err, auth.ErrConnection):
+		w.Header().Set("Connection", "close")
+	}
+	return r, Unauthorized
 }
 
 // Limiter bounds how many requests do something at a time. The zero value is ready.

@@ -5,6 +5,7 @@ import (
 	"net/http"
 	"strconv"
 
+	"github.com/writ-policy/writ/server/auth"
 	"github.com/writ-policy/writ/server/decision"
 	"github.com/writ-policy/writ/server/metrics"
 )
@@ -36,6 +37,9 @@ var (
 	tooManyLarge    = &Refusal{Status: http.StatusServiceUnavailable, Message: "too many large bodies in flight", Reason: metrics.LargeBodies}
 	tooManyInUse    = &Refusal{Status: http.StatusServiceUnavailable, Message: "too many values in flight", Reason: metrics.ValuesInUse}
 	Unauthorized    = &Refusal{Status: http.StatusUnauthorized, Message: "the request needs a caller the server can authenticate"}
+	forbidden       = &Refusal{Status: http.StatusForbidden, Message: auth.ErrRole.Error()}
+	crossSite       = &Refusal{Status: http.StatusForbidden, Message: "requests of pages of other sites are not answered"}
+	misdirected     = &Refusal{Status: http.StatusMisdirectedRequest, Message: "the host must be an address, localhost or an allowed name"}
 	// Internal is the refusal after a panic.
 	Internal       = &Refusal{Status: http.StatusInternalServerError, Message: decision.ErrInternal.Error()}
 	MalformedQuery = &Refusal{Status: http.StatusBadRequest, Message: "the query is malformed"}
@@ -128,6 +132,7 @@ var statusReasons = map[int]string{
 	http.StatusForbidden:             "Forbidden",
 	http.StatusNotFound:              "NotFound",
 	http.StatusPreconditionFailed:    "PreconditionFailed",
+	http.StatusMisdirectedRequest:    "MisdirectedRequest",
 	http.StatusMethodNotAllowed:      "MethodNotAllowed",
 	http.StatusRequestTimeout:        "Timeout",
 	http.StatusRequestEntityTooLarge: "RequestEntityTooLarge",

@@ -1,0 +1,100 @@
+package server
+
+import (
+	"errors"
+	"fmt"
+	"net"
+	"net/netip"
+	"strings"
+
+	"github.com/writ-policy/writ/server/auth"
+)
+
+// checkListeners returns an error for each listener that may not be opened, and for
+// settings of callers that have no effect: the operator relies on them.
+func (c *Config) checkListeners() []error {
+	var errs []error
+	if _, _, err := net.SplitHostPort(c.Listen); err != nil {
+		errs = append(errs, fmt.Errorf("listen address %q: must be HOST:PORT, such as 127.0.0.1:8686, or :8686 for all addresses", c.Listen))
+	} else {
+		errs = append(errs, c.checkReach("--listen", c.Listen)...)
+	}
+	if _, _, err := net.SplitHostPort(c.EnvoyListen); c.EnvoyListen != "" && err != nil {
+		errs = append(errs, fmt.Errorf("listen address %q for Envoy: %w", c.EnvoyListen, err))
+	} else {
+		errs = append(errs, c.checkReach("--envoy-listen", c.EnvoyListen)...)
+	}
+	if _, _, err := net.SplitHostPort(c.AdminListen); c.AdminListen != "" && err != nil {
+		errs = append(errs, fmt.Errorf("listen address %q for operators: %w", c.AdminListen, err))
+	} else {
+		errs = append(errs, c.checkReach("--admin-listen", c.AdminListen)...)
+	}
+	for _, pair := range []struct {
+		wrong   bool
+		message string
+	}{
+		{(c.AdminListen == "") != (len(c.Operators) == 0), "--admin-listen and --operators require each other"},
+		{c.AdminListen != "" && !c.hasCredentials(), "--admin-listen requires credentials of operators on every address: --client-ca or --tokens"},
+		{len(c.Auditors) > 0 && !c.hasCredentials(), "--auditors requires credentials of callers: --client-ca or --tokens"},
+		{(c.TLSCert == "") != (c.TLSKey == ""), "a TLS certificate and its key require each other"},
+		{c.ClientCA != "" && c.TLSCert == "", "a client CA requires a TLS certificate and key"},
+		{c.RequireClientCert && c.ClientCA == "", "--require-client-cert requires --client-ca"},
+	} {
+		if pair.wrong {
+			errs = append(errs, errors.New(pair.message))
+		}
+	}
+	return errs
+}
+
+// checkReach returns an error if other machines reach a listener without TLS, or without
+// a statement on who may ask. An empty address is not a listener.
+func (c *Config) checkReach(flag, address string) []error {
+	if address == "" || isLoopback(address) {
+		return nil
+	}
+	var missing []string
+	if c.TLSCert == "" && !c.InsecureListen {
+		missing = append(missing, "TLS (--tls-cert and --tls-key, or --insecure-listen to do without)")
+	}
+	if !c.hasCredentials() && !c.Anonymous {
+		missing = append(missing, "credentials of callers (--client-ca or --tokens, or --anonymous to answer every caller with decisions)")
+	}
+	if len(missing) == 0 {
+		return nil
+	}
+	return []error{fmt.Errorf("%s %s: other machines reach this address, so it requires %s", flag, address, strings.Join(missing, " and "))}
+}
+
+func (c *Config) hasCredentials() bool { return c.ClientCA != "" || c.Tokens != "" }
+
+// isLoopback reports whether only this machine reaches an address.
+func isLoopback(address string) bool {
+	host, _, err := net.SplitHostPort(address)
+	if err != nil {
+		return false
+	}
+	at, err := netip.ParseAddr(host)
+	return host == "localhost" || err == nil && at.Unmap().IsLoopback()
+}
+
+// rule is who may ask on a listener.
+func (s *Server) rule(address string) auth.Rule {
+	c := &s.config
+	r := auth.Rule{
+		Loopback: isLoopback(address), Anonymous: c.Anonymous, AllowedHosts: c.AllowedHosts,
+		Auditors: c.Auditors, Operators: c.Operators,
+	}
+	if !c.hasCredentials() {
+		return r
+	}
+	var union auth.Union
+	if s.tokens != nil { // a nil *Tokens in the interface would not be nil
+		union.Tokens = s.tokens
+	}
+	if c.ClientCA != "" {
+		union.Certificates = s.clients
+	}
+	r.Authenticator = union
+	return r
+}
