@@ -134,6 +134,10 @@ type Config struct {
 	// MaxValuesInUse that of all requests together.
 	MaxValues      int
 	MaxValuesInUse int64
+	// MaxStreamBytes bounds what a stream of items keeps for aggregations, and
+	// MaxStreamBytesInUse what all streams together keep.
+	MaxStreamBytes      int
+	MaxStreamBytesInUse int64
 	// MaxConnections is the maximum number of connections of callers.
 	MaxConnections int
 
@@ -193,15 +197,19 @@ func Defaults() Config {
 		MaxValues:          20_000,
 		MaxValuesInUse:     400_000,
 		MaxConnections:     16_384,
-		RequestTimeout:     10 * time.Second,
-		EvaluationTimeout:  2 * time.Second,
-		ReadHeaderTimeout:  5 * time.Second,
-		ReadTimeout:        10 * time.Second,
-		WriteTimeout:       20 * time.Second,
-		IdleTimeout:        2 * time.Minute,
-		Drain:              time.Second,
-		Grace:              20 * time.Second,
-		Settle:             200 * time.Millisecond,
+
+		MaxStreamBytes:      96 << 20,
+		MaxStreamBytesInUse: 128 << 20,
+
+		RequestTimeout:    10 * time.Second,
+		EvaluationTimeout: 2 * time.Second,
+		ReadHeaderTimeout: 5 * time.Second,
+		ReadTimeout:       10 * time.Second,
+		WriteTimeout:      20 * time.Second,
+		IdleTimeout:       2 * time.Minute,
+		Drain:             time.Second,
+		Grace:             20 * time.Second,
+		Settle:            200 * time.Millisecond,
 	}
 }
 
@@ -256,6 +264,7 @@ func (c *Config) checkBounds() []error {
 	}{
 		{"the largest body", c.MaxBody}, {"the number of requests in flight", int64(c.MaxInFlight)},
 		{"the number of values of a request", int64(c.MaxValues)}, {"the number of values in use", c.MaxValuesInUse},
+		{"the memory of a stream", int64(c.MaxStreamBytes)}, {"the memory of streams", c.MaxStreamBytesInUse},
 		{"the number of connections", int64(c.MaxConnections)},
 		{"the number of connections of proxies", int64(c.EnvoyConnections)}, {"the memory for receiving checks", int64(c.EnvoyReceiveBytes)},
 		{"the request timeout", int64(c.RequestTimeout)}, {"the evaluation timeout", int64(c.EvaluationTimeout)},

@@ -154,13 +154,16 @@ func (s *Server) fetching() cluster.Options {
 func (s *Server) newReloader(m *metrics.Metrics) *reload.Reloader {
 	c := &s.config
 	var last *engine.Engine // activations do not overlap
-	places := overdue.New(m)
+	places, columns := overdue.New(m), memory.NewBudget(c.MaxStreamBytesInUse)
 	return reload.New(reload.Options{
 		Source:     s.sources.documents,
 		Translator: translator.New(translator.Options{Master: c.Master, AllowEmpty: c.AllowEmpty, StrictRoutes: c.StrictRoutes}),
 		Build:      bundles.BuildOptions{Version: c.Version},
 		Activate: func(ctx context.Context, b *bundles.Bundle) (decision.Policies, error) {
-			e, err := engine.Activate(ctx, b, engine.Options{Now: c.Now, Timeout: c.EvaluationTimeout, Last: last, Overdue: places})
+			e, err := engine.Activate(ctx, b, engine.Options{
+				Now: c.Now, Timeout: c.EvaluationTimeout, Last: last, Overdue: places,
+				MaxColumns: c.MaxStreamBytes, Columns: columns, Refused: m.Refused,
+			})
 			if err != nil {
 				return nil, err
 			}

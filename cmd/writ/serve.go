@@ -126,6 +126,8 @@ func serveFlags(cmd *cobra.Command, c *server.Config, logs *logOptions) {
 	f.Int64Var(&c.MaxBody, "max-body", c.MaxBody, "largest request body in `bytes`")
 	f.IntVar(&c.MaxValues, "max-values", c.MaxValues, "`number` of JSON values in a request")
 	f.Int64Var(&c.MaxValuesInUse, "max-values-in-use", c.MaxValuesInUse, "`number` of JSON values in all requests together; requests beyond it are rejected")
+	f.IntVar(&c.MaxStreamBytes, "max-stream-bytes", c.MaxStreamBytes, "memory that a stream of items keeps for aggregations, in `bytes`")
+	f.Int64Var(&c.MaxStreamBytesInUse, "max-stream-bytes-in-use", c.MaxStreamBytesInUse, "memory that all streams together keep, in `bytes`")
 	f.IntVar(&c.MaxConnections, "max-connections", c.MaxConnections, "`number` of connections; more are closed")
 	f.IntVar(&c.MaxInFlight, "max-in-flight", c.MaxInFlight, "`number` of concurrent requests; more are rejected")
 	f.DurationVar(&c.RequestTimeout, "request-timeout", c.RequestTimeout, "longest `time` for a request")

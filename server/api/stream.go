@@ -9,6 +9,7 @@ import (
 
 	"github.com/writ-policy/writ/server/api/exchange"
 	"github.com/writ-policy/writ/server/decision"
+	"github.com/writ-policy/writ/server/metrics"
 )
 
 // Bounds of a stream. Its body has no bound of its own: only lines have, and time.
@@ -21,6 +22,10 @@ const (
 	streamTimes = 30
 	streamChunk = 1000
 )
+
+var tooManyStreams = &exchange.Refusal{
+	Status: http.StatusServiceUnavailable, Message: "too many streams in flight", Reason: metrics.ManyStreams,
+}
 
 var (
 	linesType = []string{linesMedia}
@@ -41,7 +46,7 @@ func (s *canonical) stream(w http.ResponseWriter, r *http.Request) {
 		return
 	}
 	if !s.streams.Acquire(maxStreams) {
-		s.service.Refuse(w, exchange.Problem, exchange.TooManyRequests)
+		s.service.Refuse(w, exchange.Problem, tooManyStreams)
 		return
 	}
 	defer s.streams.Release()
@@ -53,11 +58,13 @@ func (s *canonical) stream(w http.ResponseWriter, r *http.Request) {
 	// the answer. HTTP/2 does not need it; elsewhere its absence only delays the answer.
 	_ = a.control.EnableFullDuplex()
 	in := decision.NewLines(r.Body, int(s.service.MaxBody))
+	in.MaxValues, in.Values = s.service.MaxValues, s.service.Values
+	defer in.Release()
 	in.Wait = func() error { return errors.Join(ctx.Err(), a.wait()) }
 	a.out = decision.Stream{Chunk: streamChunk, Write: a.write}
 	q, err := in.Request()
 	if err != nil {
-		s.service.Refuse(w, exchange.Problem, broken(err))
+		s.service.Refuse(w, exchange.Problem, s.broken(err))
 		return
 	}
 	policies, refused := s.service.Policies(w, r)
@@ -71,7 +78,7 @@ func (s *canonical) stream(w http.ResponseWriter, r *http.Request) {
 	d, err := a.out.Run(ctx, policies, q, authorization, in.Items())
 	if err != nil {
 		// The error of a caller that has left is not read.
-		_ = a.out.Refuse(streamError(err))
+		_ = a.out.Refuse(s.streamError(err))
 	}
 	_, outcome := d.Settle()
 	s.seen.Decided(outcome, time.Since(began))
@@ -111,11 +118,15 @@ func (a *streamed) write(line []byte) error {
 }
 
 // broken is the refusal of a stream whose first line is not a request.
-func broken(err error) *exchange.Refusal {
+func (s *canonical) broken(err error) *exchange.Refusal {
 	var invalid *decision.InvalidRequest
 	switch {
 	case errors.As(err, &invalid):
 		return exchange.InvalidBody(err)
+	case errors.Is(err, decision.ErrTooManyValues):
+		return s.service.TooManyValues()
+	case errors.Is(err, decision.ErrValuesInUse):
+		return exchange.ValuesInUse
 	case errors.Is(err, os.ErrDeadlineExceeded), errors.Is(err, context.DeadlineExceeded):
 		return exchange.BodyTimeout
 	}
@@ -124,10 +135,14 @@ func broken(err error) *exchange.Refusal {
 
 // streamError is the last line of a stream that broke off: what is wrong with an item,
 // and of everything else no more than a refusal names.
-func streamError(err error) error {
+func (s *canonical) streamError(err error) error {
 	var invalid *decision.InvalidRequest
 	if errors.As(err, &invalid) {
 		return invalid
 	}
-	return &decision.InvalidRequest{Code: decision.CodeEvaluationError, Message: broken(err).Message}
+	refused := s.broken(err)
+	if refused.Reason != "" {
+		s.service.Metrics.Refused(refused.Reason)
+	}
+	return &decision.InvalidRequest{Code: decision.CodeEvaluationError, Message: refused.Message}
 }

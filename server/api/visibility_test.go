@@ -15,6 +15,7 @@ import (
 
 	"github.com/writ-policy/writ/server/api/access"
 	"github.com/writ-policy/writ/server/decision"
+	"github.com/writ-policy/writ/server/memory"
 )
 
 // viewing is a fake that shows users the items of their name.
@@ -240,6 +241,33 @@ func TestStreamKeepsItsRevision(t *testing.T) {
 	<-ended
 	if !strings.HasPrefix(w.Body.String(), ownHead+"\n"+`{"visible":[0`) || !strings.HasSuffix(w.Body.String(), `2]}`+"\n"+noNumbers+"\n") || loaded != 1 {
 		t.Errorf("got %s, revisions loaded %d times", w.Body, loaded)
+	}
+}
+
+// A line has as many values as a body, and they are charged as those of a body are.
+func TestValuesOfStreams(t *testing.T) {
+	many := `{"name":"a","fields":{"l":[` + strings.Repeat("1,", 200) + `1]}}`
+	for _, row := range []struct {
+		name, body, want string
+		code             int
+		held             int64
+	}{
+		{"within", "{\"user\":\"a\"}\n{\"name\":\"a\"}", noNumbers, 200, 0},
+		{"a request with many values", `{"user":"a","groups":[` + strings.Repeat(`"g",`, 200) + `"g"]}`, "more than 100 values", 413, 0},
+		{"an item with many values", "{\"user\":\"a\"}\n" + many, "item 0: the item has more than 100 values", 200, 0},
+		{"a request without values left", `{"user":"a"}`, "too many values", 503, 999},
+		{"an item without values left", "{\"user\":\"a\"}\n{\"name\":\"a\",\"labels\":{}}", `"message":"too many values in flight"`, 200, 997},
+	} {
+		values := memory.NewBudget(1000)
+		values.Acquire(row.held)
+		_, o := endpoints(&fake{}, func(o *Options) { o.Current, o.MaxValues, o.Values = serving(&viewing{}), 100, values })
+		w := post(New(o), linesMedia, row.body)
+		if w.Code != row.code || !strings.Contains(w.Body.String(), row.want) {
+			t.Errorf("%s: got %d %s, want %d with %s", row.name, w.Code, w.Body, row.code, row.want)
+		}
+		if held := values.Held(); held != row.held {
+			t.Errorf("%s: %d values are charged after it, want %d", row.name, held, row.held)
+		}
 	}
 }
 

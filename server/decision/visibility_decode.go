@@ -127,15 +127,6 @@ func itemError(index int, err error) *InvalidRequest {
 	return invalid("items", "item %d: %s", index, AsInvalidRequest(err).Message)
 }
 
-// decodeItem decodes one item of a stream. The error is an *InvalidRequest.
-func decodeItem(data []byte) (Item, error) {
-	value, err := Parse(data)
-	if err != nil {
-		return Item{}, err
-	}
-	return parseItem(value)
-}
-
 func parseItem(value Value) (item Item, err error) {
 	if !value.IsObject() {
 		return item, invalid("", "the item is not a JSON object")

@@ -6,6 +6,8 @@ import (
 	"errors"
 	"io"
 	"iter"
+
+	"github.com/writ-policy/writ/server/memory"
 )
 
 // Lines reads a request with streamed items: a line of JSON with the request without
@@ -16,13 +18,18 @@ type Lines struct {
 	Max int
 	// Wait, if set, is called before a read that may have to wait for more.
 	Wait func() error
+	// MaxValues is how many JSON values a line may have; zero is unlimited. Values is
+	// charged for the request until Release, and for each item while it is in use.
+	MaxValues int
+	Values    *memory.Budget
 
-	in *bufio.Reader
+	request int64 // values of the request, which are charged
+	in      *bufio.Reader
 }
 
 // NewLines returns Lines that read from in, with lines of at most max bytes.
 func NewLines(in io.Reader, max int) *Lines {
-	return &Lines{Max: max, in: bufio.NewReaderSize(in, 64<<10)}
+	return &Lines{Max: max, Values: new(memory.Budget), in: bufio.NewReaderSize(in, 64<<10)}
 }
 
 // Request reads the first line. The error for an invalid request is an
@@ -32,7 +39,12 @@ func (l *Lines) Request() (*VisibilityRequest, error) {
 	if err != nil && !errors.Is(err, io.EOF) {
 		return nil, err
 	}
-	r, err := DecodeVisibility(text)
+	value, values, err := l.parse(text)
+	if err != nil {
+		return nil, err
+	}
+	l.request = values
+	r, err := VisibilityFromValue(value)
 	if err != nil {
 		return nil, err
 	}
@@ -40,6 +52,27 @@ func (l *Lines) Request() (*VisibilityRequest, error) {
 		return nil, invalid("items", `key "items" must be absent where items follow, one a line`)
 	}
 	return r, nil
+}
+
+// ErrValuesInUse is the error for a line for which Values has too little left.
+var ErrValuesInUse = errors.New("too many values in use")
+
+// parse checks and charges a line. An error has charged nothing.
+func (l *Lines) parse(text []byte) (Value, int64, error) {
+	n, err := CountJSON(text, l.MaxValues)
+	if err != nil {
+		return "", 0, err
+	}
+	if values := int64(n); l.Values.Acquire(values) {
+		return Cut(text), values, nil
+	}
+	return "", 0, ErrValuesInUse
+}
+
+// Release gives back what the request was charged.
+func (l *Lines) Release() {
+	l.Values.Release(l.request)
+	l.request = 0
 }
 
 // Items reads the lines after the first. The error for an invalid item is an
@@ -52,17 +85,33 @@ func (l *Lines) Items() iter.Seq2[Item, error] {
 				return
 			}
 			var item Item
+			var values int64
 			if err == nil || errors.Is(err, io.EOF) {
-				item, err = decodeItem(text)
+				item, values, err = l.item(text)
 			}
 			if e := (*InvalidRequest)(nil); errors.As(err, &e) {
 				err = itemError(index, e)
 			}
-			if !yield(item, err) || err != nil {
+			more := yield(item, err)
+			l.Values.Release(values)
+			if !more || err != nil {
 				return
 			}
 		}
 	}
+}
+
+// item reads an item, and returns how many values it was charged.
+func (l *Lines) item(text []byte) (Item, int64, error) {
+	value, values, err := l.parse(text)
+	var item Item
+	if err == nil {
+		item, err = parseItem(value)
+	}
+	if errors.Is(err, ErrTooManyValues) {
+		err = invalid("", "the item has more than %d values", l.MaxValues)
+	}
+	return item, values, err
 }
 
 // next returns the next line that is not blank. With io.EOF the line is the last one,

@@ -1,6 +1,7 @@
 package engine
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -19,6 +20,7 @@ import (
 	"github.com/writ-policy/writ/server/decision"
 	"github.com/writ-policy/writ/server/engine/match"
 	"github.com/writ-policy/writ/server/engine/overdue"
+	"github.com/writ-policy/writ/server/memory"
 	"github.com/writ-policy/writ/translator/tables"
 )
 
@@ -67,6 +69,9 @@ func Activate(ctx context.Context, b *bundles.Bundle, o Options) (*Engine, error
 		now:        o.Now,
 		timeout:    o.Timeout,
 		overdue:    o.Overdue,
+		maxColumns: cmp.Or(o.MaxColumns, defaultMaxColumns),
+		columns:    cmp.Or(o.Columns, new(memory.Budget)),
+		refused:    o.Refused,
 	}
 	e.fingerprints = sync.OnceValue(func() *decision.Fingerprints { return index.fingerprints(e.revision) })
 	if e.now == nil {

@@ -34,6 +34,8 @@ import (
 	"github.com/writ-policy/writ/server/decision"
 	"github.com/writ-policy/writ/server/engine/match"
 	"github.com/writ-policy/writ/server/engine/overdue"
+	"github.com/writ-policy/writ/server/memory"
+	"github.com/writ-policy/writ/server/metrics"
 	"github.com/writ-policy/writ/translator/tables"
 )
 
@@ -52,6 +54,13 @@ type Options struct {
 	// Overdue has the places of evaluations, shared by all engines of a process. Nil
 	// stands for those of Last, or for new ones.
 	Overdue *overdue.Runner
+	// MaxColumns bounds in bytes what a request keeps of its items for aggregations, and
+	// Columns is the budget of all requests together, shared by all engines of a
+	// process; zero means a default and nil unlimited. Refused, if not nil, records
+	// requests that exceed one of them.
+	MaxColumns int
+	Columns    *memory.Budget
+	Refused    func(metrics.Reason)
 }
 
 // defaultTimeout bounds an evaluation. It is shorter than an API server waits for a
@@ -74,6 +83,9 @@ type Engine struct {
 	now        func() time.Time
 	timeout    time.Duration
 	overdue    *overdue.Runner
+	maxColumns int
+	columns    *memory.Budget
+	refused    func(metrics.Reason)
 
 	fingerprints func() *decision.Fingerprints // computed at the first call
 }

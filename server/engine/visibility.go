@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"github.com/writ-policy/writ/server/decision"
+	"github.com/writ-policy/writ/server/metrics"
 	"github.com/writ-policy/writ/translator/tables"
 )
 
@@ -86,12 +87,14 @@ func (e *Engine) FilterItems(ctx context.Context, r *decision.VisibilityRequest,
 		Authorization: a, Visible: []int{}, Aggregations: map[string]any{}, Metrics: map[string]any{},
 	}
 	run := e.newVisibilityRun(r, &a, items != nil)
+	defer run.columns.release()
 	if items != nil {
 		if err := run.filterItems(ctx, items, yield); err != nil {
 			var failed *filterError
 			if !errors.As(err, &failed) {
 				return d, err
 			}
+			e.recordRefusal(failed.cause)
 			return e.failedFilter(failed.cause), nil
 		}
 	}
@@ -99,6 +102,17 @@ func (e *Engine) FilterItems(ctx context.Context, r *decision.VisibilityRequest,
 		return e.failedFilter(err), nil
 	}
 	return d, nil
+}
+
+// recordRefusal records a request that was denied for the memory of its items.
+func (e *Engine) recordRefusal(cause error) {
+	switch {
+	case e.refused == nil:
+	case errors.Is(cause, errTooManyItems):
+		e.refused(metrics.LargeStream)
+	case errors.Is(cause, errItemsInUse):
+		e.refused(metrics.StreamsInUse)
+	}
 }
 
 // errOtherRevision rejects an authorization of another revision, because its Basis

@@ -8,6 +8,7 @@ import (
 	"github.com/open-policy-agent/opa/v1/ast"
 
 	"github.com/writ-policy/writ/server/decision"
+	"github.com/writ-policy/writ/server/memory"
 	"github.com/writ-policy/writ/translator/tables"
 )
 
@@ -18,21 +19,66 @@ type columns struct {
 	fields []tables.FieldRef
 	values [][]*ast.Term // by column, then by item
 	count  int
-	bytes  int
+	bytes  int // in memory, approximately
 	texts  map[string]*ast.Term
+
+	limit   int // of bytes
+	shared  *memory.Budget
+	charged int // to shared
 }
 
+// Bytes that values take in memory, with what aggregations make of them.
 const (
-	// maxColumns bounds the memory of one request's columns, in bytes.
-	maxColumns = 128 << 20
+	cellBytes   = 48  // of each item in each column
+	numberBytes = 128 // of a number, beside its digits
+	textBytes   = 96  // of a text, beside its characters
+	valueBytes  = 200 // of each value in an object or array
+)
+
+const (
+	// defaultMaxColumns bounds what one request's items may take in memory.
+	defaultMaxColumns = 96 << 20
+	// chargeStep is by how much the charge to the shared budget grows.
+	chargeStep = 256 << 10
 	// maxInterned bounds the number of texts that share a term.
 	maxInterned = 10_000
 )
 
-var errTooManyItems = errors.New("the visible items are too many to be aggregated")
+var (
+	errTooManyItems = errors.New("the visible items are too many to be aggregated")
+	errItemsInUse   = errors.New("the visible items of all requests are too many to be aggregated")
+)
 
-func newColumns(fields []tables.FieldRef) *columns {
-	return &columns{fields: fields, values: make([][]*ast.Term, len(fields)), texts: make(map[string]*ast.Term)}
+// newColumns returns columns of at most limit bytes, which are charged to shared until
+// release.
+func newColumns(fields []tables.FieldRef, limit int, shared *memory.Budget) *columns {
+	return &columns{
+		fields: fields, values: make([][]*ast.Term, len(fields)), texts: make(map[string]*ast.Term), limit: limit, shared: shared,
+	}
+}
+
+// charge charges what was added. It returns an error if that is too much.
+func (c *columns) charge() error {
+	if c.bytes > c.limit {
+		return errTooManyItems
+	}
+	if c.bytes <= c.charged {
+		return nil
+	}
+	step := c.bytes - c.charged + chargeStep
+	if !c.shared.Acquire(int64(step)) {
+		return errItemsInUse
+	}
+	c.charged += step
+	return nil
+}
+
+// release gives back what was charged. It may be called on nil.
+func (c *columns) release() {
+	if c != nil {
+		c.shared.Release(int64(c.charged))
+		c.charged = 0
+	}
 }
 
 func (c *columns) add(item *decision.Item) error {
@@ -44,10 +90,8 @@ func (c *columns) add(item *decision.Item) error {
 		c.values[i] = append(c.values[i], term)
 	}
 	c.count++
-	if c.bytes += 8 * len(c.fields); c.bytes > maxColumns {
-		return errTooManyItems
-	}
-	return nil
+	c.bytes += cellBytes * len(c.fields)
+	return c.charge()
 }
 
 func (c *columns) term(field tables.FieldRef, item *decision.Item) (*ast.Term, error) {
@@ -68,14 +112,14 @@ func (c *columns) term(field tables.FieldRef, item *decision.Item) (*ast.Term, e
 	case string:
 		return c.text(v), nil
 	case json.Number:
-		c.bytes += 64
+		c.bytes += numberBytes + len(v)
 		return ast.NumberTerm(json.Number(strings.Clone(string(v)))), nil
 	}
 	v, err := ast.InterfaceToValue(value)
 	if err != nil {
 		return nil, err
 	}
-	c.bytes += 64 * sizeOf(value)
+	c.bytes += valueBytes * sizeOf(value)
 	return ast.NewTerm(v), nil
 }
 
@@ -85,7 +129,7 @@ func (c *columns) text(text string) *ast.Term {
 	}
 	text = strings.Clone(text) // otherwise the term would retain the whole line
 	term := ast.StringTerm(text)
-	c.bytes += 64 + len(text)
+	c.bytes += textBytes + len(text)
 	if len(c.texts) < maxInterned {
 		c.texts[text] = term
 	}

@@ -40,7 +40,7 @@ func (e *Engine) newVisibilityRun(r *decision.VisibilityRequest, a *decision.Aut
 		v.useRequestAggregations = v.source != nil && !v.source.FilterAggregations ||
 			a.Decision == decision.VisibleAll && len(r.Aggregations) > 0
 		if v.metricsAllowed && !v.useRequestAggregations && hasItems && v.source != nil {
-			v.columns = newColumns(v.source.columns)
+			v.columns = newColumns(v.source.columns, e.maxColumns, e.columns)
 		}
 	}
 	v.isVisible = v.itemFilter(a)

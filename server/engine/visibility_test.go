@@ -16,6 +16,7 @@ import (
 
 	"github.com/writ-policy/writ/bundles"
 	"github.com/writ-policy/writ/server/decision"
+	"github.com/writ-policy/writ/server/memory"
 	"github.com/writ-policy/writ/translator"
 	"github.com/writ-policy/writ/translator/source"
 	"github.com/writ-policy/writ/translator/tables"
@@ -355,7 +356,7 @@ func TestBuiltinErrorIsShort(t *testing.T) {
 
 // The memory for the items of one request is bounded.
 func TestColumnsAreBounded(t *testing.T) {
-	c := newColumns([]tables.FieldRef{{Name: "x"}})
+	c := newColumns([]tables.FieldRef{{Name: "x"}}, defaultMaxColumns, new(memory.Budget))
 	item := decision.Item{Fields: map[string]any{"x": make([]any, 1<<16)}}
 	for range 100 {
 		if err := c.add(&item); err != nil {
@@ -366,6 +367,36 @@ func TestColumnsAreBounded(t *testing.T) {
 		}
 	}
 	t.Error("got no error, want errTooManyItems")
+}
+
+// The memory for the items of all requests is bounded, and given back.
+func TestColumnsShareABudget(t *testing.T) {
+	shared := memory.NewBudget(4 << 20)
+	fill := func(c *columns) error {
+		for i := range 1 << 20 {
+			item := decision.Item{Fields: map[string]any{"x": json.Number(fmt.Sprint(i))}}
+			if err := c.add(&item); err != nil {
+				return err
+			}
+		}
+		return nil
+	}
+	first := newColumns([]tables.FieldRef{{Name: "x"}}, 2<<20, shared)
+	if err := fill(first); !errors.Is(err, errTooManyItems) {
+		t.Errorf("the first request: got %v, want %v", err, errTooManyItems)
+	}
+	if held := shared.Held(); held < 2<<20 || held > 2<<20+chargeStep+1<<10 {
+		t.Errorf("the first request is charged %d, want about %d", held, 2<<20)
+	}
+	second := newColumns([]tables.FieldRef{{Name: "x"}}, 3<<20, shared)
+	if err := fill(second); !errors.Is(err, errItemsInUse) {
+		t.Errorf("the second request: got %v, want %v", err, errItemsInUse)
+	}
+	first.release()
+	second.release()
+	if held := shared.Held(); held != 0 {
+		t.Errorf("%d bytes are charged after both, want 0", held)
+	}
 }
 
 // decideVisibility returns the whole decision of the engine.

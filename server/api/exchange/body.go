@@ -70,7 +70,7 @@ func (s *Service) parse(r *http.Request, b *buffer) (decision.Value, *Refusal) {
 	case err != nil:
 		return "", InvalidBody(err)
 	case !s.Values.Acquire(int64(values)):
-		return "", tooManyInUse
+		return "", ValuesInUse
 	}
 	b.values = int64(values)
 	value := decision.Cut(b.bytes)

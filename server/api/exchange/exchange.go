@@ -90,7 +90,7 @@ type Decision struct {
 func (s *Service) Decision(e Decision) http.HandlerFunc {
 	return func(w http.ResponseWriter, r *http.Request) {
 		if s.inFlight.isFull(s.MaxInFlight) {
-			s.Refuse(w, e.Form, TooManyRequests) // without reading it
+			s.Refuse(w, e.Form, tooManyRequests) // without reading it
 			return
 		}
 		if e.Check != nil {
@@ -107,7 +107,7 @@ func (s *Service) Decision(e Decision) http.HandlerFunc {
 			return
 		}
 		if !s.inFlight.Acquire(s.MaxInFlight) {
-			s.Refuse(w, e.Form, TooManyRequests)
+			s.Refuse(w, e.Form, tooManyRequests)
 			return
 		}
 		defer s.inFlight.Release()
@@ -166,11 +166,11 @@ func (s *Service) list(w http.ResponseWriter, r *http.Request, e *List) (answer 
 	return answer, refused
 }
 
-// Listing calls list in one of MaxListing places. It returns TooManyRequests if there
+// Listing calls list in one of MaxListing places. It returns tooManyRequests if there
 // is none.
 func (s *Service) Listing(list func() *Refusal) *Refusal {
 	if !s.listing.Acquire(MaxListing) {
-		return TooManyRequests
+		return tooManyRequests
 	}
 	defer s.listing.Release()
 	return list()

@@ -27,15 +27,15 @@ type Refusal struct {
 
 // IsShed reports whether the request is refused only because of other requests.
 func (r *Refusal) IsShed() bool {
-	return r == TooManyRequests || r.Reason != "" && r.Status == http.StatusServiceUnavailable
+	return r == tooManyRequests || r.Reason != "" && r.Status == http.StatusServiceUnavailable
 }
 
 // Refusals that several protocols use.
 var (
 	NotFound        = &Refusal{Status: http.StatusNotFound, Message: "there is nothing at this path"}
-	TooManyRequests = &Refusal{Status: http.StatusServiceUnavailable, Message: "too many requests in flight"}
+	tooManyRequests = &Refusal{Status: http.StatusServiceUnavailable, Message: "too many requests in flight"}
 	tooManyLarge    = &Refusal{Status: http.StatusServiceUnavailable, Message: "too many large bodies in flight", Reason: metrics.LargeBodies}
-	tooManyInUse    = &Refusal{Status: http.StatusServiceUnavailable, Message: "too many values in flight", Reason: metrics.ValuesInUse}
+	ValuesInUse     = &Refusal{Status: http.StatusServiceUnavailable, Message: "too many values in flight", Reason: metrics.ValuesInUse}
 	Unauthorized    = &Refusal{Status: http.StatusUnauthorized, Message: "the request needs a caller the server can authenticate"}
 	forbidden       = &Refusal{Status: http.StatusForbidden, Message: auth.ErrRole.Error()}
 	crossSite       = &Refusal{Status: http.StatusForbidden, Message: "requests of pages of other sites are not answered"}
