@@ -54,6 +54,9 @@ type Config struct {
 	Listen string
 	// EnvoyListen is the address of the gRPC listener for Envoy's external
 	// authorization, HOST:PORT; empty means none. It uses TLS if Listen does.
+	// RequireRoute denies requests at the gateway point, on every listener, that name no
+	// route.
+	RequireRoute bool
 	// EnvoyIdentity is the namespace of dynamic metadata that contains the identity.
 	EnvoyListen   string
 	EnvoyIdentity string

@@ -93,3 +93,34 @@ func TestEffectivePoliciesAndTheirDecisions(t *testing.T) {
 		t.Errorf("after an error in %s: got %d %s", path, code, body)
 	}
 }
+
+// Routes in conflict are not activated with StrictRoutes, and a request must name its
+// route with RequireRoute.
+func TestStrictAndRequiredRoutes(t *testing.T) {
+	h := newHouse(t)
+	h.config.StrictRoutes, h.config.RequireRoute = true, true
+	h.write("policies/inherited.yaml", strings.ReplaceAll(inherited, "NAME", "api"))
+	r := h.run()
+	r.eventually("ready", r.isReady)
+	const request = `{"request":{"host":"a.example","method":"GET","path":"/"}ROUTE}`
+	for route, want := range map[string]string{
+		"": `"denied":true,"status":500,"reason":"denied: the request must name its route"`,
+		`,"route":{"namespace":"n","name":"api"}`: `"allowed":true`,
+	} {
+		if code, body := r.as("", "POST", "/v1/decisions/gateway", strings.ReplaceAll(request, "ROUTE", route)); code != 200 || !strings.Contains(body, want) {
+			t.Errorf("%s: got %d %s, want %s", route, code, body, want)
+		}
+	}
+	conflict := strings.ReplaceAll(inherited, "NAME", "api")
+	conflict = strings.Replace(conflict, "protocol: HTTP}", "protocol: HTTP, allowedRoutes: {namespaces: {from: All}}}", 1)
+	h.write("policies/inherited.yaml", conflict+`---
+apiVersion: gateway.networking.k8s.io/v1
+kind: HTTPRoute
+metadata: {name: api, namespace: m}
+spec: {parentRefs: [{name: edge, namespace: n, sectionName: http}], rules: [{name: a}]}
+`)
+	r.eventually("the error in status", func() bool {
+		_, body := r.get("/v1/status")
+		return strings.Contains(body, "route-conflict")
+	})
+}

@@ -161,7 +161,7 @@ func (s *Server) newReloader(m *metrics.Metrics) *reload.Reloader {
 		Build:      bundles.BuildOptions{Version: c.Version},
 		Activate: func(ctx context.Context, b *bundles.Bundle) (decision.Policies, error) {
 			e, err := engine.Activate(ctx, b, engine.Options{
-				Now: c.Now, Timeout: c.EvaluationTimeout, Last: last, Overdue: places,
+				Now: c.Now, Timeout: c.EvaluationTimeout, RequireRoute: c.RequireRoute, Last: last, Overdue: places,
 				MaxColumns: c.MaxStreamBytes, Columns: columns, Refused: m.Refused,
 			})
 			if err != nil {

@@ -57,6 +57,8 @@ type evalOptions struct {
 	now       string
 	maxLine   int
 	stream    bool
+	// requireRoute denies requests at the point gateway that name no route.
+	requireRoute bool
 }
 
 // evalPoints returns the points at which eval answers requests.
@@ -85,6 +87,7 @@ func newEval(s streams) *cobra.Command {
 	f.StringVar(&o.now, "now", "", "evaluation `time` (RFC 3339) instead of the machine's")
 	f.IntVar(&o.maxLine, "max-line", defaultMaxLine, "longest request in `bytes`")
 	f.BoolVar(&o.stream, "stream", false, "read one request at the point visibility, with one item per line")
+	f.BoolVar(&o.requireRoute, "require-route", false, "deny requests at the point gateway that name no route")
 	markCommandLineOnly(cmd, "now", "stream")
 	complete(cmd, "point", evalPoints()...)
 	o.documents.add(cmd)
@@ -107,7 +110,7 @@ func eval(cmd *cobra.Command, s streams, o evalOptions) error {
 	if err != nil {
 		return err
 	}
-	e, err := activate(ctx, b, engine.Options{Now: now})
+	e, err := activate(ctx, b, engine.Options{Now: now, RequireRoute: o.requireRoute})
 	if err != nil {
 		return fmt.Errorf("activate: %w", err)
 	}

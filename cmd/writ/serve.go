@@ -105,6 +105,7 @@ func serveFlags(cmd *cobra.Command, c *server.Config, logs *logOptions) {
 	f.StringVar(&c.EnvoyIdentity, "envoy-identity", c.EnvoyIdentity, "`namespace` of the proxy's dynamic metadata that contains the authenticated identity")
 	f.IntVar(&c.EnvoyConnections, "envoy-max-connections", c.EnvoyConnections, "`number` of connections of proxies; more are closed")
 	f.IntVar(&c.EnvoyReceiveBytes, "envoy-receive-bytes", c.EnvoyReceiveBytes, "memory for checks that are being received, in `bytes`")
+	f.BoolVar(&c.RequireRoute, "require-route", false, "deny requests at the point gateway that name no route")
 	f.StringVar(&c.StateDir, "state-dir", "", "`directory` in which the last good bundle is stored")
 	f.StringVar(&c.Master, "master-namespace", c.Master, "`namespace` whose Origin roles and bindings reach every namespace")
 	f.BoolVar(&c.AllowEmpty, "allow-empty", false, "accept a directory without a single policy document")

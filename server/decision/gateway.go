@@ -9,6 +9,20 @@ type GatewayRequest struct {
 	Attributes map[string]any
 }
 
+// NamesRoute reports whether the request names the route that takes it.
+func (r *GatewayRequest) NamesRoute() bool {
+	route, _ := r.Attributes["route"].(map[string]any)
+	name, _ := route["name"].(string)
+	return name != ""
+}
+
+// RouteRequired returns the denial of a request that names no route although it must.
+func RouteRequired() GatewayDecision {
+	d := GatewayDecision{}.Failed("")
+	d.Reason = "denied: the request must name its route"
+	return d
+}
+
 // GatewayDecision is the answer to a GatewayRequest. Its zero value does not allow
 // and has no status.
 type GatewayDecision struct {

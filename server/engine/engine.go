@@ -51,6 +51,8 @@ type Options struct {
 	// rules if the bundle has the same ones, so that a change of roles and bindings
 	// compiles nothing, and the unchanged parts of its tree. It is not retained.
 	Last *Engine
+	// RequireRoute denies requests at the gateway point that name no route.
+	RequireRoute bool
 	// Overdue has the places of evaluations, shared by all engines of a process. Nil
 	// stands for those of Last, or for new ones.
 	Overdue *overdue.Runner
@@ -86,6 +88,8 @@ type Engine struct {
 	maxColumns int
 	columns    *memory.Budget
 	refused    func(metrics.Reason)
+	// requireRoute denies requests at the gateway point that name no route.
+	requireRoute bool
 
 	fingerprints func() *decision.Fingerprints // computed at the first call
 }

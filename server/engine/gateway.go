@@ -31,6 +31,8 @@ func (e *Engine) Gateway(ctx context.Context, r *decision.GatewayRequest) (decis
 		return decision.GatewayDecision{Revision: e.revision}, refused
 	case err != nil:
 		d = d.Failed(err.Error())
+	case e.requireRoute && !r.NamesRoute():
+		d, targets = decision.RouteRequired(), nil
 	}
 	d.Revision = e.revision
 	d.Withheld = e.withheld(&d, targets)

@@ -139,3 +139,34 @@ func TestGatewayLongRequests(t *testing.T) {
 		cancel()
 	}
 }
+
+// With RequireRoute a request must name its route; an invalid one stays invalid.
+func TestGatewayRequiresRoute(t *testing.T) {
+	e := activateVisibility(t, headerPolicy, Options{RequireRoute: true})
+	const request = `{"request":{"host":"a.b","method":"GET","path":"/"},"auth":{"identity":{"sub":"%s"}}%s}`
+	for _, row := range []struct {
+		name, user, route string
+		status            int // 0: invalid
+	}{
+		{"no route", "ann", ``, 500},
+		{"an empty route", "ann", `,"route":{}`, 500},
+		{"null", "eve", `,"route":null`, 500},
+		{"a route", "ann", `,"route":{"namespace":"shop","name":"books"}`, 200},
+		{"a rule", "eve", `,"route":{"namespace":"shop","name":"books","rule":"all"}`, 403},
+		{"an unknown route", "ann", `,"route":{"namespace":"shop","name":"other","rule":"all"}`, 404},
+		{"a number", "ann", `,"route":7`, 0},
+		{"a rule alone", "ann", `,"route":{"rule":"all"}`, 0},
+	} {
+		r, err := decision.DecodeGateway(fmt.Appendf(nil, request, row.user, row.route))
+		if err != nil {
+			t.Fatal(err)
+		}
+		d, refused := e.Gateway(context.Background(), r)
+		if (refused != nil) != (row.status == 0) || d.Status != row.status || d.Allowed != (row.status == 200) || d.Denied != (row.status == 500 || row.status == 403) {
+			t.Errorf("%s: got %+v, %v, want status %d", row.name, d, refused, row.status)
+		}
+		if row.status == 500 && (d.EvaluationError != "" || d.Reason != "denied: the request must name its route" || d.Withheld != nil) {
+			t.Errorf("%s: got %+v, want the reason", row.name, d)
+		}
+	}
+}
