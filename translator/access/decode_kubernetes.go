@@ -18,8 +18,7 @@ var kubernetesKinds = syntax.KindsOf(versionKubernetes, decodeKubernetes,
 
 const kubernetesGroup = "rbac.authorization.k8s.io"
 
-// kubernetesHints say what a Kubernetes document has instead of what writ.dev
-// documents have.
+// kubernetesHints are the hints for fields of writ.dev documents in Kubernetes documents.
 var kubernetesHints = map[string]string{
 	"deny":                  "Kubernetes rules only allow; a Role of " + syntax.VersionWrit + " may deny",
 	"resourcekinds":         `write resources and apiGroups; resourceKinds belongs to ` + syntax.VersionWrit,
@@ -149,7 +148,7 @@ func decodeKubernetesRule(d *syntax.Decoder, n *syntax.Node, namespaced bool) Ku
 	return r
 }
 
-// checkKubernetesLiterals warns of entries that read like patterns and are none.
+// checkKubernetesLiterals warns about entries that look like patterns but are literals.
 func checkKubernetesLiterals(d *syntax.Decoder, verbs, groups, resources, names, urls []*syntax.Node) {
 	for _, n := range slices.Concat(verbs, groups) {
 		if n.Value != "*" && strings.Contains(n.Value, "*") {

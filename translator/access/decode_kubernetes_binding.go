@@ -8,7 +8,7 @@ import (
 )
 
 // decodeKubernetesBinding decodes roleRef and subjects and reports whether the role
-// that is meant is known.
+// reference is valid.
 func decodeKubernetesBinding(d *syntax.Decoder, c *syntax.Cursor, b *KubernetesBinding) bool {
 	referred := decodeKubernetesRoleRef(d, c, b)
 	subjects, _ := c.List("subjects")
@@ -132,7 +132,7 @@ func decodeServiceAccount(d *syntax.Decoder, c *syntax.Cursor, b *KubernetesBind
 	b.Users = append(b.Users, "system:serviceaccount:"+in+":"+name.Value)
 }
 
-// checkLiteralStar warns of "*" as a subject: no pattern, but somebody of that name.
+// checkLiteralStar warns about "*" as a subject, which is a name and not a pattern.
 func checkLiteralStar(d *syntax.Decoder, n *syntax.Node, what string) {
 	if n.Value == "*" {
 		d.Warn(n, diag.LiteralStar, "subjects are no patterns; bind a group that everybody is in", "\"*\" names the %s \"*\", not everybody", syntax.Fold(what))

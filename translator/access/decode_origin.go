@@ -7,7 +7,7 @@ import (
 	"github.com/writ-policy/writ/translator/syntax"
 )
 
-// originHints say what a writ.dev document has instead of what others have.
+// originHints are the hints for fields of other documents in writ.dev documents.
 var originHints = map[string]string{
 	"resources":       "write resourceKinds",
 	"kinds":           "write resourceKinds",
@@ -30,8 +30,8 @@ func originKinds() syntax.Kinds {
 	return kinds
 }
 
-// originKind is the kind as it is spelt, or "" for what is none. The flat form
-// takes any case.
+// originKind returns the canonical name of a kind, "" for an unknown one. The flat form
+// ignores case.
 func originKind(name string, flat bool) string {
 	for _, known := range originNames {
 		if name == known || flat && syntax.Fold(name) == syntax.Fold(known) {
@@ -131,8 +131,8 @@ func decodeNames(d *syntax.Decoder, c *syntax.Cursor, name, what string) []strin
 	return out
 }
 
-// decodeOriginReference decodes which role is bound: by roleRef, or by the older
-// roleName with referencesGlobalRole. It reports whether that is known.
+// decodeOriginReference decodes the role reference: roleRef, or the older roleName with
+// referencesGlobalRole. It reports whether the reference is valid.
 func decodeOriginReference(d *syntax.Decoder, c *syntax.Cursor, b *OriginBinding) bool {
 	ref, name := c.Value("roleRef"), c.Value("roleName")
 	global, globalAt := c.Boolean("referencesGlobalRole", false)
@@ -198,7 +198,7 @@ func decodeOriginRoleRef(d *syntax.Decoder, c *syntax.Cursor, b *OriginBinding) 
 	return ok && name != nil
 }
 
-// decodeLastModified checks the field of that name, which nothing reads.
+// decodeLastModified checks lastModified, which has no effect.
 func decodeLastModified(d *syntax.Decoder, c *syntax.Cursor) {
 	n := c.Text("lastModified")
 	if n == nil {

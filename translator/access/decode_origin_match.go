@@ -27,8 +27,8 @@ func decodeMatchesNothing(d *syntax.Decoder, r *OriginRule, verbsAt, kindsAt *sy
 	}
 }
 
-// wider are the verbs that a request with the verb carries beside it: a negation
-// of the wider one takes the narrower along.
+// wider maps a verb to the verb that its requests carry as well: negating the wider verb
+// negates the narrower one.
 var wider = map[string]string{"patch": "update", "deletecollection": "delete"}
 
 // deadVerb reports whether the negations leave nothing of a positive verb.

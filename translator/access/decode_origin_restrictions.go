@@ -18,8 +18,8 @@ const (
 	celRestriction        = "cel"
 )
 
-// decodeRestrictions decodes attributeRestrictions. Nothing written here may read as no
-// restriction: what would is an error.
+// decodeRestrictions decodes attributeRestrictions. A value that would have no effect is
+// an error, so that a rule cannot look restricted without being so.
 func decodeRestrictions(d *syntax.Decoder, f *syntax.Field) *Restrictions {
 	r := &Restrictions{At: d.At(f.Key)}
 	n := f.Value
@@ -42,7 +42,7 @@ func decodeRestrictions(d *syntax.Decoder, f *syntax.Field) *Restrictions {
 		return r
 	}
 	if kind == nil && c.Value("kind") != nil {
-		return r // its type is wrong, so nobody knows whose the other keys are
+		return r // the kind is invalid, so the other keys cannot be checked
 	}
 	decodeRestrictionKind(d, c, kind, r)
 	return r
@@ -52,8 +52,8 @@ func reportEmptyRestriction(d *syntax.Decoder, at *syntax.Node) {
 	d.Fail(at, diag.EmptyRestriction, "leave attributeRestrictions out, or say what must hold", "attributeRestrictions says nothing: the rule reads as restricted and is not")
 }
 
-// decodeRestrictionKind decides whose the remaining keys are: a parameter of the
-// extension the kind names, or nobody's.
+// decodeRestrictionKind decodes the restriction that kind names: the remaining keys are
+// its parameters, or unknown.
 func decodeRestrictionKind(d *syntax.Decoder, c *syntax.Cursor, kind *syntax.Node, r *Restrictions) {
 	switch {
 	case kind == nil:
@@ -91,8 +91,8 @@ func decodeCondition(d *syntax.Decoder, c *syntax.Cursor, r *Restrictions) {
 	d.Add(diag.Diagnostic{Position: at, Length: 1, Code: diag.CEL, Message: "expression" + place + ": " + problem.Message, Hint: cel.Hint(problem)})
 }
 
-// locateWithin is the character a problem is at. Text over several lines is not where the
-// document has it: there the place within it is told in words.
+// locateWithin returns the position of a problem in an expression. For text of several
+// lines, it returns the position of the text, and the line and column within it as words.
 func locateWithin(d *syntax.Decoder, n *syntax.Node, problem *cel.Problem) (at diag.Position, place string) {
 	at = d.At(n)
 	if strings.Contains(n.Value, "\n") {
@@ -105,7 +105,7 @@ func locateWithin(d *syntax.Decoder, n *syntax.Node, problem *cel.Problem) (at d
 	return at, ""
 }
 
-// reportStrayParameters reports every key that is no restriction.
+// reportStrayParameters reports each key that is not a restriction.
 func reportStrayParameters(d *syntax.Decoder, c *syntax.Cursor, why string) {
 	for i, f := range c.Node.Fields {
 		if c.Used[i] {

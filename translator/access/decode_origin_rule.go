@@ -68,7 +68,7 @@ func decodeEntries(d *syntax.Decoder, items []*syntax.Node, name string, check f
 	return positive, negative
 }
 
-// patternHint says what to type instead of a malformed entry.
+// patternHint returns what to write instead of a malformed entry, or "".
 func patternHint(entry string) string {
 	switch {
 	case strings.HasPrefix(entry, "-"):
@@ -86,7 +86,8 @@ func patternHint(entry string) string {
 	return ""
 }
 
-// checkVerb says what is wrong with a verb, and warns of one nobody knows.
+// checkVerb returns the problem of a verb, "" if it is valid, and warns about an unknown
+// verb.
 func checkVerb(d *syntax.Decoder, verb string, n *syntax.Node) string {
 	if problem := malformed(verb); problem != "" {
 		return problem
@@ -104,7 +105,7 @@ func checkVerb(d *syntax.Decoder, verb string, n *syntax.Node) string {
 	return ""
 }
 
-// checkKind says what is wrong with a kind entry.
+// checkKind returns the problem of a kind entry, "" if it is valid.
 func checkKind(d *syntax.Decoder, kind string, _ *syntax.Node) string {
 	if _, sub, _ := strings.Cut(kind, "/"); sub == "*" {
 		return "has \"*\" as a subresource"
@@ -121,7 +122,7 @@ func checkKind(d *syntax.Decoder, kind string, _ *syntax.Node) string {
 	return ""
 }
 
-// malformed says what no entry may be, of any list.
+// malformed returns the problem of an entry in the syntax that all lists share, or "".
 func malformed(entry string) string {
 	switch {
 	case entry == "":

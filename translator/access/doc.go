@@ -1,7 +1,7 @@
-// Package access is the family of roles and bindings, of Kubernetes and of Origin:
-// how their documents are decoded, how references among them are followed, the tables
-// they come to, and the Rego and the generated tests written for them. It must not
-// know other families, save for the extensions that rules name.
+// Package access is the family of roles and bindings, of Kubernetes and of Origin: it
+// decodes their documents, follows references among them, lowers them to tables, and
+// emits Rego and generated tests. It must not know other families, except for the
+// extensions that rules name.
 //
 // Not part of the promised API; see package writ.
 //

@@ -52,14 +52,14 @@ func (l *lowerer) lower(r *Resolved) (*tables.Access, diag.List) {
 	return &made, list
 }
 
-// warn remembers what is to be said of a role for as long as it is there.
+// warn stores the warnings of a role for as long as the role exists.
 func (l *lowerer) warn(role syntax.Document, warnings diag.List) {
 	if len(warnings) > 0 {
 		l.warnings[role] = warnings
 	}
 }
 
-// count adds to how many rules have a word. None is no word.
+// count adds n to the number of rules that use word; the empty word is ignored.
 func count(words map[string]int, word string, n int) {
 	if word == "" {
 		return
@@ -78,5 +78,5 @@ func sameKey[D interface {
 	return a == b || roleKey(a.Meta()) == roleKey(b.Meta())
 }
 
-// roleKey is the key of a document that is a role.
+// roleKey returns the key of a role document.
 func roleKey(h *syntax.Header) string { return tables.RoleKey(h.Family, h.Namespace, h.Name) }

@@ -7,12 +7,12 @@ import (
 	"github.com/writ-policy/writ/translator/tables"
 )
 
-// change is what becomes different in the tables of roles and bindings. What is
-// taken away has to be told before what is put in: it may be of the same name.
+// change collects changes of the tables of roles and bindings. Removals must be recorded
+// before additions, which may have the same name.
 type change struct {
 	roles    map[string]*tables.Role
 	bindings map[string]*tables.Binding
-	// subjects says whether a binding is in the list of a subject.
+	// subjects records whether a binding is in the list of a subject.
 	subjects map[holder]map[string]bool
 }
 
@@ -31,7 +31,7 @@ func (c *change) unrole(h *syntax.Header) { c.roles[roleKey(h)] = nil }
 
 func (c *change) role(r tables.Role) { c.roles[tables.RoleKey(r.Family, r.Namespace, r.Name)] = &r }
 
-// unbind takes a binding away, and bind puts one in, with an entry for each subject.
+// unbind removes a binding, and bind adds one, with an entry for each subject.
 func (c *change) unbind(h *syntax.Header, cluster bool, users, groups []string) {
 	key := tables.BindingKey(h.Family, h.Namespace, h.Name)
 	c.bindings[key] = nil
@@ -44,7 +44,7 @@ func (c *change) bind(b tables.Binding, users, groups []string) {
 	c.enter(key, level(b.Namespace, b.Cluster), users, groups, true)
 }
 
-// level is where a binding counts.
+// level returns the namespace in which a binding applies, "" for the whole cluster.
 func level(namespace string, cluster bool) string {
 	if cluster {
 		return ""
@@ -91,8 +91,8 @@ func (c *change) apply(a *tables.Access) {
 	a.Subjects.Namespaces = a.Subjects.Namespaces.With(namespaces)
 }
 
-// listed is the list of a subject's bindings, nil for none, given which of them are
-// and are not to be in it.
+// listed returns the changed list of a subject's bindings, nil if it is empty. bindings
+// states which ones the list must and must not have.
 func listed(before []string, bindings map[string]bool) *[]string {
 	list := make([]string, 0, len(before)+len(bindings))
 	for _, key := range before {

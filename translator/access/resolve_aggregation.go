@@ -22,8 +22,8 @@ const (
 )
 
 // aggregation computes the rules of aggregated ClusterRoles: the least fixed
-// point, so a role holds the rules of every role that can be reached through
-// selectors and has rules of its own. A ring contributes nothing.
+// point, so a role has the rules of every role that can be reached through selectors and
+// has rules of its own. A cycle adds nothing.
 type aggregation struct {
 	// roles are all ClusterRoles by name, the order of effective rules.
 	roles []*KubernetesRole
@@ -119,9 +119,8 @@ func (r *resolver) checkSelectors(a *aggregation, role *KubernetesRole, used map
 	return true
 }
 
-// rules walks the roles that a role reaches. A role met again has already given
-// its rules, so skipping it is both what a ring needs and what "equal rules
-// once" says.
+// rules visits the roles that a role reaches, each once: a second visit would add only
+// rules that are already included, and would not end on a cycle.
 func (a *aggregation) rules(root *KubernetesRole) []KubernetesRule {
 	out := []KubernetesRule{}
 	seen := make(map[string]bool)

@@ -9,15 +9,15 @@ import (
 	"github.com/writ-policy/writ/translator/tables"
 )
 
-// comparisons bounds the comparisons in one role by the number of its entries,
-// so that a role of ten thousand rules costs no more than as many roles. What it
-// leaves out is a warning nobody gets.
+// comparisons is a budget of comparisons in one role, in proportion to the number of its
+// entries, so that a role of ten thousand rules takes no more time than as many roles.
+// Beyond the budget, redundant rules are not reported.
 type comparisons int
 
 func newComparisons(entries int) comparisons { return comparisons(64*entries + 1024) }
 
-// superfluousKubernetes warns of rules that grant nothing an earlier rule of the
-// same role does not.
+// superfluousKubernetes warns about rules that grant nothing more than an earlier rule of
+// the same role.
 func superfluousKubernetes(d *KubernetesRole, rules []tables.KubernetesRule) (list diag.List) {
 	if len(rules) < 2 {
 		return nil
@@ -98,8 +98,8 @@ func (c *comparisons) coversKubernetes(a, b *tables.KubernetesRule) bool {
 		(len(a.Names) == 0 || len(b.Names) > 0 && c.all(b.Names, a.Names, equal))
 }
 
-// coversOrigin reports whether every request that rule b matches is one that
-// rule a matches. It may miss some; what it finds is so.
+// coversOrigin reports whether rule a matches every request that rule b matches. It may
+// return false for rules that do, but never true for rules that do not.
 func (c *comparisons) coversOrigin(a, b *tables.OriginRule) bool {
 	return a.Deny == b.Deny &&
 		c.all(b.Verbs, a.Verbs, coversVerb) &&

@@ -102,7 +102,8 @@ func roleRows(access *tables.Access, role tables.Role, by bearer) []testRow {
 	return rows
 }
 
-// identify makes the subject the requester, or somebody no document names.
+// identify sets the requester to the subject or, without one, to a user that no document
+// names.
 func identify(request map[string]any, subject string) {
 	if _, other := request[otherRequester]; other {
 		delete(request, otherRequester)

@@ -58,7 +58,7 @@ func missKubernetes(rule tables.KubernetesRule, hit map[string]any) map[string]a
 	return miss
 }
 
-// otherRequester marks a request that somebody the binding does not name makes.
+// otherRequester marks a request of a user that the binding does not name.
 const otherRequester = "other requester"
 
 func samplePath(pattern string) string {
@@ -119,8 +119,8 @@ func sampleEntry(positive, negative []string, candidates ...string) (string, boo
 	return "", false
 }
 
-// mayOverlap is generous: it sees more likeness between words than there is, for a
-// sample must be safe, not clever.
+// mayOverlap over-approximates: two words count as overlapping if they might, so that
+// samples are never wrong.
 func mayOverlap(entries []string, candidate string) bool {
 	kind, sub, _ := strings.Cut(candidate, "/")
 	return slices.ContainsFunc(entries, func(entry string) bool {

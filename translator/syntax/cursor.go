@@ -58,9 +58,9 @@ func (d *Decoder) Reported() int { return len(d.Diags) + d.dropped }
 // Text returns the value of n with its position.
 func (d *Decoder) Text(n *Node) Text { return Text{Value: n.Value, At: d.At(n)} }
 
-// Cursor reads one mapping field by field and, at the end, reports every field
-// nobody asked for. The nil cursor, for what is no mapping, has no fields and
-// reports nothing.
+// Cursor reads a mapping field by field; Done reports the fields that were not read.
+// The nil cursor stands for a value that is not a mapping: it has no fields and reports
+// nothing.
 type Cursor struct {
 	Decoder *Decoder
 	Node    *Node
@@ -69,10 +69,10 @@ type Cursor struct {
 	// Fold ignores the case of field names, as the flat form does.
 	Fold bool
 	Used []bool
-	// Asked are the names asked for: what a misspelt field may have meant.
+	// Asked are the names of the fields that were read, for hints on misspelt fields.
 	Asked []string
-	// Hints say what to type instead of fields that belong somewhere else, by
-	// lowered name.
+	// Hints hold, by lower-case name, what to write instead of fields that belong
+	// elsewhere.
 	Hints map[string]string
 	// folded finds fields by their lowered name once there are many.
 	folded map[string]int
@@ -84,8 +84,8 @@ type Cursor struct {
 	Nulls bool
 }
 
-// Cursor begins to read n, which must be a mapping; otherwise that is reported
-// and the nil cursor returned.
+// Cursor returns a cursor over n. If n is not a mapping, it reports that and returns the
+// nil cursor.
 func (d *Decoder) Cursor(n *Node, what string, fold bool) *Cursor {
 	if n.Type != Mapping {
 		d.Fail(n, diag.WrongType, "", "%s is a mapping, this is %s", what, Describe(n))
@@ -98,7 +98,7 @@ func (d *Decoder) Cursor(n *Node, what string, fold bool) *Cursor {
 	return c
 }
 
-// Describe names a node in a message: its kind, and the value of a scalar.
+// Describe describes a node for a message: its type, and the value of a scalar.
 func Describe(n *Node) string {
 	switch n.Type {
 	case null, List, Mapping:
@@ -108,7 +108,7 @@ func Describe(n *Node) string {
 	return n.Type.String() + " (" + Quote(n.Value) + ")"
 }
 
-// foldNames reports fields that are one and the same once case is ignored.
+// foldNames reports fields whose names differ only in case.
 func (c *Cursor) foldNames() {
 	c.folded = make(map[string]int, len(c.Node.Fields))
 	for i, f := range c.Node.Fields {
@@ -123,8 +123,8 @@ func (c *Cursor) foldNames() {
 	}
 }
 
-// canonicalField is the folded name under which a field is found: the flat form
-// says rule for rules.
+// canonicalField returns the name of a field for look-ups: rules for rule, which the
+// flat form also accepts.
 func canonicalField(folded string) string {
 	if folded == "rule" {
 		return "rules"
@@ -159,7 +159,7 @@ func (c *Cursor) Field(name string) *Field {
 	return nil
 }
 
-// Value returns the value of a field, or nil where it is absent or null.
+// Value returns the value of a field, or nil if it is absent or null.
 func (c *Cursor) Value(name string) *Node {
 	if f := c.Field(name); f != nil && !f.Value.IsNull() {
 		return f.Value
@@ -198,8 +198,8 @@ func QuoteHint(n *Node) string {
 	return ""
 }
 
-// Required returns a string that must be there and not be empty; otherwise that
-// is reported and the result nil.
+// Required returns a string that must be present and not empty. Otherwise it reports
+// that and returns nil.
 func (c *Cursor) Required(name string) *Node {
 	if c.Value(name) == nil {
 		c.Missing(name, "")
@@ -244,7 +244,7 @@ func (c *Cursor) Integer(name string, least, most int) (value int, at *Node) {
 	return value, n
 }
 
-// Mapping returns a cursor over an optional mapping, nil where it is absent.
+// Mapping returns a cursor over an optional mapping, nil if it is absent.
 func (c *Cursor) Mapping(name string) *Cursor {
 	n := c.Value(name)
 	if n == nil {
@@ -257,14 +257,14 @@ func (c *Cursor) Mapping(name string) *Cursor {
 	return inner
 }
 
-// Skip accepts fields without looking at them.
+// Skip accepts fields without reading them.
 func (c *Cursor) Skip(names ...string) {
 	for _, name := range names {
 		c.Field(name)
 	}
 }
 
-// Done reports the fields nobody asked for.
+// Done reports the fields that were not read.
 func (c *Cursor) Done() {
 	if c == nil {
 		return

@@ -6,7 +6,7 @@ import (
 	"github.com/writ-policy/writ/translator/diag"
 )
 
-// RequiredMapping returns a cursor over a mapping that must be there.
+// RequiredMapping returns a cursor over a mapping that must be present.
 func (c *Cursor) RequiredMapping(name string) *Cursor {
 	if c.Value(name) == nil {
 		c.Missing(name, "")
@@ -15,8 +15,8 @@ func (c *Cursor) RequiredMapping(name string) *Cursor {
 	return c.Mapping(name)
 }
 
-// FilledMapping returns a cursor over an optional mapping. One without entries
-// is absent, with a warning.
+// FilledMapping returns a cursor over an optional mapping. A mapping without entries
+// counts as absent, with a warning.
 func (c *Cursor) FilledMapping(name string) *Cursor {
 	inner := c.Mapping(name)
 	if inner != nil && len(inner.Node.Fields) == 0 {
@@ -26,8 +26,8 @@ func (c *Cursor) FilledMapping(name string) *Cursor {
 	return inner
 }
 
-// FilledList returns the items of an optional list. One without items is absent,
-// with a warning.
+// FilledList returns the items of an optional list. An empty list counts as absent, with
+// a warning.
 func (c *Cursor) FilledList(name string) []*Node {
 	items, at := c.List(name)
 	if at != nil && len(items) == 0 {
@@ -36,8 +36,8 @@ func (c *Cursor) FilledList(name string) []*Node {
 	return items
 }
 
-// FilledTexts is filledList for strings; items of another type are reported and
-// left out.
+// FilledTexts is FilledList for strings; items of another type are reported and left
+// out.
 func (c *Cursor) FilledTexts(name string) []*Node {
 	items, at := c.Texts(name)
 	if at != nil && len(at.Items) == 0 {
@@ -70,7 +70,7 @@ func (c *Cursor) Pairs(name string) map[string]string {
 	return out
 }
 
-// FilledPairs is pairs for a map that is absent where it has no entries.
+// FilledPairs is Pairs for a map that counts as absent, with a warning, if it is empty.
 func (c *Cursor) FilledPairs(name string) map[string]string {
 	out := c.Pairs(name)
 	if out != nil && len(c.Value(name).Fields) == 0 {
@@ -80,13 +80,13 @@ func (c *Cursor) FilledPairs(name string) map[string]string {
 	return out
 }
 
-// Literal warns of a wildcard in what is compared as a whole.
+// Literal warns about a wildcard in a value that is compared literally.
 func (d *Decoder) Literal(n *Node, name string) {
 	if strings.ContainsAny(n.Value, "*?") {
 		d.Warn(n, diag.LiteralPattern, "name each one", "%s compares %s as a whole: nothing in it is a wildcard", name, Quote(n.Value))
 	}
 }
 
-// WrongSince reports whether there is an error after the first so many
-// diagnostics: what is missing because of it is not worth a warning.
+// WrongSince reports whether errors were added after the first before diagnostics.
+// Warnings that may result from such errors are omitted.
 func (d *Decoder) WrongSince(before int) bool { return d.Diags[before:].HasErrors() }

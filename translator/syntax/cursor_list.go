@@ -45,7 +45,7 @@ func (c *Cursor) Texts(name string) (items []*Node, at *Node) {
 	return items, at
 }
 
-// RequiredTexts is texts for a list that must have an item.
+// RequiredTexts is Texts for a list that must have an item.
 func (c *Cursor) RequiredTexts(name string) (items []*Node, at *Node) {
 	if c == nil {
 		return nil, nil
@@ -62,7 +62,7 @@ func (c *Cursor) RequiredTexts(name string) (items []*Node, at *Node) {
 	return items, at
 }
 
-// Values are the strings of text nodes.
+// Values returns the strings of text nodes.
 func Values(nodes []*Node) []string {
 	if len(nodes) == 0 {
 		return nil
@@ -74,7 +74,7 @@ func Values(nodes []*Node) []string {
 	return out
 }
 
-// CheckOneOf reports a value that is none of those a field takes.
+// CheckOneOf reports a value that is not one of the known values, and whether it is.
 func (d *Decoder) CheckOneOf(n *Node, name string, known ...string) bool {
 	if slices.Contains(known, n.Value) {
 		return true

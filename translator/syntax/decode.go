@@ -11,12 +11,11 @@ import (
 	"github.com/writ-policy/writ/translator/diag"
 )
 
-// Decode turns the content of one file into documents, in the order written,
-// with what is wrong in it. The file's name decides how it is read: one with the
-// suffix of a kind as that kind, *.json as JSON, anything else as YAML. A document with mistakes is
-// still returned where its identity and its references are known, so that what
-// refers to it can be checked; the list has errors then. Decode never panics,
-// and it may be called from several goroutines.
+// Decode decodes the documents of a file, in their order, and returns diagnostics. The
+// name of the file determines its format: a suffix of a kind selects that kind, *.json is
+// JSON, and all other files are YAML. A document with errors is still returned if its
+// identity and its references are known, so that references to it can be checked. Decode
+// does not panic and is safe for concurrent use.
 func (k Kinds) Decode(file string, content []byte) ([]Document, diag.List) {
 	for i := range k {
 		if k[i].Suffix != "" && strings.HasSuffix(file, k[i].Suffix) {
@@ -45,11 +44,11 @@ func syntaxDiagnostic(file string, e syntaxError) diag.Diagnostic {
 	}
 }
 
-// decoded is what one part of a file became.
+// decoded is the result of decoding one part of a file.
 type decoded struct {
 	documents []Document
 	diags     diag.List
-	broken    bool // the part is no YAML
+	broken    bool // the part is not valid YAML
 }
 
 // decodeParts decodes the parts of a file, on all cores if there are many.
@@ -83,10 +82,9 @@ func (k Kinds) decodeParts(file string, parts []part) []decoded {
 	return out
 }
 
-// join puts the parts of a file together. After a part that is no YAML nothing
-// more is said: the cause is often an unclosed quote or bracket, and what follows
-// would be blamed for it. Documents there still count, or every reference to
-// them would be reported as dangling.
+// join combines the parts of a file. Diagnostics after a part that is not valid YAML are
+// dropped, because they often result from an unclosed quote or bracket. Documents after
+// it are kept, so that references to them are not reported as dangling.
 func join(parts []decoded) ([]Document, diag.List) {
 	var documents []Document
 	var diags diag.List
@@ -116,8 +114,9 @@ func (k Kinds) decodePart(file string, p part) decoded {
 	return decoded{documents: d.Out, diags: d.Diags}
 }
 
-// parse reads a part as its file's name says. A YAML document that looks like
-// JSON is read as JSON if it can be: the YAML parser knows no surrogate pairs.
+// parse parses a part in the format of its file. A YAML document that looks like JSON is
+// parsed as JSON if that succeeds, because the YAML parser does not support surrogate
+// pairs.
 func parse(file string, p part, report func(syntaxError)) (*Node, *syntaxError) {
 	if err := tooLarge(p); err != nil {
 		return nil, err
@@ -141,8 +140,8 @@ func parse(file string, p part, report func(syntaxError)) (*Node, *syntaxError) 
 	return root, err
 }
 
-// tooLarge refuses a document before it is parsed. Its values are counted by
-// what separates them, which is never too few.
+// tooLarge rejects a large document before it is parsed. It estimates the number of
+// values by counting separators, which is never too low.
 func tooLarge(p part) *syntaxError {
 	const harmless = 8 << 20 // bytes that cannot hold too many values
 	if len(p.content) > maxDocumentBytes {
@@ -168,7 +167,7 @@ func looksLikeJSON(content []byte) bool {
 	return strings.HasPrefix(text, "{")
 }
 
-// noteDropped says how many diagnostics were left out.
+// noteDropped reports how many diagnostics were left out.
 func (d *Decoder) noteDropped(root *Node) {
 	if d.dropped == 0 {
 		return

@@ -45,7 +45,8 @@ func (d *Decoder) decode(n *Node) {
 	d.versioned(n, version.Value, kind, flat)
 }
 
-// nameOf returns the entry of kind, which must be a string, or reports that.
+// nameOf returns the entry of a name, which must be a string; otherwise it reports that
+// and returns nil.
 func (d *Decoder) nameOf(n *Node, name string, ignoreCase bool) *Field {
 	f := n.Find(name, ignoreCase)
 	if f == nil || f.Value.IsNull() {
@@ -63,7 +64,7 @@ func (d *Decoder) nameOf(n *Node, name string, ignoreCase bool) *Field {
 	return f
 }
 
-// unversioned decodes a document without apiVersion: the flat form, or a mistake.
+// unversioned decodes a document without apiVersion, which must be in the flat form.
 func (d *Decoder) unversioned(n *Node, kind *Field, styled, flat bool) {
 	name := kind.Value.Value
 	flatKind := d.kinds.flat(name)
@@ -142,7 +143,7 @@ func (d *Decoder) unknownVersion(version *Node, kind string) {
 	d.Fail(version, diag.UnknownKind, hint, "kind %s of apiVersion %s is not known", Quote(kind), Quote(version.Value))
 }
 
-// list decodes the items of a List, each a document of its own.
+// list decodes the items of a List as documents.
 func (d *Decoder) list(n *Node, kind *Field) {
 	c := d.Cursor(n, "List", false)
 	c.At = kind.Key

@@ -1,8 +1,7 @@
-// Package syntax turns the text of policy files into nodes that remember where each
-// value stands, and gives families the cursor that reads their fields. Text comes in
-// one file at a time; the documents that the registered kinds decode, and
-// diagnostics, go out. It must not know any family: what a kind means is the business
-// of the function that is registered for it.
+// Package syntax parses policy files to nodes with positions, and provides families with
+// the cursor that reads their fields. It reads one file at a time and returns the
+// documents that the functions of registered kinds decode, and diagnostics. It must not
+// know any family.
 //
 // Not part of the promised API; see package writ.
 //

@@ -6,7 +6,7 @@ import (
 	"github.com/writ-policy/writ/translator/diag"
 )
 
-// Source is the place of a document or rule as decisions report it.
+// Source returns the position of a document or rule as decisions report it: file:line.
 func Source(p diag.Position) string { return p.File + ":" + strconv.Itoa(p.Line) }
 
 // Document is one decoded document. The concrete types belong to the families and
@@ -15,26 +15,27 @@ type Document interface {
 	Meta() *Header
 }
 
-// Header is what every document says of itself.
+// Header is the common part of all documents.
 type Header struct {
 	Family     string
 	APIVersion string
 	Kind       string
 	Namespace  string
 	Name       string
-	// At is the kind line, where a document as a whole is reported.
+	// At is the position of the kind, for diagnostics about the document as a whole.
 	At diag.Position
-	// NameAt and NamespaceAt are the values' positions, or At where missing.
+	// NameAt and NamespaceAt are the positions of the values, or At if they are absent.
 	NameAt      diag.Position
 	NamespaceAt diag.Position
-	// IdentityAt is where a second document of the same identity is reported; At
-	// where it is zero.
+	// IdentityAt is the position for reporting a second document of the same identity;
+	// zero means At.
 	IdentityAt diag.Position
-	// Auxiliary documents decide nothing: a directory of them alone is empty.
+	// Auxiliary marks documents that do not decide; a directory with only such documents
+	// counts as empty.
 	Auxiliary bool
-	// Shared documents may have one identity.
+	// Shared marks documents of which several may have the same identity.
 	Shared bool
-	// TestOnly documents are not part of a bundle.
+	// TestOnly marks documents that are not part of a bundle.
 	TestOnly bool
 }
 

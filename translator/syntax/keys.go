@@ -10,8 +10,8 @@ func duplicateKey(key, first *Node) syntaxError {
 	}
 }
 
-// keySet finds a key that a mapping already has. Small mappings are searched,
-// so that they cost no map.
+// keySet finds repeated keys of a mapping. For a small mapping it searches the fields
+// instead of allocating a map.
 type keySet struct {
 	seen map[string]*Node
 }

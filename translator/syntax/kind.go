@@ -61,7 +61,7 @@ func (k Kinds) flat(name string) *Kind {
 	return nil
 }
 
-// versions are the API versions of all kinds.
+// versions returns the API versions of all kinds.
 func (k Kinds) versions() []string {
 	var out []string
 	for i := range k {
@@ -72,7 +72,7 @@ func (k Kinds) versions() []string {
 	return out
 }
 
-// names are the names of the kinds of an API version.
+// names returns the names of the kinds of an API version.
 func (k Kinds) names(version string) []string {
 	var out []string
 	for i := range k {
@@ -83,8 +83,8 @@ func (k Kinds) names(version string) []string {
 	return out
 }
 
-// sharedVersions are the API versions that have a kind name in common, those of
-// flat kinds first.
+// sharedVersions returns the API versions that have a kind name in common, those of flat
+// kinds first.
 func (k Kinds) sharedVersions() []string {
 	byName := make(map[string]string, len(k)) // first version by kind name
 	shared := make(map[string]bool)
@@ -110,8 +110,8 @@ func (k Kinds) sharedVersions() []string {
 	return append(flat, other...)
 }
 
-// soleVersion is the API version of a kind whose version shares no kind name with
-// another, else empty.
+// soleVersion returns the API version of a kind if that version shares no kind name with
+// another one, else "".
 func (k Kinds) soleVersion(name string) string {
 	shared := k.sharedVersions()
 	for i := range k {

@@ -8,24 +8,26 @@ import (
 	"github.com/writ-policy/writ/translator/diag"
 )
 
-// ServerFields are the metadata fields that servers add; nobody reads them here.
+// ServerFields are the metadata fields that API servers add. They are accepted and
+// ignored.
 var ServerFields = []string{
 	"uid", "resourceVersion", "generation", "creationTimestamp", "managedFields",
 	"selfLink", "ownerReferences", "finalizers",
 }
 
-// CheckName reports a name that cannot be a segment of a path, Kubernetes' rule
-// for everything in RBAC.
+// CheckName reports a name that is not a valid path segment, as Kubernetes requires for
+// RBAC objects, and whether the name is valid.
 func (d *Decoder) CheckName(n *Node, what string) bool {
 	return d.CheckForm(n, diag.BadName, what, content.IsPathSegmentName(n.Value))
 }
 
-// CheckForm reports what one of Kubernetes' validators says of a value.
+// CheckForm reports the first problem that a validator of Kubernetes returned for a value,
+// and whether there is none.
 func (d *Decoder) CheckForm(n *Node, code diag.Code, what string, problems []string) bool {
 	if len(problems) == 0 {
 		return true
 	}
-	// The validators go on with an example and a regular expression.
+	// The problem is followed by an example and a regular expression.
 	problem, example, _ := strings.Cut(problems[0], " (e.g. '")
 	hint := ""
 	if example, _, found := strings.Cut(example, "'"); found {
@@ -35,8 +37,7 @@ func (d *Decoder) CheckForm(n *Node, code diag.Code, what string, problems []str
 	return false
 }
 
-// NameInto reads the required name of a document from c and reports whether it
-// is one.
+// NameInto reads the required name of a document and reports whether it is valid.
 func (d *Decoder) NameInto(c *Cursor, h *Header) bool {
 	n := c.Required("name")
 	if n == nil {
@@ -46,7 +47,7 @@ func (d *Decoder) NameInto(c *Cursor, h *Header) bool {
 	return d.CheckName(n, "name")
 }
 
-// NamespaceInto is nameInto for the namespace.
+// NamespaceInto is NameInto for the namespace.
 func (d *Decoder) NamespaceInto(c *Cursor, h *Header) bool {
 	n := c.Required("namespace")
 	if n == nil {
@@ -82,8 +83,8 @@ func (c *Cursor) Labels(name string) map[string]string {
 	return out
 }
 
-// CheckReferredName is checkName for an optional field: written, it must name
-// something.
+// CheckReferredName is CheckName for an optional field, which must not be empty if it is
+// present.
 func (d *Decoder) CheckReferredName(n *Node, what string) bool {
 	if n.Value == "" {
 		d.Fail(n, diag.BadName, "leave it out", "%s is empty", what)

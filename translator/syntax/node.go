@@ -2,7 +2,7 @@ package syntax
 
 import "unicode/utf8"
 
-// Type is what a node is in the YAML 1.2 core schema.
+// Type is the type of a node in the YAML 1.2 core schema.
 type Type uint8
 
 // The types of nodes.
@@ -16,7 +16,7 @@ const (
 	Mapping
 )
 
-// String is what a message calls a node of this kind.
+// String returns the name of the type in messages.
 func (k Type) String() string {
 	return [...]string{"null", "a boolean", "a number", "a number", "a string", "a list", "a mapping"}[k]
 }
@@ -41,8 +41,8 @@ type Field struct {
 	Value *Node
 }
 
-// Length is how many runes the node covers on its line, as far as one can tell
-// from its value: one for collections.
+// Length estimates how many runes the node covers on its line, from its value; it is 1
+// for collections.
 func (n *Node) Length() int {
 	if n.Type == List || n.Type == Mapping {
 		return 1
@@ -60,7 +60,7 @@ func (n *Node) IsNull() bool { return n == nil || n.Type == null }
 // Limits on one file. A document within them is decoded in time and memory
 // proportional to its length.
 const (
-	// maxFileBytes bounds a file: a hundred thousand documents are a tenth of it.
+	// maxFileBytes bounds a file. A hundred thousand documents take a tenth of it.
 	maxFileBytes = 256 << 20
 	// maxDocumentBytes and maxDocumentNodes bound one document, which is held in
 	// memory as a whole. A List of a hundred thousand roles fits.
@@ -68,16 +68,16 @@ const (
 	maxDocumentNodes = 12 << 20
 	// maxDepth bounds nesting. Kubernetes' deepest objects stay under thirty.
 	maxDepth = 100
-	// maxAliasNodes is how many nodes the aliases of one document may stand for
-	// together, a long text counting as several.
+	// maxAliasNodes bounds the nodes that the aliases of one document expand to; a long
+	// text counts as several.
 	maxAliasNodes = 100_000
-	// maxDiagnostics bounds what is said of one document: a megabyte of unknown
-	// fields is one mistake.
+	// maxDiagnostics bounds the diagnostics of one document, because a megabyte of unknown
+	// fields usually has one cause.
 	maxDiagnostics = 1000
 )
 
-// syntaxError is why a text is no YAML or JSON, with its place. A line of 0
-// means the first one.
+// syntaxError describes why a text is not valid YAML or JSON, and where. Line 0 means the
+// first line.
 type syntaxError struct {
 	Line, Column int
 	Message      string

@@ -6,14 +6,14 @@ import (
 	"go.yaml.in/yaml/v3"
 )
 
-// taggedKind is what a core tag makes of a node.
+// taggedKind maps the tags of the core schema to types.
 var taggedKind = map[string]Type{
 	"!!null": null, "!!bool": Boolean, "!!int": Integer, "!!float": float,
 	"!!str": String, "!!seq": List, "!!map": Mapping,
 }
 
-// tag refuses tags that are not of the core schema: no family knows them, and
-// the parser would let them through unseen.
+// tag returns an error for a tag that is not in the core schema, because the parser
+// ignores such tags.
 func (c *converter) tag(n *yaml.Node) *syntaxError {
 	if n.Style&yaml.TaggedStyle == 0 {
 		return nil
@@ -29,8 +29,8 @@ func (c *converter) tag(n *yaml.Node) *syntaxError {
 	return nil
 }
 
-// scalarKind resolves a scalar by the core schema. The parser's own answer is
-// that of YAML 1.1 in part (dates, underscores, sexagesimals).
+// scalarKind resolves a scalar by the core schema. The parser itself partly resolves by
+// YAML 1.1 (dates, underscores, sexagesimals).
 func scalarKind(n *yaml.Node) Type {
 	if n.Style&yaml.TaggedStyle != 0 && n.Tag == "!!str" {
 		return String

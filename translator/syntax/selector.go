@@ -83,7 +83,8 @@ func (d *Decoder) requirement(n *Node) (Requirement, bool) {
 	return Requirement{Key: key.Value, Operator: operator.Value, Values: Values(items)}, true
 }
 
-// operator checks an operator and whether it has values as it should.
+// operator reports an unknown operator or a wrong number of values, and whether both are
+// valid.
 func (d *Decoder) operator(c *Cursor, operator *Node, count int) bool {
 	switch operator.Value {
 	case "In", "NotIn":

@@ -87,14 +87,14 @@ func directive(line []byte, number int) *syntaxError {
 	case string(words[0]) == "%YAML" && len(words) >= 2 && bytes.HasPrefix(words[1], []byte("1.")):
 		return nil
 	case string(words[0]) == "%TAG":
-		return nil // refused where it is used, like every tag of one's own
+		return nil // a tag that it declares is rejected where it is used
 	}
 	return &syntaxError{Line: number, Column: 1, Message: "directive " + Quote(string(words[0])) + " is not known", Hint: "leave the line out"}
 }
 
-// Readable finds what no reader should have to guess: bytes that are no UTF-8,
-// control characters, marks that look like nothing. A byte order mark at the
-// beginning is taken off.
+// Readable returns content without a leading byte order mark. It returns an error for
+// bytes that are not UTF-8, control characters and invisible marks, which readers
+// interpret differently.
 func Readable(content []byte) ([]byte, *syntaxError) {
 	content = bytes.TrimPrefix(content, []byte("\ufeff"))
 	for at := 0; at < len(content); {
@@ -127,13 +127,13 @@ func hex(b byte) string {
 	return string([]byte{digits[b>>4], digits[b&15]})
 }
 
-// unreadable places an error at a byte offset.
+// unreadable returns an error at a byte offset.
 func unreadable(content []byte, offset int, message, hint string) *syntaxError {
 	line, column := position(content, offset)
 	return &syntaxError{Line: line, Column: column, Message: message, Hint: hint}
 }
 
-// position is the line and the column in runes of a byte offset.
+// position returns the line and the column, in runes, of a byte offset.
 func position(content []byte, offset int) (line, column int) {
 	line = 1
 	at := 0

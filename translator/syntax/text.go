@@ -18,8 +18,7 @@ func IsIdentifier(s string) bool {
 	return s != ""
 }
 
-// Quote writes a value of a document for a message: in quotes, escaped, and no
-// longer than a line can bear.
+// Quote returns a value of a document for a message: quoted, escaped and shortened.
 func Quote(value string) string {
 	if short, cut := Shorten(value); cut {
 		return strconv.Quote(short) + "..."
@@ -27,7 +26,7 @@ func Quote(value string) string {
 	return strconv.Quote(value)
 }
 
-// Shorten cuts a text to what a message can bear.
+// Shorten cuts a text to a length that fits a message, and reports whether it was cut.
 func Shorten(text string) (short string, cut bool) {
 	const most = 80
 	runes := 0

@@ -13,8 +13,8 @@ import (
 
 var jsonNumber = regexp.MustCompile(`^-?(0|[1-9][0-9]*)(\.[0-9]+)?([eE][-+]?[0-9]+)?$`)
 
-// Value turns a node into a JSON value: strings, booleans, nil, json.Number,
-// []any and map[string]any. What JSON cannot say is reported.
+// Value converts a node to a JSON value: strings, booleans, nil, json.Number, []any and
+// map[string]any. It reports a value that JSON cannot represent and returns false.
 func (d *Decoder) Value(n *Node) (any, bool) {
 	switch n.Type {
 	case null:
@@ -42,7 +42,7 @@ func (d *Decoder) Value(n *Node) (any, bool) {
 	}
 }
 
-// number writes a number of YAML as JSON has it.
+// number converts a YAML number to a JSON number.
 func (d *Decoder) number(n *Node) (any, bool) {
 	f, err := strconv.ParseFloat(n.Value, 64)
 	switch {
@@ -62,7 +62,7 @@ func (d *Decoder) number(n *Node) (any, bool) {
 	return nil, false
 }
 
-// MaxInteger is the largest integer that every reader of JSON holds exactly.
+// MaxInteger is the largest integer that every JSON reader represents exactly.
 const MaxInteger = 1<<53 - 1
 
 // Integer reads an integer between least and most; name is the field's.
@@ -88,8 +88,8 @@ func (d *Decoder) Integer(n *Node, name string, least, most int) (int, bool) {
 	return 0, false
 }
 
-// integerBase is 0, which reads a prefix, unless a leading zero would then mean
-// octal: in YAML 1.2 it means nothing.
+// integerBase returns the base for strconv: 0 for a number with a prefix, else 10, because
+// a leading zero does not mean octal in YAML 1.2.
 func integerBase(value string) int {
 	if strings.HasPrefix(value, "0x") || strings.HasPrefix(value, "0o") {
 		return 0
@@ -97,7 +97,8 @@ func integerBase(value string) int {
 	return 10
 }
 
-// Encoded is value as JSON text, nil where it has none.
+// Encoded returns the JSON text of a node. It reports a value that JSON cannot represent
+// and returns nil.
 func (d *Decoder) Encoded(n *Node) []byte {
 	v, ok := d.Value(n)
 	if !ok {

@@ -10,9 +10,8 @@ import (
 	"go.yaml.in/yaml/v3"
 )
 
-// parseYAML reads one YAML document. A nil node without an error is an empty
-// document. Mistakes that leave the tree readable, such as a key that is there
-// twice, go to report.
+// parseYAML parses one YAML document. A nil node without an error is an empty document.
+// Errors that do not prevent parsing, such as a repeated key, are passed to report.
 func parseYAML(p part, report func(syntaxError)) (root *Node, err *syntaxError) {
 	var document yaml.Node
 	if e := unmarshal(p.content, &document); e != nil {
@@ -29,9 +28,8 @@ func parseYAML(p part, report func(syntaxError)) (root *Node, err *syntaxError) 
 	return root, nil
 }
 
-// unmarshal parses the one document of content. Anything after it is an error,
-// which yaml.Unmarshal would not notice, and so is a panic: the parser is a guest
-// here.
+// unmarshal parses the only document of content. It returns an error for text after the
+// document, which yaml.Unmarshal ignores, and for a panic of the parser.
 func unmarshal(content []byte, into *yaml.Node) (err error) {
 	defer func() {
 		if r := recover(); r != nil {
@@ -51,7 +49,7 @@ func unmarshal(content []byte, into *yaml.Node) (err error) {
 	return nil
 }
 
-// converter turns the parser's nodes into ours, within the limits.
+// converter converts the nodes of the parser to Nodes and enforces the limits.
 type converter struct {
 	shift  int // lines before the document
 	report func(syntaxError)
@@ -98,7 +96,7 @@ func (c *converter) node(n *yaml.Node, depth int) (*Node, *syntaxError) {
 	return out, nil
 }
 
-// depth is how many levels there are from n down.
+// depth returns the number of levels from n down.
 func (n *Node) depth() int {
 	deepest := 0
 	for _, item := range n.Items {
@@ -159,8 +157,8 @@ func (c *converter) plain(n *yaml.Node, depth int) (*Node, *syntaxError) {
 	}
 }
 
-// mapping converts the entries of a mapping. What "<<" merges comes after the
-// mapping's own entries and never over them.
+// mapping converts the entries of a mapping. Entries that "<<" merges follow its own
+// entries and do not replace them.
 func (c *converter) mapping(n *yaml.Node, out *Node, depth int) *syntaxError {
 	out.Fields = make([]Field, 0, len(n.Content)/2)
 	keys := newKeySet(len(n.Content) / 2)

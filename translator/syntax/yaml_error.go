@@ -10,9 +10,9 @@ import (
 	"go.yaml.in/yaml/v3"
 )
 
-// locate makes the most of the parser's error, whose text has a line at best and
-// counts it in two ways. Parsing again with an empty line in front tells more:
-// the parser leaves lines out that it takes for the first.
+// locate finds the position of a parser error, whose text has at most a line, counted
+// from 0 or 1. It parses again with an empty line in front, because the parser omits the
+// line if it is the first.
 func locate(p part, err error) *syntaxError {
 	if e := parseError(append([]byte{'\n'}, p.content...)); e != nil {
 		err = e
@@ -37,8 +37,8 @@ func parseError(content []byte) error {
 	return unmarshal(content, &ignored)
 }
 
-// lineOf takes the parser's message apart, for a text that begins with an empty
-// line.
+// lineOf returns the line and the reason in a parser error, for a text that begins with
+// an empty line.
 func lineOf(err error) (line int, reason string) {
 	reason = strings.TrimPrefix(err.Error(), "yaml: ")
 	rest, found := strings.CutPrefix(reason, "line ")
@@ -56,8 +56,8 @@ func lineOf(err error) (line int, reason string) {
 	return line, rest
 }
 
-// structural reports whether the parser's reason is about the order of tokens:
-// then its line is that of the construct which is not closed, counted from 0.
+// structural reports whether the reason concerns the order of tokens. Then its line is
+// that of the construct that is not closed, counted from 0.
 func structural(reason string) bool {
 	return strings.HasPrefix(reason, "did not find expected") && !strings.Contains(reason, "character") ||
 		strings.HasPrefix(reason, "found undefined tag handle") ||
@@ -75,9 +75,9 @@ func anchorLine(content []byte, reason string) int {
 	return 1 + bytes.Count(before, []byte{'\n'})
 }
 
-// breakingLine finds the first line with which the text cannot be parsed: of a
-// block the parser names only where it began. It tries prefixes, so a long text
-// is left alone.
+// breakingLine returns the first line with which the text cannot be parsed, because the
+// parser reports only the beginning of a block. It tries prefixes, and therefore skips
+// long texts.
 func breakingLine(content []byte, reason string, start int) int {
 	const longest = 64 << 10
 	if len(content) > longest {
@@ -100,7 +100,7 @@ func breakingLine(content []byte, reason string, start int) int {
 	})
 }
 
-// lineText is a line of a text without its end.
+// lineText returns a line of a text without its line end.
 func lineText(content []byte, line int) []byte {
 	at := 0
 	for ; line > 1; line-- {
@@ -110,8 +110,8 @@ func lineText(content []byte, line int) []byte {
 	return content[at:end]
 }
 
-// columnOf guesses which character of the line the reason is about; the first
-// that is no blank, where it cannot tell.
+// columnOf guesses the column of the error from the reason; by default that of the first
+// character that is not a blank.
 func columnOf(line []byte, reason string) int {
 	at := len(line) - len(bytes.TrimLeft(line, " \t"))
 	culprit := -1
@@ -135,7 +135,7 @@ func columnOf(line []byte, reason string) int {
 	return 1 + utf8.RuneCount(line[:at])
 }
 
-// unclosed is the offset of the last bracket that the line does not close.
+// unclosed returns the offset of the last bracket that the line does not close.
 func unclosed(line []byte) int {
 	var open []int
 	for i, b := range line {
@@ -154,8 +154,8 @@ func unclosed(line []byte) int {
 	return open[len(open)-1]
 }
 
-// startOf is the offset of the first of some characters that begins a value and
-// whose next byte fits.
+// startOf returns the offset of the first of some characters that begins a value and
+// for whose following byte next returns true.
 func startOf(line []byte, characters string, next func(byte) bool) int {
 	for i, b := range line {
 		if strings.IndexByte(characters, b) < 0 || i > 0 && strings.IndexByte(" \t[{,", line[i-1]) < 0 {
@@ -168,7 +168,7 @@ func startOf(line []byte, characters string, next func(byte) bool) int {
 	return -1
 }
 
-// syntaxHint says what to type for the mistakes that policies are full of.
+// syntaxHint returns what to write for common mistakes, or "".
 func syntaxHint(reason string) string {
 	switch {
 	case strings.Contains(reason, "alphabetic or numeric"):

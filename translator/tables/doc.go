@@ -1,7 +1,7 @@
-// Package tables is the data model that every later package reads: what the documents
-// of each family come to, and its JSON form in a bundle. The families fill the
-// tables; engine, commands and builders read them. It must not know how documents
-// are written, nor how a decision is made.
+// Package tables is the data model that all later packages read: the tables that the
+// documents of each family are lowered to, and their JSON form in a bundle. The families
+// fill the tables; engine, commands and builders read them. It must not know how
+// documents are written or how decisions are made.
 //
 // Not part of the promised API; see package writ.
 //

@@ -154,7 +154,7 @@ type GatewayPolicy struct {
 	Unset      []string           `json:"unset,omitempty"`
 }
 
-// GatewayBlock is what metrics tell of a block.
+// GatewayBlock is the part of a block that metrics report.
 type GatewayBlock struct {
 	Block    string `json:"block"`
 	Strategy string `json:"strategy"`

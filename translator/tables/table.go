@@ -5,8 +5,8 @@ import (
 	"encoding/json"
 )
 
-// Table is what the documents of one family come to. It holds data only. All
-// methods are valid for the zero value of the type a pointer points to.
+// Table is the result of lowering the documents of one family. It holds data only. All
+// methods are valid for a pointer to the zero value.
 type Table interface {
 	// Key is the name of the table below data.compiled, empty for a table that is
 	// not part of the data because the family's files hold all of it. A key must

@@ -5,7 +5,7 @@ import (
 	"strings"
 )
 
-// Once is a list in its order, each entry where it is first.
+// Once returns a list without duplicates, in the order of first occurrences.
 func Once(list []string) []string {
 	var out []string
 	seen := make(map[string]bool, len(list))
@@ -18,17 +18,17 @@ func Once(list []string) []string {
 	return out
 }
 
-// Entries are the entries of a list sorted and each once, never nil. The list of
-// the document stays as it is: it is read again when another file changes.
+// Entries returns the entries of a list sorted and without duplicates, never nil. It does
+// not modify the list.
 func Entries(list []string) []string {
 	out := append([]string{}, list...)
 	slices.Sort(out)
 	return slices.Compact(out)
 }
 
-// Carried is the verbs that an Origin entry may name to cover a request:
-// Kubernetes' requests are wider than Origin's set of verbs. Verb and
-// subresource are taken without regard to case; the result is in lower case.
+// Carried returns the verbs by which an Origin entry covers a request, because
+// Kubernetes has more verbs than Origin. The case of verb and subresource is ignored; the
+// result is in lower case.
 func Carried(verb, subresource string) []string {
 	verb = strings.ToLower(verb)
 	switch strings.ToLower(subresource) {
@@ -48,7 +48,7 @@ func Carried(verb, subresource string) []string {
 	return []string{verb}
 }
 
-// Plural is the plural of a lower-case word, as Origin's kinds have it.
+// Plural returns the plural of a lower-case word by the rules of Origin's kinds.
 func Plural(word string) string {
 	n := len(word)
 	switch {
@@ -60,8 +60,8 @@ func Plural(word string) string {
 	return word + "s"
 }
 
-// SameKinds is every word that is the same kind as a lower-case word: itself,
-// its plural, and the words it is the plural of. The relation is not transitive.
+// SameKinds returns the words that name the same kind as a lower-case word: the word, its
+// plural, and the words that it is the plural of. The relation is not transitive.
 func SameKinds(word string) []string {
 	kinds := []string{word, Plural(word)}
 	if !strings.HasSuffix(word, "s") {
