@@ -30,7 +30,7 @@ func check(t testing.TB, err error) {
 	}
 }
 
-// wantError holds err to mention want; an empty want is no error at all.
+// wantError requires that err contains want, or that err is nil if want is empty.
 func wantError(t testing.TB, err error, want string) {
 	t.Helper()
 	switch {
@@ -54,7 +54,7 @@ roleRef: {kind: ClusterRole, name: reader}
 subjects: [{kind: Group, name: %q}]
 `
 
-// built is the bundle of documents that let a group read pods.
+// built returns a bundle of documents that let a group read pods.
 func built(t testing.TB, group string, sequence int64) *bundles.Bundle {
 	t.Helper()
 	content := fmt.Appendf(nil, documents, group)
@@ -75,13 +75,14 @@ func packed(t testing.TB, b *bundles.Bundle) []byte {
 	return out.Bytes()
 }
 
-// ring is keys named for their states, and "stranger", which is none of them.
-type ring struct {
+// keyring is a set of keys whose IDs are their states. The key "stranger" is not in the
+// key file.
+type keyring struct {
 	keys *bundles.Keys
 	dir  string
 }
 
-func newRing(t testing.TB) ring {
+func newKeyring(t testing.TB) keyring {
 	t.Helper()
 	dir := t.TempDir()
 	file := "keys:\n"
@@ -101,10 +102,10 @@ func newRing(t testing.TB) ring {
 	check(t, os.WriteFile(filepath.Join(dir, "keys.yaml"), []byte(file), 0o600))
 	keys, err := bundles.ReadKeys(filepath.Join(dir, "keys.yaml"))
 	check(t, err)
-	return ring{keys, dir}
+	return keyring{keys, dir}
 }
 
-func (r ring) sign(t testing.TB, b *bundles.Bundle, id string) *bundles.Bundle {
+func (r keyring) sign(t testing.TB, b *bundles.Bundle, id string) *bundles.Bundle {
 	t.Helper()
 	key, err := bundles.ReadSigningKey(filepath.Join(r.dir, id), bundles.SigningOptions{ID: id})
 	check(t, err)
@@ -113,7 +114,7 @@ func (r ring) sign(t testing.TB, b *bundles.Bundle, id string) *bundles.Bundle {
 	return signed
 }
 
-// altered is a tarball with the entries change makes of those it has.
+// altered returns a tarball with the entries that change returns for those of archive.
 func altered(t testing.TB, archive []byte, change func([]entry) []entry) []byte {
 	t.Helper()
 	unpacked, err := gzip.NewReader(bytes.NewReader(archive))
@@ -142,7 +143,7 @@ func altered(t testing.TB, archive []byte, change func([]entry) []entry) []byte 
 	return out.Bytes()
 }
 
-// swollen is a tarball that unpacks to much more after its last file.
+// swollen returns a tarball with 4 MiB of zeros after the last file.
 func swollen(t testing.TB, archive []byte) []byte {
 	t.Helper()
 	unpacked, err := gzip.NewReader(bytes.NewReader(archive))
@@ -170,45 +171,44 @@ func link(kind byte) string {
 	return "/etc/passwd"
 }
 
-// with adds an entry.
+// with returns a change that adds an empty entry.
 func with(name string, kind byte) func([]entry) []entry {
 	return func(all []entry) []entry { return append(all, entry{name, nil, kind}) }
 }
 
-// bad is a tarball that no door lets in, and what is said of it.
+// bad is a tarball that every source rejects, and the error.
 type bad struct {
 	name    string
 	content []byte
 	want    string
 }
 
-// hostile is what somebody could make of a good bundle, second, who has another one,
-// first.
-func hostile(t testing.TB, r ring, first, second *bundles.Bundle) []bad {
+// hostile returns the tarballs that an attacker can make from two good bundles.
+func hostile(t testing.TB, r keyring, first, second *bundles.Bundle) []bad {
 	t.Helper()
 	good := packed(t, second)
 	change := func(f func([]entry) []entry) []byte { return altered(t, good, f) }
 	stolen, stripped := *second, *second
 	stolen.Signatures, stripped.Signatures = first.Signatures, nil
 	return []bad{
-		{"unsigned", packed(t, built(t, "operations", 2)), "not signed"},
-		{"stripped", packed(t, &stripped), "not signed"},
-		{"swapped", packed(t, &stolen), "not what was signed"},
-		{"by a revoked key", packed(t, r.sign(t, second, "revoked")), `key "revoked", which is revoked`},
-		{"by an unknown key", packed(t, r.sign(t, second, "stranger")), `key "stranger", which is not one of the keys`},
-		{"a delta", change(func([]entry) []entry { return []entry{{"patch.json", []byte(`{"data":[]}`), tar.TypeReg}} }), `"patch.json": a delta bundle`},
-		{"a delta in a bundle", change(with("patch.json", tar.TypeReg)), `"patch.json": a delta bundle`},
-		{"a path out of it", change(with("../../etc/cron.d/x.rego", tar.TypeReg)), `"../../etc/cron.d/x.rego"`},
-		{"an absolute path", change(with("/etc/x.rego", tar.TypeReg)), `"/etc/x.rego"`},
-		{"a link", change(with("writ/x.rego", tar.TypeSymlink)), `"writ/x.rego": not a regular file`},
-		{"a hard link", change(with("writ/x.rego", tar.TypeLink)), `"writ/x.rego": not a regular file`},
-		{"a device", change(with("writ/x.rego", tar.TypeBlock)), `"writ/x.rego": not a regular file`},
-		{"a name twice", change(with("writ/access/access.rego", tar.TypeReg)), `"writ/access/access.rego": duplicate`},
-		{"a name in other letters", change(with("writ/access/Access.rego", tar.TypeReg)), "only in case"},
-		{"a file more", change(with("writ/extensions/x.rego", tar.TypeReg)), `"writ/extensions/x.rego" is in the bundle and not signed`},
-		{"a file less", change(func(all []entry) []entry { return all[:len(all)-1] }), "is signed and not in the bundle"},
-		{"without manifest", change(func(all []entry) []entry { return all[1:] }), "no .manifest"},
-		{"a bomb at its end", swollen(t, good), "data after the last file"},
+		{"unsigned bundle", packed(t, built(t, "operations", 2)), "not signed"},
+		{"removed signature", packed(t, &stripped), "not signed"},
+		{"signature of another bundle", packed(t, &stolen), "not what was signed"},
+		{"signature by a revoked key", packed(t, r.sign(t, second, "revoked")), `key "revoked", which is revoked`},
+		{"signature by an unknown key", packed(t, r.sign(t, second, "stranger")), `key "stranger", which is not one of the keys`},
+		{"delta bundle", change(func([]entry) []entry { return []entry{{"patch.json", []byte(`{"data":[]}`), tar.TypeReg}} }), `"patch.json": a delta bundle`},
+		{"bundle with a delta", change(with("patch.json", tar.TypeReg)), `"patch.json": a delta bundle`},
+		{"path outside the bundle", change(with("../../etc/cron.d/x.rego", tar.TypeReg)), `"../../etc/cron.d/x.rego"`},
+		{"absolute path", change(with("/etc/x.rego", tar.TypeReg)), `"/etc/x.rego"`},
+		{"symbolic link", change(with("writ/x.rego", tar.TypeSymlink)), `"writ/x.rego": not a regular file`},
+		{"hard link", change(with("writ/x.rego", tar.TypeLink)), `"writ/x.rego": not a regular file`},
+		{"block device", change(with("writ/x.rego", tar.TypeBlock)), `"writ/x.rego": not a regular file`},
+		{"duplicate name", change(with("writ/access/access.rego", tar.TypeReg)), `"writ/access/access.rego": duplicate`},
+		{"names that differ only in case", change(with("writ/access/Access.rego", tar.TypeReg)), "only in case"},
+		{"additional file", change(with("writ/extensions/x.rego", tar.TypeReg)), `"writ/extensions/x.rego" is in the bundle and not signed`},
+		{"missing file", change(func(all []entry) []entry { return all[:len(all)-1] }), "is signed and not in the bundle"},
+		{"missing manifest", change(func(all []entry) []entry { return all[1:] }), "no .manifest"},
+		{"decompression bomb after the last file", swollen(t, good), "data after the last file"},
 	}
 }
 
@@ -217,21 +217,21 @@ type listener struct {
 	*Feed
 	t         testing.TB
 	delivered []*bundles.Bundle
-	told      []error
+	failures  []error
 	refuse    error
 }
 
 func listen(t testing.TB, o Options) *listener {
 	t.Helper()
 	l := &listener{t: t}
-	o.Failed = func(err error) { l.told = append(l.told, err) }
+	o.Failed = func(err error) { l.failures = append(l.failures, err) }
 	feed, err := Open(o)
 	check(t, err)
 	l.Feed = feed
 	return l
 }
 
-// step polls once and returns the error of that.
+// step polls once and returns the error of the poll.
 func (l *listener) step() error {
 	l.t.Helper()
 	_, err := l.once(l.t.Context(), func(_ context.Context, b *bundles.Bundle) error {
@@ -244,7 +244,7 @@ func (l *listener) step() error {
 	return err
 }
 
-// last is the revision that was delivered last.
+// last returns the last delivered revision.
 func (l *listener) last() string {
 	if len(l.delivered) == 0 {
 		return ""
@@ -252,8 +252,8 @@ func (l *listener) last() string {
 	return l.delivered[len(l.delivered)-1].Manifest.Revision
 }
 
-// survives runs a fault between two good bundles: the first one stays, the fault is
-// named, and the next good one arrives.
+// survives injects a fault between two good bundles: the first bundle stays in service,
+// the status reports the fault, and after the repair the second bundle is delivered.
 func (l *listener) survives(first, second string, fault, repair func(), want string) {
 	l.t.Helper()
 	check(l.t, l.step())
@@ -270,8 +270,8 @@ func (l *listener) survives(first, second string, fault, repair func(), want str
 	if len(l.delivered) != 1 {
 		l.t.Errorf("got %d deliveries, want only the one before the fault", len(l.delivered))
 	}
-	if l.refuse == nil && len(l.told) != 2 {
-		l.t.Errorf("got told of %d failures, want 2", len(l.told))
+	if l.refuse == nil && len(l.failures) != 2 {
+		l.t.Errorf("got %d reported failures, want 2", len(l.failures))
 	}
 	repair()
 	check(l.t, l.step())
@@ -283,8 +283,7 @@ func (l *listener) survives(first, second string, fault, repair func(), want str
 	}
 }
 
-// documented wants the table of the faults that are tried in docs/faults.md, whole: what
-// is tried and not in it is missing, and so is what is in it and not tried.
+// documented requires a table of exactly the tested faults in docs/faults.md.
 func documented(t testing.TB, rows [][]string) {
 	t.Helper()
 	page, err := os.ReadFile("../../docs/faults.md")

@@ -55,14 +55,14 @@ func (h *httpOrigin) fetch(ctx context.Context, known string) (*arrival, error) 
 	case http.StatusNotModified:
 		answer.Body.Close()
 		if known == "" {
-			return nil, errors.New("the server answers 304 Not Modified, and was not asked whether it is")
+			return nil, errors.New("the server returned 304 Not Modified to a request without a precondition")
 		}
 		return &arrival{tag: known, held: h.held}, nil
 	}
 	// Part of the body is read so that the connection can be reused.
 	_, _ = io.CopyN(io.Discard, answer.Body, 64<<10)
 	answer.Body.Close()
-	return nil, fmt.Errorf("the server answers %d %s", answer.StatusCode, http.StatusText(answer.StatusCode))
+	return nil, fmt.Errorf("the server returned %d %s", answer.StatusCode, http.StatusText(answer.StatusCode))
 }
 
 // withoutURL removes the URL from an error: its query may contain a signature.

@@ -103,19 +103,19 @@ func TestHTTPAsksOnce(t *testing.T) {
 	if got, want := l.last(), second.Manifest.Revision; got != want {
 		t.Errorf("got %s, want %s", got, want)
 	}
-	// A tag is of what was taken: what was refused is asked for again.
+	// Only the ETag of a delivered bundle is sent: a rejected bundle is requested again.
 	l.refuse = errors.New("not now")
 	s.set(packed(t, first), nil)
 	wantError(t, l.step(), "not now")
 	l.refuse = nil
 	check(t, l.step())
 	if got, want := l.last(), first.Manifest.Revision; got != want {
-		t.Errorf("refused and asked again: got %s, want %s", got, want)
+		t.Errorf("requested again after a rejection: got %s, want %s", got, want)
 	}
 }
 
-// A fault that leaves the bundle as it was is over when the bundle is found again; and
-// what was delivered is delivered again when somebody wants that.
+// A fault that does not change the bundle ends when the same bundle is found again.
+// Again delivers a bundle a second time.
 func TestFindsTheSameBundle(t *testing.T) {
 	first := built(t, "dev", 1)
 	s := serve(t, packed(t, first))
@@ -124,19 +124,19 @@ func TestFindsTheSameBundle(t *testing.T) {
 	check(t, l.step())
 	s.set(nil, func(w http.ResponseWriter, _ *http.Request) { w.WriteHeader(http.StatusBadGateway) })
 	wantError(t, l.step(), "502")
-	if current != 0 || len(l.told) != 1 {
-		t.Errorf("got told %d times that it is current and %d of failures, want 0 and 1", current, len(l.told))
+	if current != 0 || len(l.failures) != 1 {
+		t.Errorf("got %d reports that the bundle is current and %d failures, want 0 and 1", current, len(l.failures))
 	}
 	s.set(packed(t, first), nil)
 	check(t, l.step())
 	if current != 1 || len(l.delivered) != 1 || l.Status().LastError != "" {
-		t.Errorf("got told %d times that it is current after %d deliveries, %+v", current, len(l.delivered), l.Status())
+		t.Errorf("got %d reports that the bundle is current after %d deliveries, status %+v", current, len(l.delivered), l.Status())
 	}
 	l.Again()
 	check(t, l.step())
 	check(t, l.step())
 	if len(l.delivered) != 2 {
-		t.Errorf("wanted again: got %d deliveries, want 2", len(l.delivered))
+		t.Errorf("after Again: got %d deliveries, want 2", len(l.delivered))
 	}
 }
 
@@ -146,9 +146,9 @@ type httpFault struct {
 	want  string
 }
 
-// Each fault is met between two good bundles.
+// Each fault is injected between two good bundles.
 func TestHTTPFaults(t *testing.T) {
-	r := newRing(t)
+	r := newKeyring(t)
 	first, second := r.sign(t, built(t, "dev", 1), "active"), r.sign(t, built(t, "operations", 2), "next")
 	good := packed(t, second)
 	body := func(content []byte) http.HandlerFunc {
@@ -176,30 +176,30 @@ func TestHTTPFaults(t *testing.T) {
 	corrupted := bytes.Clone(good)
 	corrupted[len(corrupted)/2] ^= 0x10
 	rows := []httpFault{
-		{"cut before the answer", cut(""), "EOF"},
-		{"cut in the headers", cut("HTTP/1.1 200 OK\r\nContent-Le"), "connection broken"},
-		{"cut in the body", cut(fmt.Sprintf("HTTP/1.1 200 OK\r\nContent-Length: %d\r\n\r\n%s", len(good), good[:len(good)/2])), "EOF"},
-		{"cut between chunks", cut(fmt.Sprintf("HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n%x\r\n%s\r\n", len(good)/2, good[:len(good)/2])), "EOF"},
-		{"no HTTP", cut("SSH-2.0-OpenSSH_9.9\r\n"), "malformed"},
-		{"truncated", body(good[:len(good)/2]), "EOF"},
-		{"truncated by a byte", body(good[:len(good)-1]), "EOF"},
-		{"corrupted", body(corrupted), "read the bundle"},
-		{"more at the end", body(append(bytes.Clone(good), "more"...)), "read the bundle"},
-		{"empty", body(nil), "EOF"},
-		{"a page", body([]byte("<html>please log in</html>")), "gzip"},
-		{"not found", status(http.StatusNotFound), "answers 404 Not Found"},
-		{"forbidden", status(http.StatusForbidden), "answers 403 Forbidden"},
-		{"an error", status(http.StatusInternalServerError), "answers 500 Internal Server Error"},
-		{"too many requests", status(http.StatusTooManyRequests), "answers 429"},
-		{"nothing", status(http.StatusNoContent), "answers 204"},
-		{"a loop", func(w http.ResponseWriter, r *http.Request) { http.Redirect(w, r, r.URL.Path, http.StatusFound) }, "redirects"},
-		{"silence", func(_ http.ResponseWriter, r *http.Request) { <-r.Context().Done() }, "timeout awaiting response headers"},
-		{"standing still", drip(good[:100]), "stands still"},
+		{"connection closed", cut(""), "EOF"},
+		{"closed within the headers", cut("HTTP/1.1 200 OK\r\nContent-Le"), "connection broken"},
+		{"closed within the body", cut(fmt.Sprintf("HTTP/1.1 200 OK\r\nContent-Length: %d\r\n\r\n%s", len(good), good[:len(good)/2])), "EOF"},
+		{"closed between chunks", cut(fmt.Sprintf("HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n%x\r\n%s\r\n", len(good)/2, good[:len(good)/2])), "EOF"},
+		{"SSH instead of HTTP", cut("SSH-2.0-OpenSSH_9.9\r\n"), "malformed"},
+		{"truncated bundle", body(good[:len(good)/2]), "EOF"},
+		{"bundle without its last byte", body(good[:len(good)-1]), "EOF"},
+		{"corrupted bundle", body(corrupted), "read the bundle"},
+		{"data after the bundle", body(append(bytes.Clone(good), "more"...)), "read the bundle"},
+		{"empty body", body(nil), "EOF"},
+		{"HTML page", body([]byte("<html>please log in</html>")), "gzip"},
+		{"404 Not Found", status(http.StatusNotFound), "returned 404 Not Found"},
+		{"403 Forbidden", status(http.StatusForbidden), "returned 403 Forbidden"},
+		{"500 Internal Server Error", status(http.StatusInternalServerError), "returned 500 Internal Server Error"},
+		{"429 Too Many Requests", status(http.StatusTooManyRequests), "returned 429"},
+		{"204 No Content", status(http.StatusNoContent), "returned 204"},
+		{"redirect loop", func(w http.ResponseWriter, r *http.Request) { http.Redirect(w, r, r.URL.Path, http.StatusFound) }, "redirects"},
+		{"no response", func(_ http.ResponseWriter, r *http.Request) { <-r.Context().Done() }, "timeout awaiting response headers"},
+		{"stalled body", drip(good[:100]), "stalled"},
 	}
 	for _, h := range hostile(t, r, first, second) {
 		rows = append(rows, httpFault{h.name, body(h.content), h.want})
 	}
-	rows = append(rows, httpFault{"many folders", body(altered(t, good, func(all []entry) []entry {
+	rows = append(rows, httpFault{"100001 folders", body(altered(t, good, func(all []entry) []entry {
 		for range 100_001 {
 			all = append(all, entry{"x/", nil, tar.TypeDir})
 		}
@@ -209,7 +209,7 @@ func TestHTTPFaults(t *testing.T) {
 	for _, row := range rows {
 		table = append(table, []string{row.name, row.want})
 		t.Run(row.name, func(t *testing.T) {
-			t.Setenv("TMPDIR", filepath.Join(t.TempDir(), "full")) // nothing goes through a file
+			t.Setenv("TMPDIR", filepath.Join(t.TempDir(), "full")) // a download is not stored in a file
 			s := serve(t, packed(t, first))
 			config, err := parseConfig(fmt.Appendf(nil, "services: {s: {url: %q, response_header_timeout_seconds: 1}}", s.URL))
 			check(t, err)
@@ -217,7 +217,7 @@ func TestHTTPFaults(t *testing.T) {
 			l.survives(first.Manifest.Revision, second.Manifest.Revision,
 				func() { s.set(nil, row.fault) }, func() { s.set(good, nil) }, row.want)
 			if strings.Contains(l.Status().LastError, "secret details") {
-				t.Error("the server's text is in the status")
+				t.Error("the status contains the body of the response")
 			}
 		})
 	}
@@ -226,12 +226,12 @@ func TestHTTPFaults(t *testing.T) {
 
 // Faults that have a test of their own.
 var (
-	serverRestarts = []string{"the server ends, and another one begins", "refused"}
-	tooSlow        = []string{"a byte now and then, without end", "takes too long"}
-	refused        = []string{"the server of policies refuses the bundle: a lower sequence number", "a lower sequence number"}
+	serverRestarts = []string{"restart of the server", "refused"}
+	tooSlow        = []string{"slow endless body", "timed out"}
+	refused        = []string{"lower sequence number", "a lower sequence number"}
 )
 
-// A server that is gone and comes back on its port.
+// The server stops and starts again on the same port.
 func TestHTTPServerRestarts(t *testing.T) {
 	first, second := built(t, "dev", 1), built(t, "operations", 2)
 	s := serve(t, packed(t, first))
@@ -245,8 +245,7 @@ func TestHTTPServerRestarts(t *testing.T) {
 	}, serverRestarts[1])
 }
 
-// A transfer may be slow, but not for ever; and a bundle that deliver refuses changes
-// nothing.
+// The time of a transfer is limited, and a bundle that deliver rejects changes nothing.
 func TestHTTPLimits(t *testing.T) {
 	first, second := built(t, "dev", 1), built(t, "operations", 2)
 	t.Run("too long", func(t *testing.T) {
@@ -272,8 +271,8 @@ func TestHTTPLimits(t *testing.T) {
 			l.refuse = errors.New(refused[1])
 			s.set(packed(t, second), nil)
 		}, func() { l.refuse = nil }, refused[1])
-		if len(l.told) != 0 {
-			t.Errorf("got told %v of what deliver knows", l.told)
+		if len(l.failures) != 0 {
+			t.Errorf("got failures %v, want none: deliver already knows its error", l.failures)
 		}
 	})
 	t.Run("not modified, unasked", func(t *testing.T) {

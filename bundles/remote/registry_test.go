@@ -75,7 +75,7 @@ func (d *depot) push(t testing.TB, b *bundles.Bundle, reference string) Pushed {
 
 // Each fault is met between two good bundles, at each step of what is asked.
 func TestRegistryFaults(t *testing.T) {
-	r := newRing(t)
+	r := newKeyring(t)
 	first, second := r.sign(t, built(t, "dev", 1), "active"), r.sign(t, built(t, "operations", 2), "active")
 	type fault = func(w http.ResponseWriter, r *http.Request, real http.Handler) bool
 	faults := []struct {
@@ -83,28 +83,28 @@ func TestRegistryFaults(t *testing.T) {
 		fault fault
 		want  string // in the error; of a step in wants, another one
 	}{
-		{"killed", func(w http.ResponseWriter, _ *http.Request, _ http.Handler) bool {
+		{"connection closed", func(w http.ResponseWriter, _ *http.Request, _ http.Handler) bool {
 			connection, _, err := w.(http.Hijacker).Hijack()
 			check(t, err)
 			connection.Close()
 			return true
 		}, "EOF"},
-		{"not found", func(w http.ResponseWriter, _ *http.Request, _ http.Handler) bool {
+		{"404 Not Found", func(w http.ResponseWriter, _ *http.Request, _ http.Handler) bool {
 			http.Error(w, `{"errors":[]}`, http.StatusNotFound)
 			return true
 		}, "not found"},
-		{"an error", func(w http.ResponseWriter, _ *http.Request, _ http.Handler) bool {
+		{"500 Internal Server Error", func(w http.ResponseWriter, _ *http.Request, _ http.Handler) bool {
 			w.WriteHeader(http.StatusInternalServerError)
 			return true
 		}, "500"},
-		{"cut", func(w http.ResponseWriter, r *http.Request, real http.Handler) bool {
+		{"closed within the body", func(w http.ResponseWriter, r *http.Request, real http.Handler) bool {
 			recorded := httptest.NewRecorder()
 			real.ServeHTTP(recorded, r)
 			copyHeader(w, recorded)
 			_, _ = w.Write(recorded.Body.Bytes()[:recorded.Body.Len()/2])
 			panic(http.ErrAbortHandler)
 		}, "EOF"},
-		{"corrupted", func(w http.ResponseWriter, r *http.Request, real http.Handler) bool {
+		{"corrupted content", func(w http.ResponseWriter, r *http.Request, real http.Handler) bool {
 			recorded := httptest.NewRecorder()
 			real.ServeHTTP(recorded, r)
 			copyHeader(w, recorded)
@@ -113,24 +113,24 @@ func TestRegistryFaults(t *testing.T) {
 			_, _ = w.Write(content)
 			return true
 		}, "gzip"},
-		{"silent", func(_ http.ResponseWriter, r *http.Request, _ http.Handler) bool {
+		{"no response", func(_ http.ResponseWriter, r *http.Request, _ http.Handler) bool {
 			<-r.Context().Done()
 			return true
-		}, "takes too long"},
+		}, "timed out"},
 	}
 	steps := []struct {
 		name, method, path string
 		wants              map[string]string
 	}{
 		{"the tag", http.MethodHead, "/manifests/", nil},
-		{"the manifest", http.MethodGet, "/manifests/", map[string]string{"corrupted": "mismatched digest"}},
+		{"the manifest", http.MethodGet, "/manifests/", map[string]string{"corrupted content": "mismatched digest"}},
 		{"the tarball", http.MethodGet, "/blobs/", nil},
 	}
 	var table [][]string
 	for _, f := range faults {
 		row := []string{f.name}
 		for _, step := range steps {
-			if step.method == http.MethodHead && (f.name == "cut" || f.name == "corrupted") {
+			if step.method == http.MethodHead && (f.name == "closed within the body" || f.name == "corrupted content") {
 				continue // it has no body
 			}
 			if said := cmp.Or(step.wants[f.name], f.want); !slices.Contains(row[1:], said) {
@@ -141,7 +141,7 @@ func TestRegistryFaults(t *testing.T) {
 				d := newDepot(t)
 				d.push(t, first, "policies:latest")
 				patience := time.Minute
-				if f.name == "silent" {
+				if f.name == "no response" {
 					patience = 2 * time.Second
 				}
 				l := listen(t, Options{Location: d.at("policies:latest"), Keys: r.keys, PlainHTTP: true, Timeout: patience})
@@ -157,7 +157,7 @@ func TestRegistryFaults(t *testing.T) {
 				for range 2 {
 					wantError(t, l.step(), cmp.Or(step.wants[f.name], f.want))
 				}
-				if got := l.Status(); got.Revision != first.Manifest.Revision || got.Failures != 2 || len(l.told) != 2 {
+				if got := l.Status(); got.Revision != first.Manifest.Revision || got.Failures != 2 || len(l.failures) != 2 {
 					t.Errorf("status after the fault: got %+v, want revision %s and 2 failures", got, first.Manifest.Revision)
 				}
 				d.fault.Store(nil)
@@ -182,10 +182,10 @@ func copyHeader(w http.ResponseWriter, recorded *httptest.ResponseRecorder) {
 
 // What a registry has may be bad altogether.
 func TestRegistryContent(t *testing.T) {
-	r := newRing(t)
+	r := newKeyring(t)
 	first, second := r.sign(t, built(t, "dev", 1), "active"), r.sign(t, built(t, "operations", 2), "active")
 	rows := append(hostile(t, r, first, second),
-		bad{"no bundle", []byte("FROM scratch"), "gzip"})
+		bad{"other content instead of a bundle", []byte("FROM scratch"), "gzip"})
 	var table [][]string
 	for _, row := range rows {
 		table = append(table, []string{row.name, row.want})
@@ -362,7 +362,7 @@ func TestPushFails(t *testing.T) {
 }
 
 func TestFiles(t *testing.T) {
-	r := newRing(t)
+	r := newKeyring(t)
 	first, second := r.sign(t, built(t, "dev", 1), "active"), r.sign(t, built(t, "operations", 2), "next")
 	forms := map[string]func(path string, b *bundles.Bundle) error{
 		"tarball": func(path string, b *bundles.Bundle) error {
@@ -376,9 +376,9 @@ func TestFiles(t *testing.T) {
 		fault func(path string, write func(string, *bundles.Bundle) error) error
 		want  string
 	}{
-		"gone":     {func(path string, _ func(string, *bundles.Bundle) error) error { return os.RemoveAll(path) }, "no such file"},
+		"missing":  {func(path string, _ func(string, *bundles.Bundle) error) error { return os.RemoveAll(path) }, "no such file"},
 		"unsigned": {func(path string, write func(string, *bundles.Bundle) error) error { return write(path, &unsigned) }, "not signed"},
-		"a pipe": {func(path string, _ func(string, *bundles.Bundle) error) error {
+		"device": {func(path string, _ func(string, *bundles.Bundle) error) error {
 			check(t, os.RemoveAll(path))
 			return os.Symlink("/dev/null", path)
 		}, "neither a file nor a folder"},
@@ -392,7 +392,7 @@ func TestFiles(t *testing.T) {
 				l.survives(first.Manifest.Revision, second.Manifest.Revision,
 					func() { check(t, f.fault(path, write)) },
 					func() {
-						if name == "a pipe" {
+						if name == "device" {
 							check(t, os.Remove(path))
 						}
 						check(t, write(path, second))
@@ -427,18 +427,18 @@ func TestFiles(t *testing.T) {
 		change func(path string) error
 		want   string
 	}{
-		"swapped":          {&swapped, func(string) error { return nil }, "not what was signed"},
-		"by a revoked key": {revoked, func(string) error { return nil }, `key "revoked", which is revoked`},
-		"a delta in it":    {second, add("patch.json"), `"patch.json": a delta bundle`},
-		"a link": {second, func(path string) error {
+		"signature of another bundle": {&swapped, func(string) error { return nil }, "not what was signed"},
+		"signature by a revoked key":  {revoked, func(string) error { return nil }, `key "revoked", which is revoked`},
+		"bundle with a delta":         {second, add("patch.json"), `"patch.json": a delta bundle`},
+		"symbolic link": {second, func(path string) error {
 			return os.Symlink("access/access.rego", filepath.Join(path, "writ/x.rego"))
 		}, `"writ/x.rego": not a regular file`},
-		"a link to a folder": {second, func(path string) error {
+		"symbolic link to a folder": {second, func(path string) error {
 			return os.Symlink("access", filepath.Join(path, "writ/more"))
 		}, `"writ/more": not a regular file`},
-		"a name in other letters": {second, add("writ/access/Access.rego"), "only in case"},
-		"a file more":             {second, add("writ/x.rego"), `"writ/x.rego" is in the bundle and not signed`},
-		"a file less": {second, func(path string) error {
+		"names that differ only in case": {second, add("writ/access/Access.rego"), "only in case"},
+		"additional file":                {second, add("writ/x.rego"), `"writ/x.rego" is in the bundle and not signed`},
+		"missing file": {second, func(path string) error {
 			return os.Remove(filepath.Join(path, "writ/access/access.rego"))
 		}, `"writ/access/access.rego" is signed and not in the bundle`},
 	} {

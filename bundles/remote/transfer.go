@@ -11,8 +11,8 @@ import (
 )
 
 var (
-	errStalled = errors.New("the transfer stands still")
-	errTooLong = errors.New("the transfer takes too long")
+	errStalled = errors.New("the transfer stalled")
+	errTooLong = errors.New("the transfer timed out")
 	errTooMuch = fmt.Errorf("more than %d bytes to transfer", maxPacked)
 )
 

@@ -62,7 +62,7 @@ func tarball(t *testing.T, b *bundles.Bundle) []byte {
 	return out.Bytes()
 }
 
-// with is a tarball with one more entry, or without its last one.
+// with returns a tarball with one more entry.
 func with(t *testing.T, archive []byte, name string, kind byte) []byte {
 	t.Helper()
 	unpacked, err := gzip.NewReader(bytes.NewReader(archive))
@@ -107,19 +107,19 @@ func TestHostileState(t *testing.T) {
 		content []byte
 		want    string
 	}{
-		{"stripped", tarball(t, plain), "not signed"},
-		{"swapped", tarball(t, &swapped), "not what was signed"},
-		{"by a revoked key", tarball(t, r.sign(t, plain, "revoked")), `key "revoked", which is revoked`},
-		{"a delta", with(t, archive, "patch.json", tar.TypeReg), `"patch.json": a delta bundle`},
-		{"a path out of it", with(t, archive, "../../etc/x.rego", tar.TypeReg), `"../../etc/x.rego"`},
-		{"an absolute path", with(t, archive, "/etc/x.rego", tar.TypeReg), `"/etc/x.rego"`},
-		{"a link", with(t, archive, "writ/x.rego", tar.TypeSymlink), `"writ/x.rego": not a regular file`},
-		{"a hard link", with(t, archive, "writ/x.rego", tar.TypeLink), `"writ/x.rego": not a regular file`},
-		{"a name twice", with(t, archive, "compiled/data.json", tar.TypeReg), `"compiled/data.json": duplicate`},
-		{"a name in other letters", with(t, archive, "writ/access/ACCESS.rego", tar.TypeReg), "only in case"},
-		{"a file more", with(t, archive, "writ/extensions/x.rego", tar.TypeReg), `"writ/extensions/x.rego" is in the bundle and not signed`},
-		{"half of it", archive[:len(archive)/2], "EOF"},
-		{"a link to a device", nil, "not a regular file"},
+		{"removed signature", tarball(t, plain), "not signed"},
+		{"signature of another bundle", tarball(t, &swapped), "not what was signed"},
+		{"signature by a revoked key", tarball(t, r.sign(t, plain, "revoked")), `key "revoked", which is revoked`},
+		{"delta bundle", with(t, archive, "patch.json", tar.TypeReg), `"patch.json": a delta bundle`},
+		{"path outside the bundle", with(t, archive, "../../etc/x.rego", tar.TypeReg), `"../../etc/x.rego"`},
+		{"absolute path", with(t, archive, "/etc/x.rego", tar.TypeReg), `"/etc/x.rego"`},
+		{"symbolic link", with(t, archive, "writ/x.rego", tar.TypeSymlink), `"writ/x.rego": not a regular file`},
+		{"hard link", with(t, archive, "writ/x.rego", tar.TypeLink), `"writ/x.rego": not a regular file`},
+		{"duplicate name", with(t, archive, "compiled/data.json", tar.TypeReg), `"compiled/data.json": duplicate`},
+		{"names that differ only in case", with(t, archive, "writ/access/ACCESS.rego", tar.TypeReg), "only in case"},
+		{"additional file", with(t, archive, "writ/extensions/x.rego", tar.TypeReg), `"writ/extensions/x.rego" is in the bundle and not signed`},
+		{"truncated bundle", archive[:len(archive)/2], "EOF"},
+		{"symbolic link to a device", nil, "not a regular file"},
 	}
 	ctx, revision := context.Background(), good.Manifest.Revision
 	aside := t.TempDir()

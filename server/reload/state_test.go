@@ -81,11 +81,11 @@ func TestCorruptState(t *testing.T) {
 		spoil func(t *testing.T, path string)
 		want  string
 	}{
-		{"cut short", edit(func(content []byte) []byte { return content[:len(content)/2] }), "the kept bundle.tar.gz"},
-		{"empty", edit(func([]byte) []byte { return nil }), "the kept bundle.tar.gz"},
-		{"a bit flipped", edit(func(content []byte) []byte { content[len(content)/2] ^= 1; return content }), "the kept bundle.tar.gz"},
+		{"truncated bundle", edit(func(content []byte) []byte { return content[:len(content)/2] }), "the kept bundle.tar.gz"},
+		{"empty file", edit(func([]byte) []byte { return nil }), "the kept bundle.tar.gz"},
+		{"flipped bit", edit(func(content []byte) []byte { content[len(content)/2] ^= 1; return content }), "the kept bundle.tar.gz"},
 		{"zeros, as after a crash", edit(func(content []byte) []byte { return make([]byte, len(content)) }), "the kept bundle.tar.gz"},
-		{"another bundle's data", func(t *testing.T, path string) {
+		{"data of another bundle", func(t *testing.T, path string) {
 			b := readBundle(t, path)
 			b.Files[bundles.DataPath] = bytes.Replace(b.Files[bundles.DataPath], []byte(`"a"`), []byte(`"z"`), 1)
 			writeBundle(t, path, b)
@@ -95,7 +95,7 @@ func TestCorruptState(t *testing.T) {
 			b.Files["compiled/tests/x_test.rego"] = []byte("package compiled.tests.x_test\n\ntest_x if nothing(1)\n")
 			writeBundle(t, path, b)
 		}, "undefined function nothing"},
-		{"a folder in its place", func(t *testing.T, path string) {
+		{"directory instead of the bundle", func(t *testing.T, path string) {
 			check(t, os.Remove(path))
 			check(t, os.Mkdir(path, 0o755))
 		}, "the kept bundle.tar.gz"},
@@ -126,8 +126,7 @@ func TestCorruptState(t *testing.T) {
 	documented(t, table)
 }
 
-// documented wants the table of the faults that are tried in docs/faults.md,
-// whole: a row that is tried and not there fails, and so does one that is not tried.
+// documented requires a table of exactly the tested faults in docs/faults.md.
 func documented(t *testing.T, rows [][]string) {
 	t.Helper()
 	page, err := os.ReadFile("../../docs/faults.md")
@@ -188,15 +187,15 @@ func TestFailingDisk(t *testing.T) {
 		disk func(f *os.File) (file, error)
 		want error
 	}{
-		{"no file can be made", func(f *os.File) (file, error) {
+		{"file cannot be created", func(f *os.File) (file, error) {
 			f.Close()
 			os.Remove(f.Name())
 			return nil, syscall.EROFS
 		}, syscall.EROFS},
-		{"full at once", func(f *os.File) (file, error) { return &faulty{File: f}, nil }, syscall.ENOSPC},
-		{"full in the middle", func(f *os.File) (file, error) { return &faulty{File: f, room: 1000}, nil }, syscall.ENOSPC},
-		{"not synced", func(f *os.File) (file, error) { return &faulty{File: f, room: enough, sync: syscall.EIO}, nil }, syscall.EIO},
-		{"not closed", func(f *os.File) (file, error) { return &faulty{File: f, room: enough, closing: syscall.EIO}, nil }, syscall.EIO},
+		{"file system full at the start of the write", func(f *os.File) (file, error) { return &faulty{File: f}, nil }, syscall.ENOSPC},
+		{"file system full within the write", func(f *os.File) (file, error) { return &faulty{File: f, room: 1000}, nil }, syscall.ENOSPC},
+		{"failed sync", func(f *os.File) (file, error) { return &faulty{File: f, room: enough, sync: syscall.EIO}, nil }, syscall.EIO},
+		{"failed close", func(f *os.File) (file, error) { return &faulty{File: f, room: enough, closing: syscall.EIO}, nil }, syscall.EIO},
 	}
 	var table [][]string
 	for _, row := range rows {
@@ -253,8 +252,8 @@ func TestLogOfFailingState(t *testing.T) {
 
 // Faults that have a test of their own.
 var (
-	cannotKeep = []string{"the folder of revisions cannot be written", "to go back to"}
-	cannotPin  = []string{"a pin cannot be written", "after a restart"}
+	cannotKeep = []string{"directory of revisions not writable", "to go back to"}
+	cannotPin  = []string{"pin not writable", "after a restart"}
 )
 
 // What can be written, but not be kept to go back to, is tried again without a new

@@ -62,23 +62,23 @@ func (f *flaky) spoils(w http.ResponseWriter, r *http.Request, change func([]byt
 	_, _ = w.Write(change(bytes.Clone(recorded.Body.Bytes())))
 }
 
-// upstream is where a server takes policy from.
+// upstream is the source of a server's policies.
 type upstream struct {
 	args []string // of the server
-	// publish makes documents, by which a user may get pods, the newest there are.
+	// publish publishes documents that let the user get pods.
 	publish func(user string)
 	faults  []fault
 }
 
-// fault sets in when it begins, before the next documents are published, which it
-// sees to. It lasts until what begin gives is called; then those documents are good.
+// fault is a fault of an upstream. begin starts the fault and then calls publish; end
+// ends the fault, after which the published documents are readable.
 type fault struct {
 	name  string
 	want  string // in the status; empty: as far as the server can know, nothing failed
 	begin func(publish func()) (end func())
 }
 
-// overHTTP are the faults of every source that is asked over HTTP.
+// overHTTP returns the faults that every HTTP source can have.
 func (f *flaky) overHTTP() []fault {
 	with := func(handle http.HandlerFunc) func(func()) func() {
 		return func(publish func()) func() {
@@ -88,13 +88,13 @@ func (f *flaky) overHTTP() []fault {
 		}
 	}
 	return []fault{
-		{"killed", "EOF", with(func(http.ResponseWriter, *http.Request) { panic(http.ErrAbortHandler) })},
-		{"cut", "EOF", with(func(w http.ResponseWriter, r *http.Request) {
+		{"connection closed", "EOF", with(func(http.ResponseWriter, *http.Request) { panic(http.ErrAbortHandler) })},
+		{"closed within the body", "EOF", with(func(w http.ResponseWriter, r *http.Request) {
 			f.spoils(w, r, func(body []byte) []byte { return body[:len(body)/2] })
 			_ = http.NewResponseController(w).Flush()
 			panic(http.ErrAbortHandler)
 		})},
-		{"corrupted", "127.0.0.1", with(func(w http.ResponseWriter, r *http.Request) {
+		{"corrupted body", "127.0.0.1", with(func(w http.ResponseWriter, r *http.Request) {
 			f.spoils(w, r, func(body []byte) []byte {
 				for i := range body {
 					body[i] ^= byte(i)
@@ -102,8 +102,8 @@ func (f *flaky) overHTTP() []fault {
 				return body
 			})
 		})},
-		{"a full disk there", "507", with(func(w http.ResponseWriter, _ *http.Request) { w.WriteHeader(http.StatusInsufficientStorage) })},
-		{"delayed", "", func(publish func()) func() {
+		{"507 Insufficient Storage", "507", with(func(w http.ResponseWriter, _ *http.Request) { w.WriteHeader(http.StatusInsufficientStorage) })},
+		{"slow response", "", func(publish func()) func() {
 			asked, late := make(chan struct{}, 1), make(chan struct{})
 			handle := http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 				select {
@@ -177,27 +177,27 @@ func gitUpstream(t *testing.T, local bool) upstream {
 	}
 	half := func(content []byte) []byte { return content[:len(content)/2] }
 	return upstream{[]string{"--policies", "git+file://" + bare + "//rbac?ref=main"}, publish, []fault{
-		{"gone", "does not exist", func(publish func()) func() {
+		{"missing repository", "does not exist", func(publish func()) func() {
 			done(os.Rename(bare, hidden))
 			at = hidden
 			publish()
 			at = bare
 			return func() { done(os.Rename(hidden, bare)) }
 		}},
-		{"a half written reference", "not found", spoilt(func() string { return "refs/heads/main" }, half)},
-		{"a half written file", "read policy.yaml", spoilt(object("HEAD:rbac/policy.yaml"), half)},
-		{"a corrupted folder", "read folder", spoilt(object("HEAD:rbac"), func(content []byte) []byte { content[len(content)-1] ^= 1; return content })},
+		{"truncated reference", "not found", spoilt(func() string { return "refs/heads/main" }, half)},
+		{"truncated file", "read policy.yaml", spoilt(object("HEAD:rbac/policy.yaml"), half)},
+		{"corrupted folder", "read folder", spoilt(object("HEAD:rbac"), func(content []byte) []byte { content[len(content)-1] ^= 1; return content })},
 	}}
 }
 
-// shelf is bundles that are built once, for all who publish them.
+// shelf caches built bundles, shared by the upstreams that publish them.
 type shelf struct {
 	*builder
 	mu    sync.Mutex // held while one is built
 	built map[string][]byte
 }
 
-// of is the bundle by which user-N may get pods, of sequence number N+1.
+// of returns the bundle that lets user-N get pods; its sequence number is N+1.
 func (s *shelf) of(user, key string) []byte {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -211,12 +211,12 @@ func (s *shelf) of(user, key string) []byte {
 	return s.built[user+key]
 }
 
-// bundleUpstream publishes signed bundles by a way of its own.
+// bundleUpstream is an upstream of signed bundles, which put stores.
 func bundleUpstream(s *shelf, f *flaky, location string, put func(content []byte)) upstream {
 	publish := func(user string) { put(s.of(user, "now")) }
 	return upstream{
 		[]string{"--bundle", location, "--keys", s.keys, "--plain-http"}, publish, append(f.overHTTP(),
-			fault{"unsigned", "not signed", func(publish func()) func() {
+			fault{"unsigned bundle", "not signed", func(publish func()) func() {
 				put(s.of("mallory", ""))
 				return publish
 			}}),
@@ -252,8 +252,8 @@ func registryUpstream(t *testing.T, s *shelf) upstream {
 	})
 }
 
-// While a fault lasts a server answers by the last good revision and says what is
-// wrong; when it is over the newest revision arrives by itself.
+// While a fault lasts, the server answers from the last good revision and reports the
+// error; afterwards it loads the newest revision without intervention.
 func TestAnswersOutliveFaults(t *testing.T) {
 	s := &shelf{builder: newBuilder(t), built: map[string][]byte{}}
 	table := "\n| source | fault | error |\n| --- | --- | --- |\n"
@@ -261,13 +261,13 @@ func TestAnswersOutliveFaults(t *testing.T) {
 		name string
 		upstream
 	}{
-		{"a git server", gitUpstream(t, false)},
-		{"a bare repository", gitUpstream(t, true)},
-		{"a web server", webUpstream(t, s)},
-		{"a registry", registryUpstream(t, s)},
+		{"git server", gitUpstream(t, false)},
+		{"bare repository", gitUpstream(t, true)},
+		{"HTTP server", webUpstream(t, s)},
+		{"registry", registryUpstream(t, s)},
 	} {
 		for _, f := range source.faults {
-			message := "none: the reading succeeds"
+			message := "none: the request succeeds"
 			if f.want != "" {
 				message = "`" + f.want + "`"
 			}
