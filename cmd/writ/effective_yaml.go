@@ -41,7 +41,8 @@ func bareDocument(found *effective.Effective, v effective.Variant) *yaml.Node {
 	}
 	if v.Detail != nil {
 		for i := range v.Detail.Rules {
-			enterRule(spec, &v.Detail.Rules[i])
+			rule := &v.Detail.Rules[i]
+			enterRule(spec, rule, v.Rules[rule.Key])
 		}
 	}
 	document := mappingNode()
@@ -59,8 +60,8 @@ func bareDocument(found *effective.Effective, v effective.Variant) *yaml.Node {
 	return document
 }
 
-// enterRule adds a rule at its path below spec.
-func enterRule(spec *yaml.Node, rule *tables.EffectiveRule) {
+// enterRule adds a rule, with the value to show, at its path below spec.
+func enterRule(spec *yaml.Node, rule *tables.EffectiveRule, value any) {
 	path := tables.RulePath(rule.Key)
 	for _, name := range path[:len(path)-1] {
 		inner := child(spec, name)
@@ -70,7 +71,7 @@ func enterRule(spec *yaml.Node, rule *tables.EffectiveRule) {
 		}
 		spec = inner
 	}
-	key := enter(spec, path[len(path)-1], valueNode(rule.Value))
+	key := enter(spec, path[len(path)-1], valueNode(value))
 	key.HeadComment = "# " + printable(tables.BareName(rule.Policy)+", "+rule.Source)
 }
 

@@ -10,6 +10,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/writ-policy/writ/server"
+	"github.com/writ-policy/writ/translator/jsontext"
 	"github.com/writ-policy/writ/translator/source"
 )
 
@@ -187,9 +188,19 @@ func (l logOptions) logger(w io.Writer) *slog.Logger {
 	}
 	o.Level = level
 	if l.form == "json" {
-		return slog.New(slog.NewJSONHandler(w, &o))
+		return slog.New(slog.NewJSONHandler(plainWriter{w}, &o))
 	}
 	return slog.New(slog.NewTextHandler(w, &o))
+}
+
+// plainWriter escapes characters that act on a terminal in lines of JSON.
+type plainWriter struct{ to io.Writer }
+
+func (w plainWriter) Write(line []byte) (int, error) {
+	if _, err := w.to.Write(jsontext.EscapeControls(line)); err != nil {
+		return 0, err
+	}
+	return len(line), nil
 }
 
 func serve(ctx context.Context, c server.Config) error {

@@ -292,3 +292,12 @@ func TestOpen(t *testing.T) {
 		})
 	}
 }
+
+// Characters that act on a terminal are escaped in the file, C1 control characters and
+// marks of direction too.
+func TestFileIsSafeOnTerminals(t *testing.T) {
+	line := string(encode([]event{{User: "a\u009b31m\u202e\x1b", Reason: "\u2028\x7f"}}))
+	if strings.ContainsAny(line, "\u009b\u202e\x1b\u2028\x7f") || !strings.Contains(line, `"a\u009b31m\u202e\u001b"`) {
+		t.Errorf("got %q", line)
+	}
+}

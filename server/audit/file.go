@@ -9,6 +9,7 @@ import (
 	"sync"
 
 	"github.com/writ-policy/writ/server/metrics"
+	"github.com/writ-policy/writ/translator/jsontext"
 )
 
 // file is a file that events are appended to.
@@ -74,7 +75,8 @@ func (f *file) close() error {
 	return f.open.Close()
 }
 
-// encode writes one event per line.
+// encode writes one event per line. Users read the file on terminals, so no character of
+// a request acts on one.
 func encode(events []event) []byte {
 	var b bytes.Buffer
 	encoder := json.NewEncoder(&b)
@@ -82,5 +84,5 @@ func encode(events []event) []byte {
 	for i := range events {
 		_ = encoder.Encode(&events[i]) // strings, numbers and a time: nothing can fail
 	}
-	return b.Bytes()
+	return jsontext.EscapeControls(b.Bytes())
 }

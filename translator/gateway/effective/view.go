@@ -80,7 +80,7 @@ func (v *view) variant(index int) Variant {
 	out.Detail = e
 	out.Policies = append(out.Policies, e.Policies...)
 	for i := range e.Rules {
-		out.Rules[e.Rules[i].Key] = e.Rules[i].Value
+		out.Rules[e.Rules[i].Key] = redact(e.Rules[i].Key, e.Rules[i].Value)
 		out.Sources[e.Rules[i].Key] = e.Rules[i].Policy
 	}
 	for i := range e.Replaced {
