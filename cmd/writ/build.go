@@ -80,12 +80,15 @@ func build(cmd *cobra.Command, s streams, dir string, o buildOptions) error {
 	if err != nil {
 		return err
 	}
+	err = progress.Do(cmd.Context(), progress.Check, func(context.Context) error { return r.checkBundle(b) })
+	if err != nil {
+		return err
+	}
 	if err := reportTo(s.err, "text", r); err != nil {
 		return err
 	}
-	err = progress.Do(cmd.Context(), progress.Check, func(context.Context) error { return bundles.Check(b) })
-	if err != nil {
-		return foundf("%v", err)
+	if r.list.HasErrors() {
+		return foundf("%s", summary(r.list))
 	}
 	if b, err = o.signing.signed(b); err != nil {
 		return err

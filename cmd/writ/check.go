@@ -3,12 +3,17 @@ package main
 import (
 	"context"
 	"fmt"
+	"strings"
 
 	"github.com/spf13/cobra"
+
+	"github.com/writ-policy/writ/bundles"
+	"github.com/writ-policy/writ/translator/progress"
 )
 
 const checkHelp = `check translates a policy directory and reports mistakes in its documents: file, line
-and column, a code, and what to type instead. It writes no files.
+and column, a code, and what to type instead. It compiles what it emits, so that documents
+without errors can be served. It writes no files.
 
 A directory without a single policy document is an error too, because an unmounted
 volume must not drop every rule. --allow-empty accepts it.
@@ -44,7 +49,49 @@ func check(ctx context.Context, s streams, dir string, documents documentFlags, 
 	if err != nil {
 		return err
 	}
+	if err := r.compile(ctx); err != nil {
+		return err
+	}
 	return writeReport(s, format, r)
+}
+
+// compile compiles the Rego that a translation emits, so that documents without errors
+// can be built and activated. Errors of a document's Rego are added to the diagnostics.
+func (r *translation) compile(ctx context.Context) error {
+	if r.result == nil || !emitsRego(r.result.Files) {
+		return nil
+	}
+	b, err := bundles.Build(r.result, bundles.BuildOptions{})
+	if err != nil {
+		return foundf("%v", err)
+	}
+	return progress.Do(ctx, progress.Check, func(context.Context) error { return r.checkBundle(b) })
+}
+
+// emitsRego reports whether files have Rego of documents. Without any there is nothing to
+// compile: the dispatch of extensions has no text of theirs.
+func emitsRego(files map[string][]byte) bool {
+	for path := range files {
+		if strings.HasSuffix(path, ".rego") && path != "compiled/extensions/dispatch.rego" {
+			return true
+		}
+	}
+	return false
+}
+
+// checkBundle checks the bundle of a translation. It returns an error only if the bundle is
+// not valid for a reason that no document explains.
+func (r *translation) checkBundle(b *bundles.Bundle) error {
+	err := bundles.Check(b)
+	if err == nil {
+		return nil
+	}
+	list := bundles.Diagnose(b, err)
+	if len(list) == 0 {
+		return foundf("%v", err)
+	}
+	r.list = append(r.list, list...).Sorted()
+	return nil
 }
 
 // writeReport writes the diagnostics to standard output, and for text the counts to

@@ -339,6 +339,8 @@ func (r *Reloader) activateIfNew(ctx context.Context, b *bundles.Bundle, list di
 		return outcome{result: metrics.Unchanged, list: list, bundle: b}
 	}
 	if err := r.activate(ctx, b); err != nil {
+		// The documents whose Rego is the reason are named.
+		list = slices.Concat(list, bundles.Diagnose(b, err)).Sorted()
 		return outcome{result: metrics.Refused, list: list, err: err}
 	}
 	return outcome{result: metrics.Activated, list: list, bundle: b}
