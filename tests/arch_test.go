@@ -55,6 +55,7 @@ var importers = map[string][]string{
 	"github.com/go-git/go-git/v5":              {"translator/source/git"},
 	"k8s.io/client-go":                         {"server/cluster"},
 	"github.com/spf13/cobra":                   {"cmd/writ"},
+	"github.com/KimMachineGun/automemlimit":    {"cmd/writ"},
 	"cel.dev/cel-go":                           {"translator/cel"},
 	"google.golang.org/grpc":                   {"server/envoy"},
 	"github.com/open-policy-agent/opa/v1/rego": {"server/engine"},

@@ -89,6 +89,7 @@ func newServe(s streams) *cobra.Command {
 			c.Git.User, c.Git.Password = os.Getenv(environmentPrefix+"GIT_USER"), os.Getenv(environmentPrefix+"GIT_PASSWORD")
 			c.Logger = logs.logger(s.progress)
 			s.progress.logTo(c.Logger)
+			limitMemory(c.Logger)
 			return serve(cmd.Context(), c)
 		},
 	}

@@ -15,10 +15,11 @@ import (
 )
 
 // Limits on a Rego file, whose parser recurses without one of its own that is
-// low enough.
+// low enough, and on the name of its package in bytes.
 const (
 	MaxRegoBytes = 1 << 20
 	maxRegoDepth = 300
+	maxName      = 253
 )
 
 // kinds are Rego files.
@@ -141,6 +142,11 @@ func (e *extensionReader) read(module *ast.Module) {
 		return
 	}
 	e.name = strings.Join(path, ".")
+	if len(e.name) > maxName {
+		e.outside = true // the name becomes a path in the bundle
+		e.fail(at, 0, diag.BadName, "", "package name of %d bytes: must be at most %d", len(e.name), maxName)
+		return
+	}
 	for _, part := range path {
 		if !syntax.IsIdentifier(part) {
 			e.outside = true // the name becomes a path in the bundle

@@ -15,9 +15,17 @@ var ServerFields = []string{
 	"selfLink", "ownerReferences", "finalizers",
 }
 
+// maxName bounds the name of a document in bytes, as an API server does.
+const maxName = 253
+
 // CheckName reports a name that is not a valid path segment, as Kubernetes requires for
-// RBAC objects, and whether the name is valid.
+// RBAC objects, or that is longer than maxName, and
+// whether the name is valid.
 func (d *Decoder) CheckName(n *Node, what string) bool {
+	if len(n.Value) > maxName {
+		d.Fail(n, diag.BadName, "", "%s %s: must be at most %d bytes", what, Quote(n.Value), maxName)
+		return false
+	}
 	return d.CheckForm(n, diag.BadName, what, content.IsPathSegmentName(n.Value))
 }
 
