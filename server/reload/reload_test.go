@@ -59,7 +59,7 @@ func TestReload(t *testing.T) {
 		{"a bug in the engine", func() { docs.set("crash") }, "a bug in the engine", "warn c", "refused, degraded true, 0 errors 0 warnings", 1},
 		{"the engine refuses", func() { docs.set("refused") }, "the engine refuses", "warn c", "refused, degraded true, 0 errors 0 warnings", 1},
 		{"is tried again too", func() {}, "the engine refuses", "warn c", "refused, degraded true, 0 errors 0 warnings", 1},
-		{"Rego that does not compile", func() { docs.set("rego x") }, "undefined function nothing", "warn c", "refused, degraded true, 0 errors 0 warnings", 1},
+		{"Rego that does not compile", func() { docs.set("rego x") }, "undefined function nothing", "warn c", "refused, degraded true, 1 errors 0 warnings", 1},
 		{"good documents at last", func() { docs.set("d") }, "", "d", "activated, degraded false, 0 errors 0 warnings, serves D", 1},
 		{"an earlier revision", func() { docs.set("a") }, "", "a", "activated, degraded false, 0 errors 0 warnings, serves A", 1},
 	}
