@@ -124,6 +124,7 @@ soak: build ## run the random tests millions of times, for hours
 	@WRIT_CEL_COMPARISONS=1000000 WRIT_CEL_SEED=$(SEED) $(GO_TEST) -timeout 24h ./translator/cel
 	@$(GO_TEST) -race -timeout 24h ./server/reload -reloads 20000 -seed $(SEED)
 	@$(GO_TEST) -timeout 24h ./tests/serving -run KilledWhileReloading -kills 500
+	@$(GO_TEST) -timeout 24h ./tests/serving -run MemoryUnderAttack -attack 5m
 
 release: ## build stripped binaries for each platform, with checksums, into RELEASE (bin/release)
 	$(step) 'release'

@@ -31,6 +31,10 @@ import (
 	"github.com/writ-policy/writ/translator/progress"
 )
 
+// smallRequest is how many values a request may have to find a quarter of the budget of
+// values reserved. A review has about thirty, and a pod some hundreds.
+const smallRequest = 1000
+
 // Server answers requests by documents or bundles. Run must be called at most once.
 type Server struct {
 	config    Config
@@ -57,7 +61,7 @@ func New(c Config) (*Server, error) {
 	if err := c.Validate(); err != nil {
 		return nil, err
 	}
-	s := &Server{config: c, log: c.Logger, metrics: metrics.New(), values: memory.NewBudget(c.MaxValuesInUse)}
+	s := &Server{config: c, log: c.Logger, metrics: metrics.New(), values: memory.NewReserved(c.MaxValuesInUse, smallRequest)}
 	if s.log == nil {
 		s.log = slog.New(slog.DiscardHandler)
 	}

@@ -25,6 +25,16 @@ func TestBudget(t *testing.T) {
 	}
 }
 
+func TestReserve(t *testing.T) {
+	b := NewReserved(100, 5)
+	if !b.Acquire(70) || b.Acquire(6) {
+		t.Error("a large claim must leave a quarter")
+	}
+	if !b.Acquire(5) || !b.Acquire(5) {
+		t.Error("a small claim must have the whole budget")
+	}
+}
+
 func TestListenerClosesConnectionsBeyondItsBound(t *testing.T) {
 	inner, err := net.Listen("tcp", "127.0.0.1:0")
 	if err != nil {

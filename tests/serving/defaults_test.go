@@ -82,6 +82,13 @@ func checkDefaults(t *testing.T) {
 // serve starts writ on a free port of this machine, ready when it returns.
 func serve(t *testing.T, args ...string) (address string) {
 	t.Helper()
+	address, _ = startProcess(t, args...)
+	return address
+}
+
+// startProcess is serve, and returns the process.
+func startProcess(t *testing.T, args ...string) (address string, running *os.Process) {
+	t.Helper()
 	listener, err := net.Listen("tcp", "127.0.0.1:0")
 	if err != nil {
 		t.Fatal(err)
@@ -110,7 +117,7 @@ func serve(t *testing.T, args ...string) (address string) {
 		if answer, err := http.Get("http://" + address + "/readyz"); err == nil {
 			_ = answer.Body.Close()
 			if answer.StatusCode == http.StatusOK {
-				return address
+				return address, command.Process
 			}
 		}
 		if time.Now().After(deadline) {
