@@ -21,10 +21,7 @@ they grant too much, deny rules that deny more than they seem to.
 With --author and --author-group it also reports a change that grants more than its
 author has: every rule of a new or changed role, and every rule that a new or changed
 binding grants, must be covered by the author's own permissions in the same scope. An
-author who may escalate or bind the role is exempt. A denial that goes away counts as a
-grant: a deny rule, a deny policy, an override of pod security, an extension, a policy
-that limits what the author sees, an AuthPolicy of a path that is removed or changed.
-Documents are compared for that, so that it may report too much. --base is the directory before the
+author who may escalate or bind the role is exempt. --base is the directory before the
 change. It determines which documents changed and what the author may do; without it
 every document is new.
 
