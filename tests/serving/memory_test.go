@@ -117,8 +117,8 @@ func (a *attack) post(address, path, media string, body func() io.Reader) {
 	})
 }
 
-// halves begins calls on one connection and sends all but the last byte of each message.
-func (a *attack) halves(address string, calls int) {
+// sendHalf begins calls on one connection and sends all but the last byte of each message.
+func (a *attack) sendHalf(address string, calls int) {
 	protocols := new(http.Protocols)
 	protocols.SetUnencryptedHTTP2(true)
 	transport := &http.Transport{Protocols: protocols}
@@ -180,7 +180,7 @@ func TestMemoryUnderAttack(t *testing.T) {
 				a.post(address, "/v1/decisions/visibility", "application/x-ndjson", func() io.Reader { return new(items) })
 			}
 		},
-		"half messages": func(a *attack, _, proxies string) { a.halves(proxies, 250) },
+		"half messages": func(a *attack, _, proxies string) { a.sendHalf(proxies, 250) },
 		"all together": func(a *attack, address, proxies string) {
 			for range 5 {
 				for _, body := range hostileBodies {
@@ -190,7 +190,7 @@ func TestMemoryUnderAttack(t *testing.T) {
 			for range 49 {
 				a.post(address, "/v1/decisions/visibility", "application/x-ndjson", func() io.Reader { return new(items) })
 			}
-			a.halves(proxies, 250)
+			a.sendHalf(proxies, 250)
 		},
 	}
 	for name, begin := range attacks {
