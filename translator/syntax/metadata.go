@@ -19,8 +19,7 @@ var ServerFields = []string{
 const maxName = 253
 
 // CheckName reports a name that is not a valid path segment, as Kubernetes requires for
-// RBAC objects, or that is longer than maxName, and
-// whether the name is valid.
+// RBAC objects, or that is longer than maxName. It returns whether the name is valid.
 func (d *Decoder) CheckName(n *Node, what string) bool {
 	if len(n.Value) > maxName {
 		d.Fail(n, diag.BadName, "", "%s %s: must be at most %d bytes", what, Quote(n.Value), maxName)
