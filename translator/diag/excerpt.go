@@ -27,7 +27,7 @@ var widths = &runewidth.Condition{StrictEmojiNeutral: true}
 // in columns of the terminal. Width 0 means no mark. Length 0 counts as 1.
 func excerpt(line []byte, column, length int) (text string, from, width int) {
 	var out strings.Builder
-	rest, index := line, 1 // index is the number of the next rune, from 1
+	rest, index := mask(line), 1 // index is the number of the next rune, from 1
 	if column > excerptLead && utf8.RuneCount(line) > excerptWidth {
 		for ; index < column-excerptLead; index++ {
 			_, size := utf8.DecodeRune(rest)
