@@ -16,7 +16,7 @@ func decodeKubernetesBinding(d *syntax.Decoder, c *syntax.Cursor, b *KubernetesB
 		decodeKubernetesSubject(d, n, b)
 	}
 	if c.Value("subjects").Empty() {
-		d.Warn(c.At, diag.NoSubjects, "", "%s %s binds nobody", b.Kind, syntax.Quote(b.Name))
+		d.Warn(c.At, diag.NoSubjects, "", "%s %s has no subjects", b.Kind, syntax.Quote(b.Name))
 	}
 	return referred
 }
@@ -135,6 +135,6 @@ func decodeServiceAccount(d *syntax.Decoder, c *syntax.Cursor, b *KubernetesBind
 // checkLiteralStar warns about "*" as a subject, which is a name and not a pattern.
 func checkLiteralStar(d *syntax.Decoder, n *syntax.Node, what string) {
 	if n.Value == "*" {
-		d.Warn(n, diag.LiteralStar, "subjects are no patterns; bind a group that everybody is in", "\"*\" names the %s \"*\", not everybody", syntax.Fold(what))
+		d.Warn(n, diag.LiteralStar, "subjects are not patterns; bind a group that all users have", "\"*\" is the name of a %s, not a pattern", syntax.Fold(what))
 	}
 }

@@ -109,7 +109,7 @@ func decodeOriginBinding(d *syntax.Decoder, c *syntax.Cursor, h syntax.Header, i
 	referred := decodeOriginReference(d, c, b)
 	b.Users, b.Groups = decodeNames(d, c, "userNames", "user"), decodeNames(d, c, "groupNames", "group")
 	if len(b.Users)+len(b.Groups) == 0 && c.Value("userNames").Empty() && c.Value("groupNames").Empty() {
-		d.Warn(c.At, diag.NoSubjects, "", "RoleBinding %s binds nobody", syntax.Quote(h.Name))
+		d.Warn(c.At, diag.NoSubjects, "", "RoleBinding %s has no subjects", syntax.Quote(h.Name))
 	}
 	if identified && referred {
 		d.Out = append(d.Out, b)
@@ -122,7 +122,7 @@ func decodeNames(d *syntax.Decoder, c *syntax.Cursor, name, what string) []strin
 	var out []string
 	for _, n := range items {
 		if n.Value == "" {
-			d.Fail(n, diag.BadValue, "", "an empty string in %s names nobody", name)
+			d.Fail(n, diag.BadValue, "", "entries of %s must not be empty", name)
 			continue
 		}
 		checkLiteralStar(d, n, what)
@@ -205,6 +205,6 @@ func decodeLastModified(d *syntax.Decoder, c *syntax.Cursor) {
 		return
 	}
 	if _, err := time.Parse(time.RFC3339, n.Value); err != nil {
-		c.Fail(n, diag.BadValue, `write it like "2015-01-20T10:00:00Z"`, "lastModified %s is no time of RFC 3339", syntax.Quote(n.Value))
+		c.Fail(n, diag.BadValue, `write it like "2015-01-20T10:00:00Z"`, "lastModified %s must be an RFC 3339 time", syntax.Quote(n.Value))
 	}
 }

@@ -93,7 +93,7 @@ func checkVerb(d *syntax.Decoder, verb string, n *syntax.Node) string {
 		return problem
 	}
 	if !verbForm.MatchString(verb) {
-		return "is no verb: letters, digits and \"-\", a letter first"
+		return "is not a verb: letters, digits and \"-\", a letter first"
 	}
 	if !slices.Contains(knownVerbs, verb) {
 		hint := "a verb of your own stays as it is"
@@ -117,7 +117,7 @@ func checkKind(d *syntax.Decoder, kind string, _ *syntax.Node) string {
 		return problem
 	}
 	if !kindForm.MatchString(kind) {
-		return "is no kind: KIND, KIND/SUBRESOURCE, */SUBRESOURCE or *"
+		return "is not a kind: KIND, KIND/SUBRESOURCE, */SUBRESOURCE or *"
 	}
 	return ""
 }

@@ -77,7 +77,7 @@ func TestEmitTests(t *testing.T) {
 	content := string(files[want[1]])
 	for _, row := range []string{
 		`"rule 0": {"request": `, `"request": {"apiGroup": "", "groups": ["g"], "resource": "pods", "subresource": "", "user": "", "verb": "get"}`,
-		`"verb": "writ-other-verb"`, `"user": "writ:nobody"`,
+		`"verb": "writ-other-verb"`, `"user": "writ:unbound"`,
 	} {
 		if !strings.Contains(content, row) {
 			t.Errorf("%s is not in\n%s", row, content)

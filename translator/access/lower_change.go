@@ -96,7 +96,7 @@ func (c *change) apply(a *tables.Access) {
 func listed(before []string, bindings map[string]bool) *[]string {
 	list := make([]string, 0, len(before)+len(bindings))
 	for _, key := range before {
-		if _, told := bindings[key]; !told {
+		if _, changed := bindings[key]; !changed {
 			list = append(list, key)
 		}
 	}

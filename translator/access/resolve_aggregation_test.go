@@ -40,7 +40,7 @@ func resources(r *Resolved) map[string][]string {
 }
 
 // Roles reached through selectors, found by repeating until nothing changes, are
-// what a role holds: rings and chains of any form included.
+// what a role holds: cycles and chains of any form included.
 func TestAggregationIsTheLeastFixedPoint(t *testing.T) {
 	values := []string{"a", "b", "c"}
 	rapid.Check(t, func(t *rapid.T) {

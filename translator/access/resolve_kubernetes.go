@@ -86,7 +86,7 @@ func (r *resolver) unused(h *syntax.Header) {
 		Position: h.At,
 		Severity: diag.Warning,
 		Code:     diag.UnboundRole,
-		Message:  directory.Title(h) + " is bound by nobody",
+		Message:  directory.Title(h) + " is not bound by any binding",
 		Hint:     "bind it or remove it",
 	})
 }

@@ -35,7 +35,7 @@ func TestOrderOfDocumentsDoesNotMatter(t *testing.T) {
 	}
 	want, wantList := resolveDocuments(documents)
 	if countOf(wantList, diag.Duplicate) != 20 || countOf(wantList, diag.DanglingRole) != 19 {
-		t.Fatalf("got %v, too little to tell an order", wantList)
+		t.Fatalf("got %v, want enough diagnostics to compare the order", wantList)
 	}
 	slices.Reverse(documents)
 	got, gotList := resolveDocuments(documents)

@@ -107,7 +107,7 @@ func roleRows(access *tables.Access, role tables.Role, by bearer) []testRow {
 func identify(request map[string]any, subject string) {
 	if _, other := request[otherRequester]; other {
 		delete(request, otherRequester)
-		request["user"] = "writ:nobody"
+		request["user"] = "writ:unbound"
 		return
 	}
 	request["user"] = ""

@@ -50,7 +50,7 @@ func decodeDecisionSpec(d *syntax.Decoder, c *syntax.Cursor, t *DecisionTest) {
 	if now := c.Text("now"); now != nil {
 		t.Now = now.Value
 		if _, err := time.Parse(time.RFC3339, now.Value); err != nil {
-			c.Fail(now, diag.BadValue, `write it like "2026-01-20T10:00:00Z"`, "now %s is no time of RFC 3339", syntax.Quote(now.Value))
+			c.Fail(now, diag.BadValue, `write it like "2026-01-20T10:00:00Z"`, "now %s must be an RFC 3339 time", syntax.Quote(now.Value))
 		}
 	}
 	cases, at := c.List("cases")

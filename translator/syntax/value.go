@@ -58,7 +58,7 @@ func (d *Decoder) number(n *Node) (any, bool) {
 	case err == nil && !math.IsInf(f, 0) && !math.IsNaN(f):
 		return json.Number(strconv.FormatFloat(f, 'g', -1, 64)), true
 	}
-	d.Fail(n, diag.BadValue, "", "number %s is none of JSON's", Quote(n.Value))
+	d.Fail(n, diag.BadValue, "", "number %s cannot be represented in JSON", Quote(n.Value))
 	return nil, false
 }
 
@@ -106,7 +106,7 @@ func (d *Decoder) Encoded(n *Node) []byte {
 	}
 	out, err := json.Marshal(v)
 	if err != nil {
-		d.Fail(n, diag.BadValue, "", "%s is none of JSON's values: %v", Describe(n), err)
+		d.Fail(n, diag.BadValue, "", "%s cannot be represented in JSON: %v", Describe(n), err)
 		return nil
 	}
 	return out

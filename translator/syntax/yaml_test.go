@@ -176,7 +176,7 @@ func TestSyntaxErrors(t *testing.T) {
 		{"JSON: a bare minus", "f.json", `[-]`, 1, 3, "a digit is expected"},
 		{"JSON: NaN", "f.json", `[NaN]`, 1, 2, "a value is expected"},
 		{"JSON: a duplicate key", "f.json", "{\"a\": 1,\n \"\\u0061\": 2}", 2, 2, `duplicate key "a", first on line 1`},
-		{"JSON: in a YAML file a half pair is no YAML either", "f.yaml", `{"a": "\ud83d"}`, 1, 8, "invalid Unicode character escape"},
+		{"JSON: in a YAML file half a surrogate pair is invalid too", "f.yaml", `{"a": "\ud83d"}`, 1, 8, "invalid Unicode character escape"},
 	}
 	for _, test := range tests {
 		t.Run(test.name, func(t *testing.T) {

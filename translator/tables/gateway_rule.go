@@ -69,7 +69,7 @@ type GatewayItem struct {
 	Header bool   // below headers, else below filters
 	Key    string // under which the decision has it
 	Plain  *RequestValue
-	// Properties are those of a JSON object, by name; nil where it is none.
+	// Properties are those of a JSON object, by name; nil for an item of another form.
 	Properties map[string]RequestValue
 }
 

@@ -68,7 +68,7 @@ func TestGlobIsAnExpression(t *testing.T) {
 		}
 	}
 	if fitted < 1000 {
-		t.Errorf("got %d values that fit, want enough to tell", fitted)
+		t.Errorf("got %d values that fit, want enough for a comparison", fitted)
 	}
 }
 

@@ -109,7 +109,7 @@ func decodeAccessIdentity(d *syntax.Decoder, c *syntax.Cursor, p *MonitorAccessP
 			decodeAccountSubject(d, n, p)
 		}
 		if len(p.Users)+len(p.Groups)+len(p.ServiceAccounts) == 0 && !d.WrongSince(before) {
-			d.Warn(s.At, diag.NoSubjects, "name users, groups or serviceAccounts", "subjects names nobody: the policy is about nobody")
+			d.Warn(s.At, diag.NoSubjects, "name users, groups or serviceAccounts", "subjects is empty: the policy applies to no one")
 		}
 		s.Done()
 	}

@@ -47,7 +47,7 @@ func checkRegularExpression(d *syntax.Decoder, n *syntax.Node, name string) bool
 	if strings.Contains(n.Value, "(?!") || strings.Contains(n.Value, "(?=") || strings.Contains(n.Value, "(?<") {
 		hint = "RE2 has no lookaround; name what is meant, or use a rule before this one"
 	}
-	d.Fail(n, diag.BadPattern, hint, "%s %s is no regular expression: %s", name, syntax.Quote(n.Value), problem)
+	d.Fail(n, diag.BadPattern, hint, "%s %s: invalid regular expression: %s", name, syntax.Quote(n.Value), problem)
 	return false
 }
 

@@ -203,6 +203,6 @@ func (s *sourceReader) known(n *syntax.Node, what string, more ...string) string
 	if near := diag.Suggest(n.Value, candidates); near != "" {
 		hint = "did you mean " + syntax.Quote(near) + "?"
 	}
-	s.Fail(n, diag.DanglingField, hint, "%s names %s, which is no field", what, syntax.Quote(n.Value))
+	s.Fail(n, diag.DanglingField, hint, "%s names %s, which is not a field", what, syntax.Quote(n.Value))
 	return ""
 }

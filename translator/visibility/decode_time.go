@@ -41,9 +41,9 @@ func decodeMoment(d *syntax.Decoder, c *syntax.Cursor, name string, deny bool) *
 	case ok:
 		return &Moment{d.Text(n), &t}
 	case deny:
-		d.Fail(n, diag.BadValue, hint, "%s %s is no time of RFC 3339, and a Deny must not be skipped", name, syntax.Quote(n.Value))
+		d.Fail(n, diag.BadValue, hint, "%s %s must be an RFC 3339 time: a Deny policy must not be skipped", name, syntax.Quote(n.Value))
 	default:
-		d.Warn(n, diag.MalformedTime, hint, "%s %s is no time of RFC 3339: the policy never holds", name, syntax.Quote(n.Value))
+		d.Warn(n, diag.MalformedTime, hint, "%s %s must be an RFC 3339 time: the policy never applies", name, syntax.Quote(n.Value))
 	}
 	return &Moment{d.Text(n), nil}
 }

@@ -139,7 +139,7 @@ func (r *resolver) knownAggregations(list string, names []syntax.Text, source *M
 		if r.Partial {
 			continue // the source may be invalid and not in the list
 		}
-		d := diagnosticAt(name, diag.UnknownAggregation, "%s names %q, which is no aggregation of %s", list, name.Value, directory.Title(&source.Header))
+		d := diagnosticAt(name, diag.UnknownAggregation, "%s names %q, which is not an aggregation of %s", list, name.Value, directory.Title(&source.Header))
 		d.Severity = diag.Warning
 		d.Hint = "names are compared as a whole"
 		if r.MaySuggest() {

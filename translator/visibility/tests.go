@@ -59,7 +59,7 @@ func visibilityRows(p *tables.VisibilityPolicy) []visibilityRow {
 	add := func(note string, index int, r *tables.VisibilityRule, hit cluster) {
 		miss := visibilityRequest(otherCluster, subjects[0])
 		if decidingRule(p, otherCluster) == index {
-			miss = visibilityRequest(hit, "user:writ:nobody")
+			miss = visibilityRequest(hit, "user:writ:unbound")
 		}
 		rows = append(rows,
 			visibilityRow{note, true, index, visibilityRequest(hit, subjects[0]), r.Permissions, visibilities(r)},
@@ -95,7 +95,7 @@ func visibilityRequest(c cluster, subject string) map[string]any {
 		request["user"] = user
 	} else {
 		// Groups without a user are not a principal.
-		request["user"], request["groups"] = "writ:nobody", []string{strings.TrimPrefix(subject, "group:")}
+		request["user"], request["groups"] = "writ:unbound", []string{strings.TrimPrefix(subject, "group:")}
 	}
 	return request
 }
