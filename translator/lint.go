@@ -3,7 +3,11 @@ package translator
 import (
 	"github.com/writ-policy/writ/translator/access"
 	"github.com/writ-policy/writ/translator/diag"
+	"github.com/writ-policy/writ/translator/directory"
+	"github.com/writ-policy/writ/translator/extension"
+	"github.com/writ-policy/writ/translator/gateway/document"
 	"github.com/writ-policy/writ/translator/lint"
+	"github.com/writ-policy/writ/translator/syntax"
 	"github.com/writ-policy/writ/translator/tables"
 )
 
@@ -13,14 +17,31 @@ func Lint(r *Result) diag.List {
 }
 
 // LintAuthor returns an error for every rule that the author of the change from
-// base to r gives away without holding it. Base may be nil: then all documents
-// are new, and what the author holds is read from them too.
+// base to r gives away without holding it, and for every denial that goes away for the
+// author. Base may be nil: then all documents are new, what the author holds is read
+// from them too, and no denial goes away.
 func LintAuthor(r, base *Result, author lint.Author) diag.List {
 	var before *tables.Access
 	if base != nil {
 		before = tables.Of[*tables.Access](base.Tables)
 	}
-	return capped(lint.Escalation(r.grants, tables.Of[*tables.Access](r.Tables), before, author))
+	list := lint.Escalation(r.grants, tables.Of[*tables.Access](r.Tables), before, author)
+	if base != nil {
+		list = append(list, lint.Relaxed(revisionOf(r), revisionOf(base), author)...).Sorted()
+	}
+	return capped(list)
+}
+
+// revisionOf returns what lint compares of a result.
+func revisionOf(r *Result) lint.Revision {
+	out := lint.Revision{Tables: r.Tables, Extensions: make(map[string]string), Routes: make(map[string]string)}
+	for _, e := range directory.DocumentsOf[*extension.Extension](r.Directory) {
+		out.Extensions[e.File] = string(e.Source)
+	}
+	for _, route := range directory.DocumentsOf[*document.HTTPRoute](r.Directory) {
+		out.Routes[route.Namespace+"/"+route.Name] = syntax.Source(route.At)
+	}
+	return out
 }
 
 // grantsOf returns the roles and bindings of a directory, which lint reads.

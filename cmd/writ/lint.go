@@ -21,7 +21,10 @@ they grant too much, deny rules that deny more than they seem to.
 With --author and --author-group it also reports a change that grants more than its
 author has: every rule of a new or changed role, and every rule that a new or changed
 binding grants, must be covered by the author's own permissions in the same scope. An
-author who may escalate or bind the role is exempt. --base is the directory before the
+author who may escalate or bind the role is exempt. A denial that goes away counts as a
+grant: a deny rule, a deny policy, an override of pod security, an extension, a policy
+that limits what the author sees, an AuthPolicy of a path that is removed or changed.
+Documents are compared for that, so that it may report too much. --base is the directory before the
 change. It determines which documents changed and what the author may do; without it
 every document is new.
 
@@ -95,20 +98,34 @@ func lintAuthor(ctx context.Context, s streams, r *translation, o lintOptions) e
 		}
 		base, asked = before.result, before.result
 	}
-	b, err := bundles.Build(asked, bundles.BuildOptions{Version: programVersion()})
-	if err != nil {
+	author := lint.Author{User: o.author, Groups: o.groups}
+	var err error
+	if author.May, err = decider(ctx, asked); err != nil {
 		return err
+	}
+	if base != nil {
+		if author.MayNow, err = decider(ctx, r.result); err != nil {
+			return err
+		}
+	}
+	r.list = append(r.list, translator.LintAuthor(r.result, base, author)...)
+	return nil
+}
+
+// decider returns what decides access requests by a revision.
+func decider(ctx context.Context, result *translator.Result) (func(lint.Question) bool, error) {
+	b, err := bundles.Build(result, bundles.BuildOptions{Version: programVersion()})
+	if err != nil {
+		return nil, err
 	}
 	e, err := activate(ctx, b, engine.Options{})
 	if err != nil {
-		return fmt.Errorf("activate: %w", err)
+		return nil, fmt.Errorf("activate: %w", err)
 	}
-	author := lint.Author{User: o.author, Groups: o.groups, May: func(q lint.Question) bool {
+	return func(q lint.Question) bool {
 		return e.Access(ctx, &decision.Request{
-			User: q.User, Groups: q.Groups, Verb: q.Verb, APIGroup: q.APIGroup,
-			Resource: q.Resource, Namespace: q.Namespace, Name: q.Name,
+			User: q.User, Groups: q.Groups, Verb: q.Verb, APIGroup: q.APIGroup, Resource: q.Resource, Subresource: q.Subresource,
+			Namespace: q.Namespace, Name: q.Name, Cluster: q.Cluster, Tenant: q.Tenant,
 		}).Allowed
-	}}
-	r.list = append(r.list, translator.LintAuthor(r.result, base, author)...)
-	return nil
+	}, nil
 }

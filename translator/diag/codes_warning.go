@@ -90,7 +90,10 @@ bindings. A role with "*" for everything is not reported, because its power is o
 		Summary: "the author grants a permission that the author does not have",
 		Text: `Kubernetes rejects a role or binding that grants more than its author has, unless the author may
 escalate or bind. Each new or changed rule is checked in the same way against the base. The
-message lists the missing permissions.`,
+message lists the missing permissions. A denial that goes away for the author is reported too: a deny
+rule, a deny policy, an override of pod security, an extension, a policy that limits what the author
+sees, an AuthPolicy of a path. Documents are compared for that, so that some changes are reported
+that permit nothing new.`,
 		Example: `# the author may only read pods
 rules:
   - {apiGroups: [""], resources: [secrets], verbs: [get]}`,
