@@ -83,7 +83,7 @@ func (e *effectiveEmitter) authorization() {
 		e.out.WriteString("\noutcomes := {}\n")
 	}
 	states := []string{e.state}
-	var group []string // of one priority: that its verdicts are no denials
+	var group []string // of one priority: that its verdicts do not deny
 	for i, rule := range rules {
 		id, verdict := regotext.Quote(rule.Name), fmt.Sprintf("_verdict_%d", i)
 		var conditions []string

@@ -14,7 +14,7 @@ import (
 func (g *lowerer) checks() {
 	g.failures()
 	g.patternRefs()
-	g.stand()
+	g.computeStatus()
 	if g.partial {
 		return
 	}
@@ -34,16 +34,16 @@ func (g *lowerer) checks() {
 // failures reports merge conditions that fail, each once. Where a policy has mistakes
 // its values are not what was meant, and say nothing.
 func (g *lowerer) failures() {
-	told := make(map[*document.Block]bool)
+	reported := make(map[*document.Block]bool)
 	for _, f := range g.folded {
 		if f.path == "" || slices.ContainsFunc(f.policies, func(p *inherited) bool { return p.Document.Mistaken }) {
 			continue
 		}
 		for _, failed := range f.failures {
-			if told[failed.block] {
+			if reported[failed.block] {
 				continue
 			}
-			told[failed.block] = true
+			reported[failed.block] = true
 			failed.policy.reject()
 			g.list.Add(diag.Diagnostic{
 				Position: failed.block.When.At,
@@ -66,7 +66,7 @@ func (p *inherited) reject() {
 // patternRefs reports references that the effective policy of some path cannot
 // resolve, each once.
 func (g *lowerer) patternRefs() {
-	told := make(map[diag.Position]bool)
+	reported := make(map[diag.Position]bool)
 	for _, f := range g.folded {
 		if f.path == "" {
 			continue
@@ -74,10 +74,10 @@ func (g *lowerer) patternRefs() {
 		for _, rule := range f.effective.Rules {
 			h := f.rules[rule.Key]
 			for _, ref := range h.rule.PatternRefs {
-				if _, ok := f.rules["patterns."+ref.Value]; ok || told[ref.At] {
+				if _, ok := f.rules["patterns."+ref.Value]; ok || reported[ref.At] {
 					continue
 				}
-				told[ref.At] = true
+				reported[ref.At] = true
 				h.policy.reject()
 				g.list.Add(diag.Diagnostic{
 					Position: ref.At,
@@ -131,7 +131,7 @@ func (f *fold) declaredAbove(above map[*inherited]map[string]declaration) {
 
 // unsets warns of entries of unset that take nothing away on any path.
 func (g *lowerer) unsets(p *inherited, above map[string]declaration) {
-	if !p.standing.onPath {
+	if !p.status.onPath {
 		return
 	}
 	for _, key := range p.Document.Unset {
@@ -143,7 +143,7 @@ func (g *lowerer) unsets(p *inherited, above map[string]declaration) {
 		case declared.override:
 			d.Code = diag.UnsetOverride
 			d.Message = fmt.Sprintf("%s cannot be unset: above, it is an override", key.Value)
-			d.Hint = "leave it out: only whoever is above can change an override"
+			d.Hint = "leave it out: only the policy above can change an override"
 		default:
 			d.Code = diag.UnsetNothing
 			d.Message = fmt.Sprintf("unset of %s has no effect: no higher policy declares it", key.Value)

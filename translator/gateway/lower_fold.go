@@ -55,7 +55,7 @@ type state struct {
 	unset map[string][]*inherited
 	// lower is how many policies have been folded before.
 	lower int
-	// filled counts the rules that are no patterns and conditions.
+	// filled counts the rules other than patterns and conditions.
 	filled int
 }
 

@@ -101,7 +101,7 @@ func TestFold(t *testing.T) {
 		{"no say by a condition", []string{"defaults merge x", "overrides merge y; unset x", "bare z"}, "y:b z:c", "x:a unset b"},
 		{"no say where the condition does not hold", []string{"defaults merge x", "overrides merge y if false; unset x", "bare z"}, "x:a z:c", "y:b condition "},
 
-		{"patterns and conditions are no rules", []string{"defaults x", "bare v patterns.p; unset v", "defaults w; unset v"}, "w:c", "x:a atomic-default c; v:b unset c; patterns.p:b atomic-default c"},
+		{"patterns and conditions do not count as rules", []string{"defaults x", "bare v patterns.p; unset v", "defaults w; unset v"}, "w:c", "x:a atomic-default c; v:b unset c; patterns.p:b atomic-default c"},
 		{"what only holds patterns is empty", []string{"defaults x", "defaults v patterns.p", "unset v"}, "x:a", "v:b unset c"},
 		{"a merged condition for lower rules", []string{"defaults merge when", "bare x"}, "when:a x:b", ""},
 

@@ -12,12 +12,12 @@ const (
 )
 
 // holds reports whether the merge condition of a block is true of what has been
-// folded by now. One that fails does not, and is written down: it is an error where
+// folded by now. One that fails does not, and is recorded: it is an error if
 // there is such a path.
 func (s *state) holds(p *inherited, b *document.Block, ownDefaults bool) bool {
 	condition := p.condition(b)
 	if condition == nil {
-		return false // its text is at fault, which is told where it was read
+		return false // its text is invalid, which is reported where it was read
 	}
 	holds, err := condition.Holds(s.self(ownDefaults))
 	if err != nil {

@@ -24,8 +24,8 @@ type inherited struct {
 	// conditions are the merge conditions of blocks, compiled when they are asked
 	// for.
 	conditions map[*document.Block]*cel.Merge
-	// standing is what becomes of it over all paths.
-	standing standing
+	// status is the status over all paths.
+	status policyStatus
 }
 
 // declaration says which blocks of a policy have a rule.
@@ -64,7 +64,7 @@ func (g *lowerer) attach(policies []ResolvedPolicy) {
 	})
 	for _, p := range g.policies {
 		if p.Rejected != "" {
-			g.partial = true // what is left out is no reason for a warning
+			g.partial = true // a rejected policy must not cause warnings
 		}
 		if p.Gateway == nil && p.Route == nil || p.Rejected == tables.Conflicted || p.Rejected == tables.TargetNotFound {
 			continue
@@ -157,7 +157,7 @@ func (g *lowerer) policyTables() []tables.GatewayPolicy {
 		out[i] = tables.GatewayPolicy{
 			Kind: d.Kind, Namespace: d.Namespace, Name: d.Name,
 			Target: p.target, Level: p.level, Source: syntax.Source(d.At),
-			Conditions: p.status(),
+			Conditions: p.conditionList(),
 			Blocks:     make([]tables.GatewayBlock, len(d.Blocks)),
 		}
 		for j, b := range d.Blocks {

@@ -15,9 +15,9 @@ type names map[string]bool
 
 func (n names) sorted() []string { return slices.Sorted(maps.Keys(n)) }
 
-// standing is what becomes of a policy over all paths. The zero value is of one on
-// no path.
-type standing struct {
+// policyStatus is the status of a policy over all paths. The zero value is that of a
+// policy without a path.
+type policyStatus struct {
 	onPath bool
 	lives  bool // some rule of it does, somewhere
 	// accounted says that some rule counts: its block applied somewhere, or it lives.
@@ -31,17 +31,17 @@ type standing struct {
 	kept  bool
 }
 
-// stand works out the standing of all policies. Each set of policies counts once: of
-// its paths one is like the other.
-func (g *lowerer) stand() {
+// computeStatus computes the status of all policies. Each distinct set of policies is
+// counted once, because all its paths get the same result.
+func (g *lowerer) computeStatus() {
 	for _, f := range g.folded {
 		if f.path != "" {
-			f.stand()
+			f.computeStatus()
 		}
 	}
 }
 
-func (f *fold) stand() {
+func (f *fold) computeStatus() {
 	lost := make(map[string][]*tables.Replacement)
 	for i := range f.effective.Replaced {
 		r := &f.effective.Replaced[i]
@@ -57,15 +57,15 @@ func (f *fold) stand() {
 	}
 	higher := make(map[*inherited]bool, len(f.policies))
 	for _, p := range f.policies {
-		p.standing.count(f, p, lost[p.locator], added, higher)
+		p.status.count(f, p, lost[p.locator], added, higher)
 		higher[p] = true
 	}
 }
 
 // count enters what becomes of a policy on the paths of one fold.
-func (s *standing) count(f *fold, p *inherited, lost []*tables.Replacement, added []string, higher map[*inherited]bool) {
+func (s *policyStatus) count(f *fold, p *inherited, lost []*tables.Replacement, added []string, higher map[*inherited]bool) {
 	if !s.onPath {
-		*s = standing{onPath: true, lost: make(map[string]names), by: names{}, added: make(map[string]names), wiped: names{}}
+		*s = policyStatus{onPath: true, lost: make(map[string]names), by: names{}, added: make(map[string]names), wiped: names{}}
 	}
 	lives := false
 	for _, key := range p.keys {
@@ -113,7 +113,7 @@ func joinNames(locators []string) string {
 }
 
 // status is the conditions of a policy.
-func (p *inherited) status() []tables.GatewayCondition {
+func (p *inherited) conditionList() []tables.GatewayCondition {
 	kind, d := p.Document.Kind, p.Document
 	accepted := tables.GatewayCondition{Type: tables.ConditionAccepted, Status: tables.StatusFalse, Reason: string(p.Rejected)}
 	switch p.Rejected {
@@ -130,9 +130,9 @@ func (p *inherited) status() []tables.GatewayCondition {
 	return []tables.GatewayCondition{accepted}
 }
 
-// enforced is the condition that tells whether a policy has an effect.
+// enforced is the condition that states whether a policy has an effect.
 func (p *inherited) enforced() tables.GatewayCondition {
-	kind, s := p.Document.Kind, &p.standing
+	kind, s := p.Document.Kind, &p.status
 	onlyUnsets := len(p.Document.Blocks) == 0
 	by := s.by
 	if onlyUnsets && !s.kept {

@@ -71,7 +71,7 @@ func TestEnforced(t *testing.T) {
 					g.folded = append(g.folded, f)
 				}
 			}
-			g.stand()
+			g.computeStatus()
 			for _, name := range slices.Sorted(maps.Keys(row.want)) {
 				if got, want := enforcedOf(t, policies[name]), row.want[name]; got != want {
 					t.Errorf("%s: got %q, want %q", name, got, want)
@@ -85,7 +85,7 @@ func TestEnforced(t *testing.T) {
 // come with.
 func enforcedOf(t *testing.T, p *inherited) string {
 	t.Helper()
-	conditions := p.status()
+	conditions := p.conditionList()
 	if len(conditions) != 2 || conditions[0] != (tables.GatewayCondition{Type: "Accepted", Status: "True", Reason: "Accepted", Message: "RateLimitPolicy has been accepted"}) {
 		t.Fatalf("got %v, want it accepted and one more condition", conditions)
 	}
@@ -103,13 +103,12 @@ func enforcedOf(t *testing.T, p *inherited) string {
 	return c.Reason + rest
 }
 
-// Where a directory does not compile, what is told of a name is the worst of its
-// documents.
+// If a directory does not compile, a name has the worst condition of its documents.
 func TestAccepted(t *testing.T) {
 	table := func(name string, rejected tables.Rejection) tables.GatewayPolicy {
 		p := policyOf(name, "bare x")
 		p.Rejected = rejected
-		return tables.GatewayPolicy{Kind: tables.KindRateLimitPolicy, Namespace: "n", Name: name, Conditions: p.status()}
+		return tables.GatewayPolicy{Kind: tables.KindRateLimitPolicy, Namespace: "n", Name: name, Conditions: p.conditionList()}
 	}
 	g := &tables.Gateway{Policies: []tables.GatewayPolicy{
 		table("fine", ""), table("wrong", tables.Invalid), table("lost", tables.TargetNotFound),

@@ -19,7 +19,7 @@ const labelNamespace = "kubernetes.io/metadata.name"
 
 // routes attaches routes to the listeners that accept them.
 func (r *resolver) routes() {
-	rings := newRings(r.routeDocuments)
+	cycles := newRouteCycles(r.routeDocuments)
 	selectors := make(map[*document.Listener]labels.Selector)
 	for _, d := range r.routeDocuments {
 		route := ResolvedRoute{Document: d}
@@ -27,7 +27,7 @@ func (r *resolver) routes() {
 		for i := range d.Parents {
 			parent := &d.Parents[i]
 			if parent.Kind.Value != tables.KindGateway {
-				r.otherParent(rings, d, parent)
+				r.otherParent(cycles, d, parent)
 				continue
 			}
 			for _, a := range r.parent(d, parent, selectors) {
@@ -127,30 +127,30 @@ func (r *resolver) missingParent(p *document.ParentRef) {
 		Position: p.Name.At,
 		Length:   len([]rune(p.Name.Value)),
 		Code:     diag.ParentNotFound,
-		Message:  fmt.Sprintf("there is no Gateway %q in namespace %q", p.Name.Value, p.Namespace.Value),
+		Message:  fmt.Sprintf("Gateway %q not found in namespace %q", p.Name.Value, p.Namespace.Value),
 		Hint:     "declare it in this directory, or say its namespace in the parentRef",
 	}
 	r.suggest(&d, tables.KindGateway, p.Namespace.Value, p.Name.Value)
 	r.List.Add(d)
 }
 
-// otherParent reports a parent that is no Gateway: routes around in a circle once,
-// at the first of them.
-func (r *resolver) otherParent(rings *rings, d *document.HTTPRoute, p *document.ParentRef) {
+// otherParent reports a parent that is not a Gateway: a cycle of routes once, at the
+// first of them.
+func (r *resolver) otherParent(cycles *routeCycles, d *document.HTTPRoute, p *document.ParentRef) {
 	at := diag.Diagnostic{
 		Position: p.Kind.At,
 		Length:   len([]rune(p.Kind.Value)),
 		Code:     diag.ParentKind,
-		Message:  fmt.Sprintf("the parent of a route is a Gateway, no %s", p.Kind.Value),
+		Message:  fmt.Sprintf("the parent of a route must be a Gateway, not %s", p.Kind.Value),
 		Hint:     "write kind: Gateway, or leave kind out",
 	}
-	switch ring, first := rings.of(d, p); {
-	case ring == nil:
+	switch cycle, first := cycles.cycleOf(d, p); {
+	case cycle == nil:
 	case !first:
-		return // told with the ring
+		return // reported with the cycle
 	default:
 		at.Code = diag.Cycle
-		at.Message = fmt.Sprintf("the parents of these routes run in a circle: %s", strings.Join(ring, ", "))
+		at.Message = fmt.Sprintf("the parents of these routes form a circle: %s", strings.Join(cycle, ", "))
 		at.Hint = "attach each of these routes to a Gateway"
 	}
 	r.List.Add(at)

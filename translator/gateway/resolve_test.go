@@ -99,7 +99,7 @@ func TestListenersAccept(t *testing.T) {
 	}
 }
 
-// A selector that no API server takes accepts nobody, and is told once.
+// A selector that no API server accepts selects nothing, and is reported once.
 func TestListenerSelectorIsRefused(t *testing.T) {
 	gateway := &document.Gateway{Header: gatewayHeader(tables.KindGateway, "net", "edge"), Listeners: []document.Listener{{
 		Name: syntax.Text{Value: "http"}, Protocol: "HTTP", From: "Selector",
@@ -168,7 +168,7 @@ func routesOf(text string) []syntax.Document {
 	return out
 }
 
-// A circle of very many routes is found without a stack that overflows, and told in
+// A circle of very many routes is found without a stack that overflows, and reported in
 // few words.
 func TestLongCircle(t *testing.T) {
 	const n = 50_000

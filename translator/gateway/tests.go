@@ -21,7 +21,7 @@ type gatewayTestRow struct {
 
 // gatewayTests writes one file a gateway: for each path a request that takes it and
 // the policies that are in effect there, a neighbour that takes none, and where the
-// policy wants to know who asks, a request of nobody.
+// policy wants to know who asks, a request without an identity.
 func gatewayTests(lowered *tables.Gateway) map[string][]byte {
 	files := make(map[string][]byte)
 	if lowered == nil {
@@ -50,7 +50,7 @@ func pathRows(lowered *tables.Gateway, path *tables.GatewayPath) []gatewayTestRo
 			"request": map[string]string{"host": "writ.example", "method": "GET", "path": "/"},
 		}
 		if identity {
-			request["auth"] = map[string]any{"identity": map[string]string{"sub": "writ:somebody"}}
+			request["auth"] = map[string]any{"identity": map[string]string{"sub": "writ:user"}}
 		}
 		return request
 	}
@@ -67,7 +67,7 @@ func pathRows(lowered *tables.Gateway, path *tables.GatewayPath) []gatewayTestRo
 		{"beside " + name, asked("writ-other-rule", true), map[string]any{"allowed": false, "status": 404}},
 	}
 	if requiresIdentity(steps) {
-		rows = append(rows, gatewayTestRow{"nobody on " + name, asked(rule.Name, false), map[string]any{
+		rows = append(rows, gatewayTestRow{"without an identity on " + name, asked(rule.Name, false), map[string]any{
 			"allowed": false, "denied": true, "matched": []string{},
 		}})
 	}

@@ -18,8 +18,8 @@ type ruleReader struct {
 	refs  []syntax.Text // references to patterns in the rule being read
 }
 
-// block decodes the bare set or a block. A block without a rule is reported; of
-// the bare set whoever asks knows whether it needs one.
+// block decodes the bare set or a block. A block without a rule is reported; the
+// caller knows whether the bare set needs one.
 func (g *gatewayDocument) block(c *syntax.Cursor, name string) Block {
 	before := len(g.d.Diags)
 	b := Block{At: g.d.At(c.At), Name: name}

@@ -10,8 +10,8 @@ import (
 // what it may name and what it must be.
 type celCheck func(text string) *cel.Problem
 
-// decodeCel checks an expression. Mistakes are told at the key that holds it, the place
-// within the text in the message; the result is nil then.
+// decodeCel checks an expression. Mistakes are reported at the key that holds it, with the
+// place within the text in the message; the result is nil then.
 func decodeCel(d *syntax.Decoder, key, n *syntax.Node, check celCheck) *syntax.Text {
 	if n.Type != syntax.String {
 		d.Fail(n, diag.WrongType, syntax.QuoteHint(n), "%s is an expression in CEL, a string, this is %s", key.Value, syntax.Describe(n))

@@ -78,8 +78,8 @@ func decodeGatewayFamily(d *syntax.Decoder, n *syntax.Node, kind *syntax.Field, 
 
 // renameCodes names mistakes as this family does: a wrong type and a wrong value
 // are one and the same, and a key that is there twice is a duplicate like others.
-// The parser has told of keys before the family was known: whether it has is
-// reported.
+// The parser reports keys before the family is known: the result says whether it
+// did.
 func renameCodes(d *syntax.Decoder, n *syntax.Node, before int) (twice bool) {
 	for i := range d.Diags {
 		g := &d.Diags[i]
@@ -126,11 +126,11 @@ func (g *gatewayDocument) plain(at diag.Position, what, name string) bool {
 	return false
 }
 
-// decodeInstant reads an RFC 3339 time, nil where it is none.
+// decodeInstant reads an RFC 3339 time. It returns nil for another text.
 func decodeInstant(d *syntax.Decoder, n *syntax.Node, name string) *time.Time {
 	t, err := time.Parse(time.RFC3339, n.Value)
 	if err != nil {
-		d.Fail(n, diag.Value, "write it like \"2026-01-31T12:00:00Z\"", "%s %s is no RFC 3339 time", name, syntax.Quote(n.Value))
+		d.Fail(n, diag.Value, "write it like \"2026-01-31T12:00:00Z\"", "%s %s must be an RFC 3339 time", name, syntax.Quote(n.Value))
 		return nil
 	}
 	return &t

@@ -41,7 +41,7 @@ func (r *ruleReader) rates(c *syntax.Cursor) {
 		}
 		rate.Integer("limit", 0, syntax.MaxInteger)
 		if window := rate.Required("window"); window != nil && !windowForm.MatchString(window.Value) {
-			r.d.Fail(window, diag.Value, "write it like 10s, 1m or 24h", "window %s is no duration", syntax.Quote(window.Value))
+			r.d.Fail(window, diag.Value, "write it like 10s, 1m or 24h", "window %s must be a duration", syntax.Quote(window.Value))
 		}
 		rate.Done()
 	}

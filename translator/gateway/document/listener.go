@@ -109,12 +109,12 @@ func decodeListener(d *syntax.Decoder, n *syntax.Node) (Listener, bool) {
 
 var hostnameForm = regexp.MustCompile(`^(\*\.)?[a-z0-9_]([-a-z0-9_]*[a-z0-9_])?(\.[a-z0-9_]([-a-z0-9_]*[a-z0-9_])?)*$`)
 
-// decodeHostname reads a host name, perhaps with "*" as its first label, in lower case;
-// empty where it is none.
+// decodeHostname reads a host name, perhaps with "*" as its first label, in lower case.
+// It returns the empty string for another text.
 func decodeHostname(d *syntax.Decoder, n *syntax.Node, name string) string {
 	lower := syntax.Fold(n.Value)
 	if !hostnameForm.MatchString(lower) {
-		d.Fail(n, diag.Value, "write \"www.example.com\" or \"*.example.com\"", "%s %s is no host name", name, syntax.Quote(n.Value))
+		d.Fail(n, diag.Value, "write \"www.example.com\" or \"*.example.com\"", "%s %s must be a host name", name, syntax.Quote(n.Value))
 		return ""
 	}
 	return lower
@@ -159,7 +159,7 @@ func decodeAllowedRoutes(d *syntax.Decoder, c *syntax.Cursor, l *Listener) {
 // namespaceName is the label that every namespace has, with its name.
 const namespaceName = "kubernetes.io/metadata.name"
 
-// warnNamespaceLabels reports the labels of a selector that nobody here can know.
+// warnNamespaceLabels reports the labels of a selector whose values the documents do not have.
 func warnNamespaceLabels(d *syntax.Decoder, n *syntax.Node) {
 	var keys []*syntax.Node
 	if labels := n.Find("matchLabels", false); labels != nil {

@@ -178,7 +178,7 @@ func (g *gatewayDocument) unset(c *syntax.Cursor) []syntax.Text {
 					hint = "did you mean " + syntax.Quote(near) + "?"
 				}
 			}
-			g.d.Fail(item, diag.UnsetForm, hint, "%s is no rule key of %s", entry, g.h.Kind)
+			g.d.Fail(item, diag.UnsetForm, hint, "%s is not a rule key of %s", entry, g.h.Kind)
 			continue
 		}
 		if !seen[item.Value] {

@@ -21,8 +21,8 @@ import (
 // regoPackage stands before a body, on a line of its own, while it is checked.
 const regoPackage = "package writ_policy\n"
 
-// decodeRegoBody checks the body of a module, nil where it has mistakes. They are told
-// at the key, the place within the text in the message.
+// decodeRegoBody checks the body of a module, nil where it has mistakes. They are
+// reported at the key, with the place within the text in the message.
 func decodeRegoBody(d *syntax.Decoder, key, n *syntax.Node) *tables.RegoBody {
 	r := &bodyReader{d: d, key: key}
 	if len(n.Value) > extension.MaxRegoBytes {
@@ -51,9 +51,9 @@ func allows(rule *ast.Rule) bool {
 type bodyReader struct {
 	d   *syntax.Decoder
 	key *syntax.Node
-	// rewritten says that places are those of a text nobody wrote.
+	// rewritten is true if places are those of the rewritten text, not of the document.
 	rewritten bool
-	seen      map[string]bool // what was said already: the visitor may pass twice
+	seen      map[string]bool // messages already reported: the visitor may pass twice
 	failed    bool
 }
 
@@ -93,8 +93,7 @@ func (r *bodyReader) failAll(err error) {
 	}
 }
 
-// parse reads a body as Rego v1, and where it is none as the older version, which
-// is rewritten.
+// parse reads a body as Rego v1, or else as the older version, which is rewritten.
 func (r *bodyReader) parse(body string) (string, *ast.Module) {
 	text := []byte(regoPackage + body)
 	module, err := extension.ParseRego("", text, ast.ParserOptions{RegoVersion: ast.RegoV1})

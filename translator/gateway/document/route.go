@@ -100,9 +100,9 @@ func (g *gatewayDocument) parent(n *syntax.Node) (ParentRef, bool) {
 	}
 	p.Port, _ = c.Integer("port", 1, 65535)
 	c.Done()
-	// A parent of another kind is told of where circles are looked for.
+	// A parent of another kind is reported where cycles are looked for.
 	if group != nil && group.Value != groupGateway && p.Kind.Value == tables.KindGateway {
-		d.Fail(group, diag.ParentKind, "write "+groupGateway, "a Gateway of group %s is no parent of routes", syntax.Quote(group.Value))
+		d.Fail(group, diag.ParentKind, "write "+groupGateway, "a Gateway of group %s is not a parent of routes", syntax.Quote(group.Value))
 		return p, false
 	}
 	if name == nil {
@@ -189,13 +189,13 @@ func checkRoutePath(d *syntax.Decoder, n *syntax.Node, pathType string) {
 	}
 }
 
-// checkRegex reports a string that is no regular expression.
+// checkRegex reports a string that is not a regular expression.
 func checkRegex(d *syntax.Decoder, n *syntax.Node) bool {
 	_, err := regexp.Compile(n.Value)
 	if err == nil {
 		return true
 	}
-	d.Fail(n, diag.BadRegex, "", "%s is no regular expression: %s", syntax.Quote(n.Value), strings.TrimPrefix(err.Error(), "error parsing regexp: "))
+	d.Fail(n, diag.BadRegex, "", "invalid regular expression %s: %s", syntax.Quote(n.Value), strings.TrimPrefix(err.Error(), "error parsing regexp: "))
 	return false
 }
 

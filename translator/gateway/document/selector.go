@@ -84,7 +84,7 @@ func unknownStep(raw string) string {
 		case '\\':
 			i++
 		case '*', '?':
-			return fmt.Sprintf("there are no wildcards; write \\%c for the character", raw[i])
+			return fmt.Sprintf("wildcards are not supported; write \\%c for the character", raw[i])
 		}
 	}
 	return ""
@@ -141,7 +141,7 @@ func readArgument(m *tables.Modifier, argument string) string {
 	case "strip":
 		return ""
 	}
-	return fmt.Sprintf("there is no modifier %q; there are %s", "@"+m.Name, strings.Join(modifiers, ", "))
+	return fmt.Sprintf("unknown modifier %q; known are %s", "@"+m.Name, strings.Join(modifiers, ", "))
 }
 
 func readChoice(m *tables.Modifier, argument string, words ...string) string {

@@ -23,7 +23,7 @@ type (
 )
 
 // checkShape checks the fields of a mapping that are not interpreted. Others are left
-// to whoever asks for them.
+// to the caller.
 func checkShape(c *syntax.Cursor, s fields) {
 	if c == nil {
 		return

@@ -1,7 +1,7 @@
 # METADATA
 # description: |
 #   What generated effective policies are put together from: the states of a
-#   request between one rule and the next, and how rules' verdicts are said. What
+#   request between one rule and the next, and how rules' verdicts are written. What
 #   the conditions of a document read is such a state, given as input.
 package writ.gateway.outcome
 
@@ -48,7 +48,7 @@ is_true(value) if json.marshal(value) == "true"
 
 # METADATA
 # description: |
-#   What Rego of a policy comes to, as JSON has it: later rules know no sets.
+#   The values of Rego of a policy as JSON: later rules have no sets.
 plain(values) := json.unmarshal(json.marshal(values))
 
 # METADATA

@@ -12,7 +12,7 @@ test_only_what_allowed_leaves_a_value if {
 	outcome.after(state, "b", {"outcome": "deny", "value": null}) == state
 }
 
-test_nobody_is_anonymous if {
+test_without_identity_is_anonymous if {
 	outcome.anonymous({"auth": {"metadata": {}}}) == {"auth": {"metadata": {}, "identity": {"anonymous": true}}}
 }
 

@@ -66,7 +66,7 @@ attributes := object.union(_known, {
 	},
 })
 
-# The union goes into objects: what a caller says of these must not show through.
+# The union goes into objects: keys of these that the caller sends must not show through.
 _known := {key: value |
 	some key, value in input
 	not key in {null, "request", "auth"}

@@ -10,7 +10,7 @@ _given := {
 	"destination": null,
 }
 
-test_nobody_is_somebody_by_null if {
+test_null_is_not_an_identity if {
 	not request.identity with input as _given
 	not request.attributes.auth.identity with input as _given
 }

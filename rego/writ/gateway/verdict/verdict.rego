@@ -42,7 +42,7 @@ _judged(policy) := {
 }
 
 _judged(policy) := object.union(
-	{"reason": "nobody was authenticated"},
+	{"reason": "the request is not authenticated"},
 	_denial(401, policy.unauthenticated),
 ) if {
 	policy.applies

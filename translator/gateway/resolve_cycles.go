@@ -5,25 +5,25 @@ import (
 	"github.com/writ-policy/writ/translator/tables"
 )
 
-// rings finds the routes that are, through parentRefs to routes, their own
-// parents. Two such routes that reach each other are in one ring.
-type rings struct {
-	byName map[[2]string]int // index of a route by namespace and name
-	routes []*document.HTTPRoute
-	ring   []int // by route; routes of one ring share a number, alone ones have their own
-	told   map[int]bool
+// routeCycles finds the routes that are, through parentRefs to routes, their own
+// parents. Two such routes that reach each other are in one cycle.
+type routeCycles struct {
+	byName   map[[2]string]int // index of a route by namespace and name
+	routes   []*document.HTTPRoute
+	cycle    []int // by route; routes of one cycle share a number, alone ones have their own
+	reported map[int]bool
 	// For the walk: when a route was met, the earliest it reaches, and the routes
-	// whose ring is open.
+	// whose cycle is open.
 	met, low []int
 	open     []int
 	isOpen   []bool
 	clock    int
 }
 
-func newRings(routes []*document.HTTPRoute) *rings {
+func newRouteCycles(routes []*document.HTTPRoute) *routeCycles {
 	n := len(routes)
-	r := &rings{
-		byName: make(map[[2]string]int, n), routes: routes, ring: make([]int, n), told: make(map[int]bool),
+	r := &routeCycles{
+		byName: make(map[[2]string]int, n), routes: routes, cycle: make([]int, n), reported: make(map[int]bool),
 		met: make([]int, n), low: make([]int, n), isOpen: make([]bool, n),
 	}
 	for i, d := range routes {
@@ -38,7 +38,7 @@ func newRings(routes []*document.HTTPRoute) *rings {
 }
 
 // walk is Tarjan's search for strongly connected components.
-func (r *rings) walk(i int) {
+func (r *routeCycles) walk(i int) {
 	r.clock++
 	r.met[i], r.low[i] = r.clock, r.clock
 	r.open, r.isOpen[i] = append(r.open, i), true
@@ -56,7 +56,7 @@ func (r *rings) walk(i int) {
 	for r.low[i] == r.met[i] {
 		last := r.open[len(r.open)-1]
 		r.open, r.isOpen[last] = r.open[:len(r.open)-1], false
-		r.ring[last] = i
+		r.cycle[last] = i
 		if last == i {
 			return
 		}
@@ -64,7 +64,7 @@ func (r *rings) walk(i int) {
 }
 
 // target is the route that a parentRef names.
-func (r *rings) target(p *document.ParentRef) (int, bool) {
+func (r *routeCycles) target(p *document.ParentRef) (int, bool) {
 	if p.Kind.Value != tables.KindHTTPRoute {
 		return 0, false
 	}
@@ -72,22 +72,23 @@ func (r *rings) target(p *document.ParentRef) (int, bool) {
 	return i, ok
 }
 
-// of is the ring that a parentRef is part of, as names in the order of positions,
-// and whether it is the first of it to be asked for. Nil: it is in none.
-func (r *rings) of(d *document.HTTPRoute, p *document.ParentRef) (names []string, first bool) {
+// cycleOf returns the cycle that a parentRef is part of, as names in the order of
+// positions, and whether the cycle is asked for the first time. It returns nil if the
+// parentRef is not part of one.
+func (r *routeCycles) cycleOf(d *document.HTTPRoute, p *document.ParentRef) (names []string, first bool) {
 	to, ok := r.target(p)
 	from := r.byName[[2]string{d.Namespace, d.Name}]
-	if !ok || r.ring[from] != r.ring[to] {
+	if !ok || r.cycle[from] != r.cycle[to] {
 		return nil, false
 	}
-	ring := r.ring[from]
-	if r.told[ring] {
+	cycle := r.cycle[from]
+	if r.reported[cycle] {
 		return []string{}, false
 	}
-	r.told[ring] = true
-	const shown = 10 // of a ring of thousands nobody reads the names
+	r.reported[cycle] = true
+	const shown = 10 // a cycle can have thousands
 	for i, route := range r.routes {
-		if r.ring[i] == ring && len(names) < shown {
+		if r.cycle[i] == cycle && len(names) < shown {
 			names = append(names, route.Namespace+"/"+route.Name)
 		}
 	}
