@@ -45,4 +45,4 @@ func concernsPod(r *decision.Request) bool {
 }
 
 // pods are the lower-case words for the resource pods.
-var pods = tables.SameKinds("pods")
+var pods = tables.KindSynonyms("pods")

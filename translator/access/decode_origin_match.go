@@ -11,17 +11,17 @@ import (
 // decodeMatchesNothing warns of a rule that no request can match: a list without an
 // entry that counts, or streaming subresources without the verbs they carry.
 func decodeMatchesNothing(d *syntax.Decoder, r *OriginRule, verbsAt, kindsAt *syntax.Node) {
-	live := func(kind string) bool { return !deadKind(kind, r.NotKinds) }
+	live := func(kind string) bool { return !isExcludedKind(kind, r.NotKinds) }
 	switch {
 	case len(r.Verbs) == 0:
 		d.Warn(verbsAt, diag.MatchesNothing, `add "*" to mean everything else`, "verbs has nothing positive: the rule matches nothing")
 	case len(r.Kinds) == 0:
 		d.Warn(kindsAt, diag.MatchesNothing, `add "*" to mean everything else`, "resourceKinds has nothing positive: the rule matches nothing")
-	case !slices.ContainsFunc(r.Verbs, func(v string) bool { return !deadVerb(v, r.NotVerbs) }):
+	case !slices.ContainsFunc(r.Verbs, func(v string) bool { return !isExcludedVerb(v, r.NotVerbs) }):
 		d.Warn(verbsAt, diag.MatchesNothing, "", "verbs negates all that it names: the rule matches nothing")
 	case !slices.ContainsFunc(r.Kinds, live):
 		d.Warn(kindsAt, diag.MatchesNothing, "", "resourceKinds negates all that it names: the rule matches nothing")
-	case !slices.ContainsFunc(r.Kinds, func(k string) bool { return live(k) && !deadStream(k, r) }):
+	case !slices.ContainsFunc(r.Kinds, func(k string) bool { return live(k) && !isUnreachableStream(k, r) }):
 		d.Warn(verbsAt, diag.MatchesNothing, `streaming subresources are covered by "exec" (exec, attach) and "proxy" (proxy, portforward)`,
 			"no verb here is carried by the subresources in resourceKinds: the rule matches nothing")
 	}
@@ -31,15 +31,15 @@ func decodeMatchesNothing(d *syntax.Decoder, r *OriginRule, verbsAt, kindsAt *sy
 // negates the narrower one.
 var wider = map[string]string{"patch": "update", "deletecollection": "delete"}
 
-// deadVerb reports whether the negations leave nothing of a positive verb.
-func deadVerb(verb string, negative []string) bool {
+// isExcludedVerb reports whether the negations leave nothing of a positive verb.
+func isExcludedVerb(verb string, negative []string) bool {
 	return slices.ContainsFunc(negative, func(n string) bool {
 		return n == "*" || n == verb || n == wider[verb]
 	})
 }
 
-// deadKind reports whether the negations leave nothing of a positive kind.
-func deadKind(kind string, negative []string) bool {
+// isExcludedKind reports whether the negations leave nothing of a positive kind.
+func isExcludedKind(kind string, negative []string) bool {
 	name, sub, _ := strings.Cut(kind, "/")
 	return slices.ContainsFunc(negative, func(n string) bool {
 		if n == "*" {
@@ -57,9 +57,9 @@ func deadKind(kind string, negative []string) bool {
 // verb they have.
 var streams = map[string]string{"exec": "exec", "attach": "exec", "proxy": "proxy", "portforward": "proxy"}
 
-// deadStream reports whether a kind entry names a streaming subresource whose
+// isUnreachableStream reports whether a kind entry names a streaming subresource whose
 // verb the rule lacks.
-func deadStream(kind string, r *OriginRule) bool {
+func isUnreachableStream(kind string, r *OriginRule) bool {
 	_, sub, _ := strings.Cut(kind, "/")
 	verb, streaming := streams[sub]
 	if !streaming || slices.Contains(r.NotVerbs, verb) {

@@ -31,7 +31,7 @@ func CoversPath(pattern, path string) bool {
 // coversVerb reports whether an Origin verb entry covers every request that
 // another does: update is carried by patch, delete by deletecollection.
 func coversVerb(held, wanted string) bool {
-	return held == "*" || wanted != "*" && slices.Contains(tables.Carried(wanted, ""), held)
+	return held == "*" || wanted != "*" && slices.Contains(tables.OriginVerbs(wanted, ""), held)
 }
 
 // disjointVerbs reports whether no request carries both verbs.
@@ -88,8 +88,8 @@ func CoversKinds(r *tables.OriginRule, kind string, less []string) bool {
 }
 
 func covers(positive, negative []string, wanted string, less []string, covers, disjoint func(a, b string) bool) bool {
-	var c comparisons
-	return c.all([]string{wanted}, positive, covers) && c.harmless(negative, []string{wanted}, less, covers, disjoint)
+	var c comparisonBudget
+	return c.coverAll([]string{wanted}, positive, covers) && c.harmless(negative, []string{wanted}, less, covers, disjoint)
 }
 
 // TouchesVerbs reports whether a rule's verbs may match some request of one verb
@@ -130,7 +130,7 @@ func effective(positive, negative []string, covers func(held, wanted string) boo
 // MatchesVerb reports whether the verb list of an Origin rule matches a request
 // for a verb on a resource or subresource. Not for the verb "*".
 func MatchesVerb(r *tables.OriginRule, verb, subresource string) bool {
-	carried := tables.Carried(verb, subresource)
+	carried := tables.OriginVerbs(verb, subresource)
 	return anyOf(r.Verbs, carried) && !anyOf(r.NotVerbs, carried)
 }
 

@@ -50,7 +50,7 @@ func TestCoveringRuleMatchesWhatIsCovered(t *testing.T) {
 	covering := 0
 	rapid.Check(t, func(t *rapid.T) {
 		a, b := rules().Draw(t, "a"), rules().Draw(t, "b")
-		var c comparisons
+		var c comparisonBudget
 		if !c.coversOrigin(&a, &b) {
 			return
 		}
@@ -147,12 +147,12 @@ func TestCoversPath(t *testing.T) {
 
 // A role of very many rules costs as much as they have entries, not the square.
 func TestComparisonsAreBounded(t *testing.T) {
-	left := newComparisons(10)
+	left := newComparisonBudget(10)
 	wanted := strings.Split(strings.Repeat("x ", 5000), " ")
 	for i := 0; left > 0; i++ {
 		if i > 100 {
-			t.Fatal("got no end of comparisons")
+			t.Fatal("got an unbounded number of comparisons")
 		}
-		left.all(wanted, append(make([]string, 99), "x"), equal)
+		left.coverAll(wanted, append(make([]string, 99), "x"), isEqual)
 	}
 }

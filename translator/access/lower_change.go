@@ -13,48 +13,49 @@ type change struct {
 	roles    map[string]*tables.Role
 	bindings map[string]*tables.Binding
 	// subjects records whether a binding is in the list of a subject.
-	subjects map[holder]map[string]bool
+	subjects map[boundSubject]map[string]bool
 }
 
-// holder is a subject where it is bound: in a namespace, or without one everywhere.
-type holder struct{ namespace, subject string }
+// boundSubject is a subject and the namespace of its binding, "" for the whole cluster.
+type boundSubject struct{ namespace, subject string }
 
 func newChange() *change {
 	return &change{
 		roles:    make(map[string]*tables.Role),
 		bindings: make(map[string]*tables.Binding),
-		subjects: make(map[holder]map[string]bool),
+		subjects: make(map[boundSubject]map[string]bool),
 	}
 }
 
-func (c *change) unrole(h *syntax.Header) { c.roles[roleKey(h)] = nil }
+func (c *change) removeRole(h *syntax.Header) { c.roles[roleKey(h)] = nil }
 
-func (c *change) role(r tables.Role) { c.roles[tables.RoleKey(r.Family, r.Namespace, r.Name)] = &r }
+func (c *change) addRole(r tables.Role) { c.roles[tables.RoleKey(r.Family, r.Namespace, r.Name)] = &r }
 
 // unbind removes a binding, and bind adds one, with an entry for each subject.
 func (c *change) unbind(h *syntax.Header, cluster bool, users, groups []string) {
 	key := tables.BindingKey(h.Family, h.Namespace, h.Name)
 	c.bindings[key] = nil
-	c.enter(key, level(h.Namespace, cluster), users, groups, false)
+	c.setListed(key, bindingScope(h.Namespace, cluster), users, groups, false)
 }
 
 func (c *change) bind(b tables.Binding, users, groups []string) {
 	key := tables.BindingKey(b.Family, b.Namespace, b.Name)
 	c.bindings[key] = &b
-	c.enter(key, level(b.Namespace, b.Cluster), users, groups, true)
+	c.setListed(key, bindingScope(b.Namespace, b.Cluster), users, groups, true)
 }
 
-// level returns the namespace in which a binding applies, "" for the whole cluster.
-func level(namespace string, cluster bool) string {
+// bindingScope returns the namespace in which a binding applies, "" for the whole cluster.
+func bindingScope(namespace string, cluster bool) string {
 	if cluster {
 		return ""
 	}
 	return namespace
 }
 
-func (c *change) enter(key, namespace string, users, groups []string, listed bool) {
+// setListed records whether the lists of the subjects have the binding.
+func (c *change) setListed(key, namespace string, users, groups []string, listed bool) {
 	note := func(subject string) {
-		h := holder{namespace, subject}
+		h := boundSubject{namespace, subject}
 		if c.subjects[h] == nil {
 			c.subjects[h] = make(map[string]bool, 1)
 		}
@@ -72,17 +73,17 @@ func (c *change) enter(key, namespace string, users, groups []string, listed boo
 func (c *change) apply(a *tables.Access) {
 	a.Roles = a.Roles.With(c.roles)
 	a.Bindings = a.Bindings.With(c.bindings)
-	levels := make(map[string]map[string]*[]string)
+	byNamespace := make(map[string]map[string]*[]string)
 	for h, bindings := range c.subjects {
-		if levels[h.namespace] == nil {
-			levels[h.namespace] = make(map[string]*[]string)
+		if byNamespace[h.namespace] == nil {
+			byNamespace[h.namespace] = make(map[string]*[]string)
 		}
-		levels[h.namespace][h.subject] = listed(a.Subjects.In(h.namespace).At(h.subject), bindings)
+		byNamespace[h.namespace][h.subject] = listed(a.Subjects.In(h.namespace).At(h.subject), bindings)
 	}
-	a.Subjects.Cluster = a.Subjects.Cluster.With(levels[""])
-	delete(levels, "")
-	namespaces := make(map[string]*tables.Map[[]string], len(levels))
-	for namespace, subjects := range levels {
+	a.Subjects.Cluster = a.Subjects.Cluster.With(byNamespace[""])
+	delete(byNamespace, "")
+	namespaces := make(map[string]*tables.Map[[]string], len(byNamespace))
+	for namespace, subjects := range byNamespace {
 		namespaces[namespace] = nil
 		if local := a.Subjects.In(namespace).With(subjects); local.Len() > 0 {
 			namespaces[namespace] = &local

@@ -11,12 +11,12 @@ import (
 const kindClusterRoleBinding = "ClusterRoleBinding"
 
 func (l *lowerer) kubernetes(c *change, r *Resolved) {
-	gone, come := directory.Changes(l.seen.KubernetesRoles, r.KubernetesRoles, sameKubernetesRole)
-	for _, role := range gone {
-		c.unrole(role.Meta())
+	removed, added := directory.Changes(l.seen.KubernetesRoles, r.KubernetesRoles, sameKubernetesRole)
+	for _, role := range removed {
+		c.removeRole(role.Meta())
 		delete(l.warnings, role.Document)
 	}
-	for _, role := range come {
+	for _, role := range added {
 		l.kubernetesRole(c, role)
 	}
 	unbound, bound := directory.Changes(l.seen.KubernetesBindings, r.KubernetesBindings,
@@ -51,7 +51,7 @@ func (l *lowerer) kubernetesRole(c *change, role ResolvedKubernetesRole) {
 	for i := range role.Rules {
 		rules = append(rules, kubernetesRule(i, &role.Rules[i]))
 	}
-	c.role(tables.Role{
+	c.addRole(tables.Role{
 		Family:     tables.FamilyKubernetes,
 		Kind:       d.Kind,
 		Namespace:  d.Namespace,

@@ -9,14 +9,14 @@ import (
 )
 
 func (l *lowerer) origin(c *change, r *Resolved) {
-	gone, come := directory.Changes(l.seen.OriginRoles, r.OriginRoles,
+	removed, added := directory.Changes(l.seen.OriginRoles, r.OriginRoles,
 		func(a, b *OriginRole) bool { return a == b })
-	for _, d := range gone {
-		c.unrole(&d.Header)
+	for _, d := range removed {
+		c.removeRole(&d.Header)
 		delete(l.warnings, d)
 		l.count(d, -1)
 	}
-	for _, d := range come {
+	for _, d := range added {
 		l.originRole(c, d)
 		l.count(d, 1)
 	}
@@ -46,7 +46,7 @@ func (l *lowerer) originRole(c *change, d *OriginRole) {
 	for i := range d.Rules {
 		rules = append(rules, originRule(i, &d.Rules[i]))
 	}
-	c.role(tables.Role{
+	c.addRole(tables.Role{
 		Family:    tables.FamilyOrigin,
 		Kind:      d.Kind,
 		Namespace: d.Namespace,

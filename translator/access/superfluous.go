@@ -9,12 +9,12 @@ import (
 	"github.com/writ-policy/writ/translator/tables"
 )
 
-// comparisons is a budget of comparisons in one role, in proportion to the number of its
+// comparisonBudget bounds the comparisons in one role, in proportion to the number of its
 // entries, so that a role of ten thousand rules takes no more time than as many roles.
 // Beyond the budget, redundant rules are not reported.
-type comparisons int
+type comparisonBudget int
 
-func newComparisons(entries int) comparisons { return comparisons(64*entries + 1024) }
+func newComparisonBudget(entries int) comparisonBudget { return comparisonBudget(64*entries + 1024) }
 
 // superfluousKubernetes warns about rules that grant nothing more than an earlier rule of
 // the same role.
@@ -26,7 +26,7 @@ func superfluousKubernetes(d *KubernetesRole, rules []tables.KubernetesRule) (li
 	for i := range rules {
 		entries += len(rules[i].Verbs) + len(rules[i].Groups) + len(rules[i].Resources) + len(rules[i].Names) + len(rules[i].Paths)
 	}
-	left := newComparisons(entries)
+	left := newComparisonBudget(entries)
 	for i := range rules {
 		for j := range i {
 			if left--; left <= 0 {
@@ -50,7 +50,7 @@ func superfluousOrigin(d *OriginRole, rules []tables.OriginRule) (list diag.List
 	for i := range rules {
 		entries += len(rules[i].Verbs) + len(rules[i].NotVerbs) + len(rules[i].Kinds) + len(rules[i].NotKinds)
 	}
-	left := newComparisons(entries)
+	left := newComparisonBudget(entries)
 	for i := range rules {
 		if matchesNothing(&rules[i]) {
 			continue // has a warning of its own
@@ -85,25 +85,25 @@ func superfluous(h *syntax.Header, later, earlier int, at, first diag.Position, 
 
 // coversKubernetes reports whether every request that rule b fits is one that
 // rule a fits.
-func (c *comparisons) coversKubernetes(a, b *tables.KubernetesRule) bool {
-	if !c.all(b.Verbs, a.Verbs, wildcard) {
+func (c *comparisonBudget) coversKubernetes(a, b *tables.KubernetesRule) bool {
+	if !c.coverAll(b.Verbs, a.Verbs, coversEntry) {
 		return false
 	}
 	if len(b.Paths) > 0 {
-		return c.all(b.Paths, a.Paths, CoversPath)
+		return c.coverAll(b.Paths, a.Paths, CoversPath)
 	}
 	return len(a.Paths) == 0 &&
-		c.all(b.Groups, a.Groups, wildcard) &&
-		c.all(b.Resources, a.Resources, CoversResource) &&
-		(len(a.Names) == 0 || len(b.Names) > 0 && c.all(b.Names, a.Names, equal))
+		c.coverAll(b.Groups, a.Groups, coversEntry) &&
+		c.coverAll(b.Resources, a.Resources, CoversResource) &&
+		(len(a.Names) == 0 || len(b.Names) > 0 && c.coverAll(b.Names, a.Names, isEqual))
 }
 
 // coversOrigin reports whether rule a matches every request that rule b matches. It may
 // return false for rules that do, but never true for rules that do not.
-func (c *comparisons) coversOrigin(a, b *tables.OriginRule) bool {
+func (c *comparisonBudget) coversOrigin(a, b *tables.OriginRule) bool {
 	return a.Deny == b.Deny &&
-		c.all(b.Verbs, a.Verbs, coversVerb) &&
-		c.all(b.Kinds, a.Kinds, coversKind) &&
+		c.coverAll(b.Verbs, a.Verbs, coversVerb) &&
+		c.coverAll(b.Kinds, a.Kinds, coversKind) &&
 		c.harmless(a.NotVerbs, b.Verbs, b.NotVerbs, coversVerb, disjointVerbs) &&
 		c.harmless(a.NotKinds, b.Kinds, b.NotKinds, coversKind, disjointKinds) &&
 		c.coversRestrictions(a.Restrictions, b.Restrictions)
@@ -111,13 +111,13 @@ func (c *comparisons) coversOrigin(a, b *tables.OriginRule) bool {
 
 // coversRestrictions reports whether one rule is restricted no more than another:
 // not at all, or in the same words.
-func (c *comparisons) coversRestrictions(a, b *tables.Restrictions) bool {
+func (c *comparisonBudget) coversRestrictions(a, b *tables.Restrictions) bool {
 	*c -= 16
 	return a == nil || reflect.DeepEqual(a, b)
 }
 
-// all reports whether each wanted entry is covered by one of those held.
-func (c *comparisons) all(wanted, held []string, covers func(held, wanted string) bool) bool {
+// coverAll reports whether each wanted entry is covered by one of those held.
+func (c *comparisonBudget) coverAll(wanted, held []string, covers func(held, wanted string) bool) bool {
 	for _, w := range wanted {
 		found := false
 		for _, h := range held {
@@ -136,20 +136,20 @@ func (c *comparisons) all(wanted, held []string, covers func(held, wanted string
 // harmless reports whether the negative entries of one list take nothing from
 // another list: each is among its negative entries too, or touches none of its
 // positive ones.
-func (c *comparisons) harmless(not, positive, negative []string, covers, disjoint func(a, b string) bool) bool {
+func (c *comparisonBudget) harmless(not, positive, negative []string, covers, disjoint func(a, b string) bool) bool {
 	for _, n := range not {
 		touches := false
 		for _, p := range positive {
 			*c--
 			touches = touches || !disjoint(n, p)
 		}
-		if touches && !c.all([]string{n}, negative, covers) {
+		if touches && !c.coverAll([]string{n}, negative, covers) {
 			return false
 		}
 	}
 	return true
 }
 
-func equal(held, wanted string) bool { return held == wanted }
+func isEqual(held, wanted string) bool { return held == wanted }
 
-func wildcard(held, wanted string) bool { return held == "*" || held == wanted }
+func coversEntry(held, wanted string) bool { return held == "*" || held == wanted }

@@ -41,23 +41,23 @@ func accessTests(access *tables.Access) map[string][]byte {
 	return files
 }
 
-// bearer is a binding together with one subject it names.
-type bearer struct {
+// bindingSubject is a binding together with one subject it names.
+type bindingSubject struct {
 	key     string
 	subject string
 }
 
 // firstBindings finds, for each role, the first binding of it that names a
 // subject, and that binding's first subject.
-func firstBindings(access *tables.Access) map[string]bearer {
-	first := make(map[string]bearer)
+func firstBindings(access *tables.Access) map[string]bindingSubject {
+	first := make(map[string]bindingSubject)
 	note := func(subjects tables.Map[[]string]) {
 		for subject, keys := range subjects.All() {
 			for _, key := range *keys {
 				role := access.Bindings.At(key).Role
 				have, ok := first[role]
 				if !ok || key < have.key || key == have.key && subject < have.subject {
-					first[role] = bearer{key, subject}
+					first[role] = bindingSubject{key, subject}
 				}
 			}
 		}
@@ -69,7 +69,7 @@ func firstBindings(access *tables.Access) map[string]bearer {
 	return first
 }
 
-func roleRows(access *tables.Access, role tables.Role, by bearer) []testRow {
+func roleRows(access *tables.Access, role tables.Role, by bindingSubject) []testRow {
 	binding := access.Bindings.At(by.key)
 	var rows []testRow
 	add := func(rule int, pair samplePair) {

@@ -80,13 +80,13 @@ func sampleOrigin(rule tables.OriginRule) samplePair {
 	hit := map[string]any{"verb": verb}
 	resource, subresource, _ := strings.Cut(kind, "/")
 	hit["resource"], hit["subresource"] = emit.OrDefault(resource, emit.StrangeResource), subresource
-	carried := tables.Carried(verb, subresource)
+	carried := tables.OriginVerbs(verb, subresource)
 	if !carriesAny(rule.Verbs, carried) || carriesAny(rule.NotVerbs, carried) || !restrict(hit, rule.Restrictions) {
 		return samplePair{}
 	}
 	miss := maps.Clone(hit)
 	switch {
-	case !carriesAny(rule.Verbs, tables.Carried(emit.StrangeVerb, subresource)):
+	case !carriesAny(rule.Verbs, tables.OriginVerbs(emit.StrangeVerb, subresource)):
 		miss["verb"] = emit.StrangeVerb
 	case !slices.ContainsFunc(rule.Kinds, func(k string) bool { return strings.HasPrefix(k, "*") }):
 		miss["resource"] = emit.StrangeResource

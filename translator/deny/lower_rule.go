@@ -114,7 +114,7 @@ func namedResources(policies []tables.DenyPolicy) map[string][]string {
 		if named == nil {
 			named = make(map[string][]string)
 		}
-		for _, word := range tables.SameKinds(name) {
+		for _, word := range tables.KindSynonyms(name) {
 			named[word] = append(named[word], name)
 		}
 	}

@@ -79,8 +79,8 @@ func (n *Names) contest() {
 	}
 }
 
-// Place returns a position as file:line, for messages.
-func Place(p diag.Position) string { return fmt.Sprintf("%s:%d", p.File, p.Line) }
+// FileLine returns a position as file:line, for messages.
+func FileLine(p diag.Position) string { return fmt.Sprintf("%s:%d", p.File, p.Line) }
 
 // Title returns the name of a document for messages: kind and name, and the namespace if
 // it has one.

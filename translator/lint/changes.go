@@ -30,16 +30,16 @@ func withoutSources(r tables.Role) tables.Role {
 // subjectsOf lists the subjects of each binding, sorted.
 func subjectsOf(access *tables.Access) map[string][]string {
 	out := make(map[string][]string, access.Bindings.Len())
-	add := func(level tables.Map[[]string]) {
-		for subject, keys := range level.All() {
+	add := func(subjects tables.Map[[]string]) {
+		for subject, keys := range subjects.All() {
 			for _, key := range *keys {
 				out[key] = append(out[key], subject)
 			}
 		}
 	}
 	add(access.Subjects.Cluster)
-	for _, level := range access.Subjects.Namespaces.All() {
-		add(*level)
+	for _, subjects := range access.Subjects.Namespaces.All() {
+		add(*subjects)
 	}
 	for _, subjects := range out {
 		slices.Sort(subjects)

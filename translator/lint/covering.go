@@ -178,7 +178,7 @@ func streamOf(resource string) string {
 		return "*"
 	}
 	_, sub, _ := strings.Cut(resource, "/")
-	if carried := tables.Carried("get", sub); carried[0] != "get" {
+	if carried := tables.OriginVerbs("get", sub); carried[0] != "get" {
 		return carried[0]
 	}
 	return ""

@@ -36,7 +36,7 @@ var powers = []struct {
 
 func kubernetesGrants(d *access.KubernetesRole, access *tables.Access) diag.List {
 	role := access.Roles.At(tables.RoleKey(d.Family, d.Namespace, d.Name))
-	if slices.ContainsFunc(role.Kubernetes, everythingKubernetes) {
+	if slices.ContainsFunc(role.Kubernetes, grantsEverythingKubernetes) {
 		return nil
 	}
 	var list diag.List
@@ -50,7 +50,7 @@ func kubernetesGrants(d *access.KubernetesRole, access *tables.Access) diag.List
 
 func originGrants(d *access.OriginRole, access *tables.Access) diag.List {
 	role := access.Roles.At(tables.RoleKey(d.Family, d.Namespace, d.Name))
-	if slices.ContainsFunc(role.Origin, everythingOrigin) {
+	if slices.ContainsFunc(role.Origin, grantsEverythingOrigin) {
 		return nil
 	}
 	var list diag.List
@@ -73,12 +73,12 @@ func escalationGrant(h *syntax.Header, rule int, at diag.Position, found []strin
 	}
 }
 
-func everythingKubernetes(r tables.KubernetesRule) bool {
+func grantsEverythingKubernetes(r tables.KubernetesRule) bool {
 	return slices.Contains(r.Verbs, "*") && slices.Contains(r.Groups, "*") &&
 		slices.Contains(r.Resources, "*") && len(r.Names) == 0
 }
 
-func everythingOrigin(r tables.OriginRule) bool {
+func grantsEverythingOrigin(r tables.OriginRule) bool {
 	return !r.Deny && r.Restrictions == nil && len(r.NotVerbs) == 0 && len(r.NotKinds) == 0 &&
 		slices.Contains(r.Verbs, "*") && slices.Contains(r.Kinds, "*")
 }

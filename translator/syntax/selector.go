@@ -77,15 +77,15 @@ func (d *Decoder) requirement(n *Node) (Requirement, bool) {
 	for _, v := range items {
 		ok = d.CheckForm(v, diag.BadValue, "label value", content.IsLabelValue(v.Value)) && ok
 	}
-	if operator == nil || !d.operator(c, operator, len(items)) || !ok {
+	if operator == nil || !d.checkOperator(c, operator, len(items)) || !ok {
 		return Requirement{}, false
 	}
 	return Requirement{Key: key.Value, Operator: operator.Value, Values: Values(items)}, true
 }
 
-// operator reports an unknown operator or a wrong number of values, and whether both are
-// valid.
-func (d *Decoder) operator(c *Cursor, operator *Node, count int) bool {
+// checkOperator reports an unknown operator or a wrong number of values. It returns
+// whether both are valid.
+func (d *Decoder) checkOperator(c *Cursor, operator *Node, count int) bool {
 	switch operator.Value {
 	case "In", "NotIn":
 		if count == 0 {

@@ -30,11 +30,11 @@ func split(content []byte) ([]part, *syntaxError) {
 		switch {
 		case isMarker(text, "---"):
 			cut(at)
-			empty = blank(text[3:])
+			empty = isBlank(text[3:])
 		case isMarker(text, "..."):
 			cut(at)
 			start, startLine = next, line+1
-			if !blank(text[3:]) {
+			if !isBlank(text[3:]) {
 				return nil, &syntaxError{Line: line, Column: 5, Message: `text after the end marker "..."`, Hint: "begin the next document on a line of its own"}
 			}
 		case empty && len(text) > 0 && text[0] == '%':
@@ -43,7 +43,7 @@ func split(content []byte) ([]part, *syntaxError) {
 			}
 			start, startLine = next, line+1
 		case empty:
-			empty = blank(text)
+			empty = isBlank(text)
 		}
 		at = next
 	}
@@ -73,8 +73,8 @@ func isMarker(line []byte, marker string) bool {
 	return len(line) == 3 || line[3] == ' ' || line[3] == '\t'
 }
 
-// blank reports whether a line holds nothing but blanks and a comment.
-func blank(line []byte) bool {
+// isBlank reports whether a line holds nothing but blanks and a comment.
+func isBlank(line []byte) bool {
 	line = bytes.TrimLeft(line, " \t")
 	return len(line) == 0 || line[0] == '#'
 }

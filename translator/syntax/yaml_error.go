@@ -50,15 +50,15 @@ func lineOf(err error) (line int, reason string) {
 	if !found || e != nil {
 		return 1, reason
 	}
-	if !structural(rest) {
+	if !isStructural(rest) {
 		line-- // the tokenizer counts the line it is on, and the empty one
 	}
 	return line, rest
 }
 
-// structural reports whether the reason concerns the order of tokens. Then its line is
+// isStructural reports whether the reason concerns the order of tokens. Then its line is
 // that of the construct that is not closed, counted from 0.
-func structural(reason string) bool {
+func isStructural(reason string) bool {
 	return strings.HasPrefix(reason, "did not find expected") && !strings.Contains(reason, "character") ||
 		strings.HasPrefix(reason, "found undefined tag handle") ||
 		strings.HasPrefix(reason, "found duplicate")

@@ -40,8 +40,8 @@ func (g *Gateway) Check() error {
 		}
 	}
 	for i, p := range g.Paths {
-		if !within(p.Gateway, len(g.Gateways)) || !within(p.Route, len(g.Routes)) ||
-			!within(p.Listener, len(g.Gateways[p.Gateway].Listeners)) || !within(p.Rule, len(g.Routes[p.Route].Rules)) {
+		if !isIndex(p.Gateway, len(g.Gateways)) || !isIndex(p.Route, len(g.Routes)) ||
+			!isIndex(p.Listener, len(g.Gateways[p.Gateway].Listeners)) || !isIndex(p.Rule, len(g.Routes[p.Route].Rules)) {
 			return fmt.Errorf("path %d: it leads through what is not there", i)
 		}
 		if err := g.checkEffective(p.Effective); err != nil {
@@ -58,11 +58,11 @@ func (g *Gateway) Check() error {
 
 func (g *Gateway) checkEffective(byKind map[string]int) error {
 	for kind, index := range byKind {
-		if !within(index, len(g.Effective)) || g.Effective[index].Kind != kind {
+		if !isIndex(index, len(g.Effective)) || g.Effective[index].Kind != kind {
 			return fmt.Errorf("it has no effective %s %d", kind, index)
 		}
 	}
 	return nil
 }
 
-func within(index, length int) bool { return index >= 0 && index < length }
+func isIndex(index, length int) bool { return index >= 0 && index < length }

@@ -26,10 +26,10 @@ func Entries(list []string) []string {
 	return slices.Compact(out)
 }
 
-// Carried returns the verbs by which an Origin entry covers a request, because
+// OriginVerbs returns the verbs by which an Origin entry covers a request, because
 // Kubernetes has more verbs than Origin. The case of verb and subresource is ignored; the
 // result is in lower case.
-func Carried(verb, subresource string) []string {
+func OriginVerbs(verb, subresource string) []string {
 	verb = strings.ToLower(verb)
 	switch strings.ToLower(subresource) {
 	case "exec", "attach":
@@ -60,9 +60,9 @@ func Plural(word string) string {
 	return word + "s"
 }
 
-// SameKinds returns the words that name the same kind as a lower-case word: the word, its
-// plural, and the words that it is the plural of. The relation is not transitive.
-func SameKinds(word string) []string {
+// KindSynonyms returns the words that name the same kind as a lower-case word: the word,
+// its plural, and the words that it is the plural of. The relation is not transitive.
+func KindSynonyms(word string) []string {
 	kinds := []string{word, Plural(word)}
 	if !strings.HasSuffix(word, "s") {
 		return kinds

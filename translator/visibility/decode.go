@@ -120,15 +120,15 @@ func decodeAccessIdentity(d *syntax.Decoder, c *syntax.Cursor, p *MonitorAccessP
 func decodeSubjects(d *syntax.Decoder, c *syntax.Cursor, name string) []syntax.Text {
 	var out []syntax.Text
 	for _, n := range c.FilledTexts(name) {
-		if decodeSubject(d, n, name) {
+		if checkSubject(d, n, name) {
 			out = append(out, d.Text(n))
 		}
 	}
 	return out
 }
 
-// decodeSubject reports an empty name of a subject, and whether the name is valid.
-func decodeSubject(d *syntax.Decoder, n *syntax.Node, name string) bool {
+// checkSubject reports an empty name of a subject, and whether the name is valid.
+func checkSubject(d *syntax.Decoder, n *syntax.Node, name string) bool {
 	if n.Value == "" {
 		d.Fail(n, diag.Missing, "leave it out", "an entry \"\" of %s is empty", name)
 		return false
@@ -145,7 +145,7 @@ func decodeAccountSubject(d *syntax.Decoder, n *syntax.Node, p *MonitorAccessPol
 	account := ServiceAccount{Namespace: "default", At: d.At(n)}
 	ok := true
 	if namespace := c.Text("namespace"); namespace != nil {
-		ok = decodeSubject(d, namespace, "namespace of serviceAccounts")
+		ok = checkSubject(d, namespace, "namespace of serviceAccounts")
 		account.Namespace = namespace.Value
 	}
 	if name := c.Required("name"); name != nil && name.Value != "" {

@@ -11,8 +11,8 @@ import (
 // standardTypes are the types that every cluster has.
 var standardTypes = []string{"nodes", "namespaces", "operators", "pods", "alerts", "events"}
 
-// standardType reports whether a type is one of those every cluster has.
-func standardType(name string) bool { return slices.Contains(standardTypes, name) }
+// isStandardType reports whether a type is one of those every cluster has.
+func isStandardType(name string) bool { return slices.Contains(standardTypes, name) }
 
 // entryReader reads the entries of one rule, in the newer and the older form.
 type entryReader struct {
@@ -108,7 +108,7 @@ func (e *entryReader) fieldFilters(c *syntax.Cursor, known bool, name string) []
 	if fields == nil {
 		return nil
 	}
-	if known && standardType(name) {
+	if known && isStandardType(name) {
 		e.Fail(fields.At, diag.BadValue, "fields are of custom types", "%s has no fields to filter by", name)
 	}
 	var out []FieldFilter
@@ -158,7 +158,7 @@ func (e *entryReader) aggregations(c *syntax.Cursor, known bool, entry *Visibili
 	if a == nil {
 		return
 	}
-	if known && standardType(entry.Type.Value) {
+	if known && isStandardType(entry.Type.Value) {
 		e.Fail(a.At, diag.BadValue, "aggregations are of custom types", "%s has no aggregations", entry.Type.Value)
 	}
 	for _, n := range a.FilledTexts("include") {
@@ -188,7 +188,7 @@ func (e *entryReader) keep(c *syntax.Cursor, known bool, visibility *syntax.Node
 		return
 	}
 	e.rule.Entries = append(e.rule.Entries, entry)
-	standard := standardType(entry.Type.Value)
+	standard := isStandardType(entry.Type.Value)
 	switch {
 	case entry.Visibility == "filtered" && !entry.Includes():
 		about := "every item is visible that is not denied"

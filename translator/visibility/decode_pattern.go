@@ -63,9 +63,9 @@ func compiled(pattern string) (*regexpsyntax.Regexp, error) {
 	return re, err
 }
 
-// everyName reports whether a pattern certainly matches every name. It returns false if
-// that cannot be derived from the form of the pattern.
-func everyName(pattern string) bool {
+// matchesEveryName reports whether a pattern certainly matches every name. It returns
+// false if that cannot be derived from the form of the pattern.
+func matchesEveryName(pattern string) bool {
 	if utf8.RuneCountInString(pattern) > maxPattern {
 		return false
 	}
@@ -85,22 +85,22 @@ func everyName(pattern string) bool {
 		last--
 	}
 	if first > 0 && last < len(parts) {
-		return last-first == 1 && anyRun(parts[first])
+		return last-first == 1 && isAnyRun(parts[first])
 	}
 	long := 0 // parts that need a character
 	for _, part := range parts[first:last] {
 		if matchesEmpty(part) {
 			continue
 		}
-		if long++; long > 1 || !anyRun(part) {
+		if long++; long > 1 || !isAnyRun(part) {
 			return false
 		}
 	}
 	return true
 }
 
-// anyRun reports whether a part matches any whole name; names are not empty.
-func anyRun(re *regexpsyntax.Regexp) bool {
+// isAnyRun reports whether a part matches any whole name; names are not empty.
+func isAnyRun(re *regexpsyntax.Regexp) bool {
 	for re.Op == regexpsyntax.OpCapture {
 		re = re.Sub[0]
 	}

@@ -17,7 +17,7 @@ func TestEveryName(t *testing.T) {
 	}
 	for _, test := range tests {
 		t.Run(test.pattern, func(t *testing.T) {
-			if got := everyName(test.pattern); got != test.want {
+			if got := matchesEveryName(test.pattern); got != test.want {
 				t.Errorf("got %v, want %v", got, test.want)
 			}
 		})

@@ -32,7 +32,7 @@ func decodeAccessClusters(d *syntax.Decoder, c *syntax.Cursor, p *MonitorAccessP
 				"rule %d is never used: rule %d before it matches every cluster", i, everything)
 		}
 		rule, some := decodeClusterRule(d, n, p)
-		if everything < 0 && rule.everyCluster() {
+		if everything < 0 && rule.selectsEveryCluster() {
 			everything = i
 		}
 		nothing = nothing && !some
@@ -121,9 +121,9 @@ func (r *ClusterRule) selectorKinds() []string {
 	return kinds
 }
 
-// everyCluster reports whether a rule matches every cluster with a name.
-func (r *ClusterRule) everyCluster() bool {
-	return r.Labels != nil && len(*r.Labels) == 0 || r.Pattern != "" && everyName(r.Pattern)
+// selectsEveryCluster reports whether a rule matches every cluster with a name.
+func (r *ClusterRule) selectsEveryCluster() bool {
+	return r.Labels != nil && len(*r.Labels) == 0 || r.Pattern != "" && matchesEveryName(r.Pattern)
 }
 
 // decodePermissions decodes the permissions of a rule: only view, unless view or

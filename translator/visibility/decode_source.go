@@ -164,7 +164,7 @@ func (s *sourceReader) collection(c *syntax.Cursor) {
 // rbac decodes how policies refer to a source.
 func (s *sourceReader) rbac(c *syntax.Cursor) {
 	if n := c.Required("resourceTypeName"); n != nil && n.Value != "" {
-		if standardType(n.Value) {
+		if isStandardType(n.Value) {
 			s.Fail(n, diag.BadValue, "give it a name of its own", "resourceTypeName %s is a standard type", syntax.Quote(n.Value))
 		} else {
 			s.into.Type = s.Text(n)

@@ -36,7 +36,7 @@ func decodeMoment(d *syntax.Decoder, c *syntax.Cursor, name string, deny bool) *
 		return nil
 	}
 	const hint = `write it like "2026-01-20T10:00:00Z"`
-	t, ok := instant(n.Value)
+	t, ok := parseInstant(n.Value)
 	switch {
 	case ok:
 		return &Moment{d.Text(n), &t}
@@ -58,9 +58,9 @@ var (
 	lastInstant  = time.Date(9999, 12, 31, 23, 59, 59, 999999999, time.UTC)
 )
 
-// instant parses a time of RFC 3339. An offset can lead out of the years that can be
-// written in UTC; then instant returns the nearest one within.
-func instant(value string) (time.Time, bool) {
+// parseInstant parses a time of RFC 3339. An offset can lead out of the years that can be
+// written in UTC; then parseInstant returns the nearest one within.
+func parseInstant(value string) (time.Time, bool) {
 	if !timeForm.MatchString(value) {
 		return time.Time{}, false
 	}

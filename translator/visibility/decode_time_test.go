@@ -39,7 +39,7 @@ func TestInstant(t *testing.T) {
 	}
 	for _, test := range tests {
 		t.Run(test.name, func(t *testing.T) {
-			got, ok := instant(test.text)
+			got, ok := parseInstant(test.text)
 			written := ""
 			if ok {
 				written = got.Format(time.RFC3339Nano)

@@ -7,7 +7,7 @@ import (
 
 func visibilityEntry(e *VisibilityEntry) *tables.VisibilityEntry {
 	out := &tables.VisibilityEntry{
-		Custom:       !standardType(e.Type.Value),
+		Custom:       !isStandardType(e.Type.Value),
 		Names:        criteria(&e.Names),
 		Namespaces:   criteria(&e.Namespaces),
 		Labels:       pairs(e.Labels),

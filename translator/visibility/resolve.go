@@ -58,7 +58,7 @@ func (r *resolver) sourcesByType() map[string]*MetricSource {
 			continue
 		}
 		d := diagnosticAt(s.Type, diag.RepeatedName, "resourceTypeName %q is that of %s already; see %s",
-			s.Type.Value, directory.Title(&first.Header), directory.Place(first.Type.At))
+			s.Type.Value, directory.Title(&first.Header), directory.FileLine(first.Type.At))
 		d.Hint = "give it a name of its own"
 		d.Related = []diag.Related{{Position: first.Type.At, Message: "the first is here"}}
 		r.List.Add(d)
@@ -73,7 +73,7 @@ func diagnosticAt(t syntax.Text, code diag.Code, format string, args ...any) dia
 
 // visibilityEntry checks the entry of a type against the source that defines the type.
 func (r *resolver) visibilityEntry(e *VisibilityEntry, sources map[string]*MetricSource) {
-	if standardType(e.Type.Value) {
+	if isStandardType(e.Type.Value) {
 		return
 	}
 	source := sources[e.Type.Value]
@@ -124,7 +124,7 @@ func (r *resolver) undefinedType(e *VisibilityEntry, sources map[string]*MetricS
 func nearlyStandard(name string) string {
 	lowered := strings.ToLower(name)
 	for _, candidate := range []string{lowered, lowered + "s"} {
-		if standardType(candidate) {
+		if isStandardType(candidate) {
 			return candidate
 		}
 	}
@@ -186,7 +186,7 @@ func (r *resolver) equalPriority(p *MonitorAccessPolicy, seen map[ranked]*Monito
 		Severity: diag.Warning,
 		Code:     diag.EqualPriority,
 		Message: fmt.Sprintf("%s has the priority %d of %s at %s, and both are about %s: their names decide which is first",
-			directory.Title(&p.Header), p.Priority, directory.Title(&first.Header), directory.Place(first.PriorityAt), shared),
+			directory.Title(&p.Header), p.Priority, directory.Title(&first.Header), directory.FileLine(first.PriorityAt), shared),
 		Hint:    "give one of them another priority",
 		Related: []diag.Related{{Position: first.PriorityAt, Message: "the first is here"}},
 	})

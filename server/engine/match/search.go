@@ -194,7 +194,7 @@ func covers(positive, negative, entries []string, deny bool) bool {
 // originVerbEntries returns the entries that cover the request's verb, nil for a request
 // for all verbs.
 func originVerbEntries(r *decision.Request) []string {
-	carried := tables.Carried(r.Verb, r.Subresource)
+	carried := tables.OriginVerbs(r.Verb, r.Subresource)
 	if len(carried) == 1 && carried[0] == "*" {
 		return []string{}
 	}
@@ -220,7 +220,7 @@ func originKindEntries(r *decision.Request) []string {
 		}
 	}
 	add("*")
-	for _, word := range tables.SameKinds(strings.ToLower(r.Resource)) {
+	for _, word := range tables.KindSynonyms(strings.ToLower(r.Resource)) {
 		entries = append(entries, word)
 		add(word)
 	}
