@@ -16,15 +16,17 @@ import (
 // namedBy is how many production files outside of a family's folder name it at most:
 // they import its packages, or use its table by its type. The shared phases loop over
 // the families, so a family that nothing else needs is named in the registry alone.
+// Lint does not count: it compares what the documents of certain families grant and
+// deny, and a family that it does not know is not checked by it.
 var namedBy = map[string]struct {
 	table string
 	files int
 }{
-	"access":       {"Access", 22},
+	"access":       {"Access", 12},
 	"decisiontest": {"", 3},
 	"deny":         {"Deny", 1},
 	"extension":    {"", 5},
-	"gateway":      {"Gateway", 13},
+	"gateway":      {"Gateway", 11},
 	"visibility":   {"Visibility", 4},
 }
 
@@ -34,6 +36,7 @@ func TestFilesThatNameAFamily(t *testing.T) {
 	walkProduction(t, func(file string, parsed *ast.File) {
 		for family, named := range namedBy {
 			if !strings.HasPrefix(file, "translator/"+family+"/") && !strings.HasPrefix(file, "translator/tables/") &&
+				!strings.HasPrefix(file, "translator/lint") &&
 				names(parsed, module+"/translator/"+family, named.table) {
 				naming[family] = append(naming[family], file)
 			}
