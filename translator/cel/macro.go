@@ -32,7 +32,7 @@ func (c *compiler) macro(e ast.Expr) string {
 	c.body = append(c.body, all+" := "+ranged)
 
 	outer := c.body
-	element, results := c.name("element"), c.name("said")
+	element, results := c.name("element"), c.name("results")
 	leave := c.declare(m.IterVar(), local{element, c.isDoubleList(m.IterRange())})
 	c.body = nil
 	value := c.element(q)

@@ -67,7 +67,7 @@ func (e *effectiveEmitter) denial(rule *tables.NamedRule, name, state string) {
 		fmt.Fprintf(&e.out, "\n%s := {}\n", name)
 		return
 	}
-	fmt.Fprintf(&e.out, "\n%s := said if {\n\tsaid := gateway.denial[%s] with input as %s\n}\n", name, regotext.Quote(rule.Name), state)
+	fmt.Fprintf(&e.out, "\n%s := response if {\n\tresponse := gateway.denial[%s] with input as %s\n}\n", name, regotext.Quote(rule.Name), state)
 }
 
 // authorization writes the authorization rules by priority and key. After a

@@ -31,8 +31,8 @@ func (g *lowerer) checks() {
 	}
 }
 
-// failures reports merge conditions that fail, each once. Where a policy has mistakes
-// its values are not what was meant, and say nothing.
+// failures reports merge conditions that fail, each once. Paths of policies with
+// mistakes are skipped: their conditions may fail because of the mistakes.
 func (g *lowerer) failures() {
 	reported := make(map[*document.Block]bool)
 	for _, f := range g.folded {

@@ -17,18 +17,16 @@ type inherited struct {
 	locator string
 	level   int
 	target  string
-	// declares says of each rule key whether a defaults and an overrides block has
-	// it; keys are in order.
+	// declares has, for each rule key, the blocks that declare it; keys are sorted.
 	declares map[string]declaration
 	keys     []string
-	// conditions are the merge conditions of blocks, compiled when they are asked
-	// for.
+	// conditions are the compiled merge conditions of blocks, filled on demand.
 	conditions map[*document.Block]*cel.Merge
 	// status is the status over all paths.
 	status policyStatus
 }
 
-// declaration says which blocks of a policy have a rule.
+// declaration is which blocks of a policy declare a rule.
 type declaration struct{ byDefault, override bool }
 
 // place is what a policy can be attached to: a gateway or a route, or a section of
@@ -78,7 +76,7 @@ func (g *lowerer) attach(policies []ResolvedPolicy) {
 		s.policies = append(s.policies, p)
 	}
 	for _, s := range g.attached {
-		// They are in the order of names, which is left where they are of one age.
+		// The policies are sorted by name; a stable sort keeps that order within an age.
 		slices.SortStableFunc(s.policies, func(a, b *inherited) int {
 			return compareAges(a.Document.Created, b.Document.Created)
 		})
@@ -118,7 +116,8 @@ func newInherited(p ResolvedPolicy) *inherited {
 	return out
 }
 
-// effective is, by kind, the fold of what is attached to places, highest first.
+// effective returns, by kind, the index of the fold of the policies attached to
+// places, highest first.
 func (g *lowerer) effective(places ...place) map[string]int {
 	out := make(map[string]int, len(tables.GatewayKinds))
 	for _, kind := range tables.GatewayKinds {

@@ -19,14 +19,14 @@ func (n names) sorted() []string { return slices.Sorted(maps.Keys(n)) }
 // policy without a path.
 type policyStatus struct {
 	onPath bool
-	lives  bool // some rule of it does, somewhere
-	// accounted says that some rule counts: its block applied somewhere, or it lives.
+	lives  bool // one of its rules is in force on some path
+	// accounted is whether a rule was in force or was replaced on some path.
 	accounted bool
-	lost      map[string]names // keys of lost rules, by who replaced them
-	by        names            // all of those
-	added     map[string]names // merged defaults of higher policies, by these
-	// wiped are the policies that took away its unset; kept says that on some path
-	// none did.
+	lost      map[string]names // keys of lost rules, by the policies that replaced them
+	by        names            // all policies that replaced rules
+	added     map[string]names // keys of merged defaults, by the higher policy
+	// wiped are the policies that removed its unset; kept is whether the unset stays
+	// on some path.
 	wiped names
 	kept  bool
 }
@@ -166,7 +166,7 @@ func (p *inherited) enforced() tables.GatewayCondition {
 	return out
 }
 
-// nameParts says of each group what is in it.
+// nameParts returns one part of a message per group, with the names in it.
 func nameParts(text string, groups map[string]names) []string {
 	var parts []string
 	for _, group := range slices.Sorted(maps.Keys(groups)) {

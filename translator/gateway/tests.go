@@ -64,7 +64,7 @@ func pathRows(lowered *tables.Gateway, path *tables.GatewayPath) []gatewayTestRo
 				"route":   "HTTPRoute/" + route.Namespace + "/" + route.Name + "#" + rule.Name,
 			},
 		}},
-		{"beside " + name, asked("writ-other-rule", true), map[string]any{"allowed": false, "status": 404}},
+		{"no path beside " + name, asked("writ-other-rule", true), map[string]any{"allowed": false, "status": 404}},
 	}
 	if requiresIdentity(steps) {
 		rows = append(rows, gatewayTestRow{"without an identity on " + name, asked(rule.Name, false), map[string]any{

@@ -14,7 +14,7 @@ import data.writ.access.restrictions
 # METADATA
 # description: |
 #   The answer for one request. Always defined: a request that no rule covers is
-#   answered, not left undefined, so a caller can tell "no" from "broken".
+#   answered, not left undefined, so a caller can distinguish "no" from "broken".
 # entrypoint: true
 # scope: document
 decision := {"error": {"code": "invalid_request", "message": request.problem}}

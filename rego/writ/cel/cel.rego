@@ -1,23 +1,23 @@
 # METADATA
 # description: |
-#   What CEL's operators do, for expressions that are compiled to Rego. A value is
-#   the JSON it is; what JSON cannot say is a set, which no JSON has: "missing" for
-#   what reads a key that is not there, "error" for every other failure, and a pair
-#   of type and content for a double that is whole, a timestamp, a duration and a
-#   type. So a number that is whole is an int. Every function is total: one whose
-#   argument is a failure is that failure, the first where there are several.
+#   CEL's operators and functions, for expressions that are compiled to Rego. JSON
+#   values represent themselves. Other values are sets, which JSON does not have:
+#   {"missing"} if an expression reads a missing key, {"error"} for every other failure,
+#   and a pair of type and content for a whole double, a timestamp, a duration and a
+#   type. Therefore a whole number is an int. Every function is total: the result is
+#   the first argument that is a failure, if there is one.
 package writ.cel
 
 # METADATA
-# description: The value of what reads a key that is not there, or beyond a list's end.
+# description: The value of an expression that reads a missing key or beyond a list's end.
 missing := {"missing"}
 
 # METADATA
-# description: The value of every other failure.
+# description: The value of an expression that fails otherwise.
 error := {"error"}
 
 # METADATA
-# description: Whether a value is true. Undefined if not, as are the two below.
+# description: Whether a value is true. Undefined otherwise, as are the next two rules.
 holds(value) if _is(value, true)
 
 # METADATA
@@ -25,14 +25,14 @@ holds(value) if _is(value, true)
 fails(value) if _is(value, false)
 
 # METADATA
-# description: Whether a value is a failure other than that of a missing key, or no bool.
+# description: Whether a value is an error or not a bool. A missing key is not an error.
 broken(value) if {
 	not _is(value, missing)
 	not is_boolean(value)
 }
 
-# Arguments of a function have no type: compared with a constant directly, a value
-# would get the constant's, and another's type be an error in the program.
+# Function arguments have no type. A direct comparison with a constant would be a type
+# error if OPA's type checker knows that the value has another type.
 _is(value, constant) if value == constant
 
 _failed(value) if _is(value, missing)
@@ -45,7 +45,7 @@ _failure(args) := failed[0] if {
 	count(failed) > 0
 } else := error
 
-# The content of a value of a type that JSON has not.
+# The content of a value whose type JSON does not have.
 _tagged(value, type) := pair[1] if {
 	is_set(value)
 	some pair in value

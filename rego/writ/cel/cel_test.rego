@@ -19,7 +19,7 @@ test_reading[note] if {
 		"an index": [cel.field(cel.at(_root.a.list, 1), "k"), "v"],
 		"an index written with a fraction": [cel.at([7, 8], 1.0), 8],
 		"a whole double as an index": [cel.at([7], _double(0)), 7],
-		"an index that is no whole number": [cel.at([7], 0.5), cel.error],
+		"an index that is not a whole number": [cel.at([7], 0.5), cel.error],
 		"beyond the end": [cel.at([7], 1), cel.missing],
 		"before the beginning": [cel.at([7], -1), cel.missing],
 		"a list as a key": [cel.at(_root, []), cel.error],
@@ -37,7 +37,7 @@ test_reading[note] if {
 		"a failure in a map": [cel.map(["a", cel.error], [cel.missing, 1]), cel.missing],
 		"characters": [cel.size("éa"), 2],
 		"the size of a number": [cel.size(1), cel.error],
-		"what no JSON can say is no list": [cel.size(_double(1)), cel.error],
+		"a value that JSON cannot have is not a list": [cel.size(_double(1)), cel.error],
 	}
 	row[0] == row[1]
 }

@@ -9,7 +9,7 @@ inverse(value) if {
 } else := _failure([value])
 
 # METADATA
-# description: "All of the terms, a && b: what is false settles it, else the first that is not true."
+# description: "a && b: false if a term is false, else the first term that is not true."
 conjunction(terms) := false if {
 	false in terms
 } else := _failure([others[0]]) if {
@@ -18,7 +18,7 @@ conjunction(terms) := false if {
 } else := true
 
 # METADATA
-# description: "Any of the terms, a || b: what is true settles it, else the first that is not false."
+# description: "a || b: true if a term is true, else the first term that is not false."
 disjunction(terms) if {
 	true in terms
 } else := _failure([others[0]]) if {
@@ -35,7 +35,7 @@ choice(condition, yes, no) := yes if {
 } else := _failure([condition])
 
 # METADATA
-# description: The elements of a list or the keys of a map, which a macro goes through.
+# description: The elements of a list or the keys of a map, over which a macro iterates.
 elements(range) := range if {
 	is_array(range)
 } else := [key | some key, _ in range] if {
@@ -43,7 +43,8 @@ elements(range) := range if {
 } else := []
 
 # METADATA
-# description: What a macro is, given that of its elements, unless its range is none.
+# description: |
+#   The value of a macro over range. An error if range has no elements to iterate over.
 over(range, value) := value if {
 	_ranges(range)
 } else := _failure([range])
@@ -55,7 +56,7 @@ _ranges(range) if is_object(range)
 _ranges(range) if _is(range, "")
 
 # METADATA
-# description: Whether just one of the terms is true. The last failure counts.
+# description: Whether exactly one of the terms is true. The last failure counts.
 single(terms) := _last_failure(terms) if {
 	_odd(terms)
 } else := count([term | some term in terms; term == true]) == 1
@@ -71,8 +72,8 @@ _last_failure(terms) := _failure([odd[count(odd) - 1]]) if {
 
 # METADATA
 # description: |
-#   The values whose terms are true, a list of [term, value]. A term that fails counts
-#   over everything before it, a value only where nothing has failed before.
+#   The values whose terms are true, from a list of [term, value]. A failed term
+#   replaces earlier failures; a failed value counts only without an earlier failure.
 selected(pairs) := list([pair[1] | some pair in pairs; pair[0] == true]) if {
 	terms := [pair[0] | some pair in pairs]
 	not _odd(terms)
@@ -110,7 +111,7 @@ at_most(left, right) := pair[0] <= pair[1] if {
 	pair := _ordered(left, right)
 } else := _failure([left, right])
 
-# What is compared in place of two values that have an order.
+# The operands of an order comparison, converted to comparable values.
 _ordered(left, right) := [left, right] if {
 	is_number(left)
 	is_number(right)

@@ -96,7 +96,7 @@ _lasting(number) := {["duration", number]} if {
 	_fits(number)
 } else := error
 
-# Times added; undefined for what are none.
+# The sum of times. Undefined for other values.
 _later(left, right) := _moment(_tagged(left, "timestamp") + _tagged(right, "duration"))
 
 _later(left, right) := _moment(_tagged(left, "duration") + _tagged(right, "timestamp"))

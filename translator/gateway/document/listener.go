@@ -120,7 +120,7 @@ func decodeHostname(d *syntax.Decoder, n *syntax.Node, name string) string {
 	return lower
 }
 
-// decodeAllowedRoutes decodes which routes a listener lets itself be used by.
+// decodeAllowedRoutes decodes which routes may attach to a listener.
 func decodeAllowedRoutes(d *syntax.Decoder, c *syntax.Cursor, l *Listener) {
 	if c == nil {
 		return

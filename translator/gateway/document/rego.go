@@ -18,7 +18,7 @@ import (
 	"github.com/writ-policy/writ/translator/tables"
 )
 
-// regoPackage stands before a body, on a line of its own, while it is checked.
+// regoPackage is put before a body, on a line of its own, for the check.
 const regoPackage = "package writ_policy\n"
 
 // decodeRegoBody checks the body of a module, nil where it has mistakes. They are
@@ -114,12 +114,12 @@ func (r *bodyReader) parse(body string) (string, *ast.Module) {
 		r.failAll(err)
 		return "", nil
 	}
-	r.d.Warn(r.key, diag.RegoV0, "write if before bodies and contains in partial sets", "the Rego is of the older version: it is read as if rewritten")
+	r.d.Warn(r.key, diag.RegoV0, "write if before bodies and contains in partial sets", "this is Rego v0; it is rewritten as Rego v1")
 	return strings.TrimLeft(bodyOf(text, module), "\n"), module
 }
 
-// rewrite writes a module of the older version as Rego v1. The formatter panics on
-// some terms without a place.
+// rewrite rewrites a Rego v0 module as Rego v1. The formatter panics on some terms
+// without a location.
 func rewrite(text []byte) (out []byte, err error) {
 	defer func() {
 		if cause := recover(); cause != nil {

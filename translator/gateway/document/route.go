@@ -112,7 +112,7 @@ func (g *gatewayDocument) parent(n *syntax.Node) (ParentRef, bool) {
 	return p, true
 }
 
-// everything is the match of a rule, and the rule of a route, that says none.
+// everything is the default match of a rule, and of a route without rules.
 var everything = RouteMatch{PathType: "PathPrefix", Path: "/"}
 
 // routeRules decodes the rules of a route and gives names to those without.
@@ -199,9 +199,8 @@ func checkRegex(d *syntax.Decoder, n *syntax.Node) bool {
 	return false
 }
 
-// decodeValueMatches decodes headers or queryParams. Of two whose names mean the same
-// the Gateway API regards the first; names that are equal to the letter are a
-// mistake.
+// decodeValueMatches decodes headers or queryParams. Identical names are a mistake. Of
+// names that differ only in case, the first entry counts, as in the Gateway API.
 func decodeValueMatches(d *syntax.Decoder, c *syntax.Cursor, name string, normal func(string) string) []ValueMatch {
 	items, _ := c.List(name)
 	var out []ValueMatch

@@ -13,10 +13,10 @@ import (
 type shape any
 
 type (
-	// fields is a mapping with known fields, none of which must be there.
+	// fields is a mapping with known fields, all optional.
 	fields map[string]shape
 	listOf struct{ item shape }
-	// mapOf is a mapping with names of one's own.
+	// mapOf is a mapping with any names.
 	mapOf struct{ value shape }
 	// reader checks a value itself; key is the field that holds it.
 	reader func(d *syntax.Decoder, key, n *syntax.Node)

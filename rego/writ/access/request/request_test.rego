@@ -25,7 +25,7 @@ test_problem[note] if {
 		"extra without lists": {"change": {"extra": {"a": "b"}}, "names": "extra"},
 		"a pod that is a list": {"change": {"pod": []}, "names": "pod"},
 		"no verb": {"change": {"verb": ""}, "names": "verb"},
-		"nobody": {"change": {"user": ""}, "names": "user"},
+		"no user": {"change": {"user": ""}, "names": "user"},
 		"neither resource nor path": {"change": {"resource": ""}, "names": "resource"},
 		"both resource and path": {"change": {"path": "/x"}, "names": "resource"},
 		"a slash in the resource": {
@@ -69,7 +69,7 @@ test_canonical_leaves_unknown_out if {
 	not canonical.labels
 }
 
-test_all_of_it_is_no_entry if {
+test_all_has_no_entry if {
 	request.lookup.originVerbs == [null] with input as object.union(_plain, {"verb": "*"})
 	request.lookup.originKinds == [null] with input as object.union(_plain, {"resource": "*"})
 }

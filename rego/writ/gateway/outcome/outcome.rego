@@ -11,8 +11,8 @@ import data.writ.gateway.selector
 
 # METADATA
 # description: |
-#   The state that the first rule sees. Under null are the engine's answers and the
-#   effective policy's patterns, by which references to patterns are followed.
+#   The state before the first rule. The key null has the engine's answers and the
+#   patterns of the effective policy, which resolve references to patterns.
 # scope: document
 start(patterns) := object.union(request.attributes, {null: {"patterns": patterns, "answers": answers}}) if {
 	answers := input[null].answers
@@ -23,27 +23,27 @@ start(patterns) := object.union(request.attributes, {null: {"patterns": patterns
 anonymous(state) := object.union(state, {"auth": {"identity": {"anonymous": true}}})
 
 # METADATA
-# description: The state after an authorization rule. Only what allowed leaves a value.
+# description: The state after an authorization rule. Only a rule that allows adds a value.
 # scope: document
 after(state, name, verdict) := object.union(state, {"auth": {"authorization": {name: verdict.value}}}) if {
 	verdict.outcome == "allow"
 } else := state
 
 # METADATA
-# description: The state after an item of the response; an item without a value leaves none.
+# description: The state after an item of the response. An item without a value adds nothing.
 # scope: document
 answered(state, name, item) := object.union(state, {"auth": {"response": {name: item[1]}}}) if {
 	count(item) == 2
 } else := state
 
 # METADATA
-# description: What Rego of a policy sees.
+# description: The input of a policy's Rego.
 seen := object.remove(input, [null])
 
 # METADATA
 # description: |
-#   Whether a value of Rego of a policy is true. Were the value itself compared, OPA's
-#   type checker would refuse the bundle where it never can be.
+#   Whether a value of a policy's Rego is true. A direct comparison would not compile
+#   where OPA's type checker finds that the value is never true.
 is_true(value) if json.marshal(value) == "true"
 
 # METADATA
@@ -57,8 +57,8 @@ denials := {"deny", "error"}
 
 # METADATA
 # description: |
-#   Whether the access point allows a request. The engine's answers come with the
-#   input; without them it is asked here.
+#   Whether the access point allows a request. The embedded engine puts the answers into
+#   the input; without them the access point is evaluated here.
 # scope: document
 allowed(review) if {
 	answers := input[null].answers
@@ -73,11 +73,11 @@ allowed(review) if {
 
 # METADATA
 # description: |
-#   A header's value: text as it is, else JSON.
+#   A header's value: a string as it is, any other value as JSON.
 header(value) := selector.text(value)
 
 # METADATA
-# description: An access request without what is absent, as the access point knows it.
+# description: An access request without absent members, as the access point expects it.
 review(user, groups, attributes) := object.union({"user": user, "groups": _distinct(groups)}, attributes)
 
 _distinct(groups) := sort({group | some group in groups; group != ""})

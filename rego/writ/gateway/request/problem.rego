@@ -2,7 +2,7 @@ package writ.gateway.request
 
 _objects := {"gateway", "route", "request", "source", "destination", "connection", "metadata", "auth"}
 
-# Keys of the objects by their types. Others are facts for conditions to read.
+# Types of the known members. Conditions may read others, of any type.
 _strings := {
 	"gateway": ["namespace", "name", "listener"],
 	"route": ["namespace", "name", "rule"],
@@ -17,7 +17,7 @@ _required := ["host", "method", "path"]
 
 # METADATA
 # description: |
-#   What is wrong with the input, one sentence. Undefined for a request.
+#   What is wrong with the input, in one sentence. Undefined for a valid request.
 # scope: document
 problem := "the request is not an object" if not is_object(input)
 
@@ -74,7 +74,7 @@ _problems contains sprintf("request.%s: must be a string that is not empty", [na
 	object.get(_object("request"), name, null) in {null, ""}
 }
 
-_problems contains sprintf("%s.%s: must be given beside the rest of it", [key, name]) if {
+_problems contains sprintf("%s.%s: must be set if %s is set", [key, name, key]) if {
 	some key in ["gateway", "route"]
 	count(_object(key)) > 0
 	some name in ["namespace", "name"]

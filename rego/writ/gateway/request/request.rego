@@ -1,8 +1,8 @@
 # METADATA
 # description: |
-#   The request of the gateway point: whether it is one, and the form of it that
-#   conditions read. What the embedded engine found comes under the key null, which
-#   no JSON text can hold; all else is checked and written out here for every protocol.
+#   The request of the gateway point: its validation and the canonical form that
+#   conditions read. The embedded engine adds its answers under the key null, which a
+#   JSON text cannot have; all other keys are checked here, for every protocol.
 package writ.gateway.request
 
 # METADATA
@@ -12,7 +12,7 @@ host := regex.replace(lower(_request.host), `:[0-9]*$`, "") if _has_port
 
 host := lower(_request.host) if not _has_port
 
-# A colon in an address that stands in no brackets is a part of it.
+# In an IPv6 address without brackets, colons do not separate a port.
 _has_port if count(split(_request.host, ":")) == 2
 
 _has_port if regex.match(`\]:[0-9]*$`, _request.host)
@@ -34,8 +34,8 @@ _query := query if {
 	query != null
 } else := concat("?", array.slice(_cut, 1, count(_cut)))
 
-# Names of headers are compared in lower case. Of two that differ in case alone
-# the one that is written first in byte order counts.
+# Names of headers are compared in lower case. Of names that differ only in case, the
+# first in byte order counts.
 _headers := {spelling[0]: _given_headers[spelling[1]] |
 	some i, spelling in _spellings
 	not spelling[0] == _spellings[i - 1][0]
@@ -50,7 +50,7 @@ _given_headers := headers if {
 
 # METADATA
 # description: |
-#   What conditions, predicates and Rego read before anything has been decided.
+#   What conditions, predicates and Rego read before the first rule.
 attributes := object.union(_known, {
 	"request": request,
 	"auth": _auth,
@@ -74,7 +74,7 @@ _known := {key: value |
 }
 
 # METADATA
-# description: The request written out; its time is that of the evaluation.
+# description: The canonical request. Its time is the time of the evaluation.
 request := object.union({name: value | some name, value in _request; value != null; name != "headers"}, {
 	"url_path": url_path,
 	"query": _query,
@@ -89,11 +89,11 @@ _auth := object.union({"metadata": {}, "authorization": {}, "response": {}}, {na
 })
 
 # METADATA
-# description: What was authenticated; undefined without authentication.
+# description: The authenticated identity. Undefined without authentication.
 identity := _auth.identity
 
 # METADATA
-# description: The query's parameters; of one that is repeated the first counts.
+# description: The query's parameters. The first value of a repeated parameter counts.
 parameters := {name: value |
 	some pair in _pairs
 	name := pair[0]

@@ -15,12 +15,12 @@ test_null_is_not_an_identity if {
 	not request.attributes.auth.identity with input as _given
 }
 
-test_what_rules_leave_is_not_the_callers if {
+test_caller_cannot_set_results_of_rules if {
 	auth := request.attributes.auth with input as _given
 	auth == {"metadata": {}, "authorization": {}, "response": {}}
 }
 
-test_written_out if {
+test_canonical_form if {
 	got := request.attributes with input as _given
 	object.keys(got) == {"request", "auth", "source", "context"}
 	object.remove(got.request, ["time"]) == {
@@ -32,9 +32,9 @@ test_written_out if {
 	got.context.request.http.headers == {"x-a": "1"}
 }
 
-test_of_two_spellings_the_first_in_byte_order_counts if {
+test_first_spelling_in_byte_order_counts if {
 	given := {"x-a": "4", "X-a": "3", "X-A": "1", "x-A": "5", "X-B": "6", "c": "7"}
-	asked := {"request": {"host": "a.b", "method": "GET", "path": "/", "headers": given}}
-	seen := request.request.headers with input as asked
+	input_document := {"request": {"host": "a.b", "method": "GET", "path": "/", "headers": given}}
+	seen := request.request.headers with input as input_document
 	seen == {"x-a": "1", "x-b": "6", "c": "7"}
 }

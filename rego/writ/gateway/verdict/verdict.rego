@@ -1,6 +1,6 @@
 # METADATA
 # description: |
-#   The verdict of one path: the part of a decision that its effective policy gives.
+#   The verdict of one path: the part of a decision that its effective policy determines.
 package writ.gateway.verdict
 
 import data.compiled.gateway
