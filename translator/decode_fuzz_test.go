@@ -11,9 +11,8 @@ import (
 	"github.com/writ-policy/writ/translator/diag"
 )
 
-// fuzz checks what holds for every text: Decode returns, everything it says has
-// a place within the file and a known code, and whatever is no document is an
-// error.
+// fuzz checks properties of every text: Decode returns, each diagnostic has a position
+// within the file and a known code, and text that is not a document is an error.
 func fuzz(f *testing.F, file string) {
 	seeds, err := filepath.Glob("testdata/decode/*" + filepath.Ext(file))
 	if err != nil {
@@ -40,7 +39,7 @@ func fuzz(f *testing.F, file string) {
 			}
 		}
 		if !utf8.Valid(content) && (len(documents) > 0 || !list.HasErrors()) {
-			t.Errorf("got %d documents from what is no UTF-8", len(documents))
+			t.Errorf("got %d documents from invalid UTF-8", len(documents))
 		}
 	})
 }

@@ -225,8 +225,8 @@ func TestExtension(t *testing.T) {
 	same(t, "rules", len(e.Module.Rules), 1)
 }
 
-// A document with a mistake is still there for those that refer to it, unless
-// nobody knows which one it is.
+// A document with a mistake still resolves references to it, unless the mistake leaves
+// the document without an identity.
 func TestDocumentsWithMistakes(t *testing.T) {
 	tests := []struct {
 		name, text string
@@ -236,8 +236,8 @@ func TestDocumentsWithMistakes(t *testing.T) {
 		{"no namespace", "kind: role\nname: r\n", 0},
 		{"a bad name", "kind: role\nname: a/b\nnamespace: n\n", 0},
 		{"a binding to nothing", "kind: rolebinding\nname: r\nnamespace: n\nuserNames: [u]\n", 0},
-		{"a binding of nobody real", "kind: rolebinding\nname: r\nnamespace: n\nroleName: r\nuserNames: [7]\n", 1},
-		{"before and after what is no YAML", "kind: role\nname: a\nnamespace: n\n---\n[\n---\nkind: role\nname: b\nnamespace: n\n", 2},
+		{"a binding without a valid user", "kind: rolebinding\nname: r\nnamespace: n\nroleName: r\nuserNames: [7]\n", 1},
+		{"before and after invalid YAML", "kind: role\nname: a\nnamespace: n\n---\n[\n---\nkind: role\nname: b\nnamespace: n\n", 2},
 	}
 	for _, test := range tests {
 		t.Run(test.name, func(t *testing.T) {

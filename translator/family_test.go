@@ -20,8 +20,8 @@ import (
 	"github.com/writ-policy/writ/translator/tables"
 )
 
-// bell is a document of a family that exists in this test alone: who may ring a bell,
-// and the bells that ring with it.
+// bell is a document of a family that exists only in this test. It lists the users who
+// may sound the bell and the bells that sound with it.
 type bell struct {
 	syntax.Header
 	ringers []string

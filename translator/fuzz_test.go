@@ -38,16 +38,16 @@ func FuzzTranslate(f *testing.F) {
 			list = append(list, Lint(result)...)
 			list = append(list, LintAuthor(result, nil, lint.Author{User: "alice"})...)
 			if !json.Valid(result.Files[dataPath]) {
-				t.Errorf("got data that is no JSON: %s", result.Files[dataPath])
+				t.Errorf("got invalid JSON in the data: %s", result.Files[dataPath])
 			}
 		}
 		for _, d := range list {
 			text, known := files[d.File]
 			if d.File != "" && (!known || d.Line < 1 || d.Line > strings.Count(text, "\n")+strings.Count(text, "\r")+1 || d.Column < 1) {
-				t.Errorf("got a place outside of the files: %+v", d)
+				t.Errorf("got a position outside the files: %+v", d)
 			}
 			if !utf8.ValidString(d.Message) || strings.Contains(d.Message, "\n") {
-				t.Errorf("got a message that is no line of text: %q", d.Message)
+				t.Errorf("got a message that is not one line of text: %q", d.Message)
 			}
 		}
 	})

@@ -197,12 +197,12 @@ func (g golden) text(list diag.List) []byte {
 
 func TestGoldens(t *testing.T) {
 	if *update && os.Getenv("CI") != "" {
-		t.Fatal("goldens are not rewritten where nobody reads the change")
+		t.Fatal("goldens must not be rewritten in CI, where the change is not reviewed")
 	}
 	for _, g := range goldens(t) {
 		t.Run(strings.TrimSuffix(g.path, ".txtar"), func(t *testing.T) {
 			if len(bytes.TrimSpace(g.archive.Comment)) == 0 {
-				t.Error("the first paragraph does not say what this proves")
+				t.Error("the first paragraph is missing: it must state what this golden proves")
 			}
 			got := g.outcome(t)
 			if *update {

@@ -96,8 +96,8 @@ func newTranslator(o Options, families func() []Family) *Translator {
 }
 
 // Translate runs all phases. The list is sorted and holds the warnings of a good
-// directory too. The result is nil exactly where the list has errors. A context
-// that ends leaves an error in the list: half a directory is none.
+// directory too. The result is nil if and only if the list has errors. If the context
+// ends, the list has an error, because part of a directory must not become policy.
 func (t *Translator) Translate(ctx context.Context, snapshot source.Snapshot) (*Result, diag.List) {
 	t.mu.Lock()
 	defer t.mu.Unlock()

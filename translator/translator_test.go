@@ -24,7 +24,7 @@ func TestTranslateIsInterrupted(t *testing.T) {
 	mustTranslate(t, translator, generated(200))
 }
 
-// Ten thousand mistakes are one document's: the others are still heard of.
+// Ten thousand mistakes in one document do not hide the mistakes of other documents.
 func TestManyMistakesAreCounted(t *testing.T) {
 	text := "kind: role\nname: r\nnamespace: master\nrules:\n" +
 		strings.Repeat("  - {verbs: [get], resourceKinds: [--x]}\n", 10_000)

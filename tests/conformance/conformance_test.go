@@ -44,7 +44,7 @@ func TestConformance(t *testing.T) {
 	var cases atomic.Int64
 	t.Cleanup(func() { // the suites run in parallel, after this function returns
 		if cases.Load() == 0 {
-			t.Error("there are no cases")
+			t.Error("no cases found")
 		}
 		t.Logf("%d cases", cases.Load())
 	})

@@ -57,9 +57,9 @@ func decodePodSubresources(d *syntax.Decoder, c *syntax.Cursor) []string {
 	for _, n := range items {
 		switch {
 		case strings.HasPrefix(n.Value, "pods/"):
-			d.Fail(n, diag.BadPattern, "write "+syntax.Quote(strings.TrimPrefix(n.Value, "pods/")), "entry %s of subresources has a \"/\": it is about pods anyway", syntax.Quote(n.Value))
+			d.Fail(n, diag.BadPattern, "write "+syntax.Quote(strings.TrimPrefix(n.Value, "pods/")), "entry %s of subresources must not contain \"/\": all entries are subresources of pods", syntax.Quote(n.Value))
 		case n.Value == "" || strings.ContainsAny(n.Value, "*?[]{}/"):
-			d.Fail(n, diag.BadPattern, "name each one, as in [exec, attach]", "entry %s of subresources is no subresource of pods", syntax.Quote(n.Value))
+			d.Fail(n, diag.BadPattern, "name each one, as in [exec, attach]", "entry %s of subresources is not a subresource of pods", syntax.Quote(n.Value))
 		}
 	}
 	return syntax.Values(items)
@@ -87,7 +87,7 @@ func decodeWeights(d *syntax.Decoder, c *syntax.Cursor, weights map[string]int) 
 func decodeCapabilityWeight(d *syntax.Decoder, f syntax.Field, first map[string]*syntax.Node, weights map[string]int) {
 	name, ok := capability(f.Key.Value)
 	if !ok {
-		d.Fail(f.Key, diag.BadValue, "write it like NET_ADMIN", "capability %s is no name of one", syntax.Quote(f.Key.Value))
+		d.Fail(f.Key, diag.BadValue, "write it like NET_ADMIN", "capability %s is not the name of a Linux capability", syntax.Quote(f.Key.Value))
 		return
 	}
 	if other := first[name]; other != nil {

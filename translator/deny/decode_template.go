@@ -31,7 +31,7 @@ func decodeTemplate(d *syntax.Decoder, n *syntax.Node) []tables.TemplatePart {
 		}
 		variable := templateVariable(inside)
 		if variable == "" {
-			d.Fail(n, diag.BadTemplate, templateHint(inside), "reason has %s, which is no variable", syntax.Quote("{{"+inside+"}}"))
+			d.Fail(n, diag.BadTemplate, templateHint(inside), "reason contains %s, which is not a variable", syntax.Quote("{{"+inside+"}}"))
 			return nil
 		}
 		parts = append(parts, tables.TemplatePart{Variable: variable})

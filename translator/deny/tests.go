@@ -49,9 +49,9 @@ type denySamples struct {
 }
 
 func (t *denySamples) scope() {
-	// The policy is asked without the library, which would write these out.
+	// The policy is tested without the library, which would add these defaults.
 	t.base = map[string]any{
-		"user": "writ:nobody", "groups": []string{}, "apiGroup": "", "resource": "", "subresource": "", "namespace": "", "name": "",
+		"user": "writ:user", "groups": []string{}, "apiGroup": "", "resource": "", "subresource": "", "namespace": "", "name": "",
 		"path": "", "cluster": "", "tenant": "", "session": "", "escalation": "", "podError": "", "namespaceLabels": map[string]string{},
 	}
 	for key, globs := range map[string][]tables.PathGlob{

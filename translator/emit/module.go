@@ -109,7 +109,7 @@ func (m *Module) Metadata(description, source string) {
 // fileName. "no-risky-exec" gives no_risky_exec. No two lists of names share a result.
 // It may begin with a digit, or be a word of Rego, so the caller puts something before
 // it. After it may follow "__" and a word that does not begin with two hexadecimal
-// digits, which tells it from an escaped byte.
+// digits, so that it differs from an escaped byte.
 func Identifier(names ...string) string {
 	parts := make([]string, len(names))
 	separator := "_"

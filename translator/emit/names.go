@@ -12,8 +12,8 @@ import (
 const longestName = 200
 
 // FileName returns the name of the file of a document, without its suffix, from the
-// names that tell the document from others of its kind: always as many of them. The
-// result is readable for the names that Kubernetes accepts: "net", "edge" gives
+// names that distinguish the document from others of its kind: the same number of names
+// for every document of the kind. The result is readable for the names that Kubernetes accepts: "net", "edge" gives
 // net-edge. No two lists of names share a result, not even where the file system
 // ignores case, and a result neither leaves its folder nor is too long.
 //

@@ -150,7 +150,7 @@ func (e *extensionReader) read(module *ast.Module) {
 	for _, part := range path {
 		if !syntax.IsIdentifier(part) {
 			e.outside = true // the name becomes a path in the bundle
-			e.fail(at, 0, diag.BadName, "letters, digits and _", "package name %s is no identifier", syntax.Quote(part))
+			e.fail(at, 0, diag.BadName, "letters, digits and _", "package name %s is not an identifier", syntax.Quote(part))
 		}
 	}
 	RegoReferences(module, e.reference)

@@ -149,7 +149,7 @@ func (r *resolver) missingTarget(h *syntax.Header, t document.Target) {
 		Position: t.Name.At,
 		Length:   len([]rune(t.Name.Value)),
 		Code:     diag.TargetNotFound,
-		Message:  fmt.Sprintf("there is no %s %q in namespace %q", t.Kind, t.Name.Value, h.Namespace),
+		Message:  fmt.Sprintf("%s %q not found in namespace %q", t.Kind, t.Name.Value, h.Namespace),
 		Hint:     "declare it in this directory, in the policy's own namespace",
 	}
 	r.suggest(&d, t.Kind, h.Namespace, t.Name.Value)

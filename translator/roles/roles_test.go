@@ -39,8 +39,7 @@ func decode(t *testing.T, stream []byte) map[string]map[string]any {
 	return documents
 }
 
-// What Kubernetes documents say must be what Kubernetes says: a stock role with
-// a right too many is nobody's choice.
+// The stock roles of Kubernetes must equal those that an API server exports.
 func TestKubernetesRolesAreKubernetesOwn(t *testing.T) {
 	own, err := os.ReadFile(exported)
 	if err != nil {

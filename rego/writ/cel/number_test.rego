@@ -62,7 +62,7 @@ test_conversions[note] if {
 	row[0] == row[1]
 }
 
-test_failure_is_no_json if {
+test_no_json_for_failures_and_types if {
 	not cel.as_json(cel.missing)
 	not cel.as_json(cel.error)
 	not cel.as_json(cel.type(1))

@@ -170,8 +170,8 @@ var (
 	errRepeated = errors.New("must not be repeated")
 )
 
-// otherOptions are options of authorized_keys that are rejected. They tell a list of options
-// from principals.
+// otherOptions are options of authorized_keys that are rejected. One of them at the start of
+// a field shows that the field is a list of options, not of principals.
 var otherOptions = []string{
 	"agent-forwarding", "command", "environment", "from", "no-agent-forwarding", "no-port-forwarding", "no-pty",
 	"no-touch-required", "no-user-rc", "no-x11-forwarding", "permitlisten", "permitopen", "port-forwarding",
