@@ -73,6 +73,7 @@ func words(alternatives string) *regexp.Regexp {
 
 func endsWithWord(text, word string) bool {
 	text = strings.ToLower(strings.TrimRight(text, " -"))
+	text = strings.ReplaceAll(strings.ReplaceAll(text, `"`, " "), "`", " ")
 	rest, found := strings.CutSuffix(text, word)
 	return found && (rest == "" || strings.HasSuffix(rest, " ") || strings.HasSuffix(rest, "("))
 }
