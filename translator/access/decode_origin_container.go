@@ -5,8 +5,7 @@ import (
 	"github.com/writ-policy/writ/translator/syntax"
 )
 
-// decodeOriginPolicy decodes a Policy. The roles it holds become documents of their
-// own, after it.
+// decodeOriginPolicy decodes a Policy. Its roles become separate documents after it.
 func decodeOriginPolicy(d *syntax.Decoder, c *syntax.Cursor, h syntax.Header, identified bool) {
 	if identified {
 		d.Out = append(d.Out, &originPolicy{Header: h})
@@ -17,8 +16,8 @@ func decodeOriginPolicy(d *syntax.Decoder, c *syntax.Cursor, h syntax.Header, id
 	})
 }
 
-// decodeOriginPolicyBinding decodes a PolicyBinding. The bindings it holds become
-// documents of their own, after it.
+// decodeOriginPolicyBinding decodes a PolicyBinding. Its bindings become separate
+// documents after it.
 func decodeOriginPolicyBinding(d *syntax.Decoder, c *syntax.Cursor, h syntax.Header, identified bool) {
 	p := &OriginPolicyBinding{Header: h}
 	if ref := c.Mapping("policyRef"); ref != nil {
@@ -39,9 +38,8 @@ func decodeOriginPolicyBinding(d *syntax.Decoder, c *syntax.Cursor, h syntax.Hea
 	})
 }
 
-// decodeContents decodes the map of documents a container holds, by name. Each may be
-// in either form, whatever the container's; one that shows none is read as the
-// container is.
+// decodeContents decodes the documents of a container, a map by name. Each may be in
+// either form. A document whose form is not evident has the form of the container.
 func decodeContents(d *syntax.Decoder, c *syntax.Cursor, name, kind string, container syntax.Header, decode func(*syntax.Cursor, syntax.Header, bool)) {
 	n := c.Value(name)
 	if n == nil {
@@ -88,13 +86,12 @@ func decodeContent(d *syntax.Decoder, n *syntax.Node, kind string, h syntax.Head
 	inner.Done()
 }
 
-// decodeSameAs checks that a name written inside a container repeats what the
-// container says.
+// decodeSameAs checks that a name inside a container is equal to that of the container.
 func decodeSameAs(d *syntax.Decoder, c *syntax.Cursor, name, want string) bool {
 	n := c.Text(name)
 	if n == nil || n.Value == want || want == "" {
 		return true
 	}
-	c.Fail(n, diag.KeyMismatch, "write "+syntax.Quote(want)+", or leave it out", "%s %s, but the container says %s", name, syntax.Quote(n.Value), syntax.Quote(want))
+	c.Fail(n, diag.KeyMismatch, "write "+syntax.Quote(want)+", or leave it out", "%s %s, but the container has %s", name, syntax.Quote(n.Value), syntax.Quote(want))
 	return false
 }

@@ -8,8 +8,8 @@ import (
 	"github.com/writ-policy/writ/translator/syntax"
 )
 
-// decodeMatchesNothing warns of a rule that no request can match: a list without an
-// entry that counts, or streaming subresources without the verbs they carry.
+// decodeMatchesNothing warns about a rule that no request can match: a list without an
+// effective entry, or streaming subresources without their verbs.
 func decodeMatchesNothing(d *syntax.Decoder, r *OriginRule, verbsAt, kindsAt *syntax.Node) {
 	live := func(kind string) bool { return !isExcludedKind(kind, r.NotKinds) }
 	switch {
@@ -23,22 +23,22 @@ func decodeMatchesNothing(d *syntax.Decoder, r *OriginRule, verbsAt, kindsAt *sy
 		d.Warn(kindsAt, diag.MatchesNothing, "", "resourceKinds negates all that it names: the rule matches nothing")
 	case !slices.ContainsFunc(r.Kinds, func(k string) bool { return live(k) && !isUnreachableStream(k, r) }):
 		d.Warn(verbsAt, diag.MatchesNothing, `streaming subresources are covered by "exec" (exec, attach) and "proxy" (proxy, portforward)`,
-			"no verb here is carried by the subresources in resourceKinds: the rule matches nothing")
+			"no verb applies to the subresources in resourceKinds: the rule matches nothing")
 	}
 }
 
-// wider maps a verb to the verb that its requests carry as well: negating the wider verb
-// negates the narrower one.
+// wider maps a verb to the Origin verb that also covers its requests. Negating the wider
+// verb negates the narrower one.
 var wider = map[string]string{"patch": "update", "deletecollection": "delete"}
 
-// isExcludedVerb reports whether the negations leave nothing of a positive verb.
+// isExcludedVerb reports whether the negative entries exclude a positive verb entirely.
 func isExcludedVerb(verb string, negative []string) bool {
 	return slices.ContainsFunc(negative, func(n string) bool {
 		return n == "*" || n == verb || n == wider[verb]
 	})
 }
 
-// isExcludedKind reports whether the negations leave nothing of a positive kind.
+// isExcludedKind reports whether the negative entries exclude a positive kind entirely.
 func isExcludedKind(kind string, negative []string) bool {
 	name, sub, _ := strings.Cut(kind, "/")
 	return slices.ContainsFunc(negative, func(n string) bool {
@@ -53,12 +53,11 @@ func isExcludedKind(kind string, negative []string) bool {
 	})
 }
 
-// streams are the subresources whose requests carry one verb only, whatever
-// verb they have.
+// streams maps the streaming subresources to the only Origin verb of their requests.
 var streams = map[string]string{"exec": "exec", "attach": "exec", "proxy": "proxy", "portforward": "proxy"}
 
 // isUnreachableStream reports whether a kind entry names a streaming subresource whose
-// verb the rule lacks.
+// verb the rule does not have.
 func isUnreachableStream(kind string, r *OriginRule) bool {
 	_, sub, _ := strings.Cut(kind, "/")
 	verb, streaming := streams[sub]

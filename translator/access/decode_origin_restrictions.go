@@ -49,7 +49,7 @@ func decodeRestrictions(d *syntax.Decoder, f *syntax.Field) *Restrictions {
 }
 
 func reportEmptyRestriction(d *syntax.Decoder, at *syntax.Node) {
-	d.Fail(at, diag.EmptyRestriction, "leave attributeRestrictions out, or say what must hold", "attributeRestrictions says nothing: the rule reads as restricted and is not")
+	d.Fail(at, diag.EmptyRestriction, "leave attributeRestrictions out, or write a restriction", "attributeRestrictions is empty: the rule is not restricted")
 }
 
 // decodeRestrictionKind decodes the restriction that kind names: the remaining keys are
@@ -121,7 +121,7 @@ func reportStrayParameters(d *syntax.Decoder, c *syntax.Cursor, why string) {
 	}
 }
 
-// decodeParameters collects what an extension gets as its params.
+// decodeParameters returns the parameters of an extension.
 func decodeParameters(d *syntax.Decoder, c *syntax.Cursor, r *Restrictions) {
 	r.Params = map[string]any{}
 	for i, f := range c.Node.Fields {
@@ -136,7 +136,7 @@ func decodeParameters(d *syntax.Decoder, c *syntax.Cursor, r *Restrictions) {
 	}
 }
 
-// decodeFieldPaths decodes fieldsMutatable, with the short first segments written out.
+// decodeFieldPaths decodes fieldsMutatable to full paths from the root of the object.
 func decodeFieldPaths(d *syntax.Decoder, c *syntax.Cursor, r *Restrictions) {
 	if c.Value(fieldsMutatable) == nil {
 		return
@@ -145,14 +145,14 @@ func decodeFieldPaths(d *syntax.Decoder, c *syntax.Cursor, r *Restrictions) {
 	r.Fields = []string{}
 	for _, n := range items {
 		if n.Value == "" {
-			c.Fail(n, diag.BadValue, "", "an empty path in fieldsMutatable")
+			c.Fail(n, diag.BadValue, "", "paths in fieldsMutatable must not be empty")
 			continue
 		}
 		r.Fields = append(r.Fields, longPath(n.Value))
 	}
 }
 
-// longPath puts metadata in front of the fields of it that may be named alone.
+// longPath adds metadata to the path of a metadata field that may be written without it.
 func longPath(path string) string {
 	first := path
 	if end := strings.IndexAny(path, ".["); end >= 0 {

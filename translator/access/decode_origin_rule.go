@@ -14,16 +14,16 @@ var (
 	kindForm = regexp.MustCompile(`^(\*|[a-z][a-z0-9-]*)(/[a-z][a-z0-9-]*)?$`)
 )
 
-// knownVerbs are Origin's own verbs and those of Kubernetes: the others are
-// accepted with a warning.
+// knownVerbs are the verbs of Origin and Kubernetes. Other verbs are accepted with a
+// warning.
 var knownVerbs = []string{
 	"exec", "watch", "list", "get", "create", "update", "delete", "proxy", "permission-request",
 	"patch", "deletecollection", "impersonate", "bind", "escalate", "approve", "sign", "attest",
 	"use", "redirect",
 }
 
-// decodeOriginRule decodes a rule. Entries come out in lower case; what it cannot
-// read is left out and reported.
+// decodeOriginRule decodes a rule with its entries in lower case. It reports invalid
+// entries and leaves them out.
 func decodeOriginRule(d *syntax.Decoder, n *syntax.Node, flat bool) OriginRule {
 	r := OriginRule{At: d.At(n)}
 	c := d.Cursor(n, "a rule", flat)

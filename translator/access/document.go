@@ -16,8 +16,8 @@ type KubernetesRole struct {
 	syntax.Header
 	Labels map[string]string
 	Rules  []KubernetesRule
-	// Selectors are the clusterRoleSelectors; Aggregated says whether there is
-	// an aggregationRule at all.
+	// Selectors are the clusterRoleSelectors; Aggregated is true if there is
+	// an aggregationRule.
 	Aggregated  bool
 	Selectors   []syntax.Selector
 	AggregateAt diag.Position
@@ -50,8 +50,8 @@ type OriginRole struct {
 	Rules []OriginRule
 }
 
-// OriginRule is a rule as written, entries folded: verbs and kinds in lower
-// case, the leading "-" moved into Not lists. A restriction is decoded.
+// OriginRule is a rule as written. Verbs and kinds are in lower case, and entries with a
+// leading "-" are in the Not lists without it.
 type OriginRule struct {
 	At           diag.Position
 	Deny         bool
@@ -59,17 +59,17 @@ type OriginRule struct {
 	NotVerbs     []string
 	Kinds        []string
 	NotKinds     []string
-	Restrictions *Restrictions // nil where the rule has none
+	Restrictions *Restrictions // nil if the rule has none
 }
 
 // Restrictions are decoded attributeRestrictions.
 type Restrictions struct {
 	At     diag.Position
-	Fields []string      // short first segments written out; nil: none
+	Fields []string      // full paths from the root of the object; nil: none
 	Labels []syntax.Text // entries as written; nil: none
 	// Kind is "", "sameMinionRestriction", "cel" or the name of an extension.
 	Kind syntax.Text
-	// Expression is the condition of cel, which has been checked.
+	// Expression is the condition of cel, already checked.
 	Expression syntax.Text
 	Params     map[string]any // JSON values, numbers as json.Number; nil without an extension
 	// ParamsAt is the position of each parameter's key.
@@ -77,7 +77,7 @@ type Restrictions struct {
 }
 
 // OriginBinding is a RoleBinding of writ.dev/v1, stand-alone or from a
-// PolicyBinding. Its role reference is already in one form.
+// PolicyBinding. Both forms of the role reference are decoded to the same fields.
 type OriginBinding struct {
 	syntax.Header
 	// RoleNamespace is the namespace of the role; empty with Global, which means
@@ -85,26 +85,25 @@ type OriginBinding struct {
 	RoleNamespace string
 	Global        bool
 	RoleName      syntax.Text
-	// RoleNamespaceAt is where the namespace is said: its own value,
-	// referencesGlobalRole, or else the role's name.
+	// RoleNamespaceAt is the position of the namespace, of referencesGlobalRole, or
+	// else of the role's name.
 	RoleNamespaceAt diag.Position
 	Users           []string
 	Groups          []string
-	// In is the PolicyBinding that holds it, nil for a stand-alone one.
+	// In is the PolicyBinding that contains the binding, nil for a stand-alone one.
 	In *OriginPolicyBinding
 }
 
-// originPolicy is a Policy: the container of a namespace's roles. Its roles are
-// documents of their own in the list a file decodes to.
+// originPolicy is a Policy, the container of a namespace's roles. Its roles are decoded to
+// separate documents.
 type originPolicy struct {
 	syntax.Header
 }
 
-// OriginPolicyBinding is a PolicyBinding. Its bindings are documents of their
-// own in the list a file decodes to.
+// OriginPolicyBinding is a PolicyBinding. Its bindings are decoded to separate documents.
 type OriginPolicyBinding struct {
 	syntax.Header
-	// RefNamespace and RefName are of policyRef; empty Value where not written.
+	// RefNamespace and RefName are of policyRef; their Value is empty if absent.
 	RefNamespace syntax.Text
 	RefName      syntax.Text
 }

@@ -12,8 +12,8 @@ import (
 
 const dispatchPath = "compiled/extensions/dispatch.rego"
 
-// emitFiles writes the answers of extensions by their names, the expressions in
-// CEL and the generated tests. Roles and bindings are data.
+// emitFiles returns the module that calls extensions by name, the module of CEL
+// expressions, and the generated tests. Roles and bindings are data.
 func emitFiles(access *tables.Access, o emit.Options) map[string][]byte {
 	files := map[string][]byte{dispatchPath: dispatch(access.Extensions)}
 	if len(access.Expressions) > 0 {
@@ -25,9 +25,9 @@ func emitFiles(access *tables.Access, o emit.Options) map[string][]byte {
 	return files
 }
 
-// dispatch writes the module by which the library asks an extension by name:
-// Rego has no call through a variable. The first clause is for no extension at
-// all, so that the function is always defined.
+// dispatch returns the module with which the library calls an extension by name, because
+// Rego cannot call a function through a variable. The first clause defines the function
+// even if there are no extensions.
 func dispatch(names []string) []byte {
 	var out bytes.Buffer
 	out.WriteString(`# METADATA

@@ -10,11 +10,11 @@ import (
 
 const expressionsPath = "compiled/expressions/expressions.rego"
 
-// canonical is what the conditions of restrictions speak of.
+// canonical is the variable of the conditions of restrictions.
 var canonical = cel.Env{Variables: cel.Access.Variables, Terms: map[string]string{"request": "request"}}
 
-// expressions writes the module of the conditions in CEL, and what each comes to
-// under its text. A text that does not compile was refused where it was read.
+// expressions returns the module of the CEL conditions, with the result of each one under
+// its text. Decoding has rejected texts that do not compile.
 func expressions(texts []string) []byte {
 	var out bytes.Buffer
 	out.WriteString(`# METADATA

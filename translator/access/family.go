@@ -10,10 +10,9 @@ import (
 	"github.com/writ-policy/writ/translator/tables"
 )
 
-// Family is the roles and bindings of Kubernetes and Origin. It keeps what it has
-// resolved and lowered, so that documents which have not changed cost little. What it
-// returns does not depend on that. The zero value has seen no documents. It is not
-// safe for concurrent use.
+// Family is the roles and bindings of Kubernetes and Origin. It reuses the results for
+// unchanged documents; its results do not depend on earlier documents. The zero value has
+// no documents. It is not safe for concurrent use.
 type Family struct {
 	references references
 	lowerer    lowerer

@@ -7,8 +7,8 @@ import (
 	"github.com/writ-policy/writ/translator/tables"
 )
 
-// CoversResource reports whether one entry of a Kubernetes rule's resources fits
-// everything that another does.
+// CoversResource reports whether an entry of a Kubernetes rule's resources matches
+// every resource that another entry matches.
 func CoversResource(held, wanted string) bool {
 	if held == "*" || held == wanted {
 		return true
@@ -21,26 +21,26 @@ func CoversResource(held, wanted string) bool {
 	return ok && wantedSub == sub
 }
 
-// CoversPath reports whether an entry of nonResourceURLs covers a path, or everything
-// that another entry covers. Only a "*" at the end is a wildcard.
+// CoversPath reports whether an entry of nonResourceURLs matches a path, or every path
+// that another entry matches. Only a "*" at the end is a wildcard.
 func CoversPath(pattern, path string) bool {
 	return pattern == path ||
 		strings.HasSuffix(pattern, "*") && strings.HasPrefix(path, strings.TrimRight(pattern, "*"))
 }
 
-// coversVerb reports whether an Origin verb entry covers every request that
-// another does: update is carried by patch, delete by deletecollection.
+// coversVerb reports whether an Origin verb entry covers every request that another
+// entry covers. update also covers patch, and delete covers deletecollection.
 func coversVerb(held, wanted string) bool {
 	return held == "*" || wanted != "*" && slices.Contains(tables.OriginVerbs(wanted, ""), held)
 }
 
-// disjointVerbs reports whether no request carries both verbs.
+// disjointVerbs reports whether no request matches both verb entries.
 func disjointVerbs(a, b string) bool {
 	return a != "*" && b != "*" && !coversVerb(a, b) && !coversVerb(b, a)
 }
 
-// coversKind reports whether an Origin kind entry covers everything that another
-// does. An entry of a kind covers its subresources.
+// coversKind reports whether an Origin kind entry covers everything that another entry
+// covers. An entry of a kind covers its subresources.
 func coversKind(held, wanted string) bool {
 	if held == "*" {
 		return true
@@ -53,8 +53,7 @@ func coversKind(held, wanted string) bool {
 	return heldKind == "*" || kind != "*" && sameKind(heldKind, kind)
 }
 
-// disjointKinds reports whether no kind and subresource is covered by both
-// entries.
+// disjointKinds reports whether no kind and subresource matches both entries.
 func disjointKinds(a, b string) bool {
 	kindA, subA, _ := strings.Cut(a, "/")
 	kindB, subB, _ := strings.Cut(b, "/")
@@ -64,20 +63,21 @@ func disjointKinds(a, b string) bool {
 	return subA != "" && subB != "" && subA != subB
 }
 
-// sameKind reports whether two lower-case words are one kind in any number.
+// sameKind reports whether two lower-case words name the same kind, as singular or
+// plural.
 func sameKind(a, b string) bool {
 	return a == b || a != "" && tables.Plural(a) == b || b != "" && tables.Plural(b) == a
 }
 
-// matchesNothing reports whether a rule's lists match no request: nothing
-// positive, or a negation of everything.
+// matchesNothing reports whether a rule matches no request, because a list has no
+// positive entry or negates everything.
 func matchesNothing(r *tables.OriginRule) bool {
 	return len(r.Verbs) == 0 || len(r.Kinds) == 0 ||
 		slices.Contains(r.NotVerbs, "*") || slices.Contains(r.NotKinds, "*")
 }
 
-// CoversVerbs reports whether a rule's verbs cover every request of one verb
-// entry, less those that negative entries beside it take away.
+// CoversVerbs reports whether a rule's verbs cover every request of one verb entry,
+// except those that the negative entries in less exclude.
 func CoversVerbs(r *tables.OriginRule, verb string, less []string) bool {
 	return covers(r.Verbs, r.NotVerbs, verb, less, coversVerb, disjointVerbs)
 }
@@ -92,8 +92,9 @@ func covers(positive, negative []string, wanted string, less []string, covers, d
 	return c.coverAll([]string{wanted}, positive, covers) && c.harmless(negative, []string{wanted}, less, covers, disjoint)
 }
 
-// TouchesVerbs reports whether a rule's verbs may match some request of one verb
-// entry, less those that negative entries beside it take away.
+// TouchesVerbs reports whether a rule's verbs may match a request of one verb entry,
+// except those that the negative entries in less exclude. It may return true for a rule
+// that matches none of them.
 func TouchesVerbs(r *tables.OriginRule, verb string, less []string) bool {
 	return touches(r.Verbs, r.NotVerbs, verb, less, coversVerb, disjointVerbs)
 }
@@ -114,8 +115,8 @@ func touches(positive, negative []string, wanted string, less []string, covers, 
 	})
 }
 
-// EffectiveVerbs are the positive verb entries of a rule that its negative ones
-// leave something of.
+// EffectiveVerbs returns the positive verb entries of a rule that its negative entries
+// do not exclude entirely.
 func EffectiveVerbs(r *tables.OriginRule) []string { return effective(r.Verbs, r.NotVerbs, coversVerb) }
 
 // EffectiveKinds is EffectiveVerbs for kinds.
@@ -127,17 +128,17 @@ func effective(positive, negative []string, covers func(held, wanted string) boo
 	})
 }
 
-// MatchesVerb reports whether the verb list of an Origin rule matches a request
-// for a verb on a resource or subresource. Not for the verb "*".
+// MatchesVerb reports whether the verb list of an Origin rule matches a request for a
+// verb on a resource or subresource. The verb must not be "*".
 func MatchesVerb(r *tables.OriginRule, verb, subresource string) bool {
-	carried := tables.OriginVerbs(verb, subresource)
-	return anyOf(r.Verbs, carried) && !anyOf(r.NotVerbs, carried)
+	verbs := tables.OriginVerbs(verb, subresource)
+	return hasVerb(r.Verbs, verbs) && !hasVerb(r.NotVerbs, verbs)
 }
 
-// MatchesKind reports whether the kind list of an Origin rule matches a request
-// for a verb on a resource or subresource. The verb counts only as exec and
-// proxy do: without a subresource they stand for the one of their name. Not for
-// the resource "*".
+// MatchesKind reports whether the kind list of an Origin rule matches a request for a
+// verb on a resource or subresource. The verbs exec and proxy without a subresource mean
+// the subresource of their name; other verbs have no effect. The resource must not be
+// "*".
 func MatchesKind(r *tables.OriginRule, verb, resource, subresource string) bool {
 	resource, subresource = strings.ToLower(resource), strings.ToLower(subresource)
 	if verb = strings.ToLower(verb); subresource == "" && (verb == "exec" || verb == "proxy") {
@@ -147,9 +148,9 @@ func MatchesKind(r *tables.OriginRule, verb, resource, subresource string) bool 
 	return slices.ContainsFunc(r.Kinds, covers) && !slices.ContainsFunc(r.NotKinds, covers)
 }
 
-// anyOf reports whether a list of verb entries names one of those carried.
-func anyOf(entries, carried []string) bool {
-	return slices.ContainsFunc(entries, func(e string) bool { return e == "*" || slices.Contains(carried, e) })
+// hasVerb reports whether a list of verb entries has "*" or one of the verbs.
+func hasVerb(entries, verbs []string) bool {
+	return slices.ContainsFunc(entries, func(e string) bool { return e == "*" || slices.Contains(verbs, e) })
 }
 
 // coversRequest reports whether a kind entry covers a request's resource.

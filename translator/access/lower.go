@@ -10,20 +10,19 @@ import (
 	"github.com/writ-policy/writ/translator/tables"
 )
 
-// lowerer makes tables, time and again from documents most of which it has seen
-// before: all of them of one directory, read with one master namespace. What it
-// makes does not depend on what it has seen. The zero value has seen nothing. It is
-// not safe for concurrent use.
+// lowerer creates the tables of one directory and updates them when documents change. The
+// tables do not depend on earlier revisions. All revisions must have the same master
+// namespace. The zero value has no documents. It is not safe for concurrent use.
 type lowerer struct {
-	seen   Resolved
-	access tables.Access // of what was seen
-	// extensions and expressions count the rules that have them.
+	seen   Resolved      // the last revision
+	access tables.Access // of seen
+	// extensions and expressions hold the number of rules that use each one.
 	extensions, expressions map[string]int
-	// warnings are of roles that have any.
+	// warnings holds the warnings of each role that has any.
 	warnings map[syntax.Document]diag.List
 }
 
-// lower makes the tables of the documents.
+// lower returns the tables of the documents.
 func (l *lowerer) lower(r *Resolved) (*tables.Access, diag.List) {
 	if l.warnings == nil {
 		l.extensions, l.expressions = make(map[string]int), make(map[string]int)
@@ -38,12 +37,12 @@ func (l *lowerer) lower(r *Resolved) (*tables.Access, diag.List) {
 	l.access.Extensions = slices.AppendSeq([]string{}, maps.Keys(l.extensions))
 	slices.Sort(l.access.Extensions)
 	l.access.Expressions = slices.Sorted(maps.Keys(l.expressions))
-	// A module that no rule names may be called by one that is.
+	// Modules that no rule names count too: other modules may call them.
 	l.access.ReadsClock = len(l.access.Extensions) > 0 &&
 		slices.ContainsFunc(r.Extensions, func(e *extension.Extension) bool { return e.ReadsClock })
 
 	var list diag.List
-	if !r.Partial { // a document with mistakes lacks what its rules say
+	if !r.Partial { // the rules of invalid documents are missing
 		for _, warnings := range l.warnings {
 			list = append(list, warnings...)
 		}
@@ -69,8 +68,7 @@ func count(words map[string]int, word string, n int) {
 	}
 }
 
-// sameKey reports whether two roles, of which one may have been read again, have one
-// key.
+// sameKey reports whether two role documents have the same key.
 func sameKey[D interface {
 	comparable
 	syntax.Document

@@ -69,7 +69,7 @@ func (c *change) setListed(key, namespace string, users, groups []string, listed
 	}
 }
 
-// apply makes the change. Maps made before stay as they are.
+// apply applies the changes. It does not modify existing maps.
 func (c *change) apply(a *tables.Access) {
 	a.Roles = a.Roles.With(c.roles)
 	a.Bindings = a.Bindings.With(c.bindings)

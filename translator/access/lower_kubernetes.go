@@ -40,7 +40,8 @@ func (l *lowerer) kubernetes(c *change, r *Resolved) {
 	}
 }
 
-// sameKubernetesRole compares the rules only where they are those of other roles.
+// sameKubernetesRole reports whether two resolved roles are equal. Only the rules of an
+// aggregated role can differ for the same document.
 func sameKubernetesRole(a, b ResolvedKubernetesRole) bool {
 	return a.Document == b.Document && (!a.Document.Aggregated || reflect.DeepEqual(a.Rules, b.Rules))
 }
@@ -64,8 +65,8 @@ func (l *lowerer) kubernetesRole(c *change, role ResolvedKubernetesRole) {
 	}
 }
 
-// kubernetesRule keeps the entries as written: their order means nothing, and
-// what a document says is easier to find again.
+// kubernetesRule lowers a rule. Entries stay in the order of the document, so that
+// readers of the table recognise them.
 func kubernetesRule(index int, rule *KubernetesRule) tables.KubernetesRule {
 	return tables.KubernetesRule{
 		Rule:      index,

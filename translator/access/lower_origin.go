@@ -57,7 +57,7 @@ func (l *lowerer) originRole(c *change, d *OriginRole) {
 	l.warn(d, superfluousOrigin(d, rules))
 }
 
-// count adds to how many rules have each extension and expression of a role.
+// count adds n to the numbers of rules for each extension and expression of a role.
 func (l *lowerer) count(d *OriginRole, n int) {
 	for i := range d.Rules {
 		if r := restrictions(d.Rules[i].Restrictions); r != nil {
@@ -102,7 +102,7 @@ func restrictions(r *Restrictions) *tables.Restrictions {
 	return out
 }
 
-// labelEntry splits at the first "=": a value may hold more of them.
+// labelEntry splits at the first "=", because a value may contain "=".
 func labelEntry(text string) tables.LabelEntry {
 	key, value, hasValue := strings.Cut(text, "=")
 	if !hasValue {

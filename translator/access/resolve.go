@@ -9,9 +9,9 @@ import (
 	"github.com/writ-policy/writ/translator/syntax"
 )
 
-// Resolved is the roles and bindings of a directory with their references
-// followed. All lists are in the order of positions. Where the directory has errors,
-// it is what could be followed.
+// Resolved holds the roles and bindings of a directory with their references resolved.
+// All lists are in the order of positions. If the directory has errors, documents whose
+// references cannot be resolved are missing.
 type Resolved struct {
 	Master             string
 	Partial            bool // some document could not be read
@@ -26,7 +26,7 @@ type Resolved struct {
 // ResolvedKubernetesRole is a role with its effective rules.
 type ResolvedKubernetesRole struct {
 	Document *KubernetesRole
-	// Rules are the document's own, or those of the roles it aggregates.
+	// Rules are those of the document, or of the roles that it aggregates.
 	Rules []KubernetesRule
 }
 
@@ -36,13 +36,13 @@ type ResolvedKubernetesBinding struct {
 	Role     *KubernetesRole
 }
 
-// Meta is the document's.
+// Meta returns the header of the document.
 func (r ResolvedKubernetesRole) Meta() *syntax.Header { return r.Document.Meta() }
 
-// Meta is the document's.
+// Meta returns the header of the document.
 func (b ResolvedKubernetesBinding) Meta() *syntax.Header { return b.Document.Meta() }
 
-// Meta is the document's.
+// Meta returns the header of the document.
 func (b ResolvedOriginBinding) Meta() *syntax.Header { return b.Document.Meta() }
 
 // ResolvedOriginBinding is a binding with the role it names.
@@ -51,14 +51,14 @@ type ResolvedOriginBinding struct {
 	Role     *OriginRole
 }
 
-// references follows references time and again, most of which it has followed
-// before. What comes out does not depend on that. The zero value has seen nothing. It
+// references resolves references and reuses the results of the last directory. The
+// result does not depend on earlier directories. The zero value has resolved nothing. It
 // is not safe for concurrent use.
 type references struct {
 	good *Resolved // of the last directory, if it had no errors
 }
 
-// resolve follows the references of roles and bindings.
+// resolve resolves the references of roles and bindings.
 func (s *references) resolve(d *directory.Directory) *Resolved {
 	r := &resolver{
 		Directory: d,
@@ -89,11 +89,11 @@ func (s *references) resolve(d *directory.Directory) *Resolved {
 	return r.out
 }
 
-// resolver is the state of following the references of one directory.
+// resolver resolves the references of one directory.
 type resolver struct {
 	*directory.Directory
 	out *Resolved
-	// before is what bindings led to before, as far as they still do.
+	// before holds the resolved bindings of the last directory that are still valid.
 	before *Resolved
 
 	kubernetesRoles    []*KubernetesRole
@@ -104,8 +104,7 @@ type resolver struct {
 	originPolicies map[string]*originPolicy
 }
 
-// isReferredTo reports whether a binding may be followed to the document, or is wrong
-// without it.
+// isReferredTo reports whether a binding can refer to the document or require it.
 func isReferredTo(d syntax.Document) bool {
 	switch d.(type) {
 	case *KubernetesRole, *OriginRole, *originPolicy, *OriginPolicyBinding:
@@ -114,8 +113,8 @@ func isReferredTo(d syntax.Document) bool {
 	return false
 }
 
-// follow follows the references of bindings. Those that were followed before lead
-// where they led.
+// follow resolves the references of bindings with lead. Bindings that are in before keep
+// their earlier result. Both lists are in the order of positions.
 func follow[B interface {
 	comparable
 	syntax.Document
@@ -134,8 +133,8 @@ func follow[B interface {
 	return out
 }
 
-// claimPolicy takes a namespace for its Policy: the container may have any name,
-// but there is one.
+// claimPolicy records the Policy of a namespace and reports a second one. A Policy may
+// have any name.
 func (r *resolver) claimPolicy(p *originPolicy) {
 	first, taken := r.originPolicies[p.Namespace]
 	if !taken {

@@ -12,10 +12,10 @@ import (
 	"github.com/writ-policy/writ/translator/syntax"
 )
 
-// maxAggregation bounds the work of aggregation in steps: a role or rule looked
-// at is one, a rule that a role comes to hold many, since it also takes memory.
-// Roles that all select each other grow with the square of their number. A
-// cluster needs some thousand steps; these take a second.
+// maxAggregation bounds the work of aggregation in steps. A visited role or rule is one
+// step; a rule that is added to a role is stepsOfRule steps, because it also takes
+// memory. The work for roles that all select each other grows with the square of their
+// number. A typical cluster needs some thousand steps; the limit takes about a second.
 const (
 	maxAggregation = 20_000_000
 	stepsOfRule    = 20
@@ -27,18 +27,18 @@ const (
 type aggregation struct {
 	// roles are all ClusterRoles by name, the order of effective rules.
 	roles []*KubernetesRole
-	// byLabel narrows a selector down to the roles that have one of its labels.
+	// byLabel holds the roles with a label, to limit the candidates of a selector.
 	byLabel map[[2]string][]*KubernetesRole
-	// selected holds the roles of each selector, by its text: the same selector
-	// written in several roles is evaluated once.
+	// selected holds the roles of each selector, by its text, so that a selector that
+	// several roles have is evaluated once.
 	selected map[string][]*KubernetesRole
 	// ruleKeys holds the comparable form of each role's rules.
 	ruleKeys map[*KubernetesRole][]string
 	steps    int
 }
 
-// aggregate returns the effective rules of each aggregated role. Roles that a
-// selector fits are marked as used.
+// aggregate returns the effective rules of each aggregated role. It marks the roles that
+// a selector matches as used.
 func (r *resolver) aggregate(used map[*KubernetesRole]bool) map[*KubernetesRole][]KubernetesRule {
 	effective := make(map[*KubernetesRole][]KubernetesRule)
 	if !slices.ContainsFunc(r.kubernetesRoles, func(d *KubernetesRole) bool { return d.Aggregated }) {
@@ -86,8 +86,8 @@ func newAggregation(roles []*KubernetesRole) *aggregation {
 	return a
 }
 
-// checkSelectors evaluates the selectors of a role and reports whether all of
-// them are ones an API server takes.
+// checkSelectors evaluates the selectors of a role and reports whether an API server
+// accepts all of them.
 func (r *resolver) checkSelectors(a *aggregation, role *KubernetesRole, used map[*KubernetesRole]bool) bool {
 	fits := false
 	for _, s := range role.Selectors {
@@ -155,7 +155,7 @@ func (a *aggregation) rules(root *KubernetesRole) []KubernetesRule {
 	return out
 }
 
-// selection is the roles a role selects: selectors in order, roles by name.
+// selection returns the roles that a role selects: by selector, then by name.
 func (a *aggregation) selection(role *KubernetesRole) []*KubernetesRole {
 	if len(role.Selectors) == 1 {
 		roles, _ := a.fitting(role.Selectors[0])
@@ -170,7 +170,7 @@ func (a *aggregation) selection(role *KubernetesRole) []*KubernetesRole {
 	return out
 }
 
-// fitting returns the ClusterRoles a selector fits, by name.
+// fitting returns the ClusterRoles that a selector matches, by name.
 func (a *aggregation) fitting(s syntax.Selector) ([]*KubernetesRole, error) {
 	selector, err := syntax.CompileSelector(s)
 	if err != nil {
@@ -202,8 +202,8 @@ func (a *aggregation) fitting(s syntax.Selector) ([]*KubernetesRole, error) {
 	return roles, nil
 }
 
-// keys are the rules of a role in a form that can be compared. Equal means
-// equal lists in equal order, as the controller of a cluster has it.
+// keys returns the rules of a role in a comparable form. Rules are equal if their lists
+// are equal in the same order, as for the aggregation controller of Kubernetes.
 func (a *aggregation) keys(role *KubernetesRole) []string {
 	keys, ok := a.ruleKeys[role]
 	if ok {

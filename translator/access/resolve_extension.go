@@ -13,21 +13,20 @@ import (
 	"github.com/writ-policy/writ/translator/syntax"
 )
 
-// extensionReferences checks that every kind a rule names is an extension that
-// can be asked.
+// extensionReferences checks that each kind of restriction that is not built in is an
+// extension with a function holds.
 func (r *resolver) extensionReferences() {
 	declared := make(map[string]bool) // by name: whether holds takes two arguments
 	for _, e := range r.out.Extensions {
 		if strings.Contains(e.Name, ".") || strings.HasSuffix(e.Name, "_test") {
-			continue // a library, or tests: no rule can name it
+			continue // rules cannot refer to libraries and tests
 		}
 		declared[e.Name] = declared[e.Name] || definesHolds(e.Module)
 	}
 	for _, role := range r.out.OriginRoles {
 		for i := range role.Rules {
 			restrictions := role.Rules[i].Restrictions
-			// Without parameters the kind is built in, or was refused where it
-			// was read.
+			// Params is nil for built-in kinds and for kinds that decoding rejected.
 			if restrictions != nil && restrictions.Params != nil {
 				r.extensionReference(restrictions.Kind, declared)
 			}

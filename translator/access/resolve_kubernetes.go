@@ -13,7 +13,7 @@ const (
 	kindClusterRole = "ClusterRole"
 )
 
-// kubernetes follows the references of Kubernetes documents.
+// kubernetes resolves the references of Kubernetes documents.
 func (r *resolver) kubernetes() {
 	r.out.KubernetesBindings = follow(r.kubernetesBindings, r.before.KubernetesBindings,
 		func(b ResolvedKubernetesBinding) *KubernetesBinding { return b.Document },
@@ -39,8 +39,8 @@ func (r *resolver) kubernetes() {
 	}
 }
 
-// kubernetesRole is the role a binding names, nil with a diagnostic where no
-// document defines it. A Role is looked for in the binding's namespace.
+// kubernetesRole returns the role that a binding names. If no document defines it, it
+// reports that and returns nil. A Role must be in the namespace of the binding.
 func (r *resolver) kubernetesRole(b *KubernetesBinding) *KubernetesRole {
 	id := directory.Identity{Family: FamilyKubernetes, Kind: b.RoleKind, Namespace: b.Namespace, Name: b.RoleName.Value}
 	if b.RoleKind == kindClusterRole {
@@ -72,12 +72,13 @@ func (r *resolver) kubernetesRole(b *KubernetesBinding) *KubernetesRole {
 	return nil
 }
 
-// otherKind is the ClusterRole of a missing Role's name. A ClusterRoleBinding
-// cannot name a Role, so the way back is not offered.
+// otherKind returns the identity of the ClusterRole with the name of a missing Role. The
+// reverse is not suggested, because a ClusterRoleBinding cannot refer to a Role.
 func otherKind(id directory.Identity) directory.Identity {
 	return directory.Identity{Family: id.Family, Kind: kindClusterRole, Namespace: "", Name: id.Name}
 }
 
+// unused warns about a role without a binding.
 func (r *resolver) unused(h *syntax.Header) {
 	if r.Partial {
 		return

@@ -8,9 +8,8 @@ import (
 	"github.com/writ-policy/writ/translator/syntax"
 )
 
-// origin follows the references of Origin documents and checks that the
-// containers they need are there. Towards the master namespace containers are
-// automatic.
+// origin resolves the references of Origin documents and checks that the required
+// containers exist. References to the master namespace require no container.
 func (r *resolver) origin() {
 	r.originPolicyBindings()
 	r.out.OriginBindings = follow(r.originBindings, r.before.OriginBindings,
@@ -35,8 +34,8 @@ func (r *resolver) origin() {
 	}
 }
 
-// originPolicyBindings checks the containers of bindings: each is named after
-// the namespace whose Policy it binds.
+// originPolicyBindings checks the containers of bindings. A PolicyBinding has the name of
+// the namespace whose Policy it refers to.
 func (r *resolver) originPolicyBindings() {
 	for _, c := range r.originContainers {
 		switch {
@@ -45,7 +44,7 @@ func (r *resolver) originPolicyBindings() {
 				Position: c.NameAt,
 				Length:   len([]rune(c.Name)),
 				Code:     diag.PolicyBindingName,
-				Message: fmt.Sprintf("PolicyBinding %q is for the Policy of namespace %q by its name, its policyRef says %q",
+				Message: fmt.Sprintf("PolicyBinding %q is for the Policy of namespace %q by its name, but its policyRef names %q",
 					c.Name, c.Name, c.RefNamespace.Value),
 				Hint:    fmt.Sprintf("name it %q", c.RefNamespace.Value),
 				Related: []diag.Related{{Position: c.RefNamespace.At, Message: "policyRef is here"}},
@@ -68,8 +67,8 @@ func (r *resolver) originPolicyBindings() {
 	}
 }
 
-// policyRefName checks the Policy a policyRef names. The master namespace's own
-// Policy may be automatic, and then has no name to differ from.
+// policyRefName checks that a policyRef has the name of the Policy. The Policy of the
+// master namespace may be absent; then any name is valid.
 func (r *resolver) policyRefName(c *OriginPolicyBinding) {
 	policy := r.originPolicies[c.Name]
 	if c.RefName.Value == "" || policy == nil || policy.Name == c.RefName.Value {
@@ -85,8 +84,8 @@ func (r *resolver) policyRefName(c *OriginPolicyBinding) {
 	})
 }
 
-// originRole is the role a binding names, nil with a diagnostic where the
-// reference cannot be followed.
+// originRole returns the role that a binding names. If the reference cannot be resolved,
+// it reports that and returns nil.
 func (r *resolver) originRole(b *OriginBinding) *OriginRole {
 	namespace := b.RoleNamespace
 	if b.Global {
@@ -106,8 +105,9 @@ func (r *resolver) originRole(b *OriginBinding) *OriginRole {
 	return nil
 }
 
-// mayRefer checks where a binding points to: its own namespace or the master's,
-// and inside a container the namespace that container is for.
+// mayRefer reports whether a binding may refer to a role of the namespace: its own
+// namespace or the master namespace and, inside a container, only the namespace of the
+// container. It reports other namespaces as errors.
 func (r *resolver) mayRefer(b *OriginBinding, namespace string) bool {
 	d := diag.Diagnostic{
 		Position: b.RoleNamespaceAt,
@@ -130,8 +130,8 @@ func (r *resolver) mayRefer(b *OriginBinding, namespace string) bool {
 	return false
 }
 
-// needPolicyBinding checks that a binding to a role of its own namespace has the
-// container it needs.
+// needPolicyBinding checks that the PolicyBinding exists that a binding to a role of its
+// own namespace requires.
 func (r *resolver) needPolicyBinding(b *OriginBinding) {
 	if r.Find(directory.Identity{Family: familyOrigin, Kind: "PolicyBinding", Namespace: b.Namespace, Name: b.Namespace}) != nil {
 		return

@@ -41,7 +41,7 @@ func superfluousKubernetes(d *KubernetesRole, rules []tables.KubernetesRule) (li
 	return list
 }
 
-// superfluousOrigin does the same for Origin's rules, denials among denials.
+// superfluousOrigin does the same for Origin rules. It compares denials with denials.
 func superfluousOrigin(d *OriginRole, rules []tables.OriginRule) (list diag.List) {
 	if len(rules) < 2 {
 		return nil
@@ -83,8 +83,7 @@ func superfluous(h *syntax.Header, later, earlier int, at, first diag.Position, 
 	}
 }
 
-// coversKubernetes reports whether every request that rule b fits is one that
-// rule a fits.
+// coversKubernetes reports whether rule a matches every request that rule b matches.
 func (c *comparisonBudget) coversKubernetes(a, b *tables.KubernetesRule) bool {
 	if !c.coverAll(b.Verbs, a.Verbs, coversEntry) {
 		return false
@@ -109,14 +108,14 @@ func (c *comparisonBudget) coversOrigin(a, b *tables.OriginRule) bool {
 		c.coversRestrictions(a.Restrictions, b.Restrictions)
 }
 
-// coversRestrictions reports whether one rule is restricted no more than another:
-// not at all, or in the same words.
+// coversRestrictions reports whether restrictions a allow everything that b allows:
+// there are none, or both are equal.
 func (c *comparisonBudget) coversRestrictions(a, b *tables.Restrictions) bool {
 	*c -= 16
 	return a == nil || reflect.DeepEqual(a, b)
 }
 
-// coverAll reports whether each wanted entry is covered by one of those held.
+// coverAll reports whether each wanted entry is covered by an entry of held.
 func (c *comparisonBudget) coverAll(wanted, held []string, covers func(held, wanted string) bool) bool {
 	for _, w := range wanted {
 		found := false
@@ -133,9 +132,9 @@ func (c *comparisonBudget) coverAll(wanted, held []string, covers func(held, wan
 	return true
 }
 
-// harmless reports whether the negative entries of one list take nothing from
-// another list: each is among its negative entries too, or touches none of its
-// positive ones.
+// harmless reports whether the negative entries of one list exclude nothing that another
+// list matches: each one is covered by a negative entry of that list, or is disjoint from
+// its positive entries.
 func (c *comparisonBudget) harmless(not, positive, negative []string, covers, disjoint func(a, b string) bool) bool {
 	for _, n := range not {
 		touches := false

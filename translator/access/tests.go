@@ -12,8 +12,8 @@ import (
 	"github.com/writ-policy/writ/translator/tables"
 )
 
-// testRow is one row of a generated test: a request and whether the rule decides
-// it, through the binding.
+// testRow is one row of a generated test: a request, and whether the rule decides it
+// through the binding.
 type testRow struct {
 	note    string
 	decides bool
@@ -21,8 +21,8 @@ type testRow struct {
 	Binding map[string]any `json:"binding"`
 }
 
-// accessTests writes, for each bound role, one file with two rows a rule: a
-// request the rule decides, and a neighbour it must not.
+// accessTests returns one file for each bound role, with two rows for each rule: a
+// request that the rule decides, and a similar one that it must not decide.
 func accessTests(access *tables.Access) map[string][]byte {
 	files := make(map[string][]byte)
 	bound := firstBindings(access)
@@ -41,14 +41,14 @@ func accessTests(access *tables.Access) map[string][]byte {
 	return files
 }
 
-// bindingSubject is a binding together with one subject it names.
+// bindingSubject is the key of a binding and one of its subjects.
 type bindingSubject struct {
 	key     string
 	subject string
 }
 
-// firstBindings finds, for each role, the first binding of it that names a
-// subject, and that binding's first subject.
+// firstBindings returns, for each role, its first binding with a subject, and the first
+// subject of that binding.
 func firstBindings(access *tables.Access) map[string]bindingSubject {
 	first := make(map[string]bindingSubject)
 	note := func(subjects tables.Map[[]string]) {
@@ -152,8 +152,8 @@ test_neighbour[note] if {
 	return out.Bytes()
 }
 
-// writeRows writes the rows that decide, or those that do not, as one object by
-// note. JSON is Rego for a constant.
+// writeRows writes the rows with the given value of decides as one object by note. A JSON
+// text is a constant in Rego.
 func writeRows(out *bytes.Buffer, name string, rows []testRow, decides bool) {
 	fmt.Fprintf(out, "\n%s := {\n", name)
 	for _, row := range rows {

@@ -9,8 +9,8 @@ import (
 	"github.com/writ-policy/writ/translator/tables"
 )
 
-// samplePair is a request that a rule decides and a neighbour that it must not.
-// hit is nil where none could be found; both lack requester and namespace.
+// samplePair is a request that a rule decides and a similar one that it must not decide.
+// hit is nil if no request was found. Both lack the requester and the namespace.
 type samplePair struct {
 	hit, miss map[string]any
 }
@@ -39,8 +39,8 @@ func sampleKubernetes(rule tables.KubernetesRule) samplePair {
 	return samplePair{hit, missKubernetes(rule, hit)}
 }
 
-// missKubernetes changes one attribute of the hit to what the rule does not
-// cover; a rule that covers everything has no neighbour but another requester.
+// missKubernetes changes one attribute of the hit to a value that the rule does not
+// match. For a rule that matches everything, it changes the requester.
 func missKubernetes(rule tables.KubernetesRule, hit map[string]any) map[string]any {
 	miss := maps.Clone(hit)
 	switch {
@@ -80,13 +80,13 @@ func sampleOrigin(rule tables.OriginRule) samplePair {
 	hit := map[string]any{"verb": verb}
 	resource, subresource, _ := strings.Cut(kind, "/")
 	hit["resource"], hit["subresource"] = emit.OrDefault(resource, emit.StrangeResource), subresource
-	carried := tables.OriginVerbs(verb, subresource)
-	if !carriesAny(rule.Verbs, carried) || carriesAny(rule.NotVerbs, carried) || !restrict(hit, rule.Restrictions) {
+	verbs := tables.OriginVerbs(verb, subresource)
+	if !hasVerb(rule.Verbs, verbs) || hasVerb(rule.NotVerbs, verbs) || !restrict(hit, rule.Restrictions) {
 		return samplePair{}
 	}
 	miss := maps.Clone(hit)
 	switch {
-	case !carriesAny(rule.Verbs, tables.OriginVerbs(emit.StrangeVerb, subresource)):
+	case !hasVerb(rule.Verbs, tables.OriginVerbs(emit.StrangeVerb, subresource)):
 		miss["verb"] = emit.StrangeVerb
 	case !slices.ContainsFunc(rule.Kinds, func(k string) bool { return strings.HasPrefix(k, "*") }):
 		miss["resource"] = emit.StrangeResource
@@ -96,14 +96,8 @@ func sampleOrigin(rule tables.OriginRule) samplePair {
 	return samplePair{hit, miss}
 }
 
-func carriesAny(entries, carried []string) bool {
-	return slices.ContainsFunc(entries, func(entry string) bool {
-		return entry == "*" || slices.Contains(carried, entry)
-	})
-}
-
-// sampleEntry picks a value that a list covers and that is as plain as can be:
-// lists whose entries touch one another are left to the conformance cases.
+// sampleEntry returns a value that a list covers and that no negative entry may cover.
+// It returns false if there is none among the candidates.
 func sampleEntry(positive, negative []string, candidates ...string) (string, bool) {
 	if slices.Contains(negative, "*") {
 		return "", false
@@ -135,8 +129,8 @@ func stem(word string) string {
 	return strings.TrimSuffix(strings.TrimSuffix(strings.TrimSuffix(word, "s"), "e"), "i")
 }
 
-// restrict fills in what the restrictions read, so that they hold. It reports
-// false where only the documents' author knows how.
+// restrict adds the attributes that the restrictions read, so that they hold. It returns
+// false for restrictions that it cannot fulfil, such as those of extensions.
 func restrict(hit map[string]any, r *tables.Restrictions) bool {
 	if r == nil {
 		return true
