@@ -1,19 +1,11 @@
 package tables
 
-// In is the subjects of a namespace, or with none those that are bound everywhere.
-func (s *Subjects) In(namespace string) Map[[]string] {
-	if namespace == "" {
-		return s.Cluster
-	}
-	return s.Namespaces.At(namespace)
-}
-
-// Access is what the access point decides by: roles, bindings and who is bound,
-// in the compact form that goes into a bundle as data.compiled.access. Equal
-// documents give equal tables, whatever the order of their files.
+// Access holds the tables of the access point: roles, bindings and their subjects, in
+// the compact form that goes into a bundle as data.compiled.access. Equal documents give
+// equal tables, whatever the order of their files.
 //
-// Keys are natural so that one changed document changes one row:
-// RoleKey and BindingKey say how they are made.
+// RoleKey and BindingKey return the keys of rows. A key is made from the names of a
+// document, so that a changed document changes one row.
 type Access struct {
 	// Master is the name of the Origin master namespace.
 	Master   string       `json:"master"`
@@ -22,46 +14,55 @@ type Access struct {
 	Subjects Subjects     `json:"subjects"`
 	// Extensions are the names of the extensions that rules refer to, sorted.
 	Extensions []string `json:"extensions"`
-	// Expressions are the conditions in CEL that rules have, sorted. They become
-	// Rego, and each rule says its own.
+	// Expressions are the CEL conditions of rules, sorted. They are compiled to Rego,
+	// and each rule holds its own expression.
 	Expressions []string `json:"-"`
-	// ReadsClock says that the answer of some extension may depend on the time:
-	// what it decides holds for no longer than the moment.
+	// ReadsClock is true if the result of an extension may depend on the time. Then a
+	// decision is valid only at the time of its evaluation.
 	ReadsClock bool `json:"readsClock,omitempty"`
 }
 
 // Subjects lists, for each subject, the keys of the bindings that name it,
-// sorted. A subject is spelt "user:NAME" or "group:NAME"; a service account is
-// the user "user:system:serviceaccount:NS:NAME".
+// sorted. A subject is "user:NAME" or "group:NAME"; a service account is the user
+// "user:system:serviceaccount:NS:NAME".
 type Subjects struct {
-	// Cluster holds the bindings that reach every namespace, cluster-scoped
-	// requests and (for Kubernetes) paths: ClusterRoleBindings, and Origin
-	// bindings in the master namespace.
+	// Cluster holds the bindings that apply to every namespace, to cluster-scoped
+	// requests and (for Kubernetes) to paths: ClusterRoleBindings, and Origin bindings
+	// in the master namespace.
 	Cluster Map[[]string] `json:"cluster"`
-	// Namespaces holds the others, by the namespace the binding is in.
+	// Namespaces holds the other bindings, by their namespace.
 	Namespaces Map[Map[[]string]] `json:"namespaces"`
 }
 
-// Families of roles and bindings, as the tables spell them.
+// In returns the bindings by subject of a namespace, or the cluster-wide ones if the
+// namespace is empty.
+func (s *Subjects) In(namespace string) Map[[]string] {
+	if namespace == "" {
+		return s.Cluster
+	}
+	return s.Namespaces.At(namespace)
+}
+
+// The families of roles and bindings in the tables.
 const (
 	FamilyKubernetes = "kubernetes"
 	FamilyOrigin     = "origin"
 )
 
-// RoleKey is the key of a role: "kubernetes:NS/NAME", "kubernetes:/NAME" for a
-// ClusterRole, "origin:NS/NAME". No name or namespace holds a slash.
+// RoleKey returns the key of a role: "kubernetes:NS/NAME", "kubernetes:/NAME" for a
+// ClusterRole, or "origin:NS/NAME". Names and namespaces do not contain slashes.
 func RoleKey(family, namespace, name string) string {
 	return family + ":" + namespace + "/" + name
 }
 
-// BindingKey is the key of a binding, made like RoleKey; a ClusterRoleBinding
-// has no namespace.
+// BindingKey returns the key of a binding in the form of RoleKey. The namespace of a
+// ClusterRoleBinding is empty.
 func BindingKey(family, namespace, name string) string {
 	return family + ":" + namespace + "/" + name
 }
 
-// Role is one role with its effective rules. Exactly one of Kubernetes and
-// Origin may be non-empty, as Family says.
+// Role is one role with its effective rules. Family determines which one of Kubernetes
+// and Origin may be non-empty.
 type Role struct {
 	Family     string           `json:"family"`
 	Kind       string           `json:"kind"`
@@ -81,16 +82,16 @@ type KubernetesRule struct {
 	Verbs     []string `json:"verbs"`
 	Groups    []string `json:"groups,omitempty"`
 	Resources []string `json:"resources,omitempty"`
-	// Names are the resourceNames; empty means any.
+	// Names are the resourceNames; empty matches every name.
 	Names []string `json:"names,omitempty"`
 	// Paths are the nonResourceURLs as written.
 	Paths []string `json:"paths,omitempty"`
 }
 
-// OriginRule is a writ.dev rule. Verbs are lower case; kinds are lower case in
-// the number they were written in, as "kind", "kind/sub", "*/sub" or "*".
-// Entries are sorted and each once. A rule that can match nothing (no positive
-// entry, or "-*") is kept with what it says: its index counts.
+// OriginRule is a writ.dev rule. Verbs and kinds are lower case. Kinds are singular or
+// plural as written, in the form "kind", "kind/sub", "*/sub" or "*". Entries are sorted
+// and without duplicates. A rule that matches nothing (no positive entry, or "-*") is
+// kept, so that the indexes of later rules do not change.
 type OriginRule struct {
 	Rule   int    `json:"rule"`
 	Source string `json:"source"`
@@ -100,16 +101,16 @@ type OriginRule struct {
 	NotVerbs []string `json:"notVerbs,omitempty"`
 	Kinds    []string `json:"kinds"`
 	NotKinds []string `json:"notKinds,omitempty"`
-	// Restrictions is nil where the rule has none.
+	// Restrictions is nil if the rule has none.
 	Restrictions *Restrictions `json:"restrictions,omitempty"`
 }
 
-// Restrictions are a rule's attributeRestrictions; all that are set must hold.
+// Restrictions are a rule's attributeRestrictions. All that are set must hold.
 type Restrictions struct {
-	// Fields are the paths of fieldsMutatable with their short first segments
-	// written out (labels is metadata.labels). Nil: not restricted.
+	// Fields are the paths of fieldsMutatable from the root of the object (labels is
+	// metadata.labels). Nil does not restrict.
 	Fields []string `json:"fields,omitempty"`
-	// Labels are the entries of labelsContain. Nil: not restricted.
+	// Labels are the entries of labelsContain. Nil does not restrict.
 	Labels []LabelEntry `json:"labels,omitempty"`
 	// SameMinion is sameMinionRestriction.
 	SameMinion bool `json:"sameMinion,omitempty"`
@@ -123,11 +124,11 @@ type Restrictions struct {
 // LabelEntry is one entry of labelsContain.
 type LabelEntry struct {
 	Key string `json:"key"`
-	// Value must be equal to the label's; nil allows any value.
+	// Value is the required value of the label; nil allows every value.
 	Value *string `json:"value,omitempty"`
 }
 
-// Binding says which role a binding names and how far it reaches.
+// Binding is a binding with its role and its scope.
 type Binding struct {
 	Family     string `json:"family"`
 	APIVersion string `json:"apiVersion"`
@@ -136,8 +137,8 @@ type Binding struct {
 	Name       string `json:"name"`
 	// Role is the key of the role.
 	Role string `json:"role"`
-	// Cluster is true where the binding reaches everything of the cluster
-	// (ClusterRoleBinding, Origin binding in the master namespace).
+	// Cluster is true if the binding applies to the whole cluster (ClusterRoleBinding,
+	// Origin binding in the master namespace).
 	Cluster bool `json:"cluster,omitempty"`
 	// Source is the file:line of the binding document.
 	Source string `json:"source"`

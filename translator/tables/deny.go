@@ -1,9 +1,9 @@
 package tables
 
-// Deny is what deny policies and pod security are decided by. It becomes Rego,
-// one file a policy, and is never looked through at a request.
+// Deny holds the deny policies and pod security. It is compiled to Rego, one file for each
+// policy, and is not read during a request.
 type Deny struct {
-	// Policies are in the order they are judged: by precedence, then name.
+	// Policies are in the order of evaluation: by precedence, then name.
 	Policies []DenyPolicy
 	// Escalations are those that override pod security or attach policies, sorted
 	// by name.
@@ -23,8 +23,8 @@ type DenyPolicy struct {
 	// Clusters, Tenants, Sessions and EscalationRefs limit the scope; a nil or empty list
 	// does not.
 	Clusters, Tenants, Sessions, EscalationRefs []PathGlob
-	// ReferredBy are the escalations whose denyPolicyRefs list the policy, sorted:
-	// under one of them Sessions and EscalationRefs count as held.
+	// ReferredBy are the escalations whose denyPolicyRefs list the policy, sorted.
+	// While one of them is active, Sessions and EscalationRefs match.
 	ReferredBy []string
 	Rules      []DenyRule
 	// Pod is nil without podSecurityRules.
@@ -39,9 +39,9 @@ type DenyRule struct {
 	// Actions and Resources are never empty.
 	Actions   []DenyAction
 	Resources []DenyResource
-	// Namespaces is nil where any namespace fits.
+	// Namespaces is nil if every namespace matches.
 	Namespaces *NamespaceFilter
-	// Names is empty where any name fits.
+	// Names is empty if every name matches.
 	Names []PathGlob
 	// NeedsName states that a request without a name does not match.
 	NeedsName bool
@@ -49,26 +49,26 @@ type DenyRule struct {
 
 // DenyAction is a verb on an API group.
 type DenyAction struct {
-	// Verbs is nil where any verb with VerbPrefix fits.
+	// Verbs is nil if every verb with VerbPrefix matches.
 	Verbs []string
-	// VerbPrefix is what the verb must begin with; empty: no such condition.
+	// VerbPrefix is the required prefix of the verb, or empty.
 	VerbPrefix string
-	// Groups is nil where any group fits.
+	// Groups is nil if every group matches.
 	Groups []string
 }
 
 // DenyResource is resources with their subresources.
 type DenyResource struct {
-	// Resources is nil where any resource fits.
+	// Resources is nil if every resource matches.
 	Resources []string
-	// Subresources is nil where any subresource fits, also the main resource; the
-	// entry "" is the main resource.
+	// Subresources is nil if every subresource and the main resource match; the entry
+	// "" is the main resource.
 	Subresources []string
 	// NeedsSubresource excludes the main resource.
 	NeedsSubresource bool
 }
 
-// NamespaceFilter fits a namespace by its name or by its labels. It has at least one
+// NamespaceFilter matches a namespace by its name or by its labels. It has at least one
 // pattern or term.
 type NamespaceFilter struct {
 	Patterns []PathGlob
@@ -100,7 +100,7 @@ type PodSecurity struct {
 
 // RiskFactor is a property of a pod that adds to its score.
 type RiskFactor struct {
-	// Name is spelt as in blockFactors: "hostNetwork", ..., "capability:NAME" with
+	// Name is the name in blockFactors: "hostNetwork", ..., "capability:NAME" with
 	// NAME normalised.
 	Name string
 	// Capability is NAME of a capability, empty for every other factor.
@@ -114,30 +114,30 @@ type RiskFactor struct {
 type Threshold struct {
 	MaxScore int
 	Action   string // allow, warn or deny
-	// Reason is the parsed template; nil without one.
+	// Reason is the parsed template, nil if there is none.
 	Reason []TemplatePart
 }
 
-// TemplatePart is a piece of text, or, where Variable is set, one of score,
-// factors, pod, namespace.
+// TemplatePart is a piece of text or, if Variable is set, one of score, factors, pod,
+// namespace.
 type TemplatePart struct {
 	Text     string
 	Variable string
 }
 
-// Escalation is the override of a BreakglassEscalation that may be in force.
+// Escalation is the override of a BreakglassEscalation that may be active.
 type Escalation struct {
 	Name string
 	// Source is the file:line of the document.
 	Source string
 	// Clusters are those of allowed.clusters and clusterConfigRefs.
 	Clusters []PathGlob
-	// Groups are those of allowed.groups, one of which the requester must have.
+	// Groups are those of allowed.groups; the requester must have one of them.
 	Groups []string
-	// ExemptFactors no longer block, spelt as in BlockFactors.
+	// ExemptFactors are the names in BlockFactors that do not block.
 	ExemptFactors []string
-	// MaxAllowedScore is nil where absent.
+	// MaxAllowedScore is nil if absent.
 	MaxAllowedScore *int
-	// NamespaceScope is nil where every namespace is in scope.
+	// NamespaceScope is nil if every namespace is in scope.
 	NamespaceScope *NamespaceFilter
 }

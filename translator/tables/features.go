@@ -2,10 +2,10 @@ package tables
 
 import "slices"
 
-// Features states which parts of a bundle there are, so that an engine can leave
-// out evaluations that cannot change a decision. A feature that is stated but not
-// there costs time and changes no decision; one that is there must be stated. Nil
-// are the features of a bundle that states none.
+// Features states which parts a bundle has, so that an engine can omit evaluations that
+// cannot change a decision. A feature that is stated without its part costs time and
+// changes no decision; a part must always be stated. Features are nil for a bundle that
+// states none.
 type Features map[string]bool
 
 // FeaturesKey is the key of the features below data.compiled.

@@ -1,7 +1,7 @@
 package tables
 
-// The kinds of inherited policies, in the order in which they are computed, and of
-// what they are attached to.
+// The kinds of inherited policies, in the order of their computation, and the kinds that
+// they attach to.
 const (
 	KindAuthPolicy      = "AuthPolicy"
 	KindRateLimitPolicy = "RateLimitPolicy"
@@ -12,7 +12,7 @@ const (
 // GatewayKinds are the kinds of inherited policies.
 var GatewayKinds = []string{KindAuthPolicy, KindRateLimitPolicy}
 
-// The words of a policy's conditions.
+// The types, statuses and reasons of a policy's conditions.
 const (
 	ConditionAccepted = "Accepted"
 	ConditionEnforced = "Enforced"
@@ -26,21 +26,20 @@ const (
 	ReasonUnknown           = "Unknown"
 )
 
-// Gateway is what the gateway point decides by and what effective policies are
-// shown from, in the form that goes into a bundle. Equal documents give equal
-// tables.
+// Gateway holds the tables of the gateway point, from which effective policies are also
+// shown, in the form that goes into a bundle. Equal documents give equal tables.
 type Gateway struct {
 	// Gateways and Routes are sorted by namespace and name.
 	Gateways []GatewayObject `json:"gateways"`
 	Routes   []GatewayRoute  `json:"routes"`
 	// Paths are in path order: gateway, listener, route, rule.
 	Paths []GatewayPath `json:"paths"`
-	// Effective are the effective policies of paths, gateways and listeners, equal
-	// ones once, in the order they are first referred to.
+	// Effective are the effective policies of paths, gateways and listeners, without
+	// duplicates, in the order of their first reference.
 	Effective []EffectivePolicy `json:"effective"`
 	// Policies are all policies by kind, namespace and name.
 	Policies []GatewayPolicy `json:"policies"`
-	// Rules are the rules that Steps refer to, each once, by policy and name.
+	// Rules are the rules that Steps refer to, without duplicates, by policy and name.
 	Rules []*NamedRule `json:"-"`
 }
 
@@ -69,11 +68,11 @@ type GatewayRoute struct {
 	Name      string             `json:"name"`
 	Hostnames []string           `json:"hostnames,omitempty"` // lower case; empty: every host
 	Rules     []GatewayRouteRule `json:"rules"`
-	// Created is the creation's rank among the routes: equal instants share one,
-	// and a route without a timestamp has the last.
+	// Created is the rank of the creation time among the routes. Equal times have
+	// the same rank, and a route without a timestamp has the last rank.
 	Created int `json:"created"`
-	// Cluster is true for a route read from a cluster: its creation is the API server's,
-	// so that it counts against routes of other namespaces from there.
+	// Cluster is true for a route that was read from a cluster. Its creation time is from
+	// the API server, so it is compared across namespaces with other such routes.
 	Cluster bool `json:"cluster,omitempty"`
 }
 
@@ -83,7 +82,7 @@ type GatewayRouteRule struct {
 	Matches []GatewayMatch `json:"matches"`
 }
 
-// GatewayMatch is one way for a request to fit a rule; all of it must.
+// GatewayMatch is one alternative of a rule. A request must match all of its fields.
 type GatewayMatch struct {
 	PathType string              `json:"pathType"`
 	Path     string              `json:"path"`
@@ -99,8 +98,8 @@ type GatewayValueMatch struct {
 	Value string `json:"value"`
 }
 
-// GatewayPath is one way traffic can take; the numbers are indexes in Gateways,
-// the gateway's listeners, Routes and the route's rules.
+// GatewayPath is one path of traffic. The numbers are indexes in Gateways, the gateway's
+// listeners, Routes and the route's rules.
 type GatewayPath struct {
 	Gateway  int `json:"gateway"`
 	Listener int `json:"listener"`
@@ -118,30 +117,30 @@ type EffectivePolicy struct {
 	// Policies are the locators of all policies of the path, highest first.
 	Policies []string      `json:"policies"`
 	Replaced []Replacement `json:"replaced"`
-	// Steps is what the gateway point evaluates: generated Rego holds it, so the JSON
-	// form does not. It is nil for a policy that restricts nothing, which has only
-	// conditions and patterns, and for kinds that the gateway point does not read.
+	// Steps are evaluated by the gateway point. They are part of the generated Rego and
+	// not of the JSON form. Steps is nil for a policy that restricts nothing, which has
+	// only conditions and patterns, and for kinds that the gateway point does not read.
 	Steps *GatewaySteps `json:"-"`
 }
 
 // EffectiveRule is a rule in force.
 type EffectiveRule struct {
 	Key    string `json:"key"`
-	Policy string `json:"policy"` // locator of the policy it is from
+	Policy string `json:"policy"` // locator of its policy
 	Source string `json:"source"` // file:line of the rule
 	Value  any    `json:"value"`  // as written
 }
 
-// Replacement is a rule that lost.
+// Replacement is a rule that another rule replaced.
 type Replacement struct {
 	Rule   string   `json:"rule"`
 	Policy string   `json:"policy"`
 	How    string   `json:"how"`
 	By     []string `json:"by"`
-	Source string   `json:"source"` // file:line of the lost rule
+	Source string   `json:"source"` // file:line of the replaced rule
 }
 
-// GatewayPolicy is a policy and what became of it over all paths.
+// GatewayPolicy is a policy and its status over all paths.
 type GatewayPolicy struct {
 	Kind       string             `json:"kind"`
 	Namespace  string             `json:"namespace"`
@@ -168,11 +167,11 @@ type GatewayCondition struct {
 	Type    string `json:"type"`
 }
 
-// Rejection is why a policy has no part in anything; the zero value is that it
-// has.
+// Rejection is the reason why a policy is not accepted. The zero value means that it is
+// accepted.
 type Rejection string
 
-// Why policies are rejected.
+// The reasons for rejecting a policy.
 const (
 	Conflicted     Rejection = "Conflicted"
 	TargetNotFound Rejection = "TargetNotFound"

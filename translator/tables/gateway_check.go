@@ -6,13 +6,13 @@ import (
 	"strings"
 )
 
-// rejections orders why one of several documents of a name is rejected: what says most
-// about the name comes first.
+// rejections orders the reasons for documents with the same name: the most specific
+// reason comes first.
 var rejections = []string{string(Conflicted), string(TargetNotFound), string(Invalid), ReasonAccepted}
 
-// Accepted is, by locator, whether policies are accepted: what is known of them where
-// the directory has errors and nothing is enforced. Of several documents of one name
-// the worst counts.
+// Accepted returns, by locator, the condition Accepted of each policy. It is the only
+// condition known if the directory has errors and nothing is enforced. For several
+// documents with the same name, it returns the first one in the order of rejections.
 func (g *Gateway) Accepted() map[string][]GatewayCondition {
 	out := make(map[string][]GatewayCondition, len(g.Policies))
 	rank := func(c GatewayCondition) int { return slices.Index(rejections, c.Reason) }
@@ -42,7 +42,7 @@ func (g *Gateway) Check() error {
 	for i, p := range g.Paths {
 		if !isIndex(p.Gateway, len(g.Gateways)) || !isIndex(p.Route, len(g.Routes)) ||
 			!isIndex(p.Listener, len(g.Gateways[p.Gateway].Listeners)) || !isIndex(p.Rule, len(g.Routes[p.Route].Rules)) {
-			return fmt.Errorf("path %d: it leads through what is not there", i)
+			return fmt.Errorf("path %d: it refers to a missing element", i)
 		}
 		if err := g.checkEffective(p.Effective); err != nil {
 			return fmt.Errorf("path %d: %w", i, err)

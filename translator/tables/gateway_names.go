@@ -2,7 +2,7 @@ package tables
 
 import "strings"
 
-// TargetName is the target string of an object, or of a section of it.
+// TargetName returns the target string of an object or of one of its sections.
 func TargetName(kind, namespace, name, section string) string {
 	target := kind + "/" + namespace + "/" + name
 	if section != "" {
@@ -11,28 +11,27 @@ func TargetName(kind, namespace, name, section string) string {
 	return target
 }
 
-// Locator is how tables name a policy.
+// Locator returns the name of a policy in tables: KIND/NAMESPACE/NAME.
 func Locator(kind, namespace, name string) string { return kind + "/" + namespace + "/" + name }
 
-// BareName is a locator without the kind, as messages about policies of one kind
-// name them.
+// BareName returns a locator without its kind, for messages about policies of one kind.
 func BareName(locator string) string {
 	_, name, _ := strings.Cut(locator, "/")
 	return name
 }
 
-// PathName is how a path is written.
+// PathName returns the text form of a path: LISTENER > RULE.
 func (g *Gateway) PathName(p GatewayPath) string {
 	return g.ListenerName(p) + " > " + g.RuleName(p)
 }
 
-// ListenerName is the target string of a path's listener.
+// ListenerName returns the target string of a path's listener.
 func (g *Gateway) ListenerName(p GatewayPath) string {
 	gateway := &g.Gateways[p.Gateway]
 	return TargetName(KindGateway, gateway.Namespace, gateway.Name, gateway.Listeners[p.Listener].Name)
 }
 
-// RuleName is the target string of a path's rule.
+// RuleName returns the target string of a path's rule.
 func (g *Gateway) RuleName(p GatewayPath) string {
 	route := &g.Routes[p.Route]
 	return TargetName(KindHTTPRoute, route.Namespace, route.Name, route.Rules[p.Rule].Name)
@@ -45,8 +44,8 @@ var groupsOfRules = []string{
 	"patterns.", "limits.",
 }
 
-// RulePath is the rule key as the names of nested fields. The name of a rule is one,
-// whatever dots are in it.
+// RulePath returns a rule key as the names of nested fields. The name of a rule is one
+// element, even if it contains dots.
 func RulePath(key string) []string {
 	for _, prefix := range groupsOfRules {
 		if name, ok := strings.CutPrefix(key, prefix); ok {
@@ -56,7 +55,7 @@ func RulePath(key string) []string {
 	return strings.Split(key, ".")
 }
 
-// Nest enters the value of a rule into a spec of the bare, nested form.
+// Nest adds the value of a rule to a spec, in nested fields.
 func Nest(spec map[string]any, key string, value any) {
 	path := RulePath(key)
 	for _, name := range path[:len(path)-1] {

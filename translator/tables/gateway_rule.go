@@ -1,8 +1,8 @@
 package tables
 
-// GatewayRule is what the gateway point evaluates of a rule of an AuthPolicy. At most
-// one of the pointers is set; without any, the rule is the policy's own `when`. Rules
-// hold no positions and are never changed once they are decoded.
+// GatewayRule is the part of an AuthPolicy rule that the gateway point evaluates. At most
+// one of the pointers is set; if none is, the rule is the policy's own `when`. Rules do
+// not contain positions and are immutable after decoding.
 type GatewayRule struct {
 	// When are the conditions under which the rule applies, all of which must hold.
 	When []RequestCondition
@@ -23,13 +23,13 @@ type GatewayPattern struct{ AllOf []RequestCondition }
 // GatewayAuthentication is a rule of rules.authentication.
 type GatewayAuthentication struct{ Anonymous bool }
 
-// GatewayMetadata is a rule of rules.metadata. The caller fetches its result.
+// GatewayMetadata is a rule of rules.metadata. The caller provides its result.
 type GatewayMetadata struct{}
 
 // GatewayAuthorization is a rule of rules.authorization. Exactly one of its members
 // is set.
 type GatewayAuthorization struct {
-	Patterns *[]RequestCondition // all must hold; an empty list allows
+	Patterns *[]RequestCondition // all must hold; an empty list holds
 	Rego     *RegoBody
 	Review   *AccessReview
 }
@@ -37,7 +37,7 @@ type GatewayAuthorization struct {
 // RegoBody is a module body without a package, known to compile as Rego v1.
 type RegoBody struct {
 	Source    string // Rego v1, without a package clause
-	Allows    bool   // some rule of it may make allow true
+	Allows    bool   // a rule may make allow true
 	AllValues bool   // the values of all its rules are kept
 }
 
@@ -50,7 +50,7 @@ type AccessReview struct {
 	Resource *ResourceAttributes
 }
 
-// ResourceAttributes are what an access review asks about; nil is absent.
+// ResourceAttributes are the attributes of an access review; nil is absent.
 type ResourceAttributes struct {
 	Group, Resource, Subresource, Name, Namespace, Verb *RequestValue
 }
@@ -67,7 +67,7 @@ type GatewayDenial struct {
 // no value, because it is signed with a key that writ does not have.
 type GatewayItem struct {
 	Header bool   // below headers, else below filters
-	Key    string // under which the decision has it
+	Key    string // the key in the decision
 	Plain  *RequestValue
 	// Properties are those of a JSON object, by name; nil for an item of another form.
 	Properties map[string]RequestValue
@@ -82,22 +82,22 @@ type RequestCondition struct {
 	Any        []RequestCondition
 }
 
-// Comparison compares what a path finds with a text.
+// Comparison compares the value at a path with a text.
 type Comparison struct {
 	Path     SelectorPath
 	Operator string // eq, neq, incl, excl or matches
 	Value    string // an RE2 expression for matches
 }
 
-// RequestValue is a value that is written out or found in the request. The first of
-// Template and Expression that is set counts, else Value.
+// RequestValue is a constant or a value of the request: Template if it is set, else
+// Expression if it is set, else Value.
 type RequestValue struct {
 	Template   *Template
 	Expression string // CEL
 	Value      any    // JSON as written; nil is null
 }
 
-// Template is a selector of a value: one path, whose value keeps its type, or pieces
+// Template is a selector of a value: a single path, whose value keeps its type, or pieces
 // that are joined to a text.
 type Template struct {
 	Path   *SelectorPath
@@ -112,14 +112,14 @@ type TemplatePiece struct {
 
 // SelectorPath is a dotted path into a request.
 type SelectorPath struct {
-	// Steps are the names to follow. A number is an element of a list, or a name.
+	// Steps are the names of nested fields. A number is an index in a list, or a name.
 	Steps []string
-	// Length is true where the path ends in "#": the length of a list.
+	// Length is true if the path ends in "#", which returns the length of a list.
 	Length    bool
 	Modifiers []Modifier
 }
 
-// Modifier changes what a path finds.
+// Modifier converts the value at a path.
 type Modifier struct {
 	Name string // extract, case, replace, base64 or strip
 	// Text is the argument of case and base64. Sep and Pos belong to extract, Old and

@@ -7,9 +7,9 @@ import (
 	"unicode/utf8"
 )
 
-// Glob is a pattern over a whole value: "*" is any run of characters, "?" is exactly
-// one character, and every other character is itself. The zero value matches the
-// empty text. Its text form, also in JSON, is an equivalent RE2 expression, which is
+// Glob is a pattern for a whole value: "*" matches any run of characters, "?" matches
+// exactly one character, and every other character matches itself. The zero value matches
+// the empty text. Its text form, also in JSON, is an equivalent RE2 expression, which is
 // what Rego evaluates.
 type Glob struct {
 	// parts are the texts between the stars; one part means that there is no star.
@@ -20,7 +20,8 @@ type Glob struct {
 // IsGlob reports whether a value of a document is a pattern and not a literal.
 func IsGlob(value string) bool { return strings.ContainsAny(value, "*?") }
 
-// ParseGlob parses a pattern; every text is one. Consecutive stars count as one.
+// ParseGlob parses a pattern. Every text is a valid pattern. Consecutive stars are
+// equivalent to one.
 func ParseGlob(pattern string) Glob {
 	for strings.Contains(pattern, "**") {
 		pattern = strings.ReplaceAll(pattern, "**", "*")

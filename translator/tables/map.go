@@ -9,21 +9,21 @@ import (
 	"sync"
 )
 
-// Map is a map in the order of its keys that never changes. It is kept in pieces,
-// and one made from another shares all pieces without a changed key, their JSON
-// included: among a hundred thousand rows, one that changes costs what a few
-// hundred do. The zero value is empty. In JSON it is an object.
+// Map is an immutable map in the order of its keys. It consists of pieces. A map made
+// from another one shares the pieces without a changed key, including their JSON, so that
+// the cost of a change depends on the size of a piece and not of the map. The zero value
+// is empty. In JSON it is an object.
 type Map[V any] struct {
 	pieces []*piece[V]
 	rows   int
 }
 
-// piece is some rows that follow each other, never none.
+// piece holds consecutive rows, at least one.
 type piece[V any] struct {
 	rows []row[V]
 
 	mu   sync.Mutex // held to read and make text
-	text []byte     // the rows as JSON without the braces around them; nil until asked for
+	text []byte     // the rows as JSON without the surrounding braces; nil until requested
 }
 
 // row is shared between maps: equal pointers are equal values.
@@ -32,8 +32,8 @@ type row[V any] struct {
 	value *V
 }
 
-// A piece has from least to most rows, the last one maybe fewer. More would make a
-// change cost more, fewer what all of the pieces cost together.
+// A piece has from least to most rows; the last piece may have fewer. Larger pieces
+// increase the cost of a change, smaller pieces the cost of the list of pieces.
 const (
 	least = 32
 	most  = 256
@@ -48,10 +48,10 @@ func MapOf[V any](rows map[string]V) Map[V] {
 	return Map[V]{}.With(changes)
 }
 
-// Len is how many rows there are.
+// Len returns the number of rows.
 func (m Map[V]) Len() int { return m.rows }
 
-// At is the value of a key, the zero value where there is none.
+// At returns the value of a key, or the zero value if the key is absent.
 func (m Map[V]) At(key string) V {
 	if p := m.find(key); p != nil {
 		return *p
@@ -73,7 +73,7 @@ func (m Map[V]) find(key string) *V {
 	return rows[at].value
 }
 
-// All are the rows in the order of their keys. Values must not be changed.
+// All returns the rows in the order of their keys. Values must not be modified.
 func (m Map[V]) All() iter.Seq2[string, *V] {
 	return func(yield func(string, *V) bool) {
 		for _, p := range m.pieces {
@@ -86,8 +86,8 @@ func (m Map[V]) All() iter.Seq2[string, *V] {
 	}
 }
 
-// With is the map with the changes made: a value put in place of the one there is,
-// or nil to leave its key out. What is equal to what there is changes nothing.
+// With returns the map with changes applied. A value replaces the present one, and nil
+// removes the key. A value that is equal to the present one changes nothing.
 func (m Map[V]) With(changes map[string]*V) Map[V] {
 	keys := make([]string, 0, len(changes))
 	for key, value := range changes {
@@ -127,7 +127,7 @@ func (m *Map[V]) add(p *piece[V]) {
 	m.rows += len(p.rows)
 }
 
-// cut adds rows in pieces of about one size.
+// cut adds rows in pieces of about the same size.
 func (m *Map[V]) cut(rows []row[V]) {
 	for count := (len(rows) + most - 1) / most; count > 0; count-- {
 		size := len(rows) / count
@@ -136,7 +136,7 @@ func (m *Map[V]) cut(rows []row[V]) {
 	}
 }
 
-// merge is the rows with the changes of some keys made, both being sorted.
+// merge returns the rows with the changes of the keys applied. Rows and keys are sorted.
 func merge[V any](rows []row[V], keys []string, changes map[string]*V) []row[V] {
 	out := make([]row[V], 0, len(rows)+len(keys))
 	for _, key := range keys {
@@ -153,8 +153,8 @@ func merge[V any](rows []row[V], keys []string, changes map[string]*V) []row[V] 
 	return append(out, rows...)
 }
 
-// Since calls f for each key whose value is not that of an earlier map, with nil for
-// no value. It looks only at pieces that the two do not share.
+// Since calls f for each key whose value differs from that of an earlier map, with nil
+// for an absent value. It looks only at pieces that the two do not share.
 func (m Map[V]) Since(earlier Map[V], f func(key string, now, before *V)) {
 	now, before := m.apart(earlier), earlier.apart(m)
 	for len(now)+len(before) > 0 {
@@ -174,7 +174,7 @@ func (m Map[V]) Since(earlier Map[V], f func(key string, now, before *V)) {
 	}
 }
 
-// apart are the rows of the pieces that the other map does not have.
+// apart returns the rows of the pieces that the other map does not share.
 func (m Map[V]) apart(other Map[V]) []row[V] {
 	shared := make(map[*piece[V]]struct{}, len(other.pieces))
 	for _, p := range other.pieces {

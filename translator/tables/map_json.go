@@ -6,8 +6,8 @@ import (
 	"reflect"
 )
 
-// inParts is what is written as JSON in parts: copying parts that are at hand is all
-// the work of writing what has hardly changed.
+// inParts is a value whose JSON is written in parts, so that the parts that did not
+// change are reused.
 type inParts interface {
 	parts(out [][]byte) [][]byte
 }
@@ -28,7 +28,7 @@ func (m Map[V]) parts(out [][]byte) [][]byte {
 	return append(out, end)
 }
 
-// parts appends the rows as JSON. Maps within the map keep their own text.
+// parts appends the rows as JSON. Nested maps keep their own text.
 func (p *piece[V]) parts(out [][]byte) [][]byte {
 	if _, ok := any(p.rows[0].value).(inParts); !ok {
 		return append(out, p.json())
@@ -67,7 +67,7 @@ func writeJSON(out *bytes.Buffer, value any) {
 	encoder := json.NewEncoder(out)
 	encoder.SetEscapeHTML(false)
 	if err := encoder.Encode(value); err != nil {
-		panic(err) // what a decoder let in always has a JSON form
+		panic(err) // decoded values always have a JSON form
 	}
 	out.Truncate(out.Len() - 1)
 }
@@ -78,8 +78,7 @@ func jsonText(value any) []byte {
 	return out.Bytes()
 }
 
-// JSON is the tables as JSON, in parts to be put one behind the other. The parts must
-// not be changed.
+// JSON returns the tables as JSON, in parts to be joined. The parts must not be modified.
 func (a *Access) JSON() ([][]byte, error) {
 	out := [][]byte{[]byte(`{"master":`), jsonText(a.Master), []byte(`,"roles":`)}
 	out = append(a.Roles.parts(out), []byte(`,"bindings":`))
@@ -92,14 +91,14 @@ func (a *Access) JSON() ([][]byte, error) {
 	return append(out, end), nil
 }
 
-// MarshalJSON is for tables that are written whole; JSON costs less.
+// MarshalJSON returns the map as one JSON text. Access.JSON is faster.
 func (m Map[V]) MarshalJSON() ([]byte, error) { return bytes.Join(m.parts(nil), nil), nil }
 
 // UnmarshalJSON reads an object.
 func (m *Map[V]) UnmarshalJSON(content []byte) error {
 	var rows map[string]V
 	decoder := json.NewDecoder(bytes.NewReader(content))
-	decoder.UseNumber() // free values keep their digits
+	decoder.UseNumber() // parameters keep the digits of their numbers
 	if err := decoder.Decode(&rows); err != nil {
 		return err
 	}
@@ -107,5 +106,5 @@ func (m *Map[V]) UnmarshalJSON(content []byte) error {
 	return nil
 }
 
-// Form is the type that has the same JSON.
+// Form returns the type that has the same JSON form.
 func (Map[V]) Form() reflect.Type { return reflect.TypeFor[map[string]V]() }

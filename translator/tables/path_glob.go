@@ -51,7 +51,7 @@ func (g PathGlob) Literal() (value string, ok bool) {
 	return g.pieces[0].literal, g.pieces[0].kind == globLiteral
 }
 
-// Prefix is the text that each matched value begins with.
+// Prefix returns the text that each matched value begins with.
 func (g PathGlob) Prefix() string {
 	if len(g.pieces) > 0 && g.pieces[0].kind == globLiteral {
 		return g.pieces[0].literal
@@ -59,7 +59,7 @@ func (g PathGlob) Prefix() string {
 	return ""
 }
 
-// Suffix is the text that each matched value ends with.
+// Suffix returns the text that each matched value ends with.
 func (g PathGlob) Suffix() string {
 	if last := len(g.pieces) - 1; last >= 0 && g.pieces[last].kind == globLiteral {
 		return g.pieces[last].literal
@@ -67,9 +67,8 @@ func (g PathGlob) Suffix() string {
 	return ""
 }
 
-// Match reports whether the pattern matches a value. It keeps every place of the
-// value that the pieces so far can end at, so no pattern takes longer than the
-// product of both lengths.
+// Match reports whether the pattern matches a value. It tracks every offset at which the
+// pieces so far can end, so the time is bounded by the product of both lengths.
 func (g PathGlob) Match(value string) bool {
 	if g.everything {
 		return true
@@ -88,7 +87,8 @@ func (g PathGlob) Match(value string) bool {
 	return ends[len(value)]
 }
 
-// advance marks where the piece can end that begins at a place of the value.
+// advance marks in ends the offsets at which the piece can end if it begins at the given
+// offset of the value.
 func (p globPiece) advance(value string, at int, ends []bool) {
 	rest := value[at:]
 	switch p.kind {
@@ -98,7 +98,7 @@ func (p globPiece) advance(value string, at int, ends []bool) {
 		}
 		return
 	case globRun:
-		// An end that is marked already was passed by a run that began earlier.
+		// If an end is already marked, an earlier run has marked all further ones.
 		for !ends[at] {
 			ends[at] = true
 			if at == len(value) || value[at] == '/' {

@@ -6,8 +6,8 @@ import (
 	"strings"
 )
 
-// Expression is the pattern as an RE2 expression over the whole value, which is what
-// Rego evaluates. The pattern "*" has none: its expression matches too little.
+// Expression returns the pattern as an RE2 expression for the whole value, which Rego
+// evaluates. It must not be used for the pattern "*", which matches more values.
 func (g PathGlob) Expression() string {
 	var out strings.Builder
 	out.WriteString(`^(?s:`)
@@ -27,8 +27,8 @@ func (g PathGlob) Expression() string {
 	return out.String()
 }
 
-// classExpression writes characters by their numbers, since "]", "^" and "-" mean
-// other things in a class.
+// classExpression writes characters by their numbers, because "]", "^" and "-" have a
+// special meaning in a class.
 func (p globPiece) classExpression() string {
 	var out strings.Builder
 	out.WriteByte('[')
@@ -42,7 +42,7 @@ func (p globPiece) classExpression() string {
 	return out.String()
 }
 
-// Sample is a value that the pattern matches, for generated tests.
+// Sample returns a value that the pattern matches, for generated tests.
 func (g PathGlob) Sample() string {
 	var out strings.Builder
 	for _, piece := range g.pieces {
@@ -58,8 +58,8 @@ func (g PathGlob) Sample() string {
 	return out.String()
 }
 
-// member is a character of a class: its first, or of a negated one the first of a few
-// that it does not name.
+// member returns a character that the class matches: its first one or, for a negated
+// class, the first of some candidates.
 func (p globPiece) member() rune {
 	if !p.negated {
 		return p.class[0].first

@@ -156,7 +156,7 @@ type ShownFilter struct {
 }
 
 // ShownCriteria are criteria as decisions show them: literals and patterns as
-// written, in document order, each once. The lists are all nil or none of them is.
+// written, in document order, each once. Either all lists are nil or all are not nil.
 type ShownCriteria struct {
 	Include         []string `json:"include,omitzero"`
 	IncludePatterns []string `json:"includePatterns,omitzero"`
