@@ -191,7 +191,7 @@ func TestNewFamilyDiagnostics(t *testing.T) {
 		code            diag.Code
 		hint            string
 	}{
-		{"unknown field", strings.Replace(bells, "with:", "wiht:", 1), diag.UnknownField, `"with"`},
+		{"unknown field", strings.Replace(bells, "with:", "width:", 1), diag.UnknownField, `"with"`},
 		{"unknown kind", strings.Replace(bells, "kind: Bell", "kind: Bel", 1), diag.UnknownKind, `"Bell"`},
 		{"no version", strings.Replace(bells, "apiVersion: example.com/v1", "", 1), diag.UnknownKind, "apiVersion: example.com/v1"},
 		{"dangling reference", strings.Replace(bells, "with: [gate]", "with: [yard]", 1), diag.DanglingRole, ""},

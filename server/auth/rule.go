@@ -95,8 +95,10 @@ func (r *Rule) Has(caller *Caller, role Role) bool {
 		return caller.isIn(r.Auditors)
 	case Authenticated:
 		return caller != nil
+	case Public, Decisions:
+		return true
 	}
-	return true
+	return false
 }
 
 // isIn reports whether the caller is in one of the groups.

@@ -177,7 +177,6 @@ func (o *Options) transport() []grpc.ServerOption {
 		grpc.StaticStreamWindowSize(window),
 		// A proxy opens another connection for more, up to MaxInFlight in all.
 		grpc.MaxConcurrentStreams(uint32(min(max(o.MaxInFlight/4, minStreams), math.MaxInt32))),
-		grpc.SharedWriteBuffer(true),
 		grpc.ConnectionTimeout(handshake),
 		grpc.KeepaliveParams(keepalive.ServerParameters{
 			MaxConnectionIdle: idle, MaxConnectionAge: age, MaxConnectionAgeGrace: lastChecks,

@@ -63,7 +63,7 @@ func redactRule(value any) any {
 
 // redactCall redacts the values of headers and parameters of an HTTP call, and its body.
 func redactCall(call map[string]any) any {
-	var out any = redactRule(call)
+	out := redactRule(call)
 	for _, name := range []string{"headers", "bodyParameters"} {
 		out = redactMember(out, name, func(values any) any { return redactEach(values, redactText) })
 	}
