@@ -1,11 +1,11 @@
 # METADATA
 # description: |
-#   A restriction of our own: the object belongs to a team of the requester. The
-#   object says so with a label, the requester with a group "team:NAME".
+#   A custom restriction: the object belongs to a team of the requester. The object
+#   names its team in a label; the requester has a group "team:NAME".
 package writ.extensions.owned_by_team
 
-# The labels are not known: neither an allow rule nor a deny rule may be dodged
-# by leaving them out.
+# The labels are not known: omitting them must neither satisfy an allow rule nor
+# avoid a deny rule.
 holds(request, _) := "unknown" if not request.labels
 
 holds(request, params) if {
