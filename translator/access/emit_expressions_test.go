@@ -10,7 +10,7 @@ import (
 	"github.com/writ-policy/writ/translator/tables"
 )
 
-// A text of a document is a comment and a key here: neither may end early.
+// The text of a condition becomes a comment and a key. It must not end either early.
 func TestExpressionsAreUnderTheirText(t *testing.T) {
 	texts := []string{"request.name == '\u2028\"}} '", "request.name in ['a',\n 'b']"}
 	files := emitFiles(&tables.Access{Expressions: texts}, emit.Options{})

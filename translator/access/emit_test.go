@@ -13,7 +13,7 @@ import (
 	"github.com/writ-policy/writ/translator/tables"
 )
 
-// Any names and sources give modules that parse, in a folder of their own.
+// Modules of any names and sources parse, and are in a folder of their own.
 func FuzzEmit(f *testing.F) {
 	f.Add("view", "hammer", "roles.yaml:3", "pods", "get")
 	f.Add("a\"]\nallow := true", "*/", "x\ny:1", "*", "*")

@@ -31,7 +31,7 @@ func rules() *rapid.Generator[tables.OriginRule] {
 	})
 }
 
-// matched lists the requests a rule matches.
+// matched returns the requests that a rule matches.
 func matched(r *tables.OriginRule) []string {
 	var out []string
 	for _, verb := range requestVerbs {
@@ -67,7 +67,8 @@ func TestCoveringRuleMatchesWhatIsCovered(t *testing.T) {
 	}
 }
 
-// A pair of entries less what is negated is a rule; owners cover or touch it.
+// CoversVerbs, TouchesVerbs and their variants for kinds agree with the requests that
+// rules match.
 func TestEntriesAreCoveredAndTouched(t *testing.T) {
 	covered, untouched := 0, 0
 	rapid.Check(t, func(t *rapid.T) {
@@ -145,7 +146,7 @@ func TestCoversPath(t *testing.T) {
 	}
 }
 
-// A role of very many rules costs as much as they have entries, not the square.
+// The cost of a role with many rules is proportional to the number of their entries.
 func TestComparisonsAreBounded(t *testing.T) {
 	left := newComparisonBudget(10)
 	wanted := strings.Split(strings.Repeat("x ", 5000), " ")

@@ -11,8 +11,8 @@ import (
 	"github.com/writ-policy/writ/translator/syntax"
 )
 
-// clusterRole is a ClusterRole with one rule on a resource of its own name; with
-// selectors it aggregates and its rule must not count.
+// clusterRole returns a ClusterRole with one rule for a resource of its own name. With
+// selectors it is aggregated, and its own rule is ignored.
 func clusterRole(name string, labels map[string]string, selectors ...syntax.Selector) *KubernetesRole {
 	return &KubernetesRole{
 		Header:     syntax.Header{Family: FamilyKubernetes, Kind: kindClusterRole, Name: name, At: diag.Position{File: name, Line: 1}},
@@ -39,8 +39,8 @@ func resources(r *Resolved) map[string][]string {
 	return out
 }
 
-// Roles reached through selectors, found by repeating until nothing changes, are
-// what a role holds: cycles and chains of any form included.
+// The effective rules of a role are those of the fixed point over its selectors, for
+// cycles and chains of any form.
 func TestAggregationIsTheLeastFixedPoint(t *testing.T) {
 	values := []string{"a", "b", "c"}
 	rapid.Check(t, func(t *rapid.T) {
@@ -66,7 +66,7 @@ func TestAggregationIsTheLeastFixedPoint(t *testing.T) {
 	})
 }
 
-// fixedPoint is the slow way: sets that grow until none does.
+// fixedPoint is a naive implementation: sets that grow until none changes.
 func fixedPoint(roles []*KubernetesRole) map[string][]string {
 	sets := make(map[string][]string)
 	for _, role := range roles {
@@ -99,7 +99,7 @@ func fixedPoint(roles []*KubernetesRole) map[string][]string {
 	return sets
 }
 
-// Roles that all select each other end in a diagnostic, not in all of memory.
+// Roles that all select each other are reported and do not exhaust memory.
 func TestAggregationIsBounded(t *testing.T) {
 	var documents []syntax.Document
 	for i := range 3000 {
@@ -111,8 +111,8 @@ func TestAggregationIsBounded(t *testing.T) {
 	}
 }
 
-// A selector that no API server takes is an error even where decoding let it
-// through: what it would select is anybody's guess.
+// A selector that an API server rejects is an error even if decoding accepts it,
+// because its meaning is not defined.
 func TestBadSelectorIsRefused(t *testing.T) {
 	for _, s := range []syntax.Selector{
 		{Requirements: []syntax.Requirement{{Key: "to", Operator: "Near", Values: []string{"a"}}}},

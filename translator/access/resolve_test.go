@@ -22,8 +22,8 @@ func binding(i int, role string) *KubernetesBinding {
 	}
 }
 
-// The order documents come in shows neither in what is resolved nor in what is
-// said about it: the first of two duplicates is the first by position.
+// The order of the documents affects neither the result nor the diagnostics: the first of
+// two duplicates is the first by position.
 func TestOrderOfDocumentsDoesNotMatter(t *testing.T) {
 	var documents []syntax.Document
 	for i := range 20 {
@@ -47,8 +47,8 @@ func TestOrderOfDocumentsDoesNotMatter(t *testing.T) {
 	}
 }
 
-// Every dangling reference is reported, though near names are looked for only
-// for the first ones: each costs a look at every role.
+// Every dangling reference is reported. Similar names are searched only for the first
+// ones, because each search reads every role.
 func TestManyDanglingReferences(t *testing.T) {
 	documents := []syntax.Document{clusterRole("viewer", nil)}
 	const n = 5000

@@ -40,7 +40,7 @@ func originRule(t *rapid.T) tables.OriginRule {
 	}
 }
 
-// owned draws tables in which alice is bound to a role of each family, each
+// owned returns random tables in which alice is bound to a role of each family, each
 // cluster-wide or in the namespace.
 func owned(t *rapid.T) *tables.Access {
 	access := &tables.Access{
@@ -64,7 +64,7 @@ func owned(t *rapid.T) *tables.Access {
 	return access
 }
 
-// request is one concrete question.
+// request is one concrete request.
 type request struct{ verb, group, resource, sub, name string }
 
 func requests() []request {
@@ -97,7 +97,8 @@ func fitsOrigin(r *tables.OriginRule, q request) bool {
 	return access.MatchesVerb(r, q.verb, q.sub) && access.MatchesKind(r, q.verb, q.resource, q.sub)
 }
 
-// allowed decides a request of alice in group dev by the order over families.
+// allowed decides a request of alice in group dev by the order of decision of both
+// families.
 func allowed(access *tables.Access, namespace string, q request) bool {
 	step := func(keys []string, deny bool) bool {
 		for _, key := range keys {
@@ -121,7 +122,7 @@ func allowed(access *tables.Access, namespace string, q request) bool {
 	return step(local, false)
 }
 
-// What an author is said to hold, the author is allowed to do.
+// An author may use every permission that the package reports as held.
 func TestNothingMissingMeansAllowed(t *testing.T) {
 	author := Author{User: "alice", Groups: []string{"dev"}}
 	kubernetes, origin := 0, 0
@@ -151,8 +152,8 @@ func TestNothingMissingMeansAllowed(t *testing.T) {
 	}
 }
 
-// Long lists that the author's rules do not tell apart cost one tuple, and what
-// is told apart too often is not held.
+// Long lists that match the same rules are one tuple. Too many different tuples are
+// reported as missing.
 func TestManyCombinations(t *testing.T) {
 	long := strings.Fields(strings.Repeat("x ", 3000))
 	for i := range long {

@@ -44,7 +44,7 @@ func TestGlob(t *testing.T) {
 	}
 }
 
-// Globs are what an expression over the whole value says, for any pattern.
+// A glob matches the values that its expression matches.
 func TestGlobIsAnExpression(t *testing.T) {
 	random := rand.New(rand.NewPCG(1, 2))
 	text := func(alphabet string, most int) string {
@@ -105,7 +105,7 @@ func TestGlobExpression(t *testing.T) {
 	}
 }
 
-// A bundle that is read back has the same patterns, and no other expressions.
+// Patterns are equal after encoding and decoding; other expressions are rejected.
 func TestGlobText(t *testing.T) {
 	for _, pattern := range []string{"", "a", "*", "?", "a**b", `a.b[c](d)+^$\{e}|f*`, "ü?*", "$", `\`, "a*?"} {
 		want := tables.ParseGlob(pattern)

@@ -11,8 +11,8 @@ import (
 	"pgregory.net/rapid"
 )
 
-// A map after any changes is the plain map after the same, and so is what it says
-// of the way from the one to the other. There are enough rows for many pieces.
+// After any changes, a map and its differences are equal to those of a plain map. There
+// are enough rows for many pieces.
 func TestMapIsAPlainMap(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		var m Map[string]
@@ -88,7 +88,7 @@ func checkSince(t *rapid.T, m, before Map[string], plain, earlier map[string]str
 	}
 }
 
-// One changed row leaves nearly all pieces, and their text, to both.
+// After a change of one row, the maps share nearly all pieces and their text.
 func TestMapSharesWhatHasNotChanged(t *testing.T) {
 	rows := make(map[string]int)
 	for i := range 100_000 {
@@ -114,8 +114,7 @@ func TestMapSharesWhatHasNotChanged(t *testing.T) {
 
 func pointerTo(i int) *int { return &i }
 
-// What is written in parts is what encoding/json makes of the whole: no field is
-// forgotten.
+// The parts of the JSON are equal to the output of encoding/json: no field is missing.
 func TestAccessAsJSON(t *testing.T) {
 	for _, access := range []*Access{
 		{},

@@ -2,7 +2,7 @@ package visibility
 
 import "testing"
 
-// Whether a later rule can ever be used hangs on it, so "not sure" is no.
+// The result decides whether later rules are unreachable, so an uncertain one is false.
 func TestEveryName(t *testing.T) {
 	tests := []struct {
 		pattern string

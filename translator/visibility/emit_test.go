@@ -41,7 +41,7 @@ func TestSampleExpression(t *testing.T) {
 	}
 }
 
-// visibilityTables has one policy of each kind and two sources.
+// visibilityTables returns tables with one policy of each kind and two sources.
 func visibilityTables() *tables.Visibility {
 	from := time.Date(2026, 1, 1, 0, 0, 0, 0, time.UTC)
 	labels := map[string]string{"env": "prod"}
@@ -103,7 +103,7 @@ func TestNoVisibilityNoFiles(t *testing.T) {
 	}
 }
 
-// Whatever documents say, what is written of them parses, in a folder of its own.
+// Modules of any documents parse, and are in a folder of their own.
 func FuzzVisibility(f *testing.F) {
 	f.Add("p", "ns", "a.yaml:1", "user", "^prod", "pods", "web*")
 	f.Add("a\"]\nallow := true", "*/", "x\ny:1", "`", `\d(`, "[", "?\\")
@@ -139,8 +139,8 @@ func FuzzVisibility(f *testing.F) {
 	})
 }
 
-// A thousand policies cost what they cost, not its square: nothing a policy's
-// tests or rules say reads another's.
+// The cost of a thousand policies is linear: the rules and tests of a policy do not refer
+// to other policies.
 func TestVisibilityPoliciesAreApart(t *testing.T) {
 	v := &tables.Visibility{}
 	for i := range 3 {

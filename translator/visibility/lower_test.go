@@ -14,7 +14,7 @@ import (
 	"github.com/writ-policy/writ/translator/tables"
 )
 
-// seen are the visibility tables of documents, each in the file of its own name.
+// seen returns the visibility tables of documents, each in a file of its name.
 func seen(t testing.TB, files map[string]string) *tables.Visibility {
 	t.Helper()
 	var documents []syntax.Document
@@ -122,15 +122,15 @@ func TestVisibility(t *testing.T) {
 	}
 }
 
-// accessPolicy is a policy whose one rule has these resources.
+// accessPolicy returns a policy with one rule, which has these resources.
 func accessPolicy(metadata, identity, resources string) string {
 	return "apiVersion: clusterpulse.io/v1alpha1\nkind: MonitorAccessPolicy\nmetadata: {" + metadata +
 		"}\nspec: {identity: {subjects: {groups: [dev]}" + identity +
 		"}, access: {effect: Allow}, scope: {clusters: {rules: [{selector: {matchNames: [a]}, resources: " + resources + "}]}}}\n"
 }
 
-// What an entry says of a type counts by its kind: exclusions restrict a standard
-// type under all, and any criterion filters a custom one.
+// Under visibility: all, exclusions restrict a standard type. Any criterion filters a
+// custom type.
 func TestEffectiveVisibility(t *testing.T) {
 	tests := []struct {
 		name, resources string
@@ -183,8 +183,8 @@ func TestCommaList(t *testing.T) {
 	}
 }
 
-// Subjects find the policies that can apply, in the order of evaluation, and each
-// type the first rule that applies to it.
+// The tables hold, by subject, the policies that can apply in the order of evaluation
+// and, by type, the first rule that applies.
 func TestVisibilityIndexes(t *testing.T) {
 	got := seen(t, map[string]string{
 		"1.yaml": accessPolicy("name: b", ", priority: 1", "[{type: pods, visibility: none}]"),
@@ -205,7 +205,7 @@ func TestVisibilityIndexes(t *testing.T) {
 	}
 }
 
-// Priority, namespace and name order policies, by bytes and whatever the files.
+// Policies are in the order of priority, namespace and name, independent of their files.
 func TestOrderOfPolicies(t *testing.T) {
 	files := map[string]string{
 		"1.yaml": accessPolicy("name: b", "", "null"),
@@ -235,7 +235,7 @@ func TestMalformedTime(t *testing.T) {
 	}
 }
 
-// filter draws {allowed, denied} as YAML and as the fields of an older section.
+// filter returns a random {allowed, denied} as YAML and as the fields of an older section.
 func filter(t *rapid.T) (allowed, denied string) {
 	values := func(label string) string {
 		return "[" + strings.Join(rapid.SliceOfN(rapid.SampledFrom([]string{"a", "'b*'", "'c?'", "d"}), 0, 4).Draw(t, label), ", ") + "]"

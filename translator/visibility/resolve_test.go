@@ -51,8 +51,8 @@ spec:
   scope: {clusters: {rules: [{selector: {matchNames: [a]}, resources: [{type: pod}]}]}}
 `
 
-// The first of two sources defines their type, and the second of two policies
-// has the priority that is taken, whatever order the documents come in.
+// The first of two sources defines their type, and the second of two policies is reported
+// for its priority, in any order of the documents.
 func TestOrderOfVisibilityDocumentsDoesNotMatter(t *testing.T) {
 	documents, list := kinds.Decode("all.yaml", []byte(visibilityDocuments))
 	if len(list) > 0 {
