@@ -7,7 +7,7 @@ const (
 	compares   = "linear in the shorter argument"
 	interrupts = "linear, and interruptible between elements"
 
-	digits  = "numbers of at most 1,000 digits"
+	digits  = "numbers of at most 2,000 digits"
 	growing = "the result is at most 16 MiB"
 	longest = "arguments of at most 16 MiB, each value counted as often as it occurs"
 	product = "the product of the arguments' sizes is at most 200,000,000"

@@ -31,8 +31,10 @@ const (
 	maxResult = 16 << 20
 	// maxSteps bounds the steps of one function: about a second.
 	maxSteps = 200_000_000
-	// maxDigits bounds the digits and the decimal exponent of numbers.
-	maxDigits = 1000
+	// maxDigits bounds the digits and the decimal exponent of numbers. Sums and products
+	// of the largest numbers that a request may hold, with three digits of exponent, are
+	// within it.
+	maxDigits = 2000
 	// maxKeyBytes bounds keys, certificates, and documents in YAML.
 	maxKeyBytes = 16 << 10
 )

@@ -192,7 +192,7 @@ func TestWorstWithinTheBound(t *testing.T) {
 		if _, err := call(&purse{}, row.function, row.args...); errors.As(err, new(topdown.Halt)) {
 			t.Errorf("%s: %v", row.function, err)
 		}
-		if took := time.Since(began); took > 20*time.Second {
+		if took := time.Since(began); took > 2*time.Minute {
 			t.Errorf("%s took %v", row.function, took)
 		} else {
 			t.Logf("%s took %v", row.function, took)

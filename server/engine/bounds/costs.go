@@ -1,8 +1,10 @@
 package bounds
 
 import (
+	"errors"
 	"math"
 	"regexp/syntax"
+	"strconv"
 	"strings"
 	"sync"
 
@@ -82,7 +84,14 @@ func isLong(n ast.Number) bool {
 		return false // an exponent needs more
 	}
 	_, exponent, ok := strings.Cut(strings.ToLower(string(n)), "e")
-	return ok && len(strings.TrimLeft(exponent, "+-0")) > 3
+	return ok && isLargeExponent(exponent)
+}
+
+// isLargeExponent reports whether a decimal exponent is above maxDigits. Text that is not
+// a number is not large: the function rejects it.
+func isLargeExponent(exponent string) bool {
+	value, err := strconv.Atoi(strings.TrimLeft(exponent, "+-0"))
+	return errors.Is(err, strconv.ErrRange) || value > maxDigits
 }
 
 // list bounds the digits of the numbers in a list.
@@ -130,7 +139,7 @@ func numberRange(args []*ast.Term) cost {
 func units(args []*ast.Term) cost {
 	s := strings.ToLower(text(args[0]))
 	_, exponent, ok := strings.Cut(s, "e")
-	if length(args[0]) > maxDigits || ok && len(strings.TrimLeft(strings.TrimRight(exponent, `bikmgtpe"`), "+-0")) > 3 {
+	if length(args[0]) > maxDigits || ok && isLargeExponent(strings.TrimRight(exponent, `bikmgtpe"`)) {
 		return tooMuch
 	}
 	return cost{}
