@@ -101,6 +101,7 @@ func startProcess(t *testing.T, args ...string) (address string, running *os.Pro
 	command := exec.CommandContext(ctx, process.Writ(t), append([]string{"serve", "--listen", address}, args...)...)
 	command.Cancel = func() error { return command.Process.Signal(os.Interrupt) }
 	command.WaitDelay = 10 * time.Second
+	command.Env = append(os.Environ(), "GOGC=100") // as it is used, however the tests are run
 	var log bytes.Buffer
 	command.Stderr = &log
 	if err := command.Start(); err != nil {
