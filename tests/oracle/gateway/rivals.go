@@ -8,9 +8,17 @@ import (
 
 // AddRivals adds, for each route, one of another namespace without a policy of its
 // own, older than all. It takes a part of the route's hostnames and matches, so that
-// it is nowhere more specific.
+// it is nowhere more specific. Listeners that select namespaces by exception reject it:
+// one that accepted the rival and not the route would route a request by the rival alone.
 func (w *World) AddRivals(namespace string) {
 	g := random.New(w.seed, 15)
+	for _, gateway := range w.Gateways {
+		for _, l := range gateway.Listeners {
+			if l.From == "Selector" && l.Except {
+				l.Namespaces = append(slices.Clone(l.Namespaces), namespace)
+			}
+		}
+	}
 	for _, r := range slices.Clone(w.Routes) {
 		rival := &Route{Namespace: namespace, Name: r.Namespace + "-" + r.Name, Created: "1970-01-01T00:00:00Z"}
 		for _, parent := range r.Parents {
