@@ -132,7 +132,7 @@ func bodies(requests []decision.Request) [][]byte {
 		if err != nil {
 			panic(err) // plain strings always have a JSON form
 		}
-		list[i] = fmt.Appendf(nil, "POST %s?timeout=3s HTTP/1.1\r\nHost: bench\r\nContent-Type: application/json\r\n"+
+		list[i] = fmt.Appendf(nil, "POST %s?timeout=3s HTTP/1.1\r\nHost: localhost\r\nContent-Type: application/json\r\n"+
 			"Accept: application/json, */*\r\nContent-Length: %d\r\n\r\n%s", reviewPath, len(body), body)
 	}
 	return list
