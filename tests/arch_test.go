@@ -37,6 +37,7 @@ var flow = [][]string{
 	{"server/memory"},
 	{"server/decision"},
 	{"server/metrics", "server/trace", "server/auth", "server/engine/match", "server/engine/bounds", "server/engine/overdue"},
+	{"server/engine/visibility"},
 	{"server/engine", "server/cache", "server/cluster", "server/audit", "server/point"},
 	{"server/api/exchange"},
 	{"server/api/access", "server/api/dashboard", "server/api/admin"},

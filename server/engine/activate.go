@@ -1,13 +1,10 @@
 package engine
 
 import (
-	"cmp"
 	"context"
 	"errors"
 	"fmt"
 	"maps"
-	"reflect"
-	"sync"
 	"time"
 
 	"github.com/open-policy-agent/opa/v1/ast"
@@ -17,10 +14,9 @@ import (
 
 	"github.com/writ-policy/writ/bundles"
 	library "github.com/writ-policy/writ/rego"
-	"github.com/writ-policy/writ/server/decision"
 	"github.com/writ-policy/writ/server/engine/match"
 	"github.com/writ-policy/writ/server/engine/overdue"
-	"github.com/writ-policy/writ/server/memory"
+	"github.com/writ-policy/writ/server/engine/visibility"
 	"github.com/writ-policy/writ/translator/tables"
 )
 
@@ -28,16 +24,13 @@ const (
 	askAll    = "data.writ.access.findings"
 	askGrants = "data.writ.access.grants"
 	askPod    = "data.writ.access.deny.wants_pod"
-
-	askAuthorization = "data.writ.visibility.authorization"
 )
 
 // Activate compiles a bundle's modules and indexes its tables. It returns an error if
 // OPA rejects the modules or the bundle has no tables. A failed activation leaves
 // nothing behind.
 func Activate(ctx context.Context, b *bundles.Bundle, o Options) (*Engine, error) {
-	access, visibility := tables.Of[*tables.Access](b.Tables), tables.Of[*tables.Visibility](b.Tables)
-	gateway := tables.Of[*tables.Gateway](b.Tables)
+	access, gateway := tables.Of[*tables.Access](b.Tables), tables.Of[*tables.Gateway](b.Tables)
 	if access == nil {
 		return nil, errors.New("the bundle has no access tables")
 	}
@@ -50,10 +43,6 @@ func Activate(ctx context.Context, b *bundles.Bundle, o Options) (*Engine, error
 	if o.Last != nil {
 		before = o.Last.tree
 	}
-	index, err := indexVisibility(visibility)
-	if err != nil {
-		return nil, fmt.Errorf("index the tables of visibility: %w", err)
-	}
 	e := &Engine{
 		revision:     b.Manifest.Revision,
 		sequence:     b.Manifest.Metadata.Sequence,
@@ -65,16 +54,11 @@ func Activate(ctx context.Context, b *bundles.Bundle, o Options) (*Engine, error
 		queries:      queries,
 		patterns:     patterns(ctx),
 		tree:         match.Build(access, before),
-		visibility:   index,
 		now:          o.Now,
 		timeout:      o.Timeout,
 		requireRoute: o.RequireRoute,
 		overdue:      o.Overdue,
-		maxColumns:   cmp.Or(o.MaxColumns, defaultMaxColumns),
-		columns:      cmp.Or(o.Columns, new(memory.Budget)),
-		refused:      o.Refused,
 	}
-	e.fingerprints = sync.OnceValue(func() *decision.Fingerprints { return index.fingerprints(e.revision) })
 	if e.now == nil {
 		e.now = time.Now
 	}
@@ -88,7 +72,23 @@ func Activate(ctx context.Context, b *bundles.Bundle, o Options) (*Engine, error
 	default:
 		e.overdue = overdue.New(nil)
 	}
+	if err := e.addVisibility(tables.Of[*tables.Visibility](b.Tables), o); err != nil {
+		return nil, err
+	}
 	return e, nil
+}
+
+// addVisibility sets what answers at the visibility point.
+func (e *Engine) addVisibility(t *tables.Visibility, o Options) (err error) {
+	var last *visibility.Policies
+	if o.Last != nil {
+		last = o.Last.Policies
+	}
+	e.Policies, err = visibility.New(e.revision, t, visibility.Options{
+		Now: e.now, Timeout: e.timeout, Overdue: e.overdue,
+		MaxColumns: o.MaxColumns, Columns: o.Columns, Refused: o.Refused,
+	}, last)
+	return err
 }
 
 // maxPatterns is how many compiled regular expressions are cached: more than
@@ -106,15 +106,10 @@ func patterns(ctx context.Context) cache.InterQueryValueCache {
 // prepare compiles the modules, or reuses the queries of last if it has the same
 // modules and features.
 func prepare(ctx context.Context, b *bundles.Bundle, rules string, features tables.Features, last *Engine) (queries, error) {
-	var prepared queries
 	if last != nil && last.rules == rules && maps.Equal(last.features, features) {
-		prepared = last.queries
-		if reflect.DeepEqual(prepared.visibility, tables.Of[*tables.Visibility](b.Tables)) {
-			return prepared, nil
-		}
-		err := prepared.prepareAuthorization(ctx, b, features)
-		return prepared, err
+		return last.queries, nil
 	}
+	var prepared queries
 	var err error
 	library.Compile(func() { prepared, err = prepareAnew(ctx, b, features) })
 	return prepared, err
@@ -131,43 +126,22 @@ func prepareAnew(ctx context.Context, b *bundles.Bundle, features tables.Feature
 		findings = askAll
 	}
 	asked := map[string]*rego.PreparedEvalQuery{findings: &prepared.findings, askPod: &prepared.wantsPod, askGateway: &prepared.gateway}
-	// The store is empty: OPA gets roles and bindings as hits in the input, so that a
-	// prepared query remains valid when they change.
 	for name, query := range asked {
-		if *query, err = prepared.prepareQuery(ctx, name, ast.NewObject()); err != nil {
+		if *query, err = prepared.prepareQuery(ctx, name); err != nil {
 			return queries{}, err
 		}
 	}
-	if prepared.denyResources, err = denyResources(ctx, prepared.compiler); err != nil {
-		return queries{}, err
-	}
-	return prepared, prepared.prepareAuthorization(ctx, b, features)
+	prepared.denyResources, err = denyResources(ctx, prepared.compiler)
+	return prepared, err
 }
 
-// prepareAuthorization prepares the query of the visibility point with the bundle's
-// tables as data. Copies of q are not affected.
-func (q *queries) prepareAuthorization(ctx context.Context, b *bundles.Bundle, features tables.Features) (err error) {
-	visibility := tables.Of[*tables.Visibility](b.Tables)
-	if q.visibility = visibility; !features.Has(tables.FeatureVisibility) {
-		return nil
-	}
-	if visibility == nil {
-		visibility = &tables.Visibility{}
-	}
-	value, err := ast.InterfaceToValue(visibility)
-	if err != nil {
-		return fmt.Errorf("read the tables of visibility: %w", err)
-	}
-	q.authorization, err = q.prepareQuery(ctx, askAuthorization, ast.NewObject(ast.Item(ast.StringTerm("compiled"),
-		ast.ObjectTerm(ast.Item(ast.StringTerm("visibility_tables"), ast.NewTerm(value))))))
-	return err
-}
-
-func (q *queries) prepareQuery(ctx context.Context, name string, data ast.Object) (rego.PreparedEvalQuery, error) {
+// prepareQuery prepares a query. The store is empty: OPA gets roles and bindings as hits
+// in the input, so that a prepared query remains valid when they change.
+func (q *queries) prepareQuery(ctx context.Context, name string) (rego.PreparedEvalQuery, error) {
 	query, err := rego.New(
 		rego.Query(name),
 		rego.Compiler(q.compiler),
-		rego.Store(inmem.NewFromASTObject(data)),
+		rego.Store(inmem.New()),
 		// As in a stock OPA, a failing built-in is undefined. The library is written so
 		// that no built-in it calls can fail.
 		rego.StrictBuiltinErrors(name != askGateway),

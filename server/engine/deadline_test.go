@@ -49,7 +49,7 @@ func (*counter) Panicked()                      {}
 // The decision is returned at the deadline while the evaluation is still running.
 func TestDecisionAtDeadline(t *testing.T) {
 	seen := &counter{}
-	e := activateVisibility(t, slow, Options{Timeout: 500 * time.Millisecond, Overdue: overdue.New(seen)})
+	e := activateDocuments(t, slow, Options{Timeout: 500 * time.Millisecond, Overdue: overdue.New(seen)})
 	text := strings.Repeat("a", 110_000)
 	r, err := decision.DecodeGateway([]byte(`{"request":{"host":"a.b","method":"GET","path":"/","headers":{"text":"` + text + `"}}}`))
 	if err != nil {
@@ -126,7 +126,7 @@ func TestValuesAreBounded(t *testing.T) {
 			}
 			rego := "opa: {allValues: true, rego: " + strconv.Quote(fmt.Sprintf(body, strings.Join(lines, "\n"))) + "}"
 			at := strings.Index(slow, "opa:")
-			e := activateVisibility(t, slow[:at]+rego+"}\n", Options{Timeout: 20 * time.Second})
+			e := activateDocuments(t, slow[:at]+rego+"}\n", Options{Timeout: 20 * time.Second})
 			r, err := decision.DecodeGateway([]byte(`{"request":{"host":"a.b","method":"GET","path":"/","headers":{}}}`))
 			if err != nil {
 				t.Fatal(err)

@@ -13,9 +13,7 @@
 // hold. The alternative, a tree of OPA values that Rego walks, took ten times as long a
 // request and several times the memory.
 //
-// At the visibility point OPA evaluates which policy applies to the principal. Go code
-// filters items and computes numbers from the bundle's tables, instead of the rules of
-// writ.visibility: a list can be too long for OPA to process within the timeout.
+// Package visibility answers at the visibility point without OPA.
 //
 // Rules that documents restrict are evaluated by package overdue, so that an answer
 // comes at the deadline. Rules without restrictions evaluate nothing of an author's.
@@ -34,6 +32,7 @@ import (
 	"github.com/writ-policy/writ/server/decision"
 	"github.com/writ-policy/writ/server/engine/match"
 	"github.com/writ-policy/writ/server/engine/overdue"
+	"github.com/writ-policy/writ/server/engine/visibility"
 	"github.com/writ-policy/writ/server/memory"
 	"github.com/writ-policy/writ/server/metrics"
 	"github.com/writ-policy/writ/translator/tables"
@@ -71,41 +70,33 @@ const defaultTimeout = 2 * time.Second
 
 // Engine is one activated revision. It is immutable and safe for concurrent use.
 type Engine struct {
-	revision   string
-	sequence   int64
-	rules      string // the hash of what queries were compiled from
-	access     *tables.Access
-	features   tables.Features // the features that the bundle states
-	tree       *match.Tree
-	visibility *visibilityIndex
-	gateways   *tables.Gateway // nil without documents of that family
-	headers    map[decision.GatewayTarget][]string
-	queries    queries
-	patterns   cache.InterQueryValueCache // compiled regular expressions, kept between requests
-	now        func() time.Time
-	timeout    time.Duration
-	overdue    *overdue.Runner
-	maxColumns int
-	columns    *memory.Budget
-	refused    func(metrics.Reason)
+	*visibility.Policies // the visibility point
+
+	revision string
+	sequence int64
+	rules    string // the hash of what queries were compiled from
+	access   *tables.Access
+	features tables.Features // the features that the bundle states
+	tree     *match.Tree
+	gateways *tables.Gateway // nil without documents of that family
+	headers  map[decision.GatewayTarget][]string
+	queries  queries
+	patterns cache.InterQueryValueCache // compiled regular expressions, kept between requests
+	now      func() time.Time
+	timeout  time.Duration
+	overdue  *overdue.Runner
 	// requireRoute denies requests at the gateway point that name no route.
 	requireRoute bool
-
-	fingerprints func() *decision.Fingerprints // computed at the first call
 }
 
 // queries holds the prepared OPA queries.
 type queries struct {
 	findings, wantsPod, gateway rego.PreparedEvalQuery
-	// authorization is prepared only if the bundle has visibility policies.
-	authorization rego.PreparedEvalQuery
 	// denyResources are the resources that deny policies name, by the words for the
 	// same kind.
 	denyResources map[string][]string
-	// compiler and visibility are what the queries were prepared from: the modules, and
-	// the tables that authorization reads.
-	compiler   *ast.Compiler
-	visibility *tables.Visibility
+	// compiler has the modules that the queries were prepared from.
+	compiler *ast.Compiler
 }
 
 var _ decision.Policies = (*Engine)(nil)

@@ -11,6 +11,8 @@ import (
 	"github.com/writ-policy/writ/bundles"
 	"github.com/writ-policy/writ/rego"
 	"github.com/writ-policy/writ/server/decision"
+	"github.com/writ-policy/writ/translator"
+	"github.com/writ-policy/writ/translator/source"
 	"github.com/writ-policy/writ/translator/tables"
 )
 
@@ -59,6 +61,24 @@ func activate(tb testing.TB, access *tables.Access) *Engine {
 	b := &bundles.Bundle{Files: files, Tables: tables.List{access}}
 	b.Manifest.Revision = "r1"
 	e, err := Activate(context.Background(), b, Options{})
+	if err != nil {
+		tb.Fatal(err)
+	}
+	return e
+}
+
+func activateDocuments(tb testing.TB, documents string, o Options) *Engine {
+	tb.Helper()
+	snapshot := source.Snapshot{Files: []source.File{{Path: "p.yaml", Content: []byte(documents)}}}
+	result, list := translator.New(translator.Options{}).Translate(tb.Context(), snapshot)
+	if result == nil {
+		tb.Fatal(list)
+	}
+	b, err := bundles.Build(result, bundles.BuildOptions{})
+	if err != nil {
+		tb.Fatal(err)
+	}
+	e, err := Activate(tb.Context(), b, o)
 	if err != nil {
 		tb.Fatal(err)
 	}

@@ -57,7 +57,7 @@ subjects: [{kind: User, apiGroup: rbac.authorization.k8s.io, name: u}]
 				if got, want := unstated.Access(t.Context(), request), stated.Access(t.Context(), request); !reflect.DeepEqual(got, want) {
 					t.Errorf("access: got %+v, want %+v", got, want)
 				}
-				view := &decision.VisibilityRequest{User: user, Cluster: cluster("c"), Type: "volume"}
+				view := &decision.VisibilityRequest{User: user, Cluster: decision.Cluster{Name: "c"}, Type: "volume"}
 				got, want := unstated.Visibility(t.Context(), view), stated.Visibility(t.Context(), view)
 				if got.Decision != want.Decision || got.Reason != want.Reason || got.EvaluationError != want.EvaluationError {
 					t.Errorf("visibility: got %+v, want %+v", got, want)

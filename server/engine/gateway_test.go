@@ -68,7 +68,7 @@ func decideGateway(t *testing.T, e *Engine, identity string) decision.GatewayDec
 // A header that a policy can set is reported where the policy does not set it, and one
 // that cannot be sent is not.
 func TestGatewayHeaders(t *testing.T) {
-	e := activateVisibility(t, headerPolicy, Options{})
+	e := activateDocuments(t, headerPolicy, Options{})
 	for identity, want := range map[string][]string{
 		`{"sub":"ann"}`:                             {"x-admin", "x-role"},
 		`{"sub":"ann","admin":true}`:                {"x-role"},
@@ -90,7 +90,7 @@ func TestGatewayHeaders(t *testing.T) {
 // Where routes of two namespaces tie, the backend may be either's: the headers that the
 // other route's policy sets are withheld.
 func TestGatewayHeadersOfTies(t *testing.T) {
-	e := activateVisibility(t, headerPolicy+`---
+	e := activateDocuments(t, headerPolicy+`---
 apiVersion: gateway.networking.k8s.io/v1
 kind: HTTPRoute
 metadata: {name: open, namespace: aaa}
@@ -111,7 +111,7 @@ spec:
 // The client chooses the host and the headers: the time to evaluate them must not grow
 // with the square of their length.
 func TestGatewayLongRequests(t *testing.T) {
-	e := activateVisibility(t, headerPolicy, Options{Timeout: time.Minute})
+	e := activateDocuments(t, headerPolicy, Options{Timeout: time.Minute})
 	headers := make(map[string]string, 20000)
 	for i := range 20000 {
 		headers[fmt.Sprintf("X-H%d", i)] = "a"
@@ -142,7 +142,7 @@ func TestGatewayLongRequests(t *testing.T) {
 
 // With RequireRoute a request must name its route; an invalid one stays invalid.
 func TestGatewayRequiresRoute(t *testing.T) {
-	e := activateVisibility(t, headerPolicy, Options{RequireRoute: true})
+	e := activateDocuments(t, headerPolicy, Options{RequireRoute: true})
 	const request = `{"request":{"host":"a.b","method":"GET","path":"/"},"auth":{"identity":{"sub":"%s"}}%s}`
 	for _, row := range []struct {
 		name, user, route string

@@ -3,8 +3,7 @@
 #   The visibility point: what may this principal see of this cluster? The tables
 #   data.compiled.visibility_tables list policies by subject. Generated rules below
 #   data.compiled.visibility define when a policy is active and which clusters its rules
-#   select. The embedded engine evaluates the authorization here and filters items itself,
-#   by the same tables.
+#   select. The embedded engine answers from the same tables without these rules.
 package writ.visibility
 
 import data.compiled.visibility_tables as tables

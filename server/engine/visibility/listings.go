@@ -1,4 +1,4 @@
-package engine
+package visibility
 
 import (
 	"cmp"
@@ -11,18 +11,18 @@ import (
 	"github.com/writ-policy/writ/translator/tables"
 )
 
-func (e *Engine) listing(now time.Time) decision.Listing {
-	return decision.Listing{At: now, Revision: e.revision}
+func (p *Policies) listing(now time.Time) decision.Listing {
+	return decision.Listing{At: now, Revision: p.revision}
 }
 
 // ListPolicies lists the policies that name the principal.
-func (e *Engine) ListPolicies(_ context.Context, who decision.Principal) decision.PolicyListing {
-	now := e.now()
-	listing := decision.PolicyListing{Listing: e.listing(now), Policies: []decision.PolicySummary{}}
-	for i := range e.visibility.tables.Policies {
-		p := &e.visibility.tables.Policies[i]
-		if source := namedBy(p, who); source != "" {
-			listing.Policies = append(listing.Policies, summarize(p, source, now))
+func (p *Policies) ListPolicies(_ context.Context, who decision.Principal) decision.PolicyListing {
+	now := p.options.Now()
+	listing := decision.PolicyListing{Listing: p.listing(now), Policies: []decision.PolicySummary{}}
+	for i := range p.tables.Policies {
+		policy := &p.tables.Policies[i]
+		if source := namedBy(policy, who); source != "" {
+			listing.Policies = append(listing.Policies, summarize(policy, source, now))
 		}
 	}
 	// The tables are in the order of evaluation already.
@@ -96,11 +96,11 @@ func state(p *tables.VisibilityPolicy, now time.Time) decision.PolicyState {
 }
 
 // ListPermissions lists the principal's permissions on each cluster that it may view.
-func (e *Engine) ListPermissions(ctx context.Context, who decision.Principal, clusters []string, labels func(string) map[string]string) decision.PermissionListing {
-	now := e.now()
-	listing := decision.PermissionListing{Listing: e.listing(now), Accessible: []decision.ClusterPermissions{}}
+func (p *Policies) ListPermissions(ctx context.Context, who decision.Principal, clusters []string, labels func(string) map[string]string) decision.PermissionListing {
+	now := p.options.Now()
+	listing := decision.PermissionListing{Listing: p.listing(now), Accessible: []decision.ClusterPermissions{}}
 	if clusters == nil {
-		clusters = e.visibility.clusters()
+		clusters = p.clusters()
 	}
 	clusters = slices.Compact(slices.Sorted(slices.Values(clusters)))
 	listing.Candidates = len(clusters)
@@ -108,7 +108,7 @@ func (e *Engine) ListPermissions(ctx context.Context, who decision.Principal, cl
 		r := &decision.VisibilityRequest{
 			User: who.User, Groups: who.Groups, Cluster: decision.Cluster{Name: name, Labels: labels(name)},
 		}
-		a, err := e.authorize(ctx, r, now)
+		a, err := p.authorize(ctx, r, now)
 		if err != nil {
 			listing.EvaluationError, listing.Accessible = err.Error(), nil
 			return listing
@@ -128,40 +128,40 @@ func isFull(a *decision.Authorization) bool {
 }
 
 // clusters returns all cluster names in rules.
-func (v *visibilityIndex) clusters() []string {
+func (x *index) clusters() []string {
 	var names []string
-	for i := range v.tables.Policies {
-		for j := range v.tables.Policies[i].Rules {
-			names = append(names, v.tables.Policies[i].Rules[j].Names...)
+	for i := range x.tables.Policies {
+		for j := range x.tables.Policies[i].Rules {
+			names = append(names, x.tables.Policies[i].Rules[j].Names...)
 		}
 	}
 	return names
 }
 
 // ListCustomTypes lists the types of metric sources that the principal may view.
-func (e *Engine) ListCustomTypes(ctx context.Context, who decision.Principal) decision.TypeListing {
-	now := e.now()
-	listing := decision.TypeListing{Listing: e.listing(now), Types: []decision.CustomType{}}
-	for i := range e.visibility.tables.Sources {
-		source := &e.visibility.tables.Sources[i]
+func (p *Policies) ListCustomTypes(ctx context.Context, who decision.Principal) decision.TypeListing {
+	now := p.options.Now()
+	listing := decision.TypeListing{Listing: p.listing(now), Types: []decision.CustomType{}}
+	for i := range p.tables.Sources {
+		source := &p.tables.Sources[i]
 		if source.Type == "" {
 			continue
 		}
 		r := &decision.VisibilityRequest{User: who.User, Groups: who.Groups, Type: source.Type}
-		a, err := e.authorize(ctx, r, now)
+		a, err := p.authorize(ctx, r, now)
 		if err != nil {
 			listing.EvaluationError, listing.Types = err.Error(), nil
 			return listing
 		}
-		if rule, ok := a.Basis.(*visibilityRule); ok && a.Decision != decision.VisibleNone {
-			listing.Types = append(listing.Types, customType(source, rule.entry(source.Type)))
+		if rule, ok := a.Basis.(*rule); ok && a.Decision != decision.VisibleNone {
+			listing.Types = append(listing.Types, customType(source, rule.entryOf(source.Type)))
 		}
 	}
 	slices.SortFunc(listing.Types, func(a, b decision.CustomType) int { return strings.Compare(a.Type, b.Type) })
 	return listing
 }
 
-func customType(source *tables.MetricSource, entry *visibilityEntry) decision.CustomType {
+func customType(source *tables.MetricSource, entry *entry) decision.CustomType {
 	t := decision.CustomType{
 		Type: source.Type, Namespace: source.Namespace, Name: source.Name,
 		APIVersion: source.APIVersion, Kind: source.Kind, Scope: source.Scope,

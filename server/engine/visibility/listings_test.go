@@ -1,4 +1,4 @@
-package engine
+package visibility
 
 import (
 	"fmt"
@@ -95,7 +95,7 @@ spec:
 
 func TestPolicies(t *testing.T) {
 	var now time.Time
-	e := activateVisibility(t, everyPolicy, Options{Now: func() time.Time { return now }})
+	e := newPolicies(t, everyPolicy, Options{Now: func() time.Time { return now }})
 	for _, row := range []struct {
 		name, now string
 		who       decision.Principal
@@ -127,7 +127,7 @@ func TestPolicies(t *testing.T) {
 			if got := strings.Join(got, "; "); got != row.want {
 				t.Errorf("got %s\nwant %s", got, row.want)
 			}
-			if listing.Revision != e.Revision() || !listing.At.Equal(now) || listing.EvaluationError != "" {
+			if listing.Revision != e.revision || !listing.At.Equal(now) || listing.EvaluationError != "" {
 				t.Errorf("got %+v", listing.Listing)
 			}
 		})
@@ -135,7 +135,7 @@ func TestPolicies(t *testing.T) {
 }
 
 func TestPolicySummary(t *testing.T) {
-	e := activateVisibility(t, everyPolicy, Options{})
+	e := newPolicies(t, everyPolicy, Options{})
 	listing := e.ListPolicies(t.Context(), decision.Principal{User: "bob", Groups: []string{"dev", "ops"}})
 	var got []string
 	for _, p := range listing.Policies {
@@ -156,7 +156,7 @@ func TestPolicySummary(t *testing.T) {
 // A policy's hash is of its content: its position is not part of it.
 func TestPolicyHash(t *testing.T) {
 	hash := func(documents string) string {
-		listing := activateVisibility(t, documents, Options{}).ListPolicies(t.Context(), decision.Principal{User: "alice"})
+		listing := newPolicies(t, documents, Options{}).ListPolicies(t.Context(), decision.Principal{User: "alice"})
 		if len(listing.Policies) != 1 {
 			t.Fatalf("got %d policies, want 1", len(listing.Policies))
 		}
@@ -180,7 +180,7 @@ func TestPolicyHash(t *testing.T) {
 
 func TestPermissions(t *testing.T) {
 	now := instant(t, "2026-01-10T00:00:00Z")
-	e := activateVisibility(t, everyPolicy, Options{Now: func() time.Time { return now }})
+	e := newPolicies(t, everyPolicy, Options{Now: func() time.Time { return now }})
 	labels := func(cluster string) map[string]string {
 		if cluster == "bench" {
 			return map[string]string{"env": "lab"}
@@ -240,7 +240,7 @@ spec:
   access: {effect: Allow}
   scope: {clusters: {rules: [{selector: {matchNames: [x]}, resources: [{type: hidden}, {type: volume, aggregations: {include: [avg, none]}}]}]}}
 `
-	e := activateVisibility(t, everyPolicy+deny, Options{})
+	e := newPolicies(t, everyPolicy+deny, Options{})
 	for _, row := range []struct {
 		who  decision.Principal
 		want string
@@ -262,14 +262,14 @@ spec:
 
 // A bundle without visibility documents lists nothing, which is not an evaluation error.
 func TestListingsWithoutDocuments(t *testing.T) {
-	e := activateVisibility(t, "apiVersion: rbac.authorization.k8s.io/v1\nkind: ClusterRole\nmetadata: {name: r}\nrules: []\n", Options{})
+	e := newPolicies(t, "apiVersion: rbac.authorization.k8s.io/v1\nkind: ClusterRole\nmetadata: {name: r}\nrules: []\n", Options{})
 	who := decision.Principal{User: "alice", Groups: []string{"dev"}}
 	policies, types := e.ListPolicies(t.Context(), who), e.ListCustomTypes(t.Context(), who)
 	permissions := e.ListPermissions(t.Context(), who, []string{"c"}, func(string) map[string]string { return nil })
 	if len(policies.Policies)+len(types.Types)+len(permissions.Accessible) > 0 || policies.EvaluationError+types.EvaluationError+permissions.EvaluationError != "" || permissions.Candidates != 1 {
 		t.Errorf("got %+v, %+v, %+v", policies, types, permissions)
 	}
-	if g := e.Fingerprints(); g.Revision != e.Revision() || len(g.Policies)+len(g.Sources) > 0 {
+	if g := e.Fingerprints(); g.Revision != e.revision || len(g.Policies)+len(g.Sources) > 0 {
 		t.Errorf("got %+v", g)
 	}
 }
@@ -277,9 +277,9 @@ func TestListingsWithoutDocuments(t *testing.T) {
 // A revalidated authorization of an earlier revision equals a new one of the later
 // revision, if its policy still exists.
 func TestRevalidate(t *testing.T) {
-	old := activateVisibility(t, everyPolicy, Options{})
-	moved := activateVisibility(t, "\n# moved\n"+everyPolicy, Options{})
-	gone := activateVisibility(t, strings.ReplaceAll(strings.ReplaceAll(everyPolicy, "name: types", "name: other"), "name: late-deny", "name: later-deny"), Options{})
+	old := newPolicies(t, everyPolicy, Options{})
+	moved := newPolicies(t, "\n# moved\n"+everyPolicy, Options{})
+	gone := newPolicies(t, strings.ReplaceAll(strings.ReplaceAll(everyPolicy, "name: types", "name: other"), "name: late-deny", "name: later-deny"), Options{})
 	dev := []string{"dev"}
 	for _, row := range []struct {
 		name  string
@@ -300,9 +300,9 @@ func TestRevalidate(t *testing.T) {
 			a := old.Visibility(t.Context(), &row.r)
 			before := string(a.AppendJSON(nil))
 			renewed, ok := moved.Revalidate(a)
-			want := decideVisibility(t.Context(), moved, &row.r)
-			got := decision.DecideVisibility(t.Context(), moved, &row.r, renewed)
-			if !ok || renewed.Revision != moved.Revision() || string(got.AppendJSON(nil)) != string(want.AppendJSON(nil)) {
+			want := decide(t.Context(), moved, &row.r)
+			got := complete(t.Context(), moved, &row.r, renewed)
+			if !ok || renewed.Revision != moved.revision || string(got.AppendJSON(nil)) != string(want.AppendJSON(nil)) {
 				t.Errorf("got %v %s\nwant %s", ok, got.AppendJSON(nil), want.AppendJSON(nil))
 			}
 			if string(a.AppendJSON(nil)) != before {
@@ -319,7 +319,7 @@ func TestRevalidate(t *testing.T) {
 }
 
 func TestFingerprints(t *testing.T) {
-	e := activateVisibility(t, everyPolicy, Options{})
+	e := newPolicies(t, everyPolicy, Options{})
 	g := e.Fingerprints()
 	p := g.Policies[decision.DocumentName{Namespace: "b", Name: "late-deny"}]
 	if !slices.Contains(p.Names, "system:serviceaccount:ci:bot") || !slices.Equal(p.Groups, []string{"dev"}) || p.Hash == "" {
@@ -328,7 +328,7 @@ func TestFingerprints(t *testing.T) {
 	if s := g.Sources[decision.DocumentName{Namespace: "z", Name: "volumes"}]; s.Type != "volume" || s.Hash == "" {
 		t.Errorf("got %+v", s)
 	}
-	moved := activateVisibility(t, "\n"+everyPolicy, Options{}).Fingerprints()
+	moved := newPolicies(t, "\n"+everyPolicy, Options{}).Fingerprints()
 	for name, p := range g.Policies {
 		if moved.Policies[name].Hash != p.Hash {
 			t.Errorf("%v on another line has another hash", name)

@@ -1,4 +1,4 @@
-package engine
+package visibility
 
 import (
 	"encoding/json"
@@ -28,10 +28,10 @@ var (
 // of writ.visibility.metrics.seen: OPA would take seconds for a cluster with thousands of
 // namespaces and nodes. It uses OPA's arithmetic, so that both give the same numbers. It
 // returns an error if a computation fails.
-func (v *visibilityRule) restrictMetrics(metrics map[string]any) (map[string]any, error) {
-	restricts := v.restricts
-	namespaces := v.visibleRecords(typeNamespaces, metrics["byNamespace"], restricts(typeNamespaces))
-	nodes := v.visibleRecords(typeNodes, metrics["byNode"], restricts(typeNodes))
+func (r *rule) restrictMetrics(metrics map[string]any) (map[string]any, error) {
+	restricts := r.restricts
+	namespaces := r.visibleRecords(typeNamespaces, metrics["byNamespace"], restricts(typeNamespaces))
+	nodes := r.visibleRecords(typeNodes, metrics["byNode"], restricts(typeNodes))
 	totals, _ := metrics["totals"].(map[string]any)
 	hidesPods := restricts(typeNamespaces) || restricts(typePods)
 	filtered := hidesPods || restricts(typeNodes)
@@ -39,7 +39,7 @@ func (v *visibilityRule) restrictMetrics(metrics map[string]any) (map[string]any
 	if err := namespaces.addSums(answer, sumsOfNamespaces); err != nil {
 		return nil, err
 	}
-	if err := v.addPodMetrics(answer, namespaces, hidesPods); err != nil {
+	if err := r.addPodMetrics(answer, namespaces, hidesPods); err != nil {
 		return nil, err
 	}
 	if err := nodes.addNodeMetrics(answer); err != nil {
@@ -86,23 +86,23 @@ type recordList struct {
 
 // visibleRecords returns the records that the rule shows, nil if the request has no
 // records of the type.
-func (v *visibilityRule) visibleRecords(typ string, records any, restricted bool) *recordList {
+func (r *rule) visibleRecords(typ string, records any, restricted bool) *recordList {
 	all, ok := records.(map[string]any)
 	if !ok {
 		return nil
 	}
-	r := &recordList{}
+	visible := &recordList{}
 	for _, name := range slices.Sorted(maps.Keys(all)) {
 		record, _ := all[name].(map[string]any)
 		if restricted {
 			item := decision.Item{Name: name, Labels: recordLabels(record), Fields: map[string]any{"roles": record["roles"]}}
-			if !v.showsStandard(typ, &item) {
+			if !r.showsStandard(typ, &item) {
 				continue
 			}
 		}
-		r.names, r.list = append(r.names, name), append(r.list, record)
+		visible.names, visible.list = append(visible.names, name), append(visible.list, record)
 	}
-	return r
+	return visible
 }
 
 // recordLabels returns the labels of a record. A label that is not a string gets a value
@@ -123,8 +123,8 @@ func recordLabels(record map[string]any) map[string]string {
 
 // addPodMetrics adds the pod metrics. They are null if the entry of pods selects pods by
 // more than their namespace, because the counts are by namespace only.
-func (v *visibilityRule) addPodMetrics(answer map[string]any, namespaces *recordList, restricted bool) error {
-	entry := v.entry(typePods)
+func (r *rule) addPodMetrics(answer map[string]any, namespaces *recordList, restricted bool) error {
+	entry := r.entryOf(typePods)
 	if namespaces == nil || !restricted || entry == nil {
 		return namespaces.addSums(answer, sumsOfPods)
 	}

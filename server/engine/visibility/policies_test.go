@@ -1,4 +1,4 @@
-package engine
+package visibility
 
 import (
 	"context"
@@ -16,6 +16,7 @@ import (
 
 	"github.com/writ-policy/writ/bundles"
 	"github.com/writ-policy/writ/server/decision"
+	"github.com/writ-policy/writ/server/engine/overdue"
 	"github.com/writ-policy/writ/server/memory"
 	"github.com/writ-policy/writ/translator"
 	"github.com/writ-policy/writ/translator/source"
@@ -79,8 +80,14 @@ spec:
   rbac: {resourceTypeName: volume}
 `
 
-func activateVisibility(tb testing.TB, documents string, o Options) *Engine {
+// newPolicies returns the policies of documents. Options that are not set are those of
+// an engine.
+func newPolicies(tb testing.TB, documents string, o Options) *Policies {
 	tb.Helper()
+	if o.Now == nil {
+		o.Now = time.Now
+	}
+	o.Timeout, o.Overdue = time.Second, overdue.New(nil)
 	snapshot := source.Snapshot{Files: []source.File{{Path: "p.yaml", Content: []byte(documents)}}}
 	result, list := translator.New(translator.Options{}).Translate(tb.Context(), snapshot)
 	if result == nil {
@@ -90,11 +97,11 @@ func activateVisibility(tb testing.TB, documents string, o Options) *Engine {
 	if err != nil {
 		tb.Fatal(err)
 	}
-	e, err := Activate(tb.Context(), b, o)
+	p, err := New(b.Manifest.Revision, tables.Of[*tables.Visibility](b.Tables), o, nil)
 	if err != nil {
 		tb.Fatal(err)
 	}
-	return e
+	return p
 }
 
 func instant(t *testing.T, text string) time.Time {
@@ -112,7 +119,7 @@ func cluster(name string) decision.Cluster { return decision.Cluster{Name: name}
 // authorization expires at the next instant at which a policy begins or has ended.
 func TestVisibilityClock(t *testing.T) {
 	var now time.Time
-	e := activateVisibility(t, visibilityDocuments, Options{Now: func() time.Time { return now }})
+	e := newPolicies(t, visibilityDocuments, Options{Now: func() time.Time { return now }})
 	const justAfter = "2026-01-31T00:00:00.250000001Z"
 	for _, row := range []struct{ name, now, decision, expires string }{
 		{"a second before", "2025-12-31T23:59:59Z", "deny", "2026-01-01T00:00:00Z"},
@@ -145,50 +152,94 @@ func TestVisibilityClock(t *testing.T) {
 }
 
 func TestVisibilityEvaluationError(t *testing.T) {
-	e := activateVisibility(t, visibilityDocuments, Options{})
+	e := newPolicies(t, visibilityDocuments, Options{})
 	ended, cancel := context.WithCancelCause(t.Context())
 	cancel(errors.New("the caller is gone"))
 	r := &decision.VisibilityRequest{User: "u", Groups: []string{"dev"}, Cluster: cluster("c"), Type: "volume", Items: &[]decision.Item{{Name: "a"}}}
-	d := decideVisibility(ended, e, r)
+	d := decide(ended, e, r)
 	if d.Decision != decision.VisibleNone || d.EvaluationError == "" || d.Reason != "denied: evaluation error: "+d.EvaluationError || len(d.Visible) > 0 {
 		t.Errorf("got %+v, want a denial with its evaluation error and nothing visible", d)
 	}
 	// The authorization succeeds, and the context ends before the items are read.
-	d = decision.DecideVisibility(ended, e, r, e.Visibility(t.Context(), r))
+	d = complete(ended, e, r, e.Visibility(t.Context(), r))
 	if d.Decision != decision.VisibleNone || d.EvaluationError == "" || len(d.Visible)+len(d.Aggregations)+len(d.Permissions) > 0 {
 		t.Errorf("got %+v, want a denial of everything", d)
 	}
 }
 
-// Without policies OPA is not called, and the reasons equal those of the Rego rules.
-func TestVisibilityReasonsWithoutPolicies(t *testing.T) {
-	const roles = "apiVersion: rbac.authorization.k8s.io/v1\nkind: ClusterRole\nmetadata: {name: r}\nrules: []\n"
-	without := activateVisibility(t, roles, Options{})
-	with := activateVisibility(t, visibilityDocuments, Options{})
-	if without.features.Has(tables.FeatureVisibility) || !with.features.Has(tables.FeatureVisibility) {
-		t.Fatalf("got %v and %v, want OPA to be asked only with policies", without.features.Has(tables.FeatureVisibility), with.features.Has(tables.FeatureVisibility))
+// Without policies the reasons are those of Rego, which a stock OPA returns.
+func TestReasonsWithoutPolicies(t *testing.T) {
+	p, err := New("r", nil, Options{Now: time.Now}, nil)
+	if err != nil {
+		t.Fatal(err)
 	}
-	for name, r := range map[string]decision.VisibilityRequest{
-		"stranger":                         {Groups: []string{"g"}, Cluster: cluster("c")},
-		"half a service account":           {ServiceAccount: decision.ServiceAccount{Name: "n"}, Cluster: cluster("c")},
-		"an unknown action":                {User: "x", Action: "edit", Cluster: cluster("c")},
-		"no cluster":                       {User: "x", Type: "pods"},
-		"a custom type without cluster":    {User: "x", Type: "pod"},
-		"a custom type of a cluster":       {User: "x", Type: "pod", Cluster: cluster("c")},
-		"a cluster":                        {User: "x", Cluster: cluster("c"), Action: "viewMetrics"},
-		"pods, by a whole service account": {ServiceAccount: decision.ServiceAccount{Namespace: "n", Name: "n"}, Cluster: cluster("c"), Type: "pods"},
+	for name, row := range map[string]struct {
+		request decision.VisibilityRequest
+		reason  string
+	}{
+		"groups alone":                  {decision.VisibilityRequest{Groups: []string{"g"}, Cluster: cluster("c")}, "no principal"},
+		"a part of a service account":   {decision.VisibilityRequest{ServiceAccount: decision.ServiceAccount{Name: "n"}, Cluster: cluster("c")}, "no principal"},
+		"an unknown action":             {decision.VisibilityRequest{User: "x", Action: "edit", Cluster: cluster("c")}, "unknown action edit"},
+		"no cluster":                    {decision.VisibilityRequest{User: "x", Type: "pods"}, "no cluster given"},
+		"a custom type without cluster": {decision.VisibilityRequest{User: "x", Type: "pod"}, "No policy grants access to custom resource type: pod"},
+		"a custom type of a cluster":    {decision.VisibilityRequest{User: "x", Type: "pod", Cluster: cluster("c")}, "Access denied to cluster 'c': No matching policies found"},
+		"a cluster":                     {decision.VisibilityRequest{User: "x", Cluster: cluster("c"), Action: "viewMetrics"}, "No matching policies found"},
 	} {
 		t.Run(name, func(t *testing.T) {
-			a, b := decideVisibility(t.Context(), without, &r), decideVisibility(t.Context(), with, &r)
-			if got, want := string(a.AppendJSON(nil)), string(b.AppendJSON(nil)); got != want || a.EvaluationError+b.EvaluationError != "" {
-				t.Errorf("got %s, want %s", got, want)
+			a := p.Visibility(t.Context(), &row.request)
+			if a.Decision != decision.VisibleNone || a.Reason != row.reason || a.EvaluationError != "" {
+				t.Errorf("got %+v, want a denial with reason %q", a, row.reason)
 			}
 		})
 	}
 }
 
+// Tables that were not written by the translator are rejected if they refer to policies
+// or rules that do not exist.
+func TestMalformedTables(t *testing.T) {
+	one := []tables.VisibilityPolicy{{Name: "p", Rules: []tables.VisibilityRule{{}}}}
+	for name, malformed := range map[string]tables.Visibility{
+		"a policy that does not exist": {Policies: one, Allows: map[string][]int{"user:u": {1}}},
+		"a negative policy":            {Policies: one, Denies: map[string][]int{"user:u": {-1}}},
+		"policies out of order":        {Policies: append(one, one...), Denies: map[string][]int{"user:u": {1, 0}}},
+		"a rule that does not exist":   {Policies: []tables.VisibilityPolicy{{Name: "p", Listed: map[string]int{"pod": 0}}}},
+		"a pattern":                    {Policies: []tables.VisibilityPolicy{{Name: "p", ByDefault: &tables.VisibilityRule{Pattern: "("}}}},
+	} {
+		if _, err := New("r", &malformed, Options{}, nil); err == nil {
+			t.Errorf("%s: got no error", name)
+		}
+	}
+}
+
+// A name too long for the caller's goroutine is matched all the same.
+func TestLongClusterName(t *testing.T) {
+	p := newPolicies(t, visibilityDocuments, Options{})
+	r := &decision.VisibilityRequest{User: "u", Groups: []string{"dev"}, Cluster: cluster(strings.Repeat("c", maxDirect+1))}
+	if a := p.Visibility(t.Context(), r); a.Decision != decision.VisibleSome || a.EvaluationError != "" {
+		t.Errorf("got %+v, want the policy dev", a)
+	}
+}
+
+// Equal tables are indexed once.
+func TestIndexIsReused(t *testing.T) {
+	first := newPolicies(t, visibilityDocuments, Options{})
+	same := newPolicies(t, visibilityDocuments, Options{})
+	for _, row := range []struct {
+		tables *tables.Visibility
+		reused bool
+	}{{same.tables, true}, {&tables.Visibility{}, false}} {
+		next, err := New("next", row.tables, first.options, first)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if reused := next.index == first.index; reused != row.reused || next.revision != "next" {
+			t.Errorf("got reused %v, want %v", reused, row.reused)
+		}
+	}
+}
+
 func TestFilterItems(t *testing.T) {
-	e := activateVisibility(t, visibilityDocuments, Options{})
+	e := newPolicies(t, visibilityDocuments, Options{})
 	broken := errors.New("no item")
 	items := func(list []decision.Item, err error) iter.Seq2[decision.Item, error] {
 		return func(yield func(decision.Item, error) bool) {
@@ -239,7 +290,7 @@ func TestFilterItems(t *testing.T) {
 // A cached authorization filters as a new one does; one of another revision is an
 // evaluation error.
 func TestFilterItemsWithCachedAuthorization(t *testing.T) {
-	e := activateVisibility(t, visibilityDocuments, Options{})
+	e := newPolicies(t, visibilityDocuments, Options{})
 	items := []decision.Item{
 		{Name: "a", Namespace: "n", Fields: map[string]any{"size": jsonNumber("1.5")}},
 		{Name: "b-tmp", Namespace: "n", Fields: map[string]any{"size": jsonNumber("9")}},
@@ -249,8 +300,8 @@ func TestFilterItemsWithCachedAuthorization(t *testing.T) {
 		ServiceAccount: decision.ServiceAccount{Namespace: "ci", Name: "bot"}, Cluster: cluster("c"), Type: "volume", Items: &items,
 	}
 	a := e.Visibility(t.Context(), r)
-	kept := decision.DecideVisibility(t.Context(), e, r, a)
-	fresh := decideVisibility(t.Context(), e, r)
+	kept := complete(t.Context(), e, r, a)
+	fresh := decide(t.Context(), e, r)
 	got, want := string(kept.AppendJSON(nil)), string(fresh.AppendJSON(nil))
 	if got != want {
 		t.Errorf("got %s, want %s", got, want)
@@ -259,8 +310,8 @@ func TestFilterItemsWithCachedAuthorization(t *testing.T) {
 		t.Errorf("got %s, want %s", got, want)
 	}
 	foreign := decision.Authorization{Decision: decision.VisibleAll, Permissions: []string{"view"}, Revision: "other"}
-	d := decision.DecideVisibility(t.Context(), e, &decision.VisibilityRequest{User: "stranger", Cluster: cluster("c"), Type: "pods"}, foreign)
-	if d.Decision != decision.VisibleNone || d.EvaluationError == "" || d.Revision != e.Revision() {
+	d := complete(t.Context(), e, &decision.VisibilityRequest{User: "stranger", Cluster: cluster("c"), Type: "pods"}, foreign)
+	if d.Decision != decision.VisibleNone || d.EvaluationError == "" || d.Revision != e.revision {
 		t.Errorf("got %+v, want an evaluation error", d)
 	}
 }
@@ -295,7 +346,7 @@ spec:
     - {name: p50, function: percentile, percentile: 50, field: f}
   rbac: {resourceTypeName: large}
 `
-	e := activateVisibility(t, documents, Options{})
+	e := newPolicies(t, documents, Options{})
 	for _, row := range []struct {
 		name string
 		f    []string
@@ -314,7 +365,7 @@ spec:
 			for _, number := range row.f {
 				items = append(items, decision.Item{Name: "n", Fields: map[string]any{"f": jsonNumber(number)}})
 			}
-			d := decideVisibility(t.Context(), e, &decision.VisibilityRequest{Groups: []string{"large"}, User: "u", Cluster: cluster("c"), Type: "large", Items: &items})
+			d := decide(t.Context(), e, &decision.VisibilityRequest{Groups: []string{"large"}, User: "u", Cluster: cluster("c"), Type: "large", Items: &items})
 			want := strings.Fields(row.want)
 			for i, name := range []string{"sum", "avg", "min", "max", "p50"} {
 				got, _ := d.Aggregations[name].(json.Number)
@@ -328,7 +379,7 @@ spec:
 		})
 	}
 	nodes := map[string]any{"n": map[string]any{"cpu_capacity": jsonNumber("2e400"), "cpu_requested": jsonNumber("1e400")}}
-	d := decideVisibility(t.Context(), e, &decision.VisibilityRequest{Groups: []string{"large"}, User: "u", Cluster: cluster("c"), Metrics: map[string]any{"byNode": nodes}})
+	d := decide(t.Context(), e, &decision.VisibilityRequest{Groups: []string{"large"}, User: "u", Cluster: cluster("c"), Metrics: map[string]any{"byNode": nodes}})
 	if got, _ := d.Metrics["cpu_capacity"].(json.Number); !nearly(got, "2e400") || d.Metrics["cpu_usage_percent"] != jsonNumber("50") {
 		t.Errorf("got %v, want 2e400 of which 50 percent are requested (%s)", d.Metrics, d.Reason)
 	}
@@ -399,7 +450,22 @@ func TestColumnsShareABudget(t *testing.T) {
 	}
 }
 
-// decideVisibility returns the whole decision of the engine.
-func decideVisibility(ctx context.Context, e *Engine, r *decision.VisibilityRequest) decision.VisibilityDecision {
-	return decision.DecideVisibility(ctx, e, r, e.Visibility(ctx, r))
+// decide returns the whole decision.
+func decide(ctx context.Context, p *Policies, r *decision.VisibilityRequest) decision.VisibilityDecision {
+	return complete(ctx, p, r, p.Visibility(ctx, r))
+}
+
+// complete adds items and numbers to an authorization.
+func complete(ctx context.Context, p *Policies, r *decision.VisibilityRequest, a decision.Authorization) decision.VisibilityDecision {
+	return decision.DecideVisibility(ctx, filtering{policies: p}, r, a)
+}
+
+// filtering is the part of decision.Policies that filters items.
+type filtering struct {
+	decision.Unavailable
+	policies *Policies
+}
+
+func (f filtering) FilterItems(ctx context.Context, r *decision.VisibilityRequest, a decision.Authorization, items iter.Seq2[decision.Item, error], yield func(int) error) (decision.VisibilityDecision, error) {
+	return f.policies.FilterItems(ctx, r, a, items, yield)
 }

@@ -1,4 +1,4 @@
-package engine
+package visibility
 
 import "github.com/writ-policy/writ/server/decision"
 
@@ -21,17 +21,17 @@ type location struct {
 
 // showsStandard reports whether an item of a standard type is visible: its namespace must
 // be visible, and the entry of its type must show it.
-func (v *visibilityRule) showsStandard(typ string, item *decision.Item) bool {
+func (r *rule) showsStandard(typ string, item *decision.Item) bool {
 	name, in := nameAndLocation(typ, item)
-	if v.restricts(typeNamespaces) {
+	if r.restricts(typeNamespaces) {
 		switch typ {
 		case typePods, typeEvents, typeOperators, typeAlerts:
-			if !v.entry(typeNamespaces).filterNamespaces(typ, &in) {
+			if !r.entryOf(typeNamespaces).filterNamespaces(typ, &in) {
 				return false
 			}
 		}
 	}
-	entry := v.entry(typ)
+	entry := r.entryOf(typ)
 	return entry == nil || entry.showsItem(name, in, item)
 }
 
@@ -80,17 +80,17 @@ func operatorLocation(item *decision.Item) location {
 	return in
 }
 
-// filterNamespaces removes the namespaces that v, the entry of namespaces, hides. It
+// filterNamespaces removes the namespaces that e, the entry of namespaces, hides. It
 // reports whether the item may be visible in the others.
-func (v *visibilityEntry) filterNamespaces(typ string, in *location) bool {
+func (e *entry) filterNamespaces(typ string, in *location) bool {
 	if in.wholeCluster {
-		return v.Visibility != "none"
+		return e.Visibility != "none"
 	}
 	if len(in.namespaces) == 0 {
 		// An alert without a namespace belongs to the cluster.
 		return typ == typeAlerts
 	}
-	in.retain(func(namespace string) bool { return v.showsItem(namespace, location{}, &unlabeledNamespace) })
+	in.retain(func(namespace string) bool { return e.showsItem(namespace, location{}, &unlabeledNamespace) })
 	return len(in.namespaces) > 0
 }
 
@@ -110,46 +110,46 @@ func (l *location) retain(isKept func(string) bool) {
 
 // hasNameCriteria reports whether the entry restricts names. Allowed names do not
 // restrict an entry with visibility "all".
-func (v *visibilityEntry) hasNameCriteria() bool {
-	if v.Visibility == "all" {
-		return !v.Names.Denied.IsEmpty()
+func (e *entry) hasNameCriteria() bool {
+	if e.Visibility == "all" {
+		return !e.Names.Denied.IsEmpty()
 	}
-	return hasCriteria(&v.Names)
+	return hasCriteria(&e.Names)
 }
 
 // showsItem decides on an item by the entry of its type. The first criterion that applies
 // decides, in the order exclusions, visibility, namespaces, names, labels.
-func (v *visibilityEntry) showsItem(name string, in location, item *decision.Item) bool {
+func (e *entry) showsItem(name string, in location, item *decision.Item) bool {
 	switch {
-	case name != "" && v.Names.Denied.Has(name), v.excludeNamespaces(&in), v.hidesNode(item):
+	case name != "" && e.Names.Denied.Has(name), e.excludeNamespaces(&in), e.hidesNode(item):
 		return false
-	case name == "" && v.hasNameCriteria(), v.Visibility == "none":
+	case name == "" && e.hasNameCriteria(), e.Visibility == "none":
 		return false
-	case v.Visibility == "all":
+	case e.Visibility == "all":
 		return true
-	case !v.Namespaces.Allowed.IsEmpty() && !in.wholeCluster && !v.allowsAny(in.namespaces):
+	case !e.Namespaces.Allowed.IsEmpty() && !in.wholeCluster && !e.allowsAny(in.namespaces):
 		return false
-	case v.Names.Allowed.Has(name):
+	case e.Names.Allowed.Has(name):
 		return true
-	case len(v.Labels) > 0 && hasPairs(item.Labels, v.Labels):
+	case len(e.Labels) > 0 && hasPairs(item.Labels, e.Labels):
 		return true
 	}
-	return v.Names.Allowed.IsEmpty() && len(v.Labels) == 0 && !v.Namespaces.Allowed.IsEmpty()
+	return e.Names.Allowed.IsEmpty() && len(e.Labels) == 0 && !e.Namespaces.Allowed.IsEmpty()
 }
 
 // excludeNamespaces removes the denied namespaces, and reports whether that leaves no
 // namespace.
-func (v *visibilityEntry) excludeNamespaces(in *location) bool {
-	if in.wholeCluster || len(in.namespaces) == 0 || v.Namespaces.Denied.IsEmpty() {
+func (e *entry) excludeNamespaces(in *location) bool {
+	if in.wholeCluster || len(in.namespaces) == 0 || e.Namespaces.Denied.IsEmpty() {
 		return false
 	}
-	in.retain(func(namespace string) bool { return !v.Namespaces.Denied.Has(namespace) })
+	in.retain(func(namespace string) bool { return !e.Namespaces.Denied.Has(namespace) })
 	return len(in.namespaces) == 0
 }
 
-func (v *visibilityEntry) allowsAny(namespaces []string) bool {
+func (e *entry) allowsAny(namespaces []string) bool {
 	for _, namespace := range namespaces {
-		if v.Namespaces.Allowed.Has(namespace) {
+		if e.Namespaces.Allowed.Has(namespace) {
 			return true
 		}
 	}

@@ -1,4 +1,4 @@
-package engine
+package visibility
 
 import (
 	"slices"
@@ -7,31 +7,26 @@ import (
 	"github.com/writ-policy/writ/translator/tables"
 )
 
-// visibilityRule is a rule of the tables, with methods that decide on items.
-type visibilityRule tables.VisibilityRule
-
-// entry returns the rule's entry for a type, nil if it has none.
-func (v *visibilityRule) entry(typ string) *visibilityEntry {
-	return (*visibilityEntry)(v.Entries[typ])
-}
+// entryOf returns the rule's entry for a type, nil if it has none.
+func (r *rule) entryOf(typ string) *entry { return (*entry)(r.Entries[typ]) }
 
 // restricts reports whether the rule hides items of a type.
-func (v *visibilityRule) restricts(typ string) bool { return v.Entries[typ].Restricts() }
+func (r *rule) restricts(typ string) bool { return r.Entries[typ].Restricts() }
 
-// visibilityEntry is the entry of a rule for one type, with methods that decide on items.
-type visibilityEntry tables.VisibilityEntry
+// entry is the entry of a rule for one type, with methods that decide on items.
+type entry tables.VisibilityEntry
 
 // allowsAggregation reports whether the entry allows an aggregation: one that it
 // includes or, if it includes none, any that it does not exclude. A nil entry allows
 // none.
-func (v *visibilityEntry) allowsAggregation(name string) bool {
+func (e *entry) allowsAggregation(name string) bool {
 	switch {
-	case v == nil:
+	case e == nil:
 		return false
-	case len(v.Include) > 0:
-		return slices.Contains(v.Include, name)
+	case len(e.Include) > 0:
+		return slices.Contains(e.Include, name)
 	}
-	return !slices.Contains(v.Exclude, name)
+	return !slices.Contains(e.Exclude, name)
 }
 
 // hasCriteria reports whether c restricts values at all.
@@ -65,8 +60,8 @@ func hasPair(labels, pairs map[string]string) bool {
 }
 
 // hidesNode reports whether hideMasters or hideByLabels hides a node.
-func (v *visibilityEntry) hidesNode(item *decision.Item) bool {
-	return v.HideMasters && isMaster(item) || hasPair(item.Labels, v.HideByLabels)
+func (e *entry) hidesNode(item *decision.Item) bool {
+	return e.HideMasters && isMaster(item) || hasPair(item.Labels, e.HideByLabels)
 }
 
 func isMaster(item *decision.Item) bool {

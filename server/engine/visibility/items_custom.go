@@ -1,29 +1,29 @@
-package engine
+package visibility
 
 import "github.com/writ-policy/writ/server/decision"
 
 // showsCustom reports whether an item of a custom type meets all criteria of its
 // entry. source is nil if no MetricSource defines the type.
-func (v *visibilityEntry) showsCustom(source *metricSource, item *decision.Item) bool {
+func (e *entry) showsCustom(source *metricSource, item *decision.Item) bool {
 	namespace, name := item.Namespace, item.Name
 	if source != nil {
 		namespace = source.identifier(source.NamespaceField, item, namespace)
 		name = source.identifier(source.NameField, item, name)
 	}
 	if namespace == "" {
-		if !v.Namespaces.Allowed.IsEmpty() {
+		if !e.Namespaces.Allowed.IsEmpty() {
 			return false
 		}
-	} else if !permits(&v.Namespaces, namespace) {
+	} else if !permits(&e.Namespaces, namespace) {
 		return false
 	}
-	if hasCriteria(&v.Names) && (name == "" || !permits(&v.Names, name)) {
+	if hasCriteria(&e.Names) && (name == "" || !permits(&e.Names, name)) {
 		return false
 	}
-	if !hasPairs(item.Labels, v.Labels) {
+	if !hasPairs(item.Labels, e.Labels) {
 		return false
 	}
-	for field, criteria := range v.Fields {
+	for field, criteria := range e.Fields {
 		text, ok := textForm(item.Fields[field])
 		if !ok || !permits(&criteria, text) {
 			return false

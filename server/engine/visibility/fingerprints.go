@@ -1,4 +1,4 @@
-package engine
+package visibility
 
 import (
 	"crypto/sha256"
@@ -11,24 +11,24 @@ import (
 )
 
 // Fingerprints returns fingerprints of the policies and sources of this revision.
-func (e *Engine) Fingerprints() *decision.Fingerprints { return e.fingerprints() }
+func (p *Policies) Fingerprints() *decision.Fingerprints { return p.fingerprints() }
 
-// fingerprints computes the fingerprints of the tables.
-func (v *visibilityIndex) fingerprints(revision string) *decision.Fingerprints {
+// computeFingerprints computes the fingerprints of the tables.
+func (x *index) computeFingerprints(revision string) *decision.Fingerprints {
 	f := &decision.Fingerprints{
 		Revision: revision,
-		Policies: make(map[decision.DocumentName]decision.PolicyFingerprint, len(v.tables.Policies)),
-		Sources:  make(map[decision.DocumentName]decision.SourceFingerprint, len(v.tables.Sources)),
+		Policies: make(map[decision.DocumentName]decision.PolicyFingerprint, len(x.tables.Policies)),
+		Sources:  make(map[decision.DocumentName]decision.SourceFingerprint, len(x.tables.Sources)),
 	}
-	for i := range v.tables.Policies {
-		p := &v.tables.Policies[i]
+	for i := range x.tables.Policies {
+		p := &x.tables.Policies[i]
 		name := decision.DocumentName{Namespace: p.Namespace, Name: p.Name}
 		f.Policies[name] = decision.PolicyFingerprint{
 			Hash: policyHash(p), Names: p.Users, Groups: p.Groups,
 		}
 	}
-	for i := range v.tables.Sources {
-		s := v.tables.Sources[i]
+	for i := range x.tables.Sources {
+		s := x.tables.Sources[i]
 		s.Source = ""
 		f.Sources[decision.DocumentName{Namespace: s.Namespace, Name: s.Name}] = decision.SourceFingerprint{Hash: hash(s), Type: s.Type}
 	}
@@ -62,14 +62,14 @@ func hash(table any) string {
 
 // Revalidate converts an authorization of an earlier revision: it looks up the policy
 // and the rule, whose positions in files may have changed.
-func (e *Engine) Revalidate(a decision.Authorization) (decision.Authorization, bool) {
-	a.Basis, a.Revision = nil, e.revision
+func (p *Policies) Revalidate(a decision.Authorization) (decision.Authorization, bool) {
+	a.Basis, a.Revision = nil, p.revision
 	if a.EvaluationError != "" || a.Decision != decision.VisibleNone && len(a.Matched) != 1 {
 		return a, false
 	}
 	a.Matched = slices.Clone(a.Matched) // other callers share the original
 	for i := range a.Matched {
-		rule := e.visibility.rule(&a.Matched[i])
+		rule := p.rule(&a.Matched[i])
 		if rule == nil {
 			return a, false
 		}
