@@ -29,6 +29,7 @@ import (
 	"github.com/writ-policy/writ/server/engine"
 	"github.com/writ-policy/writ/server/reload"
 	"github.com/writ-policy/writ/translator"
+	"github.com/writ-policy/writ/translator/diag"
 	"github.com/writ-policy/writ/translator/source"
 )
 
@@ -104,7 +105,7 @@ type DocumentsError struct {
 func (e *DocumentsError) Error() string {
 	for _, d := range e.Diagnostics {
 		if d.Severity == "error" {
-			return fmt.Sprintf("the documents have errors (%d): %s:%d:%d: %s", e.Errors, d.File, d.Line, d.Column, d.Message)
+			return fmt.Sprintf("the documents have errors (%d): %s: %s", e.Errors, diag.Position{File: d.File, Line: d.Line, Column: d.Column, Field: d.Field}, d.Message)
 		}
 	}
 	return fmt.Sprintf("the documents have errors (%d)", e.Errors)

@@ -4,7 +4,6 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
-	"strconv"
 	"strings"
 
 	"github.com/open-policy-agent/opa/v1/ast"
@@ -70,10 +69,5 @@ func readSource(line string) (diag.Position, bool) {
 	} else if _, text, ok = strings.Cut(line, "Generated from "); !ok {
 		return diag.Position{}, false
 	}
-	colon := strings.LastIndexByte(text, ':')
-	number, err := strconv.Atoi(text[colon+1:])
-	if colon < 0 || err != nil {
-		return diag.Position{}, false
-	}
-	return diag.Position{File: text[:colon], Line: number, Column: 1}, true
+	return diag.ParseSource(text)
 }

@@ -20,9 +20,9 @@ import (
 // Config is the configuration of a server. Start from Defaults: the zero value is not
 // valid.
 type Config struct {
-	// Policies is the policy directory, or a location in a git repository in the form
-	// of source.ParseLocation.
-	Policies string
+	// Policies are policy directories, or locations in git repositories in the form of
+	// source.ParseLocation. Their union is one revision.
+	Policies []string
 	// Bundle is the location of a built bundle, instead of documents: a URL, a registry
 	// or a file, as in remote.Options. BundleConfig is a file with OPA's configuration
 	// of services, and BundleKeys a file of keys, one of which must have signed the
@@ -216,9 +216,14 @@ func Defaults() Config {
 	}
 }
 
-func (c *Config) followsGit() bool {
-	location, err := source.ParseLocation(c.Policies)
-	return c.Policies != "" && (err != nil || location.Git != nil) // openSources reports the error
+// repositories counts the sources that are git repositories.
+func (c *Config) repositories() (n int) {
+	for _, text := range c.Policies {
+		if location, err := source.ParseLocation(text); err != nil || location.Git != nil { // openSources reports the error
+			n++
+		}
+	}
+	return n
 }
 
 // Validate returns an error for each setting that is missing, out of range or in
@@ -226,17 +231,21 @@ func (c *Config) followsGit() bool {
 func (c *Config) Validate() error {
 	var errs []error
 	switch {
-	case c.Policies == "" && c.Bundle == "":
+	case len(c.Policies) == 0 && c.Bundle == "":
 		errs = append(errs, errors.New("a policy directory or a bundle is required"))
-	case c.Policies != "" && c.Bundle != "":
+	case len(c.Policies) > 0 && c.Bundle != "":
 		errs = append(errs, errors.New("a policy directory and a bundle are mutually exclusive"))
 	}
 	// Keys that nothing uses are an error: the operator relies on them.
 	if c.BundleKeys != "" && c.Bundle == "" {
 		errs = append(errs, errors.New("keys of bundles require a bundle: they would verify nothing"))
 	}
-	if c.GitKeys != "" && !c.followsGit() {
+	if c.GitKeys != "" && c.repositories() == 0 {
 		errs = append(errs, errors.New("keys of commits require a git repository: they would verify nothing"))
+	}
+	if c.GitKeys != "" && c.repositories() > 1 {
+		// The base that a commit must descend from is that of one repository.
+		errs = append(errs, errors.New("keys of commits require that there is only one git repository"))
 	}
 	if c.GitRevokedKeys != "" && c.GitKeys == "" {
 		errs = append(errs, errors.New("revoked keys of commits require allowed keys: they would verify nothing"))

@@ -28,26 +28,27 @@ func TestConfigValidate(t *testing.T) {
 		{"auditors without credentials", func(c *Config) { c.Auditors = []string{"sec"} }, "--auditors requires credentials"},
 		{"required certificates without authorities", func(c *Config) { c.RequireClientCert = true }, "--require-client-cert requires --client-ca"},
 		{"no cache", func(c *Config) { c.CacheEntries = 0 }, ""},
-		{"no policies", func(c *Config) { c.Policies = "" }, "policy directory"},
+		{"no policies", func(c *Config) { c.Policies = nil }, "policy directory"},
 		{"no port", func(c *Config) { c.Listen = "localhost" }, "listen address"},
 		{"keys of bundles, and documents", func(c *Config) { c.BundleKeys = "a" }, "they would verify nothing"},
-		{"keys of bundles, and a bundle", func(c *Config) { c.Policies, c.Bundle, c.BundleKeys = "", "b", "a" }, ""},
+		{"keys of bundles, and a bundle", func(c *Config) { c.Policies, c.Bundle, c.BundleKeys = nil, "b", "a" }, ""},
 		{"keys of commits, and a folder", func(c *Config) { c.GitKeys = "a" }, "they would verify nothing"},
-		{"keys of commits, and a repository", func(c *Config) { c.Policies, c.GitKeys = "git+https://h/a", "a" }, ""},
+		{"keys of commits, and a repository", func(c *Config) { c.Policies, c.GitKeys = []string{"git+https://h/a"}, "a" }, ""},
 		{"a certificate alone", func(c *Config) { c.TLSCert = "a" }, "require each other"},
 		{"a key alone", func(c *Config) { c.TLSKey = "a" }, "require each other"},
 		{"a client CA alone", func(c *Config) { c.ClientCA = "a" }, "client CA"},
 		{"keys of bundles without bundles", func(c *Config) { c.BundleKeys = "a" }, "keys of bundles"},
-		{"keys of bundles", func(c *Config) { c.Policies, c.Bundle, c.BundleKeys = "", "a", "a" }, ""},
+		{"keys of bundles", func(c *Config) { c.Policies, c.Bundle, c.BundleKeys = nil, "a", "a" }, ""},
 		{"keys of commits without git", func(c *Config) { c.GitKeys = "a" }, "keys of commits"},
-		{"keys of commits for bundles", func(c *Config) { c.Policies, c.Bundle, c.GitKeys = "", "a", "a" }, "keys of commits"},
-		{"revoked keys of commits alone", func(c *Config) { c.Policies, c.GitRevokedKeys = "git+https://host/a", "a" }, "require allowed keys"},
-		{"a minimum commit alone", func(c *Config) { c.Policies, c.GitMinCommit = "git+https://host/a", strings.Repeat("a", 40) }, "requires allowed keys"},
-		{"a short minimum commit", func(c *Config) { c.Policies, c.GitKeys, c.GitMinCommit = "git+https://host/a", "a", "abcdef" }, "full hash"},
+		{"keys of commits for bundles", func(c *Config) { c.Policies, c.Bundle, c.GitKeys = nil, "a", "a" }, "keys of commits"},
+		{"revoked keys of commits alone", func(c *Config) { c.Policies, c.GitRevokedKeys = []string{"git+https://host/a"}, "a" }, "require allowed keys"},
+		{"a minimum commit alone", func(c *Config) { c.Policies, c.GitMinCommit = []string{"git+https://host/a"}, strings.Repeat("a", 40) }, "requires allowed keys"},
+		{"a short minimum commit", func(c *Config) { c.Policies, c.GitKeys, c.GitMinCommit = []string{"git+https://host/a"}, "a", "abcdef" }, "full hash"},
 		{"a minimum commit", func(c *Config) {
-			c.Policies, c.GitKeys, c.GitMinCommit = "git+https://host/a", "a", strings.Repeat("a", 40)
+			c.Policies, c.GitKeys, c.GitMinCommit = []string{"git+https://host/a"}, "a", strings.Repeat("a", 40)
 		}, ""},
-		{"keys of commits", func(c *Config) { c.Policies, c.GitKeys = "git+https://host/a", "a" }, ""},
+		{"keys of commits", func(c *Config) { c.Policies, c.GitKeys = []string{"git+https://host/a"}, "a" }, ""},
+		{"keys of commits for two repositories", func(c *Config) { c.Policies, c.GitKeys = []string{"git+https://host/a", "git+https://host/b"}, "a" }, "only one git repository"},
 		{"no body", func(c *Config) { c.MaxBody = 0 }, "body"},
 		{"nothing in flight", func(c *Config) { c.MaxInFlight = -1 }, "in flight"},
 		{"fewer than no authorizations", func(c *Config) { c.VisibilityCacheEntries = -1 }, "authorizations"},
@@ -57,7 +58,7 @@ func TestConfigValidate(t *testing.T) {
 		{"less than no grace", func(c *Config) { c.Grace = -time.Second }, "grace"},
 	} {
 		c := Defaults()
-		c.Policies = "policies"
+		c.Policies = []string{"policies"}
 		tt.change(&c)
 		err := c.Validate()
 		if (err == nil) != (tt.want == "") || err != nil && !strings.Contains(err.Error(), tt.want) {

@@ -29,6 +29,7 @@ import (
 	"github.com/writ-policy/writ/server/trace"
 	"github.com/writ-policy/writ/translator"
 	"github.com/writ-policy/writ/translator/progress"
+	"github.com/writ-policy/writ/translator/source"
 )
 
 // smallRequest is how many values a request may have to find a quarter of the budget of
@@ -160,7 +161,7 @@ func (s *Server) newReloader(m *metrics.Metrics) *reload.Reloader {
 	var last *engine.Engine // activations do not overlap
 	places, columns := overdue.New(m), memory.NewBudget(c.MaxStreamBytesInUse)
 	return reload.New(reload.Options{
-		Source:     s.sources.documents,
+		Source:     s.sources.of(),
 		Translator: translator.New(translator.Options{Master: c.Master, AllowEmpty: c.AllowEmpty, StrictRoutes: c.StrictRoutes}),
 		Build:      bundles.BuildOptions{Version: c.Version},
 		Activate: func(ctx context.Context, b *bundles.Bundle) (decision.Policies, error) {
@@ -204,6 +205,8 @@ type serverStatus struct {
 	// where it is documents.
 	Location string         `json:"location"`
 	Feed     *remote.Status `json:"feed,omitempty"`
+	// Sources is the state of each source of documents.
+	Sources []source.MemberStatus `json:"sources,omitempty"`
 	// Keys is the state of the keys of bundles; nil if none are configured.
 	Keys *keysStatus `json:"keys,omitempty"`
 	// Behind is for how many seconds the active revision has not been confirmed to be
@@ -220,6 +223,9 @@ func (s *Server) status(details bool) any {
 	}
 	status.Ready = status.Ready && !status.Draining
 	status.Behind = s.reloader.Behind().Seconds()
+	if s.sources.documents != nil {
+		status.Sources = s.sources.documents.Status()
+	}
 	if s.sources.feed != nil {
 		feed := s.sources.feed.Status()
 		status.Feed = &feed
@@ -242,7 +248,7 @@ func withoutDetails(status serverStatus) any {
 	if err := json.Unmarshal(text, &members); err != nil {
 		panic(err) // it is an object
 	}
-	for _, name := range []string{"location", "feed", "diagnostics", "policyConditions", "lastError", "stateError"} {
+	for _, name := range []string{"location", "sources", "feed", "diagnostics", "policyConditions", "lastError", "stateError"} {
 		delete(members, name)
 	}
 	return members

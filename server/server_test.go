@@ -39,7 +39,7 @@ type house struct {
 
 func newHouse(t *testing.T) *house {
 	h := &house{t: t, dir: t.TempDir(), config: Defaults()}
-	h.config.Policies = filepath.Join(h.dir, "policies")
+	h.config.Policies = []string{filepath.Join(h.dir, "policies")}
 	h.config.Listen = "127.0.0.1:0"
 	h.config.Settle, h.config.Drain = 0, 0
 	h.write("policies/viewers.yaml", strings.ReplaceAll(viewers, "NAME", "alice"))

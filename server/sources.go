@@ -3,11 +3,14 @@ package server
 import (
 	"cmp"
 	"context"
+	"crypto/sha256"
 	"crypto/x509"
+	"encoding/hex"
 	"errors"
 	"fmt"
 	"os"
 	"path/filepath"
+	"strings"
 
 	"github.com/writ-policy/writ/bundles/remote"
 	"github.com/writ-policy/writ/server/api/admin"
@@ -16,59 +19,105 @@ import (
 	"github.com/writ-policy/writ/translator/source/git"
 )
 
-// sources are the source of documents, in a directory or a git repository, or the
+// sources are the sources of documents, in directories and git repositories, or the
 // source of built bundles.
 type sources struct {
 	location  string
-	documents reload.Source // nil if bundles are served
+	documents *source.Union // nil if bundles are served
 	feed      *remote.Feed  // nil if documents are served
-	poke      func()        // polls at once; nil for a directory
+	poke      func()        // polls at once; nil for directories
 	again     func()        // delivers the last bundle once more; nil if documents are served
 	keys      *keys         // one must have signed a bundle; nil means no signatures
 	gitKeys   *git.Keys     // one must have signed a commit; nil means no signatures
 }
 
-// openSources opens the source that the configuration names. It returns an error if the
+// of returns the documents, nil if bundles are served.
+func (s *sources) of() source.Source {
+	if s.documents == nil {
+		return nil // a nil *Union in the interface would not be nil
+	}
+	return s.documents
+}
+
+// openSources opens the sources that the configuration names. It returns an error if a
 // location is malformed, or if a file of keys or authorities cannot be read.
 func (s *Server) openSources() error {
 	if s.config.Bundle != "" {
 		return s.openFeed()
 	}
-	location, err := source.ParseLocation(s.config.Policies)
+	members := make([]source.Member, len(s.config.Policies))
+	texts := make([]string, len(members))
+	for i, text := range s.config.Policies {
+		location, err := source.ParseLocation(text)
+		if err != nil {
+			return fmt.Errorf("the policies: %w", err)
+		}
+		members[i].Location, texts[i] = location, location.String()
+		if members[i].Source, err = s.openSource(location); err != nil {
+			return err
+		}
+	}
+	union, err := source.Join(members, source.UnionOptions{Now: s.config.Now})
 	if err != nil {
 		return fmt.Errorf("the policies: %w", err)
 	}
-	s.sources.location = location.String()
+	s.sources.location, s.sources.documents = strings.Join(texts, ", "), union
+	return nil
+}
+
+// openSource opens one source of documents.
+func (s *Server) openSource(location source.Location) (source.Source, error) {
 	if location.Git == nil {
-		s.sources.documents = source.Dir(location.Dir, source.DirOptions{Settle: s.config.Settle, Rescan: s.config.Rescan, Logger: s.log})
-		return nil
+		return source.Dir(location.Dir, source.DirOptions{Settle: s.config.Settle, Rescan: s.config.Rescan, Logger: s.log}), nil
 	}
-	o := git.Options{Location: *location.Git, Interval: s.config.Every, MaxFetch: s.config.GitMaxFetch, Logger: s.log}
+	repository, err := s.openRepository(location.Git)
+	if err != nil {
+		return nil, err
+	}
+	before := s.sources.poke
+	s.sources.poke = func() {
+		repository.Poke()
+		if before != nil {
+			before()
+		}
+	}
+	return repository, nil
+}
+
+func (s *Server) openRepository(location *source.GitLocation) (_ *git.Repository, err error) {
+	o := git.Options{Location: *location, Interval: s.config.Every, MaxFetch: s.config.GitMaxFetch, Logger: s.log}
 	if s.config.StateDir != "" {
-		o.Dir = filepath.Join(s.config.StateDir, "git")
+		o.Dir = filepath.Join(s.config.StateDir, s.gitFolder(location))
 	}
 	credentials := s.config.Git
 	o.Credentials = credentials.For
 	if credentials.KnownHosts != "" {
 		if _, err := credentials.For(o.Location); err != nil {
-			return err
+			return nil, err
 		}
 	}
 	if s.config.GitKeys != "" {
 		if o.Keys, err = git.ReadKeys(git.KeyFiles{Allowed: s.config.GitKeys, Revoked: s.config.GitRevokedKeys}); err != nil {
-			return err
+			return nil, err
 		}
 		s.sources.gitKeys, o.Base = o.Keys, s.baseCommit
 	}
 	if s.config.GitCA != "" {
 		o.CABundle = s.gitAuthorities
 		if _, err := s.gitAuthorities(); err != nil {
-			return err
+			return nil, err
 		}
 	}
-	repository := git.Open(o)
-	s.sources.documents, s.sources.poke = repository, repository.Poke
-	return nil
+	return git.Open(o), nil
+}
+
+// gitFolder is the folder of a repository in the state directory: one for each of several.
+func (s *Server) gitFolder(location *source.GitLocation) string {
+	if s.config.repositories() == 1 {
+		return "git"
+	}
+	hash := sha256.Sum256([]byte(source.Location{Git: location}.String()))
+	return "git-" + hex.EncodeToString(hash[:8])
 }
 
 // baseCommit returns the commit that a new one must descend from: the last active one or, at

@@ -140,7 +140,7 @@ func TestKeptAuthorizationsFollowTheDocuments(t *testing.T) {
 		t.Fatalf("got %s, want allow", body)
 	}
 	// In one step: half a file would be a revision without either policy.
-	if err := os.Rename(h.write("next", strings.ReplaceAll("\n\n"+monitoring, "LEVEL", "none")), filepath.Join(h.config.Policies, "monitoring.yaml")); err != nil {
+	if err := os.Rename(h.write("next", strings.ReplaceAll("\n\n"+monitoring, "LEVEL", "none")), filepath.Join(h.config.Policies[0], "monitoring.yaml")); err != nil {
 		t.Fatal(err)
 	}
 	r.eventually("the changed policy counts", func() bool { return ask("bob") == "partial" })

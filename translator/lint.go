@@ -7,7 +7,6 @@ import (
 	"github.com/writ-policy/writ/translator/extension"
 	"github.com/writ-policy/writ/translator/gateway/document"
 	"github.com/writ-policy/writ/translator/lint"
-	"github.com/writ-policy/writ/translator/syntax"
 	"github.com/writ-policy/writ/translator/tables"
 )
 
@@ -39,7 +38,7 @@ func revisionOf(r *Result) lint.Revision {
 		out.Extensions[e.File] = string(e.Source)
 	}
 	for _, route := range directory.DocumentsOf[*document.HTTPRoute](r.Directory) {
-		out.Routes[route.Namespace+"/"+route.Name] = syntax.Source(route.At)
+		out.Routes[route.Namespace+"/"+route.Name] = route.At.Source()
 	}
 	return out
 }

@@ -186,6 +186,9 @@ func (t *Translator) decode(ctx context.Context, snapshot source.Snapshot) ([]sy
 		return nil, nil, err
 	}
 	documents, list := t.keep(snapshot, files)
+	if !t.options.AllowEmpty && !list.HasErrors() {
+		list = append(list, emptyOrigins(snapshot, files)...)
+	}
 	return documents, list, nil
 }
 
@@ -197,7 +200,11 @@ func decodeFile(kinds syntax.Kinds, file source.File) (d decoded) {
 			d = decoded{list: interrupted(nil, fmt.Errorf("reading %s: %v", file.Path, cause))}
 		}
 	}()
-	documents, list := kinds.Decode(file.Path, file.Content)
+	decode := kinds.Decode
+	if file.Object {
+		decode = kinds.DecodeObject
+	}
+	documents, list := decode(file.Path, file.Content)
 	return decoded{file.Hash, documents, list}
 }
 
@@ -212,6 +219,30 @@ func (t *Translator) keep(snapshot source.Snapshot, files []decoded) ([]syntax.D
 		list = append(list, file.list...)
 	}
 	return documents, list
+}
+
+// emptyOrigins reports the sources without a policy document, if there are several: the
+// documents of the others do not show that one of them is an unmounted volume.
+func emptyOrigins(snapshot source.Snapshot, files []decoded) (list diag.List) {
+	if len(snapshot.Origins) < 2 {
+		return nil
+	}
+	filled := make([]bool, len(snapshot.Origins))
+	for i, file := range files {
+		filled[snapshot.Files[i].Origin] = filled[snapshot.Files[i].Origin] ||
+			slices.ContainsFunc(file.documents, func(d syntax.Document) bool { return !d.Meta().Auxiliary })
+	}
+	for i, origin := range snapshot.Origins {
+		if !filled[i] {
+			list.Add(diag.Diagnostic{
+				Position: diag.Position{File: origin.Name},
+				Code:     diag.NoDocuments,
+				Message:  "the source holds no policy document",
+				Hint:     "an unmounted volume looks like this; use --allow-empty if it is intended",
+			})
+		}
+	}
+	return list
 }
 
 // maxDiagnostics bounds what is said about a directory: a hundred thousand

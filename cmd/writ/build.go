@@ -76,7 +76,7 @@ func build(cmd *cobra.Command, s streams, dir string, o buildOptions) error {
 	if o.signing.sign && o.signing.key == "" {
 		return usagef(cmd, "--sign requires --signing-key FILE")
 	}
-	b, r, err := o.documents.build(cmd.Context(), s, dir, o.tests, bundles.BuildOptions{Commit: o.commit, Sequence: o.sequence})
+	b, r, err := o.documents.build(cmd.Context(), s, []string{dir}, o.tests, bundles.BuildOptions{Commit: o.commit, Sequence: o.sequence})
 	if err != nil {
 		return err
 	}

@@ -45,7 +45,7 @@ func newCheck(s streams) *cobra.Command {
 }
 
 func check(ctx context.Context, s streams, dir string, documents documentFlags, format string) error {
-	r, err := documents.read(ctx, s, dir, false)
+	r, err := documents.read(ctx, s, []string{dir}, false)
 	if err != nil {
 		return err
 	}

@@ -32,7 +32,7 @@ func runTests(ctx context.Context, b *bundles.Bundle, tests []*decisiontest.Deci
 		at = time.Time{}
 		if t.Now != "" {
 			if at, err = time.Parse(time.RFC3339Nano, t.Now); err != nil {
-				return nil, fmt.Errorf("%s:%d: now: %w", t.At.File, t.At.Line, err)
+				return nil, fmt.Errorf("%s: now: %w", t.At.Source(), err)
 			}
 		}
 		for _, c := range t.Cases {
@@ -53,7 +53,7 @@ func runTests(ctx context.Context, b *bundles.Bundle, tests []*decisiontest.Deci
 func runCase(ctx context.Context, e *engine.Engine, t *decisiontest.DecisionTest, c decisiontest.DecisionCase, h hits) caseResult {
 	result := caseResult{
 		Kind: kindDecision, Test: t.Name, Name: c.Name,
-		Source: fmt.Sprintf("%s:%d", c.At.File, c.At.Line),
+		Source: c.At.Source(),
 	}
 	got, err := decide(ctx, e, t.Point, c.Request, h)
 	if err == nil {

@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"io"
 	"os"
+	"slices"
 	"strings"
 
 	"github.com/spf13/cobra"
@@ -43,14 +44,14 @@ type translation struct {
 	conditions map[string][]tables.GatewayCondition
 }
 
-// read reads and translates a directory, or documents from standard input for "-".
-// It returns an error if the directory cannot be read; mistakes in documents are
+// read reads and translates the union of directories, or documents from standard input for
+// "-" alone. It returns an error if a directory cannot be read; mistakes in documents are
 // diagnostics in the translation.
-func (d *documentFlags) read(ctx context.Context, s streams, dir string, tests bool) (*translation, error) {
+func (d *documentFlags) read(ctx context.Context, s streams, dirs []string, tests bool) (*translation, error) {
 	var snapshot source.Snapshot
 	var list diag.List
 	err := progress.Do(ctx, progress.Snapshot, func(ctx context.Context) (err error) {
-		snapshot, list, err = readSnapshot(ctx, s.in, dir)
+		snapshot, list, err = readSnapshot(ctx, s.in, dirs)
 		return err
 	})
 	if err != nil {
@@ -72,13 +73,26 @@ func (d *documentFlags) read(ctx context.Context, s streams, dir string, tests b
 // of YAML, so one name serves both.
 const standardInput = "stdin.yaml"
 
-func readSnapshot(ctx context.Context, in io.Reader, dir string) (source.Snapshot, diag.List, error) {
-	if dir != "-" {
+func readSnapshot(ctx context.Context, in io.Reader, dirs []string) (source.Snapshot, diag.List, error) {
+	if slices.Equal(dirs, []string{"-"}) {
+		return readInput(in)
+	}
+	members := make([]source.Member, len(dirs))
+	for i, dir := range dirs {
 		if err := checkDirectory(dir); err != nil {
 			return source.Snapshot{}, nil, err
 		}
-		return source.Dir(dir, source.DirOptions{}).Snapshot(ctx)
+		members[i] = source.Member{Location: source.Location{Dir: dir}, Source: source.Dir(dir, source.DirOptions{})}
 	}
+	union, err := source.Join(members, source.UnionOptions{})
+	if err != nil {
+		return source.Snapshot{}, nil, err
+	}
+	return union.Snapshot(ctx)
+}
+
+// readInput reads documents from standard input.
+func readInput(in io.Reader) (source.Snapshot, diag.List, error) {
 	content, err := io.ReadAll(io.LimitReader(in, source.DefaultMaxFileBytes+1))
 	if err != nil {
 		return source.Snapshot{}, nil, fmt.Errorf("read documents: %w", err)
@@ -107,11 +121,11 @@ func checkDirectory(path string) error {
 	return nil
 }
 
-// build builds the bundle of a directory. If documents have errors, it writes the
+// build builds the bundle of the union of directories. If documents have errors, it writes the
 // diagnostics to standard error and returns a finding. It does not write warnings,
 // which are of interest only to commands that check.
-func (d *documentFlags) build(ctx context.Context, s streams, dir string, tests bool, o bundles.BuildOptions) (*bundles.Bundle, *translation, error) {
-	r, err := d.read(ctx, s, dir, tests)
+func (d *documentFlags) build(ctx context.Context, s streams, dirs []string, tests bool, o bundles.BuildOptions) (*bundles.Bundle, *translation, error) {
+	r, err := d.read(ctx, s, dirs, tests)
 	if err != nil {
 		return nil, nil, err
 	}
@@ -145,15 +159,15 @@ func boundRoles(access *tables.Access) int {
 	return len(bound)
 }
 
-// bundleFrom builds the bundle of a policy directory, or reads the one at path.
-func (d *documentFlags) bundleFrom(ctx context.Context, s streams, dir, path string) (*bundles.Bundle, error) {
+// bundleFrom builds the bundle of policy directories, or reads the one at path.
+func (d *documentFlags) bundleFrom(ctx context.Context, s streams, dirs []string, path string) (*bundles.Bundle, error) {
 	switch {
-	case dir == "-" || path == "-":
+	case slices.Contains(dirs, "-") || path == "-":
 		return nil, errors.New("--policies and --bundle must be paths: standard input has the requests")
-	case dir != "" && path != "":
+	case len(dirs) > 0 && path != "":
 		return nil, errors.New("--policies and --bundle are mutually exclusive")
-	case dir != "":
-		b, _, err := d.build(ctx, s, dir, false, bundles.BuildOptions{})
+	case len(dirs) > 0:
+		b, _, err := d.build(ctx, s, dirs, false, bundles.BuildOptions{})
 		return b, err
 	case path != "":
 		return readBundle(path)

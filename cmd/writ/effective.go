@@ -116,7 +116,7 @@ func (o *effectiveOptions) check(cmd *cobra.Command) error {
 }
 
 func (o *effectiveOptions) run(ctx context.Context, s streams, dir string) error {
-	r, err := o.documents.read(ctx, s, dir, false)
+	r, err := o.documents.read(ctx, s, []string{dir}, false)
 	if err != nil {
 		return err
 	}

@@ -51,7 +51,7 @@ const defaultMaxLine = 1 << 20
 
 type evalOptions struct {
 	documents documentFlags
-	policies  string
+	policies  []string
 	bundle    string
 	point     string
 	now       string
@@ -81,7 +81,7 @@ func newEval(s streams) *cobra.Command {
 		RunE:    func(cmd *cobra.Command, _ []string) error { return eval(cmd, s, o) },
 	}
 	f := cmd.Flags()
-	f.StringVar(&o.policies, "policies", "", "policy `directory` to decide by")
+	f.StringArrayVar(&o.policies, "policies", nil, "policy `directory` to decide by; repeatable")
 	f.StringVar(&o.bundle, "bundle", "", "built bundle to decide by instead of --policies: a tarball or a folder")
 	f.Var(&choice{&o.point, evalPoints()}, "point", "decision point: access, visibility or gateway")
 	f.StringVar(&o.now, "now", "", "evaluation `time` (RFC 3339) instead of the machine's")

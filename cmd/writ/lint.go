@@ -67,7 +67,7 @@ func newLint(s streams) *cobra.Command {
 }
 
 func runLint(ctx context.Context, s streams, dir string, o lintOptions) error {
-	r, err := o.documents.read(ctx, s, dir, false)
+	r, err := o.documents.read(ctx, s, []string{dir}, false)
 	if err != nil {
 		return err
 	}
@@ -88,7 +88,7 @@ func lintAuthor(ctx context.Context, s streams, r *translation, o lintOptions) e
 	var base *translator.Result
 	asked := r.result
 	if o.base != "" {
-		before, err := o.documents.read(ctx, s, o.base, false)
+		before, err := o.documents.read(ctx, s, []string{o.base}, false)
 		if err != nil {
 			return fmt.Errorf("--base: %w", err)
 		}

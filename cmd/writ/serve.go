@@ -82,7 +82,7 @@ func newServe(s streams) *cobra.Command {
 		Example: serveExamples,
 		Args:    cobra.NoArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error {
-			if (c.Policies == "") == (c.Bundle == "") {
+			if (len(c.Policies) == 0) == (c.Bundle == "") {
 				return usagef(cmd, "exactly one of --policies and --bundle is required")
 			}
 			c.BundleConfig, c.Registry, c.PlainHTTP = registry.config, registry.credentials(), registry.plainHTTP
@@ -101,7 +101,7 @@ func newServe(s streams) *cobra.Command {
 
 func serveFlags(cmd *cobra.Command, c *server.Config, logs *logOptions) {
 	f := cmd.Flags()
-	f.StringVar(&c.Policies, "policies", "", "policy `directory` to serve, or git+URL//FOLDER?ref=REF")
+	f.StringArrayVar(&c.Policies, "policies", nil, "policy `directory` to serve, or git+URL//FOLDER?ref=REF; repeatable")
 	f.StringVar(&c.Listen, "listen", c.Listen, "`address` to listen on")
 	f.StringVar(&c.EnvoyListen, "envoy-listen", "", "`address` of the gRPC listener for Envoy's external authorization; empty: none")
 	f.StringVar(&c.EnvoyIdentity, "envoy-identity", c.EnvoyIdentity, "`namespace` of the proxy's dynamic metadata that contains the authenticated identity")
@@ -207,12 +207,14 @@ func (w plainWriter) Write(line []byte) (int, error) {
 func serve(ctx context.Context, c server.Config) error {
 	// With a state directory there may be a stored bundle to serve, even if the
 	// documents are gone.
-	location, err := source.ParseLocation(c.Policies)
-	if err != nil {
-		return fmt.Errorf("--policies: %w", err)
-	}
-	if err := checkDirectory(location.Dir); err != nil && c.StateDir == "" && c.Bundle == "" && location.Git == nil {
-		return err
+	for _, text := range c.Policies {
+		location, err := source.ParseLocation(text)
+		if err != nil {
+			return fmt.Errorf("--policies: %w", err)
+		}
+		if err := checkDirectory(location.Dir); err != nil && c.StateDir == "" && location.Git == nil {
+			return err
+		}
 	}
 	c.Version = programVersion()
 	s, err := server.New(c)

@@ -44,7 +44,7 @@ func applySettings(cmd *cobra.Command) error {
 		}
 		variable := environmentPrefix + strings.ToUpper(strings.ReplaceAll(f.Name, "-", "_"))
 		if text := os.Getenv(variable); text != "" {
-			problem = setFlag(cmd, f, text, variable)
+			problem = setFlag(cmd, f, []string{text}, variable)
 			return
 		}
 		if value, ok := file.values[f.Name]; ok {
@@ -54,9 +54,18 @@ func applySettings(cmd *cobra.Command) error {
 	return problem
 }
 
-func setFlag(cmd *cobra.Command, f *pflag.Flag, value, from string) error {
-	if err := cmd.Flags().Set(f.Name, value); err != nil {
-		return fmt.Errorf("%s: invalid value %q for --%s: %w", from, value, f.Name, errors.Unwrap(err))
+// setFlag sets a flag to values. A flag whose values may have commas takes each of them, one
+// a line in the environment; others take a list with commas.
+func setFlag(cmd *cobra.Command, f *pflag.Flag, values []string, from string) error {
+	if f.Value.Type() == "stringArray" {
+		values = strings.Split(strings.TrimSpace(strings.Join(values, "\n")), "\n")
+	} else {
+		values = []string{strings.Join(values, ",")}
+	}
+	for _, value := range values {
+		if err := cmd.Flags().Set(f.Name, value); err != nil {
+			return fmt.Errorf("%s: invalid value %q for --%s: %w", from, value, f.Name, errors.Unwrap(err))
+		}
 	}
 	return nil
 }
@@ -67,7 +76,7 @@ func configurable(f *pflag.Flag) bool {
 
 type settings struct {
 	path   string
-	values map[string]string
+	values map[string][]string
 }
 
 // readSettings reads the configuration file, if one is named. A key that is not the
@@ -77,7 +86,7 @@ func readSettings(cmd *cobra.Command) (settings, error) {
 	if path == "" {
 		path = os.Getenv(environmentPrefix + "CONFIG")
 	}
-	s := settings{path: path, values: make(map[string]string)}
+	s := settings{path: path, values: make(map[string][]string)}
 	if path == "" {
 		return s, nil
 	}
@@ -94,35 +103,35 @@ func readSettings(cmd *cobra.Command) (settings, error) {
 		if !slices.Contains(known, key) {
 			return s, fmt.Errorf("%s: %w", path, unknown("key", key, known, "keys are the names of flags"))
 		}
-		text, err := settingText(value)
+		texts, err := settingTexts(value)
 		if err != nil {
 			return s, fmt.Errorf("%s: %s: %w", path, key, err)
 		}
-		s.values[key] = text
+		s.values[key] = texts
 	}
 	return s, nil
 }
 
-// settingText formats a value of the file as on the command line. It returns an error
-// for mappings and other types that flags do not have.
-func settingText(value any) (string, error) {
+// settingTexts formats a value of the file as on the command line, each item of a list. It
+// returns an error for mappings and other types that flags do not have.
+func settingTexts(value any) ([]string, error) {
 	switch v := value.(type) {
 	case nil:
-		return "", nil
+		return []string{""}, nil
 	case string, bool, int, float64:
-		return fmt.Sprint(v), nil
+		return []string{fmt.Sprint(v)}, nil
 	case []any:
-		var parts []string
+		var texts []string
 		for _, item := range v {
-			text, err := settingText(item)
+			below, err := settingTexts(item)
 			if err != nil {
-				return "", err
+				return nil, err
 			}
-			parts = append(parts, text)
+			texts = append(texts, below...)
 		}
-		return strings.Join(parts, ","), nil
+		return texts, nil
 	}
-	return "", errors.New("must be a string, a number, a boolean, or a list of those")
+	return nil, errors.New("must be a string, a number, a boolean, or a list of those")
 }
 
 func configurableFlags(root *cobra.Command) []string {

@@ -68,7 +68,7 @@ func test(ctx context.Context, s streams, dir string, o testOptions) error {
 	if err != nil {
 		return fmt.Errorf("--run: %w", err)
 	}
-	b, r, err := o.documents.build(ctx, s, dir, true, bundles.BuildOptions{})
+	b, r, err := o.documents.build(ctx, s, []string{dir}, true, bundles.BuildOptions{})
 	if err != nil {
 		return err
 	}

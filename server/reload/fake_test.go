@@ -35,6 +35,7 @@ type documents struct {
 	at    string // the commit
 	list  diag.List
 	err   error
+	stale error // of the sources that are not read
 
 	notify chan func() // Watch offers its notify here
 	watch  chan error  // and ends with what it gets here
@@ -73,7 +74,7 @@ func (d *documents) Snapshot(context.Context) (source.Snapshot, diag.List, error
 	if d.err != nil {
 		return source.Snapshot{}, nil, d.err
 	}
-	s := source.Snapshot{Commit: d.at}
+	s := source.Snapshot{Commit: d.at, Stale: d.stale}
 	for path, content := range d.files {
 		f := source.File{Path: path, Content: []byte(content)}
 		copy(f.Hash[:], content)

@@ -2,7 +2,6 @@ package reload
 
 import (
 	"context"
-	"fmt"
 	"log/slog"
 	"time"
 
@@ -12,6 +11,7 @@ import (
 
 // logOutcome logs the result of an attempt if it differs from the previous one.
 func (r *Reloader) logOutcome(out outcome, took time.Duration) {
+	r.logStale(out)
 	if out.known {
 		r.o.Logger.Debug("documents unchanged", "result", out.result, "revision", r.Revision())
 		return
@@ -28,6 +28,17 @@ func (r *Reloader) logOutcome(out outcome, took time.Duration) {
 		r.o.Logger.Info("bundle delivered, its revision is already active", "revision", r.Revision(), "took", took)
 	default:
 		r.o.Logger.Info("documents changed, the revision did not", "revision", r.Revision(), "took", took)
+	}
+}
+
+// logStale logs which sources cannot be read if these or their errors are new.
+func (r *Reloader) logStale(out outcome) {
+	now := text(out.stale)
+	if now != "" && now != r.stale {
+		r.o.Logger.Warn("a source cannot be read, its last documents remain in use", "error", out.stale)
+	}
+	if !out.unread {
+		r.stale = now
 	}
 }
 
@@ -53,7 +64,7 @@ func (r *Reloader) logDiagnostics(list diag.List) {
 		}
 		about := []any{"code", d.Code}
 		if d.File != "" { // diagnostics of the directory as a whole have no file
-			about = append(about, "at", fmt.Sprintf("%s:%d:%d", d.File, d.Line, d.Column))
+			about = append(about, "at", d.Position.String())
 		}
 		if d.Hint != "" {
 			about = append(about, "hint", d.Hint)

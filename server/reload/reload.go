@@ -37,12 +37,6 @@ import (
 	"github.com/writ-policy/writ/translator/tables"
 )
 
-// Source provides documents; source.Directory implements it.
-type Source interface {
-	Snapshot(ctx context.Context) (source.Snapshot, diag.List, error)
-	Watch(ctx context.Context, notify func()) error
-}
-
 // Translator translates a snapshot to the parts of a bundle; translator.Translator
 // implements it.
 type Translator interface {
@@ -67,7 +61,7 @@ type Observer interface {
 // Options configure a Reloader. Activate is required, and Source and Translator are
 // required unless bundles are delivered; other fields may be zero.
 type Options struct {
-	Source     Source
+	Source     source.Source
 	Translator Translator
 	// Again requests that the newest bundle is delivered once more. It is called if there
 	// is no Source, and must not wait for the delivery.
@@ -107,7 +101,8 @@ type Reloader struct {
 	behind  bool        // newest differs from the pinned revision
 	// readCommit is the commit of the documents that were activated last.
 	readCommit string
-	highest    int64 // sequence number of what was delivered and not refused
+	stale      string // the error of the sources that cannot be read, as it was logged
+	highest    int64  // sequence number of what was delivered and not refused
 
 	statusMu sync.Mutex // held to read and write status, for a short time
 	status   Status
@@ -239,6 +234,9 @@ type outcome struct {
 	commit string
 	// known means that the previous attempt had the same result, which was logged.
 	known bool
+	// stale names the sources that cannot be read, whose last documents are in use; nil if
+	// all were read.
+	stale error
 	// unread means that the source provided no documents or bundle.
 	unread bool
 	// source is the Status.From of the bundle; empty means documents.
@@ -263,9 +261,9 @@ func (r *Reloader) attempt(ctx context.Context) (out outcome) {
 	switch key {
 	case r.good.key:
 		r.refused = translation{} // if the rejected documents return, they are reported again
-		return outcome{result: metrics.Unchanged, list: r.good.list, known: true, commit: snapshot.Commit}
+		return outcome{result: metrics.Unchanged, list: r.good.list, known: true, commit: snapshot.Commit, stale: snapshot.Stale}
 	case r.refused.key:
-		return outcome{result: metrics.Refused, list: r.refused.list, err: r.refused.err, known: true, conditions: r.refused.conditions}
+		return outcome{result: metrics.Refused, list: r.refused.list, err: r.refused.err, known: true, conditions: r.refused.conditions, stale: snapshot.Stale}
 	}
 	result, list, err := r.translate(ctx, snapshot, list)
 	if err != nil {
@@ -273,10 +271,10 @@ func (r *Reloader) attempt(ctx context.Context) (out outcome) {
 		if isFinal(list) {
 			r.refused = translation{key, list, err, conditions}
 		}
-		return outcome{result: metrics.Refused, list: list, err: err, conditions: conditions}
+		return outcome{result: metrics.Refused, list: list, err: err, conditions: conditions, stale: snapshot.Stale}
 	}
 	out = r.buildAndActivate(ctx, result, list, snapshot.Commit)
-	out.commit = snapshot.Commit
+	out.commit, out.stale = snapshot.Commit, snapshot.Stale
 	if out.err == nil {
 		r.good, r.refused = translation{key: key, list: list}, translation{}
 	}
@@ -376,8 +374,8 @@ func errorOf(list diag.List) error {
 	}
 	n, _ := list.Count()
 	first := list[at]
-	return fmt.Errorf("the documents have %d errors, the first at %s:%d:%d: %s: %s",
-		n, first.File, first.Line, first.Column, first.Code, first.Message)
+	return fmt.Errorf("the documents have %d errors, the first at %s: %s: %s",
+		n, first.Position, first.Code, first.Message)
 }
 
 // isFinal reports whether the same documents would be rejected again. That is not so if

@@ -134,7 +134,7 @@ func TestStatus(t *testing.T) {
 	if !s.Ready || s.Source != fromDocuments || !s.Since.Equal(first) || !s.LastSuccess.Equal(first) || s.Bundle.Commit != "c0ffee" || s.Bundle.Master != "master" {
 		t.Errorf("got %+v", s)
 	}
-	want := Diagnostic{"a.yaml", 3, 7, "warning", "unbound-role", "not bound", ""}
+	want := Diagnostic{"a.yaml", 3, 7, "", "warning", "unbound-role", "not bound", ""}
 	if len(s.Diagnostics) != 1 || s.Diagnostics[0] != want || s.Warnings != 1 || s.Errors != 0 {
 		t.Errorf("got %+v, want %+v", s.Diagnostics, want)
 	}

@@ -30,7 +30,8 @@ const (
 // occurred are zero and absent from the JSON.
 type Status struct {
 	Ready bool `json:"ready"`
-	// Degraded is set while the active revision is older than the newest documents.
+	// Degraded is set while the active revision is older than the newest documents, or a
+	// source cannot be read.
 	Degraded bool `json:"degraded"`
 	// Revision is active since Since. From is documents or, after a restart with
 	// invalid documents, state.
@@ -65,9 +66,12 @@ type Status struct {
 
 // Diagnostic is the JSON form of a diagnostic in all outputs of writ.
 type Diagnostic struct {
-	File     string `json:"file"`
-	Line     int    `json:"line"`
-	Column   int    `json:"column"`
+	File   string `json:"file"`
+	Line   int    `json:"line"`
+	Column int    `json:"column"`
+	// Field is the path of the field if File names an object of a cluster, which has no
+	// lines.
+	Field    string `json:"field,omitempty"`
 	Severity string `json:"severity"`
 	Code     string `json:"code"`
 	Message  string `json:"message"`
@@ -108,8 +112,11 @@ func (r *Reloader) record(ctx context.Context, out outcome, began time.Time) {
 	now := r.o.Now()
 	r.statusMu.Lock()
 	s := &r.status
-	recovered := s.Degraded && out.err == nil
+	recovered := s.Degraded && out.err == nil && out.stale == nil
 	s.LastAttempt, s.LastError = now, ""
+	if out.stale != nil {
+		s.LastError = out.stale.Error()
+	}
 	if out.err != nil {
 		s.LastError = out.err.Error()
 	} else {
@@ -122,9 +129,10 @@ func (r *Reloader) record(ctx context.Context, out outcome, began time.Time) {
 		r.setBundle(out.bundle, now)
 	}
 	s.Ready = r.Ready()
-	s.Degraded = s.Ready && (out.err != nil || r.behind)
+	late := out.err != nil || out.stale != nil || r.behind
+	s.Degraded = s.Ready && late
 	switch {
-	case out.err == nil && !r.behind:
+	case !late:
 		s.behindSince = time.Time{}
 	case s.behindSince.IsZero():
 		s.behindSince = now
@@ -192,8 +200,9 @@ func (s *Status) setDiagnostics(list diag.List) {
 	s.Errors, s.Warnings = list.Count()
 	s.Diagnostics = nil
 	for _, d := range worst(list, maxDiagnostics) {
+		line, column := d.Shown()
 		s.Diagnostics = append(s.Diagnostics, Diagnostic{
-			d.File, d.Line, d.Column, d.Severity.String(), string(d.Code), d.Message, d.Hint,
+			d.File, line, column, d.Field, d.Severity.String(), string(d.Code), d.Message, d.Hint,
 		})
 	}
 }

@@ -3,6 +3,8 @@ package reload
 import (
 	"context"
 	"encoding/json"
+	"errors"
+	"log/slog"
 	"strings"
 	"testing"
 
@@ -50,5 +52,31 @@ func TestStatusShowsRefusedPolicies(t *testing.T) {
 		if got := strings.Contains(string(text), "policyConditions"); got != step.shown {
 			t.Errorf("%s: got %s, want no key without policies", step.name, text)
 		}
+	}
+}
+
+// Documents of the sources that can be read are active, and the status shows that others
+// are older.
+func TestStaleSourcesDegrade(t *testing.T) {
+	docs := newDocuments("a")
+	var log strings.Builder
+	r, _, _ := newReloader(docs, func(o *Options) { o.Logger = slog.New(slog.NewTextHandler(&log, nil)) })
+	check(t, r.Load(context.Background()))
+	docs.set("b")
+	docs.stale = errors.New("kube:prod: connection refused")
+	for range 2 { // activated, then unchanged
+		check(t, r.Reload(context.Background()))
+		wantSays(t, r, "b")
+		if s := r.Status(); !s.Degraded || s.LastError != "kube:prod: connection refused" {
+			t.Errorf("got degraded %t, last error %q; want what cannot be read", s.Degraded, s.LastError)
+		}
+	}
+	if n := strings.Count(log.String(), "its last documents remain in use"); n != 1 {
+		t.Errorf("logged %d times, want once:\n%s", n, log.String())
+	}
+	docs.stale = nil
+	check(t, r.Reload(context.Background()))
+	if s := r.Status(); s.Degraded || s.LastError != "" {
+		t.Errorf("after recovery: got %+v", s)
 	}
 }

@@ -4,7 +4,6 @@ import (
 	"reflect"
 
 	"github.com/writ-policy/writ/translator/directory"
-	"github.com/writ-policy/writ/translator/syntax"
 	"github.com/writ-policy/writ/translator/tables"
 )
 
@@ -35,7 +34,7 @@ func (l *lowerer) kubernetes(c *change, r *Resolved) {
 			Name:       d.Name,
 			Role:       roleKey(binding.Role.Meta()),
 			Cluster:    d.Kind == kindClusterRoleBinding,
-			Source:     syntax.Source(d.At),
+			Source:     d.At.Source(),
 		}, d.Users, d.Groups)
 	}
 }
@@ -58,7 +57,7 @@ func (l *lowerer) kubernetesRole(c *change, role ResolvedKubernetesRole) {
 		Namespace:  d.Namespace,
 		Name:       d.Name,
 		Kubernetes: rules,
-		Source:     syntax.Source(d.At),
+		Source:     d.At.Source(),
 	})
 	if !d.Aggregated {
 		l.warn(d, superfluousKubernetes(d, rules))
@@ -70,7 +69,7 @@ func (l *lowerer) kubernetesRole(c *change, role ResolvedKubernetesRole) {
 func kubernetesRule(index int, rule *KubernetesRule) tables.KubernetesRule {
 	return tables.KubernetesRule{
 		Rule:      index,
-		Source:    syntax.Source(rule.At),
+		Source:    rule.At.Source(),
 		Verbs:     rule.Verbs,
 		Groups:    rule.APIGroups,
 		Resources: rule.Resources,

@@ -4,7 +4,6 @@ import (
 	"strings"
 
 	"github.com/writ-policy/writ/translator/directory"
-	"github.com/writ-policy/writ/translator/syntax"
 	"github.com/writ-policy/writ/translator/tables"
 )
 
@@ -36,7 +35,7 @@ func (l *lowerer) origin(c *change, r *Resolved) {
 			Name:       d.Name,
 			Role:       roleKey(binding.Role.Meta()),
 			Cluster:    d.Namespace == r.Master,
-			Source:     syntax.Source(d.At),
+			Source:     d.At.Source(),
 		}, d.Users, d.Groups)
 	}
 }
@@ -52,7 +51,7 @@ func (l *lowerer) originRole(c *change, d *OriginRole) {
 		Namespace: d.Namespace,
 		Name:      d.Name,
 		Origin:    rules,
-		Source:    syntax.Source(d.At),
+		Source:    d.At.Source(),
 	})
 	l.warn(d, superfluousOrigin(d, rules))
 }
@@ -70,7 +69,7 @@ func (l *lowerer) count(d *OriginRole, n int) {
 func originRule(index int, rule *OriginRule) tables.OriginRule {
 	return tables.OriginRule{
 		Rule:         index,
-		Source:       syntax.Source(rule.At),
+		Source:       rule.At.Source(),
 		Deny:         rule.Deny,
 		Verbs:        tables.Entries(rule.Verbs),
 		NotVerbs:     tables.Entries(rule.NotVerbs),

@@ -6,7 +6,6 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/writ-policy/writ/translator/syntax"
 	"github.com/writ-policy/writ/translator/tables"
 )
 
@@ -42,7 +41,7 @@ func denyPolicy(p *ResolvedPolicy) tables.DenyPolicy {
 	out := tables.DenyPolicy{
 		Name:       d.Name,
 		Precedence: d.Precedence,
-		Source:     syntax.Source(d.At),
+		Source:     d.At.Source(),
 		Clusters:   d.Clusters,
 		Tenants:    d.Tenants,
 		Sessions:   d.Sessions,
@@ -71,7 +70,7 @@ func podSecurity(p *PodSecurity) *tables.PodSecurity {
 		return nil
 	}
 	out := &tables.PodSecurity{
-		Source:           syntax.Source(p.At),
+		Source:           p.At.Source(),
 		Subresources:     tables.Once(p.Subresources),
 		Thresholds:       p.Thresholds,
 		BlockFactors:     tables.Once(p.BlockFactors),
@@ -105,7 +104,7 @@ func relaxes(e *BreakglassEscalation) bool {
 func escalation(e *BreakglassEscalation) tables.Escalation {
 	return tables.Escalation{
 		Name:            e.Name,
-		Source:          syntax.Source(e.At),
+		Source:          e.At.Source(),
 		Clusters:        e.Clusters,
 		Groups:          tables.Entries(e.Groups),
 		ExemptFactors:   tables.Once(e.Override.ExemptFactors),

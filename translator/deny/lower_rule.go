@@ -4,14 +4,13 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/writ-policy/writ/translator/syntax"
 	"github.com/writ-policy/writ/translator/tables"
 )
 
 func denyRule(index int, rule *DenyRule) tables.DenyRule {
 	return tables.DenyRule{
 		Rule:       index,
-		Source:     syntax.Source(rule.At),
+		Source:     rule.At.Source(),
 		Actions:    actions(rule),
 		Resources:  resources(rule),
 		Namespaces: rule.Namespaces,

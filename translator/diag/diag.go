@@ -9,6 +9,8 @@ package diag
 import (
 	"cmp"
 	"slices"
+	"strconv"
+	"strings"
 )
 
 // Severity states whether a diagnostic stops the directory from compiling. The
@@ -29,13 +31,68 @@ func (s Severity) String() string {
 	return "error"
 }
 
-// Position is a place in a document file. File is relative to the policy
-// directory, with slashes. Line and Column count from 1, columns in runes; zero
+// Position is a place in a document file or in an object of a cluster. File is relative to
+// the policy directory, with slashes. Line and Column count from 1, columns in runes; zero
 // means not known.
 type Position struct {
 	File   string
 	Line   int
 	Column int
+	// Field is the path of the field if File names an object of a cluster, which has no
+	// lines that a person sees: Line and Column only order its fields. WholeObject stands
+	// for no field of it.
+	Field string
+}
+
+// WholeObject is the field of a position that stands for an object as a whole.
+const WholeObject = "kind"
+
+// String returns the known parts of a position: file, line and column, or the name of an
+// object and the field.
+func (p Position) String() string {
+	if p.Line == 0 || p.Column == 0 || p.Field != "" {
+		return p.Source()
+	}
+	return p.File + ":" + strconv.Itoa(p.Line) + ":" + strconv.Itoa(p.Column)
+}
+
+// Source returns a position as decisions report it: file:line, or the name of an object and
+// the field.
+func (p Position) Source() string {
+	switch {
+	case p.Field == WholeObject:
+		return p.File
+	case p.Field != "":
+		return p.File + ":" + p.Field
+	case p.Line == 0:
+		return p.File
+	}
+	return p.File + ":" + strconv.Itoa(p.Line)
+}
+
+// ObjectPrefix begins the File of a position in an object of a cluster.
+const ObjectPrefix = "kube:"
+
+// ParseSource returns the position that Source formatted, in column 1, and whether there is
+// one. The field of an object stays a part of File.
+func ParseSource(text string) (Position, bool) {
+	if strings.HasPrefix(text, ObjectPrefix) {
+		return Position{File: text, Line: 1, Column: 1, Field: WholeObject}, true
+	}
+	at := strings.LastIndexByte(text, ':')
+	number, err := strconv.Atoi(text[at+1:])
+	if at < 0 || err != nil {
+		return Position{}, false
+	}
+	return Position{File: text[:at], Line: number, Column: 1}, true
+}
+
+// Shown returns the line and column for readers that have the file; zero in an object.
+func (p Position) Shown() (line, column int) {
+	if p.Field != "" {
+		return 0, 0
+	}
+	return p.Line, p.Column
 }
 
 // Compare orders positions by file, line and column.

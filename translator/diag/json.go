@@ -16,6 +16,7 @@ type jsonDiagnostic struct {
 	File     string        `json:"file"`
 	Line     int           `json:"line"`
 	Column   int           `json:"column"`
+	Field    string        `json:"field,omitempty"`
 	Severity string        `json:"severity"`
 	Code     Code          `json:"code"`
 	Message  string        `json:"message"`
@@ -27,6 +28,7 @@ type jsonRelated struct {
 	File    string `json:"file"`
 	Line    int    `json:"line"`
 	Column  int    `json:"column"`
+	Field   string `json:"field,omitempty"`
 	Message string `json:"message"`
 }
 
@@ -37,11 +39,13 @@ func NewReport(list List) Report {
 	report.Errors, report.Warnings = sorted.Count()
 	for _, d := range sorted {
 		j := jsonDiagnostic{
-			File: d.File, Line: d.Line, Column: d.Column, Severity: d.Severity.String(),
+			File: d.File, Field: d.Field, Severity: d.Severity.String(),
 			Code: d.Code, Message: d.Message, Hint: d.Hint,
 		}
+		j.Line, j.Column = d.Shown()
 		for _, r := range d.Related {
-			j.Related = append(j.Related, jsonRelated{r.File, r.Line, r.Column, r.Message})
+			line, column := r.Shown()
+			j.Related = append(j.Related, jsonRelated{r.File, line, column, r.Field, r.Message})
 		}
 		report.Diagnostics = append(report.Diagnostics, j)
 	}

@@ -89,16 +89,16 @@ func (t *textWriter) diagnostic(d Diagnostic) {
 		color = yellow
 	}
 	label := t.paint(color, d.Severity.String()+"["+singleLine(string(d.Code))+"]")
-	if at := place(d.Position); at != "" {
+	if at := singleLine(d.Position.String()); at != "" {
 		fmt.Fprintf(t.out, "%s: ", t.paint(bold, at))
 	}
 	fmt.Fprintf(t.out, "%s: %s\n", label, singleLine(d.Message))
 	gutter := 5
-	if line, found := t.lines.line(d.File, d.Line); found {
+	if line, found := t.lines.line(d.File, d.Line); found && d.Field == "" {
 		gutter = t.excerpt(d, line, color)
 	}
 	for _, r := range d.Related {
-		t.note(gutter, "see "+place(r.Position)+": "+singleLine(r.Message))
+		t.note(gutter, "see "+singleLine(r.Position.String())+": "+singleLine(r.Message))
 	}
 	if d.Hint != "" {
 		t.note(gutter, "hint: "+singleLine(d.Hint))
@@ -120,17 +120,4 @@ func (t *textWriter) excerpt(d Diagnostic, line []byte, color string) int {
 
 func (t *textWriter) note(gutter int, text string) {
 	fmt.Fprintf(t.out, "%s%s\n", strings.Repeat(" ", gutter+1), t.paint(blue, "= ")+text)
-}
-
-// place formats the known parts of a position: file, line and column.
-func place(p Position) string {
-	switch {
-	case p.File == "":
-		return ""
-	case p.Line == 0:
-		return singleLine(p.File)
-	case p.Column == 0:
-		return fmt.Sprintf("%s:%d", singleLine(p.File), p.Line)
-	}
-	return fmt.Sprintf("%s:%d:%d", singleLine(p.File), p.Line, p.Column)
 }

@@ -125,7 +125,7 @@ func sarifOf(d Diagnostic, rule int) sarifResult {
 
 func sarifPlace(p Position, length int) sarifPhysical {
 	physical := sarifPhysical{Artifact: sarifArtifact{(&url.URL{Path: p.File}).String()}}
-	if p.Line > 0 {
+	if p.Line > 0 && p.Field == "" {
 		physical.Region = &sarifRegion{StartLine: p.Line, StartColumn: p.Column}
 		if p.Column > 0 && length > 0 {
 			physical.Region.EndColumn = p.Column + length

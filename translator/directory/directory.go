@@ -142,7 +142,7 @@ func (d *Directory) Duplicate(second, first *syntax.Header, message string) {
 	d.List.Add(diag.Diagnostic{
 		Position: at,
 		Code:     diag.Duplicate,
-		Message:  fmt.Sprintf("%s; the first is at %s", message, FileLine(first.At)),
+		Message:  fmt.Sprintf("%s; the first is at %s", message, first.At.Source()),
 		Hint:     "remove one of them, or give it a name of its own",
 		Related:  []diag.Related{{Position: first.At, Message: "the first is here"}},
 	})

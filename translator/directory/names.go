@@ -79,9 +79,6 @@ func (n *Names) contest() {
 	}
 }
 
-// FileLine returns a position as file:line, for messages.
-func FileLine(p diag.Position) string { return fmt.Sprintf("%s:%d", p.File, p.Line) }
-
 // Title returns the name of a document for messages: kind and name, and the namespace if
 // it has one.
 func Title(h *syntax.Header) string {

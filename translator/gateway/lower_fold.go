@@ -6,7 +6,6 @@ import (
 	"strings"
 
 	"github.com/writ-policy/writ/translator/gateway/document"
-	"github.com/writ-policy/writ/translator/syntax"
 	"github.com/writ-policy/writ/translator/tables"
 )
 
@@ -73,7 +72,7 @@ func foldPolicies(kind string, policies []*inherited) *fold {
 	for _, key := range slices.Sorted(maps.Keys(f.rules)) {
 		h := f.rules[key]
 		f.effective.Rules = append(f.effective.Rules, tables.EffectiveRule{
-			Key: key, Policy: h.policy.locator, Source: syntax.Source(h.rule.At), Value: h.rule.Value,
+			Key: key, Policy: h.policy.locator, Source: h.rule.At.Source(), Value: h.rule.Value,
 		})
 	}
 	slices.SortStableFunc(f.effective.Replaced, func(a, b tables.Replacement) int {
@@ -184,7 +183,7 @@ func (s *state) lose(h held, how string, by []string) {
 		by = []string{}
 	}
 	s.effective.Replaced = append(s.effective.Replaced, tables.Replacement{
-		Rule: h.rule.Key, Policy: h.policy.locator, How: how, By: by, Source: syntax.Source(h.rule.At),
+		Rule: h.rule.Key, Policy: h.policy.locator, How: how, By: by, Source: h.rule.At.Source(),
 	})
 }
 

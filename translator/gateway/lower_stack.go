@@ -7,7 +7,6 @@ import (
 
 	"github.com/writ-policy/writ/translator/cel"
 	"github.com/writ-policy/writ/translator/gateway/document"
-	"github.com/writ-policy/writ/translator/syntax"
 	"github.com/writ-policy/writ/translator/tables"
 )
 
@@ -155,7 +154,7 @@ func (g *lowerer) policyTables() []tables.GatewayPolicy {
 		d := p.Document
 		out[i] = tables.GatewayPolicy{
 			Kind: d.Kind, Namespace: d.Namespace, Name: d.Name,
-			Target: p.target, Level: p.level, Source: syntax.Source(d.At),
+			Target: p.target, Level: p.level, Source: d.At.Source(),
 			Conditions: p.conditionList(),
 			Blocks:     make([]tables.GatewayBlock, len(d.Blocks)),
 		}

@@ -84,11 +84,9 @@ func first(words []string, other string) string {
 
 // report adds a diagnostic at a source, which is file:line.
 func (c *relaxed) report(source, format string, args ...any) {
-	position := diag.Position{File: source, Line: 1, Column: 1}
-	if file, line, ok := cutLast(source, ":"); ok {
-		if number, err := strconv.Atoi(line); err == nil {
-			position.File, position.Line = file, number
-		}
+	position, ok := diag.ParseSource(source)
+	if !ok {
+		position = diag.Position{File: source, Line: 1, Column: 1}
 	}
 	c.list.Add(diag.Diagnostic{
 		Position: position,
@@ -96,13 +94,6 @@ func (c *relaxed) report(source, format string, args ...any) {
 		Message:  fmt.Sprintf("a denial goes away for %s: ", c.author) + fmt.Sprintf(format, args...),
 		Hint:     "keep the denial, or have the change approved by other means",
 	})
-}
-
-func cutLast(s, sep string) (before, after string, found bool) {
-	if i := strings.LastIndex(s, sep); i >= 0 {
-		return s[:i], s[i+len(sep):], true
-	}
-	return s, "", false
 }
 
 // subjects are the author's keys in the tables. Every user is in system:authenticated.

@@ -21,6 +21,8 @@ const defaultRescan = 30 * time.Second
 var (
 	// errUnstable reports that the directory changed during every attempt to read it.
 	errUnstable = errors.New("the directory keeps changing")
+	// errSameLocation reports a source that is named twice.
+	errSameLocation = errors.New("two of them are the same")
 	// errChanged ends one attempt: the files that were read are not those that were listed.
 	errChanged = errors.New("changed while being read")
 )

@@ -7,13 +7,16 @@ import (
 	"path"
 	"regexp"
 	"strings"
+
+	"github.com/writ-policy/writ/translator/diag"
 )
 
-// Location is a place of documents: a local directory or a git repository.
+// Location is a place of documents: a local directory, a git repository or a cluster.
 type Location struct {
-	// Dir is a directory, empty if Git is set.
-	Dir string
-	Git *GitLocation
+	// Dir is a directory, empty if Git or Kube is set.
+	Dir  string
+	Git  *GitLocation
+	Kube *KubeLocation
 }
 
 // GitLocation is a folder in a git repository at one reference.
@@ -36,13 +39,18 @@ const gitPrefix = "git+"
 // names of local directories.
 var gitForm = regexp.MustCompile(`^[a-z+]+://|^[\w.-]+@[\w.-]+:`)
 
-// ParseLocation parses a path, or a git location of the form
+// ParseLocation parses a path, a cluster in the form kube:CONTEXT?namespace=NS&kinds=KIND,KIND
+// or kube:in-cluster, or a git location of the form
 // git+https://HOST/PATH//SUBDIR?ref=REF with https, http, ssh or file. Two slashes end the
 // path of the repository if a sub-directory follows. It returns an error if text is another
 // kind of URL, or a git location without a host or a repository, or one with a password, a
 // fragment, an unknown parameter or an invalid reference. Errors do not quote the URL, which
 // may contain a password.
 func ParseLocation(text string) (Location, error) {
+	if rest, isKube := strings.CutPrefix(text, diag.ObjectPrefix); isKube {
+		kube, err := parseKube(rest)
+		return Location{Kube: kube}, err
+	}
 	rest, isGit := strings.CutPrefix(text, gitPrefix)
 	if !isGit {
 		if gitForm.MatchString(text) {
@@ -98,7 +106,10 @@ func isSafeRef(ref string) bool {
 
 // String returns the location in the form of ParseLocation, without the user.
 func (l Location) String() string {
-	if l.Git == nil {
+	switch {
+	case l.Kube != nil:
+		return l.Kube.String()
+	case l.Git == nil:
 		return l.Dir
 	}
 	text := gitPrefix + l.Git.URL

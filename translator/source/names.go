@@ -5,6 +5,8 @@ import (
 	"io/fs"
 	"os"
 	"path"
+	"strconv"
+	"strings"
 	"unicode"
 	"unicode/utf8"
 )
@@ -30,6 +32,15 @@ func IsPrintable(text string) bool {
 		}
 	}
 	return true
+}
+
+// printable returns text with unprintable characters escaped, because names of documents
+// reach terminals and logs.
+func printable(text string) string {
+	if IsPrintable(text) {
+		return text
+	}
+	return strings.Trim(strconv.QuoteToASCII(text), `"`)
 }
 
 // TrimPath removes the operation and the absolute path from a file error, because errors

@@ -4,7 +4,6 @@ import (
 	"fmt"
 	"path"
 	"strconv"
-	"strings"
 
 	"github.com/writ-policy/writ/translator/diag"
 )
@@ -23,11 +22,8 @@ func (r *Rejection) Error() string { return r.message }
 // policy directory. Unprintable characters of the path are escaped, because diagnostics
 // reach terminals and logs.
 func (r *Rejection) At(file string) diag.Diagnostic {
-	if !IsPrintable(file) {
-		file = strings.Trim(strconv.QuoteToASCII(file), `"`)
-	}
 	return diag.Diagnostic{
-		Position: diag.Position{File: file, Line: 1, Column: 1},
+		Position: diag.Position{File: printable(file), Line: 1, Column: 1},
 		Code:     r.code, Message: r.message, Hint: r.hint,
 	}
 }

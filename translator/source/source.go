@@ -1,6 +1,7 @@
 // Package source reads documents from a directory into one consistent snapshot and
 // reports when the directory may have changed. It knows file names, links and bytes; it
-// does not parse contents. Package git below does the same for a git repository.
+// does not parse contents. Packages git and kube below do the same for a git repository
+// and for a cluster. A Union joins several sources.
 //
 // Not part of the promised API; see package writ.
 //
@@ -17,19 +18,50 @@
 package source
 
 import (
+	"context"
 	"crypto/sha256"
 	"encoding/binary"
 	"encoding/hex"
+
+	"github.com/writ-policy/writ/translator/diag"
 )
+
+// Source provides documents. Implementations are safe for concurrent use.
+type Source interface {
+	// Snapshot reads the documents. It returns an error if they cannot be read; what must
+	// not be read is a diagnostic. An unreadable source is never read as an empty one.
+	Snapshot(ctx context.Context) (Snapshot, diag.List, error)
+	// Watch calls notify once after it has started to watch and whenever the documents
+	// may have changed, until ctx is done. It returns nil then, and an error if it cannot
+	// watch. Notify must not block.
+	Watch(ctx context.Context, notify func()) error
+}
 
 // File is one file of a snapshot.
 type File struct {
-	// Path is relative to the policy directory, with slashes.
+	// Path is relative to the policy directory, with slashes. It begins with the name of
+	// the source if the snapshot has several.
 	Path string
 	// Content is shared between snapshots and must not be changed.
 	Content []byte
 	// Hash is the SHA-256 of Content.
 	Hash [sha256.Size]byte
+	// Origin is the index of the source in Snapshot.Origins.
+	Origin int
+	// Object states that Content is one object of an API server as JSON, and that Path is
+	// its name: positions in it are fields, because it has no lines.
+	Object bool
+}
+
+// Origin is one of the sources of a snapshot.
+type Origin struct {
+	// Name identifies the source among others: the paths of its files begin with it if the
+	// snapshot has several sources. Empty for the only source.
+	Name string
+	// Cluster states that the documents are the objects of an API server.
+	Cluster bool
+	// Unserved are the kinds that the API server does not serve, as KIND.GROUP, sorted.
+	Unserved []string
 }
 
 // Snapshot is one consistent reading of a source. The zero value is an empty directory.
@@ -39,18 +71,38 @@ type Snapshot struct {
 	// Commit is the commit of the files in hexadecimal digits, empty for a directory.
 	// Key ignores it: the same documents under two commits are the same documents.
 	Commit string
+	// Origins are the sources of the files. Nil stands for one directory.
+	Origins []Origin
+	// Stale names the sources that cannot be read now, whose files are those of their last
+	// good snapshot; nil if all were read.
+	Stale error
+}
+
+// OriginOf returns the source of a file of the snapshot.
+func (s Snapshot) OriginOf(f File) Origin {
+	if f.Origin < len(s.Origins) {
+		return s.Origins[f.Origin]
+	}
+	return Origin{}
 }
 
 // Key returns a hash over the paths and contents of all files. Two snapshots with the same
 // key hold the same documents.
 func (s Snapshot) Key() string {
 	h := sha256.New()
-	var length [8]byte
-	for _, f := range s.Files {
-		binary.BigEndian.PutUint64(length[:], uint64(len(f.Path)))
+	add := func(text string) {
+		var length [8]byte
+		binary.BigEndian.PutUint64(length[:], uint64(len(text)))
 		h.Write(length[:])
-		h.Write([]byte(f.Path))
+		h.Write([]byte(text))
+	}
+	for _, f := range s.Files {
+		add(f.Path)
 		h.Write(f.Hash[:])
+	}
+	// Each source must hold documents, so a source without files matters.
+	for _, o := range s.Origins {
+		add(o.Name)
 	}
 	return hex.EncodeToString(h.Sum(nil))
 }

@@ -10,8 +10,10 @@ import (
 type Decoder struct {
 	file  string
 	kinds Kinds
-	Diags diag.List
-	Out   []Document
+	// fields are the paths of the nodes of an object of a cluster, nil in a file.
+	fields fieldPaths
+	Diags  diag.List
+	Out    []Document
 	// dropped counts the diagnostics beyond maxDiagnostics.
 	dropped      int
 	droppedError bool
@@ -21,7 +23,7 @@ type Decoder struct {
 
 // At returns the position of n in its file.
 func (d *Decoder) At(n *Node) diag.Position {
-	return diag.Position{File: d.file, Line: n.Line, Column: n.Column}
+	return diag.Position{File: d.file, Line: n.Line, Column: n.Column, Field: d.fields.of(n)}
 }
 
 // Fail reports an error at n and Warn a warning. The message says what is wrong,

@@ -1,13 +1,8 @@
 package syntax
 
 import (
-	"strconv"
-
 	"github.com/writ-policy/writ/translator/diag"
 )
-
-// Source returns the position of a document or rule as decisions report it: file:line.
-func Source(p diag.Position) string { return p.File + ":" + strconv.Itoa(p.Line) }
 
 // Document is one decoded document. The concrete types belong to the families and
 // are pointers to structs that embed Header.
@@ -35,6 +30,8 @@ type Header struct {
 	Auxiliary bool
 	// Shared marks documents of which several may have the same identity.
 	Shared bool
+	// Object marks objects of a cluster: their server-filled fields are true.
+	Object bool
 	// TestOnly marks documents that are not part of a bundle.
 	TestOnly bool
 }

@@ -7,7 +7,6 @@ import (
 	"time"
 
 	"github.com/writ-policy/writ/translator/emit"
-	"github.com/writ-policy/writ/translator/syntax"
 	"github.com/writ-policy/writ/translator/tables"
 )
 
@@ -62,7 +61,7 @@ func visibilityPolicy(p *MonitorAccessPolicy) tables.VisibilityPolicy {
 	out := tables.VisibilityPolicy{
 		Namespace: p.Namespace,
 		Name:      p.Name,
-		Source:    syntax.Source(p.At),
+		Source:    p.At.Source(),
 		Module:    emit.FileName(p.Namespace, p.Name),
 		Priority:  p.Priority,
 		Deny:      p.Deny,
@@ -88,7 +87,7 @@ func visibilityPolicy(p *MonitorAccessPolicy) tables.VisibilityPolicy {
 	}
 	if p.Default == "all" || p.Default == "allow" {
 		out.ByDefault = &tables.VisibilityRule{
-			Source: syntax.Source(p.DefaultAt), Permissions: []string{"view"}, Entries: map[string]*tables.VisibilityEntry{},
+			Source: p.DefaultAt.Source(), Permissions: []string{"view"}, Entries: map[string]*tables.VisibilityEntry{},
 		}
 	}
 	out.Applies = !out.Disabled && !out.Malformed && (len(out.Rules) > 0 || out.ByDefault != nil)
@@ -114,7 +113,7 @@ func sortedOnce(list []string) []string {
 
 func visibilityRule(r *ClusterRule) tables.VisibilityRule {
 	out := tables.VisibilityRule{
-		Source:      syntax.Source(r.At),
+		Source:      r.At.Source(),
 		Names:       tables.Once(r.Names),
 		Pattern:     r.Pattern,
 		Labels:      r.Labels,

@@ -4,7 +4,6 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/writ-policy/writ/translator/syntax"
 	"github.com/writ-policy/writ/translator/tables"
 )
 
@@ -12,7 +11,7 @@ func metricSource(s *MetricSource) tables.MetricSource {
 	out := tables.MetricSource{
 		Namespace:          s.Namespace,
 		Name:               s.Name,
-		Source:             syntax.Source(s.At),
+		Source:             s.At.Source(),
 		Type:               s.Type.Value,
 		APIVersion:         s.Of.APIVersion,
 		Kind:               s.Of.Kind,

@@ -58,7 +58,7 @@ func (r *resolver) sourcesByType() map[string]*MetricSource {
 			continue
 		}
 		d := diagnosticAt(s.Type, diag.RepeatedName, "resourceTypeName %q is that of %s already; see %s",
-			s.Type.Value, directory.Title(&first.Header), directory.FileLine(first.Type.At))
+			s.Type.Value, directory.Title(&first.Header), first.Type.At.Source())
 		d.Hint = "give it a name of its own"
 		d.Related = []diag.Related{{Position: first.Type.At, Message: "the first is here"}}
 		r.List.Add(d)
@@ -186,7 +186,7 @@ func (r *resolver) equalPriority(p *MonitorAccessPolicy, seen map[ranked]*Monito
 		Severity: diag.Warning,
 		Code:     diag.EqualPriority,
 		Message: fmt.Sprintf("%s has the priority %d of %s at %s, and both are about %s: their names decide which is first",
-			directory.Title(&p.Header), p.Priority, directory.Title(&first.Header), directory.FileLine(first.PriorityAt), shared),
+			directory.Title(&p.Header), p.Priority, directory.Title(&first.Header), first.PriorityAt.Source(), shared),
 		Hint:    "give one of them another priority",
 		Related: []diag.Related{{Position: first.PriorityAt, Message: "the first is here"}},
 	})
