@@ -1,0 +1,97 @@
+package hostile
+
+import (
+	"encoding/json"
+	"strconv"
+	"strings"
+	"testing"
+
+	"github.com/writ-policy/writ/tests/oracle/gateway"
+	"github.com/writ-policy/writ/tests/oracle/random"
+)
+
+var gatewayAttack = &attack{
+	target: "FuzzGateway", decides: true,
+	routes: []string{"POST /v1/decisions/gateway"},
+	draw: func(d random.Source, s *site, _ string) *request {
+		return post(d, "/v1/decisions/gateway", s.drawGate(d).JSON())
+	},
+	judge: func(x *exchange) string {
+		object := strict(x.body)
+		may := object != nil && x.caller() != nil && x.site.lets(object)
+		return x.judgeDecision(may, x.decoded()["allowed"])
+	},
+}
+
+// FuzzGateway sends requests at the gateway point.
+func FuzzGateway(f *testing.F) { gatewayAttack.fuzz(f) }
+
+func (s *site) drawGate(d random.Source) *gateway.Request {
+	if s.passes == nil {
+		s.passes = s.gates.Requests(drawn)
+	}
+	return s.passes[d.IntN(drawn)]
+}
+
+// lets reports whether the oracle allows a request.
+func (s *site) lets(object map[string]any) bool {
+	d := s.gates.Decide(&gateway.Request{Input: ints(object).(map[string]any)})
+	return d.Error == "" && d.Allowed
+}
+
+// ints are JSON values whose whole numbers are ints, and others float64, as the oracle has
+// them.
+func ints(value any) any {
+	switch value := value.(type) {
+	case json.Number:
+		if n, err := strconv.Atoi(value.String()); err == nil {
+			return n
+		}
+		if n, err := value.Float64(); err == nil {
+			return n
+		}
+	case map[string]any:
+		for key, member := range value {
+			value[key] = ints(member)
+		}
+	case []any:
+		for i, element := range value {
+			value[i] = ints(element)
+		}
+	}
+	return value
+}
+
+var effectiveAttack = &attack{
+	target: "FuzzEffective",
+	routes: []string{
+		"GET /v1/effective/:kind/replaced", "HEAD /v1/effective/:kind/replaced", "GET /v1/effective/:kind/reach", "HEAD /v1/effective/:kind/reach",
+		"GET /v1/effective/:kind/:target/:namespace/:name", "HEAD /v1/effective/:kind/:target/:namespace/:name",
+	},
+	draw: func(d random.Source, s *site, route string) *request {
+		r := get(route)
+		kind := d.One(gateway.Kinds)
+		target, section, _ := strings.Cut(d.One(s.gates.Targets()), "#")
+		r.path = strings.NewReplacer(":kind", kind, ":target/:namespace/:name", target).Replace(r.path)
+		switch {
+		case strings.HasSuffix(route, "reach"):
+			r.query = "rule=" + d.One(append(s.gates.Keys(kind), "rules.authorization.a"))
+		case section != "" && strings.HasSuffix(route, "name") && d.Once(2):
+			r.query = "section=" + section
+		}
+		r.from(d, "t-auditor")
+		return r
+	},
+	judge: func(x *exchange) string {
+		if own := x.caller(); own == nil || !contains(own.groups, "auditors") {
+			return "a caller that is not an auditor is answered"
+		}
+		if x.sent.Method == "GET" && !json.Valid(x.answer) {
+			return "the answer is not JSON"
+		}
+		return ""
+	},
+}
+
+// FuzzEffective asks for effective policies.
+func FuzzEffective(f *testing.F) { effectiveAttack.fuzz(f) }

@@ -1,0 +1,200 @@
+package hostile
+
+import (
+	"context"
+	"crypto/sha256"
+	"log/slog"
+	"net/http"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	"google.golang.org/grpc"
+
+	"github.com/writ-policy/writ/bundles"
+	"github.com/writ-policy/writ/server/api"
+	"github.com/writ-policy/writ/server/auth"
+	"github.com/writ-policy/writ/server/cache"
+	"github.com/writ-policy/writ/server/decision"
+	"github.com/writ-policy/writ/server/engine"
+	"github.com/writ-policy/writ/server/memory"
+	"github.com/writ-policy/writ/server/metrics"
+	"github.com/writ-policy/writ/tests/oracle"
+	"github.com/writ-policy/writ/tests/oracle/access"
+	"github.com/writ-policy/writ/tests/oracle/gateway"
+	"github.com/writ-policy/writ/tests/oracle/visibility"
+	"github.com/writ-policy/writ/translator"
+	"github.com/writ-policy/writ/translator/source"
+)
+
+// site is a server with the documents of one world.
+type site struct {
+	files map[string]string
+	// The world, by family; two of them are nil.
+	access *access.World
+	views  *visibility.World
+	gates  *gateway.World
+
+	// Requests near the documents of the world.
+	accesses []oracle.Request
+	seen     []visibility.Request
+	passes   []*gateway.Request
+
+	once      sync.Once
+	callers   http.Handler
+	operators http.Handler
+	proxy     *grpc.ClientConn
+	policies  *engine.Engine
+	now       time.Time // the engine's clock
+
+	mu     sync.Mutex
+	errors []string
+}
+
+var accessSites, viewSites, gateSites []*site
+
+// The worlds are made when the package begins: an attack names those that it is about.
+func init() {
+	for seed := range uint64(4) {
+		files, world := access.GenerateDeny(seed + 1)
+		if seed == 0 {
+			files, world = access.Generate(seed + 1)
+		}
+		accessSites = append(accessSites, &site{files: files, access: world})
+	}
+	for seed := range uint64(3) {
+		files, views := visibility.Generate(seed + 1)
+		viewSites = append(viewSites, &site{files: files, views: views, now: time.Date(2026, 1, 1, 0, 0, 0, 0, time.UTC)})
+	}
+	for _, seed := range []uint64{5, 7, 11, 12} { // worlds that allow some requests and deny more
+		files, gates := gateway.Generate(seed)
+		gateSites = append(gateSites, &site{files: files, gates: gates})
+	}
+	for _, a := range []*attack{accessAttack, reviewAttack, originAttack} {
+		a.worlds = accessSites
+	}
+	visibilityAttack.worlds, dashboardAttack.worlds = viewSites, viewSites
+	gatewayAttack.worlds, effectiveAttack.worlds = gateSites, gateSites
+	operationsAttack.worlds, operatorAttack.worlds = accessSites[:1], accessSites[:1]
+}
+
+// caller is whom a token stands for.
+type caller struct {
+	name   string
+	groups []string
+}
+
+// callers are the callers by their tokens.
+var callers = map[string]*caller{
+	"t-alice":    {"alice", []string{"dev"}},
+	"t-bob":      {"bob", nil},
+	"t-dev":      {"dev", []string{"ops", "dev"}},
+	"t-bot":      {"system:serviceaccount:hammer:bot", []string{"system:authenticated"}},
+	"t-auditor":  {"vera", []string{"auditors"}},
+	"t-operator": {"olga", []string{"operators"}},
+}
+
+const tokenFile = `t-alice,alice,1,dev
+t-bob,bob,2
+t-dev,dev,3,"ops,dev"
+t-bot,system:serviceaccount:hammer:bot,4,system:authenticated
+t-auditor,vera,5,auditors
+t-operator,olga,6,operators
+`
+
+// open activates the documents and makes the listeners, once.
+func (s *site) open(t testing.TB) {
+	s.once.Do(func() {
+		result, list := translator.New(translator.Options{AllowEmpty: true}).Translate(context.Background(), s.snapshot())
+		if result == nil {
+			t.Fatal(list)
+		}
+		bundle, err := bundles.Build(result, bundles.BuildOptions{})
+		if err != nil {
+			t.Fatal(err)
+		}
+		options := engine.Options{}
+		if !s.now.IsZero() {
+			options.Now = func() time.Time { return s.now }
+		}
+		if s.policies, err = engine.Activate(context.Background(), bundle, options); err != nil {
+			t.Fatal(err)
+		}
+		s.listen(t)
+	})
+}
+
+func (s *site) snapshot() (all source.Snapshot) {
+	for path, content := range s.files {
+		all.Files = append(all.Files, source.File{Path: path, Content: []byte(content), Hash: sha256.Sum256([]byte(content))})
+	}
+	slices.SortFunc(all.Files, func(a, b source.File) int { return strings.Compare(a.Path, b.Path) })
+	return all
+}
+
+func (s *site) listen(t testing.TB) {
+	path := filepath.Join(t.TempDir(), "tokens")
+	if err := os.WriteFile(path, []byte(tokenFile), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	tokens, err := auth.ReadTokens(path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	rule := auth.Rule{Authenticator: tokens, Loopback: true, Auditors: []string{"auditors"}, Operators: []string{"operators"}}
+	measured := metrics.New()
+	kept := cache.New(cache.Options{Entries: 1000, Now: func() time.Time { return s.now }}, measured)
+	logger := s.logger()
+	s.listenForProxies(t, measured)
+	s.callers = api.New(api.Options{
+		Current: func() decision.Policies { return s.policies }, Metrics: measured, Cache: kept, Rule: rule, Logger: logger,
+		Status: func(details bool) any { return map[string]bool{"details": details} },
+		Values: memory.NewBudget(1 << 20),
+		Poke:   func() {}, PokeSecret: func() []byte { return []byte(pokeSecret) },
+	})
+	s.operators = api.NewAdmin(api.AdminOptions{RevisionStore: store{}, Metrics: metrics.New(), Rule: rule, Logger: logger})
+}
+
+// listenerOf is the listener that has a route.
+func (s *site) listenerOf(route string) http.Handler {
+	for _, own := range operatorAttack.routes {
+		if own == route {
+			return s.operators
+		}
+	}
+	return s.callers
+}
+
+// takeErrors returns what the server has logged as an error, and forgets it.
+func (s *site) takeErrors() string {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	text := strings.Join(s.errors, "\n")
+	s.errors = nil
+	return text
+}
+
+func (s *site) logger() *slog.Logger { return slog.New(&errorLog{site: s}) }
+
+// errorLog keeps records of level error, such as panics.
+type errorLog struct{ site *site }
+
+func (l *errorLog) Enabled(_ context.Context, level slog.Level) bool { return level >= slog.LevelError }
+func (l *errorLog) WithAttrs([]slog.Attr) slog.Handler               { return l }
+func (l *errorLog) WithGroup(string) slog.Handler                    { return l }
+
+func (l *errorLog) Handle(_ context.Context, r slog.Record) error {
+	text := r.Message
+	r.Attrs(func(a slog.Attr) bool {
+		text += " " + a.String()
+		return true
+	})
+	l.site.mu.Lock()
+	defer l.site.mu.Unlock()
+	l.site.errors = append(l.site.errors, text)
+	return nil
+}
