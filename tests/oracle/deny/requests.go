@@ -68,6 +68,20 @@ func Respell(draw random.Source, r *oracle.Request) {
 	case 1:
 		r.Resource = strings.ToUpper(r.Resource[:1]) + r.Resource[1:]
 	}
+	if draw.Once(4) {
+		r.Verb, r.Resource = fold(r.Verb), fold(r.Resource)
+	}
+}
+
+// fold writes a word with letters outside of ASCII whose lower case is within: the sign of
+// the kelvin, and a capital I with a dot.
+func fold(word string) string {
+	lower := strings.ToLower(word)
+	folded := strings.NewReplacer("k", "\u212a", "i", "\u0130").Replace(word)
+	if strings.ToLower(folded) != lower { // which is not what strings.EqualFold compares
+		return word
+	}
+	return folded
 }
 
 func (g requester) nearDenyRule(r *oracle.Request) {
