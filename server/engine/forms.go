@@ -24,6 +24,9 @@ type form struct{ verb, subresource, resource string }
 // rego/writ/access/request/forms.rego defines them. Most requests have none.
 func otherForms(r *decision.Request, named map[string][]string) []form {
 	if r.Path != "" {
+		if verb := strings.ToLower(r.Verb); verb != r.Verb {
+			return []form{{verb: verb}}
+		}
 		return nil
 	}
 	written := form{r.Verb, r.Subresource, r.Resource}

@@ -18,6 +18,14 @@ func denyPolicy(spec node, name string) *deny.Policy {
 			Subresources: rule.texts("subresources"), ResourceNames: rule.texts("resourceNames"), Namespaces: rule.filter("namespaces"),
 		})
 	}
+	for _, item := range spec.list("impersonationRules") {
+		rule := node(item.(map[string]any))
+		p.Impersonation = append(p.Impersonation, &deny.ImpersonationRule{
+			Modes: rule.texts("modes"), IdentityResources: rule.texts("identityResources"), Identities: rule.texts("identities"),
+			ExtraKeys: rule.texts("extraKeys"), Namespaces: rule.filter("namespaces"), ActionVerbs: rule.texts("actionVerbs"),
+			TargetResources: rule.texts("targetResources"), TargetAPIGroups: rule.texts("targetAPIGroups"), Reason: rule.text("reason", ""),
+		})
+	}
 	if rules := spec.object("podSecurityRules"); rules != nil {
 		p.PodSecurity = podRules(rules)
 	}

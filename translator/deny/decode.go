@@ -88,21 +88,29 @@ func decodeDenyPolicy(d *syntax.Decoder, c *syntax.Cursor, p *DenyPolicy) {
 	for _, n := range rules {
 		p.Rules = append(p.Rules, decodeDenyRule(d, n))
 	}
+	impersonation, impersonationAt := c.List("impersonationRules")
+	for _, n := range impersonation {
+		p.Impersonation = append(p.Impersonation, decodeImpersonationRule(d, n))
+	}
 	if pod := c.Mapping("podSecurityRules"); pod != nil {
 		p.Pod = decodePodSecurity(d, pod)
 	}
-	if c.Value("podSecurityRules") == nil {
-		const hint = "a policy denies by rules, podSecurityRules or both"
-		switch {
-		case c.Value("rules") == nil:
-			c.Fail(c.At, diag.Missing, hint, "spec has neither rules nor podSecurityRules")
-		case rulesAt != nil && len(rules) == 0:
-			c.Fail(c.Field("rules").Key, diag.Missing, hint, "rules of spec is empty, and there are no podSecurityRules")
-		}
+	if c.Value("podSecurityRules") == nil && len(rules)+len(impersonation) == 0 {
+		checkDeniesNothing(c, rulesAt, impersonationAt)
 	}
-	if c.Value("impersonationRules") != nil {
-		c.Fail(c.Field("impersonationRules").Key, diag.Unsupported, "the verb \"impersonate\" in rules stops impersonation",
-			"impersonationRules are not supported yet")
+}
+
+// checkDeniesNothing reports a policy that denies nothing, unless a list of rules could
+// not be read, which is reported.
+func checkDeniesNothing(c *syntax.Cursor, rules, impersonation *syntax.Node) {
+	const hint = "a policy denies by rules, impersonationRules or podSecurityRules"
+	switch {
+	case rules != nil:
+		c.Fail(c.Field("rules").Key, diag.Missing, hint, "rules of spec is empty, and there are no impersonationRules and no podSecurityRules")
+	case impersonation != nil:
+		c.Fail(c.Field("impersonationRules").Key, diag.Missing, hint, "impersonationRules of spec is empty, and there are no rules and no podSecurityRules")
+	case c.Value("rules") == nil && c.Value("impersonationRules") == nil:
+		c.Fail(c.At, diag.Missing, hint, "spec has none of rules, impersonationRules and podSecurityRules")
 	}
 }
 

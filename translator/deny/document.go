@@ -17,6 +17,7 @@ type DenyPolicy struct {
 	Clusters, Tenants, Sessions []tables.PathGlob
 	EscalationRefs              []EscalationRef
 	Rules                       []DenyRule
+	Impersonation               []ImpersonationRule
 	Pod                         *PodSecurity // nil without podSecurityRules
 }
 
@@ -36,6 +37,21 @@ type DenyRule struct {
 	// Namespaces is nil where it is absent or empty.
 	Namespaces    *tables.NamespaceFilter
 	ResourceNames []tables.PathGlob
+}
+
+// ImpersonationRule is one of impersonationRules as written. Lists that give no
+// condition are empty.
+type ImpersonationRule struct {
+	At                diag.Position
+	Modes             []string
+	IdentityResources []string
+	Identities        []tables.PathGlob
+	ExtraKeys         []tables.PathGlob
+	Namespaces        *tables.NamespaceFilter // nil where it is absent or empty
+	ActionVerbs       []string
+	TargetResources   []string
+	TargetAPIGroups   []string
+	Reason            string
 }
 
 // PodSecurity is podSecurityRules. Factors are spelt as in blockFactors,

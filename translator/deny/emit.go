@@ -109,6 +109,9 @@ func denyModule(policy *tables.DenyPolicy) []byte {
 	for i := range policy.Rules {
 		writeDenyRule(m, policy, &policy.Rules[i], scope)
 	}
+	for i := range policy.Impersonation {
+		writeImpersonationRule(m, policy, &policy.Impersonation[i], scope)
+	}
 	if policy.Pod != nil {
 		writePodSecurity(m, policy, scope)
 	}
@@ -175,7 +178,11 @@ func actionClause(a *tables.DenyAction) []string {
 }
 
 func resourceClause(r *tables.DenyResource) []string {
-	clause := append([]string{`input.path == ""`}, wordList("input.resource", r.Resources)...)
+	return append([]string{`input.path == ""`}, resourceConditions(r)...)
+}
+
+func resourceConditions(r *tables.DenyResource) []string {
+	clause := wordList("input.resource", r.Resources)
 	if r.NeedsSubresource {
 		clause = append(clause, `input.subresource != ""`)
 	}

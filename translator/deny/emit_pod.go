@@ -19,7 +19,7 @@ func writePodSecurity(m *emit.Module, policy *tables.DenyPolicy, scope []string)
 		[]string{`input.apiGroup == ""`, `input.resource == "pods"`, emit.OneOf("input.subresource", pod.Subresources)},
 		scope,
 	)
-	emit.WriteRule(&m.Out, fmt.Sprintf("pods contains [%d, %s, 1, deny.judge(%s, %s, %s)]",
+	emit.WriteRule(&m.Out, fmt.Sprintf("pods contains [%d, %s, 2, deny.judge(%s, %s, %s)]",
 		policy.Precedence, regotext.Quote(policy.Name), m.Own, exemptClause(m, pod), m.HelperName("points")), body)
 	fmt.Fprintf(&m.Out, "\n%s := %s\n", m.Own, regotext.Constant(podConstant(policy)))
 	for _, factor := range pod.Factors {

@@ -59,6 +59,9 @@ func denyPolicy(p *ResolvedPolicy) tables.DenyPolicy {
 	for i := range d.Rules {
 		out.Rules = append(out.Rules, denyRule(i, &d.Rules[i]))
 	}
+	for i := range d.Impersonation {
+		out.Impersonation = append(out.Impersonation, impersonationRule(i, &d.Impersonation[i]))
+	}
 	return out
 }
 

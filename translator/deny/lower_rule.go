@@ -12,7 +12,7 @@ func denyRule(index int, rule *DenyRule) tables.DenyRule {
 		Rule:       index,
 		Source:     rule.At.Source(),
 		Actions:    actions(rule),
-		Resources:  resources(rule),
+		Resources:  resources(rule.Resources, rule.Subresources),
 		Namespaces: rule.Namespaces,
 		Names:      rule.ResourceNames,
 		NeedsName:  needsName(rule.ResourceNames),
@@ -35,14 +35,6 @@ func words(list []string) []string {
 	}
 	return list
 }
-
-// Impersonation: newer API servers ask verbs that begin with impersonatePrefix on
-// resources of authenticationGroup, where older ones ask the core group.
-const (
-	impersonate         = "impersonate"
-	impersonatePrefix   = "impersonate:"
-	authenticationGroup = "authentication.k8s.io"
-)
 
 // actions are the verbs and groups of a rule. "impersonate" covers the verbs of the
 // newer impersonation too, and for those the core group and that of authentication
@@ -71,10 +63,10 @@ func actions(r *DenyRule) []tables.DenyAction {
 
 // resources are one alternative for each entry in RBAC's spelling, and one for the
 // entries without a slash.
-func resources(r *DenyRule) []tables.DenyResource {
+func resources(entries, subresources []string) []tables.DenyResource {
 	var out []tables.DenyResource
 	var plain []string
-	for _, entry := range r.Resources {
+	for _, entry := range entries {
 		resource, subresource, slash := strings.Cut(entry, "/")
 		switch {
 		case !slash:
@@ -86,7 +78,7 @@ func resources(r *DenyRule) []tables.DenyResource {
 		}
 	}
 	if len(plain) > 0 {
-		out = append(out, tables.DenyResource{Resources: words(plain), Subresources: words(r.Subresources)})
+		out = append(out, tables.DenyResource{Resources: words(plain), Subresources: words(subresources)})
 	}
 	return out
 }
@@ -104,10 +96,13 @@ func namedResources(policies []tables.DenyPolicy) map[string][]string {
 				names = append(names, r.Resources...)
 			}
 		}
+		for j := range policies[i].Impersonation {
+			names = append(names, impersonationResources(&policies[i].Impersonation[j])...)
+		}
 	}
 	var named map[string][]string
 	for _, name := range tables.Entries(names) {
-		if name != strings.ToLower(name) {
+		if name == "" || name != strings.ToLower(name) { // empty: the resource of a path
 			continue
 		}
 		if named == nil {

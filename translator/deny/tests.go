@@ -29,6 +29,9 @@ func denyTests(deny *tables.Deny) map[string][]byte {
 		for j := range policy.Rules {
 			t.rule(&policy.Rules[j])
 		}
+		for j := range policy.Impersonation {
+			t.impersonation(&policy.Impersonation[j])
+		}
 		if policy.Pod != nil {
 			t.pod()
 		}
@@ -43,7 +46,7 @@ func denyTests(deny *tables.Deny) map[string][]byte {
 type denySamples struct {
 	policy         *tables.DenyPolicy
 	base           map[string]any // what brings a request into the policy's scope
-	denied, passed map[string]any // {"rule", "request"}
+	denied, passed map[string]any // {"stage", "rule", "request"}
 	seen, unseen   map[string]any // {"factor", "request"}
 	reached        map[string]any // {"points", "action", "request"}
 }
@@ -94,8 +97,8 @@ func (t *denySamples) rule(r *tables.DenyRule) {
 		miss["verb"] = emit.StrangeVerb
 	}
 	note := fmt.Sprintf("rule %d", r.Rule)
-	t.denied[note] = map[string]any{"rule": r.Rule, "request": hit}
-	t.passed["beside "+note] = map[string]any{"rule": r.Rule, "request": miss}
+	t.denied[note] = map[string]any{"stage": 0, "rule": r.Rule, "request": hit}
+	t.passed["beside "+note] = map[string]any{"stage": 0, "rule": r.Rule, "request": miss}
 }
 
 // firstOr is the first of the words, or the other where any word fits.
@@ -205,6 +208,7 @@ package compiled.tests.deny%s
 _denies(row) if {
 	some found in data.compiled.deny.rules with input as row.request
 	found[1] == %s
+	found[2] == row.stage
 	found[3] == row.rule
 }
 

@@ -94,6 +94,8 @@ const (
 	IgnoredNamespace     Code = "ignored-namespace"
 	IdleOverride         Code = "idle-override"
 	EmptyReference       Code = "empty-reference"
+	NoLegacyMode         Code = "no-legacy-mode"
+	IgnoredCondition     Code = "ignored-condition"
 
 	Value                Code = "value"
 	Exclusive            Code = "exclusive"

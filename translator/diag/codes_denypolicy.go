@@ -6,9 +6,8 @@ var denyPolicyExplanations = []Explanation{
 		Code:    Unsupported,
 		Summary: "the field is not supported",
 		Text:    `writ knows the field but does not implement it. Ignoring it would drop a rule that its author relies on, so it is an error.`,
-		Example: `impersonationRules: [{}]`,
-		Instead: `rules:
-  - {verbs: [impersonate], apiGroups: [""], resources: [users, groups, serviceaccounts]}`,
+		Example: `authorization: {a: {spicedb: {endpoint: "spicedb:50051"}}}`,
+		Instead: `authorization: {a: {opa: {rego: "allow if input.auth.identity.sub == \"alice\""}}}`,
 	},
 	{
 		Code:    BadTemplate,
@@ -92,5 +91,27 @@ maxAllowedScore or exemptFactors.`,
 		Text:    `No BreakglassEscalation in the directory has a name that matches, so the policy applies under no escalation.`,
 		Example: `escalationRefs: ["ser-*"]`,
 		Instead: `escalationRefs: ["sre-*"]`,
+	},
+	{
+		Code: NoLegacyMode, Severity: Warning,
+		Summary: "an impersonation rule leaves out the mode legacy",
+		Text: `An API server that is denied impersonation in a constrained mode asks for the verb impersonate
+next, which is the mode legacy. Who has that permission still impersonates, so an entry should
+list legacy or no modes.`,
+		Example: `impersonationRules:
+  - {modes: [user-info], identityResources: [groups], identities: [system:masters]}`,
+		Instead: `impersonationRules:
+  - {modes: [user-info, legacy], identityResources: [groups], identities: [system:masters]}`,
+	},
+	{
+		Code: IgnoredCondition, Severity: Warning,
+		Summary: "a condition is not looked at",
+		Text: `The API server asks about an identity and about an action in separate requests. An entry with
+actionVerbs is about actions, whose requests carry no identity: it denies the action for every
+identity. Write one entry for identities and one for actions.`,
+		Example: `impersonationRules:
+  - {identityResources: [groups], actionVerbs: [delete]}`,
+		Instead: `impersonationRules:
+  - {actionVerbs: [delete]}`,
 	},
 }

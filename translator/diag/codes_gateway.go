@@ -17,8 +17,8 @@ RFC 3339. Values are not converted.`,
 		Summary: "two keys are mutually exclusive",
 		Text: `A policy has either bare rules (rules, patterns, limits, when) or blocks (defaults, overrides);
 bare rules are a block of their own. A condition is exactly one of a comparison, a predicate, a
-reference, all or any. A value is exactly one of value, selector or expression. The position is
-that of the later key.`,
+reference, all or any. A value is exactly one of value, selector or expression. An impersonation
+rule is about identities or about actionVerbs. The position is that of the later key.`,
 		Example: `defaults: {rules: {authentication: {key: {apiKey: {}}}}}
 rules: {authentication: {open: {anonymous: {}}}}`,
 		Instead: `defaults: {rules: {authentication: {key: {apiKey: {}}}}}`,

@@ -31,6 +31,11 @@ func (c *relaxed) denyPolicies(now, base *tables.Deny) {
 					rule.Rule, before.Name, c.example(requestOf(before, &rule)))
 			}
 		}
+		for _, rule := range before.Impersonation {
+			if !slices.ContainsFunc(after.Impersonation, func(r tables.ImpersonationRule) bool { return sameImpersonation(r, rule) }) {
+				c.report(after.Source, "impersonation rule %d of DenyPolicy %q is removed or changed", rule.Rule, before.Name)
+			}
+		}
 		if before.Pod != nil && !samePodSecurity(after.Pod, before.Pod) {
 			c.report(after.Source, "podSecurityRules of DenyPolicy %q are removed or changed", before.Name)
 		}
@@ -72,6 +77,11 @@ func sameScope(now, base *tables.DenyPolicy) bool {
 }
 
 func sameRule(a, b tables.DenyRule) bool {
+	a.Rule, a.Source = b.Rule, b.Source
+	return reflect.DeepEqual(a, b)
+}
+
+func sameImpersonation(a, b tables.ImpersonationRule) bool {
 	a.Rule, a.Source = b.Rule, b.Source
 	return reflect.DeepEqual(a, b)
 }

@@ -27,6 +27,8 @@ type DenyPolicy struct {
 	// While one of them is active, Sessions and EscalationRefs match.
 	ReferredBy []string
 	Rules      []DenyRule
+	// Impersonation are the impersonationRules, evaluated after Rules.
+	Impersonation []ImpersonationRule
 	// Pod is nil without podSecurityRules.
 	Pod *PodSecurity
 }
@@ -45,6 +47,47 @@ type DenyRule struct {
 	Names []PathGlob
 	// NeedsName states that a request without a name does not match.
 	NeedsName bool
+}
+
+// ImpersonationRule is one of the impersonationRules of a DenyPolicy. It denies requests
+// that match Identity or Action; if both are nil, everything that asks for impersonation,
+// verbs that cannot be read included.
+type ImpersonationRule struct {
+	Rule   int
+	Source string
+	// Reason is added to the reason of a denial; it may be empty.
+	Reason   string
+	Identity *ImpersonatedIdentity
+	Action   *ImpersonatedAction
+}
+
+// ImpersonatedIdentity matches requests that ask whether the caller may take an identity.
+type ImpersonatedIdentity struct {
+	// Verbs are those of the modes that match, never empty: "impersonate" and
+	// "impersonate:MODE".
+	Verbs []string
+	// Resources is nil if every resource matches.
+	Resources []string
+	// Names and ExtraKeys match the name and the subresource. They are empty if every
+	// value matches, otherwise they contain the literal "*", which stands for several
+	// values.
+	Names, ExtraKeys []PathGlob
+	// Namespaces is nil if every namespace matches.
+	Namespaces *NamespaceFilter
+}
+
+// ImpersonatedAction matches requests that ask whether the caller may do something while
+// impersonating. Their verb is "impersonate-on:MODE:VERB".
+type ImpersonatedAction struct {
+	// Modes are never empty.
+	Modes []string
+	// Verbs is nil if every verb matches.
+	Verbs []string
+	// Resources is empty if every resource and path matches. The resource of a path is
+	// empty.
+	Resources []DenyResource
+	// Groups is nil if every group matches.
+	Groups []string
 }
 
 // DenyAction is a verb on an API group.

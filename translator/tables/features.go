@@ -34,7 +34,8 @@ func (d *Deny) readsNamespaceLabels() bool {
 	return slices.ContainsFunc(d.Escalations, func(e Escalation) bool { return e.NamespaceScope.readsLabels() }) ||
 		slices.ContainsFunc(d.Policies, func(p DenyPolicy) bool {
 			return p.Pod != nil && p.Pod.ExemptNamespaces.readsLabels() ||
-				slices.ContainsFunc(p.Rules, func(r DenyRule) bool { return r.Namespaces.readsLabels() })
+				slices.ContainsFunc(p.Rules, func(r DenyRule) bool { return r.Namespaces.readsLabels() }) ||
+				slices.ContainsFunc(p.Impersonation, func(r ImpersonationRule) bool { return r.Identity != nil && r.Identity.Namespaces.readsLabels() })
 		})
 }
 

@@ -16,6 +16,7 @@ type Policy struct {
 	Sessions       []string
 	EscalationRefs []string
 	Rules          []*Rule
+	Impersonation  []*ImpersonationRule
 	PodSecurity    *PodRules
 }
 

@@ -37,6 +37,9 @@ func Forms(r oracle.Request) []oracle.Request {
 // kinds are the lower-case words of the same kind. A word that has this one as its
 // plural is at most three letters shorter, and may end in y.
 func kinds(resource string) []string {
+	if resource == "" {
+		return nil // of a path
+	}
 	word := strings.ToLower(resource)
 	candidates := []string{word, oracle.Plural(word)}
 	for cut := 1; cut <= 3 && cut < len(word); cut++ {

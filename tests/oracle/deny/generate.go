@@ -26,11 +26,16 @@ var (
 	denyGroups       = []string{"", "", "apps", "*", "authentication.k8s.io", "example.com"}
 	denyResources    = []string{"pods", "secrets", "deployments", "nodes", "users", "*", "pods/exec", "*/scale", "pods/*", "*/*", "widgets", "*/exec", "secret", "Secret", "PODS"}
 	denySubresources = []string{"exec", "log", "status", "", "*", "scale", "attach", "EXEC"}
+	actionVerbs      = []string{"get", "create", "delete", "*", "GET", "frobnicate"}
+	extraKeys        = []string{"example.com/*", "*", "scopes", "s*"}
 	podSubresources  = []string{"exec", "attach", "portforward", "log", "proxy"}
 
 	weighed      = []string{"hostNetwork", "hostPID", "hostIPC", "privilegedContainer", "runAsRoot", "hostPathWritable", "hostPathReadOnly"}
 	capabilities = []string{"NET_ADMIN", "SYS_ADMIN", "cap_net_raw", "CAP_SYS_PTRACE", "ALL", "net_bind_service"}
 )
+
+// IdentityResources are what impersonation asks about.
+var IdentityResources = []string{"users", "groups", "uids", "userextras", "serviceaccounts", "nodes"}
 
 // Generate draws escalations and policies, and lets some escalations name policies.
 func (d *Denials) Generate(r random.Source) {
@@ -103,7 +108,12 @@ func (g *generator) denyPolicies() {
 		for range g.IntN(3) {
 			p.Rules = append(p.Rules, g.denyRule())
 		}
-		if len(p.Rules) == 0 || g.Once(2) {
+		if g.Once(2) {
+			for range g.IntN(3) {
+				p.Impersonation = append(p.Impersonation, g.impersonationRule())
+			}
+		}
+		if len(p.Rules)+len(p.Impersonation) == 0 || g.Once(2) {
 			p.PodSecurity = g.podRules()
 		}
 		g.denials.DenyPolicies = append(g.denials.DenyPolicies, p)
@@ -125,6 +135,33 @@ func (g *generator) denyRule() *Rule {
 		Subresources: g.Sometimes(3, denySubresources), ResourceNames: g.Sometimes(4, nameGlobs),
 	}
 	if g.Once(2) {
+		rule.Namespaces = g.filter(false)
+	}
+	return rule
+}
+
+// impersonationRule draws an entry about identities, about actions, or about neither.
+func (g *generator) impersonationRule() *ImpersonationRule {
+	rule := &ImpersonationRule{Modes: g.Sometimes(3, Modes), Reason: g.One([]string{"", "", "not {{.score}}", "ask first"})}
+	switch g.IntN(5) {
+	case 0:
+		return rule
+	case 1, 2:
+		rule.ActionVerbs = g.Some(1, 2, actionVerbs)
+		rule.TargetResources = g.Sometimes(2, append([]string{""}, denyResources...))
+		rule.TargetAPIGroups = g.Sometimes(3, denyGroups)
+		if len(rule.Modes) > 0 {
+			rule.Modes = append(rule.Modes, "user-info") // an action check of legacy does not exist
+		}
+		if g.Once(6) { // not looked at beside actions
+			rule.IdentityResources, rule.ExtraKeys = g.Sometimes(2, IdentityResources), g.Sometimes(2, extraKeys)
+		}
+		return rule
+	}
+	rule.IdentityResources = g.Sometimes(2, IdentityResources)
+	rule.Identities = g.Sometimes(2, nameGlobs)
+	rule.ExtraKeys = g.Sometimes(6, extraKeys)
+	if g.Once(3) {
 		rule.Namespaces = g.filter(false)
 	}
 	return rule

@@ -18,30 +18,55 @@ const (
 const defaultPrecedence = 100
 
 // Denied is the one pass over all deny policies in scope: for each its rules,
-// then its pod security. It says whether some policy denies, which ends it.
+// then its impersonation rules, then its pod security. It says whether some policy denies, which ends it.
 func (w *Denials) Denied(r oracle.Request, d *oracle.Decision) bool {
-	if r.Path != "" {
-		return false
-	}
 	forms := Forms(r)
 	for _, p := range w.inOrder() {
 		if !w.InScope(p, r) {
 			continue
 		}
-		for i, rule := range p.Rules {
-			if truth := rule.denies(forms); truth != oracle.No {
-				denyBy(d, p.Name, i, rule.Source, StepDenyRule, fmt.Sprintf("%s, rule %d", p.Name, i))
-				if truth == oracle.Undecidable {
-					d.Reason += ": namespace labels are unknown (fail-closed)"
-				}
-				return true
-			}
+		if p.ruleDenied(forms, d) || p.impersonationDenied(forms, d) {
+			return true
 		}
-		if p.PodSecurity != nil && p.PodSecurity.Reaches(r) && w.podDenied(p, r, d) {
+		if r.Path == "" && p.PodSecurity != nil && p.PodSecurity.Reaches(r) && w.podDenied(p, r, d) {
 			return true
 		}
 	}
 	d.PodSecurity = shown(d.Judgements)
+	return false
+}
+
+const labelsUnknown = ": namespace labels are unknown (fail-closed)"
+
+func (p *Policy) ruleDenied(forms []oracle.Request, d *oracle.Decision) bool {
+	if forms[0].Path != "" {
+		return false
+	}
+	for i, rule := range p.Rules {
+		if truth := rule.denies(forms); truth != oracle.No {
+			denyBy(d, p.Name, i, rule.Source, StepDenyRule, fmt.Sprintf("%s, rule %d", p.Name, i))
+			if truth == oracle.Undecidable {
+				d.Reason += labelsUnknown
+			}
+			return true
+		}
+	}
+	return false
+}
+
+func (p *Policy) impersonationDenied(forms []oracle.Request, d *oracle.Decision) bool {
+	for i, rule := range p.Impersonation {
+		if truth := rule.denies(forms); truth != oracle.No {
+			denyBy(d, p.Name, i, rule.Source, StepDenyRule, fmt.Sprintf("%s, impersonation rule %d", p.Name, i))
+			if rule.Reason != "" {
+				d.Reason += ": " + rule.Reason
+			}
+			if truth == oracle.Undecidable {
+				d.Reason += labelsUnknown
+			}
+			return true
+		}
+	}
 	return false
 }
 

@@ -36,8 +36,10 @@ func (d *Denials) Approach(draw random.Source, r *oracle.Request) {
 	if g.Once(2) {
 		r.Groups = append(r.Groups, "ops")
 	}
-	switch g.IntN(6) {
+	switch g.IntN(8) {
 	case 0:
+	case 6:
+		g.impersonation(r)
 	case 1, 2:
 		g.nearDenyRule(r)
 	default:
@@ -45,6 +47,30 @@ func (d *Denials) Approach(draw random.Source, r *oracle.Request) {
 	}
 	if r.Path == "" && g.Once(4) {
 		Respell(g.Source, r)
+	}
+}
+
+var identities = []string{"*", "web-0", "db", "alice", "", "a1", "b.c", "system:masters"}
+
+// impersonation asks about an identity, or about the request while impersonating.
+func (g requester) impersonation(r *oracle.Request) {
+	mode := g.One(append([]string{"new-mode", "User-Info", "", "legacy"}, Modes...))
+	if g.Once(2) {
+		verb := g.One(append([]string{r.Verb, ""}, actionVerbs...))
+		r.Verb = "impersonate-on:" + mode + ":" + verb
+		if g.Once(20) {
+			r.Verb = "impersonate-on:" + mode
+		}
+		return
+	}
+	r.Path, r.Subresource = "", ""
+	r.APIGroup, r.Resource, r.Name = g.One([]string{"authentication.k8s.io", "", "apps"}), g.One(IdentityResources), g.One(identities)
+	if r.Resource == "userextras" {
+		r.Subresource = g.One([]string{"*", "scopes", "example.com/team", "SCOPES"})
+	}
+	r.Verb = "impersonate:" + mode
+	if g.Once(3) {
+		r.Verb = "impersonate"
 	}
 }
 

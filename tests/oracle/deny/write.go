@@ -56,6 +56,13 @@ func (g *generator) denyPolicy(p *Policy) yaml.Object {
 	if len(rules) > 0 || g.Once(3) {
 		spec = append(spec, yaml.Member{"rules", rules})
 	}
+	impersonation := yaml.List{}
+	for _, rule := range p.Impersonation {
+		impersonation = append(impersonation, yaml.Mark(g.impersonationBody(rule), &rule.Source))
+	}
+	if len(impersonation) > 0 || g.Once(8) {
+		spec = append(spec, yaml.Member{"impersonationRules", impersonation})
+	}
 	if p.PodSecurity != nil {
 		spec = append(spec, yaml.Member{"podSecurityRules", yaml.Mark(g.podRulesBody(p.PodSecurity), &p.PodSecurity.Source)})
 	} else if g.Once(8) {
@@ -73,6 +80,22 @@ func (g *generator) denyRuleBody(rule *Rule) yaml.Object {
 	body = g.optional(body, "subresources", rule.Subresources)
 	body = g.optional(body, "resourceNames", rule.ResourceNames)
 	body = g.filterBody(body, "namespaces", rule.Namespaces)
+	g.Shuffle(len(body), func(i, j int) { body[i], body[j] = body[j], body[i] })
+	return body
+}
+
+func (g *generator) impersonationBody(rule *ImpersonationRule) yaml.Object {
+	body := g.optional(yaml.Object{}, "modes", rule.Modes)
+	body = g.optional(body, "identityResources", rule.IdentityResources)
+	body = g.optional(body, "identities", rule.Identities)
+	body = g.optional(body, "extraKeys", rule.ExtraKeys)
+	body = g.filterBody(body, "namespaces", rule.Namespaces)
+	body = g.optional(body, "actionVerbs", rule.ActionVerbs)
+	body = g.optional(body, "targetResources", rule.TargetResources)
+	body = g.optional(body, "targetAPIGroups", rule.TargetAPIGroups)
+	if rule.Reason != "" || g.Once(8) {
+		body = append(body, yaml.Member{"reason", rule.Reason})
+	}
 	g.Shuffle(len(body), func(i, j int) { body[i], body[j] = body[j], body[i] })
 	return body
 }

@@ -36,8 +36,9 @@ _touched if {
 
 _touched if some _ in _pods
 
-# Rows are [precedence, name, stage, ...]: a policy's rules are stage 0 and its
-# pod security is stage 1, so the least row is the first to decide.
+# Rows are [precedence, name, stage, ...]: a policy's rules are stage 0, its
+# impersonation rules stage 1 and its pod security stage 2, so the least row is the
+# first to decide.
 _first := min(_denials)
 
 _denials contains row if some row in data.compiled.deny.rules
@@ -85,25 +86,38 @@ _denied := {"reason": _reason, "labelsUnknown": _labels_unknown, "matched": {
 	"apiVersion": "breakglass.t-caas.telekom.com/v1alpha1",
 }}
 
-_rule := _first[3] if _first[2] == 0
+_rule := _first[3] if _first[2] != 2
 
-_rule := 0 if _first[2] == 1
+_rule := 0 if _first[2] == 2
 
-# The last element of a row states that the rule fits only because the labels of
-# the namespace are unknown.
+# The element after the source of a rule states that the rule fits only because the
+# labels of the namespace are unknown.
 default _labels_unknown := false
 
-_labels_unknown := _first[5] if _first[2] == 0
+_labels_unknown := _first[5] if _first[2] != 2
 
-_source := _first[4] if _first[2] == 0
+_source := _first[4] if _first[2] != 2
 
-_source := _first[3].source if _first[2] == 1
+_source := _first[3].source if _first[2] == 2
 
 _reason := sprintf("denied by DenyPolicy %s (pod security): %s", [_first[1], _first[3].text]) if {
+	_first[2] == 2
+} else := concat("", [
+	sprintf("denied by DenyPolicy %s, %s %d", [_first[1], ["rule", "impersonation rule"][_first[2]], _first[3]]),
+	_own_reason,
+	_unknown_text,
+])
+
+default _own_reason := ""
+
+_own_reason := sprintf(": %s", [_first[6]]) if {
 	_first[2] == 1
-} else := sprintf("denied by DenyPolicy %s, rule %d: namespace labels are unknown (fail-closed)", [_first[1], _first[3]]) if {
-	_labels_unknown
-} else := sprintf("denied by DenyPolicy %s, rule %d", [_first[1], _first[3]])
+	_first[6] != ""
+}
+
+default _unknown_text := ""
+
+_unknown_text := ": namespace labels are unknown (fail-closed)" if _labels_unknown
 
 default _pod_security := {}
 
@@ -119,7 +133,7 @@ _pod_security := {"podSecurity": {
 # If several policies evaluated the pod, the decision shows the one that denied,
 # else the first that warned, else the first with an override, else the first.
 _shown := _first if {
-	_first[2] == 1
+	_first[2] == 2
 	_first[3].factors
 } else := _evaluated("warning")[0] if {
 	count(_denials) == 0

@@ -57,7 +57,7 @@ test_override if {
 	lifted.action == "warn"
 }
 
-_pod(precedence, name, outcome) := [precedence, name, 1, object.union({"source": "x:1"}, outcome)]
+_pod(precedence, name, outcome) := [precedence, name, 2, object.union({"source": "x:1"}, outcome)]
 
 test_outcome[note] if {
 	warned := {"action": "warn", "warning": "w: careful", "score": 5, "factors": []}
@@ -71,6 +71,15 @@ test_outcome[note] if {
 			"rules": {[10, "a", 0, 3, "a:1", false]},
 			"pods": {_pod(10, "a", {"action": "deny", "text": "t", "score": 1, "factors": []})},
 			"want": {"denied": true, "reason": "denied by DenyPolicy a, rule 3", "pods": []},
+		},
+		"impersonation rules after rules": {
+			"rules": {[10, "a", 0, 3, "a:1", false], [10, "a", 1, 0, "a:2", false, ""]}, "pods": set(),
+			"want": {"denied": true, "reason": "denied by DenyPolicy a, rule 3"},
+		},
+		"impersonation rules before pod security": {
+			"rules": {[10, "a", 1, 2, "a:2", true, "no"]},
+			"pods": {_pod(10, "a", {"action": "deny", "text": "t", "score": 1, "factors": []})},
+			"want": {"denied": true, "reason": "denied by DenyPolicy a, impersonation rule 2: no: namespace labels are unknown (fail-closed)"},
 		},
 		"a warning before a denial stays": {
 			"rules": {[50, "b", 0, 0, "b:1", false]}, "pods": {_pod(10, "w", warned)},

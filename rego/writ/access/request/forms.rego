@@ -15,6 +15,12 @@ forms contains form if {
 	form != [canonical.verb, canonical.subresource, canonical.resource]
 }
 
+# A path has no resource; only rules about impersonation match it.
+forms contains [_verb, "", ""] if {
+	canonical.path != ""
+	_verb != canonical.verb
+}
+
 _verbs := {canonical.verb, _verb}
 
 _actions contains [verb, subresource] if {
