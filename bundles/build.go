@@ -19,5 +19,6 @@ func Build(r *translator.Result, o BuildOptions) (*Bundle, error) {
 	if err != nil {
 		return nil, fmt.Errorf("build the bundle: %w", err)
 	}
+	b.Manifest.Metadata.Skipped = len(r.Skipped)
 	return b, nil
 }

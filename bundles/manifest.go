@@ -27,6 +27,8 @@ type Metadata struct {
 	// Counts are the numbers of documents by family and kind, as "kubernetes/Role",
 	// containers and their contents included.
 	Counts map[string]int `json:"counts"`
+	// Skipped is the number of documents of other kinds, which are not in Counts.
+	Skipped int `json:"skipped,omitempty"`
 	// Commit is the commit of the documents. It may be empty.
 	Commit string `json:"commit,omitempty"`
 	// Sequence is a number that grows with every build. Zero means that the bundle has none.

@@ -59,7 +59,7 @@ func TestExpectations(t *testing.T) {
 			if err != nil {
 				t.Fatal(err)
 			}
-			_, list := translator.Kinds().Decode(filepath.Base(file), content)
+			list := translator.Kinds().Decode(filepath.Base(file), content).List
 			compare(t, expectations(t, string(content)), list)
 		})
 	}

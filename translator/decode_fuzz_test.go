@@ -28,7 +28,8 @@ func fuzz(f *testing.F, file string) {
 		}
 	}
 	f.Fuzz(func(t *testing.T, content []byte) {
-		documents, list := translator.Kinds().Decode(file, content)
+		read := translator.Kinds().Decode(file, content)
+		documents, list := read.Documents, read.List
 		for _, d := range list {
 			check(t, file, d)
 		}

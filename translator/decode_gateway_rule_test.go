@@ -109,7 +109,7 @@ func TestGatewayRules(t *testing.T) {
 
 // A document with mistakes still has its identity, and rules of their types.
 func TestPolicyWithMistakes(t *testing.T) {
-	documents, list := translator.Kinds().Decode("p.yaml", []byte(`
+	read := translator.Kinds().Decode("p.yaml", []byte(`
 apiVersion: kuadrant.io/v1
 kind: AuthPolicy
 metadata: {name: p}
@@ -117,6 +117,7 @@ spec:
   targetRef: {group: gateway.networking.k8s.io, kind: GRPCRoute, name: api}
   rules: {authorization: {a: {opa: {rego: "allow if"}}}}
 `))
+	documents, list := read.Documents, read.List
 	same(t, "errors", list.HasErrors(), true)
 	p := one[*document.InheritedPolicy](t, documents)
 	same(t, "kind of the target", p.Target.Kind, "")
@@ -136,10 +137,10 @@ func TestRegoBody(t *testing.T) {
 			if err != nil {
 				t.Fatal(err)
 			}
-			documents, list := translator.Kinds().Decode("p.yaml", []byte("{apiVersion: kuadrant.io/v1, kind: AuthPolicy, metadata: {name: p}, spec: {targetRef: "+
+			read := translator.Kinds().Decode("p.yaml", []byte("{apiVersion: kuadrant.io/v1, kind: AuthPolicy, metadata: {name: p}, spec: {targetRef: "+
 				"{group: gateway.networking.k8s.io, kind: Gateway, name: g}, rules: {authorization: {a: {opa: {rego: "+string(quoted)+"}}}}}}"))
-			same(t, "errors", list.HasErrors(), false)
-			p := one[*document.InheritedPolicy](t, documents)
+			same(t, "errors", read.List.HasErrors(), false)
+			p := one[*document.InheritedPolicy](t, read.Documents)
 			same(t, "source", p.Blocks[0].Rules[0].Rule.Authorization.Rego.Source, test.want)
 		})
 	}

@@ -17,7 +17,8 @@ import (
 // decode is Decode for documents without mistakes.
 func decode(t *testing.T, file, content string) []syntax.Document {
 	t.Helper()
-	documents, list := translator.Kinds().Decode(file, []byte(content))
+	read := translator.Kinds().Decode(file, []byte(content))
+	documents, list := read.Documents, read.List
 	for _, d := range list {
 		t.Errorf("%s:%d:%d: %s[%s]: %s", d.File, d.Line, d.Column, d.Severity, d.Code, d.Message)
 	}
@@ -241,7 +242,8 @@ func TestDocumentsWithMistakes(t *testing.T) {
 	}
 	for _, test := range tests {
 		t.Run(test.name, func(t *testing.T) {
-			documents, list := translator.Kinds().Decode("f.yaml", []byte(test.text))
+			read := translator.Kinds().Decode("f.yaml", []byte(test.text))
+			documents, list := read.Documents, read.List
 			same(t, "documents", len(documents), test.want)
 			same(t, "errors", list.HasErrors(), true)
 		})

@@ -44,6 +44,8 @@ type Options struct {
 	AllowEmpty bool
 	// StrictRoutes makes it an error that routes of two namespaces match the same requests.
 	StrictRoutes bool
+	// StrictKinds makes every document of another kind an error.
+	StrictKinds bool
 	// Tests emits generated tests along with the policy.
 	Tests bool
 }
@@ -61,8 +63,11 @@ type Result struct {
 	Files map[string][]byte
 	// Directory holds the documents.
 	Directory *directory.Directory
-	// Documents is how many documents there are, containers' contents included.
+	// Documents is how many documents there are, containers' contents included and skipped
+	// ones excluded.
 	Documents int
+	// Skipped are the documents of other kinds, in the order of the files.
+	Skipped []syntax.Skipped
 
 	grants *access.Resolved // keeps positions for Lint
 }
@@ -78,14 +83,14 @@ type Translator struct {
 
 	families func() []Family
 	kinds    syntax.Kinds
-	rejected tables.List // of the last snapshot, if it had errors
+	rejected tables.List      // of the last snapshot, if it had errors
+	skipped  []syntax.Skipped // of the last snapshot
 }
 
 // decoded is a file that was read, and the content it was read from.
 type decoded struct {
-	hash      [32]byte
-	documents []syntax.Document
-	list      diag.List
+	hash [32]byte
+	syntax.File
 }
 
 // New returns a Translator that has read nothing yet.
@@ -102,10 +107,11 @@ func (t *Translator) Translate(ctx context.Context, snapshot source.Snapshot) (*
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	t.rejected = nil
-	documents, list, err := t.decode(ctx, snapshot)
+	documents, skipped, list, err := t.decode(ctx, snapshot)
 	if err != nil {
 		return nil, interrupted(list, err)
 	}
+	t.skipped = skipped
 	p := t.phases
 	if t.phases = nil; p == nil {
 		p = &phases{families: t.families()}
@@ -118,6 +124,9 @@ func (t *Translator) Translate(ctx context.Context, snapshot source.Snapshot) (*
 	})
 	lowered, more := p.lower()
 	t.phases = p
+	if t.options.StrictKinds {
+		list = append(list, strictKinds(skipped)...)
+	}
 	list = capped(slices.Concat(list, d.List, more).Sorted())
 	if list.HasErrors() {
 		t.rejected = lowered
@@ -136,6 +145,7 @@ func (t *Translator) Translate(ctx context.Context, snapshot source.Snapshot) (*
 		Files:     files,
 		Directory: d,
 		Documents: len(documents),
+		Skipped:   skipped,
 		grants:    grantsOf(p.families),
 	}, list
 }
@@ -159,7 +169,7 @@ func counts(documents []syntax.Document) map[string]int {
 
 // decode reads the files of a snapshot on all cores, those of the last one that
 // have not changed taken from memory. Documents are in the order of the files.
-func (t *Translator) decode(ctx context.Context, snapshot source.Snapshot) ([]syntax.Document, diag.List, error) {
+func (t *Translator) decode(ctx context.Context, snapshot source.Snapshot) ([]syntax.Document, []syntax.Skipped, diag.List, error) {
 	files := make([]decoded, len(snapshot.Files))
 	under := progress.FromContext(ctx)
 	var group errgroup.Group
@@ -183,13 +193,13 @@ func (t *Translator) decode(ctx context.Context, snapshot source.Snapshot) ([]sy
 	}
 	_ = group.Wait() // no function of it fails
 	if err := ctx.Err(); err != nil {
-		return nil, nil, err
+		return nil, nil, nil, err
 	}
-	documents, list := t.keep(snapshot, files)
+	documents, skipped, list := t.keep(snapshot, files)
 	if !t.options.AllowEmpty && !list.HasErrors() {
 		list = append(list, emptyOrigins(snapshot, files)...)
 	}
-	return documents, list, nil
+	return documents, skipped, list, nil
 }
 
 // decodeFile reads one file. A panic ends in an error of that file: it would end
@@ -197,28 +207,49 @@ func (t *Translator) decode(ctx context.Context, snapshot source.Snapshot) ([]sy
 func decodeFile(kinds syntax.Kinds, file source.File) (d decoded) {
 	defer func() {
 		if cause := recover(); cause != nil {
-			d = decoded{list: interrupted(nil, fmt.Errorf("reading %s: %v", file.Path, cause))}
+			d = decoded{File: syntax.File{List: interrupted(nil, fmt.Errorf("reading %s: %v", file.Path, cause))}}
 		}
 	}()
 	decode := kinds.Decode
 	if file.Object {
 		decode = kinds.DecodeObject
 	}
-	documents, list := decode(file.Path, file.Content)
-	return decoded{file.Hash, documents, list}
+	return decoded{file.Hash, decode(file.Path, file.Content)}
 }
 
 // keep remembers the files of this snapshot and forgets those of the last.
-func (t *Translator) keep(snapshot source.Snapshot, files []decoded) ([]syntax.Document, diag.List) {
+func (t *Translator) keep(snapshot source.Snapshot, files []decoded) (documents []syntax.Document, skipped []syntax.Skipped, list diag.List) {
 	t.decoded = make(map[string]decoded, len(files))
-	var documents []syntax.Document
-	var list diag.List
 	for i, file := range files {
 		t.decoded[snapshot.Files[i].Path] = file
-		documents = append(documents, file.documents...)
-		list = append(list, file.list...)
+		documents = append(documents, file.Documents...)
+		skipped = append(skipped, file.Skipped...)
+		list = append(list, file.List...)
 	}
-	return documents, list
+	return documents, skipped, list
+}
+
+// Skipped returns the documents of other kinds of the last snapshot, also if it had
+// errors. The list must not be modified.
+func (t *Translator) Skipped() []syntax.Skipped {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	return t.skipped
+}
+
+// strictKinds returns an error for each document of another kind.
+func strictKinds(skipped []syntax.Skipped) (list diag.List) {
+	for _, s := range skipped {
+		message := "the document has no kind that writ reads"
+		if s.Kind != "" || s.APIVersion != "" {
+			message = fmt.Sprintf("kind %s of apiVersion %s is not policy", syntax.Quote(s.Kind), syntax.Quote(s.APIVersion))
+		}
+		list.Add(diag.Diagnostic{
+			Position: s.At, Length: s.Length, Code: diag.UnknownKind, Message: message,
+			Hint: "remove it, list the file in .writignore, or leave out --strict-kinds",
+		})
+	}
+	return list
 }
 
 // emptyOrigins reports the sources without a policy document, if there are several: the
@@ -230,7 +261,7 @@ func emptyOrigins(snapshot source.Snapshot, files []decoded) (list diag.List) {
 	filled := make([]bool, len(snapshot.Origins))
 	for i, file := range files {
 		filled[snapshot.Files[i].Origin] = filled[snapshot.Files[i].Origin] ||
-			slices.ContainsFunc(file.documents, func(d syntax.Document) bool { return !d.Meta().Auxiliary })
+			slices.ContainsFunc(file.Documents, func(d syntax.Document) bool { return !d.Meta().Auxiliary })
 	}
 	for i, origin := range snapshot.Origins {
 		if !filled[i] {

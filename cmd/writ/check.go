@@ -3,17 +3,22 @@ package main
 import (
 	"context"
 	"fmt"
+	"io"
 	"strings"
 
 	"github.com/spf13/cobra"
 
 	"github.com/writ-policy/writ/bundles"
 	"github.com/writ-policy/writ/translator/progress"
+	"github.com/writ-policy/writ/translator/syntax"
 )
 
 const checkHelp = `check translates a policy directory and reports mistakes in its documents: file, line
 and column, a code, and what to type instead. It compiles what it emits, so that documents
 without errors can be served. It writes no files.
+
+Documents of other kinds, such as a Deployment, are skipped and counted; --show-skipped lists
+them. A document that looks like a misspelt one of writ's kinds is an error.
 
 A directory without a single policy document is an error too, because an unmounted
 volume must not drop every rule. --allow-empty accepts it.
@@ -27,8 +32,7 @@ const checkExamples = `  writ check policies
   writ check policies -o json | jq '.diagnostics[] | select(.severity == "error")'`
 
 func newCheck(s streams) *cobra.Command {
-	var documents documentFlags
-	var format string
+	var o checkOptions
 	cmd := &cobra.Command{
 		Use:     "check DIR [-o text|json|sarif]",
 		Short:   "Report mistakes in a policy directory",
@@ -36,23 +40,47 @@ func newCheck(s streams) *cobra.Command {
 		Example: checkExamples,
 		Args:    oneDirectory,
 		RunE: func(cmd *cobra.Command, args []string) error {
-			return check(cmd.Context(), s, args[0], documents, format)
+			return check(cmd.Context(), s, args[0], o)
 		},
 	}
-	formatFlag(cmd, &format, "text", "json", "sarif")
-	documents.add(cmd)
+	formatFlag(cmd, &o.format, "text", "json", "sarif")
+	cmd.Flags().BoolVar(&o.showSkipped, "show-skipped", false, "list the documents of other kinds")
+	o.documents.add(cmd)
 	return cmd
 }
 
-func check(ctx context.Context, s streams, dir string, documents documentFlags, format string) error {
-	r, err := documents.read(ctx, s, []string{dir}, false)
+type checkOptions struct {
+	documents   documentFlags
+	format      string
+	showSkipped bool
+}
+
+func check(ctx context.Context, s streams, dir string, o checkOptions) error {
+	r, err := o.documents.read(ctx, s, []string{dir}, false)
 	if err != nil {
 		return err
 	}
 	if err := r.compile(ctx); err != nil {
 		return err
 	}
-	return writeReport(s, format, r)
+	if o.showSkipped && o.format == "text" {
+		writeSkipped(s.out, r.skipped)
+	}
+	return writeReport(s, o.format, r)
+}
+
+// writeSkipped lists the documents of other kinds.
+func writeSkipped(out io.Writer, skipped []syntax.Skipped) {
+	for _, k := range skipped {
+		what := "a document without a kind"
+		switch {
+		case k.Kind != "" && k.APIVersion != "":
+			what = k.Kind + " of " + k.APIVersion
+		case k.Kind != "":
+			what = k.Kind + " without an apiVersion"
+		}
+		fmt.Fprintf(out, "%s:%d: skipped %s\n", k.At.File, k.At.Line, quoted(what))
+	}
 }
 
 // compile compiles the Rego that a translation emits, so that documents without errors
@@ -107,9 +135,18 @@ func writeReport(s streams, format string, r *translation) error {
 	case r.list.HasErrors():
 		return &finding{}
 	case format == "text":
-		fmt.Fprintf(s.err, "%s: %s\n", plural(r.result.Documents, "document"), summary(r.list))
+		fmt.Fprintf(s.err, "%s: %s\n", r.read(), summary(r.list))
 	}
 	return nil
+}
+
+// read formats how many documents were read: "14 documents, 9 of other kinds skipped".
+func (r *translation) read() string {
+	text := plural(r.result.Documents+len(r.skipped), "document")
+	if len(r.skipped) > 0 {
+		text += fmt.Sprintf(", %d of other kinds skipped", len(r.skipped))
+	}
+	return text
 }
 
 func plural(n int, noun string) string {

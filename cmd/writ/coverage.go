@@ -7,9 +7,8 @@ import (
 	"strings"
 
 	"github.com/writ-policy/writ/server/decision"
-	"github.com/writ-policy/writ/translator"
 	"github.com/writ-policy/writ/translator/access"
-	"github.com/writ-policy/writ/translator/source"
+	"github.com/writ-policy/writ/translator/directory"
 	"github.com/writ-policy/writ/translator/tables"
 )
 
@@ -108,14 +107,11 @@ func ruleSources(role tables.Role) []unmatchedRule {
 }
 
 // aggregatedRoles returns the keys of the roles that aggregate the rules of others.
-func aggregatedRoles(snapshot source.Snapshot) map[string]bool {
+func aggregatedRoles(d *directory.Directory) map[string]bool {
 	keys := make(map[string]bool)
-	for _, file := range snapshot.Files {
-		documents, _ := translator.Kinds().Decode(file.Path, file.Content)
-		for _, d := range documents {
-			if role, ok := d.(*access.KubernetesRole); ok && role.Aggregated {
-				keys[tables.RoleKey(tables.FamilyKubernetes, role.Namespace, role.Name)] = true
-			}
+	for _, role := range directory.DocumentsOf[*access.KubernetesRole](d) {
+		if role.Aggregated {
+			keys[tables.RoleKey(tables.FamilyKubernetes, role.Namespace, role.Name)] = true
 		}
 	}
 	return keys

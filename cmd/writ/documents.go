@@ -18,6 +18,7 @@ import (
 	"github.com/writ-policy/writ/translator/emit"
 	"github.com/writ-policy/writ/translator/progress"
 	"github.com/writ-policy/writ/translator/source"
+	"github.com/writ-policy/writ/translator/syntax"
 	"github.com/writ-policy/writ/translator/tables"
 )
 
@@ -26,12 +27,14 @@ type documentFlags struct {
 	master       string
 	allowEmpty   bool
 	strictRoutes bool
+	strictKinds  bool
 }
 
 func (d *documentFlags) add(cmd *cobra.Command) {
 	f := cmd.Flags()
 	f.StringVar(&d.master, "master-namespace", "master", "`namespace` whose Origin roles and bindings reach every namespace")
 	f.BoolVar(&d.allowEmpty, "allow-empty", false, "accept a directory without a single policy document")
+	f.BoolVar(&d.strictKinds, "strict-kinds", false, "make it an error if a document is of another kind, instead of skipping it")
 	f.BoolVar(&d.strictRoutes, "strict-routes", false, "make it an error if routes of different namespaces match the same requests")
 }
 
@@ -42,6 +45,8 @@ type translation struct {
 	result   *translator.Result // nil where list has errors
 	// conditions are those of gateway policies, set only if list has errors.
 	conditions map[string][]tables.GatewayCondition
+	// skipped are the documents of other kinds.
+	skipped []syntax.Skipped
 }
 
 // read reads and translates the union of directories, or documents from standard input for
@@ -61,11 +66,12 @@ func (d *documentFlags) read(ctx context.Context, s streams, dirs []string, test
 	if list.HasErrors() {
 		return r, nil
 	}
-	t := translator.New(translator.Options{Master: d.master, AllowEmpty: d.allowEmpty, StrictRoutes: d.strictRoutes, Tests: tests})
+	t := translator.New(translator.Options{Master: d.master, AllowEmpty: d.allowEmpty, StrictRoutes: d.strictRoutes, StrictKinds: d.strictKinds, Tests: tests})
 	within, p := progress.Start(ctx, progress.Translate)
 	result, more := t.Translate(within, snapshot)
 	p.End(nil) // mistakes are in the list
 	r.result, r.list, r.conditions = result, append(r.list, more...), t.PolicyConditions()
+	r.skipped = t.Skipped()
 	return r, ctx.Err()
 }
 

@@ -54,6 +54,9 @@ func kindsTable() string {
 	names := make(map[string][]string)
 	for _, kind := range translator.Kinds() {
 		version, name := "`"+kind.APIVersion+"`", kind.Name
+		if kind.SkippedIn != "" {
+			version, name = "`"+kind.SkippedIn+"` (skipped)", kind.Name
+		}
 		if kind.Suffix != "" {
 			version, name = "`*"+kind.Suffix+"`", "extension"
 		}

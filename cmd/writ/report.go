@@ -4,6 +4,7 @@ import (
 	"io"
 
 	"github.com/writ-policy/writ/translator/diag"
+	"github.com/writ-policy/writ/translator/syntax"
 	"github.com/writ-policy/writ/translator/tables"
 )
 
@@ -14,18 +15,34 @@ const maxShown = 200
 func reportTo(w io.Writer, format string, r *translation) error {
 	switch format {
 	case "json":
-		return writeJSON(w, checkReport{diag.NewReport(r.list), r.conditions})
+		return writeJSON(w, checkReport{diag.NewReport(r.list), skippedOf(r.skipped), r.conditions})
 	case "sarif":
 		return diag.WriteSARIF(w, r.list, programVersion())
 	}
 	return diag.WriteText(w, r.list, diag.TextOptions{Source: r.text, Color: colours(w), Most: maxShown})
 }
 
-// checkReport adds the conditions of gateway policies for a directory that does not
+// checkReport adds the skipped documents, and the conditions of gateway policies for a directory that does not
 // compile.
 type checkReport struct {
 	diag.Report
+	Skipped          []skippedDocument                    `json:"skipped"`
 	PolicyConditions map[string][]tables.GatewayCondition `json:"policyConditions,omitempty"`
+}
+
+type skippedDocument struct {
+	File       string `json:"file"`
+	Line       int    `json:"line"`
+	APIVersion string `json:"apiVersion"`
+	Kind       string `json:"kind"`
+}
+
+func skippedOf(list []syntax.Skipped) []skippedDocument {
+	out := make([]skippedDocument, 0, len(list))
+	for _, s := range list {
+		out = append(out, skippedDocument{s.At.File, s.At.Line, s.APIVersion, s.Kind})
+	}
+	return out
 }
 
 // text returns the content of a file, or nil if it is not part of the snapshot.

@@ -79,7 +79,7 @@ func test(ctx context.Context, s streams, dir string, o testOptions) error {
 		return err
 	}
 	if o.coverage {
-		report.Coverage = report.hits.coverage(tables.Of[*tables.Access](r.result.Tables), aggregatedRoles(r.snapshot))
+		report.Coverage = report.hits.coverage(tables.Of[*tables.Access](r.result.Tables), aggregatedRoles(r.result.Directory))
 	}
 	if err := report.write(s.out, o); err != nil {
 		return err

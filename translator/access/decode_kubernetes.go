@@ -14,7 +14,10 @@ const versionKubernetes = "rbac.authorization.k8s.io/v1"
 
 // kubernetesKinds are the kinds of Kubernetes RBAC.
 var kubernetesKinds = syntax.KindsOf(versionKubernetes, decodeKubernetes,
-	"Role", "ClusterRole", "RoleBinding", "ClusterRoleBinding")
+	"Role", "ClusterRole", "RoleBinding", "ClusterRoleBinding").WithWords(roleWords...)
+
+// roleWords are parts of groups that have roles and bindings.
+var roleWords = []string{"rbac", "authorization"}
 
 const kubernetesGroup = "rbac.authorization.k8s.io"
 

@@ -1,6 +1,8 @@
 package deny
 
 import (
+	"slices"
+
 	"k8s.io/apimachinery/pkg/api/validate/content"
 
 	"github.com/writ-policy/writ/translator/diag"
@@ -8,10 +10,18 @@ import (
 	"github.com/writ-policy/writ/translator/tables"
 )
 
-const version = "breakglass.t-caas.telekom.com/v1alpha1"
+const (
+	group   = "breakglass.t-caas.telekom.com"
+	version = group + "/v1alpha1"
+)
 
-// kinds are the kinds of deny policies and of the escalations that refer to them.
-var kinds = syntax.KindsOf(version, decodeDenyPolicyFamily, kindDenyPolicy, kindEscalation)
+// kinds are the kinds of deny policies and of the escalations that refer to them, and the
+// kinds of the group that hold no policy.
+var kinds = slices.Concat(
+	syntax.KindsOf(version, decodeDenyPolicyFamily, kindDenyPolicy, kindEscalation).WithWords("breakglass"),
+	syntax.SkippedKinds(group, "BreakglassSession", "ClusterConfig", "DebugSession", "DebugSessionTemplate", "DebugPodTemplate",
+		"DebugSessionClusterBinding", "IdentityProvider", "MailProvider", "AuditConfig"),
+)
 
 const (
 	kindDenyPolicy = "DenyPolicy"

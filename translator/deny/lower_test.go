@@ -18,7 +18,8 @@ func lowered(t testing.TB, files map[string]string) *tables.Deny {
 	t.Helper()
 	var documents []syntax.Document
 	for name, content := range files {
-		more, list := kinds.Decode(name, []byte(content))
+		read := kinds.Decode(name, []byte(content))
+		more, list := read.Documents, read.List
 		if list.HasErrors() {
 			t.Fatal(list)
 		}

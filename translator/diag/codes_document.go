@@ -21,7 +21,9 @@ parsers interpret differently are rejected too. Other files are still checked.`,
 		Summary: "the apiVersion and kind are not known",
 		Text: `Kinds are case-sensitive, and each belongs to one apiVersion. A document with metadata needs an
 apiVersion: Kubernetes and writ.dev both have a Role, and they grant different things. Only the
-flat form, with its name at the top level, may omit apiVersion.`,
+flat form, with its name at the top level, may omit apiVersion. Documents of other API groups are
+skipped, unless they look like a misspelt document of writ; with --strict-kinds each of them is an
+error.`,
 		Example: `kind: Role
 metadata: {name: reader, namespace: shop}`,
 		Instead: `apiVersion: writ.dev/v1

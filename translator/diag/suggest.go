@@ -1,10 +1,6 @@
 package diag
 
-import (
-	"unicode/utf8"
-
-	"github.com/agnivade/levenshtein"
-)
+import "unicode/utf8"
 
 // Suggest returns the known word that is closest to a misspelt one, or "" if none
 // is close. Words that differ only in case are always close. Of several equally
@@ -16,36 +12,22 @@ func Suggest(word string, known []string) string {
 		return ""
 	}
 	best, distance := "", closeEnough(length)+1
-	lowered := lower(word)
 	for _, k := range known {
-		if k == word {
-			continue
+		if k == word || abs(utf8.RuneCountInString(k)-length) >= distance {
+			continue // as many edits as the lengths differ are needed
 		}
-		if d := editDistance(lowered, lower(k)); d < distance {
+		if d := Edits(word, k); d < distance {
 			best, distance = k, d
 		}
 	}
 	return best
 }
 
-// editDistance counts the letters to change. Two swapped neighbours count as one.
-func editDistance(a, b string) int {
-	if len(a) == len(b) {
-		for i := 0; i+1 < len(a); i++ {
-			if a[i] != b[i] {
-				if a[i] == b[i+1] && a[i+1] == b[i] && a[i+2:] == b[i+2:] {
-					return 1
-				}
-				break
-			}
-		}
-	}
-	return levenshtein.ComputeDistance(a, b)
-}
-
 // closeEnough returns how many letters may differ in a word of that length: a
 // third, so that short words do not all resemble each other.
 func closeEnough(length int) int { return min(3, length/3) }
+
+func abs(n int) int { return max(n, -n) }
 
 func lower(s string) string {
 	b := []byte(s)

@@ -14,6 +14,10 @@ type Decoder struct {
 	fields fieldPaths
 	Diags  diag.List
 	Out    []Document
+	// Skipped are the foreign documents.
+	Skipped []Skipped
+	// flaws are those of the text that are not reported.
+	flaws flaws
 	// dropped counts the diagnostics beyond maxDiagnostics.
 	dropped      int
 	droppedError bool

@@ -5,36 +5,50 @@ import (
 	"fmt"
 	"path"
 	"runtime"
+	"slices"
 	"strings"
 	"sync"
 
 	"github.com/writ-policy/writ/translator/diag"
 )
 
-// Decode decodes the documents of a file, in their order, and returns diagnostics. The
-// name of the file determines its format: a suffix of a kind selects that kind, *.json is
-// JSON, and all other files are YAML. A document with errors is still returned if its
-// identity and its references are known, so that references to it can be checked. Decode
+// File is a decoded file.
+type File struct {
+	// Documents are in their order. A document with errors is among them if its identity
+	// and its references are known, so that references to it can be checked.
+	Documents []Document
+	// Skipped are the documents that belong to no family.
+	Skipped []Skipped
+	List    diag.List
+}
+
+// Decode decodes the documents of a file. The name of the file determines its format: a
+// suffix of a kind selects that kind, *.json is JSON, and all other files are YAML. Decode
 // does not panic and is safe for concurrent use.
-func (k Kinds) Decode(file string, content []byte) ([]Document, diag.List) {
+func (k Kinds) Decode(file string, content []byte) File {
 	for i := range k {
 		if k[i].Suffix != "" && strings.HasSuffix(file, k[i].Suffix) {
-			return k[i].DecodeFile(file, content)
+			documents, list := k[i].DecodeFile(file, content)
+			return File{Documents: documents, List: list}
 		}
 	}
 	if len(content) > maxFileBytes {
 		message := fmt.Sprintf("file of %d bytes, at most %d are read", len(content), maxFileBytes)
-		return nil, diag.List{syntaxDiagnostic(file, syntaxError{Line: 1, Column: 1, Message: message, Hint: "split it into several files"})}
+		return brokenFile(file, syntaxError{Line: 1, Column: 1, Message: message, Hint: "split it into several files"})
 	}
 	content, err := Readable(content)
 	if err != nil {
-		return nil, diag.List{syntaxDiagnostic(file, *err)}
+		return brokenFile(file, *err)
 	}
 	parts, err := split(content)
 	if err != nil {
-		return nil, diag.List{syntaxDiagnostic(file, *err)}
+		return brokenFile(file, *err)
 	}
 	return join(k.decodeParts(file, parts))
+}
+
+func brokenFile(file string, e syntaxError) File {
+	return File{List: diag.List{syntaxDiagnostic(file, e)}}
 }
 
 func syntaxDiagnostic(file string, e syntaxError) diag.Diagnostic {
@@ -46,9 +60,8 @@ func syntaxDiagnostic(file string, e syntaxError) diag.Diagnostic {
 
 // decoded is the result of decoding one part of a file.
 type decoded struct {
-	documents []Document
-	diags     diag.List
-	broken    bool // the part is not valid YAML
+	File
+	broken bool // the part is not valid YAML
 }
 
 // decodeParts decodes the parts of a file, on all cores if there are many.
@@ -85,55 +98,100 @@ func (k Kinds) decodeParts(file string, parts []part) []decoded {
 // join combines the parts of a file. Diagnostics after a part that is not valid YAML are
 // dropped, because they often result from an unclosed quote or bracket. Documents after
 // it are kept, so that references to them are not reported as dangling.
-func join(parts []decoded) ([]Document, diag.List) {
-	var documents []Document
-	var diags diag.List
+func join(parts []decoded) (whole File) {
 	broken := false
 	for _, p := range parts {
-		documents = append(documents, p.documents...)
+		whole.Documents = append(whole.Documents, p.Documents...)
+		whole.Skipped = append(whole.Skipped, p.Skipped...)
 		if !broken {
-			diags = append(diags, p.diags...)
+			whole.List = append(whole.List, p.List...)
 		}
 		broken = broken || p.broken
 	}
-	return documents, diags
+	return whole
 }
 
 // decodePart decodes one document of a file.
 func (k Kinds) decodePart(file string, p part) decoded {
 	d := &Decoder{file: file, kinds: k}
-	report := func(e syntaxError) { d.Add(syntaxDiagnostic(file, e)) }
-	root, err := parse(file, p, report)
+	root, err := parse(file, p, &d.flaws)
 	if err != nil {
-		return decoded{diags: diag.List{syntaxDiagnostic(file, *err)}, broken: true}
+		return decoded{File: brokenFile(file, *err), broken: true}
 	}
 	if root != nil {
 		d.decode(root)
 	}
 	d.noteDropped(root)
-	return decoded{documents: d.Out, diags: d.Diags}
+	return decoded{File: File{Documents: d.Out, Skipped: d.Skipped, List: d.Diags}}
+}
+
+// flaw is a mistake that does not prevent parsing, such as a repeated key.
+type flaw struct {
+	in *Node // the mapping or value that has it
+	syntaxError
+}
+
+// flaws collects the flaws of a document.
+type flaws []flaw
+
+func (f *flaws) add(in *Node, e syntaxError) { *f = append(*f, flaw{in, e}) }
+
+// reportFlaws reports the flaws in a document of a family, except below the key without.
+// Flaws of other documents are not reported.
+func (d *Decoder) reportFlaws(n *Node, without string) {
+	if len(d.flaws) == 0 {
+		return
+	}
+	nodes := make(map[*Node]bool)
+	n.visit(without, nodes)
+	d.flaws = slices.DeleteFunc(d.flaws, func(f flaw) bool {
+		switch {
+		case nodes[f.in] && d.fields != nil:
+			d.Add(d.objectDiagnostic(f.syntaxError))
+		case nodes[f.in]:
+			d.Add(syntaxDiagnostic(d.file, f.syntaxError))
+		}
+		return nodes[f.in]
+	})
+}
+
+// visit adds n and the nodes below it, except those below the key without.
+func (n *Node) visit(without string, nodes map[*Node]bool) {
+	if nodes[n] {
+		return // reached by an alias
+	}
+	nodes[n] = true
+	for _, item := range n.Items {
+		item.visit("", nodes)
+	}
+	for _, f := range n.Fields {
+		nodes[f.Key] = true
+		if without == "" || f.Key.Value != without {
+			f.Value.visit("", nodes)
+		}
+	}
 }
 
 // parse parses a part in the format of its file. A YAML document that looks like JSON is
 // parsed as JSON if that succeeds, because the YAML parser does not support surrogate
 // pairs.
-func parse(file string, p part, report func(syntaxError)) (*Node, *syntaxError) {
+func parse(file string, p part, found *flaws) (*Node, *syntaxError) {
 	if err := tooLarge(p); err != nil {
 		return nil, err
 	}
 	if path.Ext(file) == ".json" {
-		root, err := parseJSON(p, report)
+		root, err := parseJSON(p, found)
 		if err != nil {
 			err.Message = "not JSON: " + err.Message
 		}
 		return root, err
 	}
 	if looksLikeJSON(p.content) {
-		if root, err := parseJSON(p, report); err == nil {
+		if root, err := parseJSON(p, found); err == nil {
 			return root, nil
 		}
 	}
-	root, err := parseYAML(p, report)
+	root, err := parseYAML(p, found)
 	if err != nil {
 		err.Message = "not YAML: " + err.Message
 	}

@@ -16,33 +16,46 @@ func (n *Node) Find(name string, ignoreCase bool) *Field {
 	return nil
 }
 
-// decode decodes one document or a List of them.
+// decode decodes one document or a List of them, or skips a foreign document.
 func (d *Decoder) decode(n *Node) {
-	if n.Type != Mapping {
-		d.Fail(n, diag.WrongType, "", "a document is a mapping, this is %s", Describe(n))
+	if n.Type == null {
+		return // an empty document
+	}
+	switch d.kinds.relate(n) {
+	case foreign:
+		d.skip(n)
+	case listed:
+		d.reportFlaws(n, "items")
+		d.list(n)
+	case ours:
+		d.reportFlaws(n, "")
+		d.decodeOurs(n)
+	}
+}
+
+// decodeOurs decodes a document that belongs to a family or looks like it.
+func (d *Decoder) decodeOurs(n *Node) {
+	if n.Type == List {
+		d.Fail(n, diag.UnknownKind, `write each item as a document, or write {apiVersion: v1, kind: List, items: [...]}`,
+			"a document must be a mapping, not a list of documents")
 		return
 	}
-	metadata := n.Find("metadata", false)
-	styled := metadata != nil && !metadata.Value.IsNull()
-	flat := !styled && n.Find("name", true) != nil
-	kind := d.nameOf(n, "kind", flat)
+	id := identify(n)
+	kind := d.nameOf(n, "kind", id.flat)
 	if kind == nil {
 		return
 	}
-	if kind.Value.Value == "List" {
-		d.list(n, kind)
-		return
-	}
-	version := n.Find("apiVersion", flat)
-	if version == nil || version.Value.IsNull() {
-		d.unversioned(n, kind, styled, flat)
-		return
-	}
-	if version.Value.Type != String {
+	version := n.Find("apiVersion", id.flat)
+	switch {
+	case Fold(kind.Value.Value) == "list":
+		d.Fail(kind.Value, diag.UnknownKind, "write apiVersion: v1 and kind: List", "a list of documents must be a List of apiVersion \"v1\"")
+	case version == nil || version.Value.IsNull():
+		d.unversioned(n, kind, id.styled, id.flat)
+	case version.Value.Type != String:
 		d.Fail(version.Value, diag.WrongType, QuoteHint(version.Value), "apiVersion is a string, this is %s", Describe(version.Value))
-		return
+	default:
+		d.versioned(n, version.Value, kind, id.flat)
 	}
-	d.versioned(n, version.Value, kind, flat)
 }
 
 // nameOf returns the entry of a name, which must be a string; otherwise it reports that
@@ -54,7 +67,11 @@ func (d *Decoder) nameOf(n *Node, name string, ignoreCase bool) *Field {
 		if f != nil {
 			at = f.Key
 		}
-		d.Fail(at, diag.Missing, "", "the document has no %s", name)
+		code := diag.UnknownKind // it only looks like a document of a family
+		if d.kinds.hasGroup(groupOf(identify(n).apiVersion.text())) {
+			code = diag.Missing
+		}
+		d.Fail(at, code, "", "the document has no %s", name)
 		return nil
 	}
 	if f.Value.Type != String {
@@ -144,17 +161,10 @@ func (d *Decoder) unknownVersion(version *Node, kind string) {
 }
 
 // list decodes the items of a List as documents.
-func (d *Decoder) list(n *Node, kind *Field) {
+func (d *Decoder) list(n *Node) {
 	c := d.Cursor(n, "List", false)
-	c.At = kind.Key
-	c.Skip("kind", "metadata")
-	version := c.Text("apiVersion")
-	switch {
-	case version != nil && version.Value != "v1":
-		d.Fail(version, diag.UnknownKind, "write v1", "kind \"List\" of apiVersion %s is not known", Quote(version.Value))
-	case version == nil && c.Value("apiVersion") == nil && c.Value("metadata") != nil:
-		d.Fail(kind.Key, diag.UnknownKind, "write apiVersion: v1", "a List with metadata has no apiVersion")
-	}
+	c.At = n.Find("kind", true).Key
+	c.Skip("apiVersion", "kind", "metadata")
 	items, _ := c.List("items")
 	c.Done()
 	for _, item := range items {

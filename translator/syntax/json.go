@@ -11,7 +11,7 @@ import (
 
 // parseJSON reads the one JSON value of a part, which is known to be UTF-8. A nil node
 // without an error is an empty part or null.
-func parseJSON(p part, report func(syntaxError)) (*Node, *syntaxError) {
+func parseJSON(p part, found *flaws) (*Node, *syntaxError) {
 	start := 0
 	if bytes.HasPrefix(p.content, []byte("---")) {
 		start = len("---")
@@ -31,9 +31,7 @@ func parseJSON(p part, report func(syntaxError)) (*Node, *syntaxError) {
 	if w.tooDeep != nil {
 		return nil, w.tooDeep
 	}
-	for _, e := range w.duplicates {
-		report(e)
-	}
+	*found = append(*found, w.duplicates...)
 	if root.Type == null {
 		return nil, nil
 	}
@@ -48,7 +46,7 @@ type jsonWalk struct {
 
 	at, line, column int // position of the byte content[at]
 
-	duplicates []syntaxError
+	duplicates flaws
 	tooDeep    *syntaxError // of a scalar; nil if there is none
 }
 
@@ -101,7 +99,7 @@ func (w *jsonWalk) object(n *Node, depth int) {
 		key.Line, key.Column = w.position(token.Start)
 		value := w.value(w.tokens.Next(), depth+1)
 		if first := keys.add(n.Fields, key); first != nil {
-			w.duplicates = append(w.duplicates, duplicateKey(key, first))
+			w.duplicates.add(n, duplicateKey(key, first))
 		} else {
 			n.Fields = append(n.Fields, Field{key, value})
 		}

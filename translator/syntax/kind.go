@@ -22,6 +22,13 @@ type Kind struct {
 	// files are not YAML.
 	Suffix     string
 	DecodeFile func(file string, content []byte) ([]Document, diag.List)
+
+	// Words are parts of a group, in lower case, with which a document of this Name looks
+	// like a misspelt one of this kind.
+	Words []string
+	// SkippedIn is the group of a kind that is not policy and is skipped in any version;
+	// such a kind has only a Name beside it.
+	SkippedIn string
 }
 
 // DecodeFunc decodes one document.
@@ -35,6 +42,23 @@ func KindsOf(version string, decode DecodeFunc, names ...string) Kinds {
 		kinds = append(kinds, Kind{APIVersion: version, Name: name, Decode: decode})
 	}
 	return kinds
+}
+
+// SkippedKinds returns kinds of a group that are not policy.
+func SkippedKinds(group string, names ...string) Kinds {
+	kinds := make(Kinds, 0, len(names))
+	for _, name := range names {
+		kinds = append(kinds, Kind{Name: name, SkippedIn: group})
+	}
+	return kinds
+}
+
+// WithWords sets the words of kinds and returns them.
+func (k Kinds) WithWords(words ...string) Kinds {
+	for i := range k {
+		k[i].Words = words
+	}
+	return k
 }
 
 // Kinds are the kinds that can be decoded. Hints list them in this order.

@@ -10,27 +10,23 @@ import (
 // DecodeObject decodes one object of an API server, which is JSON in one line. Positions
 // have its name as the file and the paths of fields. It does not panic and is safe for
 // concurrent use.
-func (k Kinds) DecodeObject(name string, content []byte) ([]Document, diag.List) {
+func (k Kinds) DecodeObject(name string, content []byte) File {
 	d := &Decoder{file: name, kinds: k, fields: fieldPaths{}}
-	reject := func(e syntaxError) { d.Add(d.objectDiagnostic(e)) }
 	p := part{content: content, line: 1}
 	if err := tooLarge(p); err != nil {
-		reject(*err)
-		return nil, d.Diags
+		return File{List: diag.List{d.objectDiagnostic(*err)}}
 	}
-	root, err := parseJSON(p, reject)
+	root, err := parseJSON(p, &d.flaws)
 	switch {
 	case err != nil:
-		reject(*err)
-		return nil, d.Diags
+		return File{List: diag.List{d.objectDiagnostic(*err)}}
 	case root == nil:
-		reject(syntaxError{Message: "the object is empty"})
-		return nil, d.Diags
+		return File{List: diag.List{d.objectDiagnostic(syntaxError{Message: "the object is empty"})}}
 	}
 	d.fields.add(root, "")
 	d.decode(root)
 	d.noteDropped(root)
-	return d.Out, d.Diags
+	return File{Documents: d.Out, Skipped: d.Skipped, List: d.Diags}
 }
 
 func (d *Decoder) objectDiagnostic(e syntaxError) diag.Diagnostic {

@@ -33,9 +33,9 @@ func objectKinds() Kinds {
 func TestObjectsHaveFields(t *testing.T) {
 	content := `{"apiVersion":"test/v1","extra":1,"items":[{},{"a.b":{}}],"kind":"Thing",` +
 		`"metadata":{"labels":{"x/y":"- -"},"name":"n"}}`
-	documents, list := objectKinds().DecodeObject("kube:Thing/n", []byte(content))
+	read := objectKinds().DecodeObject("kube:Thing/n", []byte(content))
 	var got []string
-	for _, d := range list {
+	for _, d := range read.List {
 		got = append(got, d.Position.String()+" "+string(d.Code))
 	}
 	want := []string{
@@ -44,14 +44,15 @@ func TestObjectsHaveFields(t *testing.T) {
 	if strings.Join(got, "\n") != strings.Join(want, "\n") {
 		t.Errorf("got %q, want %q", got, want)
 	}
+	documents := read.Documents
 	if len(documents) != 1 || !documents[0].Meta().Object || documents[0].Meta().At.Source() != "kube:Thing/n" {
 		t.Errorf("got %+v, want one object", documents)
 	}
 }
 
 func TestObjectsThatAreNotReadable(t *testing.T) {
-	for _, content := range []string{"", "null", "[", `{"a":1,"a":2}`, strings.Repeat("[", 200) + strings.Repeat("]", 200), "a: b"} {
-		_, list := objectKinds().DecodeObject("kube:Thing/n", []byte(content))
+	for _, content := range []string{"", "null", "[", `{"apiVersion":"test/v1","a":1,"a":2}`, strings.Repeat("[", 200) + strings.Repeat("]", 200), "a: b", "[{\"apiVersion\":\"test/v1\"}]"} {
+		list := objectKinds().DecodeObject("kube:Thing/n", []byte(content)).List
 		if !list.HasErrors() || list[0].Source() != "kube:Thing/n" || list[0].Field != diag.WholeObject {
 			t.Errorf("%q: got %v, want an error of the object", content, list)
 		}

@@ -11,8 +11,8 @@ import (
 )
 
 // parseYAML parses one YAML document. A nil node without an error is an empty document.
-// Errors that do not prevent parsing, such as a repeated key, are passed to report.
-func parseYAML(p part, report func(syntaxError)) (root *Node, err *syntaxError) {
+// Errors that do not prevent parsing, such as a repeated key, are added to found.
+func parseYAML(p part, found *flaws) (root *Node, err *syntaxError) {
 	var document yaml.Node
 	if e := unmarshal(p.content, &document); e != nil {
 		return nil, locate(p, e)
@@ -20,7 +20,7 @@ func parseYAML(p part, report func(syntaxError)) (root *Node, err *syntaxError) 
 	if len(document.Content) == 0 {
 		return nil, nil
 	}
-	c := converter{shift: p.line - 1, report: report}
+	c := converter{shift: p.line - 1, found: found}
 	root, err = c.node(document.Content[0], 1)
 	if err != nil || root.Type == null {
 		return nil, err
@@ -51,8 +51,8 @@ func unmarshal(content []byte, into *yaml.Node) (err error) {
 
 // converter converts the nodes of the parser to Nodes and enforces the limits.
 type converter struct {
-	shift  int // lines before the document
-	report func(syntaxError)
+	shift int // lines before the document
+	found *flaws
 	// anchors holds what an anchored node became and how many nodes it stands
 	// for; a nil entry is one that is being built, so that an alias to it is a
 	// circle.
@@ -127,16 +127,17 @@ func (c *converter) alias(n *yaml.Node, depth int) (*Node, *syntaxError) {
 func (c *converter) plain(n *yaml.Node, depth int) (*Node, *syntaxError) {
 	c.built += 1 + len(n.Value)/64 // a long text behind an alias is many nodes
 	out := &Node{Line: n.Line + c.shift, Column: n.Column}
-	if err := c.tag(n); err != nil {
-		return nil, err
+	unfit := c.tag(n)
+	if unfit != nil {
+		c.found.add(out, *unfit)
 	}
 	switch n.Kind {
 	case yaml.ScalarNode:
 		out.Value = n.Value
 		out.Quoted = n.Style&(yaml.DoubleQuotedStyle|yaml.SingleQuotedStyle) != 0
 		out.Type = scalarKind(n)
-		if n.Style&yaml.TaggedStyle != 0 && out.Type != taggedKind[n.Tag] {
-			return nil, c.fail(n, "%s is not %s", Quote(n.Value), n.Tag)
+		if unfit == nil && n.Style&yaml.TaggedStyle != 0 && out.Type != taggedKind[n.Tag] {
+			c.found.add(out, *c.fail(n, "%s is not %s", Quote(n.Value), n.Tag))
 		}
 		return out, nil
 	case yaml.SequenceNode:
@@ -173,12 +174,16 @@ func (c *converter) mapping(n *yaml.Node, out *Node, depth int) *syntaxError {
 			merges = append(merges, child)
 			continue
 		}
-		name, err := c.key(key, depth)
+		name, err := c.node(key, depth+1)
 		if err != nil {
 			return err
 		}
+		if name.Type == null || name.Type == List || name.Type == Mapping {
+			c.found.add(out, *c.fail(key, "%s as a key", name.Type))
+			continue
+		}
 		if first := keys.add(out.Fields, name); first != nil {
-			c.report(duplicateKey(name, first))
+			c.found.add(out, duplicateKey(name, first))
 			continue
 		}
 		out.Fields = append(out.Fields, Field{name, child})
@@ -192,28 +197,17 @@ func (c *converter) mapping(n *yaml.Node, out *Node, depth int) *syntaxError {
 	return nil
 }
 
-func (c *converter) key(n *yaml.Node, depth int) (*Node, *syntaxError) {
-	key, err := c.node(n, depth+1)
-	if err != nil {
-		return nil, err
-	}
-	if key.Type == null || key.Type == List || key.Type == Mapping {
-		return nil, c.fail(n, "%s as a key", key.Type)
-	}
-	return key, nil
-}
-
 // merge adds the entries of m, a mapping or a list of mappings, that out lacks.
 func (c *converter) merge(m, out *Node, keys *keySet) *syntaxError {
 	from := m.Items
 	if m.Type == Mapping {
 		from = []*Node{m}
 	} else if m.Type != List {
-		return &syntaxError{Line: m.Line, Column: m.Column, Message: "a merge key takes a mapping, this is " + m.Type.String()}
+		c.found.add(out, syntaxError{Line: m.Line, Column: m.Column, Message: "a merge key takes a mapping, this is " + m.Type.String()})
 	}
 	for _, source := range from {
 		if source.Type != Mapping {
-			return &syntaxError{Line: source.Line, Column: source.Column, Message: "a merge key takes mappings, this is " + source.Type.String()}
+			c.found.add(out, syntaxError{Line: source.Line, Column: source.Column, Message: "a merge key takes mappings, this is " + source.Type.String()})
 		}
 		if c.aliased += len(source.Fields); c.aliased > maxAliasNodes {
 			return &syntaxError{Line: source.Line, Column: source.Column, Message: fmt.Sprintf("aliases stand for more than %d values", maxAliasNodes)}

@@ -17,7 +17,11 @@ func read(t *testing.T, file, content string) (roots []*Node, errs []syntaxError
 		return nil, []syntaxError{*err}
 	}
 	for _, p := range parts {
-		root, err := parse(file, p, func(e syntaxError) { errs = append(errs, e) })
+		var found flaws
+		root, err := parse(file, p, &found)
+		for _, f := range found {
+			errs = append(errs, f.syntaxError)
+		}
 		if err != nil {
 			errs = append(errs, *err)
 		}

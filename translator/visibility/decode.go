@@ -1,14 +1,23 @@
 package visibility
 
 import (
+	"slices"
+
 	"github.com/writ-policy/writ/translator/diag"
 	"github.com/writ-policy/writ/translator/syntax"
 )
 
-const versionVisibility = "clusterpulse.io/v1alpha1"
+const (
+	groupVisibility   = "clusterpulse.io"
+	versionVisibility = groupVisibility + "/v1alpha1"
+)
 
-// kinds are the kinds of the visibility family.
-var kinds = syntax.KindsOf(versionVisibility, decodeVisibility, kindMonitorAccessPolicy, kindMetricSource)
+// kinds are the kinds of the visibility family, and the kinds of its group that hold no
+// policy.
+var kinds = slices.Concat(
+	syntax.KindsOf(versionVisibility, decodeVisibility, kindMonitorAccessPolicy, kindMetricSource).WithWords("clusterpulse"),
+	syntax.SkippedKinds(groupVisibility, "ClusterConnection", "RegistryConnection"),
+)
 
 const (
 	kindMonitorAccessPolicy = "MonitorAccessPolicy"

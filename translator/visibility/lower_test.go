@@ -19,7 +19,8 @@ func seen(t testing.TB, files map[string]string) *tables.Visibility {
 	t.Helper()
 	var documents []syntax.Document
 	for name, content := range files {
-		more, list := kinds.Decode(name, []byte(content))
+		read := kinds.Decode(name, []byte(content))
+		more, list := read.Documents, read.List
 		if list.HasErrors() {
 			t.Fatal(list)
 		}

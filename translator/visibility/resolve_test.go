@@ -54,7 +54,8 @@ spec:
 // The first of two sources defines their type, and the second of two policies is reported
 // for its priority, in any order of the documents.
 func TestOrderOfVisibilityDocumentsDoesNotMatter(t *testing.T) {
-	documents, list := kinds.Decode("all.yaml", []byte(visibilityDocuments))
+	read := kinds.Decode("all.yaml", []byte(visibilityDocuments))
+	documents, list := read.Documents, read.List
 	if len(list) > 0 {
 		t.Fatal(list)
 	}

@@ -11,18 +11,26 @@ import (
 )
 
 const (
-	versionKuadrant   = "kuadrant.io/v1"
+	versionKuadrant   = groupKuadrant + "/v1"
 	versionGatewayAPI = groupGateway + "/v1"
 )
 
-// Kinds returns the kinds of gateway policies and of the Gateway API.
+// Kinds returns the kinds of gateway policies and of the Gateway API, and the kinds of
+// their groups that hold no policy.
 func Kinds() syntax.Kinds {
-	return append(syntax.KindsOf(versionKuadrant, decodeKuadrant, tables.KindAuthPolicy, tables.KindRateLimitPolicy),
-		syntax.KindsOf(versionGatewayAPI, decodeGatewayAPI, tables.KindGateway, tables.KindHTTPRoute)...)
+	return slices.Concat(
+		syntax.KindsOf(versionKuadrant, decodeKuadrant, tables.KindAuthPolicy, tables.KindRateLimitPolicy).WithWords("kuadrant"),
+		syntax.KindsOf(versionGatewayAPI, decodeGatewayAPI, tables.KindGateway, tables.KindHTTPRoute).WithWords("gateway"),
+		syntax.SkippedKinds(groupKuadrant, "Kuadrant", "DNSPolicy", "TLSPolicy", "TokenRateLimitPolicy", "DNSRecord", "DNSHealthCheckProbe"),
+		syntax.SkippedKinds(groupGateway, "GatewayClass", "ListenerSet", "ReferenceGrant", "TCPRoute", "UDPRoute", "TLSRoute", "BackendTLSPolicy"),
+	)
 }
 
-// groupGateway is the API group of gateways and routes.
-const groupGateway = "gateway.networking.k8s.io"
+// The API groups of the policies, and of gateways and routes.
+const (
+	groupKuadrant = "kuadrant.io"
+	groupGateway  = "gateway.networking.k8s.io"
+)
 
 // defaultNamespace is that of a document of this family which says none.
 const defaultNamespace = "default"
