@@ -113,7 +113,7 @@ func (g *generator) denyPolicies() {
 				p.Impersonation = append(p.Impersonation, g.impersonationRule())
 			}
 		}
-		if len(p.Rules)+len(p.Impersonation) == 0 || g.Once(2) {
+		if len(p.Rules) == 0 || g.Once(2) {
 			p.PodSecurity = g.podRules()
 		}
 		g.denials.DenyPolicies = append(g.denials.DenyPolicies, p)

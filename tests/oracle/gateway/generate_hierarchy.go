@@ -331,7 +331,17 @@ func (g *generator) authentication() yaml.Object {
 	case 0:
 		return yaml.Object{{"anonymous", yaml.Object{}}}
 	case 1:
-		return yaml.Object{{"apiKey", yaml.Object{{"selector", yaml.Object{{"matchLabels", yaml.Object{{"audience", g.One([]string{"staff", "members"})}}}}}}}}
+		audience := g.One([]string{"staff", "members"})
+		selector := yaml.Member{"selector", yaml.Object{{"matchLabels", yaml.Object{{"audience", audience}}}}}
+		if audience == "members" {
+			return yaml.Object{{"x509", yaml.Object{{"source", yaml.Object{{"expression", "request.id"}}}, selector}}}
+		}
+		return yaml.Object{{"apiKey", yaml.Object{selector}}}
 	}
-	return yaml.Object{{"jwt", yaml.Object{{"issuerUrl", "https://login.books.example"}, {"ttl", []int{30, 50, 51, 100}[g.IntN(4)]}}}}
+	source := yaml.Member{"issuerUrl", "https://login.books.example"}
+	ttl := []int{30, 50, 51, 100}[g.IntN(4)]
+	if ttl == 100 {
+		source = yaml.Member{"jwksUrl", "https://login.books.example/keys"}
+	}
+	return yaml.Object{{"jwt", yaml.Object{source, {"ttl", ttl}}}}
 }

@@ -31,19 +31,31 @@ var (
 			"extraParams": mapOf{syntax.String}, "cache": syntax.Boolean,
 		},
 	}
+	// certificateSource is where a client's certificate is read from; without a field, the
+	// TLS connection.
+	certificateSource = exclusive{
+		fields: fields{"xfccHeader": syntax.String, "clientCertHeader": syntax.String, "expression": celText},
+		names:  []string{"xfccHeader", "clientCertHeader", "expression"},
+	}
 	authenticationMethods = fields{
-		"apiKey":                fields{"selector": labelSelector, "allNamespaces": syntax.Boolean, "keySelector": syntax.String},
-		"jwt":                   fields{"issuerUrl": syntax.String, "ttl": syntax.Integer},
+		"apiKey": fields{"selector": labelSelector, "allNamespaces": syntax.Boolean, "keySelector": syntax.String},
+		"jwt": exclusive{
+			fields: fields{"issuerUrl": syntax.String, "jwksUrl": syntax.String, "ttl": syntax.Integer},
+			names:  []string{"issuerUrl", "jwksUrl"}, emptyIsAbsent: true,
+		},
 		"oauth2Introspection":   fields{"endpoint": syntax.String, "tokenTypeHint": syntax.String, "credentialsRef": fields{"name": syntax.String}},
 		"kubernetesTokenReview": fields{"audiences": listOf{syntax.String}},
-		"x509":                  fields{"selector": labelSelector, "allNamespaces": syntax.Boolean},
+		"x509":                  fields{"selector": labelSelector, "allNamespaces": syntax.Boolean, "source": certificateSource},
 		"plain":                 reader(func(d *syntax.Decoder, key, n *syntax.Node) { decodeRequestValue(d, key, n, "selector", "expression") }),
 		"anonymous":             fields{},
 	}
 	metadataMethods = fields{
-		"http":     httpMethod,
-		"userInfo": fields{"identitySource": syntax.String},
-		"uma":      fields{"endpoint": syntax.String, "credentialsRef": fields{"name": syntax.String}},
+		"http": httpMethod,
+		"userInfo": exclusive{
+			fields: fields{"identitySource": syntax.String, "userInfoUrl": syntax.String},
+			names:  []string{"identitySource", "userInfoUrl"}, emptyIsAbsent: true,
+		},
+		"uma": fields{"endpoint": syntax.String, "credentialsRef": fields{"name": syntax.String}},
 	}
 	authorizationMethods = fields{"patternMatching": nil, "opa": nil, "kubernetesSubjectAccessReview": nil, "spicedb": nil}
 	successMethods       = fields{

@@ -18,6 +18,13 @@ type (
 	listOf struct{ item shape }
 	// mapOf is a mapping with any names.
 	mapOf struct{ value shape }
+	// exclusive is a mapping of which at most one of some fields may be present.
+	exclusive struct {
+		fields
+		names []string
+		// emptyIsAbsent states that a field with an empty string counts as absent.
+		emptyIsAbsent bool
+	}
 	// reader checks a value itself; key is the field that holds it.
 	reader func(d *syntax.Decoder, key, n *syntax.Node)
 )
@@ -46,6 +53,9 @@ func checkValueShape(d *syntax.Decoder, key, n *syntax.Node, s shape) {
 			}
 			d.Fail(n, diag.WrongType, hint, "%s is %s, this is %s", key.Value, s, syntax.Describe(n))
 		}
+	case exclusive:
+		s.check(d, n)
+		checkValueShape(d, key, n, s.fields)
 	case fields:
 		if c := d.Cursor(n, key.Value, false); c != nil {
 			c.At = key
@@ -70,5 +80,21 @@ func checkValueShape(d *syntax.Decoder, key, n *syntax.Node, s shape) {
 		}
 	case reader:
 		s(d, key, n)
+	}
+}
+
+// check reports the fields behind the first one of those that exclude each other.
+func (s exclusive) check(d *syntax.Decoder, n *syntax.Node) {
+	first := ""
+	for _, f := range n.Fields {
+		name := f.Key.Value
+		if !slices.Contains(s.names, name) || f.Value.IsNull() || s.emptyIsAbsent && f.Value.Type == syntax.String && f.Value.Value == "" {
+			continue
+		}
+		if first != "" {
+			d.Fail(f.Key, diag.Exclusive, "keep one of them", "%s next to %s: they exclude each other", name, first)
+			continue
+		}
+		first = name
 	}
 }
