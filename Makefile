@@ -4,6 +4,7 @@
 GO          ?= go
 LISTEN      ?= 127.0.0.1:8686
 FUZZTIME    ?= 1m
+LOADTIME    ?= 3m
 REQUESTS    ?= 100000
 WORLDS      ?= 40
 HIERARCHIES ?= 4000
@@ -32,7 +33,7 @@ COMPARISONS := ./tests/agreement ./tests/conformance ./tests/oracle/...
 step = @printf '\n== %s\n'
 
 .DEFAULT_GOAL := help
-.PHONY: help run test build lint conform fuzz golden gen bench soak release \
+.PHONY: help run test build lint conform fuzz load golden gen bench soak release \
 	format golangci rego prose unit agreement kubernetes bundle
 
 help: ## list the targets
@@ -104,6 +105,9 @@ conform: ## the conformance cases alone
 
 fuzz: ## run every fuzz target for FUZZTIME (1m)
 	@FUZZTIME=$(FUZZTIME) .ci/fuzz.sh
+
+load: build ## attack a server that reloads its documents for LOADTIME (3m)
+	$(GO) run ./tests/load -writ bin/writ -duration $(LOADTIME)
 
 golden: ## rewrite the expected files of golden tests from what is
 	$(GO) test ./translator ./cmd/writ -update
