@@ -81,8 +81,7 @@ func (s *site) judgeCheck(sent []byte, got *authv3.CheckResponse, edited bool) s
 	may := false
 	if proto.Unmarshal(sent, read) == nil {
 		if input := readCheck(read); input != nil {
-			d := s.gates.Decide(&gateway.Request{Input: input})
-			may = d.Error == "" && d.Allowed
+			may = s.lets(input)
 		}
 	}
 	switch {

@@ -178,7 +178,9 @@ func isSiteOther(h http.Header) bool {
 // decoded decodes an answer; nil if it is not one JSON object.
 func (x *exchange) decoded() map[string]any {
 	var object map[string]any
-	if err := json.Unmarshal(x.answer, &object); err != nil {
+	d := json.NewDecoder(bytes.NewReader(x.answer))
+	d.UseNumber() // an answer repeats the numbers of a review
+	if err := d.Decode(&object); err != nil {
 		return nil
 	}
 	return object
