@@ -24,7 +24,7 @@ var namedBy = map[string]struct {
 }{
 	"access":       {"Access", 12},
 	"decisiontest": {"", 3},
-	"deny":         {"Deny", 1},
+	"deny":         {"Deny", 2},
 	"extension":    {"", 5},
 	"gateway":      {"Gateway", 11},
 	"visibility":   {"Visibility", 4},

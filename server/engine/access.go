@@ -29,12 +29,19 @@ func (e *Engine) decide(ctx context.Context, v evaluation) decision.Decision {
 // evaluate makes the access decision in four steps:
 //
 //  1. The tables give the rules that match the request, the hits.
-//  2. OPA reports which hits hold and what deny policies decide.
+//  2. OPA reports which hits hold and, if a deny policy can concern the request, what
+//     deny policies decide.
 //  3. A deny policy that denies decides alone.
 //  4. Otherwise the first of the hits that hold decides, in the order of evaluation.
 func (e *Engine) evaluate(ctx context.Context, v evaluation, now time.Time) (decision.Decision, error) {
-	v.hits, v.sendRequest = e.tree.Find(v.request), e.features.Has(tables.FeatureDenyPolicies)
-	value, err := e.query(ctx, &e.queries.findings, v, now)
+	v.hits = e.tree.Find(v.request)
+	query := &e.queries.grants
+	if e.features.Has(tables.FeatureDenyPolicies) {
+		if v.forms = otherForms(v.request, e.queries.denyResources); e.denials.CanConcern(v.request, v.forms) {
+			query, v.sendRequest = &e.queries.findings, true
+		}
+	}
+	value, err := e.query(ctx, query, v, now)
 	if err != nil {
 		return decision.Decision{}, err
 	}

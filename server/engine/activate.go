@@ -54,6 +54,7 @@ func Activate(ctx context.Context, b *bundles.Bundle, o Options) (*Engine, error
 		queries:      queries,
 		patterns:     patterns(ctx),
 		tree:         match.Build(access, before),
+		denials:      match.NewDenials(b.Tables),
 		now:          o.Now,
 		timeout:      o.Timeout,
 		requireRoute: o.RequireRoute,
@@ -121,11 +122,10 @@ func prepareAnew(ctx context.Context, b *bundles.Bundle, features tables.Feature
 	if prepared.compiler, err = bundles.Compile(b); err != nil {
 		return queries{}, err
 	}
-	findings := askGrants
+	asked := map[string]*rego.PreparedEvalQuery{askGrants: &prepared.grants, askPod: &prepared.wantsPod, askGateway: &prepared.gateway}
 	if features.Has(tables.FeatureDenyPolicies) {
-		findings = askAll
+		asked[askAll] = &prepared.findings
 	}
-	asked := map[string]*rego.PreparedEvalQuery{findings: &prepared.findings, askPod: &prepared.wantsPod, askGateway: &prepared.gateway}
 	for name, query := range asked {
 		if *query, err = prepared.prepareQuery(ctx, name); err != nil {
 			return queries{}, err

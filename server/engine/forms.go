@@ -10,30 +10,27 @@ import (
 	"github.com/open-policy-agent/opa/v1/rego"
 
 	"github.com/writ-policy/writ/server/decision"
+	"github.com/writ-policy/writ/server/engine/match"
 )
 
 // askDenyResources are the resources that deny policies name, by the lower-case words
 // for the same kind. The document is undefined if none is named.
 const askDenyResources = "data.compiled.deny_resources.named"
 
-// form is a spelling of a request: roles of the Origin family accept more than one, and
-// deny policies are matched against all of them.
-type form struct{ verb, subresource, resource string }
-
 // otherForms are the forms of a request except the request as written, as
 // rego/writ/access/request/forms.rego defines them. Most requests have none.
-func otherForms(r *decision.Request, named map[string][]string) []form {
+func otherForms(r *decision.Request, named map[string][]string) []match.Form {
 	if r.Path != "" {
 		if verb := strings.ToLower(r.Verb); verb != r.Verb {
-			return []form{{verb: verb}}
+			return []match.Form{{Verb: verb}}
 		}
 		return nil
 	}
-	written := form{r.Verb, r.Subresource, r.Resource}
-	var forms []form
+	written := match.Form{Verb: r.Verb, Subresource: r.Subresource, Resource: r.Resource}
+	var forms []match.Form
 	add := func(verb, subresource string) {
 		for _, resource := range append([]string{r.Resource}, named[strings.ToLower(r.Resource)]...) {
-			f := form{verb, subresource, resource}
+			f := match.Form{Verb: verb, Subresource: subresource, Resource: resource}
 			if f != written && !slices.Contains(forms, f) {
 				forms = append(forms, f)
 			}
@@ -55,10 +52,10 @@ func otherForms(r *decision.Request, named map[string][]string) []form {
 }
 
 // formTerms are forms as the library reads them.
-func formTerms(forms []form) *ast.Term {
+func formTerms(forms []match.Form) *ast.Term {
 	terms := make([]*ast.Term, len(forms))
 	for i, f := range forms {
-		terms[i] = ast.ArrayTerm(text(f.verb), text(f.subresource), text(f.resource))
+		terms[i] = ast.ArrayTerm(text(f.Verb), text(f.Subresource), text(f.Resource))
 	}
 	return ast.ArrayTerm(terms...)
 }

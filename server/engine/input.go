@@ -58,7 +58,7 @@ type evaluation struct {
 	// sendRequest sends the request to OPA even if no hit reads it.
 	sendRequest bool
 	// forms are the other forms of the request.
-	forms []form
+	forms []match.Form
 	// anonymous marks a query about principals that did not send the request: an absent
 	// pod is not an error then.
 	anonymous bool

@@ -23,7 +23,7 @@ func (e *Engine) MissingFacts(ctx context.Context, r *decision.Request) (decisio
 	if r.Pod != nil || r.PodError != "" || !concernsPod(r) {
 		return facts, nil
 	}
-	value, err := e.query(ctx, &e.queries.wantsPod, evaluation{request: r, sendRequest: true}, e.now())
+	value, err := e.query(ctx, &e.queries.wantsPod, evaluation{request: r, sendRequest: true, forms: otherForms(r, e.queries.denyResources)}, e.now())
 	if err != nil {
 		return facts, err
 	}

@@ -16,7 +16,6 @@ import (
 	"github.com/writ-policy/writ/server/decision"
 	"github.com/writ-policy/writ/server/engine/bounds"
 	"github.com/writ-policy/writ/server/engine/overdue"
-	"github.com/writ-policy/writ/translator/tables"
 )
 
 // maxDirect is the largest number of hits without restrictions that the caller's own
@@ -28,9 +27,6 @@ const maxAnswer = 16 << 20
 
 // query runs an OPA query with the input of an evaluation.
 func (e *Engine) query(ctx context.Context, query *rego.PreparedEvalQuery, v evaluation, now time.Time) (ast.Value, error) {
-	if e.features.Has(tables.FeatureDenyPolicies) {
-		v.forms = otherForms(v.request, e.queries.denyResources)
-	}
 	in, whole, err := v.input()
 	if err != nil {
 		return nil, err

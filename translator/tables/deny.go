@@ -1,186 +1,191 @@
 package tables
 
-// Deny holds the deny policies and pod security. It is compiled to Rego, one file for each
-// policy, and is not read during a request.
+// Deny holds the deny policies and pod security in the form that goes into a bundle as
+// data.compiled.deny_tables. Rego decides by the file of each policy; the embedded engine
+// reads the tables to find out whether any policy concerns a request.
 type Deny struct {
 	// Policies are in the order of evaluation: by precedence, then name.
-	Policies []DenyPolicy
+	Policies []DenyPolicy `json:"policies,omitzero"`
 	// Escalations are those that override pod security or attach policies, sorted
 	// by name.
-	Escalations []Escalation
+	Escalations []Escalation `json:"escalations,omitzero"`
 	// Resources are the resources that rules and pod security name, by each lower-case
 	// word for the same kind: "pod" and "pods" lead to "pods". Sorted; a resource that
 	// is not in lower case has no other word. Nil if no resource is named.
-	Resources map[string][]string
+	Resources map[string][]string `json:"resources,omitempty"`
 }
 
 // DenyPolicy is a DenyPolicy document.
 type DenyPolicy struct {
-	Name       string
-	Precedence int
+	Name       string `json:"name"`
+	Precedence int    `json:"precedence"`
 	// Source is the file:line of the document.
-	Source string
+	Source string `json:"source"`
 	// Clusters, Tenants, Sessions and EscalationRefs limit the scope; a nil or empty list
 	// does not.
-	Clusters, Tenants, Sessions, EscalationRefs []PathGlob
+	Clusters       []PathGlob `json:"clusters,omitzero"`
+	Tenants        []PathGlob `json:"tenants,omitzero"`
+	Sessions       []PathGlob `json:"sessions,omitzero"`
+	EscalationRefs []PathGlob `json:"escalationRefs,omitzero"`
 	// ReferredBy are the escalations whose denyPolicyRefs list the policy, sorted.
 	// While one of them is active, Sessions and EscalationRefs match.
-	ReferredBy []string
-	Rules      []DenyRule
+	ReferredBy []string   `json:"referredBy,omitzero"`
+	Rules      []DenyRule `json:"rules,omitzero"`
 	// Impersonation are the impersonationRules, evaluated after Rules.
-	Impersonation []ImpersonationRule
+	Impersonation []ImpersonationRule `json:"impersonation,omitzero"`
 	// Pod is nil without podSecurityRules.
-	Pod *PodSecurity
+	Pod *PodSecurity `json:"pod,omitempty"`
 }
 
 // DenyRule is one rule of a DenyPolicy. It denies a resource request that matches one
 // of Actions, one of Resources, Namespaces and Names.
 type DenyRule struct {
-	Rule   int
-	Source string
+	Rule   int    `json:"rule"`
+	Source string `json:"source"`
 	// Actions and Resources are never empty.
-	Actions   []DenyAction
-	Resources []DenyResource
+	Actions   []DenyAction   `json:"actions,omitzero"`
+	Resources []DenyResource `json:"resources,omitzero"`
 	// Namespaces is nil if every namespace matches.
-	Namespaces *NamespaceFilter
+	Namespaces *NamespaceFilter `json:"namespaces,omitempty"`
 	// Names is empty if every name matches.
-	Names []PathGlob
+	Names []PathGlob `json:"names,omitzero"`
 	// NeedsName states that a request without a name does not match.
-	NeedsName bool
+	NeedsName bool `json:"needsName,omitempty"`
 }
 
 // ImpersonationRule is one of the impersonationRules of a DenyPolicy. It denies requests
 // that match Identity or Action; if both are nil, everything that asks for impersonation,
 // verbs that cannot be read included.
 type ImpersonationRule struct {
-	Rule   int
-	Source string
+	Rule   int    `json:"rule"`
+	Source string `json:"source"`
 	// Reason is added to the reason of a denial; it may be empty.
-	Reason   string
-	Identity *ImpersonatedIdentity
-	Action   *ImpersonatedAction
+	Reason   string                `json:"reason,omitempty"`
+	Identity *ImpersonatedIdentity `json:"identity,omitempty"`
+	Action   *ImpersonatedAction   `json:"action,omitempty"`
 }
 
 // ImpersonatedIdentity matches requests that ask whether the caller may take an identity.
 type ImpersonatedIdentity struct {
 	// Verbs are those of the modes that match, never empty: "impersonate" and
 	// "impersonate:MODE".
-	Verbs []string
+	Verbs []string `json:"verbs,omitzero"`
 	// Resources is nil if every resource matches.
-	Resources []string
+	Resources []string `json:"resources,omitzero"`
 	// Names and ExtraKeys match the name and the subresource. They are empty if every
 	// value matches, otherwise they contain the literal "*", which stands for several
 	// values.
-	Names, ExtraKeys []PathGlob
+	Names     []PathGlob `json:"names,omitzero"`
+	ExtraKeys []PathGlob `json:"extraKeys,omitzero"`
 	// Namespaces is nil if every namespace matches.
-	Namespaces *NamespaceFilter
+	Namespaces *NamespaceFilter `json:"namespaces,omitempty"`
 }
 
 // ImpersonatedAction matches requests that ask whether the caller may do something while
 // impersonating. Their verb is "impersonate-on:MODE:VERB".
 type ImpersonatedAction struct {
 	// Modes are never empty.
-	Modes []string
+	Modes []string `json:"modes,omitzero"`
 	// Verbs is nil if every verb matches.
-	Verbs []string
+	Verbs []string `json:"verbs,omitzero"`
 	// Resources is empty if every resource and path matches. The resource of a path is
 	// empty.
-	Resources []DenyResource
+	Resources []DenyResource `json:"resources,omitzero"`
 	// Groups is nil if every group matches.
-	Groups []string
+	Groups []string `json:"groups,omitzero"`
 }
 
 // DenyAction is a verb on an API group.
 type DenyAction struct {
 	// Verbs is nil if every verb with VerbPrefix matches.
-	Verbs []string
+	Verbs []string `json:"verbs,omitzero"`
 	// VerbPrefix is the required prefix of the verb, or empty.
-	VerbPrefix string
+	VerbPrefix string `json:"verbPrefix,omitempty"`
 	// Groups is nil if every group matches.
-	Groups []string
+	Groups []string `json:"groups,omitzero"`
 }
 
 // DenyResource is resources with their subresources.
 type DenyResource struct {
 	// Resources is nil if every resource matches.
-	Resources []string
+	Resources []string `json:"resources,omitzero"`
 	// Subresources is nil if every subresource and the main resource match; the entry
 	// "" is the main resource.
-	Subresources []string
+	Subresources []string `json:"subresources,omitzero"`
 	// NeedsSubresource excludes the main resource.
-	NeedsSubresource bool
+	NeedsSubresource bool `json:"needsSubresource,omitempty"`
 }
 
 // NamespaceFilter matches a namespace by its name or by its labels. It has at least one
 // pattern or term.
 type NamespaceFilter struct {
-	Patterns []PathGlob
-	Terms    [][]LabelRequirement // each the AND of its requirements
+	Patterns []PathGlob           `json:"patterns,omitzero"`
+	Terms    [][]LabelRequirement `json:"terms,omitzero"` // each the AND of its requirements
 }
 
 // LabelRequirement is In, NotIn, Exists or DoesNotExist on one label; matchLabels
 // are In with one value.
 type LabelRequirement struct {
-	Key      string
-	Operator string
-	Values   []string // sorted
+	Key      string   `json:"key"`
+	Operator string   `json:"operator"`
+	Values   []string `json:"values,omitzero"` // sorted
 }
 
 // PodSecurity is the podSecurityRules of a policy.
 type PodSecurity struct {
-	Source       string
-	Subresources []string // never empty
+	Source       string   `json:"source"`
+	Subresources []string `json:"subresources,omitzero"` // never empty
 	// Factors are the risk factors that the policy evaluates, sorted by name.
-	Factors    []RiskFactor
-	Thresholds []Threshold
+	Factors    []RiskFactor `json:"factors,omitzero"`
+	Thresholds []Threshold  `json:"thresholds,omitzero"`
 	// BlockFactors are names of Factors, in the order of the document.
-	BlockFactors []string
+	BlockFactors []string `json:"blockFactors,omitzero"`
 	// ExemptNamespaces is nil if the policy exempts no namespace.
-	ExemptNamespaces *NamespaceFilter
-	ExemptLabels     map[string]string
-	FailOpen         bool
+	ExemptNamespaces *NamespaceFilter  `json:"exemptNamespaces,omitempty"`
+	ExemptLabels     map[string]string `json:"exemptLabels,omitempty"`
+	FailOpen         bool              `json:"failOpen,omitempty"`
 }
 
 // RiskFactor is a property of a pod that adds to its score.
 type RiskFactor struct {
 	// Name is the name in blockFactors: "hostNetwork", ..., "capability:NAME" with
 	// NAME normalised.
-	Name string
+	Name string `json:"name"`
 	// Capability is NAME of a capability, empty for every other factor.
-	Capability string
+	Capability string `json:"capability,omitempty"`
 	// Weight is added for each occurrence; 0 for a factor that riskFactors does not
 	// name.
-	Weight int
+	Weight int `json:"weight"`
 }
 
 // Threshold is one of thresholds, in the order of the document.
 type Threshold struct {
-	MaxScore int
-	Action   string // allow, warn or deny
+	MaxScore int    `json:"maxScore"`
+	Action   string `json:"action,omitempty"` // allow, warn or deny
 	// Reason is the parsed template, nil if there is none.
-	Reason []TemplatePart
+	Reason []TemplatePart `json:"reason,omitzero"`
 }
 
 // TemplatePart is a piece of text or, if Variable is set, one of score, factors, pod,
 // namespace.
 type TemplatePart struct {
-	Text     string
-	Variable string
+	Text     string `json:"text,omitempty"`
+	Variable string `json:"variable,omitempty"`
 }
 
 // Escalation is the override of a BreakglassEscalation that may be active.
 type Escalation struct {
-	Name string
+	Name string `json:"name"`
 	// Source is the file:line of the document.
-	Source string
+	Source string `json:"source"`
 	// Clusters are those of allowed.clusters and clusterConfigRefs.
-	Clusters []PathGlob
+	Clusters []PathGlob `json:"clusters,omitzero"`
 	// Groups are those of allowed.groups; the requester must have one of them.
-	Groups []string
+	Groups []string `json:"groups,omitzero"`
 	// ExemptFactors are the names in BlockFactors that do not block.
-	ExemptFactors []string
+	ExemptFactors []string `json:"exemptFactors,omitzero"`
 	// MaxAllowedScore is nil if absent.
-	MaxAllowedScore *int
+	MaxAllowedScore *int `json:"maxAllowedScore,omitempty"`
 	// NamespaceScope is nil if every namespace is in scope.
-	NamespaceScope *NamespaceFilter
+	NamespaceScope *NamespaceFilter `json:"namespaceScope,omitempty"`
 }

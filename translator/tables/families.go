@@ -12,8 +12,8 @@ func (*Access) Features() Features { return nil }
 // Entrypoint implements Table.
 func (*Access) Entrypoint() string { return "writ/access/decision" }
 
-// Key is empty: deny policies become Rego.
-func (*Deny) Key() string { return "" }
+// Key implements Table. The package of the generated rules is compiled.deny.
+func (*Deny) Key() string { return "deny_tables" }
 
 // IsEmpty implements Table.
 func (d *Deny) IsEmpty() bool { return len(d.Policies)+len(d.Escalations) == 0 }

@@ -6,6 +6,61 @@ import (
 	"strings"
 )
 
+// MarshalText returns a pattern that ParsePathGlob parses to g.
+func (g PathGlob) MarshalText() ([]byte, error) {
+	if g.everything {
+		return []byte("*"), nil
+	}
+	var out strings.Builder
+	for _, piece := range g.pieces {
+		switch piece.kind {
+		case globRun:
+			out.WriteByte('*')
+		case globOne:
+			out.WriteByte('?')
+		case globClass:
+			piece.writeClass(&out)
+		case globLiteral:
+			out.WriteString(globEscapes.Replace(piece.literal))
+		}
+	}
+	if out.String() == "*" {
+		return []byte("**"), nil // "*" alone matches more values
+	}
+	return []byte(out.String()), nil
+}
+
+// globEscapes escapes the characters with a special meaning in a pattern.
+var globEscapes = strings.NewReplacer(`*`, `\*`, `?`, `\?`, `[`, `\[`, `{`, `\{`, `}`, `\}`, `\`, `\\`)
+
+// writeClass writes the class as in a pattern.
+func (p globPiece) writeClass(out *strings.Builder) {
+	out.WriteByte('[')
+	if p.negated {
+		out.WriteByte('^')
+	}
+	for _, r := range p.class {
+		fmt.Fprintf(out, `\%c`, r.first)
+		if r.last != r.first {
+			fmt.Fprintf(out, `-\%c`, r.last)
+		}
+	}
+	out.WriteByte(']')
+}
+
+// UnmarshalText reads what MarshalText writes and rejects every other pattern.
+func (g *PathGlob) UnmarshalText(text []byte) error {
+	parsed, problem, _ := ParsePathGlob(string(text))
+	if problem != "" {
+		return fmt.Errorf("pattern %q %s", text, problem)
+	}
+	if again, _ := parsed.MarshalText(); string(again) != string(text) {
+		return fmt.Errorf("%q is not the canonical text of a pattern", text)
+	}
+	*g = parsed
+	return nil
+}
+
 // Expression returns the pattern as an RE2 expression for the whole value, which Rego
 // evaluates. It must not be used for the pattern "*", which matches more values.
 func (g PathGlob) Expression() string {

@@ -1,6 +1,7 @@
 package tables
 
 import (
+	"reflect"
 	"regexp"
 	"strings"
 	"testing"
@@ -32,9 +33,9 @@ func TestPathGlobExpression(t *testing.T) {
 	}
 }
 
-// Every pattern has an RE2 expression, which agrees with Match.
+// Every pattern has an RE2 expression, which agrees with Match, and a canonical text.
 func FuzzPathGlob(f *testing.F) {
-	for _, seed := range []string{"*", "a*b", `[\]]`, "[^a-z]?", `\\`, "[a", `x\`, "[&&[~~]--]", "a\"]\nb"} {
+	for _, seed := range []string{"*", "**", "a*b", `[\*-\]^]\{a`, `[\]]`, "[^a-z]?", `\\`, "[a", `x\`, "[&&[~~]--]", "a\"]\nb"} {
 		f.Add(seed)
 	}
 	f.Fuzz(func(t *testing.T, pattern string) {
@@ -44,8 +45,23 @@ func FuzzPathGlob(f *testing.F) {
 		if err != nil {
 			t.Fatalf("%q gives %s: %v", pattern, g.Expression(), err)
 		}
+		text, err := g.MarshalText()
+		var again PathGlob
+		if err != nil || again.UnmarshalText(text) != nil || !reflect.DeepEqual(again, g) {
+			t.Fatalf("%q: got %+v from %q (%v), want %+v", pattern, again, text, err, g)
+		}
 		if want := g.Match(pattern); !g.MatchesAll() && got != want {
 			t.Fatalf("%q against itself: got %v, want %v, by %s", pattern, got, want, g.Expression())
 		}
 	})
+}
+
+// Only the text that MarshalText writes is read.
+func TestPathGlobText(t *testing.T) {
+	for _, text := range []string{"[a", "***", `\a`, "[a]", "{"} {
+		var g PathGlob
+		if err := g.UnmarshalText([]byte(text)); err == nil {
+			t.Errorf("%q: got no error", text)
+		}
+	}
 }

@@ -1,0 +1,142 @@
+package match
+
+import (
+	"slices"
+	"strings"
+
+	"github.com/writ-policy/writ/server/decision"
+	"github.com/writ-policy/writ/translator/tables"
+)
+
+// Form is a spelling of a request: roles of the Origin family accept more than one, and
+// deny policies are matched against all of them.
+type Form struct{ Verb, Subresource, Resource string }
+
+// Denials indexes deny policies by resource, in order to find out whether any of them
+// concerns a request. It is immutable and safe for concurrent use.
+type Denials struct {
+	byResource map[string][]denial
+	anywhere   []denial // of rules that match every resource
+	pods       []*tables.DenyPolicy
+	// impersonation states that a policy has rules about impersonation.
+	impersonation bool
+}
+
+// denial is a rule with one of its resources.
+type denial struct {
+	policy   *tables.DenyPolicy
+	rule     *tables.DenyRule
+	resource *tables.DenyResource
+}
+
+// NewDenials indexes the deny policies of the tables. It returns nil, which stands for
+// unknown policies, if the list has no tables of deny policies.
+func NewDenials(list tables.List) *Denials {
+	t := tables.Of[*tables.Deny](list)
+	if t == nil {
+		return nil
+	}
+	d := &Denials{byResource: make(map[string][]denial)}
+	for i := range t.Policies {
+		policy := &t.Policies[i]
+		for j := range policy.Rules {
+			d.addRule(policy, &policy.Rules[j])
+		}
+		d.impersonation = d.impersonation || len(policy.Impersonation) > 0
+		if policy.Pod != nil {
+			d.pods = append(d.pods, policy)
+		}
+	}
+	return d
+}
+
+func (d *Denials) addRule(policy *tables.DenyPolicy, rule *tables.DenyRule) {
+	for i := range rule.Resources {
+		added := denial{policy, rule, &rule.Resources[i]}
+		if added.resource.Resources == nil {
+			d.anywhere = append(d.anywhere, added)
+		}
+		for _, resource := range added.resource.Resources {
+			d.byResource[resource] = append(d.byResource[resource], added)
+		}
+	}
+}
+
+// CanConcern reports whether a rule or the pod security of a policy can match the request
+// as written or one of its other forms. It returns true if only Rego can decide, as for
+// the labels of namespaces. False means that compiled.deny has neither rules nor pods for
+// the request.
+func (d *Denials) CanConcern(r *decision.Request, others []Form) bool {
+	switch {
+	case d == nil:
+		return true
+	case d.canMatch(r, Form{r.Verb, r.Subresource, r.Resource}):
+		return true
+	}
+	return slices.ContainsFunc(others, func(f Form) bool { return d.canMatch(r, f) })
+}
+
+func (d *Denials) canMatch(r *decision.Request, f Form) bool {
+	switch {
+	case d.impersonation && strings.HasPrefix(f.Verb, "impersonate"):
+		return true // Rego matches the rules about impersonation
+	case r.Path != "":
+		return false // other rules are about resources
+	}
+	matches := func(n denial) bool { return n.canMatch(r, f) }
+	return slices.ContainsFunc(d.byResource[f.Resource], matches) || slices.ContainsFunc(d.anywhere, matches) ||
+		f.Resource == "pods" && r.APIGroup == "" && slices.ContainsFunc(d.pods, func(p *tables.DenyPolicy) bool {
+			return slices.Contains(p.Pod.Subresources, f.Subresource) && inScope(p, r)
+		})
+}
+
+// canMatch reports whether the rule can match the form; the resource is known to match.
+func (n denial) canMatch(r *decision.Request, f Form) bool {
+	return matchesSubresource(n.resource, f.Subresource) &&
+		slices.ContainsFunc(n.rule.Actions, func(a tables.DenyAction) bool { return matchesAction(&a, f.Verb, r.APIGroup) }) &&
+		(!n.rule.NeedsName || r.Name != "") &&
+		(len(n.rule.Names) == 0 || matchesAny(n.rule.Names, r.Name)) &&
+		canMatchNamespace(n.rule.Namespaces, r.Namespace) &&
+		inScope(n.policy, r)
+}
+
+func matchesSubresource(resource *tables.DenyResource, subresource string) bool {
+	return (!resource.NeedsSubresource || subresource != "") &&
+		(resource.Subresources == nil || slices.Contains(resource.Subresources, subresource))
+}
+
+func matchesAction(a *tables.DenyAction, verb, group string) bool {
+	return (a.Verbs == nil || slices.Contains(a.Verbs, verb)) && strings.HasPrefix(verb, a.VerbPrefix) &&
+		(a.Groups == nil || slices.Contains(a.Groups, group))
+}
+
+// canMatchNamespace reports whether a filter matches the namespace by its name, or can
+// match it by its labels.
+func canMatchNamespace(f *tables.NamespaceFilter, namespace string) bool {
+	return f == nil || len(f.Terms) > 0 && namespace != "" || matchesAny(f.Patterns, namespace)
+}
+
+// inScope reports whether the policy applies to the request's cluster, tenant, session
+// and escalation. An escalation that refers to the policy replaces session and
+// escalation.
+func inScope(p *tables.DenyPolicy, r *decision.Request) bool {
+	matches := func(globs []tables.PathGlob, value string) bool { return len(globs) == 0 || matchesAny(globs, value) }
+	return matches(p.Clusters, r.Cluster) && matches(p.Tenants, r.Tenant) &&
+		(slices.Contains(p.ReferredBy, r.Escalation) ||
+			matches(p.Sessions, r.Session) && matches(p.EscalationRefs, r.Escalation))
+}
+
+// maxMatched is the length of the longest value that is matched here. The evaluation of
+// longer ones may take long, and OPA's is bounded.
+const maxMatched = 1024
+
+// matchesAny reports whether one of the patterns matches a value. It returns true for a
+// value that is too long.
+func matchesAny(globs []tables.PathGlob, value string) bool {
+	return len(value) > maxMatched || slices.ContainsFunc(globs, func(g tables.PathGlob) bool {
+		if literal, ok := g.Literal(); ok {
+			return literal == value
+		}
+		return strings.HasPrefix(value, g.Prefix()) && strings.HasSuffix(value, g.Suffix()) && g.Match(value)
+	})
+}

@@ -1,0 +1,102 @@
+package match
+
+import (
+	"strings"
+	"testing"
+
+	"github.com/writ-policy/writ/server/decision"
+	"github.com/writ-policy/writ/translator/tables"
+)
+
+func globs(t *testing.T, patterns ...string) (list []tables.PathGlob) {
+	t.Helper()
+	for _, pattern := range patterns {
+		g, problem, _ := tables.ParsePathGlob(pattern)
+		if problem != "" {
+			t.Fatalf("%s %s", pattern, problem)
+		}
+		list = append(list, g)
+	}
+	return list
+}
+
+// Each row changes one property of a request that a rule or pod security matches. False
+// means that no policy can concern the request, so each false row must be certain.
+func TestDenialsCanConcern(t *testing.T) {
+	rule := tables.DenyRule{
+		Actions:    []tables.DenyAction{{Verbs: []string{"delete", "exec"}, Groups: []string{"apps"}}, {VerbPrefix: "impersonate:"}},
+		Resources:  []tables.DenyResource{{Resources: []string{"deployments"}, Subresources: []string{"", "scale"}}, {NeedsSubresource: true, Resources: []string{"sets"}}},
+		Namespaces: &tables.NamespaceFilter{Patterns: globs(t, "prod-*")},
+		Names:      globs(t, "web", "locked-*"),
+		NeedsName:  true,
+	}
+	everywhere := tables.DenyRule{Actions: []tables.DenyAction{{Verbs: []string{"bind"}}}, Resources: []tables.DenyResource{{}}}
+	labelled := tables.DenyRule{
+		Actions: []tables.DenyAction{{Verbs: []string{"label"}}}, Resources: []tables.DenyResource{{}},
+		Namespaces: &tables.NamespaceFilter{Terms: [][]tables.LabelRequirement{{{Key: "k", Operator: "Exists"}}}},
+	}
+	d := NewDenials(tables.List{&tables.Deny{Policies: []tables.DenyPolicy{
+		{Rules: []tables.DenyRule{rule}, Clusters: globs(t, "c*"), Sessions: globs(t, "s"), ReferredBy: []string{"e"}},
+		{Rules: []tables.DenyRule{everywhere, labelled}, Tenants: globs(t, "t")},
+		{Pod: &tables.PodSecurity{Subresources: []string{"exec"}}},
+		{Impersonation: []tables.ImpersonationRule{{}}, Tenants: globs(t, "impersonated")},
+	}}})
+	first := decision.Request{Verb: "delete", APIGroup: "apps", Resource: "deployments", Namespace: "prod-1", Name: "web", Cluster: "c1", Session: "s"}
+	second := decision.Request{Verb: "bind", Resource: "x", Tenant: "t"}
+	pod := decision.Request{Verb: "create", Resource: "pods", Subresource: "exec"}
+	for name, row := range map[string]struct {
+		request decision.Request
+		change  func(r *decision.Request)
+		others  []Form
+		want    bool
+	}{
+		"as it is":                    {request: first, want: true},
+		"another verb":                {request: first, change: func(r *decision.Request) { r.Verb = "get" }},
+		"a verb of another action":    {request: first, change: func(r *decision.Request) { r.Verb, r.APIGroup = "impersonate:user-info", "" }, want: true},
+		"another group":               {request: first, change: func(r *decision.Request) { r.APIGroup = "" }},
+		"another resource":            {request: first, change: func(r *decision.Request) { r.Resource = "pods" }},
+		"a named subresource":         {request: first, change: func(r *decision.Request) { r.Subresource = "scale" }, want: true},
+		"another subresource":         {request: first, change: func(r *decision.Request) { r.Subresource = "status" }},
+		"a required subresource":      {request: first, change: func(r *decision.Request) { r.Resource = "sets" }},
+		"with a required subresource": {request: first, change: func(r *decision.Request) { r.Resource, r.Subresource = "sets", "any" }, want: true},
+		"another namespace":           {request: first, change: func(r *decision.Request) { r.Namespace = "dev" }},
+		"another name":                {request: first, change: func(r *decision.Request) { r.Name = "weblog" }},
+		"a name of a pattern":         {request: first, change: func(r *decision.Request) { r.Name = "locked-1" }, want: true},
+		"a name too long to match":    {request: first, change: func(r *decision.Request) { r.Name = strings.Repeat("x", maxMatched+1) }, want: true},
+		"another cluster":             {request: first, change: func(r *decision.Request) { r.Cluster = "d" }},
+		"another session":             {request: first, change: func(r *decision.Request) { r.Session = "" }},
+		"an escalation":               {request: first, change: func(r *decision.Request) { r.Session, r.Escalation = "", "e" }, want: true},
+		"an impersonation":            {request: first, change: func(r *decision.Request) { r.Verb = "impersonate:node" }, want: true},
+		"an impersonation on a path":  {request: decision.Request{Verb: "impersonate-on:user-info:get", Path: "/x"}, want: true},
+		"a form of an impersonation":  {request: decision.Request{Verb: "IMPERSONATE", Path: "/x"}, others: []Form{{Verb: "impersonate"}}, want: true},
+		"a path":                      {request: first, change: func(r *decision.Request) { r.Path = "/x" }},
+		"another form matches": {
+			request: first, change: func(r *decision.Request) { r.Verb = "DELETE" },
+			others: []Form{{Verb: "x"}, {Verb: "delete", Resource: "deployments"}}, want: true,
+		},
+		"every resource":              {request: second, want: true},
+		"another tenant":              {request: second, change: func(r *decision.Request) { r.Tenant = "u" }},
+		"labels of the cluster scope": {request: second, change: func(r *decision.Request) { r.Verb = "label" }},
+		"labels of a namespace":       {request: second, change: func(r *decision.Request) { r.Verb, r.Namespace = "label", "n" }, want: true},
+		"a pod":                       {request: pod, want: true},
+		"a pod of another group":      {request: pod, change: func(r *decision.Request) { r.APIGroup = "metrics.k8s.io" }},
+		"a pod itself":                {request: pod, change: func(r *decision.Request) { r.Subresource = "" }},
+		"a form of a pod":             {request: pod, change: func(r *decision.Request) { r.Subresource, r.Verb = "", "exec" }, others: []Form{{"exec", "exec", "pods"}}, want: true},
+	} {
+		t.Run(name, func(t *testing.T) {
+			r := row.request
+			if row.change != nil {
+				row.change(&r)
+			}
+			if got := d.CanConcern(&r, row.others); got != row.want {
+				t.Errorf("got %v, want %v", got, row.want)
+			}
+		})
+	}
+	if !NewDenials(nil).CanConcern(&first, nil) {
+		t.Error("unknown policies can concern nothing")
+	}
+	if NewDenials(tables.List{&tables.Deny{}}).CanConcern(&first, nil) {
+		t.Error("no policies can concern a request")
+	}
+}
