@@ -15,8 +15,10 @@ import (
 	"github.com/writ-policy/writ/bundles/remote"
 	"github.com/writ-policy/writ/server/api/admin"
 	"github.com/writ-policy/writ/server/reload"
+	"github.com/writ-policy/writ/translator"
 	"github.com/writ-policy/writ/translator/source"
 	"github.com/writ-policy/writ/translator/source/git"
+	"github.com/writ-policy/writ/translator/source/kube"
 )
 
 // sources are the sources of documents, in directories and git repositories, or the
@@ -67,6 +69,15 @@ func (s *Server) openSources() error {
 
 // openSource opens one source of documents.
 func (s *Server) openSource(location source.Location) (source.Source, error) {
+	if location.Kube != nil {
+		cluster, err := kube.Open(kube.Options{
+			Location: *location.Kube, Kinds: translator.ServedKinds(), Settle: s.config.Settle, Rescan: s.config.Rescan,
+		})
+		if err != nil {
+			return nil, fmt.Errorf("%s: %w", location, err)
+		}
+		return cluster, nil
+	}
 	if location.Git == nil {
 		return source.Dir(location.Dir, source.DirOptions{Settle: s.config.Settle, Rescan: s.config.Rescan, Logger: s.log}), nil
 	}

@@ -12,6 +12,7 @@ import (
 	"github.com/writ-policy/writ/translator/emit"
 	"github.com/writ-policy/writ/translator/extension"
 	"github.com/writ-policy/writ/translator/gateway"
+	"github.com/writ-policy/writ/translator/source"
 	"github.com/writ-policy/writ/translator/syntax"
 	"github.com/writ-policy/writ/translator/tables"
 	"github.com/writ-policy/writ/translator/visibility"
@@ -52,6 +53,17 @@ func registered() []Family {
 
 // Kinds returns the kinds of all families.
 func Kinds() syntax.Kinds { return kindsOf(registered()) }
+
+// ServedKinds returns the kinds of documents that an API server may serve.
+func ServedKinds() []source.Kind {
+	var kinds []source.Kind
+	for _, k := range Kinds() {
+		if k.APIVersion != "" {
+			kinds = append(kinds, source.Kind{APIVersion: k.APIVersion, Name: k.Name})
+		}
+	}
+	return kinds
+}
 
 // Tables returns an empty table of each family that has one.
 func Tables() tables.List {

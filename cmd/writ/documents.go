@@ -18,6 +18,7 @@ import (
 	"github.com/writ-policy/writ/translator/emit"
 	"github.com/writ-policy/writ/translator/progress"
 	"github.com/writ-policy/writ/translator/source"
+	"github.com/writ-policy/writ/translator/source/kube"
 	"github.com/writ-policy/writ/translator/syntax"
 	"github.com/writ-policy/writ/translator/tables"
 )
@@ -85,16 +86,35 @@ func readSnapshot(ctx context.Context, in io.Reader, dirs []string) (source.Snap
 	}
 	members := make([]source.Member, len(dirs))
 	for i, dir := range dirs {
-		if err := checkDirectory(dir); err != nil {
+		var err error
+		if members[i], err = openMember(dir); err != nil {
 			return source.Snapshot{}, nil, err
 		}
-		members[i] = source.Member{Location: source.Location{Dir: dir}, Source: source.Dir(dir, source.DirOptions{})}
 	}
 	union, err := source.Join(members, source.UnionOptions{})
 	if err != nil {
 		return source.Snapshot{}, nil, err
 	}
 	return union.Snapshot(ctx)
+}
+
+// openMember opens a policy directory or a cluster.
+func openMember(dir string) (source.Member, error) {
+	if !strings.HasPrefix(dir, diag.ObjectPrefix) {
+		if err := checkDirectory(dir); err != nil {
+			return source.Member{}, err
+		}
+		return source.Member{Location: source.Location{Dir: dir}, Source: source.Dir(dir, source.DirOptions{})}, nil
+	}
+	location, err := source.ParseLocation(dir)
+	if err != nil {
+		return source.Member{}, fmt.Errorf("%s: %w", dir, err)
+	}
+	cluster, err := kube.Open(kube.Options{Location: *location.Kube, Kinds: translator.ServedKinds()})
+	if err != nil {
+		return source.Member{}, fmt.Errorf("%s: %w", dir, err)
+	}
+	return source.Member{Location: location, Source: cluster}, nil
 }
 
 // readInput reads documents from standard input.

@@ -81,7 +81,7 @@ func newEval(s streams) *cobra.Command {
 		RunE:    func(cmd *cobra.Command, _ []string) error { return eval(cmd, s, o) },
 	}
 	f := cmd.Flags()
-	f.StringArrayVar(&o.policies, "policies", nil, "policy `directory` to decide by; repeatable")
+	f.StringArrayVar(&o.policies, "policies", nil, "policy `directory` to decide by, or kube:CONTEXT; repeatable")
 	f.StringVar(&o.bundle, "bundle", "", "built bundle to decide by instead of --policies: a tarball or a folder")
 	f.Var(&choice{&o.point, evalPoints()}, "point", "decision point: access, visibility or gateway")
 	f.StringVar(&o.now, "now", "", "evaluation `time` (RFC 3339) instead of the machine's")

@@ -101,7 +101,7 @@ func newServe(s streams) *cobra.Command {
 
 func serveFlags(cmd *cobra.Command, c *server.Config, logs *logOptions) {
 	f := cmd.Flags()
-	f.StringArrayVar(&c.Policies, "policies", nil, "policy `directory` to serve, or git+URL//FOLDER?ref=REF; repeatable")
+	f.StringArrayVar(&c.Policies, "policies", nil, "policy `directory` to serve, git+URL//FOLDER?ref=REF, or kube:CONTEXT; repeatable")
 	f.StringVar(&c.Listen, "listen", c.Listen, "`address` to listen on")
 	f.StringVar(&c.EnvoyListen, "envoy-listen", "", "`address` of the gRPC listener for Envoy's external authorization; empty: none")
 	f.StringVar(&c.EnvoyIdentity, "envoy-identity", c.EnvoyIdentity, "`namespace` of the proxy's dynamic metadata that contains the authenticated identity")
@@ -212,7 +212,7 @@ func serve(ctx context.Context, c server.Config) error {
 		if err != nil {
 			return fmt.Errorf("--policies: %w", err)
 		}
-		if err := checkDirectory(location.Dir); err != nil && c.StateDir == "" && location.Git == nil {
+		if err := checkDirectory(location.Dir); err != nil && c.StateDir == "" && location.Git == nil && location.Kube == nil {
 			return err
 		}
 	}

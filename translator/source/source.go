@@ -53,6 +53,12 @@ type File struct {
 	Object bool
 }
 
+// Kind is a kind of document that an API server may serve.
+type Kind struct {
+	APIVersion string
+	Name       string
+}
+
 // Origin is one of the sources of a snapshot.
 type Origin struct {
 	// Name identifies the source among others: the paths of its files begin with it if the

@@ -1,0 +1,112 @@
+package kube
+
+import (
+	"context"
+	"errors"
+	"fmt"
+
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/client-go/discovery"
+	"k8s.io/client-go/dynamic"
+	"k8s.io/client-go/rest"
+	"k8s.io/client-go/tools/clientcmd"
+
+	"github.com/writ-policy/writ/translator/source"
+)
+
+// Requests to one API server: each kind is listed at once, and discovery has some more.
+const (
+	queries = 50
+	burst   = 100
+)
+
+// client are the requests to an API server.
+type client struct {
+	objects dynamic.Interface
+	meta    rest.Interface // for discovery
+}
+
+func newClient(o Options) (*client, error) {
+	config := o.Config
+	if config == nil {
+		var err error
+		if config, err = readConfig(o.Location); err != nil {
+			return nil, err
+		}
+	}
+	config = rest.CopyConfig(config)
+	config.QPS, config.Burst = queries, burst
+	config.UserAgent = "writ"
+	config.WarningHandler = rest.NoWarnings{}
+	objects, err := dynamic.NewForConfig(config)
+	if err != nil {
+		return nil, fmt.Errorf("the client of the cluster: %w", err)
+	}
+	meta, err := discovery.NewDiscoveryClientForConfig(config)
+	if err != nil {
+		return nil, fmt.Errorf("the client of the cluster: %w", err)
+	}
+	return &client{objects: objects, meta: meta.RESTClient()}, nil
+}
+
+// readConfig reads the service account of the pod, or the kubeconfig in the way of kubectl.
+func readConfig(l source.KubeLocation) (*rest.Config, error) {
+	if l.InCluster {
+		config, err := rest.InClusterConfig()
+		if err != nil {
+			return nil, fmt.Errorf("the service account of this pod: %w", err)
+		}
+		return config, nil
+	}
+	rules := clientcmd.NewDefaultClientConfigLoadingRules()
+	overrides := &clientcmd.ConfigOverrides{CurrentContext: l.Context}
+	config, err := clientcmd.NewNonInteractiveDeferredLoadingClientConfig(rules, overrides).ClientConfig()
+	switch {
+	case clientcmd.IsEmptyConfig(err):
+		return nil, errors.New("read the kubeconfig: there is none; set KUBECONFIG, or use kube:in-cluster in a pod")
+	case err != nil:
+		return nil, fmt.Errorf("read the kubeconfig: %w", err)
+	}
+	return config, nil
+}
+
+// get reads an object of the API server that is not a resource.
+func (c *client) get(ctx context.Context, path string, into any) error {
+	request := c.meta.Get().AbsPath(path)
+	var err error
+	switch into := into.(type) {
+	case *metav1.APIGroupList:
+		err = request.Do(ctx).Into(into)
+	case *metav1.APIResourceList:
+		err = request.Do(ctx).Into(into)
+	default:
+		err = request.Do(ctx).Error()
+	}
+	if err != nil {
+		return fmt.Errorf("read %s of the API server: %w", path, err)
+	}
+	return nil
+}
+
+// resourceError explains a failed request for a kind, and which permission is missing.
+func resourceError(verb string, r resource, err error) error {
+	name := r.gvr.GroupResource().String()
+	if apierrors.IsForbidden(err) || apierrors.IsUnauthorized(err) {
+		where := "the cluster scope"
+		if r.namespace != "" {
+			where = "namespace " + r.namespace
+		}
+		return fmt.Errorf("%w; grant the verbs list and watch on resource %q of API group %q in %s",
+			err, r.gvr.Resource, r.gvr.Group, where)
+	}
+	return fmt.Errorf("%s %s: %w", verb, name, err)
+}
+
+// isMissing reports whether the API server does not serve a path.
+func isMissing(err error) bool { return apierrors.IsNotFound(err) }
+
+// isUnready reports whether a request for readiness was answered with "no".
+func isUnready(err error) bool {
+	return err != nil && !apierrors.IsNotFound(err) && !apierrors.IsForbidden(err) && !apierrors.IsUnauthorized(err)
+}

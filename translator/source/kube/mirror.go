@@ -1,0 +1,227 @@
+package kube
+
+import (
+	"context"
+	"fmt"
+	"maps"
+	"slices"
+	"strings"
+	"sync"
+	"time"
+
+	"github.com/go-logr/logr"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	"k8s.io/apimachinery/pkg/runtime"
+	"k8s.io/apimachinery/pkg/util/wait"
+	"k8s.io/apimachinery/pkg/watch"
+	"k8s.io/client-go/tools/cache"
+	"k8s.io/klog/v2"
+
+	"github.com/writ-policy/writ/translator/source"
+)
+
+// mirror holds the objects of one kind. A Reflector keeps it like the API server's; it
+// implements cache.ReflectorStore.
+type mirror struct {
+	resource resource
+	// changed is called without mu held after objects or err have changed.
+	changed func()
+	stop    context.CancelFunc
+
+	mu       sync.Mutex
+	files    map[string]source.File
+	sorted   []source.File // files by path, without the changes of dirty; never modified
+	dirty    map[string]bool
+	isSynced bool  // files have been complete once
+	err      error // of the last request; nil if it succeeded
+}
+
+// backoff is the pause between failed requests. An API server that returns is noticed
+// within its cap.
+func backoff() *wait.Backoff {
+	return &wait.Backoff{Duration: 250 * time.Millisecond, Factor: 2, Jitter: 0.5, Steps: 8, Cap: 8 * time.Second}
+}
+
+// startMirror starts to mirror a kind until ctx is done or stop is called.
+func (s *Source) startMirror(ctx context.Context, r resource, changed func()) *mirror {
+	m := &mirror{resource: r, changed: changed, files: make(map[string]source.File), dirty: make(map[string]bool)}
+	ctx, m.stop = context.WithCancel(ctx)
+	log := logr.Discard() // what matters is an error of the source, which report records
+	ctx = klog.NewContext(ctx, log)
+	from := s.client.objects.Resource(r.gvr).Namespace(r.namespace)
+	lw := &cache.ListWatch{
+		ListWithContextFunc: func(ctx context.Context, o metav1.ListOptions) (runtime.Object, error) {
+			if o.ResourceVersion == "0" {
+				o.ResourceVersion = "" // the newest objects, not those that a cache happens to have
+			}
+			list, err := from.List(ctx, o)
+			m.report(ctx, "list", err)
+			return list, err
+		},
+		WatchFuncWithContext: func(ctx context.Context, o metav1.ListOptions) (watch.Interface, error) {
+			w, err := from.Watch(ctx, o)
+			if o.SendInitialEvents == nil || !apierrors.IsInvalid(err) { // else the API server cannot send them, and lists
+				m.report(ctx, "watch", err)
+			}
+			return w, err
+		},
+	}
+	reflector := cache.NewReflectorWithOptions(cache.ToListWatcherWithWatchListSemantics(lw, s.client.objects), nil, m,
+		cache.ReflectorOptions{Name: r.gvr.String(), TypeDescription: r.Kind, Logger: &log, Backoff: backoff()})
+	go reflector.RunWithContext(ctx)
+	return m
+}
+
+// report records the result of a request. Objects that are too old to continue from are
+// listed again, so that is not a failure.
+func (m *mirror) report(ctx context.Context, verb string, err error) {
+	if ctx.Err() != nil || apierrors.IsResourceExpired(err) || apierrors.IsGone(err) {
+		return
+	}
+	if err != nil {
+		err = resourceError(verb, m.resource, err)
+	}
+	m.mu.Lock()
+	isNew := (err == nil) != (m.err == nil) || err != nil && err.Error() != m.err.Error()
+	m.err = err
+	m.mu.Unlock()
+	if isNew {
+		m.changed()
+	}
+}
+
+// state returns the objects sorted by path, whether they are complete, and the error of
+// the last request. The list must not be modified.
+func (m *mirror) state() (files []source.File, isSynced bool, err error) {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	if m.err != nil || !m.isSynced {
+		return nil, m.isSynced, m.err
+	}
+	m.sort()
+	return m.sorted, true, nil
+}
+
+// sort applies the changes to a new sorted list.
+func (m *mirror) sort() {
+	if len(m.dirty) == 0 {
+		return
+	}
+	changes := slices.Sorted(maps.Keys(m.dirty))
+	out := make([]source.File, 0, len(m.files))
+	old := m.sorted
+	for _, path := range changes {
+		at, found := slices.BinarySearchFunc(old, path, func(f source.File, path string) int { return strings.Compare(f.Path, path) })
+		out = append(out, old[:at]...)
+		if old = old[at:]; found {
+			old = old[1:]
+		}
+		if f, ok := m.files[path]; ok {
+			out = append(out, f)
+		}
+	}
+	m.sorted = append(out, old...)
+	clear(m.dirty)
+}
+
+// set stores a file and returns whether it is new or has other content. m.mu is held.
+func (m *mirror) set(f source.File) bool {
+	if old, ok := m.files[f.Path]; ok && old.Hash == f.Hash {
+		return false
+	}
+	m.files[f.Path] = f
+	m.dirty[f.Path] = true
+	return true
+}
+
+// Add implements cache.ReflectorStore.
+func (m *mirror) Add(object any) error { return m.Update(object) }
+
+// Update implements cache.ReflectorStore.
+func (m *mirror) Update(object any) error {
+	f, err := m.fileOf(object)
+	if err != nil {
+		return err
+	}
+	m.mu.Lock()
+	isChanged := m.set(f)
+	m.mu.Unlock()
+	if isChanged {
+		m.changed()
+	}
+	return nil
+}
+
+// Delete implements cache.ReflectorStore.
+func (m *mirror) Delete(object any) error {
+	u, ok := object.(*unstructured.Unstructured)
+	if !ok {
+		return errNotObject
+	}
+	path := m.resource.path(u)
+	m.mu.Lock()
+	_, isChanged := m.files[path]
+	if isChanged {
+		delete(m.files, path)
+		m.dirty[path] = true
+	}
+	m.mu.Unlock()
+	if isChanged {
+		m.changed()
+	}
+	return nil
+}
+
+// Replace implements cache.ReflectorStore: the objects are complete.
+func (m *mirror) Replace(objects []any, _ string) error {
+	files := make(map[string]source.File, len(objects))
+	for _, object := range objects {
+		f, err := m.fileOf(object)
+		if err != nil {
+			return err
+		}
+		files[f.Path] = f
+	}
+	m.mu.Lock()
+	isChanged := !m.isSynced
+	m.isSynced = true
+	for path := range m.files {
+		if _, ok := files[path]; !ok {
+			delete(m.files, path)
+			m.dirty[path] = true
+			isChanged = true
+		}
+	}
+	for _, f := range files {
+		isChanged = m.set(f) || isChanged
+	}
+	m.mu.Unlock()
+	if isChanged {
+		m.changed()
+	}
+	return nil
+}
+
+// Resync implements cache.ReflectorStore.
+func (m *mirror) Resync() error { return nil }
+
+// Transformer implements cache.TransformingStore.
+func (m *mirror) Transformer() cache.TransformFunc { return transform }
+
+func (m *mirror) fileOf(object any) (source.File, error) {
+	u, ok := object.(*unstructured.Unstructured)
+	if !ok {
+		return source.File{}, errNotObject
+	}
+	f, err := m.resource.file(u)
+	if err != nil {
+		// The reflector drops what the store rejects: it would be missing silently.
+		m.mu.Lock()
+		m.err = fmt.Errorf("list %s: %w", m.resource.gvr.GroupResource(), err)
+		m.mu.Unlock()
+		m.changed()
+	}
+	return f, err
+}
