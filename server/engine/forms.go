@@ -71,7 +71,7 @@ func denyResources(ctx context.Context, compiler *ast.Compiler) (map[string][]st
 		return nil, err
 	}
 	var named map[string][]string
-	if err := ast.As(value, &named); err != nil {
+	if err := readTerm(value, &named); err != nil {
 		return nil, fmt.Errorf("read %s: %w", askDenyResources, err)
 	}
 	return named, nil

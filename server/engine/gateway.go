@@ -124,10 +124,26 @@ func readJudgement(value ast.Value) (judgement, error) {
 		return judgement{}, errors.New("the judgement has elements of other types")
 	}
 	j := judgement{decision: answer, unanswered: unanswered}
-	if err := ast.As(parts.Elem(2).Value, &j.targets); err != nil {
+	if err := readTerm(parts.Elem(2).Value, &j.targets); err != nil {
 		return judgement{}, fmt.Errorf("read the targets: %w", err)
 	}
 	return j, nil
+}
+
+// readTerm decodes a value of OPA into a Go value. ast.As is not used: it goes through the
+// text of the value, in which characters that do not print have escapes that JSON has not.
+func readTerm(value ast.Value, to any) error {
+	plain, err := ast.JSON(value)
+	if err != nil {
+		return err
+	}
+	text, err := json.Marshal(plain)
+	if err != nil {
+		return err
+	}
+	decoder := json.NewDecoder(bytes.NewReader(text))
+	decoder.UseNumber() // metadata may have integers that a float64 cannot represent
+	return decoder.Decode(to)
 }
 
 // readGateway reads the decision. It returns an *InvalidRequest if the decision has the
@@ -137,17 +153,7 @@ func readGateway(answer ast.Object) (decision.GatewayDecision, error) {
 		Error *struct{ Code, Message string }
 		decision.GatewayDecision
 	}
-	plain, err := ast.JSON(answer)
-	if err != nil {
-		return read.GatewayDecision, err
-	}
-	text, err := json.Marshal(plain)
-	if err != nil {
-		return read.GatewayDecision, err
-	}
-	decoder := json.NewDecoder(bytes.NewReader(text))
-	decoder.UseNumber() // metadata may have integers that a float64 cannot represent
-	if err := decoder.Decode(&read); err != nil {
+	if err := readTerm(answer, &read); err != nil {
 		return read.GatewayDecision, fmt.Errorf("read the decision: %w", err)
 	}
 	if read.Error != nil {
