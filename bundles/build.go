@@ -20,5 +20,6 @@ func Build(r *translator.Result, o BuildOptions) (*Bundle, error) {
 		return nil, fmt.Errorf("build the bundle: %w", err)
 	}
 	b.Manifest.Metadata.Skipped = len(r.Skipped)
+	b.Footprint = r.Footprint
 	return b, nil
 }

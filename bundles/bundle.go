@@ -18,6 +18,7 @@ package bundles
 import (
 	"strings"
 
+	"github.com/writ-policy/writ/translator/footprint"
 	"github.com/writ-policy/writ/translator/tables"
 )
 
@@ -39,6 +40,8 @@ type Bundle struct {
 	Tables tables.List
 	// Features are data.compiled.features; nil in a bundle of an older version.
 	Features tables.Features
+	// Footprint is what the documents can tell apart; nil in a bundle of an older version.
+	Footprint *footprint.Footprint
 }
 
 // ManifestPath is the path of the manifest in a bundle.

@@ -11,6 +11,7 @@ import (
 	"github.com/writ-policy/writ/rego"
 	"github.com/writ-policy/writ/rego/builtin"
 	"github.com/writ-policy/writ/translator"
+	"github.com/writ-policy/writ/translator/footprint"
 	"github.com/writ-policy/writ/translator/tables"
 )
 
@@ -87,6 +88,6 @@ func (b *Bundle) isData(path []string) (bool, error) {
 		return false, nil
 	}
 	isKey := func(table tables.Table) bool { return table.Key() == path[1] }
-	return len(path) == 1 || path[1] == tables.FeaturesKey ||
+	return len(path) == 1 || path[1] == tables.FeaturesKey || path[1] == footprint.Key ||
 		slices.ContainsFunc(translator.Tables(), isKey) || slices.ContainsFunc(b.Tables, isKey), nil
 }

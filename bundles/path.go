@@ -4,6 +4,8 @@ import (
 	"fmt"
 	"io/fs"
 	"strings"
+
+	"github.com/writ-policy/writ/translator/footprint"
 )
 
 // patchPath is the file that makes a bundle a delta bundle.
@@ -14,7 +16,7 @@ const patchPath = "patch.json"
 // meaning from names, so unknown files must not be ignored.
 func checkPath(path string) error {
 	switch path {
-	case ManifestPath, DataPath, SignaturesPath:
+	case ManifestPath, DataPath, SignaturesPath, footprint.Path:
 		return nil
 	case patchPath:
 		return fmt.Errorf("%q: a delta bundle, which cannot be signed and is not supported", path)

@@ -12,6 +12,7 @@ import (
 	"path/filepath"
 	"unicode/utf8"
 
+	"github.com/writ-policy/writ/translator/footprint"
 	"github.com/writ-policy/writ/translator/tables"
 )
 
@@ -255,6 +256,9 @@ func (c *collection) bundle(keys *Keys) (*Bundle, error) {
 	}
 	if b.Tables, b.Features, err = decodeTables(data); err != nil {
 		return nil, fmt.Errorf("%s: %w", DataPath, err)
+	}
+	if b.Footprint, err = decodeFootprint(b.Files[footprint.Path]); err != nil {
+		return nil, fmt.Errorf("%s: %w", footprint.Path, err)
 	}
 	if access := tables.Of[*tables.Access](b.Tables); access.Master != b.Manifest.Metadata.Master {
 		return nil, fmt.Errorf("the master namespace in the manifest is %q, but %q according to the data", b.Manifest.Metadata.Master, access.Master)

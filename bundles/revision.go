@@ -6,6 +6,8 @@ import (
 	"encoding/hex"
 	"maps"
 	"slices"
+
+	"github.com/writ-policy/writ/translator/footprint"
 )
 
 // revision returns the hash of the files that affect decisions: paths and contents, each
@@ -17,8 +19,11 @@ func revision(files map[string][]byte) string {
 // RegoHash returns a hash of the Rego in the bundle, tests included. Bundles with the same
 // hash differ only in data, so Check returns the same for them.
 func (b *Bundle) RegoHash() string {
-	return digest(b.Files, func(path string) bool { return path != DataPath })
+	return digest(b.Files, func(path string) bool { return path != DataPath && path != footprint.Path })
 }
+
+// Hash returns a hash of the files that isIncluded selects by their paths.
+func (b *Bundle) Hash(isIncluded func(path string) bool) string { return digest(b.Files, isIncluded) }
 
 func digest(files map[string][]byte, isIncluded func(path string) bool) string {
 	h := sha256.New()

@@ -13,6 +13,7 @@ import (
 	kubejson "sigs.k8s.io/json"
 
 	"github.com/writ-policy/writ/translator"
+	"github.com/writ-policy/writ/translator/footprint"
 	"github.com/writ-policy/writ/translator/jsontext"
 	"github.com/writ-policy/writ/translator/tables"
 )
@@ -87,6 +88,27 @@ func decodeTable(content []byte, table tables.Table) error {
 		return err
 	}
 	return decodeValue(content, table)
+}
+
+// decodeFootprint returns nil without content, and for a footprint of another version.
+func decodeFootprint(content []byte) (*footprint.Footprint, error) {
+	if len(content) == 0 {
+		return nil, nil
+	}
+	var other struct {
+		Version int `json:"version"`
+	}
+	if err := decodeValue(content, &other); err != nil {
+		return nil, err
+	}
+	if other.Version != footprint.Version {
+		return nil, checkJSON(content)
+	}
+	f := new(footprint.Footprint)
+	if err := decodeStrict(content, f); err != nil {
+		return nil, err
+	}
+	return f, nil
 }
 
 // decodeFeatures returns an error if a feature is not among the known ones. The features

@@ -8,25 +8,30 @@ import (
 	"slices"
 
 	"github.com/writ-policy/writ/translator/emit"
+	"github.com/writ-policy/writ/translator/footprint"
 	"github.com/writ-policy/writ/translator/tables"
 )
 
 // dataPath is the path of the compiled data in a bundle.
 const dataPath = "compiled/data.json"
 
-// emit returns the files by their path in the bundle. The error is of values
-// JSON cannot hold, which a decoder never lets in.
-func (p *phases) emit(lowered tables.List, o emit.Options) (map[string][]byte, error) {
+// emit returns the files by their path in the bundle, and the footprint that is among
+// them. The error is of values JSON cannot hold, which a decoder never lets in.
+func (p *phases) emit(lowered tables.List, o emit.Options) (map[string][]byte, *footprint.Footprint, error) {
 	files := make(map[string][]byte)
 	data, err := compiledData(lowered)
 	if err != nil {
-		return nil, fmt.Errorf("encode %s: %w", dataPath, err)
+		return nil, nil, fmt.Errorf("encode %s: %w", dataPath, err)
 	}
-	files[dataPath] = data
+	f, text, err := p.footprints.Build(lowered)
+	if err != nil {
+		return nil, nil, fmt.Errorf("encode %s: %w", footprint.Path, err)
+	}
+	files[dataPath], files[footprint.Path] = data, text
 	for _, family := range p.families {
 		maps.Copy(files, family.Emit(o))
 	}
-	return files, nil
+	return files, f, nil
 }
 
 // compiledData returns data.compiled with sorted keys: the tables that are not empty,

@@ -11,6 +11,7 @@ import (
 	"github.com/writ-policy/writ/translator/directory"
 	"github.com/writ-policy/writ/translator/emit"
 	"github.com/writ-policy/writ/translator/extension"
+	"github.com/writ-policy/writ/translator/footprint"
 	"github.com/writ-policy/writ/translator/gateway"
 	"github.com/writ-policy/writ/translator/source"
 	"github.com/writ-policy/writ/translator/syntax"
@@ -99,8 +100,9 @@ func points(families []Family) []string {
 // phases are the families, and the names of the documents that they have seen. The
 // families resolve and lower one directory after another.
 type phases struct {
-	names    directory.Names
-	families []Family
+	names      directory.Names
+	families   []Family
+	footprints footprint.Builder
 }
 
 // resolve reads documents together. The list is kept and must not be changed.

@@ -29,6 +29,7 @@ import (
 	"github.com/writ-policy/writ/translator/diag"
 	"github.com/writ-policy/writ/translator/directory"
 	"github.com/writ-policy/writ/translator/emit"
+	"github.com/writ-policy/writ/translator/footprint"
 	"github.com/writ-policy/writ/translator/progress"
 	"github.com/writ-policy/writ/translator/source"
 	"github.com/writ-policy/writ/translator/syntax"
@@ -61,6 +62,8 @@ type Result struct {
 	Counts map[string]int
 	// Files are the emitted files by their path in a bundle.
 	Files map[string][]byte
+	// Footprint is what the documents can tell apart. It is also one of Files.
+	Footprint *footprint.Footprint
 	// Directory holds the documents.
 	Directory *directory.Directory
 	// Documents is how many documents there are, containers' contents included and skipped
@@ -135,7 +138,7 @@ func (t *Translator) Translate(ctx context.Context, snapshot source.Snapshot) (*
 	if err := ctx.Err(); err != nil {
 		return nil, interrupted(list, err)
 	}
-	files, err := p.emit(lowered, emit.Options{Tests: t.options.Tests})
+	files, f, err := p.emit(lowered, emit.Options{Tests: t.options.Tests})
 	if err != nil {
 		return nil, interrupted(list, err)
 	}
@@ -143,6 +146,7 @@ func (t *Translator) Translate(ctx context.Context, snapshot source.Snapshot) (*
 		Tables:    lowered,
 		Counts:    counts(documents),
 		Files:     files,
+		Footprint: f,
 		Directory: d,
 		Documents: len(documents),
 		Skipped:   skipped,

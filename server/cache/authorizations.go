@@ -7,7 +7,6 @@ import (
 	"slices"
 	"strings"
 	"sync"
-	"sync/atomic"
 	"time"
 
 	"github.com/hashicorp/golang-lru/v2/simplelru"
@@ -24,10 +23,10 @@ type authorizationCache struct {
 	ttl   time.Duration
 	bytes int
 	log   *slog.Logger
-	count atomic.Int64 // number of entries
 
 	mu           sync.Mutex // held to read and write the fields below, never while evaluating
 	kept         *simplelru.LRU[string, *cachedAuthorization]
+	count        int                    // number of entries that were recorded
 	weight       int                    // estimated bytes of all entries
 	fingerprints *decision.Fingerprints // nil before the first revision
 }
@@ -162,8 +161,8 @@ func (v *authorizationCache) keep(key string, r *decision.VisibilityRequest, a *
 
 // recordCount publishes the number of entries. It is called with mu held.
 func (v *authorizationCache) recordCount() {
-	v.count.Store(int64(v.kept.Len()))
-	v.cache.recordCount()
+	v.cache.recordCount(v.kept.Len() - v.count)
+	v.count = v.kept.Len()
 }
 
 // moveTo moves the entries to the revision of p and drops entries that may differ

@@ -36,14 +36,14 @@ func (r *Request) Encode() []byte {
 		b = appendTextMap(append(b, `,"namespaceLabels":`...), r.NamespaceLabels)
 	}
 	if r.Pod != nil {
-		b = appendAny(append(b, `,"pod":`...), r.Pod)
+		b = AppendValue(append(b, `,"pod":`...), r.Pod)
 	}
 	b = appendMember(b, ",", "podError", r.PodError)
 	b = append(b, `,"attributes":`...)
 	if r.Attributes == nil {
 		return append(b, "{}}"...)
 	}
-	return append(appendAny(b, r.Attributes), '}')
+	return append(AppendValue(b, r.Attributes), '}')
 }
 
 // sortedKeys returns nil, without an allocation, for an empty map.
@@ -133,9 +133,9 @@ func appendTextMap(b []byte, entries map[string]string) []byte {
 	return append(b, '}')
 }
 
-// appendAny appends a JSON value in the form that Value.Any returns. Values of other
+// AppendValue appends a JSON value in the form that Value.Any returns. Values of other
 // types, which no endpoint produces, are encoded by encoding/json.
-func appendAny(b []byte, value any) []byte {
+func AppendValue(b []byte, value any) []byte {
 	switch v := value.(type) {
 	case nil:
 		return append(b, "null"...)
@@ -153,13 +153,13 @@ func appendAny(b []byte, value any) []byte {
 			if i > 0 {
 				b = append(b, ',')
 			}
-			b = appendAny(b, element)
+			b = AppendValue(b, element)
 		}
 		return append(b, ']')
 	case map[string]any:
 		b = append(b, '{')
 		for i, key := range sortedKeys(v) {
-			b = appendAny(appendKey(b, i, key), v[key])
+			b = AppendValue(appendKey(b, i, key), v[key])
 		}
 		return append(b, '}')
 	}

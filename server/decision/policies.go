@@ -18,6 +18,12 @@ type Policies interface {
 
 	// Access decides a validated request.
 	Access(ctx context.Context, r *Request) Decision
+	// AccessKey appends a key of r to b: requests with equal keys get equal decisions from
+	// this revision, apart from what Decision.For changes.
+	AccessKey(b []byte, r *Request) []byte
+	// KeepsAccess reports whether this revision decides r as an earlier revision decided
+	// requests with this key.
+	KeepsAccess(r *Request, earlier string, key []byte) bool
 	// WhoCan lists the principals that r is allowed for; r has neither user nor groups.
 	WhoCan(ctx context.Context, r *Request) WhoCan
 	// MissingFacts returns the facts that policies in the scope of r read and r lacks.
@@ -73,6 +79,12 @@ func (Unavailable) Sequence() int64 { return 0 }
 func (u Unavailable) Access(context.Context, *Request) Decision {
 	return Decision{}.Failed(string(u))
 }
+
+// AccessKey returns b.
+func (Unavailable) AccessKey(b []byte, _ *Request) []byte { return b }
+
+// KeepsAccess returns false.
+func (Unavailable) KeepsAccess(*Request, string, []byte) bool { return false }
 
 // WhoCan lists no principal.
 func (u Unavailable) WhoCan(context.Context, *Request) WhoCan { return WhoCan{}.Failed(string(u)) }

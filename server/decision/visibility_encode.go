@@ -73,5 +73,5 @@ func appendObject(b []byte, object map[string]any) []byte {
 	if object == nil {
 		return append(b, "{}"...)
 	}
-	return appendAny(b, object)
+	return AppendValue(b, object)
 }

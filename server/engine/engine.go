@@ -89,6 +89,9 @@ type Engine struct {
 	overdue  *overdue.Runner
 	// requireRoute denies requests at the gateway point that name no route.
 	requireRoute bool
+
+	projected *projected
+	earlier   []*projected // earlier revisions, the newest first
 }
 
 // queries holds the prepared OPA queries.

@@ -72,7 +72,7 @@ func readStrings(list *ast.Array) ([]string, error) {
 // first one that would allow.
 func reason(r *decision.Request, hits []match.Hit, all []decision.Matched) string {
 	if len(hits) == 0 {
-		return "not allowed: no rule allows " + requestText(r)
+		return decision.NoRuleReason(r)
 	}
 	if !hits[0].Deny() {
 		return "allowed by " + ruleText(&all[0])
@@ -113,18 +113,4 @@ func fullName(namespace, name string) string {
 		return name
 	}
 	return namespace + "/" + name
-}
-
-func requestText(r *decision.Request) string {
-	if r.Path != "" {
-		return r.Verb + " " + r.Path
-	}
-	text := r.Verb + " " + r.Resource
-	if r.Subresource != "" {
-		text += "/" + r.Subresource
-	}
-	if r.Namespace == "" {
-		return text + " at cluster scope"
-	}
-	return text + " in " + r.Namespace
 }

@@ -50,6 +50,11 @@ var instruments = []instrument{
 		func(m *Metrics, i *instrument) prometheus.Collector { return counter(&m.cacheEvictions, i) },
 	},
 	{
+		"writ_cache_kept_total", "counter", nil,
+		"Decisions from the cache that were made at an earlier revision and that no change since affects.",
+		func(m *Metrics, i *instrument) prometheus.Collector { return counter(&m.cacheKept, i) },
+	},
+	{
 		"writ_cache_entries", "gauge", nil,
 		"Decisions in the cache.",
 		func(m *Metrics, i *instrument) prometheus.Collector { return gauge(&m.cacheEntries, i) },

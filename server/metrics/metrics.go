@@ -37,6 +37,7 @@ type Metrics struct {
 	cacheHits      prometheus.Counter
 	cacheMisses    prometheus.Counter
 	cacheEvictions prometheus.Counter
+	cacheKept      prometheus.Counter
 	cacheEntries   prometheus.Gauge
 
 	requests *prometheus.CounterVec
@@ -129,6 +130,9 @@ func (m *Metrics) CacheMissed() { m.cacheMisses.Inc() }
 
 // CacheEvicted counts a decision that was evicted by a newer one.
 func (m *Metrics) CacheEvicted() { m.cacheEvictions.Inc() }
+
+// CacheKept counts a decision of an earlier revision that is still that of the present one.
+func (m *Metrics) CacheKept() { m.cacheKept.Inc() }
 
 // CacheHolds sets the number of cached decisions.
 func (m *Metrics) CacheHolds(entries int) { m.cacheEntries.Set(float64(entries)) }

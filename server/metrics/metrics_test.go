@@ -33,6 +33,7 @@ func TestPage(t *testing.T) {
 	m.CacheMissed()
 	m.CacheMissed()
 	m.CacheEvicted()
+	m.CacheKept()
 	m.CacheHolds(7)
 	route := m.Route("/v1/decisions/:point")
 	route.Answered("POST", 200)
@@ -69,7 +70,7 @@ func TestPage(t *testing.T) {
 		`writ_policies{kind="RateLimitPolicy"} 2`,
 		`writ_policy_blocks{block="defaults",kind="RateLimitPolicy",strategy="merge"} 1`,
 		`writ_effective_paths{covered="false",kind="RateLimitPolicy"} 3`,
-		`writ_cache_hits_total 1`, `writ_cache_misses_total 2`, `writ_cache_evictions_total 1`, `writ_cache_entries 7`,
+		`writ_cache_hits_total 1`, `writ_cache_misses_total 2`, `writ_cache_evictions_total 1`, `writ_cache_kept_total 1`, `writ_cache_entries 7`,
 		`writ_http_requests_total{code="200",method="POST",route="/v1/decisions/:point"} 1`,
 		`writ_http_requests_total{code="400",method="POST",route="/v1/decisions/:point"} 1`,
 		`writ_http_requests_total{code="other",method="other",route="/v1/decisions/:point"} 1`,

@@ -67,6 +67,13 @@ func (g PathGlob) Suffix() string {
 	return ""
 }
 
+// IsPrefix reports whether the pattern is Prefix and one "*": it matches each value that
+// begins with Prefix and has no "/" behind it.
+func (g PathGlob) IsPrefix() bool {
+	last := len(g.pieces) - 1
+	return last >= 0 && g.pieces[last].kind == globRun && (last == 0 || last == 1 && g.pieces[0].kind == globLiteral)
+}
+
 // Match reports whether the pattern matches a value. It tracks every offset at which the
 // pieces so far can end, so the time is bounded by the product of both lengths.
 func (g PathGlob) Match(value string) bool {

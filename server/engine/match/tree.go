@@ -20,7 +20,18 @@ type Tree struct {
 	access    *tables.Access
 	roles     shards[string, *role]
 	grants    shards[string, grant] // by the key of the binding
-	bySubject shards[boundSubject, []grant]
+	bySubject shards[boundSubject, bound]
+	changed   map[boundSubject]struct{} // subjects whose grants differ from the earlier tree
+	anew      bool                      // changed is incomplete
+}
+
+// maxChanged bounds how many changed subjects a tree records.
+const maxChanged = 10_000
+
+// bound holds the grants of a subject and what their restrictions read.
+type bound struct {
+	grants []grant
+	reads  tables.Reads
 }
 
 // boundSubject is a user or group that bindings of a namespace name; bindings with an
@@ -40,17 +51,19 @@ type grant struct {
 // Build indexes tables. It shares equal parts with before, the tree of earlier tables,
 // so that the cost depends on the difference. before may be nil.
 func Build(access *tables.Access, before *Tree) *Tree {
-	if before == nil {
+	anew := before == nil
+	if anew {
 		before = &Tree{access: new(tables.Access)}
 	}
 	g := treeBuilder{
-		tree:      &Tree{access: access},
+		tree:      &Tree{access: access, anew: anew},
 		before:    before,
 		roles:     before.roles.edit(),
 		grants:    before.grants.edit(),
 		bySubject: before.bySubject.edit(),
 		stale:     make(map[string]bool),
 	}
+	g.tree.changed = make(map[boundSubject]struct{})
 	g.joinGrants(g.updateRoles())
 	g.updateAllSubjects()
 	g.tree.roles, g.tree.grants, g.tree.bySubject = g.roles.shards, g.grants.shards, g.bySubject.shards
@@ -62,7 +75,7 @@ type treeBuilder struct {
 	tree, before *Tree
 	roles        *edit[string, *role]
 	grants       *edit[string, grant]
-	bySubject    *edit[boundSubject, []grant]
+	bySubject    *edit[boundSubject, bound]
 	// stale holds the keys of bindings whose grant changed; their subjects must be
 	// refreshed.
 	stale map[string]bool
@@ -77,7 +90,7 @@ func (g *treeBuilder) updateRoles() map[string]bool {
 			g.roles.drop(key)
 			return
 		}
-		g.roles.set(key, &role{Role: now})
+		g.roles.set(key, &role{Role: now, reads: now.Reads()})
 	})
 	return changed
 }
@@ -150,20 +163,29 @@ func (g *treeBuilder) refreshStale(namespace string, subjects *tables.Map[[]stri
 func (g *treeBuilder) setGrants(namespace, subject string, keys *[]string) {
 	kind, name, _ := strings.Cut(subject, ":")
 	h := boundSubject{namespace, kind == "group", name}
+	g.recordChange(h)
 	if keys == nil {
 		g.bySubject.drop(h)
 		return
 	}
-	grants := make([]grant, len(*keys))
+	b := bound{grants: make([]grant, len(*keys))}
 	for i, key := range *keys {
-		grants[i], _ = g.grants.find(key)
+		b.grants[i], _ = g.grants.find(key)
+		b.reads |= b.grants[i].role.reads
 	}
-	g.bySubject.set(h, grants)
+	g.bySubject.set(h, b)
+}
+
+func (g *treeBuilder) recordChange(h boundSubject) {
+	if g.tree.anew = g.tree.anew || len(g.tree.changed) == maxChanged; !g.tree.anew {
+		g.tree.changed[h] = struct{}{}
+	}
 }
 
 // role is a role and, if it has many rules, an index of them.
 type role struct {
 	*tables.Role
+	reads      tables.Reads // what the restrictions of all rules read
 	once       sync.Once
 	byResource map[string][]int
 }

@@ -63,8 +63,8 @@ func editTable[V any](from, to tables.Map[V]) tables.Map[V] {
 func describeTree(t *Tree) map[boundSubject][]string {
 	out := make(map[boundSubject][]string)
 	for _, shard := range t.bySubject {
-		for h, bySubject := range shard {
-			for _, g := range bySubject {
+		for h, b := range shard {
+			for _, g := range b.grants {
 				out[h] = append(out[h], fmt.Sprint(*g.binding, *g.role.Role))
 			}
 			slices.Sort(out[h])

@@ -1,0 +1,92 @@
+package engine
+
+import (
+	"bytes"
+	"strings"
+
+	"github.com/writ-policy/writ/bundles"
+	"github.com/writ-policy/writ/server/decision"
+	"github.com/writ-policy/writ/server/engine/match"
+	"github.com/writ-policy/writ/server/projection"
+)
+
+// projected is what one revision projects requests by, and what changed with it.
+type projected struct {
+	revision string
+	access   *projection.Access
+	tree     *match.Tree
+	// rules is a hash of the Rego that access decisions evaluate.
+	rules string
+}
+
+// maxEarlier is how many earlier revisions an engine compares itself with. They share most
+// of their memory.
+const maxEarlier = 16
+
+// project prepares the projections of a bundle. The earlier revisions are those of last,
+// which may be nil, the newest first.
+func project(b *bundles.Bundle, tree *match.Tree, last *Engine) (now *projected, earlier []*projected) {
+	now = &projected{
+		revision: b.Manifest.Revision,
+		access:   projection.NewAccess(b.Footprint, tree),
+		tree:     tree,
+		rules:    b.Hash(decidesAccess),
+	}
+	if last != nil {
+		earlier = append([]*projected{last.projected}, last.earlier[:min(len(last.earlier), maxEarlier-1)]...)
+	}
+	return now, earlier
+}
+
+// decidesAccess reports whether access decisions evaluate the module at a path: all
+// modules but those of other points.
+func decidesAccess(path string) bool {
+	if !strings.HasSuffix(path, ".rego") || bundles.IsTest(path) {
+		return false
+	}
+	for _, folder := range [...]string{"compiled/visibility/", "compiled/gateway/", "writ/visibility/", "writ/gateway/"} {
+		if strings.HasPrefix(path, folder) {
+			return false
+		}
+	}
+	return true
+}
+
+// AccessKey implements decision.Policies.
+func (e *Engine) AccessKey(b []byte, r *decision.Request) []byte {
+	return e.projected.access.Append(b, r)
+}
+
+// KeepsAccess implements decision.Policies: no revision since has changed what decides r,
+// and r had the key in the earlier one.
+func (e *Engine) KeepsAccess(r *decision.Request, earlier string, key []byte) bool {
+	now := e.projected
+	for _, before := range e.earlier {
+		if now.changesAccess(before, r) {
+			return false
+		}
+		if before.revision == earlier {
+			return bytes.Equal(before.access.Append(nil, r), key)
+		}
+		now = before
+	}
+	return false
+}
+
+// changesAccess reports whether the decision on r may differ from that of the revision
+// before.
+func (p *projected) changesAccess(before *projected, r *decision.Request) bool {
+	if p.rules != before.rules || p.isChanged(r.Namespace, false, r.User) {
+		return true
+	}
+	for _, group := range r.Groups {
+		if p.isChanged(r.Namespace, true, group) {
+			return true
+		}
+	}
+	return false
+}
+
+func (p *projected) isChanged(namespace string, group bool, name string) bool {
+	return p.tree.IsChanged("", group, name) || namespace != "" && p.tree.IsChanged(namespace, group, name)
+}

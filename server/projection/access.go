@@ -1,0 +1,272 @@
+package projection
+
+import (
+	"encoding/binary"
+	"slices"
+	"strings"
+
+	"github.com/writ-policy/writ/server/decision"
+	"github.com/writ-policy/writ/translator/footprint"
+	"github.com/writ-policy/writ/translator/tables"
+)
+
+// Subjects are the subjects of bindings. Subject reports whether bindings of a namespace,
+// or cluster-wide ones if it is empty, name a user or group, and what the restrictions of
+// their rules read.
+type Subjects interface {
+	Subject(namespace string, group bool, name string) (reads tables.Reads, isBound bool)
+}
+
+// Access projects requests at the access point. It is immutable.
+type Access struct {
+	subjects                Subjects
+	whole                   bool // there is no footprint
+	verbs, resources        words
+	subresources            words
+	verbPrefixes            []string
+	apiGroups               set
+	names, namespaces       *values
+	clusters, tenants       *values
+	sessions, escalations   *values
+	groups                  set // that escalations name
+	paths                   set
+	pathPrefixes            *values
+	labels, namespaceLabels *labels
+	pods                    bool
+}
+
+// What the access point treats in a special way, whatever documents name.
+var (
+	specialVerbs = []string{
+		"*", "exec", "proxy", "get", "list", "watch", "create", "update", "patch", "delete", "deletecollection", "impersonate",
+	}
+	specialSubresources = []string{"exec", "attach", "proxy", "portforward"}
+	specialResources    = []string{"*", "pods"}
+)
+
+// impersonation is the prefix of verbs that ask for impersonation. Of such requests the
+// verb and the subresource are kept.
+const impersonation = "impersonate"
+
+// NewAccess returns the projection for a footprint; nil keeps whole requests.
+func NewAccess(f *footprint.Footprint, subjects Subjects) *Access {
+	if f == nil {
+		return &Access{whole: true}
+	}
+	a := &f.Access
+	p := &Access{
+		subjects:        subjects,
+		verbs:           make(words),
+		resources:       make(words),
+		subresources:    make(words),
+		verbPrefixes:    []string{impersonation},
+		apiGroups:       setOf(a.APIGroups.Values),
+		names:           valuesOf(a.Names),
+		namespaces:      valuesOf(a.Namespaces),
+		clusters:        valuesOf(a.Clusters),
+		tenants:         valuesOf(a.Tenants),
+		sessions:        valuesOf(a.Sessions),
+		escalations:     valuesOf(a.Escalations),
+		groups:          setOf(a.Groups),
+		paths:           setOf(a.Paths.Values),
+		pathPrefixes:    &values{prefixes: make(set)},
+		labels:          labelsOf(a.Labels),
+		namespaceLabels: labelsOf(a.NamespaceLabels),
+		pods:            a.Pods,
+	}
+	p.verbs.add(specialVerbs...)
+	p.verbs.add(a.Verbs.Values...)
+	for _, pattern := range a.Verbs.Patterns {
+		p.verbPrefixes = append(p.verbPrefixes, strings.ToLower(strings.TrimSuffix(pattern, "*")))
+	}
+	p.subresources.add(specialSubresources...)
+	p.subresources.add(a.Subresources.Values...)
+	p.addResources(specialResources)
+	p.addResources(a.Resources.Values)
+	for _, pattern := range a.Paths.Patterns {
+		p.pathPrefixes.addPrefix(strings.TrimSuffix(pattern, "*"))
+	}
+	return p
+}
+
+// addResources adds resources with all words for the same kind.
+func (p *Access) addResources(list []string) {
+	for _, resource := range list {
+		p.resources.add(resource)
+		p.resources.add(tables.KindSynonyms(strings.ToLower(resource))...)
+	}
+}
+
+// Append appends the projection of a validated request. Keys are not JSON and must not
+// be stored: their form may change.
+func (p *Access) Append(b []byte, r *decision.Request) []byte {
+	if p.whole {
+		return appendWhole(b, r)
+	}
+	if r.Path != "" {
+		return p.appendPath(b, r)
+	}
+	start := len(b)
+	s := subjectKey{namespace: r.Namespace}
+	b = p.appendSubjects(append(b, 'r'), r, &s)
+	if s.reads&tables.ReadsAll != 0 {
+		return appendWhole(b[:start], r)
+	}
+	b = appendNamed(b, r.Verb, p.isNamedVerb(r.Verb))
+	b = appendNamed(b, r.APIGroup, p.apiGroups.has(r.APIGroup))
+	b = appendNamed(b, r.Resource, p.resources.has(r.Resource))
+	b = appendNamed(b, r.Subresource, p.subresources.has(r.Subresource) || isImpersonation(r.Verb))
+	if p.pods && (r.Pod != nil || r.PodError != "") {
+		return p.appendPod(append(b, 'p'), r, s.reads)
+	}
+	b = p.names.append(append(b, '-'), r.Name)
+	if s.isLocal {
+		b = appendText(b, r.Namespace)
+	} else {
+		b = p.namespaces.append(b, r.Namespace)
+	}
+	return p.appendFacts(b, r, s.reads)
+}
+
+// appendPod appends the rest of a request with a pod. Pod security compares the pod with
+// the request, and its text has values of both.
+func (p *Access) appendPod(b []byte, r *decision.Request, reads tables.Reads) []byte {
+	b = appendText(appendText(b, r.Name), r.Namespace)
+	if reads&tables.ReadsNodes == 0 {
+		b = appendObject(appendText(b, r.PodError), r.Pod)
+	}
+	return p.appendFacts(b, r, reads)
+}
+
+func (p *Access) isNamedVerb(verb string) bool {
+	if p.verbs.has(verb) {
+		return true
+	}
+	lower := strings.ToLower(verb)
+	return slices.ContainsFunc(p.verbPrefixes, func(prefix string) bool { return strings.HasPrefix(lower, prefix) })
+}
+
+func isImpersonation(verb string) bool {
+	return strings.HasPrefix(strings.ToLower(verb), impersonation)
+}
+
+// subjectKey is what the subjects of a request determine about its other attributes.
+type subjectKey struct {
+	namespace string       // of the request
+	reads     tables.Reads // of restrictions
+	isLocal   bool         // a binding in the namespace names a subject
+}
+
+// appendSubjects appends the subjects that bindings or escalations name, groups sorted and
+// each once.
+func (p *Access) appendSubjects(b []byte, r *decision.Request, s *subjectKey) []byte {
+	var room [16]string
+	groups := room[:0]
+	for _, group := range r.Groups {
+		if p.isBound(true, group, s) || p.groups.has(group) {
+			groups = append(groups, group)
+		}
+	}
+	slices.Sort(groups)
+	groups = slices.Compact(groups)
+	if r.User != "" && p.isBound(false, r.User, s) {
+		b = appendText(b, r.User)
+	} else {
+		b = append(b, absent) // an empty user is not a subject either
+	}
+	b = binary.AppendUvarint(b, uint64(len(groups)))
+	for _, group := range groups {
+		b = appendText(b, group)
+	}
+	return b
+}
+
+func (p *Access) isBound(group bool, name string, s *subjectKey) bool {
+	reads, isBound := p.subjects.Subject("", group, name)
+	s.reads |= reads
+	if s.namespace == "" {
+		return isBound
+	}
+	reads, isLocal := p.subjects.Subject(s.namespace, group, name)
+	s.reads |= reads
+	s.isLocal = s.isLocal || isLocal
+	return isBound || isLocal
+}
+
+// appendFacts appends what deny policies and restrictions read.
+func (p *Access) appendFacts(b []byte, r *decision.Request, reads tables.Reads) []byte {
+	for _, fact := range [...]struct {
+		values *values
+		value  string
+	}{{p.clusters, r.Cluster}, {p.tenants, r.Tenant}, {p.sessions, r.Session}, {p.escalations, r.Escalation}} {
+		if fact.values.isRead() {
+			b = fact.values.append(b, fact.value)
+		}
+	}
+	if len(p.namespaceLabels.names) > 0 && r.Namespace != "" {
+		b = p.namespaceLabels.append(b, r.NamespaceLabels)
+	}
+	if reads == 0 {
+		return append(b, 0)
+	}
+	b = append(b, byte(reads))
+	if reads&tables.ReadsFields != 0 {
+		b = appendTexts(b, r.Fields)
+	}
+	if reads&tables.ReadsLabels != 0 {
+		b = p.labels.append(b, r.Labels)
+	}
+	if reads&tables.ReadsNodes != 0 {
+		b = appendNodes(b, r)
+	}
+	return b
+}
+
+// nodePrefix begins the users that are agents of nodes.
+const nodePrefix = "system:node:"
+
+// appendNodes appends what the nodes of requester and pod are read from.
+func appendNodes(b []byte, r *decision.Request) []byte {
+	b = appendNamed(b, r.User, strings.HasPrefix(r.User, nodePrefix))
+	b = appendObject(appendText(b, r.PodError), r.Pod)
+	b = appendJSON(b, r.Attributes["minion"])
+	return appendJSON(b, r.Attributes["podMinion"])
+}
+
+// appendPath appends a request about a path. No restrictions apply to it, and deny
+// policies only if it asks for impersonation.
+func (p *Access) appendPath(b []byte, r *decision.Request) []byte {
+	b = p.appendSubjects(append(b, 'n'), r, &subjectKey{})
+	b = appendNamed(b, r.Verb, p.isNamedVerb(r.Verb))
+	if isImpersonation(r.Verb) {
+		b = p.appendFacts(b, r, 0)
+	}
+	if p.paths.has(r.Path) {
+		return appendText(b, r.Path)
+	}
+	return p.pathPrefixes.appendPrefix(append(b, unnamed), r.Path)
+}
+
+// appendWhole appends all of a request.
+func appendWhole(b []byte, r *decision.Request) []byte {
+	b = append(b, 'w')
+	for _, text := range [...]string{
+		r.User, r.Verb, r.APIGroup, r.Resource, r.Subresource, r.Namespace, r.Name,
+		r.Path, r.Cluster, r.Tenant, r.Session, r.Escalation, r.PodError,
+	} {
+		b = appendText(b, text)
+	}
+	b = appendList(b, r.Groups)
+	b = appendTexts(b, r.Fields)
+	b = appendTextMap(b, r.Labels)
+	b = appendTextMap(b, r.NamespaceLabels)
+	b = binary.AppendUvarint(b, uint64(len(r.Extra)))
+	for _, key := range sortedKeys(r.Extra) {
+		b = appendList(appendText(b, key), r.Extra[key])
+	}
+	b = appendObject(b, r.Pod)
+	if len(r.Attributes) == 0 {
+		return append(b, absent)
+	}
+	return appendObject(b, r.Attributes)
+}

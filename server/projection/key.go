@@ -1,0 +1,81 @@
+package projection
+
+import (
+	"encoding/binary"
+	"maps"
+	"slices"
+
+	"github.com/writ-policy/writ/server/decision"
+)
+
+// The marks of values that a key does not contain. A value that it contains begins with
+// its length plus firstLength.
+const (
+	absent      = 0
+	unnamed     = 1
+	firstLength = 2
+)
+
+func appendText(b []byte, text string) []byte {
+	return append(binary.AppendUvarint(b, uint64(len(text))+firstLength), text...)
+}
+
+// appendNamed appends a value that rules name.
+func appendNamed(b []byte, text string, isNamed bool) []byte {
+	switch {
+	case text == "":
+		return append(b, absent)
+	case !isNamed:
+		return append(b, unnamed)
+	}
+	return appendText(b, text)
+}
+
+// appendTexts appends a list with its length; nil differs from an empty one.
+func appendTexts(b []byte, list []string) []byte {
+	if list == nil {
+		return append(b, absent)
+	}
+	return appendList(append(b, unnamed), list)
+}
+
+// appendList appends a list with its length.
+func appendList(b []byte, list []string) []byte {
+	b = binary.AppendUvarint(b, uint64(len(list)))
+	for _, text := range list {
+		b = appendText(b, text)
+	}
+	return b
+}
+
+func appendTextMap(b []byte, entries map[string]string) []byte {
+	if entries == nil {
+		return append(b, absent)
+	}
+	b = binary.AppendUvarint(b, uint64(len(entries))+firstLength)
+	for _, key := range sortedKeys(entries) {
+		b = appendText(appendText(b, key), entries[key])
+	}
+	return b
+}
+
+// appendObject appends a JSON object; nil differs from an empty one.
+func appendObject(b []byte, object map[string]any) []byte {
+	if object == nil {
+		return append(b, absent)
+	}
+	return appendJSON(append(b, unnamed), object)
+}
+
+// appendJSON appends a JSON value. Encoded JSON has no line feed, so one ends it.
+func appendJSON(b []byte, value any) []byte {
+	return append(decision.AppendValue(b, value), '\n')
+}
+
+// sortedKeys returns nil, without an allocation, for an empty map.
+func sortedKeys[V any](entries map[string]V) []string {
+	if len(entries) == 0 {
+		return nil
+	}
+	return slices.Sorted(maps.Keys(entries))
+}

@@ -1,0 +1,57 @@
+package footprint
+
+import (
+	"reflect"
+	"slices"
+	"testing"
+
+	"github.com/writ-policy/writ/translator/tables"
+)
+
+// The fields of tables that a footprint takes into account. A field that is added to a
+// table fails the test: a request attribute that it reads must become part of the
+// footprint and of the projection, because requests that differ in it would share a
+// decision.
+var fields = map[reflect.Type][]string{
+	reflect.TypeFor[tables.Access](): {"Master", "Roles", "Bindings", "Subjects", "Extensions", "Expressions", "ReadsClock"},
+	reflect.TypeFor[tables.Role]():   {"Family", "Kind", "Namespace", "Name", "Kubernetes", "Origin", "Source"},
+	reflect.TypeFor[tables.KubernetesRule](): {
+		"Rule", "Source", "Verbs", "Groups", "Resources", "Names", "Paths",
+	},
+	reflect.TypeFor[tables.OriginRule](): {
+		"Rule", "Source", "Deny", "Verbs", "NotVerbs", "Kinds", "NotKinds", "Restrictions",
+	},
+	reflect.TypeFor[tables.Restrictions](): {"Fields", "Labels", "SameMinion", "Expression", "Extension", "Params"},
+	reflect.TypeFor[tables.Binding]():      {"Family", "APIVersion", "Kind", "Namespace", "Name", "Role", "Cluster", "Source"},
+	reflect.TypeFor[tables.Deny]():         {"Policies", "Escalations", "Resources"},
+	reflect.TypeFor[tables.DenyPolicy](): {
+		"Name", "Precedence", "Source", "Clusters", "Tenants", "Sessions", "EscalationRefs", "ReferredBy", "Rules",
+		"Impersonation", "Pod",
+	},
+	reflect.TypeFor[tables.DenyRule]():             {"Rule", "Source", "Actions", "Resources", "Namespaces", "Names", "NeedsName"},
+	reflect.TypeFor[tables.DenyAction]():           {"Verbs", "VerbPrefix", "Groups"},
+	reflect.TypeFor[tables.DenyResource]():         {"Resources", "Subresources", "NeedsSubresource"},
+	reflect.TypeFor[tables.ImpersonationRule]():    {"Rule", "Source", "Reason", "Identity", "Action"},
+	reflect.TypeFor[tables.ImpersonatedIdentity](): {"Verbs", "Resources", "Names", "ExtraKeys", "Namespaces"},
+	reflect.TypeFor[tables.ImpersonatedAction]():   {"Modes", "Verbs", "Resources", "Groups"},
+	reflect.TypeFor[tables.NamespaceFilter]():      {"Patterns", "Terms"},
+	reflect.TypeFor[tables.LabelRequirement]():     {"Key", "Operator", "Values"},
+	reflect.TypeFor[tables.PodSecurity](): {
+		"Source", "Subresources", "Factors", "Thresholds", "BlockFactors", "ExemptNamespaces", "ExemptLabels", "FailOpen",
+	},
+	reflect.TypeFor[tables.Escalation](): {
+		"Name", "Source", "Clusters", "Groups", "ExemptFactors", "MaxAllowedScore", "NamespaceScope",
+	},
+}
+
+func TestEveryFieldIsKnown(t *testing.T) {
+	for table, want := range fields {
+		var got []string
+		for field := range table.Fields() {
+			got = append(got, field.Name)
+		}
+		if !slices.Equal(got, want) {
+			t.Errorf("%s has the fields %q, want %q", table, got, want)
+		}
+	}
+}

@@ -1,0 +1,44 @@
+// Package footprint computes what documents can tell apart: for each point, the values
+// and patterns of each request attribute that a decision can depend on. It reads tables.
+// It does not read requests.
+//
+// Not part of the promised API; see package writ.
+//
+// # Design
+//
+// A footprint may name more than the documents tell apart, and never less: a cache takes
+// requests that differ in other values for equal. Users and groups of bindings are not
+// repeated: they are the keys of data.compiled.access.subjects.
+//
+// The footprint is a file of the bundle, so that it is hashed and signed with the rules
+// that it describes, and tools can read it. The alternative, to compute it at activation,
+// would repeat that work in every replica.
+package footprint
+
+// Version is the version of the meaning of a footprint. A reader ignores footprints of
+// another version.
+const Version = 1
+
+// Path is the path of the footprint in a bundle.
+const Path = "compiled/footprint/data.json"
+
+// Key is the name of the footprint below data.compiled.
+const Key = "footprint"
+
+// Footprint states what documents can tell apart. It is immutable.
+type Footprint struct {
+	Version int    `json:"version"`
+	Access  Access `json:"access"`
+}
+
+// Attribute holds the values and patterns by which rules compare an attribute, both
+// sorted. Two values that are not among Values and match the same Patterns are the same
+// to all rules. A rule that fits every value adds nothing.
+type Attribute struct {
+	Values   []string `json:"values,omitempty"`
+	Patterns []string `json:"patterns,omitempty"`
+}
+
+// Labels holds, by label, the values that rules compare it with, sorted. The presence of
+// each of these labels can be told apart as well.
+type Labels map[string][]string
