@@ -30,6 +30,7 @@ import (
 	"github.com/writ-policy/writ/server/reload"
 	"github.com/writ-policy/writ/translator"
 	"github.com/writ-policy/writ/translator/diag"
+	"github.com/writ-policy/writ/translator/settings"
 	"github.com/writ-policy/writ/translator/source"
 )
 
@@ -59,15 +60,28 @@ type (
 )
 
 // Options configure how documents are read and requests are evaluated. The zero value
-// is ready to use.
+// is ready to use. Options that are not zero take precedence over the file ".writ.yaml" of
+// the directory.
 type Options struct {
 	// MasterNamespace is the namespace whose Origin roles and bindings are valid in
 	// every namespace. Empty means "master".
 	MasterNamespace string
 	// AllowEmpty accepts a directory without a single policy document.
 	AllowEmpty bool
-	// StrictRoutes makes it an error that routes of two namespaces match the same requests.
-	StrictRoutes bool
+	// StrictRoutes makes it an error that routes of two namespaces match the same requests,
+	// and StrictKinds that a document is of another kind.
+	StrictRoutes, StrictKinds bool
+	// DefaultNamespace is the namespace of documents of namespaced kinds that have none,
+	// except Origin ones. Empty means that such documents are mistakes.
+	DefaultNamespace string
+	// BootstrapRoles adds the roles and bindings that every Kubernetes API server makes, if
+	// it is "kubernetes". Empty adds none.
+	BootstrapRoles string
+	// ClusterExport accepts references to roles and targets that do not exist, as a cluster
+	// does: they are in force nowhere.
+	ClusterExport bool
+	// NoIgnore reads the files that ".writignore" and ".writ.yaml" leave out.
+	NoIgnore bool
 	// Timeout bounds an evaluation, which is denied after it. Zero means 2 seconds.
 	Timeout time.Duration
 	// Now is the clock of evaluations. Nil means time.Now.
@@ -146,11 +160,15 @@ func load(ctx context.Context, dir string, o Options) (*reload.Reloader, error) 
 	if _, err := os.Stat(dir); err != nil {
 		return nil, fmt.Errorf("load policies: %w", err)
 	}
+	given, err := o.settings()
+	if err != nil {
+		return nil, fmt.Errorf("load policies: %w", err)
+	}
 	var last *engine.Engine // its compiled rules are reused; activations do not overlap
 	var r *reload.Reloader
 	r = reload.New(reload.Options{
-		Source:     source.Dir(dir, source.DirOptions{Settle: o.Settle, Logger: o.Logger}),
-		Translator: translator.New(translator.Options{Master: o.MasterNamespace, AllowEmpty: o.AllowEmpty, StrictRoutes: o.StrictRoutes}),
+		Source:     source.Dir(dir, source.DirOptions{Settle: o.Settle, NoIgnore: o.NoIgnore, Logger: o.Logger}),
+		Translator: translator.New(translator.Options{Settings: given, AllowEmpty: o.AllowEmpty}),
 		Activate: func(ctx context.Context, b *bundles.Bundle) (decision.Policies, error) {
 			e, err := engine.Activate(ctx, b, engine.Options{Now: o.Now, Timeout: o.Timeout, Last: last})
 			if err != nil {
@@ -171,6 +189,31 @@ func load(ctx context.Context, dir string, o Options) (*reload.Reloader, error) 
 		return nil, loadError(r, err)
 	}
 	return r, nil
+}
+
+// settings returns the options that are not zero, which take precedence over the settings
+// of the directory. It returns an error for a value that is not valid.
+func (o *Options) settings() (settings.Settings, error) {
+	given := settings.Settings{}
+	for key, text := range map[settings.Key]string{
+		settings.MasterNamespace: o.MasterNamespace, settings.DefaultNamespace: o.DefaultNamespace, settings.BootstrapRoles: o.BootstrapRoles,
+	} {
+		if text == "" {
+			continue
+		}
+		if err := settings.Check(key, text); err != nil {
+			return nil, err
+		}
+		given[key] = settings.Value{Text: text}
+	}
+	for key, on := range map[settings.Key]bool{
+		settings.StrictKinds: o.StrictKinds, settings.StrictRoutes: o.StrictRoutes, settings.ClusterExport: o.ClusterExport,
+	} {
+		if on {
+			given[key] = settings.Value{Text: "true"}
+		}
+	}
+	return given, nil
 }
 
 // loadError returns the error of the last attempt, as a *DocumentsError if documents

@@ -13,6 +13,7 @@ import (
 	"github.com/writ-policy/writ/server/cluster"
 	"github.com/writ-policy/writ/server/envoy"
 	"github.com/writ-policy/writ/server/reload"
+	"github.com/writ-policy/writ/translator/settings"
 	"github.com/writ-policy/writ/translator/source"
 	"github.com/writ-policy/writ/translator/source/git"
 )
@@ -72,12 +73,12 @@ type Config struct {
 	// none. Operators are the groups that may ask there, with credentials.
 	AdminListen string
 	Operators   []string
-	// Master is the master namespace; empty means "master".
-	Master string
+	// Settings take precedence over those of the policy directories.
+	Settings settings.Settings
+	// NoIgnore reads the files that patterns of the policy directories leave out.
+	NoIgnore bool
 	// AllowEmpty accepts a directory without a single policy document.
 	AllowEmpty bool
-	// StrictRoutes makes it an error that routes of two namespaces match the same requests.
-	StrictRoutes bool
 
 	// Tokens is the file of callers' tokens; empty means that there are none.
 	Tokens string

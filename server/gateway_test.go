@@ -3,6 +3,8 @@ package server
 import (
 	"strings"
 	"testing"
+
+	"github.com/writ-policy/writ/translator/settings"
 )
 
 // inherited are a gateway, a route and policies of both; NAME is what the route's
@@ -98,7 +100,7 @@ func TestEffectivePoliciesAndTheirDecisions(t *testing.T) {
 // route with RequireRoute.
 func TestStrictAndRequiredRoutes(t *testing.T) {
 	h := newHouse(t)
-	h.config.StrictRoutes, h.config.RequireRoute = true, true
+	h.config.Settings, h.config.RequireRoute = settings.Settings{settings.StrictRoutes: {Text: "true"}}, true
 	h.write("policies/inherited.yaml", strings.ReplaceAll(inherited, "NAME", "api"))
 	r := h.run()
 	r.eventually("ready", r.isReady)

@@ -162,7 +162,7 @@ func (s *Server) newReloader(m *metrics.Metrics) *reload.Reloader {
 	places, columns := overdue.New(m), memory.NewBudget(c.MaxStreamBytesInUse)
 	return reload.New(reload.Options{
 		Source:     s.sources.of(),
-		Translator: translator.New(translator.Options{Master: c.Master, AllowEmpty: c.AllowEmpty, StrictRoutes: c.StrictRoutes}),
+		Translator: translator.New(translator.Options{Settings: c.Settings, AllowEmpty: c.AllowEmpty}),
 		Build:      bundles.BuildOptions{Version: c.Version},
 		Activate: func(ctx context.Context, b *bundles.Bundle) (decision.Policies, error) {
 			e, err := engine.Activate(ctx, b, engine.Options{

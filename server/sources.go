@@ -79,7 +79,9 @@ func (s *Server) openSource(location source.Location) (source.Source, error) {
 		return cluster, nil
 	}
 	if location.Git == nil {
-		return source.Dir(location.Dir, source.DirOptions{Settle: s.config.Settle, Rescan: s.config.Rescan, Logger: s.log}), nil
+		return source.Dir(location.Dir, source.DirOptions{
+			Settle: s.config.Settle, Rescan: s.config.Rescan, NoIgnore: s.config.NoIgnore, Logger: s.log,
+		}), nil
 	}
 	repository, err := s.openRepository(location.Git)
 	if err != nil {
@@ -96,7 +98,7 @@ func (s *Server) openSource(location source.Location) (source.Source, error) {
 }
 
 func (s *Server) openRepository(location *source.GitLocation) (_ *git.Repository, err error) {
-	o := git.Options{Location: *location, Interval: s.config.Every, MaxFetch: s.config.GitMaxFetch, Logger: s.log}
+	o := git.Options{Location: *location, NoIgnore: s.config.NoIgnore, Interval: s.config.Every, MaxFetch: s.config.GitMaxFetch, Logger: s.log}
 	if s.config.StateDir != "" {
 		o.Dir = filepath.Join(s.config.StateDir, s.gitFolder(location))
 	}

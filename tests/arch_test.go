@@ -25,7 +25,9 @@ const module = "github.com/writ-policy/writ"
 var flow = [][]string{
 	{"translator/jsontext", "rego/builtin"},
 	{"translator/diag", "translator/regotext", "rego", "translator/roles", "translator/progress", "translator/source/redirect"},
-	{"translator/syntax", "translator/tables", "translator/source"},
+	{"translator/syntax", "translator/tables", "translator/source/ignore"},
+	{"translator/settings"},
+	{"translator/source"},
 	{"translator/source/git", "translator/source/kube", "translator/emit", "translator/cel", "translator/directory"},
 	{"translator/extension"},
 	{"translator/decisiontest", "translator/deny", "translator/visibility", "translator/gateway/document", "translator/gateway/effective"},

@@ -134,7 +134,7 @@ func BenchmarkPhases(b *testing.B) {
 	for _, n := range []int{10_000, 100_000} {
 		var documents []syntax.Document
 		for _, f := range generated(n).Files {
-			some := Kinds().Decode(f.Path, f.Content).Documents
+			some := Kinds().Decode(f.Path, f.Content, syntax.Options{}).Documents
 			documents = append(documents, some...)
 		}
 		p := &phases{families: registered()}

@@ -10,6 +10,7 @@ import (
 
 	"github.com/writ-policy/writ/translator"
 	"github.com/writ-policy/writ/translator/diag"
+	"github.com/writ-policy/writ/translator/syntax"
 )
 
 // expectation is what a line of a test file says of itself: `# want CODE "TEXT"`,
@@ -59,7 +60,7 @@ func TestExpectations(t *testing.T) {
 			if err != nil {
 				t.Fatal(err)
 			}
-			list := translator.Kinds().Decode(filepath.Base(file), content).List
+			list := translator.Kinds().Decode(filepath.Base(file), content, syntax.Options{}).List
 			compare(t, expectations(t, string(content)), list)
 		})
 	}

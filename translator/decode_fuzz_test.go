@@ -9,6 +9,7 @@ import (
 
 	"github.com/writ-policy/writ/translator"
 	"github.com/writ-policy/writ/translator/diag"
+	"github.com/writ-policy/writ/translator/syntax"
 )
 
 // fuzz checks properties of every text: Decode returns, each diagnostic has a position
@@ -28,7 +29,7 @@ func fuzz(f *testing.F, file string) {
 		}
 	}
 	f.Fuzz(func(t *testing.T, content []byte) {
-		read := translator.Kinds().Decode(file, content)
+		read := translator.Kinds().Decode(file, content, syntax.Options{})
 		documents, list := read.Documents, read.List
 		for _, d := range list {
 			check(t, file, d)

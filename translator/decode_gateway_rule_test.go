@@ -6,6 +6,7 @@ import (
 
 	"github.com/writ-policy/writ/translator"
 	"github.com/writ-policy/writ/translator/gateway/document"
+	"github.com/writ-policy/writ/translator/syntax"
 	"github.com/writ-policy/writ/translator/tables"
 )
 
@@ -116,7 +117,7 @@ metadata: {name: p}
 spec:
   targetRef: {group: gateway.networking.k8s.io, kind: GRPCRoute, name: api}
   rules: {authorization: {a: {opa: {rego: "allow if"}}}}
-`))
+`), syntax.Options{})
 	documents, list := read.Documents, read.List
 	same(t, "errors", list.HasErrors(), true)
 	p := one[*document.InheritedPolicy](t, documents)
@@ -138,7 +139,7 @@ func TestRegoBody(t *testing.T) {
 				t.Fatal(err)
 			}
 			read := translator.Kinds().Decode("p.yaml", []byte("{apiVersion: kuadrant.io/v1, kind: AuthPolicy, metadata: {name: p}, spec: {targetRef: "+
-				"{group: gateway.networking.k8s.io, kind: Gateway, name: g}, rules: {authorization: {a: {opa: {rego: "+string(quoted)+"}}}}}}"))
+				"{group: gateway.networking.k8s.io, kind: Gateway, name: g}, rules: {authorization: {a: {opa: {rego: "+string(quoted)+"}}}}}}"), syntax.Options{})
 			same(t, "errors", read.List.HasErrors(), false)
 			p := one[*document.InheritedPolicy](t, read.Documents)
 			same(t, "source", p.Blocks[0].Rules[0].Rule.Authorization.Rego.Source, test.want)

@@ -10,6 +10,7 @@ import (
 
 	"github.com/writ-policy/writ/translator"
 	"github.com/writ-policy/writ/translator/diag"
+	"github.com/writ-policy/writ/translator/syntax"
 )
 
 // What is made to exhaust a reader ends in one diagnostic, soon and in little
@@ -89,7 +90,7 @@ func TestBombs(t *testing.T) {
 			var before, after runtime.MemStats
 			runtime.ReadMemStats(&before)
 			start := time.Now()
-			list := translator.Kinds().Decode(test.file, content).List
+			list := translator.Kinds().Decode(test.file, content, syntax.Options{}).List
 			took := time.Since(start)
 			runtime.ReadMemStats(&after)
 			if took > soon {
@@ -140,7 +141,7 @@ func TestManyMistakes(t *testing.T) {
 	for i := range 50_000 {
 		fmt.Fprintf(&fields, "field%d: x\n", i)
 	}
-	list := translator.Kinds().Decode("f.yaml", []byte(text+fields.String())).List
+	list := translator.Kinds().Decode("f.yaml", []byte(text+fields.String()), syntax.Options{}).List
 	if len(list) > 1100 {
 		t.Fatalf("got %d diagnostics", len(list))
 	}
@@ -191,7 +192,7 @@ userNames:
 
 func TestHonestFile(t *testing.T) {
 	const n = 2000
-	read := translator.Kinds().Decode("f.yaml", honest(n))
+	read := translator.Kinds().Decode("f.yaml", honest(n), syntax.Options{})
 	documents, list := read.Documents, read.List
 	if len(documents) != 2*n || len(list) != 0 {
 		t.Fatalf("got %d documents and %d diagnostics, want %d and none", len(documents), len(list), 2*n)
@@ -212,7 +213,7 @@ func BenchmarkDecode(b *testing.B) {
 	b.SetBytes(int64(len(content)))
 	b.ReportAllocs()
 	for b.Loop() {
-		if documents := translator.Kinds().Decode("f.yaml", content).Documents; len(documents) != 10_000 {
+		if documents := translator.Kinds().Decode("f.yaml", content, syntax.Options{}).Documents; len(documents) != 10_000 {
 			b.Fatal(len(documents))
 		}
 	}

@@ -17,7 +17,7 @@ import (
 // decode is Decode for documents without mistakes.
 func decode(t *testing.T, file, content string) []syntax.Document {
 	t.Helper()
-	read := translator.Kinds().Decode(file, []byte(content))
+	read := translator.Kinds().Decode(file, []byte(content), syntax.Options{})
 	documents, list := read.Documents, read.List
 	for _, d := range list {
 		t.Errorf("%s:%d:%d: %s[%s]: %s", d.File, d.Line, d.Column, d.Severity, d.Code, d.Message)
@@ -242,7 +242,7 @@ func TestDocumentsWithMistakes(t *testing.T) {
 	}
 	for _, test := range tests {
 		t.Run(test.name, func(t *testing.T) {
-			read := translator.Kinds().Decode("f.yaml", []byte(test.text))
+			read := translator.Kinds().Decode("f.yaml", []byte(test.text), syntax.Options{})
 			documents, list := read.Documents, read.List
 			same(t, "documents", len(documents), test.want)
 			same(t, "errors", list.HasErrors(), true)

@@ -216,7 +216,7 @@ func TestVisibilityDocumentsWithMistakes(t *testing.T) {
 	}
 	for _, test := range tests {
 		t.Run(test.name, func(t *testing.T) {
-			read := translator.Kinds().Decode("f.yaml", []byte(test.text))
+			read := translator.Kinds().Decode("f.yaml", []byte(test.text), syntax.Options{})
 			documents, list := read.Documents, read.List
 			same(t, "documents", len(documents), test.want)
 			same(t, "errors", list.HasErrors(), true)

@@ -6,6 +6,7 @@ import (
 
 	"github.com/writ-policy/writ/translator"
 	"github.com/writ-policy/writ/translator/diag"
+	"github.com/writ-policy/writ/translator/syntax"
 )
 
 // Documents of other projects are skipped. Documents that look like a misspelt one of a
@@ -91,7 +92,7 @@ func TestForeignDocuments(t *testing.T) {
 		{"a tag in a role", "{kind: role, name: r, namespace: n, rules: !x []}", 0, diag.YAML},
 	} {
 		t.Run(row.name, func(t *testing.T) {
-			read := translator.Kinds().Decode("f.yaml", []byte(row.text))
+			read := translator.Kinds().Decode("f.yaml", []byte(row.text), syntax.Options{})
 			if len(read.Skipped) != row.skipped {
 				t.Errorf("skipped %+v, want %d", read.Skipped, row.skipped)
 			}
@@ -107,7 +108,7 @@ func TestForeignDocuments(t *testing.T) {
 
 // A skipped document is located at its kind, or at its first key.
 func TestSkippedPlaces(t *testing.T) {
-	read := translator.Kinds().Decode("f.yaml", []byte("apiVersion: apps/v1\nkind: Deployment\n---\n\nreplicas: 2\n---\nkind: 3\n---\n# text\n- x\n"))
+	read := translator.Kinds().Decode("f.yaml", []byte("apiVersion: apps/v1\nkind: Deployment\n---\n\nreplicas: 2\n---\nkind: 3\n---\n# text\n- x\n"), syntax.Options{})
 	var got []string
 	for _, s := range read.Skipped {
 		got = append(got, fmt.Sprintf("%s:%d %q %q", s.At.File, s.At.Line, s.APIVersion, s.Kind))

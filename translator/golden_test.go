@@ -16,6 +16,7 @@ import (
 	"github.com/writ-policy/writ/translator/diag"
 	"github.com/writ-policy/writ/translator/gateway/effective"
 	"github.com/writ-policy/writ/translator/lint"
+	"github.com/writ-policy/writ/translator/settings"
 	"github.com/writ-policy/writ/translator/source"
 	"github.com/writ-policy/writ/translator/tables"
 )
@@ -74,9 +75,11 @@ func parseOptions(t testing.TB, path, text string) options {
 		switch word {
 		case "":
 		case "master:":
-			o.Master = rest
-		case "strict-routes":
-			o.StrictRoutes = true
+			o.Settings = o.Settings.With(settings.Settings{settings.MasterNamespace: {Text: rest}})
+		case string(settings.StrictRoutes), string(settings.StrictKinds), string(settings.ClusterExport):
+			o.Settings = o.Settings.With(settings.Settings{settings.Key(word): {Text: "true"}})
+		case "default-namespace:", "bootstrap-roles:":
+			o.Settings = o.Settings.With(settings.Settings{settings.Key(strings.TrimSuffix(word, ":")): {Text: rest}})
 		case "allow-empty":
 			o.AllowEmpty = true
 		case "silent":

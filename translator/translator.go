@@ -31,6 +31,7 @@ import (
 	"github.com/writ-policy/writ/translator/emit"
 	"github.com/writ-policy/writ/translator/footprint"
 	"github.com/writ-policy/writ/translator/progress"
+	"github.com/writ-policy/writ/translator/settings"
 	"github.com/writ-policy/writ/translator/source"
 	"github.com/writ-policy/writ/translator/syntax"
 	"github.com/writ-policy/writ/translator/tables"
@@ -39,14 +40,10 @@ import (
 // Options say how documents are read. The zero value is what commands use
 // without flags, save for Tests.
 type Options struct {
-	// Master is the Origin master namespace; empty means "master".
-	Master string
+	// Settings take precedence over those of the sources.
+	Settings settings.Settings
 	// AllowEmpty accepts a directory without a single policy document.
 	AllowEmpty bool
-	// StrictRoutes makes it an error that routes of two namespaces match the same requests.
-	StrictRoutes bool
-	// StrictKinds makes every document of another kind an error.
-	StrictKinds bool
 	// Tests emits generated tests along with the policy.
 	Tests bool
 }
@@ -90,9 +87,10 @@ type Translator struct {
 	skipped  []syntax.Skipped // of the last snapshot
 }
 
-// decoded is a file that was read, and the content it was read from.
+// decoded is a file that was read, and what it was read from.
 type decoded struct {
-	hash [32]byte
+	hash    [32]byte
+	options syntax.Options
 	syntax.File
 }
 
@@ -110,27 +108,25 @@ func (t *Translator) Translate(ctx context.Context, snapshot source.Snapshot) (*
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	t.rejected = nil
-	documents, skipped, list, err := t.decode(ctx, snapshot)
+	state := t.state(snapshot)
+	documents, skipped, list, err := t.decode(ctx, snapshot, state)
 	if err != nil {
 		return nil, interrupted(list, err)
 	}
-	t.skipped = skipped
+	t.skipped = skippedOf(skipped)
 	p := t.phases
 	if t.phases = nil; p == nil {
 		p = &phases{families: t.families()}
 	}
 	d := p.resolve(documents, directory.Options{
-		Master:       t.options.Master,
+		Master:       state.master,
 		AllowEmpty:   t.options.AllowEmpty,
-		StrictRoutes: t.options.StrictRoutes,
+		StrictRoutes: state.strictRoutes,
 		Partial:      list.HasErrors(),
 	})
 	lowered, more := p.lower()
 	t.phases = p
-	if t.options.StrictKinds {
-		list = append(list, strictKinds(skipped)...)
-	}
-	list = capped(slices.Concat(list, d.List, more).Sorted())
+	list = capped(slices.Concat(list, d.List, more, state.strictKinds(skipped), state.list).Sorted())
 	if list.HasErrors() {
 		t.rejected = lowered
 		return nil, list
@@ -149,7 +145,7 @@ func (t *Translator) Translate(ctx context.Context, snapshot source.Snapshot) (*
 		Footprint: f,
 		Directory: d,
 		Documents: len(documents),
-		Skipped:   skipped,
+		Skipped:   skippedOf(skipped),
 		grants:    grantsOf(p.families),
 	}, list
 }
@@ -173,13 +169,14 @@ func counts(documents []syntax.Document) map[string]int {
 
 // decode reads the files of a snapshot on all cores, those of the last one that
 // have not changed taken from memory. Documents are in the order of the files.
-func (t *Translator) decode(ctx context.Context, snapshot source.Snapshot) ([]syntax.Document, []syntax.Skipped, diag.List, error) {
+func (t *Translator) decode(ctx context.Context, snapshot source.Snapshot, state state) ([]syntax.Document, []skipped, diag.List, error) {
 	files := make([]decoded, len(snapshot.Files))
 	under := progress.FromContext(ctx)
 	var group errgroup.Group
 	group.SetLimit(runtime.GOMAXPROCS(0))
 	for i, file := range snapshot.Files {
-		if kept, ok := t.decoded[file.Path]; ok && kept.hash == file.Hash {
+		options := state.decoding[file.Origin]
+		if kept, ok := t.decoded[file.Path]; ok && kept.hash == file.Hash && kept.options == options {
 			files[i] = kept
 			under.Count(1, "files translated")
 			continue
@@ -189,7 +186,7 @@ func (t *Translator) decode(ctx context.Context, snapshot source.Snapshot) ([]sy
 		}
 		group.Go(func() error {
 			if ctx.Err() == nil {
-				files[i] = decodeFile(t.kinds, file)
+				files[i] = decodeFile(t.kinds, file, options)
 				under.Count(1, "files translated")
 			}
 			return nil
@@ -199,16 +196,16 @@ func (t *Translator) decode(ctx context.Context, snapshot source.Snapshot) ([]sy
 	if err := ctx.Err(); err != nil {
 		return nil, nil, nil, err
 	}
-	documents, skipped, list := t.keep(snapshot, files)
+	documents, others, list := t.keep(snapshot, files)
 	if !t.options.AllowEmpty && !list.HasErrors() {
 		list = append(list, emptyOrigins(snapshot, files)...)
 	}
-	return documents, skipped, list, nil
+	return documents, others, list, nil
 }
 
 // decodeFile reads one file. A panic ends in an error of that file: it would end
 // the process, for no caller is on this goroutine.
-func decodeFile(kinds syntax.Kinds, file source.File) (d decoded) {
+func decodeFile(kinds syntax.Kinds, file source.File, o syntax.Options) (d decoded) {
 	defer func() {
 		if cause := recover(); cause != nil {
 			d = decoded{File: syntax.File{List: interrupted(nil, fmt.Errorf("reading %s: %v", file.Path, cause))}}
@@ -218,19 +215,21 @@ func decodeFile(kinds syntax.Kinds, file source.File) (d decoded) {
 	if file.Object {
 		decode = kinds.DecodeObject
 	}
-	return decoded{file.Hash, decode(file.Path, file.Content)}
+	return decoded{file.Hash, o, decode(file.Path, file.Content, o)}
 }
 
 // keep remembers the files of this snapshot and forgets those of the last.
-func (t *Translator) keep(snapshot source.Snapshot, files []decoded) (documents []syntax.Document, skipped []syntax.Skipped, list diag.List) {
+func (t *Translator) keep(snapshot source.Snapshot, files []decoded) (documents []syntax.Document, others []skipped, list diag.List) {
 	t.decoded = make(map[string]decoded, len(files))
 	for i, file := range files {
 		t.decoded[snapshot.Files[i].Path] = file
 		documents = append(documents, file.Documents...)
-		skipped = append(skipped, file.Skipped...)
+		for _, s := range file.Skipped {
+			others = append(others, skipped{s, snapshot.Files[i].Origin})
+		}
 		list = append(list, file.List...)
 	}
-	return documents, skipped, list
+	return documents, others, list
 }
 
 // Skipped returns the documents of other kinds of the last snapshot, also if it had
@@ -239,21 +238,6 @@ func (t *Translator) Skipped() []syntax.Skipped {
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	return t.skipped
-}
-
-// strictKinds returns an error for each document of another kind.
-func strictKinds(skipped []syntax.Skipped) (list diag.List) {
-	for _, s := range skipped {
-		message := "the document has no kind that writ reads"
-		if s.Kind != "" || s.APIVersion != "" {
-			message = fmt.Sprintf("kind %s of apiVersion %s is not policy", syntax.Quote(s.Kind), syntax.Quote(s.APIVersion))
-		}
-		list.Add(diag.Diagnostic{
-			Position: s.At, Length: s.Length, Code: diag.UnknownKind, Message: message,
-			Hint: "remove it, list the file in .writignore, or leave out --strict-kinds",
-		})
-	}
-	return list
 }
 
 // emptyOrigins reports the sources without a policy document, if there are several: the

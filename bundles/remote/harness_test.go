@@ -59,7 +59,7 @@ func built(t testing.TB, group string, sequence int64) *bundles.Bundle {
 	t.Helper()
 	content := fmt.Appendf(nil, documents, group)
 	file := source.File{Path: "rbac.yaml", Content: content, Hash: sha256.Sum256(content)}
-	r, list := translator.New(translator.Options{Master: "master", Tests: true}).Translate(t.Context(), source.Snapshot{Files: []source.File{file}})
+	r, list := translator.New(translator.Options{Tests: true}).Translate(t.Context(), source.Snapshot{Files: []source.File{file}})
 	if list.HasErrors() {
 		t.Fatal(list)
 	}

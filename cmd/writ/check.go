@@ -63,6 +63,9 @@ func check(ctx context.Context, s streams, dir string, o checkOptions) error {
 	if err := r.compile(ctx); err != nil {
 		return err
 	}
+	if o.format == "text" {
+		writeOverridden(s.err, r.overridden)
+	}
 	if o.showSkipped && o.format == "text" {
 		writeSkipped(s.out, r.skipped)
 	}
@@ -146,7 +149,18 @@ func (r *translation) read() string {
 	if len(r.skipped) > 0 {
 		text += fmt.Sprintf(", %d of other kinds skipped", len(r.skipped))
 	}
+	if n := r.ignored(); n > 0 {
+		text += ", " + plural(n, "path") + " left out by patterns"
+	}
 	return text
+}
+
+// ignored returns the number of files and folders that patterns leave out.
+func (r *translation) ignored() (n int) {
+	for _, origin := range r.snapshot.Origins {
+		n += origin.Ignored
+	}
+	return n
 }
 
 func plural(n int, noun string) string {

@@ -11,12 +11,14 @@ import (
 	"strings"
 
 	"github.com/spf13/cobra"
+	"github.com/spf13/pflag"
 
 	"github.com/writ-policy/writ/bundles"
 	"github.com/writ-policy/writ/translator"
 	"github.com/writ-policy/writ/translator/diag"
 	"github.com/writ-policy/writ/translator/emit"
 	"github.com/writ-policy/writ/translator/progress"
+	"github.com/writ-policy/writ/translator/settings"
 	"github.com/writ-policy/writ/translator/source"
 	"github.com/writ-policy/writ/translator/source/kube"
 	"github.com/writ-policy/writ/translator/syntax"
@@ -25,18 +27,40 @@ import (
 
 // documentFlags are the flags of every command that reads documents.
 type documentFlags struct {
-	master       string
-	allowEmpty   bool
-	strictRoutes bool
-	strictKinds  bool
+	allowEmpty bool
+	noIgnore   bool
+	flags      *pflag.FlagSet // has the settings
 }
 
 func (d *documentFlags) add(cmd *cobra.Command) {
 	f := cmd.Flags()
-	f.StringVar(&d.master, "master-namespace", "master", "`namespace` whose Origin roles and bindings reach every namespace")
+	d.flags = f
 	f.BoolVar(&d.allowEmpty, "allow-empty", false, "accept a directory without a single policy document")
-	f.BoolVar(&d.strictKinds, "strict-kinds", false, "make it an error if a document is of another kind, instead of skipping it")
-	f.BoolVar(&d.strictRoutes, "strict-routes", false, "make it an error if routes of different namespaces match the same requests")
+	f.BoolVar(&d.noIgnore, "no-ignore", false, "read the files that .writignore and .writ.yaml leave out")
+	f.String(string(settings.MasterNamespace), "master", "`namespace` whose Origin roles and bindings reach every namespace")
+	f.String(string(settings.DefaultNamespace), "", "`namespace` of documents of namespaced kinds that have none; never of Origin documents")
+	f.Var(&choice{new(string), []string{settings.Kubernetes}}, string(settings.BootstrapRoles), "add the roles and bindings that every API server makes: `kubernetes`")
+	f.Bool(string(settings.ClusterExport), false, "warn about references that a cluster ignores, instead of reporting errors")
+	f.Bool(string(settings.StrictKinds), false, "make it an error if a document is of another kind, instead of skipping it")
+	f.Bool(string(settings.StrictRoutes), false, "make it an error if routes of different namespaces match the same requests")
+	complete(cmd, string(settings.BootstrapRoles), settings.Kubernetes)
+}
+
+// settings returns the settings that are flags, or set by the environment or the
+// configuration. It returns an error for a value that is not valid.
+func (d *documentFlags) settings() (settings.Settings, error) {
+	given := settings.Settings{}
+	for _, key := range settings.Keys() {
+		f := d.flags.Lookup(string(key))
+		if !f.Changed {
+			continue
+		}
+		if err := settings.Check(key, f.Value.String()); err != nil {
+			return nil, fmt.Errorf("%s: %w", setBy(f), err)
+		}
+		given[key] = settings.Value{Text: f.Value.String()}
+	}
+	return given, nil
 }
 
 // translation is a directory's documents and the result of translating them.
@@ -48,6 +72,8 @@ type translation struct {
 	conditions map[string][]tables.GatewayCondition
 	// skipped are the documents of other kinds.
 	skipped []syntax.Skipped
+	// overridden are the settings of the sources that flags replace.
+	overridden []overriddenSetting
 }
 
 // read reads and translates the union of directories, or documents from standard input for
@@ -56,8 +82,12 @@ type translation struct {
 func (d *documentFlags) read(ctx context.Context, s streams, dirs []string, tests bool) (*translation, error) {
 	var snapshot source.Snapshot
 	var list diag.List
-	err := progress.Do(ctx, progress.Snapshot, func(ctx context.Context) (err error) {
-		snapshot, list, err = readSnapshot(ctx, s.in, dirs)
+	given, err := d.settings()
+	if err != nil {
+		return nil, err
+	}
+	err = progress.Do(ctx, progress.Snapshot, func(ctx context.Context) (err error) {
+		snapshot, list, err = d.snapshot(ctx, s.in, dirs)
 		return err
 	})
 	if err != nil {
@@ -67,12 +97,12 @@ func (d *documentFlags) read(ctx context.Context, s streams, dirs []string, test
 	if list.HasErrors() {
 		return r, nil
 	}
-	t := translator.New(translator.Options{Master: d.master, AllowEmpty: d.allowEmpty, StrictRoutes: d.strictRoutes, StrictKinds: d.strictKinds, Tests: tests})
+	t := translator.New(translator.Options{Settings: given, AllowEmpty: d.allowEmpty, Tests: tests})
 	within, p := progress.Start(ctx, progress.Translate)
 	result, more := t.Translate(within, snapshot)
 	p.End(nil) // mistakes are in the list
 	r.result, r.list, r.conditions = result, append(r.list, more...), t.PolicyConditions()
-	r.skipped = t.Skipped()
+	r.skipped, r.overridden = t.Skipped(), d.overridden(t.Overridden(snapshot))
 	return r, ctx.Err()
 }
 
@@ -80,14 +110,14 @@ func (d *documentFlags) read(ctx context.Context, s streams, dirs []string, test
 // of YAML, so one name serves both.
 const standardInput = "stdin.yaml"
 
-func readSnapshot(ctx context.Context, in io.Reader, dirs []string) (source.Snapshot, diag.List, error) {
+func (d *documentFlags) snapshot(ctx context.Context, in io.Reader, dirs []string) (source.Snapshot, diag.List, error) {
 	if slices.Equal(dirs, []string{"-"}) {
 		return readInput(in)
 	}
 	members := make([]source.Member, len(dirs))
 	for i, dir := range dirs {
 		var err error
-		if members[i], err = openMember(dir); err != nil {
+		if members[i], err = d.openMember(dir); err != nil {
 			return source.Snapshot{}, nil, err
 		}
 	}
@@ -99,12 +129,12 @@ func readSnapshot(ctx context.Context, in io.Reader, dirs []string) (source.Snap
 }
 
 // openMember opens a policy directory or a cluster.
-func openMember(dir string) (source.Member, error) {
+func (d *documentFlags) openMember(dir string) (source.Member, error) {
 	if !strings.HasPrefix(dir, diag.ObjectPrefix) {
 		if err := checkDirectory(dir); err != nil {
 			return source.Member{}, err
 		}
-		return source.Member{Location: source.Location{Dir: dir}, Source: source.Dir(dir, source.DirOptions{})}, nil
+		return source.Member{Location: source.Location{Dir: dir}, Source: source.Dir(dir, source.DirOptions{NoIgnore: d.noIgnore})}, nil
 	}
 	location, err := source.ParseLocation(dir)
 	if err != nil {

@@ -15,18 +15,20 @@ const maxShown = 200
 func reportTo(w io.Writer, format string, r *translation) error {
 	switch format {
 	case "json":
-		return writeJSON(w, checkReport{diag.NewReport(r.list), skippedOf(r.skipped), r.conditions})
+		return writeJSON(w, checkReport{diag.NewReport(r.list), skippedOf(r.skipped), r.ignored(), r.overridden, r.conditions})
 	case "sarif":
 		return diag.WriteSARIF(w, r.list, programVersion())
 	}
 	return diag.WriteText(w, r.list, diag.TextOptions{Source: r.text, Color: colours(w), Most: maxShown})
 }
 
-// checkReport adds the skipped documents, and the conditions of gateway policies for a directory that does not
+// checkReport adds what was not read, the replaced settings, and the conditions of gateway policies for a directory that does not
 // compile.
 type checkReport struct {
 	diag.Report
 	Skipped          []skippedDocument                    `json:"skipped"`
+	Ignored          int                                  `json:"ignored"`
+	Overridden       []overriddenSetting                  `json:"overridden,omitempty"`
 	PolicyConditions map[string][]tables.GatewayCondition `json:"policyConditions,omitempty"`
 }
 
@@ -47,6 +49,11 @@ func skippedOf(list []syntax.Skipped) []skippedDocument {
 
 // text returns the content of a file, or nil if it is not part of the snapshot.
 func (r *translation) text(file string) []byte {
+	for _, origin := range r.snapshot.Origins {
+		if origin.SettingsFile.Path == file {
+			return origin.SettingsFile.Content
+		}
+	}
 	for _, f := range r.snapshot.Files {
 		if f.Path == file {
 			return f.Content

@@ -72,7 +72,7 @@ const serveExamples = `  writ serve --policies policies
 
 func newServe(s streams) *cobra.Command {
 	c := server.Defaults()
-	c.Master = "master"
+	var documents documentFlags
 	logs := logOptions{level: "info", form: "text"}
 	var registry remoteFlags
 	cmd := &cobra.Command{
@@ -87,6 +87,11 @@ func newServe(s streams) *cobra.Command {
 			}
 			c.BundleConfig, c.Registry, c.PlainHTTP = registry.config, registry.credentials(), registry.plainHTTP
 			c.Git.User, c.Git.Password = os.Getenv(environmentPrefix+"GIT_USER"), os.Getenv(environmentPrefix+"GIT_PASSWORD")
+			var err error
+			if c.Settings, err = documents.settings(); err != nil {
+				return err
+			}
+			c.AllowEmpty, c.NoIgnore = documents.allowEmpty, documents.noIgnore
 			c.Logger = logs.logger(s.progress)
 			s.progress.logTo(c.Logger)
 			limitMemory(c.Logger)
@@ -95,6 +100,7 @@ func newServe(s streams) *cobra.Command {
 	}
 	serveFlags(cmd, &c, &logs)
 	sourceFlags(cmd, &c)
+	documents.add(cmd)
 	registry.add(cmd)
 	return cmd
 }
@@ -109,9 +115,6 @@ func serveFlags(cmd *cobra.Command, c *server.Config, logs *logOptions) {
 	f.IntVar(&c.EnvoyReceiveBytes, "envoy-receive-bytes", c.EnvoyReceiveBytes, "memory for checks that are being received, in `bytes`")
 	f.BoolVar(&c.RequireRoute, "require-route", false, "deny requests at the point gateway that name no route")
 	f.StringVar(&c.StateDir, "state-dir", "", "`directory` in which the last good bundle is stored")
-	f.StringVar(&c.Master, "master-namespace", c.Master, "`namespace` whose Origin roles and bindings reach every namespace")
-	f.BoolVar(&c.AllowEmpty, "allow-empty", false, "accept a directory without a single policy document")
-	f.BoolVar(&c.StrictRoutes, "strict-routes", false, "make it an error if routes of different namespaces match the same requests")
 	f.StringVar(&c.TLSCert, "tls-cert", "", "PEM `file` of the server's certificate; enables HTTPS")
 	f.StringVar(&c.TLSKey, "tls-key", "", "PEM `file` of the certificate's key")
 	callerFlags(cmd, c)

@@ -71,18 +71,25 @@ func decodeKubernetesMetadata(d *syntax.Decoder, c *syntax.Cursor, h *syntax.Hea
 	if namespaced {
 		ok = decodeKubernetesNamespace(d, m, h) && ok
 	} else if n := m.Text("namespace"); n != nil && n.Value != "" {
-		c.Fail(n, diag.BadValue, "leave it out, or use the namespaced kind", "a %s has no namespace, this says %s", h.Kind, syntax.Quote(n.Value))
-		ok = false
+		d.Warn(n, diag.NamespaceIgnored, "leave it out, or use the namespaced kind", "namespace %s has no effect: a %s has none", syntax.Quote(n.Value), h.Kind)
 	}
 	labels = m.Labels("labels")
 	m.Done()
 	return labels, ok
 }
 
-// decodeKubernetesNamespace is namespaceInto with the API server's stricter form.
+// decodeKubernetesNamespace is NamespaceInto with the API server's stricter form, and the
+// default namespace.
 func decodeKubernetesNamespace(d *syntax.Decoder, m *syntax.Cursor, h *syntax.Header) bool {
-	n := m.Required("namespace")
-	if n == nil {
+	n := m.Text("namespace")
+	switch {
+	case n == nil && m.Value("namespace") != nil: // a wrong type, which is reported
+		return false
+	case n != nil && n.Value != "":
+	case d.FillNamespace(h):
+		return true
+	default:
+		m.Missing("namespace", syntax.NamespaceHint)
 		return false
 	}
 	h.Namespace, h.NamespaceAt = n.Value, d.At(n)

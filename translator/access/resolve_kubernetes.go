@@ -51,10 +51,12 @@ func (r *resolver) kubernetesRole(b *KubernetesBinding) *KubernetesRole {
 	}
 	d := diag.Diagnostic{
 		Position: b.RoleName.At,
+		Severity: b.DanglingSeverity(),
 		Length:   len([]rune(b.RoleName.Value)),
 		Code:     diag.DanglingRole,
 		Message:  fmt.Sprintf("%s %q is not declared", id.Kind, id.Name),
-		Hint:     "declare it in this directory: a bootstrap role of the cluster counts only where its document is here",
+		Hint: "declare it in this directory; --bootstrap-roles kubernetes adds the roles that every API server has, " +
+			"--cluster-export ignores the binding, as a cluster does",
 	}
 	if id.Kind == kindRole {
 		d.Message = fmt.Sprintf("Role %q is not declared in namespace %q", id.Name, id.Namespace)

@@ -75,7 +75,7 @@ func decodeDenyPolicyMetadata(d *syntax.Decoder, c *syntax.Cursor, h *syntax.Hea
 	m.Labels("labels")
 	if n := m.Text("namespace"); n != nil && n.Value != "" {
 		if h.Kind == kindDenyPolicy {
-			d.Warn(n, diag.IgnoredNamespace, "leave it out; rules say their namespaces themselves",
+			d.Warn(n, diag.NamespaceIgnored, "leave it out; rules say their namespaces themselves",
 				"namespace %s means nothing: a DenyPolicy holds in all of them", syntax.Quote(n.Value))
 		} else {
 			d.CheckForm(n, diag.BadName, "namespace", content.IsDNS1123Label(n.Value))

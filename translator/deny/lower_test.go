@@ -18,7 +18,7 @@ func lowered(t testing.TB, files map[string]string) *tables.Deny {
 	t.Helper()
 	var documents []syntax.Document
 	for name, content := range files {
-		read := kinds.Decode(name, []byte(content))
+		read := kinds.Decode(name, []byte(content), syntax.Options{})
 		more, list := read.Documents, read.List
 		if list.HasErrors() {
 			t.Fatal(list)

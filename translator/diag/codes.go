@@ -91,7 +91,7 @@ const (
 	DanglingReference    Code = "dangling-reference"
 	NoThresholds         Code = "no-thresholds"
 	LargeWeight          Code = "large-weight"
-	IgnoredNamespace     Code = "ignored-namespace"
+	NamespaceIgnored     Code = "namespace-ignored"
 	IdleOverride         Code = "idle-override"
 	EmptyReference       Code = "empty-reference"
 	NoLegacyMode         Code = "no-legacy-mode"

@@ -65,9 +65,10 @@ blockFactors: [hostPID]`,
 blockFactors: [hostPID]`,
 	},
 	{
-		Code: IgnoredNamespace, Severity: Warning,
-		Summary: "the namespace of a DenyPolicy has no effect",
-		Text:    `A DenyPolicy applies to all namespaces unless its rules name some.`,
+		Code: NamespaceIgnored, Severity: Warning,
+		Summary: "the namespace of a document has no effect",
+		Text: `ClusterRole, ClusterRoleBinding and DenyPolicy have no namespace: an API server clears the one
+that is written. A DenyPolicy applies to all namespaces unless its rules name some.`,
 		Example: `kind: DenyPolicy
 metadata: {name: no-secrets, namespace: shop}
 spec: {rules: [{verbs: [get], apiGroups: [""], resources: [secrets]}]}`,

@@ -125,7 +125,7 @@ func (r *resolver) target(p *ResolvedPolicy) bool {
 			return true
 		}
 	}
-	r.missingSection(diag.TargetNotFound, t.Section, t.Kind, h.Namespace+"/"+t.Name.Value, sections)
+	r.missingSection(h, diag.TargetNotFound, t.Section, t.Kind, h.Namespace+"/"+t.Name.Value, sections)
 	return false
 }
 
@@ -148,6 +148,7 @@ func (r *resolver) missingTarget(h *syntax.Header, t document.Target) {
 	d := diag.Diagnostic{
 		Position: t.Name.At,
 		Length:   len([]rune(t.Name.Value)),
+		Severity: h.DanglingSeverity(),
 		Code:     diag.TargetNotFound,
 		Message:  fmt.Sprintf("%s %q not found in namespace %q", t.Kind, t.Name.Value, h.Namespace),
 		Hint:     "declare it in this directory, in the policy's own namespace",
@@ -177,7 +178,7 @@ func (r *resolver) suggest(d *diag.Diagnostic, kind, namespace, name string) {
 }
 
 // missingSection reports a listener or rule that an object does not have.
-func (r *resolver) missingSection(code diag.Code, section syntax.Text, kind, object string, names []string) {
+func (r *resolver) missingSection(h *syntax.Header, code diag.Code, section syntax.Text, kind, object string, names []string) {
 	noun := "listener"
 	if kind == tables.KindHTTPRoute {
 		noun = "rule"
@@ -185,6 +186,7 @@ func (r *resolver) missingSection(code diag.Code, section syntax.Text, kind, obj
 	d := diag.Diagnostic{
 		Position: section.At,
 		Length:   len([]rune(section.Value)),
+		Severity: h.DanglingSeverity(),
 		Code:     code,
 		Message:  fmt.Sprintf("%s %s has no %s %q", kind, object, noun, section.Value),
 		Hint:     fmt.Sprintf("leave sectionName out for the %s as a whole", kind),

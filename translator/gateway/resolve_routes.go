@@ -45,7 +45,7 @@ func (r *resolver) routes() {
 func (r *resolver) parent(d *document.HTTPRoute, p *document.ParentRef, selectors map[*document.Listener]labels.Selector) []Attachment {
 	gateway, ok := r.Find(directory.Identity{Family: document.FamilyGateway, Kind: tables.KindGateway, Namespace: p.Namespace.Value, Name: p.Name.Value}).(*document.Gateway)
 	if !ok {
-		r.missingParent(p)
+		r.missingParent(&d.Header, p)
 		return nil
 	}
 	var out []Attachment
@@ -69,7 +69,7 @@ func (r *resolver) parent(d *document.HTTPRoute, p *document.ParentRef, selector
 	switch object := p.Namespace.Value + "/" + p.Name.Value; {
 	case len(out) > 0:
 	case !named && p.Section.Value != "":
-		r.missingSection(diag.ParentNotFound, p.Section, tables.KindGateway, object, sectionNames(gateway, nil))
+		r.missingSection(&d.Header, diag.ParentNotFound, p.Section, tables.KindGateway, object, sectionNames(gateway, nil))
 	case !r.Partial && why != "":
 		r.List.Add(diag.Diagnostic{
 			Position: p.Name.At,
@@ -122,10 +122,11 @@ func (r *resolver) selects(l *document.Listener, namespace string, selectors map
 	return selector.Matches(labels.Set{labelNamespace: namespace})
 }
 
-func (r *resolver) missingParent(p *document.ParentRef) {
+func (r *resolver) missingParent(h *syntax.Header, p *document.ParentRef) {
 	d := diag.Diagnostic{
 		Position: p.Name.At,
 		Length:   len([]rune(p.Name.Value)),
+		Severity: h.DanglingSeverity(),
 		Code:     diag.ParentNotFound,
 		Message:  fmt.Sprintf("Gateway %q not found in namespace %q", p.Name.Value, p.Namespace.Value),
 		Hint:     "declare it in this directory, or say its namespace in the parentRef",

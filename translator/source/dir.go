@@ -37,6 +37,8 @@ type DirOptions struct {
 	// Rescan is how often Watch notifies without any event, for file systems that report
 	// none. Zero means 30 seconds; a negative value disables it.
 	Rescan time.Duration
+	// NoIgnore reads the files that ".writignore" and ".writ.yaml" leave out.
+	NoIgnore bool
 	// Logger receives failures to watch folders. Nil discards them.
 	Logger *slog.Logger
 	// Now and After are the clock. Nil stands for time.Now and time.After.
@@ -127,10 +129,10 @@ func (d *Directory) readOnce(ctx context.Context) (Snapshot, diag.List, error) {
 		return Snapshot{}, nil, err
 	}
 	defer after.close()
-	if !slices.Equal(before.entries, after.entries) {
+	if !slices.Equal(before.entries, after.entries) || !slices.Equal(before.controls, after.controls) {
 		return Snapshot{}, nil, errChanged
 	}
-	return Snapshot{Files: files}, before.diagnostics, nil
+	return Snapshot{Files: files, Origins: []Origin{before.origin}}, before.diagnostics, nil
 }
 
 // resolve returns the folder that path stands for and the top of the checkout that contains

@@ -12,6 +12,7 @@ import (
 	"syscall"
 
 	"github.com/writ-policy/writ/translator/diag"
+	"github.com/writ-policy/writ/translator/source/ignore"
 )
 
 // entry is one file to read.
@@ -28,12 +29,16 @@ type listing struct {
 	top     string   // of the git checkout; empty outside of one
 	fence   *os.Root // opened at top, so that the kernel refuses to open files outside of it
 	entries []entry
+	// controls are the files that state what is read; origin has what they state.
+	controls []control
+	origin   Origin
 	// folders are the real paths of every folder walked and of every folder that holds the
 	// target of a link: the folders to watch.
 	folders map[string]struct{}
 	// foldersOnly skips files, for a watch.
 	foldersOnly bool
 	seen        int
+	ignored     int
 	diagnostics diag.List
 }
 
@@ -57,17 +62,18 @@ func (d *Directory) walk(ctx context.Context, foldersOnly bool) (*listing, error
 			return nil, fmt.Errorf("open the checkout: %w", TrimPath(err))
 		}
 	}
-	if err := l.addFolder(ctx, "", root, nil); err != nil {
+	if err := l.addFolder(ctx, "", root, nil, ignore.Rules{}); err != nil {
 		l.close()
 		return nil, err
 	}
+	l.origin.Ignored = l.ignored
 	l.boundTotal()
 	return l, nil
 }
 
 // addFolder lists the folder at real, whose path in the policy directory is name. The trail
 // holds the folders above it.
-func (l *listing) addFolder(ctx context.Context, name, real string, trail []fs.FileInfo) error {
+func (l *listing) addFolder(ctx context.Context, name, real string, trail []fs.FileInfo, rules ignore.Rules) error {
 	if err := ctx.Err(); err != nil {
 		return err
 	}
@@ -88,11 +94,14 @@ func (l *listing) addFolder(ctx context.Context, name, real string, trail []fs.F
 	if err != nil {
 		return listedError(name, err)
 	}
+	if rules, err = l.addControls(name, real, children, rules); err != nil {
+		return err
+	}
 	for _, child := range children {
 		if strings.HasPrefix(child.Name(), ".") {
 			continue
 		}
-		if err := l.addChild(ctx, path.Join(name, child.Name()), filepath.Join(real, child.Name()), child, trail); err != nil {
+		if err := l.addChild(ctx, path.Join(name, child.Name()), filepath.Join(real, child.Name()), child, trail, rules); err != nil {
 			return err
 		}
 		if l.isFull() {
@@ -102,7 +111,7 @@ func (l *listing) addFolder(ctx context.Context, name, real string, trail []fs.F
 	return nil
 }
 
-func (l *listing) addChild(ctx context.Context, name, real string, child fs.DirEntry, trail []fs.FileInfo) error {
+func (l *listing) addChild(ctx context.Context, name, real string, child fs.DirEntry, trail []fs.FileInfo, rules ignore.Rules) error {
 	l.seen++
 	if l.isFull() {
 		l.reject(name, TooManyEntries(l.d.o.Limits.MaxEntries))
@@ -110,9 +119,9 @@ func (l *listing) addChild(ctx context.Context, name, real string, child fs.DirE
 	}
 	mode := child.Type()
 	if mode&fs.ModeSymlink != 0 {
-		return l.addLink(ctx, name, real, trail)
+		return l.addLink(ctx, name, real, trail, rules)
 	}
-	if !mode.IsDir() && !IsDocument(name) {
+	if !mode.IsDir() && !IsDocument(name) || l.ignores(rules, name, mode.IsDir()) {
 		return nil
 	}
 	if !IsPrintable(path.Base(name)) {
@@ -120,7 +129,7 @@ func (l *listing) addChild(ctx context.Context, name, real string, child fs.DirE
 		return nil
 	}
 	if mode.IsDir() {
-		return l.addFolder(ctx, name, real, trail)
+		return l.addFolder(ctx, name, real, trail, rules)
 	}
 	if l.foldersOnly {
 		return nil
@@ -135,8 +144,11 @@ func (l *listing) addChild(ctx context.Context, name, real string, child fs.DirE
 
 // addLink follows a link to its end, but not out of the checkout: write access to the
 // repository must not select other files of the machine for reading.
-func (l *listing) addLink(ctx context.Context, name, real string, trail []fs.FileInfo) error {
+func (l *listing) addLink(ctx context.Context, name, real string, trail []fs.FileInfo, rules ignore.Rules) error {
 	info, err := os.Stat(real)
+	if isFolder := err == nil && info.IsDir(); (isFolder || IsDocument(name)) && l.ignores(rules, name, isFolder) {
+		return nil
+	}
 	switch {
 	case errors.Is(err, syscall.ELOOP):
 		l.reject(name, LinkLoop)
@@ -158,12 +170,12 @@ func (l *listing) addLink(ctx context.Context, name, real string, trail []fs.Fil
 	if err != nil {
 		return listedError(name, err)
 	}
-	if l.top != "" && (!isWithin(l.top, target) || isWithin(filepath.Join(l.top, ".git"), target)) {
+	if l.isOutside(target) {
 		l.reject(name, OutsideCheckout)
 		return nil
 	}
 	if info.IsDir() {
-		return l.addFolder(ctx, name, target, trail)
+		return l.addFolder(ctx, name, target, trail, rules)
 	}
 	l.folders[filepath.Dir(target)] = struct{}{}
 	if info, err = os.Lstat(target); err != nil {

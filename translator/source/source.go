@@ -1,6 +1,7 @@
 // Package source reads documents from a directory into one consistent snapshot and
 // reports when the directory may have changed. It knows file names, links and bytes; it
-// does not parse contents. Packages git and kube below do the same for a git repository
+// parses the files that state how it is read (".writignore", ".writ.yaml") and no other
+// contents. Packages git and kube below do the same for a git repository
 // and for a cluster. A Union joins several sources.
 //
 // Not part of the promised API; see package writ.
@@ -24,6 +25,7 @@ import (
 	"encoding/hex"
 
 	"github.com/writ-policy/writ/translator/diag"
+	"github.com/writ-policy/writ/translator/settings"
 )
 
 // Source provides documents. Implementations are safe for concurrent use.
@@ -68,6 +70,12 @@ type Origin struct {
 	Cluster bool
 	// Unserved are the kinds that the API server does not serve, as KIND.GROUP, sorted.
 	Unserved []string
+	// Settings are those of the file ".writ.yaml" of the source, and SettingsFile is the
+	// file; its Path is empty if there is none.
+	Settings     settings.Settings
+	SettingsFile File
+	// Ignored is the number of files and folders that patterns leave out.
+	Ignored int
 }
 
 // Snapshot is one consistent reading of a source. The zero value is an empty directory.
@@ -92,7 +100,7 @@ func (s Snapshot) OriginOf(f File) Origin {
 	return Origin{}
 }
 
-// Key returns a hash over the paths and contents of all files. Two snapshots with the same
+// Key returns a hash over the paths and contents of all files, and the settings. Two snapshots with the same
 // key hold the same documents.
 func (s Snapshot) Key() string {
 	h := sha256.New()
@@ -109,6 +117,7 @@ func (s Snapshot) Key() string {
 	// Each source must hold documents, so a source without files matters.
 	for _, o := range s.Origins {
 		add(o.Name)
+		add(o.Settings.String())
 	}
 	return hex.EncodeToString(h.Sum(nil))
 }

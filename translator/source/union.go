@@ -13,6 +13,7 @@ import (
 	"golang.org/x/sync/errgroup"
 
 	"github.com/writ-policy/writ/translator/diag"
+	"github.com/writ-policy/writ/translator/settings"
 )
 
 // Member is one source of a Union.
@@ -116,7 +117,7 @@ func (m *member) named(snapshot Snapshot, list diag.List) *reading {
 	if len(snapshot.Origins) > 0 {
 		origin = snapshot.Origins[0]
 	}
-	origin.Name = m.name
+	origin = origin.named(m)
 	snapshot.Origins = []Origin{origin}
 	if m.name == "" {
 		return &reading{snapshot, list}
@@ -130,6 +131,26 @@ func (m *member) named(snapshot Snapshot, list diag.List) *reading {
 		list[i].File = m.path(list[i].File)
 	}
 	return &reading{snapshot, list}
+}
+
+// named returns the origin with the name and the paths that it has in the union.
+func (o Origin) named(m *member) Origin {
+	o.Name = m.name
+	if m.name == "" {
+		return o
+	}
+	renamed := make(settings.Settings, len(o.Settings))
+	for key, value := range o.Settings {
+		if value.At.File != "" {
+			value.At.File = m.path(value.At.File)
+		}
+		renamed[key] = value
+	}
+	o.Settings = renamed
+	if o.SettingsFile.Path != "" {
+		o.SettingsFile.Path = m.path(o.SettingsFile.Path)
+	}
+	return o
 }
 
 // path returns a path of the member as it is in the union.

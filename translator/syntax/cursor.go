@@ -10,6 +10,7 @@ import (
 type Decoder struct {
 	file  string
 	kinds Kinds
+	Options
 	// fields are the paths of the nodes of an object of a cluster, nil in a file.
 	fields fieldPaths
 	Diags  diag.List

@@ -22,10 +22,19 @@ type File struct {
 	List    diag.List
 }
 
+// Options state how the documents of a source are decoded. The zero value has no defaults.
+type Options struct {
+	// DefaultNamespace is the namespace of documents of namespaced kinds that have none,
+	// except Origin ones; empty means none.
+	DefaultNamespace string
+	// ClusterExport marks documents of a cluster, which may refer to what does not exist.
+	ClusterExport bool
+}
+
 // Decode decodes the documents of a file. The name of the file determines its format: a
 // suffix of a kind selects that kind, *.json is JSON, and all other files are YAML. Decode
 // does not panic and is safe for concurrent use.
-func (k Kinds) Decode(file string, content []byte) File {
+func (k Kinds) Decode(file string, content []byte, o Options) File {
 	for i := range k {
 		if k[i].Suffix != "" && strings.HasSuffix(file, k[i].Suffix) {
 			documents, list := k[i].DecodeFile(file, content)
@@ -44,9 +53,51 @@ func (k Kinds) Decode(file string, content []byte) File {
 	if err != nil {
 		return brokenFile(file, *err)
 	}
-	return join(k.decodeParts(file, parts))
+	return join(k.decodeParts(file, parts, o))
 }
 
+// Parse parses a file of one YAML document and returns its root, with a decoder that reads
+// it and has the diagnostics. The root is nil if the file is empty or not valid.
+func Parse(file string, content []byte) (*Decoder, *Node) {
+	d := &Decoder{file: file}
+	reject := func(e syntaxError) (*Decoder, *Node) {
+		d.Add(syntaxDiagnostic(file, e))
+		return d, nil
+	}
+	content, err := Readable(content)
+	if err != nil {
+		return reject(*err)
+	}
+	parts, err := split(content)
+	switch {
+	case err != nil:
+		return reject(*err)
+	case len(parts) == 0:
+		return d, nil
+	case len(parts) > 1:
+		return reject(syntaxError{Line: parts[1].line, Column: 1, Message: "the file must be one document"})
+	}
+	root, err := parse(file, parts[0], &d.flaws)
+	if err != nil {
+		return reject(*err)
+	}
+	if root != nil {
+		d.reportFlaws(root, "")
+	}
+	return d, root
+}
+
+// notPolicy is the hint for a file that is not valid YAML.
+const notPolicy = "list the file in .writignore if it is not policy, such as a template"
+
+func joinHints(hint, more string) string {
+	if hint == "" {
+		return more
+	}
+	return hint + "; " + more
+}
+
+// brokenFile returns the result for a file that cannot be split into documents.
 func brokenFile(file string, e syntaxError) File {
 	return File{List: diag.List{syntaxDiagnostic(file, e)}}
 }
@@ -65,12 +116,12 @@ type decoded struct {
 }
 
 // decodeParts decodes the parts of a file, on all cores if there are many.
-func (k Kinds) decodeParts(file string, parts []part) []decoded {
+func (k Kinds) decodeParts(file string, parts []part, o Options) []decoded {
 	const batch = 64
 	out := make([]decoded, len(parts))
 	decodeRange := func(from, to int) {
 		for i := from; i < to; i++ {
-			out[i] = k.decodePart(file, parts[i])
+			out[i] = k.decodePart(file, parts[i], o)
 		}
 	}
 	workers := min(runtime.GOMAXPROCS(0), (len(parts)+batch-1)/batch)
@@ -112,10 +163,11 @@ func join(parts []decoded) (whole File) {
 }
 
 // decodePart decodes one document of a file.
-func (k Kinds) decodePart(file string, p part) decoded {
-	d := &Decoder{file: file, kinds: k}
+func (k Kinds) decodePart(file string, p part, o Options) decoded {
+	d := &Decoder{file: file, kinds: k, Options: o}
 	root, err := parse(file, p, &d.flaws)
 	if err != nil {
+		err.Hint = joinHints(err.Hint, notPolicy)
 		return decoded{File: brokenFile(file, *err), broken: true}
 	}
 	if root != nil {

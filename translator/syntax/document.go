@@ -32,8 +32,19 @@ type Header struct {
 	Shared bool
 	// Object marks objects of a cluster: their server-filled fields are true.
 	Object bool
+	// Export marks documents of a cluster: their dangling references are in force nowhere.
+	Export bool
 	// TestOnly marks documents that are not part of a bundle.
 	TestOnly bool
+}
+
+// DanglingSeverity is the severity of a reference of the document to what does not exist. A
+// cluster ignores such a reference.
+func (h *Header) DanglingSeverity() diag.Severity {
+	if h.Export {
+		return diag.Warning
+	}
+	return diag.Error
 }
 
 // Meta returns the header itself, so that embedding it makes a Document.

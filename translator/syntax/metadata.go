@@ -64,6 +64,16 @@ func (d *Decoder) NamespaceInto(c *Cursor, h *Header) bool {
 	return d.CheckName(n, "namespace")
 }
 
+// NamespaceHint is the hint for a document without a namespace that may have a default one.
+const NamespaceHint = "write its namespace, or use --default-namespace"
+
+// FillNamespace sets the namespace of a document that has none to the default one, and
+// reports whether there is one.
+func (d *Decoder) FillNamespace(h *Header) bool {
+	h.Namespace = d.DefaultNamespace
+	return h.Namespace != ""
+}
+
 // Labels reads an optional map of labels, checked as the API server does.
 func (c *Cursor) Labels(name string) map[string]string {
 	inner := c.Mapping(name)

@@ -10,8 +10,8 @@ import (
 // DecodeObject decodes one object of an API server, which is JSON in one line. Positions
 // have its name as the file and the paths of fields. It does not panic and is safe for
 // concurrent use.
-func (k Kinds) DecodeObject(name string, content []byte) File {
-	d := &Decoder{file: name, kinds: k, fields: fieldPaths{}}
+func (k Kinds) DecodeObject(name string, content []byte, o Options) File {
+	d := &Decoder{file: name, kinds: k, Options: o, fields: fieldPaths{}}
 	p := part{content: content, line: 1}
 	if err := tooLarge(p); err != nil {
 		return File{List: diag.List{d.objectDiagnostic(*err)}}

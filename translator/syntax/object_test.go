@@ -33,7 +33,7 @@ func objectKinds() Kinds {
 func TestObjectsHaveFields(t *testing.T) {
 	content := `{"apiVersion":"test/v1","extra":1,"items":[{},{"a.b":{}}],"kind":"Thing",` +
 		`"metadata":{"labels":{"x/y":"- -"},"name":"n"}}`
-	read := objectKinds().DecodeObject("kube:Thing/n", []byte(content))
+	read := objectKinds().DecodeObject("kube:Thing/n", []byte(content), Options{})
 	var got []string
 	for _, d := range read.List {
 		got = append(got, d.Position.String()+" "+string(d.Code))
@@ -52,7 +52,7 @@ func TestObjectsHaveFields(t *testing.T) {
 
 func TestObjectsThatAreNotReadable(t *testing.T) {
 	for _, content := range []string{"", "null", "[", `{"apiVersion":"test/v1","a":1,"a":2}`, strings.Repeat("[", 200) + strings.Repeat("]", 200), "a: b", "[{\"apiVersion\":\"test/v1\"}]"} {
-		list := objectKinds().DecodeObject("kube:Thing/n", []byte(content)).List
+		list := objectKinds().DecodeObject("kube:Thing/n", []byte(content), Options{}).List
 		if !list.HasErrors() || list[0].Source() != "kube:Thing/n" || list[0].Field != diag.WholeObject {
 			t.Errorf("%q: got %v, want an error of the object", content, list)
 		}

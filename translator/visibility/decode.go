@@ -68,6 +68,8 @@ func decodeVisibilityMetadata(d *syntax.Decoder, c *syntax.Cursor, h *syntax.Hea
 	}
 	if n := m.Text("namespace"); n != nil && n.Value != "" {
 		h.Namespace, h.NamespaceAt = n.Value, d.At(n)
+	} else {
+		d.FillNamespace(h)
 	}
 	n := m.Required("name")
 	if n == nil || n.Value == "" {

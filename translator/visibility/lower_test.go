@@ -19,7 +19,7 @@ func seen(t testing.TB, files map[string]string) *tables.Visibility {
 	t.Helper()
 	var documents []syntax.Document
 	for name, content := range files {
-		read := kinds.Decode(name, []byte(content))
+		read := kinds.Decode(name, []byte(content), syntax.Options{})
 		more, list := read.Documents, read.List
 		if list.HasErrors() {
 			t.Fatal(list)

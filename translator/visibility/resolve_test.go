@@ -54,7 +54,7 @@ spec:
 // The first of two sources defines their type, and the second of two policies is reported
 // for its priority, in any order of the documents.
 func TestOrderOfVisibilityDocumentsDoesNotMatter(t *testing.T) {
-	read := kinds.Decode("all.yaml", []byte(visibilityDocuments))
+	read := kinds.Decode("all.yaml", []byte(visibilityDocuments), syntax.Options{})
 	documents, list := read.Documents, read.List
 	if len(list) > 0 {
 		t.Fatal(list)

@@ -105,7 +105,9 @@ func renameCodes(d *syntax.Decoder, n *syntax.Node, before int) (twice bool) {
 // metadata reads what is read of metadata and reports whether it identifies the
 // document. Servers put much into it; nothing there is unknown.
 func (g *gatewayDocument) metadata(c *syntax.Cursor) bool {
-	g.h.Namespace = defaultNamespace
+	if !g.d.FillNamespace(&g.h) {
+		g.h.Namespace = defaultNamespace
+	}
 	m := c.Mapping("metadata")
 	if m == nil {
 		if c.Value("metadata") == nil {

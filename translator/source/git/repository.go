@@ -67,6 +67,8 @@ type Options struct {
 	Base func() (string, error)
 	// Limits bound the policy directory.
 	Limits source.Limits
+	// NoIgnore reads the files that ".writignore" and ".writ.yaml" leave out.
+	NoIgnore bool
 	// MaxFetch bounds the bytes of one commit, both transferred and unpacked. It applies to
 	// the whole tree, not only to the policy directory. A single object may have an eighth
 	// of it. Zero means 1 GiB.
@@ -246,11 +248,11 @@ func (r *Repository) fetch(ctx context.Context, remote remote, hash plumbing.Has
 	if err != nil {
 		return source.Snapshot{}, nil, err
 	}
-	files, list, err := readTree(ctx, objects, commit, r.o.Location.Subdir, r.o.Limits)
+	snapshot, list, err := readTree(ctx, objects, commit, &r.o)
 	if err != nil {
 		return source.Snapshot{}, nil, fmt.Errorf("commit %s: %w", commit.Hash, err)
 	}
-	return source.Snapshot{Files: files, Commit: commit.Hash.String()}, list, nil
+	return snapshot, list, nil
 }
 
 func (r *Repository) verifiedCommit(ctx context.Context, remote remote, objects objectStore, hash plumbing.Hash, base string) (*object.Commit, error) {

@@ -17,6 +17,7 @@ import (
 	"github.com/writ-policy/writ/translator/diag"
 	"github.com/writ-policy/writ/translator/progress"
 	"github.com/writ-policy/writ/translator/source"
+	"github.com/writ-policy/writ/translator/source/ignore"
 )
 
 // tree reads the tree of one commit.
@@ -28,6 +29,9 @@ type tree struct {
 	bytes   int64
 	seen    int
 	list    diag.List
+	// origin has what files of patterns and settings state, unless noIgnore is set.
+	origin   source.Origin
+	noIgnore bool
 }
 
 func (t *tree) reject(name string, r *source.Rejection) { t.list.Add(r.At(name)) }
@@ -36,11 +40,12 @@ func (t *tree) reject(name string, r *source.Rejection) { t.list.Add(r.At(name))
 // begin with a dot are skipped, links are followed within the repository. It returns an error
 // if subdir does not exist, an object is missing or damaged, or a name in the tree is one
 // that git would not create.
-func readTree(ctx context.Context, objects objectStore, commit *object.Commit, subdir string, limits source.Limits) ([]source.File, diag.List, error) {
-	t := &tree{objects: objects, limits: limits}
+func readTree(ctx context.Context, objects objectStore, commit *object.Commit, o *Options) (source.Snapshot, diag.List, error) {
+	t := &tree{objects: objects, limits: o.Limits, noIgnore: o.NoIgnore}
+	subdir := o.Location.Subdir
 	top, err := t.readFolder(&object.TreeEntry{Hash: commit.TreeHash})
 	if err != nil {
-		return nil, nil, err
+		return source.Snapshot{}, nil, err
 	}
 	t.top = top
 	folder := top
@@ -48,26 +53,26 @@ func readTree(ctx context.Context, objects objectStore, commit *object.Commit, s
 		real, entry, err := t.follow(subdir)
 		var rejection *source.Rejection
 		if err != nil && !errors.As(err, &rejection) {
-			return nil, nil, err
+			return source.Snapshot{}, nil, err
 		}
 		if err != nil || entry.Mode != filemode.Dir {
-			return nil, nil, fmt.Errorf("folder %s not found", strconv.Quote(subdir))
+			return source.Snapshot{}, nil, fmt.Errorf("folder %s not found", strconv.Quote(subdir))
 		}
 		subdir = real
 		if folder, err = t.readFolder(entry); err != nil {
-			return nil, nil, err
+			return source.Snapshot{}, nil, err
 		}
 	}
-	if err := t.walk(ctx, "", subdir, folder, nil); err != nil {
-		return nil, nil, err
+	if err := t.walk(ctx, "", subdir, folder, nil, ignore.Rules{}); err != nil {
+		return source.Snapshot{}, nil, err
 	}
 	slices.SortFunc(t.files, func(a, b source.File) int { return strings.Compare(a.Path, b.Path) })
-	return t.files, t.list, nil
+	return source.Snapshot{Files: t.files, Commit: commit.Hash.String(), Origins: []source.Origin{t.origin}}, t.list, nil
 }
 
 // walk reads one folder. Its path is name in the policy directory and real in the
 // repository. The trail holds the real paths of the folders above it.
-func (t *tree) walk(ctx context.Context, name, real string, folder *object.Tree, trail []string) error {
+func (t *tree) walk(ctx context.Context, name, real string, folder *object.Tree, trail []string, rules ignore.Rules) error {
 	if err := ctx.Err(); err != nil {
 		return err
 	}
@@ -78,6 +83,10 @@ func (t *tree) walk(ctx context.Context, name, real string, folder *object.Tree,
 	trail = append(trail[:len(trail):len(trail)], real)
 	if err := checkNames(folder.Entries); err != nil {
 		return fmt.Errorf("folder %s: %w", strconv.Quote(name), err)
+	}
+	rules, err := t.addControls(name, real, folder.Entries, rules)
+	if err != nil {
+		return err
 	}
 	seen := make(map[string]string)
 	for i := range folder.Entries {
@@ -96,7 +105,7 @@ func (t *tree) walk(ctx context.Context, name, real string, folder *object.Tree,
 			t.reject(path.Join(name, entry.Name), source.TooManyEntries(t.limits.MaxEntries))
 			return nil
 		}
-		if err := t.readEntry(ctx, path.Join(name, entry.Name), path.Join(real, entry.Name), entry, trail); err != nil {
+		if err := t.readEntry(ctx, path.Join(name, entry.Name), path.Join(real, entry.Name), entry, trail, rules); err != nil {
 			return err
 		}
 	}
@@ -127,11 +136,14 @@ func isCandidate(entry *object.TreeEntry) bool {
 	return entry.Mode == filemode.Dir || entry.Mode == filemode.Symlink || entry.Mode == filemode.Submodule || source.IsDocument(entry.Name)
 }
 
-func (t *tree) readEntry(ctx context.Context, name, real string, entry *object.TreeEntry, trail []string) error {
+func (t *tree) readEntry(ctx context.Context, name, real string, entry *object.TreeEntry, trail []string, rules ignore.Rules) error {
 	if entry.Mode == filemode.Symlink {
 		target, end, err := t.follow(real)
 		var rejection *source.Rejection
 		switch {
+		case errors.As(err, &rejection) && rules.Ignores(name, false):
+			t.origin.Ignored++
+			return nil
 		case errors.As(err, &rejection):
 			t.reject(name, rejection)
 			return nil
@@ -140,7 +152,12 @@ func (t *tree) readEntry(ctx context.Context, name, real string, entry *object.T
 		}
 		real, entry = target, end
 	}
-	if entry.Mode != filemode.Dir && entry.Mode != filemode.Submodule && !source.IsDocument(name) {
+	isFolder := entry.Mode == filemode.Dir || entry.Mode == filemode.Submodule
+	if !isFolder && !source.IsDocument(name) {
+		return nil
+	}
+	if rules.Ignores(name, isFolder) {
+		t.origin.Ignored++
 		return nil
 	}
 	if !source.IsPrintable(path.Base(name)) {
@@ -153,7 +170,7 @@ func (t *tree) readEntry(ctx context.Context, name, real string, entry *object.T
 		if err != nil {
 			return err
 		}
-		return t.walk(ctx, name, real, folder, trail)
+		return t.walk(ctx, name, real, folder, trail, rules)
 	case filemode.Regular, filemode.Executable, filemode.Deprecated:
 		progress.FromContext(ctx).Count(1, "files read")
 		return t.readFile(name, entry)

@@ -33,7 +33,7 @@ func markCommandLineOnly(cmd *cobra.Command, names ...string) {
 // or else from the configuration file. It returns an error if the file cannot be read,
 // has an unknown key, or a value is invalid.
 func applySettings(cmd *cobra.Command) error {
-	file, err := readSettings(cmd)
+	file, err := readConfiguration(cmd)
 	if err != nil {
 		return err
 	}
@@ -67,26 +67,27 @@ func setFlag(cmd *cobra.Command, f *pflag.Flag, values []string, from string) er
 			return fmt.Errorf("%s: invalid value %q for --%s: %w", from, value, f.Name, errors.Unwrap(err))
 		}
 	}
-	return nil
+	return cmd.Flags().SetAnnotation(f.Name, setByAnnotation, []string{from})
 }
 
 func configurable(f *pflag.Flag) bool {
 	return f.Annotations[commandLineOnly] == nil && f.Name != "help" && f.Name != "config"
 }
 
-type settings struct {
+// configuration is the file with values for flags.
+type configuration struct {
 	path   string
 	values map[string][]string
 }
 
-// readSettings reads the configuration file, if one is named. A key that is not the
+// readConfiguration reads the configuration file, if one is named. A key that is not the
 // flag of a command is an error, so that a misspelt key is not ignored.
-func readSettings(cmd *cobra.Command) (settings, error) {
+func readConfiguration(cmd *cobra.Command) (configuration, error) {
 	path := cmd.Flags().Lookup("config").Value.String()
 	if path == "" {
 		path = os.Getenv(environmentPrefix + "CONFIG")
 	}
-	s := settings{path: path, values: make(map[string][]string)}
+	s := configuration{path: path, values: make(map[string][]string)}
 	if path == "" {
 		return s, nil
 	}

@@ -1,0 +1,65 @@
+package settings
+
+import (
+	"strings"
+
+	"github.com/writ-policy/writ/translator/diag"
+	"github.com/writ-policy/writ/translator/syntax"
+)
+
+// File is what a file of settings states.
+type File struct {
+	Settings Settings
+	// Ignore are patterns of files that are not read, as in a .writignore.
+	Ignore []string
+	// Content is the text of the file.
+	Content []byte
+}
+
+// ignoreKey is the key of File.Ignore.
+const ignoreKey = "ignore"
+
+// Read reads a file of settings. It returns an error for each key or value that is not
+// valid, at its position in the file with the given path.
+func Read(path string, content []byte) (File, diag.List) {
+	f := File{Settings: Settings{}, Content: content}
+	d, root := syntax.Parse(path, content)
+	if root == nil {
+		return f, d.Diags
+	}
+	c := d.Cursor(root, "the file of settings", false)
+	if c == nil {
+		return f, d.Diags
+	}
+	for _, key := range switches {
+		if value, at := c.Boolean(string(key), false); at != nil {
+			text := "false"
+			if value {
+				text = "true"
+			}
+			f.Settings[key] = Value{text, d.At(at)}
+		}
+	}
+	for _, key := range texts {
+		if n := c.Text(string(key)); n != nil && f.check(d, key, n) {
+			f.Settings[key] = Value{n.Value, d.At(n)}
+		}
+	}
+	patterns, _ := c.Texts(ignoreKey)
+	for _, n := range patterns {
+		if strings.ContainsAny(n.Value, "\n\r") {
+			d.Fail(n, diag.BadValue, "write each pattern as an item of its own", "a pattern must be one line")
+		}
+		f.Ignore = append(f.Ignore, n.Value)
+	}
+	c.Done()
+	return f, d.Diags
+}
+
+func (f *File) check(d *syntax.Decoder, key Key, n *syntax.Node) bool {
+	err := Check(key, n.Value)
+	if err != nil {
+		d.Fail(n, diag.BadValue, "", "%v", err)
+	}
+	return err == nil
+}
