@@ -115,7 +115,7 @@ apiVersion: kuadrant.io/v1
 kind: AuthPolicy
 metadata: {name: p}
 spec:
-  targetRef: {group: gateway.networking.k8s.io, kind: GRPCRoute, name: api}
+  targetRef: {group: gateway.networking.k8s.io, kind: TCPRoute, name: api}
   rules: {authorization: {a: {opa: {rego: "allow if"}}}}
 `), syntax.Options{})
 	documents, list := read.Documents, read.List

@@ -40,7 +40,7 @@ spec:
 }
 
 func TestHTTPRoute(t *testing.T) {
-	r := one[*document.HTTPRoute](t, decode(t, "r.yaml", `
+	r := one[*document.Route](t, decode(t, "r.yaml", `
 apiVersion: gateway.networking.k8s.io/v1
 kind: HTTPRoute
 metadata: {name: api, namespace: books, creationTimestamp: "2024-01-01T01:00:00+01:00"}
@@ -81,10 +81,10 @@ spec:
 }
 
 func TestHTTPRouteWithoutRules(t *testing.T) {
-	r := one[*document.HTTPRoute](t, decode(t, "r.yaml", "{apiVersion: gateway.networking.k8s.io/v1, kind: HTTPRoute, metadata: {name: r}, spec: {parentRefs: []}}"))
+	r := one[*document.Route](t, decode(t, "r.yaml", "{apiVersion: gateway.networking.k8s.io/v1, kind: HTTPRoute, metadata: {name: r}, spec: {parentRefs: []}}"))
 	same(t, "rules", len(r.Rules), 1)
 	same(t, "name", r.Rules[0].Name, "rule-1")
-	r = one[*document.HTTPRoute](t, decode(t, "r.yaml", "{apiVersion: gateway.networking.k8s.io/v1, kind: HTTPRoute, metadata: {name: r}, spec: {rules: []}}"))
+	r = one[*document.Route](t, decode(t, "r.yaml", "{apiVersion: gateway.networking.k8s.io/v1, kind: HTTPRoute, metadata: {name: r}, spec: {rules: []}}"))
 	same(t, "no rules", len(r.Rules), 0)
 }
 

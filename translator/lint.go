@@ -37,8 +37,8 @@ func revisionOf(r *Result) lint.Revision {
 	for _, e := range directory.DocumentsOf[*extension.Extension](r.Directory) {
 		out.Extensions[e.File] = string(e.Source)
 	}
-	for _, route := range directory.DocumentsOf[*document.HTTPRoute](r.Directory) {
-		out.Routes[route.Namespace+"/"+route.Name] = route.At.Source()
+	for _, route := range directory.DocumentsOf[*document.Route](r.Directory) {
+		out.Routes[tables.Locator(route.Kind, route.Namespace, route.Name)] = route.At.Source()
 	}
 	return out
 }

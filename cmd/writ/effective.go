@@ -13,7 +13,7 @@ import (
 )
 
 const effectiveHelp = `effective shows the effective gateway policies of a directory: the rules in force on a
-Gateway or an HTTPRoute, the policy and line of each rule, what it replaced and why.
+Gateway, an HTTPRoute or a GRPCRoute, the policy and line of each rule, what it replaced and why.
 
 A target is KIND/NAMESPACE/NAME: Gateway/net/edge, HTTPRoute/shop/api. A section
 follows "#": a listener of a Gateway, or a rule of a route by its name (rule-1, rule-2
@@ -75,7 +75,7 @@ func newEffective(s streams) *cobra.Command {
 	}
 	f := cmd.Flags()
 	f.Var(&choice{&o.kind, effective.Kinds}, "kind", "`kind` of policies: "+alternatives(effective.Kinds))
-	f.StringVar(&o.target, "target", "", "`target`: Gateway/NAMESPACE/NAME or HTTPRoute/NAMESPACE/NAME, optionally followed by #SECTION")
+	f.StringVar(&o.target, "target", "", "`target`: Gateway/NAMESPACE/NAME, HTTPRoute/NAMESPACE/NAME or GRPCRoute/NAMESPACE/NAME, optionally followed by #SECTION")
 	f.StringVar(&o.via, "via", "", "only paths through this `gateway`: Gateway/NAMESPACE/NAME, optionally followed by #LISTENER")
 	f.BoolVar(&o.replaced, "replaced", false, "list the replaced rules")
 	f.StringVar(&o.policy, "policy", "", "with --replaced: only rules of this `policy`, NAMESPACE/NAME")

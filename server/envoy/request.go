@@ -14,11 +14,12 @@ import (
 )
 
 // Keys of the context extensions that say where a request is. Gateway and route are
-// NAMESPACE/NAME.
+// NAMESPACE/NAME; kind is that of the route.
 const (
 	extensionGateway  = "gateway"
 	extensionListener = "listener"
 	extensionRoute    = "route"
+	extensionKind     = "kind"
 	extensionRule     = "rule"
 )
 
@@ -41,6 +42,9 @@ func request(check *authv3.CheckRequest, identity string) *decision.GatewayReque
 		r["gateway"] = gateway
 	}
 	if route := named(extensions[extensionRoute], extensionRule, extensions[extensionRule]); route != nil {
+		if kind := extensions[extensionKind]; kind != "" {
+			route["kind"] = kind
+		}
 		r["route"] = route
 	}
 	if sni := attributes.GetTlsSession().GetSni(); sni != "" {

@@ -33,7 +33,7 @@ rules: {authentication: {open: {anonymous: {}}}}`,
 	{
 		Code:    NoTarget,
 		Summary: "a policy has no targetRef",
-		Text:    `The targetRef names what the policy is attached to: a Gateway or an HTTPRoute in its own namespace, or a section of one.`,
+		Text:    `The targetRef names what the policy is attached to: a Gateway, an HTTPRoute or a GRPCRoute in its own namespace, or a section of one.`,
 		Example: `spec: {limits: {all: {rates: [{limit: 10, window: 1m}]}}}`,
 		Instead: `spec:
   targetRef: {group: gateway.networking.k8s.io, kind: Gateway, name: edge}
@@ -42,7 +42,7 @@ rules: {authentication: {open: {anonymous: {}}}}`,
 	{
 		Code:    TargetKind,
 		Summary: "a policy cannot be attached to this kind",
-		Text:    `A target is a Gateway, or one of its listeners by sectionName, or an HTTPRoute, or one of its rules by sectionName.`,
+		Text:    `A target is a Gateway, or one of its listeners by sectionName, or an HTTPRoute or GRPCRoute, or one of its rules by sectionName.`,
 		Example: `targetRef: {group: gateway.networking.k8s.io, kind: GRPCRoute, name: api}`,
 		Instead: `targetRef: {group: gateway.networking.k8s.io, kind: HTTPRoute, name: api}`,
 	},
@@ -56,7 +56,7 @@ rules: {authentication: {open: {anonymous: {}}}}`,
 	{
 		Code:    TargetNotFound,
 		Summary: "the target of a policy is not found",
-		Text: `The policy's own namespace has no such Gateway or HTTPRoute, or the Gateway or HTTPRoute has no
+		Text: `The policy's own namespace has no such Gateway or route, or the Gateway or route has no
 listener or rule with that name. A rule without a name is called rule-1, rule-2 and so on, by its
 position.`,
 		Example: `targetRef: {group: gateway.networking.k8s.io, kind: HTTPRoute, name: nowhere}`,
@@ -211,7 +211,9 @@ overrides: {strategy: merge, limits: {cap: {rates: [{limit: 99, window: 1m}]}}}`
 		Code: RouteNotAccepted, Severity: Warning,
 		Summary: "no listener of the parent accepts the route",
 		Text: `A listener accepts a route by its protocol, its allowedRoutes (by default routes of its own
-namespace) and its hostname. No traffic of this parent reaches the route, so no policy applies there.`,
+namespace) and its hostname. No traffic of this parent reaches the route, so no policy applies there.
+An HTTPRoute and a GRPCRoute of one namespace that have a hostname in common are not both accepted:
+the older one is, then the one whose name comes first, then the GRPCRoute.`,
 		Example: `parentRefs: [{name: edge, namespace: net}]`,
 	},
 	{

@@ -90,7 +90,7 @@ policyRef: {namespace: hammer}`,
 		Text: `The identity of a document is its family, kind, namespace and name; nested documents count. A
 namespace has at most one Policy, with any name. The diagnostic shows where the first one is.
 
-The names of listeners are unique within a Gateway, those of rules within an HTTPRoute. A rule
+The names of listeners are unique within a Gateway, those of rules within a route. A rule
 without a name is called rule-1, rule-2 and so on, by its position, and no other rule may have
 that name.`,
 		Example: `apiVersion: writ.dev/v1

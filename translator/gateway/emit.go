@@ -78,11 +78,18 @@ func policyNames(locator string) []string {
 }
 
 // gatewayNames writes the names of all gateways, by which a request without one is
-// refused where there are several.
+// refused where there are several, and those that routes of two kinds have, by which a
+// request without the kind of its route is refused.
 func (g *gatewayEmitter) gatewayNames() []byte {
 	names := make([]string, len(g.tables.Gateways))
 	for i, gateway := range g.tables.Gateways {
 		names[i] = regotext.Quote(gateway.Namespace + "/" + gateway.Name)
+	}
+	var twins []string
+	for i, route := range g.tables.Routes {
+		if i > 0 && g.tables.Routes[i-1].Namespace == route.Namespace && g.tables.Routes[i-1].Name == route.Name {
+			twins = append(twins, regotext.Quote(route.Namespace+"/"+route.Name))
+		}
 	}
 	var out bytes.Buffer
 	fmt.Fprintf(&out, `# METADATA
@@ -95,5 +102,12 @@ package compiled.gateway
 # description: The gateways there are.
 names := {%s}
 `, strings.Join(names, ", "))
+	if len(twins) > 0 {
+		fmt.Fprintf(&out, `
+# METADATA
+# description: The names that an HTTPRoute and a GRPCRoute have.
+twins := {%s}
+`, strings.Join(twins, ", "))
+	}
 	return out.Bytes()
 }

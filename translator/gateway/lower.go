@@ -1,6 +1,7 @@
 package gateway
 
 import (
+	"cmp"
 	"fmt"
 	"slices"
 	"strings"
@@ -27,7 +28,7 @@ func lower(r *Resolved) (*tables.Gateway, diag.List) {
 	}
 	slices.SortFunc(g.gateways, func(a, b *document.Gateway) int { return compareNames(&a.Header, &b.Header) })
 	slices.SortFunc(g.routes, func(a, b ResolvedRoute) int {
-		return compareNames(&a.Document.Header, &b.Document.Header)
+		return compareNamesAndKinds(&a.Document.Header, &b.Document.Header)
 	})
 	g.attach(r.InheritedPolicies)
 	g.objects()
@@ -65,6 +66,12 @@ func compareNames(a, b *syntax.Header) int {
 	return strings.Compare(a.Namespace+"/"+a.Name, b.Namespace+"/"+b.Name)
 }
 
+// compareNamesAndKinds is compareNames for routes, of which those of two kinds may have
+// one name.
+func compareNamesAndKinds(a, b *syntax.Header) int {
+	return cmp.Or(compareNames(a, b), strings.Compare(a.Kind, b.Kind))
+}
+
 // objects enters gateways and routes.
 func (g *lowerer) objects() {
 	for i, d := range g.gateways {
@@ -87,7 +94,7 @@ func (g *lowerer) objects() {
 	for i := range g.routes {
 		d := g.routes[i].Document
 		route := tables.GatewayRoute{
-			Namespace: d.Namespace, Name: d.Name, Hostnames: d.Hostnames,
+			Kind: d.Kind, Namespace: d.Namespace, Name: d.Name, Hostnames: d.Hostnames,
 			Rules: make([]tables.GatewayRouteRule, len(d.Rules)), Created: ranks[i], Cluster: d.Cluster,
 		}
 		for j := range d.Rules {
@@ -103,6 +110,10 @@ func matchTables(matches []document.RouteMatch) []tables.GatewayMatch {
 		out[i] = tables.GatewayMatch{
 			PathType: m.PathType, Path: m.Path, Method: m.Method,
 			Headers: valueMatchTables(m.Headers), Query: valueMatchTables(m.Query),
+		}
+		if m.GRPC != nil {
+			method := tables.GatewayGRPCMethod(*m.GRPC)
+			out[i].GRPC = &method
 		}
 	}
 	return out

@@ -8,13 +8,15 @@ import (
 
 	"github.com/writ-policy/writ/translator/diag"
 	"github.com/writ-policy/writ/translator/gateway/document"
+	"github.com/writ-policy/writ/translator/tables"
 )
 
 // maxConflicts bounds how many other routes the diagnostic of one route names.
 const maxConflicts = 20
 
 // conflicts reports the routes of different namespaces that have a hostname and a match
-// in common on one listener: neither can take the requests from the other.
+// in common on one listener: neither can take the requests from the other. Of routes of
+// two kinds a hostname is enough.
 func (g *lowerer) conflicts() {
 	on := make(map[Attachment][]int)
 	for i := range g.routes {
@@ -28,9 +30,10 @@ func (g *lowerer) conflicts() {
 			claims := g.claims(&d.Listeners[i], on[Attachment{d, i}])
 			for _, key := range slices.Sorted(maps.Keys(claims)) {
 				if len(claims[key]) > 1 {
-					g.contest(claims[key], rivals)
+					g.contest(claims[key], claims[key], rivals)
 				}
 			}
+			g.contestKinds(d.Listeners[i].Hostname, on[Attachment{d, i}], rivals)
 		}
 	}
 	for i := range g.routes {
@@ -70,14 +73,17 @@ func matchKey(m *document.RouteMatch) string {
 		slices.Sort(texts)
 		return texts
 	}
+	if m.GRPC != nil {
+		return fmt.Sprintf("%q %q", *m.GRPC, sorted(m.Headers))
+	}
 	return fmt.Sprintf("%q %q %q %q %q", m.PathType, m.Path, m.Method, sorted(m.Headers), sorted(m.Query))
 }
 
-// contest enters, for each route with a claim, the routes of other namespaces that have
-// it too.
-func (g *lowerer) contest(claimants map[string][]int, rivals []map[int]bool) {
-	namespaces := slices.Sorted(maps.Keys(claimants))
-	for _, namespace := range namespaces {
+// contest enters, for each route with a claim, the routes of other namespaces with a rival
+// claim. Both are by namespace.
+func (g *lowerer) contest(claimants, rivalClaimants map[string][]int, rivals []map[int]bool) {
+	namespaces := slices.Sorted(maps.Keys(rivalClaimants))
+	for _, namespace := range slices.Sorted(maps.Keys(claimants)) {
 		for _, i := range claimants[namespace] {
 			if rivals[i] == nil {
 				rivals[i] = make(map[int]bool)
@@ -87,8 +93,47 @@ func (g *lowerer) contest(claimants map[string][]int, rivals []map[int]bool) {
 					break
 				}
 				if other != namespace {
-					g.enterRivals(i, claimants[other], rivals[i])
+					g.enterRivals(i, rivalClaimants[other], rivals[i])
 				}
+			}
+		}
+	}
+}
+
+// contestKinds enters, for each route on a listener, the routes of the other kind and of
+// other namespaces with which it has a hostname in common.
+func (g *lowerer) contestKinds(hostname string, routes []int, rivals []map[int]bool) {
+	byKind := map[string]map[string]map[string][]int{} // by kind, hostname and namespace
+	for _, i := range routes {
+		d := g.routes[i].Document
+		if len(d.Rules) == 0 {
+			continue
+		}
+		if byKind[d.Kind] == nil {
+			byKind[d.Kind] = make(map[string]map[string][]int)
+		}
+		for _, host := range commonHosts(hostname, d.Hostnames) {
+			if byKind[d.Kind][host] == nil {
+				byKind[d.Kind][host] = make(map[string][]int)
+			}
+			byKind[d.Kind][host][d.Namespace] = append(byKind[d.Kind][host][d.Namespace], i)
+		}
+	}
+	if len(byKind) < 2 {
+		return
+	}
+	g.contestHosts(byKind[tables.KindHTTPRoute], byKind[tables.KindGRPCRoute], rivals)
+	g.contestHosts(byKind[tables.KindGRPCRoute], byKind[tables.KindHTTPRoute], rivals)
+}
+
+// contestHosts enters rivals of both sides, for each hostname of one side and those of the
+// other side that contain it.
+func (g *lowerer) contestHosts(some, others map[string]map[string][]int, rivals []map[int]bool) {
+	for _, host := range slices.Sorted(maps.Keys(some)) {
+		for _, name := range containing(host) {
+			if claimants := others[name]; claimants != nil {
+				g.contest(some[host], claimants, rivals)
+				g.contest(claimants, some[host], rivals)
 			}
 		}
 	}

@@ -174,7 +174,7 @@ func TestNest(t *testing.T) {
 // Routes times rules times listeners can be more than fit into memory.
 func TestPathsAreBounded(t *testing.T) {
 	gateway := &document.Gateway{Header: syntax.Header{Kind: tables.KindGateway, Name: "g", At: diag.Position{File: "g.yaml", Line: 2}}}
-	route := &document.HTTPRoute{Header: syntax.Header{Kind: tables.KindHTTPRoute, Name: "r"}}
+	route := &document.Route{Header: syntax.Header{Kind: tables.KindHTTPRoute, Name: "r"}}
 	r := ResolvedRoute{Document: route}
 	for i := range 1100 {
 		gateway.Listeners = append(gateway.Listeners, document.Listener{Name: syntax.Text{Value: fmt.Sprint(i)}})

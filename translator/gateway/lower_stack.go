@@ -32,7 +32,7 @@ type declaration struct{ byDefault, override bool }
 // it.
 type place struct {
 	gateway *document.Gateway
-	route   *document.HTTPRoute
+	route   *document.Route
 	section int
 	kind    string // of the policy
 }
@@ -90,7 +90,7 @@ func newInherited(p ResolvedPolicy) *inherited {
 		target:         tables.TargetName(d.Target.Kind, d.Namespace, d.Target.Name.Value, d.Target.Section.Value),
 		declares:       make(map[string]declaration),
 	}
-	if d.Target.Kind == tables.KindHTTPRoute {
+	if d.Target.Kind != tables.KindGateway {
 		out.level = 2
 	}
 	if d.Target.Section.Value != "" {

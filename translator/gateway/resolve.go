@@ -16,7 +16,7 @@ const whole = -1
 
 // ResolvedRoute is a route with the listeners it is on, each once.
 type ResolvedRoute struct {
-	Document  *document.HTTPRoute
+	Document  *document.Route
 	Listeners []Attachment
 }
 
@@ -31,7 +31,7 @@ type Attachment struct {
 type ResolvedPolicy struct {
 	Document *document.InheritedPolicy
 	Gateway  *document.Gateway
-	Route    *document.HTTPRoute
+	Route    *document.Route
 	Section  int
 	Rejected tables.Rejection
 }
@@ -50,7 +50,7 @@ type Resolved struct {
 type resolver struct {
 	*directory.Directory
 	out               *Resolved
-	routeDocuments    []*document.HTTPRoute
+	routeDocuments    []*document.Route
 	inheritedPolicies []*document.InheritedPolicy
 	// conflicts holds the policies whose identity another one has.
 	conflicts map[*document.InheritedPolicy]tables.Rejection
@@ -64,7 +64,7 @@ func newResolver(d *directory.Directory) *resolver {
 	r := &resolver{
 		Directory:         d,
 		out:               &Resolved{Partial: d.Partial, StrictRoutes: d.StrictRoutes, Gateways: directory.DocumentsOf[*document.Gateway](d)},
-		routeDocuments:    directory.DocumentsOf[*document.HTTPRoute](d),
+		routeDocuments:    directory.DocumentsOf[*document.Route](d),
 		inheritedPolicies: directory.DocumentsOf[*document.InheritedPolicy](d),
 		conflicts:         make(map[*document.InheritedPolicy]tables.Rejection),
 		elsewhere:         make(map[[2]string]*syntax.Header),
@@ -109,7 +109,7 @@ func (r *resolver) target(p *ResolvedPolicy) bool {
 	switch object := r.Find(directory.Identity{Family: document.FamilyGateway, Kind: t.Kind, Namespace: h.Namespace, Name: t.Name.Value}).(type) {
 	case *document.Gateway:
 		p.Gateway = object
-	case *document.HTTPRoute:
+	case *document.Route:
 		p.Route = object
 	default:
 		r.missingTarget(h, t)
@@ -130,7 +130,7 @@ func (r *resolver) target(p *ResolvedPolicy) bool {
 }
 
 // sectionNames are the listeners of a gateway or the rules of a route.
-func sectionNames(g *document.Gateway, route *document.HTTPRoute) []string {
+func sectionNames(g *document.Gateway, route *document.Route) []string {
 	var names []string
 	if g != nil {
 		for i := range g.Listeners {
@@ -165,7 +165,7 @@ func (r *resolver) suggest(d *diag.Diagnostic, kind, namespace, name string) {
 	if kind == tables.KindGateway {
 		close = directory.Near(r.Directory, name, r.out.Gateways, inside)
 	} else {
-		close = directory.Near(r.Directory, name, r.routeDocuments, inside)
+		close = directory.Near(r.Directory, name, r.routeDocuments, func(h *syntax.Header) bool { return h.Kind == kind && inside(h) })
 	}
 	switch other := r.elsewhere[[2]string{kind, name}]; {
 	case close != nil:
@@ -179,9 +179,9 @@ func (r *resolver) suggest(d *diag.Diagnostic, kind, namespace, name string) {
 
 // missingSection reports a listener or rule that an object does not have.
 func (r *resolver) missingSection(h *syntax.Header, code diag.Code, section syntax.Text, kind, object string, names []string) {
-	noun := "listener"
-	if kind == tables.KindHTTPRoute {
-		noun = "rule"
+	noun := "rule"
+	if kind == tables.KindGateway {
+		noun = "listener"
 	}
 	d := diag.Diagnostic{
 		Position: section.At,

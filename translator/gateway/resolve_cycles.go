@@ -2,14 +2,13 @@ package gateway
 
 import (
 	"github.com/writ-policy/writ/translator/gateway/document"
-	"github.com/writ-policy/writ/translator/tables"
 )
 
 // routeCycles finds the routes that are, through parentRefs to routes, their own
 // parents. Two such routes that reach each other are in one cycle.
 type routeCycles struct {
-	byName   map[[2]string]int // index of a route by namespace and name
-	routes   []*document.HTTPRoute
+	byName   map[[3]string]int // index of a route by kind, namespace and name
+	routes   []*document.Route
 	cycle    []int // by route; routes of one cycle share a number, alone ones have their own
 	reported map[int]bool
 	// For the walk: when a route was met, the earliest it reaches, and the routes
@@ -20,14 +19,14 @@ type routeCycles struct {
 	clock    int
 }
 
-func newRouteCycles(routes []*document.HTTPRoute) *routeCycles {
+func newRouteCycles(routes []*document.Route) *routeCycles {
 	n := len(routes)
 	r := &routeCycles{
-		byName: make(map[[2]string]int, n), routes: routes, cycle: make([]int, n), reported: make(map[int]bool),
+		byName: make(map[[3]string]int, n), routes: routes, cycle: make([]int, n), reported: make(map[int]bool),
 		met: make([]int, n), low: make([]int, n), isOpen: make([]bool, n),
 	}
 	for i, d := range routes {
-		r.byName[[2]string{d.Namespace, d.Name}] = i
+		r.byName[[3]string{d.Kind, d.Namespace, d.Name}] = i
 	}
 	for i := range routes {
 		if r.met[i] == 0 {
@@ -65,19 +64,16 @@ func (r *routeCycles) walk(i int) {
 
 // target is the route that a parentRef names.
 func (r *routeCycles) target(p *document.ParentRef) (int, bool) {
-	if p.Kind.Value != tables.KindHTTPRoute {
-		return 0, false
-	}
-	i, ok := r.byName[[2]string{p.Namespace.Value, p.Name.Value}]
+	i, ok := r.byName[[3]string{p.Kind.Value, p.Namespace.Value, p.Name.Value}]
 	return i, ok
 }
 
 // cycleOf returns the cycle that a parentRef is part of, as names in the order of
 // positions, and whether the cycle is asked for the first time. It returns nil if the
 // parentRef is not part of one.
-func (r *routeCycles) cycleOf(d *document.HTTPRoute, p *document.ParentRef) (names []string, first bool) {
+func (r *routeCycles) cycleOf(d *document.Route, p *document.ParentRef) (names []string, first bool) {
 	to, ok := r.target(p)
-	from := r.byName[[2]string{d.Namespace, d.Name}]
+	from := r.byName[[3]string{d.Kind, d.Namespace, d.Name}]
 	if !ok || r.cycle[from] != r.cycle[to] {
 		return nil, false
 	}

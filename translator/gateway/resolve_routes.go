@@ -39,10 +39,11 @@ func (r *resolver) routes() {
 		}
 		r.out.Routes = append(r.out.Routes, route)
 	}
+	r.oneKind()
 }
 
 // parent is the listeners that a parentRef puts a route on.
-func (r *resolver) parent(d *document.HTTPRoute, p *document.ParentRef, selectors map[*document.Listener]labels.Selector) []Attachment {
+func (r *resolver) parent(d *document.Route, p *document.ParentRef, selectors map[*document.Listener]labels.Selector) []Attachment {
 	gateway, ok := r.Find(directory.Identity{Family: document.FamilyGateway, Kind: tables.KindGateway, Namespace: p.Namespace.Value, Name: p.Name.Value}).(*document.Gateway)
 	if !ok {
 		r.missingParent(&d.Header, p)
@@ -84,12 +85,12 @@ func (r *resolver) parent(d *document.HTTPRoute, p *document.ParentRef, selector
 }
 
 // refusal returns the reason why a listener does not accept a route, or "" if it does.
-func (r *resolver) refusal(g *document.Gateway, l *document.Listener, d *document.HTTPRoute, selectors map[*document.Listener]labels.Selector) string {
+func (r *resolver) refusal(g *document.Gateway, l *document.Listener, d *document.Route, selectors map[*document.Listener]labels.Selector) string {
 	switch {
 	case l.Protocol != "HTTP" && l.Protocol != "HTTPS":
 		return fmt.Sprintf("its protocol is %s", l.Protocol)
-	case len(l.Kinds) > 0 && !slices.Contains(l.Kinds, tables.KindHTTPRoute):
-		return "its allowedRoutes.kinds has no HTTPRoute"
+	case len(l.Kinds) > 0 && !slices.Contains(l.Kinds, d.Kind):
+		return "its allowedRoutes.kinds has no " + d.Kind
 	case l.From == "None":
 		return "it allows routes of no namespace"
 	case l.From == "Same" && d.Namespace != g.Namespace:
@@ -137,7 +138,7 @@ func (r *resolver) missingParent(h *syntax.Header, p *document.ParentRef) {
 
 // otherParent reports a parent that is not a Gateway: a cycle of routes once, at the
 // first of them.
-func (r *resolver) otherParent(cycles *routeCycles, d *document.HTTPRoute, p *document.ParentRef) {
+func (r *resolver) otherParent(cycles *routeCycles, d *document.Route, p *document.ParentRef) {
 	at := diag.Diagnostic{
 		Position: p.Kind.At,
 		Length:   len([]rune(p.Kind.Value)),

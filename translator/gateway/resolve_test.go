@@ -21,8 +21,8 @@ func gatewayHeader(kind, namespace, name string) syntax.Header {
 	}
 }
 
-func routeOf(namespace, name string, parents ...document.ParentRef) *document.HTTPRoute {
-	return &document.HTTPRoute{Header: gatewayHeader(tables.KindHTTPRoute, namespace, name), Parents: parents, Rules: []document.RouteRule{{Name: "rule-1"}}}
+func routeOf(namespace, name string, parents ...document.ParentRef) *document.Route {
+	return &document.Route{Header: gatewayHeader(tables.KindHTTPRoute, namespace, name), Parents: parents, Rules: []document.RouteRule{{Name: "rule-1"}}}
 }
 
 func parentOf(kind, namespace, name string) document.ParentRef {
@@ -152,7 +152,7 @@ func TestCircles(t *testing.T) {
 
 func routesOf(text string) []syntax.Document {
 	var out []syntax.Document
-	var last *document.HTTPRoute
+	var last *document.Route
 	for _, word := range strings.Fields(text) {
 		name, parent, ok := strings.Cut(word, ":")
 		if !ok {

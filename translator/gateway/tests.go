@@ -46,7 +46,7 @@ func pathRows(lowered *tables.Gateway, path *tables.GatewayPath) []gatewayTestRo
 	asked := func(rule string, identity bool) map[string]any {
 		request := map[string]any{
 			"gateway": map[string]string{"namespace": gateway.Namespace, "name": gateway.Name, "listener": listener.Name},
-			"route":   map[string]string{"namespace": route.Namespace, "name": route.Name, "rule": rule},
+			"route":   map[string]string{"kind": route.Kind, "namespace": route.Namespace, "name": route.Name, "rule": rule},
 			"request": map[string]string{"host": "writ.example", "method": "GET", "path": "/"},
 		}
 		if identity {
@@ -61,7 +61,7 @@ func pathRows(lowered *tables.Gateway, path *tables.GatewayPath) []gatewayTestRo
 			"policies": sources(steps),
 			"target": map[string]string{
 				"gateway": "Gateway/" + gateway.Namespace + "/" + gateway.Name + "#" + listener.Name,
-				"route":   "HTTPRoute/" + route.Namespace + "/" + route.Name + "#" + rule.Name,
+				"route":   lowered.RuleName(*path),
 			},
 		}},
 		{"no path beside " + name, asked("writ-other-rule", true), map[string]any{"allowed": false, "status": 404}},

@@ -16,7 +16,7 @@ type Revision struct {
 	Tables tables.List
 	// Extensions are the texts of the Rego modules of extensions, by file.
 	Extensions map[string]string
-	// Routes are the places (file:line) of HTTPRoutes, by namespace/name.
+	// Routes are the places (file:line) of routes, by KIND/NAMESPACE/NAME.
 	Routes map[string]string
 }
 

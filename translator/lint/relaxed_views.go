@@ -126,8 +126,8 @@ func pathsOf(g *tables.Gateway) map[string]*guardedPath {
 		listener, rule := &gateway.Listeners[p.Listener], &route.Rules[p.Rule]
 		found := &guardedPath{
 			gateway: gateway.Namespace + "/" + gateway.Name,
-			name:    fmt.Sprintf("rule %q of HTTPRoute %q", rule.Name, route.Namespace+"/"+route.Name),
-			route:   route.Namespace + "/" + route.Name,
+			name:    fmt.Sprintf("rule %q of %s %q", rule.Name, route.Kind, route.Namespace+"/"+route.Name),
+			route:   tables.Locator(route.Kind, route.Namespace, route.Name),
 			rules:   make(map[string]any),
 		}
 		if at, ok := p.Effective[tables.KindAuthPolicy]; ok {
@@ -137,7 +137,7 @@ func pathsOf(g *tables.Gateway) map[string]*guardedPath {
 		}
 		key, err := json.Marshal([]any{
 			found.gateway, listener.Name, listener.Hostname, listener.Port, listener.Protocol,
-			route.Namespace, route.Name, route.Hostnames, route.Created, rule.Name, rule.Matches,
+			route.Kind, route.Namespace, route.Name, route.Hostnames, route.Created, rule.Name, rule.Matches,
 		})
 		if err != nil {
 			panic(err) // text and numbers

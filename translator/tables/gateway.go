@@ -7,7 +7,11 @@ const (
 	KindRateLimitPolicy = "RateLimitPolicy"
 	KindGateway         = "Gateway"
 	KindHTTPRoute       = "HTTPRoute"
+	KindGRPCRoute       = "GRPCRoute"
 )
+
+// TargetKinds are the kinds that inherited policies attach to.
+var TargetKinds = []string{KindGateway, KindHTTPRoute, KindGRPCRoute}
 
 // GatewayKinds are the kinds of inherited policies.
 var GatewayKinds = []string{KindAuthPolicy, KindRateLimitPolicy}
@@ -29,7 +33,7 @@ const (
 // Gateway holds the tables of the gateway point, from which effective policies are also
 // shown, in the form that goes into a bundle. Equal documents give equal tables.
 type Gateway struct {
-	// Gateways and Routes are sorted by namespace and name.
+	// Gateways and Routes are sorted by namespace and name, routes of one name by kind.
 	Gateways []GatewayObject `json:"gateways"`
 	Routes   []GatewayRoute  `json:"routes"`
 	// Paths are in path order: gateway, listener, route, rule.
@@ -62,8 +66,9 @@ type GatewayListener struct {
 	Effective map[string]int `json:"effective"`
 }
 
-// GatewayRoute is an HTTPRoute.
+// GatewayRoute is an HTTPRoute or a GRPCRoute.
 type GatewayRoute struct {
+	Kind      string             `json:"kind"`
 	Namespace string             `json:"namespace"`
 	Name      string             `json:"name"`
 	Hostnames []string           `json:"hostnames,omitempty"` // lower case; empty: every host
@@ -82,13 +87,23 @@ type GatewayRouteRule struct {
 	Matches []GatewayMatch `json:"matches"`
 }
 
-// GatewayMatch is one alternative of a rule. A request must match all of its fields.
+// GatewayMatch is one alternative of a rule. A request must match all of its fields. A
+// GRPCRoute has only GRPC and Headers; without GRPC, each request of gRPC matches.
 type GatewayMatch struct {
-	PathType string              `json:"pathType"`
-	Path     string              `json:"path"`
+	GRPC     *GatewayGRPCMethod  `json:"grpc,omitempty"`
+	PathType string              `json:"pathType,omitempty"`
+	Path     string              `json:"path,omitempty"`
 	Method   string              `json:"method,omitempty"`
 	Headers  []GatewayValueMatch `json:"headers,omitempty"`
 	Query    []GatewayValueMatch `json:"query,omitempty"`
+}
+
+// GatewayGRPCMethod matches the service and the method of a request of gRPC. An empty one
+// matches all.
+type GatewayGRPCMethod struct {
+	Type    string `json:"type"`
+	Service string `json:"service,omitempty"`
+	Method  string `json:"method,omitempty"`
 }
 
 // GatewayValueMatch matches a header or a query parameter.

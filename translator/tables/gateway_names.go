@@ -34,7 +34,7 @@ func (g *Gateway) ListenerName(p GatewayPath) string {
 // RuleName returns the target string of a path's rule.
 func (g *Gateway) RuleName(p GatewayPath) string {
 	route := &g.Routes[p.Route]
-	return TargetName(KindHTTPRoute, route.Namespace, route.Name, route.Rules[p.Rule].Name)
+	return TargetName(route.Kind, route.Namespace, route.Name, route.Rules[p.Rule].Name)
 }
 
 // groupsOfRules are the prefixes of rule keys that a name follows.

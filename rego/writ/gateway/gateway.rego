@@ -67,6 +67,7 @@ judgement := [decision, _unanswered, _targets]
 
 _unanswered contains [text, review] if {
 	not request.problem
+	not routing.problem
 	some path in routing.paths
 	some review in gateway.effective[path.policy].reviews
 	text := json.marshal(review)
@@ -75,4 +76,7 @@ _unanswered contains [text, review] if {
 
 default _targets := []
 
-_targets := [object.remove(path, ["policy"]) | some path in routing.paths] if not request.problem
+_targets := [object.remove(path, ["policy"]) | some path in routing.paths] if {
+	not request.problem
+	not routing.problem
+}

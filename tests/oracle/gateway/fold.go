@@ -45,8 +45,9 @@ type Listener struct {
 	Kinds []string
 }
 
-// Route is an HTTPRoute.
+// Route is an HTTPRoute, or a GRPCRoute.
 type Route struct {
+	GRPC                     bool
 	Namespace, Name, Created string
 	Parents                  []Parent
 	Hostnames                []string
@@ -59,7 +60,7 @@ type Parent struct {
 	Port                     int
 }
 
-// RouteRule is a rule of an HTTPRoute; an empty Name says nothing.
+// RouteRule is a rule of a route; an empty Name says nothing.
 type RouteRule struct {
 	Name    string
 	Matches []*RouteMatch
@@ -98,7 +99,7 @@ func (g *Gateway) target() string { return "Gateway/" + g.Namespace + "/" + g.Na
 // path orders routes by their names.
 func (r *Route) path() string { return r.Namespace + "/" + r.Name }
 
-func (r *Route) target() string { return "HTTPRoute/" + r.Namespace + "/" + r.Name }
+func (r *Route) target() string { return r.kind() + "/" + r.Namespace + "/" + r.Name }
 
 // path names the policy in messages.
 func (p *Policy) path() string { return p.Namespace + "/" + p.Name }
@@ -144,14 +145,14 @@ func (w *World) allPaths() []Path {
 		return cmp.Compare(a.Namespace+"/"+a.Name, b.Namespace+"/"+b.Name)
 	})
 	routes := slices.Clone(w.Routes)
-	slices.SortFunc(routes, func(a, b *Route) int { return cmp.Compare(a.Namespace+"/"+a.Name, b.Namespace+"/"+b.Name) })
+	slices.SortFunc(routes, compareRoutes)
 	var paths []Path
 	for _, gateway := range gateways {
 		for _, listener := range gateway.Listeners {
-			for _, route := range routes {
-				if !slices.ContainsFunc(route.Parents, func(p Parent) bool { return p.attaches(route, gateway, listener) }) {
-					continue
-				}
+			attached := slices.DeleteFunc(slices.Clone(routes), func(r *Route) bool {
+				return !slices.ContainsFunc(r.Parents, func(p Parent) bool { return p.attaches(r, gateway, listener) })
+			})
+			for _, route := range oneKind(attached, listener) {
 				for i := range route.Rules {
 					paths = append(paths, Path{gateway, listener, route, i})
 				}
@@ -174,7 +175,7 @@ func (p Parent) attaches(r *Route, g *Gateway, l *Listener) bool {
 		return false
 	case l.Protocol != "HTTP" && l.Protocol != "HTTPS":
 		return false
-	case len(l.Kinds) > 0 && !slices.Contains(l.Kinds, "HTTPRoute"):
+	case len(l.Kinds) > 0 && !slices.Contains(l.Kinds, r.kind()):
 		return false
 	}
 	switch l.From {
@@ -221,7 +222,7 @@ func (p *Policy) on(path Path) (level int, on bool) {
 		}
 		return 1, path.Listener != nil && p.Section == path.Listener.Name
 	}
-	if path.Route == nil || p.Namespace != path.Route.Namespace || p.TargetName != path.Route.Name {
+	if path.Route == nil || p.TargetKind != path.Route.kind() || p.Namespace != path.Route.Namespace || p.TargetName != path.Route.Name {
 		return 0, false
 	}
 	if p.Section == "" {

@@ -75,7 +75,11 @@ func Generate(seed uint64) (map[string]string, *World) {
 	for _, r := range g.w.Routes {
 		for _, rule := range r.Rules {
 			for range g.IntN(3) {
-				rule.Matches = append(rule.Matches, g.match())
+				if r.GRPC {
+					rule.Matches = append(rule.Matches, g.grpcMatch())
+				} else {
+					rule.Matches = append(rule.Matches, g.match())
+				}
 			}
 		}
 	}
@@ -119,6 +123,36 @@ func (g *generator) match() *RouteMatch {
 	}
 	if g.Once(5) {
 		m.Query = g.pairs([]string{"a", "b"})
+	}
+	return m
+}
+
+// Names of gRPC, and expressions with what they match.
+var (
+	grpcServices    = []string{"books.v1.Library", "books.v1.Shop", "a", "Health"}
+	grpcMethods     = []string{"Get", "List", "Watch"}
+	grpcExpressions = map[string]string{"books[.]v[0-9]+[.]Library": "books.v1.Library", "(Get|List)": "List", "a|Health": "Health", ".*": "x"}
+)
+
+func (g *generator) grpcMatch() *RouteMatch {
+	m := &RouteMatch{}
+	if !g.Once(4) {
+		m.GRPC = &GRPCMatch{Regular: g.Once(3)}
+		services, methods := grpcServices, grpcMethods
+		if m.GRPC.Regular {
+			services = slices.Sorted(maps.Keys(grpcExpressions))
+			methods = services
+		}
+		which := g.IntN(3)
+		if which < 2 {
+			m.GRPC.Service = g.One(services)
+		}
+		if which > 0 {
+			m.GRPC.Method = g.One(methods)
+		}
+	}
+	if g.Once(4) {
+		m.Headers = g.pairs([]string{"X-Tenant", "x-day"})
 	}
 	return m
 }

@@ -133,7 +133,7 @@ func (g *generator) listener(name string) *Listener {
 }
 
 func (g *generator) route() {
-	r := &Route{Namespace: g.One(gateNamespaces), Name: g.One(gateNames), Created: g.One(timestamps)}
+	r := &Route{Namespace: g.One(gateNamespaces), Name: g.One(gateNames), Created: g.One(timestamps), GRPC: g.Once(4)}
 	if !g.free(r.target()) {
 		return
 	}
@@ -223,7 +223,7 @@ func (g *generator) aim(p *Policy) {
 		return
 	}
 	route := g.w.Routes[g.IntN(len(g.w.Routes))]
-	p.Namespace, p.TargetKind, p.TargetName = route.Namespace, "HTTPRoute", route.Name
+	p.Namespace, p.TargetKind, p.TargetName = route.Namespace, route.kind(), route.Name
 	if g.Once(3) {
 		p.Section = route.rule(g.IntN(len(route.Rules)))
 	}

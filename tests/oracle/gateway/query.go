@@ -110,7 +110,7 @@ func (w *World) effectiveGateway(kind, target string, g *Gateway, section string
 	}
 	untargeted := []string{}
 	for _, p := range through(w.Paths(), target) {
-		targeted := slices.ContainsFunc(w.policies(p, kind), func(q *Policy) bool { return q.TargetKind == "HTTPRoute" })
+		targeted := slices.ContainsFunc(w.policies(p, kind), func(q *Policy) bool { return q.TargetKind != "Gateway" })
 		if !targeted && !slices.Contains(untargeted, p.route()) {
 			untargeted = append(untargeted, p.route())
 		}

@@ -38,6 +38,9 @@ func (g requester) request() *Request {
 	}
 	request := map[string]any{"host": g.host(path), "method": g.One(gateMethods)}
 	g.fit(request, path)
+	if path.Route.GRPC || g.Once(20) {
+		g.callGRPC(request, path)
+	}
 	input := map[string]any{"request": request}
 	g.enter(input, request, path)
 	if g.Once(2) {
@@ -114,6 +117,46 @@ func (g requester) fit(request map[string]any, path Path) {
 	}
 }
 
+// callGRPC makes a request one of gRPC, mostly.
+func (g requester) callGRPC(request map[string]any, path Path) {
+	request["method"] = g.One([]string{"POST", "POST", "POST", "POST", "POST", "POST", "GET", "post"})
+	headers, given := request["headers"].(map[string]any)
+	if !given {
+		headers = map[string]any{}
+		request["headers"] = headers
+	}
+	headers[g.One([]string{"content-type", "Content-Type"})] = g.One([]string{
+		"application/grpc", "application/grpc", "application/grpc+proto", "application/grpc;a=b", "application/grpc-web", "application/json", "Application/grpc",
+	})
+	service, method := g.One(append([]string{"x"}, grpcServices...)), g.One(append([]string{"x"}, grpcMethods...))
+	for _, m := range path.Route.Rules[path.Rule].Matches {
+		if m.GRPC != nil && !g.Once(6) {
+			service, method = m.GRPC.sample(m.GRPC.Service, service), m.GRPC.sample(m.GRPC.Method, method)
+		}
+	}
+	url := "/" + service + "/" + method
+	if g.Once(10) {
+		url += g.One([]string{"/", "/more", "//"})
+	}
+	if g.Once(20) {
+		url = g.One([]string{"/", "/" + service, "//" + method, service + "/" + method, "/" + service + "/"})
+	}
+	request["path"] = url
+	delete(request, "url_path")
+	delete(request, "query")
+}
+
+// sample is a value that fits, or another one where any fits.
+func (m *GRPCMatch) sample(wanted, other string) string {
+	switch {
+	case wanted == "":
+		return other
+	case m.Regular:
+		return grpcExpressions[wanted]
+	}
+	return wanted
+}
+
 // sample is a value that fits.
 func (p RoutePair) sample() string {
 	if p.Regular {
@@ -167,6 +210,9 @@ func (g requester) enter(input, request map[string]any, path Path) {
 	}
 	if path.Route.Name != "" && g.Once(8) {
 		input["route"] = map[string]any{"namespace": path.Route.Namespace, "name": path.Route.Name, "rule": path.Route.rule(path.Rule)}
+		if g.Once(2) {
+			input["route"].(map[string]any)["kind"] = path.Route.kind()
+		}
 	}
 }
 

@@ -20,7 +20,7 @@ func (w *World) AddRivals(namespace string) {
 		}
 	}
 	for _, r := range slices.Clone(w.Routes) {
-		rival := &Route{Namespace: namespace, Name: r.Namespace + "-" + r.Name, Created: "1970-01-01T00:00:00Z"}
+		rival := &Route{GRPC: r.GRPC, Namespace: namespace, Name: r.Namespace + "-" + r.Name, Created: "1970-01-01T00:00:00Z"}
 		for _, parent := range r.Parents {
 			if parent.Namespace == "" {
 				parent.Namespace = r.Namespace

@@ -14,6 +14,7 @@ type RouteMatch struct {
 	PathType, Path string
 	Method         string
 	Headers, Query []RoutePair
+	GRPC           *GRPCMatch // of a GRPCRoute, which has no path, method and query
 }
 
 // RoutePair is a header or a query parameter that a match wants.
@@ -22,7 +23,8 @@ type RoutePair struct {
 	Regular     bool
 }
 
-// trafficError is why a request is invalid: gateway_required or unknown_gateway.
+// trafficError is why a request is invalid: gateway_required, unknown_gateway or
+// ambiguous_route.
 type trafficError string
 
 // take is the paths that decide a request, by namespace/name of their routes; none
@@ -35,8 +37,11 @@ func (w *World) take(r *Request) ([]Path, trafficError) {
 	if route := keysOf(r.Input["route"]); route != nil {
 		// Which listener that is where none is named, is not said: the one that would be
 		// taken if those without the route were not there.
+		if route["kind"] == nil && w.twins(route["namespace"], route["name"]) {
+			return nil, "ambiguous_route"
+		}
 		paths := slices.DeleteFunc(through(w.Paths(), gateway.target()), func(p Path) bool {
-			return p.Route.Namespace != route["namespace"] || p.Route.Name != route["name"] || p.Route.rule(p.Rule) != route["rule"]
+			return route["kind"] != nil && p.Route.kind() != route["kind"] || p.Route.Namespace != route["namespace"] || p.Route.Name != route["name"] || p.Route.rule(p.Rule) != route["rule"]
 		})
 		listener, problem := gateway.listener(r, func(l *Listener) bool {
 			return slices.ContainsFunc(paths, func(p Path) bool { return p.Listener == l })
@@ -52,7 +57,7 @@ func (w *World) take(r *Request) ([]Path, trafficError) {
 	if listener == nil {
 		return nil, problem
 	}
-	var fits []candidate
+	fits := map[bool][]candidate{} // by whether they are of GRPCRoutes
 	for _, p := range through(w.Paths(), gateway.target()+"#"+listener.Name) {
 		host, matches := p.Route.host(listener, r.host())
 		if !matches {
@@ -63,18 +68,27 @@ func (w *World) take(r *Request) ([]Path, trafficError) {
 			ways = []*RouteMatch{{}}
 		}
 		for _, m := range ways {
-			if m.fits(r) {
-				fits = append(fits, candidate{p, host, m})
+			if p.Route.GRPC && m.fitsGRPC(r) || !p.Route.GRPC && m.fits(r) {
+				fits[p.Route.GRPC] = append(fits[p.Route.GRPC], candidate{p, host, m})
 			}
 		}
 	}
-	slices.SortStableFunc(fits, compareCandidates)
-	return tied(fits), ""
+	var paths []Path
+	for grpc, candidates := range fits {
+		compare := comparePrecedence
+		if grpc {
+			compare = compareGRPC
+		}
+		slices.SortStableFunc(candidates, func(a, b candidate) int { return cmp.Or(compare(a, b), compareAfter(a, b)) })
+		paths = append(paths, tied(candidates, compare)...)
+	}
+	slices.SortFunc(paths, func(a, b Path) int { return cmp.Compare(a.Route.path(), b.Route.path()) })
+	return paths, ""
 }
 
 // tied is the best path of each namespace, less those that another one of them beats
 // in a criterion before age. Documents have no age that counts between namespaces.
-func tied(fits []candidate) []Path {
+func tied(fits []candidate, compare func(a, b candidate) int) []Path {
 	best := map[string]candidate{}
 	for _, c := range fits {
 		if _, found := best[c.path.Route.Namespace]; !found {
@@ -85,13 +99,12 @@ func tied(fits []candidate) []Path {
 	for _, c := range best {
 		beaten := false
 		for _, other := range best {
-			beaten = beaten || comparePrecedence(other, c) < 0
+			beaten = beaten || compare(other, c) < 0
 		}
 		if !beaten {
 			paths = append(paths, c.path)
 		}
 	}
-	slices.SortFunc(paths, func(a, b Path) int { return cmp.Compare(a.Route.path(), b.Route.path()) })
 	return paths
 }
 
@@ -200,9 +213,9 @@ func (m *RouteMatch) prefix() (kind, value string) {
 	return kind, value
 }
 
-func compareCandidates(a, b candidate) int {
+// compareAfter compares by age and what follows it.
+func compareAfter(a, b candidate) int {
 	return cmp.Or(
-		comparePrecedence(a, b),
 		compareAges(a.path.Route.Created, b.path.Route.Created),
 		cmp.Compare(a.path.Route.path(), b.path.Route.path()),
 		cmp.Compare(a.path.Rule, b.path.Rule),
@@ -248,11 +261,15 @@ func (m *RouteMatch) fits(r *Request) bool {
 			query[name] = value
 		}
 	}
+	return m.headersFit(r) && pairsFit(m.Query, query)
+}
+
+func (m *RouteMatch) headersFit(r *Request) bool {
 	headers := slices.Clone(m.Headers)
 	for i, pair := range headers {
 		headers[i].Name = strings.ToLower(pair.Name)
 	}
-	return pairsFit(headers, r.headers()) && pairsFit(m.Query, query)
+	return pairsFit(headers, r.headers())
 }
 
 func pairsFit(wanted []RoutePair, values map[string]string) bool {

@@ -131,7 +131,7 @@ func (g *generator) routeDocument(r *Route) yaml.Object {
 		rules = append(rules, body)
 	}
 	spec = append(spec, yaml.Member{"rules", rules})
-	return append(g.gateHeader(gatewayGroup+"/v1", "HTTPRoute", r.Namespace, r.Name, r.Created), yaml.Member{"spec", spec})
+	return append(g.gateHeader(gatewayGroup+"/v1", r.kind(), r.Namespace, r.Name, r.Created), yaml.Member{"spec", spec})
 }
 
 func (g *generator) policyDocument(p *Policy) yaml.Object {
@@ -199,6 +199,18 @@ func nest(into yaml.Object, keys []string, value any) yaml.Object {
 // body is a match as it is written.
 func (m *RouteMatch) body() yaml.Object {
 	var body yaml.Object
+	if m.GRPC != nil {
+		method := yaml.Object{}
+		for _, part := range []yaml.Member{{"service", m.GRPC.Service}, {"method", m.GRPC.Method}} {
+			if part[1] != "" {
+				method = append(method, part)
+			}
+		}
+		if m.GRPC.Regular {
+			method = append(method, yaml.Member{"type", "RegularExpression"})
+		}
+		body = append(body, yaml.Member{"method", method})
+	}
 	if m.PathType != "" || m.Path != "" {
 		path := yaml.Object{{"value", m.Path}}
 		if m.PathType != "" {

@@ -20,7 +20,7 @@ const (
 func Kinds() syntax.Kinds {
 	return slices.Concat(
 		syntax.KindsOf(versionKuadrant, decodeKuadrant, tables.KindAuthPolicy, tables.KindRateLimitPolicy).WithWords("kuadrant"),
-		syntax.KindsOf(versionGatewayAPI, decodeGatewayAPI, tables.KindGateway, tables.KindHTTPRoute).WithWords("gateway"),
+		syntax.KindsOf(versionGatewayAPI, decodeGatewayAPI, tables.KindGateway, tables.KindHTTPRoute, tables.KindGRPCRoute).WithWords("gateway"),
 		syntax.SkippedKinds(groupKuadrant, "Kuadrant", "DNSPolicy", "TLSPolicy", "TokenRateLimitPolicy", "DNSRecord", "DNSHealthCheckProbe"),
 		syntax.SkippedKinds(groupGateway, "GatewayClass", "ListenerSet", "ReferenceGrant", "TCPRoute", "UDPRoute", "TLSRoute", "BackendTLSPolicy"),
 	)
@@ -69,7 +69,7 @@ func decodeGatewayFamily(d *syntax.Decoder, n *syntax.Node, kind *syntax.Field, 
 	switch g.h.Kind {
 	case tables.KindGateway:
 		out = g.gateway()
-	case tables.KindHTTPRoute:
+	case tables.KindHTTPRoute, tables.KindGRPCRoute:
 		out = g.route()
 	default:
 		out = g.policy()

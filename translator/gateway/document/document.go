@@ -30,12 +30,13 @@ type Listener struct {
 	From       string
 	Namespaces *syntax.Selector
 	// Kinds are allowedRoutes.kinds, "GROUP/KIND" for other groups than this one;
-	// empty allows HTTPRoute.
+	// empty allows every kind of route.
 	Kinds []string
 }
 
-// HTTPRoute is an HTTPRoute of gateway.networking.k8s.io/v1, as far as it is read.
-type HTTPRoute struct {
+// Route is an HTTPRoute or a GRPCRoute of gateway.networking.k8s.io/v1, as far as it is
+// read.
+type Route struct {
 	syntax.Header
 	Created *time.Time // metadata.creationTimestamp, nil without
 	// Cluster is true for a route read from a cluster, whose Created is the API
@@ -56,21 +57,33 @@ type ParentRef struct {
 	Port      int         // zero: any
 }
 
-// RouteRule is one rule of a route. Its name is generated where it has none. A
-// route that says nothing of rules has one.
+// RouteRule is one rule of a route. Its name is generated where it has none. An
+// HTTPRoute that says nothing of rules has one, a GRPCRoute none.
 type RouteRule struct {
-	At      diag.Position
-	Name    string
-	Matches []RouteMatch // never empty: no match means the prefix "/"
+	At   diag.Position
+	Name string
+	// Matches are never empty: no match means the prefix "/", in a GRPCRoute every
+	// request of gRPC.
+	Matches []RouteMatch
 }
 
-// RouteMatch is one way for a request to fit a route's rule; all of it must.
+// RouteMatch is one way for a request to fit a route's rule; all of it must. Those of a
+// GRPCRoute have only GRPC and Headers.
 type RouteMatch struct {
-	PathType string // Exact, PathPrefix or RegularExpression
+	GRPC     *GRPCMethod // nil: any method of gRPC, or the match of an HTTPRoute
+	PathType string      // Exact, PathPrefix or RegularExpression
 	Path     string
 	Method   string // empty: any
 	Headers  []ValueMatch
 	Query    []ValueMatch
+}
+
+// GRPCMethod matches the service and the method of a request of gRPC. An empty one
+// matches all.
+type GRPCMethod struct {
+	Type    string // Exact or RegularExpression
+	Service string
+	Method  string
 }
 
 // ValueMatch matches a header (name in lower case) or a query parameter.
@@ -96,7 +109,7 @@ type InheritedPolicy struct {
 // Target is what a policy is attached to, in its own namespace.
 type Target struct {
 	At      diag.Position
-	Kind    string // Gateway or HTTPRoute; empty where the target has mistakes
+	Kind    string // Gateway, HTTPRoute or GRPCRoute; empty where the target has mistakes
 	Name    syntax.Text
 	Section syntax.Text // empty: the object as a whole
 }

@@ -128,8 +128,8 @@ func (g *gatewayDocument) target(c *syntax.Cursor) Target {
 		d.Fail(group, diag.TargetGroup, "write "+groupGateway, "a policy has no targets of group %s", syntax.Quote(group.Value))
 		ok = false
 	}
-	if kind != nil && kind.Value != tables.KindGateway && kind.Value != tables.KindHTTPRoute {
-		hint := "write Gateway or HTTPRoute"
+	if kind != nil && !slices.Contains(tables.TargetKinds, kind.Value) {
+		hint := "write " + strings.Join(tables.TargetKinds, " or ")
 		d.Fail(kind, diag.TargetKind, hint, "kind %s is not supported as a target", syntax.Quote(kind.Value))
 		ok = false
 	}

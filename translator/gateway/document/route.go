@@ -10,23 +10,24 @@ import (
 	"github.com/writ-policy/writ/translator/tables"
 )
 
-// The fields of an HTTPRoute that are known and not interpreted.
+// The fields of routes that are known and not interpreted.
 var (
 	headerValues     = listOf{fields{"name": syntax.String, "value": syntax.String}}
 	headerFilter     = fields{"set": headerValues, "add": headerValues, "remove": listOf{syntax.String}}
 	pathModifier     = fields{"type": syntax.String, "replaceFullPath": syntax.String, "replacePrefixMatch": syntax.String}
 	backendReference = fields{"group": syntax.String, "kind": syntax.String, "name": syntax.String, "namespace": syntax.String, "port": syntax.Integer}
 	forwardedBody    = fields{"maxSize": syntax.Integer}
-	routeFilter      = fields{
+	requestMirror    = fields{
+		"backendRef": backendReference, "percent": syntax.Integer,
+		"fraction": fields{"numerator": syntax.Integer, "denominator": syntax.Integer},
+	}
+	routeFilter = fields{
 		"type":                   syntax.String,
 		"requestHeaderModifier":  headerFilter,
 		"responseHeaderModifier": headerFilter,
-		"requestMirror": fields{
-			"backendRef": backendReference, "percent": syntax.Integer,
-			"fraction": fields{"numerator": syntax.Integer, "denominator": syntax.Integer},
-		},
-		"requestRedirect": fields{"scheme": syntax.String, "hostname": syntax.String, "path": pathModifier, "port": syntax.Integer, "statusCode": syntax.Integer},
-		"urlRewrite":      fields{"hostname": syntax.String, "path": pathModifier},
+		"requestMirror":          requestMirror,
+		"requestRedirect":        fields{"scheme": syntax.String, "hostname": syntax.String, "path": pathModifier, "port": syntax.Integer, "statusCode": syntax.Integer},
+		"urlRewrite":             fields{"hostname": syntax.String, "path": pathModifier},
 		"cors": fields{
 			"allowOrigins": listOf{syntax.String}, "allowCredentials": syntax.Boolean, "allowMethods": listOf{syntax.String},
 			"allowHeaders": listOf{syntax.String}, "exposeHeaders": listOf{syntax.String}, "maxAge": syntax.Integer,
@@ -39,24 +40,25 @@ var (
 		},
 		"extensionRef": localReference,
 	}
+	sessionPersistence = fields{
+		"sessionName": syntax.String, "absoluteTimeout": syntax.String, "idleTimeout": syntax.String, "type": syntax.String,
+		"cookieConfig": fields{"lifetimeType": syntax.String},
+	}
 	routeRuleFields = fields{
 		"filters": listOf{routeFilter},
 		"backendRefs": listOf{fields{
 			"group": syntax.String, "kind": syntax.String, "name": syntax.String, "namespace": syntax.String, "port": syntax.Integer,
 			"weight": syntax.Integer, "filters": listOf{routeFilter},
 		}},
-		"timeouts": fields{"request": syntax.String, "backendRequest": syntax.String},
-		"retry":    fields{"codes": listOf{syntax.Integer}, "attempts": syntax.Integer, "backoff": syntax.String},
-		"sessionPersistence": fields{
-			"sessionName": syntax.String, "absoluteTimeout": syntax.String, "idleTimeout": syntax.String, "type": syntax.String,
-			"cookieConfig": fields{"lifetimeType": syntax.String},
-		},
+		"timeouts":           fields{"request": syntax.String, "backendRequest": syntax.String},
+		"retry":              fields{"codes": listOf{syntax.Integer}, "attempts": syntax.Integer, "backoff": syntax.String},
+		"sessionPersistence": sessionPersistence,
 	}
 )
 
-// route decodes the spec of an HTTPRoute.
-func (g *gatewayDocument) route() *HTTPRoute {
-	out := &HTTPRoute{Header: g.h, Created: g.created}
+// route decodes the spec of a route.
+func (g *gatewayDocument) route() *Route {
+	out := &Route{Header: g.h, Created: g.created}
 	c := g.spec
 	if c == nil {
 		return out
@@ -117,6 +119,9 @@ var everything = RouteMatch{PathType: "PathPrefix", Path: "/"}
 
 // routeRules decodes the rules of a route and gives names to those without.
 func (g *gatewayDocument) routeRules(c *syntax.Cursor) []RouteRule {
+	if c.Value("rules") == nil && g.h.Kind == tables.KindGRPCRoute {
+		return nil
+	}
 	if c.Value("rules") == nil {
 		return []RouteRule{{At: g.d.At(c.At), Name: "rule-1", Matches: []RouteMatch{everything}}}
 	}
@@ -130,8 +135,13 @@ func (g *gatewayDocument) routeRules(c *syntax.Cursor) []RouteRule {
 			if given := readFilled(r, "name"); given != nil {
 				name = g.d.Text(given)
 			}
-			rule.Matches = decodeRouteMatches(g.d, r)
-			checkShape(r, routeRuleFields)
+			if g.h.Kind == tables.KindGRPCRoute {
+				rule.Matches = decodeMatches(g.d, r, RouteMatch{}, decodeGRPCMatch)
+				checkShape(r, grpcRuleFields)
+			} else {
+				rule.Matches = decodeMatches(g.d, r, everything, decodeRouteMatch)
+				checkShape(r, routeRuleFields)
+			}
 			r.Done()
 		}
 		checkUnique(g.d, seen, name, "name of a rule")
@@ -141,18 +151,18 @@ func (g *gatewayDocument) routeRules(c *syntax.Cursor) []RouteRule {
 	return out
 }
 
-// decodeRouteMatches decodes the matches of a rule, the default where there are none.
-func decodeRouteMatches(d *syntax.Decoder, c *syntax.Cursor) []RouteMatch {
+// decodeMatches decodes the matches of a rule, the default where there are none.
+func decodeMatches(d *syntax.Decoder, c *syntax.Cursor, byDefault RouteMatch, decode func(d *syntax.Decoder, c *syntax.Cursor) RouteMatch) []RouteMatch {
 	items, _ := c.List("matches")
 	var out []RouteMatch
 	for _, n := range items {
 		if m := d.Cursor(n, "a match", false); m != nil {
-			out = append(out, decodeRouteMatch(d, m))
+			out = append(out, decode(d, m))
 			m.Done()
 		}
 	}
 	if len(out) == 0 {
-		out = []RouteMatch{everything}
+		out = []RouteMatch{byDefault}
 	}
 	return out
 }

@@ -107,7 +107,7 @@ func All(g *tables.Gateway, kind string) (iter.Seq[*Effective], error) {
 		for i := range v.g.Paths {
 			p := &v.g.Paths[i]
 			route := &v.g.Routes[p.Route]
-			target := Target{tables.KindHTTPRoute, route.Namespace, route.Name, route.Rules[p.Rule].Name}
+			target := Target{route.Kind, route.Namespace, route.Name, route.Rules[p.Rule].Name}
 			if !yield(v.ofPaths(target, []*tables.GatewayPath{p}, sections{[]int{p.Rule}, "rules", ruleOf})) {
 				return
 			}

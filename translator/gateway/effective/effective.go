@@ -38,7 +38,7 @@ type Query struct {
 
 // Target is a parsed target string.
 type Target struct {
-	Kind      string // Gateway or HTTPRoute
+	Kind      string // Gateway, HTTPRoute or GRPCRoute
 	Namespace string
 	Name      string
 	Section   string // empty: the object as a whole
@@ -56,8 +56,8 @@ func ParseTarget(text string) (Target, error) {
 		return Target{}, malformed("target %q is not of the form KIND/NAMESPACE/NAME or KIND/NAMESPACE/NAME#SECTION", text)
 	}
 	t := Target{parts[0], parts[1], parts[2], section}
-	if t.Kind != tables.KindGateway && t.Kind != tables.KindHTTPRoute {
-		return Target{}, malformed("target %q: its kind is Gateway or HTTPRoute, not %q", text, t.Kind)
+	if !slices.Contains(tables.TargetKinds, t.Kind) {
+		return Target{}, malformed("target %q: its kind must be %s, not %q", text, strings.Join(tables.TargetKinds, " or "), t.Kind)
 	}
 	return t, nil
 }
@@ -138,10 +138,10 @@ func Find(g *tables.Gateway, q Query) (*Effective, error) {
 	}
 	v := newView(g, q.Kind)
 	switch {
-	case target.Kind == tables.KindHTTPRoute:
+	case target.Kind != tables.KindGateway:
 		return v.findRoute(target, q.Via)
 	case q.Via != "":
-		return nil, malformed("via keeps paths of an HTTPRoute: it cannot narrow down %s", target)
+		return nil, malformed("via keeps paths of a route: it cannot narrow down %s", target)
 	}
 	return v.findGateway(target)
 }

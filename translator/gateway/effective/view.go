@@ -119,9 +119,11 @@ func Policy(g *tables.Gateway, locator string) *tables.GatewayPolicy {
 // route returns the indexes of a route and a rule; the rule is every if the target has
 // no section. It returns an *Error if one of them does not exist.
 func (v *view) route(t Target) (route, rule int, err error) {
-	route = slices.IndexFunc(v.g.Routes, func(r tables.GatewayRoute) bool { return r.Namespace == t.Namespace && r.Name == t.Name })
+	route = slices.IndexFunc(v.g.Routes, func(r tables.GatewayRoute) bool {
+		return r.Kind == t.Kind && r.Namespace == t.Namespace && r.Name == t.Name
+	})
 	if route < 0 {
-		return 0, 0, unknown("HTTPRoute %s/%s not found", t.Namespace, t.Name)
+		return 0, 0, unknown("%s %s/%s not found", t.Kind, t.Namespace, t.Name)
 	}
 	if t.Section == "" {
 		return route, every, nil
@@ -129,7 +131,7 @@ func (v *view) route(t Target) (route, rule int, err error) {
 	rules := v.g.Routes[route].Rules
 	rule = slices.IndexFunc(rules, func(r tables.GatewayRouteRule) bool { return r.Name == t.Section })
 	if rule < 0 {
-		return 0, 0, unknown("HTTPRoute %s/%s has no rule %q", t.Namespace, t.Name, t.Section)
+		return 0, 0, unknown("%s %s/%s has no rule %q", t.Kind, t.Namespace, t.Name, t.Section)
 	}
 	return route, rule, nil
 }

@@ -5,7 +5,7 @@ _objects := {"gateway", "route", "request", "source", "destination", "connection
 # Types of the known members. Conditions may read others, of any type.
 _strings := {
 	"gateway": ["namespace", "name", "listener"],
-	"route": ["namespace", "name", "rule"],
+	"route": ["kind", "namespace", "name", "rule"],
 	"request": ["id", "protocol", "scheme", "host", "method", "path", "url_path", "query", "body"],
 	"source": ["address", "principal", "service", "certificate"],
 	"destination": ["address"],
@@ -79,6 +79,12 @@ _problems contains sprintf("%s.%s: must be set if %s is set", [key, name, key]) 
 	count(_object(key)) > 0
 	some name in ["namespace", "name"]
 	object.get(_object(key), name, null) in {null, ""}
+}
+
+_problems contains "route.kind: must be HTTPRoute or GRPCRoute" if {
+	kind := _member("route", "kind")
+	is_string(kind)
+	not kind in {"", "HTTPRoute", "GRPCRoute"}
 }
 
 _member(key, name) := object.get(_object(key), name, null)

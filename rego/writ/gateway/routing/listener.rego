@@ -5,9 +5,21 @@ import data.writ.gateway.request
 
 # METADATA
 # description: |
-#   Why there is nothing to look for a path in. Undefined where there is a gateway.
+#   Why there is nothing to look for a path in. Undefined where there is a gateway, and
+#   one route if the request names a route.
 # scope: document
+problem := _gateway_problem
+
 problem := {
+	"code": "ambiguous_route",
+	"message": sprintf("route.kind: must be given, an HTTPRoute and a GRPCRoute are named %s/%s", [input.route.namespace, input.route.name]),
+} if {
+	not _gateway_problem
+	count(_kinds) > 1
+	sprintf("%s/%s", [input.route.namespace, input.route.name]) in gateway.twins
+}
+
+_gateway_problem := {
 	"code": "gateway_required",
 	"message": sprintf("gateway: must be given, there are %d gateways", [count(_names)]),
 } if {
@@ -15,7 +27,7 @@ problem := {
 	count(_names) != 1
 }
 
-problem := {
+_gateway_problem := {
 	"code": "unknown_gateway",
 	"message": sprintf("gateway: Gateway %s is not among the documents", [_key]),
 } if {
@@ -23,7 +35,7 @@ problem := {
 	not gateway.listeners[_key]
 }
 
-problem := {
+_gateway_problem := {
 	"code": "unknown_gateway",
 	"message": sprintf("gateway.listener: Gateway %s has no listener %q", [_key, _listener]),
 } if {

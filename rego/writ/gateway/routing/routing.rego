@@ -35,31 +35,49 @@ _found := [{"listener": listener, "matches": matches} |
 
 _route if input.route.name
 
+# The kinds of which the route of the request can be.
+_kinds := [kind] if {
+	kind := input.route.kind
+	not kind in {null, ""}
+} else := ["HTTPRoute", "GRPCRoute"]
+
 # A rule that is named is taken, whatever it matches.
-_matches(listener) := [match] if {
+_matches(listener) := matches if {
 	_route
 	rule := input.route.rule
 	not rule in {null, ""}
-	route := sprintf("HTTPRoute/%s/%s#%s", [input.route.namespace, input.route.name, rule])
-	match := {"route": route, "policy": gateway.paths[listener][route]}
+	matches := [match |
+		some kind in _kinds
+		route := sprintf("%s/%s/%s#%s", [kind, input.route.namespace, input.route.name, rule])
+		match := {"route": route, "policy": gateway.paths[listener][route]}
+	]
+	count(matches) > 0
 }
 
-_matches(listener) := _best(fitting) if {
+# Routes of one kind do not come before those of the other.
+_matches(listener) := [match | some match in best; not _younger(match, best)] if {
 	object.get(input, ["route", "rule"], null) in {null, ""}
-	fitting := [match |
-		some host in _hosts
-		some match in gateway.matches[listener][host]
-		_wanted(match)
-		_fits(match)
-	]
-	count(fitting) > 0
+	best := array.concat(_best(_fitting(listener)), _best(_fitting_grpc(listener)))
+	count(best) > 0
 }
+
+_fitting(listener) := [match |
+	some host in _hosts
+	some match in gateway.matches[listener][host]
+	_wanted(match)
+	_fits(match)
+]
 
 # The first match that fits, and those of other namespaces that no criterion before
 # the age of routes puts behind it. Matches that can tie have a number in common.
-_best(fitting) := [fitting[0]] if not fitting[0].tie
+_best([]) := []
 
-_best(fitting) := [match | some match in firsts; not _younger(match, firsts)] if {
+_best(fitting) := [fitting[0]] if {
+	count(fitting) > 0
+	not fitting[0].tie
+}
+
+_best(fitting) := firsts if {
 	tie := fitting[0].tie
 	tied := [match | some match in fitting; match.tie == tie]
 	firsts := [match | some i, match in tied; not _namespace(match) in _namespaces(array.slice(tied, 0, i))]
@@ -77,7 +95,10 @@ _younger(match, others) if {
 
 _wanted(_) if not _route
 
-_wanted(match) if startswith(match.route, sprintf("HTTPRoute/%s/%s#", [input.route.namespace, input.route.name]))
+_wanted(match) if {
+	some kind in _kinds
+	startswith(match.route, sprintf("%s/%s/%s#", [kind, input.route.namespace, input.route.name]))
+}
 
 _fits(match) if {
 	_path_fits(match.type, match.path)

@@ -1,0 +1,140 @@
+package gateway
+
+import (
+	"cmp"
+	"fmt"
+	"slices"
+	"strings"
+
+	"github.com/writ-policy/writ/translator/diag"
+	"github.com/writ-policy/writ/translator/gateway/document"
+)
+
+// hostSet is a set of hostnames that finds those which have a host in common with
+// another one. The zero value is not usable.
+type hostSet struct {
+	names map[string]bool
+	above map[string]bool // names, and the wildcards that contain one of them
+}
+
+func newHostSet() *hostSet {
+	return &hostSet{names: make(map[string]bool), above: make(map[string]bool)}
+}
+
+func (s *hostSet) add(host string) {
+	s.names[host] = true
+	for _, name := range containing(host) {
+		s.above[name] = true
+	}
+}
+
+// meets reports whether a host has one of the names and this one.
+func (s *hostSet) meets(host string) bool {
+	return s.above[host] || slices.ContainsFunc(containing(host), func(name string) bool { return s.names[name] })
+}
+
+// containing are the hostnames that contain a hostname: itself, wildcards, and the empty
+// one, which is every host.
+func containing(host string) []string {
+	names := []string{host}
+	for rest := strings.TrimPrefix(host, "*."); ; {
+		_, suffix, found := strings.Cut(rest, ".")
+		if !found {
+			break
+		}
+		names = append(names, "*."+suffix)
+		rest = suffix
+	}
+	if host != "" {
+		names = append(names, "")
+	}
+	return names
+}
+
+// listenerRoutes are the routes of one namespace on a listener.
+type listenerRoutes struct {
+	at        Attachment
+	namespace string
+}
+
+// oneKind takes routes off listeners where a route of the other kind and of their
+// namespace, which comes before them, has a hostname in common: a host is served by
+// HTTPRoutes or by GRPCRoutes. Routes of different namespaces are not taken off, because
+// the age in a document is what its author wrote.
+func (r *resolver) oneKind() {
+	groups := make(map[listenerRoutes][]int)
+	var order []listenerRoutes
+	for i := range r.out.Routes {
+		for _, a := range r.out.Routes[i].Listeners {
+			key := listenerRoutes{a, r.out.Routes[i].Document.Namespace}
+			if groups[key] == nil {
+				order = append(order, key)
+			}
+			groups[key] = append(groups[key], i)
+		}
+	}
+	for _, key := range order {
+		if routes := groups[key]; r.mixed(routes) {
+			r.takeByKind(key.at, routes)
+		}
+	}
+}
+
+// mixed reports whether there are routes of more than one kind.
+func (r *resolver) mixed(routes []int) bool {
+	return slices.ContainsFunc(routes, func(i int) bool { return r.out.Routes[i].Document.Kind != r.out.Routes[routes[0]].Document.Kind })
+}
+
+func (r *resolver) takeByKind(at Attachment, routes []int) {
+	slices.SortFunc(routes, func(i, j int) int {
+		a, b := r.out.Routes[i].Document, r.out.Routes[j].Document
+		return cmp.Or(compareAges(a.Created, b.Created), strings.Compare(a.Name, b.Name), strings.Compare(a.Kind, b.Kind))
+	})
+	taken := make(map[string]*hostSet) // by kind
+	for _, i := range routes {
+		route := &r.out.Routes[i]
+		hosts := commonHosts(at.Gateway.Listeners[at.Listener].Hostname, route.Document.Hostnames)
+		refused := ""
+		for kind, names := range taken {
+			if kind != route.Document.Kind && slices.ContainsFunc(hosts, names.meets) {
+				refused = kind
+			}
+		}
+		if refused != "" {
+			route.Listeners = slices.DeleteFunc(route.Listeners, func(a Attachment) bool { return a == at })
+			r.reportOtherKind(route.Document, at, refused)
+			continue
+		}
+		if taken[route.Document.Kind] == nil {
+			taken[route.Document.Kind] = newHostSet()
+		}
+		for _, host := range hosts {
+			taken[route.Document.Kind].add(host)
+		}
+	}
+}
+
+// reportOtherKind warns, at each parentRef that names the listener, of a route that the
+// listener does not serve.
+func (r *resolver) reportOtherKind(d *document.Route, at Attachment, kind string) {
+	if r.Partial {
+		return
+	}
+	listener := &at.Gateway.Listeners[at.Listener]
+	for i := range d.Parents {
+		p := &d.Parents[i]
+		if p.Namespace.Value != at.Gateway.Namespace || p.Name.Value != at.Gateway.Name ||
+			p.Section.Value != "" && p.Section.Value != listener.Name.Value || p.Port != 0 && p.Port != listener.Port {
+			continue
+		}
+		r.List.Add(diag.Diagnostic{
+			Position: p.Name.At,
+			Length:   len([]rune(p.Name.Value)),
+			Severity: diag.Warning,
+			Code:     diag.RouteNotAccepted,
+			Message: fmt.Sprintf("listener %q of Gateway %s/%s does not accept the %s: one of its hostnames belongs to routes of kind %s in the same namespace",
+				listener.Name.Value, at.Gateway.Namespace, at.Gateway.Name, d.Kind, kind),
+			Hint: "give the routes different hostnames, or write both as one kind",
+		})
+	}
+}
