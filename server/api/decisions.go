@@ -52,8 +52,8 @@ func newCanonical(s *exchange.Service, d *access.Decider, cache Cache) *canonica
 	}
 }
 
-func (s *canonical) access() http.HandlerFunc {
-	return s.service.Decision(exchange.Decision{
+func (s *canonical) access() exchange.Decision {
+	return exchange.Decision{
 		Form: exchange.Problem, Check: exchange.CheckJSON,
 		Answer: func(r *http.Request, p decision.Policies, body decision.Value, b []byte) ([]byte, *exchange.Refusal) {
 			q, err := decision.FromValue(body)
@@ -63,11 +63,11 @@ func (s *canonical) access() http.HandlerFunc {
 			d := s.decider.Decide(r, p, q)
 			return append(d.AppendJSON(b), '\n'), nil
 		},
-	})
+	}
 }
 
-func (s *canonical) gateway() http.HandlerFunc {
-	return s.service.Decision(exchange.Decision{
+func (s *canonical) gateway() exchange.Decision {
+	return exchange.Decision{
 		Form: exchange.Problem, Check: exchange.CheckJSON,
 		Answer: func(r *http.Request, p decision.Policies, body decision.Value, b []byte) ([]byte, *exchange.Refusal) {
 			q, err := decision.GatewayFromValue(body)
@@ -84,15 +84,14 @@ func (s *canonical) gateway() http.HandlerFunc {
 			if err != nil {
 				panic(err) // strings, numbers and what JSON was read from
 			}
-			return append(answer, '\n'), nil
+			return append(append(b, answer...), '\n'), nil
 		},
-	})
+	}
 }
 
-// visibility answers a body with items, or a stream of them.
-func (s *canonical) visibility() http.HandlerFunc {
-	whole := s.service.Decision(exchange.Decision{
-		Form: exchange.Problem, Check: checkVisibilityMedia,
+func (s *canonical) visibility() exchange.Decision {
+	return exchange.Decision{
+		Form: exchange.Problem, Check: checkMedia,
 		Answer: func(r *http.Request, p decision.Policies, body decision.Value, b []byte) ([]byte, *exchange.Refusal) {
 			q, err := decision.VisibilityFromValue(body)
 			if err != nil {
@@ -104,10 +103,14 @@ func (s *canonical) visibility() http.HandlerFunc {
 			})
 			return append(d.AppendJSON(b), '\n'), nil
 		},
-	})
+	}
+}
+
+// orLines answers a stream of lines with lines, and any other body with whole.
+func orLines(lines, whole http.HandlerFunc) http.HandlerFunc {
 	return func(w http.ResponseWriter, r *http.Request) {
 		if isLines(r) {
-			s.stream(w, r)
+			lines(w, r)
 			return
 		}
 		whole(w, r)
@@ -121,8 +124,8 @@ func (s *canonical) addLabels(q *decision.VisibilityRequest) {
 	}
 }
 
-// checkVisibilityMedia is exchange.CheckJSON for an endpoint that also accepts a stream.
-func checkVisibilityMedia(r *http.Request) *exchange.Refusal {
+// checkMedia is exchange.CheckJSON for an endpoint that also accepts a stream.
+func checkMedia(r *http.Request) *exchange.Refusal {
 	if exchange.IsJSON(r) {
 		return nil
 	}

@@ -27,6 +27,7 @@ var bodyEndpoints = []struct{ name, path, body string }{
 	{"sar", reviewPath, asked},
 	{"origin", "/api/v1/ns/hammer/subjectaccessreviews", `{"kind":"SubjectAccessReview","apiVersion":"v1","spec":{"verb":"get","resourceKind":"Pod","userName":"clark"}}`},
 	{"canonical", "/v1/decisions/access", `{"user":"clark","verb":"get","resource":"pods"}`},
+	{"batch", "/v1/decisions/access/batch", `{"requests":[{"user":"clark","verb":"get","resource":"pods"}]}`},
 }
 
 func send(h http.Handler, method, path string, body io.Reader) *httptest.ResponseRecorder {

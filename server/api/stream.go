@@ -35,6 +35,33 @@ var (
 // stream answers a request whose items come one a line, and reports which are visible
 // while they come. It keeps its revision to the end.
 func (s *canonical) stream(w http.ResponseWriter, r *http.Request) {
+	s.lines(w, r, func(ctx context.Context, a *streamed, in *decision.Lines) *exchange.Refusal {
+		began := time.Now()
+		q, err := in.Request()
+		if err != nil {
+			return s.broken(err)
+		}
+		policies, refused := s.service.Policies(w, r)
+		if refused != nil {
+			return refused
+		}
+		s.addLabels(q)
+		authorization := s.cache.Visibility(ctx, policies, q)
+		w.Header()["Content-Type"] = linesType
+		d, err := a.out.Run(ctx, policies, q, authorization, in.Items())
+		if err != nil {
+			// The error of a caller that has left is not read.
+			_ = a.out.Refuse(s.streamError(err))
+		}
+		_, outcome := d.Settle()
+		s.seen.Decided(outcome, time.Since(began))
+		return nil
+	})
+}
+
+// lines reads a body of lines and writes lines meanwhile, in one of maxStreams places.
+// answer returns a refusal if it has written nothing.
+func (s *canonical) lines(w http.ResponseWriter, r *http.Request, answer func(context.Context, *streamed, *decision.Lines) *exchange.Refusal) {
 	if r.ProtoMajor < 2 {
 		// A body may still be coming when it has been answered. On this connection the
 		// rest of it would be taken for the next request, which a caller could hide
@@ -50,8 +77,7 @@ func (s *canonical) stream(w http.ResponseWriter, r *http.Request) {
 		return
 	}
 	defer s.streams.Release()
-	began := time.Now()
-	ctx, cancel := context.WithDeadline(r.Context(), began.Add(streamTimes*s.service.Timeout))
+	ctx, cancel := context.WithTimeout(r.Context(), streamTimes*s.service.Timeout)
 	defer cancel()
 	a := &streamed{timeout: s.service.Timeout, writer: w, control: http.NewResponseController(w)}
 	// Without this the server would read the whole body before the first line of
@@ -62,26 +88,10 @@ func (s *canonical) stream(w http.ResponseWriter, r *http.Request) {
 	defer in.Release()
 	in.Wait = func() error { return errors.Join(ctx.Err(), a.wait()) }
 	a.out = decision.Stream{Chunk: streamChunk, Write: a.write}
-	q, err := in.Request()
-	if err != nil {
-		s.service.Refuse(w, exchange.Problem, s.broken(err))
-		return
-	}
-	policies, refused := s.service.Policies(w, r)
-	if refused != nil {
+	if refused := answer(ctx, a, in); refused != nil {
 		s.service.Refuse(w, exchange.Problem, refused)
 		return
 	}
-	s.addLabels(q)
-	authorization := s.cache.Visibility(ctx, policies, q)
-	w.Header()["Content-Type"] = linesType
-	d, err := a.out.Run(ctx, policies, q, authorization, in.Items())
-	if err != nil {
-		// The error of a caller that has left is not read.
-		_ = a.out.Refuse(s.streamError(err))
-	}
-	_, outcome := d.Settle()
-	s.seen.Decided(outcome, time.Since(began))
 	a.flush()
 }
 
@@ -91,7 +101,8 @@ type streamed struct {
 	writer  http.ResponseWriter
 	control *http.ResponseController
 	out     decision.Stream
-	begun   bool // a line was written
+	pending []byte // lines of a batch that are not written yet
+	begun   bool   // a line was written
 }
 
 // wait sends what there is and extends the deadlines. A writer without deadlines is
@@ -100,11 +111,24 @@ func (a *streamed) wait() error {
 	if err := a.out.Flush(); err != nil {
 		return err
 	}
+	if err := a.writePending(); err != nil {
+		return err
+	}
 	if a.begun {
 		a.flush()
 	}
 	_ = a.control.SetReadDeadline(time.Now().Add(a.timeout))
 	return nil
+}
+
+// writePending writes the lines of a batch that are not written yet.
+func (a *streamed) writePending() error {
+	if len(a.pending) == 0 {
+		return nil
+	}
+	err := a.write(a.pending)
+	a.pending = a.pending[:0]
+	return err
 }
 
 // flush sends what was written. The next write returns its error.

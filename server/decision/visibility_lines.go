@@ -10,9 +10,9 @@ import (
 	"github.com/writ-policy/writ/server/memory"
 )
 
-// Lines reads a request with streamed items: a line of JSON with the request without
-// items, then one item a line. Blank lines are skipped. Lines buffers one line at a
-// time.
+// Lines reads lines of JSON: a request with streamed items, which is a line with the
+// request without items, then one item a line; or any values, one a line. Blank lines are
+// skipped. Lines buffers one line at a time.
 type Lines struct {
 	// Max is the longest line in bytes.
 	Max int
@@ -95,6 +95,32 @@ func (l *Lines) Items() iter.Seq2[Item, error] {
 			more := yield(item, err)
 			l.Values.Release(values)
 			if !more || err != nil {
+				return
+			}
+		}
+	}
+}
+
+// All reads lines of any JSON values, one at a time: a value is charged until the next
+// one. The error for a line that is not JSON is an *InvalidRequest, and further lines
+// follow; any other error ends the sequence.
+func (l *Lines) All() iter.Seq2[Value, error] {
+	return func(yield func(Value, error) bool) {
+		for {
+			text, err := l.next()
+			if len(text) == 0 && errors.Is(err, io.EOF) {
+				return
+			}
+			isLast := err != nil
+			var value Value
+			var values int64
+			if err == nil || errors.Is(err, io.EOF) {
+				value, values, err = l.parse(text)
+				isLast = isLast || err != nil && !errors.As(err, new(*InvalidRequest))
+			}
+			more := yield(value, err)
+			l.Values.Release(values)
+			if !more || isLast {
 				return
 			}
 		}

@@ -88,6 +88,17 @@ type Decision struct {
 // places for decisions: a slow sender must not keep others out. It loads the active
 // revision when it has the whole request.
 func (s *Service) Decision(e Decision) http.HandlerFunc {
+	return s.serve(&e, func(w http.ResponseWriter, r *http.Request, p decision.Policies, body decision.Value, b *buffer) (refused *Refusal) {
+		if b.bytes, refused = e.Answer(r, p, body, b.bytes); refused == nil {
+			Write(w, http.StatusOK, JSON, b.bytes)
+		}
+		return refused
+	})
+}
+
+// serve returns a handler that does what Decision says, and answers with what answer
+// writes or refuses.
+func (s *Service) serve(e *Decision, answer func(http.ResponseWriter, *http.Request, decision.Policies, decision.Value, *buffer) *Refusal) http.HandlerFunc {
 	return func(w http.ResponseWriter, r *http.Request) {
 		if s.inFlight.isFull(s.MaxInFlight) {
 			s.Refuse(w, e.Form, tooManyRequests) // without reading it
@@ -113,13 +124,11 @@ func (s *Service) Decision(e Decision) http.HandlerFunc {
 		defer s.inFlight.Release()
 		policies, refused := s.Policies(w, r)
 		if refused == nil {
-			b.bytes, refused = e.Answer(r, policies, body, b.bytes)
+			refused = answer(w, r, policies, body, b)
 		}
 		if refused != nil {
 			s.Refuse(w, e.Form, refused)
-			return
 		}
-		Write(w, http.StatusOK, JSON, b.bytes)
 	}
 }
 

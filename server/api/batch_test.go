@@ -1,0 +1,117 @@
+package api
+
+import (
+	"io"
+	"net/http"
+	"net/http/httptest"
+	"strings"
+	"testing"
+
+	"github.com/writ-policy/writ/server/api/exchange"
+	"github.com/writ-policy/writ/server/decision"
+)
+
+const (
+	allowedOne = `{"allowed":true,"denied":false,"reason":"allowed by RoleBinding master/admins (Role master/cluster-admin, rule 0)","warnings":[],"matched":[{"kind":"RoleBinding","namespace":"master","name":"admins","rule":0,"source":"admins.yaml:7","effect":"allow","apiVersion":"writ.dev/v1","role":{"kind":"Role","namespace":"master","name":"cluster-admin"}}]}`
+	refusedOne = `{"allowed":false,"denied":false,"reason":"not allowed: no rule allows get pods","warnings":[],"matched":[]}`
+)
+
+func TestBatch(t *testing.T) {
+	const clark, other = `{"user":"clark","verb":"get","resource":"pods"}`, `{"user":"x","verb":"get","resource":"pods"}`
+	for _, row := range []struct {
+		name, media, body string
+		status            int
+		want              string
+	}{
+		{"in order", "application/json", `{"requests":[` + clark + `,` + other + `,` + clark + `]}`, 200, `{"decisions":[` + allowedOne + `,` + refusedOne + `,` + allowedOne + "]}\n"},
+		{"none", "", `{"requests":[]}`, 200, `{"decisions":[]}` + "\n"},
+		{
+			"an invalid request", "", `{"requests":[` + clark + `,{"user":"x"},7,` + other + `]}`, 200,
+			`{"decisions":[` + allowedOne + `,{"error":{"code":"invalid_request","message":"key \"verb\" must be a string that is not empty"}},{"error":{"code":"invalid_request","message":"the request is not a JSON object"}},` + refusedOne + "]}\n",
+		},
+		{"a panic", "", `{"requests":[{"user":"x","verb":"panic","resource":"pods"},` + other + `]}`, 200, `{"decisions":[{"allowed":false,"denied":true,"reason":"denied: evaluation error: internal error","warnings":[],"matched":[]},` + refusedOne + "]}\n"},
+		{"no list", "", `{"requests":{}}`, 400, `"requests\" must be a list"`},
+		{"null", "", `{"requests":null}`, 400, `"detail":"key \"requests\" must be given"`},
+		{"another key", "", `{"requests":[],"x":1}`, 400, `"detail":"unknown key \"x\""`},
+		{"not an object", "", `[]`, 400, "the batch is not a JSON object"},
+		{"twice", "", `{"requests":[],"requests":[]}`, 400, "twice"},
+		{"too many", "", `{"requests":[` + strings.Repeat("1,", exchange.MaxBatch) + `1]}`, 413, "the batch has more than 10000 requests"},
+		{"another type", "text/plain", `{"requests":[]}`, 415, "must be application/json or application/x-ndjson"},
+		{"lines", linesMedia, clark + "\n\n" + other + "\r\n" + clark, 200, allowedOne + "\n" + refusedOne + "\n" + allowedOne + "\n"},
+		{"no lines", linesMedia, "\n \n", 200, ""},
+		{
+			"lines that are not requests", linesMedia, clark + "\n{\"user\":\n[]\n" + other + "\n", 200,
+			allowedOne + "\n" + `{"error":{"code":"invalid_request","message":"the body is not JSON: it ends too early"}}` + "\n" +
+				`{"error":{"code":"invalid_request","message":"the request is not a JSON object"}}` + "\n" + refusedOne + "\n",
+		},
+		{"a line that is too long", linesMedia, clark + "\n" + strings.Repeat("x", 2<<20) + "\n" + clark, 200, "the line is longer than"},
+	} {
+		t.Run(row.name, func(t *testing.T) {
+			_, o := endpoints(&fake{}, nil)
+			r := httptest.NewRequest("POST", "/v1/decisions/access/batch", strings.NewReader(row.body))
+			if row.media != "" {
+				r.Header.Set("Content-Type", row.media)
+			}
+			w := httptest.NewRecorder()
+			New(o).ServeHTTP(w, r)
+			got := w.Body.String()
+			if w.Code != row.status || row.status == 200 && !strings.Contains(row.want, "line is longer") && got != row.want || !strings.Contains(got, row.want) {
+				t.Errorf("got %d %s\nwant %d %s", w.Code, got, row.status, row.want)
+			}
+			if row.status == 200 && w.Header().Get("Writ-Revision") != fakeRevision {
+				t.Errorf("got the revision %q, want %q", w.Header().Get("Writ-Revision"), fakeRevision)
+			}
+		})
+	}
+}
+
+// All requests of a batch are decided by the revision that was active at its begin.
+func TestBatchHasOneRevision(t *testing.T) {
+	for _, media := range []string{"application/json", linesMedia} {
+		_, o := endpoints(&fake{}, nil)
+		loads := 0
+		current := o.Current
+		o.Current = func() decision.Policies { loads++; return current() }
+		line := `{"user":"clark","verb":"get","resource":"pods"}`
+		body := strings.Repeat(line+"\n", 50)
+		if media == "application/json" {
+			body = `{"requests":[` + strings.Repeat(line+",", 49) + line + `]}`
+		}
+		r := httptest.NewRequest("POST", "/v1/decisions/access/batch", strings.NewReader(body))
+		r.Header.Set("Content-Type", media)
+		w := httptest.NewRecorder()
+		New(o).ServeHTTP(w, r)
+		if got := strings.Count(w.Body.String(), `"allowed":true`); got != 50 || loads != 1 {
+			t.Errorf("%s: got %d decisions from %d revisions, want 50 from 1", media, got, loads)
+		}
+	}
+}
+
+// A long answer arrives whole, in pieces, and the place for decisions is free afterwards.
+func TestBatchLongAnswer(t *testing.T) {
+	_, o := endpoints(&fake{}, nil)
+	o.MaxInFlight = 1
+	server := httptest.NewServer(New(o))
+	defer server.Close()
+	const requests = 3000
+	for range 2 {
+		body := `{"requests":[` + strings.Repeat(`{"user":"clark","verb":"get","resource":"pods"},`, requests-1) + `{"user":"x","verb":"get","resource":"pods"}]}`
+		r, err := http.NewRequestWithContext(t.Context(), http.MethodPost, server.URL+"/v1/decisions/access/batch", strings.NewReader(body))
+		if err != nil {
+			t.Fatal(err)
+		}
+		r.Host = "example.com"
+		answer, err := http.DefaultClient.Do(r)
+		if err != nil {
+			t.Fatal(err)
+		}
+		text, err := io.ReadAll(answer.Body)
+		_ = answer.Body.Close()
+		if err != nil {
+			t.Fatal(err)
+		}
+		if got := strings.Count(string(text), `"allowed":true`); got != requests-1 || !strings.HasSuffix(string(text), refusedOne+"]}\n") {
+			t.Fatalf("got %d and %d decisions that allow in %d bytes, want %d", answer.StatusCode, got, len(text), requests-1)
+		}
+	}
+}

@@ -1,0 +1,102 @@
+package agreement
+
+import (
+	"context"
+	"maps"
+	"reflect"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/writ-policy/writ/bundles"
+	"github.com/writ-policy/writ/server/cache"
+	"github.com/writ-policy/writ/server/engine"
+	"github.com/writ-policy/writ/server/metrics"
+	"github.com/writ-policy/writ/tests/oracle/access"
+	"github.com/writ-policy/writ/tests/oracle/random"
+	"github.com/writ-policy/writ/translator"
+)
+
+// Over edits of documents, each decision from the cache is the one that a new engine
+// makes of the documents alone, kept or not.
+func TestKeptDecisionsAreThoseOfTheNewRevision(t *testing.T) {
+	t.Parallel()
+	kept := 0
+	for seed := *firstWorld; seed < *firstWorld+uint64(*worlds+*denyWorlds); seed++ {
+		w := newProjected(t, seed)
+		generate := access.Generate
+		if seed%2 == 0 {
+			generate = access.GenerateDeny
+		}
+		files, _ := generate(seed)
+		kept += keepOver(t, seed, files, w)
+	}
+	t.Logf("%d decisions were kept", kept)
+	if kept == 0 {
+		t.Error("no decision was kept over an edit")
+	}
+}
+
+// keepOver edits files and asks the cache the requests of w at each revision. It returns
+// how many decisions were kept.
+func keepOver(t *testing.T, seed uint64, files map[string]string, w *projected) (kept int) {
+	t.Helper()
+	draw := random.New(seed, 78)
+	c := cache.New(cache.Options{Entries: 1 << 20, Bytes: 1 << 30}, metrics.New())
+	documents := translator.New(translator.Options{AllowEmpty: true})
+	var last *engine.Engine
+	for revision := range 12 {
+		edited := maps.Clone(files)
+		if revision > 0 {
+			edit(draw, edited)
+		}
+		result, _ := documents.Translate(context.Background(), snapshotOfTexts(edited))
+		if result == nil {
+			continue // a role that others need is gone
+		}
+		bundle, err := bundles.Build(result, bundles.BuildOptions{})
+		if err != nil {
+			t.Fatal(err)
+		}
+		now, err := engine.Activate(context.Background(), bundle, engine.Options{Last: last})
+		if err != nil {
+			t.Fatal(err)
+		}
+		// Some requests are asked at some revisions only, so that decisions are kept over
+		// several of them.
+		for i, r := range w.requests {
+			if (i+revision)%3 == 0 {
+				continue
+			}
+			if last != nil && last != now && keeps(last, now, r) {
+				kept++
+			}
+			got, want := c.Access(context.Background(), now, r.decoded), now.Access(context.Background(), r.decoded)
+			if got.Expires = want.Expires; !reflect.DeepEqual(got, want) {
+				t.Fatalf("world %d, revision %d: %s\ngot  %+v\nwant %+v", seed, revision, r.text, got, want)
+			}
+		}
+		last = now
+	}
+	return kept
+}
+
+// keeps reports whether the decision on r is kept from the last revision to the present.
+func keeps(last, now *engine.Engine, r *decided) bool {
+	return now.Revision() != last.Revision() && now.KeepsAccess(r.decoded, last.Revision(), now.AccessKey(nil, r.decoded))
+}
+
+// edit removes a document, or moves one to the end of another file, which changes lines
+// too.
+func edit(draw random.Source, files map[string]string) {
+	names := slices.Sorted(maps.Keys(files))
+	name := draw.One(names)
+	documents := strings.Split(files[name], "\n---\n")
+	at := draw.IntN(len(documents))
+	document := documents[at]
+	files[name] = strings.Join(slices.Delete(documents, at, at+1), "\n---\n")
+	if draw.Once(2) {
+		other := draw.One(names)
+		files[other] += "\n---\n" + document
+	}
+}
