@@ -46,7 +46,7 @@ func decodeContents(d *syntax.Decoder, c *syntax.Cursor, name, kind string, cont
 		return
 	}
 	if n.Type != syntax.Mapping {
-		c.Fail(n, diag.WrongType, "", "%s is a mapping of names, this is %s", name, syntax.Describe(n))
+		c.Fail(n, diag.WrongType, "", "%s must be a mapping of names, not %s", name, syntax.Describe(n))
 		return
 	}
 	for _, f := range n.Fields {

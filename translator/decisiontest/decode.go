@@ -88,7 +88,7 @@ func decodeObject(d *syntax.Decoder, c *syntax.Cursor, name string) []byte {
 		c.Missing(name, "")
 		return nil
 	case n.Type != syntax.Mapping:
-		c.Fail(n, diag.WrongType, "", "%s is a mapping, this is %s", name, syntax.Describe(n))
+		c.Fail(n, diag.WrongType, "", "%s must be a mapping, not %s", name, syntax.Describe(n))
 		return nil
 	}
 	return d.Encoded(n)

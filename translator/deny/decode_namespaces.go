@@ -38,7 +38,7 @@ func decodeNamespaces(d *syntax.Decoder, c *syntax.Cursor, name string, parse fu
 		if n.Type == syntax.String {
 			hint = "write [" + syntax.Quote(n.Value) + "]"
 		}
-		c.Fail(n, diag.WrongType, hint, "%s is a list of patterns or a mapping, this is %s", name, syntax.Describe(n))
+		c.Fail(n, diag.WrongType, hint, "%s must be a list of patterns or a mapping, not %s", name, syntax.Describe(n))
 	}
 	if len(f.Patterns)+len(f.Terms) == 0 {
 		return nil

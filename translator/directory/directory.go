@@ -68,7 +68,7 @@ func (n *Names) NewDirectory(documents []syntax.Document, o Options) *Directory 
 		d.List.Add(diag.Diagnostic{
 			Code:    diag.NoDocuments,
 			Message: "the directory holds no policy document",
-			Hint:    "an unmounted volume looks like this; say --allow-empty where it is meant",
+			Hint:    "an unmounted volume looks like this; use --allow-empty if the directory is meant to be empty",
 		})
 	}
 	return d

@@ -130,7 +130,7 @@ func (r *resolver) missingParent(h *syntax.Header, p *document.ParentRef) {
 		Severity: h.DanglingSeverity(),
 		Code:     diag.ParentNotFound,
 		Message:  fmt.Sprintf("Gateway %q not found in namespace %q", p.Name.Value, p.Namespace.Value),
-		Hint:     "declare it in this directory, or say its namespace in the parentRef",
+		Hint:     "declare it in this directory, or set namespace in the parentRef",
 	}
 	r.suggest(&d, tables.KindGateway, p.Namespace.Value, p.Name.Value)
 	r.List.Add(d)

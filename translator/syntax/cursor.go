@@ -95,7 +95,7 @@ type Cursor struct {
 // nil cursor.
 func (d *Decoder) Cursor(n *Node, what string, fold bool) *Cursor {
 	if n.Type != Mapping {
-		d.Fail(n, diag.WrongType, "", "%s is a mapping, this is %s", what, Describe(n))
+		d.Fail(n, diag.WrongType, "", "%s must be a mapping, not %s", what, Describe(n))
 		return nil
 	}
 	c := &Cursor{Decoder: d, Node: n, At: n, What: what, Fold: fold, Used: make([]bool, len(n.Fields))}
@@ -193,7 +193,7 @@ func (c *Cursor) Text(name string) *Node {
 	if n == nil || n.Type == String {
 		return n
 	}
-	c.Fail(n, diag.WrongType, QuoteHint(n), "%s is a string, this is %s", name, Describe(n))
+	c.Fail(n, diag.WrongType, QuoteHint(n), "%s must be a string, not %s", name, Describe(n))
 	return nil
 }
 
@@ -233,7 +233,7 @@ func (c *Cursor) Boolean(name string, quoted bool) (value bool, at *Node) {
 		return n.Value == "true", n
 	}
 	hint := "write true or false"
-	c.Fail(n, diag.WrongType, hint, "%s is a boolean, this is %s", name, Describe(n))
+	c.Fail(n, diag.WrongType, hint, "%s must be a boolean, not %s", name, Describe(n))
 	return false, nil
 }
 

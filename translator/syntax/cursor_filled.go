@@ -61,7 +61,7 @@ func (c *Cursor) Pairs(name string) map[string]string {
 	out := make(map[string]string, len(inner.Node.Fields))
 	for _, f := range inner.Node.Fields {
 		if f.Value.Type != String {
-			c.Fail(f.Value, diag.WrongType, QuoteHint(f.Value), "label %s of %s is a string, this is %s",
+			c.Fail(f.Value, diag.WrongType, QuoteHint(f.Value), "label %s of %s must be a string, not %s",
 				Quote(f.Key.Value), name, Describe(f.Value))
 			continue
 		}

@@ -18,7 +18,7 @@ func (c *Cursor) List(name string) (items []*Node, at *Node) {
 		if n.Type == String {
 			hint = "write [" + Quote(n.Value) + "]"
 		}
-		c.Fail(n, diag.WrongType, hint, "%s is a list, this is %s", name, Describe(n))
+		c.Fail(n, diag.WrongType, hint, "%s must be a list, not %s", name, Describe(n))
 		return nil, nil
 	}
 	return n.Items, n
@@ -31,7 +31,7 @@ func (c *Cursor) Texts(name string) (items []*Node, at *Node) {
 	if !slices.ContainsFunc(all, func(n *Node) bool { return n.Type != String }) {
 		return all, at
 	}
-	for _, item := range all {
+	for i, item := range all {
 		if item.Type == String {
 			items = append(items, item)
 			continue
@@ -40,7 +40,7 @@ func (c *Cursor) Texts(name string) (items []*Node, at *Node) {
 			items = append(items, &Node{Type: String, Line: item.Line, Column: item.Column})
 			continue
 		}
-		c.Fail(item, diag.WrongType, QuoteHint(item), "%s is a list of strings, this item is %s", name, Describe(item))
+		c.Fail(item, diag.WrongType, QuoteHint(item), "%s[%d] must be a string, not %s", name, i, Describe(item))
 	}
 	return items, at
 }

@@ -52,7 +52,7 @@ func (d *Decoder) decodeOurs(n *Node) {
 	case version == nil || version.Value.IsNull():
 		d.unversioned(n, kind, id.styled, id.flat)
 	case version.Value.Type != String:
-		d.Fail(version.Value, diag.WrongType, QuoteHint(version.Value), "apiVersion is a string, this is %s", Describe(version.Value))
+		d.Fail(version.Value, diag.WrongType, QuoteHint(version.Value), "apiVersion must be a string, not %s", Describe(version.Value))
 	default:
 		d.versioned(n, version.Value, kind, id.flat)
 	}
@@ -75,7 +75,7 @@ func (d *Decoder) nameOf(n *Node, name string, ignoreCase bool) *Field {
 		return nil
 	}
 	if f.Value.Type != String {
-		d.Fail(f.Value, diag.WrongType, QuoteHint(f.Value), "%s is a string, this is %s", name, Describe(f.Value))
+		d.Fail(f.Value, diag.WrongType, QuoteHint(f.Value), "%s must be a string, not %s", name, Describe(f.Value))
 		return nil
 	}
 	return f

@@ -88,7 +88,7 @@ func (c *Cursor) Labels(name string) map[string]string {
 			c.Decoder.CheckForm(f.Value, diag.BadValue, "label value", content.IsLabelValue(f.Value.Value))
 		case null:
 		default:
-			c.Fail(f.Value, diag.WrongType, QuoteHint(f.Value), "a label is a string, this is %s", Describe(f.Value))
+			c.Fail(f.Value, diag.WrongType, QuoteHint(f.Value), "a label must be a string, not %s", Describe(f.Value))
 			continue
 		}
 		if f.Value.Type == null {

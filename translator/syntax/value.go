@@ -72,7 +72,7 @@ func (d *Decoder) Integer(n *Node, name string, least, most int) (int, bool) {
 		if n.Type == String && integerForm.MatchString(n.Value) {
 			hint = "write it without quotes: " + n.Value
 		}
-		d.Fail(n, diag.WrongType, hint, "%s is an integer, this is %s", name, Describe(n))
+		d.Fail(n, diag.WrongType, hint, "%s must be an integer, not %s", name, Describe(n))
 		return 0, false
 	}
 	value, err := strconv.ParseInt(strings.TrimPrefix(n.Value, "+"), integerBase(n.Value), 64)

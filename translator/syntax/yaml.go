@@ -203,11 +203,11 @@ func (c *converter) merge(m, out *Node, keys *keySet) *syntaxError {
 	if m.Type == Mapping {
 		from = []*Node{m}
 	} else if m.Type != List {
-		c.found.add(out, syntaxError{Line: m.Line, Column: m.Column, Message: "a merge key takes a mapping, this is " + m.Type.String()})
+		c.found.add(out, syntaxError{Line: m.Line, Column: m.Column, Message: "the value of a merge key must be a mapping, not " + m.Type.String()})
 	}
 	for _, source := range from {
 		if source.Type != Mapping {
-			c.found.add(out, syntaxError{Line: source.Line, Column: source.Column, Message: "a merge key takes mappings, this is " + source.Type.String()})
+			c.found.add(out, syntaxError{Line: source.Line, Column: source.Column, Message: "the values of a merge key must be mappings, not " + source.Type.String()})
 		}
 		if c.aliased += len(source.Fields); c.aliased > maxAliasNodes {
 			return &syntaxError{Line: source.Line, Column: source.Column, Message: fmt.Sprintf("aliases stand for more than %d values", maxAliasNodes)}

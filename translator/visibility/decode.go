@@ -97,7 +97,7 @@ func decodeAccessPolicy(d *syntax.Decoder, c *syntax.Cursor, p *MonitorAccessPol
 	}
 	if f := c.Field("operations"); f != nil && !f.Value.IsNull() {
 		if f.Value.Type != syntax.Mapping {
-			d.Fail(f.Value, diag.WrongType, "", "operations is a mapping, this is %s", syntax.Describe(f.Value))
+			d.Fail(f.Value, diag.WrongType, "", "operations must be a mapping, not %s", syntax.Describe(f.Value))
 			return
 		}
 		d.Warn(f.Key, diag.NoEffect, "leave it out", "operations has no effect")

@@ -31,7 +31,7 @@ func decodeResources(d *syntax.Decoder, c *syntax.Cursor, r *ClusterRule) {
 	e := &entryReader{Decoder: d, rule: r, seen: map[string]*syntax.Node{}}
 	switch {
 	case n.Type != syntax.List && n.Type != syntax.Mapping:
-		d.Fail(n, diag.WrongType, "write [{type: TYPE}]", "resources is a list, this is %s", syntax.Describe(n))
+		d.Fail(n, diag.WrongType, "write [{type: TYPE}]", "resources must be a list, not %s", syntax.Describe(n))
 	case len(n.Items)+len(n.Fields) == 0:
 		d.Empty(n, "resources")
 	case n.Type == syntax.List:

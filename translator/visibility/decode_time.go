@@ -32,7 +32,7 @@ func decodeMoment(d *syntax.Decoder, c *syntax.Cursor, name string, deny bool) *
 	case n == nil || n.Type == syntax.String && n.Value == "":
 		return nil
 	case n.Type == syntax.List || n.Type == syntax.Mapping:
-		d.Fail(n, diag.WrongType, "", "%s is a string, this is %s", name, syntax.Describe(n))
+		d.Fail(n, diag.WrongType, "", "%s must be a string, not %s", name, syntax.Describe(n))
 		return nil
 	}
 	const hint = `write it like "2026-01-20T10:00:00Z"`

@@ -68,7 +68,7 @@ func (r *ruleReader) when(c *syntax.Cursor, b *Block) {
 		r.d.Fail(f.Value, diag.WhenForm, "write [{predicate: CEL}], or a block with this condition",
 			"when of the bare rules is a list of conditions: they are merged in any case")
 	case f.Value.Type != syntax.List:
-		r.d.Fail(f.Value, diag.WhenForm, "write [{predicate: CEL}]", "when is neither a string in CEL nor a list of conditions, this is %s", syntax.Describe(f.Value))
+		r.d.Fail(f.Value, diag.WhenForm, "write [{predicate: CEL}]", "when must be a string in CEL or a list of conditions, not %s", syntax.Describe(f.Value))
 	case len(f.Value.Items) > 0:
 		r.add("when", f, &tables.GatewayRule{When: r.conditions(f)})
 	}

@@ -14,7 +14,7 @@ type celCheck func(text string) *cel.Problem
 // place within the text in the message; the result is nil then.
 func decodeCel(d *syntax.Decoder, key, n *syntax.Node, check celCheck) *syntax.Text {
 	if n.Type != syntax.String {
-		d.Fail(n, diag.WrongType, syntax.QuoteHint(n), "%s is an expression in CEL, a string, this is %s", key.Value, syntax.Describe(n))
+		d.Fail(n, diag.WrongType, syntax.QuoteHint(n), "%s must be a string in CEL, not %s", key.Value, syntax.Describe(n))
 		return nil
 	}
 	if problem := check(n.Value); problem != nil {

@@ -19,7 +19,7 @@ func (r *ruleReader) conditions(f *syntax.Field) []tables.RequestCondition {
 		if f.Value.Type == syntax.String {
 			hint = "write [{predicate: CEL}]"
 		}
-		r.d.Fail(f.Value, diag.WrongType, hint, "%s is a list of conditions, this is %s", f.Key.Value, syntax.Describe(f.Value))
+		r.d.Fail(f.Value, diag.WrongType, hint, "%s must be a list of conditions, not %s", f.Key.Value, syntax.Describe(f.Value))
 		return nil
 	}
 	out := []tables.RequestCondition{}

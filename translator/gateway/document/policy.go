@@ -164,7 +164,7 @@ func (g *gatewayDocument) unset(c *syntax.Cursor) []syntax.Text {
 		keys, prefixes = limitKeys, limitPrefixes
 	}
 	if n.Type != syntax.List {
-		g.d.Fail(n, diag.UnsetForm, "write ["+prefixes[0]+"NAME]", "unset is a list of rule keys, this is %s", syntax.Describe(n))
+		g.d.Fail(n, diag.UnsetForm, "write ["+prefixes[0]+"NAME]", "unset must be a list of rule keys, not %s", syntax.Describe(n))
 		return nil
 	}
 	var out []syntax.Text

@@ -239,7 +239,7 @@ func decodeRequestValue(d *syntax.Decoder, key, n *syntax.Node, members ...strin
 		if n.Type == syntax.String {
 			hint = "write {" + members[0] + ": " + syntax.Quote(n.Value) + "}"
 		}
-		d.Fail(n, diag.WrongType, hint, "%s is one of %s, this is %s", key.Value, strings.Join(members, ", "), syntax.Describe(n))
+		d.Fail(n, diag.WrongType, hint, "%s must be one of %s, not %s", key.Value, strings.Join(members, ", "), syntax.Describe(n))
 		return nil
 	}
 	before := len(d.Diags)

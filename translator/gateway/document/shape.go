@@ -51,7 +51,7 @@ func checkValueShape(d *syntax.Decoder, key, n *syntax.Node, s shape) {
 			if s == syntax.String {
 				hint = syntax.QuoteHint(n)
 			}
-			d.Fail(n, diag.WrongType, hint, "%s is %s, this is %s", key.Value, s, syntax.Describe(n))
+			d.Fail(n, diag.WrongType, hint, "%s must be %s, not %s", key.Value, s, syntax.Describe(n))
 		}
 	case exclusive:
 		s.check(d, n)
@@ -64,7 +64,7 @@ func checkValueShape(d *syntax.Decoder, key, n *syntax.Node, s shape) {
 		}
 	case listOf:
 		if n.Type != syntax.List {
-			d.Fail(n, diag.WrongType, "", "%s is a list, this is %s", key.Value, syntax.Describe(n))
+			d.Fail(n, diag.WrongType, "", "%s must be a list, not %s", key.Value, syntax.Describe(n))
 			return
 		}
 		for _, item := range n.Items {
@@ -72,7 +72,7 @@ func checkValueShape(d *syntax.Decoder, key, n *syntax.Node, s shape) {
 		}
 	case mapOf:
 		if n.Type != syntax.Mapping {
-			d.Fail(n, diag.WrongType, "", "%s is a mapping, this is %s", key.Value, syntax.Describe(n))
+			d.Fail(n, diag.WrongType, "", "%s must be a mapping, not %s", key.Value, syntax.Describe(n))
 			return
 		}
 		for _, f := range n.Fields {
