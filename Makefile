@@ -34,7 +34,7 @@ step = @printf '\n== %s\n'
 
 .DEFAULT_GOAL := help
 .PHONY: help run test build lint conform fuzz load golden gen bench soak release \
-	format golangci rego prose unit agreement kubernetes bundle
+	format golangci rego prose vulnerabilities unit agreement kubernetes bundle
 
 help: ## list the targets
 	@grep -E '^[a-z]+:.*## ' $(MAKEFILE_LIST) | sed -E 's/^([a-z]+):.*## /\1|/' | \
@@ -60,7 +60,7 @@ test: lint ## the whole gate, as CI runs it: each package is tested once
 	@$(MAKE) --no-print-directory -j2 unit agreement kubernetes bundle
 	@printf '\n== passed\n'
 
-lint: format golangci rego prose ## static checks: format, Go, Rego, language
+lint: format golangci rego prose vulnerabilities ## static checks: format, Go, Rego, language, vulnerabilities
 
 format:
 	$(step) 'format: gofmt'
@@ -79,6 +79,10 @@ rego:
 prose:
 	$(step) 'prose: the language of comments, messages, names and documents'
 	@$(GO) run ./tests/prose
+
+vulnerabilities:
+	$(step) 'vulnerabilities: govulncheck, where its database can be reached'
+	@.ci/vulnerabilities.sh
 
 unit:
 	$(step) 'unit: go test -race'
