@@ -46,11 +46,19 @@ func (p *limitedPlugin) NewClient(c rest.Config) (*http.Client, error) {
 	return client, nil
 }
 
-// authentication returns OPA's authentication of the service and its configuration.
+// authentication returns the authentication of the service and its configuration: OPA's,
+// except for OAuth2.
 func (s *service) authentication() (rest.HTTPAuthPlugin, *rest.Config, error) {
 	client, err := rest.New(s.config, nil, rest.Logger(logging.NewNoOpLogger()))
 	if err != nil {
 		return nil, nil, err
+	}
+	tokens, err := newTokenPlugin(s.config)
+	if err != nil {
+		return nil, nil, err
+	}
+	if tokens != nil {
+		return tokens, client.Config(), nil
 	}
 	plugin, err := client.Config().AuthPlugin(nil)
 	return plugin, client.Config(), err

@@ -108,3 +108,75 @@ func TestRegistryRedirects(t *testing.T) {
 		}
 	}
 }
+
+// A request for a token has the credentials of the service in its header or in its body.
+// It stays at the token server.
+func TestTokenRequestsStay(t *testing.T) {
+	content := packed(t, built(t, "dev", 1))
+	for _, row := range []struct {
+		name, credential string
+		status           int
+		stays            bool
+	}{
+		{"a secret", "client_id: robot, client_secret: hunter2", http.StatusTemporaryRedirect, false},
+		{"an assertion", "client_assertion: hunter2", http.StatusPermanentRedirect, false},
+		{"another method", "client_assertion: hunter2", http.StatusFound, false},
+		{"no redirect", "client_id: robot, client_secret: hunter2, scopes: [a, b], additional_parameters: {audience: x}", 0, true},
+	} {
+		t.Run(row.name, func(t *testing.T) {
+			leaked := 0
+			other := httptest.NewTLSServer(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
+				leaked++
+				_, _ = w.Write([]byte(`{"access_token":"x","token_type":"bearer","expires_in":60}`))
+			}))
+			defer other.Close()
+			asked := 0
+			tokens := httptest.NewTLSServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+				asked++
+				user, secret, _ := r.BasicAuth()
+				switch {
+				case row.status != 0:
+					http.Redirect(w, r, other.URL+"/token", row.status)
+				case r.FormValue("grant_type") != "client_credentials" || r.FormValue("scope") != "a b" || r.FormValue("audience") != "x" || user+secret != "robothunter2":
+					http.Error(w, "no", http.StatusBadRequest)
+				default:
+					_, _ = w.Write([]byte(`{"access_token":"granted","token_type":"Bearer","expires_in":60}`))
+				}
+			}))
+			defer tokens.Close()
+			s := serve(t, content)
+			config, err := parseConfig(fmt.Appendf(nil, `services: {s: {url: %q, allow_insecure_tls: true, credentials: {oauth2: {token_url: %q, %s}}}}`,
+				s.URL, tokens.URL+"/token", row.credential))
+			check(t, err)
+			from := listen(t, Options{Location: s.URL + "/b.tar.gz", Config: config})
+			err = from.step()
+			if row.stays {
+				check(t, err)
+				check(t, from.step())
+				if got := s.asked[len(s.asked)-1].Header.Get("Authorization"); got != "Bearer granted" || asked != 1 {
+					t.Errorf("got %q after %d requests for tokens", got, asked)
+				}
+			} else if err == nil || strings.Contains(err.Error(), "hunter2") {
+				t.Errorf("got error %v", err)
+			}
+			if leaked > 0 {
+				t.Errorf("%d requests for tokens went to another server", leaked)
+			}
+		})
+	}
+}
+
+func TestOAuth2Settings(t *testing.T) {
+	for settings, want := range map[string]string{
+		`token_url: "http://a", client_id: a, client_secret: b`:                         "token_url must begin with https://",
+		`token_url: "https://a", client_id: a`:                                          "one of client_secret",
+		`token_url: "https://a", client_secret: b`:                                      "client_id must be given",
+		`token_url: "https://a", client_id: a, client_secret: b, client_assertion: c`:   "one of client_secret",
+		`token_url: "https://a", grant_type: jwt_bearer, client_assertion: b`:           "grant_type must be client_credentials",
+		`token_url: "https://a", client_id: a, signing_key: k`:                          "unknown field",
+		`token_url: "https://a", client_id: a, client_secret: b, additional_claims: {}`: "unknown field",
+	} {
+		_, err := parseConfig(fmt.Appendf(nil, `services: {s: {url: "https://b", credentials: {oauth2: {%s}}}}`, settings))
+		wantError(t, err, want)
+	}
+}
