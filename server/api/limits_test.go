@@ -226,6 +226,52 @@ func TestSlowAndLargeBodies(t *testing.T) {
 	}
 }
 
+// Slow senders of bodies that are not large share a budget. Small reviews are answered
+// meanwhile, and larger ones when the slow senders are gone.
+func TestBodiesShareABudget(t *testing.T) {
+	m, o := endpoints(&fake{}, nil)
+	h := New(o)
+	var slow sync.WaitGroup
+	var feeds []*io.PipeWriter
+	refused := make(chan int, 2*exchange.MaxBodies/exchange.SmallBody)
+	for range cap(refused) {
+		body, feed := io.Pipe()
+		feeds = append(feeds, feed)
+		slow.Go(func() {
+			defer body.Close()
+			if w := send(h, http.MethodPost, reviewPath, body); w.Code == http.StatusServiceUnavailable {
+				refused <- w.Code
+			}
+		})
+		// The last part of the body is read once the parts before it are held.
+		for range exchange.SmallBody / 4 >> 10 {
+			if _, err := feed.Write([]byte(strings.Repeat(" ", 4<<10))); err != nil {
+				break
+			}
+		}
+	}
+	if len(refused) == 0 {
+		t.Error("all bodies are held")
+	}
+	if w := send(h, http.MethodPost, reviewPath, strings.NewReader(asked)); w.Code != http.StatusOK {
+		t.Errorf("got %d beside slow bodies, want 200", w.Code)
+	}
+	padded := strings.Repeat(" ", exchange.SmallBody-len(asked)) + asked
+	if w := send(h, http.MethodPost, reviewPath, strings.NewReader(padded)); w.Code != http.StatusServiceUnavailable {
+		t.Errorf("got %d for a body beyond the budget, want 503", w.Code)
+	}
+	for _, feed := range feeds {
+		feed.Close()
+	}
+	slow.Wait()
+	if w := send(h, http.MethodPost, reviewPath, strings.NewReader(padded)); w.Code != http.StatusOK {
+		t.Errorf("got %d when the others were gone, want 200", w.Code)
+	}
+	if page := send(m.Handler(), http.MethodGet, "/metrics", nil).Body.String(); !strings.Contains(page, `writ_requests_refused_total{reason="bodies_in_use"}`) {
+		t.Error("the refusals are not counted")
+	}
+}
+
 // Who-can has few places of its own, and takes none of the decisions'.
 func TestSheddingOfWhoCan(t *testing.T) {
 	f := &fake{inside: make(chan struct{}), release: make(chan struct{})}

@@ -9,6 +9,7 @@ type Reason string
 const (
 	LargeBody       Reason = "large_body"       // larger than the limit
 	LargeBodies     Reason = "large_bodies"     // too many large bodies at a time
+	BodiesInUse     Reason = "bodies_in_use"    // bodies that take more than all requests together may
 	ManyValues      Reason = "many_values"      // more values than one request may have
 	ValuesInUse     Reason = "values_in_use"    // more values than all requests together may have
 	LargeStream     Reason = "large_stream"     // a stream that keeps more than one may
@@ -20,7 +21,7 @@ const (
 )
 
 var reasons = []Reason{
-	LargeBody, LargeBodies, ManyValues, ValuesInUse, LargeStream, StreamsInUse, ManyStreams,
+	LargeBody, LargeBodies, BodiesInUse, ManyValues, ValuesInUse, LargeStream, StreamsInUse, ManyStreams,
 	SlowMessage, ReplacedMessage, ManyConnections,
 }
 

@@ -16,18 +16,24 @@ import (
 )
 
 // buffers are lent to one request each, for its body and then for its answer.
-var buffers = sync.Pool{New: func() any { return &buffer{bytes: make([]byte, 0, 4<<10)} }}
+var buffers = sync.Pool{New: func() any { return &buffer{bytes: make([]byte, 0, freeBody)} }}
 
 type buffer struct {
 	bytes  []byte
 	large  bool  // the body counts among the large ones
+	charge int64 // of the buffer, while a body is read and answered
 	values int64 // that are charged for the body
 }
 
+// The memory of a buffer above freeBody is charged to a budget over all requests, MaxBodies:
+// slow senders may hold a buffer on each connection, and most reviews are smaller.
+//
 // A body above SmallBody takes one of MaxLarge places until its request is answered,
 // so that memory is bounded by MaxLarge × MaxBody, not by the number of connections.
 // Reviews of API servers are about 1 KiB.
 const (
+	freeBody  = 4 << 10
+	MaxBodies = 64 << 20
 	SmallBody = 64 << 10
 	MaxLarge  = 32
 )
@@ -36,7 +42,8 @@ const (
 // memory is better freed.
 func (s *Service) release(b *buffer) {
 	s.Values.Release(b.values)
-	b.values = 0
+	s.bodies.Release(b.charge)
+	b.values, b.charge = 0, 0
 	if b.large {
 		b.large = false
 		s.large.Release()
@@ -82,11 +89,13 @@ func (s *Service) read(r *http.Request, b *buffer) *Refusal {
 	if r.ContentLength > s.MaxBody {
 		return s.tooLarge()
 	}
-	// The length is a claim: beyond a little, memory is for bytes that came.
-	b.bytes = slices.Grow(b.bytes[:0], int(min(max(r.ContentLength, 0), SmallBody))+1)
+	// The length is a claim: memory is for bytes that came.
+	if b.bytes = b.bytes[:0]; !s.hold(b, cap(b.bytes)) {
+		b.bytes = make([]byte, 0, freeBody)
+	}
 	for {
-		if len(b.bytes) == cap(b.bytes) {
-			b.bytes = slices.Grow(b.bytes, 1)
+		if refused := s.grow(b); refused != nil {
+			return refused
 		}
 		n, err := r.Body.Read(b.bytes[len(b.bytes):cap(b.bytes)])
 		b.bytes = b.bytes[:len(b.bytes)+n]
@@ -108,6 +117,32 @@ func (s *Service) read(r *http.Request, b *buffer) *Refusal {
 			return BodyIncomplete
 		}
 	}
+}
+
+// grow makes room for more bytes in a buffer that is full. Above SmallBody, the places for
+// large bodies bound the memory.
+func (s *Service) grow(b *buffer) *Refusal {
+	if len(b.bytes) < cap(b.bytes) {
+		return nil
+	}
+	if size := 2 * cap(b.bytes); size <= 2*SmallBody && !s.hold(b, size) {
+		return bodiesInUse
+	}
+	b.bytes = slices.Grow(b.bytes, cap(b.bytes))
+	return nil
+}
+
+// hold charges a buffer for its size and reports whether there was room.
+func (s *Service) hold(b *buffer, size int) bool {
+	more := int64(size-freeBody) - b.charge
+	if more <= 0 {
+		return true
+	}
+	if !s.bodies.Acquire(more) {
+		return false
+	}
+	b.charge += more
+	return true
 }
 
 func (s *Service) tooLarge() *Refusal {

@@ -59,6 +59,7 @@ type Service struct {
 	Guard point.Guard
 
 	inFlight Limiter // of requests that are being decided
+	bodies   *memory.Budget
 	large    Limiter // of those whose body is large, from the reading on
 	listing  Limiter // of those that list
 	revision atomic.Pointer[revisionHeader]
@@ -69,7 +70,7 @@ func New(o Options) *Service {
 	if o.Values == nil {
 		o.Values = new(memory.Budget)
 	}
-	return &Service{Options: o, Guard: point.Guard{Metrics: o.Metrics, Logger: o.Logger}}
+	return &Service{Options: o, Guard: point.Guard{Metrics: o.Metrics, Logger: o.Logger}, bodies: memory.NewBudget(MaxBodies)}
 }
 
 // Decision is an endpoint that takes a JSON body and answers with a decision.

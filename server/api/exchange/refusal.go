@@ -34,6 +34,7 @@ func (r *Refusal) IsShed() bool {
 var (
 	NotFound        = &Refusal{Status: http.StatusNotFound, Message: "there is nothing at this path"}
 	tooManyRequests = &Refusal{Status: http.StatusServiceUnavailable, Message: "too many requests in flight"}
+	bodiesInUse     = &Refusal{Status: http.StatusServiceUnavailable, Message: "the bodies in flight take too much memory", Reason: metrics.BodiesInUse}
 	tooManyLarge    = &Refusal{Status: http.StatusServiceUnavailable, Message: "too many large bodies in flight", Reason: metrics.LargeBodies}
 	ValuesInUse     = &Refusal{Status: http.StatusServiceUnavailable, Message: "too many values in flight", Reason: metrics.ValuesInUse}
 	Unauthorized    = &Refusal{Status: http.StatusUnauthorized, Message: "the request needs a caller the server can authenticate"}
