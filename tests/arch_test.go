@@ -28,6 +28,7 @@ var flow = [][]string{
 	{"translator/syntax", "translator/tables", "translator/source/ignore"},
 	{"translator/settings"},
 	{"translator/source"},
+	{"translator/change"},
 	{"translator/source/git", "translator/source/kube", "translator/emit", "translator/cel", "translator/directory"},
 	{"translator/extension"},
 	{"translator/decisiontest", "translator/deny", "translator/visibility", "translator/gateway/document", "translator/gateway/effective"},

@@ -1,0 +1,343 @@
+package change
+
+import (
+	"context"
+	"fmt"
+	"maps"
+	"slices"
+	"strings"
+
+	"github.com/writ-policy/writ/translator/tables"
+)
+
+// The verdicts on a principal or a rule.
+const (
+	verdictAlways    = "always"
+	verdictSometimes = "sometimes"
+)
+
+// WhoCan is the answer to "who can do this?".
+type WhoCan struct {
+	Question        QuestionJSON `json:"question"`
+	Subjects        []Subject    `json:"subjects"`
+	Users           []string     `json:"users"`
+	Groups          []string     `json:"groups"`
+	ServiceAccounts []string     `json:"serviceAccounts"`
+	Statements      []Statement  `json:"statements"`
+	EverybodyDenied []int        `json:"everybodyDenied"`
+	Warnings        []string     `json:"warnings"`
+	Revision        string       `json:"revision"`
+}
+
+// Subject is a principal that is allowed alone in some request of the question.
+type Subject struct {
+	Subject        string         `json:"subject"`
+	Verdict        string         `json:"verdict"`
+	Statements     []int          `json:"statements"`
+	Unless         []int          `json:"unless"`
+	Text           string         `json:"text"`
+	Inexact        bool           `json:"inexact,omitempty"`
+	Example        map[string]any `json:"example,omitempty"`
+	Counterexample map[string]any `json:"counterexample,omitempty"`
+}
+
+// Asker answers questions about one revision. It is safe for concurrent use.
+type Asker struct {
+	World *World
+	// Judge decides the examples.
+	Judge Judge
+	// Revision is shown in answers.
+	Revision string
+}
+
+// fitting holds the statements that fit some request of a question.
+type fitting struct {
+	deny []*statement // of deny policies
+	by   map[string][]*statement
+	all  []*statement // all of them, each once
+}
+
+// fit returns the statements of bindings and of deny policies that fit the question.
+func (q *Question) fit(deny, bound []*statement) *fitting {
+	f := &fitting{by: make(map[string][]*statement)}
+	for _, s := range deny {
+		if q.find([]*statement{s}, nil, nil) != nil {
+			f.deny = append(f.deny, s)
+		}
+	}
+	f.all = slices.Clone(f.deny)
+	type shared struct {
+		condition condition
+		namespace string
+	}
+	known := make(map[shared]bool)
+	for _, s := range bound {
+		if len(s.subjects) == 0 {
+			continue
+		}
+		key := shared{s.condition, s.namespace}
+		fits, ok := known[key]
+		if !ok {
+			fits = q.find([]*statement{s}, nil, nil) != nil
+			known[key] = fits
+		}
+		if !fits {
+			continue
+		}
+		f.all = append(f.all, s)
+		for _, p := range s.subjects {
+			f.by[p] = append(f.by[p], s)
+		}
+	}
+	return f
+}
+
+// find looks for a request of the question by some principals.
+func (q *Question) find(must, mustNot []*statement, principals []string) *request {
+	s := search{must: must, mustNot: mustNot, pin: q.pin, point: PointAccess, base: q.base(principals)}
+	return s.find()
+}
+
+func (q *Question) base(principals []string) request {
+	r := request{facts: q.facts}
+	for _, p := range principals {
+		if user, ok := strings.CutPrefix(p, userPrefix); ok {
+			r.user = user
+		} else {
+			r.groups = append(r.groups, strings.TrimPrefix(p, groupPrefix))
+		}
+	}
+	if r.user == "" && len(r.groups) == 0 {
+		r.user = somebody
+	}
+	return r
+}
+
+const (
+	userPrefix     = "user:"
+	groupPrefix    = "group:"
+	accountPrefix  = "system:serviceaccount:"
+	somebody       = "somebody"
+	subjectUser    = "user"
+	subjectGroups  = "groups"
+	maxOpaqueTries = 64
+)
+
+// WhoCan lists the principals that are allowed alone in some request of the question.
+func (a *Asker) WhoCan(ctx context.Context, q *Question) (*WhoCan, error) {
+	q.prepare()
+	var bound []*statement
+	if namespace, ok := q.namespace(); ok && namespace == "" {
+		bound = a.World.clusterWide()
+	} else {
+		bound = a.World.all(namespace)
+	}
+	f := q.fit(a.World.deny, bound)
+	g := new(registry)
+	entries := make(map[*statement]*entry, len(f.all))
+	for _, s := range f.all {
+		entries[s] = g.add(s, nil)
+	}
+	out := &WhoCan{Question: q.json(), Statements: g.number(), Revision: a.Revision,
+		Subjects: []Subject{}, Users: []string{}, Groups: []string{}, ServiceAccounts: []string{}, EverybodyDenied: []int{}, Warnings: a.warnings(q)}
+	for _, s := range f.deny {
+		out.EverybodyDenied = append(out.EverybodyDenied, entries[s].ID)
+	}
+	out.EverybodyDenied = sortedIDs(out.EverybodyDenied)
+	for _, p := range slices.Sorted(maps.Keys(f.by)) {
+		if err := ctx.Err(); err != nil {
+			return nil, err
+		}
+		subject, ok, err := a.subject(ctx, q, f, p)
+		if err != nil {
+			return nil, err
+		}
+		if !ok {
+			continue
+		}
+		for _, s := range f.by[p] {
+			id := entries[s].ID
+			if s.effect == outcomeAllow {
+				subject.Statements = append(subject.Statements, id)
+			} else {
+				subject.Unless = append(subject.Unless, id)
+			}
+		}
+		subject.Statements, subject.Unless = sortedIDs(subject.Statements), sortedIDs(subject.Unless)
+		out.Subjects = append(out.Subjects, *subject)
+		out.list(p)
+	}
+	return out, nil
+}
+
+// list adds a principal to the list of its kind.
+func (w *WhoCan) list(principal string) {
+	user, isUser := strings.CutPrefix(principal, userPrefix)
+	switch {
+	case isUser && strings.HasPrefix(user, accountPrefix):
+		w.ServiceAccounts = append(w.ServiceAccounts, user)
+	case isUser:
+		w.Users = append(w.Users, user)
+	default:
+		w.Groups = append(w.Groups, strings.TrimPrefix(principal, groupPrefix))
+	}
+}
+
+func sortedIDs(ids []int) []int {
+	slices.Sort(ids)
+	if ids = slices.Compact(ids); ids == nil {
+		return []int{}
+	}
+	return ids
+}
+
+// subject returns the verdict on a principal, or false if nothing allows it.
+func (a *Asker) subject(ctx context.Context, q *Question, f *fitting, p string) (*Subject, bool, error) {
+	own := f.by[p]
+	out := &Subject{Subject: p, Verdict: verdictAlways}
+	example, inexact, err := a.example(ctx, q, f.deny, own, []string{p})
+	if err != nil || example == nil {
+		return nil, false, err
+	}
+	out.Example = example
+	counter, unsure := q.counterexample(own, []string{p})
+	if counter != nil {
+		object := counter.object(PointAccess)
+		v, err := a.Judge(ctx, PointAccess, encode(object))
+		if err != nil {
+			return nil, false, err
+		}
+		if v.Outcome != outcomeAllow {
+			out.Counterexample = object
+		} else {
+			unsure = true
+		}
+	}
+	if out.Inexact = inexact || unsure && out.Counterexample == nil; out.Inexact || out.Counterexample != nil {
+		out.Verdict = verdictSometimes
+		out.Text = conditionText(own)
+	}
+	return out, true, nil
+}
+
+// example returns a request that is allowed by one of the principal's own statements. It
+// reports whether only an opaque statement grants it.
+func (a *Asker) example(ctx context.Context, q *Question, deny, own []*statement, principals []string) (map[string]any, bool, error) {
+	for _, opaque := range []bool{false, true} {
+		for _, t := range own {
+			if t.effect != outcomeAllow || (t.opaque != "") != opaque {
+				continue
+			}
+			object, err := a.allowed(ctx, q, t, deny, below(own, t), principals)
+			if err != nil || object != nil {
+				return object, opaque, err
+			}
+		}
+	}
+	return nil, false, nil
+}
+
+// below returns the denials that come before an allow statement.
+func below(own []*statement, t *statement) []*statement {
+	var out []*statement
+	for _, s := range own {
+		if s.effect == outcomeDeny && s.step < t.step {
+			out = append(out, s)
+		}
+	}
+	return out
+}
+
+// allowed looks for a request that t allows: first where nothing opaque is in the way,
+// then where the engine lets it pass.
+func (a *Asker) allowed(ctx context.Context, q *Question, t *statement, deny, denials []*statement, principals []string) (map[string]any, error) {
+	exceptions := slices.Concat(deny, denials)
+	if r := q.find([]*statement{t}, exceptions, principals); r != nil {
+		if found, err := a.probe(ctx, r, t, principals); found != nil || err != nil {
+			return found, err
+		}
+	}
+	plain := slices.DeleteFunc(slices.Clone(exceptions), func(s *statement) bool { return s.opaque != "" })
+	if len(plain) == len(exceptions) {
+		return nil, nil
+	}
+	r := q.find([]*statement{t}, plain, principals)
+	if r == nil {
+		return nil, nil
+	}
+	return a.probe(ctx, r, t, principals)
+}
+
+// probe returns the first variant of a request that the engine allows.
+func (a *Asker) probe(ctx context.Context, r *request, t *statement, principals []string) (map[string]any, error) {
+	for _, object := range variants(a.World, r, t, maxOpaqueTries) {
+		v, err := a.Judge(ctx, PointAccess, encode(object))
+		if err != nil {
+			return nil, err
+		}
+		if v.Outcome == outcomeAllow {
+			return object, nil
+		}
+	}
+	return nil, nil
+}
+
+// counterexample looks for a request that nothing but a deny policy allows: no statement
+// of the principal does, or a denial comes first. It reports whether an opaque statement
+// may be such a denial, or an allowance that is the only one.
+func (q *Question) counterexample(own []*statement, principals []string) (r *request, unsure bool) {
+	var allows, exact []*statement
+	for _, s := range own {
+		if s.effect == outcomeAllow {
+			allows = append(allows, s)
+			if s.opaque == "" {
+				exact = append(exact, s)
+			}
+		}
+	}
+	if r = q.find(nil, allows, principals); r != nil {
+		return r, false
+	}
+	for _, d := range own {
+		if d.effect != outcomeDeny {
+			continue
+		}
+		over := slices.DeleteFunc(slices.Clone(allows), func(s *statement) bool { return s.step > d.step })
+		found := q.find([]*statement{d}, over, principals)
+		if found != nil && d.opaque == "" {
+			return found, false
+		}
+		unsure = unsure || found != nil
+	}
+	return nil, unsure || len(exact) < len(allows) && q.find(nil, exact, principals) != nil
+}
+
+// warnings names the API groups in which a resource is named, if none is the question's.
+func (a *Asker) warnings(q *Question) []string {
+	resource, group := q.text("resource"), q.text("apiGroup")
+	if resource == "" || q.open["apiGroup"] {
+		return []string{}
+	}
+	var groups []string
+	for key := range a.World.access.Roles.All() {
+		for _, r := range a.World.rules(key) {
+			k, ok := r.condition.(*kubernetesRule)
+			switch {
+			case !ok || !slices.Contains(k.resources, resource):
+			case hasWord(k.groups, group):
+				return []string{}
+			default:
+				groups = append(groups, k.groups...)
+			}
+		}
+	}
+	if len(groups) == 0 {
+		return []string{}
+	}
+	for i, g := range groups {
+		if g == "" {
+			groups[i] = "the core group"
+		}
+	}
+	return []string{fmt.Sprintf("documents name %s only in other API groups: %s", resource, strings.Join(tables.Entries(groups), ", "))}
+}
