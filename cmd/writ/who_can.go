@@ -43,7 +43,7 @@ const whatCanExamples = `  writ what-can --user alice --group dev -n shop --poli
 // questionOptions are the flags of who-can and what-can.
 type questionOptions struct {
 	documents documentFlags
-	policies  string
+	policies  []string
 	bundle    string
 	format    string
 	now       string
@@ -61,7 +61,7 @@ type questionOptions struct {
 
 func (o *questionOptions) add(cmd *cobra.Command) {
 	f := cmd.Flags()
-	f.StringVar(&o.policies, "policies", "", "policy `directory` to answer by")
+	f.StringArrayVar(&o.policies, "policies", nil, "policy `directory` to answer by; repeatable")
 	f.StringVar(&o.bundle, "bundle", "", "built bundle to answer by instead of --policies: a tarball or a folder")
 	f.StringVar(&o.now, "now", "", "evaluation `time` (RFC 3339) instead of the machine's")
 	f.StringVarP(&o.namespace, "namespace", "n", "", "`namespace` of the request")

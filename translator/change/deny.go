@@ -140,8 +140,12 @@ func (d *denyRule) actions(r *request, matches func(*tables.DenyAction) bool) ui
 }
 
 func (d *denyRule) matchResource(resource, sub string) bool {
-	for i := range d.r.Resources {
-		e := &d.r.Resources[i]
+	return matchEntries(d.r.Resources, resource, sub)
+}
+
+func matchEntries(entries []tables.DenyResource, resource, sub string) bool {
+	for i := range entries {
+		e := &entries[i]
 		if e.NeedsSubresource && sub == "" || e.Subresources != nil && !slices.Contains(e.Subresources, sub) {
 			continue
 		}
@@ -209,19 +213,23 @@ func (d *denyRule) mention(v *values) {
 		}
 		v.groups.add(a.Groups...)
 	}
-	for i := range d.r.Resources {
-		for _, resource := range d.r.Resources[i].Resources {
-			v.addKind(resource)
-		}
-		for _, sub := range d.r.Resources[i].Subresources {
-			v.addWord(&v.subresources, sub)
-		}
-	}
+	mentionEntries(v, d.r.Resources)
 	v.names.addGlobs(d.r.Names)
 	v.addFilter(d.r.Namespaces)
 }
 
 func (d *denyRule) describe(s *Statement) { s.Rule, s.AppliesTo = d.rule(), scopeOf(d.policy) }
+
+func mentionEntries(v *values, entries []tables.DenyResource) {
+	for i := range entries {
+		for _, resource := range entries[i].Resources {
+			v.addKind(resource)
+		}
+		for _, sub := range entries[i].Subresources {
+			v.addWord(&v.subresources, sub)
+		}
+	}
+}
 
 // rule returns the rule as documents write it. Actions beyond the first one follow from
 // it: they are the newer forms of impersonation.

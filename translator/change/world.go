@@ -89,6 +89,11 @@ func denyStatements(p *tables.DenyPolicy, overrides string) []*statement {
 		out = append(out, &statement{family: familyDeny, effect: outcomeDeny, step: 1, rank: []byte{1},
 			condition: &denyRule{in, r}, documents: document(r.Rule, r.Source)})
 	}
+	for i := range p.Impersonation {
+		r := &p.Impersonation[i]
+		out = append(out, &statement{family: familyDeny, effect: outcomeDeny, step: 1, rank: []byte{1},
+			condition: &impersonationRule{in, r}, documents: document(r.Rule, r.Source)})
+	}
 	if p.Pod != nil {
 		s := &statement{family: familyDeny, effect: outcomeDeny, step: 2, rank: []byte{2}, opaque: whyPod,
 			condition: &podRule{in, p.Pod}, documents: document(0, p.Pod.Source)}
