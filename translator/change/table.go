@@ -14,7 +14,7 @@ func (w *WhoCan) Table() string {
 	if len(w.Subjects) > 0 {
 		fmt.Fprintln(t, "WHO\tCAN\tIF\tBECAUSE")
 	} else {
-		fmt.Fprintln(t, "Nobody.")
+		fmt.Fprintln(t, "No subject.")
 	}
 	byID := make(map[int]*Statement)
 	for i := range w.Statements {
@@ -33,7 +33,7 @@ func (w *WhoCan) Table() string {
 		denied = append(denied, byID[id].denial())
 	}
 	if len(denied) > 0 {
-		fmt.Fprintf(&out, "Nobody, where: %s.\n", strings.Join(denied, "; "))
+		fmt.Fprintf(&out, "No subject, where: %s.\n", strings.Join(denied, "; "))
 	}
 	w.members(&out)
 	return out.String()

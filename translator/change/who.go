@@ -108,7 +108,7 @@ func (q *Question) base(principals []string) request {
 		}
 	}
 	if r.user == "" && len(r.groups) == 0 {
-		r.user = somebody
+		r.user = unnamed
 	}
 	return r
 }
@@ -117,7 +117,7 @@ const (
 	userPrefix     = "user:"
 	groupPrefix    = "group:"
 	accountPrefix  = "system:serviceaccount:"
-	somebody       = "somebody"
+	unnamed        = "unnamed"
 	subjectUser    = "user"
 	subjectGroups  = "groups"
 	maxOpaqueTries = 64
