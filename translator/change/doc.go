@@ -4,6 +4,8 @@
 // must not know how documents are read or how an engine evaluates a bundle: a Judge
 // decides the requests that it constructs.
 //
+// Not part of the promised API; see package writ.
+//
 // # Terms
 //
 //   - A statement is a rule joined with its subjects and its place.

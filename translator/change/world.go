@@ -231,22 +231,35 @@ func (w *World) subjectsAt(place string) map[string][]string {
 	return out
 }
 
+// in returns the statements of a principal in one place; the empty place is the whole
+// cluster.
+func (w *World) in(principal, place string) []*statement {
+	var out []*statement
+	for _, key := range w.access.Subjects.In(place).At(principal) {
+		out = append(out, w.binding(key)...)
+	}
+	return out
+}
+
+// hasDenials reports whether a role has a deny rule.
+func (w *World) hasDenials() bool {
+	for _, role := range w.access.Roles.All() {
+		if slices.ContainsFunc(role.Origin, func(r tables.OriginRule) bool { return r.Deny }) {
+			return true
+		}
+	}
+	return false
+}
+
 // of returns the statements of a principal that hold in a namespace, cluster-wide ones
 // included; for an empty namespace those of every namespace.
 func (w *World) of(principal, namespace string) []*statement {
-	var out []*statement
-	add := func(place string) {
-		for _, key := range w.access.Subjects.In(place).At(principal) {
-			out = append(out, w.binding(key)...)
-		}
-	}
-	add("")
+	out := w.in(principal, "")
 	if namespace != "" {
-		add(namespace)
-		return out
+		return append(out, w.in(principal, namespace)...)
 	}
 	for place := range w.access.Subjects.Namespaces.All() {
-		add(place)
+		out = append(out, w.in(principal, place)...)
 	}
 	return out
 }

@@ -1,0 +1,173 @@
+package main
+
+import (
+	"encoding/json"
+	"errors"
+	"fmt"
+	"time"
+
+	"github.com/spf13/cobra"
+
+	"github.com/writ-policy/writ/translator/change"
+	"github.com/writ-policy/writ/translator/diag"
+)
+
+const diffHelp = `diff reports every class of requests that two revisions decide differently, with a request
+of each (a witness), the subjects it concerns, and the lines that are responsible. It
+compares all requests, not a sample. A class that is exact changes in the stated way for
+everyone who holds only the principals that it names; a class that is not (pods, CEL,
+extensions, items, gateway conditions) may be wider than what changes, never narrower.
+
+A and B are each a directory, a built bundle, or REVISION:FOLDER in the git repository of
+the working directory. REV1..REV2 compares a folder in two revisions; REV1...REV2
+compares REV2 with its merge base, as a pull request does. An empty REV2 is HEAD.
+
+Changes: gain (now allowed), relax (denied before, now undecided), loss (no longer
+allowed), tighten (undecided before, now denied), other.
+
+Exit status 0: no difference that --fail-on counts; 1: there is one; 2: usage, or no
+comparison was possible.`
+
+const diffExamples = `  writ diff main:policies policies
+  writ diff main...HEAD policies
+  writ diff old.tar.gz policies --fail-on gain
+  writ diff main.. policies --point access -o requests | writ eval --policies policies`
+
+type diffOptions struct {
+	documents  documentFlags
+	format     string
+	points     []string
+	subject    string
+	namespace  string
+	failOn     string
+	now        string
+	limit      int
+	maxClasses int
+}
+
+func newDiff(s streams) *cobra.Command {
+	o := diffOptions{failOn: "any"}
+	cmd := &cobra.Command{
+		Use:     "diff A B | REV1..REV2 [FOLDER] | REV1...REV2 [FOLDER]",
+		Short:   "Report every class of requests that two revisions decide differently",
+		Long:    diffHelp,
+		Example: diffExamples,
+		Args:    cobra.RangeArgs(1, 2),
+		RunE:    func(cmd *cobra.Command, args []string) error { return o.run(cmd, s, args) },
+	}
+	f := cmd.Flags()
+	formatFlag(cmd, &o.format, "text", "json", "requests")
+	f.StringArrayVar(&o.points, "point", nil, "`point` to compare: access, visibility or gateway; repeatable")
+	f.StringVar(&o.subject, "subject", "", "only requests that hold this `principal`: user:NAME or group:NAME")
+	f.StringVarP(&o.namespace, "namespace", "n", "", "only requests in this `namespace`")
+	f.Var(&choice{&o.failOn, []string{"gain", "loss", "any", "none"}}, "fail-on", "`changes` that end with exit status 1: gain (and relax), loss (and tighten), any or none")
+	f.StringVar(&o.now, "now", "", "`time` (RFC 3339) to compare at instead of the machine's")
+	f.IntVar(&o.limit, "limit", 50, "largest `number` of groups in text and markdown")
+	f.IntVar(&o.maxClasses, "max-classes", 100000, "largest `number` of classes; more are an error")
+	markCommandLineOnly(cmd, "point", "subject", "namespace", "now")
+	complete(cmd, "fail-on", "gain", "loss", "any", "none")
+	o.documents.add(cmd)
+	return cmd
+}
+
+// diffError is an error with a code, which prevents a comparison.
+type diffError struct {
+	Code        string           `json:"code"`
+	Message     string           `json:"message"`
+	Diagnostics []map[string]any `json:"diagnostics,omitempty"`
+}
+
+func (e *diffError) Error() string { return e.Message }
+
+// inputDiagnostics returns diagnostics of one of two inputs, as writ check shows them.
+func inputDiagnostics(side string, list diag.List) []map[string]any {
+	text, err := json.Marshal(diag.NewReport(list))
+	if err != nil {
+		panic(err) // diagnostics are made of strings and numbers
+	}
+	var report struct {
+		Diagnostics []map[string]any `json:"diagnostics"`
+	}
+	if err := json.Unmarshal(text, &report); err != nil {
+		panic(err)
+	}
+	for _, d := range report.Diagnostics {
+		d["in"] = side
+	}
+	return report.Diagnostics
+}
+
+func (o *diffOptions) run(cmd *cobra.Command, s streams, args []string) error {
+	err := o.compare(cmd, s, args)
+	var failed *diffError
+	var disagreement *change.DisagreementError
+	switch {
+	case errors.As(err, &failed):
+	case errors.Is(err, change.ErrTooManyClasses):
+		failed = &diffError{Code: "too-many-classes", Message: err.Error()}
+	case errors.As(err, &disagreement):
+		failed = &diffError{Code: "disagreement", Message: err.Error()}
+	default:
+		return err
+	}
+	if o.format == "json" {
+		if err := writeIndented(s.out, map[string]any{"error": failed}); err != nil {
+			return err
+		}
+	}
+	return fmt.Errorf("%s: %s", failed.Code, failed.Message)
+}
+
+func (o *diffOptions) compare(cmd *cobra.Command, s streams, args []string) error {
+	ctx := cmd.Context()
+	if o.format == "requests" && len(o.points) != 1 {
+		return usagef(cmd, "-o requests requires one --point")
+	}
+	now, err := clock(o.now)
+	if err != nil {
+		return err
+	}
+	at := now()
+	from, err := inputs(cmd, args)
+	if err != nil {
+		return err
+	}
+	l := &loader{documents: &o.documents, streams: s, now: func() time.Time { return at }}
+	a, err := l.load(ctx, "a", from[0])
+	if err != nil {
+		return err
+	}
+	b, err := l.load(ctx, "b", from[1])
+	if err != nil {
+		return err
+	}
+	report, err := change.Diff(ctx, a, b, change.Options{Points: o.points, Subject: o.subject, Namespace: o.namespace, Now: at, MaxClasses: o.maxClasses})
+	if err != nil {
+		return err
+	}
+	if err := o.show(s, report); err != nil {
+		return err
+	}
+	if report.Fails(o.failOn) {
+		return &finding{}
+	}
+	return nil
+}
+
+func (o *diffOptions) show(s streams, report *change.Report) error {
+	switch o.format {
+	case "json":
+		return writeIndented(s.out, report)
+	case "requests":
+		for _, request := range report.Requests() {
+			encoder := json.NewEncoder(s.out)
+			encoder.SetEscapeHTML(false)
+			if err := encoder.Encode(request); err != nil {
+				return err
+			}
+		}
+		return nil
+	}
+	_, err := s.out.Write([]byte(report.Text(o.limit)))
+	return err
+}

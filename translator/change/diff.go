@@ -1,0 +1,344 @@
+package change
+
+import (
+	"cmp"
+	"context"
+	"errors"
+	"fmt"
+	"reflect"
+	"slices"
+	"time"
+
+	"github.com/writ-policy/writ/translator/tables"
+)
+
+// Side is one revision of a comparison.
+type Side struct {
+	World *World `json:"-"`
+	Judge Judge  `json:"-"`
+	// Source, Revision and Documents are shown in the report.
+	Source    string `json:"source"`
+	Revision  string `json:"revision"`
+	Documents int    `json:"documents"`
+}
+
+// Options say what is compared. The zero value compares every request at now.
+type Options struct {
+	// Points are the points that are compared; nil compares all that have documents.
+	Points []string
+	// Subject and Namespace restrict the comparison if they are not empty.
+	Subject   string
+	Namespace string
+	Now       time.Time
+	// MaxClasses is the largest number of classes; more are an error.
+	MaxClasses int
+}
+
+// ErrTooManyClasses is the error of a comparison with more classes than the limit.
+var ErrTooManyClasses = errors.New("more classes than --max-classes allows")
+
+// DisagreementError is a witness that an engine decides in another way than its class
+// states. It is a defect of writ.
+type DisagreementError struct{ Request, Class, Decided string }
+
+func (e *DisagreementError) Error() string {
+	return fmt.Sprintf("the request %s is decided %s, but its class states %s; please report this as a defect", e.Request, e.Decided, e.Class)
+}
+
+// comparison is the state of one Diff.
+type comparison struct {
+	ctx     context.Context
+	a, b    *Side
+	o       Options
+	judges  judges
+	classes []*class
+}
+
+// Diff compares two revisions.
+func Diff(ctx context.Context, a, b *Side, o Options) (*Report, error) {
+	c := &comparison{ctx: ctx, a: a, b: b, o: o, judges: judges{a.Judge, b.Judge}}
+	points := c.points()
+	for _, point := range points {
+		var err error
+		switch point {
+		case PointAccess:
+			err = c.access()
+		case PointVisibility:
+			err = c.visibility()
+		case PointGateway:
+			err = c.gateway()
+		}
+		if err != nil {
+			return nil, err
+		}
+	}
+	if err := c.verify(); err != nil {
+		return nil, err
+	}
+	return c.report(points)
+}
+
+// points returns those that a revision has documents for.
+func (c *comparison) points() []string {
+	has := map[string]bool{PointAccess: true}
+	for _, w := range []*World{c.a.World, c.b.World} {
+		if v := tables.Of[*tables.Visibility](w.revision.Tables); v != nil && !v.IsEmpty() {
+			has[PointVisibility] = true
+		}
+		if g := tables.Of[*tables.Gateway](w.revision.Tables); g != nil && !g.IsEmpty() {
+			has[PointGateway] = true
+		}
+	}
+	var out []string
+	for _, point := range []string{PointAccess, PointVisibility, PointGateway} {
+		if has[point] && (c.o.Points == nil || slices.Contains(c.o.Points, point)) {
+			out = append(out, point)
+		}
+	}
+	return out
+}
+
+func (c *comparison) add(list ...*class) error {
+	c.classes = append(c.classes, list...)
+	if len(c.classes) > c.o.MaxClasses && c.o.MaxClasses > 0 {
+		return ErrTooManyClasses
+	}
+	return c.ctx.Err()
+}
+
+// side returns one direction: the statements of x that y lacks.
+func (c *comparison) side(x, y *space, xName, yName, point, none string) *side {
+	return &side{x: x, y: y, xName: xName, yName: yName, point: point, none: none,
+		filter: filter{c.o.Subject, c.o.Namespace}, ctx: c.ctx, judges: c.judges}
+}
+
+// access compares the point access.
+func (c *comparison) access() error {
+	a, b := accessSpace(c.a.World), accessSpace(c.b.World)
+	if err := c.pods(a, b); err != nil {
+		return err
+	}
+	for _, d := range []*side{
+		c.side(b, a, "b", "a", PointAccess, outcomeNone),
+		c.side(a, b, "a", "b", PointAccess, outcomeNone),
+	} {
+		for _, s := range d.changed() {
+			if err := c.add(d.classes(s)...); err != nil {
+				return err
+			}
+		}
+	}
+	c.merge()
+	return nil
+}
+
+func accessSpace(w *World) *space {
+	return &space{everyone: w.deny, of: w.of, all: w.all, in: w.in, world: w, denies: w.hasDenials()}
+}
+
+// changed returns the statements of x that y lacks for some subject, with these subjects.
+// Pod security is compared apart.
+func (d *side) changed() []*statement {
+	var out []*statement
+	have := make(map[string]bool)
+	for _, s := range d.y.everyone {
+		have[contentOf(s)] = true
+	}
+	for _, s := range d.x.everyone {
+		if s.opaque != whyPod && !have[contentOf(s)] && d.filter.admits(s) {
+			have[contentOf(s)] = true
+			out = append(out, s)
+		}
+	}
+	merged := make(map[string]*statement)
+	for _, key := range changedBindings(d.x.world.access, d.y.world.access) {
+		for _, s := range d.x.world.binding(key) {
+			var subjects []string
+			for _, p := range s.subjects {
+				if !slices.ContainsFunc(d.y.in(p, s.namespace), func(t *statement) bool { return contentOf(t) == contentOf(s) }) {
+					subjects = append(subjects, p)
+				}
+			}
+			if len(subjects) == 0 || !d.filter.admits(s) {
+				continue
+			}
+			if m := merged[contentOf(s)]; m != nil {
+				m.subjects = slices.Compact(slices.Sorted(slices.Values(append(m.subjects, subjects...))))
+				m.documents = append(slices.Clone(m.documents), s.documents...)
+				continue
+			}
+			part := *s
+			part.subjects = subjects
+			merged[contentOf(s)] = &part
+			out = append(out, &part)
+		}
+	}
+	return out
+}
+
+func (f filter) admits(s *statement) bool {
+	return f.namespace == "" || s.namespace == "" || s.namespace == f.namespace
+}
+
+// changedBindings returns the keys of bindings of x whose row, role or subjects differ in
+// y, apart from their lines.
+func changedBindings(x, y *tables.Access) []string {
+	keys := make(map[string]bool)
+	x.Bindings.Since(y.Bindings, func(key string, now, before *tables.Binding) {
+		if now != nil && (before == nil || !sameBinding(*now, *before)) {
+			keys[key] = true
+		}
+	})
+	roles := make(map[string]bool)
+	x.Roles.Since(y.Roles, func(key string, now, before *tables.Role) {
+		if now != nil && (before == nil || !sameRole(now, before)) {
+			roles[key] = true
+		}
+	})
+	if len(roles) > 0 || x.Master != y.Master {
+		for key, b := range x.Bindings.All() {
+			if roles[b.Role] || x.Master != y.Master {
+				keys[key] = true
+			}
+		}
+	}
+	subjects := func(_ string, now, before *[]string) {
+		for _, key := range deref(now) {
+			if before == nil || !slices.Contains(*before, key) {
+				keys[key] = true
+			}
+		}
+	}
+	x.Subjects.Cluster.Since(y.Subjects.Cluster, subjects)
+	x.Subjects.Namespaces.Since(y.Subjects.Namespaces, func(_ string, now, before *tables.Map[[]string]) {
+		if now == nil {
+			return
+		}
+		var earlier tables.Map[[]string]
+		if before != nil {
+			earlier = *before
+		}
+		now.Since(earlier, subjects)
+	})
+	for key, b := range x.Bindings.All() {
+		if role := x.Roles.At(b.Role); hasExtension(&role) {
+			keys[key] = true
+		}
+	}
+	out := make([]string, 0, len(keys))
+	for key := range keys {
+		out = append(out, key)
+	}
+	slices.Sort(out)
+	return out
+}
+
+// hasExtension reports whether what a role decides depends on more than its row.
+func hasExtension(r *tables.Role) bool {
+	return slices.ContainsFunc(r.Origin, func(o tables.OriginRule) bool { return o.Restrictions != nil && o.Restrictions.Extension != "" })
+}
+
+func deref(list *[]string) []string {
+	if list == nil {
+		return nil
+	}
+	return *list
+}
+
+func sameBinding(a, b tables.Binding) bool {
+	a.Source, b.Source = "", ""
+	return a == b
+}
+
+func sameRole(a, b *tables.Role) bool {
+	if len(a.Kubernetes) != len(b.Kubernetes) || len(a.Origin) != len(b.Origin) {
+		return false
+	}
+	for i := range a.Kubernetes {
+		x, y := a.Kubernetes[i], b.Kubernetes[i]
+		x.Source, y.Source = "", ""
+		if !reflect.DeepEqual(x, y) {
+			return false
+		}
+	}
+	for i := range a.Origin {
+		x, y := a.Origin[i], b.Origin[i]
+		x.Source, y.Source = "", ""
+		if !reflect.DeepEqual(x, y) {
+			return false
+		}
+	}
+	return true
+}
+
+// merge joins the classes of equal statements: groups of principals that differ only in
+// what else they hold.
+func (c *comparison) merge() {
+	byKey := make(map[string]*class)
+	kept := c.classes[:0]
+	for _, k := range c.classes {
+		key := k.key()
+		into := byKey[key]
+		if into == nil {
+			byKey[key] = k
+			kept = append(kept, k)
+			continue
+		}
+		into.join(k)
+	}
+	c.classes = kept
+}
+
+// key identifies the statements of a class without their subjects.
+func (k *class) key() string {
+	text := k.point + "\x00" + k.question + jsonText(k.types) + jsonText(k.actions) + jsonText(k.paths)
+	for _, list := range append(slices.Clone(k.all), k.except) {
+		contents := make([]string, 0, len(list))
+		for _, m := range list {
+			contents = append(contents, contentOf(m.s)+jsonText(m.in))
+		}
+		slices.Sort(contents)
+		text += "\x01" + jsonText(contents)
+	}
+	return text
+}
+
+func (k *class) join(o *class) {
+	for i := range k.all {
+		k.all[i] = append(k.all[i], o.all[i]...)
+	}
+	k.except = append(k.except, o.except...)
+	for _, t := range o.transitions {
+		i := slices.IndexFunc(k.transitions, func(u *transition) bool { return u.from == t.from && u.to == t.to })
+		if i < 0 {
+			k.transitions = append(k.transitions, t)
+			continue
+		}
+		for p := range t.affected {
+			k.transitions[i].affected[p] = true
+		}
+	}
+}
+
+// verify lets both engines decide every witness.
+func (c *comparison) verify() error {
+	for _, k := range c.classes {
+		for _, t := range k.transitions {
+			if err := c.ctx.Err(); err != nil {
+				return err
+			}
+			a, b, err := c.judges.both(c.ctx, k.point, t.request)
+			if err != nil {
+				return fmt.Errorf("decide a witness: %w", err)
+			}
+			if a.Outcome != t.from || b.Outcome != t.to {
+				return &DisagreementError{string(encode(t.request)), t.from + " -> " + t.to, a.Outcome + " -> " + b.Outcome}
+			}
+			t.a, t.b = a, b
+		}
+		slices.SortFunc(k.transitions, func(x, y *transition) int {
+			return cmp.Or(cmp.Compare(x.from, y.from), cmp.Compare(x.to, y.to))
+		})
+	}
+	return nil
+}

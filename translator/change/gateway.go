@@ -1,0 +1,229 @@
+package change
+
+import (
+	"cmp"
+	"maps"
+	"regexp"
+	"slices"
+	"strings"
+
+	"github.com/writ-policy/writ/translator/tables"
+)
+
+// maxProbes bounds the requests that are tried for one path.
+const maxProbes = 4000
+
+// pathState is what decides the requests of one path, apart from lines.
+type pathState struct {
+	rules    map[string]string // of the effective AuthPolicy, by key
+	place    string            // matches, host names, listener, order
+	requests []map[string]any
+	reviews  bool
+}
+
+// gateway compares the effective policies of each path.
+func (c *comparison) gateway() error {
+	accessChanged := slices.ContainsFunc(c.classes, func(k *class) bool { return k.point == PointAccess })
+	a, b := pathsOf(c.a.World), pathsOf(c.b.World)
+	constants := tables.Entries(slices.Concat(gatewayConstants(c.a.World), gatewayConstants(c.b.World)))
+	names := tables.Entries(slices.Concat(gatewayNames(c.a.World), gatewayNames(c.b.World)))
+	for _, path := range tables.Entries(slices.Concat(slices.Collect(maps.Keys(a)), slices.Collect(maps.Keys(b)))) {
+		x, y := a[path], b[path]
+		rules, differs := differentRules(x, y)
+		reviews := accessChanged && (x != nil && x.reviews || y != nil && y.reviews)
+		if !differs && !reviews {
+			continue
+		}
+		k := &class{point: PointGateway, why: []string{whyGateway}, paths: []string{path}, rules: rules}
+		c.tryPath(k, x, y, names, constants)
+		k.changes = []string{changeGain, changeLoss, changeTighten, changeRelax, changeOther}
+		if err := c.add(k); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+func differentRules(x, y *pathState) ([]string, bool) {
+	if x == nil || y == nil {
+		return nil, true
+	}
+	var out []string
+	for _, key := range tables.Entries(slices.Concat(slices.Collect(maps.Keys(x.rules)), slices.Collect(maps.Keys(y.rules)))) {
+		if x.rules[key] != y.rules[key] {
+			out = append(out, key)
+		}
+	}
+	return out, len(out) > 0 || x.place != y.place
+}
+
+// tryPath records the transitions of the requests of a path.
+func (c *comparison) tryPath(k *class, x, y *pathState, names, constants []string) {
+	var bases []map[string]any
+	for _, p := range []*pathState{x, y} {
+		if p != nil {
+			bases = append(bases, p.requests...)
+		}
+	}
+	tried := 0
+	for _, base := range bases {
+		for _, object := range gatewayVariants(base, names, constants) {
+			if tried++; tried > maxProbes {
+				return
+			}
+			a, b, err := c.judges.both(c.ctx, PointGateway, object)
+			if err != nil || a.Outcome == b.Outcome || a.Target != k.paths[0] && b.Target != k.paths[0] {
+				continue
+			}
+			k.record(object, a, b)
+		}
+	}
+}
+
+// gatewayVariants returns a request without identity, and with each constant as the value
+// of each name that conditions read, in the identity and in headers.
+func gatewayVariants(base map[string]any, names, constants []string) []map[string]any {
+	out := []map[string]any{base, with(base, "auth", map[string]any{"identity": map[string]any{"sub": otherWord}})}
+	for _, name := range append(names, "sub") {
+		for _, value := range append(slices.Clone(constants), otherWord) {
+			out = append(out,
+				with(base, "auth", map[string]any{"identity": map[string]any{name: value}}),
+				with(base, "auth", map[string]any{"identity": map[string]any{name: []string{value}}}))
+			request, _ := base["request"].(map[string]any)
+			headers := maps.Clone(request["headers"].(map[string]any))
+			headers[strings.ToLower(name)] = value
+			changed := with(base, "request", with(request, "headers", headers))
+			out = append(out, changed, with(changed, "auth", map[string]any{"identity": map[string]any{"sub": otherWord}}))
+		}
+	}
+	for _, value := range constants {
+		out = append(out, with(base, "auth", map[string]any{"identity": map[string]any{"sub": value, "groups": []string{value}}}))
+	}
+	return out
+}
+
+var (
+	readNames     = regexp.MustCompile(`(?:auth\.identity|headers)(?:\.|\[['"])([\w-]+)`)
+	quotedValues  = regexp.MustCompile(`['"]([^'"\\]{1,64})['"]`)
+	globbedSuffix = "*."
+)
+
+func gatewayNames(w *World) []string { return submatches(readNames, gatewayText(w)) }
+
+// gatewayConstants returns the values that conditions compare with.
+func gatewayConstants(w *World) []string {
+	var out []string
+	for _, text := range gatewayTexts(w) {
+		if out = append(out, submatches(quotedValues, text)...); len(out) > 64 {
+			break
+		}
+	}
+	return out[:min(len(out), 64)]
+}
+
+func gatewayText(w *World) string { return strings.Join(gatewayTexts(w), "\n") }
+
+func gatewayTexts(w *World) []string {
+	g := tables.Of[*tables.Gateway](w.revision.Tables)
+	if g == nil {
+		return nil
+	}
+	var out []string
+	for i := range g.Effective {
+		if g.Effective[i].Kind != tables.KindAuthPolicy {
+			continue
+		}
+		for _, r := range g.Effective[i].Rules {
+			collectTexts(r.Value, &out)
+		}
+	}
+	return out
+}
+
+// collectTexts adds the strings of a value, each also as a quoted constant.
+func collectTexts(value any, into *[]string) {
+	switch v := value.(type) {
+	case string:
+		*into = append(*into, v, `"`+v+`"`)
+	case []any:
+		for _, e := range v {
+			collectTexts(e, into)
+		}
+	case map[string]any:
+		for _, key := range sortedKeys(v) {
+			collectTexts(v[key], into)
+		}
+	}
+}
+
+// pathsOf returns the paths of a revision by their target, "GATEWAY > ROUTE".
+func pathsOf(w *World) map[string]*pathState {
+	g := tables.Of[*tables.Gateway](w.revision.Tables)
+	if g == nil {
+		return nil
+	}
+	out := make(map[string]*pathState)
+	for i := range g.Paths {
+		p := &g.Paths[i]
+		gateway, route := &g.Gateways[p.Gateway], &g.Routes[p.Route]
+		listener, rule := &gateway.Listeners[p.Listener], &route.Rules[p.Rule]
+		target := g.PathName(*p)
+		state := out[target]
+		if state == nil {
+			state = &pathState{rules: make(map[string]string)}
+			out[target] = state
+		}
+		if e, ok := p.Effective[tables.KindAuthPolicy]; ok {
+			for _, r := range g.Effective[e].Rules {
+				text := jsonText(r.Value)
+				state.rules[r.Key] = text
+				state.reviews = state.reviews || strings.Contains(text, "kubernetesSubjectAccessReview")
+			}
+		}
+		bare := *rule
+		state.place += jsonText([]any{listener.Hostname, listener.Port, listener.Protocol, p.Listener, route.Hostnames, bare, route.Created, i})
+		state.requests = append(state.requests, pathRequests(gateway, listener, route, rule)...)
+	}
+	return out
+}
+
+// pathRequests returns requests that match a rule, and others that just miss it.
+func pathRequests(gateway *tables.GatewayObject, listener *tables.GatewayListener, route *tables.GatewayRoute, rule *tables.GatewayRouteRule) []map[string]any {
+	hosts := route.Hostnames
+	if len(hosts) == 0 {
+		hosts = []string{cmp.Or(listener.Hostname, "any.example")}
+	}
+	matches := rule.Matches
+	if len(matches) == 0 {
+		matches = []tables.GatewayMatch{{Path: "/"}}
+	}
+	var out []map[string]any
+	for _, host := range hosts {
+		if rest, ok := strings.CutPrefix(host, globbedSuffix); ok {
+			host = "a." + rest
+		}
+		for _, m := range matches {
+			headers := make(map[string]any)
+			for _, h := range m.Headers {
+				headers[strings.ToLower(h.Name)] = h.Value
+			}
+			path := cmp.Or(m.Path, "/")
+			for i, q := range m.Query {
+				path += string("?&"[min(i, 1)]) + q.Name + "=" + q.Value
+			}
+			methods := []string{m.Method}
+			if m.Method == "" {
+				methods = []string{"GET", "POST", "DELETE"}
+			}
+			for _, method := range methods {
+				for _, p := range []string{path, strings.TrimSuffix(path, "/") + "/x"} {
+					out = append(out, map[string]any{
+						"gateway": map[string]any{"namespace": gateway.Namespace, "name": gateway.Name},
+						"request": map[string]any{"host": host, "method": method, "path": p, "headers": headers},
+					})
+				}
+			}
+		}
+	}
+	return out
+}

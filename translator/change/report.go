@@ -1,0 +1,291 @@
+package change
+
+import (
+	"cmp"
+	"crypto/sha256"
+	"encoding/hex"
+	"encoding/json"
+	"slices"
+	"time"
+)
+
+// Report is what Diff finds.
+type Report struct {
+	A Side `json:"a"`
+	B Side `json:"b"`
+	// Now is the time of the comparison, Until the next time at which a policy begins or
+	// ends to hold, or nil.
+	Now        time.Time      `json:"now"`
+	Until      *time.Time     `json:"until"`
+	Equivalent bool           `json:"equivalent"`
+	Summary    map[string]int `json:"summary"`
+	Statements []Statement    `json:"statements"`
+	Classes    []Class        `json:"classes"`
+	Groups     []Group        `json:"groups"`
+	Details    []Detail       `json:"details"`
+	Notes      []string       `json:"notes"`
+	Coverage   Coverage       `json:"coverage"`
+}
+
+// Class is a set of requests whose outcome changes.
+type Class struct {
+	ID          string       `json:"id"`
+	Point       string       `json:"point"`
+	Exact       bool         `json:"exact"`
+	Why         []string     `json:"why"`
+	All         [][]int      `json:"all"`
+	Except      []int        `json:"except"`
+	Question    string       `json:"question,omitempty"`
+	Types       []string     `json:"types,omitempty"`
+	Actions     []string     `json:"actions,omitempty"`
+	Paths       []string     `json:"paths,omitempty"`
+	Rules       []string     `json:"rules,omitempty"`
+	Pods        []PodChange  `json:"pods,omitempty"`
+	Changes     []string     `json:"changes"`
+	Transitions []Transition `json:"transitions"`
+	Accepted    bool         `json:"accepted"`
+	// At is the first time at which the class holds, if several are compared.
+	At *time.Time `json:"at,omitempty"`
+}
+
+// Transition is a pair of outcomes with a witness.
+type Transition struct {
+	Change   string   `json:"change"`
+	From     string   `json:"from"`
+	To       string   `json:"to"`
+	Witness  Witness  `json:"witness"`
+	Affected Affected `json:"affected"`
+}
+
+// Witness is a request with the decisions of both revisions.
+type Witness struct {
+	Request map[string]any  `json:"request"`
+	A       json.RawMessage `json:"a"`
+	B       json.RawMessage `json:"b"`
+}
+
+// Affected are the named principals that go through a transition alone.
+type Affected struct {
+	Total      int      `json:"total"`
+	Principals []string `json:"principals"`
+}
+
+// PodChange is a smallest set of risk factors for a pair of outcomes.
+type PodChange struct {
+	Factors map[string]int `json:"factors"`
+	Score   map[string]int `json:"score"`
+	From    string         `json:"from"`
+	To      string         `json:"to"`
+}
+
+// Group is the classes of one change that the same documents cause.
+type Group struct {
+	Change  string   `json:"change"`
+	Title   string   `json:"title"`
+	Classes []string `json:"classes"`
+	Causes  []Cause  `json:"causes"`
+}
+
+// Cause is a document that differs.
+type Cause struct {
+	In        string `json:"in"`
+	What      string `json:"what"` // added, removed or changed
+	Kind      string `json:"kind"`
+	Namespace string `json:"namespace"`
+	Name      string `json:"name"`
+	Source    string `json:"source"`
+}
+
+// Detail is a difference that changes no outcome.
+type Detail struct {
+	Kind   string `json:"kind"`
+	What   string `json:"what"`
+	In     string `json:"in"`
+	Source string `json:"source"`
+	Text   string `json:"text"`
+}
+
+// Coverage states what the report claims.
+type Coverage struct {
+	Points      []string            `json:"points"`
+	Subjects    string              `json:"subjects"`
+	Namespaces  string              `json:"namespaces"`
+	At          []time.Time         `json:"at"`
+	Until       *time.Time          `json:"until"`
+	Compared    []string            `json:"compared"`
+	NotCompared []map[string]string `json:"notCompared"`
+	Inexact     []Inexact           `json:"inexact"`
+
+	holds string // why the claim ends at Until
+}
+
+// Inexact names the statements of classes that may be wider than what changes.
+type Inexact struct {
+	Why        string `json:"why"`
+	Statements []int  `json:"statements"`
+}
+
+// maxListed is how many affected principals are listed.
+const maxListed = 100
+
+// report numbers the statements and orders everything.
+func (c *comparison) report(points []string) (*Report, error) {
+	r := &Report{A: *c.a, B: *c.b, Now: c.o.Now.UTC(), Summary: map[string]int{"accepted": 0}, Classes: []Class{}, Groups: []Group{},
+		Details: []Detail{}, Notes: []string{}}
+	g := new(registry)
+	entries := make(map[*member]*entry)
+	for _, k := range c.classes {
+		for _, list := range append(slices.Clone(k.all), k.except) {
+			for _, m := range list {
+				entries[m] = g.add(m.s, m.in)
+			}
+		}
+	}
+	if r.Statements = g.number(); r.Statements == nil {
+		r.Statements = []Statement{}
+	}
+	byID := make(map[string]int)
+	for _, k := range c.classes {
+		out := c.classJSON(k, entries, r.Statements)
+		if i, ok := byID[out.ID]; ok {
+			r.Classes[i].merge(&out)
+			continue
+		}
+		byID[out.ID] = len(r.Classes)
+		r.Classes = append(r.Classes, out)
+	}
+	slices.SortFunc(r.Classes, func(a, b Class) int { return cmp.Compare(a.ID, b.ID) })
+	r.Equivalent = len(r.Classes) == 0
+	r.group(c)
+	r.Count()
+	c.cover(r, points)
+	return r, nil
+}
+
+// Count counts the classes by their changes, accepted ones apart.
+func (r *Report) Count() {
+	r.Summary = map[string]int{"accepted": 0}
+	for _, change := range changeKinds {
+		r.Summary[change] = 0
+	}
+	for i := range r.Classes {
+		if k := &r.Classes[i]; k.Accepted {
+			r.Summary["accepted"]++
+		} else {
+			for _, change := range k.Changes {
+				r.Summary[change]++
+			}
+		}
+	}
+}
+
+func (c *comparison) classJSON(k *class, entries map[*member]*entry, statements []Statement) Class {
+	out := Class{Point: k.point, Exact: len(k.why) == 0, Why: append([]string{}, k.why...), All: [][]int{}, Question: k.question,
+		Types: k.types, Actions: k.actions, Paths: k.paths, Rules: k.rules, Changes: append([]string{}, k.changes...), Transitions: []Transition{}}
+	ids := func(list []*member) []int {
+		found := make([]int, 0, len(list))
+		for _, m := range list {
+			found = append(found, entries[m].ID)
+		}
+		return sortedIDs(found)
+	}
+	for _, list := range k.all {
+		out.All = append(out.All, ids(list))
+	}
+	out.Except = ids(k.except)
+	for _, t := range k.transitions {
+		change := changeOf(k.point, t.from, t.to)
+		out.Changes = append(out.Changes, change)
+		out.Transitions = append(out.Transitions, Transition{Change: change, From: t.from, To: t.to,
+			Witness: Witness{t.request, t.a.Decision, t.b.Decision}, Affected: affectedOf(t)})
+	}
+	out.Changes = sortedChanges(out.Changes)
+	for _, p := range k.pods {
+		out.Pods = append(out.Pods, PodChange(p))
+	}
+	out.ID = out.hash(statements)
+	return out
+}
+
+func affectedOf(t *transition) Affected {
+	all := make([]string, 0, len(t.affected))
+	for p := range t.affected {
+		all = append(all, p)
+	}
+	slices.Sort(all)
+	return Affected{len(all), all[:min(len(all), maxListed)]}
+}
+
+// sortedChanges orders changes, most dangerous first, each once.
+func sortedChanges(list []string) []string {
+	out := []string{}
+	for _, change := range changeKinds {
+		if slices.Contains(list, change) {
+			out = append(out, change)
+		}
+	}
+	return out
+}
+
+// hash returns the ID of a class, which survives renamed files and moved lines.
+func (k *Class) hash(statements []Statement) string {
+	bare := func(ids []int) []string {
+		var texts []string
+		for _, id := range ids {
+			s := statements[id]
+			s.ID, s.Documents = 0, nil
+			texts = append(texts, jsonText(s))
+		}
+		slices.Sort(texts)
+		return texts
+	}
+	var all [][]string
+	for _, list := range k.All {
+		all = append(all, bare(list))
+	}
+	var pairs []string
+	for _, t := range k.Transitions {
+		pairs = append(pairs, t.From+" "+t.To)
+	}
+	sum := sha256.Sum256([]byte(jsonText([]any{k.Point, k.Question, k.Types, k.Actions, k.Paths, k.Rules, pairs, all, bare(k.Except), k.Why})))
+	return hex.EncodeToString(sum[:8])
+}
+
+// merge adds the affected principals of an equal class.
+func (k *Class) merge(o *Class) {
+	for i := range k.Transitions {
+		if i >= len(o.Transitions) {
+			break
+		}
+		a, b := &k.Transitions[i].Affected, o.Transitions[i].Affected
+		all := slices.Compact(slices.Sorted(slices.Values(append(slices.Clone(a.Principals), b.Principals...))))
+		a.Total = max(a.Total, b.Total, len(all))
+		a.Principals = all[:min(len(all), maxListed)]
+	}
+}
+
+// cover states what was compared.
+func (c *comparison) cover(r *Report, points []string) {
+	r.Coverage = Coverage{Points: points, Subjects: cmp.Or(c.o.Subject, "all"), Namespaces: cmp.Or(c.o.Namespace, "all"), At: []time.Time{r.Now},
+		Until: r.Until, Compared: []string{"outcome"}, Inexact: []Inexact{}, holds: r.Coverage.holds,
+		NotCompared: []map[string]string{
+			{"what": "reasons and warnings", "why": "they do not decide"},
+			{"what": "cache lifetimes", "why": "they do not decide"},
+			{"what": "facts that an endpoint fills in", "why": "fetched pods and labels of clusters are part of the request here"},
+			{"what": "rate limits and aggregated values", "why": "they do not decide"},
+		}}
+	if points == nil {
+		r.Coverage.Points = []string{}
+	}
+	by := make(map[string][]int)
+	for i := range r.Classes {
+		for _, why := range r.Classes[i].Why {
+			for _, list := range r.Classes[i].All {
+				by[why] = append(by[why], list...)
+			}
+		}
+	}
+	for _, why := range sortedKeys(by) {
+		r.Coverage.Inexact = append(r.Coverage.Inexact, Inexact{why, sortedIDs(by[why])})
+	}
+}

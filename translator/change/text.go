@@ -1,0 +1,184 @@
+package change
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+)
+
+// Fails reports whether the report has changes that count: gain, loss, any or none.
+func (r *Report) Fails(on string) bool {
+	counted := map[string][]string{"gain": {changeGain, changeRelax}, "loss": {changeLoss, changeTighten}, "any": changeKinds}[on]
+	for i := range r.Classes {
+		if k := &r.Classes[i]; !k.Accepted && slices.ContainsFunc(k.Changes, func(c string) bool { return slices.Contains(counted, c) }) {
+			return true
+		}
+	}
+	return false
+}
+
+// Requests returns the requests of all witnesses.
+func (r *Report) Requests() []map[string]any {
+	var out []map[string]any
+	for i := range r.Classes {
+		for _, t := range r.Classes[i].Transitions {
+			out = append(out, t.Witness.Request)
+		}
+	}
+	return out
+}
+
+// Text returns the report for people, with at most limit groups.
+func (r *Report) Text(limit int) string {
+	var out strings.Builder
+	if r.Equivalent {
+		out.WriteString("No request is decided differently.\n")
+	}
+	classes := r.byID()
+	for i, g := range r.Groups {
+		if i == limit {
+			fmt.Fprintf(&out, "and %s more\n", plural(len(r.Groups)-limit, "group"))
+			break
+		}
+		r.writeGroup(&out, &g, classes)
+	}
+	if !r.Equivalent {
+		fmt.Fprintf(&out, "%s. %s against %d.\n", r.counts(), plural(r.A.Documents, "document"), r.B.Documents)
+	}
+	for _, d := range r.Details {
+		fmt.Fprintf(&out, "detail: %s %s: %s (%s)\n", d.Kind, d.What, d.Text, d.Source)
+	}
+	for _, note := range r.Notes {
+		fmt.Fprintf(&out, "note: %s\n", note)
+	}
+	out.WriteString(r.claim())
+	return out.String()
+}
+
+func (r *Report) byID() map[string]*Class {
+	out := make(map[string]*Class, len(r.Classes))
+	for i := range r.Classes {
+		out[r.Classes[i].ID] = &r.Classes[i]
+	}
+	return out
+}
+
+func plural(n int, word string) string {
+	switch {
+	case n == 1:
+		return "1 " + word
+	case strings.HasSuffix(word, "ss"):
+		return fmt.Sprintf("%d %ses", n, word)
+	}
+	return fmt.Sprintf("%d %ss", n, word)
+}
+
+// counts returns the number of classes of each change.
+func (r *Report) counts() string {
+	var parts []string
+	for _, change := range append(slices.Clone(changeKinds), "accepted") {
+		if n := r.Summary[change]; n > 0 {
+			parts = append(parts, fmt.Sprintf("%d %s", n, change))
+		}
+	}
+	return strings.Join(parts, ", ")
+}
+
+// may returns what a title says about a change.
+func may(change string) string {
+	switch change {
+	case changeGain:
+		return "may"
+	case changeRelax:
+		return "are no longer denied"
+	case changeLoss, changeTighten:
+		return "may no longer"
+	}
+	return "are denied in another way"
+}
+
+func (r *Report) writeGroup(out *strings.Builder, g *Group, classes map[string]*Class) {
+	sign := map[string]string{changeGain: "+", changeRelax: "+", changeLoss: "-", changeTighten: "-"}[g.Change]
+	first := classes[g.Classes[0]]
+	if sign == "" || !first.Exact && len(first.Transitions) == 0 {
+		sign = "~"
+	}
+	mark := ""
+	if first.Accepted {
+		mark = " (expected)"
+	}
+	fmt.Fprintf(out, "%s %s%s    %s\n", sign, r.sentence(g), mark, causesText(g.Causes))
+	for _, text := range r.exceptions(g, classes) {
+		fmt.Fprintf(out, "    except %s\n", text)
+	}
+	for _, id := range g.Classes[:min(len(g.Classes), longest)] {
+		for _, t := range classes[id].Transitions {
+			fmt.Fprintf(out, "    %s\n", encode(t.Witness.Request))
+		}
+	}
+}
+
+// sentence is the title of a group with what changes.
+func (r *Report) sentence(g *Group) string {
+	who, what, ok := strings.Cut(g.Title, ": ")
+	if !ok {
+		return g.Title + " are decided differently"
+	}
+	return who + " " + may(g.Change) + ": " + what
+}
+
+func causesText(causes []Cause) string {
+	var out []string
+	for _, c := range causes {
+		out = append(out, fmt.Sprintf("%s (%s, %s)", documentName(Document{Kind: c.Kind, Namespace: c.Namespace, Name: c.Name}), c.Source, c.What))
+	}
+	return strings.Join(cut(out), ", ")
+}
+
+// exceptions states the deny policies and other statements that classes leave out.
+func (r *Report) exceptions(g *Group, classes map[string]*Class) []string {
+	var out []string
+	for _, id := range g.Classes {
+		for _, except := range classes[id].Except {
+			s := &r.Statements[except]
+			text := fmt.Sprintf("what %s states (%s)", documentName(s.Documents[0]), s.Documents[0].Source)
+			if s.Family == familyDeny {
+				text = "where " + s.denial()
+			}
+			if !slices.Contains(out, text) {
+				out = append(out, text)
+			}
+		}
+	}
+	return cut(out)
+}
+
+// claim states in words what was compared.
+func (r *Report) claim() string {
+	who := "whoever asks"
+	if r.Coverage.Subjects != "all" {
+		who = "by " + r.Coverage.Subjects
+	}
+	if r.Coverage.Namespaces != "all" {
+		who += " in namespace " + r.Coverage.Namespaces
+	}
+	text := fmt.Sprintf("Compared: every request at %s, %s, by outcome.", strings.Join(r.Coverage.Points, " and "), who)
+	if r.Until != nil {
+		text += fmt.Sprintf(" Holds until %s, when %s.", r.Until.Format("2006-01-02T15:04:05Z07:00"), r.Coverage.holds)
+	}
+	text += "\nNot compared: reasons, warnings, rate limits, aggregated values."
+	if len(r.Coverage.Inexact) > 0 {
+		var parts []string
+		for _, i := range r.Coverage.Inexact {
+			n := 0
+			for j := range r.Classes {
+				if slices.Contains(r.Classes[j].Why, i.Why) {
+					n++
+				}
+			}
+			parts = append(parts, fmt.Sprintf("%s (%s)", i.Why, plural(n, "class")))
+		}
+		text += "  Not exact (may list too much, never too little): " + strings.Join(parts, ", ") + "."
+	}
+	return text + "\n"
+}
