@@ -184,8 +184,11 @@ func (l *loader) bundle(ctx context.Context, side string, in input) (*bundles.Bu
 		return nil, 0, err
 	}
 	if l.translator == nil {
-		l.translator = translator.New(translator.Options{Master: l.documents.master, AllowEmpty: l.documents.allowEmpty,
-			StrictRoutes: l.documents.strictRoutes, StrictKinds: l.documents.strictKinds})
+		given, err := l.documents.settings()
+		if err != nil {
+			return nil, 0, err
+		}
+		l.translator = translator.New(translator.Options{Settings: given, AllowEmpty: l.documents.allowEmpty})
 	}
 	var result *translator.Result
 	if !list.HasErrors() {
@@ -226,7 +229,7 @@ func isBundle(path string) bool {
 
 func (l *loader) snapshot(ctx context.Context, in input) (source.Snapshot, diag.List, error) {
 	if in.checkout != nil {
-		snapshot, list, err := in.checkout.Snapshot(ctx, in.commit, in.folder)
+		snapshot, list, err := in.checkout.Snapshot(ctx, in.commit, in.folder, l.documents.noIgnore)
 		if errors.Is(err, git.ErrNoFolder) && l.documents.allowEmpty {
 			return source.Snapshot{}, nil, nil
 		}
@@ -240,7 +243,7 @@ func (l *loader) snapshot(ctx context.Context, in input) (source.Snapshot, diag.
 		if err != nil {
 			return source.Snapshot{}, nil, fmt.Errorf("%s: %w", in.path, err)
 		}
-		return git.Open(git.Options{Location: *location.Git}).Snapshot(ctx)
+		return git.Open(git.Options{Location: *location.Git, NoIgnore: l.documents.noIgnore}).Snapshot(ctx)
 	}
-	return readSnapshot(ctx, nil, []string{in.path})
+	return l.documents.snapshot(ctx, nil, []string{in.path})
 }

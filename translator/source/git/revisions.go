@@ -71,9 +71,10 @@ func (c *Checkout) MergeBase(one, other string) (string, error) {
 	return bases[0].Hash.String(), nil
 }
 
-// Snapshot reads a folder of a commit; "" and "." are the top. The error wraps ErrNoFolder
+// Snapshot reads a folder of a commit; "" and "." are the top. noIgnore reads the files that
+// ".writignore" and ".writ.yaml" leave out. The error wraps ErrNoFolder
 // if the commit lacks it.
-func (c *Checkout) Snapshot(ctx context.Context, commit, folder string) (source.Snapshot, diag.List, error) {
+func (c *Checkout) Snapshot(ctx context.Context, commit, folder string, noIgnore bool) (source.Snapshot, diag.List, error) {
 	found, err := readCommit(c.objects, plumbing.NewHash(commit))
 	if err != nil {
 		return source.Snapshot{}, nil, err
@@ -84,11 +85,13 @@ func (c *Checkout) Snapshot(ctx context.Context, commit, folder string) (source.
 	if folder == ".." || strings.HasPrefix(folder, "../") || !c.has(found, folder) {
 		return source.Snapshot{}, nil, fmt.Errorf("%w: %s", ErrNoFolder, strconv.Quote(folder))
 	}
-	files, list, err := readTree(ctx, c.objects, found, folder, source.Limits{})
+	o := &Options{Location: source.GitLocation{Subdir: folder}, Limits: source.Limits{}.WithDefaults(), NoIgnore: noIgnore}
+	snapshot, list, err := readTree(ctx, c.objects, found, o)
 	if err != nil {
 		return source.Snapshot{}, nil, fmt.Errorf("commit %s: %w", commit, err)
 	}
-	return source.Snapshot{Files: files, Commit: commit}, list, nil
+	snapshot.Commit = commit
+	return snapshot, list, nil
 }
 
 func (c *Checkout) has(commit *object.Commit, folder string) bool {

@@ -55,13 +55,13 @@ func TestCheckout(t *testing.T) {
 		t.Errorf("got %s and %v, want %s", got, err, first)
 	}
 	for commit, want := range map[string]string{first: "one", second: "two"} {
-		snapshot, list, err := c.Snapshot(t.Context(), commit, "policies/")
+		snapshot, list, err := c.Snapshot(t.Context(), commit, "policies/", false)
 		if err != nil || len(list) > 0 || len(snapshot.Files) != 1 || string(snapshot.Files[0].Content) != want {
 			t.Errorf("got %v, %v and %v, want a file with %q", snapshot.Files, list, err, want)
 		}
 	}
 	for _, folder := range []string{"elsewhere", "../policies"} {
-		if _, _, err := c.Snapshot(t.Context(), first, folder); !errors.Is(err, ErrNoFolder) {
+		if _, _, err := c.Snapshot(t.Context(), first, folder, false); !errors.Is(err, ErrNoFolder) {
 			t.Errorf("folder %q: got %v, want ErrNoFolder", folder, err)
 		}
 	}
