@@ -155,7 +155,7 @@ func (r *Report) exceptions(g *Group, classes map[string]*Class) []string {
 
 // claim states in words what was compared.
 func (r *Report) claim() string {
-	who := "whoever asks"
+	who := "by any subject"
 	if r.Coverage.Subjects != "all" {
 		who = "by " + r.Coverage.Subjects
 	}
