@@ -4,6 +4,8 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"slices"
+	"strings"
 	"time"
 
 	"github.com/spf13/cobra"
@@ -122,6 +124,14 @@ func (o *diffOptions) compare(cmd *cobra.Command, s streams, args []string) erro
 	ctx := cmd.Context()
 	if o.format == "requests" && len(o.points) != 1 {
 		return usagef(cmd, "-o requests requires one --point")
+	}
+	for _, point := range o.points {
+		if !slices.Contains([]string{change.PointAccess, change.PointVisibility, change.PointGateway}, point) {
+			return usagef(cmd, "point %q must be access, visibility or gateway", point)
+		}
+	}
+	if o.subject != "" && !strings.HasPrefix(o.subject, "user:") && !strings.HasPrefix(o.subject, "group:") {
+		return usagef(cmd, "subject %q must be user:NAME or group:NAME", o.subject)
 	}
 	now, err := clock(o.now)
 	if err != nil {

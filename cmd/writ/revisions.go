@@ -19,7 +19,6 @@ import (
 	"github.com/writ-policy/writ/translator/progress"
 	"github.com/writ-policy/writ/translator/source"
 	"github.com/writ-policy/writ/translator/source/git"
-	"github.com/writ-policy/writ/translator/tables"
 )
 
 // input is one of two revisions to compare.
@@ -170,7 +169,7 @@ func (l *loader) bundle(ctx context.Context, side string, in input) (*bundles.Bu
 		if err != nil {
 			return nil, 0, err
 		}
-		if b.Features.Has(tables.FeatureDenyPolicies) && tables.Of[*tables.Deny](b.Tables) == nil {
+		if !change.IsComplete(b.Tables, b.Features) {
 			return nil, 0, &diffError{Code: "bundle-without-tables", Message: in.name + ": the bundle has no table of its deny policies; build it again"}
 		}
 		documents := 0

@@ -28,6 +28,12 @@ type Revision struct {
 	Modules map[string]string
 }
 
+// IsComplete reports whether a bundle has all tables that statements are made of. Bundles
+// of older versions lack those of deny policies.
+func IsComplete(t tables.List, f tables.Features) bool {
+	return !f.Has(tables.FeatureDenyPolicies) || tables.Of[*tables.Deny](t) != nil
+}
+
 // World holds the statements of one revision. Statements of bindings are made when they
 // are asked for: most questions concern few of them. It is safe for concurrent use.
 type World struct {
