@@ -305,7 +305,7 @@ func (k *class) key() string {
 
 func (k *class) join(o *class) {
 	for i := range k.all {
-		k.all[i] = append(k.all[i], o.all[i]...)
+		k.all[i] = joined(append(k.all[i], o.all[i]...))
 	}
 	k.except = append(k.except, o.except...)
 	for _, t := range o.transitions {
@@ -318,6 +318,28 @@ func (k *class) join(o *class) {
 			k.transitions[i].affected[p] = true
 		}
 	}
+}
+
+// joined returns one member for those of one content, with all subjects.
+func joined(list []*member) []*member {
+	by := make(map[string]*member)
+	var out []*member
+	for _, m := range list {
+		key := contentOf(m.s) + jsonText(m.in)
+		into := by[key]
+		if into == nil {
+			by[key] = m
+			out = append(out, m)
+			continue
+		}
+		all := *into.s
+		if all.subjects != nil {
+			all.subjects = slices.Compact(slices.Sorted(slices.Values(slices.Concat(all.subjects, m.s.subjects))))
+		}
+		all.documents = slices.Concat(all.documents, m.s.documents)
+		into.s = &all
+	}
+	return out
 }
 
 // verify lets both engines decide every witness.

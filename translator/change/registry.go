@@ -20,11 +20,19 @@ type entry struct {
 }
 
 // add adds a statement, which is in the revisions of in, and returns its entry.
-func (g *registry) add(s *statement, in []string) *entry {
+func (g *registry) add(s *statement, in []string) *entry { return g.addAs(s, in, "") }
+
+// addOwn adds a statement that a class requires. It is not joined with those of other
+// subjects: the class concerns its own alone.
+func (g *registry) addOwn(s *statement, in []string) *entry {
+	return g.addAs(s, in, strings.Join(s.subjects, "\x00"))
+}
+
+func (g *registry) addAs(s *statement, in []string, subjects string) *entry {
 	if g.entries == nil {
 		g.entries = make(map[string]*entry)
 	}
-	key := contentOf(s) + "\x00" + strings.Join(in, ",")
+	key := contentOf(s) + "\x00" + strings.Join(in, ",") + "\x00" + subjects
 	e := g.entries[key]
 	if e == nil {
 		e = &entry{effect: *s, key: key}

@@ -135,10 +135,11 @@ func (c *comparison) report(points []string) (*Report, error) {
 	g := new(registry)
 	entries := make(map[*member]*entry)
 	for _, k := range c.classes {
-		for _, list := range append(slices.Clone(k.all), k.except) {
-			for _, m := range list {
-				entries[m] = g.add(m.s, m.in)
-			}
+		for _, m := range slices.Concat(k.all...) {
+			entries[m] = g.addOwn(m.s, m.in)
+		}
+		for _, m := range k.except {
+			entries[m] = g.add(m.s, m.in)
 		}
 	}
 	if r.Statements = g.number(); r.Statements == nil {
