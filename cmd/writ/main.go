@@ -37,7 +37,8 @@ func main() {
 	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
 	// The first signal cancels the context; the second one ends the process at once.
 	context.AfterFunc(ctx, stop)
-	os.Exit(run(ctx, os.Args[1:], streams{in: os.Stdin, out: os.Stdout, err: os.Stderr}))
+	args, isPlugin := calledAs(os.Args[0], os.Args[1:])
+	os.Exit(run(ctx, args, streams{in: os.Stdin, out: os.Stdout, err: os.Stderr, isPlugin: isPlugin}))
 }
 
 // streams are the standard streams of one run.
@@ -46,6 +47,8 @@ type streams struct {
 	out io.Writer
 	err io.Writer
 
+	// isPlugin is set if kubectl runs the command.
+	isPlugin bool
 	progress *progressReporter // of run; it writes to err
 }
 

@@ -68,6 +68,9 @@ func newRoot(s streams) *cobra.Command {
 		newInspect(s), newPush(s), newRollback(s), newExplain(s), newRoles(s), newVersion(s), newCompletion(s),
 	)
 	root.SetHelpCommand(newHelp(root))
+	if s.isPlugin {
+		asPlugin(root)
+	}
 	return root
 }
 
@@ -98,14 +101,14 @@ func unknownCommand(root *cobra.Command, args []string) error {
 			names = append(names, c.Name())
 		}
 	}
-	return unknown("command", args[0], names, "writ --help lists the commands")
+	return unknown("command", args[0], names, root.CommandPath()+" --help lists the commands")
 }
 
 // flagError adds the closest flag name to pflag's error about an unknown flag.
 func flagError(cmd *cobra.Command, err error) error {
 	var missing *pflag.NotExistError
 	if !errors.As(err, &missing) || missing.GetSpecifiedShortnames() != "" {
-		return fmt.Errorf("%w (writ %s --help lists the flags)", err, cmd.Name())
+		return fmt.Errorf("%w (%s --help lists the flags)", err, cmd.CommandPath())
 	}
 	var names []string
 	cmd.Flags().VisitAll(func(f *pflag.Flag) { names = append(names, "--"+f.Name) })

@@ -16,7 +16,7 @@ import (
 var update = flag.Bool("update", false, "rewrite expected output in the scripts")
 
 func TestMain(m *testing.M) {
-	testscript.Main(m, map[string]func(){"writ": main})
+	testscript.Main(m, map[string]func(){"writ": main, pluginName: main, completionName: main})
 }
 
 // Each archive is a command's behaviour: its files, the command lines, and what
