@@ -95,7 +95,7 @@ func (g *lowerer) objects() {
 		d := g.routes[i].Document
 		route := tables.GatewayRoute{
 			Kind: d.Kind, Namespace: d.Namespace, Name: d.Name, Hostnames: d.Hostnames,
-			Rules: make([]tables.GatewayRouteRule, len(d.Rules)), Created: ranks[i], Cluster: d.Cluster,
+			Rules: make([]tables.GatewayRouteRule, len(d.Rules)), Created: ranks[i], Cluster: d.Object,
 		}
 		for j := range d.Rules {
 			route.Rules[j] = tables.GatewayRouteRule{Name: d.Rules[j].Name, Matches: matchTables(d.Rules[j].Matches)}

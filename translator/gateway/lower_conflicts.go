@@ -146,7 +146,7 @@ func (g *lowerer) enterRivals(route int, others []int, rivals map[int]bool) {
 		if len(rivals) > maxConflicts {
 			return
 		}
-		if !g.routes[route].Document.Cluster || !g.routes[j].Document.Cluster {
+		if !g.routes[route].Document.Object || !g.routes[j].Document.Object {
 			rivals[j] = true
 		}
 	}

@@ -206,7 +206,7 @@ func (u *Union) explain(m *member, err error) error {
 	if m.name == "" {
 		return err
 	}
-	return fmt.Errorf("%s: %w", m.name, err)
+	return fmt.Errorf("%s: %w", strings.TrimSuffix(m.name, ":"), err)
 }
 
 // Watch watches all sources.

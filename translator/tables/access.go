@@ -70,7 +70,7 @@ type Role struct {
 	Name       string           `json:"name"`
 	Kubernetes []KubernetesRule `json:"kubernetes,omitempty"`
 	Origin     []OriginRule     `json:"origin,omitempty"`
-	// Source is the file:line of the role document.
+	// Source is the place of the role document: file:line, or the name of an object.
 	Source string `json:"source"`
 }
 
@@ -140,6 +140,6 @@ type Binding struct {
 	// Cluster is true if the binding applies to the whole cluster (ClusterRoleBinding,
 	// Origin binding in the master namespace).
 	Cluster bool `json:"cluster,omitempty"`
-	// Source is the file:line of the binding document.
+	// Source is the place of the binding document, like that of a role.
 	Source string `json:"source"`
 }

@@ -38,10 +38,9 @@ type Listener struct {
 // read.
 type Route struct {
 	syntax.Header
-	Created *time.Time // metadata.creationTimestamp, nil without
-	// Cluster is true for a route read from a cluster, whose Created is the API
-	// server's; in a file it is whatever the author wrote.
-	Cluster   bool
+	// Created is metadata.creationTimestamp, nil without: that of the API server in an
+	// object of a cluster, and whatever the author wrote in a file.
+	Created   *time.Time
 	Parents   []ParentRef
 	Hostnames []string // lower case
 	Rules     []RouteRule

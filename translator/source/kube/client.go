@@ -73,7 +73,7 @@ func readConfig(l source.KubeLocation) (*rest.Config, error) {
 
 // get reads an object of the API server that is not a resource.
 func (c *client) get(ctx context.Context, path string, into any) error {
-	request := c.meta.Get().AbsPath(path)
+	request := c.meta.Get().AbsPath(path).MaxRetries(1) // the caller asks again
 	var err error
 	switch into := into.(type) {
 	case *metav1.APIGroupList:
