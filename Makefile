@@ -33,12 +33,12 @@ COMPARISONS := ./tests/agreement ./tests/conformance ./tests/oracle/...
 step = @printf '\n== %s\n'
 
 .DEFAULT_GOAL := help
-.PHONY: help run test build lint conform fuzz load golden gen bench soak release \
+.PHONY: help run test build lint conform fuzz load golden gen bench soak release e2e-kubernetes \
 	format golangci rego prose vulnerabilities unit agreement kubernetes bundle
 
 help: ## list the targets
-	@grep -E '^[a-z]+:.*## ' $(MAKEFILE_LIST) | sed -E 's/^([a-z]+):.*## /\1|/' | \
-	while IFS='|' read -r name text; do printf '  %-10s %s\n' "$$name" "$$text"; done
+	@grep -E '^[a-z0-9-]+:.*## ' $(MAKEFILE_LIST) | sed -E 's/^([a-z0-9-]+):.*## /\1|/' | \
+	while IFS='|' read -r name text; do printf '  %-14s %s\n' "$$name" "$$text"; done
 
 build: ## build bin/writ
 	$(GO) build -trimpath -o bin/writ ./cmd/writ
@@ -133,6 +133,19 @@ soak: build ## run the random tests millions of times, for hours
 	@$(GO_TEST) -race -timeout 24h ./server/reload -reloads 20000 -seed $(SEED)
 	@$(GO_TEST) -timeout 24h ./tests/serving -run KilledWhileReloading -kills 500
 	@$(GO_TEST) -timeout 24h ./tests/serving -run MemoryUnderAttack -attack 5m
+
+# The programs are built once, into bin/e2e, which takes minutes; go build knows when that is
+# out of date. kube-apiserver reports its version, which clients check.
+KUBERNETES := $(shell sed -n 's/^.k8s.io\/kubernetes \(v[0-9.]*\)$$/\1/p' tests/e2e/go.mod)
+
+e2e-kubernetes: build ## test a cluster as a source with a real API server and etcd
+	$(step) 'e2e-kubernetes: build etcd, kube-apiserver and kubectl $(KUBERNETES)'
+	@mkdir -p bin/e2e
+	@cd tests/e2e && $(GO) build -trimpath -o ../../bin/e2e/etcd ./etcd
+	@cd tests/e2e && $(GO) build -trimpath -ldflags '-X k8s.io/component-base/version.gitVersion=$(KUBERNETES)' \
+		-o ../../bin/e2e/ k8s.io/kubernetes/cmd/kube-apiserver k8s.io/kubernetes/cmd/kubectl
+	$(step) 'e2e-kubernetes: tests'
+	@cd tests/e2e && $(GO) vet ./... && $(GO) test -count=1 -timeout 30m -v . -bin $(CURDIR)/bin/e2e -writ $(CURDIR)/bin/writ
 
 release: ## build stripped binaries for each platform, with checksums, into RELEASE (bin/release)
 	$(step) 'release'
