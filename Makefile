@@ -119,6 +119,7 @@ golden: ## rewrite the expected files of golden tests from what is
 
 gen: ## regenerate what is generated
 	$(GO) generate ./...
+	cd tests/kubernetes && $(GO) run ./export
 
 bench: build ## print the benchmark tables
 	$(GO) run ./tests/bench -writ bin/writ

@@ -12,7 +12,7 @@ import (
 
 // Lint returns the warnings for documents that compile and should still not be.
 func Lint(r *Result) diag.List {
-	return capped(lint.Check(r.grants, tables.Of[*tables.Access](r.Tables)))
+	return capped(withoutBootstrap(lint.Check(r.grants, tables.Of[*tables.Access](r.Tables))))
 }
 
 // LintAuthor returns an error for every rule that the author of the change from
@@ -28,7 +28,7 @@ func LintAuthor(r, base *Result, author lint.Author) diag.List {
 	if base != nil {
 		list = append(list, lint.Relaxed(revisionOf(r), revisionOf(base), author)...).Sorted()
 	}
-	return capped(list)
+	return capped(withoutBootstrap(list))
 }
 
 // revisionOf returns what lint compares of a result.

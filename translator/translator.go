@@ -85,6 +85,9 @@ type Translator struct {
 	kinds    syntax.Kinds
 	rejected tables.List      // of the last snapshot, if it had errors
 	skipped  []syntax.Skipped // of the last snapshot
+	notes    []Note           // of the last snapshot
+	// bootstrap are the documents of roles.Bootstrap, nil before they are needed.
+	bootstrap []syntax.Document
 }
 
 // decoded is a file that was read, and what it was read from.
@@ -118,7 +121,12 @@ func (t *Translator) Translate(ctx context.Context, snapshot source.Snapshot) (*
 	if t.phases = nil; p == nil {
 		p = &phases{families: t.families()}
 	}
-	d := p.resolve(documents, directory.Options{
+	all, notes := documents, []Note(nil)
+	if state.bootstrap {
+		all, notes = t.addBootstrap(documents)
+	}
+	t.notes = notes
+	d := p.resolve(all, directory.Options{
 		Master:       state.master,
 		AllowEmpty:   t.options.AllowEmpty,
 		StrictRoutes: state.strictRoutes,
@@ -126,7 +134,7 @@ func (t *Translator) Translate(ctx context.Context, snapshot source.Snapshot) (*
 	})
 	lowered, more := p.lower()
 	t.phases = p
-	list = capped(slices.Concat(list, d.List, more, state.strictKinds(skipped), state.list).Sorted())
+	list = capped(withoutBootstrap(slices.Concat(list, d.List, more, state.strictKinds(skipped), state.list).Sorted()))
 	if list.HasErrors() {
 		t.rejected = lowered
 		return nil, list

@@ -65,6 +65,9 @@ func check(ctx context.Context, s streams, dir string, o checkOptions) error {
 	}
 	if o.format == "text" {
 		writeOverridden(s.err, r.overridden)
+		for _, note := range r.notes {
+			fmt.Fprintf(s.err, "%s: note: %s\n", quoted(note.At.String()), note.Message)
+		}
 	}
 	if o.showSkipped && o.format == "text" {
 		writeSkipped(s.out, r.skipped)

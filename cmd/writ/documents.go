@@ -72,6 +72,7 @@ type translation struct {
 	conditions map[string][]tables.GatewayCondition
 	// skipped are the documents of other kinds.
 	skipped []syntax.Skipped
+	notes   []translator.Note
 	// overridden are the settings of the sources that flags replace.
 	overridden []overriddenSetting
 }
@@ -102,6 +103,7 @@ func (d *documentFlags) read(ctx context.Context, s streams, dirs []string, test
 	result, more := t.Translate(within, snapshot)
 	p.End(nil) // mistakes are in the list
 	r.result, r.list, r.conditions = result, append(r.list, more...), t.PolicyConditions()
+	r.notes = t.Notes()
 	r.skipped, r.overridden = t.Skipped(), d.overridden(t.Overridden(snapshot))
 	return r, ctx.Err()
 }

@@ -3,6 +3,7 @@ package main
 import (
 	"io"
 
+	"github.com/writ-policy/writ/translator"
 	"github.com/writ-policy/writ/translator/diag"
 	"github.com/writ-policy/writ/translator/syntax"
 	"github.com/writ-policy/writ/translator/tables"
@@ -15,7 +16,7 @@ const maxShown = 200
 func reportTo(w io.Writer, format string, r *translation) error {
 	switch format {
 	case "json":
-		return writeJSON(w, checkReport{diag.NewReport(r.list), skippedOf(r.skipped), r.ignored(), r.overridden, r.conditions})
+		return writeJSON(w, checkReport{diag.NewReport(r.list), skippedOf(r.skipped), r.ignored(), r.overridden, notesOf(r.notes), r.conditions})
 	case "sarif":
 		return diag.WriteSARIF(w, r.list, programVersion())
 	}
@@ -29,7 +30,23 @@ type checkReport struct {
 	Skipped          []skippedDocument                    `json:"skipped"`
 	Ignored          int                                  `json:"ignored"`
 	Overridden       []overriddenSetting                  `json:"overridden,omitempty"`
+	Notes            []reportNote                         `json:"notes,omitempty"`
 	PolicyConditions map[string][]tables.GatewayCondition `json:"policyConditions,omitempty"`
+}
+
+type reportNote struct {
+	File    string `json:"file"`
+	Line    int    `json:"line"`
+	Message string `json:"message"`
+}
+
+func notesOf(list []translator.Note) []reportNote {
+	out := make([]reportNote, 0, len(list))
+	for _, n := range list {
+		line, _ := n.At.Shown()
+		out = append(out, reportNote{n.At.File, line, n.Message})
+	}
+	return out
 }
 
 type skippedDocument struct {

@@ -2,6 +2,7 @@ package main
 
 import (
 	"bytes"
+	"io"
 	"slices"
 
 	"github.com/spf13/cobra"
@@ -11,6 +12,7 @@ import (
 
 func newRoles(s streams) *cobra.Command {
 	var family string
+	var all bool
 	cmd := &cobra.Command{
 		Use:   "roles [--family kubernetes|origin] [NAME...]",
 		Short: "Print the stock roles as documents",
@@ -20,12 +22,19 @@ declares is an error.
 
 Without --family it prints both families, without names all roles. A Kubernetes role is
 printed together with the roles it aggregates. The Origin roles are in the namespace
-"master"; if the master namespace has another name, edit it.`,
+"master"; if the master namespace has another name, edit it.
+
+With --all it prints all roles and bindings that every Kubernetes 1.36 API server makes;
+--bootstrap-roles kubernetes adds them to a directory.`,
 		Example: `  writ roles --family origin > policies/stock.yaml
   writ roles --family kubernetes view edit
-  writ roles --family origin cluster-admin | writ check -`,
+  writ roles --family origin cluster-admin | writ check -
+  writ roles --family kubernetes --all > bootstrap.yaml`,
 		ValidArgs: roles.Names,
-		RunE: func(_ *cobra.Command, names []string) error {
+		RunE: func(cmd *cobra.Command, names []string) error {
+			if all {
+				return writeBootstrap(cmd, s.out, family, names)
+			}
 			families := roles.Families
 			if family != "" {
 				families = []string{family}
@@ -48,8 +57,22 @@ printed together with the roles it aggregates. The Origin roles are in the names
 		},
 	}
 	cmd.Flags().Var(&choice{&family, roles.Families}, "family", "only this `family`: kubernetes or origin")
+	cmd.Flags().BoolVar(&all, "all", false, "all roles and bindings that every Kubernetes API server makes, as --bootstrap-roles adds them")
 	complete(cmd, "family", roles.Families...)
 	return cmd
+}
+
+// writeBootstrap prints the documents of --bootstrap-roles.
+func writeBootstrap(cmd *cobra.Command, out io.Writer, family string, names []string) error {
+	if family == roles.Origin || len(names) > 0 {
+		return usagef(cmd, "--all prints the Kubernetes family, and takes no names")
+	}
+	text, err := roles.BootstrapDocuments()
+	if err != nil {
+		return err
+	}
+	_, err = out.Write(text)
+	return err
 }
 
 // complete registers the values of a flag for shell completion.

@@ -13,6 +13,9 @@ import (
 	"sigs.k8s.io/yaml"
 )
 
+// Embedded is the path of the file that Compact returns, from the top of the repository.
+const Embedded = "translator/roles/bootstrap/kubernetes.yaml"
+
 // Bootstrap is what Kubernetes creates in every cluster, as YAML files sorted by
 // namespace and name: equal libraries give equal bytes.
 func Bootstrap() (map[string][]byte, error) {
@@ -91,4 +94,27 @@ func document(kind string, object any) ([]byte, error) {
 		delete(metadata, "creationTimestamp")
 	}
 	return yaml.Marshal(fields)
+}
+
+// Compact returns the same documents as one file with a document in JSON on each line, and
+// separators between them: what writ embeds.
+func Compact() ([]byte, error) {
+	files, err := Bootstrap()
+	if err != nil {
+		return nil, err
+	}
+	var out bytes.Buffer
+	for _, name := range slices.Sorted(maps.Keys(files)) {
+		for _, text := range bytes.Split(files[name], []byte("---\n")) {
+			line, err := yaml.YAMLToJSON(text)
+			if err != nil {
+				return nil, err
+			}
+			if out.Len() > 0 {
+				out.WriteString("---\n")
+			}
+			out.Write(append(bytes.TrimSpace(line), '\n'))
+		}
+	}
+	return out.Bytes(), nil
 }

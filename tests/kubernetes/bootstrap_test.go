@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"os"
 	"path/filepath"
+	"regexp"
 	"slices"
 	"testing"
 
@@ -32,6 +33,34 @@ func TestBootstrapIsCommitted(t *testing.T) {
 	}
 	if entries, err := os.ReadDir(folder); err != nil || len(entries) != len(files) {
 		t.Errorf("got %d files (%v), want %d", len(entries), err, len(files))
+	}
+}
+
+// What writ embeds is what the library of this version gives, and its name states the
+// version.
+func TestEmbeddedBootstrap(t *testing.T) {
+	want, err := Compact()
+	if err != nil {
+		t.Fatal(err)
+	}
+	got, err := os.ReadFile(filepath.Join("..", "..", Embedded))
+	if err != nil {
+		t.Fatal(err)
+	}
+	if !bytes.Equal(got, want) {
+		t.Error("the embedded roles are not what Kubernetes gives; run: make gen")
+	}
+	module, err := os.ReadFile("go.mod")
+	if err != nil {
+		t.Fatal(err)
+	}
+	source, err := os.ReadFile(filepath.Join("..", "..", "translator", "roles", "bootstrap.go"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	version := regexp.MustCompile(`k8s\.io/kubernetes v(\d+\.\d+)`).FindSubmatch(module)
+	if version == nil || !bytes.Contains(source, []byte(`"bootstrap:kubernetes/`+string(version[1])+`"`)) {
+		t.Errorf("package roles must name version %q", version)
 	}
 }
 

@@ -89,7 +89,7 @@ func ParseSource(text string) (Position, bool) {
 
 // Shown returns the line and column for readers that have the file; zero in an object.
 func (p Position) Shown() (line, column int) {
-	if p.Field != "" {
+	if p.Field != "" || p.Line == 0 {
 		return 0, 0
 	}
 	return p.Line, p.Column

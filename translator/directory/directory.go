@@ -58,7 +58,7 @@ func (n *Names) NewDirectory(documents []syntax.Document, o Options) *Directory 
 	d := &Directory{Master: o.Master, Points: o.Points, StrictRoutes: o.StrictRoutes, Partial: o.Partial, names: n, Changed: n.update(documents)}
 	policies := 0
 	for _, document := range documents {
-		if !document.Meta().Auxiliary {
+		if h := document.Meta(); !h.Auxiliary && !h.Bootstrap {
 			policies++
 		}
 	}

@@ -26,8 +26,15 @@ type Decoder struct {
 	DeferredWarnings diag.List
 }
 
+// maxBootstrapColumns is more than the columns of a line of bootstrap documents.
+const maxBootstrapColumns = 1 << 20
+
 // At returns the position of n in its file.
 func (d *Decoder) At(n *Node) diag.Position {
+	if d.Bootstrap {
+		// The column keeps the order of documents.
+		return diag.Position{File: d.file, Column: n.Line*maxBootstrapColumns + n.Column}
+	}
 	return diag.Position{File: d.file, Line: n.Line, Column: n.Column, Field: d.fields.of(n)}
 }
 

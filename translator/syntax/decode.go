@@ -27,6 +27,8 @@ type Options struct {
 	// DefaultNamespace is the namespace of documents of namespaced kinds that have none,
 	// except Origin ones; empty means none.
 	DefaultNamespace string
+	// Bootstrap marks documents that are part of writ, whose positions have no lines.
+	Bootstrap bool
 	// ClusterExport marks documents of a cluster, which may refer to what does not exist.
 	ClusterExport bool
 }

@@ -32,6 +32,8 @@ type Header struct {
 	Shared bool
 	// Object marks objects of a cluster: their server-filled fields are true.
 	Object bool
+	// Bootstrap marks documents that are part of writ, and of no directory.
+	Bootstrap bool
 	// Export marks documents of a cluster: their dangling references are in force nowhere.
 	Export bool
 	// TestOnly marks documents that are not part of a bundle.

@@ -1,5 +1,6 @@
 // Command export writes the roles and bindings that Kubernetes creates in every
-// cluster into a folder, testdata/default unless another is named.
+// cluster into a folder, testdata/default unless another is named, and without one also
+// the file that writ embeds.
 package main
 
 import (
@@ -15,10 +16,23 @@ func main() {
 	if len(os.Args) > 1 {
 		folder = os.Args[1]
 	}
-	if err := export(folder); err != nil {
+	err := export(folder)
+	if err == nil && len(os.Args) == 1 {
+		err = embed()
+	}
+	if err != nil {
 		fmt.Fprintln(os.Stderr, "export:", err)
 		os.Exit(1)
 	}
+}
+
+// embed writes the file of package roles.
+func embed() error {
+	text, err := kubernetes.Compact()
+	if err != nil {
+		return err
+	}
+	return os.WriteFile(filepath.Join("..", "..", kubernetes.Embedded), text, 0o644)
 }
 
 func export(folder string) error {

@@ -1,0 +1,150 @@
+package translator
+
+import (
+	"strings"
+	"testing"
+
+	"github.com/writ-policy/writ/translator/diag"
+	"github.com/writ-policy/writ/translator/roles"
+	"github.com/writ-policy/writ/translator/settings"
+	"github.com/writ-policy/writ/translator/source"
+	"github.com/writ-policy/writ/translator/tables"
+)
+
+// withBootstrap are the settings that add the roles of Kubernetes.
+var withBootstrap = settings.Settings{settings.BootstrapRoles: {Text: settings.Kubernetes}}
+
+func bootstrapSnapshot(documents string) source.Snapshot {
+	return source.Snapshot{Files: []source.File{file("zz.yaml", documents)}, Origins: []source.Origin{{Settings: withBootstrap}}}
+}
+
+const bindView = `{apiVersion: rbac.authorization.k8s.io/v1, kind: ClusterRoleBinding, metadata: {name: viewers},
+  roleRef: {apiGroup: rbac.authorization.k8s.io, kind: ClusterRole, name: view},
+  subjects: [{kind: User, name: ada, apiGroup: rbac.authorization.k8s.io}]}
+`
+
+// Bootstrap documents are there for references and aggregation, and cause no warnings.
+func TestBootstrapRoles(t *testing.T) {
+	r, list := New(Options{}).Translate(t.Context(), bootstrapSnapshot(bindView+`---
+{apiVersion: rbac.authorization.k8s.io/v1, kind: ClusterRole,
+  metadata: {name: widgets, labels: {rbac.authorization.k8s.io/aggregate-to-view: "true"}},
+  rules: [{apiGroups: [example.com], resources: [widgets], verbs: [get]}]}
+`))
+	if len(list) > 0 {
+		t.Fatalf("got %v, want no diagnostics", list)
+	}
+	view := tables.Of[*tables.Access](r.Tables).Roles.At(tables.RoleKey(tables.FamilyKubernetes, "", "view"))
+	sources := map[string]bool{}
+	for _, rule := range view.Kubernetes {
+		sources[rule.Source] = true
+	}
+	if !sources[roles.BootstrapSource] || !sources["zz.yaml:7"] {
+		t.Errorf("view has rules from %v", sources)
+	}
+	if r.Documents != 2 || r.Counts["kubernetes/ClusterRole"] != 1 {
+		t.Errorf("got %d documents, counts %v: bootstrap documents are not of the directory", r.Documents, r.Counts)
+	}
+	if list := Lint(r); len(list) > 0 {
+		t.Errorf("lint of bootstrap roles: %v", list)
+	}
+}
+
+// A document of the same identity takes the whole place of a bootstrap one.
+func TestBootstrapRoleIsReplaced(t *testing.T) {
+	translator := New(Options{})
+	replaced := bindView + `---
+{apiVersion: rbac.authorization.k8s.io/v1, kind: ClusterRole, metadata: {name: view},
+  rules: [{apiGroups: [""], resources: [pods], verbs: [get]}]}
+`
+	for _, step := range []struct {
+		name, documents string
+		rules           int // of view; 0: many
+		notes           int
+	}{
+		{"replaced", replaced, 1, 1},
+		{"not replaced any more", bindView, 0, 0},
+		{"replaced again", replaced, 1, 1},
+	} {
+		r, list := translator.Translate(t.Context(), bootstrapSnapshot(step.documents))
+		if list.HasErrors() {
+			t.Fatalf("%s: %v", step.name, list)
+		}
+		view := tables.Of[*tables.Access](r.Tables).Roles.At(tables.RoleKey(tables.FamilyKubernetes, "", "view"))
+		if n := len(view.Kubernetes); step.rules != 0 && n != step.rules || step.rules == 0 && n < 5 {
+			t.Errorf("%s: view has %d rules", step.name, n)
+		}
+		notes := translator.Notes()
+		if len(notes) != step.notes || len(notes) > 0 && !strings.Contains(notes[0].Message, `ClusterRole "view" replaces`) {
+			t.Errorf("%s: got notes %v", step.name, notes)
+		}
+	}
+	r, _ := New(Options{}).Translate(t.Context(), bootstrapSnapshot(replaced))
+	again, _ := translator.Translate(t.Context(), bootstrapSnapshot(replaced))
+	if string(r.Files[dataPath]) != string(again.Files[dataPath]) {
+		t.Error("the data differs from that of a fresh translation")
+	}
+}
+
+// Bootstrap documents alone are not a policy directory, and they have no mistakes.
+func TestBootstrapRolesAlone(t *testing.T) {
+	_, list := New(Options{}).Translate(t.Context(), source.Snapshot{Origins: []source.Origin{{Settings: withBootstrap}}})
+	if len(list) != 1 || list[0].Code != diag.NoDocuments {
+		t.Errorf("got %v, want no-documents", list)
+	}
+	r, list := New(Options{AllowEmpty: true, Settings: withBootstrap}).Translate(t.Context(), source.Snapshot{})
+	if len(list) > 0 {
+		t.Fatalf("got %v", list)
+	}
+	if got := tables.Of[*tables.Access](r.Tables).Bindings.Len(); got < 50 {
+		t.Errorf("got %d bindings, want those of every API server", got)
+	}
+}
+
+// Each source has its own settings.
+func TestSettingsOfSources(t *testing.T) {
+	role := `{apiVersion: rbac.authorization.k8s.io/v1, kind: Role, metadata: {name: reader}, rules: []}`
+	snapshot := func(a, b settings.Settings) source.Snapshot {
+		first, second := file("a/role.yaml", role), file("b/role.yaml", role+"\n---\nkind: ConfigMap\n")
+		second.Origin = 1
+		return source.Snapshot{Files: []source.File{first, second}, Origins: []source.Origin{{Name: "a", Settings: a}, {Name: "b", Settings: b}}}
+	}
+	in := func(namespace string) settings.Settings {
+		return settings.Settings{settings.DefaultNamespace: {Text: namespace}}
+	}
+	translator := New(Options{})
+	if _, list := translator.Translate(t.Context(), snapshot(in("a"), in("b"))); list.HasErrors() {
+		t.Errorf("two namespaces: %v", list)
+	}
+	if _, list := translator.Translate(t.Context(), snapshot(in("a"), in("a"))); firstError(list).Code != diag.Duplicate {
+		t.Errorf("one namespace: got %v, want a duplicate: the files are decoded again", list)
+	}
+	strict := in("b").With(settings.Settings{settings.StrictKinds: {Text: "true"}})
+	_, list := translator.Translate(t.Context(), snapshot(in("a"), strict))
+	if e := firstError(list); e.Code != diag.UnknownKind || e.File != "b/role.yaml" {
+		t.Errorf("strict kinds of the second: got %v", list)
+	}
+	if _, list := translator.Translate(t.Context(), snapshot(in("a").With(settings.Settings{settings.StrictKinds: {Text: "true"}}), in("b"))); list.HasErrors() {
+		t.Errorf("strict kinds of the first, which has policy alone: %v", list)
+	}
+	master := func(name string) settings.Settings {
+		return settings.Settings{settings.MasterNamespace: {Text: name, At: diag.Position{File: name, Line: 1, Column: 1}}}
+	}
+	_, list = translator.Translate(t.Context(), snapshot(in("a").With(master("m")), in("b").With(master("n"))))
+	if e := firstError(list); e.Code != diag.BadValue || e.File != "n" {
+		t.Errorf("two master namespaces: got %v", list)
+	}
+	r, list := New(Options{Settings: master("o")}).Translate(t.Context(), snapshot(in("a").With(master("m")), in("b").With(master("n"))))
+	if list.HasErrors() || tables.Of[*tables.Access](r.Tables).Master != "o" {
+		t.Errorf("a flag over two master namespaces: got %v", list)
+	}
+}
+
+// firstError returns the first error, zero without one.
+func firstError(list diag.List) diag.Diagnostic {
+	for _, d := range list {
+		if d.Severity == diag.Error {
+			return d
+		}
+	}
+	return diag.Diagnostic{}
+}
