@@ -68,8 +68,11 @@ func (x *exchange) judgeDecision(may bool, allowed any) string {
 }
 
 // readAccess is the naive reading of a canonical request.
-func readAccess(body []byte) (oracle.Request, bool) {
-	object, _ := ints(any(strict(body))).(map[string]any)
+func readAccess(body []byte) (oracle.Request, bool) { return accessOf(strict(body)) }
+
+// accessOf is the naive reading of a canonical request as JSON has it.
+func accessOf(object map[string]any) (oracle.Request, bool) {
+	object, _ = ints(any(object)).(map[string]any)
 	if object == nil || !has(object, "user", "groups", "extra", "verb", "apiGroup", "resource", "subresource", "namespace", "name", "path", "cluster",
 		"tenant", "session", "escalation", "fields", "labels", "namespaceLabels", "pod", "podError", "attributes") {
 		return oracle.Request{}, false

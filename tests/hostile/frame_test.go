@@ -59,7 +59,7 @@ var attacks []*attack
 func init() {
 	attacks = []*attack{
 		accessAttack, reviewAttack, originAttack, visibilityAttack, dashboardAttack, gatewayAttack, effectiveAttack,
-		operationsAttack, operatorAttack,
+		operationsAttack, operatorAttack, accessBatchAttack, gatewayBatchAttack, visibilityBatchAttack,
 	}
 }
 
@@ -176,9 +176,11 @@ func isSiteOther(h http.Header) bool {
 }
 
 // decoded decodes an answer; nil if it is not one JSON object.
-func (x *exchange) decoded() map[string]any {
+func (x *exchange) decoded() map[string]any { return decodedObject(x.answer) }
+
+func decodedObject(text []byte) map[string]any {
 	var object map[string]any
-	d := json.NewDecoder(bytes.NewReader(x.answer))
+	d := json.NewDecoder(bytes.NewReader(text))
 	d.UseNumber() // an answer repeats the numbers of a review
 	if err := d.Decode(&object); err != nil {
 		return nil

@@ -74,11 +74,15 @@ func init() {
 		files, gates := gateway.Generate(seed)
 		gateSites = append(gateSites, &site{files: files, gates: gates})
 	}
-	for _, a := range []*attack{accessAttack, reviewAttack, originAttack} {
+	for _, a := range []*attack{accessAttack, accessBatchAttack, reviewAttack, originAttack} {
 		a.worlds = accessSites
 	}
-	visibilityAttack.worlds, dashboardAttack.worlds = viewSites, viewSites
-	gatewayAttack.worlds, effectiveAttack.worlds = gateSites, gateSites
+	for _, a := range []*attack{visibilityAttack, visibilityBatchAttack, dashboardAttack} {
+		a.worlds = viewSites
+	}
+	for _, a := range []*attack{gatewayAttack, gatewayBatchAttack, effectiveAttack} {
+		a.worlds = gateSites
+	}
 	operationsAttack.worlds, operatorAttack.worlds = accessSites[:1], accessSites[:1]
 }
 

@@ -141,24 +141,7 @@ func readView(x *exchange) (q visibility.Request, ok bool) {
 			items = append(items, item)
 		}
 	}
-	object := strict(text)
-	if object == nil || !has(object, "user", "groups", "serviceAccount", "action", "cluster", "type", "items", "aggregations", "metrics") {
-		return q, false
-	}
-	if account, ok := object["serviceAccount"].(map[string]any); ok {
-		keep(account, "namespace", "name")
-	}
-	if cluster, ok := object["cluster"].(map[string]any); ok {
-		keep(cluster, "name", "labels")
-	}
-	if list, ok := object["items"].([]any); ok {
-		for _, item := range list {
-			if item, ok := item.(map[string]any); ok {
-				keep(item, "name", "namespace", "labels", "fields")
-			}
-		}
-	}
-	if again(object, &q) != nil {
+	if q, ok = viewOf(strict(text)); !ok {
 		return q, false
 	}
 	if x.isLines() {
