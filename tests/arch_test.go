@@ -47,6 +47,7 @@ var flow = [][]string{
 	{"server/api/kubernetes", "server/api/origin"},
 	{"server/reload", "server/api", "server/envoy"},
 	{"server", "."},
+	{"cmd/writ/pipeline", "cmd/writ/terminal"},
 	{"cmd/writ"},
 }
 

@@ -12,6 +12,8 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/writ-policy/writ/bundles"
+	"github.com/writ-policy/writ/cmd/writ/pipeline"
+	"github.com/writ-policy/writ/cmd/writ/terminal"
 	"github.com/writ-policy/writ/server/decision"
 	"github.com/writ-policy/writ/server/engine"
 	"github.com/writ-policy/writ/translator/progress"
@@ -190,17 +192,17 @@ func gatewayAnswerer(e *engine.Engine) answerer {
 func answerLines(ctx context.Context, s streams, decide answerer, maxLine int) error {
 	var refused atomic.Int64
 	lines, p := 0, answering(ctx, s)
-	work := &pipeline{
-		workers: runtime.GOMAXPROCS(0),
-		maxLine: maxLine,
-		answer: func(into *bytes.Buffer, text []byte, tooLong bool) {
+	work := &pipeline.Pipeline{
+		Workers: runtime.GOMAXPROCS(0),
+		MaxLine: maxLine,
+		Answer: func(into *bytes.Buffer, text []byte, tooLong bool) {
 			if !answerLine(ctx, decide, into, text, tooLong, maxLine) {
 				refused.Add(1)
 			}
 		},
-		answered: func(n int) { lines += n; p.Count(int64(n), "requests answered") },
+		Answered: func(n int) { lines += n; p.Count(int64(n), "requests answered") },
 	}
-	err := work.run(ctx, s.in, s.out)
+	err := work.Run(ctx, s.in, s.out)
 	p.End(err)
 	if err != nil {
 		return err
@@ -214,7 +216,7 @@ func answerLines(ctx context.Context, s streams, decide answerer, maxLine int) e
 // answering starts the span of answering. It returns nil if standard input is a
 // terminal: progress would overwrite the line that is being typed.
 func answering(ctx context.Context, s streams) *progress.Span {
-	if isTerminal(s.in) {
+	if terminal.Is(s.in) {
 		return nil
 	}
 	_, p := progress.Start(ctx, progress.Answer)

@@ -21,6 +21,7 @@ import (
 	"os/signal"
 	"syscall"
 
+	"github.com/writ-policy/writ/cmd/writ/terminal"
 	"github.com/writ-policy/writ/translator/progress"
 )
 
@@ -49,12 +50,12 @@ type streams struct {
 
 	// isPlugin is set if kubectl runs the command.
 	isPlugin bool
-	progress *progressReporter // of run; it writes to err
+	progress *terminal.Progress // of run; it writes to err
 }
 
 // run executes one command line and returns its exit status.
 func run(ctx context.Context, args []string, s streams) int {
-	s.progress = newProgressReporter(s.err)
+	s.progress = terminal.NewProgress(s.err)
 	ctx = progress.WithObservers(ctx, s.progress)
 	root := newRoot(s)
 	root.SetArgs(args)

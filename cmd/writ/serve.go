@@ -93,7 +93,7 @@ func newServe(s streams) *cobra.Command {
 			}
 			c.AllowEmpty, c.NoIgnore = documents.allowEmpty, documents.noIgnore
 			c.Logger = logs.logger(s.progress)
-			s.progress.logTo(c.Logger)
+			s.progress.LogTo(c.Logger)
 			limitMemory(c.Logger)
 			return serve(cmd.Context(), c)
 		},

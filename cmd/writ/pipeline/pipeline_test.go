@@ -1,4 +1,4 @@
-package main
+package pipeline
 
 import (
 	"bytes"
@@ -18,8 +18,8 @@ func echo(into *bytes.Buffer, line []byte, tooLong bool) {
 	fmt.Fprintf(into, "%d %v %s\n", len(line), tooLong, line)
 }
 
-func newPipeline(workers, maxLine int, answer func(*bytes.Buffer, []byte, bool)) *pipeline {
-	return &pipeline{workers: workers, maxLine: maxLine, answer: answer, answered: func(int) {}}
+func newPipeline(workers, maxLine int, answer func(*bytes.Buffer, []byte, bool)) *Pipeline {
+	return &Pipeline{Workers: workers, MaxLine: maxLine, Answer: answer, Answered: func(int) {}}
 }
 
 func TestPipelineAnswersEveryLine(t *testing.T) {
@@ -35,7 +35,7 @@ func TestPipelineAnswersEveryLine(t *testing.T) {
 	} {
 		t.Run(row.note, func(t *testing.T) {
 			var out bytes.Buffer
-			if err := newPipeline(2, 8, echo).run(t.Context(), strings.NewReader(row.in), &out); err != nil {
+			if err := newPipeline(2, 8, echo).Run(t.Context(), strings.NewReader(row.in), &out); err != nil {
 				t.Fatal(err)
 			}
 			if out.String() != row.want {
@@ -76,8 +76,8 @@ func TestPipelineKeepsTheOrder(t *testing.T) {
 		into.WriteByte('\n')
 	})
 	counted := 0
-	p.answered = func(n int) { counted += n }
-	if err := p.run(t.Context(), &numbers{n: lines}, &out); err != nil {
+	p.Answered = func(n int) { counted += n }
+	if err := p.Run(t.Context(), &numbers{n: lines}, &out); err != nil {
 		t.Fatal(err)
 	}
 	want, err := io.ReadAll(&numbers{n: lines})
@@ -98,7 +98,7 @@ func TestPipelineFlushesWhenTheInputIsIdle(t *testing.T) {
 	outReader, outWriter := io.Pipe()
 	done := make(chan error, 1)
 	go func() {
-		done <- newPipeline(2, 100, echo).run(t.Context(), inReader, outWriter)
+		done <- newPipeline(2, 100, echo).Run(t.Context(), inReader, outWriter)
 		outWriter.Close()
 	}()
 	buffer := make([]byte, 100)
@@ -124,7 +124,7 @@ func TestPipelineEndsWhenCancelled(t *testing.T) {
 	ctx, cancel := context.WithCancel(t.Context())
 	in, _ := io.Pipe() // never written, never closed
 	done := make(chan error, 1)
-	go func() { done <- newPipeline(2, 100, echo).run(ctx, in, io.Discard) }()
+	go func() { done <- newPipeline(2, 100, echo).Run(ctx, in, io.Discard) }()
 	cancel()
 	if err := <-done; !errors.Is(err, context.Canceled) {
 		t.Errorf("got %v, want %v", err, context.Canceled)
@@ -137,11 +137,11 @@ func (brokenPipe) Write([]byte) (int, error) { return 0, io.ErrClosedPipe }
 func (brokenPipe) Read([]byte) (int, error)  { return 0, io.ErrUnexpectedEOF }
 
 func TestPipelineEndsWhenItCannotGoOn(t *testing.T) {
-	err := newPipeline(2, 100, echo).run(t.Context(), &numbers{n: 1 << 40}, brokenPipe{})
+	err := newPipeline(2, 100, echo).Run(t.Context(), &numbers{n: 1 << 40}, brokenPipe{})
 	if !errors.Is(err, io.ErrClosedPipe) {
 		t.Errorf("without a reader: got %v, want %v", err, io.ErrClosedPipe)
 	}
-	err = newPipeline(2, 100, echo).run(t.Context(), brokenPipe{}, io.Discard)
+	err = newPipeline(2, 100, echo).Run(t.Context(), brokenPipe{}, io.Discard)
 	if !errors.Is(err, io.ErrUnexpectedEOF) {
 		t.Errorf("the input breaks: got %v, want %v", err, io.ErrUnexpectedEOF)
 	}
@@ -155,7 +155,7 @@ func TestPipelineIsBounded(t *testing.T) {
 		never := make(chan struct{})
 		p := newPipeline(2, 100, func(*bytes.Buffer, []byte, bool) { <-never })
 		done := make(chan error, 1)
-		go func() { done <- p.run(ctx, in, io.Discard) }()
+		go func() { done <- p.Run(ctx, in, io.Discard) }()
 		synctest.Wait() // until nothing can move
 		if got, most := in.read.Load(), int64(1<<20); got == 0 || got > most {
 			t.Errorf("got %d bytes read ahead, want some and at most %d", got, most)

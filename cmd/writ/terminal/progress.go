@@ -1,4 +1,8 @@
-package main
+// Package terminal shows the progress of a command to its user. It does not know the
+// commands.
+//
+// Not part of the promised API; see package writ.
+package terminal
 
 import (
 	"context"
@@ -9,6 +13,8 @@ import (
 	"slices"
 	"sync"
 	"time"
+
+	"golang.org/x/term"
 
 	"github.com/writ-policy/writ/translator/progress"
 )
@@ -35,10 +41,10 @@ var stepTexts = map[progress.Name]string{
 	progress.Push:      "pushing",
 }
 
-// progressReporter shows the innermost running step: its text, count and duration. It is a
+// Progress shows the innermost running step: its text, count and duration. It is a
 // progress.Observer, and the writer through which others write to the same terminal. It is
 // safe for concurrent use.
-type progressReporter struct {
+type Progress struct {
 	w          io.Writer
 	isTerminal bool // one line is rewritten, and removed at the end
 	// delay is how long a step runs before it is shown.
@@ -53,10 +59,10 @@ type progressReporter struct {
 	lineVisible bool
 }
 
-// newProgressReporter returns the reporter of a command. Without a terminal its delay is
+// NewProgress returns the reporter of a command. Without a terminal its delay is
 // longer, to keep the logs of pipelines short.
-func newProgressReporter(w io.Writer) *progressReporter {
-	r := &progressReporter{w: w, isTerminal: isTerminal(w) && os.Getenv("TERM") != "dumb", delay: progressDelay}
+func NewProgress(w io.Writer) *Progress {
+	r := &Progress{w: w, isTerminal: Is(w) && os.Getenv("TERM") != "dumb", delay: progressDelay}
 	if !r.isTerminal {
 		r.delay = progressLineInterval
 	}
@@ -68,9 +74,9 @@ func newProgressReporter(w io.Writer) *progressReporter {
 	return r
 }
 
-// logTo writes log records instead of lines. After the first successful operation only
+// LogTo writes log records instead of lines. After the first successful operation only
 // steps of at least progressLineInterval are logged.
-func (r *progressReporter) logTo(log *slog.Logger) {
+func (r *Progress) LogTo(log *slog.Logger) {
 	r.delay = progressDelay
 	r.writeLine = func(text, done string, took time.Duration, ended bool) {
 		message := "step in progress"
@@ -85,10 +91,10 @@ func (r *progressReporter) logTo(log *slog.Logger) {
 	}
 }
 
-var _ progress.Observer = (*progressReporter)(nil)
+var _ progress.Observer = (*Progress)(nil)
 
 // Start implements progress.Observer.
-func (r *progressReporter) Start(ctx context.Context, span *progress.Span) (context.Context, progress.SpanObserver) {
+func (r *Progress) Start(ctx context.Context, span *progress.Span) (context.Context, progress.SpanObserver) {
 	s := &step{r: r, span: span, text: stepTexts[span.Name], started: time.Now()}
 	if s.text == "" {
 		return ctx, s
@@ -102,7 +108,7 @@ func (r *progressReporter) Start(ctx context.Context, span *progress.Span) (cont
 
 // step is a running span.
 type step struct {
-	r         *progressReporter
+	r         *Progress
 	span      *progress.Span
 	text      string
 	started   time.Time
@@ -202,16 +208,22 @@ func byteSize(n int64) string {
 	return fmt.Sprintf("%.1f %s", size, names[0])
 }
 
-func (r *progressReporter) eraseLine() {
+func (r *Progress) eraseLine() {
 	if r.lineVisible {
 		fmt.Fprint(r.w, "\r\x1b[K")
 		r.lineVisible = false
 	}
 }
 
+// Is reports whether a stream is a terminal.
+func Is(stream any) bool {
+	file, ok := stream.(*os.File)
+	return ok && term.IsTerminal(int(file.Fd()))
+}
+
 // Write writes content in place of the progress line, which reappears at the next refresh.
 // It returns the error of the underlying writer.
-func (r *progressReporter) Write(content []byte) (int, error) {
+func (r *Progress) Write(content []byte) (int, error) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	r.eraseLine()

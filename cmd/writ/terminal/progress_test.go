@@ -1,4 +1,4 @@
-package main
+package terminal
 
 import (
 	"bytes"
@@ -46,7 +46,7 @@ func states(written string) []string {
 func TestProgressOnTerminal(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		var out bytes.Buffer
-		reporter := newProgressReporter(&out)
+		reporter := NewProgress(&out)
 		reporter.isTerminal, reporter.delay = true, progressDelay
 		ctx, whole := progress.Start(progress.WithObservers(t.Context(), reporter), progress.Reload)
 		_ = progress.Do(ctx, progress.Build, lasting(progressDelay-time.Millisecond, nil))
@@ -67,7 +67,7 @@ func TestProgressOnTerminal(t *testing.T) {
 func TestProgressLineIsErasedForLog(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		var out bytes.Buffer
-		reporter := newProgressReporter(&out)
+		reporter := NewProgress(&out)
 		reporter.isTerminal, reporter.delay = true, progressDelay
 		ctx := progress.WithObservers(t.Context(), reporter)
 		_ = progress.Do(ctx, progress.Fetch, func(ctx context.Context) error {
@@ -84,8 +84,8 @@ func TestProgressLineIsErasedForLog(t *testing.T) {
 func TestProgressInLog(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		var out bytes.Buffer
-		reporter := newProgressReporter(&out)
-		reporter.logTo(slog.New(slog.NewTextHandler(reporter, &slog.HandlerOptions{ReplaceAttr: func(_ []string, a slog.Attr) slog.Attr {
+		reporter := NewProgress(&out)
+		reporter.LogTo(slog.New(slog.NewTextHandler(reporter, &slog.HandlerOptions{ReplaceAttr: func(_ []string, a slog.Attr) slog.Attr {
 			if a.Key == slog.TimeKey || a.Key == slog.LevelKey {
 				return slog.Attr{}
 			}
@@ -125,7 +125,7 @@ func TestProgressInLog(t *testing.T) {
 func TestProgressWithoutTerminal(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		var out bytes.Buffer
-		ctx := progress.WithObservers(t.Context(), newProgressReporter(&out))
+		ctx := progress.WithObservers(t.Context(), NewProgress(&out))
 		_ = progress.Do(ctx, progress.Translate, lasting(9*time.Second, nil))
 		_ = progress.Do(ctx, progress.Test, lasting(25*time.Second, func(p *progress.Span) { p.Count(7, "cases run") }))
 		want := "writ: testing: 7 cases run, 10s\nwrit: testing: 7 cases run, 20s\n"

@@ -1,4 +1,8 @@
-package main
+// Package pipeline answers lines of text in parallel, in the order of the lines and in
+// bounded memory. It does not know what the lines mean.
+//
+// Not part of the promised API; see package writ.
+package pipeline
 
 import (
 	"bufio"
@@ -10,20 +14,20 @@ import (
 	"sync"
 )
 
-// pipeline answers lines: a reader splits the input into batches, workers answer
+// Pipeline answers lines: a reader splits the input into batches, workers answer
 // batches in parallel, and a writer writes the answers in the order of the lines. The
 // number of batches in progress is bounded, so memory does not depend on the number
-// of lines.
-type pipeline struct {
-	// workers is the number of batches that are answered in parallel.
-	workers int
-	// maxLine bounds a line in bytes, without its newline.
-	maxLine int
-	// answer appends the answer to one line, with a newline. Several workers call it
-	// concurrently. A line over maxLine is truncated, and tooLong is true.
-	answer func(into *bytes.Buffer, line []byte, tooLong bool)
-	// answered is called by the writer with the number of lines just written.
-	answered func(lines int)
+// of lines. All fields are required.
+type Pipeline struct {
+	// Workers is the number of batches that are answered in parallel.
+	Workers int
+	// MaxLine bounds a line in bytes, without its newline.
+	MaxLine int
+	// Answer appends the answer to one line, with a newline. Several workers call it
+	// concurrently. A line over MaxLine is truncated, and tooLong is true.
+	Answer func(into *bytes.Buffer, line []byte, tooLong bool)
+	// Answered is called by the writer with the number of lines just written.
+	Answered func(lines int)
 }
 
 // A batch ends when it has this many lines or bytes, or when reading more input would
@@ -45,13 +49,13 @@ type batch struct {
 	done  chan struct{}
 }
 
-// run answers every line of in. It returns an error if reading or writing fails, or
+// Run answers every line of in. It returns an error if reading or writing fails, or
 // if ctx is cancelled, even while it waits for input; answers so far are written.
-func (p *pipeline) run(ctx context.Context, in io.Reader, out io.Writer) error {
+func (p *Pipeline) Run(ctx context.Context, in io.Reader, out io.Writer) error {
 	ctx, cancel := context.WithCancel(ctx)
 	defer cancel()
 	work := make(chan *batch)
-	ordered := make(chan *batch, p.workers*windowFor)
+	ordered := make(chan *batch, p.Workers*windowFor)
 	failed := make(chan error, 1)
 	go func() {
 		defer close(ordered)
@@ -71,7 +75,7 @@ func (p *pipeline) run(ctx context.Context, in io.Reader, out io.Writer) error {
 		})
 	}()
 	var group sync.WaitGroup
-	for range p.workers {
+	for range p.Workers {
 		group.Go(func() { p.work(work) })
 	}
 	if err := p.write(ctx, ordered, out); err != nil {
@@ -82,11 +86,11 @@ func (p *pipeline) run(ctx context.Context, in io.Reader, out io.Writer) error {
 }
 
 // read splits the input into batches and passes them to put until it returns false.
-func (p *pipeline) read(ctx context.Context, in io.Reader, put func(*batch) bool) error {
+func (p *Pipeline) read(ctx context.Context, in io.Reader, put func(*batch) bool) error {
 	reader := bufio.NewReaderSize(in, 64<<10)
 	b, size := newBatch(), 0
 	for {
-		text, tooLong, err := readLine(reader, p.maxLine)
+		text, tooLong, err := readLine(reader, p.MaxLine)
 		if err != nil && !errors.Is(err, io.EOF) {
 			return fmt.Errorf("read requests: %w", err)
 		}
@@ -126,17 +130,17 @@ func readLine(r *bufio.Reader, limit int) (text []byte, tooLong bool, err error)
 	}
 }
 
-func (p *pipeline) work(batches <-chan *batch) {
+func (p *Pipeline) work(batches <-chan *batch) {
 	for b := range batches {
 		for _, l := range b.lines {
-			p.answer(&b.out, l.text, l.tooLong)
+			p.Answer(&b.out, l.text, l.tooLong)
 		}
 		close(b.done)
 	}
 }
 
 // write writes answers in order, and flushes whenever it would block.
-func (p *pipeline) write(ctx context.Context, ordered <-chan *batch, out io.Writer) error {
+func (p *Pipeline) write(ctx context.Context, ordered <-chan *batch, out io.Writer) error {
 	writer := bufio.NewWriterSize(out, 64<<10)
 	for {
 		b, err := next(ctx, ordered, writer)
@@ -146,7 +150,7 @@ func (p *pipeline) write(ctx context.Context, ordered <-chan *batch, out io.Writ
 		if _, err := writer.Write(b.out.Bytes()); err != nil {
 			return err
 		}
-		p.answered(len(b.lines))
+		p.Answered(len(b.lines))
 	}
 }
 
