@@ -10,11 +10,11 @@ import (
 	"github.com/writ-policy/writ/translator/tables"
 )
 
-// Subjects are the subjects of bindings. Subject reports whether bindings of a namespace,
-// or cluster-wide ones if it is empty, name a user or group, and what the restrictions of
-// their rules read.
+// Subjects are the subjects of bindings. Subject reports whether cluster-wide bindings
+// name a user or group, whether bindings of a namespace do, and what the restrictions of
+// all their rules read. No binding has an empty namespace.
 type Subjects interface {
-	Subject(namespace string, group bool, name string) (reads tables.Reads, isBound bool)
+	Subject(namespace string, group bool, name string) (reads tables.Reads, isClusterWide, isLocal bool)
 }
 
 // Access projects requests at the access point. It is immutable.
@@ -182,15 +182,10 @@ func (p *Access) appendSubjects(b []byte, r *decision.Request, s *subjectKey) []
 }
 
 func (p *Access) isBound(group bool, name string, s *subjectKey) bool {
-	reads, isBound := p.subjects.Subject("", group, name)
-	s.reads |= reads
-	if s.namespace == "" {
-		return isBound
-	}
-	reads, isLocal := p.subjects.Subject(s.namespace, group, name)
+	reads, isClusterWide, isLocal := p.subjects.Subject(s.namespace, group, name)
 	s.reads |= reads
 	s.isLocal = s.isLocal || isLocal
-	return isBound || isLocal
+	return isClusterWide || isLocal
 }
 
 // appendFacts appends what deny policies and restrictions read.

@@ -185,10 +185,10 @@ type forgetful struct {
 	reads                              tables.Reads
 }
 
-func (s *forgetful) Subject(namespace string, group bool, name string) (tables.Reads, bool) {
-	if group && s.groups || !group && s.users || namespace != "" && s.namespaces || namespace == "" && s.cluster {
-		return 0, false
+func (s *forgetful) Subject(namespace string, group bool, name string) (reads tables.Reads, isClusterWide, isLocal bool) {
+	if group && s.groups || !group && s.users {
+		return 0, false, false
 	}
-	reads, isBound := s.tree.Subject(namespace, group, name)
-	return reads &^ s.reads, isBound
+	reads, isClusterWide, isLocal = s.tree.Subject(namespace, group, name)
+	return reads &^ s.reads, isClusterWide && !s.cluster, isLocal && !s.namespaces
 }

@@ -52,5 +52,8 @@ func measure(w *world, writ string, rounds, requests int) error {
 	if err := inProcess(w, rounds); err != nil {
 		return err
 	}
+	if err := hitRates(w); err != nil {
+		return err
+	}
 	return overHTTP(w, writ, rounds, requests)
 }

@@ -78,8 +78,8 @@ func (s *search) findInScope(namespace string) {
 }
 
 func (s *search) findGrants(h boundSubject) {
-	b, _ := s.tree.bySubject.find(h)
-	for _, g := range b.grants {
+	grants, _ := s.tree.bySubject.find(h)
+	for _, g := range grants {
 		switch {
 		case g.role.Family == tables.FamilyOrigin && s.request.Path == "":
 			s.matchOrigin(g)

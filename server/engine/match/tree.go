@@ -20,19 +20,14 @@ type Tree struct {
 	access    *tables.Access
 	roles     shards[string, *role]
 	grants    shards[string, grant] // by the key of the binding
-	bySubject shards[boundSubject, bound]
+	bySubject shards[boundSubject, []grant]
+	subjects  subjects
 	changed   map[boundSubject]struct{} // subjects whose grants differ from the earlier tree
 	anew      bool                      // changed is incomplete
 }
 
 // maxChanged bounds how many changed subjects a tree records.
 const maxChanged = 10_000
-
-// bound holds the grants of a subject and what their restrictions read.
-type bound struct {
-	grants []grant
-	reads  tables.Reads
-}
 
 // boundSubject is a user or group that bindings of a namespace name; bindings with an
 // empty namespace apply to the whole cluster.
@@ -61,12 +56,14 @@ func Build(access *tables.Access, before *Tree) *Tree {
 		roles:     before.roles.edit(),
 		grants:    before.grants.edit(),
 		bySubject: before.bySubject.edit(),
+		subjects:  before.subjects.edit(),
 		stale:     make(map[string]bool),
 	}
 	g.tree.changed = make(map[boundSubject]struct{})
 	g.joinGrants(g.updateRoles())
 	g.updateAllSubjects()
 	g.tree.roles, g.tree.grants, g.tree.bySubject = g.roles.shards, g.grants.shards, g.bySubject.shards
+	g.tree.subjects = g.subjects.subjects
 	return g.tree
 }
 
@@ -75,7 +72,8 @@ type treeBuilder struct {
 	tree, before *Tree
 	roles        *edit[string, *role]
 	grants       *edit[string, grant]
-	bySubject    *edit[boundSubject, bound]
+	bySubject    *edit[boundSubject, []grant]
+	subjects     *subjectEdit
 	// stale holds the keys of bindings whose grant changed; their subjects must be
 	// refreshed.
 	stale map[string]bool
@@ -166,14 +164,16 @@ func (g *treeBuilder) setGrants(namespace, subject string, keys *[]string) {
 	g.recordChange(h)
 	if keys == nil {
 		g.bySubject.drop(h)
+		g.subjects.set(h, 0, false)
 		return
 	}
-	b := bound{grants: make([]grant, len(*keys))}
+	grants, reads := make([]grant, len(*keys)), tables.Reads(0)
 	for i, key := range *keys {
-		b.grants[i], _ = g.grants.find(key)
-		b.reads |= b.grants[i].role.reads
+		grants[i], _ = g.grants.find(key)
+		reads |= grants[i].role.reads
 	}
-	g.bySubject.set(h, b)
+	g.bySubject.set(h, grants)
+	g.subjects.set(h, reads, true)
 }
 
 func (g *treeBuilder) recordChange(h boundSubject) {

@@ -63,8 +63,8 @@ func editTable[V any](from, to tables.Map[V]) tables.Map[V] {
 func describeTree(t *Tree) map[boundSubject][]string {
 	out := make(map[boundSubject][]string)
 	for _, shard := range t.bySubject {
-		for h, b := range shard {
-			for _, g := range b.grants {
+		for h, bySubject := range shard {
+			for _, g := range bySubject {
 				out[h] = append(out[h], fmt.Sprint(*g.binding, *g.role.Role))
 			}
 			slices.Sort(out[h])
@@ -107,4 +107,42 @@ func orEmpty(t *Tree) *Tree {
 		return new(Tree)
 	}
 	return t
+}
+
+// The subjects of a tree are those that its grants are found by, whatever trees were
+// before.
+func TestSubjectsFollowGrants(t *testing.T) {
+	rapid.Check(t, func(t *rapid.T) {
+		var tree *Tree
+		for range rapid.IntRange(1, 4).Draw(t, "edits") {
+			tree = Build(drawAccess(t), tree)
+		}
+		count := 0
+		for _, shard := range tree.bySubject {
+			for h, grants := range shard {
+				var want tables.Reads
+				for _, g := range grants {
+					want |= g.role.reads
+				}
+				reads, isClusterWide, isLocal := tree.Subject(h.namespace, h.group, h.name)
+				if h.namespace == "" && !isClusterWide || h.namespace != "" && !isLocal || reads&want != want {
+					t.Fatalf("%+v: got %v, %v, %v, want what its grants read, %v", h, reads, isClusterWide, isLocal, want)
+				}
+				count++
+			}
+		}
+		found := 0
+		for _, list := range [...]*[shardCount]map[string]*subject{&tree.subjects.users, &tree.subjects.groups} {
+			for _, shard := range list {
+				for _, s := range shard {
+					if found += len(s.namespaces); s.isClusterWide {
+						found++
+					}
+				}
+			}
+		}
+		if found != count {
+			t.Fatalf("got %d places in which bindings name subjects, want %d", found, count)
+		}
+	})
 }

@@ -1,0 +1,110 @@
+package main
+
+import (
+	"context"
+	"fmt"
+	"math/rand/v2"
+	"os"
+
+	"github.com/writ-policy/writ/server/cache"
+	"github.com/writ-policy/writ/server/decision"
+	"github.com/writ-policy/writ/server/engine"
+	"github.com/writ-policy/writ/server/metrics"
+	"github.com/writ-policy/writ/server/projection"
+	"github.com/writ-policy/writ/translator"
+	"github.com/writ-policy/writ/translator/source"
+)
+
+// The trace: reviews of an API server whose object names never repeat. Users are drawn by
+// Zipf's law, as are verbs and resources; a user keeps its groups and its namespace.
+const (
+	traceUsers  = 1000
+	traceLength = 2_000_000
+	// traceSkew is the exponent of Zipf's law; 1.1 is that of requests to web servers.
+	traceSkew = 1.1
+)
+
+type trace struct {
+	random                 *rand.Rand
+	users, verbs, resource *rand.Zipf
+	of                     []decision.Request // by user, what stays the same
+	count                  int
+}
+
+func newTrace(w *world) *trace {
+	random := rand.New(rand.NewPCG(3, uint64(w.n)))
+	zipf := func(n int) *rand.Zipf { return rand.NewZipf(random, traceSkew, 1, uint64(n-1)) }
+	t := &trace{random: random, users: zipf(traceUsers), verbs: zipf(len(verbs)), resource: zipf(len(resources) - 1)}
+	t.of = w.requests(traceUsers)
+	return t
+}
+
+func (t *trace) next() *decision.Request {
+	t.count++
+	r := t.of[t.users.Uint64()]
+	r.Verb = verbs[t.verbs.Uint64()]
+	i := int(t.resource.Uint64())
+	r.Resource, r.APIGroup = resources[i], groups[i%len(groups)]
+	r.Name = fmt.Sprintf("object-%d", t.count)
+	return &r
+}
+
+// evaluated counts evaluations. With whole, its keys are whole requests.
+type evaluated struct {
+	*engine.Engine
+	whole bool
+	count int
+}
+
+func (e *evaluated) Access(ctx context.Context, r *decision.Request) decision.Decision {
+	e.count++
+	return e.Engine.Access(ctx, r)
+}
+
+func (e *evaluated) AccessKey(b []byte, r *decision.Request) []byte {
+	if e.whole {
+		return projection.NewAccess(nil, nil).Append(b, r)
+	}
+	return e.Engine.AccessKey(b, r)
+}
+
+// hitRates prints how many reviews of the trace a cache answers, by projection and by
+// whole requests: warm, and after a reload that changes one binding.
+func hitRates(w *world) error {
+	ctx := context.Background()
+	l := &loader{directory: source.Dir(w.dir, source.DirOptions{}), translator: translator.New(translator.Options{})}
+	_, first, err := l.load(ctx)
+	if err != nil {
+		return err
+	}
+	if err := w.change("user-3"); err != nil {
+		return err
+	}
+	defer os.Remove(w.changing)
+	bundle, _, err := l.load(ctx)
+	if err != nil {
+		return err
+	}
+	second, err := engine.Activate(ctx, bundle, engine.Options{Last: first})
+	if err != nil {
+		return err
+	}
+	fmt.Printf("  %d reviews, Zipf %.1f over %d users, no name twice\n", traceLength, traceSkew, traceUsers)
+	for _, row := range []struct {
+		name  string
+		whole bool
+	}{{"key: projection", false}, {"key: whole request", true}} {
+		c, t := cache.New(cache.Options{Entries: cache.DefaultEntries}, metrics.New()), newTrace(w)
+		rate := func(p *evaluated, n int) float64 {
+			p.count = 0
+			for range n {
+				c.Access(ctx, p, t.next())
+			}
+			return 100 * (1 - float64(p.count)/float64(n))
+		}
+		before, after := &evaluated{Engine: first, whole: row.whole}, &evaluated{Engine: second, whole: row.whole}
+		cold, warm := rate(before, traceLength/2), rate(before, traceLength/2)
+		fmt.Printf("  %-34s %8.1f %% hits cold, %.1f %% warm, %.1f %% after a reload\n", row.name, cold, warm, rate(after, traceLength/10))
+	}
+	return nil
+}
