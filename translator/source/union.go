@@ -4,7 +4,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"log/slog"
 	"slices"
 	"strings"
 	"sync"
@@ -23,9 +22,8 @@ type Member struct {
 	Source   Source
 }
 
-// UnionOptions configure a Union. The zero value discards log records.
+// UnionOptions configure a Union. The zero value is valid.
 type UnionOptions struct {
-	Logger *slog.Logger
 	// Now is the clock of MemberStatus; nil means time.Now.
 	Now func() time.Time
 }
@@ -45,6 +43,8 @@ type member struct {
 	last   *reading   // nil before the first good snapshot
 	readAt time.Time  // when the source was last read without an error
 	err    error      // of the last attempt
+	// isWatched is set while the source reports its changes, and isChanged after it did.
+	isWatched, isChanged bool
 }
 
 // reading is a snapshot of a member, with the paths and diagnostics of the union.
@@ -58,9 +58,6 @@ type reading struct {
 func Join(members []Member, o UnionOptions) (*Union, error) {
 	if len(members) == 0 {
 		return nil, errors.New("there must be at least one source")
-	}
-	if o.Logger == nil {
-		o.Logger = slog.New(slog.DiscardHandler)
 	}
 	if o.Now == nil {
 		o.Now = time.Now
@@ -81,7 +78,8 @@ func Join(members []Member, o UnionOptions) (*Union, error) {
 	return u, nil
 }
 
-// Snapshot reads all sources. A source that cannot be read keeps its last good snapshot,
+// Snapshot reads the sources. While they are watched, those are read that have changed or
+// could not be read, so that a change of one does not fetch another. A source that cannot be read keeps its last good snapshot,
 // which Status reports. Snapshot returns an error if a source cannot be read that has no
 // snapshot yet, or if no source can be read.
 func (u *Union) Snapshot(ctx context.Context) (Snapshot, diag.List, error) {
@@ -96,19 +94,62 @@ func (u *Union) Snapshot(ctx context.Context) (Snapshot, diag.List, error) {
 	return u.combine()
 }
 
-// read takes a snapshot of one member.
+// read takes a snapshot of one member unless its last one is known to be current.
 func (u *Union) read(ctx context.Context, m *member) {
-	snapshot, list, err := m.Source.Snapshot(ctx)
-	if ctx.Err() != nil {
-		return // cancelled by the caller: the source did not fail
+	if !m.begin() {
+		return
 	}
+	snapshot, list, err := m.snapshot(ctx)
 	m.mu.Lock()
 	defer m.mu.Unlock()
+	if ctx.Err() != nil {
+		m.isChanged = true // cancelled by the caller: the source did not fail
+		return
+	}
 	if m.err = err; err != nil {
 		return
 	}
 	m.readAt = u.o.Now()
 	m.last = m.named(snapshot, list)
+}
+
+// begin reports whether the source must be read. A change from here on is another one.
+func (m *member) begin() bool {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	if m.isWatched && !m.isChanged && m.err == nil && m.last != nil {
+		return false
+	}
+	m.isChanged = false
+	return true
+}
+
+// snapshot returns a panic of the source as an error: it would end the process, because no
+// caller is on this goroutine.
+func (m *member) snapshot(ctx context.Context) (snapshot Snapshot, list diag.List, err error) {
+	defer func() {
+		if cause := recover(); cause != nil {
+			err = fmt.Errorf("panic while reading the documents: %v", cause)
+		}
+	}()
+	return m.Source.Snapshot(ctx)
+}
+
+// watch watches one member, which reports its first state as a change.
+func (m *member) watch(ctx context.Context, notify func()) error {
+	set := func(isWatched bool) {
+		m.mu.Lock()
+		m.isWatched, m.isChanged = isWatched, true
+		m.mu.Unlock()
+	}
+	set(true)
+	defer set(false)
+	return m.Source.Watch(ctx, func() {
+		m.mu.Lock()
+		m.isChanged = true
+		m.mu.Unlock()
+		notify()
+	})
 }
 
 // named returns a snapshot with the paths that it has in the union.
@@ -214,7 +255,7 @@ func (u *Union) Watch(ctx context.Context, notify func()) error {
 	group, ctx := errgroup.WithContext(ctx)
 	for _, m := range u.members {
 		group.Go(func() error {
-			if err := m.Source.Watch(ctx, notify); err != nil {
+			if err := m.watch(ctx, notify); err != nil {
 				return u.explain(m, err)
 			}
 			return nil

@@ -16,9 +16,16 @@ type fixed struct {
 	snapshot Snapshot
 	list     diag.List
 	err      error
+	reads    int
+	panics   bool
+	notify   func() // of Watch
 }
 
 func (f *fixed) Snapshot(context.Context) (Snapshot, diag.List, error) {
+	f.reads++
+	if f.panics {
+		panic("an index out of range")
+	}
 	return f.snapshot, f.list, f.err
 }
 
@@ -26,6 +33,7 @@ func (f *fixed) Watch(ctx context.Context, notify func()) error {
 	if f.err != nil {
 		return f.err
 	}
+	f.notify = notify
 	notify()
 	<-ctx.Done()
 	return nil
@@ -185,6 +193,50 @@ func TestUnionWatch(t *testing.T) {
 	b.err = errors.New("no watches left")
 	if err := u.Watch(t.Context(), func() {}); err == nil || err.Error() != "b: no watches left" {
 		t.Errorf("got %v, want the error of b", err)
+	}
+}
+
+// A change of one source does not fetch another.
+func TestUnionReadsWhatChanged(t *testing.T) {
+	now := time.Now()
+	a, b := &fixed{snapshot: files("x.yaml")}, &fixed{snapshot: files("y.yaml")}
+	u := union(t, &now, map[string]*fixed{"/srv/a": a, "/srv/b": b})
+	ctx, cancel := context.WithCancel(t.Context())
+	notices := make(chan struct{}, 8)
+	ended := make(chan error, 1)
+	read := func(what string, wantA, wantB int) {
+		t.Helper()
+		if _, _, err := u.Snapshot(t.Context()); err != nil {
+			t.Fatal(err)
+		}
+		if a.reads != wantA || b.reads != wantB {
+			t.Errorf("%s: got %d and %d reads, want %d and %d", what, a.reads, b.reads, wantA, wantB)
+		}
+	}
+	read("without a watch", 1, 1)
+	read("without a watch, again", 2, 2)
+	go func() { ended <- u.Watch(ctx, func() { notices <- struct{}{} }) }()
+	<-notices
+	<-notices
+	read("at the begin of the watch", 3, 3)
+	read("without a change", 3, 3)
+	a.notify()
+	read("after a change of a", 4, 3)
+	a.notify()
+	a.err = errors.New("gone")
+	read("a fails", 5, 3)
+	read("a may be readable again", 6, 3)
+	cancel()
+	check(t, <-ended)
+	a.err = nil
+	read("after the watch", 7, 4)
+}
+
+func TestPanicOfASourceIsAnError(t *testing.T) {
+	now := time.Now()
+	u := union(t, &now, map[string]*fixed{"/srv/a": {panics: true}})
+	if _, _, err := u.Snapshot(t.Context()); err == nil || !strings.Contains(err.Error(), "an index out of range") {
+		t.Errorf("got %v", err)
 	}
 }
 
