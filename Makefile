@@ -29,7 +29,7 @@ GO_TEST   := GOGC=$(TEST_GOGC) $(GO) test -timeout 30m
 # stock OPA, the cases of the built command, the commands (what they do in parallel is in
 # packages of its own), and the bounds of built-in functions. The race detector finds
 # nothing in them.
-SEQUENTIAL := ./tests/agreement ./tests/conformance ./tests/oracle/... ./cmd/writ ./server/engine/bounds
+SEQUENTIAL := ./tests/agreement ./tests/conformance ./tests/oracle/... ./cmd/writ ./server/engine/bounds ./tests/bounded
 
 # step names what runs, so that a log says where the time went and what failed.
 step = @printf '\n== %s\n'

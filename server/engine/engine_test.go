@@ -271,12 +271,13 @@ func TestLargeRoleDecidesLikeSmallOnes(t *testing.T) {
 		})
 	}
 	large.Roles = large.Roles.With(map[string]*tables.Role{"kubernetes:/reader": &role})
+	engine := activate(t, large)
 	for _, request := range []decision.Request{
 		{Verb: "get", Resource: "pods"}, {Verb: "get", Resource: "nodes", Subresource: "log"}, {Verb: "get", Resource: "configmaps", Name: "a"},
 		{Verb: "get", Resource: "configmaps"}, {Verb: "create", Resource: "pods"}, {Verb: "get", Path: "/api/v1"}, {Verb: "get", Path: "/x"},
 	} {
 		request.User, request.Groups = "u", []string{"dev"}
-		got := summary(activate(t, large).Access(context.Background(), &request))
+		got := summary(engine.Access(context.Background(), &request))
 		if want := summary(small.Access(context.Background(), &request)); got != want {
 			t.Errorf("%s %s%s: got %q, want %q", request.Verb, request.Resource, request.Path, got, want)
 		}
