@@ -28,7 +28,7 @@ func TestMonitorAccessPolicy(t *testing.T) {
 	p := one[*visibility.MonitorAccessPolicy](t, decode(t, "p.yaml", `
 apiVersion: clusterpulse.io/v1alpha1
 kind: MonitorAccessPolicy
-metadata: {name: "a/b ünï", namespace: "Team X", labels: null}
+metadata: {name: a-b, namespace: team-x, labels: null}
 spec:
   identity:
     priority: 7
@@ -42,8 +42,8 @@ spec:
       default: allow
   lifecycle: {validity: {notBefore: 2026-01-01T02:00:00.5+02:00, notAfter: "9999-12-31T23:59:59Z"}}
 `))
-	same(t, "name", p.Name, "a/b ünï")
-	same(t, "namespace", p.Namespace, "Team X")
+	same(t, "name", p.Name, "a-b")
+	same(t, "namespace", p.Namespace, "team-x")
 	same(t, "family", p.Family, visibility.FamilyVisibility)
 	same(t, "at", p.At, diag.Position{File: "p.yaml", Line: 3, Column: 1})
 	same(t, "name at", p.NameAt, diag.Position{File: "p.yaml", Line: 4, Column: 18})

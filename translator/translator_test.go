@@ -45,7 +45,8 @@ func TestManyMistakesAreCounted(t *testing.T) {
 func TestManyDiagnosticsAreCounted(t *testing.T) {
 	var text strings.Builder
 	for i := range maxDiagnostics {
-		fmt.Fprintf(&text, "---\nkind: role\nname: r%d\nnamespace: master\n", i)
+		fmt.Fprintf(&text, "---\napiVersion: rbac.authorization.k8s.io/v1\nkind: ClusterRole\nmetadata: {name: r%d}\n"+
+			"aggregationRule: {clusterRoleSelectors: [{matchLabels: {a: b}}]}\n", i)
 	}
 	for _, row := range []struct {
 		name   string

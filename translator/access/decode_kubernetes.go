@@ -4,8 +4,6 @@ import (
 	"slices"
 	"strings"
 
-	"k8s.io/apimachinery/pkg/api/validate/content"
-
 	"github.com/writ-policy/writ/translator/diag"
 	"github.com/writ-policy/writ/translator/syntax"
 )
@@ -93,7 +91,7 @@ func decodeKubernetesNamespace(d *syntax.Decoder, m *syntax.Cursor, h *syntax.He
 		return false
 	}
 	h.Namespace, h.NamespaceAt = n.Value, d.At(n)
-	return d.CheckForm(n, diag.BadName, "namespace", content.IsDNS1123Label(n.Value))
+	return d.CheckNamespace(n)
 }
 
 func decodeKubernetesRole(d *syntax.Decoder, c *syntax.Cursor, r *KubernetesRole, namespaced bool) {
@@ -155,6 +153,7 @@ func decodeKubernetesRule(d *syntax.Decoder, n *syntax.Node, namespaced bool) Ku
 	r.Verbs, r.APIGroups, r.Resources = syntax.Values(verbs), syntax.Values(groups), syntax.Values(resources)
 	r.ResourceNames, r.NonResourceURLs = syntax.Values(names), syntax.Values(urls)
 	checkKubernetesLiterals(d, verbs, groups, resources, names, urls)
+	warnOfSlips(d, &r, verbs, resources)
 	return r
 }
 

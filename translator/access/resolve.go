@@ -83,6 +83,7 @@ func (s *references) resolve(d *directory.Directory) *Resolved {
 	r.kubernetes()
 	r.origin()
 	r.extensionReferences()
+	r.reportUnused()
 	if !d.List.HasErrors() {
 		s.good = r.out
 	}
@@ -102,6 +103,8 @@ type resolver struct {
 	originContainers   []*OriginPolicyBinding
 	// originPolicies holds the Policy of each namespace.
 	originPolicies map[string]*originPolicy
+	// unbound are the roles without a binding.
+	unbound []*syntax.Header
 }
 
 // isReferredTo reports whether a binding can refer to the document or require it.

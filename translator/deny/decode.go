@@ -3,8 +3,6 @@ package deny
 import (
 	"slices"
 
-	"k8s.io/apimachinery/pkg/api/validate/content"
-
 	"github.com/writ-policy/writ/translator/diag"
 	"github.com/writ-policy/writ/translator/syntax"
 	"github.com/writ-policy/writ/translator/tables"
@@ -71,14 +69,14 @@ func decodeDenyPolicyMetadata(d *syntax.Decoder, c *syntax.Cursor, h *syntax.Hea
 	}
 	m.Skip(syntax.ServerFields...)
 	m.Skip("generateName", "annotations", "deletionTimestamp", "deletionGracePeriodSeconds")
-	identified := d.NameInto(m, h)
+	identified := d.CustomNameInto(m, h)
 	m.Labels("labels")
 	if n := m.Text("namespace"); n != nil && n.Value != "" {
 		if h.Kind == kindDenyPolicy {
 			d.Warn(n, diag.NamespaceIgnored, "leave it out; rules say their namespaces themselves",
 				"namespace %s means nothing: a DenyPolicy holds in all of them", syntax.Quote(n.Value))
 		} else {
-			d.CheckForm(n, diag.BadName, "namespace", content.IsDNS1123Label(n.Value))
+			d.CheckNamespace(n)
 		}
 	}
 	m.Done()

@@ -77,6 +77,7 @@ const (
 
 	MatchesNothing   Code = "matches-nothing"
 	UnknownVerb      Code = "unknown-verb"
+	UnknownResource  Code = "unknown-resource"
 	LiteralStar      Code = "literal-star"
 	LiteralPattern   Code = "literal-pattern"
 	NoSubjects       Code = "no-subjects"

@@ -18,9 +18,20 @@ selectors denies nothing.`,
 	{
 		Code: UnknownVerb, Severity: Warning,
 		Summary: "neither Origin nor Kubernetes knows the verb",
-		Text:    `Any verb is accepted, and custom verbs work. A misspelt verb matches no request.`,
+		Text: `Any verb is accepted, and custom verbs work. A misspelt verb matches no request. In a rule of
+Kubernetes, verbs are compared exactly, and only a verb that is spelt almost like one of Kubernetes
+is reported.`,
 		Example: `- {verbs: [get, exce], resourceKinds: [pods]}`,
 		Instead: `- {verbs: [get, exec], resourceKinds: [pods]}`,
+	},
+	{
+		Code: UnknownResource, Severity: Warning,
+		Summary: "Kubernetes does not have the resource",
+		Text: `Rules of Kubernetes name resources as URLs of the API do: plural and in lower case. A word that is the
+singular of a resource of one of the rule's API groups, or spelt almost like one, matches no request.
+Resources of other API groups are not known here.`,
+		Example: `- {verbs: [get], apiGroups: [""], resources: [pod]}`,
+		Instead: `- {verbs: [get], apiGroups: [""], resources: [pods]}`,
 	},
 	{
 		Code: LiteralStar, Severity: Warning,

@@ -54,6 +54,21 @@ func (d *Decoder) NameInto(c *Cursor, h *Header) bool {
 	return d.CheckName(n, "name")
 }
 
+// CustomNameInto is NameInto for a custom resource, whose name must be a DNS subdomain.
+func (d *Decoder) CustomNameInto(c *Cursor, h *Header) bool {
+	n := c.Required("name")
+	if n == nil {
+		return false
+	}
+	h.Name, h.NameAt = n.Value, d.At(n)
+	return d.CheckForm(n, diag.BadName, "name", content.IsDNS1123Subdomain(n.Value))
+}
+
+// CheckNamespace reports a namespace that is not a DNS label, and whether it is one.
+func (d *Decoder) CheckNamespace(n *Node) bool {
+	return d.CheckForm(n, diag.BadName, "namespace", content.IsDNS1123Label(n.Value))
+}
+
 // NamespaceInto is NameInto for the namespace.
 func (d *Decoder) NamespaceInto(c *Cursor, h *Header) bool {
 	n := c.Required("namespace")

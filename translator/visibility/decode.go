@@ -57,7 +57,7 @@ func decodeVisibility(d *syntax.Decoder, n *syntax.Node, kind *syntax.Field) {
 }
 
 // decodeVisibilityMetadata reads metadata and reports whether it identifies the
-// document. Any text is a valid name, because names do not become paths.
+// document.
 func decodeVisibilityMetadata(d *syntax.Decoder, c *syntax.Cursor, h *syntax.Header) bool {
 	m := c.Mapping("metadata")
 	if m == nil {
@@ -66,17 +66,14 @@ func decodeVisibilityMetadata(d *syntax.Decoder, c *syntax.Cursor, h *syntax.Hea
 		}
 		return false
 	}
+	valid := true
 	if n := m.Text("namespace"); n != nil && n.Value != "" {
 		h.Namespace, h.NamespaceAt = n.Value, d.At(n)
+		valid = d.CheckNamespace(n)
 	} else {
 		d.FillNamespace(h)
 	}
-	n := m.Required("name")
-	if n == nil || n.Value == "" {
-		return false
-	}
-	h.Name, h.NameAt = n.Value, d.At(n)
-	return true
+	return d.CustomNameInto(m, h) && valid
 }
 
 // decodeAccessPolicy decodes the spec of a MonitorAccessPolicy.

@@ -13,8 +13,8 @@ var (
 	viewUsers      = []string{"alice", "Alice", "eve", "ev*", "bob", "system:serviceaccount:apps:bot", "u\u0308nal", "\u00fcnal", "*"}
 	viewGroups     = []string{"dev", "ops", "a,b", "*", "system:authenticated", "alice"}
 	viewAccounts   = []Account{{"apps", "bot"}, {"", "bot"}, {"default", "bot"}, {"apps", "bot.two"}, {"team", "bot"}}
-	viewNames      = []string{"a", "a-1", "a.1", "a0", "aa", "B", "z", "x y", "it's", "Ünal", "p/q"}
-	viewNamespaces = []string{"", "", "a", "a-b", "team-a", "team-b", "Z"}
+	viewNames      = []string{"a", "a-1", "a.1", "a0", "aa", "b", "z", "x-y", "0", "u.nal", "p--q"}
+	viewNamespaces = []string{"", "", "a", "a-b", "team-a", "team-b", "z"}
 
 	viewClusters   = []string{"prod-eu-1", "nonprod-1", "dev", "edge.1", "prod-eu-1\n", "ünï", "Dev", "prod-*"}
 	viewPatterns   = []string{"prod", "^prod-", "^prod-eu-1$", ".*", ".", "(?i)DEV", "^dev$", "eu|edge", `\d$`, "ü", "^$", `^edge\.1$`, "[a-d]e"}

@@ -115,25 +115,16 @@ func (g *gatewayDocument) metadata(c *syntax.Cursor) bool {
 		}
 		return false
 	}
-	identified := g.d.NameInto(m, &g.h) && g.plain(g.h.NameAt, "name", g.h.Name)
+	identified := g.d.CustomNameInto(m, &g.h)
 	if n := m.Text("namespace"); n != nil && n.Value != "" {
 		g.h.Namespace, g.h.NamespaceAt = n.Value, g.d.At(n)
-		identified = g.d.CheckName(n, "namespace") && g.plain(g.h.NamespaceAt, "namespace", n.Value) && identified
+		identified = g.d.CheckNamespace(n) && identified
 	}
 	checkShape(m, fields{"labels": mapOf{syntax.String}, "annotations": mapOf{syntax.String}})
 	if n := m.Text("creationTimestamp"); n != nil {
 		g.created = decodeInstant(g.d, n, "creationTimestamp")
 	}
 	return identified
-}
-
-// plain refuses the mark between a target and its section in a name.
-func (g *gatewayDocument) plain(at diag.Position, what, name string) bool {
-	if !strings.Contains(name, "#") {
-		return true
-	}
-	g.d.Add(diag.Diagnostic{Position: at, Code: diag.BadName, Message: what + " " + syntax.Quote(name) + ": may not contain '#'"})
-	return false
 }
 
 // decodeInstant reads an RFC 3339 time. It returns nil for another text.
