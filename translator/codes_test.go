@@ -23,6 +23,7 @@ var elsewhere = map[diag.Code]string{
 	"not-regular":         "source/*_test.go",
 	"outside-checkout":    "source/*_test.go",
 	"too-large":           "source/*_test.go",
+	"unreadable":          "source/*_test.go",
 }
 
 // Each code is raised by a golden here, by a line of the registry's test files, or by a

@@ -44,6 +44,9 @@ type Options struct {
 	Settings settings.Settings
 	// AllowEmpty accepts a directory without a single policy document.
 	AllowEmpty bool
+	// Files states that the snapshot is a part of a directory: what other files may hold is
+	// not reported as absent. The result of a part must not be used.
+	Files bool
 	// Tests emits generated tests along with the policy.
 	Tests bool
 }
@@ -112,7 +115,7 @@ func (t *Translator) Translate(ctx context.Context, snapshot source.Snapshot) (*
 	defer t.mu.Unlock()
 	t.rejected = nil
 	state := t.state(snapshot)
-	documents, skipped, list, err := t.decode(ctx, snapshot, state)
+	documents, skipped, undecoded, list, err := t.decode(ctx, snapshot, state)
 	if err != nil {
 		return nil, interrupted(list, err)
 	}
@@ -130,11 +133,16 @@ func (t *Translator) Translate(ctx context.Context, snapshot source.Snapshot) (*
 		Master:       state.master,
 		AllowEmpty:   t.options.AllowEmpty,
 		StrictRoutes: state.strictRoutes,
-		Partial:      list.HasErrors(),
+		Partial:      list.HasErrors() || t.options.Files,
+		Undecoded:    undecoded,
 	})
 	lowered, more := p.lower()
 	t.phases = p
-	list = capped(withoutBootstrap(slices.Concat(list, d.List, more, state.strictKinds(skipped), state.list).Sorted()))
+	resolved := slices.Concat(d.List, more)
+	if t.options.Files || holdsAnything(undecoded) {
+		resolved = withoutAbsences(resolved)
+	}
+	list = capped(withoutBootstrap(slices.Concat(list, resolved, state.strictKinds(skipped), state.list).Sorted()))
 	if list.HasErrors() {
 		t.rejected = lowered
 		return nil, list
@@ -177,7 +185,7 @@ func counts(documents []syntax.Document) map[string]int {
 
 // decode reads the files of a snapshot on all cores, those of the last one that
 // have not changed taken from memory. Documents are in the order of the files.
-func (t *Translator) decode(ctx context.Context, snapshot source.Snapshot, state state) ([]syntax.Document, []skipped, diag.List, error) {
+func (t *Translator) decode(ctx context.Context, snapshot source.Snapshot, state state) ([]syntax.Document, []skipped, []syntax.Undecoded, diag.List, error) {
 	files := make([]decoded, len(snapshot.Files))
 	under := progress.FromContext(ctx)
 	var group errgroup.Group
@@ -202,13 +210,13 @@ func (t *Translator) decode(ctx context.Context, snapshot source.Snapshot, state
 	}
 	_ = group.Wait() // no function of it fails
 	if err := ctx.Err(); err != nil {
-		return nil, nil, nil, err
+		return nil, nil, nil, nil, err
 	}
-	documents, others, list := t.keep(snapshot, files)
+	documents, others, undecoded, list := t.keep(snapshot, files)
 	if !t.options.AllowEmpty && !list.HasErrors() {
 		list = append(list, emptyOrigins(snapshot, files)...)
 	}
-	return documents, others, list, nil
+	return documents, others, undecoded, list, nil
 }
 
 // decodeFile reads one file. A panic ends in an error of that file: it would end
@@ -227,7 +235,7 @@ func decodeFile(kinds syntax.Kinds, file source.File, o syntax.Options) (d decod
 }
 
 // keep remembers the files of this snapshot and forgets those of the last.
-func (t *Translator) keep(snapshot source.Snapshot, files []decoded) (documents []syntax.Document, others []skipped, list diag.List) {
+func (t *Translator) keep(snapshot source.Snapshot, files []decoded) (documents []syntax.Document, others []skipped, undecoded []syntax.Undecoded, list diag.List) {
 	t.decoded = make(map[string]decoded, len(files))
 	for i, file := range files {
 		t.decoded[snapshot.Files[i].Path] = file
@@ -235,9 +243,10 @@ func (t *Translator) keep(snapshot source.Snapshot, files []decoded) (documents 
 		for _, s := range file.Skipped {
 			others = append(others, skipped{s, snapshot.Files[i].Origin})
 		}
+		undecoded = append(undecoded, file.Undecoded...)
 		list = append(list, file.List...)
 	}
-	return documents, others, list
+	return documents, others, undecoded, list
 }
 
 // Skipped returns the documents of other kinds of the last snapshot, also if it had

@@ -52,8 +52,8 @@ func newBuild(s streams) *cobra.Command {
 		Short:   "Compile a policy directory into an OPA bundle",
 		Long:    buildHelp,
 		Example: buildExamples,
-		Args:    oneDirectory,
-		RunE:    func(cmd *cobra.Command, args []string) error { return build(cmd, s, args[0], o) },
+		Args:    oneSource,
+		RunE:    func(cmd *cobra.Command, args []string) error { return build(cmd, s, args, o) },
 	}
 	f := cmd.Flags()
 	f.StringVarP(&o.path, "output", "o", "", "`path` of the bundle: a tarball, a folder, or -")
@@ -66,7 +66,7 @@ func newBuild(s streams) *cobra.Command {
 	return cmd
 }
 
-func build(cmd *cobra.Command, s streams, dir string, o buildOptions) error {
+func build(cmd *cobra.Command, s streams, sources []string, o buildOptions) error {
 	if o.path == "" {
 		return usagef(cmd, "-o PATH is required")
 	}
@@ -76,7 +76,7 @@ func build(cmd *cobra.Command, s streams, dir string, o buildOptions) error {
 	if o.signing.sign && o.signing.key == "" {
 		return usagef(cmd, "--sign requires --signing-key FILE")
 	}
-	b, r, err := o.documents.build(cmd.Context(), s, []string{dir}, o.tests, bundles.BuildOptions{Commit: o.commit, Sequence: o.sequence})
+	b, r, err := o.documents.build(cmd.Context(), s, sources, o.tests, bundles.BuildOptions{Commit: o.commit, Sequence: o.sequence})
 	if err != nil {
 		return err
 	}

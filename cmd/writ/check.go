@@ -20,6 +20,10 @@ without errors can be served. It writes no files.
 Documents of other kinds, such as a Deployment, are skipped and counted; --show-skipped lists
 them. A document that looks like a misspelt one of writ's kinds is an error.
 
+With files instead of a directory, as editors and pre-commit hooks name them, check leaves out
+what only the whole directory can answer, such as whether a role exists. The current folder is
+then the top of the directory: its .writ.yaml and .writignore hold.
+
 A directory without a single policy document is an error too, because an unmounted
 volume must not drop every rule. --allow-empty accepts it.
 
@@ -27,6 +31,7 @@ Exit status 0: no errors (there may be warnings); 1: errors; 2: no such director
 writ explain CODE explains a code.`
 
 const checkExamples = `  writ check policies
+  writ check policies/role.yaml policies/bind.yaml
   writ check policies -o sarif > writ.sarif
   writ roles --family origin | writ check -
   writ check policies -o json | jq '.diagnostics[] | select(.severity == "error")'`
@@ -34,13 +39,13 @@ const checkExamples = `  writ check policies
 func newCheck(s streams) *cobra.Command {
 	var o checkOptions
 	cmd := &cobra.Command{
-		Use:     "check DIR [-o text|json|sarif]",
+		Use:     "check DIR|FILE... [-o text|json|sarif]",
 		Short:   "Report mistakes in a policy directory",
 		Long:    checkHelp,
 		Example: checkExamples,
-		Args:    oneDirectory,
+		Args:    oneSource,
 		RunE: func(cmd *cobra.Command, args []string) error {
-			return check(cmd.Context(), s, args[0], o)
+			return check(cmd.Context(), s, args, o)
 		},
 	}
 	formatFlag(cmd, &o.format, "text", "json", "sarif")
@@ -55,8 +60,9 @@ type checkOptions struct {
 	showSkipped bool
 }
 
-func check(ctx context.Context, s streams, dir string, o checkOptions) error {
-	r, err := o.documents.read(ctx, s, []string{dir}, false)
+func check(ctx context.Context, s streams, sources []string, o checkOptions) error {
+	o.documents.part = areFiles(sources)
+	r, err := o.documents.read(ctx, s, sources, false)
 	if err != nil {
 		return err
 	}

@@ -29,7 +29,9 @@ import (
 type documentFlags struct {
 	allowEmpty bool
 	noIgnore   bool
-	flags      *pflag.FlagSet // has the settings
+	// part leaves out the checks that need the whole directory.
+	part  bool
+	flags *pflag.FlagSet // has the settings
 }
 
 func (d *documentFlags) add(cmd *cobra.Command) {
@@ -98,7 +100,7 @@ func (d *documentFlags) read(ctx context.Context, s streams, dirs []string, test
 	if list.HasErrors() {
 		return r, nil
 	}
-	t := translator.New(translator.Options{Settings: given, AllowEmpty: d.allowEmpty, Tests: tests})
+	t := translator.New(translator.Options{Settings: given, AllowEmpty: d.allowEmpty, Files: d.part, Tests: tests})
 	within, p := progress.Start(ctx, progress.Translate)
 	result, more := t.Translate(within, snapshot)
 	p.End(nil) // mistakes are in the list
@@ -116,6 +118,9 @@ func (d *documentFlags) snapshot(ctx context.Context, in io.Reader, dirs []strin
 	if slices.Equal(dirs, []string{"-"}) {
 		return readInput(in)
 	}
+	if areFiles(dirs) {
+		return source.ReadFiles(ctx, dirs, source.DirOptions{NoIgnore: d.noIgnore})
+	}
 	members := make([]source.Member, len(dirs))
 	for i, dir := range dirs {
 		var err error
@@ -128,6 +133,19 @@ func (d *documentFlags) snapshot(ctx context.Context, in io.Reader, dirs []strin
 		return source.Snapshot{}, nil, err
 	}
 	return union.Snapshot(ctx)
+}
+
+// areFiles reports whether arguments are files: each is one, or has the name of a document
+// and does not exist, which a diagnostic states.
+func areFiles(args []string) bool {
+	for _, arg := range args {
+		info, err := os.Stat(arg)
+		missing := errors.Is(err, os.ErrNotExist) && source.IsDocument(arg) && !strings.HasPrefix(arg, diag.ObjectPrefix) && !strings.Contains(arg, "://")
+		if arg == "-" || !missing && (err != nil || info.IsDir()) {
+			return false
+		}
+	}
+	return len(args) > 0
 }
 
 // openMember opens a policy directory or a cluster.

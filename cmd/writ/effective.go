@@ -65,12 +65,12 @@ func newEffective(s streams) *cobra.Command {
 		Short:   "Show the effective gateway policies",
 		Long:    effectiveHelp,
 		Example: effectiveExamples,
-		Args:    oneDirectory,
+		Args:    oneSource,
 		RunE: func(cmd *cobra.Command, args []string) error {
 			if err := o.check(cmd); err != nil {
 				return err
 			}
-			return o.run(cmd.Context(), s, args[0])
+			return o.run(cmd.Context(), s, args)
 		},
 	}
 	f := cmd.Flags()
@@ -115,8 +115,8 @@ func (o *effectiveOptions) check(cmd *cobra.Command) error {
 	return nil
 }
 
-func (o *effectiveOptions) run(ctx context.Context, s streams, dir string) error {
-	r, err := o.documents.read(ctx, s, []string{dir}, false)
+func (o *effectiveOptions) run(ctx context.Context, s streams, sources []string) error {
+	r, err := o.documents.read(ctx, s, sources, false)
 	if err != nil {
 		return err
 	}

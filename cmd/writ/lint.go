@@ -49,12 +49,12 @@ func newLint(s streams) *cobra.Command {
 		Short:   "Report dangerous documents and privilege escalation",
 		Long:    lintHelp,
 		Example: lintExamples,
-		Args:    oneDirectory,
+		Args:    oneSource,
 		RunE: func(cmd *cobra.Command, args []string) error {
 			if o.base != "" && o.author == "" && len(o.groups) == 0 {
 				return usagef(cmd, "--base requires --author or --author-group")
 			}
-			return runLint(cmd.Context(), s, args[0], o)
+			return runLint(cmd.Context(), s, args, o)
 		},
 	}
 	f := cmd.Flags()
@@ -66,8 +66,9 @@ func newLint(s streams) *cobra.Command {
 	return cmd
 }
 
-func runLint(ctx context.Context, s streams, dir string, o lintOptions) error {
-	r, err := o.documents.read(ctx, s, []string{dir}, false)
+func runLint(ctx context.Context, s streams, sources []string, o lintOptions) error {
+	o.documents.part = areFiles(sources) && o.author == "" && len(o.groups) == 0
+	r, err := o.documents.read(ctx, s, sources, false)
 	if err != nil {
 		return err
 	}

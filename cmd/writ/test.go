@@ -48,9 +48,9 @@ func newTest(s streams) *cobra.Command {
 		Short:   "Run the directory's DecisionTests and the generated tests",
 		Long:    testHelp,
 		Example: testExamples,
-		Args:    oneDirectory,
+		Args:    oneSource,
 		RunE: func(cmd *cobra.Command, args []string) error {
-			return test(cmd.Context(), s, args[0], o)
+			return test(cmd.Context(), s, args, o)
 		},
 	}
 	f := cmd.Flags()
@@ -63,12 +63,12 @@ func newTest(s streams) *cobra.Command {
 	return cmd
 }
 
-func test(ctx context.Context, s streams, dir string, o testOptions) error {
+func test(ctx context.Context, s streams, sources []string, o testOptions) error {
 	filter, err := regexp.Compile(o.run)
 	if err != nil {
 		return fmt.Errorf("--run: %w", err)
 	}
-	b, r, err := o.documents.build(ctx, s, []string{dir}, true, bundles.BuildOptions{})
+	b, r, err := o.documents.build(ctx, s, sources, true, bundles.BuildOptions{})
 	if err != nil {
 		return err
 	}

@@ -50,6 +50,9 @@ func (r *resolver) kubernetesRole(b *KubernetesBinding) *KubernetesRole {
 	if role, ok := r.Find(id).(*KubernetesRole); ok {
 		return role
 	}
+	if r.IsUndecoded(b.RoleName.At, id.Kind, id.Name) {
+		return nil
+	}
 	d := diag.Diagnostic{
 		Position: b.RoleName.At,
 		Severity: b.DanglingSeverity(),

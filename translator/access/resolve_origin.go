@@ -142,6 +142,9 @@ func (r *resolver) needPolicyBinding(b *OriginBinding) {
 }
 
 func (r *resolver) danglingOriginRole(b *OriginBinding, id directory.Identity) {
+	if r.IsUndecoded(b.RoleName.At, id.Kind, id.Name) {
+		return
+	}
 	d := diag.Diagnostic{
 		Position: b.RoleName.At,
 		Length:   len([]rune(b.RoleName.Value)),

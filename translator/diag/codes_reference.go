@@ -33,6 +33,16 @@ roles prints them).`,
 		Instead: `roleRef: {kind: ClusterRole, name: view}`,
 	},
 	{
+		Code: UndecodedReference, Severity: Warning,
+		Summary: "a reference leads to a document that has mistakes",
+		Text: `The document exists, but its mistakes hide its namespace or its content. The reference is not
+dangling; it is checked once the document is corrected.`,
+		Example: `kind: Role
+metadata: {name: reader, namespace: Shop_1}`,
+		Instead: `kind: Role
+metadata: {name: reader, namespace: shop-1}`,
+	},
+	{
 		Code:    ForeignReference,
 		Summary: "a reference to that namespace is not allowed",
 		Text: `A writ.dev RoleBinding refers to a role in its own namespace or in the master namespace. Inside a

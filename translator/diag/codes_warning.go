@@ -143,6 +143,11 @@ var sourceExplanations = []Explanation{
 		Text:    `An unmounted volume looks like an empty directory, and would drop every denial. Use --allow-empty if the directory is empty on purpose.`,
 	},
 	{
+		Code:    "unreadable",
+		Summary: "a file does not exist or cannot be read",
+		Text:    `A file that cannot be read may hold a denial, so the directory does not compile without it.`,
+	},
+	{
 		Code:    "too-large",
 		Summary: "a file, or the directory, exceeds the size limit",
 		Text:    `Split generated documents into several files, and move files that are not documents to another folder.`,

@@ -25,6 +25,8 @@ type Options struct {
 	// Partial means that some file or document could not be read. Then absent documents
 	// do not cause warnings, and the directory is not reported as empty.
 	Partial bool
+	// Undecoded are documents without an identity.
+	Undecoded []syntax.Undecoded
 }
 
 // Directory holds the documents of a directory, one for each identity. The families
@@ -35,6 +37,7 @@ type Directory struct {
 	Points       []string
 	StrictRoutes bool
 	Partial      bool
+	undecoded    []syntax.Undecoded
 	// documents are in the order of positions. repeated are the documents with the
 	// identity of an earlier one, which are not in documents.
 	documents, Repeated []syntax.Document
@@ -55,7 +58,7 @@ func (n *Names) NewDirectory(documents []syntax.Document, o Options) *Directory 
 		o.Master = defaultMaster
 	}
 	documents = inOrder(documents)
-	d := &Directory{Master: o.Master, Points: o.Points, StrictRoutes: o.StrictRoutes, Partial: o.Partial, names: n, Changed: n.update(documents)}
+	d := &Directory{Master: o.Master, Points: o.Points, StrictRoutes: o.StrictRoutes, Partial: o.Partial, undecoded: o.Undecoded, names: n, Changed: n.update(documents)}
 	policies := 0
 	for _, document := range documents {
 		if h := document.Meta(); !h.Auxiliary && !h.Bootstrap {
@@ -95,6 +98,22 @@ func (d *Directory) claim(documents []syntax.Document) {
 
 // Find returns the document with an identity, or nil.
 func (d *Directory) Find(id Identity) syntax.Document { return d.names.first[id] }
+
+// IsUndecoded reports whether the document that a reference at a position names is one
+// that failed to decode, and adds a warning that names it. The reference is not dangling.
+func (d *Directory) IsUndecoded(at diag.Position, kind, name string) bool {
+	for _, u := range d.undecoded {
+		if u.Name == name && syntax.Fold(u.Kind) == syntax.Fold(kind) {
+			d.List.Add(diag.Diagnostic{
+				Position: at, Length: len([]rune(name)), Severity: diag.Warning, Code: diag.UndecodedReference,
+				Message: fmt.Sprintf("%s %q at %s has mistakes", u.Kind, name, u.At.Source()),
+				Hint:    "correct it first",
+			})
+			return true
+		}
+	}
+	return false
+}
 
 // MaySuggest reports whether another search for a near name is within the limit, and
 // counts it.

@@ -145,6 +145,9 @@ func sectionNames(g *document.Gateway, route *document.Route) []string {
 }
 
 func (r *resolver) missingTarget(h *syntax.Header, t document.Target) {
+	if r.IsUndecoded(t.Name.At, t.Kind, t.Name.Value) {
+		return
+	}
 	d := diag.Diagnostic{
 		Position: t.Name.At,
 		Length:   len([]rune(t.Name.Value)),

@@ -124,6 +124,9 @@ func (r *resolver) selects(l *document.Listener, namespace string, selectors map
 }
 
 func (r *resolver) missingParent(h *syntax.Header, p *document.ParentRef) {
+	if r.IsUndecoded(p.Name.At, tables.KindGateway, p.Name.Value) {
+		return
+	}
 	d := diag.Diagnostic{
 		Position: p.Name.At,
 		Length:   len([]rune(p.Name.Value)),

@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"io/fs"
 	"os"
 	"path/filepath"
 	"runtime"
@@ -49,6 +50,7 @@ func (d *Directory) readAll(ctx context.Context, l *listing) ([]File, error) {
 
 	now := d.o.Now()
 	read := make([]cachedFile, len(l.entries))
+	rejected := make([]*Rejection, len(l.entries))
 	group, ctx := errgroup.WithContext(ctx)
 	group.SetLimit(2 * runtime.GOMAXPROCS(0))
 	for i, e := range l.entries {
@@ -61,6 +63,10 @@ func (d *Directory) readAll(ctx context.Context, l *listing) ([]File, error) {
 				return err
 			}
 			content, err := d.read(l, e)
+			if errors.Is(err, fs.ErrPermission) {
+				rejected[i] = unreadable(errors.Unwrap(err))
+				return nil
+			}
 			if err != nil {
 				return err
 			}
@@ -72,7 +78,15 @@ func (d *Directory) readAll(ctx context.Context, l *listing) ([]File, error) {
 	if err := group.Wait(); err != nil {
 		return nil, err
 	}
-	return d.replaceCache(read), nil
+	readable := read[:0]
+	for i, r := range rejected {
+		if r != nil {
+			l.reject(l.entries[i].path, r)
+			continue
+		}
+		readable = append(readable, read[i])
+	}
+	return d.replaceCache(readable), nil
 }
 
 // replaceCache makes read the cache and returns its files sorted by path.

@@ -66,8 +66,17 @@ func TotalTooLarge(limit int64) *Rejection {
 	return &Rejection{codeTooLarge, fmt.Sprintf("with this file the directory has more than the limit of %d bytes", limit), narrowDirectory}
 }
 
+// notFound rejects a file that does not exist.
+var notFound = &Rejection{codeUnreadable, "the file does not exist", "correct its name"}
+
+// unreadable rejects a file for the reason that the system gives.
+func unreadable(err error) *Rejection {
+	return &Rejection{codeUnreadable, fmt.Sprintf("the file cannot be read: %v", TrimPath(err)), "change its permissions"}
+}
+
 // Codes of rejections.
 const (
+	codeUnreadable      diag.Code = "unreadable"
 	codeTooLarge        diag.Code = "too-large"
 	codeBrokenLink      diag.Code = "broken-link"
 	codeLinkLoop        diag.Code = "link-loop"

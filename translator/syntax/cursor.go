@@ -16,7 +16,8 @@ type Decoder struct {
 	Diags  diag.List
 	Out    []Document
 	// Skipped are the foreign documents.
-	Skipped []Skipped
+	Skipped   []Skipped
+	undecoded []Undecoded
 	// flaws are those of the text that are not reported.
 	flaws flaws
 	// dropped counts the diagnostics beyond maxDiagnostics.

@@ -19,7 +19,17 @@ type File struct {
 	Documents []Document
 	// Skipped are the documents that belong to no family.
 	Skipped []Skipped
-	List    diag.List
+	// Undecoded are the documents of the families whose identity is not known.
+	Undecoded []Undecoded
+	List      diag.List
+}
+
+// Undecoded is a document whose mistakes hide its identity: references to it must not be
+// reported as dangling. Kind and Name are as written. Both are empty if the text is not
+// valid YAML, so that it may hold any document.
+type Undecoded struct {
+	At         diag.Position
+	Kind, Name string
 }
 
 // Options state how the documents of a source are decoded. The zero value has no defaults.
@@ -101,7 +111,8 @@ func joinHints(hint, more string) string {
 
 // brokenFile returns the result for a file that cannot be split into documents.
 func brokenFile(file string, e syntaxError) File {
-	return File{List: diag.List{syntaxDiagnostic(file, e)}}
+	d := syntaxDiagnostic(file, e)
+	return File{Undecoded: []Undecoded{{At: d.Position}}, List: diag.List{d}}
 }
 
 func syntaxDiagnostic(file string, e syntaxError) diag.Diagnostic {
@@ -156,6 +167,7 @@ func join(parts []decoded) (whole File) {
 	for _, p := range parts {
 		whole.Documents = append(whole.Documents, p.Documents...)
 		whole.Skipped = append(whole.Skipped, p.Skipped...)
+		whole.Undecoded = append(whole.Undecoded, p.Undecoded...)
 		if !broken {
 			whole.List = append(whole.List, p.List...)
 		}
@@ -176,7 +188,7 @@ func (k Kinds) decodePart(file string, p part, o Options) decoded {
 		d.decode(root)
 	}
 	d.noteDropped(root)
-	return decoded{File: File{Documents: d.Out, Skipped: d.Skipped, List: d.Diags}}
+	return decoded{File: File{Documents: d.Out, Skipped: d.Skipped, Undecoded: d.undecoded, List: d.Diags}}
 }
 
 // flaw is a mistake that does not prevent parsing, such as a repeated key.

@@ -29,7 +29,23 @@ func (d *Decoder) decode(n *Node) {
 		d.list(n)
 	case ours:
 		d.reportFlaws(n, "")
+		before := len(d.Out)
 		d.decodeOurs(n)
+		if len(d.Out) == before {
+			d.addUndecoded(n)
+		}
+	}
+}
+
+// addUndecoded records a document that has no identity.
+func (d *Decoder) addUndecoded(n *Node) {
+	id := identify(n)
+	u := Undecoded{At: d.At(n), Kind: id.kind.text(), Name: n.present("name", true).text()}
+	if metadata := n.present("metadata", false); metadata != nil {
+		u.Name = metadata.present("name", false).text()
+	}
+	if u.Kind != "" {
+		d.undecoded = append(d.undecoded, u)
 	}
 }
 

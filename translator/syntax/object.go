@@ -26,7 +26,7 @@ func (k Kinds) DecodeObject(name string, content []byte, o Options) File {
 	d.fields.add(root, "")
 	d.decode(root)
 	d.noteDropped(root)
-	return File{Documents: d.Out, Skipped: d.Skipped, List: d.Diags}
+	return File{Documents: d.Out, Skipped: d.Skipped, Undecoded: d.undecoded, List: d.Diags}
 }
 
 func (d *Decoder) objectDiagnostic(e syntaxError) diag.Diagnostic {
