@@ -39,6 +39,7 @@ var flow = [][]string{
 	{"bundles/remote"},
 	{"server/memory"},
 	{"server/decision"},
+	{"server/replay"},
 	{"server/metrics", "server/trace", "server/auth", "server/engine/match", "server/engine/bounds", "server/engine/overdue", "server/projection"},
 	{"server/engine/visibility"},
 	{"server/engine", "server/cache", "server/cluster", "server/audit", "server/point"},

@@ -278,7 +278,7 @@ func (d *side) plain(s *statement, exceptions []*statement, g *group) []*class {
 	}
 	var out []*class
 	if len(found) > 0 {
-		out = append(out, &class{point: d.point, all: [][]*member{{d.own(s)}}, except: d.members(s, exceptions), transitions: found})
+		out = append(out, &class{point: d.point, all: [][]*member{{d.own(s)}}, except: d.members(g.each(exceptions)), transitions: found})
 	}
 	if opaque := opaqueOf(exceptions); len(opaque) > 0 {
 		out = append(out, d.opaqueClass(s, opaque, exactOf(exceptions), g)...)
@@ -382,9 +382,29 @@ func named(s *statement, in ...string) *statement {
 	return &out
 }
 
-// members returns the exceptions of a class: those of x with a lower rank, the others of
-// y. A statement that both revisions have is one member.
-func (d *side) members(s *statement, list []*statement) []*member {
+// each returns the statements of all principals of the group that equal those of the
+// first one in a list.
+func (g *group) each(list []*statement) []*statement {
+	wanted := make(map[string]bool, len(list))
+	seen := make(map[*statement]bool)
+	out := slices.Clone(list)
+	for _, s := range list {
+		wanted[contentOf(s)], seen[s] = true, true
+	}
+	for _, r := range g.statements {
+		for _, s := range slices.Concat(r.lowerX, r.lowerY, r.same, r.other) {
+			if wanted[contentOf(s)] && !seen[s] {
+				seen[s] = true
+				out = append(out, s)
+			}
+		}
+	}
+	return out
+}
+
+// members returns statements as those of a class. A statement that both revisions have is
+// one member.
+func (d *side) members(list []*statement) []*member {
 	out := make([]*member, 0, len(list))
 	for _, t := range list {
 		out = append(out, d.memberOf(t))

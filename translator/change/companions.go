@@ -189,17 +189,14 @@ func (d *side) companionClass(s *statement, list []*statement, g *group) *class 
 	if len(kept) == 0 {
 		return nil
 	}
-	return &class{point: d.point, all: [][]*member{{d.own(reduced)}, kept}, except: d.members(reduced, uniqueContents(exceptions)), transitions: []*transition{found}}
+	return &class{point: d.point, all: [][]*member{{d.own(reduced)}, kept}, except: d.members(unique(g.each(exceptions))), transitions: []*transition{found}}
 }
 
-func uniqueContents(list []*statement) []*statement {
-	seen := make(map[string]bool)
-	var out []*statement
-	for _, s := range list {
-		if key := contentOf(s); !seen[key] {
-			seen[key] = true
-			out = append(out, s)
-		}
-	}
-	return out
+func unique(list []*statement) []*statement {
+	seen := make(map[*statement]bool)
+	return slices.DeleteFunc(slices.Clone(list), func(s *statement) bool {
+		before := seen[s]
+		seen[s] = true
+		return before
+	})
 }

@@ -17,12 +17,12 @@ func (d *side) opaqueClass(s *statement, opaque, exceptions []*statement, g *gro
 		s = reduced
 	}
 	exceptions = d.needed(s, exceptions, g.principals[0])
-	c := &class{point: d.point, all: [][]*member{{d.own(s)}}, except: d.members(s, exceptions), changes: d.possible(s)}
+	c := &class{point: d.point, all: [][]*member{{d.own(s)}}, except: d.members(g.each(exceptions)), changes: d.possible(s)}
 	readers := opaque
 	if s.opaque != "" {
 		readers = []*statement{s}
 	} else {
-		c.all = append(c.all, d.members(s, opaque))
+		c.all = append(c.all, d.members(g.each(opaque)))
 	}
 	fits := false
 	for _, t := range readers {

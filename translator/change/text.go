@@ -8,9 +8,8 @@ import (
 
 // Fails reports whether the report has changes that count: gain, loss, any or none.
 func (r *Report) Fails(on string) bool {
-	counted := map[string][]string{"gain": {changeGain, changeRelax}, "loss": {changeLoss, changeTighten}, "any": changeKinds}[on]
 	for i := range r.Classes {
-		if k := &r.Classes[i]; !k.Accepted && slices.ContainsFunc(k.Changes, func(c string) bool { return slices.Contains(counted, c) }) {
+		if k := &r.Classes[i]; !k.Accepted && slices.ContainsFunc(k.Changes, func(c string) bool { return Counts(on, c) }) {
 			return true
 		}
 	}

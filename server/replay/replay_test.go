@@ -1,0 +1,152 @@
+package replay
+
+import (
+	"bytes"
+	"compress/gzip"
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"reflect"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/writ-policy/writ/translator/change"
+)
+
+// byName decides by the name of the user: allow-x is allowed.
+func byName(prefix string) func() (Decider, error) {
+	return func() (Decider, error) {
+		return func(_ context.Context, _ time.Time, _ string, request []byte) (change.Verdict, error) {
+			var r struct {
+				User string `json:"user"`
+			}
+			if err := json.Unmarshal(request, &r); err != nil {
+				return change.Verdict{}, err
+			}
+			v := change.Verdict{Outcome: "none", Decision: []byte(`{"reason":"r","matched":[]}`)}
+			if strings.HasPrefix(r.User, prefix) {
+				v.Outcome = "allow"
+			}
+			return v, nil
+		}, nil
+	}
+}
+
+func events(n int) string {
+	var out strings.Builder
+	for i := range n {
+		user := fmt.Sprintf("%s-%d", []string{"allow", "other"}[i%2], i%7)
+		fmt.Fprintf(&out, `{"kind":"Event","apiVersion":"audit.k8s.io/v1","auditID":"%d","verb":"get","user":{"username":"%s"},`+
+			`"objectRef":{"resource":"pods","namespace":"ns-%d"},"requestReceivedTimestamp":"2026-01-01T00:00:%02dZ","annotations":{"authorization.k8s.io/decision":"allow"}}`+"\n",
+			i, user, i%3, i%60)
+	}
+	return out.String()
+}
+
+func mustRun(t *testing.T, o Options, logs ...string) *Report {
+	t.Helper()
+	var list []Log
+	for _, text := range logs {
+		list = append(list, Log{"log", strings.NewReader(text)})
+	}
+	r, err := Run(t.Context(), list, o)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return r
+}
+
+func TestShardsAddUpToTheWhole(t *testing.T) {
+	log := events(3000) + "{broken\n"
+	whole := mustRun(t, Options{NewDecider: byName("allow")}, log)
+	var parts []*Report
+	for i := range 3 {
+		part := mustRun(t, Options{NewDecider: byName("allow"), Shard: i, Shards: 3}, log)
+		if part.Events == whole.Events {
+			t.Errorf("shard %d has all events", i)
+		}
+		parts = append(parts, part)
+	}
+	merged := Merge(parts)
+	got, want := jsonOf(t, merged), jsonOf(t, whole)
+	if got != want {
+		t.Errorf("got %s\nwant %s", got, want)
+	}
+	if whole.Events != 3001 || whole.Replayed != 3000 || whole.Skipped[skipMalformed] != 1 || whole.Unchanged != 1500 {
+		t.Errorf("got %+v", whole)
+	}
+}
+
+func jsonOf(t *testing.T, value any) string {
+	t.Helper()
+	text, err := json.Marshal(value)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return string(text)
+}
+
+func TestForms(t *testing.T) {
+	lines := events(4)
+	list := "[" + strings.Join(strings.Split(strings.TrimSpace(lines), "\n"), ",") + "]"
+	var zipped bytes.Buffer
+	w := gzip.NewWriter(&zipped)
+	if _, err := w.Write([]byte(lines)); err != nil {
+		t.Fatal(err)
+	}
+	if err := w.Close(); err != nil {
+		t.Fatal(err)
+	}
+	want := mustRun(t, Options{NewDecider: byName("allow")}, lines)
+	for name, log := range map[string]string{
+		"a list": list, "items": `{"kind":"EventList","items":` + list + `}`, "decisions": "{\n \"decisions\": " + list + "\n}", "gzip": zipped.String(),
+	} {
+		if got := mustRun(t, Options{NewDecider: byName("allow")}, log); !reflect.DeepEqual(got, want) {
+			t.Errorf("%s: got %+v, want %+v", name, got, want)
+		}
+	}
+}
+
+func TestRecords(t *testing.T) {
+	rows := map[string]struct{ line, skipped, outcome string }{
+		"a request":            {`{"user":"a","verb":"get","resource":"pods"}`, "", ""},
+		"writ's own":           {`{"request":{"user":"a","verb":"get","resource":"pods"},"decision":{"allowed":true}}`, "", "allow"},
+		"another path":         {`{"decision_id":"1","path":"http/authz/allow","input":{}}`, skipPath, ""},
+		"a decision log":       {`{"decision_id":"1","path":"/v1/data/writ/access/decision","input":{"user":"a","verb":"get","resource":"pods"},"result":{"denied":true}}`, "", "deny"},
+		"a masked input":       {`{"decision_id":"1","path":"writ/access/decision","input":{},"masked":["/input/user"]}`, skipMasked, ""},
+		"no annotation":        {`{"kind":"Event","apiVersion":"audit.k8s.io/v1","verb":"get","user":{"username":"a"},"requestURI":"/x"}`, skipAnnotation, ""},
+		"an invalid request":   {`{"user":"a","verb":"get"}`, skipInvalid, ""},
+		"what is not JSON":     {`{`, skipMalformed, ""},
+		"a path with a query":  {`{"kind":"Event","apiVersion":"audit.k8s.io/v1","verb":"get","user":{"username":"a"},"requestURI":"/x?y","annotations":{"authorization.k8s.io/decision":"forbid"}}`, "", forbidden},
+		"an impersonated user": {`{"kind":"Event","apiVersion":"audit.k8s.io/v1","verb":"get","user":{"username":"b"},"impersonatedUser":{"username":"a"},"requestURI":"/x","annotations":{"authorization.k8s.io/decision":"allow"}}`, "", "allow"},
+	}
+	for name, row := range rows {
+		r, err := parse([]byte(row.line))
+		var reason skipped
+		errors.As(err, &reason)
+		if string(reason) != row.skipped {
+			t.Errorf("%s: got %v, want %q", name, err, row.skipped)
+			continue
+		}
+		if err == nil && (r.outcome != row.outcome || r.user != "a") {
+			t.Errorf("%s: got %q by %q, want %q", name, r.outcome, r.user, row.outcome)
+		}
+	}
+}
+
+func TestEmptyLog(t *testing.T) {
+	_, err := Run(t.Context(), []Log{{"log", strings.NewReader("")}}, Options{NewDecider: byName("allow")})
+	if !errors.Is(err, ErrEmptyLog) {
+		t.Errorf("got %v, want ErrEmptyLog", err)
+	}
+}
+
+func TestStagesCountOnce(t *testing.T) {
+	log := events(1)
+	r := mustRun(t, Options{NewDecider: byName("allow")}, log+log)
+	if r.Replayed != 1 || r.Skipped[skipRepeated] != 1 {
+		t.Errorf("got %+v", r)
+	}
+}

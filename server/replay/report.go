@@ -1,0 +1,405 @@
+package replay
+
+import (
+	"cmp"
+	"encoding/json"
+	"fmt"
+	"maps"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/writ-policy/writ/translator/change"
+)
+
+// Report is what a replay finds. Reports of shards can be merged.
+type Report struct {
+	Events    int            `json:"events"`
+	Replayed  int            `json:"replayed"`
+	Skipped   map[string]int `json:"skipped"`
+	Malformed []string       `json:"malformed,omitempty"`
+	Uncertain map[string]int `json:"uncertain"`
+	Window    Window         `json:"window"`
+	Unchanged int            `json:"unchanged"`
+	Fidelity  Fidelity       `json:"fidelity"`
+	Changed   []Change       `json:"changed"`
+	Unused    *Unused        `json:"unused,omitempty"`
+}
+
+// Window is the time of the first and of the last event.
+type Window struct {
+	First *time.Time `json:"first"`
+	Last  *time.Time `json:"last"`
+}
+
+// Fidelity counts how often the recorded outcome is that of the revision compared with.
+type Fidelity struct {
+	Agree  int `json:"agree"`
+	Differ int `json:"differ"`
+}
+
+// Change is the events of one group that are decided differently.
+type Change struct {
+	Point     string     `json:"point"`
+	Change    string     `json:"change"`
+	From      string     `json:"from"`
+	To        string     `json:"to"`
+	Count     int        `json:"count"`
+	Subjects  Subjects   `json:"subjects"`
+	Verb      string     `json:"verb"`
+	APIGroup  string     `json:"apiGroup"`
+	Resource  string     `json:"resource"`
+	Namespace string     `json:"namespace"`
+	Path      string     `json:"path"`
+	Target    string     `json:"target,omitempty"`
+	Cluster   string     `json:"cluster,omitempty"`
+	Type      string     `json:"type,omitempty"`
+	A         Reason     `json:"a"`
+	B         Reason     `json:"b"`
+	Documents []Document `json:"documents"`
+	First     time.Time  `json:"first"`
+	Last      time.Time  `json:"last"`
+	Example   Example    `json:"example"`
+}
+
+// Subjects are users that were seen. Total is a lower bound of their number above the
+// list's limit.
+type Subjects struct {
+	Total      int      `json:"total"`
+	Principals []string `json:"principals"`
+}
+
+// Reason is why a revision decides the example as it does.
+type Reason struct {
+	Reason string `json:"reason"`
+}
+
+// Document is a document that decides.
+type Document struct {
+	In        string `json:"in"`
+	Kind      string `json:"kind"`
+	Namespace string `json:"namespace"`
+	Name      string `json:"name"`
+	Rule      any    `json:"rule"`
+	Source    string `json:"source"`
+}
+
+// Example is a request of a group.
+type Example struct {
+	Request json.RawMessage `json:"request"`
+}
+
+const (
+	maxSubjects  = 20
+	maxMalformed = 20
+	maxCounted   = 10000
+)
+
+// tally counts the events of one worker.
+type tally struct {
+	events, replayed, unchanged, agree, differ int
+
+	skipped   map[string]int
+	malformed []string
+	uncertain map[string]int
+	first     time.Time
+	last      time.Time
+	groups    map[string]*group
+	usage     *usage
+}
+
+// group is a Change under construction.
+type group struct {
+	Change
+	users map[string]bool
+}
+
+func newTally(rules []change.Rule) *tally {
+	t := &tally{skipped: make(map[string]int), uncertain: make(map[string]int), groups: make(map[string]*group)}
+	if rules != nil {
+		t.usage = newUsage(rules)
+	}
+	return t
+}
+
+func (t *tally) skip(reason string, l line) {
+	t.skipped[reason]++
+	if reason == skipMalformed {
+		t.malformed = append(t.malformed, fmt.Sprintf("%s:%d", l.file, l.number))
+		slices.Sort(t.malformed)
+		t.malformed = t.malformed[:min(len(t.malformed), maxMalformed)]
+	}
+}
+
+func (t *tally) window(at time.Time) {
+	if at.IsZero() {
+		return
+	}
+	if t.first.IsZero() || at.Before(t.first) {
+		t.first = at
+	}
+	if at.After(t.last) {
+		t.last = at
+	}
+}
+
+// decided is what a report shows of a decision.
+type decided struct {
+	Reason  string `json:"reason"`
+	Matched []struct {
+		Kind      string `json:"kind"`
+		Namespace string `json:"namespace"`
+		Name      string `json:"name"`
+		Rule      any    `json:"rule"`
+		Source    string `json:"source"`
+		Effect    string `json:"effect"`
+	} `json:"matched"`
+}
+
+func readDecision(v change.Verdict) (d decided) {
+	if v.Decision != nil {
+		_ = json.Unmarshal(v.Decision, &d) // an engine made it
+	}
+	return d
+}
+
+// change counts an event that is decided differently.
+func (t *tally) change(r *record, from string, before, after change.Verdict) {
+	c := Change{Point: r.point, From: from, To: after.Outcome, Count: 1, First: r.time, Last: r.time, Documents: []Document{}}
+	c.Change = change.Kind(r.point, from, after.Outcome)
+	c.Example.Request = r.request
+	a, b := readDecision(before), readDecision(after)
+	c.A.Reason, c.B.Reason = a.Reason, b.Reason
+	for _, side := range []struct {
+		in string
+		d  decided
+	}{{"a", a}, {"b", b}} {
+		if len(side.d.Matched) > 0 {
+			m := side.d.Matched[0]
+			c.Documents = append(c.Documents, Document{side.in, m.Kind, m.Namespace, m.Name, m.Rule, m.Source})
+		}
+	}
+	c.describe(r, cmp.Or(after.Target, before.Target))
+	g := &group{Change: c, users: map[string]bool{r.user: true}}
+	t.addGroup(g)
+}
+
+// describe sets what the events of a group have in common.
+func (c *Change) describe(r *record, target string) {
+	var q struct {
+		Verb        string `json:"verb"`
+		APIGroup    string `json:"apiGroup"`
+		Resource    string `json:"resource"`
+		Subresource string `json:"subresource"`
+		Namespace   string `json:"namespace"`
+		Path        string `json:"path"`
+		Type        string `json:"type"`
+	}
+	switch r.point {
+	case change.PointGateway:
+		c.Target = target
+		return
+	case change.PointVisibility:
+		var v struct {
+			Type    string `json:"type"`
+			Cluster struct {
+				Name string `json:"name"`
+			} `json:"cluster"`
+		}
+		_ = json.Unmarshal(r.request, &v) // it is decided as valid
+		c.Type, c.Cluster = v.Type, v.Cluster.Name
+		return
+	}
+	_ = json.Unmarshal(r.request, &q) // it is decided as valid
+	c.Verb, c.APIGroup, c.Resource, c.Namespace, c.Path = q.Verb, q.APIGroup, q.Resource, q.Namespace, q.Path
+	if q.Subresource != "" {
+		c.Resource += "/" + q.Subresource
+	}
+}
+
+// key identifies the group of a change.
+func (c *Change) key() string {
+	parts := []string{c.Point, c.From, c.To, c.Verb, c.APIGroup, c.Resource, c.Namespace, c.Target, c.Cluster, c.Type}
+	if c.Path != "" {
+		parts = append(parts, "path")
+	}
+	for _, d := range c.Documents {
+		parts = append(parts, d.In, d.Kind, d.Namespace, d.Name, fmt.Sprint(d.Rule))
+	}
+	return strings.Join(parts, "\x00")
+}
+
+func (t *tally) addGroup(g *group) {
+	key := g.key()
+	into := t.groups[key]
+	if into == nil {
+		t.groups[key] = g
+		return
+	}
+	into.join(g)
+}
+
+func (g *group) join(o *group) {
+	g.Count += o.Count
+	if o.First.Before(g.First) {
+		g.First = o.First
+	}
+	if o.Last.After(g.Last) {
+		g.Last = o.Last
+	}
+	if string(o.Example.Request) < string(g.Example.Request) { // the order of records must not matter
+		g.Example, g.A, g.B, g.Path = o.Example, o.A, o.B, o.Path
+	}
+	for user := range o.users {
+		if len(g.users) < maxCounted {
+			g.users[user] = true
+		}
+	}
+}
+
+// add adds the counts of another worker.
+func (t *tally) add(o *tally) {
+	t.events += o.events
+	t.replayed += o.replayed
+	t.unchanged += o.unchanged
+	t.agree += o.agree
+	t.differ += o.differ
+	for reason, n := range o.skipped {
+		t.skipped[reason] += n
+	}
+	for fact, n := range o.uncertain {
+		t.uncertain[fact] += n
+	}
+	t.malformed = append(t.malformed, o.malformed...)
+	slices.Sort(t.malformed)
+	t.malformed = t.malformed[:min(len(t.malformed), maxMalformed)]
+	t.window(o.first)
+	t.window(o.last)
+	for _, key := range slices.Sorted(maps.Keys(o.groups)) {
+		t.addGroup(o.groups[key])
+	}
+	if t.usage != nil && o.usage != nil {
+		t.usage.add(o.usage)
+	}
+}
+
+func (t *tally) report(unused bool) *Report {
+	r := &Report{Events: t.events, Replayed: t.replayed, Skipped: t.skipped, Malformed: t.malformed, Uncertain: t.uncertain,
+		Unchanged: t.unchanged, Fidelity: Fidelity{t.agree, t.differ}, Changed: []Change{}}
+	if !t.first.IsZero() {
+		r.Window = Window{&t.first, &t.last}
+	}
+	for _, g := range t.groups {
+		c := g.Change
+		users := slices.Sorted(maps.Keys(g.users))
+		c.Subjects.Total = len(users)
+		for _, user := range users[:min(len(users), maxSubjects)] {
+			c.Subjects.Principals = append(c.Subjects.Principals, "user:"+user)
+		}
+		r.Changed = append(r.Changed, c)
+	}
+	r.sort()
+	if unused {
+		r.Unused = t.usage.report()
+	}
+	return r
+}
+
+func (r *Report) sort() {
+	kinds := change.Kinds()
+	slices.SortFunc(r.Changed, func(a, b Change) int {
+		return cmp.Or(slices.Index(kinds, a.Change)-slices.Index(kinds, b.Change), b.Count-a.Count, cmp.Compare(a.key(), b.key()))
+	})
+}
+
+// Fails reports whether the report has changes that count: gain, loss, any or none.
+func (r *Report) Fails(on string) bool {
+	return slices.ContainsFunc(r.Changed, func(c Change) bool { return change.Counts(on, c.Change) })
+}
+
+// Merge adds the reports of shards.
+func Merge(reports []*Report) *Report {
+	t := newTally(nil)
+	var unused *Unused
+	for _, r := range reports {
+		part := newTally(nil)
+		part.events, part.replayed, part.unchanged = r.Events, r.Replayed, r.Unchanged
+		part.agree, part.differ = r.Fidelity.Agree, r.Fidelity.Differ
+		part.malformed = r.Malformed
+		maps.Copy(part.skipped, r.Skipped)
+		maps.Copy(part.uncertain, r.Uncertain)
+		if r.Window.First != nil {
+			part.first, part.last = *r.Window.First, *r.Window.Last
+		}
+		for _, c := range r.Changed {
+			g := &group{Change: c, users: make(map[string]bool)}
+			for _, p := range c.Subjects.Principals {
+				g.users[strings.TrimPrefix(p, "user:")] = true
+			}
+			for n := len(g.users); n < c.Subjects.Total; n++ { // users beyond the list, of this shard alone
+				g.users[fmt.Sprintf("\U0010ffff%p %d", r, n)] = true
+			}
+			g.Subjects = Subjects{}
+			part.addGroup(g)
+		}
+		t.add(part)
+		unused = unused.merge(r.Unused)
+	}
+	out := t.report(false)
+	out.Unused = unused
+	return out
+}
+
+// Text returns the report for people.
+func (r *Report) Text() string {
+	var out strings.Builder
+	fmt.Fprintf(&out, "%d events, %d replayed", r.Events, r.Replayed)
+	if r.Window.First != nil {
+		fmt.Fprintf(&out, ", %s to %s", r.Window.First.Format(time.RFC3339), r.Window.Last.Format(time.RFC3339))
+	}
+	out.WriteString(".\n")
+	for _, list := range []struct {
+		name   string
+		counts map[string]int
+	}{{"Skipped", r.Skipped}, {"Uncertain, because the log lacks a fact", r.Uncertain}} {
+		var parts []string
+		for _, name := range slices.Sorted(maps.Keys(list.counts)) {
+			parts = append(parts, fmt.Sprintf("%s %d", name, list.counts[name]))
+		}
+		if len(parts) > 0 {
+			fmt.Fprintf(&out, "%s: %s.\n", list.name, strings.Join(parts, ", "))
+		}
+	}
+	if r.Fidelity.Differ > 0 {
+		fmt.Fprintf(&out, "%d of %d recorded outcomes are not those of the revision compared with.\n", r.Fidelity.Differ, r.Fidelity.Agree+r.Fidelity.Differ)
+	}
+	for i := range r.Changed {
+		r.Changed[i].write(&out)
+	}
+	fmt.Fprintf(&out, "%d unchanged, %d groups of changes.\n", r.Unchanged, len(r.Changed))
+	if r.Unused != nil {
+		r.Unused.write(&out)
+	}
+	return out.String()
+}
+
+func (c *Change) write(out *strings.Builder) {
+	sign := "-"
+	if change.Counts("gain", c.Change) {
+		sign = "+"
+	}
+	what := strings.TrimSpace(c.Verb + " " + c.Resource + c.Path + c.Target + c.Type)
+	if c.Namespace != "" {
+		what += " in " + c.Namespace
+	}
+	if c.Cluster != "" {
+		what += " on " + c.Cluster
+	}
+	fmt.Fprintf(out, "%s %d × %s: %s to %s (%s)\n", sign, c.Count, what, c.From, c.To, strings.Join(c.Subjects.Principals, ", "))
+	if c.B.Reason != "" {
+		fmt.Fprintf(out, "    %s\n", c.B.Reason)
+	}
+	for _, d := range c.Documents {
+		fmt.Fprintf(out, "    %s %s %s/%s rule %v (%s)\n", d.In, d.Kind, d.Namespace, d.Name, d.Rule, d.Source)
+	}
+}
