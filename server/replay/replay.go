@@ -121,7 +121,7 @@ func read(ctx context.Context, logs []Log, batches chan<- []line) error {
 type auditIDs struct {
 	mu    sync.Mutex // held to read and change the others
 	known map[uint64]bool
-	ring  []uint64
+	order []uint64
 	next  int
 }
 
@@ -136,12 +136,12 @@ func (a *auditIDs) add(id string) bool {
 		return false
 	}
 	a.known[key] = true
-	if len(a.ring) < maxAuditIDs {
-		a.ring = append(a.ring, key)
+	if len(a.order) < maxAuditIDs {
+		a.order = append(a.order, key)
 		return true
 	}
-	delete(a.known, a.ring[a.next])
-	a.ring[a.next] = key
+	delete(a.known, a.order[a.next])
+	a.order[a.next] = key
 	a.next = (a.next + 1) % maxAuditIDs
 	return true
 }

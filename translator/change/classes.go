@@ -50,6 +50,9 @@ type side struct {
 
 	ctx    context.Context
 	judges judges
+
+	meet    map[[2]condition]bool // whether two conditions overlap, namespaces aside
+	denials map[placed][]*statement
 }
 
 // space is what a side needs of a revision.
@@ -97,10 +100,31 @@ func (r *relevant) sort(s, t *statement, ofX, tieIsLower bool) {
 	}
 }
 
-// overlaps reports whether a request fits both statements.
+// overlaps reports whether a request fits both statements. Bindings share the conditions
+// of their roles, so that conditions that never overlap are found once.
 func (d *side) overlaps(s, t *statement) bool {
 	if s.namespace != "" && t.namespace != "" && s.namespace != t.namespace {
 		return false
+	}
+	for _, pair := range [][2]*statement{{s, t}, {t, s}} {
+		if r := (request{namespace: pair[0].namespace, verb: "*"}); r.namespace != "" && pair[1].family == familyDeny &&
+			pair[1].match(stageNamespace, &r) == 0 {
+			return false
+		}
+	}
+	key := [2]condition{s.condition, t.condition}
+	meet, known := d.meet[key]
+	if !known {
+		bare, other := *s, *t
+		bare.namespace, other.namespace = "", ""
+		meet = d.find([]*statement{&bare, &other}, nil) != nil
+		if d.meet == nil {
+			d.meet = make(map[[2]condition]bool)
+		}
+		d.meet[key] = meet
+	}
+	if !meet || s.namespace == "" && t.namespace == "" {
+		return meet
 	}
 	return d.find([]*statement{s, t}, nil) != nil
 }
@@ -126,21 +150,50 @@ func (d *side) find(must, mustNot []*statement, principals ...string) *request {
 func (d *side) relevantTo(s *statement, principal string) *relevant {
 	out := new(relevant)
 	collect := func(from *space, ofX bool) {
-		list := from.everyone
+		list := d.everyone(s, from)
 		if principal != "" {
-			list = slices.Concat(list, from.of(principal, s.namespace))
+			list = slices.Clone(list)
+			for _, t := range from.of(principal, s.namespace) {
+				if d.overlaps(s, t) {
+					list = append(list, t)
+				}
+			}
 		}
 		for _, t := range list {
 			if !ofX || compareRank(t.rank, s.rank) < 0 {
-				if d.overlaps(s, t) {
-					out.sort(s, t, ofX, d.xName == "a")
-				}
+				out.sort(s, t, ofX, d.xName == "a")
 			}
 		}
 	}
 	collect(d.x, true)
 	collect(d.y, false)
 	return out
+}
+
+// everyone returns the statements of deny policies that overlap s.
+func (d *side) everyone(s *statement, from *space) []*statement {
+	key := placed{s.condition, s.namespace, from}
+	if found, ok := d.denials[key]; ok {
+		return found
+	}
+	var out []*statement
+	for _, t := range from.everyone {
+		if d.overlaps(s, t) {
+			out = append(out, t)
+		}
+	}
+	if d.denials == nil {
+		d.denials = make(map[placed][]*statement)
+	}
+	d.denials[key] = out
+	return out
+}
+
+// placed is a condition in a namespace, for what a revision states there.
+type placed struct {
+	condition condition
+	namespace string
+	from      *space
 }
 
 // signature identifies relevant statements by their content.
