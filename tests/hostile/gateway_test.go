@@ -1,7 +1,11 @@
 package hostile
 
 import (
+	"cmp"
 	"encoding/json"
+	"fmt"
+	"maps"
+	"slices"
 	"strconv"
 	"strings"
 	"testing"
@@ -41,8 +45,36 @@ func (s *site) lets(input map[string]any) (allowed bool) {
 			allowed = false
 		}
 	}()
+	for _, key := range []string{"gateway", "route"} {
+		if object, ok := input[key].(map[string]any); ok {
+			maps.DeleteFunc(object, func(_ string, value any) bool { return value == nil }) // null is absent
+		}
+	}
+	route, named := input["route"].(map[string]any)
+	if !named || route["rule"] != nil {
+		return s.decidesToAllow(input)
+	}
+	// The oracle knows routes with their rule; without one the request is matched by the
+	// rules of the route.
+	return slices.ContainsFunc(s.gates.Routes, func(r *gateway.Route) bool {
+		return slices.ContainsFunc(ruleNames(r), func(name string) bool {
+			route["rule"] = name
+			return s.decidesToAllow(input)
+		})
+	})
+}
+
+func (s *site) decidesToAllow(input map[string]any) bool {
 	d := s.gates.Decide(&gateway.Request{Input: input})
 	return d.Error == "" && d.Allowed
+}
+
+// ruleNames are the names of a route's rules, given or by their numbers.
+func ruleNames(r *gateway.Route) (names []string) {
+	for i, rule := range r.Rules {
+		names = append(names, cmp.Or(rule.Name, fmt.Sprintf("rule-%d", i+1)))
+	}
+	return names
 }
 
 // ints are JSON values whose whole numbers are ints, and others float64, as the oracle has

@@ -51,12 +51,21 @@ type resolver struct {
 // known here, so that none is reported twice. The compiler copies the modules.
 func (r *resolver) compile() {
 	modules := make(map[string]*ast.Module, len(r.modules))
+	var list []*ast.Module
 	for _, e := range r.modules {
 		if e.Module != nil {
 			modules[e.File] = e.Module
+			list = append(list, e.Module)
 		}
 	}
 	if len(modules) == 0 {
+		return
+	}
+	if rule := LargeType(list...); rule != nil {
+		r.List.Add(diag.Diagnostic{
+			Position: diag.Position{File: rule.Location.File, Line: rule.Location.Row, Column: rule.Location.Col}, Code: diag.Rego,
+			Message: fmt.Sprintf("the type of a value in rule %s has more than %d parts", rule.Head.Name, MaxType), Hint: LargeTypeHint,
+		})
 		return
 	}
 	compiler := ast.NewCompiler().SetErrorLimit(0).WithDefaultRegoVersion(ast.RegoV1)

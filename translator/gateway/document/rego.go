@@ -182,6 +182,10 @@ func (r *bodyReader) compiles(source string) bool {
 		r.failAll(err)
 		return false
 	}
+	if rule := extension.LargeType(module); rule != nil {
+		r.fail(rule.Location, diag.Rego, extension.LargeTypeHint, "the type of a value in rule %s has more than %d parts", rule.Head.Name, extension.MaxType)
+		return false
+	}
 	compiler := ast.NewCompiler().WithDefaultRegoVersion(ast.RegoV1)
 	rego.Compile(func() { compiler.Compile(map[string]*ast.Module{"": module}) })
 	if compiler.Failed() {
