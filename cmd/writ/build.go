@@ -97,9 +97,17 @@ func build(cmd *cobra.Command, s streams, sources []string, o buildOptions) erro
 		return fmt.Errorf("write bundle: %w", err)
 	}
 	if o.path != "-" {
-		fmt.Fprintf(s.err, "wrote %s, revision %s\n", o.path, b.Manifest.Revision)
+		fmt.Fprintf(s.err, "wrote %s%s, revision %s\n", o.path, formNote(o.path), b.Manifest.Revision)
 	}
 	return nil
+}
+
+// formNote returns a note for a path whose name does not show that it is a tarball.
+func formNote(path string) string {
+	if info, err := os.Stat(path); err != nil || info.IsDir() || strings.HasSuffix(path, ".gz") || strings.HasSuffix(path, ".tgz") {
+		return ""
+	}
+	return " (a tarball; name " + path + "/ for a folder)"
 }
 
 func writeBundle(out io.Writer, b *bundles.Bundle, path string) error {

@@ -36,6 +36,7 @@ var endpointRoles = map[string]auth.Role{
 	"/v1/effective/:kind/replaced":                                              auth.Auditor,
 	"/v1/effective/:kind/reach":                                                 auth.Auditor,
 	"/v1/effective/:kind/:target/:namespace/:name":                              auth.Auditor,
+	"/":        auth.Public,
 	"/healthz": auth.Public,
 	"/readyz":  auth.Public,
 	"/v1/poke": auth.Public,

@@ -26,6 +26,29 @@ func (s *operations) healthz(w http.ResponseWriter, _ *http.Request) {
 	exchange.Write(w, http.StatusOK, exchange.PlainText, []byte("ok\n"))
 }
 
+// index is the text at "/", for people.
+const index = `writ answers requests for decisions.
+
+Decisions
+  POST /v1/decisions/access        {"user":"ada","verb":"get","resource":"pods","namespace":"shop"}
+  POST /v1/decisions/visibility    {"user":"ada","type":"pods","cluster":{"name":"east"}}
+  POST /v1/decisions/gateway       attributes of a request through a gateway
+  POST /apis/authorization.k8s.io/v1/subjectaccessreviews
+
+Operations
+  GET  /healthz, /readyz           for probes
+  GET  /v1/status                  the active revision and the mistakes in documents
+  GET  /metrics                    for Prometheus
+
+Try: curl -d '{"user":"ada","verb":"get","resource":"pods","namespace":"shop"}' ADDRESS/v1/decisions/access
+Documents: writ explain, writ COMMAND --help, and docs/http.md of the project.
+`
+
+// start answers people who open the address in a browser.
+func (s *operations) start(w http.ResponseWriter, _ *http.Request) {
+	exchange.Write(w, http.StatusOK, exchange.PlainText, []byte(index))
+}
+
 // readyz answers whether requests should be sent here.
 func (s *operations) readyz(w http.ResponseWriter, _ *http.Request) {
 	if !s.options.Ready() {

@@ -107,6 +107,7 @@ func New(o Options) http.Handler {
 		{methods: "GET HEAD", pattern: effectivePath + "reach", role: auth.Auditor, handler: effective(service, reachQuestion, "rule")},
 		{methods: "GET HEAD", pattern: effectivePath + ":target/:namespace/:name", role: auth.Auditor, handler: effective(service, targetQuestion, "section", "via")},
 		{methods: "GET HEAD", pattern: "/v1/status", role: auth.Authenticated, handler: ops.status},
+		{methods: "GET HEAD", pattern: "/", role: auth.Public, handler: ops.start},
 		{methods: "GET HEAD", pattern: "/healthz", role: auth.Public, handler: ops.healthz, quiet: true},
 		{methods: "GET HEAD", pattern: "/readyz", role: auth.Public, handler: ops.readyz, quiet: true},
 		{methods: "GET HEAD", pattern: "/metrics", role: auth.Authenticated, handler: o.Metrics.Handler().ServeHTTP},

@@ -1,5 +1,7 @@
 package decision
 
+import "errors"
+
 // Decode reads a request at the access point in its canonical form. It is strict:
 // keys are compared exactly, and unknown keys are rejected. The error is an
 // *InvalidRequest that names the key.
@@ -20,7 +22,9 @@ func FromValue(value Value) (*Request, error) {
 	hasUser := false
 	for key, member := range value.Members() {
 		hasUser = hasUser || key == "user"
-		if err := r.parseMember(key, member); err != nil {
+		if err := r.parseMember(key, member); errors.Is(err, errUnknownKey) {
+			return nil, unknownKey(value, key, accessKeys)
+		} else if err != nil {
 			return nil, err
 		}
 	}
@@ -67,7 +71,7 @@ func (r *Request) parseMember(key string, value Value) (err error) {
 			r.Attributes = nil
 		}
 	default:
-		return invalid(key, "unknown key %s", quoteKey(key))
+		return errUnknownKey
 	}
 	return err
 }

@@ -1,5 +1,7 @@
 package decision
 
+import "errors"
+
 // DecodeVisibility reads a request at the visibility point in its canonical form.
 // It is as strict as Decode: unknown keys and values of the wrong type are rejected.
 // null means absent. The error is an *InvalidRequest that names the key.
@@ -19,7 +21,9 @@ func VisibilityFromValue(value Value) (*VisibilityRequest, error) {
 	}
 	r := &VisibilityRequest{}
 	for key, member := range value.Members() {
-		if err := r.parseMember(key, member); err != nil {
+		if err := r.parseMember(key, member); errors.Is(err, errUnknownKey) {
+			return nil, unknownKey(value, key, visibilityKeys)
+		} else if err != nil {
 			return nil, err
 		}
 	}
@@ -47,7 +51,7 @@ func (r *VisibilityRequest) parseMember(key string, value Value) (err error) {
 	case "metrics":
 		r.Metrics, err = parseMetrics(key, value)
 	default:
-		return invalid(key, "unknown key %s", quoteKey(key))
+		return errUnknownKey
 	}
 	return err
 }

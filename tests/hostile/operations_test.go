@@ -17,7 +17,7 @@ const pokeSecret = "a secret of the forge"
 var operationsAttack = &attack{
 	target: "FuzzOperations",
 	routes: []string{
-		"GET /v1/status", "HEAD /v1/status", "GET /healthz", "HEAD /healthz", "GET /readyz", "HEAD /readyz", "GET /metrics", "HEAD /metrics",
+		"GET /v1/status", "HEAD /v1/status", "GET /", "HEAD /", "GET /healthz", "HEAD /healthz", "GET /readyz", "HEAD /readyz", "GET /metrics", "HEAD /metrics",
 		"POST /v1/poke",
 	},
 	draw: func(d random.Source, _ *site, route string) *request {
@@ -36,7 +36,7 @@ var operationsAttack = &attack{
 	judge: func(x *exchange) string {
 		own := x.caller()
 		switch path := x.sent.URL.Path; {
-		case path == "/healthz", path == "/readyz":
+		case path == "/", path == "/healthz", path == "/readyz":
 			return ""
 		case path == "/v1/poke":
 			if !x.knowsSecret() {

@@ -187,13 +187,26 @@ func CheckJSON(r *http.Request) *Refusal {
 	return &Refusal{Status: http.StatusUnsupportedMediaType, Message: "the content type must be application/json"}
 }
 
-// IsJSON reports whether the body is declared as JSON, or not declared.
+// formMedia is the type that "curl -d" declares without -H.
+const formMedia = "application/x-www-form-urlencoded"
+
+// isOfBrowser reports whether a browser sent the request. Forms of pages have this type as
+// well, and browsers add at least one of these headers to them.
+func isOfBrowser(r *http.Request) bool {
+	return r.Header["Origin"] != nil || r.Header["Sec-Fetch-Site"] != nil
+}
+
+// IsJSON reports whether the body is declared as JSON, or not declared, or declared as a
+// form by a client that is not a browser.
 func IsJSON(r *http.Request) bool {
 	contentType := r.Header.Get("Content-Type")
 	if contentType == "" || contentType == "application/json" {
 		return true
 	}
 	media, parameters, err := mime.ParseMediaType(contentType)
+	if err == nil && media == formMedia && !isOfBrowser(r) {
+		return true
+	}
 	if err != nil || media != "application/json" {
 		return false
 	}
