@@ -43,6 +43,7 @@ type Server struct {
 	reloader  *reload.Reloader
 	handler   http.Handler
 	metrics   *metrics.Metrics
+	cache     *cache.Cache
 	values    *memory.Budget // of all requests at all listeners
 	sources   sources
 	tokens    *auth.Tokens       // nil without a token file
@@ -81,12 +82,12 @@ func New(c Config) (*Server, error) {
 	}
 	s.setupObservers()
 	s.reloader = s.newReloader(m)
-	kept := cache.New(cache.Options{
+	s.cache = cache.New(cache.Options{
 		Entries: c.CacheEntries, Bytes: c.CacheBytes, Now: c.Now,
 		Visibility: cache.VisibilityOptions{Entries: c.VisibilityCacheEntries, TTL: c.VisibilityCacheTTL, Logger: s.log},
 	}, m)
 	o := api.Options{
-		Current: s.reloader.Current, Cache: kept, Metrics: m, Ready: s.ready, Status: s.status, Logger: s.log,
+		Current: s.reloader.Current, Cache: s.cache, Metrics: m, Ready: s.ready, Status: s.status, Logger: s.log,
 		MaxBody: c.MaxBody, MaxValues: c.MaxValues, Values: s.values, MaxInFlight: c.MaxInFlight, Timeout: c.RequestTimeout,
 		Rule: s.rule(c.Listen), Recorder: s.audit, SessionKey: c.SessionKey, EscalationKey: c.EscalationKey,
 	}

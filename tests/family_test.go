@@ -27,7 +27,7 @@ var namedBy = map[string]struct {
 	"decisiontest": {"", 3},
 	"deny":         {"Deny", 2},
 	"extension":    {"", 5},
-	"gateway":      {"Gateway", 11},
+	"gateway":      {"Gateway", 12},
 	"visibility":   {"Visibility", 4},
 }
 

@@ -16,6 +16,7 @@ import (
 type Cache interface {
 	Access(ctx context.Context, p decision.Policies, r *decision.Request) decision.Decision
 	Visibility(ctx context.Context, p decision.Policies, r *decision.VisibilityRequest) decision.Authorization
+	Gateway(ctx context.Context, p decision.Policies, r *decision.GatewayRequest) (decision.GatewayDecision, *decision.InvalidRequest)
 	// Forget drops what is kept for a user, a name and never a pattern, and returns how
 	// many entries there were.
 	Forget(p decision.Policies, user string) int
@@ -30,6 +31,10 @@ func (uncached) Access(ctx context.Context, p decision.Policies, r *decision.Req
 
 func (uncached) Visibility(ctx context.Context, p decision.Policies, r *decision.VisibilityRequest) decision.Authorization {
 	return p.Visibility(ctx, r)
+}
+
+func (uncached) Gateway(ctx context.Context, p decision.Policies, r *decision.GatewayRequest) (decision.GatewayDecision, *decision.InvalidRequest) {
+	return p.Gateway(ctx, r)
 }
 
 func (uncached) Forget(decision.Policies, string) int { return 0 }
@@ -75,7 +80,7 @@ func (s *canonical) gateway() exchange.Decision {
 				return b, exchange.InvalidBody(err)
 			}
 			d, invalid := exchange.Decide(s.service, r, s.gated, func(ctx context.Context) (decision.GatewayDecision, *decision.InvalidRequest) {
-				return p.Gateway(ctx, q)
+				return s.cache.Gateway(ctx, p, q)
 			})
 			if invalid != nil {
 				return b, exchange.InvalidBody(invalid)

@@ -61,6 +61,7 @@ type Cache struct {
 	count   atomic.Int64 // number of entries of all points
 
 	access         *table[decision.Decision]
+	gateway        *table[guarded]
 	authorizations *authorizationCache // nil if authorizations are not cached
 }
 
@@ -80,6 +81,8 @@ func New(o Options, m *metrics.Metrics) *Cache {
 		c.now = time.Now
 	}
 	c.access = newTable[decision.Decision](m, c.now, o.Entries, cmp.Or(max(o.Bytes, 0), DefaultBytes), c.recordCount)
+	// The gateway point has a quarter of the memory and of the entries.
+	c.gateway = newTable[guarded](m, c.now, o.Entries/4, max(cmp.Or(max(o.Bytes, 0), DefaultBytes)/4, 1), c.recordCount)
 	c.authorizations = newAuthorizationCache(c, o.Visibility)
 	return c
 }

@@ -138,13 +138,18 @@ func (t *table[D]) lead(ctx context.Context, at flightKey, f *flight[D], decide 
 	return f.answer
 }
 
-// keep keeps an answer. Its size is zero if it must not be kept.
+// keep keeps an answer. Its size is zero if it must not be kept. Of one that is its own
+// only that is kept, so that the next caller does not wait for another one's.
 func (t *table[D]) keep(key string, a answer[D]) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
+	if a.isOwn {
+		var none D
+		a.decision = none
+	}
 	e := &entry[D]{answer: a, key: key, weight: entryBytes + len(key) + a.bytes}
 	// A single large decision must not evict all others.
-	if a.bytes == 0 || a.isOwn || e.weight > t.maxBytes/64 || t.maxEntries <= 0 || !t.isValid(&a) {
+	if a.bytes == 0 || e.weight > t.maxBytes/64 || t.maxEntries <= 0 || !t.isValid(&a) {
 		return
 	}
 	if earlier := t.entries[key]; earlier != nil {

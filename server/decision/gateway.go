@@ -49,6 +49,9 @@ type GatewayDecision struct {
 	// for this request, in lower case and sorted. They must be removed from the
 	// request, so that a client cannot forge them.
 	Withheld []string `json:"-"`
+	// IsOwn means that the decision must not answer other requests, even with the same
+	// key, because policies read the time or more than the key has.
+	IsOwn bool `json:"-"`
 	// EvaluationError describes why the evaluation failed; empty if it succeeded.
 	EvaluationError string `json:"-"`
 	// Revision is the revision of the bundle that answered.

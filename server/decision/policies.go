@@ -41,6 +41,11 @@ type Policies interface {
 
 	// Gateway decides a request, or returns an error if it is invalid.
 	Gateway(ctx context.Context, r *GatewayRequest) (GatewayDecision, *InvalidRequest)
+	// GatewayKey is AccessKey for the gateway point. It returns false for a request that
+	// may be invalid or cannot share a decision.
+	GatewayKey(b []byte, r *GatewayRequest) ([]byte, bool)
+	// KeepsGateway is KeepsAccess for the gateway point.
+	KeepsGateway(r *GatewayRequest, earlier string, key []byte) bool
 	// EffectivePolicies returns a value for json.Marshal. The error wraps
 	// ErrUnknownTarget, ErrMalformed or errNoRevision.
 	EffectivePolicies(q EffectiveQuestion) (any, error)
@@ -106,6 +111,12 @@ func (u Unavailable) FilterItems(context.Context, *VisibilityRequest, Authorizat
 func (u Unavailable) Gateway(context.Context, *GatewayRequest) (GatewayDecision, *InvalidRequest) {
 	return GatewayDecision{}.Failed(string(u)), nil
 }
+
+// GatewayKey returns false.
+func (Unavailable) GatewayKey(b []byte, _ *GatewayRequest) ([]byte, bool) { return b, false }
+
+// KeepsGateway returns false.
+func (Unavailable) KeepsGateway(*GatewayRequest, string, []byte) bool { return false }
 
 // EffectivePolicies returns errNoRevision.
 func (Unavailable) EffectivePolicies(EffectiveQuestion) (any, error) { return nil, errNoRevision }

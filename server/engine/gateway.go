@@ -34,7 +34,7 @@ func (e *Engine) Gateway(ctx context.Context, r *decision.GatewayRequest) (decis
 	case e.requireRoute && !r.NamesRoute():
 		d, targets = decision.RouteRequired(), nil
 	}
-	d.Revision = e.revision
+	d.Revision, d.IsOwn = e.revision, e.isOwn(targets)
 	d.Withheld = e.withheld(&d, targets)
 	return d.Sendable(), nil
 }

@@ -44,6 +44,8 @@ import (
 type Options struct {
 	// Current returns the policies of the active revision. It is called once a check.
 	Current func() decision.Policies
+	// Decide decides a request by policies, perhaps from a cache; nil asks the policies.
+	Decide  func(context.Context, decision.Policies, *decision.GatewayRequest) (decision.GatewayDecision, *decision.InvalidRequest)
 	Metrics *metrics.Metrics
 	// Logger records panics and invalid checks; nil discards.
 	Logger *slog.Logger
@@ -134,6 +136,11 @@ func New(o Options) *Server {
 }
 
 func (o *Options) setDefaults() {
+	if o.Decide == nil {
+		o.Decide = func(ctx context.Context, p decision.Policies, r *decision.GatewayRequest) (decision.GatewayDecision, *decision.InvalidRequest) {
+			return p.Gateway(ctx, r)
+		}
+	}
 	if o.Logger == nil {
 		o.Logger = slog.New(slog.DiscardHandler)
 	}
@@ -219,7 +226,7 @@ func (c *checker) check(ctx context.Context, check *authv3.CheckRequest) *authv3
 		if r == nil {
 			return decision.GatewayDecision{}, errHeaderEncoding
 		}
-		return policies.Gateway(ctx, r)
+		return c.Decide(ctx, policies, r)
 	})
 	if refused != nil {
 		return c.refuse(ctx, refused)

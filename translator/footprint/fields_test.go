@@ -39,6 +39,25 @@ var fields = map[reflect.Type][]string{
 	reflect.TypeFor[tables.PodSecurity](): {
 		"Source", "Subresources", "Factors", "Thresholds", "BlockFactors", "ExemptNamespaces", "ExemptLabels", "FailOpen",
 	},
+	reflect.TypeFor[tables.Gateway]():         {"Gateways", "Routes", "Paths", "Effective", "Policies", "Rules"},
+	reflect.TypeFor[tables.GatewayListener](): {"Name", "Hostname", "Port", "Protocol", "Effective"},
+	reflect.TypeFor[tables.GatewayRoute]():    {"Kind", "Namespace", "Name", "Hostnames", "Rules", "Created", "Cluster"},
+	reflect.TypeFor[tables.GatewayMatch]():    {"GRPC", "PathType", "Path", "Method", "Headers", "Query"},
+	reflect.TypeFor[tables.GatewaySteps](): {
+		"ID", "Policies", "Patterns", "When", "Authenticates", "Anonymous", "Unauthenticated", "Unauthorized",
+		"Authorization", "Items",
+	},
+	reflect.TypeFor[tables.GatewayRule](): {
+		"When", "Priority", "Pattern", "Authentication", "Metadata", "Authorization", "Denial", "Item",
+	},
+	reflect.TypeFor[tables.GatewayAuthentication](): {"Anonymous"},
+	reflect.TypeFor[tables.GatewayMetadata]():       {},
+	reflect.TypeFor[tables.GatewayAuthorization]():  {"Patterns", "Rego", "Review"},
+	reflect.TypeFor[tables.AccessReview]():          {"User", "Groups", "AuthorizationGroups", "Resource"},
+	reflect.TypeFor[tables.GatewayDenial]():         {"Code", "Message", "Body", "Headers"},
+	reflect.TypeFor[tables.GatewayItem]():           {"Header", "Key", "Plain", "Properties"},
+	reflect.TypeFor[tables.RequestCondition]():      {"Comparison", "Predicate", "Pattern", "All", "Any"},
+	reflect.TypeFor[tables.RequestValue]():          {"Template", "Expression", "Value"},
 	reflect.TypeFor[tables.Escalation](): {
 		"Name", "Source", "Clusters", "Groups", "ExemptFactors", "MaxAllowedScore", "NamespaceScope",
 	},

@@ -29,6 +29,8 @@ const Key = "footprint"
 type Footprint struct {
 	Version int    `json:"version"`
 	Access  Access `json:"access"`
+	// Gateway is nil if there are neither gateways nor policies on them.
+	Gateway *Gateway `json:"gateway,omitempty"`
 }
 
 // Attribute holds the values and patterns by which rules compare an attribute, both

@@ -1,0 +1,77 @@
+package cache
+
+import (
+	"context"
+	"encoding/json"
+
+	"github.com/writ-policy/writ/server/decision"
+)
+
+// guarded is the answer to a request at the gateway point.
+type guarded struct {
+	decision decision.GatewayDecision
+	invalid  *decision.InvalidRequest
+}
+
+// Gateway returns the cached decision, or the decision of p. Decisions with an evaluation
+// error and those that only their own request may have are never cached.
+func (c *Cache) Gateway(ctx context.Context, p decision.Policies, r *decision.GatewayRequest) (decision.GatewayDecision, *decision.InvalidRequest) {
+	revision := p.Revision()
+	if revision == "" {
+		return p.Gateway(ctx, r)
+	}
+	room := keyRooms.Get().(*[]byte)
+	defer keyRooms.Put(room)
+	key, ok := p.GatewayKey((*room)[:0], r)
+	if cap(key) <= maxRoom {
+		*room = key
+	}
+	if !ok {
+		return p.Gateway(ctx, r)
+	}
+	if a := c.gateway.find(key); a != nil {
+		switch {
+		case a.revision == revision && a.isOwn:
+			c.metrics.CacheMissed()
+			return p.Gateway(ctx, r)
+		case a.revision == revision:
+			c.metrics.CacheHit()
+			return a.decision.decision, nil
+		case !a.isOwn && p.KeepsGateway(r, a.revision, key):
+			c.metrics.CacheHit()
+			c.metrics.CacheKept()
+			return c.keepGateway(key, *a, revision), nil
+		}
+	}
+	a, err := c.gateway.evaluate(ctx, flightKey{revision, string(key)}, func() answer[guarded] {
+		return gatewayAnswer(p.Gateway(ctx, r))
+	})
+	if err != nil {
+		d := decision.GatewayDecision{}.Failed(decision.CheckContext(ctx).Error())
+		d.Revision = revision
+		return d, nil
+	}
+	return a.decision.decision, a.decision.invalid
+}
+
+// keepGateway moves an answer to a later revision.
+func (c *Cache) keepGateway(key []byte, a answer[guarded], revision string) decision.GatewayDecision {
+	a.revision, a.decision.decision.Revision = revision, revision
+	c.gateway.keep(string(key), a)
+	return a.decision.decision
+}
+
+func gatewayAnswer(d decision.GatewayDecision, invalid *decision.InvalidRequest) answer[guarded] {
+	a := answer[guarded]{decision: guarded{d, invalid}, revision: d.Revision, isOwn: d.IsOwn || invalid != nil}
+	if d.EvaluationError != "" || invalid != nil {
+		return a
+	}
+	// Maps take several times as much as their text.
+	const aDecision, ofText = 500, 4
+	text, err := json.Marshal(&d)
+	if err != nil {
+		return a
+	}
+	a.bytes = aDecision + ofText*len(text)
+	return a
+}

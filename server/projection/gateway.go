@@ -1,0 +1,262 @@
+package projection
+
+import (
+	"encoding/json"
+	"strings"
+
+	"github.com/writ-policy/writ/server/decision"
+	"github.com/writ-policy/writ/translator/footprint"
+)
+
+// Gateway projects requests at the gateway point. It is immutable.
+type Gateway struct {
+	f     *footprint.Gateway
+	paths *values
+}
+
+// NewGateway returns the projection for a footprint; nil projects no request.
+func NewGateway(f *footprint.Gateway) *Gateway {
+	p := &Gateway{f: f}
+	if f == nil {
+		return p
+	}
+	p.paths = &values{named: setOf(f.Paths.Values), prefixes: make(set), keep: f.WholePath}
+	for _, pattern := range f.Paths.Patterns {
+		p.paths.addPrefix(strings.TrimSuffix(pattern, "/*"))
+	}
+	return p
+}
+
+// Append appends the projection of a request. It returns false for a request that may be
+// invalid, which must be decided by itself, and if there is no footprint.
+func (p *Gateway) Append(b []byte, r *decision.GatewayRequest) ([]byte, bool) {
+	a := attributes(r.Attributes)
+	if p.f == nil || !a.isPlain() {
+		return b, false
+	}
+	request := a.object("request")
+	for _, name := range [...]string{"namespace", "name", "listener"} {
+		b = appendMember(b, a.object("gateway"), name)
+	}
+	for _, name := range [...]string{"kind", "namespace", "name", "rule"} {
+		b = appendMember(b, a.object("route"), name)
+	}
+	for _, name := range [...]string{"host", "method", "scheme"} {
+		b = appendMember(b, request, name)
+	}
+	b = appendMember(b, a.object("destination"), "port")
+	b = p.appendPath(b, a.urlPath())
+	if p.f.Query {
+		b = appendText(b, a.query())
+	}
+	if p.f.WholePath { // matches of gRPC
+		b = appendHeader(b, request, "content-type")
+	}
+	for _, name := range p.f.Headers {
+		b = appendHeader(b, request, name)
+	}
+	// An identity without a value is not an identity.
+	b = append(b, identityMark(a.object("auth")["identity"]))
+	for _, steps := range p.f.Reads {
+		b = a.appendRead(b, steps)
+	}
+	return b, true
+}
+
+// appendPath appends the path without its query, or which routes match it.
+func (p *Gateway) appendPath(b []byte, path string) []byte {
+	if p.paths.keep || p.paths.named.has(path) {
+		return appendText(b, path)
+	}
+	b = append(b, unnamed)
+	for _, length := range p.paths.lengths {
+		if length <= len(path) && (length == len(path) || path[length] == '/') && p.paths.prefixes.has(path[:length]) {
+			return appendText(b, path[:length])
+		}
+	}
+	return append(b, absent)
+}
+
+func identityMark(identity any) byte {
+	switch identity {
+	case nil:
+		return absent
+	case false:
+		return unnamed
+	}
+	return firstLength
+}
+
+// attributes are those of a request, as Envoy names them.
+type attributes map[string]any
+
+// object returns a member that is an object, nil if it is absent.
+func (a attributes) object(name string) map[string]any {
+	o, _ := a[name].(map[string]any)
+	return o
+}
+
+// The types of known members. A value of another type makes a request invalid.
+var (
+	objects = set{
+		"gateway": {}, "route": {}, "request": {}, "source": {}, "destination": {}, "connection": {}, "metadata": {}, "auth": {},
+	}
+	texts = map[string][]string{
+		"gateway":     {"namespace", "name", "listener"},
+		"route":       {"kind", "namespace", "name", "rule"},
+		"request":     {"id", "protocol", "scheme", "host", "method", "path", "url_path", "query", "body"},
+		"source":      {"address", "principal", "service", "certificate"},
+		"destination": {"address"},
+	}
+	numbers = map[string][]string{"request": {"size"}, "source": {"port"}, "destination": {"port"}}
+)
+
+// isPlain reports whether the request is certainly valid.
+func (a attributes) isPlain() bool {
+	for name, value := range a {
+		if _, isObject := value.(map[string]any); !objects.has(name) || value != nil && !isObject {
+			return false
+		}
+	}
+	if !hasOnly[string](a, texts) || !hasOnly[json.Number](a, numbers) {
+		return false
+	}
+	for _, name := range [...]string{"gateway", "route"} {
+		if o := a.object(name); len(o) > 0 && (textOf(o, "namespace") == "" || textOf(o, "name") == "") {
+			return false
+		}
+	}
+	if _, isObject := a.object("auth")["metadata"].(map[string]any); !isObject && a.object("auth")["metadata"] != nil {
+		return false
+	}
+	request := a.object("request")
+	return textOf(request, "host") != "" && textOf(request, "method") != "" && textOf(request, "path") != "" &&
+		isTextMap(request["headers"]) && isTextMap(a.object("source")["labels"])
+}
+
+// hasOnly reports whether the named members are absent, null or of a type.
+func hasOnly[T any](a attributes, members map[string][]string) bool {
+	for object, names := range members {
+		o := a.object(object)
+		for _, name := range names {
+			if value := o[name]; value != nil {
+				if _, ok := value.(T); !ok {
+					return false
+				}
+			}
+		}
+	}
+	return true
+}
+
+func textOf(o map[string]any, name string) string {
+	text, _ := o[name].(string)
+	return text
+}
+
+func isTextMap(value any) bool {
+	if value == nil {
+		return true
+	}
+	o, ok := value.(map[string]any)
+	for _, member := range o {
+		if _, isText := member.(string); !isText {
+			return false
+		}
+	}
+	return ok
+}
+
+// urlPath is the path without its query.
+func (a attributes) urlPath() string {
+	request := a.object("request")
+	if path, ok := request["url_path"].(string); ok {
+		return path
+	}
+	path, _, _ := strings.Cut(textOf(request, "path"), "?")
+	return path
+}
+
+// query is the query, which may be part of the path.
+func (a attributes) query() string {
+	request := a.object("request")
+	if query, ok := request["query"].(string); ok {
+		return query
+	}
+	_, query, _ := strings.Cut(textOf(request, "path"), "?")
+	return query
+}
+
+// appendRead appends the value of a path that policies read, and perhaps more.
+func (a attributes) appendRead(b []byte, steps []string) []byte {
+	request := a.object("request")
+	switch steps[0] {
+	case "request":
+		return a.appendOfRequest(b, request, steps[1:])
+	case "context": // the same values by other names
+		if len(steps) > 3 && steps[1] == "request" {
+			return a.appendOfRequest(b, request, steps[3:])
+		}
+		return appendJSON(appendJSON(b, request), a.object("source"))
+	case "auth":
+		if len(steps) == 1 {
+			return appendJSON(b, a.object("auth"))
+		}
+		if steps[1] == "identity" || steps[1] == "metadata" {
+			return appendStep(b, a.object("auth"), steps[1:])
+		}
+		return b // results of rules
+	}
+	return appendStep(b, a.object(steps[0]), steps[1:])
+}
+
+func (a attributes) appendOfRequest(b []byte, request map[string]any, steps []string) []byte {
+	switch {
+	case steps[0] == "headers" && len(steps) > 1:
+		return appendHeader(b, request, steps[1])
+	case steps[0] == "url_path":
+		return appendText(b, a.urlPath())
+	case steps[0] == "query":
+		return appendText(b, a.query())
+	}
+	return appendStep(b, request, steps)
+}
+
+// appendStep appends the value at the end of the steps, and all of a list on the way.
+func appendStep(b []byte, object map[string]any, steps []string) []byte {
+	if len(steps) == 0 {
+		return appendJSON(b, object)
+	}
+	value, found := object[steps[0]]
+	if inner, isObject := value.(map[string]any); isObject && len(steps) > 1 {
+		return appendStep(b, inner, steps[1:])
+	}
+	if !found {
+		return append(b, absent)
+	}
+	return appendJSON(append(b, unnamed), value)
+}
+
+// appendMember appends a scalar member; an absent one is as null.
+func appendMember(b []byte, object map[string]any, name string) []byte {
+	if text, ok := object[name].(string); ok {
+		return appendText(b, text)
+	}
+	return appendJSON(append(b, absent), object[name])
+}
+
+// appendHeader appends a header. Of names that differ only in case, the first in byte
+// order counts.
+func appendHeader(b []byte, request map[string]any, lower string) []byte {
+	headers, _ := request["headers"].(map[string]any)
+	first, found := "", false
+	for name := range headers {
+		if strings.ToLower(name) == lower && (!found || name < first) {
+			first, found = name, true
+		}
+	}
+	if !found {
+		return append(b, absent)
+	}
+	return appendText(append(b, unnamed), textOf(headers, first))
+}
