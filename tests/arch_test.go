@@ -48,7 +48,7 @@ var flow = [][]string{
 	{"server/api/kubernetes", "server/api/origin"},
 	{"server/reload", "server/api", "server/envoy"},
 	{"server", "."},
-	{"cmd/writ/pipeline", "cmd/writ/terminal"},
+	{"cmd/writ/pipeline", "cmd/writ/terminal", "cmd/writ/kubernetes"},
 	{"cmd/writ"},
 }
 

@@ -92,6 +92,10 @@ func commandsTable() string {
 		}
 		fmt.Fprintf(out, "### writ %s\n\n%s.\n\n", command.Name(), command.Short)
 		writeFlags(out, command)
+		for _, below := range command.Commands() {
+			fmt.Fprintf(out, "### %s\n\n%s.\n\n", below.CommandPath(), below.Short)
+			writeFlags(out, below)
+		}
 	}
 	return out.String()
 }

@@ -79,6 +79,12 @@ func commands(t *testing.T, c *controlPlane) {
 			t.Errorf("eval %v: got %d, %s%s, want %s", from, status, stdout, stderr, want)
 		}
 	}
+	if stdout, stderr, status = c.run(t, "", "diff", "kube:", "kube:"); status != 0 {
+		t.Errorf("diff: got %d, %s%s", status, stdout, stderr)
+	}
+	if stdout, stderr, status = c.run(t, "", "who-can", "get", "nodes", "--policies", "kube:"); status > 1 || !strings.Contains(stdout, "system:masters") {
+		t.Errorf("who-can: got %d, %s%s", status, stdout, stderr)
+	}
 	if stdout, stderr, status = c.kubectl(t, "writ", "check", "kube:", "-o", "json"); status != 0 || !strings.Contains(stdout, `"errors": 0`) {
 		t.Errorf("kubectl writ check: got %d, %s", status, stderr)
 	}

@@ -43,6 +43,7 @@ const (
 // a test closes.
 type controlPlane struct {
 	whole                 *testing.T // at whose end the processes end
+	authorization         []string   // flags of the API server
 	dir, etcdURL, address string
 	api                   *exec.Cmd
 	gate                  *gate
@@ -56,7 +57,7 @@ func startControlPlane(t *testing.T) *controlPlane {
 	if *binaries == "" || *writ == "" {
 		t.Fatal("-bin and -writ are required; use make e2e-kubernetes")
 	}
-	c := &controlPlane{whole: t, dir: t.TempDir(), address: freeAddress(t)}
+	c := &controlPlane{whole: t, authorization: []string{"--authorization-mode", "RBAC"}, dir: t.TempDir(), address: freeAddress(t)}
 	c.etcdURL = "http://" + freeAddress(t)
 	peer := "http://" + freeAddress(t)
 	c.start(t, "etcd", "--data-dir", filepath.Join(c.dir, "etcd"), "--unsafe-no-fsync",
@@ -65,7 +66,11 @@ func startControlPlane(t *testing.T) *controlPlane {
 	key, err := rsa.GenerateKey(rand.Reader, 2048)
 	check(t, err)
 	c.write(t, "sa.key", pem.EncodeToMemory(&pem.Block{Type: "RSA PRIVATE KEY", Bytes: x509.MarshalPKCS1PrivateKey(key)}))
-	c.write(t, "tokens.csv", fmt.Appendf(nil, "%s,admin,1,system:masters\n%s,writ,2\n", adminToken, writToken))
+	tokens := fmt.Appendf(nil, "%s,admin,1,system:masters\n%s,writ,2\n", adminToken, writToken)
+	for i, user := range []string{"ann", "bob", "dave", "system:kube-scheduler"} {
+		tokens = fmt.Appendf(tokens, "token-of-%s,%s,%d\n", user, user, 3+i)
+	}
+	c.write(t, "tokens.csv", tokens)
 	c.config = &rest.Config{
 		Host: "https://" + c.address, BearerToken: adminToken, QPS: -1,
 		TLSClientConfig: rest.TLSClientConfig{Insecure: true},
@@ -85,10 +90,10 @@ func (c *controlPlane) startAPI(t *testing.T) {
 	_, port, err := net.SplitHostPort(c.address)
 	check(t, err)
 	sa := filepath.Join(c.dir, "sa.key")
-	c.api = c.start(t, "kube-apiserver", "--etcd-servers", c.etcdURL, "--bind-address", "127.0.0.1", "--secure-port", port,
-		"--cert-dir", filepath.Join(c.dir, "certs"), "--authorization-mode", "RBAC", "--token-auth-file", filepath.Join(c.dir, "tokens.csv"),
+	c.api = c.start(t, "kube-apiserver", append([]string{"--etcd-servers", c.etcdURL, "--bind-address", "127.0.0.1", "--secure-port", port,
+		"--cert-dir", filepath.Join(c.dir, "certs"), "--token-auth-file", filepath.Join(c.dir, "tokens.csv"),
 		"--service-account-key-file", sa, "--service-account-signing-key-file", sa, "--service-account-issuer", "https://kubernetes.default.svc",
-		"--service-cluster-ip-range", "10.0.0.0/24", "--disable-admission-plugins", "ServiceAccount", "--etcd-compaction-interval", "0")
+		"--service-cluster-ip-range", "10.0.0.0/24", "--disable-admission-plugins", "ServiceAccount", "--etcd-compaction-interval", "0"}, c.authorization...)...)
 	eventually(t, "the API server is ready", func() (bool, string) {
 		body, err := c.clients.RESTClient().Get().AbsPath("/readyz").DoRaw(context.Background())
 		return err == nil, string(body) + fmt.Sprint(err)
@@ -104,9 +109,21 @@ func (c *controlPlane) stopAPI(t *testing.T) {
 // start starts a program until the end of the whole test. Its log is in the folder of the test.
 func (c *controlPlane) start(t *testing.T, name string, args ...string) *exec.Cmd {
 	t.Helper()
+	return c.startProgram(t, filepath.Join(*binaries, name), args...)
+}
+
+// writ starts the command.
+func (c *controlPlane) writ(t *testing.T, args ...string) *exec.Cmd {
+	t.Helper()
+	return c.startProgram(t, *writ, args...)
+}
+
+func (c *controlPlane) startProgram(t *testing.T, path string, args ...string) *exec.Cmd {
+	t.Helper()
+	name := filepath.Base(path)
 	log, err := os.OpenFile(filepath.Join(c.dir, name+".log"), os.O_CREATE|os.O_APPEND|os.O_WRONLY, 0o600)
 	check(t, err)
-	command := exec.Command(filepath.Join(*binaries, name), args...)
+	command := exec.Command(path, args...)
 	command.Stdout, command.Stderr = log, log
 	command.SysProcAttr = &syscall.SysProcAttr{Pdeathsig: syscall.SIGKILL}
 	check(t, command.Start())

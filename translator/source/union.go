@@ -79,9 +79,9 @@ func Join(members []Member, o UnionOptions) (*Union, error) {
 }
 
 // Snapshot reads the sources. While they are watched, those are read that have changed or
-// could not be read, so that a change of one does not fetch another. A source that cannot be read keeps its last good snapshot,
-// which Status reports. Snapshot returns an error if a source cannot be read that has no
-// snapshot yet, or if no source can be read.
+// could not be read, so that a change of one does not fetch another. A source that cannot
+// be read keeps its last good snapshot, which Status reports. Snapshot returns an error if
+// a source cannot be read that has no snapshot yet, or if no source can be read.
 func (u *Union) Snapshot(ctx context.Context) (Snapshot, diag.List, error) {
 	var group sync.WaitGroup
 	for _, m := range u.members {
