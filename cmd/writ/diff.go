@@ -27,11 +27,14 @@ compares REV2 with its merge base, as a pull request does. An empty REV2 is HEAD
 Changes: gain (now allowed), relax (denied before, now undecided), loss (no longer
 allowed), tighten (undecided before, now denied), other.
 
+--expect FILE accepts the changes that an ExpectedChanges document lists by class and
+change; --write-expect FILE writes that document.
+
 Exit status 0: no difference that --fail-on counts; 1: there is one; 2: usage, or no
 comparison was possible.`
 
 const diffExamples = `  writ diff main:policies policies
-  writ diff main...HEAD policies
+  writ diff main...HEAD policies -o markdown
   writ diff old.tar.gz policies --fail-on gain
   writ diff main.. policies --point access -o requests | writ eval --policies policies`
 
@@ -45,6 +48,8 @@ type diffOptions struct {
 	now        string
 	limit      int
 	maxClasses int
+	expect     string
+	write      string
 }
 
 func newDiff(s streams) *cobra.Command {
@@ -58,7 +63,7 @@ func newDiff(s streams) *cobra.Command {
 		RunE:    func(cmd *cobra.Command, args []string) error { return o.run(cmd, s, args) },
 	}
 	f := cmd.Flags()
-	formatFlag(cmd, &o.format, "text", "json", "requests")
+	formatFlag(cmd, &o.format, "text", "json", "markdown", "sarif", "requests")
 	f.StringArrayVar(&o.points, "point", nil, "`point` to compare: access, visibility or gateway; repeatable")
 	f.StringVar(&o.subject, "subject", "", "only requests that hold this `principal`: user:NAME or group:NAME")
 	f.StringVarP(&o.namespace, "namespace", "n", "", "only requests in this `namespace`")
@@ -66,7 +71,9 @@ func newDiff(s streams) *cobra.Command {
 	f.StringVar(&o.now, "now", "", "`time` (RFC 3339) to compare at instead of the machine's")
 	f.IntVar(&o.limit, "limit", 50, "largest `number` of groups in text and markdown")
 	f.IntVar(&o.maxClasses, "max-classes", 100000, "largest `number` of classes; more are an error")
-	markCommandLineOnly(cmd, "point", "subject", "namespace", "now")
+	f.StringVar(&o.expect, "expect", "", "`file` with expected changes, which do not count")
+	f.StringVar(&o.write, "write-expect", "", "write the changes that were found to a `file` for --expect")
+	markCommandLineOnly(cmd, "point", "subject", "namespace", "now", "expect", "write-expect")
 	complete(cmd, "fail-on", "gain", "loss", "any", "none")
 	o.documents.add(cmd)
 	return cmd
@@ -138,6 +145,12 @@ func (o *diffOptions) compare(cmd *cobra.Command, s streams, args []string) erro
 		return err
 	}
 	at := now()
+	var expected []change.ExpectedChange
+	if o.expect != "" {
+		if expected, err = readExpected(o.expect); err != nil {
+			return err
+		}
+	}
 	from, err := inputs(cmd, args)
 	if err != nil {
 		return err
@@ -154,6 +167,12 @@ func (o *diffOptions) compare(cmd *cobra.Command, s streams, args []string) erro
 	report, err := change.Diff(ctx, a, b, change.Options{Points: o.points, Subject: o.subject, Namespace: o.namespace, Now: at, MaxClasses: o.maxClasses})
 	if err != nil {
 		return err
+	}
+	report.Accept(expected)
+	if o.write != "" {
+		if err := writeExpected(o.write, report); err != nil {
+			return err
+		}
 	}
 	if err := o.show(s, report); err != nil {
 		return err
@@ -178,6 +197,17 @@ func (o *diffOptions) show(s streams, report *change.Report) error {
 		}
 		return nil
 	}
-	_, err := s.out.Write([]byte(report.Text(o.limit)))
+	text := []byte(report.Text(o.limit))
+	switch o.format {
+	case "markdown":
+		text = []byte(report.Markdown(o.limit))
+	case "sarif":
+		var err error
+		if text, err = report.SARIF(programVersion()); err != nil {
+			return err
+		}
+		text = append(text, '\n')
+	}
+	_, err := s.out.Write(text)
 	return err
 }

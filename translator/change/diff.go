@@ -75,7 +75,36 @@ func Diff(ctx context.Context, a, b *Side, o Options) (*Report, error) {
 	if err := c.verify(); err != nil {
 		return nil, err
 	}
-	return c.report(points)
+	r, err := c.report(points)
+	if err == nil && slices.Contains(points, PointVisibility) {
+		r.setUntil(c.a.World, c.b.World)
+	}
+	return r, err
+}
+
+// setUntil sets the next time at which a visibility policy begins or ends to hold.
+func (r *Report) setUntil(worlds ...*World) {
+	consider := func(at *time.Time, p *tables.VisibilityPolicy, what string) {
+		if at == nil || !at.After(r.Now) && (what == "begins" || !at.Equal(r.Now)) || r.Until != nil && !at.Before(*r.Until) {
+			return
+		}
+		utc := at.UTC()
+		r.Until, r.Coverage.Until = &utc, &utc
+		r.Coverage.holds = fmt.Sprintf("%s %s/%s %s", kindVisibility, p.Namespace, p.Name, what)
+	}
+	for _, w := range worlds {
+		v := tables.Of[*tables.Visibility](w.revision.Tables)
+		if v == nil {
+			continue
+		}
+		for i := range v.Policies {
+			p := &v.Policies[i]
+			if !p.Disabled && !p.Malformed {
+				consider(p.NotBefore, p, "begins")
+				consider(p.NotAfter, p, "ends")
+			}
+		}
+	}
 }
 
 // points returns those that a revision has documents for.

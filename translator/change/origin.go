@@ -79,10 +79,10 @@ func impliedSubresource(verb, subresource string) string {
 }
 
 func (o *originRule) matchVerbs(verb, subresource string) bool {
-	if verb == "*" {
+	carried := tables.OriginVerbs(verb, subresource)
+	if carried[0] == "*" { // not for a subresource that stands for a verb
 		return o.matchWhole(o.verbs, o.notVerbs)
 	}
-	carried := tables.OriginVerbs(verb, subresource)
 	covers := func(entry string) bool { return entry == "*" || slices.Contains(carried, entry) }
 	return slices.ContainsFunc(o.verbs, covers) && !slices.ContainsFunc(o.notVerbs, covers)
 }

@@ -25,6 +25,8 @@ type Report struct {
 	Details    []Detail       `json:"details"`
 	Notes      []string       `json:"notes"`
 	Coverage   Coverage       `json:"coverage"`
+
+	found map[string]*class // by ID
 }
 
 // Class is a set of requests whose outcome changes.
@@ -131,7 +133,7 @@ const maxListed = 100
 // report numbers the statements and orders everything.
 func (c *comparison) report(points []string) (*Report, error) {
 	r := &Report{A: *c.a, B: *c.b, Now: c.o.Now.UTC(), Summary: map[string]int{"accepted": 0}, Classes: []Class{}, Groups: []Group{},
-		Details: []Detail{}, Notes: []string{}}
+		Details: []Detail{}, Notes: []string{}, found: make(map[string]*class)}
 	g := new(registry)
 	entries := make(map[*member]*entry)
 	for _, k := range c.classes {
@@ -153,6 +155,7 @@ func (c *comparison) report(points []string) (*Report, error) {
 			continue
 		}
 		byID[out.ID] = len(r.Classes)
+		r.found[out.ID] = k
 		r.Classes = append(r.Classes, out)
 	}
 	slices.SortFunc(r.Classes, func(a, b Class) int { return cmp.Compare(a.ID, b.ID) })
@@ -268,7 +271,7 @@ func (k *Class) merge(o *Class) {
 // cover states what was compared.
 func (c *comparison) cover(r *Report, points []string) {
 	r.Coverage = Coverage{Points: points, Subjects: cmp.Or(c.o.Subject, "all"), Namespaces: cmp.Or(c.o.Namespace, "all"), At: []time.Time{r.Now},
-		Until: r.Until, Compared: []string{"outcome"}, Inexact: []Inexact{}, holds: r.Coverage.holds,
+		Compared: []string{"outcome"}, Inexact: []Inexact{},
 		NotCompared: []map[string]string{
 			{"what": "reasons and warnings", "why": "they do not decide"},
 			{"what": "cache lifetimes", "why": "they do not decide"},

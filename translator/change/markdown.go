@@ -1,0 +1,103 @@
+package change
+
+import (
+	"fmt"
+	"strconv"
+	"strings"
+)
+
+// maxMarkdown bounds the report as a comment of a pull request.
+const maxMarkdown = 60000
+
+// Markdown returns the report as a comment of a pull request, with at most limit groups
+// and 60,000 bytes; groups that are left out are counted.
+func (r *Report) Markdown(limit int) string {
+	for shown := min(limit, len(r.Groups)); ; shown-- {
+		if text := r.markdown(shown); len(text) <= maxMarkdown || shown <= 0 {
+			return text
+		}
+	}
+}
+
+func (r *Report) markdown(shown int) string {
+	var out strings.Builder
+	out.WriteString("<!-- writ diff -->\n")
+	if r.Equivalent {
+		out.WriteString("### No request is decided differently\n\n")
+	} else {
+		fmt.Fprintf(&out, "### Policy changes: %s\n\n", r.counts())
+		out.WriteString("| | who | what | where | why |\n| --- | --- | --- | --- | --- |\n")
+	}
+	classes := r.byID()
+	for i := range r.Groups[:shown] {
+		g := &r.Groups[i]
+		who, what, ok := strings.Cut(g.Title, ": ")
+		if !ok {
+			who, what = "", g.Title
+		}
+		what, where, _ := strings.Cut(what, " in ")
+		mark := ""
+		if classes[g.Classes[0]].Accepted {
+			mark = " (expected)"
+		}
+		fmt.Fprintf(&out, "| **%s**%s | %s | %s | %s | %s |\n", g.Change, mark, escape(who), escape(what), escape(where), escape(causesText(g.Causes)))
+	}
+	out.WriteByte('\n')
+	for i := range r.Groups[:shown] {
+		r.markdownDetails(&out, &r.Groups[i], classes)
+	}
+	if rest := len(r.Groups) - shown; rest > 0 {
+		fmt.Fprintf(&out, "and %s more.\n\n", plural(rest, "group"))
+	}
+	for _, note := range r.Notes {
+		fmt.Fprintf(&out, "Note: %s\n\n", escape(note))
+	}
+	for _, line := range strings.Split(strings.TrimSpace(r.claim()), "\n") {
+		fmt.Fprintf(&out, "%s\n", escape(line))
+	}
+	return out.String()
+}
+
+// markdownDetails writes the witnesses and the lines of a group.
+func (r *Report) markdownDetails(out *strings.Builder, g *Group, classes map[string]*Class) {
+	fmt.Fprintf(out, "<details><summary>%s</summary>\n\n", escape(r.sentence(g)))
+	for _, text := range r.exceptions(g, classes) {
+		fmt.Fprintf(out, "except %s\n\n", escape(text))
+	}
+	for _, id := range g.Classes[:min(len(g.Classes), longest)] {
+		for _, t := range classes[id].Transitions {
+			fmt.Fprintf(out, "%s to %s, for example:\n\n```json\n%s\n```\n\n", t.From, t.To, encode(t.Witness.Request))
+		}
+		for _, list := range classes[id].All {
+			for _, s := range list {
+				for _, d := range cutDocuments(r.Statements[s].Documents) {
+					fmt.Fprintf(out, "- %s: %s rule %d, `%s`\n", strings.ToUpper(d.In), escape(documentName(d)), d.Rule, strings.ReplaceAll(d.Source, "`", ""))
+				}
+			}
+		}
+	}
+	out.WriteString("\n</details>\n\n")
+}
+
+func cutDocuments(list []Document) []Document { return list[:min(len(list), longest)] }
+
+// escape keeps names from being read as Markdown or HTML.
+func escape(text string) string {
+	return escapes.Replace(text)
+}
+
+var escapes = strings.NewReplacer("&", "&amp;", "<", "&lt;", ">", "&gt;", "|", `\|`, "*", `\*`, "_", `\_`, "`", "\\`", "[", `\[`, "]", `\]`,
+	"@", "@\u200b", "#", `\#`, "\r", " ", "\n", " ")
+
+// splitSource splits FILE:LINE.
+func splitSource(source string) (file string, line int) {
+	at := strings.LastIndexByte(source, ':')
+	if at < 0 {
+		return source, 0
+	}
+	n, err := strconv.Atoi(source[at+1:])
+	if err != nil {
+		return source, 0
+	}
+	return source[:at], n
+}
