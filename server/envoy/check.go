@@ -222,9 +222,9 @@ func (c *checker) receptionEnded(cause error) {
 func (c *checker) check(ctx context.Context, check *authv3.CheckRequest) *authv3.CheckResponse {
 	policies := c.Current()
 	d, refused := point.Decide(ctx, &c.protect, c.counter, c.Timeout, func(ctx context.Context) (decision.GatewayDecision, *decision.InvalidRequest) {
-		r := request(check, c.Identity)
-		if r == nil {
-			return decision.GatewayDecision{}, errHeaderEncoding
+		r, invalid := request(check, c.Identity)
+		if invalid != nil {
+			return decision.GatewayDecision{}, invalid
 		}
 		return c.Decide(ctx, policies, r)
 	})
@@ -233,8 +233,6 @@ func (c *checker) check(ctx context.Context, check *authv3.CheckRequest) *authv3
 	}
 	return response(&d)
 }
-
-var errHeaderEncoding = &decision.InvalidRequest{Code: decision.CodeInvalidRequest, Message: "a header is not UTF-8"}
 
 // refuse denies an invalid check.
 func (c *checker) refuse(ctx context.Context, err error) *authv3.CheckResponse {

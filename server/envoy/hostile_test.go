@@ -61,6 +61,27 @@ func TestUnreadable(t *testing.T) {
 	}
 }
 
+// A map has no order: of two headers whose names differ in case, none may decide.
+func TestHeaderInTwoCases(t *testing.T) {
+	g := &guard{decision: decision.GatewayDecision{Allowed: true, Status: 200}}
+	client := dial(t, envoy.Options{Current: g.current})
+	for name, row := range map[string]struct {
+		headers map[string]string
+		want    codes.Code
+	}{
+		"two names":          {map[string]string{"x-tenant": "a", "X-Other": "b"}, codes.OK},
+		"one in two cases":   {map[string]string{"x-tenant": "a", "X-Tenant": "b"}, codes.InvalidArgument},
+		"an empty one, also": {map[string]string{"x-tenant": "", "X-Tenant": "b"}, codes.InvalidArgument},
+	} {
+		response := check(t, client, &authv3.CheckRequest{Attributes: &authv3.AttributeContext{
+			Request: &authv3.AttributeContext_Request{Http: &authv3.AttributeContext_HttpRequest{Path: "/", Headers: row.headers}},
+		}})
+		if got := codes.Code(response.GetStatus().GetCode()); got != row.want {
+			t.Errorf("%s: got %v, want %v", name, got, row.want)
+		}
+	}
+}
+
 // The reason of a failed authentication is not an identity.
 func TestFailedAuthentication(t *testing.T) {
 	for name, row := range map[string]struct {

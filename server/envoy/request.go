@@ -23,15 +23,15 @@ const (
 	extensionRule     = "rule"
 )
 
-// request returns the gateway request of a check; nil if a header is not UTF-8, since a
-// replacement would be another value. Attributes that the proxy does not send are left
+// request returns the gateway request of a check. A header that is not UTF-8 is invalid,
+// since a replacement would be another value. Attributes that the proxy does not send are left
 // out.
-func request(check *authv3.CheckRequest, identity string) *decision.GatewayRequest {
+func request(check *authv3.CheckRequest, identity string) (*decision.GatewayRequest, *decision.InvalidRequest) {
 	attributes := check.GetAttributes()
 	extensions := attributes.GetContextExtensions()
-	http := httpRequest(attributes.GetRequest().GetHttp())
-	if http == nil {
-		return nil
+	http, invalid := httpRequest(attributes.GetRequest().GetHttp())
+	if invalid != nil {
+		return nil, invalid
 	}
 	r := map[string]any{
 		"request":     http,
@@ -57,7 +57,7 @@ func request(check *authv3.CheckRequest, identity string) *decision.GatewayReque
 	if who := identityOf(metadata[identity]); who != nil {
 		r["auth"] = map[string]any{"identity": who}
 	}
-	return &decision.GatewayRequest{Attributes: r}
+	return &decision.GatewayRequest{Attributes: r}, nil
 }
 
 // named is an object with the namespace and name of "NAMESPACE/NAME".
@@ -73,10 +73,10 @@ func named(text, partKey, part string) map[string]any {
 	return object
 }
 
-func httpRequest(http *authv3.AttributeContext_HttpRequest) map[string]any {
-	headers := headers(http)
-	if headers == nil {
-		return nil
+func httpRequest(http *authv3.AttributeContext_HttpRequest) (map[string]any, *decision.InvalidRequest) {
+	headers, invalid := headers(http)
+	if invalid != nil {
+		return nil, invalid
 	}
 	r := map[string]any{
 		"host": http.GetHost(), "method": http.GetMethod(), "path": http.GetPath(),
@@ -94,15 +94,25 @@ func httpRequest(http *authv3.AttributeContext_HttpRequest) map[string]any {
 			r[key] = text
 		}
 	}
-	return r
+	return r, nil
 }
 
+var (
+	errHeaderEncoding = &decision.InvalidRequest{Code: decision.CodeInvalidRequest, Message: "a header is not UTF-8"}
+	errHeaderTwice    = &decision.InvalidRequest{Code: decision.CodeInvalidRequest, Message: "two headers have the same name in different cases"}
+)
+
 // headers returns the headers by lower-case name; Envoy joins repeated ones, or sends
-// them one by one in the header map. It returns nil if one is not UTF-8.
-func headers(http *authv3.AttributeContext_HttpRequest) map[string]any {
+// them one by one in the header map. The map of joined ones has no order: of two names
+// that are the same in lower case, neither value is the one that counts.
+func headers(http *authv3.AttributeContext_HttpRequest) (map[string]any, *decision.InvalidRequest) {
 	all := make(map[string]any)
 	for name, value := range http.GetHeaders() {
-		all[strings.ToLower(name)] = value
+		name = strings.ToLower(name)
+		if all[name] != nil {
+			return nil, errHeaderTwice
+		}
+		all[name] = value
 	}
 	for _, header := range http.GetHeaderMap().GetHeaders() {
 		name := strings.ToLower(header.GetKey())
@@ -114,11 +124,11 @@ func headers(http *authv3.AttributeContext_HttpRequest) map[string]any {
 			value = before + "," + value
 		}
 		if !utf8.ValidString(value) {
-			return nil
+			return nil, errHeaderEncoding
 		}
 		all[name] = value
 	}
-	return all
+	return all, nil
 }
 
 func peer(p *authv3.AttributeContext_Peer) map[string]any {

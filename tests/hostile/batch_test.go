@@ -45,8 +45,7 @@ var visibilityBatchAttack = &attack{
 	},
 	judge: judgeBatch(func(s *site, object map[string]any) bool {
 		q, ok := viewOf(object)
-		q.Now = s.now
-		return ok && s.views.Decide(q).Decision != "deny"
+		return ok && s.sees(q).Decision != "deny"
 	}),
 }
 
