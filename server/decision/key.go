@@ -31,6 +31,7 @@ func (r *VisibilityRequest) GroupSet() []string {
 	return slices.Compact(groups)
 }
 
+// keyText appends a string with its length.
 func keyText(b []byte, text string) []byte {
 	return append(binary.AppendUvarint(b, uint64(len(text))), text...)
 }
@@ -44,6 +45,7 @@ func keyTexts(b []byte, list []string) []byte {
 	return b
 }
 
+// keyMembers appends the entries of a map, sorted, without their number.
 func keyMembers(b []byte, entries map[string]string) []byte {
 	for _, key := range sortedKeys(entries) {
 		b = keyText(keyText(b, key), entries[key])

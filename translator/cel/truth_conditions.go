@@ -71,6 +71,7 @@ func (c *compiler) rootConditions(e ast.Expr) truthConditions {
 	return h
 }
 
+// conjunction returns when all terms are true, and when one is false.
 func (c *compiler) conjunction(terms []ast.Expr) truthConditions {
 	out := truthConditions{whenTrue: [][]string{nil}}
 	for _, term := range terms {
@@ -86,6 +87,7 @@ func (c *compiler) conjunction(terms []ast.Expr) truthConditions {
 	return out
 }
 
+// disjunction returns when one of the terms is true, and when all are false.
 func (c *compiler) disjunction(terms []ast.Expr) truthConditions {
 	out := truthConditions{whenFalse: [][]string{nil}}
 	for _, term := range terms {

@@ -116,6 +116,7 @@ func (i *impersonationRule) describe(s *Statement) {
 	s.Rule, s.AppliesTo = map[string]any{"impersonation": entry}, scopeOf(i.policy)
 }
 
+// modesOf returns the modes of impersonation that the verbs of a rule stand for.
 func modesOf(verbs []string) []string {
 	var modes []string
 	for _, verb := range verbs {

@@ -91,7 +91,7 @@ func (e *effectiveEmitter) authorization() {
 			conditions, group = group, nil
 		}
 		group = append(group, "not "+verdict+".outcome in outcome.denials")
-		e.define(verdict+" := verdict", append(conditions, fmt.Sprintf("verdict := gateway.judged[%s] with input as %s", id, e.state))...)
+		e.writeRule(verdict+" := verdict", append(conditions, fmt.Sprintf("verdict := gateway.judged[%s] with input as %s", id, e.state))...)
 		fmt.Fprintf(&e.out, "\noutcomes[%s] := %s.outcome\n", regotext.Quote(rule.Key), verdict)
 		next := fmt.Sprintf("_after_%d", i)
 		fmt.Fprintf(&e.out, "\n%s := outcome.after(%s, %s, %s)\n", next, e.state, regotext.Quote(rule.ShortName()), verdict)
@@ -110,8 +110,8 @@ func (e *effectiveEmitter) authorization() {
 	e.reviews(rules)
 }
 
-// define writes a rule.
-func (e *effectiveEmitter) define(head string, body ...string) { emit.WriteRule(&e.out, head, body) }
+// writeRule writes a rule to the module.
+func (e *effectiveEmitter) writeRule(head string, body ...string) { emit.WriteRule(&e.out, head, body) }
 
 // locator is a rule as decisions name what decided.
 func locator(rule *tables.NamedRule) map[string]string {
@@ -130,7 +130,7 @@ func (e *effectiveEmitter) reviews(rules []*tables.NamedRule) {
 			continue
 		}
 		id := regotext.Quote(rule.Name)
-		e.define("reviews contains review",
+		e.writeRule("reviews contains review",
 			fmt.Sprintf("_verdict_%d", i),
 			"gateway.applies["+id+"] with input as "+states[i],
 			"review := gateway.review["+id+"] with input as "+states[i],

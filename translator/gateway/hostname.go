@@ -6,9 +6,9 @@ import (
 	"strings"
 )
 
-// meet reports whether some name fits a listener's hostname and one of a route's.
-// Either side without a hostname has all of them.
-func meet(listener string, route []string) bool {
+// hasCommonHost reports whether some host matches a listener's hostname and one of a
+// route's. No hostname matches every host.
+func hasCommonHost(listener string, route []string) bool {
 	if listener == "" || len(route) == 0 {
 		return true
 	}
@@ -17,7 +17,7 @@ func meet(listener string, route []string) bool {
 	})
 }
 
-// within reports whether all names of host fit pattern.
+// within reports whether pattern matches all hosts that host matches.
 func within(pattern, host string) bool {
 	if pattern == host {
 		return true
@@ -27,8 +27,8 @@ func within(pattern, host string) bool {
 	return wildcard && len(host) > len(suffix) && strings.HasSuffix(host, suffix)
 }
 
-// commonHosts are the hostnames for which traffic on a listener reaches a route:
-// of two that fit, the one that says more. Empty is every host.
+// commonHosts returns the hostnames for which traffic on a listener reaches a route: of
+// two that match the same hosts, the more specific one. An empty name is every host.
 func commonHosts(listener string, route []string) []string {
 	if len(route) == 0 {
 		return []string{listener}

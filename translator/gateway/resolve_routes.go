@@ -97,7 +97,7 @@ func (r *resolver) refusal(g *document.Gateway, l *document.Listener, d *documen
 		return fmt.Sprintf("it allows routes of its own namespace %q only; say allowedRoutes: {namespaces: {from: All}} for others", g.Namespace)
 	case l.From == "Selector" && !r.selects(l, d.Namespace, selectors):
 		return fmt.Sprintf("its selector does not fit namespace %q", d.Namespace)
-	case !meet(l.Hostname, d.Hostnames):
+	case !hasCommonHost(l.Hostname, d.Hostnames):
 		return fmt.Sprintf("its hostname is %q, the route's are %s", l.Hostname, strings.Join(d.Hostnames, ", "))
 	}
 	return ""

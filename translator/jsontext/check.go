@@ -128,7 +128,7 @@ func (c *checker) begin(i int) (end int, opened bool, err *Error) {
 		}
 		return i, true, nil
 	case '"':
-		end, _, err = c.text(i)
+		end, _, err = c.checkText(i)
 	case 't':
 		end, err = c.literal(i, "true")
 	case 'f':
@@ -190,7 +190,7 @@ func (c *checker) key(i int) (int, *Error) {
 	if c.at(i) != '"' {
 		return 0, c.fail(ExpectedKey, i)
 	}
-	end, escaped, err := c.text(i)
+	end, escaped, err := c.checkText(i)
 	if err != nil {
 		return 0, err
 	}

@@ -14,8 +14,9 @@ var plain = func() (table [256]bool) {
 	return table
 }()
 
-// text reads the string at i and returns where it ends, past its quote.
-func (c *checker) text(i int) (end int, escaped bool, err *Error) {
+// checkText checks the string at i and returns where it ends, past its quote, and whether
+// it has escapes.
+func (c *checker) checkText(i int) (end int, escaped bool, err *Error) {
 	data := c.data
 	for i++; i < len(data); {
 		switch b := data[i]; {

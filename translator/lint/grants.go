@@ -34,6 +34,7 @@ var powers = []struct {
 	{[]string{"create", "update", "patch"}, []string{rbacGroup}, slices.Concat(roleResources, bindingResources), false},
 }
 
+// kubernetesGrants is originGrants for a Kubernetes role.
 func kubernetesGrants(d *access.KubernetesRole, access *tables.Access) diag.List {
 	role := access.Roles.At(tables.RoleKey(d.Family, d.Namespace, d.Name))
 	if slices.ContainsFunc(role.Kubernetes, grantsEverythingKubernetes) {
@@ -48,6 +49,8 @@ func kubernetesGrants(d *access.KubernetesRole, access *tables.Access) diag.List
 	return list
 }
 
+// originGrants reports the rules of an Origin role that allow their holder to gain more
+// permissions. A role that grants everything is reported elsewhere.
 func originGrants(d *access.OriginRole, access *tables.Access) diag.List {
 	role := access.Roles.At(tables.RoleKey(d.Family, d.Namespace, d.Name))
 	if slices.ContainsFunc(role.Origin, grantsEverythingOrigin) {

@@ -57,10 +57,12 @@ func effectiveVisibility(e *VisibilityEntry, custom bool) (visibility string, re
 	return visibility, visibility == "filtered"
 }
 
+// criteria converts the allowed and denied values of a document.
 func criteria(f *ValueFilter) tables.Criteria {
 	return tables.Criteria{Allowed: values(f.Allowed), Denied: values(f.Denied)}
 }
 
+// values converts literals and patterns of a document, each once.
 func values(v Values) tables.Values {
 	var out tables.Values
 	for _, literal := range v.Literals {

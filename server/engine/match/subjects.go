@@ -80,11 +80,12 @@ func (e *subjectEdit) set(h boundSubject, reads tables.Reads, isBound bool) {
 		delete(s.namespaces, h.namespace)
 	}
 	if !s.isClusterWide && len(s.namespaces) == 0 {
-		delete(e.list(h)[nameShard(h.name)], h.name)
+		delete(e.sameKind(h)[nameShard(h.name)], h.name)
 	}
 }
 
-func (e *subjectEdit) list(h boundSubject) *[shardCount]map[string]*subject {
+// sameKind returns the subjects of the same kind: users or groups.
+func (e *subjectEdit) sameKind(h boundSubject) *[shardCount]map[string]*subject {
 	if h.group {
 		return &e.groups
 	}
@@ -93,7 +94,7 @@ func (e *subjectEdit) list(h boundSubject) *[shardCount]map[string]*subject {
 
 // owned returns the subject to be changed.
 func (e *subjectEdit) owned(h boundSubject) *subject {
-	list, at := e.list(h), nameShard(h.name)
+	list, at := e.sameKind(h), nameShard(h.name)
 	if e.ownShards[list] == nil {
 		e.ownShards[list] = make(map[uint32]bool)
 	}

@@ -117,6 +117,8 @@ func (a *anonymousSSH) ClientConfig() (*cryptossh.ClientConfig, error) {
 	return a.hosts.SetHostKeyCallbackAndAlgorithms(&cryptossh.ClientConfig{User: a.user})
 }
 
+// forHTTP returns how to authenticate at u: by the first line of the credentials file with
+// the same scheme and host, else by user and password; nil if there are none.
 func (c Credentials) forHTTP(u *url.URL) (transport.AuthMethod, error) {
 	user, password := c.User, c.Password
 	if c.File != "" {
