@@ -35,7 +35,7 @@ SEQUENTIAL := ./tests/agreement ./tests/conformance ./tests/oracle/... ./cmd/wri
 step = @printf '\n== %s\n'
 
 .DEFAULT_GOAL := help
-.PHONY: help run test build lint conform fuzz load golden gen bench soak release e2e-kubernetes \
+.PHONY: help run test build lint conform fuzz load golden gen bench soak release real e2e-kubernetes \
 	format golangci rego prose vulnerabilities unit agreement kubernetes bundle
 
 help: ## list the targets
@@ -125,6 +125,10 @@ gen: ## regenerate what is generated
 
 bench: build ## print the benchmark tables
 	$(GO) run ./tests/bench -writ bin/writ
+
+real: build ## check the projects below REAL, whose documents others publish
+	$(step) 'real: the projects below $(REAL)'
+	@$(GO) test -count=1 ./tests/real -v -writ ../../bin/writ -real $(abspath $(REAL)) -depth $(or $(DEPTH),1)
 
 # What the gate runs in small, for hours: a failure prints the seed that repeats it.
 soak: build ## run the random tests millions of times, for hours

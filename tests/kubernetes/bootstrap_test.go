@@ -8,6 +8,8 @@ import (
 	"slices"
 	"testing"
 
+	rbacv1 "k8s.io/api/rbac/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/kubernetes/plugin/pkg/auth/authorizer/rbac/bootstrappolicy"
 )
 
@@ -95,6 +97,47 @@ func TestBootstrapAuthorizer(t *testing.T) {
 	allowed, why := compare(t, w, newGenerator(*seed, 1<<40).requests(w, asked))
 	if why != "" {
 		t.Errorf("seed %d: %.5000s", *seed, why)
+	}
+	if allowed < asked/10 {
+		t.Errorf("%d of %d requests are allowed: the generator proves little", allowed, asked)
+	}
+}
+
+// TestBootstrapFlag asks about a directory that binds bootstrap roles without having them,
+// and that replaces and extends some, as Kubernetes would have it.
+func TestBootstrapFlag(t *testing.T) {
+	const asked = 5_000
+	own := &world{
+		clusterRoles: []*rbacv1.ClusterRole{
+			{ObjectMeta: metav1.ObjectMeta{Name: "widgets", Labels: map[string]string{"rbac.authorization.k8s.io/aggregate-to-view": "true"}},
+				Rules: []rbacv1.PolicyRule{{Verbs: []string{"get"}, APIGroups: []string{"example.com"}, Resources: []string{"widgets"}}}},
+			{ObjectMeta: metav1.ObjectMeta{Name: "system:node-proxier"},
+				Rules: []rbacv1.PolicyRule{{Verbs: []string{"list"}, APIGroups: []string{""}, Resources: []string{"pods"}}}},
+		},
+		roleBindings: []*rbacv1.RoleBinding{{
+			ObjectMeta: metav1.ObjectMeta{Namespace: "x", Name: "editors"},
+			RoleRef:    rbacv1.RoleRef{APIGroup: rbacv1.GroupName, Kind: "ClusterRole", Name: "edit"},
+			Subjects:   []rbacv1.Subject{{Kind: "User", APIGroup: rbacv1.GroupName, Name: "ada"}},
+		}},
+	}
+	w := bootstrapWorld()
+	w.clusterRoles = slices.DeleteFunc(w.clusterRoles, func(r *rbacv1.ClusterRole) bool { return r.Name == "system:node-proxier" })
+	w.clusterRoles = append(w.clusterRoles, own.clusterRoles...)
+	w.roleBindings = append(w.roleBindings, own.roleBindings...)
+	requests := newGenerator(*seed, 1<<41).requests(w, asked)
+	decisions, err := evaluate(own.write(t), requests, "--bootstrap-roles", "kubernetes")
+	if err != nil {
+		t.Fatal(err)
+	}
+	k := newKubernetes(w)
+	allowed := 0
+	for i, r := range requests {
+		if k.allows(r) {
+			allowed++
+		}
+		if why := k.difference(r, decisions[i]); why != "" {
+			t.Fatalf("seed %d: %+v: %s", *seed, r, why)
+		}
 	}
 	if allowed < asked/10 {
 		t.Errorf("%d of %d requests are allowed: the generator proves little", allowed, asked)

@@ -63,8 +63,8 @@ type decision struct {
 	} `json:"error"`
 }
 
-// evaluate asks writ for decisions over the documents of a folder.
-func evaluate(folder string, asked []request) ([]decision, error) {
+// evaluate asks writ for decisions over the documents of a folder, with further flags.
+func evaluate(folder string, asked []request, args ...string) ([]decision, error) {
 	var in, out, talk bytes.Buffer
 	encoder := json.NewEncoder(&in)
 	for _, r := range asked {
@@ -72,7 +72,7 @@ func evaluate(folder string, asked []request) ([]decision, error) {
 			return nil, err
 		}
 	}
-	eval := exec.Command(*command, "eval", "--policies", folder, "--point", "access")
+	eval := exec.Command(*command, append([]string{"eval", "--policies", folder, "--point", "access"}, args...)...)
 	eval.Stdin, eval.Stdout, eval.Stderr = &in, &out, &talk
 	if err := eval.Run(); err != nil {
 		return nil, fmt.Errorf("writ eval: %w: %s", err, talk.Bytes())
