@@ -21,7 +21,7 @@ type request struct {
 
 // stage is a part of a request that is chosen at once. A condition on a part may depend
 // on earlier parts.
-type stage int
+type stage = int
 
 const (
 	stageTarget    stage = iota // resource and subresource, or path

@@ -156,68 +156,78 @@ func (c *comparison) viewers(changed, all []*statement) [][]string {
 	return out
 }
 
+// itemValues are what the criteria of entries tell apart.
+type itemValues struct {
+	names, namespaces list
+	labels            labelValues
+	fields            map[string]*list
+}
+
 // itemsOf returns items of a type around the criteria of its entries and of the entries
 // for namespaces, which hide what is in them.
 func (c *comparison) itemsOf(name string, all []*statement) []map[string]any {
-	var names, namespaces list
-	var labels labelValues
-	fields := make(map[string]*list)
-	criteria := func(to *list, e *tables.Criteria) {
-		for _, v := range []*tables.Values{&e.Allowed, &e.Denied} {
-			to.add(sortedKeys(v.Literals)...)
-			for _, g := range v.Patterns {
-				text, err := g.MarshalText()
-				if err == nil {
-					to.patterns = append(to.patterns, string(text))
-				}
-			}
-		}
-	}
+	v := itemValues{fields: make(map[string]*list)}
 	for _, s := range all {
-		for entryType, e := range s.condition.(*clusterRule).rule.Entries {
-			switch entryType {
-			case "namespaces":
-				criteria(&namespaces, &e.Names)
-				fallthrough
-			case name:
-				if entryType != name {
-					break
-				}
-				criteria(&names, &e.Names)
-				criteria(&namespaces, &e.Namespaces)
-				for _, key := range sortedKeys(e.Labels) {
-					labels.add(key, e.Labels[key])
-				}
-				for _, key := range sortedKeys(e.HideByLabels) {
-					labels.add(key, e.HideByLabels[key])
-				}
-				if e.HideMasters {
-					labels.add("node-role.kubernetes.io/master", "")
-				}
-				for _, field := range sortedKeys(e.Fields) {
-					if fields[field] == nil {
-						fields[field] = new(list)
-					}
-					criteria2 := e.Fields[field]
-					criteria(fields[field], &criteria2)
-				}
+		entries := s.condition.(*clusterRule).rule.Entries
+		if e := entries["namespaces"]; e != nil {
+			addCriteria(&v.namespaces, &e.Names)
+		}
+		if e := entries[name]; e != nil {
+			v.add(e)
+		}
+	}
+	c.identifiers(name, v.fields, &v.names, &v.namespaces)
+	return v.items()
+}
+
+// add adds the criteria of an entry.
+func (v *itemValues) add(e *tables.VisibilityEntry) {
+	addCriteria(&v.names, &e.Names)
+	addCriteria(&v.namespaces, &e.Namespaces)
+	for _, labels := range []map[string]string{e.Labels, e.HideByLabels} {
+		for _, key := range sortedKeys(labels) {
+			v.labels.add(key, labels[key])
+		}
+	}
+	if e.HideMasters {
+		v.labels.add("node-role.kubernetes.io/master", "")
+	}
+	for _, field := range sortedKeys(e.Fields) {
+		if v.fields[field] == nil {
+			v.fields[field] = new(list)
+		}
+		criteria := e.Fields[field]
+		addCriteria(v.fields[field], &criteria)
+	}
+}
+
+func addCriteria(to *list, c *tables.Criteria) {
+	for _, values := range []*tables.Values{&c.Allowed, &c.Denied} {
+		to.add(sortedKeys(values.Literals)...)
+		for _, g := range values.Patterns {
+			if text, err := g.MarshalText(); err == nil {
+				to.patterns = append(to.patterns, string(text))
 			}
 		}
 	}
-	c.identifiers(name, fields, &names, &namespaces)
+}
+
+// maxItems bounds the items of one type.
+const maxItems = 400
+
+func (v *itemValues) items() []map[string]any {
 	var out []map[string]any
-	for _, itemName := range append(names.all(otherWord), "") {
-		for _, namespace := range append(namespaces.all(otherWord), "") {
-			for _, set := range labels.sets()[1:] {
+	for _, name := range append(v.names.all(otherWord), "") {
+		for _, namespace := range append(v.namespaces.all(otherWord), "") {
+			for _, set := range v.labels.sets()[1:] {
 				item := map[string]any{"labels": set}
-				if itemName != "" {
-					item["name"] = itemName
+				if name != "" {
+					item["name"] = name
 				}
 				if namespace != "" {
 					item["namespace"] = namespace
 				}
-				out = append(out, withFields(item, fields)...)
-				if len(out) > 400 {
+				if out = append(out, withFields(item, v.fields)...); len(out) > maxItems {
 					return out
 				}
 			}
