@@ -67,7 +67,7 @@ func newAuthorizationCache(c *Cache, o VisibilityOptions) *authorizationCache {
 func (v *authorizationCache) now() time.Time { return v.cache.now().Round(0) }
 
 func (v *authorizationCache) authorize(ctx context.Context, p decision.Policies, r *decision.VisibilityRequest) decision.Authorization {
-	key := r.AuthorizationKey()
+	key := p.VisibilityKey(r)
 	v.prepare(p)
 	if a, ok := v.find(key, p); ok {
 		v.cache.metrics.CacheHit()

@@ -32,6 +32,8 @@ type Policies interface {
 
 	// Visibility authorizes r, without filtering its items or computing its numbers.
 	Visibility(ctx context.Context, r *VisibilityRequest) Authorization
+	// VisibilityKey is AccessKey for authorizations. Keys of two revisions can be compared.
+	VisibilityKey(r *VisibilityRequest) string
 	// FilterItems completes a, an authorization of this revision for a request that
 	// differs from r at most in items, aggregations and metrics, and that has not
 	// expired. It reads items in bounded memory and calls yield with the index of each
@@ -101,6 +103,9 @@ func (Unavailable) MissingFacts(context.Context, *Request) (Facts, error) { retu
 func (u Unavailable) Visibility(context.Context, *VisibilityRequest) Authorization {
 	return FailedAuthorization(string(u))
 }
+
+// VisibilityKey returns the AuthorizationKey of r.
+func (Unavailable) VisibilityKey(r *VisibilityRequest) string { return r.AuthorizationKey() }
 
 // FilterItems denies without reading the items.
 func (u Unavailable) FilterItems(context.Context, *VisibilityRequest, Authorization, iter.Seq2[Item, error], func(int) error) (VisibilityDecision, error) {

@@ -21,8 +21,9 @@ type projected struct {
 	access   *projection.Access
 	tree     *match.Tree
 	// rules is a hash of the Rego that access decisions evaluate.
-	rules   string
-	gateway *projection.Gateway
+	rules      string
+	visibility *projection.Visibility
+	gateway    *projection.Gateway
 	// routing is a hash of what gateway decisions depend on but the access point, which
 	// rules ask if reviews is true.
 	routing string
@@ -39,14 +40,18 @@ const maxEarlier = 16
 // which may be nil, the newest first.
 func project(b *bundles.Bundle, tree *match.Tree, last *Engine) (now *projected, earlier []*projected) {
 	now = &projected{
-		revision: b.Manifest.Revision,
-		access:   projection.NewAccess(b.Footprint, tree),
-		tree:     tree,
-		rules:    b.Hash(decidesAccess),
-		gateway:  projection.NewGateway(nil),
+		revision:   b.Manifest.Revision,
+		access:     projection.NewAccess(b.Footprint, tree),
+		tree:       tree,
+		rules:      b.Hash(decidesAccess),
+		visibility: projection.NewVisibility(nil),
+		gateway:    projection.NewGateway(nil),
 	}
-	if f, table := b.Footprint, tables.Of[*tables.Gateway](b.Tables); f != nil && f.Gateway != nil && table != nil {
-		now.addGateway(b, f.Gateway, table)
+	if f := b.Footprint; f != nil {
+		now.visibility = projection.NewVisibility(f.Visibility)
+		if table := tables.Of[*tables.Gateway](b.Tables); table != nil && f.Gateway != nil {
+			now.addGateway(b, f.Gateway, table)
+		}
 	}
 	if last != nil {
 		earlier = append([]*projected{last.projected}, last.earlier[:min(len(last.earlier), maxEarlier-1)]...)
@@ -128,6 +133,11 @@ func (p *projected) changesAccess(before *projected, r *decision.Request) bool {
 		}
 	}
 	return false
+}
+
+// VisibilityKey implements decision.Policies.
+func (e *Engine) VisibilityKey(r *decision.VisibilityRequest) string {
+	return e.projected.visibility.Key(r)
 }
 
 // GatewayKey implements decision.Policies.

@@ -30,6 +30,7 @@ func (b *Builder) Build(lowered tables.List) (*Footprint, []byte, error) {
 	if deny := tables.Of[*tables.Deny](lowered); deny != nil {
 		addDeny(&f.Access, deny)
 	}
+	f.Visibility = visibilityOf(tables.Of[*tables.Visibility](lowered))
 	f.Gateway = gatewayOf(tables.Of[*tables.Gateway](lowered))
 	return b.encode(f)
 }

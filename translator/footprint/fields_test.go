@@ -39,6 +39,12 @@ var fields = map[reflect.Type][]string{
 	reflect.TypeFor[tables.PodSecurity](): {
 		"Source", "Subresources", "Factors", "Thresholds", "BlockFactors", "ExemptNamespaces", "ExemptLabels", "FailOpen",
 	},
+	reflect.TypeFor[tables.Visibility](): {"Policies", "Allows", "Denies", "Sources", "Types"},
+	reflect.TypeFor[tables.VisibilityPolicy](): {
+		"Namespace", "Name", "Source", "Module", "Priority", "Deny", "Disabled", "Malformed", "Applies", "NotBefore", "NotAfter",
+		"NotBeforeText", "NotAfterText", "Users", "ServiceAccounts", "Groups", "Default", "ByDefault", "Rules", "Listed",
+	},
+	reflect.TypeFor[tables.VisibilityRule]():  {"Source", "Names", "Pattern", "Labels", "Permissions", "Entries"},
 	reflect.TypeFor[tables.Gateway]():         {"Gateways", "Routes", "Paths", "Effective", "Policies", "Rules"},
 	reflect.TypeFor[tables.GatewayListener](): {"Name", "Hostname", "Port", "Protocol", "Effective"},
 	reflect.TypeFor[tables.GatewayRoute]():    {"Kind", "Namespace", "Name", "Hostnames", "Rules", "Created", "Cluster"},

@@ -29,6 +29,8 @@ const Key = "footprint"
 type Footprint struct {
 	Version int    `json:"version"`
 	Access  Access `json:"access"`
+	// Visibility is nil without visibility policies and metric sources.
+	Visibility *Visibility `json:"visibility,omitempty"`
 	// Gateway is nil if there are neither gateways nor policies on them.
 	Gateway *Gateway `json:"gateway,omitempty"`
 }
