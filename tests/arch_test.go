@@ -35,6 +35,7 @@ var flow = [][]string{
 	{"translator/access", "translator/gateway"},
 	{"translator/lint", "translator/footprint"},
 	{"translator"},
+	{"translator/schema"},
 	{"bundles"},
 	{"bundles/remote"},
 	{"server/memory"},

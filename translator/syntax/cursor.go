@@ -51,6 +51,7 @@ func (d *Decoder) Warn(n *Node, code diag.Code, hint, format string, args ...any
 }
 
 func (d *Decoder) report(n *Node, s diag.Severity, code diag.Code, hint, format string, args ...any) {
+	d.Observer.report(n, code)
 	d.Add(diag.Diagnostic{
 		Position: d.At(n), Length: n.Length(), Severity: s, Code: code,
 		Message: fmt.Sprintf(format, args...), Hint: hint,
@@ -284,6 +285,7 @@ func (c *Cursor) Done() {
 	if c == nil {
 		return
 	}
+	c.Decoder.Observer.done(c)
 	for i, f := range c.Node.Fields {
 		if c.Used[i] {
 			continue

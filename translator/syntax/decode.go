@@ -41,6 +41,9 @@ type Options struct {
 	Bootstrap bool
 	// ClusterExport marks documents of a cluster, which may refer to what does not exist.
 	ClusterExport bool
+	// Observer, unless nil, notes how the document is read. The decoder must then decode a
+	// single document.
+	Observer *Observer
 }
 
 // Decode decodes the documents of a file. The name of the file determines its format: a
@@ -185,6 +188,7 @@ func (k Kinds) decodePart(file string, p part, o Options) decoded {
 		return decoded{File: brokenFile(file, *err), broken: true}
 	}
 	if root != nil {
+		d.Observer.begin(root)
 		d.decode(root)
 	}
 	d.noteDropped(root)

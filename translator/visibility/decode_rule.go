@@ -142,6 +142,7 @@ func decodePermissions(d *syntax.Decoder, c *syntax.Cursor, r *ClusterRule) {
 			d.Warn(c.Field(name).Key, diag.NoEffect, "leave it out", "permission %s grants nothing", name)
 		}
 	}
+	d.Observer.Closed(c.Node, c.Asked)
 	for i, f := range c.Node.Fields {
 		if !c.Used[i] {
 			c.Used[i] = true

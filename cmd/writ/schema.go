@@ -1,0 +1,68 @@
+package main
+
+import (
+	"slices"
+	"strings"
+
+	"github.com/spf13/cobra"
+
+	"github.com/writ-policy/writ/translator"
+	"github.com/writ-policy/writ/translator/schema"
+	"github.com/writ-policy/writ/translator/syntax"
+)
+
+func newSchema(s streams) *cobra.Command {
+	return &cobra.Command{
+		Use:   "schema [KIND]",
+		Short: "Print the JSON Schema of documents, for editors",
+		Long: `schema prints a JSON Schema (draft 7) of the documents that writ reads. It has the fields of
+each kind and the types of their values, as the decoders of writ have them; writ check finds
+more. Documents of other kinds validate. With a kind, only that kind is described; a kind of
+several API groups is narrowed by its group: Role.writ.dev.`,
+		Example: `  writ schema > writ.schema.json
+  writ schema DenyPolicy`,
+		ValidArgsFunction: func(*cobra.Command, []string, string) ([]string, cobra.ShellCompDirective) {
+			return schemaNames(), cobra.ShellCompDirectiveNoFileComp
+		},
+		RunE: func(cmd *cobra.Command, args []string) error {
+			if len(args) > 1 {
+				return usagef(cmd, "name one kind, or none for all")
+			}
+			name := ""
+			if len(args) == 1 {
+				name = args[0]
+			}
+			kinds := schemaKinds(name)
+			if len(kinds) == 0 {
+				return unknown("kind", name, schemaNames(), "writ schema without a kind describes all")
+			}
+			var all schema.Any
+			for _, kind := range kinds {
+				all = append(all, schema.Of(translator.Kinds(), kind))
+			}
+			return writeJSON(s.out, all)
+		},
+	}
+}
+
+// schemaKinds returns the kinds with a name, which may have its group behind a dot; all
+// kinds for an empty name.
+func schemaKinds(name string) []syntax.Kind {
+	var found []syntax.Kind
+	for _, kind := range translator.Kinds() {
+		group, _, _ := strings.Cut(kind.APIVersion, "/")
+		if kind.APIVersion != "" && slices.Contains([]string{"", kind.Name, kind.Name + "." + group}, name) {
+			found = append(found, kind)
+		}
+	}
+	return found
+}
+
+func schemaNames() []string {
+	var names []string
+	for _, kind := range schemaKinds("") {
+		names = append(names, kind.Name)
+	}
+	slices.Sort(names)
+	return slices.Compact(names)
+}

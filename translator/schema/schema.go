@@ -1,0 +1,193 @@
+// Package schema derives JSON Schema from the decoders of documents. The input is the
+// kinds of documents; the output is the schema of one of them or of all. The package does
+// not know fields of any kind.
+//
+// Not part of the promised API; see package writ.
+//
+// # Design
+//
+// A decoder is asked, not described: a document is grown field by field, and the decoder
+// notes which fields it reads at each place and which types of values it rejects. A table
+// of fields beside the decoders would have to be kept equal to them. What a decoder
+// requires of a value beyond its type, such as a range or a reference, is left to the
+// decoder.
+package schema
+
+import (
+	"encoding/json"
+	"maps"
+	"slices"
+
+	"github.com/writ-policy/writ/translator/syntax"
+)
+
+// Schema is a JSON Schema of draft 7. The zero value accepts everything.
+type Schema struct {
+	Types      []string           // none: any type
+	Properties map[string]*Schema // of objects
+	Closed     bool               // other properties are errors
+	Values     *Schema            // of the properties of an object with any names; may be nil
+	Items      *Schema            // of arrays; may be nil
+	Const      string             // the only value; empty: any
+}
+
+// MarshalJSON returns the schema with sorted keys.
+func (s *Schema) MarshalJSON() ([]byte, error) {
+	out := make(map[string]any)
+	switch {
+	case len(s.Types) == 1:
+		out["type"] = s.Types[0]
+	case len(s.Types) > 1:
+		out["type"] = s.Types
+	}
+	if len(s.Properties) > 0 {
+		out["properties"] = s.Properties
+	}
+	switch {
+	case s.Closed:
+		out["additionalProperties"] = false
+	case s.Values != nil:
+		out["additionalProperties"] = s.Values
+	}
+	if s.Items != nil {
+		out["items"] = s.Items
+	}
+	if s.Const != "" {
+		out["const"] = s.Const
+	}
+	return json.Marshal(out)
+}
+
+// deepest bounds the nesting of values: conditions may contain conditions.
+const deepest = 14
+
+// nested is how often a mapping is described within itself: conditions contain conditions.
+const nested = 2
+
+// Of returns the schema of a kind of documents.
+func Of(kinds syntax.Kinds, kind syntax.Kind) *Schema {
+	p := &prober{kinds: kinds, kind: kind}
+	s := p.mapping(nil, nil)
+	s.Types = []string{"object"}
+	if s.Properties == nil {
+		s.Properties = make(map[string]*Schema)
+	}
+	s.Properties["apiVersion"] = &Schema{Const: kind.APIVersion}
+	s.Properties["kind"] = &Schema{Const: kind.Name}
+	return s
+}
+
+// prober asks the decoder of a kind.
+type prober struct {
+	kinds syntax.Kinds
+	kind  syntax.Kind
+}
+
+// filled is a mapping with a field: some decoders do not read an empty one.
+var filled = map[string]any{"x": "x"}
+
+// samples are a value of each type. A null is accepted wherever a field may be absent.
+var samples = []struct {
+	name  string
+	value any
+}{
+	{"string", "x"}, {"integer", 1}, {"boolean", true}, {"array", []any{}}, {"object", filled},
+}
+
+// probe decodes a document that has a value at a path.
+func (p *prober) probe(path []string, value any) *syntax.Observer {
+	for i := len(path) - 1; i >= 0; i-- {
+		if path[i] == item {
+			value = []any{value}
+		} else {
+			value = map[string]any{path[i]: value}
+		}
+	}
+	document := map[string]any{"metadata": map[string]any{"name": "x", "namespace": "x"}}
+	if given, ok := value.(map[string]any); ok {
+		maps.Copy(document, given)
+	}
+	document["apiVersion"], document["kind"] = p.kind.APIVersion, p.kind.Name
+	text, err := json.Marshal(document)
+	if err != nil {
+		panic(err) // text, numbers, lists and maps
+	}
+	observer := new(syntax.Observer)
+	p.kinds.Decode("probe.json", text, syntax.Options{Observer: observer})
+	return observer
+}
+
+// item stands for the first item of a list in a path.
+const item = "0"
+
+// value is the schema of the value at a path; above are the fields of the mappings that
+// contain it.
+func (p *prober) value(path []string, above [][]string) *Schema {
+	s := &Schema{}
+	for _, sample := range samples {
+		if p.probe(path, sample.value).IsWrongType(path) {
+			continue
+		}
+		s.Types = append(s.Types, sample.name)
+	}
+	if len(s.Types) == len(samples) {
+		return &Schema{} // the decoder does not look at it
+	}
+	if slices.Contains(s.Types, "array") && len(path) < deepest {
+		s.Items = p.value(append(slices.Clone(path), item), above)
+	}
+	if slices.Contains(s.Types, "object") && len(path) < deepest {
+		inner := p.mapping(path, above)
+		s.Properties, s.Closed, s.Values = inner.Properties, inner.Closed, inner.Values
+	}
+	s.Types = append(s.Types, "null")
+	return s
+}
+
+// mapping is the schema of the mapping at a path.
+func (p *prober) mapping(path []string, above [][]string) *Schema {
+	names, closed := p.probe(path, filled).Fields(path)
+	if !closed {
+		return &Schema{Values: p.anyName(path, above)}
+	}
+	names = p.allFields(path, names)
+	repeated := 0
+	for _, other := range above {
+		if slices.Equal(other, names) {
+			repeated++
+		}
+	}
+	if repeated > nested {
+		return &Schema{}
+	}
+	s := &Schema{Properties: make(map[string]*Schema), Closed: true}
+	for _, name := range names {
+		s.Properties[name] = p.value(append(slices.Clone(path), name), append(slices.Clone(above), names))
+	}
+	return s
+}
+
+// allFields adds the fields that are read only beside others, such as those of the form of
+// a document that has metadata.
+func (p *prober) allFields(path, names []string) []string {
+	all := slices.Clone(names)
+	for _, name := range append(slices.Clone(names), "metadata") {
+		more, _ := p.probe(path, map[string]any{name: filled}).Fields(path)
+		all = append(all, more...)
+	}
+	slices.Sort(all)
+	return slices.Compact(all)
+}
+
+// anyName is the schema of the values of a mapping with any names; nil if they are not
+// looked at.
+func (p *prober) anyName(path []string, above [][]string) *Schema {
+	if len(path) == 0 {
+		return nil
+	}
+	s := p.value(append(slices.Clone(path), "x"), above)
+	if len(s.Types) == 0 {
+		return nil
+	}
+	return s
+}
