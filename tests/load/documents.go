@@ -13,7 +13,7 @@ import (
 
 // variants is how many documents alternate. In variant N the user load-N alone is
 // granted, at every point, and a deny policy names the resource widgets-N.
-const variants = 10
+const variants = 4
 
 // documents is a policy directory whose last file changes.
 type documents struct {
