@@ -52,6 +52,7 @@ func (o *odd) refused() field.ErrorList {
 	case *rbacv1.ClusterRole:
 		var internal rbac.ClusterRole
 		must(defaults.Convert_v1_ClusterRole_To_rbac_ClusterRole(v.DeepCopy(), &internal, nil))
+		internal.Namespace = "" // as an API server clears it before it validates
 		return validation.ValidateClusterRole(&internal, validation.ClusterRoleValidationOptions{})
 	case *rbacv1.RoleBinding:
 		v = v.DeepCopy()
@@ -64,6 +65,7 @@ func (o *odd) refused() field.ErrorList {
 		defaults.SetObjectDefaults_ClusterRoleBinding(v)
 		var internal rbac.ClusterRoleBinding
 		must(defaults.Convert_v1_ClusterRoleBinding_To_rbac_ClusterRoleBinding(v, &internal, nil))
+		internal.Namespace = ""
 		return validation.ValidateClusterRoleBinding(&internal)
 	}
 	panic("no such kind")
