@@ -226,13 +226,13 @@ spec: {escalatedGroup: a, allowed: %s, approvers: {users: [u]}, podSecurityOverr
 // that nor who refers to them depends on the files they are in.
 func TestOrderOfDenyPolicies(t *testing.T) {
 	const policy = "apiVersion: breakglass.t-caas.telekom.com/v1alpha1\nkind: DenyPolicy\nmetadata: {name: %s}\nspec: {%srules: [{verbs: [get], apiGroups: [\"\"], resources: [pods]}]}\n"
-	const escalation = "apiVersion: breakglass.t-caas.telekom.com/v1alpha1\nkind: BreakglassEscalation\nmetadata: {name: %s}\nspec: {escalatedGroup: a, allowed: {clusters: [c], groups: [g]}, approvers: {users: [u]}, denyPolicyRefs: [z, B], podSecurityOverrides: {enabled: true, maxAllowedScore: 5}}\n"
+	const escalation = "apiVersion: breakglass.t-caas.telekom.com/v1alpha1\nkind: BreakglassEscalation\nmetadata: {name: %s}\nspec: {escalatedGroup: a, allowed: {clusters: [c], groups: [g]}, approvers: {users: [u]}, denyPolicyRefs: [z, 0b], podSecurityOverrides: {enabled: true, maxAllowedScore: 5}}\n"
 	documents := []string{
-		fmt.Sprintf(policy, "z", "precedence: 50, "), fmt.Sprintf(policy, "a", ""), fmt.Sprintf(policy, "B", ""),
+		fmt.Sprintf(policy, "z", "precedence: 50, "), fmt.Sprintf(policy, "a", ""), fmt.Sprintf(policy, "0b", ""),
 		fmt.Sprintf(policy, "y", "precedence: 100, "), fmt.Sprintf(policy, "a-b", ""), fmt.Sprintf(policy, "a0", "precedence: 101, "),
 		fmt.Sprintf(escalation, "two"), fmt.Sprintf(escalation, "one"),
 	}
-	want := []string{"z [one two]", "B [one two]", "a []", "a-b []", "y []", "a0 []"}
+	want := []string{"z [one two]", "0b [one two]", "a []", "a-b []", "y []", "a0 []"}
 	rapid.Check(t, func(rt *rapid.T) {
 		order := rapid.Permutation(documents).Draw(rt, "order")
 		files := make(map[string]string)
