@@ -126,7 +126,7 @@ func TestTracesReachACollector(t *testing.T) {
 	answer.Body.Close()
 	first := answer.Header.Get("Writ-Revision")
 	// In one step: a file that is read half written would be refused too.
-	broken := h.write("broken.yaml", "kind: Rôle\n")
+	broken := h.write("broken.yaml", "kind: Role\n")
 	if err := os.Rename(broken, h.dir+"/policies/broken.yaml"); err != nil {
 		t.Fatal(err)
 	}
