@@ -51,7 +51,7 @@ func (s *site) lets(input map[string]any) (allowed bool) {
 		}
 	}
 	route, named := input["route"].(map[string]any)
-	if !named || route["rule"] != nil {
+	if !named || route["rule"] != nil && route["rule"] != "" {
 		return s.decidesToAllow(input)
 	}
 	// The oracle knows routes with their rule; without one the request is matched by the
