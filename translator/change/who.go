@@ -92,9 +92,24 @@ func (q *Question) fit(deny, bound []*statement) *fitting {
 	return f
 }
 
-// find looks for a request of the question by some principals.
+// find looks for a request of the question by some principals. If the group is open, a
+// request for all groups is preferred: it is an example for each of them.
 func (q *Question) find(must, mustNot []*statement, principals []string) *request {
-	s := search{must: must, mustNot: mustNot, pin: q.pin, point: PointAccess, base: q.base(principals)}
+	if q.open["apiGroup"] && q.text("resource") != "" {
+		allGroups := func(r *request) bool {
+			isPinned := q.pin(r)
+			r.group = "*"
+			return isPinned
+		}
+		if r := q.findPinned(allGroups, must, mustNot, principals); r != nil {
+			return r
+		}
+	}
+	return q.findPinned(q.pin, must, mustNot, principals)
+}
+
+func (q *Question) findPinned(pin func(*request) bool, must, mustNot []*statement, principals []string) *request {
+	s := search{must: must, mustNot: mustNot, pin: pin, point: PointAccess, base: q.base(principals)}
 	return s.find()
 }
 
