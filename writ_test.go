@@ -50,7 +50,7 @@ func TestFollowKeepsTheLastGoodRevision(t *testing.T) {
 		t.Fatal(err)
 	}
 	revision := p.Revision()
-	if err := os.WriteFile(file, []byte(role+"---\nkind: Robot\n"), 0o600); err != nil {
+	if err := os.WriteFile(file, []byte(role+"---\nkind: ClusterRole\n"), 0o600); err != nil {
 		t.Fatal(err)
 	}
 	var documents *DocumentsError
