@@ -93,7 +93,7 @@ var steps = map[string]string{
 	"a number":       `%[1]s * %[1]s`,
 	"a list":         `array.concat(%[1]s, %[1]s)`,
 	"a text of JSON": `json.marshal([%[1]s, %[1]s])`,
-	"an answer":      `[%[1]s, %[1]s]`,
+	"an answer":      `[v | some _ in [0, 1]; v := %[1]s]`, // a list of both would have a type that check refuses
 }
 
 // reasons are parts of the evaluation errors.
