@@ -11,7 +11,7 @@ import (
 func TestLoad(t *testing.T) {
 	r, err := run(t.Context(), options{
 		writ: process.Writ(t), policies: "../../examples/policies",
-		clients: 4, slow: 20, idle: 100, duration: 4 * time.Second, every: 200 * time.Millisecond,
+		clients: 4, slow: 20, idle: 100, duration: 6 * time.Second, every: 500 * time.Millisecond,
 	})
 	if err != nil {
 		t.Fatal(err)
