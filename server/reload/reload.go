@@ -374,6 +374,9 @@ func errorOf(list diag.List) error {
 	}
 	n, _ := list.Count()
 	first := list[at]
+	if n == 1 {
+		return fmt.Errorf("the documents have an error at %s: %s: %s", first.Position, first.Code, first.Message)
+	}
 	return fmt.Errorf("the documents have %d errors, the first at %s: %s: %s",
 		n, first.Position, first.Code, first.Message)
 }
