@@ -85,7 +85,7 @@ func (o *replayOptions) run(cmd *cobra.Command, s streams, args []string) error 
 	report, err := o.report(cmd, s, args)
 	if errors.Is(err, replay.ErrEmptyLog) {
 		if o.format == "json" {
-			if err := writeIndented(s.out, map[string]any{"error": &diffError{Code: "empty-log", Message: err.Error()}}); err != nil {
+			if err := writeJSON(s.out, map[string]any{"error": &diffError{Code: "empty-log", Message: err.Error()}}); err != nil {
 				return err
 			}
 		}
@@ -95,7 +95,7 @@ func (o *replayOptions) run(cmd *cobra.Command, s streams, args []string) error 
 		return err
 	}
 	if o.format == "json" {
-		err = writeIndented(s.out, report)
+		err = writeJSON(s.out, report)
 	} else {
 		_, err = io.WriteString(s.out, report.Text())
 	}

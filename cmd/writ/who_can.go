@@ -4,7 +4,6 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
-	"io"
 	"os"
 	"slices"
 	"strings"
@@ -214,7 +213,7 @@ func (o *whoCanOptions) run(cmd *cobra.Command, s streams, args []string) error 
 		return err
 	}
 	if o.format == "json" {
-		return writeIndented(s.out, answer)
+		return writeJSON(s.out, answer)
 	}
 	for _, warning := range answer.Warnings {
 		fmt.Fprintln(s.err, "warning: "+warning)
@@ -317,16 +316,8 @@ func (o *whatCanOptions) run(cmd *cobra.Command, s streams) error {
 		return err
 	}
 	if o.format == "json" {
-		return writeIndented(s.out, answer)
+		return writeJSON(s.out, answer)
 	}
 	_, err = s.out.Write([]byte(answer.Table()))
 	return err
-}
-
-// writeIndented writes a value as JSON for people and programs.
-func writeIndented(w io.Writer, value any) error {
-	encoder := json.NewEncoder(w)
-	encoder.SetEscapeHTML(false)
-	encoder.SetIndent("", "  ")
-	return encoder.Encode(value)
 }

@@ -64,7 +64,7 @@ func newTable[D any](m *metrics.Metrics, now func() time.Time, entries, bytes in
 	return t
 }
 
-// find returns the answer for a key, nil if there is none that is valid now.
+// find returns the answer for a key, or nil if the table has no valid answer.
 func (t *table[D]) find(key []byte) *answer[D] {
 	t.mu.Lock()
 	defer t.mu.Unlock()

@@ -22,7 +22,7 @@ type search struct {
 // maxTried bounds the requests of one search. It is far above what documents need.
 const maxTried = 1 << 18
 
-// find returns a request, or nil if there is none.
+// find returns a request, or nil if it finds no request.
 func (s *search) find() *request {
 	for _, st := range s.must {
 		st.condition.mention(&s.values)

@@ -1,6 +1,8 @@
 package change
 
 import (
+	"slices"
+
 	"github.com/writ-policy/writ/translator/tables"
 )
 
@@ -102,7 +104,7 @@ func (s *statement) holds(principals []string) bool {
 		return true
 	}
 	for _, p := range principals {
-		if contains(s.subjects, p) {
+		if _, found := slices.BinarySearch(s.subjects, p); found { // subjects are sorted
 			return true
 		}
 	}
@@ -132,19 +134,6 @@ func (s *statement) fits(r *request) bool {
 		}
 	}
 	return true
-}
-
-// contains searches a sorted list.
-func contains(sorted []string, value string) bool {
-	lo, hi := 0, len(sorted)
-	for lo < hi {
-		if mid := (lo + hi) / 2; sorted[mid] < value {
-			lo = mid + 1
-		} else {
-			hi = mid
-		}
-	}
-	return lo < len(sorted) && sorted[lo] == value
 }
 
 // scopeOf returns appliesTo of a deny policy.
