@@ -9,6 +9,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/writ-policy/writ/bundles"
+	"github.com/writ-policy/writ/translator/diag"
 	"github.com/writ-policy/writ/translator/progress"
 	"github.com/writ-policy/writ/translator/syntax"
 )
@@ -154,12 +155,12 @@ func writeReport(s streams, format string, r *translation) error {
 
 // read formats how many documents were read: "14 documents, 9 of other kinds skipped".
 func (r *translation) read() string {
-	text := plural(r.result.Documents+len(r.skipped), "document")
+	text := diag.Counted(r.result.Documents+len(r.skipped), "document")
 	if len(r.skipped) > 0 {
 		text += fmt.Sprintf(", %d of other kinds skipped", len(r.skipped))
 	}
 	if n := r.ignored(); n > 0 {
-		text += ", " + plural(n, "path") + " left out by patterns"
+		text += ", " + diag.Counted(n, "path") + " left out by patterns"
 	}
 	return text
 }
@@ -170,11 +171,4 @@ func (r *translation) ignored() (n int) {
 		n += origin.Ignored
 	}
 	return n
-}
-
-func plural(n int, noun string) string {
-	if n == 1 {
-		return "1 " + noun
-	}
-	return fmt.Sprintf("%d %ss", n, noun)
 }

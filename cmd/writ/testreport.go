@@ -6,6 +6,8 @@ import (
 	"fmt"
 	"io"
 	"strings"
+
+	"github.com/writ-policy/writ/translator/diag"
 )
 
 // Kinds of cases.
@@ -98,9 +100,9 @@ func (r *testReport) groups() []*testGroup {
 
 func (g *testGroup) write(out *strings.Builder, paint paint, verbose bool) {
 	if g.failed == 0 {
-		fmt.Fprintf(out, "%s  %s: %s\n", paint(green, "ok"), g.name, plural(len(g.cases), "case"))
+		fmt.Fprintf(out, "%s  %s: %s\n", paint(green, "ok"), g.name, diag.Counted(len(g.cases), "case"))
 	} else {
-		fmt.Fprintf(out, "%s %s: %d of %s\n", paint(red, "FAIL"), g.name, g.failed, plural(len(g.cases), "case"))
+		fmt.Fprintf(out, "%s %s: %d of %s\n", paint(red, "FAIL"), g.name, g.failed, diag.Counted(len(g.cases), "case"))
 	}
 	for _, c := range g.cases {
 		switch {

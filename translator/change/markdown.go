@@ -4,6 +4,8 @@ import (
 	"fmt"
 	"strconv"
 	"strings"
+
+	"github.com/writ-policy/writ/translator/diag"
 )
 
 // maxMarkdown bounds the report as a comment of a pull request.
@@ -47,7 +49,7 @@ func (r *Report) markdown(shown int) string {
 		r.markdownDetails(&out, &r.Groups[i], classes)
 	}
 	if rest := len(r.Groups) - shown; rest > 0 {
-		fmt.Fprintf(&out, "and %s more.\n\n", plural(rest, "group"))
+		fmt.Fprintf(&out, "and %s more.\n\n", diag.Counted(rest, "group"))
 	}
 	for _, note := range r.Notes {
 		fmt.Fprintf(&out, "Note: %s\n\n", escape(note))

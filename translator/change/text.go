@@ -4,6 +4,8 @@ import (
 	"fmt"
 	"slices"
 	"strings"
+
+	"github.com/writ-policy/writ/translator/diag"
 )
 
 // Fails reports whether the report has changes that count: gain, loss, any or none.
@@ -36,13 +38,13 @@ func (r *Report) Text(limit int) string {
 	classes := r.byID()
 	for i, g := range r.Groups {
 		if i == limit {
-			fmt.Fprintf(&out, "and %s more\n", plural(len(r.Groups)-limit, "group"))
+			fmt.Fprintf(&out, "and %s more\n", diag.Counted(len(r.Groups)-limit, "group"))
 			break
 		}
 		r.writeGroup(&out, &g, classes)
 	}
 	if !r.Equivalent {
-		fmt.Fprintf(&out, "%s. %s against %d.\n", r.counts(), plural(r.A.Documents, "document"), r.B.Documents)
+		fmt.Fprintf(&out, "%s. %s against %d.\n", r.counts(), diag.Counted(r.A.Documents, "document"), r.B.Documents)
 	}
 	for _, d := range r.Details {
 		fmt.Fprintf(&out, "detail: %s %s: %s (%s)\n", d.Kind, d.What, d.Text, d.Source)
@@ -60,16 +62,6 @@ func (r *Report) byID() map[string]*Class {
 		out[r.Classes[i].ID] = &r.Classes[i]
 	}
 	return out
-}
-
-func plural(n int, word string) string {
-	switch {
-	case n == 1:
-		return "1 " + word
-	case strings.HasSuffix(word, "ss"):
-		return fmt.Sprintf("%d %ses", n, word)
-	}
-	return fmt.Sprintf("%d %ss", n, word)
 }
 
 // counts returns the number of classes of each change.
@@ -175,7 +167,7 @@ func (r *Report) claim() string {
 					n++
 				}
 			}
-			parts = append(parts, fmt.Sprintf("%s (%s)", i.Why, plural(n, "class")))
+			parts = append(parts, fmt.Sprintf("%s (%s)", i.Why, diag.Counted(n, "class")))
 		}
 		text += "  Not exact (may list too much, never too little): " + strings.Join(parts, ", ") + "."
 	}
