@@ -6,7 +6,6 @@ import (
 	"net"
 	"reflect"
 	"testing"
-	"time"
 
 	corev3 "github.com/envoyproxy/go-control-plane/envoy/config/core/v3"
 	authv3 "github.com/envoyproxy/go-control-plane/envoy/service/auth/v3"
@@ -72,7 +71,7 @@ func connect(t *testing.T, o envoy.Options) *grpc.ClientConn {
 
 func check(t *testing.T, client authv3.AuthorizationClient, request *authv3.CheckRequest) *authv3.CheckResponse {
 	t.Helper()
-	ctx, cancel := context.WithTimeout(context.Background(), 10*time.Second)
+	ctx, cancel := context.WithTimeout(context.Background(), patience)
 	defer cancel()
 	response, err := client.Check(ctx, request)
 	if err != nil {

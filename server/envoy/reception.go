@@ -85,8 +85,8 @@ func (s *receptions) finish(r *reception) bool {
 func (s *receptions) fail(r *reception, cause error) {
 	if r.isOpen {
 		s.remove(r)
+		s.ended(cause) // before the client can see the end
 		r.cancel(cause)
-		s.ended(cause)
 	}
 }
 
