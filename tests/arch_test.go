@@ -31,7 +31,7 @@ var flow = [][]string{
 	{"translator/change"},
 	{"translator/source/git", "translator/source/kube", "translator/emit", "translator/cel", "translator/directory"},
 	{"translator/extension"},
-	{"translator/decisiontest", "translator/deny", "translator/visibility", "translator/gateway/document", "translator/gateway/effective"},
+	{"translator/decisiontest", "translator/inventory", "translator/deny", "translator/visibility", "translator/gateway/document", "translator/gateway/effective"},
 	{"translator/access", "translator/gateway"},
 	{"translator/lint", "translator/footprint"},
 	{"translator"},

@@ -13,6 +13,7 @@ import (
 	"github.com/writ-policy/writ/translator/extension"
 	"github.com/writ-policy/writ/translator/footprint"
 	"github.com/writ-policy/writ/translator/gateway"
+	"github.com/writ-policy/writ/translator/inventory"
 	"github.com/writ-policy/writ/translator/source"
 	"github.com/writ-policy/writ/translator/syntax"
 	"github.com/writ-policy/writ/translator/tables"
@@ -48,6 +49,7 @@ func registered() []Family {
 		new(deny.Family),
 		new(visibility.Family),
 		new(gateway.Family),
+		new(inventory.Family),
 		new(extension.Family),
 	}
 }

@@ -20,22 +20,9 @@ func decodeDecisionTest(d *syntax.Decoder, n *syntax.Node, kind *syntax.Field) {
 	c := d.Cursor(n, kindDecisionTest, false)
 	c.At = kind.Key
 	c.Skip("apiVersion", "kind")
-	identified := false
-	if m := c.Mapping("metadata"); m != nil {
-		m.Skip(syntax.ServerFields...)
-		m.Skip("labels", "annotations")
-		identified = d.NameInto(m, &t.Header)
-		if namespace := m.Text("namespace"); namespace != nil && d.CheckReferredName(namespace, "namespace") {
-			t.Namespace, t.NamespaceAt = namespace.Value, d.At(namespace)
-		}
-		m.Done()
-	} else if c.Value("metadata") == nil {
-		c.Missing("metadata", "write metadata: {name: NAME}")
-	}
-	if spec := c.Mapping("spec"); spec != nil {
+	identified := d.MetadataInto(c, &t.Header)
+	if spec := c.RequiredMapping("spec"); spec != nil {
 		decodeDecisionSpec(d, spec, t)
-	} else if c.Value("spec") == nil {
-		c.Missing("spec", "")
 	}
 	c.Done()
 	if identified {

@@ -79,6 +79,26 @@ func (d *Decoder) NamespaceInto(c *Cursor, h *Header) bool {
 	return d.CheckName(n, "namespace")
 }
 
+// MetadataInto reads the metadata of a document with a required name and an optional
+// namespace, and reports whether the document has a valid name.
+func (d *Decoder) MetadataInto(c *Cursor, h *Header) bool {
+	m := c.Mapping("metadata")
+	if m == nil {
+		if c.Value("metadata") == nil {
+			c.Missing("metadata", "write metadata: {name: NAME}")
+		}
+		return false
+	}
+	m.Skip(ServerFields...)
+	m.Skip("labels", "annotations")
+	identified := d.NameInto(m, h)
+	if namespace := m.Text("namespace"); namespace != nil && d.CheckReferredName(namespace, "namespace") {
+		h.Namespace, h.NamespaceAt = namespace.Value, d.At(namespace)
+	}
+	m.Done()
+	return identified
+}
+
 // NamespaceHint is the hint for a document without a namespace that may have a default one.
 const NamespaceHint = "write its namespace, or use --default-namespace"
 

@@ -1,0 +1,83 @@
+package inventory
+
+import (
+	"encoding/json"
+	"fmt"
+
+	"github.com/writ-policy/writ/translator/diag"
+	"github.com/writ-policy/writ/translator/directory"
+	"github.com/writ-policy/writ/translator/emit"
+	"github.com/writ-policy/writ/translator/syntax"
+	"github.com/writ-policy/writ/translator/tables"
+)
+
+// Family is the family of inventories. The zero value has no documents. It is not safe
+// for concurrent use.
+type Family struct {
+	documents []*Inventory
+}
+
+// Kinds returns the kinds of the family.
+func (*Family) Kinds() syntax.Kinds { return kinds }
+
+// NewTable returns an empty table.
+func (*Family) NewTable() tables.Table { return new(tables.Inventory) }
+
+// Resolve reports entities that are listed twice.
+func (f *Family) Resolve(d *directory.Directory) {
+	f.documents = directory.DocumentsOf[*Inventory](d)
+	subjects, resources := make(claimed), make(claimed)
+	for _, document := range f.documents {
+		subjects.claim(d, "subject", document.Subjects)
+		resources.claim(d, "resource", document.Resources)
+	}
+}
+
+// claimed holds the position of each entity.
+type claimed map[[2]string]diag.Position
+
+func (c claimed) claim(d *directory.Directory, what string, entities []Entity) {
+	for _, e := range entities {
+		key := [2]string{e.Type, e.ID}
+		first, repeated := c[key]
+		if !repeated {
+			c[key] = e.At
+			continue
+		}
+		d.Duplicate(&syntax.Header{At: e.At}, &syntax.Header{At: first},
+			fmt.Sprintf("%s %s of type %s is listed twice", what, syntax.Quote(e.ID), syntax.Quote(e.Type)))
+	}
+}
+
+// Lower returns the table of the entities.
+func (f *Family) Lower() (tables.Table, diag.List) {
+	subjects, resources := make(entities), make(entities)
+	for _, document := range f.documents {
+		subjects.add(document.Subjects)
+		resources.add(document.Resources)
+	}
+	return &tables.Inventory{Subjects: subjects.table(), Resources: resources.table()}, nil
+}
+
+// entities holds the entities by type and id.
+type entities map[string]map[string]tables.Entity
+
+func (e entities) add(list []Entity) {
+	for _, entity := range list {
+		if e[entity.Type] == nil {
+			e[entity.Type] = make(map[string]tables.Entity)
+		}
+		e[entity.Type][entity.ID] = tables.Entity{Properties: json.RawMessage(entity.Properties)}
+	}
+}
+
+func (e entities) table() tables.Entities {
+	byType := make(map[string]tables.Map[tables.Entity], len(e))
+	for name, byID := range e {
+		byType[name] = tables.MapOf(byID)
+	}
+	return tables.MapOf(byType)
+}
+
+// Emit returns nil: all of the table is data.
+func (*Family) Emit(emit.Options) map[string][]byte { return nil }
