@@ -24,7 +24,7 @@ func (s *Server) listenEnvoy(ctx context.Context) (*envoyListener, error) {
 		return nil, err // net.OpError names the operation and the address
 	}
 	o := envoy.Options{
-		Current: s.reloader.Current, Decide: s.cache.Gateway, Metrics: s.metrics, Logger: s.log,
+		Current: s.reloader.Current, Metrics: s.metrics, Logger: s.log,
 		Identity: c.EnvoyIdentity, Timeout: c.EvaluationTimeout, MaxInFlight: c.MaxInFlight,
 		MaxMessage: int(c.MaxBody), MaxConnections: c.EnvoyConnections, ReceiveBytes: c.EnvoyReceiveBytes,
 		MaxValues: c.MaxValues, Values: s.values,

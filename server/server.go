@@ -43,7 +43,6 @@ type Server struct {
 	reloader  *reload.Reloader
 	handler   http.Handler
 	metrics   *metrics.Metrics
-	cache     *cache.Cache
 	values    *memory.Budget // of all requests at all listeners
 	sources   sources
 	tokens    *auth.Tokens       // nil without a token file
@@ -81,13 +80,13 @@ func New(c Config) (*Server, error) {
 		return nil, err
 	}
 	s.setupObservers()
-	s.reloader = s.newReloader(m)
-	s.cache = cache.New(cache.Options{
+	kept := cache.New(cache.Options{
 		Entries: c.CacheEntries, Bytes: c.CacheBytes, Now: c.Now,
 		Visibility: cache.VisibilityOptions{Entries: c.VisibilityCacheEntries, TTL: c.VisibilityCacheTTL, Logger: s.log},
 	}, m)
+	s.reloader = s.newReloader(m, kept)
 	o := api.Options{
-		Current: s.reloader.Current, Cache: s.cache, Metrics: m, Ready: s.ready, Status: s.status, Logger: s.log,
+		Current: s.reloader.Current, Cache: kept, Metrics: m, Ready: s.ready, Status: s.status, Logger: s.log,
 		MaxBody: c.MaxBody, MaxValues: c.MaxValues, Values: s.values, MaxInFlight: c.MaxInFlight, Timeout: c.RequestTimeout,
 		Rule: s.rule(c.Listen), Recorder: s.audit, SessionKey: c.SessionKey, EscalationKey: c.EscalationKey,
 	}
@@ -157,7 +156,7 @@ func (s *Server) fetching() cluster.Options {
 	return cluster.Options{Timeout: c.FetchTimeout, Places: max(1, min(c.MaxFetches, c.MaxInFlight/2))}
 }
 
-func (s *Server) newReloader(m *metrics.Metrics) *reload.Reloader {
+func (s *Server) newReloader(m *metrics.Metrics, kept *cache.Cache) *reload.Reloader {
 	c := &s.config
 	var last *engine.Engine // activations do not overlap
 	places, columns := overdue.New(m), memory.NewBudget(c.MaxStreamBytesInUse)
@@ -174,7 +173,7 @@ func (s *Server) newReloader(m *metrics.Metrics) *reload.Reloader {
 				return nil, err
 			}
 			last = e
-			return e, nil
+			return kept.Of(e), nil
 		},
 		Again: s.sources.again, StateDir: c.StateDir, Kept: c.Kept, Keys: s.sources.keys.of(), Observer: m, Logger: s.log, Now: c.Now,
 	})

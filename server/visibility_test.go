@@ -195,7 +195,7 @@ func TestCachedViewsAreFresh(t *testing.T) {
 			}
 			r := requests[random.IntN(len(requests))]
 			p := s.reloader.Current()
-			got := decision.DecideVisibility(t.Context(), p, r, kept.Visibility(t.Context(), p, r))
+			got := decision.DecideVisibility(t.Context(), p, r, kept.Of(p).Visibility(t.Context(), r))
 			want := decision.DecideVisibility(t.Context(), p, r, p.Visibility(t.Context(), r))
 			if !bytes.Equal(got.AppendJSON(nil), want.AppendJSON(nil)) || got.Revision != want.Revision {
 				t.Fatalf("revision %d, at %s: got %s\nwant %s", revision, now, got.AppendJSON(nil), want.AppendJSON(nil))

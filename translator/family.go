@@ -1,7 +1,6 @@
 package translator
 
 import (
-	"path"
 	"slices"
 
 	"github.com/writ-policy/writ/translator/access"
@@ -92,8 +91,8 @@ func kindsOf(families []Family) syntax.Kinds {
 func points(families []Family) []string {
 	var names []string
 	for _, family := range families {
-		if table := family.NewTable(); table != nil && table.Entrypoint() != "" {
-			names = append(names, path.Base(path.Dir(table.Entrypoint())))
+		if table := family.NewTable(); table != nil && tables.Point(table) != "" {
+			names = append(names, tables.Point(table))
 		}
 	}
 	return names

@@ -2,6 +2,7 @@ package main
 
 import (
 	"cmp"
+	"context"
 	"slices"
 	"strconv"
 	"strings"
@@ -20,6 +21,18 @@ type ruleKey struct {
 
 // hits records the rules that requests of DecisionTests matched. A nil map records nothing.
 type hits map[ruleKey]bool
+
+// recorded is policies that add the rules that access requests matched to hits.
+type recorded struct {
+	decision.Policies
+	hits hits
+}
+
+func (p recorded) Access(ctx context.Context, r *decision.Request) decision.Decision {
+	d := p.Policies.Access(ctx, r)
+	p.hits.add(d.Matched)
+	return d
+}
 
 func (h hits) add(matched []decision.Matched) {
 	for _, m := range matched {

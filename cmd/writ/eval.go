@@ -3,9 +3,9 @@ package main
 import (
 	"bytes"
 	"context"
-	"encoding/json"
 	"fmt"
 	"runtime"
+	"strings"
 	"sync/atomic"
 	"time"
 
@@ -67,13 +67,13 @@ type evalOptions struct {
 func evalPoints() []string {
 	var names []string
 	for _, point := range decision.Points() {
-		names = append(names, string(point))
+		names = append(names, point.Name)
 	}
 	return names
 }
 
 func newEval(s streams) *cobra.Command {
-	o := evalOptions{point: string(decision.Access)}
+	o := evalOptions{point: decision.Access}
 	cmd := &cobra.Command{
 		Use:     "eval --policies DIR --point POINT [--now RFC3339]",
 		Short:   "Answer requests, one JSON object per line",
@@ -85,7 +85,7 @@ func newEval(s streams) *cobra.Command {
 	f := cmd.Flags()
 	f.StringArrayVar(&o.policies, "policies", nil, "policy `directory` to decide by, or kube:CONTEXT; repeatable")
 	f.StringVar(&o.bundle, "bundle", "", "built bundle to decide by instead of --policies: a tarball or a folder")
-	f.Var(&choice{&o.point, evalPoints()}, "point", "decision point: access, visibility or gateway")
+	f.Var(&choice{&o.point, evalPoints()}, "point", "decision point: "+strings.Join(evalPoints(), ", "))
 	f.StringVar(&o.now, "now", "", "evaluation `time` (RFC 3339) instead of the machine's")
 	f.IntVar(&o.maxLine, "max-line", defaultMaxLine, "longest request in `bytes`")
 	f.BoolVar(&o.stream, "stream", false, "read one request at the point visibility, with one item per line")
@@ -105,7 +105,7 @@ func eval(cmd *cobra.Command, s streams, o evalOptions) error {
 	if o.maxLine < 2 {
 		return usagef(cmd, "--max-line must be at least 2")
 	}
-	if o.stream && o.point != string(decision.Visibility) {
+	if o.stream && o.point != decision.Visibility {
 		return usagef(cmd, "--stream requires --point visibility: other requests have no items")
 	}
 	b, err := o.documents.bundleFrom(ctx, s, o.policies, o.bundle)
@@ -119,7 +119,7 @@ func eval(cmd *cobra.Command, s streams, o evalOptions) error {
 	if o.stream {
 		return answerStream(ctx, s, e, o.maxLine)
 	}
-	return answerLines(ctx, s, pointAnswerer(e, o.point, nil), o.maxLine)
+	return answerLines(ctx, s, pointAnswerer(e, o.point), o.maxLine)
 }
 
 // activate creates an engine for a bundle. It returns an error if the bundle does not
@@ -136,53 +136,22 @@ func activate(ctx context.Context, b *bundles.Bundle, o engine.Options) (e *engi
 // request is invalid.
 type answerer func(ctx context.Context, into *bytes.Buffer, request []byte) error
 
-// pointAnswerer returns the answerer of a point, or nil if there is no such point. It
-// adds the rules that match to h, which may be nil.
-func pointAnswerer(e *engine.Engine, point string, h hits) answerer {
-	answerers := map[decision.Point]answerer{
-		decision.Access:     accessAnswerer(e, h),
-		decision.Visibility: visibilityAnswerer(e),
-		decision.Gateway:    gatewayAnswerer(e),
-	}
-	return answerers[decision.Point(point)]
-}
-
-func accessAnswerer(e *engine.Engine, h hits) answerer {
-	return func(ctx context.Context, into *bytes.Buffer, request []byte) error {
-		r, err := decision.Decode(request)
-		if err != nil {
-			return err
-		}
-		d := e.Access(ctx, r)
-		h.add(d.Matched)
-		writeDecision(into, d)
+// pointAnswerer returns the answerer of a point, or nil if there is no such point.
+func pointAnswerer(p decision.Policies, name string) answerer {
+	point, found := decision.FindPoint(name)
+	if !found {
 		return nil
 	}
-}
-
-func visibilityAnswerer(e *engine.Engine) answerer {
 	return func(ctx context.Context, into *bytes.Buffer, request []byte) error {
-		r, err := decision.DecodeVisibility(request)
+		q, err := point.Decode(request)
 		if err != nil {
 			return err
 		}
-		d := decision.DecideVisibility(ctx, e, r, e.Visibility(ctx, r))
-		into.Write(append(d.AppendJSON(into.AvailableBuffer()), '\n'))
-		return nil
-	}
-}
-
-func gatewayAnswerer(e *engine.Engine) answerer {
-	return func(ctx context.Context, into *bytes.Buffer, request []byte) error {
-		r, err := decision.DecodeGateway(request)
-		if err != nil {
-			return err
-		}
-		d, refused := e.Gateway(ctx, r)
+		d, refused := q.Decide(ctx, p)
 		if refused != nil {
 			return refused
 		}
-		encodeLine(into, d)
+		into.Write(append(d.AppendJSON(into.AvailableBuffer()), '\n'))
 		return nil
 	}
 }
@@ -234,26 +203,6 @@ func answerLine(ctx context.Context, decide answerer, into *bytes.Buffer, text [
 		return false
 	}
 	return true
-}
-
-// writeDecision writes a decision as one line.
-func writeDecision(into *bytes.Buffer, d decision.Decision) {
-	if d.Warnings == nil {
-		d.Warnings = []string{}
-	}
-	if d.Matched == nil {
-		d.Matched = []decision.Matched{}
-	}
-	encodeLine(into, d)
-}
-
-// encodeLine writes a decision as one line.
-func encodeLine(into *bytes.Buffer, d any) {
-	encoder := json.NewEncoder(into)
-	encoder.SetEscapeHTML(false)
-	if err := encoder.Encode(d); err != nil {
-		panic(err) // a decision is made of strings, booleans, numbers and JSON
-	}
 }
 
 // refuse writes the error object for an invalid request.

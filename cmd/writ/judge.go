@@ -2,7 +2,7 @@ package main
 
 import (
 	"context"
-	"errors"
+	"fmt"
 	"path"
 	"regexp"
 	"strings"
@@ -15,24 +15,23 @@ import (
 // judge returns what decides the requests of package change by one revision.
 func judge(p decision.Policies) change.Judge {
 	return func(ctx context.Context, point string, request []byte) (change.Verdict, error) {
-		answer, err := decision.Answer(ctx, p, decision.Point(point), request)
+		at, found := decision.FindPoint(point)
+		if !found {
+			return change.Verdict{}, fmt.Errorf("unknown point %q", point)
+		}
+		q, err := at.Decode(request)
 		if err != nil {
-			var invalid *decision.InvalidRequest
-			if point == change.PointGateway && errors.As(err, &invalid) && invalid.Code == "unknown_gateway" {
-				return change.Verdict{Outcome: "none", Decision: invalid.Body()}, nil
-			}
 			return change.Verdict{}, err
 		}
-		return change.VerdictOf(point, hasItems(point, request), answer)
+		answer, refused := q.Decide(ctx, p)
+		switch {
+		case refused != nil && refused.Code == "unknown_gateway":
+			return change.Verdict{Outcome: "none", Decision: refused.Body()}, nil
+		case refused != nil:
+			return change.Verdict{}, refused
+		}
+		return change.VerdictOf(point, decision.HasItems(q), answer.AppendJSON(nil))
 	}
-}
-
-func hasItems(point string, request []byte) bool {
-	if point != change.PointVisibility {
-		return false
-	}
-	r, err := decision.DecodeVisibility(request)
-	return err == nil && r.Items != nil && len(*r.Items) > 0
 }
 
 // extensionFolder is the folder of extensions in a bundle.

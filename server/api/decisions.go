@@ -2,113 +2,76 @@ package api
 
 import (
 	"context"
-	"encoding/json"
 	"mime"
 	"net/http"
 
 	"github.com/writ-policy/writ/server/api/access"
 	"github.com/writ-policy/writ/server/api/exchange"
+	"github.com/writ-policy/writ/server/auth"
 	"github.com/writ-policy/writ/server/decision"
 	"github.com/writ-policy/writ/server/metrics"
 )
-
-// Cache keeps answers of Policies; cache.Cache is one.
-type Cache interface {
-	Access(ctx context.Context, p decision.Policies, r *decision.Request) decision.Decision
-	Visibility(ctx context.Context, p decision.Policies, r *decision.VisibilityRequest) decision.Authorization
-	Gateway(ctx context.Context, p decision.Policies, r *decision.GatewayRequest) (decision.GatewayDecision, *decision.InvalidRequest)
-	// Forget drops what is kept for a user, a name and never a pattern, and returns how
-	// many entries there were.
-	Forget(p decision.Policies, user string) int
-}
-
-// uncached is a Cache that keeps nothing.
-type uncached struct{}
-
-func (uncached) Access(ctx context.Context, p decision.Policies, r *decision.Request) decision.Decision {
-	return p.Access(ctx, r)
-}
-
-func (uncached) Visibility(ctx context.Context, p decision.Policies, r *decision.VisibilityRequest) decision.Authorization {
-	return p.Visibility(ctx, r)
-}
-
-func (uncached) Gateway(ctx context.Context, p decision.Policies, r *decision.GatewayRequest) (decision.GatewayDecision, *decision.InvalidRequest) {
-	return p.Gateway(ctx, r)
-}
-
-func (uncached) Forget(decision.Policies, string) int { return 0 }
 
 // canonical is the endpoints below /v1/decisions: requests and decisions as they are.
 type canonical struct {
 	service *exchange.Service
 	decider *access.Decider
-	cache   Cache
-	gated   *metrics.Point // decisions of the gateway point
-	seen    *metrics.Point // decisions of the visibility point
+	seen    *metrics.Point // decisions of the visibility point, those of streams included
 	streams exchange.Limiter
 }
 
-func newCanonical(s *exchange.Service, d *access.Decider, cache Cache) *canonical {
-	return &canonical{
-		service: s, decider: d, cache: cache,
-		gated: s.Metrics.Point(string(decision.Gateway)),
-		seen:  s.Metrics.Point(string(decision.Visibility)),
-	}
+func newCanonical(s *exchange.Service, d *access.Decider) *canonical {
+	return &canonical{service: s, decider: d, seen: s.Metrics.Point(decision.Visibility)}
 }
 
-func (s *canonical) access() exchange.Decision {
+// routes returns the endpoints of all points: for one request, and for several.
+func (s *canonical) routes() []route {
+	var routes []route
+	for _, p := range decision.Points() {
+		e := s.endpoint(p)
+		whole := s.service.Decision(e)
+		if p.Name == decision.Visibility {
+			e.Check = checkMedia
+			whole = orLines(s.stream, s.service.Decision(e))
+		}
+		path := "/v1/decisions/" + p.Name
+		routes = append(routes,
+			route{methods: "POST", pattern: path, role: auth.Decisions, handler: whole},
+			route{methods: "POST", pattern: path + "/batch", role: auth.Decisions, handler: s.batch(e)})
+	}
+	return routes
+}
+
+// endpoint returns the endpoint of a point.
+func (s *canonical) endpoint(point decision.Point) exchange.Decision {
+	counter := s.service.Metrics.Point(point.Name)
 	return exchange.Decision{
 		Form: exchange.Problem, Check: exchange.CheckJSON,
 		Answer: func(r *http.Request, p decision.Policies, body decision.Value, b []byte) ([]byte, *exchange.Refusal) {
-			q, err := decision.FromValue(body)
+			q, err := point.Parse(body)
 			if err != nil {
 				return b, exchange.InvalidBody(err)
 			}
-			d := s.decider.Decide(r, p, q)
-			return append(d.AppendJSON(b), '\n'), nil
-		},
-	}
-}
-
-func (s *canonical) gateway() exchange.Decision {
-	return exchange.Decision{
-		Form: exchange.Problem, Check: exchange.CheckJSON,
-		Answer: func(r *http.Request, p decision.Policies, body decision.Value, b []byte) ([]byte, *exchange.Refusal) {
-			q, err := decision.GatewayFromValue(body)
-			if err != nil {
-				return b, exchange.InvalidBody(err)
-			}
-			d, invalid := exchange.Decide(s.service, r, s.gated, func(ctx context.Context) (decision.GatewayDecision, *decision.InvalidRequest) {
-				return s.cache.Gateway(ctx, p, q)
-			})
+			d, invalid := s.decide(r, p, q, counter)
 			if invalid != nil {
 				return b, exchange.InvalidBody(invalid)
 			}
-			answer, err := json.Marshal(&d)
-			if err != nil {
-				panic(err) // strings, numbers and what JSON was read from
-			}
-			return append(append(b, answer...), '\n'), nil
+			return append(d.AppendJSON(b), '\n'), nil
 		},
 	}
 }
 
-func (s *canonical) visibility() exchange.Decision {
-	return exchange.Decision{
-		Form: exchange.Problem, Check: checkMedia,
-		Answer: func(r *http.Request, p decision.Policies, body decision.Value, b []byte) ([]byte, *exchange.Refusal) {
-			q, err := decision.VisibilityFromValue(body)
-			if err != nil {
-				return b, exchange.InvalidBody(err)
-			}
-			s.addLabels(q)
-			d, _ := exchange.Decide(s.service, r, s.seen, func(ctx context.Context) (decision.VisibilityDecision, *decision.InvalidRequest) {
-				return decision.DecideVisibility(ctx, p, q, s.cache.Visibility(ctx, p, q)), nil
-			})
-			return append(d.AppendJSON(b), '\n'), nil
-		},
+// decide decides a request of any point, with what this server adds to it.
+func (s *canonical) decide(r *http.Request, p decision.Policies, q decision.Question, counter *metrics.Point) (decision.Answer, *decision.InvalidRequest) {
+	switch q := q.(type) {
+	case *decision.Request:
+		return decision.AnswerOf(s.decider.Decide(r, p, q)), nil
+	case *decision.VisibilityRequest:
+		s.addLabels(q)
 	}
+	return exchange.Decide(s.service, r, counter, q.Failed, func(ctx context.Context) (decision.Answer, *decision.InvalidRequest) {
+		return q.Decide(ctx, p)
+	})
 }
 
 // orLines answers a stream of lines with lines, and any other body with whole.

@@ -125,10 +125,7 @@ func serving(p decision.Policies) func() decision.Policies {
 }
 
 // forgetting keeps nothing and records what it is to forget.
-type forgetting struct {
-	uncached
-	fake *fake
-}
+type forgetting struct{ fake *fake }
 
 func (k forgetting) Forget(_ decision.Policies, user string) int {
 	k.fake.say("forget %q", user)

@@ -25,8 +25,8 @@ type Options struct {
 	// Current returns the policies of the active revision. It is called once a request.
 	Current func() decision.Policies
 	Metrics *metrics.Metrics
-	// Cache keeps decisions; nil keeps none.
-	Cache Cache
+	// Cache keeps the authorizations of users that Current returns; nil keeps none.
+	Cache dashboard.Cache
 	// Ready reports whether requests should be sent here; nil means always.
 	Ready func() bool
 	// Status is what GET /v1/status shows, as JSON, to callers that may see details and to
@@ -78,9 +78,8 @@ func New(o Options) http.Handler {
 		Current: o.Current, Rule: o.Rule, Metrics: o.Metrics, Logger: o.Logger,
 		MaxBody: o.MaxBody, MaxValues: o.MaxValues, Values: o.Values, MaxInFlight: o.MaxInFlight, Timeout: o.Timeout,
 	})
-	decider := access.New(service, access.Options{Cache: o.Cache, Clusters: o.Clusters, Recorder: o.Recorder})
+	decider := access.New(service, access.Options{Clusters: o.Clusters, Recorder: o.Recorder})
 	reviews := &kubernetes.Reviews{Service: service, Decider: decider, SessionKey: o.SessionKey, EscalationKey: o.EscalationKey}
-	c := newCanonical(service, decider, o.Cache)
 	d := &dashboard.Dashboard{Service: service, Cache: o.Cache, Labels: decider.Labels}
 	ops := &operations{service: service, options: &o}
 	w := &wrapper{service: service, tracer: o.Tracer}
@@ -93,12 +92,6 @@ func New(o Options) http.Handler {
 		{methods: "POST", pattern: "/clusters/:cluster" + sar + "v1/subjectaccessreviews", role: auth.Decisions, handler: v1, form: kubernetes.Form},
 		{methods: "POST", pattern: "/clusters/:cluster" + sar + "v1beta1/subjectaccessreviews", role: auth.Decisions, handler: v1beta1, form: kubernetes.Form},
 		{methods: "POST", pattern: "/api/:version/ns/:namespace/:review", role: auth.Decisions, handler: (&origin.Reviews{Service: service, Decider: decider}).Handler(), form: exchange.Status},
-		{methods: "POST", pattern: "/v1/decisions/access", role: auth.Decisions, handler: service.Decision(c.access())},
-		{methods: "POST", pattern: "/v1/decisions/gateway", role: auth.Decisions, handler: service.Decision(c.gateway())},
-		{methods: "POST", pattern: "/v1/decisions/visibility", role: auth.Decisions, handler: orLines(c.stream, service.Decision(c.visibility()))},
-		{methods: "POST", pattern: "/v1/decisions/access/batch", role: auth.Decisions, handler: c.batch(c.access())},
-		{methods: "POST", pattern: "/v1/decisions/gateway/batch", role: auth.Decisions, handler: c.batch(c.gateway())},
-		{methods: "POST", pattern: "/v1/decisions/visibility/batch", role: auth.Decisions, handler: c.batch(c.visibility())},
 		{methods: "GET HEAD", pattern: dashboardPath + "policies", role: auth.Authenticated, handler: d.Policies(), form: dashboard.Form},
 		{methods: "GET HEAD", pattern: dashboardPath + "permissions", role: auth.Authenticated, handler: d.Permissions(), form: dashboard.Form},
 		{methods: "GET HEAD", pattern: typesPath, role: auth.Authenticated, handler: d.CustomTypes(), form: dashboard.Form},
@@ -112,6 +105,7 @@ func New(o Options) http.Handler {
 		{methods: "GET HEAD", pattern: "/readyz", role: auth.Public, handler: ops.readyz, quiet: true},
 		{methods: "GET HEAD", pattern: "/metrics", role: auth.Authenticated, handler: o.Metrics.Handler().ServeHTTP},
 	}
+	routes = append(routes, newCanonical(service, decider).routes()...)
 	if o.Poke != nil && o.PokeSecret != nil {
 		routes = append(routes, route{methods: "POST", pattern: "/v1/poke", role: auth.Public, handler: ops.poke})
 	}
@@ -120,7 +114,7 @@ func New(o Options) http.Handler {
 
 func (o *Options) setDefaults() {
 	if o.Cache == nil {
-		o.Cache = uncached{}
+		o.Cache = noCache{}
 	}
 	if o.Ready == nil {
 		o.Ready = func() bool { return true }
@@ -150,6 +144,11 @@ func (o *Options) setDefaults() {
 		o.Timeout = defaultTimeout
 	}
 }
+
+// noCache is a Cache that keeps nothing.
+type noCache struct{}
+
+func (noCache) Forget(decision.Policies, string) int { return 0 }
 
 // AdminOptions configure the endpoints of operators. All fields but Logger are required.
 type AdminOptions struct {

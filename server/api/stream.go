@@ -46,7 +46,7 @@ func (s *canonical) stream(w http.ResponseWriter, r *http.Request) {
 			return refused
 		}
 		s.addLabels(q)
-		authorization := s.cache.Visibility(ctx, policies, q)
+		authorization := policies.Visibility(ctx, q)
 		w.Header()["Content-Type"] = linesType
 		d, err := a.out.Run(ctx, policies, q, authorization, in.Items())
 		if err != nil {

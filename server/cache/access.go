@@ -6,10 +6,10 @@ import (
 	"github.com/writ-policy/writ/server/decision"
 )
 
-// Access returns the cached decision, or the decision of p. A decision with an
-// evaluation error is never cached.
-func (c *Cache) Access(ctx context.Context, p decision.Policies, r *decision.Request) decision.Decision {
-	revision := p.Revision()
+// Access returns the cached decision, or a new one. A decision with an evaluation error is
+// never cached.
+func (v *cached) Access(ctx context.Context, r *decision.Request) decision.Decision {
+	c, p, revision := v.cache, v.Policies, v.Revision()
 	if revision == "" {
 		return p.Access(ctx, r)
 	}

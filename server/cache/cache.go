@@ -1,5 +1,5 @@
-// Package cache caches decisions. Callers pass a request with the Policies that decide
-// it, and get the decision of those Policies, cached or new. The package does not read
+// Package cache caches decisions. Cache.Of returns the Policies of a revision with their
+// decisions cached, so that what asks them knows of no cache. The package does not read
 // documents and does not decide.
 //
 // Not part of the promised API; see package writ.
@@ -62,8 +62,18 @@ type Cache struct {
 
 	access         *table[decision.Decision]
 	gateway        *table[guarded]
+	generic        *table[genericAnswer]
 	authorizations *authorizationCache // nil if authorizations are not cached
 }
+
+// cached is the Policies of one revision with a cache.
+type cached struct {
+	decision.Policies
+	cache *Cache
+}
+
+// Of returns policies that answer like p, from the cache where it can.
+func (c *Cache) Of(p decision.Policies) decision.Policies { return &cached{p, c} }
 
 // keyRooms holds room for keys between requests. Larger keys than maxRoom are rare, and
 // their room is not kept.
@@ -81,8 +91,11 @@ func New(o Options, m *metrics.Metrics) *Cache {
 		c.now = time.Now
 	}
 	c.access = newTable[decision.Decision](m, c.now, o.Entries, cmp.Or(max(o.Bytes, 0), DefaultBytes), c.recordCount)
-	// The gateway point has a quarter of the memory and of the entries.
-	c.gateway = newTable[guarded](m, c.now, o.Entries/4, max(cmp.Or(max(o.Bytes, 0), DefaultBytes)/4, 1), c.recordCount)
+	// The gateway point, and all generic points together, have a quarter of the memory and
+	// of the entries.
+	entries, bytes := o.Entries/4, max(cmp.Or(max(o.Bytes, 0), DefaultBytes)/4, 1)
+	c.gateway = newTable[guarded](m, c.now, entries, bytes, c.recordCount)
+	c.generic = newTable[genericAnswer](m, c.now, entries, bytes, c.recordCount)
 	c.authorizations = newAuthorizationCache(c, o.Visibility)
 	return c
 }

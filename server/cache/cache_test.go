@@ -83,7 +83,7 @@ func TestAccess(t *testing.T) {
 			next := newPolicies("r1")
 			c := New(tt.options, metrics.New())
 			for _, r := range tt.requests {
-				got := c.Access(t.Context(), next, r)
+				got := c.Of(next).Access(t.Context(), r)
 				if want := newPolicies("r1").Access(t.Context(), r); !reflect.DeepEqual(got, want) {
 					t.Errorf("got %+v, want %+v", got, want)
 				}
@@ -100,7 +100,7 @@ func TestMemoryIsBounded(t *testing.T) {
 	next := newPolicies("r1")
 	c := New(Options{Entries: 1 << 20, Bytes: bound}, metrics.New())
 	for i := range 2000 {
-		c.Access(t.Context(), next, &decision.Request{User: "u", Verb: "get", Resource: "pods", Name: fmt.Sprint(i, strings.Repeat("n", i%900))})
+		c.Of(next).Access(t.Context(), &decision.Request{User: "u", Verb: "get", Resource: "pods", Name: fmt.Sprint(i, strings.Repeat("n", i%900))})
 		sum := 0
 		for _, e := range c.access.entries {
 			sum += e.weight
@@ -119,7 +119,7 @@ func TestNewRevisionIsEvaluated(t *testing.T) {
 	c := New(Options{Entries: 10}, metrics.New())
 	for _, revision := range []string{"r1", "r2", "r1"} {
 		next.revision.Store(revision)
-		if got := c.Access(t.Context(), next, ask("a", "get")).Revision; got != revision {
+		if got := c.Of(next).Access(t.Context(), ask("a", "get")).Revision; got != revision {
 			t.Errorf("got an answer of %s, want %s", got, revision)
 		}
 	}
@@ -131,8 +131,8 @@ func TestNewRevisionIsEvaluated(t *testing.T) {
 func TestNoRevision(t *testing.T) {
 	next := newPolicies("")
 	c := New(Options{Entries: 10}, metrics.New())
-	c.Access(t.Context(), next, ask("a", "get"))
-	c.Access(t.Context(), next, ask("a", "get"))
+	c.Of(next).Access(t.Context(), ask("a", "get"))
+	c.Of(next).Access(t.Context(), ask("a", "get"))
 	if got := next.asked.Load(); got != 2 {
 		t.Errorf("got %d evaluations, want 2", got)
 	}
@@ -149,7 +149,7 @@ func TestExpiry(t *testing.T) {
 		want  int64
 	}{{0, 1}, {time.Minute - 1, 1}, {time.Minute, 2}, {2 * time.Minute, 3}} {
 		now = start.Add(tt.after)
-		c.Access(t.Context(), next, ask("a", "get"))
+		c.Of(next).Access(t.Context(), ask("a", "get"))
 		if got := next.asked.Load(); got != tt.want {
 			t.Errorf("after %v: got %d evaluations, want %d", tt.after, got, tt.want)
 		}
@@ -164,7 +164,7 @@ func TestEqualRequestsInFlight(t *testing.T) {
 	var callers sync.WaitGroup
 	for range 50 {
 		callers.Go(func() {
-			if d := c.Access(t.Context(), next, ask("a", "get")); !d.Allowed {
+			if d := c.Of(next).Access(t.Context(), ask("a", "get")); !d.Allowed {
 				t.Errorf("got %+v, want allowed", d)
 			}
 		})
@@ -190,13 +190,13 @@ func TestCancellationIsNotShared(t *testing.T) {
 	hurried, cancel := context.WithCancel(t.Context())
 	var callers sync.WaitGroup
 	callers.Go(func() {
-		if d := c.Access(hurried, next, ask("a", "get")); d.EvaluationError == "" || !d.Denied {
+		if d := c.Of(next).Access(hurried, ask("a", "get")); d.EvaluationError == "" || !d.Denied {
 			t.Errorf("the cancelled caller got %+v, want an evaluation error", d)
 		}
 	})
 	<-inside
 	callers.Go(func() {
-		if d := c.Access(context.WithValue(t.Context(), patient{}, true), next, ask("a", "get")); !d.Allowed || d.EvaluationError != "" {
+		if d := c.Of(next).Access(context.WithValue(t.Context(), patient{}, true), ask("a", "get")); !d.Allowed || d.EvaluationError != "" {
 			t.Errorf("the other got %+v, want allowed", d)
 		}
 	})
@@ -213,11 +213,11 @@ func TestWaitingEndsAtDeadline(t *testing.T) {
 	next.wait = func(context.Context, *decision.Request) { close(inside); <-release }
 	c := New(Options{Entries: 10}, metrics.New())
 	var callers sync.WaitGroup
-	callers.Go(func() { c.Access(t.Context(), next, ask("a", "get")) })
+	callers.Go(func() { c.Of(next).Access(t.Context(), ask("a", "get")) })
 	<-inside
 	over, cancel := context.WithCancel(t.Context())
 	cancel()
-	if d := c.Access(over, next, ask("a", "get")); d.EvaluationError == "" || !d.Denied || d.Allowed || d.Revision != "r1" {
+	if d := c.Of(next).Access(over, ask("a", "get")); d.EvaluationError == "" || !d.Denied || d.Allowed || d.Revision != "r1" {
 		t.Errorf("got %+v, want an evaluation error", d)
 	}
 	close(release)
@@ -246,11 +246,11 @@ func TestPanicReleasesWaitingCallers(t *testing.T) {
 				t.Error("got no panic, want one")
 			}
 		}()
-		c.Access(t.Context(), next, ask("a", "get"))
+		c.Of(next).Access(t.Context(), ask("a", "get"))
 	})
 	<-inside
 	callers.Go(func() {
-		if d := c.Access(t.Context(), next, ask("a", "get")); !d.Allowed {
+		if d := c.Of(next).Access(t.Context(), ask("a", "get")); !d.Allowed {
 			t.Errorf("got %+v, want allowed", d)
 		}
 	})
@@ -263,7 +263,7 @@ func TestCounters(t *testing.T) {
 	next := newPolicies("r1")
 	c := New(Options{Entries: 2}, m)
 	for _, user := range []string{"a", "a", "b", "c", "c", "c"} {
-		c.Access(t.Context(), next, ask(user, "get"))
+		c.Of(next).Access(t.Context(), ask(user, "get"))
 	}
 	w := httptest.NewRecorder()
 	m.Handler().ServeHTTP(w, httptest.NewRequest("GET", "/metrics", nil))
@@ -283,7 +283,7 @@ func TestConcurrently(t *testing.T) {
 		callers.Go(func() {
 			for i := range 2000 {
 				r := ask(fmt.Sprint(i%13), []string{"get", "list", "fail"}[i%3])
-				d := c.Access(t.Context(), next, r)
+				d := c.Of(next).Access(t.Context(), r)
 				if d.Allowed != (r.Verb == "get") || d.Allowed && d.Reason != r.User+" "+r.Verb+" " {
 					t.Errorf("got %+v for %+v", d, r)
 				}
@@ -306,7 +306,7 @@ func BenchmarkHit(b *testing.B) {
 	}
 	b.ReportAllocs()
 	for b.Loop() {
-		if !c.Access(b.Context(), next, r).Denied {
+		if !c.Of(next).Access(b.Context(), r).Denied {
 			continue
 		}
 	}

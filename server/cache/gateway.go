@@ -13,10 +13,10 @@ type guarded struct {
 	invalid  *decision.InvalidRequest
 }
 
-// Gateway returns the cached decision, or the decision of p. Decisions with an evaluation
-// error and those that only their own request may have are never cached.
-func (c *Cache) Gateway(ctx context.Context, p decision.Policies, r *decision.GatewayRequest) (decision.GatewayDecision, *decision.InvalidRequest) {
-	revision := p.Revision()
+// Gateway returns the cached decision, or a new one. Decisions with an evaluation error and
+// those that only their own request may have are never cached.
+func (v *cached) Gateway(ctx context.Context, r *decision.GatewayRequest) (decision.GatewayDecision, *decision.InvalidRequest) {
+	c, p, revision := v.cache, v.Policies, v.Revision()
 	if revision == "" {
 		return p.Gateway(ctx, r)
 	}

@@ -67,7 +67,7 @@ func TestGateway(t *testing.T) {
 			g := &guards{revision: "r1"}
 			c := New(Options{Entries: 40}, metrics.New())
 			for range 3 {
-				d, invalid := c.Gateway(t.Context(), g, guard(tt.key))
+				d, invalid := c.Of(g).Gateway(t.Context(), guard(tt.key))
 				want, wantInvalid := (&guards{revision: "r1"}).Gateway(t.Context(), guard(tt.key))
 				if !reflect.DeepEqual(d, want) || !reflect.DeepEqual(invalid, wantInvalid) {
 					t.Errorf("got %+v, %v, want %+v, %v", d, invalid, want, wantInvalid)
@@ -85,13 +85,13 @@ func TestGateway(t *testing.T) {
 func TestGatewayOverAReload(t *testing.T) {
 	for _, keeps := range []bool{false, true} {
 		c := New(Options{Entries: 40}, metrics.New())
-		c.Gateway(t.Context(), &guards{revision: "r1"}, guard("a"))
+		c.Of(&guards{revision: "r1"}).Gateway(t.Context(), guard("a"))
 		next := &guards{revision: "r2", keeps: keeps}
-		d, _ := c.Gateway(t.Context(), next, guard("a"))
+		d, _ := c.Of(next).Gateway(t.Context(), guard("a"))
 		if d.Revision != "r2" || (next.asked.Load() == 0) != keeps || (d.Reason == "by r1") != keeps {
 			t.Errorf("keeps %v: got %+v after %d evaluations", keeps, d, next.asked.Load())
 		}
-		c.Gateway(t.Context(), next, guard("own"))
+		c.Of(next).Gateway(t.Context(), guard("own"))
 	}
 }
 
@@ -104,7 +104,7 @@ func TestGatewayOwnDecisionsDoNotQueue(t *testing.T) {
 	const count = 8
 	for range count {
 		callers.Go(func() {
-			if d, _ := c.Gateway(t.Context(), g, guard("own")); !d.IsOwn {
+			if d, _ := c.Of(g).Gateway(t.Context(), guard("own")); !d.IsOwn {
 				t.Errorf("got %+v, want a decision of its own", d)
 			}
 		})

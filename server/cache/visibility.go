@@ -27,13 +27,13 @@ const (
 	defaultVisibilityBytes = 64 << 20
 )
 
-// Visibility returns the cached authorization, or the authorization of p. An
-// authorization with an evaluation error is never cached.
-func (c *Cache) Visibility(ctx context.Context, p decision.Policies, r *decision.VisibilityRequest) decision.Authorization {
-	if c.authorizations == nil || p.Revision() == "" {
-		return p.Visibility(ctx, r)
+// Visibility returns the cached authorization, or a new one. An authorization with an
+// evaluation error is never cached.
+func (v *cached) Visibility(ctx context.Context, r *decision.VisibilityRequest) decision.Authorization {
+	if v.cache.authorizations == nil || v.Revision() == "" {
+		return v.Policies.Visibility(ctx, r)
 	}
-	return c.authorizations.authorize(ctx, p, r)
+	return v.cache.authorizations.authorize(ctx, v.Policies, r)
 }
 
 // Forget drops the cached authorizations of a user, with any groups, and returns how

@@ -113,7 +113,7 @@ func TestAuthorizationExpiry(t *testing.T) {
 			c := newAuthorizations(n, VisibilityOptions{Entries: 10, TTL: time.Minute})
 			for _, second := range row.asked {
 				n.clock.Store(second)
-				got := c.Visibility(t.Context(), n.current(), see("u"))
+				got := c.Of(n.current()).Visibility(t.Context(), see("u"))
 				count := n.asked.Load()
 				if want := n.current().Visibility(t.Context(), see("u")); got.Decision != want.Decision || got.Reason != want.Reason {
 					t.Errorf("at %d: got %+v, want %+v", second, got, want)
@@ -163,7 +163,7 @@ func TestAuthorizationsOutliveRevisions(t *testing.T) {
 			n := newWorlds(before)
 			c := newAuthorizations(n, VisibilityOptions{Entries: 100})
 			for _, r := range requests {
-				c.Visibility(t.Context(), n.current(), r)
+				c.Of(n.current()).Visibility(t.Context(), r)
 			}
 			after := before.copy("2")
 			row.change(after)
@@ -171,7 +171,7 @@ func TestAuthorizationsOutliveRevisions(t *testing.T) {
 			var asked []string
 			for name, r := range requests {
 				count := n.asked.Load()
-				got := c.Visibility(t.Context(), n.current(), r)
+				got := c.Of(n.current()).Visibility(t.Context(), r)
 				if n.asked.Load() > count {
 					asked = append(asked, name)
 				}
@@ -198,12 +198,12 @@ func TestAuthorizationOfEarlierRevision(t *testing.T) {
 	n.meanwhile = func() {
 		n.meanwhile = nil
 		n.world.Store(second)
-		c.Visibility(t.Context(), n.current(), see("another")) // the cache learns of it
+		c.Of(n.current()).Visibility(t.Context(), see("another")) // the cache learns of it
 	}
-	if got := c.Visibility(t.Context(), n.current(), see("u")); got.Revision != "1" {
+	if got := c.Of(n.current()).Visibility(t.Context(), see("u")); got.Revision != "1" {
 		t.Fatalf("got an answer of %s, want 1", got.Revision)
 	}
-	if got := c.Visibility(t.Context(), n.current(), see("u")); got.Revision != "2" || !strings.HasPrefix(got.Reason, "new") {
+	if got := c.Of(n.current()).Visibility(t.Context(), see("u")); got.Revision != "2" || !strings.HasPrefix(got.Reason, "new") {
 		t.Errorf("got %+v, want the new answer", got)
 	}
 }
@@ -221,7 +221,7 @@ func TestAuthorizationsOfTwoRevisions(t *testing.T) {
 	for range 3 {
 		for _, p := range []revision{before, n.current()} {
 			for _, user := range []string{"u", "v"} {
-				got, want := c.Visibility(t.Context(), p, see(user)), p.Visibility(t.Context(), see(user))
+				got, want := c.Of(p).Visibility(t.Context(), see(user)), p.Visibility(t.Context(), see(user))
 				if !reflect.DeepEqual(got, want) {
 					t.Errorf("revision %s, %s: got %+v, want %+v", p.Revision(), user, got, want)
 				}
@@ -236,8 +236,8 @@ func TestAuthorizationOfLaterTime(t *testing.T) {
 	c := newAuthorizations(n, VisibilityOptions{Entries: 10})
 	n.clock.Store(150)
 	n.afterwards = func() { n.clock.Store(99) }
-	c.Visibility(t.Context(), n.current(), see("u"))
-	if got := c.Visibility(t.Context(), n.current(), see("u")); got.Decision != decision.VisibleNone {
+	c.Of(n.current()).Visibility(t.Context(), see("u"))
+	if got := c.Of(n.current()).Visibility(t.Context(), see("u")); got.Decision != decision.VisibleNone {
 		t.Errorf("got %s before the policy begins", got.Decision)
 	}
 }
@@ -250,11 +250,11 @@ func TestForget(t *testing.T) {
 	})
 	fill := func() {
 		for _, user := range []string{"alice", "al*", "a?", "bob", "[ab]", `b\`, "ALICE", "system:serviceaccount:n:a"} {
-			c.Visibility(t.Context(), n.current(), see(user))
-			c.Visibility(t.Context(), n.current(), see(user, "g"))
-			c.Visibility(t.Context(), n.current(), &decision.VisibilityRequest{User: user, Groups: []string{"alice"}, Type: "pvc"})
+			c.Of(n.current()).Visibility(t.Context(), see(user))
+			c.Of(n.current()).Visibility(t.Context(), see(user, "g"))
+			c.Of(n.current()).Visibility(t.Context(), &decision.VisibilityRequest{User: user, Groups: []string{"alice"}, Type: "pvc"})
 		}
-		c.Visibility(t.Context(), n.current(), &decision.VisibilityRequest{ServiceAccount: decision.ServiceAccount{Namespace: "n", Name: "a"}})
+		c.Of(n.current()).Visibility(t.Context(), &decision.VisibilityRequest{ServiceAccount: decision.ServiceAccount{Namespace: "n", Name: "a"}})
 	}
 	for _, row := range []struct {
 		user string
@@ -284,7 +284,7 @@ func TestAuthorizationsAreNotCachedByDefault(t *testing.T) {
 	n := newWorlds(&world{revision: "1"})
 	c := New(Options{Entries: 10, Now: n.now}, metrics.New())
 	for range 2 {
-		c.Visibility(t.Context(), n.current(), see("u"))
+		c.Of(n.current()).Visibility(t.Context(), see("u"))
 	}
 	if got := n.asked.Load(); got != 2 {
 		t.Errorf("got %d evaluations, want 2", got)
@@ -299,14 +299,14 @@ func TestAuthorizationsAreCounted(t *testing.T) {
 	r := see("u")
 	for _, items := range [][]decision.Item{nil, {{Name: "a"}, {Name: "b"}}, {{Name: "a"}}} {
 		r.Items = &items
-		c.Visibility(t.Context(), n.current(), r)
+		c.Of(n.current()).Visibility(t.Context(), r)
 	}
 	if got := n.asked.Load(); got != 1 {
 		t.Errorf("got %d evaluations, want 1", got)
 	}
 	r.Action = "fail"
 	for range 2 {
-		c.Visibility(t.Context(), n.current(), r)
+		c.Of(n.current()).Visibility(t.Context(), r)
 	}
 	if got := n.asked.Load(); got != 3 {
 		t.Errorf("got %d evaluations, want those that failed to be repeated", got)
@@ -325,7 +325,7 @@ func TestAuthorizationMemoryIsBounded(t *testing.T) {
 	n := newWorlds(&world{revision: "1", passes: map[string]pass{"p": {groups: []string{"g"}}}})
 	c := newAuthorizations(n, VisibilityOptions{Entries: 1 << 20, Bytes: bound})
 	for i := range 2000 {
-		c.Visibility(t.Context(), n.current(), see(fmt.Sprint(i, strings.Repeat("n", i%900)), "g"))
+		c.Of(n.current()).Visibility(t.Context(), see(fmt.Sprint(i, strings.Repeat("n", i%900)), "g"))
 		sum := 0
 		for _, e := range c.authorizations.kept.Values() {
 			sum += e.weight
@@ -338,7 +338,7 @@ func TestAuthorizationMemoryIsBounded(t *testing.T) {
 	if kept < 50 {
 		t.Errorf("got only %d entries", kept)
 	}
-	c.Visibility(t.Context(), n.current(), see(strings.Repeat("n", bound/64), "g"))
+	c.Of(n.current()).Visibility(t.Context(), see(strings.Repeat("n", bound/64), "g"))
 	if got := c.authorizations.kept.Len(); got != kept {
 		t.Errorf("got %d entries after one that is too large, want %d", got, kept)
 	}
@@ -398,7 +398,7 @@ func TestCachedAuthorizationsAreFresh(t *testing.T) {
 			default:
 				r := requests[random.IntN(len(requests))]
 				before := n.asked.Load()
-				got := c.Visibility(t.Context(), n.current(), r)
+				got := c.Of(n.current()).Visibility(t.Context(), r)
 				if n.asked.Load() == before {
 					hits++
 				}
@@ -433,13 +433,13 @@ func TestAuthorizationsConcurrently(t *testing.T) {
 					oldest.Store(next)
 				}
 				from := oldest.Load()
-				a := c.Visibility(t.Context(), n.current(), see("u"))
+				a := c.Of(n.current()).Visibility(t.Context(), see("u"))
 				to := newest.Load()
 				var said int64
 				if _, err := fmt.Sscan(a.Reason, &said); err != nil || said < from || said > to {
 					t.Errorf("got %+v between %d and %d", a, from, to)
 				}
-				c.Visibility(t.Context(), n.current(), see(fmt.Sprint(i%13)))
+				c.Of(n.current()).Visibility(t.Context(), see(fmt.Sprint(i%13)))
 				if i%50 == 0 {
 					c.Forget(n.current(), "3")
 				}
@@ -457,7 +457,7 @@ func BenchmarkAuthorizationHit(b *testing.B) {
 	var p decision.Policies = n.current()
 	b.ReportAllocs()
 	for b.Loop() {
-		if c.Visibility(b.Context(), p, r).Decision == decision.VisibleNone {
+		if c.Of(p).Visibility(b.Context(), r).Decision == decision.VisibleNone {
 			b.Fatal("denied")
 		}
 	}

@@ -10,11 +10,11 @@ func Decode(data []byte) (*Request, error) {
 	if err != nil {
 		return nil, err
 	}
-	return FromValue(value)
+	return fromValue(value)
 }
 
-// FromValue is Decode for a parsed body. The error is an *InvalidRequest.
-func FromValue(value Value) (*Request, error) {
+// fromValue is Decode for a parsed body. The error is an *InvalidRequest.
+func fromValue(value Value) (*Request, error) {
 	if !value.IsObject() {
 		return nil, invalid("", "the request is not a JSON object")
 	}

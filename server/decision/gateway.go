@@ -1,6 +1,10 @@
 package decision
 
-import "errors"
+import (
+	"bytes"
+	"encoding/json"
+	"errors"
+)
 
 // GatewayRequest is a request at the gateway point: attributes by their names in
 // Envoy, as JSON values with numbers as json.Number. The evaluation checks which
@@ -81,6 +85,17 @@ type GatewayResponse struct {
 	Body    string            `json:"body"`
 }
 
+// AppendJSON appends the decision in the JSON form of its point.
+func (d GatewayDecision) AppendJSON(b []byte) []byte {
+	out := bytes.NewBuffer(b)
+	encoder := json.NewEncoder(out)
+	encoder.SetEscapeHTML(false)
+	if err := encoder.Encode(d); err != nil {
+		panic(err) // strings, numbers and what JSON was read from
+	}
+	return bytes.TrimSuffix(out.Bytes(), []byte("\n"))
+}
+
 // DecodeGateway reads the JSON of a request at the gateway point. The error is an
 // *InvalidRequest.
 func DecodeGateway(data []byte) (*GatewayRequest, error) {
@@ -88,11 +103,11 @@ func DecodeGateway(data []byte) (*GatewayRequest, error) {
 	if err != nil {
 		return nil, err
 	}
-	return GatewayFromValue(value)
+	return gatewayFromValue(value)
 }
 
-// GatewayFromValue is DecodeGateway for a parsed body. The error is an *InvalidRequest.
-func GatewayFromValue(value Value) (*GatewayRequest, error) {
+// gatewayFromValue is DecodeGateway for a parsed body. The error is an *InvalidRequest.
+func gatewayFromValue(value Value) (*GatewayRequest, error) {
 	if !value.IsObject() {
 		return nil, invalid("", "the request is not a JSON object")
 	}

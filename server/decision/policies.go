@@ -48,6 +48,10 @@ type Policies interface {
 	GatewayKey(b []byte, r *GatewayRequest) ([]byte, bool)
 	// KeepsGateway is KeepsAccess for the gateway point.
 	KeepsGateway(r *GatewayRequest, earlier string, key []byte) bool
+	// Generic decides a request at a point without Go code, or returns an error if it is
+	// invalid.
+	Generic(ctx context.Context, r *GenericRequest) (GenericDecision, *InvalidRequest)
+
 	// EffectivePolicies returns a value for json.Marshal. The error wraps
 	// ErrUnknownTarget, ErrMalformed or errNoRevision.
 	EffectivePolicies(q EffectiveQuestion) (any, error)
@@ -122,6 +126,11 @@ func (Unavailable) GatewayKey(b []byte, _ *GatewayRequest) ([]byte, bool) { retu
 
 // KeepsGateway returns false.
 func (Unavailable) KeepsGateway(*GatewayRequest, string, []byte) bool { return false }
+
+// Generic denies.
+func (u Unavailable) Generic(context.Context, *GenericRequest) (GenericDecision, *InvalidRequest) {
+	return GenericDecision{}.Failed(string(u)), nil
+}
 
 // EffectivePolicies returns errNoRevision.
 func (Unavailable) EffectivePolicies(EffectiveQuestion) (any, error) { return nil, errNoRevision }

@@ -7,19 +7,6 @@ package decision
 
 import "strings"
 
-// Point names a decision point: one kind of question that policies answer.
-type Point string
-
-// The points.
-const (
-	Access     Point = "access"
-	Visibility Point = "visibility"
-	Gateway    Point = "gateway"
-)
-
-// Points returns all points. The caller owns the list.
-func Points() []Point { return []Point{Access, Visibility, Gateway} }
-
 // Request is a request at the access point, in the canonical form that all protocols
 // are converted to. For fields where unknown differs from empty, nil means unknown.
 type Request struct {

@@ -10,12 +10,12 @@ func DecodeVisibility(data []byte) (*VisibilityRequest, error) {
 	if err != nil {
 		return nil, err
 	}
-	return VisibilityFromValue(value)
+	return visibilityFromValue(value)
 }
 
-// VisibilityFromValue is DecodeVisibility for a parsed body. The error is an
+// visibilityFromValue is DecodeVisibility for a parsed body. The error is an
 // *InvalidRequest.
-func VisibilityFromValue(value Value) (*VisibilityRequest, error) {
+func visibilityFromValue(value Value) (*VisibilityRequest, error) {
 	if !value.IsObject() {
 		return nil, invalid("", "the request is not a JSON object")
 	}

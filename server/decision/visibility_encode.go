@@ -4,7 +4,7 @@ import "strconv"
 
 // AppendJSON appends the decision in the JSON form of its point: keys in a fixed order,
 // keys of free-form objects sorted. Lists and objects are never null.
-func (d *VisibilityDecision) AppendJSON(b []byte) []byte {
+func (d VisibilityDecision) AppendJSON(b []byte) []byte {
 	b = d.appendParts(append(b, '{'))
 	b = append(appendInts(append(b, `,"visible":`...), d.Visible), ',')
 	return append(d.appendNumbers(b), '}')

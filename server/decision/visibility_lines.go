@@ -44,7 +44,7 @@ func (l *Lines) Request() (*VisibilityRequest, error) {
 		return nil, err
 	}
 	l.request = values
-	r, err := VisibilityFromValue(value)
+	r, err := visibilityFromValue(value)
 	if err != nil {
 		return nil, err
 	}

@@ -9,6 +9,7 @@ import (
 
 	"github.com/open-policy-agent/opa/v1/ast"
 	"github.com/open-policy-agent/opa/v1/rego"
+	"github.com/open-policy-agent/opa/v1/storage"
 	"github.com/open-policy-agent/opa/v1/storage/inmem"
 	"github.com/open-policy-agent/opa/v1/topdown/cache"
 
@@ -74,6 +75,10 @@ func Activate(ctx context.Context, b *bundles.Bundle, o Options) (*Engine, error
 	default:
 		e.overdue = overdue.New(nil)
 	}
+	library.Compile(func() { e.points, err = queries.prepareGeneric(ctx, b) })
+	if err != nil {
+		return nil, err
+	}
 	if err := e.addVisibility(tables.Of[*tables.Visibility](b.Tables), o); err != nil {
 		return nil, err
 	}
@@ -128,7 +133,7 @@ func prepareAnew(ctx context.Context, b *bundles.Bundle, features tables.Feature
 		asked[askAll] = &prepared.findings
 	}
 	for name, query := range asked {
-		if *query, err = prepared.prepareQuery(ctx, name); err != nil {
+		if *query, err = prepared.prepareQuery(ctx, name, inmem.New()); err != nil {
 			return queries{}, err
 		}
 	}
@@ -136,13 +141,13 @@ func prepareAnew(ctx context.Context, b *bundles.Bundle, features tables.Feature
 	return prepared, err
 }
 
-// prepareQuery prepares a query. The store is empty: OPA gets roles and bindings as hits
-// in the input, so that a prepared query remains valid when they change.
-func (q *queries) prepareQuery(ctx context.Context, name string) (rego.PreparedEvalQuery, error) {
+// prepareQuery prepares a query. For access and gateway the store is empty: OPA gets roles
+// and bindings as hits in the input, so that a prepared query remains valid when they change.
+func (q *queries) prepareQuery(ctx context.Context, name string, store storage.Store) (rego.PreparedEvalQuery, error) {
 	query, err := rego.New(
 		rego.Query(name),
 		rego.Compiler(q.compiler),
-		rego.Store(inmem.New()),
+		rego.Store(store),
 		// As in a stock OPA, a failing built-in is undefined. The library is written so
 		// that no built-in it calls can fail.
 		rego.StrictBuiltinErrors(name != askGateway),

@@ -83,7 +83,8 @@ type Engine struct {
 	gateways *tables.Gateway // nil without documents of that family
 	headers  map[decision.GatewayTarget][]string
 	queries  queries
-	patterns cache.InterQueryValueCache // compiled regular expressions, kept between requests
+	points   map[string]rego.PreparedEvalQuery // of generic points
+	patterns cache.InterQueryValueCache        // compiled regular expressions, kept between requests
 	now      func() time.Time
 	timeout  time.Duration
 	overdue  *overdue.Runner

@@ -48,17 +48,17 @@ func (e *Engine) run(ctx context.Context, owner string, query *rego.PreparedEval
 }
 
 // evaluateOPA evaluates a prepared query until it is cancelled.
-func (e *Engine) evaluateOPA(ctx context.Context, query *rego.PreparedEvalQuery, in ast.Value, now time.Time, cancel topdown.Cancel) (ast.Value, error) {
+func (e *Engine) evaluateOPA(ctx context.Context, query *rego.PreparedEvalQuery, in ast.Value, now time.Time, cancel topdown.Cancel, more ...rego.EvalOption) (ast.Value, error) {
 	if err := decision.CheckContext(ctx); err != nil {
 		return nil, err
 	}
-	result, err := query.Eval(ctx,
+	result, err := query.Eval(ctx, append(more,
 		rego.EvalParsedInput(in),
 		rego.EvalTime(now),
 		rego.EvalMetrics(metrics.NoOp()),
 		rego.EvalExternalCancel(cancel),
 		rego.EvalInterQueryBuiltinValueCache(e.patterns),
-	)
+	)...)
 	if err != nil {
 		return nil, cause(ctx, err)
 	}

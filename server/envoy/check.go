@@ -44,8 +44,6 @@ import (
 type Options struct {
 	// Current returns the policies of the active revision. It is called once a check.
 	Current func() decision.Policies
-	// Decide decides a request by policies, perhaps from a cache; nil asks the policies.
-	Decide  func(context.Context, decision.Policies, *decision.GatewayRequest) (decision.GatewayDecision, *decision.InvalidRequest)
 	Metrics *metrics.Metrics
 	// Logger records panics and invalid checks; nil discards.
 	Logger *slog.Logger
@@ -125,7 +123,7 @@ func New(o Options) *Server {
 	o.setDefaults()
 	c := &checker{
 		Options: o, protect: point.Guard{Metrics: o.Metrics, Logger: o.Logger},
-		counter: o.Metrics.Point(string(decision.Gateway)), inFlight: memory.NewBudget(int64(o.MaxInFlight)),
+		counter: o.Metrics.Point(decision.Gateway), inFlight: memory.NewBudget(int64(o.MaxInFlight)),
 	}
 	c.receptions = receptions{
 		most: max(1, o.ReceiveBytes/(o.MaxMessage+headroom)), timeout: o.ReceiveTimeout, ended: c.receptionEnded,
@@ -136,11 +134,6 @@ func New(o Options) *Server {
 }
 
 func (o *Options) setDefaults() {
-	if o.Decide == nil {
-		o.Decide = func(ctx context.Context, p decision.Policies, r *decision.GatewayRequest) (decision.GatewayDecision, *decision.InvalidRequest) {
-			return p.Gateway(ctx, r)
-		}
-	}
 	if o.Logger == nil {
 		o.Logger = slog.New(slog.DiscardHandler)
 	}
@@ -221,12 +214,12 @@ func (c *checker) receptionEnded(cause error) {
 // check answers one check.
 func (c *checker) check(ctx context.Context, check *authv3.CheckRequest) *authv3.CheckResponse {
 	policies := c.Current()
-	d, refused := point.Decide(ctx, &c.protect, c.counter, c.Timeout, func(ctx context.Context) (decision.GatewayDecision, *decision.InvalidRequest) {
+	d, refused := point.Decide(ctx, &c.protect, c.counter, c.Timeout, point.Failed[decision.GatewayDecision], func(ctx context.Context) (decision.GatewayDecision, *decision.InvalidRequest) {
 		r, invalid := request(check, c.Identity)
 		if invalid != nil {
 			return decision.GatewayDecision{}, invalid
 		}
-		return c.Decide(ctx, policies, r)
+		return policies.Gateway(ctx, r)
 	})
 	if refused != nil {
 		return c.refuse(ctx, refused)

@@ -15,17 +15,16 @@ import (
 	"github.com/writ-policy/writ/server/metrics"
 )
 
-// Answer is the answer D of an evaluation that can fail.
-type Answer[D any] interface {
-	// Failed returns the answer for an evaluation error. It ignores its receiver.
-	Failed(cause string) D
-}
-
-// Decision is an Answer with an outcome.
+// Decision is a decision at any point, of a type of its own or a decision.Answer.
 type Decision[D any] interface {
-	Answer[D]
 	// Settle returns the decision made consistent, and its outcome.
 	Settle() (D, decision.Outcome)
+}
+
+// Failed returns the answer of type D for an evaluation error.
+func Failed[D interface{ Failed(cause string) D }](cause string) D {
+	var d D
+	return d.Failed(cause)
 }
 
 // Guard reports panics. It is safe for concurrent use.
@@ -40,25 +39,25 @@ func (g *Guard) Panicked(ctx context.Context, what string, cause any) {
 	g.Logger.ErrorContext(ctx, "panic", "in", what, "panic", cause, "stack", string(debug.Stack()))
 }
 
-// Protect calls evaluate and returns its results. A panic becomes an evaluation error,
-// so that a caller does not take it for "no opinion".
-func Protect[D Answer[D]](ctx context.Context, g *Guard, evaluate func(context.Context) (D, *decision.InvalidRequest)) (d D, invalid *decision.InvalidRequest) {
+// Protect calls evaluate and returns its results. A panic becomes the answer that failed
+// returns, so that a caller does not take it for "no opinion".
+func Protect[D any](ctx context.Context, g *Guard, failed func(cause string) D, evaluate func(context.Context) (D, *decision.InvalidRequest)) (d D, invalid *decision.InvalidRequest) {
 	defer func() {
 		if cause := recover(); cause != nil {
 			g.Panicked(ctx, "evaluation", cause)
-			d, invalid = d.Failed(decision.ErrInternal.Error()), nil
+			d, invalid = failed(decision.ErrInternal.Error()), nil
 		}
 	}()
 	return evaluate(ctx)
 }
 
-// Decide calls evaluate with a deadline and counts the outcome. An invalid request is
-// returned and not counted.
-func Decide[D Decision[D]](ctx context.Context, g *Guard, counter *metrics.Point, within time.Duration, evaluate func(context.Context) (D, *decision.InvalidRequest)) (D, *decision.InvalidRequest) {
+// Decide is Protect with a deadline. It counts the outcome. An invalid request is returned
+// and not counted.
+func Decide[D Decision[D]](ctx context.Context, g *Guard, counter *metrics.Point, within time.Duration, failed func(cause string) D, evaluate func(context.Context) (D, *decision.InvalidRequest)) (D, *decision.InvalidRequest) {
 	began := time.Now()
 	ctx, cancel := context.WithDeadline(ctx, began.Add(within))
 	defer cancel()
-	d, invalid := Protect(ctx, g, evaluate)
+	d, invalid := Protect(ctx, g, failed, evaluate)
 	if invalid != nil {
 		return d, invalid
 	}

@@ -178,14 +178,14 @@ func TestStorm(t *testing.T) {
 	var clients sync.WaitGroup
 	seen := &witness{}
 	kept := cache.New(cache.Options{Entries: 100}, metrics.New())
-	for _, access := range []func(context.Context, decision.Policies, *decision.Request) decision.Decision{uncached, kept.Access} {
+	for _, of := range []func(decision.Policies) decision.Policies{uncached, kept.Of} {
 		clients.Go(func() {
 			// A pace that leaves the machine to the reloads.
 			pace := time.NewTicker(time.Millisecond / 2)
 			defer pace.Stop()
 			request := &decision.Request{User: "clark", Verb: "get", Resource: "pods", Namespace: "hammer"}
 			for last := 0; !stop.Load(); <-pace.C {
-				n, wrong := seen.number(access(ctx, r.Current(), request))
+				n, wrong := seen.number(of(r.Current()).Access(ctx, request))
 				if wrong == "" && n < last {
 					wrong = fmt.Sprintf("an answer of r%d after one of r%d", n, last)
 				}
@@ -284,6 +284,4 @@ func (s *storm) step(ctx context.Context, r *Reloader, pick *rand.Rand, count ma
 	}
 }
 
-func uncached(ctx context.Context, p decision.Policies, r *decision.Request) decision.Decision {
-	return p.Access(ctx, r)
-}
+func uncached(p decision.Policies) decision.Policies { return p }

@@ -36,6 +36,8 @@ const forbidden = "forbid"
 type record struct {
 	point   string
 	request []byte
+	// hasItems states that the decision is which items are visible.
+	hasItems bool
 	// outcome is the recorded one, or empty.
 	outcome string
 	time    time.Time
@@ -113,28 +115,15 @@ func pointOf(line []byte) string {
 
 // newRecord returns the record of a request without an outcome.
 func newRecord(point string, request []byte) (*record, error) {
-	r := &record{point: point, request: request}
-	switch point {
-	case change.PointAccess:
-		parsed, err := decision.Decode(request)
-		if err != nil {
-			return nil, skipped(skipInvalid)
-		}
-		r.user = parsed.User
-	case change.PointVisibility:
-		parsed, err := decision.DecodeVisibility(request)
-		if err != nil {
-			return nil, skipped(skipInvalid)
-		}
-		r.user = parsed.User
-	case change.PointGateway:
-		if _, err := decision.DecodeGateway(request); err != nil {
-			return nil, skipped(skipInvalid)
-		}
-	default:
+	at, found := decision.FindPoint(point)
+	if !found {
 		return nil, skipped(skipPath)
 	}
-	return r, nil
+	q, err := at.Decode(request)
+	if err != nil {
+		return nil, skipped(skipInvalid)
+	}
+	return &record{point: point, request: request, hasItems: decision.HasItems(q), user: q.Principal()}, nil
 }
 
 func parseOwn(from *raw) (*record, error) {
@@ -155,7 +144,7 @@ func (r *record) read(recorded json.RawMessage) error {
 	if recorded == nil || bytes.Equal(recorded, []byte("null")) {
 		return nil
 	}
-	v, err := change.VerdictOf(r.point, hasItems(r), recorded)
+	v, err := change.VerdictOf(r.point, r.hasItems, recorded)
 	if err != nil {
 		return skipped(skipMalformed)
 	}
@@ -163,21 +152,15 @@ func (r *record) read(recorded json.RawMessage) error {
 	return nil
 }
 
-func hasItems(r *record) bool {
-	if r.point != change.PointVisibility {
-		return false
-	}
-	parsed, err := decision.DecodeVisibility(r.request)
-	return err == nil && parsed.Items != nil && len(*parsed.Items) > 0
-}
-
 // parseDecisionLog reads an entry of an OPA decision log.
 func parseDecisionLog(from *raw) (*record, error) {
 	path := strings.ReplaceAll(strings.TrimPrefix(*from.Path, "/"), ".", "/")
 	path = strings.TrimPrefix(strings.TrimPrefix(path, "v1/"), "data/")
 	parts := strings.Split(path, "/")
-	points := []string{change.PointAccess, change.PointVisibility, change.PointGateway}
-	if len(parts) != 3 || parts[0] != "writ" || parts[2] != "decision" || !slices.Contains(points, parts[1]) {
+	if len(parts) != 3 || parts[0] != "writ" || parts[2] != "decision" {
+		return nil, skipped(skipPath)
+	}
+	if _, found := decision.FindPoint(parts[1]); !found {
 		return nil, skipped(skipPath)
 	}
 	touches := func(p string) bool { return p == "/input" || strings.HasPrefix(p, "/input/") }

@@ -71,7 +71,7 @@ func keepOver(t *testing.T, seed uint64, files map[string]string, w *projected) 
 			if last != nil && last != now && keeps(last, now, r) {
 				kept++
 			}
-			got, want := c.Access(context.Background(), now, r.decoded), now.Access(context.Background(), r.decoded)
+			got, want := c.Of(now).Access(context.Background(), r.decoded), now.Access(context.Background(), r.decoded)
 			if got.Expires = want.Expires; !reflect.DeepEqual(got, want) {
 				t.Fatalf("world %d, revision %d: %s\ngot  %+v\nwant %+v", seed, revision, r.text, got, want)
 			}

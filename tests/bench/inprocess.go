@@ -41,7 +41,7 @@ func inProcess(w *world, rounds int) error {
 	if err != nil {
 		return err
 	}
-	cached := cache.New(cache.Options{Entries: 8192, Bytes: 64 << 20}, writmetrics.New())
+	cached := cache.New(cache.Options{Entries: 8192, Bytes: 64 << 20}, writmetrics.New()).Of(e)
 	rows := []struct {
 		name string
 		run  func(i int)
@@ -49,7 +49,7 @@ func inProcess(w *world, rounds int) error {
 		{"floor: allow := true", func(int) { floor() }},
 		{"uncached decision", func(i int) { e.Access(ctx, &requests[i%len(requests)]) }},
 		{"uncached, 200 deny policies", func(i int) { denying.Access(ctx, &requests[i%len(requests)]) }},
-		{"cached decision", func(i int) { cached.Access(ctx, e, &requests[i%len(requests)]) }},
+		{"cached decision", func(i int) { cached.Access(ctx, &requests[i%len(requests)]) }},
 	}
 	best := make([]testing.BenchmarkResult, len(rows))
 	for round := range rounds {

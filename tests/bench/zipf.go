@@ -98,7 +98,7 @@ func hitRates(w *world) error {
 		rate := func(p *evaluated, n int) float64 {
 			p.count = 0
 			for range n {
-				c.Access(ctx, p, t.next())
+				c.Of(p).Access(ctx, t.next())
 			}
 			return 100 * (1 - float64(p.count)/float64(n))
 		}

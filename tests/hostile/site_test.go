@@ -152,10 +152,11 @@ func (s *site) listen(t testing.TB) {
 	rule := auth.Rule{Authenticator: tokens, Loopback: true, Auditors: []string{"auditors"}, Operators: []string{"operators"}}
 	measured := metrics.New()
 	kept := cache.New(cache.Options{Entries: 1000, Now: func() time.Time { return s.now }}, measured)
+	policies := kept.Of(s.policies)
 	logger := s.logger()
 	s.listenForProxies(t, measured)
 	s.callers = api.New(api.Options{
-		Current: func() decision.Policies { return s.policies }, Metrics: measured, Cache: kept, Rule: rule, Logger: logger,
+		Current: func() decision.Policies { return policies }, Metrics: measured, Cache: kept, Rule: rule, Logger: logger,
 		Status: func(details bool) any { return map[string]bool{"details": details} },
 		Values: memory.NewBudget(1 << 20),
 		Poke:   func() {}, PokeSecret: func() []byte { return []byte(pokeSecret) },

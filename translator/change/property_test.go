@@ -35,11 +35,16 @@ func revision(t *testing.T, documents []string) *change.Side {
 		t.Fatal(err)
 	}
 	judge := func(ctx context.Context, point string, request []byte) (change.Verdict, error) {
-		answer, err := decision.Answer(ctx, e, decision.Point(point), request)
+		at, _ := decision.FindPoint(point)
+		q, err := at.Decode(request)
 		if err != nil {
 			return change.Verdict{}, err
 		}
-		return change.VerdictOf(point, false, answer)
+		answer, refused := q.Decide(ctx, e)
+		if refused != nil {
+			return change.Verdict{}, refused
+		}
+		return change.VerdictOf(point, false, answer.AppendJSON(nil))
 	}
 	return &change.Side{World: change.NewWorld(change.Revision{Tables: b.Tables}), Judge: judge}
 }

@@ -3,6 +3,7 @@ package tables
 import (
 	"bytes"
 	"encoding/json"
+	"path"
 )
 
 // Table is the result of lowering the documents of one family. It holds data only. All
@@ -40,6 +41,15 @@ func Of[T Table](list List) T {
 	return none
 }
 
+// Point returns the name of the point that the rules of a table answer, empty if they
+// answer none: the folder of its entrypoint.
+func Point(t Table) string {
+	if t.Entrypoint() == "" {
+		return ""
+	}
+	return path.Base(path.Dir(t.Entrypoint()))
+}
+
 // Features returns what the tables hold, never nil.
 func (l List) Features() Features {
 	all := make(Features)
@@ -55,8 +65,8 @@ func (l List) Features() Features {
 func (l List) Entrypoints() []string {
 	paths := make([]string, 0, len(l))
 	for _, table := range l {
-		if path := table.Entrypoint(); path != "" {
-			paths = append(paths, path)
+		if entrypoint := table.Entrypoint(); entrypoint != "" {
+			paths = append(paths, entrypoint)
 		}
 	}
 	return paths

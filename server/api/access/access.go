@@ -1,6 +1,5 @@
-// Package access decides requests at the access point for the protocols: in time, from
-// the cache, with the facts that only a cluster knows, counted and recorded. It knows no
-// protocol.
+// Package access decides requests at the access point for the protocols: in time, with the
+// facts that only a cluster knows, counted and recorded. It knows no protocol.
 //
 // Not part of the promised API; see package writ.
 package access
@@ -14,11 +13,6 @@ import (
 	"github.com/writ-policy/writ/server/metrics"
 	"github.com/writ-policy/writ/server/point"
 )
-
-// Cache keeps decisions of Policies.
-type Cache interface {
-	Access(ctx context.Context, p decision.Policies, r *decision.Request) decision.Decision
-}
 
 // Clusters know the configured clusters and read from them what a review lacks.
 type Clusters interface {
@@ -37,9 +31,8 @@ type Recorder interface {
 	Record(ctx context.Context, r *decision.Request, d *decision.Decision)
 }
 
-// Options configure a Decider. Cache is required.
+// Options configure a Decider.
 type Options struct {
-	Cache Cache
 	// Clusters complete reviews; nil means that reviews are evaluated as they come.
 	Clusters Clusters
 	// Recorder keeps decisions; nil keeps none.
@@ -56,13 +49,13 @@ type Decider struct {
 
 // New returns a Decider.
 func New(s *exchange.Service, o Options) *Decider {
-	return &Decider{Options: o, service: s, counter: s.Metrics.Point(string(decision.Access))}
+	return &Decider{Options: o, service: s, counter: s.Metrics.Point(decision.Access)}
 }
 
 // Decide decides a canonical request and records the decision.
 func (a *Decider) Decide(r *http.Request, p decision.Policies, q *decision.Request) decision.Decision {
-	d, _ := exchange.Decide(a.service, r, a.counter, func(ctx context.Context) (decision.Decision, *decision.InvalidRequest) {
-		return a.Cache.Access(ctx, p, q), nil
+	d, _ := exchange.Decide(a.service, r, a.counter, point.Failed[decision.Decision], func(ctx context.Context) (decision.Decision, *decision.InvalidRequest) {
+		return p.Access(ctx, q), nil
 	})
 	a.record(r.Context(), q, &d)
 	return d
@@ -74,7 +67,7 @@ func (a *Decider) Review(r *http.Request, p decision.Policies, q *decision.Reque
 	if err := a.assignCluster(q); err != nil {
 		return a.Undecided(err.Error())
 	}
-	d, _ := exchange.Decide(a.service, r, a.counter, func(ctx context.Context) (decision.Decision, *decision.InvalidRequest) {
+	d, _ := exchange.Decide(a.service, r, a.counter, point.Failed[decision.Decision], func(ctx context.Context) (decision.Decision, *decision.InvalidRequest) {
 		return a.decideWithFacts(ctx, p, q), nil
 	})
 	a.record(r.Context(), q, &d)
@@ -94,7 +87,7 @@ func (a *Decider) WhoCan(r *http.Request, p decision.Policies, q *decision.Reque
 	}
 	ctx, cancel := context.WithTimeout(r.Context(), a.service.Budget(r))
 	defer cancel()
-	w, _ := point.Protect(ctx, &a.service.Guard, func(ctx context.Context) (decision.WhoCan, *decision.InvalidRequest) {
+	w, _ := point.Protect(ctx, &a.service.Guard, point.Failed[decision.WhoCan], func(ctx context.Context) (decision.WhoCan, *decision.InvalidRequest) {
 		return p.WhoCan(ctx, q), nil
 	})
 	return w

@@ -11,7 +11,7 @@ import (
 // depended on them. Most reviews need neither and are answered from the cache.
 func (a *Decider) decideWithFacts(ctx context.Context, p decision.Policies, r *decision.Request) decision.Decision {
 	if a.Clusters == nil {
-		return a.Cache.Access(ctx, p, r)
+		return p.Access(ctx, r)
 	}
 	missing, err := p.MissingFacts(ctx, r)
 	if err != nil {
@@ -20,7 +20,7 @@ func (a *Decider) decideWithFacts(ctx context.Context, p decision.Policies, r *d
 	if missing.Pod {
 		a.fetch(ctx, r, missing)
 	}
-	d := a.Cache.Access(ctx, p, r)
+	d := p.Access(ctx, r)
 	if !d.LabelsUnknown || r.NamespaceLabels != nil {
 		return d
 	}
@@ -28,7 +28,7 @@ func (a *Decider) decideWithFacts(ctx context.Context, p decision.Policies, r *d
 	if r.NamespaceLabels == nil {
 		return d
 	}
-	return a.Cache.Access(ctx, p, r)
+	return p.Access(ctx, r)
 }
 
 // fetch completes r. A cluster that is read asks this server whether the read is

@@ -196,8 +196,8 @@ func (s *Service) Lend(f func()) {
 }
 
 // Decide decides a request at any point, within the time its caller leaves.
-func Decide[D point.Decision[D]](s *Service, r *http.Request, counter *metrics.Point, evaluate func(context.Context) (D, *decision.InvalidRequest)) (D, *decision.InvalidRequest) {
-	return point.Decide(r.Context(), &s.Guard, counter, s.Budget(r), evaluate)
+func Decide[D point.Decision[D]](s *Service, r *http.Request, counter *metrics.Point, failed func(cause string) D, evaluate func(context.Context) (D, *decision.InvalidRequest)) (D, *decision.InvalidRequest) {
+	return point.Decide(r.Context(), &s.Guard, counter, s.Budget(r), failed, evaluate)
 }
 
 // Budget is how long a decision may take: Timeout, or less where the caller states with

@@ -1,0 +1,147 @@
+package decision
+
+import (
+	"context"
+	"slices"
+)
+
+// The points that have request and decision types of their own.
+const (
+	Access     = "access"
+	Visibility = "visibility"
+	Gateway    = "gateway"
+)
+
+// genericPoints are the points of families whose Rego answers their requests without Go
+// code (generic.go), by the names of their entrypoints.
+var genericPoints = []string{}
+
+// points is the one list that endpoints, batches, metrics, the engine and the commands
+// loop over.
+var points = append([]Point{
+	{Name: Access, Parse: parser(fromValue)},
+	{Name: Visibility, Parse: parser(visibilityFromValue)},
+	{Name: Gateway, Parse: parser(gatewayFromValue)},
+}, newGeneric(genericPoints)...)
+
+// Points returns all points. The caller owns the list.
+func Points() []Point { return slices.Clone(points) }
+
+// Point is a decision point: one kind of question that policies answer.
+type Point struct {
+	// Name is that of the family's entrypoint. It is part of paths, and a label of
+	// metrics.
+	Name string
+	// Parse reads a request. The error is an *InvalidRequest.
+	Parse func(Value) (Question, error)
+	// IsGeneric states that Policies.Generic answers: the point has no Go code.
+	IsGeneric bool
+}
+
+// FindPoint returns the point with a name.
+func FindPoint(name string) (Point, bool) {
+	at := slices.IndexFunc(points, func(p Point) bool { return p.Name == name })
+	if at < 0 {
+		return Point{}, false
+	}
+	return points[at], true
+}
+
+// Question is a valid request at a point.
+type Question interface {
+	// Decide returns the decision of p, or why p rejects the request.
+	Decide(ctx context.Context, p Policies) (Answer, *InvalidRequest)
+	// Failed returns the decision for an evaluation error.
+	Failed(cause string) Answer
+	// Principal is the user of the request, empty if it has none.
+	Principal() string
+}
+
+// Answer is a decision at a point.
+type Answer interface {
+	// AppendJSON appends the decision in the JSON form of its point.
+	AppendJSON(b []byte) []byte
+	// Settle returns the decision made consistent, and its outcome.
+	Settle() (Answer, Outcome)
+}
+
+// parser returns a Point.Parse for requests of type Q.
+func parser[Q Question](parse func(Value) (Q, error)) func(Value) (Question, error) {
+	return func(value Value) (Question, error) {
+		q, err := parse(value)
+		if err != nil {
+			return nil, err
+		}
+		return q, nil
+	}
+}
+
+// Decode reads the JSON of a request. The error is an *InvalidRequest.
+func (p Point) Decode(request []byte) (Question, error) {
+	value, err := Parse(request)
+	if err != nil {
+		return nil, err
+	}
+	return p.Parse(value)
+}
+
+// HasItems reports whether a request asks which of its items are visible.
+func HasItems(q Question) bool {
+	r, ok := q.(*VisibilityRequest)
+	return ok && r.Items != nil && len(*r.Items) > 0
+}
+
+// Decide implements Question.
+func (r *Request) Decide(ctx context.Context, p Policies) (Answer, *InvalidRequest) {
+	return AnswerOf(p.Access(ctx, r)), nil
+}
+
+// Failed implements Question.
+func (*Request) Failed(cause string) Answer { return AnswerOf(Decision{}.Failed(cause)) }
+
+// Principal implements Question.
+func (r *Request) Principal() string { return r.User }
+
+// Decide implements Question.
+func (r *VisibilityRequest) Decide(ctx context.Context, p Policies) (Answer, *InvalidRequest) {
+	return AnswerOf(DecideVisibility(ctx, p, r, p.Visibility(ctx, r))), nil
+}
+
+// Failed implements Question.
+func (*VisibilityRequest) Failed(cause string) Answer {
+	return AnswerOf(VisibilityDecision{}.Failed(cause))
+}
+
+// Principal implements Question.
+func (r *VisibilityRequest) Principal() string { return r.User }
+
+// Decide implements Question.
+func (r *GatewayRequest) Decide(ctx context.Context, p Policies) (Answer, *InvalidRequest) {
+	d, refused := p.Gateway(ctx, r)
+	return AnswerOf(d), refused
+}
+
+// Failed implements Question.
+func (*GatewayRequest) Failed(cause string) Answer { return AnswerOf(GatewayDecision{}.Failed(cause)) }
+
+// Principal is empty: the policies of the path say what identifies a client.
+func (*GatewayRequest) Principal() string { return "" }
+
+// typed is a decision with its own type.
+type typed[D any] interface {
+	AppendJSON(b []byte) []byte
+	Settle() (D, Outcome)
+}
+
+// answer is the Answer of a decision with its own type.
+type answer[D typed[D]] struct{ decision D }
+
+// AnswerOf returns a decision as an Answer.
+func AnswerOf[D typed[D]](d D) Answer { return answer[D]{d} }
+
+func (a answer[D]) AppendJSON(b []byte) []byte { return a.decision.AppendJSON(b) }
+
+func (a answer[D]) Settle() (Answer, Outcome) {
+	d, outcome := a.decision.Settle()
+	return answer[D]{d}, outcome
+}
