@@ -2,7 +2,6 @@ package translator_test
 
 import (
 	"encoding/json"
-	"fmt"
 	"path/filepath"
 	"slices"
 	"strings"
@@ -11,105 +10,16 @@ import (
 	"github.com/open-policy-agent/opa/v1/rego"
 
 	"github.com/writ-policy/writ/bundles"
+	"github.com/writ-policy/writ/tests/bell"
 	"github.com/writ-policy/writ/translator"
 	"github.com/writ-policy/writ/translator/diag"
-	"github.com/writ-policy/writ/translator/directory"
-	"github.com/writ-policy/writ/translator/emit"
 	"github.com/writ-policy/writ/translator/source"
-	"github.com/writ-policy/writ/translator/syntax"
 	"github.com/writ-policy/writ/translator/tables"
 )
 
-// bell is a document of a family that exists only in this test. It lists the users who
-// may sound the bell and the bells that sound with it.
-type bell struct {
-	syntax.Header
-	ringers []string
-	with    []syntax.Text
-}
-
-// bellTable holds, by bell, who may sound it.
-type bellTable struct{ ringers map[string][]string }
-
-func (*bellTable) Key() string                 { return "bell_tables" }
-func (t *bellTable) IsEmpty() bool             { return len(t.ringers) == 0 }
-func (t *bellTable) Features() tables.Features { return tables.Features{"bells": !t.IsEmpty()} }
-func (*bellTable) Entrypoint() string          { return "compiled/bell/decision" }
-func (t *bellTable) JSON() ([][]byte, error) {
-	text, err := json.Marshal(t.ringers)
-	return [][]byte{text}, err
-}
-
-// bellFamily is the family as a package of its own would have it.
-type bellFamily struct {
-	bells []*bell
-	table *bellTable
-}
-
-func (*bellFamily) Kinds() syntax.Kinds    { return syntax.KindsOf("example.com/v1", decodeBell, "Bell") }
-func (*bellFamily) NewTable() tables.Table { return new(bellTable) }
-
-func decodeBell(d *syntax.Decoder, n *syntax.Node, kind *syntax.Field) {
-	b := &bell{Header: d.Header("bell", "example.com/v1", "Bell", kind.Key)}
-	c := d.Cursor(n, "Bell", false)
-	c.At = kind.Key
-	c.Skip("apiVersion", "kind")
-	if m := c.RequiredMapping("metadata"); m != nil {
-		d.NameInto(m, &b.Header)
-		m.Done()
-	}
-	if spec := c.RequiredMapping("spec"); spec != nil {
-		ringers, _ := spec.Texts("ringers")
-		for _, ringer := range ringers {
-			b.ringers = append(b.ringers, ringer.Value)
-		}
-		with, _ := spec.Texts("with")
-		for _, other := range with {
-			b.with = append(b.with, d.Text(other))
-		}
-		spec.Done()
-	}
-	c.Done()
-	d.Out = append(d.Out, b)
-}
-
-func (f *bellFamily) Resolve(d *directory.Directory) {
-	f.bells = directory.DocumentsOf[*bell](d)
-	for _, b := range f.bells {
-		for _, other := range b.with {
-			if d.Find(directory.Identity{Family: "bell", Kind: "Bell", Name: other.Value}) == nil {
-				d.List.Add(diag.Diagnostic{Position: other.At, Code: diag.DanglingRole, Message: fmt.Sprintf("bell %q is not declared", other.Value)})
-			}
-		}
-	}
-}
-
-func (f *bellFamily) Lower() (tables.Table, diag.List) {
-	f.table = &bellTable{ringers: make(map[string][]string)}
-	for _, b := range f.bells {
-		f.table.ringers[b.Name] = slices.Concat(f.table.ringers[b.Name], b.ringers)
-		for _, other := range b.with {
-			f.table.ringers[other.Value] = slices.Concat(f.table.ringers[other.Value], b.ringers)
-		}
-	}
-	return f.table, nil
-}
-
-func (f *bellFamily) Emit(emit.Options) map[string][]byte {
-	return map[string][]byte{"compiled/bell/bell.rego": []byte(`package compiled.bell
-
-default decision := {"allowed": false}
-
-decision := {"allowed": true} if {
-	some ringer in data.compiled.bell_tables[input.bell]
-	ringer == input.user
-}
-`)}
-}
-
 func translateBells(t *testing.T, documents string) (*translator.Result, diag.List) {
 	t.Helper()
-	translator := translator.NewWith(translator.Options{}, func() translator.Family { return new(bellFamily) })
+	translator := translator.NewWith(translator.Options{}, func() translator.Family { return new(bell.Family) })
 	return translator.Translate(t.Context(), source.Snapshot{Files: []source.File{{Path: "bells.yaml", Content: []byte(documents)}}})
 }
 
@@ -150,17 +60,17 @@ func TestNewFamily(t *testing.T) {
 	if got := b.Manifest.Metadata.Entrypoints; !slices.Contains(got, "compiled/bell/decision") {
 		t.Errorf("entrypoints: got %q, want that of the family as well", got)
 	}
-	if got := tables.Of[*bellTable](b.Tables); got == nil || !b.Features.Has("bells") {
+	if got := tables.Of[*bell.Table](b.Tables); got == nil || !b.Features.Has("bells") {
 		t.Errorf("got table %v and features %v", got, b.Features)
 	}
 	var data struct {
 		Features map[string]bool
-		Bells    map[string][]string `json:"bell_tables"`
+		Bells    bell.Table `json:"bell_tables"`
 	}
 	if err := json.Unmarshal(b.Files[bundles.DataPath], &data); err != nil {
 		t.Fatal(err)
 	}
-	if !data.Features["bells"] || !slices.Equal(data.Bells["gate"], []string{"ann", "bob"}) && !slices.Equal(data.Bells["gate"], []string{"bob", "ann"}) {
+	if !data.Features["bells"] || !slices.Equal(data.Bells.Ringers["gate"], []string{"ann", "bob"}) && !slices.Equal(data.Bells.Ringers["gate"], []string{"bob", "ann"}) {
 		t.Errorf("data: got %+v", data)
 	}
 	path := filepath.Join(t.TempDir(), "bundle")

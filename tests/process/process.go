@@ -2,12 +2,14 @@
 package process
 
 import (
+	"encoding/json"
 	"fmt"
 	"io/fs"
 	"net"
 	"os"
 	"os/exec"
 	"path/filepath"
+	"slices"
 	"strings"
 	"sync"
 	"syscall"
@@ -75,13 +77,53 @@ var writ = sync.OnceValues(func() (string, error) {
 	}
 	defer unlock()
 	program := filepath.Join(folder, "writ")
-	build := exec.Command("go", "build", "-o", program, "./cmd/writ")
-	build.Dir = top
-	if out, err := build.CombinedOutput(); err != nil {
-		return "", fmt.Errorf("build writ: %w\n%s", err, out)
-	}
-	return program, nil
+	return program, build(top, program)
 })
+
+func build(top, program string, flags ...string) error {
+	command := exec.Command("go", slices.Concat([]string{"build", "-o", program}, flags, []string{"./cmd/writ"})...)
+	command.Dir = top
+	if out, err := command.CombinedOutput(); err != nil {
+		return fmt.Errorf("build writ: %w\n%s", err, out)
+	}
+	return nil
+}
+
+// WritWith returns the path of a command that is built with other content of some files of
+// this repository, which edit returns for the present content.
+func WritWith(t testing.TB, edits map[string]func(content string) string) string {
+	t.Helper()
+	ReadSources(t)
+	top, err := root()
+	if err != nil {
+		t.Fatal(err)
+	}
+	dir := t.TempDir()
+	overlay := struct{ Replace map[string]string }{make(map[string]string)}
+	for file, edit := range edits {
+		content, err := os.ReadFile(filepath.Join(top, file))
+		if err != nil {
+			t.Fatal(err)
+		}
+		edited := filepath.Join(dir, strings.ReplaceAll(file, "/", "_"))
+		if err := os.WriteFile(edited, []byte(edit(string(content))), 0o600); err != nil {
+			t.Fatal(err)
+		}
+		overlay.Replace[filepath.Join(top, file)] = edited
+	}
+	text, err := json.Marshal(overlay)
+	if err != nil {
+		t.Fatal(err)
+	}
+	list, program := filepath.Join(dir, "overlay.json"), filepath.Join(dir, "writ")
+	if err := os.WriteFile(list, text, 0o600); err != nil {
+		t.Fatal(err)
+	}
+	if err := build(top, program, "-overlay", list); err != nil {
+		t.Fatal(err)
+	}
+	return program
+}
 
 var opa = sync.OnceValues(func() (string, error) {
 	// The go command caches the programs of tools, and prints where.

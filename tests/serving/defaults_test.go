@@ -89,6 +89,12 @@ func serve(t *testing.T, args ...string) (address string) {
 // startProcess is serve, and returns the process.
 func startProcess(t *testing.T, args ...string) (address string, running *os.Process) {
 	t.Helper()
+	return startProgram(t, process.Writ(t), args...)
+}
+
+// startProgram is startProcess for a program that is built in another way.
+func startProgram(t *testing.T, program string, args ...string) (address string, running *os.Process) {
+	t.Helper()
 	listener, err := net.Listen("tcp", "127.0.0.1:0")
 	if err != nil {
 		t.Fatal(err)
@@ -98,7 +104,7 @@ func startProcess(t *testing.T, args ...string) (address string, running *os.Pro
 		t.Fatal(err)
 	}
 	ctx, stop := context.WithCancel(context.Background())
-	command := exec.CommandContext(ctx, process.Writ(t), append([]string{"serve", "--listen", address}, args...)...)
+	command := exec.CommandContext(ctx, program, append([]string{"serve", "--listen", address}, args...)...)
 	command.Cancel = func() error { return command.Process.Signal(os.Interrupt) }
 	command.WaitDelay = 10 * time.Second
 	command.Env = append(os.Environ(), "GOGC=100") // as it is used, however the tests are run
