@@ -61,7 +61,7 @@ func Activate(ctx context.Context, b *bundles.Bundle, o Options) (*Engine, error
 		requireRoute: o.RequireRoute,
 		overdue:      o.Overdue,
 	}
-	e.projected, e.earlier = project(b, e.tree, o.Last)
+	e.projected, e.earlier = project(b, e, o.Last)
 	if e.now == nil {
 		e.now = time.Now
 	}

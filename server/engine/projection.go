@@ -20,8 +20,10 @@ type projected struct {
 	revision string
 	access   *projection.Access
 	tree     *match.Tree
-	// rules is a hash of the Rego that access decisions evaluate.
+	// rules is a hash of the Rego that access decisions evaluate, apart from denials.
 	rules      string
+	denials    denyRules
+	denyChange *denyChange // since the revision before; nil for the first one
 	visibility *projection.Visibility
 	gateway    *projection.Gateway
 	// routing is a hash of what gateway decisions depend on but the access point, which
@@ -36,14 +38,15 @@ type projected struct {
 // of their memory.
 const maxEarlier = 16
 
-// project prepares the projections of a bundle. The earlier revisions are those of last,
-// which may be nil, the newest first.
-func project(b *bundles.Bundle, tree *match.Tree, last *Engine) (now *projected, earlier []*projected) {
+// project prepares the projections of a bundle that e is activated with. The earlier
+// revisions are those of last, which may be nil, the newest first.
+func project(b *bundles.Bundle, e, last *Engine) (now *projected, earlier []*projected) {
 	now = &projected{
 		revision:   b.Manifest.Revision,
-		access:     projection.NewAccess(b.Footprint, tree),
-		tree:       tree,
-		rules:      b.Hash(decidesAccess),
+		access:     projection.NewAccess(b.Footprint, e.tree),
+		tree:       e.tree,
+		rules:      b.Hash(func(path string) bool { return decidesAccess(path) && !isDenial(path) }),
+		denials:    denyRulesOf(b, e),
 		visibility: projection.NewVisibility(nil),
 		gateway:    projection.NewGateway(nil),
 	}
@@ -54,6 +57,7 @@ func project(b *bundles.Bundle, tree *match.Tree, last *Engine) (now *projected,
 		}
 	}
 	if last != nil {
+		now.denyChange = now.denials.changeSince(&last.projected.denials)
 		earlier = append([]*projected{last.projected}, last.earlier[:min(len(last.earlier), maxEarlier-1)]...)
 	}
 	return now, earlier
@@ -124,7 +128,7 @@ func (e *Engine) KeepsAccess(r *decision.Request, earlier string, key []byte) bo
 // changesAccess reports whether the decision on r may differ from that of the revision
 // before.
 func (p *projected) changesAccess(before *projected, r *decision.Request) bool {
-	if p.rules != before.rules || p.isChanged(r.Namespace, false, r.User) {
+	if p.rules != before.rules || p.denyChange.affects(r) || p.isChanged(r.Namespace, false, r.User) {
 		return true
 	}
 	for _, group := range r.Groups {

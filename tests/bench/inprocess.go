@@ -137,6 +137,7 @@ func heap() uint64 {
 type loader struct {
 	directory  *source.Directory
 	translator *translator.Translator
+	last       *engine.Engine
 }
 
 func (l *loader) load(ctx context.Context) (*bundles.Bundle, *engine.Engine, error) {
@@ -152,8 +153,8 @@ func (l *loader) load(ctx context.Context) (*bundles.Bundle, *engine.Engine, err
 	if err != nil {
 		return nil, nil, err
 	}
-	e, err := engine.Activate(ctx, bundle, engine.Options{})
-	return bundle, e, err
+	l.last, err = engine.Activate(ctx, bundle, engine.Options{Last: l.last})
+	return bundle, l.last, err
 }
 
 // withDenyPolicies activates the same documents beside deny policies.

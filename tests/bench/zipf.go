@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"math/rand/v2"
 	"os"
+	"path/filepath"
 
 	"github.com/writ-policy/writ/server/cache"
 	"github.com/writ-policy/writ/server/decision"
@@ -69,42 +70,50 @@ func (e *evaluated) AccessKey(b []byte, r *decision.Request) []byte {
 }
 
 // hitRates prints how many reviews of the trace a cache answers, by projection and by
-// whole requests: warm, and after a reload that changes one binding.
+// whole requests: warm, after a reload that changes one binding, and after one that changes
+// one deny policy of 200.
 func hitRates(w *world) error {
 	ctx := context.Background()
-	l := &loader{directory: source.Dir(w.dir, source.DirOptions{}), translator: translator.New(translator.Options{})}
-	_, first, err := l.load(ctx)
+	remove, err := w.deny(denyPolicies)
 	if err != nil {
 		return err
 	}
-	if err := w.change("user-3"); err != nil {
-		return err
-	}
+	defer remove()
+	policy := filepath.Join(w.dir, "changing-deny.yaml")
+	defer os.Remove(policy)
 	defer os.Remove(w.changing)
-	bundle, _, err := l.load(ctx)
-	if err != nil {
-		return err
+	l := &loader{directory: source.Dir(w.dir, source.DirOptions{}), translator: translator.New(translator.Options{})}
+	var revisions []*engine.Engine
+	for _, save := range []func() error{
+		func() error { return denyNamespace(policy, "user-1") },
+		func() error { return w.change("user-3") },
+		func() error { return denyNamespace(policy, "user-2") },
+	} {
+		if err := save(); err != nil {
+			return err
+		}
+		_, e, err := l.load(ctx)
+		if err != nil {
+			return err
+		}
+		revisions = append(revisions, e)
 	}
-	second, err := engine.Activate(ctx, bundle, engine.Options{Last: first})
-	if err != nil {
-		return err
-	}
-	fmt.Printf("  %d reviews, Zipf %.1f over %d users, no name twice\n", traceLength, traceSkew, traceUsers)
+	fmt.Printf("  %d reviews, Zipf %.1f over %d users, no name twice, %d deny policies\n", traceLength, traceSkew, traceUsers, denyPolicies)
 	for _, row := range []struct {
 		name  string
 		whole bool
 	}{{"key: projection", false}, {"key: whole request", true}} {
 		c, t := cache.New(cache.Options{Entries: cache.DefaultEntries}, metrics.New()), newTrace(w)
-		rate := func(p *evaluated, n int) float64 {
-			p.count = 0
+		rate := func(revision, n int) float64 {
+			p := &evaluated{Engine: revisions[revision], whole: row.whole}
 			for range n {
 				c.Of(p).Access(ctx, t.next())
 			}
 			return 100 * (1 - float64(p.count)/float64(n))
 		}
-		before, after := &evaluated{Engine: first, whole: row.whole}, &evaluated{Engine: second, whole: row.whole}
-		cold, warm := rate(before, traceLength/2), rate(before, traceLength/2)
-		fmt.Printf("  %-34s %8.1f %% hits cold, %.1f %% warm, %.1f %% after a reload\n", row.name, cold, warm, rate(after, traceLength/10))
+		cold, warm := rate(0, traceLength/2), rate(0, traceLength/2)
+		fmt.Printf("  %-34s %8.1f %% hits cold, %.1f %% warm, %.1f %% after a changed binding, %.1f %% after a changed deny policy\n",
+			row.name, cold, warm, rate(1, traceLength/10), rate(2, traceLength/10))
 	}
 	return nil
 }

@@ -15,9 +15,11 @@ type Form struct{ Verb, Subresource, Resource string }
 // Denials indexes deny policies by resource, in order to find out whether any of them
 // concerns a request. It is immutable and safe for concurrent use.
 type Denials struct {
-	byResource map[string][]denial
-	anywhere   []denial // of rules that match every resource
-	pods       []*tables.DenyPolicy
+	policies    []tables.DenyPolicy
+	escalations []tables.Escalation
+	byResource  map[string][]denial
+	anywhere    []denial // of rules that match every resource
+	pods        []*tables.DenyPolicy
 	// impersonation states that a policy has rules about impersonation.
 	impersonation bool
 }
@@ -36,9 +38,16 @@ func NewDenials(list tables.List) *Denials {
 	if t == nil {
 		return nil
 	}
-	d := &Denials{byResource: make(map[string][]denial)}
-	for i := range t.Policies {
-		policy := &t.Policies[i]
+	d := DenialsOf(t.Policies)
+	d.escalations = t.Escalations
+	return d
+}
+
+// DenialsOf indexes policies.
+func DenialsOf(policies []tables.DenyPolicy) *Denials {
+	d := &Denials{policies: policies, byResource: make(map[string][]denial)}
+	for i := range policies {
+		policy := &policies[i]
 		for j := range policy.Rules {
 			d.addRule(policy, &policy.Rules[j])
 		}
@@ -48,6 +57,22 @@ func NewDenials(list tables.List) *Denials {
 		}
 	}
 	return d
+}
+
+// Policies returns the policies; none if they are unknown.
+func (d *Denials) Policies() []tables.DenyPolicy {
+	if d == nil {
+		return nil
+	}
+	return d.policies
+}
+
+// Escalations returns the escalations that may be active; none if they are unknown.
+func (d *Denials) Escalations() []tables.Escalation {
+	if d == nil {
+		return nil
+	}
+	return d.escalations
 }
 
 func (d *Denials) addRule(policy *tables.DenyPolicy, rule *tables.DenyRule) {
