@@ -51,6 +51,7 @@ type side struct {
 	ctx    context.Context
 	judges judges
 
+	cut     bool                  // a search ended early
 	meet    map[[2]condition]bool // whether two conditions overlap, namespaces aside
 	denials map[placed][]*statement
 }
@@ -117,7 +118,7 @@ func (d *side) overlaps(s, t *statement) bool {
 	if !known {
 		bare, other := *s, *t
 		bare.namespace, other.namespace = "", ""
-		meet = d.find([]*statement{&bare, &other}, nil) != nil
+		meet = d.meets(&bare, &other)
 		if d.meet == nil {
 			d.meet = make(map[[2]condition]bool)
 		}
@@ -126,23 +127,34 @@ func (d *side) overlaps(s, t *statement) bool {
 	if !meet || s.namespace == "" && t.namespace == "" {
 		return meet
 	}
-	return d.find([]*statement{s, t}, nil) != nil
+	return d.meets(s, t)
+}
+
+// meets reports whether a request fits both statements, or the search for one ended early.
+func (d *side) meets(s, t *statement) bool {
+	before := d.cut
+	d.cut = false
+	found := d.find([]*statement{s, t}, nil) != nil || d.cut
+	d.cut = before
+	return found
 }
 
 // find looks for a request of some principals.
 func (d *side) find(must, mustNot []*statement, principals ...string) *request {
-	q := Question{}
-	s := search{must: must, mustNot: mustNot, point: d.point, base: q.base(principals)}
+	base, ok := requestOf(d.point, principals)
+	if !ok || d.cut { // a class is as wide as its statement from here on
+		return nil
+	}
+	s := search{must: must, mustNot: mustNot, point: d.point, base: base}
 	if d.filter.namespace != "" {
 		s.pin = func(r *request) bool {
 			r.namespace = d.filter.namespace
 			return r.path == ""
 		}
 	}
-	if d.point == PointVisibility && s.base.user == "" {
-		s.base.user = unnamed // groups alone are not a principal there
-	}
-	return s.find()
+	found := s.find()
+	d.cut = d.cut || s.cut
+	return found
 }
 
 // relevantTo collects what counts against s for a principal; "" is one that no document
@@ -245,6 +257,7 @@ func (d *side) groups(s *statement) []*group {
 
 // classes returns the classes in which s is the lower deciding statement.
 func (d *side) classes(s *statement) []*class {
+	d.cut = false
 	var out []*class
 	for _, g := range d.groups(s) {
 		part := *s
@@ -257,7 +270,21 @@ func (d *side) classes(s *statement) []*class {
 		}
 		out = append(out, d.classesOf(&part, g)...)
 	}
+	if d.cut {
+		return []*class{d.widest(s)}
+	}
 	return out
+}
+
+// widest returns the class of all requests that fit s: the search for those whose outcome
+// changes ended early.
+func (d *side) widest(s *statement) *class {
+	k := &class{point: d.point, all: [][]*member{{d.own(s)}}, why: []string{whyPattern}, changes: d.possible(s)}
+	d.cut = false
+	if r := d.find([]*statement{s}, nil, s.subjects[:min(len(s.subjects), 1)]...); r != nil {
+		d.record(k, r.object(d.point))
+	}
+	return k
 }
 
 func (d *side) classesOf(s *statement, g *group) []*class {

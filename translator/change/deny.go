@@ -367,6 +367,7 @@ func (p *podRule) mention(v *values) {
 	p.scope.mention(v)
 	v.addKind("pods")
 	v.groups.add("")
+	v.addFilter(p.p.ExemptNamespaces)
 	for _, sub := range p.p.Subresources {
 		v.addWord(&v.subresources, sub)
 	}

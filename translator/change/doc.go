@@ -37,4 +37,8 @@
 // Statements that read what no list expresses (pods, CEL, extensions) are opaque. They
 // are exceptions of exact classes, and each class that has such exceptions gets a second,
 // inexact one that requires them.
+//
+// A search that would take too long (patterns with many regions, label keys that one
+// statement reads together) ends early. Its statement then gives one inexact class of all
+// requests that fit the statement: a report may list too much, and never too little.
 package change

@@ -27,14 +27,21 @@ func (d *side) opaqueClass(s *statement, opaque, exceptions []*statement, g *gro
 	fits := false
 	for _, t := range readers {
 		c.why = append(c.why, t.opaque)
-		for _, p := range d.askers(s, g) {
-			r := d.find([]*statement{s, t}, exceptions, nonEmpty(p)...)
-			if r == nil {
-				continue
-			}
-			fits = true
-			for _, object := range slices.Concat(variants(d.y.world, r, t, maxOpaqueTries), variants(d.x.world, r, t, maxOpaqueTries)) {
-				d.record(c, object)
+		contexts := []required{{}}
+		if t.opaque == whyPod {
+			contexts = exemptions([]*statement{t}, nil)
+		}
+		for _, by := range d.askers(s, exceptions, g) {
+			for _, at := range contexts {
+				must := slices.Concat([]*statement{s, t}, by.must, at.must)
+				r := d.find(must, slices.Concat(exceptions, at.mustNot), nonEmpty(by.principal)...)
+				if r == nil {
+					continue
+				}
+				fits = true
+				for _, object := range slices.Concat(variants(d.y.world, r, t, maxOpaqueTries), variants(d.x.world, r, t, maxOpaqueTries)) {
+					d.record(c, object)
+				}
 			}
 		}
 	}
@@ -46,16 +53,23 @@ func (d *side) opaqueClass(s *statement, opaque, exceptions []*statement, g *gro
 	return []*class{c}
 }
 
+// asker is a principal to try, with statements that its requests must fit.
+type asker struct {
+	principal string
+	must      []*statement
+}
+
 // askers returns principals to try: one of the group or, for a statement that concerns
 // everybody, an unnamed one and one that is allowed in y.
-func (d *side) askers(s *statement, g *group) []string {
-	out := []string{g.principals[0]}
+func (d *side) askers(s *statement, exceptions []*statement, g *group) []asker {
+	out := []asker{{principal: g.principals[0]}}
 	if g.principals[0] != "" {
 		return out
 	}
 	for _, t := range d.y.all(s.namespace) {
-		if t.effect == outcomeAllow && t.opaque == "" && len(t.subjects) > 0 && d.overlaps(s, t) {
-			return append(out, t.subjects[0])
+		if t.effect == outcomeAllow && t.opaque == "" && len(t.subjects) > 0 && d.overlaps(s, t) &&
+			d.find([]*statement{s, t}, exceptions, t.subjects[0]) != nil {
+			return append(out, asker{t.subjects[0], []*statement{t}})
 		}
 	}
 	return out
@@ -63,6 +77,9 @@ func (d *side) askers(s *statement, g *group) []string {
 
 // possible returns what a request that s decides in x may go through.
 func (d *side) possible(s *statement) []string {
+	if d.point == PointVisibility {
+		return []string{changeGain, changeLoss}
+	}
 	var out []string
 	for _, outcome := range []string{outcomeNone, outcomeAllow, outcomeDeny} {
 		if outcome != s.effect && (s.effect == outcomeDeny || outcome != outcomeDeny || s.step < 5) {

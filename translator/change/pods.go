@@ -12,11 +12,8 @@ import (
 // podChange is a PodChange of a class.
 type podChange PodChange
 
-// maxPodChanges is how many smallest pods a class lists, maxPods how many are tried.
-const (
-	maxPodChanges = 20
-	maxPods       = 1500
-)
+// maxPodChanges is how many smallest pods a class lists.
+const maxPodChanges = 20
 
 // pods compares pod security. Each policy whose pod security differs gives a class, if a
 // pod is found that the revisions decide differently.
@@ -35,8 +32,10 @@ func (c *comparison) pods(a, b *space) error {
 			k.all[0] = append(k.all[0], sideA.own(s))
 			own = append(own, s)
 		}
-		c.tryPods(k, own, sideB)
-		if len(k.transitions) > 0 {
+		if complete := c.tryPods(k, own, sideB); !complete {
+			k.why, k.changes = append(k.why, whyPattern), changeKinds[:4]
+		}
+		if len(k.transitions) > 0 || len(k.why) > 1 {
 			if err := c.add(k); err != nil {
 				return err
 			}
@@ -57,115 +56,123 @@ func podsOf(d *side) map[string]*statement {
 }
 
 // tryPods lets both revisions decide requests that differ in the pod and in what exempts
-// it.
-func (c *comparison) tryPods(k *class, own []*statement, d *side) {
-	var objects []map[string]any
-	for _, s := range own {
-		g := &group{principals: []string{""}, against: new(relevant)}
-		denials := exactOf(slices.Concat(d.x.everyone, d.y.everyone))
-		for _, p := range d.askers(s, g) {
-			for _, pin := range podContexts(own) {
-				find := search{must: []*statement{s}, mustNot: denials, point: PointAccess, base: (&Question{}).base(nonEmpty(p)), pin: pin}
-				if c.o.Namespace != "" {
-					find.pin = func(r *request) bool { r.namespace = c.o.Namespace; return pin(r) && r.namespace == c.o.Namespace }
-				}
-				if r := find.find(); r != nil {
-					objects = append(objects, r.object(PointAccess))
-				}
-			}
-			if escalated := c.escalated(s, p, denials); escalated != nil {
-				objects = append(objects, escalated)
-			}
-		}
+// it. It returns false if a request may exist that it did not try.
+func (c *comparison) tryPods(k *class, own []*statement, d *side) bool {
+	objects, complete := c.podRequests(own, d)
+	pods, all := podsToTry(own, slices.Concat(c.a.World.escalations(), c.b.World.escalations()))
+	labels := []map[string]string{nil}
+	merged := make(map[string]string)
+	for _, l := range slices.Concat(c.a.World.exemptLabels(), c.b.World.exemptLabels()) {
+		labels = append(labels, l)
+		maps.Copy(merged, l)
 	}
-	pods := podsToTry(own)
+	labels = append(labels, merged)
 	for _, object := range objects {
-		d.recordPod(k, object, nil)
-		for _, factors := range pods {
-			d.recordPod(k, with(object, "pod", podOf(factors)), factors)
-		}
-	}
-	for _, labels := range slices.Concat(c.a.World.exemptLabels(), c.b.World.exemptLabels()) {
-		for _, factors := range pods {
-			pod := podOf(factors)
-			pod["metadata"] = map[string]any{"labels": labels}
-			for _, object := range objects {
-				d.recordPod(k, with(object, "pod", pod), factors)
+		d.recordPod(k, object)
+		for _, l := range labels {
+			for _, band := range pods {
+				if d.recordPod(k, withPod(object, band[0], l)) {
+					d.listPods(k, band, func(factors map[string]int) map[string]any { return withPod(object, factors, l) })
+				}
 			}
 		}
 	}
+	return complete && all
 }
 
-// podContexts are conditions on the request: any namespace, and those that exemptions tell
-// apart.
-func podContexts(own []*statement) []func(*request) bool {
-	out := []func(*request) bool{func(r *request) bool { return true }}
+func withPod(object map[string]any, factors map[string]int, labels map[string]string) map[string]any {
+	pod := podOf(factors)
+	if len(labels) > 0 {
+		pod["metadata"] = map[string]any{"labels": labels}
+	}
+	return with(object, "pod", pod)
+}
+
+// podRequests returns requests for pods that no other statement denies, one for each
+// combination of what exempts and of what an escalation overrides.
+func (c *comparison) podRequests(own []*statement, d *side) (objects []map[string]any, complete bool) {
+	complete = true
+	everyone := slices.Concat(d.x.everyone, d.y.everyone)
+	denials := exactOf(everyone)
+	others := slices.DeleteFunc(opaqueOf(everyone), func(t *statement) bool {
+		return slices.ContainsFunc(own, func(s *statement) bool { return t.documents[0].Name == s.documents[0].Name })
+	})
+	contexts := exemptions(own, others)
+	escalations := slices.Concat([]*tables.Escalation{nil}, c.a.World.escalations(), c.b.World.escalations())
 	for _, s := range own {
-		filter := s.condition.(*podRule).p.ExemptNamespaces
-		if filter == nil {
-			continue
-		}
-		var v values
-		v.addFilter(filter)
-		v.namespaces.add(otherWord)
-		for _, namespace := range v.namespaces.all() {
-			for _, labels := range v.namespaceLabels.sets() {
-				out = append(out, func(r *request) bool {
-					r.namespace, r.namespaceLabels = namespace, labels
-					return r.path == ""
-				})
-			}
-		}
-	}
-	return out
-}
-
-// escalated returns a request under an override, or nil.
-func (c *comparison) escalated(s *statement, p string, denials []*statement) map[string]any {
-	for _, w := range []*World{c.b.World, c.a.World} {
-		deny := tables.Of[*tables.Deny](w.revision.Tables)
-		if deny == nil {
-			continue
-		}
-		for i := range deny.Escalations {
-			e := &deny.Escalations[i]
-			var v values
-			v.clusters.addGlobs(e.Clusters)
-			v.clusters.add(otherWord)
-			for _, cluster := range v.clusters.all() {
-				if !matchGlobs(e.Clusters, cluster) {
-					continue
-				}
-				find := search{must: []*statement{s}, mustNot: denials, point: PointAccess, base: (&Question{}).base(nonEmpty(p)),
-					pin: func(r *request) bool { r.escalation, r.cluster = e.Name, cluster; return true }}
-				find.base.groups = append(find.base.groups, e.Groups[0])
-				if r := find.find(); r != nil {
-					return r.object(PointAccess)
+		for _, by := range d.askers(s, denials, &group{principals: []string{""}}) {
+			for _, at := range contexts {
+				for _, e := range escalations {
+					for _, avoid := range [][]*statement{denials, slices.Concat(denials, others)} {
+						r, cut := c.podRequest(by.principal, e, slices.Concat(at.must, by.must, []*statement{s}), slices.Concat(at.mustNot, avoid))
+						complete = complete && !cut
+						if r != nil {
+							objects = append(objects, r.object(PointAccess))
+						}
+					}
 				}
 			}
 		}
 	}
-	return nil
+	seen := make(map[string]bool)
+	return slices.DeleteFunc(objects, func(o map[string]any) bool {
+		key := string(encode(o))
+		known := seen[key]
+		seen[key] = true
+		return known
+	}), complete
 }
 
-// recordPod lets both revisions decide a request and records a transition and its pod.
-func (d *side) recordPod(k *class, object map[string]any, factors map[string]int) {
+// podRequest looks for a request of a principal, under an escalation unless it is nil.
+func (c *comparison) podRequest(p string, e *tables.Escalation, must, mustNot []*statement) (r *request, cut bool) {
+	base, _ := requestOf(PointAccess, nonEmpty(p)) // one principal
+	find := search{must: must, mustNot: mustNot, point: PointAccess, base: base}
+	find.pin = func(r *request) bool {
+		if c.o.Namespace != "" {
+			r.namespace = c.o.Namespace
+		}
+		if e != nil {
+			r.escalation = e.Name
+		}
+		return r.path == ""
+	}
+	if e != nil {
+		find.must = append(find.must, overrideStatement(e))
+		find.base.groups = append(find.base.groups, e.Groups[:min(len(e.Groups), 1)]...)
+	}
+	return find.find(), find.cut
+}
+
+// recordPod lets both revisions decide a request and records a transition. It reports
+// whether there is one.
+func (d *side) recordPod(k *class, object map[string]any) bool {
 	a, b, err := d.judges.both(d.ctx, PointAccess, object)
 	if err != nil || a.Outcome == b.Outcome {
-		return
+		return false
 	}
 	k.record(object, a, b)
-	listed := 0
-	for _, p := range k.pods {
-		if p.From == a.Outcome && p.To == b.Outcome {
-			if isSmaller(p.Factors, factors) {
-				return
-			}
-			listed++
+	return true
+}
+
+// listPods adds the smallest pods of one band to those of a class.
+func (d *side) listPods(k *class, band []map[string]int, request func(factors map[string]int) map[string]any) {
+	var listed []podChange
+	for _, factors := range band {
+		if slices.ContainsFunc(listed, func(p podChange) bool { return isSmaller(p.Factors, factors) }) {
+			continue
 		}
-	}
-	if factors != nil && listed < maxPodChanges {
-		k.pods = append(k.pods, podChange{Factors: factors, Score: map[string]int{"a": scoreOf(a), "b": scoreOf(b)}, From: a.Outcome, To: b.Outcome})
+		a, b, err := d.judges.both(d.ctx, PointAccess, request(factors))
+		if err != nil || a.Outcome == b.Outcome {
+			continue // of another policy
+		}
+		of := slices.DeleteFunc(slices.Clone(k.pods), func(p podChange) bool { return p.From != a.Outcome || p.To != b.Outcome })
+		if listed = append(listed, of...); len(of) >= maxPodChanges {
+			return
+		}
+		if !slices.ContainsFunc(of, func(p podChange) bool { return isSmaller(p.Factors, factors) }) {
+			found := podChange{Factors: factors, Score: map[string]int{"a": scoreOf(a), "b": scoreOf(b)}, From: a.Outcome, To: b.Outcome}
+			k.pods, listed = append(k.pods, found), append(listed, found)
+		}
 	}
 }
 
@@ -189,65 +196,6 @@ func scoreOf(v Verdict) int {
 		return 0
 	}
 	return d.PodSecurity.Score
-}
-
-// podsToTry returns sets of factors, smaller ones first, until every sum of weights up to
-// the highest threshold has been reached in each combination of blocking factors.
-func podsToTry(own []*statement) []map[string]int {
-	names, weights, highest, blocking := factorsOf(own)
-	type state struct {
-		scores string
-		blocks string
-	}
-	stateOf := func(factors map[string]int) state {
-		sums := make([]int, len(weights))
-		blocks := ""
-		for _, name := range names {
-			for i := range weights {
-				sums[i] = min(sums[i]+factors[name]*weights[i][name], highest+1)
-			}
-			if factors[name] > 0 && blocking[name] {
-				blocks += name + ","
-			}
-		}
-		return state{fmt.Sprint(sums), blocks}
-	}
-	seen := map[state]bool{stateOf(nil): true}
-	out := []map[string]int{{}}
-	for i := 0; i < len(out) && len(out) < maxPods; i++ {
-		for _, name := range names {
-			if out[i][name] > 0 && !isRepeatable(name) {
-				continue
-			}
-			next := maps.Clone(out[i])
-			next[name]++
-			if s := stateOf(next); !seen[s] {
-				seen[s] = true
-				out = append(out, next)
-			}
-		}
-	}
-	return out
-}
-
-func factorsOf(own []*statement) (names []string, weights []map[string]int, highest int, blocking map[string]bool) {
-	blocking = make(map[string]bool)
-	for _, s := range own {
-		p := s.condition.(*podRule).p
-		weight := make(map[string]int)
-		for _, f := range p.Factors {
-			names = append(names, f.Name)
-			weight[f.Name] = f.Weight
-		}
-		for _, name := range p.BlockFactors {
-			blocking[name] = true
-		}
-		for _, t := range p.Thresholds {
-			highest = max(highest, t.MaxScore)
-		}
-		weights = append(weights, weight)
-	}
-	return tables.Entries(names), weights, highest, blocking
 }
 
 const (

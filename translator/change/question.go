@@ -1,6 +1,7 @@
 package change
 
 import (
+	"errors"
 	"maps"
 	"slices"
 )
@@ -19,6 +20,7 @@ type Question struct {
 	facts map[string]any
 	open  map[string]bool
 	set   []setter
+	cut   bool // a search ended early
 }
 
 // QuestionJSON is a question in an answer.
@@ -36,6 +38,17 @@ func Facts() []string {
 
 // opaqueFacts are members that no statement reads.
 var opaqueFacts = []string{"pod", "podError", "extra", "attributes"}
+
+// errTooComplex is the error of a question whose answer would take too long to be complete.
+var errTooComplex = errors.New("the patterns and labels of the documents are too complex for a complete answer; state more of the request")
+
+// err returns errTooComplex if a search ended early.
+func (q *Question) err() error {
+	if q.cut {
+		return errTooComplex
+	}
+	return nil
+}
 
 // prepare computes what searches read.
 func (q *Question) prepare() {

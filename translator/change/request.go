@@ -1,5 +1,7 @@
 package change
 
+import "strings"
+
 // request is a request under construction. A nil map or list is unknown.
 type request struct {
 	user   string
@@ -86,4 +88,29 @@ func (r *request) object(point string) map[string]any {
 		o["attributes"] = attributes
 	}
 	return o
+}
+
+// requestOf returns a request that holds some principals, unnamed if there are none. It
+// returns false if no request holds all of them: it has one user, and at the point
+// visibility a service account.
+func requestOf(point string, principals []string) (r request, ok bool) {
+	users := 0
+	for _, p := range principals {
+		user, isUser := strings.CutPrefix(p, userPrefix)
+		account, isAccount := strings.CutPrefix(user, accountPrefix)
+		namespace, name, isComplete := strings.Cut(account, ":")
+		switch {
+		case !isUser:
+			r.groups = append(r.groups, strings.TrimPrefix(p, groupPrefix))
+		case isAccount && isComplete && name != "" && r.facts == nil && point == PointVisibility:
+			r.facts = map[string]any{"serviceAccount": map[string]any{"namespace": namespace, "name": name}}
+		default:
+			r.user = user
+			users++
+		}
+	}
+	if r.user == "" && (len(r.groups) == 0 || point == PointVisibility) && r.facts == nil {
+		r.user = unnamed // groups alone are not a principal there
+	}
+	return r, users <= 1
 }

@@ -17,6 +17,7 @@ type search struct {
 
 	values values
 	tried  int
+	cut    bool // the search ended early: a request may exist that it did not find
 }
 
 // maxTried bounds the requests of one search. It is far above what documents need.
@@ -24,6 +25,17 @@ const maxTried = 1 << 18
 
 // find returns a request, or nil if it finds no request.
 func (s *search) find() *request {
+	s.mention()
+	r := s.base
+	if s.descend(0, &r, s.mustNot) {
+		return &r
+	}
+	s.cut = s.cut || s.values.isCut()
+	return nil
+}
+
+// mention collects what the statements tell apart.
+func (s *search) mention() {
 	for _, st := range s.must {
 		st.condition.mention(&s.values)
 		st.mentionPlace(&s.values)
@@ -33,11 +45,6 @@ func (s *search) find() *request {
 		st.condition.mention(&s.values)
 		st.mentionPlace(&s.values)
 	}
-	r := s.base
-	if s.descend(0, &r, s.mustNot) {
-		return &r
-	}
-	return nil
 }
 
 func (s *statement) mentionPlace(v *values) {
@@ -60,6 +67,7 @@ func (s *search) descend(at stage, r *request, not []*statement) bool {
 		return len(not) == 0
 	}
 	if s.tried++; s.tried > maxTried {
+		s.cut = true
 		return false
 	}
 	for _, o := range s.options(at, r, not) {
@@ -79,10 +87,15 @@ func (s *search) descend(at stage, r *request, not []*statement) bool {
 // options returns the values of a stage that can lead to a request, without those that
 // another one dominates.
 func (s *search) options(at stage, r *request, not []*statement) []option {
-	candidates := s.plain(at, r)
+	candidates := []candidate{func(*request) {}} // the absence of a value
 	if s.matters(at, not) {
-		candidates = s.values.candidates(at, r)
+		candidates = s.candidates(at, r, not)
 	}
+	return s.front(at, r, not, candidates)
+}
+
+// front returns the candidates that no other one dominates.
+func (s *search) front(at stage, r *request, not []*statement, candidates []candidate) []option {
 	var out []option
 	known := make(map[string]bool)
 	for _, set := range candidates {
@@ -110,19 +123,11 @@ func (s *search) options(at stage, r *request, not []*statement) []option {
 
 // matters reports whether a condition of a stage is left.
 func (s *search) matters(at stage, not []*statement) bool {
-	if at <= stageGroup || at == stageNamespace {
+	if at <= stageGroup || at == stageNamespace || at == stageCluster && s.point == PointVisibility {
 		return true
 	}
 	depends := func(st *statement) bool { return st.last() >= at }
 	return slices.ContainsFunc(s.must, depends) || slices.ContainsFunc(not, depends)
-}
-
-// plain returns the absence of a value.
-func (s *search) plain(at stage, r *request) []candidate {
-	if at == stageCluster && s.point == PointVisibility {
-		return s.values.candidates(at, r)
-	}
-	return []candidate{func(*request) {}}
 }
 
 // option matches the statements at a stage. It returns false if the request cannot fit.

@@ -12,6 +12,7 @@ type list struct {
 	values   []string
 	seen     map[string]bool
 	patterns []string // RE2 expressions for whole values
+	cut      bool     // a region of the patterns may have no value
 }
 
 func (l *list) add(values ...string) {
@@ -43,57 +44,11 @@ func (l *list) all(others ...string) []string {
 		l.add(others...)
 		return l.values
 	}
-	found, _ := regions(l.patterns)
+	found, complete := regions(l.patterns)
+	l.cut = l.cut || !complete
 	l.add(found...)
 	l.add(others...)
 	return l.values
-}
-
-// labelValues are the values of labels, by key, in the order of their first mention.
-type labelValues struct {
-	keys   []string
-	values map[string]*list
-}
-
-func (l *labelValues) add(key string, values ...string) {
-	if l.values == nil {
-		l.values = make(map[string]*list)
-	}
-	if l.values[key] == nil {
-		l.values[key] = new(list)
-		l.keys = append(l.keys, key)
-	}
-	for _, v := range values {
-		l.values[key].add(v)
-	}
-}
-
-// maxLabelSets bounds the product of label values. Beyond it, each label varies alone
-// around the sets of the satisfied requirements.
-const maxLabelSets = 4096
-
-// sets returns label sets in which each label is absent, has a named value, or another
-// one. Unknown labels (nil) come first.
-func (l *labelValues) sets() []map[string]string {
-	out := []map[string]string{nil, {}}
-	for _, key := range l.keys {
-		values := append(slices.Clone(l.values[key].values), otherWord)
-		grown := slices.Clone(out)
-		for _, set := range out[1:] {
-			for _, v := range values {
-				with := map[string]string{key: v}
-				for k, w := range set {
-					with[k] = w
-				}
-				grown = append(grown, with)
-			}
-		}
-		if len(grown) > maxLabelSets {
-			grown = grown[:maxLabelSets]
-		}
-		out = grown
-	}
-	return out
 }
 
 // values are what statements can tell apart, by attribute.
@@ -161,11 +116,18 @@ func (v *values) addFilter(f *tables.NamespaceFilter) {
 	}
 }
 
+// isCut reports whether a region of patterns may have no value.
+func (v *values) isCut() bool {
+	return slices.ContainsFunc([]*list{&v.paths, &v.resources, &v.subresources, &v.names, &v.namespaces, &v.clusters, &v.tenants, &v.sessions, &v.escalations},
+		func(l *list) bool { return l.cut })
+}
+
 // candidate sets a part of a request.
 type candidate func(*request)
 
 // candidates returns the values of a stage, those of positive statements first.
-func (v *values) candidates(at stage, r *request) []candidate {
+func (s *search) candidates(at stage, r *request, not []*statement) []candidate {
+	v := &s.values
 	switch at {
 	case stageTarget:
 		return v.targets()
@@ -182,17 +144,18 @@ func (v *values) candidates(at stage, r *request) []candidate {
 		}
 		return texts(v.names.all(), func(r *request, s string) { r.name = s })
 	case stageNamespace:
-		return v.places(r)
+		return s.places(at, r, not)
 	case stageCluster:
-		return v.clusterCandidates()
+		return s.clusters(at, r, not)
 	case stageTenant:
 		return texts(v.tenants.all(), func(r *request, s string) { r.tenant = s })
 	case stageSession:
 		return v.sessionCandidates()
 	case stageLabels:
-		return labelSets(v.labels.sets(), func(r *request, l map[string]string) { r.labels = l })
+		unknown := func(r *request) { r.labels = nil }
+		return append([]candidate{unknown}, s.labelCandidates(at, r, not, objectLabels)...)
 	case stageFields:
-		return v.fieldCandidates()
+		return s.fieldCandidates(r)
 	}
 	return v.nodeCandidates(r)
 }
@@ -226,14 +189,6 @@ func (v *values) addOthers() {
 	}
 }
 
-func labelSets(sets []map[string]string, set func(*request, map[string]string)) []candidate {
-	out := make([]candidate, 0, len(sets))
-	for _, labels := range sets {
-		out = append(out, func(r *request) { set(r, labels) })
-	}
-	return out
-}
-
 func (v *values) targets() []candidate {
 	var out []candidate
 	subs := v.subresources.all()
@@ -257,33 +212,32 @@ func (v *values) targets() []candidate {
 	return out
 }
 
-func (v *values) places(r *request) []candidate {
+// places are namespaces with their labels, which may be unknown.
+func (s *search) places(at stage, r *request, not []*statement) []candidate {
 	if r.path != "" {
 		return texts([]string{""}, func(r *request, s string) { r.namespace = s })
 	}
-	sets := v.namespaceLabels.sets()
 	var out []candidate
-	for _, namespace := range v.namespaces.all() {
-		for _, labels := range sets {
-			out = append(out, func(r *request) { r.namespace, r.namespaceLabels = namespace, labels })
-			if namespace == "" {
-				break
-			}
+	for _, namespace := range s.values.namespaces.all() {
+		place := func(r *request) { r.namespace, r.namespaceLabels = namespace, nil }
+		out = append(out, place)
+		if namespace != "" {
+			in := *r
+			place(&in)
+			out = append(out, product([]candidate{place}, s.labelCandidates(at, &in, not, namespaceLabels))...)
 		}
 	}
 	return out
 }
 
-func (v *values) clusterCandidates() []candidate {
-	sets := v.clusterLabels.sets()[1:]
-	if len(v.clusterLabels.keys) == 0 {
-		sets = sets[:1]
-	}
+// clusters are clusters with their labels.
+func (s *search) clusters(at stage, r *request, not []*statement) []candidate {
 	var out []candidate
-	for _, cluster := range v.clusters.all() {
-		for _, labels := range sets {
-			out = append(out, func(r *request) { r.cluster, r.clusterLabels = cluster, labels })
-		}
+	for _, name := range s.values.clusters.all() {
+		cluster := func(r *request) { r.cluster, r.clusterLabels = name, nil }
+		in := *r
+		cluster(&in)
+		out = append(out, product([]candidate{cluster}, s.labelCandidates(at, &in, not, clusterLabels))...)
 	}
 	return out
 }
@@ -298,26 +252,27 @@ func (v *values) sessionCandidates() []candidate {
 	return out
 }
 
-// fieldCandidates are unknown fields, none, each path, and all paths.
-func (v *values) fieldCandidates() []candidate {
-	var paths []string
-	for _, path := range v.fields.values {
-		paths = append(paths, path, path+".x")
-	}
+// fieldCandidates are unknown fields, none, each path, and all paths that required
+// statements cover: a set matches a rule if each of its paths does, so that no other set
+// escapes more rules.
+func (s *search) fieldCandidates(r *request) []candidate {
 	sets := [][]string{nil, {}}
-	for _, path := range paths {
+	var covered []string
+	for _, path := range s.values.fields.values {
+		covered = append(covered, path, path+".x")
+	}
+	if len(covered) > 0 {
+		covered = append(covered, otherWord)
+	}
+	covered = slices.DeleteFunc(covered, func(path string) bool {
+		one := *r
+		one.fields = []string{path}
+		return slices.ContainsFunc(s.must, func(t *statement) bool { return t.match(stageFields, &one) == 0 })
+	})
+	for _, path := range covered {
 		sets = append(sets, []string{path})
 	}
-	if len(paths) > 0 {
-		sets = append(sets, []string{otherWord})
-	}
-	// A set matches an allow rule if every path does, so a set that escapes several rules
-	// has a path for each.
-	for n := len(sets) - 1; n > 2 && len(v.fields.values) <= 8; n-- {
-		for m := 2; m < n; m++ {
-			sets = append(sets, slices.Concat(sets[m], sets[n]))
-		}
-	}
+	sets = append(sets, covered)
 	out := make([]candidate, 0, len(sets))
 	for _, fields := range sets {
 		out = append(out, func(r *request) { r.fields = fields })

@@ -351,8 +351,23 @@ func (c *comparison) views(a, b []*statement) error {
 	if len(all) == 0 {
 		return nil
 	}
-	requests := c.viewRequests(slices.Concat(changedA, changedB), slices.Concat(a, b))
+	requests, cut := c.viewRequests(slices.Concat(changedA, changedB), a, b, sources)
 	by := make(map[string]*class)
+	of := func(question, why, name string) *class {
+		key := question + "\x00" + name
+		if by[key] == nil {
+			by[key] = &class{point: PointVisibility, question: question, types: []string{name}, why: []string{why}, all: [][]*member{all}}
+		}
+		return by[key]
+	}
+	for _, name := range cut { // each class that may be missing is there, without a witness if need be
+		for question, why := range map[string]string{questionAccess: whyCustomType, questionItem: whyItems} {
+			if question == questionItem || !slices.Contains(standardTypes, name) {
+				k := of(question, why, name)
+				k.why, k.changes = append(k.why, whyPattern), []string{changeGain, changeLoss}
+			}
+		}
+	}
 	for _, object := range requests {
 		va, vb, err := c.judges.both(c.ctx, PointVisibility, object)
 		if err != nil || va.Outcome == vb.Outcome {
@@ -362,13 +377,7 @@ func (c *comparison) views(a, b []*statement) error {
 		if object["items"] != nil {
 			question, why = questionItem, whyItems
 		}
-		name := object["type"].(string)
-		key := question + "\x00" + name
-		k := by[key]
-		if k == nil {
-			k = &class{point: PointVisibility, question: question, types: []string{name}, why: []string{why}, all: [][]*member{all}}
-			by[key] = k
-		}
+		k := of(question, why, object["type"].(string))
 		k.record(object, va, vb)
 	}
 	for _, key := range slices.Sorted(maps.Keys(by)) {

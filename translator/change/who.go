@@ -109,23 +109,12 @@ func (q *Question) find(must, mustNot []*statement, principals []string) *reques
 }
 
 func (q *Question) findPinned(pin func(*request) bool, must, mustNot []*statement, principals []string) *request {
-	s := search{must: must, mustNot: mustNot, pin: pin, point: PointAccess, base: q.base(principals)}
-	return s.find()
-}
-
-func (q *Question) base(principals []string) request {
-	r := request{facts: q.facts}
-	for _, p := range principals {
-		if user, ok := strings.CutPrefix(p, userPrefix); ok {
-			r.user = user
-		} else {
-			r.groups = append(r.groups, strings.TrimPrefix(p, groupPrefix))
-		}
-	}
-	if r.user == "" && len(r.groups) == 0 {
-		r.user = unnamed
-	}
-	return r
+	base, _ := requestOf(PointAccess, principals) // one principal, or those of a subject
+	base.facts = q.facts
+	s := search{must: must, mustNot: mustNot, pin: pin, point: PointAccess, base: base}
+	found := s.find()
+	q.cut = q.cut || s.cut
+	return found
 }
 
 const (
@@ -182,7 +171,7 @@ func (a *Asker) WhoCan(ctx context.Context, q *Question) (*WhoCan, error) {
 		out.Subjects = append(out.Subjects, *subject)
 		out.list(p)
 	}
-	return out, nil
+	return out, q.err()
 }
 
 // list adds a principal to the list of its kind.

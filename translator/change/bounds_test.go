@@ -1,0 +1,120 @@
+package change_test
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/writ-policy/writ/translator/change"
+)
+
+const (
+	rbac   = "rbac.authorization.k8s.io"
+	denies = "apiVersion: breakglass.t-caas.telekom.com/v1alpha1, kind: DenyPolicy"
+)
+
+// allowed returns a cluster role with one rule and its binding to a group.
+func allowed(name, rule, group string) []string {
+	return []string{
+		fmt.Sprintf("{apiVersion: %s/v1, kind: ClusterRole, metadata: {name: %s}, rules: [%s]}", rbac, name, rule),
+		fmt.Sprintf("{apiVersion: %s/v1, kind: ClusterRoleBinding, metadata: {name: %s}, roleRef: {apiGroup: %s, kind: ClusterRole, name: %s}, subjects: [{kind: Group, name: %s}]}",
+			rbac, name, rbac, name, group),
+	}
+}
+
+// origin returns a writ.dev role with one rule and its binding to a group.
+func origin(name, rule, group string) []string {
+	return []string{
+		fmt.Sprintf("{apiVersion: writ.dev/v1, kind: Role, metadata: {name: %s, namespace: master}, rules: [%s]}", name, rule),
+		fmt.Sprintf("{apiVersion: writ.dev/v1, kind: RoleBinding, metadata: {name: %s, namespace: master}, roleRef: {namespace: master, name: %s}, groupNames: [%s]}", name, name, group),
+	}
+}
+
+func compare(t *testing.T, a, b []string) *change.Report {
+	t.Helper()
+	report, err := change.Diff(t.Context(), revision(t, a), revision(t, b), change.Options{Now: time.Unix(0, 0)})
+	if err != nil {
+		t.Fatal(err)
+	}
+	return report
+}
+
+// Each row is a pair of documents whose difference is narrow. The one class that they have
+// needs a witness with many parts.
+func TestNarrowDifferences(t *testing.T) {
+	const getPods = `{verbs: [get], apiGroups: [""], resources: [pods]}`
+	// A request for a pod passes only in a namespace that has all of 16 labels.
+	var labels []string
+	for i := range 16 {
+		labels = append(labels, fmt.Sprintf("{%s, metadata: {name: d%d}, spec: {rules: [{verbs: [get], apiGroups: [\"\"], resources: [pods],"+
+			" namespaces: {patterns: [\"\"], selectorTerms: [{matchExpressions: [{key: k%d, operator: DoesNotExist}]}]}}]}}", denies, i, i))
+	}
+	fields := slices.Concat(
+		origin("ab", "{verbs: [update], resourceKinds: [pods], attributeRestrictions: {fieldsMutatable: [a, b]}}", "dev"),
+		origin("bc", "{verbs: [update], resourceKinds: [pods], attributeRestrictions: {fieldsMutatable: [b, c]}}", "dev"),
+		origin("ac", "{verbs: [update], resourceKinds: [pods], attributeRestrictions: {fieldsMutatable: [a, c]}}", "dev"))
+	// Of all sums of 101 and 7, no smaller one is above 1415 and at most 1416.
+	pods := func(most int) []string {
+		return append(allowed("exec", `{verbs: [create], apiGroups: [""], resources: [pods/exec]}`, "dev"),
+			fmt.Sprintf("{%s, metadata: {name: pods}, spec: {podSecurityRules: {riskFactors: {hostPathWritable: 101, hostPathReadOnly: 7, capabilities: {NET_ADMIN: 97}},"+
+				" thresholds: [{maxScore: %d, action: allow}, {maxScore: 100000, action: deny}]}}}", denies, most))
+	}
+	for name, row := range map[string]struct {
+		a, b []string
+		want string
+	}{
+		"a namespace with many labels": {labels, append(allowed("r", getPods, "dev"), labels...), "none allow"},
+		"fields of three rules":        {fields, append(origin("abc", "{verbs: [update], resourceKinds: [pods], attributeRestrictions: {fieldsMutatable: [a, b, c]}}", "dev"), fields...), "none allow"},
+		"a sum of many weights":        {pods(1415), pods(1416), "deny allow"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			report := compare(t, row.a, row.b)
+			var got []string
+			for _, k := range report.Classes {
+				for _, transition := range k.Transitions {
+					got = append(got, transition.From+" "+transition.To)
+				}
+			}
+			if !slices.Contains(got, row.want) {
+				t.Errorf("got %q, want %q", got, row.want)
+			}
+		})
+	}
+}
+
+// What is too complex for a complete search gives a class that is wider than what changes.
+func TestTooComplexIsWider(t *testing.T) {
+	var patterns []string
+	for i := range 18 {
+		patterns = append(patterns, fmt.Sprintf(`"*x%c*"`, 'a'+i))
+	}
+	documents := make([]string, 0, len(patterns))
+	for i, p := range patterns {
+		documents = append(documents, fmt.Sprintf("{%s, metadata: {name: d%d}, spec: {appliesTo: {clusters: [%s]}, rules: [{verbs: [delete], apiGroups: [\"\"], resources: [pods]}]}}", denies, i, p))
+	}
+	allow := allowed("r", `{verbs: [delete], apiGroups: [""], resources: [pods]}`, "dev")
+	report := compare(t, append(allow, documents...), append(allow, fmt.Sprintf(
+		"{%s, metadata: {name: all}, spec: {appliesTo: {clusters: [%s]}, rules: [{verbs: [delete], apiGroups: [\"\"], resources: [pods]}]}}", denies, strings.Join(patterns, ", "))))
+	for _, k := range report.Classes {
+		if k.Exact || !slices.Contains(k.Why, "pattern") {
+			t.Errorf("class %+v must be inexact because of a pattern", k)
+		}
+	}
+	if len(report.Classes) == 0 {
+		t.Error("got no class, want one for each denial")
+	}
+}
+
+// A request has one user: two users do not make a class together.
+func TestTwoUsersAreTwoRequests(t *testing.T) {
+	user := func(list []string) []string {
+		return append(list[:len(list)-1], strings.Replace(list[len(list)-1], "groupNames", "userNames", 1))
+	}
+	old := slices.Concat(user(origin("a", "{verbs: [get], resourceKinds: [pods]}", "u1")), user(origin("b", "{verbs: [get], resourceKinds: [pods]}", "u2")))
+	report := compare(t, old, append(user(origin("c", "{deny: true, verbs: [get], resourceKinds: [pods]}", "u1")), old...))
+	if len(report.Classes) != 1 || len(report.Classes[0].All) != 1 {
+		t.Errorf("got %+v, want one class of one user", report.Classes)
+	}
+}
