@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"log/slog"
 	"net"
+	"net/url"
 	"time"
 
 	"github.com/writ-policy/writ/bundles/remote"
@@ -101,6 +102,10 @@ type Config struct {
 	// AllowedHosts are names, beside addresses and localhost, that a loopback listener
 	// answers for.
 	AllowedHosts []string
+
+	// PublicURL is the scheme and host of the server as its callers know it, for metadata;
+	// empty means those of each request.
+	PublicURL string
 
 	// Clusters is the file of clusters, reloaded when it changes. Empty means that
 	// reviews may name any cluster, and that no pod is fetched.
@@ -257,6 +262,9 @@ func (c *Config) Validate() error {
 	if c.GitMinCommit != "" && !reload.IsCommit(c.GitMinCommit) {
 		errs = append(errs, fmt.Errorf("minimum commit %q: %w", c.GitMinCommit, reload.ErrNotCommit))
 	}
+	if !isOrigin(c.PublicURL) {
+		errs = append(errs, fmt.Errorf("public URL %q: must be https://HOST or https://HOST:PORT", c.PublicURL))
+	}
 	errs = append(errs, c.checkListeners()...)
 	errs = append(errs, c.checkBounds()...)
 	if c.SessionKey == "" || c.EscalationKey == "" || c.SessionKey == c.EscalationKey {
@@ -266,6 +274,12 @@ func (c *Config) Validate() error {
 		errs = append(errs, errors.New("the write timeout must be greater than the request timeout, or responses are truncated"))
 	}
 	return errors.Join(errs...)
+}
+
+// isOrigin reports whether text is empty or an https URL of a host alone.
+func isOrigin(text string) bool {
+	u, err := url.Parse(text)
+	return text == "" || err == nil && u.Host != "" && text == "https://"+u.Host
 }
 
 // checkBounds returns an error for each number that is out of range.

@@ -89,6 +89,7 @@ func New(c Config) (*Server, error) {
 		Current: s.reloader.Current, Cache: kept, Metrics: m, Ready: s.ready, Status: s.status, Logger: s.log,
 		MaxBody: c.MaxBody, MaxValues: c.MaxValues, Values: s.values, MaxInFlight: c.MaxInFlight, Timeout: c.RequestTimeout,
 		Rule: s.rule(c.Listen), Recorder: s.audit, SessionKey: c.SessionKey, EscalationKey: c.EscalationKey,
+		PublicURL: c.PublicURL,
 	}
 	if s.sources.poke != nil && c.PokeSecret != "" {
 		o.Poke, o.PokeSecret = s.sources.poke, s.secret

@@ -28,7 +28,7 @@ var namedBy = map[string]struct {
 	"deny":         {"Deny", 2},
 	"extension":    {"", 5},
 	"gateway":      {"Gateway", 12},
-	"inventory":    {"Inventory", 2},
+	"inventory":    {"Inventory", 4},
 	"visibility":   {"Visibility", 4},
 }
 

@@ -178,6 +178,7 @@ func callerFlags(cmd *cobra.Command, c *server.Config) {
 	f.BoolVar(&c.Anonymous, "anonymous", false, "answer callers without credentials, with decisions alone")
 	f.StringSliceVar(&c.Auditors, "auditors", nil, "`group` that may see documents, diagnostics, effective policies and lists; repeatable")
 	f.StringSliceVar(&c.Operators, "operators", nil, "`group` that may change the active revision, at --admin-listen; repeatable")
+	f.StringVar(&c.PublicURL, "public-url", "", "https `URL` of the server, without a path, in AuthZEN's metadata (default: that of each request)")
 	f.StringSliceVar(&c.AllowedHosts, "allowed-host", nil, "`name` that a listener on loopback answers for, beside addresses and localhost; repeatable")
 }
 

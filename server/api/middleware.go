@@ -32,6 +32,10 @@ var (
 	noContent = []string{"default-src 'none'; frame-ancestors 'none'"}
 )
 
+// requestID is the header by which callers find the answer to a request; it is repeated
+// in the answer.
+const requestID = "X-Request-Id"
+
 // wrap returns the gin handler of a route. The parts of the path are path values of the
 // request.
 func (w *wrapper) wrap(d route) gin.HandlerFunc {
@@ -47,6 +51,9 @@ func (w *wrapper) wrap(d route) gin.HandlerFunc {
 		header["X-Content-Type-Options"] = nosniff
 		header["Cache-Control"] = noStore
 		header["Content-Security-Policy"] = noContent
+		if ids := c.Request.Header[requestID]; len(ids) > 0 {
+			header[requestID] = ids[:1]
+		}
 		r, refused := w.service.Admit(c.Writer, c.Request, d.role)
 		if refused == nil && (hidesSlash(r.URL.RawPath) || !setPathValues(r, c.Params)) {
 			refused = exchange.NotFound

@@ -34,6 +34,7 @@ Decisions
   POST /v1/decisions/visibility    {"user":"ada","type":"pods","cluster":{"name":"east"}}
   POST /v1/decisions/gateway       attributes of a request through a gateway
   POST /apis/authorization.k8s.io/v1/subjectaccessreviews
+  POST /access/v1/evaluation       OpenID AuthZEN 1.0, also evaluations and search/...
 
 Operations
   GET  /healthz, /readyz           for probes

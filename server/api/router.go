@@ -10,6 +10,7 @@ import (
 
 	"github.com/writ-policy/writ/server/api/access"
 	"github.com/writ-policy/writ/server/api/admin"
+	"github.com/writ-policy/writ/server/api/authzen"
 	"github.com/writ-policy/writ/server/api/dashboard"
 	"github.com/writ-policy/writ/server/api/exchange"
 	"github.com/writ-policy/writ/server/api/kubernetes"
@@ -46,6 +47,9 @@ type Options struct {
 	// session and escalation; empty means those of package kubernetes.
 	SessionKey    string
 	EscalationKey string
+	// PublicURL is the scheme and host of the server as its callers know it; empty means
+	// those of each request.
+	PublicURL string
 	// Tracer follows requests that their senders trace; nil follows none.
 	Tracer Tracer
 	// Logger records requests; nil discards.
@@ -80,6 +84,7 @@ func New(o Options) http.Handler {
 	})
 	decider := access.New(service, access.Options{Clusters: o.Clusters, Recorder: o.Recorder})
 	reviews := &kubernetes.Reviews{Service: service, Decider: decider, SessionKey: o.SessionKey, EscalationKey: o.EscalationKey}
+	z := &authzen.API{Service: service, Decider: decider, PublicURL: o.PublicURL}
 	d := &dashboard.Dashboard{Service: service, Cache: o.Cache, Labels: decider.Labels}
 	ops := &operations{service: service, options: &o}
 	w := &wrapper{service: service, tracer: o.Tracer}
@@ -92,6 +97,12 @@ func New(o Options) http.Handler {
 		{methods: "POST", pattern: "/clusters/:cluster" + sar + "v1/subjectaccessreviews", role: auth.Decisions, handler: v1, form: kubernetes.Form},
 		{methods: "POST", pattern: "/clusters/:cluster" + sar + "v1beta1/subjectaccessreviews", role: auth.Decisions, handler: v1beta1, form: kubernetes.Form},
 		{methods: "POST", pattern: "/api/:version/ns/:namespace/:review", role: auth.Decisions, handler: (&origin.Reviews{Service: service, Decider: decider}).Handler(), form: exchange.Status},
+		{methods: "POST", pattern: authzen.EvaluationPath, role: auth.Decisions, handler: z.Evaluation(), form: authzen.Form},
+		{methods: "POST", pattern: authzen.EvaluationsPath, role: auth.Decisions, handler: z.Evaluations(), form: authzen.Form},
+		{methods: "POST", pattern: authzen.SearchPath + "subject", role: auth.Auditor, handler: z.SearchSubject(), form: authzen.Form},
+		{methods: "POST", pattern: authzen.SearchPath + "resource", role: auth.Authenticated, handler: z.SearchResource(), form: authzen.Form},
+		{methods: "POST", pattern: authzen.SearchPath + "action", role: auth.Authenticated, handler: z.SearchAction(), form: authzen.Form},
+		{methods: "GET HEAD", pattern: authzen.MetadataPath, role: auth.Decisions, handler: z.Metadata, form: authzen.Form},
 		{methods: "GET HEAD", pattern: dashboardPath + "policies", role: auth.Authenticated, handler: d.Policies(), form: dashboard.Form},
 		{methods: "GET HEAD", pattern: dashboardPath + "permissions", role: auth.Authenticated, handler: d.Permissions(), form: dashboard.Form},
 		{methods: "GET HEAD", pattern: typesPath, role: auth.Authenticated, handler: d.CustomTypes(), form: dashboard.Form},

@@ -3,6 +3,8 @@ package decision
 import (
 	"context"
 	"iter"
+
+	"github.com/writ-policy/writ/translator/tables"
 )
 
 // Policies decides requests by one revision, for as long as the caller holds it. An
@@ -29,6 +31,13 @@ type Policies interface {
 	// MissingFacts returns the facts that policies in the scope of r read and r lacks.
 	// An error is an evaluation error; the facts are unknown then.
 	MissingFacts(ctx context.Context, r *Request) (Facts, error)
+
+	// Inventory holds the entities that documents list. It is never nil and must not be
+	// modified.
+	Inventory() *tables.Inventory
+	// Verbs returns the verbs that documents name, sorted, and those of Kubernetes if a
+	// rule names all. The list must not be modified.
+	Verbs() []string
 
 	// Visibility authorizes r, without filtering its items or computing its numbers.
 	Visibility(ctx context.Context, r *VisibilityRequest) Authorization
@@ -102,6 +111,12 @@ func (u Unavailable) WhoCan(context.Context, *Request) WhoCan { return WhoCan{}.
 
 // MissingFacts is empty: no policy reads anything.
 func (Unavailable) MissingFacts(context.Context, *Request) (Facts, error) { return Facts{}, nil }
+
+// Inventory is empty.
+func (Unavailable) Inventory() *tables.Inventory { return new(tables.Inventory) }
+
+// Verbs returns nil.
+func (Unavailable) Verbs() []string { return nil }
 
 // Visibility denies.
 func (u Unavailable) Visibility(context.Context, *VisibilityRequest) Authorization {

@@ -54,6 +54,7 @@ func Activate(ctx context.Context, b *bundles.Bundle, o Options) (*Engine, error
 		headers:      headersOf(gateway),
 		queries:      queries,
 		patterns:     patterns(ctx),
+		entities:     entitiesOf(b),
 		tree:         match.Build(access, before),
 		denials:      match.NewDenials(b.Tables),
 		now:          o.Now,

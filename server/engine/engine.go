@@ -78,6 +78,7 @@ type Engine struct {
 	rules    string // the hash of what queries were compiled from
 	access   *tables.Access
 	features tables.Features // the features that the bundle states
+	entities entities
 	tree     *match.Tree
 	denials  *match.Denials
 	gateways *tables.Gateway // nil without documents of that family

@@ -50,7 +50,7 @@ type attack struct {
 }
 
 // allows matches decisions that allow something.
-var allows = regexp.MustCompile(`"allowed":true|"decision":"(allow|partial)"`)
+var allows = regexp.MustCompile(`"allowed":true|"decision":true|"decision":"(allow|partial)"`)
 
 // attacks are all attacks over HTTP. init fills it, since an exchange is judged by the
 // attack that its path belongs to.
@@ -60,6 +60,7 @@ func init() {
 	attacks = []*attack{
 		accessAttack, reviewAttack, originAttack, visibilityAttack, dashboardAttack, gatewayAttack, effectiveAttack,
 		operationsAttack, operatorAttack, accessBatchAttack, gatewayBatchAttack, visibilityBatchAttack,
+		authzenAttack, authzenSearchAttack,
 	}
 }
 

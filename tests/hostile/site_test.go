@@ -39,6 +39,9 @@ type site struct {
 	views  *visibility.World
 	gates  *gateway.World
 
+	// inventory holds the subjects and resources of an Inventory.
+	inventory map[string][]map[string]any
+
 	// Requests near the documents of the world.
 	accesses []oracle.Request
 	seen     []visibility.Request
@@ -64,7 +67,9 @@ func init() {
 		if seed == 0 {
 			files, world = access.Generate(seed + 1)
 		}
-		accessSites = append(accessSites, &site{files: files, access: world})
+		s := &site{files: files, access: world}
+		s.addInventory()
+		accessSites = append(accessSites, s)
 	}
 	for seed := range uint64(3) {
 		files, views := visibility.Generate(seed + 1)
@@ -74,7 +79,7 @@ func init() {
 		files, gates := gateway.Generate(seed)
 		gateSites = append(gateSites, &site{files: files, gates: gates})
 	}
-	for _, a := range []*attack{accessAttack, accessBatchAttack, reviewAttack, originAttack} {
+	for _, a := range []*attack{accessAttack, accessBatchAttack, reviewAttack, originAttack, authzenAttack, authzenSearchAttack} {
 		a.worlds = accessSites
 	}
 	for _, a := range []*attack{visibilityAttack, visibilityBatchAttack, dashboardAttack} {

@@ -61,6 +61,16 @@ func (a *Decider) Decide(r *http.Request, p decision.Policies, q *decision.Reque
 	return d
 }
 
+// Try decides a candidate of a list. The decision is neither counted nor recorded: only
+// requests are.
+func (a *Decider) Try(ctx context.Context, p decision.Policies, q *decision.Request) decision.Decision {
+	d, _ := point.Protect(ctx, &a.service.Guard, point.Failed[decision.Decision], func(ctx context.Context) (decision.Decision, *decision.InvalidRequest) {
+		return p.Access(ctx, q), nil
+	})
+	d, _ = d.Settle()
+	return d
+}
+
 // Review is Decide for a review, which belongs to a cluster and lacks what only the
 // cluster knows. It completes q.
 func (a *Decider) Review(r *http.Request, p decision.Policies, q *decision.Request) decision.Decision {

@@ -20,6 +20,9 @@ const (
 	batchChunk = 32 << 10
 )
 
+// BatchTimeout is how long several requests in one body may take in all.
+func (s *Service) BatchTimeout() time.Duration { return batchTimes * s.Timeout }
+
 // Batch returns the handler of e for a body {"requests":[...]}. It answers with
 // {"decisions":[...]}, in order and from one revision. A request that e refuses has an
 // error in its place. The answer is sent in pieces, because it may be much larger than
@@ -30,7 +33,7 @@ func (s *Service) Batch(e Decision) http.HandlerFunc {
 		if refused != nil {
 			return refused
 		}
-		ctx, cancel := context.WithTimeout(r.Context(), batchTimes*s.Timeout)
+		ctx, cancel := context.WithTimeout(r.Context(), s.BatchTimeout())
 		defer cancel()
 		r = r.WithContext(ctx)
 		w.Header()["Content-Type"] = JSON
