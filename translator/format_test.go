@@ -1,13 +1,10 @@
 package translator
 
 import (
-	"bytes"
 	"strings"
 	"testing"
 
-	"github.com/open-policy-agent/opa/v1/ast"
-	"github.com/open-policy-agent/opa/v1/format"
-
+	formatting "github.com/writ-policy/writ/tests/generated"
 	"github.com/writ-policy/writ/translator/source"
 )
 
@@ -25,16 +22,12 @@ func TestGeneratedRegoIsFormatted(t *testing.T) {
 		if r == nil {
 			continue
 		}
-		for name, content := range r.Files {
-			if !strings.HasPrefix(name, "compiled/") || !strings.HasSuffix(name, ".rego") || strings.HasPrefix(name, "compiled/gateway/rego/") {
-				continue
-			}
-			folders[strings.Join(strings.Split(name, "/")[:2], "/")]++
-			formatted, err := format.SourceWithOpts(name, content, format.Opts{RegoVersion: ast.RegoV1})
-			if err != nil {
-				t.Errorf("%s: %s: %v", path, name, err)
-			} else if !bytes.Equal(content, formatted) {
-				t.Errorf("%s: %s: got\n%s\nopa fmt writes\n%s", path, name, content, formatted)
+		if err := formatting.CheckFormat(r.Files); err != nil {
+			t.Errorf("%s: %v", path, err)
+		}
+		for name := range r.Files {
+			if formatting.IsRego(name) {
+				folders[strings.Join(strings.Split(name, "/")[:2], "/")]++
 			}
 		}
 	}

@@ -1,7 +1,5 @@
 package decision
 
-import "errors"
-
 // Decode reads a request at the access point in its canonical form. It is strict:
 // keys are compared exactly, and unknown keys are rejected. The error is an
 // *InvalidRequest that names the key.
@@ -22,10 +20,8 @@ func fromValue(value Value) (*Request, error) {
 	hasUser := false
 	for key, member := range value.Members() {
 		hasUser = hasUser || key == "user"
-		if err := r.parseMember(key, member); errors.Is(err, errUnknownKey) {
-			return nil, unknownKey(value, key, accessKeys)
-		} else if err != nil {
-			return nil, err
+		if err := r.parseMember(key, member); err != nil {
+			return nil, firstProblem(value, accessKeys, new(Request).parseMember)
 		}
 	}
 	if !hasUser {
@@ -136,14 +132,30 @@ func parseTextMap(key string, value Value) (map[string]string, error) {
 		return nil, invalid(key, "key %q must be an object of strings", key)
 	}
 	entries := map[string]string{}
+	var wrong names
 	for name, member := range value.Members() {
 		text, ok := member.Text()
 		if !ok {
-			return nil, invalid(key, "key %q must be an object of strings; the value of %s is not a string", key, quoteKey(name))
+			wrong.add(name)
 		}
 		entries[name] = text
 	}
+	if wrong.any {
+		return nil, invalid(key, "key %q must be an object of strings; the value of %s is not a string", key, quoteKey(wrong.first))
+	}
 	return entries, nil
+}
+
+// names keeps the first of names in the order of their bytes.
+type names struct {
+	first string
+	any   bool
+}
+
+func (n *names) add(name string) {
+	if !n.any || name < n.first {
+		n.first, n.any = name, true
+	}
 }
 
 func parseTextsMap(key string, value Value) (map[string][]string, error) {
@@ -154,15 +166,19 @@ func parseTextsMap(key string, value Value) (map[string][]string, error) {
 		return nil, invalid(key, "key %q must be an object of lists of strings", key)
 	}
 	var entries map[string][]string
+	var wrong names
 	for name, member := range value.Members() {
 		list, err := parseTexts(key, member)
 		if err != nil || list == nil {
-			return nil, invalid(key, "key %q must be an object of lists of strings; the value of %s is not a list of strings", key, quoteKey(name))
+			wrong.add(name)
 		}
 		if entries == nil {
 			entries = map[string][]string{}
 		}
 		entries[name] = list
+	}
+	if wrong.any {
+		return nil, invalid(key, "key %q must be an object of lists of strings; the value of %s is not a list of strings", key, quoteKey(wrong.first))
 	}
 	return entries, nil
 }

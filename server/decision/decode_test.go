@@ -149,7 +149,7 @@ func TestDecodeRefuses(t *testing.T) {
 			var body struct {
 				Error struct{ Code, Message string }
 			}
-			if err := json.Unmarshal(refusal.Body(), &body); err != nil || body.Error.Code != refusal.Code || body.Error.Message != refusal.Message {
+			if err := json.Unmarshal(refusal.Body(), &body); err != nil || body.Error.Code != refusal.Code || body.Error.Message != refusal.Error() {
 				t.Errorf("got the body %s, %v", refusal.Body(), err)
 			}
 			if len(refusal.Message) > 200 {

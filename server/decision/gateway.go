@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"encoding/json"
 	"errors"
+	"slices"
 )
 
 // GatewayRequest is a request at the gateway point: attributes by their names in
@@ -111,7 +112,20 @@ func gatewayFromValue(value Value) (*GatewayRequest, error) {
 	if !value.IsObject() {
 		return nil, invalid("", "the request is not a JSON object")
 	}
-	return &GatewayRequest{Attributes: value.Any().(map[string]any)}, nil
+	r := &GatewayRequest{Attributes: value.Any().(map[string]any)}
+	for key := range r.Attributes {
+		if !slices.Contains(gatewayKeys, key) {
+			return nil, firstProblem(value, gatewayKeys, checkGatewayKey)
+		}
+	}
+	return r, nil
+}
+
+func checkGatewayKey(key string, _ Value) error {
+	if slices.Contains(gatewayKeys, key) {
+		return nil
+	}
+	return errUnknownKey
 }
 
 // EffectiveQuestion is a query for effective policies: for the policy of a target or,

@@ -2,7 +2,6 @@ package decision
 
 import (
 	"errors"
-	"fmt"
 	"strings"
 
 	"github.com/writ-policy/writ/translator/diag"
@@ -12,26 +11,21 @@ import (
 // errUnknownKey is the error of a member of a request that has no meaning.
 var errUnknownKey = errors.New("unknown key")
 
-// accessKeys and visibilityKeys are the keys of requests, for suggestions.
+// The keys of requests at each point, for suggestions.
 var (
 	accessKeys = []string{
 		"user", "groups", "verb", "apiGroup", "resource", "subresource", "namespace", "name", "path", "cluster", "tenant",
 		"session", "escalation", "fields", "labels", "namespaceLabels", "extra", "pod", "podError", "attributes",
 	}
 	visibilityKeys = []string{"user", "groups", "serviceAccount", "action", "type", "cluster", "items", "aggregations", "metrics"}
+	gatewayKeys    = []string{"gateway", "route", "request", "source", "destination", "connection", "metadata", "auth"}
 )
 
-// unknownKey returns the error of a request with an unknown key: it names the line, if the
-// request has several, and the known key that is meant.
+// unknownKey returns the error of a request with an unknown key.
 func unknownKey(request Value, key string, known []string) *InvalidRequest {
-	message := "unknown key " + quoteKey(key)
-	if line := lineOfKey(request, key); line > 0 {
-		message = fmt.Sprintf("line %d: %s", line, message)
-	}
-	if near := diag.Suggest(key, known); near != "" {
-		message += fmt.Sprintf(", did you mean %q?", near)
-	}
-	return invalid(key, "%s", message)
+	err := invalid(key, "unknown key %s", quoteKey(key))
+	err.Line, err.Near = lineOfKey(request, key), diag.Suggest(key, known)
+	return err
 }
 
 // lineOfKey returns the line of a key at the top of a request, from 1, or 0 if the request

@@ -17,10 +17,13 @@ func TestUnknownKey(t *testing.T) {
 		t.Run(row.name, func(t *testing.T) {
 			_, err := Decode([]byte(row.request))
 			var got *InvalidRequest
-			if !errors.As(err, &got) || got.Message != row.want {
+			if !errors.As(err, &got) || got.Error() != row.want {
 				t.Errorf("got %v, want %s", err, row.want)
 			}
 		})
+	}
+	if _, err := DecodeGateway([]byte(`{"request":{},"sources":{}}`)); err == nil || err.Error() != `unknown key "sources", did you mean "source"?` {
+		t.Errorf("gateway: got %v", err)
 	}
 	_, err := DecodeVisibility([]byte(`{"user":"u","clusters":{}}`))
 	if err == nil || err.Error() != `unknown key "clusters", did you mean "cluster"?` {

@@ -1,7 +1,5 @@
 package decision
 
-import "errors"
-
 // DecodeVisibility reads a request at the visibility point in its canonical form.
 // It is as strict as Decode: unknown keys and values of the wrong type are rejected.
 // null means absent. The error is an *InvalidRequest that names the key.
@@ -21,10 +19,8 @@ func visibilityFromValue(value Value) (*VisibilityRequest, error) {
 	}
 	r := &VisibilityRequest{}
 	for key, member := range value.Members() {
-		if err := r.parseMember(key, member); errors.Is(err, errUnknownKey) {
-			return nil, unknownKey(value, key, visibilityKeys)
-		} else if err != nil {
-			return nil, err
+		if err := r.parseMember(key, member); err != nil {
+			return nil, firstProblem(value, visibilityKeys, new(VisibilityRequest).parseMember)
 		}
 	}
 	return r, nil
@@ -66,7 +62,7 @@ func parseOptionalText(key string, value Value) (string, error) {
 }
 
 // parseMembers calls read for each member of an object. It returns an error if value
-// is neither an object nor null, or if read returns one.
+// is neither an object nor null, or the least one that read returns.
 func parseMembers(key string, value Value, read func(name string, member Value) error) error {
 	if value.IsNull() {
 		return nil
@@ -74,12 +70,11 @@ func parseMembers(key string, value Value, read func(name string, member Value) 
 	if !value.IsObject() {
 		return invalid(key, "key %q must be an object", key)
 	}
+	var problem error
 	for name, member := range value.Members() {
-		if err := read(name, member); err != nil {
-			return err
-		}
+		problem = least(problem, read(name, member))
 	}
-	return nil
+	return problem
 }
 
 func parseServiceAccount(key string, value Value) (a ServiceAccount, err error) {
@@ -131,11 +126,12 @@ func itemError(index int, err error) *InvalidRequest {
 	return invalid("items", "item %d: %s", index, AsInvalidRequest(err).Message)
 }
 
-func parseItem(value Value) (item Item, err error) {
+func parseItem(value Value) (item Item, problem error) {
 	if !value.IsObject() {
 		return item, invalid("", "the item is not a JSON object")
 	}
 	for key, member := range value.Members() {
+		var err error
 		switch key {
 		case "name":
 			item.Name, err = parseOptionalText(key, member)
@@ -146,9 +142,10 @@ func parseItem(value Value) (item Item, err error) {
 		case "fields":
 			item.Fields, err = parseObject(key, member)
 		}
-		if err != nil {
-			return Item{}, err
-		}
+		problem = least(problem, err)
+	}
+	if problem != nil {
+		return Item{}, problem
 	}
 	return item, nil
 }

@@ -29,6 +29,7 @@ func checkRecord(node bool, value Value) error {
 	if !value.IsObject() {
 		return invalid("", "it is not a JSON object")
 	}
+	var problem error
 	for key, member := range value.Members() {
 		var err error
 		switch {
@@ -43,11 +44,9 @@ func checkRecord(node bool, value Value) error {
 		default:
 			err = checkOptionalNumber(key, member)
 		}
-		if err != nil {
-			return err
-		}
+		problem = least(problem, err)
 	}
-	return nil
+	return problem
 }
 
 // checkOptionalNumber returns an error if value is neither a number nor null.

@@ -17,6 +17,7 @@ import (
 	library "github.com/writ-policy/writ/rego"
 	"github.com/writ-policy/writ/server/decision"
 	"github.com/writ-policy/writ/server/engine"
+	"github.com/writ-policy/writ/tests/generated"
 	"github.com/writ-policy/writ/tests/oracle"
 	"github.com/writ-policy/writ/tests/oracle/access"
 	"github.com/writ-policy/writ/translator"
@@ -115,6 +116,9 @@ func build(t *testing.T, seed uint64, files map[string]string) *bundles.Bundle {
 	bundle, err := tryBuild(files)
 	if err != nil {
 		t.Fatalf("world %d: %v", seed, err)
+	}
+	if err := generated.CheckFormat(bundle.Files); err != nil {
+		t.Errorf("world %d: %v", seed, err)
 	}
 	return bundle
 }

@@ -15,6 +15,7 @@ import (
 	"github.com/writ-policy/writ/bundles"
 	"github.com/writ-policy/writ/server/decision"
 	"github.com/writ-policy/writ/server/engine"
+	"github.com/writ-policy/writ/tests/generated"
 	"github.com/writ-policy/writ/tests/process"
 	"github.com/writ-policy/writ/translator"
 	"github.com/writ-policy/writ/translator/decisiontest"
@@ -119,6 +120,9 @@ func buildDirectory(t *testing.T, dir string) (*bundles.Bundle, string) {
 	if err != nil {
 		t.Fatal(err)
 	}
+	if err := generated.CheckFormat(bundle.Files); err != nil {
+		t.Errorf("%s: %v", dir, err)
+	}
 	var tar bytes.Buffer
 	if err := bundle.WriteTar(&tar); err != nil {
 		t.Fatal(err)
@@ -177,22 +181,18 @@ func compareStock(t *testing.T, bundle *bundles.Bundle, path string, inputs []js
 		t.Fatal(err)
 	}
 	for i, input := range inputs {
-		if refusal, ok := decided[i]["error"].(map[string]any); ok {
-			decided[i] = map[string]any{"error": refusal["code"]}
-		}
 		if want := embeddedDecision(t, embedded, input); !reflect.DeepEqual(decided[i], want) {
 			t.Errorf("%s\nOPA    %v\nengine %v", input, decided[i], want)
 		}
 	}
 }
 
-// embeddedDecision is the embedded engine's decision as JSON values. Of an
-// invalid request only the code is compared: each endpoint has messages of its own.
+// embeddedDecision is the embedded engine's decision as JSON values.
 func embeddedDecision(t *testing.T, e *engine.Engine, input []byte) map[string]any {
 	t.Helper()
 	request, err := decision.Decode(input)
 	if err != nil {
-		return map[string]any{"error": "invalid_request"}
+		return refusalOf(err)
 	}
 	text, err := json.Marshal(e.Access(context.Background(), request))
 	if err != nil {
@@ -203,6 +203,13 @@ func embeddedDecision(t *testing.T, e *engine.Engine, input []byte) map[string]a
 		t.Fatal(err)
 	}
 	return values
+}
+
+// refusalOf is the answer to an invalid request. Endpoints add the line and the near key of
+// an unknown one, which a stock OPA cannot.
+func refusalOf(err error) map[string]any {
+	refused := decision.AsInvalidRequest(err)
+	return map[string]any{"error": map[string]any{"code": refused.Code, "message": refused.Message}}
 }
 
 // timedInput is a request, and what time it is.
@@ -269,9 +276,6 @@ func compareStockAt(t *testing.T, bundle *bundles.Bundle, path, point string, ro
 	}
 	for i, row := range rows {
 		now = row.Now
-		if refusal, ok := decided[i]["error"].(map[string]any); ok {
-			decided[i] = map[string]any{"error": refusal["code"]}
-		}
 		if want := ask(t, embedded, row.Input); !reflect.DeepEqual(decided[i], want) {
 			t.Errorf("%s\nOPA    %v\nengine %v", row.Input, decided[i], want)
 		}
@@ -283,7 +287,7 @@ func embeddedView(t *testing.T, e *engine.Engine, input []byte) map[string]any {
 	t.Helper()
 	request, err := decision.DecodeVisibility(input)
 	if err != nil {
-		return map[string]any{"error": "invalid_request"}
+		return refusalOf(err)
 	}
 	d := decision.DecideVisibility(context.Background(), e, request, e.Visibility(context.Background(), request))
 	return valuesOf(t, d.AppendJSON(nil))
@@ -294,11 +298,11 @@ func embeddedGuard(t *testing.T, e *engine.Engine, input []byte) map[string]any 
 	t.Helper()
 	request, err := decision.DecodeGateway(input)
 	if err != nil {
-		return map[string]any{"error": "invalid_request"}
+		return refusalOf(err)
 	}
 	d, refused := e.Gateway(context.Background(), request)
 	if refused != nil {
-		return map[string]any{"error": refused.Code}
+		return refusalOf(refused)
 	}
 	text, err := json.Marshal(d)
 	if err != nil {

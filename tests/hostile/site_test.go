@@ -23,6 +23,7 @@ import (
 	"github.com/writ-policy/writ/server/engine"
 	"github.com/writ-policy/writ/server/memory"
 	"github.com/writ-policy/writ/server/metrics"
+	"github.com/writ-policy/writ/tests/generated"
 	"github.com/writ-policy/writ/tests/oracle"
 	"github.com/writ-policy/writ/tests/oracle/access"
 	"github.com/writ-policy/writ/tests/oracle/gateway"
@@ -125,6 +126,9 @@ func (s *site) open(t testing.TB) {
 		bundle, err := bundles.Build(result, bundles.BuildOptions{})
 		if err != nil {
 			t.Fatal(err)
+		}
+		if err := generated.CheckFormat(bundle.Files); err != nil {
+			t.Error(err)
 		}
 		options := engine.Options{}
 		if !s.now.IsZero() {

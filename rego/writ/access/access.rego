@@ -10,6 +10,7 @@ import data.writ.access.deny
 import data.writ.access.reason
 import data.writ.access.request
 import data.writ.access.restrictions
+import data.writ.tables
 
 # METADATA
 # description: |
@@ -18,6 +19,18 @@ import data.writ.access.restrictions
 # entrypoint: true
 # scope: document
 decision := {"error": {"code": "invalid_request", "message": request.problem}}
+
+# Without its tables a bundle has lost denials.
+decision := {
+	"allowed": false,
+	"denied": true,
+	"reason": tables.reason(_broken),
+	"warnings": [],
+	"matched": [],
+} if {
+	not request.problem
+	_broken
+}
 
 # Deny policies come before every grant. Rules are not read after a denial.
 decision := object.union(
@@ -31,6 +44,7 @@ decision := object.union(
 	_pod_security,
 ) if {
 	not request.problem
+	not _broken
 	_denial.denied
 }
 
@@ -46,8 +60,13 @@ decision := object.union(
 	_pod_security,
 ) if {
 	not request.problem
+	not _broken
 	not _denial.denied
 }
+
+_broken := tables.access
+
+_broken := compact.dangling if not tables.access
 
 default _effect := "none"
 

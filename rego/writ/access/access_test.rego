@@ -97,3 +97,37 @@ test_hits_cannot_be_sent[note] if {
 	got := access.decision with input as forged with data.compiled.access as _tables
 	got.error.code == "invalid_request"
 }
+
+# A table that is missing has lost denials.
+test_incomplete_bundle_denies[note] if {
+	some note, row in {
+		"all tables": {"tables": {}, "lacks": "data.compiled.access.bindings"},
+		"subjects": {"tables": object.remove(_tables, ["subjects"]), "lacks": "data.compiled.access.subjects.cluster"},
+		"a binding": {
+			"tables": object.union(object.remove(_tables, ["bindings"]), {"bindings": {}}),
+			"lacks": "what binding origin:a/careful refers to",
+		},
+		"a role": {
+			"tables": object.union(object.remove(_tables, ["roles"]), {"roles": {}}),
+			"lacks": "what binding origin:a/careful refers to",
+		},
+	}
+	got := access.decision with data.compiled.access as row.tables
+		with input as {"user": "local", "verb": "get", "resource": "pods", "namespace": "a"}
+	object.remove(got, ["reason"]) == {"allowed": false, "denied": true, "warnings": [], "matched": []}
+	got.reason == sprintf("denied: evaluation error: the bundle lacks %s", [row.lacks])
+}
+
+test_incomplete_deny_policies_deny[note] if {
+	some note, row in {
+		"tables": {"tables": false, "rules": {"x"}, "lacks": "deny_tables"},
+		"rules": {"tables": {"resources": {}}, "rules": false, "lacks": "deny"},
+		"words": {"tables": {"resources": {"pods": ["pods"]}}, "rules": {"x"}, "lacks": "deny_resources"},
+	}
+	got := access.decision with data.compiled.access as _tables
+		with data.compiled.features.denyPolicies as true
+		with data.compiled.deny_tables as row.tables
+		with data.compiled.deny.rules as row.rules
+		with input as {"user": "local", "verb": "get", "resource": "pods", "namespace": "a"}
+	got.reason == sprintf("denied: evaluation error: the bundle lacks data.compiled.%s", [row.lacks])
+}

@@ -10,6 +10,7 @@ import data.compiled.gateway
 import data.writ.gateway.request
 import data.writ.gateway.routing
 import data.writ.gateway.verdict
+import data.writ.tables
 
 # METADATA
 # description: The answer for one request. Always defined.
@@ -17,11 +18,34 @@ import data.writ.gateway.verdict
 # scope: document
 decision := {"error": {"code": "invalid_request", "message": request.problem}}
 
-decision := {"error": routing.problem} if not request.problem
+decision := {"error": routing.problem} if {
+	not request.problem
+	not _broken
+}
 
 decision := _answer if {
 	not request.problem
+	not _broken
 	not routing.problem
+}
+
+decision := _failed(_broken) if not request.problem
+
+# The embedded engine has the tables itself.
+_broken := tables.gateway if not input[null]
+
+_failed(cause) := {
+	"allowed": false,
+	"denied": true,
+	"status": 500,
+	"reason": tables.reason(cause),
+	"warnings": [],
+	"policies": [],
+	"rules": {},
+	"matched": [],
+	"response": {"code": 500, "message": "", "headers": {}, "body": ""},
+	"headers": {},
+	"metadata": {},
 }
 
 default _answer := {
@@ -43,6 +67,8 @@ _answer := object.union(_deciding[0], {
 }) if {
 	count(_verdicts) == count(routing.paths)
 }
+
+_answer := _failed("the bundle lacks the policy of a path") if count(_verdicts) < count(routing.paths)
 
 _verdicts := [verdict.of(path) | some path in routing.paths]
 

@@ -93,6 +93,18 @@ _custom := object.union(verdict, {"reason": reason}) if {
 	first := min(_type_allowances)
 } else := _refused(sprintf("No policy grants access to custom resource type: %s", [request.type]))
 
+# METADATA
+# description: |
+#   Why a policy of the principal may be lost: the tables list it and do not have it.
+#   Undefined for complete tables.
+dangling := sprintf("the bundle lacks visibility policy %d", [min(_dangling)])
+
+_dangling contains policy if {
+	some subject in request.subjects
+	some policy in array.concat(object.get(tables.allows, subject, []), object.get(tables.denies, subject, []))
+	not tables.policies[policy].module
+}
+
 # The active policies of the principal that select the cluster, each with the rule that
 # selects it. Policies are in the order of evaluation, so the least index is the first.
 _denials contains [policy, rule] if {

@@ -7,6 +7,7 @@
 package writ.visibility
 
 import data.compiled.visibility_tables as tables
+import data.writ.tables as bundle
 import data.writ.visibility.aggregations
 import data.writ.visibility.items
 import data.writ.visibility.metrics
@@ -22,7 +23,28 @@ decision := {"error": {"code": "invalid_request", "message": request.problem}}
 
 decision := object.union_n([authorization, {"visible": visible, "aggregations": _aggregations, "metrics": _metrics}]) if {
 	not request.problem
+	not _broken
 }
+
+# Without its tables a bundle has lost denials.
+decision := {
+	"decision": "deny",
+	"permissions": [],
+	"policy": "",
+	"reason": bundle.reason(_broken),
+	"filters": {},
+	"matched": [],
+	"visible": [],
+	"aggregations": {},
+	"metrics": {},
+} if {
+	not request.problem
+	_broken
+}
+
+_broken := bundle.visibility
+
+_broken := dangling if not bundle.visibility
 
 # METADATA
 # description: The ascending indexes of the visible items.

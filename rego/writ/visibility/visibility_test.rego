@@ -193,7 +193,7 @@ test_no_aggregations_without_source if {
 	request := {"user": "pvc", "type": "pvc", "cluster": _cluster, "items": [], "aggregations": {"total": 99}}
 	decision := visibility.decision with input as request
 		with data.compiled.visibility.policies as _rules
-		with data.compiled.visibility_tables as object.remove(_tables, ["sources", "types"])
+		with data.compiled.visibility_tables as object.union(object.remove(_tables, ["sources", "types"]), {"sources": [], "types": {}})
 	decision.aggregations == {}
 }
 
@@ -212,7 +212,7 @@ test_metrics_require_permission[note] if {
 
 test_invalid if {
 	decision := visibility.decision with input as {"User": "u"}
-	decision == {"error": {"code": "invalid_request", "message": "User: unknown key"}}
+	decision == {"error": {"code": "invalid_request", "message": `unknown key "User"`}}
 }
 
 test_no_policies[note] if {
@@ -222,4 +222,26 @@ test_no_policies[note] if {
 	}
 	decision := visibility.decision with input as row.input
 	decision.reason == row.want
+}
+
+# A table that is missing has lost denials.
+test_incomplete_bundle_denies[note] if {
+	some note, row in {
+		"all tables": {"tables": {}, "lacks": "visibility_tables.allows"},
+		"denials": {"tables": object.remove(_tables, ["denies"]), "lacks": "visibility_tables.denies"},
+		"policies": {"tables": object.remove(_tables, ["policies"]), "lacks": "visibility_tables.policies"},
+	}
+	decision := visibility.decision with input as {"user": "default", "cluster": _cluster}
+		with data.compiled.visibility.policies as _rules
+		with data.compiled.visibility_tables as row.tables
+	decision.decision == "deny"
+	decision.reason == sprintf("denied: evaluation error: the bundle lacks data.compiled.%s", [row.lacks])
+}
+
+test_policy_that_is_missing_denies if {
+	decision := visibility.decision with input as {"user": "default", "cluster": _cluster}
+		with data.compiled.visibility.policies as _rules
+		with data.compiled.visibility_tables as object.union(_tables, {"policies": []})
+	decision.decision == "deny"
+	startswith(decision.reason, "denied: evaluation error: the bundle lacks visibility policy ")
 }

@@ -56,7 +56,7 @@ func BadRequest(field, message string) *Refusal {
 // InvalidBody is the refusal of what package decision calls invalid.
 func InvalidBody(err error) *Refusal {
 	e := decision.AsInvalidRequest(err)
-	r := BadRequest(e.Field, e.Message)
+	r := BadRequest(e.Field, e.Error())
 	r.Code = e.Code
 	return r
 }

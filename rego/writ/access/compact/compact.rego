@@ -18,6 +18,19 @@ hits := [[binding, role, rule] |
 	some rule in _fitting(role)
 ]
 
+# METADATA
+# description: |
+#   Why a rule may be lost: a binding that applies, or its role, is missing. Undefined for
+#   complete tables.
+dangling := sprintf("the bundle lacks what binding %s refers to", [min(_dangling)])
+
+_dangling contains key if {
+	some key in _applying
+	not _has_role(key)
+}
+
+_has_role(key) if data.compiled.access.roles[data.compiled.access.bindings[key].role].family
+
 _applying contains key if {
 	some subject in request.lookup.subjects
 	some key in data.compiled.access.subjects.cluster[subject]

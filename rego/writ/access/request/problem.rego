@@ -1,114 +1,63 @@
 package writ.access.request
 
-_others := {"groups", "fields", "labels", "namespaceLabels", "extra", "pod", "attributes"}
+import data.writ.shape
 
-_about_resource := ["apiGroup", "resource", "subresource", "namespace", "name"]
+_known := _strings | {"groups", "fields", "labels", "namespaceLabels", "extra", "pod", "attributes"}
 
 # METADATA
 # description: |
-#   What is wrong with the input, one sentence. Undefined for a request.
+#   What is wrong with the input, one sentence. Undefined for a request. Unknown keys come
+#   first, then values of a wrong type, then what types cannot express.
 # scope: document
-problem := "the request is not an object" if {
+problem := shape.no_object if not input[null]
+
+problem := _problem if {
 	not input[null]
-	not is_object(input)
+	not shape.no_object
 }
 
-problem := sorted[0] if {
-	not input[null]
-	is_object(input)
-	sorted := sort(_problems)
-	count(sorted) > 0
+_problem := shape.unknown_key(_known)
+
+_problem := min(_mistyped) if not shape.unknown_key(_known)
+
+_problem := _contradiction if {
+	not shape.unknown_key(_known)
+	count(_mistyped) == 0
 }
 
-_problems contains sprintf("%v: unknown key", [key]) if {
-	some key, _ in input
-	not key in _strings
-	not key in _others
-}
+_mistyped contains shape.text(key, input[key]) if some key in _strings
 
-_problems contains sprintf("%s: must be a string", [key]) if {
-	some key in _strings
-	not _null(key)
-	not is_string(input[key])
-}
+# Absent and null are the same for every key but the user, which is required.
+_mistyped contains `key "user" must be a string` if input.user == null
 
-_problems contains sprintf("%s: must be a list of strings", [key]) if {
-	some key in ["groups", "fields"]
-	not _null(key)
-	not _list_of_strings(input[key])
-}
+_mistyped contains shape.texts(key, input[key]) if some key in ["groups", "fields"]
 
-_problems contains sprintf("%s: must be an object of strings", [key]) if {
-	some key in ["labels", "namespaceLabels"]
-	not _null(key)
-	not _object_of_strings(input[key])
-}
+_mistyped contains shape.object_of_text(key, input[key]) if some key in ["labels", "namespaceLabels"]
 
-_problems contains "extra: must be an object of lists of strings" if {
-	not _null("extra")
-	not _object_of_lists(input.extra)
-}
+_mistyped contains shape.object_of_texts("extra", input.extra)
 
-_problems contains sprintf("%s: must be an object", [key]) if {
-	some key in ["pod", "attributes"]
-	not _null(key)
-	not is_object(input[key])
-}
+_mistyped contains shape.object_of_any(key, input[key]) if some key in ["pod", "attributes"]
 
-_problems contains "user: must be written" if not is_string(object.get(input, "user", null))
-
-_problems contains "user: may be empty only where groups is not" if {
+_contradiction := `key "user" is missing` if {
+	not _has_user
+} else := `key "user" may be empty only where "groups" is not` if {
 	input.user == ""
-	count(_list("groups")) == 0
+	object.get(input, "groups", null) in {null, []}
+} else := `key "verb" must be a string that is not empty` if {
+	not _is_set("verb")
+} else := `one of the keys "resource" and "path" must be given` if {
+	not _is_set("resource")
+	not _is_set("path")
+} else := `resource must not contain "/": put the part after it in subresource` if {
+	contains(input.resource, "/")
+} else := sprintf("key %q must be empty beside \"path\"", [beside[0]]) if {
+	_is_set("path")
+	beside := [key |
+		some key in ["resource", "apiGroup", "subresource", "namespace", "name"]
+		_is_set(key)
+	]
 }
 
-_problems contains "verb: must not be empty" if _string("verb") == ""
+_has_user if is_string(input.user)
 
-_problems contains "resource: either resource or path must be set" if {
-	_string("resource") == ""
-	_string("path") == ""
-}
-
-_problems contains `resource must not contain "/": put the part after it in subresource` if {
-	contains(_string("resource"), "/")
-}
-
-_problems contains sprintf("%s: must be empty where path is set", [key]) if {
-	_string("path") != ""
-	some key in _about_resource
-	_string(key) != ""
-}
-
-# Absent and null are the same for every key.
-_null(key) if object.get(input, key, null) == null
-
-_list_of_strings(value) if {
-	is_array(value)
-	every item in value {
-		is_string(item)
-	}
-}
-
-_object_of_strings(value) if {
-	is_object(value)
-	every item in value {
-		is_string(item)
-	}
-}
-
-_object_of_lists(value) if {
-	is_object(value)
-	every item in value {
-		_list_of_strings(item)
-	}
-}
-
-_string(key) := value if {
-	value := object.get(input, key, "")
-	is_string(value)
-} else := ""
-
-_list(key) := value if {
-	value := object.get(input, key, [])
-	is_array(value)
-} else := []
+_is_set(key) if not object.get(input, key, null) in {null, ""}

@@ -16,36 +16,39 @@ test_no_problem[note] if {
 
 test_problem[note] if {
 	some note, row in {
-		"an unknown key": {"change": {"User": "u"}, "names": "User"},
-		"derived input cannot be sent": {"change": {"0": {"keys": []}}, "names": "0"},
-		"a number for a string": {"change": {"name": 1}, "names": "name"},
-		"groups of numbers": {"change": {"groups": [1]}, "names": "groups"},
-		"fields as a string": {"change": {"fields": "spec"}, "names": "fields"},
-		"labels of numbers": {"change": {"labels": {"a": 1}}, "names": "labels"},
-		"extra without lists": {"change": {"extra": {"a": "b"}}, "names": "extra"},
-		"a pod that is a list": {"change": {"pod": []}, "names": "pod"},
-		"no verb": {"change": {"verb": ""}, "names": "verb"},
-		"no user": {"change": {"user": ""}, "names": "user"},
-		"neither resource nor path": {"change": {"resource": ""}, "names": "resource"},
-		"both resource and path": {"change": {"path": "/x"}, "names": "resource"},
+		"an unknown key": {"change": {"User": "u"}, "want": `unknown key "User"`},
+		"derived input cannot be sent": {"change": {"0": {"keys": []}}, "want": `unknown key "0"`},
+		"a number for a string": {"change": {"name": 1}, "want": `key "name" must be a string`},
+		"groups of numbers": {"change": {"groups": [1]}, "want": `key "groups" must be a list of strings; element 0 is not a string`},
+		"fields as a string": {"change": {"fields": "spec"}, "want": `key "fields" must be a list of strings`},
+		"labels of numbers": {"change": {"labels": {"a": 1}}, "want": `key "labels" must be an object of strings; the value of "a" is not a string`},
+		"extra without lists": {"change": {"extra": {"a": "b"}}, "want": `key "extra" must be an object of lists of strings; the value of "a" is not a list of strings`},
+		"a pod that is a list": {"change": {"pod": []}, "want": `key "pod" must be an object`},
+		"no verb": {"change": {"verb": ""}, "want": `key "verb" must be a string that is not empty`},
+		"no user": {"change": {"user": ""}, "want": `key "user" may be empty only where "groups" is not`},
+		"neither resource nor path": {"change": {"resource": ""}, "want": `one of the keys "resource" and "path" must be given`},
+		"both resource and path": {"change": {"path": "/x"}, "want": `key "resource" must be empty beside "path"`},
 		"a slash in the resource": {
 			"change": {"resource": "pods/exec"},
-			"names": `resource must not contain "/": put the part after it in subresource`,
+			"want": `resource must not contain "/": put the part after it in subresource`,
 		},
-		"path and namespace": {"change": {"resource": "", "path": "/x", "namespace": "n"}, "names": "namespace"},
+		"path and namespace": {"change": {"resource": "", "path": "/x", "namespace": "n"}, "want": `key "namespace" must be empty beside "path"`},
 	}
 	problem := request.problem with input as object.union(_plain, row.change)
-	startswith(problem, row.names)
+	problem == row.want
 }
 
 test_user_must_be_written if {
-	startswith(request.problem, "user") with input as {"verb": "get", "resource": "pods", "groups": ["g"]}
+	request.problem == `key "user" is missing` with input as {"verb": "get", "resource": "pods", "groups": ["g"]}
 }
 
 test_no_object[note] if {
 	some note, value in {"a list": [], "a string": "x", "null": null}
-	request.problem == "the request is not an object" with input as value
+	request.problem == "the request is not a JSON object" with input as value
 }
+
+# Input that is absent is not even null.
+test_no_input if request.problem == "the request is not a JSON object"
 
 test_carried[note] if {
 	some note, row in {

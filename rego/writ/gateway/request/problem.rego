@@ -1,5 +1,7 @@
 package writ.gateway.request
 
+import data.writ.shape
+
 _objects := {"gateway", "route", "request", "source", "destination", "connection", "metadata", "auth"}
 
 # Types of the known members. Conditions may read others, of any type.
@@ -17,86 +19,60 @@ _required := ["host", "method", "path"]
 
 # METADATA
 # description: |
-#   What is wrong with the input, in one sentence. Undefined for a valid request.
+#   What is wrong with the input, in one sentence. Undefined for a valid request. Unknown
+#   keys come first, then values of a wrong type, then what is missing.
 # scope: document
-problem := "the request is not an object" if not is_object(input)
+problem := shape.no_object
 
-problem := sorted[0] if {
-	is_object(input)
-	sorted := sort(_problems)
-	count(sorted) > 0
+problem := _problem if not shape.no_object
+
+_problem := shape.unknown_key(_objects)
+
+_problem := min(_mistyped) if not shape.unknown_key(_objects)
+
+_problem := min(_incomplete) if {
+	not shape.unknown_key(_objects)
+	count(_mistyped) == 0
 }
 
-_problems contains sprintf("%v: unknown key", [key]) if {
-	some key, _ in input
-	not key in _objects
-	key != null
-}
+_mistyped contains shape.object_of_any(key, input[key]) if some key in _objects
 
-_problems contains sprintf("%s: must be an object", [key]) if {
-	some key in _objects
-	value := object.get(input, key, null)
-	value != null
-	not is_object(value)
-}
-
-_problems contains sprintf("%s.%s: must be a string", [key, name]) if {
+_mistyped contains shape.text(concat(".", [key, name]), _object(key)[name]) if {
 	some key, names in _strings
 	some name in names
-	value := _member(key, name)
-	value != null
-	not is_string(value)
 }
 
-_problems contains sprintf("%s.%s: must be a number", [key, name]) if {
+_mistyped contains shape.number(concat(".", [key, name]), _object(key)[name]) if {
 	some key, names in _numbers
 	some name in names
-	value := _member(key, name)
-	value != null
-	not is_number(value)
 }
 
-_problems contains sprintf("%s.%s: must be an object of strings", [pair[0], pair[1]]) if {
-	some pair in [["request", "headers"], ["source", "labels"]]
-	value := _member(pair[0], pair[1])
-	value != null
-	not _object_of_strings(value)
-}
+_mistyped contains shape.object_of_text("request.headers", _object("request").headers)
 
-_problems contains "auth.metadata: must be an object" if {
-	value := _member("auth", "metadata")
-	value != null
-	not is_object(value)
-}
+_mistyped contains shape.object_of_text("source.labels", _object("source").labels)
 
-_problems contains sprintf("request.%s: must be a string that is not empty", [name]) if {
+_mistyped contains shape.object_of_any("auth.metadata", _object("auth").metadata)
+
+_incomplete contains sprintf("key \"request.%s\" must be a string that is not empty", [name]) if {
 	some name in _required
-	object.get(_object("request"), name, null) in {null, ""}
+	_is_unset("request", name)
 }
 
-_problems contains sprintf("%s.%s: must be set if %s is set", [key, name, key]) if {
+_incomplete contains sprintf("key \"%s.%s\" must be set if %q is set", [key, name, key]) if {
 	some key in ["gateway", "route"]
 	count(_object(key)) > 0
 	some name in ["namespace", "name"]
-	object.get(_object(key), name, null) in {null, ""}
+	_is_unset(key, name)
 }
 
-_problems contains "route.kind: must be HTTPRoute or GRPCRoute" if {
-	kind := _member("route", "kind")
-	is_string(kind)
-	not kind in {"", "HTTPRoute", "GRPCRoute"}
+_incomplete contains `key "route.kind" must be HTTPRoute or GRPCRoute` if {
+	not _is_unset("route", "kind")
+	not input.route.kind in {"HTTPRoute", "GRPCRoute"}
 }
 
-_member(key, name) := object.get(_object(key), name, null)
+_is_unset(key, name) if object.get(_object(key), name, null) in {null, ""}
 
 _object(key) := value if {
 	value := object.get(input, key, null)
 	is_object(value)
 } else := {}
-
-_object_of_strings(value) if {
-	is_object(value)
-	every item in value {
-		is_string(item)
-	}
-}

@@ -38,3 +38,34 @@ test_first_spelling_in_byte_order_counts if {
 	seen := request.request.headers with input as input_document
 	seen == {"x-a": "1", "x-b": "6", "c": "7"}
 }
+
+test_problem[note] if {
+	some note, row in {
+		"not an object": {"input": [], "want": "the request is not a JSON object"},
+		"unknown key": {"input": {"Request": {}}, "want": `unknown key "Request"`},
+		"not an object inside": {"input": {"source": 1}, "want": `key "source" must be an object`},
+		"a text": {"input": {"request": {"host": 1}}, "want": `key "request.host" must be a string`},
+		"a number": {"input": {"destination": {"port": "443"}}, "want": `key "destination.port" must be a number`},
+		"headers": {
+			"input": {"request": {"headers": {"a": ["b"]}}},
+			"want": `key "request.headers" must be an object of strings; the value of "a" is not a string`,
+		},
+		"metadata": {"input": {"auth": {"metadata": []}}, "want": `key "auth.metadata" must be an object`},
+		"no host": {"input": {}, "want": `key "request.host" must be a string that is not empty`},
+		"half a gateway": {
+			"input": {"request": {"host": "a.b", "method": "GET", "path": "/"}, "gateway": {"name": "edge"}},
+			"want": `key "gateway.namespace" must be set if "gateway" is set`,
+		},
+		"another kind of route": {
+			"input": {
+				"request": {"host": "a.b", "method": "GET", "path": "/"},
+				"route": {"kind": "TCPRoute", "namespace": "n", "name": "r"},
+			},
+			"want": `key "route.kind" must be HTTPRoute or GRPCRoute`,
+		},
+	}
+	request.problem == row.want with input as row.input
+}
+
+# Input that is absent is not even null.
+test_no_input if request.problem == "the request is not a JSON object"
