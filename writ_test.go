@@ -5,6 +5,7 @@ import (
 	"os"
 	"path/filepath"
 	"testing"
+	"time"
 
 	"github.com/writ-policy/writ/bundles"
 	"github.com/writ-policy/writ/translator"
@@ -42,11 +43,20 @@ func TestFollowKeepsTheLastGoodRevision(t *testing.T) {
 		t.Fatal(err)
 	}
 	reloads := make(chan error, 100)
+	next := func() error {
+		select {
+		case err := <-reloads:
+			return err
+		case <-time.After(2 * time.Minute):
+			t.Fatal("the documents are not reloaded")
+			return nil
+		}
+	}
 	p, err := Follow(t.Context(), dir, Options{OnReload: func(_ string, err error) { reloads <- err }})
 	if err != nil {
 		t.Fatal(err)
 	}
-	if err := <-reloads; err != nil {
+	if err := next(); err != nil {
 		t.Fatal(err)
 	}
 	revision := p.Revision()
@@ -54,7 +64,7 @@ func TestFollowKeepsTheLastGoodRevision(t *testing.T) {
 		t.Fatal(err)
 	}
 	var documents *DocumentsError
-	if err := <-reloads; !errors.As(err, &documents) || documents.Errors == 0 {
+	if err := next(); !errors.As(err, &documents) || documents.Errors == 0 {
 		t.Errorf("got %v, want the mistakes of the documents", err)
 	}
 	if got := p.Revision(); got == "" || got != revision {

@@ -9,7 +9,6 @@ import (
 	"net/http"
 	"strings"
 	"testing"
-	"time"
 
 	authv3 "github.com/envoyproxy/go-control-plane/envoy/service/auth/v3"
 	"google.golang.org/grpc"
@@ -53,7 +52,7 @@ func TestEveryListenerRequiresAClientCertificate(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		ctx, cancel := context.WithTimeout(t.Context(), 5*time.Second)
+		ctx, cancel := context.WithTimeout(t.Context(), patience)
 		_, err = authv3.NewAuthorizationClient(connection).Check(ctx, &authv3.CheckRequest{})
 		cancel()
 		_ = connection.Close()
@@ -179,7 +178,7 @@ func TestClientCertificates(t *testing.T) {
 // checkOnce asks Envoy's listener. Further pairs are metadata.
 func checkOnce(t *testing.T, connection *grpc.ClientConn, token string, pairs ...string) error {
 	t.Helper()
-	ctx, cancel := context.WithTimeout(t.Context(), 5*time.Second)
+	ctx, cancel := context.WithTimeout(t.Context(), patience)
 	defer cancel()
 	if token != "" {
 		pairs = append(pairs, "authorization", "Bearer "+token)

@@ -128,10 +128,14 @@ func (r *running) allowed(user string) bool {
 	return d.Allowed
 }
 
+// patience is how long a test waits for what must happen. It is long, so that a busy
+// machine does not fail a test.
+const patience = time.Minute
+
 // eventually asks until it is so, or the test has taken too long.
 func (r *running) eventually(what string, so func() bool) {
 	r.t.Helper()
-	for end := time.Now().Add(20 * time.Second); time.Now().Before(end); pause(r.t.Context(), 5*time.Millisecond) {
+	for end := time.Now().Add(patience); time.Now().Before(end); pause(r.t.Context(), 5*time.Millisecond) {
 		if so() {
 			return
 		}
@@ -168,9 +172,10 @@ func TestServe(t *testing.T) {
 	if !r.isReady() || !r.allowed("bob") {
 		t.Error("the last good revision does not serve on")
 	}
-	if _, page := r.get("/metrics"); !strings.Contains(page, "\nwrit_degraded 1\n") || !strings.Contains(page, status.Revision) {
-		t.Error("the metrics do not say so")
-	}
+	r.eventually("the metrics show the degraded revision", func() bool {
+		_, page := r.get("/metrics")
+		return strings.Contains(page, "\nwrit_degraded 1\n") && strings.Contains(page, status.Revision)
+	})
 	r.stop()
 	if err := <-r.ended; err != nil {
 		t.Errorf("stopped with %v", err)
@@ -302,7 +307,7 @@ func TestSlowHeadersAreCutOff(t *testing.T) {
 	if _, err := conn.Write([]byte("POST /v1/decisions/access HTTP/1.1\r\nHost: localhost\r\n")); err != nil {
 		t.Fatal(err)
 	}
-	if err := conn.SetReadDeadline(time.Now().Add(10 * time.Second)); err != nil {
+	if err := conn.SetReadDeadline(time.Now().Add(patience)); err != nil {
 		t.Fatal(err)
 	}
 	if answer, err := io.ReadAll(conn); err != nil || bytes.Contains(answer, []byte("200 OK")) {
@@ -312,7 +317,7 @@ func TestSlowHeadersAreCutOff(t *testing.T) {
 
 func TestSlowBodiesAreCutOff(t *testing.T) {
 	h := newHouse(t)
-	h.config.ReadTimeout = 100 * time.Millisecond
+	h.config.ReadTimeout = time.Second
 	r := h.run()
 	conn, err := net.Dial("tcp", strings.TrimPrefix(r.url, "http://"))
 	if err != nil {
@@ -322,7 +327,7 @@ func TestSlowBodiesAreCutOff(t *testing.T) {
 	if _, err := conn.Write([]byte("POST /v1/decisions/access HTTP/1.1\r\nHost: localhost\r\nContent-Length: 100\r\n\r\n{")); err != nil {
 		t.Fatal(err)
 	}
-	if err := conn.SetReadDeadline(time.Now().Add(10 * time.Second)); err != nil {
+	if err := conn.SetReadDeadline(time.Now().Add(patience)); err != nil {
 		t.Fatal(err)
 	}
 	if answer, err := io.ReadAll(conn); err != nil || !bytes.Contains(answer, []byte("408 Request Timeout")) {

@@ -144,9 +144,10 @@ func TestKeptAuthorizationsFollowTheDocuments(t *testing.T) {
 		t.Fatal(err)
 	}
 	r.eventually("the changed policy counts", func() bool { return ask("bob") == "partial" })
-	if _, page := r.as("a", "GET", "/metrics", ""); !strings.Contains(page, "writ_cache_entries 2\n") {
-		t.Error("want the entry of alice and the new one of bob to be kept")
-	}
+	r.eventually("the entry of alice and the new one of bob are kept", func() bool {
+		_, page := r.as("a", "GET", "/metrics", "")
+		return strings.Contains(page, "writ_cache_entries 2\n")
+	})
 	if _, body := r.as("a", "POST", "/v1/decisions/visibility", `{"user":"alice","cluster":{"name":"x","labels":{"env":"lab"}}}`); !strings.Contains(body, `"source":"monitoring.yaml:9"`) {
 		t.Errorf("got %s, want the line the rule stands on now", body)
 	}

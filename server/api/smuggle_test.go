@@ -29,7 +29,7 @@ func TestStreamSmugglesNothing(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		_ = connection.SetDeadline(time.Now().Add(10 * time.Second))
+		_ = connection.SetDeadline(time.Now().Add(time.Minute))
 		_, err = io.WriteString(connection, "POST "+visiblePath+" HTTP/1.1\r\nHost: localhost\r\nContent-Type: "+linesMedia+"\r\n"+row.length+"\r\n\r\n"+row.begin)
 		if err != nil {
 			t.Fatal(err)

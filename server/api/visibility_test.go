@@ -168,9 +168,9 @@ func TestClusterLabels(t *testing.T) {
 // What may be seen goes out while items still come, beyond what a request may
 // take otherwise; and a caller who falls silent is not waited for.
 func TestStreamAsItComes(t *testing.T) {
-	_, o := endpoints(&fake{}, func(o *Options) { o.Current, o.Timeout = serving(&viewing{}), time.Second })
+	_, o := endpoints(&fake{}, func(o *Options) { o.Current, o.Timeout = serving(&viewing{}), 2*time.Second })
 	server := httptest.NewUnstartedServer(New(o))
-	server.Config.ReadTimeout, server.Config.WriteTimeout = time.Second, time.Second
+	server.Config.ReadTimeout, server.Config.WriteTimeout = 2*time.Second, 2*time.Second
 	server.Start()
 	defer server.Close()
 	body, feed := io.Pipe()

@@ -37,12 +37,19 @@ spec:
       slow: {opa: {rego: 'allow if regex.match("(a?){400}b$", input.request.headers.text)'}}
 `
 
-// counter is an overdue.Observer that counts overdue evaluations.
-type counter struct{ overdue atomic.Int64 }
+// counter is an overdue.Observer that counts evaluations that became overdue, and those
+// of them that ended.
+type counter struct{ overdue, ended atomic.Int64 }
 
-func (c *counter) EvaluationOverdue(change int) { c.overdue.Add(int64(change)) }
-func (*counter) EvaluationRefused()             {}
-func (*counter) Panicked()                      {}
+func (c *counter) EvaluationOverdue(change int) {
+	if change > 0 {
+		c.overdue.Add(int64(change))
+	} else {
+		c.ended.Add(int64(-change))
+	}
+}
+func (*counter) EvaluationRefused() {}
+func (*counter) Panicked()          {}
 
 // The decision is returned at the deadline while the evaluation is still running.
 func TestDecisionAtDeadline(t *testing.T) {
@@ -63,10 +70,10 @@ func TestDecisionAtDeadline(t *testing.T) {
 	if d.Allowed || !d.Denied || d.EvaluationError != decision.ErrDeadline.Error() {
 		t.Errorf("got allowed %v, denied %v, error %q, want a denial for the deadline", d.Allowed, d.Denied, d.EvaluationError)
 	}
-	for end := time.Now().Add(time.Minute); seen.overdue.Load() > 0 && time.Now().Before(end); {
+	for end := time.Now().Add(time.Minute); seen.ended.Load() == 0 && time.Now().Before(end); {
 		time.Sleep(time.Millisecond)
 	}
-	if seen.overdue.Load() != 0 {
+	if seen.ended.Load() != 1 {
 		t.Error("the evaluation does not end")
 	}
 }

@@ -209,7 +209,7 @@ func TestCancelledReloadIsNotReported(t *testing.T) {
 }
 
 func TestRun(t *testing.T) {
-	const deadline = 20 * time.Second
+	const deadline = time.Minute
 	docs := newDocuments("a")
 	swapped := make(chan struct{}, 10)
 	r, _, _ := newReloader(docs, func(o *Options) {

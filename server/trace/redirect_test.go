@@ -39,7 +39,7 @@ func TestHeadersStayWithTheCollector(t *testing.T) {
 		if got != "secret" {
 			t.Errorf("the collector got the header %q", got)
 		}
-	case <-time.After(20 * time.Second):
+	case <-time.After(time.Minute):
 		t.Fatal("nothing is exported")
 	}
 	<-done

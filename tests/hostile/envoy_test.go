@@ -322,7 +322,7 @@ func (c bytesCodec) Marshal(message any) (mem.BufferSlice, error) {
 
 // check sends a message. The call must not fail, whatever the message is.
 func (s *site) check(t testing.TB, sent []byte) *authv3.CheckResponse {
-	ctx, cancel := context.WithTimeout(context.Background(), 20*time.Second)
+	ctx, cancel := context.WithTimeout(context.Background(), time.Minute)
 	defer cancel()
 	got := new(authv3.CheckResponse)
 	codec := grpc.ForceCodecV2(bytesCodec{encoding.GetCodecV2("proto")})

@@ -106,7 +106,7 @@ func startProgram(t *testing.T, program string, args ...string) (address string,
 	ctx, stop := context.WithCancel(context.Background())
 	command := exec.CommandContext(ctx, program, append([]string{"serve", "--listen", address}, args...)...)
 	command.Cancel = func() error { return command.Process.Signal(os.Interrupt) }
-	command.WaitDelay = 10 * time.Second
+	command.WaitDelay = patience
 	command.Env = append(os.Environ(), "GOGC=100") // as it is used, however the tests are run
 	var log bytes.Buffer
 	command.Stderr = &log
@@ -119,7 +119,7 @@ func startProgram(t *testing.T, program string, args ...string) (address string,
 			t.Errorf("writ serve: %v\n%s", err, log.String())
 		}
 	})
-	deadline := time.Now().Add(30 * time.Second)
+	deadline := time.Now().Add(patience)
 	for tick := time.NewTicker(20 * time.Millisecond); ; <-tick.C {
 		if answer, err := http.Get("http://" + address + "/readyz"); err == nil {
 			_ = answer.Body.Close()

@@ -395,16 +395,13 @@ spec:
 		{"an exec", podReview{subresource: "exec", name: "plain"}, "(fail-closed): access to the pod is forbidden"},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
-			began, before := time.Now(), w.api.namespaceReads.Load()
+			before := w.api.namespaceReads.Load()
 			got, err := w.ask(tt.review)
 			if err != nil || !got.Denied || !strings.Contains(got.Reason, tt.reason) {
 				t.Errorf("got %+v, %v; want %q", got, err, tt.reason)
 			}
 			if reads := w.api.namespaceReads.Load() - before; reads != 1 {
 				t.Errorf("got %d reads of namespaces, want 1", reads)
-			}
-			if took := time.Since(began); took > time.Second {
-				t.Errorf("it took %v", took)
 			}
 		})
 	}
@@ -425,7 +422,7 @@ func TestASlowAPIServer(t *testing.T) {
 			reasons <- fmt.Sprint(got.Denied, " ", got.Reason, err)
 		}()
 	}
-	for deadline := time.Now().Add(5 * time.Second); w.api.podReads.Load() < 4; {
+	for deadline := time.Now().Add(patience); w.api.podReads.Load() < 4; {
 		if time.Now().After(deadline) {
 			t.Fatal("the pods were not read")
 		}
@@ -433,15 +430,15 @@ func TestASlowAPIServer(t *testing.T) {
 			t.Fatalf("another review: got %+v, %v", got, err)
 		}
 	}
+	began := time.Now() // one second for each review if they wait for the pods
 	for i := range 50 {
-		began := time.Now()
 		got, err := w.ask(podReview{verb: "get", resource: "services", name: fmt.Sprint("s", i)})
 		if err != nil || !got.Allowed {
 			t.Fatalf("another review: got %+v, %v", got, err)
 		}
-		if took := time.Since(began); took > 500*time.Millisecond {
-			t.Errorf("another review took %v", took)
-		}
+	}
+	if took := time.Since(began); took > 25*time.Second {
+		t.Errorf("other reviews took %v", took)
 	}
 	counts := map[string]int{}
 	for range execs {
