@@ -1,47 +1,100 @@
 package match
 
 import (
-	"maps"
+	"hash/maphash"
+	"math/bits"
+	"slices"
 
 	"github.com/writ-policy/writ/translator/tables"
 )
 
-// subjects are the users and groups that bindings name, for projections: one look-up
-// answers for the cluster and for a namespace. Like shards it is immutable.
+// subjects are the users and groups that bindings name and what the restrictions of their
+// rules read, for projections, which look up all subjects of each request. An entry is a
+// hash and, in its lowest byte, a tables.Reads, so that a look-up reads one line of memory.
+//
+// Two subjects with one hash share an entry, and an entry is never removed. Both make the
+// projection keep a name that it need not keep, which does no harm.
 type subjects struct {
-	users, groups [shardCount]map[string]*subject
-}
-
-// subject is where bindings name a user or group, and what the restrictions of their
-// rules read there.
-type subject struct {
-	isClusterWide bool
-	cluster       tables.Reads
-	namespaces    map[string]tables.Reads
+	entries     []uint64 // zero is free; half of them are, and their number is a power of two
+	used, stale int      // stale counts removed subjects whose entries are still there
 }
 
 // Subject reports whether cluster-wide bindings name the user or group, whether bindings
-// of the namespace do, and what the restrictions of all their rules read.
+// of the namespace do, and what the restrictions of all their rules read. It may report
+// more than there is.
 func (t *Tree) Subject(namespace string, group bool, name string) (reads tables.Reads, isClusterWide, isLocal bool) {
-	list := &t.subjects.users
-	if group {
-		list = &t.subjects.groups
+	hash := boundSubject{"", group, name}.hash()
+	cluster, isClusterWide := t.subjects.find(hash)
+	if namespace == "" {
+		return cluster, isClusterWide, false
 	}
-	s := list[nameShard(name)][name]
-	if s == nil {
-		return 0, false, false
-	}
-	local, isLocal := s.namespaces[namespace]
-	return s.cluster | local, s.isClusterWide, isLocal
+	local, isLocal := t.subjects.find(hashIn(namespace, hash))
+	return cluster | local, isClusterWide, isLocal
 }
 
-// nameShard distributes names by their ends, where numbered names differ.
-func nameShard(name string) uint32 {
-	h := uint32(len(name))
-	for i := max(0, len(name)-8); i < len(name); i++ {
-		h = h*31 + uint32(name[i])
+// hash returns the hash of a subject, which is never zero without its lowest byte.
+func (s boundSubject) hash() uint64 {
+	hash := maphash.String(shardSeed, s.name)
+	if s.group {
+		hash = ^hash
 	}
-	return h % shardCount
+	if s.namespace != "" {
+		hash = hashIn(s.namespace, hash)
+	}
+	return hash | 1<<63
+}
+
+// hashIn returns the hash in a namespace of a subject with a hash in the cluster.
+func hashIn(namespace string, hash uint64) uint64 {
+	return hash ^ bits.RotateLeft64(maphash.String(shardSeed, namespace), 32) | 1<<63
+}
+
+const readsMask = 1<<8 - 1
+
+// at returns the place of a hash, or the free place for it.
+func (s *subjects) at(hash uint64) int {
+	mask := len(s.entries) - 1
+	i := int(hash>>8) & mask
+	for s.entries[i] != 0 && (s.entries[i]^hash)&^readsMask != 0 {
+		i = (i + 1) & mask
+	}
+	return i
+}
+
+func (s *subjects) find(hash uint64) (tables.Reads, bool) {
+	if len(s.entries) == 0 {
+		return 0, false
+	}
+	entry := s.entries[s.at(hash)]
+	return tables.Reads(entry & readsMask), entry != 0
+}
+
+// add adds a subject to a copy that add owns.
+func (s *subjects) add(hash uint64, reads tables.Reads) {
+	if 2*s.used >= len(s.entries) {
+		s.grow()
+	}
+	i := s.at(hash)
+	if s.entries[i] == 0 {
+		s.entries[i] = hash &^ readsMask
+		s.used++
+	}
+	s.entries[i] |= uint64(reads)
+}
+
+func (s *subjects) grow() {
+	old := s.entries
+	s.entries = make([]uint64, max(16, 2*len(old)))
+	for _, entry := range old {
+		if entry != 0 {
+			s.entries[s.at(entry)] = entry
+		}
+	}
+}
+
+// clone returns a copy to be changed.
+func (s *subjects) clone() *subjects {
+	return &subjects{slices.Clone(s.entries), s.used, s.stale}
 }
 
 // IsChanged reports whether the rules of a subject may differ from those in the tree that
@@ -52,68 +105,4 @@ func (t *Tree) IsChanged(namespace string, group bool, name string) bool {
 	}
 	_, changed := t.changed[boundSubject{namespace, group, name}]
 	return changed
-}
-
-// subjectEdit changes a copy of subjects. It copies what is shared when it first changes.
-type subjectEdit struct {
-	subjects
-	ownShards   map[*[shardCount]map[string]*subject]map[uint32]bool
-	ownSubjects map[*subject]bool
-}
-
-func (s subjects) edit() *subjectEdit {
-	return &subjectEdit{subjects: s, ownShards: make(map[*[shardCount]map[string]*subject]map[uint32]bool), ownSubjects: make(map[*subject]bool)}
-}
-
-// set records what the bindings of a subject read in a namespace; isBound is false if
-// there are none.
-func (e *subjectEdit) set(h boundSubject, reads tables.Reads, isBound bool) {
-	s := e.owned(h)
-	switch {
-	case h.namespace == "":
-		s.isClusterWide, s.cluster = isBound, reads
-	case isBound && s.namespaces == nil:
-		s.namespaces = map[string]tables.Reads{h.namespace: reads}
-	case isBound:
-		s.namespaces[h.namespace] = reads
-	default:
-		delete(s.namespaces, h.namespace)
-	}
-	if !s.isClusterWide && len(s.namespaces) == 0 {
-		delete(e.sameKind(h)[nameShard(h.name)], h.name)
-	}
-}
-
-// sameKind returns the subjects of the same kind: users or groups.
-func (e *subjectEdit) sameKind(h boundSubject) *[shardCount]map[string]*subject {
-	if h.group {
-		return &e.groups
-	}
-	return &e.users
-}
-
-// owned returns the subject to be changed.
-func (e *subjectEdit) owned(h boundSubject) *subject {
-	list, at := e.sameKind(h), nameShard(h.name)
-	if e.ownShards[list] == nil {
-		e.ownShards[list] = make(map[uint32]bool)
-	}
-	if !e.ownShards[list][at] {
-		e.ownShards[list][at] = true
-		if list[at] = maps.Clone(list[at]); list[at] == nil {
-			list[at] = make(map[string]*subject)
-		}
-	}
-	s := list[at][h.name]
-	if s != nil && e.ownSubjects[s] {
-		return s
-	}
-	own := new(subject)
-	if s != nil {
-		*own = *s
-		own.namespaces = maps.Clone(s.namespaces)
-	}
-	e.ownSubjects[own] = true
-	list[at][h.name] = own
-	return own
 }

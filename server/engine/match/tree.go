@@ -56,14 +56,15 @@ func Build(access *tables.Access, before *Tree) *Tree {
 		roles:     before.roles.edit(),
 		grants:    before.grants.edit(),
 		bySubject: before.bySubject.edit(),
-		subjects:  before.subjects.edit(),
+		subjects:  before.subjects.clone(),
 		stale:     make(map[string]bool),
 	}
 	g.tree.changed = make(map[boundSubject]struct{})
 	g.joinGrants(g.updateRoles())
 	g.updateAllSubjects()
+	g.dropStaleSubjects()
 	g.tree.roles, g.tree.grants, g.tree.bySubject = g.roles.shards, g.grants.shards, g.bySubject.shards
-	g.tree.subjects = g.subjects.subjects
+	g.tree.subjects = *g.subjects
 	return g.tree
 }
 
@@ -73,7 +74,7 @@ type treeBuilder struct {
 	roles        *edit[string, *role]
 	grants       *edit[string, grant]
 	bySubject    *edit[boundSubject, []grant]
-	subjects     *subjectEdit
+	subjects     *subjects
 	// stale holds the keys of bindings whose grant changed; their subjects must be
 	// refreshed.
 	stale map[string]bool
@@ -164,16 +165,36 @@ func (g *treeBuilder) setGrants(namespace, subject string, keys *[]string) {
 	g.recordChange(h)
 	if keys == nil {
 		g.bySubject.drop(h)
-		g.subjects.set(h, 0, false)
+		g.subjects.stale++
 		return
 	}
-	grants, reads := make([]grant, len(*keys)), tables.Reads(0)
+	grants := make([]grant, len(*keys))
 	for i, key := range *keys {
 		grants[i], _ = g.grants.find(key)
-		reads |= grants[i].role.reads
 	}
 	g.bySubject.set(h, grants)
-	g.subjects.set(h, reads, true)
+	g.subjects.add(h.hash(), readsOf(grants))
+}
+
+// readsOf returns what the restrictions of all rules of grants read.
+func readsOf(grants []grant) (reads tables.Reads) {
+	for _, grant := range grants {
+		reads |= grant.role.reads
+	}
+	return reads
+}
+
+// dropStaleSubjects builds the subjects again if most of their entries may be stale.
+func (g *treeBuilder) dropStaleSubjects() {
+	if g.subjects.stale <= g.subjects.used/2 {
+		return
+	}
+	g.subjects = new(subjects)
+	for _, shard := range g.bySubject.shards {
+		for h, grants := range shard {
+			g.subjects.add(h.hash(), readsOf(grants))
+		}
+	}
 }
 
 func (g *treeBuilder) recordChange(h boundSubject) {

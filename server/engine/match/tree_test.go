@@ -110,7 +110,7 @@ func orEmpty(t *Tree) *Tree {
 }
 
 // The subjects of a tree are those that its grants are found by, whatever trees were
-// before.
+// before, and soon no others.
 func TestSubjectsFollowGrants(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		var tree *Tree
@@ -131,18 +131,33 @@ func TestSubjectsFollowGrants(t *testing.T) {
 				count++
 			}
 		}
-		found := 0
-		for _, list := range [...]*[shardCount]map[string]*subject{&tree.subjects.users, &tree.subjects.groups} {
-			for _, shard := range list {
-				for _, s := range shard {
-					if found += len(s.namespaces); s.isClusterWide {
-						found++
-					}
-				}
-			}
-		}
-		if found != count {
-			t.Fatalf("got %d places in which bindings name subjects, want %d", found, count)
+		if s := tree.subjects; s.used > count+s.stale || s.stale > s.used/2 {
+			t.Fatalf("got %d entries, %d of them stale, for %d subjects", s.used, s.stale, count)
 		}
 	})
+}
+
+// Subjects that differ in one part have entries of their own, in tables of any size.
+func TestSubjectsDiffer(t *testing.T) {
+	s := new(subjects)
+	for i := range 5000 {
+		s.add(boundSubject{fmt.Sprint("n", i%7), i%2 == 0, fmt.Sprint("s", i)}.hash(), tables.Reads(i%4))
+	}
+	for i := range 5000 {
+		reads, found := s.find(boundSubject{fmt.Sprint("n", i%7), i%2 == 0, fmt.Sprint("s", i)}.hash())
+		if !found || reads != tables.Reads(i%4) {
+			t.Fatalf("%d: got %v and %v", i, reads, found)
+		}
+		for _, other := range []boundSubject{
+			{fmt.Sprint("n", i%7), i%2 != 0, fmt.Sprint("s", i)}, {"", i%2 == 0, fmt.Sprint("s", i)},
+			{"n8", i%2 == 0, fmt.Sprint("s", i)}, {fmt.Sprint("n", i%7), i%2 == 0, fmt.Sprint("t", i)},
+		} {
+			if _, found := s.find(other.hash()); found {
+				t.Fatalf("%+v is found", other)
+			}
+		}
+	}
+	if s.used != 5000 || len(s.entries) != 16384 {
+		t.Errorf("got %d entries in %d places", s.used, len(s.entries))
+	}
 }
