@@ -63,14 +63,26 @@ func (a *authority) issue(serial int64) (cert, key string) {
 // user and groups; without one if user is empty.
 func (a *authority) client(user string, groups ...string) *tls.Config {
 	a.t.Helper()
-	config := &tls.Config{RootCAs: x509.NewCertPool()}
-	config.RootCAs.AddCert(a.cert)
 	if user == "" {
+		config := &tls.Config{RootCAs: x509.NewCertPool()}
+		config.RootCAs.AddCert(a.cert)
 		return config
 	}
+	return a.clientUntil(time.Now().Add(time.Hour), user, groups...)
+}
+
+// expired is the same with a certificate whose time is over.
+func (a *authority) expired(user string, groups ...string) *tls.Config {
+	a.t.Helper()
+	return a.clientUntil(time.Now().Add(-time.Minute), user, groups...)
+}
+
+func (a *authority) clientUntil(end time.Time, user string, groups ...string) *tls.Config {
+	a.t.Helper()
+	config := a.client("")
 	cert, key, _, _ := a.sign(&x509.Certificate{
 		SerialNumber: big.NewInt(7), ExtKeyUsage: []x509.ExtKeyUsage{x509.ExtKeyUsageClientAuth},
-		Subject: pkix.Name{CommonName: user, Organization: groups},
+		Subject: pkix.Name{CommonName: user, Organization: groups}, NotAfter: end,
 	}, a.cert)
 	pair, err := tls.X509KeyPair([]byte(cert), []byte(key))
 	if err != nil {
@@ -94,7 +106,10 @@ func (a *authority) sign(template, parent *x509.Certificate) (certPEM, keyPEM st
 	if template.Subject.CommonName == "" {
 		template.Subject = pkix.Name{CommonName: "test"}
 	}
-	template.NotBefore, template.NotAfter = time.Now().Add(-time.Hour), time.Now().Add(time.Hour)
+	template.NotBefore = time.Now().Add(-time.Hour)
+	if template.NotAfter.IsZero() {
+		template.NotAfter = time.Now().Add(time.Hour)
+	}
 	der, err := x509.CreateCertificate(rand.Reader, template, parent, &key.PublicKey, signer)
 	if err != nil {
 		a.t.Fatal(err)

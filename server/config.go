@@ -10,6 +10,7 @@ import (
 
 	"github.com/writ-policy/writ/bundles/remote"
 	"github.com/writ-policy/writ/server/api/kubernetes"
+	"github.com/writ-policy/writ/server/auth"
 	"github.com/writ-policy/writ/server/cache"
 	"github.com/writ-policy/writ/server/cluster"
 	"github.com/writ-policy/writ/server/envoy"
@@ -74,6 +75,9 @@ type Config struct {
 	// none. Operators are the groups that may ask there, with credentials.
 	AdminListen string
 	Operators   []string
+	// MetricsListen is the address of /metrics and of the probes, HOST:PORT; empty means
+	// that /metrics is at Listen. The probes are at Listen in both cases.
+	MetricsListen string
 	// Settings take precedence over those of the policy directories.
 	Settings settings.Settings
 	// NoIgnore reads the files that patterns of the policy directories leave out.
@@ -83,6 +87,13 @@ type Config struct {
 
 	// Tokens is the file of callers' tokens; empty means that there are none.
 	Tokens string
+	// OIDC is the OpenID Connect issuer of callers' tokens.
+	OIDC auth.IssuerOptions
+	// TokenReview is a kubeconfig of the API server that knows callers' tokens, or
+	// in-cluster; empty means that there is none. A token must be issued for one
+	// of TokenReviewAudiences; without any, for the API server.
+	TokenReview          string
+	TokenReviewAudiences []string
 	// TLSCert and TLSKey are PEM files; empty means plain HTTP. ClientCA is a PEM file of
 	// authorities, whose client certificates authenticate callers. All three are reloaded
 	// when they change. RequireClientCert refuses a client without a certificate at the
@@ -178,6 +189,8 @@ type Config struct {
 	EnvoyListening func(net.Addr)
 	// AdminListening is the same for the listener of the administrative endpoints.
 	AdminListening func(net.Addr)
+	// MetricsListening is the same for the listener of metrics.
+	MetricsListening func(net.Addr)
 	// Logger receives log records; nil discards them.
 	Logger *slog.Logger
 	// Now is the clock of decisions; nil means time.Now.
@@ -191,6 +204,7 @@ const defaultListen = "127.0.0.1:8686"
 func Defaults() Config {
 	return Config{
 		Listen:             defaultListen,
+		OIDC:               auth.IssuerOptions{UsernameClaim: "sub", GroupsClaim: "groups", Refresh: time.Minute},
 		EnvoyIdentity:      envoy.DefaultIdentity,
 		EnvoyConnections:   envoy.DefaultMaxConnections,
 		EnvoyReceiveBytes:  envoy.DefaultReceiveBytes,

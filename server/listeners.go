@@ -29,13 +29,25 @@ func (c *Config) checkListeners() []error {
 	} else {
 		errs = append(errs, c.checkReach("--admin-listen", c.AdminListen)...)
 	}
+	if _, _, err := net.SplitHostPort(c.MetricsListen); c.MetricsListen != "" && err != nil {
+		errs = append(errs, fmt.Errorf("listen address %q for metrics: %w", c.MetricsListen, err))
+	} else {
+		errs = append(errs, c.checkReach("--metrics-listen", c.MetricsListen)...)
+	}
+	if c.OIDC.URL != "" {
+		if err := c.OIDC.Check(); err != nil {
+			errs = append(errs, err)
+		}
+	}
 	for _, pair := range []struct {
 		wrong   bool
 		message string
 	}{
 		{(c.AdminListen == "") != (len(c.Operators) == 0), "--admin-listen and --operators require each other"},
-		{c.AdminListen != "" && !c.hasCredentials(), "--admin-listen requires credentials of operators on every address: --client-ca or --tokens"},
-		{len(c.Auditors) > 0 && !c.hasCredentials(), "--auditors requires credentials of callers: --client-ca or --tokens"},
+		{c.AdminListen != "" && !c.hasCredentials(), "--admin-listen requires credentials of operators on every address: " + credentialFlags},
+		{len(c.Auditors) > 0 && !c.hasCredentials(), "--auditors requires credentials of callers: " + credentialFlags},
+		{c.OIDC.Audience != "" && c.OIDC.URL == "", "--oidc-audience requires --oidc-issuer"},
+		{len(c.TokenReviewAudiences) > 0 && c.TokenReview == "", "--token-review-audience requires --token-review"},
 		{(c.TLSCert == "") != (c.TLSKey == ""), "a TLS certificate and its key require each other"},
 		{c.ClientCA != "" && c.TLSCert == "", "a client CA requires a TLS certificate and key"},
 		{c.RequireClientCert && c.ClientCA == "", "--require-client-cert requires --client-ca"},
@@ -58,7 +70,7 @@ func (c *Config) checkReach(flag, address string) []error {
 		missing = append(missing, "TLS (--tls-cert and --tls-key, or --insecure-listen to do without)")
 	}
 	if !c.hasCredentials() && !c.Anonymous {
-		missing = append(missing, "credentials of callers (--client-ca or --tokens, or --anonymous to answer every caller with decisions)")
+		missing = append(missing, "credentials of callers ("+credentialFlags+", or --anonymous to answer every caller with decisions)")
 	}
 	if len(missing) == 0 {
 		return nil
@@ -66,7 +78,12 @@ func (c *Config) checkReach(flag, address string) []error {
 	return []error{fmt.Errorf("%s %s: other machines reach this address, so it requires %s", flag, address, strings.Join(missing, " and "))}
 }
 
-func (c *Config) hasCredentials() bool { return c.ClientCA != "" || c.Tokens != "" }
+// credentialFlags are the flags that configure credentials.
+const credentialFlags = "--client-ca, --tokens, --oidc-issuer or --token-review"
+
+func (c *Config) hasCredentials() bool {
+	return c.ClientCA != "" || c.Tokens != "" || c.OIDC.URL != "" || c.TokenReview != ""
+}
 
 // isLoopback reports whether only this machine reaches an address.
 func isLoopback(address string) bool {
@@ -89,8 +106,18 @@ func (s *Server) rule(address string) auth.Rule {
 		return r
 	}
 	var union auth.Union
-	if s.tokens != nil { // a nil *Tokens in the interface would not be nil
-		union.Tokens = s.tokens
+	var chain auth.Chain // a nil *Tokens in the interface would not be nil
+	if s.tokens != nil {
+		chain = append(chain, s.tokens)
+	}
+	if s.issuer != nil {
+		chain = append(chain, s.issuer)
+	}
+	if s.reviews != nil {
+		chain = append(chain, s.reviews)
+	}
+	if chain != nil {
+		union.Tokens = chain
 	}
 	if c.ClientCA != "" {
 		union.Certificates = s.clients

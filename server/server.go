@@ -46,6 +46,8 @@ type Server struct {
 	values    *memory.Budget // of all requests at all listeners
 	sources   sources
 	tokens    *auth.Tokens       // nil without a token file
+	issuer    *auth.Issuer       // nil without an OpenID Connect issuer
+	reviews   *auth.Reviews      // nil without token reviews
 	clients   *auth.Certificates // nil without client authorities
 	tls       *certificates      // nil for plain HTTP
 	clusters  *cluster.Clusters  // nil without a clusters file
@@ -88,7 +90,7 @@ func New(c Config) (*Server, error) {
 	o := api.Options{
 		Current: s.reloader.Current, Cache: kept, Metrics: m, Ready: s.ready, Status: s.status, Logger: s.log,
 		MaxBody: c.MaxBody, MaxValues: c.MaxValues, Values: s.values, MaxInFlight: c.MaxInFlight, Timeout: c.RequestTimeout,
-		Rule: s.rule(c.Listen), Recorder: s.audit, SessionKey: c.SessionKey, EscalationKey: c.EscalationKey,
+		Rule: s.rule(c.Listen), MetricsApart: c.MetricsListen != "", Recorder: s.audit, SessionKey: c.SessionKey, EscalationKey: c.EscalationKey,
 		PublicURL: c.PublicURL,
 	}
 	if s.sources.poke != nil && c.PokeSecret != "" {
@@ -137,6 +139,18 @@ func (s *Server) openFiles() (err error) {
 		if s.tokens, err = auth.ReadTokens(s.config.Tokens); err != nil {
 			return err
 		}
+	}
+	if s.config.OIDC.URL != "" {
+		if s.issuer, err = auth.NewIssuer(s.config.OIDC); err != nil {
+			return err
+		}
+	}
+	if s.config.TokenReview != "" {
+		review, err := cluster.TokenReviews(s.config.TokenReview, s.config.TokenReviewAudiences)
+		if err != nil {
+			return err
+		}
+		s.reviews = auth.NewReviews(review)
 	}
 	if s.config.TLSCert != "" {
 		if s.tls, err = readCertificates(s.config.TLSCert, s.config.TLSKey, s.config.ClientCA, s.config.RequireClientCert); err != nil {
@@ -272,6 +286,10 @@ func (s *Server) Run(ctx context.Context) error {
 	if err != nil {
 		return errors.Join(err, listener.Close(), proxies.close())
 	}
+	scrapers, err := s.listenMetrics(ctx)
+	if err != nil {
+		return errors.Join(err, listener.Close(), proxies.close(), operators.close())
+	}
 	listener = memory.Listener(listener, s.config.MaxConnections, func() { s.metrics.Refused(metrics.ManyConnections) })
 	s.log.Info("listening", "address", listener.Addr().String(), "tls", s.tls != nil)
 	if s.config.Listening != nil {
@@ -287,17 +305,25 @@ func (s *Server) Run(ctx context.Context) error {
 	work.Go(func() { s.follow(s.withObservers(background)) })
 	work.Go(func() { s.refresh(background) })
 	work.Go(func() { s.audit.Run(background) })
+	if s.issuer != nil {
+		var keys fileReload
+		work.Go(func() {
+			s.issuer.Run(background, func(changed bool, err error) { keys.log(s.log, "keys of the issuer", changed, err) })
+		})
+	}
 
 	web := s.web()
-	ended := make(chan error, 3)
+	ended := make(chan error, 4)
 	work.Go(func() { ended <- s.serve(web, listener) })
 	if proxies != nil {
 		defer proxies.server.Stop(0)
 		work.Go(func() { ended <- proxies.serve() })
 	}
-	if operators != nil {
-		defer operators.web.Close()
-		work.Go(func() { ended <- s.serveAdmin(operators) })
+	for _, l := range []*webListener{operators, scrapers} {
+		if l != nil {
+			defer l.web.Close()
+			work.Go(func() { ended <- s.serve(l.web, l.listener) })
+		}
 	}
 	select {
 	case err := <-ended:

@@ -67,6 +67,8 @@ var importers = map[string][]string{
 	"google.golang.org/grpc":                   {"server/envoy"},
 	"github.com/open-policy-agent/opa/v1/rego": {"server/engine"},
 	"oras.land/oras-go/v2":                     {"bundles/remote"},
+	"github.com/coreos/go-oidc/v3":             {"server/auth"},
+	"github.com/go-jose/go-jose/v4":            {"server/auth"},
 
 	"github.com/open-policy-agent/opa/v1/plugins": {"bundles/remote"},
 	"go.opentelemetry.io":                         {"server/trace"},

@@ -30,9 +30,11 @@ they change. If the documents have errors, the last good revision is still serve
 
 The default address is 127.0.0.1:8686, where every user of this machine may ask. A listener
 that other machines reach requires TLS (or --insecure-listen) and credentials of callers
-(or --anonymous, for decisions alone): --client-ca for certificates, or --tokens, a file
-that maps tokens to users and groups. With credentials, every endpoint but the probes
-requires them; effective policies and diagnostics require a group of --auditors.
+(or --anonymous, for decisions alone): --client-ca for certificates; --tokens, a file that
+maps tokens to users and groups; --oidc-issuer, whose signed tokens name them; or
+--token-review, an API server that knows the tokens of service accounts. With credentials,
+every endpoint but the probes requires them; effective policies and diagnostics require a
+group of --auditors.
 
 With --state-dir the last good bundle is stored, and
 served after a restart if the documents have errors.
@@ -166,12 +168,23 @@ func sourceFlags(cmd *cobra.Command, c *server.Config) {
 	f.Int64Var(&c.GitMaxFetch, "git-max-fetch", 0, "largest commit to fetch in `bytes`, transferred and unpacked (0: the default)")
 	f.IntVar(&c.Kept, "kept-revisions", 0, "`number` of revisions kept in the state directory (0: the default)")
 	f.StringVar(&c.AdminListen, "admin-listen", "", "`address` of the administrative endpoints, such as 127.0.0.1:8687")
+	f.StringVar(&c.MetricsListen, "metrics-listen", "", "`address` of /metrics, which is not at --listen then, and of the probes")
 }
 
 // callerFlags adds the flags about who may ask.
 func callerFlags(cmd *cobra.Command, c *server.Config) {
 	f := cmd.Flags()
 	f.StringVar(&c.Tokens, "tokens", "", "`file` of callers' tokens, reloaded when it changes")
+	f.StringVar(&c.OIDC.URL, "oidc-issuer", "", "`URL` of the OpenID Connect issuer of callers' tokens")
+	f.StringVar(&c.OIDC.Audience, "oidc-audience", "", "`name` that the issuer's tokens must be issued for")
+	f.StringVar(&c.OIDC.UsernameClaim, "oidc-username-claim", c.OIDC.UsernameClaim, "`claim` of the issuer's tokens that contains the user")
+	f.StringVar(&c.OIDC.UsernamePrefix, "oidc-username-prefix", "", "`text` before the users of the issuer")
+	f.StringVar(&c.OIDC.GroupsClaim, "oidc-groups-claim", c.OIDC.GroupsClaim, "`claim` of the issuer's tokens that contains the groups; empty: none")
+	f.StringVar(&c.OIDC.GroupsPrefix, "oidc-groups-prefix", "", "`text` before the groups of the issuer")
+	f.StringVar(&c.OIDC.CA, "oidc-ca", "", "PEM `file` of authorities to trust for the issuer; empty: those of the system")
+	f.DurationVar(&c.OIDC.Refresh, "oidc-refresh", c.OIDC.Refresh, "`interval` of reading the issuer's keys, after which a withdrawn key is refused")
+	f.StringVar(&c.TokenReview, "token-review", "", "kubeconfig `file` of the API server that reviews callers' tokens, or in-cluster")
+	f.StringSliceVar(&c.TokenReviewAudiences, "token-review-audience", nil, "`name` for one of which a reviewed token must be issued; repeatable; without it: the API server")
 	f.StringVar(&c.ClientCA, "client-ca", "", "PEM `file` of the authorities that sign callers' certificates: the common name is the user, the organizations are the groups")
 	f.BoolVar(&c.RequireClientCert, "require-client-cert", false, "refuse clients without a certificate at the handshake, probes included")
 	f.BoolVar(&c.InsecureListen, "insecure-listen", false, "allow listeners without TLS that other machines reach")

@@ -53,6 +53,9 @@ var adminRoles = map[string]auth.Role{
 	"/v1/revisions": auth.Operator, "/v1/rollback": auth.Operator, "/v1/release": auth.Operator, "/v1/accept": auth.Operator,
 }
 
+// metricsRoles is the same for the listener of metrics.
+var metricsRoles = map[string]auth.Role{"/metrics": auth.Authenticated, "/healthz": auth.Public, "/readyz": auth.Public}
+
 // Every endpoint of every listener requires its role, by every kind of credentials.
 func TestEveryEndpointRequiresItsRole(t *testing.T) {
 	content := "plain,clark,1\nauditor,vera,2,sec\noperator,olga,3,ops\n"
@@ -95,6 +98,7 @@ func TestEveryEndpointRequiresItsRole(t *testing.T) {
 			})
 			admin := AdminOptions{RevisionStore: &keeping{}, Metrics: metrics.New(), Rule: listener.rule}
 			checkRoles(t, listener.name+", "+caller.name, New(o), endpointRoles, caller.authorization, held, known)
+			checkRoles(t, listener.name+", metrics, "+caller.name, NewMetrics(o), metricsRoles, caller.authorization, held, known)
 			checkRoles(t, listener.name+", operators, "+caller.name, NewAdmin(admin), adminRoles, caller.authorization, held, known)
 		}
 	}

@@ -21,6 +21,18 @@ type operations struct {
 	options *Options
 }
 
+// probes are the endpoints of probes, on every listener for callers and for metrics.
+func (s *operations) probes() []route {
+	return []route{
+		{methods: "GET HEAD", pattern: "/healthz", role: auth.Public, handler: s.healthz, quiet: true},
+		{methods: "GET HEAD", pattern: "/readyz", role: auth.Public, handler: s.readyz, quiet: true},
+	}
+}
+
+func (s *operations) metrics() route {
+	return route{methods: "GET HEAD", pattern: "/metrics", role: auth.Authenticated, handler: s.options.Metrics.Handler().ServeHTTP}
+}
+
 // healthz answers while the process does.
 func (s *operations) healthz(w http.ResponseWriter, _ *http.Request) {
 	exchange.Write(w, http.StatusOK, exchange.PlainText, []byte("ok\n"))

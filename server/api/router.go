@@ -35,6 +35,8 @@ type Options struct {
 	Status func(details bool) any
 	// Rule is who may ask on the listener.
 	Rule auth.Rule
+	// MetricsApart leaves /metrics to the handler of NewMetrics.
+	MetricsApart bool
 	// Poke makes the source of the documents look for new ones; nil means that there is
 	// no such endpoint. PokeSecret returns the secret that its callers prove to know.
 	Poke       func()
@@ -112,9 +114,10 @@ func New(o Options) http.Handler {
 		{methods: "GET HEAD", pattern: effectivePath + ":target/:namespace/:name", role: auth.Auditor, handler: effective(service, targetQuestion, "section", "via")},
 		{methods: "GET HEAD", pattern: "/v1/status", role: auth.Authenticated, handler: ops.status},
 		{methods: "GET HEAD", pattern: "/", role: auth.Public, handler: ops.start},
-		{methods: "GET HEAD", pattern: "/healthz", role: auth.Public, handler: ops.healthz, quiet: true},
-		{methods: "GET HEAD", pattern: "/readyz", role: auth.Public, handler: ops.readyz, quiet: true},
-		{methods: "GET HEAD", pattern: "/metrics", role: auth.Authenticated, handler: o.Metrics.Handler().ServeHTTP},
+	}
+	routes = append(routes, ops.probes()...)
+	if !o.MetricsApart {
+		routes = append(routes, ops.metrics())
 	}
 	routes = append(routes, newCanonical(service, decider).routes()...)
 	if o.Poke != nil && o.PokeSecret != nil {
@@ -160,6 +163,17 @@ func (o *Options) setDefaults() {
 type noCache struct{}
 
 func (noCache) Forget(decision.Policies, string) int { return 0 }
+
+// NewMetrics returns the handler of a listener for metrics and probes alone.
+func NewMetrics(o Options) http.Handler {
+	o.setDefaults()
+	service := exchange.New(exchange.Options{
+		Current: o.Current, Rule: o.Rule, Metrics: o.Metrics, Logger: o.Logger, MaxBody: exchange.SmallBody,
+	})
+	ops := &operations{service: service, options: &o}
+	w := &wrapper{service: service}
+	return w.router(append(ops.probes(), ops.metrics()))
+}
 
 // AdminOptions configure the endpoints of operators. All fields but Logger are required.
 type AdminOptions struct {

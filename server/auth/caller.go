@@ -14,6 +14,7 @@ import (
 	"context"
 	"crypto/tls"
 	"errors"
+	"fmt"
 	"strings"
 )
 
@@ -38,8 +39,9 @@ type Credentials struct {
 // Authenticator identifies the sender of a request. It is safe for concurrent use.
 type Authenticator interface {
 	// Authenticate returns nil, nil for a request without credentials. It returns
-	// errCredentials for credentials that are not accepted, and ErrConnection if no
-	// request on the connection is.
+	// errCredentials for credentials that are not accepted, errForeign if another
+	// authenticator may accept them, ErrUnavailable if that is not known, and
+	// ErrConnection if no request on the connection is accepted.
 	Authenticate(context.Context, Credentials) (*Caller, error)
 }
 
@@ -47,6 +49,10 @@ type Authenticator interface {
 var (
 	// errCredentials rejects credentials that are missing or not accepted.
 	errCredentials = errors.New("the credentials are not accepted")
+	// errForeign rejects a token that is unknown here.
+	errForeign = fmt.Errorf("%w: the token is unknown", errCredentials)
+	// ErrUnavailable rejects credentials while what knows them does not answer.
+	ErrUnavailable = errors.New("the credentials cannot be checked at the moment")
 	// ErrConnection rejects a connection whose client certificate is not accepted any
 	// more. It should be closed.
 	ErrConnection = errors.New("the client certificate of the connection is not accepted any more")

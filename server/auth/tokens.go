@@ -75,7 +75,7 @@ func (t *Tokens) Authenticate(_ context.Context, c Credentials) (*Caller, error)
 	}
 	caller := (*t.callers.Load())[sha256.Sum256([]byte(token))]
 	if caller == nil {
-		return nil, errCredentials
+		return nil, errForeign
 	}
 	return caller, nil
 }

@@ -37,5 +37,8 @@ func (c *checker) admit(ctx context.Context) error {
 		return status.Error(codes.PermissionDenied, err.Error())
 	}
 	c.Logger.InfoContext(ctx, "a caller was not accepted", "error", err)
+	if errors.Is(err, auth.ErrUnavailable) {
+		return status.Error(codes.Unavailable, auth.ErrUnavailable.Error())
+	}
 	return status.Error(codes.Unauthenticated, "the call needs a caller the server can authenticate")
 }

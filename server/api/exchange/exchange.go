@@ -238,6 +238,8 @@ func (s *Service) Admit(w http.ResponseWriter, r *http.Request, role auth.Role) 
 	switch {
 	case errors.Is(err, auth.ErrRole):
 		return r, forbidden
+	case errors.Is(err, auth.ErrUnavailable):
+		return r, unavailable
 	case errors.Is(err, auth.ErrConnection):
 		w.Header().Set("Connection", "close")
 	}

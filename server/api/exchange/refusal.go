@@ -39,6 +39,7 @@ var (
 	ValuesInUse     = &Refusal{Status: http.StatusServiceUnavailable, Message: "too many values in flight", Reason: metrics.ValuesInUse}
 	Unauthorized    = &Refusal{Status: http.StatusUnauthorized, Message: "the request needs a caller the server can authenticate"}
 	forbidden       = &Refusal{Status: http.StatusForbidden, Message: auth.ErrRole.Error()}
+	unavailable     = &Refusal{Status: http.StatusServiceUnavailable, Message: auth.ErrUnavailable.Error()}
 	crossSite       = &Refusal{Status: http.StatusForbidden, Message: "requests of pages of other sites are not answered"}
 	misdirected     = &Refusal{Status: http.StatusMisdirectedRequest, Message: "the host must be an address, localhost or an allowed name"}
 	// Internal is the refusal after a panic.

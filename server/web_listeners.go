@@ -1,0 +1,71 @@
+package server
+
+import (
+	"context"
+	"net"
+	"net/http"
+	"time"
+
+	"github.com/writ-policy/writ/server/api"
+)
+
+// adminWrite bounds a response to an operator: a rollback reads and compiles first.
+const adminWrite = 3 * time.Minute
+
+// webListener is an HTTP server beside the one for callers, and its listener.
+type webListener struct {
+	web      *http.Server
+	listener net.Listener
+}
+
+// listenAdmin opens the listener of operators, who may change the active revision; nil if
+// none is configured.
+func (s *Server) listenAdmin(ctx context.Context) (*webListener, error) {
+	c := &s.config
+	l, err := s.listenWeb(ctx, c.AdminListen, "listening for operators", c.AdminListening)
+	if l == nil || err != nil {
+		return nil, err
+	}
+	l.web.WriteTimeout = adminWrite
+	l.web.Handler = api.NewAdmin(api.AdminOptions{
+		RevisionStore: revisionStore{s.reloader, s.withObservers}, Metrics: s.metrics, Rule: s.rule(c.AdminListen), Logger: s.log,
+	})
+	return l, nil
+}
+
+// listenMetrics opens the listener of metrics and probes; nil if none is configured.
+func (s *Server) listenMetrics(ctx context.Context) (*webListener, error) {
+	c := &s.config
+	l, err := s.listenWeb(ctx, c.MetricsListen, "listening for metrics", c.MetricsListening)
+	if l == nil || err != nil {
+		return nil, err
+	}
+	l.web.Handler = api.NewMetrics(api.Options{
+		Current: s.reloader.Current, Metrics: s.metrics, Ready: s.ready, Rule: s.rule(c.MetricsListen), Logger: s.log,
+	})
+	return l, nil
+}
+
+// listenWeb opens a listener; nil if the address is empty.
+func (s *Server) listenWeb(ctx context.Context, address, message string, listening func(net.Addr)) (*webListener, error) {
+	if address == "" {
+		return nil, nil
+	}
+	listener, err := (&net.ListenConfig{}).Listen(ctx, "tcp", address)
+	if err != nil {
+		return nil, err // net.OpError names the operation and the address
+	}
+	s.log.Info(message, "address", listener.Addr().String(), "tls", s.tls != nil)
+	if listening != nil {
+		listening(listener.Addr())
+	}
+	return &webListener{s.web(), listener}, nil
+}
+
+// close closes a listener that never served. It may be called on nil.
+func (l *webListener) close() error {
+	if l == nil {
+		return nil
+	}
+	return l.listener.Close()
+}
