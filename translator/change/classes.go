@@ -104,14 +104,8 @@ func (r *relevant) sort(s, t *statement, ofX, tieIsLower bool) {
 // overlaps reports whether a request fits both statements. Bindings share the conditions
 // of their roles, so that conditions that never overlap are found once.
 func (d *side) overlaps(s, t *statement) bool {
-	if s.namespace != "" && t.namespace != "" && s.namespace != t.namespace {
+	if areApart(s, t) || areApart(t, s) {
 		return false
-	}
-	for _, pair := range [][2]*statement{{s, t}, {t, s}} {
-		if r := (request{namespace: pair[0].namespace, verb: "*"}); r.namespace != "" && pair[1].family == familyDeny &&
-			pair[1].match(stageNamespace, &r) == 0 {
-			return false
-		}
 	}
 	key := [2]condition{s.condition, t.condition}
 	meet, known := d.meet[key]
@@ -128,6 +122,15 @@ func (d *side) overlaps(s, t *statement) bool {
 		return meet
 	}
 	return d.meets(s, t)
+}
+
+// areApart reports whether t never fits in the namespace of s.
+func areApart(s, t *statement) bool {
+	if s.namespace == "" {
+		return false
+	}
+	r := request{namespace: s.namespace, verb: "*"}
+	return t.namespace != "" && t.namespace != s.namespace || t.family == familyDeny && t.match(stageNamespace, &r) == 0
 }
 
 // meets reports whether a request fits both statements, or the search for one ended early.

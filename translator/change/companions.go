@@ -43,7 +43,7 @@ func (d *side) companion(s *statement, exceptions []*statement, g *group, outcom
 	var found *transition
 	var opaque []*statement
 	for _, t := range d.y.all(s.namespace) {
-		if t.effect != outcome || compareRank(t.rank, s.rank) < 0 || d.filter.namespace != "" && t.namespace != "" && t.namespace != d.filter.namespace {
+		if t.effect != outcome || compareRank(t.rank, s.rank) < 0 || areApart(t, s) || d.filter.namespace != "" && t.namespace != "" && t.namespace != d.filter.namespace {
 			continue
 		}
 		if t.opaque != "" {
