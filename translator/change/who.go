@@ -255,7 +255,7 @@ func below(own []*statement, t *statement) []*statement {
 // allowed looks for a request that t allows: first where nothing opaque is in the way,
 // then where the engine lets it pass.
 func (a *Asker) allowed(ctx context.Context, q *Question, t *statement, deny, denials []*statement, principals []string) (map[string]any, error) {
-	exceptions := slices.Concat(deny, denials)
+	exceptions := slices.DeleteFunc(slices.Concat(deny, denials), func(s *statement) bool { return areApart(t, s) })
 	if r := q.find([]*statement{t}, exceptions, principals); r != nil {
 		if found, err := a.probe(ctx, r, t, principals); found != nil || err != nil {
 			return found, err
