@@ -126,3 +126,54 @@ func DecideVisibility(ctx context.Context, p Policies, r *VisibilityRequest, a A
 	d.Visible = visible
 	return d
 }
+
+// Names returns the names of the request's principal: its user, and its service
+// account if both parts of that are set.
+func (r *VisibilityRequest) Names() []string {
+	var names []string
+	if r.User != "" {
+		names = append(names, r.User)
+	}
+	if a := r.ServiceAccount; a.Namespace != "" && a.Name != "" {
+		names = append(names, "system:serviceaccount:"+a.Namespace+":"+a.Name)
+	}
+	return names
+}
+
+// IsCustom reports whether the request is of a custom type, and not of the cluster
+// itself or a standard one.
+func (r *VisibilityRequest) IsCustom() bool {
+	switch r.Type {
+	case "", "nodes", "namespaces", "operators", "pods", "alerts", "events":
+		return false
+	}
+	return true
+}
+
+// Fingerprints identify what the authorizations of a revision depend on. Comparing
+// those of two revisions shows which authorizations of the first are valid for the
+// second. They must not be written.
+type Fingerprints struct {
+	Revision string
+	Policies map[DocumentName]PolicyFingerprint
+	Sources  map[DocumentName]SourceFingerprint
+}
+
+// DocumentName names a document of a known kind.
+type DocumentName struct{ Namespace, Name string }
+
+// PolicyFingerprint identifies the content of a policy, but not its position, and
+// lists its subjects.
+type PolicyFingerprint struct {
+	Hash string
+	// Names are users, service accounts among them as system:serviceaccount:NS:NAME.
+	Names  []string
+	Groups []string
+}
+
+// SourceFingerprint identifies the content of a metric source. No policy can refer
+// to a source with an empty Type.
+type SourceFingerprint struct {
+	Hash string
+	Type string
+}
