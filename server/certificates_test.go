@@ -130,8 +130,8 @@ func TestCertificates(t *testing.T) {
 	a, strangers := newAuthority(t), newAuthority(t)
 	h := newHouse(t)
 	cert, key := a.issue(2)
-	h.config.TLSCert, h.config.TLSKey = h.write("tls.crt", cert), h.write("tls.key", key)
-	h.config.ClientCA, h.config.RequireClientCert = h.write("ca.crt", a.pem), true
+	h.config.TLS.Cert, h.config.TLS.Key = h.write("tls.crt", cert), h.write("tls.key", key)
+	h.config.TLS.ClientCA, h.config.TLS.RequireClientCert = h.write("ca.crt", a.pem), true
 	r := h.run()
 	client := func(by *authority) *http.Client {
 		config := &tls.Config{RootCAs: x509.NewCertPool()}
@@ -182,9 +182,9 @@ func TestInvalidCertificates(t *testing.T) {
 	} {
 		t.Run(tt.name, func(t *testing.T) {
 			h := newHouse(t)
-			h.config.TLSCert, h.config.TLSKey = h.write("tls.crt", tt.cert), h.write("tls.key", tt.key)
+			h.config.TLS.Cert, h.config.TLS.Key = h.write("tls.crt", tt.cert), h.write("tls.key", tt.key)
 			if tt.ca != "" {
-				h.config.ClientCA = h.write("ca.crt", tt.ca)
+				h.config.TLS.ClientCA = h.write("ca.crt", tt.ca)
 			}
 			if _, err := New(h.config); err == nil {
 				t.Error("the files were accepted")

@@ -67,17 +67,17 @@ func newGuarded(t *testing.T) *guarded {
 	g := &guarded{house: h, authority: newAuthority(t), issuer: issuer.New(t), log: &syncBuffer{}, addresses: map[string]string{}}
 	cert, key := g.authority.issue(2)
 	c := &h.config
-	c.TLSCert, c.TLSKey, c.ClientCA = h.write("tls.crt", cert), h.write("tls.key", key), h.write("ca.crt", g.authority.pem)
-	c.Tokens = h.write("tokens.csv", "static,olga,1,ops\n")
-	c.OIDC.URL, c.OIDC.Audience, c.OIDC.CA = g.issuer.URL(), issuer.Audience, h.write("issuer.crt", g.issuer.CA())
-	c.OIDC.Refresh = 50 * time.Millisecond
-	c.TokenReview = h.write("reviewer.yaml", strings.ReplaceAll(reviewer, "URL", g.apiServer(t).URL))
-	c.Operators = []string{"ops"}
+	c.TLS.Cert, c.TLS.Key, c.TLS.ClientCA = h.write("tls.crt", cert), h.write("tls.key", key), h.write("ca.crt", g.authority.pem)
+	c.Callers.Tokens = h.write("tokens.csv", "static,olga,1,ops\n")
+	c.Callers.OIDC.URL, c.Callers.OIDC.Audience, c.Callers.OIDC.CA = g.issuer.URL(), issuer.Audience, h.write("issuer.crt", g.issuer.CA())
+	c.Callers.OIDC.Refresh = 50 * time.Millisecond
+	c.Callers.TokenReview = h.write("reviewer.yaml", strings.ReplaceAll(reviewer, "URL", g.apiServer(t).URL))
+	c.Callers.Operators = []string{"ops"}
 	c.Logger = slog.New(slog.NewJSONHandler(g.log, &slog.HandlerOptions{Level: slog.LevelDebug}))
-	c.EnvoyListen, c.AdminListen, c.MetricsListen = "127.0.0.1:0", "127.0.0.1:0", "127.0.0.1:0"
+	c.Envoy.Listen, c.Admin.Listen, c.Metrics.Listen = "127.0.0.1:0", "127.0.0.1:0", "127.0.0.1:0"
 	at := map[string]chan net.Addr{}
 	for name, listening := range map[string]*func(net.Addr){
-		"proxies": &c.EnvoyListening, "operators": &c.AdminListening, "metrics": &c.MetricsListening,
+		"proxies": &c.Envoy.Listening, "operators": &c.Admin.Listening, "metrics": &c.Metrics.Listening,
 	} {
 		addresses := make(chan net.Addr, 1)
 		at[name], *listening = addresses, func(a net.Addr) { addresses <- a }

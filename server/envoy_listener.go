@@ -16,26 +16,26 @@ type envoyListener struct {
 // listenEnvoy opens the listener for Envoy; nil if none is configured.
 func (s *Server) listenEnvoy(ctx context.Context) (*envoyListener, error) {
 	c := &s.config
-	if c.EnvoyListen == "" {
+	if c.Envoy.Listen == "" {
 		return nil, nil
 	}
-	listener, err := (&net.ListenConfig{}).Listen(ctx, "tcp", c.EnvoyListen)
+	listener, err := (&net.ListenConfig{}).Listen(ctx, "tcp", c.Envoy.Listen)
 	if err != nil {
 		return nil, err // net.OpError names the operation and the address
 	}
 	o := envoy.Options{
 		Current: s.reloader.Current, Metrics: s.metrics, Logger: s.log,
-		Identity: c.EnvoyIdentity, Timeout: c.EvaluationTimeout, MaxInFlight: c.MaxInFlight,
-		MaxMessage: int(c.MaxBody), MaxConnections: c.EnvoyConnections, ReceiveBytes: c.EnvoyReceiveBytes,
-		MaxValues: c.MaxValues, Values: s.values,
-		Rule: s.rule(c.EnvoyListen),
+		Identity: c.Envoy.Identity, Timeout: c.Timeouts.Evaluation, MaxInFlight: c.Limits.MaxInFlight,
+		MaxMessage: int(c.Limits.MaxBody), MaxConnections: c.Envoy.Connections, ReceiveBytes: c.Envoy.ReceiveBytes,
+		MaxValues: c.Limits.MaxValues, Values: s.values,
+		Rule: s.rule(c.Envoy.Listen),
 	}
 	if s.tls != nil {
 		o.TLS = s.tls.config()
 	}
 	s.log.Info("listening for Envoy", "address", listener.Addr().String(), "tls", s.tls != nil)
-	if c.EnvoyListening != nil {
-		c.EnvoyListening(listener.Addr())
+	if c.Envoy.Listening != nil {
+		c.Envoy.Listening(listener.Addr())
 	}
 	return &envoyListener{envoy.New(o), listener}, nil
 }

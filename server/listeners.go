@@ -19,23 +19,23 @@ func (c *Config) checkListeners() []error {
 	} else {
 		errs = append(errs, c.checkReach("--listen", c.Listen)...)
 	}
-	if _, _, err := net.SplitHostPort(c.EnvoyListen); c.EnvoyListen != "" && err != nil {
-		errs = append(errs, fmt.Errorf("listen address %q for Envoy: %w", c.EnvoyListen, err))
+	if _, _, err := net.SplitHostPort(c.Envoy.Listen); c.Envoy.Listen != "" && err != nil {
+		errs = append(errs, fmt.Errorf("listen address %q for Envoy: %w", c.Envoy.Listen, err))
 	} else {
-		errs = append(errs, c.checkReach("--envoy-listen", c.EnvoyListen)...)
+		errs = append(errs, c.checkReach("--envoy-listen", c.Envoy.Listen)...)
 	}
-	if _, _, err := net.SplitHostPort(c.AdminListen); c.AdminListen != "" && err != nil {
-		errs = append(errs, fmt.Errorf("listen address %q for operators: %w", c.AdminListen, err))
+	if _, _, err := net.SplitHostPort(c.Admin.Listen); c.Admin.Listen != "" && err != nil {
+		errs = append(errs, fmt.Errorf("listen address %q for operators: %w", c.Admin.Listen, err))
 	} else {
-		errs = append(errs, c.checkReach("--admin-listen", c.AdminListen)...)
+		errs = append(errs, c.checkReach("--admin-listen", c.Admin.Listen)...)
 	}
-	if _, _, err := net.SplitHostPort(c.MetricsListen); c.MetricsListen != "" && err != nil {
-		errs = append(errs, fmt.Errorf("listen address %q for metrics: %w", c.MetricsListen, err))
+	if _, _, err := net.SplitHostPort(c.Metrics.Listen); c.Metrics.Listen != "" && err != nil {
+		errs = append(errs, fmt.Errorf("listen address %q for metrics: %w", c.Metrics.Listen, err))
 	} else {
-		errs = append(errs, c.checkReach("--metrics-listen", c.MetricsListen)...)
+		errs = append(errs, c.checkReach("--metrics-listen", c.Metrics.Listen)...)
 	}
-	if c.OIDC.URL != "" {
-		if err := c.OIDC.Check(); err != nil {
+	if c.Callers.OIDC.URL != "" {
+		if err := c.Callers.OIDC.Check(); err != nil {
 			errs = append(errs, err)
 		}
 	}
@@ -43,14 +43,14 @@ func (c *Config) checkListeners() []error {
 		wrong   bool
 		message string
 	}{
-		{(c.AdminListen == "") != (len(c.Operators) == 0), "--admin-listen and --operators require each other"},
-		{c.AdminListen != "" && !c.hasCredentials(), "--admin-listen requires credentials of operators on every address: " + credentialFlags},
-		{len(c.Auditors) > 0 && !c.hasCredentials(), "--auditors requires credentials of callers: " + credentialFlags},
-		{c.OIDC.Audience != "" && c.OIDC.URL == "", "--oidc-audience requires --oidc-issuer"},
-		{len(c.TokenReviewAudiences) > 0 && c.TokenReview == "", "--token-review-audience requires --token-review"},
-		{(c.TLSCert == "") != (c.TLSKey == ""), "a TLS certificate and its key require each other"},
-		{c.ClientCA != "" && c.TLSCert == "", "a client CA requires a TLS certificate and key"},
-		{c.RequireClientCert && c.ClientCA == "", "--require-client-cert requires --client-ca"},
+		{(c.Admin.Listen == "") != (len(c.Callers.Operators) == 0), "--admin-listen and --operators require each other"},
+		{c.Admin.Listen != "" && !c.hasCredentials(), "--admin-listen requires credentials of operators on every address: " + credentialFlags},
+		{len(c.Callers.Auditors) > 0 && !c.hasCredentials(), "--auditors requires credentials of callers: " + credentialFlags},
+		{c.Callers.OIDC.Audience != "" && c.Callers.OIDC.URL == "", "--oidc-audience requires --oidc-issuer"},
+		{len(c.Callers.TokenReviewAudiences) > 0 && c.Callers.TokenReview == "", "--token-review-audience requires --token-review"},
+		{(c.TLS.Cert == "") != (c.TLS.Key == ""), "a TLS certificate and its key require each other"},
+		{c.TLS.ClientCA != "" && c.TLS.Cert == "", "a client CA requires a TLS certificate and key"},
+		{c.TLS.RequireClientCert && c.TLS.ClientCA == "", "--require-client-cert requires --client-ca"},
 	} {
 		if pair.wrong {
 			errs = append(errs, errors.New(pair.message))
@@ -66,10 +66,10 @@ func (c *Config) checkReach(flag, address string) []error {
 		return nil
 	}
 	var missing []string
-	if c.TLSCert == "" && !c.InsecureListen {
+	if c.TLS.Cert == "" && !c.Callers.InsecureListen {
 		missing = append(missing, "TLS (--tls-cert and --tls-key, or --insecure-listen to do without)")
 	}
-	if !c.hasCredentials() && !c.Anonymous {
+	if !c.hasCredentials() && !c.Callers.Anonymous {
 		missing = append(missing, "credentials of callers ("+credentialFlags+", or --anonymous to answer every caller with decisions)")
 	}
 	if len(missing) == 0 {
@@ -82,7 +82,7 @@ func (c *Config) checkReach(flag, address string) []error {
 const credentialFlags = "--client-ca, --tokens, --oidc-issuer or --token-review"
 
 func (c *Config) hasCredentials() bool {
-	return c.ClientCA != "" || c.Tokens != "" || c.OIDC.URL != "" || c.TokenReview != ""
+	return c.TLS.ClientCA != "" || c.Callers.Tokens != "" || c.Callers.OIDC.URL != "" || c.Callers.TokenReview != ""
 }
 
 // isLoopback reports whether only this machine reaches an address.
@@ -99,8 +99,8 @@ func isLoopback(address string) bool {
 func (s *Server) rule(address string) auth.Rule {
 	c := &s.config
 	r := auth.Rule{
-		Loopback: isLoopback(address), Anonymous: c.Anonymous, AllowedHosts: c.AllowedHosts,
-		Auditors: c.Auditors, Operators: c.Operators,
+		Loopback: isLoopback(address), Anonymous: c.Callers.Anonymous, AllowedHosts: c.Callers.AllowedHosts,
+		Auditors: c.Callers.Auditors, Operators: c.Callers.Operators,
 	}
 	if !c.hasCredentials() {
 		return r
@@ -119,7 +119,7 @@ func (s *Server) rule(address string) auth.Rule {
 	if chain != nil {
 		union.Tokens = chain
 	}
-	if c.ClientCA != "" {
+	if c.TLS.ClientCA != "" {
 		union.Certificates = s.clients
 	}
 	r.Authenticator = union

@@ -23,14 +23,14 @@ func TestEveryListenerRequiresAClientCertificate(t *testing.T) {
 	a, strangers := newAuthority(t), newAuthority(t)
 	h := newHouse(t)
 	cert, key := a.issue(2)
-	h.config.TLSCert, h.config.TLSKey = h.write("tls.crt", cert), h.write("tls.key", key)
-	h.config.ClientCA = h.write("ca.crt", a.pem)
-	h.config.EnvoyListen, h.config.AdminListen = "127.0.0.1:0", "127.0.0.1:0"
-	h.config.Tokens, h.config.Operators = h.write("tokens", "t0ken,olga,1,ops\n"), []string{"ops"}
-	h.config.RequireClientCert = true
+	h.config.TLS.Cert, h.config.TLS.Key = h.write("tls.crt", cert), h.write("tls.key", key)
+	h.config.TLS.ClientCA = h.write("ca.crt", a.pem)
+	h.config.Envoy.Listen, h.config.Admin.Listen = "127.0.0.1:0", "127.0.0.1:0"
+	h.config.Callers.Tokens, h.config.Callers.Operators = h.write("tokens", "t0ken,olga,1,ops\n"), []string{"ops"}
+	h.config.TLS.RequireClientCert = true
 	proxies, operators := make(chan net.Addr, 1), make(chan net.Addr, 1)
-	h.config.EnvoyListening = func(a net.Addr) { proxies <- a }
-	h.config.AdminListening = func(a net.Addr) { operators <- a }
+	h.config.Envoy.Listening = func(a net.Addr) { proxies <- a }
+	h.config.Admin.Listening = func(a net.Addr) { operators <- a }
 	h.run()
 	envoyAt, adminAt := (<-proxies).String(), (<-operators).String()
 
@@ -83,14 +83,14 @@ func TestClientCertificates(t *testing.T) {
 	a, next := newAuthority(t), newAuthority(t)
 	h := newHouse(t)
 	cert, key := a.issue(2)
-	h.config.TLSCert, h.config.TLSKey = h.write("tls.crt", cert), h.write("tls.key", key)
-	h.config.ClientCA = h.write("ca.crt", a.pem)
-	h.config.Tokens = h.write("tokens.csv", "good,vera,1,sec\n")
-	h.config.Auditors, h.config.Operators = []string{"sec"}, []string{"ops"}
-	h.config.EnvoyListen, h.config.AdminListen = "127.0.0.1:0", "127.0.0.1:0"
+	h.config.TLS.Cert, h.config.TLS.Key = h.write("tls.crt", cert), h.write("tls.key", key)
+	h.config.TLS.ClientCA = h.write("ca.crt", a.pem)
+	h.config.Callers.Tokens = h.write("tokens.csv", "good,vera,1,sec\n")
+	h.config.Callers.Auditors, h.config.Callers.Operators = []string{"sec"}, []string{"ops"}
+	h.config.Envoy.Listen, h.config.Admin.Listen = "127.0.0.1:0", "127.0.0.1:0"
 	proxies, operators := make(chan net.Addr, 1), make(chan net.Addr, 1)
-	h.config.EnvoyListening = func(a net.Addr) { proxies <- a }
-	h.config.AdminListening = func(a net.Addr) { operators <- a }
+	h.config.Envoy.Listening = func(a net.Addr) { proxies <- a }
+	h.config.Admin.Listening = func(a net.Addr) { operators <- a }
 	r := h.run()
 	envoyAt, adminAt := (<-proxies).String(), (<-operators).String()
 	code := func(c *http.Client, method, url, token string) int {
@@ -190,7 +190,7 @@ func checkOnce(t *testing.T, connection *grpc.ClientConn, token string, pairs ..
 // Callers without the role see no documents in the status.
 func TestStatusDetails(t *testing.T) {
 	h := newHouse(t)
-	h.config.Tokens, h.config.Auditors = h.write("tokens.csv", "plain,clark,1\naudit,vera,2,sec\n"), []string{"sec"}
+	h.config.Callers.Tokens, h.config.Callers.Auditors = h.write("tokens.csv", "plain,clark,1\naudit,vera,2,sec\n"), []string{"sec"}
 	h.write("policies/broken.yaml", "apiVersion: writ.dev/v1\nkind: Rolle\n")
 	r := h.run()
 	var plain, full string

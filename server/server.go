@@ -64,7 +64,7 @@ func New(c Config) (*Server, error) {
 	if err := c.Validate(); err != nil {
 		return nil, err
 	}
-	s := &Server{config: c, log: c.Logger, metrics: metrics.New(), values: memory.NewReserved(c.MaxValuesInUse, smallRequest)}
+	s := &Server{config: c, log: c.Logger, metrics: metrics.New(), values: memory.NewReserved(c.Limits.MaxValuesInUse, smallRequest)}
 	if s.log == nil {
 		s.log = slog.New(slog.DiscardHandler)
 	}
@@ -74,7 +74,7 @@ func New(c Config) (*Server, error) {
 	s.warn()
 	m := s.metrics
 	var err error
-	s.audit, err = audit.Open(audit.Options{Logger: s.log, File: c.AuditFile, Webhook: c.AuditWebhook}, m)
+	s.audit, err = audit.Open(audit.Options{Logger: s.log, File: c.Audit.File, Webhook: c.Audit.Webhook}, m)
 	if err != nil {
 		return nil, err
 	}
@@ -83,14 +83,14 @@ func New(c Config) (*Server, error) {
 	}
 	s.setupObservers()
 	kept := cache.New(cache.Options{
-		Entries: c.CacheEntries, Bytes: c.CacheBytes, Now: c.Now,
-		Visibility: cache.VisibilityOptions{Entries: c.VisibilityCacheEntries, TTL: c.VisibilityCacheTTL, Logger: s.log},
+		Entries: c.Cache.Entries, Bytes: c.Cache.Bytes, Now: c.Now,
+		Visibility: cache.VisibilityOptions{Entries: c.Cache.VisibilityEntries, TTL: c.Cache.VisibilityTTL, Logger: s.log},
 	}, m)
 	s.reloader = s.newReloader(m, kept)
 	o := api.Options{
 		Current: s.reloader.Current, Cache: kept, Metrics: m, Ready: s.ready, Status: s.status, Logger: s.log,
-		MaxBody: c.MaxBody, MaxValues: c.MaxValues, Values: s.values, MaxInFlight: c.MaxInFlight, Timeout: c.RequestTimeout,
-		Rule: s.rule(c.Listen), MetricsApart: c.MetricsListen != "", Recorder: s.audit, SessionKey: c.SessionKey, EscalationKey: c.EscalationKey,
+		MaxBody: c.Limits.MaxBody, MaxValues: c.Limits.MaxValues, Values: s.values, MaxInFlight: c.Limits.MaxInFlight, Timeout: c.Timeouts.Request,
+		Rule: s.rule(c.Listen), MetricsApart: c.Metrics.Listen != "", Recorder: s.audit, SessionKey: c.Clusters.SessionKey, EscalationKey: c.Clusters.EscalationKey,
 		PublicURL: c.PublicURL,
 	}
 	if s.sources.poke != nil && c.PokeSecret != "" {
@@ -135,31 +135,31 @@ func (s *Server) warn() {
 }
 
 func (s *Server) openFiles() (err error) {
-	if s.config.Tokens != "" {
-		if s.tokens, err = auth.ReadTokens(s.config.Tokens); err != nil {
+	if s.config.Callers.Tokens != "" {
+		if s.tokens, err = auth.ReadTokens(s.config.Callers.Tokens); err != nil {
 			return err
 		}
 	}
-	if s.config.OIDC.URL != "" {
-		if s.issuer, err = auth.NewIssuer(s.config.OIDC); err != nil {
+	if s.config.Callers.OIDC.URL != "" {
+		if s.issuer, err = auth.NewIssuer(s.config.Callers.OIDC); err != nil {
 			return err
 		}
 	}
-	if s.config.TokenReview != "" {
-		review, err := cluster.TokenReviews(s.config.TokenReview, s.config.TokenReviewAudiences)
+	if s.config.Callers.TokenReview != "" {
+		review, err := cluster.TokenReviews(s.config.Callers.TokenReview, s.config.Callers.TokenReviewAudiences)
 		if err != nil {
 			return err
 		}
 		s.reviews = auth.NewReviews(review)
 	}
-	if s.config.TLSCert != "" {
-		if s.tls, err = readCertificates(s.config.TLSCert, s.config.TLSKey, s.config.ClientCA, s.config.RequireClientCert); err != nil {
+	if s.config.TLS.Cert != "" {
+		if s.tls, err = readCertificates(s.config.TLS.Cert, s.config.TLS.Key, s.config.TLS.ClientCA, s.config.TLS.RequireClientCert); err != nil {
 			return err
 		}
 		s.clients = auth.NewCertificates(s.tls.authorities)
 	}
-	if s.config.Clusters != "" {
-		s.clusters, err = cluster.Read(s.config.Clusters, s.fetching())
+	if s.config.Clusters.File != "" {
+		s.clusters, err = cluster.Read(s.config.Clusters.File, s.fetching())
 	}
 	return err
 }
@@ -168,21 +168,21 @@ func (s *Server) openFiles() (err error) {
 // other requests, because our own fetches may come back as reviews.
 func (s *Server) fetching() cluster.Options {
 	c := &s.config
-	return cluster.Options{Timeout: c.FetchTimeout, Places: max(1, min(c.MaxFetches, c.MaxInFlight/2))}
+	return cluster.Options{Timeout: c.Clusters.FetchTimeout, Places: max(1, min(c.Clusters.MaxFetches, c.Limits.MaxInFlight/2))}
 }
 
 func (s *Server) newReloader(m *metrics.Metrics, kept *cache.Cache) *reload.Reloader {
 	c := &s.config
 	var last *engine.Engine // activations do not overlap
-	places, columns := overdue.New(m), memory.NewBudget(c.MaxStreamBytesInUse)
+	places, columns := overdue.New(m), memory.NewBudget(c.Limits.MaxStreamBytesInUse)
 	return reload.New(reload.Options{
 		Source:     s.sources.of(),
 		Translator: translator.New(translator.Options{Settings: c.Settings, AllowEmpty: c.AllowEmpty}),
 		Build:      bundles.BuildOptions{Version: c.Version},
 		Activate: func(ctx context.Context, b *bundles.Bundle) (decision.Policies, error) {
 			e, err := engine.Activate(ctx, b, engine.Options{
-				Now: c.Now, Timeout: c.EvaluationTimeout, RequireRoute: c.RequireRoute, Last: last, Overdue: places,
-				MaxColumns: c.MaxStreamBytes, Columns: columns, Refused: m.Refused,
+				Now: c.Now, Timeout: c.Timeouts.Evaluation, RequireRoute: c.RequireRoute, Last: last, Overdue: places,
+				MaxColumns: c.Limits.MaxStreamBytes, Columns: columns, Refused: m.Refused,
 			})
 			if err != nil {
 				return nil, err
@@ -290,7 +290,7 @@ func (s *Server) Run(ctx context.Context) error {
 	if err != nil {
 		return errors.Join(err, listener.Close(), proxies.close(), operators.close())
 	}
-	listener = memory.Listener(listener, s.config.MaxConnections, func() { s.metrics.Refused(metrics.ManyConnections) })
+	listener = memory.Listener(listener, s.config.Limits.MaxConnections, func() { s.metrics.Refused(metrics.ManyConnections) })
 	s.log.Info("listening", "address", listener.Addr().String(), "tls", s.tls != nil)
 	if s.config.Listening != nil {
 		s.config.Listening(listener.Addr())
@@ -337,10 +337,10 @@ func (s *Server) web() *http.Server {
 	c := &s.config
 	return &http.Server{
 		Handler:           s.handler,
-		ReadHeaderTimeout: c.ReadHeaderTimeout,
-		ReadTimeout:       c.ReadTimeout,
-		WriteTimeout:      c.WriteTimeout,
-		IdleTimeout:       c.IdleTimeout,
+		ReadHeaderTimeout: c.Timeouts.ReadHeader,
+		ReadTimeout:       c.Timeouts.Read,
+		WriteTimeout:      c.Timeouts.Write,
+		IdleTimeout:       c.Timeouts.Idle,
 		MaxHeaderBytes:    32 << 10,
 		ErrorLog:          slog.NewLogLogger(s.log.Handler(), slog.LevelDebug),
 	}
@@ -356,14 +356,14 @@ func (s *Server) serve(web *http.Server, listener net.Listener) error {
 
 func (s *Server) drain(web *http.Server, proxies *envoyListener) error {
 	s.draining.Store(true)
-	s.log.Info("stopping", "drain", s.config.Drain, "grace", s.config.Grace)
-	time.Sleep(s.config.Drain)
-	ctx, cancel := context.WithTimeout(context.Background(), s.config.Grace)
+	s.log.Info("stopping", "drain", s.config.Timeouts.Drain, "grace", s.config.Timeouts.Grace)
+	time.Sleep(s.config.Timeouts.Drain)
+	ctx, cancel := context.WithTimeout(context.Background(), s.config.Timeouts.Grace)
 	defer cancel()
 	var checks sync.WaitGroup
 	defer checks.Wait()
 	if proxies != nil {
-		checks.Go(func() { proxies.server.Stop(s.config.Grace) })
+		checks.Go(func() { proxies.server.Stop(s.config.Timeouts.Grace) })
 	}
 	err := web.Shutdown(ctx)
 	if errors.Is(err, context.DeadlineExceeded) {

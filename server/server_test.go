@@ -41,7 +41,7 @@ func newHouse(t *testing.T) *house {
 	h := &house{t: t, dir: t.TempDir(), config: Defaults()}
 	h.config.Policies = []string{filepath.Join(h.dir, "policies")}
 	h.config.Listen = "127.0.0.1:0"
-	h.config.Settle, h.config.Drain = 0, 0
+	h.config.Settle, h.config.Timeouts.Drain = 0, 0
 	h.write("policies/viewers.yaml", strings.ReplaceAll(viewers, "NAME", "alice"))
 	return h
 }
@@ -85,7 +85,7 @@ func (h *house) run() *running {
 	r := &running{t: h.t, client: &http.Client{Transport: &http.Transport{}}, stop: stop, ended: make(chan error, 1)}
 	go func() { r.ended <- s.Run(ctx) }()
 	scheme := "http://"
-	if h.config.TLSCert != "" {
+	if h.config.TLS.Cert != "" {
 		scheme = "https://"
 	}
 	r.url = scheme + (<-address).String()
@@ -205,7 +205,7 @@ func TestBrokenFromTheStart(t *testing.T) {
 
 func TestTokensAreReadAgain(t *testing.T) {
 	h := newHouse(t)
-	h.config.Tokens = h.write("tokens.csv", "secret-1,alice,1\n")
+	h.config.Callers.Tokens = h.write("tokens.csv", "secret-1,alice,1\n")
 	r := h.run()
 	r.eventually("ready", r.isReady)
 	code := func(token string) int {
@@ -297,7 +297,7 @@ func TestRequestsInFlightEnd(t *testing.T) {
 
 func TestSlowHeadersAreCutOff(t *testing.T) {
 	h := newHouse(t)
-	h.config.ReadHeaderTimeout = 50 * time.Millisecond
+	h.config.Timeouts.ReadHeader = 50 * time.Millisecond
 	r := h.run()
 	conn, err := net.Dial("tcp", strings.TrimPrefix(r.url, "http://"))
 	if err != nil {
@@ -317,7 +317,7 @@ func TestSlowHeadersAreCutOff(t *testing.T) {
 
 func TestSlowBodiesAreCutOff(t *testing.T) {
 	h := newHouse(t)
-	h.config.ReadTimeout = time.Second
+	h.config.Timeouts.Read = time.Second
 	r := h.run()
 	conn, err := net.Dial("tcp", strings.TrimPrefix(r.url, "http://"))
 	if err != nil {
@@ -337,7 +337,7 @@ func TestSlowBodiesAreCutOff(t *testing.T) {
 
 func TestNothingSecretIsLogged(t *testing.T) {
 	h := newHouse(t)
-	h.config.Tokens = h.write("tokens.csv", "s3cret,alice,1\n")
+	h.config.Callers.Tokens = h.write("tokens.csv", "s3cret,alice,1\n")
 	var log syncBuffer
 	h.config.Logger = slog.New(slog.NewTextHandler(&log, &slog.HandlerOptions{Level: slog.LevelDebug}))
 	r := h.run()

@@ -44,7 +44,7 @@ func (s *sources) of() source.Source {
 // openSources opens the sources that the configuration names. It returns an error if a
 // location is malformed, or if a file of keys or authorities cannot be read.
 func (s *Server) openSources() error {
-	if s.config.Bundle != "" {
+	if s.config.Bundle.Location != "" {
 		return s.openFeed()
 	}
 	members := make([]source.Member, len(s.config.Policies))
@@ -98,7 +98,7 @@ func (s *Server) openSource(location source.Location) (source.Source, error) {
 }
 
 func (s *Server) openRepository(location *source.GitLocation) (_ *git.Repository, err error) {
-	o := git.Options{Location: *location, NoIgnore: s.config.NoIgnore, Interval: s.config.Every, MaxFetch: s.config.GitMaxFetch, Logger: s.log}
+	o := git.Options{Location: *location, NoIgnore: s.config.NoIgnore, Interval: s.config.Every, MaxFetch: s.config.Git.MaxFetch, Logger: s.log}
 	if s.config.StateDir != "" {
 		o.Dir = filepath.Join(s.config.StateDir, s.gitFolder(location))
 	}
@@ -109,13 +109,13 @@ func (s *Server) openRepository(location *source.GitLocation) (_ *git.Repository
 			return nil, err
 		}
 	}
-	if s.config.GitKeys != "" {
-		if o.Keys, err = git.ReadKeys(git.KeyFiles{Allowed: s.config.GitKeys, Revoked: s.config.GitRevokedKeys}); err != nil {
+	if s.config.Git.Keys != "" {
+		if o.Keys, err = git.ReadKeys(git.KeyFiles{Allowed: s.config.Git.Keys, Revoked: s.config.Git.RevokedKeys}); err != nil {
 			return nil, err
 		}
 		s.sources.gitKeys, o.Base = o.Keys, s.baseCommit
 	}
-	if s.config.GitCA != "" {
+	if s.config.Git.CA != "" {
 		o.CABundle = s.gitAuthorities
 		if _, err := s.gitAuthorities(); err != nil {
 			return nil, err
@@ -137,18 +137,18 @@ func (s *Server) gitFolder(location *source.GitLocation) string {
 // a first start, the configured one. An old commit has a valid signature as well.
 func (s *Server) baseCommit() (string, error) {
 	commit, err := s.reloader.LastCommit()
-	return cmp.Or(commit, s.config.GitMinCommit), err
+	return cmp.Or(commit, s.config.Git.MinCommit), err
 }
 
 // gitAuthorities reads the authorities of git servers. It returns an error if the file
 // cannot be read or contains no certificate.
 func (s *Server) gitAuthorities() ([]byte, error) {
-	content, err := os.ReadFile(s.config.GitCA)
+	content, err := os.ReadFile(s.config.Git.CA)
 	switch {
 	case err != nil:
 		return nil, fmt.Errorf("read the authorities of git servers: %w", err)
 	case !x509.NewCertPool().AppendCertsFromPEM(content):
-		return nil, fmt.Errorf("read the authorities of git servers: %s contains no certificate", s.config.GitCA)
+		return nil, fmt.Errorf("read the authorities of git servers: %s contains no certificate", s.config.Git.CA)
 	}
 	return content, nil
 }
@@ -156,18 +156,18 @@ func (s *Server) gitAuthorities() ([]byte, error) {
 func (s *Server) openFeed() error {
 	c := &s.config
 	o := remote.Options{
-		Location: c.Bundle, Credentials: c.Registry,
-		PlainHTTP: c.PlainHTTP, Every: c.Every, Logger: s.log, Failed: func(err error) { s.reloader.Failed(err) }, Current: func() { s.reloader.Confirm() },
+		Location: c.Bundle.Location, Credentials: c.Bundle.Registry,
+		PlainHTTP: c.Bundle.PlainHTTP, Every: c.Every, Logger: s.log, Failed: func(err error) { s.reloader.Failed(err) }, Current: func() { s.reloader.Confirm() },
 	}
 	var k *keys
 	var err error
-	if c.BundleConfig != "" {
-		if o.Config, err = remote.ReadConfig(c.BundleConfig); err != nil {
+	if c.Bundle.Config != "" {
+		if o.Config, err = remote.ReadConfig(c.Bundle.Config); err != nil {
 			return err
 		}
 	}
-	if c.BundleKeys != "" {
-		if k, err = s.readKeys(c.BundleKeys); err != nil {
+	if c.Bundle.Keys != "" {
+		if k, err = s.readKeys(c.Bundle.Keys); err != nil {
 			return err
 		}
 		o.Keys, o.Verifying = k.Keys, k.refresh

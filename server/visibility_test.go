@@ -78,8 +78,8 @@ func TestDebugging(t *testing.T) {
 	h := newHouse(t)
 	now := time.Date(2026, 3, 1, 0, 0, 0, 0, time.UTC)
 	h.config.Now = func() time.Time { return now }
-	h.config.Tokens = h.write("tokens.csv", "a,alice,1\nb,bob,2,dev\ns,system:serviceaccount:ci:bot,3\n")
-	h.config.Clusters = h.write("clusters.yaml", "clusters: [{name: bench, labels: {env: lab}}, {name: prod}]\n")
+	h.config.Callers.Tokens = h.write("tokens.csv", "a,alice,1\nb,bob,2,dev\ns,system:serviceaccount:ci:bot,3\n")
+	h.config.Clusters.File = h.write("clusters.yaml", "clusters: [{name: bench, labels: {env: lab}}, {name: prod}]\n")
 	h.write("policies/monitoring.yaml", strings.ReplaceAll(monitoring, "LEVEL", "all"))
 	r := h.run()
 	r.eventually("ready", r.isReady)
@@ -111,8 +111,8 @@ func TestDebugging(t *testing.T) {
 // kept for others stays.
 func TestKeptAuthorizationsFollowTheDocuments(t *testing.T) {
 	h := newHouse(t)
-	h.config.VisibilityCacheEntries = 100
-	h.config.Tokens = h.write("tokens.csv", "a,alice,1\nb,bob,2,dev\n")
+	h.config.Cache.VisibilityEntries = 100
+	h.config.Callers.Tokens = h.write("tokens.csv", "a,alice,1\nb,bob,2,dev\n")
 	h.write("policies/monitoring.yaml", strings.ReplaceAll(monitoring, "LEVEL", "all"))
 	r := h.run()
 	r.eventually("ready", r.isReady)

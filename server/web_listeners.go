@@ -22,13 +22,13 @@ type webListener struct {
 // none is configured.
 func (s *Server) listenAdmin(ctx context.Context) (*webListener, error) {
 	c := &s.config
-	l, err := s.listenWeb(ctx, c.AdminListen, "listening for operators", c.AdminListening)
+	l, err := s.listenWeb(ctx, c.Admin.Listen, "listening for operators", c.Admin.Listening)
 	if l == nil || err != nil {
 		return nil, err
 	}
 	l.web.WriteTimeout = adminWrite
 	l.web.Handler = api.NewAdmin(api.AdminOptions{
-		RevisionStore: revisionStore{s.reloader, s.withObservers}, Metrics: s.metrics, Rule: s.rule(c.AdminListen), Logger: s.log,
+		RevisionStore: revisionStore{s.reloader, s.withObservers}, Metrics: s.metrics, Rule: s.rule(c.Admin.Listen), Logger: s.log,
 	})
 	return l, nil
 }
@@ -36,12 +36,12 @@ func (s *Server) listenAdmin(ctx context.Context) (*webListener, error) {
 // listenMetrics opens the listener of metrics and probes; nil if none is configured.
 func (s *Server) listenMetrics(ctx context.Context) (*webListener, error) {
 	c := &s.config
-	l, err := s.listenWeb(ctx, c.MetricsListen, "listening for metrics", c.MetricsListening)
+	l, err := s.listenWeb(ctx, c.Metrics.Listen, "listening for metrics", c.Metrics.Listening)
 	if l == nil || err != nil {
 		return nil, err
 	}
 	l.web.Handler = api.NewMetrics(api.Options{
-		Current: s.reloader.Current, Metrics: s.metrics, Ready: s.ready, Rule: s.rule(c.MetricsListen), Logger: s.log,
+		Current: s.reloader.Current, Metrics: s.metrics, Ready: s.ready, Rule: s.rule(c.Metrics.Listen), Logger: s.log,
 	})
 	return l, nil
 }

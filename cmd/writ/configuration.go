@@ -48,7 +48,7 @@ func applySettings(cmd *cobra.Command) error {
 			return
 		}
 		if value, ok := file.values[f.Name]; ok {
-			problem = setFlag(cmd, f, value, file.path+": "+f.Name)
+			problem = setFlag(cmd, f, value.texts, value.at+": "+f.Name)
 		}
 	})
 	return problem
@@ -77,7 +77,13 @@ func configurable(f *pflag.Flag) bool {
 // configuration is the file with values for flags.
 type configuration struct {
 	path   string
-	values map[string][]string
+	values map[string]configured
+}
+
+// configured is the value of a key of the file.
+type configured struct {
+	texts []string
+	at    string // file, line and column
 }
 
 // readConfiguration reads the configuration file, if one is named. A key that is not the
@@ -87,43 +93,71 @@ func readConfiguration(cmd *cobra.Command) (configuration, error) {
 	if path == "" {
 		path = os.Getenv(environmentPrefix + "CONFIG")
 	}
-	s := configuration{path: path, values: make(map[string][]string)}
+	c := configuration{path: path, values: make(map[string]configured)}
 	if path == "" {
-		return s, nil
+		return c, nil
 	}
 	data, err := readAll(cmd.InOrStdin(), path)
 	if err != nil {
-		return s, fmt.Errorf("read configuration: %w", err)
+		return c, fmt.Errorf("read configuration: %w", err)
 	}
-	var raw map[string]any
-	if err := yaml.Unmarshal(data, &raw); err != nil {
-		return s, fmt.Errorf("read configuration %s: %w", path, err)
+	var document yaml.Node
+	if err := yaml.Unmarshal(data, &document); err != nil {
+		return c, fmt.Errorf("read configuration %s: %w", path, err)
 	}
-	known := configurableFlags(cmd.Root())
-	for key, value := range raw {
-		if !slices.Contains(known, key) {
-			return s, fmt.Errorf("%s: %w", path, unknown("key", key, known, "keys are the names of flags"))
+	if len(document.Content) == 0 {
+		return c, nil
+	}
+	return c, c.parse(document.Content[0], configurableFlags(cmd.Root()))
+}
+
+// parse reads the keys of the file. It returns an error with the position of the first
+// mistake.
+func (c *configuration) parse(file *yaml.Node, known []string) error {
+	if file.Kind != yaml.MappingNode {
+		return fmt.Errorf("%s: must be a mapping", c.position(file))
+	}
+	for i := 0; i+1 < len(file.Content); i += 2 {
+		key, value := file.Content[i], file.Content[i+1]
+		if !slices.Contains(known, key.Value) {
+			return fmt.Errorf("%s: %w", c.position(key), unknown("key", key.Value, known, "keys are the names of flags"))
+		}
+		if earlier, twice := c.values[key.Value]; twice {
+			return fmt.Errorf("%s: key %q is already at %s", c.position(key), key.Value, earlier.at)
 		}
 		texts, err := settingTexts(value)
 		if err != nil {
-			return s, fmt.Errorf("%s: %s: %w", path, key, err)
+			return fmt.Errorf("%s: %s: %w", c.position(value), key.Value, err)
 		}
-		s.values[key] = texts
+		c.values[key.Value] = configured{texts, c.position(value)}
 	}
-	return s, nil
+	return nil
+}
+
+func (c *configuration) position(n *yaml.Node) string {
+	return fmt.Sprintf("%s:%d:%d", c.path, n.Line, n.Column)
 }
 
 // settingTexts formats a value of the file as on the command line, each item of a list. It
 // returns an error for mappings and other types that flags do not have.
-func settingTexts(value any) ([]string, error) {
-	switch v := value.(type) {
-	case nil:
+func settingTexts(value *yaml.Node) ([]string, error) {
+	switch {
+	case value.Kind == yaml.AliasNode:
+		return settingTexts(value.Alias)
+	case value.Kind == yaml.ScalarNode && value.Tag == "!!null":
 		return []string{""}, nil
-	case string, bool, int, float64:
-		return []string{fmt.Sprint(v)}, nil
-	case []any:
+	case value.Kind == yaml.ScalarNode:
+		var text any
+		if err := value.Decode(&text); err != nil {
+			return nil, err
+		}
+		switch text.(type) {
+		case string, bool, int, float64:
+			return []string{fmt.Sprint(text)}, nil
+		}
+	case value.Kind == yaml.SequenceNode:
 		var texts []string
-		for _, item := range v {
+		for _, item := range value.Content {
 			below, err := settingTexts(item)
 			if err != nil {
 				return nil, err

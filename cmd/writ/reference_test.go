@@ -106,7 +106,7 @@ func writeFlags(out *strings.Builder, command *cobra.Command) {
 	}
 	out.WriteString("| flag | default | meaning |\n| --- | --- | --- |\n")
 	command.Flags().VisitAll(func(f *pflag.Flag) {
-		if f.Name == "help" || f.Name == "config" {
+		if f.Name == "help" || f.Name == "config" || f.Hidden {
 			return
 		}
 		argument, usage := pflag.UnquoteUsage(f)

@@ -25,8 +25,8 @@ func guardedGateway(t *testing.T, policies string) authv3.AuthorizationClient {
 	t.Helper()
 	addresses := make(chan net.Addr, 1)
 	c := server.Defaults()
-	c.Policies, c.Listen, c.EnvoyListen, c.Drain, c.Settle = []string{policies}, "127.0.0.1:0", "127.0.0.1:0", 0, 10*time.Millisecond
-	c.EnvoyListening = func(a net.Addr) { addresses <- a }
+	c.Policies, c.Listen, c.Envoy.Listen, c.Timeouts.Drain, c.Settle = []string{policies}, "127.0.0.1:0", "127.0.0.1:0", 0, 10*time.Millisecond
+	c.Envoy.Listening = func(a net.Addr) { addresses <- a }
 	s, err := server.New(c)
 	if err != nil {
 		t.Fatal(err)
