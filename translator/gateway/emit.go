@@ -16,20 +16,12 @@ const gatewayFolder = "compiled/gateway/"
 // emitFiles writes what the gateway point decides by: one module a Gateway with
 // its listeners and routes, one a policy with its rules, one an effective policy
 // that puts rules in their order, and the names of all gateways.
-func emitFiles(lowered *tables.Gateway, o emit.Options) map[string][]byte {
+func emitFiles(lowered *tables.Gateway, listeners map[[2]int]*listenerTable, o emit.Options) map[string][]byte {
 	files := make(map[string][]byte)
 	if lowered == nil || len(lowered.Gateways) == 0 {
 		return files
 	}
-	g := &gatewayEmitter{
-		tables: lowered,
-		paths:  make(map[[2]int][]*tables.GatewayPath),
-	}
-	for i := range lowered.Paths {
-		path := &lowered.Paths[i]
-		listener := [2]int{path.Gateway, path.Listener}
-		g.paths[listener] = append(g.paths[listener], path)
-	}
+	g := &gatewayEmitter{lowered, listeners}
 	files[gatewayFolder+"gateways.rego"] = g.gatewayNames()
 	for i := range lowered.Gateways {
 		gateway := &lowered.Gateways[i]
@@ -47,10 +39,10 @@ func emitFiles(lowered *tables.Gateway, o emit.Options) map[string][]byte {
 	return files
 }
 
-// gatewayEmitter has the tables and the paths in them by listener.
+// gatewayEmitter has the tables, and those of the listeners by gateway and listener.
 type gatewayEmitter struct {
-	tables *tables.Gateway
-	paths  map[[2]int][]*tables.GatewayPath // by gateway and listener
+	tables    *tables.Gateway
+	listeners map[[2]int]*listenerTable
 }
 
 // policyFiles writes one module for each policy of which a rule is in force.

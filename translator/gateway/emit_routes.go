@@ -2,35 +2,11 @@ package gateway
 
 import (
 	"bytes"
-	"cmp"
 	"fmt"
-	"maps"
-	"slices"
-	"strings"
 
 	"github.com/writ-policy/writ/translator/regotext"
 	"github.com/writ-policy/writ/translator/tables"
 )
-
-// routeMatch is one match of a route's rule as Rego reads it.
-type routeMatch struct {
-	Route   string                     `json:"route"`
-	Type    string                     `json:"type"`
-	Path    string                     `json:"path"`
-	Method  string                     `json:"method"`
-	Headers []tables.GatewayValueMatch `json:"headers"`
-	Query   []tables.GatewayValueMatch `json:"query"`
-	Policy  string                     `json:"policy"`
-	// Tie is a number that the matches of routes of several namespaces share where no
-	// criterion of precedence before age orders them; zero: the match ties with none.
-	Tie int `json:"tie,omitempty"`
-	// Age orders routes from a cluster by their creation; nil for others.
-	Age *int `json:"age,omitempty"`
-
-	from *tables.GatewayRoute
-	rule [2]int // the rule's and the match's position
-	grpc tables.GatewayGRPCMethod
-}
 
 // grpcMatch is a match of a GRPCRoute's rule as Rego reads it. The type is empty if every
 // method matches.
@@ -67,7 +43,7 @@ func (g *gatewayEmitter) routing(index int) []byte {
 	fmt.Fprintf(&out, "# Where requests to one Gateway go. Generated from Gateway %s and its routes\npackage compiled.gateway\n", regotext.Comment(name))
 	fmt.Fprintf(&out, "\nlisteners[%s] := %s\n", regotext.Quote(name), regotext.Indented(addresses))
 	for i := range gateway.Listeners {
-		routes := g.listenerRoutes(index, i)
+		routes := g.listeners[[2]int{index, i}]
 		listener := regotext.Quote(name + "#" + gateway.Listeners[i].Name)
 		fmt.Fprintf(&out, "\npaths[%s] := %s\n", listener, regotext.Indented(routes.paths))
 		fmt.Fprintf(&out, "\nmatches[%s] := %s\n", listener, regotext.Indented(routes.matches[tables.KindHTTPRoute]))
@@ -90,139 +66,4 @@ func grpcMatches(matches map[string][]routeMatch) map[string][]grpcMatch {
 		}
 	}
 	return out
-}
-
-// listenerTable is the policy of each path through a listener, and the matches by the
-// kind of their route and by hostname.
-type listenerTable struct {
-	paths   map[string]string
-	matches map[string]map[string][]routeMatch
-}
-
-func (g *gatewayEmitter) listenerRoutes(gateway, listener int) listenerTable {
-	paths := make(map[string]string)
-	all := map[string]map[string][]routeMatch{tables.KindHTTPRoute: {}, tables.KindGRPCRoute: {}}
-	hostname := g.tables.Gateways[gateway].Listeners[listener].Hostname
-	for _, p := range g.paths[[2]int{gateway, listener}] {
-		route := &g.tables.Routes[p.Route]
-		rule := &route.Rules[p.Rule]
-		target := g.tables.RuleName(*p)
-		matches := all[route.Kind]
-		policy := ""
-		if steps := g.tables.Effective[p.Effective[tables.KindAuthPolicy]].Steps; steps != nil {
-			policy = steps.ID
-		}
-		paths[target] = policy
-		for _, host := range commonHosts(hostname, route.Hostnames) {
-			for i, m := range rule.Matches {
-				if m.GRPC == nil {
-					m.GRPC = new(tables.GatewayGRPCMethod)
-				}
-				matches[host] = append(matches[host], routeMatch{
-					grpc: *m.GRPC, Route: target, Type: m.PathType, Path: m.Path, Method: m.Method,
-					Headers: notNil(m.Headers), Query: notNil(m.Query), Policy: policy,
-					from: route,
-					rule: [2]int{p.Rule, i},
-				})
-			}
-		}
-	}
-	numberAll(all)
-	return listenerTable{paths, all}
-}
-
-// numberAll sorts the matches of a listener and marks those that can tie. Where there are
-// both kinds of routes, a route of one kind can tie with any of the other.
-func numberAll(all map[string]map[string][]routeMatch) {
-	mixed := len(all[tables.KindHTTPRoute]) > 0 && len(all[tables.KindGRPCRoute]) > 0
-	for kind, compare := range precedences {
-		ties := 0
-		for _, host := range slices.Sorted(maps.Keys(all[kind])) {
-			list := all[kind][host]
-			slices.SortFunc(list, func(a, b routeMatch) int { return cmp.Or(compare(a, b), compareAfter(a, b)) })
-			ties = numberTies(list, compare, ties)
-			for i := range list {
-				if mixed && list[i].from.Cluster {
-					list[i].Age = &list[i].from.Created
-				}
-			}
-		}
-	}
-}
-
-// precedences compare matches for one hostname by the criteria before the age of their
-// routes, by the kind of the routes.
-var precedences = map[string]func(a, b routeMatch) int{tables.KindHTTPRoute: comparePrecedence, tables.KindGRPCRoute: compareGRPC}
-
-// numberTies marks the matches that can tie, and returns the last number it gave.
-func numberTies(list []routeMatch, compare func(a, b routeMatch) int, last int) int {
-	for len(list) > 0 {
-		n := 1
-		several := false // namespaces
-		for n < len(list) && compare(list[0], list[n]) == 0 {
-			several = several || list[n].from.Namespace != list[0].from.Namespace
-			n++
-		}
-		if several {
-			last++
-			for i := range list[:n] {
-				list[i].Tie = last
-				if list[i].from.Cluster {
-					list[i].Age = &list[i].from.Created
-				}
-			}
-		}
-		list = list[n:]
-	}
-	return last
-}
-
-func notNil(list []tables.GatewayValueMatch) []tables.GatewayValueMatch {
-	return append([]tables.GatewayValueMatch{}, list...)
-}
-
-// pathRanks is the order of path matches: a regular expression says more than a
-// prefix, and less than the path itself.
-var pathRanks = map[string]int{"Exact": 0, "RegularExpression": 1, "PathPrefix": 2}
-
-// compareAfter puts first what the Gateway API gives precedence when matches are equal:
-// see the rules of HTTPRoute and GRPCRoute in its specification.
-func compareAfter(a, b routeMatch) int {
-	return cmp.Or(
-		cmp.Compare(a.from.Created, b.from.Created),
-		strings.Compare(a.from.Namespace+"/"+a.from.Name, b.from.Namespace+"/"+b.from.Name),
-		slices.Compare(a.rule[:], b.rule[:]),
-	)
-}
-
-// compareGRPC compares matches of GRPCRoutes: the one that names more comes first.
-func compareGRPC(a, b routeMatch) int {
-	length := func(text string) int { return len([]rune(text)) }
-	return cmp.Or(
-		cmp.Compare(length(b.grpc.Service), length(a.grpc.Service)),
-		cmp.Compare(length(b.grpc.Method), length(a.grpc.Method)),
-		cmp.Compare(len(b.Headers), len(a.Headers)),
-	)
-}
-
-// comparePrecedence compares matches of HTTPRoutes.
-func comparePrecedence(a, b routeMatch) int {
-	exact := 0
-	if a.Type != "Exact" && a.Type == b.Type {
-		exact = cmp.Compare(len([]rune(b.Path)), len([]rune(a.Path)))
-	}
-	return cmp.Or(
-		cmp.Compare(pathRanks[a.Type], pathRanks[b.Type]),
-		exact,
-		cmp.Compare(emptiness(a.Method), emptiness(b.Method)),
-		cmp.Compare(len(b.Headers), len(a.Headers)),
-		cmp.Compare(len(b.Query), len(a.Query)),
-	)
-}
-
-func emptiness(text string) int {
-	if text == "" {
-		return 1
-	}
-	return 0
 }

@@ -12,8 +12,9 @@ import (
 // Family is gateways, routes and the policies attached to them. The zero value has seen
 // no documents. It is not safe for concurrent use.
 type Family struct {
-	resolved *Resolved
-	table    *tables.Gateway
+	resolved  *Resolved
+	table     *tables.Gateway
+	listeners map[[2]int]*listenerTable
 }
 
 // Kinds returns the kinds of the family.
@@ -28,8 +29,11 @@ func (f *Family) Resolve(d *directory.Directory) { f.resolved = resolve(d) }
 // Lower returns the table of the documents.
 func (f *Family) Lower() (table tables.Table, list diag.List) {
 	f.table, list = lower(f.resolved)
+	if f.listeners = nil; !list.HasErrors() { // with errors, nothing is emitted
+		f.listeners = orderRoutes(f.table)
+	}
 	return f.table, list
 }
 
 // Emit returns the files of the table.
-func (f *Family) Emit(o emit.Options) map[string][]byte { return emitFiles(f.table, o) }
+func (f *Family) Emit(o emit.Options) map[string][]byte { return emitFiles(f.table, f.listeners, o) }
