@@ -29,13 +29,15 @@ func (v Version) request(value decision.Value, r *decision.Request) (cause strin
 		return "", exchange.BadRequest("", "the cluster of the path is not UTF-8")
 	}
 	var kind, apiVersion string
-	var spec decision.Value
+	var spec, metadata decision.Value
 	for key, member := range value.Members() {
 		switch key {
 		case "kind":
 			kind, _ = member.Text()
 		case "apiVersion":
 			apiVersion, _ = member.Text()
+		case "metadata":
+			metadata = member
 		case "spec":
 			spec = member
 		}
@@ -46,6 +48,9 @@ func (v Version) request(value decision.Value, r *decision.Request) (cause strin
 	if apiVersion != v.apiVersion {
 		return "", exchange.BadRequest("apiVersion", `"apiVersion" must be `+v.apiVersion)
 	}
+	if refused := checkMetadata(metadata); refused != nil {
+		return "", refused
+	}
 	if spec.IsNull() {
 		return "the review has no spec", nil
 	}
@@ -53,6 +58,33 @@ func (v Version) request(value decision.Value, r *decision.Request) (cause strin
 		return "", exchange.BadRequest("spec", `"spec" must be an object`)
 	}
 	return v.spec(spec, r)
+}
+
+// checkMetadata refuses metadata of other types than an API server decodes. Its values
+// have no effect.
+func checkMetadata(metadata decision.Value) *exchange.Refusal {
+	f := exchange.Reader{}
+	members := f.Object("metadata", metadata).Members()
+	f.Under = "metadata."
+	for key, member := range members {
+		switch key {
+		case "name", "generateName", "namespace", "selfLink", "uid", "resourceVersion", "creationTimestamp", "deletionTimestamp":
+			f.Text(key, member)
+		case "labels", "annotations":
+			for _, value := range f.Object(key, member).Members() {
+				f.Text(key, value)
+			}
+		case "finalizers":
+			for _, element := range f.Elements(key, member) {
+				f.Text(key, element)
+			}
+		case "ownerReferences", "managedFields":
+			for _, element := range f.Elements(key, member) {
+				f.Object(key, element)
+			}
+		}
+	}
+	return f.Refused
 }
 
 func (v Version) spec(spec decision.Value, r *decision.Request) (cause string, refused *exchange.Refusal) {
