@@ -46,7 +46,7 @@ var flow = [][]string{
 	{"server/engine", "server/cache", "server/cluster", "server/audit", "server/point"},
 	{"server/api/exchange"},
 	{"server/api/access", "server/api/dashboard", "server/api/admin"},
-	{"server/api/kubernetes", "server/api/origin", "server/api/authzen"},
+	{"server/api/kubernetes", "server/api/origin", "server/api/authzen", "server/api/opadata"},
 	{"server/reload", "server/api", "server/envoy"},
 	{"server", "."},
 	{"cmd/writ/pipeline", "cmd/writ/terminal", "cmd/writ/kubernetes"},

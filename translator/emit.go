@@ -19,7 +19,7 @@ const dataPath = "compiled/data.json"
 // them. The error is of values JSON cannot hold, which a decoder never lets in.
 func (p *phases) emit(lowered tables.List, o emit.Options) (map[string][]byte, *footprint.Footprint, error) {
 	files := make(map[string][]byte)
-	data, err := compiledData(lowered)
+	data, err := CompiledData(lowered, lowered.Features())
 	if err != nil {
 		return nil, nil, fmt.Errorf("encode %s: %w", dataPath, err)
 	}
@@ -34,14 +34,18 @@ func (p *phases) emit(lowered tables.List, o emit.Options) (map[string][]byte, *
 	return files, f, nil
 }
 
-// compiledData returns data.compiled with sorted keys: the tables that are not empty,
-// and the features of all tables.
-func compiledData(lowered tables.List) ([]byte, error) {
-	features, err := json.Marshal(lowered.Features())
-	if err != nil {
-		return nil, err
+// CompiledData returns data.compiled with sorted keys: the tables that are not empty, and
+// the features. Nil features are left out. The footprint is a file of its own.
+func CompiledData(lowered tables.List, features tables.Features) ([]byte, error) {
+	members := make(map[string][][]byte)
+	if features != nil {
+		text, err := json.Marshal(features)
+		if err != nil {
+			return nil, err
+		}
+		members[tables.FeaturesKey] = [][]byte{text}
 	}
-	members := map[string][][]byte{tables.FeaturesKey: {features}}
+	var err error
 	for _, table := range lowered.Data() {
 		if members[table.Key()], err = table.JSON(); err != nil {
 			return nil, err

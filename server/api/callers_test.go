@@ -27,6 +27,10 @@ var endpointRoles = map[string]auth.Role{
 	"/v1/decisions/gateway/batch":                                               auth.Decisions,
 	"/v1/decisions/visibility":                                                  auth.Decisions,
 	"/v1/decisions/visibility/batch":                                            auth.Decisions,
+	"/v1/data":                                                                  auth.Auditor,
+	"/v1/data/*path":                                                            auth.Decisions,
+	"/v0/data/*path":                                                            auth.Decisions,
+	"/health":                                                                   auth.Decisions,
 	"/access/v1/evaluation":                                                     auth.Decisions,
 	"/access/v1/evaluations":                                                    auth.Decisions,
 	"/access/v1/search/subject":                                                 auth.Auditor,
@@ -117,7 +121,7 @@ func checkRoles(t *testing.T, name string, h http.Handler, roles map[string]auth
 			t.Fatalf("%s has no role in this test", route.Path)
 		}
 		path := strings.NewReplacer(":cluster", "c", ":version", "v1", ":namespace", "n", ":review", "subjectaccessreviews",
-			":kind", "AuthPolicy", ":target", "Gateway", ":name", "x").Replace(route.Path)
+			"*path", "writ/access/decision", ":kind", "AuthPolicy", ":target", "Gateway", ":name", "x").Replace(route.Path)
 		r := httptest.NewRequest(route.Method, path, strings.NewReader("{}"))
 		if authorization != "" {
 			r.Header.Set("Authorization", authorization)

@@ -14,14 +14,18 @@ import (
 
 // canonical is the endpoints below /v1/decisions: requests and decisions as they are.
 type canonical struct {
-	service *exchange.Service
-	decider *access.Decider
-	seen    *metrics.Point // decisions of the visibility point, those of streams included
-	streams exchange.Limiter
+	service  *exchange.Service
+	decider  *access.Decider
+	counters map[string]*metrics.Point // by point
+	streams  exchange.Limiter
 }
 
 func newCanonical(s *exchange.Service, d *access.Decider) *canonical {
-	return &canonical{service: s, decider: d, seen: s.Metrics.Point(decision.Visibility)}
+	c := &canonical{service: s, decider: d, counters: make(map[string]*metrics.Point)}
+	for _, p := range decision.Points() {
+		c.counters[p.Name] = s.Metrics.Point(p.Name)
+	}
+	return c
 }
 
 // routes returns the endpoints of all points: for one request, and for several.
@@ -44,7 +48,6 @@ func (s *canonical) routes() []route {
 
 // endpoint returns the endpoint of a point.
 func (s *canonical) endpoint(point decision.Point) exchange.Decision {
-	counter := s.service.Metrics.Point(point.Name)
 	return exchange.Decision{
 		Form: exchange.Problem, Check: exchange.CheckJSON,
 		Answer: func(r *http.Request, p decision.Policies, body decision.Value, b []byte) ([]byte, *exchange.Refusal) {
@@ -52,7 +55,7 @@ func (s *canonical) endpoint(point decision.Point) exchange.Decision {
 			if err != nil {
 				return b, exchange.InvalidBody(err)
 			}
-			d, invalid := s.decide(r, p, q, counter)
+			d, invalid := s.decide(r, p, point, q)
 			if invalid != nil {
 				return b, exchange.InvalidBody(invalid)
 			}
@@ -62,14 +65,14 @@ func (s *canonical) endpoint(point decision.Point) exchange.Decision {
 }
 
 // decide decides a request of any point, with what this server adds to it.
-func (s *canonical) decide(r *http.Request, p decision.Policies, q decision.Question, counter *metrics.Point) (decision.Answer, *decision.InvalidRequest) {
+func (s *canonical) decide(r *http.Request, p decision.Policies, point decision.Point, q decision.Question) (decision.Answer, *decision.InvalidRequest) {
 	switch q := q.(type) {
 	case *decision.Request:
 		return decision.AnswerOf(s.decider.Decide(r, p, q)), nil
 	case *decision.VisibilityRequest:
 		s.addLabels(q)
 	}
-	return exchange.Decide(s.service, r, counter, q.Failed, func(ctx context.Context) (decision.Answer, *decision.InvalidRequest) {
+	return exchange.Decide(s.service, r, s.counters[point.Name], q.Failed, func(ctx context.Context) (decision.Answer, *decision.InvalidRequest) {
 		return q.Decide(ctx, p)
 	})
 }

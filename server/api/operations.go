@@ -46,6 +46,7 @@ Decisions
   POST /v1/decisions/visibility    {"user":"ada","type":"pods","cluster":{"name":"east"}}
   POST /v1/decisions/gateway       attributes of a request through a gateway
   POST /apis/authorization.k8s.io/v1/subjectaccessreviews
+  POST /v1/data/writ/access/decision   as OPA's Data API, {"input":REQUEST}
   POST /access/v1/evaluation       OpenID AuthZEN 1.0, also evaluations and search/...
 
 Operations

@@ -14,6 +14,7 @@ import (
 	"github.com/writ-policy/writ/server/api/dashboard"
 	"github.com/writ-policy/writ/server/api/exchange"
 	"github.com/writ-policy/writ/server/api/kubernetes"
+	"github.com/writ-policy/writ/server/api/opadata"
 	"github.com/writ-policy/writ/server/api/origin"
 	"github.com/writ-policy/writ/server/auth"
 	"github.com/writ-policy/writ/server/decision"
@@ -86,6 +87,8 @@ func New(o Options) http.Handler {
 	})
 	decider := access.New(service, access.Options{Clusters: o.Clusters, Recorder: o.Recorder})
 	reviews := &kubernetes.Reviews{Service: service, Decider: decider, SessionKey: o.SessionKey, EscalationKey: o.EscalationKey}
+	c := newCanonical(service, decider)
+	data := &opadata.API{Service: service, Decide: c.decide}
 	z := &authzen.API{Service: service, Decider: decider, PublicURL: o.PublicURL}
 	d := &dashboard.Dashboard{Service: service, Cache: o.Cache, Labels: decider.Labels}
 	ops := &operations{service: service, options: &o}
@@ -105,6 +108,12 @@ func New(o Options) http.Handler {
 		{methods: "POST", pattern: authzen.SearchPath + "resource", role: auth.Authenticated, handler: z.SearchResource(), form: authzen.Form},
 		{methods: "POST", pattern: authzen.SearchPath + "action", role: auth.Authenticated, handler: z.SearchAction(), form: authzen.Form},
 		{methods: "GET HEAD", pattern: authzen.MetadataPath, role: auth.Decisions, handler: z.Metadata, form: authzen.Form},
+		{methods: "GET", pattern: "/v1/data", role: auth.Auditor, handler: data.Get(), form: opadata.Form},
+		{methods: "GET", pattern: "/v1/data/*path", role: auth.Decisions, handler: data.Get(), form: opadata.Form},
+		{methods: "POST", pattern: "/v1/data", role: auth.Auditor, handler: data.Post(), form: opadata.Form},
+		{methods: "POST", pattern: "/v1/data/*path", role: auth.Decisions, handler: data.Post(), form: opadata.Form},
+		{methods: "POST", pattern: "/v0/data/*path", role: auth.Decisions, handler: data.PostV0(), form: opadata.Form},
+		{methods: "GET HEAD", pattern: "/health", role: auth.Decisions, handler: data.Health, form: opadata.Form, quiet: true},
 		{methods: "GET HEAD", pattern: dashboardPath + "policies", role: auth.Authenticated, handler: d.Policies(), form: dashboard.Form},
 		{methods: "GET HEAD", pattern: dashboardPath + "permissions", role: auth.Authenticated, handler: d.Permissions(), form: dashboard.Form},
 		{methods: "GET HEAD", pattern: typesPath, role: auth.Authenticated, handler: d.CustomTypes(), form: dashboard.Form},
@@ -119,7 +128,7 @@ func New(o Options) http.Handler {
 	if !o.MetricsApart {
 		routes = append(routes, ops.metrics())
 	}
-	routes = append(routes, newCanonical(service, decider).routes()...)
+	routes = append(routes, c.routes()...)
 	if o.Poke != nil && o.PokeSecret != nil {
 		routes = append(routes, route{methods: "POST", pattern: "/v1/poke", role: auth.Public, handler: ops.poke})
 	}

@@ -54,7 +54,7 @@ func (s *canonical) stream(w http.ResponseWriter, r *http.Request) {
 			_ = a.out.Refuse(s.streamError(err))
 		}
 		_, outcome := d.Settle()
-		s.seen.Decided(outcome, time.Since(began))
+		s.counters[decision.Visibility].Decided(outcome, time.Since(began))
 		return nil
 	})
 }

@@ -2,6 +2,7 @@ package decision
 
 import (
 	"context"
+	"errors"
 	"iter"
 
 	"github.com/writ-policy/writ/translator/tables"
@@ -38,6 +39,9 @@ type Policies interface {
 	// Verbs returns the verbs that documents name, sorted, and those of Kubernetes if a
 	// rule names all. The list must not be modified.
 	Verbs() []string
+
+	// Data returns a value of the bundle. An error is an evaluation error.
+	Data(ctx context.Context, q DataQuery) (DataAnswer, error)
 
 	// Visibility authorizes r, without filtering its items or computing its numbers.
 	Visibility(ctx context.Context, r *VisibilityRequest) Authorization
@@ -117,6 +121,11 @@ func (Unavailable) Inventory() *tables.Inventory { return new(tables.Inventory) 
 
 // Verbs returns nil.
 func (Unavailable) Verbs() []string { return nil }
+
+// Data returns the evaluation error.
+func (u Unavailable) Data(context.Context, DataQuery) (DataAnswer, error) {
+	return DataAnswer{}, errors.New(string(u))
+}
 
 // Visibility denies.
 func (u Unavailable) Visibility(context.Context, *VisibilityRequest) Authorization {

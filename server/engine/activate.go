@@ -55,6 +55,7 @@ func Activate(ctx context.Context, b *bundles.Bundle, o Options) (*Engine, error
 		queries:      queries,
 		patterns:     patterns(ctx),
 		entities:     entitiesOf(b),
+		data:         dataOf(b),
 		tree:         match.Build(access, before),
 		denials:      match.NewDenials(b.Tables),
 		now:          o.Now,

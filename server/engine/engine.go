@@ -79,6 +79,7 @@ type Engine struct {
 	access   *tables.Access
 	features tables.Features // the features that the bundle states
 	entities entities
+	data     *bundleData
 	tree     *match.Tree
 	denials  *match.Denials
 	gateways *tables.Gateway // nil without documents of that family

@@ -60,7 +60,7 @@ func init() {
 	attacks = []*attack{
 		accessAttack, reviewAttack, originAttack, visibilityAttack, dashboardAttack, gatewayAttack, effectiveAttack,
 		operationsAttack, operatorAttack, accessBatchAttack, gatewayBatchAttack, visibilityBatchAttack,
-		authzenAttack, authzenSearchAttack,
+		authzenAttack, authzenSearchAttack, dataAttack,
 	}
 }
 
@@ -160,6 +160,9 @@ func (a *attack) problem(x *exchange) string {
 func fits(route string, sent *http.Request) bool {
 	method, pattern, _ := strings.Cut(route, " ")
 	want, got := strings.Split(pattern, "/"), strings.Split(sent.URL.Path, "/")
+	if before, _, rest := strings.Cut(pattern, "*"); rest {
+		return method == sent.Method && strings.HasPrefix(sent.URL.Path, before)
+	}
 	if method != sent.Method || len(want) != len(got) {
 		return false
 	}

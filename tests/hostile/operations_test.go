@@ -18,7 +18,7 @@ var operationsAttack = &attack{
 	target: "FuzzOperations",
 	routes: []string{
 		"GET /v1/status", "HEAD /v1/status", "GET /", "HEAD /", "GET /healthz", "HEAD /healthz", "GET /readyz", "HEAD /readyz", "GET /metrics", "HEAD /metrics",
-		"GET /.well-known/authzen-configuration", "HEAD /.well-known/authzen-configuration",
+		"GET /health", "HEAD /health", "GET /.well-known/authzen-configuration", "HEAD /.well-known/authzen-configuration",
 		"POST /v1/poke",
 	},
 	draw: func(d random.Source, _ *site, route string) *request {

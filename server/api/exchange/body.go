@@ -1,6 +1,7 @@
 package exchange
 
 import (
+	"bytes"
 	"errors"
 	"io"
 	"mime"
@@ -58,17 +59,22 @@ func (s *Service) release(b *buffer) {
 func (s *Service) Body(r *http.Request) (decision.Value, *Refusal) {
 	b := buffers.Get().(*buffer)
 	defer s.release(b)
-	return s.parse(r, b)
+	return s.parse(r, b, false)
 }
 
 // parse reads a body, checks it and charges its values, before anything is made of
-// them. The Value is a copy: the buffer is free for the answer then.
-func (s *Service) parse(r *http.Request, b *buffer) (decision.Value, *Refusal) {
+// them. The Value is a copy: the buffer is free for the answer then. An absent body is the
+// empty Value if it is optional.
+func (s *Service) parse(r *http.Request, b *buffer, optional bool) (decision.Value, *Refusal) {
 	if refused := CheckEncoding(r); refused != nil {
 		return "", refused
 	}
 	if refused := s.read(r, b); refused != nil {
 		return "", refused
+	}
+	if optional && len(bytes.TrimSpace(b.bytes)) == 0 {
+		b.bytes = b.bytes[:0]
+		return "", nil
 	}
 	values, err := decision.CountJSON(b.bytes, s.MaxValues)
 	switch {

@@ -79,6 +79,8 @@ type Decision struct {
 	Form Form
 	// Check, if set, refuses a request before its body is read.
 	Check func(*http.Request) *Refusal
+	// BodyIsOptional accepts a request without a body, which is then the empty Value.
+	BodyIsOptional bool
 	// Answer gets the policies of the request, the body, checked to be JSON, and an
 	// empty buffer, to which it may append the answer. At most MaxInFlight of them run
 	// at a time.
@@ -113,7 +115,7 @@ func (s *Service) serve(e *Decision, answer func(http.ResponseWriter, *http.Requ
 		}
 		b := buffers.Get().(*buffer)
 		defer s.release(b)
-		body, refused := s.parse(r, b)
+		body, refused := s.parse(r, b, e.BodyIsOptional)
 		if refused != nil {
 			s.Refuse(w, e.Form, refused)
 			return
