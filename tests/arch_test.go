@@ -29,7 +29,7 @@ var flow = [][]string{
 	{"translator/settings"},
 	{"translator/source"},
 	{"translator/change"},
-	{"translator/source/git", "translator/source/kube", "translator/emit", "translator/cel", "translator/directory"},
+	{"translator/source/git", "translator/source/kube", "translator/implication", "translator/emit", "translator/cel", "translator/directory"},
 	{"translator/extension"},
 	{"translator/decisiontest", "translator/inventory", "translator/deny", "translator/visibility", "translator/gateway/document", "translator/gateway/effective"},
 	{"translator/access", "translator/gateway"},

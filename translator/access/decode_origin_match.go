@@ -5,6 +5,7 @@ import (
 	"strings"
 
 	"github.com/writ-policy/writ/translator/diag"
+	"github.com/writ-policy/writ/translator/implication"
 	"github.com/writ-policy/writ/translator/syntax"
 )
 
@@ -49,7 +50,7 @@ func isExcludedKind(kind string, negative []string) bool {
 		if narrow && otherSub != sub {
 			return false
 		}
-		return other == "*" || sameKind(name, other)
+		return other == "*" || implication.SameKind(name, other)
 	})
 }
 

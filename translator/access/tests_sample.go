@@ -6,6 +6,7 @@ import (
 	"strings"
 
 	"github.com/writ-policy/writ/translator/emit"
+	"github.com/writ-policy/writ/translator/implication"
 	"github.com/writ-policy/writ/translator/tables"
 )
 
@@ -46,7 +47,7 @@ func missKubernetes(rule tables.KubernetesRule, hit map[string]any) map[string]a
 	switch {
 	case !slices.Contains(rule.Verbs, "*"):
 		miss["verb"] = emit.StrangeVerb
-	case len(rule.Paths) > 0 && !slices.ContainsFunc(rule.Paths, func(p string) bool { return CoversPath(p, emit.StrangePath) }):
+	case len(rule.Paths) > 0 && !slices.ContainsFunc(rule.Paths, func(p string) bool { return implication.CoversPath(p, emit.StrangePath) }):
 		miss["path"] = emit.StrangePath
 	case len(rule.Paths) == 0 && !slices.Contains(rule.Groups, "*"):
 		miss["apiGroup"] = emit.StrangeGroup
@@ -81,12 +82,12 @@ func sampleOrigin(rule tables.OriginRule) samplePair {
 	resource, subresource, _ := strings.Cut(kind, "/")
 	hit["resource"], hit["subresource"] = emit.OrDefault(resource, emit.StrangeResource), subresource
 	verbs := tables.OriginVerbs(verb, subresource)
-	if !hasVerb(rule.Verbs, verbs) || hasVerb(rule.NotVerbs, verbs) || !restrict(hit, rule.Restrictions) {
+	if !implication.HasVerb(rule.Verbs, verbs) || implication.HasVerb(rule.NotVerbs, verbs) || !restrict(hit, rule.Restrictions) {
 		return samplePair{}
 	}
 	miss := maps.Clone(hit)
 	switch {
-	case !hasVerb(rule.Verbs, tables.OriginVerbs(emit.StrangeVerb, subresource)):
+	case !implication.HasVerb(rule.Verbs, tables.OriginVerbs(emit.StrangeVerb, subresource)):
 		miss["verb"] = emit.StrangeVerb
 	case !slices.ContainsFunc(rule.Kinds, func(k string) bool { return strings.HasPrefix(k, "*") }):
 		miss["resource"] = emit.StrangeResource

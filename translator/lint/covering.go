@@ -5,7 +5,7 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/writ-policy/writ/translator/access"
+	"github.com/writ-policy/writ/translator/implication"
 	"github.com/writ-policy/writ/translator/tables"
 )
 
@@ -21,7 +21,7 @@ type class struct {
 }
 
 // classes groups entries by the rules that they match.
-func (h ruleSet) classes(entries []string, matches func(r rule, deny bool, entry string) bool) []class {
+func (h ruleSet) classes(entries []string, matches func(r implication.Rule, deny bool, entry string) bool) []class {
 	var out []class
 	index := make(map[string]int)
 	for _, entry := range entries {
@@ -99,12 +99,12 @@ func appendExamples(out []string, picked []class, text func(entries []string) st
 
 // missingPaths checks a rule with paths, which only Kubernetes has.
 func (h ruleSet) missingPaths(wanted *tables.KubernetesRule) []string {
-	verbs := h.classes(wanted.Verbs, func(r rule, _ bool, verb string) bool {
-		return r.kubernetes != nil && hasOrStar(r.kubernetes.Verbs, verb)
+	verbs := h.classes(wanted.Verbs, func(r implication.Rule, _ bool, verb string) bool {
+		return r.Kubernetes != nil && implication.HasOrStar(r.Kubernetes.Verbs, verb)
 	})
-	paths := h.classes(wanted.Paths, func(r rule, _ bool, path string) bool {
-		return r.kubernetes != nil && slices.ContainsFunc(r.kubernetes.Paths, func(held string) bool {
-			return access.CoversPath(held, path)
+	paths := h.classes(wanted.Paths, func(r implication.Rule, _ bool, path string) bool {
+		return r.Kubernetes != nil && slices.ContainsFunc(r.Kubernetes.Paths, func(held string) bool {
+			return implication.CoversPath(held, path)
 		})
 	})
 	return h.missing([][]class{verbs, paths}, func(t []string) string { return t[0] + " " + t[1] })
@@ -114,30 +114,42 @@ func (h ruleSet) missingPaths(wanted *tables.KubernetesRule) []string {
 // streaming subresource is different, and two verbs stand for subresources. Verbs and
 // resources are therefore partitioned, so that they are independent within each part.
 func (h ruleSet) missingResources(wanted *tables.KubernetesRule) []string {
-	groups := h.classes(wanted.Groups, func(r rule, _ bool, group string) bool {
-		return r.origin != nil || hasOrStar(r.kubernetes.Groups, group)
+	groups := h.classes(wanted.Groups, func(r implication.Rule, _ bool, group string) bool {
+		return r.Origin != nil || implication.HasOrStar(r.Kubernetes.Groups, group)
 	})
 	named := wanted.Names
 	if len(named) == 0 {
 		named = []string{""}
 	}
-	names := h.classes(named, func(r rule, _ bool, name string) bool {
-		return r.origin != nil || len(r.kubernetes.Names) == 0 ||
-			len(wanted.Names) > 0 && slices.Contains(r.kubernetes.Names, name)
+	names := h.classes(named, func(r implication.Rule, _ bool, name string) bool {
+		return r.Origin != nil || len(r.Kubernetes.Names) == 0 ||
+			len(wanted.Names) > 0 && slices.Contains(r.Kubernetes.Names, name)
 	})
 	var out []string
 	for _, stream := range partition(wanted.Resources, streamOf) {
 		for _, kind := range partition(wanted.Verbs, streamVerb) {
-			verbs := h.classes(kind.entries, func(r rule, deny bool, verb string) bool {
-				return matchesVerb(r, deny, verb, stream.key)
+			verbs := h.classes(kind.entries, func(r implication.Rule, deny bool, verb string) bool {
+				return r.MatchesVerb(deny, verb, stream.key)
 			})
-			resources := h.classes(stream.entries, func(r rule, deny bool, resource string) bool {
-				return matchesResource(r, deny, resource, kind.key)
+			resources := h.classes(stream.entries, func(r implication.Rule, deny bool, resource string) bool {
+				return r.MatchesResource(deny, resource, kind.key)
 			})
 			out = append(out, h.missing([][]class{verbs, groups, resources, names}, resourceText)...)
 		}
 	}
 	return out
+}
+
+// missingOrigin checks an Origin rule. Its tuples are pairs of positive entries,
+// restricted by the negations of the rule.
+func (h ruleSet) missingOrigin(wanted *tables.OriginRule) []string {
+	verbs := h.classes(implication.EffectiveVerbs(wanted), func(r implication.Rule, deny bool, verb string) bool {
+		return r.MatchesOriginVerb(deny, verb, wanted.NotVerbs)
+	})
+	kinds := h.classes(implication.EffectiveKinds(wanted), func(r implication.Rule, deny bool, kind string) bool {
+		return r.MatchesOriginKind(deny, kind, wanted.NotKinds)
+	})
+	return h.missing([][]class{verbs, kinds}, func(t []string) string { return t[0] + " " + t[1] })
 }
 
 func resourceText(t []string) string {
@@ -190,8 +202,4 @@ func streamVerb(verb string) string {
 		return verb
 	}
 	return ""
-}
-
-func hasOrStar(entries []string, wanted string) bool {
-	return slices.Contains(entries, "*") || slices.Contains(entries, wanted)
 }

@@ -7,6 +7,7 @@ import (
 
 	"github.com/writ-policy/writ/translator/access"
 	"github.com/writ-policy/writ/translator/diag"
+	"github.com/writ-policy/writ/translator/implication"
 	"github.com/writ-policy/writ/translator/syntax"
 	"github.com/writ-policy/writ/translator/tables"
 )
@@ -98,7 +99,7 @@ func kubernetesPowers(r *tables.KubernetesRule) []string {
 				return !group || !touches(r.Resources, resource)
 			})
 		}
-		matches := func(verb string) bool { return hasOrStar(r.Verbs, verb) }
+		matches := func(verb string) bool { return implication.HasOrStar(r.Verbs, verb) }
 		named := func(verb string) bool { return p.named && slices.Contains(r.Verbs, verb) }
 		found = append(found, describe(p.verbs, matches, named, where)...)
 	}
@@ -109,7 +110,7 @@ func kubernetesPowers(r *tables.KubernetesRule) []string {
 // userextras.
 func touches(resources []string, resource string) bool {
 	return slices.ContainsFunc(resources, func(held string) bool {
-		return access.CoversResource(held, resource) || strings.HasPrefix(held, resource+"/") && resource == "userextras"
+		return implication.CoversResource(held, resource) || strings.HasPrefix(held, resource+"/") && resource == "userextras"
 	})
 }
 
@@ -121,12 +122,12 @@ func originPowers(r *tables.OriginRule) []string {
 	for _, p := range powers {
 		where := func(verb string) []string {
 			return slices.DeleteFunc(slices.Clone(p.resources), func(resource string) bool {
-				return !access.MatchesKind(r, verb, resource, "")
+				return !implication.MatchesKind(r, verb, resource, "")
 			})
 		}
-		matches := func(verb string) bool { return access.MatchesVerb(r, verb, "") }
+		matches := func(verb string) bool { return implication.MatchesVerb(r, verb, "") }
 		named := func(verb string) bool {
-			return p.named && slices.Contains(r.Verbs, verb) && len(access.EffectiveKinds(r)) > 0
+			return p.named && slices.Contains(r.Verbs, verb) && len(implication.EffectiveKinds(r)) > 0
 		}
 		found = append(found, describe(p.verbs, matches, named, where)...)
 	}

@@ -13,6 +13,7 @@ import (
 
 	"github.com/writ-policy/writ/translator/access"
 	"github.com/writ-policy/writ/translator/diag"
+	"github.com/writ-policy/writ/translator/implication"
 	"github.com/writ-policy/writ/translator/tables"
 )
 
@@ -92,6 +93,6 @@ func reviewDenials(d *access.OriginRole, access *tables.Access) diag.List {
 // verbs fieldsMutatable does not depend on the request.
 func changesFields(rule *tables.OriginRule) bool {
 	return slices.ContainsFunc([]string{"update", "patch", "create"}, func(verb string) bool {
-		return access.MatchesVerb(rule, verb, "")
+		return implication.MatchesVerb(rule, verb, "")
 	})
 }

@@ -3,6 +3,7 @@ package lint
 import (
 	"slices"
 
+	"github.com/writ-policy/writ/translator/implication"
 	"github.com/writ-policy/writ/translator/tables"
 )
 
@@ -19,20 +20,14 @@ type permissions struct {
 
 // boundRules are the rules bound in one namespace, or cluster-wide.
 type boundRules struct {
-	deny, allow []rule
-}
-
-// rule is a rule of either family; exactly one is set.
-type rule struct {
-	kubernetes *tables.KubernetesRule
-	origin     *tables.OriginRule
+	deny, allow []implication.Rule
 }
 
 // ruleSet holds the rules of one scope in the order of decision: denials bound
 // cluster-wide, grants bound cluster-wide, denials bound in the namespace, grants
 // bound in the namespace. ends are the ends of these four parts.
 type ruleSet struct {
-	rules []rule
+	rules []implication.Rule
 	ends  [4]int
 }
 
@@ -58,7 +53,7 @@ func (h *permissions) in(namespace string) ruleSet {
 		local = h.boundRules(h.access.Subjects.Namespaces.At(namespace))
 	}
 	var out ruleSet
-	for i, rules := range [][]rule{h.cluster.deny, h.cluster.allow, local.deny, local.allow} {
+	for i, rules := range [][]implication.Rule{h.cluster.deny, h.cluster.allow, local.deny, local.allow} {
 		out.rules = append(out.rules, rules...)
 		out.ends[i] = len(out.rules)
 	}
@@ -79,14 +74,14 @@ func (h *permissions) boundRules(subjects tables.Map[[]string]) boundRules {
 	for _, key := range slices.Compact(keys) {
 		role := h.access.Roles.At(h.access.Bindings.At(key).Role)
 		for i := range role.Kubernetes {
-			out.allow = append(out.allow, rule{kubernetes: &role.Kubernetes[i]})
+			out.allow = append(out.allow, implication.Rule{Kubernetes: &role.Kubernetes[i]})
 		}
 		for i := range role.Origin {
 			switch r := &role.Origin[i]; {
 			case r.Deny:
-				out.deny = append(out.deny, rule{origin: r})
+				out.deny = append(out.deny, implication.Rule{Origin: r})
 			case r.Restrictions == nil:
-				out.allow = append(out.allow, rule{origin: r})
+				out.allow = append(out.allow, implication.Rule{Origin: r})
 			}
 		}
 	}

@@ -5,7 +5,7 @@ import (
 	"strings"
 
 	"github.com/writ-policy/writ/server/decision"
-	"github.com/writ-policy/writ/translator/access"
+	"github.com/writ-policy/writ/translator/implication"
 	"github.com/writ-policy/writ/translator/tables"
 )
 
@@ -159,7 +159,7 @@ func resourceEntries(r *decision.Request) (entries [3]string, count int) {
 func (s *search) matchPaths(g grant) {
 	for number := range g.role.Kubernetes {
 		rule := &g.role.Kubernetes[number]
-		fits := func(pattern string) bool { return access.CoversPath(pattern, s.request.Path) }
+		fits := func(pattern string) bool { return implication.CoversPath(pattern, s.request.Path) }
 		if has(rule.Verbs, s.request.Verb) && slices.ContainsFunc(rule.Paths, fits) {
 			s.add(g, number)
 		}

@@ -1,4 +1,4 @@
-package access
+package implication
 
 import (
 	"slices"
@@ -50,8 +50,8 @@ func TestCoveringRuleMatchesWhatIsCovered(t *testing.T) {
 	covering := 0
 	rapid.Check(t, func(t *rapid.T) {
 		a, b := rules().Draw(t, "a"), rules().Draw(t, "b")
-		var c comparisonBudget
-		if !c.coversOrigin(&a, &b) {
+		var c Budget
+		if !c.CoversOrigin(&a, &b) {
 			return
 		}
 		covering++
@@ -67,8 +67,8 @@ func TestCoveringRuleMatchesWhatIsCovered(t *testing.T) {
 	}
 }
 
-// CoversVerbs, TouchesVerbs and their variants for kinds agree with the requests that
-// rules match.
+// MatchesOriginVerb and MatchesOriginKind agree with the requests that rules match, for
+// grants and for denials.
 func TestEntriesAreCoveredAndTouched(t *testing.T) {
 	covered, untouched := 0, 0
 	rapid.Check(t, func(t *rapid.T) {
@@ -77,8 +77,9 @@ func TestEntriesAreCoveredAndTouched(t *testing.T) {
 		for _, verb := range EffectiveVerbs(&wanted) {
 			for _, kind := range EffectiveKinds(&wanted) {
 				one := tables.OriginRule{Verbs: []string{verb}, NotVerbs: wanted.NotVerbs, Kinds: []string{kind}, NotKinds: wanted.NotKinds}
-				covers := CoversVerbs(&owner, verb, wanted.NotVerbs) && CoversKinds(&owner, kind, wanted.NotKinds)
-				touches := TouchesVerbs(&owner, verb, wanted.NotVerbs) && TouchesKinds(&owner, kind, wanted.NotKinds)
+				r := Rule{Origin: &owner}
+				covers := r.MatchesOriginVerb(false, verb, wanted.NotVerbs) && r.MatchesOriginKind(false, kind, wanted.NotKinds)
+				touches := r.MatchesOriginVerb(true, verb, wanted.NotVerbs) && r.MatchesOriginKind(true, kind, wanted.NotKinds)
 				for _, request := range matched(&one) {
 					has := slices.Contains(held, request)
 					if covers && !has {
@@ -148,7 +149,7 @@ func TestCoversPath(t *testing.T) {
 
 // The cost of a role with many rules is proportional to the number of their entries.
 func TestComparisonsAreBounded(t *testing.T) {
-	left := newComparisonBudget(10)
+	left := NewBudget(10)
 	wanted := strings.Split(strings.Repeat("x ", 5000), " ")
 	for i := 0; left > 0; i++ {
 		if i > 100 {

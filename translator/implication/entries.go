@@ -1,4 +1,16 @@
-package access
+// Package implication answers whether one access rule covers another, or a part of it:
+// whether each request that a rule matches is matched by the other. It reads rules of
+// tables, and knows neither bindings nor documents.
+//
+// Not part of the promised API; see package writ.
+//
+// # Design
+//
+// Answers are about entries of rules, not about requests: "covers" may be false for an
+// entry that is covered, and "touches" true for one that is not touched, but never the
+// other way round, so that a warning that nothing is lost is always true. The alternative,
+// to enumerate requests, has no end for patterns and "*".
+package implication
 
 import (
 	"slices"
@@ -50,58 +62,35 @@ func coversKind(held, wanted string) bool {
 	if heldSub != "" && heldSub != sub {
 		return false
 	}
-	return heldKind == "*" || kind != "*" && sameKind(heldKind, kind)
+	return heldKind == "*" || kind != "*" && SameKind(heldKind, kind)
 }
 
 // disjointKinds reports whether no kind and subresource matches both entries.
 func disjointKinds(a, b string) bool {
 	kindA, subA, _ := strings.Cut(a, "/")
 	kindB, subB, _ := strings.Cut(b, "/")
-	if kindA != "*" && kindB != "*" && !sameKind(kindA, kindB) {
+	if kindA != "*" && kindB != "*" && !SameKind(kindA, kindB) {
 		return true
 	}
 	return subA != "" && subB != "" && subA != subB
 }
 
-// sameKind reports whether two lower-case words name the same kind, as singular or
+// SameKind reports whether two lower-case words name the same kind, as singular or
 // plural.
-func sameKind(a, b string) bool {
+func SameKind(a, b string) bool {
 	return a == b || a != "" && tables.Plural(a) == b || b != "" && tables.Plural(b) == a
 }
 
-// matchesNothing reports whether a rule matches no request, because a list has no
+// MatchesNothing reports whether a rule matches no request, because a list has no
 // positive entry or negates everything.
-func matchesNothing(r *tables.OriginRule) bool {
+func MatchesNothing(r *tables.OriginRule) bool {
 	return len(r.Verbs) == 0 || len(r.Kinds) == 0 ||
 		slices.Contains(r.NotVerbs, "*") || slices.Contains(r.NotKinds, "*")
 }
 
-// CoversVerbs reports whether a rule's verbs cover every request of one verb entry,
-// except those that the negative entries in less exclude.
-func CoversVerbs(r *tables.OriginRule, verb string, less []string) bool {
-	return covers(r.Verbs, r.NotVerbs, verb, less, coversVerb, disjointVerbs)
-}
-
-// CoversKinds is CoversVerbs for kinds.
-func CoversKinds(r *tables.OriginRule, kind string, less []string) bool {
-	return covers(r.Kinds, r.NotKinds, kind, less, coversKind, disjointKinds)
-}
-
 func covers(positive, negative []string, wanted string, less []string, covers, disjoint func(a, b string) bool) bool {
-	var c comparisonBudget
+	var c Budget
 	return c.coverAll([]string{wanted}, positive, covers) && c.harmless(negative, []string{wanted}, less, covers, disjoint)
-}
-
-// TouchesVerbs reports whether a rule's verbs may match a request of one verb entry,
-// except those that the negative entries in less exclude. It may return true for a rule
-// that matches none of them.
-func TouchesVerbs(r *tables.OriginRule, verb string, less []string) bool {
-	return touches(r.Verbs, r.NotVerbs, verb, less, coversVerb, disjointVerbs)
-}
-
-// TouchesKinds is TouchesVerbs for kinds.
-func TouchesKinds(r *tables.OriginRule, kind string, less []string) bool {
-	return touches(r.Kinds, r.NotKinds, kind, less, coversKind, disjointKinds)
 }
 
 func touches(positive, negative []string, wanted string, less []string, covers, disjoint func(a, b string) bool) bool {
@@ -132,7 +121,7 @@ func effective(positive, negative []string, covers func(held, wanted string) boo
 // verb on a resource or subresource. The verb must not be "*".
 func MatchesVerb(r *tables.OriginRule, verb, subresource string) bool {
 	verbs := tables.OriginVerbs(verb, subresource)
-	return hasVerb(r.Verbs, verbs) && !hasVerb(r.NotVerbs, verbs)
+	return HasVerb(r.Verbs, verbs) && !HasVerb(r.NotVerbs, verbs)
 }
 
 // MatchesKind reports whether the kind list of an Origin rule matches a request for a
@@ -148,8 +137,8 @@ func MatchesKind(r *tables.OriginRule, verb, resource, subresource string) bool 
 	return slices.ContainsFunc(r.Kinds, covers) && !slices.ContainsFunc(r.NotKinds, covers)
 }
 
-// hasVerb reports whether a list of verb entries has "*" or one of the verbs.
-func hasVerb(entries, verbs []string) bool {
+// HasVerb reports whether a list of verb entries has "*" or one of the verbs.
+func HasVerb(entries, verbs []string) bool {
 	return slices.ContainsFunc(entries, func(e string) bool { return e == "*" || slices.Contains(verbs, e) })
 }
 
@@ -159,5 +148,10 @@ func coversRequest(entry, resource, subresource string) bool {
 		return true
 	}
 	kind, sub, _ := strings.Cut(entry, "/")
-	return (sub == "" || sub == subresource) && (kind == "*" || sameKind(kind, resource))
+	return (sub == "" || sub == subresource) && (kind == "*" || SameKind(kind, resource))
+}
+
+// HasOrStar reports whether a list of a Kubernetes rule has an entry or "*".
+func HasOrStar(entries []string, wanted string) bool {
+	return slices.Contains(entries, "*") || slices.Contains(entries, wanted)
 }
