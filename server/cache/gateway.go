@@ -37,7 +37,7 @@ func (v *cached) Gateway(ctx context.Context, r *decision.GatewayRequest) (decis
 		case a.revision == revision:
 			c.metrics.CacheHit()
 			return a.decision.decision, nil
-		case !a.isOwn && p.KeepsGateway(r, a.revision, key):
+		case !a.isOwn && p.KeepsGateway(r, &a.decision.decision, key):
 			c.metrics.CacheHit()
 			c.metrics.CacheKept()
 			return c.keepGateway(key, *a, revision), nil

@@ -28,7 +28,9 @@ func (g *guards) GatewayKey(b []byte, r *decision.GatewayRequest) ([]byte, bool)
 	return append(b, key...), key != "unknown"
 }
 
-func (g *guards) KeepsGateway(*decision.GatewayRequest, string, []byte) bool { return g.keeps }
+func (g *guards) KeepsGateway(*decision.GatewayRequest, *decision.GatewayDecision, []byte) bool {
+	return g.keeps
+}
 
 func (g *guards) Gateway(_ context.Context, r *decision.GatewayRequest) (decision.GatewayDecision, *decision.InvalidRequest) {
 	g.asked.Add(1)

@@ -54,6 +54,8 @@ type GatewayDecision struct {
 	// for this request, in lower case and sorted. They must be removed from the
 	// request, so that a client cannot forge them.
 	Withheld []string `json:"-"`
+	// Paths are those that decided, whose policies the decision depends on.
+	Paths []GatewayTarget `json:"-"`
 	// IsOwn means that the decision must not answer other requests, even with the same
 	// key, because policies read the time or more than the key has.
 	IsOwn bool `json:"-"`

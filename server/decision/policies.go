@@ -59,8 +59,9 @@ type Policies interface {
 	// GatewayKey is AccessKey for the gateway point. It returns false for a request that
 	// may be invalid or cannot share a decision.
 	GatewayKey(b []byte, r *GatewayRequest) ([]byte, bool)
-	// KeepsGateway is KeepsAccess for the gateway point.
-	KeepsGateway(r *GatewayRequest, earlier string, key []byte) bool
+	// KeepsGateway reports whether this revision decides r as an earlier revision decided
+	// requests with this key: with d.
+	KeepsGateway(r *GatewayRequest, d *GatewayDecision, key []byte) bool
 	// Generic decides a request at a point without Go code, or returns an error if it is
 	// invalid.
 	Generic(ctx context.Context, r *GenericRequest) (GenericDecision, *InvalidRequest)
@@ -149,7 +150,7 @@ func (u Unavailable) Gateway(context.Context, *GatewayRequest) (GatewayDecision,
 func (Unavailable) GatewayKey(b []byte, _ *GatewayRequest) ([]byte, bool) { return b, false }
 
 // KeepsGateway returns false.
-func (Unavailable) KeepsGateway(*GatewayRequest, string, []byte) bool { return false }
+func (Unavailable) KeepsGateway(*GatewayRequest, *GatewayDecision, []byte) bool { return false }
 
 // Generic denies.
 func (u Unavailable) Generic(context.Context, *GenericRequest) (GenericDecision, *InvalidRequest) {

@@ -34,7 +34,7 @@ func (e *Engine) Gateway(ctx context.Context, r *decision.GatewayRequest) (decis
 	case e.requireRoute && !r.NamesRoute():
 		d, targets = decision.RouteRequired(), nil
 	}
-	d.Revision, d.IsOwn = e.revision, e.isOwn(targets)
+	d.Revision, d.IsOwn, d.Paths = e.revision, e.isOwn(targets), targets
 	d.Withheld = e.withheld(&d, targets)
 	return d.Sendable(), nil
 }

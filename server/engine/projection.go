@@ -2,16 +2,12 @@ package engine
 
 import (
 	"bytes"
-	"crypto/sha256"
-	"encoding/hex"
-	"slices"
 	"strings"
 
 	"github.com/writ-policy/writ/bundles"
 	"github.com/writ-policy/writ/server/decision"
 	"github.com/writ-policy/writ/server/engine/match"
 	"github.com/writ-policy/writ/server/projection"
-	"github.com/writ-policy/writ/translator/footprint"
 	"github.com/writ-policy/writ/translator/tables"
 )
 
@@ -26,12 +22,9 @@ type projected struct {
 	denyChange *denyChange // since the revision before; nil for the first one
 	visibility *projection.Visibility
 	gateway    *projection.Gateway
-	// routing is a hash of what gateway decisions depend on but the access point, which
-	// rules ask if reviews is true.
-	routing string
-	reviews bool
-	// opaque are the paths through gateways whose policies can read anything.
-	opaque map[decision.GatewayTarget]bool
+	// gatewayRules are nil if gateway decisions are not cached.
+	gatewayRules  *gatewayRules
+	gatewayChange *gatewayChange // since the revision before
 }
 
 // maxEarlier is how many earlier revisions an engine compares itself with. They share most
@@ -58,36 +51,10 @@ func project(b *bundles.Bundle, e, last *Engine) (now *projected, earlier []*pro
 	}
 	if last != nil {
 		now.denyChange = now.denials.changeSince(&last.projected.denials)
+		now.gatewayChange = now.gatewayRules.changeSince(last.projected.gatewayRules)
 		earlier = append([]*projected{last.projected}, last.earlier[:min(len(last.earlier), maxEarlier-1)]...)
 	}
 	return now, earlier
-}
-
-// addGateway prepares the projection of the gateway point.
-func (p *projected) addGateway(b *bundles.Bundle, f *footprint.Gateway, table *tables.Gateway) {
-	text, err := table.JSON()
-	if err != nil {
-		return // cannot happen: the table was read from JSON
-	}
-	h := sha256.New()
-	h.Write([]byte(b.Hash(decidesGateway)))
-	for _, part := range text {
-		h.Write(part)
-	}
-	p.gateway, p.routing, p.reviews = projection.NewGateway(f), hex.EncodeToString(h.Sum(nil)), f.Reviews
-	p.opaque = make(map[decision.GatewayTarget]bool)
-	for _, path := range table.Paths {
-		if index, found := path.Effective[tables.KindAuthPolicy]; found && slices.Contains(f.Opaque, index) {
-			p.opaque[decision.GatewayTarget{Gateway: table.ListenerName(path), Route: table.RuleName(path)}] = true
-		}
-	}
-}
-
-// decidesGateway reports whether gateway decisions evaluate the module at a path, the
-// access point included.
-func decidesGateway(path string) bool {
-	return strings.HasSuffix(path, ".rego") && !bundles.IsTest(path) &&
-		!strings.HasPrefix(path, "compiled/visibility/") && !strings.HasPrefix(path, "writ/visibility/")
 }
 
 // decidesAccess reports whether access decisions evaluate the module at a path: all
@@ -147,30 +114,6 @@ func (e *Engine) VisibilityKey(r *decision.VisibilityRequest) string {
 // GatewayKey implements decision.Policies.
 func (e *Engine) GatewayKey(b []byte, r *decision.GatewayRequest) ([]byte, bool) {
 	return e.projected.gateway.Append(b, r)
-}
-
-// KeepsGateway implements decision.Policies: nothing has changed since that gateway
-// decisions depend on. If rules ask the access point, that is all its documents.
-func (e *Engine) KeepsGateway(r *decision.GatewayRequest, earlier string, key []byte) bool {
-	now := e.projected
-	for _, before := range e.earlier {
-		if now.routing != before.routing || now.reviews {
-			return false
-		}
-		if before.revision == earlier {
-			same, ok := before.gateway.Append(nil, r)
-			return ok && bytes.Equal(same, key)
-		}
-		now = before
-	}
-	return false
-}
-
-// isOwn reports whether a gateway decision must not answer other requests: a policy of
-// its paths, or an extension that a rule may ask, can read anything or the time.
-func (e *Engine) isOwn(targets []decision.GatewayTarget) bool {
-	return e.projected.reviews && e.access.ReadsClock ||
-		slices.ContainsFunc(targets, func(t decision.GatewayTarget) bool { return e.projected.opaque[t] })
 }
 
 func (p *projected) isChanged(namespace string, group bool, name string) bool {

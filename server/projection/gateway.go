@@ -10,8 +10,19 @@ import (
 
 // Gateway projects requests at the gateway point. It is immutable.
 type Gateway struct {
-	f     *footprint.Gateway
-	paths *values
+	f              *footprint.Gateway
+	paths          *values
+	headers, reads []gatewayRead
+}
+
+// gatewayRead is a path to an attribute, and its form in keys.
+type gatewayRead struct {
+	steps []string
+	name  []byte
+}
+
+func gatewayReadOf(steps []string) gatewayRead {
+	return gatewayRead{steps, appendList([]byte{unnamed}, steps)}
 }
 
 // NewGateway returns the projection for a footprint; nil projects no request.
@@ -23,6 +34,12 @@ func NewGateway(f *footprint.Gateway) *Gateway {
 	p.paths = &values{named: setOf(f.Paths.Values), prefixes: make(set), keep: f.WholePath}
 	for _, pattern := range f.Paths.Patterns {
 		p.paths.addPrefix(strings.TrimSuffix(pattern, "/*"))
+	}
+	for _, header := range f.Headers {
+		p.headers = append(p.headers, gatewayReadOf([]string{"request", "headers", header}))
+	}
+	for _, steps := range f.Reads {
+		p.reads = append(p.reads, gatewayReadOf(steps))
 	}
 	return p
 }
@@ -52,15 +69,25 @@ func (p *Gateway) Append(b []byte, r *decision.GatewayRequest) ([]byte, bool) {
 	if p.f.WholePath { // matches of gRPC
 		b = appendHeader(b, request, "content-type")
 	}
-	for _, name := range p.f.Headers {
-		b = appendHeader(b, request, name)
-	}
+	b = a.appendReads(b, p.headers)
 	// An identity without a value is not an identity.
 	b = append(b, identityMark(a.object("auth")["identity"]))
-	for _, steps := range p.f.Reads {
-		b = a.appendRead(b, steps)
+	return a.appendReads(b, p.reads), true
+}
+
+// appendReads appends the values of paths, with the path, and nothing for a value that is
+// absent: the key of a request does not change with policies that read what it lacks.
+func (a attributes) appendReads(b []byte, reads []gatewayRead) []byte {
+	for i := range reads {
+		before := len(b)
+		b = append(b, reads[i].name...)
+		named := len(b)
+		b = a.appendRead(b, reads[i].steps)
+		if len(b) == named || len(b) == named+1 && b[named] == absent {
+			b = b[:before]
+		}
 	}
-	return b, true
+	return append(b, absent)
 }
 
 // appendPath appends the path without its query, or which routes match it.

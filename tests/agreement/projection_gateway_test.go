@@ -159,7 +159,8 @@ const distinguishingGateway = `
   {matches: [{path: {type: PathPrefix, value: /q}, queryParams: [{name: k, value: a}]}]}]}}
 ---
 {apiVersion: kuadrant.io/v1, kind: AuthPolicy, metadata: {name: p, namespace: n}, spec: {targetRef: {group: gateway.networking.k8s.io, kind: Gateway, name: g}, rules: {
-  authorization: {sub: {patternMatching: {patterns: [{selector: auth.identity.sub, operator: eq, value: root}]}, when: [{selector: request.headers.x-check, operator: eq, value: "1"}]}},
+  authorization: {sub: {patternMatching: {patterns: [{selector: auth.identity.sub, operator: eq, value: root}]}, when: [{selector: request.headers.x-check, operator: eq, value: "1"}]},
+    cel: {patternMatching: {patterns: [{predicate: "!has(request.headers.x_cel) || request.headers.x_cel == 'a'"}]}}},
   response: {unauthorized: {message: {value: "no"}}}}}}
 `
 
@@ -190,6 +191,7 @@ func TestBrokenGatewayProjectionsAreNoticed(t *testing.T) {
 		"route headers": {request("/h", `{"X-Kind":"a"}`, some), request("/h", `{"X-Kind":"b"}`, some), func(f *footprint.Gateway) { f.Headers = nil }},
 		"queries":       {request("/q?k=a", `{}`, some), request("/q?k=b", `{}`, some), func(f *footprint.Gateway) { f.Query = false }},
 		"headers":       {request("/api", `{"x-check":"1"}`, some), request("/api", `{}`, some), func(f *footprint.Gateway) { f.Reads = nil }},
+		"expressions":   {request("/api", `{"x_cel":"a"}`, root), request("/api", `{"x_cel":"b"}`, root), func(f *footprint.Gateway) { f.Reads = nil }},
 		"identities": {request("/api", `{"x-check":"1"}`, some), request("/api", `{"x-check":"1"}`, root), func(f *footprint.Gateway) {
 			f.Reads = slices.DeleteFunc(slices.Clone(f.Reads), func(s []string) bool { return s[0] == "auth" })
 		}},

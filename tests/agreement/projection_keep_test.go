@@ -10,9 +10,11 @@ import (
 
 	"github.com/writ-policy/writ/bundles"
 	"github.com/writ-policy/writ/server/cache"
+	"github.com/writ-policy/writ/server/decision"
 	"github.com/writ-policy/writ/server/engine"
 	"github.com/writ-policy/writ/server/metrics"
 	"github.com/writ-policy/writ/tests/oracle/access"
+	"github.com/writ-policy/writ/tests/oracle/gateway"
 	"github.com/writ-policy/writ/tests/oracle/random"
 	"github.com/writ-policy/writ/translator"
 )
@@ -87,23 +89,92 @@ func keepOver(t *testing.T, seed uint64, files map[string]string, w *projected) 
 	return kept, besideDenials
 }
 
+// Over edits of documents of the gateway point, too, decisions from the cache are those
+// of the new revision.
+func TestKeptGatewayDecisionsAreThoseOfTheNewRevision(t *testing.T) {
+	t.Parallel()
+	kept := 0
+	for seed := *firstWorld; seed < *firstWorld+uint64(max(6, *gatewayWorlds/4)); seed++ {
+		files, world := gateway.Generate(seed)
+		draw := random.New(seed, 81)
+		var requests []*decision.GatewayRequest
+		for _, r := range world.Requests(60) {
+			if decoded, err := decision.DecodeGateway([]byte(r.JSON())); err == nil {
+				requests = append(requests, decoded)
+			}
+		}
+		c := cache.New(cache.Options{Entries: 1 << 20, Bytes: 1 << 30}, metrics.New())
+		documents := translator.New(translator.Options{AllowEmpty: true})
+		var last *engine.Engine
+		for revision := range 8 {
+			edited := maps.Clone(files)
+			if revision > 0 {
+				edit(draw, edited)
+			}
+			now := activateNext(t, documents, edited, last)
+			if now == nil {
+				continue
+			}
+			for i, r := range requests {
+				if (i+revision)%3 == 0 {
+					continue
+				}
+				got, invalid := c.Of(now).Gateway(t.Context(), r)
+				want, wantInvalid := now.Gateway(t.Context(), r)
+				if key, ok := now.GatewayKey(nil, r); ok && last != nil && !want.IsOwn {
+					if before, _ := last.Gateway(t.Context(), r); now.Revision() != last.Revision() && now.KeepsGateway(r, &before, key) {
+						kept++
+					}
+				}
+				if !reflect.DeepEqual(got, want) || !reflect.DeepEqual(invalid, wantInvalid) {
+					t.Fatalf("world %d, revision %d: %v\ngot  %+v\nwant %+v", seed, revision, r.Attributes, got, want)
+				}
+			}
+			last = now
+		}
+	}
+	t.Logf("%d decisions were kept", kept)
+	if kept == 0 {
+		t.Error("no decision was kept over an edit")
+	}
+}
+
+// activateNext returns nil if the documents have an error.
+func activateNext(t *testing.T, documents *translator.Translator, files map[string]string, last *engine.Engine) *engine.Engine {
+	t.Helper()
+	result, _ := documents.Translate(t.Context(), snapshotOfTexts(files))
+	if result == nil {
+		return nil
+	}
+	bundle, err := bundles.Build(result, bundles.BuildOptions{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	now, err := engine.Activate(t.Context(), bundle, engine.Options{Last: last})
+	if err != nil {
+		t.Fatal(err)
+	}
+	return now
+}
+
 // keeps reports whether the decision on r is kept from the last revision to the present.
 func keeps(last, now *engine.Engine, r *decided) bool {
 	return now.Revision() != last.Revision() && now.KeepsAccess(r.decoded, last.Revision(), now.AccessKey(nil, r.decoded))
 }
 
 // edit removes a document, moves one to the end of another file, which changes lines too,
-// or replaces a word of a deny policy or an escalation.
+// or replaces a word of a deny policy, an escalation, or a policy or route of a gateway.
 func edit(draw random.Source, files map[string]string) {
 	names := slices.Sorted(maps.Keys(files))
 	name := draw.One(names)
 	documents := strings.Split(files[name], "\n---\n")
 	at := draw.IntN(len(documents))
 	document := documents[at]
-	if strings.Contains(document, "DenyPolicy") || strings.Contains(document, "BreakglassEscalation") {
+	if slices.ContainsFunc([]string{"DenyPolicy", "BreakglassEscalation", "AuthPolicy", "HTTPRoute"}, func(kind string) bool { return strings.Contains(document, kind) }) {
 		all := [][2]string{
 			{"pods", "secrets"}, {"secrets", "pods"}, {"get", "create"}, {"create", "get"}, {"10", "50"}, {"prod", "dev"},
 			{"dev", "prod"}, {"hostNetwork", "hostPID"}, {"db", "web"}, {"gold", "tin"},
+			{"GET", "POST"}, {"eq", "neq"}, {"example.com", "example.org"}, {"foo", "zz"}, {"admin", "root"},
 		}
 		words := all[draw.IntN(len(all))]
 		if documents[at] = strings.ReplaceAll(document, words[0], words[1]); documents[at] != document {

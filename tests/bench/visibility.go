@@ -99,11 +99,16 @@ spec:
             - {type: volume, filters: {namespaces: {allowed: ["app-*"]}, fields: {class: {denied: [slow]}}}}
 `, i, i, i, i, i)
 	}
+	return activateText(documents.String())
+}
+
+// activateText activates the documents of one file.
+func activateText(documents string) (*engine.Engine, error) {
 	ctx := context.Background()
-	snapshot := source.Snapshot{Files: []source.File{{Path: "p.yaml", Content: []byte(documents.String())}}}
+	snapshot := source.Snapshot{Files: []source.File{{Path: "p.yaml", Content: []byte(documents)}}}
 	result, list := translator.New(translator.Options{}).Translate(ctx, snapshot)
 	if result == nil {
-		return nil, fmt.Errorf("the policies do not translate: %v", list)
+		return nil, fmt.Errorf("the documents do not translate: %v", list)
 	}
 	bundle, err := bundles.Build(result, bundles.BuildOptions{})
 	if err != nil {

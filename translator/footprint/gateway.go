@@ -4,6 +4,7 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/writ-policy/writ/translator/cel"
 	"github.com/writ-policy/writ/translator/tables"
 )
 
@@ -22,10 +23,12 @@ type Gateway struct {
 	// Reads are the paths to attributes that effective policies read, sorted. Those that
 	// are Opaque do not count.
 	Reads [][]string `json:"reads,omitempty"`
-	// Reviews is true if rules ask the access point.
-	Reviews bool `json:"reviews,omitempty"`
+	// Reviewing are the effective policies, by their index in the table, with rules that
+	// ask the access point.
+	Reviewing []int `json:"reviewing,omitempty"`
 	// Opaque are the effective policies, by their index in the table, that may read any
-	// attribute or the time: those with expressions or Rego.
+	// attribute or the time: those with Rego, and those with an expression that reads the
+	// time or the request as a whole.
 	Opaque []int `json:"opaque,omitempty"`
 }
 
@@ -85,12 +88,14 @@ func (f *Gateway) addSteps(index int, s *tables.GatewaySteps, byName map[string]
 			r.addRule(rule.Rule)
 		}
 	}
+	if r.reviews {
+		f.Reviewing = append(f.Reviewing, index)
+	}
 	if r.anything {
 		f.Opaque = append(f.Opaque, index)
 		return
 	}
 	f.Reads = append(f.Reads, r.paths...)
-	f.Reviews = f.Reviews || r.reviews
 }
 
 // reads collects the attributes that rules read.
@@ -146,11 +151,11 @@ func (r *reads) addAuthorization(a *tables.GatewayAuthorization) {
 func (r *reads) addConditions(conditions []tables.RequestCondition) {
 	for i := range conditions {
 		c := &conditions[i]
-		r.anything = r.anything || c.Predicate != ""
+		r.addExpression(c.Predicate)
 		r.addConditions(c.All)
 		r.addConditions(c.Any)
 		if c.Comparison != nil {
-			r.addPath(&c.Comparison.Path)
+			r.addPath(c.Comparison.Path.Steps)
 		}
 	}
 }
@@ -159,26 +164,38 @@ func (r *reads) addValue(v *tables.RequestValue) {
 	if v == nil {
 		return
 	}
-	r.anything = r.anything || v.Expression != ""
+	r.addExpression(v.Expression)
 	if v.Template == nil {
 		return
 	}
 	if v.Template.Path != nil {
-		r.addPath(v.Template.Path)
+		r.addPath(v.Template.Path.Steps)
 	}
 	for i := range v.Template.Pieces {
 		if path := v.Template.Pieces[i].Path; path != nil {
-			r.addPath(path)
+			r.addPath(path.Steps)
 		}
+	}
+}
+
+// addExpression adds what an expression in CEL reads.
+func (r *reads) addExpression(text string) {
+	if text == "" {
+		return
+	}
+	paths, ok := cel.Reads(text, cel.Gateway)
+	r.anything = r.anything || !ok
+	for _, path := range paths {
+		r.addPath(path)
 	}
 }
 
 // addPath adds a path. The time of the request is that of the evaluation, so a policy
 // that reads it, or the request as a whole, can read anything.
-func (r *reads) addPath(p *tables.SelectorPath) {
-	if len(p.Steps) == 0 || p.Steps[0] == "request" && (len(p.Steps) == 1 || p.Steps[1] == "time") {
+func (r *reads) addPath(steps []string) {
+	if len(steps) == 0 || steps[0] == "request" && (len(steps) == 1 || steps[1] == "time") {
 		r.anything = true
 		return
 	}
-	r.paths = append(r.paths, p.Steps)
+	r.paths = append(r.paths, steps)
 }

@@ -1,0 +1,92 @@
+package cel
+
+import (
+	"slices"
+
+	"cel.dev/cel-go/common/ast"
+	"cel.dev/cel-go/common/operators"
+	"cel.dev/cel-go/common/types"
+)
+
+// Reads returns the paths of all values that the expression can read: a variable, then
+// names of fields, also those written as keys. It reads all of the value at a path. It
+// returns false if the expression is not valid in env.
+func Reads(text string, env Env) (paths [][]string, ok bool) {
+	_, checked, problem := env.parse(text, false)
+	if problem != nil {
+		return nil, false
+	}
+	r := reader{variables: env.Variables}
+	r.read(checked.NativeRep().Expr())
+	return r.paths, true
+}
+
+// reader collects paths. A variable of a macro that has the name of a variable of the
+// environment is taken for the latter, which adds paths.
+type reader struct {
+	variables []string
+	paths     [][]string
+}
+
+func (r *reader) read(e ast.Expr) {
+	if path := r.path(e); path != nil {
+		r.paths = append(r.paths, path)
+		return
+	}
+	switch e.Kind() {
+	case ast.SelectKind:
+		r.read(e.AsSelect().Operand())
+	case ast.CallKind:
+		call := e.AsCall()
+		if call.IsMemberFunction() {
+			r.read(call.Target())
+		}
+		r.readAll(call.Args())
+	case ast.ListKind:
+		r.readAll(e.AsList().Elements())
+	case ast.MapKind:
+		for _, entry := range e.AsMap().Entries() {
+			r.read(entry.AsMapEntry().Key())
+			r.read(entry.AsMapEntry().Value())
+		}
+	case ast.StructKind:
+		for _, field := range e.AsStruct().Fields() {
+			r.read(field.AsStructField().Value())
+		}
+	case ast.ComprehensionKind:
+		c := e.AsComprehension()
+		r.readAll([]ast.Expr{c.IterRange(), c.AccuInit(), c.LoopCondition(), c.LoopStep(), c.Result()})
+	}
+}
+
+func (r *reader) readAll(list []ast.Expr) {
+	for _, e := range list {
+		r.read(e)
+	}
+}
+
+// path returns the path that an expression is, nil if it is none.
+func (r *reader) path(e ast.Expr) []string {
+	switch e.Kind() {
+	case ast.IdentKind:
+		if slices.Contains(r.variables, e.AsIdent()) {
+			return []string{e.AsIdent()}
+		}
+	case ast.SelectKind:
+		return r.member(e.AsSelect().Operand(), e.AsSelect().FieldName())
+	case ast.CallKind:
+		if call := e.AsCall(); call.FunctionName() == operators.Index && call.Args()[1].Kind() == ast.LiteralKind {
+			if key, isText := call.Args()[1].AsLiteral().(types.String); isText {
+				return r.member(call.Args()[0], string(key))
+			}
+		}
+	}
+	return nil
+}
+
+func (r *reader) member(of ast.Expr, name string) []string {
+	if path := r.path(of); path != nil {
+		return append(path, name)
+	}
+	return nil
+}
