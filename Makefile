@@ -9,6 +9,9 @@ REQUESTS    ?= 100000
 WORLDS      ?= 40
 HIERARCHIES ?= 4000
 RELEASE     ?= bin/release
+# Numbers of roles and bindings that are measured, and of those with which writ is measured alone.
+SIZES       ?= 100,1000,10000,100000
+ALONE       ?= 1000000
 
 # SEED is where random worlds and requests begin. Each gate has its own and prints it;
 # `make agreement SEED=...` repeats one.
@@ -123,8 +126,12 @@ gen: ## regenerate what is generated
 	$(GO) generate ./...
 	cd tests/kubernetes && $(GO) run ./export
 
-bench: build ## print the benchmark tables
-	$(GO) run ./tests/bench -writ bin/writ
+# Benchmarks in the form of benchstat: go test ./tests/bench -run - -bench . -count 10
+bench: build ## measure writ beside OPA and Kubernetes' authorizer; RESULTS=tests/bench writes the tables and curves there
+	@mkdir -p bin/bench
+	$(GO) build -trimpath -o bin/bench/opa github.com/open-policy-agent/opa
+	cd tests/kubernetes && $(GO) build -trimpath -o ../../bin/bench/kubernetes ./serve
+	$(GO) run ./tests/bench -writ bin/writ -opa bin/bench/opa -kubernetes bin/bench/kubernetes -n $(SIZES) -alone $(ALONE) $(if $(RESULTS),-results $(RESULTS))
 
 real: build ## check the projects below REAL, whose documents others publish
 	$(step) 'real: the projects below $(REAL)'

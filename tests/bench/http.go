@@ -2,6 +2,8 @@ package main
 
 import (
 	"bufio"
+	"bytes"
+	"cmp"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -10,6 +12,7 @@ import (
 	"net/http"
 	"os"
 	"os/exec"
+	"slices"
 	"strconv"
 	"strings"
 	"sync"
@@ -55,6 +58,8 @@ type reviewStatus struct {
 	Reason  string `json:"reason,omitempty"`
 }
 
+var plainAnswer = []byte(`{"allowed":true,"denied":false,"reason":"allowed by ClusterRoleBinding floor (ClusterRole floor, rule 0)","warnings":[],"matched":[]}` + "\n")
+
 // serveFloor is the floor over HTTP: gin, the same review decoded, a fixed answer.
 func serveFloor(address string) error {
 	gin.SetMode(gin.ReleaseMode)
@@ -69,71 +74,134 @@ func serveFloor(address string) error {
 		c.JSON(http.StatusOK, &r)
 	})
 	router.GET("/readyz", func(c *gin.Context) { c.Status(http.StatusOK) })
-	return http.ListenAndServe(address, router) //nolint:gosec // a benchmark's own loopback server
+	mux := http.NewServeMux()
+	mux.Handle("/", router)
+	// The floor of any endpoint: net/http, the body read, constant bytes.
+	mux.HandleFunc("POST /plain", func(w http.ResponseWriter, r *http.Request) {
+		if _, err := io.Copy(io.Discard, r.Body); err != nil {
+			w.WriteHeader(http.StatusBadRequest)
+			return
+		}
+		w.Header()["Content-Type"] = []string{"application/json"}
+		_, _ = w.Write(plainAnswer)
+	})
+	return http.ListenAndServe(address, mux) //nolint:gosec // a benchmark's own loopback server
 }
 
-// overHTTP prints the CPU time of a server process for each request.
-func overHTTP(w *world, writ string, rounds, requests int) error {
-	if _, err := os.Stat(writ); err != nil {
-		return fmt.Errorf("no writ binary to serve with (make build): %w", err)
-	}
-	self, err := os.Executable()
-	if err != nil {
-		return err
-	}
-	serve := []string{"serve", "--policies", w.dir, "--log-level", "error", "--listen"}
-	rows := []struct {
-		name    string
-		command []string
-		bodies  [][]byte
-	}{
-		{"floor: empty gin handler", []string{self, "-floor"}, bodies(w.requests(repeated))},
-		{"cached decision over HTTP", append([]string{writ}, serve...), bodies(w.requests(repeated))},
-		{"uncached decision over HTTP", append([]string{writ, "serve", "--cache-entries", "0"}, serve[1:]...), bodies(w.requests(requests))},
-	}
-	best := make([]float64, len(rows))
-	servers := make([]*child, len(rows))
-	for i, row := range rows {
-		if servers[i], err = startChild(row.command); err != nil {
-			return fmt.Errorf("%s: %w", row.name, err)
+// figures are what the requests of a round cost the server, and how long they took.
+type figures struct {
+	cpu, p50, p99 float64 // microseconds; cpu is for each decision
+	memory        float64 // peak of the resident memory in MiB
+}
+
+// overHTTP prints what a decision costs each peer, as ratios of the peer at index floor.
+func overHTTP(r *results, w *world, peers []peer, floor int, o options) error {
+	best := make([]figures, len(peers))
+	for i, p := range peers {
+		if p.most > 0 && w.n > p.most {
+			continue
 		}
-		defer servers[i].stop()
-		if err := servers[i].load(row.bodies, requests/2); err != nil {
-			return fmt.Errorf("%s: %w", row.name, err)
+		var err error
+		if best[i], err = p.measure(o); err != nil {
+			return fmt.Errorf("%s: %w", p.name, err)
 		}
 	}
-	for round := range rounds {
-		for i, row := range rows {
-			before := servers[i].cpu()
-			if err := servers[i].load(row.bodies, requests); err != nil {
-				return fmt.Errorf("%s: %w", row.name, err)
-			}
-			each := (servers[i].cpu() - before).Seconds() / float64(requests) * 1e6
-			if round == 0 || each < best[i] {
-				best[i] = each
-			}
+	for i, p := range peers {
+		if best[i].cpu == 0 {
+			continue
 		}
-	}
-	for i, row := range rows {
-		fmt.Printf("  %-34s %10.1f us CPU %17.2f x floor\n", row.name, best[i], best[i]/best[0])
+		r.printf("  %-44s %9.1f us CPU %8.2f x floor   p50 %6.2f ms   p99 %6.2f ms   %5.0f MiB\n",
+			p.name, best[i].cpu, best[i].cpu/best[floor].cpu, best[i].p50/1e3, best[i].p99/1e3, best[i].memory)
+		r.point("CPU of a decision over HTTP", "us", p.name, w.n, best[i].cpu)
+		r.point("Resident memory, peak", "MiB", p.name, w.n, best[i].memory)
 	}
 	return nil
 }
 
-func bodies(requests []decision.Request) [][]byte {
-	list := make([][]byte, len(requests))
+// measure starts the peer and sends rounds of requests. Of each figure the smallest is
+// kept. Slow peers get fewer requests.
+func (p *peer) measure(o options) (best figures, err error) {
+	c, err := startChild(p.command, cmp.Or(p.ready, "/readyz"))
+	if err != nil {
+		return best, err
+	}
+	defer c.stop()
+	const first = 8 * connections
+	began := time.Now()
+	if _, err := c.load(p.bodies, first); err != nil {
+		return best, err
+	}
+	const perRound = 4 * time.Second
+	n := min(o.requests, max(first, int(perRound/(time.Since(began)/first+1))))
+	for round := range o.rounds + 1 {
+		before := c.cpu()
+		took, err := c.load(p.bodies, n)
+		if err != nil {
+			return best, err
+		}
+		slices.Sort(took)
+		at := func(share float64) float64 { return took[int(share*float64(len(took)-1))].Seconds() * 1e6 }
+		now := figures{
+			cpu: (c.cpu() - before).Seconds() / float64(len(took)*max(p.decisions, 1)) * 1e6, p50: at(0.5), p99: at(0.99),
+		}
+		switch round {
+		case 0: // fills caches
+		case 1:
+			best = now
+		default:
+			best = figures{cpu: min(best.cpu, now.cpu), p50: min(best.p50, now.p50), p99: min(best.p99, now.p99)}
+		}
+	}
+	best.memory = c.memory()
+	return best, nil
+}
+
+// reviewBodies are requests as SubjectAccessReviews.
+func reviewBodies(requests []decision.Request) [][]byte {
+	bodies := make([][]byte, len(requests))
 	for i, r := range requests {
-		body, err := json.Marshal(review{
+		bodies[i] = encode(review{
 			APIVersion: "authorization.k8s.io/v1", Kind: "SubjectAccessReview", Metadata: map[string]any{},
 			Spec: reviewSpec{User: r.User, Groups: r.Groups, ResourceAttributes: &reviewAttributes{
 				Namespace: r.Namespace, Verb: r.Verb, Group: r.APIGroup, Version: "v1", Resource: r.Resource, Name: r.Name,
 			}},
 		})
-		if err != nil {
-			panic(err) // plain strings always have a JSON form
-		}
-		list[i] = fmt.Appendf(nil, "POST %s?timeout=3s HTTP/1.1\r\nHost: localhost\r\nContent-Type: application/json\r\n"+
-			"Accept: application/json, */*\r\nContent-Length: %d\r\n\r\n%s", reviewPath, len(body), body)
+	}
+	return rawBodies(reviewPath+"?timeout=3s", bodies)
+}
+
+// plainOf are requests in their canonical form.
+func plainOf(requests []decision.Request) [][]byte {
+	bodies := make([][]byte, len(requests))
+	for i := range requests {
+		bodies[i] = requests[i].Encode()
+	}
+	return bodies
+}
+
+// batchBodies are requests in batches of batchSize.
+func batchBodies(requests []decision.Request) [][]byte {
+	var batches [][]byte
+	for batch := range slices.Chunk(plainOf(requests), batchSize) {
+		batches = append(batches, fmt.Appendf(nil, `{"requests":[%s]}`, bytes.Join(batch, []byte(","))))
+	}
+	return rawBodies("/v1/decisions/access/batch", batches)
+}
+
+func encode(value any) []byte {
+	text, err := json.Marshal(value)
+	if err != nil {
+		panic(err) // plain strings always have a JSON form
+	}
+	return text
+}
+
+// rawBodies are POST requests as they are sent.
+func rawBodies(path string, bodies [][]byte) [][]byte {
+	list := make([][]byte, len(bodies))
+	for i, body := range bodies {
+		list[i] = fmt.Appendf(nil, "POST %s HTTP/1.1\r\nHost: localhost\r\nContent-Type: application/json\r\n"+
+			"Accept: application/json, */*\r\nContent-Length: %d\r\n\r\n%s", path, len(body), body)
 	}
 	return list
 }
@@ -144,7 +212,8 @@ type child struct {
 	address string
 }
 
-func startChild(command []string) (*child, error) {
+// startChild starts a server and returns when it answers at the path ready.
+func startChild(command []string, ready string) (*child, error) {
 	listener, err := net.Listen("tcp", "127.0.0.1:0")
 	if err != nil {
 		return nil, err
@@ -153,14 +222,15 @@ func startChild(command []string) (*child, error) {
 	if err := listener.Close(); err != nil {
 		return nil, err
 	}
-	c := &child{command: exec.Command(command[0], append(command[1:], address)...), address: address}
+	command = withAddress(command, address)
+	c := &child{command: exec.Command(command[0], command[1:]...), address: address}
 	c.command.Stderr = os.Stderr
 	if err := c.command.Start(); err != nil {
 		return nil, err
 	}
 	client := http.Client{Timeout: time.Second}
-	for range 3000 {
-		answer, err := client.Get("http://" + address + "/readyz")
+	for range 15000 {
+		answer, err := client.Get("http://" + address + ready)
 		if err == nil {
 			_ = answer.Body.Close()
 			if answer.StatusCode == http.StatusOK {
@@ -170,7 +240,7 @@ func startChild(command []string) (*child, error) {
 		time.Sleep(20 * time.Millisecond)
 	}
 	c.stop()
-	return nil, errors.New("not ready within a minute")
+	return nil, errors.New("not ready within five minutes")
 }
 
 func (c *child) stop() {
@@ -190,33 +260,43 @@ func (c *child) cpu() time.Duration {
 	return time.Duration(user+system) * 10 * time.Millisecond
 }
 
-// load sends n requests over kept connections, in turn.
-func (c *child) load(bodies [][]byte, n int) error {
-	var group sync.WaitGroup
-	errs := make([]error, connections)
-	for worker := range connections {
-		group.Go(func() { errs[worker] = c.work(bodies, worker, n/connections) })
-	}
-	group.Wait()
-	return errors.Join(errs...)
+// memory is the peak of the resident memory in MiB.
+func (c *child) memory() float64 {
+	text := procField("/proc/"+strconv.Itoa(c.command.Process.Pid)+"/status", "VmHWM")
+	kilobytes, _ := strconv.ParseFloat(strings.TrimSuffix(text, " kB"), 64)
+	return kilobytes / 1024
 }
 
-func (c *child) work(bodies [][]byte, worker, n int) error {
+// load sends n requests over kept connections, in turn, and returns how long each took.
+func (c *child) load(bodies [][]byte, n int) ([]time.Duration, error) {
+	var group sync.WaitGroup
+	errs, took := make([]error, connections), make([][]time.Duration, connections)
+	for worker := range connections {
+		group.Go(func() { took[worker], errs[worker] = c.work(bodies, worker, n/connections) })
+	}
+	group.Wait()
+	return slices.Concat(took...), errors.Join(errs...)
+}
+
+func (c *child) work(bodies [][]byte, worker, n int) ([]time.Duration, error) {
 	conn, err := net.Dial("tcp", c.address)
 	if err != nil {
-		return err
+		return nil, err
 	}
 	defer conn.Close()
 	reader := bufio.NewReader(conn)
+	took := make([]time.Duration, n)
 	for i := range n {
+		began := time.Now()
 		if _, err := conn.Write(bodies[(worker+i*connections)%len(bodies)]); err != nil {
-			return err
+			return nil, err
 		}
 		if err := readAnswer(reader); err != nil {
-			return err
+			return nil, err
 		}
+		took[i] = time.Since(began)
 	}
-	return nil
+	return took, nil
 }
 
 // readAnswer reads one answer and wants it to be a 200.

@@ -23,23 +23,23 @@ import (
 )
 
 // inProcess prints what an evaluation, an activation and a change cost.
-func inProcess(w *world, rounds int) error {
+func inProcess(r *results, w *world, rounds int) (*bundles.Bundle, error) {
 	ctx := context.Background()
 	l := &loader{directory: source.Dir(w.dir, source.DirOptions{}), translator: translator.New(translator.Options{})}
 	began := time.Now()
 	bundle, e, err := l.load(ctx)
 	if err != nil {
-		return err
+		return nil, err
 	}
 	start := time.Since(began)
 	floor, err := allowTrue()
 	if err != nil {
-		return err
+		return nil, err
 	}
 	requests := w.requests(4096)
 	denying, err := l.withDenyPolicies(ctx, w)
 	if err != nil {
-		return err
+		return nil, err
 	}
 	cached := cache.New(cache.Options{Entries: 8192, Bytes: 64 << 20}, writmetrics.New()).Of(e)
 	rows := []struct {
@@ -61,14 +61,16 @@ func inProcess(w *world, rounds int) error {
 		}
 	}
 	for i, row := range rows {
-		fmt.Printf("  %-34s %10.1f us %6d allocs %7.2f x floor\n", row.name, float64(best[i].NsPerOp())/1e3,
+		r.printf("  %-34s %10.1f us %6d allocs %7.2f x floor\n", row.name, float64(best[i].NsPerOp())/1e3,
 			best[i].AllocsPerOp(), float64(best[i].NsPerOp())/float64(best[0].NsPerOp()))
+		r.point("CPU of a decision in process", "us", row.name, w.n, float64(best[i].NsPerOp())/1e3)
 	}
-	fmt.Printf("  %-34s %10.2f s\n", "start from documents, cold", start.Seconds())
-	if err := activation(ctx, bundle); err != nil {
-		return err
+	r.printf("  %-34s %10.2f s\n", "start from documents, cold", start.Seconds())
+	r.point("Start and change", "s", "start from documents", w.n, start.Seconds())
+	if err := activation(ctx, r, w.n, bundle); err != nil {
+		return nil, err
 	}
-	return reloads(w, rounds)
+	return bundle, reloads(r, w, rounds)
 }
 
 func benchmark(run func(i int)) testing.BenchmarkResult {
@@ -102,7 +104,7 @@ func allowTrue() (func(), error) {
 }
 
 // activation reads and activates the built bundle, as a replica does.
-func activation(ctx context.Context, bundle *bundles.Bundle) error {
+func activation(ctx context.Context, r *results, n int, bundle *bundles.Bundle) error {
 	var tar bytes.Buffer
 	if err := bundle.WriteTar(&tar); err != nil {
 		return err
@@ -119,7 +121,8 @@ func activation(ctx context.Context, bundle *bundles.Bundle) error {
 	}
 	took := time.Since(began)
 	after := heap()
-	fmt.Printf("  %-34s %10.2f s  heap %d MiB, bundle %.1f MiB\n", "activation of a built bundle, cold",
+	r.point("Start and change", "s", "start from a bundle", n, took.Seconds())
+	r.printf("  %-34s %10.2f s  heap %d MiB, bundle %.1f MiB\n", "activation of a built bundle, cold",
 		took.Seconds(), int64(after-before)>>20, float64(tar.Len())/(1<<20))
 	runtime.KeepAlive(e)
 	runtime.KeepAlive(read)

@@ -1,6 +1,7 @@
-// Command bench measures writ and prints the figures as ratios of a floor that
-// is measured in the same run, since a machine's speed drifts: an evaluation of
-// `allow := true` in process, an empty gin handler over HTTP. It judges nothing.
+// Command bench measures writ beside what users have today, and prints the figures as
+// ratios of a floor that is measured in the same run, since a machine's speed drifts: an
+// evaluation of `allow := true` in process, an empty gin handler over HTTP. It judges
+// nothing. With -results it also writes RESULTS.md and the curves of the figures.
 //
 // CPU time is the server process's own, so the cost of the load does not show.
 package main
@@ -9,51 +10,125 @@ import (
 	"flag"
 	"fmt"
 	"os"
+	"slices"
 	"strconv"
 	"strings"
+
+	"github.com/writ-policy/writ/bundles"
 )
 
+// options are the flags.
+type options struct {
+	sizes, alone          string
+	writ, opa, kubernetes string
+	rounds, requests      int
+	floor, results        string
+}
+
 func main() {
-	sizes := flag.String("n", "1000,10000,100000", "numbers of roles and bindings, separated by commas")
-	writ := flag.String("writ", "bin/writ", "the writ binary to serve with")
-	rounds := flag.Int("rounds", 5, "rounds of each figure; the smallest is shown")
-	requests := flag.Int("requests", 20000, "requests of one round over HTTP")
-	floor := flag.String("floor", "", "serve the floor on this address instead of measuring")
+	var o options
+	flag.StringVar(&o.sizes, "n", "1000,10000,100000", "numbers of roles and bindings, separated by commas")
+	flag.StringVar(&o.alone, "alone", "", "numbers of roles and bindings for which writ is measured alone, from a bundle")
+	flag.StringVar(&o.writ, "writ", "bin/writ", "the writ binary to serve with")
+	flag.StringVar(&o.opa, "opa", "", "the opa binary to compare with")
+	flag.StringVar(&o.kubernetes, "kubernetes", "", "the server of tests/kubernetes/serve to compare with")
+	flag.IntVar(&o.rounds, "rounds", 5, "rounds of each figure; the smallest is shown")
+	flag.IntVar(&o.requests, "requests", 20000, "requests of one round over HTTP")
+	flag.StringVar(&o.results, "results", "", "the folder to write RESULTS.md and pictures into")
+	flag.StringVar(&o.floor, "floor", "", "serve the floors on this address instead of measuring")
 	flag.Parse()
-	if err := run(*sizes, *writ, *floor, *rounds, *requests); err != nil {
+	if err := run(o); err != nil {
 		fmt.Fprintln(os.Stderr, "bench:", err)
 		os.Exit(1)
 	}
 }
 
-func run(sizes, writ, floor string, rounds, requests int) error {
-	if floor != "" {
-		return serveFloor(floor)
+func run(o options) error {
+	if o.floor != "" {
+		return serveFloor(o.floor)
 	}
-	for _, size := range strings.Split(sizes, ",") {
-		n, err := strconv.Atoi(size)
-		if err != nil || n < 10 {
-			return fmt.Errorf("-n %q: want numbers from 10", sizes)
-		}
-		w, err := newWorld(n)
-		if err != nil {
+	if _, err := os.Stat(o.writ); err != nil {
+		return fmt.Errorf("no writ binary to serve with (make build): %w", err)
+	}
+	sizes, err := parseSizes(o.sizes)
+	if err != nil {
+		return err
+	}
+	alone, err := parseSizes(o.alone)
+	if err != nil {
+		return err
+	}
+	r := new(results)
+	for _, n := range sizes {
+		if err := inWorld(n, func(w *world) error { return measure(r, w, o) }); err != nil {
 			return err
 		}
-		err = measure(w, writ, rounds, requests)
-		if w.close(); err != nil {
+	}
+	for _, n := range alone {
+		if err := inWorld(n, func(w *world) error { return measureAlone(r, w, o) }); err != nil {
 			return err
 		}
 	}
-	return visibility(rounds)
+	if err := gateway(r, o); err != nil {
+		return err
+	}
+	if err := visibility(r, o); err != nil {
+		return err
+	}
+	if o.results == "" {
+		return nil
+	}
+	return r.write(o.results, "make bench "+strings.Join(slices.DeleteFunc(os.Args[1:], func(s string) bool { return s == "-results" || s == o.results }), " "))
 }
 
-func measure(w *world, writ string, rounds, requests int) error {
-	fmt.Printf("\n%d roles and %d bindings\n", w.n, w.n)
-	if err := inProcess(w, rounds); err != nil {
+// parseSizes reads numbers of bindings; none is an empty text.
+func parseSizes(text string) (sizes []int, err error) {
+	for size := range strings.SplitSeq(text, ",") {
+		if text == "" {
+			break
+		}
+		n, err := strconv.Atoi(size)
+		if err != nil || n < 10 {
+			return nil, fmt.Errorf("%q: want numbers from 10, separated by commas", text)
+		}
+		sizes = append(sizes, n)
+	}
+	return sizes, nil
+}
+
+func inWorld(n int, run func(w *world) error) error {
+	w, err := newWorld(n)
+	if err != nil {
 		return err
 	}
-	if err := hitRates(w); err != nil {
+	defer w.close()
+	return run(w)
+}
+
+func measure(r *results, w *world, o options) error {
+	r.printf("\n%d roles and %d bindings\n", w.n, w.n)
+	bundle, err := inProcess(r, w, o.rounds)
+	if err != nil {
 		return err
 	}
-	return overHTTP(w, writ, rounds, requests)
+	if err := hitRates(r, w); err != nil {
+		return err
+	}
+	return compare(r, w, bundle, o)
+}
+
+// compare measures writ and its peers over HTTP. Deny policies are documents of writ alone.
+func compare(r *results, w *world, bundle *bundles.Bundle, o options) error {
+	remove, err := w.deny(denyPolicies)
+	if err != nil {
+		return err
+	}
+	defer remove()
+	peers, err := reviewPeers(w, bundle, o)
+	if err != nil {
+		return err
+	}
+	r.printf("  over HTTP, 16 connections; writ with %d deny policies\n", denyPolicies)
+	const gin = 1
+	return overHTTP(r, w, peers, gin, o)
 }

@@ -22,7 +22,7 @@ const denyPolicies = 200
 
 // reloads prints what it takes from a saved file to the answer that it changes, by
 // the way a server goes, without the time it waits for the directory to settle.
-func reloads(w *world, rounds int) error {
+func reloads(out *results, w *world, rounds int) error {
 	ctx := context.Background()
 	remove, err := w.deny(denyPolicies)
 	if err != nil {
@@ -72,7 +72,8 @@ func reloads(w *world, rounds int) error {
 				least = one
 			}
 		}
-		fmt.Printf("  %-34s %10.3f s  %.3f s CPU, %d allocs\n", row.name, least.wall.Seconds(), least.cpu.Seconds(), least.allocs)
+		out.point("Start and change", "s", row.name, w.n, least.wall.Seconds())
+		out.printf("  %-34s %10.3f s  %.3f s CPU, %d allocs\n", row.name, least.wall.Seconds(), least.cpu.Seconds(), least.allocs)
 	}
 	return nil
 }

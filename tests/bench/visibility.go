@@ -16,37 +16,37 @@ import (
 
 // visibility prints what a decision at that point costs, and how it grows with
 // policies and with items.
-func visibility(rounds int) error {
-	fmt.Println("\nvisibility: one principal, every second item visible")
+func visibility(out *results, o options) error {
+	out.printf("\nvisibility: one principal, every second item visible\n")
 	base, err := allowTrue()
 	if err != nil {
 		return err
 	}
-	floor := smallest(rounds, func(int) { base() })
+	floor := smallest(o.rounds, func(int) { base() })
 	row := func(name string, items int, result testing.BenchmarkResult) {
 		per := ""
 		if items > 0 {
 			per = fmt.Sprintf(" %7.0f ns an item", float64(result.NsPerOp())/float64(items))
 		}
-		fmt.Printf("  %-46s %10.1f us %7d allocs %8.2f x floor%s\n", name, float64(result.NsPerOp())/1e3,
+		out.printf("  %-46s %10.1f us %7d allocs %8.2f x floor%s\n", name, float64(result.NsPerOp())/1e3,
 			result.AllocsPerOp(), float64(result.NsPerOp())/float64(floor.NsPerOp()), per)
 	}
 	ctx := context.Background()
 	for _, policies := range []int{10, 100, 1000} {
-		e, err := visibilityEngine(policies)
+		e, err := activateText(visibilityDocuments(policies))
 		if err != nil {
 			return err
 		}
 		name := fmt.Sprintf("%d policies: ", policies)
 		for _, who := range []struct{ name, group string }{{"one is the principal's", "one-0"}, {"all are", "all"}} {
 			r := viewRequest(who.group, "pods", 0)
-			row(name+"who may, "+who.name, 0, smallest(rounds, func(int) { e.Visibility(ctx, r) }))
+			row(name+"who may, "+who.name, 0, smallest(o.rounds, func(int) { e.Visibility(ctx, r) }))
 		}
 		for _, items := range []int{100, 1000, 10000} {
 			r := viewRequest("one-0", "pods", items)
-			row(fmt.Sprintf("%s%d pods", name, items), items, smallest(rounds, func(int) { decision.DecideVisibility(ctx, e, r, e.Visibility(ctx, r)) }))
+			row(fmt.Sprintf("%s%d pods", name, items), items, smallest(o.rounds, func(int) { decision.DecideVisibility(ctx, e, r, e.Visibility(ctx, r)) }))
 			r = viewRequest("one-0", "volume", items)
-			row(fmt.Sprintf("%s%d volumes, 4 aggregations", name, items), items, smallest(rounds, func(int) { decision.DecideVisibility(ctx, e, r, e.Visibility(ctx, r)) }))
+			row(fmt.Sprintf("%s%d volumes, 4 aggregations", name, items), items, smallest(o.rounds, func(int) { decision.DecideVisibility(ctx, e, r, e.Visibility(ctx, r)) }))
 		}
 	}
 	return nil
@@ -75,9 +75,9 @@ spec:
   rbac: {resourceTypeName: volume, filterableFields: [class]}
 `
 
-// visibilityEngine has n policies, each for a group of its own and for everyone in
+// visibilityDocuments are n policies, each for a group of its own and for everyone in
 // the group all.
-func visibilityEngine(n int) (*engine.Engine, error) {
+func visibilityDocuments(n int) string {
 	var documents strings.Builder
 	documents.WriteString(benchSource)
 	for i := range n {
@@ -99,7 +99,7 @@ spec:
             - {type: volume, filters: {namespaces: {allowed: ["app-*"]}, fields: {class: {denied: [slow]}}}}
 `, i, i, i, i, i)
 	}
-	return activateText(documents.String())
+	return documents.String()
 }
 
 // activateText activates the documents of one file.

@@ -20,6 +20,8 @@ const documentsPerFile = 200
 type world struct {
 	n   int
 	dir string
+	// scratch is a folder for what is made of the documents.
+	scratch string
 	// changing is a file of one binding, rewritten to measure a reload.
 	changing string
 	random   *rand.Rand
@@ -36,7 +38,11 @@ func newWorld(n int) (*world, error) {
 	if err != nil {
 		return nil, err
 	}
-	w := &world{n: n, dir: dir, changing: filepath.Join(dir, "changing.yaml"), random: rand.New(rand.NewPCG(uint64(n), 7))}
+	scratch, err := os.MkdirTemp("", "writ-bench-")
+	if err != nil {
+		return nil, err
+	}
+	w := &world{n: n, dir: dir, scratch: scratch, changing: filepath.Join(dir, "changing.yaml"), random: rand.New(rand.NewPCG(uint64(n), 7))}
 	if err := w.write("role", w.role); err != nil {
 		return nil, err
 	}
@@ -51,7 +57,10 @@ func newWorld(n int) (*world, error) {
 	return w, w.change("someone")
 }
 
-func (w *world) close() { _ = os.RemoveAll(w.dir) }
+func (w *world) close() {
+	_ = os.RemoveAll(w.dir)
+	_ = os.RemoveAll(w.scratch)
+}
 
 // change rewrites the one binding.
 func (w *world) change(user string) error {

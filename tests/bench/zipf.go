@@ -72,7 +72,7 @@ func (e *evaluated) AccessKey(b []byte, r *decision.Request) []byte {
 // hitRates prints how many reviews of the trace a cache answers, by projection and by
 // whole requests: warm, after a reload that changes one binding, and after one that changes
 // one deny policy of 200.
-func hitRates(w *world) error {
+func hitRates(r *results, w *world) error {
 	ctx := context.Background()
 	remove, err := w.deny(denyPolicies)
 	if err != nil {
@@ -98,7 +98,7 @@ func hitRates(w *world) error {
 		}
 		revisions = append(revisions, e)
 	}
-	fmt.Printf("  %d reviews, Zipf %.1f over %d users, no name twice, %d deny policies\n", traceLength, traceSkew, traceUsers, denyPolicies)
+	r.printf("  %d reviews, Zipf %.1f over %d users, no name twice, %d deny policies\n", traceLength, traceSkew, traceUsers, denyPolicies)
 	for _, row := range []struct {
 		name  string
 		whole bool
@@ -112,7 +112,7 @@ func hitRates(w *world) error {
 			return 100 * (1 - float64(p.count)/float64(n))
 		}
 		cold, warm := rate(0, traceLength/2), rate(0, traceLength/2)
-		fmt.Printf("  %-34s %8.1f %% hits cold, %.1f %% warm, %.1f %% after a changed binding, %.1f %% after a changed deny policy\n",
+		r.printf("  %-34s %8.1f %% hits cold, %.1f %% warm, %.1f %% after a changed binding, %.1f %% after a changed deny policy\n",
 			row.name, cold, warm, rate(1, traceLength/10), rate(2, traceLength/10))
 	}
 	return nil

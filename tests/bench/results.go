@@ -1,0 +1,74 @@
+package main
+
+import (
+	"fmt"
+	"os"
+	"path/filepath"
+	"runtime"
+	"strings"
+	"time"
+)
+
+// results records what is printed, and the figures that are drawn over the number of
+// bindings.
+type results struct {
+	text   strings.Builder
+	charts []*chart
+}
+
+// printf prints a line and records it.
+func (r *results) printf(format string, arguments ...any) {
+	fmt.Printf(format, arguments...)
+	fmt.Fprintf(&r.text, format, arguments...)
+}
+
+// point records a figure of a series of a chart.
+func (r *results) point(title, unit, series string, n int, value float64) {
+	for _, c := range r.charts {
+		if c.title == title {
+			c.add(series, n, value)
+			return
+		}
+	}
+	c := &chart{title: title, unit: unit}
+	c.add(series, n, value)
+	r.charts = append(r.charts, c)
+}
+
+// write writes RESULTS.md and its pictures into a folder.
+func (r *results) write(dir, command string) error {
+	var pictures strings.Builder
+	for _, c := range r.charts {
+		name := c.file()
+		if err := os.WriteFile(filepath.Join(dir, name), []byte(c.svg()), 0o644); err != nil {
+			return err
+		}
+		fmt.Fprintf(&pictures, "![%s](%s)\n", c.title, name)
+	}
+	text := fmt.Sprintf(`# Results
+
+Written by %s on %s: %d CPUs (%s), %s of memory, %s, %s/%s.
+
+%s
+CPU time is that of the server process. Ratios are of figures of this run; x is the smallest of the
+rounds. All servers run on the machine that sends the requests, over 16 connections.
+
+%s%s%s
+`, "`"+command+"`", time.Now().UTC().Format("2006-01-02"), runtime.NumCPU(), procField("/proc/cpuinfo", "model name"),
+		procField("/proc/meminfo", "MemTotal"), runtime.Version(), runtime.GOOS, runtime.GOARCH, pictures.String(), "```text", r.text.String(), "```")
+	return os.WriteFile(filepath.Join(dir, "RESULTS.md"), []byte(text), 0o644)
+}
+
+// procField returns the first value of a name in a file of "name: value" lines.
+func procField(file, name string) string {
+	text, err := os.ReadFile(file)
+	if err != nil {
+		return "unknown"
+	}
+	for line := range strings.Lines(string(text)) {
+		if key, value, _ := strings.Cut(line, ":"); strings.TrimSpace(key) == name {
+			return strings.TrimSpace(value)
+		}
+	}
+	return "unknown"
+}
