@@ -34,7 +34,7 @@ type gatewayRoute struct {
 	age   int // rank among all routes
 }
 
-// gatewayPath is the effective policy of a path; the zero value is none.
+// gatewayPath is the effective policy of a path; no policy is the zero value.
 type gatewayPath struct {
 	hash [sha256.Size]byte
 	// isOpaque means that the policy can read anything or the time, isReviewing that it

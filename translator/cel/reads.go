@@ -65,7 +65,7 @@ func (r *reader) readAll(list []ast.Expr) {
 	}
 }
 
-// path returns the path that an expression is, nil if it is none.
+// path returns the path of a variable and its fields, nil for another expression.
 func (r *reader) path(e ast.Expr) []string {
 	switch e.Kind() {
 	case ast.IdentKind:
