@@ -8,7 +8,6 @@ import (
 	"github.com/writ-policy/writ/server/decision"
 	"github.com/writ-policy/writ/server/engine/match"
 	"github.com/writ-policy/writ/server/projection"
-	"github.com/writ-policy/writ/translator/tables"
 )
 
 // projected is what one revision projects requests by, and what changed with it.
@@ -45,8 +44,8 @@ func project(b *bundles.Bundle, e, last *Engine) (now *projected, earlier []*pro
 	}
 	if f := b.Footprint; f != nil {
 		now.visibility = projection.NewVisibility(f.Visibility)
-		if table := tables.Of[*tables.Gateway](b.Tables); table != nil && f.Gateway != nil {
-			now.addGateway(b, f.Gateway, table)
+		if e.gateways != nil && f.Gateway != nil {
+			now.addGateway(b, f.Gateway, e.gateways)
 		}
 	}
 	if last != nil {
