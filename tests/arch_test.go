@@ -36,6 +36,7 @@ var flow = [][]string{
 	{"translator/lint", "translator/footprint"},
 	{"translator"},
 	{"translator/schema"},
+	{"translator/editor"},
 	{"bundles"},
 	{"bundles/remote"},
 	{"server/memory"},
@@ -49,7 +50,7 @@ var flow = [][]string{
 	{"server/api/kubernetes", "server/api/origin", "server/api/authzen", "server/api/opadata"},
 	{"server/reload", "server/api", "server/envoy"},
 	{"server", "."},
-	{"cmd/writ/pipeline", "cmd/writ/terminal", "cmd/writ/kubernetes"},
+	{"cmd/writ/pipeline", "cmd/writ/terminal", "cmd/writ/kubernetes", "cmd/writ/lsp"},
 	{"cmd/writ"},
 }
 
@@ -64,6 +65,7 @@ var importers = map[string][]string{
 	"github.com/spf13/cobra":                   {"cmd/writ"},
 	"github.com/KimMachineGun/automemlimit":    {"cmd/writ"},
 	"cel.dev/cel-go":                           {"translator/cel"},
+	"github.com/sourcegraph/jsonrpc2":          {"cmd/writ/lsp"},
 	"google.golang.org/grpc":                   {"server/envoy"},
 	"github.com/open-policy-agent/opa/v1/rego": {"server/engine"},
 	"oras.land/oras-go/v2":                     {"bundles/remote"},

@@ -84,11 +84,13 @@ type Translator struct {
 	decoded map[string]decoded // by path: the files of the last snapshot
 	phases  *phases            // nil before the first snapshot and after one that was interrupted
 
-	families func() []Family
-	kinds    syntax.Kinds
-	rejected tables.List      // of the last snapshot, if it had errors
-	skipped  []syntax.Skipped // of the last snapshot
-	notes    []Note           // of the last snapshot
+	families  func() []Family
+	kinds     syntax.Kinds
+	rejected  tables.List       // of the last snapshot, if it had errors
+	documents []syntax.Document // of the last snapshot
+	master    string            // of the last snapshot, empty for the default
+	skipped   []syntax.Skipped  // of the last snapshot
+	notes     []Note            // of the last snapshot
 	// bootstrap are the documents of roles.Bootstrap, nil before they are needed.
 	bootstrap []syntax.Document
 }
@@ -119,7 +121,7 @@ func (t *Translator) Translate(ctx context.Context, snapshot source.Snapshot) (*
 	if err != nil {
 		return nil, interrupted(list, err)
 	}
-	t.skipped = skippedOf(skipped)
+	t.skipped, t.documents, t.master = skippedOf(skipped), documents, state.master
 	p := t.phases
 	if t.phases = nil; p == nil {
 		p = &phases{families: t.families()}
@@ -255,6 +257,21 @@ func (t *Translator) Skipped() []syntax.Skipped {
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	return t.skipped
+}
+
+// Documents returns the documents of the last snapshot, also if it had errors, in the order
+// of the files. The list must not be modified.
+func (t *Translator) Documents() []syntax.Document {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	return t.documents
+}
+
+// Master returns the master namespace of the last snapshot.
+func (t *Translator) Master() string {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	return directory.MasterOr(t.master)
 }
 
 // emptyOrigins reports the sources without a policy document, if there are several: the

@@ -12,7 +12,7 @@ const versionKubernetes = "rbac.authorization.k8s.io/v1"
 
 // kubernetesKinds are the kinds of Kubernetes RBAC.
 var kubernetesKinds = syntax.KindsOf(versionKubernetes, decodeKubernetes,
-	"Role", "ClusterRole", "RoleBinding", "ClusterRoleBinding").WithWords(roleWords...)
+	"Role", "ClusterRole", "RoleBinding", "ClusterRoleBinding").WithWords(roleWords...).WithTargets(rolesOfKubernetes)
 
 // roleWords are parts of groups that have roles and bindings.
 var roleWords = []string{"rbac", "authorization"}

@@ -27,6 +27,7 @@ func warnOfSlips(d *syntax.Decoder, r *KubernetesRule, verbs, resources []*synta
 		known = urlVerbs
 	}
 	for _, n := range verbs {
+		d.Examples(n, urlVerbs)
 		if strings.Contains(n.Value, "*") || slices.Contains(known, n.Value) {
 			continue
 		}

@@ -23,7 +23,7 @@ var originNames = []string{"Role", "RoleBinding", "Policy", "PolicyBinding"}
 
 // originKinds returns the kinds of Origin, which have a flat form as well.
 func originKinds() syntax.Kinds {
-	kinds := syntax.KindsOf(syntax.VersionWrit, decodeOriginStyled, originNames...).WithWords(roleWords...)
+	kinds := syntax.KindsOf(syntax.VersionWrit, decodeOriginStyled, originNames...).WithWords(roleWords...).WithTargets(rolesOfOrigin)
 	for i := range kinds {
 		kinds[i].DecodeFlat = decodeOriginFlat
 	}

@@ -89,6 +89,7 @@ func patternHint(entry string) string {
 // checkVerb returns the problem of a verb, "" if it is valid, and warns about an unknown
 // verb.
 func checkVerb(d *syntax.Decoder, verb string, n *syntax.Node) string {
+	d.Examples(n, knownVerbs)
 	if problem := malformed(verb); problem != "" {
 		return problem
 	}

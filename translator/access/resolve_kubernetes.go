@@ -41,12 +41,9 @@ func (r *resolver) kubernetes() {
 }
 
 // kubernetesRole returns the role that a binding names. If no document defines it, it
-// reports that and returns nil. A Role must be in the namespace of the binding.
+// reports that and returns nil.
 func (r *resolver) kubernetesRole(b *KubernetesBinding) *KubernetesRole {
-	id := directory.Identity{Family: FamilyKubernetes, Kind: b.RoleKind, Namespace: b.Namespace, Name: b.RoleName.Value}
-	if b.RoleKind == kindClusterRole {
-		id.Namespace = ""
-	}
+	id := b.role()
 	if role, ok := r.Find(id).(*KubernetesRole); ok {
 		return role
 	}

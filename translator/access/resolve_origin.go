@@ -87,17 +87,13 @@ func (r *resolver) policyRefName(c *OriginPolicyBinding) {
 // originRole returns the role that a binding names. If the reference cannot be resolved,
 // it reports that and returns nil.
 func (r *resolver) originRole(b *OriginBinding) *OriginRole {
-	namespace := b.RoleNamespace
-	if b.Global {
-		namespace = r.Master
-	}
-	if !r.mayRefer(b, namespace) {
+	id := b.role(r.Master)
+	if !r.mayRefer(b, id.Namespace) {
 		return nil
 	}
-	if namespace != r.Master {
+	if id.Namespace != r.Master {
 		r.needPolicyBinding(b)
 	}
-	id := directory.Identity{Family: familyOrigin, Kind: kindRole, Namespace: namespace, Name: b.RoleName.Value}
 	if role, ok := r.Find(id).(*OriginRole); ok {
 		return role
 	}

@@ -1,6 +1,7 @@
 package directory
 
 import (
+	"cmp"
 	"fmt"
 	"reflect"
 	"slices"
@@ -11,6 +12,12 @@ import (
 
 // defaultMaster is the name of the Origin master namespace unless one is set.
 const defaultMaster = "master"
+
+// MasterOr returns the master namespace that a setting states, or the default if it is
+// empty.
+func MasterOr(setting string) string {
+	return cmp.Or(setting, defaultMaster)
+}
 
 // Options configure how the documents of a directory are combined.
 type Options struct {
@@ -54,9 +61,7 @@ type Directory struct {
 // NewDirectory combines documents, in any order, to a directory and updates the names.
 // It retains the list, which must not be modified.
 func (n *Names) NewDirectory(documents []syntax.Document, o Options) *Directory {
-	if o.Master == "" {
-		o.Master = defaultMaster
-	}
+	o.Master = MasterOr(o.Master)
 	documents = inOrder(documents)
 	d := &Directory{Master: o.Master, Points: o.Points, StrictRoutes: o.StrictRoutes, Partial: o.Partial, undecoded: o.Undecoded, names: n, Changed: n.update(documents)}
 	policies := 0

@@ -29,6 +29,27 @@ type Schema struct {
 	Values     *Schema            // of the properties of an object with any names; may be nil
 	Items      *Schema            // of arrays; may be nil
 	Const      string             // the only value; empty: any
+	Words      syntax.Words       // that a text may be
+}
+
+// At returns the schema of the value at a path, which has names of fields and "0" for the
+// items of a list; nil if it is not known. The nil schema has no values.
+func (s *Schema) At(path []string) *Schema {
+	for _, name := range path {
+		if s == nil {
+			return nil
+		}
+		field, has := s.Properties[name]
+		switch {
+		case has:
+			s = field
+		case name == item && s.Items != nil:
+			s = s.Items
+		default:
+			s = s.Values
+		}
+	}
+	return s
 }
 
 // MarshalJSON returns the schema with sorted keys.
@@ -55,7 +76,25 @@ func (s *Schema) MarshalJSON() ([]byte, error) {
 	if s.Const != "" {
 		out["const"] = s.Const
 	}
+	if s.Words.Only != nil {
+		out["enum"] = s.enum()
+	}
+	if s.Words.Examples != nil {
+		out["examples"] = s.Words.Examples
+	}
 	return json.Marshal(out)
+}
+
+// enum returns the values of an enumeration; null stands for an absent one.
+func (s *Schema) enum() []any {
+	values := make([]any, 0, len(s.Words.Only)+1)
+	for _, word := range s.Words.Only {
+		values = append(values, word)
+	}
+	if slices.Contains(s.Types, "null") {
+		values = append(values, nil)
+	}
+	return values
 }
 
 // deepest bounds the nesting of values: conditions may contain conditions.
@@ -125,10 +164,14 @@ const item = "0"
 func (p *prober) value(path []string, above [][]string) *Schema {
 	s := &Schema{}
 	for _, sample := range samples {
-		if p.probe(path, sample.value).IsWrongType(path) {
+		observed := p.probe(path, sample.value)
+		if observed.IsWrongType(path) {
 			continue
 		}
 		s.Types = append(s.Types, sample.name)
+		if sample.name == "string" {
+			s.Words = observed.Words(path)
+		}
 	}
 	if len(s.Types) == len(samples) {
 		return &Schema{} // the decoder does not look at it

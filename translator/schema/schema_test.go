@@ -65,6 +65,27 @@ func TestSchemasAgreeWithDecoders(t *testing.T) {
 	}
 }
 
+// Enumerations and examples are those of the decoders.
+func TestWords(t *testing.T) {
+	t.Parallel()
+	for _, row := range []struct{ version, kind, path, want string }{
+		{"breakglass.t-caas.telekom.com/v1alpha1", "DenyPolicy", "spec.podSecurityRules.failMode", `{"enum":["open","closed",null],"type":["string","null"]}`},
+		{"clusterpulse.io/v1alpha1", "MonitorAccessPolicy", "spec.access.effect", `{"enum":["Allow","Deny",null],"type":["string","null"]}`},
+		{"rbac.authorization.k8s.io/v1", "Role", "rules.0.verbs.0", `{"examples":["post",`},
+		{"writ.dev/v1", "Role", "rules.0.verbs.0", `{"examples":["exec",`},
+	} {
+		for _, kind := range translator.Kinds() {
+			if kind.APIVersion != row.version || kind.Name != row.kind {
+				continue
+			}
+			got, err := json.Marshal(schema.Of(translator.Kinds(), kind).At(strings.Split(row.path, ".")))
+			if err != nil || !strings.HasPrefix(string(got), row.want) {
+				t.Errorf("%s %s: got %s, %v; want %s", row.kind, row.path, got, err, row.want)
+			}
+		}
+	}
+}
+
 // documents are all documents of the folders, also those inside goldens.
 func documents(t *testing.T) []map[string]any {
 	var all []map[string]any
@@ -146,6 +167,9 @@ func mismatch(s *schema.Schema, value any, at string) string {
 	}
 	if kind := typeOf(value); len(s.Types) > 0 && !slices.Contains(s.Types, kind) {
 		return fmt.Sprintf("%s: %s is not one of %s", at, kind, s.Types)
+	}
+	if text, ok := value.(string); ok && s.Words.Only != nil && !slices.Contains(s.Words.Only, text) {
+		return fmt.Sprintf("%s: %q is not one of %q", at, text, s.Words.Only)
 	}
 	switch v := value.(type) {
 	case map[string]any:

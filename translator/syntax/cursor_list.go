@@ -74,8 +74,12 @@ func Values(nodes []*Node) []string {
 	return out
 }
 
+// Examples states some values that n may be, for editors.
+func (d *Decoder) Examples(n *Node, values []string) { d.Observer.note(n, Words{Examples: values}) }
+
 // CheckOneOf reports a value that is not one of the known values, and whether it is.
 func (d *Decoder) CheckOneOf(n *Node, name string, known ...string) bool {
+	d.Observer.note(n, Words{Only: known})
 	if slices.Contains(known, n.Value) {
 		return true
 	}

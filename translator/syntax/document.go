@@ -10,6 +10,29 @@ type Document interface {
 	Meta() *Header
 }
 
+// Referrer is a document that names other documents.
+type Referrer interface {
+	// References returns what the document names; master is the Origin master namespace.
+	References(master string) []Reference
+}
+
+// Reference is a place in a document that names another one.
+type Reference struct {
+	At                            diag.Position
+	Family, Kind, Namespace, Name string
+}
+
+// ReferringField is a field that is being typed and may name a document.
+type ReferringField struct {
+	Kind string // of the document
+	// Path has the names of the fields that lead to it, joined by dots.
+	Path string
+	// Beside are the fields before it in its mapping, if they are texts.
+	Beside map[string]string
+	// Namespace is that of the document, Master the Origin master namespace.
+	Namespace, Master string
+}
+
 // Header is the common part of all documents.
 type Header struct {
 	Family     string

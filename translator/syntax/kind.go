@@ -18,6 +18,10 @@ type Kind struct {
 	// case, apiVersion optional. Nil for a kind without such a form.
 	DecodeFlat DecodeFunc
 
+	// Targets returns what a field may name, references without names and positions. Nil
+	// for a kind that names no documents, or none that editors complete.
+	Targets func(ReferringField) []Reference
+
 	// Suffix is the end of the names of files that DecodeFile decodes whole. Such
 	// files are not YAML.
 	Suffix     string
@@ -57,6 +61,14 @@ func SkippedKinds(group string, names ...string) Kinds {
 func (k Kinds) WithWords(words ...string) Kinds {
 	for i := range k {
 		k[i].Words = words
+	}
+	return k
+}
+
+// WithTargets sets what fields of the kinds may name and returns them.
+func (k Kinds) WithTargets(targets func(ReferringField) []Reference) Kinds {
+	for i := range k {
+		k[i].Targets = targets
 	}
 	return k
 }

@@ -2,18 +2,27 @@ package syntax
 
 import "github.com/writ-policy/writ/translator/diag"
 
-// Observer notes how a decoder reads a document: which fields it asks for, and where a
-// value has a wrong type. A schema is derived from that, so that it cannot differ from
+// Observer notes how a decoder reads a document: which fields it asks for, where a value has
+// a wrong type, and which words it may be. A schema is derived from that, so that it cannot differ from
 // what decodes. The nil Observer notes nothing. It is not safe for concurrent use.
 type Observer struct {
 	root  *Node
 	asked map[*Node][]string
 	wrong map[*Node]bool
+	words map[*Node]Words
+}
+
+// Words are what a text may be.
+type Words struct {
+	// Only are all texts that are valid; nil: any.
+	Only []string
+	// Examples are some texts that are valid.
+	Examples []string
 }
 
 func (o *Observer) begin(root *Node) {
 	if o != nil {
-		o.root, o.asked, o.wrong = root, make(map[*Node][]string), make(map[*Node]bool)
+		o.root, o.asked, o.wrong, o.words = root, make(map[*Node][]string), make(map[*Node]bool), make(map[*Node]Words)
 	}
 }
 
@@ -32,6 +41,16 @@ func (o *Observer) report(n *Node, code diag.Code) {
 		o.wrong[n] = true
 	}
 }
+
+// note notes what the value n may be.
+func (o *Observer) note(n *Node, w Words) {
+	if o != nil {
+		o.words[n] = w
+	}
+}
+
+// Words returns what the value at a path may be. The lists must not be modified.
+func (o *Observer) Words(path []string) Words { return o.words[o.find(path)] }
 
 // Fields returns the names of the fields that the value at a path may have; closed is
 // false if the decoder does not report other ones. A path has names of fields, and "0"

@@ -1,0 +1,88 @@
+package lsp
+
+import (
+	"strings"
+	"unicode/utf16"
+	"unicode/utf8"
+
+	"github.com/writ-policy/writ/translator/diag"
+)
+
+// lines are the lines of a text, without their ends.
+type lines []string
+
+func linesOf(text string) lines { return strings.Split(text, "\n") }
+
+func (l lines) at(line int) string {
+	if line < 0 || line >= len(l) {
+		return ""
+	}
+	return strings.TrimSuffix(l[line], "\r")
+}
+
+// position converts a position of a diagnostic, in runes, to one of the protocol, in UTF-16.
+func (l lines) position(p diag.Position) position {
+	line := max(p.Line-1, 0)
+	return position{Line: line, Character: units(l.at(line), max(p.Column-1, 0))}
+}
+
+// span returns the part of a line from a position, so many runes long.
+func (l lines) span(p diag.Position, length int) span {
+	end := p
+	end.Column = max(p.Column, 1) + max(length, 1)
+	return span{Start: l.position(p), End: l.position(end)}
+}
+
+// runes converts a position of the protocol to the number of runes before it in its line.
+func (l lines) runes(p position) int {
+	count, left := 0, p.Character
+	for _, r := range l.at(p.Line) {
+		if left -= utf16.RuneLen(r); left < 0 {
+			break
+		}
+		count++
+	}
+	return count
+}
+
+// units returns the length of the first runes of a text in UTF-16.
+func units(text string, count int) (length int) {
+	for _, r := range text {
+		if count == 0 {
+			break
+		}
+		count--
+		length += max(utf16.RuneLen(r), 1)
+	}
+	return length
+}
+
+// replace returns a text with a part replaced; the whole text if there is no part. A
+// position beyond the end of a line or of the text is its end.
+func replace(text string, change contentChange) string {
+	if change.Range == nil {
+		return change.Text
+	}
+	from, to := offset(text, change.Range.Start), offset(text, change.Range.End)
+	return text[:from] + change.Text + text[max(from, to):]
+}
+
+// offset converts a position of the protocol to bytes.
+func offset(text string, p position) int {
+	at := 0
+	for range p.Line {
+		next := strings.IndexByte(text[at:], '\n')
+		if next < 0 {
+			return len(text)
+		}
+		at += next + 1
+	}
+	for left := p.Character; left > 0 && at < len(text) && text[at] != '\n'; {
+		r, size := utf8.DecodeRuneInString(text[at:])
+		if left -= max(utf16.RuneLen(r), 1); left < 0 {
+			break
+		}
+		at += size
+	}
+	return at
+}

@@ -1,0 +1,146 @@
+package editor
+
+import (
+	"regexp"
+	"slices"
+	"strings"
+)
+
+// place is where the cursor is in a document that is being typed.
+type place struct {
+	apiVersion, kind, namespace string
+	// path has the names of the fields that contain the cursor, and "0" for an item.
+	path []string
+	// isKey states that a field's name is being typed, otherwise a value.
+	isKey bool
+	// word is what is typed so far, siblings the fields that its mapping has before it.
+	word     string
+	siblings map[string]string
+}
+
+// level is a mapping or a list that is open at a line.
+type level struct {
+	indent int
+	name   string
+	values map[string]string // of a mapping so far
+}
+
+var namespaceInFlow = regexp.MustCompile(`[{,]\s*namespace:([^,}]*)`)
+
+// placeOf reads the lines of a YAML document up to the cursor, which is after the last
+// rune. after are the lines behind it, which may have the kind.
+func placeOf(before, after []string) place {
+	var p place
+	isMetadata := false
+	for _, line := range slices.Concat(before, after) {
+		name, value, _ := strings.Cut(line, ":")
+		switch {
+		case name == "apiVersion":
+			p.apiVersion = scalar(value)
+		case name == "kind":
+			p.kind = scalar(value)
+		case isMetadata && strings.TrimSpace(name) == "namespace":
+			p.namespace = scalar(value)
+		case name == "metadata":
+			if found := namespaceInFlow.FindStringSubmatch(value); found != nil {
+				p.namespace = scalar(found[1])
+			}
+		}
+		if line != "" && line[0] != ' ' {
+			isMetadata = name == "metadata"
+		}
+	}
+	stack := []level{{indent: -1, values: map[string]string{}}}
+	for i, line := range before {
+		stack = descend(&p, stack, line, i == len(before)-1)
+	}
+	return p
+}
+
+// descend updates the open levels by one line. For the last one it sets the rest of p.
+func descend(p *place, stack []level, line string, isLast bool) []level {
+	text := strings.TrimLeft(line, " ")
+	if !isLast && (text == "" || text[0] == '#') {
+		return stack
+	}
+	indent := len(line) - len(text)
+	// An item may be as far left as the field that has the list.
+	isItem := strings.HasPrefix(text, "- ") || text == "-"
+	for top := stack[len(stack)-1]; top.indent > indent || top.indent == indent && (!isItem || top.name == item); top = stack[len(stack)-1] {
+		stack = stack[:len(stack)-1]
+	}
+	for strings.HasPrefix(text, "- ") || text == "-" {
+		stack = append(stack, level{indent: indent, name: item, values: map[string]string{}})
+		rest := strings.TrimLeft(text[1:], " ")
+		indent += len(text) - len(rest)
+		text = rest
+	}
+	name, value, isField := strings.Cut(text, ":")
+	if isField && (value == "" || value[0] == ' ') {
+		name = scalar(name)
+		stack[len(stack)-1].values[name] = scalar(value)
+		if isLast {
+			p.inFlow(append(slices.Clone(stack), level{name: name, values: map[string]string{}}), strings.TrimLeft(value, " "))
+		}
+		return append(stack, level{indent: indent, name: name, values: map[string]string{}})
+	}
+	if isLast {
+		p.inFlow(stack, text)
+		if !strings.HasPrefix(text, "{") && !strings.HasPrefix(text, "[") {
+			p.isKey, p.siblings = true, stack[len(stack)-1].values
+		}
+	}
+	return stack
+}
+
+const item = "0"
+
+// inFlow sets the place at the end of a value that may have braces and brackets.
+func (p *place) inFlow(stack []level, text string) {
+	isKey := false
+	start := 0
+	for i := 0; i < len(text); i++ {
+		switch text[i] {
+		case '{':
+			stack = append(stack, level{indent: -2, values: map[string]string{}})
+			isKey, start = true, i+1
+		case '[':
+			stack = append(stack, level{indent: -3, name: item, values: map[string]string{}})
+			isKey, start = false, i+1
+		case ':':
+			if isKey && i+1 < len(text) && text[i+1] == ' ' {
+				name := scalar(text[start:i])
+				stack = append(stack, level{indent: -4, name: name, values: map[string]string{}})
+				isKey, start = false, i+1
+			}
+		case ',', '}', ']':
+			if n := len(stack) - 1; n > 0 && stack[n].indent == -4 {
+				stack[n-1].values[stack[n].name] = scalar(text[start:i])
+				stack, isKey = stack[:n], true
+			}
+			if n := len(stack) - 1; text[i] != ',' && n > 0 && stack[n].indent < -1 {
+				stack, isKey = stack[:n], false
+			}
+			start = i + 1
+		}
+	}
+	p.isKey, p.word = isKey, scalar(text[min(start, len(text)):])
+	p.path = nil
+	for _, l := range stack[1:] {
+		if l.name != "" {
+			p.path = append(p.path, l.name)
+		}
+	}
+	p.siblings = stack[len(stack)-1].values
+	if !isKey && len(stack) > 1 && stack[len(stack)-1].name != item {
+		p.siblings = stack[len(stack)-2].values
+	}
+}
+
+// scalar returns a value without blanks, quotes and a comment.
+func scalar(text string) string {
+	if at := strings.Index(text, " #"); at >= 0 {
+		text = text[:at]
+	}
+	return strings.Trim(strings.TrimSpace(text), `"'`)
+}
