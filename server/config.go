@@ -95,7 +95,7 @@ func Defaults() Config {
 			SessionKey: kubernetes.DefaultSessionKey, EscalationKey: kubernetes.DefaultEscalationKey,
 		},
 		Limits: LimitsConfig{
-			MaxBody: 1 << 20, MaxInFlight: 512, MaxValues: 20_000, MaxValuesInUse: 400_000, MaxConnections: 16_384,
+			MaxBody: 1 << 20, MaxAnswer: 8 << 20, MaxInFlight: 512, MaxValues: 20_000, MaxValuesInUse: 400_000, MaxConnections: 16_384,
 			MaxStreamBytes: 96 << 20, MaxStreamBytesInUse: 128 << 20,
 		},
 		Timeouts: TimeoutsConfig{
@@ -173,7 +173,7 @@ func (c *Config) checkBounds() []error {
 		name  string
 		value int64
 	}{
-		{"the largest body", c.Limits.MaxBody}, {"the number of requests in flight", int64(c.Limits.MaxInFlight)},
+		{"the largest body", c.Limits.MaxBody}, {"the largest answer", int64(c.Limits.MaxAnswer)}, {"the number of requests in flight", int64(c.Limits.MaxInFlight)},
 		{"the number of values of a request", int64(c.Limits.MaxValues)}, {"the number of values in use", c.Limits.MaxValuesInUse},
 		{"the memory of a stream", int64(c.Limits.MaxStreamBytes)}, {"the memory of streams", c.Limits.MaxStreamBytesInUse},
 		{"the number of connections", int64(c.Limits.MaxConnections)},

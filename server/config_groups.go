@@ -140,6 +140,8 @@ type LimitsConfig struct {
 	// of concurrent requests. Requests beyond them are rejected.
 	MaxBody     int64
 	MaxInFlight int
+	// MaxAnswer is the size in bytes of the largest answer to who-can and what-can.
+	MaxAnswer int
 	// MaxValues is the maximum number of JSON values of one request, and
 	// MaxValuesInUse that of all requests together.
 	MaxValues      int

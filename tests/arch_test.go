@@ -46,7 +46,7 @@ var flow = [][]string{
 	{"server/engine/visibility"},
 	{"server/engine", "server/cache", "server/cluster", "server/audit", "server/point"},
 	{"server/api/exchange"},
-	{"server/api/access", "server/api/dashboard", "server/api/admin"},
+	{"server/api/access", "server/api/dashboard", "server/api/admin", "server/api/questions"},
 	{"server/api/kubernetes", "server/api/origin", "server/api/authzen", "server/api/opadata"},
 	{"server/reload", "server/api", "server/envoy"},
 	{"server", "."},

@@ -14,6 +14,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/writ-policy/writ/bundles"
+	"github.com/writ-policy/writ/server/decision"
 	"github.com/writ-policy/writ/server/engine"
 	"github.com/writ-policy/writ/server/replay"
 	"github.com/writ-policy/writ/translator/change"
@@ -174,7 +175,7 @@ func (o *replayOptions) times(cmd *cobra.Command) (*replay.Options, error) {
 // load loads the revisions.
 func (o *replayOptions) load(cmd *cobra.Command, s streams, run *replay.Options) error {
 	l := &loader{documents: &o.documents, streams: s}
-	deciders := func(side, name string) (func() (replay.Decider, error), *bundles.Bundle, error) {
+	deciders := func(side, name string) (func() (replay.Decider, error), *change.World, error) {
 		in, err := parseInput(cmd, name)
 		if err != nil {
 			return nil, nil, err
@@ -187,20 +188,20 @@ func (o *replayOptions) load(cmd *cobra.Command, s streams, run *replay.Options)
 		if err != nil {
 			return nil, nil, fmt.Errorf("%s: activate: %w", name, err)
 		}
-		return func() (replay.Decider, error) { return newDecider(cmd.Context(), b, first) }, b, nil
+		return func() (replay.Decider, error) { return newDecider(cmd.Context(), b, first) }, first.Statements(), nil
 	}
 	var err error
-	var b *bundles.Bundle
+	var statements *change.World
 	if o.against != "" {
 		if run.NewAgainst, _, err = deciders("a", o.against); err != nil {
 			return err
 		}
 	}
-	if run.NewDecider, b, err = deciders("b", o.policies); err != nil {
+	if run.NewDecider, statements, err = deciders("b", o.policies); err != nil {
 		return err
 	}
 	if o.unused {
-		run.Rules = change.NewWorld(revisionOf(b)).Rules()
+		run.Rules = statements.Rules()
 	}
 	return nil
 }
@@ -213,7 +214,7 @@ func newDecider(ctx context.Context, b *bundles.Bundle, last *engine.Engine) (re
 	if err != nil {
 		return nil, err
 	}
-	decide := judge(e)
+	decide := decision.Judge(e)
 	return func(ctx context.Context, at time.Time, point string, request []byte) (change.Verdict, error) {
 		if now = at; at.IsZero() {
 			now = time.Now()

@@ -12,6 +12,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/writ-policy/writ/bundles"
+	"github.com/writ-policy/writ/server/decision"
 	"github.com/writ-policy/writ/server/engine"
 	"github.com/writ-policy/writ/translator"
 	"github.com/writ-policy/writ/translator/change"
@@ -20,6 +21,8 @@ import (
 	"github.com/writ-policy/writ/translator/source"
 	"github.com/writ-policy/writ/translator/source/git"
 )
+
+var errWithoutTables = errors.New("the bundle has no table of its deny policies; build it again")
 
 // input is one of two revisions to compare.
 type input struct {
@@ -160,7 +163,7 @@ func (l *loader) load(ctx context.Context, side string, in input) (*change.Side,
 		return nil, fmt.Errorf("%s: activate: %w", in.name, err)
 	}
 	l.last = e
-	return &change.Side{World: change.NewWorld(revisionOf(b)), Judge: judge(e), Source: in.name, Revision: b.Manifest.Revision, Documents: documents}, nil
+	return &change.Side{World: e.Statements(), Judge: decision.Judge(e), Source: in.name, Revision: b.Manifest.Revision, Documents: documents}, nil
 }
 
 func (l *loader) bundle(ctx context.Context, side string, in input) (*bundles.Bundle, int, error) {
@@ -170,7 +173,7 @@ func (l *loader) bundle(ctx context.Context, side string, in input) (*bundles.Bu
 			return nil, 0, err
 		}
 		if !change.IsComplete(b.Tables, b.Features) {
-			return nil, 0, &diffError{Code: "bundle-without-tables", Message: in.name + ": the bundle has no table of its deny policies; build it again"}
+			return nil, 0, &diffError{Code: "bundle-without-tables", Message: in.name + ": " + errWithoutTables.Error()}
 		}
 		documents := 0
 		for _, n := range b.Manifest.Metadata.Counts {

@@ -131,6 +131,7 @@ func serveFlags(cmd *cobra.Command, c *server.Config, logs *logOptions) {
 	f.IntVar(&c.Cache.Bytes, "cache-bytes", c.Cache.Bytes, "approximate memory for cached decisions in `bytes`")
 	f.IntVar(&c.Cache.VisibilityEntries, "visibility-cache-entries", c.Cache.VisibilityEntries, "`number` of authorizations to cache at the point visibility; 0 disables the cache")
 	f.DurationVar(&c.Cache.VisibilityTTL, "visibility-cache-ttl", c.Cache.VisibilityTTL, "longest `time` to cache such an authorization")
+	f.IntVar(&c.Limits.MaxAnswer, "max-answer", c.Limits.MaxAnswer, "largest answer to who-can and what-can in `bytes`")
 	f.Int64Var(&c.Limits.MaxBody, "max-body", c.Limits.MaxBody, "largest request body in `bytes`")
 	f.IntVar(&c.Limits.MaxValues, "max-values", c.Limits.MaxValues, "`number` of JSON values in a request")
 	f.Int64Var(&c.Limits.MaxValuesInUse, "max-values-in-use", c.Limits.MaxValuesInUse, "`number` of JSON values in all requests together; requests beyond it are rejected")

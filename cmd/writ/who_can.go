@@ -10,6 +10,7 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"github.com/writ-policy/writ/server/decision"
 	"github.com/writ-policy/writ/server/engine"
 	"github.com/writ-policy/writ/translator/change"
 )
@@ -158,7 +159,11 @@ func (o *questionOptions) asker(cmd *cobra.Command, s streams) (*change.Asker, e
 	if err != nil {
 		return nil, fmt.Errorf("activate: %w", err)
 	}
-	return &change.Asker{World: change.NewWorld(revisionOf(b)), Judge: judge(e), Revision: b.Manifest.Revision}, nil
+	statements := e.Statements()
+	if statements == nil {
+		return nil, errWithoutTables
+	}
+	return &change.Asker{World: statements, Judge: decision.Judge(e), Revision: b.Manifest.Revision}, nil
 }
 
 // asUsage returns the error of documents that do not compile as one of usage: there is

@@ -42,6 +42,8 @@ var endpointRoles = map[string]auth.Role{
 	"/api/v1/custom-types":                                                      auth.Authenticated,
 	"/api/v1/auth/cache/clear":                                                  auth.Authenticated,
 	"/metrics":                                                                  auth.Authenticated,
+	"/v1/who-can":                                                               auth.Auditor,
+	"/v1/what-can":                                                              auth.Authenticated,
 	"/v1/status":                                                                auth.Authenticated,
 	"/v1/effective/:kind/replaced":                                              auth.Auditor,
 	"/v1/effective/:kind/reach":                                                 auth.Auditor,

@@ -16,6 +16,7 @@ import (
 	"github.com/writ-policy/writ/server/api/kubernetes"
 	"github.com/writ-policy/writ/server/api/opadata"
 	"github.com/writ-policy/writ/server/api/origin"
+	"github.com/writ-policy/writ/server/api/questions"
 	"github.com/writ-policy/writ/server/auth"
 	"github.com/writ-policy/writ/server/decision"
 	"github.com/writ-policy/writ/server/memory"
@@ -63,6 +64,9 @@ type Options struct {
 	// Values is the budget of values of all requests together; nil is unlimited.
 	MaxValues int
 	Values    *memory.Budget
+	// MaxAnswer is the size in bytes of the largest answer to who-can and what-can; zero
+	// means defaultMaxAnswer.
+	MaxAnswer int
 	// MaxInFlight is how many requests for decisions are answered at a time;
 	// zero means defaultMaxInFlight.
 	MaxInFlight int
@@ -74,6 +78,7 @@ type Options struct {
 const (
 	defaultMaxBody     = 1 << 20
 	defaultMaxValues   = 20_000
+	defaultMaxAnswer   = 8 << 20
 	defaultMaxInFlight = 512
 	defaultTimeout     = 10 * time.Second
 )
@@ -91,6 +96,7 @@ func New(o Options) http.Handler {
 	data := &opadata.API{Service: service, Decide: c.decide}
 	z := &authzen.API{Service: service, Decider: decider, PublicURL: o.PublicURL}
 	d := &dashboard.Dashboard{Service: service, Cache: o.Cache, Labels: decider.Labels}
+	asked := &questions.API{Service: service, MaxAnswer: o.MaxAnswer}
 	ops := &operations{service: service, options: &o}
 	w := &wrapper{service: service, tracer: o.Tracer}
 
@@ -121,6 +127,8 @@ func New(o Options) http.Handler {
 		{methods: "GET HEAD", pattern: effectivePath + "replaced", role: auth.Auditor, handler: effective(service, replacedQuestion, "policy")},
 		{methods: "GET HEAD", pattern: effectivePath + "reach", role: auth.Auditor, handler: effective(service, reachQuestion, "rule")},
 		{methods: "GET HEAD", pattern: effectivePath + ":target/:namespace/:name", role: auth.Auditor, handler: effective(service, targetQuestion, "section", "via")},
+		{methods: "POST", pattern: "/v1/who-can", role: auth.Auditor, handler: asked.WhoCan()},
+		{methods: "POST", pattern: "/v1/what-can", role: auth.Authenticated, handler: asked.WhatCan()},
 		{methods: "GET HEAD", pattern: "/v1/status", role: auth.Authenticated, handler: ops.status},
 		{methods: "GET HEAD", pattern: "/", role: auth.Public, handler: ops.start},
 	}
@@ -159,6 +167,9 @@ func (o *Options) setDefaults() {
 	}
 	if o.MaxValues <= 0 {
 		o.MaxValues = defaultMaxValues
+	}
+	if o.MaxAnswer <= 0 {
+		o.MaxAnswer = defaultMaxAnswer
 	}
 	if o.MaxInFlight <= 0 {
 		o.MaxInFlight = defaultMaxInFlight

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"iter"
 
+	"github.com/writ-policy/writ/translator/change"
 	"github.com/writ-policy/writ/translator/tables"
 )
 
@@ -32,6 +33,11 @@ type Policies interface {
 	// MissingFacts returns the facts that policies in the scope of r read and r lacks.
 	// An error is an evaluation error; the facts are unknown then.
 	MissingFacts(ctx context.Context, r *Request) (Facts, error)
+
+	// Statements returns what documents grant and deny, for questions that no decision
+	// answers. It is made anew, so that what one question computes is not kept. It is nil
+	// without a revision, and for a bundle whose tables lack deny policies.
+	Statements() *change.World
 
 	// Inventory holds the entities that documents list. It is never nil and must not be
 	// modified.
@@ -104,6 +110,9 @@ func (Unavailable) Sequence() int64 { return 0 }
 func (u Unavailable) Access(context.Context, *Request) Decision {
 	return Decision{}.Failed(string(u))
 }
+
+// Statements returns nil.
+func (Unavailable) Statements() *change.World { return nil }
 
 // AccessKey returns b.
 func (Unavailable) AccessKey(b []byte, _ *Request) []byte { return b }

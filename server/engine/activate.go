@@ -49,6 +49,7 @@ func Activate(ctx context.Context, b *bundles.Bundle, o Options) (*Engine, error
 		sequence:     b.Manifest.Metadata.Sequence,
 		rules:        rules,
 		access:       access,
+		stated:       statedBy(b),
 		features:     features,
 		gateways:     gateway,
 		headers:      headersOf(gateway),

@@ -36,6 +36,7 @@ import (
 	"github.com/writ-policy/writ/server/engine/visibility"
 	"github.com/writ-policy/writ/server/memory"
 	"github.com/writ-policy/writ/server/metrics"
+	"github.com/writ-policy/writ/translator/change"
 	"github.com/writ-policy/writ/translator/tables"
 )
 
@@ -77,6 +78,7 @@ type Engine struct {
 	sequence int64
 	rules    string // the hash of what queries were compiled from
 	access   *tables.Access
+	stated   change.Revision // what statements are made of
 	features tables.Features // the features that the bundle states
 	entities entities
 	data     *bundleData

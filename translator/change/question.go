@@ -16,6 +16,10 @@ type Question struct {
 	// User and Groups are the subject of WhatCan.
 	User   string
 	Groups []string
+	// Limit is the largest number of subjects of WhoCan, zero for all. After leaves out
+	// subjects up to one.
+	Limit int
+	After string
 
 	facts map[string]any
 	open  map[string]bool
@@ -39,13 +43,13 @@ func Facts() []string {
 // opaqueFacts are members that no statement reads.
 var opaqueFacts = []string{"pod", "podError", "extra", "attributes"}
 
-// errTooComplex is the error of a question whose answer would take too long to be complete.
-var errTooComplex = errors.New("the patterns and labels of the documents are too complex for a complete answer; state more of the request")
+// ErrTooComplex is the error of a question whose answer would take too long to be complete.
+var ErrTooComplex = errors.New("the patterns and labels of the documents are too complex for a complete answer; state more of the request")
 
-// err returns errTooComplex if a search ended early.
+// err returns ErrTooComplex if a search ended early.
 func (q *Question) err() error {
 	if q.cut {
-		return errTooComplex
+		return ErrTooComplex
 	}
 	return nil
 }

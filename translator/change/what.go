@@ -88,7 +88,7 @@ func (a *Asker) WhatCan(ctx context.Context, q *Question) (*WhatCan, error) {
 		}
 		return a.Statements[0] - b.Statements[0]
 	})
-	return out, nil
+	return out, q.err()
 }
 
 // principals returns those that the subject of a question holds.

@@ -27,6 +27,8 @@ type WhoCan struct {
 	EverybodyDenied []int        `json:"everybodyDenied"`
 	Warnings        []string     `json:"warnings"`
 	Revision        string       `json:"revision"`
+	// Next is what After must be for the next page; empty on the last one.
+	Next string `json:"next,omitempty"`
 }
 
 // Subject is a principal that is allowed alone in some request of the question.
@@ -152,12 +154,19 @@ func (a *Asker) WhoCan(ctx context.Context, q *Question) (*WhoCan, error) {
 		if err := ctx.Err(); err != nil {
 			return nil, err
 		}
+		if q.After != "" && p <= q.After {
+			continue
+		}
 		subject, ok, err := a.subject(ctx, q, f, p)
 		if err != nil {
 			return nil, err
 		}
 		if !ok {
 			continue
+		}
+		if n := len(out.Subjects); q.Limit > 0 && n == q.Limit {
+			out.Next = out.Subjects[n-1].Subject
+			break
 		}
 		for _, s := range f.by[p] {
 			id := entries[s].ID

@@ -1,0 +1,143 @@
+// Package questions answers what no decision answers: who can do something, and what a
+// subject can do. A body becomes a question of package change; what is not stated may be
+// left open.
+//
+// Not part of the promised API; see package writ.
+package questions
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"net/http"
+	"net/url"
+	"slices"
+	"strconv"
+
+	"github.com/writ-policy/writ/server/api/exchange"
+	"github.com/writ-policy/writ/server/auth"
+	"github.com/writ-policy/writ/server/decision"
+	"github.com/writ-policy/writ/translator/change"
+)
+
+// API answers questions. Service is required.
+type API struct {
+	Service *exchange.Service
+	// MaxAnswer is the size in bytes of the largest answer.
+	MaxAnswer int
+}
+
+// WhoCan lists the principals that may do something.
+func (a *API) WhoCan() http.HandlerFunc {
+	return a.handler(func(ctx context.Context, r *http.Request, asker *change.Asker, body decision.Value) (any, *exchange.Refusal) {
+		q, refused := whoCanOf(body)
+		if refused != nil {
+			return nil, refused
+		}
+		if q.Limit, q.After, refused = pageOf(r.URL.RawQuery); refused != nil {
+			return nil, refused
+		}
+		answer, err := asker.WhoCan(ctx, q)
+		return answer, refusalOf(err)
+	})
+}
+
+// WhatCan lists what a subject may do: the caller, or anybody for an auditor.
+func (a *API) WhatCan() http.HandlerFunc {
+	return a.handler(func(ctx context.Context, r *http.Request, asker *change.Asker, body decision.Value) (any, *exchange.Refusal) {
+		q, refused := whatCanOf(body)
+		if refused == nil {
+			refused = a.limitToCaller(r, q)
+		}
+		if refused != nil {
+			return nil, refused
+		}
+		answer, err := asker.WhatCan(ctx, q)
+		return answer, refusalOf(err)
+	})
+}
+
+// limitToCaller refuses a question about others from a caller who is not an auditor. The
+// groups of a question about the caller are those that the server authenticated.
+func (a *API) limitToCaller(r *http.Request, q *change.Question) *exchange.Refusal {
+	caller := auth.CallerOf(r.Context())
+	if a.Service.Rule.Has(caller, auth.Auditor) {
+		return nil
+	}
+	if !caller.Is(q.User) || q.Groups != nil && !slices.Equal(sorted(q.Groups), sorted(caller.Groups)) {
+		return &exchange.Refusal{Status: http.StatusForbidden, Message: "only auditors may ask about others; about yourself, send your name as user and no groups"}
+	}
+	q.Groups = caller.Groups
+	return nil
+}
+
+func sorted(list []string) []string { return slices.Sorted(slices.Values(list)) }
+
+// handler returns the handler of a question.
+func (a *API) handler(answer func(context.Context, *http.Request, *change.Asker, decision.Value) (any, *exchange.Refusal)) http.HandlerFunc {
+	return a.Service.Decision(exchange.Decision{
+		Form: exchange.Problem, Check: exchange.CheckJSON,
+		Answer: func(r *http.Request, p decision.Policies, body decision.Value, b []byte) ([]byte, *exchange.Refusal) {
+			statements := p.Statements()
+			if statements == nil {
+				return b, withoutStatements
+			}
+			asker := &change.Asker{World: statements, Judge: decision.Judge(p), Revision: p.Revision()}
+			var found any
+			refused := a.Service.Listing(func() (refused *exchange.Refusal) {
+				ctx, cancel := context.WithTimeout(r.Context(), a.Service.Budget(r))
+				defer cancel()
+				found, refused = answer(ctx, r, asker, body)
+				return refused
+			})
+			if refused != nil {
+				return b, refused
+			}
+			text, err := json.Marshal(found)
+			if err != nil {
+				panic(err) // strings, numbers and what JSON was read from
+			}
+			if a.MaxAnswer > 0 && len(text) > a.MaxAnswer {
+				return b, tooLarge(len(text), a.MaxAnswer)
+			}
+			return append(append(b, text...), '\n'), nil
+		},
+	})
+}
+
+var withoutStatements = &exchange.Refusal{Status: http.StatusServiceUnavailable, Message: "no revision is active, or its bundle has no table of its deny policies"}
+
+func tooLarge(size, most int) *exchange.Refusal {
+	return &exchange.Refusal{Status: http.StatusRequestEntityTooLarge,
+		Message: fmt.Sprintf("the answer has %d bytes, and the server sends at most %d (--max-answer): state more of the request, or ask for pages with ?limit= and ?after=", size, most)}
+}
+
+func refusalOf(err error) *exchange.Refusal {
+	switch {
+	case err == nil:
+		return nil
+	case errors.Is(err, change.ErrTooComplex):
+		return &exchange.Refusal{Status: http.StatusUnprocessableEntity, Message: err.Error()}
+	case errors.Is(err, context.DeadlineExceeded), errors.Is(err, context.Canceled):
+		return &exchange.Refusal{Status: http.StatusServiceUnavailable, Message: "the answer took too long; state more of the request, or ask for pages with ?limit="}
+	}
+	if invalid := new(decision.InvalidRequest); errors.As(err, &invalid) {
+		return exchange.InvalidBody(invalid)
+	}
+	return &exchange.Refusal{Status: http.StatusServiceUnavailable, Message: "the answer could not be computed"}
+}
+
+// pageOf reads ?limit= and ?after=. Other parameters, such as timeout, are not its own.
+func pageOf(raw string) (limit int, after string, refused *exchange.Refusal) {
+	query, err := url.ParseQuery(raw)
+	if err != nil {
+		return 0, "", exchange.MalformedQuery
+	}
+	if text := query.Get("limit"); text != "" {
+		if limit, err = strconv.Atoi(text); err != nil || limit < 1 {
+			return 0, "", &exchange.Refusal{Status: http.StatusBadRequest, Message: "the parameter limit must be a number above 0"}
+		}
+	}
+	return limit, query.Get("after"), nil
+}

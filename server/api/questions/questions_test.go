@@ -1,0 +1,148 @@
+package questions_test
+
+import (
+	"encoding/json"
+	"log/slog"
+	"net/http"
+	"net/http/httptest"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/writ-policy/writ/bundles"
+	"github.com/writ-policy/writ/server/api/exchange"
+	"github.com/writ-policy/writ/server/api/questions"
+	"github.com/writ-policy/writ/server/auth"
+	"github.com/writ-policy/writ/server/decision"
+	"github.com/writ-policy/writ/server/engine"
+	"github.com/writ-policy/writ/server/metrics"
+	"github.com/writ-policy/writ/translator"
+	"github.com/writ-policy/writ/translator/source"
+)
+
+const documents = `
+{apiVersion: rbac.authorization.k8s.io/v1, kind: ClusterRole, metadata: {name: r}, rules: [{verbs: [get], apiGroups: [""], resources: [pods]}]}
+---
+{apiVersion: rbac.authorization.k8s.io/v1, kind: ClusterRoleBinding, metadata: {name: b}, roleRef: {apiGroup: rbac.authorization.k8s.io, kind: ClusterRole, name: r},
+ subjects: [{kind: User, name: a}, {kind: User, name: b}, {kind: Group, name: dev}]}
+`
+
+// open returns the handlers for callers of a token file.
+func open(t *testing.T, maxAnswer int) http.Handler {
+	t.Helper()
+	files := []source.File{{Path: "all.yaml", Content: []byte(documents)}}
+	result, list := translator.New(translator.Options{}).Translate(t.Context(), source.Snapshot{Files: files})
+	if result == nil {
+		t.Fatal(list)
+	}
+	b, err := bundles.Build(result, bundles.BuildOptions{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	e, err := engine.Activate(t.Context(), b, engine.Options{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	path := filepath.Join(t.TempDir(), "tokens")
+	if err := os.WriteFile(path, []byte("t-a,a,1,dev\nt-auditor,vera,2,sec\n"), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	tokens, err := auth.ReadTokens(path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	s := exchange.New(exchange.Options{
+		Current: func() decision.Policies { return e }, Metrics: metrics.New(), MaxBody: 1 << 20, MaxValues: 1000, MaxInFlight: 4, Timeout: time.Hour,
+		Logger: slog.New(slog.DiscardHandler),
+		Rule:   auth.Rule{Authenticator: tokens, Loopback: true, Auditors: []string{"sec"}},
+	})
+	a := &questions.API{Service: s, MaxAnswer: maxAnswer}
+	admitted := func(role auth.Role, next http.HandlerFunc) http.HandlerFunc {
+		return func(w http.ResponseWriter, r *http.Request) {
+			r, refused := s.Admit(w, r, role)
+			if refused != nil {
+				s.Refuse(w, exchange.Problem, refused)
+				return
+			}
+			next(w, r)
+		}
+	}
+	mux := http.NewServeMux()
+	mux.Handle("POST /v1/who-can", admitted(auth.Auditor, a.WhoCan()))
+	mux.Handle("POST /v1/what-can", admitted(auth.Authenticated, a.WhatCan()))
+	return mux
+}
+
+func ask(h http.Handler, token, path, body string) (int, map[string]any, string) {
+	r := httptest.NewRequest(http.MethodPost, "http://localhost"+path, strings.NewReader(body))
+	r.Header.Set("Content-Type", "application/json")
+	r.Header.Set("Authorization", "Bearer "+token)
+	w := httptest.NewRecorder()
+	h.ServeHTTP(w, r)
+	out := make(map[string]any)
+	if err := json.Unmarshal(w.Body.Bytes(), &out); err != nil {
+		return w.Code, nil, w.Body.String()
+	}
+	return w.Code, out, w.Body.String()
+}
+
+func TestStatuses(t *testing.T) {
+	h := open(t, 1<<20)
+	const getPods = `{"request":{"verb":"get","resource":"pods"}}`
+	for name, row := range map[string]struct {
+		token, path, body string
+		status            int
+		part              string
+	}{
+		"an auditor asks who":              {"t-auditor", "/v1/who-can", getPods, 200, `"groups":["dev"]`},
+		"another caller asks who":          {"t-a", "/v1/who-can", getPods, 403, ""},
+		"a caller asks about itself":       {"t-a", "/v1/what-can", `{"user":"a"}`, 200, `"pods"`},
+		"a caller states its groups":       {"t-a", "/v1/what-can", `{"user":"a","groups":["dev"]}`, 200, `"pods"`},
+		"a caller adds a group":            {"t-a", "/v1/what-can", `{"user":"a","groups":["dev","sec"]}`, 403, "only auditors"},
+		"a caller asks about others":       {"t-a", "/v1/what-can", `{"user":"b"}`, 403, "only auditors"},
+		"an auditor asks about others":     {"t-auditor", "/v1/what-can", `{"user":"b"}`, 200, `"pods"`},
+		"no subject":                       {"t-auditor", "/v1/what-can", `{}`, 400, "user"},
+		"an unknown key":                   {"t-auditor", "/v1/who-can", `{"requests":{}}`, 400, "requests"},
+		"an unknown key of the request":    {"t-auditor", "/v1/who-can", `{"request":{"verb":"get","resource":"pods","colour":"red"}}`, 400, "colour"},
+		"a subject in the request":         {"t-auditor", "/v1/who-can", `{"request":{"verb":"get","resource":"pods","user":"a"}}`, 400, "request.user"},
+		"no verb":                          {"t-auditor", "/v1/who-can", `{"request":{"resource":"pods"}}`, 400, "verb"},
+		"an open verb":                     {"t-auditor", "/v1/who-can", `{"request":{"resource":"pods"},"open":["verb"]}`, 200, `"open":["verb"]`},
+		"an open member that has a value":  {"t-auditor", "/v1/who-can", `{"request":{"verb":"get","resource":"pods"},"open":["verb"]}`, 400, "open[0]"},
+		"an open member that is not known": {"t-auditor", "/v1/who-can", `{"request":{"verb":"get","resource":"pods"},"open":["colour"]}`, 400, "colour"},
+		"a limit that is not a number":     {"t-auditor", "/v1/who-can?limit=x", getPods, 400, "limit"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			status, _, text := ask(h, row.token, row.path, row.body)
+			if status != row.status || !strings.Contains(text, row.part) {
+				t.Errorf("got %d %s, want %d with %q", status, text, row.status, row.part)
+			}
+		})
+	}
+	if status, _, text := ask(open(t, 100), "t-auditor", "/v1/who-can", getPods); status != 413 || !strings.Contains(text, "--max-answer") {
+		t.Errorf("got %d %s, want 413", status, text)
+	}
+}
+
+// Pages together have the subjects of the whole answer, each once.
+func TestPages(t *testing.T) {
+	h := open(t, 1<<20)
+	var got []string
+	after := ""
+	for range 4 {
+		_, page, text := ask(h, "t-auditor", "/v1/who-can?limit=1&after="+after, `{"request":{"verb":"get","resource":"pods"}}`)
+		subjects, _ := page["subjects"].([]any)
+		if len(subjects) != 1 {
+			t.Fatalf("got %s, want one subject", text)
+		}
+		got = append(got, subjects[0].(map[string]any)["subject"].(string))
+		if after, _ = page["next"].(string); after == "" {
+			break
+		}
+	}
+	if want := []string{"group:dev", "user:a", "user:b"}; !slices.Equal(got, want) {
+		t.Errorf("got %q, want %q", got, want)
+	}
+}

@@ -1,0 +1,78 @@
+package hostile
+
+import (
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/writ-policy/writ/tests/oracle/random"
+)
+
+const (
+	whoCanPath  = "/v1/who-can"
+	whatCanPath = "/v1/what-can"
+)
+
+var questionAttack = &attack{
+	target: "FuzzQuestion",
+	routes: []string{"POST " + whoCanPath, "POST " + whatCanPath},
+	draw: func(d random.Source, s *site, route string) *request {
+		_, path, _ := strings.Cut(route, " ")
+		drawn := s.drawAccess(d)
+		asked := strict([]byte(drawn.JSON()))
+		body := map[string]any{"request": asked}
+		if path == whatCanPath {
+			body = map[string]any{"user": drawn.User, "groups": texts(drawn.Groups), "namespace": drawn.Namespace}
+		}
+		delete(asked, "user")
+		delete(asked, "groups")
+		if d.Once(2) {
+			path += "?limit=2"
+		}
+		r := post(d, path, written(body))
+		r.header = r.header[:1]
+		r.from(d, "t-auditor", "t-auditor", "t-alice")
+		return r
+	},
+	judge: judgeQuestion,
+}
+
+// FuzzQuestion asks who can do something and what a subject can do.
+func FuzzQuestion(f *testing.F) { questionAttack.fuzz(f) }
+
+// judgeQuestion compares the examples of an answer with the oracle. About others only
+// auditors ask.
+func judgeQuestion(x *exchange) string {
+	own := x.caller()
+	if own == nil {
+		return "a caller without credentials gets an answer"
+	}
+	if !contains(own.groups, "auditors") {
+		subject, _ := x.decoded()["question"].(map[string]any)["subject"].(map[string]any)
+		if subject["user"] != own.name || !slices.Equal(groupsOf(subject), own.groups) {
+			return "a caller that is not an auditor asks about others"
+		}
+	}
+	subjects, _ := x.decoded()["subjects"].([]any)
+	for _, each := range subjects {
+		subject, _ := each.(map[string]any)
+		for key, want := range map[string]bool{"example": true, "counterexample": false} {
+			object, given := subject[key].(map[string]any)
+			r, ok := accessOf(object)
+			if given && (!ok || x.site.allows(r) != want) {
+				return "the " + key + " of a subject is not one: " + written(subject)
+			}
+		}
+	}
+	return ""
+}
+
+func groupsOf(subject map[string]any) []string {
+	out := []string{}
+	list, _ := subject["groups"].([]any)
+	for _, group := range list {
+		text, _ := group.(string)
+		out = append(out, text)
+	}
+	return out
+}
