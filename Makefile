@@ -133,9 +133,12 @@ bench: build ## measure writ beside OPA and Kubernetes' authorizer; RESULTS=test
 	cd tests/kubernetes && $(GO) build -trimpath -o ../../bin/bench/kubernetes ./serve
 	$(GO) run ./tests/bench -writ bin/writ -opa bin/bench/opa -kubernetes bin/bench/kubernetes -n $(SIZES) -alone $(ALONE) $(if $(RESULTS),-results $(RESULTS))
 
-real: build ## check the projects below REAL, whose documents others publish
+real: build ## check and compare the projects below REAL, whose documents others publish
 	$(step) 'real: the projects below $(REAL)'
 	@$(GO) test -count=1 ./tests/real -v -writ ../../bin/writ -real $(abspath $(REAL)) -depth $(or $(DEPTH),1)
+	$(step) 'real: their RBAC against the authorizer of Kubernetes, SEED=$(SEED)'
+	@cd tests/kubernetes && $(GO) test -count=1 . -run Published -v -writ ../../bin/writ -seed $(SEED) \
+		-real $(abspath $(REAL)) -depth $(or $(DEPTH),1)
 
 # What the gate runs in small, for hours: a failure prints the seed that repeats it.
 soak: build ## run the random tests millions of times, for hours
