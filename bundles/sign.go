@@ -5,7 +5,6 @@ import (
 	"crypto/ecdsa"
 	"crypto/rsa"
 	"crypto/x509"
-	"encoding/hex"
 	"encoding/json"
 	"encoding/pem"
 	"errors"
@@ -178,21 +177,13 @@ func Sign(b *Bundle, key *SigningKey) (*Bundle, error) {
 	if err != nil {
 		return nil, fmt.Errorf("sign the bundle: %w", err)
 	}
-	hasher, err := bundle.NewSignatureHasher(hashing)
-	if err != nil {
-		return nil, fmt.Errorf("sign the bundle: %w", err)
-	}
 	files := make([]bundle.FileInfo, 0, len(b.Files)+1)
 	add := func(path string, content []byte) error {
-		value, err := hashInput(path, content)
+		sum, err := fileHash(path, content, hashers[string(hashing)]())
 		if err != nil {
 			return fmt.Errorf("sign %s: %w", path, err)
 		}
-		sum, err := hasher.HashFile(value)
-		if err != nil {
-			return fmt.Errorf("sign %s: %w", path, err)
-		}
-		files = append(files, bundle.NewFile(path, hex.EncodeToString(sum), string(hashing)))
+		files = append(files, bundle.NewFile(path, sum, string(hashing)))
 		return nil
 	}
 	if err := add(ManifestPath, manifest); err != nil {
@@ -213,14 +204,4 @@ func Sign(b *Bundle, key *SigningKey) (*Bundle, error) {
 		return nil, fmt.Errorf("sign the bundle: %w", err)
 	}
 	return &signed, nil
-}
-
-// hashInput returns what OPA hashes for a file: its bytes, or the value of a JSON file, so
-// that white space does not affect the signature. It returns an error for invalid JSON.
-func hashInput(path string, content []byte) (any, error) {
-	if !bundle.IsStructuredDoc(path) {
-		return content, nil
-	}
-	var value any
-	return value, decodeValue(content, &value)
 }

@@ -7,7 +7,9 @@ import (
 	"crypto/elliptic"
 	"crypto/rand"
 	"crypto/rsa"
+	"crypto/sha256"
 	"crypto/x509"
+	"encoding/hex"
 	"encoding/json"
 	"encoding/pem"
 	"fmt"
@@ -19,6 +21,7 @@ import (
 	"testing"
 
 	"github.com/open-policy-agent/opa/v1/bundle"
+	"github.com/open-policy-agent/opa/v1/util"
 
 	"github.com/writ-policy/writ/rego"
 	"github.com/writ-policy/writ/translator/tables"
@@ -172,9 +175,7 @@ func (r keyring) handSigned(t testing.TB, b *Bundle, algorithm string) *Bundle {
 	all := maps.Clone(b.Files)
 	all[ManifestPath] = manifest
 	for path, content := range all {
-		value, err := hashInput(path, content)
-		check(t, err)
-		sum, err := hasher.HashFile(value)
+		sum, err := hasher.HashFile(opaValue(t, path, content))
 		check(t, err)
 		infos = append(infos, bundle.NewFile(path, fmt.Sprintf("%x", sum), algorithm))
 	}
@@ -184,6 +185,54 @@ func (r keyring) handSigned(t testing.TB, b *Bundle, algorithm string) *Bundle {
 	signed.Signatures, err = json.Marshal(bundle.SignaturesConfig{Signatures: []string{token}})
 	check(t, err)
 	return &signed
+}
+
+// opaValue is what OPA hashes of a file.
+func opaValue(t testing.TB, path string, content []byte) any {
+	t.Helper()
+	if !bundle.IsStructuredDoc(path) {
+		return content
+	}
+	var value any
+	check(t, util.Unmarshal(content, &value))
+	return value
+}
+
+// A file has the hash that OPA computes, whatever the order, the spaces and the escapes of
+// its JSON.
+func TestFileHashIsThatOfOPA(t *testing.T) {
+	for _, text := range []string{
+		`{}`, `[]`, `null`, ` true `, `1.0`, `-1e400`, `12345678901234567890`, `""`, `{"b":1,"a":[1,{"d":null,"c":"x"}],"":{}}`,
+		"{\n\t\"b\" : [ 1 , 2 ] ,\r\n \"a\" : \"<&>\\u003c\\u0000\\u2028\\/\\ud83d\\ude00\" }\n",
+		"{\" \":\"a b\",\"\u00e2\":\"€\",\"\":\"\",\"😀\":\"\\t\"}",
+		`{"\u0061b":1,"aa":2,"\"":3,"\\":4,"A":5}`, `[[],[[]],{"a":[]},[{}]]`,
+	} {
+		compareHash(t, []byte(text))
+	}
+	compareHash(t, sample(t).Files[DataPath])
+	if _, err := fileHash("data.json", []byte(`{"a":1,"a":2}`), sha256.New()); err == nil {
+		t.Error("a key twice: want an error")
+	}
+}
+
+func compareHash(t *testing.T, text []byte) {
+	t.Helper()
+	hasher, err := bundle.NewSignatureHasher(hashing)
+	check(t, err)
+	want, err := hasher.HashFile(opaValue(t, DataPath, text))
+	check(t, err)
+	if got, err := fileHash(DataPath, text, sha256.New()); err != nil || got != hex.EncodeToString(want) {
+		t.Errorf("%s: got %s, %v, want %x", text, got, err, want)
+	}
+}
+
+func FuzzFileHash(f *testing.F) {
+	f.Add([]byte(`{"b":[1,"\u2028"],"a":{}}`))
+	f.Fuzz(func(t *testing.T, text []byte) {
+		if checkJSON(text) == nil {
+			compareHash(t, text)
+		}
+	})
 }
 
 // A signed bundle that is read and written again has the same bytes.

@@ -1,7 +1,6 @@
 package bundles
 
 import (
-	"bytes"
 	"encoding/base64"
 	"encoding/json"
 	"errors"
@@ -12,10 +11,6 @@ import (
 
 	"github.com/open-policy-agent/opa/v1/bundle"
 )
-
-// hashings are the accepted hash algorithms. OPA supports weaker ones, for which collisions
-// are known.
-var hashings = []string{"SHA-256", "SHA-384", "SHA-512", "SHA-512-256"}
 
 // Verify returns the key that signed the bundle. It returns an error unless the key is an
 // active or next one of keys and the signature covers exactly the files of the bundle.
@@ -77,11 +72,18 @@ func verifyFiles(files map[string][]byte, signed map[string]bundle.FileInfo) err
 	}
 	paths = slices.DeleteFunc(paths, func(path string) bool { return path == ManifestPath })
 	for _, path := range append(paths, ManifestPath) {
-		if algorithm := signed[path].Algorithm; !slices.Contains(hashings, algorithm) {
-			return fmt.Errorf("%q: hash algorithm %q is not accepted, must be one of %s", path, algorithm, strings.Join(hashings, ", "))
+		algorithm := signed[path].Algorithm
+		newHash, ok := hashers[algorithm]
+		if !ok {
+			return fmt.Errorf("%q: hash algorithm %q is not accepted, must be one of %s", path, algorithm,
+				strings.Join(slices.Sorted(maps.Keys(hashers)), ", "))
 		}
-		if err := bundle.VerifyBundleFile(path, *bytes.NewBuffer(files[path]), signed); err != nil {
-			return fmt.Errorf("%q is not what was signed: %s", path, strings.TrimPrefix(err.Error(), path+": "))
+		got, err := fileHash(path, files[path], newHash())
+		if err != nil {
+			return fmt.Errorf("%q is not what was signed: %w", path, err)
+		}
+		if want := signed[path].Hash; !strings.EqualFold(got, want) {
+			return fmt.Errorf("%q is not what was signed: digest mismatch (want: %s, got: %s)", path, want, got)
 		}
 	}
 	return nil

@@ -1,0 +1,45 @@
+package jsontext
+
+import "iter"
+
+// Members returns the keys and the values of an object, the values as they are written.
+// Check must have accepted checked, which must not change meanwhile.
+func Members(checked []byte) iter.Seq2[string, []byte] {
+	return func(yield func(string, []byte) bool) {
+		tokens := TokensOf(checked)
+		tokens.Next() // the opening brace
+		for key := tokens.Next(); key.Kind != '}'; key = tokens.Next() {
+			if !yield(tokens.Text(key), tokens.value()) {
+				return
+			}
+		}
+	}
+}
+
+// value returns the text of the next value, whole.
+func (t *Tokens) value() []byte {
+	token := t.Next()
+	if token.Kind == '{' || token.Kind == '[' {
+		t.at = valueEnd(t.text, token.Start)
+	}
+	return t.text[token.Start:t.at]
+}
+
+// Elements returns the elements of a list as they are written. Check must have accepted
+// checked, which must not change meanwhile.
+func Elements(checked []byte) iter.Seq[[]byte] {
+	return func(yield func([]byte) bool) {
+		tokens := TokensOf(checked)
+		tokens.Next() // the opening bracket
+		for {
+			before := *tokens
+			if tokens.Next().Kind == ']' {
+				return
+			}
+			*tokens = before
+			if !yield(tokens.value()) {
+				return
+			}
+		}
+	}
+}
