@@ -47,10 +47,10 @@ func decodeTables(content []byte) (tables.List, tables.Features, error) {
 	if err := checkJSON(content); err != nil {
 		return nil, nil, err
 	}
-	var data map[string]json.RawMessage
-	if err := decodeValue(content, &data); err != nil {
-		return nil, nil, err
+	if content = bytes.TrimSpace(content); content[0] != '{' {
+		return nil, nil, errors.New("must be an object")
 	}
+	data := maps.Collect(jsontext.Members(content))
 	all := translator.Tables()
 	var list tables.List
 	for _, table := range all {

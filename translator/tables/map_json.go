@@ -2,8 +2,16 @@ package tables
 
 import (
 	"bytes"
+	"cmp"
 	"encoding/json"
 	"reflect"
+	"runtime"
+	"slices"
+	"strings"
+
+	"golang.org/x/sync/errgroup"
+
+	"github.com/writ-policy/writ/translator/jsontext"
 )
 
 // inParts is a value whose JSON is written in parts, so that the parts that did not
@@ -94,15 +102,56 @@ func (a *Access) JSON() ([][]byte, error) {
 // MarshalJSON returns the map as one JSON text. Access.JSON is faster.
 func (m Map[V]) MarshalJSON() ([]byte, error) { return bytes.Join(m.parts(nil), nil), nil }
 
-// UnmarshalJSON reads an object.
+// rowsPerDecoder is how many rows are decoded together, by one goroutine.
+const rowsPerDecoder = 1024
+
+// UnmarshalJSON reads an object, with all CPUs if it is large.
 func (m *Map[V]) UnmarshalJSON(content []byte) error {
-	var rows map[string]V
-	decoder := json.NewDecoder(bytes.NewReader(content))
-	decoder.UseNumber() // parameters keep the digits of their numbers
-	if err := decoder.Decode(&rows); err != nil {
+	*m = Map[V]{}
+	if content[0] != '{' {
+		var none map[string]V
+		return json.Unmarshal(content, &none)
+	}
+	var rows []row[V]
+	var texts [][]byte
+	for key, text := range jsontext.Members(content) {
+		rows, texts = append(rows, row[V]{key: key}), append(texts, text)
+	}
+	var group errgroup.Group
+	group.SetLimit(runtime.GOMAXPROCS(0))
+	for from := 0; from < len(rows); from += rowsPerDecoder {
+		to := min(from+rowsPerDecoder, len(rows))
+		group.Go(func() error { return decodeRows(rows[from:to], texts[from:to]) })
+	}
+	if err := group.Wait(); err != nil {
 		return err
 	}
-	*m = MapOf(rows)
+	if slices.IsSortedFunc(rows, func(a, b row[V]) int { return cmp.Or(strings.Compare(a.key, b.key), 1) }) {
+		m.cut(rows)
+		return nil
+	}
+	changes := make(map[string]*V, len(rows))
+	for _, r := range rows {
+		changes[r.key] = r.value
+	}
+	*m = m.With(changes)
+	return nil
+}
+
+// decodeRows decodes the values of rows. One list is decoded faster than many values.
+func decodeRows[V any](rows []row[V], texts [][]byte) error {
+	list := slices.Concat([]byte("["), bytes.Join(texts, comma), []byte("]"))
+	decoder := json.NewDecoder(bytes.NewReader(list))
+	decoder.UseNumber() // parameters keep the digits of their numbers
+	var values []*V
+	if err := decoder.Decode(&values); err != nil {
+		return err
+	}
+	for i := range rows {
+		if rows[i].value = values[i]; values[i] == nil {
+			rows[i].value = new(V)
+		}
+	}
 	return nil
 }
 
