@@ -23,7 +23,7 @@ var namedBy = map[string]struct {
 	table string
 	files int
 }{
-	"access":       {"Access", 12},
+	"access":       {"Access", 11},
 	"decisiontest": {"", 3},
 	"deny":         {"Deny", 2},
 	"extension":    {"", 5},
