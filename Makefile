@@ -76,10 +76,10 @@ golangci:
 	@$(GOLANGCI_LINT) run ./...
 
 rego:
-	$(step) 'rego: stock opa fmt, check and test on the library'
+	$(step) 'rego: stock opa fmt, check with the schemas of input and data, and test on the library'
 	@$(OPA) fmt --list --fail rego
-	@$(OPA) check --strict rego
-	@$(OPA) test rego
+	@$(OPA) check --strict --schema rego/schemas rego
+	@$(OPA) test --ignore schemas rego
 
 prose:
 	$(step) 'prose: the language of comments, messages, names and documents'

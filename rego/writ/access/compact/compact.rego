@@ -3,6 +3,8 @@
 #   The rules that fit a request by their lists, found in the tables of
 #   data.compiled.access, for a stock OPA. References to the store use whole paths:
 #   a table bound to a variable would be converted at every request.
+# schemas:
+#   - data.compiled.access: schema.access_tables
 package writ.access.compact
 
 import data.writ.access.request

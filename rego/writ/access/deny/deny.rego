@@ -3,6 +3,8 @@
 #   Deny policies and pod security, evaluated before every grant. The rules of each
 #   policy are generated, data.compiled.deny, and return the rows that fit the
 #   request. This package orders the rows and judges the risk factors of a pod.
+# schemas:
+#   - input: schema.access
 package writ.access.deny
 
 # METADATA
@@ -30,7 +32,7 @@ outcome := object.union(
 _touched if some _ in data.compiled.deny.rules
 
 _touched if {
-	some form in input[null].forms
+	some form in _engine.forms
 	some _ in data.compiled.deny.rules with input as _in_form(form)
 }
 
@@ -44,7 +46,7 @@ _first := min(_denials)
 _denials contains row if some row in data.compiled.deny.rules
 
 _denials contains row if {
-	some form in input[null].forms
+	some form in _engine.forms
 	some row in data.compiled.deny.rules with input as _in_form(form)
 }
 
@@ -54,19 +56,26 @@ _denials contains row if {
 }
 
 _pods contains row if {
-	not input[null].whoCan
+	not _engine.whoCan
 	some row in data.compiled.deny.pods
 }
 
 # Pod security does not read the verb.
 _pods contains row if {
-	not input[null].whoCan
-	some form in input[null].forms
+	not _engine.whoCan
+	some form in _engine.forms
 	form[0] == input.verb
 	some row in data.compiled.deny.pods with input as _in_form(form)
 }
 
-# The other forms of a request are under the key null, which no JSON request can have.
+# METADATA
+# description: |
+#   What the embedded engine adds to a request, its other forms among it: under the key
+#   null, which no JSON request can have.
+# schemas:
+#   - input: {}
+_engine := input[null]
+
 _in_form(form) := object.union(input, {"verb": form[0], "subresource": form[1], "resource": form[2]})
 
 # Rows after the first denial are not reported.

@@ -2,6 +2,8 @@
 # description: |
 #   What pod security reads of the pod behind a request: whether there is one, and
 #   which risk factors it has. It knows no policy.
+# schemas:
+#   - input: schema.access
 package writ.access.pod
 
 # METADATA

@@ -3,6 +3,8 @@
 #   The request of the gateway point: its validation and the canonical form that
 #   conditions read. The embedded engine adds its answers under the key null, which a
 #   JSON text cannot have; all other keys are checked here, for every protocol.
+# schemas:
+#   - input: schema.gateway
 package writ.gateway.request
 
 # METADATA

@@ -3,6 +3,8 @@
 #   Which paths decide a request: the listener by its hostname, then the route and
 #   rule by the Gateway API's precedence. Listeners and, for each hostname, matches
 #   in that precedence are generated into data.compiled.gateway.
+# schemas:
+#   - input: schema.gateway
 package writ.gateway.routing
 
 import data.compiled.gateway

@@ -3,6 +3,8 @@
 #   The request of the visibility point: its validation, and the values that rules read.
 #   Values of a wrong type read as absent, so that no rule fails for an input that has
 #   not been validated.
+# schemas:
+#   - input: schema.visibility
 package writ.visibility.request
 
 # METADATA
