@@ -1,0 +1,58 @@
+#!/usr/bin/env bash
+# Checks the documents of a change and compares them with those they were made from. Every
+# part runs, whatever another one finds: a change has one report.
+#
+#   POLICIES=folder BASE=revision FAIL_ON=any EXPECT=file AUTHOR=user .ci/action/compare.sh FOLDER
+#
+# FOLDER gets report.md, diff.json, diff.sarif, check.sarif, junit.xml and status, which is
+# empty or names what failed. BASE...HEAD is compared: what the change adds.
+set -uo pipefail
+folder=${1:?usage: compare.sh FOLDER}
+mkdir -p "$folder"
+folder=$(realpath "$folder")
+failed=()
+if [ -z "$BASE" ]; then
+	echo "no base: set the input base outside a pull request" >&2
+	exit 2
+fi
+
+# sarif writes a report whose files are relative to the repository.
+sarif() {
+	jq --arg folder "$POLICIES" '(.runs[].results[].locations[]?.physicalLocation.artifactLocation.uri) |= $folder + "/" + .' >"$folder/$1" || rm "$folder/$1"
+}
+
+writ check "$POLICIES" || failed+=(check)
+writ check "$POLICIES" -o sarif | sarif check.sarif
+if ! writ test "$POLICIES" -o junit >"$folder/junit.xml"; then
+	failed+=(test)
+	writ test "$POLICIES"
+fi
+writ lint "$POLICIES" || failed+=(lint)
+if [ -n "${AUTHOR:-}" ]; then
+	before=$(mktemp -d)
+	merge_base=$(git merge-base "$BASE" HEAD) && git worktree add --quiet --detach "$before/base" "$merge_base"
+	if [ -d "$before/base/$POLICIES" ]; then
+		# The name that an author has here need not be that of a subject: findings are shown.
+		writ lint "$POLICIES" --author "$AUTHOR" --base "$before/base/$POLICIES"
+	fi
+	git worktree remove --force "$before/base"
+fi
+
+compare=(writ diff "$BASE...HEAD" "$POLICIES" --allow-empty)
+[ -z "${EXPECT:-}" ] || compare+=(--expect "$EXPECT")
+"${compare[@]}" -o markdown --fail-on "${FAIL_ON:-any}" >"$folder/report.md" 2>"$folder/errors"
+status=$?
+[ $status -eq 0 ] || failed+=(diff)
+if [ $status -gt 1 ]; then
+	{
+		echo '<!-- writ diff -->'
+		echo '### The revisions cannot be compared'
+		echo
+		sed 's/^/    /' "$folder/errors"
+	} >"$folder/report.md"
+fi
+cat "$folder/errors" >&2
+rm "$folder/errors"
+"${compare[@]}" -o json --fail-on none >"$folder/diff.json"
+"${compare[@]}" -o sarif --fail-on none | sarif diff.sarif
+printf '%s' "${failed[*]}" >"$folder/status"
