@@ -38,7 +38,7 @@ SEQUENTIAL := ./tests/agreement ./tests/conformance ./tests/oracle/... ./cmd/wri
 step = @printf '\n== %s\n'
 
 .DEFAULT_GOAL := help
-.PHONY: help run test build lint conform fuzz load golden gen bench soak release real e2e-kubernetes \
+.PHONY: help run test build lint conform fuzz load golden gen bench soak release image deploy real e2e-kubernetes \
 	format golangci rego prose vulnerabilities unit agreement kubernetes bundle
 
 help: ## list the targets
@@ -163,6 +163,23 @@ e2e-kubernetes: build ## test a cluster as a source with a real API server and e
 		-o ../../bin/e2e/ k8s.io/kubernetes/cmd/kube-apiserver k8s.io/kubernetes/cmd/kubectl
 	$(step) 'e2e-kubernetes: tests'
 	@cd tests/e2e && $(GO) vet ./... && $(GO) test -count=1 -timeout 30m -v . -bin $(CURDIR)/bin/e2e -writ $(CURDIR)/bin/writ
+
+# The image is built by Go alone. PUSH=REGISTRY/REPOSITORY:TAG pushes it.
+IMAGE   ?= bin/image
+VERSION ?= $(shell git describe --tags --always --dirty)
+
+image: ## build the OCI image, without a container daemon, into IMAGE (bin/image); PUSH=REFERENCE pushes it
+	$(step) 'image: $(VERSION)'
+	@VERSION=$(VERSION) .ci/release.sh bin/image.release linux/amd64 linux/arm64
+	@$(GO) run ./deploy/image -version $(VERSION) -commit $$(git rev-parse HEAD) -o $(IMAGE) $(if $(PUSH),-push $(PUSH)) \
+		linux/amd64=bin/image.release/writ_$(VERSION)_linux_amd64 linux/arm64=bin/image.release/writ_$(VERSION)_linux_arm64
+
+# Helm is built from the Go module proxy, which takes minutes once.
+DEPLOY_TOOL := $(GO) tool -modfile=$(CURDIR)/.ci/deploy/go.mod
+
+deploy: build ## check the chart and the kustomize base with helm
+	$(step) 'deploy: helm lint and template'
+	@DEPLOY_TOOL='$(DEPLOY_TOOL)' .ci/deploy.sh
 
 release: ## build stripped binaries for each platform, with checksums, into RELEASE (bin/release)
 	$(step) 'release'

@@ -21,6 +21,9 @@ import (
 	"os/signal"
 	"syscall"
 
+	// Authorities of public servers for systems that have none, such as the image.
+	_ "golang.org/x/crypto/x509roots/fallback"
+
 	"github.com/writ-policy/writ/cmd/writ/terminal"
 	"github.com/writ-policy/writ/translator/progress"
 )

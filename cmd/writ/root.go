@@ -65,7 +65,7 @@ func newRoot(s streams) *cobra.Command {
 	root.CompletionOptions.DisableDefaultCmd = true
 	root.AddCommand(
 		newCheck(s), newBuild(s), newEval(s), newTest(s), newLint(s), newEffective(s), newDiff(s), newReplay(s), newWhoCan(s), newWhatCan(s), newServe(s),
-		newInspect(s), newPush(s), newRollback(s), newExplain(s), newSchema(s), newLSP(s), newRoles(s), newKubernetes(s), newConfig(s), newVersion(s), newCompletion(s),
+		newInspect(s), newPush(s), newRollback(s), newExplain(s), newSchema(s), newLSP(s), newRoles(s), newKubernetes(s), newConfig(s), newStatus(s), newFleet(s), newVersion(s), newCompletion(s),
 	)
 	root.SetHelpCommand(newHelp(root))
 	if s.isPlugin {

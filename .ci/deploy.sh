@@ -1,0 +1,53 @@
+#!/usr/bin/env bash
+# Checks what is below deploy: the chart by helm. DEPLOY_TOOL runs a
+# tool of .ci/deploy by its name; -update rewrites the kustomize base.
+set -euo pipefail
+cd "$(dirname "$0")/../deploy"
+tool() { $DEPLOY_TOOL "$@"; }
+chart=helm/writ
+template() { tool helm template writ "$chart" --kube-version 1.36.0 "$@"; }
+writ=$PWD/../bin/writ
+config=$(mktemp)
+trap 'rm -f "$config"' EXIT
+fail() { echo "deploy: $*" >&2; exit 1; }
+
+checked=0
+for values in helm/values/*.yaml kustomize/base/values.yaml; do
+	tool helm lint --quiet --strict "$chart" --values "$values"
+	# What the chart makes is a configuration that writ takes.
+	template --namespace writ --values "$values" |
+		awk '/^  writ.yaml: \|/ {found = 1; next} /^---/ {found = 0} found {print substr($0, 5)}' >"$config"
+	grep -q '^listen: ' "$config" || fail "$values: the chart makes no configuration"
+	"$writ" config show --config "$config" >/dev/null
+	checked=$((checked + 1))
+done
+[ "$checked" -ge 3 ] || fail "found $checked files of values, which cannot be all"
+
+# Values that must be refused, one a line.
+while read -r values; do
+	[ -n "$values" ] || continue
+	# shellcheck disable=SC2086
+	if template --values helm/values/base.yaml $values >/dev/null 2>&1; then
+		fail "the chart accepts $values"
+	fi
+done <<'MISTAKES'
+--set replica=1
+--set replicas=0
+--set image.repository=
+--set image.digest=sha256:1
+--set config.listen=:1
+--set config.policies={/p}
+--set config.Auditors={x}
+--set tls.secretName=
+--set mounts[0].configMap=x
+--set secretEnv[0].name=PATH
+--set service.port=0
+--set terminationGracePeriodSeconds=5
+--set state.existingClaim=c
+MISTAKES
+
+made=$(template --values kustomize/base/values.yaml | grep -v -e '^# Source: ' -e '^  *namespace: default$')
+if [ "${1:-}" = -update ]; then
+	printf '%s\n' "$made" >kustomize/base/writ.yaml
+fi
+diff -u kustomize/base/writ.yaml <(printf '%s\n' "$made") || fail "kustomize/base/writ.yaml is not what the chart makes: .ci/deploy.sh -update"

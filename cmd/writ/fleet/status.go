@@ -1,0 +1,164 @@
+package fleet
+
+import (
+	"context"
+	"slices"
+	"sync"
+	"time"
+)
+
+// Status is what GET /v1/status shows, as far as it is used here. Members about documents
+// are absent for callers that are not auditors.
+type Status struct {
+	Version  string    `json:"version"`
+	Ready    bool      `json:"ready"`
+	Degraded bool      `json:"degraded"`
+	Draining bool      `json:"draining"`
+	Revision string    `json:"revision"`
+	Since    time.Time `json:"since"`
+	Source   string    `json:"source"`
+	Location string    `json:"location"`
+	Pinned   string    `json:"pinned"`
+	Behind   float64   `json:"behindSeconds"`
+	Bundle   *struct {
+		Commit   string `json:"commit"`
+		Sequence int64  `json:"sequence"`
+	} `json:"bundle"`
+	LastSuccess time.Time `json:"lastSuccess"`
+	LastError   string    `json:"lastError"`
+	StateError  string    `json:"stateError"`
+	Errors      int       `json:"errors"`
+	Warnings    int       `json:"warnings"`
+	Diagnostics []struct {
+		File     string `json:"file"`
+		Line     int    `json:"line"`
+		Column   int    `json:"column"`
+		Severity string `json:"severity"`
+		Code     string `json:"code"`
+		Message  string `json:"message"`
+	} `json:"diagnostics"`
+
+	// At is the time of the server when it answered.
+	At time.Time `json:"-"`
+}
+
+// Sequence returns the sequence number of the active bundle; zero without one.
+func (s *Status) Sequence() int64 {
+	if s.Bundle == nil {
+		return 0
+	}
+	return s.Bundle.Sequence
+}
+
+// Replica is the answer of one server.
+type Replica struct {
+	URL string `json:"url"`
+	// Error is why there is no status; empty if there is one.
+	Error    string  `json:"error,omitempty"`
+	Revision string  `json:"revision"`
+	Sequence int64   `json:"sequence,omitempty"`
+	Age      float64 `json:"ageSeconds"` // since the revision is active
+	Behind   float64 `json:"behindSeconds"`
+	Ready    bool    `json:"ready"`
+	Degraded bool    `json:"degraded"`
+	Pinned   bool    `json:"pinned,omitempty"`
+	Errors   int     `json:"errors"`
+	Version  string  `json:"version"`
+}
+
+// Report compares replicas.
+type Report struct {
+	Replicas []Replica `json:"replicas"`
+	// Newest is the revision that the others should have, and Revisions their number.
+	Newest    string `json:"newest"`
+	Revisions int    `json:"revisions"`
+	// Disagreement is for how many seconds some replica has had the newest revision and
+	// another one has not; zero if all agree.
+	Disagreement float64 `json:"disagreementSeconds"`
+	// Unanswered counts replicas without a status, and Unready those that serve nothing.
+	Unanswered int `json:"unanswered"`
+	Unready    int `json:"unready"`
+}
+
+// maxQuestions is the number of servers that are asked at a time.
+const maxQuestions = 32
+
+// Ask asks all servers and compares their answers, in the order of the servers.
+func (c *Client) Ask(ctx context.Context, servers []string) *Report {
+	replicas := make([]Replica, len(servers))
+	places := make(chan struct{}, maxQuestions)
+	var work sync.WaitGroup
+	for i, server := range servers {
+		places <- struct{}{}
+		work.Go(func() {
+			defer func() { <-places }()
+			replicas[i] = c.replica(ctx, server)
+		})
+	}
+	work.Wait()
+	return compare(replicas)
+}
+
+func (c *Client) replica(ctx context.Context, server string) Replica {
+	s, _, err := c.Read(ctx, server)
+	if err != nil {
+		return Replica{URL: server, Error: err.Error()}
+	}
+	r := Replica{
+		URL: server, Revision: s.Revision, Sequence: s.Sequence(), Behind: s.Behind,
+		Ready: s.Ready, Degraded: s.Degraded, Pinned: s.Pinned != "", Errors: s.Errors, Version: s.Version,
+	}
+	if !s.Since.IsZero() {
+		r.Age = max(0, s.At.Sub(s.Since).Seconds())
+	}
+	return r
+}
+
+// compare finds the newest revision: the one with the highest sequence or, without
+// sequences, the one that became active last. The age of a revision is that of the
+// replica that has had it for longest.
+func compare(replicas []Replica) *Report {
+	report := &Report{Replicas: replicas}
+	first := make(map[string]Replica) // of each revision, the replica that had it first
+	for _, r := range replicas {
+		switch {
+		case r.Error != "":
+			report.Unanswered++
+			continue
+		case !r.Ready:
+			report.Unready++
+		}
+		if r.Revision == "" {
+			continue
+		}
+		if f, found := first[r.Revision]; !found || r.Age > f.Age {
+			first[r.Revision] = r
+		}
+	}
+	report.Revisions = len(first)
+	var newest *Replica
+	for _, r := range first {
+		if newest == nil || isNewer(&r, newest) {
+			newest = &r
+		}
+	}
+	if newest == nil {
+		return report
+	}
+	report.Newest = newest.Revision
+	if slices.ContainsFunc(replicas, func(r Replica) bool { return r.Error == "" && r.Revision != newest.Revision }) {
+		report.Disagreement = newest.Age
+	}
+	return report
+}
+
+// isNewer orders revisions, and two of one age by name.
+func isNewer(a, b *Replica) bool {
+	switch {
+	case a.Sequence != b.Sequence && a.Sequence != 0 && b.Sequence != 0:
+		return a.Sequence > b.Sequence
+	case a.Age != b.Age:
+		return a.Age < b.Age
+	}
+	return a.Revision > b.Revision
+}
