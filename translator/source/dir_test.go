@@ -377,6 +377,31 @@ func TestSnapshotErrors(t *testing.T) {
 
 // Only changed files are read again, except files that were just written and files that
 // were cached long ago.
+// A folder with many files is read as one with few is, whatever stands between them.
+func TestSnapshotOfManyFiles(t *testing.T) {
+	tree := map[string]string{"link.yaml": "-> f100.yaml", ".hidden.yaml": "h", "notes.txt": "n", "sub/g.yaml": "g"}
+	var want []string
+	for i := range 5 * statsPerWorker {
+		name := fmt.Sprintf("f%d.yaml", i)
+		tree[name] = fmt.Sprint(i)
+		want = append(want, name+"="+tree[name])
+	}
+	dir := newTree(t, tree)
+	d := Dir(dir, DirOptions{})
+	want = append(want, "link.yaml=100", "sub/g.yaml=g")
+	slices.Sort(want)
+	for range 2 {
+		files, diagnostics := snapshotOf(t, d)
+		slices.Sort(files)
+		wantEqual(t, "files", files, want)
+		wantEqual(t, "diagnostics", diagnostics, nil)
+		if at := slices.Index(want, "f300.yaml=300"); at >= 0 {
+			writeTree(t, dir, map[string]string{"f300.yaml": "changed"})
+			want[at] = "f300.yaml=changed"
+		}
+	}
+}
+
 func TestSnapshotReadsOnlyChangedFiles(t *testing.T) {
 	dir := newTree(t, map[string]string{"a.yaml": "a", "b.yaml": "b"})
 	now := time.Now()

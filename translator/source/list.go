@@ -97,6 +97,9 @@ func (l *listing) addFolder(ctx context.Context, name, real string, trail []fs.F
 	if rules, err = l.addControls(name, real, children, rules); err != nil {
 		return err
 	}
+	if !l.foldersOnly {
+		children = statAll(children)
+	}
 	for _, child := range children {
 		if strings.HasPrefix(child.Name(), ".") {
 			continue
