@@ -120,6 +120,10 @@ type AuditConfig struct {
 	// File is appended to, and Webhook a URL to which events are posted.
 	File    string
 	Webhook string
+	// DecisionLog is a file to which decisions are appended, and DecisionLogConfig a file
+	// with OPA's configuration of decision logs.
+	DecisionLog       string
+	DecisionLogConfig string
 }
 
 // CacheConfig bounds the caches of decisions.

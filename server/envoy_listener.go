@@ -30,6 +30,9 @@ func (s *Server) listenEnvoy(ctx context.Context) (*envoyListener, error) {
 		MaxValues: c.Limits.MaxValues, Values: s.values,
 		Rule: s.rule(c.Envoy.Listen),
 	}
+	if s.decisions != nil {
+		o.Log = s.decisions
+	}
 	if s.tls != nil {
 		o.TLS = s.tls.config()
 	}

@@ -21,6 +21,7 @@ import (
 	"github.com/writ-policy/writ/server/cache"
 	"github.com/writ-policy/writ/server/cluster"
 	"github.com/writ-policy/writ/server/decision"
+	"github.com/writ-policy/writ/server/decisionlog"
 	"github.com/writ-policy/writ/server/engine"
 	"github.com/writ-policy/writ/server/engine/overdue"
 	"github.com/writ-policy/writ/server/memory"
@@ -52,6 +53,7 @@ type Server struct {
 	tls       *certificates      // nil for plain HTTP
 	clusters  *cluster.Clusters  // nil without a clusters file
 	audit     *audit.Log
+	decisions *decisionlog.Log    // nil without a decision log
 	tracer    *trace.Tracer       // nil if the environment does not enable tracing
 	observers []progress.Observer // of reloads and deliveries
 	draining  atomic.Bool
@@ -78,6 +80,12 @@ func New(c Config) (*Server, error) {
 	if err != nil {
 		return nil, err
 	}
+	if c.Audit.DecisionLog != "" || c.Audit.DecisionLogConfig != "" {
+		s.decisions, err = decisionlog.Open(decisionlog.Options{File: c.Audit.DecisionLog, Config: c.Audit.DecisionLogConfig, Logger: s.log, Metrics: m})
+		if err != nil {
+			return nil, err
+		}
+	}
 	if err := s.openSources(); err != nil {
 		return nil, err
 	}
@@ -101,6 +109,9 @@ func New(c Config) (*Server, error) {
 	}
 	if s.tracer != nil {
 		o.Tracer = s.tracer
+	}
+	if s.decisions != nil {
+		o.Log = s.decisions
 	}
 	s.handler = api.New(o)
 	return s, nil
@@ -305,6 +316,9 @@ func (s *Server) Run(ctx context.Context) error {
 	work.Go(func() { s.follow(s.withObservers(background)) })
 	work.Go(func() { s.refresh(background) })
 	work.Go(func() { s.audit.Run(background) })
+	if s.decisions != nil {
+		work.Go(func() { s.decisions.Run(background) })
+	}
 	if s.issuer != nil {
 		var keys fileReload
 		work.Go(func() {
@@ -417,6 +431,9 @@ func (s *Server) refresh(ctx context.Context) {
 	var tokens, tls, clusters, commits fileReload
 	for pause(ctx, refreshEvery) {
 		s.audit.Reopen()
+		if s.decisions != nil {
+			s.decisions.Reopen()
+		}
 		if s.clusters != nil {
 			changed, err := s.clusters.Reload()
 			clusters.log(s.log, "clusters", changed, err)

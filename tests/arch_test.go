@@ -45,7 +45,7 @@ var flow = [][]string{
 	{"server/metrics", "server/trace", "server/auth", "server/engine/match", "server/engine/bounds", "server/engine/overdue", "server/projection"},
 	{"server/engine/visibility"},
 	{"server/engine", "server/cache", "server/cluster", "server/audit", "server/point"},
-	{"server/api/exchange"},
+	{"server/api/exchange", "server/decisionlog"},
 	{"server/api/access", "server/api/dashboard", "server/api/admin", "server/api/questions"},
 	{"server/api/kubernetes", "server/api/origin", "server/api/authzen", "server/api/opadata"},
 	{"server/reload", "server/api", "server/envoy"},
@@ -72,7 +72,7 @@ var importers = map[string][]string{
 	"github.com/coreos/go-oidc/v3":             {"server/auth"},
 	"github.com/go-jose/go-jose/v4":            {"server/auth"},
 
-	"github.com/open-policy-agent/opa/v1/plugins": {"bundles/remote"},
+	"github.com/open-policy-agent/opa/v1/plugins": {"bundles/remote", "server/decisionlog"},
 	"go.opentelemetry.io":                         {"server/trace"},
 }
 

@@ -63,7 +63,7 @@ func ReadConfig(path string) (*Config, error) {
 }
 
 func parseConfig(content []byte) (*Config, error) {
-	content, err := substitute(content)
+	content, err := Substitute(content)
 	if err != nil {
 		return nil, err
 	}
@@ -90,7 +90,9 @@ func parseConfig(content []byte) (*Config, error) {
 
 var variable = regexp.MustCompile(`\$\{\w+\}`)
 
-func substitute(content []byte) ([]byte, error) {
+// Substitute replaces ${NAME} by the environment variable, like OPA. A variable that is not
+// set is an error.
+func Substitute(content []byte) ([]byte, error) {
 	var problem error
 	content = variable.ReplaceAllFunc(content, func(found []byte) []byte {
 		name := string(found[2 : len(found)-1])

@@ -126,6 +126,8 @@ func serveFlags(cmd *cobra.Command, c *server.Config, logs *logOptions) {
 	f.StringVar(&c.Clusters.SessionKey, "session-key", c.Clusters.SessionKey, "`key` in spec.extra of a review that contains the session")
 	f.StringVar(&c.Clusters.EscalationKey, "escalation-key", c.Clusters.EscalationKey, "`key` in spec.extra of a review that contains the escalation")
 	f.StringVar(&c.Audit.File, "audit-file", "", "`file` to which audit events are appended, as JSON lines")
+	f.StringVar(&c.Audit.DecisionLog, "decision-log", "", "`file` to which decisions are appended in OPA's format, as JSON lines")
+	f.StringVar(&c.Audit.DecisionLogConfig, "decision-log-config", "", "`file` with services and decision_logs of an OPA configuration; the Rego beside it masks and drops")
 	f.StringVar(&c.Audit.Webhook, "audit-webhook", "", "`URL` to which audit events are posted, as JSON lines")
 	f.IntVar(&c.Cache.Entries, "cache-entries", c.Cache.Entries, "`number` of decisions to cache; 0 disables the cache")
 	f.IntVar(&c.Cache.Bytes, "cache-bytes", c.Cache.Bytes, "approximate memory for cached decisions in `bytes`")

@@ -55,7 +55,7 @@ func (s *canonical) endpoint(point decision.Point) exchange.Decision {
 			if err != nil {
 				return b, exchange.InvalidBody(err)
 			}
-			d, invalid := s.decide(r, p, point, q)
+			d, invalid := s.decide(r, p, point, q, body)
 			if invalid != nil {
 				return b, exchange.InvalidBody(invalid)
 			}
@@ -64,17 +64,22 @@ func (s *canonical) endpoint(point decision.Point) exchange.Decision {
 	}
 }
 
-// decide decides a request of any point, with what this server adds to it.
-func (s *canonical) decide(r *http.Request, p decision.Policies, point decision.Point, q decision.Question) (decision.Answer, *decision.InvalidRequest) {
+// decide decides a request of any point, with what this server adds to it. The input is the
+// request as it was sent.
+func (s *canonical) decide(r *http.Request, p decision.Policies, point decision.Point, q decision.Question, input decision.Value) (decision.Answer, *decision.InvalidRequest) {
 	switch q := q.(type) {
 	case *decision.Request:
 		return decision.AnswerOf(s.decider.Decide(r, p, q)), nil
 	case *decision.VisibilityRequest:
 		s.addLabels(q)
 	}
-	return exchange.Decide(s.service, r, s.counters[point.Name], q.Failed, func(ctx context.Context) (decision.Answer, *decision.InvalidRequest) {
+	d, invalid := exchange.Decide(s.service, r, s.counters[point.Name], q.Failed, func(ctx context.Context) (decision.Answer, *decision.InvalidRequest) {
 		return q.Decide(ctx, p)
 	})
+	if invalid == nil {
+		s.service.LogDecision(r, p, point.Name, func() []byte { return []byte(input) }, func() []byte { return d.AppendJSON(nil) })
+	}
+	return d, invalid
 }
 
 // orLines answers a stream of lines with lines, and any other body with whole.

@@ -47,6 +47,8 @@ type Options struct {
 	Clusters access.Clusters
 	// Recorder keeps decisions; nil keeps none.
 	Recorder access.Recorder
+	// Log records decisions for collectors; nil records none.
+	Log decision.Log
 	// SessionKey and EscalationKey are the keys of a review's extra that hold its
 	// session and escalation; empty means those of package kubernetes.
 	SessionKey    string
@@ -87,7 +89,7 @@ const (
 func New(o Options) http.Handler {
 	o.setDefaults()
 	service := exchange.New(exchange.Options{
-		Current: o.Current, Rule: o.Rule, Metrics: o.Metrics, Logger: o.Logger,
+		Current: o.Current, Rule: o.Rule, Metrics: o.Metrics, Logger: o.Logger, Log: o.Log,
 		MaxBody: o.MaxBody, MaxValues: o.MaxValues, Values: o.Values, MaxInFlight: o.MaxInFlight, Timeout: o.Timeout,
 	})
 	decider := access.New(service, access.Options{Clusters: o.Clusters, Recorder: o.Recorder})

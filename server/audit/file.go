@@ -24,14 +24,15 @@ type file struct {
 }
 
 func openFile(path string, log *slog.Logger, m *metrics.Metrics) (*file, error) {
-	open, err := openAppend(path)
+	open, err := OpenAppend(path)
 	if err != nil {
 		return nil, fmt.Errorf("audit file: %w", err)
 	}
 	return &file{path: path, log: log, metrics: m, open: open}, nil
 }
 
-func openAppend(path string) (*os.File, error) {
+// OpenAppend opens a file that only its owner reads, to append to it.
+func OpenAppend(path string) (*os.File, error) {
 	return os.OpenFile(path, os.O_APPEND|os.O_CREATE|os.O_WRONLY, 0o600)
 }
 
@@ -55,18 +56,24 @@ func (f *file) append(events []event) {
 func (f *file) reopen() {
 	f.mu.Lock()
 	defer f.mu.Unlock()
-	now, err := os.Stat(f.path)
+	f.open = Reopened(f.open, f.path)
+}
+
+// Reopened returns the file at a path if it is another one than the open file, which is
+// closed then, and else the open file.
+func Reopened(open *os.File, path string) *os.File {
+	now, err := os.Stat(path)
 	if err == nil {
-		if current, err := f.open.Stat(); err == nil && os.SameFile(now, current) {
-			return
+		if current, err := open.Stat(); err == nil && os.SameFile(now, current) {
+			return open
 		}
 	}
-	next, err := openAppend(f.path)
+	next, err := OpenAppend(path)
 	if err != nil {
-		return // continue with the open file
+		return open
 	}
-	_ = f.open.Close()
-	f.open = next
+	_ = open.Close()
+	return next
 }
 
 func (f *file) close() error {

@@ -47,6 +47,8 @@ type Options struct {
 	Metrics *metrics.Metrics
 	// Logger records panics and invalid checks; nil discards.
 	Logger *slog.Logger
+	// Log records decisions; nil records none.
+	Log decision.Log
 	// Identity is the namespace of dynamic metadata that holds who was
 	// authenticated; empty means DefaultIdentity.
 	Identity string
@@ -214,15 +216,21 @@ func (c *checker) receptionEnded(cause error) {
 // check answers one check.
 func (c *checker) check(ctx context.Context, check *authv3.CheckRequest) *authv3.CheckResponse {
 	policies := c.Current()
-	d, refused := point.Decide(ctx, &c.protect, c.counter, c.Timeout, point.Failed[decision.GatewayDecision], func(ctx context.Context) (decision.GatewayDecision, *decision.InvalidRequest) {
-		r, invalid := request(check, c.Identity)
-		if invalid != nil {
-			return decision.GatewayDecision{}, invalid
+	var r *decision.GatewayRequest
+	d, refused := point.Decide(ctx, &c.protect, c.counter, c.Timeout, point.Failed[decision.GatewayDecision], func(ctx context.Context) (d decision.GatewayDecision, invalid *decision.InvalidRequest) {
+		if r, invalid = request(check, c.Identity); invalid != nil {
+			return d, invalid
 		}
 		return policies.Gateway(ctx, r)
 	})
 	if refused != nil {
 		return c.refuse(ctx, refused)
+	}
+	if c.Log != nil && r != nil {
+		c.Log.Log(decision.Event{
+			Point: decision.Gateway, Revision: policies.Revision(), Time: time.Now(),
+			Input: decision.AppendValue(nil, r.Attributes), Result: d.AppendJSON(nil),
+		})
 	}
 	return response(&d)
 }

@@ -181,6 +181,11 @@ var instruments = []instrument{
 		func(m *Metrics, i *instrument) prometheus.Collector { return vector(&m.auditDropped, i) },
 	},
 	{
+		"writ_decision_log_lost_total", "counter", []string{"reason"},
+		"Decisions that are not in the decision log, by reason (queue, buffer, rate_limit, policy, sink).",
+		func(m *Metrics, i *instrument) prometheus.Collector { return vector(&m.decisionsLost, i) },
+	},
+	{
 		"breakglass_pod_security_evaluations_total", "counter", []string{"cluster", "policy", "action"},
 		"Pod security evaluations, by policy and action (allow, warn, deny).",
 		func(m *Metrics, i *instrument) prometheus.Collector { return vector(&m.pods.evaluations, i) },

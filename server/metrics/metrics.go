@@ -59,6 +59,8 @@ type Metrics struct {
 	inherited    inherited
 	pods         podSecurity
 	auditDropped *prometheus.CounterVec
+	// decisionsLost are those that are not in the decision log.
+	decisionsLost *prometheus.CounterVec
 
 	mu       sync.Mutex // held to swap the one series of revision
 	revision *prometheus.GaugeVec
@@ -81,6 +83,9 @@ func New() *Metrics {
 	}
 	for _, sink := range []Sink{AuditFile, AuditWebhook} {
 		m.auditDropped.WithLabelValues(string(sink))
+	}
+	for _, loss := range []Loss{LostByQueue, LostByBuffer, LostByRate, LostByPolicy, LostBySink} {
+		m.decisionsLost.WithLabelValues(string(loss))
 	}
 	m.steps.byName = make(map[progress.Name]prometheus.Observer)
 	for _, name := range progress.Steps {

@@ -85,3 +85,20 @@ const (
 func (m *Metrics) AuditDropped(sink Sink, events int) {
 	m.auditDropped.WithLabelValues(string(sink)).Add(float64(events))
 }
+
+// Loss is why a decision is not in the decision log.
+type Loss string
+
+// The reasons.
+const (
+	LostByQueue  Loss = "queue"      // decisions are made faster than they are logged
+	LostByBuffer Loss = "buffer"     // the buffer of the upload is full, or an event does not fit
+	LostByRate   Loss = "rate_limit" // more decisions per second than configured
+	LostByPolicy Loss = "policy"     // a rule for masking or dropping fails
+	LostBySink   Loss = "sink"       // the file cannot be written
+)
+
+// DecisionLost counts decisions that are not in the decision log.
+func (m *Metrics) DecisionLost(loss Loss, n int) {
+	m.decisionsLost.WithLabelValues(string(loss)).Add(float64(n))
+}

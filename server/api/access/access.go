@@ -57,7 +57,7 @@ func (a *Decider) Decide(r *http.Request, p decision.Policies, q *decision.Reque
 	d, _ := exchange.Decide(a.service, r, a.counter, point.Failed[decision.Decision], func(ctx context.Context) (decision.Decision, *decision.InvalidRequest) {
 		return p.Access(ctx, q), nil
 	})
-	a.record(r.Context(), q, &d)
+	a.record(r, p, q, &d)
 	return d
 }
 
@@ -80,7 +80,7 @@ func (a *Decider) Review(r *http.Request, p decision.Policies, q *decision.Reque
 	d, _ := exchange.Decide(a.service, r, a.counter, point.Failed[decision.Decision], func(ctx context.Context) (decision.Decision, *decision.InvalidRequest) {
 		return a.decideWithFacts(ctx, p, q), nil
 	})
-	a.record(r.Context(), q, &d)
+	a.record(r, p, q, &d)
 	return d
 }
 
@@ -112,17 +112,18 @@ func (a *Decider) Labels(cluster string) map[string]string {
 }
 
 // record counts what each policy decided on a pod, and records the decision.
-func (a *Decider) record(ctx context.Context, r *decision.Request, d *decision.Decision) {
+func (a *Decider) record(r *http.Request, p decision.Policies, q *decision.Request, d *decision.Decision) {
 	for i := range d.Pods {
 		pod := &d.Pods[i]
 		a.service.Metrics.PodJudged(metrics.Judged{
-			Cluster: r.Cluster, Policy: pod.Policy, Action: pod.Action,
+			Cluster: q.Cluster, Policy: pod.Policy, Action: pod.Action,
 			Evaluated: pod.Evaluated, Score: pod.Score, Factors: pod.Factors,
 		})
 	}
 	if a.Recorder != nil {
-		a.Recorder.Record(ctx, r, d)
+		a.Recorder.Record(r.Context(), q, d)
 	}
+	a.service.LogDecision(r, p, decision.Access, q.Encode, func() []byte { return d.AppendJSON(nil) })
 }
 
 // assignCluster sets the cluster and tenant of a review. It returns an error if the

@@ -31,8 +31,8 @@ import (
 // API answers the requests. All fields are required.
 type API struct {
 	Service *exchange.Service
-	// Decide decides a request at a point.
-	Decide func(r *http.Request, p decision.Policies, point decision.Point, q decision.Question) (decision.Answer, *decision.InvalidRequest)
+	// Decide decides a request at a point, which was sent as input.
+	Decide func(r *http.Request, p decision.Policies, point decision.Point, q decision.Question, input decision.Value) (decision.Answer, *decision.InvalidRequest)
 }
 
 // bundleName is the name of the bundle in provenance and health.
@@ -87,6 +87,7 @@ func (a *API) PostV0() http.HandlerFunc {
 
 // query is a request for a path.
 type query struct {
+	id      string
 	path    []string
 	input   decision.Value
 	explain string
@@ -111,6 +112,7 @@ func (a *API) handler(
 		Form: Form, Check: checkMedia, BodyIsOptional: true,
 		Answer: func(r *http.Request, p decision.Policies, body decision.Value, b []byte) ([]byte, *exchange.Refusal) {
 			q := queryOf(r)
+			r = r.WithContext(decision.WithID(r.Context(), q.id))
 			var refused *exchange.Refusal
 			if q.input, refused = input(r, body); refused != nil {
 				return b, refused
@@ -134,7 +136,7 @@ func checkMedia(r *http.Request) *exchange.Refusal {
 
 func queryOf(r *http.Request) *query {
 	parameters := r.URL.Query()
-	q := &query{began: time.Now(), pretty: isSet(parameters["pretty"]), metrics: isSet(parameters["metrics"]) || isSet(parameters["instrument"])}
+	q := &query{id: uuid.NewString(), began: time.Now(), pretty: isSet(parameters["pretty"]), metrics: isSet(parameters["metrics"]) || isSet(parameters["instrument"])}
 	for name := range strings.SplitSeq(r.PathValue("path"), "/") {
 		if name != "" {
 			q.path = append(q.path, name)
@@ -206,7 +208,7 @@ func (a *API) decide(r *http.Request, p decision.Policies, q *query, point decis
 	var result []byte
 	question, err := point.Parse(q.input)
 	if err == nil {
-		answer, invalid := a.Decide(r, p, point, question)
+		answer, invalid := a.Decide(r, p, point, question, q.input)
 		if invalid != nil {
 			err = invalid
 		} else {
@@ -250,7 +252,7 @@ func memberAt(v decision.Value, path []string) decision.Value {
 
 // appendAnswer appends the answer of version 1.
 func (a *API) appendAnswer(r *http.Request, p decision.Policies, q *query, found *value, b []byte) ([]byte, *exchange.Refusal) {
-	answer := types.DataResponseV1{DecisionID: uuid.NewString(), Warning: found.warning, Explanation: found.Explanation}
+	answer := types.DataResponseV1{DecisionID: q.id, Warning: found.warning, Explanation: found.Explanation}
 	if found.Result != nil {
 		var result any = json.RawMessage(found.Result)
 		answer.Result = &result
