@@ -174,11 +174,11 @@ image: ## build the OCI image, without a container daemon, into IMAGE (bin/image
 	@$(GO) run ./deploy/image -version $(VERSION) -commit $$(git rev-parse HEAD) -o $(IMAGE) $(if $(PUSH),-push $(PUSH)) \
 		linux/amd64=bin/image.release/writ_$(VERSION)_linux_amd64 linux/arm64=bin/image.release/writ_$(VERSION)_linux_arm64
 
-# Helm is built from the Go module proxy, which takes minutes once.
+# Both tools are built from the Go module proxy, which takes minutes once.
 DEPLOY_TOOL := $(GO) tool -modfile=$(CURDIR)/.ci/deploy/go.mod
 
-deploy: build ## check the chart and the kustomize base with helm
-	$(step) 'deploy: helm lint and template'
+deploy: build ## check the chart and the alerts of deploy with helm and promtool
+	$(step) 'deploy: helm lint and template, promtool check and test'
 	@DEPLOY_TOOL='$(DEPLOY_TOOL)' .ci/deploy.sh
 
 release: ## build stripped binaries for each platform, with checksums, into RELEASE (bin/release)

@@ -1,5 +1,5 @@
 #!/usr/bin/env bash
-# Checks what is below deploy: the chart by helm. DEPLOY_TOOL runs a
+# Checks what is below deploy: the chart by helm, alerts by promtool. DEPLOY_TOOL runs a
 # tool of .ci/deploy by its name; -update rewrites the kustomize base.
 set -euo pipefail
 cd "$(dirname "$0")/../deploy"
@@ -51,3 +51,6 @@ if [ "${1:-}" = -update ]; then
 	printf '%s\n' "$made" >kustomize/base/writ.yaml
 fi
 diff -u kustomize/base/writ.yaml <(printf '%s\n' "$made") || fail "kustomize/base/writ.yaml is not what the chart makes: .ci/deploy.sh -update"
+
+tool promtool check rules helm/writ/files/alerts.yaml
+tool promtool test rules prometheus/alerts_test.yaml

@@ -4,6 +4,7 @@ import (
 	"context"
 	"log/slog"
 	"net/http"
+	"regexp"
 	"strings"
 	"time"
 
@@ -98,11 +99,7 @@ func (w *wrapper) trace(c *gin.Context, pattern string) func() {
 	}
 	c.Request = c.Request.WithContext(ctx)
 	return func() {
-		revision := ""
-		if values := c.Writer.Header()[exchange.RevisionHeader]; len(values) > 0 {
-			revision = values[0]
-		}
-		end(c.Writer.Status(), revision)
+		end(c.Writer.Status(), revisionOf(c.Writer.Header()))
 	}
 }
 
@@ -126,8 +123,9 @@ func (w *wrapper) finish(c *gin.Context, d *route, counter *metrics.Route, began
 }
 
 // log writes one line a request: those that were answered at level debug, since
-// API servers ask thousands a second, the others louder. It holds no body, no
-// query and no header: what callers choose and may be secret.
+// API servers ask thousands a second, the others louder. It has the revision that
+// answered and the trace that the request belongs to, if there are any. It holds no body,
+// no query and no other header: what callers choose and may be secret.
 func (w *wrapper) log(c *gin.Context, d *route, status int, began time.Time) {
 	level := slog.LevelDebug
 	switch {
@@ -141,8 +139,39 @@ func (w *wrapper) log(c *gin.Context, d *route, status int, began time.Time) {
 	if !logger.Enabled(ctx, level) {
 		return
 	}
-	logger.LogAttrs(ctx, level, "request",
+	attributes := []slog.Attr{
 		slog.String("route", d.pattern), slog.String("method", exchange.Line(c.Request.Method, 20)),
 		slog.String("path", exchange.Line(c.Request.URL.Path, 200)), slog.Int("status", status),
-		slog.String("from", c.Request.RemoteAddr), slog.Duration("took", time.Since(began)))
+		slog.String("from", c.Request.RemoteAddr), slog.Duration("took", time.Since(began)),
+	}
+	if revision := revisionOf(c.Writer.Header()); revision != "" {
+		attributes = append(attributes, slog.String("revision", revision))
+	}
+	if trace := traceOf(c.Request.Header); trace != "" {
+		attributes = append(attributes, slog.String("trace", trace))
+	}
+	logger.LogAttrs(ctx, level, "request", attributes...)
+}
+
+// revisionOf is the revision that answered; empty if the answer does not depend on one.
+func revisionOf(header http.Header) string {
+	if values := header[exchange.RevisionHeader]; len(values) > 0 {
+		return values[0]
+	}
+	return ""
+}
+
+// traceParent matches the header traceparent of W3C's trace context, version 00.
+var traceParent = regexp.MustCompile(`^00-([0-9a-f]{32})-[0-9a-f]{16}-[0-9a-f]{2}$`)
+
+// traceOf is the trace that a request belongs to, sampled or not; empty without one.
+func traceOf(header http.Header) string {
+	values := header["Traceparent"]
+	if len(values) != 1 {
+		return ""
+	}
+	if parts := traceParent.FindStringSubmatch(values[0]); parts != nil {
+		return parts[1]
+	}
+	return ""
 }
