@@ -181,7 +181,7 @@ func TestRequest(t *testing.T) {
 			Host: "api.example.com", Method: "GET", Path: "/x?y=1", Scheme: "https",
 			Headers: map[string]string{"X-Tenant": "a"}, Size: -1, RawBody: []byte{0xff},
 		}},
-		ContextExtensions: map[string]string{"gateway": "net/edge", "listener": "https", "route": "books/api", "rule": "rule-1"},
+		ContextExtensions: map[string]string{"gateway": "net/edge", "listener": "https", "route": "books/api", "kind": "GRPCRoute", "rule": "rule-1"},
 		MetadataContext: &corev3.Metadata{FilterMetadata: map[string]*structpb.Struct{
 			envoy.DefaultIdentity: payload,
 		}},
@@ -194,7 +194,7 @@ func TestRequest(t *testing.T) {
 		`"gateway":{"listener":"https","name":"edge","namespace":"net"},` +
 		`"metadata":{"filter_metadata":{"envoy.filters.http.jwt_authn":{"claims":{"age":3,"sub":"alice"}}}},` +
 		`"request":{"headers":{"x-tenant":"a"},"host":"api.example.com","method":"GET","path":"/x?y=1","scheme":"https","size":-1},` +
-		`"route":{"name":"api","namespace":"books","rule":"rule-1"},` +
+		`"route":{"kind":"GRPCRoute","name":"api","namespace":"books","rule":"rule-1"},` +
 		`"source":{"address":"10.0.0.9","labels":{"app":"a"},"port":40000}}`
 	if string(got) != want {
 		t.Errorf("request\n%s\nwant\n%s", got, want)

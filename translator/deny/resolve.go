@@ -94,6 +94,9 @@ func (r *resolver) escalationRef(ref EscalationRef, escalations *escalationNames
 }
 
 func danglingReference[D syntax.Document](r *directory.Directory, ref syntax.Text, id directory.Identity, field string, declared []D) {
+	if r.IsUndecoded(ref.At, id.Kind, id.Name) {
+		return
+	}
 	d := diag.Diagnostic{
 		Position: ref.At,
 		Length:   len([]rune(ref.Value)),

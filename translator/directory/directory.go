@@ -105,13 +105,14 @@ func (d *Directory) claim(documents []syntax.Document) {
 func (d *Directory) Find(id Identity) syntax.Document { return d.names.first[id] }
 
 // IsUndecoded reports whether the document that a reference at a position names is one
-// that failed to decode, and adds a warning that names it. The reference is not dangling.
+// that failed to decode, and adds a warning that names it. The reference is not dangling. An
+// empty name stands for any document of the kind.
 func (d *Directory) IsUndecoded(at diag.Position, kind, name string) bool {
 	for _, u := range d.undecoded {
-		if u.Name == name && syntax.Fold(u.Kind) == syntax.Fold(kind) {
+		if (u.Name == name || name == "") && syntax.Fold(u.Kind) == syntax.Fold(kind) {
 			d.List.Add(diag.Diagnostic{
 				Position: at, Length: len([]rune(name)), Severity: diag.Warning, Code: diag.UndecodedReference,
-				Message: fmt.Sprintf("%s %q at %s has mistakes", u.Kind, name, u.At.Source()),
+				Message: fmt.Sprintf("%s %q at %s has mistakes", u.Kind, u.Name, u.At.Source()),
 				Hint:    "correct it first",
 			})
 			return true

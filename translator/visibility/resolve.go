@@ -105,8 +105,8 @@ func (r *resolver) undefinedType(e *VisibilityEntry, sources map[string]*MetricS
 		r.List.Add(d)
 		return
 	}
-	if r.Partial {
-		return
+	if r.IsUndecoded(e.Type.At, kindMetricSource, "") || r.Partial {
+		return // what is not known may define the type
 	}
 	d := diagnosticAt(e.Type, diag.UnknownType, "no MetricSource defines the custom type %q", e.Type.Value)
 	d.Severity = diag.Warning
