@@ -11,6 +11,7 @@ import (
 	"slices"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/open-policy-agent/opa/v1/bundle"
 	"github.com/open-policy-agent/opa/v1/storage"
@@ -195,7 +196,7 @@ func failedTests(t *testing.T, built *bundles.Bundle, access *tables.Access, nam
 		t.Fatal(err)
 	}
 	defer store.Abort(ctx, txn)
-	results, err := tester.NewRunner().SetStore(store).
+	results, err := tester.NewRunner().SetStore(store).SetTimeout(2*time.Minute).
 		SetBundles(map[string]*bundle.Bundle{"bundle": &unpacked}).RunTests(ctx, txn)
 	if err != nil {
 		t.Fatal(err)
