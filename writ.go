@@ -63,6 +63,9 @@ type (
 // is ready to use. Options that are not zero take precedence over the file ".writ.yaml" of
 // the directory.
 type Options struct {
+	// Also are further policy directories: the union of all is one revision, and each has
+	// its own settings. Two that declare the same document are a mistake.
+	Also []string
 	// MasterNamespace is the namespace whose Origin roles and bindings are valid in
 	// every namespace. Empty means "master".
 	MasterNamespace string
@@ -157,7 +160,8 @@ func Follow(ctx context.Context, dir string, o Options) (*Policies, error) {
 }
 
 func load(ctx context.Context, dir string, o Options) (*reload.Reloader, error) {
-	if _, err := os.Stat(dir); err != nil {
+	documents, err := o.union(dir)
+	if err != nil {
 		return nil, fmt.Errorf("load policies: %w", err)
 	}
 	given, err := o.settings()
@@ -167,7 +171,7 @@ func load(ctx context.Context, dir string, o Options) (*reload.Reloader, error) 
 	var last *engine.Engine // its compiled rules are reused; activations do not overlap
 	var r *reload.Reloader
 	r = reload.New(reload.Options{
-		Source:     source.Dir(dir, source.DirOptions{Settle: o.Settle, NoIgnore: o.NoIgnore, Logger: o.Logger}),
+		Source:     documents,
 		Translator: translator.New(translator.Options{Settings: given, AllowEmpty: o.AllowEmpty}),
 		Activate: func(ctx context.Context, b *bundles.Bundle) (decision.Policies, error) {
 			e, err := engine.Activate(ctx, b, engine.Options{Now: o.Now, Timeout: o.Timeout, Last: last})
@@ -189,6 +193,22 @@ func load(ctx context.Context, dir string, o Options) (*reload.Reloader, error) 
 		return nil, loadError(r, err)
 	}
 	return r, nil
+}
+
+// union returns the source of a directory and the further ones. It returns an error if one
+// does not exist, or is named twice.
+func (o *Options) union(dir string) (*source.Union, error) {
+	var members []source.Member
+	for _, dir := range append([]string{dir}, o.Also...) {
+		if _, err := os.Stat(dir); err != nil {
+			return nil, err
+		}
+		members = append(members, source.Member{
+			Location: source.Location{Dir: dir},
+			Source:   source.Dir(dir, source.DirOptions{Settle: o.Settle, NoIgnore: o.NoIgnore, Logger: o.Logger}),
+		})
+	}
+	return source.Join(members, source.UnionOptions{Now: o.Now})
 }
 
 // settings returns the options that are not zero, which take precedence over the settings

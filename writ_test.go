@@ -4,6 +4,7 @@ import (
 	"errors"
 	"os"
 	"path/filepath"
+	"strings"
 	"testing"
 	"time"
 
@@ -72,6 +73,58 @@ func TestFollowKeepsTheLastGoodRevision(t *testing.T) {
 	}
 	if err := errors.Join(p.Close(), p.Close()); err != nil {
 		t.Error(err)
+	}
+}
+
+// Several directories are one revision, and a change of any is followed.
+func TestSeveralDirectories(t *testing.T) {
+	const role = "{apiVersion: rbac.authorization.k8s.io/v1, kind: Role, metadata: {name: r, namespace: n}, rules: [{apiGroups: [''], resources: [pods], verbs: [get]}]}\n"
+	const binding = `apiVersion: rbac.authorization.k8s.io/v1
+kind: RoleBinding
+metadata: {name: b, namespace: n}
+roleRef: {apiGroup: rbac.authorization.k8s.io, kind: Role, name: r}
+subjects: [{apiGroup: rbac.authorization.k8s.io, kind: User, name: ann}]
+`
+	roles, bindings := t.TempDir(), t.TempDir()
+	write := func(file, text string) {
+		t.Helper()
+		if err := os.WriteFile(file, []byte(text), 0o600); err != nil {
+			t.Fatal(err)
+		}
+	}
+	write(filepath.Join(roles, "role.yaml"), role)
+	write(filepath.Join(bindings, "binding.yaml"), binding)
+	reloads := make(chan error, 100)
+	p, err := Follow(t.Context(), roles, Options{Also: []string{bindings}, OnReload: func(_ string, err error) { reloads <- err }})
+	if err != nil {
+		t.Fatal(err)
+	}
+	allows := func(user string) bool {
+		t.Helper()
+		d, err := p.Access(t.Context(), &AccessRequest{User: user, Verb: "get", Resource: "pods", Namespace: "n"})
+		if err != nil {
+			t.Fatal(err)
+		}
+		return d.Allowed
+	}
+	if !allows("ann") || allows("bea") {
+		t.Error("the binding of the second directory does not decide")
+	}
+	write(filepath.Join(bindings, "binding.yaml"), strings.ReplaceAll(binding, "ann", "bea"))
+	for !allows("bea") {
+		select {
+		case <-reloads:
+		case <-time.After(2 * time.Minute):
+			t.Fatal("the second directory is not followed")
+		}
+	}
+	if err := p.Close(); err != nil {
+		t.Error(err)
+	}
+	for name, also := range map[string]string{"the same twice": roles, "not there": filepath.Join(roles, "none")} {
+		if _, err := Load(t.Context(), roles, Options{Also: []string{also}}); err == nil {
+			t.Errorf("%s: got no error", name)
+		}
 	}
 }
 
