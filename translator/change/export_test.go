@@ -1,5 +1,10 @@
 package change
 
+import (
+	"maps"
+	"slices"
+)
+
 // Fits reports whether a request of some principals fits a class.
 func (r *Report) Fits(k *Class, object map[string]any, principals []string) bool {
 	q := request{labels: textMap(object["labels"]), namespaceLabels: textMap(object["namespaceLabels"])}
@@ -23,4 +28,59 @@ func (r *Report) Fits(k *Class, object map[string]any, principals []string) bool
 		}
 	}
 	return true
+}
+
+// Break returns a copy of a report in which the class at an index is wrong, or false if it
+// cannot be in that way.
+func (r *Report) Break(how string, at int) (*Report, bool) {
+	broken := *r
+	broken.Classes, broken.found = slices.Clone(r.Classes), maps.Clone(r.found)
+	k := &broken.Classes[at]
+	found := *r.found[k.ID]
+	broken.found[k.ID] = &found
+	switch how {
+	case "dropped":
+		broken.Classes = slices.Delete(broken.Classes, at, at+1)
+	case "widened":
+		if len(found.except) == 0 {
+			return nil, false
+		}
+		found.except = nil
+	case "narrowed":
+		found.except = append(slices.Clone(found.except), found.all[0][0])
+	case "another witness":
+		if len(k.Transitions) == 0 {
+			return nil, false
+		}
+		k.Transitions = slices.Clone(k.Transitions)
+		k.Transitions[0].Witness.Request = with(k.Transitions[0].Witness.Request, "verb", "unheard-of")
+	}
+	return &broken, true
+}
+
+// Stated are the statements of an answer.
+type Stated []*statement
+
+// Stated returns the statements that fit a question who can do something.
+func (a *Asker) Stated(q *Question) Stated {
+	q.prepare()
+	return a.fit(q).all
+}
+
+// Outcome is what the statements come to for a request of some principals.
+func (s Stated) Outcome(object map[string]any, principals []string) string {
+	q := request{labels: textMap(object["labels"]), namespaceLabels: textMap(object["namespaceLabels"])}
+	for _, member := range textMembers {
+		*member.of(&q), _ = object[member.name].(string)
+	}
+	var lowest *statement
+	for _, t := range s {
+		if t.holds(principals) && t.fits(&q) && (lowest == nil || compareRank(t.rank, lowest.rank) < 0 || compareRank(t.rank, lowest.rank) == 0 && t.effect == outcomeDeny) {
+			lowest = t
+		}
+	}
+	if lowest == nil {
+		return outcomeNone
+	}
+	return lowest.effect
 }

@@ -3,7 +3,9 @@ package change_test
 import (
 	"context"
 	"encoding/json"
+	"flag"
 	"fmt"
+	"maps"
 	"math/rand/v2"
 	"slices"
 	"strings"
@@ -123,10 +125,11 @@ func (w world) request() map[string]any {
 
 func principals(r map[string]any) []string {
 	out := []string{}
-	if u := r["user"].(string); u != "other" {
+	if u, _ := r["user"].(string); u != "other" && u != "" {
 		out = append(out, "user:"+u)
 	}
-	for _, g := range r["groups"].([]string) {
+	groups, _ := r["groups"].([]string)
+	for _, g := range groups {
 		out = append(out, "group:"+g)
 	}
 	return out
@@ -149,48 +152,147 @@ func pair(t *testing.T, w world) (a, b *change.Side, report *change.Report) {
 	return a, b, report
 }
 
-// Every request whose outcome differs fits a class with its change, and a request that
-// fits an exact class with no principal to spare goes through one of its transitions.
-func TestClassesAreThoseOfTheEngine(t *testing.T) {
-	pairs := 12
-	if testing.Short() {
-		pairs = 4
-	}
-	differing, held := 0, 0
-	for seed := range pairs {
-		w := world{rand.New(rand.NewPCG(uint64(seed), 1))}
-		a, b, report := pair(t, w)
-		for range 200 {
-			r := w.request()
-			from, to := outcome(t, a, r), outcome(t, b, r)
-			kind := ""
-			if from != to {
-				differing++
-				kind = change.Kind(change.PointAccess, from, to)
-			}
-			found := from == to
-			for i := range report.Classes {
-				k := &report.Classes[i]
-				if !report.Fits(k, r, principals(r)) {
-					continue
-				}
-				goes := slices.ContainsFunc(k.Transitions, func(x change.Transition) bool { return x.From == from && x.To == to })
-				found = found || slices.Contains(k.Changes, kind) && goes
-				if spare(report, k, r) {
-					continue
-				}
-				held++
-				if !goes {
-					t.Fatalf("seed %d: class %s is too wide: %s -> %s: %s", seed, k.ID, from, to, text(r))
-				}
-			}
-			if !found {
-				t.Fatalf("seed %d: no class: %s -> %s: %s", seed, from, to, text(r))
+// The gate tries few pairs; make soak tries more, from another seed.
+var (
+	pairs = flag.Int("pairs", 10, "random pairs of documents")
+	seed  = flag.Uint64("seed", 0, "first seed of the pairs")
+)
+
+// decided is a request with the outcomes of two revisions.
+type decided struct {
+	request  map[string]any
+	from, to string
+}
+
+// promises returns how a report breaks its promises, empty if it keeps them: every request
+// whose outcome differs fits a class with its change and transition; a request that fits an
+// exact class with no principal to spare goes through one of its transitions; and each
+// transition has a witness that fits and goes through it.
+func promises(t *testing.T, a, b *change.Side, report *change.Report, list []decided) (problem string, held int) {
+	t.Helper()
+	for i := range report.Classes {
+		k := &report.Classes[i]
+		for _, x := range k.Transitions {
+			r := x.Witness.Request
+			if from, to := outcome(t, a, r), outcome(t, b, r); from != x.From || to != x.To || !report.Fits(k, r, principals(r)) {
+				return fmt.Sprintf("the witness of class %s is not one of it, %s -> %s: %s", k.ID, from, to, text(r)), held
 			}
 		}
 	}
-	if differing < pairs || held < pairs {
+	for _, d := range list {
+		found := d.from == d.to
+		for i := range report.Classes {
+			k := &report.Classes[i]
+			if !report.Fits(k, d.request, principals(d.request)) {
+				continue
+			}
+			goes := slices.ContainsFunc(k.Transitions, func(x change.Transition) bool { return x.From == d.from && x.To == d.to })
+			found = found || goes && slices.Contains(k.Changes, change.Kind(change.PointAccess, d.from, d.to))
+			if spare(report, k, d.request) {
+				continue
+			}
+			held++
+			if !goes {
+				return fmt.Sprintf("class %s is too wide: %s -> %s: %s", k.ID, d.from, d.to, text(d.request)), held
+			}
+		}
+		if !found {
+			return fmt.Sprintf("no class: %s -> %s: %s", d.from, d.to, text(d.request)), held
+		}
+	}
+	return "", held
+}
+
+// Reports keep their promises, with the engine as the judge, and a report with a class that
+// is dropped, widened, narrowed or has another witness does not.
+func TestClassesAreThoseOfTheEngine(t *testing.T) {
+	differing, held := 0, 0
+	noticed := map[string]int{"dropped": 0, "widened": 0, "narrowed": 0, "another witness": 0}
+	for n := range *pairs {
+		w := world{rand.New(rand.NewPCG(*seed+uint64(n), 1))}
+		a, b, report := pair(t, w)
+		var list []decided
+		for range 200 {
+			r := w.request()
+			d := decided{r, outcome(t, a, r), outcome(t, b, r)}
+			list = append(list, d)
+			if d.from != d.to {
+				differing++
+			}
+		}
+		problem, kept := promises(t, a, b, report, list)
+		if problem != "" {
+			t.Fatalf("seed %d: %s", *seed+uint64(n), problem)
+		}
+		held += kept
+		for how := range noticed {
+			for i := 0; i < len(report.Classes) && noticed[how] == 0; i++ {
+				if broken, ok := report.Break(how, i); ok {
+					if problem, _ := promises(t, a, b, broken, list); problem != "" {
+						noticed[how]++
+					}
+				}
+			}
+		}
+	}
+	if differing < *pairs || held < *pairs {
 		t.Errorf("%d requests differ and %d fit exact classes: the test proves too little", differing, held)
+	}
+	for how, n := range noticed {
+		if n == 0 {
+			t.Errorf("no class that is %s is noticed", how)
+		}
+	}
+}
+
+// For every request of a question, the statements of the answer come to the decision, and
+// an answer without one of them does not. A principal that is allowed alone is listed, and those that
+// always are, are denied by deny policies alone.
+func TestAnswersAreThoseOfTheEngine(t *testing.T) {
+	noticed, listed := 0, 0
+	for n := range *pairs {
+		w := world{rand.New(rand.NewPCG(*seed+uint64(n), 2))}
+		side := revision(t, w.documents())
+		asker := &change.Asker{World: side.World, Judge: side.Judge}
+		stated := map[string]any{"verb": w.pick("get", "delete"), "resource": w.pick("pods", "secrets"), "apiGroup": ""}
+		if w.IntN(2) == 0 {
+			stated["namespace"] = "shop"
+		}
+		question := func() *change.Question { return &change.Question{Stated: stated, Open: append(change.Facts(), "name")} }
+		answer, err := asker.WhoCan(t.Context(), question())
+		if err != nil {
+			t.Fatal(err)
+		}
+		verdicts := make(map[string]string)
+		for _, s := range answer.Subjects {
+			verdicts[s.Subject] = s.Verdict
+			listed++
+		}
+		statements := asker.Stated(question())
+		for range 60 {
+			r := w.request()
+			delete(r, "subresource")
+			delete(r, "namespace")
+			maps.Copy(r, stated)
+			want, held := outcome(t, side, r), principals(r)
+			if got := statements.Outcome(r, held); got != want {
+				t.Fatalf("seed %d: statements come to %s, the engine decides %s: %s", *seed+uint64(n), got, want, text(r))
+			}
+			for i := range statements {
+				if slices.Delete(slices.Clone(statements), i, i+1).Outcome(r, held) != want {
+					noticed++
+				}
+			}
+			if len(held) != 1 {
+				continue
+			}
+			if verdict := verdicts[held[0]]; want == "allow" && verdict == "" || want == "none" && verdict == "always" {
+				t.Fatalf("seed %d: %s is listed as %q, the engine decides %s: %s", *seed+uint64(n), held[0], verdict, want, text(r))
+			}
+		}
+	}
+	if noticed == 0 || listed == 0 {
+		t.Errorf("%d missing statements are noticed and %d subjects listed: the test proves too little", noticed, listed)
 	}
 }
 

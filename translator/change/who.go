@@ -132,13 +132,7 @@ const (
 // WhoCan lists the principals that are allowed alone in some request of the question.
 func (a *Asker) WhoCan(ctx context.Context, q *Question) (*WhoCan, error) {
 	q.prepare()
-	var bound []*statement
-	if namespace, ok := q.namespace(); ok && namespace == "" {
-		bound = a.World.clusterWide()
-	} else {
-		bound = a.World.all(namespace)
-	}
-	f := q.fit(a.World.deny, bound)
+	f := a.fit(q)
 	g := new(registry)
 	entries := make(map[*statement]*entry, len(f.all))
 	for _, s := range f.all {
@@ -181,6 +175,14 @@ func (a *Asker) WhoCan(ctx context.Context, q *Question) (*WhoCan, error) {
 		out.list(p)
 	}
 	return out, q.err()
+}
+
+// fit returns the statements that fit a question who can do something.
+func (a *Asker) fit(q *Question) *fitting {
+	if namespace, ok := q.namespace(); !ok || namespace != "" {
+		return q.fit(a.World.deny, a.World.all(namespace))
+	}
+	return q.fit(a.World.deny, a.World.clusterWide())
 }
 
 // list adds a principal to the list of its kind.
