@@ -58,7 +58,7 @@ func run(o options) error {
 	if err != nil {
 		return err
 	}
-	r := new(results)
+	r := newResults()
 	for _, n := range sizes {
 		if err := inWorld(n, func(w *world) error { return measure(r, w, o) }); err != nil {
 			return err
@@ -78,7 +78,7 @@ func run(o options) error {
 	if o.results == "" {
 		return nil
 	}
-	return r.write(o.results, "make bench "+strings.Join(slices.DeleteFunc(os.Args[1:], func(s string) bool { return s == "-results" || s == o.results }), " "))
+	return r.write(o.results, "go run ./tests/bench "+strings.Join(slices.DeleteFunc(os.Args[1:], func(s string) bool { return s == "-results" || s == o.results }), " "))
 }
 
 // parseSizes reads numbers of bindings; none is an empty text.

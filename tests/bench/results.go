@@ -13,7 +13,15 @@ import (
 // bindings.
 type results struct {
 	text   strings.Builder
+	load   string // of the machine before the first figure
 	charts []*chart
+}
+
+// newResults returns empty results.
+func newResults() *results {
+	load, _ := os.ReadFile("/proc/loadavg")
+	one, _, _ := strings.Cut(string(load), " ")
+	return &results{load: one}
 }
 
 // printf prints a line and records it.
@@ -47,15 +55,19 @@ func (r *results) write(dir, command string) error {
 	}
 	text := fmt.Sprintf(`# Results
 
-Written by %s on %s: %d CPUs (%s), %s of memory, %s, %s/%s.
+Written on %[2]s by
 
-%s
-CPU time is that of the server process. Ratios are of figures of this run; x is the smallest of the
-rounds. All servers run on the machine that sends the requests, over 16 connections.
+    %[1]s
 
-%s%s%s
-`, "`"+command+"`", time.Now().UTC().Format("2006-01-02"), runtime.NumCPU(), procField("/proc/cpuinfo", "model name"),
-		procField("/proc/meminfo", "MemTotal"), runtime.Version(), runtime.GOOS, runtime.GOARCH, pictures.String(), "```text", r.text.String(), "```")
+on %[3]d CPUs (%[4]s), %[5]s of memory, %[6]s, %[7]s/%[8]s. The load average before was %[9]s.
+
+%[10]s
+CPU time is that of the server process. Ratios are of figures of this run, of each of which the
+smallest of the rounds is shown. Servers run on the machine that sends the requests.
+
+%[11]s%[12]s%[13]s
+`, command, time.Now().UTC().Format("2006-01-02"), runtime.NumCPU(), procField("/proc/cpuinfo", "model name"),
+		procField("/proc/meminfo", "MemTotal"), runtime.Version(), runtime.GOOS, runtime.GOARCH, r.load, pictures.String(), "```text\n", strings.TrimLeft(r.text.String(), "\n"), "```")
 	return os.WriteFile(filepath.Join(dir, "RESULTS.md"), []byte(text), 0o644)
 }
 

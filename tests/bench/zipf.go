@@ -20,7 +20,7 @@ import (
 // Zipf's law, as are verbs and resources; a user keeps its groups and its namespace.
 const (
 	traceUsers  = 1000
-	traceLength = 500_000
+	traceLength = 2_000_000
 	// traceSkew is the exponent of Zipf's law; 1.1 is that of requests to web servers.
 	traceSkew = 1.1
 )
