@@ -243,3 +243,20 @@ func TestPaging(t *testing.T) {
 		}
 	}
 }
+
+// The answer to many evaluations is sent in pieces, and is whole.
+func TestManyEvaluations(t *testing.T) {
+	h := serve(t, fixture(t), nil)
+	items := make([]string, 5000)
+	for i := range items {
+		items[i] = "{}"
+	}
+	w := ask(h, evaluations, object(alice, toRead, record1, several(items...)))
+	list, _ := decoded(t, w)["evaluations"].([]any)
+	if len(list) != len(items) || w.Body.Len() < 1<<20 {
+		t.Errorf("got %d evaluations in %d bytes", len(list), w.Body.Len())
+	}
+	if w := ask(h, evaluations, object(alice, toRead, record1, several(slices.Repeat(items, 3)...))); w.Code != http.StatusRequestEntityTooLarge {
+		t.Errorf("15,000 evaluations: got %d, want 413", w.Code)
+	}
+}

@@ -51,16 +51,25 @@ func (a *API) Evaluation() http.HandlerFunc {
 
 // handler returns the handler of an endpoint that takes a JSON object.
 func (a *API) handler(answer func(*http.Request, decision.Policies, decision.Value, []byte) ([]byte, *exchange.Refusal)) http.HandlerFunc {
-	return a.Service.Decision(exchange.Decision{
-		Form: Form, Check: checkMedia,
-		Answer: func(r *http.Request, p decision.Policies, body decision.Value, b []byte) ([]byte, *exchange.Refusal) {
-			if !body.IsObject() {
-				return b, exchange.BadRequest("", "the body is not a JSON object")
-			}
-			b, refused := answer(r, p, body, b)
-			return append(b, '\n'), refused
-		},
-	})
+	e := endpoint
+	e.Answer = func(r *http.Request, p decision.Policies, body decision.Value, b []byte) ([]byte, *exchange.Refusal) {
+		if refused := checkObject(body); refused != nil {
+			return b, refused
+		}
+		b, refused := answer(r, p, body, b)
+		return append(b, '\n'), refused
+	}
+	return a.Service.Decision(e)
+}
+
+// endpoint is what the endpoints have in common.
+var endpoint = exchange.Decision{Form: Form, Check: checkMedia}
+
+func checkObject(body decision.Value) *exchange.Refusal {
+	if body.IsObject() {
+		return nil
+	}
+	return exchange.BadRequest("", "the body is not a JSON object")
 }
 
 // checkMedia refuses a body that is not declared as JSON with the status that AuthZEN has

@@ -1,7 +1,6 @@
 package authzen
 
 import (
-	"context"
 	"net/http"
 	"strconv"
 
@@ -19,7 +18,10 @@ const (
 // Evaluations answers several evaluations by one revision, in order. Without any it
 // answers like Evaluation.
 func (a *API) Evaluations() http.HandlerFunc {
-	return a.handler(func(r *http.Request, p decision.Policies, body decision.Value, b []byte) ([]byte, *exchange.Refusal) {
+	return a.Service.InPieces(endpoint, func(r *http.Request, p decision.Policies, body decision.Value, b []byte, flush exchange.Flush) ([]byte, *exchange.Refusal) {
+		if refused := checkObject(body); refused != nil {
+			return b, refused
+		}
 		defaults, refused := tupleOf(body, "", tuple{})
 		if refused != nil {
 			return b, refused
@@ -29,11 +31,9 @@ func (a *API) Evaluations() http.HandlerFunc {
 		case refused != nil:
 			return b, refused
 		case len(items) == 0:
-			return a.appendEvaluation(r, p, defaults, b)
+			b, refused := a.appendEvaluation(r, p, defaults, b)
+			return append(b, '\n'), refused
 		}
-		ctx, cancel := context.WithTimeout(r.Context(), a.Service.BatchTimeout())
-		defer cancel()
-		r = r.WithContext(ctx)
 		b = append(b, `{"evaluations":[`...)
 		for i, item := range items {
 			if i > 0 {
@@ -45,8 +45,12 @@ func (a *API) Evaluations() http.HandlerFunc {
 			if semantic == denyOnFirstDeny && !permitted || semantic == permitOnFirstPermit && permitted {
 				break
 			}
+			var ok bool
+			if b, ok = flush(b); !ok {
+				return b, nil
+			}
 		}
-		return append(b, "]}"...), nil
+		return append(b, "]}\n"...), nil
 	})
 }
 

@@ -20,39 +20,51 @@ const (
 	batchChunk = 32 << 10
 )
 
-// BatchTimeout is how long several requests in one body may take in all.
-func (s *Service) BatchTimeout() time.Duration { return batchTimes * s.Timeout }
-
 // Batch returns the handler of e for a body {"requests":[...]}. It answers with
 // {"decisions":[...]}, in order and from one revision. A request that e refuses has an
-// error in its place. The answer is sent in pieces, because it may be much larger than
-// the body.
+// error in its place.
 func (s *Service) Batch(e Decision) http.HandlerFunc {
-	return s.serve(&e, func(w http.ResponseWriter, r *http.Request, p decision.Policies, body decision.Value, b *buffer) *Refusal {
+	return s.InPieces(e, func(r *http.Request, p decision.Policies, body decision.Value, b []byte, flush Flush) ([]byte, *Refusal) {
 		requests, refused := requestsOf(body)
 		if refused != nil {
-			return refused
+			return b, refused
 		}
-		ctx, cancel := context.WithTimeout(r.Context(), s.BatchTimeout())
-		defer cancel()
-		r = r.WithContext(ctx)
-		w.Header()["Content-Type"] = JSON
-		b.bytes = append(b.bytes, `{"decisions":[`...)
+		b = append(b, `{"decisions":[`...)
 		for i, request := range requests {
 			if i > 0 {
-				b.bytes = append(b.bytes, ',')
+				b = append(b, ',')
 			}
-			b.bytes = e.AppendAnswer(r, p, request, b.bytes)
-			if len(b.bytes) < batchChunk {
-				continue
+			b = e.AppendAnswer(r, p, request, b)
+			var ok bool
+			if b, ok = flush(b); !ok {
+				return b, nil
 			}
-			if err := s.send(w, b.bytes); err != nil {
-				return nil // the caller has left
-			}
-			b.bytes = b.bytes[:0]
 		}
-		_ = s.send(w, append(b.bytes, "]}\n"...)) // the caller may have left
-		return nil
+		return append(b, "]}\n"...), nil
+	})
+}
+
+// Flush sends what is pending if it is a piece, and returns what is pending then. It
+// returns false if the caller has left.
+type Flush func(pending []byte) ([]byte, bool)
+
+// InPieces returns a handler like Decision, whose answer is sent in pieces, because it may be
+// much larger than the body. answer must not refuse a request after a piece was sent.
+func (s *Service) InPieces(e Decision, answer func(*http.Request, decision.Policies, decision.Value, []byte, Flush) ([]byte, *Refusal)) http.HandlerFunc {
+	return s.serve(&e, func(w http.ResponseWriter, r *http.Request, p decision.Policies, body decision.Value, b *buffer) (refused *Refusal) {
+		ctx, cancel := context.WithTimeout(r.Context(), batchTimes*s.Timeout)
+		defer cancel()
+		w.Header()["Content-Type"] = JSON
+		b.bytes, refused = answer(r.WithContext(ctx), p, body, b.bytes, func(pending []byte) ([]byte, bool) {
+			if len(pending) < batchChunk {
+				return pending, true
+			}
+			return pending[:0], s.send(w, pending) == nil
+		})
+		if refused == nil {
+			_ = s.send(w, b.bytes) // the caller may have left
+		}
+		return refused
 	})
 }
 
