@@ -15,7 +15,7 @@ import (
 func newConfig(s streams) *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "config show",
-		Short: "Show the effective configuration of writ serve",
+		Short: "Show the effective configuration of a server",
 		Long:  "config has commands about the configuration of writ serve.",
 		RunE: func(cmd *cobra.Command, args []string) error {
 			if len(args) > 0 {
