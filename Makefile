@@ -11,7 +11,7 @@ HIERARCHIES ?= 4000
 RELEASE     ?= bin/release
 # Numbers of roles and bindings that are measured, and of those with which writ is measured alone.
 SIZES       ?= 100,1000,10000,100000
-ALONE       ?= 1000000
+ALONE       ?= 200000
 
 # SEED is where random worlds and requests begin. Each gate has its own and prints it;
 # `make agreement SEED=...` repeats one.
