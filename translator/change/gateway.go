@@ -212,7 +212,12 @@ func pathRequests(gateway *tables.GatewayObject, listener *tables.GatewayListene
 				path += string("?&"[min(i, 1)]) + q.Name + "=" + q.Value
 			}
 			methods := []string{m.Method}
-			if m.Method == "" {
+			switch {
+			case m.GRPC != nil:
+				headers["content-type"] = "application/grpc"
+				path = "/" + cmp.Or(m.GRPC.Service, "any.Service") + "/" + cmp.Or(m.GRPC.Method, "Any")
+				methods = []string{"POST"}
+			case m.Method == "":
 				methods = []string{"GET", "POST", "DELETE"}
 			}
 			for _, method := range methods {
