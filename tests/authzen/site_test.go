@@ -11,6 +11,7 @@ import (
 	"path/filepath"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/writ-policy/writ/bundles"
 	"github.com/writ-policy/writ/server/api"
@@ -56,7 +57,7 @@ func serve(t *testing.T, files map[string]string, change func(*api.Options)) htt
 	if err != nil {
 		t.Fatal(err)
 	}
-	policies, err := engine.Activate(t.Context(), bundle, engine.Options{})
+	policies, err := engine.Activate(t.Context(), bundle, engine.Options{Timeout: time.Minute})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -64,7 +65,7 @@ func serve(t *testing.T, files map[string]string, change func(*api.Options)) htt
 	kept := cache.New(cache.Options{Entries: 1000}, m)
 	cached := kept.Of(policies)
 	o := api.Options{
-		Current: func() decision.Policies { return cached }, Metrics: m, Cache: kept,
+		Current: func() decision.Policies { return cached }, Metrics: m, Cache: kept, Timeout: time.Minute,
 		Rule: auth.Rule{Loopback: true, AllowedHosts: []string{"pdp.example.com"}},
 	}
 	if change != nil {

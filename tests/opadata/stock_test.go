@@ -100,14 +100,14 @@ func serve(t *testing.T, bundle *bundles.Bundle, change func(*api.Options)) http
 	t.Helper()
 	var policies decision.Policies = decision.Unavailable("no revision is loaded")
 	if bundle != nil {
-		e, err := engine.Activate(t.Context(), bundle, engine.Options{})
+		e, err := engine.Activate(t.Context(), bundle, engine.Options{Timeout: time.Minute})
 		if err != nil {
 			t.Fatal(err)
 		}
 		policies = e
 	}
 	o := api.Options{
-		Current: func() decision.Policies { return policies }, Metrics: metrics.New(), Rule: auth.Rule{Loopback: true, AllowedHosts: []string{"example.com"}},
+		Current: func() decision.Policies { return policies }, Metrics: metrics.New(), Timeout: time.Minute, Rule: auth.Rule{Loopback: true, AllowedHosts: []string{"example.com"}},
 	}
 	if change != nil {
 		change(&o)
