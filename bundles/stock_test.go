@@ -9,6 +9,7 @@ import (
 	"slices"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/open-policy-agent/opa/v1/bundle"
 	"github.com/open-policy-agent/opa/v1/storage"
@@ -55,7 +56,7 @@ func TestStockTests(t *testing.T) {
 			txn, err := store.NewTransaction(ctx, storage.WriteParams)
 			check(t, err)
 			defer store.Abort(ctx, txn)
-			results, err := tester.NewRunner().SetStore(store).SetBundles(loaded).RunTests(ctx, txn)
+			results, err := tester.NewRunner().SetTimeout(2*time.Minute).SetStore(store).SetBundles(loaded).RunTests(ctx, txn)
 			check(t, err)
 			ran := 0
 			for result := range results {

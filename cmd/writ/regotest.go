@@ -8,6 +8,7 @@ import (
 	"regexp"
 	"slices"
 	"strings"
+	"time"
 
 	"github.com/open-policy-agent/opa/v1/bundle"
 	"github.com/open-policy-agent/opa/v1/storage"
@@ -16,6 +17,10 @@ import (
 
 	"github.com/writ-policy/writ/bundles"
 )
+
+// regoTestTimeout ends a Rego test that does not end by itself. OPA's default of five
+// seconds is too short for large tables on a busy machine.
+const regoTestTimeout = 2 * time.Minute
 
 // runRegoTests runs the bundle's Rego tests as `opa test --bundle` does, on the packed
 // bundle and without the engine. It returns an error if they do not compile; failed
@@ -35,7 +40,7 @@ func runRegoTests(ctx context.Context, b *bundles.Bundle, filter *regexp.Regexp,
 		return err
 	}
 	defer store.Abort(ctx, txn)
-	results, err := tester.NewRunner().SetStore(store).
+	results, err := tester.NewRunner().SetStore(store).SetTimeout(regoTestTimeout).
 		SetBundles(map[string]*bundle.Bundle{"bundle": &unpacked}).RunTests(ctx, txn)
 	if err != nil {
 		return fmt.Errorf("compile the tests: %w", err)
