@@ -11,10 +11,8 @@ import (
 	"testing"
 
 	"github.com/open-policy-agent/opa/v1/rego"
-	"github.com/open-policy-agent/opa/v1/storage/inmem"
 
 	"github.com/writ-policy/writ/bundles"
-	library "github.com/writ-policy/writ/rego"
 	"github.com/writ-policy/writ/server/decision"
 	"github.com/writ-policy/writ/server/engine"
 	"github.com/writ-policy/writ/tests/generated"
@@ -131,34 +129,10 @@ func tryBuild(files map[string]string) (*bundles.Bundle, error) {
 	return bundles.Build(result, bundles.BuildOptions{})
 }
 
-// stockOPA is OPA as anyone runs it: the bundle's modules, its data, a store of
-// plain values, no option that a command line does not set.
+// stockOPA is a stock OPA that decides at the access point.
 func stockOPA(t *testing.T, bundle *bundles.Bundle) rego.PreparedEvalQuery {
 	t.Helper()
-	options := []func(*rego.Rego){rego.Query("data.writ.access.decision")}
-	for path, content := range bundle.Files {
-		if strings.HasSuffix(path, ".rego") {
-			options = append(options, rego.Module(path, string(content)))
-		}
-	}
-	var compiled map[string]any
-	if err := json.Unmarshal(bundle.Files["compiled/data.json"], &compiled); err != nil {
-		t.Fatal(err)
-	}
-	options = append(options, rego.Store(inmem.NewFromObject(map[string]any{"compiled": compiled})))
-	return prepared(t, options)
-}
-
-// prepared compiles while nothing else here does: comparisons run beside each other.
-func prepared(t *testing.T, options []func(*rego.Rego)) rego.PreparedEvalQuery {
-	t.Helper()
-	var query rego.PreparedEvalQuery
-	var err error
-	library.Compile(func() { query, err = rego.New(options...).PrepareForEval(context.Background()) })
-	if err != nil {
-		t.Fatal(err)
-	}
-	return query
+	return stockPoint(t, bundle, "access")
 }
 
 func ofOracle(d oracle.Decision) answer {

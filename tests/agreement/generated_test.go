@@ -2,7 +2,6 @@ package agreement
 
 import (
 	"bytes"
-	"context"
 	"encoding/json"
 	"fmt"
 	"maps"
@@ -11,12 +10,6 @@ import (
 	"slices"
 	"strings"
 	"testing"
-	"time"
-
-	"github.com/open-policy-agent/opa/v1/bundle"
-	"github.com/open-policy-agent/opa/v1/storage"
-	"github.com/open-policy-agent/opa/v1/storage/inmem"
-	"github.com/open-policy-agent/opa/v1/tester"
 
 	"github.com/writ-policy/writ/bundles"
 	"github.com/writ-policy/writ/translator/tables"
@@ -168,48 +161,10 @@ func encode(t *testing.T, value any) []byte {
 	return text
 }
 
-// failedTests runs the bundle's tests in the files of that name over other tables
-// with OPA's own runner.
+// failedTests runs the bundle's tests in the files of that name over other tables.
 func failedTests(t *testing.T, built *bundles.Bundle, access *tables.Access, name string) []string {
 	t.Helper()
-	var tar bytes.Buffer
-	if err := built.WriteTar(&tar); err != nil {
-		t.Fatal(err)
-	}
-	unpacked, err := bundle.NewReader(&tar).Read()
-	if err != nil {
-		t.Fatal(err)
-	}
-	var tables map[string]any
-	if err := json.Unmarshal(encode(t, access), &tables); err != nil {
-		t.Fatal(err)
-	}
-	matches := regexp.MustCompile(name)
-	unpacked.Modules = slices.DeleteFunc(unpacked.Modules, func(m bundle.ModuleFile) bool {
-		return bundles.IsTest(m.Path) && !matches.MatchString(m.Path)
-	})
-	unpacked.Data["compiled"].(map[string]any)["access"] = tables
-	ctx := context.Background()
-	store := inmem.New()
-	txn, err := store.NewTransaction(ctx, storage.WriteParams)
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer store.Abort(ctx, txn)
-	results, err := tester.NewRunner().SetStore(store).SetTimeout(2*time.Minute).
-		SetBundles(map[string]*bundle.Bundle{"bundle": &unpacked}).RunTests(ctx, txn)
-	if err != nil {
-		t.Fatal(err)
-	}
-	var failed []string
-	ran := 0
-	for result := range results {
-		if ran++; !result.Pass() {
-			failed = append(failed, result.Package+"."+result.Name)
-		}
-	}
-	if ran == 0 {
-		t.Fatal("no test ran")
-	}
-	return failed
+	compiled := tree(t, built.Files[bundles.DataPath]).(map[string]any)
+	compiled["access"] = tree(t, encode(t, access))
+	return newStockOver(t, built, compiled, regexp.MustCompile(name).MatchString).test(t)
 }

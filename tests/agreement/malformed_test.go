@@ -18,7 +18,7 @@ import (
 // replaced: the same message to an invalid one, and the same decision to a valid one.
 func TestMalformedRequestsGetOneAnswer(t *testing.T) {
 	t.Parallel()
-	bundle, path := buildDirectory(t, filepath.Join("..", "..", "examples", "policies"))
+	c := newComparison(t, filepath.Join("..", "..", "examples", "policies"), true)
 	for _, point := range []struct {
 		name, request string
 		ask           func(*testing.T, *engine.Engine, []byte) map[string]any
@@ -56,7 +56,7 @@ func TestMalformedRequestsGetOneAnswer(t *testing.T) {
 				}
 				inputs = append(inputs, text)
 			}
-			compareStockAt(t, bundle, path, point.name, timed(inputs), point.ask)
+			c.compareAt(t, point.name, timed(inputs), point.ask)
 		})
 	}
 }

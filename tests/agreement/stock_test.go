@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"context"
 	"encoding/json"
+	"flag"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -11,6 +12,8 @@ import (
 	"strings"
 	"testing"
 	"time"
+
+	"github.com/open-policy-agent/opa/v1/rego"
 
 	"github.com/writ-policy/writ/bundles"
 	"github.com/writ-policy/writ/server/decision"
@@ -23,49 +26,103 @@ import (
 	"github.com/writ-policy/writ/translator/source"
 )
 
-// A stock opa runs the built bundle of every suite and every example: its
-// generated tests pass, and it decides each case as the embedded engine does.
+// processEvery is how many suites share one run of the command opa: a process for each
+// would take most of the time of this package.
+var processEvery = flag.Int("process-every", 10, "the command opa runs the bundle of one of so many suites")
+
+// A stock OPA runs the built bundle of every suite and every example: its generated tests
+// pass, and it decides each case as the embedded engine does. The packages of OPA run all
+// bundles, and the command runs that of the examples and of some of the suites.
 func TestStockOPARunsTheBundle(t *testing.T) {
 	suites, err := filepath.Glob("../conformance/*/*/cases.jsonl")
 	if err != nil {
 		t.Fatal(err)
 	}
-	ran := 0
-	for _, cases := range suites {
+	if len(suites) < 50 {
+		t.Errorf("found %d suites, which cannot be all", len(suites))
+	}
+	for i, cases := range suites {
 		dir := filepath.Dir(cases)
 		family := filepath.Base(filepath.Dir(dir))
-		ran++
 		t.Run(family+"/"+filepath.Base(dir), func(t *testing.T) {
 			t.Parallel()
-			bundle, path := buildDirectory(t, filepath.Join(dir, "policies"))
-			testBundle(t, path)
+			c := newComparison(t, filepath.Join(dir, "policies"), (uint64(i)+*firstWorld)%uint64(*processEvery) == 0)
+			c.test(t)
 			switch family {
 			case "visibility":
-				compareStockAt(t, bundle, path, "visibility", readTimed(t, cases), embeddedView)
+				c.compareAt(t, "visibility", readTimed(t, cases), embeddedView)
 			case "inheritance":
-				compareStockAt(t, bundle, path, "gateway", readTimed(t, cases), embeddedGuard)
+				c.compareAt(t, "gateway", readTimed(t, cases), embeddedGuard)
 			default:
-				compareStock(t, bundle, path, readInputs(t, cases))
+				c.compare(t, readInputs(t, cases))
 			}
 		})
 	}
-	if ran < 50 {
-		t.Errorf("found %d suites, which cannot be all", ran)
-	}
 	t.Run("the defaults of Kubernetes", func(t *testing.T) {
 		t.Parallel()
-		_, path := buildDirectory(t, filepath.Join("..", "kubernetes", "testdata", "default"))
-		testBundle(t, path)
+		newComparison(t, filepath.Join("..", "kubernetes", "testdata", "default"), false).test(t)
 	})
 	t.Run("examples", func(t *testing.T) {
 		t.Parallel()
-		bundle, path := buildDirectory(t, filepath.Join("..", "..", "examples", "policies"))
-		testBundle(t, path)
-		own := ownRequests(t, filepath.Join("..", "..", "examples", "policies"))
-		compareStock(t, bundle, path, own["access"])
-		compareStockAt(t, bundle, path, "visibility", timed(own["visibility"]), embeddedView)
-		compareStockAt(t, bundle, path, "gateway", timed(own["gateway"]), embeddedGuard)
+		dir := filepath.Join("..", "..", "examples", "policies")
+		c := newComparison(t, dir, true)
+		c.test(t)
+		own := ownRequests(t, dir)
+		c.compare(t, own["access"])
+		c.compareAt(t, "visibility", timed(own["visibility"]), embeddedView)
+		c.compareAt(t, "gateway", timed(own["gateway"]), embeddedGuard)
 	})
+}
+
+// comparison is a built bundle, and a stock OPA that runs it.
+type comparison struct {
+	bundle *bundles.Bundle
+	stock  *stock
+	path   string // of the tarball, for the command opa; empty if that does not run
+}
+
+func newComparison(t *testing.T, dir string, isProcess bool) *comparison {
+	t.Helper()
+	bundle, path := buildDirectory(t, dir)
+	if !isProcess {
+		path = ""
+	}
+	return &comparison{bundle, newStock(t, bundle, allTests), path}
+}
+
+// test runs the generated tests.
+func (c *comparison) test(t *testing.T) {
+	t.Helper()
+	if failed := c.stock.test(t); len(failed) > 0 {
+		t.Fatalf("generated tests fail: %q", failed)
+	}
+	if c.path != "" {
+		testBundle(t, c.path)
+	}
+}
+
+// decide returns the list that a query makes of an input. Built-in errors are errors,
+// except at the gateway: Rego of gateway policies means what it does to an OPA without
+// options, where a built-in that fails is undefined.
+func (c *comparison) decide(t *testing.T, input []byte, query string) []map[string]any {
+	t.Helper()
+	isStrict := !strings.Contains(query, "data.writ.gateway.")
+	prepared := c.stock.prepare(t, query, rego.StrictBuiltinErrors(isStrict))
+	result, err := prepared.Eval(context.Background(), rego.EvalInput(tree(t, input)))
+	if err != nil || len(result) != 1 {
+		t.Fatalf("%v, %v", result, err)
+	}
+	var decided []map[string]any
+	if err := json.Unmarshal([]byte(written(t, result[0].Expressions[0].Value)), &decided); err != nil {
+		t.Fatal(err)
+	}
+	if c.path == "" {
+		return decided
+	}
+	if got := stockEval(t, c.path, input, query, isStrict); !reflect.DeepEqual(got, decided) {
+		t.Fatalf("the command decides %v\nand the package %v", got, decided)
+	}
+	return decided
 }
 
 func readInputs(t *testing.T, path string) []json.RawMessage {
@@ -143,13 +200,11 @@ func testBundle(t *testing.T, path string) {
 	}
 }
 
-// stockEval is the list that a query gives with built-in errors not forgiven.
-func stockEval(t *testing.T, path string, input []byte, query string) []map[string]any {
+// stockEval is the list that a query makes of an input by the command opa.
+func stockEval(t *testing.T, path string, input []byte, query string, isStrict bool) []map[string]any {
 	t.Helper()
 	arguments := []string{"eval", "--bundle", path, "--stdin-input", "--format", "raw"}
-	if !strings.Contains(query, "data.writ.gateway.") {
-		// Rego of gateway policies means what it does to an OPA without
-		// options: a built-in that fails is undefined.
+	if isStrict {
 		arguments = append(arguments, "--strict-builtin-errors")
 	}
 	command := exec.Command(process.OPA(t), append(arguments, query)...)
@@ -165,18 +220,18 @@ func stockEval(t *testing.T, path string, input []byte, query string) []map[stri
 	return decided
 }
 
-// compareStock has one opa decide all inputs, each as its input.
-func compareStock(t *testing.T, bundle *bundles.Bundle, path string, inputs []json.RawMessage) {
+// compare has OPA decide all inputs, each as its input.
+func (c *comparison) compare(t *testing.T, inputs []json.RawMessage) {
 	t.Helper()
 	text, err := json.Marshal(inputs)
 	if err != nil {
 		t.Fatal(err)
 	}
-	decided := stockEval(t, path, text, "[decision | some request in input; decision := data.writ.access.decision with input as request]")
+	decided := c.decide(t, text, "[decision | some request in input; decision := data.writ.access.decision with input as request]")
 	if len(decided) != len(inputs) || len(inputs) == 0 {
 		t.Fatalf("got %d decisions for %d requests", len(decided), len(inputs))
 	}
-	embedded, err := engine.Activate(context.Background(), bundle, engine.Options{})
+	embedded, err := engine.Activate(context.Background(), c.bundle, engine.Options{})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -249,9 +304,9 @@ func timed(inputs []json.RawMessage) []timedInput {
 	return rows
 }
 
-// compareStockAt is compareStock for points whose decisions have another form, and
-// cases times of their own.
-func compareStockAt(t *testing.T, bundle *bundles.Bundle, path, point string, rows []timedInput, ask func(*testing.T, *engine.Engine, []byte) map[string]any) {
+// compareAt is compare for points whose decisions have another form, and cases times of
+// their own.
+func (c *comparison) compareAt(t *testing.T, point string, rows []timedInput, ask func(*testing.T, *engine.Engine, []byte) map[string]any) {
 	t.Helper()
 	if len(rows) == 0 {
 		return // a suite of effective policies alone
@@ -264,13 +319,13 @@ func compareStockAt(t *testing.T, bundle *bundles.Bundle, path, point string, ro
 	if err != nil {
 		t.Fatal(err)
 	}
-	decided := stockEval(t, path, text, `[decision | some [request, now] in input
+	decided := c.decide(t, text, `[decision | some [request, now] in input
 		decision := data.writ.`+point+`.decision with input as request with time.now_ns as now]`)
 	if len(decided) != len(rows) {
 		t.Fatalf("got %d decisions for %d requests", len(decided), len(rows))
 	}
 	var now time.Time
-	embedded, err := engine.Activate(context.Background(), bundle, engine.Options{Now: func() time.Time { return now }})
+	embedded, err := engine.Activate(context.Background(), c.bundle, engine.Options{Now: func() time.Time { return now }})
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -272,7 +272,7 @@ func TestTextsOfAllUnicode(t *testing.T) {
 	t.Parallel()
 	r := rand.New(rand.NewPCG(uint64(*firstWorld), 12))
 	accepted, activated, tried, known := 0, 0, 0, 0
-	for range max(1, *worlds/16) {
+	for range max(1, *worlds/20) {
 		dirs := exampleDirs(t)
 		all := placesOf(dirs, r)
 		for i, d := range dirs {

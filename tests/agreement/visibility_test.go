@@ -15,7 +15,6 @@ import (
 	"time"
 
 	"github.com/open-policy-agent/opa/v1/rego"
-	"github.com/open-policy-agent/opa/v1/storage/inmem"
 
 	"github.com/writ-policy/writ/bundles"
 	"github.com/writ-policy/writ/server/decision"
@@ -75,18 +74,10 @@ func viewOfEngine(t *testing.T, e *engine.Engine, text string) any {
 	return tree(t, d.AppendJSON(nil))
 }
 
-// stockPoint is OPA as anyone runs it, on the bundle, at a point.
+// stockPoint is a stock OPA that decides at a point.
 func stockPoint(t *testing.T, bundle *bundles.Bundle, point string) rego.PreparedEvalQuery {
 	t.Helper()
-	options := []func(*rego.Rego){rego.Query("data.writ." + point + ".decision")}
-	for path, content := range bundle.Files {
-		if strings.HasSuffix(path, ".rego") {
-			options = append(options, rego.Module(path, string(content)))
-		}
-	}
-	compiled := tree(t, bundle.Files[bundles.DataPath])
-	options = append(options, rego.Store(inmem.NewFromObject(map[string]any{"compiled": compiled})))
-	return prepared(t, options)
+	return newStock(t, bundle, noTests).prepare(t, "data.writ."+point+".decision")
 }
 
 func viewOfStock(t *testing.T, query rego.PreparedEvalQuery, text string, now time.Time) any {
