@@ -10,6 +10,8 @@ import (
 
 	"github.com/spf13/cobra"
 	"github.com/spf13/pflag"
+
+	"github.com/writ-policy/writ/translator/diag"
 )
 
 func newConfig(s streams) *cobra.Command {
@@ -124,7 +126,7 @@ func withoutSecrets(text string) string {
 
 func writeSettings(w io.Writer, form string, list []shownSetting) error {
 	if form == "json" {
-		return writeJSON(w, map[string]any{"settings": list})
+		return diag.WriteIndented(w, map[string]any{"settings": list})
 	}
 	table := tabwriter.NewWriter(w, 0, 0, 2, ' ', 0)
 	for _, s := range list {

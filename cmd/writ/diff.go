@@ -120,7 +120,7 @@ func (o *diffOptions) run(cmd *cobra.Command, s streams, args []string) error {
 		return err
 	}
 	if o.format == "json" {
-		if err := writeJSON(s.out, map[string]any{"error": failed}); err != nil {
+		if err := diag.WriteIndented(s.out, map[string]any{"error": failed}); err != nil {
 			return err
 		}
 	}
@@ -186,7 +186,7 @@ func (o *diffOptions) compare(cmd *cobra.Command, s streams, args []string) erro
 func (o *diffOptions) show(s streams, report *change.Report) error {
 	switch o.format {
 	case "json":
-		return writeJSON(s.out, report)
+		return diag.WriteIndented(s.out, report)
 	case "requests":
 		for _, request := range report.Requests() {
 			encoder := json.NewEncoder(s.out)

@@ -8,6 +8,7 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"github.com/writ-policy/writ/translator/diag"
 	"github.com/writ-policy/writ/translator/gateway/effective"
 	"github.com/writ-policy/writ/translator/tables"
 )
@@ -144,7 +145,7 @@ func (o *effectiveOptions) answer(w io.Writer, g *tables.Gateway) error {
 			return err
 		}
 		if o.format == "json" {
-			return writeJSON(w, list)
+			return diag.WriteIndented(w, list)
 		}
 		return writeReplaced(w, o.kind, list)
 	case o.reach != "":
@@ -153,7 +154,7 @@ func (o *effectiveOptions) answer(w io.Writer, g *tables.Gateway) error {
 			return err
 		}
 		if o.format == "json" {
-			return writeJSON(w, reach)
+			return diag.WriteIndented(w, reach)
 		}
 		return writeReach(w, reach)
 	}
@@ -163,7 +164,7 @@ func (o *effectiveOptions) answer(w io.Writer, g *tables.Gateway) error {
 	}
 	switch o.format {
 	case "json":
-		return writeJSON(w, found)
+		return diag.WriteIndented(w, found)
 	case "yaml":
 		return writeBare(w, found)
 	}

@@ -53,7 +53,7 @@ func explain(w io.Writer, format, code string) error {
 		return unknown("code", code, codes(), "writ explain lists the codes")
 	}
 	if format == "json" {
-		return writeJSON(w, explanationOf(e))
+		return diag.WriteIndented(w, explanationOf(e))
 	}
 	out := &strings.Builder{}
 	fmt.Fprintf(out, "%s (%s)\n%s\n", e.Code, e.Severity, e.Summary)
@@ -83,7 +83,7 @@ func explainAll(w io.Writer, format string) error {
 		for _, e := range all {
 			list = append(list, explanationOf(e))
 		}
-		return writeJSON(w, map[string]any{"codes": list})
+		return diag.WriteIndented(w, map[string]any{"codes": list})
 	}
 	out := &strings.Builder{}
 	for _, e := range all {

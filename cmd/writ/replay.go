@@ -18,6 +18,7 @@ import (
 	"github.com/writ-policy/writ/server/engine"
 	"github.com/writ-policy/writ/server/replay"
 	"github.com/writ-policy/writ/translator/change"
+	"github.com/writ-policy/writ/translator/diag"
 )
 
 const replayHelp = `replay decides recorded requests by a revision and reports those whose outcome changes,
@@ -86,7 +87,7 @@ func (o *replayOptions) run(cmd *cobra.Command, s streams, args []string) error 
 	report, err := o.report(cmd, s, args)
 	if errors.Is(err, replay.ErrEmptyLog) {
 		if o.format == "json" {
-			if err := writeJSON(s.out, map[string]any{"error": &diffError{Code: "empty-log", Message: err.Error()}}); err != nil {
+			if err := diag.WriteIndented(s.out, map[string]any{"error": &diffError{Code: "empty-log", Message: err.Error()}}); err != nil {
 				return err
 			}
 		}
@@ -96,7 +97,7 @@ func (o *replayOptions) run(cmd *cobra.Command, s streams, args []string) error 
 		return err
 	}
 	if o.format == "json" {
-		err = writeJSON(s.out, report)
+		err = diag.WriteIndented(s.out, report)
 	} else {
 		_, err = io.WriteString(s.out, report.Text())
 	}

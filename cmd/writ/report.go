@@ -16,7 +16,7 @@ const maxShown = 200
 func reportTo(w io.Writer, format string, r *translation) error {
 	switch format {
 	case "json":
-		return writeJSON(w, checkReport{diag.NewReport(r.list), skippedOf(r.skipped), r.ignored(), r.overridden, notesOf(r.notes), r.conditions})
+		return diag.WriteIndented(w, checkReport{diag.NewReport(r.list), skippedOf(r.skipped), r.ignored(), r.overridden, notesOf(r.notes), r.conditions})
 	case "sarif":
 		return diag.WriteSARIF(w, r.list, programVersion())
 	}

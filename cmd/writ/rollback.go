@@ -16,6 +16,7 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"github.com/writ-policy/writ/translator/diag"
 	"github.com/writ-policy/writ/translator/source/redirect"
 )
 
@@ -201,7 +202,7 @@ func (d *adminClient) list(ctx context.Context, s streams, format string) error 
 		return err
 	}
 	if format == "json" {
-		return writeJSON(s.out, map[string]any{"revisions": kept})
+		return diag.WriteIndented(s.out, map[string]any{"revisions": kept})
 	}
 	w := tabwriter.NewWriter(s.out, 0, 0, 2, ' ', 0)
 	for _, k := range kept {

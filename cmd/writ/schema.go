@@ -7,6 +7,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/writ-policy/writ/translator"
+	"github.com/writ-policy/writ/translator/diag"
 	"github.com/writ-policy/writ/translator/schema"
 	"github.com/writ-policy/writ/translator/syntax"
 )
@@ -40,7 +41,7 @@ several API groups is narrowed by its group: Role.writ.dev.`,
 			for _, kind := range kinds {
 				all = append(all, schema.Of(translator.Kinds(), kind))
 			}
-			return writeJSON(s.out, all)
+			return diag.WriteIndented(s.out, all)
 		},
 	}
 }

@@ -184,7 +184,7 @@ Exit status 0: all answer, are ready, and do not disagree for longer than --max-
 // writeFleet prints the report. It returns a finding if the fleet is not as it should be.
 func writeFleet(s streams, form string, report *fleet.Report, bound time.Duration) error {
 	if form == "json" {
-		if err := writeJSON(s.out, report); err != nil {
+		if err := diag.WriteIndented(s.out, report); err != nil {
 			return err
 		}
 	} else if err := writeReplicas(s.out, report); err != nil {

@@ -52,7 +52,7 @@ func (r *testReport) add(c caseResult) {
 func (r *testReport) write(w io.Writer, o testOptions) error {
 	switch o.format {
 	case "json":
-		return writeJSON(w, r)
+		return diag.WriteIndented(w, r)
 	case "junit":
 		return r.writeJUnit(w)
 	}

@@ -2,13 +2,13 @@ package main
 
 import (
 	"cmp"
-	"encoding/json"
 	"fmt"
-	"io"
 	"runtime"
 	"runtime/debug"
 
 	"github.com/spf13/cobra"
+
+	"github.com/writ-policy/writ/translator/diag"
 )
 
 // version and commit are set by the linker in releases and empty otherwise.
@@ -64,7 +64,7 @@ func newVersion(s streams) *cobra.Command {
 		RunE: func(*cobra.Command, []string) error {
 			b := readBuildInfo()
 			if format == "json" {
-				return writeJSON(s.out, b)
+				return diag.WriteIndented(s.out, b)
 			}
 			_, err := fmt.Fprintf(s.out, "writ %s\ncommit %s\nopa %s\n%s %s\n", b.Version, cmp.Or(b.Commit, "unknown"), b.OPA, b.Go, b.Platform)
 			return err
@@ -72,13 +72,4 @@ func newVersion(s streams) *cobra.Command {
 	}
 	formatFlag(cmd, &format, "text", "json")
 	return cmd
-}
-
-// writeJSON writes a value as indented JSON, without escaping HTML characters. It
-// returns an error if writing fails.
-func writeJSON(w io.Writer, value any) error {
-	encoder := json.NewEncoder(w)
-	encoder.SetEscapeHTML(false)
-	encoder.SetIndent("", "  ")
-	return encoder.Encode(value)
 }

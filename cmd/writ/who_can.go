@@ -13,6 +13,7 @@ import (
 	"github.com/writ-policy/writ/server/decision"
 	"github.com/writ-policy/writ/server/engine"
 	"github.com/writ-policy/writ/translator/change"
+	"github.com/writ-policy/writ/translator/diag"
 )
 
 const whoCanHelp = `who-can lists the users, groups and service accounts that may do something, each tried
@@ -218,7 +219,7 @@ func (o *whoCanOptions) run(cmd *cobra.Command, s streams, args []string) error 
 		return err
 	}
 	if o.format == "json" {
-		return writeJSON(s.out, answer)
+		return diag.WriteIndented(s.out, answer)
 	}
 	for _, warning := range answer.Warnings {
 		fmt.Fprintln(s.err, "warning: "+warning)
@@ -321,7 +322,7 @@ func (o *whatCanOptions) run(cmd *cobra.Command, s streams) error {
 		return err
 	}
 	if o.format == "json" {
-		return writeJSON(s.out, answer)
+		return diag.WriteIndented(s.out, answer)
 	}
 	_, err = s.out.Write([]byte(answer.Table()))
 	return err

@@ -3,8 +3,11 @@ package decision
 import (
 	"encoding/json"
 	"fmt"
+	"maps"
 	"slices"
 	"strconv"
+
+	"github.com/writ-policy/writ/translator/jsontext"
 )
 
 // Encode returns r as the canonical request: one line of JSON, keys in a fixed order,
@@ -15,7 +18,7 @@ func (r *Request) Encode() []byte {
 	b = appendMember(b, "{", "user", r.User)
 	b = AppendStrings(append(b, `,"groups":`...), r.Groups)
 	b = append(b, `,"extra":{`...)
-	for i, key := range sortedKeys(r.Extra) {
+	for i, key := range SortedKeys(r.Extra) {
 		b = AppendStrings(appendKey(b, i, key), r.Extra[key])
 	}
 	b = append(b, '}')
@@ -46,17 +49,12 @@ func (r *Request) Encode() []byte {
 	return append(AppendValue(b, r.Attributes), '}')
 }
 
-// sortedKeys returns nil, without an allocation, for an empty map.
-func sortedKeys[V any](entries map[string]V) []string {
+// SortedKeys returns the keys of a map in order: nil, without an allocation, for an empty one.
+func SortedKeys[V any](entries map[string]V) []string {
 	if len(entries) == 0 {
 		return nil
 	}
-	keys := make([]string, 0, len(entries))
-	for key := range entries {
-		keys = append(keys, key)
-	}
-	slices.Sort(keys)
-	return keys
+	return slices.Sorted(maps.Keys(entries))
 }
 
 // AppendJSON appends the decision in the JSON form of its point. Lists are never null.
@@ -103,14 +101,14 @@ func (m *Matched) appendJSON(b []byte) []byte {
 
 func appendMember(b []byte, before, key, value string) []byte {
 	b = append(append(append(b, before...), '"'), key...)
-	return AppendString(append(b, `":`...), value)
+	return jsontext.AppendString(append(b, `":`...), value)
 }
 
 func appendKey(b []byte, index int, key string) []byte {
 	if index > 0 {
 		b = append(b, ',')
 	}
-	return append(AppendString(b, key), ':')
+	return append(jsontext.AppendString(b, key), ':')
 }
 
 // AppendStrings appends list as a JSON array, [] for nil.
@@ -120,15 +118,15 @@ func AppendStrings(b []byte, list []string) []byte {
 		if i > 0 {
 			b = append(b, ',')
 		}
-		b = AppendString(b, text)
+		b = jsontext.AppendString(b, text)
 	}
 	return append(b, ']')
 }
 
 func appendTextMap(b []byte, entries map[string]string) []byte {
 	b = append(b, '{')
-	for i, key := range sortedKeys(entries) {
-		b = AppendString(appendKey(b, i, key), entries[key])
+	for i, key := range SortedKeys(entries) {
+		b = jsontext.AppendString(appendKey(b, i, key), entries[key])
 	}
 	return append(b, '}')
 }
@@ -144,7 +142,7 @@ func AppendValue(b []byte, value any) []byte {
 	case json.Number:
 		return append(b, v...)
 	case string:
-		return AppendString(b, v)
+		return jsontext.AppendString(b, v)
 	case []string:
 		return AppendStrings(b, v)
 	case []any:
@@ -158,14 +156,14 @@ func AppendValue(b []byte, value any) []byte {
 		return append(b, ']')
 	case map[string]any:
 		b = append(b, '{')
-		for i, key := range sortedKeys(v) {
+		for i, key := range SortedKeys(v) {
 			b = AppendValue(appendKey(b, i, key), v[key])
 		}
 		return append(b, '}')
 	}
 	text, err := json.Marshal(value)
 	if err != nil {
-		return AppendString(b, fmt.Sprint(value))
+		return jsontext.AppendString(b, fmt.Sprint(value))
 	}
 	return append(b, text...)
 }

@@ -4,6 +4,8 @@ import (
 	"errors"
 	"fmt"
 	"unicode/utf8"
+
+	"github.com/writ-policy/writ/translator/jsontext"
 )
 
 // InvalidRequest is the error for a body that is not a valid request.
@@ -38,8 +40,8 @@ func (e *InvalidRequest) Error() string {
 
 // Body returns the response body, {"error":{"code":...,"message":...}}.
 func (e *InvalidRequest) Body() []byte {
-	b := AppendString([]byte(`{"error":{"code":`), e.Code)
-	b = AppendString(append(b, `,"message":`...), e.Error())
+	b := jsontext.AppendString([]byte(`{"error":{"code":`), e.Code)
+	b = jsontext.AppendString(append(b, `,"message":`...), e.Error())
 	return append(b, "}}"...)
 }
 

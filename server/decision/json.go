@@ -81,7 +81,3 @@ func invalidJSON(err *jsontext.Error, length int) *InvalidRequest {
 	}
 	return invalid("", "the body is not JSON, at byte %d", err.Offset)
 }
-
-// AppendString appends text as a JSON string. Bytes that are not UTF-8 become U+FFFD,
-// because Parse rejects them.
-func AppendString(b []byte, text string) []byte { return jsontext.AppendString(b, text) }

@@ -47,7 +47,7 @@ func keyTexts(b []byte, list []string) []byte {
 
 // keyMembers appends the entries of a map, sorted, without their number.
 func keyMembers(b []byte, entries map[string]string) []byte {
-	for _, key := range sortedKeys(entries) {
+	for _, key := range SortedKeys(entries) {
 		b = keyText(keyText(b, key), entries[key])
 	}
 	return b

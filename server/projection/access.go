@@ -256,7 +256,7 @@ func appendWhole(b []byte, r *decision.Request) []byte {
 	b = appendTextMap(b, r.Labels)
 	b = appendTextMap(b, r.NamespaceLabels)
 	b = binary.AppendUvarint(b, uint64(len(r.Extra)))
-	for _, key := range sortedKeys(r.Extra) {
+	for _, key := range decision.SortedKeys(r.Extra) {
 		b = appendList(appendText(b, key), r.Extra[key])
 	}
 	b = appendObject(b, r.Pod)

@@ -2,8 +2,6 @@ package projection
 
 import (
 	"encoding/binary"
-	"maps"
-	"slices"
 
 	"github.com/writ-policy/writ/server/decision"
 )
@@ -53,7 +51,7 @@ func appendTextMap(b []byte, entries map[string]string) []byte {
 		return append(b, absent)
 	}
 	b = binary.AppendUvarint(b, uint64(len(entries))+firstLength)
-	for _, key := range sortedKeys(entries) {
+	for _, key := range decision.SortedKeys(entries) {
 		b = appendText(appendText(b, key), entries[key])
 	}
 	return b
@@ -70,12 +68,4 @@ func appendObject(b []byte, object map[string]any) []byte {
 // appendJSON appends a JSON value. Encoded JSON has no line feed, so one ends it.
 func appendJSON(b []byte, value any) []byte {
 	return append(decision.AppendValue(b, value), '\n')
-}
-
-// sortedKeys returns nil, without an allocation, for an empty map.
-func sortedKeys[V any](entries map[string]V) []string {
-	if len(entries) == 0 {
-		return nil
-	}
-	return slices.Sorted(maps.Keys(entries))
 }

@@ -1,6 +1,11 @@
 package projection
 
-import "github.com/writ-policy/writ/translator/footprint"
+import (
+	"maps"
+	"slices"
+
+	"github.com/writ-policy/writ/translator/footprint"
+)
 
 // maxLabels is how many labels are looked up in a request; with more of them all labels
 // of the request are kept.
@@ -13,7 +18,7 @@ type labels struct {
 }
 
 func labelsOf(l footprint.Labels) *labels {
-	v := &labels{names: sortedKeys(l)}
+	v := &labels{names: slices.Sorted(maps.Keys(l))}
 	for _, name := range v.names {
 		v.values = append(v.values, setOf(l[name]))
 	}

@@ -52,7 +52,9 @@ func NewReport(list List) Report {
 	return report
 }
 
-func writeIndented(w io.Writer, v any) error {
+// WriteIndented writes a value as indented JSON, without escaping HTML characters. It
+// returns an error if writing fails.
+func WriteIndented(w io.Writer, v any) error {
 	encoder := json.NewEncoder(w)
 	encoder.SetEscapeHTML(false)
 	encoder.SetIndent("", "  ")

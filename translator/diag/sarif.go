@@ -79,7 +79,7 @@ func WriteSARIF(w io.Writer, list List, version string) error {
 	for _, d := range sorted {
 		run.Results = append(run.Results, sarifOf(d, index[d.Code]))
 	}
-	return writeIndented(w, sarifLog{
+	return WriteIndented(w, sarifLog{
 		Schema: "https://json.schemastore.org/sarif-2.1.0.json", Version: "2.1.0", Runs: []sarifRun{run},
 	})
 }

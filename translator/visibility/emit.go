@@ -15,8 +15,6 @@ import (
 
 const visibilityPath = "compiled/visibility/"
 
-func sortedKeys[V any](m map[string]V) []string { return slices.Sorted(maps.Keys(m)) }
-
 // emitFiles writes one module for each policy: when it is active and which clusters its
 // rules select. Everything else is data. Each policy has its own package, because the
 // time that OPA's compiler takes for a package grows with the square of its rules.
@@ -67,7 +65,7 @@ func writeVisibility(m *emit.Module, p *tables.VisibilityPolicy) {
 // writeEntries writes an object with one entry on each line.
 func writeEntries[V any](out *bytes.Buffer, name string, entries map[string]V) {
 	fmt.Fprintf(out, "\n%s := {\n", name)
-	for _, key := range sortedKeys(entries) {
+	for _, key := range slices.Sorted(maps.Keys(entries)) {
 		fmt.Fprintf(out, "\t%s: %s,\n", regotext.Quote(key), regotext.Constant(entries[key]))
 	}
 	out.WriteString("}\n")
@@ -109,7 +107,7 @@ func selectorClauses(r *tables.VisibilityRule) [][]string {
 	}
 	if r.Labels != nil {
 		var conditions []string
-		for _, label := range sortedKeys(*r.Labels) {
+		for _, label := range slices.Sorted(maps.Keys(*r.Labels)) {
 			conditions = append(conditions, labels+regotext.Key(label)+" == "+regotext.Quote((*r.Labels)[label]))
 		}
 		clauses = append(clauses, conditions)

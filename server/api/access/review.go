@@ -5,6 +5,7 @@ import (
 
 	"github.com/writ-policy/writ/server/api/exchange"
 	"github.com/writ-policy/writ/server/decision"
+	"github.com/writ-policy/writ/translator/jsontext"
 )
 
 // AppendReceived writes a review as it was received but without its status, up to where
@@ -13,7 +14,7 @@ func AppendReceived(b []byte, received decision.Value) []byte {
 	b = append(b, '{')
 	for key, member := range received.Members() {
 		if key != "status" {
-			b = append(append(decision.AppendString(b, key), ':'), member...)
+			b = append(append(jsontext.AppendString(b, key), ':'), member...)
 			b = append(b, ',')
 		}
 	}

@@ -22,6 +22,7 @@ import (
 	"github.com/writ-policy/writ/server/api/access"
 	"github.com/writ-policy/writ/server/api/exchange"
 	"github.com/writ-policy/writ/server/decision"
+	"github.com/writ-policy/writ/translator/jsontext"
 )
 
 // API answers the requests. Service and Decider are required.
@@ -108,7 +109,7 @@ func (a *API) Metadata(w http.ResponseWriter, r *http.Request) {
 		scheme = "https"
 	}
 	base := cmp.Or(a.PublicURL, scheme+"://"+r.Host)
-	b := decision.AppendString([]byte(`{"policy_decision_point":`), base)
+	b := jsontext.AppendString([]byte(`{"policy_decision_point":`), base)
 	for _, endpoint := range []struct{ key, path string }{
 		{"access_evaluation_endpoint", EvaluationPath},
 		{"access_evaluations_endpoint", EvaluationsPath},
@@ -117,7 +118,7 @@ func (a *API) Metadata(w http.ResponseWriter, r *http.Request) {
 		{"search_action_endpoint", SearchPath + "action"},
 	} {
 		b = append(append(append(b, `,"`...), endpoint.key...), `":`...)
-		b = decision.AppendString(b, base+endpoint.path)
+		b = jsontext.AppendString(b, base+endpoint.path)
 	}
 	exchange.Write(w, http.StatusOK, exchange.JSON, append(b, "}\n"...))
 }

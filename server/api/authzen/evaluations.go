@@ -6,6 +6,7 @@ import (
 
 	"github.com/writ-policy/writ/server/api/exchange"
 	"github.com/writ-policy/writ/server/decision"
+	"github.com/writ-policy/writ/translator/jsontext"
 )
 
 // The semantics of several evaluations.
@@ -70,7 +71,7 @@ func (a *API) appendItem(r *http.Request, p decision.Policies, item decision.Val
 	}
 	b = append(b[:begin], `{"decision":false,"context":{"error":{"status":`...)
 	b = append(strconv.AppendInt(b, int64(refused.Status), 10), `,"message":`...)
-	return append(decision.AppendString(b, exchange.Line(refused.Message, exchange.MaxText)), "}}}"...)
+	return append(jsontext.AppendString(b, exchange.Line(refused.Message, exchange.MaxText)), "}}}"...)
 }
 
 // evaluationsOf reads the list of evaluations and the semantic.

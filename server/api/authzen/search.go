@@ -9,6 +9,7 @@ import (
 	"github.com/writ-policy/writ/server/api/exchange"
 	"github.com/writ-policy/writ/server/auth"
 	"github.com/writ-policy/writ/server/decision"
+	"github.com/writ-policy/writ/translator/jsontext"
 	"github.com/writ-policy/writ/translator/tables"
 )
 
@@ -69,7 +70,7 @@ func (a *API) SearchAction() http.HandlerFunc {
 		},
 		set: func(_, action, _ *entity, id string) { action.id = id },
 		result: func(b []byte, _, action, _ entity) []byte {
-			return append(decision.AppendString(append(b, `{"name":`...), action.id), '}')
+			return append(jsontext.AppendString(append(b, `{"name":`...), action.id), '}')
 		},
 	})
 }
@@ -86,8 +87,8 @@ func idsOf(entities tables.Map[tables.Entity], after string) iter.Seq[string] {
 }
 
 func appendEntity(b []byte, e entity) []byte {
-	b = decision.AppendString(append(b, `{"type":`...), e.kind)
-	return append(decision.AppendString(append(b, `,"id":`...), e.id), '}')
+	b = jsontext.AppendString(append(b, `{"type":`...), e.kind)
+	return append(jsontext.AppendString(append(b, `,"id":`...), e.id), '}')
 }
 
 // search returns the handler of a search. It decides each candidate; what it finds is
@@ -155,7 +156,7 @@ func (a *API) appendFound(ctx context.Context, p decision.Policies, s *search, c
 		b = s.result(b, c.subject, c.action, c.resource)
 		count, last = count+1, id
 	}
-	b = decision.AppendString(append(b, `],"page":{"next_token":`...), next)
+	b = jsontext.AppendString(append(b, `],"page":{"next_token":`...), next)
 	b = strconv.AppendInt(append(b, `,"count":`...), int64(count), 10)
 	return append(b, "}}"...), nil
 }

@@ -18,6 +18,7 @@ import (
 	"github.com/writ-policy/writ/server/api/exchange"
 	"github.com/writ-policy/writ/server/auth"
 	"github.com/writ-policy/writ/server/decision"
+	"github.com/writ-policy/writ/translator/jsontext"
 )
 
 // Cache keeps authorizations of users.
@@ -42,7 +43,7 @@ func Form(r *exchange.Refusal) (status int, contentType []string, body []byte) {
 	if r == exchange.Unauthorized {
 		message = "authentication required"
 	}
-	b := decision.AppendString([]byte(`{"error":`), exchange.Line(message, exchange.MaxText))
+	b := jsontext.AppendString([]byte(`{"error":`), exchange.Line(message, exchange.MaxText))
 	return r.Status, exchange.JSON, append(b, "}\n"...)
 }
 

@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"github.com/writ-policy/writ/server/decision"
+	"github.com/writ-policy/writ/translator/jsontext"
 )
 
 // Bounds of a batch in one body.
@@ -95,8 +96,8 @@ func (r *Refusal) AppendError(b []byte) []byte {
 	if !r.Invalid {
 		code = decision.CodeEvaluationError
 	}
-	b = decision.AppendString(append(b, `{"error":{"code":`...), code)
-	return append(decision.AppendString(append(b, `,"message":`...), Line(r.Message, MaxText)), "}}"...)
+	b = jsontext.AppendString(append(b, `{"error":{"code":`...), code)
+	return append(jsontext.AppendString(append(b, `,"message":`...), Line(r.Message, MaxText)), "}}"...)
 }
 
 // requestsOf returns the requests of a batch.

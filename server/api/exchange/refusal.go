@@ -8,6 +8,7 @@ import (
 	"github.com/writ-policy/writ/server/auth"
 	"github.com/writ-policy/writ/server/decision"
 	"github.com/writ-policy/writ/server/metrics"
+	"github.com/writ-policy/writ/translator/jsontext"
 )
 
 // Refusal is why a request gets no answer: the one thing that becomes a status code.
@@ -101,15 +102,15 @@ func Write(w http.ResponseWriter, status int, contentType []string, body []byte)
 // Problem is the form of RFC 9457.
 func Problem(r *Refusal) (status int, contentType []string, body []byte) {
 	b := []byte(`{"type":"about:blank","title":`)
-	b = decision.AppendString(b, http.StatusText(r.Status))
+	b = jsontext.AppendString(b, http.StatusText(r.Status))
 	b = strconv.AppendInt(append(b, `,"status":`...), int64(r.Status), 10)
-	b = decision.AppendString(append(b, `,"detail":`...), Line(r.Message, MaxText))
+	b = jsontext.AppendString(append(b, `,"detail":`...), Line(r.Message, MaxText))
 	if r.Invalid {
-		b = decision.AppendString(append(b, `,"error":{"code":`...), cmp.Or(r.Code, decision.CodeInvalidRequest))
-		b = append(decision.AppendString(append(b, `,"message":`...), Line(r.Message, MaxText)), '}')
+		b = jsontext.AppendString(append(b, `,"error":{"code":`...), cmp.Or(r.Code, decision.CodeInvalidRequest))
+		b = append(jsontext.AppendString(append(b, `,"message":`...), Line(r.Message, MaxText)), '}')
 	}
 	if r.Field != "" {
-		b = decision.AppendString(append(b, `,"field":`...), Line(r.Field, MaxName))
+		b = jsontext.AppendString(append(b, `,"field":`...), Line(r.Field, MaxName))
 	}
 	return r.Status, problemType, append(b, "}\n"...)
 }
@@ -117,11 +118,11 @@ func Problem(r *Refusal) (status int, contentType []string, body []byte) {
 // Status is the form of the Kubernetes and Origin APIs: a Status object.
 func Status(r *Refusal) (status int, contentType []string, body []byte) {
 	b := []byte(`{"kind":"Status","apiVersion":"v1","metadata":{},"status":"Failure","message":`)
-	b = decision.AppendString(b, Line(r.Message, MaxText))
-	b = decision.AppendString(append(b, `,"reason":`...), statusReasons[r.Status])
+	b = jsontext.AppendString(b, Line(r.Message, MaxText))
+	b = jsontext.AppendString(append(b, `,"reason":`...), statusReasons[r.Status])
 	if r.Field != "" {
-		b = decision.AppendString(append(b, `,"details":{"causes":[{"reason":"FieldValueInvalid","message":`...), Line(r.Message, MaxText))
-		b = append(decision.AppendString(append(b, `,"field":`...), Line(r.Field, MaxName)), "}]}"...)
+		b = jsontext.AppendString(append(b, `,"details":{"causes":[{"reason":"FieldValueInvalid","message":`...), Line(r.Message, MaxText))
+		b = append(jsontext.AppendString(append(b, `,"field":`...), Line(r.Field, MaxName)), "}]}"...)
 	}
 	b = strconv.AppendInt(append(b, `,"code":`...), int64(r.Status), 10)
 	return r.Status, JSON, append(b, "}\n"...)

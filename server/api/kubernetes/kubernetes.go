@@ -17,6 +17,7 @@ import (
 	"github.com/writ-policy/writ/server/api/access"
 	"github.com/writ-policy/writ/server/api/exchange"
 	"github.com/writ-policy/writ/server/decision"
+	"github.com/writ-policy/writ/translator/jsontext"
 )
 
 // Keys of a review's extra that hold its session and escalation unless they are
@@ -111,10 +112,10 @@ func appendReview(b []byte, received decision.Value, d *decision.Decision) []byt
 		b = append(b, `,"denied":true`...)
 	}
 	if d.Reason != "" {
-		b = decision.AppendString(append(b, `,"reason":`...), exchange.Line(d.Reason, exchange.MaxReason))
+		b = jsontext.AppendString(append(b, `,"reason":`...), exchange.Line(d.Reason, exchange.MaxReason))
 	}
 	if text := access.EvaluationErrorText(d.EvaluationError, d.Warnings); text != "" {
-		b = decision.AppendString(append(b, `,"evaluationError":`...), text)
+		b = jsontext.AppendString(append(b, `,"evaluationError":`...), text)
 	}
 	return append(b, "}}\n"...)
 }

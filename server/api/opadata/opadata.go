@@ -25,6 +25,7 @@ import (
 	"github.com/writ-policy/writ/server/auth"
 	"github.com/writ-policy/writ/server/decision"
 	"github.com/writ-policy/writ/translator"
+	"github.com/writ-policy/writ/translator/jsontext"
 	"github.com/writ-policy/writ/translator/tables"
 )
 
@@ -311,7 +312,7 @@ func (a *API) Health(w http.ResponseWriter, r *http.Request) {
 		}
 	}
 	if problem != "" {
-		b := append(decision.AppendString([]byte(`{"error":`), problem), "}\n"...)
+		b := append(jsontext.AppendString([]byte(`{"error":`), problem), "}\n"...)
 		exchange.Write(w, http.StatusInternalServerError, exchange.JSON, b)
 		return
 	}

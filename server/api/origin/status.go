@@ -8,6 +8,7 @@ import (
 	"github.com/writ-policy/writ/server/api/access"
 	"github.com/writ-policy/writ/server/api/exchange"
 	"github.com/writ-policy/writ/server/decision"
+	"github.com/writ-policy/writ/translator/jsontext"
 )
 
 // appendStatus ends an answer with the status of a SubjectAccessReview.
@@ -15,17 +16,17 @@ import (
 func appendStatus(b []byte, d *decision.Decision) []byte {
 	b = strconv.AppendBool(append(b, `"allowed":`...), d.Allowed)
 	if reason := allowReason(d); reason != "" {
-		b = decision.AppendString(append(b, `,"allowReason":`...), exchange.Line(reason, exchange.MaxReason))
+		b = jsontext.AppendString(append(b, `,"allowReason":`...), exchange.Line(reason, exchange.MaxReason))
 	}
 	if !d.Allowed {
 		reason := d.Reason
 		if reason == "" {
 			reason = "not allowed"
 		}
-		b = decision.AppendString(append(b, `,"denyReason":`...), exchange.Line(reason, exchange.MaxReason))
+		b = jsontext.AppendString(append(b, `,"denyReason":`...), exchange.Line(reason, exchange.MaxReason))
 	}
 	if text := access.EvaluationErrorText(d.EvaluationError, d.Warnings); text != "" {
-		b = decision.AppendString(append(b, `,"evaluationError":`...), text)
+		b = jsontext.AppendString(append(b, `,"evaluationError":`...), text)
 	}
 	return append(b, "}}\n"...)
 }
@@ -80,7 +81,7 @@ func appendWhoCan(b []byte, w *decision.WhoCan) []byte {
 		warnings = append(warnings, "may not hold for: "+strings.Join(names, ", "))
 	}
 	if text := access.EvaluationErrorText(w.EvaluationError, warnings); text != "" {
-		b = decision.AppendString(append(b, `,"evaluationError":`...), text)
+		b = jsontext.AppendString(append(b, `,"evaluationError":`...), text)
 	}
 	return append(b, "}}\n"...)
 }
