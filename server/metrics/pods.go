@@ -57,6 +57,8 @@ const (
 	maxClusterName = 253
 )
 
+// cluster returns the label of a cluster: its name, or "other" for a long name and for
+// clusters beyond the bound.
 func (p *podSecurity) cluster(name string) string {
 	p.mu.Lock()
 	defer p.mu.Unlock()

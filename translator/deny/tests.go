@@ -109,6 +109,7 @@ func firstOr(words []string, other string) string {
 	return words[0]
 }
 
+// pod adds the requests for exec that the pod security of the policy judges or exempts.
 func (t *denySamples) pod() {
 	pod := t.policy.Pod
 	t.thresholds()

@@ -66,7 +66,7 @@ func foldPolicies(kind string, policies []*inherited) *fold {
 	f.effective = tables.EffectivePolicy{Kind: kind, Rules: []tables.EffectiveRule{}, Policies: make([]string, len(policies)), Replaced: []tables.Replacement{}}
 	for i, p := range slices.Backward(policies) {
 		f.effective.Policies[i] = p.locator
-		s.fold1(p)
+		s.addPolicy(p)
 		s.lower++
 	}
 	for _, key := range slices.Sorted(maps.Keys(f.rules)) {
@@ -84,9 +84,9 @@ func foldPolicies(kind string, policies []*inherited) *fold {
 	return f
 }
 
-// fold1 adds one policy, which is higher than all before. What it unsets counts only
-// where it had a say.
-func (s *state) fold1(p *inherited) {
+// addPolicy adds a policy, which is above all policies added before. Its unset list has an
+// effect only if one of its blocks has.
+func (s *state) addPolicy(p *inherited) {
 	took := len(p.Document.Blocks) == 0
 	for i := range p.Document.Blocks {
 		b := &p.Document.Blocks[i]

@@ -75,7 +75,7 @@ func (r *resolver) oneKind() {
 	}
 	for _, key := range order {
 		if routes := groups[key]; r.mixed(routes) {
-			r.takeByKind(key.at, routes)
+			r.detachOtherKinds(key.at, routes)
 		}
 	}
 }
@@ -85,7 +85,9 @@ func (r *resolver) mixed(routes []int) bool {
 	return slices.ContainsFunc(routes, func(i int) bool { return r.out.Routes[i].Document.Kind != r.out.Routes[routes[0]].Document.Kind })
 }
 
-func (r *resolver) takeByKind(at Attachment, routes []int) {
+// detachOtherKinds gives each hostname of a listener to the oldest route that has it, and
+// detaches and reports the routes of another kind with the hostname.
+func (r *resolver) detachOtherKinds(at Attachment, routes []int) {
 	slices.SortFunc(routes, func(i, j int) int {
 		a, b := r.out.Routes[i].Document, r.out.Routes[j].Document
 		return cmp.Or(compareAges(a.Created, b.Created), strings.Compare(a.Name, b.Name), strings.Compare(a.Kind, b.Kind))

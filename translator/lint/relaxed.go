@@ -74,8 +74,9 @@ func (c *relaxed) example(q Question) string {
 	return fmt.Sprintf("; the author may now %s", text)
 }
 
-// first is the first of the words, or the other if any word matches.
-func first(words []string, other string) string {
+// sampleWord returns the first of the words that a rule lists, or the other word if the
+// rule lists none or "*".
+func sampleWord(words []string, other string) string {
 	if len(words) == 0 || words[0] == "*" {
 		return other
 	}
@@ -123,10 +124,10 @@ func (c *relaxed) denyRules(now, base *tables.Access) {
 				if !rule.Deny || kept && hasRule(now.Roles.At(still.Role).Origin, rule) {
 					continue
 				}
-				kind, subresource, _ := strings.Cut(first(rule.Kinds, "pods"), "/")
+				kind, subresource, _ := strings.Cut(sampleWord(rule.Kinds, "pods"), "/")
 				c.removed(rule.Source, "rule %d of Role %q is removed or changed, or %s %q no longer binds it%s",
 					rule.Rule, base.Roles.At(b.Role).Name, b.Kind, b.Name, c.example(Question{
-						Verb: first(rule.Verbs, "get"), Resource: first([]string{kind}, "pods"), Subresource: subresource, Namespace: b.Namespace,
+						Verb: sampleWord(rule.Verbs, "get"), Resource: sampleWord([]string{kind}, "pods"), Subresource: subresource, Namespace: b.Namespace,
 					}))
 			}
 		}

@@ -47,8 +47,8 @@ func (c *relaxed) denyPolicies(now, base *tables.Deny) {
 func requestOf(p *tables.DenyPolicy, r *tables.DenyRule) Question {
 	action, resource := &r.Actions[0], &r.Resources[0]
 	q := Question{
-		Verb: first(action.Verbs, "get"), APIGroup: first(action.Groups, ""), Resource: first(resource.Resources, "pods"),
-		Subresource: first(resource.Subresources, ""), Name: sample(r.Names), Cluster: sample(p.Clusters), Tenant: sample(p.Tenants),
+		Verb: sampleWord(action.Verbs, "get"), APIGroup: sampleWord(action.Groups, ""), Resource: sampleWord(resource.Resources, "pods"),
+		Subresource: sampleWord(resource.Subresources, ""), Name: sample(r.Names), Cluster: sample(p.Clusters), Tenant: sample(p.Tenants),
 		Namespace: "default",
 	}
 	if resource.NeedsSubresource {
