@@ -14,8 +14,7 @@ import (
 // eachView activates random worlds and calls ask with each request of them, at
 // the request's time.
 func eachView(t *testing.T, ask func(seed uint64, e *engine.Engine, views *visibility.World, r visibility.Request)) {
-	// A world costs more than its requests: a quarter of them, and twice the requests.
-	for seed := *firstWorld; seed < *firstWorld+uint64(max(2, *visibilityWorlds/4)); seed++ {
+	for seed := *firstWorld; seed < *firstWorld+uint64(max(2, *visibilityWorlds)); seed++ {
 		files, views := visibility.Generate(seed)
 		var now time.Time
 		e, err := engine.Activate(context.Background(), build(t, seed, files), engine.Options{Now: func() time.Time { return now }})
