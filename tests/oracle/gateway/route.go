@@ -35,6 +35,10 @@ func (w *World) take(r *Request) ([]Path, trafficError) {
 		return nil, problem
 	}
 	if route := keysOf(r.Input["route"]); route != nil {
+		// The error of a gateway or listener that is not there comes before that of a route.
+		if _, problem := gateway.listener(r, func(*Listener) bool { return false }); problem != "" {
+			return nil, problem
+		}
 		// Which listener that is where none is named, is not said: the one that would be
 		// taken if those without the route were not there.
 		if route["kind"] == nil && w.twins(route["namespace"], route["name"]) {
@@ -43,7 +47,7 @@ func (w *World) take(r *Request) ([]Path, trafficError) {
 		paths := slices.DeleteFunc(through(w.Paths(), gateway.target()), func(p Path) bool {
 			return route["kind"] != nil && p.Route.kind() != route["kind"] || p.Route.Namespace != route["namespace"] || p.Route.Name != route["name"] || p.Route.rule(p.Rule) != route["rule"]
 		})
-		listener, problem := gateway.listener(r, func(l *Listener) bool {
+		listener, _ := gateway.listener(r, func(l *Listener) bool {
 			return slices.ContainsFunc(paths, func(p Path) bool { return p.Listener == l })
 		})
 		for _, p := range paths {
@@ -51,7 +55,7 @@ func (w *World) take(r *Request) ([]Path, trafficError) {
 				return []Path{p}, ""
 			}
 		}
-		return nil, problem
+		return nil, ""
 	}
 	listener, problem := gateway.listener(r, func(*Listener) bool { return true })
 	if listener == nil {
