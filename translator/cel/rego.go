@@ -3,6 +3,8 @@ package cel
 import (
 	"fmt"
 	"strings"
+
+	"github.com/writ-policy/writ/translator/regotext"
 )
 
 // Rego returns the rules of the program. Other rules of the module must not begin with
@@ -13,7 +15,7 @@ import (
 func (p *Program) Rego(name string) string {
 	var out strings.Builder
 	for line := range strings.Lines(p.text) {
-		fmt.Fprintf(&out, "# %s\n", comment(strings.TrimSuffix(line, "\n")))
+		fmt.Fprintf(&out, "# %s\n", regotext.Comment(strings.TrimSuffix(line, "\n")))
 	}
 	rules := append([]string{p.value}, p.rules...)
 	if p.conditions == nil {
@@ -26,14 +28,4 @@ func (p *Program) Rego(name string) string {
 	}
 	out.WriteString(strings.Join(rules, "\n"))
 	return strings.ReplaceAll(out.String(), selfPlaceholder, name)
-}
-
-// comment makes text safe for one line of a Rego comment.
-func comment(text string) string {
-	return strings.Map(func(r rune) rune {
-		if r < ' ' || r == 0x7f || r == 0x85 || r == 0x2028 || r == 0x2029 {
-			return '?'
-		}
-		return r
-	}, text)
 }

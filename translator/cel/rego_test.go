@@ -243,3 +243,15 @@ func TestVerdicts(t *testing.T) {
 		}
 	}
 }
+
+// An expression stands in a comment above its rules, whatever its characters.
+func TestCommentsOfAnyCharacters(t *testing.T) {
+	t.Parallel()
+	p, problem := ask("'\ufeff\u200b\u2028\U000e0001\u0085\u00a0' == 'x'", Env{})
+	if problem != nil {
+		t.Fatal(problem)
+	}
+	if _, _, err := compileAll([]asked{p}); err != nil {
+		t.Error(err)
+	}
+}
