@@ -81,7 +81,7 @@ type CallersConfig struct {
 	// OIDC is the OpenID Connect issuer of callers' tokens.
 	OIDC auth.IssuerOptions
 	// TokenReview is a kubeconfig of the API server that knows callers' tokens, or
-	// in-cluster; empty means that there is none. A token must be issued for one of
+	// in-cluster; empty: tokens are not reviewed. A token must be issued for one of
 	// TokenReviewAudiences; without any, for the API server.
 	TokenReview          string
 	TokenReviewAudiences []string

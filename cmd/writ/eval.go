@@ -136,7 +136,7 @@ func activate(ctx context.Context, b *bundles.Bundle, o engine.Options) (e *engi
 // request is invalid.
 type answerer func(ctx context.Context, into *bytes.Buffer, request []byte) error
 
-// pointAnswerer returns the answerer of a point, or nil if there is no such point.
+// pointAnswerer returns the answerer of a point, or nil for an unknown point.
 func pointAnswerer(p decision.Policies, name string) answerer {
 	point, found := decision.FindPoint(name)
 	if !found {

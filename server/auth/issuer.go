@@ -17,10 +17,12 @@ import (
 
 	"github.com/coreos/go-oidc/v3/oidc"
 	"github.com/go-jose/go-jose/v4"
+
+	"github.com/writ-policy/writ/server/memory"
 )
 
 // IssuerOptions name an OpenID Connect issuer and the claims of its tokens. The zero value
-// means that there is none.
+// accepts tokens of no issuer.
 type IssuerOptions struct {
 	// URL is the issuer, as tokens name it, with https. Audience is what a token must be
 	// issued for.
@@ -105,7 +107,7 @@ func NewIssuer(o IssuerOptions) (*Issuer, error) {
 		}
 	}
 	return &Issuer{o: o, reading: make(chan struct{}, 1), client: &http.Client{
-		Transport: bounded{transport}, Timeout: issuerTimeout,
+		Transport: memory.Responses(transport, maxIssuer), Timeout: issuerTimeout,
 		CheckRedirect: func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse },
 	}}, nil
 }
@@ -188,20 +190,6 @@ func (i *Issuer) readKeys(ctx context.Context) (*issuerKeys, error) {
 		return nil, err
 	}
 	return parseIssuerKeys(content, &i.o)
-}
-
-// bounded truncates responses that are too large.
-type bounded struct{ next http.RoundTripper }
-
-func (b bounded) RoundTrip(r *http.Request) (*http.Response, error) {
-	response, err := b.next.RoundTrip(r)
-	if err == nil {
-		response.Body = struct {
-			io.Reader
-			io.Closer
-		}{io.LimitReader(response.Body, maxIssuer), response.Body}
-	}
-	return response, err
 }
 
 // issuerKeys are the keys of an issuer at a time, and what verifies tokens by them.

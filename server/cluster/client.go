@@ -3,7 +3,6 @@ package cluster
 import (
 	"context"
 	"fmt"
-	"io"
 	"net/http"
 	"sync"
 	"sync/atomic"
@@ -16,6 +15,7 @@ import (
 	"k8s.io/client-go/tools/clientcmd"
 
 	"github.com/writ-policy/writ/server/decision"
+	"github.com/writ-policy/writ/server/memory"
 )
 
 // maxResponse bounds a response of an API server. A longer response is truncated and
@@ -38,7 +38,7 @@ func newClient(entry *clusterEntry, o Options) (*client, error) {
 	config.Timeout = o.Timeout
 	config.QPS = -1 // places bounds the fetches
 	config.UserAgent = "writ"
-	config.Wrap(func(next http.RoundTripper) http.RoundTripper { return bounded{next} })
+	config.Wrap(func(next http.RoundTripper) http.RoundTripper { return memory.Responses(next, maxResponse) })
 	config.APIPath = "/api"
 	config.GroupVersion = &schema.GroupVersion{Version: "v1"}
 	config.ContentConfig.ContentType = "application/json"
@@ -73,20 +73,6 @@ func statuses() runtime.NegotiatedSerializer {
 	scheme := runtime.NewScheme()
 	metav1.AddToGroupVersion(scheme, schema.GroupVersion{Version: "v1"})
 	return serializer.NewCodecFactory(scheme).WithoutConversion()
-}
-
-// bounded truncates responses that are too large.
-type bounded struct{ next http.RoundTripper }
-
-func (b bounded) RoundTrip(r *http.Request) (*http.Response, error) {
-	response, err := b.next.RoundTrip(r)
-	if err == nil {
-		response.Body = struct {
-			io.Reader
-			io.Closer
-		}{io.LimitReader(response.Body, maxResponse), response.Body}
-	}
-	return response, err
 }
 
 // complete fetches the missing facts. It waits for one of the client's places.

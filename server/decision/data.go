@@ -6,8 +6,8 @@ type DataQuery struct {
 	Path []string
 	// Input is the input of rules; empty means that it is undefined.
 	Input Value
-	// Explain is the mode of the explanation: notes, fails, full or debug; empty means
-	// that there is none. Pretty makes its lines readable.
+	// Explain is the mode of the explanation: notes, fails, full or debug; empty
+	// asks for no explanation. Pretty makes its lines readable.
 	Explain string
 	Pretty  bool
 }

@@ -19,7 +19,7 @@ type InvalidRequest struct {
 	Field string
 	// Line is the line of an unknown key, from 1, if the body has several lines.
 	Line int
-	// Near is the known key that an unknown one resembles, empty if there is none.
+	// Near is the known key that an unknown one resembles, empty if it resembles none.
 	Near string
 }
 

@@ -25,8 +25,8 @@ type configuration struct {
 	Labels   map[string]string `json:"labels,omitempty"`
 }
 
-// read returns OPA's configuration as JSON, and the Rego for masking and dropping, nil if
-// there is none.
+// read returns OPA's configuration as JSON, and the Rego for masking and dropping, nil
+// without such a file.
 func read(o Options) (config, policy []byte, err error) {
 	var c configuration
 	if o.Config != "" {

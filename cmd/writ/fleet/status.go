@@ -53,7 +53,7 @@ func (s *Status) Sequence() int64 {
 // Replica is the answer of one server.
 type Replica struct {
 	URL string `json:"url"`
-	// Error is why there is no status; empty if there is one.
+	// Error is why the status could not be read; empty if it was.
 	Error    string  `json:"error,omitempty"`
 	Revision string  `json:"revision"`
 	Sequence int64   `json:"sequence,omitempty"`

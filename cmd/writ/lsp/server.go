@@ -24,7 +24,7 @@ type Options struct {
 	Dir string
 	// Version is that of the program.
 	Version string
-	// Open returns the workspace of a policy directory, or an error if there is none.
+	// Open returns the workspace of a policy directory, or an error for another directory.
 	Open func(dir string) (*editor.Workspace, error)
 	// Compile compiles what documents without errors result in, and returns the mistakes
 	// that only a compiler finds.

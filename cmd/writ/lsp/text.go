@@ -57,7 +57,7 @@ func units(text string, count int) (length int) {
 	return length
 }
 
-// replace returns a text with a part replaced; the whole text if there is no part. A
+// replace returns a text with a part replaced; without a part, the whole is replaced. A
 // position beyond the end of a line or of the text is its end.
 func replace(text string, change contentChange) string {
 	if change.Range == nil {

@@ -228,7 +228,7 @@ func (a *API) decide(r *http.Request, p decision.Policies, q *query, point decis
 	return found, nil
 }
 
-// memberAt returns the value at a path of names and indexes, empty if there is none.
+// memberAt returns the value at a path of names and indexes, empty if the path leads nowhere.
 func memberAt(v decision.Value, path []string) decision.Value {
 	for _, name := range path {
 		var inner decision.Value
