@@ -40,7 +40,7 @@ var flow = [][]string{
 	{"bundles"},
 	{"bundles/remote"},
 	{"server/memory"},
-	{"server/decision"},
+	{"server/decision", "server/view"},
 	{"server/replay"},
 	{"server/metrics", "server/trace", "server/auth", "server/engine/match", "server/engine/bounds", "server/engine/overdue", "server/projection"},
 	{"server/engine/visibility"},

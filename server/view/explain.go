@@ -1,0 +1,146 @@
+package view
+
+import "encoding/json"
+
+// Explanation is a decision with its reasons.
+type Explanation struct {
+	// Decision is the decision of the point as JSON; Facts has what all points share.
+	Decision json.RawMessage `json:"decision"`
+	Facts
+	// Steps are the steps of evaluation at the access point, in their order; at other
+	// points, the policies that were considered.
+	Steps []Step `json:"steps"`
+	// Excerpts are the documents behind the decisive rule, the rule first and then its
+	// binding. They are empty for a caller who is not an auditor.
+	Excerpts []Excerpt `json:"excerpts"`
+	// Note is why an excerpt is missing; empty if none is.
+	Note string `json:"note,omitempty"`
+	// PodSecurity has each policy that scored the pod, the decisive one first.
+	PodSecurity []Score `json:"podSecurity"`
+	// Nearest are allow rules that lack one thing to allow the request.
+	Nearest []Nearest `json:"nearest"`
+	// WhatIf is the same request with one thing changed.
+	WhatIf []WhatIf `json:"whatIf"`
+	// Request is the request as it was decided.
+	Request json.RawMessage `json:"request"`
+}
+
+// The outcomes of decisions.
+const (
+	Allow   = "allow"
+	Deny    = "deny"
+	None    = "none"
+	Partial = "partial" // at the visibility point
+	Failed  = "error"
+)
+
+// Facts are what decisions of all points have.
+type Facts struct {
+	Outcome  string    `json:"outcome"`
+	Reason   string    `json:"reason"`
+	Warnings []string  `json:"warnings"`
+	Matched  []Matched `json:"matched"`
+	Revision string    `json:"revision"`
+	// Microseconds is how long the decision took, and Cached whether it was kept.
+	Microseconds float64 `json:"microseconds"`
+	Cached       bool    `json:"cached"`
+}
+
+// Matched is a rule that matched, joined with the binding that applies it.
+type Matched struct {
+	Kind       string `json:"kind"`
+	Namespace  string `json:"namespace"`
+	Name       string `json:"name"`
+	Rule       any    `json:"rule"` // a number, or the key of a gateway rule
+	Source     string `json:"source"`
+	Effect     string `json:"effect,omitempty"`
+	APIVersion string `json:"apiVersion,omitempty"`
+	Role       *Named `json:"role,omitempty"`
+}
+
+// Named names a document.
+type Named struct {
+	Kind      string `json:"kind"`
+	Namespace string `json:"namespace"`
+	Name      string `json:"name"`
+}
+
+// The states of a step.
+const (
+	Decides  = "decides"
+	Late     = "late"     // rules match, but an earlier step decides
+	NoMatch  = "none"     // no rule matches
+	NotAsked = "notAsked" // an earlier step decides, and the step was not evaluated
+)
+
+// Step is one step of evaluation.
+type Step struct {
+	// Step is its number; deny policies are 1 and 2, not allowed is 7.
+	Step  int    `json:"step"`
+	Title string `json:"title"`
+	State string `json:"state"`
+	// Matched are the rules that matched, in the order of precedence.
+	Matched []Matched `json:"matched"`
+}
+
+// Excerpt is a part of a document.
+type Excerpt struct {
+	// Source is FILE:LINE of the marked rule or binding.
+	Source string `json:"source"`
+	// From is the number of the first line.
+	From  int      `json:"from"`
+	Lines []string `json:"lines"`
+	// Mark are the first and the last line of what Source names.
+	Mark [2]int `json:"mark"`
+	// Tokens has the tokens of each line.
+	Tokens [][]Token `json:"tokens"`
+}
+
+// Token is a part of a line that has a colour. From and To count bytes.
+type Token struct {
+	From  int    `json:"from"`
+	To    int    `json:"to"`
+	Class string `json:"class"` // key, value, string or comment
+}
+
+// Score is the result of the pod security of a policy.
+type Score struct {
+	Policy     string      `json:"policy"`
+	Action     string      `json:"action"` // allow, warn or deny
+	Factors    []Factor    `json:"factors"`
+	Score      int         `json:"score"`
+	Overrides  []string    `json:"overrides"`
+	Thresholds []Threshold `json:"thresholds"`
+}
+
+// Factor is a risk of a pod with its points.
+type Factor struct {
+	Factor string `json:"factor"`
+	Points int    `json:"points"`
+}
+
+// Threshold is the score up to which an action is taken.
+type Threshold struct {
+	MaxScore int    `json:"maxScore"`
+	Action   string `json:"action"`
+}
+
+// Nearest is an allow rule that lacks one thing to allow a request.
+type Nearest struct {
+	// Lacks is another verb, namespace, name or label.
+	Lacks   string  `json:"lacks"`
+	Text    string  `json:"text"`
+	Matched Matched `json:"matched"`
+	// Request is the request that the rule would allow.
+	Request json.RawMessage `json:"request"`
+}
+
+// WhatIf is a request with one thing changed, with its outcome.
+type WhatIf struct {
+	Text    string          `json:"text"`
+	Request json.RawMessage `json:"request"`
+	// At is the time of the decision as RFC 3339; empty means now.
+	At      string    `json:"at,omitempty"`
+	Outcome string    `json:"outcome"`
+	Matched []Matched `json:"matched"`
+}

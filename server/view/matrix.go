@@ -1,0 +1,59 @@
+package view
+
+import "encoding/json"
+
+// MatrixQuery asks for a matrix.
+type MatrixQuery struct {
+	// Of is "who" (empty means the same) or "what".
+	Of string
+	// Resource, APIGroup and Name are those of who; Subject of what: user:NAME,
+	// group:NAME, or a name of either.
+	Resource, APIGroup, Name string
+	Subject                  string
+	Namespace                string
+	// Facts are further facts of the request as JSON; nil for none.
+	Facts json.RawMessage
+	// Search keeps rows whose name contains it, in any case.
+	Search string
+	// Limit is the most rows; zero means 50. After is Matrix.After of the page before.
+	Limit int
+	After string
+	// All returns all rows.
+	All bool
+}
+
+// Matrix has subjects or resources as rows and verbs as columns.
+type Matrix struct {
+	Columns []string `json:"columns"`
+	Rows    []Row    `json:"rows"`
+	// Total is the number of rows of all pages.
+	Total int `json:"total"`
+	// After is MatrixQuery.After of the next page; empty on the last one.
+	After string `json:"after,omitempty"`
+	// Warnings are what the matrix leaves out.
+	Warnings []string `json:"warnings"`
+	Revision string   `json:"revision"`
+}
+
+// Row is a subject with its kind (user, group or service account), or a resource with
+// its API group.
+type Row struct {
+	Name  string `json:"name"`
+	Kind  string `json:"kind"`
+	Cells []Cell `json:"cells"`
+}
+
+// Depends is the outcome of a cell that depends on a fact of the request.
+const Depends = "depends"
+
+// Cell is what a subject may do to a resource: allow, deny, none or Depends.
+type Cell struct {
+	Outcome string `json:"outcome"`
+	// Text is why, in few words; it may be empty.
+	Text string `json:"text"`
+	// Source is FILE:LINE of the rule, and Title its binding.
+	Source string `json:"source"`
+	Title  string `json:"title"`
+	// Request is a request of the cell, which Explain takes.
+	Request json.RawMessage `json:"request"`
+}

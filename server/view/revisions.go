@@ -1,0 +1,48 @@
+package view
+
+import (
+	"time"
+
+	"github.com/writ-policy/writ/translator/change"
+)
+
+// Diff is what two revisions decide differently.
+type Diff struct {
+	*change.Report
+	// Texts are the differences of the documents.
+	Texts []TextDiff `json:"texts"`
+}
+
+// TextDiff is the difference of a file.
+type TextDiff struct {
+	File string `json:"file"`
+	// Lines begin with a space, "+" or "-"; "@" stands for lines that are left out.
+	Lines []string `json:"lines"`
+}
+
+// Revisions are those that can be compared, newest first.
+type Revisions struct {
+	Revisions []Revision `json:"revisions"`
+	Refused   []Refused  `json:"refused"`
+}
+
+// Revision is a revision that is kept.
+type Revision struct {
+	Revision  string    `json:"revision"`
+	Sequence  int64     `json:"sequence"`
+	Commit    string    `json:"commit"`
+	Since     time.Time `json:"since"`
+	Documents int       `json:"documents"`
+	// Summary counts classes of requests by how their decision differs from the revision
+	// before; nil while it is not known.
+	Summary map[string]int `json:"summary"`
+	// Active reports whether it is the active one.
+	Active bool `json:"active"`
+}
+
+// Refused is an attempt to reload that was refused.
+type Refused struct {
+	Time    time.Time `json:"time"`
+	Errors  int       `json:"errors"`
+	Message string    `json:"message"`
+}
