@@ -43,7 +43,7 @@ SEQUENTIAL := ./tests/agreement ./tests/conformance ./tests/oracle/... ./tests/b
 step = @printf '\n== %s\n'
 
 .DEFAULT_GOAL := help
-.PHONY: help run test build lint conform fuzz load golden gen bench soak release image deploy real e2e-kubernetes \
+.PHONY: help run test build lint conform fuzz load golden gen bench soak release image deploy real e2e-kubernetes oidc \
 	format golangci rego prose vulnerabilities unit agreement kubernetes bundle
 
 help: ## list the targets
@@ -169,6 +169,12 @@ e2e-kubernetes: build ## test a cluster as a source with a real API server and e
 		-o ../../bin/e2e/ k8s.io/kubernetes/cmd/kube-apiserver k8s.io/kubernetes/cmd/kubectl
 	$(step) 'e2e-kubernetes: tests'
 	@cd tests/e2e && $(GO) vet ./... && $(GO) test -count=1 -timeout 30m -v . -bin $(CURDIR)/bin/e2e -writ $(CURDIR)/bin/writ
+
+oidc: build ## test callers whose tokens a real OpenID provider issues, with node and npm
+	$(step) 'oidc: install oidc-provider, and tests'
+	@mkdir -p bin/oidc && cp tests/oidc/provider/* bin/oidc/
+	@npm ci --prefix bin/oidc --ignore-scripts --no-audit --no-fund --silent
+	@$(GO) test -count=1 -v ./tests/oidc -provider $(CURDIR)/bin/oidc -writ $(CURDIR)/bin/writ
 
 # The image is built by Go alone. PUSH=REGISTRY/REPOSITORY:TAG pushes it.
 IMAGE   ?= bin/image

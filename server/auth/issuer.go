@@ -1,6 +1,7 @@
 package auth
 
 import (
+	"bytes"
 	"context"
 	"crypto/tls"
 	"crypto/x509"
@@ -34,8 +35,8 @@ type IssuerOptions struct {
 	UsernamePrefix string
 	GroupsClaim    string
 	GroupsPrefix   string
-	// CA is a PEM file of authorities to trust for the issuer; empty means those of the
-	// system.
+	// CA is a PEM file of authorities to trust for the issuer, which is read with its
+	// keys; empty means those of the system.
 	CA string
 	// Refresh is the interval of reading the keys of the issuer. A key that the issuer
 	// withdraws is refused after it.
@@ -78,12 +79,14 @@ var asymmetric = []jose.SignatureAlgorithm{
 // Run and, if a token names another key, at once. While the issuer does not answer, the
 // keys that it had last are used. It is safe for concurrent use.
 type Issuer struct {
-	o      IssuerOptions
-	client *http.Client
+	o IssuerOptions
 
-	reading chan struct{} // one element while the issuer is read
-	read    time.Time     // when the last reading began; of the holder of reading
-	active  atomic.Pointer[issuerKeys]
+	reading     chan struct{} // one element while the issuer is read; its holder uses the next four
+	read        time.Time     // when the last reading began
+	client      *http.Client
+	transport   *http.Transport // of the client
+	authorities []byte          // the content of the file that the client trusts
+	active      atomic.Pointer[issuerKeys]
 }
 
 var _ Authenticator = (*Issuer)(nil)
@@ -94,22 +97,40 @@ func NewIssuer(o IssuerOptions) (*Issuer, error) {
 	if err := o.Check(); err != nil {
 		return nil, err
 	}
-	transport := http.DefaultTransport.(*http.Transport).Clone()
-	transport.TLSClientConfig = &tls.Config{MinVersion: tls.VersionTLS12}
-	if o.CA != "" {
-		content, err := os.ReadFile(o.CA)
-		if err != nil {
-			return nil, fmt.Errorf("read the authorities of the issuer: %w", err)
-		}
-		transport.TLSClientConfig.RootCAs = x509.NewCertPool()
-		if !transport.TLSClientConfig.RootCAs.AppendCertsFromPEM(content) {
-			return nil, fmt.Errorf("read the authorities of the issuer: %s contains no certificate", o.CA)
+	i := &Issuer{o: o, reading: make(chan struct{}, 1)}
+	return i, i.readAuthorities()
+}
+
+// readAuthorities makes the client of the issuer, and makes it again if the file of
+// authorities has changed.
+func (i *Issuer) readAuthorities() error {
+	var content []byte
+	if i.o.CA != "" {
+		var err error
+		if content, err = os.ReadFile(i.o.CA); err != nil {
+			return fmt.Errorf("read the authorities of the issuer: %w", err)
 		}
 	}
-	return &Issuer{o: o, reading: make(chan struct{}, 1), client: &http.Client{
+	if i.client != nil && bytes.Equal(content, i.authorities) {
+		return nil
+	}
+	transport := http.DefaultTransport.(*http.Transport).Clone()
+	transport.TLSClientConfig = &tls.Config{MinVersion: tls.VersionTLS12}
+	if i.o.CA != "" {
+		transport.TLSClientConfig.RootCAs = x509.NewCertPool()
+		if !transport.TLSClientConfig.RootCAs.AppendCertsFromPEM(content) {
+			return fmt.Errorf("read the authorities of the issuer: %s contains no certificate", i.o.CA)
+		}
+	}
+	if i.client != nil {
+		i.transport.CloseIdleConnections() // made with the earlier authorities
+	}
+	i.authorities, i.transport = content, transport
+	i.client = &http.Client{
 		Transport: memory.Responses(transport, maxIssuer), Timeout: issuerTimeout,
 		CheckRedirect: func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse },
-	}}, nil
+	}
+	return nil
 }
 
 // Run reads the keys of the issuer until ctx is done, and reports each reading.
@@ -151,6 +172,9 @@ func (i *Issuer) refresh(ctx context.Context) (changed bool, err error) {
 		return false, ctx.Err()
 	}
 	i.read = time.Now()
+	if err := i.readAuthorities(); err != nil {
+		return false, err
+	}
 	next, err := i.readKeys(ctx)
 	if err != nil {
 		return false, fmt.Errorf("read the keys of issuer %s: %w", i.o.URL, err)

@@ -2,8 +2,15 @@ package auth
 
 import (
 	"context"
+	"crypto/ecdsa"
+	"crypto/elliptic"
+	"crypto/rand"
+	"crypto/tls"
+	"crypto/x509"
 	"encoding/base64"
+	"encoding/pem"
 	"errors"
+	"math/big"
 	"os"
 	"path/filepath"
 	"reflect"
@@ -167,6 +174,63 @@ func TestIssuerKeys(t *testing.T) {
 	senders.Wait()
 	if fetched := from.Fetched() - before; fetched > 100 {
 		t.Errorf("200 tokens with unknown keys read the keys %d times", fetched)
+	}
+}
+
+// The file of authorities is read with the keys: a changed file counts, for open
+// connections too, and one without a certificate leaves the keys in use.
+func TestIssuerAuthorities(t *testing.T) {
+	from := issuer.New(t)
+	key, err := ecdsa.GenerateKey(elliptic.P256(), rand.Reader)
+	if err != nil {
+		t.Fatal(err)
+	}
+	template := &x509.Certificate{SerialNumber: big.NewInt(1), NotAfter: time.Now().Add(time.Hour), IsCA: true, BasicConstraintsValid: true}
+	der, err := x509.CreateCertificate(rand.Reader, template, template, key.Public(), key)
+	if err != nil {
+		t.Fatal(err)
+	}
+	stranger := string(pem.EncodeToMemory(&pem.Block{Type: "CERTIFICATE", Bytes: der}))
+	ca := filepath.Join(t.TempDir(), "ca.crt")
+	trust := func(content string) {
+		t.Helper()
+		if err := os.WriteFile(ca, []byte(content), 0o600); err != nil {
+			t.Fatal(err)
+		}
+	}
+	trust(stranger)
+	i, err := NewIssuer(IssuerOptions{URL: from.URL(), Audience: issuer.Audience, UsernameClaim: "sub", CA: ca, Refresh: time.Hour})
+	if err != nil {
+		t.Fatal(err)
+	}
+	read := func() error {
+		i.read = time.Time{} // no pause
+		_, err := i.refresh(t.Context())
+		return err
+	}
+	ask := func() error {
+		_, err := i.Authenticate(t.Context(), withToken(from.Token(claims{"sub": "ada"})))
+		return err
+	}
+	var unknown *tls.CertificateVerificationError
+	if err := read(); !errors.As(err, &unknown) {
+		t.Errorf("another authority: got %v", err)
+	}
+	trust(from.CA())
+	if err := errors.Join(read(), ask()); err != nil {
+		t.Errorf("the authority of the issuer: got %v", err)
+	}
+	for _, tt := range []struct{ name, content, want string }{
+		{"another authority", stranger, "certificate signed by unknown authority"},
+		{"no certificate", "none", "contains no certificate"},
+	} {
+		trust(tt.content)
+		if err := read(); err == nil || !strings.Contains(err.Error(), tt.want) {
+			t.Errorf("%s: got %v", tt.name, err)
+		}
+		if err := ask(); err != nil {
+			t.Errorf("%s, with keys that were read before: got %v", tt.name, err)
+		}
 	}
 }
 
