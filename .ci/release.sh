@@ -15,7 +15,7 @@ rm -rf "$folder"
 mkdir -p "$folder"
 for platform in "$@"; do
 	GOOS=${platform%/*} GOARCH=${platform#*/} CGO_ENABLED=0 go build -trimpath -buildvcs=false \
-		-ldflags "-s -w -X main.version=$version -X main.commit=$commit" \
+		-ldflags "-s -w -X github.com/writ-policy/writ/cmd/writ/cli.version=$version -X github.com/writ-policy/writ/cmd/writ/cli.commit=$commit" \
 		-o "$folder/writ_${version}_${platform%/*}_${platform#*/}" ./cmd/writ
 done
 cd "$folder"

@@ -2,11 +2,7 @@ package tests
 
 import (
 	"go/ast"
-	"go/parser"
-	"go/token"
-	"io/fs"
 	"maps"
-	"path"
 	"path/filepath"
 	"slices"
 	"strings"
@@ -86,34 +82,14 @@ func names(file *ast.File, family, table string) bool {
 // walkProduction calls f for each production file below the top, by its path there.
 func walkProduction(t *testing.T, f func(file string, parsed *ast.File)) {
 	t.Helper()
-	root, found := "..", 0
-	err := filepath.WalkDir(root, func(file string, entry fs.DirEntry, err error) error {
-		if err != nil {
-			return err
+	found := 0
+	walkSources(t, func(file string, parsed *ast.File) {
+		if !strings.HasPrefix(file, "tests/") && !strings.HasSuffix(file, "_test.go") {
+			found++
+			f(file, parsed)
 		}
-		rel, err := filepath.Rel(root, file)
-		if err != nil {
-			return err
-		}
-		rel = path.Clean(filepath.ToSlash(rel))
-		if entry.IsDir() {
-			if name := entry.Name(); rel != "." && (strings.HasPrefix(name, ".") || name == "testdata" || rel == "tests" || hasModule(file)) {
-				return fs.SkipDir
-			}
-			return nil
-		}
-		if !strings.HasSuffix(file, ".go") || strings.HasSuffix(file, "_test.go") {
-			return nil
-		}
-		parsed, err := parser.ParseFile(token.NewFileSet(), file, nil, parser.SkipObjectResolution)
-		if err != nil {
-			return err
-		}
-		found++
-		f(rel, parsed)
-		return nil
 	})
-	if err != nil || found < 100 {
-		t.Fatalf("got %d files and %v", found, err)
+	if found < 100 {
+		t.Fatalf("found %d production files, which cannot be all", found)
 	}
 }

@@ -1,8 +1,12 @@
 package main
 
-import "github.com/spf13/cobra"
+import (
+	"github.com/spf13/cobra"
 
-func newCompletion(s streams) *cobra.Command {
+	"github.com/writ-policy/writ/cmd/writ/cli"
+)
+
+func newCompletion(s cli.Streams) *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "completion bash|zsh|fish|powershell",
 		Short: "Print a shell completion script",
@@ -15,7 +19,7 @@ it in the running shell, or put it into the shell's directory of completions.`,
 	}
 	cmd.Args = func(_ *cobra.Command, args []string) error {
 		if len(args) != 1 {
-			return usagef(cmd, "name one shell: bash, zsh, fish or powershell")
+			return cli.Usagef(cmd, "name one shell: bash, zsh, fish or powershell")
 		}
 		return nil
 	}
@@ -23,15 +27,15 @@ it in the running shell, or put it into the shell's directory of completions.`,
 		root := cmd.Root()
 		switch args[0] {
 		case "bash":
-			return root.GenBashCompletionV2(s.out, true)
+			return root.GenBashCompletionV2(s.Out, true)
 		case "zsh":
-			return root.GenZshCompletion(s.out)
+			return root.GenZshCompletion(s.Out)
 		case "fish":
-			return root.GenFishCompletion(s.out, true)
+			return root.GenFishCompletion(s.Out, true)
 		case "powershell":
-			return root.GenPowerShellCompletionWithDesc(s.out)
+			return root.GenPowerShellCompletionWithDesc(s.Out)
 		}
-		return unknown("shell", args[0], cmd.ValidArgs, "must be bash, zsh, fish or powershell")
+		return cli.Unknown("shell", args[0], cmd.ValidArgs, "must be bash, zsh, fish or powershell")
 	}
 	return cmd
 }

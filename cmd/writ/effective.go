@@ -8,6 +8,8 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"github.com/writ-policy/writ/cmd/writ/cli"
+	"github.com/writ-policy/writ/cmd/writ/documents"
 	"github.com/writ-policy/writ/translator/diag"
 	"github.com/writ-policy/writ/translator/gateway/effective"
 	"github.com/writ-policy/writ/translator/tables"
@@ -48,7 +50,7 @@ const effectiveExamples = `  writ effective policies --kind AuthPolicy --target 
   writ effective policies --kind AuthPolicy --all | jq 'select(.rules == {}) | .paths[]'`
 
 type effectiveOptions struct {
-	documents documentFlags
+	documents documents.Flags
 	kind      string
 	target    string
 	via       string
@@ -59,14 +61,14 @@ type effectiveOptions struct {
 	format    string
 }
 
-func newEffective(s streams) *cobra.Command {
+func newEffective(s cli.Streams) *cobra.Command {
 	o := effectiveOptions{}
 	cmd := &cobra.Command{
 		Use:     "effective DIR --kind KIND --target TARGET [-o table|json|yaml]",
 		Short:   "Show the effective gateway policies",
 		Long:    effectiveHelp,
 		Example: effectiveExamples,
-		Args:    oneSource,
+		Args:    documents.OneSource,
 		RunE: func(cmd *cobra.Command, args []string) error {
 			if err := o.check(cmd); err != nil {
 				return err
@@ -75,19 +77,18 @@ func newEffective(s streams) *cobra.Command {
 		},
 	}
 	f := cmd.Flags()
-	f.Var(&choice{&o.kind, effective.Kinds}, "kind", "`kind` of policies: "+alternatives(effective.Kinds))
+	cli.ChoiceFlag(cmd, &o.kind, "kind", "`kind` of policies: "+cli.Alternatives(effective.Kinds), effective.Kinds...)
 	f.StringVar(&o.target, "target", "", "`target`: Gateway/NAMESPACE/NAME, HTTPRoute/NAMESPACE/NAME or GRPCRoute/NAMESPACE/NAME, optionally followed by #SECTION")
 	f.StringVar(&o.via, "via", "", "only paths through this `gateway`: Gateway/NAMESPACE/NAME, optionally followed by #LISTENER")
 	f.BoolVar(&o.replaced, "replaced", false, "list the replaced rules")
 	f.StringVar(&o.policy, "policy", "", "with --replaced: only rules of this `policy`, NAMESPACE/NAME")
 	f.StringVar(&o.reach, "reach", "", "list the paths on which the rule with this `key` is in force")
 	f.BoolVar(&o.all, "all", false, "write the effective policy of every path, one per line")
-	formatFlag(cmd, &o.format, "table", "json", "yaml")
-	complete(cmd, "kind", effective.Kinds...)
+	cli.FormatFlag(cmd, &o.format, "table", "json", "yaml")
 	for _, flag := range []string{"kind", "target", "via", "replaced", "policy", "reach", "all"} {
-		markCommandLineOnly(cmd, flag)
+		cli.MarkCommandLineOnly(cmd, flag)
 	}
-	o.documents.add(cmd)
+	o.documents.Add(cmd)
 	return cmd
 }
 
@@ -101,36 +102,36 @@ func (o *effectiveOptions) check(cmd *cobra.Command) error {
 	}
 	switch {
 	case o.kind == "":
-		return usagef(cmd, "--kind is required: %s", alternatives(effective.Kinds))
+		return cli.Usagef(cmd, "--kind is required: %s", cli.Alternatives(effective.Kinds))
 	case asked != 1:
-		return usagef(cmd, "exactly one of --target, --replaced, --reach and --all is required")
+		return cli.Usagef(cmd, "exactly one of --target, --replaced, --reach and --all is required")
 	case o.via != "" && o.target == "":
-		return usagef(cmd, "--via requires --target")
+		return cli.Usagef(cmd, "--via requires --target")
 	case o.policy != "" && !o.replaced:
-		return usagef(cmd, "--policy requires --replaced")
+		return cli.Usagef(cmd, "--policy requires --replaced")
 	case o.format == "yaml" && o.target == "":
-		return usagef(cmd, "-o yaml requires --target")
+		return cli.Usagef(cmd, "-o yaml requires --target")
 	case o.all && o.format == "table" && cmd.Flags().Changed("output"):
-		return usagef(cmd, "--all always writes JSON lines: omit -o table")
+		return cli.Usagef(cmd, "--all always writes JSON lines: omit -o table")
 	}
 	return nil
 }
 
-func (o *effectiveOptions) run(ctx context.Context, s streams, sources []string) error {
-	r, err := o.documents.read(ctx, s, sources, false)
+func (o *effectiveOptions) run(ctx context.Context, s cli.Streams, sources []string) error {
+	r, err := o.documents.Read(ctx, s, sources, false)
 	if err != nil {
 		return err
 	}
-	if r.result == nil {
-		if err := reportTo(s.err, "text", r); err != nil {
+	if r.Result == nil {
+		if err := r.WriteDiagnostics(s.Err, "text"); err != nil {
 			return err
 		}
-		return foundf("%s", summary(r.list))
+		return cli.Findingf("%s", documents.Summary(r.List))
 	}
-	err = o.answer(s.out, tables.Of[*tables.Gateway](r.result.Tables))
+	err = o.answer(s.Out, tables.Of[*tables.Gateway](r.Result.Tables))
 	var asked *effective.Error
 	if errors.As(err, &asked) && asked.Unknown {
-		return foundf("%s", asked.Message)
+		return cli.Findingf("%s", asked.Message)
 	}
 	return err
 }

@@ -7,10 +7,11 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"github.com/writ-policy/writ/cmd/writ/cli"
 	"github.com/writ-policy/writ/translator/diag"
 )
 
-func newExplain(s streams) *cobra.Command {
+func newExplain(s cli.Streams) *cobra.Command {
 	var format string
 	cmd := &cobra.Command{
 		Use:   "explain [CODE] [-o text|json]",
@@ -22,14 +23,14 @@ correction. Without a code it lists all codes.`,
 		RunE: func(cmd *cobra.Command, args []string) error {
 			switch len(args) {
 			case 0:
-				return explainAll(s.out, format)
+				return explainAll(s.Out, format)
 			case 1:
-				return explain(s.out, format, args[0])
+				return explain(s.Out, format, args[0])
 			}
-			return usagef(cmd, "name one code, or none to list them")
+			return cli.Usagef(cmd, "name one code, or none to list them")
 		},
 	}
-	formatFlag(cmd, &format, "text", "json")
+	cli.FormatFlag(cmd, &format, "text", "json")
 	return cmd
 }
 
@@ -50,7 +51,7 @@ func explanationOf(e diag.Explanation) explanation {
 func explain(w io.Writer, format, code string) error {
 	e, ok := diag.Explain(diag.Code(code))
 	if !ok {
-		return unknown("code", code, codes(), "writ explain lists the codes")
+		return cli.Unknown("code", code, codes(), "writ explain lists the codes")
 	}
 	if format == "json" {
 		return diag.WriteIndented(w, explanationOf(e))

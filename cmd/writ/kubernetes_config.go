@@ -8,17 +8,18 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"github.com/writ-policy/writ/cmd/writ/cli"
 	"github.com/writ-policy/writ/cmd/writ/kubernetes"
 )
 
-func newKubernetes(s streams) *cobra.Command {
+func newKubernetes(s cli.Streams) *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "kubernetes config",
 		Short: "Write the files that make an API server ask writ",
 		Long:  "kubernetes has commands about writ as the authorizer of a Kubernetes API server.",
 		RunE: func(cmd *cobra.Command, args []string) error {
 			if len(args) > 0 {
-				return unknown("command", args[0], []string{"config"}, cmd.CommandPath()+" --help lists the commands")
+				return cli.Unknown("command", args[0], []string{"config"}, cmd.CommandPath()+" --help lists the commands")
 			}
 			return cmd.Help()
 		},
@@ -27,7 +28,7 @@ func newKubernetes(s streams) *cobra.Command {
 	return cmd
 }
 
-func newKubernetesConfig(s streams) *cobra.Command {
+func newKubernetesConfig(s cli.Streams) *cobra.Command {
 	c := kubernetes.Config{Folder: "/etc/kubernetes/writ", TTL: 10 * time.Second}
 	var folder string
 	cmd := &cobra.Command{
@@ -67,15 +68,15 @@ allowed: use it if deny policies have podSecurityRules.`,
 	f.BoolVar(&c.Pods, "pods", false, "policies evaluate pods: decisions that allow are not kept")
 	f.DurationVar(&c.TTL, "ttl", c.TTL, "`time` for which the API server keeps decisions")
 	f.StringVarP(&folder, "output", "o", "", "`folder` to write into; without it the files are printed")
-	markCommandLineOnly(cmd, "url", "cluster", "identity", "path", "ca", "token-file", "client-cert", "client-key", "pods", "ttl", "output")
+	cli.MarkCommandLineOnly(cmd, "url", "cluster", "identity", "path", "ca", "token-file", "client-cert", "client-key", "pods", "ttl", "output")
 	return cmd
 }
 
 // writeChain writes the files into a folder, or prints them.
-func writeChain(s streams, files []kubernetes.File, folder string) error {
+func writeChain(s cli.Streams, files []kubernetes.File, folder string) error {
 	for _, f := range files {
 		if folder == "" {
-			if _, err := fmt.Fprintf(s.out, "---\n# %s\n%s", f.Name, f.Content); err != nil {
+			if _, err := fmt.Fprintf(s.Out, "---\n# %s\n%s", f.Name, f.Content); err != nil {
 				return err
 			}
 			continue

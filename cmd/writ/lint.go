@@ -8,6 +8,8 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/writ-policy/writ/bundles"
+	"github.com/writ-policy/writ/cmd/writ/cli"
+	"github.com/writ-policy/writ/cmd/writ/documents"
 	"github.com/writ-policy/writ/server/decision"
 	"github.com/writ-policy/writ/server/engine"
 	"github.com/writ-policy/writ/translator"
@@ -35,69 +37,69 @@ const lintExamples = `  writ lint policies
   writ lint policies --author alice --author-group dev --base /tmp/base/policies`
 
 type lintOptions struct {
-	documents documentFlags
+	documents documents.Flags
 	format    string
 	author    string
 	groups    []string
 	base      string
 }
 
-func newLint(s streams) *cobra.Command {
+func newLint(s cli.Streams) *cobra.Command {
 	var o lintOptions
 	cmd := &cobra.Command{
 		Use:     "lint DIR [--author USER [--author-group G]... [--base DIR]] [-o text|json|sarif]",
 		Short:   "Report dangerous documents and privilege escalation",
 		Long:    lintHelp,
 		Example: lintExamples,
-		Args:    oneSource,
+		Args:    documents.OneSource,
 		RunE: func(cmd *cobra.Command, args []string) error {
 			if o.base != "" && o.author == "" && len(o.groups) == 0 {
-				return usagef(cmd, "--base requires --author or --author-group")
+				return cli.Usagef(cmd, "--base requires --author or --author-group")
 			}
 			return runLint(cmd.Context(), s, args, o)
 		},
 	}
 	f := cmd.Flags()
-	formatFlag(cmd, &o.format, "text", "json", "sarif")
+	cli.FormatFlag(cmd, &o.format, "text", "json", "sarif")
 	f.StringVar(&o.author, "author", "", "`user` who made the change")
 	f.StringSliceVar(&o.groups, "author-group", nil, "`group` the author is in; may be repeated")
 	f.StringVar(&o.base, "base", "", "`directory` before the change")
-	o.documents.add(cmd)
+	o.documents.Add(cmd)
 	return cmd
 }
 
-func runLint(ctx context.Context, s streams, sources []string, o lintOptions) error {
-	o.documents.part = areFiles(sources) && o.author == "" && len(o.groups) == 0
-	r, err := o.documents.read(ctx, s, sources, false)
+func runLint(ctx context.Context, s cli.Streams, sources []string, o lintOptions) error {
+	o.documents.Part = documents.AreFiles(sources) && o.author == "" && len(o.groups) == 0
+	r, err := o.documents.Read(ctx, s, sources, false)
 	if err != nil {
 		return err
 	}
-	if r.result != nil {
-		r.list = append(r.list, translator.Lint(r.result)...)
+	if r.Result != nil {
+		r.List = append(r.List, translator.Lint(r.Result)...)
 		if o.author != "" || len(o.groups) > 0 {
 			if err := lintAuthor(ctx, s, r, o); err != nil {
 				return err
 			}
 		}
-		r.list = r.list.Sorted()
+		r.List = r.List.Sorted()
 	}
-	return writeReport(s, o.format, r)
+	return r.WriteReport(s, o.format)
 }
 
 // lintAuthor adds the permissions that the author grants without having them.
-func lintAuthor(ctx context.Context, s streams, r *translation, o lintOptions) error {
+func lintAuthor(ctx context.Context, s cli.Streams, r *documents.Translation, o lintOptions) error {
 	var base *translator.Result
-	asked := r.result
+	asked := r.Result
 	if o.base != "" {
-		before, err := o.documents.read(ctx, s, []string{o.base}, false)
+		before, err := o.documents.Read(ctx, s, []string{o.base}, false)
 		if err != nil {
 			return fmt.Errorf("--base: %w", err)
 		}
-		if before.result == nil {
-			return errors.Join(reportTo(s.err, "text", before),
+		if before.Result == nil {
+			return errors.Join(before.WriteDiagnostics(s.Err, "text"),
 				fmt.Errorf("--base %s: the documents before the change have errors", o.base))
 		}
-		base, asked = before.result, before.result
+		base, asked = before.Result, before.Result
 	}
 	author := lint.Author{User: o.author, Groups: o.groups}
 	var err error
@@ -105,21 +107,21 @@ func lintAuthor(ctx context.Context, s streams, r *translation, o lintOptions) e
 		return err
 	}
 	if base != nil {
-		if author.MayNow, err = decider(ctx, r.result); err != nil {
+		if author.MayNow, err = decider(ctx, r.Result); err != nil {
 			return err
 		}
 	}
-	r.list = append(r.list, translator.LintAuthor(r.result, base, author)...)
+	r.List = append(r.List, translator.LintAuthor(r.Result, base, author)...)
 	return nil
 }
 
 // decider returns what decides access requests by a revision.
 func decider(ctx context.Context, result *translator.Result) (func(lint.Question) bool, error) {
-	b, err := bundles.Build(result, bundles.BuildOptions{Version: programVersion()})
+	b, err := bundles.Build(result, bundles.BuildOptions{Version: cli.Version()})
 	if err != nil {
 		return nil, err
 	}
-	e, err := activate(ctx, b, engine.Options{})
+	e, err := documents.Activate(ctx, b, engine.Options{})
 	if err != nil {
 		return nil, fmt.Errorf("activate: %w", err)
 	}

@@ -6,6 +6,8 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"github.com/writ-policy/writ/cmd/writ/cli"
+	"github.com/writ-policy/writ/cmd/writ/documents"
 	"github.com/writ-policy/writ/cmd/writ/lsp"
 	"github.com/writ-policy/writ/translator"
 	"github.com/writ-policy/writ/translator/diag"
@@ -13,8 +15,8 @@ import (
 	"github.com/writ-policy/writ/translator/source"
 )
 
-func newLSP(s streams) *cobra.Command {
-	var documents documentFlags
+func newLSP(s cli.Streams) *cobra.Command {
+	var flags documents.Flags
 	cmd := &cobra.Command{
 		Use:   "lsp [DIR]",
 		Short: "Serve an editor by the Language Server Protocol",
@@ -30,37 +32,37 @@ Exit status 0 after the request shutdown, otherwise 1.`,
 		Example: `  writ lsp policies`,
 		RunE: func(cmd *cobra.Command, args []string) error {
 			if len(args) > 1 {
-				return usagef(cmd, "name one policy directory, or none for the folder of the editor")
+				return cli.Usagef(cmd, "name one policy directory, or none for the folder of the editor")
 			}
-			given, err := documents.settings()
+			given, err := flags.Settings()
 			if err != nil {
 				return err
 			}
-			o := lsp.Options{Version: programVersion(), Compile: compileResult}
+			o := lsp.Options{Version: cli.Version(), Compile: compileResult}
 			if len(args) == 1 {
 				o.Dir = args[0]
 			}
 			o.Open = func(dir string) (*editor.Workspace, error) {
-				if err := checkDirectory(dir); err != nil {
+				if err := documents.CheckDirectory(dir); err != nil {
 					return nil, err
 				}
-				return editor.Open(dir, translator.Options{Settings: given, AllowEmpty: documents.allowEmpty},
-					source.DirOptions{NoIgnore: documents.noIgnore}), nil
+				return editor.Open(dir, translator.Options{Settings: given, AllowEmpty: flags.AllowEmpty},
+					source.DirOptions{NoIgnore: flags.NoIgnore}), nil
 			}
-			err = lsp.Serve(cmd.Context(), s.in, s.out, o)
+			err = lsp.Serve(cmd.Context(), s.In, s.Out, o)
 			if errors.Is(err, lsp.ErrNoShutdown) {
-				return foundf("%v", err)
+				return cli.Findingf("%v", err)
 			}
 			return err
 		},
 	}
-	documents.add(cmd)
+	flags.Add(cmd)
 	return cmd
 }
 
 // compileResult returns the mistakes of the Rego that documents without errors result in.
 func compileResult(ctx context.Context, result *translator.Result) (diag.List, error) {
-	t := translation{result: result}
-	err := t.compile(ctx)
-	return t.list, err
+	t := documents.Translation{Result: result}
+	err := t.Compile(ctx)
+	return t.List, err
 }

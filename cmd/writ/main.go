@@ -1,12 +1,13 @@
 // Command writ compiles authorization documents into an OPA bundle and answers
-// requests by it, on the command line and over HTTP. This package converts arguments
-// to calls, and results to text and exit status. It contains no policy.
+// requests by it, on the command line and over HTTP. It converts arguments
+// to calls, and results to text and exit status, and contains no policy. Commands that belong
+// together have a folder; those of one file are here.
 //
 // # Design
 //
 // Results are written to standard output and messages to standard error, so that
 // every command works in a pipe. A command determines its exit status by the error
-// it returns: nil is 0, a *finding is 1 (the documents or tests have errors, and the
+// it returns: nil is 0, a *cli.Finding is 1 (the documents or tests have errors, and the
 // report is already printed), any other error is 2 and printed here.
 package main
 
@@ -16,7 +17,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"io"
 	"os"
 	"os/signal"
 	"syscall"
@@ -24,6 +24,7 @@ import (
 	// Authorities of public servers for systems that have none, such as the image.
 	_ "golang.org/x/crypto/x509roots/fallback"
 
+	"github.com/writ-policy/writ/cmd/writ/cli"
 	"github.com/writ-policy/writ/cmd/writ/terminal"
 	"github.com/writ-policy/writ/translator/progress"
 )
@@ -42,49 +43,28 @@ func main() {
 	// The first signal cancels the context; the second one ends the process at once.
 	context.AfterFunc(ctx, stop)
 	args, isPlugin := calledAs(os.Args[0], os.Args[1:])
-	os.Exit(run(ctx, args, streams{in: os.Stdin, out: os.Stdout, err: os.Stderr, isPlugin: isPlugin}))
-}
-
-// streams are the standard streams of one run.
-type streams struct {
-	in  io.Reader
-	out io.Writer
-	err io.Writer
-
-	// isPlugin is set if kubectl runs the command.
-	isPlugin bool
-	progress *terminal.Progress // of run; it writes to err
+	os.Exit(run(ctx, args, cli.Streams{In: os.Stdin, Out: os.Stdout, Err: os.Stderr, IsPlugin: isPlugin}))
 }
 
 // run executes one command line and returns its exit status.
-func run(ctx context.Context, args []string, s streams) int {
-	s.progress = terminal.NewProgress(s.err)
-	ctx = progress.WithObservers(ctx, s.progress)
+func run(ctx context.Context, args []string, s cli.Streams) int {
+	s.Progress = terminal.NewProgress(s.Err)
+	ctx = progress.WithObservers(ctx, s.Progress)
 	root := newRoot(s)
 	root.SetArgs(args)
 	err := root.ExecuteContext(ctx)
-	var found *finding
+	var found *cli.Finding
 	switch {
 	case err == nil:
 		return exitFine
 	case ctx.Err() != nil && errors.Is(err, context.Canceled):
 		return exitInterrupted
 	case errors.As(err, &found):
-		if found.text != "" {
-			fmt.Fprintln(s.err, "writ: "+found.text)
+		if found.Text != "" {
+			fmt.Fprintln(s.Err, "writ: "+found.Text)
 		}
 		return exitFinding
 	}
-	fmt.Fprintln(s.err, "writ: "+err.Error())
+	fmt.Fprintln(s.Err, "writ: "+err.Error())
 	return exitUsage
-}
-
-// finding is the error of a command that worked but found a fault: an error in
-// documents, a failed test. The text may be empty if the report is complete.
-type finding struct{ text string }
-
-func (f *finding) Error() string { return f.text }
-
-func foundf(format string, args ...any) error {
-	return &finding{fmt.Sprintf(format, args...)}
 }

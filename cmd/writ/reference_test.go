@@ -9,6 +9,7 @@ import (
 	"github.com/spf13/cobra"
 	"github.com/spf13/pflag"
 
+	"github.com/writ-policy/writ/cmd/writ/cli"
 	"github.com/writ-policy/writ/server/metrics"
 	"github.com/writ-policy/writ/translator"
 	"github.com/writ-policy/writ/translator/diag"
@@ -83,7 +84,7 @@ func codesTable() string {
 }
 
 func commandsTable() string {
-	root := newRoot(streams{})
+	root := newRoot(cli.Streams{})
 	root.InitDefaultHelpFlag()
 	out := &strings.Builder{}
 	for _, command := range root.Commands() {

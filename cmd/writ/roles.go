@@ -7,10 +7,11 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"github.com/writ-policy/writ/cmd/writ/cli"
 	"github.com/writ-policy/writ/translator/roles"
 )
 
-func newRoles(s streams) *cobra.Command {
+func newRoles(s cli.Streams) *cobra.Command {
 	var family string
 	var all bool
 	cmd := &cobra.Command{
@@ -33,7 +34,7 @@ With --all it prints all roles and bindings that every Kubernetes 1.36 API serve
 		ValidArgs: roles.Names,
 		RunE: func(cmd *cobra.Command, names []string) error {
 			if all {
-				return writeBootstrap(cmd, s.out, family, names)
+				return writeBootstrap(cmd, s.Out, family, names)
 			}
 			families := roles.Families
 			if family != "" {
@@ -41,7 +42,7 @@ With --all it prints all roles and bindings that every Kubernetes 1.36 API serve
 			}
 			for _, name := range names {
 				if !slices.Contains(roles.Names, name) {
-					return unknown("role", name, slices.Clone(roles.Names), "must be "+alternatives(roles.Names))
+					return cli.Unknown("role", name, slices.Clone(roles.Names), "must be "+cli.Alternatives(roles.Names))
 				}
 			}
 			var parts [][]byte
@@ -52,20 +53,19 @@ With --all it prints all roles and bindings that every Kubernetes 1.36 API serve
 				}
 				parts = append(parts, text)
 			}
-			_, err := s.out.Write(bytes.Join(parts, []byte("---\n")))
+			_, err := s.Out.Write(bytes.Join(parts, []byte("---\n")))
 			return err
 		},
 	}
-	cmd.Flags().Var(&choice{&family, roles.Families}, "family", "only this `family`: kubernetes or origin")
+	cli.ChoiceFlag(cmd, &family, "family", "only this `family`: kubernetes or origin", roles.Families...)
 	cmd.Flags().BoolVar(&all, "all", false, "all roles and bindings that every Kubernetes API server makes, as --bootstrap-roles adds them")
-	complete(cmd, "family", roles.Families...)
 	return cmd
 }
 
 // writeBootstrap prints the documents of --bootstrap-roles.
 func writeBootstrap(cmd *cobra.Command, out io.Writer, family string, names []string) error {
 	if family == roles.Origin || len(names) > 0 {
-		return usagef(cmd, "--all prints the Kubernetes family, and takes no names")
+		return cli.Usagef(cmd, "--all prints the Kubernetes family, and takes no names")
 	}
 	text, err := roles.BootstrapDocuments()
 	if err != nil {
@@ -73,12 +73,4 @@ func writeBootstrap(cmd *cobra.Command, out io.Writer, family string, names []st
 	}
 	_, err = out.Write(text)
 	return err
-}
-
-// complete registers the values of a flag for shell completion.
-func complete(cmd *cobra.Command, flag string, values ...string) {
-	err := cmd.RegisterFlagCompletionFunc(flag, cobra.FixedCompletions(values, cobra.ShellCompDirectiveNoFileComp))
-	if err != nil {
-		panic(err) // a flag that does not exist: a mistake in this package
-	}
 }

@@ -3,12 +3,16 @@ package main
 import (
 	"errors"
 	"fmt"
-	"slices"
 
 	"github.com/spf13/cobra"
 	"github.com/spf13/pflag"
 
-	"github.com/writ-policy/writ/translator/diag"
+	"github.com/writ-policy/writ/cmd/writ/bundle"
+	"github.com/writ-policy/writ/cmd/writ/changes"
+	"github.com/writ-policy/writ/cmd/writ/cli"
+	"github.com/writ-policy/writ/cmd/writ/evaluate"
+	"github.com/writ-policy/writ/cmd/writ/fleet"
+	"github.com/writ-policy/writ/cmd/writ/serve"
 )
 
 const rootHelp = `writ compiles the authorization documents that a team keeps in git into one OPA
@@ -42,7 +46,7 @@ const rootExamples = `  writ check policies                      report mistakes
   echo '{"user":"alice","verb":"get","resource":"pods","namespace":"shop"}' |
     writ eval --policies policies          answer on the command line`
 
-func newRoot(s streams) *cobra.Command {
+func newRoot(s cli.Streams) *cobra.Command {
 	root := &cobra.Command{
 		Use:           "writ",
 		Short:         "Authorization documents in, explained decisions out",
@@ -52,23 +56,23 @@ func newRoot(s streams) *cobra.Command {
 		SilenceUsage:  true,
 		SilenceErrors: true,
 		RunE: func(cmd *cobra.Command, _ []string) error {
-			cmd.SetOut(s.out)
+			cmd.SetOut(s.Out)
 			return cmd.Help()
 		},
-		PersistentPreRunE: func(cmd *cobra.Command, _ []string) error { return applySettings(cmd) },
+		PersistentPreRunE: func(cmd *cobra.Command, _ []string) error { return cli.ApplySettings(cmd) },
 	}
-	root.SetIn(s.in)
-	root.SetOut(s.out)
-	root.SetErr(s.err)
+	root.SetIn(s.In)
+	root.SetOut(s.Out)
+	root.SetErr(s.Err)
 	root.PersistentFlags().String("config", "", "YAML `file` with values for flags")
 	root.SetFlagErrorFunc(flagError)
 	root.CompletionOptions.DisableDefaultCmd = true
 	root.AddCommand(
-		newCheck(s), newBuild(s), newEval(s), newTest(s), newLint(s), newEffective(s), newDiff(s), newReplay(s), newWhoCan(s), newWhatCan(s), newServe(s),
-		newInspect(s), newPush(s), newRollback(s), newExplain(s), newSchema(s), newLSP(s), newRoles(s), newKubernetes(s), newConfig(s), newStatus(s), newFleet(s), newVersion(s), newCompletion(s),
+		newCheck(s), bundle.NewBuild(s), evaluate.NewEval(s), evaluate.NewTest(s), newLint(s), newEffective(s), changes.NewDiff(s), changes.NewReplay(s), changes.NewWhoCan(s), changes.NewWhatCan(s), serve.New(s),
+		bundle.NewInspect(s), bundle.NewPush(s), fleet.NewRollback(s), newExplain(s), newSchema(s), newLSP(s), newRoles(s), newKubernetes(s), serve.NewConfig(s), fleet.NewStatus(s), fleet.NewFleet(s), newVersion(s), newCompletion(s),
 	)
 	root.SetHelpCommand(newHelp(root))
-	if s.isPlugin {
+	if s.IsPlugin {
 		asPlugin(root)
 	}
 	return root
@@ -101,7 +105,7 @@ func unknownCommand(root *cobra.Command, args []string) error {
 			names = append(names, c.Name())
 		}
 	}
-	return unknown("command", args[0], names, root.CommandPath()+" --help lists the commands")
+	return cli.Unknown("command", args[0], names, root.CommandPath()+" --help lists the commands")
 }
 
 // flagError adds the closest flag name to pflag's error about an unknown flag.
@@ -112,15 +116,5 @@ func flagError(cmd *cobra.Command, err error) error {
 	}
 	var names []string
 	cmd.Flags().VisitAll(func(f *pflag.Flag) { names = append(names, "--"+f.Name) })
-	return unknown("flag", "--"+missing.GetSpecifiedName(), names, cmd.CommandPath()+" --help lists the flags")
-}
-
-// unknown returns an error for an unknown name, with the closest known name or
-// else the text otherwise.
-func unknown(what, got string, known []string, otherwise string) error {
-	slices.Sort(known)
-	if near := diag.Suggest(got, known); near != "" {
-		return fmt.Errorf("unknown %s %q: did you mean %q?", what, got, near)
-	}
-	return fmt.Errorf("unknown %s %q: %s", what, got, otherwise)
+	return cli.Unknown("flag", "--"+missing.GetSpecifiedName(), names, cmd.CommandPath()+" --help lists the flags")
 }

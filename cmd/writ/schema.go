@@ -6,13 +6,14 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"github.com/writ-policy/writ/cmd/writ/cli"
 	"github.com/writ-policy/writ/translator"
 	"github.com/writ-policy/writ/translator/diag"
 	"github.com/writ-policy/writ/translator/schema"
 	"github.com/writ-policy/writ/translator/syntax"
 )
 
-func newSchema(s streams) *cobra.Command {
+func newSchema(s cli.Streams) *cobra.Command {
 	return &cobra.Command{
 		Use:   "schema [KIND]",
 		Short: "Print the JSON Schema of documents, for editors",
@@ -27,7 +28,7 @@ several API groups is narrowed by its group: Role.writ.dev.`,
 		},
 		RunE: func(cmd *cobra.Command, args []string) error {
 			if len(args) > 1 {
-				return usagef(cmd, "name one kind, or none for all")
+				return cli.Usagef(cmd, "name one kind, or none for all")
 			}
 			name := ""
 			if len(args) == 1 {
@@ -35,13 +36,13 @@ several API groups is narrowed by its group: Role.writ.dev.`,
 			}
 			kinds := schemaKinds(name)
 			if len(kinds) == 0 {
-				return unknown("kind", name, schemaNames(), "writ schema without a kind describes all")
+				return cli.Unknown("kind", name, schemaNames(), "writ schema without a kind describes all")
 			}
 			var all schema.Any
 			for _, kind := range kinds {
 				all = append(all, schema.Of(translator.Kinds(), kind))
 			}
-			return diag.WriteIndented(s.out, all)
+			return diag.WriteIndented(s.Out, all)
 		},
 	}
 }

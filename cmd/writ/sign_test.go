@@ -18,6 +18,8 @@ import (
 
 	"github.com/google/go-containerregistry/pkg/registry"
 	"github.com/rogpeppe/go-internal/testscript"
+
+	"github.com/writ-policy/writ/cmd/writ/cli"
 )
 
 // keypair makes a key: `keypair NAME` writes NAME.pem and NAME.pub.
@@ -51,7 +53,7 @@ func writeKeyPair(path string) error {
 func command(t *testing.T, want int, args ...string) (stdout, stderr string) {
 	t.Helper()
 	var out, talk bytes.Buffer
-	if got := run(t.Context(), args, streams{in: strings.NewReader(""), out: &out, err: &talk}); got != want {
+	if got := run(t.Context(), args, cli.Streams{In: strings.NewReader(""), Out: &out, Err: &talk}); got != want {
 		t.Fatalf("writ %s: got exit status %d, want %d\n%s%s", strings.Join(args, " "), got, want, &out, &talk)
 	}
 	return out.String(), talk.String()

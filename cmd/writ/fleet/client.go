@@ -1,4 +1,5 @@
-// Package fleet asks replicas of writ for their status, and compares what they serve.
+// Package fleet has the commands about running servers: status, the comparison of what
+// replicas serve, and rollback.
 package fleet
 
 import (
@@ -21,8 +22,8 @@ import (
 // maxStatus bounds a status in bytes.
 const maxStatus = 16 << 20
 
-// Options are how servers are reached. The zero value has no credentials and no timeout.
-type Options struct {
+// connection states how servers are reached. The zero value has no credentials and no timeout.
+type connection struct {
 	// TokenFile contains a bearer token. CA is a PEM file of authorities to trust, Cert and
 	// Key are those of a client.
 	TokenFile string
@@ -33,14 +34,14 @@ type Options struct {
 	Timeout time.Duration
 }
 
-// Client asks servers. It is safe for concurrent use.
-type Client struct {
+// client asks servers. It is safe for concurrent use.
+type client struct {
 	http  *http.Client
 	token string
 }
 
-// NewClient returns an error if a file cannot be read.
-func NewClient(o Options) (*Client, error) {
+// newClient returns an error if a file cannot be read.
+func newClient(o connection) (*client, error) {
 	config := &tls.Config{MinVersion: tls.VersionTLS12}
 	if o.CA != "" {
 		content, err := os.ReadFile(o.CA)
@@ -64,7 +65,7 @@ func NewClient(o Options) (*Client, error) {
 	}
 	transport := http.DefaultTransport.(*http.Transport).Clone()
 	transport.TLSClientConfig = config
-	c := &Client{http: &http.Client{Transport: transport, Timeout: o.Timeout, CheckRedirect: redirect.Stay}}
+	c := &client{http: &http.Client{Transport: transport, Timeout: o.Timeout, CheckRedirect: redirect.Stay}}
 	if o.TokenFile != "" {
 		content, err := os.ReadFile(o.TokenFile)
 		if err != nil {
@@ -77,8 +78,8 @@ func NewClient(o Options) (*Client, error) {
 	return c, nil
 }
 
-// CheckServer returns an error if text is not the URL of a server.
-func CheckServer(text string) error {
+// checkServer returns an error if text is not the URL of a server.
+func checkServer(text string) error {
 	at, err := url.Parse(text)
 	if err != nil || at.Host == "" || at.Scheme != "http" && at.Scheme != "https" || at.RawQuery != "" || at.User != nil {
 		return fmt.Errorf("%q: must be a URL such as https://writ.example:8686", text)
@@ -87,7 +88,7 @@ func CheckServer(text string) error {
 }
 
 // Read returns the status of a server, decoded and as it was sent.
-func (c *Client) Read(ctx context.Context, server string) (*Status, []byte, error) {
+func (c *client) Read(ctx context.Context, server string) (*serverStatus, []byte, error) {
 	request, err := http.NewRequestWithContext(ctx, http.MethodGet, strings.TrimSuffix(server, "/")+"/v1/status", nil)
 	if err != nil {
 		return nil, nil, err
@@ -109,7 +110,7 @@ func (c *Client) Read(ctx context.Context, server string) (*Status, []byte, erro
 	case response.StatusCode != http.StatusOK:
 		return nil, nil, fmt.Errorf("the server answers %s", response.Status)
 	}
-	status := &Status{}
+	status := &serverStatus{}
 	if err := json.Unmarshal(text, status); err != nil {
 		return nil, nil, errors.New("the answer is not the status of a server")
 	}

@@ -15,19 +15,19 @@ import (
 func TestCompare(t *testing.T) {
 	for _, tt := range []struct {
 		name         string
-		replicas     []Replica
+		replicas     []replica
 		newest       string
 		disagreement float64
 		unanswered   int
 	}{
-		{"all agree", []Replica{{Revision: "a", Age: 90, Ready: true}, {Revision: "a", Age: 1, Ready: true}}, "a", 0, 0},
-		{"one has not followed", []Replica{{Revision: "a", Age: 900}, {Revision: "b", Age: 40}, {Revision: "b", Age: 60}}, "b", 60, 0},
-		{"one restarted with the old revision", []Replica{{Revision: "a", Age: 900, Sequence: 1}, {Revision: "a", Age: 5, Sequence: 1}, {Revision: "b", Age: 60, Sequence: 2}}, "b", 60, 0},
-		{"all with the old revision restarted", []Replica{{Revision: "a", Age: 5, Sequence: 1}, {Revision: "b", Age: 60, Sequence: 2}}, "b", 60, 0},
-		{"one serves nothing yet", []Replica{{Revision: "", Age: 0}, {Revision: "b", Age: 60}}, "b", 60, 0},
-		{"one does not answer", []Replica{{Error: "refused"}, {Revision: "b", Age: 60}}, "b", 0, 1},
-		{"none answers", []Replica{{Error: "refused"}}, "", 0, 1},
-		{"equal ages", []Replica{{Revision: "a", Age: 7}, {Revision: "b", Age: 7}}, "b", 7, 0},
+		{"all agree", []replica{{Revision: "a", Age: 90, Ready: true}, {Revision: "a", Age: 1, Ready: true}}, "a", 0, 0},
+		{"one has not followed", []replica{{Revision: "a", Age: 900}, {Revision: "b", Age: 40}, {Revision: "b", Age: 60}}, "b", 60, 0},
+		{"one restarted with the old revision", []replica{{Revision: "a", Age: 900, Sequence: 1}, {Revision: "a", Age: 5, Sequence: 1}, {Revision: "b", Age: 60, Sequence: 2}}, "b", 60, 0},
+		{"all with the old revision restarted", []replica{{Revision: "a", Age: 5, Sequence: 1}, {Revision: "b", Age: 60, Sequence: 2}}, "b", 60, 0},
+		{"one serves nothing yet", []replica{{Revision: "", Age: 0}, {Revision: "b", Age: 60}}, "b", 60, 0},
+		{"one does not answer", []replica{{Error: "refused"}, {Revision: "b", Age: 60}}, "b", 0, 1},
+		{"none answers", []replica{{Error: "refused"}}, "", 0, 1},
+		{"equal ages", []replica{{Revision: "a", Age: 7}, {Revision: "b", Age: 7}}, "b", 7, 0},
 	} {
 		for range 3 { // the order of the map does not matter
 			got := compare(tt.replicas)
@@ -64,16 +64,16 @@ func TestClient(t *testing.T) {
 	ca, good, bad := file("ca.crt", string(authority)), file("good", "good\n"), file("bad", "bad")
 	for _, tt := range []struct {
 		name, url string
-		o         Options
+		o         connection
 		err       string
 	}{
-		{"right", server.URL, Options{TokenFile: good, CA: ca}, ""},
-		{"a slash at the end", server.URL + "/", Options{TokenFile: good, CA: ca}, ""},
-		{"wrong token", server.URL, Options{TokenFile: bad, CA: ca}, "does not accept the credentials"},
-		{"unknown authority", server.URL, Options{TokenFile: good}, "certificate"},
-		{"a redirection on the server", server.URL + "/below", Options{TokenFile: good, CA: ca}, ""},
+		{"right", server.URL, connection{TokenFile: good, CA: ca}, ""},
+		{"a slash at the end", server.URL + "/", connection{TokenFile: good, CA: ca}, ""},
+		{"wrong token", server.URL, connection{TokenFile: bad, CA: ca}, "does not accept the credentials"},
+		{"unknown authority", server.URL, connection{TokenFile: good}, "certificate"},
+		{"a redirection on the server", server.URL + "/below", connection{TokenFile: good, CA: ca}, ""},
 	} {
-		c, err := NewClient(tt.o)
+		c, err := newClient(tt.o)
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -86,16 +86,16 @@ func TestClient(t *testing.T) {
 			t.Errorf("%s: got %+v", tt.name, r)
 		}
 	}
-	for name, o := range map[string]Options{
+	for name, o := range map[string]connection{
 		"no token file": {TokenFile: filepath.Join(dir, "none")}, "an empty token": {TokenFile: file("empty", "\n")},
 		"no authority": {CA: filepath.Join(dir, "none")}, "not PEM": {CA: good}, "no key": {Cert: ca}, "not a key": {Cert: ca, Key: ca},
 	} {
-		if _, err := NewClient(o); err == nil {
+		if _, err := newClient(o); err == nil {
 			t.Errorf("%s: got no error", name)
 		}
 	}
 	for _, text := range []string{"", "writ:8686", "ftp://writ", "https://", "https://u:p@writ", "https://writ?a=b"} {
-		if CheckServer(text) == nil {
+		if checkServer(text) == nil {
 			t.Errorf("%q was accepted", text)
 		}
 	}

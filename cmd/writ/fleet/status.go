@@ -7,9 +7,9 @@ import (
 	"time"
 )
 
-// Status is what GET /v1/status shows, as far as it is used here. Members about documents
+// serverStatus is what GET /v1/status shows, as far as it is used here. Members about documents
 // are absent for callers that are not auditors.
-type Status struct {
+type serverStatus struct {
 	Version  string    `json:"version"`
 	Ready    bool      `json:"ready"`
 	Degraded bool      `json:"degraded"`
@@ -43,15 +43,15 @@ type Status struct {
 }
 
 // Sequence returns the sequence number of the active bundle; zero without one.
-func (s *Status) Sequence() int64 {
+func (s *serverStatus) Sequence() int64 {
 	if s.Bundle == nil {
 		return 0
 	}
 	return s.Bundle.Sequence
 }
 
-// Replica is the answer of one server.
-type Replica struct {
+// replica is the answer of one server.
+type replica struct {
 	URL string `json:"url"`
 	// Error is why the status could not be read; empty if it was.
 	Error    string  `json:"error,omitempty"`
@@ -66,9 +66,9 @@ type Replica struct {
 	Version  string  `json:"version"`
 }
 
-// Report compares replicas.
-type Report struct {
-	Replicas []Replica `json:"replicas"`
+// comparison is of what replicas serve.
+type comparison struct {
+	Replicas []replica `json:"replicas"`
 	// Newest is the revision that the others should have, and Revisions their number.
 	Newest    string `json:"newest"`
 	Revisions int    `json:"revisions"`
@@ -84,27 +84,27 @@ type Report struct {
 const maxQuestions = 32
 
 // Ask asks all servers and compares their answers, in the order of the servers.
-func (c *Client) Ask(ctx context.Context, servers []string) *Report {
-	replicas := make([]Replica, len(servers))
+func (c *client) Ask(ctx context.Context, servers []string) *comparison {
+	replicas := make([]replica, len(servers))
 	places := make(chan struct{}, maxQuestions)
 	var work sync.WaitGroup
 	for i, server := range servers {
 		places <- struct{}{}
 		work.Go(func() {
 			defer func() { <-places }()
-			replicas[i] = c.replica(ctx, server)
+			replicas[i] = c.askOne(ctx, server)
 		})
 	}
 	work.Wait()
 	return compare(replicas)
 }
 
-func (c *Client) replica(ctx context.Context, server string) Replica {
+func (c *client) askOne(ctx context.Context, server string) replica {
 	s, _, err := c.Read(ctx, server)
 	if err != nil {
-		return Replica{URL: server, Error: err.Error()}
+		return replica{URL: server, Error: err.Error()}
 	}
-	r := Replica{
+	r := replica{
 		URL: server, Revision: s.Revision, Sequence: s.Sequence(), Behind: s.Behind,
 		Ready: s.Ready, Degraded: s.Degraded, Pinned: s.Pinned != "", Errors: s.Errors, Version: s.Version,
 	}
@@ -117,9 +117,9 @@ func (c *Client) replica(ctx context.Context, server string) Replica {
 // compare finds the newest revision: the one with the highest sequence or, without
 // sequences, the one that became active last. The age of a revision is that of the
 // replica that has had it for longest.
-func compare(replicas []Replica) *Report {
-	report := &Report{Replicas: replicas}
-	first := make(map[string]Replica) // of each revision, the replica that had it first
+func compare(replicas []replica) *comparison {
+	report := &comparison{Replicas: replicas}
+	first := make(map[string]replica) // of each revision, the replica that had it first
 	for _, r := range replicas {
 		switch {
 		case r.Error != "":
@@ -136,7 +136,7 @@ func compare(replicas []Replica) *Report {
 		}
 	}
 	report.Revisions = len(first)
-	var newest *Replica
+	var newest *replica
 	for _, r := range first {
 		if newest == nil || isNewer(&r, newest) {
 			newest = &r
@@ -146,14 +146,14 @@ func compare(replicas []Replica) *Report {
 		return report
 	}
 	report.Newest = newest.Revision
-	if slices.ContainsFunc(replicas, func(r Replica) bool { return r.Error == "" && r.Revision != newest.Revision }) {
+	if slices.ContainsFunc(replicas, func(r replica) bool { return r.Error == "" && r.Revision != newest.Revision }) {
 		report.Disagreement = newest.Age
 	}
 	return report
 }
 
 // isNewer orders revisions, and two of one age by name.
-func isNewer(a, b *Replica) bool {
+func isNewer(a, b *replica) bool {
 	switch {
 	case a.Sequence != b.Sequence && a.Sequence != 0 && b.Sequence != 0:
 		return a.Sequence > b.Sequence

@@ -1,0 +1,144 @@
+// Package bundle has the commands that build, inspect and push bundles, and the flags
+// about keys and registries.
+package bundle
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"strings"
+
+	"github.com/spf13/cobra"
+
+	"github.com/writ-policy/writ/bundles"
+	"github.com/writ-policy/writ/cmd/writ/cli"
+	"github.com/writ-policy/writ/cmd/writ/documents"
+	"github.com/writ-policy/writ/translator/progress"
+)
+
+const buildHelp = `build compiles a policy directory into a standard OPA bundle. The bundle is a gzipped
+tarball, or a folder if PATH ends in a slash or is a folder, or a tarball on standard
+output for -. A stock opa runs the bundle with the same decisions.
+
+The same documents always result in the same bytes. The revision is a hash of the
+content. --commit and --sequence are recorded in the manifest and do not affect the
+revision. The bundle contains tests that are generated from the documents, unless
+--tests=false. The number of tested roles is limited to bound the time that opa needs
+to compile; a message states how many roles have tests.
+
+--sign adds a signature in OPA's format over the manifest and all files. opa run
+--verification-key verifies it, and so does writ with --keys. If --keys is given here,
+build rejects a signing key that those keys would not accept.`
+
+const buildExamples = `  writ build policies -o bundle.tar.gz
+  writ build policies -o bundle/ && opa test --bundle bundle
+  writ build policies -o bundle.tar.gz --commit "$(git rev-parse HEAD)" --sequence 42
+  writ build policies -o bundle.tar.gz --sign --signing-key private.pem --keys keys.yaml
+  writ build policies -o - | oras push registry.example/policies:latest -`
+
+type buildOptions struct {
+	documents documents.Flags
+	path      string
+	commit    string
+	sequence  int64
+	tests     bool
+	signing   signingFlags
+}
+
+// NewBuild returns the command build.
+func NewBuild(s cli.Streams) *cobra.Command {
+	var o buildOptions
+	cmd := &cobra.Command{
+		Use:     "build DIR -o PATH",
+		Short:   "Compile a policy directory into an OPA bundle",
+		Long:    buildHelp,
+		Example: buildExamples,
+		Args:    documents.OneSource,
+		RunE:    func(cmd *cobra.Command, args []string) error { return build(cmd, s, args, o) },
+	}
+	f := cmd.Flags()
+	f.StringVarP(&o.path, "output", "o", "", "`path` of the bundle: a tarball, a folder, or -")
+	f.StringVar(&o.commit, "commit", "", "`commit` the documents are from, for the manifest")
+	f.Int64Var(&o.sequence, "sequence", 0, "`number` that increases with each bundle, for the manifest")
+	f.BoolVar(&o.tests, "tests", true, "put generated tests into the bundle")
+	cli.MarkCommandLineOnly(cmd, "output", "commit", "sequence")
+	o.signing.add(cmd)
+	o.documents.Add(cmd)
+	return cmd
+}
+
+func build(cmd *cobra.Command, s cli.Streams, sources []string, o buildOptions) error {
+	if o.path == "" {
+		return cli.Usagef(cmd, "-o PATH is required")
+	}
+	if o.sequence < 0 {
+		return cli.Usagef(cmd, "--sequence must not be negative")
+	}
+	if o.signing.sign && o.signing.key == "" {
+		return cli.Usagef(cmd, "--sign requires --signing-key FILE")
+	}
+	b, r, err := o.documents.Build(cmd.Context(), s, sources, o.tests, bundles.BuildOptions{Commit: o.commit, Sequence: o.sequence})
+	if err != nil {
+		return err
+	}
+	err = progress.Do(cmd.Context(), progress.Check, func(context.Context) error { return r.CheckBundle(b) })
+	if err != nil {
+		return err
+	}
+	if err := r.WriteDiagnostics(s.Err, "text"); err != nil {
+		return err
+	}
+	if r.List.HasErrors() {
+		return cli.Findingf("%s", documents.Summary(r.List))
+	}
+	if b, err = o.signing.signed(b); err != nil {
+		return err
+	}
+	if err := writeBundle(s.Out, b, o.path); err != nil {
+		return fmt.Errorf("write bundle: %w", err)
+	}
+	if o.path != "-" {
+		fmt.Fprintf(s.Err, "wrote %s%s, revision %s\n", o.path, formNote(o.path), b.Manifest.Revision)
+	}
+	return nil
+}
+
+// formNote returns a note for a path whose name does not show that it is a tarball.
+func formNote(path string) string {
+	if info, err := os.Stat(path); err != nil || info.IsDir() || strings.HasSuffix(path, ".gz") || strings.HasSuffix(path, ".tgz") {
+		return ""
+	}
+	return " (a tarball; name " + path + "/ for a folder)"
+}
+
+func writeBundle(out io.Writer, b *bundles.Bundle, path string) error {
+	if path == "-" {
+		return b.WriteTar(out)
+	}
+	if info, err := os.Stat(path); strings.HasSuffix(path, "/") || err == nil && info.IsDir() {
+		return b.WriteDir(path)
+	}
+	return writeAtomically(path, b.WriteTar)
+}
+
+// writeAtomically writes a file so that readers see all of it or nothing: a server may
+// watch the path.
+func writeAtomically(path string, write func(io.Writer) error) error {
+	file, err := os.CreateTemp(filepath.Dir(path), ".writ-*")
+	var at *fs.PathError
+	if errors.As(err, &at) { // the temporary name means nothing to the user
+		return fmt.Errorf("%s: %w", path, at.Err)
+	}
+	if err != nil {
+		return err
+	}
+	defer os.Remove(file.Name())
+	if err := errors.Join(write(file), file.Chmod(0o644), file.Close()); err != nil {
+		return err
+	}
+	return os.Rename(file.Name(), path)
+}

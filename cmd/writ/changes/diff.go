@@ -1,0 +1,217 @@
+// Package changes has the commands that answer questions about all requests: what a
+// change of documents decides differently, and who can do what.
+package changes
+
+import (
+	"encoding/json"
+	"errors"
+	"fmt"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/spf13/cobra"
+
+	"github.com/writ-policy/writ/cmd/writ/cli"
+	"github.com/writ-policy/writ/cmd/writ/documents"
+	"github.com/writ-policy/writ/translator/change"
+	"github.com/writ-policy/writ/translator/diag"
+)
+
+const diffHelp = `diff reports every class of requests that two revisions decide differently, with a request
+of each (a witness), the subjects it concerns, and the lines that are responsible. It
+compares all requests, not a sample. A class that is exact changes in the stated way for
+everyone who holds only the principals that it names; a class that is not (pods, CEL,
+extensions, items, gateway conditions) may be wider than what changes, never narrower.
+
+A and B are each a directory, a built bundle, or REVISION:FOLDER in the git repository of
+the working directory. REV1..REV2 compares a folder in two revisions; REV1...REV2
+compares REV2 with its merge base, as a pull request does. An empty REV2 is HEAD.
+
+Changes: gain (now allowed), relax (denied before, now undecided), loss (no longer
+allowed), tighten (undecided before, now denied), other.
+
+--expect FILE accepts the changes that an ExpectedChanges document lists by class and
+change; --write-expect FILE writes that document.
+
+Exit status 0: no difference that --fail-on counts; 1: there is one; 2: usage, or no
+comparison was possible.`
+
+const diffExamples = `  writ diff main:policies policies
+  writ diff main...HEAD policies -o markdown
+  writ diff old.tar.gz policies --fail-on gain
+  writ diff main.. policies --point access -o requests | writ eval --policies policies`
+
+type diffOptions struct {
+	documents  documents.Flags
+	format     string
+	points     []string
+	subject    string
+	namespace  string
+	failOn     string
+	now        string
+	limit      int
+	maxClasses int
+	expect     string
+	write      string
+}
+
+// NewDiff returns the command diff.
+func NewDiff(s cli.Streams) *cobra.Command {
+	o := diffOptions{failOn: "any"}
+	cmd := &cobra.Command{
+		Use:     "diff A B | REV1..REV2 [FOLDER] | REV1...REV2 [FOLDER]",
+		Short:   "Report every class of requests that two revisions decide differently",
+		Long:    diffHelp,
+		Example: diffExamples,
+		Args:    cobra.RangeArgs(1, 2),
+		RunE:    func(cmd *cobra.Command, args []string) error { return o.run(cmd, s, args) },
+	}
+	f := cmd.Flags()
+	cli.FormatFlag(cmd, &o.format, "text", "json", "markdown", "sarif", "requests")
+	f.StringArrayVar(&o.points, "point", nil, "`point` to compare: access, visibility or gateway; repeatable")
+	f.StringVar(&o.subject, "subject", "", "only requests that hold this `principal`: user:NAME or group:NAME")
+	f.StringVarP(&o.namespace, "namespace", "n", "", "only requests in this `namespace`")
+	cli.ChoiceFlag(cmd, &o.failOn, "fail-on", "`changes` that end with exit status 1: gain (and relax), loss (and tighten), any or none", "gain", "loss", "any", "none")
+	f.StringVar(&o.now, "now", "", "`time` (RFC 3339) to compare at instead of the machine's")
+	f.IntVar(&o.limit, "limit", 50, "largest `number` of groups in text and markdown")
+	f.IntVar(&o.maxClasses, "max-classes", 100000, "largest `number` of classes; more are an error")
+	f.StringVar(&o.expect, "expect", "", "`file` with expected changes, which do not count")
+	f.StringVar(&o.write, "write-expect", "", "write the changes that were found to a `file` for --expect")
+	cli.MarkCommandLineOnly(cmd, "point", "subject", "namespace", "now", "expect", "write-expect")
+	o.documents.Add(cmd)
+	return cmd
+}
+
+// diffError is an error with a code, which prevents a comparison.
+type diffError struct {
+	Code        string           `json:"code"`
+	Message     string           `json:"message"`
+	Diagnostics []map[string]any `json:"diagnostics,omitempty"`
+}
+
+func (e *diffError) Error() string { return e.Message }
+
+// inputDiagnostics returns diagnostics of one of two inputs, as writ check shows them.
+func inputDiagnostics(side string, list diag.List) []map[string]any {
+	text, err := json.Marshal(diag.NewReport(list))
+	if err != nil {
+		panic(err) // diagnostics are made of strings and numbers
+	}
+	var report struct {
+		Diagnostics []map[string]any `json:"diagnostics"`
+	}
+	if err := json.Unmarshal(text, &report); err != nil {
+		panic(err)
+	}
+	for _, d := range report.Diagnostics {
+		d["in"] = side
+	}
+	return report.Diagnostics
+}
+
+func (o *diffOptions) run(cmd *cobra.Command, s cli.Streams, args []string) error {
+	err := o.compare(cmd, s, args)
+	var failed *diffError
+	var disagreement *change.DisagreementError
+	switch {
+	case errors.As(err, &failed):
+	case errors.Is(err, change.ErrTooManyClasses):
+		failed = &diffError{Code: "too-many-classes", Message: err.Error()}
+	case errors.As(err, &disagreement):
+		failed = &diffError{Code: "disagreement", Message: err.Error()}
+	default:
+		return err
+	}
+	if o.format == "json" {
+		if err := diag.WriteIndented(s.Out, map[string]any{"error": failed}); err != nil {
+			return err
+		}
+	}
+	return fmt.Errorf("%s: %s", failed.Code, failed.Message)
+}
+
+func (o *diffOptions) compare(cmd *cobra.Command, s cli.Streams, args []string) error {
+	ctx := cmd.Context()
+	if o.format == "requests" && len(o.points) != 1 {
+		return cli.Usagef(cmd, "-o requests requires one --point")
+	}
+	for _, point := range o.points {
+		if !slices.Contains([]string{change.PointAccess, change.PointVisibility, change.PointGateway}, point) {
+			return cli.Usagef(cmd, "point %q must be access, visibility or gateway", point)
+		}
+	}
+	if o.subject != "" && !strings.HasPrefix(o.subject, "user:") && !strings.HasPrefix(o.subject, "group:") {
+		return cli.Usagef(cmd, "subject %q must be user:NAME or group:NAME", o.subject)
+	}
+	now, err := cli.Clock(o.now)
+	if err != nil {
+		return err
+	}
+	at := now()
+	var expected []change.ExpectedChange
+	if o.expect != "" {
+		if expected, err = readExpected(o.expect); err != nil {
+			return err
+		}
+	}
+	from, err := inputs(cmd, args)
+	if err != nil {
+		return err
+	}
+	l := &loader{documents: &o.documents, streams: s, now: func() time.Time { return at }}
+	a, err := l.load(ctx, "a", from[0])
+	if err != nil {
+		return err
+	}
+	b, err := l.load(ctx, "b", from[1])
+	if err != nil {
+		return err
+	}
+	report, err := change.Diff(ctx, a, b, change.Options{Points: o.points, Subject: o.subject, Namespace: o.namespace, Now: at, MaxClasses: o.maxClasses})
+	if err != nil {
+		return err
+	}
+	report.Accept(expected)
+	if o.write != "" {
+		if err := writeExpected(o.write, report); err != nil {
+			return err
+		}
+	}
+	if err := o.show(s, report); err != nil {
+		return err
+	}
+	if report.Fails(o.failOn) {
+		return &cli.Finding{}
+	}
+	return nil
+}
+
+func (o *diffOptions) show(s cli.Streams, report *change.Report) error {
+	switch o.format {
+	case "json":
+		return diag.WriteIndented(s.Out, report)
+	case "requests":
+		for _, request := range report.Requests() {
+			encoder := json.NewEncoder(s.Out)
+			encoder.SetEscapeHTML(false)
+			if err := encoder.Encode(request); err != nil {
+				return err
+			}
+		}
+		return nil
+	}
+	text := []byte(report.Text(o.limit))
+	switch o.format {
+	case "markdown":
+		text = []byte(report.Markdown(o.limit))
+	case "sarif":
+		var err error
+		if text, err = report.SARIF(cli.Version()); err != nil {
+			return err
+		}
+		text = append(text, '\n')
+	}
+	_, err := s.Out.Write(text)
+	return err
+}

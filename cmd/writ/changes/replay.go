@@ -1,0 +1,243 @@
+package changes
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"strconv"
+	"strings"
+	"time"
+
+	"github.com/spf13/cobra"
+
+	"github.com/writ-policy/writ/bundles"
+	"github.com/writ-policy/writ/cmd/writ/cli"
+	"github.com/writ-policy/writ/cmd/writ/documents"
+	"github.com/writ-policy/writ/server/decision"
+	"github.com/writ-policy/writ/server/engine"
+	"github.com/writ-policy/writ/server/replay"
+	"github.com/writ-policy/writ/translator/change"
+	"github.com/writ-policy/writ/translator/diag"
+)
+
+const replayHelp = `replay decides recorded requests by a revision and reports those whose outcome changes,
+in groups. A log has lines of JSON, or is one JSON list, plain or below items or
+decisions; it may be compressed by gzip. Records are those of writ, requests as for writ
+eval, entries of OPA's decision log, and events of a Kubernetes audit log.
+
+Without --against the recorded outcomes are compared with those of --policies; with it
+those of two revisions, and the recorded ones count for fidelity alone. Each event is
+decided at its own time, or at --now. An outcome that rests on a fact that the log lacks
+(a pod, labels) is uncertain, and not a change unless it changes with every value.
+
+--unused lists rules that decided no event, and bindings of which no event had a
+subject. A log proves use, and never that something is useless. --shard I/N replays the
+events of one part of the users, I from 0; --merge adds the JSON reports of all parts.
+
+Exit status 0: no change that --fail-on counts; 1: there is one; 2: usage, or no event
+that can be replayed.`
+
+const replayExamples = `  writ replay --log audit.log --policies policies
+  writ replay --log decisions.json.gz --policies policies --against main:policies
+  writ replay --log audit.log --policies policies --unused
+  writ replay --merge part-0.json part-1.json -o json`
+
+type replayOptions struct {
+	documents documents.Flags
+	logs      []string
+	policies  string
+	against   string
+	format    string
+	failOn    string
+	unused    bool
+	merge     bool
+
+	now, since, until, shard string
+}
+
+// NewReplay returns the command replay.
+func NewReplay(s cli.Streams) *cobra.Command {
+	o := replayOptions{failOn: "any"}
+	cmd := &cobra.Command{
+		Use:     "replay --log FILE... --policies B [--against A] | --merge REPORT...",
+		Short:   "Replay recorded requests against a revision",
+		Long:    replayHelp,
+		Example: replayExamples,
+		RunE:    func(cmd *cobra.Command, args []string) error { return o.run(cmd, s, args) },
+	}
+	f := cmd.Flags()
+	f.StringArrayVar(&o.logs, "log", nil, "`file` with records, - for standard input; repeatable")
+	f.StringVar(&o.policies, "policies", "", "`revision` to decide by, as an argument of writ diff")
+	f.StringVar(&o.against, "against", "", "`revision` to compare with instead of the recorded outcomes")
+	cli.FormatFlag(cmd, &o.format, "text", "json")
+	cli.ChoiceFlag(cmd, &o.failOn, "fail-on", "`changes` that end with exit status 1: gain (and relax), loss (and tighten), any or none", "gain", "loss", "any", "none")
+	f.BoolVar(&o.unused, "unused", false, "list rules and bindings that no event used")
+	f.StringVar(&o.now, "now", "", "`time` (RFC 3339) of all decisions instead of that of each event")
+	f.StringVar(&o.since, "since", "", "only events from this `time` (RFC 3339)")
+	f.StringVar(&o.until, "until", "", "only events up to this `time` (RFC 3339)")
+	f.StringVar(&o.shard, "shard", "", "replay one `part` of the users: I/N, I from 0")
+	f.BoolVar(&o.merge, "merge", false, "add the JSON reports that the arguments name")
+	cli.MarkCommandLineOnly(cmd, "log", "against", "unused", "now", "since", "until", "shard", "merge")
+	o.documents.Add(cmd)
+	return cmd
+}
+
+func (o *replayOptions) run(cmd *cobra.Command, s cli.Streams, args []string) error {
+	report, err := o.report(cmd, s, args)
+	if errors.Is(err, replay.ErrEmptyLog) {
+		if o.format == "json" {
+			if err := diag.WriteIndented(s.Out, map[string]any{"error": &diffError{Code: "empty-log", Message: err.Error()}}); err != nil {
+				return err
+			}
+		}
+		return fmt.Errorf("empty-log: %w", err)
+	}
+	if err != nil {
+		return err
+	}
+	if o.format == "json" {
+		err = diag.WriteIndented(s.Out, report)
+	} else {
+		_, err = io.WriteString(s.Out, report.Text())
+	}
+	if err != nil {
+		return err
+	}
+	if report.Fails(o.failOn) {
+		return &cli.Finding{}
+	}
+	return nil
+}
+
+func (o *replayOptions) report(cmd *cobra.Command, s cli.Streams, args []string) (*replay.Report, error) {
+	switch {
+	case o.merge && (len(args) == 0 || len(o.logs) > 0):
+		return nil, cli.Usagef(cmd, "--merge takes the reports as arguments, and no --log")
+	case o.merge:
+		return mergeReports(args)
+	case len(args) > 0:
+		return nil, cli.Usagef(cmd, "unknown argument %q", args[0])
+	case len(o.logs) == 0 || o.policies == "":
+		return nil, cli.Usagef(cmd, "--log and --policies are required")
+	}
+	run, err := o.times(cmd)
+	if err != nil {
+		return nil, err
+	}
+	if err := o.load(cmd, s, run); err != nil {
+		return nil, err
+	}
+	var logs []replay.Log
+	for _, name := range o.logs {
+		log := replay.Log{Name: name, In: s.In}
+		if name != "-" {
+			file, err := os.Open(name)
+			if err != nil {
+				return nil, err
+			}
+			defer file.Close()
+			log.In = file
+		}
+		logs = append(logs, log)
+	}
+	return replay.Run(cmd.Context(), logs, *run)
+}
+
+// times reads the flags about time and shards.
+func (o *replayOptions) times(cmd *cobra.Command) (*replay.Options, error) {
+	var out replay.Options
+	for name, flag := range map[string]struct {
+		text string
+		into *time.Time
+	}{"now": {o.now, &out.Now}, "since": {o.since, &out.Since}, "until": {o.until, &out.Until}} {
+		if flag.text == "" {
+			continue
+		}
+		at, err := time.Parse(time.RFC3339Nano, flag.text)
+		if err != nil {
+			return nil, cli.Usagef(cmd, "--%s: %q must be an RFC 3339 time", name, flag.text)
+		}
+		*flag.into = at
+	}
+	if o.shard == "" {
+		return &out, nil
+	}
+	part, of, _ := strings.Cut(o.shard, "/")
+	var err, other error
+	out.Shard, err = strconv.Atoi(part)
+	out.Shards, other = strconv.Atoi(of)
+	if err != nil || other != nil || out.Shard < 0 || out.Shard >= out.Shards {
+		return nil, cli.Usagef(cmd, "--shard %q must be I/N with 0 <= I < N", o.shard)
+	}
+	return &out, nil
+}
+
+// load loads the revisions.
+func (o *replayOptions) load(cmd *cobra.Command, s cli.Streams, run *replay.Options) error {
+	l := &loader{documents: &o.documents, streams: s}
+	deciders := func(side, name string) (func() (replay.Decider, error), *change.World, error) {
+		in, err := parseInput(cmd, name)
+		if err != nil {
+			return nil, nil, err
+		}
+		b, _, err := l.bundle(cmd.Context(), side, in)
+		if err != nil {
+			return nil, nil, err
+		}
+		first, err := documents.Activate(cmd.Context(), b, engine.Options{})
+		if err != nil {
+			return nil, nil, fmt.Errorf("%s: activate: %w", name, err)
+		}
+		return func() (replay.Decider, error) { return newDecider(cmd.Context(), b, first) }, first.Statements(), nil
+	}
+	var err error
+	var statements *change.World
+	if o.against != "" {
+		if run.NewAgainst, _, err = deciders("a", o.against); err != nil {
+			return err
+		}
+	}
+	if run.NewDecider, statements, err = deciders("b", o.policies); err != nil {
+		return err
+	}
+	if o.unused {
+		run.Rules = statements.Rules()
+	}
+	return nil
+}
+
+// newDecider returns what decides at the time of each event. It has an engine with a clock
+// of its own, which shares what another engine compiled.
+func newDecider(ctx context.Context, b *bundles.Bundle, last *engine.Engine) (replay.Decider, error) {
+	var now time.Time
+	e, err := engine.Activate(ctx, b, engine.Options{Now: func() time.Time { return now }, Last: last})
+	if err != nil {
+		return nil, err
+	}
+	decide := decision.Judge(e)
+	return func(ctx context.Context, at time.Time, point string, request []byte) (change.Verdict, error) {
+		if now = at; at.IsZero() {
+			now = time.Now()
+		}
+		return decide(ctx, point, request)
+	}, nil
+}
+
+func mergeReports(names []string) (*replay.Report, error) {
+	var reports []*replay.Report
+	for _, name := range names {
+		content, err := os.ReadFile(name)
+		if err != nil {
+			return nil, err
+		}
+		report := new(replay.Report)
+		if err := json.Unmarshal(content, report); err != nil {
+			return nil, fmt.Errorf("read %s: %w", name, err)
+		}
+		reports = append(reports, report)
+	}
+	return replay.Merge(reports), nil
+}

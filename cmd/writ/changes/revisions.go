@@ -1,0 +1,253 @@
+package changes
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"os"
+	"path/filepath"
+	"strings"
+	"time"
+
+	"github.com/spf13/cobra"
+
+	"github.com/writ-policy/writ/bundles"
+	"github.com/writ-policy/writ/cmd/writ/cli"
+	"github.com/writ-policy/writ/cmd/writ/documents"
+	"github.com/writ-policy/writ/server/decision"
+	"github.com/writ-policy/writ/server/engine"
+	"github.com/writ-policy/writ/translator"
+	"github.com/writ-policy/writ/translator/change"
+	"github.com/writ-policy/writ/translator/diag"
+	"github.com/writ-policy/writ/translator/progress"
+	"github.com/writ-policy/writ/translator/source"
+	"github.com/writ-policy/writ/translator/source/git"
+)
+
+var errWithoutTables = errors.New("the bundle has no table of its deny policies; build it again")
+
+// input is one of two revisions to compare.
+type input struct {
+	name string // as it is shown
+	// commit and folder are set for a revision of the repository that the working
+	// directory is in.
+	commit, folder string
+	checkout       *git.Checkout
+	path           string // otherwise
+}
+
+// inputs returns the two revisions that arguments name.
+func inputs(cmd *cobra.Command, args []string) ([2]input, error) {
+	if revisions, folder, ok := revisionRange(args); ok {
+		return rangeInputs(revisions, folder)
+	}
+	if len(args) != 2 {
+		return [2]input{}, cli.Usagef(cmd, "name two revisions, or REV1..REV2")
+	}
+	var out [2]input
+	for i, arg := range args {
+		var err error
+		if out[i], err = parseInput(cmd, arg); err != nil {
+			return out, err
+		}
+	}
+	return out, nil
+}
+
+// revisionRange reports whether the arguments are REV1..REV2 [FOLDER].
+func revisionRange(args []string) (revisions, folder string, ok bool) {
+	if !strings.Contains(args[0], "..") || exists(args[0]) || strings.Contains(args[0], "/..") || strings.HasPrefix(args[0], "..") {
+		return "", "", false
+	}
+	if len(args) == 2 {
+		folder = args[1]
+	}
+	return args[0], folder, true
+}
+
+func exists(path string) bool {
+	_, err := os.Stat(path)
+	return err == nil
+}
+
+func rangeInputs(revisions, folder string) (out [2]input, err error) {
+	checkout, err := openCheckout()
+	if err != nil {
+		return out, err
+	}
+	separator := ".."
+	if strings.Contains(revisions, "...") {
+		separator = "..."
+	}
+	one, other, _ := strings.Cut(revisions, separator)
+	if other == "" {
+		other = "HEAD"
+	}
+	if folder == "" {
+		folder = "."
+	}
+	for i, revision := range []string{one, other} {
+		commit, err := checkout.Resolve(revision)
+		if err != nil {
+			return out, revisionError(err)
+		}
+		out[i] = input{name: revision + ":" + folder, commit: commit, folder: folder, checkout: checkout}
+	}
+	if separator == "..." {
+		out[0].commit, err = checkout.MergeBase(out[0].commit, out[1].commit)
+		if err != nil {
+			return out, revisionError(err)
+		}
+	}
+	return out, nil
+}
+
+func openCheckout() (*git.Checkout, error) {
+	dir, err := os.Getwd()
+	if err != nil {
+		return nil, err
+	}
+	checkout, err := git.OpenCheckout(dir)
+	if err != nil {
+		return nil, revisionError(err)
+	}
+	return checkout, nil
+}
+
+// revisionError gives an error of a repository its code.
+func revisionError(err error) error {
+	for code, is := range map[string]error{"no-repository": git.ErrNoRepository, "bad-revision": git.ErrBadRevision, "no-folder": git.ErrNoFolder} {
+		if errors.Is(err, is) {
+			return &diffError{Code: code, Message: err.Error()}
+		}
+	}
+	return err
+}
+
+// parseInput reads a path, a git location, a cluster or REVISION:FOLDER.
+func parseInput(cmd *cobra.Command, arg string) (input, error) {
+	if arg == "-" {
+		return input{}, cli.Usagef(cmd, "- is not an input: there are two")
+	}
+	revision, folder, ok := strings.Cut(arg, ":")
+	if !ok || exists(arg) || strings.HasPrefix(arg, "git+") || strings.HasPrefix(arg, diag.ObjectPrefix) {
+		return input{name: arg, path: arg}, nil
+	}
+	checkout, err := openCheckout()
+	if err != nil {
+		return input{}, err
+	}
+	commit, err := checkout.Resolve(revision)
+	if err != nil {
+		return input{}, revisionError(err)
+	}
+	return input{name: arg, commit: commit, folder: folder, checkout: checkout}, nil
+}
+
+// loader loads revisions. Files that they share are decoded once.
+type loader struct {
+	documents *documents.Flags
+	streams   cli.Streams
+	now       func() time.Time
+
+	translator *translator.Translator
+	last       *engine.Engine
+}
+
+// load reads, translates and activates a revision.
+func (l *loader) load(ctx context.Context, side string, in input) (*change.Side, error) {
+	b, count, err := l.bundle(ctx, side, in)
+	if err != nil {
+		return nil, err
+	}
+	e, err := documents.Activate(ctx, b, engine.Options{Now: l.now, Last: l.last})
+	if err != nil {
+		return nil, fmt.Errorf("%s: activate: %w", in.name, err)
+	}
+	l.last = e
+	return &change.Side{World: e.Statements(), Judge: decision.Judge(e), Source: in.name, Revision: b.Manifest.Revision, Documents: count}, nil
+}
+
+// bundle returns the bundle of a revision and the number of its documents.
+func (l *loader) bundle(ctx context.Context, side string, in input) (_ *bundles.Bundle, count int, _ error) {
+	if in.checkout == nil && isBundle(in.path) {
+		b, err := documents.ReadBundle(in.path)
+		if err != nil {
+			return nil, 0, err
+		}
+		if !change.IsComplete(b.Tables, b.Features) {
+			return nil, 0, &diffError{Code: "bundle-without-tables", Message: in.name + ": " + errWithoutTables.Error()}
+		}
+		for _, n := range b.Manifest.Metadata.Counts {
+			count += n
+		}
+		return b, count, nil
+	}
+	snapshot, list, err := l.snapshot(ctx, in)
+	if err != nil {
+		return nil, 0, err
+	}
+	if l.translator == nil {
+		given, err := l.documents.Settings()
+		if err != nil {
+			return nil, 0, err
+		}
+		l.translator = translator.New(translator.Options{Settings: given, AllowEmpty: l.documents.AllowEmpty})
+	}
+	var result *translator.Result
+	if !list.HasErrors() {
+		within, p := progress.Start(ctx, progress.Translate)
+		var more diag.List
+		result, more = l.translator.Translate(within, snapshot)
+		p.End(nil) // mistakes are in the list
+		list = append(list, more...)
+	}
+	if result == nil {
+		failed := &diffError{Code: "does-not-compile", Message: fmt.Sprintf("%s: %s", in.name, documents.Summary(list))}
+		failed.Diagnostics = inputDiagnostics(side, list)
+		if err := diag.WriteText(l.streams.Err, list, diag.TextOptions{Color: cli.Colours(l.streams.Err), Most: documents.MaxShown}); err != nil {
+			return nil, 0, err
+		}
+		return nil, 0, failed
+	}
+	b, err := bundles.Build(result, bundles.BuildOptions{Version: cli.Version()})
+	return b, result.Documents, err
+}
+
+// isBundle reports whether a path is a bundle: a file that is not a document, or a folder
+// with a manifest.
+func isBundle(path string) bool {
+	info, err := os.Stat(path)
+	if err != nil {
+		return false
+	}
+	if info.IsDir() {
+		return exists(filepath.Join(path, bundles.ManifestPath))
+	}
+	switch filepath.Ext(path) {
+	case ".yaml", ".yml", ".json", ".rego":
+		return false
+	}
+	return true
+}
+
+func (l *loader) snapshot(ctx context.Context, in input) (source.Snapshot, diag.List, error) {
+	if in.checkout != nil {
+		snapshot, list, err := in.checkout.Snapshot(ctx, in.commit, in.folder, l.documents.NoIgnore)
+		if errors.Is(err, git.ErrNoFolder) && l.documents.AllowEmpty {
+			return source.Snapshot{}, nil, nil
+		}
+		if err != nil {
+			err = revisionError(err)
+		}
+		return snapshot, list, err
+	}
+	if strings.HasPrefix(in.path, "git+") {
+		location, err := source.ParseLocation(in.path)
+		if err != nil {
+			return source.Snapshot{}, nil, fmt.Errorf("%s: %w", in.path, err)
+		}
+		return git.Open(git.Options{Location: *location.Git, NoIgnore: l.documents.NoIgnore}).Snapshot(ctx)
+	}
+	return l.documents.Snapshot(ctx, nil, []string{in.path})
+}

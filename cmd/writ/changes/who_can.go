@@ -1,0 +1,333 @@
+package changes
+
+import (
+	"encoding/json"
+	"errors"
+	"fmt"
+	"os"
+	"slices"
+	"strings"
+
+	"github.com/spf13/cobra"
+
+	"github.com/writ-policy/writ/cmd/writ/cli"
+	"github.com/writ-policy/writ/cmd/writ/documents"
+	"github.com/writ-policy/writ/server/decision"
+	"github.com/writ-policy/writ/server/engine"
+	"github.com/writ-policy/writ/translator/change"
+	"github.com/writ-policy/writ/translator/diag"
+)
+
+const whoCanHelp = `who-can lists the users, groups and service accounts that may do something, each tried
+alone, with the condition, the documents that grant it, and every denial.
+
+RESOURCE is as in documents: pods, deployments.apps, pods/exec. Without an API group it
+is of the core group; --api-group '*' leaves the group open. A request is cluster-scoped
+unless -n names a namespace; -A asks about all of them and cluster scope. Without NAME
+the name is open; --no-name asks about requests without a name.
+
+What is not stated (the cluster, labels, changed fields, the pod and so on) is open: the
+answer states what it takes. CAN is "always" if nothing but the denials below the table
+can take the grant, and "sometimes" otherwise.`
+
+const whoCanExamples = `  writ who-can delete pods -n shop --policies policies
+  writ who-can get secrets -A --policies policies -o json
+  writ who-can create pods/exec -n shop --cluster prod-eu-1 --policies policies
+  writ who-can get /metrics --bundle bundle.tar.gz`
+
+const whatCanHelp = `what-can lists the rules that allow a subject something, in the order of evaluation, with
+the condition of each. The subject is a user and the groups that are stated: no group is
+added. A request is cluster-scoped or a path unless -n names a namespace; -A asks about
+everything. What is not stated is open, as in writ who-can.`
+
+const whatCanExamples = `  writ what-can --user alice --group dev -n shop --policies policies
+  writ what-can --group dev -A --policies policies -o json`
+
+// questionOptions are the flags of who-can and what-can.
+type questionOptions struct {
+	documents documents.Flags
+	policies  []string
+	bundle    string
+	format    string
+	now       string
+
+	namespace string
+	all       bool
+
+	cluster, tenant, session, escalation string
+
+	labels, namespaceLabels []string
+	fields                  []string
+	pod                     string
+	attributes              string
+}
+
+func (o *questionOptions) add(cmd *cobra.Command) {
+	f := cmd.Flags()
+	f.StringArrayVar(&o.policies, "policies", nil, "policy `directory` to answer by; repeatable")
+	f.StringVar(&o.bundle, "bundle", "", "built bundle to answer by instead of --policies: a tarball or a folder")
+	f.StringVar(&o.now, "now", "", "evaluation `time` (RFC 3339) instead of the machine's")
+	f.StringVarP(&o.namespace, "namespace", "n", "", "`namespace` of the request")
+	f.BoolVarP(&o.all, "all-namespaces", "A", false, "every namespace, and requests without one")
+	f.StringVar(&o.cluster, "cluster", "", "`cluster` of the request")
+	f.StringVar(&o.tenant, "tenant", "", "`tenant` of the request")
+	f.StringVar(&o.session, "session", "", "`session` of the request")
+	f.StringVar(&o.escalation, "escalation", "", "`escalation` of the request")
+	f.StringArrayVar(&o.labels, "label", nil, "label of the object, `key=value`; may be repeated")
+	f.StringArrayVar(&o.namespaceLabels, "namespace-label", nil, "label of the namespace, `key=value`; may be repeated")
+	f.StringArrayVar(&o.fields, "field", nil, "`path` of a field that the request changes; may be repeated")
+	f.StringVar(&o.pod, "pod", "", "`file` with the pod, as JSON")
+	f.StringVar(&o.attributes, "attributes", "", "attributes of the request, as a `JSON` object")
+	cli.FormatFlag(cmd, &o.format, "table", "json")
+	o.documents.Add(cmd)
+	cli.MarkCommandLineOnly(cmd, "now", "namespace", "all-namespaces", "cluster", "tenant", "session", "escalation",
+		"label", "namespace-label", "field", "pod", "attributes")
+}
+
+// question returns the question of the flags that both commands have. It returns an
+// error if a value is malformed.
+func (o *questionOptions) question(cmd *cobra.Command) (*change.Question, error) {
+	q := &change.Question{Stated: make(map[string]any)}
+	for name, value := range map[string]string{"cluster": o.cluster, "tenant": o.tenant, "session": o.session, "escalation": o.escalation} {
+		if cmd.Flags().Changed(name) {
+			q.Stated[name] = value
+		}
+	}
+	for name, pairs := range map[string][]string{"labels": o.labels, "namespaceLabels": o.namespaceLabels} {
+		labels := make(map[string]any)
+		for _, pair := range pairs {
+			key, value, ok := strings.Cut(pair, "=")
+			if !ok || key == "" {
+				return nil, cli.Usagef(cmd, "label %q must be key=value", pair)
+			}
+			labels[key] = value
+		}
+		if len(labels) > 0 {
+			q.Stated[name] = labels
+		}
+	}
+	if cmd.Flags().Changed("field") {
+		q.Stated["fields"] = o.fields
+	}
+	if o.pod != "" {
+		content, err := os.ReadFile(o.pod)
+		if err != nil {
+			return nil, fmt.Errorf("--pod: %w", err)
+		}
+		if err := stateObject(q, "pod", content); err != nil {
+			return nil, fmt.Errorf("--pod: %s: %w", o.pod, err)
+		}
+	}
+	if o.attributes != "" {
+		if err := stateObject(q, "attributes", []byte(o.attributes)); err != nil {
+			return nil, fmt.Errorf("--attributes: %w", err)
+		}
+	}
+	switch {
+	case o.all && o.namespace != "":
+		return nil, cli.Usagef(cmd, "-n and -A are mutually exclusive")
+	case o.all:
+		q.Open = append(q.Open, "namespace")
+	case o.namespace != "":
+		q.Stated["namespace"] = o.namespace
+	}
+	for _, fact := range change.Facts() {
+		if _, stated := q.Stated[fact]; !stated {
+			q.Open = append(q.Open, fact)
+		}
+	}
+	return q, nil
+}
+
+func stateObject(q *change.Question, name string, content []byte) error {
+	var object map[string]any
+	if err := json.Unmarshal(content, &object); err != nil {
+		return fmt.Errorf("must be a JSON object: %w", err)
+	}
+	q.Stated[name] = object
+	return nil
+}
+
+// asker returns what answers questions about the policies.
+func (o *questionOptions) asker(cmd *cobra.Command, s cli.Streams) (*change.Asker, error) {
+	now, err := cli.Clock(o.now)
+	if err != nil {
+		return nil, err
+	}
+	b, err := o.documents.BundleFrom(cmd.Context(), s, o.policies, o.bundle)
+	if err != nil {
+		return nil, asUsage(err)
+	}
+	e, err := documents.Activate(cmd.Context(), b, engine.Options{Now: now})
+	if err != nil {
+		return nil, fmt.Errorf("activate: %w", err)
+	}
+	statements := e.Statements()
+	if statements == nil {
+		return nil, errWithoutTables
+	}
+	return &change.Asker{World: statements, Judge: decision.Judge(e), Revision: b.Manifest.Revision}, nil
+}
+
+// asUsage returns the error of documents that do not compile as one of usage: there is
+// no answer, which differs from an empty one.
+func asUsage(err error) error {
+	var found *cli.Finding
+	if errors.As(err, &found) {
+		return errors.New(found.Text)
+	}
+	return err
+}
+
+type whoCanOptions struct {
+	questionOptions
+	subresource, apiGroup string
+	noName                bool
+}
+
+// NewWhoCan returns the command who-can.
+func NewWhoCan(s cli.Streams) *cobra.Command {
+	var o whoCanOptions
+	cmd := &cobra.Command{
+		Use:     "who-can VERB RESOURCE[.GROUP][/SUB] [NAME] | VERB /PATH --policies DIR",
+		Short:   "List who may do something",
+		Long:    whoCanHelp,
+		Example: whoCanExamples,
+		Args:    cobra.RangeArgs(2, 3),
+		RunE:    func(cmd *cobra.Command, args []string) error { return o.run(cmd, s, args) },
+	}
+	f := cmd.Flags()
+	f.StringVar(&o.subresource, "subresource", "", "`subresource` of the request")
+	f.StringVar(&o.apiGroup, "api-group", "", "API `group` of the request; * leaves it open")
+	f.BoolVar(&o.noName, "no-name", false, "ask about requests without a name")
+	o.add(cmd)
+	cli.MarkCommandLineOnly(cmd, "subresource", "api-group", "no-name")
+	return cmd
+}
+
+func (o *whoCanOptions) run(cmd *cobra.Command, s cli.Streams, args []string) error {
+	q, err := o.question(cmd)
+	if err != nil {
+		return err
+	}
+	if err := o.target(cmd, q, args); err != nil {
+		return err
+	}
+	a, err := o.asker(cmd, s)
+	if err != nil {
+		return err
+	}
+	answer, err := a.WhoCan(cmd.Context(), q)
+	if err != nil {
+		return err
+	}
+	if o.format == "json" {
+		return diag.WriteIndented(s.Out, answer)
+	}
+	for _, warning := range answer.Warnings {
+		fmt.Fprintln(s.Err, "warning: "+warning)
+	}
+	_, err = s.Out.Write([]byte(answer.Table()))
+	return err
+}
+
+// target adds what the arguments name.
+func (o *whoCanOptions) target(cmd *cobra.Command, q *change.Question, args []string) error {
+	q.Stated["verb"] = args[0]
+	if strings.HasPrefix(args[1], "/") {
+		if len(args) > 2 || o.namespace != "" || o.all {
+			return cli.Usagef(cmd, "a path has neither a name nor a namespace")
+		}
+		q.Stated["path"] = args[1]
+		q.Open = slices.DeleteFunc(q.Open, func(name string) bool { return name == "namespace" })
+		return nil
+	}
+	resource, sub, _ := strings.Cut(args[1], "/")
+	resource, group, _ := strings.Cut(resource, ".")
+	if cmd.Flags().Changed("api-group") {
+		if group != "" {
+			return cli.Usagef(cmd, "RESOURCE.GROUP and --api-group are mutually exclusive")
+		}
+		group = o.apiGroup
+	}
+	if o.subresource != "" {
+		if sub != "" {
+			return cli.Usagef(cmd, "RESOURCE/SUB and --subresource are mutually exclusive")
+		}
+		sub = o.subresource
+	}
+	if resource == "" {
+		return cli.Usagef(cmd, "name a resource")
+	}
+	q.Stated["resource"] = resource
+	if sub != "" {
+		q.Stated["subresource"] = sub
+	}
+	if group == "*" {
+		q.Open = append(q.Open, "apiGroup")
+	} else {
+		q.Stated["apiGroup"] = group
+	}
+	switch {
+	case len(args) == 3 && o.noName:
+		return cli.Usagef(cmd, "NAME and --no-name are mutually exclusive")
+	case len(args) == 3:
+		q.Stated["name"] = args[2]
+	case !o.noName:
+		q.Open = append(q.Open, "name")
+	}
+	return nil
+}
+
+type whatCanOptions struct {
+	questionOptions
+	user   string
+	groups []string
+}
+
+// NewWhatCan returns the command what-can.
+func NewWhatCan(s cli.Streams) *cobra.Command {
+	var o whatCanOptions
+	cmd := &cobra.Command{
+		Use:     "what-can [--user U] [--group G]... [-n NS | -A] --policies DIR",
+		Short:   "List what a subject may do",
+		Long:    whatCanHelp,
+		Example: whatCanExamples,
+		Args:    cobra.NoArgs,
+		RunE:    func(cmd *cobra.Command, _ []string) error { return o.run(cmd, s) },
+	}
+	f := cmd.Flags()
+	f.StringVar(&o.user, "user", "", "`user` of the request")
+	f.StringArrayVar(&o.groups, "group", nil, "`group` of the user; may be repeated")
+	o.add(cmd)
+	cli.MarkCommandLineOnly(cmd, "user", "group")
+	return cmd
+}
+
+func (o *whatCanOptions) run(cmd *cobra.Command, s cli.Streams) error {
+	if o.user == "" && len(o.groups) == 0 {
+		return cli.Usagef(cmd, "name a subject: --user or --group")
+	}
+	q, err := o.question(cmd)
+	if err != nil {
+		return err
+	}
+	q.User, q.Groups = o.user, o.groups
+	q.Open = append(q.Open, "verb", "apiGroup", "resource", "subresource", "name")
+	if o.namespace == "" {
+		q.Open = append(q.Open, "path")
+	}
+	a, err := o.asker(cmd, s)
+	if err != nil {
+		return err
+	}
+	answer, err := a.WhatCan(cmd.Context(), q)
+	if err != nil {
+		return err
+	}
+	if o.format == "json" {
+		return diag.WriteIndented(s.Out, answer)
+	}
+	_, err = s.Out.Write([]byte(answer.Table()))
+	return err
+}

@@ -1,0 +1,31 @@
+// Package cli has what all commands share: standard streams, exit status, and flags with
+// their values from the environment and the configuration file. It knows no documents.
+package cli
+
+import (
+	"fmt"
+	"io"
+
+	"github.com/writ-policy/writ/cmd/writ/terminal"
+)
+
+// Streams are the standard streams of one run of the program. All are set.
+type Streams struct {
+	In  io.Reader
+	Out io.Writer
+	Err io.Writer
+
+	IsPlugin bool               // kubectl runs the command
+	Progress *terminal.Progress // writes to Err
+}
+
+// Finding is the error of a command that worked but found a fault: an error in
+// documents, a failed test. The text may be empty if the report is complete.
+type Finding struct{ Text string }
+
+func (f *Finding) Error() string { return f.Text }
+
+// Findingf returns a *Finding with a formatted text.
+func Findingf(format string, args ...any) error {
+	return &Finding{fmt.Sprintf(format, args...)}
+}

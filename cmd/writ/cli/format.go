@@ -1,0 +1,92 @@
+package cli
+
+import (
+	"fmt"
+	"io"
+	"os"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/spf13/cobra"
+
+	"github.com/writ-policy/writ/cmd/writ/terminal"
+)
+
+// FormatFlag adds -o with the formats of a command. The first one is the default.
+func FormatFlag(cmd *cobra.Command, into *string, forms ...string) {
+	choiceFlag(cmd, into, "output", "o", "`format` of the output: "+Alternatives(forms), forms)
+	*into = forms[0] // help does not repeat it as the default
+}
+
+// ChoiceFlag adds a flag that accepts a closed set of values, and completes them. What
+// into has is the default.
+func ChoiceFlag(cmd *cobra.Command, into *string, name, usage string, values ...string) {
+	choiceFlag(cmd, into, name, "", usage, values)
+}
+
+func choiceFlag(cmd *cobra.Command, into *string, name, short, usage string, values []string) {
+	cmd.Flags().VarP(&choice{into, values}, name, short, usage)
+	err := cmd.RegisterFlagCompletionFunc(name, cobra.FixedCompletions(values, cobra.ShellCompDirectiveNoFileComp))
+	if err != nil {
+		panic(err) // a flag that does not exist: a mistake in this package
+	}
+}
+
+// choice is the value of a flag that accepts a closed set of values.
+type choice struct {
+	value *string
+	of    []string
+}
+
+// String returns "" for the zero value, of which pflag asks it.
+func (c *choice) String() string {
+	if c.value == nil {
+		return ""
+	}
+	return *c.value
+}
+
+func (c *choice) Type() string { return "string" }
+
+func (c *choice) Set(text string) error {
+	if !slices.Contains(c.of, text) {
+		return fmt.Errorf("must be %s", Alternatives(c.of))
+	}
+	*c.value = text
+	return nil
+}
+
+// Alternatives formats a list as "a, b or c".
+func Alternatives(of []string) string {
+	if len(of) == 1 {
+		return of[0]
+	}
+	return strings.Join(of[:len(of)-1], ", ") + " or " + of[len(of)-1]
+}
+
+// Colours reports whether a stream should be written in colours.
+func Colours(w io.Writer) bool {
+	return os.Getenv("NO_COLOR") == "" && os.Getenv("TERM") != "dumb" && terminal.Is(w)
+}
+
+// Quoted quotes text from a bundle that is not safe to print on a terminal.
+func Quoted(text string) string {
+	if strings.ContainsFunc(text, func(r rune) bool { return r < ' ' || r >= 0x7f && r < 0xa0 }) {
+		return fmt.Sprintf("%q", text)
+	}
+	return text
+}
+
+// Clock returns the engine's clock, which is fixed if text is not empty. It returns an
+// error if text is not an RFC 3339 time.
+func Clock(text string) (func() time.Time, error) {
+	if text == "" {
+		return time.Now, nil
+	}
+	at, err := time.Parse(time.RFC3339Nano, text)
+	if err != nil {
+		return nil, fmt.Errorf("--now: %q must be an RFC 3339 time such as 2026-01-31T09:00:00Z", text)
+	}
+	return func() time.Time { return at }, nil
+}

@@ -1,0 +1,216 @@
+// Package documents reads the documents or the bundle that a command line names,
+// translates and builds them, and reports their mistakes.
+package documents
+
+import (
+	"context"
+	"crypto/sha256"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"slices"
+	"strings"
+
+	"github.com/spf13/cobra"
+	"github.com/spf13/pflag"
+
+	"github.com/writ-policy/writ/cmd/writ/cli"
+	"github.com/writ-policy/writ/translator"
+	"github.com/writ-policy/writ/translator/diag"
+	"github.com/writ-policy/writ/translator/progress"
+	"github.com/writ-policy/writ/translator/settings"
+	"github.com/writ-policy/writ/translator/source"
+	"github.com/writ-policy/writ/translator/source/kube"
+	"github.com/writ-policy/writ/translator/syntax"
+	"github.com/writ-policy/writ/translator/tables"
+)
+
+// Flags are the flags of every command that reads documents.
+type Flags struct {
+	AllowEmpty bool
+	NoIgnore   bool
+	// Part leaves out the checks that need the whole directory.
+	Part  bool
+	flags *pflag.FlagSet // has the settings
+}
+
+// Add adds the flags to a command.
+func (d *Flags) Add(cmd *cobra.Command) {
+	f := cmd.Flags()
+	d.flags = f
+	f.BoolVar(&d.AllowEmpty, "allow-empty", false, "accept a directory without a single policy document")
+	f.BoolVar(&d.NoIgnore, "no-ignore", false, "read the files that .writignore and .writ.yaml leave out")
+	f.String(string(settings.MasterNamespace), "master", "`namespace` whose Origin roles and bindings reach every namespace")
+	f.String(string(settings.DefaultNamespace), "", "`namespace` of documents of namespaced kinds that have none; never of Origin documents")
+	cli.ChoiceFlag(cmd, new(string), string(settings.BootstrapRoles), "add the roles and bindings that every API server makes: `kubernetes`", settings.Kubernetes)
+	f.Bool(string(settings.ClusterExport), false, "warn about references that a cluster ignores, instead of reporting errors")
+	f.Bool(string(settings.StrictKinds), false, "make it an error if a document is of another kind, instead of skipping it")
+	f.Bool(string(settings.StrictRoutes), false, "make it an error if routes of different namespaces match the same requests")
+}
+
+// Settings returns the settings that are flags, or set by the environment or the
+// configuration. It returns an error for a value that is not valid.
+func (d *Flags) Settings() (settings.Settings, error) {
+	given := settings.Settings{}
+	for _, key := range settings.Keys() {
+		f := d.flags.Lookup(string(key))
+		if !f.Changed {
+			continue
+		}
+		if err := settings.Check(key, f.Value.String()); err != nil {
+			return nil, fmt.Errorf("%s: %w", cli.SetBy(f), err)
+		}
+		given[key] = settings.Value{Text: f.Value.String()}
+	}
+	return given, nil
+}
+
+// Translation is a directory's documents and the result of translating them.
+type Translation struct {
+	List   diag.List
+	Result *translator.Result // nil if List has errors
+	// Skipped are the documents of other kinds.
+	Skipped []syntax.Skipped
+	Notes   []translator.Note
+	// Overridden are the settings of the sources that flags replace.
+	Overridden []overriddenSetting
+
+	snapshot source.Snapshot
+	// conditions are those of gateway policies, set only if List has errors.
+	conditions map[string][]tables.GatewayCondition
+}
+
+// Read reads and translates the union of directories, or documents from standard input for
+// "-" alone. It returns an error if a directory cannot be read; mistakes in documents are
+// diagnostics in the translation.
+func (d *Flags) Read(ctx context.Context, s cli.Streams, dirs []string, tests bool) (*Translation, error) {
+	var snapshot source.Snapshot
+	var list diag.List
+	given, err := d.Settings()
+	if err != nil {
+		return nil, err
+	}
+	err = progress.Do(ctx, progress.Snapshot, func(ctx context.Context) (err error) {
+		snapshot, list, err = d.Snapshot(ctx, s.In, dirs)
+		return err
+	})
+	if err != nil {
+		return nil, err
+	}
+	r := &Translation{snapshot: snapshot, List: list}
+	if list.HasErrors() {
+		return r, nil
+	}
+	t := translator.New(translator.Options{Settings: given, AllowEmpty: d.AllowEmpty, Files: d.Part, Tests: tests})
+	within, p := progress.Start(ctx, progress.Translate)
+	result, more := t.Translate(within, snapshot)
+	p.End(nil) // mistakes are in the list
+	r.Result, r.List, r.conditions = result, append(r.List, more...), t.PolicyConditions()
+	r.Notes = t.Notes()
+	r.Skipped, r.Overridden = t.Skipped(), d.overridden(t.Overridden(snapshot))
+	return r, ctx.Err()
+}
+
+// standardInput is the file name in diagnostics for standard input. JSON is a subset
+// of YAML, so one name serves both.
+const standardInput = "stdin.yaml"
+
+// Snapshot reads the union of directories, files, or standard input, which is in, for "-"
+// alone. It returns an error if a directory cannot be read.
+func (d *Flags) Snapshot(ctx context.Context, in io.Reader, dirs []string) (source.Snapshot, diag.List, error) {
+	if slices.Equal(dirs, []string{"-"}) {
+		return readInput(in)
+	}
+	if AreFiles(dirs) {
+		return source.ReadFiles(ctx, dirs, source.DirOptions{NoIgnore: d.NoIgnore})
+	}
+	members := make([]source.Member, len(dirs))
+	for i, dir := range dirs {
+		var err error
+		if members[i], err = d.openMember(dir); err != nil {
+			return source.Snapshot{}, nil, err
+		}
+	}
+	union, err := source.Join(members, source.UnionOptions{})
+	if err != nil {
+		return source.Snapshot{}, nil, err
+	}
+	return union.Snapshot(ctx)
+}
+
+// AreFiles reports whether arguments are files: each is one, or has the name of a document
+// and does not exist, which a diagnostic states.
+func AreFiles(args []string) bool {
+	for _, arg := range args {
+		info, err := os.Stat(arg)
+		missing := errors.Is(err, os.ErrNotExist) && source.IsDocument(arg) && !strings.HasPrefix(arg, diag.ObjectPrefix) && !strings.Contains(arg, "://")
+		if arg == "-" || !missing && (err != nil || info.IsDir()) {
+			return false
+		}
+	}
+	return len(args) > 0
+}
+
+// openMember opens a policy directory or a cluster.
+func (d *Flags) openMember(dir string) (source.Member, error) {
+	if !strings.HasPrefix(dir, diag.ObjectPrefix) {
+		if err := CheckDirectory(dir); err != nil {
+			return source.Member{}, err
+		}
+		return source.Member{Location: source.Location{Dir: dir}, Source: source.Dir(dir, source.DirOptions{NoIgnore: d.NoIgnore})}, nil
+	}
+	location, err := source.ParseLocation(dir)
+	if err != nil {
+		return source.Member{}, fmt.Errorf("%s: %w", dir, err)
+	}
+	cluster, err := kube.Open(kube.Options{Location: *location.Kube, Kinds: translator.ServedKinds()})
+	if err != nil {
+		return source.Member{}, fmt.Errorf("%s: %w", dir, err)
+	}
+	return source.Member{Location: location, Source: cluster}, nil
+}
+
+// readInput reads documents from standard input.
+func readInput(in io.Reader) (source.Snapshot, diag.List, error) {
+	content, err := io.ReadAll(io.LimitReader(in, source.DefaultMaxFileBytes+1))
+	if err != nil {
+		return source.Snapshot{}, nil, fmt.Errorf("read documents: %w", err)
+	}
+	if len(content) > source.DefaultMaxFileBytes {
+		return source.Snapshot{}, nil, fmt.Errorf("read documents: more than %d bytes", source.DefaultMaxFileBytes)
+	}
+	file := source.File{Path: standardInput, Content: content, Hash: sha256.Sum256(content)}
+	return source.Snapshot{Files: []source.File{file}}, nil, nil
+}
+
+// CheckDirectory returns an error that explains why path is not a policy directory,
+// or nil if it is a directory.
+func CheckDirectory(path string) error {
+	info, err := os.Stat(path)
+	switch {
+	case strings.HasPrefix(path, "git+"):
+		return fmt.Errorf("%s: only writ serve reads git repositories; clone it and name the directory", path)
+	case errors.Is(err, os.ErrNotExist):
+		return fmt.Errorf("%s: no such directory", path)
+	case err != nil:
+		return err
+	case !info.IsDir():
+		return fmt.Errorf("%s: not a directory; name the directory that contains it", path)
+	}
+	return nil
+}
+
+// OneSource checks the arguments of commands that take one directory, or files.
+func OneSource(cmd *cobra.Command, args []string) error {
+	switch len(args) {
+	case 1:
+		return nil
+	case 0:
+		return cli.Usagef(cmd, "name a policy directory, or - for documents on standard input")
+	}
+	if AreFiles(args) {
+		return nil
+	}
+	return cli.Usagef(cmd, "name one policy directory, or files, not %d", len(args))
+}

@@ -1,0 +1,113 @@
+package evaluate
+
+import (
+	"bytes"
+	"context"
+	"encoding/json"
+	"fmt"
+	"regexp"
+	"time"
+
+	"github.com/writ-policy/writ/bundles"
+	"github.com/writ-policy/writ/cmd/writ/documents"
+	"github.com/writ-policy/writ/server/engine"
+	"github.com/writ-policy/writ/translator/decisiontest"
+	"github.com/writ-policy/writ/translator/progress"
+)
+
+// runTests runs the DecisionTests and the bundle's Rego tests. It returns an error if
+// they cannot run; failed tests are in the report.
+func runTests(ctx context.Context, b *bundles.Bundle, tests []*decisiontest.DecisionTest, filter *regexp.Regexp, span *progress.Span) (*testReport, error) {
+	report := &testReport{Cases: []caseResult{}, hits: make(hits)}
+	var at time.Time // zero means the current time
+	e, err := documents.Activate(ctx, b, engine.Options{Now: func() time.Time {
+		if at.IsZero() {
+			return time.Now()
+		}
+		return at
+	}})
+	if err != nil {
+		return nil, fmt.Errorf("activate: %w", err)
+	}
+	for _, t := range tests {
+		at = time.Time{}
+		if t.Now != "" {
+			if at, err = time.Parse(time.RFC3339Nano, t.Now); err != nil {
+				return nil, fmt.Errorf("%s: now: %w", t.At.Source(), err)
+			}
+		}
+		for _, c := range t.Cases {
+			if !filter.MatchString(t.Name + "/" + c.Name) {
+				continue
+			}
+			if err := ctx.Err(); err != nil {
+				return nil, err
+			}
+			report.add(runCase(ctx, e, t, c, report.hits))
+			span.Count(1, "cases run")
+		}
+	}
+	return report, runRegoTests(ctx, b, filter, func(c caseResult) { report.add(c); span.Count(1, "cases run") })
+}
+
+// runCase answers one request and compares the decision with the expected one.
+func runCase(ctx context.Context, e *engine.Engine, t *decisiontest.DecisionTest, c decisiontest.DecisionCase, h hits) caseResult {
+	result := caseResult{
+		Kind: kindDecision, Test: t.Name, Name: c.Name,
+		Source: c.At.Source(),
+	}
+	got, err := decide(ctx, e, t.Point, c.Request, h)
+	if err == nil {
+		result.Why, err = compare(c.Expect, got)
+	}
+	if err != nil {
+		result.Why = err.Error()
+	}
+	result.Passed = result.Why == ""
+	if !result.Passed {
+		result.Request, result.Want, result.Got = compact(c.Request), compact(c.Expect), got
+	}
+	return result
+}
+
+// decide returns the decision, or the error object, as an endpoint would write it.
+func decide(ctx context.Context, e *engine.Engine, point string, request []byte, h hits) (json.RawMessage, error) {
+	answer := pointAnswerer(recorded{e, h}, point)
+	if answer == nil {
+		return nil, fmt.Errorf("point %q: %w", point, errPoint)
+	}
+	var out bytes.Buffer
+	if err := answer(ctx, &out, request); err != nil {
+		refuse(&out, err)
+	}
+	return bytes.TrimSpace(out.Bytes()), nil
+}
+
+// compare returns why want is not a subset of got, or "" if it is. It returns an error
+// if one of them is not JSON.
+func compare(want, got []byte) (string, error) {
+	wanted, err := decodeJSON(want)
+	if err != nil {
+		return "", fmt.Errorf("expect: %w", err)
+	}
+	answer, err := decodeJSON(got)
+	if err != nil {
+		return "", fmt.Errorf("decision: %w", err)
+	}
+	return subset(wanted, answer, ""), nil
+}
+
+func decodeJSON(data []byte) (value any, err error) {
+	decoder := json.NewDecoder(bytes.NewReader(data))
+	decoder.UseNumber()
+	err = decoder.Decode(&value)
+	return value, err
+}
+
+func compact(data []byte) json.RawMessage {
+	var out bytes.Buffer
+	if err := json.Compact(&out, data); err != nil {
+		return nil
+	}
+	return out.Bytes()
+}

@@ -1,0 +1,204 @@
+// Package evaluate has the commands that decide requests without a server: eval answers
+// them, test compares the decisions with those that DecisionTests expect.
+package evaluate
+
+import (
+	"bytes"
+	"context"
+	"fmt"
+	"runtime"
+	"strings"
+	"sync/atomic"
+
+	"github.com/spf13/cobra"
+
+	"github.com/writ-policy/writ/cmd/writ/cli"
+	"github.com/writ-policy/writ/cmd/writ/documents"
+	"github.com/writ-policy/writ/cmd/writ/pipeline"
+	"github.com/writ-policy/writ/cmd/writ/terminal"
+	"github.com/writ-policy/writ/server/decision"
+	"github.com/writ-policy/writ/server/engine"
+	"github.com/writ-policy/writ/translator/progress"
+)
+
+const evalHelp = `eval reads requests from standard input, one JSON object per line, and writes one
+decision per line to standard output, in the same order. It answers while it reads,
+uses all cores, and its memory does not depend on the number of lines.
+
+For an invalid request, or a line longer than --max-line, the output line is
+{"error":{"code","message"}}; the command continues and ends with exit status 2. Blank
+lines are skipped.
+
+A request at the point access has a "verb", a "resource" or a "path", and a "user" or
+"groups". A request at the point visibility has a "user" or a "serviceAccount", a
+"cluster", a "type" and "items"; see the examples. The evaluation time is the current
+time or --now, and never part of the request.
+
+With --stream, at the point visibility, standard input is one request in parts: a line
+without items, then one item per line. The output is a line with the permissions, lines
+{"visible":[...]} with the indexes of visible items as they are read, and at the end a
+line with "aggregations" and "metrics", or an error. Only the aggregated fields of
+visible items are kept in memory.`
+
+const evalExamples = `  writ eval --policies policies < requests.jsonl > decisions.jsonl
+  echo '{"user":"alice","groups":["dev"],"verb":"get","apiGroup":"apps",
+    "resource":"deployments","namespace":"shop"}' | tr -d '\n' |
+    writ eval --policies policies --point access
+  writ eval --bundle bundle.tar.gz --now 2026-01-31T09:00:00Z < requests.jsonl
+  echo '{"user":"alice","cluster":{"name":"prod-eu-1"},"type":"pods",
+    "items":[{"name":"web-0","namespace":"shop"}]}' | tr -d '\n' |
+    writ eval --policies policies --point visibility
+  writ eval --policies policies --point visibility --stream < items.jsonl`
+
+// defaultMaxLine is the server's default limit of a request body.
+const defaultMaxLine = 1 << 20
+
+type evalOptions struct {
+	documents documents.Flags
+	policies  []string
+	bundle    string
+	point     string
+	now       string
+	maxLine   int
+	stream    bool
+	// requireRoute denies requests at the point gateway that name no route.
+	requireRoute bool
+}
+
+// evalPoints returns the points at which eval answers requests.
+func evalPoints() []string {
+	var names []string
+	for _, point := range decision.Points() {
+		names = append(names, point.Name)
+	}
+	return names
+}
+
+// NewEval returns the command eval.
+func NewEval(s cli.Streams) *cobra.Command {
+	o := evalOptions{point: decision.Access}
+	cmd := &cobra.Command{
+		Use:     "eval --policies DIR --point POINT [--now RFC3339]",
+		Short:   "Answer requests, one JSON object per line",
+		Long:    evalHelp,
+		Example: evalExamples,
+		Args:    cobra.NoArgs,
+		RunE:    func(cmd *cobra.Command, _ []string) error { return eval(cmd, s, o) },
+	}
+	f := cmd.Flags()
+	f.StringArrayVar(&o.policies, "policies", nil, "policy `directory` to decide by, or kube:CONTEXT; repeatable")
+	f.StringVar(&o.bundle, "bundle", "", "built bundle to decide by instead of --policies: a tarball or a folder")
+	cli.ChoiceFlag(cmd, &o.point, "point", "decision point: "+strings.Join(evalPoints(), ", "), evalPoints()...)
+	f.StringVar(&o.now, "now", "", "evaluation `time` (RFC 3339) instead of the machine's")
+	f.IntVar(&o.maxLine, "max-line", defaultMaxLine, "longest request in `bytes`")
+	f.BoolVar(&o.stream, "stream", false, "read one request at the point visibility, with one item per line")
+	f.BoolVar(&o.requireRoute, "require-route", false, "deny requests at the point gateway that name no route")
+	cli.MarkCommandLineOnly(cmd, "now", "stream")
+	o.documents.Add(cmd)
+	return cmd
+}
+
+func eval(cmd *cobra.Command, s cli.Streams, o evalOptions) error {
+	ctx := cmd.Context()
+	now, err := cli.Clock(o.now)
+	if err != nil {
+		return err
+	}
+	if o.maxLine < 2 {
+		return cli.Usagef(cmd, "--max-line must be at least 2")
+	}
+	if o.stream && o.point != decision.Visibility {
+		return cli.Usagef(cmd, "--stream requires --point visibility: other requests have no items")
+	}
+	b, err := o.documents.BundleFrom(ctx, s, o.policies, o.bundle)
+	if err != nil {
+		return err
+	}
+	e, err := documents.Activate(ctx, b, engine.Options{Now: now, RequireRoute: o.requireRoute})
+	if err != nil {
+		return fmt.Errorf("activate: %w", err)
+	}
+	if o.stream {
+		return answerStream(ctx, s, e, o.maxLine)
+	}
+	return answerLines(ctx, s, pointAnswerer(e, o.point), o.maxLine)
+}
+
+// answerer writes the decision on one request as a line. It returns an error if the
+// request is invalid.
+type answerer func(ctx context.Context, into *bytes.Buffer, request []byte) error
+
+// pointAnswerer returns the answerer of a point, or nil for an unknown point.
+func pointAnswerer(p decision.Policies, name string) answerer {
+	point, found := decision.FindPoint(name)
+	if !found {
+		return nil
+	}
+	return func(ctx context.Context, into *bytes.Buffer, request []byte) error {
+		q, err := point.Decode(request)
+		if err != nil {
+			return err
+		}
+		d, refused := q.Decide(ctx, p)
+		if refused != nil {
+			return refused
+		}
+		into.Write(append(d.AppendJSON(into.AvailableBuffer()), '\n'))
+		return nil
+	}
+}
+
+// answerLines answers the requests on standard input. It returns an error if reading
+// or writing fails, or if a request was invalid.
+func answerLines(ctx context.Context, s cli.Streams, decide answerer, maxLine int) error {
+	var refused atomic.Int64
+	lines, p := 0, answering(ctx, s)
+	work := &pipeline.Pipeline{
+		Workers: runtime.GOMAXPROCS(0),
+		MaxLine: maxLine,
+		Answer: func(into *bytes.Buffer, text []byte, tooLong bool) {
+			if !answerLine(ctx, decide, into, text, tooLong, maxLine) {
+				refused.Add(1)
+			}
+		},
+		Answered: func(n int) { lines += n; p.Count(int64(n), "requests answered") },
+	}
+	err := work.Run(ctx, s.In, s.Out)
+	p.End(err)
+	if err != nil {
+		return err
+	}
+	if n := refused.Load(); n > 0 {
+		return fmt.Errorf("%d of %d lines are not valid requests", n, lines)
+	}
+	return nil
+}
+
+// answering starts the span of answering. It returns nil if standard input is a
+// terminal: progress would overwrite the line that is being typed.
+func answering(ctx context.Context, s cli.Streams) *progress.Span {
+	if terminal.Is(s.In) {
+		return nil
+	}
+	_, p := progress.Start(ctx, progress.Answer)
+	return p
+}
+
+// answerLine writes the answer to one line. It returns false if the request is invalid.
+func answerLine(ctx context.Context, decide answerer, into *bytes.Buffer, text []byte, tooLong bool, maxLine int) bool {
+	if tooLong {
+		refuse(into, fmt.Errorf("the line is longer than %d bytes", maxLine))
+		return false
+	}
+	if err := decide(ctx, into, text); err != nil {
+		refuse(into, err)
+		return false
+	}
+	return true
+}
+
+// refuse writes the error object for an invalid request.
+func refuse(into *bytes.Buffer, err error) {
+	into.Write(decision.AsInvalidRequest(err).Body())
+	into.WriteByte('\n')
+}
