@@ -80,6 +80,7 @@ type Event struct {
 	// ID counts events from 1; zero means that the event is not repeated to a subscriber
 	// that comes back.
 	ID   int64
+	Time time.Time
 	Name string
 	// Data is a value for json.Marshal.
 	Data any

@@ -31,16 +31,19 @@ type Console interface {
 // Viewer answers questions by one revision. Errors are of type *Error. Answers are not
 // changed after they were returned and must not be written. It is safe for concurrent use.
 type Viewer interface {
-	// Revision is the revision that answers; empty if none is active. Only Status and
-	// Rates answer then.
+	// Revision is the revision that answers; empty if none is active. Only Status, Events
+	// and Rates answer then.
 	Revision() string
 	// Status describes what is served. It has less for a caller who is not an auditor.
 	Status(c Caller) *Status
+	// Events returns the last events, at most 50, newest first; none for a caller who is
+	// not an auditor.
+	Events(c Caller) []Event
 	// Rates returns how many decisions were made in the last 15 minutes.
 	Rates(c Caller) (*Rates, error)
 	// Explain decides a request and explains the decision. A caller who is not an auditor
-	// asks about itself.
-	Explain(ctx context.Context, c Caller, point string, request []byte) (*Explanation, error)
+	// asks about itself. at is the time of the decision; zero means now.
+	Explain(ctx context.Context, c Caller, point string, request []byte, at time.Time) (*Explanation, error)
 	// Matrix lists who can do something, or what a subject can do.
 	Matrix(ctx context.Context, c Caller, q MatrixQuery) (*Matrix, error)
 	// Files lists the documents by file.
