@@ -73,11 +73,16 @@ func (s *canonical) decide(r *http.Request, p decision.Policies, point decision.
 	case *decision.VisibilityRequest:
 		s.addLabels(q)
 	}
-	d, invalid := exchange.Decide(s.service, r, s.counters[point.Name], q.Failed, func(ctx context.Context) (decision.Answer, *decision.InvalidRequest) {
+	d, took, invalid := exchange.Decide(s.service, r, s.counters[point.Name], q.Failed, func(ctx context.Context) (decision.Answer, *decision.InvalidRequest) {
 		return q.Decide(ctx, p)
 	})
 	if invalid == nil {
-		s.service.LogDecision(r, p, point.Name, func() []byte { return []byte(input) }, func() []byte { return d.AppendJSON(nil) })
+		_, outcome := d.Settle()
+		matched, cached := d.DecidedBy()
+		s.service.Decided(r, p, decision.Observation{
+			Point: point.Name, Outcome: outcome, Took: took, Cached: cached, Matched: matched,
+			Input: func() []byte { return []byte(input) }, Result: func() []byte { return d.AppendJSON(nil) },
+		})
 	}
 	return d, invalid
 }

@@ -63,6 +63,7 @@ func (w *wrapper) wrap(d route) gin.HandlerFunc {
 			w.service.Refuse(c.Writer, d.formOf(r), refused)
 			return
 		}
+		r.Pattern = d.pattern
 		d.handler(c.Writer, r)
 	}
 }

@@ -49,6 +49,8 @@ type Options struct {
 	Recorder access.Recorder
 	// Log records decisions for collectors; nil records none.
 	Log decision.Log
+	// Observer observes decisions; nil observes none.
+	Observer decision.Observer
 	// SessionKey and EscalationKey are the keys of a review's extra that hold its
 	// session and escalation; empty means those of package kubernetes.
 	SessionKey    string
@@ -89,7 +91,7 @@ const (
 func New(o Options) http.Handler {
 	o.setDefaults()
 	service := exchange.New(exchange.Options{
-		Current: o.Current, Rule: o.Rule, Metrics: o.Metrics, Logger: o.Logger, Log: o.Log,
+		Current: o.Current, Rule: o.Rule, Metrics: o.Metrics, Logger: o.Logger, Log: o.Log, Observer: o.Observer,
 		MaxBody: o.MaxBody, MaxValues: o.MaxValues, Values: o.Values, MaxInFlight: o.MaxInFlight, Timeout: o.Timeout,
 	})
 	decider := access.New(service, access.Options{Clusters: o.Clusters, Recorder: o.Recorder})

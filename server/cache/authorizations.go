@@ -71,6 +71,7 @@ func (v *authorizationCache) authorize(ctx context.Context, p decision.Policies,
 	v.prepare(p)
 	if a, ok := v.find(key, p); ok {
 		v.cache.metrics.CacheHit()
+		a.Cached = true
 		return a
 	}
 	v.cache.metrics.CacheMissed()

@@ -120,12 +120,12 @@ func (v *cached) Access(ctx context.Context, r *decision.Request) decision.Decis
 	if a := c.access.find(key); a != nil {
 		if a.revision == revision {
 			c.metrics.CacheHit()
-			return a.decision.For(r)
+			return found(a.decision, r)
 		}
 		if p.KeepsAccess(r, a.revision, key) {
 			c.metrics.CacheHit()
 			c.metrics.CacheKept()
-			return c.keepAccess(key, *a, revision).For(r)
+			return found(c.keepAccess(key, *a, revision), r)
 		}
 	}
 	a, err := c.access.evaluate(ctx, flightKey{revision, string(key)}, func() answer[decision.Decision] {
@@ -137,6 +137,13 @@ func (v *cached) Access(ctx context.Context, r *decision.Request) decision.Decis
 		return d
 	}
 	return a.decision.For(r)
+}
+
+// found returns a kept decision as the answer to r.
+func found(d decision.Decision, r *decision.Request) decision.Decision {
+	d = d.For(r)
+	d.Cached = true
+	return d
 }
 
 // keepAccess moves an answer to a later revision.

@@ -83,7 +83,12 @@ func TestAccess(t *testing.T) {
 			next := newPolicies("r1")
 			c := New(tt.options, metrics.New())
 			for _, r := range tt.requests {
+				asked := next.asked.Load()
 				got := c.Of(next).Access(t.Context(), r)
+				if got.Cached != (next.asked.Load() == asked) {
+					t.Errorf("got cached %t with %d evaluations", got.Cached, next.asked.Load()-asked)
+				}
+				got.Cached = false
 				if want := newPolicies("r1").Access(t.Context(), r); !reflect.DeepEqual(got, want) {
 					t.Errorf("got %+v, want %+v", got, want)
 				}

@@ -36,11 +36,15 @@ func (v *cached) Gateway(ctx context.Context, r *decision.GatewayRequest) (decis
 			return p.Gateway(ctx, r)
 		case a.revision == revision:
 			c.metrics.CacheHit()
-			return a.decision.decision, nil
+			d := a.decision.decision
+			d.Cached = true
+			return d, nil
 		case !a.isOwn && p.KeepsGateway(r, &a.decision.decision, key):
 			c.metrics.CacheHit()
 			c.metrics.CacheKept()
-			return c.keepGateway(key, *a, revision), nil
+			d := c.keepGateway(key, *a, revision)
+			d.Cached = true
+			return d, nil
 		}
 	}
 	a, err := c.gateway.evaluate(ctx, flightKey{revision, string(key)}, func() answer[guarded] {

@@ -69,7 +69,12 @@ func TestGateway(t *testing.T) {
 			g := &guards{revision: "r1"}
 			c := New(Options{Entries: 40}, metrics.New())
 			for range 3 {
+				asked := g.asked.Load()
 				d, invalid := c.Of(g).Gateway(t.Context(), guard(tt.key))
+				if d.Cached != (g.asked.Load() == asked) {
+					t.Errorf("got cached %t with %d evaluations", d.Cached, g.asked.Load()-asked)
+				}
+				d.Cached = false
 				want, wantInvalid := (&guards{revision: "r1"}).Gateway(t.Context(), guard(tt.key))
 				if !reflect.DeepEqual(d, want) || !reflect.DeepEqual(invalid, wantInvalid) {
 					t.Errorf("got %+v, %v, want %+v, %v", d, invalid, want, wantInvalid)

@@ -174,7 +174,10 @@ func TestAuthorizationsOutliveRevisions(t *testing.T) {
 				got := c.Of(n.current()).Visibility(t.Context(), r)
 				if n.asked.Load() > count {
 					asked = append(asked, name)
+				} else if !got.Cached {
+					t.Errorf("%s: a kept authorization is not marked", name)
 				}
+				got.Cached = false
 				if want := n.current().Visibility(t.Context(), r); !reflect.DeepEqual(got, want) {
 					t.Errorf("%s: got %+v, want %+v", name, got, want)
 				}
@@ -222,6 +225,7 @@ func TestAuthorizationsOfTwoRevisions(t *testing.T) {
 		for _, p := range []revision{before, n.current()} {
 			for _, user := range []string{"u", "v"} {
 				got, want := c.Of(p).Visibility(t.Context(), see(user)), p.Visibility(t.Context(), see(user))
+				got.Cached = false
 				if !reflect.DeepEqual(got, want) {
 					t.Errorf("revision %s, %s: got %+v, want %+v", p.Revision(), user, got, want)
 				}
@@ -403,7 +407,10 @@ func TestCachedAuthorizationsAreFresh(t *testing.T) {
 					hits++
 				}
 				want := n.current().Visibility(t.Context(), r)
-				got.Expires = want.Expires // of an earlier instant, and no matter of the answer
+				if got.Cached != (n.asked.Load() == before+1) {
+					t.Fatalf("seed %d, step %d: got cached %t", seed, step, got.Cached)
+				}
+				got.Expires, got.Cached = want.Expires, false // of an earlier request, and no matter of the answer
 				if !reflect.DeepEqual(got, want) {
 					t.Fatalf("seed %d, step %d: got %+v, want %+v of %+v", seed, step, got, want, r)
 				}

@@ -26,6 +26,8 @@ type Decision struct {
 	EvaluationError string `json:"-"`
 	// Revision is the revision of the bundle that answered.
 	Revision string `json:"-"`
+	// Cached states that the decision was made for an earlier request.
+	Cached bool `json:"-"`
 	// Expires is when the decision stops being valid, because policies read the
 	// clock. Zero means that it is valid as long as the revision.
 	Expires time.Time `json:"-"`
@@ -117,6 +119,9 @@ func (d Decision) For(r *Request) Decision {
 	}
 	return d
 }
+
+// DecidedBy returns the rules that matched, and whether the decision was cached.
+func (d Decision) DecidedBy() (matched []Matched, cached bool) { return d.Matched, d.Cached }
 
 // NoRuleReason is the reason of a decision if no rule matches r.
 func NoRuleReason(r *Request) string {

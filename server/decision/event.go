@@ -23,6 +23,30 @@ type Log interface {
 	Log(e Event)
 }
 
+// Observation is one decision on a request, for an Observer.
+type Observation struct {
+	Point    string
+	Revision string
+	// Endpoint is the pattern of the path that was asked, or the protocol if it has none.
+	Endpoint string
+	Outcome  Outcome
+	// Took is the time from a valid request to its decision, Cached whether the decision
+	// was kept from an earlier request.
+	Took   time.Duration
+	Cached bool
+	// Matched are the rules that matched, the decisive one first.
+	Matched []Matched
+	// Input and Result return the request and the decision as JSON. They may be called
+	// before Observe returns, and not later.
+	Input, Result func() []byte
+}
+
+// Observer observes each decision on a request. Implementations do not block and keep
+// none of an Observation's lists.
+type Observer interface {
+	Observe(o Observation)
+}
+
 type idKey struct{}
 
 // WithID returns a context of a decision that has an id.

@@ -63,6 +63,17 @@ type GatewayDecision struct {
 	EvaluationError string `json:"-"`
 	// Revision is the revision of the bundle that answered.
 	Revision string `json:"-"`
+	// Cached states that the decision was made for an earlier request.
+	Cached bool `json:"-"`
+}
+
+// DecidedBy returns the rules that decided, without their keys, and whether the decision was
+// cached.
+func (d GatewayDecision) DecidedBy() (matched []Matched, cached bool) {
+	for _, m := range d.Matched {
+		matched = append(matched, Matched{Kind: m.Kind, Namespace: m.Namespace, Name: m.Name, Rule: -1, Source: m.Source})
+	}
+	return matched, d.Cached
 }
 
 // GatewayTarget identifies a path by its listener and the rule of its route.

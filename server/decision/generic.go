@@ -66,6 +66,9 @@ func (r *GenericRequest) AppendKey(b []byte) []byte {
 	return AppendValue(keyText(b, r.Point), r.Attributes)
 }
 
+// DecidedBy returns nothing: what the decision says is its own.
+func (GenericDecision) DecidedBy() (matched []Matched, cached bool) { return nil, false }
+
 // AppendJSON appends the decision.
 func (d GenericDecision) AppendJSON(b []byte) []byte { return append(b, bytes.TrimSpace(d.JSON)...) }
 

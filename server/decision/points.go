@@ -63,6 +63,9 @@ type Answer interface {
 	AppendJSON(b []byte) []byte
 	// Settle returns the decision made consistent, and its outcome.
 	Settle() (Answer, Outcome)
+	// DecidedBy returns the rules that matched, the decisive one first, and whether the
+	// decision was made for an earlier request.
+	DecidedBy() (matched []Matched, cached bool)
 }
 
 // parser returns a Point.Parse for requests of type Q.
@@ -131,6 +134,7 @@ func (*GatewayRequest) Principal() string { return "" }
 type typed[D any] interface {
 	AppendJSON(b []byte) []byte
 	Settle() (D, Outcome)
+	DecidedBy() (matched []Matched, cached bool)
 }
 
 // answer is the Answer of a decision with its own type.
@@ -140,6 +144,8 @@ type answer[D typed[D]] struct{ decision D }
 func AnswerOf[D typed[D]](d D) Answer { return answer[D]{d} }
 
 func (a answer[D]) AppendJSON(b []byte) []byte { return a.decision.AppendJSON(b) }
+
+func (a answer[D]) DecidedBy() (matched []Matched, cached bool) { return a.decision.DecidedBy() }
 
 func (a answer[D]) Settle() (Answer, Outcome) {
 	d, outcome := a.decision.Settle()

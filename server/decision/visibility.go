@@ -68,6 +68,8 @@ type Authorization struct {
 	EvaluationError string `json:"-"`
 	// Revision is the revision of the bundle that answered.
 	Revision string `json:"-"`
+	// Cached states that the authorization was made for an earlier request.
+	Cached bool `json:"-"`
 	// Expires is the first instant at which the answer may differ, because a policy of
 	// the principal begins or has ended. Zero means never within the revision.
 	Expires time.Time `json:"-"`
@@ -75,6 +77,9 @@ type Authorization struct {
 	// is opaque to other packages and valid for the revision only.
 	Basis any `json:"-"`
 }
+
+// DecidedBy returns the rules that decided, and whether the authorization was cached.
+func (a Authorization) DecidedBy() (matched []Matched, cached bool) { return a.Matched, a.Cached }
 
 // The values of Authorization.Decision.
 const (

@@ -49,6 +49,8 @@ type Options struct {
 	Logger *slog.Logger
 	// Log records decisions; nil records none.
 	Log decision.Log
+	// Observer observes decisions; nil observes none.
+	Observer decision.Observer
 	// Identity is the namespace of dynamic metadata that holds who was
 	// authenticated; empty means DefaultIdentity.
 	Identity string
@@ -217,7 +219,7 @@ func (c *checker) receptionEnded(cause error) {
 func (c *checker) check(ctx context.Context, check *authv3.CheckRequest) *authv3.CheckResponse {
 	policies := c.Current()
 	var r *decision.GatewayRequest
-	d, refused := point.Decide(ctx, &c.protect, c.counter, c.Timeout, point.Failed[decision.GatewayDecision], func(ctx context.Context) (d decision.GatewayDecision, invalid *decision.InvalidRequest) {
+	d, took, refused := point.Decide(ctx, &c.protect, c.counter, c.Timeout, point.Failed[decision.GatewayDecision], func(ctx context.Context) (d decision.GatewayDecision, invalid *decision.InvalidRequest) {
 		if r, invalid = request(check, c.Identity); invalid != nil {
 			return d, invalid
 		}
@@ -226,13 +228,28 @@ func (c *checker) check(ctx context.Context, check *authv3.CheckRequest) *authv3
 	if refused != nil {
 		return c.refuse(ctx, refused)
 	}
-	if c.Log != nil && r != nil {
-		c.Log.Log(decision.Event{
-			Point: decision.Gateway, Revision: policies.Revision(), Time: time.Now(),
-			Input: decision.AppendValue(nil, r.Attributes), Result: d.AppendJSON(nil),
-		})
+	if r != nil {
+		c.record(policies.Revision(), r, &d, took)
 	}
 	return response(&d)
+}
+
+// record passes a decision to what records decisions.
+func (c *checker) record(revision string, r *decision.GatewayRequest, d *decision.GatewayDecision, took time.Duration) {
+	input := func() []byte { return decision.AppendValue(nil, r.Attributes) }
+	if c.Observer != nil {
+		_, outcome := d.Settle()
+		matched, cached := d.DecidedBy()
+		c.Observer.Observe(decision.Observation{
+			Point: decision.Gateway, Revision: revision, Endpoint: "envoy", Outcome: outcome, Took: took, Cached: cached, Matched: matched,
+			Input: input, Result: func() []byte { return d.AppendJSON(nil) },
+		})
+	}
+	if c.Log != nil {
+		c.Log.Log(decision.Event{
+			Point: decision.Gateway, Revision: revision, Time: time.Now(), Input: input(), Result: d.AppendJSON(nil),
+		})
+	}
 }
 
 // refuse denies an invalid check.

@@ -51,17 +51,18 @@ func Protect[D any](ctx context.Context, g *Guard, failed func(cause string) D, 
 	return evaluate(ctx)
 }
 
-// Decide is Protect with a deadline. It counts the outcome. An invalid request is returned
-// and not counted.
-func Decide[D Decision[D]](ctx context.Context, g *Guard, counter *metrics.Point, within time.Duration, failed func(cause string) D, evaluate func(context.Context) (D, *decision.InvalidRequest)) (D, *decision.InvalidRequest) {
+// Decide is Protect with a deadline. It counts the outcome, and returns how long the
+// decision took. An invalid request is returned and not counted.
+func Decide[D Decision[D]](ctx context.Context, g *Guard, counter *metrics.Point, within time.Duration, failed func(cause string) D, evaluate func(context.Context) (D, *decision.InvalidRequest)) (D, time.Duration, *decision.InvalidRequest) {
 	began := time.Now()
 	ctx, cancel := context.WithDeadline(ctx, began.Add(within))
 	defer cancel()
 	d, invalid := Protect(ctx, g, failed, evaluate)
 	if invalid != nil {
-		return d, invalid
+		return d, 0, invalid
 	}
 	d, outcome := d.Settle()
-	counter.Decided(outcome, time.Since(began))
-	return d, nil
+	took := time.Since(began)
+	counter.Decided(outcome, took)
+	return d, took, nil
 }

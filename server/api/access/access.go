@@ -7,6 +7,7 @@ package access
 import (
 	"context"
 	"net/http"
+	"time"
 
 	"github.com/writ-policy/writ/server/api/exchange"
 	"github.com/writ-policy/writ/server/decision"
@@ -54,10 +55,10 @@ func New(s *exchange.Service, o Options) *Decider {
 
 // Decide decides a canonical request and records the decision.
 func (a *Decider) Decide(r *http.Request, p decision.Policies, q *decision.Request) decision.Decision {
-	d, _ := exchange.Decide(a.service, r, a.counter, point.Failed[decision.Decision], func(ctx context.Context) (decision.Decision, *decision.InvalidRequest) {
+	d, took, _ := exchange.Decide(a.service, r, a.counter, point.Failed[decision.Decision], func(ctx context.Context) (decision.Decision, *decision.InvalidRequest) {
 		return p.Access(ctx, q), nil
 	})
-	a.record(r, p, q, &d)
+	a.record(r, p, q, &d, took)
 	return d
 }
 
@@ -77,10 +78,10 @@ func (a *Decider) Review(r *http.Request, p decision.Policies, q *decision.Reque
 	if err := a.assignCluster(q); err != nil {
 		return a.Undecided(err.Error())
 	}
-	d, _ := exchange.Decide(a.service, r, a.counter, point.Failed[decision.Decision], func(ctx context.Context) (decision.Decision, *decision.InvalidRequest) {
+	d, took, _ := exchange.Decide(a.service, r, a.counter, point.Failed[decision.Decision], func(ctx context.Context) (decision.Decision, *decision.InvalidRequest) {
 		return a.decideWithFacts(ctx, p, q), nil
 	})
-	a.record(r, p, q, &d)
+	a.record(r, p, q, &d, took)
 	return d
 }
 
@@ -112,7 +113,7 @@ func (a *Decider) Labels(cluster string) map[string]string {
 }
 
 // record counts what each policy decided on a pod, and records the decision.
-func (a *Decider) record(r *http.Request, p decision.Policies, q *decision.Request, d *decision.Decision) {
+func (a *Decider) record(r *http.Request, p decision.Policies, q *decision.Request, d *decision.Decision, took time.Duration) {
 	for i := range d.Pods {
 		pod := &d.Pods[i]
 		a.service.Metrics.PodJudged(metrics.Judged{
@@ -123,7 +124,11 @@ func (a *Decider) record(r *http.Request, p decision.Policies, q *decision.Reque
 	if a.Recorder != nil {
 		a.Recorder.Record(r.Context(), q, d)
 	}
-	a.service.LogDecision(r, p, decision.Access, q.Encode, func() []byte { return d.AppendJSON(nil) })
+	_, outcome := d.Settle()
+	a.service.Decided(r, p, decision.Observation{
+		Point: decision.Access, Outcome: outcome, Took: took, Cached: d.Cached, Matched: d.Matched,
+		Input: q.Encode, Result: func() []byte { return d.AppendJSON(nil) },
+	})
 }
 
 // assignCluster sets the cluster and tenant of a review. It returns an error if the

@@ -41,6 +41,8 @@ type Options struct {
 	Logger  *slog.Logger
 	// Log records decisions; nil records none.
 	Log decision.Log
+	// Observer observes decisions; nil observes none.
+	Observer decision.Observer
 	// MaxBody is the largest body in bytes.
 	MaxBody int64
 	// MaxValues is how many JSON values a body, or a line of a stream, may have; zero is
@@ -200,20 +202,22 @@ func (s *Service) Lend(f func()) {
 }
 
 // Decide decides a request at any point, within the time its caller leaves.
-func Decide[D point.Decision[D]](s *Service, r *http.Request, counter *metrics.Point, failed func(cause string) D, evaluate func(context.Context) (D, *decision.InvalidRequest)) (D, *decision.InvalidRequest) {
+func Decide[D point.Decision[D]](s *Service, r *http.Request, counter *metrics.Point, failed func(cause string) D, evaluate func(context.Context) (D, *decision.InvalidRequest)) (D, time.Duration, *decision.InvalidRequest) {
 	return point.Decide(r.Context(), &s.Guard, counter, s.Budget(r), failed, evaluate)
 }
 
-// LogDecision records a decision of p. The functions return the request and the decision as
-// JSON, and are called only if decisions are recorded.
-func (s *Service) LogDecision(r *http.Request, p decision.Policies, point string, input, result func() []byte) {
-	if s.Log == nil {
-		return
+// Decided records a decision on a request. It sets what o has of the request itself.
+func (s *Service) Decided(r *http.Request, p decision.Policies, o decision.Observation) {
+	o.Revision, o.Endpoint = p.Revision(), r.Pattern
+	if s.Observer != nil {
+		s.Observer.Observe(o)
 	}
-	s.Log.Log(decision.Event{
-		ID: decision.IDOf(r.Context()), Point: point, Revision: p.Revision(), RequestedBy: r.RemoteAddr,
-		Time: time.Now(), Input: input(), Result: result(),
-	})
+	if s.Log != nil {
+		s.Log.Log(decision.Event{
+			ID: decision.IDOf(r.Context()), Point: o.Point, Revision: o.Revision, RequestedBy: r.RemoteAddr,
+			Time: time.Now(), Input: o.Input(), Result: o.Result(),
+		})
+	}
 }
 
 // Budget is how long a decision may take: Timeout, or less where the caller states with
