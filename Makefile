@@ -151,7 +151,7 @@ soak: build ## run the random tests millions of times, for hours
 	@$(GO_TEST) ./tests/agreement -timeout 24h -world $(SEED) -worlds 2000 -deny-worlds 2000 -visibility-worlds 2000 \
 		-gateway-worlds 1000 -hierarchies 1000000 -edit-worlds 50 -edits 200 -process-every 1
 	@cd tests/kubernetes && $(GO) test -count=1 -timeout 24h . -writ ../../bin/writ -requests 1000000 -seed $(SEED)
-	@$(GO_TEST) -timeout 24h ./translator/change -pairs 10000 -seed $(SEED)
+	@$(GO_TEST) -timeout 24h ./translator/change ./translator/change/question -pairs 10000 -seed $(SEED)
 	@WRIT_CEL_COMPARISONS=1000000 WRIT_CEL_SEED=$(SEED) $(GO_TEST) -timeout 24h ./translator/cel
 	@$(GO_TEST) -race -timeout 24h ./server/reload -reloads 20000 -seed $(SEED)
 	@$(GO_TEST) -timeout 24h ./tests/serving -run KilledWhileReloading -kills 500

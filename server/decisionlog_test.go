@@ -12,7 +12,7 @@ import (
 
 	"github.com/writ-policy/writ/server/decision"
 	"github.com/writ-policy/writ/server/replay"
-	"github.com/writ-policy/writ/translator/change"
+	"github.com/writ-policy/writ/translator/change/statement"
 )
 
 // The decisions of every protocol are in the decision log, which replay reads.
@@ -68,8 +68,8 @@ spec: {gatewayClassName: envoy, listeners: [{name: http, port: 80, protocol: HTT
 	}
 	report, err := replay.Run(t.Context(), []replay.Log{{Name: "log", In: strings.NewReader(string(content))}}, replay.Options{
 		NewDecider: func() (replay.Decider, error) {
-			return func(context.Context, time.Time, string, []byte) (change.Verdict, error) {
-				return change.Verdict{Outcome: "none", Decision: []byte(`{"reason":"","matched":[]}`)}, nil
+			return func(context.Context, time.Time, string, []byte) (statement.Verdict, error) {
+				return statement.Verdict{Outcome: "none", Decision: []byte(`{"reason":"","matched":[]}`)}, nil
 			}, nil
 		},
 	})

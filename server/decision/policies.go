@@ -5,7 +5,7 @@ import (
 	"errors"
 	"iter"
 
-	"github.com/writ-policy/writ/translator/change"
+	"github.com/writ-policy/writ/translator/change/statement"
 	"github.com/writ-policy/writ/translator/tables"
 )
 
@@ -37,7 +37,7 @@ type Policies interface {
 	// Statements returns what documents grant and deny, for questions that no decision
 	// answers. It is made anew, so that what one question computes is not kept. It is nil
 	// without a revision, and for a bundle whose tables lack deny policies.
-	Statements() *change.World
+	Statements() *statement.World
 
 	// Inventory holds the entities that documents list. It is never nil and must not be
 	// modified.
@@ -112,7 +112,7 @@ func (u Unavailable) Access(context.Context, *Request) Decision {
 }
 
 // Statements returns nil.
-func (Unavailable) Statements() *change.World { return nil }
+func (Unavailable) Statements() *statement.World { return nil }
 
 // AccessKey returns b.
 func (Unavailable) AccessKey(b []byte, _ *Request) []byte { return b }

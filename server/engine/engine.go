@@ -36,7 +36,7 @@ import (
 	"github.com/writ-policy/writ/server/engine/visibility"
 	"github.com/writ-policy/writ/server/memory"
 	"github.com/writ-policy/writ/server/metrics"
-	"github.com/writ-policy/writ/translator/change"
+	"github.com/writ-policy/writ/translator/change/statement"
 	"github.com/writ-policy/writ/translator/tables"
 )
 
@@ -78,8 +78,8 @@ type Engine struct {
 	sequence int64
 	rules    string // the hash of what queries were compiled from
 	access   *tables.Access
-	stated   change.Revision // what statements are made of
-	features tables.Features // the features that the bundle states
+	stated   statement.Revision // what statements are made of
+	features tables.Features    // the features that the bundle states
 	entities entities
 	data     *bundleData
 	tree     *match.Tree

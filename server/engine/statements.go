@@ -6,15 +6,15 @@ import (
 	"strings"
 
 	"github.com/writ-policy/writ/bundles"
-	"github.com/writ-policy/writ/translator/change"
+	"github.com/writ-policy/writ/translator/change/statement"
 )
 
 // Statements implements decision.Policies.
-func (e *Engine) Statements() *change.World {
-	if !change.IsComplete(e.stated.Tables, e.features) {
+func (e *Engine) Statements() *statement.World {
+	if !statement.IsComplete(e.stated.Tables, e.features) {
 		return nil
 	}
-	return change.NewWorld(e.stated)
+	return statement.NewWorld(e.stated)
 }
 
 // extensionFolder is the folder of extensions in a bundle.
@@ -23,8 +23,8 @@ const extensionFolder = "writ/extensions/"
 var extensionName = regexp.MustCompile(`(?m)^package writ\.extensions\.([\w.]+)`)
 
 // statedBy returns what statements are made of.
-func statedBy(b *bundles.Bundle) change.Revision {
-	r := change.Revision{Tables: b.Tables, Modules: make(map[string]string)}
+func statedBy(b *bundles.Bundle) statement.Revision {
+	r := statement.Revision{Tables: b.Tables, Modules: make(map[string]string)}
 	for name, content := range b.Files {
 		if !strings.HasPrefix(name, extensionFolder) || path.Ext(name) != ".rego" || bundles.IsTest(name) {
 			continue

@@ -5,7 +5,7 @@ import (
 	"maps"
 	"strings"
 
-	"github.com/writ-policy/writ/translator/change"
+	"github.com/writ-policy/writ/translator/change/statement"
 )
 
 // fact is something that a request lacks, with requests that have it.
@@ -16,8 +16,8 @@ type fact struct {
 
 // lacking returns the facts that a request at the point access lacks and that its decisions
 // mention.
-func lacking(r *record, before, after change.Verdict) []fact {
-	if r.point != change.PointAccess {
+func lacking(r *record, before, after statement.Verdict) []fact {
+	if r.point != statement.PointAccess {
 		return nil
 	}
 	mentions := func(text string) bool {

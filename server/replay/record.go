@@ -9,7 +9,7 @@ import (
 	"time"
 
 	"github.com/writ-policy/writ/server/decision"
-	"github.com/writ-policy/writ/translator/change"
+	"github.com/writ-policy/writ/translator/change/statement"
 )
 
 // The reasons for skipping a record.
@@ -100,17 +100,17 @@ func isGateway(line []byte) bool {
 func pointOf(line []byte) string {
 	var members map[string]json.RawMessage
 	if err := json.Unmarshal(line, &members); err != nil {
-		return change.PointAccess
+		return statement.PointAccess
 	}
 	switch {
 	case members["verb"] != nil:
-		return change.PointAccess
+		return statement.PointAccess
 	case isGateway(line):
-		return change.PointGateway
+		return statement.PointGateway
 	case members["cluster"] != nil || members["type"] != nil:
-		return change.PointVisibility
+		return statement.PointVisibility
 	}
-	return change.PointAccess
+	return statement.PointAccess
 }
 
 // newRecord returns the record of a request without an outcome.
@@ -129,7 +129,7 @@ func newRecord(point string, request []byte) (*record, error) {
 func parseOwn(from *raw) (*record, error) {
 	point := from.Point
 	if point == "" {
-		point = change.PointAccess
+		point = statement.PointAccess
 	}
 	r, err := newRecord(point, from.Request)
 	if err != nil {
@@ -144,7 +144,7 @@ func (r *record) read(recorded json.RawMessage) error {
 	if recorded == nil || bytes.Equal(recorded, []byte("null")) {
 		return nil
 	}
-	v, err := change.VerdictOf(r.point, r.hasItems, recorded)
+	v, err := statement.VerdictOf(r.point, r.hasItems, recorded)
 	if err != nil {
 		return skipped(skipMalformed)
 	}
@@ -225,7 +225,7 @@ func parseAudit(line []byte) (*record, error) {
 	if !ok {
 		return nil, skipped(skipAnnotation)
 	}
-	r, err := newRecord(change.PointAccess, request.Encode())
+	r, err := newRecord(statement.PointAccess, request.Encode())
 	if err != nil {
 		return nil, err
 	}

@@ -11,14 +11,13 @@ import (
 	"sync"
 	"time"
 
+	"github.com/writ-policy/writ/translator/change/statement"
 	"golang.org/x/sync/errgroup"
-
-	"github.com/writ-policy/writ/translator/change"
 )
 
 // Decider decides requests by one revision at a time that it is given. It is used by one
 // goroutine.
-type Decider func(ctx context.Context, at time.Time, point string, request []byte) (change.Verdict, error)
+type Decider func(ctx context.Context, at time.Time, point string, request []byte) (statement.Verdict, error)
 
 // Log is a file with records.
 type Log struct {
@@ -35,7 +34,7 @@ type Options struct {
 	NewAgainst func() (Decider, error)
 	// Rules are the rules and bindings of the revision in question, whose use is counted.
 	// Nil counts no use.
-	Rules []change.Rule
+	Rules []statement.Rule
 	// Now, if not zero, is the time of every decision.
 	Now time.Time
 	// Since and Until bound the time of records; zero does not.
@@ -246,19 +245,19 @@ func (w *worker) compare(ctx context.Context, r *record, l line) error {
 
 // pair returns the outcomes to compare: those of both revisions, or the recorded one and
 // that of the revision in question.
-func (w *worker) pair(ctx context.Context, at time.Time, r *record, request []byte) (before, after change.Verdict, err error) {
+func (w *worker) pair(ctx context.Context, at time.Time, r *record, request []byte) (before, after statement.Verdict, err error) {
 	if after, err = w.decide(ctx, at, r.point, request); err != nil {
 		return before, after, err
 	}
 	if w.against == nil {
-		return change.Verdict{Outcome: r.outcome}, after, nil
+		return statement.Verdict{Outcome: r.outcome}, after, nil
 	}
 	before, err = w.against(ctx, at, r.point, request)
 	return before, after, err
 }
 
 // fidelity compares the recorded outcome with that of the revision that is compared with.
-func (w *worker) fidelity(r *record, before, after change.Verdict) {
+func (w *worker) fidelity(r *record, before, after statement.Verdict) {
 	if r.outcome == "" {
 		return
 	}
@@ -275,7 +274,7 @@ func (w *worker) fidelity(r *record, before, after change.Verdict) {
 
 // uncertain reports whether the outcomes rest on a fact that the record lacks, and which
 // one. A change with every value of the fact is certain.
-func (w *worker) uncertain(ctx context.Context, at time.Time, r *record, before, after change.Verdict) (string, bool, error) {
+func (w *worker) uncertain(ctx context.Context, at time.Time, r *record, before, after statement.Verdict) (string, bool, error) {
 	for _, fact := range lacking(r, before, after) {
 		base := cmp.Or(before.Outcome, forbidden) + " " + after.Outcome
 		same, changed := true, before.Outcome != after.Outcome

@@ -12,20 +12,20 @@ import (
 	"testing"
 	"time"
 
-	"github.com/writ-policy/writ/translator/change"
+	"github.com/writ-policy/writ/translator/change/statement"
 )
 
 // byName decides by the name of the user: allow-x is allowed.
 func byName(prefix string) func() (Decider, error) {
 	return func() (Decider, error) {
-		return func(_ context.Context, _ time.Time, _ string, request []byte) (change.Verdict, error) {
+		return func(_ context.Context, _ time.Time, _ string, request []byte) (statement.Verdict, error) {
 			var r struct {
 				User string `json:"user"`
 			}
 			if err := json.Unmarshal(request, &r); err != nil {
-				return change.Verdict{}, err
+				return statement.Verdict{}, err
 			}
-			v := change.Verdict{Outcome: "none", Decision: []byte(`{"reason":"r","matched":[]}`)}
+			v := statement.Verdict{Outcome: "none", Decision: []byte(`{"reason":"r","matched":[]}`)}
 			if strings.HasPrefix(r.User, prefix) {
 				v.Outcome = "allow"
 			}

@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"github.com/writ-policy/writ/translator/change"
+	"github.com/writ-policy/writ/translator/change/statement"
 )
 
 // Report is what a replay finds. Reports of shards can be merged.
@@ -114,7 +115,7 @@ type group struct {
 	users map[string]bool
 }
 
-func newTally(rules []change.Rule) *tally {
+func newTally(rules []statement.Rule) *tally {
 	t := &tally{skipped: make(map[string]int), uncertain: make(map[string]int), groups: make(map[string]*group)}
 	if rules != nil {
 		t.usage = newUsage(rules)
@@ -156,7 +157,7 @@ type decided struct {
 	} `json:"matched"`
 }
 
-func readDecision(v change.Verdict) (d decided) {
+func readDecision(v statement.Verdict) (d decided) {
 	if v.Decision != nil {
 		_ = json.Unmarshal(v.Decision, &d) // an engine made it
 	}
@@ -164,7 +165,7 @@ func readDecision(v change.Verdict) (d decided) {
 }
 
 // change counts an event that is decided differently.
-func (t *tally) change(r *record, from string, before, after change.Verdict) {
+func (t *tally) change(r *record, from string, before, after statement.Verdict) {
 	c := Change{Point: r.point, From: from, To: after.Outcome, Count: 1, First: r.time, Last: r.time, Documents: []Document{}}
 	c.Change = change.Kind(r.point, from, after.Outcome)
 	c.Example.Request = r.request
@@ -196,10 +197,10 @@ func (c *Change) describe(r *record, target string) {
 		Type        string `json:"type"`
 	}
 	switch r.point {
-	case change.PointGateway:
+	case statement.PointGateway:
 		c.Target = target
 		return
-	case change.PointVisibility:
+	case statement.PointVisibility:
 		var v struct {
 			Type    string `json:"type"`
 			Cluster struct {

@@ -6,7 +6,7 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/writ-policy/writ/translator/change"
+	"github.com/writ-policy/writ/translator/change/statement"
 )
 
 // Unused is what no event used. A log proves use, and never that something is useless.
@@ -38,14 +38,14 @@ type UnusedBinding struct {
 
 // usage counts how often rules matched and decided, and which principals were seen.
 type usage struct {
-	rules   []change.Rule
+	rules   []statement.Rule
 	named   map[string]bool
 	counts  map[string]*UnusedRule // by rule
 	of      map[string]string      // the rule of a binding's rule
 	holders map[string]bool
 }
 
-func newUsage(rules []change.Rule) *usage {
+func newUsage(rules []statement.Rule) *usage {
 	u := &usage{rules: rules, named: make(map[string]bool), counts: make(map[string]*UnusedRule), of: make(map[string]string), holders: make(map[string]bool)}
 	for _, r := range rules {
 		u.of[matchedKey(r.Binding.Kind, r.Binding.Namespace, r.Binding.Name, r.Rule)] = ruleKey(r)
@@ -57,15 +57,15 @@ func newUsage(rules []change.Rule) *usage {
 	return u
 }
 
-func ruleKey(r change.Rule) string { return matchedKey(r.Kind, r.Namespace, r.Name, r.Rule) }
+func ruleKey(r statement.Rule) string { return matchedKey(r.Kind, r.Namespace, r.Name, r.Rule) }
 
 func matchedKey(kind, namespace, name string, rule any) string {
 	return strings.Join([]string{kind, namespace, name, fmt.Sprint(rule)}, "\x00")
 }
 
 // use counts the rules that matched. A denial uses no allow rule.
-func (t *tally) use(r *record, after change.Verdict) {
-	if t.usage == nil || r.point != change.PointAccess {
+func (t *tally) use(r *record, after statement.Verdict) {
+	if t.usage == nil || r.point != statement.PointAccess {
 		return
 	}
 	hold := func(p string) {

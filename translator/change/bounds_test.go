@@ -7,6 +7,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/writ-policy/writ/tests/revisions"
 	"github.com/writ-policy/writ/translator/change"
 )
 
@@ -34,7 +35,7 @@ func origin(name, rule, group string) []string {
 
 func compare(t *testing.T, a, b []string) *change.Report {
 	t.Helper()
-	report, err := change.Diff(t.Context(), revision(t, a), revision(t, b), change.Options{Now: time.Unix(0, 0)})
+	report, err := change.Diff(t.Context(), revisions.Of(t, a), revisions.Of(t, b), change.Options{Now: time.Unix(0, 0)})
 	if err != nil {
 		t.Fatal(err)
 	}

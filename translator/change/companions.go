@@ -1,24 +1,27 @@
 package change
 
 import (
+	"bytes"
 	"maps"
 	"slices"
+
+	"github.com/writ-policy/writ/translator/change/statement"
 )
 
 // companionOutcome returns the outcomes that requests of the class of s may have in y and
 // that no transition has yet: another principal may hold a statement that decides so.
-func (d *side) companionOutcomes(s *statement, found []*transition) []string {
+func (d *side) companionOutcomes(s *statement.Statement, found []*transition) []string {
 	var possible []string
 	switch {
-	case d.point == PointVisibility:
-		possible = []string{outcomePartial, outcomeAllow}
-	case s.effect == outcomeDeny:
-		possible = []string{outcomeAllow}
-	case s.step < 5:
-		possible = []string{outcomeDeny}
+	case d.point == statement.PointVisibility:
+		possible = []string{statement.OutcomePartial, statement.OutcomeAllow}
+	case s.Effect == statement.OutcomeDeny:
+		possible = []string{statement.OutcomeAllow}
+	case s.Step < 5:
+		possible = []string{statement.OutcomeDeny}
 	}
 	return slices.DeleteFunc(possible, func(outcome string) bool {
-		return outcome == s.effect || slices.ContainsFunc(found, func(t *transition) bool { return t.other(d) == outcome })
+		return outcome == s.Effect || slices.ContainsFunc(found, func(t *transition) bool { return t.other(d) == outcome })
 	})
 }
 
@@ -33,38 +36,38 @@ func (t *transition) other(d *side) string {
 // companion looks for a principal whose statement gives requests of the class another
 // outcome in y. For a statement that concerns everybody, all such principals are
 // affected. Without one, the opaque statements that may do so are returned.
-func (d *side) companion(s *statement, exceptions []*statement, g *group, outcome string) (*transition, []*statement) {
+func (d *side) companion(s *statement.Statement, exceptions []*statement.Statement, g *group, outcome string) (*transition, []*statement.Statement) {
 	type shared struct {
-		condition condition
+		condition statement.Condition
 		namespace string
 	}
 	first := g.principals[0]
-	known := make(map[shared]*request)
+	known := make(map[shared]*statement.Request)
 	var found *transition
-	var opaque []*statement
-	for _, t := range d.y.all(s.namespace) {
-		if t.effect != outcome || compareRank(t.rank, s.rank) < 0 || areApart(t, s) || d.filter.namespace != "" && t.namespace != "" && t.namespace != d.filter.namespace {
+	var opaque []*statement.Statement
+	for _, t := range d.y.all(s.Namespace) {
+		if t.Effect != outcome || bytes.Compare(t.Rank, s.Rank) < 0 || statement.AreApart(t, s) || d.filter.namespace != "" && t.Namespace != "" && t.Namespace != d.filter.namespace {
 			continue
 		}
-		if t.opaque != "" {
+		if t.Opaque != "" {
 			if d.overlaps(s, t) {
 				opaque = append(opaque, t)
 			}
 			continue
 		}
-		for _, q := range t.subjects {
+		for _, q := range t.Subjects {
 			if found != nil && (first != "" || found.affected[q]) || d.filter.subject != "" && q != d.filter.subject {
 				continue
 			}
 			own := d.against(s, t, q)
-			key := shared{t.condition, t.namespace}
+			key := shared{t.Condition, t.Namespace}
 			if r, ok := known[key]; ok && len(own) == 0 && (r == nil || found != nil) {
 				if r != nil {
 					found.affected[q] = true
 				}
 				continue
 			}
-			r := d.find([]*statement{s, t}, slices.Concat(exceptions, own, before(g.against.other, t)), distinct(first, q)...)
+			r := d.find([]*statement.Statement{s, t}, slices.Concat(exceptions, own, before(g.against.other, t)), distinct(first, q)...)
 			if len(own) == 0 {
 				known[key] = r
 			}
@@ -72,7 +75,7 @@ func (d *side) companion(s *statement, exceptions []*statement, g *group, outcom
 				continue
 			}
 			if found == nil {
-				found = d.transition(s.effect, outcome, r)
+				found = d.transition(s.Effect, outcome, r)
 			}
 			if first == "" {
 				found.affected[q] = true
@@ -87,22 +90,22 @@ func distinct(principals ...string) []string {
 }
 
 // against returns the statements of a principal that keep t from deciding in y, or s in x.
-func (d *side) against(s, t *statement, principal string) []*statement {
-	var out []*statement
-	place := s.namespace
+func (d *side) against(s, t *statement.Statement, principal string) []*statement.Statement {
+	var out []*statement.Statement
+	place := s.Namespace
 	if place == "" {
-		place = t.namespace
+		place = t.Namespace
 	}
 	if d.y.denies {
 		for _, o := range d.y.of(principal, place) {
-			if compareRank(o.rank, t.rank) < 0 && o.effect != t.effect {
+			if bytes.Compare(o.Rank, t.Rank) < 0 && o.Effect != t.Effect {
 				out = append(out, o)
 			}
 		}
 	}
-	if d.x.denies || s.effect == outcomeDeny {
+	if d.x.denies || s.Effect == statement.OutcomeDeny {
 		for _, o := range d.x.of(principal, place) {
-			if compareRank(o.rank, s.rank) < 0 && o.effect != s.effect {
+			if bytes.Compare(o.Rank, s.Rank) < 0 && o.Effect != s.Effect {
 				out = append(out, o)
 			}
 		}
@@ -112,17 +115,17 @@ func (d *side) against(s, t *statement, principal string) []*statement {
 
 // companions returns the classes of s that need a second statement: without it, y decides
 // as x does, because of a statement of the same outcome or of none.
-func (d *side) companions(s *statement, g *group) []*class {
-	var candidates []*statement
-	for _, t := range d.y.all(s.namespace) {
-		if t.effect == s.effect || t.opaque != "" || compareRank(t.rank, s.rank) < 0 {
+func (d *side) companions(s *statement.Statement, g *group) []*class {
+	var candidates []*statement.Statement
+	for _, t := range d.y.all(s.Namespace) {
+		if t.Effect == s.Effect || t.Opaque != "" || bytes.Compare(t.Rank, s.Rank) < 0 {
 			continue
 		}
-		if compareRank(t.rank, s.rank) == 0 && d.xName == "a" {
+		if bytes.Equal(t.Rank, s.Rank) && d.xName == "a" {
 			continue
 		}
-		if s.effect != d.none && !slices.ContainsFunc(g.against.same, func(e *statement) bool {
-			return compareRank(e.rank, t.rank) > 0 && d.find([]*statement{s, t, e}, nil) != nil
+		if s.Effect != d.none && !slices.ContainsFunc(g.against.same, func(e *statement.Statement) bool {
+			return bytes.Compare(e.Rank, t.Rank) > 0 && d.find([]*statement.Statement{s, t, e}, nil) != nil
 		}) {
 			continue
 		}
@@ -130,9 +133,9 @@ func (d *side) companions(s *statement, g *group) []*class {
 			candidates = append(candidates, t)
 		}
 	}
-	byRank := make(map[string][]*statement)
+	byRank := make(map[string][]*statement.Statement)
 	for _, t := range candidates {
-		byRank[string(t.rank)] = append(byRank[string(t.rank)], t)
+		byRank[string(t.Rank)] = append(byRank[string(t.Rank)], t)
 	}
 	var out []*class
 	for _, rank := range slices.Sorted(maps.Keys(byRank)) {
@@ -145,12 +148,12 @@ func (d *side) companions(s *statement, g *group) []*class {
 
 // companionClass returns the class of requests that fit s and one of some statements of
 // one rank.
-func (d *side) companionClass(s *statement, list []*statement, g *group) *class {
-	rank := list[0].rank
-	lower := func(r *relevant) []*statement {
-		return slices.Concat(r.lowerX, r.lowerY, slices.DeleteFunc(slices.Clone(r.same), func(e *statement) bool { return compareRank(e.rank, rank) >= 0 }),
-			slices.DeleteFunc(slices.Clone(r.other), func(e *statement) bool {
-				return compareRank(e.rank, rank) >= 0 || e.effect == list[0].effect
+func (d *side) companionClass(s *statement.Statement, list []*statement.Statement, g *group) *class {
+	rank := list[0].Rank
+	lower := func(r *relevant) []*statement.Statement {
+		return slices.Concat(r.lowerX, r.lowerY, slices.DeleteFunc(slices.Clone(r.same), func(e *statement.Statement) bool { return bytes.Compare(e.Rank, rank) >= 0 }),
+			slices.DeleteFunc(slices.Clone(r.other), func(e *statement.Statement) bool {
+				return bytes.Compare(e.Rank, rank) >= 0 || e.Effect == list[0].Effect
 			}))
 	}
 	exceptions := lower(g.against)
@@ -160,23 +163,23 @@ func (d *side) companionClass(s *statement, list []*statement, g *group) *class 
 	}
 	first := g.principals[0]
 	var kept []*member
-	found := d.transition(s.effect, list[0].effect, new(request))
+	found := d.transition(s.Effect, list[0].Effect, new(statement.Request))
 	found.request = nil
 	for _, t := range list {
 		var fits bool
-		for _, q := range t.subjects {
+		for _, q := range t.Subjects {
 			if d.filter.subject != "" && first != d.filter.subject && q != d.filter.subject {
 				continue
 			}
 			own := lower(d.relevantTo(s, q))
-			r := d.find([]*statement{reduced, t}, slices.Concat(exceptions, own), distinct(first, q)...)
+			r := d.find([]*statement.Statement{reduced, t}, slices.Concat(exceptions, own), distinct(first, q)...)
 			if r == nil {
 				continue
 			}
 			fits = true
 			exceptions = append(exceptions, own...)
 			if found.request == nil {
-				found.request = r.object(d.point)
+				found.request = r.Object(d.point)
 			}
 			if slices.Contains(g.principals, q) {
 				found.affected[q] = true
@@ -192,9 +195,9 @@ func (d *side) companionClass(s *statement, list []*statement, g *group) *class 
 	return &class{point: d.point, all: [][]*member{{d.own(reduced)}, kept}, except: d.members(unique(g.each(exceptions))), transitions: []*transition{found}}
 }
 
-func unique(list []*statement) []*statement {
-	seen := make(map[*statement]bool)
-	return slices.DeleteFunc(slices.Clone(list), func(s *statement) bool {
+func unique(list []*statement.Statement) []*statement.Statement {
+	seen := make(map[*statement.Statement]bool)
+	return slices.DeleteFunc(slices.Clone(list), func(s *statement.Statement) bool {
 		before := seen[s]
 		seen[s] = true
 		return before

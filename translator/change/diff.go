@@ -9,13 +9,14 @@ import (
 	"slices"
 	"time"
 
+	"github.com/writ-policy/writ/translator/change/statement"
 	"github.com/writ-policy/writ/translator/tables"
 )
 
 // Side is one revision of a comparison.
 type Side struct {
-	World *World `json:"-"`
-	Judge Judge  `json:"-"`
+	World *statement.World `json:"-"`
+	Judge statement.Judge  `json:"-"`
 	// Source, Revision and Documents are shown in the report.
 	Source    string `json:"source"`
 	Revision  string `json:"revision"`
@@ -61,11 +62,11 @@ func Diff(ctx context.Context, a, b *Side, o Options) (*Report, error) {
 	for _, point := range points {
 		var err error
 		switch point {
-		case PointAccess:
+		case statement.PointAccess:
 			err = c.access()
-		case PointVisibility:
+		case statement.PointVisibility:
 			err = c.visibility()
-		case PointGateway:
+		case statement.PointGateway:
 			err = c.gateway()
 		}
 		if err != nil {
@@ -76,24 +77,24 @@ func Diff(ctx context.Context, a, b *Side, o Options) (*Report, error) {
 		return nil, err
 	}
 	r, err := c.report(points)
-	if err == nil && slices.Contains(points, PointVisibility) {
+	if err == nil && slices.Contains(points, statement.PointVisibility) {
 		r.setUntil(c.a.World, c.b.World)
 	}
 	return r, err
 }
 
 // setUntil sets the next time at which a visibility policy begins or ends to hold.
-func (r *Report) setUntil(worlds ...*World) {
+func (r *Report) setUntil(worlds ...*statement.World) {
 	consider := func(at *time.Time, p *tables.VisibilityPolicy, what string) {
 		if at == nil || !at.After(r.Now) && (what == "begins" || !at.Equal(r.Now)) || r.Until != nil && !at.Before(*r.Until) {
 			return
 		}
 		utc := at.UTC()
 		r.Until, r.Coverage.Until = &utc, &utc
-		r.Coverage.holds = fmt.Sprintf("%s %s/%s %s", kindVisibility, p.Namespace, p.Name, what)
+		r.Coverage.holds = fmt.Sprintf("%s %s/%s %s", statement.KindVisibility, p.Namespace, p.Name, what)
 	}
 	for _, w := range worlds {
-		v := tables.Of[*tables.Visibility](w.revision.Tables)
+		v := tables.Of[*tables.Visibility](w.Revision.Tables)
 		if v == nil {
 			continue
 		}
@@ -109,17 +110,17 @@ func (r *Report) setUntil(worlds ...*World) {
 
 // points returns those that a revision has documents for.
 func (c *comparison) points() []string {
-	has := map[string]bool{PointAccess: true}
-	for _, w := range []*World{c.a.World, c.b.World} {
-		if v := tables.Of[*tables.Visibility](w.revision.Tables); v != nil && !v.IsEmpty() {
-			has[PointVisibility] = true
+	has := map[string]bool{statement.PointAccess: true}
+	for _, w := range []*statement.World{c.a.World, c.b.World} {
+		if v := tables.Of[*tables.Visibility](w.Revision.Tables); v != nil && !v.IsEmpty() {
+			has[statement.PointVisibility] = true
 		}
-		if g := tables.Of[*tables.Gateway](w.revision.Tables); g != nil && !g.IsEmpty() {
-			has[PointGateway] = true
+		if g := tables.Of[*tables.Gateway](w.Revision.Tables); g != nil && !g.IsEmpty() {
+			has[statement.PointGateway] = true
 		}
 	}
 	var out []string
-	for _, point := range []string{PointAccess, PointVisibility, PointGateway} {
+	for _, point := range []string{statement.PointAccess, statement.PointVisibility, statement.PointGateway} {
 		if has[point] && (c.o.Points == nil || slices.Contains(c.o.Points, point)) {
 			out = append(out, point)
 		}
@@ -148,8 +149,8 @@ func (c *comparison) access() error {
 		return err
 	}
 	for _, d := range []*side{
-		c.side(b, a, "b", "a", PointAccess, outcomeNone),
-		c.side(a, b, "a", "b", PointAccess, outcomeNone),
+		c.side(b, a, "b", "a", statement.PointAccess, statement.OutcomeNone),
+		c.side(a, b, "a", "b", statement.PointAccess, statement.OutcomeNone),
 	} {
 		for _, s := range d.changed() {
 			if err := c.add(d.classes(s)...); err != nil {
@@ -161,52 +162,52 @@ func (c *comparison) access() error {
 	return nil
 }
 
-func accessSpace(w *World) *space {
-	return &space{everyone: w.deny, of: w.of, all: w.all, in: w.in, world: w, denies: w.hasDenials()}
+func accessSpace(w *statement.World) *space {
+	return &space{everyone: w.Deny, of: w.Of, all: w.All, in: w.In, world: w, denies: w.HasDenials()}
 }
 
 // changed returns the statements of x that y lacks for some subject, with these subjects.
 // Pod security is compared apart.
-func (d *side) changed() []*statement {
-	var out []*statement
+func (d *side) changed() []*statement.Statement {
+	var out []*statement.Statement
 	have := make(map[string]bool)
 	for _, s := range d.y.everyone {
-		have[contentOf(s)] = true
+		have[statement.ContentOf(s)] = true
 	}
 	for _, s := range d.x.everyone {
-		if s.opaque != whyPod && !have[contentOf(s)] && d.filter.admits(s) {
-			have[contentOf(s)] = true
+		if s.Opaque != statement.WhyPod && !have[statement.ContentOf(s)] && d.filter.admits(s) {
+			have[statement.ContentOf(s)] = true
 			out = append(out, s)
 		}
 	}
-	merged := make(map[string]*statement)
-	for _, key := range changedBindings(d.x.world.access, d.y.world.access) {
-		for _, s := range d.x.world.binding(key) {
+	merged := make(map[string]*statement.Statement)
+	for _, key := range changedBindings(d.x.world.Access, d.y.world.Access) {
+		for _, s := range d.x.world.Binding(key) {
 			var subjects []string
-			for _, p := range s.subjects {
-				if !slices.ContainsFunc(d.y.in(p, s.namespace), func(t *statement) bool { return contentOf(t) == contentOf(s) }) {
+			for _, p := range s.Subjects {
+				if !slices.ContainsFunc(d.y.in(p, s.Namespace), func(t *statement.Statement) bool { return statement.ContentOf(t) == statement.ContentOf(s) }) {
 					subjects = append(subjects, p)
 				}
 			}
 			if len(subjects) == 0 || !d.filter.admits(s) {
 				continue
 			}
-			if m := merged[contentOf(s)]; m != nil {
-				m.subjects = slices.Compact(slices.Sorted(slices.Values(append(m.subjects, subjects...))))
-				m.documents = append(slices.Clone(m.documents), s.documents...)
+			if m := merged[statement.ContentOf(s)]; m != nil {
+				m.Subjects = slices.Compact(slices.Sorted(slices.Values(append(m.Subjects, subjects...))))
+				m.Documents = append(slices.Clone(m.Documents), s.Documents...)
 				continue
 			}
 			part := *s
-			part.subjects = subjects
-			merged[contentOf(s)] = &part
+			part.Subjects = subjects
+			merged[statement.ContentOf(s)] = &part
 			out = append(out, &part)
 		}
 	}
 	return out
 }
 
-func (f filter) admits(s *statement) bool {
-	return f.namespace == "" || s.namespace == "" || s.namespace == f.namespace
+func (f filter) admits(s *statement.Statement) bool {
+	return f.namespace == "" || s.Namespace == "" || s.Namespace == f.namespace
 }
 
 // changedBindings returns the keys of bindings of x whose row, role or subjects differ in
@@ -320,14 +321,14 @@ func (c *comparison) merge() {
 
 // key identifies the statements of a class without their subjects.
 func (k *class) key() string {
-	text := k.point + "\x00" + k.question + jsonText(k.types) + jsonText(k.actions) + jsonText(k.paths)
+	text := k.point + "\x00" + k.question + statement.JSONText(k.types) + statement.JSONText(k.actions) + statement.JSONText(k.paths)
 	for _, list := range append(slices.Clone(k.all), k.except) {
 		contents := make([]string, 0, len(list))
 		for _, m := range list {
-			contents = append(contents, contentOf(m.s)+jsonText(m.in))
+			contents = append(contents, statement.ContentOf(m.s)+statement.JSONText(m.in))
 		}
 		slices.Sort(contents)
-		text += "\x01" + jsonText(contents)
+		text += "\x01" + statement.JSONText(contents)
 	}
 	return text
 }
@@ -349,28 +350,6 @@ func (k *class) join(o *class) {
 	}
 }
 
-// joined returns one member for those of one content, with all subjects.
-func joined(list []*member) []*member {
-	by := make(map[string]*member)
-	var out []*member
-	for _, m := range list {
-		key := contentOf(m.s) + jsonText(m.in)
-		into := by[key]
-		if into == nil {
-			by[key] = m
-			out = append(out, m)
-			continue
-		}
-		all := *into.s
-		if all.subjects != nil {
-			all.subjects = slices.Compact(slices.Sorted(slices.Values(slices.Concat(all.subjects, m.s.subjects))))
-		}
-		all.documents = slices.Concat(all.documents, m.s.documents)
-		into.s = &all
-	}
-	return out
-}
-
 // verify lets both engines decide every witness.
 func (c *comparison) verify() error {
 	for _, k := range c.classes {
@@ -383,7 +362,7 @@ func (c *comparison) verify() error {
 				return fmt.Errorf("decide a witness: %w", err)
 			}
 			if a.Outcome != t.from || b.Outcome != t.to {
-				return &DisagreementError{string(encode(t.request)), t.from + " -> " + t.to, a.Outcome + " -> " + b.Outcome}
+				return &DisagreementError{string(statement.Encode(t.request)), t.from + " -> " + t.to, a.Outcome + " -> " + b.Outcome}
 			}
 			t.a, t.b = a, b
 		}

@@ -1,15 +1,22 @@
-// Package change states what documents grant and deny as statements, and answers three
-// questions about them: which requests two revisions decide differently (Diff), who can
-// do something, and what a subject can do. Tables come in; reports go out. The package
-// must not know how documents are read or how an engine evaluates a bundle: a Judge
-// decides the requests that it constructs.
+// Package change compares two revisions: Diff returns the classes of requests that they
+// decide differently. Statements of two revisions come in; a report goes out. The package
+// must not know how documents are read or how an engine evaluates a bundle: the judge of
+// each side decides the requests that it constructs.
+//
+// A running server compares two active revisions p and q, each a decision.Policies, with
+//
+//	report, err := change.Diff(ctx,
+//		&change.Side{World: p.Statements(), Judge: decision.Judge(p), Source: "active", Revision: p.Revision()},
+//		&change.Side{World: q.Statements(), Judge: decision.Judge(q), Source: "pending", Revision: q.Revision()},
+//		change.Options{Now: time.Now(), MaxClasses: 1000})
+//
+// Statements returns nil for a bundle without the tables that statements are made of. The
+// report is JSON for programs; its method Text writes it for people.
 //
 // Not part of the promised API; see package writ.
 //
 // # Terms
 //
-//   - A statement is a rule joined with its subjects and its place.
-//   - A principal is "user:NAME" or "group:NAME".
 //   - A class is a set of requests whose decision changes: those that one statement of
 //     each list fits, and none of the exceptions.
 //   - A witness is a request of a class.

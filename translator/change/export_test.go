@@ -3,15 +3,17 @@ package change
 import (
 	"maps"
 	"slices"
+
+	"github.com/writ-policy/writ/translator/change/statement"
 )
 
 // Fits reports whether a request of some principals fits a class.
 func (r *Report) Fits(k *Class, object map[string]any, principals []string) bool {
-	q := request{labels: textMap(object["labels"]), namespaceLabels: textMap(object["namespaceLabels"])}
-	for _, member := range textMembers {
-		*member.of(&q), _ = object[member.name].(string)
+	var q statement.Request
+	for _, set := range statement.Setters(object, nil) {
+		set(&q)
 	}
-	fits := func(m *member) bool { return m.s.holds(principals) && m.s.fits(&q) }
+	fits := func(m *member) bool { return m.s.Holds(principals) && m.s.Fits(&q) }
 	found := r.found[k.ID]
 	for _, list := range found.all {
 		one := false
@@ -53,34 +55,7 @@ func (r *Report) Break(how string, at int) (*Report, bool) {
 			return nil, false
 		}
 		k.Transitions = slices.Clone(k.Transitions)
-		k.Transitions[0].Witness.Request = with(k.Transitions[0].Witness.Request, "verb", "unheard-of")
+		k.Transitions[0].Witness.Request = statement.With(k.Transitions[0].Witness.Request, "verb", "unheard-of")
 	}
 	return &broken, true
-}
-
-// Stated are the statements of an answer.
-type Stated []*statement
-
-// Stated returns the statements that fit a question who can do something.
-func (a *Asker) Stated(q *Question) Stated {
-	q.prepare()
-	return a.fit(q).all
-}
-
-// Outcome is what the statements come to for a request of some principals.
-func (s Stated) Outcome(object map[string]any, principals []string) string {
-	q := request{labels: textMap(object["labels"]), namespaceLabels: textMap(object["namespaceLabels"])}
-	for _, member := range textMembers {
-		*member.of(&q), _ = object[member.name].(string)
-	}
-	var lowest *statement
-	for _, t := range s {
-		if t.holds(principals) && t.fits(&q) && (lowest == nil || compareRank(t.rank, lowest.rank) < 0 || compareRank(t.rank, lowest.rank) == 0 && t.effect == outcomeDeny) {
-			lowest = t
-		}
-	}
-	if lowest == nil {
-		return outcomeNone
-	}
-	return lowest.effect
 }

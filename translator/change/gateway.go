@@ -7,6 +7,7 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/writ-policy/writ/translator/change/statement"
 	"github.com/writ-policy/writ/translator/tables"
 )
 
@@ -23,7 +24,7 @@ type pathState struct {
 
 // gateway compares the effective policies of each path.
 func (c *comparison) gateway() error {
-	accessChanged := slices.ContainsFunc(c.classes, func(k *class) bool { return k.point == PointAccess })
+	accessChanged := slices.ContainsFunc(c.classes, func(k *class) bool { return k.point == statement.PointAccess })
 	a, b := pathsOf(c.a.World), pathsOf(c.b.World)
 	constants := tables.Entries(slices.Concat(gatewayConstants(c.a.World), gatewayConstants(c.b.World)))
 	names := tables.Entries(slices.Concat(gatewayNames(c.a.World), gatewayNames(c.b.World)))
@@ -34,7 +35,7 @@ func (c *comparison) gateway() error {
 		if !differs && !reviews {
 			continue
 		}
-		k := &class{point: PointGateway, why: []string{whyGateway}, paths: []string{path}, rules: rules}
+		k := &class{point: statement.PointGateway, why: []string{statement.WhyGateway}, paths: []string{path}, rules: rules}
 		c.tryPath(k, x, y, names, constants)
 		k.changes = []string{changeGain, changeLoss, changeTighten, changeRelax, changeOther}
 		if err := c.add(k); err != nil {
@@ -71,7 +72,7 @@ func (c *comparison) tryPath(k *class, x, y *pathState, names, constants []strin
 			if tried++; tried > maxProbes {
 				return
 			}
-			a, b, err := c.judges.both(c.ctx, PointGateway, object)
+			a, b, err := c.judges.both(c.ctx, statement.PointGateway, object)
 			if err != nil || a.Outcome == b.Outcome || a.Target != k.paths[0] && b.Target != k.paths[0] {
 				continue
 			}
@@ -83,21 +84,21 @@ func (c *comparison) tryPath(k *class, x, y *pathState, names, constants []strin
 // gatewayVariants returns a request without identity, and with each constant as the value
 // of each name that conditions read, in the identity and in headers.
 func gatewayVariants(base map[string]any, names, constants []string) []map[string]any {
-	out := []map[string]any{base, with(base, "auth", map[string]any{"identity": map[string]any{"sub": otherWord}})}
+	out := []map[string]any{base, statement.With(base, "auth", map[string]any{"identity": map[string]any{"sub": statement.OtherWord}})}
 	for _, name := range append(names, "sub") {
-		for _, value := range append(slices.Clone(constants), otherWord) {
+		for _, value := range append(slices.Clone(constants), statement.OtherWord) {
 			out = append(out,
-				with(base, "auth", map[string]any{"identity": map[string]any{name: value}}),
-				with(base, "auth", map[string]any{"identity": map[string]any{name: []string{value}}}))
+				statement.With(base, "auth", map[string]any{"identity": map[string]any{name: value}}),
+				statement.With(base, "auth", map[string]any{"identity": map[string]any{name: []string{value}}}))
 			request, _ := base["request"].(map[string]any)
 			headers := maps.Clone(request["headers"].(map[string]any))
 			headers[strings.ToLower(name)] = value
-			changed := with(base, "request", with(request, "headers", headers))
-			out = append(out, changed, with(changed, "auth", map[string]any{"identity": map[string]any{"sub": otherWord}}))
+			changed := statement.With(base, "request", statement.With(request, "headers", headers))
+			out = append(out, changed, statement.With(changed, "auth", map[string]any{"identity": map[string]any{"sub": statement.OtherWord}}))
 		}
 	}
 	for _, value := range constants {
-		out = append(out, with(base, "auth", map[string]any{"identity": map[string]any{"sub": value, "groups": []string{value}}}))
+		out = append(out, statement.With(base, "auth", map[string]any{"identity": map[string]any{"sub": value, "groups": []string{value}}}))
 	}
 	return out
 }
@@ -108,23 +109,25 @@ var (
 	globbedSuffix = "*."
 )
 
-func gatewayNames(w *World) []string { return submatches(readNames, gatewayText(w)) }
+func gatewayNames(w *statement.World) []string {
+	return statement.Submatches(readNames, gatewayText(w))
+}
 
 // gatewayConstants returns the values that conditions compare with.
-func gatewayConstants(w *World) []string {
+func gatewayConstants(w *statement.World) []string {
 	var out []string
 	for _, text := range gatewayTexts(w) {
-		if out = append(out, submatches(quotedValues, text)...); len(out) > 64 {
+		if out = append(out, statement.Submatches(quotedValues, text)...); len(out) > 64 {
 			break
 		}
 	}
 	return out[:min(len(out), 64)]
 }
 
-func gatewayText(w *World) string { return strings.Join(gatewayTexts(w), "\n") }
+func gatewayText(w *statement.World) string { return strings.Join(gatewayTexts(w), "\n") }
 
-func gatewayTexts(w *World) []string {
-	g := tables.Of[*tables.Gateway](w.revision.Tables)
+func gatewayTexts(w *statement.World) []string {
+	g := tables.Of[*tables.Gateway](w.Revision.Tables)
 	if g == nil {
 		return nil
 	}
@@ -150,15 +153,15 @@ func collectTexts(value any, into *[]string) {
 			collectTexts(e, into)
 		}
 	case map[string]any:
-		for _, key := range sortedKeys(v) {
+		for _, key := range slices.Sorted(maps.Keys(v)) {
 			collectTexts(v[key], into)
 		}
 	}
 }
 
 // pathsOf returns the paths of a revision by their target, "GATEWAY > ROUTE".
-func pathsOf(w *World) map[string]*pathState {
-	g := tables.Of[*tables.Gateway](w.revision.Tables)
+func pathsOf(w *statement.World) map[string]*pathState {
+	g := tables.Of[*tables.Gateway](w.Revision.Tables)
 	if g == nil {
 		return nil
 	}
@@ -175,13 +178,13 @@ func pathsOf(w *World) map[string]*pathState {
 		}
 		if e, ok := p.Effective[tables.KindAuthPolicy]; ok {
 			for _, r := range g.Effective[e].Rules {
-				text := jsonText(r.Value)
+				text := statement.JSONText(r.Value)
 				state.rules[r.Key] = text
 				state.reviews = state.reviews || strings.Contains(text, "kubernetesSubjectAccessReview")
 			}
 		}
 		bare := *rule
-		state.place += jsonText([]any{listener.Hostname, listener.Port, listener.Protocol, p.Listener, route.Hostnames, bare, route.Created, i})
+		state.place += statement.JSONText([]any{listener.Hostname, listener.Port, listener.Protocol, p.Listener, route.Hostnames, bare, route.Created, i})
 		state.requests = append(state.requests, pathRequests(gateway, listener, route, rule)...)
 	}
 	return out

@@ -7,10 +7,9 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/writ-policy/writ/translator/change/statement"
 	"github.com/writ-policy/writ/translator/tables"
 )
-
-func sortedKeys[V any](m map[string]V) []string { return slices.Sorted(maps.Keys(m)) }
 
 // group joins the classes of one change that the same documents cause.
 func (r *Report) group(c *comparison) {
@@ -19,14 +18,14 @@ func (r *Report) group(c *comparison) {
 	for i := range r.Classes {
 		k := &r.Classes[i]
 		causes := c.causes(k, r.Statements)
-		key := k.Changes[0] + jsonText(causes)
+		key := k.Changes[0] + statement.JSONText(causes)
 		if by[key] == nil {
 			by[key] = &Group{Change: k.Changes[0], Causes: causes}
 		}
 		by[key].Classes = append(by[key].Classes, k.ID)
 		members[key] = append(members[key], k)
 	}
-	for _, key := range sortedKeys(by) {
+	for _, key := range slices.Sorted(maps.Keys(by)) {
 		g := by[key]
 		g.Title = r.title(members[key], g.Change)
 		r.Groups = append(r.Groups, *g)
@@ -38,7 +37,7 @@ func (r *Report) group(c *comparison) {
 
 // causes returns the documents of one-sided statements that differ between the
 // revisions: of a binding and its role, the one that changed.
-func (c *comparison) causes(k *Class, statements []Statement) []Cause {
+func (c *comparison) causes(k *Class, statements []statement.JSON) []Cause {
 	var out []Cause
 	for _, list := range append(slices.Clone(k.All), k.Except) {
 		for _, id := range list {
@@ -61,29 +60,29 @@ func (c *comparison) causes(k *Class, statements []Statement) []Cause {
 	return out
 }
 
-func (c *comparison) causeOf(d Document) []Cause {
+func (c *comparison) causeOf(d statement.Document) []Cause {
 	own, other := c.a.World, c.b.World
 	what := "removed"
 	if d.In == "b" {
 		own, other, what = other, own, "added"
 	}
 	cause := Cause{In: d.In, What: what, Kind: d.Kind, Namespace: d.Namespace, Name: d.Name, Source: d.Source}
-	if d.role == "" {
-		if other.has(d.Kind, d.Namespace, d.Name) {
+	if d.Role == "" {
+		if other.Has(d.Kind, d.Namespace, d.Name) {
 			cause.What = "changed"
 		}
 		return []Cause{cause}
 	}
 	var out []Cause
-	binding := tables.BindingKey(strings.SplitN(d.role, ":", 2)[0], d.Namespace, d.Name)
-	now, before := own.access.Bindings.At(binding), other.access.Bindings.At(binding)
-	subjects := func(w *World) []string {
-		if b := w.binding(binding); len(b) > 0 {
-			return b[0].subjects
+	binding := tables.BindingKey(strings.SplitN(d.Role, ":", 2)[0], d.Namespace, d.Name)
+	now, before := own.Access.Bindings.At(binding), other.Access.Bindings.At(binding)
+	subjects := func(w *statement.World) []string {
+		if b := w.Binding(binding); len(b) > 0 {
+			return b[0].Subjects
 		}
 		return nil
 	}
-	cause.Source = d.roleSource
+	cause.Source = d.RoleSource
 	switch {
 	case before.Name == "":
 		out = append(out, cause)
@@ -91,7 +90,7 @@ func (c *comparison) causeOf(d Document) []Cause {
 		cause.What = "changed"
 		out = append(out, cause)
 	}
-	role, earlier := own.access.Roles.At(d.role), other.access.Roles.At(d.role)
+	role, earlier := own.Access.Roles.At(d.Role), other.Access.Roles.At(d.Role)
 	changed := Cause{In: d.In, What: "changed", Kind: role.Kind, Namespace: role.Namespace, Name: role.Name, Source: d.Source}
 	switch {
 	case earlier.Name == "":
@@ -109,23 +108,11 @@ func (c *comparison) causeOf(d Document) []Cause {
 	return out
 }
 
-// has reports whether a revision has a document.
-func (w *World) has(kind, namespace, name string) bool {
-	switch kind {
-	case "DenyPolicy":
-		return slices.ContainsFunc(w.deny, func(s *statement) bool { return s.documents[0].Name == name })
-	case kindVisibility:
-		v := tables.Of[*tables.Visibility](w.revision.Tables)
-		return v != nil && slices.ContainsFunc(v.Policies, func(p tables.VisibilityPolicy) bool { return p.Namespace == namespace && p.Name == name })
-	}
-	return false
-}
-
 // title says who, may or may no longer, what and where.
 func (r *Report) title(classes []*Class, change string) string {
 	var who, verbs, what, where []string
 	for _, k := range classes {
-		if k.Point == PointGateway {
+		if k.Point == statement.PointGateway {
 			what = append(what, k.Paths...)
 			continue
 		}
@@ -135,7 +122,7 @@ func (r *Report) title(classes []*Class, change string) string {
 			if s.Subjects == nil {
 				who = append(who, "everybody")
 			}
-			v, w := s.words()
+			v, w := s.Words()
 			verbs, what = append(verbs, v...), append(what, w...)
 			if s.Namespace != "" {
 				where = append(where, s.Namespace)
@@ -143,39 +130,15 @@ func (r *Report) title(classes []*Class, change string) string {
 		}
 	}
 	if len(who) == 0 {
-		return "requests to " + strings.Join(cut(tables.Entries(what)), ", ")
+		return "requests to " + strings.Join(statement.Shorten(tables.Entries(what)), ", ")
 	}
 	people := tables.Entries(who)
 	for i := range people {
 		people[i] = strings.Replace(people[i], ":", " ", 1)
 	}
-	title := fmt.Sprintf("%s: %s %s", strings.Join(cut(people), ", "), strings.Join(cut(tables.Entries(verbs)), ", "), strings.Join(cut(tables.Entries(what)), ", "))
+	title := fmt.Sprintf("%s: %s %s", strings.Join(statement.Shorten(people), ", "), strings.Join(statement.Shorten(tables.Entries(verbs)), ", "), strings.Join(statement.Shorten(tables.Entries(what)), ", "))
 	if len(where) > 0 {
-		title += " in " + strings.Join(cut(tables.Entries(where)), ", ")
+		title += " in " + strings.Join(statement.Shorten(tables.Entries(where)), ", ")
 	}
 	return title
-}
-
-// words returns what a statement is about, for a title.
-func (s *Statement) words() (verbs, what []string) {
-	if s.Family == familyVisibility {
-		if s.Clusters["default"] != nil {
-			return []string{"see"}, []string{"other clusters"}
-		}
-		return []string{"see"}, []string{"clusters of " + s.Policy}
-	}
-	rule, _ := s.Rule.(map[string]any)
-	if pod, ok := rule["podSecurity"].(map[string]any); ok {
-		subs, _ := pod["subresources"].([]string)
-		return subs, []string{"into pods by their score"}
-	}
-	if _, ok := rule["impersonation"]; ok {
-		return []string{impersonate}, []string{"identities"}
-	}
-	verbs, _ = rule["verbs"].([]string)
-	for _, key := range []string{"resources", "resourceKinds", "nonResourceURLs"} {
-		list, _ := rule[key].([]string)
-		what = append(what, list...)
-	}
-	return verbs, what
 }

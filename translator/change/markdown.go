@@ -5,6 +5,7 @@ import (
 	"strconv"
 	"strings"
 
+	"github.com/writ-policy/writ/translator/change/statement"
 	"github.com/writ-policy/writ/translator/diag"
 )
 
@@ -66,14 +67,14 @@ func (r *Report) markdownDetails(out *strings.Builder, g *Group, classes map[str
 	for _, text := range r.exceptions(g, classes) {
 		fmt.Fprintf(out, "except %s\n\n", escape(text))
 	}
-	for _, id := range g.Classes[:min(len(g.Classes), longest)] {
+	for _, id := range g.Classes[:min(len(g.Classes), statement.Longest)] {
 		for _, t := range classes[id].Transitions {
-			fmt.Fprintf(out, "%s to %s, for example:\n\n```json\n%s\n```\n\n", t.From, t.To, encode(t.Witness.Request))
+			fmt.Fprintf(out, "%s to %s, for example:\n\n```json\n%s\n```\n\n", t.From, t.To, statement.Encode(t.Witness.Request))
 		}
 		for _, list := range classes[id].All {
 			for _, s := range list {
 				for _, d := range cutDocuments(r.Statements[s].Documents) {
-					fmt.Fprintf(out, "- %s: %s rule %d, `%s`\n", strings.ToUpper(d.In), escape(documentName(d)), d.Rule, strings.ReplaceAll(d.Source, "`", ""))
+					fmt.Fprintf(out, "- %s: %s rule %d, `%s`\n", strings.ToUpper(d.In), escape(statement.DocumentName(d)), d.Rule, strings.ReplaceAll(d.Source, "`", ""))
 				}
 			}
 		}
@@ -81,7 +82,9 @@ func (r *Report) markdownDetails(out *strings.Builder, g *Group, classes map[str
 	out.WriteString("\n</details>\n\n")
 }
 
-func cutDocuments(list []Document) []Document { return list[:min(len(list), longest)] }
+func cutDocuments(list []statement.Document) []statement.Document {
+	return list[:min(len(list), statement.Longest)]
+}
 
 // escape keeps names from being read as Markdown or HTML.
 func escape(text string) string {

@@ -4,42 +4,43 @@ import (
 	"context"
 	"slices"
 
+	"github.com/writ-policy/writ/translator/change/statement"
 	"github.com/writ-policy/writ/translator/tables"
 )
 
 // opaqueClass returns the inexact class of requests that fit s and one of some opaque
 // statements; without the latter s is opaque itself.
-func (d *side) opaqueClass(s *statement, opaque, exceptions []*statement, g *group) []*class {
+func (d *side) opaqueClass(s *statement.Statement, opaque, exceptions []*statement.Statement, g *group) []*class {
 	exceptions = exactOf(exceptions)
 	if reduced := reduceBy(s, exceptions); reduced == nil {
 		return nil
-	} else if s.opaque == "" {
+	} else if s.Opaque == "" {
 		s = reduced
 	}
 	exceptions = d.needed(s, exceptions, g.principals[0])
 	c := &class{point: d.point, all: [][]*member{{d.own(s)}}, except: d.members(g.each(exceptions)), changes: d.possible(s)}
 	readers := opaque
-	if s.opaque != "" {
-		readers = []*statement{s}
+	if s.Opaque != "" {
+		readers = []*statement.Statement{s}
 	} else {
 		c.all = append(c.all, d.members(g.each(opaque)))
 	}
 	fits := false
 	for _, t := range readers {
-		c.why = append(c.why, t.opaque)
+		c.why = append(c.why, t.Opaque)
 		contexts := []required{{}}
-		if t.opaque == whyPod {
-			contexts = exemptions([]*statement{t}, nil)
+		if t.Opaque == statement.WhyPod {
+			contexts = exemptions([]*statement.Statement{t}, nil)
 		}
 		for _, by := range d.askers(s, exceptions, g) {
 			for _, at := range contexts {
-				must := slices.Concat([]*statement{s, t}, by.must, at.must)
+				must := slices.Concat([]*statement.Statement{s, t}, by.must, at.must)
 				r := d.find(must, slices.Concat(exceptions, at.mustNot), nonEmpty(by.principal)...)
 				if r == nil {
 					continue
 				}
 				fits = true
-				for _, object := range slices.Concat(variants(d.y.world, r, t, maxOpaqueTries), variants(d.x.world, r, t, maxOpaqueTries)) {
+				for _, object := range slices.Concat(statement.Variants(d.y.world, r, t, statement.MaxOpaqueTries), statement.Variants(d.x.world, r, t, statement.MaxOpaqueTries)) {
 					d.record(c, object)
 				}
 			}
@@ -47,7 +48,7 @@ func (d *side) opaqueClass(s *statement, opaque, exceptions []*statement, g *gro
 	}
 	slices.Sort(c.why)
 	c.why = slices.Compact(c.why)
-	if !fits || len(c.transitions) == 0 && slices.Equal(c.why, []string{whyPod}) {
+	if !fits || len(c.transitions) == 0 && slices.Equal(c.why, []string{statement.WhyPod}) {
 		return nil
 	}
 	return []*class{c}
@@ -56,34 +57,34 @@ func (d *side) opaqueClass(s *statement, opaque, exceptions []*statement, g *gro
 // asker is a principal to try, with statements that its requests must fit.
 type asker struct {
 	principal string
-	must      []*statement
+	must      []*statement.Statement
 }
 
 // askers returns principals to try: one of the group or, for a statement that concerns
 // everybody, an unnamed one and one that is allowed in y.
-func (d *side) askers(s *statement, exceptions []*statement, g *group) []asker {
+func (d *side) askers(s *statement.Statement, exceptions []*statement.Statement, g *group) []asker {
 	out := []asker{{principal: g.principals[0]}}
 	if g.principals[0] != "" {
 		return out
 	}
-	for _, t := range d.y.all(s.namespace) {
-		if t.effect == outcomeAllow && t.opaque == "" && len(t.subjects) > 0 && d.overlaps(s, t) &&
-			d.find([]*statement{s, t}, exceptions, t.subjects[0]) != nil {
-			return append(out, asker{t.subjects[0], []*statement{t}})
+	for _, t := range d.y.all(s.Namespace) {
+		if t.Effect == statement.OutcomeAllow && t.Opaque == "" && len(t.Subjects) > 0 && d.overlaps(s, t) &&
+			d.find([]*statement.Statement{s, t}, exceptions, t.Subjects[0]) != nil {
+			return append(out, asker{t.Subjects[0], []*statement.Statement{t}})
 		}
 	}
 	return out
 }
 
 // possible returns what a request that s decides in x may go through.
-func (d *side) possible(s *statement) []string {
-	if d.point == PointVisibility {
+func (d *side) possible(s *statement.Statement) []string {
+	if d.point == statement.PointVisibility {
 		return []string{changeGain, changeLoss}
 	}
 	var out []string
-	for _, outcome := range []string{outcomeNone, outcomeAllow, outcomeDeny} {
-		if outcome != s.effect && (s.effect == outcomeDeny || outcome != outcomeDeny || s.step < 5) {
-			t := d.transition(s.effect, outcome, new(request))
+	for _, outcome := range []string{statement.OutcomeNone, statement.OutcomeAllow, statement.OutcomeDeny} {
+		if outcome != s.Effect && (s.Effect == statement.OutcomeDeny || outcome != statement.OutcomeDeny || s.Step < 5) {
+			t := d.transition(s.Effect, outcome, new(statement.Request))
 			out = append(out, changeOf(d.point, t.from, t.to))
 		}
 	}
@@ -105,7 +106,7 @@ func (d *side) record(c *class, object map[string]any) {
 }
 
 // record adds a transition that was found, unless the class has it.
-func (c *class) record(object map[string]any, a, b Verdict) {
+func (c *class) record(object map[string]any, a, b statement.Verdict) {
 	for _, t := range c.transitions {
 		if t.from == a.Outcome && t.to == b.Outcome {
 			return
@@ -115,47 +116,13 @@ func (c *class) record(object map[string]any, a, b Verdict) {
 }
 
 // judges decide requests by both revisions.
-type judges struct{ a, b Judge }
+type judges struct{ a, b statement.Judge }
 
-func (j judges) both(ctx context.Context, point string, object map[string]any) (a, b Verdict, err error) {
-	text := encode(object)
+func (j judges) both(ctx context.Context, point string, object map[string]any) (a, b statement.Verdict, err error) {
+	text := statement.Encode(object)
 	if a, err = j.a(ctx, point, text); err != nil {
 		return a, b, err
 	}
 	b, err = j.b(ctx, point, text)
 	return a, b, err
-}
-
-// The kinds of changes, most dangerous first.
-const (
-	changeGain    = "gain"
-	changeRelax   = "relax"
-	changeLoss    = "loss"
-	changeTighten = "tighten"
-	changeOther   = "other"
-)
-
-// changeKinds are the kinds of changes, most dangerous first.
-var changeKinds = []string{changeGain, changeRelax, changeLoss, changeTighten, changeOther}
-
-// changeOf names the change from one outcome to another.
-func changeOf(point, from, to string) string {
-	if point == PointVisibility {
-		ranks := map[string]int{outcomePartial: 1, outcomeAllow: 2, outcomeShown: 2}
-		if ranks[to] > ranks[from] {
-			return changeGain
-		}
-		return changeLoss
-	}
-	switch {
-	case to == outcomeAllow:
-		return changeGain
-	case from == outcomeAllow:
-		return changeLoss
-	case from == outcomeNone:
-		return changeTighten
-	case to == outcomeNone:
-		return changeRelax
-	}
-	return changeOther
 }

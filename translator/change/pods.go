@@ -6,6 +6,7 @@ import (
 	"maps"
 	"slices"
 
+	"github.com/writ-policy/writ/translator/change/statement"
 	"github.com/writ-policy/writ/translator/tables"
 )
 
@@ -18,12 +19,12 @@ const maxPodChanges = 20
 // pods compares pod security. Each policy whose pod security differs gives a class, if a
 // pod is found that the revisions decide differently.
 func (c *comparison) pods(a, b *space) error {
-	sideA, sideB := c.side(a, b, "a", "b", PointAccess, outcomeNone), c.side(b, a, "b", "a", PointAccess, outcomeNone)
+	sideA, sideB := c.side(a, b, "a", "b", statement.PointAccess, statement.OutcomeNone), c.side(b, a, "b", "a", statement.PointAccess, statement.OutcomeNone)
 	onlyA, onlyB := podsOf(sideA), podsOf(sideB)
 	names := tables.Entries(slices.Concat(slices.Collect(maps.Keys(onlyA)), slices.Collect(maps.Keys(onlyB))))
 	for _, name := range names {
-		k := &class{point: PointAccess, why: []string{whyPod}, all: [][]*member{{}}}
-		var own []*statement
+		k := &class{point: statement.PointAccess, why: []string{statement.WhyPod}, all: [][]*member{{}}}
+		var own []*statement.Statement
 		if s := onlyB[name]; s != nil {
 			k.all[0] = append(k.all[0], sideB.own(s))
 			own = append(own, s)
@@ -33,7 +34,7 @@ func (c *comparison) pods(a, b *space) error {
 			own = append(own, s)
 		}
 		if complete := c.tryPods(k, own, sideB); !complete {
-			k.why, k.changes = append(k.why, whyPattern), changeKinds[:4]
+			k.why, k.changes = append(k.why, statement.WhyPattern), changeKinds[:4]
 		}
 		if len(k.transitions) > 0 || len(k.why) > 1 {
 			if err := c.add(k); err != nil {
@@ -45,11 +46,11 @@ func (c *comparison) pods(a, b *space) error {
 }
 
 // podsOf returns the pod security of x that y lacks, by policy.
-func podsOf(d *side) map[string]*statement {
-	out := make(map[string]*statement)
+func podsOf(d *side) map[string]*statement.Statement {
+	out := make(map[string]*statement.Statement)
 	for _, s := range d.x.everyone {
-		if s.opaque == whyPod && !slices.ContainsFunc(d.y.everyone, func(t *statement) bool { return contentOf(t) == contentOf(s) }) {
-			out[s.documents[0].Name] = s
+		if s.Opaque == statement.WhyPod && !slices.ContainsFunc(d.y.everyone, func(t *statement.Statement) bool { return statement.ContentOf(t) == statement.ContentOf(s) }) {
+			out[s.Documents[0].Name] = s
 		}
 	}
 	return out
@@ -57,12 +58,12 @@ func podsOf(d *side) map[string]*statement {
 
 // tryPods lets both revisions decide requests that differ in the pod and in what exempts
 // it. It returns false if a request may exist that it did not try.
-func (c *comparison) tryPods(k *class, own []*statement, d *side) bool {
+func (c *comparison) tryPods(k *class, own []*statement.Statement, d *side) bool {
 	objects, complete := c.podRequests(own, d)
-	pods, all := podsToTry(own, slices.Concat(c.a.World.escalations(), c.b.World.escalations()))
+	pods, all := podsToTry(own, slices.Concat(c.a.World.Escalations(), c.b.World.Escalations()))
 	labels := []map[string]string{nil}
 	merged := make(map[string]string)
-	for _, l := range slices.Concat(c.a.World.exemptLabels(), c.b.World.exemptLabels()) {
+	for _, l := range slices.Concat(c.a.World.ExemptLabels(), c.b.World.ExemptLabels()) {
 		labels = append(labels, l)
 		maps.Copy(merged, l)
 	}
@@ -85,29 +86,29 @@ func withPod(object map[string]any, factors map[string]int, labels map[string]st
 	if len(labels) > 0 {
 		pod["metadata"] = map[string]any{"labels": labels}
 	}
-	return with(object, "pod", pod)
+	return statement.With(object, "pod", pod)
 }
 
 // podRequests returns requests for pods that no other statement denies, one for each
 // combination of what exempts and of what an escalation overrides.
-func (c *comparison) podRequests(own []*statement, d *side) (objects []map[string]any, complete bool) {
+func (c *comparison) podRequests(own []*statement.Statement, d *side) (objects []map[string]any, complete bool) {
 	complete = true
 	everyone := slices.Concat(d.x.everyone, d.y.everyone)
 	denials := exactOf(everyone)
-	others := slices.DeleteFunc(opaqueOf(everyone), func(t *statement) bool {
-		return slices.ContainsFunc(own, func(s *statement) bool { return t.documents[0].Name == s.documents[0].Name })
+	others := slices.DeleteFunc(opaqueOf(everyone), func(t *statement.Statement) bool {
+		return slices.ContainsFunc(own, func(s *statement.Statement) bool { return t.Documents[0].Name == s.Documents[0].Name })
 	})
 	contexts := exemptions(own, others)
-	escalations := slices.Concat([]*tables.Escalation{nil}, c.a.World.escalations(), c.b.World.escalations())
+	escalations := slices.Concat([]*tables.Escalation{nil}, c.a.World.Escalations(), c.b.World.Escalations())
 	for _, s := range own {
 		for _, by := range d.askers(s, denials, &group{principals: []string{""}}) {
 			for _, at := range contexts {
 				for _, e := range escalations {
-					for _, avoid := range [][]*statement{denials, slices.Concat(denials, others)} {
-						r, cut := c.podRequest(by.principal, e, slices.Concat(at.must, by.must, []*statement{s}), slices.Concat(at.mustNot, avoid))
+					for _, avoid := range [][]*statement.Statement{denials, slices.Concat(denials, others)} {
+						r, cut := c.podRequest(by.principal, e, slices.Concat(at.must, by.must, []*statement.Statement{s}), slices.Concat(at.mustNot, avoid))
 						complete = complete && !cut
 						if r != nil {
-							objects = append(objects, r.object(PointAccess))
+							objects = append(objects, r.Object(statement.PointAccess))
 						}
 					}
 				}
@@ -116,7 +117,7 @@ func (c *comparison) podRequests(own []*statement, d *side) (objects []map[strin
 	}
 	seen := make(map[string]bool)
 	return slices.DeleteFunc(objects, func(o map[string]any) bool {
-		key := string(encode(o))
+		key := string(statement.Encode(o))
 		known := seen[key]
 		seen[key] = true
 		return known
@@ -124,29 +125,29 @@ func (c *comparison) podRequests(own []*statement, d *side) (objects []map[strin
 }
 
 // podRequest looks for a request of a principal, under an escalation unless it is nil.
-func (c *comparison) podRequest(p string, e *tables.Escalation, must, mustNot []*statement) (r *request, cut bool) {
-	base, _ := requestOf(PointAccess, nonEmpty(p)) // one principal
-	find := search{must: must, mustNot: mustNot, point: PointAccess, base: base}
-	find.pin = func(r *request) bool {
+func (c *comparison) podRequest(p string, e *tables.Escalation, must, mustNot []*statement.Statement) (r *statement.Request, cut bool) {
+	base, _ := statement.RequestOf(statement.PointAccess, nonEmpty(p)) // one principal
+	find := statement.Search{Must: must, MustNot: mustNot, Point: statement.PointAccess, Base: base}
+	find.Pin = func(r *statement.Request) bool {
 		if c.o.Namespace != "" {
-			r.namespace = c.o.Namespace
+			r.Namespace = c.o.Namespace
 		}
 		if e != nil {
-			r.escalation = e.Name
+			r.Escalation = e.Name
 		}
-		return r.path == ""
+		return r.Path == ""
 	}
 	if e != nil {
-		find.must = append(find.must, overrideStatement(e))
-		find.base.groups = append(find.base.groups, e.Groups[:min(len(e.Groups), 1)]...)
+		find.Must = append(find.Must, statement.OverrideStatement(e))
+		find.Base.Groups = append(find.Base.Groups, e.Groups[:min(len(e.Groups), 1)]...)
 	}
-	return find.find(), find.cut
+	return find.Find(), find.Cut
 }
 
 // recordPod lets both revisions decide a request and records a transition. It reports
 // whether there is one.
 func (d *side) recordPod(k *class, object map[string]any) bool {
-	a, b, err := d.judges.both(d.ctx, PointAccess, object)
+	a, b, err := d.judges.both(d.ctx, statement.PointAccess, object)
 	if err != nil || a.Outcome == b.Outcome {
 		return false
 	}
@@ -161,7 +162,7 @@ func (d *side) listPods(k *class, band []map[string]int, request func(factors ma
 		if slices.ContainsFunc(listed, func(p podChange) bool { return isSmaller(p.Factors, factors) }) {
 			continue
 		}
-		a, b, err := d.judges.both(d.ctx, PointAccess, request(factors))
+		a, b, err := d.judges.both(d.ctx, statement.PointAccess, request(factors))
 		if err != nil || a.Outcome == b.Outcome {
 			continue // of another policy
 		}
@@ -186,7 +187,7 @@ func isSmaller(p, q map[string]int) bool {
 	return true
 }
 
-func scoreOf(v Verdict) int {
+func scoreOf(v statement.Verdict) int {
 	var d struct {
 		PodSecurity struct {
 			Score int `json:"score"`
@@ -215,7 +216,7 @@ func podOf(factors map[string]int) map[string]any {
 	containers := []any{first}
 	spec := map[string]any{}
 	var volumes, mounts []any
-	for _, name := range sortedKeys(factors) {
+	for _, name := range slices.Sorted(maps.Keys(factors)) {
 		for n := range factors[name] {
 			switch {
 			case name == writableFactor || name == readOnlyFactor:

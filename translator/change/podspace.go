@@ -5,73 +5,20 @@ import (
 	"maps"
 	"slices"
 
+	"github.com/writ-policy/writ/translator/change/statement"
 	"github.com/writ-policy/writ/translator/tables"
 )
 
-// circumstance is a condition on where a request is: what exempts a pod, or where an
-// override is in force. Unknown namespace labels do not fit.
-type circumstance struct {
-	namespaces *tables.NamespaceFilter
-	clusters   []tables.PathGlob
-}
-
-func (c *circumstance) match(at stage, r *request) uint8 {
-	switch at {
-	case stageNamespace:
-		known := *r
-		if known.namespaceLabels == nil {
-			known.namespaceLabels = map[string]string{}
-		}
-		return one(matchFilter(c.namespaces, &known))
-	case stageCluster:
-		return one(matchGlobs(c.clusters, r.cluster))
-	}
-	return 1
-}
-
-func (c *circumstance) last() stage {
-	if len(c.clusters) > 0 {
-		return stageCluster
-	}
-	return stageNamespace
-}
-
-func (c *circumstance) mention(v *values) {
-	v.addFilter(c.namespaces)
-	v.clusters.addGlobs(c.clusters)
-}
-
-func (c *circumstance) describe(*Statement) {}
-
-func (c *circumstance) without(condition) condition { return c }
-
-// overrideStatement fits requests for which an escalation may override pod security.
-func overrideStatement(e *tables.Escalation) *statement {
-	return &statement{condition: &circumstance{e.NamespaceScope, e.Clusters}}
-}
-
-func (w *World) escalations() []*tables.Escalation {
-	deny := tables.Of[*tables.Deny](w.revision.Tables)
-	if deny == nil {
-		return nil
-	}
-	var out []*tables.Escalation
-	for i := range deny.Escalations {
-		out = append(out, &deny.Escalations[i])
-	}
-	return out
-}
-
 // required are statements that a request must fit, and others that it must not.
-type required struct{ must, mustNot []*statement }
+type required struct{ must, mustNot []*statement.Statement }
 
 // exemptions returns the combinations of namespaces that some pod security exempts: of
 // own each one or not, of others none in particular, each one, and all.
-func exemptions(own, others []*statement) []required {
-	filters := func(list []*statement) (out []*statement) {
+func exemptions(own, others []*statement.Statement) []required {
+	filters := func(list []*statement.Statement) (out []*statement.Statement) {
 		for _, s := range list {
-			if f := s.condition.(*podRule).p.ExemptNamespaces; f != nil {
-				out = append(out, &statement{condition: &circumstance{namespaces: f}})
+			if f := s.PodSecurity().ExemptNamespaces; f != nil {
+				out = append(out, statement.InNamespaces(f))
 			}
 		}
 		return out
@@ -96,7 +43,7 @@ const maxPods = 200000
 // podsToTry returns pods as sets of factors, in bands whose pods the policies and the
 // overrides do not tell apart, smaller ones first. Every sum of weights up to the highest
 // score that is compared with is reached. It returns false if pods are missing.
-func podsToTry(own []*statement, overrides []*tables.Escalation) (bands [][]map[string]int, complete bool) {
+func podsToTry(own []*statement.Statement, overrides []*tables.Escalation) (bands [][]map[string]int, complete bool) {
 	names, weights := factorsOf(own)
 	scores := scoresOf(own, overrides)
 	sums := func(factors map[string]int) []int {
@@ -148,10 +95,10 @@ func podsToTry(own []*statement, overrides []*tables.Escalation) (bands [][]map[
 }
 
 // scoresOf returns the scores that a pod is compared with, sorted; zero is one.
-func scoresOf(own []*statement, overrides []*tables.Escalation) []int {
+func scoresOf(own []*statement.Statement, overrides []*tables.Escalation) []int {
 	out := []int{0}
 	for _, s := range own {
-		for _, t := range s.condition.(*podRule).p.Thresholds {
+		for _, t := range s.PodSecurity().Thresholds {
 			out = append(out, t.MaxScore)
 		}
 	}
@@ -165,11 +112,11 @@ func scoresOf(own []*statement, overrides []*tables.Escalation) []int {
 }
 
 // blockedBy says which policies block a pod, without an override and under each.
-func blockedBy(own []*statement, overrides []*tables.Escalation, factors map[string]int) string {
+func blockedBy(own []*statement.Statement, overrides []*tables.Escalation, factors map[string]int) string {
 	var out []byte
 	for _, s := range own {
 		for _, e := range append([]*tables.Escalation{{}}, overrides...) {
-			out = append(out, '0'+one(slices.ContainsFunc(s.condition.(*podRule).p.BlockFactors, func(name string) bool {
+			out = append(out, '0'+statement.Bit(slices.ContainsFunc(s.PodSecurity().BlockFactors, func(name string) bool {
 				return factors[name] > 0 && !slices.Contains(e.ExemptFactors, name)
 			})))
 		}
@@ -177,9 +124,9 @@ func blockedBy(own []*statement, overrides []*tables.Escalation, factors map[str
 	return string(out)
 }
 
-func factorsOf(own []*statement) (names []string, weights []map[string]int) {
+func factorsOf(own []*statement.Statement) (names []string, weights []map[string]int) {
 	for _, s := range own {
-		p := s.condition.(*podRule).p
+		p := s.PodSecurity()
 		weight := make(map[string]int)
 		for _, f := range p.Factors {
 			names = append(names, f.Name)

@@ -5,8 +5,11 @@ import (
 	"crypto/sha256"
 	"encoding/hex"
 	"encoding/json"
+	"maps"
 	"slices"
 	"time"
+
+	"github.com/writ-policy/writ/translator/change/statement"
 )
 
 // Report is what Diff finds.
@@ -15,16 +18,16 @@ type Report struct {
 	B Side `json:"b"`
 	// Now is the time of the comparison, Until the next time at which a policy begins or
 	// ends to hold, or nil.
-	Now        time.Time      `json:"now"`
-	Until      *time.Time     `json:"until"`
-	Equivalent bool           `json:"equivalent"`
-	Summary    map[string]int `json:"summary"`
-	Statements []Statement    `json:"statements"`
-	Classes    []Class        `json:"classes"`
-	Groups     []Group        `json:"groups"`
-	Details    []Detail       `json:"details"`
-	Notes      []string       `json:"notes"`
-	Coverage   Coverage       `json:"coverage"`
+	Now        time.Time        `json:"now"`
+	Until      *time.Time       `json:"until"`
+	Equivalent bool             `json:"equivalent"`
+	Summary    map[string]int   `json:"summary"`
+	Statements []statement.JSON `json:"statements"`
+	Classes    []Class          `json:"classes"`
+	Groups     []Group          `json:"groups"`
+	Details    []Detail         `json:"details"`
+	Notes      []string         `json:"notes"`
+	Coverage   Coverage         `json:"coverage"`
 
 	found map[string]*class // by ID
 }
@@ -134,18 +137,18 @@ const maxListed = 100
 func (c *comparison) report(points []string) (*Report, error) {
 	r := &Report{A: *c.a, B: *c.b, Now: c.o.Now.UTC(), Summary: map[string]int{"accepted": 0}, Classes: []Class{}, Groups: []Group{},
 		Details: []Detail{}, Notes: []string{}, found: make(map[string]*class)}
-	g := new(registry)
-	entries := make(map[*member]*entry)
+	g := new(statement.Registry)
+	entries := make(map[*member]*statement.Entry)
 	for _, k := range c.classes {
 		for _, m := range slices.Concat(k.all...) {
-			entries[m] = g.addOwn(m.s, m.in)
+			entries[m] = g.AddOwn(m.s, m.in)
 		}
 		for _, m := range k.except {
-			entries[m] = g.add(m.s, m.in)
+			entries[m] = g.Add(m.s, m.in)
 		}
 	}
-	if r.Statements = g.number(); r.Statements == nil {
-		r.Statements = []Statement{}
+	if r.Statements = g.Number(); r.Statements == nil {
+		r.Statements = []statement.JSON{}
 	}
 	byID := make(map[string]int)
 	for _, k := range c.classes {
@@ -183,7 +186,7 @@ func (r *Report) Count() {
 	}
 }
 
-func (c *comparison) classJSON(k *class, entries map[*member]*entry, statements []Statement) Class {
+func (c *comparison) classJSON(k *class, entries map[*member]*statement.Entry, statements []statement.JSON) Class {
 	out := Class{Point: k.point, Exact: len(k.why) == 0, Why: append([]string{}, k.why...), All: [][]int{}, Question: k.question,
 		Types: k.types, Actions: k.actions, Paths: k.paths, Rules: k.rules, Changes: append([]string{}, k.changes...), Transitions: []Transition{}}
 	ids := func(list []*member) []int {
@@ -191,7 +194,7 @@ func (c *comparison) classJSON(k *class, entries map[*member]*entry, statements 
 		for _, m := range list {
 			found = append(found, entries[m].ID)
 		}
-		return sortedIDs(found)
+		return statement.SortedIDs(found)
 	}
 	for _, list := range k.all {
 		out.All = append(out.All, ids(list))
@@ -232,13 +235,13 @@ func sortedChanges(list []string) []string {
 }
 
 // hash returns the ID of a class, which survives renamed files and moved lines.
-func (k *Class) hash(statements []Statement) string {
+func (k *Class) hash(statements []statement.JSON) string {
 	bare := func(ids []int) []string {
 		var texts []string
 		for _, id := range ids {
 			s := statements[id]
 			s.ID, s.Documents = 0, nil
-			texts = append(texts, jsonText(s))
+			texts = append(texts, statement.JSONText(s))
 		}
 		slices.Sort(texts)
 		return texts
@@ -251,7 +254,7 @@ func (k *Class) hash(statements []Statement) string {
 	for _, t := range k.Transitions {
 		pairs = append(pairs, t.From+" "+t.To)
 	}
-	sum := sha256.Sum256([]byte(jsonText([]any{k.Point, k.Question, k.Types, k.Actions, k.Paths, k.Rules, pairs, all, bare(k.Except), k.Why})))
+	sum := sha256.Sum256([]byte(statement.JSONText([]any{k.Point, k.Question, k.Types, k.Actions, k.Paths, k.Rules, pairs, all, bare(k.Except), k.Why})))
 	return hex.EncodeToString(sum[:8])
 }
 
@@ -289,7 +292,7 @@ func (c *comparison) cover(r *Report, points []string) {
 			}
 		}
 	}
-	for _, why := range sortedKeys(by) {
-		r.Coverage.Inexact = append(r.Coverage.Inexact, Inexact{why, sortedIDs(by[why])})
+	for _, why := range slices.Sorted(maps.Keys(by)) {
+		r.Coverage.Inexact = append(r.Coverage.Inexact, Inexact{why, statement.SortedIDs(by[why])})
 	}
 }

@@ -5,6 +5,7 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/writ-policy/writ/translator/change/statement"
 	"github.com/writ-policy/writ/translator/diag"
 )
 
@@ -102,9 +103,9 @@ func (r *Report) writeGroup(out *strings.Builder, g *Group, classes map[string]*
 	for _, text := range r.exceptions(g, classes) {
 		fmt.Fprintf(out, "    except %s\n", text)
 	}
-	for _, id := range g.Classes[:min(len(g.Classes), longest)] {
+	for _, id := range g.Classes[:min(len(g.Classes), statement.Longest)] {
 		for _, t := range classes[id].Transitions {
-			fmt.Fprintf(out, "    %s\n", encode(t.Witness.Request))
+			fmt.Fprintf(out, "    %s\n", statement.Encode(t.Witness.Request))
 		}
 	}
 }
@@ -121,9 +122,9 @@ func (r *Report) sentence(g *Group) string {
 func causesText(causes []Cause) string {
 	var out []string
 	for _, c := range causes {
-		out = append(out, fmt.Sprintf("%s (%s, %s)", documentName(Document{Kind: c.Kind, Namespace: c.Namespace, Name: c.Name}), c.Source, c.What))
+		out = append(out, fmt.Sprintf("%s (%s, %s)", statement.DocumentName(statement.Document{Kind: c.Kind, Namespace: c.Namespace, Name: c.Name}), c.Source, c.What))
 	}
-	return strings.Join(cut(out), ", ")
+	return strings.Join(statement.Shorten(out), ", ")
 }
 
 // exceptions states the deny policies and other statements that classes leave out.
@@ -132,16 +133,16 @@ func (r *Report) exceptions(g *Group, classes map[string]*Class) []string {
 	for _, id := range g.Classes {
 		for _, except := range classes[id].Except {
 			s := &r.Statements[except]
-			text := fmt.Sprintf("what %s states (%s)", documentName(s.Documents[0]), s.Documents[0].Source)
-			if s.Family == familyDeny {
-				text = "where " + s.denial()
+			text := fmt.Sprintf("what %s states (%s)", statement.DocumentName(s.Documents[0]), s.Documents[0].Source)
+			if s.Family == statement.FamilyDeny {
+				text = "where " + s.Denial()
 			}
 			if !slices.Contains(out, text) {
 				out = append(out, text)
 			}
 		}
 	}
-	return cut(out)
+	return statement.Shorten(out)
 }
 
 // claim states in words what was compared.

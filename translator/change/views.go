@@ -1,11 +1,13 @@
 package change
 
 import (
+	"bytes"
 	"fmt"
 	"maps"
 	"slices"
 	"strings"
 
+	"github.com/writ-policy/writ/translator/change/statement"
 	"github.com/writ-policy/writ/translator/tables"
 )
 
@@ -13,7 +15,7 @@ import (
 // differently. What both decide follows from the statements that fit, in order, so each
 // pair of such lists is tried once.
 type viewSearch struct {
-	a, b   map[string][]*statement // by principal
+	a, b   map[string][]*statement.Statement // by principal
 	tried  map[string]bool
 	cut    []string // types of which a request may differ that is not tried
 	anyway bool     // equal statements may decide differently: what identifies items differs
@@ -22,32 +24,32 @@ type viewSearch struct {
 
 // viewRequests returns requests that may tell the revisions apart, and the types of which
 // others may that it does not return.
-func (c *comparison) viewRequests(changed, a, b []*statement, anyway bool) (requests []map[string]any, cut []string) {
+func (c *comparison) viewRequests(changed, a, b []*statement.Statement, anyway bool) (requests []map[string]any, cut []string) {
 	v := &viewSearch{a: bySubject(a), b: bySubject(b), tried: make(map[string]bool), anyway: anyway}
 	custom := c.typesOf(slices.Concat(a, b))
 	for _, principals := range c.viewers(v, changed, custom) {
-		base, ok := requestOf(PointVisibility, principals)
+		base, ok := statement.RequestOf(statement.PointVisibility, principals)
 		if !ok {
 			continue
 		}
 		heldA, heldB := held(v.a, principals), held(v.b, principals)
 		clusters, complete := clustersOf(slices.Concat(heldA, heldB))
 		if !complete {
-			v.cut = append(slices.Clone(custom), standardTypes[1:]...)
+			v.cut = append(slices.Clone(custom), statement.StandardTypes[1:]...)
 		}
 		for i := range clusters {
 			r := base
-			r.cluster, r.clusterLabels = clusters[i].cluster, clusters[i].clusterLabels
+			r.Cluster, r.ClusterLabels = clusters[i].Cluster, clusters[i].ClusterLabels
 			c.viewsOf(v, &r, custom, fittingViews(heldA, &r), fittingViews(heldB, &r))
 		}
 	}
 	return v.out, v.cut
 }
 
-func bySubject(list []*statement) map[string][]*statement {
-	out := make(map[string][]*statement)
+func bySubject(list []*statement.Statement) map[string][]*statement.Statement {
+	out := make(map[string][]*statement.Statement)
 	for _, s := range list {
-		for _, p := range s.subjects {
+		for _, p := range s.Subjects {
 			out[p] = append(out[p], s)
 		}
 	}
@@ -55,103 +57,103 @@ func bySubject(list []*statement) map[string][]*statement {
 }
 
 // held returns the statements of principals in the order of evaluation.
-func held(by map[string][]*statement, principals []string) []*statement {
-	var out []*statement
+func held(by map[string][]*statement.Statement, principals []string) []*statement.Statement {
+	var out []*statement.Statement
 	for _, p := range principals {
 		out = append(out, by[p]...)
 	}
 	out = unique(out)
-	slices.SortStableFunc(out, func(s, t *statement) int { return compareRank(s.rank, t.rank) })
+	slices.SortStableFunc(out, func(s, t *statement.Statement) int { return bytes.Compare(s.Rank, t.Rank) })
 	return out
 }
 
 // fittingViews returns the statements that fit a request; without a cluster all may.
-func fittingViews(list []*statement, r *request) []*statement {
-	if r.cluster == "" {
+func fittingViews(list []*statement.Statement, r *statement.Request) []*statement.Statement {
+	if r.Cluster == "" {
 		return list
 	}
-	return slices.DeleteFunc(slices.Clone(list), func(s *statement) bool { return !s.fits(r) })
+	return slices.DeleteFunc(slices.Clone(list), func(s *statement.Statement) bool { return !s.Fits(r) })
 }
 
 // viewsOf adds the requests of a subject about a cluster.
-func (c *comparison) viewsOf(v *viewSearch, r *request, custom []string, a, b []*statement) {
+func (c *comparison) viewsOf(v *viewSearch, r *statement.Request, custom []string, a, b []*statement.Statement) {
 	keyA, keyB := contentsOf(a), contentsOf(b)
-	key := fmt.Sprint(r.cluster == "", "\x00", keyA, "\x00", keyB)
+	key := fmt.Sprint(r.Cluster == "", "\x00", keyA, "\x00", keyB)
 	if keyA == keyB && !v.anyway || v.tried[key] {
 		return
 	}
 	v.tried[key] = true
 	for _, action := range []string{actionView, actionMetrics} {
 		for _, name := range custom {
-			object := r.object(PointVisibility)
+			object := r.Object(statement.PointVisibility)
 			object["type"], object["action"] = name, action
 			v.out = append(v.out, object)
 		}
 	}
-	if r.cluster == "" {
+	if r.Cluster == "" {
 		return
 	}
 	all := slices.Concat(a, b)
 	deciding := slices.Concat(a[:min(len(a), 1)], b[:min(len(b), 1)])
-	for _, name := range append(slices.Clone(custom), standardTypes[1:]...) {
+	for _, name := range append(slices.Clone(custom), statement.StandardTypes[1:]...) {
 		of := deciding
 		if slices.Contains(custom, name) {
 			of = all
 		}
 		for _, item := range c.itemsOf(name, of) {
-			object := r.object(PointVisibility)
+			object := r.Object(statement.PointVisibility)
 			object["type"], object["action"], object["items"] = name, actionView, []any{item}
 			v.out = append(v.out, object)
 		}
 	}
 }
 
-func contentsOf(list []*statement) string {
+func contentsOf(list []*statement.Statement) string {
 	var out strings.Builder
 	for _, s := range list {
-		out.WriteString(contentOf(s))
-		out.Write(s.rank)
+		out.WriteString(statement.ContentOf(s))
+		out.Write(s.Rank)
 		out.WriteByte(0)
 	}
 	return out.String()
 }
 
 // typesOf returns the custom types.
-func (c *comparison) typesOf(all []*statement) []string {
+func (c *comparison) typesOf(all []*statement.Statement) []string {
 	var names []string
 	for _, s := range all {
-		for name := range s.condition.(*clusterRule).rule.Entries {
+		for name := range s.VisibilityRule().Entries {
 			names = append(names, name)
 		}
 	}
-	for _, w := range []*World{c.a.World, c.b.World} {
-		if v := tables.Of[*tables.Visibility](w.revision.Tables); v != nil {
+	for _, w := range []*statement.World{c.a.World, c.b.World} {
+		if v := tables.Of[*tables.Visibility](w.Revision.Tables); v != nil {
 			for name := range v.Types {
 				names = append(names, name)
 			}
 		}
 	}
-	return slices.DeleteFunc(tables.Entries(names), func(name string) bool { return slices.Contains(standardTypes, name) })
+	return slices.DeleteFunc(tables.Entries(names), func(name string) bool { return slices.Contains(statement.StandardTypes, name) })
 }
 
 // clustersOf returns requests that differ in the cluster, none included. It returns false
 // if a region of clusters may be missing.
-func clustersOf(all []*statement) ([]request, bool) {
-	find := search{must: all, point: PointVisibility}
-	find.mention()
-	out := []request{{}}
+func clustersOf(all []*statement.Statement) ([]statement.Request, bool) {
+	find := statement.Search{Must: all, Point: statement.PointVisibility}
+	find.Mention()
+	out := []statement.Request{{}}
 	seen := make(map[string]bool)
-	var none request
-	if find.values.clusterLabels.size(find.values.clusterLabels.keys) > maxLabelSets {
+	var none statement.Request
+	if find.Values.ClusterLabels.Size(find.Values.ClusterLabels.Keys) > statement.MaxLabelSets {
 		return out, false
 	}
-	for _, name := range find.values.clusters.all() {
-		for _, labels := range find.values.clusterLabels.sets(find.values.clusterLabels.keys) {
+	for _, name := range find.Values.Clusters.All() {
+		for _, labels := range find.Values.ClusterLabels.Sets(find.Values.ClusterLabels.Keys) {
 			r := none
-			r.cluster, r.clusterLabels = name, labels
+			r.Cluster, r.ClusterLabels = name, labels
 			signature := make([]byte, 0, len(all))
 			for _, s := range all {
-				signature = append(signature, s.match(stageCluster, &r))
+				signature = append(signature, s.Match(statement.StageCluster, &r))
 			}
 			if key := string(signature); name != "" && !seen[key] {
 				seen[key] = true
@@ -159,7 +161,7 @@ func clustersOf(all []*statement) ([]request, bool) {
 			}
 		}
 	}
-	return out, !find.values.isCut()
+	return out, !find.Values.IsCut()
 }
 
 // maxHolders is how many principals with different statements are tried in threes.
@@ -169,7 +171,7 @@ const maxHolders = 12
 // with another one. At a custom type two statements decide, one about the cluster and one
 // about the type, so that threes are tried as well. Principals that hold the same
 // statements stand for each other.
-func (c *comparison) viewers(v *viewSearch, changed []*statement, custom []string) [][]string {
+func (c *comparison) viewers(v *viewSearch, changed []*statement.Statement, custom []string) [][]string {
 	holders := make(map[string]string)
 	for _, p := range tables.Entries(slices.Concat(slices.Collect(maps.Keys(v.a)), slices.Collect(maps.Keys(v.b)))) {
 		key := contentsOf(v.a[p]) + "\x00" + contentsOf(v.b[p])
@@ -179,7 +181,7 @@ func (c *comparison) viewers(v *viewSearch, changed []*statement, custom []strin
 	}
 	all := slices.Sorted(maps.Values(holders))
 	isChanged := func(p string) bool {
-		return slices.ContainsFunc(changed, func(s *statement) bool { return s.holds([]string{p}) })
+		return slices.ContainsFunc(changed, func(s *statement.Statement) bool { return s.Holds([]string{p}) })
 	}
 	threes := len(custom) > 0 && len(all) <= maxHolders
 	if !threes {
@@ -212,23 +214,23 @@ func (c *comparison) viewers(v *viewSearch, changed []*statement, custom []strin
 
 // itemValues are what the criteria of entries tell apart.
 type itemValues struct {
-	names, namespaces list
-	labels            labelValues
-	fields            map[string]*list
+	names, namespaces statement.List
+	labels            statement.LabelValues
+	fields            map[string]*statement.List
 
-	nameCriteria, nameCriteriapaces []*tables.Criteria
+	nameCriteria, namespaceCriteria []*tables.Criteria
 	fieldCriteria                   map[string][]*tables.Criteria
 }
 
 // itemsOf returns items of a type around the criteria of its entries and of the entries
 // for namespaces, which hide what is in them.
-func (c *comparison) itemsOf(name string, all []*statement) []map[string]any {
-	v := itemValues{fields: make(map[string]*list), fieldCriteria: make(map[string][]*tables.Criteria)}
+func (c *comparison) itemsOf(name string, all []*statement.Statement) []map[string]any {
+	v := itemValues{fields: make(map[string]*statement.List), fieldCriteria: make(map[string][]*tables.Criteria)}
 	for _, s := range all {
-		entries := s.condition.(*clusterRule).rule.Entries
+		entries := s.VisibilityRule().Entries
 		if e := entries["namespaces"]; e != nil {
 			addCriteria(&v.namespaces, &e.Names)
-			v.nameCriteriapaces = append(v.nameCriteriapaces, &e.Names)
+			v.namespaceCriteria = append(v.namespaceCriteria, &e.Names)
 		}
 		if e := entries[name]; e != nil {
 			v.add(e)
@@ -242,18 +244,18 @@ func (c *comparison) itemsOf(name string, all []*statement) []map[string]any {
 func (v *itemValues) add(e *tables.VisibilityEntry) {
 	addCriteria(&v.names, &e.Names)
 	addCriteria(&v.namespaces, &e.Namespaces)
-	v.nameCriteria, v.nameCriteriapaces = append(v.nameCriteria, &e.Names), append(v.nameCriteriapaces, &e.Namespaces)
+	v.nameCriteria, v.namespaceCriteria = append(v.nameCriteria, &e.Names), append(v.namespaceCriteria, &e.Namespaces)
 	for _, labels := range []map[string]string{e.Labels, e.HideByLabels} {
-		for _, key := range sortedKeys(labels) {
-			v.labels.add(key, labels[key])
+		for _, key := range slices.Sorted(maps.Keys(labels)) {
+			v.labels.Add(key, labels[key])
 		}
 	}
 	if e.HideMasters {
-		v.labels.add("node-role.kubernetes.io/master", "")
+		v.labels.Add("node-role.kubernetes.io/master", "")
 	}
-	for _, field := range sortedKeys(e.Fields) {
+	for _, field := range slices.Sorted(maps.Keys(e.Fields)) {
 		if v.fields[field] == nil {
-			v.fields[field] = new(list)
+			v.fields[field] = new(statement.List)
 		}
 		criteria := e.Fields[field]
 		addCriteria(v.fields[field], &criteria)
@@ -261,12 +263,12 @@ func (v *itemValues) add(e *tables.VisibilityEntry) {
 	}
 }
 
-func addCriteria(to *list, c *tables.Criteria) {
+func addCriteria(to *statement.List, c *tables.Criteria) {
 	for _, values := range []*tables.Values{&c.Allowed, &c.Denied} {
-		to.add(sortedKeys(values.Literals)...)
+		to.Add(slices.Sorted(maps.Keys(values.Literals))...)
 		for _, g := range values.Patterns {
 			if text, err := g.MarshalText(); err == nil {
-				to.patterns = append(to.patterns, string(text))
+				to.Patterns = append(to.Patterns, string(text))
 			}
 		}
 	}
@@ -276,8 +278,8 @@ func addCriteria(to *list, c *tables.Criteria) {
 func (v *itemValues) items(typ string) []map[string]any {
 	var out []map[string]any
 	for _, name := range append(v.distinguished(&v.names, v.nameCriteria), "") {
-		for _, namespace := range append(v.distinguished(&v.namespaces, v.nameCriteriapaces), "") {
-			for _, set := range v.labels.sets(v.labels.keys) {
+		for _, namespace := range append(v.distinguished(&v.namespaces, v.namespaceCriteria), "") {
+			for _, set := range v.labels.Sets(v.labels.Keys) {
 				item := map[string]any{"labels": set}
 				if name != "" {
 					item["name"] = name
@@ -287,7 +289,7 @@ func (v *itemValues) items(typ string) []map[string]any {
 				}
 				out = append(out, v.withFields(item)...)
 				if typ == "operators" && namespace == "" {
-					out = append(out, with(item, "fields", map[string]any{"available_in_namespaces": []string{"*"}}))
+					out = append(out, statement.With(item, "fields", map[string]any{"available_in_namespaces": []string{"*"}}))
 				}
 			}
 		}
@@ -296,14 +298,14 @@ func (v *itemValues) items(typ string) []map[string]any {
 }
 
 // distinguished returns one value for each set of criteria that has it.
-func (v *itemValues) distinguished(l *list, criteria []*tables.Criteria) []string {
+func (v *itemValues) distinguished(l *statement.List, criteria []*tables.Criteria) []string {
 	var out []string
 	seen := make(map[string]bool)
-	for _, value := range l.all(otherWord) {
+	for _, value := range l.All(statement.OtherWord) {
 		var key []byte
 		for _, c := range criteria {
 			for _, values := range []*tables.Values{&c.Allowed, &c.Denied} {
-				key = append(key, one(values.Literals[value]), one(values.Has(value)))
+				key = append(key, statement.Bit(values.Literals[value]), statement.Bit(values.Has(value)))
 			}
 		}
 		if value != "" && !seen[string(key)] {
@@ -316,8 +318,8 @@ func (v *itemValues) distinguished(l *list, criteria []*tables.Criteria) []strin
 
 // identifiers adds the fields in which a metric source has the name and the namespace.
 func (c *comparison) identifiers(name string, v *itemValues) {
-	for _, w := range []*World{c.a.World, c.b.World} {
-		t := tables.Of[*tables.Visibility](w.revision.Tables)
+	for _, w := range []*statement.World{c.a.World, c.b.World} {
+		t := tables.Of[*tables.Visibility](w.Revision.Tables)
 		if t == nil {
 			continue
 		}
@@ -326,34 +328,34 @@ func (c *comparison) identifiers(name string, v *itemValues) {
 				continue
 			}
 			v.identify(source.NameField, &v.names, v.nameCriteria)
-			v.identify(source.NamespaceField, &v.namespaces, v.nameCriteriapaces)
+			v.identify(source.NamespaceField, &v.namespaces, v.namespaceCriteria)
 		}
 	}
 }
 
-func (v *itemValues) identify(field string, from *list, criteria []*tables.Criteria) {
+func (v *itemValues) identify(field string, from *statement.List, criteria []*tables.Criteria) {
 	if field == "" {
 		return
 	}
 	if v.fields[field] == nil {
-		v.fields[field] = new(list)
+		v.fields[field] = new(statement.List)
 	}
-	v.fields[field].add(from.values...)
-	v.fields[field].patterns = append(v.fields[field].patterns, from.patterns...)
+	v.fields[field].Add(from.Values...)
+	v.fields[field].Patterns = append(v.fields[field].Patterns, from.Patterns...)
 	v.fieldCriteria[field] = append(v.fieldCriteria[field], criteria...)
 }
 
 // withFields returns an item with each combination of values of its fields.
 func (v *itemValues) withFields(item map[string]any) []map[string]any {
 	out := []map[string]any{item}
-	for _, name := range sortedKeys(v.fields) {
+	for _, name := range slices.Sorted(maps.Keys(v.fields)) {
 		for _, before := range slices.Clone(out) {
 			for _, value := range v.distinguished(v.fields[name], v.fieldCriteria[name]) {
 				set := map[string]any{name: value}
 				if earlier, ok := before["fields"].(map[string]any); ok {
 					maps.Copy(set, earlier)
 				}
-				out = append(out, with(before, "fields", set))
+				out = append(out, statement.With(before, "fields", set))
 			}
 		}
 	}

@@ -15,6 +15,7 @@ import (
 	"github.com/writ-policy/writ/cmd/writ/cli"
 	"github.com/writ-policy/writ/cmd/writ/documents"
 	"github.com/writ-policy/writ/translator/change"
+	"github.com/writ-policy/writ/translator/change/statement"
 	"github.com/writ-policy/writ/translator/diag"
 )
 
@@ -137,7 +138,7 @@ func (o *diffOptions) compare(cmd *cobra.Command, s cli.Streams, args []string) 
 		return cli.Usagef(cmd, "-o requests requires one --point")
 	}
 	for _, point := range o.points {
-		if !slices.Contains([]string{change.PointAccess, change.PointVisibility, change.PointGateway}, point) {
+		if !slices.Contains([]string{statement.PointAccess, statement.PointVisibility, statement.PointGateway}, point) {
 			return cli.Usagef(cmd, "point %q must be access, visibility or gateway", point)
 		}
 	}

@@ -19,7 +19,7 @@ import (
 	"github.com/writ-policy/writ/server/decision"
 	"github.com/writ-policy/writ/server/engine"
 	"github.com/writ-policy/writ/server/replay"
-	"github.com/writ-policy/writ/translator/change"
+	"github.com/writ-policy/writ/translator/change/statement"
 	"github.com/writ-policy/writ/translator/diag"
 )
 
@@ -178,7 +178,7 @@ func (o *replayOptions) times(cmd *cobra.Command) (*replay.Options, error) {
 // load loads the revisions.
 func (o *replayOptions) load(cmd *cobra.Command, s cli.Streams, run *replay.Options) error {
 	l := &loader{documents: &o.documents, streams: s}
-	deciders := func(side, name string) (func() (replay.Decider, error), *change.World, error) {
+	deciders := func(side, name string) (func() (replay.Decider, error), *statement.World, error) {
 		in, err := parseInput(cmd, name)
 		if err != nil {
 			return nil, nil, err
@@ -194,7 +194,7 @@ func (o *replayOptions) load(cmd *cobra.Command, s cli.Streams, run *replay.Opti
 		return func() (replay.Decider, error) { return newDecider(cmd.Context(), b, first) }, first.Statements(), nil
 	}
 	var err error
-	var statements *change.World
+	var statements *statement.World
 	if o.against != "" {
 		if run.NewAgainst, _, err = deciders("a", o.against); err != nil {
 			return err
@@ -218,7 +218,7 @@ func newDecider(ctx context.Context, b *bundles.Bundle, last *engine.Engine) (re
 		return nil, err
 	}
 	decide := decision.Judge(e)
-	return func(ctx context.Context, at time.Time, point string, request []byte) (change.Verdict, error) {
+	return func(ctx context.Context, at time.Time, point string, request []byte) (statement.Verdict, error) {
 		if now = at; at.IsZero() {
 			now = time.Now()
 		}

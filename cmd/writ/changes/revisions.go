@@ -18,6 +18,7 @@ import (
 	"github.com/writ-policy/writ/server/engine"
 	"github.com/writ-policy/writ/translator"
 	"github.com/writ-policy/writ/translator/change"
+	"github.com/writ-policy/writ/translator/change/statement"
 	"github.com/writ-policy/writ/translator/diag"
 	"github.com/writ-policy/writ/translator/progress"
 	"github.com/writ-policy/writ/translator/source"
@@ -175,7 +176,7 @@ func (l *loader) bundle(ctx context.Context, side string, in input) (_ *bundles.
 		if err != nil {
 			return nil, 0, err
 		}
-		if !change.IsComplete(b.Tables, b.Features) {
+		if !statement.IsComplete(b.Tables, b.Features) {
 			return nil, 0, &diffError{Code: "bundle-without-tables", Message: in.name + ": " + errWithoutTables.Error()}
 		}
 		for _, n := range b.Manifest.Metadata.Counts {

@@ -14,7 +14,7 @@ import (
 	"github.com/writ-policy/writ/cmd/writ/documents"
 	"github.com/writ-policy/writ/server/decision"
 	"github.com/writ-policy/writ/server/engine"
-	"github.com/writ-policy/writ/translator/change"
+	"github.com/writ-policy/writ/translator/change/question"
 	"github.com/writ-policy/writ/translator/diag"
 )
 
@@ -86,8 +86,8 @@ func (o *questionOptions) add(cmd *cobra.Command) {
 
 // question returns the question of the flags that both commands have. It returns an
 // error if a value is malformed.
-func (o *questionOptions) question(cmd *cobra.Command) (*change.Question, error) {
-	q := &change.Question{Stated: make(map[string]any)}
+func (o *questionOptions) question(cmd *cobra.Command) (*question.Question, error) {
+	q := &question.Question{Stated: make(map[string]any)}
 	for name, value := range map[string]string{"cluster": o.cluster, "tenant": o.tenant, "session": o.session, "escalation": o.escalation} {
 		if cmd.Flags().Changed(name) {
 			q.Stated[name] = value
@@ -131,7 +131,7 @@ func (o *questionOptions) question(cmd *cobra.Command) (*change.Question, error)
 	case o.namespace != "":
 		q.Stated["namespace"] = o.namespace
 	}
-	for _, fact := range change.Facts() {
+	for _, fact := range question.Facts() {
 		if _, stated := q.Stated[fact]; !stated {
 			q.Open = append(q.Open, fact)
 		}
@@ -139,7 +139,7 @@ func (o *questionOptions) question(cmd *cobra.Command) (*change.Question, error)
 	return q, nil
 }
 
-func stateObject(q *change.Question, name string, content []byte) error {
+func stateObject(q *question.Question, name string, content []byte) error {
 	var object map[string]any
 	if err := json.Unmarshal(content, &object); err != nil {
 		return fmt.Errorf("must be a JSON object: %w", err)
@@ -149,7 +149,7 @@ func stateObject(q *change.Question, name string, content []byte) error {
 }
 
 // asker returns what answers questions about the policies.
-func (o *questionOptions) asker(cmd *cobra.Command, s cli.Streams) (*change.Asker, error) {
+func (o *questionOptions) asker(cmd *cobra.Command, s cli.Streams) (*question.Asker, error) {
 	now, err := cli.Clock(o.now)
 	if err != nil {
 		return nil, err
@@ -166,7 +166,7 @@ func (o *questionOptions) asker(cmd *cobra.Command, s cli.Streams) (*change.Aske
 	if statements == nil {
 		return nil, errWithoutTables
 	}
-	return &change.Asker{World: statements, Judge: decision.Judge(e), Revision: b.Manifest.Revision}, nil
+	return &question.Asker{World: statements, Judge: decision.Judge(e), Revision: b.Manifest.Revision}, nil
 }
 
 // asUsage returns the error of documents that do not compile as one of usage: there is
@@ -232,7 +232,7 @@ func (o *whoCanOptions) run(cmd *cobra.Command, s cli.Streams, args []string) er
 }
 
 // target adds what the arguments name.
-func (o *whoCanOptions) target(cmd *cobra.Command, q *change.Question, args []string) error {
+func (o *whoCanOptions) target(cmd *cobra.Command, q *question.Question, args []string) error {
 	q.Stated["verb"] = args[0]
 	if strings.HasPrefix(args[1], "/") {
 		if len(args) > 2 || o.namespace != "" || o.all {

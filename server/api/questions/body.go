@@ -8,7 +8,7 @@ import (
 
 	"github.com/writ-policy/writ/server/api/exchange"
 	"github.com/writ-policy/writ/server/decision"
-	"github.com/writ-policy/writ/translator/change"
+	"github.com/writ-policy/writ/translator/change/question"
 )
 
 // members returns the members of a body, which has known ones only.
@@ -29,15 +29,15 @@ func members(body decision.Value, known ...string) (map[string]decision.Value, *
 }
 
 // openable are the members of a request that a question may leave open.
-var openable = append(change.Facts(), "name", "namespace", "verb", "apiGroup", "resource", "subresource", "path")
+var openable = append(question.Facts(), "name", "namespace", "verb", "apiGroup", "resource", "subresource", "path")
 
 // whoCanOf reads the body of a question who can do something.
-func whoCanOf(body decision.Value) (*change.Question, *exchange.Refusal) {
+func whoCanOf(body decision.Value) (*question.Question, *exchange.Refusal) {
 	given, refused := members(body, "request", "open")
 	if refused != nil {
 		return nil, refused
 	}
-	q := &change.Question{Stated: map[string]any{}}
+	q := &question.Question{Stated: map[string]any{}}
 	if request, ok := given["request"]; ok {
 		if err := json.Unmarshal([]byte(request), &q.Stated); err != nil {
 			return nil, exchange.BadRequest("request", `"request" must be an object`)
@@ -48,9 +48,9 @@ func whoCanOf(body decision.Value) (*change.Question, *exchange.Refusal) {
 			return nil, exchange.BadRequest("request."+key, fmt.Sprintf("%q must be absent: the question is who", "request."+key))
 		}
 	}
-	defaults := append(change.Facts(), "name")
+	defaults := append(question.Facts(), "name")
 	if q.Stated["path"] != nil {
-		defaults = change.Facts()
+		defaults = question.Facts()
 	}
 	if q.Open, refused = openOf(given, q.Stated, defaults); refused != nil {
 		return nil, refused
@@ -59,13 +59,13 @@ func whoCanOf(body decision.Value) (*change.Question, *exchange.Refusal) {
 }
 
 // whatCanOf reads the body of a question what a subject can do.
-func whatCanOf(body decision.Value) (*change.Question, *exchange.Refusal) {
+func whatCanOf(body decision.Value) (*question.Question, *exchange.Refusal) {
 	given, refused := members(body, "user", "groups", "namespace", "open")
 	if refused != nil {
 		return nil, refused
 	}
 	var f exchange.Reader
-	q := &change.Question{Stated: map[string]any{}}
+	q := &question.Question{Stated: map[string]any{}}
 	read := func(key string, into *string) {
 		if value, ok := given[key]; ok {
 			*into = f.Text(key, value)
@@ -83,7 +83,7 @@ func whatCanOf(body decision.Value) (*change.Question, *exchange.Refusal) {
 	if f.Refused != nil {
 		return nil, f.Refused
 	}
-	defaults := change.Facts()
+	defaults := question.Facts()
 	if namespace != "" {
 		q.Stated["namespace"] = namespace
 	} else {
@@ -128,7 +128,7 @@ func openOf(given map[string]decision.Value, stated map[string]any, defaults []s
 
 // checkRequest checks what a question states as a request of the point access. Values
 // stand for what is open.
-func checkRequest(q *change.Question) *exchange.Refusal {
+func checkRequest(q *question.Question) *exchange.Refusal {
 	whole := maps.Clone(q.Stated)
 	whole["user"] = "someone"
 	for key, value := range map[string]string{"verb": "get", "resource": "pods"} {

@@ -18,7 +18,7 @@ import (
 	"github.com/writ-policy/writ/server/api/exchange"
 	"github.com/writ-policy/writ/server/auth"
 	"github.com/writ-policy/writ/server/decision"
-	"github.com/writ-policy/writ/translator/change"
+	"github.com/writ-policy/writ/translator/change/question"
 )
 
 // API answers questions. Service is required.
@@ -30,7 +30,7 @@ type API struct {
 
 // WhoCan lists the principals that may do something.
 func (a *API) WhoCan() http.HandlerFunc {
-	return a.handler(func(ctx context.Context, r *http.Request, asker *change.Asker, body decision.Value) (any, *exchange.Refusal) {
+	return a.handler(func(ctx context.Context, r *http.Request, asker *question.Asker, body decision.Value) (any, *exchange.Refusal) {
 		q, refused := whoCanOf(body)
 		if refused != nil {
 			return nil, refused
@@ -45,7 +45,7 @@ func (a *API) WhoCan() http.HandlerFunc {
 
 // WhatCan lists what a subject may do: the caller, or anybody for an auditor.
 func (a *API) WhatCan() http.HandlerFunc {
-	return a.handler(func(ctx context.Context, r *http.Request, asker *change.Asker, body decision.Value) (any, *exchange.Refusal) {
+	return a.handler(func(ctx context.Context, r *http.Request, asker *question.Asker, body decision.Value) (any, *exchange.Refusal) {
 		q, refused := whatCanOf(body)
 		if refused == nil {
 			refused = a.limitToCaller(r, q)
@@ -60,7 +60,7 @@ func (a *API) WhatCan() http.HandlerFunc {
 
 // limitToCaller refuses a question about others from a caller who is not an auditor. The
 // groups of a question about the caller are those that the server authenticated.
-func (a *API) limitToCaller(r *http.Request, q *change.Question) *exchange.Refusal {
+func (a *API) limitToCaller(r *http.Request, q *question.Question) *exchange.Refusal {
 	caller := auth.CallerOf(r.Context())
 	if a.Service.Rule.Has(caller, auth.Auditor) {
 		return nil
@@ -75,7 +75,7 @@ func (a *API) limitToCaller(r *http.Request, q *change.Question) *exchange.Refus
 func sorted(list []string) []string { return slices.Sorted(slices.Values(list)) }
 
 // handler returns the handler of a question.
-func (a *API) handler(answer func(context.Context, *http.Request, *change.Asker, decision.Value) (any, *exchange.Refusal)) http.HandlerFunc {
+func (a *API) handler(answer func(context.Context, *http.Request, *question.Asker, decision.Value) (any, *exchange.Refusal)) http.HandlerFunc {
 	return a.Service.Decision(exchange.Decision{
 		Form: exchange.Problem, Check: exchange.CheckJSON,
 		Answer: func(r *http.Request, p decision.Policies, body decision.Value, b []byte) ([]byte, *exchange.Refusal) {
@@ -83,7 +83,7 @@ func (a *API) handler(answer func(context.Context, *http.Request, *change.Asker,
 			if statements == nil {
 				return b, withoutStatements
 			}
-			asker := &change.Asker{World: statements, Judge: decision.Judge(p), Revision: p.Revision()}
+			asker := &question.Asker{World: statements, Judge: decision.Judge(p), Revision: p.Revision()}
 			var found any
 			refused := a.Service.Listing(func() (refused *exchange.Refusal) {
 				ctx, cancel := context.WithTimeout(r.Context(), a.Service.Budget(r))
@@ -117,7 +117,7 @@ func refusalOf(err error) *exchange.Refusal {
 	switch {
 	case err == nil:
 		return nil
-	case errors.Is(err, change.ErrTooComplex):
+	case errors.Is(err, question.ErrTooComplex):
 		return &exchange.Refusal{Status: http.StatusUnprocessableEntity, Message: err.Error()}
 	case errors.Is(err, context.DeadlineExceeded), errors.Is(err, context.Canceled):
 		return &exchange.Refusal{Status: http.StatusServiceUnavailable, Message: "the answer took too long; state more of the request, or ask for pages with ?limit="}

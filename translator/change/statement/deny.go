@@ -1,4 +1,4 @@
-package change
+package statement
 
 import (
 	"reflect"
@@ -20,16 +20,16 @@ func matchGlob(g tables.PathGlob, value string) bool {
 	return g.MatchesAll() || strings.HasPrefix(value, g.Prefix()) && strings.HasSuffix(value, g.Suffix()) && g.Match(value)
 }
 
-func (s scope) match(at stage, r *request) bool {
+func (s scope) Match(at stage, r *Request) bool {
 	p := s.policy
 	switch at {
-	case stageCluster:
-		return matchGlobs(p.Clusters, r.cluster)
+	case StageCluster:
+		return matchGlobs(p.Clusters, r.Cluster)
 	case stageTenant:
-		return matchGlobs(p.Tenants, r.tenant)
+		return matchGlobs(p.Tenants, r.Tenant)
 	case stageSession:
-		return r.escalation != "" && slices.Contains(p.ReferredBy, r.escalation) ||
-			matchGlobs(p.Sessions, r.session) && matchGlobs(p.EscalationRefs, r.escalation)
+		return r.Escalation != "" && slices.Contains(p.ReferredBy, r.Escalation) ||
+			matchGlobs(p.Sessions, r.Session) && matchGlobs(p.EscalationRefs, r.Escalation)
 	}
 	return true
 }
@@ -41,18 +41,18 @@ func (s scope) last() stage {
 	case len(p.Tenants) > 0:
 		return stageTenant
 	case len(p.Clusters) > 0:
-		return stageCluster
+		return StageCluster
 	}
 	return 0
 }
 
-func (s scope) mention(v *values) {
+func (s scope) Mention(v *Values) {
 	p := s.policy
-	v.clusters.addGlobs(p.Clusters)
+	v.Clusters.addGlobs(p.Clusters)
 	v.tenants.addGlobs(p.Tenants)
 	v.sessions.addGlobs(p.Sessions)
 	v.escalations.addGlobs(p.EscalationRefs)
-	v.escalations.add(p.ReferredBy...)
+	v.escalations.Add(p.ReferredBy...)
 }
 
 func (s scope) equals(o scope) bool { return reflect.DeepEqual(scopeOf(s.policy), scopeOf(o.policy)) }
@@ -95,38 +95,39 @@ type denyRule struct {
 	r *tables.DenyRule
 }
 
-func (d *denyRule) match(at stage, r *request) uint8 {
+// Match implements Condition.
+func (d *denyRule) Match(at stage, r *Request) uint8 {
 	switch at {
 	case stageTarget:
-		if r.path != "" {
+		if r.Path != "" {
 			return 0
 		}
-		bits := one(d.matchResource(r.resource, r.subresource) || d.matchResource(r.resource, strings.ToLower(r.subresource))) * bitPlain
-		if r.subresource == "" {
-			bits |= one(d.matchResource(r.resource, "exec")) * bitExec
-			bits |= one(d.matchResource(r.resource, "proxy")) * bitProxy
+		bits := Bit(d.matchResource(r.Resource, r.Subresource) || d.matchResource(r.Resource, strings.ToLower(r.Subresource))) * bitPlain
+		if r.Subresource == "" {
+			bits |= Bit(d.matchResource(r.Resource, "exec")) * bitExec
+			bits |= Bit(d.matchResource(r.Resource, "proxy")) * bitProxy
 		}
 		return bits
 	case stageVerb:
 		return d.actions(r, func(*tables.DenyAction) bool { return true })
 	case stageGroup:
-		return d.actions(r, func(a *tables.DenyAction) bool { return a.Groups == nil || slices.Contains(a.Groups, r.group) })
+		return d.actions(r, func(a *tables.DenyAction) bool { return a.Groups == nil || slices.Contains(a.Groups, r.Group) })
 	case stageName:
-		if r.name == "" {
-			return one(!d.r.NeedsName)
+		if r.Name == "" {
+			return Bit(!d.r.NeedsName)
 		}
-		return one(matchGlobs(d.r.Names, r.name))
+		return Bit(matchGlobs(d.r.Names, r.Name))
 	case stageNamespace:
-		return one(matchFilter(d.r.Namespaces, r))
+		return Bit(matchFilter(d.r.Namespaces, r))
 	}
-	return one(d.scope.match(at, r))
+	return Bit(d.scope.Match(at, r))
 }
 
 // actions returns a bit for each action that matches some form of the request.
-func (d *denyRule) actions(r *request, matches func(*tables.DenyAction) bool) uint8 {
+func (d *denyRule) actions(r *Request, matches func(*tables.DenyAction) bool) uint8 {
 	var bits uint8
-	for _, f := range formsOf(r.verb, r.subresource) {
-		if !d.matchResource(r.resource, f.sub) {
+	for _, f := range formsOf(r.Verb, r.Subresource) {
+		if !d.matchResource(r.Resource, f.sub) {
 			continue
 		}
 		for i := range d.r.Actions {
@@ -158,21 +159,21 @@ func matchEntries(entries []tables.DenyResource, resource, sub string) bool {
 
 // matchFilter matches a namespace. Unknown labels match: a denial must not be escaped by
 // leaving them out.
-func matchFilter(f *tables.NamespaceFilter, r *request) bool {
+func matchFilter(f *tables.NamespaceFilter, r *Request) bool {
 	if f == nil {
 		return true
 	}
-	if r.namespace == "" {
+	if r.Namespace == "" {
 		return slices.ContainsFunc(f.Patterns, func(g tables.PathGlob) bool {
 			text, literal := g.Literal()
 			return g.MatchesAll() || literal && text == ""
 		})
 	}
-	if len(f.Patterns) > 0 && matchGlobs(f.Patterns, r.namespace) {
+	if len(f.Patterns) > 0 && matchGlobs(f.Patterns, r.Namespace) {
 		return true
 	}
-	return len(f.Terms) > 0 && (r.namespaceLabels == nil || slices.ContainsFunc(f.Terms, func(term []tables.LabelRequirement) bool {
-		return !slices.ContainsFunc(term, func(q tables.LabelRequirement) bool { return !holdsRequirement(q, r.namespaceLabels) })
+	return len(f.Terms) > 0 && (r.NamespaceLabels == nil || slices.ContainsFunc(f.Terms, func(term []tables.LabelRequirement) bool {
+		return !slices.ContainsFunc(term, func(q tables.LabelRequirement) bool { return !holdsRequirement(q, r.NamespaceLabels) })
 	}))
 }
 
@@ -200,27 +201,29 @@ func (d *denyRule) last() stage {
 	return max(last, d.scope.last())
 }
 
-func (d *denyRule) mention(v *values) {
+// Mention implements Condition.
+func (d *denyRule) Mention(v *Values) {
 	v.folds = true
-	d.scope.mention(v)
+	d.scope.Mention(v)
 	for i := range d.r.Actions {
 		a := &d.r.Actions[i]
 		for _, verb := range a.Verbs {
 			v.addWord(&v.verbs, verb)
 		}
 		if a.VerbPrefix != "" {
-			v.verbs.add(a.VerbPrefix + "user-info")
+			v.verbs.Add(a.VerbPrefix + "user-info")
 		}
-		v.groups.add(a.Groups...)
+		v.groups.Add(a.Groups...)
 	}
 	mentionEntries(v, d.r.Resources)
 	v.names.addGlobs(d.r.Names)
 	v.addFilter(d.r.Namespaces)
 }
 
-func (d *denyRule) describe(s *Statement) { s.Rule, s.AppliesTo = d.rule(), scopeOf(d.policy) }
+// Describe implements Condition.
+func (d *denyRule) Describe(s *JSON) { s.Rule, s.AppliesTo = d.rule(), scopeOf(d.policy) }
 
-func mentionEntries(v *values, entries []tables.DenyResource) {
+func mentionEntries(v *Values, entries []tables.DenyResource) {
 	for i := range entries {
 		for _, resource := range entries[i].Resources {
 			v.addKind(resource)
@@ -298,7 +301,8 @@ func filterJSON(f *tables.NamespaceFilter) map[string]any {
 	return out
 }
 
-func (d *denyRule) without(other condition) condition {
+// Without implements Condition.
+func (d *denyRule) Without(other Condition) Condition {
 	o, ok := other.(*denyRule)
 	if !ok || !d.scope.equals(o.scope) || !reflect.DeepEqual(d.r.Namespaces, o.r.Namespaces) ||
 		!reflect.DeepEqual(d.r.Names, o.r.Names) || len(d.r.Actions) != 1 || len(o.r.Actions) != 1 ||
@@ -313,7 +317,7 @@ func (d *denyRule) without(other condition) condition {
 	verbs, groups := anyWord(d.r.Actions[0].Verbs), anyWord(d.r.Actions[0].Groups)
 	resources := anyWord(d.r.Resources[0].Resources)
 	in := func(list []string) func(string) bool {
-		return func(v string) bool { return hasWord(anyWord(list), v) }
+		return func(v string) bool { return HasWord(anyWord(list), v) }
 	}
 	if !reduce(dimension{&verbs, in(o.r.Actions[0].Verbs)}, dimension{&groups, in(o.r.Actions[0].Groups)},
 		dimension{&resources, in(o.r.Resources[0].Resources)}) {
@@ -332,86 +336,4 @@ func wordsOf(list []string) []string {
 		return nil
 	}
 	return list
-}
-
-// podRule is the pod security of a deny policy. What the pod is decides, so the
-// statement is opaque.
-type podRule struct {
-	scope
-	p *tables.PodSecurity
-}
-
-func (p *podRule) match(at stage, r *request) uint8 {
-	sub := func(s string) bool { return slices.Contains(p.p.Subresources, s) }
-	switch at {
-	case stageTarget:
-		if r.path != "" || !isKind("pods", r.resource) {
-			return 0
-		}
-		if r.subresource == "" {
-			return one(sub("exec"))*bitExec | one(sub("proxy"))*bitProxy
-		}
-		return one(sub(r.subresource) || sub(strings.ToLower(r.subresource)))
-	case stageVerb:
-		return one(slices.ContainsFunc(formsOf(r.verb, r.subresource), func(f form) bool { return sub(f.sub) }))
-	case stageGroup:
-		return one(r.group == "")
-	}
-	return one(p.scope.match(at, r))
-}
-
-func (p *podRule) last() stage { return max(stageGroup, p.scope.last()) }
-
-func (p *podRule) mention(v *values) {
-	v.folds = true
-	p.scope.mention(v)
-	v.addKind("pods")
-	v.groups.add("")
-	v.addFilter(p.p.ExemptNamespaces)
-	for _, sub := range p.p.Subresources {
-		v.addWord(&v.subresources, sub)
-	}
-	v.verbs.add("exec", "proxy")
-}
-
-func (p *podRule) describe(s *Statement) { s.Rule, s.AppliesTo = p.rule(), scopeOf(p.policy) }
-
-func (p *podRule) rule() any { return map[string]any{"podSecurity": podJSON(p.p)} }
-
-func podJSON(p *tables.PodSecurity) map[string]any {
-	weights := make(map[string]int)
-	for _, f := range p.Factors {
-		if f.Weight > 0 {
-			weights[f.Name] = f.Weight
-		}
-	}
-	var thresholds []any
-	for _, t := range p.Thresholds {
-		thresholds = append(thresholds, map[string]any{"maxScore": t.MaxScore, "action": t.Action})
-	}
-	out := map[string]any{"subresources": p.Subresources, "riskFactors": weights, "thresholds": thresholds}
-	if len(p.BlockFactors) > 0 {
-		out["blockFactors"] = p.BlockFactors
-	}
-	exemptions := make(map[string]any)
-	if p.ExemptNamespaces != nil {
-		exemptions["namespaces"] = filterJSON(p.ExemptNamespaces)
-	}
-	if len(p.ExemptLabels) > 0 {
-		exemptions["podLabels"] = p.ExemptLabels
-	}
-	if len(exemptions) > 0 {
-		out["exemptions"] = exemptions
-	}
-	if p.FailOpen {
-		out["failMode"] = "open"
-	}
-	return out
-}
-
-func (p *podRule) without(other condition) condition {
-	if o, ok := other.(*podRule); ok && p.scope.equals(o.scope) && reflect.DeepEqual(p.rule(), o.rule()) {
-		return nil
-	}
-	return p
 }

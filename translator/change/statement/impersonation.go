@@ -1,4 +1,4 @@
-package change
+package statement
 
 import (
 	"reflect"
@@ -21,25 +21,26 @@ const (
 	legacyMode     = "legacy"
 )
 
-func (i *impersonationRule) match(at stage, r *request) uint8 {
+// Match implements Condition.
+func (i *impersonationRule) Match(at stage, r *Request) uint8 {
 	switch at {
 	case stageTarget:
-		return one(i.r.Identity == nil && i.r.Action == nil || i.matchIdentityTarget(r) || i.matchActionTarget(r))
+		return Bit(i.r.Identity == nil && i.r.Action == nil || i.matchIdentityTarget(r) || i.matchActionTarget(r))
 	case stageVerb:
-		return one(slices.ContainsFunc(formsOf(r.verb, r.subresource), func(f form) bool { return i.matchVerb(f.verb, r) }))
+		return Bit(slices.ContainsFunc(formsOf(r.Verb, r.Subresource), func(f form) bool { return i.matchVerb(f.verb, r) }))
 	case stageGroup:
-		return one(!isAction(r) || i.r.Action == nil || i.r.Action.Groups == nil || slices.Contains(i.r.Action.Groups, r.group))
+		return Bit(!isAction(r) || i.r.Action == nil || i.r.Action.Groups == nil || slices.Contains(i.r.Action.Groups, r.Group))
 	case stageName:
-		return one(isAction(r) || i.r.Identity == nil || matchGlobs(i.r.Identity.Names, r.name))
+		return Bit(isAction(r) || i.r.Identity == nil || matchGlobs(i.r.Identity.Names, r.Name))
 	case stageNamespace:
-		return one(isAction(r) || i.r.Identity == nil || matchFilter(i.r.Identity.Namespaces, r))
+		return Bit(isAction(r) || i.r.Identity == nil || matchFilter(i.r.Identity.Namespaces, r))
 	}
-	return one(i.scope.match(at, r))
+	return Bit(i.scope.Match(at, r))
 }
 
-func isAction(r *request) bool { return strings.HasPrefix(strings.ToLower(r.verb), actionPrefix) }
+func isAction(r *Request) bool { return strings.HasPrefix(strings.ToLower(r.Verb), actionPrefix) }
 
-func (i *impersonationRule) matchVerb(verb string, r *request) bool {
+func (i *impersonationRule) matchVerb(verb string, r *Request) bool {
 	if i.r.Identity == nil && i.r.Action == nil {
 		return verb == impersonate || strings.HasPrefix(verb, identityPrefix) || strings.HasPrefix(verb, actionPrefix)
 	}
@@ -51,28 +52,29 @@ func (i *impersonationRule) matchVerb(verb string, r *request) bool {
 	return i.r.Identity != nil && slices.Contains(i.r.Identity.Verbs, verb) && i.matchIdentityTarget(r)
 }
 
-func (i *impersonationRule) matchIdentityTarget(r *request) bool {
+func (i *impersonationRule) matchIdentityTarget(r *Request) bool {
 	d := i.r.Identity
-	return d != nil && r.path == "" && (len(d.Resources) == 0 || matchDenied(d.Resources, r.resource)) &&
-		(matchGlobs(d.ExtraKeys, r.subresource) || matchGlobs(d.ExtraKeys, strings.ToLower(r.subresource)))
+	return d != nil && r.Path == "" && (len(d.Resources) == 0 || matchDenied(d.Resources, r.Resource)) &&
+		(matchGlobs(d.ExtraKeys, r.Subresource) || matchGlobs(d.ExtraKeys, strings.ToLower(r.Subresource)))
 }
 
-func (i *impersonationRule) matchActionTarget(r *request) bool {
+func (i *impersonationRule) matchActionTarget(r *Request) bool {
 	a := i.r.Action
 	if a == nil || len(a.Resources) == 0 {
 		return a != nil
 	}
-	return matchEntries(a.Resources, r.resource, r.subresource) || matchEntries(a.Resources, r.resource, strings.ToLower(r.subresource))
+	return matchEntries(a.Resources, r.Resource, r.Subresource) || matchEntries(a.Resources, r.Resource, strings.ToLower(r.Subresource))
 }
 
 func (i *impersonationRule) last() stage { return max(stageNamespace, i.scope.last()) }
 
-func (i *impersonationRule) mention(v *values) {
+// Mention implements Condition.
+func (i *impersonationRule) Mention(v *Values) {
 	v.folds = true
-	i.scope.mention(v)
-	v.verbs.add(impersonate)
+	i.scope.Mention(v)
+	v.verbs.Add(impersonate)
 	if d := i.r.Identity; d != nil {
-		v.verbs.add(d.Verbs...)
+		v.verbs.Add(d.Verbs...)
 		for _, resource := range d.Resources {
 			v.addKind(resource)
 		}
@@ -83,15 +85,16 @@ func (i *impersonationRule) mention(v *values) {
 	if a := i.r.Action; a != nil {
 		for _, mode := range a.Modes {
 			for _, verb := range append(slices.Clone(a.Verbs), "get") {
-				v.verbs.add(actionPrefix + mode + ":" + verb)
+				v.verbs.Add(actionPrefix + mode + ":" + verb)
 			}
 		}
-		v.groups.add(a.Groups...)
+		v.groups.Add(a.Groups...)
 		mentionEntries(v, a.Resources)
 	}
 }
 
-func (i *impersonationRule) describe(s *Statement) {
+// Describe implements Condition.
+func (i *impersonationRule) Describe(s *JSON) {
 	entry := make(map[string]any)
 	set := func(key string, list []string) {
 		if len(list) > 0 {
@@ -146,7 +149,8 @@ func entryTexts(list []tables.DenyResource) []string {
 	return out
 }
 
-func (i *impersonationRule) without(other condition) condition {
+// Without implements Condition.
+func (i *impersonationRule) Without(other Condition) Condition {
 	if o, ok := other.(*impersonationRule); ok && i.scope.equals(o.scope) &&
 		reflect.DeepEqual(i.r.Identity, o.r.Identity) && reflect.DeepEqual(i.r.Action, o.r.Action) {
 		return nil

@@ -1,4 +1,8 @@
-package change
+// Package regions finds values that regular expressions tell apart. Expressions come in;
+// one value for each region goes out: the values that the same expressions match.
+//
+// Not part of the promised API; see package writ.
+package regions
 
 import (
 	"regexp/syntax"
@@ -15,10 +19,10 @@ const maxStates = 20000
 
 var regionCache sync.Map // of joined expressions to []string
 
-// regions returns one value for each set of expressions that match it while the others
+// Of returns one value for each set of expressions that match it while the others
 // do not. It returns false if the search was cut or an expression cannot be read: then
 // regions may be missing.
-func regions(expressions []string) ([]string, bool) {
+func Of(expressions []string) ([]string, bool) {
 	expressions = slices.Clone(expressions)
 	slices.Sort(expressions)
 	expressions = slices.Compact(expressions)
@@ -125,7 +129,9 @@ func (p *position) signature(automata []automaton) string {
 	out := make([]byte, len(automata))
 	for i, a := range automata {
 		_, matched := a.closure(p.next[i], p.flags()|syntax.EmptyEndText|syntax.EmptyEndLine)
-		out[i] = one(p.done[i] || matched)
+		if p.done[i] || matched {
+			out[i] = 1
+		}
 	}
 	return string(out)
 }

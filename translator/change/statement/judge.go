@@ -1,4 +1,4 @@
-package change
+package statement
 
 import (
 	"context"
@@ -37,20 +37,20 @@ func VerdictOf(point string, items bool, decision []byte) (Verdict, error) {
 	if err := json.Unmarshal(decision, &d); err != nil {
 		return Verdict{}, fmt.Errorf("read the decision: %w", err)
 	}
-	v := Verdict{Outcome: outcomeNone, Decision: decision}
+	v := Verdict{Outcome: OutcomeNone, Decision: decision}
 	switch {
 	case point == PointVisibility && items && len(d.Visible) > 0:
-		v.Outcome = outcomeShown
+		v.Outcome = OutcomeShown
 	case point == PointVisibility && items:
 		v.Outcome = outcomeHidden
 	case point == PointVisibility:
 		v.Outcome = d.Decision
 	case d.Allowed:
-		v.Outcome = outcomeAllow
+		v.Outcome = OutcomeAllow
 	case d.Denied && point == PointGateway:
-		v.Outcome = outcomeDeny + " " + string(d.Status)
+		v.Outcome = OutcomeDeny + " " + string(d.Status)
 	case d.Denied:
-		v.Outcome = outcomeDeny
+		v.Outcome = OutcomeDeny
 	}
 	if d.Target.Route != "" {
 		v.Target = d.Target.Gateway + " > " + d.Target.Route
@@ -58,8 +58,8 @@ func VerdictOf(point string, items bool, decision []byte) (Verdict, error) {
 	return v, nil
 }
 
-// encode returns a request as JSON.
-func encode(object map[string]any) []byte {
+// Encode returns a request as JSON.
+func Encode(object map[string]any) []byte {
 	var out strings.Builder
 	encoder := json.NewEncoder(&out)
 	encoder.SetEscapeHTML(false)

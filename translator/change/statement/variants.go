@@ -1,4 +1,4 @@
-package change
+package statement
 
 import (
 	"maps"
@@ -8,47 +8,52 @@ import (
 	"github.com/writ-policy/writ/translator/tables"
 )
 
+// MaxOpaqueTries is how many variants of a request are tried for an opaque statement.
+const MaxOpaqueTries = 64
+
 // somePod is a pod that has no risk factor.
 func somePod() map[string]any {
 	return map[string]any{"spec": map[string]any{"containers": []any{map[string]any{"name": "c"}}}}
 }
 
-// variants returns a request and others that differ in what no statement reads, at most
+// Variants returns a request and others that differ in what no statement reads, at most
 // limit: pods where pod security may look at one, attributes where an opaque rule of t
 // may read them.
-func variants(w *World, r *request, t *statement, limit int) []map[string]any {
-	base := r.object(PointAccess)
+func Variants(w *World, r *Request, t *Statement, limit int) []map[string]any {
+	base := r.Object(PointAccess)
 	out := []map[string]any{base}
-	if isKind("pods", r.resource) && r.subresource != "" || r.verb == "exec" || r.verb == "proxy" {
+	if isKind("pods", r.Resource) && r.Subresource != "" || r.Verb == "exec" || r.Verb == "proxy" {
 		if _, given := base["pod"]; !given {
-			out = append(out, with(base, "pod", somePod()))
-			for _, labels := range w.exemptLabels() {
+			out = append(out, With(base, "pod", somePod()))
+			for _, labels := range w.ExemptLabels() {
 				pod := somePod()
 				pod["metadata"] = map[string]any{"labels": labels}
-				out = append(out, with(base, "pod", pod))
+				out = append(out, With(base, "pod", pod))
 			}
 		}
 	}
-	if t != nil && t.opaque != "" {
+	if t != nil && t.Opaque != "" {
 		if _, given := base["attributes"]; !given {
 			for _, attributes := range guesses(w.text(t)) {
-				out = append(out, with(base, "attributes", attributes))
+				out = append(out, With(base, "attributes", attributes))
 			}
 		}
 	}
 	return out[:min(len(out), limit)]
 }
 
-func with(object map[string]any, key string, value any) map[string]any {
+// With returns a copy of an object in which a member has another value.
+func With(object map[string]any, key string, value any) map[string]any {
 	out := maps.Clone(object)
 	out[key] = value
 	return out
 }
 
-func (w *World) exemptLabels() []map[string]string {
+// ExemptLabels returns the labels of pods that some pod security exempts.
+func (w *World) ExemptLabels() []map[string]string {
 	var out []map[string]string
-	for _, s := range w.deny {
-		if p, ok := s.condition.(*podRule); ok && len(p.p.ExemptLabels) > 0 {
+	for _, s := range w.Deny {
+		if p, ok := s.Condition.(*podRule); ok && len(p.p.ExemptLabels) > 0 {
 			out = append(out, p.p.ExemptLabels)
 		}
 	}
@@ -56,13 +61,13 @@ func (w *World) exemptLabels() []map[string]string {
 }
 
 // text returns what an opaque rule evaluates.
-func (w *World) text(t *statement) string {
-	rule, ok := t.condition.(*originRule)
+func (w *World) text(t *Statement) string {
+	rule, ok := t.Condition.(*OriginRule)
 	switch {
 	case !ok || rule.restrictions == nil:
 		return ""
 	case rule.restrictions.Extension != "":
-		return w.code(rule.restrictions.Extension) + jsonText(rule.restrictions.Params)
+		return w.code(rule.restrictions.Extension) + JSONText(rule.restrictions.Params)
 	}
 	return rule.restrictions.Expression
 }
@@ -74,7 +79,7 @@ var (
 
 // guesses returns attributes that set a name in a text to a literal in it.
 func guesses(text string) []map[string]any {
-	names, literals := submatches(attributeNames, text), submatches(textLiterals, text)
+	names, literals := Submatches(attributeNames, text), Submatches(textLiterals, text)
 	var out []map[string]any
 	for _, name := range names {
 		for _, literal := range literals {
@@ -85,7 +90,8 @@ func guesses(text string) []map[string]any {
 	return out
 }
 
-func submatches(expression *regexp.Regexp, text string) []string {
+// Submatches returns the longest group of each match in a text, each value once.
+func Submatches(expression *regexp.Regexp, text string) []string {
 	var out []string
 	for _, found := range expression.FindAllStringSubmatch(text, -1) {
 		out = append(out, slices.MaxFunc(found[1:], func(a, b string) int { return len(a) - len(b) }))

@@ -1,4 +1,4 @@
-package change
+package statement
 
 import (
 	"reflect"
@@ -8,19 +8,19 @@ import (
 	"github.com/writ-policy/writ/translator/tables"
 )
 
-// originRule is a writ.dev rule. Its lists are those of a table's row or shorter.
-type originRule struct {
+// OriginRule is a writ.dev rule. Its lists are those of a table's row or shorter.
+type OriginRule struct {
 	deny                             bool
-	verbs, notVerbs, kinds, notKinds []string
+	Verbs, NotVerbs, Kinds, NotKinds []string
 	restrictions                     *tables.Restrictions
 }
 
-func newOriginRule(r *tables.OriginRule) *originRule {
-	return &originRule{r.Deny, r.Verbs, r.NotVerbs, r.Kinds, r.NotKinds, r.Restrictions}
+func newOriginRule(r *tables.OriginRule) *OriginRule {
+	return &OriginRule{r.Deny, r.Verbs, r.NotVerbs, r.Kinds, r.NotKinds, r.Restrictions}
 }
 
 // opaque returns why the rule does not decide by its lists alone, or "".
-func (o *originRule) opaque() string {
+func (o *OriginRule) opaque() string {
 	switch {
 	case o.restrictions == nil:
 		return ""
@@ -40,24 +40,25 @@ const (
 	bitProxy
 )
 
-func (o *originRule) match(at stage, r *request) uint8 {
+// Match implements Condition.
+func (o *OriginRule) Match(at stage, r *Request) uint8 {
 	switch at {
 	case stageTarget:
-		if r.path != "" {
+		if r.Path != "" {
 			return 0
 		}
-		bits := one(o.matchKinds(r.resource, r.subresource)) * bitPlain
-		if r.subresource == "" {
-			bits |= one(o.matchKinds(r.resource, "exec")) * bitExec
-			bits |= one(o.matchKinds(r.resource, "proxy")) * bitProxy
+		bits := Bit(o.matchKinds(r.Resource, r.Subresource)) * bitPlain
+		if r.Subresource == "" {
+			bits |= Bit(o.matchKinds(r.Resource, "exec")) * bitExec
+			bits |= Bit(o.matchKinds(r.Resource, "proxy")) * bitProxy
 		}
 		return bits
 	case stageVerb:
-		sub := impliedSubresource(r.verb, r.subresource)
-		return one(o.matchVerbs(r.verb, sub) && o.matchKinds(r.resource, sub))
+		sub := impliedSubresource(r.Verb, r.Subresource)
+		return Bit(o.matchVerbs(r.Verb, sub) && o.matchKinds(r.Resource, sub))
 	case stageGroup:
 		if o.restrictions != nil && o.restrictions.SameMinion {
-			return one(r.group == "" && isKind("pods", r.resource))
+			return Bit(r.Group == "" && isKind("pods", r.Resource))
 		}
 	case stageLabels:
 		return o.verdict(o.labels(r))
@@ -78,30 +79,30 @@ func impliedSubresource(verb, subresource string) string {
 	return subresource
 }
 
-func (o *originRule) matchVerbs(verb, subresource string) bool {
+func (o *OriginRule) matchVerbs(verb, subresource string) bool {
 	carried := tables.OriginVerbs(verb, subresource)
 	if carried[0] == "*" { // not for a subresource that stands for a verb
-		return o.matchWhole(o.verbs, o.notVerbs)
+		return o.matchWhole(o.Verbs, o.NotVerbs)
 	}
 	covers := func(entry string) bool { return entry == "*" || slices.Contains(carried, entry) }
-	return slices.ContainsFunc(o.verbs, covers) && !slices.ContainsFunc(o.notVerbs, covers)
+	return slices.ContainsFunc(o.Verbs, covers) && !slices.ContainsFunc(o.NotVerbs, covers)
 }
 
 // matchWhole matches a request for "*": an allow rule must cover everything, a deny rule
 // anything.
-func (o *originRule) matchWhole(entries, negated []string) bool {
+func (o *OriginRule) matchWhole(entries, negated []string) bool {
 	if o.deny {
 		return len(entries) > 0 && !slices.Contains(negated, "*")
 	}
 	return slices.Contains(entries, "*") && len(negated) == 0
 }
 
-func (o *originRule) matchKinds(resource, subresource string) bool {
+func (o *OriginRule) matchKinds(resource, subresource string) bool {
 	if resource == "*" {
-		return o.matchWhole(o.kinds, o.notKinds)
+		return o.matchWhole(o.Kinds, o.NotKinds)
 	}
 	covers := func(entry string) bool { return coversKind(entry, resource, subresource) }
-	return slices.ContainsFunc(o.kinds, covers) && !slices.ContainsFunc(o.notKinds, covers)
+	return slices.ContainsFunc(o.Kinds, covers) && !slices.ContainsFunc(o.NotKinds, covers)
 }
 
 func coversKind(entry, resource, subresource string) bool {
@@ -126,19 +127,19 @@ const (
 
 // verdict is how a restriction counts: an undecidable one must not allow, and must not
 // let a denial be escaped.
-func (o *originRule) verdict(t truth) uint8 {
-	return one(t == isTrue || o.deny && t == isUndecidable)
+func (o *OriginRule) verdict(t truth) uint8 {
+	return Bit(t == isTrue || o.deny && t == isUndecidable)
 }
 
-func (o *originRule) labels(r *request) truth {
+func (o *OriginRule) labels(r *Request) truth {
 	switch {
 	case o.restrictions == nil || len(o.restrictions.Labels) == 0:
 		return isTrue
-	case r.labels == nil:
+	case r.Labels == nil:
 		return isUndecidable
 	}
 	for _, entry := range o.restrictions.Labels {
-		if value, ok := r.labels[entry.Key]; !ok || entry.Value != nil && *entry.Value != value {
+		if value, ok := r.Labels[entry.Key]; !ok || entry.Value != nil && *entry.Value != value {
 			return isFalse
 		}
 	}
@@ -152,9 +153,9 @@ const (
 	verbMutates
 )
 
-func verbClass(r *request) int {
+func verbClass(r *Request) int {
 	class := verbOther
-	for _, verb := range tables.OriginVerbs(r.verb, impliedSubresource(r.verb, r.subresource)) {
+	for _, verb := range tables.OriginVerbs(r.Verb, impliedSubresource(r.Verb, r.Subresource)) {
 		switch verb {
 		case "get", "list", "watch":
 			return verbReads
@@ -165,7 +166,7 @@ func verbClass(r *request) int {
 	return class
 }
 
-func (o *originRule) fields(r *request) truth {
+func (o *OriginRule) fields(r *Request) truth {
 	if o.restrictions == nil || len(o.restrictions.Fields) == 0 {
 		return isTrue
 	}
@@ -175,10 +176,10 @@ func (o *originRule) fields(r *request) truth {
 	case verbOther:
 		return isFalse
 	}
-	if r.fields == nil {
+	if r.Fields == nil {
 		return isUndecidable
 	}
-	for _, path := range r.fields {
+	for _, path := range r.Fields {
 		if !coversField(o.restrictions.Fields, path) {
 			return isFalse
 		}
@@ -195,24 +196,24 @@ func coversField(fields []string, path string) bool {
 
 const nodePrefix = "system:node:"
 
-func (o *originRule) nodes(r *request) truth {
+func (o *OriginRule) nodes(r *Request) truth {
 	if o.restrictions == nil || !o.restrictions.SameMinion {
 		return isTrue
 	}
-	own, isNode := strings.CutPrefix(r.user, nodePrefix)
+	own, isNode := strings.CutPrefix(r.User, nodePrefix)
 	if !isNode {
-		own = r.minion
+		own = r.Minion
 	}
-	if own == "" || r.podMinion == "" {
+	if own == "" || r.PodMinion == "" {
 		return isUndecidable
 	}
-	if own == r.podMinion {
+	if own == r.PodMinion {
 		return isTrue
 	}
 	return isFalse
 }
 
-func (o *originRule) last() stage {
+func (o *OriginRule) last() stage {
 	switch r := o.restrictions; {
 	case r == nil:
 		return stageVerb
@@ -226,28 +227,29 @@ func (o *originRule) last() stage {
 	return stageVerb
 }
 
-func (o *originRule) mention(v *values) {
+// Mention implements Condition.
+func (o *OriginRule) Mention(v *Values) {
 	v.folds = true
-	for _, verb := range slices.Concat(o.verbs, o.notVerbs) {
+	for _, verb := range slices.Concat(o.Verbs, o.NotVerbs) {
 		v.addWord(&v.verbs, verb)
 		if verb == "update" || verb == "delete" {
-			v.verbs.add("patch", "deletecollection")
+			v.verbs.Add("patch", "deletecollection")
 		}
 	}
-	v.verbs.add("exec", "proxy")
-	for _, entry := range slices.Concat(o.kinds, o.notKinds) {
+	v.verbs.Add("exec", "proxy")
+	for _, entry := range slices.Concat(o.Kinds, o.NotKinds) {
 		v.addKind(entry)
 	}
-	v.subresources.add("exec", "proxy")
+	v.subresources.Add("exec", "proxy")
 	if r := o.restrictions; r != nil {
 		for _, entry := range r.Labels {
 			if entry.Value == nil {
-				v.labels.add(entry.Key, "")
+				v.labels.Add(entry.Key, "")
 			} else {
-				v.labels.add(entry.Key, *entry.Value)
+				v.labels.Add(entry.Key, *entry.Value)
 			}
 		}
-		v.fields.add(r.Fields...)
+		v.fields.Add(r.Fields...)
 		if r.SameMinion {
 			v.nodes, v.reads = true, true
 		}
@@ -255,10 +257,11 @@ func (o *originRule) mention(v *values) {
 	}
 }
 
-func (o *originRule) describe(s *Statement) { s.Rule = o.rule() }
+// Describe implements Condition.
+func (o *OriginRule) Describe(s *JSON) { s.Rule = o.rule() }
 
-func (o *originRule) rule() any {
-	rule := map[string]any{"verbs": negated(o.verbs, o.notVerbs), "resourceKinds": negated(o.kinds, o.notKinds)}
+func (o *OriginRule) rule() any {
+	rule := map[string]any{"verbs": Negated(o.Verbs, o.NotVerbs), "resourceKinds": Negated(o.Kinds, o.NotKinds)}
 	if o.deny {
 		rule["deny"] = true
 	}
@@ -268,7 +271,8 @@ func (o *originRule) rule() any {
 	return rule
 }
 
-func negated(entries, not []string) []string {
+// Negated returns entries as documents write them, those of not with a minus sign.
+func Negated(entries, not []string) []string {
 	out := slices.Clone(entries)
 	for _, entry := range not {
 		out = append(out, "-"+entry)
@@ -307,18 +311,19 @@ func restrictionsJSON(r *tables.Restrictions) map[string]any {
 	return out
 }
 
-func (o *originRule) without(other condition) condition {
-	p, ok := other.(*originRule)
+// Without implements Condition.
+func (o *OriginRule) Without(other Condition) Condition {
+	p, ok := other.(*OriginRule)
 	if !ok || p.deny != o.deny || p.restrictions != nil && !reflect.DeepEqual(p.restrictions, o.restrictions) ||
-		!isSubset(p.notVerbs, o.notVerbs) || !isSubset(p.notKinds, o.notKinds) {
+		!isSubset(p.NotVerbs, o.NotVerbs) || !isSubset(p.NotKinds, o.NotKinds) {
 		return o
 	}
 	out := *o
 	covers := func(v string) bool {
 		kind, sub, slash := strings.Cut(v, "/")
-		return hasWord(p.kinds, v) || slash && (slices.Contains(p.kinds, kind) || slices.Contains(p.kinds, "*/"+sub))
+		return HasWord(p.Kinds, v) || slash && (slices.Contains(p.Kinds, kind) || slices.Contains(p.Kinds, "*/"+sub))
 	}
-	if !reduce(dimension{&out.verbs, func(v string) bool { return hasWord(p.verbs, v) }}, dimension{&out.kinds, covers}) {
+	if !reduce(dimension{&out.Verbs, func(v string) bool { return HasWord(p.Verbs, v) }}, dimension{&out.Kinds, covers}) {
 		return nil
 	}
 	return &out

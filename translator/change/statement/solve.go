@@ -1,55 +1,55 @@
-package change
+package statement
 
 import (
 	"slices"
 	"strings"
 )
 
-// search looks for a request that fits all of some statements and none of others. All
+// Search looks for a request that fits all of some statements and none of others. All
 // statements concern the principals of the request.
-type search struct {
-	must, mustNot []*statement
-	// pin overrides what a question states. It returns false if the request is not one of
+type Search struct {
+	Must, MustNot []*Statement
+	// Pin overrides what a question states. It returns false if the request is not one of
 	// the question. Nil states nothing.
-	pin   func(*request) bool
-	point string
-	base  request // user, groups and facts
+	Pin   func(*Request) bool
+	Point string
+	Base  Request // user, groups and facts
 
-	values values
+	Values Values
 	tried  int
-	cut    bool // the search ended early: a request may exist that it did not find
+	Cut    bool // the search ended early: a request may exist that it did not find
 }
 
 // maxTried bounds the requests of one search. It is far above what documents need.
 const maxTried = 1 << 18
 
-// find returns a request, or nil if it finds no request.
-func (s *search) find() *request {
-	s.mention()
-	r := s.base
-	if s.descend(0, &r, s.mustNot) {
+// Find returns a request, or nil if it finds no request.
+func (s *Search) Find() *Request {
+	s.Mention()
+	r := s.Base
+	if s.descend(0, &r, s.MustNot) {
 		return &r
 	}
-	s.cut = s.cut || s.values.isCut()
+	s.Cut = s.Cut || s.Values.IsCut()
 	return nil
 }
 
-// mention collects what the statements tell apart.
-func (s *search) mention() {
-	for _, st := range s.must {
-		st.condition.mention(&s.values)
-		st.mentionPlace(&s.values)
+// Mention collects what the statements tell apart.
+func (s *Search) Mention() {
+	for _, st := range s.Must {
+		st.Condition.Mention(&s.Values)
+		st.mentionPlace(&s.Values)
 	}
-	s.values.addOthers()
-	for _, st := range s.mustNot {
-		st.condition.mention(&s.values)
-		st.mentionPlace(&s.values)
+	s.Values.addOthers()
+	for _, st := range s.MustNot {
+		st.Condition.Mention(&s.Values)
+		st.mentionPlace(&s.Values)
 	}
 }
 
-func (s *statement) mentionPlace(v *values) {
-	if s.namespace != "" {
-		v.namespaces.add(s.namespace)
+func (s *Statement) mentionPlace(v *Values) {
+	if s.Namespace != "" {
+		v.namespaces.Add(s.Namespace)
 	}
 }
 
@@ -59,22 +59,22 @@ type option struct {
 	set       candidate
 	kind      string // options of different kinds are not compared
 	good, bad []uint8
-	left      []*statement
+	left      []*Statement
 }
 
-func (s *search) descend(at stage, r *request, not []*statement) bool {
+func (s *Search) descend(at stage, r *Request, not []*Statement) bool {
 	if at == stages {
 		return len(not) == 0
 	}
 	if s.tried++; s.tried > maxTried {
-		s.cut = true
+		s.Cut = true
 		return false
 	}
 	for _, o := range s.options(at, r, not) {
 		next := *r
 		o.set(&next)
-		if s.pin != nil {
-			s.pin(&next)
+		if s.Pin != nil {
+			s.Pin(&next)
 		}
 		if s.descend(at+1, &next, o.left) {
 			*r = next
@@ -86,8 +86,8 @@ func (s *search) descend(at stage, r *request, not []*statement) bool {
 
 // options returns the values of a stage that can lead to a request, without those that
 // another one dominates.
-func (s *search) options(at stage, r *request, not []*statement) []option {
-	candidates := []candidate{func(*request) {}} // the absence of a value
+func (s *Search) options(at stage, r *Request, not []*Statement) []option {
+	candidates := []candidate{func(*Request) {}} // the absence of a value
 	if s.matters(at, not) {
 		candidates = s.candidates(at, r, not)
 	}
@@ -95,13 +95,13 @@ func (s *search) options(at stage, r *request, not []*statement) []option {
 }
 
 // front returns the candidates that no other one dominates.
-func (s *search) front(at stage, r *request, not []*statement, candidates []candidate) []option {
+func (s *Search) front(at stage, r *Request, not []*Statement, candidates []candidate) []option {
 	var out []option
 	known := make(map[string]bool)
 	for _, set := range candidates {
 		next := *r
 		set(&next)
-		if s.pin != nil && !s.pin(&next) {
+		if s.Pin != nil && !s.Pin(&next) {
 			continue
 		}
 		o, ok := s.option(at, &next, not)
@@ -122,19 +122,19 @@ func (s *search) front(at stage, r *request, not []*statement, candidates []cand
 }
 
 // matters reports whether a condition of a stage is left.
-func (s *search) matters(at stage, not []*statement) bool {
-	if at <= stageGroup || at == stageNamespace || at == stageCluster && s.point == PointVisibility {
+func (s *Search) matters(at stage, not []*Statement) bool {
+	if at <= stageGroup || at == stageNamespace || at == StageCluster && s.Point == PointVisibility {
 		return true
 	}
-	depends := func(st *statement) bool { return st.last() >= at }
-	return slices.ContainsFunc(s.must, depends) || slices.ContainsFunc(not, depends)
+	depends := func(st *Statement) bool { return st.last() >= at }
+	return slices.ContainsFunc(s.Must, depends) || slices.ContainsFunc(not, depends)
 }
 
 // option matches the statements at a stage. It returns false if the request cannot fit.
-func (s *search) option(at stage, r *request, not []*statement) (o option, ok bool) {
+func (s *Search) option(at stage, r *Request, not []*Statement) (o option, ok bool) {
 	varies := at == stageTarget || at == stageVerb
-	for _, st := range s.must {
-		bits := st.match(at, r)
+	for _, st := range s.Must {
+		bits := st.Match(at, r)
 		if bits == 0 {
 			return o, false
 		}
@@ -144,7 +144,7 @@ func (s *search) option(at stage, r *request, not []*statement) (o option, ok bo
 	}
 	o.bad = make([]uint8, len(not))
 	for i, st := range not {
-		if bits := st.match(at, r); bits != 0 {
+		if bits := st.Match(at, r); bits != 0 {
 			if st.last() <= at {
 				return o, false
 			}
@@ -157,20 +157,20 @@ func (s *search) option(at stage, r *request, not []*statement) (o option, ok bo
 }
 
 // kind tells apart values on which later stages depend beyond the bits.
-func (s *search) kind(at stage, r *request) string {
+func (s *Search) kind(at stage, r *Request) string {
 	switch at {
 	case stageTarget:
-		if r.path != "" {
+		if r.Path != "" {
 			return "path"
 		}
 		var pods string
-		if s.values.nodes && isKind("pods", r.resource) {
+		if s.Values.nodes && isKind("pods", r.Resource) {
 			pods = "pods"
 		}
-		if !s.values.folds {
+		if !s.Values.folds {
 			return pods
 		}
-		switch sub := strings.ToLower(r.subresource); sub {
+		switch sub := strings.ToLower(r.Subresource); sub {
 		case "":
 			return pods
 		case "exec", "attach":
@@ -181,7 +181,7 @@ func (s *search) kind(at stage, r *request) string {
 		return pods + "sub"
 	case stageVerb:
 		kind := ""
-		if s.values.reads {
+		if s.Values.reads {
 			kind = string(rune('0' + verbClass(r)))
 		}
 		return kind

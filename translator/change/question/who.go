@@ -1,4 +1,4 @@
-package change
+package question
 
 import (
 	"context"
@@ -7,6 +7,7 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/writ-policy/writ/translator/change/statement"
 	"github.com/writ-policy/writ/translator/tables"
 )
 
@@ -18,15 +19,15 @@ const (
 
 // WhoCan is the answer to "who can do this?".
 type WhoCan struct {
-	Question        QuestionJSON `json:"question"`
-	Subjects        []Subject    `json:"subjects"`
-	Users           []string     `json:"users"`
-	Groups          []string     `json:"groups"`
-	ServiceAccounts []string     `json:"serviceAccounts"`
-	Statements      []Statement  `json:"statements"`
-	EverybodyDenied []int        `json:"everybodyDenied"`
-	Warnings        []string     `json:"warnings"`
-	Revision        string       `json:"revision"`
+	Question        QuestionJSON     `json:"question"`
+	Subjects        []Subject        `json:"subjects"`
+	Users           []string         `json:"users"`
+	Groups          []string         `json:"groups"`
+	ServiceAccounts []string         `json:"serviceAccounts"`
+	Statements      []statement.JSON `json:"statements"`
+	EverybodyDenied []int            `json:"everybodyDenied"`
+	Warnings        []string         `json:"warnings"`
+	Revision        string           `json:"revision"`
 	// Next is what After must be for the next page; empty on the last one.
 	Next string `json:"next,omitempty"`
 }
@@ -45,49 +46,49 @@ type Subject struct {
 
 // Asker answers questions about one revision. It is safe for concurrent use.
 type Asker struct {
-	World *World
+	World *statement.World
 	// Judge decides the examples.
-	Judge Judge
+	Judge statement.Judge
 	// Revision is shown in answers.
 	Revision string
 }
 
 // fitting holds the statements that fit some request of a question.
 type fitting struct {
-	deny []*statement // of deny policies
-	by   map[string][]*statement
-	all  []*statement // all of them, each once
+	deny []*statement.Statement // of deny policies
+	by   map[string][]*statement.Statement
+	all  []*statement.Statement // all of them, each once
 }
 
 // fit returns the statements of bindings and of deny policies that fit the question.
-func (q *Question) fit(deny, bound []*statement) *fitting {
-	f := &fitting{by: make(map[string][]*statement)}
+func (q *Question) fit(deny, bound []*statement.Statement) *fitting {
+	f := &fitting{by: make(map[string][]*statement.Statement)}
 	for _, s := range deny {
-		if q.find([]*statement{s}, nil, nil) != nil {
+		if q.find([]*statement.Statement{s}, nil, nil) != nil {
 			f.deny = append(f.deny, s)
 		}
 	}
 	f.all = slices.Clone(f.deny)
 	type shared struct {
-		condition condition
+		condition statement.Condition
 		namespace string
 	}
 	known := make(map[shared]bool)
 	for _, s := range bound {
-		if len(s.subjects) == 0 {
+		if len(s.Subjects) == 0 {
 			continue
 		}
-		key := shared{s.condition, s.namespace}
+		key := shared{s.Condition, s.Namespace}
 		fits, ok := known[key]
 		if !ok {
-			fits = q.find([]*statement{s}, nil, nil) != nil
+			fits = q.find([]*statement.Statement{s}, nil, nil) != nil
 			known[key] = fits
 		}
 		if !fits {
 			continue
 		}
 		f.all = append(f.all, s)
-		for _, p := range s.subjects {
+		for _, p := range s.Subjects {
 			f.by[p] = append(f.by[p], s)
 		}
 	}
@@ -96,11 +97,11 @@ func (q *Question) fit(deny, bound []*statement) *fitting {
 
 // find looks for a request of the question by some principals. If the group is open, a
 // request for all groups is preferred: it is an example for each of them.
-func (q *Question) find(must, mustNot []*statement, principals []string) *request {
+func (q *Question) find(must, mustNot []*statement.Statement, principals []string) *statement.Request {
 	if q.open["apiGroup"] && q.text("resource") != "" {
-		allGroups := func(r *request) bool {
+		allGroups := func(r *statement.Request) bool {
 			isPinned := q.pin(r)
-			r.group = "*"
+			r.Group = "*"
 			return isPinned
 		}
 		if r := q.findPinned(allGroups, must, mustNot, principals); r != nil {
@@ -110,40 +111,35 @@ func (q *Question) find(must, mustNot []*statement, principals []string) *reques
 	return q.findPinned(q.pin, must, mustNot, principals)
 }
 
-func (q *Question) findPinned(pin func(*request) bool, must, mustNot []*statement, principals []string) *request {
-	base, _ := requestOf(PointAccess, principals) // one principal, or those of a subject
-	base.facts = q.facts
-	s := search{must: must, mustNot: mustNot, pin: pin, point: PointAccess, base: base}
-	found := s.find()
-	q.cut = q.cut || s.cut
+func (q *Question) findPinned(pin func(*statement.Request) bool, must, mustNot []*statement.Statement, principals []string) *statement.Request {
+	base, _ := statement.RequestOf(statement.PointAccess, principals) // one principal, or those of a subject
+	base.Facts = q.facts
+	s := statement.Search{Must: must, MustNot: mustNot, Pin: pin, Point: statement.PointAccess, Base: base}
+	found := s.Find()
+	q.cut = q.cut || s.Cut
 	return found
 }
 
 const (
-	userPrefix     = "user:"
-	groupPrefix    = "group:"
-	accountPrefix  = "system:serviceaccount:"
-	unnamed        = "unnamed"
-	subjectUser    = "user"
-	subjectGroups  = "groups"
-	maxOpaqueTries = 64
+	subjectUser   = "user"
+	subjectGroups = "groups"
 )
 
 // WhoCan lists the principals that are allowed alone in some request of the question.
 func (a *Asker) WhoCan(ctx context.Context, q *Question) (*WhoCan, error) {
 	q.prepare()
 	f := a.fit(q)
-	g := new(registry)
-	entries := make(map[*statement]*entry, len(f.all))
+	g := new(statement.Registry)
+	entries := make(map[*statement.Statement]*statement.Entry, len(f.all))
 	for _, s := range f.all {
-		entries[s] = g.add(s, nil)
+		entries[s] = g.Add(s, nil)
 	}
-	out := &WhoCan{Question: q.json(), Statements: g.number(), Revision: a.Revision,
+	out := &WhoCan{Question: q.json(), Statements: g.Number(), Revision: a.Revision,
 		Subjects: []Subject{}, Users: []string{}, Groups: []string{}, ServiceAccounts: []string{}, EverybodyDenied: []int{}, Warnings: a.warnings(q)}
 	for _, s := range f.deny {
 		out.EverybodyDenied = append(out.EverybodyDenied, entries[s].ID)
 	}
-	out.EverybodyDenied = sortedIDs(out.EverybodyDenied)
+	out.EverybodyDenied = statement.SortedIDs(out.EverybodyDenied)
 	for _, p := range slices.Sorted(maps.Keys(f.by)) {
 		if err := ctx.Err(); err != nil {
 			return nil, err
@@ -164,13 +160,13 @@ func (a *Asker) WhoCan(ctx context.Context, q *Question) (*WhoCan, error) {
 		}
 		for _, s := range f.by[p] {
 			id := entries[s].ID
-			if s.effect == outcomeAllow {
+			if s.Effect == statement.OutcomeAllow {
 				subject.Statements = append(subject.Statements, id)
 			} else {
 				subject.Unless = append(subject.Unless, id)
 			}
 		}
-		subject.Statements, subject.Unless = sortedIDs(subject.Statements), sortedIDs(subject.Unless)
+		subject.Statements, subject.Unless = statement.SortedIDs(subject.Statements), statement.SortedIDs(subject.Unless)
 		out.Subjects = append(out.Subjects, *subject)
 		out.list(p)
 	}
@@ -180,30 +176,22 @@ func (a *Asker) WhoCan(ctx context.Context, q *Question) (*WhoCan, error) {
 // fit returns the statements that fit a question who can do something.
 func (a *Asker) fit(q *Question) *fitting {
 	if namespace, ok := q.namespace(); !ok || namespace != "" {
-		return q.fit(a.World.deny, a.World.all(namespace))
+		return q.fit(a.World.Deny, a.World.All(namespace))
 	}
-	return q.fit(a.World.deny, a.World.clusterWide())
+	return q.fit(a.World.Deny, a.World.ClusterWide())
 }
 
 // list adds a principal to the list of its kind.
 func (w *WhoCan) list(principal string) {
-	user, isUser := strings.CutPrefix(principal, userPrefix)
+	user, isUser := strings.CutPrefix(principal, statement.UserPrefix)
 	switch {
-	case isUser && strings.HasPrefix(user, accountPrefix):
+	case isUser && strings.HasPrefix(user, statement.AccountPrefix):
 		w.ServiceAccounts = append(w.ServiceAccounts, user)
 	case isUser:
 		w.Users = append(w.Users, user)
 	default:
-		w.Groups = append(w.Groups, strings.TrimPrefix(principal, groupPrefix))
+		w.Groups = append(w.Groups, strings.TrimPrefix(principal, statement.GroupPrefix))
 	}
-}
-
-func sortedIDs(ids []int) []int {
-	slices.Sort(ids)
-	if ids = slices.Compact(ids); ids == nil {
-		return []int{}
-	}
-	return ids
 }
 
 // subject returns the verdict on a principal, or false if nothing allows it.
@@ -217,12 +205,12 @@ func (a *Asker) subject(ctx context.Context, q *Question, f *fitting, p string) 
 	out.Example = example
 	counter, unsure := q.counterexample(own, []string{p})
 	if counter != nil {
-		object := counter.object(PointAccess)
-		v, err := a.Judge(ctx, PointAccess, encode(object))
+		object := counter.Object(statement.PointAccess)
+		v, err := a.Judge(ctx, statement.PointAccess, statement.Encode(object))
 		if err != nil {
 			return nil, false, err
 		}
-		if v.Outcome != outcomeAllow {
+		if v.Outcome != statement.OutcomeAllow {
 			out.Counterexample = object
 		} else {
 			unsure = true
@@ -230,17 +218,17 @@ func (a *Asker) subject(ctx context.Context, q *Question, f *fitting, p string) 
 	}
 	if out.Inexact = inexact || unsure && out.Counterexample == nil; out.Inexact || out.Counterexample != nil {
 		out.Verdict = verdictSometimes
-		out.Text = conditionText(own)
+		out.Text = statement.ConditionText(own)
 	}
 	return out, true, nil
 }
 
 // example returns a request that is allowed by one of the principal's own statements. It
 // reports whether only an opaque statement grants it.
-func (a *Asker) example(ctx context.Context, q *Question, deny, own []*statement, principals []string) (map[string]any, bool, error) {
+func (a *Asker) example(ctx context.Context, q *Question, deny, own []*statement.Statement, principals []string) (map[string]any, bool, error) {
 	for _, opaque := range []bool{false, true} {
 		for _, t := range own {
-			if t.effect != outcomeAllow || (t.opaque != "") != opaque {
+			if t.Effect != statement.OutcomeAllow || (t.Opaque != "") != opaque {
 				continue
 			}
 			object, err := a.allowed(ctx, q, t, deny, below(own, t), principals)
@@ -253,10 +241,10 @@ func (a *Asker) example(ctx context.Context, q *Question, deny, own []*statement
 }
 
 // below returns the denials that come before an allow statement.
-func below(own []*statement, t *statement) []*statement {
-	var out []*statement
+func below(own []*statement.Statement, t *statement.Statement) []*statement.Statement {
+	var out []*statement.Statement
 	for _, s := range own {
-		if s.effect == outcomeDeny && s.step < t.step {
+		if s.Effect == statement.OutcomeDeny && s.Step < t.Step {
 			out = append(out, s)
 		}
 	}
@@ -265,18 +253,18 @@ func below(own []*statement, t *statement) []*statement {
 
 // allowed looks for a request that t allows: first where nothing opaque is in the way,
 // then where the engine lets it pass.
-func (a *Asker) allowed(ctx context.Context, q *Question, t *statement, deny, denials []*statement, principals []string) (map[string]any, error) {
-	exceptions := slices.DeleteFunc(slices.Concat(deny, denials), func(s *statement) bool { return areApart(t, s) })
-	if r := q.find([]*statement{t}, exceptions, principals); r != nil {
+func (a *Asker) allowed(ctx context.Context, q *Question, t *statement.Statement, deny, denials []*statement.Statement, principals []string) (map[string]any, error) {
+	exceptions := slices.DeleteFunc(slices.Concat(deny, denials), func(s *statement.Statement) bool { return statement.AreApart(t, s) })
+	if r := q.find([]*statement.Statement{t}, exceptions, principals); r != nil {
 		if found, err := a.probe(ctx, r, t, principals); found != nil || err != nil {
 			return found, err
 		}
 	}
-	plain := slices.DeleteFunc(slices.Clone(exceptions), func(s *statement) bool { return s.opaque != "" })
+	plain := slices.DeleteFunc(slices.Clone(exceptions), func(s *statement.Statement) bool { return s.Opaque != "" })
 	if len(plain) == len(exceptions) {
 		return nil, nil
 	}
-	r := q.find([]*statement{t}, plain, principals)
+	r := q.find([]*statement.Statement{t}, plain, principals)
 	if r == nil {
 		return nil, nil
 	}
@@ -284,13 +272,13 @@ func (a *Asker) allowed(ctx context.Context, q *Question, t *statement, deny, de
 }
 
 // probe returns the first variant of a request that the engine allows.
-func (a *Asker) probe(ctx context.Context, r *request, t *statement, principals []string) (map[string]any, error) {
-	for _, object := range variants(a.World, r, t, maxOpaqueTries) {
-		v, err := a.Judge(ctx, PointAccess, encode(object))
+func (a *Asker) probe(ctx context.Context, r *statement.Request, t *statement.Statement, principals []string) (map[string]any, error) {
+	for _, object := range statement.Variants(a.World, r, t, statement.MaxOpaqueTries) {
+		v, err := a.Judge(ctx, statement.PointAccess, statement.Encode(object))
 		if err != nil {
 			return nil, err
 		}
-		if v.Outcome == outcomeAllow {
+		if v.Outcome == statement.OutcomeAllow {
 			return object, nil
 		}
 	}
@@ -300,12 +288,12 @@ func (a *Asker) probe(ctx context.Context, r *request, t *statement, principals 
 // counterexample looks for a request that nothing but a deny policy allows: no statement
 // of the principal does, or a denial comes first. It reports whether an opaque statement
 // may be such a denial, or an allowance that is the only one.
-func (q *Question) counterexample(own []*statement, principals []string) (r *request, unsure bool) {
-	var allows, exact []*statement
+func (q *Question) counterexample(own []*statement.Statement, principals []string) (r *statement.Request, unsure bool) {
+	var allows, exact []*statement.Statement
 	for _, s := range own {
-		if s.effect == outcomeAllow {
+		if s.Effect == statement.OutcomeAllow {
 			allows = append(allows, s)
-			if s.opaque == "" {
+			if s.Opaque == "" {
 				exact = append(exact, s)
 			}
 		}
@@ -314,12 +302,12 @@ func (q *Question) counterexample(own []*statement, principals []string) (r *req
 		return r, false
 	}
 	for _, d := range own {
-		if d.effect != outcomeDeny {
+		if d.Effect != statement.OutcomeDeny {
 			continue
 		}
-		over := slices.DeleteFunc(slices.Clone(allows), func(s *statement) bool { return s.step > d.step })
-		found := q.find([]*statement{d}, over, principals)
-		if found != nil && d.opaque == "" {
+		over := slices.DeleteFunc(slices.Clone(allows), func(s *statement.Statement) bool { return s.Step > d.Step })
+		found := q.find([]*statement.Statement{d}, over, principals)
+		if found != nil && d.Opaque == "" {
 			return found, false
 		}
 		unsure = unsure || found != nil
@@ -334,15 +322,15 @@ func (a *Asker) warnings(q *Question) []string {
 		return []string{}
 	}
 	var groups []string
-	for key := range a.World.access.Roles.All() {
-		for _, r := range a.World.rules(key) {
-			k, ok := r.condition.(*kubernetesRule)
+	for key := range a.World.Access.Roles.All() {
+		for _, r := range a.World.RulesOf(key) {
+			k, ok := r.Condition.(*statement.KubernetesRule)
 			switch {
-			case !ok || !slices.Contains(k.resources, resource):
-			case hasWord(k.groups, group):
+			case !ok || !slices.Contains(k.Resources, resource):
+			case statement.HasWord(k.Groups, group):
 				return []string{}
 			default:
-				groups = append(groups, k.groups...)
+				groups = append(groups, k.Groups...)
 			}
 		}
 	}

@@ -1,4 +1,4 @@
-package change
+package statement
 
 import (
 	"slices"
@@ -15,23 +15,23 @@ const (
 
 // The families of statements, beside those of tables.
 const (
-	familyDeny       = "denyPolicy"
+	FamilyDeny       = "denyPolicy"
 	familyVisibility = "visibility"
 )
 
 // The outcomes of decisions.
 const (
-	outcomeAllow = "allow"
-	outcomeDeny  = "deny"
-	outcomeNone  = "none"
+	OutcomeAllow = "allow"
+	OutcomeDeny  = "deny"
+	OutcomeNone  = "none"
 
-	outcomePartial = "partial"
-	outcomeShown   = "shown"
+	OutcomePartial = "partial"
+	OutcomeShown   = "shown"
 	outcomeHidden  = "hidden"
 )
 
-// Statement is one rule joined with where it holds and for whom, as reports show it.
-type Statement struct {
+// JSON is a statement as reports show it.
+type JSON struct {
 	ID        int            `json:"id"`
 	In        []string       `json:"in,omitempty"`
 	Family    string         `json:"family"`
@@ -60,76 +60,79 @@ type Document struct {
 	Rule      int    `json:"rule"`
 	Source    string `json:"source"`
 
-	role, roleSource string // the key and the source of the role of a binding
+	// Role is the key of the role of a binding, RoleSource the line of the binding.
+	Role       string `json:"-"`
+	RoleSource string `json:"-"`
 }
 
-// statement is a Statement with what the search needs.
-type statement struct {
+// Statement is a Statement with what the search needs.
+type Statement struct {
 	family    string
-	effect    string
-	step      int
-	subjects  []string // nil: everybody
-	namespace string   // empty: every namespace, and none
-	condition condition
-	documents []Document
-	// opaque is the reason why the statement does not decide by its lists alone: pod,
+	Effect    string
+	Step      int
+	Subjects  []string // nil: everybody
+	Namespace string   // empty: every namespace, and none
+	Condition Condition
+	Documents []Document
+	// Opaque is the reason why the statement does not decide by its lists alone: pod,
 	// cel or extension:NAME. Empty for all others.
-	opaque string
-	// rank orders statements: the lowest one that fits decides. It equals step at the
+	Opaque string
+	// Rank orders statements: the lowest one that fits decides. It equals step at the
 	// point access.
-	rank []byte
-	// content identifies the rule and its place, without subjects and documents.
-	content string
+	Rank []byte
+	// Content identifies the rule and its place, without subjects and documents.
+	Content string
 }
 
-// condition is the part of a statement that a request matches or not, without its
+// Condition is the part of a statement that a request matches or not, without its
 // subjects and its namespace. The request is matched in stages.
-type condition interface {
-	// match returns 0 if the statement cannot match, whatever later stages bring. Bits
+type Condition interface {
+	// Match returns 0 if the statement cannot match, whatever later stages bring. Bits
 	// tell apart values on which a later stage depends; more bits match more requests.
-	match(at stage, r *request) uint8
+	Match(at stage, r *Request) uint8
 	// last is the last stage with a condition.
 	last() stage
-	// mention adds the values that the condition can tell apart.
-	mention(v *values)
-	// describe sets the rule, and what is particular to the family, as documents write it.
-	describe(s *Statement)
-	// without returns the condition reduced by what another one covers: the same
+	// Mention adds the values that the condition can tell apart.
+	Mention(v *Values)
+	// Describe sets the rule, and what is particular to the family, as documents write it.
+	Describe(s *JSON)
+	// Without returns the condition reduced by what another one covers: the same
 	// condition if it covers nothing, nil if it covers everything.
-	without(other condition) condition
+	Without(other Condition) Condition
 }
 
-func (s *statement) holds(principals []string) bool {
-	if s.subjects == nil {
+// Holds reports whether one of some principals is a subject of the statement.
+func (s *Statement) Holds(principals []string) bool {
+	if s.Subjects == nil {
 		return true
 	}
 	for _, p := range principals {
-		if _, found := slices.BinarySearch(s.subjects, p); found { // subjects are sorted
+		if _, found := slices.BinarySearch(s.Subjects, p); found { // subjects are sorted
 			return true
 		}
 	}
 	return false
 }
 
-// match matches one stage, the namespace of the statement included.
-func (s *statement) match(at stage, r *request) uint8 {
-	if at == stageNamespace && s.namespace != "" && r.namespace != s.namespace {
+// Match matches one stage, the namespace of the statement included.
+func (s *Statement) Match(at stage, r *Request) uint8 {
+	if at == stageNamespace && s.Namespace != "" && r.Namespace != s.Namespace {
 		return 0
 	}
-	return s.condition.match(at, r)
+	return s.Condition.Match(at, r)
 }
 
-func (s *statement) last() stage {
-	if s.namespace != "" {
-		return max(stageNamespace, s.condition.last())
+func (s *Statement) last() stage {
+	if s.Namespace != "" {
+		return max(stageNamespace, s.Condition.last())
 	}
-	return s.condition.last()
+	return s.Condition.last()
 }
 
-// fits reports whether a complete request fits the statement, subjects aside.
-func (s *statement) fits(r *request) bool {
+// Fits reports whether a complete request fits the statement, subjects aside.
+func (s *Statement) Fits(r *Request) bool {
 	for at := stage(0); at < stages; at++ {
-		if s.match(at, r) == 0 {
+		if s.Match(at, r) == 0 {
 			return false
 		}
 	}
@@ -162,4 +165,22 @@ func globTexts(globs []tables.PathGlob) []string {
 		texts = append(texts, string(text))
 	}
 	return texts
+}
+
+// AreApart reports whether t never fits in the namespace of s.
+func AreApart(s, t *Statement) bool {
+	if s.Namespace == "" {
+		return false
+	}
+	r := Request{Namespace: s.Namespace, Verb: "*"}
+	return t.Namespace != "" && t.Namespace != s.Namespace || t.family == FamilyDeny && t.Match(stageNamespace, &r) == 0
+}
+
+// SortedIDs sorts a list in place and returns each ID of it once, never nil.
+func SortedIDs(ids []int) []int {
+	slices.Sort(ids)
+	if ids = slices.Compact(ids); ids == nil {
+		return []int{}
+	}
+	return ids
 }

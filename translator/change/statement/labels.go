@@ -1,45 +1,46 @@
-package change
+package statement
 
 import "slices"
 
-// labelValues are the values of labels, by key, in the order of their first mention.
-type labelValues struct {
-	keys   []string
-	values map[string]*list
+// LabelValues are the values of labels, by key, in the order of their first mention.
+type LabelValues struct {
+	Keys   []string
+	values map[string]*List
 }
 
-func (l *labelValues) add(key string, values ...string) {
+// Add adds values of a key.
+func (l *LabelValues) Add(key string, values ...string) {
 	if l.values == nil {
-		l.values = make(map[string]*list)
+		l.values = make(map[string]*List)
 	}
 	if l.values[key] == nil {
-		l.values[key] = new(list)
-		l.keys = append(l.keys, key)
+		l.values[key] = new(List)
+		l.Keys = append(l.Keys, key)
 	}
 	for _, v := range values {
-		l.values[key].add(v)
+		l.values[key].Add(v)
 	}
 }
 
-// size is the number of label sets of some keys, at most maxLabelSets+1.
-func (l *labelValues) size(keys []string) int {
+// Size is the number of label sets of some keys, at most maxLabelSets+1.
+func (l *LabelValues) Size(keys []string) int {
 	n := 1
 	for _, key := range keys {
-		if n *= len(l.values[key].values) + 2; n > maxLabelSets {
-			return maxLabelSets + 1
+		if n *= len(l.values[key].Values) + 2; n > MaxLabelSets {
+			return MaxLabelSets + 1
 		}
 	}
 	return n
 }
 
-// sets returns label sets in which each key is absent, has a named value, or another one:
+// Sets returns label sets in which each key is absent, has a named value, or another one:
 // at most maxLabelSets.
-func (l *labelValues) sets(keys []string) []map[string]string {
+func (l *LabelValues) Sets(keys []string) []map[string]string {
 	out := []map[string]string{{}}
 	for _, key := range keys {
 		grown := slices.Clone(out)
 		for _, set := range out {
-			for _, v := range append(slices.Clone(l.values[key].values), otherWord) {
+			for _, v := range append(slices.Clone(l.values[key].Values), OtherWord) {
 				with := map[string]string{key: v}
 				for k, w := range set {
 					with[k] = w
@@ -47,7 +48,7 @@ func (l *labelValues) sets(keys []string) []map[string]string {
 				grown = append(grown, with)
 			}
 		}
-		out = grown[:min(len(grown), maxLabelSets)]
+		out = grown[:min(len(grown), MaxLabelSets)]
 	}
 	return out
 }
@@ -55,25 +56,25 @@ func (l *labelValues) sets(keys []string) []map[string]string {
 const (
 	// fewLabelSets is how many sets are tried as they are.
 	fewLabelSets = 64
-	// maxLabelSets is how many sets a search tries of keys that statements read together.
-	maxLabelSets = 1 << 14
+	// MaxLabelSets is how many sets a search tries of keys that statements read together.
+	MaxLabelSets = 1 << 14
 )
 
 // labelled is a part of a request with labels.
 type labelled struct {
-	of     func(*values) *labelValues
-	labels func(*request) *map[string]string
+	of     func(*Values) *LabelValues
+	labels func(*Request) *map[string]string
 }
 
 var (
-	objectLabels    = labelled{func(v *values) *labelValues { return &v.labels }, func(r *request) *map[string]string { return &r.labels }}
-	namespaceLabels = labelled{func(v *values) *labelValues { return &v.namespaceLabels }, func(r *request) *map[string]string { return &r.namespaceLabels }}
-	clusterLabels   = labelled{func(v *values) *labelValues { return &v.clusterLabels }, func(r *request) *map[string]string { return &r.clusterLabels }}
+	objectLabels    = labelled{func(v *Values) *LabelValues { return &v.labels }, func(r *Request) *map[string]string { return &r.Labels }}
+	namespaceLabels = labelled{func(v *Values) *LabelValues { return &v.namespaceLabels }, func(r *Request) *map[string]string { return &r.NamespaceLabels }}
+	clusterLabels   = labelled{func(v *Values) *LabelValues { return &v.ClusterLabels }, func(r *Request) *map[string]string { return &r.ClusterLabels }}
 )
 
 // merging returns what adds labels to those of a request.
 func (p labelled) merging(set map[string]string) candidate {
-	return func(r *request) {
+	return func(r *Request) {
 		merged := make(map[string]string)
 		for _, from := range []map[string]string{*p.labels(r), set} {
 			for k, v := range from {
@@ -86,24 +87,24 @@ func (p labelled) merging(set map[string]string) candidate {
 
 // labelCandidates returns the labels to try. Keys that no statement reads together do not
 // depend on each other, so that the best values of each part are the best ones of all.
-func (s *search) labelCandidates(at stage, r *request, not []*statement, p labelled) []candidate {
-	l := p.of(&s.values)
+func (s *Search) labelCandidates(at stage, r *Request, not []*Statement, p labelled) []candidate {
+	l := p.of(&s.Values)
 	out := []candidate{p.merging(nil)}
-	if l.size(l.keys) <= fewLabelSets {
-		return p.chained(out, l.sets(l.keys))
+	if l.Size(l.Keys) <= fewLabelSets {
+		return p.chained(out, l.Sets(l.Keys))
 	}
 	for _, part := range s.labelParts(p) {
-		if s.cut = s.cut || l.size(part.keys) > maxLabelSets; s.cut {
+		if s.Cut = s.Cut || l.Size(part.keys) > MaxLabelSets; s.Cut {
 			return nil
 		}
-		own := search{must: part.must, pin: s.pin, point: s.point, base: s.base}
-		left := slices.DeleteFunc(slices.Clone(part.mustNot), func(t *statement) bool { return !slices.Contains(not, t) })
+		own := Search{Must: part.must, Pin: s.Pin, Point: s.Point, Base: s.Base}
+		left := slices.DeleteFunc(slices.Clone(part.mustNot), func(t *Statement) bool { return !slices.Contains(not, t) })
 		var best []candidate
-		for _, o := range own.front(at, r, left, p.chained([]candidate{p.merging(nil)}, l.sets(part.keys))) {
+		for _, o := range own.front(at, r, left, p.chained([]candidate{p.merging(nil)}, l.Sets(part.keys))) {
 			best = append(best, o.set)
 		}
-		if out = product(out, best); len(out) > maxLabelSets {
-			s.cut = true
+		if out = product(out, best); len(out) > MaxLabelSets {
+			s.Cut = true
 			return nil
 		}
 	}
@@ -123,7 +124,7 @@ func product(first, second []candidate) []candidate {
 	out := make([]candidate, 0, len(first)*len(second))
 	for _, f := range first {
 		for _, g := range second {
-			out = append(out, func(r *request) {
+			out = append(out, func(r *Request) {
 				f(r)
 				g(r)
 			})
@@ -135,16 +136,16 @@ func product(first, second []candidate) []candidate {
 // labelPart is keys that statements read together, and these statements.
 type labelPart struct {
 	keys          []string
-	must, mustNot []*statement
+	must, mustNot []*Statement
 }
 
 // labelParts splits the keys of labels.
-func (s *search) labelParts(p labelled) []*labelPart {
+func (s *Search) labelParts(p labelled) []*labelPart {
 	var parts []*labelPart
-	join := func(t *statement, not bool) {
-		var v values
-		t.condition.mention(&v)
-		keys := p.of(&v).keys
+	join := func(t *Statement, not bool) {
+		var v Values
+		t.Condition.Mention(&v)
+		keys := p.of(&v).Keys
 		if len(keys) == 0 {
 			return
 		}
@@ -169,10 +170,10 @@ func (s *search) labelParts(p labelled) []*labelPart {
 		}
 		parts = kept
 	}
-	for _, t := range s.must {
+	for _, t := range s.Must {
 		join(t, false)
 	}
-	for _, t := range s.mustNot {
+	for _, t := range s.MustNot {
 		join(t, true)
 	}
 	return parts

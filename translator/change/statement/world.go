@@ -1,4 +1,4 @@
-package change
+package statement
 
 import (
 	"encoding/json"
@@ -12,13 +12,13 @@ import (
 
 // The reasons why a statement is opaque or a class inexact.
 const (
-	whyPod        = "pod"
+	WhyPod        = "pod"
 	whyCEL        = "cel"
 	whyExtension  = "extension:"
-	whyItems      = "items"
-	whyCustomType = "custom-type"
-	whyPattern    = "pattern"
-	whyGateway    = "gateway"
+	WhyItems      = "items"
+	WhyCustomType = "custom-type"
+	WhyPattern    = "pattern"
+	WhyGateway    = "gateway"
 )
 
 // Revision is what statements are made of.
@@ -37,19 +37,19 @@ func IsComplete(t tables.List, f tables.Features) bool {
 // World holds the statements of one revision. Statements of bindings are made when they
 // are asked for: most questions concern few of them. It is safe for concurrent use.
 type World struct {
-	revision Revision
-	access   *tables.Access
-	deny     []*statement // deny policies, in the order of evaluation
+	Revision Revision
+	Access   *tables.Access
+	Deny     []*Statement // deny policies, in the order of evaluation
 
 	mu         sync.Mutex // held to read and change what follows
 	byRole     map[string][]*ruleOf
-	statements map[string][]*statement
+	statements map[string][]*Statement
 	subjects   map[string]map[string][]string
 }
 
 // ruleOf is a rule of a role. Its bindings share it.
 type ruleOf struct {
-	condition condition
+	Condition Condition
 	deny      bool
 	index     int
 	source    string
@@ -59,22 +59,23 @@ type ruleOf struct {
 // NewWorld returns the statements of a revision.
 func NewWorld(r Revision) *World {
 	w := &World{
-		revision: r, access: tables.Of[*tables.Access](r.Tables),
-		byRole: make(map[string][]*ruleOf), statements: make(map[string][]*statement), subjects: make(map[string]map[string][]string),
+		Revision: r, Access: tables.Of[*tables.Access](r.Tables),
+		byRole: make(map[string][]*ruleOf), statements: make(map[string][]*Statement), subjects: make(map[string]map[string][]string),
 	}
-	if w.access == nil {
-		w.access = new(tables.Access)
+	if w.Access == nil {
+		w.Access = new(tables.Access)
 	}
 	if deny := tables.Of[*tables.Deny](r.Tables); deny != nil {
-		overrides := jsonText(deny.Escalations)
+		overrides := JSONText(deny.Escalations)
 		for i := range deny.Policies {
-			w.deny = append(w.deny, denyStatements(&deny.Policies[i], overrides)...)
+			w.Deny = append(w.Deny, denyStatements(&deny.Policies[i], overrides)...)
 		}
 	}
 	return w
 }
 
-func jsonText(value any) string {
+// JSONText returns a value of a table as JSON.
+func JSONText(value any) string {
 	text, err := json.Marshal(value)
 	if err != nil {
 		panic(err) // tables are made of strings, numbers and lists
@@ -84,40 +85,40 @@ func jsonText(value any) string {
 
 // denyStatements returns the statements of a policy. What overrides relax is part of the
 // content of its pod security.
-func denyStatements(p *tables.DenyPolicy, overrides string) []*statement {
-	var out []*statement
+func denyStatements(p *tables.DenyPolicy, overrides string) []*Statement {
+	var out []*Statement
 	in := scope{p}
 	document := func(rule int, source string) []Document {
 		return []Document{{Kind: "DenyPolicy", Name: p.Name, Rule: rule, Source: source}}
 	}
 	for i := range p.Rules {
 		r := &p.Rules[i]
-		out = append(out, &statement{family: familyDeny, effect: outcomeDeny, step: 1, rank: []byte{1},
-			condition: &denyRule{in, r}, documents: document(r.Rule, r.Source)})
+		out = append(out, &Statement{family: FamilyDeny, Effect: OutcomeDeny, Step: 1, Rank: []byte{1},
+			Condition: &denyRule{in, r}, Documents: document(r.Rule, r.Source)})
 	}
 	for i := range p.Impersonation {
 		r := &p.Impersonation[i]
-		out = append(out, &statement{family: familyDeny, effect: outcomeDeny, step: 1, rank: []byte{1},
-			condition: &impersonationRule{in, r}, documents: document(r.Rule, r.Source)})
+		out = append(out, &Statement{family: FamilyDeny, Effect: OutcomeDeny, Step: 1, Rank: []byte{1},
+			Condition: &impersonationRule{in, r}, Documents: document(r.Rule, r.Source)})
 	}
 	if p.Pod != nil {
-		s := &statement{family: familyDeny, effect: outcomeDeny, step: 2, rank: []byte{2}, opaque: whyPod,
-			condition: &podRule{in, p.Pod}, documents: document(0, p.Pod.Source)}
-		s.content = contentOf(s) + jsonText(p.Pod.Thresholds) + overrides
+		s := &Statement{family: FamilyDeny, Effect: OutcomeDeny, Step: 2, Rank: []byte{2}, Opaque: WhyPod,
+			Condition: &podRule{in, p.Pod}, Documents: document(0, p.Pod.Source)}
+		s.Content = ContentOf(s) + JSONText(p.Pod.Thresholds) + overrides
 		out = append(out, s)
 	}
 	return out
 }
 
-// contentOf returns the text that identifies a rule and its place.
-func contentOf(s *statement) string {
-	if s.content != "" {
-		return s.content
+// ContentOf returns the text that identifies a rule and its place.
+func ContentOf(s *Statement) string {
+	if s.Content != "" {
+		return s.Content
 	}
-	shown := Statement{Family: s.family, Effect: s.effect, Step: s.step, Namespace: s.namespace}
-	s.condition.describe(&shown)
-	s.content = jsonText(shown)
-	return s.content
+	shown := JSON{Family: s.family, Effect: s.Effect, Step: s.Step, Namespace: s.Namespace}
+	s.Condition.Describe(&shown)
+	s.Content = JSONText(shown)
+	return s.Content
 }
 
 // rulesOf returns the rules of a role. The caller holds mu.
@@ -125,11 +126,11 @@ func (w *World) rulesOf(key string) []*ruleOf {
 	if rules, ok := w.byRole[key]; ok {
 		return rules
 	}
-	role := w.access.Roles.At(key)
+	role := w.Access.Roles.At(key)
 	rules := make([]*ruleOf, 0, len(role.Kubernetes)+len(role.Origin))
 	for i := range role.Kubernetes {
 		r := &role.Kubernetes[i]
-		rules = append(rules, &ruleOf{condition: newKubernetesRule(r), index: r.Rule, source: r.Source})
+		rules = append(rules, &ruleOf{Condition: newKubernetesRule(r), index: r.Rule, source: r.Source})
 	}
 	for i := range role.Origin {
 		r := &role.Origin[i]
@@ -140,37 +141,37 @@ func (w *World) rulesOf(key string) []*ruleOf {
 	return rules
 }
 
-// binding returns the statements of a binding, all of its subjects in each.
-func (w *World) binding(key string) []*statement {
+// Binding returns the statements of a binding, all of its subjects in each.
+func (w *World) Binding(key string) []*Statement {
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	if found, ok := w.statements[key]; ok {
 		return found
 	}
-	b := w.access.Bindings.At(key)
+	b := w.Access.Bindings.At(key)
 	place := b.Namespace
 	if b.Cluster {
 		place = ""
 	}
 	subjects := w.subjectsAt(place)[key]
-	var out []*statement
+	var out []*Statement
 	for _, r := range w.rulesOf(b.Role) {
-		s := &statement{family: b.Family, effect: outcomeAllow, step: stepOf(r.deny, b.Cluster), subjects: subjects, namespace: place,
-			condition: r.condition, opaque: r.opaque,
-			documents: []Document{{Kind: b.Kind, Namespace: b.Namespace, Name: b.Name, Rule: r.index, Source: r.source,
-				role: b.Role, roleSource: b.Source}}}
+		s := &Statement{family: b.Family, Effect: OutcomeAllow, Step: stepOf(r.deny, b.Cluster), Subjects: subjects, Namespace: place,
+			Condition: r.Condition, Opaque: r.opaque,
+			Documents: []Document{{Kind: b.Kind, Namespace: b.Namespace, Name: b.Name, Rule: r.index, Source: r.source,
+				Role: b.Role, RoleSource: b.Source}}}
 		if b.Cluster {
-			s.documents[0].Namespace = b.Namespace
+			s.Documents[0].Namespace = b.Namespace
 		}
 		if r.deny {
-			s.effect = outcomeDeny
+			s.Effect = OutcomeDeny
 		}
 		if subjects == nil {
-			s.subjects = []string{}
+			s.Subjects = []string{}
 		}
-		s.rank = []byte{byte(s.step)}
+		s.Rank = []byte{byte(s.Step)}
 		if name, ok := strings.CutPrefix(r.opaque, whyExtension); ok {
-			s.content = contentOf(s) + w.code(name)
+			s.Content = ContentOf(s) + w.code(name)
 		}
 		out = append(out, s)
 	}
@@ -202,9 +203,9 @@ func (w *World) code(name string) string {
 			return
 		}
 		seen[name] = true
-		text := w.revision.Modules[name]
+		text := w.Revision.Modules[name]
 		all.WriteString(text)
-		for _, other := range slices.Sorted(maps.Keys(w.revision.Modules)) {
+		for _, other := range slices.Sorted(maps.Keys(w.Revision.Modules)) {
 			if strings.Contains(text, extensionPackage+other) {
 				visit(other)
 			}
@@ -214,8 +215,8 @@ func (w *World) code(name string) string {
 	return all.String()
 }
 
-// rules returns the rules of a role.
-func (w *World) rules(key string) []*ruleOf {
+// RulesOf returns the rules of a role.
+func (w *World) RulesOf(key string) []*ruleOf {
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	return w.rulesOf(key)
@@ -228,7 +229,7 @@ func (w *World) subjectsAt(place string) map[string][]string {
 		return found
 	}
 	out := make(map[string][]string)
-	for subject, keys := range w.access.Subjects.In(place).All() {
+	for subject, keys := range w.Access.Subjects.In(place).All() {
 		for _, key := range *keys {
 			out[key] = append(out[key], subject)
 		}
@@ -237,19 +238,19 @@ func (w *World) subjectsAt(place string) map[string][]string {
 	return out
 }
 
-// in returns the statements of a principal in one place; the empty place is the whole
+// In returns the statements of a principal in one place; the empty place is the whole
 // cluster.
-func (w *World) in(principal, place string) []*statement {
-	var out []*statement
-	for _, key := range w.access.Subjects.In(place).At(principal) {
-		out = append(out, w.binding(key)...)
+func (w *World) In(principal, place string) []*Statement {
+	var out []*Statement
+	for _, key := range w.Access.Subjects.In(place).At(principal) {
+		out = append(out, w.Binding(key)...)
 	}
 	return out
 }
 
-// hasDenials reports whether a role has a deny rule.
-func (w *World) hasDenials() bool {
-	for _, role := range w.access.Roles.All() {
+// HasDenials reports whether a role has a deny rule.
+func (w *World) HasDenials() bool {
+	for _, role := range w.Access.Roles.All() {
 		if slices.ContainsFunc(role.Origin, func(r tables.OriginRule) bool { return r.Deny }) {
 			return true
 		}
@@ -257,27 +258,27 @@ func (w *World) hasDenials() bool {
 	return false
 }
 
-// of returns the statements of a principal that hold in a namespace, cluster-wide ones
+// Of returns the statements of a principal that hold in a namespace, cluster-wide ones
 // included; for an empty namespace those of every namespace.
-func (w *World) of(principal, namespace string) []*statement {
-	out := w.in(principal, "")
+func (w *World) Of(principal, namespace string) []*Statement {
+	out := w.In(principal, "")
 	if namespace != "" {
-		return append(out, w.in(principal, namespace)...)
+		return append(out, w.In(principal, namespace)...)
 	}
-	for place := range w.access.Subjects.Namespaces.All() {
-		out = append(out, w.in(principal, place)...)
+	for place := range w.Access.Subjects.Namespaces.All() {
+		out = append(out, w.In(principal, place)...)
 	}
 	return out
 }
 
-// all returns the statements of all bindings that hold in a namespace.
-func (w *World) all(namespace string) []*statement {
-	out := w.clusterWide()
+// All returns the statements of all bindings that hold in a namespace.
+func (w *World) All(namespace string) []*Statement {
+	out := w.ClusterWide()
 	var places []string
 	if namespace != "" {
 		places = append(places, namespace)
 	} else {
-		for place := range w.access.Subjects.Namespaces.All() {
+		for place := range w.Access.Subjects.Namespaces.All() {
 			places = append(places, place)
 		}
 	}
@@ -286,20 +287,32 @@ func (w *World) all(namespace string) []*statement {
 		keys := slices.Sorted(maps.Keys(w.subjectsAt(place)))
 		w.mu.Unlock()
 		for _, key := range keys {
-			out = append(out, w.binding(key)...)
+			out = append(out, w.Binding(key)...)
 		}
 	}
 	return out
 }
 
-// clusterWide returns the statements of bindings that hold in every namespace.
-func (w *World) clusterWide() []*statement {
+// ClusterWide returns the statements of bindings that hold in every namespace.
+func (w *World) ClusterWide() []*Statement {
 	w.mu.Lock()
 	keys := slices.Sorted(maps.Keys(w.subjectsAt("")))
 	w.mu.Unlock()
-	var out []*statement
+	var out []*Statement
 	for _, key := range keys {
-		out = append(out, w.binding(key)...)
+		out = append(out, w.Binding(key)...)
 	}
 	return out
+}
+
+// Has reports whether a revision has a document.
+func (w *World) Has(kind, namespace, name string) bool {
+	switch kind {
+	case "DenyPolicy":
+		return slices.ContainsFunc(w.Deny, func(s *Statement) bool { return s.Documents[0].Name == name })
+	case KindVisibility:
+		v := tables.Of[*tables.Visibility](w.Revision.Tables)
+		return v != nil && slices.ContainsFunc(v.Policies, func(p tables.VisibilityPolicy) bool { return p.Namespace == namespace && p.Name == name })
+	}
+	return false
 }

@@ -1,0 +1,146 @@
+// Package revisions activates documents, and makes random ones of the point access with
+// requests about them, for tests of package change and of those below it.
+package revisions
+
+import (
+	"encoding/json"
+	"fmt"
+	"math/rand/v2"
+	"strings"
+	"testing"
+
+	"github.com/writ-policy/writ/bundles"
+	"github.com/writ-policy/writ/server/decision"
+	"github.com/writ-policy/writ/server/engine"
+	"github.com/writ-policy/writ/translator"
+	"github.com/writ-policy/writ/translator/change"
+	"github.com/writ-policy/writ/translator/change/statement"
+	"github.com/writ-policy/writ/translator/source"
+)
+
+// Of translates documents and activates them, nil if they have errors.
+func Of(t *testing.T, documents []string) *change.Side {
+	t.Helper()
+	file := source.File{Path: "all.yaml", Content: []byte(strings.Join(documents, "\n---\n"))}
+	result, list := translator.New(translator.Options{AllowEmpty: true}).Translate(t.Context(), source.Snapshot{Files: []source.File{file}})
+	if result == nil {
+		t.Fatalf("%v\n%s", list, file.Content)
+	}
+	b, err := bundles.Build(result, bundles.BuildOptions{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	e, err := engine.Activate(t.Context(), b, engine.Options{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	return &change.Side{World: statement.NewWorld(statement.Revision{Tables: b.Tables}), Judge: decision.Judge(e)}
+}
+
+// Random makes random documents of the families of the point access.
+type Random struct{ *rand.Rand }
+
+func (random Random) some(from ...string) string {
+	var out []string
+	for _, v := range from {
+		if random.IntN(3) == 0 {
+			out = append(out, fmt.Sprintf("%q", v))
+		}
+	}
+	if out == nil {
+		out = []string{fmt.Sprintf("%q", from[random.IntN(len(from))])}
+	}
+	return "[" + strings.Join(out, ", ") + "]"
+}
+
+// Documents returns documents, each of which may be replaced by the one at its index in
+// others.
+func (random Random) Documents() []string {
+	out := []string{
+		"{kind: Policy, apiVersion: writ.dev/v1, metadata: {name: p, namespace: shop}}",
+		"{kind: PolicyBinding, apiVersion: writ.dev/v1, metadata: {name: shop, namespace: shop}}",
+	}
+	for i := range 3 {
+		out = append(out, fmt.Sprintf(`{kind: ClusterRole, apiVersion: rbac.authorization.k8s.io/v1, metadata: {name: k%d}, rules: [{verbs: %s, apiGroups: ["", apps], resources: %s}]}`,
+			i, random.some("get", "delete", "update", "*"), random.some("pods", "secrets", "pods/exec", "*")))
+		kind, where := "RoleBinding", "namespace: shop, "
+		if random.IntN(2) == 0 {
+			kind, where = "ClusterRoleBinding", ""
+		}
+		out = append(out, fmt.Sprintf(`{kind: %s, apiVersion: rbac.authorization.k8s.io/v1, metadata: {%sname: k%d}, roleRef: {apiGroup: rbac.authorization.k8s.io, kind: ClusterRole, name: k%d}, subjects: [{kind: Group, name: g%d}, {kind: User, name: u%d}]}`,
+			kind, where, i, i, random.IntN(3), random.IntN(2)))
+	}
+	for i := range 3 {
+		namespace := []string{"shop", "master"}[random.IntN(2)]
+		restriction := ""
+		if random.IntN(3) == 0 {
+			restriction = ", attributeRestrictions: {labelsContain: [tier]}"
+		}
+		out = append(out, fmt.Sprintf(`{kind: Role, apiVersion: writ.dev/v1, metadata: {name: o%d, namespace: master}, rules: [{deny: %v, verbs: %s, resourceKinds: %s%s}]}`,
+			i, random.IntN(2) == 0, random.some("get", "delete", "update", "*", "-get"), random.some("Pod", "secrets", "*", "-pods"), restriction),
+			fmt.Sprintf(`{kind: RoleBinding, apiVersion: writ.dev/v1, metadata: {name: o%d, namespace: %s}, roleRef: {namespace: master, name: o%d}, groupNames: [g%d], userNames: [u%d]}`,
+				i, namespace, i, random.IntN(3), random.IntN(2)))
+	}
+	for i := range 2 {
+		out = append(out, fmt.Sprintf(`{kind: DenyPolicy, apiVersion: breakglass.t-caas.telekom.com/v1alpha1, metadata: {name: d%d}, spec: {appliesTo: {clusters: %s}, rules: [{verbs: %s, apiGroups: [""], resources: %s, namespaces: {patterns: %s}}]}}`,
+			i, random.some("prod-*", "*", "lab"), random.some("get", "delete"), random.some("pods", "secrets", "*/exec"), random.some("sh*", "lab", "*")))
+	}
+	return out
+}
+
+// Pick returns one of some values.
+func (random Random) Pick(from ...string) string { return from[random.IntN(len(from))] }
+
+// Request returns a request about what documents name.
+func (random Random) Request() map[string]any {
+	r := map[string]any{"user": random.Pick("u0", "u1", "other"), "verb": random.Pick("get", "delete", "update", "patch", "list", "*", "GET"),
+		"resource": random.Pick("pods", "secrets", "Pod", "configmaps", "*"), "apiGroup": random.Pick("", "", "apps")}
+	for key, values := range map[string][]string{"namespace": {"shop", "lab", ""}, "cluster": {"prod-1", "lab", ""}, "subresource": {"exec", "", "", ""}} {
+		if v := random.Pick(values...); v != "" {
+			r[key] = v
+		}
+	}
+	groups := []string{}
+	for _, g := range []string{"g0", "g1", "g2"} {
+		if random.IntN(3) == 0 {
+			groups = append(groups, g)
+		}
+	}
+	r["groups"] = groups
+	if random.IntN(2) == 0 {
+		r["labels"] = map[string]string{random.Pick("tier", "other"): "x"}
+	}
+	return r
+}
+
+// Principals returns the principals that a request holds and documents name.
+func Principals(r map[string]any) []string {
+	out := []string{}
+	if u, _ := r["user"].(string); u != "other" && u != "" {
+		out = append(out, "user:"+u)
+	}
+	groups, _ := r["groups"].([]string)
+	for _, g := range groups {
+		out = append(out, "group:"+g)
+	}
+	return out
+}
+
+// Outcome returns how a revision decides a request.
+func Outcome(t *testing.T, s *change.Side, r map[string]any) string {
+	t.Helper()
+	v, err := s.Judge(t.Context(), statement.PointAccess, []byte(Text(r)))
+	if err != nil {
+		t.Fatal(err)
+	}
+	return v.Outcome
+}
+
+// Text returns a request as JSON.
+func Text(r map[string]any) string {
+	out, err := json.Marshal(r)
+	if err != nil {
+		panic(err)
+	}
+	return string(out)
+}

@@ -1,0 +1,71 @@
+package question_test
+
+import (
+	"flag"
+	"maps"
+	"math/rand/v2"
+	"slices"
+	"testing"
+
+	"github.com/writ-policy/writ/tests/revisions"
+	"github.com/writ-policy/writ/translator/change/question"
+)
+
+// The gate tries few revisions; make soak tries more, from another seed.
+var (
+	pairs = flag.Int("pairs", 10, "random revisions")
+	seed  = flag.Uint64("seed", 0, "first seed of the revisions")
+)
+
+// For every request of a question, the statements of the answer come to the decision, and
+// an answer without one of them does not. A principal that is allowed alone is listed, and those that
+// always are, are denied by deny policies alone.
+func TestAnswersAreThoseOfTheEngine(t *testing.T) {
+	noticed, listed := 0, 0
+	for n := range *pairs {
+		w := revisions.Random{Rand: rand.New(rand.NewPCG(*seed+uint64(n), 2))}
+		side := revisions.Of(t, w.Documents())
+		asker := &question.Asker{World: side.World, Judge: side.Judge}
+		stated := map[string]any{"verb": w.Pick("get", "delete"), "resource": w.Pick("pods", "secrets"), "apiGroup": ""}
+		if w.IntN(2) == 0 {
+			stated["namespace"] = "shop"
+		}
+		asked := func() *question.Question {
+			return &question.Question{Stated: stated, Open: append(question.Facts(), "name")}
+		}
+		answer, err := asker.WhoCan(t.Context(), asked())
+		if err != nil {
+			t.Fatal(err)
+		}
+		verdicts := make(map[string]string)
+		for _, s := range answer.Subjects {
+			verdicts[s.Subject] = s.Verdict
+			listed++
+		}
+		statements := asker.Stated(asked())
+		for range 60 {
+			r := w.Request()
+			delete(r, "subresource")
+			delete(r, "namespace")
+			maps.Copy(r, stated)
+			want, held := revisions.Outcome(t, side, r), revisions.Principals(r)
+			if got := statements.Outcome(r, held); got != want {
+				t.Fatalf("seed %d: statements come to %s, the engine decides %s: %s", *seed+uint64(n), got, want, revisions.Text(r))
+			}
+			for i := range statements {
+				if slices.Delete(slices.Clone(statements), i, i+1).Outcome(r, held) != want {
+					noticed++
+				}
+			}
+			if len(held) != 1 {
+				continue
+			}
+			if verdict := verdicts[held[0]]; want == "allow" && verdict == "" || want == "none" && verdict == "always" {
+				t.Fatalf("seed %d: %s is listed as %q, the engine decides %s: %s", *seed+uint64(n), held[0], verdict, want, revisions.Text(r))
+			}
+		}
+	}
+	if noticed == 0 || listed == 0 {
+		t.Errorf("%d missing statements are noticed and %d subjects listed: the test proves too little", noticed, listed)
+	}
+}

@@ -1,0 +1,92 @@
+package question
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+	"text/tabwriter"
+
+	"github.com/writ-policy/writ/translator/change/statement"
+)
+
+// Table returns the answer for people.
+func (w *WhoCan) Table() string {
+	var out strings.Builder
+	t := tabwriter.NewWriter(&out, 0, 0, 2, ' ', 0)
+	if len(w.Subjects) > 0 {
+		fmt.Fprintln(t, "WHO\tCAN\tIF\tBECAUSE")
+	} else {
+		fmt.Fprintln(t, "No subject.")
+	}
+	byID := make(map[int]*statement.JSON)
+	for i := range w.Statements {
+		byID[w.Statements[i].ID] = &w.Statements[i]
+	}
+	for _, s := range w.Subjects {
+		var because []string
+		for _, id := range s.Statements {
+			because = append(because, byID[id].Because())
+		}
+		fmt.Fprintf(t, "%s\t%s\t%s\t%s\n", s.Subject, s.Verdict, s.Text, strings.Join(statement.Shorten(because), ", "))
+	}
+	t.Flush()
+	var denied []string
+	for _, id := range w.EverybodyDenied {
+		denied = append(denied, byID[id].Denial())
+	}
+	if len(denied) > 0 {
+		fmt.Fprintf(&out, "No subject, where: %s.\n", strings.Join(denied, "; "))
+	}
+	w.members(&out)
+	return out.String()
+}
+
+// members lists the subjects of deny rules: a member of a listed group may be one.
+func (w *WhoCan) members(out *strings.Builder) {
+	for _, step := range []int{3, 5} {
+		var texts []string
+		for i := range w.Statements {
+			if s := &w.Statements[i]; s.Step == step && s.Effect == statement.OutcomeDeny {
+				d := s.Documents[0]
+				texts = append(texts, fmt.Sprintf("%s (%s/%s, deny, step %d)", strings.Join(statement.Shorten(s.Subjects), ", "), d.Namespace, d.Name, step))
+			}
+		}
+		if len(texts) == 0 {
+			continue
+		}
+		unless := ""
+		if step == 5 {
+			unless = ", unless allowed at step 4"
+		}
+		fmt.Fprintf(out, "Members may be denied: %s%s.\n", strings.Join(texts, "; "), unless)
+	}
+}
+
+// Table returns the answer for people.
+func (w *WhatCan) Table() string {
+	var out strings.Builder
+	t := tabwriter.NewWriter(&out, 0, 0, 2, ' ', 0)
+	if len(w.Resources) > 0 {
+		fmt.Fprintln(t, "VERBS\tRESOURCES\tWHERE\tCAN\tIF\tBECAUSE")
+	} else {
+		fmt.Fprintln(t, "Nothing.")
+	}
+	for _, r := range w.Resources {
+		where := "everywhere"
+		if list, ok := r.Namespaces.([]string); ok {
+			where = strings.Join(list, ", ")
+		}
+		i := slices.IndexFunc(w.Statements, func(s statement.JSON) bool { return s.ID == r.Statements[0] })
+		fmt.Fprintf(t, "%s\t%s\t%s\t%s\t%s\t%s\n", strings.Join(statement.Shorten(r.Verbs), ", "), r.what(), where, r.Verdict, r.Text, w.Statements[i].Because())
+	}
+	t.Flush()
+	return out.String()
+}
+
+func (r *Resource) what() string {
+	what := strings.Join(statement.Shorten(slices.Concat(r.Resources, r.ResourceKinds, r.NonResourceURLs)), ", ")
+	if groups := slices.DeleteFunc(slices.Clone(r.APIGroups), func(g string) bool { return g == "" }); len(groups) > 0 {
+		what += " (" + strings.Join(statement.Shorten(groups), ", ") + ")"
+	}
+	return what
+}

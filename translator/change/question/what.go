@@ -1,0 +1,133 @@
+package question
+
+import (
+	"context"
+	"slices"
+	"strings"
+
+	"github.com/writ-policy/writ/translator/change/statement"
+	"github.com/writ-policy/writ/translator/tables"
+)
+
+// WhatCan is the answer to "what can this subject do?".
+type WhatCan struct {
+	Question   QuestionJSON     `json:"question"`
+	Resources  []Resource       `json:"resources"`
+	Statements []statement.JSON `json:"statements"`
+	// EverybodyDenied are the statements of deny policies.
+	EverybodyDenied []int    `json:"everybodyDenied"`
+	Warnings        []string `json:"warnings"`
+	Revision        string   `json:"revision"`
+}
+
+// Resource is an allow rule that allows the subject something.
+type Resource struct {
+	Verbs           []string `json:"verbs"`
+	APIGroups       []string `json:"apiGroups,omitempty"`
+	Resources       []string `json:"resources,omitempty"`
+	ResourceNames   []string `json:"resourceNames,omitempty"`
+	NonResourceURLs []string `json:"nonResourceURLs,omitempty"`
+	ResourceKinds   []string `json:"resourceKinds,omitempty"`
+	// Namespaces is a list, or "*".
+	Namespaces any    `json:"namespaces"`
+	Verdict    string `json:"verdict"`
+	Text       string `json:"text"`
+	Statements []int  `json:"statements"`
+
+	step int
+}
+
+// WhatCan lists the rules that allow the subject of a question something.
+func (a *Asker) WhatCan(ctx context.Context, q *Question) (*WhatCan, error) {
+	q.prepare()
+	principals := q.principals()
+	var bound []*statement.Statement
+	namespace, stated := q.namespace()
+	for _, p := range principals {
+		for _, s := range a.World.Of(p, namespace) {
+			if (!stated || s.Namespace == namespace || s.Namespace == "") && !slices.Contains(bound, s) {
+				bound = append(bound, s)
+			}
+		}
+	}
+	f := q.fit(a.World.Deny, bound)
+	g := new(statement.Registry)
+	entries := make(map[*statement.Statement]*statement.Entry, len(f.all))
+	for _, s := range f.all {
+		entries[s] = g.Add(s, nil)
+	}
+	question := q.json()
+	question.Subject = map[string]any{subjectUser: q.User, subjectGroups: append([]string{}, q.Groups...)}
+	out := &WhatCan{Question: question, Statements: g.Number(), Resources: []Resource{}, EverybodyDenied: []int{}, Warnings: []string{}, Revision: a.Revision}
+	for _, s := range f.deny {
+		out.EverybodyDenied = append(out.EverybodyDenied, entries[s].ID)
+	}
+	out.EverybodyDenied = statement.SortedIDs(out.EverybodyDenied)
+	own := f.all[len(f.deny):]
+	done := make(map[int]bool)
+	for _, s := range own {
+		if err := ctx.Err(); err != nil {
+			return nil, err
+		}
+		id := entries[s].ID
+		if s.Effect != statement.OutcomeAllow || done[id] {
+			continue
+		}
+		done[id] = true
+		example, err := a.allowed(ctx, q, s, f.deny, below(own, s), principals)
+		if err != nil {
+			return nil, err
+		}
+		if example != nil {
+			out.Resources = append(out.Resources, q.resource(s, f.deny, below(own, s), principals, id))
+		}
+	}
+	slices.SortStableFunc(out.Resources, func(a, b Resource) int {
+		if a.step != b.step {
+			return a.step - b.step
+		}
+		return a.Statements[0] - b.Statements[0]
+	})
+	return out, q.err()
+}
+
+// principals returns those that the subject of a question holds.
+func (q *Question) principals() []string {
+	var out []string
+	if q.User != "" {
+		out = append(out, statement.UserPrefix+q.User)
+	}
+	for _, group := range q.Groups {
+		out = append(out, statement.GroupPrefix+group)
+	}
+	return tables.Once(out)
+}
+
+// resource describes an allow rule. It allows always unless a denial touches it or its
+// own restrictions do not hold.
+func (q *Question) resource(s *statement.Statement, deny, denials []*statement.Statement, principals []string, id int) Resource {
+	out := Resource{Verdict: verdictAlways, Statements: []int{id}, step: s.Step, Namespaces: "*"}
+	if s.Namespace != "" {
+		out.Namespaces = []string{s.Namespace}
+	}
+	switch c := s.Condition.(type) {
+	case *statement.KubernetesRule:
+		out.Verbs, out.APIGroups, out.Resources, out.ResourceNames, out.NonResourceURLs = c.Verbs, c.Groups, c.Resources, c.Names, c.Paths
+	case *statement.OriginRule:
+		out.Verbs, out.ResourceKinds = statement.Negated(c.Verbs, c.NotVerbs), statement.Negated(c.Kinds, c.NotKinds)
+	}
+	out.Text = statement.ConditionText([]*statement.Statement{s})
+	var touching []string
+	for _, d := range slices.Concat(deny, denials) {
+		if q.find([]*statement.Statement{s, d}, nil, principals) != nil {
+			touching = append(touching, d.Title())
+		}
+	}
+	if len(touching) > 0 {
+		out.Text = statement.JoinTexts(out.Text, "unless "+strings.Join(statement.Shorten(tables.Once(touching)), " or "))
+	}
+	if out.Text != "" {
+		out.Verdict = verdictSometimes
+	}
+	return out
+}

@@ -1,0 +1,213 @@
+package statement
+
+import (
+	"fmt"
+	"maps"
+	"regexp"
+	"slices"
+	"time"
+
+	"github.com/writ-policy/writ/translator/tables"
+)
+
+// KindVisibility is the kind of documents at the point visibility.
+const KindVisibility = "MonitorAccessPolicy"
+
+// StandardTypes share their access classes. The empty type is the cluster itself.
+var StandardTypes = []string{"", "nodes", "namespaces", "operators", "pods", "alerts", "events"}
+
+// clusterRule is where a rule of a visibility policy applies: the clusters that its
+// selector selects and no earlier one does. A nil selector is the default.
+type clusterRule struct {
+	policy   *tables.VisibilityPolicy
+	index    int
+	rule     *tables.VisibilityRule
+	selector bool
+	not      []*tables.VisibilityRule
+
+	patterns map[string]*regexp.Regexp
+}
+
+// Match implements Condition.
+func (c *clusterRule) Match(at stage, r *Request) uint8 {
+	if at != StageCluster {
+		return 1
+	}
+	if r.Cluster == "" {
+		return 0
+	}
+	for _, n := range c.not {
+		if c.selects(n, r) {
+			return 0
+		}
+	}
+	return Bit(!c.selector || c.selects(c.rule, r))
+}
+
+func (c *clusterRule) selects(rule *tables.VisibilityRule, r *Request) bool {
+	if slices.Contains(rule.Names, r.Cluster) || rule.Pattern != "" && c.pattern(rule.Pattern).MatchString(r.Cluster) {
+		return true
+	}
+	if rule.Labels == nil {
+		return false
+	}
+	for key, value := range *rule.Labels {
+		if got, ok := r.ClusterLabels[key]; !ok || got != value {
+			return false
+		}
+	}
+	return true
+}
+
+func (c *clusterRule) pattern(text string) *regexp.Regexp {
+	if found := c.patterns[text]; found != nil {
+		return found
+	}
+	compiled, err := regexp.Compile(text)
+	if err != nil {
+		compiled = regexp.MustCompile(`$^x`) // the translator rejects it
+	}
+	c.patterns[text] = compiled
+	return compiled
+}
+
+func (c *clusterRule) last() stage { return StageCluster }
+
+// Mention implements Condition.
+func (c *clusterRule) Mention(v *Values) {
+	for _, rule := range append(slices.Clone(c.not), c.rule) {
+		if rule == nil {
+			continue
+		}
+		v.Clusters.Add(rule.Names...)
+		if rule.Pattern != "" {
+			v.Clusters.Patterns = append(v.Clusters.Patterns, rule.Pattern)
+		}
+		if rule.Labels != nil {
+			for _, key := range slices.Sorted(maps.Keys(*rule.Labels)) {
+				v.ClusterLabels.Add(key, (*rule.Labels)[key])
+			}
+		}
+	}
+}
+
+func selectorJSON(r *tables.VisibilityRule) map[string]any {
+	out := make(map[string]any)
+	if len(r.Names) > 0 {
+		out["matchNames"] = r.Names
+	}
+	if r.Pattern != "" {
+		out["matchPattern"] = r.Pattern
+	}
+	if r.Labels != nil {
+		out["matchLabels"] = *r.Labels
+	}
+	return out
+}
+
+// Describe implements Condition.
+func (c *clusterRule) Describe(s *JSON) {
+	s.Policy = c.policy.Namespace + "/" + c.policy.Name
+	s.Order = []any{c.policy.Priority, c.policy.Namespace, c.policy.Name}
+	s.Rule, s.Permissions = c.index, c.rule.Permissions
+	s.Effect = "allow"
+	if c.policy.Deny {
+		s.Effect = OutcomeDeny
+	}
+	s.Clusters = map[string]any{"default": "all"}
+	if c.selector {
+		s.Clusters = map[string]any{"selector": selectorJSON(c.rule)}
+	}
+	if len(c.not) > 0 {
+		var not []any
+		for _, n := range c.not {
+			not = append(not, selectorJSON(n))
+		}
+		s.Clusters["not"] = not
+	}
+	if len(c.rule.Entries) > 0 {
+		s.Entries = make(map[string]any)
+		for name, e := range c.rule.Entries {
+			s.Entries[name] = entryJSON(e)
+		}
+	}
+}
+
+// entryJSON returns an entry in the newer form, without what restricts nothing.
+func entryJSON(e *tables.VisibilityEntry) map[string]any {
+	out := map[string]any{"visibility": e.Visibility}
+	if e.Filter != nil {
+		out["filters"] = e.Filter
+	}
+	if e.Include != nil || e.Exclude != nil {
+		out["aggregations"] = map[string]any{"include": e.Include, "exclude": e.Exclude}
+	}
+	return out
+}
+
+// Without implements Condition.
+func (c *clusterRule) Without(Condition) Condition { return c }
+
+// VisibilityStatements returns the statements of policies that hold at a time.
+func (w *World) VisibilityStatements(now time.Time) []*Statement {
+	v := tables.Of[*tables.Visibility](w.Revision.Tables)
+	if v == nil {
+		return nil
+	}
+	var out []*Statement
+	patterns := make(map[string]*regexp.Regexp)
+	for i := range v.Policies {
+		p := &v.Policies[i]
+		if p.Disabled || p.Malformed || p.NotBefore != nil && now.Before(*p.NotBefore) || p.NotAfter != nil && now.After(*p.NotAfter) {
+			continue
+		}
+		var not []*tables.VisibilityRule
+		for j := range p.Rules {
+			out = append(out, visibilityStatement(p, &clusterRule{p, j, &p.Rules[j], true, slices.Clone(not), patterns}))
+			not = append(not, &p.Rules[j])
+		}
+		if p.ByDefault != nil {
+			out = append(out, visibilityStatement(p, &clusterRule{p, -1, p.ByDefault, false, not, patterns}))
+		}
+	}
+	return out
+}
+
+func visibilityStatement(p *tables.VisibilityPolicy, c *clusterRule) *Statement {
+	order := fmt.Sprintf("1%020d\x00%s\x00%s", p.Priority, p.Namespace, p.Name)
+	if p.Deny {
+		order = "0"
+	}
+	subjects := p.SubjectKeys()
+	if subjects == nil {
+		subjects = []string{}
+	}
+	source := p.Source
+	if c.rule.Source != "" {
+		source = c.rule.Source
+	}
+	s := &Statement{family: familyVisibility, Effect: OutcomeAllow, Subjects: subjects, Condition: c, Rank: []byte(order),
+		Documents: []Document{{Kind: KindVisibility, Namespace: p.Namespace, Name: p.Name, Rule: c.index, Source: source}}}
+	if p.Deny {
+		s.Effect = OutcomeDeny
+	}
+	return s
+}
+
+// VisibilityRule returns the rule of a statement at the point visibility. It panics for
+// others.
+func (s *Statement) VisibilityRule() *tables.VisibilityRule { return s.Condition.(*clusterRule).rule }
+
+// EffectOf returns the outcome of standard types by a statement for an action.
+func (s *Statement) EffectOf(action string) string {
+	c := s.Condition.(*clusterRule)
+	if s.Effect == OutcomeDeny || !slices.Contains(c.rule.Permissions, action) {
+		return OutcomeDeny
+	}
+	for name, e := range c.rule.Entries {
+		if slices.Contains(StandardTypes[1:], name) && e.Restricts() {
+			return OutcomePartial
+		}
+	}
+	return OutcomeAllow
+}

@@ -1,0 +1,98 @@
+package statement
+
+import (
+	"reflect"
+	"slices"
+	"strings"
+
+	"github.com/writ-policy/writ/translator/tables"
+)
+
+// podRule is the pod security of a deny policy. What the pod is decides, so the
+// statement is opaque.
+type podRule struct {
+	scope
+	p *tables.PodSecurity
+}
+
+// Match implements Condition.
+func (p *podRule) Match(at stage, r *Request) uint8 {
+	sub := func(s string) bool { return slices.Contains(p.p.Subresources, s) }
+	switch at {
+	case stageTarget:
+		if r.Path != "" || !isKind("pods", r.Resource) {
+			return 0
+		}
+		if r.Subresource == "" {
+			return Bit(sub("exec"))*bitExec | Bit(sub("proxy"))*bitProxy
+		}
+		return Bit(sub(r.Subresource) || sub(strings.ToLower(r.Subresource)))
+	case stageVerb:
+		return Bit(slices.ContainsFunc(formsOf(r.Verb, r.Subresource), func(f form) bool { return sub(f.sub) }))
+	case stageGroup:
+		return Bit(r.Group == "")
+	}
+	return Bit(p.scope.Match(at, r))
+}
+
+func (p *podRule) last() stage { return max(stageGroup, p.scope.last()) }
+
+// Mention implements Condition.
+func (p *podRule) Mention(v *Values) {
+	v.folds = true
+	p.scope.Mention(v)
+	v.addKind("pods")
+	v.groups.Add("")
+	v.addFilter(p.p.ExemptNamespaces)
+	for _, sub := range p.p.Subresources {
+		v.addWord(&v.subresources, sub)
+	}
+	v.verbs.Add("exec", "proxy")
+}
+
+// Describe implements Condition.
+func (p *podRule) Describe(s *JSON) { s.Rule, s.AppliesTo = p.rule(), scopeOf(p.policy) }
+
+func (p *podRule) rule() any { return map[string]any{"podSecurity": podJSON(p.p)} }
+
+func podJSON(p *tables.PodSecurity) map[string]any {
+	weights := make(map[string]int)
+	for _, f := range p.Factors {
+		if f.Weight > 0 {
+			weights[f.Name] = f.Weight
+		}
+	}
+	var thresholds []any
+	for _, t := range p.Thresholds {
+		thresholds = append(thresholds, map[string]any{"maxScore": t.MaxScore, "action": t.Action})
+	}
+	out := map[string]any{"subresources": p.Subresources, "riskFactors": weights, "thresholds": thresholds}
+	if len(p.BlockFactors) > 0 {
+		out["blockFactors"] = p.BlockFactors
+	}
+	exemptions := make(map[string]any)
+	if p.ExemptNamespaces != nil {
+		exemptions["namespaces"] = filterJSON(p.ExemptNamespaces)
+	}
+	if len(p.ExemptLabels) > 0 {
+		exemptions["podLabels"] = p.ExemptLabels
+	}
+	if len(exemptions) > 0 {
+		out["exemptions"] = exemptions
+	}
+	if p.FailOpen {
+		out["failMode"] = "open"
+	}
+	return out
+}
+
+// Without implements Condition.
+func (p *podRule) Without(other Condition) Condition {
+	if o, ok := other.(*podRule); ok && p.scope.equals(o.scope) && reflect.DeepEqual(p.rule(), o.rule()) {
+		return nil
+	}
+	return p
+}
+
+// PodSecurity returns what decides a statement of pod security. It panics for others.
+func (s *Statement) PodSecurity() *tables.PodSecurity { return s.Condition.(*podRule).p }

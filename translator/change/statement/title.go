@@ -1,0 +1,182 @@
+package statement
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+
+	"github.com/writ-policy/writ/translator/tables"
+)
+
+// JoinTexts joins the texts that are not empty.
+func JoinTexts(texts ...string) string {
+	return strings.Join(slices.DeleteFunc(texts, func(t string) bool { return t == "" }), "; ")
+}
+
+// ConditionText states what allow statements require beyond verbs and resources. It is
+// empty if one of them requires nothing.
+func ConditionText(list []*Statement) string {
+	var texts []string
+	for _, s := range list {
+		if s.Effect != OutcomeAllow {
+			continue
+		}
+		text := requirement(s)
+		if text == "" {
+			texts = nil
+			break
+		}
+		texts = append(texts, text)
+	}
+	text := strings.Join(tables.Once(texts), " or ")
+	var denials []string
+	for _, s := range list {
+		if s.Effect == OutcomeDeny {
+			denials = append(denials, s.Title())
+		}
+	}
+	if len(denials) > 0 {
+		text = JoinTexts(text, "unless "+strings.Join(Shorten(tables.Once(denials)), " or "))
+	}
+	return text
+}
+
+// requirement states what one statement requires.
+func requirement(s *Statement) string {
+	switch c := s.Condition.(type) {
+	case *KubernetesRule:
+		if len(c.Names) > 0 {
+			return "name " + strings.Join(Shorten(c.Names), ", ")
+		}
+	case *OriginRule:
+		if c.restrictions == nil {
+			return ""
+		}
+		var parts []string
+		for _, entry := range c.restrictions.Labels {
+			if entry.Value == nil {
+				parts = append(parts, "label "+entry.Key)
+			} else {
+				parts = append(parts, "label "+entry.Key+"="+*entry.Value)
+			}
+		}
+		if len(c.restrictions.Fields) > 0 {
+			parts = append(parts, "fields "+strings.Join(Shorten(c.restrictions.Fields), ", "))
+		}
+		if c.restrictions.SameMinion {
+			parts = append(parts, "on the same node")
+		}
+		if c.restrictions.Expression != "" {
+			parts = append(parts, c.restrictions.Expression)
+		}
+		if c.restrictions.Extension != "" {
+			parts = append(parts, "extension "+c.restrictions.Extension)
+		}
+		return strings.Join(parts, " and ")
+	}
+	return ""
+}
+
+// Longest is how many entries of a list a text shows.
+const Longest = 5
+
+// Shorten returns a list of at most Longest entries and, if it was longer, how many more.
+func Shorten(list []string) []string {
+	if len(list) <= Longest {
+		return list
+	}
+	return append(slices.Clone(list[:Longest]), fmt.Sprintf("and %d more", len(list)-Longest))
+}
+
+// Title names the document of a statement.
+func (s *Statement) Title() string {
+	d := s.Documents[0]
+	if d.Kind == "DenyPolicy" && s.Step == 2 {
+		return fmt.Sprintf("DenyPolicy %s (pod security)", d.Name)
+	}
+	return fmt.Sprintf("%s rule %d", DocumentName(d), d.Rule)
+}
+
+// DocumentName returns the kind, the namespace and the name of a document.
+func DocumentName(d Document) string {
+	if d.Namespace == "" {
+		return d.Kind + " " + d.Name
+	}
+	return d.Kind + " " + d.Namespace + "/" + d.Name
+}
+
+// Because names the first binding of a statement, its role's rule and its line.
+func (s *JSON) Because() string {
+	d := s.Documents[0]
+	role := ""
+	if _, name, ok := strings.Cut(d.Role, "/"); ok {
+		role = name + " "
+	}
+	text := fmt.Sprintf("%s (%srule %d, %s)", DocumentName(d), role, d.Rule, d.Source)
+	if more := len(s.Documents) - 1; more > 0 {
+		text += fmt.Sprintf(" and %d more", more)
+	}
+	return text
+}
+
+// Denial names a deny policy and where it applies.
+func (s *JSON) Denial() string {
+	d := s.Documents[0]
+	what := fmt.Sprintf("%s rule %d", DocumentName(d), d.Rule)
+	if s.Step == 2 {
+		what = DocumentName(d) + " pod security"
+	}
+	return fmt.Sprintf("%s (%s, %s)", s.where(), what, d.Source)
+}
+
+// where states the scope of a deny policy's statement.
+func (s *JSON) where() string {
+	var parts []string
+	for _, key := range []string{"clusters", "tenants", "sessions", "escalationRefs"} {
+		if list, ok := s.AppliesTo[key].([]string); ok {
+			parts = append(parts, strings.TrimSuffix(strings.TrimSuffix(key, "s"), "Ref")+" "+strings.Join(Shorten(list), ", "))
+		}
+	}
+	rule, _ := s.Rule.(map[string]any)
+	if filter, ok := rule["namespaces"].(map[string]any); ok {
+		if patterns, ok := filter["patterns"].([]string); ok {
+			parts = append(parts, "namespace "+strings.Join(Shorten(patterns), ", "))
+		} else {
+			parts = append(parts, "namespaces by label")
+		}
+	}
+	if names, ok := rule["resourceNames"].([]string); ok {
+		parts = append(parts, "name "+strings.Join(Shorten(names), ", "))
+	}
+	if s.Step == 2 {
+		parts = append(parts, "the pod's score is too high")
+	}
+	if len(parts) == 0 {
+		return "everywhere"
+	}
+	return strings.Join(parts, ", ")
+}
+
+// Words returns what a statement is about, for a title.
+func (s *JSON) Words() (verbs, what []string) {
+	if s.Family == familyVisibility {
+		if s.Clusters["default"] != nil {
+			return []string{"see"}, []string{"other clusters"}
+		}
+		return []string{"see"}, []string{"clusters of " + s.Policy}
+	}
+	rule, _ := s.Rule.(map[string]any)
+	if pod, ok := rule["podSecurity"].(map[string]any); ok {
+		subs, _ := pod["subresources"].([]string)
+		return subs, []string{"into pods by their score"}
+	}
+	if _, ok := rule["impersonation"]; ok {
+		return []string{impersonate}, []string{"identities"}
+	}
+	verbs, _ = rule["verbs"].([]string)
+	for _, key := range []string{"resources", "resourceKinds", "nonResourceURLs"} {
+		list, _ := rule[key].([]string)
+		what = append(what, list...)
+	}
+	return verbs, what
+}

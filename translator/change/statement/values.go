@@ -1,0 +1,299 @@
+package statement
+
+import (
+	"slices"
+	"strings"
+
+	"github.com/writ-policy/writ/translator/change/regions"
+	"github.com/writ-policy/writ/translator/tables"
+)
+
+// List is values without duplicates, in the order of their first mention, and patterns.
+type List struct {
+	Values   []string
+	seen     map[string]bool
+	Patterns []string // RE2 expressions for whole values
+	cut      bool     // a region of the patterns may have no value
+}
+
+// Add adds values that the list does not have.
+func (l *List) Add(values ...string) {
+	if l.seen == nil {
+		l.seen = make(map[string]bool)
+	}
+	for _, v := range values {
+		if !l.seen[v] {
+			l.seen[v] = true
+			l.Values = append(l.Values, v)
+		}
+	}
+}
+
+func (l *List) addGlobs(globs []tables.PathGlob) {
+	for _, g := range globs {
+		if text, ok := g.Literal(); ok {
+			l.Add(text)
+		}
+		if !g.MatchesAll() {
+			l.Patterns = append(l.Patterns, g.Expression())
+		}
+	}
+}
+
+// All returns the values, one for each region of the patterns, and other values.
+func (l *List) All(others ...string) []string {
+	if len(l.Patterns) == 0 {
+		l.Add(others...)
+		return l.Values
+	}
+	found, complete := regions.Of(l.Patterns)
+	l.cut = l.cut || !complete
+	l.Add(found...)
+	l.Add(others...)
+	return l.Values
+}
+
+// Values are what statements can tell apart, by attribute.
+type Values struct {
+	paths, resources, subresources, verbs, groups, names, namespaces List
+	Clusters, tenants, sessions, escalations, fields                 List
+
+	labels, namespaceLabels, ClusterLabels LabelValues
+
+	// folds is true if a statement ignores the case or the number of words.
+	folds bool
+	// reads is true if restrictions depend on what a verb does, nodes if one compares
+	// nodes.
+	reads, nodes bool
+}
+
+// The values that no document names. A document that does name one only makes a witness
+// harder to find where it matters, so they are unlikely words.
+const (
+	OtherWord  = "other"
+	otherPath  = "/other"
+	otherGroup = "other.example"
+)
+
+func (v *Values) addResource(entry string) {
+	resource, sub, slash := strings.Cut(entry, "/")
+	v.resources.Add(resource)
+	if slash {
+		v.subresources.Add(sub)
+	}
+}
+
+// addWord adds a word in both cases.
+func (v *Values) addWord(to *List, word string) {
+	to.Add(word)
+	if word != "*" && word != "" {
+		to.Add(strings.ToLower(word), strings.ToUpper(word))
+	}
+}
+
+// addKind adds the words for a kind, and a spelling that no rule with exact words names.
+func (v *Values) addKind(entry string) {
+	kind, sub, slash := strings.Cut(entry, "/")
+	if slash {
+		v.addWord(&v.subresources, sub)
+	}
+	v.resources.Add(kind)
+	if kind == "*" {
+		return
+	}
+	for _, word := range tables.KindSynonyms(strings.ToLower(kind)) {
+		v.resources.Add(word, strings.ToUpper(word))
+	}
+}
+
+func (v *Values) addFilter(f *tables.NamespaceFilter) {
+	if f == nil {
+		return
+	}
+	v.namespaces.addGlobs(f.Patterns)
+	for _, term := range f.Terms {
+		for _, q := range term {
+			v.namespaceLabels.Add(q.Key, q.Values...)
+		}
+	}
+}
+
+// IsCut reports whether a region of patterns may have no value.
+func (v *Values) IsCut() bool {
+	return slices.ContainsFunc([]*List{&v.paths, &v.resources, &v.subresources, &v.names, &v.namespaces, &v.Clusters, &v.tenants, &v.sessions, &v.escalations},
+		func(l *List) bool { return l.cut })
+}
+
+// candidate sets a part of a request.
+type candidate func(*Request)
+
+// candidates returns the values of a stage, those of positive statements first.
+func (s *Search) candidates(at stage, r *Request, not []*Statement) []candidate {
+	v := &s.Values
+	switch at {
+	case stageTarget:
+		return v.targets()
+	case stageVerb:
+		return texts(v.verbs.All("*"), func(r *Request, s string) { r.Verb = s })
+	case stageGroup:
+		if r.Path != "" {
+			return texts([]string{""}, func(r *Request, s string) { r.Group = s })
+		}
+		return texts(v.groups.All("*"), func(r *Request, s string) { r.Group = s })
+	case stageName:
+		if r.Path != "" {
+			return texts([]string{""}, func(r *Request, s string) { r.Name = s })
+		}
+		return texts(v.names.All(), func(r *Request, s string) { r.Name = s })
+	case stageNamespace:
+		return s.places(at, r, not)
+	case StageCluster:
+		return s.clusters(at, r, not)
+	case stageTenant:
+		return texts(v.tenants.All(), func(r *Request, s string) { r.Tenant = s })
+	case stageSession:
+		return v.sessionCandidates()
+	case stageLabels:
+		unknown := func(r *Request) { r.Labels = nil }
+		return append([]candidate{unknown}, s.labelCandidates(at, r, not, objectLabels)...)
+	case stageFields:
+		return s.fieldCandidates(r)
+	}
+	return v.nodeCandidates(r)
+}
+
+// texts returns a candidate for each text. A request for "*" reads like a pattern, so it
+// is tried last.
+func texts(list []string, set func(*Request, string)) []candidate {
+	out := make([]candidate, 0, len(list))
+	star := false
+	for _, text := range list {
+		if star = star || text == "*"; text != "*" {
+			out = append(out, func(r *Request) { set(r, text) })
+		}
+	}
+	if star {
+		out = append(out, func(r *Request) { set(r, "*") })
+	}
+	return out
+}
+
+// addOthers adds the values that no statement names. They are added after those of
+// statements that a request must match, so that a witness uses the words of documents
+// where it can and plain ones elsewhere.
+func (v *Values) addOthers() {
+	v.resources.Add("pods", OtherWord+"s")
+	v.subresources.Add("", OtherWord)
+	v.verbs.Add("get", OtherWord)
+	v.groups.Add("", otherGroup)
+	for _, l := range []*List{&v.names, &v.namespaces, &v.Clusters, &v.tenants, &v.sessions, &v.escalations} {
+		l.Add("", OtherWord)
+	}
+}
+
+func (v *Values) targets() []candidate {
+	var out []candidate
+	subs := v.subresources.All()
+	if i := slices.Index(subs, ""); i > 0 { // a request without a subresource reads best
+		subs = append([]string{""}, slices.Delete(slices.Clone(subs), i, i+1)...)
+	}
+	resources := slices.DeleteFunc(slices.Clone(v.resources.All()), func(s string) bool { return s == "*" || s == "" })
+	for _, sub := range subs {
+		for _, resource := range append(resources, "*") {
+			if sub == "*" {
+				continue
+			}
+			out = append(out, func(r *Request) { r.Path, r.Resource, r.Subresource = "", resource, sub })
+		}
+	}
+	for _, path := range v.paths.All(otherPath) {
+		if path != "" {
+			out = append(out, func(r *Request) { r.Path, r.Resource, r.Subresource = path, "", "" })
+		}
+	}
+	return out
+}
+
+// places are namespaces with their labels, which may be unknown.
+func (s *Search) places(at stage, r *Request, not []*Statement) []candidate {
+	if r.Path != "" {
+		return texts([]string{""}, func(r *Request, s string) { r.Namespace = s })
+	}
+	var out []candidate
+	for _, namespace := range s.Values.namespaces.All() {
+		place := func(r *Request) { r.Namespace, r.NamespaceLabels = namespace, nil }
+		out = append(out, place)
+		if namespace != "" {
+			in := *r
+			place(&in)
+			out = append(out, product([]candidate{place}, s.labelCandidates(at, &in, not, namespaceLabels))...)
+		}
+	}
+	return out
+}
+
+// clusters are clusters with their labels.
+func (s *Search) clusters(at stage, r *Request, not []*Statement) []candidate {
+	var out []candidate
+	for _, name := range s.Values.Clusters.All() {
+		cluster := func(r *Request) { r.Cluster, r.ClusterLabels = name, nil }
+		in := *r
+		cluster(&in)
+		out = append(out, product([]candidate{cluster}, s.labelCandidates(at, &in, not, clusterLabels))...)
+	}
+	return out
+}
+
+func (v *Values) sessionCandidates() []candidate {
+	var out []candidate
+	for _, session := range v.sessions.All() {
+		for _, escalation := range v.escalations.All() {
+			out = append(out, func(r *Request) { r.Session, r.Escalation = session, escalation })
+		}
+	}
+	return out
+}
+
+// fieldCandidates are unknown fields, none, each path, and all paths that required
+// statements cover: a set matches a rule if each of its paths does, so that no other set
+// escapes more rules.
+func (s *Search) fieldCandidates(r *Request) []candidate {
+	sets := [][]string{nil, {}}
+	var covered []string
+	for _, path := range s.Values.fields.Values {
+		covered = append(covered, path, path+".x")
+	}
+	if len(covered) > 0 {
+		covered = append(covered, OtherWord)
+	}
+	covered = slices.DeleteFunc(covered, func(path string) bool {
+		one := *r
+		one.Fields = []string{path}
+		return slices.ContainsFunc(s.Must, func(t *Statement) bool { return t.Match(stageFields, &one) == 0 })
+	})
+	for _, path := range covered {
+		sets = append(sets, []string{path})
+	}
+	sets = append(sets, covered)
+	out := make([]candidate, 0, len(sets))
+	for _, fields := range sets {
+		out = append(out, func(r *Request) { r.Fields = fields })
+	}
+	return out
+}
+
+func (v *Values) nodeCandidates(r *Request) []candidate {
+	pairs := [][2]string{{"", ""}}
+	if v.nodes {
+		own, isNode := strings.CutPrefix(r.User, nodePrefix)
+		if !isNode {
+			own = "node-1"
+		}
+		pairs = append(pairs, [2]string{own, own}, [2]string{own, "node-2"})
+	}
+	out := make([]candidate, 0, len(pairs))
+	for _, pair := range pairs {
+		out = append(out, func(r *Request) { r.Minion, r.PodMinion = pair[0], pair[1] })
+	}
+	return out
+}
