@@ -16,6 +16,8 @@ import (
 	"google.golang.org/grpc/credentials"
 	"google.golang.org/grpc/metadata"
 	"google.golang.org/grpc/status"
+
+	"github.com/writ-policy/writ/tests/openapi"
 )
 
 // Whose certificate the authority did not sign is rejected by every listener.
@@ -206,5 +208,15 @@ func TestStatusDetails(t *testing.T) {
 	}
 	if strings.Contains(plain, "Rolle") || strings.Contains(plain, h.dir) || !strings.Contains(plain, `"ready"`) {
 		t.Errorf("a caller without the role got %s", plain)
+	}
+	_, document := r.as("plain", "GET", "/v1/openapi.json", "")
+	described, err := openapi.Parse([]byte(document))
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, body := range []string{full, plain} {
+		if err := described.Check("GET", "/v1/status", 200, "application/json", []byte(body)); err != nil {
+			t.Error(err)
+		}
 	}
 }

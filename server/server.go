@@ -96,7 +96,7 @@ func New(c Config) (*Server, error) {
 	}, m)
 	s.reloader = s.newReloader(m, kept)
 	o := api.Options{
-		Current: s.reloader.Current, Cache: kept, Metrics: m, Ready: s.ready, Status: s.status, Logger: s.log,
+		Current: s.reloader.Current, Cache: kept, Metrics: m, Ready: s.ready, Status: s.status, StatusForm: serverStatus{}, Logger: s.log,
 		MaxBody: c.Limits.MaxBody, MaxAnswer: c.Limits.MaxAnswer, MaxValues: c.Limits.MaxValues, Values: s.values, MaxInFlight: c.Limits.MaxInFlight, Timeout: c.Timeouts.Request,
 		Rule: s.rule(c.Listen), MetricsApart: c.Metrics.Listen != "", Recorder: s.audit, SessionKey: c.Clusters.SessionKey, EscalationKey: c.Clusters.EscalationKey,
 		PublicURL: c.PublicURL,

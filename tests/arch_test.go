@@ -42,7 +42,7 @@ var flow = [][]string{
 	{"server/metrics", "server/trace", "server/auth", "server/engine/match", "server/engine/bounds", "server/engine/overdue", "server/projection"},
 	{"server/engine/visibility"},
 	{"server/engine", "server/cache", "server/cluster", "server/audit", "server/point"},
-	{"server/api/exchange", "server/decisionlog"},
+	{"server/api/exchange", "server/api/openapi", "server/decisionlog"},
 	{"server/api/access", "server/api/dashboard", "server/api/admin", "server/api/questions"},
 	{"server/api/kubernetes", "server/api/origin", "server/api/authzen", "server/api/opadata"},
 	{"server/reload", "server/api", "server/envoy"},

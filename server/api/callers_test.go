@@ -9,6 +9,7 @@ import (
 
 	"github.com/gin-gonic/gin"
 
+	"github.com/writ-policy/writ/server/api/openapi"
 	"github.com/writ-policy/writ/server/auth"
 	"github.com/writ-policy/writ/server/metrics"
 )
@@ -48,19 +49,20 @@ var endpointRoles = map[string]auth.Role{
 	"/v1/effective/:kind/replaced":                                              auth.Auditor,
 	"/v1/effective/:kind/reach":                                                 auth.Auditor,
 	"/v1/effective/:kind/:target/:namespace/:name":                              auth.Auditor,
-	"/":        auth.Public,
-	"/healthz": auth.Public,
-	"/readyz":  auth.Public,
-	"/v1/poke": auth.Public,
+	"/":          auth.Public,
+	"/healthz":   auth.Public,
+	"/readyz":    auth.Public,
+	"/v1/poke":   auth.Public,
+	openapi.Path: auth.Decisions,
 }
 
 // adminRoles is the same for the listener of operators.
 var adminRoles = map[string]auth.Role{
-	"/v1/revisions": auth.Operator, "/v1/rollback": auth.Operator, "/v1/release": auth.Operator, "/v1/accept": auth.Operator,
+	"/v1/revisions": auth.Operator, "/v1/rollback": auth.Operator, "/v1/release": auth.Operator, "/v1/accept": auth.Operator, openapi.Path: auth.Decisions,
 }
 
 // metricsRoles is the same for the listener of metrics.
-var metricsRoles = map[string]auth.Role{"/metrics": auth.Authenticated, "/healthz": auth.Public, "/readyz": auth.Public}
+var metricsRoles = map[string]auth.Role{"/metrics": auth.Authenticated, "/healthz": auth.Public, "/readyz": auth.Public, openapi.Path: auth.Decisions}
 
 // Every endpoint of every listener requires its role, by every kind of credentials.
 func TestEveryEndpointRequiresItsRole(t *testing.T) {

@@ -7,6 +7,7 @@ import (
 
 	"github.com/writ-policy/writ/server/api/access"
 	"github.com/writ-policy/writ/server/api/exchange"
+	"github.com/writ-policy/writ/server/api/openapi"
 	"github.com/writ-policy/writ/server/auth"
 	"github.com/writ-policy/writ/server/decision"
 	"github.com/writ-policy/writ/server/metrics"
@@ -38,12 +39,29 @@ func (s *canonical) routes() []route {
 			e.Check = checkMedia
 			whole = orLines(s.stream, s.service.Decision(e))
 		}
-		path := "/v1/decisions/" + p.Name
+		path, op := "/v1/decisions/"+p.Name, openapi.Operation{Tag: "Decisions", IsOfRevision: true}
+		about := op.For("Decides a request at the point "+p.Name+".", openapi.RequestAt(p.Name), answerAt(p.Name))
+		about.IsLines = p.Name == decision.Visibility
+		several := op.For("Decides several requests at the point "+p.Name+", in order, from one revision.", openapi.Name("BatchRequest"), openapi.Name("BatchAnswer"))
+		several.IsLines = true
 		routes = append(routes,
-			route{methods: "POST", pattern: path, role: auth.Decisions, handler: whole},
-			route{methods: "POST", pattern: path + "/batch", role: auth.Decisions, handler: s.batch(e)})
+			route{methods: "POST", pattern: path, role: auth.Decisions, handler: whole, about: about},
+			route{methods: "POST", pattern: path + "/batch", role: auth.Decisions, handler: s.batch(e), about: several})
 	}
 	return routes
+}
+
+// answerAt returns a decision at a point, for its schema.
+func answerAt(point string) any {
+	switch point {
+	case decision.Access:
+		return decision.Decision{}
+	case decision.Visibility:
+		return decision.VisibilityDecision{}
+	case decision.Gateway:
+		return decision.GatewayDecision{}
+	}
+	return openapi.Name("Object")
 }
 
 // endpoint returns the endpoint of a point.

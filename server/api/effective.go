@@ -9,11 +9,39 @@ import (
 	"strings"
 
 	"github.com/writ-policy/writ/server/api/exchange"
+	"github.com/writ-policy/writ/server/api/openapi"
+	"github.com/writ-policy/writ/server/auth"
 	"github.com/writ-policy/writ/server/decision"
+	policies "github.com/writ-policy/writ/translator/gateway/effective"
 )
 
 // effectivePath is above the endpoints that show effective policies.
 const effectivePath = "/v1/effective/:kind/"
+
+// effectiveRoutes are the endpoints of effective policies.
+func effectiveRoutes(s *exchange.Service) []route {
+	op := openapi.Operation{Tag: "Effective policies", IsOfRevision: true}
+	kind := openapi.Parameter{Name: "kind", Description: "AuthPolicy or RateLimitPolicy."}
+	return []route{
+		{
+			methods: "GET HEAD", pattern: effectivePath + "replaced", role: auth.Auditor, handler: effective(s, replacedQuestion, "policy"),
+			about: op.For("Lists the rules that other policies replace.", nil, []policies.ReplacedPath{}).With(kind,
+				openapi.Parameter{Name: "policy", Description: "NAMESPACE/NAME of a policy. Left out, those of all."}),
+		},
+		{
+			methods: "GET HEAD", pattern: effectivePath + "reach", role: auth.Auditor, handler: effective(s, reachQuestion, "rule"),
+			about: op.For("Lists the paths on which a rule is in force.", nil, policies.Reach{}).With(kind,
+				openapi.Parameter{Name: "rule", Description: "The key of the rule.", IsRequired: true}),
+		},
+		{
+			methods: "GET HEAD", pattern: effectivePath + ":target/:namespace/:name", role: auth.Auditor, handler: effective(s, targetQuestion, "section", "via"),
+			about: op.For("Shows what is in force on a target.", nil, policies.Effective{}).With(kind,
+				openapi.Parameter{Name: "target", Description: "Gateway, HTTPRoute or GRPCRoute."},
+				openapi.Parameter{Name: "section", Description: "A listener, or a rule of the route."},
+				openapi.Parameter{Name: "via", Description: "A Gateway, as Gateway/NAMESPACE/NAME, to keep the paths through it."}),
+		},
+	}
+}
 
 // effectiveQuestion reads the question of a request, whose query has known parameters
 // only.

@@ -304,7 +304,7 @@ func TestPanics(t *testing.T) {
 	logger := slog.New(slog.NewTextHandler(&log, nil))
 	w := &wrapper{service: exchange.New(exchange.Options{Metrics: m, Logger: logger, Rule: openRule})}
 	early := func(http.ResponseWriter, *http.Request) { panic("a secret") }
-	engine := w.router([]route{
+	engine := w.router("test", []route{
 		{methods: "POST", pattern: "/apis/webhook", role: auth.Public, form: kubernetes.Form, handler: early},
 		{methods: "POST", pattern: "/api/review", role: auth.Public, form: exchange.Status, handler: early},
 		{methods: "POST", pattern: "/v1/other", role: auth.Public, handler: early},

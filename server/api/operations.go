@@ -12,6 +12,7 @@ import (
 	"strings"
 
 	"github.com/writ-policy/writ/server/api/exchange"
+	"github.com/writ-policy/writ/server/api/openapi"
 	"github.com/writ-policy/writ/server/auth"
 )
 
@@ -21,16 +22,45 @@ type operations struct {
 	options *Options
 }
 
+// inOperation describes the endpoints.
+var inOperation = openapi.Operation{Tag: "Operation"}
+
 // probes are the endpoints of probes, on every listener for callers and for metrics.
 func (s *operations) probes() []route {
+	ready := inOperation.For("Answers if requests should be sent here.", nil, nil)
+	ready.Others = map[int]any{http.StatusServiceUnavailable: nil}
 	return []route{
-		{methods: "GET HEAD", pattern: "/healthz", role: auth.Public, handler: s.healthz, quiet: true},
-		{methods: "GET HEAD", pattern: "/readyz", role: auth.Public, handler: s.readyz, quiet: true},
+		{
+			methods: "GET HEAD", pattern: "/healthz", role: auth.Public, handler: s.healthz, quiet: true,
+			about: inOperation.For("Answers if the process does.", nil, nil),
+		},
+		{methods: "GET HEAD", pattern: "/readyz", role: auth.Public, handler: s.readyz, quiet: true, about: ready},
+	}
+}
+
+// pages are the endpoints for people.
+func (s *operations) pages() []route {
+	return []route{
+		{
+			methods: "GET HEAD", pattern: "/v1/status", role: auth.Authenticated, handler: s.status,
+			about: inOperation.For("Shows what is served, and to auditors the documents and their mistakes.", nil, openapi.Partial{Of: s.options.StatusForm}),
+		},
+		{methods: "GET HEAD", pattern: "/", role: auth.Public, handler: s.start, about: inOperation.For("Shows what is where.", nil, nil)},
 	}
 }
 
 func (s *operations) metrics() route {
-	return route{methods: "GET HEAD", pattern: "/metrics", role: auth.Authenticated, handler: s.options.Metrics.Handler().ServeHTTP}
+	return route{
+		methods: "GET HEAD", pattern: "/metrics", role: auth.Authenticated, handler: s.options.Metrics.Handler().ServeHTTP,
+		about: inOperation.For("Shows metrics for Prometheus.", nil, nil),
+	}
+}
+
+// pokes is the endpoint for webhooks of forges and registries.
+func (s *operations) pokes() route {
+	about := inOperation.For("Makes the source look for new documents; the caller proves that it knows the secret.", nil, nil)
+	about.Status = http.StatusAccepted
+	return route{methods: "POST", pattern: "/v1/poke", role: auth.Public, handler: s.poke, about: about}
 }
 
 // healthz answers while the process does.
@@ -53,6 +83,7 @@ Operations
   GET  /healthz, /readyz           for probes
   GET  /v1/status                  the active revision and the mistakes in documents
   GET  /metrics                    for Prometheus
+  GET  /v1/openapi.json            all endpoints, as OpenAPI 3.1
 
 Try: curl -d '{"user":"ada","verb":"get","resource":"pods","namespace":"shop"}' ADDRESS/v1/decisions/access
 Documents: writ explain, writ COMMAND --help, and docs/http.md of the project.

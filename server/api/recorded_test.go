@@ -11,9 +11,11 @@ import (
 	"path/filepath"
 	"slices"
 	"strings"
+	"sync"
 	"testing"
 
 	"github.com/writ-policy/writ/server/auth"
+	described "github.com/writ-policy/writ/tests/openapi"
 
 	"github.com/rogpeppe/go-internal/txtar"
 )
@@ -89,6 +91,16 @@ func recorded(t *testing.T, path string) {
 	}
 }
 
+// recordedDocument is the OpenAPI document that recorded answers fit.
+var recordedDocument = sync.OnceValues(func() (*described.Document, error) {
+	_, o := endpoints(&fake{}, func(o *Options) {
+		o.StatusForm = struct {
+			Ready bool `json:"ready"`
+		}{}
+	})
+	return described.Read(New(o), "")
+})
+
 // roundTrip sends a request as text: its first line, headers, an empty line and
 // the body. The answer is status, headers that matter, and body.
 func roundTrip(t *testing.T, h http.Handler, text []byte) string {
@@ -104,6 +116,13 @@ func roundTrip(t *testing.T, h http.Handler, text []byte) string {
 	request.Header = r.Header
 	w := httptest.NewRecorder()
 	h.ServeHTTP(w, request)
+	document, err := recordedDocument()
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := document.Check(r.Method, r.URL.Path, w.Code, w.Header().Get("Content-Type"), w.Body.Bytes()); err != nil {
+		t.Error(err)
+	}
 	var b strings.Builder
 	fmt.Fprintf(&b, "%d\n", w.Code)
 	names := []string{"Allow", "Connection", "Content-Type", "Retry-After", "Writ-Revision", "Www-Authenticate"}

@@ -3,6 +3,7 @@ package api
 import (
 	"log/slog"
 	"net/http"
+	"slices"
 	"strings"
 	"time"
 
@@ -33,8 +34,10 @@ type Options struct {
 	// Ready reports whether requests should be sent here; nil means always.
 	Ready func() bool
 	// Status is what GET /v1/status shows, as JSON, to callers that may see details and to
-	// others; nil shows an empty object.
-	Status func(details bool) any
+	// others; nil shows an empty object. StatusForm is a value of its type with details, for
+	// the OpenAPI document.
+	Status     func(details bool) any
+	StatusForm any
 	// Rule is who may ask on the listener.
 	Rule auth.Rule
 	// MetricsApart leaves /metrics to the handler of NewMetrics.
@@ -104,47 +107,17 @@ func New(o Options) http.Handler {
 	ops := &operations{service: service, options: &o}
 	w := &wrapper{service: service, tracer: o.Tracer}
 
-	const sar = "/apis/authorization.k8s.io/"
-	v1, v1beta1 := reviews.Handler(kubernetes.V1), reviews.Handler(kubernetes.V1beta1)
-	routes := []route{
-		{methods: "POST", pattern: sar + "v1/subjectaccessreviews", role: auth.Decisions, handler: v1, form: kubernetes.Form},
-		{methods: "POST", pattern: sar + "v1beta1/subjectaccessreviews", role: auth.Decisions, handler: v1beta1, form: kubernetes.Form},
-		{methods: "POST", pattern: "/clusters/:cluster" + sar + "v1/subjectaccessreviews", role: auth.Decisions, handler: v1, form: kubernetes.Form},
-		{methods: "POST", pattern: "/clusters/:cluster" + sar + "v1beta1/subjectaccessreviews", role: auth.Decisions, handler: v1beta1, form: kubernetes.Form},
-		{methods: "POST", pattern: "/api/:version/ns/:namespace/:review", role: auth.Decisions, handler: (&origin.Reviews{Service: service, Decider: decider}).Handler(), form: exchange.Status},
-		{methods: "POST", pattern: authzen.EvaluationPath, role: auth.Decisions, handler: z.Evaluation(), form: authzen.Form},
-		{methods: "POST", pattern: authzen.EvaluationsPath, role: auth.Decisions, handler: z.Evaluations(), form: authzen.Form},
-		{methods: "POST", pattern: authzen.SearchPath + "subject", role: auth.Auditor, handler: z.SearchSubject(), form: authzen.Form},
-		{methods: "POST", pattern: authzen.SearchPath + "resource", role: auth.Authenticated, handler: z.SearchResource(), form: authzen.Form},
-		{methods: "POST", pattern: authzen.SearchPath + "action", role: auth.Authenticated, handler: z.SearchAction(), form: authzen.Form},
-		{methods: "GET HEAD", pattern: authzen.MetadataPath, role: auth.Decisions, handler: z.Metadata, form: authzen.Form},
-		{methods: "GET", pattern: "/v1/data", role: auth.Auditor, handler: data.Get(), form: opadata.Form},
-		{methods: "GET", pattern: "/v1/data/*path", role: auth.Decisions, handler: data.Get(), form: opadata.Form},
-		{methods: "POST", pattern: "/v1/data", role: auth.Auditor, handler: data.Post(), form: opadata.Form},
-		{methods: "POST", pattern: "/v1/data/*path", role: auth.Decisions, handler: data.Post(), form: opadata.Form},
-		{methods: "POST", pattern: "/v0/data/*path", role: auth.Decisions, handler: data.PostV0(), form: opadata.Form},
-		{methods: "GET HEAD", pattern: "/health", role: auth.Decisions, handler: data.Health, form: opadata.Form, quiet: true},
-		{methods: "GET HEAD", pattern: dashboardPath + "policies", role: auth.Authenticated, handler: d.Policies(), form: dashboard.Form},
-		{methods: "GET HEAD", pattern: dashboardPath + "permissions", role: auth.Authenticated, handler: d.Permissions(), form: dashboard.Form},
-		{methods: "GET HEAD", pattern: typesPath, role: auth.Authenticated, handler: d.CustomTypes(), form: dashboard.Form},
-		{methods: "POST", pattern: dashboardPath + "cache/clear", role: auth.Authenticated, handler: d.ClearCache, form: dashboard.Form},
-		{methods: "GET HEAD", pattern: effectivePath + "replaced", role: auth.Auditor, handler: effective(service, replacedQuestion, "policy")},
-		{methods: "GET HEAD", pattern: effectivePath + "reach", role: auth.Auditor, handler: effective(service, reachQuestion, "rule")},
-		{methods: "GET HEAD", pattern: effectivePath + ":target/:namespace/:name", role: auth.Auditor, handler: effective(service, targetQuestion, "section", "via")},
-		{methods: "POST", pattern: "/v1/who-can", role: auth.Auditor, handler: asked.WhoCan()},
-		{methods: "POST", pattern: "/v1/what-can", role: auth.Authenticated, handler: asked.WhatCan()},
-		{methods: "GET HEAD", pattern: "/v1/status", role: auth.Authenticated, handler: ops.status},
-		{methods: "GET HEAD", pattern: "/", role: auth.Public, handler: ops.start},
-	}
-	routes = append(routes, ops.probes()...)
+	routes := slices.Concat(
+		reviewRoutes(reviews, &origin.Reviews{Service: service, Decider: decider}), authzenRoutes(z), dataRoutes(data),
+		dashboardRoutes(d), effectiveRoutes(service), questionRoutes(asked), ops.pages(), ops.probes(), c.routes(),
+	)
 	if !o.MetricsApart {
 		routes = append(routes, ops.metrics())
 	}
-	routes = append(routes, c.routes()...)
 	if o.Poke != nil && o.PokeSecret != nil {
-		routes = append(routes, route{methods: "POST", pattern: "/v1/poke", role: auth.Public, handler: ops.poke})
+		routes = append(routes, ops.pokes())
 	}
-	return w.router(routes)
+	return w.router("writ", routes)
 }
 
 func (o *Options) setDefaults() {
@@ -156,6 +129,9 @@ func (o *Options) setDefaults() {
 	}
 	if o.Status == nil {
 		o.Status = func(bool) any { return struct{}{} }
+	}
+	if o.StatusForm == nil {
+		o.StatusForm = struct{}{}
 	}
 	if o.Logger == nil {
 		o.Logger = slog.New(slog.DiscardHandler)
@@ -196,7 +172,7 @@ func NewMetrics(o Options) http.Handler {
 	})
 	ops := &operations{service: service, options: &o}
 	w := &wrapper{service: service}
-	return w.router(append(ops.probes(), ops.metrics()))
+	return w.router("writ: metrics", append(ops.probes(), ops.metrics()))
 }
 
 // AdminOptions configure the endpoints of operators. All fields but Logger are required.
@@ -219,29 +195,12 @@ func NewAdmin(o AdminOptions) http.Handler {
 	})
 	a := &admin.Admin{Service: service, Store: o.RevisionStore}
 	w := &wrapper{service: service}
-	return w.router([]route{
-		{methods: "GET", pattern: "/v1/revisions", role: auth.Operator, handler: a.Revisions},
-		{methods: "POST", pattern: "/v1/rollback", role: auth.Operator, handler: a.Rollback},
-		{methods: "POST", pattern: "/v1/release", role: auth.Operator, handler: a.Release},
-		{methods: "POST", pattern: "/v1/accept", role: auth.Operator, handler: a.Accept},
-	})
+	return w.router("writ: operators", adminRoutes(a))
 }
 
-// route is an endpoint: methods, separated by spaces, of a pattern of gin.
-type route struct {
-	methods string
-	pattern string
-	// role is what the endpoint requires of its callers.
-	role    auth.Role
-	handler http.HandlerFunc
-	// form writes refusals; nil means exchange.Problem.
-	form exchange.Form
-	// quiet suppresses request logs for probe endpoints, where 503 is expected.
-	quiet bool
-}
-
-// router returns the handler of the routes.
-func (w *wrapper) router(routes []route) http.Handler {
+// router returns the handler of the routes, and of the document that describes them.
+func (w *wrapper) router(title string, routes []route) http.Handler {
+	routes = append(routes, describe(title, routes))
 	gin.SetMode(gin.ReleaseMode)
 	engine := gin.New()
 	engine.RedirectTrailingSlash = false
@@ -271,12 +230,6 @@ func (w *wrapper) notAllowed(rw http.ResponseWriter, r *http.Request) {
 		Message: "the method is not one of this path's: " + rw.Header().Get("Allow"),
 	})
 }
-
-// Paths of the debugging API.
-const (
-	dashboardPath = "/api/v1/auth/"
-	typesPath     = "/api/v1/custom-types"
-)
 
 // formOf is the form of refusals of a request to the route.
 func (d *route) formOf(r *http.Request) exchange.Form {

@@ -29,6 +29,11 @@ const (
 	Public
 )
 
+// String returns the name of the role.
+func (r Role) String() string {
+	return [...]string{"operator", "auditor", "authenticated", "decisions", "public"}[r]
+}
+
 // Rule is who may ask on a listener. The zero value admits callers to Public alone.
 type Rule struct {
 	// Authenticator authenticates callers; nil if no credentials are configured.

@@ -33,15 +33,16 @@ type Decision struct {
 	Expires time.Time `json:"-"`
 }
 
-// Matched is one rule that matched, joined with the binding that applies it.
+// Matched is one rule that matched, joined with the binding that applies it. Policies of
+// the visibility point have neither effect nor API version.
 type Matched struct {
 	Kind       string   `json:"kind"`
 	Namespace  string   `json:"namespace"`
 	Name       string   `json:"name"`
 	Rule       int      `json:"rule"`
 	Source     string   `json:"source"`
-	Effect     string   `json:"effect"`
-	APIVersion string   `json:"apiVersion"`
+	Effect     string   `json:"effect,omitempty"`
+	APIVersion string   `json:"apiVersion,omitempty"`
 	Role       *RoleRef `json:"role,omitempty"`
 }
 

@@ -9,6 +9,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/writ-policy/writ/server/reload"
 	"github.com/writ-policy/writ/tests/oracle/random"
 )
 
@@ -19,7 +20,7 @@ var operationsAttack = &attack{
 	routes: []string{
 		"GET /v1/status", "HEAD /v1/status", "GET /", "HEAD /", "GET /healthz", "HEAD /healthz", "GET /readyz", "HEAD /readyz", "GET /metrics", "HEAD /metrics",
 		"GET /health", "HEAD /health", "GET /.well-known/authzen-configuration", "HEAD /.well-known/authzen-configuration",
-		"POST /v1/poke",
+		"GET /v1/openapi.json", "HEAD /v1/openapi.json", "POST /v1/poke",
 	},
 	draw: func(d random.Source, _ *site, route string) *request {
 		r := get(route)
@@ -110,7 +111,7 @@ func FuzzOperators(f *testing.F) { operatorAttack.fuzz(f) }
 // store is a RevisionStore that does everything it is asked to.
 type store struct{}
 
-func (store) Revisions() (any, error)                { return []string{"abc"}, nil }
+func (store) Revisions() (any, error)                { return []reload.Kept{{Revision: "abc"}}, nil }
 func (store) Rollback(context.Context, string) error { return nil }
 func (store) Release(context.Context) error          { return nil }
 func (store) Accept(context.Context, string) error   { return nil }

@@ -24,6 +24,7 @@ import (
 	"github.com/writ-policy/writ/server/memory"
 	"github.com/writ-policy/writ/server/metrics"
 	"github.com/writ-policy/writ/tests/generated"
+	"github.com/writ-policy/writ/tests/openapi"
 	"github.com/writ-policy/writ/tests/oracle"
 	"github.com/writ-policy/writ/tests/oracle/access"
 	"github.com/writ-policy/writ/tests/oracle/gateway"
@@ -49,8 +50,8 @@ type site struct {
 	passes   []*gateway.Request
 
 	once      sync.Once
-	callers   http.Handler
-	operators http.Handler
+	callers   *listener
+	operators *listener
 	proxy     *grpc.ClientConn
 	policies  *engine.Engine
 	now       time.Time // the engine's clock
@@ -164,17 +165,42 @@ func (s *site) listen(t testing.TB) {
 	policies := kept.Of(s.policies)
 	logger := s.logger()
 	s.listenForProxies(t, measured)
-	s.callers = api.New(api.Options{
+	s.callers = listening(t, "t-auditor", api.New(api.Options{
 		Current: func() decision.Policies { return policies }, Metrics: measured, Cache: kept, Rule: rule, Logger: logger,
-		Status: func(details bool) any { return map[string]bool{"details": details} },
+		Status: func(details bool) any { return statusForm{details} }, StatusForm: statusForm{},
 		Values: memory.NewBudget(1 << 20),
 		Poke:   func() {}, PokeSecret: func() []byte { return []byte(pokeSecret) },
-	})
-	s.operators = api.NewAdmin(api.AdminOptions{RevisionStore: store{}, Metrics: metrics.New(), Rule: rule, Logger: logger})
+	}))
+	s.operators = listening(t, "t-operator", api.NewAdmin(api.AdminOptions{RevisionStore: store{}, Metrics: metrics.New(), Rule: rule, Logger: logger}))
+}
+
+// statusForm is the status of the server.
+type statusForm struct {
+	Details bool `json:"details"`
+}
+
+// listener is the handler of a listener, with its OpenAPI document.
+type listener struct {
+	http.Handler
+	document *openapi.Document
+}
+
+// documents are those of the listeners, by who reads them. All sites have the same.
+var documents = map[string]*openapi.Document{}
+
+func listening(t testing.TB, token string, h http.Handler) *listener {
+	if documents[token] == nil {
+		document, err := openapi.Read(h, "Bearer "+token)
+		if err != nil {
+			t.Fatal(err)
+		}
+		documents[token] = document
+	}
+	return &listener{h, documents[token]}
 }
 
 // listenerOf is the listener that has a route.
-func (s *site) listenerOf(route string) http.Handler {
+func (s *site) listenerOf(route string) *listener {
 	for _, own := range operatorAttack.routes {
 		if own == route {
 			return s.operators

@@ -73,6 +73,13 @@ type (
 	}
 )
 
+// Answers of the endpoints, for their schemas.
+var (
+	PoliciesAnswer    any = policiesObject{}
+	PermissionsAnswer any = permissionsObject{}
+	TypesAnswer       any = []typeObject{}
+)
+
 func user(who decision.Principal) userObject {
 	return userObject{who.User, append([]string{}, who.Groups...)}
 }

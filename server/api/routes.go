@@ -1,0 +1,188 @@
+package api
+
+import (
+	"net/http"
+
+	"github.com/writ-policy/writ/server/api/admin"
+	"github.com/writ-policy/writ/server/api/authzen"
+	"github.com/writ-policy/writ/server/api/dashboard"
+	"github.com/writ-policy/writ/server/api/exchange"
+	"github.com/writ-policy/writ/server/api/kubernetes"
+	"github.com/writ-policy/writ/server/api/opadata"
+	"github.com/writ-policy/writ/server/api/openapi"
+	"github.com/writ-policy/writ/server/api/origin"
+	"github.com/writ-policy/writ/server/api/questions"
+	"github.com/writ-policy/writ/server/auth"
+	"github.com/writ-policy/writ/translator/change/question"
+)
+
+// route is an endpoint: methods, separated by spaces, of a pattern of gin.
+type route struct {
+	methods string
+	pattern string
+	// role is what the endpoint requires of its callers.
+	role    auth.Role
+	handler http.HandlerFunc
+	// about describes the endpoint in the OpenAPI document.
+	about openapi.Operation
+	// form writes refusals; nil means exchange.Problem.
+	form exchange.Form
+	// quiet suppresses request logs for probe endpoints, where 503 is expected.
+	quiet bool
+}
+
+// reviewRoutes are the endpoints of Kubernetes' reviews and those of Origin.
+func reviewRoutes(k *kubernetes.Reviews, o *origin.Reviews) []route {
+	const path = "/apis/authorization.k8s.io/"
+	const name = openapi.Name("SubjectAccessReview")
+	op := openapi.Operation{Tag: "Reviews", Refusal: "Status", IsOfRevision: true}
+	about := op.For("Decides a SubjectAccessReview, as a webhook authorizer of Kubernetes.", name, name)
+	named := op.For("Decides a SubjectAccessReview of a cluster.", name, name)
+	v1, v1beta1 := k.Handler(kubernetes.V1), k.Handler(kubernetes.V1beta1)
+	return []route{
+		{methods: "POST", pattern: path + "v1/subjectaccessreviews", role: auth.Decisions, handler: v1, form: kubernetes.Form, about: about},
+		{methods: "POST", pattern: path + "v1beta1/subjectaccessreviews", role: auth.Decisions, handler: v1beta1, form: kubernetes.Form, about: about},
+		{methods: "POST", pattern: "/clusters/:cluster" + path + "v1/subjectaccessreviews", role: auth.Decisions, handler: v1, form: kubernetes.Form, about: named},
+		{methods: "POST", pattern: "/clusters/:cluster" + path + "v1beta1/subjectaccessreviews", role: auth.Decisions, handler: v1beta1, form: kubernetes.Form, about: named},
+		{
+			methods: "POST", pattern: "/api/:version/ns/:namespace/:review", role: auth.Decisions, handler: o.Handler(), form: exchange.Status,
+			about: op.For("Decides an Origin review: may a subject do this, or who may.", openapi.Name("OriginReview"), openapi.Name("OriginReview")).With(
+				openapi.Parameter{Name: "version", Description: "v1, or v1beta1 and so on."},
+				openapi.Parameter{Name: "review", Description: "subjectAccessReviews or resourceAccessReviews, singular or plural, in any case."}),
+		},
+	}
+}
+
+// authzenRoutes are the endpoints of AuthZEN.
+func authzenRoutes(z *authzen.API) []route {
+	op := openapi.Operation{Tag: "AuthZEN", Refusal: openapi.Text, IsOfRevision: true}
+	const searched, results = openapi.Name("AuthZENSearch"), openapi.Name("AuthZENResults")
+	return []route{
+		{
+			methods: "POST", pattern: authzen.EvaluationPath, role: auth.Decisions, handler: z.Evaluation(), form: authzen.Form,
+			about: op.For("Decides an evaluation.", openapi.Name("AuthZENEvaluation"), openapi.Name("AuthZENDecision")),
+		},
+		{
+			methods: "POST", pattern: authzen.EvaluationsPath, role: auth.Decisions, handler: z.Evaluations(), form: authzen.Form,
+			about: op.For("Decides several evaluations.", openapi.Name("AuthZENEvaluations"), openapi.Name("AuthZENDecisions")),
+		},
+		{
+			methods: "POST", pattern: authzen.SearchPath + "subject", role: auth.Auditor, handler: z.SearchSubject(), form: authzen.Form,
+			about: op.For("Lists the subjects of the inventory that may do something.", searched, results),
+		},
+		{
+			methods: "POST", pattern: authzen.SearchPath + "resource", role: auth.Authenticated, handler: z.SearchResource(), form: authzen.Form,
+			about: op.For("Lists the resources of the inventory to which a subject may do something; about others for auditors.", searched, results),
+		},
+		{
+			methods: "POST", pattern: authzen.SearchPath + "action", role: auth.Authenticated, handler: z.SearchAction(), form: authzen.Form,
+			about: op.For("Lists the verbs that a subject may use on a resource; about others for auditors.", searched, results),
+		},
+		{
+			methods: "GET HEAD", pattern: authzen.MetadataPath, role: auth.Decisions, handler: z.Metadata, form: authzen.Form,
+			about: openapi.Operation{Tag: "AuthZEN", Refusal: openapi.Text}.For("Names the endpoints of AuthZEN.", nil, openapi.Name("AuthZENMetadata")),
+		},
+	}
+}
+
+// dataRoutes are the endpoints of OPA's Data API.
+func dataRoutes(d *opadata.API) []route {
+	flags := []openapi.Parameter{
+		{Name: "path", Description: "The path of a rule or of data, such as writ/access/decision. It may have several parts."},
+		{Name: "pretty", Description: "Indent the answer.", Schema: true},
+		{Name: "metrics", Description: "Add the times of the evaluation.", Schema: true},
+		{Name: "provenance", Description: "Add the version of OPA and the revision.", Schema: true},
+		{Name: "explain", Description: "Add an explanation: notes, fails, full or debug. For auditors."},
+	}
+	op := openapi.Operation{Tag: "OPA", Refusal: "OPAError", IsOfRevision: true}
+	const input, result = openapi.Name("OPAInput"), openapi.Name("OPAResult")
+	post := op.For("Decides the input at an entrypoint, or evaluates another path for auditors.", input, result).With(flags...)
+	get := op.For("Reads the value at a path.", nil, result).With(append(flags, openapi.Parameter{Name: "input", Description: "The input, as JSON."})...)
+	v0 := op.For("Decides the body at an entrypoint; the answer is the value alone.", openapi.Name("Anything"), openapi.Name("Anything")).With(flags[:2]...)
+	postAll, getAll := post.With(flags[1:]...), get.With(get.Parameters[1:]...)
+	return []route{
+		{methods: "GET", pattern: "/v1/data", role: auth.Auditor, handler: d.Get(), form: opadata.Form, about: getAll},
+		{methods: "GET", pattern: "/v1/data/*path", role: auth.Decisions, handler: d.Get(), form: opadata.Form, about: get},
+		{methods: "POST", pattern: "/v1/data", role: auth.Auditor, handler: d.Post(), form: opadata.Form, about: postAll},
+		{methods: "POST", pattern: "/v1/data/*path", role: auth.Decisions, handler: d.Post(), form: opadata.Form, about: post},
+		{methods: "POST", pattern: "/v0/data/*path", role: auth.Decisions, handler: d.PostV0(), form: opadata.Form, about: v0},
+		{
+			methods: "GET HEAD", pattern: "/health", role: auth.Decisions, handler: d.Health, form: opadata.Form, quiet: true,
+			about: openapi.Operation{Tag: "OPA", Refusal: "OPAError", Others: map[int]any{http.StatusInternalServerError: openapi.Name("OPAHealth")}}.For("Reports whether the server answers, and with parameters whether a revision is active.", nil, openapi.Name("OPAHealth")).With(
+				openapi.Parameter{Name: "bundles", Description: "Fail unless a revision is active.", Schema: true},
+				openapi.Parameter{Name: "plugins", Description: "Fail unless a revision is active.", Schema: true},
+				openapi.Parameter{Name: "exclude-plugin", Description: "Leave out the plugin bundle."}),
+		},
+	}
+}
+
+// Paths of the debugging API.
+const (
+	dashboardPath = "/api/v1/auth/"
+	typesPath     = "/api/v1/custom-types"
+)
+
+// dashboardRoutes are the endpoints of the debugging API of dashboards.
+func dashboardRoutes(d *dashboard.Dashboard) []route {
+	op := openapi.Operation{Tag: "Caller", Refusal: "DashboardError", IsOfRevision: true}
+	return []route{
+		{
+			methods: "GET HEAD", pattern: dashboardPath + "policies", role: auth.Authenticated, handler: d.Policies(), form: dashboard.Form,
+			about: op.For("Lists the visibility policies that name the caller.", nil, dashboard.PoliciesAnswer),
+		},
+		{
+			methods: "GET HEAD", pattern: dashboardPath + "permissions", role: auth.Authenticated, handler: d.Permissions(), form: dashboard.Form,
+			about: op.For("Lists the clusters that the caller may view.", nil, dashboard.PermissionsAnswer).With(
+				openapi.Parameter{Name: "cluster", Description: "A cluster; it may be repeated. Left out, all that policies name."}),
+		},
+		{
+			methods: "GET HEAD", pattern: typesPath, role: auth.Authenticated, handler: d.CustomTypes(), form: dashboard.Form,
+			about: op.For("Lists the custom types that the caller can discover.", nil, dashboard.TypesAnswer).With(
+				openapi.Parameter{Name: "include_source_details", Description: "Add the sources.", Schema: true}),
+		},
+		{
+			methods: "POST", pattern: dashboardPath + "cache/clear", role: auth.Authenticated, handler: d.ClearCache, form: dashboard.Form,
+			about: openapi.Operation{Tag: "Caller", Refusal: "DashboardError"}.For("Drops the cached authorizations of the caller.", nil, openapi.Name("ClearedCache")),
+		},
+	}
+}
+
+// questionRoutes are the endpoints for who can do something and what a subject can do.
+func questionRoutes(q *questions.API) []route {
+	op := openapi.Operation{Tag: "Questions", IsOfRevision: true}
+	return []route{
+		{
+			methods: "POST", pattern: "/v1/who-can", role: auth.Auditor, handler: q.WhoCan(),
+			about: op.For("Lists who may do something.", openapi.Name("WhoCanRequest"), question.WhoCan{}).With(
+				openapi.Parameter{Name: "limit", Description: "The number of subjects of a page.", Schema: 0},
+				openapi.Parameter{Name: "after", Description: "next of the page before."}),
+		},
+		{
+			methods: "POST", pattern: "/v1/what-can", role: auth.Authenticated, handler: q.WhatCan(),
+			about: op.For("Lists what a subject may do; about others for auditors.", openapi.Name("WhatCanRequest"), question.WhatCan{}),
+		},
+	}
+}
+
+// adminRoutes are the endpoints of operators.
+func adminRoutes(a *admin.Admin) []route {
+	op := openapi.Operation{Tag: "Operators"}
+	return []route{
+		{
+			methods: "GET", pattern: "/v1/revisions", role: auth.Operator, handler: a.Revisions,
+			about: op.For("Lists the revisions that are kept.", nil, openapi.Name("RevisionList")),
+		},
+		{
+			methods: "POST", pattern: "/v1/rollback", role: auth.Operator, handler: a.Rollback,
+			about: op.For("Serves a kept revision and stays with it.", openapi.Name("RevisionName"), openapi.Name("Pinned")),
+		},
+		{
+			methods: "POST", pattern: "/v1/release", role: auth.Operator, handler: a.Release,
+			about: op.For("Ends a rollback.", nil, openapi.Name("Pinned")),
+		},
+		{
+			methods: "POST", pattern: "/v1/accept", role: auth.Operator, handler: a.Accept,
+			about: op.For("Lets a commit be served that does not descend from the active one.", openapi.Name("CommitName"), openapi.Name("Accepted")),
+		},
+	}
+}
