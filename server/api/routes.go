@@ -38,12 +38,17 @@ func reviewRoutes(k *kubernetes.Reviews, o *origin.Reviews) []route {
 	op := openapi.Operation{Tag: "Reviews", Refusal: "Status", IsOfRevision: true}
 	about := op.For("Decides a SubjectAccessReview, as a webhook authorizer of Kubernetes.", name, name)
 	named := op.For("Decides a SubjectAccessReview of a cluster.", name, name)
+	const rulesName = openapi.Name("SelfSubjectRulesReview")
+	rules := op.For("Lists what the caller may do in a namespace, as rules that hold for every request.", rulesName, rulesName)
+	rulesNamed := op.For("Lists what the caller may do in a namespace of a cluster.", rulesName, rulesName)
 	v1, v1beta1 := k.Handler(kubernetes.V1), k.Handler(kubernetes.V1beta1)
 	return []route{
 		{methods: "POST", pattern: path + "v1/subjectaccessreviews", role: auth.Decisions, handler: v1, form: kubernetes.Form, about: about},
 		{methods: "POST", pattern: path + "v1beta1/subjectaccessreviews", role: auth.Decisions, handler: v1beta1, form: kubernetes.Form, about: about},
 		{methods: "POST", pattern: "/clusters/:cluster" + path + "v1/subjectaccessreviews", role: auth.Decisions, handler: v1, form: kubernetes.Form, about: named},
 		{methods: "POST", pattern: "/clusters/:cluster" + path + "v1beta1/subjectaccessreviews", role: auth.Decisions, handler: v1beta1, form: kubernetes.Form, about: named},
+		{methods: "POST", pattern: path + "v1/selfsubjectrulesreviews", role: auth.Authenticated, handler: k.RulesReview(), form: exchange.Status, about: rules},
+		{methods: "POST", pattern: "/clusters/:cluster" + path + "v1/selfsubjectrulesreviews", role: auth.Authenticated, handler: k.RulesReview(), form: exchange.Status, about: rulesNamed},
 		{
 			methods: "POST", pattern: "/api/:version/ns/:namespace/:review", role: auth.Decisions, handler: o.Handler(), form: exchange.Status,
 			about: op.For("Decides an Origin review: may a subject do this, or who may.", openapi.Name("OriginReview"), openapi.Name("OriginReview")).With(

@@ -60,7 +60,7 @@ func init() {
 	attacks = []*attack{
 		accessAttack, reviewAttack, originAttack, visibilityAttack, dashboardAttack, gatewayAttack, effectiveAttack,
 		operationsAttack, operatorAttack, accessBatchAttack, gatewayBatchAttack, visibilityBatchAttack,
-		authzenAttack, authzenSearchAttack, dataAttack, questionAttack,
+		authzenAttack, authzenSearchAttack, dataAttack, questionAttack, rulesReviewAttack,
 	}
 }
 

@@ -5,6 +5,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/writ-policy/writ/tests/oracle"
 	"github.com/writ-policy/writ/tests/oracle/random"
 )
 
@@ -75,4 +76,69 @@ func groupsOf(subject map[string]any) []string {
 		out = append(out, text)
 	}
 	return out
+}
+
+const rulesReviewPath = "/apis/authorization.k8s.io/v1/selfsubjectrulesreviews"
+
+var rulesReviewAttack = &attack{
+	target: "FuzzRulesReview",
+	routes: []string{"POST " + rulesReviewPath, "POST /clusters/:cluster" + rulesReviewPath},
+	draw: func(d random.Source, s *site, route string) *request {
+		drawn := s.drawAccess(d)
+		path := rulesReviewPath
+		if strings.Contains(route, ":cluster") && drawn.Cluster != "" {
+			path = "/clusters/" + drawn.Cluster + path
+		}
+		return post(d, path, written(map[string]any{
+			"kind": "SelfSubjectRulesReview", "apiVersion": "authorization.k8s.io/v1", "spec": map[string]any{"namespace": drawn.Namespace},
+		}))
+	},
+	judge: judgeRulesReview,
+}
+
+// FuzzRulesReview asks what the caller may do.
+func FuzzRulesReview(f *testing.F) { rulesReviewAttack.fuzz(f) }
+
+// judgeRulesReview asks the oracle for what the rules of an answer cover.
+func judgeRulesReview(x *exchange) string {
+	own := x.caller()
+	if own == nil {
+		return "a caller without credentials gets an answer"
+	}
+	answer := x.decoded()
+	spec, _ := answer["spec"].(map[string]any)
+	status, _ := answer["status"].(map[string]any)
+	namespace, _ := spec["namespace"].(string)
+	var cluster string
+	if rest, ok := strings.CutPrefix(x.sent.URL.Path, "/clusters/"); ok {
+		cluster, _, _ = strings.Cut(rest, "/")
+	}
+	rules, _ := status["resourceRules"].([]any)
+	for _, each := range rules {
+		rule := &fields{each.(map[string]any), true}
+		for _, verb := range rule.texts("verbs") {
+			for _, resource := range rule.texts("resources") {
+				kind, sub, _ := strings.Cut(resource, "/")
+				r := oracle.Request{
+					User: own.name, Groups: own.groups, Verb: plain(verb, "get"), Resource: plain(kind, "pods"), Subresource: sub,
+					APIGroup: plain(rule.texts("apiGroups")[0], ""), Namespace: namespace, Cluster: cluster,
+				}
+				if names := rule.texts("resourceNames"); len(names) > 0 {
+					r.Name = names[0]
+				}
+				if !x.site.allows(r) {
+					return "a rule covers what is not allowed: " + written(each)
+				}
+			}
+		}
+	}
+	return ""
+}
+
+// plain returns a value that a word of a rule covers.
+func plain(word, other string) string {
+	if word == "*" {
+		return other
+	}
+	return word
 }

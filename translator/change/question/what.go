@@ -41,16 +41,7 @@ type Resource struct {
 func (a *Asker) WhatCan(ctx context.Context, q *Question) (*WhatCan, error) {
 	q.prepare()
 	principals := q.principals()
-	var bound []*statement.Statement
-	namespace, stated := q.namespace()
-	for _, p := range principals {
-		for _, s := range a.World.Of(p, namespace) {
-			if (!stated || s.Namespace == namespace || s.Namespace == "") && !slices.Contains(bound, s) {
-				bound = append(bound, s)
-			}
-		}
-	}
-	f := q.fit(a.World.Deny, bound)
+	f := q.fit(a.World.Deny, a.bound(q))
 	g := new(statement.Registry)
 	entries := make(map[*statement.Statement]*statement.Entry, len(f.all))
 	for _, s := range f.all {
@@ -89,6 +80,20 @@ func (a *Asker) WhatCan(ctx context.Context, q *Question) (*WhatCan, error) {
 		return a.Statements[0] - b.Statements[0]
 	})
 	return out, q.err()
+}
+
+// bound returns the statements of bindings of the subject of a question.
+func (a *Asker) bound(q *Question) []*statement.Statement {
+	var bound []*statement.Statement
+	namespace, stated := q.namespace()
+	for _, p := range q.principals() {
+		for _, s := range a.World.Of(p, namespace) {
+			if (!stated || s.Namespace == namespace || s.Namespace == "") && !slices.Contains(bound, s) {
+				bound = append(bound, s)
+			}
+		}
+	}
+	return bound
 }
 
 // principals returns those that the subject of a question holds.
