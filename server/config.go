@@ -57,6 +57,7 @@ type Config struct {
 	// Metrics is the listener of /metrics and of the probes. Without it /metrics is at
 	// Listen. The probes are at Listen in both cases.
 	Metrics ListenerConfig
+	Page    PageConfig
 	TLS     TLSConfig
 	Callers CallersConfig
 
@@ -87,6 +88,7 @@ func Defaults() Config {
 	return Config{
 		Listen:  defaultListen,
 		Settle:  200 * time.Millisecond,
+		Page:    PageConfig{Mode: PageAuto},
 		Callers: CallersConfig{OIDC: auth.IssuerOptions{UsernameClaim: "sub", GroupsClaim: "groups", Refresh: time.Minute}},
 		Envoy:   EnvoyConfig{Identity: envoy.DefaultIdentity, Connections: envoy.DefaultMaxConnections, ReceiveBytes: envoy.DefaultReceiveBytes},
 		Cache:   CacheConfig{Entries: cache.DefaultEntries, Bytes: cache.DefaultBytes, VisibilityTTL: cache.DefaultTTL},

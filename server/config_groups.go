@@ -62,6 +62,13 @@ type ListenerConfig struct {
 	Listening func(net.Addr)
 }
 
+// PageConfig is where the web console is served.
+type PageConfig struct {
+	// Mode is PageAuto, PageOn or PageOff. Where other machines reach it, the page
+	// requires TLS and credentials of callers.
+	Mode string
+}
+
 // TLSConfig are the PEM files of all listeners. They are reloaded when they change.
 type TLSConfig struct {
 	// Cert and Key are empty for plain HTTP.
@@ -96,7 +103,7 @@ type CallersConfig struct {
 	Auditors  []string
 	Operators []string
 	// AllowedHosts are names, beside addresses and localhost, that a loopback listener
-	// answers for.
+	// answers for, and the page on every listener. A port is ignored.
 	AllowedHosts []string
 }
 

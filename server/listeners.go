@@ -34,6 +34,7 @@ func (c *Config) checkListeners() []error {
 	} else {
 		errs = append(errs, c.checkReach("--metrics-listen", c.Metrics.Listen)...)
 	}
+	errs = append(errs, c.checkPage()...)
 	if c.Callers.OIDC.URL != "" {
 		if err := c.Callers.OIDC.Check(); err != nil {
 			errs = append(errs, err)

@@ -28,6 +28,7 @@ import (
 	"github.com/writ-policy/writ/server/metrics"
 	"github.com/writ-policy/writ/server/reload"
 	"github.com/writ-policy/writ/server/trace"
+	"github.com/writ-policy/writ/server/view"
 	"github.com/writ-policy/writ/translator"
 	"github.com/writ-policy/writ/translator/progress"
 	"github.com/writ-policy/writ/translator/source"
@@ -52,6 +53,7 @@ type Server struct {
 	clients   *auth.Certificates // nil without client authorities
 	tls       *certificates      // nil for plain HTTP
 	clusters  *cluster.Clusters  // nil without a clusters file
+	console   view.Console
 	audit     *audit.Log
 	decisions *decisionlog.Log    // nil without a decision log
 	tracer    *trace.Tracer       // nil if the environment does not enable tracing
@@ -114,6 +116,9 @@ func New(c Config) (*Server, error) {
 		o.Log = s.decisions
 	}
 	s.handler = api.New(o)
+	if s.console != nil && c.hasPage() {
+		s.handler = s.withPage(c.Listen, s.handler)
+	}
 	return s, nil
 }
 

@@ -47,7 +47,7 @@ type Rule struct {
 	Auditors  []string
 	Operators []string
 	// AllowedHosts are names, beside addresses and localhost, that a loopback listener
-	// answers for.
+	// answers for. A port is ignored.
 	AllowedHosts []string
 }
 
@@ -118,13 +118,18 @@ func (r *Rule) AnswersFor(host string) bool {
 	if !r.Loopback {
 		return true
 	}
-	if name, _, err := net.SplitHostPort(host); err == nil {
-		host = name
-	}
+	host = withoutPort(host)
 	if _, err := netip.ParseAddr(strings.Trim(host, "[]")); err == nil || strings.EqualFold(host, "localhost") {
 		return true
 	}
-	return slices.ContainsFunc(r.AllowedHosts, func(name string) bool { return strings.EqualFold(name, host) })
+	return slices.ContainsFunc(r.AllowedHosts, func(name string) bool { return strings.EqualFold(withoutPort(name), host) })
+}
+
+func withoutPort(host string) string {
+	if name, _, err := net.SplitHostPort(host); err == nil {
+		return name
+	}
+	return host
 }
 
 // IsCrossSite reports whether a browser sent a request for a page of another site. What

@@ -125,6 +125,7 @@ func serveFlags(cmd *cobra.Command, c *server.Config, logs *logOptions) {
 	f.StringVar(&c.StateDir, "state-dir", "", "`directory` in which the last good bundle is stored")
 	f.StringVar(&c.TLS.Cert, "tls-cert", "", "PEM `file` of the server's certificate; enables HTTPS")
 	f.StringVar(&c.TLS.Key, "tls-key", "", "PEM `file` of the certificate's key")
+	cli.ChoiceFlag(cmd, &c.Page.Mode, "page", "`mode` of the web console: auto (on loopback without client certificates), on (elsewhere it requires TLS and credentials) or off", server.PageAuto, server.PageOn, server.PageOff)
 	callerFlags(cmd, c)
 	f.StringVar(&c.Clusters.File, "clusters", "", "`file` of the clusters of reviews, reloaded when it changes")
 	f.DurationVar(&c.Clusters.FetchTimeout, "fetch-timeout", c.Clusters.FetchTimeout, "longest `time` to fetch a pod and the labels of its namespace")
@@ -199,7 +200,7 @@ func callerFlags(cmd *cobra.Command, c *server.Config) {
 	f.StringSliceVar(&c.Callers.Auditors, "auditors", nil, "`group` that may see documents, diagnostics, effective policies and lists; repeatable")
 	f.StringSliceVar(&c.Callers.Operators, "operators", nil, "`group` that may change the active revision, at --admin-listen; repeatable")
 	f.StringVar(&c.PublicURL, "public-url", "", "https `URL` of the server, without a path, in AuthZEN's metadata (default: that of each request)")
-	f.StringSliceVar(&c.Callers.AllowedHosts, "allowed-host", nil, "`name` that a listener on loopback answers for, beside addresses and localhost; repeatable")
+	f.StringSliceVar(&c.Callers.AllowedHosts, "allowed-host", nil, "`name` that a listener on loopback answers for, and the page on every listener, beside addresses and localhost; repeatable")
 }
 
 // logOptions are the level and format of the log.

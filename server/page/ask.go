@@ -1,0 +1,191 @@
+package page
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"net/http"
+	"strings"
+	"time"
+
+	"github.com/writ-policy/writ/server/view"
+)
+
+// askContent is what the view Ask shows.
+type askContent struct {
+	Points []tab
+	Form   *asked
+	// Action is the address of the form, Self is true for a caller who may ask about
+	// itself alone, and Error is what is wrong with the request as a whole.
+	Action, Error string
+	Self          bool
+	At            string
+	Example       string
+	Answer        *answer
+}
+
+// answer is a decision with its reasons.
+type answer struct {
+	*view.Explanation
+	Badge     mark
+	Decisive  *source
+	Bindings  []source
+	Scores    []score
+	Steps     []rung
+	Nearest   []link
+	WhatIf    []link
+	Carry     []carried
+	IsAccess  bool
+	NoExcerpt string
+}
+
+// link is a row that leads to a request.
+type link struct {
+	Text, Href string
+	Badge      mark
+	Because    string
+	Source     string
+}
+
+// rung is a step of evaluation.
+type rung struct {
+	view.Step
+	Class, State string
+	Decides      bool
+}
+
+// carried is a text to take along.
+type carried struct{ ID, Name, Note, Text string }
+
+// ask returns the view of a point.
+func (p *page) ask(form *pointForm) content {
+	return func(ctx context.Context, q *question) (frame, error) {
+		self := !q.caller.SeesAll
+		if self {
+			if another(q) {
+				return frame{}, view.ErrForbidden
+			}
+			q.query.Set("user", q.caller.User)
+			q.query.Set("groups", strings.Join(q.caller.Groups, ","))
+		}
+		c := askContent{Form: form.read(q.query, p.JSON), Action: form.path, Self: self, At: q.value("at")}
+		for _, f := range []*pointForm{accessForm, visibilityForm, gatewayForm} {
+			c.Points = append(c.Points, tab{Name: strings.ToUpper(f.point[:1]) + f.point[1:], Href: f.path, Current: f == form})
+		}
+		c.Form.setSelf(self)
+		shown := frame{Title: "Ask", Lead: "Who may do what, and which line decides it.", Live: "revision"}
+		asks := c.Form.request != nil && (!self || len(q.query) > 2)
+		if c.Form.wrong {
+			shown.Status = http.StatusBadRequest
+		}
+		if asks {
+			if err := c.answer(ctx, q, form); err != nil {
+				return frame{}, err
+			}
+			if c.Answer == nil {
+				shown.Status = http.StatusBadRequest
+			}
+		}
+		shown.Content = c
+		return shown, nil
+	}
+}
+
+// another reports whether a request is about another subject than the caller.
+func another(q *question) bool {
+	user, groups := q.value("user"), q.value("groups")
+	return user != "" && user != q.caller.User || groups != "" && groups != strings.Join(q.caller.Groups, ",")
+}
+
+// setSelf marks the fields of the subject as set and not asked.
+func (a *asked) setSelf(self bool) {
+	for i := range a.Inputs {
+		in := &a.Inputs[i]
+		if self { // names of others are not completed
+			in.ReadOnly, in.Names = in.Key == "user" || in.Key == "groups", ""
+		}
+	}
+}
+
+// answer explains the request of the form. An invalid request has a message, at its field
+// or at the form, and no answer.
+func (c *askContent) answer(ctx context.Context, q *question, form *pointForm) error {
+	var at time.Time
+	if c.At != "" {
+		var err error
+		if at, err = time.Parse(time.RFC3339, c.At); err != nil {
+			c.Error = "at must be a time such as 2026-01-02T15:04:05Z"
+			return nil //nolint:nilerr // it is shown at the form
+		}
+	}
+	explained, err := q.Explain(ctx, q.caller, form.point, c.Form.request, at)
+	if isReason(err, view.Invalid) {
+		var refused *view.Error
+		errors.As(err, &refused)
+		c.Error = c.Form.refuse(form, refused)
+		return nil
+	}
+	if err != nil {
+		return err
+	}
+	c.Answer = newAnswer(explained, q, form, c.Form.request)
+	return nil
+}
+
+func isReason(err error, reason view.Reason) bool {
+	var refused *view.Error
+	return errors.As(err, &refused) && refused.Reason == reason
+}
+
+func newAnswer(e *view.Explanation, q *question, form *pointForm, request json.RawMessage) *answer {
+	a := &answer{Explanation: e, Badge: badge(e.Outcome), IsAccess: form.point == "access", NoExcerpt: e.Note}
+	for i := range e.Excerpts {
+		shown := excerptOf(&e.Excerpts[i], e.Outcome)
+		if i == 0 {
+			a.Decisive = &shown
+		} else {
+			a.Bindings = append(a.Bindings, shown)
+		}
+	}
+	for i := range e.PodSecurity {
+		a.Scores = append(a.Scores, scoreOf(&e.PodSecurity[i]))
+	}
+	for _, s := range e.Steps {
+		a.Steps = append(a.Steps, rungOf(s, e.Outcome))
+	}
+	for _, n := range e.Nearest {
+		a.Nearest = append(a.Nearest, link{Text: n.Text, Href: askHref(form.point, n.Request), Because: named(n.Matched.Kind, n.Matched.Namespace, n.Matched.Name), Source: n.Matched.Source})
+	}
+	for _, w := range e.WhatIf {
+		a.WhatIf = append(a.WhatIf, whatIfOf(form.point, &w))
+	}
+	a.Carry = carry(q.base, form.point, request, e)
+	return a
+}
+
+// rungOf is a step with its state in words.
+func rungOf(s view.Step, outcome string) rung {
+	r := rung{Step: s, Class: "past"}
+	switch s.State {
+	case view.Decides:
+		r.State, r.Class, r.Decides = "decides", badge(outcome).Class, true
+	case view.Late:
+		r.State, r.Class = "comes too late", "late"
+	case view.NoMatch:
+		r.State = "no match"
+	case view.NotAsked:
+		r.State = "not asked"
+	}
+	return r
+}
+
+func whatIfOf(point string, w *view.WhatIf) link {
+	l := link{Text: w.Text, Href: askHref(point, w.Request), Badge: badge(w.Outcome)}
+	if w.At != "" {
+		l.Href += "&at=" + queryEscape(w.At)
+	}
+	if len(w.Matched) > 0 {
+		l.Because, l.Source = named(w.Matched[0].Kind, w.Matched[0].Namespace, w.Matched[0].Name), w.Matched[0].Source
+	}
+	return l
+}

@@ -1,0 +1,97 @@
+package page
+
+import (
+	"context"
+	"errors"
+	"net/http"
+	"net/url"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/writ-policy/writ/server/view"
+)
+
+// question is a request for a view, and who may answer it.
+type question struct {
+	view.Viewer
+	caller view.Caller
+	query  url.Values
+	// path is the rest of the path, such as the name of a file.
+	path string
+	// base is the scheme and host of the server as the caller knows it.
+	base string
+	now  time.Time
+}
+
+// value is a value of the query, without blanks around it.
+func (q *question) value(name string) string { return strings.TrimSpace(q.query.Get(name)) }
+
+// content returns what a view shows: the frame without what all views have.
+type content func(ctx context.Context, q *question) (frame, error)
+
+// view answers requests for a view. Callers that are not auditors see it only if it is
+// for everybody; what they see then is decided by the Viewer.
+func (p *page) view(file string, everybody bool, show content) http.HandlerFunc {
+	return func(w http.ResponseWriter, r *http.Request) {
+		caller, err := p.Caller(r)
+		switch {
+		case errors.Is(err, ErrUnavailable):
+			p.fail(w, r, caller, failure{http.StatusServiceUnavailable, "Not available", "Credentials cannot be checked at the moment. Try again later."})
+			return
+		case err != nil:
+			p.showSignIn(w, r, http.StatusUnauthorized, signInForm{To: r.URL.RequestURI()})
+			return
+		case !everybody && !caller.SeesAll:
+			p.fail(w, r, caller, forbidden)
+			return
+		}
+		if short := withoutEmpty(r.URL); short != "" {
+			http.Redirect(w, r, short, http.StatusFound)
+			return
+		}
+		ctx, cancel := context.WithTimeout(r.Context(), viewTime)
+		defer cancel()
+		select {
+		case p.places <- struct{}{}:
+			defer func() { <-p.places }()
+		case <-ctx.Done():
+			w.Header().Set("Retry-After", "1")
+			p.fail(w, r, caller, slow)
+			return
+		}
+		q := &question{
+			Viewer: p.Console.Now(), caller: caller, query: r.URL.Query(), path: r.PathValue("path"), base: p.base(r), now: p.Now(),
+		}
+		shown, err := show(ctx, q)
+		if err != nil {
+			p.fail(w, r, caller, failureOf(err, q.Status(caller)))
+			return
+		}
+		if shown.Status == 0 {
+			shown.Status = http.StatusOK
+		}
+		p.templates.write(w, r, shown.Status, file, p.frame(r, q.Status(caller), caller, shown))
+	}
+}
+
+// base is the scheme and host of the server as the caller knows it.
+func (p *page) base(r *http.Request) string {
+	if p.Secure {
+		return "https://" + r.Host
+	}
+	return "http://" + r.Host
+}
+
+// withoutEmpty is the address without empty values of the query, which forms send; empty
+// if there are none.
+func withoutEmpty(u *url.URL) string {
+	hasEmpty := false
+	for _, values := range u.Query() {
+		hasEmpty = hasEmpty || slices.Contains(values, "")
+	}
+	if !hasEmpty {
+		return ""
+	}
+	return withValue(u.EscapedPath(), u.Query(), "", "")
+}

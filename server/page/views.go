@@ -1,0 +1,45 @@
+package page
+
+import (
+	"net/http"
+
+	"github.com/writ-policy/writ/server/view"
+)
+
+// views are those of the navigation, in its order.
+var views = []tab{
+	{Name: "Overview", Href: "/page/", Icon: "overview", Key: "o"},
+	{Name: "Ask", Href: "/page/ask", Icon: "ask", Key: "a"},
+	{Name: "Who can", Href: "/page/who-can", Icon: "matrix", Key: "w"},
+	{Name: "Documents", Href: "/page/documents", Icon: "document", Key: "d"},
+	{Name: "Inheritance", Href: "/page/inheritance", Icon: "tree", Key: "i"},
+	{Name: "Changes", Href: "/page/changes", Icon: "changes", Key: "c"},
+	{Name: "Log", Href: "/page/log", Icon: "log", Key: "l"},
+}
+
+// mux returns the routes of the page.
+func (p *page) mux() *http.ServeMux {
+	mux := http.NewServeMux()
+	for _, v := range []struct {
+		path, file string
+		everybody  bool
+		show       content
+	}{
+		{"/page/{$}", "overview.html", true, overview},
+		{"/page/ask", "ask.html", true, p.ask(accessForm)},
+		{"/page/ask/visibility", "ask.html", true, p.ask(visibilityForm)},
+		{"/page/ask/gateway", "ask.html", true, p.ask(gatewayForm)},
+		{"/page/documents", "documents.html", false, documents},
+		{"/page/documents/{path...}", "document.html", false, document},
+		{"/page/log", "log.html", false, decisionLog},
+	} {
+		mux.Handle("GET "+v.path, p.view(v.file, v.everybody, v.show))
+	}
+	mux.HandleFunc("GET "+assetPath+"{name}", p.asset)
+	mux.HandleFunc("GET /page/sign-in", p.signInPage)
+	mux.HandleFunc("POST /page/sign-in", p.signIn)
+	mux.HandleFunc("POST /page/sign-out", p.signOut)
+	mux.Handle("GET /page", http.RedirectHandler("/page/", http.StatusFound))
+	mux.HandleFunc("GET /page/", func(w http.ResponseWriter, r *http.Request) { p.fail(w, r, view.Caller{}, notFound) })
+	return mux
+}
