@@ -9,40 +9,40 @@ import (
 // VisibilityRequest is a request at the visibility point, in the canonical form
 // of every protocol. Values are those of JSON, numbers as json.Number.
 type VisibilityRequest struct {
-	User   string
-	Groups []string
+	User   string   `json:"user,omitempty"`
+	Groups []string `json:"groups,omitempty"`
 	// ServiceAccount is ignored unless both its parts are set.
-	ServiceAccount ServiceAccount
-	Action         string
-	Cluster        Cluster
-	Type           string
+	ServiceAccount ServiceAccount `json:"serviceAccount,omitzero"`
+	Action         string         `json:"action,omitempty"`
+	Cluster        Cluster        `json:"cluster,omitzero"`
+	Type           string         `json:"type,omitempty"`
 	// Items are the items to be filtered; nil means that the request has none,
 	// which differs from an empty list.
-	Items *[]Item
+	Items *[]Item `json:"items,omitempty"`
 	// Aggregations are the raw values by name; nil means not given.
-	Aggregations map[string]any
+	Aggregations map[string]any `json:"aggregations,omitzero"`
 	// Metrics is nil if the request has none.
-	Metrics map[string]any
+	Metrics map[string]any `json:"metrics,omitzero"`
 }
 
 // ServiceAccount names a service account.
 type ServiceAccount struct {
-	Namespace string
-	Name      string
+	Namespace string `json:"namespace"`
+	Name      string `json:"name"`
 }
 
 // Cluster is the cluster of a request; an empty name means no cluster.
 type Cluster struct {
-	Name   string
-	Labels map[string]string
+	Name   string            `json:"name"`
+	Labels map[string]string `json:"labels,omitzero"`
 }
 
 // Item is one element of a list. Absent keys leave their fields empty.
 type Item struct {
-	Name      string
-	Namespace string
-	Labels    map[string]string
-	Fields    map[string]any
+	Name      string            `json:"name,omitempty"`
+	Namespace string            `json:"namespace,omitempty"`
+	Labels    map[string]string `json:"labels,omitzero"`
+	Fields    map[string]any    `json:"fields,omitzero"`
 }
 
 // VisibilityDecision is the answer to a VisibilityRequest.

@@ -31,6 +31,13 @@ func TestDecodeVisibility(t *testing.T) {
 	if err != nil || !reflect.DeepEqual(got, want) {
 		t.Errorf("got %+v, %v, want %+v", got, err, want)
 	}
+	body, err := json.Marshal(got)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if again, err := DecodeVisibility(body); err != nil || !reflect.DeepEqual(again, want) {
+		t.Errorf("of %s: got %+v and %v, want %+v", body, again, err, want)
+	}
 	got, err = DecodeVisibility([]byte(`{"user":null,"groups":null,"serviceAccount":null,"action":null,"cluster":null,"type":null,"items":null,"aggregations":null,"metrics":null}`))
 	if err != nil || !reflect.DeepEqual(got, &VisibilityRequest{}) {
 		t.Errorf("got %+v, %v, want an empty request", got, err)

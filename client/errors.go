@@ -1,0 +1,64 @@
+package client
+
+import (
+	"cmp"
+	"encoding/json"
+	"fmt"
+	"net/http"
+
+	"github.com/writ-policy/writ/server/decision"
+)
+
+// InvalidRequest is the error of a request that the server rejects as malformed. Its Field
+// names the key.
+type InvalidRequest = decision.InvalidRequest
+
+// Error is an answer that refuses a request. errors.As finds the *InvalidRequest in it if
+// the request is malformed.
+type Error struct {
+	// Status is that of HTTP: 401 without valid credentials, 403 without the role of the
+	// endpoint, 503 if the server has no time or memory left after all attempts.
+	Status int
+	// Message is one sentence of the server, for people.
+	Message string
+	// Invalid is why the request is malformed; nil if it is not.
+	Invalid *InvalidRequest
+}
+
+// Error returns the status and the message.
+func (e *Error) Error() string {
+	return fmt.Sprintf("the server refuses the request: %d %s", e.Status, cmp.Or(e.Message, http.StatusText(e.Status)))
+}
+
+// Unwrap returns Invalid.
+func (e *Error) Unwrap() error {
+	if e.Invalid == nil {
+		return nil
+	}
+	return e.Invalid
+}
+
+// maxMessage bounds the text of an answer that is not a problem.
+const maxMessage = 300
+
+// errorOf returns the error of an answer with a status that is not 200.
+func errorOf(response *http.Response, body []byte) error {
+	var problem struct {
+		Detail, Field string
+		Error         *struct{ Code, Message string }
+	}
+	e := &Error{Status: response.StatusCode}
+	if json.Unmarshal(body, &problem) == nil {
+		e.Message = problem.Detail
+	} else {
+		e.Message = string(body[:min(len(body), maxMessage)])
+	}
+	if problem.Error != nil {
+		e.Invalid = &InvalidRequest{Code: problem.Error.Code, Message: problem.Error.Message, Field: problem.Field}
+	}
+	switch e.Status {
+	case http.StatusTooManyRequests, http.StatusBadGateway, http.StatusServiceUnavailable, http.StatusGatewayTimeout:
+		return e
+	}
+	return &finalError{e}
+}
