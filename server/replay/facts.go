@@ -3,6 +3,8 @@ package replay
 import (
 	"encoding/json"
 	"maps"
+	"regexp"
+	"slices"
 	"strings"
 
 	"github.com/writ-policy/writ/translator/change/statement"
@@ -12,11 +14,13 @@ import (
 type fact struct {
 	name     string
 	variants [][]byte
+	// open states that the variants do not stand for every value.
+	open bool
 }
 
-// lacking returns the facts that a request at the point access lacks and that its decisions
-// mention.
-func lacking(r *record, before, after statement.Verdict) []fact {
+// lacking returns the facts that a request at the point access lacks and on which its
+// decisions may rest.
+func (o *Options) lacking(r *record, before, after statement.Verdict) []fact {
 	if r.point != statement.PointAccess {
 		return nil
 	}
@@ -33,30 +37,52 @@ func lacking(r *record, before, after statement.Verdict) []fact {
 	lacks := func(key string) bool { return request[key] == nil || request[key] == "" }
 	var out []fact
 	if mentions("pod spec unavailable") && lacks("pod") && lacks("podError") {
-		out = append(out, vary("pod", request, "pod", map[string]any{"spec": safeSpec()}, map[string]any{"spec": riskySpec()}))
+		out = append(out, vary("pod", request, false, map[string]any{"spec": safeSpec()}, map[string]any{"spec": riskySpec()}))
 	}
+	open := !o.Facts.Complete
 	if mentions("namespace labels are unknown") && lacks("namespaceLabels") {
-		out = append(out, vary("namespaceLabels", request, "namespaceLabels", map[string]any{}))
+		out = append(out, vary("namespaceLabels", request, open, o.Facts.NamespaceLabels...))
 	}
-	if mentions("undecidable") {
-		if lacks("labels") {
-			out = append(out, vary("labels", request, "labels", map[string]any{}))
-		}
-		if lacks("fields") {
-			out = append(out, vary("fields", request, "fields", []any{}, []any{"other"}))
-		}
-		if lacks("attributes") {
-			out = append(out, vary("attributes", request, "attributes", map[string]any{"minion": "a", "podMinion": "a"}, map[string]any{"minion": "a", "podMinion": "b"}))
+	if mentions("labelsContain undecidable") && lacks("labels") {
+		out = append(out, vary("labels", request, open, o.Facts.Labels...))
+	}
+	if mentions("fieldsMutatable undecidable") && lacks("fields") {
+		out = append(out, vary("fields", request, open, o.Facts.Fields...))
+	}
+	if restrictions := undecidable(before, after); len(restrictions) > 0 {
+		nodes := []map[string]any{{"minion": "a", "podMinion": "a"}, {"minion": "a", "podMinion": "b"}}
+		own := strings.TrimPrefix(r.user, "system:node:")
+		nodes = append(nodes, map[string]any{"podMinion": own}, map[string]any{"podMinion": own + "-other"})
+		if f := vary("attributes", request, restrictions[0] != "sameMinionRestriction" || len(restrictions) > 1, nodes...); lacks("attributes") || f.open {
+			out = append(out, f)
 		}
 	}
 	return out
 }
 
-func vary(name string, request map[string]any, key string, values ...any) fact {
-	f := fact{name: name}
+var undecidableText = regexp.MustCompile(`rule \d+: ([^ "]+) undecidable`)
+
+// undecidable returns the restrictions beside those of labels and fields that decisions
+// name as undecidable: of nodes, CEL and extensions.
+func undecidable(verdicts ...statement.Verdict) []string {
+	var out []string
+	for _, v := range verdicts {
+		for _, found := range undecidableText.FindAllSubmatch(v.Decision, -1) {
+			if name := string(found[1]); name != "labelsContain" && name != "fieldsMutatable" && !slices.Contains(out, name) {
+				out = append(out, name)
+			}
+		}
+	}
+	slices.Sort(out)
+	return out
+}
+
+// vary returns a fact with a request for each of some values.
+func vary[V any](name string, request map[string]any, open bool, values ...V) fact {
+	f := fact{name: name, open: open}
 	for _, value := range values {
 		with := maps.Clone(request)
-		with[key] = value
+		with[name] = value
 		if text, err := json.Marshal(with); err == nil {
 			f.variants = append(f.variants, text)
 		}

@@ -35,6 +35,11 @@ type Options struct {
 	// Rules are the rules and bindings of the revision in question, whose use is counted.
 	// Nil counts no use.
 	Rules []statement.Rule
+	// Earlier, if not nil, are those of an earlier revision. Rules and bindings that it
+	// lacks are not reported as unused.
+	Earlier []statement.Rule
+	// Facts are values of what records may lack.
+	Facts statement.Facts
 	// Now, if not zero, is the time of every decision.
 	Now time.Time
 	// Since and Until bound the time of records; zero does not.
@@ -85,6 +90,9 @@ func Run(ctx context.Context, logs []Log, o Options) (*Report, error) {
 	}
 	if total.replayed == 0 {
 		return nil, ErrEmptyLog
+	}
+	if o.Earlier != nil && total.usage != nil {
+		total.usage.leaveOut(o.Earlier)
 	}
 	return total.report(o.Rules != nil), nil
 }
@@ -275,7 +283,13 @@ func (w *worker) fidelity(r *record, before, after statement.Verdict) {
 // uncertain reports whether the outcomes rest on a fact that the record lacks, and which
 // one. A change with every value of the fact is certain.
 func (w *worker) uncertain(ctx context.Context, at time.Time, r *record, before, after statement.Verdict) (string, bool, error) {
-	for _, fact := range lacking(r, before, after) {
+	for _, fact := range w.o.lacking(r, before, after) {
+		if fact.open {
+			if isSettled(before) && isSettled(after) {
+				continue
+			}
+			return fact.name, true, nil
+		}
 		base := cmp.Or(before.Outcome, forbidden) + " " + after.Outcome
 		same, changed := true, before.Outcome != after.Outcome
 		for _, request := range fact.variants {
@@ -291,4 +305,11 @@ func (w *worker) uncertain(ctx context.Context, at time.Time, r *record, before,
 		}
 	}
 	return "", false, nil
+}
+
+// isSettled reports whether an outcome does not rest on a restriction: the request is
+// allowed all the same, or a deny policy denies it.
+func isSettled(v statement.Verdict) bool {
+	d := readDecision(v)
+	return v.Outcome == "allow" || v.Decision == nil || len(d.Matched) > 0 && d.Matched[0].Kind == "DenyPolicy"
 }

@@ -1,18 +1,22 @@
 package replay
 
 import (
+	"cmp"
 	"fmt"
 	"maps"
 	"slices"
 	"strings"
 
 	"github.com/writ-policy/writ/translator/change/statement"
+	"github.com/writ-policy/writ/translator/diag"
 )
 
 // Unused is what no event used. A log proves use, and never that something is useless.
 type Unused struct {
 	Rules    []UnusedRule    `json:"rules"`
 	Bindings []UnusedBinding `json:"bindings"`
+	Entries  []UnusedEntries `json:"entries"`
+	Wide     []Wide          `json:"wide"`
 }
 
 // UnusedRule is a rule of a role that decided no event: it matched none, or a rule of a
@@ -41,13 +45,19 @@ type usage struct {
 	rules   []statement.Rule
 	named   map[string]bool
 	counts  map[string]*UnusedRule // by rule
+	fields  map[string][]*fieldUse // by rule
 	of      map[string]string      // the rule of a binding's rule
 	holders map[string]bool
+	recent  map[string]bool // rules and bindings that are not reported
 }
 
 func newUsage(rules []statement.Rule) *usage {
-	u := &usage{rules: rules, named: make(map[string]bool), counts: make(map[string]*UnusedRule), of: make(map[string]string), holders: make(map[string]bool)}
-	for _, r := range rules {
+	u := &usage{rules: rules, named: make(map[string]bool), counts: make(map[string]*UnusedRule), fields: make(map[string][]*fieldUse), of: make(map[string]string), holders: make(map[string]bool), recent: make(map[string]bool)}
+	for i := range rules {
+		r := &rules[i]
+		if u.counts[ruleKey(r)] == nil {
+			u.fields[ruleKey(r)] = fieldsOf(r)
+		}
 		u.of[matchedKey(r.Binding.Kind, r.Binding.Namespace, r.Binding.Name, r.Rule)] = ruleKey(r)
 		u.counts[ruleKey(r)] = &UnusedRule{Kind: r.Kind, Namespace: r.Namespace, Name: r.Name, Rule: r.Rule, Source: r.Source}
 		for _, p := range r.Subjects {
@@ -57,13 +67,35 @@ func newUsage(rules []statement.Rule) *usage {
 	return u
 }
 
-func ruleKey(r statement.Rule) string { return matchedKey(r.Kind, r.Namespace, r.Name, r.Rule) }
+// leaveOut leaves out the rules and the bindings that an earlier revision lacks.
+func (u *usage) leaveOut(before []statement.Rule) {
+	earlier, bindings := make(map[string][]*statement.Rule), make(map[string]bool)
+	for i := range before {
+		r := &before[i]
+		document := matchedKey(r.Kind, r.Namespace, r.Name, 0)
+		earlier[document] = append(earlier[document], r)
+		bindings[bindingKey(r)] = true
+	}
+	for i := range u.rules {
+		r := &u.rules[i]
+		u.recent[bindingKey(r)] = !bindings[bindingKey(r)]
+		if _, known := u.recent[ruleKey(r)]; !known {
+			u.recent[ruleKey(r)] = !slices.ContainsFunc(earlier[matchedKey(r.Kind, r.Namespace, r.Name, 0)], r.Same)
+		}
+	}
+}
+
+func bindingKey(r *statement.Rule) string {
+	return matchedKey("binding "+r.Binding.Kind, r.Binding.Namespace, r.Binding.Name, 0)
+}
+
+func ruleKey(r *statement.Rule) string { return matchedKey(r.Kind, r.Namespace, r.Name, r.Rule) }
 
 func matchedKey(kind, namespace, name string, rule any) string {
 	return strings.Join([]string{kind, namespace, name, fmt.Sprint(rule)}, "\x00")
 }
 
-// use counts the rules that matched. A denial uses no allow rule.
+// use counts the rules that matched. A denial, decided or recorded, uses no allow rule.
 func (t *tally) use(r *record, after statement.Verdict) {
 	if t.usage == nil || r.point != statement.PointAccess {
 		return
@@ -77,14 +109,17 @@ func (t *tally) use(r *record, after statement.Verdict) {
 	for _, group := range groupsOf(r.request) {
 		hold("group:" + group)
 	}
+	isAllowed := after.Outcome == "allow" && r.outcome != "deny" && r.outcome != forbidden
 	for i, m := range readDecision(after).Matched {
-		c := t.usage.counts[t.usage.of[matchedKey(m.Kind, m.Namespace, m.Name, m.Rule)]]
-		if c == nil || m.Effect == "allow" && after.Outcome != "allow" {
+		key := t.usage.of[matchedKey(m.Kind, m.Namespace, m.Name, m.Rule)]
+		c := t.usage.counts[key]
+		if c == nil || m.Effect == "allow" && !isAllowed {
 			continue
 		}
 		c.Matched++
 		if i == 0 {
 			c.Decided++
+			useFields(t.usage.fields[key], r.request)
 		}
 	}
 }
@@ -93,21 +128,30 @@ func (u *usage) add(o *usage) {
 	for key, c := range o.counts {
 		u.counts[key].Matched += c.Matched
 		u.counts[key].Decided += c.Decided
+		for i, f := range o.fields[key] {
+			u.fields[key][i].add(f)
+		}
 	}
 	maps.Copy(u.holders, o.holders)
 }
 
 func (u *usage) report() *Unused {
-	out := &Unused{Rules: []UnusedRule{}, Bindings: []UnusedBinding{}}
+	out := newUnused()
 	for _, key := range slices.Sorted(maps.Keys(u.counts)) {
-		if c := u.counts[key]; c.Decided == 0 {
+		if c := u.counts[key]; u.recent[key] {
+			continue
+		} else if c.Decided == 0 {
 			out.Rules = append(out.Rules, *c)
+		} else {
+			out.addFields(c, u.fields[key])
 		}
 	}
+	slices.SortFunc(out.Wide, func(a, b Wide) int { return cmp.Compare(a.key(), b.key()) })
 	seen := make(map[string]bool)
-	for _, r := range u.rules {
-		key := matchedKey(r.Binding.Kind, r.Binding.Namespace, r.Binding.Name, 0)
-		if seen[key] || r.Binding.Kind == r.Kind || slices.ContainsFunc(r.Subjects, func(p string) bool { return u.holders[p] }) {
+	for i := range u.rules {
+		r := &u.rules[i]
+		key := bindingKey(r)
+		if seen[key] || u.recent[key] || r.Binding.Kind == r.Kind || slices.ContainsFunc(r.Subjects, func(p string) bool { return u.holders[p] }) {
 			continue
 		}
 		seen[key] = true
@@ -124,7 +168,8 @@ func (u *Unused) merge(o *Unused) *Unused {
 	if o == nil {
 		return u
 	}
-	out := &Unused{Rules: []UnusedRule{}, Bindings: []UnusedBinding{}}
+	out := newUnused()
+	out.mergeFields(u, o)
 	for _, r := range u.Rules {
 		for _, s := range o.Rules {
 			if r.Kind == s.Kind && r.Namespace == s.Namespace && r.Name == s.Name && r.Rule == s.Rule {
@@ -141,16 +186,43 @@ func (u *Unused) merge(o *Unused) *Unused {
 	return out
 }
 
-func (u *Unused) write(out *strings.Builder) {
-	out.WriteString("Unused in these events. A log proves use, and never that something is useless.\n")
+// lines returns what was not used, a line each.
+func (u *Unused) lines() []string {
+	var out []string
 	for _, r := range u.Rules {
 		why := "matched nothing"
 		if r.Matched > 0 {
 			why = fmt.Sprintf("matched %d, never decided", r.Matched)
 		}
-		fmt.Fprintf(out, "  %s %s/%s rule %d (%s): %s\n", r.Kind, r.Namespace, r.Name, r.Rule, r.Source, why)
+		out = append(out, fmt.Sprintf("%s: %s", ruleName(r.Kind, r.Namespace, r.Name, r.Rule, r.Source), why))
 	}
 	for _, b := range u.Bindings {
-		fmt.Fprintf(out, "  %s %s/%s (%s): no event by %s\n", b.Kind, b.Namespace, b.Name, b.Source, strings.Join(b.Subjects, ", "))
+		out = append(out, fmt.Sprintf("%s (%s): no event by %s", documentName(b.Kind, b.Namespace, b.Name), b.Source, strings.Join(b.Subjects, ", ")))
 	}
+	for i := range u.Entries {
+		out = append(out, u.Entries[i].line())
+	}
+	for i := range u.Wide {
+		w := &u.Wide[i]
+		out = append(out, fmt.Sprintf("%s: * in %s was used %s, for %s",
+			ruleName(w.Kind, w.Namespace, w.Name, w.Rule, w.Source), w.Field, diag.Counted(w.Count, "time"), quotedEmpty(w.Used)))
+	}
+	return out
+}
+
+func documentName(kind, namespace, name string) string {
+	return statement.DocumentName(statement.Document{Kind: kind, Namespace: namespace, Name: name})
+}
+
+func ruleName(kind, namespace, name string, rule any, source string) string {
+	return fmt.Sprintf("%s rule %v (%s)", documentName(kind, namespace, name), rule, source)
+}
+
+// quotedEmpty joins values; the empty one, such as the core API group, is quoted.
+func quotedEmpty(values []string) string {
+	var out []string
+	for _, v := range values {
+		out = append(out, cmp.Or(v, `""`))
+	}
+	return strings.Join(out, ", ")
 }

@@ -135,7 +135,7 @@ func reduceBy(s *statement.Statement, lists ...[]*statement.Statement) *statemen
 					return nil
 				}
 				if reduced != out.Condition {
-					if jsonOf(reduced) != jsonOf(out.Condition) {
+					if statement.JSONOf(reduced) != statement.JSONOf(out.Condition) {
 						changed = true
 						out.Condition, out.Content = reduced, ""
 					}
@@ -144,12 +144,6 @@ func reduceBy(s *statement.Statement, lists ...[]*statement.Statement) *statemen
 		}
 	}
 	return &out
-}
-
-func jsonOf(c statement.Condition) string {
-	var s statement.JSON
-	c.Describe(&s)
-	return statement.JSONText(s)
 }
 
 // plain returns the class of s without exceptions, and an inexact one of those requests

@@ -43,7 +43,7 @@ func (r *Report) markdown(shown int) string {
 		if classes[g.Classes[0]].Accepted {
 			mark = " (expected)"
 		}
-		fmt.Fprintf(&out, "| **%s**%s | %s | %s | %s | %s |\n", g.Change, mark, escape(who), escape(what), escape(where), escape(causesText(g.Causes)))
+		fmt.Fprintf(&out, "| **%s**%s | %s | %s | %s | %s |\n", g.Change, mark, EscapeMarkdown(who), EscapeMarkdown(what), EscapeMarkdown(where), EscapeMarkdown(causesText(g.Causes)))
 	}
 	out.WriteByte('\n')
 	for i := range r.Groups[:shown] {
@@ -53,19 +53,19 @@ func (r *Report) markdown(shown int) string {
 		fmt.Fprintf(&out, "and %s more.\n\n", diag.Counted(rest, "group"))
 	}
 	for _, note := range r.Notes {
-		fmt.Fprintf(&out, "Note: %s\n\n", escape(note))
+		fmt.Fprintf(&out, "Note: %s\n\n", EscapeMarkdown(note))
 	}
 	for _, line := range strings.Split(strings.TrimSpace(r.claim()), "\n") {
-		fmt.Fprintf(&out, "%s\n", escape(line))
+		fmt.Fprintf(&out, "%s\n", EscapeMarkdown(line))
 	}
 	return out.String()
 }
 
 // markdownDetails writes the witnesses and the lines of a group.
 func (r *Report) markdownDetails(out *strings.Builder, g *Group, classes map[string]*Class) {
-	fmt.Fprintf(out, "<details><summary>%s</summary>\n\n", escape(r.sentence(g)))
+	fmt.Fprintf(out, "<details><summary>%s</summary>\n\n", EscapeMarkdown(r.sentence(g)))
 	for _, text := range r.exceptions(g, classes) {
-		fmt.Fprintf(out, "except %s\n\n", escape(text))
+		fmt.Fprintf(out, "except %s\n\n", EscapeMarkdown(text))
 	}
 	for _, id := range g.Classes[:min(len(g.Classes), statement.Longest)] {
 		for _, t := range classes[id].Transitions {
@@ -74,7 +74,7 @@ func (r *Report) markdownDetails(out *strings.Builder, g *Group, classes map[str
 		for _, list := range classes[id].All {
 			for _, s := range list {
 				for _, d := range cutDocuments(r.Statements[s].Documents) {
-					fmt.Fprintf(out, "- %s: %s rule %d, `%s`\n", strings.ToUpper(d.In), escape(statement.DocumentName(d)), d.Rule, strings.ReplaceAll(d.Source, "`", ""))
+					fmt.Fprintf(out, "- %s: %s rule %d, `%s`\n", strings.ToUpper(d.In), EscapeMarkdown(statement.DocumentName(d)), d.Rule, strings.ReplaceAll(d.Source, "`", ""))
 				}
 			}
 		}
@@ -86,10 +86,8 @@ func cutDocuments(list []statement.Document) []statement.Document {
 	return list[:min(len(list), statement.Longest)]
 }
 
-// escape keeps names from being read as Markdown or HTML.
-func escape(text string) string {
-	return escapes.Replace(text)
-}
+// EscapeMarkdown keeps a text from being read as Markdown or HTML.
+func EscapeMarkdown(text string) string { return escapes.Replace(text) }
 
 var escapes = strings.NewReplacer("&", "&amp;", "<", "&lt;", ">", "&gt;", "|", `\|`, "*", `\*`, "_", `\_`, "`", "\\`", "[", `\[`, "]", `\]`,
 	"@", "@\u200b", "#", `\#`, "\r", " ", "\n", " ")

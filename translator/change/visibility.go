@@ -117,7 +117,7 @@ func joinActions(list []*class) []*class {
 		for _, statements := range append(slices.Clone(k.all), k.except) {
 			var texts []string
 			for _, m := range statements {
-				texts = append(texts, m.s.Effect+strings.Join(m.s.Subjects, ",")+jsonOf(m.s.Condition)+strings.Join(m.in, ""))
+				texts = append(texts, m.s.Effect+strings.Join(m.s.Subjects, ",")+statement.JSONOf(m.s.Condition)+strings.Join(m.in, ""))
 			}
 			slices.Sort(texts)
 			key += "\x01" + strings.Join(texts, "\x02")

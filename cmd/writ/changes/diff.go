@@ -14,6 +14,7 @@ import (
 
 	"github.com/writ-policy/writ/cmd/writ/cli"
 	"github.com/writ-policy/writ/cmd/writ/documents"
+	"github.com/writ-policy/writ/server/replay"
 	"github.com/writ-policy/writ/translator/change"
 	"github.com/writ-policy/writ/translator/change/statement"
 	"github.com/writ-policy/writ/translator/diag"
@@ -66,7 +67,9 @@ func NewDiff(s cli.Streams) *cobra.Command {
 		Long:    diffHelp,
 		Example: diffExamples,
 		Args:    cobra.RangeArgs(1, 2),
-		RunE:    func(cmd *cobra.Command, args []string) error { return o.run(cmd, s, args) },
+		RunE: func(cmd *cobra.Command, args []string) error {
+			return reportError(s, o.format, o.compare(cmd, s, args))
+		},
 	}
 	f := cmd.Flags()
 	cli.FormatFlag(cmd, &o.format, "text", "json", "markdown", "sarif", "requests")
@@ -111,8 +114,9 @@ func inputDiagnostics(side string, list diag.List) []map[string]any {
 	return report.Diagnostics
 }
 
-func (o *diffOptions) run(cmd *cobra.Command, s cli.Streams, args []string) error {
-	err := o.compare(cmd, s, args)
+// reportError returns an error with its code, if it has one, and writes it to the output if the
+// format is JSON.
+func reportError(s cli.Streams, format string, err error) error {
 	var failed *diffError
 	var disagreement *change.DisagreementError
 	switch {
@@ -121,10 +125,12 @@ func (o *diffOptions) run(cmd *cobra.Command, s cli.Streams, args []string) erro
 		failed = &diffError{Code: "too-many-classes", Message: err.Error()}
 	case errors.As(err, &disagreement):
 		failed = &diffError{Code: "disagreement", Message: err.Error()}
+	case errors.Is(err, replay.ErrEmptyLog):
+		failed = &diffError{Code: "empty-log", Message: err.Error()}
 	default:
 		return err
 	}
-	if o.format == "json" {
+	if format == "json" {
 		if err := diag.WriteIndented(s.Out, map[string]any{"error": failed}); err != nil {
 			return err
 		}

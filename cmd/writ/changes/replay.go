@@ -33,9 +33,11 @@ those of two revisions, and the recorded ones count for fidelity alone. Each eve
 decided at its own time, or at --now. An outcome that rests on a fact that the log lacks
 (a pod, labels) is uncertain, and not a change unless it changes with every value.
 
---unused lists rules that decided no event, and bindings of which no event had a
-subject. A log proves use, and never that something is useless. --shard I/N replays the
-events of one part of the users, I from 0; --merge adds the JSON reports of all parts.
+--unused lists rules that decided no event, bindings of which no event had a subject,
+entries of used rules that no event needed, and what each * was used for. A log proves
+use, and never that something is useless. --grace DAYS leaves out what is not in the git
+revision of so many days ago. --shard I/N replays the events of one part of the users, I
+from 0; --merge adds the JSON reports of all parts.
 
 Exit status 0: no change that --fail-on counts; 1: there is one; 2: usage, or no event
 that can be replayed.`
@@ -54,6 +56,7 @@ type replayOptions struct {
 	failOn    string
 	unused    bool
 	merge     bool
+	grace     int
 
 	now, since, until, shard string
 }
@@ -72,35 +75,31 @@ func NewReplay(s cli.Streams) *cobra.Command {
 	f.StringArrayVar(&o.logs, "log", nil, "`file` with records, - for standard input; repeatable")
 	f.StringVar(&o.policies, "policies", "", "`revision` to decide by, as an argument of writ diff")
 	f.StringVar(&o.against, "against", "", "`revision` to compare with instead of the recorded outcomes")
-	cli.FormatFlag(cmd, &o.format, "text", "json")
+	cli.FormatFlag(cmd, &o.format, "text", "json", "markdown")
 	cli.ChoiceFlag(cmd, &o.failOn, "fail-on", "`changes` that end with exit status 1: gain (and relax), loss (and tighten), any or none", "gain", "loss", "any", "none")
 	f.BoolVar(&o.unused, "unused", false, "list rules and bindings that no event used")
+	f.IntVar(&o.grace, "grace", 0, "leave out of --unused what git has for less than so many `days`")
 	f.StringVar(&o.now, "now", "", "`time` (RFC 3339) of all decisions instead of that of each event")
 	f.StringVar(&o.since, "since", "", "only events from this `time` (RFC 3339)")
 	f.StringVar(&o.until, "until", "", "only events up to this `time` (RFC 3339)")
 	f.StringVar(&o.shard, "shard", "", "replay one `part` of the users: I/N, I from 0")
 	f.BoolVar(&o.merge, "merge", false, "add the JSON reports that the arguments name")
-	cli.MarkCommandLineOnly(cmd, "log", "against", "unused", "now", "since", "until", "shard", "merge")
+	cli.MarkCommandLineOnly(cmd, "log", "against", "unused", "grace", "now", "since", "until", "shard", "merge")
 	o.documents.Add(cmd)
 	return cmd
 }
 
 func (o *replayOptions) run(cmd *cobra.Command, s cli.Streams, args []string) error {
 	report, err := o.report(cmd, s, args)
-	if errors.Is(err, replay.ErrEmptyLog) {
-		if o.format == "json" {
-			if err := diag.WriteIndented(s.Out, map[string]any{"error": &diffError{Code: "empty-log", Message: err.Error()}}); err != nil {
-				return err
-			}
-		}
-		return fmt.Errorf("empty-log: %w", err)
-	}
 	if err != nil {
-		return err
+		return reportError(s, o.format, err)
 	}
-	if o.format == "json" {
+	switch o.format {
+	case "json":
 		err = diag.WriteIndented(s.Out, report)
-	} else {
+	case "markdown":
+		_, err = io.WriteString(s.Out, report.Markdown())
+	default:
 		_, err = io.WriteString(s.Out, report.Text())
 	}
 	if err != nil {
@@ -122,6 +121,8 @@ func (o *replayOptions) report(cmd *cobra.Command, s cli.Streams, args []string)
 		return nil, cli.Usagef(cmd, "unknown argument %q", args[0])
 	case len(o.logs) == 0 || o.policies == "":
 		return nil, cli.Usagef(cmd, "--log and --policies are required")
+	case o.grace < 0 || o.grace > 0 && !o.unused:
+		return nil, cli.Usagef(cmd, "--grace must be a number of days, and belongs to --unused")
 	}
 	run, err := o.times(cmd)
 	if err != nil {
@@ -194,19 +195,63 @@ func (o *replayOptions) load(cmd *cobra.Command, s cli.Streams, run *replay.Opti
 		return func() (replay.Decider, error) { return newDecider(cmd.Context(), b, first) }, first.Statements(), nil
 	}
 	var err error
-	var statements *statement.World
+	var worlds []*statement.World
+	add := func(side, name string) (func() (replay.Decider, error), error) {
+		decider, world, err := deciders(side, name)
+		worlds = append(worlds, world)
+		return decider, err
+	}
 	if o.against != "" {
-		if run.NewAgainst, _, err = deciders("a", o.against); err != nil {
+		if run.NewAgainst, err = add("a", o.against); err != nil {
 			return err
 		}
 	}
-	if run.NewDecider, statements, err = deciders("b", o.policies); err != nil {
+	if run.NewDecider, err = add("b", o.policies); err != nil {
 		return err
 	}
-	if o.unused {
-		run.Rules = statements.Rules()
+	run.Facts = statement.FactsOf(worlds...)
+	if !o.unused {
+		return nil
 	}
-	return nil
+	run.Rules = worlds[len(worlds)-1].Rules()
+	if o.grace > 0 {
+		run.Earlier, err = o.earlier(cmd, l, run.Now)
+	}
+	return err
+}
+
+// earlier returns the rules of the git revision of --grace days ago, none if there was none.
+func (o *replayOptions) earlier(cmd *cobra.Command, l *loader, now time.Time) ([]statement.Rule, error) {
+	in, err := parseInput(cmd, o.policies)
+	if err != nil {
+		return nil, err
+	}
+	if in.checkout == nil {
+		if in, err = committed(in.path); err != nil {
+			return nil, err
+		}
+	}
+	if now.IsZero() {
+		now = time.Now()
+	}
+	at := now.AddDate(0, 0, -o.grace)
+	if in.commit, err = in.checkout.Before(in.commit, at); err != nil {
+		return nil, revisionError(err)
+	}
+	rules := []statement.Rule{}
+	if in.commit == "" {
+		return rules, nil
+	}
+	in.name = fmt.Sprintf("%s at %s", o.policies, at.Format(time.DateOnly))
+	b, _, err := l.bundle(cmd.Context(), "b", in)
+	var failed *diffError
+	switch {
+	case errors.As(err, &failed) && failed.Code == "no-folder":
+		return rules, nil
+	case err != nil:
+		return nil, err
+	}
+	return append(rules, statement.NewWorld(statement.Revision{Tables: b.Tables}).Rules()...), nil
 }
 
 // newDecider returns what decides at the time of each event. It has an engine with a clock

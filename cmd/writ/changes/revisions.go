@@ -125,6 +125,23 @@ func revisionError(err error) error {
 	return err
 }
 
+// committed returns the last committed revision of a directory.
+func committed(dir string) (input, error) {
+	checkout, err := git.OpenCheckout(dir)
+	if err != nil {
+		return input{}, revisionError(err)
+	}
+	folder, err := checkout.Folder(dir)
+	if err != nil {
+		return input{}, err
+	}
+	commit, err := checkout.Resolve("HEAD")
+	if err != nil {
+		return input{}, revisionError(err)
+	}
+	return input{name: dir, commit: commit, folder: folder, checkout: checkout}, nil
+}
+
 // parseInput reads a path, a git location, a cluster or REVISION:FOLDER.
 func parseInput(cmd *cobra.Command, arg string) (input, error) {
 	if arg == "-" {

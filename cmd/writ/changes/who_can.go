@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"os"
+	"regexp"
 	"slices"
 	"strings"
 
@@ -24,7 +25,8 @@ alone, with the condition, the documents that grant it, and every denial.
 RESOURCE is as in documents: pods, deployments.apps, pods/exec. Without an API group it
 is of the core group; --api-group '*' leaves the group open. A request is cluster-scoped
 unless -n names a namespace; -A asks about all of them and cluster scope. Without NAME
-the name is open; --no-name asks about requests without a name.
+the name is open; --no-name asks about requests without a name. What begins with a slash
+is a path, and so is an API version such as v1.
 
 What is not stated (the cluster, labels, changed fields, the pod and so on) is open: the
 answer states what it takes. CAN is "always" if nothing but the denials below the table
@@ -231,10 +233,14 @@ func (o *whoCanOptions) run(cmd *cobra.Command, s cli.Streams, args []string) er
 	return err
 }
 
+// apiVersion matches the API versions. No resource has such a name, and rules about paths
+// name them without a slash.
+var apiVersion = regexp.MustCompile(`^v[0-9]+((alpha|beta)[0-9]+)?$`)
+
 // target adds what the arguments name.
 func (o *whoCanOptions) target(cmd *cobra.Command, q *question.Question, args []string) error {
 	q.Stated["verb"] = args[0]
-	if strings.HasPrefix(args[1], "/") {
+	if strings.HasPrefix(args[1], "/") || apiVersion.MatchString(args[1]) {
 		if len(args) > 2 || o.namespace != "" || o.all {
 			return cli.Usagef(cmd, "a path has neither a name nor a namespace")
 		}

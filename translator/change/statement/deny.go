@@ -236,7 +236,7 @@ func mentionEntries(v *Values, entries []tables.DenyResource) {
 
 // rule returns the rule as documents write it. Actions beyond the first one follow from
 // it: they are the newer forms of impersonation.
-func (d *denyRule) rule() any {
+func (d *denyRule) rule() map[string]any {
 	action := &d.r.Actions[0]
 	rule := map[string]any{"verbs": anyWord(action.Verbs), "apiGroups": anyWord(action.Groups)}
 	var resources []string

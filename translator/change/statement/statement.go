@@ -184,3 +184,10 @@ func SortedIDs(ids []int) []int {
 	}
 	return ids
 }
+
+// JSONOf returns what identifies a condition.
+func JSONOf(c Condition) string {
+	var s JSON
+	c.Describe(&s)
+	return JSONText(s)
+}

@@ -5,8 +5,10 @@ import (
 	"errors"
 	"fmt"
 	"path"
+	"path/filepath"
 	"strconv"
 	"strings"
+	"time"
 
 	gogit "github.com/go-git/go-git/v5"
 	"github.com/go-git/go-git/v5/plumbing"
@@ -69,6 +71,44 @@ func (c *Checkout) MergeBase(one, other string) (string, error) {
 		return "", fmt.Errorf("%w: %s and %s have no common ancestor", ErrBadRevision, one, other)
 	}
 	return bases[0].Hash.String(), nil
+}
+
+// Before returns the newest commit at a time: the given one, or the first of its first
+// parents that was committed by then. It is empty if all of them were committed later.
+func (c *Checkout) Before(commit string, at time.Time) (string, error) {
+	for hash := plumbing.NewHash(commit); ; {
+		found, err := c.repository.CommitObject(hash)
+		if err != nil {
+			return "", fmt.Errorf("%w: %s", ErrBadRevision, hash)
+		}
+		switch {
+		case !found.Committer.When.After(at):
+			return hash.String(), nil
+		case len(found.ParentHashes) == 0:
+			return "", nil
+		}
+		hash = found.ParentHashes[0]
+	}
+}
+
+// Folder returns a directory of the working tree as a folder of its revisions.
+func (c *Checkout) Folder(dir string) (string, error) {
+	tree, err := c.repository.Worktree()
+	if err != nil {
+		return "", fmt.Errorf("%w: %w", ErrNoRepository, err)
+	}
+	top, err := filepath.EvalSymlinks(tree.Filesystem.Root())
+	if err != nil {
+		return "", err
+	}
+	if dir, err = filepath.Abs(dir); err != nil {
+		return "", err
+	}
+	if dir, err = filepath.EvalSymlinks(dir); err != nil {
+		return "", err
+	}
+	folder, err := filepath.Rel(top, dir)
+	return filepath.ToSlash(folder), err
 }
 
 // Snapshot reads a folder of a commit; "" and "." are the top. noIgnore reads the files that

@@ -1,0 +1,138 @@
+package replay
+
+import (
+	"fmt"
+	"maps"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/writ-policy/writ/translator/change"
+	"github.com/writ-policy/writ/translator/diag"
+)
+
+const unusedTitle = "Unused in these events. A log proves use, and never that something is useless."
+
+// head returns what was replayed, a sentence each.
+func (r *Report) head() []string {
+	text := fmt.Sprintf("%s, %d replayed", diag.Counted(r.Events, "event"), r.Replayed)
+	if r.Window.First != nil {
+		text += fmt.Sprintf(", %s to %s", r.Window.First.Format(time.RFC3339), r.Window.Last.Format(time.RFC3339))
+	}
+	out := []string{text + "."}
+	for _, list := range []struct {
+		name   string
+		counts map[string]int
+	}{{"Skipped", r.Skipped}, {"Uncertain, because the log lacks a fact", r.Uncertain}} {
+		var parts []string
+		for _, name := range slices.Sorted(maps.Keys(list.counts)) {
+			parts = append(parts, fmt.Sprintf("%s %d", name, list.counts[name]))
+		}
+		if len(parts) > 0 {
+			out = append(out, fmt.Sprintf("%s: %s.", list.name, strings.Join(parts, ", ")))
+		}
+	}
+	if r.Fidelity.Differ > 0 {
+		out = append(out, fmt.Sprintf("%d of %d recorded outcomes are not those of the revision compared with.", r.Fidelity.Differ, r.Fidelity.Agree+r.Fidelity.Differ))
+	}
+	return out
+}
+
+// Text returns the report for people.
+func (r *Report) Text() string {
+	var out strings.Builder
+	for _, line := range r.head() {
+		fmt.Fprintln(&out, line)
+	}
+	for i := range r.Changed {
+		r.Changed[i].write(&out)
+	}
+	fmt.Fprintf(&out, "%d unchanged, %s of changes.\n", r.Unchanged, diag.Counted(len(r.Changed), "group"))
+	if r.Unused != nil {
+		fmt.Fprintln(&out, unusedTitle)
+		for _, line := range r.Unused.lines() {
+			fmt.Fprintf(&out, "  %s\n", line)
+		}
+	}
+	return out.String()
+}
+
+func (c *Change) write(out *strings.Builder) {
+	sign := "-"
+	if change.Counts("gain", c.Change) {
+		sign = "+"
+	}
+	fmt.Fprintf(out, "%s %d × %s: %s to %s (%s)\n", sign, c.Count, strings.TrimSpace(c.what()+" "+c.where()), c.From, c.To, strings.Join(c.Subjects.Principals, ", "))
+	if c.B.Reason != "" {
+		fmt.Fprintf(out, "    %s\n", c.B.Reason)
+	}
+	for _, d := range c.Documents {
+		fmt.Fprintf(out, "    %s\n", d.line())
+	}
+}
+
+func (c *Change) what() string {
+	return strings.TrimSpace(c.Verb + " " + c.Resource + c.Path + c.Target + c.Type)
+}
+
+func (c *Change) where() string {
+	switch {
+	case c.Namespace != "":
+		return "in " + c.Namespace
+	case c.Cluster != "":
+		return "on " + c.Cluster
+	}
+	return ""
+}
+
+func (d *Document) line() string {
+	return d.In + " " + ruleName(d.Kind, d.Namespace, d.Name, d.Rule, d.Source)
+}
+
+// Markdown returns the report as a comment of a pull request. Groups and lines above 60,000
+// bytes are left out and counted.
+func (r *Report) Markdown() string {
+	escape := change.EscapeMarkdown
+	var out strings.Builder
+	fmt.Fprintf(&out, "<!-- writ replay -->\n### Recorded requests decided differently: %s\n\n", diag.Counted(len(r.Changed), "group"))
+	for _, line := range r.head() {
+		fmt.Fprintf(&out, "%s\n", escape(line))
+	}
+	rows := make([]string, 0, len(r.Changed))
+	for i := range r.Changed {
+		c := &r.Changed[i]
+		why := make([]string, 0, len(c.Documents))
+		for _, d := range c.Documents {
+			why = append(why, d.line())
+		}
+		rows = append(rows, fmt.Sprintf("| **%s** | %d | %s | %s | %s | %s |", c.Change, c.Count, escape(strings.Join(c.Subjects.Principals, ", ")),
+			escape(c.what()), escape(c.where()), escape(strings.Join(why, ", "))))
+	}
+	if len(rows) > 0 {
+		out.WriteString("\n| | events | who | what | where | why |\n| --- | --- | --- | --- | --- | --- |\n")
+		writeWithin(&out, rows)
+	}
+	if r.Unused != nil {
+		fmt.Fprintf(&out, "\n<details><summary>%s</summary>\n\n", unusedTitle)
+		lines := r.Unused.lines()
+		for i := range lines {
+			lines[i] = "- " + escape(lines[i])
+		}
+		writeWithin(&out, lines)
+		out.WriteString("\n</details>\n")
+	}
+	return out.String()
+}
+
+// writeWithin writes lines as long as the whole has less than 60,000 bytes, and how many
+// are left out.
+func writeWithin(out *strings.Builder, lines []string) {
+	const most = 59000
+	for i, line := range lines {
+		if out.Len()+len(line) > most {
+			fmt.Fprintf(out, "\nand %d more\n", len(lines)-i)
+			return
+		}
+		fmt.Fprintln(out, line)
+	}
+}

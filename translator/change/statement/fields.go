@@ -1,0 +1,105 @@
+package statement
+
+import (
+	"slices"
+	"strings"
+
+	"github.com/writ-policy/writ/translator/tables"
+)
+
+// Field is a list of a rule: its verbs, API groups, resources, kinds, names or paths.
+type Field struct {
+	Name    string
+	Entries []string
+	// Value returns what a request has where the entries are compared.
+	Value func(*Request) string
+
+	covers func(entry string, r *Request) bool
+}
+
+// Used returns the entries that a request, which the rule matches, needs: the one that
+// equals its value, or all that cover it.
+func (f *Field) Used(r *Request) []string {
+	value := f.Value(r)
+	for _, entry := range f.Entries {
+		if strings.EqualFold(entry, value) {
+			return []string{entry}
+		}
+	}
+	return slices.DeleteFunc(slices.Clone(f.Entries), func(entry string) bool { return !f.covers(entry, r) })
+}
+
+// Fields returns the lists of a rule, none for pod security and impersonation.
+func (r *Rule) Fields() []Field {
+	switch c := r.condition.(type) {
+	case *KubernetesRule:
+		return c.lists()
+	case *OriginRule:
+		return c.lists()
+	case *denyRule:
+		return c.lists()
+	}
+	return nil
+}
+
+func verbOf(r *Request) string     { return r.Verb }
+func groupOf(r *Request) string    { return r.Group }
+func nameOf(r *Request) string     { return r.Name }
+func pathOf(r *Request) string     { return r.Path }
+func resourceOf(r *Request) string { return strings.TrimSuffix(r.Resource+"/"+r.Subresource, "/") }
+
+// coversWord compares an entry that is a word or "*".
+func coversWord(value func(*Request) string) func(string, *Request) bool {
+	return func(entry string, r *Request) bool { return HasWord([]string{entry}, value(r)) }
+}
+
+func (k *KubernetesRule) lists() []Field {
+	verbs := Field{"verbs", k.Verbs, verbOf, coversWord(verbOf)}
+	if len(k.Paths) > 0 {
+		return []Field{verbs, {"nonResourceURLs", k.Paths, pathOf, func(entry string, r *Request) bool { return matchPath([]string{entry}, r.Path) }}}
+	}
+	return []Field{verbs, {"apiGroups", k.Groups, groupOf, coversWord(groupOf)},
+		{"resources", k.Resources, resourceOf, func(entry string, r *Request) bool {
+			return (&KubernetesRule{Resources: []string{entry}}).matchResource(r.Resource, r.Subresource)
+		}},
+		{"resourceNames", k.Names, nameOf, coversWord(nameOf)}}
+}
+
+func (o *OriginRule) lists() []Field {
+	alone := func(r *Request, verbs, kinds []string) bool {
+		rule := OriginRule{deny: o.deny, Verbs: verbs, Kinds: kinds}
+		return rule.Match(stageTarget, r) != 0 && rule.Match(stageVerb, r) != 0
+	}
+	return []Field{
+		{"verbs", o.Verbs, verbOf, func(entry string, r *Request) bool { return alone(r, []string{entry}, o.Kinds) }},
+		{"resourceKinds", o.Kinds, resourceOf, func(entry string, r *Request) bool { return alone(r, o.Verbs, []string{entry}) }},
+	}
+}
+
+func (d *denyRule) lists() []Field {
+	rule := d.rule()
+	list := func(key string) []string {
+		entries, _ := rule[key].([]string)
+		return entries
+	}
+	verb := func(entry string, r *Request) bool {
+		return slices.ContainsFunc(formsOf(r.Verb, r.Subresource), func(f form) bool {
+			return HasWord([]string{entry}, f.verb) || entry == impersonate && strings.HasPrefix(f.verb, identityPrefix)
+		})
+	}
+	group := func(entry string, r *Request) bool {
+		return HasWord([]string{entry}, r.Group) || strings.HasPrefix(r.Verb, identityPrefix)
+	}
+	resource := func(entry string, r *Request) bool {
+		kind, sub, slash := strings.Cut(entry, "/")
+		return (kind == "*" || matchDenied([]string{kind}, r.Resource)) &&
+			(!slash || sub == "*" || slices.ContainsFunc(formsOf(r.Verb, r.Subresource), func(f form) bool { return f.sub == sub }))
+	}
+	name := func(entry string, r *Request) bool {
+		return slices.ContainsFunc(d.r.Names, func(g tables.PathGlob) bool {
+			return globTexts([]tables.PathGlob{g})[0] == entry && matchGlob(g, r.Name)
+		})
+	}
+	return []Field{{"verbs", list("verbs"), verbOf, verb}, {"apiGroups", list("apiGroups"), groupOf, group},
+		{"resources", list("resources"), resourceOf, resource}, {"resourceNames", list("resourceNames"), nameOf, name}}
+}
