@@ -16,9 +16,7 @@ type GatewayRequest struct {
 
 // NamesRoute reports whether the request names the route that takes it.
 func (r *GatewayRequest) NamesRoute() bool {
-	route, _ := r.Attributes["route"].(map[string]any)
-	name, _ := route["name"].(string)
-	return name != ""
+	return r.Text("route", "name") != ""
 }
 
 // RouteRequired returns the denial of a request that names no route although it must.

@@ -1,7 +1,6 @@
 package projection
 
 import (
-	"encoding/json"
 	"strings"
 
 	"github.com/writ-policy/writ/server/decision"
@@ -47,31 +46,31 @@ func NewGateway(f *footprint.Gateway) *Gateway {
 // Append appends the projection of a request. It returns false for a request that may be
 // invalid, which must be decided by itself, and if there is no footprint.
 func (p *Gateway) Append(b []byte, r *decision.GatewayRequest) ([]byte, bool) {
-	a := attributes(r.Attributes)
-	if p.f == nil || !a.isPlain() {
+	a := attributes{r}
+	if p.f == nil || !r.IsPlain() {
 		return b, false
 	}
-	request := a.object("request")
+	request := a.Object("request")
 	for _, name := range [...]string{"namespace", "name", "listener"} {
-		b = appendMember(b, a.object("gateway"), name)
+		b = appendMember(b, a.Object("gateway"), name)
 	}
 	for _, name := range [...]string{"kind", "namespace", "name", "rule"} {
-		b = appendMember(b, a.object("route"), name)
+		b = appendMember(b, a.Object("route"), name)
 	}
 	for _, name := range [...]string{"host", "method", "scheme"} {
 		b = appendMember(b, request, name)
 	}
-	b = appendMember(b, a.object("destination"), "port")
-	b = p.appendPath(b, a.urlPath())
+	b = appendMember(b, a.Object("destination"), "port")
+	b = p.appendPath(b, a.URLPath())
 	if p.f.Query {
-		b = appendText(b, a.query())
+		b = appendText(b, a.Query())
 	}
 	if p.f.WholePath { // matches of gRPC
 		b = appendHeader(b, request, "content-type")
 	}
 	b = a.appendReads(b, p.headers)
 	// An identity without a value is not an identity.
-	b = append(b, identityMark(a.object("auth")["identity"]))
+	b = append(b, identityMark(a.Object("auth")["identity"]))
 	return a.appendReads(b, p.reads), true
 }
 
@@ -115,108 +114,11 @@ func identityMark(identity any) byte {
 }
 
 // attributes are those of a request, as Envoy names them.
-type attributes map[string]any
-
-// object returns a member that is an object, nil if it is absent.
-func (a attributes) object(name string) map[string]any {
-	o, _ := a[name].(map[string]any)
-	return o
-}
-
-// The types of known members. A value of another type makes a request invalid.
-var (
-	objects = set{
-		"gateway": {}, "route": {}, "request": {}, "source": {}, "destination": {}, "connection": {}, "metadata": {}, "auth": {},
-	}
-	texts = map[string][]string{
-		"gateway":     {"namespace", "name", "listener"},
-		"route":       {"kind", "namespace", "name", "rule"},
-		"request":     {"id", "protocol", "scheme", "host", "method", "path", "url_path", "query", "body"},
-		"source":      {"address", "principal", "service", "certificate"},
-		"destination": {"address"},
-	}
-	numbers = map[string][]string{"request": {"size"}, "source": {"port"}, "destination": {"port"}}
-)
-
-// isPlain reports whether the request is certainly valid.
-func (a attributes) isPlain() bool {
-	for name, value := range a {
-		if _, isObject := value.(map[string]any); !objects.has(name) || value != nil && !isObject {
-			return false
-		}
-	}
-	if !hasOnly[string](a, texts) || !hasOnly[json.Number](a, numbers) {
-		return false
-	}
-	for _, name := range [...]string{"gateway", "route"} {
-		if o := a.object(name); len(o) > 0 && (textOf(o, "namespace") == "" || textOf(o, "name") == "") {
-			return false
-		}
-	}
-	if _, isObject := a.object("auth")["metadata"].(map[string]any); !isObject && a.object("auth")["metadata"] != nil {
-		return false
-	}
-	request := a.object("request")
-	return textOf(request, "host") != "" && textOf(request, "method") != "" && textOf(request, "path") != "" &&
-		isTextMap(request["headers"]) && isTextMap(a.object("source")["labels"])
-}
-
-// hasOnly reports whether the named members are absent, null or of a type.
-func hasOnly[T any](a attributes, members map[string][]string) bool {
-	for object, names := range members {
-		o := a.object(object)
-		for _, name := range names {
-			if value := o[name]; value != nil {
-				if _, ok := value.(T); !ok {
-					return false
-				}
-			}
-		}
-	}
-	return true
-}
-
-func textOf(o map[string]any, name string) string {
-	text, _ := o[name].(string)
-	return text
-}
-
-func isTextMap(value any) bool {
-	if value == nil {
-		return true
-	}
-	o, ok := value.(map[string]any)
-	for _, member := range o {
-		if _, isText := member.(string); !isText {
-			return false
-		}
-	}
-	return ok
-}
-
-// urlPath is the path without its query.
-func (a attributes) urlPath() string {
-	request := a.object("request")
-	if path, ok := request["url_path"].(string); ok {
-		return path
-	}
-	path, _, _ := strings.Cut(textOf(request, "path"), "?")
-	return path
-}
-
-// query is the query, which may be part of the path.
-func (a attributes) query() string {
-	request := a.object("request")
-	if query, ok := request["query"].(string); ok {
-		return query
-	}
-	_, query, _ := strings.Cut(textOf(request, "path"), "?")
-	return query
-}
+type attributes struct{ *decision.GatewayRequest }
 
 // appendRead appends the value of a path that policies read, and perhaps more.
 func (a attributes) appendRead(b []byte, steps []string) []byte {
-	request := a.object("request")
+	request := a.Object("request")
 	switch steps[0] {
 	case "request":
 		return a.appendOfRequest(b, request, steps[1:])
@@ -224,17 +126,17 @@ func (a attributes) appendRead(b []byte, steps []string) []byte {
 		if len(steps) > 3 && steps[1] == "request" {
 			return a.appendOfRequest(b, request, steps[3:])
 		}
-		return appendJSON(appendJSON(b, request), a.object("source"))
+		return appendJSON(appendJSON(b, request), a.Object("source"))
 	case "auth":
 		if len(steps) == 1 {
-			return appendJSON(b, a.object("auth"))
+			return appendJSON(b, a.Object("auth"))
 		}
 		if steps[1] == "identity" || steps[1] == "metadata" {
-			return appendStep(b, a.object("auth"), steps[1:])
+			return appendStep(b, a.Object("auth"), steps[1:])
 		}
 		return b // results of rules
 	}
-	return appendStep(b, a.object(steps[0]), steps[1:])
+	return appendStep(b, a.Object(steps[0]), steps[1:])
 }
 
 func (a attributes) appendOfRequest(b []byte, request map[string]any, steps []string) []byte {
@@ -242,9 +144,9 @@ func (a attributes) appendOfRequest(b []byte, request map[string]any, steps []st
 	case steps[0] == "headers" && len(steps) > 1:
 		return appendHeader(b, request, steps[1])
 	case steps[0] == "url_path":
-		return appendText(b, a.urlPath())
+		return appendText(b, a.URLPath())
 	case steps[0] == "query":
-		return appendText(b, a.query())
+		return appendText(b, a.Query())
 	}
 	return appendStep(b, request, steps)
 }
@@ -285,5 +187,6 @@ func appendHeader(b []byte, request map[string]any, lower string) []byte {
 	if !found {
 		return append(b, absent)
 	}
-	return appendText(append(b, unnamed), textOf(headers, first))
+	value, _ := headers[first].(string)
+	return appendText(append(b, unnamed), value)
 }
