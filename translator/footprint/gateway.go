@@ -45,13 +45,9 @@ func gatewayOf(g *tables.Gateway) *Gateway {
 			}
 		}
 	}
-	byName := make(map[string]*tables.NamedRule, len(g.Rules))
-	for _, rule := range g.Rules {
-		byName[rule.Name] = rule
-	}
 	for i := range g.Effective {
 		if steps := g.Effective[i].Steps; steps != nil {
-			f.addSteps(i, steps, byName)
+			f.addSteps(i, steps)
 		}
 	}
 	f.Paths = Attribute{Values: entries(f.Paths.Values), Patterns: entries(f.Paths.Patterns)}
@@ -77,16 +73,10 @@ func (f *Gateway) addMatch(m *tables.GatewayMatch) {
 }
 
 // addSteps adds what an effective policy reads, or its index if that may be anything.
-func (f *Gateway) addSteps(index int, s *tables.GatewaySteps, byName map[string]*tables.NamedRule) {
-	rules := slices.Concat(s.Anonymous, s.Authorization, s.Items, []*tables.NamedRule{s.When, s.Unauthenticated, s.Unauthorized})
-	for _, name := range s.Patterns {
-		rules = append(rules, byName[name])
-	}
+func (f *Gateway) addSteps(index int, s *tables.GatewaySteps) {
 	var r reads
-	for _, rule := range rules {
-		if rule != nil {
-			r.addRule(rule.Rule)
-		}
+	for _, rule := range s.Rules() {
+		r.addRule(rule.Rule)
 	}
 	if r.reviews {
 		f.Reviewing = append(f.Reviewing, index)

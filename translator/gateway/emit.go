@@ -16,7 +16,7 @@ const gatewayFolder = "compiled/gateway/"
 // emitFiles writes what the gateway point decides by: one module a Gateway with
 // its listeners and routes, one a policy with its rules, one an effective policy
 // that puts rules in their order, and the names of all gateways.
-func emitFiles(lowered *tables.Gateway, listeners map[[2]int]*listenerTable, o emit.Options) map[string][]byte {
+func emitFiles(lowered *tables.Gateway, listeners map[[2]int]*ListenerTable, o emit.Options) map[string][]byte {
 	files := make(map[string][]byte)
 	if lowered == nil || len(lowered.Gateways) == 0 {
 		return files
@@ -42,7 +42,7 @@ func emitFiles(lowered *tables.Gateway, listeners map[[2]int]*listenerTable, o e
 // gatewayEmitter has the tables, and those of the listeners by gateway and listener.
 type gatewayEmitter struct {
 	tables    *tables.Gateway
-	listeners map[[2]int]*listenerTable
+	listeners map[[2]int]*ListenerTable
 }
 
 // policyFiles writes one module for each policy of which a rule is in force.

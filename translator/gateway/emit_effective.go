@@ -23,7 +23,11 @@ type effectiveEmitter struct {
 // no loop that carries one.
 func effectiveModule(steps *tables.GatewaySteps) []byte {
 	e := &effectiveEmitter{steps: steps, state: "_start"}
-	fmt.Fprintf(&e.out, "\npolicies := %s\n\n_start := outcome.start(%s)\n", regotext.Indented(steps.Policies), regotext.Indented(steps.Patterns))
+	patterns := make(map[string]string, len(steps.Patterns))
+	for pattern, rule := range steps.Patterns {
+		patterns[pattern] = rule.Name
+	}
+	fmt.Fprintf(&e.out, "\npolicies := %s\n\n_start := outcome.start(%s)\n", regotext.Indented(steps.Policies), regotext.Indented(patterns))
 	e.identity()
 	e.authorization()
 	e.items()

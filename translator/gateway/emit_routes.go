@@ -45,9 +45,9 @@ func (g *gatewayEmitter) routing(index int) []byte {
 	for i := range gateway.Listeners {
 		routes := g.listeners[[2]int{index, i}]
 		listener := regotext.Quote(name + "#" + gateway.Listeners[i].Name)
-		fmt.Fprintf(&out, "\npaths[%s] := %s\n", listener, regotext.Indented(routes.paths))
-		fmt.Fprintf(&out, "\nmatches[%s] := %s\n", listener, regotext.Indented(routes.matches[tables.KindHTTPRoute]))
-		if grpc := routes.matches[tables.KindGRPCRoute]; len(grpc) > 0 {
+		fmt.Fprintf(&out, "\npaths[%s] := %s\n", listener, regotext.Indented(routes.Paths))
+		fmt.Fprintf(&out, "\nmatches[%s] := %s\n", listener, regotext.Indented(routes.Matches[tables.KindHTTPRoute]))
+		if grpc := routes.Matches[tables.KindGRPCRoute]; len(grpc) > 0 {
 			fmt.Fprintf(&out, "\ngrpc_matches[%s] := %s\n", listener, regotext.Indented(grpcMatches(grpc)))
 		}
 	}
@@ -55,12 +55,12 @@ func (g *gatewayEmitter) routing(index int) []byte {
 }
 
 // grpcMatches are the matches of GRPCRoutes by hostname.
-func grpcMatches(matches map[string][]routeMatch) map[string][]grpcMatch {
+func grpcMatches(matches map[string][]RouteMatch) map[string][]grpcMatch {
 	out := make(map[string][]grpcMatch, len(matches))
 	for host, list := range matches {
 		for _, m := range list {
 			out[host] = append(out[host], grpcMatch{
-				Route: m.Route, Type: m.grpc.Type, Service: m.grpc.Service, Method: m.grpc.Method,
+				Route: m.Route, Type: m.GRPC.Type, Service: m.GRPC.Service, Method: m.GRPC.Method,
 				Headers: m.Headers, Policy: m.Policy, Tie: m.Tie, Age: m.Age,
 			})
 		}

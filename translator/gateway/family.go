@@ -14,7 +14,7 @@ import (
 type Family struct {
 	resolved  *Resolved
 	table     *tables.Gateway
-	listeners map[[2]int]*listenerTable
+	listeners map[[2]int]*ListenerTable
 }
 
 // Kinds returns the kinds of the family.
@@ -30,7 +30,7 @@ func (f *Family) Resolve(d *directory.Directory) { f.resolved = resolve(d) }
 func (f *Family) Lower() (table tables.Table, list diag.List) {
 	f.table, list = lower(f.resolved)
 	if f.listeners = nil; !list.HasErrors() { // with errors, nothing is emitted
-		f.listeners = orderRoutes(f.table)
+		f.listeners = OrderRoutes(f.table)
 	}
 	return f.table, list
 }

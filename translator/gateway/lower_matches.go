@@ -9,41 +9,46 @@ import (
 	"github.com/writ-policy/writ/translator/tables"
 )
 
-// routeMatch is one match of a route's rule as Rego reads it, for a hostname.
-type routeMatch struct {
-	Route   string                     `json:"route"`
+// RouteMatch is one match of a route's rule for a hostname; its JSON is what Rego reads of
+// a match of an HTTPRoute.
+type RouteMatch struct {
+	Route   string                     `json:"route"` // the target string of the rule
 	Type    string                     `json:"type"`
 	Path    string                     `json:"path"`
 	Method  string                     `json:"method"`
 	Headers []tables.GatewayValueMatch `json:"headers"`
 	Query   []tables.GatewayValueMatch `json:"query"`
-	Policy  string                     `json:"policy"`
+	Policy  string                     `json:"policy"` // the ID of its steps, empty for none
 	// Tie is a number that the matches of routes of several namespaces share where no
 	// criterion of precedence before age orders them; zero: the match ties with none.
 	Tie int `json:"tie,omitempty"`
 	// Age orders routes from a cluster by their creation; nil for others.
 	Age *int `json:"age,omitempty"`
+	// GRPC is the method that a match of a GRPCRoute requires. Without a type every method
+	// matches.
+	GRPC tables.GatewayGRPCMethod `json:"-"`
 
 	from *tables.GatewayRoute
 	rule [2]int // the rule's and the match's position
-	grpc tables.GatewayGRPCMethod
 }
 
-// listenerTable is the policy of each path through a listener, and the matches by the
-// kind of their route and by hostname, in the order in which they are tried.
-type listenerTable struct {
-	paths   map[string]string
-	matches map[string]map[string][]routeMatch
+// ListenerTable is the policy of each path through a listener, by the target string of its
+// rule, and the matches by the kind of their route and by hostname, in the order in which
+// they are tried.
+type ListenerTable struct {
+	Paths   map[string]string
+	Matches map[string]map[string][]RouteMatch
 }
 
-// orderRoutes returns the table of each listener, by gateway and listener.
-func orderRoutes(t *tables.Gateway) map[[2]int]*listenerTable {
-	all := make(map[[2]int]*listenerTable)
+// OrderRoutes returns the table of each listener, by the indexes of gateway and listener.
+// The table has been checked.
+func OrderRoutes(t *tables.Gateway) map[[2]int]*ListenerTable {
+	all := make(map[[2]int]*ListenerTable)
 	for i := range t.Gateways {
 		for j := range t.Gateways[i].Listeners {
-			all[[2]int{i, j}] = &listenerTable{
-				paths:   make(map[string]string),
-				matches: map[string]map[string][]routeMatch{tables.KindHTTPRoute: {}, tables.KindGRPCRoute: {}},
+			all[[2]int{i, j}] = &ListenerTable{
+				Paths:   make(map[string]string),
+				Matches: map[string]map[string][]RouteMatch{tables.KindHTTPRoute: {}, tables.KindGRPCRoute: {}},
 			}
 		}
 	}
@@ -52,28 +57,28 @@ func orderRoutes(t *tables.Gateway) map[[2]int]*listenerTable {
 		all[[2]int{p.Gateway, p.Listener}].add(t, p)
 	}
 	for _, listener := range all {
-		numberAll(listener.matches)
+		numberAll(listener.Matches)
 	}
 	return all
 }
 
 // add adds a path through the listener.
-func (l *listenerTable) add(t *tables.Gateway, p *tables.GatewayPath) {
+func (l *ListenerTable) add(t *tables.Gateway, p *tables.GatewayPath) {
 	route := &t.Routes[p.Route]
 	target := t.RuleName(*p)
 	policy := ""
 	if steps := t.Effective[p.Effective[tables.KindAuthPolicy]].Steps; steps != nil {
 		policy = steps.ID
 	}
-	l.paths[target] = policy
-	matches := l.matches[route.Kind]
+	l.Paths[target] = policy
+	matches := l.Matches[route.Kind]
 	for _, host := range commonHosts(t.Gateways[p.Gateway].Listeners[p.Listener].Hostname, route.Hostnames) {
 		for i, m := range route.Rules[p.Rule].Matches {
 			if m.GRPC == nil {
 				m.GRPC = new(tables.GatewayGRPCMethod)
 			}
-			matches[host] = append(matches[host], routeMatch{
-				grpc: *m.GRPC, Route: target, Type: m.PathType, Path: m.Path, Method: m.Method,
+			matches[host] = append(matches[host], RouteMatch{
+				GRPC: *m.GRPC, Route: target, Type: m.PathType, Path: m.Path, Method: m.Method,
 				Headers: notNil(m.Headers), Query: notNil(m.Query), Policy: policy,
 				from: route,
 				rule: [2]int{p.Rule, i},
@@ -84,13 +89,13 @@ func (l *listenerTable) add(t *tables.Gateway, p *tables.GatewayPath) {
 
 // numberAll sorts the matches of a listener and marks those that can tie. Where there are
 // both kinds of routes, a route of one kind can tie with any of the other.
-func numberAll(all map[string]map[string][]routeMatch) {
+func numberAll(all map[string]map[string][]RouteMatch) {
 	mixed := len(all[tables.KindHTTPRoute]) > 0 && len(all[tables.KindGRPCRoute]) > 0
 	for kind, compare := range precedences {
 		ties := 0
 		for _, host := range slices.Sorted(maps.Keys(all[kind])) {
 			list := all[kind][host]
-			slices.SortFunc(list, func(a, b routeMatch) int { return cmp.Or(compare(a, b), compareAfter(a, b)) })
+			slices.SortFunc(list, func(a, b RouteMatch) int { return cmp.Or(compare(a, b), compareAfter(a, b)) })
 			ties = numberTies(list, compare, ties)
 			for i := range list {
 				if mixed && list[i].from.Cluster {
@@ -103,10 +108,10 @@ func numberAll(all map[string]map[string][]routeMatch) {
 
 // precedences compare matches for one hostname by the criteria before the age of their
 // routes, by the kind of the routes.
-var precedences = map[string]func(a, b routeMatch) int{tables.KindHTTPRoute: comparePrecedence, tables.KindGRPCRoute: compareGRPC}
+var precedences = map[string]func(a, b RouteMatch) int{tables.KindHTTPRoute: comparePrecedence, tables.KindGRPCRoute: compareGRPC}
 
 // numberTies marks the matches that can tie, and returns the last number it gave.
-func numberTies(list []routeMatch, compare func(a, b routeMatch) int, last int) int {
+func numberTies(list []RouteMatch, compare func(a, b RouteMatch) int, last int) int {
 	for len(list) > 0 {
 		n := 1
 		several := false // namespaces
@@ -138,7 +143,7 @@ var pathRanks = map[string]int{"Exact": 0, "RegularExpression": 1, "PathPrefix":
 
 // compareAfter puts first what the Gateway API gives precedence when matches are equal:
 // see the rules of HTTPRoute and GRPCRoute in its specification.
-func compareAfter(a, b routeMatch) int {
+func compareAfter(a, b RouteMatch) int {
 	return cmp.Or(
 		cmp.Compare(a.from.Created, b.from.Created),
 		strings.Compare(a.from.Namespace+"/"+a.from.Name, b.from.Namespace+"/"+b.from.Name),
@@ -147,17 +152,17 @@ func compareAfter(a, b routeMatch) int {
 }
 
 // compareGRPC compares matches of GRPCRoutes: the one that names more comes first.
-func compareGRPC(a, b routeMatch) int {
+func compareGRPC(a, b RouteMatch) int {
 	length := func(text string) int { return len([]rune(text)) }
 	return cmp.Or(
-		cmp.Compare(length(b.grpc.Service), length(a.grpc.Service)),
-		cmp.Compare(length(b.grpc.Method), length(a.grpc.Method)),
+		cmp.Compare(length(b.GRPC.Service), length(a.GRPC.Service)),
+		cmp.Compare(length(b.GRPC.Method), length(a.GRPC.Method)),
 		cmp.Compare(len(b.Headers), len(a.Headers)),
 	)
 }
 
 // comparePrecedence compares matches of HTTPRoutes.
-func comparePrecedence(a, b routeMatch) int {
+func comparePrecedence(a, b RouteMatch) int {
 	exact := 0
 	if a.Type != "Exact" && a.Type == b.Type {
 		exact = cmp.Compare(len([]rune(b.Path)), len([]rune(a.Path)))

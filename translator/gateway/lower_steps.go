@@ -48,7 +48,7 @@ func (f *fold) restricts() bool {
 }
 
 func (n *ruleNames) steps(f *fold) *tables.GatewaySteps {
-	out := &tables.GatewaySteps{Patterns: make(map[string]string)}
+	out := &tables.GatewaySteps{Patterns: make(map[string]*tables.NamedRule)}
 	sources := make(map[string]bool)
 	hash := sha256.New()
 	for i := range f.effective.Rules {
@@ -84,7 +84,7 @@ func enter(steps *tables.GatewaySteps, rule *tables.NamedRule) {
 	case rule.Key == keyUnauthorized:
 		steps.Unauthorized = rule
 	case rule.Rule.Pattern != nil:
-		steps.Patterns[rule.ShortName()] = rule.Name
+		steps.Patterns[rule.ShortName()] = rule
 	case rule.Rule.Authentication != nil:
 		steps.Authenticates = true
 		if rule.Rule.Authentication.Anonymous {

@@ -132,10 +132,10 @@ type EffectivePolicy struct {
 	// Policies are the locators of all policies of the path, highest first.
 	Policies []string      `json:"policies"`
 	Replaced []Replacement `json:"replaced"`
-	// Steps are evaluated by the gateway point. They are part of the generated Rego and
-	// not of the JSON form. Steps is nil for a policy that restricts nothing, which has
-	// only conditions and patterns, and for kinds that the gateway point does not read.
-	Steps *GatewaySteps `json:"-"`
+	// Steps are evaluated by the gateway point. Steps is nil for a policy that restricts
+	// nothing, which has only conditions and patterns, and for kinds that the gateway point
+	// does not read.
+	Steps *GatewaySteps `json:"steps,omitempty"`
 }
 
 // EffectiveRule is a rule in force.

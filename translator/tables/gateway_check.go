@@ -52,6 +52,12 @@ func (g *Gateway) Check() error {
 		if !slices.IsSortedFunc(e.Rules, func(a, b EffectiveRule) int { return strings.Compare(a.Key, b.Key) }) {
 			return fmt.Errorf("effective policy %d: its rules are not sorted", i)
 		}
+		if e.Steps == nil {
+			continue
+		}
+		if err := e.Steps.check(); err != nil {
+			return fmt.Errorf("effective policy %d: steps: %w", i, err)
+		}
 	}
 	return nil
 }

@@ -1,39 +1,83 @@
 package tables
 
+import (
+	"errors"
+	"fmt"
+	"maps"
+	"slices"
+)
+
 // GatewaySteps are the parts of an effective AuthPolicy that the gateway point evaluates,
-// in the order of evaluation.
+// in the order of evaluation. The engine evaluates those of the bundle's data that need no
+// Rego; the generated Rego has all of them.
 type GatewaySteps struct {
 	// ID is derived from the content of the effective policy, so that a change of another
 	// policy does not change it.
-	ID string
+	ID string `json:"id"`
 	// Policies are the locators of the policies with a rule in force, sorted.
-	Policies []string
-	// Patterns are the names of the rules of patterns, by pattern.
-	Patterns map[string]string
+	Policies []string `json:"policies"`
+	// Patterns are the rules of patterns, by pattern.
+	Patterns map[string]*NamedRule `json:"patterns,omitempty"`
 	// When decides whether the policy applies; nil means that it always applies.
-	When *NamedRule
+	When *NamedRule `json:"when,omitempty"`
 	// Authenticates is true if there are authentication rules. Anonymous are those that
 	// accept a request without an identity, by key.
-	Authenticates bool
-	Anonymous     []*NamedRule
+	Authenticates bool         `json:"authenticates,omitempty"`
+	Anonymous     []*NamedRule `json:"anonymous,omitempty"`
 	// Unauthenticated and Unauthorized are the responses of denials; nil is the
 	// default.
-	Unauthenticated, Unauthorized *NamedRule
+	Unauthenticated *NamedRule `json:"unauthenticated,omitempty"`
+	Unauthorized    *NamedRule `json:"unauthorized,omitempty"`
 	// Authorization are the authorization rules by priority, then key.
-	Authorization []*NamedRule
+	Authorization []*NamedRule `json:"authorization,omitempty"`
 	// Items are the items of the response by priority, then key.
-	Items []*NamedRule
+	Items []*NamedRule `json:"items,omitempty"`
+}
+
+// Rules returns all rules of the steps.
+func (s *GatewaySteps) Rules() []*NamedRule {
+	rules := slices.Concat(s.Anonymous, s.Authorization, s.Items)
+	for _, rule := range [...]*NamedRule{s.When, s.Unauthenticated, s.Unauthorized} {
+		if rule != nil {
+			rules = append(rules, rule)
+		}
+	}
+	return slices.AppendSeq(rules, maps.Values(s.Patterns))
+}
+
+// check returns an error for a rule that is not of the kind that its place requires.
+func (s *GatewaySteps) check() error {
+	for _, rule := range s.Rules() {
+		if rule == nil || rule.Rule == nil {
+			return errors.New("a rule is missing")
+		}
+	}
+	for name, kinds := range map[string]struct {
+		rules  []*NamedRule
+		isKind func(r *GatewayRule) bool
+	}{
+		"authorization": {s.Authorization, func(r *GatewayRule) bool { return r.Authorization != nil }},
+		"items":         {s.Items, func(r *GatewayRule) bool { return r.Item != nil }},
+		"denials":       {[]*NamedRule{s.Unauthenticated, s.Unauthorized}, func(r *GatewayRule) bool { return r.Denial != nil }},
+	} {
+		for _, rule := range kinds.rules {
+			if rule != nil && !kinds.isKind(rule.Rule) {
+				return fmt.Errorf("%s has another rule: %s", name, rule.Name)
+			}
+		}
+	}
+	return nil
 }
 
 // NamedRule is a rule in force and the name of its evaluation.
 type NamedRule struct {
 	// Name is the policy's locator and the rule's key, with a number if several rules of
 	// the policy have that key.
-	Name   string
-	Policy string // locator
-	Key    string
-	Source string // file:line
-	Rule   *GatewayRule
+	Name   string       `json:"name"`
+	Policy string       `json:"policy"` // locator
+	Key    string       `json:"key"`
+	Source string       `json:"source"` // file:line
+	Rule   *GatewayRule `json:"rule"`
 }
 
 // ShortName returns the rule's name within its group.
