@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"maps"
+	"strings"
 	"time"
 
 	"github.com/open-policy-agent/opa/v1/ast"
@@ -15,6 +16,7 @@ import (
 
 	"github.com/writ-policy/writ/bundles"
 	library "github.com/writ-policy/writ/rego"
+	"github.com/writ-policy/writ/server/engine/gateway"
 	"github.com/writ-policy/writ/server/engine/match"
 	"github.com/writ-policy/writ/server/engine/overdue"
 	"github.com/writ-policy/writ/server/engine/visibility"
@@ -31,7 +33,7 @@ const (
 // OPA rejects the modules or the bundle has no tables. A failed activation leaves
 // nothing behind.
 func Activate(ctx context.Context, b *bundles.Bundle, o Options) (*Engine, error) {
-	access, gateway := tables.Of[*tables.Access](b.Tables), tables.Of[*tables.Gateway](b.Tables)
+	access, gateways := tables.Of[*tables.Access](b.Tables), tables.Of[*tables.Gateway](b.Tables)
 	if access == nil {
 		return nil, errors.New("the bundle has no access tables")
 	}
@@ -51,8 +53,9 @@ func Activate(ctx context.Context, b *bundles.Bundle, o Options) (*Engine, error
 		access:       access,
 		stated:       statedBy(b),
 		features:     features,
-		gateways:     gateway,
-		headers:      headersOf(gateway),
+		gateways:     gateways,
+		routes:       gateway.New(gateways),
+		headers:      headersOf(gateways),
 		queries:      queries,
 		patterns:     patterns(ctx),
 		entities:     entitiesOf(b),
@@ -132,6 +135,13 @@ func prepareAnew(ctx context.Context, b *bundles.Bundle, features tables.Feature
 		return queries{}, err
 	}
 	asked := map[string]*rego.PreparedEvalQuery{askGrants: &prepared.grants, askPod: &prepared.wantsPod, askGateway: &prepared.gateway}
+	if features.Has(tables.FeatureGateway) {
+		prepared.gatewayRules = make(map[gateway.Document]*rego.PreparedEvalQuery)
+		for _, document := range [...]gateway.Document{gateway.Applies, gateway.Judged, gateway.Review, gateway.Denial, gateway.Item} {
+			prepared.gatewayRules[document] = new(rego.PreparedEvalQuery)
+			asked[askGatewayRule(document)] = prepared.gatewayRules[document]
+		}
+	}
 	if features.Has(tables.FeatureDenyPolicies) {
 		asked[askAll] = &prepared.findings
 	}
@@ -153,7 +163,7 @@ func (q *queries) prepareQuery(ctx context.Context, name string, store storage.S
 		rego.Store(store),
 		// As in a stock OPA, a failing built-in is undefined. The library is written so
 		// that no built-in it calls can fail.
-		rego.StrictBuiltinErrors(name != askGateway),
+		rego.StrictBuiltinErrors(!strings.Contains(name, "gateway")),
 		rego.GenerateJSON(keepValue),
 	).PrepareForEval(ctx)
 	if err != nil {

@@ -14,7 +14,8 @@
 // the request (package match). The alternative, a tree of OPA values that Rego walks, took ten times as long a
 // request and several times the memory.
 //
-// Package visibility answers at the visibility point without OPA.
+// Package visibility answers at the visibility point without OPA, and package gateway
+// finds the path of a request and evaluates the rules on it that are not expressions.
 //
 // Rules that documents restrict are evaluated by package overdue, so that an answer
 // comes at the deadline. Rules without restrictions evaluate nothing of an author's.
@@ -31,6 +32,7 @@ import (
 	"github.com/open-policy-agent/opa/v1/topdown/cache"
 
 	"github.com/writ-policy/writ/server/decision"
+	"github.com/writ-policy/writ/server/engine/gateway"
 	"github.com/writ-policy/writ/server/engine/match"
 	"github.com/writ-policy/writ/server/engine/overdue"
 	"github.com/writ-policy/writ/server/engine/visibility"
@@ -85,6 +87,7 @@ type Engine struct {
 	tree     *match.Tree
 	denials  *match.Denials
 	gateways *tables.Gateway // nil without documents of that family
+	routes   *gateway.Policies
 	headers  map[decision.GatewayTarget][]string
 	queries  queries
 	points   map[string]rego.PreparedEvalQuery // of generic points
@@ -104,6 +107,7 @@ type queries struct {
 	// findings is prepared only if the bundle has deny policies; grants are the findings
 	// without them.
 	findings, grants, wantsPod, gateway rego.PreparedEvalQuery
+	gatewayRules                        map[gateway.Document]*rego.PreparedEvalQuery
 	// denyResources are the resources that deny policies name, by the words for the
 	// same kind.
 	denyResources map[string][]string

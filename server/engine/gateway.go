@@ -11,6 +11,7 @@ import (
 	"github.com/open-policy-agent/opa/v1/ast"
 
 	"github.com/writ-policy/writ/server/decision"
+	"github.com/writ-policy/writ/server/engine/gateway"
 )
 
 const askGateway = "data.writ.gateway.judgement"
@@ -40,7 +41,22 @@ func (e *Engine) Gateway(ctx context.Context, r *decision.GatewayRequest) (decis
 }
 
 // gateway returns the decision and the targets of the paths that it depends on.
-func (e *Engine) gateway(ctx context.Context, r *decision.GatewayRequest) (d decision.GatewayDecision, targets []decision.GatewayTarget, err error) {
+func (e *Engine) gateway(ctx context.Context, r *decision.GatewayRequest) (decision.GatewayDecision, []decision.GatewayTarget, error) {
+	now := e.now()
+	if routed, ok := e.routes.Route(r); ok {
+		if err := decision.CheckContext(ctx); err != nil {
+			return decision.GatewayDecision{}, nil, err
+		}
+		d, err := routed.Decide(timeOf(now), &gatewayRego{e, ctx, now, r.Text("request", "host")})
+		if !errors.Is(err, gateway.ErrUncertain) {
+			return d, routed.Targets, err
+		}
+	}
+	return e.gatewayByRego(ctx, r, now)
+}
+
+// gatewayByRego is gateway for requests that the tables do not decide.
+func (e *Engine) gatewayByRego(ctx context.Context, r *decision.GatewayRequest, now time.Time) (d decision.GatewayDecision, targets []decision.GatewayTarget, err error) {
 	attributes, err := ast.InterfaceToValue(r.Attributes)
 	if err != nil {
 		return d, nil, fmt.Errorf("read the request: %w", err)
@@ -49,11 +65,10 @@ func (e *Engine) gateway(ctx context.Context, r *decision.GatewayRequest) (d dec
 	if !ok {
 		return d, nil, errors.New("the request must be an object")
 	}
-	now := e.now()
 	answers := ast.NewObject()
 	for range maxReviews {
 		request.Insert(keyEngine, ast.ObjectTerm([2]*ast.Term{keyAnswers, ast.NewTerm(answers)}))
-		value, err := e.run(ctx, host(r), &e.queries.gateway, request, now)
+		value, err := e.run(ctx, r.Text("request", "host"), &e.queries.gateway, request, now)
 		if err != nil {
 			return d, nil, err
 		}
@@ -72,16 +87,18 @@ func (e *Engine) gateway(ctx context.Context, r *decision.GatewayRequest) (d dec
 	return d, nil, fmt.Errorf("the rules make access requests in more than %d rounds", maxReviews)
 }
 
-// host is the host that the request names. It stands for the owner of the policies on
-// its path, which are known only after the evaluation.
-func host(r *decision.GatewayRequest) string {
-	attributes, _ := r.Attributes["request"].(map[string]any)
-	name, _ := attributes["host"].(string)
-	return name
+// allows reports whether the access point allows a request, in JSON. An invalid request is
+// not allowed.
+func (e *Engine) allows(ctx context.Context, review []byte, now time.Time) (bool, error) {
+	r, err := decision.Decode(review)
+	if err != nil {
+		return false, nil //nolint:nilerr // an author's mistake, and not an evaluation error
+	}
+	d, err := e.evaluate(ctx, evaluation{request: r}, now)
+	return d.Allowed, err
 }
 
-// answer decides access requests and adds their decisions to answers. An invalid access
-// request is not allowed.
+// answer decides access requests and adds their decisions to answers.
 func (e *Engine) answer(ctx context.Context, answers ast.Object, unanswered ast.Set, now time.Time) error {
 	for _, pair := range unanswered.Slice() {
 		asked, ok := pair.Value.(*ast.Array)
@@ -92,14 +109,9 @@ func (e *Engine) answer(ctx context.Context, answers ast.Object, unanswered ast.
 		if err != nil {
 			return err
 		}
-		review, err := decision.Decode([]byte(text.(string)))
-		allowed := false
-		if err == nil {
-			d, err := e.evaluate(ctx, evaluation{request: review}, now)
-			if err != nil {
-				return err
-			}
-			allowed = d.Allowed
+		allowed, err := e.allows(ctx, []byte(text.(string)), now)
+		if err != nil {
+			return err
 		}
 		answers.Insert(asked.Elem(0), ast.InternedTerm(allowed))
 	}

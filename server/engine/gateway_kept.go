@@ -176,15 +176,11 @@ func (c *gatewayChange) affects(r *decision.GatewayRequest, paths []decision.Gat
 	if c.isAll || slices.ContainsFunc(paths, func(t decision.GatewayTarget) bool { return c.paths[t] }) {
 		return true
 	}
-	if route, _ := r.Attributes["route"].(map[string]any); route != nil {
-		namespace, _ := route["namespace"].(string)
-		name, _ := route["name"].(string)
-		if c.routes[namespace+"/"+name] {
-			return true
-		}
+	if c.routes[r.Text("route", "namespace")+"/"+r.Text("route", "name")] {
+		return true
 	}
 	// The host of a request may have a port, and a wildcard matches its end.
-	name := strings.ToLower(host(r))
+	name := strings.ToLower(r.Text("request", "host"))
 	return slices.ContainsFunc(c.hosts, func(h string) bool { return strings.Contains(name, h) })
 }
 
