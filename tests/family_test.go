@@ -24,7 +24,7 @@ var namedBy = map[string]struct {
 	"decisiontest": {"", 3},
 	"deny":         {"Deny", 2},
 	"extension":    {"", 5},
-	"gateway":      {"Gateway", 13},
+	"gateway":      {"Gateway", 14},
 	"inventory":    {"Inventory", 4},
 	"visibility":   {"Visibility", 4},
 }
