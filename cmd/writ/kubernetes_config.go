@@ -14,17 +14,17 @@ import (
 
 func newKubernetes(s cli.Streams) *cobra.Command {
 	cmd := &cobra.Command{
-		Use:   "kubernetes config",
-		Short: "Write the files that make an API server ask writ",
+		Use:   "kubernetes config|doctor",
+		Short: "Write and check the files that make an API server ask writ",
 		Long:  "kubernetes has commands about writ as the authorizer of a Kubernetes API server.",
 		RunE: func(cmd *cobra.Command, args []string) error {
 			if len(args) > 0 {
-				return cli.Unknown("command", args[0], []string{"config"}, cmd.CommandPath()+" --help lists the commands")
+				return cli.Unknown("command", args[0], []string{"config", "doctor"}, cmd.CommandPath()+" --help lists the commands")
 			}
 			return cmd.Help()
 		},
 	}
-	cmd.AddCommand(newKubernetesConfig(s))
+	cmd.AddCommand(newKubernetesConfig(s), newKubernetesDoctor(s))
 	return cmd
 }
 

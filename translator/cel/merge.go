@@ -21,7 +21,16 @@ type Merge struct {
 // CompileMerge compiles a merge condition. Its variables are self, the lower policy,
 // and spec, its spec.
 func CompileMerge(text string) (*Merge, *Problem) {
-	environment, _, problem := merge.parse(text, true)
+	program, problem := merge.program(text)
+	if problem != nil {
+		return nil, problem
+	}
+	return &Merge{program}, nil
+}
+
+// program compiles a predicate that is evaluated here.
+func (e Env) program(text string) (celgo.Program, *Problem) {
+	environment, _, problem := e.parse(text, true)
 	if problem != nil {
 		return nil, problem
 	}
@@ -33,7 +42,7 @@ func CompileMerge(text string) (*Merge, *Problem) {
 		line, column := firstNonSpace(text)
 		return nil, &Problem{Message: err.Error(), Line: line, Column: column}
 	}
-	return &Merge{program}, nil
+	return program, nil
 }
 
 // Holds reports whether the condition is true for a policy in JSON: strings, bool,
@@ -46,11 +55,16 @@ func (m *Merge) Holds(self map[string]any) (bool, error) {
 	if spec == nil {
 		spec = map[string]any{}
 	}
-	out, _, err := m.program.Eval(map[string]any{"self": policy, "spec": spec})
+	holds, err := holds(m.program, map[string]any{"self": policy, "spec": spec})
+	if err != nil && isMissing(err) {
+		return false, nil
+	}
+	return holds, err
+}
+
+func holds(program celgo.Program, variables map[string]any) (bool, error) {
+	out, _, err := program.Eval(variables)
 	if err != nil {
-		if isMissing(err) {
-			return false, nil
-		}
 		if strings.HasPrefix(err.Error(), "no such overload") {
 			return false, errors.New("the operator does not accept the types of its operands")
 		}
@@ -61,6 +75,25 @@ func (m *Merge) Holds(self map[string]any) (bool, error) {
 		return false, fmt.Errorf("the value is of type %s, not bool", out.Type().TypeName())
 	}
 	return holds, nil
+}
+
+// Match is a match condition of a webhook authorizer of Kubernetes. It is safe for
+// concurrent use.
+type Match struct{ program celgo.Program }
+
+// CompileMatch compiles a match condition. Its variable is request, the spec of a review.
+func CompileMatch(text string) (*Match, *Problem) {
+	program, problem := Access.program(text)
+	if problem != nil {
+		return nil, problem
+	}
+	return &Match{program}, nil
+}
+
+// Holds reports whether the condition is true for the spec of a review. It returns an
+// error if the condition reads a member that is absent, as the API server does.
+func (m *Match) Holds(request map[string]any) (bool, error) {
+	return holds(m.program, map[string]any{"request": celValue(request)})
 }
 
 // isMissing reports whether an evaluation error is caused by a missing key. cel-go
