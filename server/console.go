@@ -2,15 +2,15 @@ package server
 
 import (
 	"context"
+	"encoding/json"
 	"errors"
 	"fmt"
 	"net/http"
 
-	"sigs.k8s.io/yaml"
-
 	"github.com/writ-policy/writ/server/auth"
 	"github.com/writ-policy/writ/server/page"
 	"github.com/writ-policy/writ/server/view"
+	"github.com/writ-policy/writ/translator/syntax"
 )
 
 // The values of PageConfig.Mode.
@@ -58,7 +58,7 @@ func (s *Server) withPage(address string, next http.Handler) http.Handler {
 	hosts := rule
 	hosts.Loopback = true // a page shows people and documents: its host is checked on every listener
 	return page.New(page.Options{
-		Console: s.console, Caller: pageCaller(&rule), JSON: yaml.YAMLToJSONStrict,
+		Console: s.console, Caller: pageCaller(&rule), JSON: jsonOf,
 		AnswersFor: hosts.AnswersFor, Next: next, Secure: s.tls != nil, Now: s.config.Now,
 		Answered: func(route, method string, status int) { s.metrics.Route(route).Answered(method, status) },
 		Panicked: func(ctx context.Context, route string, cause any) {
@@ -83,4 +83,18 @@ func pageCaller(rule *auth.Rule) func(*http.Request) (view.Caller, error) {
 		}
 		return looks, nil
 	}
+}
+
+// jsonOf returns a YAML document as JSON, read as documents are: "yes" is a string.
+func jsonOf(text []byte) ([]byte, error) {
+	d, root := syntax.Parse("", text)
+	if root != nil {
+		if value, ok := d.Value(root); ok {
+			return json.Marshal(value)
+		}
+	}
+	if len(d.Diags) > 0 {
+		return nil, fmt.Errorf("line %d: %s", d.Diags[0].Position.Line, d.Diags[0].Message)
+	}
+	return nil, errors.New("there is no value")
 }

@@ -180,7 +180,7 @@ func (f *fieldForm) set(request map[string]any, value string, toJSON func([]byte
 func (f *fieldForm) setYAML(request map[string]any, value string, toJSON func([]byte) ([]byte, error)) string {
 	parsed, err := decodeYAML(value, toJSON)
 	if err != nil {
-		return "must be YAML or JSON: " + strings.TrimPrefix(err.Error(), "error converting YAML to JSON: ")
+		return "must be YAML or JSON: " + err.Error()
 	}
 	members, isObject := parsed.(map[string]any)
 	if f.kind == factText {

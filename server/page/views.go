@@ -29,6 +29,7 @@ func (p *page) mux() *http.ServeMux {
 		{"/page/ask", "ask.html", true, p.ask(accessForm)},
 		{"/page/ask/visibility", "ask.html", true, p.ask(visibilityForm)},
 		{"/page/ask/gateway", "ask.html", true, p.ask(gatewayForm)},
+		{whoCanPath, "who_can.html", false, whoCan},
 		{"/page/documents", "documents.html", false, documents},
 		{"/page/documents/{path...}", "document.html", false, document},
 		{"/page/log", "log.html", false, decisionLog},
