@@ -108,6 +108,7 @@ func TestTracesReachACollector(t *testing.T) {
 	h := newHouse(t)
 	h.config.Version = "v9.9.9"
 	h.config.StateDir = h.dir + "/state"
+	h.config.Audit.DecisionLog = h.dir + "/decisions.jsonl"
 	r := h.run()
 	r.eventually("ready", r.isReady)
 	if !r.allowed("alice") { // by a request that is not traced
@@ -166,5 +167,10 @@ func TestTracesReachACollector(t *testing.T) {
 	}
 	if got := received.find(t, "POST /v1/decisions/access", "", ""); got != asked {
 		t.Error("a request without traceparent has a span")
+	}
+	logged, err := os.ReadFile(h.config.Audit.DecisionLog)
+	own := `"trace_id":"0af7651916cd43dd8448eb211c80319c","span_id":"` + hex.EncodeToString(asked.SpanId) + `"`
+	if err != nil || strings.Count(string(logged), "\n") != 2 || strings.Count(string(logged), own) != 1 || strings.Count(string(logged), "trace_id") != 1 {
+		t.Errorf("got %s and %v, want %s in one of two events", logged, err, own)
 	}
 }

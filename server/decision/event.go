@@ -13,7 +13,9 @@ type Event struct {
 	Revision string
 	// RequestedBy is the address of the sender.
 	RequestedBy string
-	Time        time.Time
+	// Span is the span of the request, if it is part of a trace.
+	Span Span
+	Time time.Time
 	// Input is the request and Result the decision, both JSON.
 	Input, Result []byte
 }
@@ -45,6 +47,23 @@ type Observation struct {
 // none of an Observation's lists.
 type Observer interface {
 	Observe(o Observation)
+}
+
+// Span identifies the span of a request in its trace. The zero value is that of a request
+// that is not traced.
+type Span struct{ TraceID, SpanID string }
+
+type spanKey struct{}
+
+// WithSpan returns a context of a request that is traced.
+func WithSpan(ctx context.Context, s Span) context.Context {
+	return context.WithValue(ctx, spanKey{}, s)
+}
+
+// SpanOf returns the span of a request.
+func SpanOf(ctx context.Context) Span {
+	s, _ := ctx.Value(spanKey{}).(Span)
+	return s
 }
 
 type idKey struct{}

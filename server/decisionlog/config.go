@@ -4,12 +4,10 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
-	"io/fs"
 	"os"
 	"path/filepath"
 	"strings"
 
-	"github.com/open-policy-agent/opa/v1/ast"
 	"sigs.k8s.io/yaml"
 
 	"github.com/writ-policy/writ/bundles/remote"
@@ -25,20 +23,22 @@ type configuration struct {
 	Labels   map[string]string `json:"labels,omitempty"`
 }
 
-// read returns OPA's configuration as JSON, and the Rego for masking and dropping, nil
-// without such a file.
-func read(o Options) (config, policy []byte, err error) {
+// read returns OPA's configuration as JSON, and the Rego for masking and dropping by path,
+// none without such a file.
+func read(o Options) (config []byte, rules map[string]string, err error) {
 	var c configuration
 	if o.Config != "" {
 		if c, err = readConfig(o.Config); err != nil {
 			return nil, nil, err
 		}
-		if policy, err = readPolicy(strings.TrimSuffix(o.Config, filepath.Ext(o.Config)) + ".rego"); err != nil {
-			return nil, nil, err
-		}
 	}
 	if c.Logs == nil {
 		c.Logs = make(map[string]any)
+	}
+	if o.Config != "" {
+		if rules, err = readRules(strings.TrimSuffix(o.Config, filepath.Ext(o.Config))+".rego", c.Logs); err != nil {
+			return nil, nil, err
+		}
 	}
 	if c.Logs["plugin"] != nil {
 		return nil, nil, errors.New("decision_logs.plugin is not supported; use a file, the console or a service")
@@ -51,7 +51,7 @@ func read(o Options) (config, policy []byte, err error) {
 	}
 	boundBuffer(c.Logs)
 	config, err = json.Marshal(c)
-	return config, policy, err
+	return config, rules, err
 }
 
 func readConfig(path string) (c configuration, err error) {
@@ -66,25 +66,6 @@ func readConfig(path string) (c configuration, err error) {
 		return c, fmt.Errorf("%s: %w (services, decision_logs and labels are read)", path, err)
 	}
 	return c, nil
-}
-
-// readPolicy reads the Rego beside the configuration. It returns nil if there is no file.
-func readPolicy(path string) ([]byte, error) {
-	content, err := os.ReadFile(path)
-	switch {
-	case errors.Is(err, fs.ErrNotExist):
-		return nil, nil
-	case err != nil:
-		return nil, err
-	}
-	module, err := ast.ParseModuleWithOpts(path, string(content), ast.ParserOptions{RegoVersion: ast.RegoV1})
-	if err != nil {
-		return nil, err
-	}
-	if got := module.Package.Path.String(); got != "data.system.log" {
-		return nil, fmt.Errorf("%s: the package must be system.log, not %s", path, strings.TrimPrefix(got, "data."))
-	}
-	return content, nil
 }
 
 // boundBuffer bounds the events that wait for an upload: OPA's default keeps all of them.

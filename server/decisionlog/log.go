@@ -69,7 +69,7 @@ type Log struct {
 // Open opens the log. It returns an error if a file cannot be read or opened, or if the
 // configuration or the Rego is invalid. It does not connect to a server.
 func Open(o Options) (*Log, error) {
-	config, policy, err := read(o)
+	config, rules, err := read(o)
 	if err != nil {
 		return nil, fmt.Errorf("decision log: %w", err)
 	}
@@ -77,24 +77,27 @@ func Open(o Options) (*Log, error) {
 		log: o.Logger, metrics: o.Metrics,
 		queue: make(chan decision.Event, maxQueued), room: memory.NewBudget(maxQueuedBytes),
 	}
-	if err := l.setup(o, config, policy); err != nil {
+	if err := l.setup(o, config, rules); err != nil {
 		return nil, fmt.Errorf("decision log: %w", err)
 	}
 	return l, nil
 }
 
 // setup makes OPA's plugin.
-func (l *Log) setup(o Options, config, policy []byte) (err error) {
+func (l *Log) setup(o Options, config []byte, rules map[string]string) (err error) {
 	ctx := context.Background()
 	logger := &logger{log: o.Logger, lost: func() { l.metrics.DecisionLost(metrics.LostByPolicy, 1) }}
 	store := inmem.New()
-	if policy != nil {
-		err := storage.Txn(ctx, store, storage.WriteParams, func(txn storage.Transaction) error {
-			return store.UpsertPolicy(ctx, txn, "system/log.rego", policy)
-		})
-		if err != nil {
-			return err
+	err = storage.Txn(ctx, store, storage.WriteParams, func(txn storage.Transaction) error {
+		for path, module := range rules {
+			if err := store.UpsertPolicy(ctx, txn, path, []byte(module)); err != nil {
+				return err
+			}
 		}
+		return nil
+	})
+	if err != nil {
+		return err
 	}
 	l.manager, err = plugins.New(config, "writ", store, plugins.Logger(logger), plugins.ConsoleLogger(logger))
 	if err != nil {
@@ -197,6 +200,7 @@ func (l *Log) writeEvent(e *decision.Event) error {
 	defer store.Abort(ctx, txn)
 	return l.plugin.Log(ctx, &server.Info{
 		Txn: txn, DecisionID: e.ID, RemoteAddr: e.RequestedBy, Timestamp: e.Time,
+		TraceID: e.Span.TraceID, SpanID: e.Span.SpanID,
 		Bundles: map[string]server.BundleInfo{bundleName: {Revision: e.Revision}},
 		Path:    "writ/" + e.Point + "/decision",
 		Input:   &input, Results: &result,

@@ -12,10 +12,13 @@ import (
 	"os"
 	"path/filepath"
 	"slices"
+	"strconv"
 	"strings"
 	"sync"
 	"testing"
 	"time"
+
+	"github.com/open-policy-agent/opa/v1/plugins/logs"
 
 	"github.com/writ-policy/writ/server/decision"
 	"github.com/writ-policy/writ/server/metrics"
@@ -141,21 +144,59 @@ func TestFile(t *testing.T) {
 	}
 }
 
-// A rule that fails loses the decision and counts it: it must not be logged unmasked.
-func TestFailingRule(t *testing.T) {
+// Rules that do not say what to mask, in a way that can be done, lose decisions and count
+// them: nothing is logged unmasked.
+func TestMalformedMasks(t *testing.T) {
+	for _, row := range []struct{ name, rules string }{
+		{"a path without a slash", `mask contains "input/labels/secret"`},
+		{"another part of the event", `mask contains "/labels/secret"`},
+		{"an empty path", `mask contains ""`},
+		{"a number", `mask contains 7`},
+		{"an unknown operation", `mask contains {"op": "hide", "path": "/input/labels/secret"}`},
+		{"an operation without a path", `mask contains {"op": "remove"}`},
+		{"a key with a slash", `mask contains "/input/labels/example.com%2Fsecret"`},
+		{"a key with a space", `mask contains {"op": "upsert", "path": "/input/labels/my secret", "value": ""}`},
+		{"a drop with two values", "drop := true if true\n\ndrop := false if true"},
+		{"two values", "mask := [\"/input/labels/secret\"] if true\n\nmask := [] if true"},
+	} {
+		t.Run(row.name, func(t *testing.T) {
+			dir := t.TempDir()
+			path := filepath.Join(dir, "decisions.jsonl")
+			config := write(t, dir, "opa.yaml", "decision_logs: {}\n")
+			write(t, dir, "opa.rego", "package system.log\n\nimport rego.v1\n\n"+row.rules+"\n")
+			r := run(t, Options{File: path, Config: config})
+			e := event("alice")
+			e.Input = []byte(`{"user":"alice","labels":{"secret":"hunter2","example.com/secret":"hunter2","my secret":"hunter2"}}`)
+			r.Log.Log(e)
+			r.stop()
+			if content, _ := os.ReadFile(path); len(content) > 0 {
+				t.Errorf("got %s", content)
+			}
+			if got := r.lost(t); got != `policy"} 1` {
+				t.Errorf("lost: got %s", got)
+			}
+		})
+	}
+}
+
+// A key that no path can name is masked by its parent.
+func TestMaskOfAParent(t *testing.T) {
 	dir := t.TempDir()
 	path := filepath.Join(dir, "decisions.jsonl")
-	config := write(t, dir, "opa.yaml", "decision_logs: {}\n")
-	write(t, dir, "opa.rego", "package system.log\n\nmask := 7\n")
+	config := write(t, dir, "opa.yaml", "decision_logs: {mask_decision: /system/log/hidden}\n")
+	write(t, dir, "opa.rego", `package system.log
+
+import rego.v1
+
+hidden contains {"op": "upsert", "path": "/input/labels", "value": object.remove(input.input.labels, ["example.com/secret"])}
+`)
 	r := run(t, Options{File: path, Config: config})
-	r.Log.Log(event("alice"))
-	r.Log.Log(event("bob"))
+	e := event("alice")
+	e.Input = []byte(`{"user":"alice","labels":{"example.com/secret":"hunter2","app":"web"}}`)
+	r.Log.Log(e)
 	r.stop()
-	if content, _ := os.ReadFile(path); len(content) > 0 {
-		t.Errorf("got %s", content)
-	}
-	if got := r.lost(t); got != `policy"} 2` {
-		t.Errorf("lost: got %s", got)
+	if content, err := os.ReadFile(path); err != nil || bytes.Contains(content, []byte("hunter2")) || !bytes.Contains(content, []byte(`{"app":"web"}`)) {
+		t.Errorf("got %s and %v", content, err)
 	}
 }
 
@@ -191,7 +232,8 @@ func (c *collector) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 		return
 	}
 	var events []struct {
-		ID string `json:"decision_id"`
+		ID    string `json:"decision_id"`
+		Input struct{ Labels map[string]string }
 	}
 	body, err := gzip.NewReader(r.Body)
 	if err != nil || json.NewDecoder(body).Decode(&events) != nil {
@@ -199,6 +241,10 @@ func (c *collector) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 		return
 	}
 	for _, e := range events {
+		if e.Input.Labels["secret"] != "" {
+			w.WriteHeader(http.StatusBadRequest) // it must be masked; the test waits in vain
+			return
+		}
 		c.ids = append(c.ids, e.ID)
 	}
 }
@@ -226,17 +272,27 @@ func wait(t *testing.T, what string, done func() bool) {
 	}
 }
 
-func uploading(t *testing.T, c *collector, buffer int) running {
+func uploading(t *testing.T, c http.Handler, buffer int) running {
 	t.Helper()
 	server := httptest.NewServer(c)
 	t.Cleanup(server.Close)
-	config := write(t, t.TempDir(), "opa.yaml", fmt.Sprintf(`
-services: {collector: {url: %q}}
+	dir := t.TempDir()
+	write(t, dir, "opa.rego", policy)
+	config := write(t, dir, "opa.yaml", fmt.Sprintf(`
+services: {collector: {url: %q, response_header_timeout_seconds: 600}}
 decision_logs:
   service: collector
   reporting: {min_delay_seconds: 1, max_delay_seconds: 1, buffer_type: event, buffer_size_limit_events: %d}
 `, server.URL, buffer))
-	return run(t, Options{Config: config})
+	r := run(t, Options{Config: config, File: filepath.Join(dir, "decisions.jsonl")})
+	t.Cleanup(func() {
+		r.stop()
+		content, err := os.ReadFile(filepath.Join(dir, "decisions.jsonl"))
+		if err != nil || len(content) == 0 || bytes.Contains(content, []byte("hunter2")) {
+			t.Errorf("the file has %d bytes (%v), or a masked value", len(content), err)
+		}
+	})
+	return r
 }
 
 // Nothing is lost within the buffer while the server is gone.
@@ -266,6 +322,94 @@ func TestServerStaysAway(t *testing.T) {
 	wait(t, "a loss", func() bool { return strings.HasPrefix(r.lost(t), `buffer"} `) })
 }
 
+// slowCollector answers no upload before it is released.
+type slowCollector struct {
+	collector
+	entered  chan struct{}
+	released chan struct{}
+}
+
+func (c *slowCollector) ServeHTTP(w http.ResponseWriter, r *http.Request) {
+	select {
+	case c.entered <- struct{}{}:
+	default:
+	}
+	<-c.released
+	c.collector.ServeHTTP(w, r)
+}
+
+// While the server is slow, decisions are taken without waiting for it. Nothing is lost
+// within the buffer; beyond it, what is delivered and what is counted as lost are all.
+func TestServerIsSlow(t *testing.T) {
+	for _, row := range []struct{ buffer, least, most int }{{100, 60, 60}, {10, 10, 30}} {
+		t.Run(fmt.Sprint(row.buffer), func(t *testing.T) {
+			c := &slowCollector{entered: make(chan struct{}, 1), released: make(chan struct{})}
+			r := uploading(t, c, row.buffer)
+			release := sync.OnceFunc(func() { close(c.released) })
+			t.Cleanup(release)
+			r.Log.Log(event("first"))
+			<-c.entered // the upload of the first decision, which does not end
+			for i := range 59 {
+				r.Log.Log(event(fmt.Sprint("u", i)))
+			}
+			wait(t, "the queue is empty", func() bool { return len(r.queue) == 0 })
+			release()
+			wait(t, "the upload of what is kept", func() bool {
+				_, ids := c.seen()
+				return len(ids) >= row.least && len(ids)+r.lostCount(t) == 60
+			})
+			_, ids := c.seen()
+			slices.Sort(ids)
+			if n := len(slices.Compact(ids)); n != len(ids) || n > row.most {
+				t.Errorf("got %d decisions, %d of them once, want at most %d", len(ids), n, row.most)
+			}
+		})
+	}
+}
+
+// lostCount is the number of lost decisions.
+func (r running) lostCount(t *testing.T) (n int) {
+	t.Helper()
+	for part := range strings.SplitSeq(r.lost(t), ", ") {
+		_, count, _ := strings.Cut(part, " ")
+		lost, err := strconv.Atoi(count)
+		if part != "" && err != nil {
+			t.Fatal(err)
+		}
+		n += lost
+	}
+	return n
+}
+
+// An event has only the members that OPA's have, and a collector that decodes them strictly
+// reads what was decided.
+func TestEventsAreThoseOfOPA(t *testing.T) {
+	path := filepath.Join(t.TempDir(), "decisions.jsonl")
+	r := run(t, Options{File: path})
+	e := event("alice")
+	e.Span = decision.Span{TraceID: "0af7651916cd43dd8448eb211c80319c", SpanID: "b7ad6b7169203331"}
+	r.Log.Log(e)
+	r.stop()
+	content, err := os.ReadFile(path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	var got logs.EventV1
+	strict := json.NewDecoder(bytes.NewReader(content))
+	strict.DisallowUnknownFields()
+	if err := strict.Decode(&got); err != nil {
+		t.Fatalf("%v in %s", err, content)
+	}
+	if got.DecisionID != e.ID || got.TraceID != e.Span.TraceID || got.SpanID != e.Span.SpanID || got.RequestedBy != e.RequestedBy ||
+		!got.Timestamp.Equal(e.Time) || got.Bundles["writ"].Revision != e.Revision || got.Path != "writ/access/decision" {
+		t.Errorf("got %+v", got)
+	}
+	input, err := json.Marshal(got.Input)
+	if err != nil || !bytes.Contains(input, []byte(`"user":"alice"`)) {
+		t.Errorf("input: got %s and %v", input, err)
+	}
+}
+
 // A queue without room loses decisions and counts them.
 func TestQueueIsFull(t *testing.T) {
 	l, err := Open(Options{File: filepath.Join(t.TempDir(), "d"), Metrics: metrics.New(), Logger: slog.New(slog.DiscardHandler)})
@@ -290,6 +434,13 @@ func TestConfigurations(t *testing.T) {
 		{"Rego of another package", "decision_logs: {console: true}", "package x", "the package must be system.log"},
 		{"Rego that does not parse", "decision_logs: {console: true}", "package system.log\nmask {", "opa.rego:2"},
 		{"Rego that does not compile", "decision_logs: {console: true}", "package system.log\nmask contains x if true", "unsafe"},
+		{"Rego without the rules", "decision_logs: {console: true}", "package system.log\nimport rego.v1\nmasks contains \"/input\"", "defines neither mask nor drop"},
+		{"a mask that is a number", "decision_logs: {console: true}", "package system.log\nmask := 7", "have: number"},
+		{"a mask without Rego", "decision_logs: {console: true, mask_decision: /system/log/mask}", "", "mask_decision: no rule /system/log/mask"},
+		{"a mask of another name", "decision_logs: {console: true, mask_decision: /system/log/hidden}", "package system.log\nimport rego.v1\nmask contains \"/input\"", "mask_decision: no rule /system/log/hidden"},
+		{"a mask of another package", "decision_logs: {console: true, mask_decision: /writ/mask}", "package system.log\nimport rego.v1\nmask contains \"/input\"", "mask_decision: no rule /writ/mask"},
+		{"a drop of another name", "decision_logs: {console: true, drop_decision: /system/log/hidden}", "package system.log\nimport rego.v1\nmask contains \"/input\"", "drop_decision: no rule /system/log/hidden"},
+		{"a mask that is not a path", "decision_logs: {console: true, mask_decision: 7}", "package system.log\nimport rego.v1\nmask contains \"/input\"", "mask_decision: no rule 7"},
 		{"the console", "decision_logs: {console: true}", "", ""},
 	} {
 		dir := t.TempDir()

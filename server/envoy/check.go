@@ -32,6 +32,7 @@ import (
 	"google.golang.org/grpc"
 	"google.golang.org/grpc/credentials"
 	"google.golang.org/grpc/keepalive"
+	grpcpeer "google.golang.org/grpc/peer"
 
 	"github.com/writ-policy/writ/server/auth"
 	"github.com/writ-policy/writ/server/decision"
@@ -229,13 +230,13 @@ func (c *checker) check(ctx context.Context, check *authv3.CheckRequest) *authv3
 		return c.refuse(ctx, refused)
 	}
 	if r != nil {
-		c.record(policies.Revision(), r, &d, took)
+		c.record(ctx, policies.Revision(), r, &d, took)
 	}
 	return response(&d)
 }
 
 // record passes a decision to what records decisions.
-func (c *checker) record(revision string, r *decision.GatewayRequest, d *decision.GatewayDecision, took time.Duration) {
+func (c *checker) record(ctx context.Context, revision string, r *decision.GatewayRequest, d *decision.GatewayDecision, took time.Duration) {
 	input := func() []byte { return decision.AppendValue(nil, r.Attributes) }
 	if c.Observer != nil {
 		_, outcome := d.Settle()
@@ -246,9 +247,11 @@ func (c *checker) record(revision string, r *decision.GatewayRequest, d *decisio
 		})
 	}
 	if c.Log != nil {
-		c.Log.Log(decision.Event{
-			Point: decision.Gateway, Revision: revision, Time: time.Now(), Input: input(), Result: d.AppendJSON(nil),
-		})
+		e := decision.Event{Point: decision.Gateway, Revision: revision, Time: time.Now(), Input: input(), Result: d.AppendJSON(nil)}
+		if from, ok := grpcpeer.FromContext(ctx); ok {
+			e.RequestedBy = from.Addr.String()
+		}
+		c.Log.Log(e)
 	}
 }
 

@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"net"
 	"reflect"
+	"strings"
 	"testing"
 
 	corev3 "github.com/envoyproxy/go-control-plane/envoy/config/core/v3"
@@ -198,6 +199,26 @@ func TestRequest(t *testing.T) {
 		`"source":{"address":"10.0.0.9","labels":{"app":"a"},"port":40000}}`
 	if string(got) != want {
 		t.Errorf("request\n%s\nwant\n%s", got, want)
+	}
+}
+
+// logged keeps the events of a decision log.
+type logged chan decision.Event
+
+func (l logged) Log(e decision.Event) { l <- e }
+
+// The decision log has the address of the proxy that asked.
+func TestDecisionsAreLogged(t *testing.T) {
+	g, log := &guard{decision: decision.GatewayDecision{Allowed: true}}, make(logged, 1)
+	check(t, dial(t, envoy.Options{Current: g.current, Log: log}), &authv3.CheckRequest{Attributes: &authv3.AttributeContext{
+		Request: &authv3.AttributeContext_Request{Http: &authv3.AttributeContext_HttpRequest{Host: "api.example.com", Method: "GET", Path: "/"}},
+	}})
+	e := <-log
+	if host, _, err := net.SplitHostPort(e.RequestedBy); err != nil || host != "127.0.0.1" {
+		t.Errorf("requested by: got %q (%v), want an address of this machine", e.RequestedBy, err)
+	}
+	if e.Point != decision.Gateway || !strings.Contains(string(e.Input), "api.example.com") || !strings.Contains(string(e.Result), `"allowed":true`) {
+		t.Errorf("got %+v", e)
 	}
 }
 

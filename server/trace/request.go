@@ -8,6 +8,8 @@ import (
 	"go.opentelemetry.io/otel/codes"
 	"go.opentelemetry.io/otel/propagation"
 	oteltrace "go.opentelemetry.io/otel/trace"
+
+	"github.com/writ-policy/writ/server/decision"
 )
 
 // parentHeader is the canonical key of the header traceparent of W3C's trace context.
@@ -26,6 +28,8 @@ func (t *Tracer) Request(r *http.Request, route string) (context.Context, func(s
 	}
 	ctx, span := t.tracer.Start(ctx, r.Method+" "+route, oteltrace.WithSpanKind(oteltrace.SpanKindServer),
 		oteltrace.WithAttributes(attribute.String("http.request.method", r.Method), attribute.String("http.route", route)))
+	own := span.SpanContext()
+	ctx = decision.WithSpan(ctx, decision.Span{TraceID: own.TraceID().String(), SpanID: own.SpanID().String()})
 	return ctx, func(status int, revision string) {
 		span.SetAttributes(attribute.Int("http.response.status_code", status))
 		if revision != "" {

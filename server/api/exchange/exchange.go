@@ -215,7 +215,7 @@ func (s *Service) Decided(r *http.Request, p decision.Policies, o decision.Obser
 	if s.Log != nil {
 		s.Log.Log(decision.Event{
 			ID: decision.IDOf(r.Context()), Point: o.Point, Revision: o.Revision, RequestedBy: r.RemoteAddr,
-			Time: time.Now(), Input: o.Input(), Result: o.Result(),
+			Span: decision.SpanOf(r.Context()), Time: time.Now(), Input: o.Input(), Result: o.Result(),
 		})
 	}
 }
