@@ -167,8 +167,11 @@ e2e-kubernetes: build ## test a cluster as a source with a real API server and e
 	@cd tests/e2e && $(GO) build -trimpath -o ../../bin/e2e/etcd ./etcd
 	@cd tests/e2e && $(GO) build -trimpath -ldflags '-X k8s.io/component-base/version.gitVersion=$(KUBERNETES)' \
 		-o ../../bin/e2e/ k8s.io/kubernetes/cmd/kube-apiserver k8s.io/kubernetes/cmd/kubectl
+	@rm -rf bin/e2e/charts && mkdir bin/e2e/charts
+	@for values in deploy/helm/values/*.yaml; do $(DEPLOY_TOOL) helm template writ deploy/helm/writ --kube-version 1.36.0 \
+		--values $$values >bin/e2e/charts/$$(basename $$values) || exit 1; done
 	$(step) 'e2e-kubernetes: tests'
-	@cd tests/e2e && $(GO) vet ./... && $(GO) test -count=1 -timeout 30m -v . -bin $(CURDIR)/bin/e2e -writ $(CURDIR)/bin/writ
+	@cd tests/e2e && $(GO) vet ./... && $(GO) test -count=1 -timeout 30m -v . -bin $(CURDIR)/bin/e2e -charts $(CURDIR)/bin/e2e/charts -writ $(CURDIR)/bin/writ
 
 oidc: build ## test callers whose tokens a real OpenID provider issues, with node and npm
 	$(step) 'oidc: install oidc-provider, and tests'

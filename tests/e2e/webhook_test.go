@@ -60,6 +60,9 @@ func TestWebhook(t *testing.T) {
 		t.Errorf("apply identity.yaml: %s", stderr)
 	}
 
+	t.Run("doctor", func(t *testing.T) { c.doctor(t, chain) })
+	t.Run("a list of rules", func(t *testing.T) { c.listRules(t, dir) })
+	t.Run("what deploy installs", func(t *testing.T) { c.install(t) })
 	ann, dave, bob := c.as(t, "ann"), c.as(t, "dave"), c.as(t, "bob")
 	wantCode(t, "allowed by writ", list(ann), http.StatusOK)
 	wantCode(t, "not allowed by any authorizer", list(bob), http.StatusForbidden)

@@ -1,0 +1,91 @@
+package e2e
+
+import (
+	"encoding/json"
+	"flag"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"testing"
+)
+
+var charts = flag.String("charts", "", "folder of what the chart makes, a file for each file of values")
+
+// doctor checks the chain, and finds a change that breaks it.
+func (c *controlPlane) doctor(t *testing.T, chain string) {
+	file := filepath.Join(chain, "authorization.yaml")
+	examine := func() (findings map[string]string, text string, status int) {
+		out, stderr, status := c.run(t, "", "kubernetes", "doctor", "--authorization-config", file, "--kubeconfig", filepath.Join(c.dir, "kubeconfig"),
+			"--context", "admin", "--identity", "writ", "-o", "json")
+		var report struct {
+			Findings []struct{ Check, Severity, Message string }
+		}
+		if err := json.Unmarshal([]byte(out), &report); err != nil {
+			t.Fatalf("%v: %s%s", err, out, stderr)
+		}
+		findings = make(map[string]string)
+		for _, f := range report.Findings {
+			findings[f.Check] += f.Severity + " "
+		}
+		return findings, out, status
+	}
+	findings, text, status := examine()
+	for _, check := range []string{"configuration", "API server", "loaded", "identity", "order", "failure", "timeout", "cache", "versions", "conditions", "writ"} {
+		if strings.TrimSpace(findings[check]) != "ok" {
+			t.Errorf("%s: got %q", check, findings[check])
+		}
+	}
+	if findings["connection"] != "warning " || status != 0 { // there are no credentials
+		t.Errorf("got %d, %s", status, text)
+	}
+	content, err := os.ReadFile(file)
+	check(t, err)
+	defer func() { check(t, os.WriteFile(file, content, 0o600)) }()
+	check(t, os.WriteFile(file, []byte(strings.Replace(string(content), "timeout: 3s", "timeout: 31s", 1)), 0o600))
+	eventually(t, "a change that the API server refuses is found", func() (bool, string) {
+		findings, text, status = examine()
+		return status == 1 && findings["timeout"] == "error " && strings.Contains(text, "could not load"), text
+	})
+}
+
+// listRules asks a writ that knows its callers what ann may do.
+func (c *controlPlane) listRules(t *testing.T, dir string) {
+	tokens := c.write(t, "callers.csv", []byte("token-of-ann,ann,1\n"))
+	certs := filepath.Join(c.dir, "certs") // those of the API server are for this machine, too
+	s := c.serve(t, "--policies", dir, "--tokens", tokens, "--tls-cert", filepath.Join(certs, "apiserver.crt"), "--tls-key", filepath.Join(certs, "apiserver.key"))
+	server := strings.Replace(s.url, "http:", "https:", 1)
+	review := c.write(t, "review.json", []byte(`{"apiVersion":"authorization.k8s.io/v1","kind":"SelfSubjectRulesReview","spec":{"namespace":"default"}}`))
+	eventually(t, "the rules are listed", func() (bool, string) {
+		out, stderr, _ := c.kubectl(t, "--kubeconfig", "/dev/null", "--server", server, "--insecure-skip-tls-verify", "--token", "token-of-ann",
+			"create", "--raw", "/apis/authorization.k8s.io/v1/selfsubjectrulesreviews", "-f", review)
+		const want = `"resourceRules":[{"verbs":["get","list"],"apiGroups":[""],"resources":["configmaps"]}],"nonResourceRules":[],"incomplete":false`
+		return strings.Contains(out, want), out + stderr
+	})
+}
+
+// monitoring are the kinds of the Prometheus operator that the chart makes.
+var monitoring = []definition{{"monitoring.coreos.com", "v1", "ServiceMonitor", true}, {"monitoring.coreos.com", "v1", "PrometheusRule", true}}
+
+// install applies what deploy has to the API server, which only checks it.
+func (c *controlPlane) install(t *testing.T) {
+	for _, d := range monitoring {
+		c.define(t, d)
+	}
+	apply := func(flag, path string) {
+		out, stderr, status := c.kubectl(t, "--context", "admin", "apply", "--dry-run=server", flag, path)
+		if status != 0 || strings.Count(out, "(server dry run)") < 3 {
+			t.Errorf("%s: got %d, %s%s", path, status, out, stderr)
+		}
+	}
+	files, err := filepath.Glob(filepath.Join(*charts, "*.yaml"))
+	check(t, err)
+	if len(files) < 3 {
+		t.Fatalf("found %d files in %q, which cannot be all; use make e2e-kubernetes", len(files), *charts)
+	}
+	slices.Sort(files)
+	for _, file := range files {
+		apply("-f", file)
+	}
+	apply("-k", "../../deploy/kustomize/base")
+}
