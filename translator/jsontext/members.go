@@ -9,16 +9,16 @@ func Members(checked []byte) iter.Seq2[string, []byte] {
 		tokens := TokensOf(checked)
 		tokens.Next() // the opening brace
 		for key := tokens.Next(); key.Kind != '}'; key = tokens.Next() {
-			if !yield(tokens.Text(key), tokens.value()) {
+			if !yield(tokens.Text(key), tokens.Whole(tokens.Next())) {
 				return
 			}
 		}
 	}
 }
 
-// value returns the text of the next value, whole.
-func (t *Tokens) value() []byte {
-	token := t.Next()
+// Whole returns the text of the value that begins with the last token, whole. The next
+// token is the one behind it.
+func (t *Tokens) Whole(token Token) []byte {
 	if token.Kind == '{' || token.Kind == '[' {
 		t.at = valueEnd(t.text, token.Start)
 	}
@@ -37,7 +37,7 @@ func Elements(checked []byte) iter.Seq[[]byte] {
 				return
 			}
 			*tokens = before
-			if !yield(tokens.value()) {
+			if !yield(tokens.Whole(tokens.Next())) {
 				return
 			}
 		}

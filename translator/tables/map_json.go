@@ -103,57 +103,60 @@ func (a *Access) JSON() ([][]byte, error) {
 func (m Map[V]) MarshalJSON() ([]byte, error) { return bytes.Join(m.parts(nil), nil), nil }
 
 // rowsPerDecoder is how many rows are decoded together, by one goroutine.
-const rowsPerDecoder = 1024
+const rowsPerDecoder = 8192
 
-// UnmarshalJSON reads an object, with all CPUs if it is large.
-func (m *Map[V]) UnmarshalJSON(content []byte) error {
-	*m = Map[V]{}
-	if content[0] != '{' {
-		var none map[string]V
-		return json.Unmarshal(content, &none)
-	}
+// decode reads an object, with all CPUs if it is large. A small one is decoded with the
+// decoder of the value around it.
+func (m *Map[V]) decode(object []byte, with *decoder) error {
 	var rows []row[V]
 	var texts [][]byte
-	for key, text := range jsontext.Members(content) {
+	for key, text := range jsontext.Members(object) {
 		rows, texts = append(rows, row[V]{key: key}), append(texts, text)
 	}
+	if len(rows) <= rowsPerDecoder {
+		if err := decodeRows(rows, texts, with); err != nil {
+			return err
+		}
+		m.setRows(rows)
+		return nil
+	}
+	rows = slices.Clip(rows)
 	var group errgroup.Group
 	group.SetLimit(runtime.GOMAXPROCS(0))
 	for from := 0; from < len(rows); from += rowsPerDecoder {
 		to := min(from+rowsPerDecoder, len(rows))
-		group.Go(func() error { return decodeRows(rows[from:to], texts[from:to]) })
+		group.Go(func() error { return decodeRows(rows[from:to], texts[from:to], newDecoder(nil)) })
 	}
 	if err := group.Wait(); err != nil {
 		return err
 	}
+	m.setRows(rows)
+	return nil
+}
+
+func decodeRows[V any](rows []row[V], texts [][]byte, with *decoder) error {
+	outer := with.tokens
+	defer func() { with.tokens = outer }()
+	for i := range rows {
+		rows[i].value = new(V)
+		with.tokens = jsontext.TokensOf(texts[i])
+		if err := with.value(with.tokens.Next(), reflect.ValueOf(rows[i].value).Elem()); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// setRows makes m the map of rows, which it keeps if they are in the order of their keys.
+func (m *Map[V]) setRows(rows []row[V]) {
+	*m = Map[V]{}
 	if slices.IsSortedFunc(rows, func(a, b row[V]) int { return cmp.Or(strings.Compare(a.key, b.key), 1) }) {
 		m.cut(rows)
-		return nil
+		return
 	}
 	changes := make(map[string]*V, len(rows))
 	for _, r := range rows {
 		changes[r.key] = r.value
 	}
 	*m = m.With(changes)
-	return nil
 }
-
-// decodeRows decodes the values of rows. One list is decoded faster than many values.
-func decodeRows[V any](rows []row[V], texts [][]byte) error {
-	list := slices.Concat([]byte("["), bytes.Join(texts, comma), []byte("]"))
-	decoder := json.NewDecoder(bytes.NewReader(list))
-	decoder.UseNumber() // parameters keep the digits of their numbers
-	var values []*V
-	if err := decoder.Decode(&values); err != nil {
-		return err
-	}
-	for i := range rows {
-		if rows[i].value = values[i]; values[i] == nil {
-			rows[i].value = new(V)
-		}
-	}
-	return nil
-}
-
-// Form returns the type that has the same JSON form.
-func (Map[V]) Form() reflect.Type { return reflect.TypeFor[map[string]V]() }

@@ -143,7 +143,7 @@ func TestAccessAsJSON(t *testing.T) {
 			t.Errorf("got  %s\nwant %s", got, &want)
 		}
 		read := new(Access)
-		if err := json.Unmarshal(got, read); err != nil {
+		if err := Decode(got, read); err != nil {
 			t.Fatal(err)
 		}
 		if parts, err = read.JSON(); err != nil {

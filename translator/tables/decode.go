@@ -1,0 +1,189 @@
+package tables
+
+import (
+	"encoding"
+	"encoding/json"
+	"fmt"
+	"reflect"
+	"strconv"
+	"strings"
+	"sync"
+
+	"github.com/writ-policy/writ/translator/jsontext"
+)
+
+// Decode decodes the JSON of a table, which jsontext.Check must have accepted. Names of
+// fields are case-sensitive, and an unknown one is an error. Free values have json.Number
+// for numbers, which keeps their digits.
+//
+// encoding/json would go through a large table several times, and keep each repeated list
+// by itself: most roles have lists of verbs that others have too.
+func Decode(checked []byte, table Table) error {
+	d := newDecoder(checked)
+	return d.value(d.tokens.Next(), reflect.ValueOf(table).Elem())
+}
+
+// decoder decodes values that follow each other. Short texts and lists that are likely to
+// be repeated are kept and shared. It is not safe for concurrent use.
+type decoder struct {
+	tokens *jsontext.Tokens
+	texts  map[string]string
+	lists  map[string][]string
+}
+
+func newDecoder(checked []byte) *decoder {
+	return &decoder{tokens: jsontext.TokensOf(checked), texts: make(map[string]string), lists: make(map[string][]string)}
+}
+
+// rows is a map that decodes its JSON itself.
+type rows interface {
+	decode(object []byte, with *decoder) error
+}
+
+// value decodes the value that begins with a token.
+func (d *decoder) value(token jsontext.Token, to reflect.Value) error {
+	if token.Kind == 'n' {
+		return nil
+	}
+	switch kind := to.Kind(); {
+	case kind == reflect.Pointer:
+		to.Set(reflect.New(to.Type().Elem()))
+		return d.value(token, to.Elem())
+	case kind == reflect.Struct && token.Kind == '{':
+		if m, ok := to.Addr().Interface().(rows); ok {
+			return m.decode(d.tokens.Whole(token), d)
+		}
+		return d.object(to)
+	case kind == reflect.Struct && token.Kind == '"':
+		if text, ok := to.Addr().Interface().(encoding.TextUnmarshaler); ok {
+			return text.UnmarshalText([]byte(d.tokens.Text(token)))
+		}
+	case kind == reflect.String && token.Kind == '"':
+		to.SetString(d.text(token))
+		return nil
+	case kind == reflect.Bool && (token.Kind == 't' || token.Kind == 'f'):
+		to.SetBool(token.Kind == 't')
+		return nil
+	case kind == reflect.Int && token.Kind <= '9':
+		if n, err := strconv.Atoi(d.tokens.Raw(token)); err == nil {
+			to.SetInt(int64(n))
+			return nil
+		}
+	case kind == reflect.Slice && token.Kind == '[':
+		return d.list(token, to)
+	case kind == reflect.Map && token.Kind == '{':
+		return d.pairs(to)
+	case kind == reflect.Interface:
+		to.Set(reflect.ValueOf(jsontext.Cut(d.tokens.Whole(token)).Any()))
+		return nil
+	}
+	return json.Unmarshal(d.tokens.Whole(token), to.Addr().Interface())
+}
+
+// object decodes the rest of an object into a struct.
+func (d *decoder) object(to reflect.Value) error {
+	fields := fieldsOf(to.Type())
+	for key := d.tokens.Next(); key.Kind != '}'; key = d.tokens.Next() {
+		// A name that is written with escapes is not a field's.
+		raw := d.tokens.Whole(key)
+		field, ok := fields[string(raw[1:len(raw)-1])]
+		if !ok {
+			return fmt.Errorf("unknown field %q", d.tokens.Text(key))
+		}
+		if err := d.value(d.tokens.Next(), to.Field(field)); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// pairs decodes the rest of an object into a map with keys of strings.
+func (d *decoder) pairs(to reflect.Value) error {
+	to.Set(reflect.MakeMap(to.Type()))
+	for key := d.tokens.Next(); key.Kind != '}'; key = d.tokens.Next() {
+		name, value := d.text(key), reflect.New(to.Type().Elem()).Elem()
+		if err := d.value(d.tokens.Next(), value); err != nil {
+			return err
+		}
+		to.SetMapIndex(reflect.ValueOf(name), value)
+	}
+	return nil
+}
+
+// list decodes a list into a slice of its length.
+func (d *decoder) list(token jsontext.Token, to reflect.Value) error {
+	after := *d.tokens
+	raw := after.Whole(token)
+	if texts, ok := to.Addr().Interface().(*[]string); ok && repeats(raw) {
+		if known, ok := d.lists[string(raw)]; ok {
+			*texts, *d.tokens = known, after
+			return nil
+		}
+		defer func() { remember(d.lists, string(raw), *texts) }()
+	}
+	n := 0
+	for range jsontext.Elements(raw) {
+		n++
+	}
+	to.Set(reflect.MakeSlice(to.Type(), n, n))
+	for i := range n {
+		if err := d.value(d.tokens.Next(), to.Index(i)); err != nil {
+			return err
+		}
+	}
+	d.tokens.Next() // the closing bracket
+	return nil
+}
+
+func (d *decoder) text(token jsontext.Token) string {
+	raw := d.tokens.Whole(token)
+	if !repeats(raw) {
+		return d.tokens.Text(token)
+	}
+	if known, ok := d.texts[string(raw)]; ok {
+		return known
+	}
+	text := d.tokens.Text(token)
+	remember(d.texts, string(raw), text)
+	return text
+}
+
+// mostRemembered bounds how many texts or lists a decoder shares.
+const mostRemembered = 4096
+
+func remember[V any](known map[string]V, raw string, value V) {
+	if len(known) < mostRemembered {
+		known[raw] = value
+	}
+}
+
+// repeats reports whether a text is likely to be repeated: words are, while names and
+// places with a number are not.
+func repeats(raw []byte) bool {
+	if len(raw) > 256 {
+		return false
+	}
+	for _, c := range raw {
+		if '0' <= c && c <= '9' {
+			return false
+		}
+	}
+	return true
+}
+
+// fieldIndexes has the index of each field of a struct, by its name in JSON.
+var fieldIndexes sync.Map
+
+func fieldsOf(t reflect.Type) map[string]int {
+	if known, ok := fieldIndexes.Load(t); ok {
+		return known.(map[string]int)
+	}
+	fields := make(map[string]int)
+	for i := range t.NumField() {
+		if name, _, _ := strings.Cut(t.Field(i).Tag.Get("json"), ","); name != "-" && name != "" {
+			fields[name] = i
+		}
+	}
+	fieldIndexes.Store(t, fields)
+	return fields
+}
