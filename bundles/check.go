@@ -24,16 +24,24 @@ import (
 func Check(b *Bundle) error {
 	var err error
 	rego.Compile(func() {
-		_, err = compile(b, func(path string) bool { return strings.HasSuffix(path, moduleSuffix) })
+		_, err = compile(b, func(path string) bool { return strings.HasSuffix(path, moduleSuffix) }, needed(nil))
 	})
 	return err
 }
 
 // Compile compiles the modules that an engine loads and returns the errors of Check. It must
 // be called within rego.Compile.
-func Compile(b *Bundle) (*ast.Compiler, error) { return compile(b, isModule) }
+func Compile(b *Bundle) (*ast.Compiler, error) { return compile(b, isModule, everything) }
 
-func compile(b *Bundle, isIncluded func(path string) bool) (*ast.Compiler, error) {
+// CompileFor is Compile for queries such as data.writ.access.grants: it leaves out modules of
+// the library that neither they nor the documents refer to. Half of the library is about
+// families that the documents may not have.
+func CompileFor(b *Bundle, queries []string) (*ast.Compiler, error) {
+	return compile(b, isModule, needed(queries))
+}
+
+// compile compiles the modules of a bundle that isIncluded and then reduce keep.
+func compile(b *Bundle, isIncluded func(path string) bool, reduce func(map[string]*ast.Module) error) (*ast.Compiler, error) {
 	modules := make(map[string]*ast.Module)
 	for _, path := range slices.Sorted(maps.Keys(b.Files)) {
 		if !isIncluded(path) {
@@ -48,6 +56,9 @@ func compile(b *Bundle, isIncluded func(path string) bool) (*ast.Compiler, error
 		}
 		modules[path] = module
 	}
+	if err := reduce(modules); err != nil {
+		return nil, err
+	}
 	compiler := ast.NewCompiler().WithCapabilities(builtin.Capabilities()).
 		WithDefaultRegoVersion(ast.RegoV1).WithPathConflictsCheck(b.isData)
 	if compiler.Compile(modules); compiler.Failed() {
@@ -58,8 +69,9 @@ func compile(b *Bundle, isIncluded func(path string) bool) (*ast.Compiler, error
 
 // libraryModule is a module of the library with the text it was parsed from.
 type libraryModule struct {
-	text   []byte
-	module *ast.Module
+	text     []byte
+	module   *ast.Module
+	refersTo []ast.Ref
 }
 
 // parsedLibrary returns the modules of the embedded library. Parsing them takes half of the
@@ -68,7 +80,7 @@ var parsedLibrary = sync.OnceValue(func() map[string]libraryModule {
 	all := map[string]libraryModule{}
 	for path, text := range rego.Files() {
 		if module, err := parseAnew(path, text); err == nil {
-			all[path] = libraryModule{text, module}
+			all[path] = libraryModule{text, module, refersTo(module)}
 		}
 	}
 	return all

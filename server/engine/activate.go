@@ -5,7 +5,9 @@ import (
 	"errors"
 	"fmt"
 	"maps"
+	"slices"
 	"strings"
+	"sync"
 	"time"
 
 	"github.com/open-policy-agent/opa/v1/ast"
@@ -131,9 +133,6 @@ func prepare(ctx context.Context, b *bundles.Bundle, rules string, features tabl
 func prepareAnew(ctx context.Context, b *bundles.Bundle, features tables.Features) (queries, error) {
 	var prepared queries
 	var err error
-	if prepared.compiler, err = bundles.Compile(b); err != nil {
-		return queries{}, err
-	}
 	asked := map[string]*rego.PreparedEvalQuery{askGrants: &prepared.grants, askPod: &prepared.wantsPod, askGateway: &prepared.gateway}
 	if features.Has(tables.FeatureGateway) {
 		prepared.gatewayRules = make(map[gateway.Document]*rego.PreparedEvalQuery)
@@ -145,6 +144,14 @@ func prepareAnew(ctx context.Context, b *bundles.Bundle, features tables.Feature
 	if features.Has(tables.FeatureDenyPolicies) {
 		asked[askAll] = &prepared.findings
 	}
+	names := slices.Collect(maps.Keys(asked))
+	for _, family := range genericFamilies() {
+		names = append(names, ruleOf(family))
+	}
+	if prepared.compiler, err = bundles.CompileFor(b, names); err != nil {
+		return queries{}, err
+	}
+	prepared.all = compileLater(b)
 	for name, query := range asked {
 		if *query, err = prepared.prepareQuery(ctx, name, inmem.New()); err != nil {
 			return queries{}, err
@@ -152,6 +159,20 @@ func prepareAnew(ctx context.Context, b *bundles.Bundle, features tables.Feature
 	}
 	prepared.denyResources, err = denyResources(ctx, prepared.compiler)
 	return prepared, err
+}
+
+// compileLater returns what compiles all modules of a bundle, once. It keeps their text.
+func compileLater(b *bundles.Bundle) func() (*ast.Compiler, error) {
+	modules := make(map[string][]byte)
+	for path, text := range b.Files {
+		if strings.HasSuffix(path, ".rego") {
+			modules[path] = text
+		}
+	}
+	return sync.OnceValues(func() (compiler *ast.Compiler, err error) {
+		library.Compile(func() { compiler, err = bundles.Compile(&bundles.Bundle{Files: modules}) })
+		return compiler, err
+	})
 }
 
 // prepareQuery prepares a query. For access and gateway the store is empty: OPA gets roles

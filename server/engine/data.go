@@ -79,11 +79,15 @@ func (e *Engine) evaluateData(ctx context.Context, q decision.DataQuery, cancel 
 	if err != nil {
 		return decision.DataAnswer{}, err
 	}
+	compiler, err := e.queries.all()
+	if err != nil {
+		return decision.DataAnswer{}, err
+	}
 	ref := dataRef(q.Path)
 	measured := metrics.New()
 	query, err := rego.New(
 		rego.ParsedQuery(ast.NewBody(ast.NewExpr(ast.NewTerm(ref)))),
-		rego.Compiler(e.queries.compiler), rego.Store(store), rego.Metrics(measured),
+		rego.Compiler(compiler), rego.Store(store), rego.Metrics(measured),
 		rego.GenerateJSON(keepValue),
 	).PrepareForEval(ctx)
 	if err != nil {
@@ -111,7 +115,7 @@ func (e *Engine) evaluateData(ctx context.Context, q decision.DataQuery, cancel 
 	}
 	answer := decision.DataAnswer{Metrics: measured.All()}
 	if len(result) == 0 {
-		answer.Undefined = undefined(e.queries.compiler, ref)
+		answer.Undefined = undefined(compiler, ref)
 	} else if answer.Result, err = resultJSON(result[0].Expressions[0].Value); err != nil {
 		return decision.DataAnswer{}, err
 	}

@@ -111,8 +111,10 @@ type queries struct {
 	// denyResources are the resources that deny policies name, by the words for the
 	// same kind.
 	denyResources map[string][]string
-	// compiler has the modules that the queries were prepared from.
+	// compiler has the modules that the queries were prepared from, and all has every
+	// module, for paths of data that a client asks for.
 	compiler *ast.Compiler
+	all      func() (*ast.Compiler, error)
 }
 
 var _ decision.Policies = (*Engine)(nil)

@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"slices"
 	"strings"
 
 	"github.com/open-policy-agent/opa/v1/ast"
@@ -20,15 +21,24 @@ import (
 	"github.com/writ-policy/writ/translator/tables"
 )
 
+// genericFamilies returns the tables of the families whose points have no Go code.
+func genericFamilies() []tables.Table {
+	return slices.DeleteFunc(translator.Tables(), func(family tables.Table) bool {
+		point, found := decision.FindPoint(tables.Point(family))
+		return !found || !point.IsGeneric
+	})
+}
+
+// ruleOf returns the rule that answers at the point of a family.
+func ruleOf(family tables.Table) string {
+	return "data." + strings.ReplaceAll(family.Entrypoint(), "/", ".")
+}
+
 // prepareGeneric prepares a query for each generic point, with the table of its family as
 // the data. The tables are small, and compiled rules are shared with the other queries.
 func (q *queries) prepareGeneric(ctx context.Context, b *bundles.Bundle) (map[string]rego.PreparedEvalQuery, error) {
 	prepared := make(map[string]rego.PreparedEvalQuery)
-	for _, family := range translator.Tables() {
-		point, found := decision.FindPoint(tables.Point(family))
-		if !found || !point.IsGeneric {
-			continue
-		}
+	for _, family := range genericFamilies() {
 		data := make(map[string]any)
 		for _, table := range b.Tables {
 			if table.Key() != family.Key() {
@@ -48,12 +58,11 @@ func (q *queries) prepareGeneric(ctx context.Context, b *bundles.Bundle) (map[st
 			}
 			data[table.Key()] = value
 		}
-		name := "data." + strings.ReplaceAll(family.Entrypoint(), "/", ".")
-		query, err := q.prepareQuery(ctx, name, inmem.NewFromObject(map[string]any{"compiled": data}))
+		query, err := q.prepareQuery(ctx, ruleOf(family), inmem.NewFromObject(map[string]any{"compiled": data}))
 		if err != nil {
 			return nil, err
 		}
-		prepared[point.Name] = query
+		prepared[tables.Point(family)] = query
 	}
 	return prepared, nil
 }
