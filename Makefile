@@ -43,7 +43,7 @@ SEQUENTIAL := ./tests/agreement ./tests/conformance ./tests/oracle/... ./tests/b
 step = @printf '\n== %s\n'
 
 .DEFAULT_GOAL := help
-.PHONY: help run test build lint conform fuzz load golden gen bench soak release image deploy real e2e-kubernetes oidc \
+.PHONY: help run test build lint conform fuzz load golden gen bench soak release image deploy real e2e-kubernetes oidc krew \
 	format golangci rego prose vulnerabilities unit agreement kubernetes bundle
 
 help: ## list the targets
@@ -195,6 +195,15 @@ DEPLOY_TOOL := $(GO) tool -modfile=$(CURDIR)/.ci/deploy/go.mod
 deploy: build ## check the chart and the alerts of deploy with helm and promtool
 	$(step) 'deploy: helm lint and template, promtool check and test'
 	@DEPLOY_TOOL='$(DEPLOY_TOOL)' .ci/deploy.sh
+
+# DOWNLOADS is where the archives can be downloaded, PLUGIN a version such as v1.2.3.
+DOWNLOADS ?= https://github.com/writ-policy/writ/releases/download/$(PLUGIN)
+PLUGIN    ?= v0.0.0
+
+krew: ## build the kubectl plugin PLUGIN and its krew manifest into bin/krew
+	$(step) 'krew: $(PLUGIN)'
+	@VERSION=$(PLUGIN) .ci/release.sh bin/krew >/dev/null
+	@deploy/krew/plugin.sh bin/krew $(DOWNLOADS) $(PLUGIN)
 
 release: ## build stripped binaries for each platform, with checksums, into RELEASE (bin/release)
 	$(step) 'release'
