@@ -21,7 +21,10 @@ import (
 	"github.com/writ-policy/writ/tests/process"
 )
 
-var attackTime = flag.Duration("attack", 3*time.Second, "how long hostile clients send at a time")
+var (
+	attackTime = flag.Duration("attack", 3*time.Second, "how long hostile clients send at a time")
+	attackEach = flag.Bool("each", false, "also attack the endpoints of each standard alone, for figures")
+)
 
 // maxGrowth is by how much the resident memory of a server may grow, whatever clients
 // send.
@@ -68,6 +71,41 @@ func manyNames(count int) string {
 	return b.String()
 }
 
+// standardBodies are bodies of other endpoints that hold as much as they can: many
+// evaluations, long lists, and large inputs. A path without a body is read.
+var standardBodies = map[string][]string{
+	"/access/v1/evaluation": {
+		`{"subject":{"type":"user","id":"Clark"},"action":{"name":"get"},"resource":{"type":"pods","id":"p"},"context":{"a":[` + list(`{}`, 19_900) + `]}}`,
+		`{"subject":{"type":"user","id":"Clark","properties":{"groups":[` + list(`"g"`, 19_900) + `]}},"action":{"name":"get"},"resource":{"type":"pods","id":"p"}}`,
+	},
+	"/access/v1/evaluations": {
+		`{"subject":{"type":"user","id":"Clark"},"action":{"name":"get"},"resource":{"type":"pods","id":"p"},"evaluations":[` + list(`{}`, 10_000) + `]}`,
+		`{"subject":{"type":"user","id":"Clark"},"action":{"name":"get"},"resource":{"type":"pods","id":"p","properties":{"a":"` + strings.Repeat("a", 800_000) + `"}},"evaluations":[` + list(`{}`, 10_000) + `]}`,
+	},
+	"/v1/data/writ/access/decision":     {`{"input":` + canonical(`"attributes":{"a":[`+list(`{}`, 19_900)+`]}`) + `}`},
+	"/v1/data":                          {`{"input":` + canonical(`"attributes":{"a":[`+list(`1`, 19_900)+`]}`) + `}`},
+	"/v1/data/writ/access?explain=full": {`{"input":` + canonical(`"attributes":{"a":[`+list(`1`, 9_900)+`]}`) + `}`},
+	"/v1/who-can": {
+		`{"request":{"verb":"get","resource":"pods"},"open":["verb","name","namespace","apiGroup","resource"]}`,
+		`{"request":{"verb":"get","resource":"pods","namespace":"hammer","attributes":{"a":[` + list(`{}`, 19_900) + `]}}}`,
+	},
+	"/v1/what-can":     {`{"user":"Clark","groups":[` + list(`"g"`, 19_900) + `]}`},
+	"/v1/openapi.json": {""},
+}
+
+// postStandards sends the bodies of endpoints whose paths begin so.
+func (a *attack) postStandards(address, below string) {
+	for path, bodies := range standardBodies {
+		for _, body := range bodies {
+			for range 100 / len(standardBodies) {
+				if strings.HasPrefix(path, below) {
+					a.post(address, path, "application/json", func() io.Reader { return strings.NewReader(body) })
+				}
+			}
+		}
+	}
+}
+
 // items is an endless stream of visible items.
 type items struct {
 	pending string
@@ -108,6 +146,9 @@ func (a *attack) post(address, path, media string, body func() io.Reader) {
 				panic(err)
 			}
 			r.Header.Set("Content-Type", media)
+			if r.ContentLength == 0 {
+				r.Method = http.MethodGet
+			}
 			if response, err := transport.RoundTrip(r); err == nil {
 				_, _ = io.Copy(io.Discard, response.Body)
 				_ = response.Body.Close()
@@ -180,6 +221,7 @@ func TestMemoryUnderAttack(t *testing.T) {
 				a.post(address, "/v1/decisions/visibility", "application/x-ndjson", func() io.Reader { return new(items) })
 			}
 		},
+		"standards":     func(a *attack, address, _ string) { a.postStandards(address, "/") },
 		"half messages": func(a *attack, _, proxies string) { a.sendHalf(proxies, 250) },
 		"all together": func(a *attack, address, proxies string) {
 			for range 5 {
@@ -192,6 +234,13 @@ func TestMemoryUnderAttack(t *testing.T) {
 			}
 			a.sendHalf(proxies, 250)
 		},
+	}
+	if *attackEach {
+		for name, below := range map[string]string{
+			"AuthZEN": "/access/", "Data API": "/v1/data", "who-can": "/v1/who-can", "what-can": "/v1/what-can", "OpenAPI": "/v1/openapi.json",
+		} {
+			attacks[name] = func(a *attack, address, _ string) { a.postStandards(address, below) }
+		}
 	}
 	for name, begin := range attacks {
 		t.Run(name, func(t *testing.T) {
