@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"maps"
 	"slices"
+	"time"
 
 	"github.com/writ-policy/writ/translator/change/statement"
 )
@@ -22,6 +23,7 @@ type class struct {
 	pods     []podChange
 	changes  []string // what may happen; computed from transitions if the class is exact
 
+	at          time.Time // the first time at which the class holds
 	transitions []*transition
 }
 

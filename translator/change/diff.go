@@ -31,6 +31,11 @@ type Options struct {
 	Subject   string
 	Namespace string
 	Now       time.Time
+	// SetNow, if not nil, sets the time at which the judges decide. Then the revisions are
+	// compared at each later boundary of a policy too.
+	SetNow func(time.Time)
+	// Details are what differs without a decision that differs.
+	Details bool
 	// MaxClasses is the largest number of classes; more are an error.
 	MaxClasses int
 }
@@ -59,53 +64,45 @@ type comparison struct {
 func Diff(ctx context.Context, a, b *Side, o Options) (*Report, error) {
 	c := &comparison{ctx: ctx, a: a, b: b, o: o, judges: judges{a.Judge, b.Judge}}
 	points := c.points()
-	for _, point := range points {
-		var err error
-		switch point {
-		case statement.PointAccess:
-			err = c.access()
-		case statement.PointVisibility:
-			err = c.visibility()
-		case statement.PointGateway:
-			err = c.gateway()
+	times := c.times(points)
+	for i, at := range times {
+		if c.o.SetNow != nil {
+			c.o.SetNow(at)
 		}
-		if err != nil {
+		c.o.Now = at
+		before := len(c.classes)
+		if err := c.compare(points, i == 0); err != nil {
+			return nil, err
+		}
+		if err := c.verify(c.classes[before:]); err != nil {
 			return nil, err
 		}
 	}
-	if err := c.verify(); err != nil {
-		return nil, err
+	c.o.Now = o.Now
+	if c.o.SetNow != nil {
+		c.o.SetNow(o.Now)
 	}
-	r, err := c.report(points)
-	if err == nil && slices.Contains(points, statement.PointVisibility) {
-		r.setUntil(c.a.World, c.b.World)
-	}
-	return r, err
+	return c.report(points, times)
 }
 
-// setUntil sets the next time at which a visibility policy begins or ends to hold.
-func (r *Report) setUntil(worlds ...*statement.World) {
-	consider := func(at *time.Time, p *tables.VisibilityPolicy, what string) {
-		if at == nil || !at.After(r.Now) && (what == "begins" || !at.Equal(r.Now)) || r.Until != nil && !at.Before(*r.Until) {
-			return
+// compare compares some points at one time. Only visibility depends on it.
+func (c *comparison) compare(points []string, isFirst bool) error {
+	for _, point := range points {
+		var err error
+		switch {
+		case point == statement.PointVisibility:
+			err = c.visibility()
+		case !isFirst:
+		case point == statement.PointAccess:
+			err = c.access()
+		case point == statement.PointGateway:
+			err = c.gateway()
 		}
-		utc := at.UTC()
-		r.Until, r.Coverage.Until = &utc, &utc
-		r.Coverage.holds = fmt.Sprintf("%s %s/%s %s", statement.KindVisibility, p.Namespace, p.Name, what)
-	}
-	for _, w := range worlds {
-		v := tables.Of[*tables.Visibility](w.Revision.Tables)
-		if v == nil {
-			continue
-		}
-		for i := range v.Policies {
-			p := &v.Policies[i]
-			if !p.Disabled && !p.Malformed {
-				consider(p.NotBefore, p, "begins")
-				consider(p.NotAfter, p, "ends")
-			}
+		if err != nil {
+			return err
 		}
 	}
+	return nil
 }
 
 // points returns those that a revision has documents for.
@@ -351,8 +348,9 @@ func (k *class) join(o *class) {
 }
 
 // verify lets both engines decide every witness.
-func (c *comparison) verify() error {
-	for _, k := range c.classes {
+func (c *comparison) verify(classes []*class) error {
+	for _, k := range classes {
+		k.at = c.o.Now
 		for _, t := range k.transitions {
 			if err := c.ctx.Err(); err != nil {
 				return err

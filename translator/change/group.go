@@ -18,7 +18,7 @@ func (r *Report) group(c *comparison) {
 	for i := range r.Classes {
 		k := &r.Classes[i]
 		causes := c.causes(k, r.Statements)
-		key := k.Changes[0] + statement.JSONText(causes)
+		key := k.Changes[0] + statement.JSONText([]any{causes, k.At})
 		if by[key] == nil {
 			by[key] = &Group{Change: k.Changes[0], Causes: causes}
 		}

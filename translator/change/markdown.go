@@ -52,6 +52,16 @@ func (r *Report) markdown(shown int) string {
 	if rest := len(r.Groups) - shown; rest > 0 {
 		fmt.Fprintf(&out, "and %s more.\n\n", diag.Counted(rest, "group"))
 	}
+	if len(r.Details) > 0 {
+		fmt.Fprintf(&out, "<details><summary>%s without a decision that differs</summary>\n\n", diag.Counted(len(r.Details), "difference"))
+		for _, d := range r.Details[:min(len(r.Details), statement.Longest)] {
+			fmt.Fprintf(&out, "- %s\n", EscapeMarkdown(d.line()))
+		}
+		if rest := len(r.Details) - statement.Longest; rest > 0 {
+			fmt.Fprintf(&out, "- and %d more\n", rest)
+		}
+		out.WriteString("\n</details>\n\n")
+	}
 	for _, note := range r.Notes {
 		fmt.Fprintf(&out, "Note: %s\n\n", EscapeMarkdown(note))
 	}

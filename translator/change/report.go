@@ -134,7 +134,7 @@ type Inexact struct {
 const maxListed = 100
 
 // report numbers the statements and orders everything.
-func (c *comparison) report(points []string) (*Report, error) {
+func (c *comparison) report(points []string, times []time.Time) (*Report, error) {
 	r := &Report{A: *c.a, B: *c.b, Now: c.o.Now.UTC(), Summary: map[string]int{"accepted": 0}, Classes: []Class{}, Groups: []Group{},
 		Details: []Detail{}, Notes: []string{}, found: make(map[string]*class)}
 	g := new(statement.Registry)
@@ -147,6 +147,7 @@ func (c *comparison) report(points []string) (*Report, error) {
 			entries[m] = g.Add(m.s, m.in)
 		}
 	}
+	clocks := c.clocks(g, points)
 	if r.Statements = g.Number(); r.Statements == nil {
 		r.Statements = []statement.JSON{}
 	}
@@ -165,7 +166,10 @@ func (c *comparison) report(points []string) (*Report, error) {
 	r.Equivalent = len(r.Classes) == 0
 	r.group(c)
 	r.Count()
-	c.cover(r, points)
+	c.cover(r, points, times)
+	r.addClocks(clocks)
+	c.setUntil(r)
+	c.detail(r)
 	return r, nil
 }
 
@@ -209,6 +213,10 @@ func (c *comparison) classJSON(k *class, entries map[*member]*statement.Entry, s
 	out.Changes = sortedChanges(out.Changes)
 	for _, p := range k.pods {
 		out.Pods = append(out.Pods, PodChange(p))
+	}
+	if c.o.SetNow != nil {
+		at := k.at.UTC()
+		out.At = &at
 	}
 	out.ID = out.hash(statements)
 	return out
@@ -272,8 +280,8 @@ func (k *Class) merge(o *Class) {
 }
 
 // cover states what was compared.
-func (c *comparison) cover(r *Report, points []string) {
-	r.Coverage = Coverage{Points: points, Subjects: cmp.Or(c.o.Subject, "all"), Namespaces: cmp.Or(c.o.Namespace, "all"), At: []time.Time{r.Now},
+func (c *comparison) cover(r *Report, points []string, times []time.Time) {
+	r.Coverage = Coverage{Points: points, Subjects: cmp.Or(c.o.Subject, "all"), Namespaces: cmp.Or(c.o.Namespace, "all"), At: []time.Time{},
 		Compared: []string{"outcome"}, Inexact: []Inexact{},
 		NotCompared: []map[string]string{
 			{"what": "reasons and warnings", "why": "they do not decide"},
@@ -281,6 +289,9 @@ func (c *comparison) cover(r *Report, points []string) {
 			{"what": "facts that an endpoint fills in", "why": "fetched pods and labels of clusters are part of the request here"},
 			{"what": "rate limits and aggregated values", "why": "they do not decide"},
 		}}
+	for _, at := range times {
+		r.Coverage.At = append(r.Coverage.At, at.UTC())
+	}
 	if points == nil {
 		r.Coverage.Points = []string{}
 	}
@@ -295,4 +306,35 @@ func (c *comparison) cover(r *Report, points []string) {
 	for _, why := range slices.Sorted(maps.Keys(by)) {
 		r.Coverage.Inexact = append(r.Coverage.Inexact, Inexact{why, statement.SortedIDs(by[why])})
 	}
+}
+
+// clocks adds the statements whose extension reads the time, by extension. They are not
+// exact even where no class has them: they may change with the time.
+func (c *comparison) clocks(g *statement.Registry, points []string) map[string][]*statement.Entry {
+	out := make(map[string][]*statement.Entry)
+	if !slices.Contains(points, statement.PointAccess) {
+		return out
+	}
+	for in, w := range map[string]*statement.World{"a": c.a.World, "b": c.b.World} {
+		for _, s := range w.ClockReaders() {
+			out[s.Opaque] = append(out[s.Opaque], g.Add(named(s, in), []string{in}))
+		}
+	}
+	return out
+}
+
+func (r *Report) addClocks(clocks map[string][]*statement.Entry) {
+	for _, why := range slices.Sorted(maps.Keys(clocks)) {
+		var ids []int
+		for _, e := range clocks[why] {
+			ids = append(ids, e.ID)
+		}
+		i := slices.IndexFunc(r.Coverage.Inexact, func(x Inexact) bool { return x.Why == why })
+		if i < 0 {
+			r.Coverage.Inexact = append(r.Coverage.Inexact, Inexact{Why: why, Statements: statement.SortedIDs(ids)})
+		} else {
+			r.Coverage.Inexact[i].Statements = statement.SortedIDs(append(r.Coverage.Inexact[i].Statements, ids...))
+		}
+	}
+	slices.SortFunc(r.Coverage.Inexact, func(a, b Inexact) int { return cmp.Compare(a.Why, b.Why) })
 }

@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"slices"
 	"strings"
+	"time"
 
 	"github.com/writ-policy/writ/translator/change/statement"
 	"github.com/writ-policy/writ/translator/diag"
@@ -48,13 +49,21 @@ func (r *Report) Text(limit int) string {
 		fmt.Fprintf(&out, "%s. %s against %d.\n", r.counts(), diag.Counted(r.A.Documents, "document"), r.B.Documents)
 	}
 	for _, d := range r.Details {
-		fmt.Fprintf(&out, "detail: %s %s: %s (%s)\n", d.Kind, d.What, d.Text, d.Source)
+		fmt.Fprintf(&out, "detail: %s\n", d.line())
 	}
 	for _, note := range r.Notes {
 		fmt.Fprintf(&out, "note: %s\n", note)
 	}
 	out.WriteString(r.claim())
 	return out.String()
+}
+
+func (d *Detail) line() string {
+	text := fmt.Sprintf("%s of %s: %s", d.Kind, d.What, d.Text)
+	if d.Source != "" {
+		text += fmt.Sprintf(" (%s: %s)", d.In, d.Source)
+	}
+	return text
 }
 
 func (r *Report) byID() map[string]*Class {
@@ -100,6 +109,9 @@ func (r *Report) writeGroup(out *strings.Builder, g *Group, classes map[string]*
 		mark = " (expected)"
 	}
 	fmt.Fprintf(out, "%s %s%s    %s\n", sign, r.sentence(g), mark, causesText(g.Causes))
+	if first.At != nil && first.At.After(r.Now) {
+		fmt.Fprintf(out, "    from %s\n", first.At.Format(time.RFC3339Nano))
+	}
 	for _, text := range r.exceptions(g, classes) {
 		fmt.Fprintf(out, "    except %s\n", text)
 	}
@@ -155,7 +167,9 @@ func (r *Report) claim() string {
 		who += " in namespace " + r.Coverage.Namespaces
 	}
 	text := fmt.Sprintf("Compared: every request at %s, %s, by outcome.", strings.Join(r.Coverage.Points, " and "), who)
-	if r.Until != nil {
+	if n := len(r.Coverage.At); n > 1 {
+		text += fmt.Sprintf(" At %d times, the last one %s; holds from then on.", n, r.Coverage.At[n-1].Format(time.RFC3339))
+	} else if r.Coverage.Until != nil {
 		text += fmt.Sprintf(" Holds until %s, when %s.", r.Until.Format("2006-01-02T15:04:05Z07:00"), r.Coverage.holds)
 	}
 	text += "\nNot compared: reasons, warnings, rate limits, aggregated values."
@@ -168,7 +182,11 @@ func (r *Report) claim() string {
 					n++
 				}
 			}
-			parts = append(parts, fmt.Sprintf("%s (%s)", i.Why, diag.Counted(n, "class")))
+			how := diag.Counted(n, "class")
+			if n == 0 {
+				how = "it reads the time"
+			}
+			parts = append(parts, fmt.Sprintf("%s (%s)", i.Why, how))
 		}
 		text += "  Not exact (may list too much, never too little): " + strings.Join(parts, ", ") + "."
 	}

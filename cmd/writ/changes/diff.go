@@ -56,6 +56,8 @@ type diffOptions struct {
 	maxClasses int
 	expect     string
 	write      string
+	details    bool
+	allTimes   bool
 }
 
 // NewDiff returns the command diff.
@@ -78,11 +80,13 @@ func NewDiff(s cli.Streams) *cobra.Command {
 	f.StringVarP(&o.namespace, "namespace", "n", "", "only requests in this `namespace`")
 	cli.ChoiceFlag(cmd, &o.failOn, "fail-on", "`changes` that end with exit status 1: gain (and relax), loss (and tighten), any or none", "gain", "loss", "any", "none")
 	f.StringVar(&o.now, "now", "", "`time` (RFC 3339) to compare at instead of the machine's")
+	f.BoolVar(&o.allTimes, "all-times", false, "compare at each later time too at which a policy begins or ends to hold")
+	f.BoolVar(&o.details, "details", false, "report what differs without a decision that differs: reasons, warnings, limits, aggregations, responses")
 	f.IntVar(&o.limit, "limit", 50, "largest `number` of groups in text and markdown")
 	f.IntVar(&o.maxClasses, "max-classes", 100000, "largest `number` of classes; more are an error")
 	f.StringVar(&o.expect, "expect", "", "`file` with expected changes, which do not count")
 	f.StringVar(&o.write, "write-expect", "", "write the changes that were found to a `file` for --expect")
-	cli.MarkCommandLineOnly(cmd, "point", "subject", "namespace", "now", "expect", "write-expect")
+	cli.MarkCommandLineOnly(cmd, "point", "subject", "namespace", "now", "all-times", "details", "expect", "write-expect")
 	o.documents.Add(cmd)
 	return cmd
 }
@@ -175,7 +179,11 @@ func (o *diffOptions) compare(cmd *cobra.Command, s cli.Streams, args []string) 
 	if err != nil {
 		return err
 	}
-	report, err := change.Diff(ctx, a, b, change.Options{Points: o.points, Subject: o.subject, Namespace: o.namespace, Now: at, MaxClasses: o.maxClasses})
+	options := change.Options{Points: o.points, Subject: o.subject, Namespace: o.namespace, Now: at, MaxClasses: o.maxClasses, Details: o.details}
+	if o.allTimes {
+		options.SetNow = func(t time.Time) { at = t }
+	}
+	report, err := change.Diff(ctx, a, b, options)
 	if err != nil {
 		return err
 	}

@@ -215,6 +215,34 @@ func (w *World) code(name string) string {
 	return all.String()
 }
 
+// clock is the built-in function that reads the time.
+const clock = "time.now_ns"
+
+// ClockReaders returns the statements of bindings whose extension reads the time.
+func (w *World) ClockReaders() []*Statement {
+	roles := make(map[string]bool)
+	for key := range w.Access.Roles.All() {
+		roles[key] = slices.ContainsFunc(w.RulesOf(key), w.readsClock)
+	}
+	var out []*Statement
+	for key, b := range w.Access.Bindings.All() {
+		if !roles[b.Role] {
+			continue
+		}
+		for i, r := range w.RulesOf(b.Role) {
+			if w.readsClock(r) {
+				out = append(out, w.Binding(key)[i])
+			}
+		}
+	}
+	return out
+}
+
+func (w *World) readsClock(r *ruleOf) bool {
+	name, isExtension := strings.CutPrefix(r.opaque, whyExtension)
+	return isExtension && strings.Contains(w.code(name), clock)
+}
+
 // RulesOf returns the rules of a role.
 func (w *World) RulesOf(key string) []*ruleOf {
 	w.mu.Lock()
