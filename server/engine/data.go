@@ -8,6 +8,7 @@ import (
 	"fmt"
 	"strconv"
 	"sync"
+	"time"
 
 	"github.com/open-policy-agent/opa/v1/ast"
 	"github.com/open-policy-agent/opa/v1/metrics"
@@ -28,42 +29,78 @@ import (
 	"github.com/writ-policy/writ/translator/tables"
 )
 
-// bundleData is the data of a bundle as a stock OPA has it. It is made when it is first
-// needed, because it takes several times the memory of the tables.
+// Bounds of the data that OPA reads beyond the entrypoints.
+const (
+	// keepData is how long the data is kept after the last query.
+	keepData = 5 * time.Minute
+	// maxData is the size in bytes of the JSON of the largest data that is made; OPA's form
+	// of it takes several times that in memory.
+	maxData = 64 << 20
+)
+
+// bundleData is the data of a bundle as a stock OPA has it. It takes several times the
+// memory of the tables, so it is made when it is needed and kept while it is in use.
 type bundleData struct {
 	tables    tables.List
 	features  tables.Features
 	footprint *footprint.Footprint
+	keep      time.Duration
+	max       int
 
-	once  sync.Once
+	mu    sync.Mutex // held to make the store and to release it
 	store storage.Store
-	err   error
+	idle  *time.Timer // releases the store; nil before the first query
 }
 
 func dataOf(b *bundles.Bundle) *bundleData {
-	return &bundleData{tables: b.Tables, features: b.Features, footprint: b.Footprint}
+	return &bundleData{tables: b.Tables, features: b.Features, footprint: b.Footprint, keep: keepData, max: maxData}
 }
 
+// open returns the data. A caller may use it for as long as it holds it.
 func (d *bundleData) open() (storage.Store, error) {
-	d.once.Do(func() {
-		var text []byte
-		if text, d.err = translator.CompiledData(d.tables, d.features); d.err != nil {
-			return
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	if d.store == nil {
+		object, err := d.object()
+		if err != nil {
+			return nil, err
 		}
-		var compiled map[string]any
-		if d.err = util.UnmarshalJSON(text, &compiled); d.err != nil {
-			return
+		d.store = inmem.NewFromObjectWithOpts(object, inmem.OptRoundTripOnWrite(false))
+	}
+	if d.idle == nil {
+		d.idle = time.AfterFunc(d.keep, d.release)
+	} else {
+		d.idle.Reset(d.keep)
+	}
+	return d.store, nil
+}
+
+func (d *bundleData) release() {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	d.store = nil
+}
+
+func (d *bundleData) object() (map[string]any, error) {
+	text, err := translator.CompiledData(d.tables, d.features)
+	if err != nil {
+		return nil, err
+	}
+	if len(text) > d.max {
+		return nil, fmt.Errorf("the data of the bundle has %d bytes, and more than %d are not read here: ask an OPA with the bundle", len(text), d.max)
+	}
+	var compiled map[string]any
+	if err := util.UnmarshalJSON(text, &compiled); err != nil {
+		return nil, err
+	}
+	if d.footprint != nil {
+		var value any = d.footprint
+		if err := util.RoundTrip(&value); err != nil {
+			return nil, err
 		}
-		if d.footprint != nil {
-			var value any = d.footprint
-			if d.err = util.RoundTrip(&value); d.err != nil {
-				return
-			}
-			compiled[footprint.Key] = value
-		}
-		d.store = inmem.NewFromObjectWithOpts(map[string]any{"compiled": compiled}, inmem.OptRoundTripOnWrite(false))
-	})
-	return d.store, d.err
+		compiled[footprint.Key] = value
+	}
+	return map[string]any{"compiled": compiled}, nil
 }
 
 // Data evaluates a path of the bundle by OPA alone, with the rules of a stock OPA.
