@@ -2,6 +2,7 @@ package tables
 
 import (
 	"bytes"
+	"encoding/json"
 	"fmt"
 	"strings"
 	"testing"
@@ -60,6 +61,17 @@ func TestDecodeIsStrict(t *testing.T) {
 		if want == "" && err != nil || want != "" && (err == nil || !strings.Contains(err.Error(), want)) {
 			t.Errorf("%s: got %v, want %q", text, err, want)
 		}
+	}
+}
+
+// encoding/json reads a map as well.
+func TestUnmarshalMap(t *testing.T) {
+	var m Map[Role]
+	if err := json.Unmarshal([]byte(`{"r":{"name":"x"}}`), &m); err != nil || m.At("r").Name != "x" {
+		t.Errorf("got %+v, %v", m.At("r"), err)
+	}
+	if err := json.Unmarshal([]byte(`[1]`), &m); err == nil {
+		t.Error("a list is read as a map")
 	}
 }
 

@@ -147,6 +147,15 @@ func decodeRows[V any](rows []row[V], texts [][]byte, with *decoder) error {
 	return nil
 }
 
+// UnmarshalJSON reads an object. Decode is faster.
+func (m *Map[V]) UnmarshalJSON(content []byte) error {
+	if content[0] != '{' {
+		var none map[string]V
+		return json.Unmarshal(content, &none)
+	}
+	return m.decode(content, newDecoder(nil))
+}
+
 // setRows makes m the map of rows, which it keeps if they are in the order of their keys.
 func (m *Map[V]) setRows(rows []row[V]) {
 	*m = Map[V]{}
