@@ -30,6 +30,8 @@ var formats = map[string]any{
 	"effect":  effect,
 	"lower":   strings.ToLower,
 	"dict":    dict,
+
+	"diffClass": diffClass,
 }
 
 // short is the part of a revision that people compare.
@@ -80,6 +82,9 @@ func micro(us float64) string { return number(us) + " µs" }
 func plural(n int, one string) string {
 	if n == 1 {
 		return "1 " + one
+	}
+	if strings.HasSuffix(one, "s") {
+		one += "e"
 	}
 	return number(n) + " " + one + "s"
 }
@@ -188,4 +193,17 @@ func dict(pairs ...any) map[string]any {
 		d[pairs[i].(string)] = pairs[i+1] //nolint:errcheck,forcetypeassert // templates have literals there
 	}
 	return d
+}
+
+// diffClass is the class of a line of a difference.
+func diffClass(line string) string {
+	switch {
+	case strings.HasPrefix(line, "+"):
+		return "hit allow"
+	case strings.HasPrefix(line, "-"):
+		return "hit deny"
+	case line == "@":
+		return "muted"
+	}
+	return "same"
 }

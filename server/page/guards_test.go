@@ -109,7 +109,7 @@ func TestRoles(t *testing.T) {
 	o := options(t)
 	o.Caller = byToken
 	h := New(o)
-	all := []string{"/page/", "/page/ask", "/page/ask/visibility", "/page/ask/gateway", "/page/documents", "/page/documents/hammer/protected.yaml", "/page/log", "/page/who-can?resource=pods", "/page/inheritance"}
+	all := []string{"/page/", "/page/ask", "/page/ask/visibility", "/page/ask/gateway", "/page/documents", "/page/documents/hammer/protected.yaml", "/page/log", "/page/who-can?resource=pods", "/page/inheritance", "/page/changes"}
 	everybody := map[string]bool{"/page/": true, "/page/ask": true, "/page/ask/visibility": true, "/page/ask/gateway": true}
 	for _, target := range all {
 		for token, want := range map[string]int{"": 401, "wrong": 401, "unavailable": 503, "auditor": 200, "developer": 403} {

@@ -55,6 +55,10 @@ var shown = []struct{ name, target string }{
 	{"document", "/page/documents/hammer/protected.yaml?line=8"},
 	{"document-missing", "/page/documents/none.yaml"},
 	{"inheritance", "/page/inheritance?kind=RateLimitPolicy"},
+	{"changes", "/page/changes"},
+	{"changes-diff", "/page/changes?from=e2bb4c7c9f77&to=6ab23137e6c3"},
+	{"changes-same", "/page/changes?from=6ab23137e6c3&to=6ab23137e6c3"},
+	{"changes-pending", "/page/changes?from=d51dc1a1ce0f&to=6ab23137e6c3"},
 	{"log", "/page/log"},
 	{"log-empty", "/page/log?user=stranger&follow=1"},
 }

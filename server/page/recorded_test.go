@@ -132,7 +132,13 @@ func (r *recorded) Revisions(view.Caller) (*view.Revisions, error) {
 	return recordedAnswer[view.Revisions](r, "revisions")
 }
 
-func (r *recorded) Diff(context.Context, view.Caller, string, string) (*view.Diff, error) {
+func (r *recorded) Diff(_ context.Context, _ view.Caller, from, to string) (*view.Diff, error) {
+	switch from {
+	case to:
+		return recordedAnswer[view.Diff](r, "diff-same")
+	case "d51dc1a1ce0f":
+		return nil, &view.Error{Reason: view.Pending, Message: "the comparison is being made", Wait: 2 * time.Second}
+	}
 	return recordedAnswer[view.Diff](r, "diff")
 }
 

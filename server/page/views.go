@@ -32,6 +32,7 @@ func (p *page) mux() *http.ServeMux {
 		{whoCanPath, "who_can.html", false, whoCan},
 		{"/page/documents", "documents.html", false, documents},
 		{"/page/documents/{path...}", "document.html", false, document},
+		{changesPath, "changes.html", false, changes},
 		{inheritancePath, "inheritance.html", false, inheritance},
 		{"/page/log", "log.html", false, decisionLog},
 	} {

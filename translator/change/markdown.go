@@ -65,7 +65,7 @@ func (r *Report) markdown(shown int) string {
 	for _, note := range r.Notes {
 		fmt.Fprintf(&out, "Note: %s\n\n", EscapeMarkdown(note))
 	}
-	for _, line := range strings.Split(strings.TrimSpace(r.claim()), "\n") {
+	for _, line := range strings.Split(strings.TrimSpace(r.Claim()), "\n") {
 		fmt.Fprintf(&out, "%s\n", EscapeMarkdown(line))
 	}
 	return out.String()

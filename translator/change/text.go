@@ -54,7 +54,7 @@ func (r *Report) Text(limit int) string {
 	for _, note := range r.Notes {
 		fmt.Fprintf(&out, "note: %s\n", note)
 	}
-	out.WriteString(r.claim())
+	out.WriteString(r.Claim())
 	return out.String()
 }
 
@@ -157,8 +157,8 @@ func (r *Report) exceptions(g *Group, classes map[string]*Class) []string {
 	return statement.Shorten(out)
 }
 
-// claim states in words what was compared.
-func (r *Report) claim() string {
+// Claim states in words what was compared, and what was not.
+func (r *Report) Claim() string {
 	who := "by any subject"
 	if r.Coverage.Subjects != "all" {
 		who = "by " + r.Coverage.Subjects

@@ -1,0 +1,212 @@
+package page
+
+import (
+	"context"
+	"errors"
+	"math"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/writ-policy/writ/server/view"
+)
+
+// changesContent is what changed, and what two revisions decide differently.
+type changesContent struct {
+	Timeline   *timeline
+	Revisions  []revisionRow
+	Comparable bool
+	From, To   string
+	Pending    bool
+	Diff       *difference
+}
+
+// revisionRow is a revision that can be compared.
+type revisionRow struct {
+	view.Revision
+	IsFrom, IsTo bool
+}
+
+// timeline is the picture of revisions, oldest left.
+type timeline struct {
+	Label, Width string
+	Bars         []timelineBar
+	Marks        []timelineMark
+}
+
+// timelineBar is what changed with a revision.
+type timelineBar struct {
+	X, Up, UpHeight, DownHeight string
+	Title                       string
+}
+
+// timelineMark is a refusal.
+type timelineMark struct{ Path, Title string }
+
+// difference is a comparison in words.
+type difference struct {
+	Same   bool
+	Claim  []string
+	Counts []bar
+	Rows   []differenceRow
+	More   int
+	Notes  []string
+	Texts  []view.TextDiff
+}
+
+// differenceRow is a group of decisions that differ in the same way.
+type differenceRow struct {
+	Who, What     string
+	Before, After mark
+	Causes        []cause
+	Href          string
+	// Possible marks what may happen, but was not found.
+	Possible bool
+	Accepted bool
+}
+
+// cause is a document that is responsible.
+type cause struct{ Name, What, Source string }
+
+const changesPath = "/page/changes"
+
+// maxDifferences bounds the rows of a view.
+const maxDifferences = 200
+
+// changes is the view of revisions and of what two of them decide differently.
+func changes(ctx context.Context, q *question) (frame, error) {
+	revisions, err := q.Revisions(q.caller)
+	if err != nil {
+		return frame{}, err
+	}
+	c := changesContent{From: q.value("from"), To: q.value("to"), Comparable: len(revisions.Revisions) > 1, Timeline: timelineOf(revisions)}
+	shown := frame{Title: "Changes", Lead: "Which decisions a change of the documents changes."}
+	isAsked := c.From != "" && c.To != ""
+	if isAsked {
+		diff, err := q.Diff(ctx, q.caller, c.From, c.To)
+		var refused *view.Error
+		switch {
+		case isReason(err, view.Pending) || errors.Is(err, context.DeadlineExceeded):
+			wait := time.Second
+			if errors.As(err, &refused) && refused.Wait > 0 {
+				wait = refused.Wait
+			}
+			c.Pending, shown.Status, shown.Again = true, 202, max(1, int(wait.Seconds()))
+		case err != nil:
+			return frame{}, err
+		default:
+			c.Diff = differenceOf(diff)
+		}
+	} else {
+		shown.Live = "revision"
+	}
+	for i, r := range revisions.Revisions {
+		row := revisionRow{Revision: r, IsTo: i == 0, IsFrom: i == 1}
+		if isAsked {
+			row.IsFrom, row.IsTo = strings.HasPrefix(r.Revision, c.From), strings.HasPrefix(r.Revision, c.To)
+		}
+		c.Revisions = append(c.Revisions, row)
+	}
+	shown.Content = c
+	return shown, nil
+}
+
+// kindWords are the kinds of changes, most dangerous first, with their classes and words.
+var kindWords = []struct{ kind, class, word string }{
+	{"gain", "allow", "gained"}, {"relax", "allow", "relaxed"}, {"loss", "deny", "lost"}, {"tighten", "deny", "tightened"}, {"other", "warn", "other"},
+}
+
+func differenceOf(d *view.Diff) *difference {
+	out := &difference{Claim: strings.Split(strings.TrimSpace(d.Claim()), "\n"), Notes: d.Notes, Texts: d.Texts}
+	for _, k := range kindWords {
+		if n := d.Summary[k.kind]; n > 0 {
+			out.Counts = append(out.Counts, bar{Class: k.class, Word: k.word, Count: float64(n)})
+		}
+	}
+	groups := d.Groups
+	if len(groups) > maxDifferences {
+		out.More = len(groups) - maxDifferences
+		groups = groups[:maxDifferences]
+	}
+	out.Same = len(groups) == 0
+	for _, g := range groups {
+		row := differenceRow{Who: g.Title, What: "decided differently", Possible: true}
+		if who, what, ok := strings.Cut(g.Title, ": "); ok {
+			row.Who, row.What = who, what
+		}
+		for _, class := range d.Classes {
+			if !slices.Contains(g.Classes, class.ID) {
+				continue
+			}
+			row.Accepted = row.Accepted || class.Accepted
+			for _, t := range class.Transitions {
+				if row.Possible || t.Change == g.Change && row.Href == "" {
+					row.Before, row.After, row.Possible = badge(t.From), badge(t.To), false
+					row.Href = askHref(class.Point, encode(t.Witness.Request))
+				}
+			}
+		}
+		for _, found := range g.Causes {
+			row.Causes = append(row.Causes, cause{named(found.Kind, found.Namespace, found.Name), found.What, found.Source})
+		}
+		out.Rows = append(out.Rows, row)
+	}
+	return out
+}
+
+// Sizes of the timeline.
+const (
+	timelineStep   = 44
+	timelineBase   = 40
+	timelineUp     = 34.0
+	timelineDown   = 26.0
+	timelineWidest = 24 // revisions and refusals
+)
+
+// timelineOf draws revisions and refusals by their time.
+func timelineOf(r *view.Revisions) *timeline {
+	type moment struct {
+		at      time.Time
+		summary map[string]int
+		name    string
+		refused string
+	}
+	var moments []moment
+	most := 1
+	for i := range r.Revisions {
+		v := &r.Revisions[i]
+		moments = append(moments, moment{at: v.Since, summary: v.Summary, name: short(v.Revision)})
+		most = max(most, v.Summary["gain"]+v.Summary["relax"], v.Summary["loss"]+v.Summary["tighten"])
+	}
+	for _, refused := range r.Refused {
+		moments = append(moments, moment{at: refused.Time, refused: plural(refused.Errors, "error")})
+	}
+	slices.SortStableFunc(moments, func(a, b moment) int { return a.at.Compare(b.at) })
+	moments = moments[max(0, len(moments)-timelineWidest):]
+	t := &timeline{
+		Label: plural(len(r.Revisions), "revision") + ", newest right: above the line how many classes of requests gain or relax, below it how many lose or tighten; " + plural(len(r.Refused), "refusal"),
+		Width: decimal(float64(max(8, len(moments)) * timelineStep)),
+	}
+	for i, m := range moments {
+		x := float64(i*timelineStep + 13)
+		if m.refused != "" {
+			t.Marks = append(t.Marks, timelineMark{"M" + decimal(x+9) + " 30l9 16h-18z", "refused: " + m.refused})
+			continue
+		}
+		wider, narrower := m.summary["gain"]+m.summary["relax"], m.summary["loss"]+m.summary["tighten"]
+		up := height(wider, most, timelineUp)
+		t.Bars = append(t.Bars, timelineBar{
+			X: decimal(x), Up: decimal(timelineBase - 1 - up), UpHeight: decimal(up), DownHeight: decimal(height(narrower, most, timelineDown)),
+			Title: "revision " + m.name + ": " + plural(wider, "class") + " wider, " + plural(narrower, "class") + " narrower",
+		})
+	}
+	return t
+}
+
+// height is the height of a bar: at least two pixels for something.
+func height(n, most int, full float64) float64 {
+	if n == 0 {
+		return 0
+	}
+	return max(2, full*math.Sqrt(float64(n)/float64(most)))
+}
