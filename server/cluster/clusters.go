@@ -168,6 +168,11 @@ func (c *Clusters) Place(r *decision.Request) error {
 	return errUnlisted
 }
 
+// Names returns the names of the clusters, sorted.
+func (c *Clusters) Names() []string {
+	return decision.SortedKeys(c.active.Load().clusters)
+}
+
 // Labels returns the labels of a cluster, or nil if it is not listed. The map is shared
 // and must not be modified.
 func (c *Clusters) Labels(name string) map[string]string {

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"iter"
+	"time"
 
 	"github.com/writ-policy/writ/translator/change/statement"
 	"github.com/writ-policy/writ/translator/tables"
@@ -20,6 +21,8 @@ type Policies interface {
 	// Sequence is the bundle's sequence number; zero if it has none.
 	Sequence() int64
 
+	// At returns the policies of the same revision at an instant, without a cache.
+	At(now time.Time) Policies
 	// Access decides a validated request.
 	Access(ctx context.Context, r *Request) Decision
 	// AccessKey appends a key of r to b: requests with equal keys get equal decisions from
@@ -105,6 +108,9 @@ func (Unavailable) Revision() string { return "" }
 
 // Sequence is zero.
 func (Unavailable) Sequence() int64 { return 0 }
+
+// At returns u.
+func (u Unavailable) At(time.Time) Policies { return u }
 
 // Access denies.
 func (u Unavailable) Access(context.Context, *Request) Decision {

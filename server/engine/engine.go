@@ -122,5 +122,13 @@ var _ decision.Policies = (*Engine)(nil)
 // Revision is the revision of the activated bundle.
 func (e *Engine) Revision() string { return e.revision }
 
+// At implements decision.Policies.
+func (e *Engine) At(now time.Time) decision.Policies {
+	then := *e
+	then.now = func() time.Time { return now }
+	then.Policies = e.Policies.At(now)
+	return &then
+}
+
 // Sequence is the sequence number of the activated bundle, zero if it has none.
 func (e *Engine) Sequence() int64 { return e.sequence }

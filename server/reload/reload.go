@@ -34,6 +34,7 @@ import (
 	"github.com/writ-policy/writ/translator/diag"
 	"github.com/writ-policy/writ/translator/progress"
 	"github.com/writ-policy/writ/translator/source"
+	"github.com/writ-policy/writ/translator/syntax"
 	"github.com/writ-policy/writ/translator/tables"
 )
 
@@ -81,6 +82,8 @@ type Options struct {
 	// delivered bundles.
 	Keys     *bundles.Keys
 	Observer Observer
+	// Attempted, if set, is called after each attempt, by one goroutine at a time.
+	Attempted func(Attempt)
 	Logger   *slog.Logger
 	Now      func() time.Time
 }
@@ -243,6 +246,23 @@ type outcome struct {
 	source string
 	// conditions are those of the translation.
 	conditions map[string][]tables.GatewayCondition
+	// snapshot is what was read, and documents what was decoded of it.
+	snapshot  source.Snapshot
+	documents []syntax.Document
+}
+
+// Attempt is a reading of the documents, or the delivery of a bundle.
+type Attempt struct {
+	// Snapshot is what was read; empty for a bundle, and if nothing was read.
+	Snapshot source.Snapshot
+	// Documents are those that the active revision was translated from; nil if it was not.
+	Documents   []syntax.Document
+	Diagnostics diag.List
+	// Err is why the documents are not active; nil if they are.
+	Err error
+	// IsKnown states that the attempt before had the same result, IsActivated that a new
+	// revision is active.
+	IsKnown, IsActivated bool
 }
 
 func (r *Reloader) attempt(ctx context.Context) (out outcome) {
@@ -271,10 +291,10 @@ func (r *Reloader) attempt(ctx context.Context) (out outcome) {
 		if isFinal(list) {
 			r.refused = translation{key, list, err, conditions}
 		}
-		return outcome{result: metrics.Refused, list: list, err: err, conditions: conditions, stale: snapshot.Stale}
+		return outcome{result: metrics.Refused, list: list, err: err, conditions: conditions, stale: snapshot.Stale, snapshot: snapshot}
 	}
 	out = r.buildAndActivate(ctx, result, list, snapshot.Commit)
-	out.commit, out.stale = snapshot.Commit, snapshot.Stale
+	out.commit, out.stale, out.snapshot, out.documents = snapshot.Commit, snapshot.Stale, snapshot, result.Directory.Documents()
 	if out.err == nil {
 		r.good, r.refused = translation{key: key, list: list}, translation{}
 	}

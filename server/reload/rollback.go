@@ -16,6 +16,15 @@ const fromRollback = "rollback"
 // ErrNotPinned is the error of a rollback that succeeded but whose pin was not written.
 var ErrNotPinned = errors.New("the revision is active, but will not be after a restart")
 
+// Stored reads a stored revision. It returns ErrNoState without a state directory and
+// ErrNotKept if the revision is not stored.
+func (r *Reloader) Stored(revision string) (*bundles.Bundle, error) {
+	if r.state == nil {
+		return nil, ErrNoState
+	}
+	return r.state.open(revision)
+}
+
 // Revisions returns the stored revisions, newest first. It returns ErrNoState without a
 // state directory.
 func (r *Reloader) Revisions() ([]Kept, error) {

@@ -155,6 +155,12 @@ func (r *Reloader) record(ctx context.Context, out outcome, began time.Time) {
 	if out.err == nil {
 		r.activeCommit(out.commit)
 	}
+	if r.o.Attempted != nil {
+		r.o.Attempted(Attempt{
+			Snapshot: out.snapshot, Documents: out.documents, Diagnostics: out.list, Err: out.err,
+			IsKnown: out.known, IsActivated: out.result == metrics.Activated,
+		})
+	}
 	// Last, because a disk can be slow: the status shows the active revision before.
 	r.keep(ctx, out.bundle)
 	r.endSpan(progress.FromContext(ctx), out, errors, warnings)

@@ -101,6 +101,15 @@ func (d *Directory) claim(documents []syntax.Document) {
 	}
 }
 
+// Documents returns the documents in the order of positions, none if d is nil. The list
+// must not be changed.
+func (d *Directory) Documents() []syntax.Document {
+	if d == nil {
+		return nil
+	}
+	return d.documents
+}
+
 // Find returns the document with an identity, or nil.
 func (d *Directory) Find(id Identity) syntax.Document { return d.names.first[id] }
 

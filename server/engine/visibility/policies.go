@@ -57,6 +57,13 @@ type Policies struct {
 	fingerprints func() *decision.Fingerprints // computed at the first call
 }
 
+// At returns the same policies at an instant.
+func (p *Policies) At(now time.Time) *Policies {
+	then := *p
+	then.options.Now = func() time.Time { return now }
+	return &then
+}
+
 // New indexes the tables of a revision; nil means empty tables. Equal tables of last,
 // which may be nil, are not indexed again. It returns an error if the tables are
 // malformed.

@@ -33,6 +33,8 @@ type Resource struct {
 	Verdict    string `json:"verdict"`
 	Text       string `json:"text"`
 	Statements []int  `json:"statements"`
+	// Example is a request that the rule allows.
+	Example map[string]any `json:"-"`
 
 	step int
 }
@@ -70,7 +72,9 @@ func (a *Asker) WhatCan(ctx context.Context, q *Question) (*WhatCan, error) {
 			return nil, err
 		}
 		if example != nil {
-			out.Resources = append(out.Resources, q.resource(s, f.deny, below(own, s), principals, id))
+			resource := q.resource(s, f.deny, below(own, s), principals, id)
+			resource.Example = example
+			out.Resources = append(out.Resources, resource)
 		}
 	}
 	slices.SortStableFunc(out.Resources, func(a, b Resource) int {
