@@ -58,6 +58,8 @@ type Config struct {
 	// Listen. The probes are at Listen in both cases.
 	Metrics ListenerConfig
 	Page    PageConfig
+	// PageLog is how many decisions are kept in memory for the page.
+	PageLog int
 	TLS     TLSConfig
 	Callers CallersConfig
 
@@ -89,6 +91,7 @@ func Defaults() Config {
 		Listen:  defaultListen,
 		Settle:  200 * time.Millisecond,
 		Page:    PageConfig{Mode: PageAuto},
+		PageLog: 1000,
 		Callers: CallersConfig{OIDC: auth.IssuerOptions{UsernameClaim: "sub", GroupsClaim: "groups", Refresh: time.Minute}},
 		Envoy:   EnvoyConfig{Identity: envoy.DefaultIdentity, Connections: envoy.DefaultMaxConnections, ReceiveBytes: envoy.DefaultReceiveBytes},
 		Cache:   CacheConfig{Entries: cache.DefaultEntries, Bytes: cache.DefaultBytes, VisibilityTTL: cache.DefaultTTL},
@@ -156,11 +159,17 @@ func (c *Config) Validate() error {
 	if c.Clusters.SessionKey == "" || c.Clusters.EscalationKey == "" || c.Clusters.SessionKey == c.Clusters.EscalationKey {
 		errs = append(errs, errors.New("the keys of session and escalation must be different and not empty"))
 	}
+	if c.PageLog < 0 || c.PageLog > maxPageLog {
+		errs = append(errs, fmt.Errorf("the decisions of the page must be from 0 to %d", maxPageLog))
+	}
 	if c.Timeouts.Write <= c.Timeouts.Request {
 		errs = append(errs, errors.New("the write timeout must be greater than the request timeout, or responses are truncated"))
 	}
 	return errors.Join(errs...)
 }
+
+// maxPageLog bounds Config.PageLog: a decision takes about two kilobytes.
+const maxPageLog = 100_000
 
 // isOrigin reports whether text is empty or an https URL of a host alone.
 func isOrigin(text string) bool {

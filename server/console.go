@@ -58,7 +58,7 @@ func (s *Server) withPage(address string, next http.Handler) http.Handler {
 	hosts := rule
 	hosts.Loopback = true // a page shows people and documents: its host is checked on every listener
 	return page.New(page.Options{
-		Console: s.console, Caller: pageCaller(&rule), JSON: jsonOf,
+		Console: s.explorer, Caller: pageCaller(&rule), JSON: jsonOf,
 		AnswersFor: hosts.AnswersFor, Next: next, Secure: s.tls != nil, Now: s.config.Now,
 		Answered: func(route, method string, status int) { s.metrics.Route(route).Answered(method, status) },
 		Panicked: func(ctx context.Context, route string, cause any) {

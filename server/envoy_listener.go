@@ -28,7 +28,7 @@ func (s *Server) listenEnvoy(ctx context.Context) (*envoyListener, error) {
 		Identity: c.Envoy.Identity, Timeout: c.Timeouts.Evaluation, MaxInFlight: c.Limits.MaxInFlight,
 		MaxMessage: int(c.Limits.MaxBody), MaxConnections: c.Envoy.Connections, ReceiveBytes: c.Envoy.ReceiveBytes,
 		MaxValues: c.Limits.MaxValues, Values: s.values,
-		Rule: s.rule(c.Envoy.Listen),
+		Rule: s.rule(c.Envoy.Listen), Observer: s.explorer,
 	}
 	if s.decisions != nil {
 		o.Log = s.decisions

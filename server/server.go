@@ -24,11 +24,11 @@ import (
 	"github.com/writ-policy/writ/server/decisionlog"
 	"github.com/writ-policy/writ/server/engine"
 	"github.com/writ-policy/writ/server/engine/overdue"
+	"github.com/writ-policy/writ/server/explore"
 	"github.com/writ-policy/writ/server/memory"
 	"github.com/writ-policy/writ/server/metrics"
 	"github.com/writ-policy/writ/server/reload"
 	"github.com/writ-policy/writ/server/trace"
-	"github.com/writ-policy/writ/server/view"
 	"github.com/writ-policy/writ/translator"
 	"github.com/writ-policy/writ/translator/progress"
 	"github.com/writ-policy/writ/translator/source"
@@ -53,7 +53,7 @@ type Server struct {
 	clients   *auth.Certificates // nil without client authorities
 	tls       *certificates      // nil for plain HTTP
 	clusters  *cluster.Clusters  // nil without a clusters file
-	console   view.Console
+	explorer  *explore.Explorer
 	audit     *audit.Log
 	decisions *decisionlog.Log    // nil without a decision log
 	tracer    *trace.Tracer       // nil if the environment does not enable tracing
@@ -96,12 +96,13 @@ func New(c Config) (*Server, error) {
 		Entries: c.Cache.Entries, Bytes: c.Cache.Bytes, Now: c.Now,
 		Visibility: cache.VisibilityOptions{Entries: c.Cache.VisibilityEntries, TTL: c.Cache.VisibilityTTL, Logger: s.log},
 	}, m)
+	s.explorer = s.newExplorer()
 	s.reloader = s.newReloader(m, kept)
 	o := api.Options{
 		Current: s.reloader.Current, Cache: kept, Metrics: m, Ready: s.ready, Status: s.status, StatusForm: serverStatus{}, Logger: s.log,
 		MaxBody: c.Limits.MaxBody, MaxAnswer: c.Limits.MaxAnswer, MaxValues: c.Limits.MaxValues, Values: s.values, MaxInFlight: c.Limits.MaxInFlight, Timeout: c.Timeouts.Request,
 		Rule: s.rule(c.Listen), MetricsApart: c.Metrics.Listen != "", Recorder: s.audit, SessionKey: c.Clusters.SessionKey, EscalationKey: c.Clusters.EscalationKey,
-		PublicURL: c.PublicURL,
+		PublicURL: c.PublicURL, Observer: s.explorer,
 	}
 	if s.sources.poke != nil && c.PokeSecret != "" {
 		o.Poke, o.PokeSecret = s.sources.poke, s.secret
@@ -116,7 +117,7 @@ func New(c Config) (*Server, error) {
 		o.Log = s.decisions
 	}
 	s.handler = api.New(o)
-	if s.console != nil && c.hasPage() {
+	if c.hasPage() {
 		s.handler = s.withPage(c.Listen, s.handler)
 	}
 	return s, nil
@@ -204,9 +205,10 @@ func (s *Server) newReloader(m *metrics.Metrics, kept *cache.Cache) *reload.Relo
 				return nil, err
 			}
 			last = e
+			s.explorer.Activate(b)
 			return kept.Of(e), nil
 		},
-		Again: s.sources.again, StateDir: c.StateDir, Kept: c.Kept, Keys: s.sources.keys.of(), Observer: m, Logger: s.log, Now: c.Now,
+		Attempted: s.attempted, Again: s.sources.again, StateDir: c.StateDir, Kept: c.Kept, Keys: s.sources.keys.of(), Observer: m, Logger: s.log, Now: c.Now,
 	})
 }
 
@@ -321,6 +323,7 @@ func (s *Server) Run(ctx context.Context) error {
 	work.Go(func() { s.follow(s.withObservers(background)) })
 	work.Go(func() { s.refresh(background) })
 	work.Go(func() { s.audit.Run(background) })
+	work.Go(func() { s.explorer.Run(background) })
 	if s.decisions != nil {
 		work.Go(func() { s.decisions.Run(background) })
 	}
@@ -354,7 +357,7 @@ func (s *Server) Run(ctx context.Context) error {
 
 func (s *Server) web() *http.Server {
 	c := &s.config
-	return &http.Server{
+	web := &http.Server{
 		Handler:           s.handler,
 		ReadHeaderTimeout: c.Timeouts.ReadHeader,
 		ReadTimeout:       c.Timeouts.Read,
@@ -363,6 +366,8 @@ func (s *Server) web() *http.Server {
 		MaxHeaderBytes:    32 << 10,
 		ErrorLog:          slog.NewLogLogger(s.log.Handler(), slog.LevelDebug),
 	}
+	web.RegisterOnShutdown(s.explorer.Close) // event streams do not end by themselves
+	return web
 }
 
 func (s *Server) serve(web *http.Server, listener net.Listener) error {

@@ -45,7 +45,7 @@ var flow = [][]string{
 	{"server/api/exchange", "server/api/openapi", "server/decisionlog"},
 	{"server/api/access", "server/api/dashboard", "server/api/admin", "server/api/questions"},
 	{"server/api/kubernetes", "server/api/origin", "server/api/authzen", "server/api/opadata"},
-	{"server/reload", "server/api", "server/envoy"},
+	{"server/reload", "server/explore", "server/api", "server/envoy"},
 	{"server", ".", "client"},
 	{"cmd/writ/pipeline", "cmd/writ/terminal", "cmd/writ/kubernetes", "cmd/writ/lsp"},
 	{"cmd/writ/cli"},

@@ -1,0 +1,229 @@
+package explore
+
+import (
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/writ-policy/writ/server/decision"
+	"github.com/writ-policy/writ/server/view"
+)
+
+// ruleAt returns the counts of the rule at a place.
+func (s *site) ruleAt(source string) view.Rule {
+	s.t.Helper()
+	rules, err := s.explorer.Now().Rules(all, view.RulesQuery{Limit: maxRows})
+	if err != nil {
+		s.t.Fatal(err)
+	}
+	for _, r := range rules.Rules {
+		if r.Source == source {
+			return r
+		}
+	}
+	s.t.Fatalf("there is no rule at %s: %s", source, text(s.t, rules))
+	return view.Rule{}
+}
+
+const (
+	getPods   = `{"user":"ada","groups":["dev"],"verb":"get","resource":"pods","namespace":"shop"}`
+	getByEach = `{"user":"ada","groups":["ops"],"verb":"get","resource":"pods","namespace":"shop"}`
+)
+
+// Counts follow a rule over reloads that move it, and end with its content.
+func TestCountsFollowRules(t *testing.T) {
+	s := newSite(t, policies)
+	s.decide(t.Context(), getPods)
+	s.decide(t.Context(), getByEach) // the cluster's rule decides, and the namespace's matches
+	if r := s.ruleAt("rbac.yaml:5"); r.Decided != 1 || r.Matched != 2 {
+		t.Fatalf("got %+v, want 1 and 2", r)
+	}
+	moved := strings.Replace(policies, "== rbac.yaml\n", "== rbac.yaml\n# a comment\n", 1)
+	moved = strings.Replace(moved, "userNames: [ed]", "userNames: [ed, eve]", 1)
+	if err := s.load(moved); err != nil {
+		t.Fatal(err)
+	}
+	s.decide(t.Context(), getPods)
+	if r := s.ruleAt("rbac.yaml:6"); r.Decided != 2 || r.Matched != 3 {
+		t.Errorf("got %+v after the rule moved, want 2 and 3", r)
+	}
+	if err := s.load(strings.Replace(moved, "verbs: [get, list, create]", "verbs: [get, list]", 1)); err != nil {
+		t.Fatal(err)
+	}
+	if r := s.ruleAt("rbac.yaml:6"); r.Matched != 0 {
+		t.Errorf("got %+v of another rule, want 0", r)
+	}
+	never, err := s.explorer.Now().Rules(all, view.RulesQuery{Never: true, Limit: 2})
+	if err != nil || len(never.Rules) != 2 || never.After != "2" || never.Total < 4 {
+		t.Errorf("got %s, %v", text(t, never), err)
+	}
+}
+
+// A decision of a revision that was replaced meanwhile counts for its rules.
+func TestCountsOfRequestsInFlight(t *testing.T) {
+	s := newSite(t, policies)
+	before := s.active
+	if err := s.load(strings.Replace(policies, "== rbac.yaml\n", "== rbac.yaml\n# a comment\n", 1) + "== more.yaml\n" + more); err != nil {
+		t.Fatal(err)
+	}
+	now := s.active
+	s.active = before
+	s.decide(t.Context(), getPods)
+	s.active = now
+	if r := s.ruleAt("rbac.yaml:6"); r.Decided != 1 {
+		t.Errorf("got %+v, want 1", r)
+	}
+}
+
+const more = `apiVersion: rbac.authorization.k8s.io/v1
+kind: Role
+metadata: {name: more, namespace: shop}
+rules: [{apiGroups: [""], resources: [services], verbs: [get]}]
+`
+
+// Decisions of many goroutines are all counted, while the log is read and documents change.
+func TestCountsOfManyGoroutines(t *testing.T) {
+	s := newSite(t, policies)
+	r, err := decision.Decode([]byte(getPods))
+	if err != nil {
+		t.Fatal(err)
+	}
+	d := s.active.Access(t.Context(), r)
+	const goroutines, each = 8, 200
+	var work sync.WaitGroup
+	for range goroutines {
+		work.Go(func() {
+			for range each {
+				s.explorer.Observe(decision.Observation{
+					Point: decision.Access, Revision: d.Revision, Outcome: decision.Allow, Took: time.Microsecond, Cached: true, Matched: d.Matched,
+					Input: r.Encode, Result: func() []byte { return d.AppendJSON(nil) },
+				})
+			}
+		})
+	}
+	for range 20 {
+		if _, err := s.explorer.Now().Log(t.Context(), all, view.LogQuery{}); err != nil {
+			t.Error(err)
+		}
+		s.explorer.rates.tick(now)
+	}
+	work.Wait()
+	if got := s.ruleAt("rbac.yaml:5").Decided; got != goroutines*each {
+		t.Errorf("got %d, want %d", got, goroutines*each)
+	}
+	log, _ := s.explorer.Now().Log(t.Context(), all, view.LogQuery{})
+	if want := uint64(goroutines*each - quota); log.Dropped != want || len(log.Decisions) != 10 {
+		t.Errorf("got %d dropped and %d kept, want %d and 10", log.Dropped, len(log.Decisions), want)
+	}
+	if read := s.explorer.rates.meter.read(); read.outcomes[decision.Allow] != goroutines*each || read.hits != goroutines*each {
+		t.Errorf("got %v", read.outcomes)
+	}
+}
+
+// The log has the last decisions, newest first, without pods, in pages.
+func TestLog(t *testing.T) {
+	s := newSite(t, policies)
+	for range 12 {
+		s.decide(t.Context(), getPods)
+	}
+	s.decide(t.Context(), requests["a pod that is scored"].request)
+	s.decide(t.Context(), requests["a verb not granted"].request)
+	ask := func(q view.LogQuery) *view.Log {
+		t.Helper()
+		log, err := s.explorer.Now().Log(t.Context(), all, q)
+		if err != nil {
+			t.Fatal(err)
+		}
+		return log
+	}
+	if log := ask(view.LogQuery{}); len(log.Decisions) != 10 || log.Decisions[0].ID != 14 || log.Decisions[0].Outcome != view.None || log.Size != 10 {
+		t.Errorf("got %s", text(t, log))
+	}
+	first := ask(view.LogQuery{Limit: 4})
+	second := ask(view.LogQuery{Limit: 4, After: first.After})
+	if first.After != 11 || second.Decisions[0].ID != 10 {
+		t.Errorf("got %d and %d, want pages of four", first.After, second.Decisions[0].ID)
+	}
+	denied := ask(view.LogQuery{Outcome: view.Deny}).Decisions
+	if len(denied) != 1 || strings.Contains(string(denied[0].Request), "hostNetwork") || !strings.Contains(string(denied[0].Decision), `"score":70`) {
+		t.Errorf("got %s, want the score and not the pod", text(t, denied))
+	}
+	if got := ask(view.LogQuery{User: "AD", Resource: "pod", Namespace: "shop", Point: "access", Endpoint: "test"}).Decisions; len(got) != 9 {
+		t.Errorf("got %d that fit, want 9", len(got))
+	}
+	if err := s.load(strings.Replace(policies, "verbs: [get, list, create]", "verbs: [list]", 1)); err != nil {
+		t.Fatal(err)
+	}
+	if got := ask(view.LogQuery{Outcome: view.Allow}).Decisions[0]; got.Now != view.None {
+		t.Errorf("got %q now, want none", got.Now)
+	}
+}
+
+func TestRates(t *testing.T) {
+	s := newSite(t, policies)
+	for range 30 {
+		s.decide(t.Context(), getPods)
+	}
+	for i := range rateStep * (ratePoints + 2) {
+		s.explorer.rates.tick(now.Add(time.Duration(i) * time.Second))
+	}
+	rates, err := s.explorer.Now().Rates(all)
+	if err != nil || len(rates.Points) != ratePoints || rates.Step != rateStep {
+		t.Fatalf("got %d points, %v", len(rates.Points), err)
+	}
+	fresh := newSite(t, policies)
+	fresh.decide(t.Context(), getPods)
+	fresh.decide(t.Context(), requests["a deny policy"].request)
+	if got := fresh.explorer.rates.tick(now); got.PerSecond != 2 || got.P50 < 0.8 || got.P50 > 1.2 {
+		t.Errorf("got %+v, want two decisions of a microsecond", got)
+	}
+	for _, d := range []time.Duration{0, 1, 999, time.Microsecond, time.Millisecond, time.Hour} {
+		if m := middle(bucketOf(d)); d > 8 && (m < d*7/8 || m > d*9/8) {
+			t.Errorf("%s is counted as %s", d, m)
+		}
+	}
+}
+
+// A subscriber gets the events since its last one, and a slow one loses events without
+// holding up the others.
+func TestEvents(t *testing.T) {
+	s := newSite(t, policies)
+	if err := s.load("== broken.yaml\nkind: Role\n"); err == nil {
+		t.Fatal("got no error of broken documents")
+	}
+	events := s.explorer.Now().Events(all)
+	var names []string
+	for _, e := range events {
+		names = append(names, e.Name)
+	}
+	if got := strings.Join(names, " "); got != "state refused state revision" {
+		t.Fatalf("got %s", got)
+	}
+	after := events[len(events)-1].ID
+	stream, err := s.explorer.Subscribe(t.Context(), all, after, true)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if first := <-stream; first.ID != after+1 {
+		t.Errorf("got event %d, want the one after %d", first.ID, after)
+	}
+	for range 3 * maxWaiting {
+		s.explorer.events.tick(view.RatesEvent{}, now) // nothing receives
+	}
+	s.decide(t.Context(), getPods)
+	for i := 1; i < maxSubscribers; i++ {
+		if _, err := s.explorer.Subscribe(t.Context(), all, 0, false); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if _, err := s.explorer.Subscribe(t.Context(), all, 0, false); reasonOf(err) != view.Busy {
+		t.Errorf("got %v for too many", err)
+	}
+	if _, err := s.explorer.Subscribe(t.Context(), view.Caller{}, 0, false); reasonOf(err) != view.Forbidden {
+		t.Errorf("got %v for a caller who is not an auditor", err)
+	}
+	s.explorer.Close()
+	for range stream { // ends, because the stream is closed
+	}
+}

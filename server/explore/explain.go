@@ -1,0 +1,258 @@
+package explore
+
+import (
+	"cmp"
+	"context"
+	"encoding/json"
+	"errors"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/writ-policy/writ/server/decision"
+	"github.com/writ-policy/writ/server/view"
+	"github.com/writ-policy/writ/translator/tables"
+)
+
+// Explain implements view.Viewer.
+func (v *viewer) Explain(ctx context.Context, c view.Caller, point string, request []byte, at time.Time) (*view.Explanation, error) {
+	if err := v.needRevision(); err != nil {
+		return nil, err
+	}
+	found, ok := decision.FindPoint(point)
+	if !ok {
+		return nil, view.Errorf(view.NotFound, "there is no point %q", point)
+	}
+	if !c.SeesAll {
+		var err error
+		if request, err = limited(c, point, request); err != nil {
+			return nil, err
+		}
+	}
+	q, err := found.Decode(request)
+	if err != nil {
+		return nil, invalid(err)
+	}
+	policies := v.policies
+	if !at.IsZero() {
+		policies = policies.At(at)
+	}
+	began := time.Now()
+	answer, refused := q.Decide(ctx, policies)
+	took := time.Since(began)
+	if refused != nil {
+		return nil, invalid(refused)
+	}
+	answer, outcome := answer.Settle()
+	e := &view.Explanation{Decision: answer.AppendJSON(nil), Request: request, Facts: factsOf(point, answer, outcome)}
+	e.Revision, e.Microseconds = v.Revision(), micros(took)
+	v.explain(ctx, c, e, q, at)
+	return e, nil
+}
+
+// explain adds to a decision what explains it.
+func (v *viewer) explain(ctx context.Context, c view.Caller, e *view.Explanation, q decision.Question, at time.Time) {
+	e.PodSecurity, e.Nearest, e.WhatIf, e.Excerpts = []view.Score{}, []view.Nearest{}, []view.WhatIf{}, []view.Excerpt{}
+	if c.SeesAll {
+		e.Excerpts, e.Note = v.excerpts(e.Matched)
+	}
+	then := v.policies.At(cmp.Or(at, v.x.o.Now()))
+	r, isAccess := q.(*decision.Request)
+	if !isAccess {
+		e.Steps = considered(e.Matched)
+		e.WhatIf = v.whatIfElse(ctx, q, then)
+		return
+	}
+	d := then.Access(ctx, r)
+	e.Request = r.Encode()
+	e.Steps = v.ladder(&d)
+	e.PodSecurity = v.scores(&d, r)
+	e.WhatIf = v.whatIf(ctx, r, &d, then)
+	if e.Outcome == view.None || e.Outcome == view.Deny {
+		e.Nearest = v.nearest(ctx, r, then)
+	}
+}
+
+// invalid converts the error of a request that cannot be decided.
+func invalid(err error) *view.Error {
+	e := decision.AsInvalidRequest(err)
+	return &view.Error{Reason: view.Invalid, Message: e.Error(), Field: e.Field, Code: e.Code}
+}
+
+// limited returns the request of a caller who may ask about itself: its user and groups
+// are those of the caller.
+func limited(c view.Caller, point string, request []byte) ([]byte, error) {
+	if point != decision.Access && point != decision.Visibility {
+		return nil, view.ErrForbidden // its requests have identities of their own
+	}
+	value, err := decision.Parse(request)
+	if err != nil {
+		return nil, invalid(err)
+	}
+	if !value.IsObject() {
+		return nil, invalid(errors.New("the request is not a JSON object"))
+	}
+	members := make(map[string]json.RawMessage)
+	for key, member := range value.Members() {
+		members[key] = json.RawMessage(member)
+	}
+	groups := append([]string{}, c.Groups...)
+	// encoding/json would take "User" for "user".
+	user, asked := c.User, groups
+	if err := errors.Join(unmarshal(members["user"], &user), unmarshal(members["groups"], &asked)); err != nil {
+		return nil, invalid(errors.New("user must be a string and groups a list of strings"))
+	}
+	if user != c.User || members["serviceAccount"] != nil || !slices.Equal(sorted(asked), sorted(groups)) {
+		return nil, view.Errorf(view.Forbidden, "only auditors may ask about others; about yourself, leave out user and groups")
+	}
+	members["user"], members["groups"] = mustJSON(c.User), mustJSON(groups)
+	return mustJSON(members), nil
+}
+
+// unmarshal reads a member; one that is absent leaves the value.
+func unmarshal(member json.RawMessage, to any) error {
+	if member == nil {
+		return nil
+	}
+	return json.Unmarshal(member, to)
+}
+
+func sorted(list []string) []string { return slices.Sorted(slices.Values(list)) }
+
+// mustJSON returns a value of strings, numbers and JSON as JSON.
+func mustJSON(value any) json.RawMessage {
+	text, err := json.Marshal(value)
+	if err != nil {
+		panic(err)
+	}
+	return text
+}
+
+// factsOf reads what decisions of all points have.
+func factsOf(point string, answer decision.Answer, outcome decision.Outcome) view.Facts {
+	var d struct {
+		Decision string         `json:"decision"`
+		Reason   string         `json:"reason"`
+		Warnings []string       `json:"warnings"`
+		Matched  []view.Matched `json:"matched"`
+	}
+	if err := json.Unmarshal(answer.AppendJSON(nil), &d); err != nil {
+		panic(err) // decisions of all points have these members or lack them
+	}
+	f := view.Facts{Outcome: outcomeWord(outcome), Reason: d.Reason, Warnings: d.Warnings, Matched: d.Matched}
+	if point == decision.Visibility && outcome != decision.EvaluationError {
+		f.Outcome = d.Decision // allow, partial or deny
+	}
+	if f.Warnings == nil {
+		f.Warnings = []string{}
+	}
+	if f.Matched == nil {
+		f.Matched = []view.Matched{}
+	}
+	_, f.Cached = answer.DecidedBy()
+	return f
+}
+
+// rungs are the steps of evaluation at the access point, by their number.
+var rungs = []struct {
+	step  int
+	title string
+}{
+	{1, "Deny policies"},
+	{3, "Deny rules of the master namespace"},
+	{4, "Cluster-wide grants"},
+	{5, "Deny rules of the namespace"},
+	{6, "Grants in the namespace"},
+	{notAllowed, "Not allowed"},
+}
+
+// notAllowed is the step of a request that nothing matches.
+const notAllowed = 7
+
+// ladder returns the steps of evaluation with the rules that matched.
+func (v *viewer) ladder(d *decision.Decision) []view.Step {
+	deciding := notAllowed
+	by := make(map[int][]view.Matched)
+	for i := range d.Matched {
+		step := v.stepOf(&d.Matched[i])
+		if i == 0 {
+			deciding = step
+		}
+		by[step] = append(by[step], matchedView(&d.Matched[i]))
+	}
+	failed := d.EvaluationError != ""
+	steps := make([]view.Step, 0, len(rungs))
+	for _, rung := range rungs {
+		s := view.Step{Step: rung.step, Title: rung.title, State: view.NoMatch, Matched: by[rung.step]}
+		switch {
+		case failed:
+			s.State = view.NotAsked
+		case rung.step == deciding:
+			s.State = view.Decides
+		case rung.step > deciding && len(s.Matched) > 0:
+			s.State = view.Late
+		case rung.step > deciding && (deciding == 1 || rung.step == notAllowed):
+			// A deny policy ends the evaluation before grants are looked for.
+			s.State = view.NotAsked
+		}
+		if s.Matched == nil {
+			s.Matched = []view.Matched{}
+		}
+		steps = append(steps, s)
+	}
+	return steps
+}
+
+// stepOf returns the step at which a rule decides.
+func (v *viewer) stepOf(m *decision.Matched) int {
+	if m.Role == nil {
+		return 1 // a deny policy
+	}
+	step := 6
+	if m.Kind == "ClusterRoleBinding" || strings.HasPrefix(m.APIVersion, "writ.dev/") && m.Namespace == v.master() {
+		step = 4
+	}
+	if m.Effect == "deny" {
+		step--
+	}
+	return step
+}
+
+func (v *viewer) master() string {
+	if access := tables.Of[*tables.Access](v.revision.tables); access != nil {
+		return access.Master
+	}
+	return ""
+}
+
+func matchedView(m *decision.Matched) view.Matched {
+	out := view.Matched{
+		Kind: m.Kind, Namespace: m.Namespace, Name: m.Name, Rule: m.Rule, Source: m.Source, Effect: m.Effect, APIVersion: m.APIVersion,
+	}
+	if m.Role != nil {
+		out.Role = &view.Named{Kind: m.Role.Kind, Namespace: m.Role.Namespace, Name: m.Role.Name}
+	}
+	return out
+}
+
+func matchedViews(list []decision.Matched) []view.Matched {
+	out := make([]view.Matched, 0, len(list))
+	for i := range list {
+		out = append(out, matchedView(&list[i]))
+	}
+	return out
+}
+
+// considered are the steps at points without a ladder: the policies that matched, the
+// decisive one first.
+func considered(matched []view.Matched) []view.Step {
+	steps := make([]view.Step, 0, len(matched))
+	for i, m := range matched {
+		s := view.Step{Step: i + 1, Title: strings.TrimPrefix(m.Kind+" "+m.Namespace+"/"+m.Name, m.Kind+" /"), State: view.Late, Matched: []view.Matched{m}}
+		if i == 0 {
+			s.State = view.Decides
+		}
+		steps = append(steps, s)
+	}
+	return steps
+}

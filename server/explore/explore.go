@@ -1,0 +1,252 @@
+// Package explore answers what the web console shows: why a decision is made, who can do
+// what, which documents there are and how often their rules decide, what was decided and
+// what changed. It knows revisions, decisions and tables, and neither HTTP nor HTML.
+//
+// Not part of the promised API; see package writ.
+//
+// # Design
+//
+// The console must not slow decisions down. An observation adds to counters of maps that
+// are not written any more, and records a decision only within a quota; everything else
+// is computed when it is asked for, from the tables that the engine has anyway.
+package explore
+
+import (
+	"context"
+	"encoding/json"
+	"sync"
+	"sync/atomic"
+	"time"
+
+	"github.com/writ-policy/writ/bundles"
+	"github.com/writ-policy/writ/server/decision"
+	"github.com/writ-policy/writ/server/view"
+	"github.com/writ-policy/writ/translator/diag"
+	"github.com/writ-policy/writ/translator/source"
+	"github.com/writ-policy/writ/translator/syntax"
+	"github.com/writ-policy/writ/translator/tables"
+)
+
+// Options configure an Explorer. Current is required.
+type Options struct {
+	// Current returns the policies of the active revision.
+	Current func() decision.Policies
+	// Status is what GET /v1/status shows, with details and without.
+	Status func(details bool) any
+	// Clusters are the names of the clusters that reviews may be about; nil for none.
+	Clusters func() []string
+	// Stored lists the revisions of the state directory, and Open activates one of them
+	// for comparisons; nil for none.
+	Stored func() ([]Stored, error)
+	Open   func(ctx context.Context, revision string) (decision.Policies, error)
+	// Log is how many decisions are kept.
+	Log int
+	// Now is the clock; nil means time.Now.
+	Now func() time.Time
+}
+
+// Explorer implements view.Console and decision.Observer. It is safe for concurrent use.
+type Explorer struct {
+	o        Options
+	recorder *recorder
+	rates    rates
+	events   events
+	counts   atomic.Pointer[counts]
+	diffs    diffs
+
+	mu      sync.Mutex // held to read and write the fields below
+	active  *revision  // the last that Activate was called with
+	attempt *Attempt   // the last one with diagnostics of its own
+	refused []view.Refused
+	past    []*past // oldest first
+	state   view.StateEvent
+}
+
+// revision is what the console knows of a revision.
+type revision struct {
+	id       string
+	metadata bundles.Metadata
+	tables   tables.List
+	counts   *counts
+	texts    texts
+	names    names
+}
+
+// Attempt is a reading of the documents, or the delivery of a bundle.
+type Attempt struct {
+	// Files are those of the snapshot; nil for a bundle, or if they were not read.
+	Files []source.File
+	// Documents are the decoded documents; nil if they were not translated.
+	Documents   []syntax.Document
+	Diagnostics diag.List
+	// Known states that the attempt had the result of the one before.
+	Known bool
+	// Err is why the documents are not active; nil if they are.
+	Err error
+	// Revision is the active revision, and Activated whether it is new.
+	Revision  string
+	Activated bool
+	// Ready and Degraded are the state of the server afterwards.
+	Ready, Degraded bool
+}
+
+// New returns an Explorer.
+func New(o Options) *Explorer {
+	if o.Now == nil {
+		o.Now = time.Now
+	}
+	if o.Status == nil {
+		o.Status = func(bool) any { return struct{}{} }
+	}
+	if o.Clusters == nil {
+		o.Clusters = func() []string { return nil }
+	}
+	if o.Stored == nil {
+		o.Stored = func() ([]Stored, error) { return nil, nil }
+	}
+	return &Explorer{o: o, recorder: newRecorder(o.Log)}
+}
+
+// Run measures rates until ctx is done.
+func (x *Explorer) Run(ctx context.Context) {
+	second, refill := time.NewTicker(time.Second), time.NewTicker(refillEvery)
+	defer second.Stop()
+	defer refill.Stop()
+	for {
+		select {
+		case <-ctx.Done():
+			return
+		case <-refill.C:
+			x.recorder.refill()
+		case <-second.C:
+			now := x.o.Now()
+			x.events.tick(x.rates.tick(now), now)
+		}
+	}
+}
+
+// Observe implements decision.Observer.
+func (x *Explorer) Observe(o decision.Observation) {
+	x.counts.Load().count(&o)
+	x.rates.meter.count(&o)
+	x.events.decided(x.recorder.record(&o, x.o.Now()))
+}
+
+// Activate is called with each bundle before it becomes active, so that its first
+// decisions are counted.
+func (x *Explorer) Activate(b *bundles.Bundle) {
+	x.mu.Lock()
+	defer x.mu.Unlock()
+	r := &revision{id: b.Manifest.Revision, metadata: b.Manifest.Metadata, tables: b.Tables}
+	r.counts = newCounts(r.id, b.Tables, x.counts.Load())
+	x.active = r
+	x.counts.Store(r.counts)
+}
+
+// Attempted is called after each attempt to read documents.
+func (x *Explorer) Attempted(a Attempt) {
+	x.mu.Lock()
+	defer x.mu.Unlock()
+	now := x.o.Now()
+	if state := (view.StateEvent{Ready: a.Ready, Degraded: a.Degraded}); state != x.state {
+		x.state = state
+		defer x.events.add(view.EventState, state, now)
+	}
+	if a.Known {
+		return
+	}
+	x.attempt = &a
+	if x.active != nil && a.Err == nil && a.Files != nil && x.active.id == a.Revision {
+		x.active.texts.set(a.Files, a.Documents)
+	}
+	errors, warnings := a.Diagnostics.Count()
+	switch {
+	case a.Err != nil:
+		x.refused = append(x.refused, view.Refused{Time: now, Errors: errors, Message: a.Err.Error()})
+		x.refused = x.refused[max(0, len(x.refused)-maxKept):]
+		x.events.add(view.EventRefused, view.RefusedEvent{Errors: errors, Warnings: warnings, Message: a.Err.Error()}, now)
+	case a.Activated && x.active != nil:
+		x.remember(a.Files, now)
+		x.events.add(view.EventRevision, view.RevisionEvent{
+			Revision: x.active.id, Sequence: x.active.metadata.Sequence, Documents: documents(x.active.metadata), Errors: errors, Warnings: warnings,
+		}, now)
+	}
+}
+
+// documents counts the documents of a bundle.
+func documents(m bundles.Metadata) (n int) {
+	for _, count := range m.Counts {
+		n += count
+	}
+	return n
+}
+
+// Now implements view.Console.
+func (x *Explorer) Now() view.Viewer {
+	p := x.o.Current()
+	x.mu.Lock()
+	defer x.mu.Unlock()
+	v := &viewer{x: x, policies: p, attempt: x.attempt}
+	if x.active != nil && x.active.id == p.Revision() {
+		v.revision = x.active
+	} else {
+		v.revision = &revision{id: p.Revision(), counts: new(counts)}
+	}
+	return v
+}
+
+// viewer answers by one revision. It implements view.Viewer.
+type viewer struct {
+	x        *Explorer
+	policies decision.Policies
+	revision *revision
+	attempt  *Attempt // nil before the first one
+}
+
+// Revision implements view.Viewer.
+func (v *viewer) Revision() string { return v.policies.Revision() }
+
+// Status implements view.Viewer.
+func (v *viewer) Status(c view.Caller) *view.Status {
+	status := new(view.Status)
+	text, err := json.Marshal(v.x.o.Status(c.SeesAll))
+	if err == nil {
+		err = json.Unmarshal(text, status)
+	}
+	if err != nil {
+		panic(err) // view.Status has the types of what the endpoint shows
+	}
+	return status
+}
+
+// Events implements view.Viewer.
+func (v *viewer) Events(c view.Caller) []view.Event {
+	if !c.SeesAll {
+		return nil
+	}
+	return v.x.events.list()
+}
+
+// Rates implements view.Viewer.
+func (v *viewer) Rates(c view.Caller) (*view.Rates, error) {
+	if !c.SeesAll {
+		return nil, view.ErrForbidden
+	}
+	return v.x.rates.view(), nil
+}
+
+// admit returns the error of a question that only auditors may ask, and that needs a
+// revision.
+func (v *viewer) admit(c view.Caller) error {
+	if !c.SeesAll {
+		return view.ErrForbidden
+	}
+	return v.needRevision()
+}
+
+func (v *viewer) needRevision() error {
+	if v.Revision() == "" {
+		return view.Errorf(view.NotReady, "no revision is active")
+	}
+	return nil
+}

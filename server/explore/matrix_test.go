@@ -1,0 +1,242 @@
+package explore
+
+import (
+	"encoding/json"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/writ-policy/writ/server/decision"
+	"github.com/writ-policy/writ/server/view"
+)
+
+func (s *site) matrix(q view.MatrixQuery) *view.Matrix {
+	s.t.Helper()
+	m, err := s.explorer.Now().Matrix(s.t.Context(), all, q)
+	if err != nil {
+		s.t.Fatal(err)
+	}
+	return m
+}
+
+// Where all facts are given, a cell is the decision on its request, and what a cell says
+// in general holds for its request.
+func TestCellsAreDecisions(t *testing.T) {
+	s := newSite(t, policies)
+	facts := json.RawMessage(`{"attributes":{},"cluster":"","escalation":"","fields":[],"namespaceLabels":{},"pod":null,"session":"","tenant":"","labels":{"protected":"yes"}}`)
+	outcomes := make(map[string]int)
+	for name, q := range map[string]view.MatrixQuery{
+		"pods":         {Resource: "pods", Namespace: "shop"},
+		"a named pod":  {Resource: "pods", Namespace: "shop", Name: "web", Facts: facts},
+		"secrets":      {Resource: "secrets", Namespace: "shop", Name: "tls", Facts: facts},
+		"nodes":        {Resource: "nodes"},
+		"what ed can":  {Of: "what", Subject: "ed", Namespace: "shop"},
+		"what ops can": {Of: "what", Subject: "group:ops", Namespace: "shop", Name: "web", Facts: facts},
+	} {
+		m := s.matrix(q)
+		for _, row := range m.Rows {
+			if len(row.Cells) != len(m.Columns) {
+				t.Fatalf("%s: got %d cells of %s, want %d", name, len(row.Cells), row.Name, len(m.Columns))
+			}
+			for i, cell := range row.Cells {
+				outcomes[cell.Outcome]++
+				d := s.decide(t.Context(), string(cell.Request))
+				_, outcome := d.Settle()
+				got := outcomeWord(outcome)
+				want := cell.Outcome
+				if want == view.Depends {
+					want = view.Allow // its request is one that is allowed
+				}
+				if got != want {
+					t.Errorf("%s: %s %s says %s, and %s is decided %s", name, row.Name, m.Columns[i], cell.Outcome, cell.Request, got)
+				}
+				if (cell.Source == "") != (len(d.Matched) == 0) {
+					t.Errorf("%s: %s %s: got source %q of %v", name, row.Name, m.Columns[i], cell.Source, d.Matched)
+				}
+				if q.Facts != nil && cell.Outcome == view.Depends {
+					t.Errorf("%s: %s %s depends, where all facts are given", name, row.Name, m.Columns[i])
+				}
+			}
+		}
+	}
+	for _, word := range []string{view.Allow, view.Deny, view.None, view.Depends} {
+		if outcomes[word] == 0 {
+			t.Errorf("no cell is %s: %v", word, outcomes)
+		}
+	}
+}
+
+func TestMatrixRows(t *testing.T) {
+	s := newSite(t, policies)
+	m := s.matrix(view.MatrixQuery{Resource: "pods", Namespace: "shop"})
+	var names []string
+	for _, row := range m.Rows {
+		names = append(names, row.Name+" "+row.Kind)
+	}
+	if got := strings.Join(names, ", "); got != "ada user, dev group, ed user, ops group" || m.Total != 4 || m.Columns[0] != "get" || m.Columns[len(m.Columns)-1] != "*" {
+		t.Errorf("got %s, %d, %v", got, m.Total, m.Columns)
+	}
+	ed := m.Rows[2].Cells[slices.Index(m.Columns, "update")]
+	if ed.Outcome != view.Depends || ed.Source != "protected.yaml:5" || ed.Title != "RoleBinding shop/editors" || ed.Text == "" {
+		t.Errorf("got %s", text(t, ed))
+	}
+	first := s.matrix(view.MatrixQuery{Resource: "pods", Limit: 3})
+	second := s.matrix(view.MatrixQuery{Resource: "pods", Limit: 3, After: first.After})
+	if len(first.Rows) != 3 || len(second.Rows) != 1 || second.After != "" || second.Rows[0].Name != "ops" {
+		t.Errorf("got %s and %s", text(t, first), text(t, second))
+	}
+	if found := s.matrix(view.MatrixQuery{Resource: "pods", Search: "E"}); found.Total != 2 {
+		t.Errorf("got %d rows with an e, want dev and ed", found.Total)
+	}
+	for name, q := range map[string]view.MatrixQuery{
+		"no resource": {}, "no subject": {Of: "what"}, "another form": {Of: "how"}, "not a page": {Resource: "pods", After: "x"}, "facts": {Resource: "pods", Facts: json.RawMessage(`[]`)},
+	} {
+		if _, err := s.explorer.Now().Matrix(t.Context(), all, q); reasonOf(err) != view.Invalid {
+			t.Errorf("%s: got %v", name, err)
+		}
+	}
+}
+
+func TestNames(t *testing.T) {
+	s := newSite(t, policies)
+	for field, row := range map[string]struct{ prefix, want string }{
+		"user": {"", "ada ed"}, "groups": {"", "dev ops"}, "subject": {"d", "group:dev user:ada user:ed"}, "resource": {"od", "pods"},
+		"apiGroup": {"", ""}, "namespace": {"SH", "shop"}, "cluster": {"", "east west"}, "verb": {"li", "list"}, "type": {"pod", "pods"},
+	} {
+		names, err := s.explorer.Now().Names(all, field, row.prefix)
+		if err != nil || strings.Join(names.Names, " ") != row.want {
+			t.Errorf("%s: got %v, %v, want %s", field, names, err, row.want)
+		}
+	}
+	if _, err := s.explorer.Now().Names(all, "colour", ""); reasonOf(err) != view.Invalid {
+		t.Errorf("got %v for an unknown field", err)
+	}
+	var many []string
+	for range 30 {
+		many = append(many, "xa")
+	}
+	if got := search(append(many, "a"), "a"); len(got) != maxNames || got[0] != "a" {
+		t.Errorf("got %v, want the one that begins so first, and %d", got, maxNames)
+	}
+}
+
+func TestDocuments(t *testing.T) {
+	s := newSite(t, policies)
+	s.decide(t.Context(), getPods)
+	files, err := s.explorer.Now().Files(all)
+	if err != nil || len(files.Files) != 3 || text(t, files.Files[2]) != `{"file":"rbac.yaml","documents":4,"diagnostics":0}` {
+		t.Fatalf("got %s, %v", text(t, files), err)
+	}
+	d, err := s.explorer.Now().Document(all, "rbac.yaml", 5)
+	if err != nil || d.Total != len(d.Lines) || d.Lines[4] != `  - apiGroups: [""]` || len(d.Documents) != 4 {
+		t.Fatalf("got %s, %v", text(t, d), err)
+	}
+	if got := text(t, d.Documents[0]); got != `{"kind":"Role","namespace":"shop","name":"dev","line":2,"rules":[{"rule":0,"line":5,"decided":1,"matched":1},{"rule":1,"line":8,"decided":0,"matched":0}]}` {
+		t.Errorf("got %s", got)
+	}
+	for _, name := range []string{"", "../rbac.yaml", "./rbac.yaml", "/rbac.yaml", "RBAC.yaml", "rbac.yaml/"} {
+		if _, err := s.explorer.Now().Document(all, name, 0); reasonOf(err) != view.NotFound {
+			t.Errorf("%q: got %v", name, err)
+		}
+	}
+	if err := s.load(policies + "== broken.yaml\nkind: Role\n"); err == nil {
+		t.Fatal("got no error")
+	}
+	d, err = s.explorer.Now().Document(all, "broken.yaml", 0)
+	if err != nil || len(d.Diagnostics) == 0 || d.Diagnostics[0].Text != "kind: Role" || d.Lines[0] != "kind: Role" {
+		t.Errorf("got %s, %v", text(t, d), err)
+	}
+	long := "== long.yaml\n" + strings.Repeat("# line\n", 5000)
+	if err := s.load(policies + long); err != nil {
+		t.Fatal(err)
+	}
+	d, err = s.explorer.Now().Document(all, "long.yaml", 3000)
+	if err != nil || len(d.Lines) != maxLines || d.From > 3000 || d.From+maxLines < 3000 || d.Total != 5000 {
+		t.Errorf("got %d lines from %d of %d, %v", len(d.Lines), d.From, d.Total, err)
+	}
+}
+
+// Two revisions of the process can be compared, with the text of their documents.
+func TestDiff(t *testing.T) {
+	s := newSite(t, policies)
+	before := s.active.Revision()
+	if err := s.load(strings.Replace(policies, "verbs: [get, list, create]", "verbs: [get, list]", 1)); err != nil {
+		t.Fatal(err)
+	}
+	v := s.explorer.Now()
+	list, err := v.Revisions(all)
+	if err != nil || len(list.Revisions) != 2 || !list.Revisions[0].Active || list.Revisions[1].Revision != before {
+		t.Fatalf("got %s, %v", text(t, list), err)
+	}
+	job := s.explorer.compare([2]string{before, s.active.Revision()}) // begun by Revisions
+	<-job.done
+	diff, err := v.Diff(t.Context(), all, before[:12], s.active.Revision()[:12])
+	if err != nil || diff.Equivalent || diff.Summary["loss"] == 0 || len(diff.Texts) != 1 {
+		t.Fatalf("got %s, %v", text(t, diff), err)
+	}
+	if got := strings.Join(diff.Texts[0].Lines, "\n"); !strings.Contains(got, "-    verbs: [get, list, create]\n+    verbs: [get, list]") || !strings.HasPrefix(got, "@") {
+		t.Errorf("got %s", got)
+	}
+	if list, _ := v.Revisions(all); list.Revisions[0].Summary["loss"] == 0 {
+		t.Errorf("got %s, want the summary of the comparison", text(t, list))
+	}
+	if _, err := v.Diff(t.Context(), all, "ffff", before); reasonOf(err) != view.NotFound {
+		t.Errorf("got %v for a revision that is not known", err)
+	}
+}
+
+const gateways = `== gateway.yaml
+apiVersion: gateway.networking.k8s.io/v1
+kind: Gateway
+metadata: {name: edge, namespace: net}
+spec:
+  gatewayClassName: x
+  listeners: [{name: http, port: 80, protocol: HTTP, hostname: "*.example.com"}]
+---
+apiVersion: gateway.networking.k8s.io/v1
+kind: HTTPRoute
+metadata: {name: books, namespace: net}
+spec:
+  parentRefs: [{name: edge}]
+  hostnames: [books.example.com]
+  rules:
+    - name: read
+      matches: [{method: GET, path: {type: PathPrefix, value: /books}}]
+    - name: write
+---
+apiVersion: kuadrant.io/v1
+kind: AuthPolicy
+metadata: {name: closed, namespace: net}
+spec:
+  targetRef: {group: gateway.networking.k8s.io, kind: Gateway, name: edge}
+  defaults:
+    strategy: merge
+    rules: {authorization: {no: {patternMatching: {patterns: [{predicate: "false"}]}}}}
+`
+
+func TestTopology(t *testing.T) {
+	s := newSite(t, gateways)
+	graph, err := s.explorer.Now().Topology(all, "net/edge")
+	if err != nil || len(graph.Nodes) != 5 || len(graph.Edges) != 4 {
+		t.Fatalf("got %s, %v", text(t, graph), err)
+	}
+	if got := text(t, graph.Nodes[0]); !strings.Contains(got, `"id":"Gateway/net/edge"`) || !strings.Contains(got, `"forms":["defaults, merge"]`) || !strings.Contains(got, `"enforced":true`) {
+		t.Errorf("got %s", got)
+	}
+	if got := graph.Nodes[3]; got.Name != "read" || got.Shows != "GET /books/*" || got.Column != ruleColumn {
+		t.Errorf("got %s", text(t, got))
+	}
+	if _, err := s.explorer.Now().Topology(all, "net/none"); reasonOf(err) != view.NotFound {
+		t.Errorf("got %v for a gateway that is not there", err)
+	}
+	if effective, err := s.explorer.Now().Effective(all, "AuthPolicy", graph.Nodes[3].ID); err != nil || len(effective.Each()) == 0 {
+		t.Errorf("got %v, %v", effective, err)
+	}
+	if _, err := s.explorer.Now().Effective(all, "AuthPolicy", "HTTPRoute/net/none"); reasonOf(err) != view.NotFound {
+		t.Errorf("got %v for a route that is not there", err)
+	}
+	e := s.explain(decision.Gateway, `{"gateway":{"namespace":"net","name":"edge"},"request":{"host":"books.example.com","method":"GET","path":"/books/1"}}`)
+	if e.Outcome != view.Deny || len(e.Steps) == 0 {
+		t.Errorf("got %s", text(t, e))
+	}
+}

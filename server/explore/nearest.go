@@ -1,0 +1,85 @@
+package explore
+
+import (
+	"context"
+	"encoding/json"
+	"slices"
+	"strings"
+
+	"github.com/writ-policy/writ/server/decision"
+	"github.com/writ-policy/writ/server/view"
+	"github.com/writ-policy/writ/translator/change/question"
+)
+
+// maxNearest is how many rules are shown that nearly allow a request.
+const maxNearest = 5
+
+// nearest returns allow rules that lack one thing to allow a request: those that what-can
+// lists if that one thing is open.
+func (v *viewer) nearest(ctx context.Context, r *decision.Request, p decision.Policies) []view.Nearest {
+	list := []view.Nearest{}
+	asker := v.asker(p)
+	if asker == nil || r.Path != "" {
+		return list
+	}
+	for _, lacks := range []struct{ member, text string }{
+		{"verb", "another verb"}, {"namespace", "another namespace"}, {"name", "another name"}, {"labels", "other labels"},
+	} {
+		q, err := nearQuestion(r, lacks.member)
+		if err != nil {
+			return list
+		}
+		answer, err := asker.WhatCan(ctx, q)
+		if err != nil {
+			continue // too complex, or too late: the others may have an answer
+		}
+		for i := range answer.Resources {
+			n, ok := nearRule(ctx, p, answer.Resources[i].Example)
+			if !ok || len(list) == maxNearest || isListed(list, &n) {
+				continue
+			}
+			n.Lacks, n.Text = lacks.member, lacks.text
+			list = append(list, n)
+		}
+	}
+	return list
+}
+
+// nearQuestion is the question what the subject of a request can do if one member of the
+// request is open.
+func nearQuestion(r *decision.Request, open string) (*question.Question, error) {
+	q := &question.Question{User: r.User, Groups: r.Groups, Open: []string{open}}
+	if err := json.Unmarshal(r.Encode(), &q.Stated); err != nil {
+		return nil, err
+	}
+	for key, value := range q.Stated {
+		members, isObject := value.(map[string]any)
+		if value == "" || isObject && len(members) == 0 && !strings.HasSuffix(strings.ToLower(key), "labels") {
+			delete(q.Stated, key)
+		}
+	}
+	for _, key := range []string{"user", "groups", open} {
+		delete(q.Stated, key)
+	}
+	return q, nil
+}
+
+// nearRule returns the rule that allows an example.
+func nearRule(ctx context.Context, p decision.Policies, example map[string]any) (view.Nearest, bool) {
+	request := mustJSON(example)
+	r, err := decision.Decode(request)
+	if err != nil {
+		return view.Nearest{}, false
+	}
+	d := p.Access(ctx, r)
+	if !d.Allowed || len(d.Matched) == 0 {
+		return view.Nearest{}, false
+	}
+	return view.Nearest{Matched: matchedView(&d.Matched[0]), Request: request}, true
+}
+
+func isListed(list []view.Nearest, n *view.Nearest) bool {
+	return slices.ContainsFunc(list, func(other view.Nearest) bool {
+		return other.Matched.Source == n.Matched.Source && other.Matched.Name == n.Matched.Name
+	})
+}

@@ -1,0 +1,320 @@
+package explore
+
+import (
+	"context"
+	"errors"
+	"slices"
+	"strings"
+	"sync"
+	"time"
+
+	"github.com/writ-policy/writ/server/decision"
+	"github.com/writ-policy/writ/server/view"
+	"github.com/writ-policy/writ/translator/change"
+	"github.com/writ-policy/writ/translator/source"
+)
+
+// Stored is a revision of the state directory.
+type Stored struct {
+	Revision string
+	Sequence int64
+	Commit   string
+	Since    time.Time
+}
+
+// Bounds of past revisions: their number, their documents together, and how long a
+// comparison may take and how long its first caller waits.
+const (
+	maxPast          = 10
+	maxPastDocuments = 200_000
+	compareWithin    = 5 * time.Minute
+	waitForDiff      = 2 * time.Second
+	maxClasses       = 10_000
+)
+
+// past is a revision that was active in this process. Its policies share what did not
+// change with those of later revisions.
+type past struct {
+	view.Revision
+	policies decision.Policies
+	files    []source.File
+}
+
+// remember adds the active revision to the past ones. It is called with mu held.
+func (x *Explorer) remember(files []source.File, now time.Time) {
+	r := x.active
+	x.past = slices.DeleteFunc(x.past, func(p *past) bool { return p.Revision.Revision == r.id })
+	policies := x.o.Current()
+	if policies.Revision() != r.id {
+		return // another one is active already
+	}
+	x.past = append(x.past, &past{
+		Revision: view.Revision{Revision: r.id, Sequence: r.metadata.Sequence, Commit: r.metadata.Commit, Since: now, Documents: documents(r.metadata)},
+		policies: policies.At(now), files: files,
+	})
+	total := 0
+	for i := len(x.past) - 1; i >= 0; i-- {
+		if total += x.past[i].Documents; len(x.past)-i > maxPast || total > maxPastDocuments && i < len(x.past)-2 {
+			x.past = slices.Delete(x.past, 0, i+1)
+			return
+		}
+	}
+}
+
+// Revisions implements view.Viewer.
+func (v *viewer) Revisions(c view.Caller) (*view.Revisions, error) {
+	if !c.SeesAll {
+		return nil, view.ErrForbidden
+	}
+	list, err := v.x.revisions(v.Revision())
+	if err != nil {
+		return nil, view.Errorf(view.Internal, "%v", err)
+	}
+	v.x.mu.Lock()
+	refused := slices.Clone(v.x.refused)
+	v.x.mu.Unlock()
+	slices.Reverse(refused)
+	out := &view.Revisions{Revisions: list, Refused: append([]view.Refused{}, refused...)}
+	for i := range list {
+		if i+1 < len(list) {
+			if d := v.x.diffs.find([2]string{list[i+1].Revision, list[i].Revision}); d != nil {
+				list[i].Summary = d.Summary
+			} else {
+				v.x.compare([2]string{list[i+1].Revision, list[i].Revision})
+			}
+		}
+	}
+	return out, nil
+}
+
+// revisions lists the revisions of the process and of the state directory, newest first.
+func (x *Explorer) revisions(active string) ([]view.Revision, error) {
+	x.mu.Lock()
+	list := []view.Revision{}
+	for _, p := range slices.Backward(x.past) {
+		list = append(list, p.Revision)
+	}
+	x.mu.Unlock()
+	stored, err := x.o.Stored()
+	if err != nil {
+		return nil, err
+	}
+	for _, s := range stored {
+		if !slices.ContainsFunc(list, func(r view.Revision) bool { return r.Revision == s.Revision }) {
+			list = append(list, view.Revision{Revision: s.Revision, Sequence: s.Sequence, Commit: s.Commit, Since: s.Since})
+		}
+	}
+	slices.SortStableFunc(list, func(a, b view.Revision) int { return b.Since.Compare(a.Since) })
+	for i := range list {
+		list[i].Active = list[i].Revision == active
+	}
+	return list, nil
+}
+
+// Diff implements view.Viewer.
+func (v *viewer) Diff(ctx context.Context, c view.Caller, from, to string) (*view.Diff, error) {
+	if !c.SeesAll {
+		return nil, view.ErrForbidden
+	}
+	list, err := v.x.revisions(v.Revision())
+	if err != nil {
+		return nil, view.Errorf(view.Internal, "%v", err)
+	}
+	var pair [2]string
+	for i, part := range []struct{ field, text string }{{"from", from}, {"to", to}} {
+		at := slices.IndexFunc(list, func(r view.Revision) bool { return part.text != "" && strings.HasPrefix(r.Revision, part.text) })
+		if at < 0 {
+			return nil, &view.Error{Reason: view.NotFound, Field: part.field, Message: "there is no revision " + part.text}
+		}
+		pair[i] = list[at].Revision
+	}
+	job := v.x.compare(pair)
+	if job == nil {
+		return nil, &view.Error{Reason: view.Pending, Message: "another comparison is being made", Wait: waitForDiff}
+	}
+	late := time.NewTimer(waitForDiff)
+	defer late.Stop()
+	select {
+	case <-job.done:
+		return job.diff, job.err
+	case <-late.C:
+	case <-ctx.Done():
+	}
+	return nil, &view.Error{Reason: view.Pending, Message: "the comparison is being made", Wait: waitForDiff}
+}
+
+// diffs are comparisons: the one that is being made and the last ones.
+type diffs struct {
+	mu   sync.Mutex // held to read and write the fields below, not while comparing
+	jobs []*comparison
+}
+
+// maxKeptDiffs is how many comparisons are kept.
+const maxKeptDiffs = 20
+
+// comparison is a comparison of two revisions. diff and err are set when done is closed.
+type comparison struct {
+	pair [2]string
+	done chan struct{}
+	diff *view.Diff
+	err  error
+}
+
+func (j *comparison) isDone() bool {
+	select {
+	case <-j.done:
+		return true
+	default:
+		return false
+	}
+}
+
+// find returns the result of a comparison, nil if there is none.
+func (d *diffs) find(pair [2]string) *view.Diff {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	for _, j := range d.jobs {
+		if j.pair == pair && j.isDone() {
+			return j.diff
+		}
+	}
+	return nil
+}
+
+// compare returns the comparison of two revisions, which it begins unless there is one. It
+// returns nil while another one is being made.
+func (x *Explorer) compare(pair [2]string) *comparison {
+	d := &x.diffs
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	for _, j := range d.jobs {
+		if j.pair == pair {
+			return j
+		}
+	}
+	if len(d.jobs) > 0 && !d.jobs[len(d.jobs)-1].isDone() {
+		return nil
+	}
+	j := &comparison{pair: pair, done: make(chan struct{})}
+	d.jobs = append(d.jobs[max(0, len(d.jobs)+1-maxKeptDiffs):], j)
+	go func() {
+		defer close(j.done)
+		ctx, cancel := context.WithTimeout(context.Background(), compareWithin)
+		defer cancel()
+		if j.diff, j.err = x.diff(ctx, pair); j.err != nil {
+			j.diff = nil
+		}
+	}()
+	return j
+}
+
+// diff compares two revisions.
+func (x *Explorer) diff(ctx context.Context, pair [2]string) (out *view.Diff, err error) {
+	defer func() {
+		if cause := recover(); cause != nil {
+			err = view.Errorf(view.Internal, "the comparison failed")
+		}
+	}()
+	var sides [2]*change.Side
+	var files [2][]source.File
+	for i, id := range pair {
+		policies, texts, err := x.policiesOf(ctx, id)
+		if err != nil {
+			return nil, view.Errorf(view.NotReady, "revision %.12s cannot be loaded: %v", id, err)
+		}
+		world := policies.Statements()
+		if world == nil {
+			return nil, view.Errorf(view.NotReady, "the bundle of revision %.12s has no table of its deny policies", id)
+		}
+		sides[i], files[i] = &change.Side{World: world, Judge: decision.Judge(policies), Source: id[:12], Revision: id}, texts
+	}
+	report, err := change.Diff(ctx, sides[0], sides[1], change.Options{Now: x.o.Now(), MaxClasses: maxClasses})
+	switch {
+	case errors.Is(err, context.DeadlineExceeded):
+		return nil, view.Errorf(view.Busy, "the comparison took too long")
+	case err != nil:
+		return nil, view.Errorf(view.NotReady, "%v", err)
+	}
+	return &view.Diff{Report: report, Texts: textDiffs(files[0], files[1])}, nil
+}
+
+// policiesOf returns the policies of a revision of the process or the state directory, and
+// the texts of its documents if they are known.
+func (x *Explorer) policiesOf(ctx context.Context, id string) (decision.Policies, []source.File, error) {
+	x.mu.Lock()
+	at := slices.IndexFunc(x.past, func(p *past) bool { return p.Revision.Revision == id })
+	var found *past
+	if at >= 0 {
+		found = x.past[at]
+	}
+	x.mu.Unlock()
+	if found != nil {
+		return found.policies.At(x.o.Now()), found.files, nil
+	}
+	policies, err := x.o.Open(ctx, id)
+	return policies, nil, err
+}
+
+// maxDiffLines bounds the lines of a text difference.
+const maxDiffLines = 400
+
+// textDiffs returns the differences of files by line; none if a text is not known.
+func textDiffs(a, b []source.File) []view.TextDiff {
+	out := []view.TextDiff{}
+	if a == nil || b == nil {
+		return out
+	}
+	for len(a)+len(b) > 0 {
+		switch {
+		case len(b) == 0 || len(a) > 0 && a[0].Path < b[0].Path:
+			out = append(out, textDiff(a[0].Path, a[0].Content, nil))
+			a = a[1:]
+		case len(a) == 0 || b[0].Path < a[0].Path:
+			out = append(out, textDiff(b[0].Path, nil, b[0].Content))
+			b = b[1:]
+		default:
+			if a[0].Hash != b[0].Hash {
+				out = append(out, textDiff(a[0].Path, a[0].Content, b[0].Content))
+			}
+			a, b = a[1:], b[1:]
+		}
+	}
+	return out
+}
+
+// textDiff returns the lines between the first and the last that differ.
+func textDiff(name string, before, after []byte) view.TextDiff {
+	const around = 3
+	var a, b []string
+	if before != nil {
+		a = linesOf(before)
+	}
+	if after != nil {
+		b = linesOf(after)
+	}
+	same := 0
+	for same < min(len(a), len(b)) && a[same] == b[same] {
+		same++
+	}
+	end := 0
+	for end < min(len(a), len(b))-same && a[len(a)-1-end] == b[len(b)-1-end] {
+		end++
+	}
+	d := view.TextDiff{File: name, Lines: []string{}}
+	if same > around {
+		d.Lines = append(d.Lines, "@")
+	}
+	add := func(mark string, lines []string) {
+		for _, line := range lines {
+			d.Lines = append(d.Lines, mark+line)
+		}
+	}
+	add(" ", a[max(0, same-around):same])
+	add("-", a[same:len(a)-end])
+	add("+", b[same:len(b)-end])
+	add(" ", a[len(a)-end:min(len(a), len(a)-end+around)])
+	if end > around || len(d.Lines) > maxDiffLines {
+		d.Lines = append(d.Lines[:min(len(d.Lines), maxDiffLines)], "@")
+	}
+	return d
+}

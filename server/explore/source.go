@@ -1,0 +1,235 @@
+package explore
+
+import (
+	"bytes"
+	"slices"
+	"strings"
+	"sync"
+
+	"github.com/writ-policy/writ/server/view"
+	"github.com/writ-policy/writ/translator/diag"
+	"github.com/writ-policy/writ/translator/source"
+	"github.com/writ-policy/writ/translator/syntax"
+	"github.com/writ-policy/writ/translator/tables"
+)
+
+// maxTexts bounds the texts of a revision in bytes. Texts are shared with the source, which
+// keeps those of the newest documents for comparisons.
+const maxTexts = 64 << 20
+
+// texts are the documents of a revision and their text. They are known shortly after the
+// revision is active.
+type texts struct {
+	mu      sync.Mutex // held to read and write the fields below
+	files   []source.File
+	isCut   bool // there are more than maxTexts bytes
+	headers []syntax.Document
+	listed  objects // by file; nil until it is asked for
+}
+
+// set sets the files of a revision, sorted by path, and the documents that they hold.
+func (t *texts) set(files []source.File, headers []syntax.Document) {
+	size := 0
+	for i := range files {
+		size += len(files[i].Content)
+	}
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	if t.isCut = size > maxTexts; t.isCut {
+		files = nil
+	}
+	t.files, t.headers, t.listed = files, headers, nil
+}
+
+// list returns the documents by file, with the rules of the revision.
+func (t *texts) list(rules []*rule) objects {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	if t.listed == nil {
+		t.listed = newObjects(t.headers, rules)
+	}
+	return t.listed
+}
+
+// find returns the text of a file by its exact name.
+func (t *texts) find(name string) ([]byte, bool) {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	return contentOf(t.files, name)
+}
+
+func contentOf(files []source.File, name string) ([]byte, bool) {
+	at, ok := slices.BinarySearchFunc(files, name, func(f source.File, name string) int { return strings.Compare(f.Path, name) })
+	if !ok || files[at].Object { // an object of a cluster has no lines
+		return nil, false
+	}
+	return files[at].Content, true
+}
+
+// all returns the files.
+func (t *texts) all() []source.File {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	return t.files
+}
+
+// note returns why there are no texts.
+func (t *texts) note() string {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	switch {
+	case t.isCut:
+		return "the documents are too large to be kept beside the revision: their text is not shown"
+	case t.files == nil:
+		return "the revision is a bundle, without the text of its documents"
+	}
+	return ""
+}
+
+// linesBefore is how many lines are shown before a rule whose document is longer.
+const linesBefore = 8
+
+// excerpts returns the documents about the first rule that matched: the rule's, and the
+// binding's.
+func (v *viewer) excerpts(matched []view.Matched) (list []view.Excerpt, note string) {
+	list = []view.Excerpt{}
+	if len(matched) == 0 {
+		return list, ""
+	}
+	sources := []string{matched[0].Source}
+	if binding := v.bindingSource(&matched[0]); binding != "" {
+		sources = append(sources, binding)
+	}
+	for _, at := range sources {
+		if e, ok := v.excerpt(at); ok {
+			list = append(list, e)
+		}
+	}
+	if len(list) == 0 {
+		note = v.revision.texts.note()
+	}
+	return list, note
+}
+
+// bindingSource returns the place of the binding of a rule, empty if it has none.
+func (v *viewer) bindingSource(m *view.Matched) string {
+	access := tables.Of[*tables.Access](v.revision.tables)
+	if access == nil || m.Role == nil {
+		return ""
+	}
+	family := tables.FamilyKubernetes
+	if strings.HasPrefix(m.APIVersion, "writ.dev/") {
+		family = tables.FamilyOrigin
+	}
+	return access.Bindings.At(tables.BindingKey(family, m.Namespace, m.Name)).Source
+}
+
+// excerpt returns the lines about a place, FILE:LINE.
+func (v *viewer) excerpt(place string) (view.Excerpt, bool) {
+	at, ok := diag.ParseSource(place)
+	if !ok || at.Field != "" {
+		return view.Excerpt{}, false
+	}
+	text, ok := v.revision.texts.find(at.File)
+	if !ok {
+		return view.Excerpt{}, false
+	}
+	lines := linesOf(text)
+	if at.Line < 1 || at.Line > len(lines) {
+		return view.Excerpt{}, false
+	}
+	e := view.Excerpt{Source: place, Mark: [2]int{at.Line, lastOf(lines, at.Line)}}
+	e.From = max(headOf(lines, at.Line), at.Line-linesBefore)
+	e.Lines = lines[e.From-1 : e.Mark[1]]
+	e.Tokens = tokensOf(e.Lines)
+	return e, true
+}
+
+// linesOf splits a text into lines.
+func linesOf(text []byte) []string {
+	text = bytes.TrimSuffix(text, []byte("\n"))
+	return strings.Split(strings.ReplaceAll(string(text), "\r\n", "\n"), "\n")
+}
+
+// headOf returns the number of the first line of the document of a line.
+func headOf(lines []string, line int) int {
+	for n := line; n > 1; n-- {
+		if strings.HasPrefix(lines[n-2], "---") {
+			return n
+		}
+	}
+	return 1
+}
+
+// lastOf returns the number of the last line of the block that begins at a line: the lines
+// below it that are indented more, or the rest of the document of a line that is not
+// indented, without blank ones at the end.
+func lastOf(lines []string, line int) int {
+	indent := indentOf(lines[line-1])
+	last := line
+	for n := line + 1; n <= len(lines) && n-line < maxBlock; n++ {
+		text := lines[n-1]
+		if strings.TrimSpace(text) == "" {
+			continue
+		}
+		if indent > 0 && indentOf(text) <= indent || strings.HasPrefix(text, "---") {
+			break
+		}
+		last = n
+	}
+	return last
+}
+
+// maxBlock bounds how many lines are marked.
+const maxBlock = 60
+
+func indentOf(line string) int { return len(line) - len(strings.TrimLeft(line, " ")) }
+
+// tokensOf returns the tokens of lines of YAML that have a colour: keys, texts in quotes
+// and comments.
+func tokensOf(lines []string) [][]view.Token {
+	out := make([][]view.Token, 0, len(lines))
+	for _, line := range lines {
+		out = append(out, tokensOfLine(line))
+	}
+	return out
+}
+
+func tokensOfLine(line string) []view.Token {
+	tokens := []view.Token{}
+	start := indentOf(line)
+	for strings.HasPrefix(line[start:], "- ") {
+		start += 2 + indentOf(line[start+2:])
+	}
+	if end := keyEnd(line[start:]); end > 0 {
+		tokens = append(tokens, view.Token{From: start, To: start + end, Class: "key"})
+		start += end
+	}
+	for at := start; at < len(line); at++ {
+		switch c := line[at]; {
+		case c == '#' && (at == 0 || line[at-1] == ' '):
+			return append(tokens, view.Token{From: at, To: len(line), Class: "comment"})
+		case c == '"' || c == '\'':
+			end := strings.IndexByte(line[at+1:], c)
+			if end < 0 {
+				return tokens
+			}
+			tokens = append(tokens, view.Token{From: at, To: at + end + 2, Class: "string"})
+			at += end + 1
+		}
+	}
+	return tokens
+}
+
+// keyEnd returns the length of the key that a line begins with, zero if it has none.
+func keyEnd(line string) int {
+	for i := 0; i < len(line); i++ {
+		switch c := line[i]; {
+		case c == ':' && i > 0 && (i+1 == len(line) || line[i+1] == ' '):
+			return i
+		case c == '#' || c == ' ' || c == '{' || c == '[':
+			return 0
+		}
+	}
+	return 0
+}

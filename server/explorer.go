@@ -1,0 +1,59 @@
+package server
+
+import (
+	"context"
+	"errors"
+
+	"github.com/writ-policy/writ/server/decision"
+	"github.com/writ-policy/writ/server/engine"
+	"github.com/writ-policy/writ/server/engine/overdue"
+	"github.com/writ-policy/writ/server/explore"
+	"github.com/writ-policy/writ/server/reload"
+)
+
+// newExplorer returns what answers the web console.
+func (s *Server) newExplorer() *explore.Explorer {
+	o := explore.Options{
+		Current: func() decision.Policies { return s.reloader.Current() },
+		Status:  s.status, Log: s.config.PageLog, Now: s.config.Now,
+		Stored: s.storedRevisions, Open: s.openRevision,
+	}
+	if s.clusters != nil {
+		o.Clusters = s.clusters.Names
+	}
+	return explore.New(o)
+}
+
+// storedRevisions lists the revisions of the state directory; none without one.
+func (s *Server) storedRevisions() ([]explore.Stored, error) {
+	kept, err := s.reloader.Revisions()
+	if errors.Is(err, reload.ErrNoState) {
+		return nil, nil
+	}
+	stored := make([]explore.Stored, 0, len(kept))
+	for _, k := range kept {
+		stored = append(stored, explore.Stored{Revision: k.Revision, Sequence: k.Sequence, Commit: k.Commit, Since: k.Since})
+	}
+	return stored, err
+}
+
+// openRevision activates a revision of the state directory for a comparison. It is not
+// served.
+func (s *Server) openRevision(ctx context.Context, revision string) (decision.Policies, error) {
+	b, err := s.reloader.Stored(revision)
+	if err != nil {
+		return nil, err
+	}
+	return engine.Activate(ctx, b, engine.Options{
+		Now: s.config.Now, Timeout: s.config.Timeouts.Evaluation, RequireRoute: s.config.RequireRoute, Overdue: overdue.New(s.metrics),
+	})
+}
+
+// attempted passes the result of an attempt to the explorer.
+func (s *Server) attempted(a reload.Attempt) {
+	status := s.reloader.Status()
+	s.explorer.Attempted(explore.Attempt{
+		Files: a.Snapshot.Files, Documents: a.Documents, Diagnostics: a.Diagnostics, Err: a.Err,
+		Known: a.IsKnown, Activated: a.IsActivated, Revision: s.reloader.Revision(), Ready: status.Ready, Degraded: status.Degraded,
+	})
+}
