@@ -84,8 +84,8 @@ type Options struct {
 	Observer Observer
 	// Attempted, if set, is called after each attempt, by one goroutine at a time.
 	Attempted func(Attempt)
-	Logger   *slog.Logger
-	Now      func() time.Time
+	Logger    *slog.Logger
+	Now       func() time.Time
 }
 
 // Reloader keeps the newest good revision active. It is safe for concurrent use.
