@@ -43,7 +43,7 @@ SEQUENTIAL := ./tests/agreement ./tests/conformance ./tests/oracle/... ./tests/b
 step = @printf '\n== %s\n'
 
 .DEFAULT_GOAL := help
-.PHONY: help run test build lint conform fuzz load golden gen bench soak release image deploy real e2e-kubernetes oidc krew \
+.PHONY: help run test build lint conform fuzz load golden gen bench soak release image deploy real e2e-kubernetes oidc krew systemd registry fleet \
 	format golangci rego prose vulnerabilities unit agreement kubernetes bundle
 
 help: ## list the targets
@@ -179,6 +179,24 @@ oidc: build ## test callers whose tokens a real OpenID provider issues, with nod
 	@npm ci --prefix bin/oidc --ignore-scripts --no-audit --no-fund --silent
 	@$(GO) test -count=1 -v ./tests/oidc -provider $(CURDIR)/bin/oidc -writ $(CURDIR)/bin/writ
 
+# The registry of the project distribution, built from source into bin/registry.
+bin/registry: tests/registry/main.go tests/registry/go.mod
+	@mkdir -p bin && cd tests/registry && $(GO) vet . && $(GO) build -trimpath -o ../../bin/registry .
+
+registry: bin/registry ## test pushing the image to a real registry
+	$(step) 'registry: the image is pushed to the registry of distribution, and read back'
+	@$(GO) test -count=1 -v ./deploy/image -registry $(CURDIR)/bin/registry
+
+# Time is compressed: by default servers poll every 30s.
+REPLICAS  ?= 100
+REVISIONS ?= 16
+EVERY     ?= 20s
+POLL      ?= 5s
+
+fleet: bin/registry ## simulate REPLICAS (100) that poll a real registry every POLL (5s), with REVISIONS (16), one each EVERY (20s)
+	$(step) 'fleet: $(REPLICAS) replicas, $(REVISIONS) revisions'
+	@$(GO) test -count=1 -timeout 2h -v ./tests/fleet -registry $(CURDIR)/bin/registry -replicas $(REPLICAS) -revisions $(REVISIONS) -every $(EVERY) -poll $(POLL)
+
 # The image is built by Go alone. PUSH=REGISTRY/REPOSITORY:TAG pushes it.
 IMAGE   ?= bin/image
 VERSION ?= $(shell git describe --tags --always --dirty)
@@ -204,6 +222,10 @@ krew: ## build the kubectl plugin PLUGIN and its krew manifest into bin/krew
 	$(step) 'krew: $(PLUGIN)'
 	@VERSION=$(PLUGIN) .ci/release.sh bin/krew >/dev/null
 	@deploy/krew/plugin.sh bin/krew $(DOWNLOADS) $(PLUGIN)
+
+systemd: build ## check the systemd unit, with systemd-analyze of Debian's package systemd
+	$(step) 'systemd: systemd-analyze verify and security'
+	@.ci/systemd.sh
 
 release: ## build stripped binaries for each platform, with checksums, into RELEASE (bin/release)
 	$(step) 'release'

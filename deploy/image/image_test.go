@@ -3,28 +3,29 @@ package main
 import (
 	"archive/tar"
 	"errors"
+	"flag"
 	"io"
-	"net/http/httptest"
 	"os"
 	"path/filepath"
 	"strings"
 	"testing"
 
 	"github.com/google/go-containerregistry/pkg/name"
-	"github.com/google/go-containerregistry/pkg/registry"
 	v1 "github.com/google/go-containerregistry/pkg/v1"
 	"github.com/google/go-containerregistry/pkg/v1/layout"
 	"github.com/google/go-containerregistry/pkg/v1/mutate"
 	"github.com/google/go-containerregistry/pkg/v1/remote"
 	"github.com/google/go-containerregistry/pkg/v1/validate"
+
+	"github.com/writ-policy/writ/tests/process"
 )
+
+var program = flag.String("registry", "", "the program of tests/registry; empty: a registry in memory")
 
 // The image that a registry returns is what was pushed: the binary of each platform, run
 // by a user without privileges, and nothing else that can be executed.
 func TestPushedImage(t *testing.T) {
-	server := httptest.NewServer(registry.New())
-	defer server.Close()
-	at := strings.TrimPrefix(server.URL, "http://") + "/policy/writ:v1.2.3"
+	at := process.Registry(t, *program) + "/policy/writ:v1.2.3"
 	dir := t.TempDir()
 	args := []string{"-version", "v1.2.3", "-commit", "abc", "-o", filepath.Join(dir, "layout"), "-push", at}
 	for _, architecture := range []string{"amd64", "arm64"} {
