@@ -64,7 +64,7 @@ func peak(t *testing.T, ask func(io.Writer), check func(io.Reader), arguments ..
 	t.Helper()
 	// The test binary is on the path under this name.
 	cmd := exec.CommandContext(t.Context(), "writ", append([]string{"eval"}, arguments...)...)
-	cmd.Env = append(os.Environ(), "GOGC=100") // as it is used, however the tests are run
+	cmd.Env = append(os.Environ(), "GOGC=100", "GOMEMLIMIT=off") // as it is used, however the tests are run
 	cmd.Stderr = os.Stderr
 	in, err := cmd.StdinPipe()
 	if err != nil {

@@ -107,7 +107,7 @@ func startProgram(t *testing.T, program string, args ...string) (address string,
 	command := exec.CommandContext(ctx, program, append([]string{"serve", "--listen", address}, args...)...)
 	command.Cancel = func() error { return command.Process.Signal(os.Interrupt) }
 	command.WaitDelay = patience
-	command.Env = append(os.Environ(), "GOGC=100") // as it is used, however the tests are run
+	command.Env = append(os.Environ(), "GOGC=100", "GOMEMLIMIT=off") // as it is used, however the tests are run
 	var log bytes.Buffer
 	command.Stderr = &log
 	if err := command.Start(); err != nil {
