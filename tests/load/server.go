@@ -7,6 +7,7 @@ import (
 	"net/http"
 	"os"
 	"os/exec"
+	"slices"
 	"strings"
 	"time"
 )
@@ -29,7 +30,7 @@ func startServer(writ, policies string) (*server, error) {
 		return nil, err
 	}
 	s := &server{exec.Command(writ, "serve", "--policies", policies, "--listen", address, "--log-level", "error"), address, make(chan struct{})}
-	s.command.Env = without(os.Environ(), "GOGC") // the server collects garbage as in production
+	s.command.Env = without(os.Environ(), "GOGC", "GOMEMLIMIT") // the server collects garbage as in production
 	s.command.Stderr = os.Stderr
 	if err := s.command.Start(); err != nil {
 		return nil, err
@@ -53,10 +54,10 @@ func startServer(writ, policies string) (*server, error) {
 }
 
 // without is an environment that lacks a variable.
-func without(environment []string, name string) []string {
+func without(environment []string, names ...string) []string {
 	var kept []string
 	for _, variable := range environment {
-		if !strings.HasPrefix(variable, name+"=") {
+		if name, _, _ := strings.Cut(variable, "="); !slices.Contains(names, name) {
 			kept = append(kept, variable)
 		}
 	}
