@@ -67,10 +67,15 @@ func ReadSignedDir(path string, keys *Keys) (*Bundle, error) {
 
 func read(r io.Reader, limit limits, keys *Keys) (*Bundle, error) {
 	c, err := collect(r, limit)
-	if err != nil {
-		return nil, fmt.Errorf("read the bundle: %w", err)
+	return decode(c, err, keys)
+}
+
+// decode returns the bundle of collected files, or the error of collecting or decoding them.
+func decode(c *collection, err error, keys *Keys) (*Bundle, error) {
+	var b *Bundle
+	if err == nil {
+		b, err = c.bundle(keys)
 	}
-	b, err := c.bundle(keys)
 	if err != nil {
 		return nil, fmt.Errorf("read the bundle: %w", err)
 	}
@@ -116,14 +121,7 @@ func checkEnd(r io.Reader) error {
 
 func readDir(path string, limit limits, keys *Keys) (*Bundle, error) {
 	c, err := collectDir(path, limit)
-	if err != nil {
-		return nil, fmt.Errorf("read the bundle: %w", err)
-	}
-	b, err := c.bundle(keys)
-	if err != nil {
-		return nil, fmt.Errorf("read the bundle: %w", err)
-	}
-	return b, nil
+	return decode(c, err, keys)
 }
 
 func collectDir(path string, limit limits) (*collection, error) {

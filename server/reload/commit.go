@@ -4,11 +4,9 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"io/fs"
 	"os"
 	"path/filepath"
 	"regexp"
-	"strings"
 
 	"github.com/writ-policy/writ/bundles"
 )
@@ -98,16 +96,12 @@ func (r *Reloader) setCommit(commit string) {
 
 // readCommit returns the stored commit, empty if there is none.
 func (s *state) readCommit() (string, error) {
-	content, err := os.ReadFile(filepath.Join(s.dir, commitFile))
-	if errors.Is(err, fs.ErrNotExist) {
-		return "", nil
+	commit, exists, err := s.readText(commitFile)
+	if err == nil && exists && !IsCommit(commit) {
+		err = ErrNotCommit
 	}
 	if err != nil {
-		return "", fmt.Errorf("read the last active commit: %w", withoutPath(err))
-	}
-	commit := strings.TrimSpace(string(content))
-	if !IsCommit(commit) {
-		return "", fmt.Errorf("read the last active commit: %w", ErrNotCommit)
+		return "", fmt.Errorf("read the last active commit: %w", err)
 	}
 	return commit, nil
 }

@@ -164,16 +164,12 @@ func (s *state) manifest(revision string) (bundles.Manifest, error) {
 
 // pinned reads which revision is pinned; empty if none is.
 func (s *state) pinned() (string, error) {
-	content, err := os.ReadFile(filepath.Join(s.dir, pinFile))
-	if errors.Is(err, fs.ErrNotExist) {
-		return "", nil
+	revision, exists, err := s.readText(pinFile)
+	if err == nil && exists && !revisionForm.MatchString(revision) {
+		err = errors.New("not a revision ID")
 	}
 	if err != nil {
-		return "", fmt.Errorf("read pin file: %w", withoutPath(err))
-	}
-	revision := strings.TrimSpace(string(content))
-	if !revisionForm.MatchString(revision) {
-		return "", errors.New("read pin file: not a revision ID")
+		return "", fmt.Errorf("read pin file: %w", err)
 	}
 	return revision, nil
 }

@@ -8,6 +8,7 @@ import (
 	"io/fs"
 	"os"
 	"path/filepath"
+	"strings"
 	"syscall"
 
 	"github.com/writ-policy/writ/bundles"
@@ -254,4 +255,13 @@ func (r *Reloader) activateGuarded(ctx context.Context, b *bundles.Bundle) (err 
 		}
 	}()
 	return r.activate(ctx, b)
+}
+
+// readText reads a file of one line, and reports whether the file exists.
+func (s *state) readText(name string) (text string, exists bool, err error) {
+	content, err := os.ReadFile(filepath.Join(s.dir, name))
+	if errors.Is(err, fs.ErrNotExist) {
+		return "", false, nil
+	}
+	return strings.TrimSpace(string(content)), err == nil, withoutPath(err)
 }

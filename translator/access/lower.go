@@ -81,6 +81,26 @@ func sameKey[D interface {
 // roleKey returns the key of a role document.
 func roleKey(h *syntax.Header) string { return tables.RoleKey(h.Family, h.Namespace, h.Name) }
 
+// roleRow returns the row of a role, without rules.
+func roleRow(d *syntax.Header) tables.Role {
+	return tables.Role{Family: d.Family, Kind: d.Kind, Namespace: d.Namespace, Name: d.Name, Source: d.At.Source()}
+}
+
+// bindingRow returns the row of a binding to a role. Its grants reach every namespace if
+// isCluster is set.
+func bindingRow(d, role *syntax.Header, isCluster bool) tables.Binding {
+	return tables.Binding{
+		Family:     d.Family,
+		APIVersion: d.APIVersion,
+		Kind:       d.Kind,
+		Namespace:  d.Namespace,
+		Name:       d.Name,
+		Role:       roleKey(role),
+		Cluster:    isCluster,
+		Source:     d.At.Source(),
+	}
+}
+
 const kindClusterRoleBinding = "ClusterRoleBinding"
 
 func (l *lowerer) kubernetes(c *change, r *Resolved) {
@@ -100,16 +120,7 @@ func (l *lowerer) kubernetes(c *change, r *Resolved) {
 	}
 	for _, binding := range bound {
 		d := binding.Document
-		c.bind(tables.Binding{
-			Family:     tables.FamilyKubernetes,
-			APIVersion: d.APIVersion,
-			Kind:       d.Kind,
-			Namespace:  d.Namespace,
-			Name:       d.Name,
-			Role:       roleKey(binding.Role.Meta()),
-			Cluster:    d.Kind == kindClusterRoleBinding,
-			Source:     d.At.Source(),
-		}, d.Users, d.Groups)
+		c.bind(bindingRow(&d.Header, binding.Role.Meta(), d.Kind == kindClusterRoleBinding), d.Users, d.Groups)
 	}
 }
 
@@ -125,14 +136,9 @@ func (l *lowerer) kubernetesRole(c *change, role ResolvedKubernetesRole) {
 	for i := range role.Rules {
 		rules = append(rules, kubernetesRule(i, &role.Rules[i]))
 	}
-	c.addRole(tables.Role{
-		Family:     tables.FamilyKubernetes,
-		Kind:       d.Kind,
-		Namespace:  d.Namespace,
-		Name:       d.Name,
-		Kubernetes: rules,
-		Source:     d.At.Source(),
-	})
+	row := roleRow(&d.Header)
+	row.Kubernetes = rules
+	c.addRole(row)
 	if !d.Aggregated {
 		l.warn(d, superfluousKubernetes(d, rules))
 	}

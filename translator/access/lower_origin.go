@@ -27,16 +27,7 @@ func (l *lowerer) origin(c *change, r *Resolved) {
 	}
 	for _, binding := range bound {
 		d := binding.Document
-		c.bind(tables.Binding{
-			Family:     tables.FamilyOrigin,
-			APIVersion: d.APIVersion,
-			Kind:       d.Kind,
-			Namespace:  d.Namespace,
-			Name:       d.Name,
-			Role:       roleKey(binding.Role.Meta()),
-			Cluster:    d.Namespace == r.Master,
-			Source:     d.At.Source(),
-		}, d.Users, d.Groups)
+		c.bind(bindingRow(&d.Header, binding.Role.Meta(), d.Namespace == r.Master), d.Users, d.Groups)
 	}
 }
 
@@ -45,14 +36,9 @@ func (l *lowerer) originRole(c *change, d *OriginRole) {
 	for i := range d.Rules {
 		rules = append(rules, originRule(i, &d.Rules[i]))
 	}
-	c.addRole(tables.Role{
-		Family:    tables.FamilyOrigin,
-		Kind:      d.Kind,
-		Namespace: d.Namespace,
-		Name:      d.Name,
-		Origin:    rules,
-		Source:    d.At.Source(),
-	})
+	row := roleRow(&d.Header)
+	row.Origin = rules
+	c.addRole(row)
 	l.warn(d, superfluousOrigin(d, rules))
 }
 

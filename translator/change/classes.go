@@ -164,7 +164,7 @@ func (d *side) plain(s *statement.Statement, exceptions []*statement.Statement, 
 	}
 	var out []*class
 	if len(found) > 0 {
-		out = append(out, &class{point: d.point, all: [][]*member{{d.own(s)}}, except: d.members(g.each(exceptions)), transitions: found})
+		out = append(out, &class{point: d.point, all: [][]*member{{d.own(s)}}, except: d.members(g.withEquals(exceptions)), transitions: found})
 	}
 	if opaque := opaqueOf(exceptions); len(opaque) > 0 {
 		out = append(out, d.opaqueClass(s, opaque, exactOf(exceptions), g)...)

@@ -192,7 +192,7 @@ func (d *side) companionClass(s *statement.Statement, list []*statement.Statemen
 	if len(kept) == 0 {
 		return nil
 	}
-	return &class{point: d.point, all: [][]*member{{d.own(reduced)}, kept}, except: d.members(unique(g.each(exceptions))), transitions: []*transition{found}}
+	return &class{point: d.point, all: [][]*member{{d.own(reduced)}, kept}, except: d.members(unique(g.withEquals(exceptions))), transitions: []*transition{found}}
 }
 
 func unique(list []*statement.Statement) []*statement.Statement {

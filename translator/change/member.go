@@ -29,9 +29,9 @@ func named(s *statement.Statement, in ...string) *statement.Statement {
 	return &out
 }
 
-// each returns the statements of all principals of the group that equal those of the
-// first one in a list.
-func (g *group) each(list []*statement.Statement) []*statement.Statement {
+// withEquals returns a list and, after it, the statements of all principals of the group
+// that have the content of one in the list.
+func (g *group) withEquals(list []*statement.Statement) []*statement.Statement {
 	wanted := make(map[string]bool, len(list))
 	seen := make(map[*statement.Statement]bool)
 	out := slices.Clone(list)

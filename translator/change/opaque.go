@@ -18,12 +18,12 @@ func (d *side) opaqueClass(s *statement.Statement, opaque, exceptions []*stateme
 		s = reduced
 	}
 	exceptions = d.needed(s, exceptions, g.principals[0])
-	c := &class{point: d.point, all: [][]*member{{d.own(s)}}, except: d.members(g.each(exceptions)), changes: d.possible(s)}
+	c := &class{point: d.point, all: [][]*member{{d.own(s)}}, except: d.members(g.withEquals(exceptions)), changes: d.possible(s)}
 	readers := opaque
 	if s.Opaque != "" {
 		readers = []*statement.Statement{s}
 	} else {
-		c.all = append(c.all, d.members(g.each(opaque)))
+		c.all = append(c.all, d.members(g.withEquals(opaque)))
 	}
 	fits := false
 	for _, t := range readers {

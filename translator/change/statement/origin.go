@@ -65,7 +65,7 @@ func (o *OriginRule) Match(at stage, r *Request) uint8 {
 	case stageFields:
 		return o.verdict(o.fields(r))
 	case stageNodes:
-		return o.verdict(o.nodes(r))
+		return o.verdict(o.holdsOnNode(r))
 	}
 	return 1
 }
@@ -196,7 +196,9 @@ func coversField(fields []string, path string) bool {
 
 const nodePrefix = "system:node:"
 
-func (o *OriginRule) nodes(r *Request) truth {
+// holdsOnNode reports whether sameMinionRestriction holds: the pod of the request is on the
+// node of the user, who is a node or states one.
+func (o *OriginRule) holdsOnNode(r *Request) truth {
 	if o.restrictions == nil || !o.restrictions.SameMinion {
 		return isTrue
 	}
