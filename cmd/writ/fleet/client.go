@@ -3,6 +3,7 @@
 package fleet
 
 import (
+	"bytes"
 	"context"
 	"crypto/tls"
 	"crypto/x509"
@@ -19,11 +20,13 @@ import (
 	"github.com/writ-policy/writ/translator/source/redirect"
 )
 
-// maxStatus bounds a status in bytes.
-const maxStatus = 16 << 20
+// maxResponse bounds a response in bytes.
+const maxResponse = 16 << 20
 
 // connection states how servers are reached. The zero value has no credentials and no timeout.
 type connection struct {
+	// Token is a bearer token, which that of TokenFile replaces.
+	Token string
 	// TokenFile contains a bearer token. CA is a PEM file of authorities to trust, Cert and
 	// Key are those of a client.
 	TokenFile string
@@ -65,7 +68,7 @@ func newClient(o connection) (*client, error) {
 	}
 	transport := http.DefaultTransport.(*http.Transport).Clone()
 	transport.TLSClientConfig = config
-	c := &client{http: &http.Client{Transport: transport, Timeout: o.Timeout, CheckRedirect: redirect.Stay}}
+	c := &client{http: &http.Client{Transport: transport, Timeout: o.Timeout, CheckRedirect: redirect.Stay}, token: o.Token}
 	if o.TokenFile != "" {
 		content, err := os.ReadFile(o.TokenFile)
 		if err != nil {
@@ -87,12 +90,22 @@ func checkServer(text string) error {
 	return nil
 }
 
-// Read returns the status of a server, decoded and as it was sent.
-func (c *client) Read(ctx context.Context, server string) (*serverStatus, []byte, error) {
-	request, err := http.NewRequestWithContext(ctx, http.MethodGet, strings.TrimSuffix(server, "/")+"/v1/status", nil)
+// send sends a request, with a body of JSON unless that is nil, and reads the response. The
+// body of the response is closed.
+func (c *client) send(ctx context.Context, method, server, path string, body any) (*http.Response, []byte, error) {
+	var content io.Reader
+	if body != nil {
+		text, err := json.Marshal(body)
+		if err != nil {
+			return nil, nil, err
+		}
+		content = bytes.NewReader(text)
+	}
+	request, err := http.NewRequestWithContext(ctx, method, strings.TrimSuffix(server, "/")+path, content)
 	if err != nil {
 		return nil, nil, err
 	}
+	request.Header.Set("Content-Type", "application/json")
 	if c.token != "" {
 		request.Header.Set("Authorization", "Bearer "+c.token)
 	}
@@ -101,7 +114,13 @@ func (c *client) Read(ctx context.Context, server string) (*serverStatus, []byte
 		return nil, nil, err
 	}
 	defer response.Body.Close()
-	text, err := io.ReadAll(io.LimitReader(response.Body, maxStatus))
+	text, err := io.ReadAll(io.LimitReader(response.Body, maxResponse))
+	return response, text, err
+}
+
+// Read returns the status of a server, decoded and as it was sent.
+func (c *client) Read(ctx context.Context, server string) (*serverStatus, []byte, error) {
+	response, text, err := c.send(ctx, http.MethodGet, server, "/v1/status", nil)
 	switch {
 	case err != nil:
 		return nil, nil, err

@@ -1,14 +1,11 @@
 package fleet
 
 import (
-	"bytes"
 	"context"
 	"encoding/json"
 	"errors"
 	"fmt"
-	"io"
 	"net/http"
-	"net/url"
 	"os"
 	"strings"
 	"text/tabwriter"
@@ -18,7 +15,6 @@ import (
 
 	"github.com/writ-policy/writ/cmd/writ/cli"
 	"github.com/writ-policy/writ/translator/diag"
-	"github.com/writ-policy/writ/translator/source/redirect"
 )
 
 const rollbackHelp = `rollback makes a running server serve a revision that it has kept. The server stays
@@ -110,22 +106,22 @@ func rollback(cmd *cobra.Command, s cli.Streams, o rollbackOptions, args []strin
 const adminTimeout = 4 * time.Minute
 
 // adminClient calls the administrative endpoints of a server.
-type adminClient struct{ server, token string }
+type adminClient struct {
+	*client
+	server string
+}
 
-// newAdminClient returns an error if there is no token.
+// newAdminClient returns an error if there is no token, or the server is not a URL.
 func (o *rollbackOptions) newAdminClient() (*adminClient, error) {
-	token := os.Getenv(adminTokenVariable)
-	if o.tokenFile != "" {
-		content, err := os.ReadFile(o.tokenFile)
-		if err != nil {
-			return nil, fmt.Errorf("read the token: %w", err)
-		}
-		token = string(content)
+	if err := checkServer(o.server); err != nil {
+		return nil, fmt.Errorf("--server: %w", err)
 	}
-	if token = strings.TrimSpace(token); token == "" {
+	token := strings.TrimSpace(os.Getenv(adminTokenVariable))
+	if o.tokenFile == "" && token == "" {
 		return nil, errors.New("a token is required: use --token-file or " + adminTokenVariable)
 	}
-	return &adminClient{strings.TrimSuffix(o.server, "/"), token}, nil
+	c, err := newClient(connection{Token: token, TokenFile: o.tokenFile})
+	return &adminClient{c, o.server}, err
 }
 
 // keptRevision is a revision in the response of GET /v1/revisions.
@@ -142,30 +138,7 @@ type keptRevision struct {
 // does not have the revision or cannot activate it, and another error if the server
 // cannot be reached or rejects the request.
 func (d *adminClient) ask(ctx context.Context, method, path string, body any, answer any) error {
-	var content io.Reader
-	if body != nil {
-		text, err := json.Marshal(body)
-		if err != nil {
-			return err
-		}
-		content = bytes.NewReader(text)
-	}
-	if u, err := url.Parse(d.server); err != nil || u.Host == "" || u.Scheme != "http" && u.Scheme != "https" {
-		return fmt.Errorf("--server: %q must be a URL such as http://127.0.0.1:8687", d.server)
-	}
-	request, err := http.NewRequestWithContext(ctx, method, d.server+path, content)
-	if err != nil {
-		return fmt.Errorf("--server: %w", err)
-	}
-	request.Header.Set("Authorization", "Bearer "+d.token)
-	request.Header.Set("Content-Type", "application/json")
-	client := &http.Client{CheckRedirect: redirect.Stay} // the token is not for another server
-	response, err := client.Do(request)
-	if err != nil {
-		return fmt.Errorf("ask the server: %w", err)
-	}
-	defer response.Body.Close()
-	text, err := io.ReadAll(io.LimitReader(response.Body, 16<<20))
+	response, text, err := d.send(ctx, method, d.server, path, body)
 	if err != nil {
 		return fmt.Errorf("ask the server: %w", err)
 	}

@@ -12,6 +12,7 @@ import (
 
 // Text from bundles and servers is never written to the terminal unquoted.
 func TestRollbackWritesPlainText(t *testing.T) {
+	t.Setenv(adminTokenVariable, "t")
 	for path, answer := range map[string]string{
 		"revisions": `{"revisions":[{"revision":"r\u001b[31m","commit":"c\u001b]0;x\u0007"}]}`,
 		"problem":   `{"detail":"no\u001b[31m"}`,
@@ -23,8 +24,11 @@ func TestRollbackWritesPlainText(t *testing.T) {
 			_, _ = w.Write([]byte(answer))
 		}))
 		var out bytes.Buffer
-		client := adminClient{server.URL, "t"}
-		if err := client.list(t.Context(), cli.Streams{Out: &out}, "text"); err != nil {
+		admin, err := (&rollbackOptions{server: server.URL}).newAdminClient()
+		if err != nil {
+			t.Fatal(err)
+		}
+		if err := admin.list(t.Context(), cli.Streams{Out: &out}, "text"); err != nil {
 			out.WriteString(err.Error())
 		}
 		server.Close()
