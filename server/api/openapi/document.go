@@ -131,7 +131,8 @@ func (s *schemaSet) parameters(e *Endpoint) []any {
 		at := slices.IndexFunc(stated, func(p Parameter) bool { return p.Name == name })
 		p := Parameter{Name: name, Description: "The " + name + "."}
 		if at >= 0 {
-			p, stated = stated[at], slices.Delete(stated, at, at+1)
+			p = stated[at]
+			stated = slices.Delete(stated, at, at+1)
 		}
 		p.IsRequired = true
 		out = append(out, s.parameter(&p, "path"))

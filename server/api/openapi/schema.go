@@ -130,13 +130,17 @@ func (s *schemaSet) object(t reflect.Type) map[string]any {
 	return s.reference(s.types[t])
 }
 
-// name enters the schema of a type by the type's name, with that of its package if another
-// schema has the name.
+// name enters the schema of a type by the type's name without a suffix JSON, or that of its
+// package; with both if another schema has the name.
 func (s *schemaSet) name(t reflect.Type, schema map[string]any) {
 	title := func(text string) string { return strings.ToUpper(text[:1]) + text[1:] }
-	name := title(t.Name())
+	in := title(path.Base(t.PkgPath()))
+	name := in
+	if own := strings.TrimSuffix(t.Name(), "JSON"); own != "" {
+		name = title(own)
+	}
 	if _, taken := s.named[name]; taken {
-		name = title(path.Base(t.PkgPath())) + name
+		name = in + name
 	}
 	if s.types == nil {
 		s.types = make(map[reflect.Type]string)
