@@ -9,6 +9,7 @@ import (
 	"math/rand/v2"
 	"net"
 	"net/http"
+	"strings"
 	"sync"
 	"time"
 )
@@ -97,6 +98,36 @@ func (w *work) post(client *http.Client, q question) (revision string, answer []
 		err = fmt.Errorf("%s: %s", response.Status, answer)
 	}
 	return response.Header.Get("Writ-Revision"), answer, err
+}
+
+// exceed sends bodies and headers over the bounds, one after another. Each must be refused
+// by its status.
+func (w *work) exceed(ctx context.Context) {
+	client := &http.Client{Transport: &http.Transport{DisableKeepAlives: true}, Timeout: time.Minute}
+	for ctx.Err() == nil {
+		for _, tt := range []struct {
+			name         string
+			body, header int
+			want         int
+		}{{"a body", 2 << 20, 0, http.StatusRequestEntityTooLarge}, {"a header", 0, 64 << 10, http.StatusRequestHeaderFieldsTooLarge}} {
+			request, err := http.NewRequest(http.MethodPost, "http://"+w.address+"/v1/decisions/access", strings.NewReader(strings.Repeat(" ", tt.body)))
+			if err != nil {
+				panic(err) // the URL is that of the server
+			}
+			request.Header.Set("Content-Type", "application/json")
+			request.Header.Set("X-Large", strings.Repeat("a", tt.header))
+			response, err := client.Do(request)
+			if err != nil { // the server may close before all is sent
+				continue
+			}
+			response.Body.Close()
+			if response.StatusCode != tt.want {
+				w.report.fail(fmt.Errorf("%s over the bound: %s", tt.name, response.Status))
+			}
+			w.report.exceeded.Add(1)
+		}
+		pause(ctx, 100*time.Millisecond)
+	}
 }
 
 // keep keeps a number of connections open until the context ends. Those that the server

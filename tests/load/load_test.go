@@ -33,10 +33,12 @@ func TestFailure(t *testing.T) {
 		"failed":       {func(r *report) { r.count(&r.failed, "x") }, true},
 		"no reload":    {func(r *report) { r.reloads = 1 }, true},
 		"not answered": {func(r *report) { r.took = nil }, true},
+		"not refused":  {func(r *report) { r.exceeded.Store(0) }, true},
 	} {
 		r := newReport(options{})
 		r.answered("a", time.Millisecond)
 		r.answered("b", time.Millisecond)
+		r.exceeded.Add(1)
 		if row.change(r); (r.failure() != nil) != row.fails {
 			t.Errorf("%s: got %v", name, r.failure())
 		}

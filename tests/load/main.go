@@ -1,7 +1,8 @@
 // Command load attacks a server that reloads its documents, and verifies every answer
 // against the documents of the revision that it names. Beside the clients that ask, it
-// keeps slow connections, which send a byte a second, and idle ones, and each second it
-// saves documents that are valid, invalid or half written.
+// keeps slow connections, which send a byte a second, and idle ones, sends bodies and
+// headers that are too large, and each second saves documents that are valid, invalid or
+// half written.
 //
 // It prints figures, and fails if an answer is wrong, if a request fails, or if the
 // server activates nothing.
@@ -28,7 +29,7 @@ func main() {
 	flag.StringVar(&o.policies, "policies", "examples/policies", "documents beside those that change")
 	flag.IntVar(&o.clients, "clients", 16, "clients that ask all the time")
 	flag.IntVar(&o.slow, "slow", 500, "connections that send a byte a second")
-	flag.IntVar(&o.idle, "idle", 9000, "connections that send nothing after their first request")
+	flag.IntVar(&o.idle, "idle", 10_000, "connections that send nothing after their first request")
 	flag.DurationVar(&o.duration, "duration", 3*time.Minute, "how long it takes")
 	flag.DurationVar(&o.every, "every", time.Second, "how often documents are saved")
 	flag.Parse()
@@ -60,15 +61,18 @@ func run(ctx context.Context, o options) (*report, error) {
 	r := newReport(o)
 	ctx, cancel := context.WithTimeout(ctx, o.duration)
 	defer cancel()
+	r.before = s.memory(residentNow)
 	work := &work{address: s.address, documents: d, report: r}
 	work.keep(ctx, o.slow, work.sendSlowly)
 	work.keep(ctx, o.idle, work.stayIdle)
 	for range o.clients {
 		work.running.Go(func() { work.ask(ctx) })
 	}
+	work.running.Go(func() { work.exceed(ctx) })
 	err = d.saveEach(ctx, o.every)
 	work.running.Wait()
-	if r.memory = s.peakMemory(); err == nil && s.hasExited() {
+	r.after, r.peak = s.memory(residentNow), s.memory(residentPeak)
+	if err == nil && s.hasExited() {
 		err = fmt.Errorf("the server has ended")
 	}
 	return r, err

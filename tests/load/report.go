@@ -19,7 +19,10 @@ type report struct {
 	// opened counts the slow and idle connections, and refused those that the server
 	// did not accept.
 	opened, refused atomic.Int64
-	memory          int // the peak of the server, in bytes
+	// exceeded counts the bodies and headers over the bound that were refused.
+	exceeded atomic.Int64
+	// before, after and peak are the memory of the server, in bytes.
+	before, after, peak int
 
 	mu             sync.Mutex
 	took           []time.Duration // by each answer
@@ -70,7 +73,8 @@ func (r *report) text() string {
 		{"answers", len(r.took)}, {"wrong", r.wrongs}, {"failed", r.failed}, {"revisions activated", r.reloads},
 		{"p50", r.quantile(0.5)}, {"p99", r.quantile(0.99)}, {"slowest", r.quantile(1)},
 		{"connections opened, slow and idle", r.opened.Load()}, {"connections refused", r.refused.Load()},
-		{"peak memory of the server, MiB", r.memory >> 20},
+		{"bodies and headers over the bound", r.exceeded.Load()},
+		{"memory at the start, MiB", r.before >> 20}, {"memory at the end, MiB", r.after >> 20}, {"peak memory, MiB", r.peak >> 20},
 	} {
 		fmt.Fprintf(&b, "  %-34s %12v\n", row.name, row.value)
 	}
@@ -92,6 +96,8 @@ func (r *report) failure() error {
 	switch {
 	case r.wrongs > 0 || r.failed > 0:
 		return fmt.Errorf("%d answers are wrong and %d requests failed", r.wrongs, r.failed)
+	case r.exceeded.Load() == 0:
+		return errors.New("no body and no header over the bound was refused")
 	case len(r.took) == 0 || r.reloads < 2:
 		return errors.New("the server did not answer, or activated no other revision")
 	}
