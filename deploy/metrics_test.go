@@ -73,3 +73,23 @@ func read(t *testing.T, path string) string {
 	}
 	return string(content)
 }
+
+// The Job has a part for each of its pods, and flags that writ replay has.
+func TestReplayJob(t *testing.T) {
+	job := read(t, "replay/job.yaml")
+	completions := regexp.MustCompile(`(?m)^  completions: (\d+)$`).FindStringSubmatch(job)
+	shard := regexp.MustCompile(`(?m)^ +- \$\(JOB_COMPLETION_INDEX\)/(\d+)$`).FindStringSubmatch(job)
+	if completions == nil || shard == nil || completions[1] != shard[1] {
+		t.Errorf("got %q completions and %q parts", completions, shard)
+	}
+	_, reference, _ := strings.Cut(read(t, "../docs/reference.md"), "### writ replay\n")
+	flags := regexp.MustCompile(`(?m)^ +- (--[a-z-]+)$`).FindAllStringSubmatch(job, -1)
+	for _, flag := range flags {
+		if !strings.Contains(reference, flag[1]) {
+			t.Errorf("writ replay has no flag %s", flag[1])
+		}
+	}
+	if len(flags) < 5 {
+		t.Errorf("found %d flags, which cannot be all", len(flags))
+	}
+}
