@@ -5,6 +5,7 @@ package openapi
 import (
 	"bytes"
 	_ "embed"
+	"encoding/json"
 	"errors"
 	"fmt"
 	"mime"
@@ -50,7 +51,8 @@ func Read(h http.Handler, authorization string) (*Document, error) {
 	return d, err
 }
 
-// Parse returns a document; an error if it is not one of OpenAPI 3.1.
+// Parse returns a document; an error if it is not one of OpenAPI 3.1, or if an operation is
+// not described.
 func Parse(text []byte) (*Document, error) {
 	root, err := decode(text)
 	if err != nil {
@@ -72,7 +74,40 @@ func Parse(text []byte) (*Document, error) {
 	if err := schema.Validate(root); err != nil {
 		return nil, err
 	}
-	return &Document{root: root.(map[string]any), compiler: c, seen: make(map[string]bool)}, nil
+	return &Document{root: root.(map[string]any), compiler: c, seen: make(map[string]bool)}, checkOperations(text)
+}
+
+// checkOperations checks that each operation states what it does and in which group, has an
+// id of its own, and the parameters of its path.
+func checkOperations(text []byte) error {
+	var document struct {
+		Paths map[string]map[string]struct {
+			OperationID string
+			Summary     string
+			Tags        []string
+			Parameters  []struct{ Name, In string }
+		}
+	}
+	if err := json.Unmarshal(text, &document); err != nil {
+		return err
+	}
+	ids := make(map[string]bool)
+	for path, item := range document.Paths {
+		for method, operation := range item {
+			rest, strange := path, ids[operation.OperationID]
+			ids[operation.OperationID] = true
+			for _, p := range operation.Parameters {
+				if p.In == "path" {
+					strange = strange || !strings.Contains(rest, "{"+p.Name+"}")
+					rest = strings.Replace(rest, "{"+p.Name+"}", "", 1)
+				}
+			}
+			if strange || strings.Contains(rest, "{") || !strings.HasSuffix(operation.Summary, ".") || len(operation.Tags) != 1 || operation.Tags[0] == "" {
+				return fmt.Errorf("%s %s: the id is not its own, the parameters are not those of the path, or it has no summary and tag: %+v", method, path, operation)
+			}
+		}
+	}
+	return nil
 }
 
 func decode(text []byte) (any, error) { return jsonschema.UnmarshalJSON(bytes.NewReader(text)) }
