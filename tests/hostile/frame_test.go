@@ -121,6 +121,9 @@ func (s *site) send(route string, r *request) *exchange {
 	return x
 }
 
+// isJSON reports whether the body is declared to be JSON and not lines of it.
+func (x *exchange) isJSON() bool { return x.sent.Header.Get("Content-Type") == "application/json" }
+
 // caller is who sent the request, nil if it has no known token: the naive reading of its
 // credentials.
 func (x *exchange) caller() *caller {
@@ -309,6 +312,9 @@ func TestDrawnRequestsAreAnswered(t *testing.T) {
 				}
 				if x.status < http.StatusMultipleChoices {
 					answered++
+				}
+				if err := s.listenerOf(route).document.CheckRequest(r.method, x.sent.URL.Path, r.body); err != nil && x.isJSON() && x.status == http.StatusOK {
+					t.Errorf("%s: a request that is answered: %v", route, err)
 				}
 				if allows.Match(x.answer) {
 					allowed++

@@ -30,7 +30,8 @@ type Document struct {
 }
 
 const (
-	documentURL = "https://writ.test/openapi.json"
+	documentURL = "https://writ.test/openapi.json" // closed
+	servedURL   = "https://writ.test/served.json"  // as it is
 	metaURL     = "https://spec.openapis.org/oas/3.1/schema/2022-10-07"
 )
 
@@ -64,7 +65,7 @@ func Parse(text []byte) (*Document, error) {
 	}
 	c := jsonschema.NewCompiler()
 	c.AssertFormat()
-	if err := errors.Join(c.AddResource(metaURL, meta), c.AddResource(documentURL, closed(root))); err != nil {
+	if err := errors.Join(c.AddResource(metaURL, meta), c.AddResource(documentURL, closed(root)), c.AddResource(servedURL, root)); err != nil {
 		return nil, err
 	}
 	schema, err := c.Compile(metaURL)
@@ -190,11 +191,43 @@ func (d *Document) Check(method, path string, status int, contentType string, bo
 	if !strings.HasSuffix(media, "json") || content.(map[string]any)["schema"] == nil {
 		return nil
 	}
-	return d.validate(pointer("paths", template, strings.ToLower(method), "responses", key, "content", media, "schema"), body)
+	return d.validate(documentURL+pointer("paths", template, strings.ToLower(method), "responses", key, "content", media, "schema"), body, func(v any) any { return v })
 }
 
-func (d *Document) validate(at string, body []byte) error {
-	schema, err := d.compiler.Compile(documentURL + "#" + at)
+// CheckRequest compares the JSON body of a request that was answered with the document. A
+// member that is null is absent.
+func (d *Document) CheckRequest(method, path string, body []byte) error {
+	template, operation := d.find(method, path)
+	if operation == nil || len(body) == 0 {
+		return nil
+	}
+	if operation["requestBody"] == nil {
+		return fmt.Errorf("%s %s: the document has no body", method, template)
+	}
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	return d.validate(servedURL+pointer("paths", template, strings.ToLower(method), "requestBody", "content", "application/json", "schema"), body, present)
+}
+
+// present returns a value without members that are null.
+func present(v any) any {
+	switch v := v.(type) {
+	case map[string]any:
+		for key, member := range v {
+			if v[key] = present(member); member == nil {
+				delete(v, key)
+			}
+		}
+	case []any:
+		for i := range v {
+			v[i] = present(v[i])
+		}
+	}
+	return v
+}
+
+func (d *Document) validate(at string, body []byte, change func(any) any) error {
+	schema, err := d.compiler.Compile(at)
 	if err != nil {
 		return err
 	}
@@ -202,14 +235,15 @@ func (d *Document) validate(at string, body []byte) error {
 	if err != nil {
 		return fmt.Errorf("%s: %w", at, err)
 	}
-	if err := schema.Validate(value); err != nil {
+	if err := schema.Validate(change(value)); err != nil {
 		return fmt.Errorf("%s: %w\n%.400s", at, err, body)
 	}
 	return nil
 }
 
 func pointer(parts ...string) string {
-	var b strings.Builder
+	b := new(strings.Builder)
+	b.WriteString("#")
 	for _, part := range parts {
 		b.WriteString("/" + strings.NewReplacer("~", "~0", "/", "~1", "{", "%7B", "}", "%7D").Replace(part))
 	}
