@@ -33,6 +33,9 @@ func (s *Server) listenEnvoy(ctx context.Context) (*envoyListener, error) {
 	if s.decisions != nil {
 		o.Log = s.decisions
 	}
+	if s.tracer != nil {
+		o.Tracer = s.tracer
+	}
 	if s.tls != nil {
 		o.TLS = s.tls.config()
 	}

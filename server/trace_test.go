@@ -4,6 +4,7 @@ import (
 	"compress/gzip"
 	"encoding/hex"
 	"io"
+	"net"
 	"net/http"
 	"net/http/httptest"
 	"os"
@@ -14,6 +15,8 @@ import (
 
 	collector "go.opentelemetry.io/proto/otlp/collector/trace/v1"
 	spans "go.opentelemetry.io/proto/otlp/trace/v1"
+	"google.golang.org/grpc"
+	"google.golang.org/grpc/credentials/insecure"
 	"google.golang.org/protobuf/proto"
 )
 
@@ -109,8 +112,19 @@ func TestTracesReachACollector(t *testing.T) {
 	h.config.Version = "v9.9.9"
 	h.config.StateDir = h.dir + "/state"
 	h.config.Audit.DecisionLog = h.dir + "/decisions.jsonl"
+	h.config.Envoy.Listen = "127.0.0.1:0"
+	proxies := make(chan net.Addr, 1)
+	h.config.Envoy.Listening = func(a net.Addr) { proxies <- a }
 	r := h.run()
 	r.eventually("ready", r.isReady)
+	connection, err := grpc.NewClient((<-proxies).String(), grpc.WithTransportCredentials(insecure.NewCredentials()))
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer connection.Close()
+	if err := checkOnce(t, connection, "", "traceparent", "00-1af7651916cd43dd8448eb211c80319c-c7ad6b7169203331-01"); err != nil {
+		t.Fatal(err)
+	}
 	if !r.allowed("alice") { // by a request that is not traced
 		t.Error("alice may not")
 	}
@@ -164,6 +178,10 @@ func TestTracesReachACollector(t *testing.T) {
 	asked := received.find(t, "POST /v1/decisions/access", "writ.revision", first)
 	if hex.EncodeToString(asked.TraceId) != "0af7651916cd43dd8448eb211c80319c" || hex.EncodeToString(asked.ParentSpanId) != "b7ad6b7169203331" {
 		t.Errorf("got trace %x below %x", asked.TraceId, asked.ParentSpanId)
+	}
+	called := received.find(t, "envoy.service.auth.v3.Authorization/Check", "writ.revision", first)
+	if hex.EncodeToString(called.TraceId) != "1af7651916cd43dd8448eb211c80319c" || hex.EncodeToString(called.ParentSpanId) != "c7ad6b7169203331" {
+		t.Errorf("got trace %x below %x of a check", called.TraceId, called.ParentSpanId)
 	}
 	if got := received.find(t, "POST /v1/decisions/access", "", ""); got != asked {
 		t.Error("a request without traceparent has a span")

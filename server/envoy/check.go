@@ -26,12 +26,14 @@ import (
 	"log/slog"
 	"math"
 	"net"
+	"strings"
 	"time"
 
 	authv3 "github.com/envoyproxy/go-control-plane/envoy/service/auth/v3"
 	"google.golang.org/grpc"
 	"google.golang.org/grpc/credentials"
 	"google.golang.org/grpc/keepalive"
+	"google.golang.org/grpc/metadata"
 	grpcpeer "google.golang.org/grpc/peer"
 
 	"github.com/writ-policy/writ/server/auth"
@@ -40,6 +42,13 @@ import (
 	"github.com/writ-policy/writ/server/metrics"
 	"github.com/writ-policy/writ/server/point"
 )
+
+// Tracer follows checks that their senders trace: parents are the values of traceparent in
+// their metadata. The function that Call returns is nil for all others, and otherwise
+// called when the check is decided.
+type Tracer interface {
+	Call(ctx context.Context, parents []string, method string) (context.Context, func(revision string))
+}
 
 // Options configure the server. Current and Metrics are required.
 type Options struct {
@@ -52,6 +61,8 @@ type Options struct {
 	Log decision.Log
 	// Observer observes decisions; nil observes none.
 	Observer decision.Observer
+	// Tracer follows checks that their senders trace; nil follows none.
+	Tracer Tracer
 	// Identity is the namespace of dynamic metadata that holds who was
 	// authenticated; empty means DefaultIdentity.
 	Identity string
@@ -219,6 +230,12 @@ func (c *checker) receptionEnded(cause error) {
 // check answers one check.
 func (c *checker) check(ctx context.Context, check *authv3.CheckRequest) *authv3.CheckResponse {
 	policies := c.Current()
+	if c.Tracer != nil {
+		traced, end := c.Tracer.Call(ctx, metadata.ValueFromIncomingContext(ctx, "traceparent"), strings.TrimPrefix(authv3.Authorization_Check_FullMethodName, "/"))
+		if ctx = traced; end != nil {
+			defer func() { end(policies.Revision()) }()
+		}
+	}
 	var r *decision.GatewayRequest
 	d, took, refused := point.Decide(ctx, &c.protect, c.counter, c.Timeout, point.Failed[decision.GatewayDecision], func(ctx context.Context) (d decision.GatewayDecision, invalid *decision.InvalidRequest) {
 		if r, invalid = request(check, c.Identity); invalid != nil {
@@ -247,7 +264,7 @@ func (c *checker) record(ctx context.Context, revision string, r *decision.Gatew
 		})
 	}
 	if c.Log != nil {
-		e := decision.Event{Point: decision.Gateway, Revision: revision, Time: time.Now(), Input: input(), Result: d.AppendJSON(nil)}
+		e := decision.Event{Point: decision.Gateway, Revision: revision, Span: decision.SpanOf(ctx), Time: time.Now(), Input: input(), Result: d.AppendJSON(nil)}
 		if from, ok := grpcpeer.FromContext(ctx); ok {
 			e.RequestedBy = from.Addr.String()
 		}

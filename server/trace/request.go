@@ -3,6 +3,7 @@ package trace
 import (
 	"context"
 	"net/http"
+	"strings"
 
 	"go.opentelemetry.io/otel/attribute"
 	"go.opentelemetry.io/otel/codes"
@@ -22,14 +23,11 @@ func (t *Tracer) Request(r *http.Request, route string) (context.Context, func(s
 	if len(r.Header[parentHeader]) == 0 {
 		return r.Context(), nil
 	}
-	ctx := propagation.TraceContext{}.Extract(r.Context(), propagation.HeaderCarrier(r.Header))
-	if !oteltrace.SpanContextFromContext(ctx).IsSampled() {
-		return r.Context(), nil
+	ctx, span := t.sampled(r.Context(), propagation.HeaderCarrier(r.Header), r.Method+" "+route,
+		attribute.String("http.request.method", r.Method), attribute.String("http.route", route))
+	if span == nil {
+		return ctx, nil
 	}
-	ctx, span := t.tracer.Start(ctx, r.Method+" "+route, oteltrace.WithSpanKind(oteltrace.SpanKindServer),
-		oteltrace.WithAttributes(attribute.String("http.request.method", r.Method), attribute.String("http.route", route)))
-	own := span.SpanContext()
-	ctx = decision.WithSpan(ctx, decision.Span{TraceID: own.TraceID().String(), SpanID: own.SpanID().String()})
 	return ctx, func(status int, revision string) {
 		span.SetAttributes(attribute.Int("http.response.status_code", status))
 		if revision != "" {
@@ -40,4 +38,36 @@ func (t *Tracer) Request(r *http.Request, route string) (context.Context, func(s
 		}
 		span.End()
 	}
+}
+
+// Call starts the span of a gRPC call that is part of a sampled trace, and returns the
+// function that ends it. For other calls it returns nil and ctx. Parents are the values of
+// traceparent in the metadata of the call, the method is SERVICE/METHOD.
+func (t *Tracer) Call(ctx context.Context, parents []string, method string) (context.Context, func(revision string)) {
+	if len(parents) != 1 {
+		return ctx, nil
+	}
+	service, name, _ := strings.Cut(method, "/")
+	ctx, span := t.sampled(ctx, propagation.MapCarrier{"traceparent": parents[0]}, method,
+		attribute.String("rpc.system", "grpc"), attribute.String("rpc.service", service), attribute.String("rpc.method", name))
+	if span == nil {
+		return ctx, nil
+	}
+	return ctx, func(revision string) {
+		if revision != "" {
+			span.SetAttributes(attribute.String(attributePrefix+"revision", revision))
+		}
+		span.End()
+	}
+}
+
+// sampled starts the span of a sender that samples its trace. The span is nil for others.
+func (t *Tracer) sampled(ctx context.Context, carrier propagation.TextMapCarrier, name string, attributes ...attribute.KeyValue) (context.Context, oteltrace.Span) {
+	within := propagation.TraceContext{}.Extract(ctx, carrier)
+	if !oteltrace.SpanContextFromContext(within).IsSampled() {
+		return ctx, nil
+	}
+	within, span := t.tracer.Start(within, name, oteltrace.WithSpanKind(oteltrace.SpanKindServer), oteltrace.WithAttributes(attributes...))
+	own := span.SpanContext()
+	return decision.WithSpan(within, decision.Span{TraceID: own.TraceID().String(), SpanID: own.SpanID().String()}), span
 }

@@ -11,6 +11,7 @@ import (
 	sdktrace "go.opentelemetry.io/otel/sdk/trace"
 	"go.opentelemetry.io/otel/sdk/trace/tracetest"
 
+	"github.com/writ-policy/writ/server/decision"
 	"github.com/writ-policy/writ/translator/progress"
 )
 
@@ -134,6 +135,37 @@ func TestRequestsOfTraces(t *testing.T) {
 				t.Errorf("got trace %s below %s", id, got[0].Parent().SpanID())
 			}
 		})
+	}
+}
+
+// A call is traced as a request is.
+func TestCallsOfTraces(t *testing.T) {
+	const trace, sender = "0af7651916cd43dd8448eb211c80319c", "b7ad6b7169203331"
+	sampled := "00-" + trace + "-" + sender + "-01"
+	for _, row := range []struct {
+		name     string
+		parents  []string
+		isTraced bool
+	}{
+		{"sampled", []string{sampled}, true},
+		{"not sampled", []string{"00-" + trace + "-" + sender + "-00"}, false},
+		{"without metadata", nil, false},
+		{"two parents", []string{sampled, sampled}, false},
+		{"an invalid parent", []string{"00-" + trace + "-01"}, false},
+	} {
+		tracer, recorder := newRecordedTracer(t)
+		ctx, end := tracer.Call(t.Context(), row.parents, "a.Service/Check")
+		if (end != nil) != row.isTraced || (decision.SpanOf(ctx).TraceID == trace) != row.isTraced {
+			t.Fatalf("%s: got a span: %v, %+v", row.name, end != nil, decision.SpanOf(ctx))
+		}
+		if end == nil {
+			continue
+		}
+		end("5f5f")
+		want := []string{"a.Service/Check rpc.system=grpc rpc.service=a.Service rpc.method=Check writ.revision=5f5f"}
+		if lines := format(recorder.Ended()); !slices.Equal(lines, want) {
+			t.Errorf("%s: got %q, want %q", row.name, lines, want)
+		}
 	}
 }
 
