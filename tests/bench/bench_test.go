@@ -26,7 +26,7 @@ func BenchmarkAccess(b *testing.B) {
 		}
 	})
 	for _, n := range []int{100, 10_000} {
-		w, err := newWorld(n)
+		w, err := newWorld(n, documentsPerFile)
 		if err != nil {
 			b.Fatal(err)
 		}

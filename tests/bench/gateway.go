@@ -127,7 +127,7 @@ func gateway(r *results, o options) error {
 // cachedPoints prints what cached decisions of each point cost over HTTP.
 func cachedPoints(r *results, o options) error {
 	const routes = 1000
-	return inWorld(1000, func(w *world) error {
+	return inWorld(1000, documentsPerFile, func(w *world) error {
 		for name, text := range map[string]string{"gateway.yaml": gatewayDocuments(routes), "visibility.yaml": visibilityDocuments(100)} {
 			if err := os.WriteFile(filepath.Join(w.dir, name), []byte(text), 0o644); err != nil {
 				return err

@@ -131,7 +131,7 @@ func (p *peer) measure(o options) (best figures, err error) {
 	if _, err := c.load(p.bodies, first); err != nil {
 		return best, err
 	}
-	const perRound = 4 * time.Second
+	const perRound = 2 * time.Second
 	n := min(o.requests, max(first, int(perRound/(time.Since(began)/first+1))))
 	for round := range o.rounds + 1 {
 		before := c.cpu()

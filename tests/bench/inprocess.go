@@ -67,10 +67,17 @@ func inProcess(r *results, w *world, rounds int) (*bundles.Bundle, error) {
 	}
 	r.printf("  %-34s %10.2f s\n", "start from documents, cold", start.Seconds())
 	r.point("Start and change", "s", "start from documents", w.n, start.Seconds())
-	if err := activation(ctx, r, w.n, bundle); err != nil {
+	if err := activation(ctx, r, w.n, "start from a bundle", bundle, nil); err != nil {
 		return nil, err
 	}
-	return bundle, reloads(r, w, rounds)
+	signed, keys, err := sign(w, bundle)
+	if err != nil {
+		return nil, err
+	}
+	if err := activation(ctx, r, w.n, "start from a signed bundle", signed, keys); err != nil {
+		return nil, err
+	}
+	return bundle, reloads(r, w, rounds, "")
 }
 
 func benchmark(run func(i int)) testing.BenchmarkResult {
@@ -103,15 +110,16 @@ func allowTrue() (func(), error) {
 	}, nil
 }
 
-// activation reads and activates the built bundle, as a replica does.
-func activation(ctx context.Context, r *results, n int, bundle *bundles.Bundle) error {
+// activation reads and activates the built bundle, as a replica does. Nil keys verify no
+// signature.
+func activation(ctx context.Context, r *results, n int, name string, bundle *bundles.Bundle, keys *bundles.Keys) error {
 	var tar bytes.Buffer
 	if err := bundle.WriteTar(&tar); err != nil {
 		return err
 	}
 	before := heap()
 	began := time.Now()
-	read, err := bundles.Read(bytes.NewReader(tar.Bytes()))
+	read, err := bundles.ReadSigned(bytes.NewReader(tar.Bytes()), keys)
 	if err != nil {
 		return err
 	}
@@ -121,8 +129,8 @@ func activation(ctx context.Context, r *results, n int, bundle *bundles.Bundle) 
 	}
 	took := time.Since(began)
 	after := heap()
-	r.point("Start and change", "s", "start from a bundle", n, took.Seconds())
-	r.printf("  %-34s %10.2f s  heap %d MiB, bundle %.1f MiB\n", "activation of a built bundle, cold",
+	r.point("Start and change", "s", name, n, took.Seconds())
+	r.printf("  %-34s %10.2f s  heap %d MiB, bundle %.1f MiB\n", name+", cold",
 		took.Seconds(), int64(after-before)>>20, float64(tar.Len())/(1<<20))
 	runtime.KeepAlive(e)
 	runtime.KeepAlive(read)

@@ -22,6 +22,7 @@ type options struct {
 	sizes, alone          string
 	writ, opa, kubernetes string
 	rounds, requests      int
+	files                 int
 	floor, results        string
 }
 
@@ -32,7 +33,8 @@ func main() {
 	flag.StringVar(&o.writ, "writ", "bin/writ", "the writ binary to serve with")
 	flag.StringVar(&o.opa, "opa", "", "the opa binary to compare with")
 	flag.StringVar(&o.kubernetes, "kubernetes", "", "the server of tests/kubernetes/serve to compare with")
-	flag.IntVar(&o.rounds, "rounds", 5, "rounds of each figure; the smallest is shown")
+	flag.IntVar(&o.files, "files", 100_000, "files of the directory with a document in each")
+	flag.IntVar(&o.rounds, "rounds", 3, "rounds of each figure; the smallest is shown")
 	flag.IntVar(&o.requests, "requests", 20000, "requests of one round over HTTP")
 	flag.StringVar(&o.results, "results", "", "the folder to write RESULTS.md and pictures into")
 	flag.StringVar(&o.floor, "floor", "", "serve the floors on this address instead of measuring")
@@ -60,12 +62,15 @@ func run(o options) error {
 	}
 	r := newResults()
 	for _, n := range sizes {
-		if err := inWorld(n, func(w *world) error { return measure(r, w, o) }); err != nil {
+		if err := inWorld(n, documentsPerFile, func(w *world) error { return measure(r, w, o) }); err != nil {
 			return err
 		}
 	}
+	if err := inWorld(o.files/2, 1, func(w *world) error { return inFiles(r, w, o.rounds) }); err != nil {
+		return err
+	}
 	for _, n := range alone {
-		if err := inWorld(n, func(w *world) error { return measureAlone(r, w, o) }); err != nil {
+		if err := inWorld(n, documentsPerFile, func(w *world) error { return measureAlone(r, w, o) }); err != nil {
 			return err
 		}
 	}
@@ -96,8 +101,8 @@ func parseSizes(text string) (sizes []int, err error) {
 	return sizes, nil
 }
 
-func inWorld(n int, run func(w *world) error) error {
-	w, err := newWorld(n)
+func inWorld(n, perFile int, run func(w *world) error) error {
+	w, err := newWorld(n, perFile)
 	if err != nil {
 		return err
 	}

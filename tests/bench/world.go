@@ -12,14 +12,14 @@ import (
 
 // documentsPerFile is how a team might split its documents: a changed binding
 // makes one such file be read again.
-const documentsPerFile = 200
+const documentsPerFile = 1000
 
 // world is a directory of n roles with three rules each and n bindings: half
 // name a user, half a group, one in ten reaches the whole cluster. A user is in
 // five groups. So what one user is granted stays the same as n grows.
 type world struct {
-	n   int
-	dir string
+	n, perFile int // bindings, and documents in a file
+	dir        string
 	// scratch is a folder for what is made of the documents.
 	scratch string
 	// changing is a file of one binding, rewritten to measure a reload.
@@ -33,7 +33,7 @@ var (
 	resources = []string{"pods", "deployments", "jobs", "services", "configmaps", "secrets", "ingresses", "pods/log"}
 )
 
-func newWorld(n int) (*world, error) {
+func newWorld(n, perFile int) (*world, error) {
 	dir, err := os.MkdirTemp("", "writ-bench-")
 	if err != nil {
 		return nil, err
@@ -42,7 +42,7 @@ func newWorld(n int) (*world, error) {
 	if err != nil {
 		return nil, err
 	}
-	w := &world{n: n, dir: dir, scratch: scratch, changing: filepath.Join(dir, "changing.yaml"), random: rand.New(rand.NewPCG(uint64(n), 7))}
+	w := &world{n: n, perFile: perFile, dir: dir, scratch: scratch, changing: filepath.Join(dir, "changing.yaml"), random: rand.New(rand.NewPCG(uint64(n), 7))}
 	if err := w.write("role", w.role); err != nil {
 		return nil, err
 	}
@@ -103,9 +103,9 @@ spec:
 }
 
 func (w *world) write(name string, document func(i int) string) error {
-	for from := 0; from < w.n; from += documentsPerFile {
+	for from := 0; from < w.n; from += w.perFile {
 		var text strings.Builder
-		for i := from; i < min(from+documentsPerFile, w.n); i++ {
+		for i := from; i < min(from+w.perFile, w.n); i++ {
 			text.WriteString("---\n" + document(i))
 		}
 		file := filepath.Join(w.dir, fmt.Sprintf("%s-%06d.yaml", name, from))
