@@ -46,11 +46,11 @@ func (r *Request) Validate() error {
 	if r.User == "" && len(r.Groups) == 0 {
 		return invalid("user", `key "user" may be empty only where "groups" is not`)
 	}
-	return r.ValidateAction()
+	return r.validateAction()
 }
 
-// ValidateAction is like Validate for a request without a subject, as WhoCan takes it.
-func (r *Request) ValidateAction() error {
+// validateAction is like Validate for a request without a subject, as WhoCan takes it.
+func (r *Request) validateAction() error {
 	switch {
 	case r.Verb == "":
 		return invalid("verb", `key "verb" must be a string that is not empty`)

@@ -19,12 +19,13 @@ func (a *Authorization) AppendJSON(b []byte) []byte {
 	return append(a.appendParts(append(b, '{')), '}')
 }
 
-// AppendNumbers appends aggregations and metrics as a JSON object: the last line of a
+// appendLastLine appends aggregations and metrics as a JSON object: the last line of a
 // stream.
-func (d *VisibilityDecision) AppendNumbers(b []byte) []byte {
+func (d *VisibilityDecision) appendLastLine(b []byte) []byte {
 	return append(d.appendNumbers(append(b, '{')), '}')
 }
 
+// appendNumbers appends aggregations and metrics as members.
 func (d *VisibilityDecision) appendNumbers(b []byte) []byte {
 	b = appendObject(append(b, `"aggregations":`...), d.Aggregations)
 	return appendObject(append(b, `,"metrics":`...), d.Metrics)

@@ -38,7 +38,7 @@ func (s *Stream) Run(ctx context.Context, p Policies, r *VisibilityRequest, a Au
 	if err := s.Flush(); err != nil {
 		return d, err
 	}
-	return d, s.put(d.AppendNumbers)
+	return d, s.put(d.appendLastLine)
 }
 
 // Refuse ends the answer with a line that contains err. It returns an error if writing

@@ -92,14 +92,6 @@ type Snapshot struct {
 	Stale error
 }
 
-// OriginOf returns the source of a file of the snapshot.
-func (s Snapshot) OriginOf(f File) Origin {
-	if f.Origin < len(s.Origins) {
-		return s.Origins[f.Origin]
-	}
-	return Origin{}
-}
-
 // Key returns a hash over the paths and contents of all files, and the settings. Two snapshots with the same
 // key hold the same documents.
 func (s Snapshot) Key() string {

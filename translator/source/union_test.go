@@ -119,7 +119,7 @@ func TestUnionPaths(t *testing.T) {
 	check(t, err)
 	var paths []string
 	for _, f := range got.Files {
-		paths = append(paths, got.OriginOf(f).Name+" "+f.Path)
+		paths = append(paths, got.Origins[f.Origin].Name+" "+f.Path)
 	}
 	wantEqual(t, "paths", paths, []string{"a a/x.yaml", "b b/x.yaml", "b b/y.yaml", "kube: kube:Role/a/r"})
 	if len(list) != 1 || list[0].File != "b/bad.yaml" {

@@ -86,12 +86,12 @@ func (e *Decision) AppendAnswer(r *http.Request, p decision.Policies, request de
 	if refused == nil {
 		return b[:len(b)-1]
 	}
-	return refused.AppendError(b[:start])
+	return refused.appendError(b[:start])
 }
 
-// AppendError appends an object with the error, for an answer in which other requests
+// appendError appends an object with the error, for an answer in which other requests
 // have decisions.
-func (r *Refusal) AppendError(b []byte) []byte {
+func (r *Refusal) appendError(b []byte) []byte {
 	code := cmp.Or(r.Code, decision.CodeInvalidRequest)
 	if !r.Invalid {
 		code = decision.CodeEvaluationError
