@@ -66,6 +66,8 @@ func newAuthorizationCache(c *Cache, o VisibilityOptions) *authorizationCache {
 // entries as they affect policies.
 func (v *authorizationCache) now() time.Time { return v.cache.now().Round(0) }
 
+// authorize returns the authorization that is kept for a request, or else that of p, which
+// it keeps.
 func (v *authorizationCache) authorize(ctx context.Context, p decision.Policies, r *decision.VisibilityRequest) decision.Authorization {
 	key := p.VisibilityKey(r)
 	v.prepare(p)

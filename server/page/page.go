@@ -104,7 +104,8 @@ func (p *page) serve(w http.ResponseWriter, r *http.Request) {
 	p.routes.ServeHTTP(recorded, r)
 }
 
-// finish ends a panic and records the answer.
+// finish answers a request whose handler panicked with cause, and records the answer. After
+// a part of the answer is written, it ends the connection.
 func (p *page) finish(w *recorder, r *http.Request, cause any) {
 	_, route, _ := strings.Cut(r.Pattern, " ")
 	if route == "" {

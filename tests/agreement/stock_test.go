@@ -28,7 +28,7 @@ import (
 
 // processEvery is how many suites share one run of the command opa: a process for each
 // would take most of the time of this package.
-var processEvery = flag.Int("process-every", 10, "the command opa runs the bundle of one of so many suites")
+var processEvery = flag.Int("process-every", 20, "the command opa runs the bundle of one of so many suites")
 
 // A stock OPA runs the built bundle of every suite and every example: its generated tests
 // pass, and it decides each case as the embedded engine does. The packages of OPA run all

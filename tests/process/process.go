@@ -119,7 +119,7 @@ func WritWith(t testing.TB, edits map[string]func(content string) string) string
 	if err := os.WriteFile(list, text, 0o600); err != nil {
 		t.Fatal(err)
 	}
-	if err := build(top, program, "-overlay", list); err != nil {
+	if err := build(top, program, "-overlay", list, "-ldflags=-s -w"); err != nil {
 		t.Fatal(err)
 	}
 	return program

@@ -139,11 +139,11 @@ func (c *comparison) aggregations() []Detail {
 		}
 		return found
 	}
-	return pairs(names(c.a.World), names(c.b.World))
+	return changedDetails(names(c.a.World), names(c.b.World))
 }
 
-// pairs returns the details whose text differs.
-func pairs(a, b map[string]Detail) []Detail {
+// changedDetails returns the details of a and b that only one has, or with another text.
+func changedDetails(a, b map[string]Detail) []Detail {
 	var out []Detail
 	for key, x := range a {
 		if y, both := b[key]; !both {
@@ -169,7 +169,7 @@ func (c *comparison) paths() []Detail {
 	if !slices.Contains(c.points(), statement.PointGateway) {
 		return nil
 	}
-	out := pairs(limitsOf(c.a.World), limitsOf(c.b.World))
+	out := changedDetails(limitsOf(c.a.World), limitsOf(c.b.World))
 	responses := make(map[string]Detail)
 	a, b := pathsOf(c.a.World), pathsOf(c.b.World)
 	for path, x := range a {

@@ -222,8 +222,9 @@ type itemValues struct {
 	fieldCriteria                   map[string][]*tables.Criteria
 }
 
-// itemsOf returns items of a type around the criteria of its entries and of the entries
-// for namespaces, which hide what is in them.
+// itemsOf returns items of a type that its visibility entries may tell apart: with names,
+// namespaces, labels and fields that match their criteria, and that do not. Entries for
+// namespaces count, because they hide what is in a namespace.
 func (c *comparison) itemsOf(name string, all []*statement.Statement) []map[string]any {
 	v := itemValues{fields: make(map[string]*statement.List), fieldCriteria: make(map[string][]*tables.Criteria)}
 	for _, s := range all {

@@ -137,6 +137,8 @@ func decodeFactors(d *syntax.Decoder, items []*syntax.Node, name string) []strin
 	return out
 }
 
+// normalFactor returns a risk factor as the tables have it, with the common name of a
+// capability. It returns false for an unknown factor.
 func normalFactor(value string) (factor string, ok bool) {
 	if name, found := strings.CutPrefix(value, capabilityPrefix); found {
 		normal, ok := capability(name)

@@ -126,8 +126,8 @@ func (g *lowerer) contestKinds(hostname string, routes []int, rivals []map[int]b
 	g.contestHosts(byKind[tables.KindGRPCRoute], byKind[tables.KindHTTPRoute], rivals)
 }
 
-// contestHosts enters rivals of both sides, for each hostname of one side and those of the
-// other side that contain it.
+// contestHosts records which routes of the two kinds are rivals: those with a hostname of
+// some, and those of others with a hostname that contains it.
 func (g *lowerer) contestHosts(some, others map[string]map[string][]int, rivals []map[int]bool) {
 	for _, host := range slices.Sorted(maps.Keys(some)) {
 		for _, name := range containing(host) {

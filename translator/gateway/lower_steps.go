@@ -47,6 +47,8 @@ func (f *fold) restricts() bool {
 	})
 }
 
+// steps returns the rules of an effective policy by their names in Rego, in the order in
+// which they are evaluated. Equal steps have the same ID.
 func (n *ruleNames) steps(f *fold) *tables.GatewaySteps {
 	out := &tables.GatewaySteps{Patterns: make(map[string]*tables.NamedRule)}
 	sources := make(map[string]bool)

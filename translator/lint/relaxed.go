@@ -39,7 +39,7 @@ func Relaxed(now, base Revision, author Author) diag.List {
 		c.overrides(after, before)
 	}
 	c.views(tables.Of[*tables.Visibility](now.Tables), tables.Of[*tables.Visibility](base.Tables))
-	c.paths(tables.Of[*tables.Gateway](now.Tables), tables.Of[*tables.Gateway](base.Tables), now.Routes)
+	c.comparePaths(tables.Of[*tables.Gateway](now.Tables), tables.Of[*tables.Gateway](base.Tables), now.Routes)
 	return c.list.Sorted()
 }
 

@@ -80,10 +80,10 @@ func (c *relaxed) sources(now, base *tables.Visibility) {
 	}
 }
 
-// paths compares the paths of gateways with the rules of their AuthPolicies. A path
+// comparePaths compares the paths of gateways with the rules of their AuthPolicies. A path
 // that is new, or gone, or matches other requests may take requests from a path with
 // stricter rules.
-func (c *relaxed) paths(now, base *tables.Gateway, routes map[string]string) {
+func (c *relaxed) comparePaths(now, base *tables.Gateway, routes map[string]string) {
 	if base == nil || !slices.ContainsFunc(base.Policies, func(p tables.GatewayPolicy) bool { return p.Kind == tables.KindAuthPolicy }) {
 		return
 	}

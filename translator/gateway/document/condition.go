@@ -101,7 +101,8 @@ func (r *ruleReader) form(c *syntax.Cursor) string {
 	return first
 }
 
-// comparison reads a condition that can only be one.
+// comparison reads a comparison of a value, where combinations of conditions are not
+// accepted.
 func (r *ruleReader) comparison(n *syntax.Node) (tables.RequestCondition, bool) {
 	c := r.d.Cursor(n, "a comparison", false)
 	if c == nil {
