@@ -140,6 +140,7 @@ func (a *Asker) WhoCan(ctx context.Context, q *Question) (*WhoCan, error) {
 		out.EverybodyDenied = append(out.EverybodyDenied, entries[s].ID)
 	}
 	out.EverybodyDenied = statement.SortedIDs(out.EverybodyDenied)
+	known := make(map[string]*Subject)
 	for _, p := range slices.Sorted(maps.Keys(f.by)) {
 		if err := ctx.Err(); err != nil {
 			return nil, err
@@ -147,11 +148,11 @@ func (a *Asker) WhoCan(ctx context.Context, q *Question) (*WhoCan, error) {
 		if q.After != "" && p <= q.After {
 			continue
 		}
-		subject, ok, err := a.subject(ctx, q, f, p)
+		subject, err := a.subjectLike(ctx, q, f, p, known)
 		if err != nil {
 			return nil, err
 		}
-		if !ok {
+		if subject == nil {
 			continue
 		}
 		if n := len(out.Subjects); q.Limit > 0 && n == q.Limit {
@@ -194,13 +195,65 @@ func (w *WhoCan) list(principal string) {
 	}
 }
 
-// subject returns the verdict on a principal, or false if nothing allows it.
-func (a *Asker) subject(ctx context.Context, q *Question, f *fitting, p string) (*Subject, bool, error) {
+// subjectLike returns the verdict on a principal, nil if nothing allows it. The verdicts on
+// principals whose statements have the same conditions in the same places differ in the
+// principal alone, so that one of them is computed and decided by the engine.
+func (a *Asker) subjectLike(ctx context.Context, q *Question, f *fitting, p string, known map[string]*Subject) (*Subject, error) {
+	key, ok := likeness(f.by[p])
+	if !ok {
+		return a.subject(ctx, q, f, p)
+	}
+	like, found := known[key]
+	if !found {
+		var err error
+		if like, err = a.subject(ctx, q, f, p); err != nil {
+			return nil, err
+		}
+		known[key] = like
+	}
+	if like == nil {
+		return nil, nil
+	}
+	out := *like
+	out.Subject, out.Statements, out.Unless = p, nil, nil
+	out.Example, out.Counterexample = by(p, like.Example), by(p, like.Counterexample)
+	return &out, nil
+}
+
+// likeness identifies the conditions and places of statements. It returns false if one of
+// them may read the user of a request.
+func likeness(own []*statement.Statement) (string, bool) {
+	var key strings.Builder
+	for _, s := range own {
+		if s.Opaque != "" || s.ReadsUser() {
+			return "", false
+		}
+		fmt.Fprintf(&key, "%p %d %s\x00", s.Condition, s.Step, s.Namespace)
+	}
+	return key.String(), true
+}
+
+// by returns a request as one of another principal.
+func by(principal string, request map[string]any) map[string]any {
+	if request == nil {
+		return nil
+	}
+	r, _ := statement.RequestOf(statement.PointAccess, []string{principal}) // one principal
+	out := statement.With(request, "user", r.User)
+	delete(out, "groups")
+	if len(r.Groups) > 0 {
+		out["groups"] = r.Groups
+	}
+	return out
+}
+
+// subject returns the verdict on a principal, nil if nothing allows it.
+func (a *Asker) subject(ctx context.Context, q *Question, f *fitting, p string) (*Subject, error) {
 	own := f.by[p]
 	out := &Subject{Subject: p, Verdict: verdictAlways}
 	example, inexact, err := a.example(ctx, q, f.deny, own, []string{p})
 	if err != nil || example == nil {
-		return nil, false, err
+		return nil, err
 	}
 	out.Example = example
 	counter, unsure := q.counterexample(own, []string{p})
@@ -208,7 +261,7 @@ func (a *Asker) subject(ctx context.Context, q *Question, f *fitting, p string) 
 		object := counter.Object(statement.PointAccess)
 		v, err := a.Judge(ctx, statement.PointAccess, statement.Encode(object))
 		if err != nil {
-			return nil, false, err
+			return nil, err
 		}
 		if v.Outcome != statement.OutcomeAllow {
 			out.Counterexample = object
@@ -220,7 +273,7 @@ func (a *Asker) subject(ctx context.Context, q *Question, f *fitting, p string) 
 		out.Verdict = verdictSometimes
 		out.Text = statement.ConditionText(own)
 	}
-	return out, true, nil
+	return out, nil
 }
 
 // example returns a request that is allowed by one of the principal's own statements. It

@@ -229,6 +229,12 @@ func (o *OriginRule) last() stage {
 	return stageVerb
 }
 
+// ReadsUser reports whether a restriction compares the node that the user is.
+func (s *Statement) ReadsUser() bool {
+	o, ok := s.Condition.(*OriginRule)
+	return ok && o.restrictions != nil && o.restrictions.SameMinion
+}
+
 // Mention implements Condition.
 func (o *OriginRule) Mention(v *Values) {
 	v.folds = true

@@ -41,7 +41,7 @@ func (g *Registry) addAs(s *Statement, in []string, subjects string) *Entry {
 		g.entries[key] = e
 	}
 	if s.Subjects != nil {
-		e.Subjects = slices.Compact(slices.Sorted(slices.Values(append(e.Subjects, s.Subjects...))))
+		e.Subjects = append(e.Subjects, s.Subjects...)
 	}
 	e.Documents = append(e.Documents, s.Documents...)
 	return e
@@ -52,6 +52,8 @@ func (g *Registry) Number() []JSON {
 	all := make([]*Entry, 0, len(g.entries))
 	for _, e := range g.entries {
 		e.Documents = SortedDocuments(e.Documents)
+		slices.Sort(e.Subjects)
+		e.Subjects = slices.Compact(e.Subjects)
 		all = append(all, e)
 	}
 	slices.SortFunc(all, func(a, b *Entry) int {
