@@ -62,10 +62,16 @@ func TestNarrowDifferences(t *testing.T) {
 			fmt.Sprintf("{%s, metadata: {name: pods}, spec: {podSecurityRules: {riskFactors: {hostPathWritable: 101, hostPathReadOnly: 7, capabilities: {NET_ADMIN: 97}},"+
 				" thresholds: [{maxScore: %d, action: allow}, {maxScore: 100000, action: deny}]}}}", denies, most))
 	}
+	scope := func(of string) []string {
+		return []string{fmt.Sprintf("{%s, metadata: {name: pods}, spec: {%s podSecurityRules: {riskFactors: {hostNetwork: 50},"+
+			" thresholds: [{maxScore: 100, action: deny}]}}}", denies, of)}
+	}
 	for name, row := range map[string]struct {
 		a, b []string
 		want string
 	}{
+		"pod security in more clusters": {scope("appliesTo: {clusters: [prod-1]},"), scope("appliesTo: {clusters: [prod-1, lab]},"), "none deny"},
+		"pod security in other tenants": {scope("appliesTo: {tenants: [one]},"), scope("appliesTo: {tenants: [other]},"), "deny none"},
 		"a namespace with many labels": {labels, append(allowed("r", getPods, "dev"), labels...), "none allow"},
 		"fields of three rules":        {fields, append(origin("abc", "{verbs: [update], resourceKinds: [pods], attributeRestrictions: {fieldsMutatable: [a, b, c]}}", "dev"), fields...), "none allow"},
 		"a sum of many weights":        {pods(1415), pods(1416), "deny allow"},

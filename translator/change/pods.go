@@ -90,7 +90,8 @@ func withPod(object map[string]any, factors map[string]int, labels map[string]st
 }
 
 // podRequests returns requests for pods that no other statement denies, one for each
-// combination of what exempts and of what an escalation overrides.
+// combination of what exempts and of what an escalation overrides. Requests that one of
+// the policy's two forms does not ask about are among them.
 func (c *comparison) podRequests(own []*statement.Statement, d *side) (objects []map[string]any, complete bool) {
 	complete = true
 	everyone := slices.Concat(d.x.everyone, d.y.everyone)
@@ -101,10 +102,11 @@ func (c *comparison) podRequests(own []*statement.Statement, d *side) (objects [
 	contexts := exemptions(own, others)
 	escalations := slices.Concat([]*tables.Escalation{nil}, c.a.World.Escalations(), c.b.World.Escalations())
 	for _, s := range own {
+		rivals := slices.DeleteFunc(slices.Clone(own), func(t *statement.Statement) bool { return t == s })
 		for _, by := range d.askers(s, denials, &group{principals: []string{""}}) {
 			for _, at := range contexts {
 				for _, e := range escalations {
-					for _, avoid := range [][]*statement.Statement{denials, slices.Concat(denials, others)} {
+					for _, avoid := range avoided(denials, others, rivals) {
 						r, cut := c.podRequest(by.principal, e, slices.Concat(at.must, by.must, []*statement.Statement{s}), slices.Concat(at.mustNot, avoid))
 						complete = complete && !cut
 						if r != nil {
@@ -122,6 +124,21 @@ func (c *comparison) podRequests(own []*statement.Statement, d *side) (objects [
 		seen[key] = true
 		return known
 	}), complete
+}
+
+// avoided returns what requests must not fit: always some statements, and some of further
+// lists in each combination.
+func avoided(always []*statement.Statement, lists ...[]*statement.Statement) [][]*statement.Statement {
+	out := [][]*statement.Statement{always}
+	for _, list := range lists {
+		if len(list) == 0 {
+			continue
+		}
+		for _, before := range slices.Clone(out) {
+			out = append(out, slices.Concat(before, list))
+		}
+	}
+	return out
 }
 
 // podRequest looks for a request of a principal, under an escalation unless it is nil.
