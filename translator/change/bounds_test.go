@@ -72,9 +72,9 @@ func TestNarrowDifferences(t *testing.T) {
 	}{
 		"pod security in more clusters": {scope("appliesTo: {clusters: [prod-1]},"), scope("appliesTo: {clusters: [prod-1, lab]},"), "none deny"},
 		"pod security in other tenants": {scope("appliesTo: {tenants: [one]},"), scope("appliesTo: {tenants: [other]},"), "deny none"},
-		"a namespace with many labels": {labels, append(allowed("r", getPods, "dev"), labels...), "none allow"},
-		"fields of three rules":        {fields, append(origin("abc", "{verbs: [update], resourceKinds: [pods], attributeRestrictions: {fieldsMutatable: [a, b, c]}}", "dev"), fields...), "none allow"},
-		"a sum of many weights":        {pods(1415), pods(1416), "deny allow"},
+		"a namespace with many labels":  {labels, append(allowed("r", getPods, "dev"), labels...), "none allow"},
+		"fields of three rules":         {fields, append(origin("abc", "{verbs: [update], resourceKinds: [pods], attributeRestrictions: {fieldsMutatable: [a, b, c]}}", "dev"), fields...), "none allow"},
+		"a sum of many weights":         {pods(1415), pods(1416), "deny allow"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			report := compare(t, row.a, row.b)

@@ -33,7 +33,12 @@ func (c *comparison) detail(r *Report) {
 			caused[[3]string{k.Kind, k.Namespace, k.Name}] = true
 		}
 	}
-	quiet := slices.DeleteFunc(c.differences(), func(d difference) bool { return caused[[3]string{d.Kind, d.Namespace, d.Name}] })
+	quiet := slices.DeleteFunc(c.differences(), func(d difference) bool {
+		return caused[[3]string{d.Kind, d.Namespace, d.Name}] || slices.ContainsFunc(d.statements, func(s *statement.Statement) bool {
+			binding := s.Documents[0] // a role changes what its bindings do
+			return caused[[3]string{binding.Kind, binding.Namespace, binding.Name}]
+		})
+	})
 	if !c.o.Details {
 		if len(quiet) > 0 {
 			r.Notes = append(r.Notes, diag.Counted(len(quiet), "document")+" of access or visibility differ without a decision that differs; --details shows what else does")

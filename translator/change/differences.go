@@ -3,7 +3,6 @@ package change
 import (
 	"cmp"
 	"encoding/json"
-	"fmt"
 	"reflect"
 	"regexp"
 	"slices"
@@ -83,7 +82,7 @@ func subjectsOf(w *statement.World, key string) []string {
 }
 
 // deniesOf returns the deny policies of a revision that another one lacks or has in another
-// form, their precedence included.
+// form.
 func deniesOf(own, other *statement.World) []difference {
 	policies := func(w *statement.World) []tables.DenyPolicy {
 		if deny := tables.Of[*tables.Deny](w.Revision.Tables); deny != nil {
@@ -92,12 +91,12 @@ func deniesOf(own, other *statement.World) []difference {
 		return nil
 	}
 	earlier := make(map[string]string)
-	for i, p := range policies(other) {
-		earlier[p.Name] = fmt.Sprint(i) + withoutSources(p)
+	for _, p := range policies(other) {
+		earlier[p.Name] = withoutSources(p)
 	}
 	var out []difference
-	for i, p := range policies(own) {
-		if earlier[p.Name] == fmt.Sprint(i)+withoutSources(p) {
+	for _, p := range policies(own) {
+		if earlier[p.Name] == withoutSources(p) {
 			continue
 		}
 		d := difference{Cause: Cause{Kind: "DenyPolicy", Name: p.Name}, point: statement.PointAccess}

@@ -124,8 +124,8 @@ func (r *Report) title(classes []*Class, change string) string {
 			}
 			v, w := s.Words()
 			verbs, what = append(verbs, v...), append(what, w...)
-			if s.Namespace != "" {
-				where = append(where, s.Namespace)
+			if place := s.Place(); place != "" {
+				where = append(where, place)
 			}
 		}
 	}

@@ -54,13 +54,13 @@ func (a *Asker) Cells(ctx context.Context, q *Question, principals []string) ([]
 // cell returns the verdict on one principal. It is deny if a deny statement fits every
 // request of the question, and nothing is allowed.
 func (a *Asker) cell(ctx context.Context, q *Question, f *fitting, p string) (Cell, error) {
-	subject, ok, err := a.subject(ctx, q, f, p)
+	subject, err := a.subject(ctx, q, f, p)
 	switch {
 	case err != nil:
 		return Cell{}, err
-	case ok && subject.Verdict == verdictAlways:
+	case subject != nil && subject.Verdict == verdictAlways:
 		return Cell{Outcome: statement.OutcomeAllow, Request: subject.Example}, nil
-	case ok:
+	case subject != nil:
 		return Cell{Outcome: depends, Text: subject.Text, Request: subject.Example}, nil
 	}
 	cell := Cell{Outcome: statement.OutcomeNone, Request: q.alone(p)}

@@ -1,6 +1,7 @@
 package statement
 
 import (
+	"cmp"
 	"fmt"
 	"slices"
 	"strings"
@@ -131,7 +132,19 @@ func (s *JSON) Denial() string {
 
 // where states the scope of a deny policy's statement.
 func (s *JSON) where() string {
+	place := s.Place()
+	if s.Step == 2 {
+		place = strings.TrimPrefix(place+", the pod's score is too high", ", ")
+	}
+	return cmp.Or(place, "everywhere")
+}
+
+// Place states the namespaces, names and clusters of a statement, empty for all.
+func (s *JSON) Place() string {
 	var parts []string
+	if s.Namespace != "" {
+		parts = append(parts, s.Namespace)
+	}
 	for _, key := range []string{"clusters", "tenants", "sessions", "escalationRefs"} {
 		if list, ok := s.AppliesTo[key].([]string); ok {
 			parts = append(parts, strings.TrimSuffix(strings.TrimSuffix(key, "s"), "Ref")+" "+strings.Join(Shorten(list), ", "))
@@ -147,12 +160,6 @@ func (s *JSON) where() string {
 	}
 	if names, ok := rule["resourceNames"].([]string); ok {
 		parts = append(parts, "name "+strings.Join(Shorten(names), ", "))
-	}
-	if s.Step == 2 {
-		parts = append(parts, "the pod's score is too high")
-	}
-	if len(parts) == 0 {
-		return "everywhere"
 	}
 	return strings.Join(parts, ", ")
 }
