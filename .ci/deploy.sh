@@ -54,3 +54,26 @@ diff -u kustomize/base/writ.yaml <(printf '%s\n' "$made") || fail "kustomize/bas
 
 tool promtool check rules helm/writ/files/alerts.yaml
 tool promtool test rules prometheus/alerts_test.yaml
+
+# Every metric that the dashboard and the alerts name is one of a running server.
+work=$(mktemp -d)
+"$writ" serve --listen 127.0.0.1:0 --policies ../examples/policies --state-dir "$work" --drain 0s 2>"$work/log" &
+server=$!
+trap 'kill "$server" 2>/dev/null || true; rm -rf "$config" "$work"' EXIT
+address=
+for _ in $(seq 600); do
+	address=$(sed -n 's/.*msg=listening address=\([^ ]*\).*/\1/p' "$work/log")
+	[ -n "$address" ] && curl --silent --fail --output /dev/null "http://$address/readyz" && break
+	kill -0 "$server" || fail "the server has ended: $(cat "$work/log")"
+	sleep 0.1
+done
+curl --silent --fail --output /dev/null --header 'Content-Type: application/json' \
+	--data '{"user":"a","verb":"get","resource":"pods"}' "http://$address/v1/decisions/access"
+curl --silent --fail --output "$work/metrics" "http://$address/metrics"
+tool promtool check metrics <"$work/metrics"
+named=0
+for name in $(grep -ohE '\bwrit_[a-z_]+' grafana/writ.json helm/writ/files/alerts.yaml prometheus/alerts_test.yaml | sort -u); do
+	grep -qE "^$name[ {]" "$work/metrics" || fail "$name is not a metric of a running server"
+	named=$((named + 1))
+done
+[ "$named" -ge 10 ] || fail "found $named names of metrics, which cannot be all"
