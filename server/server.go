@@ -116,6 +116,9 @@ func New(c Config) (*Server, error) {
 	if s.decisions != nil {
 		o.Log = s.decisions
 	}
+	if c.hasPage() {
+		o.Console = s.explorer
+	}
 	s.handler = api.New(o)
 	if c.hasPage() {
 		s.handler = s.withPage(c.Listen, s.handler)
@@ -234,6 +237,8 @@ func (s *Server) ready() bool { return s.reloader.Ready() && !s.draining.Load() 
 type serverStatus struct {
 	Version  string `json:"version"`
 	Draining bool   `json:"draining"`
+	// Sequence is the sequence number of the active revision; zero without one.
+	Sequence int64 `json:"sequence"`
 	// Location is where what is served comes from, and Feed how its bundles come; nil
 	// where it is documents.
 	Location string         `json:"location"`
@@ -255,6 +260,7 @@ func (s *Server) status(details bool) any {
 		Version: s.config.Version, Draining: s.draining.Load(), Location: s.sources.location, Status: s.reloader.Status(),
 	}
 	status.Ready = status.Ready && !status.Draining
+	status.Sequence = s.reloader.Current().Sequence()
 	status.Behind = s.reloader.Behind().Seconds()
 	if s.sources.documents != nil {
 		status.Sources = s.sources.documents.Status()

@@ -43,7 +43,7 @@ var flow = [][]string{
 	{"server/engine/visibility", "server/engine/gateway"},
 	{"server/engine", "server/cache", "server/cluster", "server/audit", "server/point"},
 	{"server/api/exchange", "server/api/openapi", "server/decisionlog"},
-	{"server/api/access", "server/api/dashboard", "server/api/admin", "server/api/questions"},
+	{"server/api/access", "server/api/dashboard", "server/api/admin", "server/api/questions", "server/api/console"},
 	{"server/api/kubernetes", "server/api/origin", "server/api/authzen", "server/api/opadata"},
 	{"server/reload", "server/explore", "server/api", "server/envoy"},
 	{"server", ".", "client"},

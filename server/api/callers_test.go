@@ -51,11 +51,23 @@ var endpointRoles = map[string]auth.Role{
 	"/v1/effective/:kind/replaced":                                              auth.Auditor,
 	"/v1/effective/:kind/reach":                                                 auth.Auditor,
 	"/v1/effective/:kind/:target/:namespace/:name":                              auth.Auditor,
-	"/":          auth.Public,
-	"/healthz":   auth.Public,
-	"/readyz":    auth.Public,
-	"/v1/poke":   auth.Public,
-	openapi.Path: auth.Decisions,
+	"/v1/explanations/:point":                                                   auth.Authenticated,
+	"/v1/events":                                                                auth.Auditor,
+	"/v1/rates":                                                                 auth.Auditor,
+	"/v1/names":                                                                 auth.Auditor,
+	"/v1/matrix":                                                                auth.Auditor,
+	"/v1/documents":                                                             auth.Auditor,
+	"/v1/documents/*path":                                                       auth.Auditor,
+	"/v1/rules":                                                                 auth.Auditor,
+	"/v1/topology":                                                              auth.Auditor,
+	"/v1/revisions":                                                             auth.Auditor,
+	"/v1/diff":                                                                  auth.Auditor,
+	"/v1/log":                                                                   auth.Auditor,
+	"/":                                                                         auth.Public,
+	"/healthz":                                                                  auth.Public,
+	"/readyz":                                                                   auth.Public,
+	"/v1/poke":                                                                  auth.Public,
+	openapi.Path:                                                                auth.Decisions,
 }
 
 // adminRoles is the same for the listener of operators.
@@ -105,6 +117,7 @@ func TestEveryEndpointRequiresItsRole(t *testing.T) {
 			}
 			_, o := endpoints(&fake{}, func(o *Options) {
 				o.Rule, o.Poke, o.PokeSecret = listener.rule, func() {}, func() []byte { return []byte("s") }
+				o.Console = closedConsole(o)
 			})
 			admin := AdminOptions{RevisionStore: &keeping{}, Metrics: metrics.New(), Rule: listener.rule}
 			checkRoles(t, listener.name+", "+caller.name, New(o), endpointRoles, caller.authorization, held, known)

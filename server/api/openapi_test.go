@@ -16,7 +16,10 @@ import (
 // The document of each listener is valid, and has the routes of the listener with a
 // summary and a role.
 func TestDocumentsHaveTheRoutes(t *testing.T) {
-	_, o := endpoints(&fake{}, func(o *Options) { o.Poke, o.PokeSecret = func() {}, func() []byte { return nil } })
+	_, o := endpoints(&fake{}, func(o *Options) {
+		o.Poke, o.PokeSecret = func() {}, func() []byte { return nil }
+		o.Console = closedConsole(o)
+	})
 	admin := AdminOptions{RevisionStore: &keeping{}, Metrics: metrics.New(), Rule: auth.Rule{Authenticator: tokens(t, "t,olga,1,ops\n"), Operators: []string{"ops"}}}
 	for name, h := range map[string]http.Handler{"callers": New(o), "metrics": NewMetrics(o), "operators": NewAdmin(admin)} {
 		document, err := described.Read(h, "Bearer t")

@@ -12,6 +12,7 @@ import (
 	"github.com/writ-policy/writ/server/api/access"
 	"github.com/writ-policy/writ/server/api/admin"
 	"github.com/writ-policy/writ/server/api/authzen"
+	"github.com/writ-policy/writ/server/api/console"
 	"github.com/writ-policy/writ/server/api/dashboard"
 	"github.com/writ-policy/writ/server/api/exchange"
 	"github.com/writ-policy/writ/server/api/kubernetes"
@@ -22,6 +23,7 @@ import (
 	"github.com/writ-policy/writ/server/decision"
 	"github.com/writ-policy/writ/server/memory"
 	"github.com/writ-policy/writ/server/metrics"
+	"github.com/writ-policy/writ/server/view"
 )
 
 // Options configure the endpoints. Current and Metrics are required.
@@ -48,6 +50,9 @@ type Options struct {
 	PokeSecret func() []byte
 	// Clusters complete reviews; nil means that reviews are evaluated as they come.
 	Clusters access.Clusters
+	// Console answers what the web console shows; nil means that there are no such
+	// endpoints.
+	Console view.Console
 	// Recorder keeps decisions; nil keeps none.
 	Recorder access.Recorder
 	// Log records decisions for collectors; nil records none.
@@ -114,10 +119,22 @@ func New(o Options) http.Handler {
 	if !o.MetricsApart {
 		routes = append(routes, ops.metrics())
 	}
+	if o.Console != nil {
+		routes = append(routes, consoleRoutes(&console.API{Service: o.consoleService(), Console: o.Console})...)
+	}
 	if o.Poke != nil && o.PokeSecret != nil {
 		routes = append(routes, ops.pokes())
 	}
 	return w.router("writ", routes)
+}
+
+// consoleService is what the endpoints of the console share: their places and their time are
+// apart from those of decisions.
+func (o *Options) consoleService() *exchange.Service {
+	return exchange.New(exchange.Options{
+		Current: o.Current, Rule: o.Rule, Metrics: o.Metrics, Logger: o.Logger,
+		MaxBody: o.MaxBody, MaxValues: o.MaxValues, Values: o.Values, MaxInFlight: console.Places, Timeout: console.Timeout,
+	})
 }
 
 func (o *Options) setDefaults() {

@@ -5,6 +5,7 @@ import (
 
 	"github.com/writ-policy/writ/server/api/admin"
 	"github.com/writ-policy/writ/server/api/authzen"
+	"github.com/writ-policy/writ/server/api/console"
 	"github.com/writ-policy/writ/server/api/dashboard"
 	"github.com/writ-policy/writ/server/api/exchange"
 	"github.com/writ-policy/writ/server/api/kubernetes"
@@ -13,6 +14,7 @@ import (
 	"github.com/writ-policy/writ/server/api/origin"
 	"github.com/writ-policy/writ/server/api/questions"
 	"github.com/writ-policy/writ/server/auth"
+	"github.com/writ-policy/writ/server/view"
 	"github.com/writ-policy/writ/translator/change/question"
 )
 
@@ -166,6 +168,52 @@ func questionRoutes(q *questions.API) []route {
 			methods: "POST", pattern: "/v1/what-can", role: auth.Authenticated, handler: q.WhatCan(),
 			about: op.For("Lists what a subject may do; about others for auditors.", openapi.Name("WhatCanRequest"), question.WhatCan{}),
 		},
+	}
+}
+
+// consoleRoutes are the endpoints of what the web console shows.
+func consoleRoutes(a *console.API) []route {
+	op := openapi.Operation{Tag: "Console"}
+	p := func(name, description string) openapi.Parameter {
+		return openapi.Parameter{Name: name, Description: description}
+	}
+	limit := openapi.Parameter{Name: "limit", Description: "The number of rows of a page, 50 unless given.", Schema: 0}
+	after := p("after", "after of the page before.")
+	matrix := op.For("Lists who can do something, or what a subject can do.", nil, view.Matrix{}).With(
+		p("of", "who or what."), p("resource", "The resource, of who."), p("apiGroup", "Its API group."), p("name", "Its name."), p("subject", "The subject, of what."),
+		p("namespace", "The namespace."), p("facts", "Further facts of the request, as a JSON object."), p("search", "A part of the names of rows."),
+		limit, after, p("format", "json or csv; csv has all rows."))
+	matrix.Media = []string{"text/csv"}
+	topology := op.For("Shows how gateways, listeners, routes and rules are connected.", nil, view.Topology{}).With(
+		p("gateway", "NAMESPACE/NAME; all gateways unless given."), p("format", "json, dot or mermaid."))
+	topology.Media = []string{"text/plain"}
+	events := op.For("Streams what happens as server-sent events.", nil, nil).With(p("decisions", "1 for decisions as well."))
+	events.Media = []string{"text/event-stream"}
+	diff := op.For("Compares two revisions; 202 while the comparison is being made.", nil, view.Diff{}).With(
+		p("from", "The first digits of a revision."), p("to", "The first digits of another one."))
+	diff.Others = map[int]any{http.StatusAccepted: openapi.Name("Object")}
+	explain := op.For("Explains the decision on a request; about others for auditors.", openapi.Name("Object"), view.Explanation{}).With(
+		p("point", "access, visibility or gateway."), p("at", "The time of the decision, as RFC 3339; now unless given."))
+	list := func(pattern string, about openapi.Operation, handler http.HandlerFunc) route {
+		return route{methods: "GET", pattern: pattern, role: auth.Auditor, handler: a.Named(handler), about: about}
+	}
+	return []route{
+		{methods: "POST", pattern: "/v1/explanations/:point", role: auth.Authenticated, handler: a.Named(a.Explanation()), about: explain},
+		list("/v1/events", events, a.Events),
+		list("/v1/rates", op.For("Shows how many decisions were made in the last 15 minutes.", nil, view.Rates{}), a.Rates()),
+		list("/v1/names", op.For("Lists names that documents have in a field of requests.", nil, view.Names{}).With(
+			p("field", "user, groups, subject, verb, resource, apiGroup, namespace, cluster or type."), p("prefix", "What names begin with, or contain.")), a.Names()),
+		list("/v1/matrix", matrix, a.Matrix()),
+		list("/v1/documents", op.For("Lists the files of documents, and the mistakes in them.", nil, view.Files{}), a.Files()),
+		list("/v1/documents/*path", op.For("Shows a file of documents with the counts of its rules.", nil, view.Document{}).With(
+			p("path", "The exact name of the file."), openapi.Parameter{Name: "line", Description: "A line that is shown.", Schema: 0}), a.Document()),
+		list("/v1/rules", op.For("Lists rules by how often they decided.", nil, view.Rules{}).With(p("never", "1 for rules that never decided."), limit, after), a.Rules()),
+		list("/v1/topology", topology, a.Topology()),
+		list("/v1/revisions", op.For("Lists the revisions that can be compared.", nil, view.Revisions{}), a.Revisions()),
+		list("/v1/diff", diff, a.Diff()),
+		list("/v1/log", op.For("Lists recorded decisions, newest first.", nil, view.Log{}).With(
+			p("outcome", "allow, deny, none or error."), p("user", "A part of the user."), p("resource", "A part of the resource or type."),
+			p("namespace", "A part of the namespace."), p("point", "The point."), p("endpoint", "A part of the endpoint."), limit, after), a.Log()),
 	}
 }
 

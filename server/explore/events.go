@@ -25,6 +25,7 @@ type events struct {
 	last        int64
 	kept        []view.Event // the newest last
 	subscribers map[*subscriber]struct{}
+	isClosed    bool
 	sent, more  int // decisions of this second that were sent, and that were only counted
 }
 
@@ -116,6 +117,9 @@ func (x *Explorer) Subscribe(ctx context.Context, c view.Caller, after int64, de
 		e.subscribers = make(map[*subscriber]struct{})
 	}
 	e.subscribers[s] = struct{}{}
+	if e.isClosed {
+		e.end(s)
+	}
 	context.AfterFunc(ctx, func() {
 		e.mu.Lock()
 		defer e.mu.Unlock()
@@ -132,11 +136,13 @@ func (e *events) end(s *subscriber) {
 	}
 }
 
-// Close ends all subscriptions, so that a server that stops does not wait for them.
+// Close ends all subscriptions and those to come, so that a server that stops does not wait
+// for them.
 func (x *Explorer) Close() {
 	e := &x.events
 	e.mu.Lock()
 	defer e.mu.Unlock()
+	e.isClosed = true
 	for s := range e.subscribers {
 		e.end(s)
 	}

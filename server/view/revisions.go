@@ -34,8 +34,8 @@ type Revision struct {
 	Since     time.Time `json:"since"`
 	Documents int       `json:"documents"`
 	// Summary counts classes of requests by how their decision differs from the revision
-	// before; nil while it is not known.
-	Summary map[string]int `json:"summary"`
+	// before; absent while it is not known.
+	Summary map[string]int `json:"summary,omitempty"`
 	// Active reports whether it is the active one.
 	Active bool `json:"active"`
 }

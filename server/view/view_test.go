@@ -28,7 +28,7 @@ func TestMembersOfAnswers(t *testing.T) {
 		"rules of file": {view.RuleLine{}, "decided line matched rule"},
 		"rules":         {view.Rule{}, "decided kind matched name namespace rule source"},
 		"nodes":         {view.Node{}, "column effective id kind name policies shows"},
-		"revisions":     {view.Revision{}, "active commit documents revision sequence since summary"},
+		"revisions":     {view.Revision{}, "active commit documents revision sequence since"},
 		"log":           {view.Entry{}, "cached decision endpoint id microseconds outcome point request revision time"},
 		"revision":      {view.RevisionEvent{}, "documents errors revision sequence warnings"},
 		"refused":       {view.RefusedEvent{}, "errors message warnings"},

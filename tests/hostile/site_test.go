@@ -21,6 +21,7 @@ import (
 	"github.com/writ-policy/writ/server/cache"
 	"github.com/writ-policy/writ/server/decision"
 	"github.com/writ-policy/writ/server/engine"
+	"github.com/writ-policy/writ/server/explore"
 	"github.com/writ-policy/writ/server/memory"
 	"github.com/writ-policy/writ/server/metrics"
 	"github.com/writ-policy/writ/tests/generated"
@@ -54,6 +55,7 @@ type site struct {
 	operators *listener
 	proxy     *grpc.ClientConn
 	policies  *engine.Engine
+	explorer  *explore.Explorer
 	now       time.Time // the engine's clock
 
 	mu     sync.Mutex
@@ -81,7 +83,7 @@ func init() {
 		files, gates := gateway.Generate(seed)
 		gateSites = append(gateSites, &site{files: files, gates: gates})
 	}
-	for _, a := range []*attack{accessAttack, accessBatchAttack, reviewAttack, originAttack, authzenAttack, authzenSearchAttack, dataAttack, questionAttack, rulesReviewAttack} {
+	for _, a := range []*attack{accessAttack, accessBatchAttack, reviewAttack, originAttack, authzenAttack, authzenSearchAttack, dataAttack, questionAttack, rulesReviewAttack, consoleAttack} {
 		a.worlds = accessSites
 	}
 	for _, a := range []*attack{visibilityAttack, visibilityBatchAttack, dashboardAttack} {
@@ -138,8 +140,17 @@ func (s *site) open(t testing.TB) {
 		if s.policies, err = engine.Activate(context.Background(), bundle, options); err != nil {
 			t.Fatal(err)
 		}
+		s.explore(bundle)
 		s.listen(t)
 	})
+}
+
+// explore makes what answers the console. Its event streams end at once.
+func (s *site) explore(b *bundles.Bundle) {
+	s.explorer = explore.New(explore.Options{Current: func() decision.Policies { return s.policies }, Log: 100})
+	s.explorer.Activate(b)
+	s.explorer.Attempted(explore.Attempt{Files: s.snapshot().Files, Revision: s.policies.Revision(), Activated: true, Ready: true})
+	s.explorer.Close()
 }
 
 func (s *site) snapshot() (all source.Snapshot) {
@@ -168,8 +179,8 @@ func (s *site) listen(t testing.TB) {
 	s.callers = listening(t, "t-auditor", api.New(api.Options{
 		Current: func() decision.Policies { return policies }, Metrics: measured, Cache: kept, Rule: rule, Logger: logger,
 		Status: func(details bool) any { return statusForm{details} }, StatusForm: statusForm{},
-		Values: memory.NewBudget(1 << 20),
-		Poke:   func() {}, PokeSecret: func() []byte { return []byte(pokeSecret) },
+		Values: memory.NewBudget(1 << 20), Console: s.explorer, Observer: s.explorer,
+		Poke: func() {}, PokeSecret: func() []byte { return []byte(pokeSecret) },
 	}))
 	s.operators = listening(t, "t-operator", api.NewAdmin(api.AdminOptions{RevisionStore: store{}, Metrics: metrics.New(), Rule: rule, Logger: logger}))
 }
@@ -197,16 +208,6 @@ func listening(t testing.TB, token string, h http.Handler) *listener {
 		documents[token] = document
 	}
 	return &listener{h, documents[token]}
-}
-
-// listenerOf is the listener that has a route.
-func (s *site) listenerOf(route string) *listener {
-	for _, own := range operatorAttack.routes {
-		if own == route {
-			return s.operators
-		}
-	}
-	return s.callers
 }
 
 // takeErrors returns what the server has logged as an error, and forgets it.

@@ -1,0 +1,223 @@
+// Package console has the endpoints of what the web console shows: it reads queries, asks
+// a view.Viewer, and writes JSON. It decides neither what an answer is nor who may see it,
+// beyond the role of an endpoint.
+//
+// Not part of the promised API; see package writ.
+package console
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"net/http"
+	"net/url"
+	"slices"
+	"strconv"
+	"strings"
+	"time"
+
+	"github.com/writ-policy/writ/server/api/exchange"
+	"github.com/writ-policy/writ/server/auth"
+	"github.com/writ-policy/writ/server/decision"
+	"github.com/writ-policy/writ/server/view"
+)
+
+// Bounds of the endpoints, apart from those of decisions: a console must not shed one.
+const (
+	Places  = 16
+	Timeout = time.Second
+)
+
+// maxURL is the longest path and query that is read.
+const maxURL = 16 << 10
+
+// API answers what the console shows. Both fields are required.
+type API struct {
+	// Service has places of its own, and bounds bodies.
+	Service *exchange.Service
+	Console view.Console
+
+	places exchange.Limiter
+}
+
+// question is a request with the view that answers it.
+type question struct {
+	ctx    context.Context
+	view   view.Viewer
+	caller view.Caller
+	query  url.Values
+	r      *http.Request
+}
+
+// document is an answer that is not JSON.
+type document struct {
+	contentType string
+	name        string // of the file that a browser stores; empty for none
+	body        []byte
+}
+
+// get returns the handler of an endpoint whose query has known parameters, each at most
+// once.
+func (a *API) get(answer func(*question) (any, error), known ...string) http.HandlerFunc {
+	return func(w http.ResponseWriter, r *http.Request) {
+		if !a.places.Acquire(Places) {
+			a.Service.Refuse(w, exchange.Problem, tooMany)
+			return
+		}
+		defer a.places.Release()
+		query, refused := queryOf(r, known)
+		if refused != nil {
+			a.Service.Refuse(w, exchange.Problem, refused)
+			return
+		}
+		ctx, cancel := context.WithTimeout(r.Context(), Timeout)
+		defer cancel()
+		q := &question{ctx: ctx, view: a.Console.Now(), caller: a.callerOf(r), query: query, r: r}
+		if revision := q.view.Revision(); revision != "" {
+			w.Header().Set(exchange.RevisionHeader, revision)
+		}
+		value, err := answer(q)
+		a.write(w, value, err)
+	}
+}
+
+// Named returns a handler that answers only requests for an address, localhost or an allowed
+// name, on every listener: what the console shows must not be read through a name that
+// resolves to this machine.
+func (a *API) Named(next http.HandlerFunc) http.HandlerFunc {
+	hosts := a.Service.Rule
+	hosts.Loopback = true
+	return func(w http.ResponseWriter, r *http.Request) {
+		if !hosts.AnswersFor(r.Host) {
+			a.Service.Refuse(w, exchange.Problem, misdirected)
+			return
+		}
+		next(w, r)
+	}
+}
+
+var misdirected = &exchange.Refusal{Status: http.StatusMisdirectedRequest, Message: "the host must be an address, localhost or an allowed name"}
+
+// write writes an answer or a refusal.
+func (a *API) write(w http.ResponseWriter, value any, err error) {
+	var e *view.Error
+	switch {
+	case errors.As(err, &e) && e.Reason == view.Pending:
+		w.Header().Set("Retry-After", strconv.Itoa(max(int(e.Wait.Seconds()), 1)))
+		exchange.Write(w, http.StatusAccepted, exchange.JSON, []byte("{\"state\":\"pending\"}\n"))
+		return
+	case err != nil:
+		a.Service.Refuse(w, exchange.Problem, refusalOf(err))
+		return
+	}
+	if d, ok := value.(document); ok {
+		if d.name != "" {
+			w.Header().Set("Content-Disposition", "attachment; filename="+d.name)
+		}
+		exchange.Write(w, http.StatusOK, []string{d.contentType}, d.body)
+		return
+	}
+	exchange.Write(w, http.StatusOK, exchange.JSON, encode(value))
+}
+
+// encode returns an answer as a line of JSON.
+func encode(value any) []byte {
+	text, err := json.Marshal(value)
+	if err != nil {
+		panic(err) // strings, numbers and what JSON was read from
+	}
+	return append(text, '\n')
+}
+
+var tooMany = &exchange.Refusal{Status: http.StatusServiceUnavailable, Message: "too many requests of consoles in flight"}
+
+// callerOf returns who asks.
+func (a *API) callerOf(r *http.Request) view.Caller {
+	caller := auth.CallerOf(r.Context())
+	c := view.Caller{SeesAll: a.Service.Rule.Has(caller, auth.Auditor)}
+	if caller != nil {
+		c.User, c.Groups = caller.Name, caller.Groups
+	}
+	return c
+}
+
+// queryOf reads a query that has known parameters, each at most once: a misspelt one must
+// not be ignored.
+func queryOf(r *http.Request, known []string) (url.Values, *exchange.Refusal) {
+	if len(r.URL.Path)+len(r.URL.RawQuery) > maxURL {
+		return nil, &exchange.Refusal{Status: http.StatusRequestURITooLong, Message: fmt.Sprintf("path and query must not exceed %d bytes", maxURL)}
+	}
+	query, err := url.ParseQuery(r.URL.RawQuery)
+	if err != nil {
+		return nil, exchange.MalformedQuery
+	}
+	for name, values := range query {
+		if !slices.Contains(known, name) || len(values) > 1 {
+			return nil, &exchange.Refusal{Status: http.StatusBadRequest, Field: name, Message: "the query has, once each, no parameter but " + strings.Join(known, ", ")}
+		}
+	}
+	return query, nil
+}
+
+// refusalOf converts the error of a view.
+func refusalOf(err error) *exchange.Refusal {
+	var e *view.Error
+	if !errors.As(err, &e) {
+		return exchange.Internal
+	}
+	r := &exchange.Refusal{Message: e.Message, Field: e.Field}
+	switch e.Reason {
+	case view.Invalid:
+		r.Status, r.Invalid, r.Code = http.StatusBadRequest, e.Code != "", e.Code
+	case view.Forbidden:
+		r.Status = http.StatusForbidden
+	case view.NotFound:
+		r.Status = http.StatusNotFound
+	case view.NotReady, view.Busy:
+		r.Status = http.StatusServiceUnavailable
+	case view.Internal, view.Pending:
+		return exchange.Internal
+	}
+	return r
+}
+
+// number reads a parameter that is a number from 0; absent, it is 0.
+func (q *question) number(name string) (int, error) {
+	text := q.query.Get(name)
+	if text == "" {
+		return 0, nil
+	}
+	n, err := strconv.Atoi(text)
+	if err != nil || n < 0 {
+		return 0, &view.Error{Reason: view.Invalid, Field: name, Message: "the parameter " + name + " must be a number"}
+	}
+	return n, nil
+}
+
+// Explanation explains the decision on a request of the point in the path.
+func (a *API) Explanation() http.HandlerFunc {
+	return a.Service.Decision(exchange.Decision{
+		Form: exchange.Problem, Check: exchange.CheckJSON,
+		Answer: func(r *http.Request, _ decision.Policies, body decision.Value, b []byte) ([]byte, *exchange.Refusal) {
+			query, refused := queryOf(r, []string{"at"})
+			if refused != nil {
+				return b, refused
+			}
+			var at time.Time
+			if text := query.Get("at"); text != "" {
+				var err error
+				if at, err = time.Parse(time.RFC3339, text); err != nil {
+					return b, &exchange.Refusal{Status: http.StatusBadRequest, Field: "at", Message: "the parameter at must be a time of RFC 3339"}
+				}
+			}
+			ctx, cancel := context.WithTimeout(r.Context(), Timeout)
+			defer cancel()
+			e, err := a.Console.Now().Explain(ctx, a.callerOf(r), r.PathValue("point"), []byte(body), at)
+			if err != nil {
+				return b, refusalOf(err)
+			}
+			return append(b, encode(e)...), nil
+		},
+	})
+}

@@ -1,0 +1,206 @@
+package console
+
+import (
+	"bytes"
+	"encoding/csv"
+	"fmt"
+	"net/http"
+	"strconv"
+	"strings"
+
+	"github.com/writ-policy/writ/server/view"
+)
+
+// Rates shows how many decisions were made.
+func (a *API) Rates() http.HandlerFunc {
+	return a.get(func(q *question) (any, error) { return q.view.Rates(q.caller) })
+}
+
+// Names lists names that documents have.
+func (a *API) Names() http.HandlerFunc {
+	return a.get(func(q *question) (any, error) {
+		return q.view.Names(q.caller, q.query.Get("field"), q.query.Get("prefix"))
+	}, "field", "prefix")
+}
+
+// Files lists the files of documents.
+func (a *API) Files() http.HandlerFunc {
+	return a.get(func(q *question) (any, error) { return q.view.Files(q.caller) })
+}
+
+// Document shows a file.
+func (a *API) Document() http.HandlerFunc {
+	return a.get(func(q *question) (any, error) {
+		line, err := q.number("line")
+		if err != nil {
+			return nil, err
+		}
+		return q.view.Document(q.caller, strings.TrimPrefix(q.r.PathValue("path"), "/"), line)
+	}, "line")
+}
+
+// Rules lists rules by how often they decided.
+func (a *API) Rules() http.HandlerFunc {
+	return a.get(func(q *question) (any, error) {
+		limit, err := q.number("limit")
+		if err != nil {
+			return nil, err
+		}
+		return q.view.Rules(q.caller, view.RulesQuery{Never: q.query.Get("never") == "1", Limit: limit, After: q.query.Get("after")})
+	}, "never", "limit", "after")
+}
+
+// Revisions lists revisions that can be compared.
+func (a *API) Revisions() http.HandlerFunc {
+	return a.get(func(q *question) (any, error) { return q.view.Revisions(q.caller) })
+}
+
+// Diff compares two revisions.
+func (a *API) Diff() http.HandlerFunc {
+	return a.get(func(q *question) (any, error) {
+		return q.view.Diff(q.ctx, q.caller, q.query.Get("from"), q.query.Get("to"))
+	}, "from", "to")
+}
+
+// Log lists recorded decisions.
+func (a *API) Log() http.HandlerFunc {
+	return a.get(func(q *question) (any, error) {
+		limit, err := q.number("limit")
+		if err != nil {
+			return nil, err
+		}
+		after, err := q.number("after")
+		if err != nil {
+			return nil, err
+		}
+		return q.view.Log(q.ctx, q.caller, view.LogQuery{
+			Outcome: q.query.Get("outcome"), User: q.query.Get("user"), Resource: q.query.Get("resource"), Namespace: q.query.Get("namespace"),
+			Point: q.query.Get("point"), Endpoint: q.query.Get("endpoint"), Limit: limit, After: uint64(after),
+		})
+	}, "outcome", "user", "resource", "namespace", "point", "endpoint", "limit", "after")
+}
+
+// errFormat refuses a format that an endpoint does not have.
+func errFormat(known string) error {
+	return &view.Error{Reason: view.Invalid, Field: "format", Message: "the parameter format must be " + known}
+}
+
+// Matrix lists who can do something, or what a subject can do.
+func (a *API) Matrix() http.HandlerFunc {
+	return a.get(func(q *question) (any, error) {
+		limit, err := q.number("limit")
+		if err != nil {
+			return nil, err
+		}
+		format := q.query.Get("format")
+		if format != "" && format != "json" && format != "csv" {
+			return nil, errFormat("json or csv")
+		}
+		m, err := q.view.Matrix(q.ctx, q.caller, view.MatrixQuery{
+			Of: q.query.Get("of"), Resource: q.query.Get("resource"), APIGroup: q.query.Get("apiGroup"), Name: q.query.Get("name"),
+			Subject: q.query.Get("subject"), Namespace: q.query.Get("namespace"), Facts: []byte(q.query.Get("facts")), Search: q.query.Get("search"),
+			Limit: limit, After: q.query.Get("after"), All: format == "csv",
+		})
+		if err != nil || format != "csv" {
+			return m, err
+		}
+		return document{"text/csv; charset=utf-8", "matrix.csv", csvOf(m)}, nil
+	}, "of", "resource", "apiGroup", "name", "subject", "namespace", "facts", "search", "limit", "after", "format")
+}
+
+// cellWords are the words of cells in a table.
+var cellWords = map[string]string{view.Allow: "allowed", view.Deny: "denied", view.None: "not allowed", view.Depends: "depends"}
+
+// csvOf returns a matrix as comma-separated values with a header.
+func csvOf(m *view.Matrix) []byte {
+	var out bytes.Buffer
+	w := csv.NewWriter(&out)
+	rows := [][]string{append([]string{"subject", "kind"}, m.Columns...)}
+	for _, row := range m.Rows {
+		line := []string{row.Name, row.Kind}
+		for _, cell := range row.Cells {
+			line = append(line, cellWords[cell.Outcome])
+		}
+		rows = append(rows, line)
+	}
+	for _, row := range rows {
+		for i := range row {
+			row[i] = harmless(row[i])
+		}
+		_ = w.Write(row) // a buffer takes everything
+	}
+	w.Flush()
+	return out.Bytes()
+}
+
+// harmless returns a cell that a spreadsheet does not take for a formula.
+func harmless(cell string) string {
+	if cell != "" && strings.ContainsRune("=+-@\t\r", rune(cell[0])) {
+		return "'" + cell
+	}
+	return cell
+}
+
+// Topology shows how gateways, listeners, routes and rules are connected.
+func (a *API) Topology() http.HandlerFunc {
+	return a.get(func(q *question) (any, error) {
+		t, err := q.view.Topology(q.caller, q.query.Get("gateway"))
+		if err != nil {
+			return nil, err
+		}
+		const plain = "text/plain; charset=utf-8"
+		switch q.query.Get("format") {
+		case "", "json":
+			return t, nil
+		case "dot":
+			return document{plain, "", []byte(dotOf(t))}, nil
+		case "mermaid":
+			return document{plain, "", []byte(mermaidOf(t))}, nil
+		}
+		return nil, errFormat("json, dot or mermaid")
+	}, "gateway", "format")
+}
+
+// dotOf returns a topology in the language of Graphviz.
+func dotOf(t *view.Topology) string {
+	var out strings.Builder
+	out.WriteString("digraph writ {\n  rankdir=LR;\n")
+	for _, n := range t.Nodes {
+		fmt.Fprintf(&out, "  %s [shape=box, label=%s];\n", dotText(n.ID), dotText(label(&n)))
+	}
+	for _, e := range t.Edges {
+		fmt.Fprintf(&out, "  %s -> %s;\n", dotText(e[0]), dotText(e[1]))
+	}
+	out.WriteString("}\n")
+	return out.String()
+}
+
+// label is the text of a node: what it is, and the policies that target it.
+func label(n *view.Node) string {
+	lines := []string{n.Kind + " " + n.Name}
+	for _, p := range n.Policies {
+		lines = append(lines, p.Kind+" "+p.Namespace+"/"+p.Name)
+	}
+	return strings.Join(lines, "\n")
+}
+
+// dotText quotes a text for Graphviz.
+func dotText(text string) string {
+	return `"` + strings.NewReplacer(`\`, `\\`, `"`, `\"`, "\n", `\n`).Replace(text) + `"`
+}
+
+// mermaidOf returns a topology in the language of Mermaid.
+func mermaidOf(t *view.Topology) string {
+	var out strings.Builder
+	out.WriteString("flowchart LR\n")
+	ids := make(map[string]string)
+	for i, n := range t.Nodes {
+		ids[n.ID] = "n" + strconv.Itoa(i)
+		text := strings.NewReplacer(`"`, "#quot;", "<", "#lt;", ">", "#gt;", "\n", "<br>").Replace(label(&n))
+		fmt.Fprintf(&out, "  %s[\"%s\"]\n", ids[n.ID], text)
+	}
+	for _, e := range t.Edges {
+		fmt.Fprintf(&out, "  %s --> %s\n", ids[e[0]], ids[e[1]])
+	}
+	return out.String()
+}

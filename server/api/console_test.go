@@ -1,0 +1,135 @@
+package api
+
+import (
+	"context"
+	"net/http"
+	"net/http/httptest"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/writ-policy/writ/server/explore"
+	"github.com/writ-policy/writ/server/view"
+)
+
+// closedConsole is a console whose event streams end at once.
+func closedConsole(o *Options) view.Console {
+	x := explore.New(explore.Options{Current: o.Current, Status: o.Status})
+	x.Close()
+	return x
+}
+
+// consoled is a console with given answers.
+type consoled struct {
+	view.Viewer
+	events chan view.Event
+}
+
+func (c *consoled) Now() view.Viewer { return c }
+
+func (*consoled) Revision() string { return fakeRevision }
+
+func (c *consoled) Subscribe(_ context.Context, _ view.Caller, after int64, decisions bool) (<-chan view.Event, error) {
+	if after != 7 || !decisions {
+		return nil, view.Errorf(view.Busy, "too many")
+	}
+	return c.events, nil
+}
+
+func (*consoled) Matrix(_ context.Context, _ view.Caller, q view.MatrixQuery) (*view.Matrix, error) {
+	cells := []view.Cell{{Outcome: view.Allow}, {Outcome: view.Depends}}
+	return &view.Matrix{Columns: []string{"get", "@sum"}, Rows: []view.Row{
+		{Name: "=1+1", Kind: "user", Cells: cells}, {Name: "a,b", Kind: "group", Cells: []view.Cell{{Outcome: view.Deny}, {Outcome: view.None}}},
+	}, Total: q.Limit}, nil
+}
+
+func (*consoled) Topology(view.Caller, string) (*view.Topology, error) {
+	return &view.Topology{
+		Nodes: []view.Node{{ID: "a", Kind: "Gateway", Name: `x"]<b>`, Policies: []view.NodePolicy{{Kind: "AuthPolicy", Namespace: "n", Name: "p"}}}, {ID: `b"`, Kind: "Listener", Name: "l"}},
+		Edges: [][2]string{{"a", `b"`}},
+	}, nil
+}
+
+func (*consoled) Diff(_ context.Context, _ view.Caller, from, _ string) (*view.Diff, error) {
+	if from == "" {
+		return nil, &view.Error{Reason: view.Invalid, Field: "from", Message: "from must not be empty"}
+	}
+	return nil, &view.Error{Reason: view.Pending, Wait: 2 * time.Second}
+}
+
+func (*consoled) Document(_ view.Caller, file string, line int) (*view.Document, error) {
+	if file != "a/b.yaml" || line != 3 {
+		return nil, view.Errorf(view.NotFound, "there is no document %q", file)
+	}
+	return &view.Document{File: file}, nil
+}
+
+func TestConsole(t *testing.T) {
+	_, o := endpoints(&fake{}, func(o *Options) { o.Console = &consoled{} })
+	h := New(o)
+	for name, row := range map[string]struct {
+		target string
+		status int
+		header [2]string
+		body   string
+	}{
+		"a table":               {"/v1/matrix?resource=pods&format=csv", 200, [2]string{"Content-Disposition", "attachment; filename=matrix.csv"}, "subject,kind,get,'@sum\n'=1+1,user,allowed,depends\n\"a,b\",group,denied,not allowed\n"},
+		"a limit":               {"/v1/matrix?limit=7", 200, [2]string{"Writ-Revision", fakeRevision}, `"total":7`},
+		"not a limit":           {"/v1/matrix?limit=-1", 400, [2]string{}, "limit must be a number"},
+		"another format":        {"/v1/matrix?format=xls", 400, [2]string{}, "json or csv"},
+		"an unknown parameter":  {"/v1/matrix?colour=red", 400, [2]string{}, "no parameter but"},
+		"a parameter twice":     {"/v1/matrix?of=who&of=what", 400, [2]string{}, "once each"},
+		"a long query":          {"/v1/matrix?search=" + strings.Repeat("a", 17<<10), 414, [2]string{}, "16384"},
+		"Graphviz":              {"/v1/topology?format=dot", 200, [2]string{"Content-Type", "text/plain; charset=utf-8"}, `"a" -> "b\""`},
+		"Mermaid":               {"/v1/topology?format=mermaid", 200, [2]string{}, `n0["Gateway x#quot;]#lt;b#gt;<br>AuthPolicy n/p"]`},
+		"a pending comparison":  {"/v1/diff?from=a&to=b", 202, [2]string{"Retry-After", "2"}, `{"state":"pending"}`},
+		"an invalid comparison": {"/v1/diff", 400, [2]string{"Content-Type", "application/problem+json"}, `"field":"from"`},
+		"a file in a folder":    {"/v1/documents/a/b.yaml?line=3", 200, [2]string{}, `"file":"a/b.yaml"`},
+		"a file above":          {"/v1/documents/../b.yaml", 404, [2]string{}, ""},
+		"too many streams":      {"/v1/events", 503, [2]string{}, "too many"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			w := httptest.NewRecorder()
+			h.ServeHTTP(w, httptest.NewRequest(http.MethodGet, row.target, nil))
+			if w.Code != row.status || row.header[0] != "" && w.Header().Get(row.header[0]) != row.header[1] || !strings.Contains(w.Body.String(), row.body) {
+				t.Errorf("got %d %v %s, want %d %v %s", w.Code, w.Header(), w.Body, row.status, row.header, row.body)
+			}
+		})
+	}
+	r := httptest.NewRequest(http.MethodGet, "/v1/topology", nil)
+	for host, want := range map[string]int{"evil.example": http.StatusMisdirectedRequest, "localhost:1": http.StatusOK} {
+		_, o := endpoints(&fake{}, func(o *Options) { o.Console, o.Rule.Loopback = &consoled{}, true })
+		r.Host = host
+		w := httptest.NewRecorder()
+		if New(o).ServeHTTP(w, r); w.Code != want {
+			t.Errorf("%s: got %d, want %d", host, w.Code, want)
+		}
+	}
+}
+
+// A stream has the ID, the name and the data of each event, and ends with the console.
+func TestEventStream(t *testing.T) {
+	c := &consoled{events: make(chan view.Event, 2)}
+	c.events <- view.Event{ID: 8, Name: view.EventState, Data: view.StateEvent{Ready: true}}
+	c.events <- view.Event{Name: view.EventRates, Data: view.RatesEvent{PerSecond: 1}}
+	close(c.events)
+	_, o := endpoints(&fake{}, func(o *Options) { o.Console = c })
+	r := httptest.NewRequest(http.MethodGet, "/v1/events?decisions=1", nil)
+	r.Header.Set("Last-Event-ID", "7")
+	w := httptest.NewRecorder()
+	New(o).ServeHTTP(w, r)
+	const want = ": events of writ\n\nid: 8\nevent: state\ndata: {\"ready\":true,\"degraded\":false}\n\nevent: rates\ndata: {\"perSecond\":1,"
+	if got := w.Body.String(); !strings.HasPrefix(got, want) || w.Header().Get("Content-Type") != "text/event-stream" {
+		t.Errorf("got %q, want %q", got, want)
+	}
+}
+
+// Without a console its endpoints are not there.
+func TestNoConsole(t *testing.T) {
+	_, o := endpoints(&fake{}, nil)
+	w := httptest.NewRecorder()
+	New(o).ServeHTTP(w, httptest.NewRequest(http.MethodGet, "/v1/matrix", nil))
+	if w.Code != http.StatusNotFound {
+		t.Errorf("got %d, want 404", w.Code)
+	}
+}
