@@ -55,6 +55,11 @@ func activateRead(t *testing.T, files map[string]string) *Engine {
 	for path, content := range files {
 		snapshot.Files = append(snapshot.Files, source.File{Path: path, Content: []byte(content)})
 	}
+	return activateSnapshot(t, snapshot)
+}
+
+func activateSnapshot(t *testing.T, snapshot source.Snapshot) *Engine {
+	t.Helper()
 	result, list := translator.New(translator.Options{}).Translate(t.Context(), snapshot)
 	if result == nil {
 		t.Fatal(list)

@@ -9,6 +9,7 @@ import (
 
 	"github.com/writ-policy/writ/server/decision"
 	"github.com/writ-policy/writ/server/engine/gateway"
+	"github.com/writ-policy/writ/translator/source"
 )
 
 // crowdedGateways have listeners that differ in each criterion, routes that tie and routes
@@ -101,6 +102,28 @@ func TestGatewayTablesDecideCrowdedGateways(t *testing.T) {
 	}
 	if t.Logf("the tables decided %d requests: %v", decided, statuses); decided < requests/2 || len(statuses) < 4 {
 		t.Errorf("the tables decided %d of %d requests: %v", decided, requests, statuses)
+	}
+}
+
+// Of routes from a cluster that tie, the older one takes the request.
+func TestGatewayTablesKnowTheAgeOfObjects(t *testing.T) {
+	snapshot := source.Snapshot{Files: []source.File{{Path: "g.yaml", Content: []byte(
+		`{apiVersion: gateway.networking.k8s.io/v1, kind: Gateway, metadata: {name: g, namespace: n}, spec: {gatewayClassName: c, listeners: [{name: l, port: 80, protocol: HTTP, allowedRoutes: {namespaces: {from: All}}}]}}`,
+	)}}}
+	for namespace, year := range map[string]string{"a": "2026", "b": "2025"} {
+		snapshot.Files = append(snapshot.Files, source.File{Path: "HTTPRoute " + namespace + "/r", Object: true, Content: []byte(
+			`{"apiVersion":"gateway.networking.k8s.io/v1","kind":"HTTPRoute","metadata":{"name":"r","namespace":"` + namespace + `","creationTimestamp":"` + year +
+				`-01-01T00:00:00Z"},"spec":{"parentRefs":[{"name":"g","namespace":"n"}],"rules":[{"name":"all"}]}}`)})
+	}
+	e := activateSnapshot(t, snapshot)
+	r, err := decision.DecodeGateway([]byte(`{"request":{"host":"h","method":"GET","path":"/"}}`))
+	if err != nil {
+		t.Fatal(err)
+	}
+	_, want, err := e.gatewayByRego(t.Context(), r, e.now())
+	routed, ok := e.routes.Route(r)
+	if err != nil || !ok || len(want) != 1 || want[0].Route != "HTTPRoute/b/r#all" || !reflect.DeepEqual(routed.Targets, want) {
+		t.Errorf("got %+v, want %v, %v", routed, want, err)
 	}
 }
 
