@@ -31,19 +31,26 @@ func (r *rule) view() view.Rule {
 	}
 }
 
-// matchedKey is what decisions have of a rule: its place, its role or policy, and its
-// number.
-type matchedKey struct {
-	source, name string
-	number       int
+// matchedKey is the hash of what decisions have of a rule: its place, its role or policy,
+// and its number. A server may have millions of rules, and a collision of hashes would only
+// add up their counts.
+func matchedKey(source, name string, number int) uint64 {
+	return maphash.Comparable(contentSeed, struct {
+		source, name string
+		number       int
+	}{source, name, number})
 }
 
-// identity is what a rule keeps over revisions: its document, its content, and how many
-// equal rules of the document are before it.
+// identity is what a rule keeps over revisions: the hashes of its document's name and of
+// its content, and how many equal rules of the document are before it.
 type identity struct {
-	kind, namespace, name string
-	content               uint64
-	equal                 int
+	document, content uint64
+	equal             int
+}
+
+func identityOf(r *rule, content []byte) identity {
+	document := maphash.Comparable(contentSeed, [...]string{r.kind, r.namespace, r.name})
+	return identity{document, maphash.Bytes(contentSeed, content), 0}
 }
 
 // counts has the rules of one revision. Its maps are not written after it is made, so
@@ -51,7 +58,7 @@ type identity struct {
 type counts struct {
 	revision string
 	rules    []*rule
-	matched  map[matchedKey]*tally
+	matched  map[uint64]*tally
 	tallies  map[identity]*tally
 	roles    map[*tables.Role][]*rule // tables of two revisions share equal rows
 	earlier  *counts                  // of the revision before, whose requests may be in flight
@@ -63,7 +70,7 @@ var contentSeed = maphash.MakeSeed()
 // their counts; a role that is shared with it costs nothing.
 func newCounts(revision string, list tables.List, before *counts) *counts {
 	c := &counts{
-		revision: revision, matched: make(map[matchedKey]*tally), tallies: make(map[identity]*tally),
+		revision: revision, matched: make(map[uint64]*tally), tallies: make(map[identity]*tally),
 		roles: make(map[*tables.Role][]*rule), earlier: before,
 	}
 	if before != nil {
@@ -177,7 +184,7 @@ func (c *counts) add(before *counts, r rule, content any) {
 	if err != nil {
 		text = []byte(r.source) // the content cannot be compared
 	}
-	r.id = identity{r.kind, r.namespace, r.name, maphash.Bytes(contentSeed, text), 0}
+	r.id = identityOf(&r, text)
 	for c.tallies[r.id] != nil {
 		r.id.equal++
 	}
@@ -191,7 +198,7 @@ func (c *counts) add(before *counts, r rule, content any) {
 func (c *counts) keep(r *rule) {
 	c.tallies[r.id] = r.tally
 	c.rules = append(c.rules, r)
-	c.matched[matchedKey{r.source, r.name, r.number}] = r.tally
+	c.matched[matchedKey(r.source, r.name, r.number)] = r.tally
 }
 
 // count counts a decision.
@@ -206,11 +213,11 @@ func (c *counts) count(o *decision.Observation) {
 	}
 	for i := range o.Matched {
 		m := &o.Matched[i]
-		key := matchedKey{m.Source, m.Name, m.Rule}
+		name := m.Name
 		if m.Role != nil {
-			key.name = m.Role.Name
+			name = m.Role.Name
 		}
-		t := c.matched[key]
+		t := c.matched[matchedKey(m.Source, name, m.Rule)]
 		if t == nil {
 			continue
 		}
