@@ -31,12 +31,12 @@ TEST_MEMLIMIT ?= 1200MiB
 GO_TEST       := GOGC=$(TEST_GOGC) GOMEMLIMIT=$(TEST_MEMLIMIT) $(GO) test -timeout 30m
 
 # Packages whose work is done by other processes or by one goroutine: comparisons with
-# stock OPA, the cases of the built command, the commands, the translator, attacks that send
-# one request at a time. The race detector finds nothing in them that it does not find in
-# the packages that run the same code in parallel (server, server/reload, the root package),
-# and makes them several times as long.
+# stock OPA, the cases of the built command, servers and editors that run it, the commands,
+# the translator, attacks that send one request at a time. The race detector finds nothing
+# in them that it does not find in the packages that run the same code in parallel (server,
+# server/envoy, server/reload, the root package), and makes them several times as long.
 SEQUENTIAL := ./tests/agreement ./tests/conformance ./tests/oracle/... ./tests/bounded ./tests/hostile ./tests/console \
-	./tests/release ./cmd/writ ./server/engine/bounds ./translator ./translator/access/... ./translator/change/... \
+	./tests/serving ./tests/editor ./tests/pipeline ./tests/release ./cmd/writ ./server/engine/bounds ./translator ./translator/access/... ./translator/change/... \
 	./translator/cel/... ./translator/deny/... ./translator/gateway/... ./translator/lint/... ./translator/schema/... \
 	./translator/visibility/...
 
