@@ -63,17 +63,17 @@ func TestCompileFor(t *testing.T) {
 	}
 }
 
-// Each rule of the library compiles with no more than the modules that it refers to.
+// Each part of the library compiles with no more than the modules that it refers to.
 func TestLibraryCompilesInParts(t *testing.T) {
 	b := sample(t)
 	packages := map[string]bool{}
 	for path := range rego.Files() {
 		module, err := parse(path, b.Files[path])
 		check(t, err)
-		packages[module.Package.Path.String()] = true
+		packages[module.Package.Path[:3].String()] = true // data.writ.access
 	}
-	if len(packages) < 20 {
-		t.Errorf("found %d packages, which cannot be all", len(packages))
+	if len(packages) < 4 {
+		t.Errorf("found %d parts, which cannot be all", len(packages))
 	}
 	for name := range packages {
 		rego.Compile(func() {
