@@ -1,6 +1,7 @@
 package explore
 
 import (
+	"cmp"
 	"context"
 	"encoding/json"
 	"errors"
@@ -113,7 +114,7 @@ func (v *viewer) matrixRows(q *view.MatrixQuery, stated map[string]any) ([]rowOf
 	if q.Search != "" {
 		rows = slices.DeleteFunc(rows, func(r rowOf) bool { return !has(r.Name, q.Search) })
 	}
-	slices.SortStableFunc(rows, func(a, b rowOf) int { return strings.Compare(a.Name+"\x00"+a.Kind, b.Name+"\x00"+b.Kind) })
+	slices.SortStableFunc(rows, func(a, b rowOf) int { return cmp.Or(strings.Compare(a.Name, b.Name), strings.Compare(a.Kind, b.Kind)) })
 	return rows, nil
 }
 

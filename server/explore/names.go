@@ -70,18 +70,22 @@ func search(list []string, text string) []string {
 	return first[:min(len(first), maxNames)]
 }
 
-// sets collects names by field.
-type sets map[string]map[string]struct{}
+// sets collects names by field, some of them several times.
+type sets map[string][]string
 
 func (s sets) add(field string, names ...string) {
-	if s[field] == nil {
-		s[field] = make(map[string]struct{})
-	}
 	for _, name := range names {
-		if name != "" && !strings.ContainsAny(name, "*") {
-			s[field][name] = struct{}{}
+		if name != "" && !strings.Contains(name, "*") {
+			s[field] = append(s[field], name)
 		}
 	}
+}
+
+// sorted returns the names of a field, each once.
+func (s sets) sorted(field string) []string {
+	names := s[field]
+	slices.Sort(names)
+	return slices.Clip(slices.Compact(names))
 }
 
 func (s sets) addPrincipal(principal string) {
@@ -97,14 +101,11 @@ func (s sets) addPrincipal(principal string) {
 // collect collects the names of a revision.
 func (v *viewer) collect(n *names) {
 	s := sets{}
-	for _, field := range []string{"user", "groups", "subject", "verb", "resource", "apiGroup", "namespace", "cluster", "type"} {
-		s.add(field)
-	}
 	s.add("verb", v.policies.Verbs()...)
 	s.add("type", standardTypes...)
 	if access := tables.Of[*tables.Access](v.revision.tables); access != nil {
 		s.addAccess(access)
-		n.principals = slices.Sorted(maps.Keys(s["subject"]))
+		n.principals = slices.Clone(s.sorted("subject"))
 		n.resources = resourcesOf(access)
 	}
 	if deny := tables.Of[*tables.Deny](v.revision.tables); deny != nil {
@@ -124,9 +125,9 @@ func (v *viewer) collect(n *names) {
 			}
 		}
 	}
-	n.fields = make(map[string][]string, len(s))
-	for field, set := range s {
-		n.fields[field] = slices.Sorted(maps.Keys(set))
+	n.fields = make(map[string][]string)
+	for _, field := range []string{"user", "groups", "subject", "verb", "resource", "apiGroup", "namespace", "cluster", "type"} {
+		n.fields[field] = s.sorted(field)
 	}
 }
 

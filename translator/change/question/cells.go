@@ -29,8 +29,12 @@ func (a *Asker) Cells(ctx context.Context, q *Question, principals []string) ([]
 	seen := make(map[*statement.Statement]bool)
 	var bound []*statement.Statement
 	for _, p := range principals {
-		for _, s := range a.World.Of(p, namespace) {
-			if (!isStated || s.Namespace == namespace || s.Namespace == "") && !seen[s] {
+		own := a.World.In(p, "")
+		if !isStated || namespace != "" {
+			own = a.World.Of(p, namespace)
+		}
+		for _, s := range own {
+			if !seen[s] {
 				seen[s] = true
 				bound = append(bound, s)
 			}
