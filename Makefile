@@ -44,7 +44,7 @@ SEQUENTIAL := ./tests/agreement ./tests/conformance ./tests/oracle/... ./tests/b
 step = @printf '\n== %s\n'
 
 .DEFAULT_GOAL := help
-.PHONY: help run test build lint conform fuzz load golden gen bench bench-profiles soak release image deploy real e2e-kubernetes oidc krew systemd registry fleet \
+.PHONY: help run test build lint conform fuzz load golden gen bench bench-profiles comment soak release image deploy real e2e-kubernetes oidc krew systemd registry fleet \
 	format golangci rego prose vulnerabilities unit agreement kubernetes bundle
 
 help: ## list the targets
@@ -127,6 +127,16 @@ load: build ## attack a server that reloads its documents for LOADTIME (3m)
 golden: ## rewrite the expected files of golden tests from what is
 	$(GO) test ./translator ./cmd/writ -update
 	$(GO) test ./tests/console -update
+
+# The examples with a proposal and two edits, as a pull request shows their comment.
+comment: build ## the comment of a pull request as a picture in docs, rendered by chromium
+	@rm -rf bin/comment && mkdir -p bin/comment && cp -r examples/policies bin/comment/a && cp -r examples/policies bin/comment/b
+	@cp examples/proposals/shop-admins.yaml bin/comment/b/shop/
+	@sed -i 's/resourceNames: \[hammer, shop\]/resourceNames: [hammer, payments, shop]/' bin/comment/b/deny/freeze.yaml
+	@sed -i 's/userNames: \[Vera\]/userNames: [Walter]/' bin/comment/b/hammer/project.yaml
+	cd bin/comment && ../writ diff a b --point access --fail-on none -o markdown > comment.md
+	cd .ci/tools && $(GO) run ./comment < ../../bin/comment/comment.md > ../../bin/comment/comment.html
+	chromium --headless --no-sandbox --disable-gpu --hide-scrollbars --window-size=1000,760 --screenshot=docs/comment.png bin/comment/comment.html
 
 gen: ## regenerate what is generated
 	$(GO) generate ./...

@@ -138,7 +138,11 @@ func (r *Report) title(classes []*Class, change string) string {
 	}
 	title := fmt.Sprintf("%s: %s %s", strings.Join(statement.Shorten(people), ", "), strings.Join(statement.Shorten(tables.Entries(verbs)), ", "), strings.Join(statement.Shorten(tables.Entries(what)), ", "))
 	if len(where) > 0 {
-		title += " in " + strings.Join(statement.Shorten(tables.Entries(where)), ", ")
+		connector := " in "
+		if strings.HasPrefix(where[0], "name ") {
+			connector = " with "
+		}
+		title += connector + strings.Join(statement.Shorten(tables.Entries(where)), ", ")
 	}
 	return title
 }

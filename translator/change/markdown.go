@@ -38,7 +38,10 @@ func (r *Report) markdown(shown int) string {
 		if !ok {
 			who, what = "", g.Title
 		}
-		what, where, _ := strings.Cut(what, " in ")
+		what, where, isPlaced := strings.Cut(what, " in ")
+		if !isPlaced {
+			what, where, _ = strings.Cut(what, " with ")
+		}
 		mark := ""
 		if classes[g.Classes[0]].Accepted {
 			mark = " (expected)"
@@ -73,7 +76,7 @@ func (r *Report) markdown(shown int) string {
 
 // markdownDetails writes the witnesses and the lines of a group.
 func (r *Report) markdownDetails(out *strings.Builder, g *Group, classes map[string]*Class) {
-	fmt.Fprintf(out, "<details><summary>%s</summary>\n\n", EscapeMarkdown(r.sentence(g)))
+	fmt.Fprintf(out, "<details><summary>%s</summary>\n\n", elementEscapes.Replace(r.sentence(g)))
 	for _, text := range r.exceptions(g, classes) {
 		fmt.Fprintf(out, "except %s\n\n", EscapeMarkdown(text))
 	}
@@ -88,8 +91,9 @@ func (r *Report) markdownDetails(out *strings.Builder, g *Group, classes map[str
 				}
 			}
 		}
+		out.WriteByte('\n') // the next witness is not part of the list
 	}
-	out.WriteString("\n</details>\n\n")
+	out.WriteString("</details>\n\n")
 }
 
 func cutDocuments(list []statement.Document) []statement.Document {
@@ -101,6 +105,9 @@ func EscapeMarkdown(text string) string { return escapes.Replace(text) }
 
 var escapes = strings.NewReplacer("&", "&amp;", "<", "&lt;", ">", "&gt;", "|", `\|`, "*", `\*`, "_", `\_`, "`", "\\`", "[", `\[`, "]", `\]`,
 	"@", "@\u200b", "#", `\#`, "\r", " ", "\n", " ")
+
+// elementEscapes are those of a text in an element, where Markdown is not read.
+var elementEscapes = strings.NewReplacer("&", "&amp;", "<", "&lt;", ">", "&gt;", "@", "@\u200b", "\r", " ", "\n", " ")
 
 // splitSource splits FILE:LINE.
 func splitSource(source string) (file string, line int) {
