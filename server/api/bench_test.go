@@ -94,7 +94,7 @@ func (f fixed) Access(context.Context, *decision.Request) decision.Decision {
 
 func cached() http.Handler {
 	m := metrics.New()
-	return New(Options{Current: serving(cache.New(cache.Options{Entries: 1000}, m).Of(fixed{})), Metrics: m})
+	return New(Options{Current: serving(cache.New(cache.Options{Entries: 1000}, m).Of(fixed{})), Metrics: m, Rule: openRule})
 }
 
 // withCollector is cached with a collector of traces, and requests without a trace.
@@ -106,7 +106,7 @@ func withCollector(b *testing.B) http.Handler {
 	}
 	b.Cleanup(func() { _ = tracer.Close(context.Background()) })
 	m := metrics.New()
-	return New(Options{Current: serving(cache.New(cache.Options{Entries: 1000}, m).Of(fixed{})), Metrics: m, Tracer: tracer})
+	return New(Options{Current: serving(cache.New(cache.Options{Entries: 1000}, m).Of(fixed{})), Metrics: m, Rule: openRule, Tracer: tracer})
 }
 
 // The webhook endpoint with a cached decision, beside its floor: in process, and over
