@@ -57,7 +57,8 @@ const crowdedGateways = `
       d: {patternMatching: {patterns: [{predicate: "auth.authorization.a || request.method == 'POST'"}, {selector: auth.identity.zero.00, operator: neq, value: x}]}},
       e: {priority: 1, opa: {rego: "allow if input.auth.authorization.d\n"}},
       f: {priority: 1, kubernetesSubjectAccessReview: {user: {selector: auth.identity.sub}, resourceAttributes: {verb: {value: get}, resource: {value: pods}, namespace: {expression: "auth.identity.ns"}}}, when: [{selector: request.method, operator: eq, value: DELETE}]},
-      g: {priority: 2, patternMatching: {patterns: [{selector: "context.request.http.headers.x-h", operator: neq, value: "3"}, {selector: context.source.address, operator: neq, value: "10.0.0.1"}, {selector: context.request.http.scheme, operator: neq, value: https}, {selector: request.url_path, operator: neq, value: /a/1}]}}},
+      g: {priority: 2, patternMatching: {patterns: [{selector: "context.request.http.headers.x-h", operator: neq, value: "3"}, {selector: context.source.address, operator: neq, value: "10.0.0.1"}, {selector: context.request.http.scheme, operator: neq, value: https}, {selector: request.url_path, operator: neq, value: /a/1},
+        {selector: auth.identity.zero.00, operator: neq, value: x}, {any: [{selector: auth.identity.sub, operator: eq, value: ann}, {selector: request.method, operator: eq, value: GET}]}]}}},
     response: {
       unauthenticated: {code: 499, message: {selector: "who is {request.host}?"}, headers: {x-a: {selector: source.address}}},
       unauthorized: {body: {expression: "request.path + '!'"}, headers: {x-b: {selector: auth.identity.groups}}},
