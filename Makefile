@@ -35,7 +35,7 @@ GO_TEST       := GOGC=$(TEST_GOGC) GOMEMLIMIT=$(TEST_MEMLIMIT) $(GO) test -timeo
 # the translator, attacks that send one request at a time. The race detector finds nothing
 # in them that it does not find in the packages that run the same code in parallel (server,
 # server/envoy, server/reload, the root package), and makes them several times as long.
-SEQUENTIAL := ./tests/agreement ./tests/conformance ./tests/oracle/... ./tests/bounded ./tests/hostile ./tests/console \
+SEQUENTIAL := ./tests/agreement ./tests/conformance ./tests/oracle/... ./tests/bounded ./tests/hostile ./tests/console ./tests/page \
 	./tests/serving ./tests/editor ./tests/pipeline ./tests/release ./cmd/writ ./server/engine/bounds ./translator ./translator/access/... ./translator/change/... \
 	./translator/cel/... ./translator/deny/... ./translator/gateway/... ./translator/lint/... ./translator/schema/... \
 	./translator/visibility/...
@@ -44,7 +44,7 @@ SEQUENTIAL := ./tests/agreement ./tests/conformance ./tests/oracle/... ./tests/b
 step = @printf '\n== %s\n'
 
 .DEFAULT_GOAL := help
-.PHONY: help run test build lint conform fuzz load golden gen bench bench-profiles comment soak release image deploy real e2e-kubernetes oidc krew systemd registry fleet \
+.PHONY: help run test build lint conform fuzz load golden gen bench bench-profiles comment soak release image page pictures deploy real e2e-kubernetes oidc krew systemd registry fleet \
 	format golangci rego prose vulnerabilities unit agreement kubernetes bundle
 
 help: ## list the targets
@@ -101,6 +101,7 @@ unit:
 
 agreement:
 	$(step) 'agreement: what needs no race detector; engine, stock OPA and oracle in $(WORLDS) random worlds of each kind and $(GATEWAYS) with gateways, SEED=$(SEED)'
+	@command -v chromium >/dev/null || printf '%s\n' 'tests/page: NOT TESTED in a browser: there is no chromium. apt-get install -y --no-install-recommends chromium'
 	@$(GO_TEST) $(filter-out ./tests/agreement,$(SEQUENTIAL))
 	@$(GO_TEST) ./tests/agreement -world $(SEED) -worlds $(WORLDS) -deny-worlds $(WORLDS) -visibility-worlds $(WORLDS) \
 		-gateway-worlds $(GATEWAYS) -hierarchies $(HIERARCHIES) -edit-worlds 1 -edits 50
@@ -124,9 +125,15 @@ fuzz: ## run every fuzz target for FUZZTIME (1m)
 load: build ## attack a server that reloads its documents for LOADTIME (3m)
 	$(GO) run ./tests/load -writ bin/writ -duration $(LOADTIME)
 
+page: ## walk through the web console in Chromium, in every size and theme
+	$(GO_TEST) -count=1 ./tests/page -everything
+
+pictures: ## make the pictures of the web console, of the examples
+	$(GO) test -count=1 ./tests/page -run TestPictures -pictures ../../server/page/pictures
+
 golden: ## rewrite the expected files of golden tests from what is
 	$(GO) test ./translator ./cmd/writ -update
-	$(GO) test ./tests/console -update
+	$(GO) test ./tests/console ./server/page -update
 
 # The examples with a proposal and two edits, as a pull request shows their comment.
 comment: build ## the comment of a pull request as a picture in docs, rendered by chromium

@@ -42,9 +42,9 @@ type box struct {
 
 // chip is a policy on what it targets.
 type chip struct {
-	Class, Text, Title, Href string
-	X, Y, W                  int
-	Struck                   bool
+	Class, Text, Href string
+	X, Y, W           int
+	Struck            bool
 }
 
 // Sizes of the picture.
@@ -179,19 +179,30 @@ func (b *box) addChips() {
 		p := &b.Policies[i]
 		look := policyClasses[p.Kind]
 		full := look[1] + " " + p.Name
-		if len(p.Forms) > 0 {
-			full += " · " + strings.Join(p.Forms, "; ")
+		if blocks := blocksOf(p); len(blocks) > 0 {
+			full += " · " + strings.Join(blocks, ", ")
 		}
 		c := chip{
-			Class: look[0], Text: shorten(full, b.W-14), Title: named(p.Kind, p.Namespace, p.Name) + ": " + strings.Join(p.Forms, "; "),
+			Class: look[0], Text: shorten(full, b.W+30),
 			Href: lineHref(p.Source), X: b.X + 9, Y: y, W: b.W - 18, Struck: !p.Enforced,
-		}
-		if c.Struck {
-			c.Title += ", not enforced: " + p.Status
 		}
 		b.Chips = append(b.Chips, c)
 		y += chipHeight
 	}
+}
+
+// blocksOf are the blocks of a policy: defaults, overrides or both. An atomic block is
+// marked, because it replaces all rules and not single ones.
+func blocksOf(p *view.NodePolicy) []string {
+	var blocks []string
+	for _, form := range p.Forms {
+		block, strategy, _ := strings.Cut(form, ", ")
+		if strategy == "atomic" {
+			block += " atomic"
+		}
+		blocks = append(blocks, block)
+	}
+	return blocks
 }
 
 func curve(from, to *box) edge {

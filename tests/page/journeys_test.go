@@ -1,0 +1,316 @@
+package page
+
+import (
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"github.com/chromedp/chromedp"
+	"github.com/chromedp/chromedp/kb"
+
+	"github.com/writ-policy/writ/server"
+)
+
+// journey is a test that is made in each size and theme.
+func journey(t *testing.T, s *site, name string, walk func(b *tab)) {
+	t.Helper()
+	for _, l := range looks() {
+		t.Run(name+", "+l.String(), func(t *testing.T) { walk(newTab(t, s.base, l)) })
+	}
+}
+
+// A newcomer learns why a request is denied: the start, Ask, the form, the line.
+func TestAsk(t *testing.T) {
+	s := newSite(t, nil)
+	s.ask(denied) // what the console asks is not counted
+	journey(t, s, "a denial and its line", func(b *tab) {
+		b.open("/")
+		if got := b.text(b.find("status", "State")); got != "Serving the newest documents" {
+			b.t.Errorf("State: got %q", got)
+		}
+		b.click("link", "Ask")
+		b.find("heading", "Ask")
+		for name, value := range map[string]string{"User": "Edgar", "Verb": "delete", "Resource": "deploymentconfigs", "Namespace": "hammer", "Labels": `protected: "yes"`} {
+			role := "textbox"
+			if len(b.all("combobox", name)) > 0 {
+				role = "combobox" // it has suggestions
+			}
+			b.fill(role, name, value)
+		}
+		b.click("button", "Ask")
+		if got := b.text(b.find("status", "Outcome")); got != "Denied" {
+			b.t.Errorf("Outcome: got %q", got)
+		}
+		if strings.Contains(b.path(), "apiGroup") {
+			b.t.Errorf("the address has an empty value: %s", b.path())
+		}
+		b.find("figure", "Decisive rule")
+		if ladder := b.text(b.find("list", "Evaluation ladder")); strings.Count(ladder, "decides") != 1 || !strings.Contains(ladder, "comes too late") {
+			b.t.Errorf("Evaluation ladder: got %q", ladder)
+		}
+		b.click("link", "hammer/protected.yaml:9")
+		b.find("heading", "protected.yaml")
+		if text := b.text(b.find("region", "Document")); !strings.Contains(text, "decided once") || !strings.Contains(text, "labelsContain") {
+			b.t.Errorf("Document: got %q", text)
+		}
+		b.do(chromedp.NavigateBack())
+		if got := b.text(b.find("status", "Outcome")); got != "Denied" {
+			b.t.Errorf("back: Outcome: got %q", got)
+		}
+		b.click("link", "the object has no labels")
+		b.eventually("another outcome", func() bool { return b.text(b.find("status", "Outcome")) == "Allowed" })
+	})
+}
+
+// What is not a request has its message at the field, and no answer.
+func TestAskInvalid(t *testing.T) {
+	s := newSite(t, nil)
+	journey(t, s, "a field that is malformed", func(b *tab) {
+		b.open("/page/ask?user=ada&verb=get&resource=pods&labels=%5B")
+		labels := b.find("textbox", "Labels")
+		if described := apply[string](b, labels, `function() { return document.getElementById(this.getAttribute('aria-describedby')).textContent }`); !strings.Contains(described, "must be YAML or JSON") {
+			b.t.Errorf("the field is described by %q", described)
+		}
+		if got := apply[string](b, labels, `function() { return this.getAttribute('aria-invalid') }`); got != "true" {
+			b.t.Errorf("aria-invalid: got %q", got)
+		}
+		if len(b.all("status", "Outcome")) > 0 {
+			b.t.Error("there is an outcome")
+		}
+	})
+}
+
+func TestWhoCan(t *testing.T) {
+	s := newSite(t, nil)
+	journey(t, s, "a cell and its question", func(b *tab) {
+		b.open("/page/who-can")
+		b.fill("combobox", "Resource", "deploymentconfigs")
+		b.fill("combobox", "Namespace", "hammer")
+		b.click("button", "Show")
+		matrix := b.find("table", "Matrix")
+		if text := b.text(matrix); !strings.Contains(text, "Edgar") || !strings.Contains(text, "allowed") || !strings.Contains(text, "depends") {
+			b.t.Errorf("Matrix: got %q", text)
+		}
+		b.fill("textbox", "Search", "EDG")
+		b.click("button", "Show")
+		b.eventually("one row", func() bool { return len(b.all("rowheader", "")) == 1 })
+		b.do(chromedp.Navigate(b.base + b.path()))
+		b.goes(func() { apply[bool](b, b.find("table", "Matrix"), `function() { this.querySelector('td a').click(); return true }`) })
+		if got := b.text(b.find("status", "Outcome")); got != "Allowed" {
+			b.t.Errorf("Outcome: got %q", got)
+		}
+		b.open("/page/who-can?of=what&subject=user%3AEdgar&namespace=hammer")
+		if text := b.text(b.find("table", "Matrix")); !strings.Contains(text, "deploymentconfigs") {
+			b.t.Errorf("Matrix of what: got %q", text)
+		}
+		b.open("/page/who-can?resource=unicorns&search=none-such")
+		b.find("heading", "Who can")
+		if len(b.all("table", "Matrix")) > 0 {
+			b.t.Error("there is a matrix of nothing")
+		}
+	})
+}
+
+func TestDocumentsAndLog(t *testing.T) {
+	s := newSite(t, nil)
+	s.ask(denied)
+	journey(t, s, "counts and decisions", func(b *tab) {
+		b.open("/page/documents")
+		if text := b.text(b.find("table", "Rules by how often they decided")); !strings.Contains(text, "fatFingeredEditor") {
+			b.t.Errorf("Rules: got %q", text)
+		}
+		b.push("checkbox", "Only those that never decided")
+		b.click("button", "Filter")
+		b.eventually("the rule is left out", func() bool {
+			rules := b.all("table", "Rules by how often they decided")
+			return strings.Contains(b.path(), "never=1") && len(rules) > 0 && !strings.Contains(b.text(rules[0]), "fatFingeredEditor")
+		})
+		b.find("navigation", "Files")
+		b.click("link", "project.yaml")
+		b.find("region", "Document")
+
+		b.click("link", "Log")
+		b.find("heading", "Decision log")
+		if text := b.text(b.find("table", "Decisions")); !strings.Contains(text, "Edgar") || !strings.Contains(text, "Denied") {
+			b.t.Errorf("Decisions: got %q", text)
+		}
+		b.click("link", "Ask again")
+		if got := b.text(b.find("status", "Outcome")); got != "Denied" {
+			b.t.Errorf("Ask again: got %q", got)
+		}
+		b.open("/page/log?user=none-such")
+		b.find("heading", "Decision log")
+		if !strings.Contains(b.text(b.find("main", "")), "Nothing fits this filter") {
+			b.t.Error("an empty log does not say that nothing fits")
+		}
+	})
+}
+
+// With scripts off every form has its button, and every view its answer.
+func TestWithoutScripts(t *testing.T) {
+	s := newSite(t, nil)
+	l := desktop
+	l.noScripts = true
+	b := newTab(t, s.base, l)
+	b.open("/page/ask")
+	b.fill("combobox", "User", "Edgar")
+	b.fill("combobox", "Verb", "get")
+	b.fill("combobox", "Resource", "deploymentconfigs")
+	b.fill("combobox", "Namespace", "hammer")
+	b.click("button", "Ask")
+	b.find("status", "Outcome")
+	if got := b.path(); got != "/page/ask?namespace=hammer&resource=deploymentconfigs&user=Edgar&verb=get" {
+		t.Errorf("the address is %s", got)
+	}
+	for _, button := range []string{"Light or dark", "Keyboard", "Copy curl"} {
+		if len(b.all("button", button)) > 0 {
+			t.Errorf("button %q does nothing without scripts", button)
+		}
+	}
+}
+
+func TestKeyboard(t *testing.T) {
+	s := newSite(t, nil)
+	b := newTab(t, s.base, desktop)
+	b.open("/page/")
+	b.press(kb.Tab)
+	if got := get(b, chromedp.Evaluate[string](`document.activeElement.textContent`)); got != "Skip to content" {
+		t.Errorf("the first stop is %q", got)
+	}
+	b.press(kb.Enter)
+	b.goes(func() { b.press("g", "a") })
+	b.find("heading", "Ask")
+	b.eventually("the first field has the focus", func() bool {
+		b.press("/") // the script may still be loading
+		return get(b, chromedp.Evaluate[string](`document.activeElement.name ?? ''`)) == "user"
+	})
+	b.write("Edgar?g")
+	if len(b.all("dialog", "Keyboard")) > 0 {
+		t.Error("typing opens the dialog")
+	}
+	b.press(kb.Tab, kb.Tab)
+	b.write("get")
+	b.press(kb.Tab)
+	b.write("pods")
+	b.goes(func() { b.press(kb.Enter) })
+	b.find("status", "Outcome")
+	b.eventually("the dialog is open", func() bool {
+		b.press("?")
+		return len(b.all("dialog", "Keyboard")) > 0
+	})
+	b.press(kb.Escape)
+	b.eventually("the dialog is closed", func() bool { return len(b.all("dialog", "Keyboard")) == 0 })
+	b.goes(func() { b.press("g", "l") })
+	b.find("heading", "Decision log")
+}
+
+func TestTheme(t *testing.T) {
+	s := newSite(t, nil)
+	b := newTab(t, s.base, desktop)
+	b.open("/page/ask")
+	background := func() string {
+		return get(b, chromedp.Evaluate[string](`getComputedStyle(document.documentElement).backgroundColor`))
+	}
+	light := background()
+	b.push("button", "Light or dark")
+	b.eventually("the theme changes", func() bool { return background() != light })
+	dark := background()
+	b.open("/page/log")
+	if got := background(); got != dark {
+		t.Errorf("the next view has background %s, want %s", got, dark)
+	}
+}
+
+// A new revision comes into the view, or is offered while the focus is in it.
+func TestLive(t *testing.T) {
+	s := newSite(t, nil)
+	b := newTab(t, s.base, desktop)
+	b.open("/page/")
+	b.find("status", "State")
+	served := func() string { return b.text(b.find("region", "Served")) }
+	before := served()
+	s.edit("hammer/protected.yaml", "[Edgar]", "[Edgar, Eve]")
+	b.eventually("the new revision is shown", func() bool { return served() != before })
+	s.edit("hammer/protected.yaml", "userNames:", "userNam:")
+	b.eventually("the refusal is shown", func() bool { return b.text(b.find("status", "State")) != "Serving the newest documents" })
+	if text := b.text(b.find("region", "Diagnostics")); !strings.Contains(text, "hammer/protected.yaml") {
+		t.Errorf("Diagnostics: got %q", text)
+	}
+
+	b.open(deniedView)
+	b.fill("combobox", "User", "Ed")
+	s.edit("hammer/protected.yaml", "userNam:", "userNames:")
+	b.eventually("a button offers the revision", func() bool {
+		return get(b, chromedp.Evaluate[bool](`document.getElementById('news') !== null`))
+	})
+	if got := get(b, chromedp.Evaluate[string](`document.activeElement.value`)); got != "Ed" {
+		t.Errorf("what was typed is %q", got)
+	}
+}
+
+func TestSignIn(t *testing.T) {
+	tokens := filepath.Join(t.TempDir(), "tokens.csv")
+	if err := os.WriteFile(tokens, []byte("s3cret,ada,1,\"security\"\nplain,edgar,2,\"dev\"\n"), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	s := newSite(t, func(c *server.Config) { c.Callers.Tokens, c.Callers.Auditors = tokens, []string{"security"} })
+	journey(t, s, "a session", func(b *tab) {
+		b.open("/page/log?user=Edgar")
+		b.fill("textbox", "Token", "wrong")
+		b.click("button", "Sign in")
+		b.find("alert", "")
+		b.fill("textbox", "Token", "s3cret")
+		b.click("button", "Sign in")
+		b.find("heading", "Decision log")
+		if got := b.path(); got != "/page/log?user=Edgar" {
+			b.t.Errorf("after signing in: %s", got)
+		}
+		b.click("button", "Sign out")
+		b.find("button", "Sign in")
+		b.fill("textbox", "Token", "plain")
+		b.click("button", "Sign in")
+		b.find("heading", "Overview")
+		b.click("link", "Log")
+		b.find("heading", "Not permitted")
+	})
+}
+
+func TestInheritance(t *testing.T) {
+	s := newSite(t, nil)
+	journey(t, s, "the way of a policy", func(b *tab) {
+		b.open("/page/inheritance?kind=RateLimitPolicy")
+		b.find("region", "Paths")
+		for _, name := range []string{"Gateway net/edge", "Listener http", "HTTPRoute shop/books", "Rule read"} {
+			b.find("link", name)
+		}
+		b.goes(func() { apply[bool](b, b.find("link", "Rule write"), `function() { this.dispatchEvent(new MouseEvent('click', {bubbles: true, cancelable: true, view: window})); return true }`) })
+		b.eventually("the rule is chosen", func() bool { return strings.Contains(b.path(), "target=") })
+		if text := b.text(b.find("table", "Effective rules")); !strings.Contains(text, "overridden by net/edge") {
+			b.t.Errorf("Effective rules: got %q", text)
+		}
+	})
+}
+
+// Two revisions are compared, and the witness of a difference is asked.
+func TestChanges(t *testing.T) {
+	s := newSite(t, nil)
+	b := newTab(t, s.base, desktop)
+	b.open("/page/changes")
+	if disabled := apply[bool](b, b.find("button", "Compare"), `function() { return this.disabled }`); !disabled {
+		t.Error("one revision can be compared")
+	}
+	s.edit("hammer/protected.yaml", "[Edgar]", "[Edgar, Eve]")
+	b.eventually("there are two revisions", func() bool {
+		b.open("/page/changes")
+		return len(b.all("radio", "")) == 4
+	})
+	b.find("image", "Timeline")
+	b.click("button", "Compare")
+	text := b.text(b.find("table", "Decisions that differ"))
+	if !strings.Contains(text, "Eve") || !strings.Contains(text, "hammer/protected.yaml") {
+		t.Errorf("Decisions that differ: got %q", text)
+	}
+	b.goes(func() { apply[bool](b, b.find("table", "Decisions that differ"), `function() { this.querySelector('th a').click(); return true }`) })
+	b.find("status", "Outcome")
+}

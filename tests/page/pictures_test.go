@@ -1,0 +1,59 @@
+package page
+
+import (
+	"flag"
+	"os"
+	"path/filepath"
+	"regexp"
+	"testing"
+
+	cdppage "github.com/chromedp/cdproto/page"
+)
+
+var pictures = flag.String("pictures", "", "write the pictures of the documentation to this folder")
+
+// maxPicture bounds a picture, which is part of the repository.
+const maxPicture = 120 << 10
+
+// TestPictures makes the pictures of the documentation, of the examples.
+func TestPictures(t *testing.T) {
+	if *pictures == "" {
+		t.Skip("make pictures writes them")
+	}
+	s := newSite(t, nil)
+	for _, l := range []look{desktop, {width: 1280, height: 800, dark: true}} {
+		theme := "light"
+		if l.dark {
+			theme = "dark"
+		}
+		b := newTab(t, s.base, l)
+		for name, view := range map[string]string{"ask": deniedView, "inheritance": "/page/inheritance?kind=RateLimitPolicy"} {
+			b.open(view)
+			b.find("main", "")
+			png := call(b, cdppage.CaptureScreenshot, cdppage.CaptureScreenshotParams{Format: cdppage.CaptureScreenshotFormatPng}).Data
+			if len(png) > maxPicture {
+				t.Errorf("%s, %s: %d bytes, want at most %d", name, theme, len(png), maxPicture)
+			}
+			if err := os.WriteFile(filepath.Join(*pictures, name+"-"+theme+".png"), png, 0o644); err != nil { //nolint:gosec // as other files of the repository
+				t.Fatal(err)
+			}
+		}
+	}
+}
+
+// The README shows two pictures, and they exist.
+func TestReadmePictures(t *testing.T) {
+	readme, err := os.ReadFile("../../README.md")
+	if err != nil {
+		t.Fatal(err)
+	}
+	found := regexp.MustCompile(`server/page/pictures/[a-z-]+\.png`).FindAllString(string(readme), -1)
+	if len(found) < 2 {
+		t.Errorf("README.md shows %d pictures of the page, want two", len(found))
+	}
+	for _, file := range found {
+		if at, err := os.Stat("../../" + file); err != nil || at.Size() > maxPicture {
+			t.Errorf("%s: %v", file, err)
+		}
+	}
+}

@@ -1,0 +1,122 @@
+package page
+
+import (
+	"bytes"
+	"context"
+	"encoding/json"
+	"io"
+	"net"
+	"net/http"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/writ-policy/writ/server"
+)
+
+// examples are the policies that the views show.
+const examples = "../../examples/policies"
+
+// site is a server with a copy of the examples.
+type site struct {
+	t    *testing.T
+	base string
+	dir  string
+}
+
+// newSite runs a server until the test ends. configure may be nil.
+func newSite(t *testing.T, configure func(*server.Config)) *site {
+	t.Helper()
+	s := &site{t: t, dir: t.TempDir()}
+	if err := os.CopyFS(s.dir, os.DirFS(examples)); err != nil {
+		t.Fatal(err)
+	}
+	listening := make(chan net.Addr, 1)
+	c := server.Defaults()
+	c.Policies, c.Listen, c.Settle = []string{s.dir}, "127.0.0.1:0", 0
+	c.Timeouts.Drain, c.Timeouts.Grace = 0, time.Second
+	c.Listening = func(a net.Addr) { listening <- a }
+	if configure != nil {
+		configure(&c)
+	}
+	running, err := server.New(c)
+	if err != nil {
+		t.Fatal(err)
+	}
+	ctx, stop := context.WithCancel(t.Context())
+	ended := make(chan error, 1)
+	go func() { ended <- running.Run(ctx) }()
+	t.Cleanup(func() {
+		stop()
+		if err := <-ended; err != nil {
+			t.Error(err)
+		}
+	})
+	select {
+	case a := <-listening:
+		s.base = "http://" + a.String()
+	case err := <-ended:
+		ended <- err
+		t.Fatal(err)
+	}
+	s.ready()
+	return s
+}
+
+func (s *site) ready() {
+	s.t.Helper()
+	for end := time.Now().Add(patience); ; time.Sleep(10 * time.Millisecond) {
+		answer, err := http.Get(s.base + "/readyz")
+		if err == nil {
+			answer.Body.Close()
+			if answer.StatusCode == http.StatusOK {
+				return
+			}
+		}
+		if time.Now().After(end) {
+			s.t.Fatal("the server does not become ready")
+		}
+	}
+}
+
+// edit replaces a text in a document.
+func (s *site) edit(file, old, replacement string) {
+	s.t.Helper()
+	path := filepath.Join(s.dir, filepath.FromSlash(file))
+	content, err := os.ReadFile(path)
+	if err != nil {
+		s.t.Fatal(err)
+	}
+	if !strings.Contains(string(content), old) {
+		s.t.Fatalf("%s does not contain %q", file, old)
+	}
+	if err := os.WriteFile(path, []byte(strings.ReplaceAll(string(content), old, replacement)), 0o600); err != nil {
+		s.t.Fatal(err)
+	}
+}
+
+// ask asks for a decision, as an enforcement point does.
+func (s *site) ask(request map[string]any) {
+	s.t.Helper()
+	body, err := json.Marshal(request)
+	if err != nil {
+		s.t.Fatal(err)
+	}
+	answer, err := http.Post(s.base+"/v1/decisions/access", "application/json", bytes.NewReader(body))
+	if err != nil {
+		s.t.Fatal(err)
+	}
+	defer answer.Body.Close()
+	if content, err := io.ReadAll(answer.Body); err != nil || answer.StatusCode != http.StatusOK {
+		s.t.Fatalf("status %d: %s %v", answer.StatusCode, content, err)
+	}
+}
+
+// The examples have this denial.
+var denied = map[string]any{
+	"user": "Edgar", "verb": "delete", "resource": "deploymentconfigs", "namespace": "hammer", "labels": map[string]string{"protected": "yes"},
+}
+
+const deniedView = "/page/ask?labels=protected%3A+%22yes%22&namespace=hammer&resource=deploymentconfigs&user=Edgar&verb=delete"
