@@ -37,10 +37,13 @@ func overview(ctx context.Context, q *question) (frame, error) {
 	c := overviewContent{Status: status, ShowLog: q.caller.SeesAll}
 	c.State, c.Because, c.Degraded = stateOf(status)
 	rates, err := q.Rates(q.caller)
-	if err != nil {
+	switch {
+	case isReason(err, view.Forbidden):
+	case err != nil:
 		return frame{}, err
+	default:
+		c.Rates = newFigures(rates)
 	}
-	c.Rates = newFigures(rates)
 	if status.Bundle != nil {
 		c.Counts, c.Total = kindCounts(status.Bundle.Counts)
 	}

@@ -84,7 +84,10 @@ func (r *recorded) Status(view.Caller) *view.Status {
 
 func (r *recorded) Events(view.Caller) []view.Event { return r.events }
 
-func (r *recorded) Rates(view.Caller) (*view.Rates, error) {
+func (r *recorded) Rates(c view.Caller) (*view.Rates, error) {
+	if !c.SeesAll {
+		return nil, view.ErrForbidden
+	}
 	return recordedAnswer[view.Rates](r, "rates")
 }
 

@@ -63,7 +63,7 @@ func run(m *testing.M) int {
 }
 
 // patience is how long a busy machine may take for anything.
-const patience = 10 * time.Second
+const patience = time.Minute
 
 // look is how a view is looked at.
 type look struct {

@@ -6,6 +6,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/chromedp/cdproto/accessibility"
 	"github.com/chromedp/chromedp"
 	"github.com/chromedp/chromedp/kb"
 
@@ -88,21 +89,19 @@ func TestWhoCan(t *testing.T) {
 		b.fill("combobox", "Resource", "deploymentconfigs")
 		b.fill("combobox", "Namespace", "hammer")
 		b.click("button", "Show")
-		matrix := b.find("table", "Matrix")
+		matrix := b.matrix()
 		if text := b.text(matrix); !strings.Contains(text, "Edgar") || !strings.Contains(text, "allowed") || !strings.Contains(text, "depends") {
 			b.t.Errorf("Matrix: got %q", text)
 		}
 		b.fill("textbox", "Search", "EDG")
 		b.click("button", "Show")
+		b.matrix()
 		b.eventually("one row", func() bool { return len(b.all("rowheader", "")) == 1 })
-		b.do(chromedp.Navigate(b.base + b.path()))
-		b.goes(func() { apply[bool](b, b.find("table", "Matrix"), `function() { this.querySelector('td a').click(); return true }`) })
+		b.goes(func() {
+			apply[bool](b, b.find("table", "Matrix"), `function() { this.querySelector('td a').click(); return true }`)
+		})
 		if got := b.text(b.find("status", "Outcome")); got != "Allowed" {
 			b.t.Errorf("Outcome: got %q", got)
-		}
-		b.open("/page/who-can?of=what&subject=user%3AEdgar&namespace=hammer")
-		if text := b.text(b.find("table", "Matrix")); !strings.Contains(text, "deploymentconfigs") {
-			b.t.Errorf("Matrix of what: got %q", text)
 		}
 		b.open("/page/who-can?resource=unicorns&search=none-such")
 		b.find("heading", "Who can")
@@ -110,6 +109,22 @@ func TestWhoCan(t *testing.T) {
 			b.t.Error("there is a matrix of nothing")
 		}
 	})
+}
+
+// matrix returns the matrix. A busy server takes longer than a view may take, and says so.
+func (b *tab) matrix() *accessibility.Node {
+	b.t.Helper()
+	var found []*accessibility.Node
+	b.eventually("there is a matrix", func() bool {
+		if found = b.all("table", "Matrix"); len(found) > 0 {
+			return true
+		}
+		if len(b.all("heading", "Busy"))+len(b.all("heading", "Too slow")) > 0 {
+			b.do(chromedp.Reload())
+		}
+		return false
+	})
+	return found[0]
 }
 
 func TestDocumentsAndLog(t *testing.T) {
@@ -284,7 +299,9 @@ func TestInheritance(t *testing.T) {
 		for _, name := range []string{"Gateway net/edge", "Listener http", "HTTPRoute shop/books", "Rule read"} {
 			b.find("link", name)
 		}
-		b.goes(func() { apply[bool](b, b.find("link", "Rule write"), `function() { this.dispatchEvent(new MouseEvent('click', {bubbles: true, cancelable: true, view: window})); return true }`) })
+		b.goes(func() {
+			apply[bool](b, b.find("link", "Rule write"), `function() { this.dispatchEvent(new MouseEvent('click', {bubbles: true, cancelable: true, view: window})); return true }`)
+		})
 		b.eventually("the rule is chosen", func() bool { return strings.Contains(b.path(), "target=") })
 		if text := b.text(b.find("table", "Effective rules")); !strings.Contains(text, "overridden by net/edge") {
 			b.t.Errorf("Effective rules: got %q", text)
@@ -311,6 +328,8 @@ func TestChanges(t *testing.T) {
 	if !strings.Contains(text, "Eve") || !strings.Contains(text, "hammer/protected.yaml") {
 		t.Errorf("Decisions that differ: got %q", text)
 	}
-	b.goes(func() { apply[bool](b, b.find("table", "Decisions that differ"), `function() { this.querySelector('th a').click(); return true }`) })
+	b.goes(func() {
+		apply[bool](b, b.find("table", "Decisions that differ"), `function() { this.querySelector('th a').click(); return true }`)
+	})
 	b.find("status", "Outcome")
 }
