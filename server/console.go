@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"net"
 	"net/http"
 
 	"github.com/writ-policy/writ/server/auth"
@@ -83,6 +84,14 @@ func pageCaller(rule *auth.Rule) func(*http.Request) (view.Caller, error) {
 		}
 		return looks, nil
 	}
+}
+
+// pageURL is the address of the page at a listener.
+func (s *Server) pageURL(address net.Addr) string {
+	if s.tls != nil {
+		return "https://" + address.String() + "/page/"
+	}
+	return "http://" + address.String() + "/page/"
 }
 
 // jsonOf returns a YAML document as JSON, read as documents are: "yes" is a string.
