@@ -105,18 +105,19 @@ func (d *bundleData) object() (map[string]any, error) {
 
 // Data evaluates a path of the bundle by OPA alone, with the rules of a stock OPA.
 func (e *Engine) Data(ctx context.Context, q decision.DataQuery) (decision.DataAnswer, error) {
-	now := e.now()
-	return overdue.Run(ctx, e.overdue, "", e.timeout, func(cancel topdown.Cancel) (decision.DataAnswer, error) {
-		return e.evaluateData(ctx, q, cancel, rego.EvalTime(now), rego.EvalInterQueryBuiltinValueCache(e.patterns))
-	})
-}
-
-func (e *Engine) evaluateData(ctx context.Context, q decision.DataQuery, cancel topdown.Cancel, options ...rego.EvalOption) (decision.DataAnswer, error) {
-	store, err := e.data.open()
+	// Once for these rules, all modules are compiled, which is not a part of the evaluation.
+	compiler, err := e.queries.all()
 	if err != nil {
 		return decision.DataAnswer{}, err
 	}
-	compiler, err := e.queries.all()
+	now := e.now()
+	return overdue.Run(ctx, e.overdue, "", e.timeout, func(cancel topdown.Cancel) (decision.DataAnswer, error) {
+		return e.evaluateData(ctx, compiler, q, cancel, rego.EvalTime(now), rego.EvalInterQueryBuiltinValueCache(e.patterns))
+	})
+}
+
+func (e *Engine) evaluateData(ctx context.Context, compiler *ast.Compiler, q decision.DataQuery, cancel topdown.Cancel, options ...rego.EvalOption) (decision.DataAnswer, error) {
+	store, err := e.data.open()
 	if err != nil {
 		return decision.DataAnswer{}, err
 	}

@@ -3,6 +3,7 @@ package overdue
 import (
 	"context"
 	"errors"
+	"runtime/debug"
 	"strings"
 	"sync"
 	"sync/atomic"
@@ -150,6 +151,7 @@ func TestPanic(t *testing.T) {
 
 // An evaluation that keeps what it allocates ends before its time is over.
 func TestMemoryIsBounded(t *testing.T) {
+	defer debug.SetGCPercent(debug.SetGCPercent(100)) // as it is used, however the tests are run
 	var kept [][]byte
 	_, err := Run(t.Context(), New(nil), "a", 2*time.Minute, func(c topdown.Cancel) (int, error) {
 		for step := 0; !c.Cancelled(); step++ {
