@@ -86,12 +86,16 @@ func pageCaller(rule *auth.Rule) func(*http.Request) (view.Caller, error) {
 	}
 }
 
-// pageURL is the address of the page at a listener.
-func (s *Server) pageURL(address net.Addr) string {
-	if s.tls != nil {
-		return "https://" + address.String() + "/page/"
+// logPage logs where the page is.
+func (s *Server) logPage(address net.Addr) {
+	if !s.config.hasPage() {
+		return
 	}
-	return "http://" + address.String() + "/page/"
+	scheme := "http"
+	if s.tls != nil {
+		scheme = "https"
+	}
+	s.log.Info("page: " + scheme + "://" + address.String() + "/page/")
 }
 
 // jsonOf returns a YAML document as JSON, read as documents are: "yes" is a string.

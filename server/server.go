@@ -316,9 +316,7 @@ func (s *Server) Run(ctx context.Context) error {
 	}
 	listener = memory.Listener(listener, s.config.Limits.MaxConnections, func() { s.metrics.Refused(metrics.ManyConnections) })
 	s.log.Info("listening", "address", listener.Addr().String(), "tls", s.tls != nil)
-	if s.config.hasPage() {
-		s.log.Info("page: " + s.pageURL(listener.Addr()))
-	}
+	s.logPage(listener.Addr())
 	if s.config.Listening != nil {
 		s.config.Listening(listener.Addr())
 	}
