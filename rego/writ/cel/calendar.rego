@@ -3,7 +3,7 @@ package writ.cel
 # The days from 1970 to a day, counted in years that begin with March.
 _days(year, month, day) := ((era * 146097) + in_era) - 719468 if {
 	shifted := year - floor((14 - month) / 12)
-	era := floor(shifted / 400)
+	era := _whole_part(shifted, 400) # floor of a number between -1 and 0 is 0 in OPA
 	of_era := shifted - (era * 400)
 	of_year := (floor(((153 * ((month + 9) % 12)) + 2) / 5) + day) - 1
 	in_era := (((of_era * 365) + floor(of_era / 4)) - floor(of_era / 100)) + of_year

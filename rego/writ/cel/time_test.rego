@@ -46,6 +46,12 @@ test_parts_of_time[part] if {
 	want == [cel.part_of_time(time, part, 0), cel.part_of_time(time, part, 1800)]
 }
 
+# A zone reaches the last day of the year before the first one, which is a leap year.
+test_parts_of_the_year_zero if {
+	time := cel.timestamp("0001-01-01T00:00:00Z")
+	[cel.part_of_time(time, part, -3600) | some part in ["year", "month", "date", "day_of_year"]] == [0, 11, 31, 365]
+}
+
 test_parts_of_a_duration if {
 	cel.part_of_time(cel.duration("-90m"), "hours", 0) == -1
 	cel.part_of_time(cel.duration("90m"), "seconds", 0) == 5400
