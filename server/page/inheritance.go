@@ -131,8 +131,14 @@ func (c *inheritanceContent) showPaths(q *question, t *view.Topology) error {
 		if i > 0 {
 			shown.Name = fmt.Sprintf("Effective rules, variant %d", i+1)
 		}
+		overrides := make(map[string]bool)
+		if v.Detail != nil {
+			for _, r := range v.Detail.Rules {
+				overrides[r.Key] = r.Override
+			}
+		}
 		for _, key := range slices.Sorted(maps.Keys(v.Rules)) {
-			shown.Rows = append(shown.Rows, ruleInForce(key, v.Sources[key], v.Rules[key], places))
+			shown.Rows = append(shown.Rows, ruleInForce(key, v.Sources[key], v.Rules[key], overrides[key], places))
 			for _, r := range v.Replaced {
 				if r.Rule == key {
 					shown.Rows = append(shown.Rows, ruleLost(key, r.Policy, r.How, r.By, places))
@@ -152,19 +158,12 @@ func (c *inheritanceContent) showPaths(q *question, t *view.Topology) error {
 	return nil
 }
 
-func ruleInForce(key, source string, value any, places map[string]view.NodePolicy) effectiveRow {
-	p := places[source]
-	row := effectiveRow{Rule: key, From: bare(source), Href: lineHref(p.Source), Value: string(encode(value)), How: "default", Class: "none"}
-	var blocks []string
-	for _, form := range p.Forms {
-		block, _, _ := strings.Cut(form, ",")
-		blocks = append(blocks, block)
+func ruleInForce(key, source string, value any, override bool, places map[string]view.NodePolicy) effectiveRow {
+	row := effectiveRow{
+		Rule: key, From: bare(source), Href: lineHref(places[source].Source), Value: string(encode(value)), How: "default", Class: "none",
 	}
-	if slices.Contains(blocks, "overrides") {
+	if override {
 		row.How, row.Class = "override", "warn"
-		if len(blocks) > 1 {
-			row.How = "default or override"
-		}
 	}
 	return row
 }

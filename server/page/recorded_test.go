@@ -14,6 +14,7 @@ import (
 	"sigs.k8s.io/yaml"
 
 	"github.com/writ-policy/writ/server/view"
+	"github.com/writ-policy/writ/translator/tables"
 )
 
 // recorded is a Console and a Viewer that gives the answers below testdata/answers. An
@@ -128,7 +129,14 @@ func (r *recorded) Topology(view.Caller, string) (*view.Topology, error) {
 }
 
 func (r *recorded) Effective(view.Caller, string, string) (*view.Effective, error) {
-	return recordedAnswer[view.Effective](r, "effective")
+	e, err := recordedAnswer[view.Effective](r, "effective")
+	if err != nil {
+		return nil, err
+	}
+	// The JSON does not say which block a rule is from.
+	e.Variants = e.Each()
+	e.Variants[0].Detail = &tables.EffectivePolicy{Rules: []tables.EffectiveRule{{Key: "limits.all", Override: true}}}
+	return e, nil
 }
 
 func (r *recorded) Revisions(view.Caller) (*view.Revisions, error) {

@@ -73,6 +73,7 @@ func foldPolicies(kind string, policies []*inherited) *fold {
 		h := f.rules[key]
 		f.effective.Rules = append(f.effective.Rules, tables.EffectiveRule{
 			Key: key, Policy: h.policy.locator, Source: h.rule.At.Source(), Value: h.rule.Value,
+			Override: h.block.Name == document.BlockOverrides,
 		})
 	}
 	slices.SortStableFunc(f.effective.Replaced, func(a, b tables.Replacement) int {

@@ -144,6 +144,8 @@ type EffectiveRule struct {
 	Policy string `json:"policy"` // locator of its policy
 	Source string `json:"source"` // file:line of the rule
 	Value  any    `json:"value"`  // as written
+	// Override reports whether the rule is from an overrides block.
+	Override bool `json:"override,omitempty"`
 }
 
 // Replacement is a rule that another rule replaced.
