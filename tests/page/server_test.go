@@ -92,7 +92,12 @@ func (s *site) edit(file, old, replacement string) {
 	if !strings.Contains(string(content), old) {
 		s.t.Fatalf("%s does not contain %q", file, old)
 	}
-	if err := os.WriteFile(path, []byte(strings.ReplaceAll(string(content), old, replacement)), 0o600); err != nil {
+	// A file half written would be a revision of its own.
+	whole := filepath.Join(s.t.TempDir(), "edited")
+	if err := os.WriteFile(whole, []byte(strings.ReplaceAll(string(content), old, replacement)), 0o600); err != nil {
+		s.t.Fatal(err)
+	}
+	if err := os.Rename(whole, path); err != nil {
 		s.t.Fatal(err)
 	}
 }
