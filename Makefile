@@ -63,6 +63,8 @@ run: build ## serve the example policies and print what to try
 	'' \
 	'curl -s http://$(LISTEN)/apis/authorization.k8s.io/v1/subjectaccessreviews -H "Content-Type: application/json" -d '\''{"apiVersion":"authorization.k8s.io/v1","kind":"SubjectAccessReview","spec":{"user":"priya","groups":["shop-developers"],"resourceAttributes":{"verb":"list","group":"apps","resource":"deployments","namespace":"shop"}}}'\''' \
 	'' \
+	'Or ask in a browser: http://$(LISTEN)/page/' \
+	'' \
 	'Change a file below examples/policies and ask again. Ctrl-C stops the server.' \
 	''
 	@exec bin/writ serve --policies examples/policies --listen $(LISTEN)
