@@ -37,8 +37,8 @@ func words(list []string) []string {
 }
 
 // actions are the verbs and groups of a rule. "impersonate" covers the verbs of the
-// newer impersonation too, and for those the core group and that of authentication
-// fit, whichever the request is in.
+// newer impersonation too. API servers ask those in the group of authentication and the
+// older one in the core group, so that each of the two groups stands for both.
 func actions(r *DenyRule) []tables.DenyAction {
 	out := []tables.DenyAction{{Verbs: words(r.Verbs), Groups: words(r.APIGroups)}}
 	isMode := func(verb string) bool { return strings.HasPrefix(verb, impersonatePrefix) }
@@ -53,6 +53,7 @@ func actions(r *DenyRule) []tables.DenyAction {
 	}
 	switch {
 	case slices.Contains(r.APIGroups, ""), slices.Contains(r.APIGroups, authenticationGroup):
+		modes.Groups = words(tables.Once(append([]string{"", authenticationGroup}, r.APIGroups...)))
 		return append(out, modes)
 	case slices.Contains(r.Verbs, impersonate):
 		modes.Groups = words(r.APIGroups)

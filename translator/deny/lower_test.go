@@ -256,20 +256,21 @@ func TestOrderOfDenyPolicies(t *testing.T) {
 // The verb "impersonate" covers the newer verbs of impersonation, in the core group and
 // in that of authentication.
 func TestActionsOfImpersonation(t *testing.T) {
+	both := []string{"", "authentication.k8s.io"}
 	for _, row := range []struct {
 		verbs, groups string
 		want          []tables.DenyAction
 	}{
 		{"[get]", `[""]`, []tables.DenyAction{{Verbs: []string{"get"}, Groups: []string{""}}}},
-		{"[impersonate]", `[""]`, []tables.DenyAction{{Verbs: []string{"impersonate"}, Groups: []string{""}}, {VerbPrefix: "impersonate:"}}},
+		{"[impersonate]", `[""]`, []tables.DenyAction{{Verbs: []string{"impersonate"}, Groups: []string{""}}, {VerbPrefix: "impersonate:", Groups: both}}},
 		{"[impersonate]", `[apps]`, []tables.DenyAction{
 			{Verbs: []string{"impersonate"}, Groups: []string{"apps"}}, {VerbPrefix: "impersonate:", Groups: []string{"apps"}},
 		}},
 		{"[impersonate]", `["*"]`, []tables.DenyAction{{Verbs: []string{"impersonate"}}, {VerbPrefix: "impersonate:"}}},
 		{`["*"]`, `["*"]`, []tables.DenyAction{{}}},
-		{`["*"]`, `[authentication.k8s.io]`, []tables.DenyAction{{Groups: []string{"authentication.k8s.io"}}, {VerbPrefix: "impersonate:"}}},
+		{`["*"]`, `[authentication.k8s.io]`, []tables.DenyAction{{Groups: []string{"authentication.k8s.io"}}, {VerbPrefix: "impersonate:", Groups: both}}},
 		{`[get, "impersonate:user-info"]`, `[""]`, []tables.DenyAction{
-			{Verbs: []string{"get", "impersonate:user-info"}, Groups: []string{""}}, {Verbs: []string{"impersonate:user-info"}},
+			{Verbs: []string{"get", "impersonate:user-info"}, Groups: []string{""}}, {Verbs: []string{"impersonate:user-info"}, Groups: both},
 		}},
 	} {
 		deny := lowered(t, map[string]string{"p.yaml": fmt.Sprintf(`

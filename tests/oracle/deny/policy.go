@@ -141,7 +141,9 @@ func (rule *Rule) fitsVerb(r oracle.Request) bool {
 }
 
 func (rule *Rule) fitsGroup(r oracle.Request) bool {
-	return oracle.Has(rule.APIGroups, "*", r.APIGroup) || Impersonates(r) && oracle.Has(rule.APIGroups, "", "authentication.k8s.io")
+	twins := []string{"", "authentication.k8s.io"}
+	return oracle.Has(rule.APIGroups, "*", r.APIGroup) ||
+		Impersonates(r) && slices.Contains(twins, r.APIGroup) && oracle.Has(rule.APIGroups, twins...)
 }
 
 func (rule *Rule) fitsResource(r oracle.Request) bool {
