@@ -25,29 +25,24 @@ func truthOf(value bool) truth {
 // all is whether all conditions hold. One that does not hold settles it, whatever the
 // others do.
 func (p *policy) all(conditions []tables.RequestCondition, attributes map[string]any) truth {
-	out := holds
-	for i := range conditions {
-		switch p.condition(&conditions[i], attributes) {
-		case fails:
-			return fails
-		case unknown:
-			out = unknown
-		case holds:
-		}
-	}
-	return out
+	return p.settle(conditions, attributes, fails, holds)
 }
 
 // any is whether one of the conditions holds.
 func (p *policy) any(conditions []tables.RequestCondition, attributes map[string]any) truth {
-	out := fails
+	return p.settle(conditions, attributes, holds, fails)
+}
+
+// settle returns decisive if a condition is, unknown if one is, and rest otherwise.
+func (p *policy) settle(conditions []tables.RequestCondition, attributes map[string]any, decisive, rest truth) truth {
+	out := rest
 	for i := range conditions {
-		switch p.condition(&conditions[i], attributes) {
-		case holds:
-			return holds
-		case unknown:
+		one := p.condition(&conditions[i], attributes)
+		if one == decisive {
+			return decisive
+		}
+		if one == unknown {
 			out = unknown
-		case fails:
 		}
 	}
 	return out
