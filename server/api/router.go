@@ -50,8 +50,8 @@ type Options struct {
 	PokeSecret func() []byte
 	// Clusters complete reviews; nil means that reviews are evaluated as they come.
 	Clusters access.Clusters
-	// Console answers what the web console shows; nil means that there are no such
-	// endpoints.
+	// Console answers what the web console shows; nil means that the server is
+	// without its endpoints.
 	Console view.Console
 	// Recorder keeps decisions; nil keeps none.
 	Recorder access.Recorder

@@ -31,7 +31,7 @@ _path(rule) := rule.path if is_object(rule)
 `
 
 // readRules reads the Rego beside the configuration, and checks that the rules that the
-// configuration asks for are there. It returns modules by path, none if there is no file, and
+// configuration asks for are there. It returns modules by path, none without a file, and
 // makes the configuration ask for checked masks.
 func readRules(path string, config map[string]any) (map[string]string, error) {
 	content, err := os.ReadFile(path)

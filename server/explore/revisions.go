@@ -169,7 +169,7 @@ func (j *comparison) isDone() bool {
 	}
 }
 
-// find returns the result of a comparison, nil if there is none.
+// find returns the result of a comparison, nil if the two were not compared.
 func (d *diffs) find(pair [2]string) *view.Diff {
 	d.mu.Lock()
 	defer d.mu.Unlock()

@@ -73,7 +73,7 @@ func (t *texts) all() []source.File {
 	return t.files
 }
 
-// note returns why there are no texts.
+// note returns why texts are left out; empty if they are not.
 func (t *texts) note() string {
 	t.mu.Lock()
 	defer t.mu.Unlock()

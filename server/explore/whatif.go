@@ -111,7 +111,7 @@ func (v *viewer) whatIfElse(ctx context.Context, q decision.Question, p decision
 }
 
 // boundary returns the first instant after now at which a policy begins or ends, and says
-// which; the name is empty if there is none.
+// which; the name is empty if no policy does any more.
 func (v *viewer) boundary(now time.Time) (first time.Time, name string) {
 	visibility := tables.Of[*tables.Visibility](v.revision.tables)
 	if visibility == nil {

@@ -83,8 +83,8 @@ func (p *page) base(r *http.Request) string {
 	return "http://" + r.Host
 }
 
-// withoutEmpty is the address without empty values of the query, which forms send; empty
-// if there are none.
+// withoutEmpty is the address without empty values of the query, which forms send. It is
+// empty for an address that has no such values.
 func withoutEmpty(u *url.URL) string {
 	hasEmpty := false
 	for _, values := range u.Query() {

@@ -77,7 +77,7 @@ type Caller struct {
 	Groups  []string
 }
 
-// Reason is why there is no answer.
+// Reason is why a question is not answered.
 type Reason int
 
 // The reasons.
@@ -98,7 +98,7 @@ const (
 	Pending
 )
 
-// Error is why there is no answer. Its message is for the caller.
+// Error is why a question is not answered. Its message is for the caller.
 type Error struct {
 	Reason  Reason
 	Message string

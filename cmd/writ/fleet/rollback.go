@@ -111,7 +111,7 @@ type adminClient struct {
 	server string
 }
 
-// newAdminClient returns an error if there is no token, or the server is not a URL.
+// newAdminClient returns an error without a token, or if the server is not a URL.
 func (o *rollbackOptions) newAdminClient() (*adminClient, error) {
 	if err := checkServer(o.server); err != nil {
 		return nil, fmt.Errorf("--server: %w", err)

@@ -14,7 +14,7 @@ func isInteger(number json.Number) bool {
 	return err == nil && strconv.FormatInt(n, 10) == number.String()
 }
 
-// find returns what a path finds among values, nil if there is nothing. It returns false
+// find returns what a path finds among values, nil where the path leads nowhere. It returns false
 // if only Rego knows: for an index that is not written as an integer.
 func find(value any, steps []string) (any, bool) {
 	for _, step := range steps {
