@@ -20,6 +20,7 @@ type certificates struct {
 	mu      sync.Mutex // held while the files are read
 	content [3][]byte
 	active  atomic.Pointer[tls.Config]
+	lenient atomic.Pointer[tls.Config] // active, but it requires no certificate of a client
 }
 
 // readCertificates reads the files for the first time. It returns an error if one of
@@ -34,10 +35,15 @@ func readCertificates(cert, key, clientCA string, require bool) (*certificates, 
 
 // config returns the configuration of a listener. Each new connection uses the files
 // that are active then.
-func (c *certificates) config() *tls.Config {
+func (c *certificates) config() *tls.Config { return latest(&c.active) }
+
+// configOfBrowsers is config without the requirement of a client certificate.
+func (c *certificates) configOfBrowsers() *tls.Config { return latest(&c.lenient) }
+
+func latest(active *atomic.Pointer[tls.Config]) *tls.Config {
 	return &tls.Config{
 		MinVersion:         tls.VersionTLS12,
-		GetConfigForClient: func(*tls.ClientHelloInfo) (*tls.Config, error) { return c.active.Load(), nil },
+		GetConfigForClient: func(*tls.ClientHelloInfo) (*tls.Config, error) { return active.Load(), nil },
 	}
 }
 
@@ -67,7 +73,9 @@ func (c *certificates) reload() (changed bool, err error) {
 	if err != nil {
 		return false, fmt.Errorf("read certificates: %s: %w", c.paths[0], err)
 	}
+	c.lenient.Store(active)
 	if c.require {
+		active = active.Clone()
 		active.ClientAuth = tls.RequireAndVerifyClientCert
 	}
 	c.content = content

@@ -67,6 +67,9 @@ type PageConfig struct {
 	// Mode is PageAuto, PageOn or PageOff. Where other machines reach it, the page
 	// requires TLS and credentials of callers.
 	Mode string
+	// ListenerConfig is a listener for the page and its endpoints, which are not at
+	// Config.Listen then. It never requires client certificates.
+	ListenerConfig
 }
 
 // TLSConfig are the PEM files of all listeners. They are reloaded when they change.

@@ -7,7 +7,11 @@ import (
 	"fmt"
 	"net"
 	"net/http"
+	"net/netip"
+	"strconv"
+	"strings"
 
+	"github.com/writ-policy/writ/server/api"
 	"github.com/writ-policy/writ/server/auth"
 	"github.com/writ-policy/writ/server/page"
 	"github.com/writ-policy/writ/server/view"
@@ -26,7 +30,7 @@ const (
 // hasPage reports whether the listener for callers has the page and its endpoints.
 func (c *Config) hasPage() bool {
 	switch {
-	case c.Page.Mode == PageOff:
+	case c.Page.Mode == PageOff, c.Page.Listen != "":
 		return false
 	case c.Page.Mode == PageOn:
 		return true
@@ -34,33 +38,69 @@ func (c *Config) hasPage() bool {
 	return isLoopback(c.Listen) && c.TLS.ClientCA == ""
 }
 
-// checkPage returns an error for each setting of the page that shows documents and people
-// to machines that are not named, or that has no effect.
-func (c *Config) checkPage() []error {
-	var errs []error
-	if c.Page.Mode == PageOn {
-		errs = append(errs, c.checkPageReach("--page on", c.Listen)...)
-	}
-	return errs
-}
-
 // checkPageReach returns an error if other machines reach the page without TLS, or
-// without credentials of callers.
-func (c *Config) checkPageReach(flag, address string) []error {
-	if isLoopback(address) || c.TLS.Cert != "" && c.hasCredentials() {
+// without credentials of callers: it shows documents and people.
+func (c *Config) checkPageReach() []error {
+	flag, address := "--page on", c.Listen
+	if c.Page.Listen != "" {
+		flag, address = "--page-listen "+c.Page.Listen, c.Page.Listen
+	}
+	if !c.hasPage() && c.Page.Listen == "" || isLoopback(address) || c.TLS.Cert != "" && c.hasCredentials() {
 		return nil
 	}
 	return []error{fmt.Errorf("%s: other machines reach the page at %s, so it requires TLS (--tls-cert and --tls-key) and credentials of callers (%s)", flag, address, credentialFlags)}
 }
 
-// withPage returns a handler that has the page, and passes other requests on.
-func (s *Server) withPage(address string, next http.Handler) http.Handler {
+// listenPage opens the listener of the page and its endpoints; nil if none is configured.
+// callers is the address in use of the listener for callers.
+func (s *Server) listenPage(ctx context.Context, callers net.Addr) (*webListener, error) {
+	c := &s.config
+	l, err := s.listenWeb(ctx, c.Page.Listen, "listening for browsers", c.Page.Listening)
+	if l == nil || err != nil {
+		return nil, err
+	}
+	if s.tls != nil {
+		l.web.TLSConfig = s.tls.configOfBrowsers()
+	}
+	l.web.Handler = s.withPage(c.Page.Listen, api.NewConsole(s.apiOptions(c.Page.Listen)), func(host string) string {
+		return s.scheme() + addressFor(host, callers)
+	})
+	s.logPage(l.listener.Addr())
+	return l, nil
+}
+
+// addressFor is a listener's address for a client that reaches this machine at host. A
+// listener on all addresses is at the client's.
+func addressFor(host string, listener net.Addr) string {
+	at, err := netip.ParseAddrPort(listener.String())
+	if err != nil || !at.Addr().IsUnspecified() {
+		return listener.String()
+	}
+	if name, _, err := net.SplitHostPort(host); err == nil {
+		host = name
+	}
+	return net.JoinHostPort(strings.Trim(host, "[]"), strconv.Itoa(int(at.Port())))
+}
+
+func (s *Server) scheme() string {
+	if s.tls != nil {
+		return "https://"
+	}
+	return "http://"
+}
+
+// withPage returns a handler that has the page, and passes other requests on. endpoints
+// returns the scheme and host of the endpoints for callers, for a reader of the page at host.
+func (s *Server) withPage(address string, next http.Handler, endpoints func(host string) string) http.Handler {
+	if public := s.config.PublicURL; public != "" {
+		endpoints = func(string) string { return public }
+	}
 	rule := s.rule(address)
 	hosts := rule
 	hosts.Loopback = true // a page shows people and documents: its host is checked on every listener
 	return page.New(page.Options{
 		Console: s.explorer, Caller: pageCaller(&rule), JSON: jsonOf,
-		AnswersFor: hosts.AnswersFor, Next: next, Secure: s.tls != nil, Now: s.config.Now,
+		AnswersFor: hosts.AnswersFor, Next: next, Endpoints: endpoints, Secure: s.tls != nil, Now: s.config.Now,
 		Answered: func(route, method string, status int) { s.metrics.Route(route).Answered(method, status) },
 		Panicked: func(ctx context.Context, route string, cause any) {
 			s.log.ErrorContext(ctx, "the page panicked", "route", route, "cause", cause)
@@ -88,14 +128,7 @@ func pageCaller(rule *auth.Rule) func(*http.Request) (view.Caller, error) {
 
 // logPage logs where the page is.
 func (s *Server) logPage(address net.Addr) {
-	if !s.config.hasPage() {
-		return
-	}
-	scheme := "http"
-	if s.tls != nil {
-		scheme = "https"
-	}
-	s.log.Info("page: " + scheme + "://" + address.String() + "/page/")
+	s.log.Info("page: " + s.scheme() + address.String() + "/page/")
 }
 
 // jsonOf returns a YAML document as JSON, read as documents are: "yes" is a string.

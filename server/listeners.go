@@ -34,7 +34,11 @@ func (c *Config) checkListeners() []error {
 	} else {
 		errs = append(errs, c.checkReach("--metrics-listen", c.Metrics.Listen)...)
 	}
-	errs = append(errs, c.checkPage()...)
+	if _, _, err := net.SplitHostPort(c.Page.Listen); c.Page.Listen != "" && err != nil {
+		errs = append(errs, fmt.Errorf("listen address %q for the page: %w", c.Page.Listen, err))
+	} else {
+		errs = append(errs, c.checkPageReach()...)
+	}
 	if c.Callers.OIDC.URL != "" {
 		if err := c.Callers.OIDC.Check(); err != nil {
 			errs = append(errs, err)
@@ -46,6 +50,7 @@ func (c *Config) checkListeners() []error {
 	}{
 		{(c.Admin.Listen == "") != (len(c.Callers.Operators) == 0), "--admin-listen and --operators require each other"},
 		{c.Admin.Listen != "" && !c.hasCredentials(), "--admin-listen requires credentials of operators on every address: " + credentialFlags},
+		{c.Page.Listen != "" && c.Page.Mode == PageOff, "--page off and --page-listen are mutually exclusive"},
 		{len(c.Callers.Auditors) > 0 && !c.hasCredentials(), "--auditors requires credentials of callers: " + credentialFlags},
 		{c.Callers.OIDC.Audience != "" && c.Callers.OIDC.URL == "", "--oidc-audience requires --oidc-issuer"},
 		{len(c.Callers.TokenReviewAudiences) > 0 && c.Callers.TokenReview == "", "--token-review-audience requires --token-review"},

@@ -98,11 +98,13 @@ func New(c Config) (*Server, error) {
 	}, m)
 	s.explorer = s.newExplorer()
 	s.reloader = s.newReloader(m, kept)
-	o := api.Options{
-		Current: s.reloader.Current, Cache: kept, Metrics: m, Ready: s.ready, Status: s.status, StatusForm: serverStatus{}, Logger: s.log,
-		MaxBody: c.Limits.MaxBody, MaxAnswer: c.Limits.MaxAnswer, MaxValues: c.Limits.MaxValues, Values: s.values, MaxInFlight: c.Limits.MaxInFlight, Timeout: c.Timeouts.Request,
-		Rule: s.rule(c.Listen), MetricsApart: c.Metrics.Listen != "", Recorder: s.audit, SessionKey: c.Clusters.SessionKey, EscalationKey: c.Clusters.EscalationKey,
-		PublicURL: c.PublicURL, Observer: s.explorer,
+	o := s.apiOptions(c.Listen)
+	o.Cache, o.Status, o.StatusForm, o.MaxAnswer = kept, s.status, serverStatus{}, c.Limits.MaxAnswer
+	o.MaxInFlight, o.Timeout, o.MetricsApart = c.Limits.MaxInFlight, c.Timeouts.Request, c.Metrics.Listen != ""
+	o.Recorder, o.SessionKey, o.EscalationKey = s.audit, c.Clusters.SessionKey, c.Clusters.EscalationKey
+	o.PublicURL, o.Observer, o.ConsoleApart = c.PublicURL, s.explorer, c.Page.Listen != ""
+	if !c.hasPage() {
+		o.Console = nil
 	}
 	if s.sources.poke != nil && c.PokeSecret != "" {
 		o.Poke, o.PokeSecret = s.sources.poke, s.secret
@@ -116,14 +118,20 @@ func New(c Config) (*Server, error) {
 	if s.decisions != nil {
 		o.Log = s.decisions
 	}
-	if c.hasPage() {
-		o.Console = s.explorer
-	}
 	s.handler = api.New(o)
 	if c.hasPage() {
-		s.handler = s.withPage(c.Listen, s.handler)
+		s.handler = s.withPage(c.Listen, s.handler, func(host string) string { return s.scheme() + host })
 	}
 	return s, nil
+}
+
+// apiOptions are those that the listener for callers and the one for browsers share.
+func (s *Server) apiOptions(address string) api.Options {
+	c := &s.config
+	return api.Options{
+		Current: s.reloader.Current, Metrics: s.metrics, Ready: s.ready, Rule: s.rule(address), Console: s.explorer, Logger: s.log,
+		MaxBody: c.Limits.MaxBody, MaxValues: c.Limits.MaxValues, Values: s.values,
+	}
 }
 
 // setupObservers creates the observers of reloads and deliveries: metrics, and traces if the
@@ -314,9 +322,15 @@ func (s *Server) Run(ctx context.Context) error {
 	if err != nil {
 		return errors.Join(err, listener.Close(), proxies.close(), operators.close())
 	}
+	browsers, err := s.listenPage(ctx, listener.Addr())
+	if err != nil {
+		return errors.Join(err, listener.Close(), proxies.close(), operators.close(), scrapers.close())
+	}
 	listener = memory.Listener(listener, s.config.Limits.MaxConnections, func() { s.metrics.Refused(metrics.ManyConnections) })
 	s.log.Info("listening", "address", listener.Addr().String(), "tls", s.tls != nil)
-	s.logPage(listener.Addr())
+	if s.config.hasPage() {
+		s.logPage(listener.Addr())
+	}
 	if s.config.Listening != nil {
 		s.config.Listening(listener.Addr())
 	}
@@ -342,13 +356,13 @@ func (s *Server) Run(ctx context.Context) error {
 	}
 
 	web := s.web()
-	ended := make(chan error, 4)
+	ended := make(chan error, 5)
 	work.Go(func() { ended <- s.serve(web, listener) })
 	if proxies != nil {
 		defer proxies.server.Stop(0)
 		work.Go(func() { ended <- proxies.serve() })
 	}
-	for _, l := range []*webListener{operators, scrapers} {
+	for _, l := range []*webListener{operators, scrapers, browsers} {
 		if l != nil {
 			defer l.web.Close()
 			work.Go(func() { ended <- s.serve(l.web, l.listener) })
@@ -381,7 +395,9 @@ func (s *Server) serve(web *http.Server, listener net.Listener) error {
 	if s.tls == nil {
 		return web.Serve(listener)
 	}
-	web.TLSConfig = s.tls.config()
+	if web.TLSConfig == nil {
+		web.TLSConfig = s.tls.config()
+	}
 	return web.ServeTLS(listener, "", "")
 }
 

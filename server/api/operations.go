@@ -7,6 +7,7 @@ import (
 	"encoding/hex"
 	"encoding/json"
 	"errors"
+	"fmt"
 	"io"
 	"net/http"
 	"strings"
@@ -45,7 +46,7 @@ func (s *operations) pages() []route {
 			methods: "GET HEAD", pattern: "/v1/status", role: auth.Authenticated, handler: s.status,
 			about: inOperation.For("Shows what is served, and to auditors the documents and their mistakes.", nil, openapi.Partial{Of: s.options.StatusForm}),
 		},
-		{methods: "GET HEAD", pattern: "/", role: auth.Public, handler: s.start, about: inOperation.For("Shows what is where.", nil, nil)},
+		s.start(fmt.Sprintf(index, s.whereConsole())),
 	}
 }
 
@@ -68,7 +69,7 @@ func (s *operations) healthz(w http.ResponseWriter, _ *http.Request) {
 	exchange.Write(w, http.StatusOK, exchange.PlainText, []byte("ok\n"))
 }
 
-// index is the text at "/", for people.
+// index is the text at "/", for people; %s is where the web console is.
 const index = `writ answers requests for decisions.
 
 Decisions
@@ -85,13 +86,39 @@ Operations
   GET  /metrics                    for Prometheus
   GET  /v1/openapi.json            all endpoints, as OpenAPI 3.1
 
+Web console
+  %s
+
 Try: curl -d '{"user":"ada","verb":"get","resource":"pods","namespace":"shop"}' ADDRESS/v1/decisions/access
 Documents: writ explain, writ COMMAND --help, and docs/http.md of the project.
 `
 
-// start answers people who open the address in a browser.
-func (s *operations) start(w http.ResponseWriter, _ *http.Request) {
-	exchange.Write(w, http.StatusOK, exchange.PlainText, []byte(index))
+// consoleIndex is the text at "/" of a listener for the web console alone.
+const consoleIndex = `This listener of writ has the web console at /page/, and its endpoints: GET /v1/openapi.json lists them.
+Decisions are at the address of --listen.
+Documents: writ serve --help, and docs/http.md of the project.
+`
+
+// whereConsole is where the web console is, for people. It names no address,
+// because everybody may read it.
+func (s *operations) whereConsole() string {
+	switch {
+	case s.options.Console != nil:
+		return "GET  /page/                      for browsers"
+	case s.options.ConsoleApart:
+		return "at a listener of its own (--page-listen), whose address is in the log of the server"
+	}
+	return "not served; see --page and --page-listen of writ serve"
+}
+
+// start answers people who open the address in a browser with a text.
+func (s *operations) start(text string) route {
+	return route{
+		methods: "GET HEAD", pattern: "/", role: auth.Public, about: inOperation.For("Shows what is where.", nil, nil),
+		handler: func(w http.ResponseWriter, _ *http.Request) {
+			exchange.Write(w, http.StatusOK, exchange.PlainText, []byte(text))
+		},
+	}
 }
 
 // readyz answers whether requests should be sent here.

@@ -50,9 +50,10 @@ type Options struct {
 	PokeSecret func() []byte
 	// Clusters complete reviews; nil means that reviews are evaluated as they come.
 	Clusters access.Clusters
-	// Console answers what the web console shows; nil means that the server is
-	// without its endpoints.
-	Console view.Console
+	// Console answers what the web console shows; nil means that the listener is
+	// without its endpoints. ConsoleApart is true if another listener has them.
+	Console      view.Console
+	ConsoleApart bool
 	// Recorder keeps decisions; nil keeps none.
 	Recorder access.Recorder
 	// Log records decisions for collectors; nil records none.
@@ -190,6 +191,16 @@ func NewMetrics(o Options) http.Handler {
 	ops := &operations{service: service, options: &o}
 	w := &wrapper{service: service}
 	return w.router("writ: metrics", append(ops.probes(), ops.metrics()))
+}
+
+// NewConsole returns the handler of a listener for the endpoints of the web console alone.
+func NewConsole(o Options) http.Handler {
+	o.setDefaults()
+	service := o.consoleService()
+	ops := &operations{service: service, options: &o}
+	w := &wrapper{service: service}
+	routes := consoleRoutes(&console.API{Service: service, Console: o.Console})
+	return w.router("writ: web console", append(routes, ops.start(consoleIndex)))
 }
 
 // AdminOptions configure the endpoints of operators. All fields but Logger are required.

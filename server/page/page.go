@@ -14,7 +14,8 @@ import (
 // checked at the moment.
 var ErrUnavailable = errors.New("the credentials cannot be checked at the moment")
 
-// Options configure the page. Console, Caller, JSON, AnswersFor and Next are required.
+// Options configure the page. Console, Caller, JSON, AnswersFor, Endpoints and Next are
+// required.
 type Options struct {
 	// Console answers what the views show.
 	Console view.Console
@@ -26,6 +27,9 @@ type Options struct {
 	JSON func(yaml []byte) ([]byte, error)
 	// AnswersFor reports whether the server answers for a host, as the header Host has it.
 	AnswersFor func(host string) bool
+	// Endpoints returns the scheme and host of the endpoints for decisions, for a reader of
+	// the page at host.
+	Endpoints func(host string) string
 	// Next answers requests for other paths.
 	Next http.Handler
 	// Secure is true if the listener speaks TLS.

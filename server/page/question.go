@@ -19,7 +19,7 @@ type question struct {
 	query  url.Values
 	// path is the rest of the path, such as the name of a file.
 	path string
-	// base is the scheme and host of the server as the caller knows it.
+	// base is the scheme and host of the endpoints for decisions.
 	base string
 	now  time.Time
 }
@@ -61,7 +61,7 @@ func (p *page) view(file string, everybody bool, show content) http.HandlerFunc 
 			return
 		}
 		q := &question{
-			Viewer: p.Console.Now(), caller: caller, query: r.URL.Query(), path: r.PathValue("path"), base: p.base(r), now: p.Now(),
+			Viewer: p.Console.Now(), caller: caller, query: r.URL.Query(), path: r.PathValue("path"), base: p.Endpoints(r.Host), now: p.Now(),
 		}
 		shown, err := show(ctx, q)
 		if err != nil {
@@ -73,14 +73,6 @@ func (p *page) view(file string, everybody bool, show content) http.HandlerFunc 
 		}
 		p.templates.write(w, r, shown.Status, file, p.frame(r, q.Status(caller), caller, shown))
 	}
-}
-
-// base is the scheme and host of the server as the caller knows it.
-func (p *page) base(r *http.Request) string {
-	if p.Secure {
-		return "https://" + r.Host
-	}
-	return "http://" + r.Host
 }
 
 // withoutEmpty is the address without empty values of the query, which forms send. It is

@@ -126,6 +126,7 @@ func serveFlags(cmd *cobra.Command, c *server.Config, logs *logOptions) {
 	f.StringVar(&c.TLS.Cert, "tls-cert", "", "PEM `file` of the server's certificate; enables HTTPS")
 	f.StringVar(&c.TLS.Key, "tls-key", "", "PEM `file` of the certificate's key")
 	cli.ChoiceFlag(cmd, &c.Page.Mode, "page", "`mode` of the web console: auto (on loopback without client certificates), on (elsewhere it requires TLS and credentials) or off", server.PageAuto, server.PageOn, server.PageOff)
+	f.StringVar(&c.Page.Listen, "page-listen", "", "`address` of a listener for the web console and its endpoints, which are not at --listen then; elsewhere than on loopback it requires TLS and credentials")
 	f.IntVar(&c.PageLog, "page-log", c.PageLog, "`number` of decisions kept in memory for the log of the web console; 0 keeps none")
 	callerFlags(cmd, c)
 	f.StringVar(&c.Clusters.File, "clusters", "", "`file` of the clusters of reviews, reloaded when it changes")
