@@ -3,7 +3,9 @@ package engine
 import (
 	"cmp"
 	"context"
+	"fmt"
 	"slices"
+	"strings"
 	"time"
 
 	"github.com/writ-policy/writ/server/decision"
@@ -110,7 +112,83 @@ func step(h match.Hit) int {
 	return position
 }
 
-func callsExtension(h match.Hit) bool {
-	restrictions := h.Restrictions()
-	return restrictions != nil && restrictions.Extension != ""
+// reason explains a decision by rules: it names the first hit and, for a denial, the
+// first one that would allow.
+func reason(r *decision.Request, hits []match.Hit, all []decision.Matched) string {
+	if len(hits) == 0 {
+		return decision.NoRuleReason(r)
+	}
+	if !hits[0].Deny() {
+		return "allowed by " + ruleText(&all[0])
+	}
+	text := "denied by " + ruleText(&all[0])
+	if i := slices.IndexFunc(hits, func(h match.Hit) bool { return !h.Deny() }); i >= 0 {
+		text += "; would be allowed by " + ruleText(&all[i])
+	}
+	return text
+}
+
+// matched describes a hit.
+func matched(h match.Hit) decision.Matched {
+	number, source := h.Number()
+	effect := "allow"
+	if h.Deny() {
+		effect = "deny"
+	}
+	return decision.Matched{
+		Kind:       h.Binding.Kind,
+		Namespace:  h.Binding.Namespace,
+		Name:       h.Binding.Name,
+		Rule:       number,
+		Source:     source,
+		Effect:     effect,
+		APIVersion: h.Binding.APIVersion,
+		Role:       &decision.RoleRef{Kind: h.Role().Kind, Namespace: h.Role().Namespace, Name: h.Role().Name},
+	}
+}
+
+func ruleText(m *decision.Matched) string {
+	return fmt.Sprintf("%s %s (%s %s, rule %d)",
+		m.Kind, fullName(m.Namespace, m.Name), m.Role.Kind, fullName(m.Role.Namespace, m.Role.Name), m.Rule)
+}
+
+func fullName(namespace, name string) string {
+	if namespace == "" {
+		return name
+	}
+	return namespace + "/" + name
+}
+
+// otherForms are the forms of a request except the request as written, as
+// rego/writ/access/request/forms.rego defines them. Most requests have none.
+func otherForms(r *decision.Request, named map[string][]string) []match.Form {
+	if r.Path != "" {
+		if verb := strings.ToLower(r.Verb); verb != r.Verb {
+			return []match.Form{{Verb: verb}}
+		}
+		return nil
+	}
+	written := match.Form{Verb: r.Verb, Subresource: r.Subresource, Resource: r.Resource}
+	var forms []match.Form
+	add := func(verb, subresource string) {
+		for _, resource := range append([]string{r.Resource}, named[strings.ToLower(r.Resource)]...) {
+			f := match.Form{Verb: verb, Subresource: subresource, Resource: resource}
+			if f != written && !slices.Contains(forms, f) {
+				forms = append(forms, f)
+			}
+		}
+	}
+	verb, subresource := strings.ToLower(r.Verb), strings.ToLower(r.Subresource)
+	add(r.Verb, r.Subresource)
+	add(r.Verb, subresource)
+	add(verb, r.Subresource)
+	add(verb, subresource)
+	if r.Subresource == "" && (verb == "exec" || verb == "proxy") {
+		add(r.Verb, verb)
+		add(verb, verb)
+		if verb == "exec" {
+			add("create", verb)
+		}
+	}
+	return forms
 }

@@ -1,8 +1,13 @@
 package engine
 
 import (
+	"context"
 	"crypto/sha256"
+	"fmt"
 	"strings"
+
+	"github.com/open-policy-agent/opa/v1/ast"
+	"github.com/open-policy-agent/opa/v1/rego"
 
 	"github.com/writ-policy/writ/bundles"
 	"github.com/writ-policy/writ/server/decision"
@@ -97,4 +102,25 @@ func (d *denyRules) changeSince(before *denyRules) *denyChange {
 // affects reports whether a policy or an escalation that changed can concern the request.
 func (c *denyChange) affects(r *decision.Request) bool {
 	return c.isAny && (c.isUnknown || c.escalations[r.Escalation] || c.policies.CanConcern(r, otherForms(r, c.resources)))
+}
+
+// askDenyResources are the resources that deny policies name, by the lower-case words
+// for the same kind. The document is undefined if none is named.
+const askDenyResources = "data.compiled.deny_resources.named"
+
+// denyResources reads askDenyResources from compiled modules.
+func denyResources(ctx context.Context, compiler *ast.Compiler) (map[string][]string, error) {
+	result, err := rego.New(rego.Query(askDenyResources), rego.Compiler(compiler)).Eval(ctx)
+	if err != nil || len(result) == 0 {
+		return nil, err
+	}
+	value, err := ast.InterfaceToValue(result[0].Expressions[0].Value)
+	if err != nil {
+		return nil, err
+	}
+	var named map[string][]string
+	if err := readTerm(value, &named); err != nil {
+		return nil, fmt.Errorf("read %s: %w", askDenyResources, err)
+	}
+	return named, nil
 }

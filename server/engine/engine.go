@@ -8,7 +8,7 @@
 // Go code does three steps of an access decision instead of Rego rules, which remain in
 // the bundle for a stock OPA: it finds the hits, the rules that match a request (package
 // match, instead of writ.access.compact.hits), it lists the forms of the request
-// (forms.go, instead of writ.access.request.forms), and it builds the decision
+// (access.go, instead of writ.access.request.forms), and it builds the decision
 // (access.go, instead of the decision rule). OPA evaluates the step between: which hits
 // hold, and what deny policies decide unless the tables show that none of them concerns
 // the request (package match). The alternative, a tree of OPA values that Rego walks, took ten times as long a
@@ -98,8 +98,8 @@ type Engine struct {
 	// requireRoute denies requests at the gateway point that name no route.
 	requireRoute bool
 
-	projected *projected
-	earlier   []*projected // earlier revisions, the newest first
+	*projected              // the keys of requests
+	earlier    []*projected // earlier revisions, the newest first
 }
 
 // queries holds the prepared OPA queries.

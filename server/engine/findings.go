@@ -3,7 +3,7 @@ package engine
 import (
 	"errors"
 	"fmt"
-	"slices"
+	"time"
 
 	"github.com/open-policy-agent/opa/v1/ast"
 
@@ -19,98 +19,178 @@ type findings struct {
 	denial    denyOutcome
 }
 
+// denyOutcome is the decision of deny policies on a request: the rule outcome of
+// rego/writ/access/deny.
+type denyOutcome struct {
+	denied   bool
+	reason   string
+	matched  decision.Matched
+	unknown  bool // a deny rule matched only because the namespace labels are unknown
+	warnings []string
+	pod      *decision.PodSecurity
+	pods     []decision.PodOutcome
+}
+
+// decision returns the decision on a request that a deny policy denies.
+func (s *denyOutcome) decision(now time.Time) decision.Decision {
+	d := decision.Decision{
+		Denied:        true,
+		Reason:        s.reason,
+		LabelsUnknown: s.unknown,
+		Warnings:      []string{},
+		Matched:       []decision.Matched{s.matched},
+	}
+	s.addTo(&d, now)
+	return d
+}
+
+// addTo adds warnings and the results of pod security to d. If a pod was evaluated, the
+// decision is valid at this instant only, because the pod may change.
+func (s *denyOutcome) addTo(d *decision.Decision, now time.Time) {
+	d.Warnings = append(append([]string{}, s.warnings...), d.Warnings...)
+	d.PodSecurity, d.Pods = s.pod, s.pods
+	if len(s.pods) > 0 {
+		d.Expires = now
+	}
+}
+
+var (
+	keyDenied        = ast.StringTerm("denied")
+	keyReason        = ast.StringTerm("reason")
+	keyMatched       = ast.StringTerm("matched")
+	keyWarnings      = ast.StringTerm("warnings")
+	keyPodSecurity   = ast.StringTerm("podSecurity")
+	keyPolicy        = ast.StringTerm("policy")
+	keyAction        = ast.StringTerm("action")
+	keyScore         = ast.StringTerm("score")
+	keyPods          = ast.StringTerm("pods")
+	keyLabelsUnknown = ast.StringTerm("labelsUnknown")
+	keyOverride      = ast.StringTerm("override")
+	keyFactors       = ast.StringTerm("factors")
+	keySource        = ast.StringTerm("source")
+	keyEffect        = ast.StringTerm("effect")
+	keyAPIVersion    = ast.StringTerm("apiVersion")
+)
+
 // readFindings reads OPA's answer about hits. It returns an error if the answer is
 // malformed: an incomplete answer must not be taken for "does not hold".
 func readFindings(value ast.Value, hits []match.Hit) (findings, error) {
-	var f findings
 	answer, ok := value.(*ast.Array)
+	if !ok || answer.Len() != 3 {
+		return findings{}, errors.New("the findings must be a list of three elements")
+	}
+	hold, ok := answer.Elem(0).Value.(*ast.Array)
 	if !ok {
-		return f, errors.New("findings must be a list")
+		return findings{}, errors.New("the first of the findings must be a list")
 	}
-	if answer.Len() != 3 {
-		return f, fmt.Errorf("findings have %d elements, not 3", answer.Len())
-	}
-	hold, ok1 := answer.Elem(0).Value.(*ast.Array)
-	undecided, ok2 := answer.Elem(1).Value.(*ast.Array)
-	if !ok1 || !ok2 {
-		return f, errors.New("findings: hold and undecided must be lists")
-	}
-	f.hold = make([]match.Hit, hold.Len())
+	f := findings{hold: make([]match.Hit, hold.Len())}
 	for i := range f.hold {
 		number, ok := hold.Elem(i).Value.(ast.Number)
 		position, isInteger := number.Int()
-		switch {
-		case !ok || !isInteger:
-			return f, fmt.Errorf("findings: hold[%d] must be an integer", i)
-		case position < 0 || position >= len(hits):
-			return f, fmt.Errorf("findings: hold[%d] is not the position of a rule", i)
+		if !ok || !isInteger || position < 0 || position >= len(hits) {
+			return f, fmt.Errorf("element %d of the first of the findings must be the position of a rule", i)
 		}
 		f.hold[i] = hits[position]
 	}
-	var err error
-	if f.undecided, err = readStrings(undecided); err != nil {
-		return f, err
-	}
-	f.denial, err = readDenyOutcome(answer.Elem(2).Value)
-	return f, err
+	var r reader
+	f.undecided = r.texts(answer.Elem(1))
+	f.denial = r.denyOutcome(answer.Elem(2))
+	return f, r.err
 }
 
-// readStrings reads a list of strings. It returns an error if an element is not a string.
-func readStrings(list *ast.Array) ([]string, error) {
-	var texts []string
-	for i := range list.Len() {
-		text, ok := list.Elem(i).Value.(ast.String)
-		if !ok {
-			return nil, fmt.Errorf("element %d of a list is not a string", i)
+// reader reads values of which all members are required. It keeps the first error; what it
+// returns after an error must not be used.
+type reader struct{ err error }
+
+// read returns a value that must be of type T.
+func read[T ast.Value](r *reader, term *ast.Term, what any) (value T) {
+	if term != nil {
+		if value, ok := term.Value.(T); ok {
+			return value
 		}
-		texts = append(texts, string(text))
 	}
-	return texts, nil
+	if r.err == nil {
+		r.err = fmt.Errorf("OPA's answer: %v is absent or of another type", what)
+	}
+	return value
 }
 
-// reason explains a decision by rules: it names the first hit and, for a denial, the
-// first one that would allow.
-func reason(r *decision.Request, hits []match.Hit, all []decision.Matched) string {
-	if len(hits) == 0 {
-		return decision.NoRuleReason(r)
+func (r *reader) object(term *ast.Term, what any) members {
+	value := read[ast.Object](r, term, what)
+	if value == nil {
+		value = noObject.Value.(ast.Object)
 	}
-	if !hits[0].Deny() {
-		return "allowed by " + ruleText(&all[0])
-	}
-	text := "denied by " + ruleText(&all[0])
-	if i := slices.IndexFunc(hits, func(h match.Hit) bool { return !h.Deny() }); i >= 0 {
-		text += "; would be allowed by " + ruleText(&all[i])
-	}
-	return text
+	return members{r, value}
 }
 
-// matched describes a hit.
-func matched(h match.Hit) decision.Matched {
-	number, source := h.Number()
-	effect := "allow"
-	if h.Deny() {
-		effect = "deny"
+func (r *reader) texts(term *ast.Term) (texts []string) {
+	list := read[*ast.Array](r, term, "a list of strings")
+	if list == nil {
+		return nil
 	}
-	return decision.Matched{
-		Kind:       h.Binding.Kind,
-		Namespace:  h.Binding.Namespace,
-		Name:       h.Binding.Name,
-		Rule:       number,
-		Source:     source,
-		Effect:     effect,
-		APIVersion: h.Binding.APIVersion,
-		Role:       &decision.RoleRef{Kind: h.Role().Kind, Namespace: h.Role().Namespace, Name: h.Role().Name},
+	for i := range list.Len() {
+		texts = append(texts, string(read[ast.String](r, list.Elem(i), "an element of a list of strings")))
 	}
+	return texts
 }
 
-func ruleText(m *decision.Matched) string {
-	return fmt.Sprintf("%s %s (%s %s, rule %d)",
-		m.Kind, fullName(m.Namespace, m.Name), m.Role.Kind, fullName(m.Role.Namespace, m.Role.Name), m.Rule)
+// members reads the members of an object.
+type members struct {
+	*reader
+	of ast.Object
 }
 
-func fullName(namespace, name string) string {
-	if namespace == "" {
-		return name
+func (o members) text(key *ast.Term) string {
+	return string(read[ast.String](o.reader, o.of.Get(key), key))
+}
+
+func (o members) boolean(key *ast.Term) bool {
+	return bool(read[ast.Boolean](o.reader, o.of.Get(key), key))
+}
+
+func (o members) integer(key *ast.Term) int {
+	number := read[ast.Number](o.reader, o.of.Get(key), key)
+	n, isInteger := number.Int()
+	if !isInteger && o.err == nil {
+		o.err = fmt.Errorf("OPA's answer: %v must be an integer", key)
 	}
-	return namespace + "/" + name
+	return n
+}
+
+func (o members) list(key *ast.Term) []string { return o.texts(o.of.Get(key)) }
+
+func (r *reader) denyOutcome(term *ast.Term) denyOutcome {
+	o := r.object(term, "the outcome")
+	s := denyOutcome{denied: o.boolean(keyDenied), warnings: o.list(keyWarnings)}
+	if pods := read[*ast.Array](r, o.of.Get(keyPods), "pods"); pods != nil {
+		for i := range pods.Len() {
+			s.pods = append(s.pods, r.object(pods.Elem(i), "an element of pods").podOutcome())
+		}
+	}
+	if pod := o.of.Get(keyPodSecurity); pod != nil {
+		p := r.object(pod, "podSecurity")
+		s.pod = &decision.PodSecurity{
+			Policy: p.text(keyPolicy), Action: p.text(keyAction), Score: p.integer(keyScore), Factors: append([]string{}, p.list(keyFactors)...),
+		}
+	}
+	if s.denied {
+		s.reason, s.unknown = o.text(keyReason), o.boolean(keyLabelsUnknown)
+		m := r.object(o.of.Get(keyMatched), "matched")
+		s.matched = decision.Matched{
+			Kind: m.text(keyKind), Name: m.text(keyName), Rule: m.integer(keyRule), Source: m.text(keySource),
+			Effect: m.text(keyEffect), APIVersion: m.text(keyAPIVersion),
+		}
+	}
+	return s
+}
+
+// podOutcome reads the outcome of one policy. A pod that is exempt, or unknown, has neither
+// factors nor score.
+func (o members) podOutcome() decision.PodOutcome {
+	p := decision.PodOutcome{Policy: o.text(keyPolicy), Action: o.text(keyAction), Evaluated: o.of.Get(keyFactors) != nil}
+	if p.Evaluated {
+		p.Factors, p.Score = o.list(keyFactors), o.integer(keyScore)
+		p.Override = o.of.Get(keyOverride) != nil && o.boolean(keyOverride)
+	}
+	return p
 }

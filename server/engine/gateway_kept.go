@@ -108,7 +108,7 @@ func decidesBesideGateways(path string) bool {
 // addGateway prepares the projection of the gateway point.
 func (p *projected) addGateway(b *bundles.Bundle, f *footprint.Gateway, table *tables.Gateway) {
 	if p.gatewayRules = gatewayRulesOf(b, f, table); p.gatewayRules != nil {
-		p.gateway = projection.NewGateway(f)
+		p.GatewayKeys = projection.NewGatewayKeys(f)
 	}
 }
 
@@ -193,7 +193,7 @@ func (e *Engine) KeepsGateway(r *decision.GatewayRequest, d *decision.GatewayDec
 			return false
 		}
 		if before.revision == d.Revision {
-			same, ok := before.gateway.Append(nil, r)
+			same, ok := before.GatewayKey(nil, r)
 			return ok && bytes.Equal(same, key)
 		}
 		now = before

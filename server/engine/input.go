@@ -51,29 +51,6 @@ var (
 	freeHit = ast.ArrayTerm(noObject, noObject, noObject)
 )
 
-// evaluation is a request with its hits.
-type evaluation struct {
-	request *decision.Request
-	hits    []match.Hit
-	// sendRequest sends the request to OPA even if no hit reads it.
-	sendRequest bool
-	// forms are the other forms of the request.
-	forms []match.Form
-	// anonymous marks a query about principals that did not send the request: an absent
-	// pod is not an error then.
-	anonymous bool
-}
-
-// owner is the first extension that the hits call, empty for none.
-func (v evaluation) owner() string {
-	for _, h := range v.hits {
-		if callsExtension(h) {
-			return h.Restrictions().Extension
-		}
-	}
-	return ""
-}
-
 // input returns OPA's input: the hits and, if a rule reads it, the request in its
 // canonical form, which is whole.
 func (v evaluation) input() (in ast.Value, whole bool, err error) {
@@ -208,4 +185,13 @@ func value(entries map[string]any) (*ast.Term, error) {
 		return nil, err
 	}
 	return ast.NewTerm(v), nil
+}
+
+// formTerms are forms as the library reads them.
+func formTerms(forms []match.Form) *ast.Term {
+	terms := make([]*ast.Term, len(forms))
+	for i, f := range forms {
+		terms[i] = ast.ArrayTerm(text(f.Verb), text(f.Subresource), text(f.Resource))
+	}
+	return ast.ArrayTerm(terms...)
 }

@@ -15,6 +15,7 @@ import (
 
 	"github.com/writ-policy/writ/server/decision"
 	"github.com/writ-policy/writ/server/engine/bounds"
+	"github.com/writ-policy/writ/server/engine/match"
 	"github.com/writ-policy/writ/server/engine/overdue"
 )
 
@@ -24,6 +25,34 @@ const maxDirect = 100
 
 // maxAnswer bounds the bytes of an answer, because reading it is not interruptible.
 const maxAnswer = 16 << 20
+
+// evaluation is a request with its hits.
+type evaluation struct {
+	request *decision.Request
+	hits    []match.Hit
+	// sendRequest sends the request to OPA even if no hit reads it.
+	sendRequest bool
+	// forms are the other forms of the request.
+	forms []match.Form
+	// anonymous marks a query about principals that did not send the request: an absent
+	// pod is not an error then.
+	anonymous bool
+}
+
+// owner is the first extension that the hits call, empty for none.
+func (v evaluation) owner() string {
+	for _, h := range v.hits {
+		if callsExtension(h) {
+			return h.Restrictions().Extension
+		}
+	}
+	return ""
+}
+
+func callsExtension(h match.Hit) bool {
+	restrictions := h.Restrictions()
+	return restrictions != nil && restrictions.Extension != ""
+}
 
 // query runs an OPA query with the input of an evaluation.
 func (e *Engine) query(ctx context.Context, query *rego.PreparedEvalQuery, v evaluation, now time.Time) (ast.Value, error) {

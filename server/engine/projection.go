@@ -12,15 +12,15 @@ import (
 
 // projected is what one revision projects requests by, and what changed with it.
 type projected struct {
+	*projection.AccessKeys
+	*projection.VisibilityKeys
+	*projection.GatewayKeys
 	revision string
-	access   *projection.Access
 	tree     *match.Tree
 	// rules is a hash of the Rego that access decisions evaluate, apart from denials.
 	rules      string
 	denials    denyRules
 	denyChange *denyChange // since the revision before; nil for the first one
-	visibility *projection.Visibility
-	gateway    *projection.Gateway
 	// gatewayRules are nil if gateway decisions are not cached.
 	gatewayRules  *gatewayRules
 	gatewayChange *gatewayChange // since the revision before
@@ -34,16 +34,16 @@ const maxEarlier = 16
 // revisions are those of last, which may be nil, the newest first.
 func project(b *bundles.Bundle, e, last *Engine) (now *projected, earlier []*projected) {
 	now = &projected{
-		revision:   b.Manifest.Revision,
-		access:     projection.NewAccess(b.Footprint, e.tree),
-		tree:       e.tree,
-		rules:      b.Hash(func(path string) bool { return decidesAccess(path) && !isDenial(path) }),
-		denials:    denyRulesOf(b, e),
-		visibility: projection.NewVisibility(nil),
-		gateway:    projection.NewGateway(nil),
+		revision:       b.Manifest.Revision,
+		AccessKeys:     projection.NewAccessKeys(b.Footprint, e.tree),
+		VisibilityKeys: projection.NewVisibilityKeys(nil),
+		GatewayKeys:    projection.NewGatewayKeys(nil),
+		tree:           e.tree,
+		rules:          b.Hash(func(path string) bool { return decidesAccess(path) && !isDenial(path) }),
+		denials:        denyRulesOf(b, e),
 	}
 	if f := b.Footprint; f != nil {
-		now.visibility = projection.NewVisibility(f.Visibility)
+		now.VisibilityKeys = projection.NewVisibilityKeys(f.Visibility)
 		if e.gateways != nil && f.Gateway != nil {
 			now.addGateway(b, f.Gateway, e.gateways)
 		}
@@ -70,11 +70,6 @@ func decidesAccess(path string) bool {
 	return true
 }
 
-// AccessKey implements decision.Policies.
-func (e *Engine) AccessKey(b []byte, r *decision.Request) []byte {
-	return e.projected.access.Append(b, r)
-}
-
 // KeepsAccess implements decision.Policies: no revision since has changed what decides r,
 // and r had the key in the earlier one.
 func (e *Engine) KeepsAccess(r *decision.Request, earlier string, key []byte) bool {
@@ -84,7 +79,7 @@ func (e *Engine) KeepsAccess(r *decision.Request, earlier string, key []byte) bo
 			return false
 		}
 		if before.revision == earlier {
-			return bytes.Equal(before.access.Append(nil, r), key)
+			return bytes.Equal(before.AccessKey(nil, r), key)
 		}
 		now = before
 	}
@@ -103,16 +98,6 @@ func (p *projected) changesAccess(before *projected, r *decision.Request) bool {
 		}
 	}
 	return false
-}
-
-// VisibilityKey implements decision.Policies.
-func (e *Engine) VisibilityKey(r *decision.VisibilityRequest) string {
-	return e.projected.visibility.Key(r)
-}
-
-// GatewayKey implements decision.Policies.
-func (e *Engine) GatewayKey(b []byte, r *decision.GatewayRequest) ([]byte, bool) {
-	return e.projected.gateway.Append(b, r)
 }
 
 func (p *projected) isChanged(namespace string, group bool, name string) bool {

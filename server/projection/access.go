@@ -17,8 +17,8 @@ type Subjects interface {
 	Subject(namespace string, group bool, name string) (reads tables.Reads, isClusterWide, isLocal bool)
 }
 
-// Access projects requests at the access point. It is immutable.
-type Access struct {
+// AccessKeys projects requests at the access point. It is immutable.
+type AccessKeys struct {
 	subjects                Subjects
 	whole                   bool // there is no footprint
 	verbs, resources        words
@@ -48,13 +48,13 @@ var (
 // verb and the subresource are kept.
 const impersonation = "impersonate"
 
-// NewAccess returns the projection for a footprint; nil keeps whole requests.
-func NewAccess(f *footprint.Footprint, subjects Subjects) *Access {
+// NewAccessKeys returns the projection for a footprint; nil keeps whole requests.
+func NewAccessKeys(f *footprint.Footprint, subjects Subjects) *AccessKeys {
 	if f == nil {
-		return &Access{whole: true}
+		return &AccessKeys{whole: true}
 	}
 	a := &f.Access
-	p := &Access{
+	p := &AccessKeys{
 		subjects:        subjects,
 		verbs:           make(words),
 		resources:       make(words),
@@ -90,16 +90,16 @@ func NewAccess(f *footprint.Footprint, subjects Subjects) *Access {
 }
 
 // addResources adds resources with all words for the same kind.
-func (p *Access) addResources(list []string) {
+func (p *AccessKeys) addResources(list []string) {
 	for _, resource := range list {
 		p.resources.add(resource)
 		p.resources.add(tables.KindSynonyms(strings.ToLower(resource))...)
 	}
 }
 
-// Append appends the projection of a validated request. Keys are not JSON and must not
+// AccessKey appends the projection of a validated request. Keys are not JSON and must not
 // be stored: their form may change.
-func (p *Access) Append(b []byte, r *decision.Request) []byte {
+func (p *AccessKeys) AccessKey(b []byte, r *decision.Request) []byte {
 	if p.whole {
 		return appendWhole(b, r)
 	}
@@ -130,7 +130,7 @@ func (p *Access) Append(b []byte, r *decision.Request) []byte {
 
 // appendPod appends the rest of a request with a pod. Pod security compares the pod with
 // the request, and its text has values of both.
-func (p *Access) appendPod(b []byte, r *decision.Request, reads tables.Reads) []byte {
+func (p *AccessKeys) appendPod(b []byte, r *decision.Request, reads tables.Reads) []byte {
 	b = appendText(appendText(b, r.Name), r.Namespace)
 	if reads&tables.ReadsNodes == 0 {
 		b = appendObject(appendText(b, r.PodError), r.Pod)
@@ -138,7 +138,7 @@ func (p *Access) appendPod(b []byte, r *decision.Request, reads tables.Reads) []
 	return p.appendFacts(b, r, reads)
 }
 
-func (p *Access) isNamedVerb(verb string) bool {
+func (p *AccessKeys) isNamedVerb(verb string) bool {
 	if p.verbs.has(verb) {
 		return true
 	}
@@ -159,7 +159,7 @@ type subjectKey struct {
 
 // appendSubjects appends the subjects that bindings or escalations name, groups sorted and
 // each once.
-func (p *Access) appendSubjects(b []byte, r *decision.Request, s *subjectKey) []byte {
+func (p *AccessKeys) appendSubjects(b []byte, r *decision.Request, s *subjectKey) []byte {
 	var room [16]string
 	groups := room[:0]
 	for _, group := range r.Groups {
@@ -181,7 +181,7 @@ func (p *Access) appendSubjects(b []byte, r *decision.Request, s *subjectKey) []
 	return b
 }
 
-func (p *Access) isBound(group bool, name string, s *subjectKey) bool {
+func (p *AccessKeys) isBound(group bool, name string, s *subjectKey) bool {
 	reads, isClusterWide, isLocal := p.subjects.Subject(s.namespace, group, name)
 	s.reads |= reads
 	s.isLocal = s.isLocal || isLocal
@@ -189,7 +189,7 @@ func (p *Access) isBound(group bool, name string, s *subjectKey) bool {
 }
 
 // appendFacts appends what deny policies and restrictions read.
-func (p *Access) appendFacts(b []byte, r *decision.Request, reads tables.Reads) []byte {
+func (p *AccessKeys) appendFacts(b []byte, r *decision.Request, reads tables.Reads) []byte {
 	for _, fact := range [...]struct {
 		values *values
 		value  string
@@ -230,7 +230,7 @@ func appendNodes(b []byte, r *decision.Request) []byte {
 
 // appendPath appends a request about a path. No restrictions apply to it, and deny
 // policies only if it asks for impersonation.
-func (p *Access) appendPath(b []byte, r *decision.Request) []byte {
+func (p *AccessKeys) appendPath(b []byte, r *decision.Request) []byte {
 	b = p.appendSubjects(append(b, 'n'), r, &subjectKey{})
 	b = appendNamed(b, r.Verb, p.isNamedVerb(r.Verb))
 	if isImpersonation(r.Verb) {

@@ -7,8 +7,8 @@ import (
 	"github.com/writ-policy/writ/translator/footprint"
 )
 
-// Gateway projects requests at the gateway point. It is immutable.
-type Gateway struct {
+// GatewayKeys projects requests at the gateway point. It is immutable.
+type GatewayKeys struct {
 	f              *footprint.Gateway
 	paths          *values
 	headers, reads []gatewayRead
@@ -24,9 +24,9 @@ func gatewayReadOf(steps []string) gatewayRead {
 	return gatewayRead{steps, appendList([]byte{unnamed}, steps)}
 }
 
-// NewGateway returns the projection for a footprint; nil projects no request.
-func NewGateway(f *footprint.Gateway) *Gateway {
-	p := &Gateway{f: f}
+// NewGatewayKeys returns the projection for a footprint; nil projects no request.
+func NewGatewayKeys(f *footprint.Gateway) *GatewayKeys {
+	p := &GatewayKeys{f: f}
 	if f == nil {
 		return p
 	}
@@ -43,9 +43,9 @@ func NewGateway(f *footprint.Gateway) *Gateway {
 	return p
 }
 
-// Append appends the projection of a request. It returns false for a request that may be
+// GatewayKey appends the projection of a request. It returns false for a request that may be
 // invalid, which must be decided by itself, and if there is no footprint.
-func (p *Gateway) Append(b []byte, r *decision.GatewayRequest) ([]byte, bool) {
+func (p *GatewayKeys) GatewayKey(b []byte, r *decision.GatewayRequest) ([]byte, bool) {
 	a := attributes{r}
 	if p.f == nil || !r.IsPlain() {
 		return b, false
@@ -90,7 +90,7 @@ func (a attributes) appendReads(b []byte, reads []gatewayRead) []byte {
 }
 
 // appendPath appends the path without its query, or which routes match it.
-func (p *Gateway) appendPath(b []byte, path string) []byte {
+func (p *GatewayKeys) appendPath(b []byte, path string) []byte {
 	if p.paths.keep || p.paths.named.has(path) {
 		return appendText(b, path)
 	}

@@ -7,29 +7,29 @@ import (
 	"github.com/writ-policy/writ/translator/footprint"
 )
 
-// Visibility projects requests at the visibility point. It is immutable.
-type Visibility struct {
+// VisibilityKeys projects requests at the visibility point. It is immutable.
+type VisibilityKeys struct {
 	groups set // that policies name; nil keeps whole requests
 	labels set // of clusters, by which rules select them
 }
 
-// NewVisibility returns the projection for a footprint; nil keeps whole requests.
-func NewVisibility(f *footprint.Visibility) *Visibility {
+// NewVisibilityKeys returns the projection for a footprint; nil keeps whole requests.
+func NewVisibilityKeys(f *footprint.Visibility) *VisibilityKeys {
 	if f == nil {
-		return &Visibility{}
+		return &VisibilityKeys{}
 	}
-	v := &Visibility{groups: setOf(f.Groups), labels: make(set)}
+	v := &VisibilityKeys{groups: setOf(f.Groups), labels: make(set)}
 	for label := range f.ClusterLabels {
 		v.labels[label] = struct{}{}
 	}
 	return v
 }
 
-// Key returns the projection of the parts of a request that its authorization depends on:
+// VisibilityKey returns the projection of the parts of a request that its authorization depends on:
 // without groups and labels of the cluster that no policy names. Names stay, because
 // entries of a user can be dropped by the name. Labels have their names in the key, so a
 // key means the same at every revision.
-func (v *Visibility) Key(r *decision.VisibilityRequest) string {
+func (v *VisibilityKeys) VisibilityKey(r *decision.VisibilityRequest) string {
 	if v.groups == nil {
 		return r.AuthorizationKey()
 	}

@@ -172,8 +172,8 @@ func checkBreak(t *testing.T, bundle *bundles.Bundle, e *engine.Engine, a, b str
 	}
 	broken, subjects := *bundle.Footprint, forgetful{tree: match.Build(tables.Of[*tables.Access](bundle.Tables), nil)}
 	spoil(&broken.Access, &subjects)
-	p := projection.NewAccess(&broken, &subjects)
-	if string(p.Append(nil, first)) != string(p.Append(nil, second)) {
+	p := projection.NewAccessKeys(&broken, &subjects)
+	if string(p.AccessKey(nil, first)) != string(p.AccessKey(nil, second)) {
 		t.Error("the broken projection still tells the requests apart, so the row proves nothing")
 	}
 }

@@ -207,7 +207,7 @@ func TestBrokenGatewayProjectionsAreNoticed(t *testing.T) {
 			}
 			broken := *bundle.Footprint.Gateway
 			row.spoil(&broken)
-			p := projection.NewGateway(&broken)
+			p := projection.NewGatewayKeys(&broken)
 			if brokenKey(t, p, row.a) != brokenKey(t, p, row.b) {
 				t.Error("the broken projection still tells the requests apart, so the row proves nothing")
 			}
@@ -215,12 +215,12 @@ func TestBrokenGatewayProjectionsAreNoticed(t *testing.T) {
 	}
 }
 
-func brokenKey(t *testing.T, p *projection.Gateway, r *gateway.Request) string {
+func brokenKey(t *testing.T, p *projection.GatewayKeys, r *gateway.Request) string {
 	t.Helper()
 	decoded, err := decision.DecodeGateway([]byte(r.JSON()))
 	if err != nil {
 		t.Fatal(err)
 	}
-	key, _ := p.Append(nil, decoded)
+	key, _ := p.GatewayKey(nil, decoded)
 	return string(key)
 }

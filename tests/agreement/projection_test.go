@@ -27,7 +27,7 @@ func TestEqualProjectionsAreDecidedEqually(t *testing.T) {
 	for seed := *firstWorld; seed < *firstWorld+uint64(max(2, (*worlds+*denyWorlds)/4)); seed++ {
 		w := newProjected(t, seed)
 		stock := stockOPA(t, w.bundle)
-		found, pairs := w.compare(projection.NewAccess(w.bundle.Footprint, w.tree))
+		found, pairs := w.compare(projection.NewAccessKeys(w.bundle.Footprint, w.tree))
 		if found != "" {
 			t.Fatalf("world %d: %s", seed, found)
 		}
@@ -163,10 +163,10 @@ func vary(draw random.Source, r, other oracle.Request) oracle.Request {
 
 // compare returns the first two requests with one projection that are decided
 // differently, or else all pairs of different requests with one projection.
-func (w *projected) compare(p *projection.Access) (difference string, pairs [][2]*decided) {
+func (w *projected) compare(p *projection.AccessKeys) (difference string, pairs [][2]*decided) {
 	first := make(map[string]*decided)
 	for _, now := range w.requests {
-		key := string(p.Append(nil, now.decoded))
+		key := string(p.AccessKey(nil, now.decoded))
 		other := first[key]
 		switch {
 		case other == nil:

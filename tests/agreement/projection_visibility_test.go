@@ -32,8 +32,8 @@ func TestEqualVisibilityProjectionsAreAuthorizedEqually(t *testing.T) {
 			t.Fatalf("world %d: %v", seed, err)
 		}
 		draw := random.New(seed, 80)
-		without := map[string]*projection.Visibility{
-			"groups": projection.NewVisibility(&footprint.Visibility{ClusterLabels: bundle.Footprint.Visibility.ClusterLabels}),
+		without := map[string]*projection.VisibilityKeys{
+			"groups": projection.NewVisibilityKeys(&footprint.Visibility{ClusterLabels: bundle.Footprint.Visibility.ClusterLabels}),
 		}
 		all := views.Requests(400)
 		for _, request := range all {
@@ -43,7 +43,7 @@ func TestEqualVisibilityProjectionsAreAuthorizedEqually(t *testing.T) {
 			equal := written(t, e.Visibility(t.Context(), one)) == written(t, e.Visibility(t.Context(), two)) &&
 				written(t, views.Decide(request)) == written(t, views.Decide(varied))
 			for what, broken := range without {
-				if !equal && broken.Key(one) == broken.Key(two) {
+				if !equal && broken.VisibilityKey(one) == broken.VisibilityKey(two) {
 					noticed[what]++
 				}
 			}
@@ -87,8 +87,8 @@ spec:
 	if e.VisibilityKey(prod) == e.VisibilityKey(dev) {
 		t.Error("the requests have one projection")
 	}
-	broken := projection.NewVisibility(&footprint.Visibility{Groups: bundle.Footprint.Visibility.Groups})
-	if broken.Key(prod) != broken.Key(dev) {
+	broken := projection.NewVisibilityKeys(&footprint.Visibility{Groups: bundle.Footprint.Visibility.Groups})
+	if broken.VisibilityKey(prod) != broken.VisibilityKey(dev) {
 		t.Error("the broken projection still tells the requests apart, so the test proves nothing")
 	}
 }
