@@ -10,7 +10,9 @@ import (
 	"github.com/writ-policy/writ/server/api/openapi"
 	"github.com/writ-policy/writ/server/auth"
 	"github.com/writ-policy/writ/server/decision"
+	"github.com/writ-policy/writ/server/memory"
 	"github.com/writ-policy/writ/server/metrics"
+	"github.com/writ-policy/writ/server/point"
 )
 
 // canonical is the endpoints below /v1/decisions: requests and decisions as they are.
@@ -18,11 +20,11 @@ type canonical struct {
 	service  *exchange.Service
 	decider  *access.Decider
 	counters map[string]*metrics.Point // by point
-	streams  exchange.Limiter
+	streams  *memory.Budget
 }
 
 func newCanonical(s *exchange.Service, d *access.Decider) *canonical {
-	c := &canonical{service: s, decider: d, counters: make(map[string]*metrics.Point)}
+	c := &canonical{service: s, decider: d, counters: make(map[string]*metrics.Point), streams: memory.NewBudget(maxStreams)}
 	for _, p := range decision.Points() {
 		c.counters[p.Name] = s.Metrics.Point(p.Name)
 	}
@@ -84,21 +86,21 @@ func (s *canonical) endpoint(point decision.Point) exchange.Decision {
 
 // decide decides a request of any point, with what this server adds to it. The input is the
 // request as it was sent.
-func (s *canonical) decide(r *http.Request, p decision.Policies, point decision.Point, q decision.Question, input decision.Value) (decision.Answer, *decision.InvalidRequest) {
+func (s *canonical) decide(r *http.Request, p decision.Policies, at decision.Point, q decision.Question, input decision.Value) (decision.Answer, *decision.InvalidRequest) {
 	switch q := q.(type) {
 	case *decision.Request:
 		return decision.AnswerOf(s.decider.Decide(r, p, q)), nil
 	case *decision.VisibilityRequest:
 		s.addLabels(q)
 	}
-	d, took, invalid := exchange.Decide(s.service, r, s.counters[point.Name], q.Failed, func(ctx context.Context) (decision.Answer, *decision.InvalidRequest) {
+	d, took, invalid := point.Decide(r.Context(), &s.service.Guard, s.counters[at.Name], s.service.Budget(r), q.Failed, func(ctx context.Context) (decision.Answer, *decision.InvalidRequest) {
 		return q.Decide(ctx, p)
 	})
 	if invalid == nil {
 		_, outcome := d.Settle()
 		matched, cached := d.DecidedBy()
 		s.service.Decided(r, p, decision.Observation{
-			Point: point.Name, Outcome: outcome, Took: took, Cached: cached, Matched: matched,
+			Point: at.Name, Outcome: outcome, Took: took, Cached: cached, Matched: matched,
 			Input: func() []byte { return []byte(input) }, Result: func() []byte { return d.AppendJSON(nil) },
 		})
 	}

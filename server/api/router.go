@@ -121,7 +121,7 @@ func New(o Options) http.Handler {
 		routes = append(routes, ops.metrics())
 	}
 	if o.Console != nil {
-		routes = append(routes, consoleRoutes(&console.API{Service: o.consoleService(), Console: o.Console})...)
+		routes = append(routes, consoleRoutes(console.New(o.consoleService(), o.Console))...)
 	}
 	if o.Poke != nil && o.PokeSecret != nil {
 		routes = append(routes, ops.pokes())

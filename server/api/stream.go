@@ -72,11 +72,11 @@ func (s *canonical) lines(w http.ResponseWriter, r *http.Request, answer func(co
 		s.service.Refuse(w, exchange.Problem, refused)
 		return
 	}
-	if !s.streams.Acquire(maxStreams) {
+	if !s.streams.Acquire(1) {
 		s.service.Refuse(w, exchange.Problem, tooManyStreams)
 		return
 	}
-	defer s.streams.Release()
+	defer s.streams.Release(1)
 	ctx, cancel := context.WithTimeout(r.Context(), streamTimes*s.service.Timeout)
 	defer cancel()
 	a := &streamed{timeout: s.service.Timeout, writer: w, control: http.NewResponseController(w)}

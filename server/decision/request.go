@@ -71,3 +71,108 @@ func (r *Request) validateAction() error {
 	}
 	return nil
 }
+
+// Decode reads a request at the access point in its canonical form. It is strict:
+// keys are compared exactly, and unknown keys are rejected. The error is an
+// *InvalidRequest that names the key.
+func Decode(data []byte) (*Request, error) {
+	value, err := Parse(data)
+	if err != nil {
+		return nil, err
+	}
+	return fromValue(value)
+}
+
+// fromValue is Decode for a parsed body. The error is an *InvalidRequest.
+func fromValue(value Value) (*Request, error) {
+	if !value.IsObject() {
+		return nil, invalid("", "the request is not a JSON object")
+	}
+	r := &Request{}
+	hasUser := false
+	for key, member := range value.Members() {
+		hasUser = hasUser || key == "user"
+		if err := r.parseMember(key, member); err != nil {
+			return nil, firstProblem(value, accessKeys, new(Request).parseMember)
+		}
+	}
+	if !hasUser {
+		return nil, invalid("user", `key "user" is missing`)
+	}
+	if err := r.Validate(); err != nil {
+		return nil, err
+	}
+	return r, nil
+}
+
+func (r *Request) parseMember(key string, value Value) (err error) {
+	if field := r.stringField(key); field != nil {
+		// null means absent, except for the user, which is required.
+		if value.IsNull() && key != "user" {
+			return nil
+		}
+		text, ok := value.Text()
+		if !ok {
+			return invalid(key, "key %q must be a string", key)
+		}
+		*field = text
+		return nil
+	}
+	switch key {
+	case "groups":
+		r.Groups, err = parseTexts(key, value)
+		if len(r.Groups) == 0 {
+			r.Groups = nil
+		}
+	case "fields":
+		r.Fields, err = parseTexts(key, value)
+	case "labels":
+		r.Labels, err = parseTextMap(key, value)
+	case "namespaceLabels":
+		r.NamespaceLabels, err = parseTextMap(key, value)
+	case "extra":
+		r.Extra, err = parseTextsMap(key, value)
+	case "pod":
+		r.Pod, err = parseObject(key, value)
+	case "attributes":
+		if r.Attributes, err = parseObject(key, value); len(r.Attributes) == 0 {
+			r.Attributes = nil
+		}
+	default:
+		return errUnknownKey
+	}
+	return err
+}
+
+// stringField returns the field of a key whose value is a string, nil for other keys.
+func (r *Request) stringField(key string) *string {
+	switch key {
+	case "user":
+		return &r.User
+	case "verb":
+		return &r.Verb
+	case "apiGroup":
+		return &r.APIGroup
+	case "resource":
+		return &r.Resource
+	case "subresource":
+		return &r.Subresource
+	case "namespace":
+		return &r.Namespace
+	case "name":
+		return &r.Name
+	case "path":
+		return &r.Path
+	case "cluster":
+		return &r.Cluster
+	case "tenant":
+		return &r.Tenant
+	case "session":
+		return &r.Session
+	case "escalation":
+		return &r.Escalation
+	case "podError":
+		return &r.PodError
+	}
+	return nil
+}

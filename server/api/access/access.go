@@ -11,6 +11,7 @@ import (
 
 	"github.com/writ-policy/writ/server/api/exchange"
 	"github.com/writ-policy/writ/server/decision"
+	"github.com/writ-policy/writ/server/memory"
 	"github.com/writ-policy/writ/server/metrics"
 	"github.com/writ-policy/writ/server/point"
 )
@@ -45,18 +46,23 @@ type Decider struct {
 	Options
 	service  *exchange.Service
 	counter  *metrics.Point
-	fetching exchange.Limiter // of reviews that are being completed, which are not in flight
+	fetching *memory.Budget // of reviews that are being completed, which are not in flight
 }
 
 // New returns a Decider.
 func New(s *exchange.Service, o Options) *Decider {
-	return &Decider{Options: o, service: s, counter: s.Metrics.Point(decision.Access)}
+	return &Decider{Options: o, service: s, counter: s.Metrics.Point(decision.Access), fetching: memory.NewBudget(int64(s.MaxInFlight))}
 }
 
 // Decide decides a canonical request and records the decision.
 func (a *Decider) Decide(r *http.Request, p decision.Policies, q *decision.Request) decision.Decision {
-	d, took, _ := exchange.Decide(a.service, r, a.counter, point.Failed[decision.Decision], func(ctx context.Context) (decision.Decision, *decision.InvalidRequest) {
-		return p.Access(ctx, q), nil
+	return a.decide(r, p, q, p.Access)
+}
+
+// decide decides within the time that the caller leaves, and records the decision.
+func (a *Decider) decide(r *http.Request, p decision.Policies, q *decision.Request, by func(context.Context, *decision.Request) decision.Decision) decision.Decision {
+	d, took, _ := point.Decide(r.Context(), &a.service.Guard, a.counter, a.service.Budget(r), point.Failed[decision.Decision], func(ctx context.Context) (decision.Decision, *decision.InvalidRequest) {
+		return by(ctx, q), nil
 	})
 	a.record(r, p, q, &d, took)
 	return d
@@ -78,11 +84,7 @@ func (a *Decider) Review(r *http.Request, p decision.Policies, q *decision.Reque
 	if err := a.assignCluster(q); err != nil {
 		return a.Undecided(err.Error())
 	}
-	d, took, _ := exchange.Decide(a.service, r, a.counter, point.Failed[decision.Decision], func(ctx context.Context) (decision.Decision, *decision.InvalidRequest) {
-		return a.decideWithFacts(ctx, p, q), nil
-	})
-	a.record(r, p, q, &d, took)
-	return d
+	return a.decide(r, p, q, func(ctx context.Context, q *decision.Request) decision.Decision { return a.decideWithFacts(ctx, p, q) })
 }
 
 // Undecided is the decision on a review that cannot be evaluated.
@@ -169,12 +171,12 @@ func (a *Decider) decideWithFacts(ctx context.Context, p decision.Policies, r *d
 // allowed: such a review must find a place, so this one lends its own. The number of
 // requests that wait here has a bound of its own.
 func (a *Decider) fetch(ctx context.Context, r *decision.Request, missing decision.Facts) {
-	if !a.fetching.Acquire(a.service.MaxInFlight) {
+	if !a.fetching.Acquire(1) {
 		if missing.Pod {
 			r.PodError = "too many pods are being read"
 		}
 		return
 	}
-	defer a.fetching.Release()
+	defer a.fetching.Release(1)
 	a.service.Lend(func() { a.Clusters.Complete(ctx, r, missing) })
 }

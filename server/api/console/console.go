@@ -20,6 +20,7 @@ import (
 	"github.com/writ-policy/writ/server/api/exchange"
 	"github.com/writ-policy/writ/server/auth"
 	"github.com/writ-policy/writ/server/decision"
+	"github.com/writ-policy/writ/server/memory"
 	"github.com/writ-policy/writ/server/view"
 )
 
@@ -32,13 +33,18 @@ const (
 // maxURL is the longest path and query that is read.
 const maxURL = 16 << 10
 
-// API answers what the console shows. Both fields are required.
+// API answers what the console shows. New makes it.
 type API struct {
 	// Service has places of its own, and bounds bodies.
 	Service *exchange.Service
 	Console view.Console
 
-	places exchange.Limiter
+	places *memory.Budget
+}
+
+// New returns the endpoints.
+func New(s *exchange.Service, c view.Console) *API {
+	return &API{Service: s, Console: c, places: memory.NewBudget(Places)}
 }
 
 // question is a request with the view that answers it.
@@ -61,11 +67,11 @@ type document struct {
 // once.
 func (a *API) get(answer func(*question) (any, error), known ...string) http.HandlerFunc {
 	return func(w http.ResponseWriter, r *http.Request) {
-		if !a.places.Acquire(Places) {
+		if !a.places.Acquire(1) {
 			a.Service.Refuse(w, exchange.Problem, tooMany)
 			return
 		}
-		defer a.places.Release()
+		defer a.places.Release(1)
 		query, refused := queryOf(r, known)
 		if refused != nil {
 			a.Service.Refuse(w, exchange.Problem, refused)

@@ -4,12 +4,10 @@ import (
 	"bytes"
 	"errors"
 	"io"
-	"mime"
 	"net/http"
 	"os"
 	"slices"
 	"strconv"
-	"strings"
 	"sync"
 
 	"github.com/writ-policy/writ/server/decision"
@@ -47,7 +45,7 @@ func (s *Service) release(b *buffer) {
 	b.values, b.charge = 0, 0
 	if b.large {
 		b.large = false
-		s.large.Release()
+		s.large.Release(1)
 	}
 	if cap(b.bytes) <= 2*SmallBody {
 		b.bytes = b.bytes[:0]
@@ -109,7 +107,7 @@ func (s *Service) read(r *http.Request, b *buffer) *Refusal {
 			return s.tooLarge()
 		}
 		if len(b.bytes) > SmallBody && !b.large {
-			if !s.large.Acquire(MaxLarge) {
+			if !s.large.Acquire(1) {
 				return tooManyLarge
 			}
 			b.large = true
@@ -166,56 +164,4 @@ func (s *Service) TooManyValues() *Refusal {
 		Message: "the body has more than " + strconv.Itoa(s.MaxValues) + " values",
 		Reason:  metrics.ManyValues,
 	}
-}
-
-// CheckEncoding refuses a compressed body: its size does not bound what it becomes.
-func CheckEncoding(r *http.Request) *Refusal {
-	if encodings := r.Header["Content-Encoding"]; encodings != nil && !slices.Equal(encodings, []string{"identity"}) {
-		return &Refusal{Status: http.StatusUnsupportedMediaType, Message: "the body must not be compressed"}
-	}
-	return nil
-}
-
-// CheckNoBody refuses a body where none has an effect.
-func CheckNoBody(r *http.Request) *Refusal {
-	if n, _ := io.ReadFull(r.Body, make([]byte, 1)); n > 0 {
-		return &Refusal{Status: http.StatusBadRequest, Message: "the request takes no body"}
-	}
-	return nil
-}
-
-// CheckJSON refuses a body that is declared as anything but JSON. An absent type is
-// taken for JSON.
-func CheckJSON(r *http.Request) *Refusal {
-	if IsJSON(r) {
-		return nil
-	}
-	return &Refusal{Status: http.StatusUnsupportedMediaType, Message: "the content type must be application/json"}
-}
-
-// formMedia is the type that "curl -d" declares without -H.
-const formMedia = "application/x-www-form-urlencoded"
-
-// isOfBrowser reports whether a browser sent the request. Forms of pages have this type as
-// well, and browsers add at least one of these headers to them.
-func isOfBrowser(r *http.Request) bool {
-	return r.Header["Origin"] != nil || r.Header["Sec-Fetch-Site"] != nil
-}
-
-// IsJSON reports whether the body is declared as JSON, or not declared, or declared as a
-// form by a client that is not a browser.
-func IsJSON(r *http.Request) bool {
-	contentType := r.Header.Get("Content-Type")
-	if contentType == "" || contentType == "application/json" {
-		return true
-	}
-	media, parameters, err := mime.ParseMediaType(contentType)
-	if err == nil && media == formMedia && !isOfBrowser(r) {
-		return true
-	}
-	if err != nil || media != "application/json" {
-		return false
-	}
-	charset := parameters["charset"]
-	return charset == "" || strings.EqualFold(charset, "utf-8")
 }

@@ -1,20 +1,6 @@
-// Package exchange holds what the endpoints of all protocols share: reading a request
-// and its body within bounds, loading the active revision, deciding in time, and
-// writing the answer or the refusal. A protocol adds the form of its requests and
-// answers. The package knows no protocol, no router and no document.
-//
-// Not part of the promised API; see package writ.
-//
-// # Design
-//
-// A protocol's function returns the bytes of an answer or a Refusal and never writes
-// to the connection, so each request is answered exactly once, and a protocol is tested
-// without a server. A body is checked once and then cut into pieces (decision.Value),
-// never decoded into a tree and encoded again.
 package exchange
 
 import (
-	"context"
 	"errors"
 	"log/slog"
 	"net/http"
@@ -45,9 +31,8 @@ type Options struct {
 	Observer decision.Observer
 	// MaxBody is the largest body in bytes.
 	MaxBody int64
-	// MaxValues is how many JSON values a body, or a line of a stream, may have; zero is
-	// unlimited. Values is the budget of values of all requests together; nil is
-	// unlimited.
+	// MaxValues is how many JSON values a body, or a line of a stream, may have, and Values
+	// the budget of values of all requests together; zero and nil are unlimited.
 	MaxValues int
 	Values    *memory.Budget
 	// MaxInFlight is how many requests for decisions are answered at a time.
@@ -62,10 +47,10 @@ type Service struct {
 	// Guard reports panics.
 	Guard point.Guard
 
-	inFlight Limiter // of requests that are being decided
+	inFlight *memory.Budget // of requests that are being decided
 	bodies   *memory.Budget
-	large    Limiter // of those whose body is large, from the reading on
-	listing  Limiter // of those that list
+	large    *memory.Budget // of requests whose body is large, from the reading on
+	listing  *memory.Budget // of requests that list
 	revision atomic.Pointer[revisionHeader]
 }
 
@@ -74,7 +59,11 @@ func New(o Options) *Service {
 	if o.Values == nil {
 		o.Values = new(memory.Budget)
 	}
-	return &Service{Options: o, Guard: point.Guard{Metrics: o.Metrics, Logger: o.Logger}, bodies: memory.NewBudget(MaxBodies)}
+	return &Service{
+		Options: o, Guard: point.Guard{Metrics: o.Metrics, Logger: o.Logger},
+		inFlight: memory.NewBudget(int64(o.MaxInFlight)), bodies: memory.NewBudget(MaxBodies),
+		large: memory.NewBudget(MaxLarge), listing: memory.NewBudget(MaxListing),
+	}
 }
 
 // Decision is an endpoint that takes a JSON body and answers with a decision.
@@ -107,7 +96,7 @@ func (s *Service) Decision(e Decision) http.HandlerFunc {
 // writes or refuses.
 func (s *Service) serve(e *Decision, answer func(http.ResponseWriter, *http.Request, decision.Policies, decision.Value, *buffer) *Refusal) http.HandlerFunc {
 	return func(w http.ResponseWriter, r *http.Request) {
-		if s.inFlight.isFull(s.MaxInFlight) {
+		if s.inFlight.Held() >= int64(s.MaxInFlight) {
 			s.Refuse(w, e.Form, tooManyRequests) // without reading it
 			return
 		}
@@ -124,11 +113,11 @@ func (s *Service) serve(e *Decision, answer func(http.ResponseWriter, *http.Requ
 			s.Refuse(w, e.Form, refused)
 			return
 		}
-		if !s.inFlight.Acquire(s.MaxInFlight) {
+		if !s.inFlight.Acquire(1) {
 			s.Refuse(w, e.Form, tooManyRequests)
 			return
 		}
-		defer s.inFlight.Release()
+		defer s.inFlight.Release(1)
 		policies, refused := s.Policies(w, r)
 		if refused == nil {
 			refused = answer(w, r, policies, body, b)
@@ -139,71 +128,16 @@ func (s *Service) serve(e *Decision, answer func(http.ResponseWriter, *http.Requ
 	}
 }
 
-// List is an endpoint without a body that may go through all documents or principals.
-type List struct {
-	// Form writes refusals.
-	Form Form
-	// Check, if set, refuses a request before anything else.
-	Check func(*http.Request) *Refusal
-	// Answer returns the answer as JSON. At most MaxListing of them run at a time.
-	Answer func(*http.Request, decision.Policies) ([]byte, *Refusal)
-}
-
-// MaxListing is how many lists are made at a time: many of them must not starve the
-// decisions.
-const MaxListing = 4
-
-// List returns the handler of e.
-func (s *Service) List(e List) http.HandlerFunc {
-	return func(w http.ResponseWriter, r *http.Request) {
-		answer, refused := s.list(w, r, &e)
-		if refused != nil {
-			s.Refuse(w, e.Form, refused)
-			return
-		}
-		Write(w, http.StatusOK, JSON, answer)
+// Policies loads the active revision, once a request, and checks the request's
+// preconditions. The answer names the revision, a refusal as well.
+func (s *Service) Policies(w http.ResponseWriter, r *http.Request) (decision.Policies, *Refusal) {
+	policies := s.Current()
+	s.setRevision(w.Header(), policies.Revision())
+	required, refused := readPrecondition(r.Header)
+	if refused == nil {
+		refused = required.check(policies)
 	}
-}
-
-func (s *Service) list(w http.ResponseWriter, r *http.Request, e *List) (answer []byte, refused *Refusal) {
-	if e.Check != nil {
-		if refused := e.Check(r); refused != nil {
-			return nil, refused
-		}
-	}
-	policies, refused := s.Policies(w, r)
-	if refused != nil {
-		return nil, refused
-	}
-	refused = s.Listing(func() *Refusal {
-		answer, refused = e.Answer(r, policies)
-		return refused
-	})
-	return answer, refused
-}
-
-// Listing calls list in one of MaxListing places. It returns tooManyRequests if there
-// is none.
-func (s *Service) Listing(list func() *Refusal) *Refusal {
-	if !s.listing.Acquire(MaxListing) {
-		return tooManyRequests
-	}
-	defer s.listing.Release()
-	return list()
-}
-
-// Lend calls f without the place for decisions that the caller's request holds, so that
-// the requests that f causes find one. The request has a place again afterwards, even
-// beyond the limit: it must not wait for a place that its own requests hold.
-func (s *Service) Lend(f func()) {
-	s.inFlight.Release()
-	defer s.inFlight.held.Add(1)
-	f()
-}
-
-// Decide decides a request at any point, within the time its caller leaves.
-func Decide[D point.Decision[D]](s *Service, r *http.Request, counter *metrics.Point, failed func(cause string) D, evaluate func(context.Context) (D, *decision.InvalidRequest)) (D, time.Duration, *decision.InvalidRequest) {
-	return point.Decide(r.Context(), &s.Guard, counter, s.Budget(r), failed, evaluate)
+	return policies, refused
 }
 
 // Decided records a decision on a request. It sets what o has of the request itself.
@@ -265,21 +199,3 @@ func (s *Service) Admit(w http.ResponseWriter, r *http.Request, role auth.Role) 
 	}
 	return r, Unauthorized
 }
-
-// Limiter bounds how many requests do something at a time. The zero value is ready.
-type Limiter struct{ held atomic.Int64 }
-
-// Acquire takes a place and reports whether there was one.
-func (l *Limiter) Acquire(most int) bool {
-	if l.held.Add(1) > int64(most) {
-		l.held.Add(-1)
-		return false
-	}
-	return true
-}
-
-// Release gives a place back.
-func (l *Limiter) Release() { l.held.Add(-1) }
-
-// isFull reports whether Acquire would fail at this instant.
-func (l *Limiter) isFull(most int) bool { return l.held.Load() >= int64(most) }

@@ -64,18 +64,6 @@ func (p precondition) check(policies decision.Policies) *Refusal {
 	return nil
 }
 
-// Policies loads the active revision, once a request, and checks the request's
-// preconditions. The answer names the revision, a refusal as well.
-func (s *Service) Policies(w http.ResponseWriter, r *http.Request) (decision.Policies, *Refusal) {
-	policies := s.Current()
-	s.setRevision(w.Header(), policies.Revision())
-	required, refused := readPrecondition(r.Header)
-	if refused == nil {
-		refused = required.check(policies)
-	}
-	return policies, refused
-}
-
 // revisionHeader is the header of the last answer. Most have the same.
 type revisionHeader struct{ values []string }
 

@@ -1,0 +1,69 @@
+package exchange
+
+import (
+	"net/http"
+
+	"github.com/writ-policy/writ/server/decision"
+)
+
+// List is an endpoint without a body that may go through all documents or principals.
+type List struct {
+	// Form writes refusals.
+	Form Form
+	// Check, if set, refuses a request before anything else.
+	Check func(*http.Request) *Refusal
+	// Answer returns the answer as JSON. At most MaxListing of them run at a time.
+	Answer func(*http.Request, decision.Policies) ([]byte, *Refusal)
+}
+
+// MaxListing is how many lists are made at a time: many of them must not starve the
+// decisions.
+const MaxListing = 4
+
+// List returns the handler of e.
+func (s *Service) List(e List) http.HandlerFunc {
+	return func(w http.ResponseWriter, r *http.Request) {
+		answer, refused := s.list(w, r, &e)
+		if refused != nil {
+			s.Refuse(w, e.Form, refused)
+			return
+		}
+		Write(w, http.StatusOK, JSON, answer)
+	}
+}
+
+func (s *Service) list(w http.ResponseWriter, r *http.Request, e *List) (answer []byte, refused *Refusal) {
+	if e.Check != nil {
+		if refused := e.Check(r); refused != nil {
+			return nil, refused
+		}
+	}
+	policies, refused := s.Policies(w, r)
+	if refused != nil {
+		return nil, refused
+	}
+	refused = s.Listing(func() *Refusal {
+		answer, refused = e.Answer(r, policies)
+		return refused
+	})
+	return answer, refused
+}
+
+// Listing calls list in one of MaxListing places. It returns tooManyRequests if there
+// is none.
+func (s *Service) Listing(list func() *Refusal) *Refusal {
+	if !s.listing.Acquire(1) {
+		return tooManyRequests
+	}
+	defer s.listing.Release(1)
+	return list()
+}
+
+// Lend calls f without the place for decisions that the caller's request holds, so that
+// the requests that f causes find one. The request has a place again afterwards, even
+// beyond the limit: it must not wait for a place that its own requests hold.
+func (s *Service) Lend(f func()) {
+	s.inFlight.Release(1)
+	defer s.inFlight.Release(-1)
+	f()
+}
