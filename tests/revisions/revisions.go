@@ -61,8 +61,12 @@ func (random Random) Documents() []string {
 		"{kind: PolicyBinding, apiVersion: writ.dev/v1, metadata: {name: shop, namespace: shop}}",
 	}
 	for i := range 3 {
-		out = append(out, fmt.Sprintf(`{kind: ClusterRole, apiVersion: rbac.authorization.k8s.io/v1, metadata: {name: k%d}, rules: [{verbs: %s, apiGroups: ["", apps], resources: %s}]}`,
-			i, random.some("get", "delete", "update", "*"), random.some("pods", "secrets", "pods/exec", "*")))
+		names := ""
+		if random.IntN(4) == 0 { // "" covers requests without a name
+			names = ", resourceNames: " + random.some("a", "")
+		}
+		out = append(out, fmt.Sprintf(`{kind: ClusterRole, apiVersion: rbac.authorization.k8s.io/v1, metadata: {name: k%d}, rules: [{verbs: %s, apiGroups: ["", apps], resources: %s%s}]}`,
+			i, random.some("get", "delete", "update", "*"), random.some("pods", "secrets", "pods/exec", "*"), names))
 		kind, where := "RoleBinding", "namespace: shop, "
 		if random.IntN(2) == 0 {
 			kind, where = "ClusterRoleBinding", ""
@@ -95,9 +99,9 @@ func (random Random) Pick(from ...string) string { return from[random.IntN(len(f
 func (random Random) Request() map[string]any {
 	r := map[string]any{"user": random.Pick("u0", "u1", "other"), "verb": random.Pick("get", "delete", "update", "patch", "list", "*", "GET"),
 		"resource": random.Pick("pods", "secrets", "Pod", "configmaps", "*"), "apiGroup": random.Pick("", "", "apps")}
-	for key, values := range map[string][]string{"namespace": {"shop", "lab", ""}, "cluster": {"prod-1", "lab", ""}, "subresource": {"exec", "", "", ""}} {
-		if v := random.Pick(values...); v != "" {
-			r[key] = v
+	for _, member := range [][]string{{"namespace", "shop", "lab", ""}, {"cluster", "prod-1", "lab", ""}, {"subresource", "exec", "", "", ""}, {"name", "a", "b", "", ""}} {
+		if v := random.Pick(member[1:]...); v != "" {
+			r[member[0]] = v
 		}
 	}
 	groups := []string{}

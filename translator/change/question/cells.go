@@ -65,7 +65,11 @@ func (a *Asker) cell(ctx context.Context, q *Question, f *fitting, p string) (Ce
 	case subject != nil && subject.Verdict == verdictAlways:
 		return Cell{Outcome: statement.OutcomeAllow, Request: subject.Example}, nil
 	case subject != nil:
-		return Cell{Outcome: depends, Text: subject.Text, Request: subject.Example}, nil
+		cell := Cell{Outcome: depends, Text: subject.Text, Request: subject.Example}
+		if cell.Request == nil { // an expression may allow one that was not found
+			cell.Request = q.alone(p)
+		}
+		return cell, nil
 	}
 	cell := Cell{Outcome: statement.OutcomeNone, Request: q.alone(p)}
 	denials := slices.DeleteFunc(slices.Concat(f.deny, f.by[p]), func(s *statement.Statement) bool { return s.Effect != statement.OutcomeDeny })

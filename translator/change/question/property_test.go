@@ -69,3 +69,31 @@ func TestAnswersAreThoseOfTheEngine(t *testing.T) {
 		t.Errorf("%d missing statements are noticed and %d subjects listed: the test proves too little", noticed, listed)
 	}
 }
+
+// A principal that only an expression or an extension grants is listed although no example
+// was found: what they allow cannot be listed.
+func TestGrantsByCodeAreListed(t *testing.T) {
+	side := revisions.Of(t, []string{
+		`{kind: Role, apiVersion: writ.dev/v1, metadata: {name: r, namespace: master}, rules: [{verbs: ["*"], resourceKinds: ["*"], attributeRestrictions: {kind: cel, expression: "has(request.fields) && request.fields.all(f, f.startsWith('metadata.labels'))"}}]}`,
+		"{kind: RoleBinding, apiVersion: writ.dev/v1, metadata: {name: b, namespace: master}, roleRef: {name: r}, userNames: [u]}",
+	})
+	asker := &question.Asker{World: side.World, Judge: side.Judge}
+	if v, err := side.Judge(t.Context(), "access", []byte(`{"user":"u","verb":"get","resource":"pods","fields":["metadata.labels.x"]}`)); err != nil || v.Outcome != "allow" {
+		t.Fatalf("the engine decides %v %v: the test proves nothing", v.Outcome, err)
+	}
+	stated := map[string]any{"verb": "get", "resource": "pods", "apiGroup": ""}
+	who, err := asker.WhoCan(t.Context(), &question.Question{Stated: stated, Open: append(question.Facts(), "name")})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if len(who.Subjects) != 1 || who.Subjects[0].Verdict != "sometimes" || !who.Subjects[0].Inexact || who.Subjects[0].Example != nil {
+		t.Errorf("who can: got %+v, want u sometimes, inexact and without an example", who.Subjects)
+	}
+	what, err := asker.WhatCan(t.Context(), &question.Question{User: "u", Stated: stated, Open: append(question.Facts(), "name")})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if len(what.Resources) != 1 || what.Resources[0].Verdict != "sometimes" {
+		t.Errorf("what can: got %+v, want the rule, sometimes", what.Resources)
+	}
+}

@@ -33,7 +33,7 @@ type Resource struct {
 	Verdict    string `json:"verdict"`
 	Text       string `json:"text"`
 	Statements []int  `json:"statements"`
-	// Example is a request that the rule allows.
+	// Example is a request that the rule allows; nil if it may allow one that was not found.
 	Example map[string]any `json:"-"`
 
 	step int
@@ -67,11 +67,11 @@ func (a *Asker) WhatCan(ctx context.Context, q *Question) (*WhatCan, error) {
 			continue
 		}
 		done[id] = true
-		example, err := a.allowed(ctx, q, s, f.deny, below(own, s), principals)
+		example, unsure, err := a.allowed(ctx, q, s, f.deny, below(own, s), principals)
 		if err != nil {
 			return nil, err
 		}
-		if example != nil {
+		if example != nil || unsure {
 			resource := q.resource(s, f.deny, below(own, s), principals, id)
 			resource.Example = example
 			out.Resources = append(out.Resources, resource)

@@ -252,7 +252,7 @@ func (a *Asker) subject(ctx context.Context, q *Question, f *fitting, p string) 
 	own := f.by[p]
 	out := &Subject{Subject: p, Verdict: verdictAlways}
 	example, inexact, err := a.example(ctx, q, f.deny, own, []string{p})
-	if err != nil || example == nil {
+	if err != nil || example == nil && !inexact {
 		return nil, err
 	}
 	out.Example = example
@@ -277,20 +277,22 @@ func (a *Asker) subject(ctx context.Context, q *Question, f *fitting, p string) 
 }
 
 // example returns a request that is allowed by one of the principal's own statements. It
-// reports whether only an opaque statement grants it.
+// reports whether only an opaque statement grants it: then nil is that no example was found.
 func (a *Asker) example(ctx context.Context, q *Question, deny, own []*statement.Statement, principals []string) (map[string]any, bool, error) {
+	unsure := false
 	for _, opaque := range []bool{false, true} {
 		for _, t := range own {
 			if t.Effect != statement.OutcomeAllow || (t.Opaque != "") != opaque {
 				continue
 			}
-			object, err := a.allowed(ctx, q, t, deny, below(own, t), principals)
+			object, may, err := a.allowed(ctx, q, t, deny, below(own, t), principals)
 			if err != nil || object != nil {
 				return object, opaque, err
 			}
+			unsure = unsure || may
 		}
 	}
-	return nil, false, nil
+	return nil, unsure, nil
 }
 
 // below returns the denials that come before an allow statement.
@@ -305,24 +307,31 @@ func below(own []*statement.Statement, t *statement.Statement) []*statement.Stat
 }
 
 // allowed looks for a request that t allows: first where nothing opaque is in the way,
-// then where the engine lets it pass.
-func (a *Asker) allowed(ctx context.Context, q *Question, t *statement.Statement, deny, denials []*statement.Statement, principals []string) (map[string]any, error) {
+// then where the engine lets it pass. If none is found, it reports whether t may allow one
+// all the same, by a CEL expression or an extension: their values cannot be listed.
+func (a *Asker) allowed(ctx context.Context, q *Question, t *statement.Statement, deny, denials []*statement.Statement, principals []string) (found map[string]any, unsure bool, err error) {
 	exceptions := slices.DeleteFunc(slices.Concat(deny, denials), func(s *statement.Statement) bool { return statement.AreApart(t, s) })
 	if r := q.find([]*statement.Statement{t}, exceptions, principals); r != nil {
-		if found, err := a.probe(ctx, r, t, principals); found != nil || err != nil {
-			return found, err
+		if found, err = a.probe(ctx, r, t, principals); found != nil || err != nil {
+			return found, false, err
 		}
+		unsure = isCode(t)
 	}
 	plain := slices.DeleteFunc(slices.Clone(exceptions), func(s *statement.Statement) bool { return s.Opaque != "" })
 	if len(plain) == len(exceptions) {
-		return nil, nil
+		return nil, unsure, nil
 	}
 	r := q.find([]*statement.Statement{t}, plain, principals)
 	if r == nil {
-		return nil, nil
+		return nil, unsure, nil
 	}
-	return a.probe(ctx, r, t, principals)
+	found, err = a.probe(ctx, r, t, principals)
+	return found, unsure || isCode(t) || slices.ContainsFunc(exceptions, isCode), err
 }
+
+// isCode reports whether an expression or an extension decides whether a statement fits:
+// for pods every outcome has a variant.
+func isCode(s *statement.Statement) bool { return s.Opaque != "" && s.Opaque != statement.WhyPod }
 
 // probe returns the first variant of a request that the engine allows.
 func (a *Asker) probe(ctx context.Context, r *statement.Request, t *statement.Statement, principals []string) (map[string]any, error) {

@@ -42,7 +42,7 @@ func (k *KubernetesRule) Match(at stage, r *Request) uint8 {
 	case stageGroup:
 		return Bit(r.Path != "" || HasWord(k.Groups, r.Group))
 	case stageName:
-		return Bit(len(k.Names) == 0 || r.Name != "" && slices.Contains(k.Names, r.Name))
+		return Bit(len(k.Names) == 0 || slices.Contains(k.Names, r.Name)) // "" covers requests without a name, as in Kubernetes
 	}
 	return 1
 }
