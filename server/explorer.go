@@ -4,11 +4,13 @@ import (
 	"context"
 	"errors"
 
+	"github.com/writ-policy/writ/bundles"
 	"github.com/writ-policy/writ/server/decision"
 	"github.com/writ-policy/writ/server/engine"
 	"github.com/writ-policy/writ/server/engine/overdue"
 	"github.com/writ-policy/writ/server/explore"
 	"github.com/writ-policy/writ/server/reload"
+	"github.com/writ-policy/writ/server/view"
 )
 
 // newExplorer returns what answers the web console.
@@ -51,9 +53,18 @@ func (s *Server) openRevision(ctx context.Context, revision string) (decision.Po
 
 // attempted passes the result of an attempt to the explorer.
 func (s *Server) attempted(a reload.Attempt) {
-	status := s.reloader.Status()
 	s.explorer.Attempted(explore.Attempt{
 		Files: a.Snapshot.Files, Documents: a.Documents, Diagnostics: a.Diagnostics, Err: a.Err,
-		Known: a.IsKnown, Activated: a.IsActivated, Revision: s.reloader.Revision(), Ready: status.Ready, Degraded: status.Degraded,
+		Known: a.IsKnown, Activated: a.IsActivated, Revision: s.reloader.Revision(), Source: s.reloader.Status().Source, State: s.consoleState(),
 	})
+}
+
+// consoleState is the state of the server that the console follows.
+func (s *Server) consoleState() view.StateEvent {
+	status := s.reloader.Status()
+	state := view.StateEvent{Ready: status.Ready, Degraded: status.Degraded, Pinned: status.Pinned}
+	if keys := s.sources.keys.status(); keys != nil && keys.State == bundles.KeyRevoked {
+		state.WithdrawnKey = keys.SignedBy
+	}
+	return state
 }

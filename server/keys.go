@@ -53,6 +53,7 @@ func (k *keys) of() *bundles.Keys {
 // refresh reloads the files if they changed, and checks whether the active bundle would
 // still be accepted.
 func (k *keys) refresh() {
+	defer func() { k.s.explorer.SetState(k.s.consoleState()) }() // which takes the lock
 	k.mu.Lock()
 	defer k.mu.Unlock()
 	changed, err := k.Reload()

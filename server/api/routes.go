@@ -213,7 +213,8 @@ func consoleRoutes(a *console.API) []route {
 		list("/v1/diff", diff, a.Diff()),
 		list("/v1/log", op.For("Lists recorded decisions, newest first.", nil, view.Log{}).With(
 			p("outcome", "allow, deny, none or error."), p("user", "A part of the user."), p("resource", "A part of the resource or type."),
-			p("namespace", "A part of the namespace."), p("point", "The point."), p("endpoint", "A part of the endpoint."), limit, after), a.Log()),
+			p("namespace", "A part of the namespace."), p("point", "The point."), p("endpoint", "A part of the endpoint."),
+			openapi.Parameter{Name: "before", Description: "The id of a decision; older ones are listed.", Schema: 0}, limit, after), a.Log()),
 	}
 }
 

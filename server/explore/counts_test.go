@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"github.com/writ-policy/writ/server/decision"
+	"github.com/writ-policy/writ/server/engine"
 	"github.com/writ-policy/writ/server/view"
 )
 
@@ -141,7 +142,7 @@ func TestLog(t *testing.T) {
 		t.Errorf("got %s", text(t, log))
 	}
 	first := ask(view.LogQuery{Limit: 4})
-	second := ask(view.LogQuery{Limit: 4, After: first.After})
+	second := ask(view.LogQuery{Limit: 4, Before: first.After})
 	if first.After != 11 || second.Decisions[0].ID != 10 {
 		t.Errorf("got %d and %d, want pages of four", first.After, second.Decisions[0].ID)
 	}
@@ -182,6 +183,39 @@ func TestRates(t *testing.T) {
 		if m := middle(bucketOf(d)); d > 8 && (m < d*7/8 || m > d*9/8) {
 			t.Errorf("%s is counted as %s", d, m)
 		}
+	}
+}
+
+// A rollback sends the revision that is active again, with its texts; pins and withdrawn
+// keys are changes of state, sent once.
+func TestEventsOfStates(t *testing.T) {
+	s := newSite(t, policies)
+	first := s.bundle
+	if err := s.load(policies + "---\n" + more); err != nil {
+		t.Fatal(err)
+	}
+	e, err := engine.Activate(t.Context(), first, engine.Options{Now: func() time.Time { return now }})
+	if err != nil {
+		t.Fatal(err)
+	}
+	s.explorer.Activate(first)
+	s.active = e
+	pinned := view.StateEvent{Ready: true, Pinned: e.Revision()}
+	s.explorer.Attempted(Attempt{Known: true, Activated: true, Revision: e.Revision(), Source: "rollback", State: pinned})
+	withdrawn := pinned
+	withdrawn.WithdrawnKey = "k1"
+	s.explorer.SetState(withdrawn)
+	s.explorer.SetState(withdrawn)
+	var got []any
+	for _, event := range s.explorer.Now().Events(all)[:3] {
+		got = append(got, event.Data)
+	}
+	want := []any{withdrawn, pinned, view.RevisionEvent{Revision: e.Revision(), Documents: documents(first.Manifest.Metadata), Warnings: 1, Source: "rollback"}}
+	if text(t, got) != text(t, want) {
+		t.Errorf("got %s, want %s", text(t, got), text(t, want))
+	}
+	if d, err := s.explorer.Now().Document(all, "rbac.yaml", 1); err != nil || d.Total == 0 || strings.Contains(strings.Join(d.Lines, ""), "name: more") {
+		t.Errorf("got %s, %v, want the text of the first revision", text(t, d), err)
 	}
 }
 

@@ -68,7 +68,7 @@ type revision struct {
 	metadata bundles.Metadata
 	tables   tables.List
 	counts   *counts
-	texts    texts
+	texts    *texts
 	names    names
 }
 
@@ -79,15 +79,18 @@ type Attempt struct {
 	// Documents are the decoded documents; nil if they were not translated.
 	Documents   []syntax.Document
 	Diagnostics diag.List
-	// Known states that the attempt had the result of the one before.
+	// Known states that the attempt had the result of the one before, or that none was
+	// made: the active revision or its state changed.
 	Known bool
 	// Err is why the documents are not active; nil if they are.
 	Err error
-	// Revision is the active revision, and Activated whether it is new.
+	// Revision is the active revision, Activated whether it is new, and Source where it
+	// came from, as in the status.
 	Revision  string
 	Activated bool
-	// Ready and Degraded are the state of the server afterwards.
-	Ready, Degraded bool
+	Source    string
+	// State is the state of the server afterwards.
+	State view.StateEvent
 }
 
 // New returns an Explorer.
@@ -137,39 +140,61 @@ func (x *Explorer) Observe(o decision.Observation) {
 func (x *Explorer) Activate(b *bundles.Bundle) {
 	x.mu.Lock()
 	defer x.mu.Unlock()
-	r := &revision{id: b.Manifest.Revision, metadata: b.Manifest.Metadata, tables: b.Tables}
+	r := &revision{id: b.Manifest.Revision, metadata: b.Manifest.Metadata, tables: b.Tables, texts: new(texts)}
 	r.counts = newCounts(r.id, b.Tables, x.counts.Load())
+	for _, p := range x.past {
+		if p.Revision.Revision == r.id {
+			r.texts = p.texts // it was active before
+		}
+		p.texts.forget()
+	}
 	x.active = r
 	x.counts.Store(r.counts)
 }
 
-// Attempted is called after each attempt to read documents.
+// Attempted is called after each attempt to read documents, and after each other change of
+// the active revision.
 func (x *Explorer) Attempted(a Attempt) {
 	x.mu.Lock()
 	defer x.mu.Unlock()
 	now := x.o.Now()
-	if state := (view.StateEvent{Ready: a.Ready, Degraded: a.Degraded}); state != x.state {
-		x.state = state
-		defer x.events.add(view.EventState, state, now)
+	defer x.setState(a.State, now)
+	if !a.Known {
+		x.attempt = &a
 	}
-	if a.Known {
-		return
-	}
-	x.attempt = &a
 	if x.active != nil && a.Err == nil && a.Files != nil && x.active.id == a.Revision {
 		x.active.texts.set(a.Files, a.Documents)
 	}
-	errors, warnings := a.Diagnostics.Count()
+	errors, warnings := 0, 0
+	if x.attempt != nil {
+		errors, warnings = x.attempt.Diagnostics.Count()
+	}
 	switch {
-	case a.Err != nil:
+	case a.Err != nil && !a.Known:
 		x.refused = append(x.refused, view.Refused{Time: now, Errors: errors, Message: a.Err.Error()})
 		x.refused = x.refused[max(0, len(x.refused)-maxKept):]
 		x.events.add(view.EventRefused, view.RefusedEvent{Errors: errors, Warnings: warnings, Message: a.Err.Error()}, now)
 	case a.Activated && x.active != nil:
-		x.remember(a.Files, now)
+		x.remember(now)
 		x.events.add(view.EventRevision, view.RevisionEvent{
 			Revision: x.active.id, Sequence: x.active.metadata.Sequence, Documents: documents(x.active.metadata), Errors: errors, Warnings: warnings,
+			Source: a.Source,
 		}, now)
+	}
+}
+
+// SetState is called after what may change the state of the server without an attempt.
+func (x *Explorer) SetState(state view.StateEvent) {
+	x.mu.Lock()
+	defer x.mu.Unlock()
+	x.setState(state, x.o.Now())
+}
+
+// setState is SetState for callers that hold mu.
+func (x *Explorer) setState(state view.StateEvent, now time.Time) {
+	if state != x.state {
+		x.state = state
+		x.events.add(view.EventState, state, now)
 	}
 }
 
@@ -190,7 +215,7 @@ func (x *Explorer) Now() view.Viewer {
 	if x.active != nil && x.active.id == p.Revision() {
 		v.revision = x.active
 	} else {
-		v.revision = &revision{id: p.Revision(), counts: new(counts)}
+		v.revision = &revision{id: p.Revision(), counts: new(counts), texts: new(texts)}
 	}
 	return v
 }

@@ -17,7 +17,7 @@ func (v *viewer) Log(ctx context.Context, c view.Caller, q view.LogQuery) (*view
 	recorded := v.x.recorder
 	out := &view.Log{Decisions: []view.Entry{}, Dropped: recorded.dropped.Load(), Size: len(recorded.entries)}
 	limit := rowsOf(q.Limit)
-	recorded.each(q.After, func(e *view.Entry) bool {
+	recorded.each(q.Before, func(e *view.Entry) bool {
 		if !fits(e, &q) {
 			return true
 		}

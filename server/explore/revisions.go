@@ -37,11 +37,11 @@ const (
 type past struct {
 	view.Revision
 	policies decision.Policies
-	files    []source.File
+	texts    *texts
 }
 
 // remember adds the active revision to the past ones. It is called with mu held.
-func (x *Explorer) remember(files []source.File, now time.Time) {
+func (x *Explorer) remember(now time.Time) {
 	r := x.active
 	x.past = slices.DeleteFunc(x.past, func(p *past) bool { return p.Revision.Revision == r.id })
 	policies := x.o.Current()
@@ -50,7 +50,7 @@ func (x *Explorer) remember(files []source.File, now time.Time) {
 	}
 	x.past = append(x.past, &past{
 		Revision: view.Revision{Revision: r.id, Sequence: r.metadata.Sequence, Commit: r.metadata.Commit, Since: now, Documents: documents(r.metadata)},
-		policies: policies.At(now), files: files,
+		policies: policies.At(now), texts: r.texts,
 	})
 	total := 0
 	for i := len(x.past) - 1; i >= 0; i-- {
@@ -249,72 +249,8 @@ func (x *Explorer) policiesOf(ctx context.Context, id string) (decision.Policies
 	}
 	x.mu.Unlock()
 	if found != nil {
-		return found.policies.At(x.o.Now()), found.files, nil
+		return found.policies.At(x.o.Now()), found.texts.all(), nil
 	}
 	policies, err := x.o.Open(ctx, id)
 	return policies, nil, err
-}
-
-// maxDiffLines bounds the lines of a text difference.
-const maxDiffLines = 400
-
-// textDiffs returns the differences of files by line; none if a text is not known.
-func textDiffs(a, b []source.File) []view.TextDiff {
-	out := []view.TextDiff{}
-	if a == nil || b == nil {
-		return out
-	}
-	for len(a)+len(b) > 0 {
-		switch {
-		case len(b) == 0 || len(a) > 0 && a[0].Path < b[0].Path:
-			out = append(out, textDiff(a[0].Path, a[0].Content, nil))
-			a = a[1:]
-		case len(a) == 0 || b[0].Path < a[0].Path:
-			out = append(out, textDiff(b[0].Path, nil, b[0].Content))
-			b = b[1:]
-		default:
-			if a[0].Hash != b[0].Hash {
-				out = append(out, textDiff(a[0].Path, a[0].Content, b[0].Content))
-			}
-			a, b = a[1:], b[1:]
-		}
-	}
-	return out
-}
-
-// textDiff returns the lines between the first and the last that differ.
-func textDiff(name string, before, after []byte) view.TextDiff {
-	const around = 3
-	var a, b []string
-	if before != nil {
-		a = linesOf(before)
-	}
-	if after != nil {
-		b = linesOf(after)
-	}
-	same := 0
-	for same < min(len(a), len(b)) && a[same] == b[same] {
-		same++
-	}
-	end := 0
-	for end < min(len(a), len(b))-same && a[len(a)-1-end] == b[len(b)-1-end] {
-		end++
-	}
-	d := view.TextDiff{File: name, Lines: []string{}}
-	if same > around {
-		d.Lines = append(d.Lines, "@")
-	}
-	add := func(mark string, lines []string) {
-		for _, line := range lines {
-			d.Lines = append(d.Lines, mark+line)
-		}
-	}
-	add(" ", a[max(0, same-around):same])
-	add("-", a[same:len(a)-end])
-	add("+", b[same:len(b)-end])
-	add(" ", a[len(a)-end:min(len(a), len(a)-end+around)])
-	if end > around || len(d.Lines) > maxDiffLines {
-		d.Lines = append(d.Lines[:min(len(d.Lines), maxDiffLines)], "@")
-	}
-	return d
 }

@@ -24,6 +24,7 @@ type site struct {
 	explorer *Explorer
 	active   decision.Policies
 	last     *engine.Engine
+	bundle   *bundles.Bundle // of active
 	changes  *translator.Translator
 }
 
@@ -53,9 +54,9 @@ func (s *site) load(documents string) error {
 	}
 	slices.SortFunc(files, func(a, b source.File) int { return strings.Compare(a.Path, b.Path) })
 	result, list := s.changes.Translate(s.t.Context(), source.Snapshot{Files: files})
-	a := Attempt{Files: files, Diagnostics: list, Ready: true, Revision: s.active.Revision()}
+	a := Attempt{Files: files, Diagnostics: list, State: view.StateEvent{Ready: true}, Revision: s.active.Revision(), Source: "documents"}
 	if result == nil {
-		a.Err, a.Degraded = errors.New("the documents have errors"), true
+		a.Err, a.State.Degraded = errors.New("the documents have errors"), true
 		s.explorer.Attempted(a)
 		s.t.Logf("%+v", list)
 		return a.Err
@@ -69,7 +70,7 @@ func (s *site) load(documents string) error {
 		return err
 	}
 	s.explorer.Activate(b)
-	s.last, s.active = e, e
+	s.last, s.active, s.bundle = e, e, b
 	a.Documents, a.Revision, a.Activated = result.Directory.Documents(), e.Revision(), true
 	s.explorer.Attempted(a)
 	return nil

@@ -41,6 +41,13 @@ func (t *texts) set(files []source.File, headers []syntax.Document) {
 	t.files, t.headers, t.listed = files, headers, nil
 }
 
+// forget forgets what list computed. It keeps rules, and with them a revision, in memory.
+func (t *texts) forget() {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	t.listed = nil
+}
+
 // list returns the documents by file, with the rules of the revision.
 func (t *texts) list(rules []*rule) objects {
 	t.mu.Lock()

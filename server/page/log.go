@@ -54,7 +54,7 @@ func decisionLog(ctx context.Context, q *question) (frame, error) {
 		return frame{}, err
 	}
 	log, err := q.Log(ctx, q.caller, view.LogQuery{
-		Outcome: outcome, User: c.User, Resource: c.Resource, Namespace: c.Namespace, Point: c.Point, Endpoint: c.Endpoint, After: before,
+		Outcome: outcome, User: c.User, Resource: c.Resource, Namespace: c.Namespace, Point: c.Point, Endpoint: c.Endpoint, Before: before,
 	})
 	if err != nil {
 		return frame{}, err

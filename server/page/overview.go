@@ -153,12 +153,19 @@ func happeningOf(e *view.Event) happening {
 	case view.RevisionEvent:
 		h.Class, h.Word = "allow", "served"
 		h.Text, h.More = "Revision "+short(d.Revision)+" is served", plural(d.Documents, "document")
+		if d.Source == "rollback" {
+			h.Class, h.Word, h.Text = "warn", "rollback", "Rolled back to revision "+short(d.Revision)
+		}
 	case view.RefusedEvent:
 		h.Class, h.Word = "warn", "refused"
 		h.Text, h.More = "Refused: "+plural(d.Errors, "error"), d.Message
 	case view.StateEvent:
 		h.Word = "state"
 		switch {
+		case d.WithdrawnKey != "":
+			h.Class, h.Word, h.Text = "warn", "key withdrawn", "The key "+d.WithdrawnKey+" of the active bundle is withdrawn"
+		case d.Pinned != "":
+			h.Class, h.Word, h.Text = "warn", "pinned", "Pinned: newer documents do not replace revision "+short(d.Pinned)
 		case d.Degraded:
 			h.Class, h.Text = "warn", "Degraded: an older revision is served"
 		case d.Ready:

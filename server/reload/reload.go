@@ -82,7 +82,8 @@ type Options struct {
 	// delivered bundles.
 	Keys     *bundles.Keys
 	Observer Observer
-	// Attempted, if set, is called after each attempt, by one goroutine at a time.
+	// Attempted, if set, is called after each attempt, and after each other change of the
+	// active revision or its pin, by one goroutine at a time.
 	Attempted func(Attempt)
 	Logger    *slog.Logger
 	Now       func() time.Time
@@ -149,6 +150,9 @@ type translation struct {
 func New(o Options) *Reloader {
 	if o.Again == nil {
 		o.Again = func() {}
+	}
+	if o.Attempted == nil {
+		o.Attempted = func(Attempt) {}
 	}
 	if o.Observer == nil {
 		o.Observer = noopObserver{}

@@ -67,7 +67,8 @@ func (r *Reloader) Rollback(ctx context.Context, revision string) (err error) {
 	if err != nil {
 		return err
 	}
-	if r.Revision() != revision {
+	isOther := r.Revision() != revision
+	if isOther {
 		if err := r.activateGuarded(ctx, b); err != nil {
 			return err
 		}
@@ -78,6 +79,7 @@ func (r *Reloader) Rollback(ctx context.Context, revision string) (err error) {
 	r.recordPin(b)
 	describe(whole, b)
 	r.setStateError(err)
+	r.changed(isOther)
 	r.o.Logger.Warn("rolled back", "revision", revision, "error", err)
 	if err != nil {
 		// The rollback remains in effect: an operator who rolls back must not have to
@@ -103,6 +105,7 @@ func (r *Reloader) Release(ctx context.Context) error {
 		r.statusMu.Lock()
 		r.status.Pinned = ""
 		r.statusMu.Unlock()
+		r.changed(false)
 		r.o.Logger.Info("pin released, newer revisions are activated again")
 	}
 	r.mu.Unlock()
@@ -162,5 +165,6 @@ func (r *Reloader) restorePin(ctx context.Context) {
 		return
 	}
 	r.recordPin(b)
+	r.changed(true)
 	r.o.Logger.Warn("serving the pinned revision", "revision", revision)
 }

@@ -3,6 +3,7 @@ package reload
 import (
 	"context"
 	"errors"
+	"fmt"
 	"os"
 	"path/filepath"
 	"strings"
@@ -63,6 +64,28 @@ func TestRollback(t *testing.T) {
 	docs.set("e")
 	check(t, again.Reload(context.Background()))
 	wantSays(t, again, "e")
+}
+
+// A rollback, a release and a restart are passed on like attempts, as they change what is
+// active or pinned.
+func TestChangesArePassedOn(t *testing.T) {
+	dir, docs := t.TempDir(), newDocuments("a")
+	var got []string
+	options := func(o *Options) {
+		o.StateDir = dir
+		o.Attempted = func(a Attempt) { got = append(got, fmt.Sprintf("%v %v", a.IsKnown, a.IsActivated)) }
+	}
+	r, revisions := served(t, docs, options, "a", "b")
+	check(t, r.Rollback(context.Background(), revisions[0]))
+	check(t, r.Rollback(context.Background(), revisions[0])) // is active already
+	check(t, r.Release(context.Background()))                // and reads the documents again
+	check(t, r.Rollback(context.Background(), revisions[0]))
+	again, _, _ := newReloader(docs, options)
+	check(t, again.Load(context.Background())) // activates the pinned revision, and reads
+	want := "false true, false true, true true, true false, true false, false true, true true, true true, false false"
+	if text := strings.Join(got, ", "); text != want {
+		t.Errorf("got %s, want %s", text, want)
+	}
 }
 
 // Where bundles are delivered there is nothing to read at a release: the newest is

@@ -231,6 +231,7 @@ func (r *Reloader) restore(ctx context.Context) {
 	r.state.saved = b.Manifest.Revision
 	r.o.Observer.Degraded(true)
 	r.o.Observer.Serves(b.Manifest.Revision)
+	r.changed(true)
 	r.o.Logger.Warn("serving the revision stored before the restart", "revision", b.Manifest.Revision)
 }
 

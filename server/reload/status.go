@@ -155,15 +155,19 @@ func (r *Reloader) record(ctx context.Context, out outcome, began time.Time) {
 	if out.err == nil {
 		r.activeCommit(out.commit)
 	}
-	if r.o.Attempted != nil {
-		r.o.Attempted(Attempt{
-			Snapshot: out.snapshot, Documents: out.documents, Diagnostics: out.list, Err: out.err,
-			IsKnown: out.known, IsActivated: out.result == metrics.Activated,
-		})
-	}
+	r.o.Attempted(Attempt{
+		Snapshot: out.snapshot, Documents: out.documents, Diagnostics: out.list, Err: out.err,
+		IsKnown: out.known, IsActivated: out.result == metrics.Activated,
+	})
 	// Last, because a disk can be slow: the status shows the active revision before.
 	r.keep(ctx, out.bundle)
 	r.endSpan(progress.FromContext(ctx), out, errors, warnings)
+}
+
+// changed passes on a change that is not an attempt: of the pin, or to a stored revision. It
+// is called with r.mu held.
+func (r *Reloader) changed(isActivated bool) {
+	r.o.Attempted(Attempt{IsKnown: true, IsActivated: isActivated})
 }
 
 // endSpan ends the span of an attempt with its result.

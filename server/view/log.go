@@ -13,10 +13,10 @@ type LogQuery struct {
 	Namespace string
 	Point     string
 	Endpoint  string
-	// Limit is the most decisions; zero means 50. After keeps decisions older than the
+	// Limit is the most decisions; zero means 50. Before keeps decisions older than the
 	// one with this ID; zero begins with the newest.
-	Limit int
-	After uint64
+	Limit  int
+	Before uint64
 }
 
 // Log is the recorded decisions of this process, newest first.
@@ -25,7 +25,7 @@ type Log struct {
 	// Dropped is how many decisions were not recorded, because too many were made at a
 	// time.
 	Dropped uint64 `json:"dropped"`
-	// After is LogQuery.After of the next page; zero on the last one.
+	// After is LogQuery.Before of the next page; zero on the last one.
 	After uint64 `json:"after,omitempty"`
 	// Size is how many decisions are recorded at most.
 	Size int `json:"size"`

@@ -93,6 +93,8 @@ type RevisionEvent struct {
 	Documents int    `json:"documents"`
 	Errors    int    `json:"errors"`
 	Warnings  int    `json:"warnings"`
+	// Source is where the revision came from: documents, bundle, state or rollback.
+	Source string `json:"source"`
 }
 
 // RefusedEvent is the data of EventRefused.
@@ -106,6 +108,10 @@ type RefusedEvent struct {
 type StateEvent struct {
 	Ready    bool `json:"ready"`
 	Degraded bool `json:"degraded"`
+	// Pinned is the revision that newer documents do not replace, and WithdrawnKey the
+	// revoked key that signed the active bundle; empty if there is none.
+	Pinned       string `json:"pinned,omitempty"`
+	WithdrawnKey string `json:"withdrawnKey,omitempty"`
 }
 
 // RatesEvent is the data of EventRates; the times are microseconds.

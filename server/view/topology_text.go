@@ -1,42 +1,50 @@
 package view
 
 import (
-	"strconv"
+	"fmt"
 	"strings"
 )
 
 // Mermaid returns the graph in the language of Mermaid.
 func (t *Topology) Mermaid() string {
-	text := "flowchart LR\n"
-	numbers := make(map[string]string, len(t.Nodes))
+	var out strings.Builder
+	out.WriteString("flowchart LR\n")
+	numbers := make(map[string]int, len(t.Nodes))
+	quote := strings.NewReplacer("#", "#35;", `"`, "#quot;", "<", "#lt;", ">", "#gt;", "\n", "<br>")
 	for i := range t.Nodes {
 		n := &t.Nodes[i]
-		numbers[n.ID] = "n" + strconv.Itoa(i)
-		text += "  " + numbers[n.ID] + "[\"" + mermaidText(n.Kind+" "+n.Name) + "\"]\n"
+		numbers[n.ID] = i
+		fmt.Fprintf(&out, "  n%d[\"%s\"]\n", i, quote.Replace(n.label()))
 	}
 	for _, edge := range t.Edges {
-		text += "  " + numbers[edge[0]] + " --> " + numbers[edge[1]] + "\n"
+		fmt.Fprintf(&out, "  n%d --> n%d\n", numbers[edge[0]], numbers[edge[1]])
 	}
-	return text
-}
-
-// mermaidText writes characters of Mermaid's own as entities.
-func mermaidText(text string) string {
-	return strings.NewReplacer("#", "#35;", `"`, "#quot;", "<", "#lt;", ">", "#gt;", "\n", " ").Replace(text)
+	return out.String()
 }
 
 // DOT returns the graph in the language of Graphviz.
 func (t *Topology) DOT() string {
+	var out strings.Builder
+	out.WriteString("digraph gateways {\n  rankdir=LR\n")
 	quote := func(text string) string {
-		return `"` + strings.NewReplacer(`\`, `\\`, `"`, `\"`, "\n", " ").Replace(text) + `"`
+		return `"` + strings.NewReplacer(`\`, `\\`, `"`, `\"`, "\n", `\n`).Replace(text) + `"`
 	}
-	text := "digraph gateways {\n  rankdir=LR\n"
 	for i := range t.Nodes {
 		n := &t.Nodes[i]
-		text += "  " + quote(n.ID) + " [shape=box, label=" + quote(n.Kind+" "+n.Name) + "]\n"
+		fmt.Fprintf(&out, "  %s [shape=box, label=%s]\n", quote(n.ID), quote(n.label()))
 	}
 	for _, edge := range t.Edges {
-		text += "  " + quote(edge[0]) + " -> " + quote(edge[1]) + "\n"
+		fmt.Fprintf(&out, "  %s -> %s\n", quote(edge[0]), quote(edge[1]))
 	}
-	return text + "}\n"
+	out.WriteString("}\n")
+	return out.String()
+}
+
+// label is the text of a node: what it is, and a line for each policy that targets it.
+func (n *Node) label() string {
+	text := n.Kind + " " + n.Name
+	for _, p := range n.Policies {
+		text += "\n" + p.Kind + " " + p.Namespace + "/" + p.Name
+	}
+	return text
 }

@@ -30,7 +30,7 @@ func TestMembersOfAnswers(t *testing.T) {
 		"nodes":         {view.Node{}, "column effective id kind name policies shows"},
 		"revisions":     {view.Revision{}, "active commit documents revision sequence since"},
 		"log":           {view.Entry{}, "cached decision endpoint id microseconds outcome point request revision time"},
-		"revision":      {view.RevisionEvent{}, "documents errors revision sequence warnings"},
+		"revision":      {view.RevisionEvent{}, "documents errors revision sequence source warnings"},
 		"refused":       {view.RefusedEvent{}, "errors message warnings"},
 		"state":         {view.StateEvent{}, "degraded ready"},
 		"rate":          {view.RatesEvent{}, "cacheHitRatio p50 p99 perSecond"},

@@ -3,9 +3,7 @@ package console
 import (
 	"bytes"
 	"encoding/csv"
-	"fmt"
 	"net/http"
-	"strconv"
 	"strings"
 
 	"github.com/writ-policy/writ/server/view"
@@ -69,15 +67,22 @@ func (a *API) Log() http.HandlerFunc {
 		if err != nil {
 			return nil, err
 		}
-		after, err := q.number("after")
+		before, err := q.number("before")
 		if err != nil {
 			return nil, err
 		}
+		after, err := q.number("after") // older ones are after it in the list
+		if err != nil {
+			return nil, err
+		}
+		if after != 0 && (before == 0 || after < before) {
+			before = after
+		}
 		return q.view.Log(q.ctx, q.caller, view.LogQuery{
 			Outcome: q.query.Get("outcome"), User: q.query.Get("user"), Resource: q.query.Get("resource"), Namespace: q.query.Get("namespace"),
-			Point: q.query.Get("point"), Endpoint: q.query.Get("endpoint"), Limit: limit, After: uint64(after),
+			Point: q.query.Get("point"), Endpoint: q.query.Get("endpoint"), Limit: limit, Before: uint64(before),
 		})
-	}, "outcome", "user", "resource", "namespace", "point", "endpoint", "limit", "after")
+	}, "outcome", "user", "resource", "namespace", "point", "endpoint", "before", "limit", "after")
 }
 
 // errFormat refuses a format that an endpoint does not have.
@@ -153,54 +158,10 @@ func (a *API) Topology() http.HandlerFunc {
 		case "", "json":
 			return t, nil
 		case "dot":
-			return document{plain, "", []byte(dotOf(t))}, nil
+			return document{plain, "", []byte(t.DOT())}, nil
 		case "mermaid":
-			return document{plain, "", []byte(mermaidOf(t))}, nil
+			return document{plain, "", []byte(t.Mermaid())}, nil
 		}
 		return nil, errFormat("json, dot or mermaid")
 	}, "gateway", "format")
-}
-
-// dotOf returns a topology in the language of Graphviz.
-func dotOf(t *view.Topology) string {
-	var out strings.Builder
-	out.WriteString("digraph writ {\n  rankdir=LR;\n")
-	for _, n := range t.Nodes {
-		fmt.Fprintf(&out, "  %s [shape=box, label=%s];\n", dotText(n.ID), dotText(label(&n)))
-	}
-	for _, e := range t.Edges {
-		fmt.Fprintf(&out, "  %s -> %s;\n", dotText(e[0]), dotText(e[1]))
-	}
-	out.WriteString("}\n")
-	return out.String()
-}
-
-// label is the text of a node: what it is, and the policies that target it.
-func label(n *view.Node) string {
-	lines := []string{n.Kind + " " + n.Name}
-	for _, p := range n.Policies {
-		lines = append(lines, p.Kind+" "+p.Namespace+"/"+p.Name)
-	}
-	return strings.Join(lines, "\n")
-}
-
-// dotText quotes a text for Graphviz.
-func dotText(text string) string {
-	return `"` + strings.NewReplacer(`\`, `\\`, `"`, `\"`, "\n", `\n`).Replace(text) + `"`
-}
-
-// mermaidOf returns a topology in the language of Mermaid.
-func mermaidOf(t *view.Topology) string {
-	var out strings.Builder
-	out.WriteString("flowchart LR\n")
-	ids := make(map[string]string)
-	for i, n := range t.Nodes {
-		ids[n.ID] = "n" + strconv.Itoa(i)
-		text := strings.NewReplacer(`"`, "#quot;", "<", "#lt;", ">", "#gt;", "\n", "<br>").Replace(label(&n))
-		fmt.Fprintf(&out, "  %s[\"%s\"]\n", ids[n.ID], text)
-	}
-	for _, e := range t.Edges {
-		fmt.Fprintf(&out, "  %s --> %s\n", ids[e[0]], ids[e[1]])
-	}
-	return out.String()
 }
