@@ -149,7 +149,7 @@ func (s *site) open(t testing.TB) {
 func (s *site) explore(b *bundles.Bundle) {
 	s.explorer = explore.New(explore.Options{Current: func() decision.Policies { return s.policies }, Log: 100})
 	s.explorer.Activate(b)
-	s.explorer.Attempted(explore.Attempt{Files: s.snapshot().Files, Revision: s.policies.Revision(), Activated: true, Ready: true})
+	s.explorer.Attempted(explore.Attempt{Files: s.snapshot().Files, Revision: s.policies.Revision(), Activated: true})
 	s.explorer.Close()
 }
 
