@@ -314,17 +314,9 @@ func (s *Server) Run(ctx context.Context) error {
 	if err != nil {
 		return errors.Join(err, listener.Close())
 	}
-	operators, err := s.listenAdmin(ctx)
+	others, err := s.listenOthers(ctx, listener.Addr())
 	if err != nil {
 		return errors.Join(err, listener.Close(), proxies.close())
-	}
-	scrapers, err := s.listenMetrics(ctx)
-	if err != nil {
-		return errors.Join(err, listener.Close(), proxies.close(), operators.close())
-	}
-	browsers, err := s.listenPage(ctx, listener.Addr())
-	if err != nil {
-		return errors.Join(err, listener.Close(), proxies.close(), operators.close(), scrapers.close())
 	}
 	listener = memory.Listener(listener, s.config.Limits.MaxConnections, func() { s.metrics.Refused(metrics.ManyConnections) })
 	s.log.Info("listening", "address", listener.Addr().String(), "tls", s.tls != nil)
@@ -356,17 +348,15 @@ func (s *Server) Run(ctx context.Context) error {
 	}
 
 	web := s.web()
-	ended := make(chan error, 5)
+	ended := make(chan error, 2+len(others))
 	work.Go(func() { ended <- s.serve(web, listener) })
 	if proxies != nil {
 		defer proxies.server.Stop(0)
 		work.Go(func() { ended <- proxies.serve() })
 	}
-	for _, l := range []*webListener{operators, scrapers, browsers} {
-		if l != nil {
-			defer l.web.Close()
-			work.Go(func() { ended <- s.serve(l.web, l.listener) })
-		}
+	for _, l := range others {
+		defer l.web.Close()
+		work.Go(func() { ended <- s.serve(l.web, l.listener) })
 	}
 	select {
 	case err := <-ended:

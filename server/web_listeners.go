@@ -2,6 +2,7 @@ package server
 
 import (
 	"context"
+	"errors"
 	"net"
 	"net/http"
 	"time"
@@ -16,6 +17,27 @@ const adminWrite = 3 * time.Minute
 type webListener struct {
 	web      *http.Server
 	listener net.Listener
+}
+
+// listenOthers opens the HTTP listeners that are configured beside the one for callers.
+func (s *Server) listenOthers(ctx context.Context, callers net.Addr) ([]*webListener, error) {
+	var open []*webListener
+	for _, listen := range []func(context.Context) (*webListener, error){
+		s.listenAdmin, s.listenMetrics,
+		func(ctx context.Context) (*webListener, error) { return s.listenPage(ctx, callers) },
+	} {
+		l, err := listen(ctx)
+		if err != nil {
+			for _, l := range open {
+				err = errors.Join(err, l.listener.Close())
+			}
+			return nil, err
+		}
+		if l != nil {
+			open = append(open, l)
+		}
+	}
+	return open, nil
 }
 
 // listenAdmin opens the listener of operators, who may change the active revision; nil if
@@ -60,12 +82,4 @@ func (s *Server) listenWeb(ctx context.Context, address, message string, listeni
 		listening(listener.Addr())
 	}
 	return &webListener{s.web(), listener}, nil
-}
-
-// close closes a listener that never served. It may be called on nil.
-func (l *webListener) close() error {
-	if l == nil {
-		return nil
-	}
-	return l.listener.Close()
 }
