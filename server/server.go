@@ -13,23 +13,18 @@ import (
 	"sync/atomic"
 	"time"
 
-	"github.com/writ-policy/writ/bundles"
 	"github.com/writ-policy/writ/bundles/remote"
 	"github.com/writ-policy/writ/server/api"
 	"github.com/writ-policy/writ/server/audit"
 	"github.com/writ-policy/writ/server/auth"
 	"github.com/writ-policy/writ/server/cache"
 	"github.com/writ-policy/writ/server/cluster"
-	"github.com/writ-policy/writ/server/decision"
 	"github.com/writ-policy/writ/server/decisionlog"
-	"github.com/writ-policy/writ/server/engine"
-	"github.com/writ-policy/writ/server/engine/overdue"
 	"github.com/writ-policy/writ/server/explore"
 	"github.com/writ-policy/writ/server/memory"
 	"github.com/writ-policy/writ/server/metrics"
 	"github.com/writ-policy/writ/server/reload"
 	"github.com/writ-policy/writ/server/trace"
-	"github.com/writ-policy/writ/translator"
 	"github.com/writ-policy/writ/translator/progress"
 	"github.com/writ-policy/writ/translator/source"
 )
@@ -148,11 +143,6 @@ func (s *Server) setupObservers() {
 	}
 }
 
-// withObservers returns a context whose spans are reported to the observers of s.
-func (s *Server) withObservers(ctx context.Context) context.Context {
-	return progress.WithObservers(ctx, s.observers...)
-}
-
 // warn logs settings that are allowed but unsafe.
 func (s *Server) warn() {
 	const others = 0o002
@@ -199,46 +189,9 @@ func (s *Server) fetching() cluster.Options {
 	return cluster.Options{Timeout: c.Clusters.FetchTimeout, Places: max(1, min(c.Clusters.MaxFetches, c.Limits.MaxInFlight/2))}
 }
 
-func (s *Server) newReloader(m *metrics.Metrics, kept *cache.Cache) *reload.Reloader {
-	c := &s.config
-	var last *engine.Engine // activations do not overlap
-	places, columns := overdue.New(m), memory.NewBudget(c.Limits.MaxStreamBytesInUse)
-	return reload.New(reload.Options{
-		Source:     s.sources.of(),
-		Translator: translator.New(translator.Options{Settings: c.Settings, AllowEmpty: c.AllowEmpty}),
-		Build:      bundles.BuildOptions{Version: c.Version},
-		Activate: func(ctx context.Context, b *bundles.Bundle) (decision.Policies, error) {
-			e, err := engine.Activate(ctx, b, engine.Options{
-				Now: c.Now, Timeout: c.Timeouts.Evaluation, RequireRoute: c.RequireRoute, Last: last, Overdue: places,
-				MaxColumns: c.Limits.MaxStreamBytes, Columns: columns, Refused: m.Refused,
-			})
-			if err != nil {
-				return nil, err
-			}
-			last = e
-			s.explorer.Activate(b)
-			return kept.Of(e), nil
-		},
-		Attempted: s.attempted, Again: s.sources.again, StateDir: c.StateDir, Kept: c.Kept, Keys: s.sources.keys.of(), Observer: m, Logger: s.log, Now: c.Now,
-	})
-}
-
 // Handler is the server's endpoints without a listener. Load brings documents behind
 // it.
 func (s *Server) Handler() http.Handler { return s.handler }
-
-// Load reads the documents once, or activates the stored bundle if bundles are served. It
-// returns an error if the documents are not active afterwards. Run calls it itself.
-func (s *Server) Load(ctx context.Context) error {
-	ctx = s.withObservers(ctx)
-	if s.sources.feed != nil {
-		s.reloader.Restore(ctx)
-		return nil
-	}
-	return s.reloader.Load(ctx)
-}
-
-func (s *Server) ready() bool { return s.reloader.Ready() && !s.draining.Load() }
 
 // serverStatus is what GET /v1/status shows: what is served, and how reading the
 // documents went.

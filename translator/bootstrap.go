@@ -23,22 +23,20 @@ func (t *Translator) addBootstrap(documents []syntax.Document) ([]syntax.Documen
 	if t.bootstrap == nil {
 		t.bootstrap = t.kinds.Decode(roles.BootstrapSource, roles.Bootstrap(), syntax.Options{Bootstrap: true}).Documents
 	}
-	type identity struct{ family, kind, namespace, name string }
-	own := make(map[identity]bool, len(t.bootstrap))
-	of := func(h *syntax.Header) identity { return identity{h.Family, h.Kind, h.Namespace, h.Name} }
+	own := make(map[directory.Identity]bool, len(t.bootstrap))
 	for _, d := range t.bootstrap {
-		own[of(d.Meta())] = true
+		own[directory.IdentityOf(d.Meta())] = true
 	}
 	var notes []Note
 	for _, d := range documents {
-		if id := of(d.Meta()); own[id] {
+		if id := directory.IdentityOf(d.Meta()); own[id] {
 			own[id] = false
 			notes = append(notes, Note{d.Meta().At, fmt.Sprintf("%s replaces the one of %s", directory.Title(d.Meta()), roles.BootstrapSource)})
 		}
 	}
 	added := make([]syntax.Document, 0, len(t.bootstrap))
 	for _, d := range t.bootstrap {
-		if own[of(d.Meta())] {
+		if own[directory.IdentityOf(d.Meta())] {
 			added = append(added, d)
 		}
 	}

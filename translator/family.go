@@ -10,7 +10,6 @@ import (
 	"github.com/writ-policy/writ/translator/directory"
 	"github.com/writ-policy/writ/translator/emit"
 	"github.com/writ-policy/writ/translator/extension"
-	"github.com/writ-policy/writ/translator/footprint"
 	"github.com/writ-policy/writ/translator/gateway"
 	"github.com/writ-policy/writ/translator/inventory"
 	"github.com/writ-policy/writ/translator/source"
@@ -84,46 +83,4 @@ func kindsOf(families []Family) syntax.Kinds {
 		kinds = slices.Concat(kinds, family.Kinds())
 	}
 	return kinds
-}
-
-// points returns the names of the points that families answer: the folders of their
-// entrypoints.
-func points(families []Family) []string {
-	var names []string
-	for _, family := range families {
-		if table := family.NewTable(); table != nil && tables.Point(table) != "" {
-			names = append(names, tables.Point(table))
-		}
-	}
-	return names
-}
-
-// phases are the families, and the names of the documents that they have seen. The
-// families resolve and lower one directory after another.
-type phases struct {
-	names      directory.Names
-	families   []Family
-	footprints footprint.Builder
-}
-
-// resolve reads documents together. The list is kept and must not be changed.
-func (p *phases) resolve(documents []syntax.Document, o directory.Options) *directory.Directory {
-	o.Points = points(p.families)
-	d := p.names.NewDirectory(documents, o)
-	for _, family := range p.families {
-		family.Resolve(d)
-	}
-	return d
-}
-
-// lower returns the tables of the documents that were resolved.
-func (p *phases) lower() (lowered tables.List, list diag.List) {
-	for _, family := range p.families {
-		table, more := family.Lower()
-		list = append(list, more...)
-		if table != nil {
-			lowered = append(lowered, table)
-		}
-	}
-	return lowered, list
 }

@@ -25,11 +25,9 @@ import (
 
 	"golang.org/x/sync/errgroup"
 
-	"github.com/writ-policy/writ/translator/access"
 	"github.com/writ-policy/writ/translator/diag"
 	"github.com/writ-policy/writ/translator/directory"
 	"github.com/writ-policy/writ/translator/emit"
-	"github.com/writ-policy/writ/translator/footprint"
 	"github.com/writ-policy/writ/translator/progress"
 	"github.com/writ-policy/writ/translator/settings"
 	"github.com/writ-policy/writ/translator/source"
@@ -49,30 +47,6 @@ type Options struct {
 	Files bool
 	// Tests emits generated tests along with the policy.
 	Tests bool
-}
-
-// Result is what a directory without errors translates to. It is immutable, and
-// its members are shared with later results.
-type Result struct {
-	// Tables are what the documents come to, a table a family. Consumers of one family
-	// use tables.Of.
-	Tables tables.List
-	// Counts are the numbers of documents by family and kind, as "kubernetes/Role".
-	// DecisionTests are not among them: they are not part of a bundle.
-	Counts map[string]int
-	// Files are the emitted files by their path in a bundle.
-	Files map[string][]byte
-	// Footprint is what the documents can tell apart. It is also one of Files.
-	Footprint *footprint.Footprint
-	// Directory holds the documents.
-	Directory *directory.Directory
-	// Documents is how many documents there are, containers' contents included and skipped
-	// ones excluded.
-	Documents int
-	// Skipped are the documents of other kinds, in the order of the files.
-	Skipped []syntax.Skipped
-
-	grants *access.Resolved // keeps positions for Lint
 }
 
 // Translator translates snapshots of one source. It is safe for concurrent use;
@@ -168,23 +142,6 @@ func (t *Translator) Translate(ctx context.Context, snapshot source.Snapshot) (*
 	}, list
 }
 
-// counts returns how many documents there are of each family and kind, containers
-// and their contents included.
-func counts(documents []syntax.Document) map[string]int {
-	type key struct{ family, kind string }
-	byKey := make(map[key]int)
-	for _, d := range documents {
-		if h := d.Meta(); !h.TestOnly {
-			byKey[key{h.Family, h.Kind}]++
-		}
-	}
-	n := make(map[string]int, len(byKey))
-	for k, count := range byKey {
-		n[k.family+"/"+k.kind] = count
-	}
-	return n
-}
-
 // decode reads the files of a snapshot on all cores, those of the last one that
 // have not changed taken from memory. Documents are in the order of the files.
 func (t *Translator) decode(ctx context.Context, snapshot source.Snapshot, state state) ([]syntax.Document, []skipped, []syntax.Undecoded, diag.List, error) {
@@ -249,92 +206,4 @@ func (t *Translator) keep(snapshot source.Snapshot, files []decoded) (documents 
 		list = append(list, file.List...)
 	}
 	return documents, others, undecoded, list
-}
-
-// Skipped returns the documents of other kinds of the last snapshot, also if it had
-// errors. The list must not be modified.
-func (t *Translator) Skipped() []syntax.Skipped {
-	t.mu.Lock()
-	defer t.mu.Unlock()
-	return t.skipped
-}
-
-// Documents returns the documents of the last snapshot, also if it had errors, in the order
-// of the files. The list must not be modified.
-func (t *Translator) Documents() []syntax.Document {
-	t.mu.Lock()
-	defer t.mu.Unlock()
-	return t.documents
-}
-
-// Master returns the master namespace of the last snapshot.
-func (t *Translator) Master() string {
-	t.mu.Lock()
-	defer t.mu.Unlock()
-	return directory.MasterOr(t.master)
-}
-
-// emptyOrigins reports the sources without a policy document, if there are several: the
-// documents of the others do not show that one of them is an unmounted volume.
-func emptyOrigins(snapshot source.Snapshot, files []decoded) (list diag.List) {
-	if len(snapshot.Origins) < 2 {
-		return nil
-	}
-	filled := make([]bool, len(snapshot.Origins))
-	for i, file := range files {
-		filled[snapshot.Files[i].Origin] = filled[snapshot.Files[i].Origin] ||
-			slices.ContainsFunc(file.Documents, func(d syntax.Document) bool { return !d.Meta().Auxiliary })
-	}
-	for i, origin := range snapshot.Origins {
-		if !filled[i] {
-			list.Add(diag.Diagnostic{
-				Position: diag.Position{File: origin.Name},
-				Code:     diag.NoDocuments,
-				Message:  "the source holds no policy document",
-				Hint:     "an unmounted volume looks like this; use --allow-empty if it is intended",
-			})
-		}
-	}
-	return list
-}
-
-// maxDiagnostics bounds what is said about a directory: a hundred thousand
-// bindings to one role that is gone are one mistake.
-const maxDiagnostics = 10_000
-
-// capped keeps errors before warnings, each in the order they are in, and counts
-// what it leaves out.
-func capped(list diag.List) diag.List {
-	left := len(list) - maxDiagnostics
-	if left <= 0 {
-		return list
-	}
-	var errors, warnings diag.List
-	for _, d := range list {
-		if d.Severity == diag.Error {
-			errors = append(errors, d)
-		} else {
-			warnings = append(warnings, d)
-		}
-	}
-	severity := diag.Warning
-	if len(errors) > maxDiagnostics {
-		severity = diag.Error
-	}
-	kept := append(errors, warnings...)[:maxDiagnostics]
-	kept.Add(diag.Diagnostic{
-		Severity: severity,
-		Code:     diag.TooManyMistakes,
-		Message:  fmt.Sprintf("%d further mistakes in this directory are not shown", left),
-	})
-	return kept.Sorted()
-}
-
-// interrupted adds the error of a translation that did not come to its end.
-func interrupted(list diag.List, err error) diag.List {
-	list.Add(diag.Diagnostic{
-		Code:    diag.Interrupted,
-		Message: fmt.Sprintf("the documents were not translated: %v", err),
-	})
-	return list.Sorted()
 }

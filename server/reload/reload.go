@@ -20,12 +20,8 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"log/slog"
 	"runtime/debug"
 	"slices"
-	"sync"
-	"sync/atomic"
-	"time"
 
 	"github.com/writ-policy/writ/bundles"
 	"github.com/writ-policy/writ/server/decision"
@@ -34,184 +30,8 @@ import (
 	"github.com/writ-policy/writ/translator/diag"
 	"github.com/writ-policy/writ/translator/progress"
 	"github.com/writ-policy/writ/translator/source"
-	"github.com/writ-policy/writ/translator/syntax"
 	"github.com/writ-policy/writ/translator/tables"
 )
-
-// Translator translates a snapshot to the parts of a bundle; translator.Translator
-// implements it.
-type Translator interface {
-	// Translate returns nil if the list has errors.
-	Translate(ctx context.Context, snapshot source.Snapshot) (*translator.Result, diag.List)
-	// PolicyConditions returns the conditions of gateway policies by locator, after a
-	// Translate that returned nil.
-	PolicyConditions() map[string][]tables.GatewayCondition
-}
-
-// Observer records the results of reloads; metrics.Metrics implements it. Its methods
-// are called by one goroutine at a time.
-type Observer interface {
-	Reloaded(result metrics.Result, at time.Time)
-	Degraded(yes bool)
-	StateFails(yes bool)
-	Diagnosed(errors, warnings int)
-	Serves(revision string)
-	Inherits(counts metrics.Inherited)
-}
-
-// Options configure a Reloader. Activate is required, and Source and Translator are
-// required unless bundles are delivered; other fields may be zero.
-type Options struct {
-	Source     source.Source
-	Translator Translator
-	// Again requests that the newest bundle is delivered once more. It is called if there
-	// is no Source, and must not wait for the delivery.
-	Again func()
-	// Build is the build information in the manifests of bundles.
-	Build bundles.BuildOptions
-	// Activate compiles the rules of a bundle. It must return an error for a bundle that
-	// bundles.Compile rejects.
-	Activate func(ctx context.Context, b *bundles.Bundle) (decision.Policies, error)
-	// StateDir is the directory that stores the last good bundle, for a restart with
-	// invalid documents. Empty means that bundles are not stored.
-	StateDir string
-	// Kept is how many revisions the state directory keeps to go back to; zero means
-	// defaultKept.
-	Kept int
-	// Keys, if set, verify the bundles in the state directory, in the same way as
-	// delivered bundles.
-	Keys     *bundles.Keys
-	Observer Observer
-	// Attempted, if set, is called after each attempt, and after each other change of the
-	// active revision or its pin, by one goroutine at a time.
-	Attempted func(Attempt)
-	Logger    *slog.Logger
-	Now       func() time.Time
-}
-
-// Reloader keeps the newest good revision active. It is safe for concurrent use.
-type Reloader struct {
-	o      Options
-	state  *state // nil without a state directory
-	active atomic.Pointer[active]
-	commit atomic.Pointer[string] // of the last active documents; nil until it is known
-
-	mu      sync.Mutex  // held during a whole reload; protects the fields below
-	good    translation // of the documents of the active revision
-	refused translation // of documents that would fail again
-	checked string      // Rules of the last bundle with tests that passed its check
-	pinned  string      // the pinned revision; empty if none is
-	newest  string      // the last revision from the source
-	behind  bool        // newest differs from the pinned revision
-	// readCommit is the commit of the documents that were activated last.
-	readCommit string
-	stale      string // the error of the sources that cannot be read, as it was logged
-	highest    int64  // sequence number of what was delivered and not refused
-
-	statusMu sync.Mutex // held to read and write status, for a short time
-	status   Status
-}
-
-// active is the active revision. It is immutable.
-type active struct {
-	policies decision.Policies
-	signer   bundles.Key // zero if signatures are not checked
-}
-
-// noRevision is the evaluation error of a server without a revision.
-const noRevision decision.Unavailable = "no revision loaded"
-
-// Current returns the policies of the active revision; without one, policies that
-// deny everything. A request calls it once and keeps its revision to the end.
-func (r *Reloader) Current() decision.Policies {
-	if a := r.active.Load(); a != nil {
-		return a.policies
-	}
-	return noRevision
-}
-
-// Revision returns the active revision, empty without one.
-func (r *Reloader) Revision() string { return r.Current().Revision() }
-
-// Ready reports whether a revision is active.
-func (r *Reloader) Ready() bool { return r.active.Load() != nil }
-
-// translation is the result of translating documents. Translating the same documents
-// again gives the same result.
-type translation struct {
-	key  string
-	list diag.List
-	err  error
-	// conditions of gateway policies; set if the documents have errors.
-	conditions map[string][]tables.GatewayCondition
-}
-
-// New returns a Reloader without an active revision.
-func New(o Options) *Reloader {
-	if o.Again == nil {
-		o.Again = func() {}
-	}
-	if o.Attempted == nil {
-		o.Attempted = func(Attempt) {}
-	}
-	if o.Observer == nil {
-		o.Observer = noopObserver{}
-	}
-	if o.Logger == nil {
-		o.Logger = slog.New(slog.DiscardHandler)
-	}
-	if o.Now == nil {
-		o.Now = time.Now
-	}
-	if o.Kept <= 0 {
-		o.Kept = defaultKept
-	}
-	r := &Reloader{o: o}
-	if o.StateDir != "" {
-		r.state = newState(o.StateDir)
-		r.state.most, r.state.keys = o.Kept, o.Keys
-	}
-	return r
-}
-
-// Load reloads for the first time. If the documents cannot be activated, it activates
-// the last good bundle of the state directory, if there is one. It returns an error if
-// the documents are not active. A server can continue after an error; Ready reports
-// whether a revision is active.
-func (r *Reloader) Load(ctx context.Context) error {
-	r.restorePin(ctx)
-	err := r.Reload(ctx)
-	if err != nil && ctx.Err() == nil && !r.Ready() {
-		r.restore(ctx)
-	}
-	return err
-}
-
-// Run watches the source and reloads until ctx is done. It returns an error if the watch
-// fails.
-func (r *Reloader) Run(ctx context.Context) error {
-	notices := make(chan struct{}, 1)
-	ended := make(chan error, 1)
-	go func() {
-		ended <- r.o.Source.Watch(ctx, func() {
-			select {
-			case notices <- struct{}{}:
-			default: // a reload is pending already and will read this change
-			}
-		})
-	}()
-	for {
-		select {
-		case <-notices:
-			_ = r.Reload(ctx) // the error is logged and part of the status
-		case err := <-ended:
-			if ctx.Err() != nil {
-				return nil
-			}
-			return fmt.Errorf("watch the documents: %w", err)
-		}
-	}
-}
 
 // Reload activates the current documents unless they are active. If it returns an error,
 // the active revision is unchanged. Reloads run one at a time.
@@ -228,45 +48,6 @@ func (r *Reloader) Reload(ctx context.Context) error {
 	r.record(ctx, outcome, began)
 	whole.End(outcome.err)
 	return outcome.err
-}
-
-// outcome is the result of one attempt to reload or deliver.
-type outcome struct {
-	result metrics.Result
-	list   diag.List
-	err    error
-	// bundle is the new bundle; nil if the documents have not changed.
-	bundle *bundles.Bundle
-	// commit is where the documents are from; empty without git.
-	commit string
-	// known means that the previous attempt had the same result, which was logged.
-	known bool
-	// stale names the sources that cannot be read, whose last documents are in use; nil if
-	// all were read.
-	stale error
-	// unread means that the source provided no documents or bundle.
-	unread bool
-	// source is the Status.From of the bundle; empty means documents.
-	source string
-	// conditions are those of the translation.
-	conditions map[string][]tables.GatewayCondition
-	// snapshot is what was read, and documents what was decoded of it.
-	snapshot  source.Snapshot
-	documents []syntax.Document
-}
-
-// Attempt is a reading of the documents, or the delivery of a bundle.
-type Attempt struct {
-	// Snapshot is what was read; empty for a bundle, and if nothing was read.
-	Snapshot source.Snapshot
-	// Documents are those that the active revision was translated from; nil if it was not.
-	Documents   []syntax.Document
-	Diagnostics diag.List
-	// Err is why the documents are not active; nil if they are.
-	Err error
-	// IsKnown states that the attempt before had the same result, IsActivated that a new
-	// revision is active.
-	IsKnown, IsActivated bool
 }
 
 func (r *Reloader) attempt(ctx context.Context) (out outcome) {
@@ -410,13 +191,3 @@ func errorOf(list diag.List) error {
 func isFinal(list diag.List) bool {
 	return list.HasErrors() && !slices.ContainsFunc(list, func(d diag.Diagnostic) bool { return d.Code == diag.Interrupted })
 }
-
-// noopObserver records nothing.
-type noopObserver struct{}
-
-func (noopObserver) Reloaded(metrics.Result, time.Time) {}
-func (noopObserver) Degraded(bool)                      {}
-func (noopObserver) StateFails(bool)                    {}
-func (noopObserver) Diagnosed(int, int)                 {}
-func (noopObserver) Inherits(metrics.Inherited)         {}
-func (noopObserver) Serves(string)                      {}

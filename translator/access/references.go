@@ -19,24 +19,6 @@ func reference(name syntax.Text, id directory.Identity) syntax.Reference {
 	return syntax.Reference{At: name.At, Family: id.Family, Kind: id.Kind, Namespace: id.Namespace, Name: id.Name}
 }
 
-// role identifies the role that the binding names. A Role must be in its namespace.
-func (b *KubernetesBinding) role() directory.Identity {
-	id := directory.Identity{Family: FamilyKubernetes, Kind: b.RoleKind, Namespace: b.Namespace, Name: b.RoleName.Value}
-	if b.RoleKind == kindClusterRole {
-		id.Namespace = ""
-	}
-	return id
-}
-
-// role identifies the role that the binding names.
-func (b *OriginBinding) role(master string) directory.Identity {
-	id := directory.Identity{Family: familyOrigin, Kind: kindRole, Namespace: b.RoleNamespace, Name: b.RoleName.Value}
-	if b.Global {
-		id.Namespace = master
-	}
-	return id
-}
-
 // rolesOfKubernetes returns the roles that a field of a binding may name.
 func rolesOfKubernetes(f syntax.ReferringField) (out []syntax.Reference) {
 	if f.Path != "roleRef.name" {

@@ -2,7 +2,6 @@ package access
 
 import (
 	"fmt"
-	"slices"
 
 	"github.com/writ-policy/writ/translator/diag"
 	"github.com/writ-policy/writ/translator/directory"
@@ -81,33 +80,11 @@ func otherKind(id directory.Identity) directory.Identity {
 	return directory.Identity{Family: id.Family, Kind: kindClusterRole, Namespace: "", Name: id.Name}
 }
 
-// unused notes a role without a binding.
-func (r *resolver) unused(h *syntax.Header) { r.unbound = append(r.unbound, h) }
-
-// shownUnbound is how many roles without a binding are listed; others are counted.
-const shownUnbound = 10
-
-// reportUnused warns about roles without a binding. A directory of roles that are bound
-// elsewhere has many.
-func (r *resolver) reportUnused() {
-	if r.Partial {
-		return
+// role identifies the role that the binding names. A Role must be in its namespace.
+func (b *KubernetesBinding) role() directory.Identity {
+	id := directory.Identity{Family: FamilyKubernetes, Kind: b.RoleKind, Namespace: b.Namespace, Name: b.RoleName.Value}
+	if b.RoleKind == kindClusterRole {
+		id.Namespace = ""
 	}
-	slices.SortStableFunc(r.unbound, func(a, b *syntax.Header) int { return a.At.Compare(b.At) })
-	for i, h := range r.unbound {
-		d := diag.Diagnostic{
-			Position: h.At,
-			Severity: diag.Warning,
-			Code:     diag.UnboundRole,
-			Message:  directory.Title(h) + " is not bound by any binding",
-			Hint:     "bind it or remove it",
-		}
-		if rest := len(r.unbound) - i; i == shownUnbound && rest > 1 {
-			d.Message = fmt.Sprintf("%s and %d more roles are not bound by any binding", directory.Title(h), rest-1)
-			d.Hint = "bind them or remove them, or silence this warning if they are bound elsewhere"
-			r.List.Add(d)
-			return
-		}
-		r.List.Add(d)
-	}
+	return id
 }

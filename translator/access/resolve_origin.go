@@ -164,3 +164,12 @@ func (r *resolver) danglingOriginRole(b *OriginBinding, id directory.Identity) {
 func (r *resolver) missingContainer(h *syntax.Header, code diag.Code, message, hint string) {
 	r.List.Add(diag.Diagnostic{Position: h.At, Code: code, Message: message, Hint: hint})
 }
+
+// role identifies the role that the binding names.
+func (b *OriginBinding) role(master string) directory.Identity {
+	id := directory.Identity{Family: familyOrigin, Kind: kindRole, Namespace: b.RoleNamespace, Name: b.RoleName.Value}
+	if b.Global {
+		id.Namespace = master
+	}
+	return id
+}

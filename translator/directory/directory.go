@@ -4,7 +4,6 @@ import (
 	"cmp"
 	"fmt"
 	"reflect"
-	"slices"
 
 	"github.com/writ-policy/writ/translator/diag"
 	"github.com/writ-policy/writ/translator/syntax"
@@ -91,7 +90,7 @@ func (d *Directory) claim(documents []syntax.Document) {
 	}
 	for _, document := range documents {
 		h := document.Meta()
-		first := d.names.first[identityOf(h)]
+		first := d.names.first[IdentityOf(h)]
 		if h.Shared || first == document {
 			d.documents = append(d.documents, document)
 			continue
@@ -180,37 +179,4 @@ func (d *Directory) Duplicate(second, first *syntax.Header, message string) {
 		Hint:     "remove one of them, or give it a name of its own",
 		Related:  []diag.Related{{Position: first.At, Message: "the first is here"}},
 	})
-}
-
-// inOrder returns the documents in the order of their positions. Documents of a snapshot
-// are sorted already, so this rarely needs to sort.
-func inOrder(documents []syntax.Document) []syntax.Document {
-	if slices.IsSortedFunc(documents, ComparePositions) {
-		return documents
-	}
-	out := slices.Clone(documents)
-	slices.SortStableFunc(out, ComparePositions)
-	return out
-}
-
-// ComparePositions orders documents by file, line and column.
-func ComparePositions(a, b syntax.Document) int { return a.Meta().At.Compare(b.Meta().At) }
-
-// Changes compares two lists in the order of positions. It returns the documents that are
-// only in before, and those that are only in now.
-func Changes[D syntax.Document](before, now []D, same func(a, b D) bool) (gone, come []D) {
-	for len(before) > 0 && len(now) > 0 {
-		if same(before[0], now[0]) {
-			before, now = before[1:], now[1:]
-			continue
-		}
-		order := ComparePositions(before[0], now[0])
-		if order <= 0 {
-			gone, before = append(gone, before[0]), before[1:]
-		}
-		if order >= 0 {
-			come, now = append(come, now[0]), now[1:]
-		}
-	}
-	return append(gone, before...), append(come, now...)
 }

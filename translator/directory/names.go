@@ -2,6 +2,7 @@ package directory
 
 import (
 	"fmt"
+	"slices"
 
 	"github.com/writ-policy/writ/translator/diag"
 	"github.com/writ-policy/writ/translator/syntax"
@@ -26,7 +27,8 @@ type Names struct {
 	contested map[Identity]bool // identities of more than one document
 }
 
-func identityOf(h *syntax.Header) Identity {
+// IdentityOf returns the identity of a document.
+func IdentityOf(h *syntax.Header) Identity {
 	return Identity{Family: h.Family, Kind: h.Kind, Namespace: h.Namespace, Name: h.Name}
 }
 
@@ -41,12 +43,12 @@ func (n *Names) update(documents []syntax.Document) (changed []syntax.Document) 
 	gone, come := Changes(n.documents, documents, func(a, b syntax.Document) bool { return a == b })
 	n.documents = documents
 	for _, d := range gone {
-		if id := identityOf(d.Meta()); n.first[id] == d {
+		if id := IdentityOf(d.Meta()); n.first[id] == d {
 			delete(n.first, id)
 		}
 	}
 	for _, d := range come {
-		switch id := identityOf(d.Meta()); {
+		switch id := IdentityOf(d.Meta()); {
 		case d.Meta().Shared:
 		case n.first[id] == nil:
 			n.first[id] = d
@@ -68,7 +70,7 @@ func (n *Names) contest() {
 		delete(n.first, id)
 	}
 	for _, d := range n.documents {
-		id := identityOf(d.Meta())
+		id := IdentityOf(d.Meta())
 		switch {
 		case d.Meta().Shared, !doubtful[id]:
 		case n.first[id] == nil:
@@ -111,4 +113,37 @@ func Near[D syntax.Document](d *Directory, want string, roles []D, fits func(*sy
 		}
 	}
 	return byName[diag.Suggest(want, names)]
+}
+
+// inOrder returns the documents in the order of their positions. Documents of a snapshot
+// are sorted already, so this rarely needs to sort.
+func inOrder(documents []syntax.Document) []syntax.Document {
+	if slices.IsSortedFunc(documents, ComparePositions) {
+		return documents
+	}
+	out := slices.Clone(documents)
+	slices.SortStableFunc(out, ComparePositions)
+	return out
+}
+
+// ComparePositions orders documents by file, line and column.
+func ComparePositions(a, b syntax.Document) int { return a.Meta().At.Compare(b.Meta().At) }
+
+// Changes compares two lists in the order of positions. It returns the documents that are
+// only in before, and those that are only in now.
+func Changes[D syntax.Document](before, now []D, same func(a, b D) bool) (gone, come []D) {
+	for len(before) > 0 && len(now) > 0 {
+		if same(before[0], now[0]) {
+			before, now = before[1:], now[1:]
+			continue
+		}
+		order := ComparePositions(before[0], now[0])
+		if order <= 0 {
+			gone, before = append(gone, before[0]), before[1:]
+		}
+		if order >= 0 {
+			come, now = append(come, now[0]), now[1:]
+		}
+	}
+	return append(gone, before...), append(come, now...)
 }

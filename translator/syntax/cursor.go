@@ -1,78 +1,11 @@
 package syntax
 
 import (
-	"fmt"
-
 	"github.com/writ-policy/writ/translator/diag"
 )
 
-// Decoder decodes the documents of one part of a file.
-type Decoder struct {
-	file  string
-	kinds Kinds
-	Options
-	// fields are the paths of the nodes of an object of a cluster, nil in a file.
-	fields fieldPaths
-	Diags  diag.List
-	Out    []Document
-	// Skipped are the foreign documents.
-	Skipped   []Skipped
-	undecoded []Undecoded
-	// flaws are those of the text that are not reported.
-	flaws flaws
-	// dropped counts the diagnostics beyond maxDiagnostics.
-	dropped      int
-	droppedError bool
-	// DeferredWarnings are warnings that are reported only for a policy without mistakes.
-	DeferredWarnings diag.List
-}
-
 // maxBootstrapColumns is more than the columns of a line of bootstrap documents.
 const maxBootstrapColumns = 1 << 20
-
-// At returns the position of n in its file.
-func (d *Decoder) At(n *Node) diag.Position {
-	if d.Bootstrap {
-		// The column keeps the order of documents.
-		return diag.Position{File: d.file, Column: n.Line*maxBootstrapColumns + n.Column}
-	}
-	return diag.Position{File: d.file, Line: n.Line, Column: n.Column, Field: d.fields.of(n)}
-}
-
-// Fail reports an error at n and Warn a warning. The message says what is wrong,
-// with the value; the hint what to type, or nothing.
-func (d *Decoder) Fail(n *Node, code diag.Code, hint, format string, args ...any) {
-	d.report(n, diag.Error, code, hint, format, args...)
-}
-
-// Warn reports a warning at n.
-func (d *Decoder) Warn(n *Node, code diag.Code, hint, format string, args ...any) {
-	d.report(n, diag.Warning, code, hint, format, args...)
-}
-
-func (d *Decoder) report(n *Node, s diag.Severity, code diag.Code, hint, format string, args ...any) {
-	d.Observer.report(n, code)
-	d.Add(diag.Diagnostic{
-		Position: d.At(n), Length: n.Length(), Severity: s, Code: code,
-		Message: fmt.Sprintf(format, args...), Hint: hint,
-	})
-}
-
-// Add keeps a diagnostic, or counts it where there are too many.
-func (d *Decoder) Add(g diag.Diagnostic) {
-	if len(d.Diags) < maxDiagnostics {
-		d.Diags.Add(g)
-		return
-	}
-	d.dropped++
-	d.droppedError = d.droppedError || g.Severity == diag.Error
-}
-
-// Reported returns how many diagnostics there are, those included that are not shown.
-func (d *Decoder) Reported() int { return len(d.Diags) + d.dropped }
-
-// Text returns the value of n with its position.
-func (d *Decoder) Text(n *Node) Text { return Text{Value: n.Value, At: d.At(n)} }
 
 // Cursor reads a mapping field by field; Done reports the fields that were not read.
 // The nil cursor stands for a value that is not a mapping: it has no fields and reports
@@ -229,37 +162,6 @@ func (c *Cursor) Required(name string) *Node {
 	return n
 }
 
-// Boolean returns an optional boolean. quoted also takes the strings "true" and
-// "false".
-func (c *Cursor) Boolean(name string, quoted bool) (value bool, at *Node) {
-	n := c.Value(name)
-	switch {
-	case n == nil:
-		return false, nil
-	case n.Type == Boolean:
-		return Fold(n.Value) == "true", n
-	case quoted && n.Type == String && (n.Value == "true" || n.Value == "false"):
-		return n.Value == "true", n
-	}
-	hint := "write true or false"
-	c.Fail(n, diag.WrongType, hint, "%s must be a boolean, not %s", name, Describe(n))
-	return false, nil
-}
-
-// Integer returns an optional integer between least and most; anything else is
-// reported and reads as absent.
-func (c *Cursor) Integer(name string, least, most int) (value int, at *Node) {
-	n := c.Value(name)
-	if n == nil {
-		return 0, nil
-	}
-	value, ok := c.Decoder.Integer(n, name, least, most)
-	if !ok {
-		return 0, nil
-	}
-	return value, n
-}
-
 // Mapping returns a cursor over an optional mapping, nil if it is absent.
 func (c *Cursor) Mapping(name string) *Cursor {
 	n := c.Value(name)
@@ -271,13 +173,6 @@ func (c *Cursor) Mapping(name string) *Cursor {
 		inner.At = c.Field(name).Key
 	}
 	return inner
-}
-
-// Skip accepts fields without reading them.
-func (c *Cursor) Skip(names ...string) {
-	for _, name := range names {
-		c.Field(name)
-	}
 }
 
 // Done reports the fields that were not read.

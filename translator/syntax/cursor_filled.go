@@ -90,3 +90,41 @@ func (d *Decoder) Literal(n *Node, name string) {
 // WrongSince reports whether errors were added after the first before diagnostics.
 // Warnings that may result from such errors are omitted.
 func (d *Decoder) WrongSince(before int) bool { return d.Diags[before:].HasErrors() }
+
+// Boolean returns an optional boolean. quoted also takes the strings "true" and
+// "false".
+func (c *Cursor) Boolean(name string, quoted bool) (value bool, at *Node) {
+	n := c.Value(name)
+	switch {
+	case n == nil:
+		return false, nil
+	case n.Type == Boolean:
+		return Fold(n.Value) == "true", n
+	case quoted && n.Type == String && (n.Value == "true" || n.Value == "false"):
+		return n.Value == "true", n
+	}
+	hint := "write true or false"
+	c.Fail(n, diag.WrongType, hint, "%s must be a boolean, not %s", name, Describe(n))
+	return false, nil
+}
+
+// Integer returns an optional integer between least and most; anything else is
+// reported and reads as absent.
+func (c *Cursor) Integer(name string, least, most int) (value int, at *Node) {
+	n := c.Value(name)
+	if n == nil {
+		return 0, nil
+	}
+	value, ok := c.Decoder.Integer(n, name, least, most)
+	if !ok {
+		return 0, nil
+	}
+	return value, n
+}
+
+// Skip accepts fields without reading them.
+func (c *Cursor) Skip(names ...string) {
+	for _, name := range names {
+		c.Field(name)
+	}
+}

@@ -5,7 +5,6 @@ import (
 	"fmt"
 	"path"
 	"runtime"
-	"slices"
 	"strings"
 	"sync"
 
@@ -69,60 +68,6 @@ func (k Kinds) Decode(file string, content []byte, o Options) File {
 		return brokenFile(file, *err)
 	}
 	return join(k.decodeParts(file, parts, o))
-}
-
-// Parse parses a file of one YAML document and returns its root, with a decoder that reads
-// it and has the diagnostics. The root is nil if the file is empty or not valid.
-func Parse(file string, content []byte) (*Decoder, *Node) {
-	d := &Decoder{file: file}
-	reject := func(e syntaxError) (*Decoder, *Node) {
-		d.Add(syntaxDiagnostic(file, e))
-		return d, nil
-	}
-	content, err := Readable(content)
-	if err != nil {
-		return reject(*err)
-	}
-	parts, err := split(content)
-	switch {
-	case err != nil:
-		return reject(*err)
-	case len(parts) == 0:
-		return d, nil
-	case len(parts) > 1:
-		return reject(syntaxError{Line: parts[1].line, Column: 1, Message: "the file must be one document"})
-	}
-	root, err := parse(file, parts[0], &d.flaws)
-	if err != nil {
-		return reject(*err)
-	}
-	if root != nil {
-		d.reportFlaws(root, "")
-	}
-	return d, root
-}
-
-// notPolicy is the hint for a file that is not valid YAML.
-const notPolicy = "list the file in .writignore if it is not policy, such as a template"
-
-func joinHints(hint, more string) string {
-	if hint == "" {
-		return more
-	}
-	return hint + "; " + more
-}
-
-// brokenFile returns the result for a file that cannot be split into documents.
-func brokenFile(file string, e syntaxError) File {
-	d := syntaxDiagnostic(file, e)
-	return File{Undecoded: []Undecoded{{At: d.Position}}, List: diag.List{d}}
-}
-
-func syntaxDiagnostic(file string, e syntaxError) diag.Diagnostic {
-	return diag.Diagnostic{
-		Position: diag.Position{File: file, Line: e.Line, Column: e.Column},
-		Code:     diag.YAML, Message: e.Message, Hint: e.Hint,
-	}
 }
 
 // decoded is the result of decoding one part of a file.
@@ -195,53 +140,6 @@ func (k Kinds) decodePart(file string, p part, o Options) decoded {
 	return decoded{File: File{Documents: d.Out, Skipped: d.Skipped, Undecoded: d.undecoded, List: d.Diags}}
 }
 
-// flaw is a mistake that does not prevent parsing, such as a repeated key.
-type flaw struct {
-	in *Node // the mapping or value that has it
-	syntaxError
-}
-
-// flaws collects the flaws of a document.
-type flaws []flaw
-
-func (f *flaws) add(in *Node, e syntaxError) { *f = append(*f, flaw{in, e}) }
-
-// reportFlaws reports the flaws in a document of a family, except below the key without.
-// Flaws of other documents are not reported.
-func (d *Decoder) reportFlaws(n *Node, without string) {
-	if len(d.flaws) == 0 {
-		return
-	}
-	nodes := make(map[*Node]bool)
-	n.visit(without, nodes)
-	d.flaws = slices.DeleteFunc(d.flaws, func(f flaw) bool {
-		switch {
-		case nodes[f.in] && d.fields != nil:
-			d.Add(d.objectDiagnostic(f.syntaxError))
-		case nodes[f.in]:
-			d.Add(syntaxDiagnostic(d.file, f.syntaxError))
-		}
-		return nodes[f.in]
-	})
-}
-
-// visit adds n and the nodes below it, except those below the key without.
-func (n *Node) visit(without string, nodes map[*Node]bool) {
-	if nodes[n] {
-		return // reached by an alias
-	}
-	nodes[n] = true
-	for _, item := range n.Items {
-		item.visit("", nodes)
-	}
-	for _, f := range n.Fields {
-		nodes[f.Key] = true
-		if without == "" || f.Key.Value != without {
-			f.Value.visit("", nodes)
-		}
-	}
-}
-
 // parse parses a part in the format of its file. A YAML document that looks like JSON is
 // parsed as JSON if that succeeds, because the YAML parser does not support surrogate
 // pairs.
@@ -293,19 +191,4 @@ func tooLarge(p part) *syntaxError {
 func looksLikeJSON(content []byte) bool {
 	text := strings.TrimLeft(string(content[:min(len(content), 64)]), "- \t\r\n")
 	return strings.HasPrefix(text, "{")
-}
-
-// noteDropped reports how many diagnostics were left out.
-func (d *Decoder) noteDropped(root *Node) {
-	if d.dropped == 0 {
-		return
-	}
-	severity := diag.Warning
-	if d.droppedError {
-		severity = diag.Error
-	}
-	d.Diags.Add(diag.Diagnostic{
-		Position: d.At(root), Severity: severity, Code: diag.TooManyMistakes,
-		Message: fmt.Sprintf("%d further mistakes in this document are not shown", d.dropped),
-	})
 }

@@ -76,13 +76,5 @@ const (
 	maxDiagnostics = 1000
 )
 
-// syntaxError describes why a text is not valid YAML or JSON, and where. Line 0 means the
-// first line.
-type syntaxError struct {
-	Line, Column int
-	Message      string
-	Hint         string
-}
-
 // Empty reports whether n is absent or a list without items.
 func (n *Node) Empty() bool { return n == nil || n.Type == List && len(n.Items) == 0 }

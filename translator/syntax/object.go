@@ -77,3 +77,34 @@ func joinPath(path, key string) string {
 	}
 	return path + "." + key
 }
+
+// Parse parses a file of one YAML document and returns its root, with a decoder that reads
+// it and has the diagnostics. The root is nil if the file is empty or not valid.
+func Parse(file string, content []byte) (*Decoder, *Node) {
+	d := &Decoder{file: file}
+	reject := func(e syntaxError) (*Decoder, *Node) {
+		d.Add(syntaxDiagnostic(file, e))
+		return d, nil
+	}
+	content, err := Readable(content)
+	if err != nil {
+		return reject(*err)
+	}
+	parts, err := split(content)
+	switch {
+	case err != nil:
+		return reject(*err)
+	case len(parts) == 0:
+		return d, nil
+	case len(parts) > 1:
+		return reject(syntaxError{Line: parts[1].line, Column: 1, Message: "the file must be one document"})
+	}
+	root, err := parse(file, parts[0], &d.flaws)
+	if err != nil {
+		return reject(*err)
+	}
+	if root != nil {
+		d.reportFlaws(root, "")
+	}
+	return d, root
+}

@@ -196,27 +196,3 @@ func (c *converter) mapping(n *yaml.Node, out *Node, depth int) *syntaxError {
 	}
 	return nil
 }
-
-// merge adds the entries of m, a mapping or a list of mappings, that out lacks.
-func (c *converter) merge(m, out *Node, keys *keySet) *syntaxError {
-	from := m.Items
-	if m.Type == Mapping {
-		from = []*Node{m}
-	} else if m.Type != List {
-		c.found.add(out, syntaxError{Line: m.Line, Column: m.Column, Message: "the value of a merge key must be a mapping, not " + m.Type.String()})
-	}
-	for _, source := range from {
-		if source.Type != Mapping {
-			c.found.add(out, syntaxError{Line: source.Line, Column: source.Column, Message: "the values of a merge key must be mappings, not " + source.Type.String()})
-		}
-		if c.aliased += len(source.Fields); c.aliased > maxAliasNodes {
-			return &syntaxError{Line: source.Line, Column: source.Column, Message: fmt.Sprintf("aliases stand for more than %d values", maxAliasNodes)}
-		}
-		for _, f := range source.Fields {
-			if keys.add(out.Fields, f.Key) == nil {
-				out.Fields = append(out.Fields, f)
-			}
-		}
-	}
-	return nil
-}
