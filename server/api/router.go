@@ -199,7 +199,7 @@ func NewConsole(o Options) http.Handler {
 	service := o.consoleService()
 	ops := &operations{service: service, options: &o}
 	w := &wrapper{service: service}
-	routes := consoleRoutes(&console.API{Service: service, Console: o.Console})
+	routes := consoleRoutes(console.New(service, o.Console))
 	return w.router("writ: web console", append(routes, ops.start(consoleIndex)))
 }
 

@@ -35,16 +35,16 @@ const maxURL = 16 << 10
 
 // API answers what the console shows. New makes it.
 type API struct {
-	// Service has places of its own, and bounds bodies.
-	Service *exchange.Service
-	Console view.Console
+	// service has places of its own, and bounds bodies.
+	service *exchange.Service
+	console view.Console
 
 	places *memory.Budget
 }
 
 // New returns the endpoints.
 func New(s *exchange.Service, c view.Console) *API {
-	return &API{Service: s, Console: c, places: memory.NewBudget(Places)}
+	return &API{service: s, console: c, places: memory.NewBudget(Places)}
 }
 
 // question is a request with the view that answers it.
@@ -68,18 +68,18 @@ type document struct {
 func (a *API) get(answer func(*question) (any, error), known ...string) http.HandlerFunc {
 	return func(w http.ResponseWriter, r *http.Request) {
 		if !a.places.Acquire(1) {
-			a.Service.Refuse(w, exchange.Problem, tooMany)
+			a.service.Refuse(w, exchange.Problem, tooMany)
 			return
 		}
 		defer a.places.Release(1)
 		query, refused := queryOf(r, known)
 		if refused != nil {
-			a.Service.Refuse(w, exchange.Problem, refused)
+			a.service.Refuse(w, exchange.Problem, refused)
 			return
 		}
 		ctx, cancel := context.WithTimeout(r.Context(), Timeout)
 		defer cancel()
-		q := &question{ctx: ctx, view: a.Console.Now(), caller: a.callerOf(r), query: query, r: r}
+		q := &question{ctx: ctx, view: a.console.Now(), caller: a.callerOf(r), query: query, r: r}
 		if revision := q.view.Revision(); revision != "" {
 			w.Header().Set(exchange.RevisionHeader, revision)
 		}
@@ -92,11 +92,11 @@ func (a *API) get(answer func(*question) (any, error), known ...string) http.Han
 // name, on every listener: what the console shows must not be read through a name that
 // resolves to this machine.
 func (a *API) Named(next http.HandlerFunc) http.HandlerFunc {
-	hosts := a.Service.Rule
+	hosts := a.service.Rule
 	hosts.Loopback = true
 	return func(w http.ResponseWriter, r *http.Request) {
 		if !hosts.AnswersFor(r.Host) {
-			a.Service.Refuse(w, exchange.Problem, misdirected)
+			a.service.Refuse(w, exchange.Problem, misdirected)
 			return
 		}
 		next(w, r)
@@ -114,7 +114,7 @@ func (a *API) write(w http.ResponseWriter, value any, err error) {
 		exchange.Write(w, http.StatusAccepted, exchange.JSON, []byte("{\"state\":\"pending\"}\n"))
 		return
 	case err != nil:
-		a.Service.Refuse(w, exchange.Problem, refusalOf(err))
+		a.service.Refuse(w, exchange.Problem, refusalOf(err))
 		return
 	}
 	if d, ok := value.(document); ok {
@@ -141,7 +141,7 @@ var tooMany = &exchange.Refusal{Status: http.StatusServiceUnavailable, Message: 
 // callerOf returns who asks.
 func (a *API) callerOf(r *http.Request) view.Caller {
 	caller := auth.CallerOf(r.Context())
-	c := view.Caller{SeesAll: a.Service.Rule.Has(caller, auth.Auditor)}
+	c := view.Caller{SeesAll: a.service.Rule.Has(caller, auth.Auditor)}
 	if caller != nil {
 		c.User, c.Groups = caller.Name, caller.Groups
 	}
@@ -203,7 +203,7 @@ func (q *question) number(name string) (int, error) {
 
 // Explanation explains the decision on a request of the point in the path.
 func (a *API) Explanation() http.HandlerFunc {
-	return a.Service.Decision(exchange.Decision{
+	return a.service.Decision(exchange.Decision{
 		Form: exchange.Problem, Check: exchange.CheckJSON,
 		Answer: func(r *http.Request, _ decision.Policies, body decision.Value, b []byte) ([]byte, *exchange.Refusal) {
 			query, refused := queryOf(r, []string{"at"})
@@ -219,7 +219,7 @@ func (a *API) Explanation() http.HandlerFunc {
 			}
 			ctx, cancel := context.WithTimeout(r.Context(), Timeout)
 			defer cancel()
-			e, err := a.Console.Now().Explain(ctx, a.callerOf(r), r.PathValue("point"), []byte(body), at)
+			e, err := a.console.Now().Explain(ctx, a.callerOf(r), r.PathValue("point"), []byte(body), at)
 			if err != nil {
 				return b, refusalOf(err)
 			}

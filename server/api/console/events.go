@@ -19,14 +19,14 @@ const (
 func (a *API) Events(w http.ResponseWriter, r *http.Request) {
 	query, refused := queryOf(r, []string{"decisions"})
 	if refused != nil {
-		a.Service.Refuse(w, exchange.Problem, refused)
+		a.service.Refuse(w, exchange.Problem, refused)
 		return
 	}
 	// A header that is not a number is that of another server: there is nothing to repeat.
 	after, _ := strconv.ParseInt(r.Header.Get("Last-Event-ID"), 10, 64)
-	events, err := a.Console.Subscribe(r.Context(), a.callerOf(r), after, query.Get("decisions") == "1")
+	events, err := a.console.Subscribe(r.Context(), a.callerOf(r), after, query.Get("decisions") == "1")
 	if err != nil {
-		a.Service.Refuse(w, exchange.Problem, refusalOf(err))
+		a.service.Refuse(w, exchange.Problem, refusalOf(err))
 		return
 	}
 	control := http.NewResponseController(w)
