@@ -89,7 +89,7 @@ func (s *canonical) endpoint(point decision.Point) exchange.Decision {
 func (s *canonical) decide(r *http.Request, p decision.Policies, at decision.Point, q decision.Question, input decision.Value) (decision.Answer, *decision.InvalidRequest) {
 	switch q := q.(type) {
 	case *decision.Request:
-		return decision.AnswerOf(s.decider.Decide(r, p, q)), nil
+		return s.decider.Decide(r, p, q), nil
 	case *decision.VisibilityRequest:
 		s.addLabels(q)
 	}
@@ -97,10 +97,9 @@ func (s *canonical) decide(r *http.Request, p decision.Policies, at decision.Poi
 		return q.Decide(ctx, p)
 	})
 	if invalid == nil {
-		_, outcome := d.Settle()
 		matched, cached := d.DecidedBy()
 		s.service.Decided(r, p, decision.Observation{
-			Point: at.Name, Outcome: outcome, Took: took, Cached: cached, Matched: matched,
+			Point: at.Name, Outcome: d.Settle(), Took: took, Cached: cached, Matched: matched,
 			Input: func() []byte { return []byte(input) }, Result: func() []byte { return d.AppendJSON(nil) },
 		})
 	}

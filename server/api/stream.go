@@ -53,8 +53,7 @@ func (s *canonical) stream(w http.ResponseWriter, r *http.Request) {
 			// The error of a caller that has left is not read.
 			_ = a.out.Refuse(s.streamError(err))
 		}
-		_, outcome := d.Settle()
-		s.counters[decision.Visibility].Decided(outcome, time.Since(began))
+		s.counters[decision.Visibility].Decided(d.Settle(), time.Since(began))
 		return nil
 	})
 }

@@ -126,6 +126,7 @@ func (e *cachedAuthorization) revalidate(p decision.Policies) (ok bool) {
 		return true
 	}
 	e.authorization, ok = p.Revalidate(e.authorization)
+	e.authorization.Encode()
 	return ok
 }
 
@@ -133,6 +134,7 @@ func (v *authorizationCache) keep(key string, r *decision.VisibilityRequest, a *
 	if a.EvaluationError != "" {
 		return
 	}
+	a.Encode()
 	e := &cachedAuthorization{authorization: *a, names: r.Names(), groups: r.GroupSet(), typ: r.Type, shown: shownKey(r), until: began.Add(v.ttl)}
 	if !a.Expires.IsZero() && a.Expires.Before(e.until) {
 		e.until = a.Expires
@@ -243,5 +245,5 @@ func shownKey(r *decision.VisibilityRequest) string {
 // several times as much as their text.
 func weighAuthorization(key string, v *cachedAuthorization) int {
 	const anEntry = 600
-	return anEntry + 2*len(key) + len(v.shown) + 6*len(v.authorization.AppendJSON(nil))
+	return anEntry + 2*len(key) + len(v.shown) + 7*len(v.authorization.Encoded)
 }

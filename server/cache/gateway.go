@@ -2,7 +2,6 @@ package cache
 
 import (
 	"context"
-	"encoding/json"
 
 	"github.com/writ-policy/writ/server/decision"
 )
@@ -72,10 +71,7 @@ func gatewayAnswer(d decision.GatewayDecision, invalid *decision.InvalidRequest)
 	}
 	// Maps take several times as much as their text.
 	const aDecision, ofText = 500, 4
-	text, err := json.Marshal(&d)
-	if err != nil {
-		return a
-	}
-	a.bytes = aDecision + ofText*len(text)
+	a.decision.decision.Encode()
+	a.bytes = aDecision + ofText*len(a.decision.decision.Encoded)
 	return a
 }

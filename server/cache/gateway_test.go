@@ -76,6 +76,10 @@ func TestGateway(t *testing.T) {
 				}
 				d.Cached = false
 				want, wantInvalid := (&guards{revision: "r1"}).Gateway(t.Context(), guard(tt.key))
+				if d.Encoded == nil { // those that are kept have it already
+					d.Encode()
+				}
+				want.Encode()
 				if !reflect.DeepEqual(d, want) || !reflect.DeepEqual(invalid, wantInvalid) {
 					t.Errorf("got %+v, %v, want %+v, %v", d, invalid, want, wantInvalid)
 				}

@@ -122,7 +122,7 @@ func (d Decision) For(r *Request) Decision {
 }
 
 // DecidedBy returns the rules that matched, and whether the decision was cached.
-func (d Decision) DecidedBy() (matched []Matched, cached bool) { return d.Matched, d.Cached }
+func (d *Decision) DecidedBy() (matched []Matched, cached bool) { return d.Matched, d.Cached }
 
 // NoRuleReason is the reason of a decision if no rule matches r.
 func NoRuleReason(r *Request) string {

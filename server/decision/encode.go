@@ -58,7 +58,7 @@ func SortedKeys[V any](entries map[string]V) []string {
 }
 
 // AppendJSON appends the decision in the JSON form of its point. Lists are never null.
-func (d Decision) AppendJSON(b []byte) []byte {
+func (d *Decision) AppendJSON(b []byte) []byte {
 	b = strconv.AppendBool(append(b, `{"allowed":`...), d.Allowed)
 	b = strconv.AppendBool(append(b, `,"denied":`...), d.Denied)
 	b = appendMember(b, ",", "reason", d.Reason)

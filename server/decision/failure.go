@@ -61,13 +61,13 @@ func (Decision) Failed(cause string) Decision {
 	}
 }
 
-// Settle returns d, made consistent so that it never both allows and denies, and its
+// Settle makes d consistent, so that it never both allows and denies, and returns its
 // outcome.
-func (d Decision) Settle() (Decision, Outcome) {
+func (d *Decision) Settle() Outcome {
 	outcome := outcomeOf(d.Allowed, d.Denied, d.EvaluationError)
 	d.Denied = d.Denied || outcome == EvaluationError
 	d.Allowed = outcome == Allow
-	return d, outcome
+	return outcome
 }
 
 // Failed returns the answer for a failed evaluation: it lists no principal.
@@ -94,10 +94,10 @@ func (VisibilityDecision) Failed(cause string) VisibilityDecision {
 	}
 }
 
-// Settle returns d and its outcome; a partial decision counts as an allowance.
-func (d VisibilityDecision) Settle() (VisibilityDecision, Outcome) {
+// Settle returns the outcome; a partial decision counts as an allowance.
+func (d *VisibilityDecision) Settle() Outcome {
 	allowed := d.Decision == VisibleAll || d.Decision == VisibleSome
-	return d, outcomeOf(allowed, !allowed, d.EvaluationError)
+	return outcomeOf(allowed, !allowed, d.EvaluationError)
 }
 
 // Failed returns the decision for a failed evaluation.
@@ -117,7 +117,7 @@ func (GatewayDecision) Failed(cause string) GatewayDecision {
 	}
 }
 
-// Settle returns d and its outcome.
-func (d GatewayDecision) Settle() (GatewayDecision, Outcome) {
-	return d, outcomeOf(d.Allowed, d.Denied, d.EvaluationError)
+// Settle returns the outcome.
+func (d *GatewayDecision) Settle() Outcome {
+	return outcomeOf(d.Allowed, d.Denied, d.EvaluationError)
 }

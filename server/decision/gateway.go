@@ -63,11 +63,24 @@ type GatewayDecision struct {
 	Revision string `json:"-"`
 	// Cached states that the decision was made for an earlier request.
 	Cached bool `json:"-"`
+	// Encoded is the JSON form, if Encode has made it, and decidedBy what DecidedBy returns.
+	Encoded   []byte `json:"-"`
+	decidedBy []Matched
+}
+
+// Encode makes what AppendJSON and DecidedBy return of its fields, which copies of d share.
+func (d *GatewayDecision) Encode() {
+	d.Encoded = nil
+	d.decidedBy, _ = d.DecidedBy()
+	d.Encoded = d.AppendJSON(nil)
 }
 
 // DecidedBy returns the rules that decided, without their keys, and whether the decision was
 // cached.
-func (d GatewayDecision) DecidedBy() (matched []Matched, cached bool) {
+func (d *GatewayDecision) DecidedBy() (matched []Matched, cached bool) {
+	if d.Encoded != nil {
+		return d.decidedBy, d.Cached
+	}
 	for _, m := range d.Matched {
 		matched = append(matched, Matched{Kind: m.Kind, Namespace: m.Namespace, Name: m.Name, Rule: -1, Source: m.Source})
 	}
@@ -98,7 +111,10 @@ type GatewayResponse struct {
 }
 
 // AppendJSON appends the decision in the JSON form of its point.
-func (d GatewayDecision) AppendJSON(b []byte) []byte {
+func (d *GatewayDecision) AppendJSON(b []byte) []byte {
+	if d.Encoded != nil {
+		return append(b, d.Encoded...)
+	}
 	out := bytes.NewBuffer(b)
 	encoder := json.NewEncoder(out)
 	encoder.SetEscapeHTML(false)

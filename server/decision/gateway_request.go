@@ -8,15 +8,21 @@ import (
 
 // The types of known members. A value of another type makes a request invalid.
 var (
-	gatewayTexts = map[string][]string{
-		"gateway":     {"namespace", "name", "listener"},
-		"route":       {"kind", "namespace", "name", "rule"},
-		"request":     {"id", "protocol", "scheme", "host", "method", "path", "url_path", "query", "body"},
-		"source":      {"address", "principal", "service", "certificate"},
-		"destination": {"address"},
+	gatewayTexts = []gatewayMembers{
+		{"gateway", []string{"namespace", "name", "listener"}},
+		{"route", []string{"kind", "namespace", "name", "rule"}},
+		{"request", []string{"id", "protocol", "scheme", "host", "method", "path", "url_path", "query", "body"}},
+		{"source", []string{"address", "principal", "service", "certificate"}},
+		{"destination", []string{"address"}},
 	}
-	gatewayNumbers = map[string][]string{"request": {"size"}, "source": {"port"}, "destination": {"port"}}
+	gatewayNumbers = []gatewayMembers{{"request", []string{"size"}}, {"source", []string{"port"}}, {"destination", []string{"port"}}}
 )
+
+// gatewayMembers are members of an attribute that is an object.
+type gatewayMembers struct {
+	object string
+	names  []string
+}
 
 // Object returns an attribute that is an object, nil if it is absent.
 func (r *GatewayRequest) Object(name string) map[string]any {
@@ -56,10 +62,10 @@ func (r *GatewayRequest) IsPlain() bool {
 }
 
 // hasOnly reports whether the named members are absent, null or of a type.
-func hasOnly[T any](r *GatewayRequest, members map[string][]string) bool {
-	for object, names := range members {
-		o := r.Object(object)
-		for _, name := range names {
+func hasOnly[T any](r *GatewayRequest, members []gatewayMembers) bool {
+	for _, m := range members {
+		o := r.Object(m.object)
+		for _, name := range m.names {
 			if value := o[name]; value != nil {
 				if _, ok := value.(T); !ok {
 					return false

@@ -49,11 +49,14 @@ func newGeneric(names []string) []Point {
 // Decide implements Question.
 func (r *GenericRequest) Decide(ctx context.Context, p Policies) (Answer, *InvalidRequest) {
 	d, refused := p.Generic(ctx, r)
-	return AnswerOf(d), refused
+	return &d, refused
 }
 
 // Failed implements Question.
-func (*GenericRequest) Failed(cause string) Answer { return AnswerOf(GenericDecision{}.Failed(cause)) }
+func (*GenericRequest) Failed(cause string) Answer {
+	d := GenericDecision{}.Failed(cause)
+	return &d
+}
 
 // Principal is the key user of the request, if it is a string.
 func (r *GenericRequest) Principal() string {
@@ -67,10 +70,10 @@ func (r *GenericRequest) AppendKey(b []byte) []byte {
 }
 
 // DecidedBy returns nothing: what the decision says is its own.
-func (GenericDecision) DecidedBy() (matched []Matched, cached bool) { return nil, false }
+func (*GenericDecision) DecidedBy() (matched []Matched, cached bool) { return nil, false }
 
 // AppendJSON appends the decision.
-func (d GenericDecision) AppendJSON(b []byte) []byte { return append(b, bytes.TrimSpace(d.JSON)...) }
+func (d *GenericDecision) AppendJSON(b []byte) []byte { return append(b, bytes.TrimSpace(d.JSON)...) }
 
 // Failed returns the decision for a failed evaluation.
 func (GenericDecision) Failed(cause string) GenericDecision {
@@ -78,13 +81,13 @@ func (GenericDecision) Failed(cause string) GenericDecision {
 	return GenericDecision{Denied: true, JSON: append(text, '}'), EvaluationError: cause}
 }
 
-// Settle returns d and its outcome. A decision that both allows and denies is an
-// evaluation error: its JSON cannot be made consistent.
-func (d GenericDecision) Settle() (GenericDecision, Outcome) {
+// Settle returns the outcome. A decision that both allows and denies becomes an evaluation
+// error: its JSON cannot be made consistent.
+func (d *GenericDecision) Settle() Outcome {
 	if d.Allowed && d.Denied {
 		revision := d.Revision
-		d = d.Failed("the decision both allows and denies")
+		*d = d.Failed("the decision both allows and denies")
 		d.Revision = revision
 	}
-	return d, outcomeOf(d.Allowed, d.Denied, d.EvaluationError)
+	return outcomeOf(d.Allowed, d.Denied, d.EvaluationError)
 }

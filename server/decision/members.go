@@ -8,7 +8,7 @@ func parseTexts(key string, value Value) ([]string, error) {
 	if !value.IsArray() {
 		return nil, invalid(key, "key %q must be a list of strings", key)
 	}
-	list := []string{}
+	list := make([]string, 0, 4) // most requests have fewer groups
 	for element := range value.Elements() {
 		text, ok := element.Text()
 		if !ok {

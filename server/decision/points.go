@@ -61,8 +61,8 @@ type Question interface {
 type Answer interface {
 	// AppendJSON appends the decision in the JSON form of its point.
 	AppendJSON(b []byte) []byte
-	// Settle returns the decision made consistent, and its outcome.
-	Settle() (Answer, Outcome)
+	// Settle makes the decision consistent and returns its outcome.
+	Settle() Outcome
 	// DecidedBy returns the rules that matched, the decisive one first, and whether the
 	// decision was made for an earlier request.
 	DecidedBy() (matched []Matched, cached bool)
@@ -96,23 +96,29 @@ func HasItems(q Question) bool {
 
 // Decide implements Question.
 func (r *Request) Decide(ctx context.Context, p Policies) (Answer, *InvalidRequest) {
-	return AnswerOf(p.Access(ctx, r)), nil
+	d := p.Access(ctx, r)
+	return &d, nil
 }
 
 // Failed implements Question.
-func (*Request) Failed(cause string) Answer { return AnswerOf(Decision{}.Failed(cause)) }
+func (*Request) Failed(cause string) Answer {
+	d := Decision{}.Failed(cause)
+	return &d
+}
 
 // Principal implements Question.
 func (r *Request) Principal() string { return r.User }
 
 // Decide implements Question.
 func (r *VisibilityRequest) Decide(ctx context.Context, p Policies) (Answer, *InvalidRequest) {
-	return AnswerOf(DecideVisibility(ctx, p, r, p.Visibility(ctx, r))), nil
+	d := DecideVisibility(ctx, p, r, p.Visibility(ctx, r))
+	return &d, nil
 }
 
 // Failed implements Question.
 func (*VisibilityRequest) Failed(cause string) Answer {
-	return AnswerOf(VisibilityDecision{}.Failed(cause))
+	d := VisibilityDecision{}.Failed(cause)
+	return &d
 }
 
 // Principal implements Question.
@@ -121,33 +127,14 @@ func (r *VisibilityRequest) Principal() string { return r.User }
 // Decide implements Question.
 func (r *GatewayRequest) Decide(ctx context.Context, p Policies) (Answer, *InvalidRequest) {
 	d, refused := p.Gateway(ctx, r)
-	return AnswerOf(d), refused
+	return &d, refused
 }
 
 // Failed implements Question.
-func (*GatewayRequest) Failed(cause string) Answer { return AnswerOf(GatewayDecision{}.Failed(cause)) }
+func (*GatewayRequest) Failed(cause string) Answer {
+	d := GatewayDecision{}.Failed(cause)
+	return &d
+}
 
 // Principal is empty: the policies of the path say what identifies a client.
 func (*GatewayRequest) Principal() string { return "" }
-
-// typed is a decision with its own type.
-type typed[D any] interface {
-	AppendJSON(b []byte) []byte
-	Settle() (D, Outcome)
-	DecidedBy() (matched []Matched, cached bool)
-}
-
-// answer is the Answer of a decision with its own type.
-type answer[D typed[D]] struct{ decision D }
-
-// AnswerOf returns a decision as an Answer.
-func AnswerOf[D typed[D]](d D) Answer { return answer[D]{d} }
-
-func (a answer[D]) AppendJSON(b []byte) []byte { return a.decision.AppendJSON(b) }
-
-func (a answer[D]) DecidedBy() (matched []Matched, cached bool) { return a.decision.DecidedBy() }
-
-func (a answer[D]) Settle() (Answer, Outcome) {
-	d, outcome := a.decision.Settle()
-	return answer[D]{d}, outcome
-}

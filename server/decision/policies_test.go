@@ -21,9 +21,9 @@ func TestUnavailable(t *testing.T) {
 		outcome Outcome
 		failure string
 	}{
-		"access":     {outcome(d.Settle()), d.EvaluationError},
-		"visibility": {outcome(whole.Settle()), whole.EvaluationError},
-		"gateway":    {outcome(gateway.Settle()), gateway.EvaluationError},
+		"access":     {d.Settle(), d.EvaluationError},
+		"visibility": {whole.Settle(), whole.EvaluationError},
+		"gateway":    {gateway.Settle(), gateway.EvaluationError},
 		"who can":    {EvaluationError, p.WhoCan(ctx, &Request{}).EvaluationError},
 		"policies":   {EvaluationError, p.ListPolicies(ctx, Principal{}).EvaluationError},
 		"permission": {EvaluationError, p.ListPermissions(ctx, Principal{}, nil, nil).EvaluationError},
@@ -64,10 +64,9 @@ func TestSettle(t *testing.T) {
 		{"both", Decision{Allowed: true, Denied: true}, Deny, false, true},
 		{"allowed after an error", Decision{Allowed: true, EvaluationError: "x"}, EvaluationError, false, true},
 	} {
-		if d, got := row.d.Settle(); got != row.want || d.Allowed != row.allowed || d.Denied != row.denied {
+		d := row.d
+		if got := d.Settle(); got != row.want || d.Allowed != row.allowed || d.Denied != row.denied {
 			t.Errorf("%s: got %d, %+v", row.name, got, d)
 		}
 	}
 }
-
-func outcome[D any](_ D, o Outcome) Outcome { return o }

@@ -73,13 +73,15 @@ type Authorization struct {
 	// Expires is the first instant at which the answer may differ, because a policy of
 	// the principal begins or has ended. Zero means never within the revision.
 	Expires time.Time `json:"-"`
+	// Encoded is the JSON form, if Encode has made it.
+	Encoded []byte `json:"-"`
 	// Basis holds the engine's own data for filtering items and computing numbers. It
 	// is opaque to other packages and valid for the revision only.
 	Basis any `json:"-"`
 }
 
 // DecidedBy returns the rules that decided, and whether the authorization was cached.
-func (a Authorization) DecidedBy() (matched []Matched, cached bool) { return a.Matched, a.Cached }
+func (a *Authorization) DecidedBy() (matched []Matched, cached bool) { return a.Matched, a.Cached }
 
 // The values of Authorization.Decision.
 const (

@@ -4,7 +4,7 @@ import "strconv"
 
 // AppendJSON appends the decision in the JSON form of its point: keys in a fixed order,
 // keys of free-form objects sorted. Lists and objects are never null.
-func (d VisibilityDecision) AppendJSON(b []byte) []byte {
+func (d *VisibilityDecision) AppendJSON(b []byte) []byte {
 	b = d.appendParts(append(b, '{'))
 	b = append(appendInts(append(b, `,"visible":`...), d.Visible), ',')
 	return append(d.appendNumbers(b), '}')
@@ -31,7 +31,16 @@ func (d *VisibilityDecision) appendNumbers(b []byte) []byte {
 	return appendObject(append(b, `,"metrics":`...), d.Metrics)
 }
 
+// Encode makes the JSON form of its fields, which copies of a share.
+func (a *Authorization) Encode() {
+	a.Encoded = nil
+	a.Encoded = a.appendParts(nil)
+}
+
 func (a *Authorization) appendParts(b []byte) []byte {
+	if a.Encoded != nil {
+		return append(b, a.Encoded...)
+	}
 	b = appendMember(b, "", "decision", a.Decision)
 	b = AppendStrings(append(b, `,"permissions":`...), a.Permissions)
 	b = appendMember(b, ",", "policy", a.Policy)

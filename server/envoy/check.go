@@ -237,29 +237,29 @@ func (c *checker) check(ctx context.Context, check *authv3.CheckRequest) *authv3
 		}
 	}
 	var r *decision.GatewayRequest
-	d, took, refused := point.Decide(ctx, &c.protect, c.counter, c.Timeout, point.Failed[decision.GatewayDecision], func(ctx context.Context) (d decision.GatewayDecision, invalid *decision.InvalidRequest) {
+	d, took, refused := point.Decide(ctx, &c.protect, c.counter, c.Timeout, point.Failed[decision.GatewayDecision], func(ctx context.Context) (d *decision.GatewayDecision, invalid *decision.InvalidRequest) {
 		if r, invalid = request(check, c.Identity); invalid != nil {
-			return d, invalid
+			return nil, invalid
 		}
-		return policies.Gateway(ctx, r)
+		decided, invalid := policies.Gateway(ctx, r)
+		return &decided, invalid
 	})
 	if refused != nil {
 		return c.refuse(ctx, refused)
 	}
 	if r != nil {
-		c.record(ctx, policies.Revision(), r, &d, took)
+		c.record(ctx, policies.Revision(), r, d, took)
 	}
-	return response(&d)
+	return response(d)
 }
 
 // record passes a decision to what records decisions.
 func (c *checker) record(ctx context.Context, revision string, r *decision.GatewayRequest, d *decision.GatewayDecision, took time.Duration) {
 	input := func() []byte { return decision.AppendValue(nil, r.Attributes) }
 	if c.Observer != nil {
-		_, outcome := d.Settle()
 		matched, cached := d.DecidedBy()
 		c.Observer.Observe(decision.Observation{
-			Point: decision.Gateway, Revision: revision, Endpoint: "envoy", Outcome: outcome, Took: took, Cached: cached, Matched: matched,
+			Point: decision.Gateway, Revision: revision, Endpoint: "envoy", Outcome: d.Settle(), Took: took, Cached: cached, Matched: matched,
 			Input: input, Result: func() []byte { return d.AppendJSON(nil) },
 		})
 	}

@@ -43,7 +43,7 @@ func (v *viewer) Explain(ctx context.Context, c view.Caller, point string, reque
 	if refused != nil {
 		return nil, invalid(refused)
 	}
-	answer, outcome := answer.Settle()
+	outcome := answer.Settle()
 	e := &view.Explanation{Decision: answer.AppendJSON(nil), Request: request, Facts: factsOf(point, answer, outcome)}
 	e.Revision, e.Microseconds = v.Revision(), micros(took)
 	v.explain(ctx, c, e, q, at)

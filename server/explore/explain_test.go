@@ -104,7 +104,7 @@ func TestWhatIfsAreDecisions(t *testing.T) {
 		for _, w := range s.explain(decision.Access, row.request).WhatIf {
 			count++
 			d := s.decide(t.Context(), string(w.Request))
-			_, outcome := d.Settle()
+			outcome := d.Settle()
 			if outcomeWord(outcome) != w.Outcome || len(d.Matched) != len(w.Matched) {
 				t.Errorf("%s, %s: got %s, decided %s", name, w.Text, w.Outcome, outcomeWord(outcome))
 			}

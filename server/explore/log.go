@@ -73,7 +73,7 @@ func (v *viewer) outcomeNow(ctx context.Context, e *view.Entry) string {
 	if refused != nil {
 		return ""
 	}
-	if _, outcome := answer.Settle(); outcomeWord(outcome) != e.Outcome {
+	if outcome := answer.Settle(); outcomeWord(outcome) != e.Outcome {
 		return outcomeWord(outcome)
 	}
 	return ""

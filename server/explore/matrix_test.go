@@ -41,7 +41,7 @@ func TestCellsAreDecisions(t *testing.T) {
 			for i, cell := range row.Cells {
 				outcomes[cell.Outcome]++
 				d := s.decide(t.Context(), string(cell.Request))
-				_, outcome := d.Settle()
+				outcome := d.Settle()
 				got := outcomeWord(outcome)
 				want := cell.Outcome
 				if want == view.Depends {

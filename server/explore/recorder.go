@@ -1,6 +1,7 @@
 package explore
 
 import (
+	"bytes"
 	"encoding/json"
 	"math"
 	"sync/atomic"
@@ -57,6 +58,9 @@ func (r *recorder) record(o *decision.Observation, now time.Time) *view.Entry {
 
 // withoutPod returns a request without its pod, which may hold secrets and is long.
 func withoutPod(request []byte) json.RawMessage {
+	if !bytes.Contains(request, []byte(`pod"`)) && !bytes.Contains(request, []byte(`\u`)) {
+		return bounded(request) // without a key that is, however it is written, "pod"
+	}
 	members := make(map[string]json.RawMessage)
 	if err := json.Unmarshal(request, &members); err != nil {
 		return bounded(request)

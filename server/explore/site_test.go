@@ -83,9 +83,9 @@ func (s *site) decide(ctx context.Context, request string) decision.Decision {
 	if err != nil {
 		s.t.Fatal(err)
 	}
-	d, outcome := s.active.Access(ctx, r).Settle()
+	d := s.active.Access(ctx, r)
 	s.explorer.Observe(decision.Observation{
-		Point: decision.Access, Revision: s.active.Revision(), Endpoint: "/test", Outcome: outcome, Took: time.Microsecond, Matched: d.Matched,
+		Point: decision.Access, Revision: s.active.Revision(), Endpoint: "/test", Outcome: d.Settle(), Took: time.Microsecond, Matched: d.Matched,
 		Input: r.Encode, Result: func() []byte { return d.AppendJSON(nil) },
 	})
 	return d

@@ -26,7 +26,7 @@ func (v *viewer) whatIf(ctx context.Context, r *decision.Request, d *decision.De
 			return
 		}
 		d := p.Access(ctx, &changed)
-		d, outcome := d.Settle()
+		outcome := d.Settle()
 		list = append(list, view.WhatIf{Text: text, Request: changed.Encode(), Outcome: outcomeWord(outcome), Matched: matchedViews(d.Matched)})
 	}
 	if r.Labels != nil {
@@ -90,7 +90,7 @@ func (v *viewer) whatIfElse(ctx context.Context, q decision.Question, p decision
 		if refused != nil {
 			return
 		}
-		answer, outcome := answer.Settle()
+		outcome := answer.Settle()
 		f := factsOf(decision.Visibility, answer, outcome)
 		list = append(list, view.WhatIf{Text: text, At: at, Request: visibilityJSON(r), Outcome: f.Outcome, Matched: f.Matched})
 	}

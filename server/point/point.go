@@ -15,16 +15,17 @@ import (
 	"github.com/writ-policy/writ/server/metrics"
 )
 
-// Decision is a decision at any point, of a type of its own or a decision.Answer.
-type Decision[D any] interface {
-	// Settle returns the decision made consistent, and its outcome.
-	Settle() (D, decision.Outcome)
+// Decision is a decision at any point: a pointer to its type, or a decision.Answer.
+type Decision interface {
+	// Settle makes the decision consistent and returns its outcome.
+	Settle() decision.Outcome
 }
 
 // Failed returns the answer of type D for an evaluation error.
-func Failed[D interface{ Failed(cause string) D }](cause string) D {
+func Failed[D interface{ Failed(cause string) D }](cause string) *D {
 	var d D
-	return d.Failed(cause)
+	d = d.Failed(cause)
+	return &d
 }
 
 // Guard reports panics. It is safe for concurrent use.
@@ -53,15 +54,15 @@ func Protect[D any](ctx context.Context, g *Guard, failed func(cause string) D, 
 
 // Decide is Protect with a deadline. It counts the outcome, and returns how long the
 // decision took. An invalid request is returned and not counted.
-func Decide[D Decision[D]](ctx context.Context, g *Guard, counter *metrics.Point, within time.Duration, failed func(cause string) D, evaluate func(context.Context) (D, *decision.InvalidRequest)) (D, time.Duration, *decision.InvalidRequest) {
+func Decide[D Decision](ctx context.Context, g *Guard, counter *metrics.Point, within time.Duration, failed func(cause string) D, evaluate func(context.Context) (D, *decision.InvalidRequest)) (D, time.Duration, *decision.InvalidRequest) {
 	began := time.Now()
-	ctx, cancel := context.WithDeadline(ctx, began.Add(within))
-	defer cancel()
-	d, invalid := Protect(ctx, g, failed, evaluate)
+	bound := &deadline{Context: ctx, at: began.Add(within)}
+	defer bound.end()
+	d, invalid := Protect(bound, g, failed, evaluate)
 	if invalid != nil {
 		return d, 0, invalid
 	}
-	d, outcome := d.Settle()
+	outcome := d.Settle()
 	took := time.Since(began)
 	counter.Decided(outcome, took)
 	return d, took, nil

@@ -42,7 +42,10 @@ func TestDecide(t *testing.T) {
 		t.Run(row.name, func(t *testing.T) {
 			m := metrics.New()
 			g := &point.Guard{Metrics: m, Logger: slog.New(slog.DiscardHandler)}
-			d, _, invalid := point.Decide(t.Context(), g, m.Point("access"), time.Millisecond, point.Failed[decision.Decision], row.evaluate)
+			d, _, invalid := point.Decide(t.Context(), g, m.Point("access"), time.Millisecond, point.Failed[decision.Decision], func(ctx context.Context) (*decision.Decision, *decision.InvalidRequest) {
+				d, invalid := row.evaluate(ctx)
+				return &d, invalid
+			})
 			if invalid != row.invalid || d.Allowed != row.want.Allowed || d.Denied != row.want.Denied || d.EvaluationError != row.want.EvaluationError {
 				t.Errorf("got %+v, %v", d, invalid)
 			}

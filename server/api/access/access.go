@@ -55,32 +55,34 @@ func New(s *exchange.Service, o Options) *Decider {
 }
 
 // Decide decides a canonical request and records the decision.
-func (a *Decider) Decide(r *http.Request, p decision.Policies, q *decision.Request) decision.Decision {
+func (a *Decider) Decide(r *http.Request, p decision.Policies, q *decision.Request) *decision.Decision {
 	return a.decide(r, p, q, p.Access)
 }
 
 // decide decides within the time that the caller leaves, and records the decision.
-func (a *Decider) decide(r *http.Request, p decision.Policies, q *decision.Request, by func(context.Context, *decision.Request) decision.Decision) decision.Decision {
-	d, took, _ := point.Decide(r.Context(), &a.service.Guard, a.counter, a.service.Budget(r), point.Failed[decision.Decision], func(ctx context.Context) (decision.Decision, *decision.InvalidRequest) {
-		return by(ctx, q), nil
+func (a *Decider) decide(r *http.Request, p decision.Policies, q *decision.Request, by func(context.Context, *decision.Request) decision.Decision) *decision.Decision {
+	d, took, _ := point.Decide(r.Context(), &a.service.Guard, a.counter, a.service.Budget(r), point.Failed[decision.Decision], func(ctx context.Context) (*decision.Decision, *decision.InvalidRequest) {
+		d := by(ctx, q)
+		return &d, nil
 	})
-	a.record(r, p, q, &d, took)
+	a.record(r, p, q, d, took)
 	return d
 }
 
 // Try decides a candidate of a list. The decision is neither counted nor recorded: only
 // requests are.
 func (a *Decider) Try(ctx context.Context, p decision.Policies, q *decision.Request) decision.Decision {
-	d, _ := point.Protect(ctx, &a.service.Guard, point.Failed[decision.Decision], func(ctx context.Context) (decision.Decision, *decision.InvalidRequest) {
-		return p.Access(ctx, q), nil
+	d, _ := point.Protect(ctx, &a.service.Guard, point.Failed[decision.Decision], func(ctx context.Context) (*decision.Decision, *decision.InvalidRequest) {
+		d := p.Access(ctx, q)
+		return &d, nil
 	})
-	d, _ = d.Settle()
-	return d
+	d.Settle()
+	return *d
 }
 
 // Review is Decide for a review, which belongs to a cluster and lacks what only the
 // cluster knows. It completes q.
-func (a *Decider) Review(r *http.Request, p decision.Policies, q *decision.Request) decision.Decision {
+func (a *Decider) Review(r *http.Request, p decision.Policies, q *decision.Request) *decision.Decision {
 	if err := a.assignCluster(q); err != nil {
 		return a.Undecided(err.Error())
 	}
@@ -88,9 +90,9 @@ func (a *Decider) Review(r *http.Request, p decision.Policies, q *decision.Reque
 }
 
 // Undecided is the decision on a review that cannot be evaluated.
-func (a *Decider) Undecided(cause string) decision.Decision {
+func (a *Decider) Undecided(cause string) *decision.Decision {
 	a.counter.Decided(decision.EvaluationError, 0)
-	return decision.Decision{}.Failed(cause)
+	return point.Failed[decision.Decision](cause)
 }
 
 // WhoCan lists principals, within the time its caller leaves.
@@ -100,7 +102,7 @@ func (a *Decider) WhoCan(r *http.Request, p decision.Policies, q *decision.Reque
 	}
 	ctx, cancel := context.WithTimeout(r.Context(), a.service.Budget(r))
 	defer cancel()
-	w, _ := point.Protect(ctx, &a.service.Guard, point.Failed[decision.WhoCan], func(ctx context.Context) (decision.WhoCan, *decision.InvalidRequest) {
+	w, _ := point.Protect(ctx, &a.service.Guard, decision.WhoCan{}.Failed, func(ctx context.Context) (decision.WhoCan, *decision.InvalidRequest) {
 		return p.WhoCan(ctx, q), nil
 	})
 	return w
@@ -126,9 +128,8 @@ func (a *Decider) record(r *http.Request, p decision.Policies, q *decision.Reque
 	if a.Recorder != nil {
 		a.Recorder.Record(r.Context(), q, d)
 	}
-	_, outcome := d.Settle()
 	a.service.Decided(r, p, decision.Observation{
-		Point: decision.Access, Outcome: outcome, Took: took, Cached: d.Cached, Matched: d.Matched,
+		Point: decision.Access, Outcome: d.Settle(), Took: took, Cached: d.Cached, Matched: d.Matched,
 		Input: q.Encode, Result: func() []byte { return d.AppendJSON(nil) },
 	})
 }

@@ -51,13 +51,13 @@ func (s *Reviews) Handler(v Version) http.HandlerFunc {
 			if cause == "" {
 				cause = s.prepare(q)
 			}
-			var d decision.Decision
+			var d *decision.Decision
 			if cause == "" {
 				d = s.Decider.Review(r, p, q)
 			} else {
 				d = s.Decider.Undecided(cause)
 			}
-			return appendReview(b, body, &d), nil
+			return appendReview(b, body, d), nil
 		},
 	})
 }

@@ -104,7 +104,7 @@ func (s *Reviews) answer(r *http.Request, p decision.Policies, v review, q *ques
 		q.request.Groups = caller.Groups
 	}
 	d := s.Decider.Review(r, p, &q.request)
-	return appendStatus(access.AppendReceived(b, q.received), &d), nil
+	return appendStatus(access.AppendReceived(b, q.received), d), nil
 }
 
 // checkRight refuses a caller that asks about others without the right to. On a listener
