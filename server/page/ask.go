@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"errors"
 	"net/http"
+	"slices"
 	"strings"
 	"time"
 
@@ -52,6 +53,14 @@ type rung struct {
 	view.Step
 	Class, State string
 	Decides      bool
+	Rules        []rungRule
+}
+
+// rungRule is a rule that matched. Its badge says what it does; it has no word for a
+// policy that was considered and did not decide.
+type rungRule struct {
+	view.Matched
+	Badge mark
 }
 
 // carried is a text to take along.
@@ -73,6 +82,11 @@ func (p *page) ask(form *pointForm) content {
 			c.Points = append(c.Points, tab{Name: strings.ToUpper(f.point[:1]) + f.point[1:], Href: f.path, Current: f == form})
 		}
 		c.Form.setSelf(self)
+		if form == gatewayForm && !self {
+			if err := c.Form.complete(q); err != nil {
+				return frame{}, err
+			}
+		}
 		shown := frame{Title: "Ask", Lead: "Who may do what, and which line decides it.", Live: "revision"}
 		asks := c.Form.request != nil && (!self || len(q.query) > 2)
 		if c.Form.wrong {
@@ -105,6 +119,33 @@ func (a *asked) setSelf(self bool) {
 			in.ReadOnly, in.Names = in.Key == "user" || in.Key == "groups", ""
 		}
 	}
+}
+
+// maxOptions bounds the options of a field.
+const maxOptions = 100
+
+// complete fills in what the documents have for the fields of the gateway form.
+func (a *asked) complete(q *question) error {
+	t, err := q.Topology(q.caller, "")
+	if isReason(err, view.NotReady) {
+		return nil
+	}
+	if err != nil {
+		return err
+	}
+	options := map[string][]string{"gateway": t.Gateways, "method": {"DELETE", "GET", "HEAD", "OPTIONS", "PATCH", "POST", "PUT"}}
+	for i := range t.Nodes {
+		if key := []string{"", "listener", "route", "rule"}[min(t.Nodes[i].Column, 3)]; key != "" {
+			options[key] = append(options[key], t.Nodes[i].Name)
+		}
+	}
+	for i := range a.Inputs {
+		found := options[a.Inputs[i].Key]
+		slices.Sort(found)
+		found = slices.Compact(found)
+		a.Inputs[i].Options = found[:min(len(found), maxOptions)]
+	}
+	return nil
 }
 
 // answer explains the request of the form. An invalid request has a message, at its field
@@ -151,7 +192,7 @@ func newAnswer(e *view.Explanation, q *question, form *pointForm, request json.R
 		a.Scores = append(a.Scores, scoreOf(&e.PodSecurity[i]))
 	}
 	for _, s := range e.Steps {
-		a.Steps = append(a.Steps, rungOf(s, e.Outcome))
+		a.Steps = append(a.Steps, rungOf(s, e.Outcome, a.IsAccess))
 	}
 	for _, n := range e.Nearest {
 		a.Nearest = append(a.Nearest, link{Text: n.Text, Href: askHref(form.point, n.Request), Because: named(n.Matched.Kind, n.Matched.Namespace, n.Matched.Name), Source: n.Matched.Source})
@@ -159,12 +200,12 @@ func newAnswer(e *view.Explanation, q *question, form *pointForm, request json.R
 	for _, w := range e.WhatIf {
 		a.WhatIf = append(a.WhatIf, whatIfOf(form.point, &w))
 	}
-	a.Carry = carry(q.base, form.point, request, e)
+	a.Carry = carry(q, form.point, request, e, q.value("at"))
 	return a
 }
 
 // rungOf is a step with its state in words.
-func rungOf(s view.Step, outcome string) rung {
+func rungOf(s view.Step, outcome string, isAccess bool) rung {
 	r := rung{Step: s, Class: "past"}
 	switch s.State {
 	case view.Decides:
@@ -175,6 +216,16 @@ func rungOf(s view.Step, outcome string) rung {
 		r.State = "no match"
 	case view.NotAsked:
 		r.State = "not asked"
+	}
+	for i := range s.Matched {
+		rule := rungRule{Matched: s.Matched[i]}
+		switch {
+		case isAccess, rule.Effect == view.Deny:
+			rule.Badge = effect(&rule.Matched)
+		case r.Decides:
+			rule.Badge = badge(outcome)
+		}
+		r.Rules = append(r.Rules, rule)
 	}
 	return r
 }

@@ -145,7 +145,7 @@ func document(_ context.Context, q *question) (frame, error) {
 	}
 	d, err := q.Document(q.caller, q.path, line)
 	if isReason(err, view.NotFound) {
-		return frame{}, view.Errorf(view.NotFound, "No such document")
+		return frame{}, view.Errorf(view.NotFound, "No such document: %s is not a file of the served documents", q.path)
 	}
 	if err != nil {
 		return frame{}, err

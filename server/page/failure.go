@@ -4,20 +4,26 @@ import (
 	"context"
 	"errors"
 	"net/http"
+	"strings"
+	"unicode"
+	"unicode/utf8"
 
 	"github.com/writ-policy/writ/server/view"
 )
 
-// failure is why a view is not shown, in words for its reader. The zero value means that it is shown.
+// failure is why a view is not shown: a sentence for its reader, and what to do. The zero
+// value means that it is shown.
 type failure struct {
 	status      int
 	title, text string
+	next        tab // what to do; without a name it is the start of the view
 }
 
 var (
-	notFound  = failure{http.StatusNotFound, "Not found", "The page has no such view."}
-	forbidden = failure{http.StatusForbidden, "Not permitted", "Only members of a group of --auditors may see this. Ask is for everybody."}
-	slow      = failure{http.StatusServiceUnavailable, "Too slow", "The view took longer than a second. Ask for less, or try again."}
+	notFound  = failure{status: http.StatusNotFound, title: "Not found", text: "The page has no such view."}
+	forbidden = failure{status: http.StatusForbidden, title: "Not permitted", text: "Only members of a group of --auditors may see this. Everybody may ask about themselves.", next: tab{Name: "Ask", Href: "/page/ask"}}
+	slow      = failure{status: http.StatusServiceUnavailable, title: "Too slow", text: "The view took longer than a second. Ask for less, or try again.", next: tryAgain}
+	tryAgain  = tab{Name: "Try again"}
 )
 
 // failureOf is the failure of an error of a Viewer.
@@ -27,37 +33,48 @@ func failureOf(err error, s *view.Status) failure {
 	case errors.Is(err, context.DeadlineExceeded), errors.Is(err, context.Canceled):
 		return slow
 	case !errors.As(err, &refused):
-		return failure{http.StatusInternalServerError, "An error of the server", "The view cannot be shown."}
+		return failure{status: http.StatusInternalServerError, title: "An error of the server", text: "The view cannot be shown. The log of the server has the cause.", next: tryAgain}
 	}
+	text := sentence(refused.Message)
 	switch refused.Reason {
-	case view.Internal:
-		return failure{http.StatusInternalServerError, "An error of the server", refused.Message}
 	case view.Invalid:
-		return failure{http.StatusBadRequest, "Not a question", refused.Message}
+		return failure{status: http.StatusBadRequest, title: "Invalid request", text: text}
 	case view.Forbidden:
 		return forbidden
 	case view.NotFound:
-		return failure{http.StatusNotFound, "Not found", refused.Message}
+		return failure{status: http.StatusNotFound, title: "Not found", text: text}
 	case view.NotReady:
-		return notReady(s)
+		return failure{status: http.StatusServiceUnavailable, title: "Not ready", text: notReady(s), next: tryAgain}
 	case view.Busy, view.Pending:
-		return failure{http.StatusServiceUnavailable, "Busy", refused.Message}
+		return failure{status: http.StatusServiceUnavailable, title: "Busy", text: text, next: tryAgain}
 	}
-	return failure{http.StatusInternalServerError, "An error of the server", refused.Message}
+	return failure{status: http.StatusInternalServerError, title: "An error of the server", text: text, next: tryAgain}
 }
 
-// notReady is the failure of every view while no revision is served.
-func notReady(s *view.Status) failure {
-	text := "No revision is served yet."
-	if s.LastError != "" {
-		text = "No revision is served: " + s.LastError
+// notReady says why no revision is served; empty if one is.
+func notReady(s *view.Status) string {
+	switch {
+	case s.Revision != "":
+		return ""
+	case s.LastError != "":
+		return "No revision is served: " + strings.TrimSuffix(s.LastError, ".") + "."
 	}
-	return failure{http.StatusServiceUnavailable, "Not ready", text}
+	return "No revision is served yet."
+}
+
+// sentence is a message with a capital letter and a full stop.
+func sentence(message string) string {
+	first, size := utf8.DecodeRuneInString(message)
+	if size == 0 {
+		return ""
+	}
+	return string(unicode.ToUpper(first)) + strings.TrimSuffix(message[size:], ".") + "."
 }
 
 // failed is the content of the view of a failure.
 type failed struct {
 	Title, Text string
+	Next        tab
 	// Bare is true if the frame has no heading.
 	Bare bool
 }
@@ -65,9 +82,29 @@ type failed struct {
 // fail shows a failure. A caller who is not known sees no navigation.
 func (p *page) fail(w http.ResponseWriter, r *http.Request, caller view.Caller, f failure) {
 	isKnown := caller.SeesAll || caller.User != ""
-	shown := frame{Title: f.title, Bare: true, Content: failed{f.title, f.text, !isKnown}}
+	if !isKnown && f.next == tryAgain {
+		f.next.Href = views[0].Href // the address that was asked for may name a document
+	}
+	shown := frame{Title: f.title, Bare: true, IsFailure: true, Content: failed{f.title, f.text, nextOf(r, f.next), !isKnown}}
 	if isKnown {
 		shown = p.frame(r, p.Console.Now().Status(caller), caller, shown)
 	}
 	p.templates.write(w, r, f.status, "failure.html", shown)
+}
+
+// nextOf is what a reader may do: the same again, or the start of the view.
+func nextOf(r *http.Request, next tab) tab {
+	switch {
+	case next == tryAgain:
+		next.Href = r.URL.RequestURI()
+		return next
+	case next.Href != "":
+		return next
+	}
+	for _, v := range views[1:] {
+		if strings.HasPrefix(r.URL.Path, v.Href) && r.URL.RequestURI() != v.Href {
+			return tab{Name: v.Name, Href: v.Href}
+		}
+	}
+	return views[0]
 }

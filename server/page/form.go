@@ -88,6 +88,8 @@ type input struct {
 	Area                                  bool // of several lines
 	ReadOnly                              bool
 	Half                                  bool
+	// Options complete the field without asking.
+	Options []string
 }
 
 // asked is a form that was filled in.
@@ -111,7 +113,7 @@ func (f *pointForm) read(query url.Values, toJSON func([]byte) ([]byte, error)) 
 			Key: field.key, Label: field.label, Value: value, Names: field.names, Hint: field.hint, Half: field.half,
 			Area: field.kind == fact || field.kind == factText || field.kind == object,
 		}
-		if value != "" {
+		if value != "" && (field.path != "" || field.kind == object) {
 			in.Error = field.set(request, value, toJSON)
 			a.wrong = a.wrong || in.Error != ""
 		}

@@ -14,22 +14,23 @@ import (
 
 // formats are the functions of templates that turn values into text.
 var formats = map[string]any{
-	"clock":   func(t time.Time) string { return t.UTC().Format("15:04:05") },
-	"stamp":   func(t time.Time) string { return t.UTC().Format(time.RFC3339) },
-	"moment":  func(t time.Time) string { return t.UTC().Format("2006-01-02 15:04:05 UTC") },
-	"short":   short,
-	"age":     age,
-	"number":  number,
-	"percent": percent,
-	"micro":   micro,
-	"badge":   badge,
-	"line":    lineHref,
-	"plural":  plural,
-	"rule":    rule,
-	"named":   named,
-	"effect":  effect,
-	"lower":   strings.ToLower,
-	"dict":    dict,
+	"clock":    func(t time.Time) string { return t.UTC().Format("15:04:05") },
+	"stamp":    func(t time.Time) string { return t.UTC().Format(time.RFC3339) },
+	"day":      func(t time.Time) string { return t.UTC().Format("2 Jan 15:04:05") },
+	"moment":   func(t time.Time) string { return t.UTC().Format("2006-01-02 15:04:05 UTC") },
+	"short":    short,
+	"age":      age,
+	"number":   number,
+	"percent":  percent,
+	"micro":    micro,
+	"badge":    badge,
+	"line":     lineHref,
+	"plural":   plural,
+	"rule":     rule,
+	"named":    named,
+	"lower":    strings.ToLower,
+	"sentence": sentence,
+	"dict":     dict,
 
 	"diffClass": diffClass,
 }
@@ -109,7 +110,7 @@ func badge(outcome string) mark {
 }
 
 // effect is the badge of what a rule does.
-func effect(m view.Matched) mark {
+func effect(m *view.Matched) mark {
 	if m.Effect == "deny" || m.Kind == "DenyPolicy" {
 		return mark{"deny", "cross", "denies"}
 	}
@@ -166,7 +167,7 @@ func ruleIndex(n int) string {
 	if n < 0 {
 		return ""
 	}
-	return "rule " + strconv.Itoa(n)
+	return "rule\u00a0" + strconv.Itoa(n)
 }
 
 // icons are the paths of the icons, on a square of 24.

@@ -62,6 +62,10 @@ type frame struct {
 	Age     time.Duration
 	Caller  view.Caller
 	Session bool
+	// IsFailure is true if the content is a failure, which says itself what is wrong, and
+	// Unready why no revision is served; empty if one is or the content says so.
+	IsFailure bool
+	Unready   string
 	// Status is that of the response; zero means 200.
 	Status  int
 	Content any
@@ -107,6 +111,9 @@ func (p *page) frame(r *http.Request, s *view.Status, caller view.Caller, f fram
 	f.Served, f.Caller = s, caller
 	if !s.Since.IsZero() {
 		f.Age = p.Now().Sub(s.Since)
+	}
+	if !f.IsFailure && f.Live != "figures" {
+		f.Unready = notReady(s)
 	}
 	_, err := r.Cookie(p.cookieName())
 	f.Session = err == nil && caller.User != ""

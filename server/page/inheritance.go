@@ -153,7 +153,7 @@ func (c *inheritanceContent) showPaths(q *question, t *view.Topology) error {
 		c.Variants = append(c.Variants, shown)
 	}
 	for _, condition := range found.Conditions {
-		c.Conditions = append(c.Conditions, strings.TrimSpace(condition.Type+" is "+condition.Status+": "+condition.Reason+" "+condition.Message))
+		c.Conditions = append(c.Conditions, fmt.Sprintf("%s: %s (%s). %s", condition.Type, condition.Status, condition.Reason, sentence(condition.Message)))
 	}
 	return nil
 }

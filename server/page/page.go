@@ -121,7 +121,7 @@ func (p *page) finish(w *recorder, r *http.Request, cause any) {
 			p.Panicked(r.Context(), route, cause)
 		}
 		if !begun {
-			p.fail(w, r, view.Caller{}, failure{http.StatusInternalServerError, "An error of the server", "The view cannot be shown. The log of the server has the cause."})
+			p.fail(w, r, view.Caller{}, failureOf(errors.New("a panic"), nil))
 		}
 	}
 	if p.Answered != nil {
@@ -149,11 +149,11 @@ func setHeaders(h http.Header) {
 func (p *page) refuse(r *http.Request) failure {
 	switch {
 	case !p.AnswersFor(r.Host):
-		return failure{http.StatusMisdirectedRequest, "Unknown host", "The server does not answer for this name. It must be an address, localhost or a name of --allowed-host."}
+		return failure{status: http.StatusMisdirectedRequest, title: "Unknown host", text: "The server does not answer for this name. Use an address or localhost, or start the server with --allowed-host."}
 	case isForeign(r):
-		return failure{http.StatusForbidden, "A request from another site", "Pages of other sites may link to a view, and nothing else."}
+		return failure{status: http.StatusForbidden, title: "A request from another site", text: "Pages of other sites may link to a view, and nothing else. Open the view itself."}
 	case len(r.URL.RequestURI()) > maxURL:
-		return failure{http.StatusRequestURITooLong, "The address is too long", "An address may have 16 KiB. Ask with less, or by POST /v1/explanations."}
+		return failure{status: http.StatusRequestURITooLong, title: "The address is too long", text: "An address may have 16 KiB. Ask with less, or by POST /v1/explanations."}
 	}
 	return failure{}
 }

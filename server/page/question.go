@@ -37,7 +37,7 @@ func (p *page) view(file string, everybody bool, show content) http.HandlerFunc 
 		caller, err := p.Caller(r)
 		switch {
 		case errors.Is(err, ErrUnavailable):
-			p.fail(w, r, caller, failure{http.StatusServiceUnavailable, "Not available", "Credentials cannot be checked at the moment. Try again later."})
+			p.fail(w, r, caller, failure{status: http.StatusServiceUnavailable, title: "Not available", text: "Credentials cannot be checked at the moment. Try again later.", next: tryAgain})
 			return
 		case err != nil:
 			p.showSignIn(w, r, http.StatusUnauthorized, signInForm{To: r.URL.RequestURI()})

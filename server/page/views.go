@@ -1,6 +1,7 @@
 package page
 
 import (
+	"context"
 	"net/http"
 
 	"github.com/writ-policy/writ/server/view"
@@ -29,7 +30,7 @@ func (p *page) mux() *http.ServeMux {
 		{"/page/ask", "ask.html", true, p.ask(accessForm)},
 		{"/page/ask/visibility", "ask.html", true, p.ask(visibilityForm)},
 		{"/page/ask/gateway", "ask.html", true, p.ask(gatewayForm)},
-		{whoCanPath, "who_can.html", false, whoCan},
+		{whoCanPath, "who_can.html", false, p.whoCan},
 		{"/page/documents", "documents.html", false, documents},
 		{"/page/documents/{path...}", "document.html", false, document},
 		{changesPath, "changes.html", false, changes},
@@ -43,6 +44,8 @@ func (p *page) mux() *http.ServeMux {
 	mux.HandleFunc("POST /page/sign-in", p.signIn)
 	mux.HandleFunc("POST /page/sign-out", p.signOut)
 	mux.Handle("GET /page", http.RedirectHandler("/page/", http.StatusFound))
-	mux.HandleFunc("GET /page/", func(w http.ResponseWriter, r *http.Request) { p.fail(w, r, view.Caller{}, notFound) })
+	mux.Handle("GET /page/", p.view("", true, func(context.Context, *question) (frame, error) {
+		return frame{}, view.Errorf(view.NotFound, "the page has no such view")
+	}))
 	return mux
 }

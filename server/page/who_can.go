@@ -2,6 +2,7 @@ package page
 
 import (
 	"context"
+	"net/http"
 	"net/url"
 	"strconv"
 
@@ -10,10 +11,10 @@ import (
 
 // matrixContent is who can do something, or what a subject can do.
 type matrixContent struct {
-	Tabs   []tab
-	Inputs []input
-	What   bool
-	Asked  bool
+	Tabs  []tab
+	Form  *asked
+	What  bool
+	Asked bool
 	*view.Matrix
 	Lines                 []matrixLine
 	First, Last           int
@@ -40,47 +41,59 @@ const matrixPage = 50
 
 const whoCanPath = "/page/who-can"
 
+// factsField are facts of the requests that a matrix is about. What is not given is open.
+var factsField = fieldForm{
+	key: "facts", label: "More keys", path: "facts", kind: fact, folded: true,
+	hint: "facts of the requests, YAML or JSON, such as labels: {tier: web} or cluster: prod-eu-1; the others are open",
+}
+
+var whoForm = &pointForm{path: whoCanPath, fields: []fieldForm{
+	{key: "resource", label: "Resource", names: "resource"}, {key: "apiGroup", label: "API group", names: "apiGroup"}, {key: "name", label: "Name"},
+	{key: "namespace", label: "Namespace", names: "namespace"}, {key: "search", label: "Search", hint: "part of a name"}, factsField,
+}}
+
+var whatForm = &pointForm{path: whoCanPath, fields: []fieldForm{
+	{key: "subject", label: "Subject", names: "subject", hint: "user:NAME or group:NAME"},
+	{key: "namespace", label: "Namespace", names: "namespace"}, {key: "search", label: "Search", hint: "part of a resource"}, factsField,
+}}
+
 // whoCan is the view of both matrices.
-func whoCan(ctx context.Context, q *question) (frame, error) {
+func (p *page) whoCan(ctx context.Context, q *question) (frame, error) {
 	c := matrixContent{What: q.value("of") == "what"}
 	c.Tabs = []tab{{Name: "Who can", Href: whoCanPath, Current: !c.What}, {Name: "What can", Href: whoCanPath + "?of=what", Current: c.What}}
-	asked := view.MatrixQuery{Of: "who", Namespace: q.value("namespace"), Search: q.value("search"), Limit: matrixPage, After: q.value("after")}
-	title, lead := "Who can", "Everybody whom the documents name, denials counted in."
-	if c.What {
-		title, lead = "What can", "What a user or a group can do, denials counted in."
-		asked.Of, asked.Subject = "what", q.value("subject")
-		c.Asked = asked.Subject != ""
-		c.Inputs = []input{
-			{Key: "subject", Label: "Subject", Value: asked.Subject, Names: "subject", Hint: "user:NAME or group:NAME"},
-			{Key: "namespace", Label: "Namespace", Value: asked.Namespace, Names: "namespace"},
-			{Key: "search", Label: "Search", Value: asked.Search, Hint: "part of a resource"},
-		}
-	} else {
-		asked.Resource, asked.APIGroup, asked.Name = q.value("resource"), q.value("apiGroup"), q.value("name")
-		c.Asked = asked.Resource != ""
-		c.Inputs = []input{
-			{Key: "resource", Label: "Resource", Value: asked.Resource, Names: "resource"},
-			{Key: "apiGroup", Label: "API group", Value: asked.APIGroup, Names: "apiGroup"},
-			{Key: "name", Label: "Name", Value: asked.Name},
-			{Key: "namespace", Label: "Namespace", Value: asked.Namespace, Names: "namespace"},
-			{Key: "search", Label: "Search", Value: asked.Search, Hint: "part of a name"},
-		}
+	asked := view.MatrixQuery{
+		Of: "who", Resource: q.value("resource"), APIGroup: q.value("apiGroup"), Name: q.value("name"),
+		Namespace: q.value("namespace"), Search: q.value("search"), Limit: matrixPage, After: q.value("after"),
 	}
-	shown := frame{Title: title, Lead: lead, Live: "revision"}
-	if c.Asked {
+	shown := frame{Title: "Who can", Lead: "Everybody whom the documents name, denials counted in.", Live: "revision"}
+	form, isAsked := whoForm, asked.Resource != ""
+	if c.What {
+		shown.Title, shown.Lead, form = "What can", "What a user or a group can do, denials counted in.", whatForm
+		asked = view.MatrixQuery{Of: "what", Subject: q.value("subject"), Namespace: asked.Namespace, Search: asked.Search, Limit: matrixPage, After: asked.After}
+		isAsked = asked.Subject != ""
+	}
+	c.Form = form.read(q.query, p.JSON)
+	if c.Form.wrong {
+		shown.Status = http.StatusBadRequest
+	} else if isAsked {
+		if value, err := decodeJSON(c.Form.request); err == nil {
+			if facts := at(value.(map[string]any), "facts"); facts != nil { //nolint:errcheck,forcetypeassert // read writes an object
+				asked.Facts = encode(facts)
+			}
+		}
 		matrix, err := q.Matrix(ctx, q.caller, asked)
 		if err != nil {
 			return frame{}, err
 		}
-		c.show(matrix, q.query, asked.After)
-		c.Query = asked
+		c.Asked, c.Query = true, asked
+		c.show(matrix, q.query)
 	}
 	shown.Content = c
 	return shown, nil
 }
 
 // show fills in the rows of a page.
-func (c *matrixContent) show(m *view.Matrix, query url.Values, after string) {
+func (c *matrixContent) show(m *view.Matrix, query url.Values) {
 	c.Matrix = m
 	for i := range m.Rows {
 		line := matrixLine{Row: m.Rows[i]}
@@ -89,7 +102,7 @@ func (c *matrixContent) show(m *view.Matrix, query url.Values, after string) {
 		}
 		c.Lines = append(c.Lines, line)
 	}
-	skipped, err := strconv.Atoi(after)
+	skipped, err := strconv.Atoi(c.Query.After)
 	if err != nil {
 		skipped = 0
 	}
@@ -109,6 +122,9 @@ func (c *matrixContent) show(m *view.Matrix, query url.Values, after string) {
 		if key != "after" {
 			all[key] = values
 		}
+	}
+	if c.Query.Facts != nil {
+		all.Set("facts", string(c.Query.Facts))
 	}
 	c.Table = withValue("/v1/matrix", all, "format", "csv")
 }
