@@ -54,7 +54,11 @@ type rung struct {
 	Class, State string
 	Decides      bool
 	Rules        []rungRule
+	More         int // rules that are left out
 }
+
+// maxRules bounds the rules of a rung.
+const maxRules = 100
 
 // rungRule is a rule that matched. Its badge says what it does; it has no word for a
 // policy that was considered and did not decide.
@@ -217,7 +221,8 @@ func rungOf(s view.Step, outcome string, isAccess bool) rung {
 	case view.NotAsked:
 		r.State = "not asked"
 	}
-	for i := range s.Matched {
+	r.More = max(0, len(s.Matched)-maxRules)
+	for i := range s.Matched[:len(s.Matched)-r.More] {
 		rule := rungRule{Matched: s.Matched[i]}
 		switch {
 		case isAccess, rule.Effect == view.Deny:

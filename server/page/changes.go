@@ -52,6 +52,8 @@ type difference struct {
 	More   int
 	Notes  []string
 	Texts  []view.TextDiff
+	// MoreLines is how many lines of Texts are left out.
+	MoreLines int
 }
 
 // differenceRow is a group of decisions that differ in the same way.
@@ -70,8 +72,11 @@ type cause struct{ Name, What, Source string }
 
 const changesPath = "/page/changes"
 
-// maxDifferences bounds the rows of a view.
-const maxDifferences = 200
+// maxDifferences bounds the rows of a view, and maxTextLines its lines of documents.
+const (
+	maxDifferences = 100
+	maxTextLines   = 1000
+)
 
 // changes is the view of revisions and of what two of them decide differently.
 func changes(ctx context.Context, q *question) (frame, error) {
@@ -117,7 +122,8 @@ var kindWords = []struct{ kind, class, word string }{
 }
 
 func differenceOf(d *view.Diff) *difference {
-	out := &difference{Claim: strings.Split(strings.TrimSpace(d.Claim()), "\n"), Notes: d.Notes, Texts: d.Texts}
+	out := &difference{Claim: strings.Split(strings.TrimSpace(d.Claim()), "\n"), Notes: d.Notes}
+	out.showTexts(d.Texts)
 	for _, k := range kindWords {
 		if n := d.Summary[k.kind]; n > 0 {
 			out.Counts = append(out.Counts, bar{Class: k.class, Word: k.word, Count: float64(n)})
@@ -152,6 +158,19 @@ func differenceOf(d *view.Diff) *difference {
 		out.Rows = append(out.Rows, row)
 	}
 	return out
+}
+
+// showTexts adds the lines of documents that differ, as far as they fit.
+func (d *difference) showTexts(texts []view.TextDiff) {
+	left := maxTextLines
+	for _, t := range texts {
+		shown := min(left, len(t.Lines))
+		d.MoreLines += len(t.Lines) - shown
+		if left -= shown; shown > 0 {
+			t.Lines = t.Lines[:shown]
+			d.Texts = append(d.Texts, t)
+		}
+	}
 }
 
 // Sizes of the timeline.

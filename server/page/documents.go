@@ -71,8 +71,13 @@ func documents(_ context.Context, q *question) (frame, error) {
 	return frame{Title: "Documents", Lead: "What is served, as it is written, and which of it decides.", Content: c}, nil
 }
 
-// wideFolder is how many entries a folder shows without being opened.
-const wideFolder = 200
+// wideFolder is how many entries a folder shows without being opened, openFolder how many
+// an open one shows, and manyFiles how many files are shown without opening any folder.
+const (
+	wideFolder = 200
+	openFolder = 250
+	manyFiles  = 1000
+)
 
 // treeOf arranges files by folder.
 func treeOf(files []view.File, current string, open []string) []node {
@@ -86,9 +91,14 @@ func treeOf(files []view.File, current string, open []string) []node {
 		}
 		at.Nodes = append(at.Nodes, node{Name: parts[len(parts)-1], Href: documentHref(f.File), Current: f.File == current, Mistakes: f.Diagnostics})
 	}
-	for i := range top.Nodes {
-		top.Nodes[i].fold("", current, open)
+	wide := wideFolder
+	if len(files) > manyFiles {
+		wide = 0
 	}
+	for i := range top.Nodes {
+		top.Nodes[i].fold("", current, open, wide)
+	}
+	top.crop(current)
 	return top.Nodes
 }
 
@@ -104,14 +114,38 @@ func (n *node) folder(name string) *node {
 	return &n.Nodes[len(n.Nodes)-1]
 }
 
-// fold leaves out the entries of folders with many, unless they are open.
-func (n *node) fold(above, current string, open []string) {
+// crop leaves out the entries of a folder that are far from the current one. What is left
+// out begins with a link to its nearest entry.
+func (n *node) crop(current string) {
+	if len(n.Nodes) <= openFolder {
+		return
+	}
+	at := slices.IndexFunc(n.Nodes, func(entry node) bool { return entry.Current || entry.leadsTo(current) })
+	from := min(max(0, at-openFolder/2), len(n.Nodes)-openFolder)
+	to := from + openFolder
+	shown := slices.Clone(n.Nodes[from:to])
+	if from > 0 {
+		shown = slices.Insert(shown, 0, node{Name: number(from) + " entries before", Href: n.Nodes[from-1].Href})
+	}
+	if to < len(n.Nodes) {
+		shown = append(shown, node{Name: number(len(n.Nodes)-to) + " entries after", Href: n.Nodes[to].Href})
+	}
+	n.Nodes = shown
+}
+
+// leadsTo reports whether an entry is the folder of a file.
+func (n *node) leadsTo(file string) bool {
+	return n.Folder && file != "" && slices.ContainsFunc(n.Nodes, func(entry node) bool { return entry.Current || entry.leadsTo(file) })
+}
+
+// fold leaves out the entries of folders with more than a number, unless they are open.
+func (n *node) fold(above, current string, open []string, wide int) {
 	if !n.Folder {
 		return
 	}
 	full := path.Join(above, n.Name)
 	isOpen := slices.Contains(open, full) || strings.HasPrefix(current, full+"/")
-	if len(n.Nodes) > wideFolder && !isOpen {
+	if len(n.Nodes) > wide && !isOpen {
 		n.Hidden = len(n.Nodes)
 		n.Href = "/page/documents?open=" + url.QueryEscape(full)
 		n.Nodes = nil
@@ -119,8 +153,9 @@ func (n *node) fold(above, current string, open []string) {
 	}
 	n.Open = true
 	for i := range n.Nodes {
-		n.Nodes[i].fold(full, current, open)
+		n.Nodes[i].fold(full, current, open, wide)
 	}
+	n.crop(current)
 }
 
 // documentContent is one file.
@@ -135,6 +170,7 @@ type documentContent struct {
 	Total         int
 	Earlier, Next string
 	Diagnostics   []diagnostic
+	More          int // diagnostics that stand at their lines alone, if above zero
 }
 
 // document is the view of one file.
@@ -162,13 +198,40 @@ func document(_ context.Context, q *question) (frame, error) {
 		c.Diagnostics = append(c.Diagnostics, diagnosticOf(&d.Diagnostics[i]))
 	}
 	c.Lines = linesOf(d, c.Diagnostics, line)
+	from, to := window(c.Lines, line-d.From)
+	c.Lines, c.From, c.To = c.Lines[from:to], c.From+from, c.From+to-1
 	if c.From > 1 && len(c.Lines) > 0 {
 		c.Earlier = hrefAt(d.File, max(1, c.From-1))
 	}
 	if c.To < c.Total && len(c.Lines) > 0 {
 		c.Next = hrefAt(d.File, c.To+1)
 	}
+	if c.More = len(c.Diagnostics) - fewDiagnostics; c.More > 0 {
+		c.Diagnostics = c.Diagnostics[:fewDiagnostics]
+	}
 	return frame{Title: path.Base(d.File), Lead: d.File, Content: c}, nil
+}
+
+// maxElements bounds the elements of a text: a browser lays out more only slowly.
+const maxElements = 3500
+
+// window is the lines around the one at an index that have at most maxElements elements.
+func window(lines []codeLine, at int) (from, to int) {
+	if at < 0 || at >= len(lines) {
+		at = 0
+	}
+	from, to = at, at
+	for left := maxElements; left > 0 && (from > 0 || to < len(lines)); {
+		if to < len(lines) {
+			left -= lines[to].elements()
+			to++
+		}
+		if from > 0 && left > 0 {
+			from--
+			left -= lines[from].elements()
+		}
+	}
+	return from, to
 }
 
 func hrefAt(file string, line int) string { return lineHref(file + ":" + strconv.Itoa(line)) }

@@ -47,6 +47,7 @@ func failureOf(err error, s *view.Status) failure {
 		return failure{status: http.StatusServiceUnavailable, title: "Not ready", text: notReady(s), next: tryAgain}
 	case view.Busy, view.Pending:
 		return failure{status: http.StatusServiceUnavailable, title: "Busy", text: text, next: tryAgain}
+	case view.Internal:
 	}
 	return failure{status: http.StatusInternalServerError, title: "An error of the server", text: text, next: tryAgain}
 }

@@ -18,15 +18,19 @@ type inheritanceContent struct {
 	Target          string
 	Graph           *graph
 	List            []string
-	Variants        []variant
-	Conditions      []string
-	Texts           []carried
+	// MoreNodes and MoreList are how many nodes are left out of the picture and of List, if
+	// above zero.
+	MoreNodes, MoreList int
+	Variants            []variant
+	Conditions          []string
+	Texts               []carried
 }
 
 // variant is an effective policy with the paths that have it.
 type variant struct {
 	Name  string
 	Paths []string
+	More  int // paths that are left out
 	Rows  []effectiveRow
 }
 
@@ -37,6 +41,14 @@ type effectiveRow struct {
 	Value            string
 	Lost             bool
 }
+
+// maxNodes bounds the nodes of the picture, maxList those of the list, and maxPaths the paths
+// of a variant.
+const (
+	maxNodes = 400
+	maxList  = 500
+	maxPaths = 20
+)
 
 var policyKinds = []string{"AuthPolicy", "RateLimitPolicy"}
 
@@ -107,6 +119,9 @@ func (c *inheritanceContent) showPaths(q *question, t *view.Topology) error {
 		}
 	}
 	nodes, edges := joinAlike(t, c.Kind, q.query["open"])
+	if c.MoreNodes = len(nodes) - maxNodes; c.MoreNodes > 0 {
+		nodes = nodes[:maxNodes]
+	}
 	c.Graph = drawGraph(nodes, edges, c.Target, func(target string) string {
 		if alike, isGroup := strings.CutPrefix(target, alikePrefix); isGroup {
 			return withValue(inheritancePath, q.query, "open", alike)
@@ -121,41 +136,51 @@ func (c *inheritanceContent) showPaths(q *question, t *view.Topology) error {
 		}
 		c.List = append(c.List, line)
 	}
-	c.Texts = []carried{{"mermaid", "Mermaid", "", t.Mermaid()}, {"dot", "DOT", "", t.DOT()}}
+	if c.MoreList = len(c.List) - maxList; c.MoreList > 0 {
+		c.List = c.List[:maxList]
+	} else {
+		c.Texts = []carried{{"mermaid", "Mermaid", "", t.Mermaid()}, {"dot", "DOT", "", t.DOT()}}
+	}
 	found, err := q.Effective(q.caller, c.Kind, c.Target)
 	if err != nil {
 		return err
 	}
 	for i, v := range found.Each() {
-		shown := variant{Name: "Effective rules", Paths: v.Paths}
-		if i > 0 {
-			shown.Name = fmt.Sprintf("Effective rules, variant %d", i+1)
-		}
-		overrides := make(map[string]bool)
-		if v.Detail != nil {
-			for _, r := range v.Detail.Rules {
-				overrides[r.Key] = r.Override
-			}
-		}
-		for _, key := range slices.Sorted(maps.Keys(v.Rules)) {
-			shown.Rows = append(shown.Rows, ruleInForce(key, v.Sources[key], v.Rules[key], overrides[key], places))
-			for _, r := range v.Replaced {
-				if r.Rule == key {
-					shown.Rows = append(shown.Rows, ruleLost(key, r.Policy, r.How, r.By, places))
-				}
-			}
-		}
-		for _, r := range v.Replaced {
-			if _, inForce := v.Rules[r.Rule]; !inForce {
-				shown.Rows = append(shown.Rows, ruleLost(r.Rule, r.Policy, r.How, r.By, places))
-			}
-		}
-		c.Variants = append(c.Variants, shown)
+		c.Variants = append(c.Variants, variantOf(i, &v, places))
 	}
 	for _, condition := range found.Conditions {
 		c.Conditions = append(c.Conditions, fmt.Sprintf("%s: %s (%s). %s", condition.Type, condition.Status, condition.Reason, sentence(condition.Message)))
 	}
 	return nil
+}
+
+// variantOf is the variant of an effective policy with an index: rules in force, each followed
+// by those that it replaces.
+func variantOf(i int, v *view.Variant, places map[string]view.NodePolicy) variant {
+	shown := variant{Name: "Effective rules", Paths: v.Paths[:min(len(v.Paths), maxPaths)], More: max(0, len(v.Paths)-maxPaths)}
+	if i > 0 {
+		shown.Name = fmt.Sprintf("Effective rules, variant %d", i+1)
+	}
+	overrides := make(map[string]bool)
+	if v.Detail != nil {
+		for _, r := range v.Detail.Rules {
+			overrides[r.Key] = r.Override
+		}
+	}
+	for _, key := range slices.Sorted(maps.Keys(v.Rules)) {
+		shown.Rows = append(shown.Rows, ruleInForce(key, v.Sources[key], v.Rules[key], overrides[key], places))
+		for _, r := range v.Replaced {
+			if r.Rule == key {
+				shown.Rows = append(shown.Rows, ruleLost(key, r.Policy, r.How, r.By, places))
+			}
+		}
+	}
+	for _, r := range v.Replaced {
+		if _, inForce := v.Rules[r.Rule]; !inForce {
+			shown.Rows = append(shown.Rows, ruleLost(r.Rule, r.Policy, r.How, r.By, places))
+		}
+	}
+	return shown
 }
 
 func ruleInForce(key, source string, value any, override bool, places map[string]view.NodePolicy) effectiveRow {

@@ -21,6 +21,7 @@ type overviewContent struct {
 	// Diagnostics are those that are shown; More is true if there are others.
 	Diagnostics []diagnostic
 	More        bool
+	LeftOut     int // diagnostics that no view shows
 	Denied      []entry
 	ShowLog     bool
 	Counts      string // documents by kind
@@ -86,6 +87,7 @@ func (c *overviewContent) showDiagnostics(q *question) error {
 	few := fewDiagnostics
 	if q.value("diagnostics") == "all" {
 		few = len(c.Files.Diagnostics)
+		c.LeftOut = c.Files.Errors + c.Files.Warnings - few
 	}
 	for i := range c.Files.Diagnostics[:min(few, len(c.Files.Diagnostics))] {
 		c.Diagnostics = append(c.Diagnostics, diagnosticOf(&c.Files.Diagnostics[i]))

@@ -30,6 +30,17 @@ type codeLine struct {
 	Diagnostics []diagnostic
 }
 
+// elements is how many elements the template has for the line.
+func (l *codeLine) elements() int {
+	n := 5 + 5*len(l.Diagnostics)
+	for _, p := range l.Parts {
+		if p.Class != "" {
+			n++
+		}
+	}
+	return n
+}
+
 // part is a part of a line with a class; empty for plain text.
 type part struct{ Class, Text string }
 

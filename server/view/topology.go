@@ -5,6 +5,9 @@ import "github.com/writ-policy/writ/translator/gateway/effective"
 // Effective is the effective policy of a target; its Each returns the variants.
 type Effective = effective.Effective
 
+// Variant is an effective policy with the paths that have it.
+type Variant = effective.Variant
+
 // Topology is gateways, listeners, routes and their rules as a graph.
 type Topology struct {
 	// Gateways are the gateways of the revision as NS/NAME.

@@ -1,0 +1,190 @@
+package page
+
+import (
+	"context"
+	"fmt"
+	"net/url"
+	"strings"
+	"testing"
+	"time"
+
+	"golang.org/x/net/html"
+
+	"github.com/writ-policy/writ/server/view"
+)
+
+// Budgets of a view: what a browser without any file receives, as transferred, and how many
+// elements it lays out.
+const (
+	usualBytes  = 60 << 10
+	mostBytes   = 200 << 10
+	mostElement = 6000
+)
+
+// wide is a Viewer with the largest answers that it may have, of a hundred thousand bindings.
+type wide struct{ *recorded }
+
+func (w wide) Now() view.Viewer { return w }
+
+func (wide) Files(view.Caller) (*view.Files, error) {
+	f := &view.Files{Errors: 5000, Warnings: 5000}
+	for i := range 10_000 {
+		f.Files = append(f.Files, view.File{File: fmt.Sprintf("teams/team-%03d/binding-%05d.yaml", i%400, i), Documents: 10, Diagnostics: 1})
+	}
+	for i := range 100 {
+		f.Diagnostics = append(f.Diagnostics, diagnosticAt(i+1))
+	}
+	return f, nil
+}
+
+func diagnosticAt(line int) view.Diagnostic {
+	return view.Diagnostic{
+		File: "a.yaml", Line: line, Column: 3, Length: 4, Severity: "error", Code: "dangling-role", Message: fmt.Sprintf("role %d is not declared", line),
+		Hint: "did you mean another one?", Related: []view.Related{{File: "b.yaml", Line: line, Message: "declared here"}}, Text: "  role: x",
+	}
+}
+
+func (wide) Document(_ view.Caller, file string, line int) (*view.Document, error) {
+	d := &view.Document{File: file, From: max(1, line-1000), Total: 100_000}
+	for i := range 2000 {
+		text := fmt.Sprintf(`  name: "binding-%d" # who`, i)
+		at := strings.Index(text, "#")
+		d.Lines = append(d.Lines, text)
+		d.Tokens = append(d.Tokens, []view.Token{{From: 2, To: 6, Class: "key"}, {From: 8, To: at - 1, Class: "string"}, {From: at, To: len(text), Class: "comment"}})
+		if i%20 == 0 {
+			d.Diagnostics = append(d.Diagnostics, diagnosticAt(d.From+i))
+		}
+	}
+	return d, nil
+}
+
+func (wide) Matrix(_ context.Context, _ view.Caller, q view.MatrixQuery) (*view.Matrix, error) {
+	m := &view.Matrix{Total: 100_000, After: "50", Warnings: []string{"members may hold more than one group"}}
+	for i := range 16 {
+		m.Columns = append(m.Columns, fmt.Sprintf("verb%d", i))
+	}
+	for i := range q.Limit {
+		row := view.Row{Name: fmt.Sprintf("user-%d@example.com", i), Kind: "user"}
+		for j := range m.Columns {
+			request := fmt.Sprintf(`{"user":"user-%d@example.com","verb":"verb%d","resource":"pods","namespace":"team"}`, i, j)
+			row.Cells = append(row.Cells, view.Cell{Outcome: view.Depends, Text: "in team-*", Title: fmt.Sprintf("RoleBinding team-%d/viewers", i), Source: "a.yaml:3", Request: []byte(request)})
+		}
+		m.Rows = append(m.Rows, row)
+	}
+	return m, nil
+}
+
+func (w wide) Rules(c view.Caller, q view.RulesQuery) (*view.Rules, error) {
+	rules, err := w.recorded.Rules(c, q)
+	if err != nil {
+		return nil, err
+	}
+	for len(rules.Rules) < 50 {
+		rules.Rules = append(rules.Rules, rules.Rules[0])
+	}
+	return rules, nil
+}
+
+func (w wide) Log(ctx context.Context, c view.Caller, q view.LogQuery) (*view.Log, error) {
+	log, err := w.recorded.Log(ctx, c, q)
+	if err != nil {
+		return nil, err
+	}
+	for n := len(log.Decisions); n > 0 && n < 50; n++ {
+		log.Decisions = append(log.Decisions, log.Decisions[0])
+	}
+	return log, nil
+}
+
+// Explain has a subject whom each of a thousand bindings gives the same.
+func (w wide) Explain(ctx context.Context, c view.Caller, point string, request []byte, at time.Time) (*view.Explanation, error) {
+	e, err := w.recorded.Explain(ctx, c, point, request, at)
+	if err != nil {
+		return nil, err
+	}
+	for i := range e.Steps {
+		for n := len(e.Steps[i].Matched); n > 0 && n < 1000; n++ {
+			e.Steps[i].Matched = append(e.Steps[i].Matched, e.Steps[i].Matched[0])
+		}
+	}
+	return e, nil
+}
+
+// Topology has routes that are not alike.
+func (w wide) Topology(view.Caller, string) (*view.Topology, error) {
+	t := &view.Topology{Gateways: []string{"net/edge"}, Nodes: []view.Node{{ID: "Gateway/net/edge", Kind: "Gateway", Name: "net/edge"}, {ID: "Gateway/net/edge#http", Kind: "Listener", Name: "http", Column: 1}}}
+	for i := range 2000 {
+		id := fmt.Sprintf("HTTPRoute/shop/route-%d", i)
+		t.Nodes = append(t.Nodes, view.Node{
+			ID: id, Kind: "HTTPRoute", Name: fmt.Sprintf("shop/route-%d", i), Column: 2, Policies: []view.NodePolicy{{Kind: "AuthPolicy", Namespace: "shop", Name: fmt.Sprint(i), Source: "a.yaml:1", Enforced: true}},
+		})
+		t.Edges = append(t.Edges, [2]string{"Gateway/net/edge#http", id})
+	}
+	return t, nil
+}
+
+func (w wide) Diff(ctx context.Context, c view.Caller, from, to string) (*view.Diff, error) {
+	d, err := w.recorded.Diff(ctx, c, from, to)
+	if err != nil {
+		return nil, err
+	}
+	for n := len(d.Groups); n > 0 && n < 1000; n++ {
+		d.Groups = append(d.Groups, d.Groups[0])
+	}
+	for i := range 100 {
+		d.Texts = append(d.Texts, view.TextDiff{File: fmt.Sprintf("%d.yaml", i), Lines: strings.Split(strings.Repeat("+name: x\n", 200), "\n")})
+	}
+	return d, nil
+}
+
+// Each view keeps its budget, that of the examples the usual one, and the largest that
+// documents can make the outermost one.
+func TestBudgets(t *testing.T) {
+	usual := options(t)
+	largest := options(t)
+	largest.Console = wide{record(t)}
+	assets := 0
+	for _, path := range loadAssets().paths {
+		assets += get(New(usual), path, "Accept-Encoding", "gzip").Body.Len()
+	}
+	targets := append(shown, []struct{ name, target string }{
+		{"all diagnostics", "/page/?diagnostics=all"}, {"the middle of a document", "/page/documents/a.yaml?line=50000"},
+		{"a folder that is open", "/page/documents?open=teams"}, {"a file of many", "/page/documents/teams/team-007/binding-00007.yaml?" + url.Values{"open": {"teams"}}.Encode()},
+	}...)
+	for _, tt := range []struct {
+		name  string
+		o     Options
+		bytes int
+	}{{"usual", usual, usualBytes}, {"largest", largest, mostBytes}} {
+		h := New(tt.o)
+		most, bytes := 0, 0
+		for _, v := range targets {
+			size := assets + get(h, v.target, "Accept-Encoding", "gzip").Body.Len()
+			count := countElements(get(h, v.target).Body.String())
+			most, bytes = max(most, count), max(bytes, size)
+			if size > tt.bytes {
+				t.Errorf("%s, %s: %d bytes as transferred, want at most %d", v.name, tt.name, size, tt.bytes)
+			}
+			if count > mostElement {
+				t.Errorf("%s, %s: %d elements, want at most %d", v.name, tt.name, count, mostElement)
+			}
+		}
+		t.Logf("%s: at most %d bytes with assets of %d, and %d elements", tt.name, bytes, assets, most)
+		if tt.name == "largest" && most < mostElement/2 {
+			t.Errorf("the largest view has %d elements: nothing is bounded", most)
+		}
+	}
+}
+
+func countElements(document string) int {
+	z, count := html.NewTokenizer(strings.NewReader(document)), 0
+	for {
+		switch z.Next() {
+		case html.ErrorToken:
+			return count
+		case html.StartTagToken, html.SelfClosingTagToken:
+			count++
+		case html.TextToken, html.EndTagToken, html.CommentToken, html.DoctypeToken:
+		}
+	}
+}
