@@ -6,7 +6,6 @@ import (
 	"strings"
 
 	"github.com/writ-policy/writ/server/decision"
-	"github.com/writ-policy/writ/translator/footprint"
 	"github.com/writ-policy/writ/translator/tables"
 )
 
@@ -47,55 +46,6 @@ var (
 // impersonation is the prefix of verbs that ask for impersonation. Of such requests the
 // verb and the subresource are kept.
 const impersonation = "impersonate"
-
-// NewAccessKeys returns the projection for a footprint; nil keeps whole requests.
-func NewAccessKeys(f *footprint.Footprint, subjects Subjects) *AccessKeys {
-	if f == nil {
-		return &AccessKeys{whole: true}
-	}
-	a := &f.Access
-	p := &AccessKeys{
-		subjects:        subjects,
-		verbs:           make(words),
-		resources:       make(words),
-		subresources:    make(words),
-		verbPrefixes:    []string{impersonation},
-		apiGroups:       setOf(a.APIGroups.Values),
-		names:           valuesOf(a.Names),
-		namespaces:      valuesOf(a.Namespaces),
-		clusters:        valuesOf(a.Clusters),
-		tenants:         valuesOf(a.Tenants),
-		sessions:        valuesOf(a.Sessions),
-		escalations:     valuesOf(a.Escalations),
-		groups:          setOf(a.Groups),
-		paths:           setOf(a.Paths.Values),
-		pathPrefixes:    &values{prefixes: make(set)},
-		labels:          labelsOf(a.Labels),
-		namespaceLabels: labelsOf(a.NamespaceLabels),
-		pods:            a.Pods,
-	}
-	p.verbs.add(specialVerbs...)
-	p.verbs.add(a.Verbs.Values...)
-	for _, pattern := range a.Verbs.Patterns {
-		p.verbPrefixes = append(p.verbPrefixes, strings.ToLower(strings.TrimSuffix(pattern, "*")))
-	}
-	p.subresources.add(specialSubresources...)
-	p.subresources.add(a.Subresources.Values...)
-	p.addResources(specialResources)
-	p.addResources(a.Resources.Values)
-	for _, pattern := range a.Paths.Patterns {
-		p.pathPrefixes.addPrefix(strings.TrimSuffix(pattern, "*"))
-	}
-	return p
-}
-
-// addResources adds resources with all words for the same kind.
-func (p *AccessKeys) addResources(list []string) {
-	for _, resource := range list {
-		p.resources.add(resource)
-		p.resources.add(tables.KindSynonyms(strings.ToLower(resource))...)
-	}
-}
 
 // AccessKey appends the projection of a validated request. Keys are not JSON and must not
 // be stored: their form may change.
@@ -240,28 +190,4 @@ func (p *AccessKeys) appendPath(b []byte, r *decision.Request) []byte {
 		return appendText(b, r.Path)
 	}
 	return p.pathPrefixes.appendPrefix(append(b, unnamed), r.Path)
-}
-
-// appendWhole appends all of a request.
-func appendWhole(b []byte, r *decision.Request) []byte {
-	b = append(b, 'w')
-	for _, text := range [...]string{
-		r.User, r.Verb, r.APIGroup, r.Resource, r.Subresource, r.Namespace, r.Name,
-		r.Path, r.Cluster, r.Tenant, r.Session, r.Escalation, r.PodError,
-	} {
-		b = appendText(b, text)
-	}
-	b = appendList(b, r.Groups)
-	b = appendTexts(b, r.Fields)
-	b = appendTextMap(b, r.Labels)
-	b = appendTextMap(b, r.NamespaceLabels)
-	b = binary.AppendUvarint(b, uint64(len(r.Extra)))
-	for _, key := range decision.SortedKeys(r.Extra) {
-		b = appendList(appendText(b, key), r.Extra[key])
-	}
-	b = appendObject(b, r.Pod)
-	if len(r.Attributes) == 0 {
-		return append(b, absent)
-	}
-	return appendObject(b, r.Attributes)
 }

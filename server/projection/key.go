@@ -69,3 +69,27 @@ func appendObject(b []byte, object map[string]any) []byte {
 func appendJSON(b []byte, value any) []byte {
 	return append(decision.AppendValue(b, value), '\n')
 }
+
+// appendWhole appends all of a request.
+func appendWhole(b []byte, r *decision.Request) []byte {
+	b = append(b, 'w')
+	for _, text := range [...]string{
+		r.User, r.Verb, r.APIGroup, r.Resource, r.Subresource, r.Namespace, r.Name,
+		r.Path, r.Cluster, r.Tenant, r.Session, r.Escalation, r.PodError,
+	} {
+		b = appendText(b, text)
+	}
+	b = appendList(b, r.Groups)
+	b = appendTexts(b, r.Fields)
+	b = appendTextMap(b, r.Labels)
+	b = appendTextMap(b, r.NamespaceLabels)
+	b = binary.AppendUvarint(b, uint64(len(r.Extra)))
+	for _, key := range decision.SortedKeys(r.Extra) {
+		b = appendList(appendText(b, key), r.Extra[key])
+	}
+	b = appendObject(b, r.Pod)
+	if len(r.Attributes) == 0 {
+		return append(b, absent)
+	}
+	return appendObject(b, r.Attributes)
+}

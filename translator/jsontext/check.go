@@ -1,10 +1,8 @@
 package jsontext
 
 import (
-	"bytes"
 	"math"
 	"sync"
-	"unicode/utf8"
 )
 
 // MaxDepth is how deep objects and arrays may nest, unless Limits.Depth is lower.
@@ -57,12 +55,6 @@ func (c *checker) release() {
 	}
 	c.data, c.keys, c.depth = nil, c.keys[:0], 0
 	checkers.Put(c)
-}
-
-// span is where the inside of a key stands in data.
-type span struct {
-	from, to int
-	escaped  bool
 }
 
 type checker struct {
@@ -183,83 +175,4 @@ func (c *checker) push(i int, first int32) *Error {
 	c.open[c.depth] = first
 	c.depth++
 	return nil
-}
-
-// key reads a key and its colon, and returns where the value begins.
-func (c *checker) key(i int) (int, *Error) {
-	if c.at(i) != '"' {
-		return 0, c.fail(ExpectedKey, i)
-	}
-	end, escaped, err := c.checkText(i)
-	if err != nil {
-		return 0, err
-	}
-	c.keys = append(c.keys, span{i + 1, end - 1, escaped})
-	if end = c.space(end); c.at(end) != ':' {
-		return 0, c.fail(ExpectedColon, end)
-	}
-	return c.space(end + 1), nil
-}
-
-// distinct rejects a key that occurs twice. Few keys are compared with each other,
-// many are looked up: a text of nothing but keys must not cost the square of its
-// size. Escapes are resolved once.
-func (c *checker) distinct(keys []span) *Error {
-	if c.limits.DuplicateKeys {
-		return nil
-	}
-	lookUp := len(keys) > 16
-	for i, key := range keys {
-		lookUp = lookUp || key.escaped
-		if lookUp {
-			break
-		}
-		text := c.data[key.from:key.to]
-		for _, earlier := range keys[:i] {
-			if bytes.Equal(c.data[earlier.from:earlier.to], text) {
-				return duplicate(key, string(text))
-			}
-		}
-	}
-	if !lookUp {
-		return nil
-	}
-	seen := make(map[string]struct{}, len(keys))
-	for _, key := range keys {
-		text := unescape(string(c.data[key.from:key.to]))
-		if _, ok := seen[text]; ok {
-			return duplicate(key, text)
-		}
-		seen[text] = struct{}{}
-	}
-	return nil
-}
-
-func duplicate(key span, text string) *Error {
-	return &Error{Code: DuplicateKey, Offset: key.from - 1, Key: text}
-}
-
-// at is the byte at i, zero past the end: JSON has no zero byte.
-func (c *checker) at(i int) byte {
-	if i < len(c.data) {
-		return c.data[i]
-	}
-	return 0
-}
-
-func (c *checker) space(i int) int {
-	for i < len(c.data) && isSpace(c.data[i]) {
-		i++
-	}
-	return i
-}
-
-// fail returns an error of code at i, unless the cause is a byte that is not UTF-8.
-func (c *checker) fail(code Code, i int) *Error {
-	if i < len(c.data) {
-		if r, size := utf8.DecodeRune(c.data[i:]); r == utf8.RuneError && size == 1 {
-			code = InvalidUTF8
-		}
-	}
-	return &Error{Code: code, Offset: i}
 }

@@ -1,5 +1,9 @@
 package jsontext
 
+import (
+	"unicode/utf8"
+)
+
 // MaxNumber and MaxExponent bound a number, in characters and in digits. A policy
 // may calculate with a number, and a short text like 1e999999999 stands for one of
 // a billion digits.
@@ -61,4 +65,29 @@ func (c *checker) digits(i int) int {
 		i++
 	}
 	return i
+}
+
+// at is the byte at i, zero past the end: JSON has no zero byte.
+func (c *checker) at(i int) byte {
+	if i < len(c.data) {
+		return c.data[i]
+	}
+	return 0
+}
+
+func (c *checker) space(i int) int {
+	for i < len(c.data) && isSpace(c.data[i]) {
+		i++
+	}
+	return i
+}
+
+// fail returns an error of code at i, unless the cause is a byte that is not UTF-8.
+func (c *checker) fail(code Code, i int) *Error {
+	if i < len(c.data) {
+		if r, size := utf8.DecodeRune(c.data[i:]); r == utf8.RuneError && size == 1 {
+			code = InvalidUTF8
+		}
+	}
+	return &Error{Code: code, Offset: i}
 }

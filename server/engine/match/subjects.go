@@ -106,3 +106,9 @@ func (t *Tree) IsChanged(namespace string, group bool, name string) bool {
 	_, changed := t.changed[boundSubject{namespace, group, name}]
 	return changed
 }
+
+func (g *treeBuilder) recordChange(h boundSubject) {
+	if g.tree.anew = g.tree.anew || len(g.tree.changed) == maxChanged; !g.tree.anew {
+		g.tree.changed[h] = struct{}{}
+	}
+}

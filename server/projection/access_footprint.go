@@ -1,0 +1,57 @@
+package projection
+
+import (
+	"strings"
+
+	"github.com/writ-policy/writ/translator/footprint"
+	"github.com/writ-policy/writ/translator/tables"
+)
+
+// NewAccessKeys returns the projection for a footprint; nil keeps whole requests.
+func NewAccessKeys(f *footprint.Footprint, subjects Subjects) *AccessKeys {
+	if f == nil {
+		return &AccessKeys{whole: true}
+	}
+	a := &f.Access
+	p := &AccessKeys{
+		subjects:        subjects,
+		verbs:           make(words),
+		resources:       make(words),
+		subresources:    make(words),
+		verbPrefixes:    []string{impersonation},
+		apiGroups:       setOf(a.APIGroups.Values),
+		names:           valuesOf(a.Names),
+		namespaces:      valuesOf(a.Namespaces),
+		clusters:        valuesOf(a.Clusters),
+		tenants:         valuesOf(a.Tenants),
+		sessions:        valuesOf(a.Sessions),
+		escalations:     valuesOf(a.Escalations),
+		groups:          setOf(a.Groups),
+		paths:           setOf(a.Paths.Values),
+		pathPrefixes:    &values{prefixes: make(set)},
+		labels:          labelsOf(a.Labels),
+		namespaceLabels: labelsOf(a.NamespaceLabels),
+		pods:            a.Pods,
+	}
+	p.verbs.add(specialVerbs...)
+	p.verbs.add(a.Verbs.Values...)
+	for _, pattern := range a.Verbs.Patterns {
+		p.verbPrefixes = append(p.verbPrefixes, strings.ToLower(strings.TrimSuffix(pattern, "*")))
+	}
+	p.subresources.add(specialSubresources...)
+	p.subresources.add(a.Subresources.Values...)
+	p.addResources(specialResources)
+	p.addResources(a.Resources.Values)
+	for _, pattern := range a.Paths.Patterns {
+		p.pathPrefixes.addPrefix(strings.TrimSuffix(pattern, "*"))
+	}
+	return p
+}
+
+// addResources adds resources with all words for the same kind.
+func (p *AccessKeys) addResources(list []string) {
+	for _, resource := range list {
+		p.resources.add(resource)
+		p.resources.add(tables.KindSynonyms(strings.ToLower(resource))...)
+	}
+}

@@ -1,0 +1,94 @@
+package reload
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+	"path/filepath"
+
+	"github.com/writ-policy/writ/bundles"
+	"github.com/writ-policy/writ/translator/progress"
+)
+
+// keep stores the active bundle, or repeats writes that failed before.
+func (r *Reloader) keep(ctx context.Context, b *bundles.Bundle) {
+	if r.state == nil || b == nil && !r.state.hasPending() {
+		return
+	}
+	var tried bool
+	err := progress.Do(ctx, progress.Keep, func(context.Context) (err error) {
+		tried, err = r.state.save(b)
+		return err
+	})
+	if tried && r.setStateError(err) && err != nil { // logged once, though tried at each reload
+		r.o.Logger.Error("the last good revision cannot be stored for a restart", "error", err)
+	}
+}
+
+// setStateError records the error of the state directory, nil for none. It reports
+// whether the error changed.
+func (r *Reloader) setStateError(err error) bool {
+	r.statusMu.Lock()
+	news := r.status.StateError != text(err)
+	r.status.StateError = text(err)
+	r.statusMu.Unlock()
+	r.o.Observer.StateFails(err != nil)
+	return news
+}
+
+// restore activates the stored bundle if there is a valid one.
+func (r *Reloader) restore(ctx context.Context) {
+	if r.state == nil {
+		return
+	}
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	if _, err := os.Stat(filepath.Join(r.o.StateDir, stateFile)); errors.Is(err, fs.ErrNotExist) {
+		return
+	}
+	ctx, whole := progress.Start(ctx, progress.Restore)
+	b, err := r.activateStored(ctx, r.state.load)
+	defer func() { whole.End(err) }()
+	r.setStateError(err)
+	now := r.o.Now()
+	r.statusMu.Lock()
+	if err == nil {
+		r.setBundle(b, now)
+		r.status.Ready, r.status.Degraded, r.status.Source = true, true, fromState
+	}
+	r.statusMu.Unlock()
+	if err != nil {
+		r.o.Logger.Error("the stored revision cannot be activated", "error", err)
+		return
+	}
+	r.state.saved = b.Manifest.Revision
+	r.o.Observer.Degraded(true)
+	r.o.Observer.Serves(b.Manifest.Revision)
+	r.changed(true)
+	r.o.Logger.Warn("serving the revision stored before the restart", "revision", b.Manifest.Revision)
+}
+
+// activateStored reads a kept bundle and activates it.
+func (r *Reloader) activateStored(ctx context.Context, read func() (*bundles.Bundle, error)) (b *bundles.Bundle, err error) {
+	err = progress.Do(ctx, progress.Read, func(context.Context) error {
+		b, err = read()
+		return err
+	})
+	if err == nil {
+		describe(progress.FromContext(ctx), b)
+		err = r.activateGuarded(ctx, b)
+	}
+	return b, err
+}
+
+// activateGuarded activates a stored bundle; a panic becomes an error.
+func (r *Reloader) activateGuarded(ctx context.Context, b *bundles.Bundle) (err error) {
+	defer func() {
+		if cause := recover(); cause != nil {
+			err = fmt.Errorf("panic while activating the kept %s: %v", stateFile, cause)
+		}
+	}()
+	return r.activate(ctx, b)
+}
