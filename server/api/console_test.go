@@ -2,6 +2,7 @@ package api
 
 import (
 	"context"
+	"errors"
 	"net/http"
 	"net/http/httptest"
 	"strings"
@@ -38,9 +39,13 @@ func (c *consoled) Subscribe(_ context.Context, _ view.Caller, after int64, deci
 
 func (*consoled) Matrix(_ context.Context, _ view.Caller, q view.MatrixQuery) (*view.Matrix, error) {
 	cells := []view.Cell{{Outcome: view.Allow}, {Outcome: view.Depends}}
-	return &view.Matrix{Columns: []string{"get", "@sum"}, Rows: []view.Row{
+	m := &view.Matrix{Columns: []string{"get", "@sum"}, Rows: []view.Row{
 		{Name: "=1+1", Kind: "user", Cells: cells}, {Name: "a,b", Kind: "group", Cells: []view.Cell{{Outcome: view.Deny}, {Outcome: view.None}}},
-	}, Total: q.Limit}, nil
+	}, Total: q.Limit}
+	if q.Each != nil {
+		return m, errors.Join(q.Each(&view.Matrix{Columns: m.Columns}), q.Each(m))
+	}
+	return m, nil
 }
 
 func (*consoled) Topology(view.Caller, string) (*view.Topology, error) {

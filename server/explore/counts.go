@@ -124,22 +124,27 @@ func (c *counts) addRole(role *tables.Role, before *counts) {
 	c.roles[role] = c.rules[first:]
 }
 
+// The kinds of policies.
+const (
+	kindDeny       = "DenyPolicy"
+	kindVisibility = "MonitorAccessPolicy"
+)
+
 func (c *counts) addDeny(p *tables.DenyPolicy, before *counts) {
-	const kind = "DenyPolicy"
 	for _, r := range p.Rules {
-		at := rule{kind: kind, name: p.Name, number: r.Rule, source: r.Source}
+		at := rule{kind: kindDeny, name: p.Name, number: r.Rule, source: r.Source}
 		r.Rule, r.Source = 0, ""
 		c.add(before, at, r)
 	}
 	for _, r := range p.Impersonation {
-		at := rule{kind: kind, name: p.Name, number: r.Rule, source: r.Source}
+		at := rule{kind: kindDeny, name: p.Name, number: r.Rule, source: r.Source}
 		r.Rule, r.Source = 0, ""
 		c.add(before, at, r)
 	}
 	if p.Pod != nil {
 		pod := *p.Pod
 		pod.Source = ""
-		c.add(before, rule{kind: kind, name: p.Name, number: whole, source: p.Pod.Source}, pod)
+		c.add(before, rule{kind: kindDeny, name: p.Name, number: whole, source: p.Pod.Source}, pod)
 	}
 }
 
@@ -148,7 +153,7 @@ const whole = -1
 
 func (c *counts) addVisibility(p *tables.VisibilityPolicy, before *counts) {
 	add := func(number int, r tables.VisibilityRule) {
-		at := rule{kind: "MonitorAccessPolicy", namespace: p.Namespace, name: p.Name, number: number, source: r.Source}
+		at := rule{kind: kindVisibility, namespace: p.Namespace, name: p.Name, number: number, source: r.Source}
 		r.Source = ""
 		c.add(before, at, r)
 	}

@@ -8,7 +8,6 @@ import (
 
 	"github.com/writ-policy/writ/server/view"
 	"github.com/writ-policy/writ/translator/diag"
-	"github.com/writ-policy/writ/translator/syntax"
 )
 
 // Bounds of what is shown: lines of a file, diagnostics, and rows of a page.
@@ -18,84 +17,6 @@ const (
 	defaultRows    = 50
 	maxRows        = 1000
 )
-
-// objects are documents by file, in the order of lines.
-type objects map[string][]*object
-
-// object is a document with its rules.
-type object struct {
-	view.Object
-	rules []placedRule
-}
-
-// placedRule is a rule with its line.
-type placedRule struct {
-	*rule
-	line int
-}
-
-// newObjects lists documents with their rules. Documents of bundles are not known: their
-// rules are listed alone.
-func newObjects(headers []syntax.Document, rules []*rule) objects {
-	o := make(objects)
-	for _, d := range headers {
-		h := d.Meta()
-		if h.Bootstrap {
-			continue
-		}
-		line, _ := h.At.Shown()
-		o[h.At.File] = append(o[h.At.File], &object{Object: view.Object{Kind: h.Kind, Namespace: h.Namespace, Name: h.Name, Line: line}})
-	}
-	for _, list := range o {
-		slices.SortStableFunc(list, func(a, b *object) int { return cmp.Compare(a.Line, b.Line) })
-	}
-	for _, r := range rules {
-		o.place(r)
-	}
-	return o
-}
-
-// place adds a rule to its document: the one of its name, or, for a rule that a role
-// aggregates, the one that its line is in.
-func (o objects) place(r *rule) {
-	at, ok := diag.ParseSource(r.source)
-	if !ok || strings.HasPrefix(at.File, "bootstrap") {
-		return
-	}
-	line, _ := at.Shown()
-	list := o[at.File]
-	found := slices.IndexFunc(list, func(d *object) bool { return d.Kind == r.kind && d.Namespace == r.namespace && d.Name == r.name })
-	if found < 0 {
-		next, _ := slices.BinarySearchFunc(list, line, func(d *object, line int) int { return cmp.Compare(d.Line, line+1) })
-		found = next - 1
-	}
-	if found < 0 {
-		list = append(list, &object{Object: view.Object{Kind: r.kind, Namespace: r.namespace, Name: r.name, Line: line}})
-		o[at.File], found = list, len(list)-1
-	}
-	list[found].rules = append(list[found].rules, placedRule{r, line})
-}
-
-// view returns a document with the counts of its rules. Rules of one line that several
-// roles share are added up.
-func (o *object) view() view.Object {
-	out := o.Object
-	out.Rules = []view.RuleLine{}
-	for _, r := range o.rules {
-		row := view.RuleLine{Rule: r.number, Line: r.line, Decided: r.decided.Load(), Matched: r.matched.Load()}
-		at := slices.IndexFunc(out.Rules, func(other view.RuleLine) bool {
-			return other.Line == r.line && (other.Rule == r.number || r.name != o.Name)
-		})
-		if at < 0 {
-			out.Rules = append(out.Rules, row)
-			continue
-		}
-		out.Rules[at].Decided += row.Decided
-		out.Rules[at].Matched += row.Matched
-	}
-	slices.SortStableFunc(out.Rules, func(a, b view.RuleLine) int { return cmp.Compare(a.Line, b.Line) })
-	return out
-}
 
 // Files implements view.Viewer.
 func (v *viewer) Files(c view.Caller) (*view.Files, error) {
@@ -112,9 +33,7 @@ func (v *viewer) Files(c view.Caller) (*view.Files, error) {
 	for _, f := range v.revision.texts.all() {
 		file(f.Path)
 	}
-	for name, list := range v.revision.documents() {
-		file(name).Documents = len(list)
-	}
+	v.revision.eachDocument(func(name string, _ view.Object) { file(name).Documents++ })
 	out := &view.Files{Files: []view.File{}, Diagnostics: []view.Diagnostic{}, Note: v.revision.texts.note()}
 	if v.attempt != nil {
 		out.Errors, out.Warnings = v.attempt.Diagnostics.Count()
@@ -131,8 +50,6 @@ func (v *viewer) Files(c view.Caller) (*view.Files, error) {
 	slices.SortFunc(out.Files, func(a, b view.File) int { return strings.Compare(a.File, b.File) })
 	return out, nil
 }
-
-func (r *revision) documents() objects { return r.texts.list(r.counts.rules) }
 
 // diagnostics returns diagnostics of the last attempt with the lines they are about.
 func (v *viewer) diagnostics(list diag.List) []view.Diagnostic {
@@ -165,7 +82,7 @@ func (v *viewer) Document(c view.Caller, file string, line int) (*view.Document,
 	}
 	out := &view.Document{File: file, From: 1, Lines: []string{}, Tokens: [][]view.Token{}, Documents: []view.Object{}, Diagnostics: []view.Diagnostic{}}
 	text, hasText := v.revision.texts.find(file)
-	list, known := v.revision.documents()[file]
+	list := v.revision.documents(file)
 	if v.attempt != nil {
 		own := slices.DeleteFunc(slices.Clone(v.attempt.Diagnostics), func(d diag.Diagnostic) bool { return d.File != file })
 		out.Diagnostics = v.diagnostics(own[:min(len(own), maxRows)])
@@ -173,7 +90,7 @@ func (v *viewer) Document(c view.Caller, file string, line int) (*view.Document,
 			text, hasText = contentOf(v.attempt.Files, file)
 		}
 	}
-	if !hasText && !known && len(out.Diagnostics) == 0 {
+	if !hasText && len(list) == 0 && len(out.Diagnostics) == 0 {
 		return nil, view.Errorf(view.NotFound, "there is no document %q", file)
 	}
 	for _, o := range list {
@@ -196,21 +113,31 @@ func (v *viewer) Rules(c view.Caller, q view.RulesQuery) (*view.Rules, error) {
 	if err := v.admit(c); err != nil {
 		return nil, err
 	}
-	list := make([]view.Rule, 0, len(v.revision.counts.rules))
+	// Most rules have not matched: they keep the order of the tables, and are not sorted.
+	type counted struct {
+		*rule
+		decided, matched uint64
+	}
+	var used, unused []counted
 	for _, r := range v.revision.counts.rules {
-		if row := r.view(); !q.Never || row.Decided == 0 {
-			list = append(list, row)
+		switch c := (counted{r, r.decided.Load(), r.matched.Load()}); {
+		case c.decided > 0 && q.Never:
+		case c.matched > 0:
+			used = append(used, c)
+		default:
+			unused = append(unused, c)
 		}
 	}
-	slices.SortFunc(list, func(a, b view.Rule) int {
-		return cmp.Or(
-			cmp.Compare(b.Decided, a.Decided), cmp.Compare(b.Matched, a.Matched),
-			strings.Compare(a.Source, b.Source), strings.Compare(a.Name, b.Name), cmp.Compare(a.Rule, b.Rule),
-		)
+	slices.SortStableFunc(used, func(a, b counted) int {
+		return cmp.Or(cmp.Compare(b.decided, a.decided), cmp.Compare(b.matched, a.matched))
 	})
-	out := &view.Rules{Total: len(list)}
-	var err error
-	out.Rules, out.After, err = page(list, q.Limit, q.After)
+	list := append(used, unused...)
+	out := &view.Rules{Rules: []view.Rule{}, Total: len(list)}
+	shown, after, err := page(list, q.Limit, q.After)
+	for _, c := range shown {
+		out.Rules = append(out.Rules, c.view())
+	}
+	out.After = after
 	return out, err
 }
 

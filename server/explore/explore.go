@@ -146,7 +146,6 @@ func (x *Explorer) Activate(b *bundles.Bundle) {
 		if p.Revision.Revision == r.id {
 			r.texts = p.texts // it was active before
 		}
-		p.texts.forget()
 	}
 	x.active = r
 	x.counts.Store(r.counts)

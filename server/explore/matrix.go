@@ -1,18 +1,17 @@
 package explore
 
 import (
-	"cmp"
 	"context"
 	"encoding/json"
 	"errors"
 	"fmt"
+	"maps"
 	"slices"
 	"strings"
 
 	"github.com/writ-policy/writ/server/decision"
 	"github.com/writ-policy/writ/server/view"
 	"github.com/writ-policy/writ/translator/change/question"
-	"github.com/writ-policy/writ/translator/tables"
 )
 
 // commonVerbs are the first columns of each matrix.
@@ -21,12 +20,16 @@ var commonVerbs = []string{"get", "list", "watch", "create", "update", "patch", 
 // maxColumns bounds the columns of a matrix: documents may name any number of verbs.
 const maxColumns = 16
 
-// rowOf is a row before its cells: the question of the row and its principal.
-type rowOf struct {
+// subjectRow is a row before its cells: of a principal, with members that its question
+// states beside those of the matrix.
+type subjectRow struct {
 	view.Row
 	principal string
-	stated    map[string]any
+	own       map[string]any
 }
+
+// maxPart is how many rows Matrix computes before it passes them on.
+const maxPart = 500
 
 // Matrix implements view.Viewer.
 func (v *viewer) Matrix(ctx context.Context, c view.Caller, q view.MatrixQuery) (*view.Matrix, error) {
@@ -38,29 +41,34 @@ func (v *viewer) Matrix(ctx context.Context, c view.Caller, q view.MatrixQuery) 
 	if asker == nil {
 		return nil, view.Errorf(view.NotReady, "the bundle of the revision has no table of its deny policies")
 	}
-	stated := make(map[string]any)
-	if len(q.Facts) > 0 {
-		if err := json.Unmarshal(q.Facts, &stated); err != nil {
-			return nil, &view.Error{Reason: view.Invalid, Field: "facts", Message: "facts must be an object"}
-		}
+	stated, err := statedBy(&q)
+	if err != nil {
+		return nil, err
 	}
-	rows, err := v.matrixRows(&q, stated)
+	rows, err := v.matrixRows(&q)
 	if err != nil {
 		return nil, err
 	}
 	out := &view.Matrix{Columns: v.columns(&q), Rows: []view.Row{}, Total: len(rows), Warnings: []string{"members may hold more than one group"}, Revision: v.Revision()}
-	if !q.All {
+	f := &filler{asker: asker, policies: policies, stated: stated, columns: out.Columns, isBrief: q.Each != nil}
+	if q.Each == nil {
 		if rows, out.After, err = page(rows, q.Limit, q.After); err != nil {
 			return nil, err
 		}
+		out.Rows, err = f.fill(ctx, rows)
+		return out, err
 	}
-	if err := v.fill(ctx, asker, policies, rows, out.Columns); err != nil {
-		return nil, err
+	err = q.Each(out)
+	for part := range slices.Chunk(rows, maxPart) {
+		if err != nil {
+			break
+		}
+		if out.Rows, err = f.fill(ctx, part); err == nil {
+			err = q.Each(out)
+		}
 	}
-	for i := range rows {
-		out.Rows = append(out.Rows, rows[i].Row)
-	}
-	return out, nil
+	out.Rows = []view.Row{}
+	return out, err
 }
 
 // asker asks who can do something by the viewer's revision; nil if the tables of its
@@ -73,48 +81,89 @@ func (v *viewer) asker(policies decision.Policies) *question.Asker {
 	return &question.Asker{World: world, Judge: decision.Judge(policies), Revision: v.Revision()}
 }
 
-// matrixRows lists the rows of all pages. stated has the facts of the question.
-func (v *viewer) matrixRows(q *view.MatrixQuery, stated map[string]any) ([]rowOf, error) {
+// statedBy returns the members that the question of a matrix states for all rows.
+func statedBy(q *view.MatrixQuery) (map[string]any, error) {
+	stated := make(map[string]any)
+	if len(q.Facts) > 0 {
+		if err := readFacts(q.Facts, stated); err != nil {
+			return nil, &view.Error{Reason: view.Invalid, Field: "facts", Message: "facts: " + err.Error()}
+		}
+	}
 	if q.Namespace != "" {
 		stated["namespace"] = q.Namespace
 	}
-	n := v.names()
-	var rows []rowOf
-	switch q.Of {
-	case "", "who":
-		if q.Resource == "" {
-			return nil, &view.Error{Reason: view.Invalid, Field: "resource", Message: "resource must not be empty"}
-		}
+	if q.Name != "" {
+		stated["name"] = q.Name
+	}
+	if q.Of != ofWhat {
 		stated["resource"], stated["apiGroup"] = q.Resource, q.APIGroup
 		if resource, sub, ok := strings.Cut(q.Resource, "/"); ok {
 			stated["resource"], stated["subresource"] = resource, sub
 		}
-		if q.Name != "" {
-			stated["name"] = q.Name
+	}
+	return stated, nil
+}
+
+// readFacts reads the facts of a request: members that a question leaves open unless it
+// states them, and nothing else.
+func readFacts(text []byte, into map[string]any) error {
+	value, err := decision.Parse(text)
+	if err != nil {
+		return err
+	}
+	if !value.IsObject() {
+		return errors.New("must be a JSON object")
+	}
+	request := map[string]any{"user": "x", "verb": "get", "resource": "x"}
+	for key, member := range value.Members() {
+		if !slices.Contains(question.Facts(), key) {
+			return fmt.Errorf("unknown field %q, must be one of %s", key, strings.Join(question.Facts(), ", "))
+		}
+		var fact any
+		if err := json.Unmarshal([]byte(member), &fact); err != nil {
+			return err
+		}
+		into[key], request[key] = fact, fact
+	}
+	_, err = decision.Decode(mustJSON(request))
+	return err
+}
+
+// The values of MatrixQuery.Of.
+const (
+	ofWho  = "who"
+	ofWhat = "what"
+)
+
+// matrixRows lists the rows of all pages, in the order of their names.
+func (v *viewer) matrixRows(q *view.MatrixQuery) ([]subjectRow, error) {
+	n := v.names()
+	var rows []subjectRow
+	add := func(row view.Row, principal string, own map[string]any) {
+		if has(row.Name, q.Search) {
+			rows = append(rows, subjectRow{row, principal, own})
+		}
+	}
+	switch q.Of {
+	case "", ofWho:
+		if q.Resource == "" {
+			return nil, &view.Error{Reason: view.Invalid, Field: "resource", Message: "resource must not be empty"}
 		}
 		for _, p := range n.principals {
 			name, kind := nameOf(p)
-			rows = append(rows, rowOf{Row: view.Row{Name: name, Kind: kind}, principal: p, stated: stated})
+			add(view.Row{Name: name, Kind: kind}, p, nil)
 		}
-	case "what":
+	case ofWhat:
 		if q.Subject == "" {
 			return nil, &view.Error{Reason: view.Invalid, Field: "subject", Message: "subject must not be empty"}
 		}
-		principal := principalOf(q.Subject, n.principals)
+		principal := v.principalOf(q.Subject)
 		for _, r := range n.resources {
-			own := map[string]any{"resource": r[1], "apiGroup": r[0]}
-			for key, value := range stated {
-				own[key] = value
-			}
-			rows = append(rows, rowOf{Row: view.Row{Name: r[1], Kind: r[0]}, principal: principal, stated: own})
+			add(view.Row{Name: r[1], Kind: r[0]}, principal, map[string]any{"resource": r[1], "apiGroup": r[0]})
 		}
 	default:
 		return nil, &view.Error{Reason: view.Invalid, Field: "of", Message: `of must be "who" or "what"`}
 	}
-	if q.Search != "" {
-		rows = slices.DeleteFunc(rows, func(r rowOf) bool { return !has(r.Name, q.Search) })
-	}
-	slices.SortStableFunc(rows, func(a, b rowOf) int { return cmp.Or(strings.Compare(a.Name, b.Name), strings.Compare(a.Kind, b.Kind)) })
 	return rows, nil
 }
 
@@ -131,11 +180,12 @@ func nameOf(principal string) (name, kind string) {
 
 // principalOf returns the principal that a text names: as user:NAME, group:NAME or the name
 // of either, the user first.
-func principalOf(text string, known []string) string {
+func (v *viewer) principalOf(text string) string {
 	if strings.HasPrefix(text, "user:") || strings.HasPrefix(text, "group:") {
 		return text
 	}
-	if !slices.Contains(known, "user:"+text) && slices.Contains(known, "group:"+text) {
+	known := v.names().fields
+	if !isListed(known["user"], text) && isListed(known["groups"], text) {
 		return "group:" + text
 	}
 	return "user:" + text
@@ -146,26 +196,14 @@ func principalOf(text string, known []string) string {
 func (v *viewer) columns(q *view.MatrixQuery) []string {
 	columns := slices.Clone(commonVerbs)
 	isAny := false
-	if access := tables.Of[*tables.Access](v.revision.tables); access != nil {
-		resource, _, _ := strings.Cut(q.Resource, "/")
-		add := func(resources, verbs []string) {
-			if resource != "" && !slices.ContainsFunc(resources, func(r string) bool { return r == "*" || strings.HasPrefix(r, resource) }) {
-				return
-			}
-			for _, verb := range verbs {
-				isAny = isAny || verb == "*"
-				if verb != "*" && !slices.Contains(columns, verb) && len(columns) < maxColumns-1 {
-					columns = append(columns, verb)
-				}
-			}
+	resource, _, _ := strings.Cut(q.Resource, "/")
+	for _, pair := range v.names().verbs {
+		if named, _, _ := strings.Cut(pair[0], "/"); resource != "" && named != resource && named != "*" {
+			continue
 		}
-		for _, role := range access.Roles.All() {
-			for i := range role.Kubernetes {
-				add(role.Kubernetes[i].Resources, role.Kubernetes[i].Verbs)
-			}
-			for i := range role.Origin {
-				add(role.Origin[i].Kinds, role.Origin[i].Verbs)
-			}
+		isAny = isAny || pair[1] == "*"
+		if pair[1] != "*" && !slices.Contains(columns, pair[1]) && len(columns) < maxColumns-1 {
+			columns = append(columns, pair[1])
 		}
 	}
 	slices.Sort(columns[len(commonVerbs):])
@@ -175,45 +213,58 @@ func (v *viewer) columns(q *view.MatrixQuery) []string {
 	return columns
 }
 
-// fill sets the cells of rows. Rows with the same question are asked together.
-func (v *viewer) fill(ctx context.Context, asker *question.Asker, policies decision.Policies, rows []rowOf, columns []string) error {
-	for from := 0; from < len(rows); {
-		to := from + 1
-		principals := []string{rows[from].principal}
-		for to < len(rows) && sameQuestion(rows[to].stated, rows[from].stated) {
-			principals = append(principals, rows[to].principal)
-			to++
-		}
-		for _, verb := range columns {
-			cells, err := asker.Cells(ctx, verbQuestion(rows[from].stated, verb), principals)
-			if err != nil {
-				return questionError(err)
-			}
-			for i := range cells {
-				rows[from+i].Cells = append(rows[from+i].Cells, cellView(ctx, policies, &cells[i]))
-			}
-		}
-		from = to
-	}
-	return nil
+// filler fills in the cells of rows.
+type filler struct {
+	asker    *question.Asker
+	policies decision.Policies
+	stated   map[string]any
+	columns  []string
+	isBrief  bool // cells have neither a rule nor a request
+
+	table *question.Table
 }
 
-// sameQuestion reports whether two rows of a matrix differ in their principals alone.
-func sameQuestion(a, b map[string]any) bool {
-	return a["resource"] == b["resource"] && a["apiGroup"] == b["apiGroup"]
+// fill returns rows with their cells. Rows with the same question share a table.
+func (f *filler) fill(ctx context.Context, rows []subjectRow) ([]view.Row, error) {
+	out := make([]view.Row, 0, len(rows))
+	for i := range rows {
+		row := &rows[i]
+		if f.table == nil || row.own != nil {
+			f.table = f.asker.Table(f.questions(row.own))
+		}
+		cells, err := f.table.Row(ctx, row.principal)
+		if err != nil {
+			return nil, questionError(err)
+		}
+		row.Cells = make([]view.Cell, 0, len(cells))
+		for i := range cells {
+			row.Cells = append(row.Cells, f.cell(ctx, &cells[i]))
+		}
+		out = append(out, row.Row)
+	}
+	return out, nil
+}
+
+// questions are those of a row, by column.
+func (f *filler) questions(own map[string]any) []*question.Question {
+	list := make([]*question.Question, 0, len(f.columns))
+	for _, verb := range f.columns {
+		stated := maps.Clone(f.stated)
+		maps.Copy(stated, own)
+		list = append(list, verbQuestion(stated, verb))
+	}
+	return list
 }
 
 // verbQuestion is the question of a cell: facts that are not stated are open.
 func verbQuestion(stated map[string]any, verb string) *question.Question {
-	q := &question.Question{Stated: map[string]any{"verb": verb}}
-	for key, value := range stated {
-		q.Stated[key] = value
-	}
+	q := &question.Question{Stated: stated}
 	for _, fact := range append(question.Facts(), "name") {
 		if _, ok := stated[fact]; !ok {
 			q.Open = append(q.Open, fact)
 		}
 	}
+	stated["verb"] = verb
 	return q
 }
 
@@ -228,17 +279,21 @@ func questionError(err error) error {
 	return invalid(err)
 }
 
-// cellView returns a cell with the rule that decides its request.
-func cellView(ctx context.Context, policies decision.Policies, c *question.Cell) view.Cell {
-	out := view.Cell{Outcome: c.Outcome, Request: mustJSON(c.Request)}
+// cell returns a cell with the rule that decides its request.
+func (f *filler) cell(ctx context.Context, c *question.Cell) view.Cell {
+	out := view.Cell{Outcome: c.Outcome}
 	if c.Text != "" {
 		out.Text = "if " + c.Text
 	}
+	if f.isBrief {
+		return out
+	}
+	out.Request = mustJSON(c.Request)
 	r, err := decision.Decode(out.Request)
 	if err != nil {
 		return out // a question about all of something, which no request can ask
 	}
-	d := policies.Access(ctx, r)
+	d := f.policies.Access(ctx, r)
 	if len(d.Matched) > 0 {
 		m := &d.Matched[0]
 		out.Source, out.Title = m.Source, strings.ReplaceAll(fmt.Sprintf("%s %s/%s", m.Kind, m.Namespace, m.Name), " /", " ")

@@ -2,6 +2,7 @@ package explore
 
 import (
 	"encoding/json"
+	"errors"
 	"slices"
 	"strings"
 	"testing"
@@ -93,6 +94,61 @@ func TestMatrixRows(t *testing.T) {
 	} {
 		if _, err := s.explorer.Now().Matrix(t.Context(), all, q); reasonOf(err) != view.Invalid {
 			t.Errorf("%s: got %v", name, err)
+		}
+	}
+}
+
+// Facts that are given narrow cells; those that are not stay open.
+func TestFactsNarrowCells(t *testing.T) {
+	s := newSite(t, policies)
+	for facts, want := range map[string]string{
+		"": view.Depends, `{}`: view.Depends, `{"cluster":"east"}`: view.Depends, `{"labels":{"protected":"yes"}}`: view.Deny, `{"labels":{}}`: view.Allow,
+		`{"labels":{"tier":"gold"},"cluster":"east"}`: view.Allow,
+	} {
+		m := s.matrix(view.MatrixQuery{Resource: "pods", Namespace: "shop", Facts: json.RawMessage(facts)})
+		if got := m.Rows[2].Cells[slices.Index(m.Columns, "update")]; got.Outcome != want {
+			t.Errorf("%s: got %s, want %s", facts, text(t, got), want)
+		}
+	}
+	for name, facts := range map[string]string{
+		"a list": `[]`, "an unknown member": `{"colour":"red"}`, "a member with a field": `{"verb":"get"}`, "the subject": `{"user":"root"}`,
+		"another type": `{"labels":[]}`, "not JSON": `{`, "a member twice": `{"cluster":"a","cluster":"b"}`,
+	} {
+		var e *view.Error
+		if _, err := s.explorer.Now().Matrix(t.Context(), all, view.MatrixQuery{Resource: "pods", Facts: json.RawMessage(facts)}); !errors.As(err, &e) || e.Field != "facts" {
+			t.Errorf("%s: got %v, want an error of facts", name, err)
+		}
+	}
+}
+
+// All rows are those of the pages, in their order.
+func TestMatrixOfAllRows(t *testing.T) {
+	s := newSite(t, policies)
+	for _, q := range []view.MatrixQuery{{Resource: "pods", Namespace: "shop"}, {Of: "what", Subject: "ed", Namespace: "shop"}} {
+		want := s.matrix(q)
+		var got []view.Row
+		parts := 0
+		q.Each = func(m *view.Matrix) error {
+			if parts++; parts == 1 && (len(m.Rows) != 0 || !slices.Equal(m.Columns, want.Columns)) {
+				t.Errorf("got %s, want the columns", text(t, m))
+			}
+			got = append(got, m.Rows...)
+			return nil
+		}
+		if m := s.matrix(q); len(m.Rows) != 0 || len(got) != len(want.Rows) {
+			t.Fatalf("got %d and %d rows, want none and %d", len(m.Rows), len(got), len(want.Rows))
+		}
+		for i := range got {
+			for j := range got[i].Cells {
+				want.Rows[i].Cells[j].Request, want.Rows[i].Cells[j].Source, want.Rows[i].Cells[j].Title = nil, "", ""
+			}
+		}
+		if text(t, got) != text(t, want.Rows) {
+			t.Errorf("got  %s\nwant %s", text(t, got), text(t, want.Rows))
+		}
+		q.Each = func(*view.Matrix) error { return errors.New("full") }
+		if _, err := s.explorer.Now().Matrix(t.Context(), all, q); err == nil || err.Error() != "full" {
+			t.Errorf("got %v, want the error of Each", err)
 		}
 	}
 }

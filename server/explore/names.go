@@ -1,6 +1,7 @@
 package explore
 
 import (
+	"cmp"
 	"maps"
 	"slices"
 	"strings"
@@ -18,10 +19,11 @@ const maxNames = 20
 type names struct {
 	once   sync.Once
 	fields map[string][]string
-	// principals are those of bindings, resources pairs of API group and resource that
-	// rules name.
+	// principals are those of bindings, in the order of their names. resources are pairs of
+	// API group and resource that rules name, and verbs pairs of resource and verb.
 	principals []string
 	resources  [][2]string
+	verbs      [][2]string
 }
 
 // standardTypes are the types of items that documents need not name.
@@ -50,8 +52,8 @@ func (v *viewer) names() *names {
 	return n
 }
 
-// search returns the names that begin with a text and then those that contain it, in any
-// case.
+// search returns the names of a sorted list that begin with a text and then those that
+// contain it, in any case.
 func search(list []string, text string) []string {
 	text = strings.ToLower(text)
 	first, second := []string{}, []string{}
@@ -70,25 +72,34 @@ func search(list []string, text string) []string {
 	return first[:min(len(first), maxNames)]
 }
 
-// sets collects names by field, some of them several times.
-type sets map[string][]string
+// isListed reports whether a sorted list has a name.
+func isListed(list []string, name string) bool {
+	_, found := slices.BinarySearch(list, name)
+	return found
+}
+
+// sets are names by field, each once.
+type sets map[string]map[string]struct{}
 
 func (s sets) add(field string, names ...string) {
+	if s[field] == nil {
+		s[field] = make(map[string]struct{})
+	}
 	for _, name := range names {
 		if name != "" && !strings.Contains(name, "*") {
-			s[field] = append(s[field], name)
+			s[field][name] = struct{}{}
 		}
 	}
 }
 
-// sorted returns the names of a field, each once.
-func (s sets) sorted(field string) []string {
-	names := s[field]
-	slices.Sort(names)
-	return slices.Clip(slices.Compact(names))
-}
+// sorted returns the names of a field.
+func (s sets) sorted(field string) []string { return slices.Sorted(maps.Keys(s[field])) }
 
+// addPrincipal adds a principal as a subject, and as a user or group.
 func (s sets) addPrincipal(principal string) {
+	if _, known := s["subject"][principal]; known {
+		return
+	}
 	s.add("subject", principal)
 	if user, ok := strings.CutPrefix(principal, "user:"); ok {
 		s.add("user", user)
@@ -104,9 +115,14 @@ func (v *viewer) collect(n *names) {
 	s.add("verb", v.policies.Verbs()...)
 	s.add("type", standardTypes...)
 	if access := tables.Of[*tables.Access](v.revision.tables); access != nil {
-		s.addAccess(access)
-		n.principals = slices.Clone(s.sorted("subject"))
-		n.resources = resourcesOf(access)
+		s.addSubjects(access)
+		n.principals = s.sorted("subject")
+		slices.SortStableFunc(n.principals, func(a, b string) int {
+			_, a, _ = strings.Cut(a, ":")
+			_, b, _ = strings.Cut(b, ":")
+			return strings.Compare(a, b)
+		})
+		n.resources, n.verbs = s.addRules(access)
 	}
 	if deny := tables.Of[*tables.Deny](v.revision.tables); deny != nil {
 		for _, resources := range deny.Resources {
@@ -131,30 +147,8 @@ func (v *viewer) collect(n *names) {
 	}
 }
 
-// resourcesOf returns the pairs of API group and resource that rules name, sorted.
-func resourcesOf(access *tables.Access) [][2]string {
-	found := make(map[[2]string]struct{})
-	add := func(groups, resources []string) {
-		for _, group := range groups {
-			for _, resource := range resources {
-				if resource, _, _ = strings.Cut(resource, "/"); !strings.Contains(group+resource, "*") {
-					found[[2]string{group, resource}] = struct{}{}
-				}
-			}
-		}
-	}
-	for _, role := range access.Roles.All() {
-		for i := range role.Kubernetes {
-			add(role.Kubernetes[i].Groups, role.Kubernetes[i].Resources)
-		}
-		for i := range role.Origin {
-			add([]string{""}, role.Origin[i].Kinds)
-		}
-	}
-	return slices.SortedFunc(maps.Keys(found), func(a, b [2]string) int { return strings.Compare(a[1]+"\x00"+a[0], b[1]+"\x00"+b[0]) })
-}
-
-func (s sets) addAccess(access *tables.Access) {
+// addSubjects adds the subjects of bindings, and their namespaces.
+func (s sets) addSubjects(access *tables.Access) {
 	for principal := range access.Subjects.Cluster.All() {
 		s.addPrincipal(principal)
 	}
@@ -164,22 +158,36 @@ func (s sets) addAccess(access *tables.Access) {
 			s.addPrincipal(principal)
 		}
 	}
-	for _, role := range access.Roles.All() {
-		s.add("namespace", role.Namespace)
-		for _, rule := range role.Kubernetes {
-			s.add("apiGroup", rule.Groups...)
-			s.addResources(rule.Resources)
-		}
-		for _, rule := range role.Origin {
-			s.addResources(rule.Kinds)
-		}
-	}
 }
 
-// addResources adds resources without their subresources.
-func (s sets) addResources(list []string) {
-	for _, resource := range list {
-		resource, _, _ = strings.Cut(resource, "/")
-		s.add("resource", resource)
+// addRules adds what rules name. It returns their pairs of API group and resource, and of
+// resource and verb, sorted. Most rules name what another one does.
+func (s sets) addRules(access *tables.Access) (resources, verbs [][2]string) {
+	named, granted := make(map[[2]string]struct{}), make(map[[2]string]struct{})
+	add := func(groups, list, verbs []string) {
+		s.add("apiGroup", groups...)
+		for _, resource := range list {
+			for _, verb := range verbs {
+				granted[[2]string{resource, verb}] = struct{}{}
+			}
+			resource, _, _ = strings.Cut(resource, "/")
+			s.add("resource", resource)
+			for _, group := range groups {
+				if !strings.Contains(group+resource, "*") {
+					named[[2]string{group, resource}] = struct{}{}
+				}
+			}
+		}
 	}
+	for _, role := range access.Roles.All() {
+		s.add("namespace", role.Namespace)
+		for i := range role.Kubernetes {
+			add(role.Kubernetes[i].Groups, role.Kubernetes[i].Resources, role.Kubernetes[i].Verbs)
+		}
+		for i := range role.Origin {
+			add([]string{""}, role.Origin[i].Kinds, role.Origin[i].Verbs)
+		}
+	}
+	byName := func(a, b [2]string) int { return cmp.Or(strings.Compare(a[1], b[1]), strings.Compare(a[0], b[0])) }
+	return slices.SortedFunc(maps.Keys(named), byName), slices.SortedFunc(maps.Keys(granted), byName)
 }

@@ -35,7 +35,7 @@ func (v *viewer) nearest(ctx context.Context, r *decision.Request, p decision.Po
 		}
 		for i := range answer.Resources {
 			n, ok := nearRule(ctx, p, answer.Resources[i].Example)
-			if !ok || len(list) == maxNearest || isListed(list, &n) {
+			if !ok || len(list) == maxNearest || isShown(list, &n) {
 				continue
 			}
 			n.Lacks, n.Text = lacks.member, lacks.text
@@ -78,7 +78,7 @@ func nearRule(ctx context.Context, p decision.Policies, example map[string]any) 
 	return view.Nearest{Matched: matchedView(&d.Matched[0]), Request: request}, true
 }
 
-func isListed(list []view.Nearest, n *view.Nearest) bool {
+func isShown(list []view.Nearest, n *view.Nearest) bool {
 	return slices.ContainsFunc(list, func(other view.Nearest) bool {
 		return other.Matched.Source == n.Matched.Source && other.Matched.Name == n.Matched.Name
 	})

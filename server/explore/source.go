@@ -24,7 +24,6 @@ type texts struct {
 	files   []source.File
 	isCut   bool // there are more than maxTexts bytes
 	headers []syntax.Document
-	listed  objects // by file; nil until it is asked for
 }
 
 // set sets the files of a revision, sorted by path, and the documents that they hold.
@@ -38,24 +37,14 @@ func (t *texts) set(files []source.File, headers []syntax.Document) {
 	if t.isCut = size > maxTexts; t.isCut {
 		files = nil
 	}
-	t.files, t.headers, t.listed = files, headers, nil
+	t.files, t.headers = files, headers
 }
 
-// forget forgets what list computed. It keeps rules, and with them a revision, in memory.
-func (t *texts) forget() {
+// documents returns the documents; nil for a bundle.
+func (t *texts) documents() []syntax.Document {
 	t.mu.Lock()
 	defer t.mu.Unlock()
-	t.listed = nil
-}
-
-// list returns the documents by file, with the rules of the revision.
-func (t *texts) list(rules []*rule) objects {
-	t.mu.Lock()
-	defer t.mu.Unlock()
-	if t.listed == nil {
-		t.listed = newObjects(t.headers, rules)
-	}
-	return t.listed
+	return t.headers
 }
 
 // find returns the text of a file by its exact name.

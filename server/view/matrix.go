@@ -18,8 +18,10 @@ type MatrixQuery struct {
 	// Limit is the most rows; zero means 50. After is Matrix.After of the page before.
 	Limit int
 	After string
-	// All returns all rows.
-	All bool
+	// Each, if set, gets the columns without rows, and then all rows in parts, whose cells
+	// have neither sources nor requests; Matrix returns none. Its error ends Matrix. It
+	// must not keep a part.
+	Each func(part *Matrix) error
 }
 
 // Matrix has subjects or resources as rows and verbs as columns.

@@ -28,6 +28,9 @@ import (
 const (
 	Places  = 16
 	Timeout = time.Second
+	// A table of all rows takes longer than a page, and few are made at a time.
+	tablePlaces = 2
+	tableTime   = time.Minute
 )
 
 // maxURL is the longest path and query that is read.
@@ -39,12 +42,12 @@ type API struct {
 	service *exchange.Service
 	console view.Console
 
-	places *memory.Budget
+	places, tables *memory.Budget
 }
 
 // New returns the endpoints.
 func New(s *exchange.Service, c view.Console) *API {
-	return &API{service: s, console: c, places: memory.NewBudget(Places)}
+	return &API{service: s, console: c, places: memory.NewBudget(Places), tables: memory.NewBudget(tablePlaces)}
 }
 
 // question is a request with the view that answers it.
@@ -67,17 +70,23 @@ type document struct {
 // once.
 func (a *API) get(answer func(*question) (any, error), known ...string) http.HandlerFunc {
 	return func(w http.ResponseWriter, r *http.Request) {
-		if !a.places.Acquire(1) {
-			a.service.Refuse(w, exchange.Problem, tooMany)
-			return
-		}
-		defer a.places.Release(1)
 		query, refused := queryOf(r, known)
 		if refused != nil {
 			a.service.Refuse(w, exchange.Problem, refused)
 			return
 		}
-		ctx, cancel := context.WithTimeout(r.Context(), Timeout)
+		places, within := a.places, Timeout
+		if query.Get("format") == formatCSV {
+			places, within = a.tables, tableTime
+			// The error is that of a writer that is not a connection.
+			_ = http.NewResponseController(w).SetWriteDeadline(time.Now().Add(within + writeWithin))
+		}
+		if !places.Acquire(1) {
+			a.service.Refuse(w, exchange.Problem, tooMany)
+			return
+		}
+		defer places.Release(1)
+		ctx, cancel := context.WithTimeout(r.Context(), within)
 		defer cancel()
 		q := &question{ctx: ctx, view: a.console.Now(), caller: a.callerOf(r), query: query, r: r}
 		if revision := q.view.Revision(); revision != "" {

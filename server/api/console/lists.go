@@ -3,6 +3,7 @@ package console
 import (
 	"bytes"
 	"encoding/csv"
+	"io"
 	"net/http"
 	"strings"
 
@@ -90,6 +91,9 @@ func errFormat(known string) error {
 	return &view.Error{Reason: view.Invalid, Field: "format", Message: "the parameter format must be " + known}
 }
 
+// formatCSV is the format of a table of all rows.
+const formatCSV = "csv"
+
 // Matrix lists who can do something, or what a subject can do.
 func (a *API) Matrix() http.HandlerFunc {
 	return a.get(func(q *question) (any, error) {
@@ -97,45 +101,47 @@ func (a *API) Matrix() http.HandlerFunc {
 		if err != nil {
 			return nil, err
 		}
-		format := q.query.Get("format")
-		if format != "" && format != "json" && format != "csv" {
-			return nil, errFormat("json or csv")
-		}
-		m, err := q.view.Matrix(q.ctx, q.caller, view.MatrixQuery{
+		asked := view.MatrixQuery{
 			Of: q.query.Get("of"), Resource: q.query.Get("resource"), APIGroup: q.query.Get("apiGroup"), Name: q.query.Get("name"),
 			Subject: q.query.Get("subject"), Namespace: q.query.Get("namespace"), Facts: []byte(q.query.Get("facts")), Search: q.query.Get("search"),
-			Limit: limit, After: q.query.Get("after"), All: format == "csv",
-		})
-		if err != nil || format != "csv" {
-			return m, err
+			Limit: limit, After: q.query.Get("after"),
 		}
-		return document{"text/csv; charset=utf-8", "matrix.csv", csvOf(m)}, nil
+		switch q.query.Get("format") {
+		case "", "json":
+			return q.view.Matrix(q.ctx, q.caller, asked)
+		case formatCSV:
+			var out bytes.Buffer
+			asked.Each = func(part *view.Matrix) error { return writeCSV(&out, part) }
+			_, err := q.view.Matrix(q.ctx, q.caller, asked)
+			return document{"text/csv; charset=utf-8", "matrix.csv", out.Bytes()}, err
+		}
+		return nil, errFormat("json or csv")
 	}, "of", "resource", "apiGroup", "name", "subject", "namespace", "facts", "search", "limit", "after", "format")
 }
 
 // cellWords are the words of cells in a table.
 var cellWords = map[string]string{view.Allow: "allowed", view.Deny: "denied", view.None: "not allowed", view.Depends: "depends"}
 
-// csvOf returns a matrix as comma-separated values with a header.
-func csvOf(m *view.Matrix) []byte {
-	var out bytes.Buffer
-	w := csv.NewWriter(&out)
-	rows := [][]string{append([]string{"subject", "kind"}, m.Columns...)}
-	for _, row := range m.Rows {
-		line := []string{row.Name, row.Kind}
-		for _, cell := range row.Cells {
+// writeCSV writes a part of a matrix as comma-separated values: a header, if it has no rows.
+func writeCSV(out io.Writer, part *view.Matrix) error {
+	w := csv.NewWriter(out)
+	lines := make([][]string, 0, len(part.Rows)+1)
+	if len(part.Rows) == 0 {
+		lines = append(lines, append([]string{"subject", "kind"}, part.Columns...))
+	}
+	for i := range part.Rows {
+		line := []string{part.Rows[i].Name, part.Rows[i].Kind}
+		for _, cell := range part.Rows[i].Cells {
 			line = append(line, cellWords[cell.Outcome])
 		}
-		rows = append(rows, line)
+		lines = append(lines, line)
 	}
-	for _, row := range rows {
-		for i := range row {
-			row[i] = harmless(row[i])
+	for _, line := range lines {
+		for i := range line {
+			line[i] = harmless(line[i])
 		}
-		_ = w.Write(row) // a buffer takes everything
 	}
-	w.Flush()
-	return out.Bytes()
+	return w.WriteAll(lines)
 }
 
 // harmless returns a cell that a spreadsheet does not take for a formula.

@@ -2,7 +2,6 @@ package question
 
 import (
 	"context"
-	"maps"
 	"slices"
 
 	"github.com/writ-policy/writ/translator/change/statement"
@@ -21,38 +20,69 @@ type Cell struct {
 // depends is the outcome of a Cell that open members decide.
 const depends = "depends"
 
-// Cells returns the verdicts on principals. It looks at their own bindings alone, so that
-// a page of a long list costs what the page does.
-func (a *Asker) Cells(ctx context.Context, q *Question, principals []string) ([]Cell, error) {
-	q.prepare()
-	namespace, isStated := q.namespace()
-	seen := make(map[*statement.Statement]bool)
-	var bound []*statement.Statement
-	for _, p := range principals {
-		own := a.World.In(p, "")
-		if !isStated || namespace != "" {
-			own = a.World.Of(p, namespace)
-		}
-		for _, s := range own {
-			if !seen[s] {
-				seen[s] = true
-				bound = append(bound, s)
-			}
-		}
+// Table answers questions about one principal after the other. It looks at the bindings of
+// that principal alone, so that a page of a long list costs what the page does; what
+// principals have in common is computed once. It must not be used concurrently.
+type Table struct {
+	a       *Asker
+	columns []*column
+}
+
+// column is a question with what is known of its answers.
+type column struct {
+	*Question
+	f     *fitting
+	alike map[string]Cell // by likeness of statements
+}
+
+// Table returns a table of questions that state the same namespace, or none.
+func (a *Asker) Table(questions []*Question) *Table {
+	t := &Table{a: a}
+	for _, q := range questions {
+		q.prepare()
+		t.columns = append(t.columns, &column{q, q.fit(a.World.Deny), make(map[string]Cell)})
 	}
-	f := q.fit(a.World.Deny, bound)
-	cells := make([]Cell, 0, len(principals))
-	for _, p := range principals {
+	return t
+}
+
+// Row returns the verdicts of all questions on a principal.
+func (t *Table) Row(ctx context.Context, principal string) ([]Cell, error) {
+	own := t.a.World.In(principal, "")
+	if namespace, isStated := t.columns[0].namespace(); !isStated || namespace != "" {
+		own = t.a.World.Of(principal, namespace)
+	}
+	cells := make([]Cell, 0, len(t.columns))
+	for _, c := range t.columns {
 		if err := ctx.Err(); err != nil {
 			return nil, err
 		}
-		cell, err := a.cell(ctx, q, f, p)
+		cell, err := t.a.cellLike(ctx, c, own, principal)
 		if err != nil {
 			return nil, err
 		}
 		cells = append(cells, cell)
 	}
-	return cells, q.err()
+	return cells, nil
+}
+
+// cellLike returns the verdict on a principal. As in subjectLike, principals with the same
+// conditions in the same places differ in their names alone.
+func (a *Asker) cellLike(ctx context.Context, c *column, own []*statement.Statement, p string) (Cell, error) {
+	own = slices.DeleteFunc(slices.Clone(own), func(s *statement.Statement) bool { return !c.f.fits(c.Question, s) })
+	key, ok := likeness(own)
+	if like, found := c.alike[key]; ok && found {
+		like.Request = by(p, like.Request)
+		return like, nil
+	}
+	c.f.by = map[string][]*statement.Statement{p: own}
+	cell, err := a.cell(ctx, c.Question, c.f, p)
+	if err == nil {
+		err = c.err()
+	}
+	if ok && err == nil {
+		c.alike[key] = cell
+	}
+	return cell, err
 }
 
 // cell returns the verdict on one principal. It is deny if a deny statement fits every
@@ -65,13 +95,9 @@ func (a *Asker) cell(ctx context.Context, q *Question, f *fitting, p string) (Ce
 	case subject != nil && subject.Verdict == verdictAlways:
 		return Cell{Outcome: statement.OutcomeAllow, Request: subject.Example}, nil
 	case subject != nil:
-		cell := Cell{Outcome: depends, Text: subject.Text, Request: subject.Example}
-		if cell.Request == nil { // an expression may allow one that was not found
-			cell.Request = q.alone(p)
-		}
-		return cell, nil
+		return Cell{Outcome: depends, Text: subject.Text, Request: subject.Example}, nil
 	}
-	cell := Cell{Outcome: statement.OutcomeNone, Request: q.alone(p)}
+	cell := Cell{Outcome: statement.OutcomeNone, Request: by(p, q.Stated)}
 	denials := slices.DeleteFunc(slices.Concat(f.deny, f.by[p]), func(s *statement.Statement) bool { return s.Effect != statement.OutcomeDeny })
 	for _, s := range denials {
 		if q.find(nil, []*statement.Statement{s}, []string{p}) == nil {
@@ -83,14 +109,4 @@ func (a *Asker) cell(ctx context.Context, q *Question, f *fitting, p string) (Ce
 		cell.Request = r.Object(statement.PointAccess) // one that is not denied
 	}
 	return cell, nil
-}
-
-// alone returns the stated members as a request by one principal.
-func (q *Question) alone(principal string) map[string]any {
-	r, _ := statement.RequestOf(statement.PointAccess, []string{principal})
-	request := maps.Clone(q.Stated)
-	for _, key := range []string{subjectUser, subjectGroups} {
-		request[key] = r.Object(statement.PointAccess)[key]
-	}
-	return request
 }

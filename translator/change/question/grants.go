@@ -44,7 +44,7 @@ func (a *Asker) Grants(ctx context.Context, user string, groups []string, namesp
 func (a *Asker) grants(ctx context.Context, q *Question, out *Grants) error {
 	q.prepare()
 	principals := q.principals()
-	f := q.fit(a.World.Deny, a.bound(q))
+	f := q.fit(a.World.Deny).add(q, a.bound(q))
 	own := f.all[len(f.deny):]
 	for _, s := range own {
 		if s.Effect != statement.OutcomeAllow {

@@ -43,7 +43,7 @@ type Resource struct {
 func (a *Asker) WhatCan(ctx context.Context, q *Question) (*WhatCan, error) {
 	q.prepare()
 	principals := q.principals()
-	f := q.fit(a.World.Deny, a.bound(q))
+	f := q.fit(a.World.Deny).add(q, a.bound(q))
 	g := new(statement.Registry)
 	entries := make(map[*statement.Statement]*statement.Entry, len(f.all))
 	for _, s := range f.all {

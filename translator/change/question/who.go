@@ -58,33 +58,43 @@ type fitting struct {
 	deny []*statement.Statement // of deny policies
 	by   map[string][]*statement.Statement
 	all  []*statement.Statement // all of them, each once
+
+	known map[place]bool // whether a condition fits in a place
 }
 
-// fit returns the statements of bindings and of deny policies that fit the question.
-func (q *Question) fit(deny, bound []*statement.Statement) *fitting {
-	f := &fitting{by: make(map[string][]*statement.Statement)}
+// place is a condition in a namespace, which bindings share.
+type place struct {
+	condition statement.Condition
+	namespace string
+}
+
+// fit returns the statements of deny policies that fit the question.
+func (q *Question) fit(deny []*statement.Statement) *fitting {
+	f := &fitting{by: make(map[string][]*statement.Statement), known: make(map[place]bool)}
 	for _, s := range deny {
 		if q.find([]*statement.Statement{s}, nil, nil) != nil {
 			f.deny = append(f.deny, s)
 		}
 	}
 	f.all = slices.Clone(f.deny)
-	type shared struct {
-		condition statement.Condition
-		namespace string
+	return f
+}
+
+// fits reports whether a statement of a binding fits the question.
+func (f *fitting) fits(q *Question, s *statement.Statement) bool {
+	key := place{s.Condition, s.Namespace}
+	fits, ok := f.known[key]
+	if !ok {
+		fits = q.find([]*statement.Statement{s}, nil, nil) != nil
+		f.known[key] = fits
 	}
-	known := make(map[shared]bool)
+	return fits
+}
+
+// add adds the statements of bindings that fit the question.
+func (f *fitting) add(q *Question, bound []*statement.Statement) *fitting {
 	for _, s := range bound {
-		if len(s.Subjects) == 0 {
-			continue
-		}
-		key := shared{s.Condition, s.Namespace}
-		fits, ok := known[key]
-		if !ok {
-			fits = q.find([]*statement.Statement{s}, nil, nil) != nil
-			known[key] = fits
-		}
-		if !fits {
+		if len(s.Subjects) == 0 || !f.fits(q, s) {
 			continue
 		}
 		f.all = append(f.all, s)
@@ -177,9 +187,9 @@ func (a *Asker) WhoCan(ctx context.Context, q *Question) (*WhoCan, error) {
 // fit returns the statements that fit a question who can do something.
 func (a *Asker) fit(q *Question) *fitting {
 	if namespace, ok := q.namespace(); !ok || namespace != "" {
-		return q.fit(a.World.Deny, a.World.All(namespace))
+		return q.fit(a.World.Deny).add(q, a.World.All(namespace))
 	}
-	return q.fit(a.World.Deny, a.World.ClusterWide())
+	return q.fit(a.World.Deny).add(q, a.World.ClusterWide())
 }
 
 // list adds a principal to the list of its kind.
