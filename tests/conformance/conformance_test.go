@@ -1,4 +1,5 @@
-// Package conformance runs the cases of this folder through the built command.
+// Package conformance runs the cases of this folder through the built command, and checks
+// most files that have mistakes as it does.
 package conformance
 
 import (
