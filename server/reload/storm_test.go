@@ -24,7 +24,7 @@ import (
 )
 
 var (
-	reloads = flag.Int("reloads", 500, "how many reloads the storm has")
+	reloads = flag.Int("reloads", 200, "how many reloads the storm has")
 	seed    = flag.Uint64("seed", 0, "the storm's order of good and bad documents; 0 for any")
 )
 

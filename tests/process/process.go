@@ -77,7 +77,7 @@ var writ = sync.OnceValues(func() (string, error) {
 	}
 	defer unlock()
 	program := filepath.Join(folder, "writ")
-	return program, build(top, program)
+	return program, build(top, program, "-ldflags=-s -w")
 })
 
 func build(top, program string, flags ...string) error {

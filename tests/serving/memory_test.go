@@ -22,7 +22,7 @@ import (
 )
 
 var (
-	attackTime = flag.Duration("attack", 3*time.Second, "how long hostile clients send at a time")
+	attackTime = flag.Duration("attack", 1500*time.Millisecond, "how long hostile clients send at a time")
 	attackEach = flag.Bool("each", false, "also attack the endpoints of each standard alone, for figures")
 )
 
