@@ -21,7 +21,7 @@ func (s *Server) newExplorer() *explore.Explorer {
 		Stored: s.storedRevisions, Open: s.openRevision,
 	}
 	if s.clusters != nil {
-		o.Clusters = s.clusters.Names
+		o.Clusters, o.ClusterLabels = s.clusters.Names, s.clusters.Labels
 	}
 	return explore.New(o)
 }

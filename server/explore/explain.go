@@ -46,28 +46,32 @@ func (v *viewer) Explain(ctx context.Context, c view.Caller, point string, reque
 	outcome := answer.Settle()
 	e := &view.Explanation{Decision: answer.AppendJSON(nil), Request: request, Facts: factsOf(point, answer, outcome)}
 	e.Revision, e.Microseconds = v.Revision(), micros(took)
-	v.explain(ctx, c, e, q, at)
+	v.explain(ctx, c, point, e, q, at)
 	return e, nil
 }
 
 // explain adds to a decision what explains it.
-func (v *viewer) explain(ctx context.Context, c view.Caller, e *view.Explanation, q decision.Question, at time.Time) {
-	e.PodSecurity, e.Nearest, e.WhatIf, e.Excerpts = []view.Score{}, []view.Nearest{}, []view.WhatIf{}, []view.Excerpt{}
+func (v *viewer) explain(ctx context.Context, c view.Caller, point string, e *view.Explanation, q decision.Question, at time.Time) {
+	e.PodSecurity, e.Nearest, e.Excerpts = []view.Score{}, []view.Nearest{}, []view.Excerpt{}
 	if c.SeesAll {
 		e.Excerpts, e.Note = v.excerpts(e.Matched)
 	}
-	then := v.policies.At(cmp.Or(at, v.x.o.Now()))
+	at = cmp.Or(at, v.x.o.Now())
 	r, isAccess := q.(*decision.Request)
 	if !isAccess {
 		e.Steps = considered(e.Matched)
-		e.WhatIf = v.whatIfElse(ctx, q, then)
+		e.WhatIf = v.whatIf(ctx, point, q, e, at)
 		return
 	}
+	then := v.policies.At(at)
 	d := then.Access(ctx, r)
 	e.Request = r.Encode()
 	e.Steps = v.ladder(&d)
+	if c.SeesAll {
+		e.Steps[0].Policies, e.Steps[0].MorePolicies = v.denyPolicies(&e.Steps[0])
+	}
 	e.PodSecurity = v.scores(&d, r)
-	e.WhatIf = v.whatIf(ctx, r, &d, then)
+	e.WhatIf = v.whatIf(ctx, point, q, e, at)
 	if e.Outcome == view.None || e.Outcome == view.Deny {
 		e.Nearest = v.nearest(ctx, r, then)
 	}
@@ -201,6 +205,33 @@ func (v *viewer) ladder(d *decision.Decision) []view.Step {
 		steps = append(steps, s)
 	}
 	return steps
+}
+
+// maxPolicies is how many deny policies a step lists.
+const maxPolicies = 50
+
+// denyPolicies lists the deny policies in the order of evaluation, at most maxPolicies about
+// the one that decides, and how many are left out.
+func (v *viewer) denyPolicies(s *view.Step) (list []view.StepPolicy, more int) {
+	deny := tables.Of[*tables.Deny](v.revision.tables)
+	if deny == nil {
+		return nil, 0
+	}
+	deciding := len(deny.Policies)
+	for i := range deny.Policies {
+		p := &deny.Policies[i]
+		row := view.StepPolicy{Name: p.Name, Precedence: p.Precedence, Source: p.Source, State: view.NoMatch}
+		switch {
+		case s.State == view.Decides && p.Name == s.Matched[0].Name:
+			deciding, row.State = i, view.Decides
+		case i > deciding:
+			row.State = view.NotAsked
+		}
+		list = append(list, row)
+	}
+	first := max(0, min(deciding+1, len(list))-maxPolicies)
+	shown := list[first:min(first+maxPolicies, len(list))]
+	return shown, len(list) - len(shown)
 }
 
 // stepOf returns the step at which a rule decides.

@@ -34,7 +34,9 @@ type Options struct {
 	// Status is what GET /v1/status shows, with details and without.
 	Status func(details bool) any
 	// Clusters are the names of the clusters that reviews may be about; nil for none.
-	Clusters func() []string
+	// ClusterLabels are the labels of one; nil if they are not known.
+	Clusters      func() []string
+	ClusterLabels func(cluster string) map[string]string
 	// Stored lists the revisions of the state directory, and Open activates one of them
 	// for comparisons; nil for none.
 	Stored func() ([]Stored, error)
@@ -103,6 +105,9 @@ func New(o Options) *Explorer {
 	}
 	if o.Clusters == nil {
 		o.Clusters = func() []string { return nil }
+	}
+	if o.ClusterLabels == nil {
+		o.ClusterLabels = func(string) map[string]string { return nil }
 	}
 	if o.Stored == nil {
 		o.Stored = func() ([]Stored, error) { return nil, nil }

@@ -1,67 +1,253 @@
 package explore
 
 import (
+	"bytes"
+	"cmp"
 	"context"
+	"encoding/json"
+	"fmt"
+	"maps"
 	"slices"
 	"strings"
 	"time"
 
 	"github.com/writ-policy/writ/server/decision"
 	"github.com/writ-policy/writ/server/view"
+	"github.com/writ-policy/writ/translator/change/statement"
 	"github.com/writ-policy/writ/translator/tables"
 )
 
 // maxWhatIf is how many changed requests are shown.
 const maxWhatIf = 12
 
-// whatIf decides r with one thing changed at a time.
-func (v *viewer) whatIf(ctx context.Context, r *decision.Request, d *decision.Decision, p decision.Policies) []view.WhatIf {
-	list := []view.WhatIf{}
-	add := func(text string, change func(*decision.Request)) {
-		if len(list) >= maxWhatIf || ctx.Err() != nil {
-			return
-		}
-		changed := *r
-		if change(&changed); changed.Validate() != nil {
-			return
-		}
-		d := p.Access(ctx, &changed)
-		outcome := d.Settle()
-		list = append(list, view.WhatIf{Text: text, Request: changed.Encode(), Outcome: outcomeWord(outcome), Matched: matchedViews(d.Matched)})
+// members are those of a request or of an object in it.
+type members = map[string]any
+
+// alternatives are requests that differ from one in one thing.
+type alternatives struct {
+	request []byte
+	list    []view.WhatIf // before they are decided
+}
+
+// add adds the request with a change. The change gets members of its own.
+func (a *alternatives) add(text string, change func(members)) {
+	var m members
+	decoder := json.NewDecoder(bytes.NewReader(a.request))
+	decoder.UseNumber()
+	if decoder.Decode(&m) != nil || m == nil {
+		return
 	}
+	change(m)
+	a.list = append(a.list, view.WhatIf{Text: text, Request: mustJSON(m)})
+}
+
+// set returns a change that sets a member.
+func set(key string, value any) func(members) { return func(m members) { m[key] = value } }
+
+// unset returns a change that removes a member.
+func unset(key string) func(members) { return func(m members) { delete(m, key) } }
+
+// within returns a change of an object in a request, which may lack it.
+func within(key string, change func(members)) func(members) {
+	return func(m members) {
+		object, ok := m[key].(members)
+		if !ok {
+			object = members{}
+		}
+		change(object)
+		m[key] = object
+	}
+}
+
+// withoutEach adds the request without each group.
+func (a *alternatives) withoutEach(groups []string, change func([]string) func(members)) {
+	for i, group := range groups {
+		a.add("without group "+group, change(slices.Delete(slices.Clone(groups), i, i+1)))
+	}
+}
+
+// whatIf decides a request with one thing changed at a time.
+func (v *viewer) whatIf(ctx context.Context, point string, q decision.Question, e *view.Explanation, at time.Time) []view.WhatIf {
+	groups, others := &alternatives{request: e.Request}, &alternatives{request: e.Request}
+	switch r := q.(type) {
+	case *decision.Request:
+		groups.withoutEach(r.Groups, func(left []string) func(members) { return set("groups", left) })
+		v.accessAlternatives(others, r, e, v.policies.At(at))
+	case *decision.VisibilityRequest:
+		groups.withoutEach(r.Groups, func(left []string) func(members) { return set("groups", left) })
+		v.visibilityAlternatives(others, r, at)
+	case *decision.GatewayRequest:
+		gatewayAlternatives(groups, others, r)
+	}
+	list := slices.Concat(others.list, groups.list[:min(len(groups.list), max(0, maxWhatIf-len(others.list)))])
+	out := []view.WhatIf{}
+	for _, w := range list[:min(len(list), maxWhatIf)] {
+		then := at
+		if w.At != "" {
+			then, _ = time.Parse(time.RFC3339, w.At) // as it was written
+		}
+		if ctx.Err() == nil && v.decideWhatIf(ctx, point, &w, then) {
+			out = append(out, w)
+		}
+	}
+	return out
+}
+
+// decideWhatIf sets the outcome of a changed request. It returns false if it is not one.
+func (v *viewer) decideWhatIf(ctx context.Context, point string, w *view.WhatIf, at time.Time) bool {
+	found, _ := decision.FindPoint(point)
+	q, err := found.Decode(w.Request)
+	if err != nil {
+		return false
+	}
+	answer, refused := q.Decide(ctx, v.policies.At(at))
+	if refused != nil {
+		return false
+	}
+	f := factsOf(point, answer, answer.Settle())
+	w.Outcome, w.Matched = f.Outcome, f.Matched
+	return true
+}
+
+func (v *viewer) accessAlternatives(a *alternatives, r *decision.Request, e *view.Explanation, p decision.Policies) {
 	if r.Labels != nil {
-		add("the labels are not known", func(r *decision.Request) { r.Labels = nil })
+		a.add("the labels are not known", unset("labels"))
 	}
 	if r.Labels == nil || len(r.Labels) > 0 {
-		add("the object has no labels", func(r *decision.Request) { r.Labels = map[string]string{} })
+		a.add("the object has no labels", set("labels", members{}))
 	}
-	for i, group := range r.Groups {
-		add("without group "+group, func(r *decision.Request) { r.Groups = slices.Delete(slices.Clone(r.Groups), i, i+1) })
-	}
-	v.unknownFacts(r, d, add)
+	v.unknownFacts(a, r, e, p)
 	if r.Pod != nil {
-		add("the pod cannot be read", func(r *decision.Request) { r.Pod, r.PodError = nil, "the pod cannot be read" })
+		a.add("the pod cannot be read", func(m members) {
+			delete(m, "pod")
+			m["podError"] = "the pod cannot be read"
+		})
 	}
 	if other, ok := otherThan(v.x.o.Clusters(), r.Cluster); ok {
-		add("in cluster "+other, func(r *decision.Request) { r.Cluster = other })
+		a.add("in cluster "+other, set("cluster", other))
 	}
 	if r.Verb != "get" {
-		add("the verb is get", func(r *decision.Request) { r.Verb = "get" })
+		a.add("the verb is get", set("verb", "get"))
+	}
+}
+
+// restrictedFacts are the members of requests that restrictions read, by the restriction,
+// and the words for them.
+var restrictedFacts = map[string][2]string{
+	"labelsContain": {"labels", "labels"}, "fieldsMutatable": {"fields", "changed fields"}, "sameMinionRestriction": {"attributes", "nodes"},
+}
+
+// unknownFacts adds both values of the facts that warnings and denials name as unknown: with
+// one the rule matches, with the other it does not.
+func (v *viewer) unknownFacts(a *alternatives, r *decision.Request, e *view.Explanation, p decision.Policies) {
+	var d struct{ Reason string }
+	isClosed := json.Unmarshal(e.Decision, &d) == nil && strings.HasSuffix(d.Reason, "namespace labels are unknown (fail-closed)")
+	if len(e.Warnings) == 0 && !isClosed {
+		return
+	}
+	world := p.Statements()
+	if world == nil {
+		return
+	}
+	if isClosed && len(e.Matched) > 0 {
+		for _, s := range world.Deny {
+			if at := s.Documents[0]; at.Name == e.Matched[0].Name && at.Source == e.Matched[0].Source {
+				contrast(a, r, s, "namespaceLabels", "namespace labels")
+			}
+		}
+	}
+	for _, principal := range principalsOf(r) {
+		own := world.In(principal, "")
+		if r.Namespace != "" {
+			own = world.Of(principal, r.Namespace)
+		}
+		for _, s := range own {
+			for _, warning := range e.Warnings {
+				rest, isOwn := strings.CutPrefix(warning, ruleText(s)+": ")
+				restriction, _, _ := strings.Cut(rest, " undecidable: ")
+				if fact, known := restrictedFacts[restriction]; isOwn && known {
+					contrast(a, r, s, fact[0], fact[1])
+				}
+			}
+		}
+	}
+}
+
+// ruleText names a rule as warnings do.
+func ruleText(s *statement.Statement) string {
+	d := &s.Documents[0]
+	return strings.Replace(fmt.Sprintf("%s %s/%s rule %d", d.Kind, d.Namespace, d.Name, d.Rule), " /", " ", 1)
+}
+
+func principalsOf(r *decision.Request) []string {
+	var list []string
+	if r.User != "" {
+		list = append(list, statement.UserPrefix+r.User)
+	}
+	for _, group := range r.Groups {
+		list = append(list, statement.GroupPrefix+group)
 	}
 	return list
 }
 
-// unknownFacts adds both values of the facts that warnings name as unknown.
-func (v *viewer) unknownFacts(r *decision.Request, d *decision.Decision, add func(string, func(*decision.Request))) {
-	names := func(word string) bool {
-		return slices.ContainsFunc(d.Warnings, func(w string) bool { return strings.Contains(w, word) })
+// contrast adds a value of a member that a rule matches, and one that it does not.
+func contrast(a *alternatives, r *decision.Request, s *statement.Statement, member, word string) {
+	q, err := nearQuestion(r, member)
+	if err != nil {
+		return
 	}
-	if d.LabelsUnknown || r.NamespaceLabels == nil && names("namespace labels") {
-		add("the namespace has no labels", func(r *decision.Request) { r.NamespaceLabels = map[string]string{} })
+	fits, other := q.Contrast(s, principalsOf(r))
+	for _, row := range []struct {
+		word    string
+		request map[string]any
+	}{{"matches", fits}, {"does not match", other}} {
+		if value := row.request[member]; value != nil {
+			a.add(fmt.Sprintf("with %s that %s %s: %s", word, ruleText(s), row.word, mustJSON(value)), set(member, value))
+		}
 	}
-	if r.Fields == nil && names("fields") {
-		add("the request changes no field", func(r *decision.Request) { r.Fields = []string{} })
-		add("the request changes the whole object", func(r *decision.Request) { r.Fields = []string{"spec"} })
+}
+
+func (v *viewer) visibilityAlternatives(a *alternatives, r *decision.VisibilityRequest, now time.Time) {
+	if r.Cluster.Name != "" {
+		if r.Cluster.Labels != nil {
+			a.add("the labels of the cluster are not known", within("cluster", unset("labels")))
+		}
+		if r.Cluster.Labels == nil || len(r.Cluster.Labels) > 0 {
+			a.add("the cluster has no labels", within("cluster", set("labels", members{})))
+		}
+	}
+	if other, ok := otherThan(v.x.o.Clusters(), r.Cluster.Name); ok {
+		cluster := members{"name": other}
+		if labels := v.x.o.ClusterLabels(other); labels != nil {
+			cluster["labels"] = labels
+		}
+		a.add("in cluster "+other, set("cluster", cluster))
+	}
+	if next, name := v.boundary(now); name != "" {
+		for _, when := range []struct {
+			word string
+			at   time.Time
+		}{{"before", next.Add(-time.Second)}, {"after", next.Add(time.Second)}} {
+			a.add("a second "+when.word+" "+name, func(members) {})
+			a.list[len(a.list)-1].At = when.at.UTC().Format(time.RFC3339)
+		}
+	}
+}
+
+// gatewayAlternatives adds a request without its identity, without each of its groups, and
+// with the method GET.
+func gatewayAlternatives(groups, others *alternatives, r *decision.GatewayRequest) {
+	identity, _ := r.Object("auth")["identity"].(map[string]any)
+	if identity != nil {
+		others.add("without an identity", within("auth", unset("identity")))
+	}
+	if r.Text("request", "method") != "GET" {
+		others.add("the method is GET", within("request", set("method", "GET")))
+	}
+	list, _ := identity["groups"].([]any)
+	for i, group := range list {
+		left := slices.Delete(slices.Clone(list), i, i+1)
+		groups.add(fmt.Sprintf("without group %v", group), within("auth", within("identity", set("groups", left))))
 	}
 }
 
@@ -72,42 +258,6 @@ func otherThan(list []string, value string) (string, bool) {
 		return "", false
 	}
 	return list[at], true
-}
-
-// whatIfElse decides a request at another point as of the instants about the next begin or
-// end of a policy, and at the visibility point without each of its groups.
-func (v *viewer) whatIfElse(ctx context.Context, q decision.Question, p decision.Policies) []view.WhatIf {
-	list := []view.WhatIf{}
-	r, ok := q.(*decision.VisibilityRequest)
-	if !ok {
-		return list
-	}
-	add := func(text, at string, p decision.Policies, r *decision.VisibilityRequest) {
-		if len(list) >= maxWhatIf || ctx.Err() != nil {
-			return
-		}
-		answer, refused := r.Decide(ctx, p)
-		if refused != nil {
-			return
-		}
-		outcome := answer.Settle()
-		f := factsOf(decision.Visibility, answer, outcome)
-		list = append(list, view.WhatIf{Text: text, At: at, Request: visibilityJSON(r), Outcome: f.Outcome, Matched: f.Matched})
-	}
-	for i, group := range r.Groups {
-		changed := *r
-		changed.Groups = slices.Delete(slices.Clone(r.Groups), i, i+1)
-		add("without group "+group, "", p, &changed)
-	}
-	if next, name := v.boundary(v.x.o.Now()); name != "" {
-		for _, when := range []struct {
-			word string
-			at   time.Time
-		}{{"before", next.Add(-time.Second)}, {"after", next.Add(time.Second)}} {
-			add("a second "+when.word+" "+name, when.at.UTC().Format(time.RFC3339), v.policies.At(when.at), r)
-		}
-	}
-	return list
 }
 
 // boundary returns the first instant after now at which a policy begins or ends, and says
@@ -122,24 +272,13 @@ func (v *viewer) boundary(now time.Time) (first time.Time, name string) {
 		if p.Disabled || p.Malformed {
 			continue
 		}
-		for _, bound := range []struct {
-			at   *time.Time
-			word string
-		}{{p.NotBefore, "begins"}, {p.NotAfter, "ends"}} {
-			if bound.at != nil && bound.at.After(now) && (name == "" || bound.at.Before(first)) {
-				first, name = *bound.at, p.Name+" "+bound.word
+		for word, at := range maps.All(map[string]*time.Time{"begins": p.NotBefore, "ends": p.NotAfter}) {
+			text := p.Name + " " + word
+			if at == nil || !at.After(now) || name != "" && cmp.Or(at.Compare(first), strings.Compare(text, name)) >= 0 {
+				continue
 			}
+			first, name = *at, text
 		}
 	}
 	return first, name
-}
-
-// visibilityJSON returns a request as JSON.
-func visibilityJSON(r *decision.VisibilityRequest) []byte {
-	members := map[string]any{"user": r.User, "groups": append([]string{}, r.Groups...), "action": r.Action, "type": r.Type,
-		"cluster": map[string]any{"name": r.Cluster.Name, "labels": r.Cluster.Labels}}
-	if r.ServiceAccount.Name != "" {
-		members["serviceAccount"] = map[string]string{"namespace": r.ServiceAccount.Namespace, "name": r.ServiceAccount.Name}
-	}
-	return mustJSON(members)
 }

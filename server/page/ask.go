@@ -209,17 +209,16 @@ func newAnswer(e *view.Explanation, q *question, form *pointForm, request json.R
 }
 
 // rungOf is a step with its state in words.
+// stateWords are the words for the states of steps and policies.
+var stateWords = map[string]string{view.Decides: "decides", view.Late: "comes too late", view.NoMatch: "no match", view.NotAsked: "not asked"}
+
 func rungOf(s view.Step, outcome string, isAccess bool) rung {
-	r := rung{Step: s, Class: "past"}
+	r := rung{Step: s, Class: "past", State: stateWords[s.State]}
 	switch s.State {
 	case view.Decides:
-		r.State, r.Class, r.Decides = "decides", badge(outcome).Class, true
+		r.Class, r.Decides = badge(outcome).Class, true
 	case view.Late:
-		r.State, r.Class = "comes too late", "late"
-	case view.NoMatch:
-		r.State = "no match"
-	case view.NotAsked:
-		r.State = "not asked"
+		r.Class = "late"
 	}
 	r.More = max(0, len(s.Matched)-maxRules)
 	for i := range s.Matched[:len(s.Matched)-r.More] {

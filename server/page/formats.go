@@ -32,7 +32,7 @@ var formats = map[string]any{
 	"sentence": sentence,
 	"dict":     dict,
 
-	"diffClass": diffClass,
+	"diffClass": diffClass, "stateWord": func(state string) string { return stateWords[state] },
 }
 
 // short is the part of a revision that people compare.

@@ -81,6 +81,18 @@ type Step struct {
 	State string `json:"state"`
 	// Matched are the rules that matched, in the order of precedence.
 	Matched []Matched `json:"matched"`
+	// Policies are the deny policies in the order of evaluation, at the first step, for
+	// auditors. MorePolicies is how many are left out.
+	Policies     []StepPolicy `json:"policies,omitempty"`
+	MorePolicies int          `json:"morePolicies,omitempty"`
+}
+
+// StepPolicy is a deny policy that is asked before rules are.
+type StepPolicy struct {
+	Name       string `json:"name"`
+	Precedence int    `json:"precedence"`
+	Source     string `json:"source"`
+	State      string `json:"state"` // Decides, NoMatch or NotAsked
 }
 
 // Excerpt is a part of a document.

@@ -110,3 +110,18 @@ func (a *Asker) cell(ctx context.Context, q *Question, f *fitting, p string) (Ce
 	}
 	return cell, nil
 }
+
+// Contrast returns two requests that differ from that of the question in its one open member
+// alone, which they have: one that a statement fits, and one that it does not. They are nil
+// if there is none.
+func (q *Question) Contrast(s *statement.Statement, principals []string) (fits, other map[string]any) {
+	q.prepare()
+	list := []*statement.Statement{s}
+	if r := q.find([]*statement.Statement{s.Known(q.Open[0])}, nil, principals); r != nil {
+		fits = r.Object(statement.PointAccess)
+	}
+	if r := q.find(nil, list, principals); r != nil {
+		other = r.Object(statement.PointAccess)
+	}
+	return fits, other
+}

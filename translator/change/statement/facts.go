@@ -42,3 +42,38 @@ func FactsOf(worlds ...*World) Facts {
 	out.Fields = slices.Clip(out.Fields[:min(len(out.Fields), maxFacts)])
 	return out
 }
+
+// known is a condition that does not match a request that lacks a member: denials match
+// what is not known.
+type known struct {
+	Condition
+	at      stage
+	isThere func(*Request) bool
+}
+
+// Match implements Condition.
+func (k known) Match(at stage, r *Request) uint8 {
+	if at == k.at && !k.isThere(r) {
+		return 0
+	}
+	return k.Condition.Match(at, r)
+}
+
+// Known returns the statement for requests that have a member: labels, namespaceLabels or
+// fields. For other members it returns the statement itself.
+func (s *Statement) Known(member string) *Statement {
+	k := known{Condition: s.Condition}
+	switch member {
+	case "labels":
+		k.at, k.isThere = stageLabels, func(r *Request) bool { return r.Labels != nil }
+	case "namespaceLabels":
+		k.at, k.isThere = stageNamespace, func(r *Request) bool { return r.NamespaceLabels != nil }
+	case "fields":
+		k.at, k.isThere = stageFields, func(r *Request) bool { return r.Fields != nil }
+	default:
+		return s
+	}
+	narrow := *s
+	narrow.Condition = k
+	return &narrow
+}
