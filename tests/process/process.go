@@ -125,14 +125,27 @@ func WritWith(t testing.TB, edits map[string]func(content string) string) string
 	return program
 }
 
-var opa = sync.OnceValues(func() (string, error) {
-	// The go command caches the programs of tools, and prints where.
+// stock is where the go command keeps the stock opa, once that has been asked.
+var stock struct {
+	sync.Mutex
+	path string
+}
+
+// opa asks the go command, which caches the programs of tools and prints where, and again if
+// it has removed the program from its cache meanwhile.
+func opa() (string, error) {
+	stock.Lock()
+	defer stock.Unlock()
+	if _, err := os.Stat(stock.path); err == nil {
+		return stock.path, nil
+	}
 	out, err := exec.Command("go", "tool", "-n", "opa").Output()
 	if err != nil {
 		return "", fmt.Errorf("go tool -n opa: %w", err)
 	}
-	return strings.TrimSpace(string(out)), nil
-})
+	stock.path = strings.TrimSpace(string(out))
+	return stock.path, nil
+}
 
 // root returns the folder of the module: the test's own or one above it.
 func root() (string, error) {

@@ -323,7 +323,7 @@ func TestServerFaults(t *testing.T) {
 				t.Parallel()
 				local, dir := o.copy(t), t.TempDir()
 				server := serveGitBelow(t, filepath.Dir(local.dir))
-				r := git.Open(faultOptions(t, server.URL, dir, f.isSlow))
+				r := git.Open(faultOptions(t, server.URL, dir, want))
 				times := 2
 				if f.isSlow {
 					times = 1
@@ -372,11 +372,16 @@ func checkDocumented(t *testing.T, rows [][]string) {
 	}
 }
 
-func faultOptions(t *testing.T, url, dir string, isSlow bool) git.Options {
+// faultOptions limits what a fault shall reach, to a time that a good answer does not take
+// on a busy machine.
+func faultOptions(t *testing.T, url, dir, want string) git.Options {
 	t.Helper()
 	o := git.Options{Location: parse(t, "git+"+url+"/policies.git//p?ref=main"), Dir: dir, MaxFetch: maxFetch}
-	if isSlow {
-		o.Stall, o.Timeout = time.Second, 1500*time.Millisecond
+	switch want {
+	case "timed out":
+		o.Timeout = 5 * time.Second
+	case "stalled", "timeout awaiting response headers":
+		o.Stall = 3 * time.Second
 	}
 	return o
 }

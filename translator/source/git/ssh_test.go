@@ -155,7 +155,7 @@ func TestSSHFaults(t *testing.T) {
 			options := git.Options{Location: parse(t, url+"//p?ref=main"), Dir: dir, Stall: 10 * time.Second,
 				Credentials: git.Credentials{SSHKey: server.key, KnownHosts: server.hosts}.For}
 			if row.want == "stalled" {
-				options.Stall = time.Second
+				options.Stall = 3 * time.Second
 			}
 			checkRecovery(t, git.Open(options), url, dir, row.want, 1, func() {
 				local.setBranch(local.second)
