@@ -115,3 +115,17 @@ type Overridden struct {
 	Key   settings.Key
 	Value settings.Value
 }
+
+// Options say how documents are read. The zero value is what commands use
+// without flags, save for Tests.
+type Options struct {
+	// Settings take precedence over those of the sources.
+	Settings settings.Settings
+	// AllowEmpty accepts a directory without a single policy document.
+	AllowEmpty bool
+	// Files states that the snapshot is a part of a directory: what other files may hold is
+	// not reported as absent. The result of a part must not be used.
+	Files bool
+	// Tests emits generated tests along with the policy.
+	Tests bool
+}

@@ -29,25 +29,10 @@ import (
 	"github.com/writ-policy/writ/translator/directory"
 	"github.com/writ-policy/writ/translator/emit"
 	"github.com/writ-policy/writ/translator/progress"
-	"github.com/writ-policy/writ/translator/settings"
 	"github.com/writ-policy/writ/translator/source"
 	"github.com/writ-policy/writ/translator/syntax"
 	"github.com/writ-policy/writ/translator/tables"
 )
-
-// Options say how documents are read. The zero value is what commands use
-// without flags, save for Tests.
-type Options struct {
-	// Settings take precedence over those of the sources.
-	Settings settings.Settings
-	// AllowEmpty accepts a directory without a single policy document.
-	AllowEmpty bool
-	// Files states that the snapshot is a part of a directory: what other files may hold is
-	// not reported as absent. The result of a part must not be used.
-	Files bool
-	// Tests emits generated tests along with the policy.
-	Tests bool
-}
 
 // Translator translates snapshots of one source. It is safe for concurrent use;
 // translations run one at a time.

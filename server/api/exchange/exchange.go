@@ -25,9 +25,8 @@ type Options struct {
 	Rule    auth.Rule
 	Metrics *metrics.Metrics
 	Logger  *slog.Logger
-	// Log records decisions; nil records none.
-	Log decision.Log
-	// Observer observes decisions; nil observes none.
+	// Log records decisions, and Observer observes them; both may be nil.
+	Log      decision.Log
 	Observer decision.Observer
 	// MaxBody is the largest body in bytes.
 	MaxBody int64
