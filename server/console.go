@@ -142,5 +142,5 @@ func jsonOf(text []byte) ([]byte, error) {
 	if len(d.Diags) > 0 {
 		return nil, fmt.Errorf("line %d: %s", d.Diags[0].Position.Line, d.Diags[0].Message)
 	}
-	return nil, errors.New("there is no value")
+	return nil, errors.New("the text is empty")
 }

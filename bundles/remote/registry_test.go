@@ -310,7 +310,7 @@ func TestPushRefuses(t *testing.T) {
 		want     string
 	}{
 		{"a tag", d.at("policies:v1"), true, ""},
-		{"TLS where there is none", d.at("policies:v1"), false, "does not speak TLS"},
+		{"TLS where the server has none", d.at("policies:v1"), false, "does not speak TLS"},
 		{"a digest", d.at("policies@sha256:" + strings.Repeat("0", 64)), true, "named by a tag"},
 		{"no tag", d.at("policies"), true, "oci://REGISTRY/REPOSITORY:TAG"},
 		{"no repository", d.at(""), true, "oci://REGISTRY/REPOSITORY:TAG"},

@@ -64,7 +64,7 @@ func (*consoled) Diff(_ context.Context, _ view.Caller, from, _ string) (*view.D
 
 func (*consoled) Document(_ view.Caller, file string, line int) (*view.Document, error) {
 	if file != "a/b.yaml" || line != 3 {
-		return nil, view.Errorf(view.NotFound, "there is no document %q", file)
+		return nil, view.Errorf(view.NotFound, "document %q does not exist", file)
 	}
 	return &view.Document{File: file}, nil
 }

@@ -107,7 +107,7 @@ func TestDebugNeedsACaller(t *testing.T) {
 		tokens      bool
 	}{
 		{"no authenticator", "", nil, false},
-		{"a token where there are none", "t-clark", nil, false},
+		{"a token where none are configured", "t-clark", nil, false},
 		{"no token", "", nil, true},
 		{"another token", "t-unknown", nil, true},
 		{"headers that name a user", "", []string{"X-Remote-User", "X-Forwarded-User", "X-Forwarded-Email", "X-Auth-Request-User", "Impersonate-User"}, true},

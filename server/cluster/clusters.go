@@ -146,7 +146,7 @@ func reach(entry *clusterEntry, before *reached, o Options) (*reached, error) {
 
 // Errors of Place.
 var (
-	errNoCluster = errors.New("the review names no cluster, and there is no default cluster")
+	errNoCluster = errors.New("the review names no cluster, and no cluster is the default")
 	errUnlisted  = errors.New("the cluster of the review is not listed")
 )
 

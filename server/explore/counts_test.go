@@ -23,7 +23,7 @@ func (s *site) ruleAt(source string) view.Rule {
 			return r
 		}
 	}
-	s.t.Fatalf("there is no rule at %s: %s", source, text(s.t, rules))
+	s.t.Fatalf("no rule is at %s: %s", source, text(s.t, rules))
 	return view.Rule{}
 }
 

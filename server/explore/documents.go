@@ -91,7 +91,7 @@ func (v *viewer) Document(c view.Caller, file string, line int) (*view.Document,
 		}
 	}
 	if !hasText && len(list) == 0 && len(out.Diagnostics) == 0 {
-		return nil, view.Errorf(view.NotFound, "there is no document %q", file)
+		return nil, view.Errorf(view.NotFound, "document %q does not exist", file)
 	}
 	for _, o := range list {
 		out.Documents = append(out.Documents, o.view())

@@ -21,7 +21,7 @@ func (v *viewer) Explain(ctx context.Context, c view.Caller, point string, reque
 	}
 	found, ok := decision.FindPoint(point)
 	if !ok {
-		return nil, view.Errorf(view.NotFound, "there is no point %q", point)
+		return nil, view.Errorf(view.NotFound, "unknown point %q", point)
 	}
 	if !c.SeesAll {
 		var err error

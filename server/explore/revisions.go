@@ -124,7 +124,7 @@ func (v *viewer) Diff(ctx context.Context, c view.Caller, from, to string) (*vie
 	for i, part := range []struct{ field, text string }{{"from", from}, {"to", to}} {
 		at := slices.IndexFunc(list, func(r view.Revision) bool { return part.text != "" && strings.HasPrefix(r.Revision, part.text) })
 		if at < 0 {
-			return nil, &view.Error{Reason: view.NotFound, Field: part.field, Message: "there is no revision " + part.text}
+			return nil, &view.Error{Reason: view.NotFound, Field: part.field, Message: "revision " + part.text + " does not exist"}
 		}
 		pair[i] = list[at].Revision
 	}

@@ -41,7 +41,7 @@ func (v *viewer) Topology(c view.Caller, gateway string) (*view.Topology, error)
 		}
 	}
 	if !found {
-		return nil, view.Errorf(view.NotFound, "there is no gateway %q", gateway)
+		return nil, view.Errorf(view.NotFound, "gateway %q does not exist", gateway)
 	}
 	for _, p := range g.Paths {
 		if shown[p.Gateway] {

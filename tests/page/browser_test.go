@@ -43,7 +43,7 @@ func run(m *testing.M) int {
 	path, err := exec.LookPath("chromium")
 	if err != nil {
 		if *everything {
-			fmt.Println("There is no Chromium. Install it: " + install)
+			fmt.Println("Chromium is missing. Install it: " + install)
 			return 1
 		}
 		return m.Run() // tests are skipped
@@ -104,7 +104,7 @@ type tab struct {
 func newTab(t *testing.T, base string, l look) *tab {
 	t.Helper()
 	if browser == nil {
-		t.Skip("there is no Chromium: " + install)
+		t.Skip("Chromium is missing: " + install)
 	}
 	ctx, closeTab := chromedp.NewContext(browser, chromedp.WithNewBrowserContext())
 	b := &tab{t: t, ctx: ctx, base: base}

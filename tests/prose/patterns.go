@@ -13,6 +13,8 @@ type pattern struct {
 	// except reports whether a match is idiomatic where it stands, given the text
 	// before and after it. Nil means never.
 	except func(before, match, after string) bool
+	// inMessages restricts the pattern to string literals of Go.
+	inMessages bool
 }
 
 // patterns are matched case-insensitively on text whose line breaks are spaces.
@@ -30,7 +32,7 @@ var patterns = []pattern{
 	{
 		name:    "is none",
 		match:   words(`(is|are|was|were|be) none`),
-		instead: `write "is not a ..." or "there is none"`,
+		instead: `write "is not a ..."`,
 		except:  func(before, _, _ string) bool { return endsWithWord(before, "there") },
 	},
 	{name: "nobody", match: words(`whoever|whomever|nobody|somebody`), instead: "name the caller, user, component or value"},
@@ -58,6 +60,7 @@ var patterns = []pattern{
 		except:  func(before, _, _ string) bool { return endsWithWord(before, "on") },
 	},
 	{name: "standing", match: words(`standing`), instead: "status, state"},
+	{name: "there is no", match: words(`there (is|are) (no|none)`), instead: "name the value first: \"X does not exist\", \"X is missing\", \"X is empty\"", inMessages: true},
 	{name: "what came", match: words(`what (came|comes in)`), instead: "name the value"},
 }
 

@@ -8,28 +8,29 @@ import (
 // Each pattern must be found, or the check cannot fail.
 func TestEachPatternIsFound(t *testing.T) {
 	bad := map[string][]string{
-		"is no":     {"the answer is no pod", "headers are no\nUTF-8", "must be no URL", "there was a role, and it is no role"},
-		"is none":   {"element 3 is none", "those are none of ours"},
-		"nobody":    {"whoever asks", "Nobody reads it", "somebody else"},
-		"door":      {"at the door", "all doors"},
-		"trouble":   {"trouble with a policy", "troubled"},
-		"tell":      {"clients are told", "it tells the caller", "to tell. Apart from that"},
-		"hear":      {"it hears of the change", "an ear"},
-		"sieve":     {"a sieve for spans"},
-		"ring":      {"rings of routes"},
-		"halves":    {"both halves"},
-		"keeper":    {"the keeper of revisions"},
-		"grounds":   {"grounds of an answer"},
-		"demand":    {"a demand of the request", "what it demands"},
-		"standing":  {"the standing of a policy"},
-		"what came": {"log what came"},
+		"is no":       {"the answer is no pod", "headers are no\nUTF-8", "must be no URL", "there was a role, and it is no role"},
+		"is none":     {"element 3 is none", "those are none of ours"},
+		"nobody":      {"whoever asks", "Nobody reads it", "somebody else"},
+		"door":        {"at the door", "all doors"},
+		"trouble":     {"trouble with a policy", "troubled"},
+		"tell":        {"clients are told", "it tells the caller", "to tell. Apart from that"},
+		"hear":        {"it hears of the change", "an ear"},
+		"sieve":       {"a sieve for spans"},
+		"ring":        {"rings of routes"},
+		"halves":      {"both halves"},
+		"keeper":      {"the keeper of revisions"},
+		"grounds":     {"grounds of an answer"},
+		"demand":      {"a demand of the request", "what it demands"},
+		"standing":    {"the standing of a policy"},
+		"what came":   {"log what came"},
+		"there is no": {"there is no document", "a Policy is required, and there is none"},
 	}
 	for _, p := range patterns {
 		if len(bad[p.name]) == 0 {
 			t.Errorf("pattern %q has no example", p.name)
 		}
 		for _, example := range bad[p.name] {
-			if got := search(text{1, example}); len(got) != 1 || got[0].instead != p.instead {
+			if got := search(text{1, example, p.inMessages}); len(got) != 1 || got[0].instead != p.instead {
 				t.Errorf("pattern %q: %q: got %v, want one finding", p.name, example, got)
 			}
 		}
@@ -42,7 +43,7 @@ func TestPlainEnglishIsNotFound(t *testing.T) {
 		"what documents can tell apart", "read on demand", "load on-demand", "outdoors, string, untold, grounded",
 		"is not a URL", "with no groups",
 	} {
-		if got := search(text{1, good}); len(got) != 0 {
+		if got := search(text{line: 1, content: good}); len(got) != 0 {
 			t.Errorf("%q: got %v, want nothing", good, got)
 		}
 	}
@@ -57,6 +58,7 @@ func TestProseIsExtracted(t *testing.T) {
 		{"block.go", "package p\n\n/*\nA door.\n*/\n", []int{4}},
 		{"separate.go", "package p\n\n// it is\n\n// none of this\n", nil},
 		{"string.go", "package p\n\nvar a = \"trouble\"\n\nvar b = `x\ntrouble`\n", []int{3, 6}},
+		{"message.go", "package p\n\n// there is no role\nvar a = \"there is no role\"\n", []int{4}},
 		{"names.go", "package p\n\ntype askedDoor struct{ isTold bool }\n\nfunc TestNobodyAsks() { isNone := 1; _ = isNone }\n", []int{3, 3, 5, 5}},
 		{"code.go", "package p\n\nfunc f() { print(door) }\n", nil},
 		{"broken.go", "package p\n\n// a door\nfunc {\n", []int{3}},

@@ -15,6 +15,8 @@ import (
 type text struct {
 	line    int
 	content string
+	// isMessage marks string literals of Go: what users and clients read.
+	isMessage bool
 }
 
 type extractor func(content string) []text
@@ -53,7 +55,7 @@ func goTexts(content string) []text {
 		return texts
 	}
 	name := func(id *ast.Ident) {
-		texts = append(texts, text{fset.Position(id.Pos()).Line, splitName(id.Name)})
+		texts = append(texts, text{line: fset.Position(id.Pos()).Line, content: splitName(id.Name)})
 	}
 	ast.Inspect(file, func(n ast.Node) bool {
 		switch n := n.(type) {
@@ -100,14 +102,14 @@ func goTokens(content string) []text {
 		case token.EOF:
 			return texts
 		case token.STRING:
-			texts = append(texts, text{line, literal})
+			texts = append(texts, text{line, literal, true})
 		case token.COMMENT:
 			literal = strings.TrimPrefix(literal, "//")
 			if comment >= 0 && line == end+1 {
 				texts[comment].content += "\n" + strings.TrimSpace(literal)
 			} else {
 				comment = len(texts)
-				texts = append(texts, text{line, strings.TrimSpace(literal)})
+				texts = append(texts, text{line: line, content: strings.TrimSpace(literal)})
 			}
 			end = line + strings.Count(literal, "\n")
 		}
@@ -123,11 +125,11 @@ func regoTexts(content string) []text {
 	comment, end := -1, 0
 	for i, line := range strings.Split(content, "\n") {
 		if name := regoName.FindStringSubmatch(line); name != nil {
-			texts = append(texts, text{i + 1, splitName(name[1])})
+			texts = append(texts, text{line: i + 1, content: splitName(name[1])})
 		}
 		strs, found := regoLine(line)
 		for _, s := range strs {
-			texts = append(texts, text{i + 1, s})
+			texts = append(texts, text{line: i + 1, content: s})
 		}
 		if found == "" {
 			continue
@@ -137,7 +139,7 @@ func regoTexts(content string) []text {
 			texts[comment].content += "\n" + found
 		} else {
 			comment = len(texts)
-			texts = append(texts, text{i + 1, found})
+			texts = append(texts, text{line: i + 1, content: found})
 		}
 		end = i
 	}

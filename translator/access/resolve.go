@@ -146,7 +146,7 @@ func (r *resolver) claimPolicy(p *originPolicy) {
 		return
 	}
 	r.Duplicate(&p.Header, &first.Header, fmt.Sprintf(
-		"namespace %q already has a Policy %q, so there is no room for %q", p.Namespace, first.Name, p.Name))
+		"namespace %q already has a Policy %q, so %q is a second one", p.Namespace, first.Name, p.Name))
 }
 
 // unused notes a role without a binding.

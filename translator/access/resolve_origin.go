@@ -25,7 +25,7 @@ func (r *resolver) origin() {
 	for _, role := range r.out.OriginRoles {
 		if role.Namespace != r.Master && r.originPolicies[role.Namespace] == nil {
 			r.missingContainer(&role.Header, diag.NoPolicy,
-				fmt.Sprintf("Role %q needs a Policy in namespace %q, and there is none", role.Name, role.Namespace),
+				fmt.Sprintf("Role %q needs a Policy in namespace %q, which is not declared", role.Name, role.Namespace),
 				fmt.Sprintf("add a writ.dev/v1 Policy to namespace %q, with any name", role.Namespace))
 		}
 		if !used[role] {
@@ -59,7 +59,7 @@ func (r *resolver) originPolicyBindings() {
 			})
 		case c.Name != r.Master && r.originPolicies[c.Name] == nil:
 			r.missingContainer(&c.Header, diag.NoPolicy,
-				fmt.Sprintf("PolicyBinding %q needs a Policy in namespace %q, and there is none", c.Name, c.Namespace),
+				fmt.Sprintf("PolicyBinding %q needs a Policy in namespace %q, which is not declared", c.Name, c.Namespace),
 				fmt.Sprintf("add a writ.dev/v1 Policy to namespace %q, with any name", c.Namespace))
 		default:
 			r.policyRefName(c)
@@ -133,7 +133,7 @@ func (r *resolver) needPolicyBinding(b *OriginBinding) {
 		return
 	}
 	r.missingContainer(&b.Header, diag.NoPolicyBinding,
-		fmt.Sprintf("RoleBinding %q needs a PolicyBinding %q in namespace %[2]q, and there is none", b.Name, b.Namespace),
+		fmt.Sprintf("RoleBinding %q needs a PolicyBinding %q in namespace %[2]q, which is not declared", b.Name, b.Namespace),
 		fmt.Sprintf("add a writ.dev/v1 PolicyBinding named %q to namespace %[1]q", b.Namespace))
 }
 

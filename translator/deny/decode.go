@@ -114,9 +114,9 @@ func checkDeniesNothing(c *syntax.Cursor, rules, impersonation *syntax.Node) {
 	const hint = "a policy denies by rules, impersonationRules or podSecurityRules"
 	switch {
 	case rules != nil:
-		c.Fail(c.Field("rules").Key, diag.Missing, hint, "rules of spec is empty, and there are no impersonationRules and no podSecurityRules")
+		c.Fail(c.Field("rules").Key, diag.Missing, hint, "rules of spec is empty, and impersonationRules and podSecurityRules are absent")
 	case impersonation != nil:
-		c.Fail(c.Field("impersonationRules").Key, diag.Missing, hint, "impersonationRules of spec is empty, and there are no rules and no podSecurityRules")
+		c.Fail(c.Field("impersonationRules").Key, diag.Missing, hint, "impersonationRules of spec is empty, and rules and podSecurityRules are absent")
 	case c.Value("rules") == nil && c.Value("impersonationRules") == nil:
 		c.Fail(c.At, diag.Missing, hint, "spec has none of rules, impersonationRules and podSecurityRules")
 	}

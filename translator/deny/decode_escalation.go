@@ -67,7 +67,7 @@ func decodeAllowed(d *syntax.Decoder, c *syntax.Cursor, e *BreakglassEscalation)
 	e.Clusters, e.Groups = append(decodeGlobs(d, clusters, "clusters"), configs...), syntax.Values(groups)
 	allowed.Done()
 	if allowed.Value("clusters").Empty() && allowed.Value("groups").Empty() && c.Value("clusterConfigRefs").Empty() {
-		allowed.Fail(allowed.At, diag.Missing, hint, "allowed has neither clusters nor groups, and there are no clusterConfigRefs: nothing is allowed")
+		allowed.Fail(allowed.At, diag.Missing, hint, "allowed has neither clusters nor groups, and clusterConfigRefs is absent: nothing is allowed")
 	}
 }
 

@@ -69,8 +69,8 @@ yes, no, on and off are strings; only true and false are booleans.`,
 	{
 		Code:    Missing,
 		Summary: "a required field is missing or empty",
-		Text: `The position is that of the mapping that lacks the field, or of the document's kind. There is no
-default namespace, and a rule with a missing list does not match everything.`,
+		Text: `The position is that of the mapping that lacks the field, or of the document's kind. No
+default namespace is assumed, and a rule with a missing list does not match everything.`,
 		Example: `apiVersion: rbac.authorization.k8s.io/v1
 kind: Role
 metadata: {name: reader}`,

@@ -38,7 +38,7 @@ func ParsePathGlob(pattern string) (g PathGlob, problem, hint string) {
 			}
 			g.pieces = append(g.pieces, piece)
 		case '{', '}':
-			return PathGlob{}, "has a brace: there are no alternatives", "write one entry for each alternative"
+			return PathGlob{}, "has a brace: alternatives are not supported", "write one entry for each alternative"
 		case '\\':
 			if next == "" {
 				return PathGlob{}, `ends in "\"`, `write "\\" to mean "\" itself`
@@ -98,7 +98,7 @@ func parseClass(rest string) (piece globPiece, next, problem, hint string) {
 // parseClassRune parses one character of a class.
 func parseClassRune(rest string) (r rune, next, problem string) {
 	if rest[0] == '{' || rest[0] == '}' {
-		return 0, "", "has a brace: there are no alternatives"
+		return 0, "", "has a brace: alternatives are not supported"
 	}
 	if rest[0] == '\\' {
 		if rest = rest[1:]; rest == "" {

@@ -28,7 +28,7 @@ reason. A test with "now" is evaluated at that time.
 --coverage lists the rules that no request of a DecisionTest matched, by document.
 Generated tests do not count, because they cover every rule.
 
-Exit status 1 if a test fails, or if there are no tests.`
+Exit status 1 if a test fails, or no test was found.`
 
 const testExamples = `  writ test policies
   writ test policies --run 'hammer/.*protected' --verbose

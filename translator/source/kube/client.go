@@ -64,7 +64,7 @@ func readConfig(l source.KubeLocation) (*rest.Config, error) {
 	config, err := clientcmd.NewNonInteractiveDeferredLoadingClientConfig(rules, overrides).ClientConfig()
 	switch {
 	case clientcmd.IsEmptyConfig(err):
-		return nil, errors.New("read the kubeconfig: there is none; set KUBECONFIG, or use kube:in-cluster in a pod")
+		return nil, errors.New("read the kubeconfig: not found; set KUBECONFIG, or use kube:in-cluster in a pod")
 	case err != nil:
 		return nil, fmt.Errorf("read the kubeconfig: %w", err)
 	}
