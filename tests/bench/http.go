@@ -96,6 +96,12 @@ type figures struct {
 
 // overHTTP prints what a decision costs each peer, as ratios of the peer at index floor.
 func overHTTP(r *results, w *world, peers []peer, floor int, o options) error {
+	_, err := measureOverHTTP(r, w, peers, floor, o)
+	return err
+}
+
+// measureOverHTTP is overHTTP and returns the figures.
+func measureOverHTTP(r *results, w *world, peers []peer, floor int, o options) ([]figures, error) {
 	best := make([]figures, len(peers))
 	for i, p := range peers {
 		if p.most > 0 && w.n > p.most {
@@ -103,7 +109,7 @@ func overHTTP(r *results, w *world, peers []peer, floor int, o options) error {
 		}
 		var err error
 		if best[i], err = p.measure(o); err != nil {
-			return fmt.Errorf("%s: %w", p.name, err)
+			return nil, fmt.Errorf("%s: %w", p.name, err)
 		}
 	}
 	for i, p := range peers {
@@ -112,10 +118,17 @@ func overHTTP(r *results, w *world, peers []peer, floor int, o options) error {
 		}
 		r.printf("  %-44s %9.1f us CPU %8.2f x floor   p50 %6.2f ms   p99 %6.2f ms   %5.0f MiB\n",
 			p.name, best[i].cpu, best[i].cpu/best[floor].cpu, best[i].p50/1e3, best[i].p99/1e3, best[i].memory)
+		r.reached(best[i].cpu/best[floor].cpu, p.goal)
+		switch {
+		case p.goal == goalReview:
+			r.reached(best[i].memory, goalMemory, w.n)
+		case p.decisions > 0:
+			r.reached(1e6/best[i].cpu, goalBatch)
+		}
 		r.point("CPU of a decision over HTTP", "us", p.name, w.n, best[i].cpu)
 		r.point("Resident memory, peak", "MiB", p.name, w.n, best[i].memory)
 	}
-	return nil
+	return best, nil
 }
 
 // measure starts the peer and sends rounds of requests. Of each figure the smallest is

@@ -29,7 +29,7 @@ type options struct {
 func main() {
 	var o options
 	flag.StringVar(&o.sizes, "n", "1000,10000,100000", "numbers of roles and bindings, separated by commas")
-	flag.StringVar(&o.alone, "alone", "", "numbers of roles and bindings for which writ is measured alone, from a bundle")
+	flag.StringVar(&o.alone, "alone", "", "numbers of roles and bindings for which writ is measured alone")
 	flag.StringVar(&o.writ, "writ", "bin/writ", "the writ binary to serve with")
 	flag.StringVar(&o.opa, "opa", "", "the opa binary to compare with")
 	flag.StringVar(&o.kubernetes, "kubernetes", "", "the server of tests/kubernetes/serve to compare with")
@@ -80,6 +80,7 @@ func run(o options) error {
 	if err := visibility(r, o); err != nil {
 		return err
 	}
+	r.printGoals()
 	if o.results == "" {
 		return nil
 	}

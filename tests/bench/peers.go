@@ -20,6 +20,7 @@ type peer struct {
 	command []string
 	ready   string   // the path that answers when it is ready
 	bodies  [][]byte // requests as they are sent
+	goal    string   // of the ratio to the floor, if there is one
 	// decisions is how many decisions one request asks for.
 	decisions int
 	// most is the largest number of bindings for which it is measured; zero: any.
@@ -42,8 +43,8 @@ func reviewPeers(w *world, bundle *bundles.Bundle, o options) ([]peer, error) {
 	peers := []peer{
 		{name: "floor: net/http that reads the body", command: []string{self, "-floor", addressWord}, bodies: rawBodies("/plain", plainOf(repeatedRequests))},
 		{name: "floor: gin that decodes a review", command: []string{self, "-floor", addressWord}, bodies: reviews},
-		{name: "writ, cached", command: serve, bodies: reviews},
-		{name: "writ, uncached", command: append(serve[:len(serve):len(serve)], "--cache-entries", "0"), bodies: reviewBodies(many)},
+		{name: "writ, cached", goal: goalReview, command: serve, bodies: reviews},
+		{name: "writ, uncached", goal: goalUncached, command: append(serve[:len(serve):len(serve)], "--cache-entries", "0"), bodies: reviewBodies(many)},
 		{name: "writ, cached, batches of 100", command: serve, bodies: batchBodies(repeatedRequests), decisions: batchSize},
 	}
 	if o.kubernetes != "" {

@@ -15,13 +15,14 @@ type results struct {
 	text   strings.Builder
 	load   string // of the machine before the first figure
 	charts []*chart
+	goals  []goal
 }
 
 // newResults returns empty results.
 func newResults() *results {
 	load, _ := os.ReadFile("/proc/loadavg")
 	one, _, _ := strings.Cut(string(load), " ")
-	return &results{load: one}
+	return &results{load: one, goals: newGoals()}
 }
 
 // printf prints a line and records it.

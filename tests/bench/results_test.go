@@ -13,11 +13,17 @@ func TestResults(t *testing.T) {
 	for n, us := range map[int]float64{100: 1, 10_000: 0.5, 1_000_000: 2000} {
 		r.point("CPU of a decision", "us", "cached", n, us)
 	}
+	r.reached(98, goalHits)
+	r.reached(99.5, goalHits)
+	r.reached(0.1, goalBinding, 10_000)
+	r.reached(0.02, goalBinding, 100_000)
+	r.printGoals()
 	if err := r.write(dir, "go run ./tests/bench -n 100"); err != nil {
 		t.Fatal(err)
 	}
 	for file, want := range map[string][]string{
-		"RESULTS.md":            {"    go run ./tests/bench -n 100\n", "![CPU of a decision](cpu-of-a-decision.svg)", "```text\n  cached       1.5 us\n```"},
+		"RESULTS.md": {"    go run ./tests/bench -n 100\n", "![CPU of a decision](cpu-of-a-decision.svg)", "```text\n  cached       1.5 us\n",
+			"98 %    goal        99  missed", "0.1 s    goal      0.02  missed", "0.02 s    goal      0.15  met", "goal      2048  not measured"},
 		"cpu-of-a-decision.svg": {"CPU of a decision (us)", ">0.1</text>", ">10k</text>", ">1M</text>", ">cached</text>"},
 	} {
 		text, err := os.ReadFile(filepath.Join(dir, file))

@@ -112,8 +112,13 @@ func hitRates(r *results, w *world) error {
 			return 100 * (1 - float64(p.count)/float64(n))
 		}
 		cold, warm := rate(0, traceLength/2), rate(0, traceLength/2)
+		binding, policy := rate(1, traceLength/10), rate(2, traceLength/10)
 		r.printf("  %-34s %8.1f %% hits cold, %.1f %% warm, %.1f %% after a changed binding, %.1f %% after a changed deny policy\n",
-			row.name, cold, warm, rate(1, traceLength/10), rate(2, traceLength/10))
+			row.name, cold, warm, binding, policy)
+		if !row.whole {
+			r.reached(warm, goalHits)
+			r.reached(binding, goalKept)
+		}
 	}
 	return nil
 }
