@@ -58,15 +58,5 @@ const (
 // IsTest reports whether the file at path is a generated test, which an engine does not load.
 func IsTest(path string) bool { return strings.HasSuffix(path, testSuffix) }
 
-// HasTests reports whether the bundle contains generated tests.
-func (b *Bundle) HasTests() bool {
-	for path := range b.Files {
-		if IsTest(path) {
-			return true
-		}
-	}
-	return false
-}
-
 // isModule reports whether the file at path is a Rego module that an engine loads.
 func isModule(path string) bool { return strings.HasSuffix(path, moduleSuffix) && !IsTest(path) }

@@ -64,7 +64,9 @@ func compile(b *Bundle, isIncluded func(path string) bool, reduce func(map[strin
 	if compiler.Compile(modules); compiler.Failed() {
 		return nil, fmt.Errorf("check the bundle: %w", compiler.Errors)
 	}
-	return compiler, nil
+	// An engine keeps the compiler as long as the rules are the same. It must not keep the
+	// data of the first bundle that has them.
+	return compiler.WithPathConflictsCheck(nil), nil
 }
 
 // libraryModule is a module of the library with the text it was parsed from.

@@ -1,7 +1,9 @@
 package bundles
 
 import (
+	"runtime"
 	"testing"
+	"weak"
 
 	"github.com/writ-policy/writ/rego"
 	"github.com/writ-policy/writ/translator/tables"
@@ -60,4 +62,22 @@ func TestRegoHash(t *testing.T) {
 			t.Errorf("%s: got the hash of the bundle without it", path)
 		}
 	}
+}
+
+// An engine keeps the compiler of the first bundle for all later ones with the same rules.
+// The data of the first one may be large.
+func TestCompilerKeepsNoBundle(t *testing.T) {
+	compiler, bundle := func() (any, weak.Pointer[Bundle]) {
+		b := sample(t)
+		c, err := CompileFor(b, []string{"data.writ.access.grants"})
+		if err != nil {
+			t.Fatal(err)
+		}
+		return c, weak.Make(b)
+	}()
+	runtime.GC()
+	if bundle.Value() != nil {
+		t.Error("the compiler keeps the bundle")
+	}
+	runtime.KeepAlive(compiler)
 }

@@ -113,7 +113,7 @@ func (r *Reloader) translate(ctx context.Context, snapshot source.Snapshot, list
 	return result, all, err
 }
 
-// buildAndActivate builds, checks and activates a result, and swaps it in.
+// buildAndActivate builds and activates a result, and swaps it in.
 func (r *Reloader) buildAndActivate(ctx context.Context, result *translator.Result, list diag.List, commit string) outcome {
 	build := r.o.Build
 	if commit != "" {
@@ -150,14 +150,8 @@ func (r *Reloader) activateIfNew(ctx context.Context, b *bundles.Bundle, list di
 }
 
 func (r *Reloader) activate(ctx context.Context, b *bundles.Bundle) error {
-	// Activate checks the rules that decide, but not tests.
-	if rules := b.RegoHash(); b.HasTests() && rules != r.checked {
-		err := progress.Do(ctx, progress.Check, func(context.Context) error { return bundles.Check(b) })
-		if err != nil {
-			return err
-		}
-		r.checked = rules
-	}
+	// Activate checks the rules that decide. Tests of a bundle were checked when it was built,
+	// and thousands of them take ten times as long.
 	var policies decision.Policies
 	err := progress.Do(ctx, progress.Activate, func(ctx context.Context) (err error) {
 		policies, err = r.o.Activate(ctx, b)

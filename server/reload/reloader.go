@@ -27,7 +27,6 @@ type Reloader struct {
 	mu      sync.Mutex  // held during a whole reload; protects the fields below
 	good    translation // of the documents of the active revision
 	refused translation // of documents that would fail again
-	checked string      // Rules of the last bundle with tests that passed its check
 	pinned  string      // the pinned revision; empty if none is
 	newest  string      // the last revision from the source
 	behind  bool        // newest differs from the pinned revision

@@ -90,11 +90,11 @@ func TestCorruptState(t *testing.T) {
 			b.Files[bundles.DataPath] = bytes.Replace(b.Files[bundles.DataPath], []byte(`"a"`), []byte(`"z"`), 1)
 			writeBundle(t, path, b)
 		}, "according to the files"},
-		{"Rego that does not compile", func(t *testing.T, path string) {
+		{"Rego of another bundle", func(t *testing.T, path string) {
 			b := readBundle(t, path)
-			b.Files["compiled/tests/x_test.rego"] = []byte("package compiled.tests.x_test\n\ntest_x if nothing(1)\n")
+			b.Files["writ/extensions/x/x.rego"] = []byte("package writ.extensions.x\n\nx := 1\n")
 			writeBundle(t, path, b)
-		}, "undefined function nothing"},
+		}, "the revision in the manifest"},
 		{"directory instead of the bundle", func(t *testing.T, path string) {
 			check(t, os.Remove(path))
 			check(t, os.Mkdir(path, 0o755))
