@@ -3,9 +3,11 @@ package page
 import (
 	"bytes"
 	"encoding/json"
+	"fmt"
 	"net/url"
 	"strings"
 	"testing"
+	"text/template"
 
 	"golang.org/x/net/html"
 )
@@ -67,6 +69,13 @@ func init() {
 // checkElements checks that a document has no element, handler or address of a text.
 func checkElements(t *testing.T, name, document string) {
 	t.Helper()
+	for _, fault := range foreignMarkup(document) {
+		t.Errorf("%s: %s", name, fault)
+	}
+}
+
+// foreignMarkup returns what templates do not have.
+func foreignMarkup(document string) (faults []string) {
 	z := html.NewTokenizer(strings.NewReader(document))
 	scripts := 0
 	for {
@@ -79,7 +88,7 @@ func checkElements(t *testing.T, name, document string) {
 		}
 		token := z.Token()
 		if !elements[token.Data] {
-			t.Errorf("%s: element %s", name, token.Data)
+			faults = append(faults, "element "+token.Data)
 		}
 		if token.Data == "script" {
 			scripts++
@@ -87,11 +96,30 @@ func checkElements(t *testing.T, name, document string) {
 		for _, a := range token.Attr {
 			isAddress := a.Key == "href" || a.Key == "src" || a.Key == "action"
 			if strings.HasPrefix(a.Key, "on") || a.Key == "style" || isAddress && !strings.HasPrefix(a.Val, "/page/") && !strings.HasPrefix(a.Val, "#") && !strings.HasPrefix(a.Val, "/v1/") {
-				t.Errorf("%s: attribute %s=%q", name, a.Key, a.Val)
+				faults = append(faults, fmt.Sprintf("attribute %s=%q", a.Key, a.Val))
 			}
 		}
 	}
 	if scripts != 2 {
-		t.Errorf("%s: %d scripts, want 2", name, scripts)
+		faults = append(faults, fmt.Sprintf("%d scripts, want 2", scripts))
+	}
+	return faults
+}
+
+// A template that prints a name raw is found.
+func TestForeignMarkup(t *testing.T) {
+	const scripts = `<script src="/page/assets/a.js"></script><script src="/page/assets/b.js"></script>`
+	raw := template.Must(template.New("").Parse(scripts + `<p>{{.}}</p>`))
+	for name, want := range map[string]string{
+		"ada": "", `<b>ada</b>`: "element b", `<img src=x onerror=alert(1)>`: `attribute src="x"`, `<a href="javascript:alert(1)">`: `attribute href="javascript:alert(1)"`,
+		`<script>alert(1)</script>`: "3 scripts, want 2", `<p style="color:red">`: `attribute style="color:red"`,
+	} {
+		var document strings.Builder
+		if err := raw.Execute(&document, name); err != nil {
+			t.Fatal(err)
+		}
+		if got := foreignMarkup(document.String()); (want == "") != (len(got) == 0) || want != "" && got[0] != want {
+			t.Errorf("%s printed raw: got %q, want %q", name, got, want)
+		}
 	}
 }

@@ -59,6 +59,7 @@ func run(m *testing.M) int {
 		return 1
 	}
 	browser = ctx
+	defer stopShared()
 	return m.Run()
 }
 
@@ -163,6 +164,13 @@ func (b *tab) observe(event any) {
 		defer b.mu.Unlock()
 		b.faults = append(b.faults, fault)
 	}
+}
+
+// forgive forgets faults that contain a text, which a test provokes.
+func (b *tab) forgive(text string) {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	b.faults = slices.DeleteFunc(b.faults, func(fault string) bool { return strings.Contains(fault, text) })
 }
 
 // isExpected reports whether the browser logs the status of a view that is not 200.

@@ -23,8 +23,7 @@ func journey(t *testing.T, s *site, name string, walk func(b *tab)) {
 
 // A newcomer learns why a request is denied: the start, Ask, the form, the line.
 func TestAsk(t *testing.T) {
-	s := newSite(t, nil)
-	s.ask(denied) // what the console asks is not counted
+	s := shared(t)
 	journey(t, s, "a denial and its line", func(b *tab) {
 		b.open("/")
 		if got := b.text(b.find("status", "State")); got != "Serving the newest documents" {
@@ -66,7 +65,7 @@ func TestAsk(t *testing.T) {
 
 // What is not a request has its message at the field, and no answer.
 func TestAskInvalid(t *testing.T) {
-	s := newSite(t, nil)
+	s := shared(t)
 	journey(t, s, "a field that is malformed", func(b *tab) {
 		b.open("/page/ask?user=ada&verb=get&resource=pods&labels=%5B")
 		labels := b.find("textbox", "Labels")
@@ -83,7 +82,7 @@ func TestAskInvalid(t *testing.T) {
 }
 
 func TestWhoCan(t *testing.T) {
-	s := newSite(t, nil)
+	s := shared(t)
 	journey(t, s, "a cell and its question", func(b *tab) {
 		b.open("/page/who-can")
 		b.fill("combobox", "Resource", "deploymentconfigs")
@@ -128,8 +127,7 @@ func (b *tab) matrix() *accessibility.Node {
 }
 
 func TestDocumentsAndLog(t *testing.T) {
-	s := newSite(t, nil)
-	s.ask(denied)
+	s := shared(t)
 	journey(t, s, "counts and decisions", func(b *tab) {
 		b.open("/page/documents")
 		if text := b.text(b.find("table", "Rules by how often they decided")); !strings.Contains(text, "fatFingeredEditor") {
@@ -147,6 +145,8 @@ func TestDocumentsAndLog(t *testing.T) {
 
 		b.click("link", "Log")
 		b.find("heading", "Decision log")
+		b.fill("textbox", "User", "Edgar")
+		b.click("button", "Filter")
 		if text := b.text(b.find("table", "Decisions")); !strings.Contains(text, "Edgar") || !strings.Contains(text, "Denied") {
 			b.t.Errorf("Decisions: got %q", text)
 		}
@@ -164,7 +164,7 @@ func TestDocumentsAndLog(t *testing.T) {
 
 // With scripts off every form has its button, and every view its answer.
 func TestWithoutScripts(t *testing.T) {
-	s := newSite(t, nil)
+	s := shared(t)
 	l := desktop
 	l.noScripts = true
 	b := newTab(t, s.base, l)
@@ -186,42 +186,43 @@ func TestWithoutScripts(t *testing.T) {
 }
 
 func TestKeyboard(t *testing.T) {
-	s := newSite(t, nil)
-	b := newTab(t, s.base, desktop)
-	b.open("/page/")
-	b.press(kb.Tab)
-	if got := get(b, chromedp.Evaluate[string](`document.activeElement.textContent`)); got != "Skip to content" {
-		t.Errorf("the first stop is %q", got)
-	}
-	b.press(kb.Enter)
-	b.goes(func() { b.press("g", "a") })
-	b.find("heading", "Ask")
-	b.eventually("the first field has the focus", func() bool {
-		b.press("/") // the script may still be loading
-		return get(b, chromedp.Evaluate[string](`document.activeElement.name ?? ''`)) == "user"
+	s := shared(t)
+	journey(t, s, "without a mouse", func(b *tab) {
+		b.open("/page/")
+		b.press(kb.Tab)
+		if got := get(b, chromedp.Evaluate[string](`document.activeElement.textContent`)); got != "Skip to content" {
+			b.t.Errorf("the first stop is %q", got)
+		}
+		b.press(kb.Enter)
+		b.goes(func() { b.press("g", "a") })
+		b.find("heading", "Ask")
+		b.eventually("the first field has the focus", func() bool {
+			b.press("/") // the script may still be loading
+			return get(b, chromedp.Evaluate[string](`document.activeElement.name ?? ''`)) == "user"
+		})
+		b.write("Edgar?g")
+		if len(b.all("dialog", "Keyboard")) > 0 {
+			b.t.Error("typing opens the dialog")
+		}
+		b.press(kb.Tab, kb.Tab)
+		b.write("get")
+		b.press(kb.Tab)
+		b.write("pods")
+		b.goes(func() { b.press(kb.Enter) })
+		b.find("status", "Outcome")
+		b.eventually("the dialog is open", func() bool {
+			b.press("?")
+			return len(b.all("dialog", "Keyboard")) > 0
+		})
+		b.press(kb.Escape)
+		b.eventually("the dialog is closed", func() bool { return len(b.all("dialog", "Keyboard")) == 0 })
+		b.goes(func() { b.press("g", "l") })
+		b.find("heading", "Decision log")
 	})
-	b.write("Edgar?g")
-	if len(b.all("dialog", "Keyboard")) > 0 {
-		t.Error("typing opens the dialog")
-	}
-	b.press(kb.Tab, kb.Tab)
-	b.write("get")
-	b.press(kb.Tab)
-	b.write("pods")
-	b.goes(func() { b.press(kb.Enter) })
-	b.find("status", "Outcome")
-	b.eventually("the dialog is open", func() bool {
-		b.press("?")
-		return len(b.all("dialog", "Keyboard")) > 0
-	})
-	b.press(kb.Escape)
-	b.eventually("the dialog is closed", func() bool { return len(b.all("dialog", "Keyboard")) == 0 })
-	b.goes(func() { b.press("g", "l") })
-	b.find("heading", "Decision log")
 }
 
 func TestTheme(t *testing.T) {
-	s := newSite(t, nil)
+	s := shared(t)
 	b := newTab(t, s.base, desktop)
 	b.open("/page/ask")
 	background := func() string {
@@ -234,6 +235,10 @@ func TestTheme(t *testing.T) {
 	b.open("/page/log")
 	if got := background(); got != dark {
 		t.Errorf("the next view has background %s, want %s", got, dark)
+	}
+	b.do(chromedp.Reload())
+	if got := background(); got != dark {
+		t.Errorf("after a reload: background %s, want %s", got, dark)
 	}
 }
 
@@ -256,11 +261,34 @@ func TestLive(t *testing.T) {
 	b.open(deniedView)
 	b.fill("combobox", "User", "Ed")
 	s.edit("hammer/protected.yaml", "userNam:", "userNames:")
-	b.eventually("a button offers the revision", func() bool {
+	b.eventually("a button offers the new state", func() bool {
 		return get(b, chromedp.Evaluate[bool](`document.getElementById('news') !== null`))
 	})
 	if got := get(b, chromedp.Evaluate[string](`document.activeElement.value`)); got != "Ed" {
 		t.Errorf("what was typed is %q", got)
+	}
+	before = b.path()
+	s.edit("hammer/protected.yaml", "[Edgar, Eve]", "[Eve]")
+	var offer *accessibility.Node
+	b.eventually("a button offers the revision", func() bool {
+		for _, n := range b.all("button", "") {
+			if strings.HasPrefix(b.text(n), "Show revision ") {
+				offer = n
+				return true
+			}
+		}
+		return false
+	})
+	if got := b.text(b.find("status", "Outcome")); got != "Denied" {
+		t.Errorf("before it is shown: Outcome: got %q", got)
+	}
+	b.push("button", b.text(offer))
+	b.eventually("the new revision is shown", func() bool {
+		found := b.all("status", "Outcome")
+		return len(found) > 0 && b.text(found[0]) == "Allowed"
+	})
+	if got := b.path(); got != before {
+		t.Errorf("showing a revision leads to %s", got)
 	}
 }
 
@@ -292,7 +320,7 @@ func TestSignIn(t *testing.T) {
 }
 
 func TestInheritance(t *testing.T) {
-	s := newSite(t, nil)
+	s := shared(t)
 	journey(t, s, "the way of a policy", func(b *tab) {
 		b.open("/page/inheritance?kind=RateLimitPolicy")
 		b.find("region", "Paths")

@@ -10,6 +10,7 @@ import (
 	"os"
 	"path/filepath"
 	"strings"
+	"sync"
 	"testing"
 	"time"
 
@@ -29,13 +30,81 @@ type site struct {
 // newSite runs a server until the test ends. configure may be nil.
 func newSite(t *testing.T, configure func(*server.Config)) *site {
 	t.Helper()
-	s := &site{t: t, dir: t.TempDir()}
+	s, stop := startSite(t, configure)
+	t.Cleanup(stop)
+	return s
+}
+
+// startSite runs a server until stop is called.
+func startSite(t *testing.T, configure func(*server.Config)) (s *site, stop func()) {
+	t.Helper()
+	s = &site{t: t, dir: t.TempDir()}
 	if err := os.CopyFS(s.dir, os.DirFS(examples)); err != nil {
 		t.Fatal(err)
 	}
+	running, err := start(s.dir, configure)
+	if err != nil {
+		t.Fatal(err)
+	}
+	s.base = running.base
+	s.ready()
+	return s, func() {
+		if err := running.stop(); err != nil {
+			t.Error(err)
+		}
+	}
+}
+
+// shared is the server of tests that edit no document. One decision is recorded there, a
+// denial, before any test asks for others.
+func shared(t *testing.T) *site {
+	t.Helper()
+	if browser == nil {
+		t.Skip("there is no Chromium: " + install)
+	}
+	common.once.Do(func() {
+		if common.dir, common.err = os.MkdirTemp("", "page"); common.err != nil {
+			return
+		}
+		if common.err = os.CopyFS(common.dir, os.DirFS(examples)); common.err == nil {
+			common.process, common.err = start(common.dir, nil)
+		}
+	})
+	if common.err != nil {
+		t.Fatal(common.err)
+	}
+	s := &site{t: t, base: common.process.base, dir: common.dir}
+	s.ready()
+	common.ask.Do(func() { s.ask(denied) })
+	return s
+}
+
+var common struct {
+	once, ask sync.Once
+	dir       string
+	process   process
+	err       error
+}
+
+// stopShared ends the server of shared, if it runs.
+func stopShared() {
+	if common.process.stop != nil {
+		_ = common.process.stop()
+	}
+	_ = os.RemoveAll(common.dir)
+}
+
+// process is a server that runs.
+type process struct {
+	base string
+	stop func() error
+}
+
+// start runs a server with the documents of a folder. configure may be nil.
+func start(dir string, configure func(*server.Config)) (process, error) {
 	listening := make(chan net.Addr, 1)
 	c := server.Defaults()
-	c.Policies, c.Listen, c.Settle = []string{s.dir}, "127.0.0.1:0", 0
+	c.Policies, c.Listen, c.Settle = []string{dir}, "127.0.0.1:0", 0
 	c.Timeouts.Drain, c.Timeouts.Grace = 0, time.Second
 	c.Listening = func(a net.Addr) { listening <- a }
 	if configure != nil {
@@ -43,26 +112,18 @@ func newSite(t *testing.T, configure func(*server.Config)) *site {
 	}
 	running, err := server.New(c)
 	if err != nil {
-		t.Fatal(err)
+		return process{}, err
 	}
-	ctx, stop := context.WithCancel(t.Context())
+	ctx, cancel := context.WithCancel(context.Background())
 	ended := make(chan error, 1)
 	go func() { ended <- running.Run(ctx) }()
-	t.Cleanup(func() {
-		stop()
-		if err := <-ended; err != nil {
-			t.Error(err)
-		}
-	})
 	select {
 	case a := <-listening:
-		s.base = "http://" + a.String()
+		return process{"http://" + a.String(), func() error { cancel(); return <-ended }}, nil
 	case err := <-ended:
-		ended <- err
-		t.Fatal(err)
+		cancel()
+		return process{}, err
 	}
-	s.ready()
-	return s
 }
 
 func (s *site) ready() {

@@ -68,8 +68,7 @@ func (b *tab) findings(script string) []finding {
 
 // Every view is accessible and fits its window, in each size and theme.
 func TestViews(t *testing.T) {
-	s := newSite(t, nil)
-	s.ask(denied)
+	s := shared(t)
 	script := axe(t)
 	for _, l := range looks() {
 		t.Run(l.String(), func(t *testing.T) {
@@ -95,7 +94,7 @@ func TestViews(t *testing.T) {
 
 // axe finds what it is for.
 func TestAxeFinds(t *testing.T) {
-	s := newSite(t, nil)
+	s := shared(t)
 	b := newTab(t, s.base, desktop)
 	b.open("/page/ask")
 	get(b, chromedp.Evaluate[bool](`document.querySelector('label').remove(), document.querySelector('input').setAttribute('list', ''), true`))

@@ -39,6 +39,7 @@ document.addEventListener('click', event => {
   if (button?.dataset.copy) copy(button.dataset.copy)
   if (button?.id === 'news') {
     button.remove()
+    main.focus() // as the button that had the focus is gone
     show(true)
   }
 })
@@ -52,7 +53,7 @@ function wait() {
 }
 function stopWaiting() {
   clearTimeout(waiting)
-  main.removeAttribute('aria-busy')
+  if (!main.dataset.again) main.removeAttribute('aria-busy') // else the answer is being computed
 }
 document.addEventListener('click', event => {
   const link = event.target.closest('a[href]')
@@ -135,7 +136,9 @@ async function show(always) {
     const open = [...main.querySelectorAll('details')].map(details => details.open)
     main.replaceChildren(...next.childNodes)
     main.querySelectorAll('details').forEach((details, i) => { if (open[i]) details.open = true })
-    if (next.dataset.again) again(next.dataset.again)
+    if (next.dataset.again) return again(next.dataset.again)
+    delete main.dataset.again
+    stopWaiting()
   } catch {
     // The connection is lost; the events say so.
   }
