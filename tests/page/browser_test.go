@@ -101,12 +101,18 @@ type tab struct {
 	faults []string
 }
 
-// newTab opens a tab on a server.
-func newTab(t *testing.T, base string, l look) *tab {
+// requireBrowser skips a test without Chromium.
+func requireBrowser(t *testing.T) {
 	t.Helper()
 	if browser == nil {
 		t.Skip("Chromium is missing: " + install)
 	}
+}
+
+// newTab opens a tab on a server.
+func newTab(t *testing.T, base string, l look) *tab {
+	t.Helper()
+	requireBrowser(t)
 	ctx, closeTab := chromedp.NewContext(browser, chromedp.WithNewBrowserContext())
 	b := &tab{t: t, ctx: ctx, base: base}
 	t.Cleanup(func() {

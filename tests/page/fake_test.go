@@ -88,9 +88,7 @@ func (f *fake) Effective(view.Caller, string, string) (*view.Effective, error) {
 // serve serves the page with the answers of f, and returns where.
 func (f *fake) serve(t *testing.T) string {
 	t.Helper()
-	if browser == nil {
-		t.Skip("there is no Chromium: " + install)
-	}
+	requireBrowser(t)
 	f.ended = t.Context().Done()
 	s := httptest.NewServer(page.New(page.Options{
 		Console: f, Caller: func(*http.Request) (view.Caller, error) { return view.Caller{SeesAll: true}, nil },
@@ -185,11 +183,7 @@ func TestFocusIsVisible(t *testing.T) {
 	seen := make(map[string]bool)
 	for range 20 {
 		b.press("\t")
-		var at struct {
-			Name    string `json:"name"`
-			Outline string `json:"outline"`
-		}
-		at = get(b, chromedp.Evaluate[struct {
+		at := get(b, chromedp.Evaluate[struct {
 			Name    string `json:"name"`
 			Outline string `json:"outline"`
 		}](`(e => ({name: e.tagName + ' ' + (e.name ?? '') + e.textContent.slice(0, 20), outline: getComputedStyle(e).outlineStyle + ' ' + getComputedStyle(e).outlineWidth}))(document.activeElement)`))

@@ -59,9 +59,7 @@ func startSite(t *testing.T, configure func(*server.Config)) (s *site, stop func
 // denial, before any test asks for others.
 func shared(t *testing.T) *site {
 	t.Helper()
-	if browser == nil {
-		t.Skip("there is no Chromium: " + install)
-	}
+	requireBrowser(t)
 	common.once.Do(func() {
 		if common.dir, common.err = os.MkdirTemp("", "page"); common.err != nil {
 			return
