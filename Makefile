@@ -169,8 +169,8 @@ bench: build ## measure writ beside OPA and Kubernetes' authorizer; RESULTS=test
 PROFILES := tests/bench/profiles
 bench-profiles: ## write where decisions spend CPU time and memory to tests/bench/profiles
 	@mkdir -p $(PROFILES) bin/bench
-	@for row in Access/floor Access/uncached/n=10000 Access/cached/n=10000 Gateway/uncached/routes=1000 Gateway/cached/routes=1000; do \
-		name=$$(echo $$row | tr '[:upper:]' '[:lower:]' | cut -d/ -f1-2 | tr / -); \
+	@for row in Access/floor Access/^uncached/n=10000 Access/^cached/n=10000 Gateway/^uncached/routes=1000 Gateway/^cached/routes=1000; do \
+		name=$$(echo $$row | tr '[:upper:]' '[:lower:]' | cut -d/ -f1-2 | tr / - | tr -d ^); \
 		$(GO) test ./tests/bench -run - -bench "$$row$$" -benchtime 3s -o bin/bench/bench.test \
 			-cpuprofile bin/bench/cpu.prof -memprofile bin/bench/memory.prof | grep '^Benchmark' > $(PROFILES)/$$name.txt || exit 1; \
 		for sample in cpu.prof:cpu memory.prof:alloc_space; do \

@@ -61,6 +61,25 @@ func TestCountsFollowRules(t *testing.T) {
 	}
 }
 
+// Revisions with the same roles share their rules: a changed binding does not list the rules
+// of all roles anew.
+func TestCountsShareRoles(t *testing.T) {
+	s := newSite(t, policies)
+	first := s.explorer.counts.Load()
+	if err := s.load(strings.Replace(policies, "userNames: [ed]", "userNames: [eve]", 1)); err != nil {
+		t.Fatal(err)
+	}
+	if second := s.explorer.counts.Load(); second == first || second.groups[0] != first.groups[0] || second.groups[1] == first.groups[1] {
+		t.Error("got other groups, want the same roles and new policies")
+	}
+	if err := s.load(strings.Replace(policies, "verbs: [get, list, create]", "verbs: [get, list]", 1)); err != nil {
+		t.Fatal(err)
+	}
+	if third := s.explorer.counts.Load(); third.groups[0] == first.groups[0] {
+		t.Error("got the same roles after one has changed")
+	}
+}
+
 // A decision of a revision that was replaced meanwhile counts for its rules.
 func TestCountsOfRequestsInFlight(t *testing.T) {
 	s := newSite(t, policies)

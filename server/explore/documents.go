@@ -119,7 +119,7 @@ func (v *viewer) Rules(c view.Caller, q view.RulesQuery) (*view.Rules, error) {
 		decided, matched uint64
 	}
 	var used, unused []counted
-	for _, r := range v.revision.counts.rules {
+	for r := range v.revision.counts.all() {
 		switch c := (counted{r, r.decided.Load(), r.matched.Load()}); {
 		case c.decided > 0 && q.Never:
 		case c.matched > 0:

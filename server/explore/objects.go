@@ -95,7 +95,7 @@ func (r *revision) documents(file string) []*object {
 	for _, d := range slices.Backward(list) {
 		named[[3]string{d.Kind, d.Namespace, d.Name}] = d
 	}
-	for _, rule := range r.counts.rules {
+	for rule := range r.counts.all() {
 		if !strings.HasPrefix(rule.source, file) {
 			continue
 		}
