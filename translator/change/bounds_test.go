@@ -125,3 +125,37 @@ func TestTwoUsersAreTwoRequests(t *testing.T) {
 		t.Errorf("got %+v, want one class of one user", report.Classes)
 	}
 }
+
+// A policy that loses viewMetrics hides the items that were asked for with this action, in
+// a class beside the one of requests without items.
+func TestItemsAreComparedForBothActions(t *testing.T) {
+	policy := func(metrics bool) []string {
+		return []string{fmt.Sprintf("{apiVersion: clusterpulse.io/v1alpha1, kind: MonitorAccessPolicy, metadata: {name: p, namespace: ops}, spec: {identity: {subjects: {groups: [dev]}}, access: {effect: Allow},"+
+			" scope: {clusters: {rules: [{selector: {matchPattern: '.*'}, permissions: {view: true, viewMetrics: %v}}]}}}}", metrics)}
+	}
+	report := compare(t, policy(true), policy(false))
+	var questions []string
+	for _, c := range report.Classes {
+		questions = append(questions, c.Question+" "+strings.Join(c.Changes, " "))
+	}
+	slices.Sort(questions)
+	if want := []string{"access loss", "item loss"}; !slices.Equal(slices.Compact(questions), want) {
+		t.Errorf("got classes %v, want %v", questions, want)
+	}
+}
+
+// Patterns are written as in documents: a class without escapes that it does not need.
+func TestPatternsAreWrittenAsInDocuments(t *testing.T) {
+	before := allowed("r", `{verbs: [get], apiGroups: [""], resources: [pods]}`, "dev")
+	denied := append(slices.Clone(before), fmt.Sprintf(`{%s, metadata: {name: d}, spec: {rules: [{verbs: [get], apiGroups: [""], resources: [pods], resourceNames: ["shard[0-3]", "a\\*", "[\\-x]?"]}]}}`, denies))
+	report := compare(t, before, denied)
+	for _, s := range report.Statements {
+		if rule, ok := s.Rule.(map[string]any); ok && rule["resourceNames"] != nil {
+			if got, want := fmt.Sprint(rule["resourceNames"]), `[shard[0-3] a\* [\-x]?]`; got != want {
+				t.Errorf("got %s, want %s", got, want)
+			}
+			return
+		}
+	}
+	t.Error("the report has no statement with names")
+}

@@ -94,6 +94,10 @@ func (c *comparison) viewsOf(v *viewSearch, r *statement.Request, custom []strin
 		return
 	}
 	all := slices.Concat(a, b)
+	actions := []string{actionView}
+	if slices.ContainsFunc(all, func(s *statement.Statement) bool { return s.EffectOf(actionView) != s.EffectOf(actionMetrics) }) {
+		actions = append(actions, actionMetrics) // a denied request hides its items
+	}
 	deciding := slices.Concat(a[:min(len(a), 1)], b[:min(len(b), 1)])
 	for _, name := range append(slices.Clone(custom), statement.StandardTypes[1:]...) {
 		of := deciding
@@ -101,9 +105,11 @@ func (c *comparison) viewsOf(v *viewSearch, r *statement.Request, custom []strin
 			of = all
 		}
 		for _, item := range c.itemsOf(name, of) {
-			object := r.Object(statement.PointVisibility)
-			object["type"], object["action"], object["items"] = name, actionView, []any{item}
-			v.out = append(v.out, object)
+			for _, action := range actions {
+				object := r.Object(statement.PointVisibility)
+				object["type"], object["action"], object["items"] = name, action, []any{item}
+				v.out = append(v.out, object)
+			}
 		}
 	}
 }

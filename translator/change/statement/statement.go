@@ -1,6 +1,7 @@
 package statement
 
 import (
+	"regexp"
 	"slices"
 
 	"github.com/writ-policy/writ/translator/tables"
@@ -155,6 +156,11 @@ func scopeOf(p *tables.DenyPolicy) map[string]any {
 	return scope
 }
 
+// plainEscape is an escape that a pattern does not need: tables have each character of a
+// class with one.
+var plainEscape = regexp.MustCompile("\\\\([^-^!*?{}\\[\\]\\\\])")
+
+// globTexts returns patterns as documents write them.
 func globTexts(globs []tables.PathGlob) []string {
 	texts := make([]string, 0, len(globs))
 	for _, g := range globs {
@@ -162,7 +168,7 @@ func globTexts(globs []tables.PathGlob) []string {
 		if err != nil {
 			panic(err) // every pattern has a text
 		}
-		texts = append(texts, string(text))
+		texts = append(texts, plainEscape.ReplaceAllString(string(text), "$1"))
 	}
 	return texts
 }
