@@ -149,30 +149,26 @@ func (e *UnusedEntries) key() string { return matchedKey(e.Kind, e.Namespace, e.
 func (w *Wide) key() string { return matchedKey(w.Kind, w.Namespace, w.Name, w.Rule) + w.Field }
 
 // mergeFields sets what the rules of two shards did not need. A rule that decided no event
-// of one shard has what it did not need in the other one.
-func (u *Unused) mergeFields(a, b *Unused) {
-	idle := func(u *Unused, key string) bool {
-		return slices.ContainsFunc(u.Rules, func(r UnusedRule) bool { return matchedKey(r.Kind, r.Namespace, r.Name, r.Rule) == key })
-	}
-	entries := make(map[string]UnusedEntries)
-	for _, e := range a.Entries {
-		if idle(b, e.key()) {
-			entries[e.key()] = e
+// of one shard, as idle states, has what it did not need in the other one.
+func (u *Unused) mergeFields(a, b *Unused, idleA, idleB map[string]UnusedRule) {
+	entries, before := make(map[string]UnusedEntries), make(map[string]*UnusedEntries)
+	for i := range a.Entries {
+		e := &a.Entries[i]
+		before[e.key()] = e
+		if _, idle := idleB[e.key()]; idle {
+			entries[e.key()] = *e
 		}
 	}
 	for _, e := range b.Entries {
-		i := slices.IndexFunc(a.Entries, func(o UnusedEntries) bool { return o.key() == e.key() })
-		switch {
-		case idle(a, e.key()):
-			entries[e.key()] = e
-		case i >= 0:
+		if other := before[e.key()]; other != nil {
 			for j, l := range e.lists() {
-				other := *a.Entries[i].lists()[j].entries
-				*l.entries = slices.DeleteFunc(slices.Clone(*l.entries), func(entry string) bool { return !slices.Contains(other, entry) })
+				*l.entries = slices.DeleteFunc(slices.Clone(*l.entries), func(entry string) bool { return !slices.Contains(*other.lists()[j].entries, entry) })
 			}
 			if !e.isEmpty() {
 				entries[e.key()] = e
 			}
+		} else if _, idle := idleA[e.key()]; idle {
+			entries[e.key()] = e
 		}
 	}
 	for _, key := range slices.Sorted(maps.Keys(entries)) {

@@ -168,20 +168,31 @@ func (u *Unused) merge(o *Unused) *Unused {
 	if o == nil {
 		return u
 	}
+	ruleOf := func(r *UnusedRule) string { return matchedKey(r.Kind, r.Namespace, r.Name, r.Rule) }
+	idle, idleOther := keyed(u.Rules, ruleOf), keyed(o.Rules, ruleOf)
 	out := newUnused()
-	out.mergeFields(u, o)
+	out.mergeFields(u, o, idle, idleOther)
 	for _, r := range u.Rules {
-		for _, s := range o.Rules {
-			if r.Kind == s.Kind && r.Namespace == s.Namespace && r.Name == s.Name && r.Rule == s.Rule {
-				r.Matched += s.Matched
-				out.Rules = append(out.Rules, r)
-			}
+		if other, ok := idleOther[ruleOf(&r)]; ok {
+			r.Matched += other.Matched
+			out.Rules = append(out.Rules, r)
 		}
 	}
+	bindingOf := func(b *UnusedBinding) string { return matchedKey(b.Kind, b.Namespace, b.Name, 0) }
+	unheld := keyed(o.Bindings, bindingOf)
 	for _, b := range u.Bindings {
-		if slices.ContainsFunc(o.Bindings, func(c UnusedBinding) bool { return c.Kind == b.Kind && c.Namespace == b.Namespace && c.Name == b.Name }) {
+		if _, ok := unheld[bindingOf(&b)]; ok {
 			out.Bindings = append(out.Bindings, b)
 		}
+	}
+	return out
+}
+
+// keyed returns the elements of a list by key.
+func keyed[T any](list []T, key func(*T) string) map[string]T {
+	out := make(map[string]T, len(list))
+	for i := range list {
+		out[key(&list[i])] = list[i]
 	}
 	return out
 }
