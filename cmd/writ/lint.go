@@ -4,6 +4,8 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"strings"
+	"time"
 
 	"github.com/spf13/cobra"
 
@@ -13,6 +15,9 @@ import (
 	"github.com/writ-policy/writ/server/decision"
 	"github.com/writ-policy/writ/server/engine"
 	"github.com/writ-policy/writ/translator"
+	"github.com/writ-policy/writ/translator/change"
+	"github.com/writ-policy/writ/translator/change/statement"
+	"github.com/writ-policy/writ/translator/diag"
 	"github.com/writ-policy/writ/translator/lint"
 )
 
@@ -23,12 +28,14 @@ they grant too much, deny rules that deny more than they seem to.
 With --author and --author-group it also reports a change that grants more than its
 author has: every rule of a new or changed role, and every rule that a new or changed
 binding grants, must be covered by the author's own permissions in the same scope. An
-author who may escalate or bind the role is exempt. A denial that goes away counts as a
-grant: a deny rule, a deny policy, an override of pod security, an extension, a policy
-that limits what the author sees, an AuthPolicy of a path that is removed or changed.
-Documents are compared for that, so that it may report too much. --base is the directory before the
+author who may escalate or bind the role is exempt. --base is the directory before the
 change. It determines which documents changed and what the author may do; without it
 every document is new.
+
+With --base the two revisions are also compared as by writ diff, for the author: a deny
+rule, deny policy, exemption or extension that is removed or changed so that the author
+is allowed what was not, a view that widens and a path that opens are reported with a
+request that shows it.
 
 Output and exit status are those of check.`
 
@@ -86,37 +93,82 @@ func runLint(ctx context.Context, s cli.Streams, sources []string, o lintOptions
 	return r.WriteReport(s, o.format)
 }
 
-// lintAuthor adds the permissions that the author grants without having them.
+// lintAuthor adds the permissions that the author grants without having them, and with a
+// base what else the change permits the author.
 func lintAuthor(ctx context.Context, s cli.Streams, r *documents.Translation, o lintOptions) error {
+	author := lint.Author{User: o.author, Groups: o.groups}
+	now, err := activate(ctx, r.Result)
+	if err != nil {
+		return err
+	}
+	asked := now
 	var base *translator.Result
-	asked := r.Result
 	if o.base != "" {
 		before, err := o.documents.Read(ctx, s, []string{o.base}, false)
 		if err != nil {
 			return fmt.Errorf("--base: %w", err)
 		}
-		if before.Result == nil {
+		if base = before.Result; base == nil {
 			return errors.Join(before.WriteDiagnostics(s.Err, "text"),
 				fmt.Errorf("--base %s: the documents before the change have errors", o.base))
 		}
-		base, asked = before.Result, before.Result
-	}
-	author := lint.Author{User: o.author, Groups: o.groups}
-	var err error
-	if author.May, err = decider(ctx, asked); err != nil {
-		return err
-	}
-	if base != nil {
-		if author.MayNow, err = decider(ctx, r.Result); err != nil {
+		if asked, err = activate(ctx, base); err != nil {
 			return err
 		}
+		side := func(e *engine.Engine) *change.Side {
+			return &change.Side{World: e.Statements(), Judge: decision.Judge(e)}
+		}
+		gains, err := change.Gains(ctx, side(asked), side(now), author.User, author.Groups, time.Now())
+		if err != nil {
+			return err
+		}
+		for i := range gains {
+			r.List.Add(gained(author, &gains[i], r.Result, base))
+		}
+	}
+	author.May = func(q lint.Question) bool {
+		return asked.Access(ctx, &decision.Request{
+			User: q.User, Groups: q.Groups, Verb: q.Verb, APIGroup: q.APIGroup, Resource: q.Resource, Namespace: q.Namespace, Name: q.Name,
+		}).Allowed
 	}
 	r.List = append(r.List, translator.LintAuthor(r.Result, base, author)...)
 	return nil
 }
 
-// decider returns what decides access requests by a revision.
-func decider(ctx context.Context, result *translator.Result) (func(lint.Question) bool, error) {
+// gained is the diagnostic of what a change permits its author, at the first document that
+// causes it, or at the route of a path.
+func gained(author lint.Author, g *change.Gain, revisions ...*translator.Result) diag.Diagnostic {
+	d := diag.Diagnostic{Code: diag.Escalation, Hint: "keep the denial, or have the change approved by other means"}
+	var causes []string
+	for i, c := range g.Causes {
+		document := statement.DocumentName(statement.Document{Kind: c.Kind, Namespace: c.Namespace, Name: c.Name})
+		if c.In == "a" {
+			document += " of the base"
+		}
+		causes = append(causes, document+" is "+c.What)
+		if at, ok := diag.ParseSource(c.Source); ok && i == 0 {
+			d.Position = at
+		}
+	}
+	if len(g.Causes) == 0 {
+		d.Position = translator.PlaceOfPaths(g.Paths, revisions...)
+	}
+	permits := "permits"
+	if g.Request == nil {
+		permits = "may permit"
+	}
+	d.Message = fmt.Sprintf("the change %s more to %s: %s", permits, author, g.Title)
+	if len(causes) > 0 {
+		d.Message += "; " + strings.Join(statement.Shorten(causes), ", ")
+	}
+	if g.Request != nil {
+		d.Message += "; the author may now ask " + string(statement.Encode(g.Request))
+	}
+	return d
+}
+
+// activate returns an engine for a revision.
+func activate(ctx context.Context, result *translator.Result) (*engine.Engine, error) {
 	b, err := bundles.Build(result, bundles.BuildOptions{Version: cli.Version()})
 	if err != nil {
 		return nil, err
@@ -125,10 +177,5 @@ func decider(ctx context.Context, result *translator.Result) (func(lint.Question
 	if err != nil {
 		return nil, fmt.Errorf("activate: %w", err)
 	}
-	return func(q lint.Question) bool {
-		return e.Access(ctx, &decision.Request{
-			User: q.User, Groups: q.Groups, Verb: q.Verb, APIGroup: q.APIGroup, Resource: q.Resource, Subresource: q.Subresource,
-			Namespace: q.Namespace, Name: q.Name, Cluster: q.Cluster, Tenant: q.Tenant,
-		}).Allowed
-	}, nil
+	return e, nil
 }

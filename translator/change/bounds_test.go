@@ -159,3 +159,30 @@ func TestPatternsAreWrittenAsInDocuments(t *testing.T) {
 	}
 	t.Error("the report has no statement with names")
 }
+
+// A comparison of one principal has requests of this principal alone: what a deny policy
+// takes from it, and where it denied nothing that was allowed.
+func TestOneSubject(t *testing.T) {
+	pods := fmt.Sprintf("{%s, metadata: {name: p}, spec: {podSecurityRules: {riskFactors: {hostPID: 50}, thresholds: [{maxScore: 10, action: allow}, {maxScore: 100, action: deny}]}}}", denies)
+	old := append(slices.Concat(allowed("r", `{verbs: [get, create], apiGroups: [""], resources: [pods, pods/exec]}`, "dev"), allowed("s", `{verbs: [get], apiGroups: [""], resources: [secrets]}`, "ops")),
+		fmt.Sprintf("{%s, metadata: {name: d}, spec: {rules: [{verbs: [get], apiGroups: [\"\"], resources: [pods, secrets]}]}}", denies), pods)
+	report, err := change.Diff(t.Context(), revisions.Of(t, old), revisions.Of(t, old[:len(old)-2]), change.Options{Subject: "group:dev"})
+	if err != nil {
+		t.Fatal(err)
+	}
+	found := make(map[string]bool)
+	for _, c := range report.Classes {
+		for _, transition := range c.Transitions {
+			request := transition.Witness.Request
+			if fmt.Sprint(request["groups"]) != "[dev]" {
+				t.Errorf("the witness %v is not of group dev", request)
+			}
+			found[fmt.Sprint(!c.Exact, " ", transition.From, " ", transition.To)] = true
+		}
+	}
+	for _, want := range []string{"false deny allow", "false deny none", "true deny allow", "true deny none"} {
+		if !found[want] {
+			t.Errorf("no transition %s, got %v", want, found)
+		}
+	}
+}

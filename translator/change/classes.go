@@ -20,6 +20,7 @@ type class struct {
 	actions  []string
 	paths    []string
 	rules    []string
+	causes   []Cause // of a path; statements have those of other points
 	pods     []podChange
 	changes  []string // what may happen; computed from transitions if the class is exact
 
@@ -44,8 +45,9 @@ type group struct {
 
 // groups splits the subjects of a statement.
 func (d *side) groups(s *statement.Statement) []*group {
-	if s.Subjects == nil {
-		return []*group{{principals: []string{""}, against: d.relevantTo(s, "")}}
+	if s.Subjects == nil { // everybody, or the one that is asked for
+		p := d.filter.subject
+		return []*group{{principals: []string{p}, against: d.relevantTo(s, p)}}
 	}
 	by := make(map[string]*group)
 	for _, p := range s.Subjects {

@@ -16,8 +16,8 @@ const maxProbes = 4000
 
 // pathState is what decides the requests of one path, apart from lines.
 type pathState struct {
-	rules    map[string]string // of the effective AuthPolicy, by key
-	place    string            // matches, host names, listener, order
+	rules    map[string]*tables.EffectiveRule // of the effective AuthPolicy, by key
+	place    string                           // matches, host names, listener, order
 	requests []map[string]any
 	reviews  bool
 }
@@ -36,6 +36,7 @@ func (c *comparison) gateway() error {
 			continue
 		}
 		k := &class{point: statement.PointGateway, why: []string{statement.WhyGateway}, paths: []string{path}, rules: rules}
+		k.causes = causesOf(rules, x, y)
 		c.tryPath(k, x, y, names, constants)
 		k.changes = []string{changeGain, changeLoss, changeTighten, changeRelax, changeOther}
 		if err := c.add(k); err != nil {
@@ -51,11 +52,35 @@ func differentRules(x, y *pathState) ([]string, bool) {
 	}
 	var out []string
 	for _, key := range tables.Entries(slices.Concat(slices.Collect(maps.Keys(x.rules)), slices.Collect(maps.Keys(y.rules)))) {
-		if x.rules[key] != y.rules[key] {
+		if textOf(x.rules[key]) != textOf(y.rules[key]) {
 			out = append(out, key)
 		}
 	}
 	return out, len(out) > 0 || x.place != y.place
+}
+
+// textOf returns what a rule states, empty for nil.
+func textOf(r *tables.EffectiveRule) string {
+	if r == nil {
+		return ""
+	}
+	return statement.JSONText(r.Value)
+}
+
+// causesOf returns the policies whose rules differ, of a path that both revisions have.
+func causesOf(rules []string, x, y *pathState) []Cause {
+	var out []Cause
+	for _, key := range rules {
+		r, c := y.rules[key], Cause{In: "b", What: "changed"}
+		if r == nil {
+			r, c.In = x.rules[key], "a"
+		}
+		kind, name, _ := strings.Cut(r.Policy, "/")
+		c.Kind, c.Source = kind, r.Source
+		c.Namespace, c.Name, _ = strings.Cut(name, "/")
+		out = append(out, c)
+	}
+	return out
 }
 
 // tryPath records the transitions of the requests of a path.
@@ -173,14 +198,14 @@ func pathsOf(w *statement.World) map[string]*pathState {
 		target := g.PathName(*p)
 		state := out[target]
 		if state == nil {
-			state = &pathState{rules: make(map[string]string)}
+			state = &pathState{rules: make(map[string]*tables.EffectiveRule)}
 			out[target] = state
 		}
 		if e, ok := p.Effective[tables.KindAuthPolicy]; ok {
-			for _, r := range g.Effective[e].Rules {
-				text := statement.JSONText(r.Value)
-				state.rules[r.Key] = text
-				state.reviews = state.reviews || strings.Contains(text, "kubernetesSubjectAccessReview")
+			effective := g.Effective[e].Rules
+			for j := range effective {
+				state.rules[effective[j].Key] = &effective[j]
+				state.reviews = state.reviews || strings.Contains(textOf(&effective[j]), "kubernetesSubjectAccessReview")
 			}
 		}
 		bare := *rule

@@ -27,7 +27,7 @@ func (r *Report) group(c *comparison) {
 	}
 	for _, key := range slices.Sorted(maps.Keys(by)) {
 		g := by[key]
-		g.Title = r.title(members[key], g.Change)
+		g.Title = r.title(members[key])
 		r.Groups = append(r.Groups, *g)
 	}
 	slices.SortStableFunc(r.Groups, func(a, b Group) int {
@@ -38,7 +38,7 @@ func (r *Report) group(c *comparison) {
 // causes returns the documents of one-sided statements that differ between the
 // revisions: of a binding and its role, the one that changed.
 func (c *comparison) causes(k *Class, statements []statement.JSON) []Cause {
-	var out []Cause
+	out := slices.Clone(k.causes)
 	for _, list := range append(slices.Clone(k.All), k.Except) {
 		for _, id := range list {
 			s := &statements[id]
@@ -109,7 +109,7 @@ func (c *comparison) causeOf(d statement.Document) []Cause {
 }
 
 // title says who, may or may no longer, what and where.
-func (r *Report) title(classes []*Class, change string) string {
+func (r *Report) title(classes []*Class) string {
 	var who, verbs, what, where []string
 	for _, k := range classes {
 		if k.Point == statement.PointGateway {

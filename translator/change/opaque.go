@@ -1,6 +1,7 @@
 package change
 
 import (
+	"cmp"
 	"context"
 	"slices"
 
@@ -35,7 +36,7 @@ func (d *side) opaqueClass(s *statement.Statement, opaque, exceptions []*stateme
 		for _, by := range d.askers(s, exceptions, g) {
 			for _, at := range contexts {
 				must := slices.Concat([]*statement.Statement{s, t}, by.must, at.must)
-				r := d.find(must, slices.Concat(exceptions, at.mustNot), nonEmpty(by.principal)...)
+				r := d.find(must, slices.Concat(exceptions, at.mustNot, by.mustNot), nonEmpty(by.principal)...)
 				if r == nil {
 					continue
 				}
@@ -54,23 +55,31 @@ func (d *side) opaqueClass(s *statement.Statement, opaque, exceptions []*stateme
 	return []*class{c}
 }
 
-// asker is a principal to try, with statements that its requests must fit.
+// asker is a principal to try, with statements that its requests must and must not fit.
 type asker struct {
-	principal string
-	must      []*statement.Statement
+	principal     string
+	must, mustNot []*statement.Statement
 }
 
 // askers returns principals to try: one of the group or, for a statement that concerns
-// everybody, an unnamed one and one that is allowed in y.
+// everybody, an unnamed one and one that is allowed in y. If the comparison is of one
+// principal, that one takes both parts.
 func (d *side) askers(s *statement.Statement, exceptions []*statement.Statement, g *group) []asker {
-	out := []asker{{principal: g.principals[0]}}
-	if g.principals[0] != "" {
+	p := g.principals[0]
+	out := []asker{{principal: p}}
+	if s.Subjects != nil {
 		return out
 	}
+	if p != "" {
+		out[0].mustNot = d.y.of(p, s.Namespace)
+	}
 	for _, t := range d.y.all(s.Namespace) {
-		if t.Effect == statement.OutcomeAllow && t.Opaque == "" && len(t.Subjects) > 0 && d.overlaps(s, t) &&
-			d.find([]*statement.Statement{s, t}, exceptions, t.Subjects[0]) != nil {
-			return append(out, asker{t.Subjects[0], []*statement.Statement{t}})
+		if t.Effect != statement.OutcomeAllow || t.Opaque != "" || len(t.Subjects) == 0 || p != "" && !t.Holds([]string{p}) || !d.overlaps(s, t) {
+			continue
+		}
+		q := cmp.Or(p, t.Subjects[0])
+		if d.find([]*statement.Statement{s, t}, exceptions, q) != nil {
+			return append(out, asker{principal: q, must: []*statement.Statement{t}})
 		}
 	}
 	return out

@@ -103,11 +103,11 @@ func (c *comparison) podRequests(own []*statement.Statement, d *side) (objects [
 	escalations := slices.Concat([]*tables.Escalation{nil}, c.a.World.Escalations(), c.b.World.Escalations())
 	for _, s := range own {
 		rivals := slices.DeleteFunc(slices.Clone(own), func(t *statement.Statement) bool { return t == s })
-		for _, by := range d.askers(s, denials, &group{principals: []string{""}}) {
+		for _, by := range d.askers(s, denials, &group{principals: []string{d.filter.subject}}) {
 			for _, at := range contexts {
 				for _, e := range escalations {
 					for _, avoid := range avoided(denials, others, rivals) {
-						r, cut := c.podRequest(by.principal, e, slices.Concat(at.must, by.must, []*statement.Statement{s}), slices.Concat(at.mustNot, avoid))
+						r, cut := c.podRequest(by.principal, e, slices.Concat(at.must, by.must, []*statement.Statement{s}), slices.Concat(at.mustNot, avoid, by.mustNot))
 						complete = complete && !cut
 						if r != nil {
 							objects = append(objects, r.Object(statement.PointAccess))

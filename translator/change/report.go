@@ -51,6 +51,8 @@ type Class struct {
 	Accepted    bool         `json:"accepted"`
 	// At is the first time at which the class holds, if several are compared.
 	At *time.Time `json:"at,omitempty"`
+
+	causes []Cause // of a path
 }
 
 // Transition is a pair of outcomes with a witness.
@@ -192,7 +194,7 @@ func (r *Report) Count() {
 
 func (c *comparison) classJSON(k *class, entries map[*member]*statement.Entry, statements []statement.JSON) Class {
 	out := Class{Point: k.point, Exact: len(k.why) == 0, Why: append([]string{}, k.why...), All: [][]int{}, Question: k.question,
-		Types: k.types, Actions: k.actions, Paths: k.paths, Rules: k.rules, Changes: append([]string{}, k.changes...), Transitions: []Transition{}}
+		Types: k.types, Actions: k.actions, Paths: k.paths, Rules: k.rules, Changes: append([]string{}, k.changes...), Transitions: []Transition{}, causes: k.causes}
 	ids := func(list []*member) []int {
 		found := make([]int, 0, len(list))
 		for _, m := range list {

@@ -104,8 +104,8 @@ bindings. A role with "*" for everything is not reported, because its power is o
 escalate or bind. Each new or changed rule is checked in the same way against the base. The
 message lists the missing permissions. A denial that goes away for the author is reported too: a deny
 rule, a deny policy, an override of pod security, an extension, a policy that limits what the author
-sees, an AuthPolicy of a path. Documents are compared for that, so that some changes are reported
-that permit nothing new.`,
+sees, an AuthPolicy of a path. The revisions are compared as by writ diff, and the message has a
+request that the change permits.`,
 		Example: `# the author may only read pods
 rules:
   - {apiGroups: [""], resources: [secrets], verbs: [get]}`,

@@ -17,9 +17,6 @@ type Author struct {
 	// May decides a request at the access point of the base revision. Nil means that
 	// nothing is allowed.
 	May func(Question) bool
-	// MayNow decides a request at the access point of the change. Nil means that no
-	// request is found that shows what a change permits.
-	MayNow func(Question) bool
 }
 
 // Question is an access request of the author.
@@ -32,8 +29,6 @@ type Question struct {
 	Subresource string
 	Namespace   string
 	Name        string
-	Cluster     string
-	Tenant      string
 }
 
 // Escalation returns a diagnostic for each rule that the author grants without having

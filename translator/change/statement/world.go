@@ -21,6 +21,9 @@ const (
 	WhyGateway    = "gateway"
 )
 
+// IsExtension reports whether a reason is that an extension decides.
+func IsExtension(why string) bool { return strings.HasPrefix(why, whyExtension) }
+
 // Revision is what statements are made of.
 type Revision struct {
 	Tables tables.List
@@ -45,6 +48,7 @@ type World struct {
 	byRole     map[string][]*ruleOf
 	statements map[string][]*Statement
 	subjects   map[string]map[string][]string
+	places     map[string][]string // the namespaces of a principal's bindings; nil until it is asked for
 }
 
 // ruleOf is a rule of a role. Its bindings share it.
@@ -293,10 +297,25 @@ func (w *World) Of(principal, namespace string) []*Statement {
 	if namespace != "" {
 		return append(out, w.In(principal, namespace)...)
 	}
-	for place := range w.Access.Subjects.Namespaces.All() {
+	for _, place := range w.placesOf(principal) {
 		out = append(out, w.In(principal, place)...)
 	}
 	return out
+}
+
+// placesOf returns the namespaces that have a binding of a principal: few of many.
+func (w *World) placesOf(principal string) []string {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	if w.places == nil {
+		w.places = make(map[string][]string)
+		for place, subjects := range w.Access.Subjects.Namespaces.All() {
+			for subject := range subjects.All() {
+				w.places[subject] = append(w.places[subject], place)
+			}
+		}
+	}
+	return w.places[principal]
 }
 
 // All returns the statements of all bindings that hold in a namespace.
