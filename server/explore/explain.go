@@ -266,14 +266,6 @@ func matchedView(m *decision.Matched) view.Matched {
 	return out
 }
 
-func matchedViews(list []decision.Matched) []view.Matched {
-	out := make([]view.Matched, 0, len(list))
-	for i := range list {
-		out = append(out, matchedView(&list[i]))
-	}
-	return out
-}
-
 // considered are the steps at points without a ladder: the policies that matched, the
 // decisive one first.
 func considered(matched []view.Matched) []view.Step {
