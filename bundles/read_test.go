@@ -8,6 +8,7 @@ import (
 	"io"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"syscall"
 	"testing"
@@ -180,6 +181,7 @@ func TestReadErrorsOfArchives(t *testing.T) {
 	whole := tarball(t, sample(t))
 	bomb := packUp(t, []member{{name: "writ/bomb.rego", content: strings.Repeat(" ", 10<<20)}})
 	many := packUp(t, append(members(t, sample(t)), member{name: "writ/a.rego"}, member{name: "writ/b.rego"}))
+	folders := packUp(t, slices.Repeat([]member{{name: "x/", kind: tar.TypeDir}}, 4))
 	tail := func(more string) []byte {
 		var raw, out bytes.Buffer
 		packed, err := gzip.NewReader(bytes.NewReader(whole))
@@ -208,6 +210,7 @@ func TestReadErrorsOfArchives(t *testing.T) {
 		{"a bit flipped", flipped, defaultLimits, "read the bundle"},
 		{"decompression bomb", bomb, limits{files: 10, bytes: 1 << 20}, `"writ/bomb.rego": more than 1048576 bytes`},
 		{"too many files", many, limits{files: len(members(t, sample(t))), bytes: 1 << 30}, "more than"},
+		{"too many folders", folders, limits{files: 3, bytes: 1 << 30}, "more than 3 folders"},
 		{"padding", tail(strings.Repeat("\x00", 10240)), defaultLimits, ""},
 		{"data after the end", tail("and more"), defaultLimits, "after the last file"},
 		{"endless padding", tail(strings.Repeat("\x00", 2<<20)), defaultLimits, "after the last file"},

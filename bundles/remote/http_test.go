@@ -1,7 +1,6 @@
 package remote
 
 import (
-	"archive/tar"
 	"bytes"
 	"context"
 	"crypto/sha256"
@@ -199,12 +198,6 @@ func TestHTTPFaults(t *testing.T) {
 	for _, h := range hostile(t, r, first, second) {
 		rows = append(rows, httpFault{h.name, body(h.content), h.want})
 	}
-	rows = append(rows, httpFault{"100001 folders", body(altered(t, good, func(all []entry) []entry {
-		for range 100_001 {
-			all = append(all, entry{"x/", nil, tar.TypeDir})
-		}
-		return all
-	})), "more than 100000 folders"})
 	var table [][]string
 	for _, row := range rows {
 		table = append(table, []string{row.name, row.want})
