@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"errors"
 	"net/http"
+	"net/url"
 	"slices"
 	"strings"
 	"time"
@@ -237,7 +238,7 @@ func rungOf(s view.Step, outcome string, isAccess bool) rung {
 func whatIfOf(point string, w *view.WhatIf) link {
 	l := link{Text: w.Text, Href: askHref(point, w.Request), Badge: badge(w.Outcome)}
 	if w.At != "" {
-		l.Href += "&at=" + queryEscape(w.At)
+		l.Href += "&at=" + url.QueryEscape(w.At)
 	}
 	if len(w.Matched) > 0 {
 		l.Because, l.Source = named(w.Matched[0].Kind, w.Matched[0].Namespace, w.Matched[0].Name), w.Matched[0].Source

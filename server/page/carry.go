@@ -2,14 +2,11 @@ package page
 
 import (
 	"encoding/json"
-	"net/url"
 	"strings"
 	"time"
 
 	"github.com/writ-policy/writ/server/view"
 )
-
-func queryEscape(text string) string { return url.QueryEscape(text) }
 
 // carry is the question for a shell and for a test. The lines hold no token. at is when the
 // request is decided; empty means now.
