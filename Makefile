@@ -50,7 +50,7 @@ SEQUENTIAL := ./bundles ./cmd/writ ./cmd/writ/evaluate ./cmd/writ/kubernetes ./c
 step = @printf '\n== %s\n'
 
 .DEFAULT_GOAL := help
-.PHONY: help run test build lint conform fuzz load golden gen bench bench-profiles comment soak release image page pictures deploy real e2e-kubernetes oidc krew systemd registry fleet \
+.PHONY: help run test build lint conform fuzz load golden gen bench bench-change bench-profiles comment soak release image page pictures deploy real e2e-kubernetes oidc krew systemd registry fleet \
 	format golangci rego prose vulnerabilities unit agreement kubernetes bundle
 
 help: ## list the targets
@@ -163,6 +163,9 @@ bench: build ## measure writ beside OPA and Kubernetes' authorizer; RESULTS=test
 	$(GO) build -trimpath -o bin/bench/opa github.com/open-policy-agent/opa
 	cd tests/kubernetes && $(GO) build -trimpath -o ../../bin/bench/kubernetes ./serve
 	$(GO) run ./tests/bench -writ bin/writ -opa bin/bench/opa -kubernetes bin/bench/kubernetes -n $(SIZES) $(if $(ALONE),-alone $(ALONE)) $(if $(RESULTS),-results $(RESULTS))
+
+bench-change: build ## measure diff, who-can and the replay of EVENTS (1000000) events; RESULTS=tests/bench writes CHANGE.md there
+	$(GO) run ./tests/bench -writ bin/writ -events $(or $(EVENTS),1000000) $(if $(RESULTS),-results $(RESULTS))
 
 # Setting the benchmark up is left out. OPA evaluates what documents restrict on goroutines of
 # its own, below evaluateOPA.

@@ -132,7 +132,7 @@ type auditIDs struct {
 	next  int
 }
 
-const maxAuditIDs = 1 << 20
+const maxAuditIDs = 1 << 17 // a few MiB
 
 // add reports whether an event is new.
 func (a *auditIDs) add(id string) bool {

@@ -22,7 +22,7 @@ type options struct {
 	sizes, alone          string
 	writ, opa, kubernetes string
 	rounds, requests      int
-	files                 int
+	files, events         int
 	floor, results        string
 }
 
@@ -34,6 +34,7 @@ func main() {
 	flag.StringVar(&o.opa, "opa", "", "the opa binary to compare with")
 	flag.StringVar(&o.kubernetes, "kubernetes", "", "the server of tests/kubernetes/serve to compare with")
 	flag.IntVar(&o.files, "files", 100_000, "files of the directory with a document in each")
+	flag.IntVar(&o.events, "events", 0, "measure diff, who-can and the replay of so many events instead")
 	flag.IntVar(&o.rounds, "rounds", 3, "rounds of each figure; the smallest is shown")
 	flag.IntVar(&o.requests, "requests", 20000, "requests of one round over HTTP")
 	flag.StringVar(&o.results, "results", "", "the folder to write RESULTS.md and pictures into")
@@ -61,6 +62,12 @@ func run(o options) error {
 		return err
 	}
 	r := newResults()
+	if o.events > 0 {
+		if err := changes(r, o); err != nil || o.results == "" {
+			return err
+		}
+		return r.write(o.results, "CHANGE.md", o.command())
+	}
 	for _, n := range sizes {
 		if err := inWorld(n, documentsPerFile, func(w *world) error { return measure(r, w, o) }); err != nil {
 			return err
@@ -84,7 +91,12 @@ func run(o options) error {
 	if o.results == "" {
 		return nil
 	}
-	return r.write(o.results, "go run ./tests/bench "+strings.Join(slices.DeleteFunc(os.Args[1:], func(s string) bool { return s == "-results" || s == o.results }), " "))
+	return r.write(o.results, "RESULTS.md", o.command())
+}
+
+// command is what was called, without the folder of the results.
+func (o *options) command() string {
+	return "go run ./tests/bench " + strings.Join(slices.DeleteFunc(os.Args[1:], func(s string) bool { return s == "-results" || s == o.results }), " ")
 }
 
 // parseSizes reads numbers of bindings; none is an empty text.

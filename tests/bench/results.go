@@ -44,8 +44,8 @@ func (r *results) point(title, unit, series string, n int, value float64) {
 	r.charts = append(r.charts, c)
 }
 
-// write writes RESULTS.md and its pictures into a folder.
-func (r *results) write(dir, command string) error {
+// write writes a file of figures and its pictures into a folder.
+func (r *results) write(dir, file, command string) error {
 	var pictures strings.Builder
 	for _, c := range r.charts {
 		name := c.file()
@@ -69,7 +69,7 @@ smallest of the rounds is shown. Servers run on the machine that sends the reque
 %[11]s%[12]s%[13]s
 `, command, time.Now().UTC().Format("2006-01-02"), runtime.NumCPU(), procField("/proc/cpuinfo", "model name"),
 		procField("/proc/meminfo", "MemTotal"), runtime.Version(), runtime.GOOS, runtime.GOARCH, r.load, pictures.String(), "```text\n", strings.TrimLeft(r.text.String(), "\n"), "```")
-	return os.WriteFile(filepath.Join(dir, "RESULTS.md"), []byte(text), 0o644)
+	return os.WriteFile(filepath.Join(dir, file), []byte(text), 0o644)
 }
 
 // procField returns the first value of a name in a file of "name: value" lines.

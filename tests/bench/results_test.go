@@ -18,7 +18,7 @@ func TestResults(t *testing.T) {
 	r.reached(0.1, goalBinding, 10_000)
 	r.reached(0.02, goalBinding, 100_000)
 	r.printGoals()
-	if err := r.write(dir, "go run ./tests/bench -n 100"); err != nil {
+	if err := r.write(dir, "RESULTS.md", "go run ./tests/bench -n 100"); err != nil {
 		t.Fatal(err)
 	}
 	for file, want := range map[string][]string{
