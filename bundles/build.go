@@ -81,6 +81,7 @@ func assemble(lowered tables.List, counts map[string]int, o BuildOptions, parts 
 			Metadata: Metadata{
 				Version:     o.Version,
 				Master:      access.Master,
+				Cluster:     access.Cluster,
 				Entrypoints: lowered.Entrypoints(),
 				Counts:      notNil(counts),
 				Commit:      o.Commit,

@@ -22,6 +22,8 @@ type Metadata struct {
 	Version string `json:"version,omitempty"`
 	// Master is the name of the Origin master namespace.
 	Master string `json:"master"`
+	// Cluster is the only cluster whose requests the bundle decides; empty stands for all.
+	Cluster string `json:"cluster,omitempty"`
 	// Entrypoints are the rules to query, as paths of OPA's Data API.
 	Entrypoints []string `json:"entrypoints"`
 	// Counts are the numbers of documents by family and kind, as "kubernetes/Role",

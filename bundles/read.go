@@ -106,8 +106,12 @@ func (c *collection) bundle(keys *Keys) (*Bundle, error) {
 	if b.Footprint, err = decodeFootprint(b.Files[footprint.Path]); err != nil {
 		return nil, fmt.Errorf("%s: %w", footprint.Path, err)
 	}
-	if access := tables.Of[*tables.Access](b.Tables); access.Master != b.Manifest.Metadata.Master {
-		return nil, fmt.Errorf("the master namespace in the manifest is %q, but %q according to the data", b.Manifest.Metadata.Master, access.Master)
+	access, stated := tables.Of[*tables.Access](b.Tables), b.Manifest.Metadata
+	if access.Master != stated.Master {
+		return nil, fmt.Errorf("the master namespace in the manifest is %q, but %q according to the data", stated.Master, access.Master)
+	}
+	if access.Cluster != stated.Cluster {
+		return nil, fmt.Errorf("the cluster in the manifest is %q, but %q according to the data", stated.Cluster, access.Cluster)
 	}
 	return b, nil
 }

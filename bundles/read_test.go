@@ -122,6 +122,7 @@ func TestReadErrorsOfFiles(t *testing.T) {
 		{"a manifest that goes on", edit(".manifest", "}\n}\n", "}\n}{}"), "text after the value"},
 		{"manifest that is not JSON", edit(".manifest", "{", "["), ".manifest"},
 		{"another master", edit(".manifest", `"master": "master"`, `"master": "mine"`), "master namespace"},
+		{"another cluster", edit(".manifest", `"master": "master"`, `"master": "master", "cluster": "prod"`), "cluster in the manifest"},
 		{"no UTF-8", edit("writ/access/access.rego", "package", "# \xff\npackage"), "UTF-8"},
 	}
 	for _, row := range rows {

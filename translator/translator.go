@@ -92,6 +92,7 @@ func (t *Translator) Translate(ctx context.Context, snapshot source.Snapshot) (*
 	t.notes = notes
 	d := p.resolve(all, directory.Options{
 		Master:       state.master,
+		Cluster:      snapshot.Cluster,
 		AllowEmpty:   t.options.AllowEmpty,
 		StrictRoutes: state.strictRoutes,
 		Partial:      list.HasErrors() || t.options.Files,

@@ -20,12 +20,26 @@ func (e *Engine) Access(ctx context.Context, r *decision.Request) decision.Decis
 
 // decide returns the decision; an evaluation error denies.
 func (e *Engine) decide(ctx context.Context, v evaluation) decision.Decision {
-	d, err := e.evaluate(ctx, v, e.now())
+	d, err := decision.Decision{}, tables.CheckCluster(e.access.Cluster, v.request.Cluster)
+	if err == nil {
+		v.request = e.named(v.request)
+		d, err = e.evaluate(ctx, v, e.now())
+	}
 	if err != nil {
 		d = d.Failed(err.Error())
 	}
 	d.Revision = e.revision
 	return d
+}
+
+// named returns the request with the cluster that it is about, which extensions read.
+func (e *Engine) named(r *decision.Request) *decision.Request {
+	if e.access.Cluster == r.Cluster || e.access.Cluster == "" {
+		return r
+	}
+	named := *r
+	named.Cluster = e.access.Cluster
+	return &named
 }
 
 // evaluate makes the access decision in four steps:

@@ -100,7 +100,7 @@ func (e *Engine) addVisibility(t *tables.Visibility, o Options) (err error) {
 		last = o.Last.Policies
 	}
 	e.Policies, err = visibility.New(e.revision, t, visibility.Options{
-		Now: e.now, Timeout: e.timeout, Overdue: e.overdue,
+		Cluster: e.access.Cluster, Now: e.now, Timeout: e.timeout, Overdue: e.overdue,
 		MaxColumns: o.MaxColumns, Columns: o.Columns, Refused: o.Refused,
 	}, last)
 	return err

@@ -78,8 +78,8 @@ type Engine struct {
 
 	revision string
 	sequence int64
-	rules    string // the hash of what queries were compiled from
-	access   *tables.Access
+	rules    string             // the hash of what queries were compiled from
+	access   *tables.Access     // its Cluster is the only one that the engine decides on, if not empty
 	stated   statement.Revision // what statements are made of
 	features tables.Features    // the features that the bundle states
 	entities entities

@@ -16,6 +16,7 @@ type projected struct {
 	*projection.VisibilityKeys
 	*projection.GatewayKeys
 	revision string
+	cluster  string // the only one that the revision decides on; empty for all
 	tree     *match.Tree
 	// rules is a hash of the Rego that access decisions evaluate, apart from denials.
 	rules      string
@@ -38,6 +39,7 @@ func project(b *bundles.Bundle, e, last *Engine) (now *projected, earlier []*pro
 		AccessKeys:     projection.NewAccessKeys(b.Footprint, e.tree),
 		VisibilityKeys: projection.NewVisibilityKeys(nil),
 		GatewayKeys:    projection.NewGatewayKeys(nil),
+		cluster:        e.access.Cluster,
 		tree:           e.tree,
 		rules:          b.Hash(func(path string) bool { return decidesAccess(path) && !isDenial(path) }),
 		denials:        denyRulesOf(b, e),
@@ -89,7 +91,7 @@ func (e *Engine) KeepsAccess(r *decision.Request, earlier string, key []byte) bo
 // changesAccess reports whether the decision on r may differ from that of the revision
 // before.
 func (p *projected) changesAccess(before *projected, r *decision.Request) bool {
-	if p.rules != before.rules || p.denyChange.affects(r) || p.isChanged(r.Namespace, false, r.User) {
+	if p.rules != before.rules || p.cluster != before.cluster || p.denyChange.affects(r) || p.isChanged(r.Namespace, false, r.User) {
 		return true
 	}
 	for _, group := range r.Groups {
@@ -98,6 +100,12 @@ func (p *projected) changesAccess(before *projected, r *decision.Request) bool {
 		}
 	}
 	return false
+}
+
+// VisibilityKey implements decision.Policies. The cluster is last: a key of a revision for
+// all clusters is not the beginning of another.
+func (e *Engine) VisibilityKey(r *decision.VisibilityRequest) string {
+	return e.VisibilityKeys.VisibilityKey(r) + e.projected.cluster
 }
 
 func (p *projected) isChanged(namespace string, group bool, name string) bool {

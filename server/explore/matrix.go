@@ -230,7 +230,10 @@ func (f *filler) fill(ctx context.Context, rows []subjectRow) ([]view.Row, error
 	for i := range rows {
 		row := &rows[i]
 		if f.table == nil || row.own != nil {
-			f.table = f.asker.Table(f.questions(row.own))
+			var err error
+			if f.table, err = f.asker.Table(f.questions(row.own)); err != nil {
+				return nil, questionError(err)
+			}
 		}
 		cells, err := f.table.Row(ctx, row.principal)
 		if err != nil {

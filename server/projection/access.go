@@ -185,6 +185,8 @@ func (p *AccessKeys) appendPath(b []byte, r *decision.Request) []byte {
 	b = appendNamed(b, r.Verb, p.isNamedVerb(r.Verb))
 	if isImpersonation(r.Verb) {
 		b = p.appendFacts(b, r, 0)
+	} else if p.clusters.isRead() {
+		b = p.clusters.append(b, r.Cluster)
 	}
 	if p.paths.has(r.Path) {
 		return appendText(b, r.Path)

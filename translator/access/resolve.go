@@ -14,7 +14,7 @@ import (
 // All lists are in the order of positions. If the directory has errors, documents whose
 // references cannot be resolved are missing.
 type Resolved struct {
-	Master             string
+	Master, Cluster    string
 	Partial            bool // some document could not be read
 	KubernetesRoles    []ResolvedKubernetesRole
 	KubernetesBindings []ResolvedKubernetesBinding
@@ -64,7 +64,7 @@ func (s *references) resolve(d *directory.Directory) *Resolved {
 	r := &resolver{
 		Directory: d,
 		out: &Resolved{
-			Master: d.Master, Partial: d.Partial,
+			Master: d.Master, Cluster: d.Cluster, Partial: d.Partial,
 			OriginRoles: directory.DocumentsOf[*OriginRole](d), Extensions: directory.DocumentsOf[*extension.Extension](d),
 		},
 		before:             new(Resolved),

@@ -60,8 +60,11 @@ type comparison struct {
 	classes []*class
 }
 
-// Diff compares two revisions.
+// Diff compares two revisions, both for all clusters or for the same one.
 func Diff(ctx context.Context, a, b *Side, o Options) (*Report, error) {
+	if x, y := a.World.Access.Cluster, b.World.Access.Cluster; x != y {
+		return nil, fmt.Errorf("a decides for cluster %q and b for cluster %q (empty: all clusters); compare bundles of one cluster", x, y)
+	}
 	c := &comparison{ctx: ctx, a: a, b: b, o: o, judges: judges{a.Judge, b.Judge}}
 	points := c.points()
 	times := c.times(points)

@@ -110,6 +110,7 @@ func (d *side) find(must, mustNot []*statement.Statement, principals ...string) 
 	if !ok || d.cut { // a class is as wide as its statement from here on
 		return nil
 	}
+	base.Cluster = d.x.world.Access.Cluster
 	s := statement.Search{Must: must, MustNot: mustNot, Point: d.point, Base: base}
 	if d.filter.namespace != "" {
 		s.Pin = func(r *statement.Request) bool {

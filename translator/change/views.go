@@ -33,7 +33,7 @@ func (c *comparison) viewRequests(changed, a, b []*statement.Statement, anyway b
 			continue
 		}
 		heldA, heldB := held(v.a, principals), held(v.b, principals)
-		clusters, complete := clustersOf(slices.Concat(heldA, heldB))
+		clusters, complete := c.clustersOf(slices.Concat(heldA, heldB))
 		if !complete {
 			v.cut = append(slices.Clone(custom), statement.StandardTypes[1:]...)
 		}
@@ -144,7 +144,7 @@ func (c *comparison) typesOf(all []*statement.Statement) []string {
 
 // clustersOf returns requests that differ in the cluster, none included. It returns false
 // if a region of clusters may be missing.
-func clustersOf(all []*statement.Statement) ([]statement.Request, bool) {
+func (c *comparison) clustersOf(all []*statement.Statement) ([]statement.Request, bool) {
 	find := statement.Search{Must: all, Point: statement.PointVisibility}
 	find.Mention()
 	out := []statement.Request{{}}
@@ -154,6 +154,9 @@ func clustersOf(all []*statement.Statement) ([]statement.Request, bool) {
 		return out, false
 	}
 	for _, name := range find.Values.Clusters.All() {
+		if tables.CheckCluster(c.a.World.Access.Cluster, name) != nil {
+			continue
+		}
 		for _, labels := range find.Values.ClusterLabels.Sets(find.Values.ClusterLabels.Keys) {
 			r := none
 			r.Cluster, r.ClusterLabels = name, labels

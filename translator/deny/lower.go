@@ -15,11 +15,14 @@ const podResource = "pods"
 // defaultSubresources are those pod security evaluates unless it names others.
 var defaultSubresources = []string{"exec", "attach", "portforward"}
 
-// lower lowers deny policies and the overrides of escalations.
+// lower lowers deny policies and the overrides of escalations. For one cluster it leaves
+// out those of other clusters, and the rest hold there whatever the request names.
 func lower(r *Resolved) *tables.Deny {
 	deny := &tables.Deny{Policies: []tables.DenyPolicy{}, Escalations: []tables.Escalation{}}
 	for i := range r.DenyPolicies {
-		deny.Policies = append(deny.Policies, denyPolicy(&r.DenyPolicies[i]))
+		if p := &r.DenyPolicies[i]; isWithin(r.Cluster, p.Document.Clusters) {
+			deny.Policies = append(deny.Policies, denyPolicy(p))
+		}
 	}
 	// Ties go by name, never by file: two directories with the same documents
 	// must report the same policy.
@@ -27,13 +30,34 @@ func lower(r *Resolved) *tables.Deny {
 		return cmp.Or(cmp.Compare(a.Precedence, b.Precedence), cmp.Compare(a.Name, b.Name))
 	})
 	for _, e := range r.Escalations {
-		if relaxes(e) {
+		if relaxes(e) && isWithin(r.Cluster, e.Clusters) {
 			deny.Escalations = append(deny.Escalations, escalation(e))
 		}
 	}
 	slices.SortFunc(deny.Escalations, func(a, b tables.Escalation) int { return cmp.Compare(a.Name, b.Name) })
+	if r.Cluster != "" {
+		applyEverywhere(deny)
+	}
 	deny.Resources = namedResources(deny.Policies)
 	return deny
+}
+
+// isWithin reports whether requests about a cluster, or about any if it is empty, can be
+// in the scope of globs. An empty list is no limit.
+func isWithin(cluster string, globs []tables.PathGlob) bool {
+	return cluster == "" || len(globs) == 0 || slices.ContainsFunc(globs, func(g tables.PathGlob) bool { return g.Match(cluster) })
+}
+
+// applyEverywhere removes the limits to clusters: those that are left hold for the only
+// cluster of the tables, also for requests that do not name it.
+func applyEverywhere(deny *tables.Deny) {
+	every, _, _ := tables.ParsePathGlob("*")
+	for i := range deny.Policies {
+		deny.Policies[i].Clusters = nil
+	}
+	for i := range deny.Escalations {
+		deny.Escalations[i].Clusters = []tables.PathGlob{every}
+	}
 }
 
 func denyPolicy(p *ResolvedPolicy) tables.DenyPolicy {

@@ -21,6 +21,7 @@ type ResolvedPolicy struct {
 type Resolved struct {
 	DenyPolicies []ResolvedPolicy
 	Escalations  []*BreakglassEscalation
+	Cluster      string // the only one whose requests are decided; empty for all
 }
 
 // resolver is the state of following the references of one directory.
@@ -34,7 +35,7 @@ type resolver struct {
 func resolve(d *directory.Directory) *Resolved {
 	r := &resolver{
 		Directory:    d,
-		out:          &Resolved{Escalations: directory.DocumentsOf[*BreakglassEscalation](d)},
+		out:          &Resolved{Cluster: d.Cluster, Escalations: directory.DocumentsOf[*BreakglassEscalation](d)},
 		denyPolicies: directory.DocumentsOf[*DenyPolicy](d),
 	}
 	referredBy := make(map[*DenyPolicy][]*BreakglassEscalation)

@@ -22,6 +22,9 @@ func MasterOr(setting string) string {
 type Options struct {
 	// Master is the Origin master namespace; empty means defaultMaster.
 	Master string
+	// Cluster is the only cluster whose requests the documents are to decide; empty stands
+	// for all.
+	Cluster string
 	// AllowEmpty accepts a directory without a single policy document.
 	AllowEmpty bool
 	// StrictRoutes makes it an error that routes of two namespaces match the same requests.
@@ -40,6 +43,7 @@ type Options struct {
 type Directory struct {
 	// Copied from Options.
 	Master       string
+	Cluster      string
 	Points       []string
 	StrictRoutes bool
 	Partial      bool
@@ -62,7 +66,7 @@ type Directory struct {
 func (n *Names) NewDirectory(documents []syntax.Document, o Options) *Directory {
 	o.Master = MasterOr(o.Master)
 	documents = inOrder(documents)
-	d := &Directory{Master: o.Master, Points: o.Points, StrictRoutes: o.StrictRoutes, Partial: o.Partial, undecoded: o.Undecoded, names: n, Changed: n.update(documents)}
+	d := &Directory{Master: o.Master, Cluster: o.Cluster, Points: o.Points, StrictRoutes: o.StrictRoutes, Partial: o.Partial, undecoded: o.Undecoded, names: n, Changed: n.update(documents)}
 	policies := 0
 	for _, document := range documents {
 		if h := document.Meta(); !h.Auxiliary && !h.Bootstrap {

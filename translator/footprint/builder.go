@@ -30,6 +30,9 @@ func (b *Builder) Build(lowered tables.List) (*Footprint, []byte, error) {
 	if deny := tables.Of[*tables.Deny](lowered); deny != nil {
 		addDeny(&f.Access, deny)
 	}
+	if access.Cluster != "" {
+		f.Access.Clusters = Attribute{Values: []string{"", access.Cluster}}
+	}
 	f.Visibility = visibilityOf(tables.Of[*tables.Visibility](lowered))
 	f.Gateway = gatewayOf(tables.Of[*tables.Gateway](lowered))
 	return b.encode(f)

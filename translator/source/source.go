@@ -85,6 +85,8 @@ type Snapshot struct {
 	// Commit is the commit of the files in hexadecimal digits, empty for a directory.
 	// Key ignores it: the same documents under two commits are the same documents.
 	Commit string
+	// Cluster is the only cluster that the documents are for; empty stands for all.
+	Cluster string
 	// Origins are the sources of the files. Nil stands for one directory.
 	Origins []Origin
 	// Stale names the sources that cannot be read now, whose files are those of their last

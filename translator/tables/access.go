@@ -1,5 +1,7 @@
 package tables
 
+import "fmt"
+
 // Access holds the tables of the access point: roles, bindings and their subjects, in
 // the compact form that goes into a bundle as data.compiled.access. Equal documents give
 // equal tables, whatever the order of their files.
@@ -8,7 +10,10 @@ package tables
 // document, so that a changed document changes one row.
 type Access struct {
 	// Master is the name of the Origin master namespace.
-	Master   string       `json:"master"`
+	Master string `json:"master"`
+	// Cluster is the only cluster whose requests the tables decide; empty stands for all
+	// clusters. A request that names no cluster is about it.
+	Cluster  string       `json:"cluster,omitempty"`
 	Roles    Map[Role]    `json:"roles"`
 	Bindings Map[Binding] `json:"bindings"`
 	Subjects Subjects     `json:"subjects"`
@@ -20,6 +25,23 @@ type Access struct {
 	// ReadsClock is true if the result of an extension may depend on the time. Then a
 	// decision is valid only at the time of its evaluation.
 	ReadsClock bool `json:"readsClock,omitempty"`
+}
+
+// OtherClusterError is the error of a request about another cluster than the only one of
+// the tables, whose name it is: they lack the documents of all others.
+type OtherClusterError string
+
+func (e OtherClusterError) Error() string {
+	return fmt.Sprintf("the bundle is for cluster %q alone", string(e))
+}
+
+// CheckCluster returns an OtherClusterError if tables of the cluster own, empty for all,
+// do not decide a request about the named one, empty for none.
+func CheckCluster(own, named string) error {
+	if own == "" || named == "" || named == own {
+		return nil
+	}
+	return OtherClusterError(own)
 }
 
 // Subjects lists, for each subject, the keys of the bindings that name it,

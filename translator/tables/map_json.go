@@ -88,7 +88,11 @@ func jsonText(value any) []byte {
 
 // JSON returns the tables as JSON, in parts to be joined. The parts must not be modified.
 func (a *Access) JSON() ([][]byte, error) {
-	out := [][]byte{[]byte(`{"master":`), jsonText(a.Master), []byte(`,"roles":`)}
+	out := [][]byte{[]byte(`{"master":`), jsonText(a.Master)}
+	if a.Cluster != "" {
+		out = append(out, []byte(`,"cluster":`), jsonText(a.Cluster))
+	}
+	out = append(out, []byte(`,"roles":`))
 	out = append(a.Roles.parts(out), []byte(`,"bindings":`))
 	out = append(a.Bindings.parts(out), []byte(`,"subjects":{"cluster":`))
 	out = append(a.Subjects.Cluster.parts(out), []byte(`,"namespaces":`))

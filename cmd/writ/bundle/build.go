@@ -32,12 +32,19 @@ to compile; a message states how many roles have tests.
 
 --sign adds a signature in OPA's format over the manifest and all files. opa run
 --verification-key verifies it, and so does writ with --keys. If --keys is given here,
-build rejects a signing key that those keys would not accept.`
+build rejects a signing key that those keys would not accept.
+
+With --split FOLDER, PATH is a folder, and build writes PATH/CLUSTER.tar.gz for each folder
+FOLDER/CLUSTER of DIR: the bundle of the documents there and outside FOLDER, without the
+deny policies whose appliesTo names other clusters alone. It decides requests about that
+cluster, and those that name none; a request about another cluster is denied. Either all
+bundles are replaced, or none.`
 
 const buildExamples = `  writ build policies -o bundle.tar.gz
   writ build policies -o bundle/ && opa test --bundle bundle
   writ build policies -o bundle.tar.gz --commit "$(git rev-parse HEAD)" --sequence 42
   writ build policies -o bundle.tar.gz --sign --signing-key private.pem --keys keys.yaml
+  writ build policies --split clusters -o bundles/
   writ build policies -o - | oras push registry.example/policies:latest -`
 
 type buildOptions struct {
@@ -46,6 +53,7 @@ type buildOptions struct {
 	commit    string
 	sequence  int64
 	tests     bool
+	split     string
 	signing   signingFlags
 }
 
@@ -65,7 +73,8 @@ func NewBuild(s cli.Streams) *cobra.Command {
 	f.StringVar(&o.commit, "commit", "", "`commit` the documents are from, for the manifest")
 	f.Int64Var(&o.sequence, "sequence", 0, "`number` that increases with each bundle, for the manifest")
 	f.BoolVar(&o.tests, "tests", true, "put generated tests into the bundle")
-	cli.MarkCommandLineOnly(cmd, "output", "commit", "sequence")
+	f.StringVar(&o.split, "split", "", "`folder` of DIR that has a folder for each cluster: builds a bundle for each")
+	cli.MarkCommandLineOnly(cmd, "output", "commit", "sequence", "split")
 	o.signing.add(cmd)
 	o.documents.Add(cmd)
 	return cmd
@@ -81,21 +90,14 @@ func build(cmd *cobra.Command, s cli.Streams, sources []string, o buildOptions) 
 	if o.signing.sign && o.signing.key == "" {
 		return cli.Usagef(cmd, "--sign requires --signing-key FILE")
 	}
+	if o.split != "" {
+		return buildSplit(cmd, s, sources, o)
+	}
 	b, r, err := o.documents.Build(cmd.Context(), s, sources, o.tests, bundles.BuildOptions{Commit: o.commit, Sequence: o.sequence})
 	if err != nil {
 		return err
 	}
-	err = progress.Do(cmd.Context(), progress.Check, func(context.Context) error { return r.CheckBundle(b) })
-	if err != nil {
-		return err
-	}
-	if err := r.WriteDiagnostics(s.Err, "text"); err != nil {
-		return err
-	}
-	if r.List.HasErrors() {
-		return cli.Findingf("%s", documents.Summary(r.List))
-	}
-	if b, err = o.signing.signed(b); err != nil {
+	if b, err = o.finished(cmd.Context(), s, b, r); err != nil {
 		return err
 	}
 	if err := writeBundle(s.Out, b, o.path); err != nil {
@@ -105,6 +107,21 @@ func build(cmd *cobra.Command, s cli.Streams, sources []string, o buildOptions) 
 		fmt.Fprintf(s.Err, "wrote %s%s, revision %s\n", o.path, formNote(o.path), b.Manifest.Revision)
 	}
 	return nil
+}
+
+// finished returns a bundle that is checked and, if asked for, signed.
+func (o *buildOptions) finished(ctx context.Context, s cli.Streams, b *bundles.Bundle, r *documents.Translation) (*bundles.Bundle, error) {
+	err := progress.Do(ctx, progress.Check, func(context.Context) error { return r.CheckBundle(b) })
+	if err != nil {
+		return nil, err
+	}
+	if err := r.WriteDiagnostics(s.Err, "text"); err != nil {
+		return nil, err
+	}
+	if r.List.HasErrors() {
+		return nil, cli.Findingf("%s", documents.Summary(r.List))
+	}
+	return o.signing.signed(b)
 }
 
 // formNote returns a note for a path whose name does not show that it is a tarball.
@@ -128,17 +145,26 @@ func writeBundle(out io.Writer, b *bundles.Bundle, path string) error {
 // writeAtomically writes a file so that readers see all of it or nothing: a server may
 // watch the path.
 func writeAtomically(path string, write func(io.Writer) error) error {
-	file, err := os.CreateTemp(filepath.Dir(path), ".writ-*")
-	var at *fs.PathError
-	if errors.As(err, &at) { // the temporary name means nothing to the user
-		return fmt.Errorf("%s: %w", path, at.Err)
-	}
+	staged, err := writeBeside(path, write)
 	if err != nil {
 		return err
 	}
-	defer os.Remove(file.Name())
-	if err := errors.Join(write(file), file.Chmod(0o644), file.Close()); err != nil {
-		return err
+	defer os.Remove(staged)
+	return os.Rename(staged, path)
+}
+
+// writeBeside writes a file of another name in the same folder, and returns its path.
+func writeBeside(path string, write func(io.Writer) error) (string, error) {
+	file, err := os.CreateTemp(filepath.Dir(path), ".writ-*")
+	var at *fs.PathError
+	if errors.As(err, &at) { // the temporary name means nothing to the user
+		return "", fmt.Errorf("%s: %w", path, at.Err)
 	}
-	return os.Rename(file.Name(), path)
+	if err != nil {
+		return "", err
+	}
+	if err := errors.Join(write(file), file.Chmod(0o644), file.Close()); err != nil {
+		return "", errors.Join(err, os.Remove(file.Name()))
+	}
+	return file.Name(), nil
 }

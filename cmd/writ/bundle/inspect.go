@@ -130,7 +130,7 @@ func writeInspection(w io.Writer, seen *bundles.Inspection, keys bool) error {
 	if m := seen.Manifest; m != nil {
 		row("revision", cli.Quoted(m.Revision))
 		about := m.Metadata
-		for _, optional := range []struct{ name, value string }{{"commit", about.Commit}, {"version", about.Version}} {
+		for _, optional := range []struct{ name, value string }{{"commit", about.Commit}, {"version", about.Version}, {"cluster", about.Cluster}} {
 			if optional.value != "" {
 				row(optional.name, cli.Quoted(optional.value))
 			}

@@ -23,25 +23,27 @@ func (d *Flags) Build(ctx context.Context, s cli.Streams, dirs []string, tests b
 	if err != nil {
 		return nil, nil, err
 	}
+	b, err := r.build(ctx, s, tests, o)
+	return b, r, err
+}
+
+// build builds the bundle of a translation, as Build does.
+func (r *Translation) build(ctx context.Context, s cli.Streams, tests bool, o bundles.BuildOptions) (b *bundles.Bundle, err error) {
 	if r.Result == nil {
 		if err := r.WriteDiagnostics(s.Err, "text"); err != nil {
-			return nil, nil, err
+			return nil, err
 		}
-		return nil, nil, cli.Findingf("%s", Summary(r.List))
+		return nil, cli.Findingf("%s", Summary(r.List))
 	}
 	if bound := boundRoles(tables.Of[*tables.Access](r.Result.Tables)); tests && bound > emit.TestedRoles {
 		fmt.Fprintf(s.Err, "tests are generated for %d of %d bound roles\n", emit.TestedRoles, bound)
 	}
 	o.Version = cli.Version()
-	var b *bundles.Bundle
 	err = progress.Do(ctx, progress.Build, func(context.Context) (err error) {
 		b, err = bundles.Build(r.Result, o)
 		return err
 	})
-	if err != nil {
-		return nil, nil, err
-	}
-	return b, r, nil
+	return b, err
 }
 
 // boundRoles counts the roles that have a binding.

@@ -102,14 +102,22 @@ func (d *Flags) Read(ctx context.Context, s cli.Streams, dirs []string, tests bo
 	if list.HasErrors() {
 		return r, nil
 	}
-	t := translator.New(translator.Options{Settings: given, AllowEmpty: d.AllowEmpty, Files: d.Part, Tests: tests})
+	d.translate(ctx, d.translator(given, tests), r)
+	return r, ctx.Err()
+}
+
+func (d *Flags) translator(given settings.Settings, tests bool) *translator.Translator {
+	return translator.New(translator.Options{Settings: given, AllowEmpty: d.AllowEmpty, Files: d.Part, Tests: tests})
+}
+
+// translate translates the snapshot of r.
+func (d *Flags) translate(ctx context.Context, t *translator.Translator, r *Translation) {
 	within, p := progress.Start(ctx, progress.Translate)
-	result, more := t.Translate(within, snapshot)
+	result, more := t.Translate(within, r.snapshot)
 	p.End(nil) // mistakes are in the list
 	r.Result, r.List, r.conditions = result, append(r.List, more...), t.PolicyConditions()
 	r.Notes = t.Notes()
-	r.Skipped, r.Overridden = t.Skipped(), d.overridden(t.Overridden(snapshot))
-	return r, ctx.Err()
+	r.Skipped, r.Overridden = t.Skipped(), d.overridden(t.Overridden(r.snapshot))
 }
 
 // standardInput is the file name in diagnostics for standard input. JSON is a subset

@@ -68,6 +68,11 @@ _broken := tables.access
 
 _broken := compact.dangling if not tables.access
 
+_broken := tables.elsewhere(request.canonical.cluster) if {
+	not tables.access
+	not compact.dangling
+}
+
 default _effect := "none"
 
 _effect := matched[0].effect

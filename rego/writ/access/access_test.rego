@@ -1,6 +1,7 @@
 package writ.access_test
 
 import data.writ.access
+import data.writ.access.request
 
 _role(kind, namespace, name, rules) := {"family": "origin", "kind": kind, "namespace": namespace, "name": name, "origin": rules}
 
@@ -96,6 +97,26 @@ test_hits_cannot_be_sent[note] if {
 	}
 	got := access.decision with input as forged with data.compiled.access as _tables
 	got.error.code == "invalid_request"
+}
+
+# The documents of other clusters are not in the bundle of one.
+test_bundle_of_a_cluster[note] if {
+	some note, row in {
+		"its own": {"request": {"cluster": "prod"}, "reason": "allowed by RoleBinding a/everything (Role master/all, rule 0)"},
+		"none": {"request": {}, "reason": "allowed by RoleBinding a/everything (Role master/all, rule 0)"},
+		"null": {"request": {"cluster": null}, "reason": "allowed by RoleBinding a/everything (Role master/all, rule 0)"},
+		"another": {"request": {"cluster": "test"}, "reason": `denied: evaluation error: the bundle is for cluster "prod" alone`},
+	}
+	got := access.decision with data.compiled.access as object.union(_tables, {"cluster": "prod"})
+		with input as object.union(row.request, {"user": "local", "verb": "get", "resource": "pods", "namespace": "a"})
+	got.reason == row.reason
+	got.denied == note == "another"
+}
+
+# Extensions and expressions read the cluster of the bundle.
+test_cluster_of_the_bundle if {
+	got := request.whole with data.compiled.access.cluster as "prod" with input as {"user": "u", "cluster": ""}
+	got.cluster == "prod"
 }
 
 # A table that is missing has lost denials.

@@ -24,6 +24,15 @@ gateway := _missing({"features"}) if not data.compiled.features
 # description: The reason of a decision that denies because a bundle is incomplete.
 reason(cause) := sprintf("denied: evaluation error: %s", [cause])
 
+# METADATA
+# description: |
+#   Why a bundle of one cluster, which lacks the documents of others, cannot decide a
+#   request about the named one. Undefined if it can.
+elsewhere(named) := sprintf("the bundle is for cluster %q alone", [own]) if {
+	own := data.compiled.access.cluster
+	not named in {"", own}
+}
+
 _missing(names) := sprintf("the bundle lacks data.compiled.%s", [min(names)])
 
 _of_access contains "features" if not data.compiled.features

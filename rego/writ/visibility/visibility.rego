@@ -46,6 +46,11 @@ _broken := bundle.visibility
 
 _broken := dangling if not bundle.visibility
 
+_broken := bundle.elsewhere(request.cluster) if {
+	not bundle.visibility
+	not dangling
+}
+
 # METADATA
 # description: The ascending indexes of the visible items.
 # scope: document

@@ -19,6 +19,7 @@ import (
 	"github.com/writ-policy/writ/server/auth"
 	"github.com/writ-policy/writ/server/decision"
 	"github.com/writ-policy/writ/translator/change/question"
+	"github.com/writ-policy/writ/translator/tables"
 )
 
 // API answers questions. Service is required.
@@ -117,7 +118,7 @@ func refusalOf(err error) *exchange.Refusal {
 	switch {
 	case err == nil:
 		return nil
-	case errors.Is(err, question.ErrTooComplex):
+	case errors.Is(err, question.ErrTooComplex), errors.As(err, new(tables.OtherClusterError)):
 		return &exchange.Refusal{Status: http.StatusUnprocessableEntity, Message: err.Error()}
 	case errors.Is(err, context.DeadlineExceeded), errors.Is(err, context.Canceled):
 		return &exchange.Refusal{Status: http.StatusServiceUnavailable, Message: "the answer took too long; state more of the request, or ask for pages with ?limit="}

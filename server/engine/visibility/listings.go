@@ -105,6 +105,9 @@ func (p *Policies) ListPermissions(ctx context.Context, who decision.Principal, 
 	clusters = slices.Compact(slices.Sorted(slices.Values(clusters)))
 	listing.Candidates = len(clusters)
 	for _, name := range clusters {
+		if tables.CheckCluster(p.options.Cluster, name) != nil {
+			continue // the documents of another cluster are not here
+		}
 		r := &decision.VisibilityRequest{
 			User: who.User, Groups: who.Groups, Cluster: decision.Cluster{Name: name, Labels: labels(name)},
 		}

@@ -34,6 +34,8 @@ import (
 
 // Options configure Policies. Now, Timeout and Overdue are required.
 type Options struct {
+	// Cluster is the only cluster that is decided on; empty stands for all.
+	Cluster string
 	// Now is the clock.
 	Now func() time.Time
 	// Timeout bounds an authorization.
@@ -106,6 +108,9 @@ const maxDirect = 256
 // does not end on time.
 func (p *Policies) authorize(ctx context.Context, r *decision.VisibilityRequest, now time.Time) (decision.Authorization, error) {
 	if err := checkClock(now); err != nil {
+		return decision.Authorization{}, err
+	}
+	if err := tables.CheckCluster(p.options.Cluster, r.Cluster.Name); err != nil {
 		return decision.Authorization{}, err
 	}
 	if len(r.Cluster.Name) <= maxDirect {

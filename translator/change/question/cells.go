@@ -35,14 +35,17 @@ type column struct {
 	alike map[string]Cell // by likeness of statements
 }
 
-// Table returns a table of questions that state the same namespace, or none.
-func (a *Asker) Table(questions []*Question) *Table {
+// Table returns a table of questions that state the same namespace, or none. It returns an
+// error if the revision does not decide on the cluster of a question.
+func (a *Asker) Table(questions []*Question) (*Table, error) {
 	t := &Table{a: a}
 	for _, q := range questions {
-		q.prepare()
+		if err := q.prepare(a.World); err != nil {
+			return nil, err
+		}
 		t.columns = append(t.columns, &column{q, q.fit(a.World.Deny), make(map[string]Cell)})
 	}
-	return t
+	return t, nil
 }
 
 // Row returns the verdicts of all questions on a principal.

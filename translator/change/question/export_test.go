@@ -11,7 +11,9 @@ type Stated []*statement.Statement
 
 // Stated returns the statements that fit a question who can do something.
 func (a *Asker) Stated(q *Question) Stated {
-	q.prepare()
+	if err := q.prepare(a.World); err != nil {
+		panic(err)
+	}
 	return a.fit(q).all
 }
 

@@ -42,7 +42,9 @@ func (a *Asker) Grants(ctx context.Context, user string, groups []string, namesp
 }
 
 func (a *Asker) grants(ctx context.Context, q *Question, out *Grants) error {
-	q.prepare()
+	if err := q.prepare(a.World); err != nil {
+		return err
+	}
 	principals := q.principals()
 	f := q.fit(a.World.Deny).add(q, a.bound(q))
 	own := f.all[len(f.deny):]

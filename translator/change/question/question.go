@@ -6,6 +6,7 @@ import (
 	"slices"
 
 	"github.com/writ-policy/writ/translator/change/statement"
+	"github.com/writ-policy/writ/translator/tables"
 )
 
 // Question is a set of requests: some members are stated, some are open, and all others
@@ -56,11 +57,16 @@ func (q *Question) err() error {
 	return nil
 }
 
-// prepare computes what searches read.
-func (q *Question) prepare() {
+// prepare computes what searches read. It returns an error if the revision does not decide
+// on the cluster of the question; a question to the revision of one cluster is about it.
+func (q *Question) prepare(w *statement.World) error {
+	own := w.Access.Cluster
+	if err := tables.CheckCluster(own, q.text("cluster")); err != nil {
+		return err
+	}
 	q.open = make(map[string]bool)
 	for _, name := range q.Open {
-		q.open[name] = true
+		q.open[name] = name != "cluster" || own == ""
 	}
 	q.facts = make(map[string]any)
 	for _, name := range opaqueFacts {
@@ -69,6 +75,7 @@ func (q *Question) prepare() {
 		}
 	}
 	q.set = statement.Setters(q.Stated, q.open)
+	return nil
 }
 
 func (q *Question) json() QuestionJSON {

@@ -41,7 +41,9 @@ type Resource struct {
 
 // WhatCan lists the rules that allow the subject of a question something.
 func (a *Asker) WhatCan(ctx context.Context, q *Question) (*WhatCan, error) {
-	q.prepare()
+	if err := q.prepare(a.World); err != nil {
+		return nil, err
+	}
 	principals := q.principals()
 	f := q.fit(a.World.Deny).add(q, a.bound(q))
 	g := new(statement.Registry)

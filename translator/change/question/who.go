@@ -137,7 +137,9 @@ const (
 
 // WhoCan lists the principals that are allowed alone in some request of the question.
 func (a *Asker) WhoCan(ctx context.Context, q *Question) (*WhoCan, error) {
-	q.prepare()
+	if err := q.prepare(a.World); err != nil {
+		return nil, err
+	}
 	f := a.fit(q)
 	g := new(statement.Registry)
 	entries := make(map[*statement.Statement]*statement.Entry, len(f.all))

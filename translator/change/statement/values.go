@@ -235,7 +235,11 @@ func (s *Search) places(at stage, r *Request, not []*Statement) []candidate {
 // clusters are clusters with their labels.
 func (s *Search) clusters(at stage, r *Request, not []*Statement) []candidate {
 	var out []candidate
-	for _, name := range s.Values.Clusters.All() {
+	names := s.Values.Clusters.All()
+	if s.Base.Cluster != "" { // the revision decides on no other
+		names = []string{s.Base.Cluster}
+	}
+	for _, name := range names {
 		cluster := func(r *Request) { r.Cluster, r.ClusterLabels = name, nil }
 		in := *r
 		cluster(&in)

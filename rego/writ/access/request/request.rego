@@ -33,7 +33,11 @@ _written_out := object.union_n([
 	{key: "" | some key in _strings},
 	{"groups": [], "extra": {}, "attributes": {}},
 	{key: value | some key, value in input; value != null},
+	{"cluster": name | name := _cluster},
 ])
+
+# A request that names no cluster is about that of the bundle.
+_cluster := data.compiled.access.cluster if not _is_set("cluster")
 
 # METADATA
 # description: |

@@ -1,0 +1,92 @@
+package engine
+
+import (
+	"testing"
+
+	"github.com/writ-policy/writ/bundles"
+	"github.com/writ-policy/writ/server/decision"
+	"github.com/writ-policy/writ/translator"
+	"github.com/writ-policy/writ/translator/source"
+)
+
+const ofClusters = `apiVersion: writ.dev/v1
+kind: Role
+metadata: {name: in-prod, namespace: master}
+rules:
+- {verbs: [get], resourceKinds: [pods], attributeRestrictions: {kind: cel, expression: 'request.cluster == "prod"'}}
+- {verbs: [get], resourceKinds: [services]}
+---
+apiVersion: writ.dev/v1
+kind: RoleBinding
+metadata: {name: in-prod, namespace: master}
+roleRef: {name: in-prod}
+userNames: [alice]
+---
+apiVersion: clusterpulse.io/v1alpha1
+kind: MonitorAccessPolicy
+metadata: {name: everything, namespace: monitoring}
+spec:
+  identity: {priority: 1, subjects: {users: [alice]}}
+  access: {effect: Allow, enabled: true}
+  scope: {clusters: {default: deny, rules: [{selector: {matchNames: [prod, test]}, permissions: {view: true}}]}}
+`
+
+// activateCluster activates the bundle of a cluster, from tables that share what they can
+// with those of last.
+func activateCluster(t *testing.T, from *translator.Translator, cluster string, last *Engine) *Engine {
+	t.Helper()
+	snapshot := source.Snapshot{Cluster: cluster, Files: []source.File{{Path: "p.yaml", Content: []byte(ofClusters)}}}
+	result, list := from.Translate(t.Context(), snapshot)
+	if result == nil {
+		t.Fatal(list)
+	}
+	b, err := bundles.Build(result, bundles.BuildOptions{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	e, err := Activate(t.Context(), b, Options{Last: last})
+	if err != nil {
+		t.Fatal(err)
+	}
+	return e
+}
+
+func TestExpressionsReadTheClusterOfTheBundle(t *testing.T) {
+	for cluster, want := range map[string]bool{"prod": true, "test": false} {
+		r := &decision.Request{User: "alice", Verb: "get", Resource: "pods"}
+		if d := activateCluster(t, translator.New(translator.Options{}), cluster, nil).Access(t.Context(), r); d.Allowed != want || d.EvaluationError != "" {
+			t.Errorf("cluster %s: %+v", cluster, d)
+		}
+		if r.Cluster != "" {
+			t.Error("the request of the caller was changed")
+		}
+	}
+}
+
+// A decision of the bundle of all clusters, or of another one, is not kept.
+func TestKeepsNoDecisionOfOtherClusters(t *testing.T) {
+	r := &decision.Request{User: "alice", Verb: "get", Resource: "services", Cluster: "test"}
+	v := &decision.VisibilityRequest{User: "alice", Cluster: decision.Cluster{Name: "test"}}
+	for _, first := range []string{"", "test"} {
+		from := translator.New(translator.Options{})
+		before := activateCluster(t, from, first, nil)
+		if !before.Access(t.Context(), r).Allowed || before.Visibility(t.Context(), v).Decision != decision.VisibleAll {
+			t.Fatalf("cluster %q: the request must be allowed", first)
+		}
+		same, other := activateCluster(t, from, first, before), activateCluster(t, from, "prod", before)
+		key := before.AccessKey(nil, r)
+		if !same.KeepsAccess(r, before.Revision(), key) || same.VisibilityKey(v) != before.VisibilityKey(v) {
+			t.Errorf("cluster %q: the same documents do not keep the decision", first)
+		}
+		if other.KeepsAccess(r, before.Revision(), key) || other.VisibilityKey(v) == before.VisibilityKey(v) {
+			t.Errorf("cluster %q: prod keeps the decision about test", first)
+		}
+		if d := other.WhoCan(t.Context(), &decision.Request{Verb: "get", Resource: "services", Cluster: "test"}); len(d.Users) > 0 {
+			t.Errorf("prod lists %+v for test", d)
+		}
+		everyCluster := other.ListPermissions(t.Context(), decision.Principal{User: "alice"}, nil, func(string) map[string]string { return nil })
+		if len(everyCluster.Accessible) != 1 || everyCluster.Accessible[0].Cluster != "prod" || everyCluster.EvaluationError != "" {
+			t.Errorf("prod lists %+v", everyCluster)
+		}
+	}
+}
