@@ -43,7 +43,7 @@ func lower(r *Resolved) *tables.Deny {
 }
 
 // isWithin reports whether requests about a cluster, or about any if it is empty, can be
-// in the scope of globs. An empty list is no limit.
+// in the scope of globs. An empty list does not limit it.
 func isWithin(cluster string, globs []tables.PathGlob) bool {
 	return cluster == "" || len(globs) == 0 || slices.ContainsFunc(globs, func(g tables.PathGlob) bool { return g.Match(cluster) })
 }
