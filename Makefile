@@ -130,8 +130,8 @@ conform: ## the conformance cases alone
 fuzz: ## run every fuzz target for FUZZTIME (1m)
 	@FUZZTIME=$(FUZZTIME) .ci/fuzz.sh
 
-load: build ## attack a server that reloads its documents for LOADTIME (3m)
-	$(GO) run ./tests/load -writ bin/writ -duration $(LOADTIME)
+load: build ## attack a server that reloads its documents for LOADTIME (3m), with WRK=wrk at full speed
+	$(GO) run ./tests/load -writ bin/writ -duration $(LOADTIME) $(if $(WRK),-wrk $(WRK))
 
 page: ## walk through the web console in Chromium, in every size and theme
 	$(GO_TEST) -count=1 ./tests/page -everything

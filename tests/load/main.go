@@ -4,12 +4,13 @@
 // headers that are too large, and each second saves documents that are valid, invalid or
 // half written.
 //
-// It prints figures, and fails if an answer is wrong, if a request fails, or if the
+// With -wrk, the command wrk asks at full speed too. It prints figures, and fails if an answer is wrong, if a request fails, or if the
 // server activates nothing.
 package main
 
 import (
 	"context"
+	"errors"
 	"flag"
 	"fmt"
 	"os"
@@ -21,6 +22,7 @@ type options struct {
 	writ, policies      string
 	clients, slow, idle int
 	duration, every     time.Duration
+	wrk                 string // the command wrk, empty to leave it out
 }
 
 func main() {
@@ -32,6 +34,7 @@ func main() {
 	flag.IntVar(&o.idle, "idle", 10_000, "connections that send nothing after their first request")
 	flag.DurationVar(&o.duration, "duration", 3*time.Minute, "how long it takes")
 	flag.DurationVar(&o.every, "every", time.Second, "how often documents are saved")
+	flag.StringVar(&o.wrk, "wrk", "", "the command wrk, which asks at full speed beside the clients; empty leaves it out")
 	flag.Parse()
 	r, err := run(context.Background(), o)
 	if r != nil {
@@ -61,7 +64,8 @@ func run(ctx context.Context, o options) (*report, error) {
 	r := newReport(o)
 	ctx, cancel := context.WithTimeout(ctx, o.duration)
 	defer cancel()
-	r.before = s.memory(residentNow)
+	began := time.Now()
+	r.before = s.sample(began)
 	work := &work{address: s.address, documents: d, report: r}
 	work.keep(ctx, o.slow, work.sendSlowly)
 	work.keep(ctx, o.idle, work.stayIdle)
@@ -69,10 +73,16 @@ func run(ctx context.Context, o options) (*report, error) {
 		work.running.Go(func() { work.ask(ctx) })
 	}
 	work.running.Go(func() { work.exceed(ctx) })
+	work.running.Go(func() { r.watch(ctx, s, began) })
+	var attacked error
+	if o.wrk != "" {
+		work.running.Go(func() { attacked = work.attack(ctx, o.wrk, o.duration) })
+	}
 	err = d.saveEach(ctx, o.every)
 	work.running.Wait()
-	r.after, r.peak = s.memory(residentNow), s.memory(residentPeak)
-	if err == nil && s.hasExited() {
+	r.peak = s.memory(residentPeak)
+	r.settle(s, began, min(o.duration/5, 30*time.Second))
+	if err = errors.Join(err, attacked); err == nil && s.hasExited() {
 		err = fmt.Errorf("the server has ended")
 	}
 	return r, err

@@ -21,8 +21,12 @@ type report struct {
 	opened, refused atomic.Int64
 	// exceeded counts the bodies and headers over the bound that were refused.
 	exceeded atomic.Int64
-	// before, after and peak are the memory of the server, in bytes.
-	before, after, peak int
+	// before and closed are samples of the server without connections, samples those of
+	// each minute, and peak is its largest resident memory in bytes.
+	before, closed sample
+	samples        []sample
+	peak           int
+	wrkAnswers     int // that wrk counted
 
 	mu             sync.Mutex
 	took           []time.Duration // by each answer
@@ -74,14 +78,28 @@ func (r *report) text() string {
 		{"p50", r.quantile(0.5)}, {"p99", r.quantile(0.99)}, {"slowest", r.quantile(1)},
 		{"connections opened, slow and idle", r.opened.Load()}, {"connections refused", r.refused.Load()},
 		{"bodies and headers over the bound", r.exceeded.Load()},
-		{"memory at the start, MiB", r.before >> 20}, {"memory at the end, MiB", r.after >> 20}, {"peak memory, MiB", r.peak >> 20},
+		{"answers that wrk counted", r.wrkAnswers}, {"peak of resident memory, MiB", r.peak >> 20},
 	} {
 		fmt.Fprintf(&b, "  %-34s %12v\n", row.name, row.value)
 	}
+	fmt.Fprintf(&b, "  %-34s %12s %13s %12s\n", "", "resident MiB", "live heap MiB", "goroutines")
+	r.before.write(&b, "at the start")
+	for _, s := range r.samples {
+		s.write(&b, "after "+s.at.String())
+	}
+	r.closed.write(&b, "connections closed")
 	for _, example := range r.examples {
 		fmt.Fprintf(&b, "  %.400s\n", example)
 	}
 	return b.String()
+}
+
+func (s *sample) write(b *strings.Builder, name string) {
+	live := "-"
+	if s.live > 0 {
+		live = fmt.Sprint(s.live >> 20)
+	}
+	fmt.Fprintf(b, "  %-34s %12d %13s %12d\n", name, s.resident>>20, live, s.goroutines)
 }
 
 func (r *report) quantile(q float64) time.Duration {

@@ -2,7 +2,6 @@ package main
 
 import (
 	"errors"
-	"fmt"
 	"net"
 	"net/http"
 	"os"
@@ -76,22 +75,4 @@ func (s *server) hasExited() bool {
 	default:
 		return false
 	}
-}
-
-// Fields of /proc: the resident memory, and its peak.
-const (
-	residentNow  = "VmRSS:"
-	residentPeak = "VmHWM:"
-)
-
-// memory returns a field of the process in bytes; 0 where there is no /proc.
-func (s *server) memory(field string) int {
-	status, err := os.ReadFile(fmt.Sprintf("/proc/%d/status", s.command.Process.Pid))
-	if err != nil {
-		return 0
-	}
-	_, rest, _ := strings.Cut(string(status), field)
-	kilobytes := 0
-	_, _ = fmt.Sscan(rest, &kilobytes)
-	return kilobytes << 10
 }
