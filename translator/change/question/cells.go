@@ -40,7 +40,7 @@ type column struct {
 func (a *Asker) Table(questions []*Question) (*Table, error) {
 	t := &Table{a: a}
 	for _, q := range questions {
-		if err := q.prepare(a.World); err != nil {
+		if err := a.prepare(q); err != nil {
 			return nil, err
 		}
 		t.columns = append(t.columns, &column{q, q.fit(a.World.Deny), make(map[string]Cell)})

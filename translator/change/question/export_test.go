@@ -11,7 +11,7 @@ type Stated []*statement.Statement
 
 // Stated returns the statements that fit a question who can do something.
 func (a *Asker) Stated(q *Question) Stated {
-	if err := q.prepare(a.World); err != nil {
+	if err := a.prepare(q); err != nil {
 		panic(err)
 	}
 	return a.fit(q).all

@@ -42,7 +42,7 @@ func (a *Asker) Grants(ctx context.Context, user string, groups []string, namesp
 }
 
 func (a *Asker) grants(ctx context.Context, q *Question, out *Grants) error {
-	if err := q.prepare(a.World); err != nil {
+	if err := a.prepare(q); err != nil {
 		return err
 	}
 	principals := q.principals()

@@ -24,6 +24,8 @@ type Question struct {
 	Limit int
 	After string
 
+	cluster string // of the revision that is asked, empty for all
+
 	facts map[string]any
 	open  map[string]bool
 	set   []func(*statement.Request)
@@ -58,15 +60,19 @@ func (q *Question) err() error {
 }
 
 // prepare computes what searches read. It returns an error if the revision does not decide
-// on the cluster of the question; a question to the revision of one cluster is about it.
-func (q *Question) prepare(w *statement.World) error {
-	own := w.Access.Cluster
-	if err := tables.CheckCluster(own, q.text("cluster")); err != nil {
-		return err
-	}
+// on the cluster of the question.
+func (a *Asker) prepare(q *Question) error {
+	q.cluster = a.World.Access.Cluster
+	q.prepare()
+	return tables.CheckCluster(q.cluster, q.text("cluster"))
+}
+
+// prepare computes what searches read. To the revision of one cluster, the cluster is never
+// open.
+func (q *Question) prepare() {
 	q.open = make(map[string]bool)
 	for _, name := range q.Open {
-		q.open[name] = name != "cluster" || own == ""
+		q.open[name] = name != "cluster" || q.cluster == ""
 	}
 	q.facts = make(map[string]any)
 	for _, name := range opaqueFacts {
@@ -75,7 +81,6 @@ func (q *Question) prepare(w *statement.World) error {
 		}
 	}
 	q.set = statement.Setters(q.Stated, q.open)
-	return nil
 }
 
 func (q *Question) json() QuestionJSON {

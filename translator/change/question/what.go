@@ -41,7 +41,7 @@ type Resource struct {
 
 // WhatCan lists the rules that allow the subject of a question something.
 func (a *Asker) WhatCan(ctx context.Context, q *Question) (*WhatCan, error) {
-	if err := q.prepare(a.World); err != nil {
+	if err := a.prepare(q); err != nil {
 		return nil, err
 	}
 	principals := q.principals()

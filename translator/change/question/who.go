@@ -137,7 +137,7 @@ const (
 
 // WhoCan lists the principals that are allowed alone in some request of the question.
 func (a *Asker) WhoCan(ctx context.Context, q *Question) (*WhoCan, error) {
-	if err := q.prepare(a.World); err != nil {
+	if err := a.prepare(q); err != nil {
 		return nil, err
 	}
 	f := a.fit(q)
