@@ -20,6 +20,10 @@ func (s *Server) withObservers(ctx context.Context) context.Context {
 	return progress.WithObservers(ctx, s.observers...)
 }
 
+// heapGrowth is how many bytes a server at least allocates between two collections: about
+// as much as a start with ten thousand bindings needs for a short time.
+const heapGrowth = 128 << 20
+
 func (s *Server) newReloader(m *metrics.Metrics, kept *cache.Cache) *reload.Reloader {
 	c := &s.config
 	var last *engine.Engine // activations do not overlap
@@ -38,6 +42,7 @@ func (s *Server) newReloader(m *metrics.Metrics, kept *cache.Cache) *reload.Relo
 			}
 			last = e
 			s.explorer.Activate(b)
+			memory.CollectAfter(heapGrowth) // not before: a start would need more memory
 			return kept.Of(e), nil
 		},
 		Attempted: s.attempted, Again: s.sources.again, StateDir: c.StateDir, Kept: c.Kept, Keys: s.sources.keys.of(), Observer: m, Logger: s.log, Now: c.Now,
