@@ -21,8 +21,9 @@ type Connection struct {
 	Certificate    *x509.Certificate
 }
 
-// Connect reads a kubeconfig; an empty context is the current one. It returns an error if
-// the file, or one that it names, cannot be read. It sends nothing.
+// Connect returns a connection to the API server that a kubeconfig names; an empty context is
+// the current one. It returns an error if the file, or one that it names, cannot be read. It
+// sends nothing.
 func Connect(kubeconfig, context string, timeout time.Duration) (*Connection, error) {
 	config, err := restConfig(&clusterEntry{Kubeconfig: kubeconfig, Context: context})
 	if err != nil {

@@ -107,7 +107,7 @@ func entriesOf(decisions []view.Entry) []entry {
 	entries := make([]entry, 0, len(decisions))
 	for i := range decisions {
 		d := &decisions[i]
-		e := entry{Entry: *d, Badge: badge(d.Outcome), Who: who(d.Request), What: what(d.Request), In: in(d.Request), Ask: askHref(d.Point, d.Request)}
+		e := entry{Entry: *d, Badge: badge(d.Outcome), Who: who(d.Request), What: what(d.Request), In: namespaceOf(d.Request), Ask: askHref(d.Point, d.Request)}
 		if d.Now != "" && d.Now != d.Outcome {
 			e.NowBadge = badge(d.Now)
 		}
@@ -196,5 +196,5 @@ func what(request json.RawMessage) string {
 	return strings.TrimSpace(a.Verb + " " + resource + " " + a.Name)
 }
 
-// in is the namespace of a request.
-func in(request json.RawMessage) string { return aboutOf(request).Namespace }
+// namespaceOf returns the namespace of a request, empty for a request without one.
+func namespaceOf(request json.RawMessage) string { return aboutOf(request).Namespace }

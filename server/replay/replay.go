@@ -307,8 +307,8 @@ func (w *worker) uncertain(ctx context.Context, at time.Time, r *record, before,
 	return "", false, nil
 }
 
-// isSettled reports whether an outcome does not rest on a restriction: the request is
-// allowed all the same, or a deny policy denies it.
+// isSettled reports whether the outcome is the same whether or not restrictions hold: another
+// rule allows the request, or a deny policy denies it.
 func isSettled(v statement.Verdict) bool {
 	d := readDecision(v)
 	return v.Outcome == "allow" || v.Decision == nil || len(d.Matched) > 0 && d.Matched[0].Kind == "DenyPolicy"

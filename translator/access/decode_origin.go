@@ -41,10 +41,12 @@ func originKind(name string, flat bool) string {
 	return ""
 }
 
+// decodeOriginStyled decodes a document in the style of Kubernetes, with metadata.
 func decodeOriginStyled(d *syntax.Decoder, n *syntax.Node, kind *syntax.Field) {
 	decodeOrigin(d, n, kind, false)
 }
 
+// decodeOriginFlat decodes a document in the flat form of Origin, with its name at the top.
 func decodeOriginFlat(d *syntax.Decoder, n *syntax.Node, kind *syntax.Field) {
 	decodeOrigin(d, n, kind, true)
 }

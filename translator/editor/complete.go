@@ -115,6 +115,8 @@ func (k *kinds) fields(p place) []string {
 	return without(slices.Collect(maps.Keys(s.Properties)), p)
 }
 
+// without returns the names that a mapping does not have yet. The name that is being typed is
+// not one that it has.
 func without(names []string, p place) (out []string) {
 	for _, name := range names {
 		if _, has := p.siblings[name]; !has || name == p.word {

@@ -49,6 +49,7 @@ func (l *listing) close() {
 // list walks the directory and opens no file.
 func (d *Directory) list(ctx context.Context) (*listing, error) { return d.walk(ctx, false) }
 
+// walk lists the directory and the folders below it, without files if foldersOnly is set.
 func (d *Directory) walk(ctx context.Context, foldersOnly bool) (*listing, error) {
 	root, top, err := d.resolve()
 	if err != nil {

@@ -98,6 +98,8 @@ func shownFilter(e *VisibilityEntry, lowered *tables.VisibilityEntry) *tables.Sh
 	return out
 }
 
+// shownCriteria returns what a filter allows and denies as documents write it, for commands
+// and endpoints that list policies.
 func shownCriteria(f *ValueFilter) tables.ShownCriteria {
 	if f.IsEmpty() {
 		return tables.ShownCriteria{}

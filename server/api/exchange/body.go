@@ -89,6 +89,8 @@ func (s *Service) parse(r *http.Request, b *buffer, optional bool) (decision.Val
 	return value, nil
 }
 
+// read reads the body of a request into the buffer, within the bounds of one body and of all
+// together.
 func (s *Service) read(r *http.Request, b *buffer) *Refusal {
 	if r.ContentLength > s.MaxBody {
 		return s.tooLarge()

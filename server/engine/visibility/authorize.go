@@ -39,6 +39,7 @@ type search struct {
 	subjects []string
 }
 
+// decide decides by the rules of the principal, for a custom type or for a cluster.
 func (s *search) decide() verdict {
 	action := s.request.Action
 	if action == "" {

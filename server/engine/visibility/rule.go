@@ -64,6 +64,7 @@ func (e *entry) hidesNode(item *decision.Item) bool {
 	return e.HideMasters && isMaster(item) || hasPair(item.Labels, e.HideByLabels)
 }
 
+// isMaster reports whether a node is of the control plane, by its labels or its field roles.
 func isMaster(item *decision.Item) bool {
 	for _, role := range [...]string{"master", "control-plane"} {
 		if _, ok := item.Labels["node-role.kubernetes.io/"+role]; ok {

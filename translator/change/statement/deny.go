@@ -330,7 +330,8 @@ func (d *denyRule) Without(other Condition) Condition {
 	return &denyRule{d.scope, &reduced}
 }
 
-// wordsOf is the inverse of anyWord.
+// wordsOf returns the words of a table of deny rules for a list in which "*" stands for any
+// word: nil then. It is the inverse of anyWord.
 func wordsOf(list []string) []string {
 	if slices.Contains(list, "*") {
 		return nil
