@@ -62,11 +62,11 @@ func decode(d *syntax.Decoder, n *syntax.Node, kind *syntax.Field) {
 	c := d.Cursor(n, "Bell", false)
 	c.At = kind.Key
 	c.Skip("apiVersion", "kind")
-	if m := c.RequiredMapping("metadata"); m != nil {
+	if m := c.RequiredMapping("metadata", ""); m != nil {
 		d.NameInto(m, &b.Header)
 		m.Done()
 	}
-	if spec := c.RequiredMapping("spec"); spec != nil {
+	if spec := c.RequiredMapping("spec", ""); spec != nil {
 		ringers, _ := spec.Texts("ringers")
 		for _, ringer := range ringers {
 			b.ringers = append(b.ringers, ringer.Value)

@@ -56,11 +56,8 @@ func decodeKubernetes(d *syntax.Decoder, n *syntax.Node, kind *syntax.Field) {
 // decodeKubernetesMetadata reads metadata and reports whether it identifies the
 // document.
 func decodeKubernetesMetadata(d *syntax.Decoder, c *syntax.Cursor, h *syntax.Header, namespaced bool) (labels map[string]string, ok bool) {
-	m := c.Mapping("metadata")
+	m := c.RequiredMapping("metadata", "write metadata: {name: NAME}, and the namespace of a namespaced kind")
 	if m == nil {
-		if c.Value("metadata") == nil {
-			c.Missing("metadata", "write metadata: {name: NAME}, and the namespace of a namespaced kind")
-		}
 		return nil, false
 	}
 	m.Skip(syntax.ServerFields...)

@@ -22,11 +22,8 @@ func decodeKubernetesBinding(d *syntax.Decoder, c *syntax.Cursor, b *KubernetesB
 }
 
 func decodeKubernetesRoleRef(d *syntax.Decoder, c *syntax.Cursor, b *KubernetesBinding) bool {
-	ref := c.Mapping("roleRef")
+	ref := c.RequiredMapping("roleRef", "")
 	if ref == nil {
-		if c.Value("roleRef") == nil {
-			c.Missing("roleRef", "")
-		}
 		return false
 	}
 	ref.Hints = map[string]string{"namespace": "a Role is looked for in the binding's own namespace", "apiversion": "write apiGroup: " + kubernetesGroup}

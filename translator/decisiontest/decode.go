@@ -21,7 +21,7 @@ func decodeDecisionTest(d *syntax.Decoder, n *syntax.Node, kind *syntax.Field) {
 	c.At = kind.Key
 	c.Skip("apiVersion", "kind")
 	identified := d.MetadataInto(c, &t.Header)
-	if spec := c.RequiredMapping("spec"); spec != nil {
+	if spec := c.RequiredMapping("spec", ""); spec != nil {
 		decodeDecisionSpec(d, spec, t)
 	}
 	c.Done()

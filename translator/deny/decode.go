@@ -36,10 +36,7 @@ func decodeDenyPolicyFamily(d *syntax.Decoder, n *syntax.Node, kind *syntax.Fiel
 	c.At = kind.Key
 	c.Skip("apiVersion", "kind", "status")
 	identified := decodeDenyPolicyMetadata(d, c, &h)
-	spec := c.Mapping("spec")
-	if spec == nil && c.Value("spec") == nil {
-		c.Missing("spec", "")
-	}
+	spec := c.RequiredMapping("spec", "")
 	if h.Kind == kindDenyPolicy {
 		p := &DenyPolicy{Header: h, Precedence: defaultPrecedence}
 		decodeDenyPolicy(d, spec, p)
@@ -60,11 +57,8 @@ func decodeDenyPolicyFamily(d *syntax.Decoder, n *syntax.Node, kind *syntax.Fiel
 // decodeDenyPolicyMetadata reads metadata and reports whether it identifies the
 // document, which a namespace does not.
 func decodeDenyPolicyMetadata(d *syntax.Decoder, c *syntax.Cursor, h *syntax.Header) bool {
-	m := c.Mapping("metadata")
+	m := c.RequiredMapping("metadata", "write metadata: {name: NAME}")
 	if m == nil {
-		if c.Value("metadata") == nil {
-			c.Missing("metadata", "write metadata: {name: NAME}")
-		}
 		return false
 	}
 	m.Skip(syntax.ServerFields...)

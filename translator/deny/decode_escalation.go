@@ -56,11 +56,8 @@ func decodeAllowed(d *syntax.Decoder, c *syntax.Cursor, e *BreakglassEscalation)
 	const hint = "write allowed: {clusters: [CLUSTER], groups: [GROUP]}"
 	refs := decodeEntryList(d, c, "clusterConfigRefs")
 	configs := decodeGlobs(d, refs, "clusterConfigRefs")
-	allowed := c.Mapping("allowed")
+	allowed := c.RequiredMapping("allowed", hint)
 	if allowed == nil {
-		if c.Value("allowed") == nil {
-			c.Missing("allowed", hint)
-		}
 		return
 	}
 	clusters, groups := decodeEntryList(d, allowed, "clusters"), decodeEntryList(d, allowed, "groups")
@@ -74,11 +71,8 @@ func decodeAllowed(d *syntax.Decoder, c *syntax.Cursor, e *BreakglassEscalation)
 // decodeEscalationApprovers checks approvers: one user or group at the least.
 func decodeEscalationApprovers(d *syntax.Decoder, c *syntax.Cursor) {
 	const hint = "write approvers: {groups: [GROUP]}"
-	approvers := c.Mapping("approvers")
+	approvers := c.RequiredMapping("approvers", hint)
 	if approvers == nil {
-		if c.Value("approvers") == nil {
-			c.Missing("approvers", hint)
-		}
 		return
 	}
 	decodeEntryList(d, approvers, "hiddenFromUI")

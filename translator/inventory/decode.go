@@ -19,7 +19,7 @@ func decodeInventory(d *syntax.Decoder, n *syntax.Node, kind *syntax.Field) {
 	c.At = kind.Key
 	c.Skip("apiVersion", "kind")
 	identified := d.MetadataInto(c, &out.Header)
-	if spec := c.RequiredMapping("spec"); spec != nil {
+	if spec := c.RequiredMapping("spec", ""); spec != nil {
 		out.Subjects = decodeEntities(d, spec, "subjects", subjectProperties)
 		out.Resources = decodeEntities(d, spec, "resources", resourceProperties)
 		spec.Done()

@@ -35,32 +35,27 @@ var powers = []struct {
 	{[]string{"create", "update", "patch"}, []string{rbacGroup}, slices.Concat(roleResources, bindingResources), false},
 }
 
-// kubernetesGrants is originGrants for a Kubernetes role.
+// kubernetesGrants is grants for a Kubernetes role.
 func kubernetesGrants(d *access.KubernetesRole, access *tables.Access) diag.List {
-	role := access.Roles.At(tables.RoleKey(d.Family, d.Namespace, d.Name))
-	if slices.ContainsFunc(role.Kubernetes, grantsEverythingKubernetes) {
-		return nil
-	}
-	var list diag.List
-	for i := range role.Kubernetes {
-		if found := kubernetesPowers(&role.Kubernetes[i]); len(found) > 0 {
-			list.Add(escalationGrant(&d.Header, i, d.Rules[i].At, found))
-		}
-	}
-	return list
+	rules := access.Roles.At(tables.RoleKey(d.Family, d.Namespace, d.Name)).Kubernetes
+	return grants(&d.Header, rules, grantsEverythingKubernetes, kubernetesPowers, func(rule int) diag.Position { return d.Rules[rule].At })
 }
 
-// originGrants reports the rules of an Origin role that allow their holder to gain more
-// permissions. A role that grants everything is reported elsewhere.
+// originGrants is grants for an Origin role.
 func originGrants(d *access.OriginRole, access *tables.Access) diag.List {
-	role := access.Roles.At(tables.RoleKey(d.Family, d.Namespace, d.Name))
-	if slices.ContainsFunc(role.Origin, grantsEverythingOrigin) {
+	rules := access.Roles.At(tables.RoleKey(d.Family, d.Namespace, d.Name)).Origin
+	return grants(&d.Header, rules, grantsEverythingOrigin, originPowers, func(rule int) diag.Position { return d.Rules[rule].At })
+}
+
+// grants reports the rules of a role that allow their holder to gain more permissions. A
+// role that grants everything is reported elsewhere.
+func grants[R any](h *syntax.Header, rules []R, everything func(R) bool, powers func(*R) []string, at func(rule int) diag.Position) (list diag.List) {
+	if slices.ContainsFunc(rules, everything) {
 		return nil
 	}
-	var list diag.List
-	for i := range role.Origin {
-		if found := originPowers(&role.Origin[i]); len(found) > 0 {
-			list.Add(escalationGrant(&d.Header, i, d.Rules[i].At, found))
+	for i := range rules {
+		if found := powers(&rules[i]); len(found) > 0 {
+			list.Add(escalationGrant(h, i, at(i), found))
 		}
 	}
 	return list

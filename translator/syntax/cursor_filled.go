@@ -6,10 +6,11 @@ import (
 	"github.com/writ-policy/writ/translator/diag"
 )
 
-// RequiredMapping returns a cursor over a mapping that must be present.
-func (c *Cursor) RequiredMapping(name string) *Cursor {
+// RequiredMapping returns a cursor over a mapping that must be present; the hint may be
+// empty.
+func (c *Cursor) RequiredMapping(name, hint string) *Cursor {
 	if c.Value(name) == nil {
-		c.Missing(name, "")
+		c.Missing(name, hint)
 		return nil
 	}
 	return c.Mapping(name)

@@ -46,22 +46,29 @@ func (d *Decoder) CheckForm(n *Node, code diag.Code, what string, problems []str
 
 // NameInto reads the required name of a document and reports whether it is valid.
 func (d *Decoder) NameInto(c *Cursor, h *Header) bool {
-	n := c.Required("name")
-	if n == nil {
-		return false
-	}
-	h.Name, h.NameAt = n.Value, d.At(n)
-	return d.CheckName(n, "name")
+	n := d.readInto(c, "name", &h.Name, &h.NameAt)
+	return n != nil && d.CheckName(n, "name")
 }
 
 // CustomNameInto is NameInto for a custom resource, whose name must be a DNS subdomain.
 func (d *Decoder) CustomNameInto(c *Cursor, h *Header) bool {
-	n := c.Required("name")
-	if n == nil {
-		return false
+	n := d.readInto(c, "name", &h.Name, &h.NameAt)
+	return n != nil && d.CheckForm(n, diag.BadName, "name", content.IsDNS1123Subdomain(n.Value))
+}
+
+// NamespaceInto is NameInto for the namespace.
+func (d *Decoder) NamespaceInto(c *Cursor, h *Header) bool {
+	n := d.readInto(c, "namespace", &h.Namespace, &h.NamespaceAt)
+	return n != nil && d.CheckName(n, "namespace")
+}
+
+// readInto reads a required string with its position. It returns nil if the string is absent.
+func (d *Decoder) readInto(c *Cursor, name string, value *string, at *diag.Position) *Node {
+	n := c.Required(name)
+	if n != nil {
+		*value, *at = n.Value, d.At(n)
 	}
-	h.Name, h.NameAt = n.Value, d.At(n)
-	return d.CheckForm(n, diag.BadName, "name", content.IsDNS1123Subdomain(n.Value))
+	return n
 }
 
 // CheckNamespace reports a namespace that is not a DNS label, and whether it is one.
@@ -69,24 +76,11 @@ func (d *Decoder) CheckNamespace(n *Node) bool {
 	return d.CheckForm(n, diag.BadName, "namespace", content.IsDNS1123Label(n.Value))
 }
 
-// NamespaceInto is NameInto for the namespace.
-func (d *Decoder) NamespaceInto(c *Cursor, h *Header) bool {
-	n := c.Required("namespace")
-	if n == nil {
-		return false
-	}
-	h.Namespace, h.NamespaceAt = n.Value, d.At(n)
-	return d.CheckName(n, "namespace")
-}
-
 // MetadataInto reads the metadata of a document with a required name and an optional
 // namespace, and reports whether the document has a valid name.
 func (d *Decoder) MetadataInto(c *Cursor, h *Header) bool {
-	m := c.Mapping("metadata")
+	m := c.RequiredMapping("metadata", "write metadata: {name: NAME}")
 	if m == nil {
-		if c.Value("metadata") == nil {
-			c.Missing("metadata", "write metadata: {name: NAME}")
-		}
 		return false
 	}
 	m.Skip(ServerFields...)

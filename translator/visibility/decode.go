@@ -38,7 +38,7 @@ func decodeVisibility(d *syntax.Decoder, n *syntax.Node, kind *syntax.Field) {
 	c.Skip("apiVersion", "kind", "status")
 	identified := decodeVisibilityMetadata(d, c, &h)
 	h.IdentityAt = h.NameAt
-	spec := c.RequiredMapping("spec")
+	spec := c.RequiredMapping("spec", "")
 	var out syntax.Document
 	if h.Kind == kindMonitorAccessPolicy {
 		p := &MonitorAccessPolicy{Header: h, Priority: defaultPriority, Default: "none"}
@@ -59,11 +59,8 @@ func decodeVisibility(d *syntax.Decoder, n *syntax.Node, kind *syntax.Field) {
 // decodeVisibilityMetadata reads metadata and reports whether it identifies the
 // document.
 func decodeVisibilityMetadata(d *syntax.Decoder, c *syntax.Cursor, h *syntax.Header) bool {
-	m := c.Mapping("metadata")
+	m := c.RequiredMapping("metadata", "write metadata: {name: NAME}")
 	if m == nil {
-		if c.Value("metadata") == nil {
-			c.Missing("metadata", "write metadata: {name: NAME}")
-		}
 		return false
 	}
 	valid := true
@@ -82,10 +79,10 @@ func decodeAccessPolicy(d *syntax.Decoder, c *syntax.Cursor, p *MonitorAccessPol
 		return
 	}
 	p.PriorityAt, p.DefaultAt = d.At(c.At), d.At(c.At)
-	decodeAccessIdentity(d, c.RequiredMapping("identity"), p)
-	decodeAccessEffect(d, c.RequiredMapping("access"), p)
-	if scope := c.RequiredMapping("scope"); scope != nil {
-		decodeAccessClusters(d, scope.RequiredMapping("clusters"), p)
+	decodeAccessIdentity(d, c.RequiredMapping("identity", ""), p)
+	decodeAccessEffect(d, c.RequiredMapping("access", ""), p)
+	if scope := c.RequiredMapping("scope", ""); scope != nil {
+		decodeAccessClusters(d, scope.RequiredMapping("clusters", ""), p)
 		scope.Done()
 	}
 	if lifecycle := c.FilledMapping("lifecycle"); lifecycle != nil {
@@ -110,7 +107,7 @@ func decodeAccessIdentity(d *syntax.Decoder, c *syntax.Cursor, p *MonitorAccessP
 	if priority, at := c.Integer("priority", 0, maxPriority); at != nil {
 		p.Priority, p.PriorityAt = priority, d.At(at)
 	}
-	if s := c.RequiredMapping("subjects"); s != nil {
+	if s := c.RequiredMapping("subjects", ""); s != nil {
 		before := len(d.Diags)
 		p.Users, p.Groups = decodeSubjects(d, s, "users"), decodeSubjects(d, s, "groups")
 		for _, n := range s.FilledList("serviceAccounts") {

@@ -63,7 +63,7 @@ func decodeClusterRule(d *syntax.Decoder, n *syntax.Node, p *MonitorAccessPolicy
 	if c == nil {
 		return r, true
 	}
-	some = decodeClusterSelector(d, c.RequiredMapping("selector"), p, &r)
+	some = decodeClusterSelector(d, c.RequiredMapping("selector", ""), p, &r)
 	decodePermissions(d, c.FilledMapping("permissions"), &r)
 	if n := c.Value("resources"); p.Deny && n != nil && len(n.Items)+len(n.Fields) > 0 {
 		d.Warn(c.Field("resources").Key, diag.IgnoredFilter, "leave it out",

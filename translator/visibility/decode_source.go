@@ -36,7 +36,7 @@ func decodeMetricSource(d *syntax.Decoder, c *syntax.Cursor, into *MetricSource)
 		return
 	}
 	s := &sourceReader{Decoder: d, into: into, names: map[string]*syntax.Node{}}
-	s.source(c.RequiredMapping("source"))
+	s.source(c.RequiredMapping("source", ""))
 	s.fields(c)
 	for _, n := range c.FilledList("computed") {
 		s.computed(n)

@@ -61,10 +61,7 @@ func decodeGatewayFamily(d *syntax.Decoder, n *syntax.Node, kind *syntax.Field, 
 	c.Skip("apiVersion", "kind", "status")
 	identified := g.metadata(c)
 	g.h.IdentityAt = g.h.NameAt
-	g.spec = c.Mapping("spec")
-	if g.spec == nil && c.Value("spec") == nil {
-		c.Missing("spec", "")
-	}
+	g.spec = c.RequiredMapping("spec", "")
 	var out syntax.Document
 	switch g.h.Kind {
 	case tables.KindGateway:
@@ -108,11 +105,8 @@ func (g *gatewayDocument) metadata(c *syntax.Cursor) bool {
 	if !g.d.FillNamespace(&g.h) {
 		g.h.Namespace = defaultNamespace
 	}
-	m := c.Mapping("metadata")
+	m := c.RequiredMapping("metadata", "write metadata: {name: NAME}")
 	if m == nil {
-		if c.Value("metadata") == nil {
-			c.Missing("metadata", "write metadata: {name: NAME}")
-		}
 		return false
 	}
 	identified := g.d.CustomNameInto(m, &g.h)
