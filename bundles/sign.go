@@ -1,6 +1,7 @@
 package bundles
 
 import (
+	"cmp"
 	"crypto"
 	"crypto/ecdsa"
 	"crypto/rsa"
@@ -77,9 +78,7 @@ func newSigningKey(content []byte, o SigningOptions) (*SigningKey, error) {
 			return nil, err
 		}
 	}
-	if key.id == "" {
-		key.id = defaultKeyID
-	}
+	key.id = cmp.Or(key.id, defaultKeyID)
 	if key.algorithm == "" {
 		key.algorithm = defaultAlgorithm(public)
 	}

@@ -25,6 +25,7 @@
 package client
 
 import (
+	"cmp"
 	"context"
 	"encoding/json"
 	"errors"
@@ -71,12 +72,8 @@ func New(o Options) (*Client, error) {
 	if err != nil || at.Host == "" || at.Scheme != "http" && at.Scheme != "https" || at.RawQuery != "" || at.User != nil {
 		return nil, fmt.Errorf("the URL %q must be such as https://writ.example:8686", o.URL)
 	}
-	if o.Timeout <= 0 {
-		o.Timeout = 10 * time.Second
-	}
-	if o.Attempts <= 0 {
-		o.Attempts = 4
-	}
+	o.Timeout = cmp.Or(max(o.Timeout, 0), 10*time.Second)
+	o.Attempts = cmp.Or(max(o.Attempts, 0), 4)
 	return &Client{options: o, base: strings.TrimSuffix(o.URL, "/"), longest: longestAnswer, http: &http.Client{
 		Transport: o.Transport,
 		// A server of writ never redirects, and credentials must not follow one that does.

@@ -1,6 +1,7 @@
 package remote
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -59,9 +60,7 @@ func Open(o Options) (*Feed, error) {
 	if o.Every <= 0 && most > 0 {
 		o.Every = (least + most) / 2
 	}
-	if o.Wait == 0 {
-		o.Wait = wait
-	}
+	o.Wait = cmp.Or(o.Wait, wait)
 	o = o.defaults()
 	origin, location, err := o.origin()
 	if err != nil {

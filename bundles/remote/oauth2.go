@@ -2,6 +2,7 @@ package remote
 
 import (
 	"bytes"
+	"cmp"
 	"context"
 	"encoding/json"
 	"errors"
@@ -203,10 +204,7 @@ func (s *oauth2Settings) form() (url.Values, error) {
 		}
 		assertion = strings.TrimSpace(string(content))
 	}
-	kind := s.ClientAssertionType
-	if kind == "" {
-		kind = assertionType
-	}
+	kind := cmp.Or(s.ClientAssertionType, assertionType)
 	form.Set("client_assertion_type", kind)
 	form.Set("client_assertion", assertion)
 	if s.ClientID != "" {

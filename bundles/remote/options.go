@@ -1,6 +1,7 @@
 package remote
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -85,15 +86,9 @@ type arrival struct {
 }
 
 func (o Options) defaults() Options {
-	if o.Wait == 0 {
-		o.Wait = defaultWait
-	}
-	if o.Stall <= 0 {
-		o.Stall = defaultStall
-	}
-	if o.Timeout <= 0 {
-		o.Timeout = defaultTimeout
-	}
+	o.Wait = cmp.Or(o.Wait, defaultWait)
+	o.Stall = cmp.Or(max(o.Stall, 0), defaultStall)
+	o.Timeout = cmp.Or(max(o.Timeout, 0), defaultTimeout)
 	if o.Failed == nil {
 		o.Failed = func(error) {}
 	}
@@ -103,9 +98,7 @@ func (o Options) defaults() Options {
 	if o.Verifying == nil {
 		o.Verifying = func() {}
 	}
-	if o.Logger == nil {
-		o.Logger = slog.New(slog.DiscardHandler)
-	}
+	o.Logger = cmp.Or(o.Logger, slog.New(slog.DiscardHandler))
 	if o.Failed == nil {
 		log := o.Logger
 		o.Failed = func(err error) { log.Warn("no bundle", "error", err) }

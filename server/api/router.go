@@ -1,6 +1,7 @@
 package api
 
 import (
+	"cmp"
 	"log/slog"
 	"net/http"
 	"slices"
@@ -151,30 +152,14 @@ func (o *Options) setDefaults() {
 	if o.StatusForm == nil {
 		o.StatusForm = struct{}{}
 	}
-	if o.Logger == nil {
-		o.Logger = slog.New(slog.DiscardHandler)
-	}
-	if o.SessionKey == "" {
-		o.SessionKey = kubernetes.DefaultSessionKey
-	}
-	if o.EscalationKey == "" {
-		o.EscalationKey = kubernetes.DefaultEscalationKey
-	}
-	if o.MaxBody <= 0 {
-		o.MaxBody = defaultMaxBody
-	}
-	if o.MaxValues <= 0 {
-		o.MaxValues = defaultMaxValues
-	}
-	if o.MaxAnswer <= 0 {
-		o.MaxAnswer = defaultMaxAnswer
-	}
-	if o.MaxInFlight <= 0 {
-		o.MaxInFlight = defaultMaxInFlight
-	}
-	if o.Timeout <= 0 {
-		o.Timeout = defaultTimeout
-	}
+	o.Logger = cmp.Or(o.Logger, slog.New(slog.DiscardHandler))
+	o.SessionKey = cmp.Or(o.SessionKey, kubernetes.DefaultSessionKey)
+	o.EscalationKey = cmp.Or(o.EscalationKey, kubernetes.DefaultEscalationKey)
+	o.MaxBody = cmp.Or(max(o.MaxBody, 0), defaultMaxBody)
+	o.MaxValues = cmp.Or(max(o.MaxValues, 0), defaultMaxValues)
+	o.MaxAnswer = cmp.Or(max(o.MaxAnswer, 0), defaultMaxAnswer)
+	o.MaxInFlight = cmp.Or(max(o.MaxInFlight, 0), defaultMaxInFlight)
+	o.Timeout = cmp.Or(max(o.Timeout, 0), defaultTimeout)
 }
 
 // noCache is a Cache that keeps nothing.
@@ -215,9 +200,7 @@ type AdminOptions struct {
 
 // NewAdmin returns the handler of the endpoints that change the active revision.
 func NewAdmin(o AdminOptions) http.Handler {
-	if o.Logger == nil {
-		o.Logger = slog.New(slog.DiscardHandler)
-	}
+	o.Logger = cmp.Or(o.Logger, slog.New(slog.DiscardHandler))
 	service := exchange.New(exchange.Options{
 		Rule: o.Rule, Metrics: o.Metrics, Logger: o.Logger, MaxBody: exchange.SmallBody,
 	})

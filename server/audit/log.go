@@ -1,6 +1,7 @@
 package audit
 
 import (
+	"cmp"
 	"context"
 	"log/slog"
 	"time"
@@ -34,9 +35,7 @@ type Log struct {
 // invalid. It does not connect to the webhook, which may start later.
 func Open(o Options, m *metrics.Metrics) (*Log, error) {
 	l := &Log{logger: o.Logger, now: o.Now}
-	if l.logger == nil {
-		l.logger = slog.New(slog.DiscardHandler)
-	}
+	l.logger = cmp.Or(l.logger, slog.New(slog.DiscardHandler))
 	if l.now == nil {
 		l.now = time.Now
 	}

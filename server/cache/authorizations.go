@@ -48,12 +48,8 @@ func newAuthorizationCache(c *Cache, o VisibilityOptions) *authorizationCache {
 		return nil
 	}
 	v := &authorizationCache{cache: c, ttl: o.TTL, bytes: o.Bytes, log: o.Logger}
-	if v.ttl <= 0 {
-		v.ttl = DefaultTTL
-	}
-	if v.bytes <= 0 {
-		v.bytes = defaultVisibilityBytes
-	}
+	v.ttl = cmp.Or(max(v.ttl, 0), DefaultTTL)
+	v.bytes = cmp.Or(max(v.bytes, 0), defaultVisibilityBytes)
 	if v.log == nil {
 		v.log = slog.New(slog.DiscardHandler)
 	}
@@ -234,10 +230,7 @@ func shownKey(r *decision.VisibilityRequest) string {
 		}
 		return "rbac:decision:" + principal + ":" + action + ":" + resource
 	}
-	cluster := r.Cluster.Name
-	if cluster == "" {
-		cluster = "all"
-	}
+	cluster := cmp.Or(r.Cluster.Name, "all")
 	return "rbac:custom:" + principal + ":" + r.Type + ":" + cluster + ":" + action
 }
 

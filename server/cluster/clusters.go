@@ -1,6 +1,7 @@
 package cluster
 
 import (
+	"cmp"
 	"context"
 	"crypto/sha256"
 	"errors"
@@ -59,12 +60,8 @@ type reached struct {
 // Read reads the clusters file at path and the kubeconfigs it names. It returns an error
 // with the line if one of them cannot be read or is invalid.
 func Read(path string, o Options) (*Clusters, error) {
-	if o.Timeout <= 0 {
-		o.Timeout = DefaultTimeout
-	}
-	if o.Places <= 0 {
-		o.Places = DefaultPlaces
-	}
+	o.Timeout = cmp.Or(max(o.Timeout, 0), DefaultTimeout)
+	o.Places = cmp.Or(max(o.Places, 0), DefaultPlaces)
 	c := &Clusters{path: path, options: o}
 	if _, err := c.Reload(); err != nil {
 		return nil, err

@@ -1,6 +1,7 @@
 package engine
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -73,9 +74,7 @@ func Activate(ctx context.Context, b *bundles.Bundle, o Options) (*Engine, error
 	if e.now == nil {
 		e.now = time.Now
 	}
-	if e.timeout == 0 {
-		e.timeout = defaultTimeout
-	}
+	e.timeout = cmp.Or(e.timeout, defaultTimeout)
 	switch {
 	case e.overdue != nil:
 	case o.Last != nil:

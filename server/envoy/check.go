@@ -20,6 +20,7 @@
 package envoy
 
 import (
+	"cmp"
 	"context"
 	"crypto/tls"
 	"errors"
@@ -150,36 +151,18 @@ func New(o Options) *Server {
 }
 
 func (o *Options) setDefaults() {
-	if o.Logger == nil {
-		o.Logger = slog.New(slog.DiscardHandler)
-	}
-	if o.Identity == "" {
-		o.Identity = DefaultIdentity
-	}
-	if o.Timeout <= 0 {
-		o.Timeout = defaultTimeout
-	}
-	if o.MaxInFlight <= 0 {
-		o.MaxInFlight = defaultMaxInFlight
-	}
-	if o.MaxMessage <= 0 {
-		o.MaxMessage = defaultMaxMessage
-	}
-	if o.MaxValues <= 0 {
-		o.MaxValues = math.MaxInt
-	}
+	o.Logger = cmp.Or(o.Logger, slog.New(slog.DiscardHandler))
+	o.Identity = cmp.Or(o.Identity, DefaultIdentity)
+	o.Timeout = cmp.Or(max(o.Timeout, 0), defaultTimeout)
+	o.MaxInFlight = cmp.Or(max(o.MaxInFlight, 0), defaultMaxInFlight)
+	o.MaxMessage = cmp.Or(max(o.MaxMessage, 0), defaultMaxMessage)
+	o.MaxValues = cmp.Or(max(o.MaxValues, 0), math.MaxInt)
 	if o.Values == nil {
 		o.Values = new(memory.Budget)
 	}
-	if o.ReceiveBytes <= 0 {
-		o.ReceiveBytes = DefaultReceiveBytes
-	}
-	if o.ReceiveTimeout <= 0 {
-		o.ReceiveTimeout = defaultReceiveTimeout
-	}
-	if o.MaxConnections <= 0 {
-		o.MaxConnections = DefaultMaxConnections
-	}
+	o.ReceiveBytes = cmp.Or(max(o.ReceiveBytes, 0), DefaultReceiveBytes)
+	o.ReceiveTimeout = cmp.Or(max(o.ReceiveTimeout, 0), defaultReceiveTimeout)
+	o.MaxConnections = cmp.Or(max(o.MaxConnections, 0), DefaultMaxConnections)
 }
 
 // transport returns the options of the transport, which bound what it stores.

@@ -1,6 +1,7 @@
 package reload
 
 import (
+	"cmp"
 	"context"
 	"fmt"
 	"log/slog"
@@ -84,15 +85,11 @@ func New(o Options) *Reloader {
 	if o.Observer == nil {
 		o.Observer = noopObserver{}
 	}
-	if o.Logger == nil {
-		o.Logger = slog.New(slog.DiscardHandler)
-	}
+	o.Logger = cmp.Or(o.Logger, slog.New(slog.DiscardHandler))
 	if o.Now == nil {
 		o.Now = time.Now
 	}
-	if o.Kept <= 0 {
-		o.Kept = defaultKept
-	}
+	o.Kept = cmp.Or(max(o.Kept, 0), defaultKept)
 	r := &Reloader{o: o}
 	if o.StateDir != "" {
 		r.state = newState(o.StateDir)

@@ -13,6 +13,7 @@
 package trace
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -53,9 +54,7 @@ func Open(ctx context.Context, o Options) (*Tracer, error) {
 	if isEnabled, err := readEnvironment(); !isEnabled {
 		return nil, err
 	}
-	if o.Logger == nil {
-		o.Logger = slog.New(slog.DiscardHandler)
-	}
+	o.Logger = cmp.Or(o.Logger, slog.New(slog.DiscardHandler))
 	otel.SetErrorHandler(otel.ErrorHandlerFunc(func(err error) { o.Logger.Warn("tracing failed", "error", err) }))
 	exporter, err := otlptracehttp.New(ctx, otlptracehttp.WithProxy(proxyOf))
 	if err != nil {

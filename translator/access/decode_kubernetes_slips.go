@@ -1,6 +1,7 @@
 package access
 
 import (
+	"cmp"
 	"slices"
 	"strings"
 
@@ -73,9 +74,7 @@ func nearWord(text string, words []string) string {
 		case 0:
 			return word
 		case 1:
-			if near == "" {
-				near = word
-			}
+			near = cmp.Or(near, word)
 		}
 	}
 	return near

@@ -1,6 +1,7 @@
 package gateway
 
 import (
+	"cmp"
 	"fmt"
 	"slices"
 
@@ -58,9 +59,7 @@ func (g *lowerer) failures() {
 
 // reject marks a policy with an error. The directory compiles to nothing then.
 func (p *inherited) reject() {
-	if p.Rejected == "" {
-		p.Rejected = tables.Invalid
-	}
+	p.Rejected = cmp.Or(p.Rejected, tables.Invalid)
 }
 
 // patternRefs reports references that the effective policy of some path cannot

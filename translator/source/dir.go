@@ -1,6 +1,7 @@
 package source
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -62,12 +63,8 @@ type Directory struct {
 // Dir returns the directory at path. It reads nothing yet.
 func Dir(path string, o DirOptions) *Directory {
 	o.Limits = o.Limits.WithDefaults()
-	if o.Rescan == 0 {
-		o.Rescan = defaultRescan
-	}
-	if o.Logger == nil {
-		o.Logger = slog.New(slog.DiscardHandler)
-	}
+	o.Rescan = cmp.Or(o.Rescan, defaultRescan)
+	o.Logger = cmp.Or(o.Logger, slog.New(slog.DiscardHandler))
 	if o.Now == nil {
 		o.Now = time.Now
 	}

@@ -1,5 +1,7 @@
 package source
 
+import "cmp"
+
 // DefaultMaxFileBytes is the default of Limits.MaxFileBytes.
 const DefaultMaxFileBytes = 64 << 20
 
@@ -20,14 +22,8 @@ type Limits struct {
 
 // WithDefaults returns l with each zero field replaced by its default.
 func (l Limits) WithDefaults() Limits {
-	if l.MaxFileBytes == 0 {
-		l.MaxFileBytes = DefaultMaxFileBytes
-	}
-	if l.MaxBytes == 0 {
-		l.MaxBytes = defaultMaxBytes
-	}
-	if l.MaxEntries == 0 {
-		l.MaxEntries = defaultMaxEntries
-	}
+	l.MaxFileBytes = cmp.Or(l.MaxFileBytes, DefaultMaxFileBytes)
+	l.MaxBytes = cmp.Or(l.MaxBytes, defaultMaxBytes)
+	l.MaxEntries = cmp.Or(l.MaxEntries, defaultMaxEntries)
 	return l
 }

@@ -1,6 +1,7 @@
 package source
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -62,8 +63,6 @@ func listedError(name string, err error) error {
 	if name != "" && errors.Is(err, fs.ErrNotExist) {
 		return errChanged
 	}
-	if name == "" {
-		name = "the policy directory"
-	}
+	name = cmp.Or(name, "the policy directory")
 	return fmt.Errorf("read %s: %w", name, TrimPath(err))
 }

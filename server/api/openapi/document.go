@@ -1,6 +1,7 @@
 package openapi
 
 import (
+	"cmp"
 	_ "embed"
 	"encoding/json"
 	"fmt"
@@ -160,10 +161,7 @@ func (s *schemaSet) parameter(p *Parameter, in string) map[string]any {
 }
 
 func (s *schemaSet) responses(e *Endpoint) map[string]any {
-	status := e.Status
-	if status == 0 {
-		status = http.StatusOK
-	}
+	status := cmp.Or(e.Status, http.StatusOK)
 	content := s.content(e.Answer)
 	if len(e.Media) > 0 && e.Answer == nil {
 		clear(content)

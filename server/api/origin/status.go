@@ -1,6 +1,7 @@
 package origin
 
 import (
+	"cmp"
 	"slices"
 	"strconv"
 	"strings"
@@ -19,10 +20,7 @@ func appendStatus(b []byte, d *decision.Decision) []byte {
 		b = jsontext.AppendString(append(b, `,"allowReason":`...), exchange.Line(reason, exchange.MaxReason))
 	}
 	if !d.Allowed {
-		reason := d.Reason
-		if reason == "" {
-			reason = "not allowed"
-		}
+		reason := cmp.Or(d.Reason, "not allowed")
 		b = jsontext.AppendString(append(b, `,"denyReason":`...), exchange.Line(reason, exchange.MaxReason))
 	}
 	if text := access.EvaluationErrorText(d.EvaluationError, d.Warnings); text != "" {

@@ -1,6 +1,7 @@
 package visibility
 
 import (
+	"cmp"
 	"context"
 	"fmt"
 	"slices"
@@ -41,10 +42,7 @@ type search struct {
 
 // decide decides by the rules of the principal, for a custom type or for a cluster.
 func (s *search) decide() verdict {
-	action := s.request.Action
-	if action == "" {
-		action = decision.ActionView
-	}
+	action := cmp.Or(s.request.Action, decision.ActionView)
 	switch {
 	case len(s.request.Names()) == 0:
 		return verdict{reason: "no principal"} // groups alone are not a principal

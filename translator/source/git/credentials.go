@@ -1,6 +1,7 @@
 package git
 
 import (
+	"cmp"
 	"errors"
 	"fmt"
 	"net"
@@ -68,10 +69,7 @@ func (c Credentials) knownHosts(u *url.URL) (ssh.HostKeyCallbackHelper, error) {
 	if err != nil {
 		return ssh.HostKeyCallbackHelper{}, fmt.Errorf("read the known hosts: %w", source.TrimPath(err))
 	}
-	port := u.Port()
-	if port == "" {
-		port = "22"
-	}
+	port := cmp.Or(u.Port(), "22")
 	return ssh.HostKeyCallbackHelper{
 		HostKeyCallback: db.HostKeyCallback(),
 		// A server may have keys of other algorithms than those of the file.
@@ -80,10 +78,7 @@ func (c Credentials) knownHosts(u *url.URL) (ssh.HostKeyCallbackHelper, error) {
 }
 
 func (c Credentials) forSSH(at source.GitLocation, hosts ssh.HostKeyCallbackHelper) (transport.AuthMethod, error) {
-	user := at.User
-	if user == "" {
-		user = "git"
-	}
+	user := cmp.Or(at.User, "git")
 	switch {
 	case c.SSHKey != "":
 		keys, err := ssh.NewPublicKeysFromFile(user, c.SSHKey, "")

@@ -18,6 +18,7 @@
 package git
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -114,27 +115,17 @@ type refusal struct {
 
 // Open returns the repository at o.Location. It reads nothing yet.
 func Open(o Options) *Repository {
-	if o.Interval <= 0 {
-		o.Interval = defaultInterval
-	}
-	if o.Logger == nil {
-		o.Logger = slog.New(slog.DiscardHandler)
-	}
+	o.Interval = cmp.Or(max(o.Interval, 0), defaultInterval)
+	o.Logger = cmp.Or(o.Logger, slog.New(slog.DiscardHandler))
 	if o.After == nil {
 		o.After = time.After
 	}
 	if o.Now == nil {
 		o.Now = time.Now
 	}
-	if o.MaxFetch <= 0 {
-		o.MaxFetch = defaultMaxFetch
-	}
-	if o.Stall <= 0 {
-		o.Stall = defaultStall
-	}
-	if o.Timeout <= 0 {
-		o.Timeout = defaultTimeout
-	}
+	o.MaxFetch = cmp.Or(max(o.MaxFetch, 0), defaultMaxFetch)
+	o.Stall = cmp.Or(max(o.Stall, 0), defaultStall)
+	o.Timeout = cmp.Or(max(o.Timeout, 0), defaultTimeout)
 	o.Limits = o.Limits.WithDefaults()
 	return &Repository{o: o, poke: make(chan struct{}, 1)}
 }

@@ -1,6 +1,7 @@
 package kube
 
 import (
+	"cmp"
 	"context"
 	"fmt"
 	"slices"
@@ -65,12 +66,8 @@ type kind struct {
 // names a kind that writ does not read.
 func Open(o Options) (*Source, error) {
 	o.Limits = o.Limits.WithDefaults()
-	if o.Rescan <= 0 {
-		o.Rescan = defaultRescan
-	}
-	if o.Timeout <= 0 {
-		o.Timeout = defaultTimeout
-	}
+	o.Rescan = cmp.Or(max(o.Rescan, 0), defaultRescan)
+	o.Timeout = cmp.Or(max(o.Timeout, 0), defaultTimeout)
 	kinds, err := selectKinds(o.Kinds, o.Location.Kinds)
 	if err != nil {
 		return nil, err
