@@ -49,8 +49,8 @@ func TestPictures(t *testing.T) {
 	}
 }
 
-// compress writes a picture with its 256 most frequent colours, as small as the format
-// permits.
+// compress writes a picture with its 224 most frequent colours and 32 that are far from
+// these, such as those of a small dot, as small as the format permits.
 func compress(t *testing.T, content []byte) []byte {
 	t.Helper()
 	decoded, err := png.Decode(bytes.NewReader(content))
@@ -65,13 +65,25 @@ func compress(t *testing.T, content []byte) []byte {
 		}
 	}
 	colours := slices.SortedFunc(maps.Keys(counts), func(a, b color.Color) int { return counts[b] - counts[a] })
-	reduced := image.NewPaletted(bounds, colours[:min(256, len(colours))])
+	palette := color.Palette(colours[:min(224, len(colours))])
+	for range min(32, len(colours)-len(palette)) {
+		palette = append(palette, slices.MaxFunc(colours, func(a, b color.Color) int { return distance(palette, a) - distance(palette, b) }))
+	}
+	reduced := image.NewPaletted(bounds, palette)
 	draw.Draw(reduced, bounds, decoded, bounds.Min, draw.Src)
 	var out bytes.Buffer
 	if err := (&png.Encoder{CompressionLevel: png.BestCompression}).Encode(&out, reduced); err != nil {
 		t.Fatal(err)
 	}
 	return out.Bytes()
+}
+
+// distance is how far a colour is from the nearest one of a palette.
+func distance(palette color.Palette, c color.Color) int {
+	r, g, b, _ := c.RGBA()
+	nr, ng, nb, _ := palette.Convert(c).RGBA()
+	square := func(x, y uint32) int { d := int(x>>8) - int(y>>8); return d * d }
+	return square(r, nr) + square(g, ng) + square(b, nb)
 }
 
 // The README shows two pictures, and they exist.
