@@ -65,6 +65,7 @@ on %[3]d CPUs (%[4]s), %[5]s of memory, %[6]s, %[7]s/%[8]s. The load average bef
 %[10]s
 CPU time is that of the server process. Ratios are of figures of this run, of each of which the
 smallest of the rounds is shown. Servers run on the machine that sends the requests.
+[PROFILES.md](PROFILES.md) has where the time and the memory go, and why goals are missed.
 
 %[11]s%[12]s%[13]s
 `, command, time.Now().UTC().Format("2006-01-02"), runtime.NumCPU(), procField("/proc/cpuinfo", "model name"),
