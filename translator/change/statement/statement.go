@@ -158,7 +158,7 @@ func scopeOf(p *tables.DenyPolicy) map[string]any {
 
 // plainEscape is an escape that a pattern does not need: tables have each character of a
 // class with one.
-var plainEscape = regexp.MustCompile("\\\\([^-^!*?{}\\[\\]\\\\])")
+var plainEscape = regexp.MustCompile(`\\([^-^!*?{}\[\]\\])`)
 
 // globTexts returns patterns as documents write them.
 func globTexts(globs []tables.PathGlob) []string {
