@@ -31,15 +31,7 @@ func reloads(out *results, w *world, rounds int) error {
 	defer remove()
 	policy := filepath.Join(w.dir, "changing-deny.yaml")
 	defer os.Remove(policy)
-	var last *engine.Engine
-	r := reload.New(reload.Options{
-		Source:     source.Dir(w.dir, source.DirOptions{}),
-		Translator: translator.New(translator.Options{}),
-		Activate: func(ctx context.Context, b *bundles.Bundle) (_ decision.Policies, err error) {
-			last, err = engine.Activate(ctx, b, engine.Options{Last: last})
-			return last, err
-		},
-	})
+	r := newReloader(w)
 	if err := r.Reload(ctx); err != nil { // it reads everything
 		return err
 	}
@@ -88,6 +80,19 @@ func reloads(out *results, w *world, rounds int) error {
 			least.wall.Seconds(), least.cpu.Seconds(), least.allocs, first.wall.Seconds())
 	}
 	return nil
+}
+
+// newReloader returns what reloads a world as a server does.
+func newReloader(w *world) *reload.Reloader {
+	var last *engine.Engine
+	return reload.New(reload.Options{
+		Source:     source.Dir(w.dir, source.DirOptions{}),
+		Translator: translator.New(translator.Options{}),
+		Activate: func(ctx context.Context, b *bundles.Bundle) (_ decision.Policies, err error) {
+			last, err = engine.Activate(ctx, b, engine.Options{Last: last})
+			return last, err
+		},
+	})
 }
 
 // inFiles prints what a change costs in a directory with a document in each file.
