@@ -1,0 +1,297 @@
+package views
+
+import (
+	"encoding/csv"
+	"encoding/json"
+	"fmt"
+	"net/url"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/writ-policy/writ/server/view"
+)
+
+// words are those of views for outcomes of JSON.
+var words = map[string]string{
+	view.Allow: "Allowed", view.Deny: "Denied", view.None: "Not allowed", view.Partial: "Partly", view.Failed: "Error", view.Depends: "Depends",
+}
+
+// states are those for states of steps.
+var states = map[string]string{view.Decides: "decides", view.Late: "comes too late", view.NoMatch: "no match", view.NotAsked: "not asked"}
+
+// The views show what the endpoints return: each has the facts of its JSON, in the same order.
+func TestViewsShowTheJSON(t *testing.T) {
+	s := newSite(t)
+	for _, request := range []string{
+		`{"user":"Edgar","verb":"delete","resource":"deploymentconfigs","namespace":"hammer","labels":{"protected":"yes"}}`,
+		`{"user":"Edgar","verb":"get","resource":"pods","namespace":"hammer"}`,
+	} {
+		ask[json.RawMessage](s, "/v1/decisions/access", request)
+	}
+	first := answer[view.Status](s, "/v1/status").Revision
+	s.edit("hammer/project.yaml", "[Vera]", "[Vera, Nora]")
+	s.edit("hammer/project.yaml", "[Vera, Nora]", "[Vera]")
+	if now := answer[view.Status](s, "/v1/status").Revision; now != first {
+		t.Errorf("got revision %s of the first documents, want %s", now, first)
+	}
+	t.Run("Overview", func(t *testing.T) { s.with(t).overview() })
+	t.Run("Ask", func(t *testing.T) { s.with(t).explanations() })
+	t.Run("Who can", func(t *testing.T) { s.with(t).matrices() })
+	t.Run("Documents", func(t *testing.T) { s.with(t).documents() })
+	t.Run("Inheritance", func(t *testing.T) { s.with(t).inheritance() })
+	t.Run("Changes", func(t *testing.T) { s.with(t).changes() })
+	t.Run("Log", func(t *testing.T) { s.with(t).log() })
+}
+
+// with is the site for a part of the test.
+func (s *site) with(t *testing.T) *site { return &site{T: t, base: s.base, dir: s.dir} }
+
+// equal compares a part of a view with what its JSON comes to.
+func equal(s *site, what string, got, want []string) {
+	s.Helper()
+	a, b := fmt.Sprintf("%q", got), fmt.Sprintf("%q", want)
+	if a != b || len(want) == 0 {
+		s.Errorf("%s: got\n%s\nwant, and something,\n%s", what, a, b)
+	}
+}
+
+func (s *site) overview() {
+	v, status, files := s.view("/page/"), answer[view.Status](s, "/v1/status"), answer[view.Files](s, "/v1/documents")
+	id := v.all(func(n node) bool { return n.attribute("id") == "revision" })
+	if len(id) != 1 || id[0].text() != status.Revision {
+		s.Errorf("got %v, want revision %s", id, status.Revision)
+	}
+	var got, want []string
+	for _, d := range v.named("Diagnostics").tags("a") {
+		got = append(got, d.text())
+	}
+	for _, d := range files.Diagnostics {
+		if place := fmt.Sprintf("%s:%d:%d", d.File, d.Line, d.Column); !slices.Contains(got, place) && len(want) < 20 {
+			s.Errorf("got diagnostics %q, want %s", got, place)
+		}
+		want = append(want, d.File)
+	}
+	denied := answer[view.Log](s, "/v1/log?outcome=deny&limit=5")
+	got, want = nil, nil
+	for _, row := range v.named("Last denied").rows() {
+		got = append(got, row[1]+" "+row[2])
+	}
+	for _, e := range denied.Decisions {
+		who, what, source := asked(s, e)
+		want = append(want, who+" "+what+" "+source)
+	}
+	equal(s, "last denied", got, want)
+}
+
+// asked returns who asked for what in a recorded decision, and where its rule stands.
+func asked(s *site, e view.Entry) (who, what, source string) {
+	var r struct{ User, Verb, Resource, Namespace string }
+	var d struct{ Matched []view.Matched }
+	if json.Unmarshal(e.Request, &r) != nil || json.Unmarshal(e.Decision, &d) != nil {
+		s.Fatalf("got %s and %s", e.Request, e.Decision)
+	}
+	if len(d.Matched) > 0 {
+		source = d.Matched[0].Source
+	}
+	return r.User, r.Verb + " " + r.Resource + " in " + r.Namespace, source
+}
+
+func (s *site) explanations() {
+	for path, row := range map[string]struct{ point, request string }{
+		"/page/ask?user=Edgar&verb=delete&resource=deploymentconfigs&namespace=hammer":                                    {"access", `{"user":"Edgar","verb":"delete","resource":"deploymentconfigs","namespace":"hammer"}`},
+		"/page/ask?user=Edgar&verb=watch&resource=secrets&namespace=hammer&name=x":                                        {"access", `{"user":"Edgar","verb":"watch","resource":"secrets","namespace":"hammer","name":"x"}`},
+		"/page/ask/gateway?host=shop.example.com&method=POST&path=/":                                                       {"gateway", `{"request":{"host":"shop.example.com","method":"POST","path":"/"}}`},
+		"/page/ask/visibility?user=x&groups=dev&clusterName=prod-eu-1&clusterLabels=" + url.QueryEscape(`{"env":"prod"}`): {"visibility", `{"user":"x","groups":["dev"],"cluster":{"name":"prod-eu-1","labels":{"env":"prod"}}}`},
+	} {
+		v, e := s.view(path), ask[view.Explanation](s, "/v1/explanations/"+row.point, row.request)
+		if outcome, reason := v.named("Outcome").text(), v.named("Answer").text(); outcome != words[e.Outcome] || !strings.Contains(reason, e.Reason) {
+			s.Errorf("%s: got %s, want %s: %s", path, outcome, words[e.Outcome], e.Reason)
+		}
+		var got, want []string
+		for _, ladder := range v.all(func(n node) bool { return n.attribute("class") == "ladder" }) {
+			for _, a := range ladder.tags("a") {
+				got = append(got, a.text())
+			}
+		}
+		for _, step := range e.Steps {
+			for _, m := range step.Matched {
+				want = append(want, m.Source)
+			}
+			for _, p := range step.Policies {
+				want = append(want, p.Source)
+			}
+			if ladder := v.text(); !strings.Contains(ladder, step.Title) || !strings.Contains(ladder, states[step.State]) {
+				s.Errorf("%s: want the step %q, %s", path, step.Title, states[step.State])
+			}
+		}
+		if fmt.Sprint(got) != fmt.Sprint(want) {
+			s.Errorf("%s: got the rules of the ladder %q, want %q", path, got, want)
+		}
+		got, want = nil, nil
+		for _, row := range v.named("What if").rows() {
+			got = append(got, row[0]+": "+row[1])
+		}
+		for _, w := range e.WhatIf {
+			want = append(want, w.Text+": "+words[w.Outcome])
+		}
+		equal(s, path+", what if", got, want)
+		if nearest := v.named("Nearest").rows(); len(nearest) != len(e.Nearest) {
+			s.Errorf("%s: got %d nearest rules, want %d", path, len(nearest), len(e.Nearest))
+		}
+	}
+}
+
+func (s *site) matrices() {
+	for _, query := range []string{
+		"resource=pods&namespace=hammer", "resource=secrets&search=e", "resource=pods&namespace=hammer&facts=" + url.QueryEscape(`{"labels":{}}`),
+		"of=what&subject=Edgar&namespace=hammer&search=pod",
+	} {
+		v, m := s.view("/page/who-can?"+query).named("Matrix"), answer[view.Matrix](s, "/v1/matrix?"+query)
+		var got, want []string
+		for _, head := range v.tags("thead")[0].tags("th")[1:] {
+			got = append(got, head.text())
+		}
+		equal(s, query+", columns", got, m.Columns)
+		got = nil
+		for _, row := range v.rows() {
+			got = append(got, strings.ToLower(strings.Join(row, "|")))
+		}
+		for _, row := range m.Rows {
+			line := strings.TrimSpace(row.Name + " " + row.Kind)
+			for _, cell := range row.Cells {
+				line += "|" + strings.TrimSpace(words[cell.Outcome]+" "+cell.Text)
+			}
+			want = append(want, strings.ToLower(line))
+		}
+		equal(s, query, got, want)
+		_, table := s.get("/v1/matrix?format=csv&" + query)
+		lines, err := csv.NewReader(strings.NewReader(string(table))).ReadAll()
+		if err != nil || len(lines) != m.Total+1 || lines[1][0] != m.Rows[0].Name {
+			s.Errorf("%s: got %d lines, %v, want a header and %d rows", query, len(lines), err, m.Total)
+		}
+	}
+}
+
+func (s *site) documents() {
+	v, rules, files := s.view("/page/documents"), answer[view.Rules](s, "/v1/rules"), answer[view.Files](s, "/v1/documents")
+	var got, want []string
+	for _, row := range v.named("Rules by how often they decided").rows() {
+		got = append(got, row[1]+" "+row[2])
+	}
+	for _, r := range rules.Rules {
+		decided := fmt.Sprintf("%d × decided", r.Decided)
+		if r.Decided == 0 {
+			decided = "never"
+		}
+		want = append(want, r.Source+" "+decided)
+	}
+	equal(s, "rules", got, want)
+	got, want = nil, nil
+	for _, a := range v.named("Files").tags("a") {
+		got = append(got, strings.TrimPrefix(a.attribute("href"), "/page/documents/"))
+	}
+	for _, f := range files.Files {
+		want = append(want, f.File)
+	}
+	slices.Sort(got)
+	equal(s, "files", got, want)
+	for _, f := range files.Files[:3] {
+		lines, d := s.view("/page/documents/"+f.File).named("Document").all(func(n node) bool { return n.attribute("id") != "" && n.Data == "li" }), answer[view.Document](s, "/v1/documents/"+f.File)
+		if len(lines) != len(d.Lines) {
+			s.Fatalf("%s: got %d lines, want %d", f.File, len(lines), len(d.Lines))
+		}
+		for i, line := range lines {
+			text := strings.Join(strings.Fields(d.Lines[i]), " ")
+			if got := line.text(); !strings.Contains(got, text) {
+				s.Errorf("%s:%d: got %q, want %q", f.File, i+1, got, text)
+			}
+		}
+		for _, o := range d.Documents {
+			for _, r := range o.Rules {
+				if got := lines[r.Line-d.From].text(); strings.Contains(got, "never decided") != (r.Decided == 0) {
+					s.Errorf("%s: got %q, want %d", f.File, got, r.Decided)
+				}
+			}
+		}
+	}
+}
+
+func (s *site) inheritance() {
+	v, graph := s.view("/page/inheritance?kind=AuthPolicy"), answer[view.Topology](s, "/v1/topology")
+	var got, want []string
+	edges := 0
+	paths := v.named("Paths from gateway to rule")
+	for _, a := range paths.tags("a") {
+		if label := a.attribute("aria-label"); label != "" {
+			got = append(got, label)
+		}
+	}
+	for _, p := range paths.tags("path") {
+		if strings.HasPrefix(p.attribute("class"), "edge") {
+			edges++
+		}
+	}
+	for _, n := range graph.Nodes {
+		name := strings.TrimSpace(n.Kind + " " + n.Name)
+		want = append(want, name)
+		if !slices.ContainsFunc(got, func(label string) bool { return strings.HasPrefix(label, name) }) {
+			s.Errorf("got nodes %q, want %s", got, name)
+		}
+	}
+	if len(got) != len(want) || edges != len(graph.Edges) || len(want) == 0 {
+		s.Errorf("got %d nodes and %d edges, want %d and %d", len(got), edges, len(want), len(graph.Edges))
+	}
+	gateway := graph.Nodes[0].ID
+	shown := s.view("/page/inheritance?kind=AuthPolicy&target=" + url.QueryEscape(gateway))
+	effective := answer[map[string]any](s, "/v1/effective/AuthPolicy/"+gateway)
+	rules, _ := effective["rules"].(map[string]any)
+	for key := range rules {
+		if !strings.Contains(shown.named("Effective AuthPolicy").text(), key) {
+			s.Errorf("got %s, want the rule %s", shown.named("Effective AuthPolicy").text(), key)
+		}
+	}
+}
+
+func (s *site) changes() {
+	revisions := answer[view.Revisions](s, "/v1/revisions").Revisions
+	var got, want []string
+	for _, input := range s.view("/page/changes").all(func(n node) bool { return n.attribute("name") == "from" }) {
+		got = append(got, input.attribute("value"))
+	}
+	for _, r := range revisions {
+		want = append(want, r.Revision[:12])
+	}
+	equal(s, "revisions", got, want)
+	query := "?from=" + want[1] + "&to=" + want[0]
+	diff := answer[view.Diff](s, "/v1/diff"+query)
+	v := s.view("/page/changes" + query)
+	got, want = nil, nil
+	for _, row := range v.named("Decisions that differ").rows() {
+		got = append(got, row[0]+": "+row[1])
+	}
+	for _, g := range diff.Groups {
+		want = append(want, strings.Join(strings.Fields(g.Title), " "))
+	}
+	equal(s, "differences", got, want)
+	for _, text := range diff.Texts {
+		if lines := v.named("Difference of " + text.File).tags("li"); len(lines) != len(text.Lines) {
+			s.Errorf("%s: got %d lines, want %q", text.File, len(lines), text.Lines)
+		}
+	}
+}
+
+func (s *site) log() {
+	for _, query := range []string{"", "?outcome=deny", "?user=edg&resource=pods"} {
+		v, log := s.view("/page/log"+query), answer[view.Log](s, "/v1/log"+query)
+		var got, want []string
+		for _, row := range v.named("Decisions").rows() {
+			got = append(got, strings.Join(row[1:4], " "))
+		}
+		for _, e := range log.Decisions {
+			who, what, _ := asked(s, e)
+			want = append(want, words[e.Outcome]+" "+who+" "+what)
+		}
+		equal(s, "log"+query, got, want)
+	}
+}
