@@ -101,7 +101,7 @@ func (s *site) explanations() {
 	for path, row := range map[string]struct{ point, request string }{
 		"/page/ask?user=Edgar&verb=delete&resource=deploymentconfigs&namespace=hammer":                                    {"access", `{"user":"Edgar","verb":"delete","resource":"deploymentconfigs","namespace":"hammer"}`},
 		"/page/ask?user=Edgar&verb=watch&resource=secrets&namespace=hammer&name=x":                                        {"access", `{"user":"Edgar","verb":"watch","resource":"secrets","namespace":"hammer","name":"x"}`},
-		"/page/ask/gateway?host=shop.example.com&method=POST&path=/":                                                       {"gateway", `{"request":{"host":"shop.example.com","method":"POST","path":"/"}}`},
+		"/page/ask/gateway?host=shop.example.com&method=POST&path=/":                                                      {"gateway", `{"request":{"host":"shop.example.com","method":"POST","path":"/"}}`},
 		"/page/ask/visibility?user=x&groups=dev&clusterName=prod-eu-1&clusterLabels=" + url.QueryEscape(`{"env":"prod"}`): {"visibility", `{"user":"x","groups":["dev"],"cluster":{"name":"prod-eu-1","labels":{"env":"prod"}}}`},
 	} {
 		v, e := s.view(path), ask[view.Explanation](s, "/v1/explanations/"+row.point, row.request)
