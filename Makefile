@@ -50,7 +50,7 @@ SEQUENTIAL := ./bundles ./cmd/writ ./cmd/writ/evaluate ./cmd/writ/kubernetes ./c
 step = @printf '\n== %s\n'
 
 .DEFAULT_GOAL := help
-.PHONY: help run test build lint conform fuzz load golden gen bench bench-change bench-profiles comment soak release image page pictures deploy real e2e-kubernetes oidc krew systemd registry fleet \
+.PHONY: help run test build lint conform fuzz load golden gen bench bench-change bench-page bench-profiles comment soak release image page pictures deploy real e2e-kubernetes oidc krew systemd registry fleet \
 	format golangci rego prose vulnerabilities unit agreement kubernetes bundle
 
 help: ## list the targets
@@ -166,6 +166,9 @@ bench: build ## measure writ beside OPA and Kubernetes' authorizer; RESULTS=test
 
 bench-change: build ## measure diff, who-can and the replay of EVENTS (1000000) events; RESULTS=tests/bench writes CHANGE.md there
 	$(GO) run ./tests/bench -writ bin/writ -events $(or $(EVENTS),1000000) $(if $(RESULTS),-results $(RESULTS))
+
+bench-page: build ## measure the web console at 10,000 and 100,000 bindings against its budgets
+	$(GO) run ./tests/bench -writ bin/writ -page 10000,100000
 
 # Setting the benchmark up is left out. OPA evaluates what documents restrict on goroutines of
 # its own, below evaluateOPA.

@@ -3,6 +3,7 @@ package server
 import (
 	"crypto/tls"
 	"io"
+	"log/slog"
 	"net"
 	"net/http"
 	"strings"
@@ -75,6 +76,20 @@ func TestPageListener(t *testing.T) {
 	}
 	if _, body := get(browser, page+"/page/ask?user=alice&verb=get&resource=pods", "good"); !strings.Contains(body, callers+"/v1/decisions/access") {
 		t.Errorf("the view Ask names no endpoint at %s", callers)
+	}
+}
+
+// The log names the page where there is one.
+func TestPageIsLogged(t *testing.T) {
+	for mode, want := range map[string]bool{PageAuto: true, PageOff: false} {
+		h := newHouse(t)
+		var log syncBuffer
+		h.config.Page.Mode, h.config.Logger = mode, slog.New(slog.NewTextHandler(&log, nil))
+		r := h.run()
+		r.eventually("ready", r.isReady)
+		if text := log.String(); strings.Contains(text, `msg="page: `+r.url+`/page/"`) != want || strings.Contains(text, "page: ") != want {
+			t.Errorf("--page %s: got the log\n%s", mode, text)
+		}
 	}
 }
 

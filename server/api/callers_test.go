@@ -216,3 +216,50 @@ func TestBrowsers(t *testing.T) {
 		}
 	}
 }
+
+// What a page of another site can send reaches no endpoint, whatever its route: neither by
+// its origin, nor as a form, as plain text or without a type.
+func TestRequestsOfPages(t *testing.T) {
+	_, o := endpoints(&fake{}, func(o *Options) {
+		o.Poke, o.PokeSecret = func() {}, func() []byte { return []byte("s") }
+		o.Console = closedConsole(o)
+	})
+	rule := auth.Rule{Loopback: true, AllowedHosts: openRule.AllowedHosts}
+	for name, h := range map[string]http.Handler{
+		"callers": New(o), "metrics": NewMetrics(o), "operators": NewAdmin(AdminOptions{RevisionStore: &keeping{}, Metrics: metrics.New(), Rule: rule}),
+	} {
+		posts := 0
+		for _, route := range h.(*gin.Engine).Routes() {
+			for _, row := range []struct {
+				name, origin, contentType string
+				want, other               int // other is what must not be answered; zero for any
+			}{
+				{"another site", "http://evil.example", "application/json", http.StatusForbidden, 0},
+				{"another site, as a form", "http://evil.example", "application/x-www-form-urlencoded", http.StatusForbidden, 0},
+				{"an unknown site", "null", "text/plain", http.StatusForbidden, 0},
+				{"a form", "http://example.com", "application/x-www-form-urlencoded", http.StatusUnsupportedMediaType, 0},
+				{"plain text", "http://example.com", "text/plain", http.StatusUnsupportedMediaType, 0},
+				{"no type", "http://example.com", "", http.StatusUnsupportedMediaType, 0},
+				{"JSON", "http://example.com", "application/json", 0, http.StatusUnsupportedMediaType},
+			} {
+				if route.Method != http.MethodPost && row.want != http.StatusForbidden {
+					continue
+				}
+				posts++
+				r := httptest.NewRequest(route.Method, route.Path, strings.NewReader("{}"))
+				r.Header.Set("Origin", row.origin)
+				if row.contentType != "" {
+					r.Header.Set("Content-Type", row.contentType)
+				}
+				w := httptest.NewRecorder()
+				h.ServeHTTP(w, r)
+				if row.want != 0 && w.Code != row.want || w.Code == row.other {
+					t.Errorf("%s: %s: %s %s: got %d %s, want %d", name, row.name, route.Method, route.Path, w.Code, w.Body, row.want)
+				}
+			}
+		}
+		if posts == 0 {
+			t.Errorf("%s: no request was sent", name)
+		}
+	}
+}

@@ -65,10 +65,8 @@ func (v *viewer) diagnostics(list diag.List) []view.Diagnostic {
 			line, column := r.Shown()
 			shown.Related = append(shown.Related, view.Related{File: r.File, Line: line, Column: column, Message: r.Message})
 		}
-		if text, ok := contentOf(v.attempt.Files, d.File); ok && line > 0 {
-			if lines := linesOf(text); line <= len(lines) {
-				shown.Text = lines[line-1]
-			}
+		if text, ok := contentOf(v.attempt.Files, d.File); ok {
+			shown.Text = lineOf(text, line)
 		}
 		out = append(out, shown)
 	}

@@ -143,8 +143,20 @@ func (v *viewer) excerpt(place string) (view.Excerpt, bool) {
 
 // linesOf splits a text into lines.
 func linesOf(text []byte) []string {
-	text = bytes.TrimSuffix(text, []byte("\n"))
-	return strings.Split(strings.ReplaceAll(string(text), "\r\n", "\n"), "\n")
+	return strings.Split(strings.TrimSuffix(strings.ReplaceAll(string(text), "\r\n", "\n"), "\n"), "\n")
+}
+
+// lineOf returns a line of a text, empty if it has no such line. Large files may have many
+// diagnostics: the text is not split for each.
+func lineOf(text []byte, number int) string {
+	for ; number > 1 && len(text) > 0; number-- {
+		_, text, _ = bytes.Cut(text, []byte("\n"))
+	}
+	if number != 1 {
+		return ""
+	}
+	line, _, _ := bytes.Cut(text, []byte("\n"))
+	return string(bytes.TrimSuffix(line, []byte("\r")))
 }
 
 // headOf returns the number of the first line of the document of a line.

@@ -82,6 +82,22 @@ func longest(a, b []string) int {
 	return max(longest(a[1:], b), longest(a, b[1:]))
 }
 
+// A single line of a text is the one that its lines have.
+func TestLineOf(t *testing.T) {
+	for _, content := range []string{"", "\n", "a", "a\n", "a\r\nb\r\n", "\n\nc\n"} {
+		lines := linesOf([]byte(content))
+		for i := -1; i <= len(lines)+2; i++ {
+			want := ""
+			if i >= 1 && i <= len(lines) {
+				want = lines[i-1]
+			}
+			if got := lineOf([]byte(content), i); got != want {
+				t.Errorf("line %d of %q: got %q, want %q", i, content, got, want)
+			}
+		}
+	}
+}
+
 func TestTextDiffs(t *testing.T) {
 	file := func(name, text string) source.File {
 		return source.File{Path: name, Content: []byte(text), Hash: [32]byte{byte(len(text))}}

@@ -23,7 +23,7 @@ type options struct {
 	writ, opa, kubernetes string
 	rounds, requests      int
 	files, events         int
-	floor, results        string
+	floor, results, pages string
 }
 
 func main() {
@@ -38,6 +38,7 @@ func main() {
 	flag.IntVar(&o.rounds, "rounds", 3, "rounds of each figure; the smallest is shown")
 	flag.IntVar(&o.requests, "requests", 20000, "requests of one round over HTTP")
 	flag.StringVar(&o.results, "results", "", "the folder to write RESULTS.md and pictures into")
+	flag.StringVar(&o.pages, "page", "", "numbers of roles and bindings for which the web console is measured, and nothing else")
 	flag.StringVar(&o.floor, "floor", "", "serve the floors on this address instead of measuring")
 	flag.Parse()
 	if err := run(o); err != nil {
@@ -52,6 +53,13 @@ func run(o options) error {
 	}
 	if _, err := os.Stat(o.writ); err != nil {
 		return fmt.Errorf("no writ binary to serve with (make build): %w", err)
+	}
+	if o.pages != "" {
+		sizes, err := parseSizes(o.pages)
+		if err != nil {
+			return err
+		}
+		return pages(sizes, o)
 	}
 	sizes, err := parseSizes(o.sizes)
 	if err != nil {

@@ -179,6 +179,8 @@ func (s *Service) Admit(w http.ResponseWriter, r *http.Request, role auth.Role) 
 		return r, misdirected
 	case auth.IsCrossSite(r.Header, r.Host):
 		return r, crossSite
+	case isUndeclared(r):
+		return r, undeclared
 	}
 	caller, err := s.Rule.Admit(r.Context(), auth.Credentials{Authorization: r.Header["Authorization"], TLS: r.TLS}, role)
 	switch {

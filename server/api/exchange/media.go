@@ -36,21 +36,26 @@ func CheckJSON(r *http.Request) *Refusal {
 // formMedia is the type that "curl -d" declares without -H.
 const formMedia = "application/x-www-form-urlencoded"
 
-// isOfBrowser reports whether a browser sent the request. Forms of pages have this type as
-// well, and browsers add at least one of these headers to them.
-func isOfBrowser(r *http.Request) bool {
-	return r.Header["Origin"] != nil || r.Header["Sec-Fetch-Site"] != nil
+// isUndeclared reports whether a browser sent a body without declaring it as JSON. Pages send
+// forms and plain text to other sites without asking them; what has these headers is sent
+// by a browser.
+func isUndeclared(r *http.Request) bool {
+	if r.Method != http.MethodPost || r.Header["Origin"] == nil && r.Header["Sec-Fetch-Site"] == nil {
+		return false
+	}
+	media, _, err := mime.ParseMediaType(r.Header.Get("Content-Type"))
+	return err != nil || media != "application/json" && media != "application/x-ndjson"
 }
 
 // IsJSON reports whether the body is declared as JSON, or not declared, or declared as a
-// form by a client that is not a browser.
+// form. Service.Admit refuses the last two of a browser.
 func IsJSON(r *http.Request) bool {
 	contentType := r.Header.Get("Content-Type")
 	if contentType == "" || contentType == "application/json" {
 		return true
 	}
 	media, parameters, err := mime.ParseMediaType(contentType)
-	if err == nil && media == formMedia && !isOfBrowser(r) {
+	if err == nil && media == formMedia {
 		return true
 	}
 	if err != nil || media != "application/json" {

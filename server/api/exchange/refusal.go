@@ -42,6 +42,7 @@ var (
 	forbidden       = &Refusal{Status: http.StatusForbidden, Message: auth.ErrRole.Error()}
 	unavailable     = &Refusal{Status: http.StatusServiceUnavailable, Message: auth.ErrUnavailable.Error()}
 	crossSite       = &Refusal{Status: http.StatusForbidden, Message: "requests of pages of other sites are not answered"}
+	undeclared      = &Refusal{Status: http.StatusUnsupportedMediaType, Message: "the content type must be application/json"}
 	misdirected     = &Refusal{Status: http.StatusMisdirectedRequest, Message: "the host must be an address, localhost or an allowed name"}
 	// Internal is the refusal after a panic.
 	Internal       = &Refusal{Status: http.StatusInternalServerError, Message: decision.ErrInternal.Error()}
