@@ -217,9 +217,9 @@ func (p *page) memory(w *world) error {
 	for _, r := range w.requests(1000) {
 		observe(ctx, x, e, &r)
 	}
-	ring := live()
-	fmt.Printf("  counters %.1f MiB, names %.1f MiB, a log of 1000 decisions %.1f MiB\n", counters-before, names-counters, ring-names)
-	row(p, "memory of the console", ring-before, consoleMiB, "%.1f MiB")
+	full := live()
+	fmt.Printf("  counters %.1f MiB, names %.1f MiB, a log of 1000 decisions %.1f MiB\n", counters-before, names-counters, full-names)
+	row(p, "memory of the console", full-before, consoleMiB, "%.1f MiB")
 	runtime.KeepAlive(x)
 	runtime.KeepAlive(l)
 	return nil
@@ -236,7 +236,7 @@ func observe(ctx context.Context, x *explore.Explorer, e *engine.Engine, r *deci
 }
 
 // watched compares the CPU time of cached decisions while consoles watch with that of
-// decisions that nobody watches, in turn.
+// decisions that no console watches, in turn.
 func (p *page) watched(w *world, o options) error {
 	bodies := reviewBodies(w.requests(repeated))
 	run := func() (float64, error) {

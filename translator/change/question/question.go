@@ -26,10 +26,11 @@ type Question struct {
 
 	cluster string // of the revision that is asked, empty for all
 
-	facts map[string]any
-	open  map[string]bool
-	set   []func(*statement.Request)
-	cut   bool // a search ended early
+	facts  map[string]any
+	open   map[string]bool
+	target *statement.Request // the resource or path and the verb; nil if they are open
+	set    []func(*statement.Request)
+	cut    bool // a search ended early
 }
 
 // QuestionJSON is a question in an answer.
@@ -81,7 +82,19 @@ func (q *Question) prepare() {
 		}
 	}
 	q.set = statement.Setters(q.Stated, q.open)
+	q.target = nil
+	for _, name := range []string{"resource", "subresource", "path", "verb"} {
+		if q.open[name] {
+			return
+		}
+	}
+	q.target = new(statement.Request)
+	q.pin(q.target)
 }
+
+// mayFit reports whether a statement fits the resource or path and the verb of the question.
+// Most do not, and a search costs a hundred times as much.
+func (q *Question) mayFit(s *statement.Statement) bool { return q.target == nil || s.MayFit(q.target) }
 
 func (q *Question) json() QuestionJSON {
 	open := slices.Sorted(slices.Values(q.Open))

@@ -72,7 +72,7 @@ type place struct {
 func (q *Question) fit(deny []*statement.Statement) *fitting {
 	f := &fitting{by: make(map[string][]*statement.Statement), known: make(map[place]bool)}
 	for _, s := range deny {
-		if q.find([]*statement.Statement{s}, nil, nil) != nil {
+		if q.mayFit(s) && q.find([]*statement.Statement{s}, nil, nil) != nil {
 			f.deny = append(f.deny, s)
 		}
 	}
@@ -85,7 +85,7 @@ func (f *fitting) fits(q *Question, s *statement.Statement) bool {
 	key := place{s.Condition, s.Namespace}
 	fits, ok := f.known[key]
 	if !ok {
-		fits = q.find([]*statement.Statement{s}, nil, nil) != nil
+		fits = q.mayFit(s) && q.find([]*statement.Statement{s}, nil, nil) != nil
 		f.known[key] = fits
 	}
 	return fits

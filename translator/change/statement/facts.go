@@ -59,6 +59,12 @@ func (k known) Match(at stage, r *Request) uint8 {
 	return k.Condition.Match(at, r)
 }
 
+// MayFit reports whether the statement matches the resource or path of a request, and its
+// verb. Without them it fits no request that has them.
+func (s *Statement) MayFit(r *Request) bool {
+	return s.Match(stageTarget, r) != 0 && s.Match(stageVerb, r) != 0
+}
+
 // Known returns the statement for requests that have a member: labels, namespaceLabels or
 // fields. For other members it returns the statement itself.
 func (s *Statement) Known(member string) *Statement {
