@@ -6,7 +6,7 @@ LISTEN      ?= 127.0.0.1:8686
 FUZZTIME    ?= 1m
 LOADTIME    ?= 3m
 REQUESTS    ?= 40000
-WORLDS      ?= 12
+WORLDS      ?= 10
 GATEWAYS    ?= 24
 HIERARCHIES ?= 1000
 RELEASE     ?= bin/release
@@ -87,7 +87,7 @@ format:
 
 golangci:
 	$(step) 'golangci: vet, staticcheck and the other linters of .golangci.yml'
-	@$(GOLANGCI_LINT) run ./...
+	@GOGC=200 $(GOLANGCI_LINT) run ./...
 
 rego:
 	$(step) 'rego: stock opa fmt, check with the schemas of input and data, and test on the library'
@@ -112,7 +112,7 @@ agreement:
 	@command -v chromium >/dev/null || printf '%s\n' 'tests/page: NOT TESTED in a browser: there is no chromium. apt-get install -y --no-install-recommends chromium'
 	@$(GO_TEST) $(filter-out ./tests/agreement,$(SEQUENTIAL))
 	@$(GO_TEST) ./tests/agreement -world $(SEED) -worlds $(WORLDS) -deny-worlds $(WORLDS) -visibility-worlds $(WORLDS) \
-		-gateway-worlds $(GATEWAYS) -hierarchies $(HIERARCHIES) -edit-worlds 1 -edits 50
+		-gateway-worlds $(GATEWAYS) -hierarchies $(HIERARCHIES) -edit-worlds 1 -edits 30
 
 # The test cache does not see a command that a test runs.
 kubernetes: build
