@@ -222,6 +222,7 @@ func (p *page) memory(w *world) error {
 	row(p, "memory of the console", full-before, consoleMiB, "%.1f MiB")
 	runtime.KeepAlive(x)
 	runtime.KeepAlive(l)
+	runtime.KeepAlive(bundle) // which the console does not keep
 	return nil
 }
 
