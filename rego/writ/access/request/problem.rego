@@ -49,6 +49,7 @@ _contradiction := `key "user" is missing` if {
 	not _is_set("resource")
 	not _is_set("path")
 } else := `resource must not contain "/": put the part after it in subresource` if {
+	_is_set("resource") # null, beside a path, is not text
 	contains(input.resource, "/")
 } else := sprintf("key %q must be empty beside \"path\"", [beside[0]]) if {
 	_is_set("path")
