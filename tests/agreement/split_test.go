@@ -127,7 +127,11 @@ func TestBundleOfAClusterAgreesWithTheWhole(t *testing.T) {
 			}
 		}
 	}
-	for _, outcome := range []string{"allowed", "denied", "neither", "elsewhere"} {
+	wanted := []string{"denied", "neither", "elsewhere"}
+	if *denyWorlds >= 5 { // one of fifty worlds allows nothing in the clusters that are built
+		wanted = append(wanted, "allowed")
+	}
+	for _, outcome := range wanted {
 		if decided[outcome] == 0 {
 			t.Errorf("no request was %s: %v", outcome, decided)
 		}
