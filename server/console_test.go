@@ -117,7 +117,7 @@ func TestWhereThePageIs(t *testing.T) {
 		mode, listen, pageListen string
 		clientCA, hasTLS, tokens bool
 		main                     bool
-		want                     string // in the error; empty: there is none
+		want                     string // in the error; empty: no error is wanted
 	}{
 		{mode: PageAuto, listen: "127.0.0.1:1", main: true},
 		{mode: PageAuto, listen: "127.0.0.1:1", hasTLS: true, clientCA: true},

@@ -109,7 +109,7 @@ type StateEvent struct {
 	Ready    bool `json:"ready"`
 	Degraded bool `json:"degraded"`
 	// Pinned is the revision that newer documents do not replace, and WithdrawnKey the
-	// revoked key that signed the active bundle; empty if there is none.
+	// revoked key that signed the active bundle; empty if nothing is pinned or revoked.
 	Pinned       string `json:"pinned,omitempty"`
 	WithdrawnKey string `json:"withdrawnKey,omitempty"`
 }

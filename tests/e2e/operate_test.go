@@ -36,7 +36,7 @@ func (c *controlPlane) doctor(t *testing.T, chain string) {
 			t.Errorf("%s: got %q", check, findings[check])
 		}
 	}
-	if findings["connection"] != "warning " || status != 0 { // there are no credentials
+	if findings["connection"] != "warning " || status != 0 { // credentials are missing
 		t.Errorf("got %d, %s", status, text)
 	}
 	content, err := os.ReadFile(file)

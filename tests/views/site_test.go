@@ -185,7 +185,7 @@ func (n node) tags(names ...string) []node {
 	return n.all(func(e node) bool { return slices.Contains(names, e.Data) })
 }
 
-// named returns the element with an accessible name, nothing if there is none.
+// named returns the element with an accessible name, and the zero node if it is missing.
 func (n node) named(label string) node {
 	found := n.all(func(e node) bool { return e.attribute("aria-label") == label })
 	if len(found) == 0 {

@@ -49,8 +49,8 @@ func (s *Service) list(w http.ResponseWriter, r *http.Request, e *List) (answer 
 	return answer, refused
 }
 
-// Listing calls list in one of MaxListing places. It returns tooManyRequests if there
-// is none.
+// Listing calls list in one of MaxListing places. It returns tooManyRequests if all
+// of them are taken.
 func (s *Service) Listing(list func() *Refusal) *Refusal {
 	if !s.listing.Acquire(1) {
 		return tooManyRequests

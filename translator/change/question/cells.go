@@ -115,8 +115,8 @@ func (a *Asker) cell(ctx context.Context, q *Question, f *fitting, p string) (Ce
 }
 
 // Contrast returns two requests that differ from that of the question in its one open member
-// alone, which they have: one that a statement fits, and one that it does not. They are nil
-// if there is none.
+// alone, which they have: one that a statement fits, and one that it does not. Both are
+// nil if such requests are not found.
 func (q *Question) Contrast(s *statement.Statement, principals []string) (fits, other map[string]any) {
 	q.prepare()
 	list := []*statement.Statement{s}
