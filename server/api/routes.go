@@ -179,9 +179,9 @@ func consoleRoutes(a *console.API) []route {
 	}
 	limit := openapi.Parameter{Name: "limit", Description: "The number of rows of a page, 50 unless given.", Schema: 0}
 	after := p("after", "after of the page before.")
-	matrix := op.For("Lists who can do something, or what a subject can do.", nil, view.Matrix{}).With(
-		p("of", "who or what."), p("resource", "The resource, of who."), p("apiGroup", "Its API group."), p("name", "Its name."), p("subject", "The subject, of what."),
-		p("namespace", "The namespace."), p("facts", "What is known of the request, as a JSON object of its labels, namespaceLabels, cluster, tenant, session, escalation, fields, pod and attributes; the rest is open."), p("search", "A part of the names of rows."),
+	matrix := op.For("Lists who can do something, or what a subject can do; about others for auditors.", nil, view.Matrix{}).With(
+		p("of", "who or what."), p("resource", "The resource, of who."), p("apiGroup", "Its API group, * for all; unless given, that in which documents name the resource."), p("name", "Its name."), p("subject", "The subject, of what."),
+		p("namespace", "The namespace; all of them and requests without one unless given."), p("facts", "What is known of the request, as a JSON object of its labels, namespaceLabels, cluster, tenant, session, escalation, fields, pod and attributes; the rest is open."), p("search", "A part of the names of rows."),
 		limit, after, p("format", "json or csv; csv has all rows."))
 	matrix.Media = []string{"text/csv"}
 	topology := op.For("Shows how gateways, listeners, routes and rules are connected.", nil, view.Topology{}).With(
@@ -203,7 +203,7 @@ func consoleRoutes(a *console.API) []route {
 		list("/v1/rates", op.For("Shows how many decisions were made in the last 15 minutes.", nil, view.Rates{}), a.Rates()),
 		list("/v1/names", op.For("Lists names that documents have in a field of requests.", nil, view.Names{}).With(
 			p("field", "user, groups, subject, verb, resource, apiGroup, namespace, cluster or type."), p("prefix", "What names begin with, or contain.")), a.Names()),
-		list("/v1/matrix", matrix, a.Matrix()),
+		{methods: "GET", pattern: "/v1/matrix", role: auth.Authenticated, handler: a.Named(a.Matrix()), about: matrix},
 		list("/v1/documents", op.For("Lists the files of documents, and the mistakes in them.", nil, view.Files{}), a.Files()),
 		list("/v1/documents/*path", op.For("Shows a file of documents with the counts of its rules.", nil, view.Document{}).With(
 			p("path", "The exact name of the file."), openapi.Parameter{Name: "line", Description: "A line that is shown.", Schema: 0}), a.Document()),

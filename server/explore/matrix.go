@@ -12,6 +12,7 @@ import (
 	"github.com/writ-policy/writ/server/decision"
 	"github.com/writ-policy/writ/server/view"
 	"github.com/writ-policy/writ/translator/change/question"
+	"github.com/writ-policy/writ/translator/change/statement"
 )
 
 // commonVerbs are the first columns of each matrix.
@@ -20,20 +21,12 @@ var commonVerbs = []string{"get", "list", "watch", "create", "update", "patch", 
 // maxColumns bounds the columns of a matrix: documents may name any number of verbs.
 const maxColumns = 16
 
-// subjectRow is a row before its cells: of a principal, with members that its question
-// states beside those of the matrix.
-type subjectRow struct {
-	view.Row
-	principal string
-	own       map[string]any
-}
-
 // maxPart is how many rows Matrix computes before it passes them on.
 const maxPart = 500
 
 // Matrix implements view.Viewer.
 func (v *viewer) Matrix(ctx context.Context, c view.Caller, q view.MatrixQuery) (*view.Matrix, error) {
-	if err := v.admit(c); err != nil {
+	if err := v.admitMatrix(c, &q); err != nil {
 		return nil, err
 	}
 	policies := v.policies.At(v.x.o.Now())
@@ -45,11 +38,12 @@ func (v *viewer) Matrix(ctx context.Context, c view.Caller, q view.MatrixQuery) 
 	if err != nil {
 		return nil, err
 	}
-	rows, err := v.matrixRows(&q)
+	out := &view.Matrix{Columns: v.columns(&q), Rows: []view.Row{}, Warnings: v.stateGroup(&q, stated), Revision: v.Revision()}
+	rows, err := v.matrixRows(c, &q)
 	if err != nil {
 		return nil, err
 	}
-	out := &view.Matrix{Columns: v.columns(&q), Rows: []view.Row{}, Total: len(rows), Warnings: []string{"members may hold more than one group"}, Revision: v.Revision()}
+	out.Total = len(rows)
 	f := &filler{asker: asker, policies: policies, stated: stated, columns: out.Columns, isBrief: q.Each != nil}
 	if q.Each == nil {
 		if rows, out.After, err = page(rows, q.Limit, q.After); err != nil {
@@ -96,12 +90,50 @@ func statedBy(q *view.MatrixQuery) (map[string]any, error) {
 		stated["name"] = q.Name
 	}
 	if q.Of != ofWhat {
-		stated["resource"], stated["apiGroup"] = q.Resource, q.APIGroup
-		if resource, sub, ok := strings.Cut(q.Resource, "/"); ok {
-			stated["resource"], stated["subresource"] = resource, sub
-		}
+		stateResource(stated, q.Resource)
 	}
 	return stated, nil
+}
+
+// stateResource states a resource with its subresource.
+func stateResource(stated map[string]any, name string) {
+	resource, sub, ok := strings.Cut(name, "/")
+	if stated["resource"] = resource; ok {
+		stated["subresource"] = sub
+	}
+}
+
+// anyGroup is the API group of a question that leaves it open.
+const anyGroup = "*"
+
+// stateGroup states the API group of a question who can do something. One that is not given
+// is that in which documents name the resource: the core group, another one, or all of them
+// if there are several. It returns the warnings of the matrix.
+func (v *viewer) stateGroup(q *view.MatrixQuery, stated map[string]any) []string {
+	warnings := []string{"members may hold more than one group"}
+	group := q.APIGroup
+	resource, isWho := stated["resource"].(string)
+	if isWho && group == "" {
+		var named []string
+		for _, pair := range v.names().resources {
+			if main, _, _ := strings.Cut(pair[1], "/"); main == resource && !slices.Contains(named, pair[0]) {
+				named = append(named, pair[0])
+			}
+		}
+		switch {
+		case len(named) == 0 || named[0] == "":
+		case len(named) == 1:
+			group = named[0]
+			warnings = append(warnings, "the API group is "+group+": documents name "+resource+" in no other")
+		default:
+			group = anyGroup
+			warnings = append(warnings, "the API group is open: documents name "+resource+" in "+strings.Join(statement.Shorten(named), ", "))
+		}
+	}
+	if isWho && group != anyGroup {
+		stated["apiGroup"] = group
+	}
+	return warnings
 }
 
 // readFacts reads the facts of a request: members that a question leaves open unless it
@@ -127,68 +159,6 @@ func readFacts(text []byte, into map[string]any) error {
 	}
 	_, err = decision.Decode(mustJSON(request))
 	return err
-}
-
-// The values of MatrixQuery.Of.
-const (
-	ofWho  = "who"
-	ofWhat = "what"
-)
-
-// matrixRows lists the rows of all pages, in the order of their names.
-func (v *viewer) matrixRows(q *view.MatrixQuery) ([]subjectRow, error) {
-	n := v.names()
-	var rows []subjectRow
-	add := func(row view.Row, principal string, own map[string]any) {
-		if has(row.Name, q.Search) {
-			rows = append(rows, subjectRow{row, principal, own})
-		}
-	}
-	switch q.Of {
-	case "", ofWho:
-		if q.Resource == "" {
-			return nil, &view.Error{Reason: view.Invalid, Field: "resource", Message: "resource must not be empty"}
-		}
-		for _, p := range n.principals {
-			name, kind := nameOf(p)
-			add(view.Row{Name: name, Kind: kind}, p, nil)
-		}
-	case ofWhat:
-		if q.Subject == "" {
-			return nil, &view.Error{Reason: view.Invalid, Field: "subject", Message: "subject must not be empty"}
-		}
-		principal := v.principalOf(q.Subject)
-		for _, r := range n.resources {
-			add(view.Row{Name: r[1], Kind: r[0]}, principal, map[string]any{"resource": r[1], "apiGroup": r[0]})
-		}
-	default:
-		return nil, &view.Error{Reason: view.Invalid, Field: "of", Message: `of must be "who" or "what"`}
-	}
-	return rows, nil
-}
-
-// nameOf returns the name and the kind of a principal.
-func nameOf(principal string) (name, kind string) {
-	if user, ok := strings.CutPrefix(principal, "user:"); ok {
-		if strings.HasPrefix(user, "system:serviceaccount:") {
-			return user, "service account"
-		}
-		return user, "user"
-	}
-	return strings.TrimPrefix(principal, "group:"), "group"
-}
-
-// principalOf returns the principal that a text names: as user:NAME, group:NAME or the name
-// of either, the user first.
-func (v *viewer) principalOf(text string) string {
-	if strings.HasPrefix(text, "user:") || strings.HasPrefix(text, "group:") {
-		return text
-	}
-	known := v.names().fields
-	if !isListed(known["user"], text) && isListed(known["groups"], text) {
-		return "group:" + text
-	}
-	return "user:" + text
 }
 
 // columns are the verbs of a matrix: the common ones, others that rules for the resource
@@ -235,7 +205,7 @@ func (f *filler) fill(ctx context.Context, rows []subjectRow) ([]view.Row, error
 				return nil, questionError(err)
 			}
 		}
-		cells, err := f.table.Row(ctx, row.principal)
+		cells, err := f.table.Row(ctx, row.principals)
 		if err != nil {
 			return nil, questionError(err)
 		}
@@ -262,7 +232,7 @@ func (f *filler) questions(own map[string]any) []*question.Question {
 // verbQuestion is the question of a cell: facts that are not stated are open.
 func verbQuestion(stated map[string]any, verb string) *question.Question {
 	q := &question.Question{Stated: stated}
-	for _, fact := range append(question.Facts(), "name") {
+	for _, fact := range append(question.Facts(), "name", "namespace", "apiGroup") {
 		if _, ok := stated[fact]; !ok {
 			q.Open = append(q.Open, fact)
 		}
@@ -286,7 +256,10 @@ func questionError(err error) error {
 func (f *filler) cell(ctx context.Context, c *question.Cell) view.Cell {
 	out := view.Cell{Outcome: c.Outcome}
 	if c.Text != "" {
-		out.Text = "if " + c.Text
+		out.Text = c.Text
+		if !strings.HasPrefix(c.Text, "in ") && !strings.HasPrefix(c.Text, "unless ") {
+			out.Text = "if " + c.Text
+		}
 	}
 	if f.isBrief {
 		return out

@@ -20,7 +20,8 @@ type names struct {
 	once   sync.Once
 	fields map[string][]string
 	// principals are those of bindings, in the order of their names. resources are pairs of
-	// API group and resource that rules name, and verbs pairs of resource and verb.
+	// API group and resource, or resource and subresource, that rules name, and verbs pairs
+	// of resource and verb.
 	principals []string
 	resources  [][2]string
 	verbs      [][2]string
@@ -170,8 +171,8 @@ func (s sets) addRules(access *tables.Access) (resources, verbs [][2]string) {
 			for _, verb := range verbs {
 				granted[[2]string{resource, verb}] = struct{}{}
 			}
-			resource, _, _ = strings.Cut(resource, "/")
-			s.add("resource", resource)
+			main, _, _ := strings.Cut(resource, "/")
+			s.add("resource", main)
 			for _, group := range groups {
 				if !strings.Contains(group+resource, "*") {
 					named[[2]string{group, resource}] = struct{}{}

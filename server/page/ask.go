@@ -121,7 +121,7 @@ func (a *asked) setSelf(self bool) {
 	for i := range a.Inputs {
 		in := &a.Inputs[i]
 		if self { // names of others are not completed
-			in.ReadOnly, in.Names = in.Key == "user" || in.Key == "groups", ""
+			in.ReadOnly, in.Names = in.Key == "user" || in.Key == "groups" || in.Key == "subject", ""
 		}
 	}
 }

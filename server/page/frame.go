@@ -119,6 +119,9 @@ func (p *page) frame(r *http.Request, s *view.Status, caller view.Caller, f fram
 	f.Session = err == nil && caller.User != ""
 	for _, v := range views {
 		v.Current = v.Href == r.URL.Path || v.Href != "/page/" && strings.HasPrefix(r.URL.Path, v.Href)
+		if v.Href == whoCanPath && !caller.SeesAll {
+			v.Href = whatCanPath // the one that is about the caller
+		}
 		f.Views = append(f.Views, v)
 	}
 	return f

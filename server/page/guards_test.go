@@ -109,8 +109,8 @@ func TestRoles(t *testing.T) {
 	o := options(t)
 	o.Caller = byToken
 	h := New(o)
-	all := []string{"/page/", "/page/ask", "/page/ask/visibility", "/page/ask/gateway", "/page/documents", "/page/documents/hammer/protected.yaml", "/page/log", "/page/who-can?resource=pods", "/page/inheritance", "/page/changes"}
-	everybody := map[string]bool{"/page/": true, "/page/ask": true, "/page/ask/visibility": true, "/page/ask/gateway": true}
+	all := []string{"/page/", "/page/ask", "/page/ask/visibility", "/page/ask/gateway", "/page/documents", "/page/documents/hammer/protected.yaml", "/page/log", "/page/who-can?resource=pods", "/page/who-can?of=what", "/page/inheritance", "/page/changes"}
+	everybody := map[string]bool{"/page/": true, "/page/ask": true, "/page/ask/visibility": true, "/page/ask/gateway": true, "/page/who-can?of=what": true}
 	for _, target := range all {
 		for token, want := range map[string]int{"": 401, "wrong": 401, "unavailable": 503, "auditor": 200, "developer": 403} {
 			if token == "developer" && everybody[target] {
@@ -131,6 +131,10 @@ func TestRoles(t *testing.T) {
 		if !strings.Contains(own, want) {
 			t.Errorf("a question about oneself: no %s", want)
 		}
+	}
+	can := get(h, "/page/who-can?of=what", "Authorization", "Bearer developer").Body.String()
+	if !strings.Contains(can, `name="subject" value="edgar" autocomplete="off" spellcheck="false" readonly`) || strings.Contains(can, "data-names") || strings.Contains(can, `href="/page/who-can"`) {
+		t.Error("what oneself can: the subject is a field, names are completed or there is a link to who can")
 	}
 	if w := get(h, "/page/ask?user=ada&verb=get&resource=pods", "Authorization", "Bearer developer"); w.Code != http.StatusForbidden {
 		t.Errorf("a question about another: got status %d", w.Code)

@@ -30,7 +30,7 @@ func (p *page) mux() *http.ServeMux {
 		{"/page/ask", "ask.html", true, p.ask(accessForm)},
 		{"/page/ask/visibility", "ask.html", true, p.ask(visibilityForm)},
 		{"/page/ask/gateway", "ask.html", true, p.ask(gatewayForm)},
-		{whoCanPath, "who_can.html", false, p.whoCan},
+		{whoCanPath, "who_can.html", true, p.whoCan},
 		{"/page/documents", "documents.html", false, documents},
 		{"/page/documents/{path...}", "document.html", false, document},
 		{changesPath, "changes.html", false, changes},

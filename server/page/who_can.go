@@ -14,6 +14,7 @@ type matrixContent struct {
 	Tabs  []tab
 	Form  *asked
 	What  bool
+	Self  bool // the caller asks about itself
 	Asked bool
 	*view.Matrix
 	Lines                 []matrixLine
@@ -39,7 +40,11 @@ type matrixCell struct {
 // matrixPage is how many rows are shown at a time.
 const matrixPage = 50
 
-const whoCanPath = "/page/who-can"
+// The views of the matrices.
+const (
+	whoCanPath  = "/page/who-can"
+	whatCanPath = whoCanPath + "?of=what"
+)
 
 // factsField are facts of the requests that a matrix is about. What is not given is open.
 var factsField = fieldForm{
@@ -48,19 +53,27 @@ var factsField = fieldForm{
 }
 
 var whoForm = &pointForm{path: whoCanPath, fields: []fieldForm{
-	{key: "resource", label: "Resource", names: "resource"}, {key: "apiGroup", label: "API group", names: "apiGroup"}, {key: "name", label: "Name"},
-	{key: "namespace", label: "Namespace", names: "namespace"}, {key: "search", label: "Search", hint: "part of a name"}, factsField,
+	{key: "resource", label: "Resource", names: "resource"}, {key: "apiGroup", label: "API group", names: "apiGroup", hint: "* for all"}, {key: "name", label: "Name"},
+	{key: "namespace", label: "Namespace", names: "namespace", hint: "empty: any or none"}, {key: "search", label: "Search", hint: "part of a name"}, factsField,
 }}
 
 var whatForm = &pointForm{path: whoCanPath, fields: []fieldForm{
 	{key: "subject", label: "Subject", names: "subject", hint: "user:NAME or group:NAME"},
-	{key: "namespace", label: "Namespace", names: "namespace"}, {key: "search", label: "Search", hint: "part of a resource"}, factsField,
+	{key: "namespace", label: "Namespace", names: "namespace", hint: "empty: any or none"}, {key: "search", label: "Search", hint: "part of a resource"}, factsField,
 }}
 
-// whoCan is the view of both matrices.
+// whoCan is the view of both matrices. A caller who is not an auditor sees what it can do
+// itself.
 func (p *page) whoCan(ctx context.Context, q *question) (frame, error) {
-	c := matrixContent{What: q.value("of") == "what"}
-	c.Tabs = []tab{{Name: "Who can", Href: whoCanPath, Current: !c.What}, {Name: "What can", Href: whoCanPath + "?of=what", Current: c.What}}
+	c := matrixContent{What: q.value("of") == "what", Self: !q.caller.SeesAll}
+	if !c.Self {
+		c.Tabs = []tab{{Name: "Who can", Href: whoCanPath, Current: !c.What}}
+	} else if !c.What {
+		return frame{}, view.ErrForbidden
+	} else if q.value("subject") == "" {
+		q.query.Set("subject", q.caller.User)
+	}
+	c.Tabs = append(c.Tabs, tab{Name: "What can", Href: whatCanPath, Current: c.What})
 	asked := view.MatrixQuery{
 		Of: "who", Resource: q.value("resource"), APIGroup: q.value("apiGroup"), Name: q.value("name"),
 		Namespace: q.value("namespace"), Search: q.value("search"), Limit: matrixPage, After: q.value("after"),
@@ -73,6 +86,7 @@ func (p *page) whoCan(ctx context.Context, q *question) (frame, error) {
 		isAsked = asked.Subject != ""
 	}
 	c.Form = form.read(q.query, p.JSON)
+	c.Form.setSelf(c.Self)
 	if c.Form.wrong {
 		shown.Status = http.StatusBadRequest
 	} else if isAsked {

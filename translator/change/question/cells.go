@@ -7,22 +7,22 @@ import (
 	"github.com/writ-policy/writ/translator/change/statement"
 )
 
-// Cell is the verdict of a question on one principal.
+// Cell is the verdict of a question on a subject.
 type Cell struct {
 	// Outcome is allow, deny, none, or depends if open members decide.
 	Outcome string
 	// Text is on what it depends.
 	Text string
-	// Request is a request of the question by the principal: one that is allowed, if any is.
+	// Request is a request of the question by the subject: one that is allowed, if any is.
 	Request map[string]any
 }
 
 // depends is the outcome of a Cell that open members decide.
 const depends = "depends"
 
-// Table answers questions about one principal after the other. It looks at the bindings of
-// that principal alone, so that a page of a long list costs what the page does; what
-// principals have in common is computed once. It must not be used concurrently.
+// Table answers questions about one subject after the other. It looks at the bindings of
+// that subject alone, so that a page of a long list costs what the page does; what
+// subjects have in common is computed once. It must not be used concurrently.
 type Table struct {
 	a       *Asker
 	columns []*column
@@ -48,18 +48,15 @@ func (a *Asker) Table(questions []*Question) (*Table, error) {
 	return t, nil
 }
 
-// Row returns the verdicts of all questions on a principal.
-func (t *Table) Row(ctx context.Context, principal string) ([]Cell, error) {
-	own := t.a.World.In(principal, "")
-	if namespace, isStated := t.columns[0].namespace(); !isStated || namespace != "" {
-		own = t.a.World.Of(principal, namespace)
-	}
+// Row returns the verdicts of all questions on a subject: a user, groups or both.
+func (t *Table) Row(ctx context.Context, principals []string) ([]Cell, error) {
+	own := t.a.bound(t.columns[0].Question, principals)
 	cells := make([]Cell, 0, len(t.columns))
 	for _, c := range t.columns {
 		if err := ctx.Err(); err != nil {
 			return nil, err
 		}
-		cell, err := t.a.cellLike(ctx, c, own, principal)
+		cell, err := t.a.cellLike(ctx, c, own, principals)
 		if err != nil {
 			return nil, err
 		}
@@ -68,17 +65,16 @@ func (t *Table) Row(ctx context.Context, principal string) ([]Cell, error) {
 	return cells, nil
 }
 
-// cellLike returns the verdict on a principal. As in subjectLike, principals with the same
+// cellLike returns the verdict on a subject. As in subjectLike, subjects with the same
 // conditions in the same places differ in their names alone.
-func (a *Asker) cellLike(ctx context.Context, c *column, own []*statement.Statement, p string) (Cell, error) {
+func (a *Asker) cellLike(ctx context.Context, c *column, own []*statement.Statement, principals []string) (Cell, error) {
 	own = slices.DeleteFunc(slices.Clone(own), func(s *statement.Statement) bool { return !c.f.fits(c.Question, s) })
 	key, ok := likeness(own)
 	if like, found := c.alike[key]; ok && found {
-		like.Request = by(p, like.Request)
+		like.Request = by(principals, like.Request)
 		return like, nil
 	}
-	c.f.by = map[string][]*statement.Statement{p: own}
-	cell, err := a.cell(ctx, c.Question, c.f, p)
+	cell, err := a.cell(ctx, c, own, principals)
 	if err == nil {
 		err = c.err()
 	}
@@ -88,10 +84,10 @@ func (a *Asker) cellLike(ctx context.Context, c *column, own []*statement.Statem
 	return cell, err
 }
 
-// cell returns the verdict on one principal. It is deny if a deny statement fits every
-// request of the question, and nothing is allowed.
-func (a *Asker) cell(ctx context.Context, q *Question, f *fitting, p string) (Cell, error) {
-	subject, err := a.subject(ctx, q, f, p)
+// cell returns the verdict on a subject with its own statements. It is deny if a deny
+// statement fits every request of the question, and nothing is allowed.
+func (a *Asker) cell(ctx context.Context, c *column, own []*statement.Statement, principals []string) (Cell, error) {
+	subject, err := a.subject(ctx, c.Question, c.f.deny, own, principals)
 	switch {
 	case err != nil:
 		return Cell{}, err
@@ -100,15 +96,15 @@ func (a *Asker) cell(ctx context.Context, q *Question, f *fitting, p string) (Ce
 	case subject != nil:
 		return Cell{Outcome: depends, Text: subject.Text, Request: subject.Example}, nil
 	}
-	cell := Cell{Outcome: statement.OutcomeNone, Request: by(p, q.Stated)}
-	denials := slices.DeleteFunc(slices.Concat(f.deny, f.by[p]), func(s *statement.Statement) bool { return s.Effect != statement.OutcomeDeny })
+	cell := Cell{Outcome: statement.OutcomeNone, Request: by(principals, c.Stated)}
+	denials := slices.DeleteFunc(slices.Concat(c.f.deny, own), func(s *statement.Statement) bool { return s.Effect != statement.OutcomeDeny })
 	for _, s := range denials {
-		if q.find(nil, []*statement.Statement{s}, []string{p}) == nil {
+		if c.find(nil, []*statement.Statement{s}, principals) == nil {
 			cell.Outcome = statement.OutcomeDeny
 			return cell, nil
 		}
 	}
-	if r := q.find(nil, denials, []string{p}); r != nil && len(denials) > 0 {
+	if r := c.find(nil, denials, principals); r != nil && len(denials) > 0 {
 		cell.Request = r.Object(statement.PointAccess) // one that is not denied
 	}
 	return cell, nil

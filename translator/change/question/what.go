@@ -45,7 +45,7 @@ func (a *Asker) WhatCan(ctx context.Context, q *Question) (*WhatCan, error) {
 		return nil, err
 	}
 	principals := q.principals()
-	f := q.fit(a.World.Deny).add(q, a.bound(q))
+	f := q.fit(a.World.Deny).add(q, a.bound(q, principals))
 	g := new(statement.Registry)
 	entries := make(map[*statement.Statement]*statement.Entry, len(f.all))
 	for _, s := range f.all {
@@ -88,13 +88,20 @@ func (a *Asker) WhatCan(ctx context.Context, q *Question) (*WhatCan, error) {
 	return out, q.err()
 }
 
-// bound returns the statements of bindings of the subject of a question.
-func (a *Asker) bound(q *Question) []*statement.Statement {
+// bound returns the statements of bindings of some principals that hold where the question
+// is, each once.
+func (a *Asker) bound(q *Question, principals []string) []*statement.Statement {
 	var bound []*statement.Statement
-	namespace, stated := q.namespace()
-	for _, p := range q.principals() {
-		for _, s := range a.World.Of(p, namespace) {
-			if (!stated || s.Namespace == namespace || s.Namespace == "") && !slices.Contains(bound, s) {
+	seen := make(map[*statement.Statement]bool)
+	namespace, isStated := q.namespace()
+	for _, p := range principals {
+		own := a.World.In(p, "")
+		if !isStated || namespace != "" {
+			own = a.World.Of(p, namespace)
+		}
+		for _, s := range own {
+			if !seen[s] {
+				seen[s] = true
 				bound = append(bound, s)
 			}
 		}
@@ -127,7 +134,7 @@ func (q *Question) resource(s *statement.Statement, deny, denials []*statement.S
 	case *statement.OriginRule:
 		out.Verbs, out.ResourceKinds = statement.Negated(c.Verbs, c.NotVerbs), statement.Negated(c.Kinds, c.NotKinds)
 	}
-	out.Text = statement.ConditionText([]*statement.Statement{s})
+	out.Text = statement.ConditionText([]*statement.Statement{s}, false)
 	var touching []string
 	for _, d := range slices.Concat(deny, denials) {
 		if q.find([]*statement.Statement{s, d}, nil, principals) != nil {

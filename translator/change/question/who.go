@@ -171,6 +171,7 @@ func (a *Asker) WhoCan(ctx context.Context, q *Question) (*WhoCan, error) {
 			out.Next = out.Subjects[n-1].Subject
 			break
 		}
+		subject.Subject = p
 		for _, s := range f.by[p] {
 			id := entries[s].ID
 			if s.Effect == statement.OutcomeAllow {
@@ -213,12 +214,12 @@ func (w *WhoCan) list(principal string) {
 func (a *Asker) subjectLike(ctx context.Context, q *Question, f *fitting, p string, known map[string]*Subject) (*Subject, error) {
 	key, ok := likeness(f.by[p])
 	if !ok {
-		return a.subject(ctx, q, f, p)
+		return a.subject(ctx, q, f.deny, f.by[p], []string{p})
 	}
 	like, found := known[key]
 	if !found {
 		var err error
-		if like, err = a.subject(ctx, q, f, p); err != nil {
+		if like, err = a.subject(ctx, q, f.deny, f.by[p], []string{p}); err != nil {
 			return nil, err
 		}
 		known[key] = like
@@ -227,8 +228,8 @@ func (a *Asker) subjectLike(ctx context.Context, q *Question, f *fitting, p stri
 		return nil, nil
 	}
 	out := *like
-	out.Subject, out.Statements, out.Unless = p, nil, nil
-	out.Example, out.Counterexample = by(p, like.Example), by(p, like.Counterexample)
+	out.Statements, out.Unless = nil, nil
+	out.Example, out.Counterexample = by([]string{p}, like.Example), by([]string{p}, like.Counterexample)
 	return &out, nil
 }
 
@@ -245,12 +246,12 @@ func likeness(own []*statement.Statement) (string, bool) {
 	return key.String(), true
 }
 
-// by returns a request as one of another principal.
-func by(principal string, request map[string]any) map[string]any {
+// by returns a request as one of another subject.
+func by(principals []string, request map[string]any) map[string]any {
 	if request == nil {
 		return nil
 	}
-	r, _ := statement.RequestOf(statement.PointAccess, []string{principal}) // one principal
+	r, _ := statement.RequestOf(statement.PointAccess, principals) // at most one user
 	out := statement.With(request, "user", r.User)
 	delete(out, "groups")
 	if len(r.Groups) > 0 {
@@ -259,16 +260,16 @@ func by(principal string, request map[string]any) map[string]any {
 	return out
 }
 
-// subject returns the verdict on a principal, nil if nothing allows it.
-func (a *Asker) subject(ctx context.Context, q *Question, f *fitting, p string) (*Subject, error) {
-	own := f.by[p]
-	out := &Subject{Subject: p, Verdict: verdictAlways}
-	example, inexact, err := a.example(ctx, q, f.deny, own, []string{p})
+// subject returns the verdict on principals with their own statements, nil if nothing
+// allows them.
+func (a *Asker) subject(ctx context.Context, q *Question, deny, own []*statement.Statement, principals []string) (*Subject, error) {
+	out := &Subject{Verdict: verdictAlways}
+	example, inexact, err := a.example(ctx, q, deny, own, principals)
 	if err != nil || example == nil && !inexact {
 		return nil, err
 	}
 	out.Example = example
-	counter, unsure := q.counterexample(own, []string{p})
+	counter, unsure := q.counterexample(own, principals)
 	if counter != nil {
 		object := counter.Object(statement.PointAccess)
 		v, err := a.Judge(ctx, statement.PointAccess, statement.Encode(object))
@@ -283,7 +284,7 @@ func (a *Asker) subject(ctx context.Context, q *Question, f *fitting, p string) 
 	}
 	if out.Inexact = inexact || unsure && out.Counterexample == nil; out.Inexact || out.Counterexample != nil {
 		out.Verdict = verdictSometimes
-		out.Text = statement.ConditionText(own)
+		out.Text = statement.ConditionText(own, q.open["namespace"])
 	}
 	return out, nil
 }

@@ -65,6 +65,12 @@ func (s *Statement) MayFit(r *Request) bool {
 	return s.Match(stageTarget, r) != 0 && s.Match(stageVerb, r) != 0
 }
 
+// MayConcern reports whether the statement matches the resource and the API group of a
+// request, whatever else that has.
+func (s *Statement) MayConcern(r *Request) bool {
+	return s.Match(stageTarget, r) != 0 && s.Match(stageGroup, r) != 0
+}
+
 // Known returns the statement for requests that have a member: labels, namespaceLabels or
 // fields. For other members it returns the statement itself.
 func (s *Statement) Known(member string) *Statement {

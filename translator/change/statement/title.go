@@ -14,22 +14,32 @@ func JoinTexts(texts ...string) string {
 	return strings.Join(slices.DeleteFunc(texts, func(t string) bool { return t == "" }), "; ")
 }
 
-// ConditionText states what allow statements require beyond verbs and resources. It is
-// empty if one of them requires nothing.
-func ConditionText(list []*Statement) string {
+// ConditionText states what allow statements require beyond verbs and resources, and where
+// they hold if withPlaces is set. It is empty if one of them requires nothing.
+func ConditionText(list []*Statement, withPlaces bool) string {
 	var texts []string
+	places := make(map[string][]string) // by requirement; the empty place is everywhere
 	for _, s := range list {
 		if s.Effect != OutcomeAllow {
 			continue
 		}
-		text := requirement(s)
-		if text == "" {
+		text, place := requirement(s), ""
+		if withPlaces {
+			place = s.Namespace
+		}
+		if text == "" && place == "" {
 			texts = nil
 			break
 		}
-		texts = append(texts, text)
+		texts, places[text] = append(texts, text), append(places[text], place)
 	}
-	text := strings.Join(tables.Once(texts), " or ")
+	texts = tables.Once(texts)
+	for i, text := range texts {
+		if in := tables.Entries(places[text]); !slices.Contains(in, "") {
+			texts[i] = strings.TrimPrefix(text+" in "+strings.Join(Shorten(in), ", "), " ")
+		}
+	}
+	text := strings.Join(texts, " or ")
 	var denials []string
 	for _, s := range list {
 		if s.Effect == OutcomeDeny {

@@ -1,0 +1,117 @@
+package explore
+
+import (
+	"slices"
+	"strings"
+
+	"github.com/writ-policy/writ/server/view"
+	"github.com/writ-policy/writ/translator/change/statement"
+)
+
+// The values of MatrixQuery.Of.
+const (
+	ofWho  = "who"
+	ofWhat = "what"
+)
+
+// subjectRow is a row before its cells: of a subject, with members that its question
+// states beside those of the matrix.
+type subjectRow struct {
+	view.Row
+	principals []string
+	own        map[string]any
+}
+
+// admitMatrix returns the error of a caller that may not ask for a matrix. A caller who is not
+// an auditor asks what it can do itself.
+func (v *viewer) admitMatrix(c view.Caller, q *view.MatrixQuery) error {
+	if !c.SeesAll && (q.Of != ofWhat || q.Subject != "" && strings.TrimPrefix(q.Subject, statement.UserPrefix) != c.User) {
+		return view.ErrForbidden
+	}
+	return v.needRevision()
+}
+
+// matrixRows lists the rows of all pages, in the order of their names.
+func (v *viewer) matrixRows(c view.Caller, q *view.MatrixQuery) ([]subjectRow, error) {
+	var rows []subjectRow
+	var err error
+	switch q.Of {
+	case "", ofWho:
+		rows, err = v.subjectRows(q)
+	case ofWhat:
+		rows, err = v.resourceRows(c, q)
+	default:
+		err = &view.Error{Reason: view.Invalid, Field: "of", Message: `of must be "who" or "what"`}
+	}
+	return slices.DeleteFunc(rows, func(row subjectRow) bool { return !has(row.Name, q.Search) }), err
+}
+
+// subjectRows are the rows of who can do something.
+func (v *viewer) subjectRows(q *view.MatrixQuery) ([]subjectRow, error) {
+	if q.Resource == "" {
+		return nil, &view.Error{Reason: view.Invalid, Field: "resource", Message: "resource must not be empty"}
+	}
+	principals := v.names().principals
+	rows := make([]subjectRow, 0, len(principals))
+	for i, p := range principals {
+		name, kind := nameOf(p)
+		rows = append(rows, subjectRow{view.Row{Name: name, Kind: kind}, principals[i : i+1], nil})
+	}
+	return rows, nil
+}
+
+// resourceRows are the rows of what a subject can do. A caller who is not an auditor, and is
+// the subject, sees those that a rule of its bindings allows something on.
+func (v *viewer) resourceRows(c view.Caller, q *view.MatrixQuery) ([]subjectRow, error) {
+	if q.Subject == "" && c.SeesAll {
+		return nil, &view.Error{Reason: view.Invalid, Field: "subject", Message: "subject must not be empty"}
+	}
+	principals := []string{statement.UserPrefix + c.User}
+	for _, group := range c.Groups {
+		principals = append(principals, statement.GroupPrefix+group)
+	}
+	var own []*statement.Statement
+	if c.SeesAll {
+		principals = []string{v.principalOf(q.Subject)}
+	} else {
+		world := v.policies.Statements()
+		for _, p := range principals {
+			own = append(own, world.Of(p, "")...)
+		}
+	}
+	var rows []subjectRow
+	for _, pair := range v.names().resources {
+		r := &statement.Request{Group: pair[0]}
+		stated := map[string]any{"apiGroup": pair[0]}
+		stateResource(stated, pair[1])
+		r.Resource, r.Subresource, _ = strings.Cut(pair[1], "/")
+		if c.SeesAll || slices.ContainsFunc(own, func(s *statement.Statement) bool { return s.Effect == statement.OutcomeAllow && s.MayConcern(r) }) {
+			rows = append(rows, subjectRow{view.Row{Name: pair[1], Kind: pair[0]}, principals, stated})
+		}
+	}
+	return rows, nil
+}
+
+// nameOf returns the name and the kind of a principal.
+func nameOf(principal string) (name, kind string) {
+	if user, ok := strings.CutPrefix(principal, "user:"); ok {
+		if strings.HasPrefix(user, "system:serviceaccount:") {
+			return user, "service account"
+		}
+		return user, "user"
+	}
+	return strings.TrimPrefix(principal, "group:"), "group"
+}
+
+// principalOf returns the principal that a text names: as user:NAME, group:NAME or the name
+// of either, the user first.
+func (v *viewer) principalOf(text string) string {
+	if strings.HasPrefix(text, "user:") || strings.HasPrefix(text, "group:") {
+		return text
+	}
+	known := v.names().fields
+	if !isListed(known["user"], text) && isListed(known["groups"], text) {
+		return "group:" + text
+	}
+	return "user:" + text
+}

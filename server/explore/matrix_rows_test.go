@@ -1,0 +1,125 @@
+package explore
+
+import (
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/writ-policy/writ/server/view"
+)
+
+// cell is the outcome and the text of a cell.
+func cell(m *view.Matrix, row, column string) string {
+	for _, r := range m.Rows {
+		if r.Name == row {
+			c := r.Cells[slices.Index(m.Columns, column)]
+			return strings.TrimSpace(c.Outcome + " " + c.Text)
+		}
+	}
+	return "no row"
+}
+
+// A namespace that is not given is open: a cell states the namespaces in which it holds.
+func TestOpenNamespace(t *testing.T) {
+	role, _, _ := strings.Cut(policies[strings.Index(policies, "== rbac.yaml"):], "---\napiVersion: rbac.authorization.k8s.io/v1\nkind: ClusterRole\n")
+	s := newSite(t, policies+strings.NewReplacer("shop", "mall", "rbac.yaml", "mall.yaml").Replace(role))
+	m := s.matrix(view.MatrixQuery{Resource: "pods"})
+	for row, want := range map[string]string{"dev": "depends in mall, shop", "ops": "allow", "ed": "none"} {
+		if got := cell(m, row, "get"); got != want {
+			t.Errorf("%s gets pods: got %q, want %q", row, got, want)
+		}
+	}
+	if got, want := cell(m, "ed", "update"), "depends in shop; unless RoleBinding shop/editors rule 1"; got != want {
+		t.Errorf("ed updates pods: got %q, want %q", got, want)
+	}
+	if got, want := cell(s.matrix(view.MatrixQuery{Resource: "secrets"}), "ada", "get"), "depends if name tls in mall, shop"; got != want {
+		t.Errorf("ada gets secrets: got %q, want %q", got, want)
+	}
+	if got, want := cell(s.matrix(view.MatrixQuery{Of: "what", Subject: "group:dev"}), "pods", "list"), "depends in mall, shop"; got != want {
+		t.Errorf("what dev can: got %q, want %q", got, want)
+	}
+}
+
+// An API group that is not given is that of the documents.
+func TestGroupOfDocuments(t *testing.T) {
+	const more = `== more.yaml
+apiVersion: rbac.authorization.k8s.io/v1
+kind: ClusterRole
+metadata: {name: more}
+rules:
+  - {apiGroups: [apps], resources: [deployments, deployments/scale], verbs: [get]}
+  - {apiGroups: [extensions, networking.k8s.io], resources: [ingresses], verbs: [get]}
+---
+apiVersion: rbac.authorization.k8s.io/v1
+kind: ClusterRoleBinding
+metadata: {name: more}
+roleRef: {apiGroup: rbac.authorization.k8s.io, kind: ClusterRole, name: more}
+subjects: [{kind: User, name: mia, apiGroup: rbac.authorization.k8s.io}]
+`
+	s := newSite(t, policies+more)
+	for name, row := range map[string]struct {
+		q          view.MatrixQuery
+		want, note string
+	}{
+		"of one group":    {view.MatrixQuery{Resource: "deployments"}, "allow", "the API group is apps: documents name deployments in no other"},
+		"a subresource":   {view.MatrixQuery{Resource: "deployments/scale"}, "allow", "the API group is apps: documents name deployments in no other"},
+		"of two groups":   {view.MatrixQuery{Resource: "ingresses"}, "depends", "the API group is open: documents name ingresses in extensions, networking.k8s.io"},
+		"of every group":  {view.MatrixQuery{Resource: "deployments", APIGroup: "*"}, "depends", ""},
+		"of a group":      {view.MatrixQuery{Resource: "deployments", APIGroup: "batch"}, "none", ""},
+		"of the core one": {view.MatrixQuery{Resource: "pods"}, "none", ""},
+		"of no document":  {view.MatrixQuery{Resource: "jobs"}, "none", ""},
+	} {
+		m := s.matrix(row.q)
+		if got := cell(m, "mia", "get"); got != row.want {
+			t.Errorf("%s: got %q, want %q", name, got, row.want)
+		}
+		if got := strings.Join(m.Warnings[1:], "; "); got != row.note {
+			t.Errorf("%s: got the warning %q, want %q", name, got, row.note)
+		}
+	}
+	if got := cell(s.matrix(view.MatrixQuery{Of: "what", Subject: "mia"}), "deployments/scale", "get"); got != "allow" {
+		t.Errorf("a row of a subresource: got %q", got)
+	}
+}
+
+// A caller who is not an auditor sees what it can do itself: with its groups, and without the
+// resources that only rules of others name.
+func TestOwnMatrix(t *testing.T) {
+	s := newSite(t, policies)
+	ed := view.Caller{User: "ed", Groups: []string{"dev"}}
+	m, err := s.explorer.Now().Matrix(t.Context(), ed, view.MatrixQuery{Of: "what", Namespace: "shop"})
+	if err != nil {
+		t.Fatal(err)
+	}
+	for column, want := range map[string]string{"get": "allow", "update": "depends unless RoleBinding shop/editors rule 1", "delete": "none"} {
+		if got := cell(m, "pods", column); got != want {
+			t.Errorf("%s pods: got %q, want %q", column, got, want)
+		}
+	}
+	var names []string
+	for _, row := range m.Rows {
+		names = append(names, row.Name)
+	}
+	if got := strings.Join(names, " "); got != "pods pods/exec secrets" {
+		t.Errorf("got the rows %s", got)
+	}
+	if request := string(m.Rows[0].Cells[0].Request); !strings.Contains(request, `"user":"ed"`) || !strings.Contains(request, `"groups":["dev"]`) {
+		t.Errorf("got the request %s", request)
+	}
+	stranger, err := s.explorer.Now().Matrix(t.Context(), view.Caller{User: "zoe"}, view.MatrixQuery{Of: "what"})
+	if err != nil || len(stranger.Rows) != 0 {
+		t.Errorf("got %s, %v for a caller without bindings", text(t, stranger), err)
+	}
+	for name, q := range map[string]view.MatrixQuery{
+		"who can": {Resource: "pods"}, "what another can": {Of: "what", Subject: "user:ada"}, "what its group can": {Of: "what", Subject: "group:dev"},
+	} {
+		if _, err := s.explorer.Now().Matrix(t.Context(), ed, q); reasonOf(err) != view.Forbidden {
+			t.Errorf("%s: got %v", name, err)
+		}
+	}
+	for _, subject := range []string{"ed", "user:ed"} {
+		if _, err := s.explorer.Now().Matrix(t.Context(), ed, view.MatrixQuery{Of: "what", Subject: subject}); err != nil {
+			t.Errorf("what %s can: got %v", subject, err)
+		}
+	}
+}
