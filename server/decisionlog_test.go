@@ -67,10 +67,8 @@ spec: {gatewayClassName: envoy, listeners: [{name: http, port: 80, protocol: HTT
 		t.Errorf("id %q: got %s", id, content)
 	}
 	report, err := replay.Run(t.Context(), []replay.Log{{Name: "log", In: strings.NewReader(string(content))}}, replay.Options{
-		NewDecider: func() (replay.Decider, error) {
-			return func(context.Context, time.Time, string, []byte) (statement.Verdict, error) {
-				return statement.Verdict{Outcome: "none", Decision: []byte(`{"reason":"","matched":[]}`)}, nil
-			}, nil
+		Decide: func(context.Context, time.Time, string, decision.Question) (statement.Verdict, error) {
+			return statement.Verdict{Outcome: "none", Decision: []byte(`{"reason":"","matched":[]}`)}, nil
 		},
 	})
 	if err != nil {

@@ -18,13 +18,19 @@ func Judge(p Policies) statement.Judge {
 		if err != nil {
 			return statement.Verdict{}, err
 		}
-		answer, refused := q.Decide(ctx, p)
-		switch {
-		case refused != nil && refused.Code == "unknown_gateway":
-			return statement.Verdict{Outcome: "none", Decision: refused.Body()}, nil
-		case refused != nil:
-			return statement.Verdict{}, refused
-		}
-		return statement.VerdictOf(point, HasItems(q), answer.AppendJSON(nil))
+		return VerdictOf(ctx, p, point, q)
 	}
+}
+
+// VerdictOf returns what p decides for a question at a point. An unknown gateway is decided
+// as a path without policies.
+func VerdictOf(ctx context.Context, p Policies, point string, q Question) (statement.Verdict, error) {
+	answer, refused := q.Decide(ctx, p)
+	switch {
+	case refused != nil && refused.Code == "unknown_gateway":
+		return statement.Verdict{Outcome: "none", Decision: refused.Body()}, nil
+	case refused != nil:
+		return statement.Verdict{}, refused
+	}
+	return statement.VerdictOf(point, HasItems(q), answer.AppendJSON(nil))
 }

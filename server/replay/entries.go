@@ -1,12 +1,12 @@
 package replay
 
 import (
-	"encoding/json"
 	"fmt"
 	"maps"
 	"slices"
 	"strings"
 
+	"github.com/writ-policy/writ/server/decision"
 	"github.com/writ-policy/writ/translator/change/statement"
 )
 
@@ -40,60 +40,45 @@ type Wide struct {
 // maxUsed is how many values of a "*" are listed.
 const maxUsed = 20
 
-// fieldUse is a list of a rule and what of it events needed.
+// fieldUse is what events needed of a list of a rule.
 type fieldUse struct {
-	statement.Field
-	needed map[string]bool
+	needed []bool   // by entry, nil if none is
 	values []string // that "*" was used for: the first maxUsed in order
 	wide   int
 }
 
-func fieldsOf(r *statement.Rule) []*fieldUse {
-	var out []*fieldUse
-	for _, f := range r.Fields() {
-		if len(f.Entries) > 0 {
-			out = append(out, &fieldUse{Field: f, needed: make(map[string]bool)})
+// useFields counts the entries of a rule that a request needs.
+func (c *counter) useFields(fields []statement.Field, q *decision.Request) {
+	r := &statement.Request{Verb: q.Verb, Group: q.APIGroup, Resource: q.Resource, Subresource: q.Subresource, Path: q.Path, Name: q.Name, Namespace: q.Namespace}
+	if c.fields == nil {
+		c.fields = make([]fieldUse, len(fields))
+	}
+	for i := range fields {
+		f, use := &fields[i], &c.fields[i]
+		if len(f.Entries) == 0 {
+			continue
 		}
-	}
-	return out
-}
-
-// useFields counts the entries that a request needs.
-func useFields(fields []*fieldUse, request []byte) {
-	var object map[string]any
-	if len(fields) == 0 || json.Unmarshal(request, &object) != nil {
-		return
-	}
-	var r statement.Request
-	for _, set := range statement.Setters(object, nil) {
-		set(&r)
-	}
-	for _, f := range fields {
-		for _, entry := range f.Used(&r) {
-			f.needed[entry] = true
-			if entry == "*" {
-				f.wide++
-				f.see(f.Value(&r))
-			}
+		used := f.Used(r)
+		if use.needed == nil {
+			use.needed = make([]bool, len(f.Entries))
+		}
+		for j, entry := range f.Entries {
+			use.needed[j] = use.needed[j] || slices.Contains(used, entry)
+		}
+		if slices.Contains(used, "*") {
+			use.wide++
+			use.see(f.Value(r))
 		}
 	}
 }
 
 // see adds a value that "*" was used for.
-func (f *fieldUse) see(values ...string) {
-	for _, value := range values {
-		at, known := slices.BinarySearch(f.values, value)
-		if !known && at < maxUsed {
-			f.values = slices.Insert(f.values, at, value)
-			f.values = f.values[:min(len(f.values), maxUsed)]
-		}
+func (f *fieldUse) see(value string) {
+	at, known := slices.BinarySearch(f.values, value)
+	if !known && at < maxUsed {
+		f.values = slices.Insert(f.values, at, value)
+		f.values = f.values[:min(len(f.values), maxUsed)]
 	}
-}
-
-func (f *fieldUse) add(o *fieldUse) {
-	f.wide += o.wide
-	f.see(o.values...)
-	maps.Copy(f.needed, o.needed)
 }
 
 func newUnused() *Unused {
@@ -101,17 +86,22 @@ func newUnused() *Unused {
 }
 
 // addFields adds what a rule that decided events did not need.
-func (u *Unused) addFields(c *UnusedRule, fields []*fieldUse) {
+func (u *Unused) addFields(c *UnusedRule, fields []statement.Field, uses []fieldUse) {
 	e := UnusedEntries{Kind: c.Kind, Namespace: c.Namespace, Name: c.Name, Source: c.Source, Rule: c.Rule}
-	for _, f := range fields {
-		unneeded := slices.DeleteFunc(slices.Clone(f.Entries), func(entry string) bool { return f.needed[entry] })
+	for i, use := range uses {
+		var unneeded []string
+		for j, needed := range use.needed {
+			if !needed {
+				unneeded = append(unneeded, fields[i].Entries[j])
+			}
+		}
 		for _, list := range e.lists() {
-			if list.name == f.Name {
+			if list.name == fields[i].Name {
 				*list.entries = unneeded
 			}
 		}
-		if f.wide > 0 {
-			u.Wide = append(u.Wide, Wide{c.Kind, c.Namespace, c.Name, c.Source, c.Rule, f.Name, f.values, f.wide})
+		if use.wide > 0 {
+			u.Wide = append(u.Wide, Wide{c.Kind, c.Namespace, c.Name, c.Source, c.Rule, fields[i].Name, use.values, use.wide})
 		}
 	}
 	if !e.isEmpty() {

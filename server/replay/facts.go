@@ -1,19 +1,21 @@
 package replay
 
 import (
+	"bytes"
 	"encoding/json"
 	"maps"
 	"regexp"
 	"slices"
 	"strings"
 
+	"github.com/writ-policy/writ/server/decision"
 	"github.com/writ-policy/writ/translator/change/statement"
 )
 
 // fact is something that a request lacks, with requests that have it.
 type fact struct {
 	name     string
-	variants [][]byte
+	variants []decision.Question
 	// open states that the variants do not stand for every value.
 	open bool
 }
@@ -25,13 +27,13 @@ func (o *Options) lacking(r *record, before, after statement.Verdict) []fact {
 		return nil
 	}
 	mentions := func(text string) bool {
-		return strings.Contains(string(before.Decision), text) || strings.Contains(string(after.Decision), text)
+		return bytes.Contains(before.Decision, []byte(text)) || bytes.Contains(after.Decision, []byte(text))
 	}
 	if !mentions("unavailable") && !mentions("unknown") && !mentions("undecidable") {
 		return nil
 	}
 	var request map[string]any
-	if err := json.Unmarshal(r.request, &request); err != nil {
+	if err := json.Unmarshal(r.request(), &request); err != nil {
 		return nil // it is decided as valid
 	}
 	lacks := func(key string) bool { return request[key] == nil || request[key] == "" }
@@ -83,8 +85,8 @@ func vary[V any](name string, request map[string]any, open bool, values ...V) fa
 	for _, value := range values {
 		with := maps.Clone(request)
 		with[name] = value
-		if text, err := json.Marshal(with); err == nil {
-			f.variants = append(f.variants, text)
+		if q, err := decode(statement.PointAccess, statement.Encode(with)); err == nil {
+			f.variants = append(f.variants, q)
 		}
 	}
 	return f

@@ -7,6 +7,7 @@ import (
 	"slices"
 	"strings"
 	"time"
+	"unicode/utf8"
 
 	"github.com/writ-policy/writ/server/decision"
 	"github.com/writ-policy/writ/translator/change/statement"
@@ -34,10 +35,9 @@ const forbidden = "forbid"
 
 // record is one event of a log.
 type record struct {
-	point   string
-	request []byte
-	// hasItems states that the decision is which items are visible.
-	hasItems bool
+	point    string
+	question decision.Question
+	text     []byte // the request as the log has it, nil for audit events
 	// outcome is the recorded one, or empty.
 	outcome string
 	time    time.Time
@@ -60,6 +60,7 @@ type raw struct {
 	Masked     []string        `json:"masked"`
 	Kind       string          `json:"kind"`
 	APIVersion string          `json:"apiVersion"`
+	auditEvent
 }
 
 const auditGroup = "audit.k8s.io/"
@@ -67,33 +68,33 @@ const auditGroup = "audit.k8s.io/"
 // parse returns the record of a line. The error is skipped.
 func parse(line []byte) (*record, error) {
 	var r raw
-	if err := json.Unmarshal(line, &r); err != nil {
-		var typed *json.UnmarshalTypeError
-		if !errors.As(err, &typed) {
-			return nil, skipped(skipMalformed)
-		}
+	if !utf8.Valid(line) {
+		return nil, skipped(skipMalformed)
 	}
+	err := json.Unmarshal(line, &r)
+	isTyped := errors.As(err, new(*json.UnmarshalTypeError)) // other records have other types
+	isAudit := r.Kind == "Event" && strings.HasPrefix(r.APIVersion, auditGroup)
 	switch {
-	case r.Kind == "Event" && strings.HasPrefix(r.APIVersion, auditGroup):
-		return parseAudit(line)
+	case err != nil && (isAudit || !isTyped):
+		return nil, skipped(skipMalformed)
+	case isAudit:
+		return r.auditEvent.record()
 	case r.DecisionID != "" && r.Path != nil:
 		return parseDecisionLog(&r)
-	case r.Request != nil && r.Request[0] == '{' && !isGateway(line):
+	case r.Request != nil && r.Request[0] == '{' && !isGateway(r.Request):
 		return parseOwn(&r)
 	}
 	return newRecord(pointOf(line), line)
 }
 
-// isGateway reports whether a line is a request of the point gateway, which has a member
-// request too.
-func isGateway(line []byte) bool {
+// isGateway reports whether the member request of a line is that of a request of the point
+// gateway.
+func isGateway(request json.RawMessage) bool {
 	var r struct {
-		Request struct {
-			Host   *string `json:"host"`
-			Method *string `json:"method"`
-		} `json:"request"`
+		Host   *string `json:"host"`
+		Method *string `json:"method"`
 	}
-	return json.Unmarshal(line, &r) == nil && r.Request.Host != nil && r.Request.Method != nil
+	return json.Unmarshal(request, &r) == nil && r.Host != nil && r.Method != nil
 }
 
 // pointOf returns the point of a bare request.
@@ -105,7 +106,7 @@ func pointOf(line []byte) string {
 	switch {
 	case members["verb"] != nil:
 		return statement.PointAccess
-	case isGateway(line):
+	case isGateway(members["request"]):
 		return statement.PointGateway
 	case members["cluster"] != nil || members["type"] != nil:
 		return statement.PointVisibility
@@ -115,6 +116,15 @@ func pointOf(line []byte) string {
 
 // newRecord returns the record of a request without an outcome.
 func newRecord(point string, request []byte) (*record, error) {
+	q, err := decode(point, request)
+	if err != nil {
+		return nil, err
+	}
+	return &record{point: point, question: q, text: request, user: q.Principal()}, nil
+}
+
+// decode reads a request. The error is skipped.
+func decode(point string, request []byte) (decision.Question, error) {
 	at, found := decision.FindPoint(point)
 	if !found {
 		return nil, skipped(skipPath)
@@ -123,7 +133,15 @@ func newRecord(point string, request []byte) (*record, error) {
 	if err != nil {
 		return nil, skipped(skipInvalid)
 	}
-	return &record{point: point, request: request, hasItems: decision.HasItems(q), user: q.Principal()}, nil
+	return q, nil
+}
+
+// request returns the request as JSON.
+func (r *record) request() []byte {
+	if q, ok := r.question.(*decision.Request); ok && r.text == nil {
+		return q.Encode()
+	}
+	return r.text
 }
 
 func parseOwn(from *raw) (*record, error) {
@@ -144,7 +162,7 @@ func (r *record) read(recorded json.RawMessage) error {
 	if recorded == nil || bytes.Equal(recorded, []byte("null")) {
 		return nil
 	}
-	v, err := statement.VerdictOf(r.point, r.hasItems, recorded)
+	v, err := statement.VerdictOf(r.point, decision.HasItems(r.question), recorded)
 	if err != nil {
 		return skipped(skipMalformed)
 	}
@@ -203,44 +221,33 @@ type auditEvent struct {
 
 const auditDecision = "authorization.k8s.io/decision"
 
-// parseAudit reads an event of a Kubernetes audit log.
-func parseAudit(line []byte) (*record, error) {
-	var e auditEvent
-	if err := json.Unmarshal(line, &e); err != nil {
-		return nil, skipped(skipMalformed)
-	}
+// record returns the record of an event of a Kubernetes audit log. The error is skipped.
+func (e *auditEvent) record() (*record, error) {
 	who := e.User
 	if e.Impersonated != nil {
 		who = *e.Impersonated
 	}
-	request := decision.Request{User: who.Username, Groups: who.Groups, Extra: who.Extra, Verb: e.Verb}
+	request := &decision.Request{User: who.Username, Groups: who.Groups, Extra: who.Extra, Verb: e.Verb}
 	if e.Object == nil {
 		request.Path, _, _ = strings.Cut(e.RequestURI, "?")
 	} else {
 		request.APIGroup, request.Resource, request.Subresource = e.Object.APIGroup, e.Object.Resource, e.Object.Subresource
 		request.Namespace, request.Name = e.Object.Namespace, e.Object.Name
 	}
-	outcomes := map[string]string{"allow": "allow", "forbid": forbidden}
-	outcome, ok := outcomes[e.Annotations[auditDecision]]
-	if !ok {
+	r := &record{point: statement.PointAccess, question: request, user: who.Username, auditID: e.AuditID, time: e.Received}
+	switch e.Annotations[auditDecision] {
+	case "allow":
+		r.outcome = statement.OutcomeAllow
+	case forbidden:
+		r.outcome = forbidden
+	default:
 		return nil, skipped(skipAnnotation)
 	}
-	r, err := newRecord(statement.PointAccess, request.Encode())
-	if err != nil {
-		return nil, err
+	if request.Validate() != nil {
+		return nil, skipped(skipInvalid)
 	}
-	r.outcome, r.auditID, r.time = outcome, e.AuditID, e.Received
 	if r.time.IsZero() {
 		r.time = e.Stage
 	}
 	return r, nil
-}
-
-// groupsOf returns the groups of a request.
-func groupsOf(request []byte) []string {
-	var r struct {
-		Groups []string `json:"groups"`
-	}
-	_ = json.Unmarshal(request, &r) // it is decided as valid
-	return r.Groups
 }

@@ -11,13 +11,14 @@ import (
 	"sync"
 	"time"
 
+	"github.com/writ-policy/writ/server/decision"
 	"github.com/writ-policy/writ/translator/change/statement"
 	"golang.org/x/sync/errgroup"
 )
 
-// Decider decides requests by one revision at a time that it is given. It is used by one
-// goroutine.
-type Decider func(ctx context.Context, at time.Time, point string, request []byte) (statement.Verdict, error)
+// Decider decides a question at a point by one revision, at a time that it is given; the
+// zero time stands for now. It is called by several goroutines.
+type Decider func(ctx context.Context, at time.Time, point string, q decision.Question) (statement.Verdict, error)
 
 // Log is a file with records.
 type Log struct {
@@ -27,11 +28,11 @@ type Log struct {
 
 // Options say what is replayed.
 type Options struct {
-	// NewDecider returns a Decider of the revision in question, for one worker.
-	NewDecider func() (Decider, error)
-	// NewAgainst returns a Decider of the revision to compare with. Nil compares with the
-	// recorded outcomes.
-	NewAgainst func() (Decider, error)
+	// Decide decides by the revision in question.
+	Decide Decider
+	// Against decides by the revision to compare with. Nil compares with the recorded
+	// outcomes.
+	Against Decider
 	// Rules are the rules and bindings of the revision in question, whose use is counted.
 	// Nil counts no use.
 	Rules []statement.Rule
@@ -63,15 +64,16 @@ func Run(ctx context.Context, logs []Log, o Options) (*Report, error) {
 		defer close(batches)
 		return read(ctx, logs, batches)
 	})
-	total := newTally(o.Rules)
+	total := newTally()
 	seen := &auditIDs{known: make(map[uint64]bool)}
+	var used *usage
+	if o.Rules != nil {
+		used = newUsage(o.Rules)
+	}
 	var mu sync.Mutex // held to add to total
 	for range runtime.GOMAXPROCS(0) {
 		group.Go(func() error {
-			w := &worker{o: &o, tally: newTally(o.Rules), seen: seen}
-			if err := w.open(); err != nil {
-				return err
-			}
+			w := &worker{o: &o, tally: newTally(), seen: seen, usage: used}
 			for batch := range batches {
 				for _, l := range batch {
 					if err := w.replay(ctx, l); err != nil {
@@ -91,10 +93,11 @@ func Run(ctx context.Context, logs []Log, o Options) (*Report, error) {
 	if total.replayed == 0 {
 		return nil, ErrEmptyLog
 	}
-	if o.Earlier != nil && total.usage != nil {
-		total.usage.leaveOut(o.Earlier)
+	report := total.report()
+	if used != nil {
+		report.Unused = used.report(o.Earlier)
 	}
-	return total.report(o.Rules != nil), nil
+	return report, nil
 }
 
 func read(ctx context.Context, logs []Log, batches chan<- []line) error {
@@ -161,21 +164,10 @@ func hash(text string) uint64 {
 
 // worker replays records.
 type worker struct {
-	o       *Options
-	decide  Decider
-	against Decider
-	tally   *tally
-	seen    *auditIDs
-}
-
-func (w *worker) open() (err error) {
-	if w.decide, err = w.o.NewDecider(); err != nil {
-		return err
-	}
-	if w.o.NewAgainst != nil {
-		w.against, err = w.o.NewAgainst()
-	}
-	return err
+	o     *Options
+	tally *tally
+	seen  *auditIDs
+	usage *usage // nil counts no use
 }
 
 // replay counts one record.
@@ -189,7 +181,7 @@ func (w *worker) replay(ctx context.Context, l line) error {
 	if err == nil && r.auditID != "" && !w.seen.add(r.auditID) {
 		err = skipped(skipRepeated)
 	}
-	if err == nil && r.outcome == "" && w.against == nil {
+	if err == nil && r.outcome == "" && w.o.Against == nil {
 		err = skipped(skipOutcome)
 	}
 	if errors.As(err, &reason) {
@@ -217,7 +209,7 @@ func (w *worker) compare(ctx context.Context, r *record, l line) error {
 	if !w.o.Now.IsZero() {
 		at = w.o.Now
 	}
-	before, after, err := w.pair(ctx, at, r, r.request)
+	before, after, err := w.pair(ctx, at, r, r.question)
 	if err != nil {
 		if ctx.Err() != nil {
 			return ctx.Err()
@@ -227,7 +219,9 @@ func (w *worker) compare(ctx context.Context, r *record, l line) error {
 	}
 	w.tally.replayed++
 	w.tally.window(r.time)
-	w.tally.use(r, after)
+	if w.usage != nil {
+		w.usage.use(r, after)
+	}
 	w.fidelity(r, before, after)
 	from := before.Outcome
 	if from == forbidden {
@@ -253,14 +247,14 @@ func (w *worker) compare(ctx context.Context, r *record, l line) error {
 
 // pair returns the outcomes to compare: those of both revisions, or the recorded one and
 // that of the revision in question.
-func (w *worker) pair(ctx context.Context, at time.Time, r *record, request []byte) (before, after statement.Verdict, err error) {
-	if after, err = w.decide(ctx, at, r.point, request); err != nil {
+func (w *worker) pair(ctx context.Context, at time.Time, r *record, q decision.Question) (before, after statement.Verdict, err error) {
+	if after, err = w.o.Decide(ctx, at, r.point, q); err != nil {
 		return before, after, err
 	}
-	if w.against == nil {
+	if w.o.Against == nil {
 		return statement.Verdict{Outcome: r.outcome}, after, nil
 	}
-	before, err = w.against(ctx, at, r.point, request)
+	before, err = w.o.Against(ctx, at, r.point, q)
 	return before, after, err
 }
 
@@ -270,7 +264,7 @@ func (w *worker) fidelity(r *record, before, after statement.Verdict) {
 		return
 	}
 	decided := after.Outcome
-	if w.against != nil {
+	if w.o.Against != nil {
 		decided = before.Outcome
 	}
 	if decided == r.outcome || r.outcome == forbidden && (decided == "deny" || decided == "none") {
@@ -292,8 +286,8 @@ func (w *worker) uncertain(ctx context.Context, at time.Time, r *record, before,
 		}
 		base := cmp.Or(before.Outcome, forbidden) + " " + after.Outcome
 		same, changed := true, before.Outcome != after.Outcome
-		for _, request := range fact.variants {
-			b, a, err := w.pair(ctx, at, r, request)
+		for _, q := range fact.variants {
+			b, a, err := w.pair(ctx, at, r, q)
 			if err != nil {
 				return "", false, err
 			}

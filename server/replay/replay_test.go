@@ -12,25 +12,18 @@ import (
 	"testing"
 	"time"
 
+	"github.com/writ-policy/writ/server/decision"
 	"github.com/writ-policy/writ/translator/change/statement"
 )
 
 // byName decides by the name of the user: allow-x is allowed.
-func byName(prefix string) func() (Decider, error) {
-	return func() (Decider, error) {
-		return func(_ context.Context, _ time.Time, _ string, request []byte) (statement.Verdict, error) {
-			var r struct {
-				User string `json:"user"`
-			}
-			if err := json.Unmarshal(request, &r); err != nil {
-				return statement.Verdict{}, err
-			}
-			v := statement.Verdict{Outcome: "none", Decision: []byte(`{"reason":"r","matched":[]}`)}
-			if strings.HasPrefix(r.User, prefix) {
-				v.Outcome = "allow"
-			}
-			return v, nil
-		}, nil
+func byName(prefix string) Decider {
+	return func(_ context.Context, _ time.Time, _ string, q decision.Question) (statement.Verdict, error) {
+		v := statement.Verdict{Outcome: "none", Decision: []byte(`{"reason":"r","matched":[]}`)}
+		if strings.HasPrefix(q.Principal(), prefix) {
+			v.Outcome = "allow"
+		}
+		return v, nil
 	}
 }
 
@@ -60,10 +53,10 @@ func mustRun(t *testing.T, o Options, logs ...string) *Report {
 
 func TestShardsAddUpToTheWhole(t *testing.T) {
 	log := events(3000) + "{broken\n"
-	whole := mustRun(t, Options{NewDecider: byName("allow")}, log)
+	whole := mustRun(t, Options{Decide: byName("allow")}, log)
 	var parts []*Report
 	for i := range 3 {
-		part := mustRun(t, Options{NewDecider: byName("allow"), Shard: i, Shards: 3}, log)
+		part := mustRun(t, Options{Decide: byName("allow"), Shard: i, Shards: 3}, log)
 		if part.Events == whole.Events {
 			t.Errorf("shard %d has all events", i)
 		}
@@ -99,11 +92,11 @@ func TestForms(t *testing.T) {
 	if err := w.Close(); err != nil {
 		t.Fatal(err)
 	}
-	want := mustRun(t, Options{NewDecider: byName("allow")}, lines)
+	want := mustRun(t, Options{Decide: byName("allow")}, lines)
 	for name, log := range map[string]string{
 		"a list": list, "items": `{"kind":"EventList","items":` + list + `}`, "decisions": "{\n \"decisions\": " + list + "\n}", "gzip": zipped.String(),
 	} {
-		if got := mustRun(t, Options{NewDecider: byName("allow")}, log); !reflect.DeepEqual(got, want) {
+		if got := mustRun(t, Options{Decide: byName("allow")}, log); !reflect.DeepEqual(got, want) {
 			t.Errorf("%s: got %+v, want %+v", name, got, want)
 		}
 	}
@@ -119,6 +112,8 @@ func TestRecords(t *testing.T) {
 		"no annotation":        {`{"kind":"Event","apiVersion":"audit.k8s.io/v1","verb":"get","user":{"username":"a"},"requestURI":"/x"}`, skipAnnotation, ""},
 		"an invalid request":   {`{"user":"a","verb":"get"}`, skipInvalid, ""},
 		"what is not JSON":     {`{`, skipMalformed, ""},
+		"what is not UTF-8":    {`{"user":"a` + "\xff" + `","verb":"get","resource":"pods"}`, skipMalformed, ""},
+		"an event of a number": {`{"kind":"Event","apiVersion":"audit.k8s.io/v1","verb":7}`, skipMalformed, ""},
 		"a path with a query":  {`{"kind":"Event","apiVersion":"audit.k8s.io/v1","verb":"get","user":{"username":"a"},"requestURI":"/x?y","annotations":{"authorization.k8s.io/decision":"forbid"}}`, "", forbidden},
 		"an impersonated user": {`{"kind":"Event","apiVersion":"audit.k8s.io/v1","verb":"get","user":{"username":"b"},"impersonatedUser":{"username":"a"},"requestURI":"/x","annotations":{"authorization.k8s.io/decision":"allow"}}`, "", "allow"},
 	}
@@ -137,7 +132,7 @@ func TestRecords(t *testing.T) {
 }
 
 func TestEmptyLog(t *testing.T) {
-	_, err := Run(t.Context(), []Log{{"log", strings.NewReader("")}}, Options{NewDecider: byName("allow")})
+	_, err := Run(t.Context(), []Log{{"log", strings.NewReader("")}}, Options{Decide: byName("allow")})
 	if !errors.Is(err, ErrEmptyLog) {
 		t.Errorf("got %v, want ErrEmptyLog", err)
 	}
@@ -145,7 +140,7 @@ func TestEmptyLog(t *testing.T) {
 
 func TestStagesCountOnce(t *testing.T) {
 	log := events(1)
-	r := mustRun(t, Options{NewDecider: byName("allow")}, log+log)
+	r := mustRun(t, Options{Decide: byName("allow")}, log+log)
 	if r.Replayed != 1 || r.Skipped[skipRepeated] != 1 {
 		t.Errorf("got %+v", r)
 	}

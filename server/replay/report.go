@@ -106,7 +106,6 @@ type tally struct {
 	first     time.Time
 	last      time.Time
 	groups    map[string]*group
-	usage     *usage
 }
 
 // group is a Change under construction.
@@ -115,12 +114,8 @@ type group struct {
 	users map[string]bool
 }
 
-func newTally(rules []statement.Rule) *tally {
-	t := &tally{skipped: make(map[string]int), uncertain: make(map[string]int), groups: make(map[string]*group)}
-	if rules != nil {
-		t.usage = newUsage(rules)
-	}
-	return t
+func newTally() *tally {
+	return &tally{skipped: make(map[string]int), uncertain: make(map[string]int), groups: make(map[string]*group)}
 }
 
 func (t *tally) skip(reason string, l line) {
@@ -168,7 +163,7 @@ func readDecision(v statement.Verdict) (d decided) {
 func (t *tally) change(r *record, from string, before, after statement.Verdict) {
 	c := Change{Point: r.point, From: from, To: after.Outcome, Count: 1, First: r.time, Last: r.time, Documents: []Document{}}
 	c.Change = change.Kind(r.point, from, after.Outcome)
-	c.Example.Request = r.request
+	c.Example.Request = r.request()
 	a, b := readDecision(before), readDecision(after)
 	c.A.Reason, c.B.Reason = a.Reason, b.Reason
 	for _, side := range []struct {
@@ -180,13 +175,13 @@ func (t *tally) change(r *record, from string, before, after statement.Verdict) 
 			c.Documents = append(c.Documents, Document{side.in, m.Kind, m.Namespace, m.Name, m.Rule, m.Source})
 		}
 	}
-	c.describe(r, cmp.Or(after.Target, before.Target))
+	c.describe(c.Example.Request, cmp.Or(after.Target, before.Target))
 	g := &group{Change: c, users: map[string]bool{r.user: true}}
 	t.addGroup(g)
 }
 
 // describe sets what the events of a group have in common.
-func (c *Change) describe(r *record, target string) {
+func (c *Change) describe(request []byte, target string) {
 	var q struct {
 		Verb        string `json:"verb"`
 		APIGroup    string `json:"apiGroup"`
@@ -196,7 +191,7 @@ func (c *Change) describe(r *record, target string) {
 		Path        string `json:"path"`
 		Type        string `json:"type"`
 	}
-	switch r.point {
+	switch c.Point {
 	case statement.PointGateway:
 		c.Target = target
 		return
@@ -207,11 +202,11 @@ func (c *Change) describe(r *record, target string) {
 				Name string `json:"name"`
 			} `json:"cluster"`
 		}
-		_ = json.Unmarshal(r.request, &v) // it is decided as valid
+		_ = json.Unmarshal(request, &v) // it is decided as valid
 		c.Type, c.Cluster = v.Type, v.Cluster.Name
 		return
 	}
-	_ = json.Unmarshal(r.request, &q) // it is decided as valid
+	_ = json.Unmarshal(request, &q) // it is decided as valid
 	c.Verb, c.APIGroup, c.Resource, c.Namespace, c.Path = q.Verb, q.APIGroup, q.Resource, q.Namespace, q.Path
 	if q.Subresource != "" {
 		c.Resource += "/" + q.Subresource
@@ -279,12 +274,9 @@ func (t *tally) add(o *tally) {
 	for _, key := range slices.Sorted(maps.Keys(o.groups)) {
 		t.addGroup(o.groups[key])
 	}
-	if t.usage != nil && o.usage != nil {
-		t.usage.add(o.usage)
-	}
 }
 
-func (t *tally) report(unused bool) *Report {
+func (t *tally) report() *Report {
 	r := &Report{Events: t.events, Replayed: t.replayed, Skipped: t.skipped, Malformed: t.malformed, Uncertain: t.uncertain,
 		Unchanged: t.unchanged, Fidelity: Fidelity{t.agree, t.differ}, Changed: []Change{}}
 	if !t.first.IsZero() {
@@ -300,9 +292,6 @@ func (t *tally) report(unused bool) *Report {
 		r.Changed = append(r.Changed, c)
 	}
 	r.sort()
-	if unused {
-		r.Unused = t.usage.report()
-	}
 	return r
 }
 
@@ -320,10 +309,10 @@ func (r *Report) Fails(on string) bool {
 
 // Merge adds the reports of shards.
 func Merge(reports []*Report) *Report {
-	t := newTally(nil)
+	t := newTally()
 	var unused *Unused
 	for _, r := range reports {
-		part := newTally(nil)
+		part := newTally()
 		part.events, part.replayed, part.unchanged = r.Events, r.Replayed, r.Unchanged
 		part.agree, part.differ = r.Fidelity.Agree, r.Fidelity.Differ
 		part.malformed = r.Malformed
@@ -346,7 +335,7 @@ func Merge(reports []*Report) *Report {
 		t.add(part)
 		unused = unused.merge(r.Unused)
 	}
-	out := t.report(false)
+	out := t.report()
 	out.Unused = unused
 	return out
 }

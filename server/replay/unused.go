@@ -3,10 +3,12 @@ package replay
 import (
 	"cmp"
 	"fmt"
-	"maps"
 	"slices"
+	"strconv"
 	"strings"
+	"sync"
 
+	"github.com/writ-policy/writ/server/decision"
 	"github.com/writ-policy/writ/translator/change/statement"
 	"github.com/writ-policy/writ/translator/diag"
 )
@@ -40,35 +42,49 @@ type UnusedBinding struct {
 	Subjects  []string `json:"subjects"`
 }
 
-// usage counts how often rules matched and decided, and which principals were seen.
+// usage counts how often rules matched and decided, and which principals were seen. Its
+// size is that of the documents.
 type usage struct {
-	rules   []statement.Rule
-	named   map[string]bool
-	counts  map[string]*UnusedRule // by rule
-	fields  map[string][]*fieldUse // by rule
-	of      map[string]string      // the rule of a binding's rule
-	holders map[string]bool
-	recent  map[string]bool // rules and bindings that are not reported
+	rules []statement.Rule
+	of    map[ruleID]int // the counter of a rule, by its binding, and by itself
+	used  []counter
+
+	mu   sync.Mutex      // held to change counters, and to read and change seen
+	seen map[string]bool // the principals that documents name
 }
 
+// counter is the use of a rule, which may be bound several times.
+type counter struct {
+	rule             int // the index of its last binding
+	matched, decided int
+	fields           []fieldUse // by the fields of the rule, nil until it decides
+}
+
+// ruleID identifies a rule of a document.
+type ruleID struct{ kind, namespace, name, rule string }
+
 func newUsage(rules []statement.Rule) *usage {
-	u := &usage{rules: rules, named: make(map[string]bool), counts: make(map[string]*UnusedRule), fields: make(map[string][]*fieldUse), of: make(map[string]string), holders: make(map[string]bool), recent: make(map[string]bool)}
+	u := &usage{rules: rules, of: make(map[ruleID]int), seen: make(map[string]bool)}
 	for i := range rules {
 		r := &rules[i]
-		if u.counts[ruleKey(r)] == nil {
-			u.fields[ruleKey(r)] = fieldsOf(r)
+		own := ruleID{r.Kind, r.Namespace, r.Name, strconv.Itoa(r.Rule)}
+		at, ok := u.of[own]
+		if !ok {
+			at = len(u.used)
+			u.used, u.of[own] = append(u.used, counter{}), at
 		}
-		u.of[matchedKey(r.Binding.Kind, r.Binding.Namespace, r.Binding.Name, r.Rule)] = ruleKey(r)
-		u.counts[ruleKey(r)] = &UnusedRule{Kind: r.Kind, Namespace: r.Namespace, Name: r.Name, Rule: r.Rule, Source: r.Source}
+		u.used[at].rule = i
+		u.of[ruleID{r.Binding.Kind, r.Binding.Namespace, r.Binding.Name, own.rule}] = at
 		for _, p := range r.Subjects {
-			u.named[p] = true
+			u.seen[p] = false
 		}
 	}
 	return u
 }
 
-// leaveOut leaves out the rules and the bindings that an earlier revision lacks.
-func (u *usage) leaveOut(before []statement.Rule) {
+// isRecent returns what reports whether a rule, or its binding, is one that an earlier
+// revision lacks. Nil is the revision of no comparison.
+func isRecent(before []statement.Rule) func(r *statement.Rule) (rule, binding bool) {
 	earlier, bindings := make(map[string][]*statement.Rule), make(map[string]bool)
 	for i := range before {
 		r := &before[i]
@@ -76,89 +92,97 @@ func (u *usage) leaveOut(before []statement.Rule) {
 		earlier[document] = append(earlier[document], r)
 		bindings[bindingKey(r)] = true
 	}
-	for i := range u.rules {
-		r := &u.rules[i]
-		u.recent[bindingKey(r)] = !bindings[bindingKey(r)]
-		if _, known := u.recent[ruleKey(r)]; !known {
-			u.recent[ruleKey(r)] = !slices.ContainsFunc(earlier[matchedKey(r.Kind, r.Namespace, r.Name, 0)], r.Same)
+	return func(r *statement.Rule) (rule, binding bool) {
+		if before == nil {
+			return false, false
 		}
+		return !slices.ContainsFunc(earlier[matchedKey(r.Kind, r.Namespace, r.Name, 0)], r.Same), !bindings[bindingKey(r)]
 	}
 }
 
 func bindingKey(r *statement.Rule) string {
-	return matchedKey("binding "+r.Binding.Kind, r.Binding.Namespace, r.Binding.Name, 0)
+	return matchedKey(r.Binding.Kind, r.Binding.Namespace, r.Binding.Name, 0)
 }
-
-func ruleKey(r *statement.Rule) string { return matchedKey(r.Kind, r.Namespace, r.Name, r.Rule) }
 
 func matchedKey(kind, namespace, name string, rule any) string {
 	return strings.Join([]string{kind, namespace, name, fmt.Sprint(rule)}, "\x00")
 }
 
 // use counts the rules that matched. A denial, decided or recorded, uses no allow rule.
-func (t *tally) use(r *record, after statement.Verdict) {
-	if t.usage == nil || r.point != statement.PointAccess {
+func (u *usage) use(r *record, after statement.Verdict) {
+	q, ok := r.question.(*decision.Request)
+	if !ok {
 		return
 	}
-	hold := func(p string) {
-		if t.usage.named[p] {
-			t.usage.holders[p] = true
-		}
+	isAllowed := after.Outcome == statement.OutcomeAllow && r.outcome != statement.OutcomeDeny && r.outcome != forbidden
+	matched := readDecision(after).Matched
+	u.mu.Lock()
+	defer u.mu.Unlock()
+	u.hold(statement.UserPrefix + q.User)
+	for _, group := range q.Groups {
+		u.hold(statement.GroupPrefix + group)
 	}
-	hold("user:" + r.user)
-	for _, group := range groupsOf(r.request) {
-		hold("group:" + group)
-	}
-	isAllowed := after.Outcome == "allow" && r.outcome != "deny" && r.outcome != forbidden
-	for i, m := range readDecision(after).Matched {
-		key := t.usage.of[matchedKey(m.Kind, m.Namespace, m.Name, m.Rule)]
-		c := t.usage.counts[key]
-		if c == nil || m.Effect == "allow" && !isAllowed {
+	for i, m := range matched {
+		at, ok := u.of[ruleID{m.Kind, m.Namespace, m.Name, fmt.Sprint(m.Rule)}]
+		if !ok || m.Effect == statement.OutcomeAllow && !isAllowed {
 			continue
 		}
-		c.Matched++
+		c := &u.used[at]
+		c.matched++
 		if i == 0 {
-			c.Decided++
-			useFields(t.usage.fields[key], r.request)
+			c.decided++
+			c.useFields(u.rules[c.rule].Fields(), q)
 		}
 	}
 }
 
-func (u *usage) add(o *usage) {
-	for key, c := range o.counts {
-		u.counts[key].Matched += c.Matched
-		u.counts[key].Decided += c.Decided
-		for i, f := range o.fields[key] {
-			u.fields[key][i].add(f)
-		}
+func (u *usage) hold(principal string) {
+	if seen, named := u.seen[principal]; named && !seen {
+		u.seen[principal] = true
 	}
-	maps.Copy(u.holders, o.holders)
 }
 
-func (u *usage) report() *Unused {
-	out := newUnused()
-	for _, key := range slices.Sorted(maps.Keys(u.counts)) {
-		if c := u.counts[key]; u.recent[key] {
+// report returns what was not used, without what an earlier revision lacks.
+func (u *usage) report(earlier []statement.Rule) *Unused {
+	out, recent := newUnused(), isRecent(earlier)
+	for _, c := range u.used {
+		r := &u.rules[c.rule]
+		if isNew, _ := recent(r); isNew {
 			continue
-		} else if c.Decided == 0 {
-			out.Rules = append(out.Rules, *c)
+		}
+		rule := UnusedRule{Kind: r.Kind, Namespace: r.Namespace, Name: r.Name, Rule: r.Rule, Source: r.Source, Matched: c.matched, Decided: c.decided}
+		if c.decided == 0 {
+			out.Rules = append(out.Rules, rule)
 		} else {
-			out.addFields(c, u.fields[key])
+			out.addFields(&rule, r.Fields(), c.fields)
 		}
 	}
-	slices.SortFunc(out.Wide, func(a, b Wide) int { return cmp.Compare(a.key(), b.key()) })
-	seen := make(map[string]bool)
+	out.sort()
+	listed := make(map[string]bool)
 	for i := range u.rules {
 		r := &u.rules[i]
 		key := bindingKey(r)
-		if seen[key] || u.recent[key] || r.Binding.Kind == r.Kind || slices.ContainsFunc(r.Subjects, func(p string) bool { return u.holders[p] }) {
+		_, isNew := recent(r)
+		if listed[key] || isNew || r.Binding.Kind == r.Kind || slices.ContainsFunc(r.Subjects, func(p string) bool { return u.seen[p] }) {
 			continue
 		}
-		seen[key] = true
+		listed[key] = true
 		out.Bindings = append(out.Bindings, UnusedBinding{r.Binding.Kind, r.Binding.Namespace, r.Binding.Name, r.Binding.Source, r.Subjects})
 	}
 	return out
 }
+
+func (u *Unused) sort() {
+	sortByKey(u.Rules, (*UnusedRule).key)
+	sortByKey(u.Entries, (*UnusedEntries).key)
+	sortByKey(u.Wide, (*Wide).key)
+}
+
+func sortByKey[T any](list []T, key func(*T) string) {
+	slices.SortStableFunc(list, func(a, b T) int { return cmp.Compare(key(&a), key(&b)) })
+}
+
+func (r *UnusedRule) key() string { return matchedKey(r.Kind, r.Namespace, r.Name, r.Rule) }
 
 // merge returns what neither shard used. Nil is that of no shard.
 func (u *Unused) merge(o *Unused) *Unused {

@@ -13,7 +13,6 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"github.com/writ-policy/writ/bundles"
 	"github.com/writ-policy/writ/cmd/writ/cli"
 	"github.com/writ-policy/writ/cmd/writ/documents"
 	"github.com/writ-policy/writ/server/decision"
@@ -179,34 +178,30 @@ func (o *replayOptions) times(cmd *cobra.Command) (*replay.Options, error) {
 // load loads the revisions.
 func (o *replayOptions) load(cmd *cobra.Command, s cli.Streams, run *replay.Options) error {
 	l := &loader{documents: &o.documents, streams: s}
-	deciders := func(side, name string) (func() (replay.Decider, error), *statement.World, error) {
+	var worlds []*statement.World
+	add := func(side, name string) (replay.Decider, error) {
 		in, err := parseInput(cmd, name)
 		if err != nil {
-			return nil, nil, err
+			return nil, err
 		}
 		b, _, err := l.bundle(cmd.Context(), side, in)
 		if err != nil {
-			return nil, nil, err
+			return nil, err
 		}
-		first, err := documents.Activate(cmd.Context(), b, engine.Options{})
+		e, err := documents.Activate(cmd.Context(), b, engine.Options{})
 		if err != nil {
-			return nil, nil, fmt.Errorf("%s: activate: %w", name, err)
+			return nil, fmt.Errorf("%s: activate: %w", name, err)
 		}
-		return func() (replay.Decider, error) { return newDecider(cmd.Context(), b, first) }, first.Statements(), nil
+		worlds = append(worlds, e.Statements())
+		return deciderOf(e), nil
 	}
 	var err error
-	var worlds []*statement.World
-	add := func(side, name string) (func() (replay.Decider, error), error) {
-		decider, world, err := deciders(side, name)
-		worlds = append(worlds, world)
-		return decider, err
-	}
 	if o.against != "" {
-		if run.NewAgainst, err = add("a", o.against); err != nil {
+		if run.Against, err = add("a", o.against); err != nil {
 			return err
 		}
 	}
-	if run.NewDecider, err = add("b", o.policies); err != nil {
+	if run.Decide, err = add("b", o.policies); err != nil {
 		return err
 	}
 	run.Facts = statement.FactsOf(worlds...)
@@ -254,21 +249,14 @@ func (o *replayOptions) earlier(cmd *cobra.Command, l *loader, now time.Time) ([
 	return append(rules, statement.NewWorld(statement.Revision{Tables: b.Tables}).Rules()...), nil
 }
 
-// newDecider returns what decides at the time of each event. It has an engine with a clock
-// of its own, which shares what another engine compiled.
-func newDecider(ctx context.Context, b *bundles.Bundle, last *engine.Engine) (replay.Decider, error) {
-	var now time.Time
-	e, err := engine.Activate(ctx, b, engine.Options{Now: func() time.Time { return now }, Last: last})
-	if err != nil {
-		return nil, err
-	}
-	decide := decision.Judge(e)
-	return func(ctx context.Context, at time.Time, point string, request []byte) (statement.Verdict, error) {
-		if now = at; at.IsZero() {
-			now = time.Now()
+// deciderOf returns what decides by a revision at the time of each event.
+func deciderOf(e *engine.Engine) replay.Decider {
+	return func(ctx context.Context, at time.Time, point string, q decision.Question) (statement.Verdict, error) {
+		if at.IsZero() {
+			at = time.Now()
 		}
-		return decide(ctx, point, request)
-	}, nil
+		return decision.VerdictOf(ctx, e.At(at), point, q)
+	}
 }
 
 func mergeReports(names []string) (*replay.Report, error) {
