@@ -61,28 +61,63 @@ func TestCountsFollowRules(t *testing.T) {
 	}
 }
 
-// Revisions with the same roles share their rules: a changed binding does not list the rules
-// of all roles anew.
-func TestCountsShareRoles(t *testing.T) {
+// A rule of a role has a tally from its first match on, and what the documents do not have
+// is not counted.
+func TestCountsOfMatchedRulesOnly(t *testing.T) {
 	s := newSite(t, policies)
-	first := s.explorer.counts.Load()
+	tallies := func() int { return len(s.explorer.counts.Load().tallies.of) }
+	before := tallies()
+	s.decide(t.Context(), getPods)
+	s.decide(t.Context(), getPods)
+	if got := tallies(); got != before+1 {
+		t.Errorf("got %d tallies after a rule matched, want %d", got, before+1)
+	}
 	if err := s.load(strings.Replace(policies, "userNames: [ed]", "userNames: [eve]", 1)); err != nil {
 		t.Fatal(err)
 	}
-	if second := s.explorer.counts.Load(); second == first || second.groups[0] != first.groups[0] || second.groups[1] == first.groups[1] {
-		t.Error("got other groups, want the same roles and new policies")
+	for _, m := range []decision.Matched{
+		{Name: "b", Source: "rbac.yaml:999", Role: &decision.RoleRef{Kind: "Role", Namespace: "shop", Name: "absent"}},
+		{Name: "absent", Source: "deny.yaml:999"},
+	} {
+		s.explorer.Observe(decision.Observation{
+			Point: decision.Access, Revision: s.active.Revision(), Outcome: decision.Allow, Matched: []decision.Matched{m},
+			Input: func() []byte { return nil }, Result: func() []byte { return nil },
+		})
 	}
-	if err := s.load(strings.Replace(policies, "verbs: [get, list, create]", "verbs: [get, list]", 1)); err != nil {
-		t.Fatal(err)
-	}
-	if third := s.explorer.counts.Load(); third.groups[0] == first.groups[0] {
-		t.Error("got the same roles after one has changed")
+	if got := tallies(); got != before+1 {
+		t.Errorf("got %d tallies after a reload and rules of no document, want %d", got, before+1)
 	}
 }
 
-// A decision of a revision that was replaced meanwhile counts for its rules.
+// Tallies move with rules where one rule stands at the place of another one.
+func TestCountsOfRulesThatSwapPlaces(t *testing.T) {
+	const first = `{apiVersion: rbac.authorization.k8s.io/v1, kind: Role, metadata: {name: same, namespace: a}, rules: [{apiGroups: [""], resources: [pods], verbs: [get]}]}`
+	const second = `{apiVersion: rbac.authorization.k8s.io/v1, kind: Role, metadata: {name: same, namespace: b}, rules: [{apiGroups: [""], resources: [services], verbs: [list]}]}`
+	const bindings = `
+---
+{apiVersion: rbac.authorization.k8s.io/v1, kind: RoleBinding, metadata: {name: x, namespace: a}, roleRef: {apiGroup: rbac.authorization.k8s.io, kind: Role, name: same}, subjects: [{kind: User, apiGroup: rbac.authorization.k8s.io, name: ada}]}
+---
+{apiVersion: rbac.authorization.k8s.io/v1, kind: RoleBinding, metadata: {name: x, namespace: b}, roleRef: {apiGroup: rbac.authorization.k8s.io, kind: Role, name: same}, subjects: [{kind: User, apiGroup: rbac.authorization.k8s.io, name: ada}]}
+`
+	s := newSite(t, "== r.yaml\n"+first+"\n---\n"+second+bindings)
+	ask := func(verb, resource, namespace string) {
+		s.decide(t.Context(), `{"user":"ada","verb":"`+verb+`","resource":"`+resource+`","namespace":"`+namespace+`"}`)
+	}
+	ask("get", "pods", "a")
+	ask("list", "services", "b")
+	ask("list", "services", "b")
+	if err := s.load("== r.yaml\n" + second + "\n---\n" + first + bindings); err != nil {
+		t.Fatal(err)
+	}
+	if a, b := s.ruleAt("r.yaml:3").Matched, s.ruleAt("r.yaml:1").Matched; a != 1 || b != 2 {
+		t.Errorf("got %d and %d after the roles swapped places, want 1 and 2", a, b)
+	}
+}
+
+// A decision of a revision that was replaced meanwhile counts for a rule that matched before.
 func TestCountsOfRequestsInFlight(t *testing.T) {
 	s := newSite(t, policies)
+	s.decide(t.Context(), getPods)
 	before := s.active
 	if err := s.load(strings.Replace(policies, "== rbac.yaml\n", "== rbac.yaml\n# a comment\n", 1) + "== more.yaml\n" + more); err != nil {
 		t.Fatal(err)
@@ -91,8 +126,8 @@ func TestCountsOfRequestsInFlight(t *testing.T) {
 	s.active = before
 	s.decide(t.Context(), getPods)
 	s.active = now
-	if r := s.ruleAt("rbac.yaml:6"); r.Decided != 1 {
-		t.Errorf("got %+v, want 1", r)
+	if r := s.ruleAt("rbac.yaml:6"); r.Decided != 2 {
+		t.Errorf("got %+v, want 2", r)
 	}
 }
 

@@ -111,49 +111,70 @@ func (v *viewer) Rules(c view.Caller, q view.RulesQuery) (*view.Rules, error) {
 	if err := v.admit(c); err != nil {
 		return nil, err
 	}
-	// Most rules have not matched: they keep the order of the tables, and are not sorted.
-	type counted struct {
-		*rule
-		decided, matched uint64
+	used, unused := v.revision.counts.byUse(q.Never)
+	out := &view.Rules{Rules: []view.Rule{}, Total: len(used) + unused}
+	from, to, after, err := page(out.Total, q.Limit, q.After)
+	if err != nil {
+		return nil, err
 	}
-	var used, unused []counted
+	out.After = after
+	for _, c := range used[min(from, len(used)):min(to, len(used))] {
+		out.Rules = append(out.Rules, c.view())
+	}
+	at := len(used)
 	for r := range v.revision.counts.all() {
+		if at >= to {
+			break
+		}
+		if r.matched.Load() > 0 {
+			continue
+		}
+		if at++; at > from {
+			out.Rules = append(out.Rules, r.view())
+		}
+	}
+	return out, nil
+}
+
+// counted is a rule with its counts when it was listed.
+type counted struct {
+	rule
+	decided, matched uint64
+}
+
+// byUse returns the rules that have matched, most used first, and how many have not: most
+// have not, and they keep the order of the tables. With never, rules that have decided are
+// left out.
+func (c *counts) byUse(never bool) (used []counted, unused int) {
+	for r := range c.all() {
 		switch c := (counted{r, r.decided.Load(), r.matched.Load()}); {
-		case c.decided > 0 && q.Never:
+		case c.decided > 0 && never:
 		case c.matched > 0:
 			used = append(used, c)
 		default:
-			unused = append(unused, c)
+			unused++
 		}
 	}
 	slices.SortStableFunc(used, func(a, b counted) int {
 		return cmp.Or(cmp.Compare(b.decided, a.decided), cmp.Compare(b.matched, a.matched))
 	})
-	list := append(used, unused...)
-	out := &view.Rules{Rules: []view.Rule{}, Total: len(list)}
-	shown, after, err := page(list, q.Limit, q.After)
-	for _, c := range shown {
-		out.Rules = append(out.Rules, c.view())
-	}
-	out.After = after
-	return out, err
+	return used, unused
 }
 
-// page returns the rows of a page that begins after a number of rows, and what the next
-// page begins after.
-func page[T any](list []T, limit int, after string) (rows []T, next string, err error) {
-	from := 0
+// page returns the rows of a page that begins after a number of rows, of so many in all, and
+// what the next page begins after.
+func page(all, limit int, after string) (from, to int, next string, err error) {
 	if after != "" {
 		if from, err = strconv.Atoi(after); err != nil || from < 0 {
-			return nil, "", &view.Error{Reason: view.Invalid, Field: "after", Message: "after must be what a page before has as after"}
+			return 0, 0, "", &view.Error{Reason: view.Invalid, Field: "after", Message: "after must be what a page before has as after"}
 		}
 	}
-	from = min(from, len(list))
-	to := min(from+rowsOf(limit), len(list))
-	if to < len(list) {
+	from = min(from, all)
+	to = min(from+rowsOf(limit), all)
+	if to < all {
 		next = strconv.Itoa(to)
 	}
-	return list[from:to], next, nil
+	return from, to, next, nil
 }
 
 // rowsOf returns the number of rows of a page.

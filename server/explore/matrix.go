@@ -46,10 +46,12 @@ func (v *viewer) Matrix(ctx context.Context, c view.Caller, q view.MatrixQuery) 
 	out.Total = len(rows)
 	f := &filler{asker: asker, policies: policies, stated: stated, columns: out.Columns, isBrief: q.Each != nil}
 	if q.Each == nil {
-		if rows, out.After, err = page(rows, q.Limit, q.After); err != nil {
+		from, to, after, err := page(len(rows), q.Limit, q.After)
+		if err != nil {
 			return nil, err
 		}
-		out.Rows, err = f.fill(ctx, rows)
+		out.After = after
+		out.Rows, err = f.fill(ctx, rows[from:to])
 		return out, err
 	}
 	err = q.Each(out)

@@ -18,7 +18,7 @@ type object struct {
 
 // placedRule is a rule with its line.
 type placedRule struct {
-	*rule
+	rule
 	line int
 }
 
