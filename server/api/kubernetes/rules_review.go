@@ -17,7 +17,7 @@ import (
 // client may rely on each rule; what is allowed in some requests alone is left out, and
 // the status is incomplete then.
 func (s *Reviews) RulesReview() http.HandlerFunc {
-	return s.Service.Decision(exchange.Decision{
+	return acceptProtobuf(s.Service, s.Service.Decision(exchange.Decision{
 		Form: exchange.Status,
 		Answer: func(r *http.Request, p decision.Policies, body decision.Value, b []byte) ([]byte, *exchange.Refusal) {
 			caller := auth.CallerOf(r.Context())
@@ -52,7 +52,7 @@ func (s *Reviews) RulesReview() http.HandlerFunc {
 			}
 			return append(append(access.AppendReceived(b, body), text[1:]...), "}\n"...), nil
 		},
-	})
+	}))
 }
 
 // rulesNamespace returns the namespace that a review is about.
