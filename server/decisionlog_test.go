@@ -4,6 +4,7 @@ import (
 	"context"
 	"encoding/json"
 	"io"
+	"log/slog"
 	"os"
 	"path/filepath"
 	"strings"
@@ -19,6 +20,8 @@ import (
 func TestDecisionLog(t *testing.T) {
 	h := newHouse(t)
 	h.config.Audit.DecisionLog = filepath.Join(h.dir, "decisions.jsonl")
+	var log syncBuffer
+	h.config.Logger = slog.New(slog.NewJSONHandler(&log, &slog.HandlerOptions{Level: slog.LevelDebug}))
 	h.write("policies/gateway.yaml", `
 apiVersion: gateway.networking.k8s.io/v1
 kind: Gateway
@@ -31,7 +34,7 @@ spec: {gatewayClassName: envoy, listeners: [{name: http, port: 80, protocol: HTT
 	id := ""
 	asked := [][2]string{
 		{"/v1/decisions/access", access},
-		{"/v1/decisions/access/batch", `{"requests":[` + access + `,{"user":7}]}`},
+		{"/v1/decisions/access/batch", `{"requests":[` + access + `,{"user":7},` + access + `]}`},
 		{"/v1/decisions/visibility", `{"user":"alice","type":"pods","cluster":{"name":"east"}}`},
 		{"/v1/decisions/gateway", `{"gateway":{"namespace":"a","name":"b"},"request":{"host":"h","method":"GET","path":"/"}}`},
 		{"/apis/authorization.k8s.io/v1/subjectaccessreviews", `{"kind":"SubjectAccessReview","apiVersion":"authorization.k8s.io/v1","spec":{"user":"alice","resourceAttributes":{"verb":"get","resource":"pods","namespace":"hammer"}}}`},
@@ -74,12 +77,28 @@ spec: {gatewayClassName: envoy, listeners: [{name: http, port: 80, protocol: HTT
 	if err != nil {
 		t.Fatal(err)
 	}
-	if report.Events != len(asked) || report.Replayed != len(asked) {
+	if events := len(asked) + 1; report.Events != events || report.Replayed != events { // two of the batch
 		t.Errorf("replay: got %+v of\n%s", report, content)
 	}
 	for _, point := range []string{decision.Access, decision.Visibility, decision.Gateway} {
 		if !strings.Contains(string(content), `"path":"writ/`+point+`/decision"`) {
 			t.Errorf("no decision at %s in\n%s", point, content)
+		}
+	}
+	for line := range strings.Lines(string(content)) {
+		var event struct {
+			ID string `json:"decision_id"`
+		}
+		if err := json.Unmarshal([]byte(line), &event); err != nil {
+			t.Fatal(err)
+		}
+		first, isSecond := strings.CutSuffix(event.ID, "-2")
+		want := `"decision":"` + first + `","outcome":"`
+		if isSecond || strings.Contains(string(content), first+"-2") {
+			want = `"decision":"` + first + `","decisions":2}`
+		}
+		if strings.Count(log.String(), want) != 1 {
+			t.Errorf("the log of requests does not have %s once for %s", want, line)
 		}
 	}
 }

@@ -4,14 +4,15 @@ import (
 	"context"
 	"log/slog"
 	"net/http"
-	"regexp"
 	"strings"
 	"time"
 
 	"github.com/gin-gonic/gin"
 
 	"github.com/writ-policy/writ/server/api/exchange"
+	"github.com/writ-policy/writ/server/decision"
 	"github.com/writ-policy/writ/server/metrics"
+	"github.com/writ-policy/writ/server/trace"
 )
 
 // Tracer follows requests that their senders trace. The function it gives is nil for
@@ -44,6 +45,10 @@ func (w *wrapper) wrap(d route) gin.HandlerFunc {
 	return func(c *gin.Context) {
 		began := time.Now()
 		w.service.Metrics.Began()
+		if !d.quiet && w.service.Logger.Enabled(c.Request.Context(), slog.LevelDebug) {
+			ctx, _ := decision.WithTrail(c.Request.Context())
+			c.Request = c.Request.WithContext(ctx)
+		}
 		if end := w.trace(c, d.pattern); end != nil {
 			defer end()
 		}
@@ -125,8 +130,8 @@ func (w *wrapper) finish(c *gin.Context, d *route, counter *metrics.Route, began
 
 // log writes one line a request: those that were answered at level debug, since
 // API servers ask thousands a second, the others louder. It has the revision that
-// answered and the trace that the request belongs to, if there are any. It holds no body,
-// no query and no other header: what callers choose and may be secret.
+// answered, the trace that the request belongs to and, at level debug, what was decided. It
+// holds no body, no query and no other header: what callers choose and may be secret.
 func (w *wrapper) log(c *gin.Context, d *route, status int, began time.Time) {
 	level := slog.LevelDebug
 	switch {
@@ -148,31 +153,16 @@ func (w *wrapper) log(c *gin.Context, d *route, status int, began time.Time) {
 	if revision := revisionOf(c.Writer.Header()); revision != "" {
 		attributes = append(attributes, slog.String("revision", revision))
 	}
-	if trace := traceOf(c.Request.Header); trace != "" {
-		attributes = append(attributes, slog.String("trace", trace))
+	if id := trace.ID(c.Request.Header["Traceparent"]); id != "" {
+		attributes = append(attributes, slog.String("trace", id))
 	}
-	logger.LogAttrs(ctx, level, "request", attributes...)
+	logger.LogAttrs(ctx, level, "request", append(attributes, decision.TrailOf(ctx).Attributes()...)...)
 }
 
 // revisionOf is the revision that answered; empty if the answer does not depend on one.
 func revisionOf(header http.Header) string {
 	if values := header[exchange.RevisionHeader]; len(values) > 0 {
 		return values[0]
-	}
-	return ""
-}
-
-// traceParent matches the header traceparent of W3C's trace context, version 00.
-var traceParent = regexp.MustCompile(`^00-([0-9a-f]{32})-[0-9a-f]{16}-[0-9a-f]{2}$`)
-
-// traceOf is the trace that a request belongs to, sampled or not; empty without one.
-func traceOf(header http.Header) string {
-	values := header["Traceparent"]
-	if len(values) != 1 {
-		return ""
-	}
-	if parts := traceParent.FindStringSubmatch(values[0]); parts != nil {
-		return parts[1]
 	}
 	return ""
 }

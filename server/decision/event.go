@@ -2,7 +2,11 @@ package decision
 
 import (
 	"context"
+	"log/slog"
+	"strconv"
 	"time"
+
+	"github.com/google/uuid"
 )
 
 // Event is one decision, for a log of decisions.
@@ -66,15 +70,57 @@ func SpanOf(ctx context.Context) Span {
 	return s
 }
 
-type idKey struct{}
-
-// WithID returns a context of a decision that has an id.
-func WithID(ctx context.Context, id string) context.Context {
-	return context.WithValue(ctx, idKey{}, id)
+// Trail records the decisions on one request, so that the log of requests names the events
+// of the log of decisions. Its methods accept a nil receiver, which records nothing. It is
+// not safe for concurrent use.
+type Trail struct {
+	id      string
+	count   int
+	outcome Outcome // of the first
 }
 
-// IDOf returns the id of a decision, empty if it has none.
-func IDOf(ctx context.Context) string {
-	id, _ := ctx.Value(idKey{}).(string)
-	return id
+type trailKey struct{}
+
+// WithTrail returns a context of a request, whose decisions are recorded, and its trail. A
+// context that has a trail is returned.
+func WithTrail(ctx context.Context) (context.Context, *Trail) {
+	if t := TrailOf(ctx); t != nil {
+		return ctx, t
+	}
+	t := &Trail{id: uuid.NewString()}
+	return context.WithValue(ctx, trailKey{}, t), t
+}
+
+// TrailOf returns the trail of a request, nil if it has none.
+func TrailOf(ctx context.Context) *Trail {
+	t, _ := ctx.Value(trailKey{}).(*Trail)
+	return t
+}
+
+// ID returns the id of the first decision, whether or not it is made yet.
+func (t *Trail) ID() string { return t.id }
+
+// Add records a decision and returns its id, empty without a trail. The ids of further
+// decisions begin with that of the first.
+func (t *Trail) Add(o Outcome) string {
+	if t == nil {
+		return ""
+	}
+	if t.count++; t.count > 1 {
+		return t.id + "-" + strconv.Itoa(t.count)
+	}
+	t.outcome = o
+	return t.id
+}
+
+// Attributes describe the decisions in a line of a log: id and outcome of one, the first id
+// and the count of several, nothing without a decision.
+func (t *Trail) Attributes() []slog.Attr {
+	switch {
+	case t == nil || t.count == 0:
+		return nil
+	case t.count == 1:
+		return []slog.Attr{slog.String("decision", t.id), slog.String("outcome", t.outcome.String())}
+	}
+	return []slog.Attr{slog.String("decision", t.id), slog.Int("decisions", t.count)}
 }

@@ -36,6 +36,20 @@ const (
 	EvaluationError
 )
 
+// String returns the label of metrics for an outcome.
+func (o Outcome) String() string {
+	switch o {
+	case Allow:
+		return "allow"
+	case Deny:
+		return "deny"
+	case EvaluationError:
+		return "error"
+	case NoOpinion:
+	}
+	return "no_opinion"
+}
+
 // outcomeOf derives the outcome of a decision: a denial wins over an allowance, and
 // an evaluation error over both.
 func outcomeOf(allowed, denied bool, evaluationError string) Outcome {

@@ -27,14 +27,12 @@ import (
 	"log/slog"
 	"math"
 	"net"
-	"strings"
 	"time"
 
 	authv3 "github.com/envoyproxy/go-control-plane/envoy/service/auth/v3"
 	"google.golang.org/grpc"
 	"google.golang.org/grpc/credentials"
 	"google.golang.org/grpc/keepalive"
-	"google.golang.org/grpc/metadata"
 	grpcpeer "google.golang.org/grpc/peer"
 
 	"github.com/writ-policy/writ/server/auth"
@@ -42,11 +40,12 @@ import (
 	"github.com/writ-policy/writ/server/memory"
 	"github.com/writ-policy/writ/server/metrics"
 	"github.com/writ-policy/writ/server/point"
+	"github.com/writ-policy/writ/server/trace"
 )
 
 // Tracer follows checks that their senders trace: parents are the values of traceparent in
 // their metadata. The function that Call returns is nil for all others, and otherwise
-// called when the check is decided.
+// called when the check is answered.
 type Tracer interface {
 	Call(ctx context.Context, parents []string, method string) (context.Context, func(revision string))
 }
@@ -211,13 +210,10 @@ func (c *checker) receptionEnded(cause error) {
 }
 
 // check answers one check.
-func (c *checker) check(ctx context.Context, check *authv3.CheckRequest) *authv3.CheckResponse {
-	policies := c.Current()
-	if c.Tracer != nil {
-		traced, end := c.Tracer.Call(ctx, metadata.ValueFromIncomingContext(ctx, "traceparent"), strings.TrimPrefix(authv3.Authorization_Check_FullMethodName, "/"))
-		if ctx = traced; end != nil {
-			defer func() { end(policies.Revision()) }()
-		}
+func (c *checker) check(ctx context.Context, policies decision.Policies, check *authv3.CheckRequest) *authv3.CheckResponse {
+	if c.Logger.Enabled(ctx, slog.LevelDebug) {
+		ctx, _ = decision.WithTrail(ctx)
+		defer c.log(ctx, policies.Revision(), time.Now())
 	}
 	var r *decision.GatewayRequest
 	d, took, refused := point.Decide(ctx, &c.protect, c.counter, c.Timeout, point.Failed[decision.GatewayDecision], func(ctx context.Context) (d *decision.GatewayDecision, invalid *decision.InvalidRequest) {
@@ -238,21 +234,41 @@ func (c *checker) check(ctx context.Context, check *authv3.CheckRequest) *authv3
 
 // record passes a decision to what records decisions.
 func (c *checker) record(ctx context.Context, revision string, r *decision.GatewayRequest, d *decision.GatewayDecision, took time.Duration) {
+	outcome := d.Settle()
+	id := decision.TrailOf(ctx).Add(outcome)
 	input := func() []byte { return decision.AppendValue(nil, r.Attributes) }
 	if c.Observer != nil {
 		matched, cached := d.DecidedBy()
 		c.Observer.Observe(decision.Observation{
-			Point: decision.Gateway, Revision: revision, Endpoint: "envoy", Outcome: d.Settle(), Took: took, Cached: cached, Matched: matched,
+			Point: decision.Gateway, Revision: revision, Endpoint: "envoy", Outcome: outcome, Took: took, Cached: cached, Matched: matched,
 			Input: input, Result: func() []byte { return d.AppendJSON(nil) },
 		})
 	}
 	if c.Log != nil {
-		e := decision.Event{Point: decision.Gateway, Revision: revision, Span: decision.SpanOf(ctx), Time: time.Now(), Input: input(), Result: d.AppendJSON(nil)}
-		if from, ok := grpcpeer.FromContext(ctx); ok {
-			e.RequestedBy = from.Addr.String()
-		}
-		c.Log.Log(e)
+		c.Log.Log(decision.Event{
+			ID: id, Point: decision.Gateway, Revision: revision, RequestedBy: addressOf(ctx),
+			Span: decision.SpanOf(ctx), Time: time.Now(), Input: input(), Result: d.AppendJSON(nil),
+		})
 	}
+}
+
+// addressOf returns the address of the proxy.
+func addressOf(ctx context.Context) string {
+	if from, ok := grpcpeer.FromContext(ctx); ok {
+		return from.Addr.String()
+	}
+	return ""
+}
+
+// log writes a line for a check, like that of an HTTP request.
+func (c *checker) log(ctx context.Context, revision string, began time.Time) {
+	attributes := []slog.Attr{
+		slog.String("route", method), slog.String("from", addressOf(ctx)), slog.Duration("took", time.Since(began)), slog.String("revision", revision),
+	}
+	if id := trace.ID(parentsOf(ctx)); id != "" {
+		attributes = append(attributes, slog.String("trace", id))
+	}
+	c.Logger.LogAttrs(ctx, slog.LevelDebug, "request", append(attributes, decision.TrailOf(ctx).Attributes()...)...)
 }
 
 // refuse denies an invalid check.

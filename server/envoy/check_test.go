@@ -3,6 +3,7 @@ package envoy_test
 import (
 	"context"
 	"encoding/json"
+	"log/slog"
 	"net"
 	"reflect"
 	"strings"
@@ -207,10 +208,18 @@ type logged chan decision.Event
 
 func (l logged) Log(e decision.Event) { l <- e }
 
-// The decision log has the address of the proxy that asked.
+// lines are those of a log.
+type lines chan string
+
+func (l lines) Write(line []byte) (int, error) { l <- string(line); return len(line), nil }
+
+// The decision log has the address of the proxy that asked, and the log of requests the id of
+// the decision.
 func TestDecisionsAreLogged(t *testing.T) {
-	g, log := &guard{decision: decision.GatewayDecision{Allowed: true}}, make(logged, 1)
-	check(t, dial(t, envoy.Options{Current: g.current, Log: log}), &authv3.CheckRequest{Attributes: &authv3.AttributeContext{
+	g, log, lines := &guard{decision: decision.GatewayDecision{Allowed: true}}, make(logged, 1), make(lines, 1)
+	check(t, dial(t, envoy.Options{
+		Current: g.current, Log: log, Logger: slog.New(slog.NewTextHandler(lines, &slog.HandlerOptions{Level: slog.LevelDebug})),
+	}), &authv3.CheckRequest{Attributes: &authv3.AttributeContext{
 		Request: &authv3.AttributeContext_Request{Http: &authv3.AttributeContext_HttpRequest{Host: "api.example.com", Method: "GET", Path: "/"}},
 	}})
 	e := <-log
@@ -219,6 +228,12 @@ func TestDecisionsAreLogged(t *testing.T) {
 	}
 	if e.Point != decision.Gateway || !strings.Contains(string(e.Input), "api.example.com") || !strings.Contains(string(e.Result), `"allowed":true`) {
 		t.Errorf("got %+v", e)
+	}
+	line := <-lines
+	for _, want := range []string{"msg=request", "route=envoy.service.auth.v3.Authorization/Check", "from=" + e.RequestedBy, "decision=" + e.ID + " outcome=allow"} {
+		if e.ID == "" || !strings.Contains(line, want) {
+			t.Errorf("got the line %q, want %s in it", line, want)
+		}
 	}
 }
 

@@ -9,6 +9,7 @@ import (
 	"google.golang.org/grpc/encoding"
 	_ "google.golang.org/grpc/encoding/proto" // registers the codec
 	"google.golang.org/grpc/mem"
+	"google.golang.org/grpc/metadata"
 	"google.golang.org/protobuf/proto"
 
 	"github.com/writ-policy/writ/server/metrics"
@@ -23,6 +24,9 @@ var service = grpc.ServiceDesc{
 	Streams:     []grpc.StreamDesc{{StreamName: "Check", Handler: handle, ServerStreams: true, ClientStreams: true}},
 	Metadata:    authv3.Authorization_ServiceDesc.Metadata,
 }
+
+// method is SERVICE/METHOD of a check, in traces and logs.
+var method = authv3.Authorization_Check_FullMethodName[1:]
 
 // message is a check as it was received. It must be freed.
 type message struct{ mem.Buffer }
@@ -50,6 +54,13 @@ var (
 
 func handle(server any, stream grpc.ServerStream) error {
 	c, ctx := server.(*checker), stream.Context()
+	var revision string // that answers, empty before
+	if c.Tracer != nil {
+		traced, end := c.Tracer.Call(ctx, parentsOf(ctx), method)
+		if ctx = traced; end != nil {
+			defer func() { end(revision) }()
+		}
+	}
 	if err := c.admit(ctx); err != nil {
 		return err // before the message is read
 	}
@@ -58,7 +69,12 @@ func handle(server any, stream grpc.ServerStream) error {
 		return err // there is no message to answer
 	}
 	defer m.Free()
-	return stream.SendMsg(c.answer(ctx, m.ReadOnlyData()))
+	return stream.SendMsg(c.answer(ctx, m.ReadOnlyData(), &revision))
+}
+
+// parentsOf are the values of traceparent in the metadata of a call.
+func parentsOf(ctx context.Context) []string {
+	return metadata.ValueFromIncomingContext(ctx, "traceparent")
 }
 
 // receive reads the message of a call in one of the places for it.
@@ -73,9 +89,9 @@ func (c *checker) receive(stream grpc.ServerStream, m *message) error {
 	return err
 }
 
-// answer decodes and answers a message. The places for checks and the budget of values
-// are taken before it is decoded.
-func (c *checker) answer(ctx context.Context, data []byte) *authv3.CheckResponse {
+// answer decodes and answers a message, and sets the revision that does. The places for
+// checks and the budget of values are taken before it is decoded.
+func (c *checker) answer(ctx context.Context, data []byte, revision *string) *authv3.CheckResponse {
 	c.Metrics.Began()
 	defer c.Metrics.Ended()
 	if !c.inFlight.Acquire(1) {
@@ -100,5 +116,7 @@ func (c *checker) answer(ctx context.Context, data []byte) *authv3.CheckResponse
 	if err := proto.Unmarshal(data, check); err != nil {
 		return c.refuse(ctx, err)
 	}
-	return c.check(ctx, check)
+	policies := c.Current()
+	*revision = policies.Revision()
+	return c.check(ctx, policies, check)
 }

@@ -100,14 +100,9 @@ func (m *Metrics) Handler() http.Handler {
 	return promhttp.HandlerFor(m.registry, promhttp.HandlerOpts{MaxRequestsInFlight: 4, Timeout: 10 * time.Second})
 }
 
-// outcomeLabels are the values of the label outcome.
-var outcomeLabels = [...]string{
-	decision.NoOpinion: "no_opinion", decision.Allow: "allow", decision.Deny: "deny", decision.EvaluationError: "error",
-}
-
 // Point counts the decisions of one point.
 type Point struct {
-	decisions [len(outcomeLabels)]prometheus.Counter
+	decisions [decision.EvaluationError + 1]prometheus.Counter
 	duration  prometheus.Observer
 }
 
@@ -115,8 +110,8 @@ type Point struct {
 // value from a request.
 func (m *Metrics) Point(name string) *Point {
 	p := &Point{duration: m.duration.WithLabelValues(name)}
-	for i, label := range outcomeLabels {
-		p.decisions[i] = m.decisions.WithLabelValues(name, label)
+	for i := range p.decisions {
+		p.decisions[i] = m.decisions.WithLabelValues(name, decision.Outcome(i).String())
 	}
 	return p
 }

@@ -3,6 +3,7 @@ package trace
 import (
 	"context"
 	"net/http"
+	"regexp"
 	"strings"
 
 	"go.opentelemetry.io/otel/attribute"
@@ -11,7 +12,23 @@ import (
 	oteltrace "go.opentelemetry.io/otel/trace"
 
 	"github.com/writ-policy/writ/server/decision"
+	"github.com/writ-policy/writ/translator/progress"
 )
+
+// traceParent matches the header traceparent of W3C's trace context, version 00.
+var traceParent = regexp.MustCompile(`^00-([0-9a-f]{32})-[0-9a-f]{16}-[0-9a-f]{2}$`)
+
+// ID returns the trace that a request belongs to, sampled or not. Parents are the values of
+// its traceparent. It is empty without exactly one that is valid.
+func ID(parents []string) string {
+	if len(parents) != 1 {
+		return ""
+	}
+	if parts := traceParent.FindStringSubmatch(parents[0]); parts != nil {
+		return parts[1]
+	}
+	return ""
+}
 
 // parentHeader is the canonical key of the header traceparent of W3C's trace context.
 const parentHeader = "Traceparent"
@@ -69,5 +86,6 @@ func (t *Tracer) sampled(ctx context.Context, carrier propagation.TextMapCarrier
 	}
 	within, span := t.tracer.Start(within, name, oteltrace.WithSpanKind(oteltrace.SpanKindServer), oteltrace.WithAttributes(attributes...))
 	own := span.SpanContext()
+	within = progress.WithObservers(within, t)
 	return decision.WithSpan(within, decision.Span{TraceID: own.TraceID().String(), SpanID: own.SpanID().String()}), span
 }

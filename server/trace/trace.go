@@ -1,6 +1,7 @@
 // Package trace exports OpenTelemetry spans over OTLP/HTTP: one trace for each reload or
-// delivery, with one span for each step, and a span for each request whose sender traces it.
-// The environment configures it. It must not know other packages of the server.
+// delivery, with one span for each step, a span for each request whose sender traces it, and
+// spans of the requests that these cause at other servers. The environment configures it. It
+// must not know other packages of the server.
 //
 // Not part of the promised API; see package writ.
 //
@@ -10,6 +11,9 @@
 // disabled traces. Requests do not start traces of their own even with a collector: a
 // decision takes microseconds, and a caller that needs its trace starts one. Polls without
 // news are not exported; they would be nearly all traces.
+//
+// The context of a trace is not sent to other servers: issuers and registries may be those of
+// others.
 package trace
 
 import (
@@ -94,7 +98,11 @@ var _ progress.Observer = (*Tracer)(nil)
 
 // Start implements progress.Observer.
 func (t *Tracer) Start(ctx context.Context, s *progress.Span) (context.Context, progress.SpanObserver) {
-	ctx, span := t.tracer.Start(ctx, string(s.Name))
+	kind := oteltrace.SpanKindInternal
+	if s.Name == progress.Request {
+		kind = oteltrace.SpanKindClient
+	}
+	ctx, span := t.tracer.Start(ctx, string(s.Name), oteltrace.WithSpanKind(kind))
 	return ctx, &spanObserver{span, s}
 }
 
@@ -107,8 +115,16 @@ type spanObserver struct {
 // attributePrefix distinguishes writ's attributes from OpenTelemetry's conventions.
 const attributePrefix = "writ."
 
+// conventional are the names of attributes that OpenTelemetry's conventions have.
+var conventional = map[progress.Attribute]attribute.Key{
+	progress.Method: "http.request.method", progress.Host: "server.address", progress.Port: "server.port", progress.Status: "http.response.status_code",
+}
+
 func (o *spanObserver) Set(key progress.Attribute, value any) {
-	name := attribute.Key(attributePrefix + string(key))
+	name, ok := conventional[key]
+	if !ok {
+		name = attribute.Key(attributePrefix + string(key))
+	}
 	switch value := value.(type) {
 	case string:
 		o.span.SetAttributes(name.String(value))

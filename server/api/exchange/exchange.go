@@ -145,9 +145,13 @@ func (s *Service) Decided(r *http.Request, p decision.Policies, o decision.Obser
 	if s.Observer != nil {
 		s.Observer.Observe(o)
 	}
+	var id string
+	if s.Log != nil || s.Logger.Enabled(r.Context(), slog.LevelDebug) {
+		id = decision.TrailOf(r.Context()).Add(o.Outcome)
+	}
 	if s.Log != nil {
 		s.Log.Log(decision.Event{
-			ID: decision.IDOf(r.Context()), Point: o.Point, Revision: o.Revision, RequestedBy: r.RemoteAddr,
+			ID: id, Point: o.Point, Revision: o.Revision, RequestedBy: r.RemoteAddr,
 			Span: decision.SpanOf(r.Context()), Time: time.Now(), Input: o.Input(), Result: o.Result(),
 		})
 	}

@@ -17,7 +17,6 @@ import (
 	"strings"
 	"time"
 
-	"github.com/google/uuid"
 	"github.com/open-policy-agent/opa/v1/server/types"
 	"github.com/open-policy-agent/opa/v1/version"
 
@@ -113,7 +112,8 @@ func (a *API) handler(
 		Form: Form, Check: checkMedia, BodyIsOptional: true,
 		Answer: func(r *http.Request, p decision.Policies, body decision.Value, b []byte) ([]byte, *exchange.Refusal) {
 			q := queryOf(r)
-			r = r.WithContext(decision.WithID(r.Context(), q.id))
+			ctx, trail := decision.WithTrail(r.Context())
+			q.id, r = trail.ID(), r.WithContext(ctx)
 			var refused *exchange.Refusal
 			if q.input, refused = input(r, body); refused != nil {
 				return b, refused
@@ -137,7 +137,7 @@ func checkMedia(r *http.Request) *exchange.Refusal {
 
 func queryOf(r *http.Request) *query {
 	parameters := r.URL.Query()
-	q := &query{id: uuid.NewString(), began: time.Now(), pretty: isSet(parameters["pretty"]), metrics: isSet(parameters["metrics"]) || isSet(parameters["instrument"])}
+	q := &query{began: time.Now(), pretty: isSet(parameters["pretty"]), metrics: isSet(parameters["metrics"]) || isSet(parameters["instrument"])}
 	for name := range strings.SplitSeq(r.PathValue("path"), "/") {
 		if name != "" {
 			q.path = append(q.path, name)
