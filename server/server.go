@@ -71,6 +71,7 @@ func New(c Config) (*Server, error) {
 		return nil, err
 	}
 	s.warn()
+	s.setupObservers()
 	m := s.metrics
 	var err error
 	s.audit, err = audit.Open(audit.Options{Logger: s.log, File: c.Audit.File, Webhook: c.Audit.Webhook}, m)
@@ -78,7 +79,9 @@ func New(c Config) (*Server, error) {
 		return nil, err
 	}
 	if c.Audit.DecisionLog != "" || c.Audit.DecisionLogConfig != "" {
-		s.decisions, err = decisionlog.Open(decisionlog.Options{File: c.Audit.DecisionLog, Config: c.Audit.DecisionLogConfig, Logger: s.log, Metrics: m})
+		s.decisions, err = decisionlog.Open(decisionlog.Options{
+			File: c.Audit.DecisionLog, Config: c.Audit.DecisionLogConfig, Logger: s.log, Metrics: m, Observers: s.observers,
+		})
 		if err != nil {
 			return nil, err
 		}
@@ -86,7 +89,6 @@ func New(c Config) (*Server, error) {
 	if err := s.openSources(); err != nil {
 		return nil, err
 	}
-	s.setupObservers()
 	kept := cache.New(cache.Options{
 		Entries: c.Cache.Entries, Bytes: c.Cache.Bytes, Now: c.Now,
 		Visibility: cache.VisibilityOptions{Entries: c.Cache.VisibilityEntries, TTL: c.Cache.VisibilityTTL, Logger: s.log},
@@ -129,7 +131,7 @@ func (s *Server) apiOptions(address string) api.Options {
 	}
 }
 
-// setupObservers creates the observers of reloads and deliveries: metrics, and traces if the
+// setupObservers creates the observers of reloads, deliveries and requests to other servers: metrics, and traces if the
 // environment enables them. Tracing is optional: OTEL_* variables are often set for other
 // processes, so an error here is only logged.
 func (s *Server) setupObservers() {
@@ -168,7 +170,7 @@ func (s *Server) openFiles() (err error) {
 		if err != nil {
 			return err
 		}
-		s.reviews = auth.NewReviews(review)
+		s.reviews = auth.NewReviews(review, s.config.Now)
 	}
 	if s.config.TLS.Cert != "" {
 		if s.tls, err = readCertificates(s.config.TLS.Cert, s.config.TLS.Key, s.config.TLS.ClientCA, s.config.TLS.RequireClientCert); err != nil {
@@ -281,14 +283,15 @@ func (s *Server) Run(ctx context.Context) error {
 	}
 	// Requests in flight outlive ctx, and so do the goroutines that they depend on.
 	background, stop := context.WithCancel(context.WithoutCancel(ctx))
+	observed := s.withObservers(background)
 	var work sync.WaitGroup
 	defer s.audit.Close()
 	defer s.closeTracer()
 	defer work.Wait()
 	defer stop()
-	work.Go(func() { s.follow(s.withObservers(background)) })
+	work.Go(func() { s.follow(observed) })
 	work.Go(func() { s.refresh(background) })
-	work.Go(func() { s.audit.Run(background) })
+	work.Go(func() { s.audit.Run(observed) })
 	work.Go(func() { s.explorer.Run(background) })
 	if s.decisions != nil {
 		work.Go(func() { s.decisions.Run(background) })
@@ -296,7 +299,7 @@ func (s *Server) Run(ctx context.Context) error {
 	if s.issuer != nil {
 		var keys fileReload
 		work.Go(func() {
-			s.issuer.Run(background, func(changed bool, err error) { keys.log(s.log, "keys of the issuer", changed, err) })
+			s.issuer.Run(observed, func(changed bool, err error) { keys.log(s.log, "keys of the issuer", changed, err) })
 		})
 	}
 

@@ -3,12 +3,15 @@ package server
 import (
 	"compress/gzip"
 	"encoding/hex"
+	"fmt"
 	"io"
 	"net"
 	"net/http"
 	"net/http/httptest"
+	"net/url"
 	"os"
 	"slices"
+	"strconv"
 	"strings"
 	"sync"
 	"testing"
@@ -57,6 +60,36 @@ func (r *receiver) ServeHTTP(w http.ResponseWriter, request *http.Request) {
 		}
 	}
 	w.Header().Set("Content-Type", "application/x-protobuf")
+}
+
+// text returns what the spans contain.
+func (r *receiver) text() string {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	return fmt.Sprint(r.spans)
+}
+
+// requestsTo are the names of the spans that made requests to a server, "" for a root.
+func (r *receiver) requestsTo(t *testing.T, server string) (parents []string) {
+	t.Helper()
+	at, err := url.Parse(server)
+	if err != nil {
+		t.Fatal(err)
+	}
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	names := map[string]string{}
+	for _, span := range r.spans {
+		names[string(span.SpanId)] = span.Name
+	}
+	for _, span := range r.spans {
+		for _, a := range span.Attributes {
+			if a.Key == "server.port" && strconv.FormatInt(a.Value.GetIntValue(), 10) == at.Port() && span.Kind == spans.Span_SPAN_KIND_CLIENT {
+				parents = append(parents, names[string(span.ParentSpanId)])
+			}
+		}
+	}
+	return parents
 }
 
 // find is the only span of a name with an attribute; "" asks for no attribute.

@@ -19,7 +19,9 @@ import (
 	"testing"
 
 	"github.com/writ-policy/writ/bundles"
+	"github.com/writ-policy/writ/tests/requests"
 	"github.com/writ-policy/writ/translator"
+	"github.com/writ-policy/writ/translator/progress"
 	"github.com/writ-policy/writ/translator/source"
 )
 
@@ -219,6 +221,7 @@ type listener struct {
 	delivered []*bundles.Bundle
 	failures  []error
 	refuse    error
+	requests  requests.Counter
 }
 
 func listen(t testing.TB, o Options) *listener {
@@ -234,7 +237,7 @@ func listen(t testing.TB, o Options) *listener {
 // step polls once and returns the error of the poll.
 func (l *listener) step() error {
 	l.t.Helper()
-	_, err := l.once(l.t.Context(), func(_ context.Context, b *bundles.Bundle) error {
+	_, err := l.once(progress.WithObservers(l.t.Context(), &l.requests), func(_ context.Context, b *bundles.Bundle) error {
 		if l.refuse != nil {
 			return l.refuse
 		}

@@ -91,8 +91,8 @@ func TestHTTPAsksOnce(t *testing.T) {
 	for range 3 {
 		check(t, l.step())
 	}
-	if len(l.delivered) != 1 || len(s.asked) != 3 {
-		t.Errorf("got %d deliveries of %d answers, want 1 of 3", len(l.delivered), len(s.asked))
+	if len(l.delivered) != 1 || len(s.asked) != 3 || l.requests.Load() != 3 {
+		t.Errorf("got %d deliveries of %d answers, %d observed; want 1 of 3", len(l.delivered), len(s.asked), l.requests.Load())
 	}
 	if got := s.asked[1].Header.Get("Prefer"); got != "modes=snapshot;wait=30" {
 		t.Errorf("Prefer: got %q, want snapshots and a wait", got)

@@ -17,6 +17,7 @@ import (
 
 	"github.com/open-policy-agent/opa/v1/plugins/rest"
 
+	"github.com/writ-policy/writ/translator/progress"
 	"github.com/writ-policy/writ/translator/source/redirect"
 )
 
@@ -114,6 +115,7 @@ func (p *tokenPlugin) NewClient(c rest.Config) (*http.Client, error) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	p.client = rest.DefaultRoundTripperClient(tokens, int64(tokenTimeout/time.Second))
+	p.client.Transport = progress.Transport(p.client.Transport)
 	p.client.Timeout = tokenTimeout
 	p.client.CheckRedirect = redirect.Stay
 	return rest.DefaultRoundTripperClient(config, *c.ResponseHeaderTimeoutSeconds), nil

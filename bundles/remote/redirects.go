@@ -8,6 +8,7 @@ import (
 	"github.com/open-policy-agent/opa/v1/logging"
 	"github.com/open-policy-agent/opa/v1/plugins/rest"
 
+	"github.com/writ-policy/writ/translator/progress"
 	"github.com/writ-policy/writ/translator/source/redirect"
 )
 
@@ -42,6 +43,7 @@ func (p *limitedPlugin) NewClient(c rest.Config) (*http.Client, error) {
 	if err != nil {
 		return nil, err
 	}
+	client.Transport = progress.Transport(client.Transport)
 	client.CheckRedirect = checkRedirect(&config)
 	return client, nil
 }

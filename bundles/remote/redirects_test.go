@@ -153,8 +153,8 @@ func TestTokenRequestsStay(t *testing.T) {
 			if row.stays {
 				check(t, err)
 				check(t, from.step())
-				if got := s.asked[len(s.asked)-1].Header.Get("Authorization"); got != "Bearer granted" || asked != 1 {
-					t.Errorf("got %q after %d requests for tokens", got, asked)
+				if got := s.asked[len(s.asked)-1].Header.Get("Authorization"); got != "Bearer granted" || asked != 1 || from.requests.Load() != 3 {
+					t.Errorf("got %q after %d requests for tokens, %d observed", got, asked, from.requests.Load())
 				}
 			} else if err == nil || strings.Contains(err.Error(), "hunter2") {
 				t.Errorf("got error %v", err)

@@ -18,6 +18,7 @@ import (
 	"oras.land/oras-go/v2/registry/remote"
 	"oras.land/oras-go/v2/registry/remote/auth"
 
+	"github.com/writ-policy/writ/translator/progress"
 	"github.com/writ-policy/writ/translator/source/redirect"
 )
 
@@ -65,7 +66,7 @@ func registryClient(s *service, c Credentials) (*auth.Client, error) {
 	if s == nil {
 		transport := http.DefaultTransport.(*http.Transport).Clone()
 		transport.ResponseHeaderTimeout = answerTimeout
-		client.Client = &http.Client{Transport: transport, CheckRedirect: redirect.Follow("Accept", "Range")}
+		client.Client = &http.Client{Transport: progress.Transport(transport), CheckRedirect: redirect.Follow("Accept", "Range")}
 		client.Credential = c.find
 		return client, nil
 	}
@@ -82,7 +83,7 @@ func registryClient(s *service, c Credentials) (*auth.Client, error) {
 		return nil, err
 	}
 	client.Client = &http.Client{
-		Transport: preparing{plugin, plain.Transport, at}, Timeout: plain.Timeout, CheckRedirect: checkRedirect(config),
+		Transport: preparing{plugin, progress.Transport(plain.Transport), at}, Timeout: plain.Timeout, CheckRedirect: checkRedirect(config),
 	}
 	return client, nil
 }
@@ -104,11 +105,7 @@ func (p preparing) RoundTrip(request *http.Request) (*http.Response, error) {
 			return nil, err
 		}
 	}
-	next := p.next
-	if next == nil {
-		next = http.DefaultTransport
-	}
-	return next.RoundTrip(request)
+	return p.next.RoundTrip(request)
 }
 
 func (r *registryOrigin) every() time.Duration { return defaultEvery }

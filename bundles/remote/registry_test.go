@@ -289,8 +289,12 @@ func TestRegistryCredentials(t *testing.T) {
 			t.Setenv("DOCKER_CONFIG", t.TempDir())
 			o := row.o(t)
 			o.Location, o.PlainHTTP = d.at("policies:latest"), true
-			err := listen(t, o).step()
+			from := listen(t, o)
+			err := from.step()
 			wantError(t, err, row.want)
+			if row.want == "" && from.requests.Load() < 3 {
+				t.Errorf("observed %d requests, want those of the reference, the manifest and the layer", from.requests.Load())
+			}
 			_, pushed := Push(t.Context(), b, packed(t, b), PushOptions{Location: o.Location, Config: o.Config, Credentials: o.Credentials, PlainHTTP: true})
 			wantError(t, pushed, row.want)
 			if said := fmt.Sprintf("%v %v %v %+v %#v", err, pushed, o.Credentials, o.Credentials, o.Credentials); strings.Contains(said, "hunter") {

@@ -12,6 +12,7 @@ import (
 	"time"
 
 	"github.com/writ-policy/writ/server/metrics"
+	"github.com/writ-policy/writ/translator/progress"
 	"github.com/writ-policy/writ/translator/source/redirect"
 )
 
@@ -41,7 +42,7 @@ func newWebhook(address string, log *slog.Logger, m *metrics.Metrics) (*webhook,
 		return nil, fmt.Errorf("audit webhook: must be an http or https URL") // the URL may contain a secret
 	}
 	return &webhook{
-		url: address, log: log, metrics: m, client: &http.Client{Timeout: timeout, CheckRedirect: redirect.Stay},
+		url: address, log: log, metrics: m, client: &http.Client{Transport: progress.Transport(nil), Timeout: timeout, CheckRedirect: redirect.Stay},
 		events: make(chan event, maxQueued), wait: firstWait,
 	}, nil
 }

@@ -45,10 +45,13 @@ type reviewed struct {
 var _ Authenticator = (*Reviews)(nil)
 
 // NewReviews returns an authenticator that asks review, which returns nil for a token
-// that is not accepted, and an error if that could not be found out.
-func NewReviews(review func(ctx context.Context, token string) (*Caller, error)) *Reviews {
+// that is not accepted, and an error if that could not be found out. A nil now is time.Now.
+func NewReviews(review func(ctx context.Context, token string) (*Caller, error), now func() time.Time) *Reviews {
+	if now == nil {
+		now = time.Now
+	}
 	return &Reviews{
-		review: review, now: time.Now, places: make(chan struct{}, maxReviews), known: make(map[[sha256.Size]byte]reviewed),
+		review: review, now: now, places: make(chan struct{}, maxReviews), known: make(map[[sha256.Size]byte]reviewed),
 	}
 }
 

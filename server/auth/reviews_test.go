@@ -12,6 +12,7 @@ import (
 func TestReviews(t *testing.T) {
 	var asked atomic.Int32
 	var revoked, down atomic.Bool
+	now := time.Now()
 	r := NewReviews(func(_ context.Context, token string) (*Caller, error) {
 		asked.Add(1)
 		switch {
@@ -21,9 +22,7 @@ func TestReviews(t *testing.T) {
 			return nil, nil
 		}
 		return &Caller{Name: "ada"}, nil
-	})
-	now := time.Now()
-	r.now = func() time.Time { return now }
+	}, func() time.Time { return now })
 	check := func(what, token string, want error, asks int32) {
 		t.Helper()
 		before := asked.Load()
@@ -63,7 +62,7 @@ func TestConcurrentReviews(t *testing.T) {
 			asked++
 			<-release
 			return &Caller{Name: "ada"}, nil
-		})
+		}, nil)
 		for range 50 {
 			go func() {
 				if _, err := r.Authenticate(t.Context(), withToken("same")); err != nil {

@@ -16,6 +16,7 @@ import (
 
 	"github.com/writ-policy/writ/server/decision"
 	"github.com/writ-policy/writ/server/memory"
+	"github.com/writ-policy/writ/translator/progress"
 )
 
 // maxResponse bounds a response of an API server. A longer response is truncated and
@@ -38,7 +39,9 @@ func newClient(entry *clusterEntry, o Options) (*client, error) {
 	config.Timeout = o.Timeout
 	config.QPS = -1 // places bounds the fetches
 	config.UserAgent = "writ"
-	config.Wrap(func(next http.RoundTripper) http.RoundTripper { return memory.Responses(next, maxResponse) })
+	config.Wrap(func(next http.RoundTripper) http.RoundTripper {
+		return progress.Transport(memory.Responses(next, maxResponse))
+	})
 	config.APIPath = "/api"
 	config.GroupVersion = &schema.GroupVersion{Version: "v1"}
 	config.ContentConfig.ContentType = "application/json"

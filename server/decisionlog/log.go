@@ -27,11 +27,13 @@ import (
 	"github.com/open-policy-agent/opa/v1/server"
 	"github.com/open-policy-agent/opa/v1/storage"
 	"github.com/open-policy-agent/opa/v1/storage/inmem"
+	"github.com/open-policy-agent/opa/v1/tracing"
 	"github.com/open-policy-agent/opa/v1/util"
 
 	"github.com/writ-policy/writ/server/decision"
 	"github.com/writ-policy/writ/server/memory"
 	"github.com/writ-policy/writ/server/metrics"
+	"github.com/writ-policy/writ/translator/progress"
 )
 
 // Options configure where decisions are logged. One of File and Config is required.
@@ -43,6 +45,8 @@ type Options struct {
 	Config  string
 	Logger  *slog.Logger
 	Metrics *metrics.Metrics
+	// Observers receive the requests of uploads; nil is allowed.
+	Observers []progress.Observer
 }
 
 // Bounds of the queue.
@@ -99,7 +103,8 @@ func (l *Log) setup(o Options, config []byte, rules map[string]string) (err erro
 	if err != nil {
 		return err
 	}
-	l.manager, err = plugins.New(config, "writ", store, plugins.Logger(logger), plugins.ConsoleLogger(logger))
+	l.manager, err = plugins.New(config, "writ", store, plugins.Logger(logger), plugins.ConsoleLogger(logger),
+		plugins.WithDistributedTracingOpts(tracing.NewOptions(o.Observers)))
 	if err != nil {
 		return err
 	}

@@ -52,6 +52,10 @@ const (
 	Push   Name = "push"   // a bundle, to a registry
 )
 
+// Request is a request to another server, part of an operation, of a request that is answered
+// or of neither.
+const Request Name = "request"
+
 // Steps lists the names of all steps in the order in which they run.
 var Steps = []Name{Wait, Snapshot, Fetch, Read, Translate, Build, Check, Activate, Keep}
 
@@ -69,6 +73,11 @@ const (
 	Outcome   Attribute = "outcome"  // activated, unchanged or refused
 	Errors    Attribute = "errors"   // number of error diagnostics
 	Warnings  Attribute = "warnings" // number of warnings
+
+	Method Attribute = "method" // of a Request
+	Host   Attribute = "host"   // of a Request
+	Port   Attribute = "port"   // of a Request, if its URL has one
+	Status Attribute = "status" // of the answer to a Request
 )
 
 // Unchanged is the Outcome of an operation that had nothing to do.

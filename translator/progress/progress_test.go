@@ -4,7 +4,11 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"net"
+	"net/http"
+	"net/http/httptest"
 	"slices"
+	"strings"
 	"sync"
 	"testing"
 )
@@ -97,5 +101,33 @@ func TestCountFromManyGoroutines(t *testing.T) {
 	work.Wait()
 	if n, unit := s.Done(); n != 800 || unit != "files" {
 		t.Errorf("got %d %s, want 800 files", n, unit)
+	}
+}
+
+// Observers receive the requests of their context, without what may be secret.
+func TestTransport(t *testing.T) {
+	server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) { w.WriteHeader(http.StatusTeapot) }))
+	port := server.Listener.Addr().(*net.TCPAddr).Port
+	observer := &recorder{}
+	send := func(ctx context.Context) {
+		t.Helper()
+		request, err := http.NewRequestWithContext(ctx, http.MethodGet, server.URL+"/secret?secret", nil)
+		if err != nil {
+			t.Fatal(err)
+		}
+		request.Header.Set("Authorization", "secret")
+		if response, err := Transport(nil).RoundTrip(request); err == nil {
+			response.Body.Close()
+		}
+	}
+	send(t.Context())
+	send(WithObservers(t.Context(), observer))
+	server.Close()
+	send(WithObservers(t.Context(), observer))
+	text := strings.Join(observer.calls, "; ")
+	begin := fmt.Sprintf("start request; request: method=GET; request: host=127.0.0.1; request: port=%d; ", port)
+	want := begin + "request: status=418; end request: 0 , <nil>; " + begin + "end request: 0 , "
+	if !strings.HasPrefix(text, want) || strings.HasSuffix(text, "<nil>") || strings.Contains(text, "secret") {
+		t.Errorf("got %s, want %s and an error", text, want)
 	}
 }

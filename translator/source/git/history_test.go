@@ -11,6 +11,8 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/writ-policy/writ/tests/requests"
+	"github.com/writ-policy/writ/translator/progress"
 	"github.com/writ-policy/writ/translator/source/git"
 )
 
@@ -121,12 +123,16 @@ func TestRefusedCommitIsFetchedOnce(t *testing.T) {
 	})
 	c.git("reset", "--quiet", "--hard", commits["rewritten"])
 	var texts []string
+	var observed requests.Counter
 	for range 2 {
-		_, _, err := r.Snapshot(context.Background())
+		_, _, err := r.Snapshot(progress.WithObservers(context.Background(), &observed))
 		texts = append(texts, fmt.Sprint(err))
 	}
 	if got := server.fetches.Load(); got != 2 || texts[0] != texts[1] || !strings.Contains(texts[0], commits["rewritten"]) {
 		t.Errorf("got %d fetches, errors %q; want the commit and its history once", got, texts)
+	}
+	if observed.Load() < 3 {
+		t.Errorf("observed %d requests, want the references and two fetches", observed.Load())
 	}
 	base = commits["rewritten"]
 	if _, _, commit := read(t, r); commit != base {

@@ -68,14 +68,13 @@ func (s *serverRemote) openSession(l *transferLimiter) (transport.UploadPackSess
 		// Twice Stall, so that the limiter ends a stalled transfer first: it records the reason.
 		endpoint.Proxy.URL = stallProxyURL(2 * s.o.Stall)
 	} else {
-		protocol = githttp.NewClient(&http.Client{Transport: &limitedRoundTripper{next: s.http, limiter: l}})
+		protocol = githttp.NewClient(&http.Client{Transport: progress.Transport(&limitedRoundTripper{next: s.http, limiter: l})})
 	}
 	return protocol.NewUploadPackSession(endpoint, s.auth)
 }
 
-// objects fetches a commit and returns its objects, and a function that releases them.
-// It returns an error if the fetch fails or the pack is invalid.
-// objects fetches one commit without its history.
+// objects fetches one commit without its history and returns its objects, and a function that
+// releases them. It returns an error if the fetch fails or the pack is invalid.
 func (s *serverRemote) objects(ctx context.Context, hash plumbing.Hash) (objectStore, func(), error) {
 	return s.fetch(ctx, "commit", hash, func(request *packp.UploadPackRequest, supports func(capability.Capability) bool) {
 		if supports(capability.Shallow) {
