@@ -37,8 +37,12 @@ type matrixCell struct {
 	Href        string
 }
 
-// matrixPage is how many rows are shown at a time.
-const matrixPage = 50
+const (
+	// matrixPage is how many rows are shown at a time.
+	matrixPage = 50
+	// whyWidth is the most pixels of a text in a cell, on two lines; the title has all.
+	whyWidth = 26 * charWidth
+)
 
 // The views of the matrices.
 const (
@@ -147,12 +151,15 @@ func (c *matrixContent) show(m *view.Matrix, query url.Values) {
 var cellWords = map[string]string{view.Allow: "allowed", view.Deny: "denied", view.None: "not allowed", view.Depends: "depends"}
 
 func cellOf(c *view.Cell) matrixCell {
-	cell := matrixCell{Badge: badge(c.Outcome), Word: cellWords[c.Outcome], Text: c.Text, Title: c.Title, Href: askHref("access", c.Request)}
+	cell := matrixCell{Badge: badge(c.Outcome), Word: cellWords[c.Outcome], Text: shorten(c.Text, whyWidth), Title: c.Title, Href: askHref("access", c.Request)}
 	switch {
 	case c.Title == "":
 		cell.Title = "no rule"
 	case c.Source != "":
 		cell.Title += ", " + c.Source
+	}
+	if cell.Text != c.Text {
+		cell.Title += ": " + c.Text
 	}
 	return cell
 }

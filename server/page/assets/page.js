@@ -7,8 +7,6 @@ const messages = document.getElementById('messages')
 const keyboard = document.getElementById('keyboard')
 const html = globalThis.trustedTypes?.createPolicy('writ', { createHTML: text => text }) ?? { createHTML: text => text }
 
-root.classList.add('scripts')
-
 function say(text, milliseconds) {
   messages.textContent = text
   if (milliseconds) setTimeout(() => { if (messages.textContent === text) messages.textContent = '' }, milliseconds)

@@ -1,2 +1,3 @@
-// Runs before the first paint, so that a kept theme does not flash.
+// Runs before the first paint, so that neither a kept theme nor the buttons of scripts come late.
+document.documentElement.classList.add('scripts')
 if (['light', 'dark'].includes(localStorage.getItem('theme'))) document.documentElement.dataset.theme = localStorage.getItem('theme')

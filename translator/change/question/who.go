@@ -62,10 +62,11 @@ type fitting struct {
 	known map[place]bool // whether a condition fits in a place
 }
 
-// place is a condition in a namespace, which bindings share.
+// place is a condition that bindings share, everywhere or in one namespace: where the
+// namespace is open, what fits in one fits in all.
 type place struct {
-	condition statement.Condition
-	namespace string
+	condition  statement.Condition
+	namespaced bool
 }
 
 // fit returns the statements of deny policies that fit the question.
@@ -82,7 +83,7 @@ func (q *Question) fit(deny []*statement.Statement) *fitting {
 
 // fits reports whether a statement of a binding fits the question.
 func (f *fitting) fits(q *Question, s *statement.Statement) bool {
-	key := place{s.Condition, s.Namespace}
+	key := place{s.Condition, s.Namespace != ""}
 	fits, ok := f.known[key]
 	if !ok {
 		fits = q.mayFit(s) && q.find([]*statement.Statement{s}, nil, nil) != nil

@@ -308,7 +308,7 @@ func (w *World) placesOf(principal string) []string {
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	if w.places == nil {
-		w.places = make(map[string][]string)
+		w.places = make(map[string][]string, w.Access.Bindings.Len())
 		for place, subjects := range w.Access.Subjects.Namespaces.All() {
 			for subject := range subjects.All() {
 				w.places[subject] = append(w.places[subject], place)
