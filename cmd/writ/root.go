@@ -68,7 +68,7 @@ func newRoot(s cli.Streams) *cobra.Command {
 	root.SetFlagErrorFunc(flagError)
 	root.CompletionOptions.DisableDefaultCmd = true
 	root.AddCommand(
-		newCheck(s), bundle.NewBuild(s), evaluate.NewEval(s), evaluate.NewTest(s), newLint(s), newEffective(s), changes.NewDiff(s), changes.NewReplay(s), changes.NewWhoCan(s), changes.NewWhatCan(s), serve.New(s),
+		newCheck(s), bundle.NewBuild(s), evaluate.NewEval(s), evaluate.NewTest(s), newLint(s), evaluate.NewEffective(s), changes.NewDiff(s), changes.NewReplay(s), changes.NewWhoCan(s), changes.NewWhatCan(s), serve.New(s),
 		bundle.NewInspect(s), bundle.NewPush(s), fleet.NewRollback(s), newExplain(s), newSchema(s), newLSP(s), newRoles(s), newKubernetes(s), serve.NewConfig(s), fleet.NewStatus(s), fleet.NewFleet(s), newVersion(s), newCompletion(s),
 	)
 	root.SetHelpCommand(newHelp(root))

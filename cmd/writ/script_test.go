@@ -11,6 +11,8 @@ import (
 	"testing"
 
 	"github.com/rogpeppe/go-internal/testscript"
+
+	_ "github.com/writ-policy/writ/tests/gate"
 )
 
 var update = flag.Bool("update", false, "rewrite expected output in the scripts")

@@ -4,6 +4,8 @@ import (
 	"bytes"
 	"encoding/json"
 	"errors"
+	"fmt"
+	"hash/crc32"
 	"maps"
 	"os"
 	"os/exec"
@@ -16,6 +18,7 @@ import (
 
 	"github.com/writ-policy/writ/cmd/writ/cli"
 	"github.com/writ-policy/writ/cmd/writ/documents"
+	"github.com/writ-policy/writ/cmd/writ/evaluate"
 )
 
 // conformanceCase is a line of cases.jsonl.
@@ -96,12 +99,8 @@ func testDecisions(t *testing.T, folder, point, now string, cases []conformanceC
 func testExpect(t *testing.T, folder string) int {
 	expectations := lines[expectation](t, filepath.Join(folder, "expect.jsonl"))
 	warning := filepath.Base(folder) == "warn"
-	for i, e := range expectations {
+	for _, e := range expectations {
 		t.Run(e.File, func(t *testing.T) {
-			check := checkHere
-			if i%processEvery == 0 || os.Getenv("WRIT") != "" {
-				check = checkByCommand
-			}
 			text, err := os.ReadFile(filepath.Join(folder, e.File))
 			if err != nil {
 				t.Fatal(err)
@@ -110,7 +109,7 @@ func testExpect(t *testing.T, folder string) int {
 			if err := os.WriteFile(filepath.Join(alone, e.File), text, 0o644); err != nil {
 				t.Fatal(err)
 			}
-			out, talk, status := check(t, alone)
+			out, talk, status := start(t, nil, "check", alone, "-o", "json")
 			if want := map[bool]int{true: 0, false: 1}[warning]; status != want {
 				t.Fatalf("got exit status %d, want %d: %s%s", status, want, out, talk)
 			}
@@ -124,33 +123,6 @@ func testExpect(t *testing.T, folder string) int {
 	}
 	checkComplete(t, folder, expectations)
 	return len(expectations)
-}
-
-// processEvery is how many files share one run of the built command: a process for each would
-// take most of the time of this package.
-const processEvery = 20
-
-func checkByCommand(t *testing.T, folder string) (out, talk string, status int) {
-	return start(t, nil, "check", folder, "-o", "json")
-}
-
-// checkHere does what writ check does, in this process.
-func checkHere(t *testing.T, folder string) (out, talk string, status int) {
-	var report, messages bytes.Buffer
-	streams := cli.Streams{In: strings.NewReader(""), Out: &report, Err: &messages}
-	var flags documents.Flags
-	flags.Add(new(cobra.Command))
-	read, err := flags.Read(t.Context(), streams, []string{folder}, false)
-	if err != nil {
-		t.Fatal(err)
-	}
-	if err := read.Compile(t.Context()); err != nil {
-		t.Fatal(err)
-	}
-	if finding := new(cli.Finding); errors.As(read.WriteReport(streams, "json"), &finding) {
-		status = 1
-	}
-	return report.String(), messages.String(), status
 }
 
 // metBy reports whether some diagnostic of a report is the expected one.
@@ -229,19 +201,63 @@ func checkComplete(t *testing.T, folder string, expectations []expectation) {
 	}
 }
 
-// start runs writ and returns what it wrote and its exit status.
+// processEvery is how many tests share one run of the built command: a process for each would
+// take most of the time of this package. Which test has a process follows from its name.
+const processEvery = 20
+
+// start runs a command of writ, in most tests in this process, and returns what it wrote and
+// its exit status. With WRIT, which names the command under test, all tests run that.
 func start(t *testing.T, in *bytes.Buffer, arguments ...string) (out, talk string, status int) {
+	if in == nil {
+		in = new(bytes.Buffer)
+	}
+	if crc32.ChecksumIEEE([]byte(t.Name()))%processEvery != 0 && os.Getenv("WRIT") == "" {
+		return startHere(t, in, arguments)
+	}
 	var stdout, stderr bytes.Buffer
 	command := exec.Command(writ(t), arguments...)
-	if in != nil {
-		command.Stdin = in
-	}
-	command.Stdout, command.Stderr = &stdout, &stderr
+	command.Stdin, command.Stdout, command.Stderr = in, &stdout, &stderr
 	var exit *exec.ExitError
 	if err := command.Run(); err != nil && !errors.As(err, &exit) {
 		t.Fatal(err)
 	}
 	return stdout.String(), stderr.String(), command.ProcessState.ExitCode()
+}
+
+// startHere runs a command in this process.
+func startHere(t *testing.T, in *bytes.Buffer, arguments []string) (out, talk string, status int) {
+	var stdout, stderr bytes.Buffer
+	streams := cli.Streams{In: in, Out: &stdout, Err: &stderr}
+	root := &cobra.Command{SilenceUsage: true, SilenceErrors: true}
+	root.AddCommand(newCheck(streams), evaluate.NewEval(streams), evaluate.NewEffective(streams))
+	root.SetArgs(arguments)
+	if err := root.ExecuteContext(t.Context()); err != nil {
+		status = 2
+		if found := new(cli.Finding); errors.As(err, &found) {
+			status = 1
+		}
+		fmt.Fprintln(&stderr, err)
+	}
+	return stdout.String(), stderr.String(), status
+}
+
+// newCheck returns a command that does what writ check does.
+func newCheck(s cli.Streams) *cobra.Command {
+	var flags documents.Flags
+	cmd := &cobra.Command{Use: "check"}
+	cmd.RunE = func(cmd *cobra.Command, folders []string) error {
+		read, err := flags.Read(cmd.Context(), s, folders, false)
+		if err != nil {
+			return err
+		}
+		if err := read.Compile(cmd.Context()); err != nil {
+			return err
+		}
+		return read.WriteReport(s, cmd.Flag("output").Value.String())
+	}
+	flags.Add(cmd)
+	cmd.Flags().StringP("output", "o", "", "")
+	return cmd
 }
 
 // lines reads a file of JSON values, one a line.

@@ -1,5 +1,5 @@
-// Package conformance runs the cases of this folder through the built command, and checks
-// most files that have mistakes as it does.
+// Package conformance runs the cases of this folder through the commands of writ, some of them
+// by the built command.
 package conformance
 
 import (
@@ -11,6 +11,7 @@ import (
 	"sync/atomic"
 	"testing"
 
+	_ "github.com/writ-policy/writ/tests/gate"
 	"github.com/writ-policy/writ/tests/process"
 )
 

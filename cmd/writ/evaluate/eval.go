@@ -1,5 +1,6 @@
-// Package evaluate has the commands that decide requests without a server: eval answers
-// them, test compares the decisions with those that DecisionTests expect.
+// Package evaluate has the commands that answer without a server: eval decides requests, test
+// compares the decisions with those that DecisionTests expect, effective shows the effective
+// gateway policies.
 package evaluate
 
 import (

@@ -90,7 +90,7 @@ func test(ctx context.Context, s cli.Streams, sources []string, o testOptions) e
 	return report.verdict(o.run)
 }
 
-// verdict returns a finding if a test failed or there are no tests, and another error
+// verdict returns a finding if a test failed or no test was found, and another error
 // if --run matches no test.
 func (r *testReport) verdict(run string) error {
 	switch {

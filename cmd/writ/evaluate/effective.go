@@ -1,4 +1,4 @@
-package main
+package evaluate
 
 import (
 	"context"
@@ -61,7 +61,8 @@ type effectiveOptions struct {
 	format    string
 }
 
-func newEffective(s cli.Streams) *cobra.Command {
+// NewEffective returns the command effective.
+func NewEffective(s cli.Streams) *cobra.Command {
 	o := effectiveOptions{}
 	cmd := &cobra.Command{
 		Use:     "effective DIR --kind KIND --target TARGET [-o table|json|yaml]",
