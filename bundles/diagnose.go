@@ -2,12 +2,10 @@ package bundles
 
 import (
 	"encoding/json"
-	"errors"
 	"fmt"
 	"strings"
 
-	"github.com/open-policy-agent/opa/v1/ast"
-
+	"github.com/writ-policy/writ/rego"
 	"github.com/writ-policy/writ/translator/diag"
 )
 
@@ -15,15 +13,8 @@ import (
 // engine returned for b, at the document from which the module is generated. The list is
 // empty if err has no such errors.
 func Diagnose(b *Bundle, err error) diag.List {
-	var errs ast.Errors
-	var one *ast.Error
-	switch {
-	case errors.As(err, &errs):
-	case errors.As(err, &one):
-		errs = ast.Errors{one}
-	}
 	var list diag.List
-	for _, e := range errs {
+	for _, e := range rego.Errors(err) {
 		d := diag.Diagnostic{Code: diag.Rego, Message: "the Rego of this document does not compile: " + e.Message}
 		if e.Location != nil {
 			d.Position = diag.Position{File: e.Location.File, Line: max(e.Location.Row, 1), Column: max(e.Location.Col, 1)}

@@ -1,6 +1,11 @@
 package rego
 
-import "sync"
+import (
+	"errors"
+	"sync"
+
+	"github.com/open-policy-agent/opa/v1/ast"
+)
 
 // compiling is held while Rego is compiled.
 var compiling sync.Mutex
@@ -12,4 +17,15 @@ func Compile(f func()) {
 	compiling.Lock()
 	defer compiling.Unlock()
 	f()
+}
+
+// Errors returns OPA's errors in err, nil if err is another error.
+func Errors(err error) ast.Errors {
+	if errs, ok := errors.AsType[ast.Errors](err); ok {
+		return errs
+	}
+	if one, ok := errors.AsType[*ast.Error](err); ok {
+		return ast.Errors{one}
+	}
+	return nil
 }

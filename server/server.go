@@ -456,10 +456,8 @@ func (r *fileReload) log(log *slog.Logger, what string, changed bool, err error)
 
 // pause waits. It returns false if ctx is done first.
 func pause(ctx context.Context, wait time.Duration) bool {
-	timer := time.NewTimer(wait)
-	defer timer.Stop()
 	select {
-	case <-timer.C:
+	case <-time.After(wait):
 		return true
 	case <-ctx.Done():
 		return false

@@ -96,24 +96,30 @@ func (w *webhook) batch(first event) []event {
 // deliver posts a batch, with retries for temporary errors. It drops the batch if all
 // attempts fail.
 func (w *webhook) deliver(ctx context.Context, batch []event) {
-	body := encode(batch)
-	wait, err := w.wait, error(nil)
-	for attempt := range attempts {
-		var again bool
-		if again, err = w.post(ctx, body); err == nil {
-			w.failed = false
-			return
+	err := w.postAgain(ctx, encode(batch))
+	if err != nil {
+		w.metrics.AuditDropped(metrics.AuditWebhook, len(batch))
+		if !w.failed {
+			w.log.Error("audit events are not delivered", "error", err)
 		}
-		if !again || attempt == attempts-1 || !pause(ctx, wait) {
-			break
+	}
+	w.failed = err != nil
+}
+
+// postAgain sends a batch until the webhook accepts it, an error is permanent, ctx is done
+// or all attempts failed. It returns the last error.
+func (w *webhook) postAgain(ctx context.Context, body []byte) error {
+	for attempt, wait := 1, w.wait; ; attempt, wait = attempt+1, 2*wait {
+		again, err := w.post(ctx, body)
+		if err == nil || !again || attempt == attempts {
+			return err
 		}
-		wait *= 2
+		select {
+		case <-time.After(wait):
+		case <-ctx.Done():
+			return err
+		}
 	}
-	w.metrics.AuditDropped(metrics.AuditWebhook, len(batch))
-	if !w.failed {
-		w.log.Error("audit events are not delivered", "error", err)
-	}
-	w.failed = true
 }
 
 // post sends a batch. It returns an error if the webhook did not accept it, and whether
@@ -140,16 +146,4 @@ func (w *webhook) post(ctx context.Context, body []byte) (again bool, err error)
 	code := response.StatusCode
 	return code >= 500 || code == http.StatusTooManyRequests || code == http.StatusRequestTimeout,
 		fmt.Errorf("the webhook responded with status %d", code)
-}
-
-// pause waits. It returns false if ctx is done first.
-func pause(ctx context.Context, wait time.Duration) bool {
-	timer := time.NewTimer(wait)
-	defer timer.Stop()
-	select {
-	case <-timer.C:
-		return true
-	case <-ctx.Done():
-		return false
-	}
 }

@@ -9,6 +9,7 @@ import (
 
 	"github.com/open-policy-agent/opa/v1/ast"
 
+	"github.com/writ-policy/writ/rego"
 	"github.com/writ-policy/writ/rego/builtin"
 	"github.com/writ-policy/writ/translator/diag"
 	"github.com/writ-policy/writ/translator/syntax"
@@ -85,16 +86,11 @@ func ParseRego(file string, content []byte, options ast.ParserOptions) (module *
 // regoDiagnostics turns the parser's errors into diagnostics. Their own text
 // repeats the place and drops the column, so only the messages are taken.
 func regoDiagnostics(file string, err error) diag.List {
-	var list diag.List
-	var errs ast.Errors
-	var one *ast.Error
-	switch {
-	case errors.As(err, &errs):
-	case errors.As(err, &one):
-		errs = ast.Errors{one}
-	default:
+	errs := rego.Errors(err)
+	if errs == nil {
 		errs = ast.Errors{{Message: err.Error()}}
 	}
+	var list diag.List
 	for _, e := range errs {
 		at := diag.Position{File: file, Line: 1, Column: 1}
 		if e.Location != nil && e.Location.Row > 0 {

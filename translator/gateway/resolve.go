@@ -112,7 +112,7 @@ func (r *resolver) target(p *ResolvedPolicy) bool {
 	case *document.Route:
 		p.Route = object
 	default:
-		r.missingTarget(h, t)
+		r.missing(h, diag.TargetNotFound, t.Kind, h.Namespace, t.Name, "declare it in this directory, in the policy's own namespace")
 		return false
 	}
 	if t.Section.Value == "" {
@@ -144,19 +144,21 @@ func sectionNames(g *document.Gateway, route *document.Route) []string {
 	return names
 }
 
-func (r *resolver) missingTarget(h *syntax.Header, t document.Target) {
-	if r.IsUndecoded(t.Name.At, t.Kind, t.Name.Value) {
+// missing reports a reference to an object that does not exist. hint is used if no object
+// may have been meant.
+func (r *resolver) missing(h *syntax.Header, code diag.Code, kind, namespace string, name syntax.Text, hint string) {
+	if r.IsUndecoded(name.At, kind, name.Value) {
 		return
 	}
 	d := diag.Diagnostic{
-		Position: t.Name.At,
-		Length:   len([]rune(t.Name.Value)),
+		Position: name.At,
+		Length:   len([]rune(name.Value)),
 		Severity: h.DanglingSeverity(),
-		Code:     diag.TargetNotFound,
-		Message:  fmt.Sprintf("%s %q not found in namespace %q", t.Kind, t.Name.Value, h.Namespace),
-		Hint:     "declare it in this directory, in the policy's own namespace",
+		Code:     code,
+		Message:  fmt.Sprintf("%s %q not found in namespace %q", kind, name.Value, namespace),
+		Hint:     hint,
 	}
-	r.suggest(&d, t.Kind, h.Namespace, t.Name.Value)
+	r.suggest(&d, kind, namespace, name.Value)
 	r.List.Add(d)
 }
 

@@ -46,7 +46,8 @@ func (r *resolver) routes() {
 func (r *resolver) parent(d *document.Route, p *document.ParentRef, selectors map[*document.Listener]labels.Selector) []Attachment {
 	gateway, ok := r.Find(directory.Identity{Family: document.FamilyGateway, Kind: tables.KindGateway, Namespace: p.Namespace.Value, Name: p.Name.Value}).(*document.Gateway)
 	if !ok {
-		r.missingParent(&d.Header, p)
+		r.missing(&d.Header, diag.ParentNotFound, tables.KindGateway, p.Namespace.Value, p.Name,
+			"declare it in this directory, or set namespace in the parentRef")
 		return nil
 	}
 	var out []Attachment
@@ -121,22 +122,6 @@ func (r *resolver) selects(l *document.Listener, namespace string, selectors map
 		selectors[l] = selector
 	}
 	return selector.Matches(labels.Set{labelNamespace: namespace})
-}
-
-func (r *resolver) missingParent(h *syntax.Header, p *document.ParentRef) {
-	if r.IsUndecoded(p.Name.At, tables.KindGateway, p.Name.Value) {
-		return
-	}
-	d := diag.Diagnostic{
-		Position: p.Name.At,
-		Length:   len([]rune(p.Name.Value)),
-		Severity: h.DanglingSeverity(),
-		Code:     diag.ParentNotFound,
-		Message:  fmt.Sprintf("Gateway %q not found in namespace %q", p.Name.Value, p.Namespace.Value),
-		Hint:     "declare it in this directory, or set namespace in the parentRef",
-	}
-	r.suggest(&d, tables.KindGateway, p.Namespace.Value, p.Name.Value)
-	r.List.Add(d)
 }
 
 // otherParent reports a parent that is not a Gateway: a cycle of routes once, at the

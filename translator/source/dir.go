@@ -84,29 +84,29 @@ const maxAttempts = 8
 // be read, the directory changes during every attempt, or ctx ends. A missing directory is
 // never read as an empty one.
 func (d *Directory) Snapshot(ctx context.Context) (Snapshot, diag.List, error) {
-	wait := 5 * time.Millisecond
-	for range maxAttempts {
-		snapshot, list, err := d.readOnce(ctx)
-		if !errors.Is(err, errChanged) {
-			return snapshot, list, err
-		}
-		if err := pause(ctx, wait); err != nil {
-			return Snapshot{}, nil, err
-		}
-		wait *= 2
-	}
-	return Snapshot{}, nil, fmt.Errorf("read the policy directory: %w", errUnstable)
+	var snapshot Snapshot
+	var list diag.List
+	err := whileChanged(ctx, func() (err error) {
+		snapshot, list, err = d.readOnce(ctx)
+		return err
+	})
+	return snapshot, list, err
 }
 
-func pause(ctx context.Context, wait time.Duration) error {
-	timer := time.NewTimer(wait)
-	defer timer.Stop()
-	select {
-	case <-ctx.Done():
-		return ctx.Err()
-	case <-timer.C:
-		return nil
+// whileChanged calls read until it does not return errChanged, and returns what it returns.
+// It returns another error after maxAttempts, or if ctx ends.
+func whileChanged(ctx context.Context, read func() error) error {
+	for n := range maxAttempts {
+		if err := read(); !errors.Is(err, errChanged) {
+			return err
+		}
+		select {
+		case <-ctx.Done():
+			return ctx.Err()
+		case <-time.After(5 * time.Millisecond << n):
+		}
 	}
+	return fmt.Errorf("read the policy directory: %w", errUnstable)
 }
 
 // readOnce returns errChanged if the directory changed during the attempt.

@@ -6,7 +6,6 @@ import (
 	"io/fs"
 	"os"
 	"path/filepath"
-	"time"
 )
 
 // update watches every folder that the directory has now, and the folders that contain the
@@ -88,10 +87,11 @@ func (w *watch) addAnchors(path string) {
 // addFolders adds every folder of the directory. If the directory cannot be walked, it adds
 // those folders of the previous walk that still exist.
 func (w *watch) addFolders(ctx context.Context) {
-	l, err := w.d.walk(ctx, true)
-	for n := 1; errors.Is(err, errChanged) && n < maxAttempts && pause(ctx, time.Millisecond<<n) == nil; n++ {
+	var l *listing
+	err := whileChanged(ctx, func() (err error) {
 		l, err = w.d.walk(ctx, true)
-	}
+		return err
+	})
 	if err != nil {
 		w.log.Debug("finding folders to watch", "error", err)
 	} else {

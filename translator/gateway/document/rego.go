@@ -2,7 +2,6 @@ package document
 
 import (
 	"bytes"
-	"errors"
 	"fmt"
 	"slices"
 	"strings"
@@ -78,13 +77,8 @@ func (r *bodyReader) fail(at *ast.Location, code diag.Code, hint, message string
 
 // failAll reports what OPA says of a body.
 func (r *bodyReader) failAll(err error) {
-	var errs ast.Errors
-	var one *ast.Error
-	switch {
-	case errors.As(err, &errs):
-	case errors.As(err, &one):
-		errs = ast.Errors{one}
-	default:
+	errs := rego.Errors(err)
+	if errs == nil {
 		r.fail(nil, diag.Rego, "", "%s", err)
 	}
 	for _, e := range errs {
@@ -133,7 +127,7 @@ func rewrite(text []byte) (out []byte, err error) {
 }
 
 // bodyOf is the text of a module without its first line, the package. If a comment
-// may be metadata there are none left: an entrypoint or a schema of a policy's own
+// may be metadata, all comments are removed: an entrypoint or a schema of a policy's own
 // would be the bundle's.
 func bodyOf(text []byte, module *ast.Module) string {
 	isMetadata := func(c *ast.Comment) bool { return strings.TrimSpace(string(c.Text)) == "METADATA" }
