@@ -109,7 +109,7 @@ unit:
 
 agreement:
 	$(step) 'agreement: what needs no race detector; engine, stock OPA and oracle in $(WORLDS) random worlds of each kind and $(GATEWAYS) with gateways, SEED=$(SEED)'
-	@command -v chromium >/dev/null || printf '%s\n' 'tests/page: NOT TESTED in a browser: there is no chromium. apt-get install -y --no-install-recommends chromium'
+	@command -v chromium >/dev/null || printf '%s\n' 'tests/page: NOT TESTED in a browser: chromium not found. apt-get install -y --no-install-recommends chromium'
 	@$(GO_TEST) $(filter-out ./tests/agreement,$(SEQUENTIAL))
 	@$(GO_TEST) ./tests/agreement -world $(SEED) -worlds $(WORLDS) -deny-worlds $(WORLDS) -visibility-worlds $(WORLDS) \
 		-gateway-worlds $(GATEWAYS) -hierarchies $(HIERARCHIES) -edit-worlds 1 -edits 30

@@ -86,7 +86,7 @@ type TLSConfig struct {
 
 // CallersConfig is who may ask.
 type CallersConfig struct {
-	// Tokens is the file of callers' tokens; empty means that there are none.
+	// Tokens is the file of callers' tokens; empty means that callers have no tokens.
 	Tokens string
 	// OIDC is the OpenID Connect issuer of callers' tokens.
 	OIDC auth.IssuerOptions

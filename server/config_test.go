@@ -10,7 +10,7 @@ func TestConfigValidate(t *testing.T) {
 	for _, tt := range []struct {
 		name   string
 		change func(*Config)
-		want   string // in the error; empty: there is none
+		want   string // in the error; empty: nil is wanted
 	}{
 		{"the defaults", func(*Config) {}, ""},
 		{"any address", func(c *Config) { c.Listen = ":443" }, "--listen :443: other machines reach this address"},

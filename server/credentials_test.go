@@ -136,7 +136,7 @@ func (g *guarded) ask(t *testing.T, listener string, s sent) string {
 	}
 	path, accepted := map[string]string{"callers": "/v1/status", "operators": "/v1/revisions", "metrics": "/metrics", "browsers": "/v1/documents"}[listener], http.StatusOK
 	if listener == "operators" {
-		accepted = http.StatusConflict // there is no state directory
+		accepted = http.StatusConflict // without a state directory
 	}
 	code, _ := g.send(t, http.MethodGet, listener, path, "", s)
 	switch code {

@@ -62,7 +62,7 @@ func TestMistakesOfPage(t *testing.T) {
 }
 
 // mistakesOfPage returns a line for each promise without a test and each reference to a
-// test that does not exist; nil if there are none.
+// test that does not exist; nil if it has no mistakes.
 func mistakesOfPage(page string, exists func(folder, test string) bool) []string {
 	_, section, found := strings.Cut(page, promises)
 	if !found {

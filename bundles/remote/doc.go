@@ -11,7 +11,7 @@
 // has a configuration that operators know. OPA's downloader is not used: it parses a
 // bundle before the archive can be checked, and accepts more kinds of files than a
 // bundle of this project may have. The bytes go from the connection into the strict
-// reader and not into a file, so there is no directory to clean and no disk to fill.
+// reader and not into a file, so no directory must be cleaned and no disk is filled.
 //
 // The tag of a bundle is stored only after the bundle has been delivered. After a
 // failure at any step the bundle is fetched again.

@@ -121,7 +121,7 @@ func (p *tokenPlugin) NewClient(c rest.Config) (*http.Client, error) {
 	return rest.DefaultRoundTripperClient(config, *c.ResponseHeaderTimeoutSeconds), nil
 }
 
-// Prepare adds the token to a request. It requests a new one if there is none or it
+// Prepare adds the token to a request. It requests a new one if it has none or it
 // expires.
 func (p *tokenPlugin) Prepare(r *http.Request) error {
 	p.mu.Lock()

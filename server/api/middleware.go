@@ -24,7 +24,7 @@ type Tracer interface {
 // wrapper wraps endpoints in what all have in common.
 type wrapper struct {
 	service *exchange.Service
-	tracer  Tracer // nil if there is none
+	tracer  Tracer // nil without tracing
 }
 
 // Headers of every answer, made once: their slices are shared and never written.

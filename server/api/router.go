@@ -45,8 +45,8 @@ type Options struct {
 	Rule auth.Rule
 	// MetricsApart leaves /metrics to the handler of NewMetrics.
 	MetricsApart bool
-	// Poke makes the source of the documents look for new ones; nil means that there is
-	// no such endpoint. PokeSecret returns the secret that its callers prove to know.
+	// Poke makes the source of the documents look for new ones; nil means that the endpoint
+	// does not exist. PokeSecret returns the secret that its callers prove to know.
 	Poke       func()
 	PokeSecret func() []byte
 	// Clusters complete reviews; nil means that reviews are evaluated as they come.

@@ -116,7 +116,7 @@ func newEvent(r *decision.Request, now time.Time) event {
 
 // decisive returns the policy that determined the outcome: the one that denied, else
 // the first that warned, else the first with an override, else the first with a score,
-// else the first. It returns nil if there are none.
+// else the first. It returns nil if pods is empty.
 func decisive(pods []decision.PodOutcome) *decision.PodOutcome {
 	for _, fits := range []func(*decision.PodOutcome) bool{
 		func(p *decision.PodOutcome) bool { return p.Action == "deny" },

@@ -71,7 +71,7 @@ func (l *Log) Record(ctx context.Context, r *decision.Request, d *decision.Decis
 }
 
 // Run delivers events to the webhook until ctx is done, and then for a few seconds
-// those that are still queued. It returns at once if there is no webhook.
+// those that are still queued. It returns at once without a webhook.
 func (l *Log) Run(ctx context.Context) {
 	if l.webhook != nil {
 		l.webhook.run(ctx)

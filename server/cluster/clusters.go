@@ -148,7 +148,7 @@ var (
 )
 
 // Place sets the cluster of a request, if the endpoint did not, and its tenant. It
-// returns an error if the cluster is not listed, or if there is no default cluster.
+// returns an error if the cluster is not listed, or if it is missing and so is a default cluster.
 func (c *Clusters) Place(r *decision.Request) error {
 	list := c.active.Load()
 	found := list.clusters[r.Cluster]

@@ -57,7 +57,7 @@ func (a *Authorization) appendParts(b []byte) []byte {
 }
 
 // appendPolicy appends a rule that matched at the visibility point, where policies
-// name their subjects and there are no roles.
+// name their subjects and have no roles.
 func (m *Matched) appendPolicy(b []byte) []byte {
 	b = appendMember(b, "{", "kind", m.Kind)
 	b = appendMember(b, ",", "namespace", m.Namespace)

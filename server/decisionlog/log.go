@@ -132,7 +132,7 @@ func (l *Log) setup(o Options, config []byte, rules map[string]string) (err erro
 	return l.manager.Start(ctx)
 }
 
-// Log queues a decision, or counts it as lost if there is no room. It keeps the JSON.
+// Log queues a decision, or counts it as lost if the queue is full. It keeps the JSON.
 func (l *Log) Log(e decision.Event) {
 	size := int64(len(e.Input) + len(e.Result))
 	if !l.room.Acquire(size) {

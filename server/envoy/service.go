@@ -66,7 +66,7 @@ func handle(server any, stream grpc.ServerStream) error {
 	}
 	var m message
 	if err := c.receive(stream, &m); err != nil {
-		return err // there is no message to answer
+		return err // without a message to answer
 	}
 	defer m.Free()
 	return stream.SendMsg(c.answer(ctx, m.ReadOnlyData(), &revision))

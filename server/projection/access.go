@@ -19,7 +19,7 @@ type Subjects interface {
 // AccessKeys projects requests at the access point. It is immutable.
 type AccessKeys struct {
 	subjects                Subjects
-	whole                   bool // there is no footprint
+	whole                   bool // the bundle has no footprint
 	verbs, resources        words
 	subresources            words
 	verbPrefixes            []string

@@ -44,7 +44,7 @@ func NewGatewayKeys(f *footprint.Gateway) *GatewayKeys {
 }
 
 // GatewayKey appends the projection of a request. It returns false for a request that may be
-// invalid, which must be decided by itself, and if there is no footprint.
+// invalid, which must be decided by itself, and if the bundle has no footprint.
 func (p *GatewayKeys) GatewayKey(b []byte, r *decision.GatewayRequest) ([]byte, bool) {
 	a := attributes{r}
 	if p.f == nil || !r.IsPlain() {

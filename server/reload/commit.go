@@ -24,7 +24,7 @@ var ErrNotCommit = errors.New("must be the full hash of a commit, 40 hexadecimal
 func IsCommit(text string) bool { return commitForm.MatchString(text) }
 
 // LastCommit returns the commit of the last active documents, also of those before a restart
-// and of a rollback, or the one that was accepted since; empty if there is none. It returns
+// and of a rollback, or the one that was accepted since; empty if no commit is known. It returns
 // an error if the state directory has one that cannot be read. It may be called while a
 // reload is in progress.
 func (r *Reloader) LastCommit() (string, error) {
@@ -94,7 +94,7 @@ func (r *Reloader) setCommit(commit string) {
 	}
 }
 
-// readCommit returns the stored commit, empty if there is none.
+// readCommit returns the stored commit, empty if none is stored.
 func (s *state) readCommit() (string, error) {
 	commit, exists, err := s.readText(commitFile)
 	if err == nil && exists && !IsCommit(commit) {

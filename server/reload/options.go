@@ -40,8 +40,8 @@ type Observer interface {
 type Options struct {
 	Source     source.Source
 	Translator Translator
-	// Again requests that the newest bundle is delivered once more. It is called if there
-	// is no Source, and must not wait for the delivery.
+	// Again requests that the newest bundle is delivered once more. It is called if Source
+	// is nil, and must not wait for the delivery.
 	Again func()
 	// Build is the build information in the manifests of bundles.
 	Build bundles.BuildOptions

@@ -88,7 +88,7 @@ func TestChangesArePassedOn(t *testing.T) {
 	}
 }
 
-// Where bundles are delivered there is nothing to read at a release: the newest is
+// Where bundles are delivered nothing is read at a release: the newest is
 // asked for again, and what was gone back to serves until it is there.
 func TestReleaseWhereBundlesAreDelivered(t *testing.T) {
 	asked := 0

@@ -160,7 +160,7 @@ func openRegular(path string) (*os.File, error) {
 	return f, nil
 }
 
-// load reads the stored bundle. It returns fs.ErrNotExist if there is none, and an error
+// load reads the stored bundle. It returns fs.ErrNotExist if none is stored, and an error
 // that names the file if its content is not a valid bundle.
 func (s *state) load() (*bundles.Bundle, error) {
 	f, err := openRegular(filepath.Join(s.dir, stateFile))

@@ -7,7 +7,7 @@
 //
 // # Design
 //
-// Without a collector in the environment there is no Tracer, so decisions do not pay for
+// Without a collector in the environment the Tracer is nil, so decisions do not pay for
 // disabled traces. Requests do not start traces of their own even with a collector: a
 // decision takes microseconds, and a caller that needs its trace starts one. Polls without
 // news are not exported; they would be nearly all traces.

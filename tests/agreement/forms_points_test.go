@@ -104,7 +104,7 @@ func reviewAllows(t *testing.T, h http.Handler, r oracle.Request) bool {
 	return answered(t, h, "/apis/authorization.k8s.io/v1/subjectaccessreviews", body)
 }
 
-// originReviewAllows asks about the user, or about the first group where there is none:
+// originReviewAllows asks about the user, or about the first group of a request without a user:
 // such a review has one subject, and the API group "".
 func originReviewAllows(t *testing.T, h http.Handler, r oracle.Request) bool {
 	t.Helper()

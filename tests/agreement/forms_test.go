@@ -156,8 +156,8 @@ var partsOfForms = []struct{ name, part, without string }{
 	{"a verb that means a subresource", "_actions contains [verb, _stream] if some verb in _verbs", ""},
 }
 
-// escapes returns the first spelling that its policy does not deny, empty if there is
-// none.
+// escapes returns the first spelling that its policy does not deny, empty if all are
+// denied.
 func escapes(t *testing.T, stock rego.PreparedEvalQuery, all []denial) string {
 	t.Helper()
 	for _, d := range all {

@@ -204,7 +204,7 @@ func (n node) criteria(allowed, denied string) visibility.Criteria {
 	return visibility.Criteria{Allowed: n.texts(allowed), Denied: n.texts(denied)}
 }
 
-// pairs is nil where there is no such object.
+// pairs is nil for a missing object.
 func (n node) pairs(key string) map[string]string {
 	if n.get(key) == nil {
 		return nil

@@ -78,7 +78,7 @@ const (
 	residentPeak = "VmHWM:"
 )
 
-// memory returns a field of the process in bytes; 0 where there is no /proc.
+// memory returns a field of the process in bytes; 0 without /proc.
 func (s *server) memory(field string) int {
 	status, err := os.ReadFile(fmt.Sprintf("/proc/%d/status", s.command.Process.Pid))
 	if err != nil {

@@ -43,7 +43,7 @@ type Entry struct {
 
 // Warnings are the warnings a decision must have: those of deny policies whole
 // and in order, then the beginnings of one a restriction that cannot be decided,
-// sorted, whose ends are free text. There are no others.
+// sorted, whose ends are free text. Other warnings are mistakes.
 func (d Decision) Warnings() []string {
 	var all []string
 	for _, u := range d.Undecidable {

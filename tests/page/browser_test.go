@@ -31,7 +31,7 @@ var (
 	install    = "apt-get install -y --no-install-recommends chromium"
 )
 
-// browser is the one of all tests; nil if there is no Chromium.
+// browser is the one of all tests; nil without Chromium.
 var browser context.Context
 
 func TestMain(m *testing.M) {

@@ -87,9 +87,6 @@ func search(t text) []finding {
 	flat := spaces.Replace(t.content)
 	var findings []finding
 	for _, p := range patterns {
-		if p.inMessages && !t.isMessage {
-			continue
-		}
 		for _, at := range p.match.FindAllStringIndex(flat, -1) {
 			before, match, after := flat[:at[0]], flat[at[0]:at[1]], flat[at[1]:]
 			if p.except != nil && p.except(before, match, after) {

@@ -13,8 +13,6 @@ type pattern struct {
 	// except reports whether a match is idiomatic where it stands, given the text
 	// before and after it. Nil means never.
 	except func(before, match, after string) bool
-	// inMessages restricts the pattern to string literals of Go.
-	inMessages bool
 }
 
 // patterns are matched case-insensitively on text whose line breaks are spaces.
@@ -60,7 +58,7 @@ var patterns = []pattern{
 		except:  func(before, _, _ string) bool { return endsWithWord(before, "on") },
 	},
 	{name: "standing", match: words(`standing`), instead: "status, state"},
-	{name: "there is no", match: words(`there (is|are) (no|none)`), instead: "name the value first: \"X does not exist\", \"X is missing\", \"X is empty\"", inMessages: true},
+	{name: "there is no", match: words(`there (is|are|was|were) (no|none|nothing|not)`), instead: "name the value first: \"X does not exist\", \"X is missing\", \"X is empty\""},
 	{name: "what came", match: words(`what (came|comes in)`), instead: "name the value"},
 }
 

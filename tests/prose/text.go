@@ -15,8 +15,6 @@ import (
 type text struct {
 	line    int
 	content string
-	// isMessage marks string literals of Go: what users and clients read.
-	isMessage bool
 }
 
 type extractor func(content string) []text
@@ -102,7 +100,7 @@ func goTokens(content string) []text {
 		case token.EOF:
 			return texts
 		case token.STRING:
-			texts = append(texts, text{line, literal, true})
+			texts = append(texts, text{line, literal})
 		case token.COMMENT:
 			literal = strings.TrimPrefix(literal, "//")
 			if comment >= 0 && line == end+1 {

@@ -54,7 +54,7 @@ func warnOfSlips(d *syntax.Decoder, r *KubernetesRule, verbs, resources []*synta
 }
 
 // nearResource returns the resource whose singular the word is, or that is one edit away;
-// "" if there is none.
+// "" if no resource is near.
 func nearResource(word string, builtin []string) string {
 	if plural := tables.Plural(strings.ToLower(word)); slices.Contains(builtin, plural) {
 		return plural
@@ -63,7 +63,7 @@ func nearResource(word string, builtin []string) string {
 }
 
 // nearWord returns the first of the words that differs from a text by at most one edit,
-// letters compared without regard to case; "" if there is none.
+// letters compared without regard to case; "" if no word does.
 func nearWord(text string, words []string) string {
 	near := ""
 	for _, word := range words {

@@ -28,7 +28,7 @@ func emitFiles(access *tables.Access, o emit.Options) map[string][]byte {
 
 // dispatch returns the module with which the library calls an extension by name, because
 // Rego cannot call a function through a variable. The first clause defines the function
-// even if there are no extensions.
+// even without extensions.
 func dispatch(names []string) []byte {
 	var out bytes.Buffer
 	out.WriteString(`# METADATA

@@ -65,7 +65,7 @@ func originRule(index int, rule *OriginRule) tables.OriginRule {
 	}
 }
 
-// restrictions lowers attributeRestrictions. It returns nil if there are none.
+// restrictions lowers attributeRestrictions. It returns nil for a rule without restrictions.
 func restrictions(r *Restrictions) *tables.Restrictions {
 	if r == nil {
 		return nil

@@ -98,7 +98,7 @@ func sampleOrigin(rule tables.OriginRule) samplePair {
 }
 
 // sampleEntry returns a value that a list covers and that no negative entry may cover.
-// It returns false if there is none among the candidates.
+// It returns false if no candidate is such a value.
 func sampleEntry(positive, negative []string, candidates ...string) (string, bool) {
 	if slices.Contains(negative, "*") {
 		return "", false

@@ -143,7 +143,7 @@ func (e Env) problem(text string, errors []*common.Error) *Problem {
 	return &Problem{Message: simplify(found.Message), Line: line, Column: column}
 }
 
-// characterAt returns the character at a position, or 0 if there is none.
+// characterAt returns the character at a position, or 0 outside of the text.
 func characterAt(text string, line, column int) rune {
 	lines := strings.Split(text, "\n")
 	if line > len(lines) {

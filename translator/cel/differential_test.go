@@ -187,7 +187,7 @@ func plain(v ref.Val) any {
 	return nil
 }
 
-// normal is JSON with a word for null, which a value that is not there is not, and
+// normal is JSON with a word for null, which differs from a missing value, and
 // numbers written in one way.
 func normal(v any) any {
 	switch v := v.(type) {

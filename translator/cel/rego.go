@@ -10,7 +10,7 @@ import (
 // Rego returns the rules of the program. Other rules of the module must not begin with
 // this name. A predicate has the rules NAME_true, NAME_false and NAME_error; at most
 // one is true, and none if a key is missing. Any other expression has the rule
-// NAME_value, which is undefined if there is no value. The rules call the library's
+// NAME_value, which is undefined without a value. The rules call the library's
 // package writ.cel by its full name, so the module needs no import.
 func (p *Program) Rego(name string) string {
 	var out strings.Builder

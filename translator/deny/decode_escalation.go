@@ -50,8 +50,8 @@ func decodeEscalation(d *syntax.Decoder, c *syntax.Cursor, e *BreakglassEscalati
 	limits.Done()
 }
 
-// decodeAllowed decodes who may ask for the escalation and where: without either there
-// is nothing to escalate to.
+// decodeAllowed decodes who may ask for the escalation and where: without either it
+// allows nothing.
 func decodeAllowed(d *syntax.Decoder, c *syntax.Cursor, e *BreakglassEscalation) {
 	const hint = "write allowed: {clusters: [CLUSTER], groups: [GROUP]}"
 	refs := decodeEntryList(d, c, "clusterConfigRefs")

@@ -61,7 +61,7 @@ func resolve(d *directory.Directory) *Resolved {
 }
 
 // referredPolicy is the policy a denyPolicyRefs entry names, nil with a
-// diagnostic where there is none.
+// diagnostic if it does not exist.
 func (r *resolver) referredPolicy(ref syntax.Text) *DenyPolicy {
 	id := directory.Identity{Family: family, Kind: kindDenyPolicy, Namespace: "", Name: ref.Value}
 	if policy, ok := r.Find(id).(*DenyPolicy); ok {

@@ -119,7 +119,7 @@ type Diagnostic struct {
 	Severity Severity
 	Code     Code
 	Message  string
-	// Hint is what to type instead. It is empty if there is no short answer.
+	// Hint is what to type instead. It is empty if no short answer exists.
 	Hint    string
 	Related []Related
 }

@@ -18,7 +18,7 @@ func newLines(source Source) *lines {
 	return &lines{source: source, files: map[string][][2]int{}, text: map[string][]byte{}}
 }
 
-// line returns a line without its line ending, or false if there is no such line.
+// line returns a line without its line ending, or false if the file has no such line.
 func (l *lines) line(file string, number int) ([]byte, bool) {
 	if l.source == nil || file == "" || number < 1 {
 		return nil, false

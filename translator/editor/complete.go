@@ -31,7 +31,7 @@ func newKinds() *kinds {
 	return &kinds{all: translator.Kinds(), schemas: make(map[*syntax.Kind]*schema.Schema)}
 }
 
-// find returns a kind, nil if there is none.
+// find returns a kind, nil if it is unknown.
 func (k *kinds) find(apiVersion, name string) *syntax.Kind {
 	for i := range k.all {
 		if k.all[i].APIVersion == apiVersion && k.all[i].Name == name && name != "" {

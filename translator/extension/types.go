@@ -15,7 +15,7 @@ const MaxType = 100_000
 const LargeTypeHint = "a value that contains another value twice, which does so itself, has a type that doubles each time"
 
 // LargeType returns the rule of a variable or a value whose type may have more than
-// MaxType parts; nil if there is none. The modules are compiled together. The number of
+// MaxType parts; nil if no rule has. The modules are compiled together. The number of
 // parts is an upper bound: a function has arguments of any type for the compiler.
 func LargeType(modules ...*ast.Module) *ast.Rule {
 	t := &typeSizes{rules: make(map[string][]*ast.Rule), sizes: make(map[string]int)}

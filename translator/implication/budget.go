@@ -40,7 +40,7 @@ func (c *Budget) CoversOrigin(a, b *tables.OriginRule) bool {
 }
 
 // coversRestrictions reports whether restrictions a allow everything that b allows:
-// there are none, or both are equal.
+// a has none, or both are equal.
 func (c *Budget) coversRestrictions(a, b *tables.Restrictions) bool {
 	*c -= 16
 	return a == nil || reflect.DeepEqual(a, b)

@@ -19,6 +19,6 @@ type Entity struct {
 	At   diag.Position // of the id
 	Type string
 	ID   string
-	// Properties is a JSON object, nil if there are none.
+	// Properties is a JSON object, nil without properties.
 	Properties []byte
 }

@@ -9,7 +9,7 @@ import (
 // EscapeControls returns JSON in which every character that acts on a terminal or turns
 // the direction of text is written as \uXXXX: DEL, the C1 control characters, line
 // separators and bidirectional marks. Encoders write them as they are. In JSON they stand
-// in strings only, so the value is the same. It returns data itself if there are none.
+// in strings only, so the value is the same. It returns data itself if it has none of them.
 func EscapeControls(data []byte) []byte {
 	var out []byte
 	kept := 0

@@ -59,7 +59,7 @@ func TestObserversReceiveSpans(t *testing.T) {
 	}
 }
 
-// Without observers there is no span, and the calls allocate nothing.
+// Without observers no span starts, and the calls allocate nothing.
 func TestWithoutObservers(t *testing.T) {
 	ctx, s := Start(WithObservers(t.Context(), nil), Reload)
 	if s != nil || FromContext(ctx) != nil {

@@ -71,7 +71,7 @@ type Origin struct {
 	// Unserved are the kinds that the API server does not serve, as KIND.GROUP, sorted.
 	Unserved []string
 	// Settings are those of the file ".writ.yaml" of the source, and SettingsFile is the
-	// file; its Path is empty if there is none.
+	// file; its Path is empty for a source without one.
 	Settings     settings.Settings
 	SettingsFile File
 	// Ignored is the number of files and folders that patterns leave out.

@@ -54,7 +54,7 @@ type reading struct {
 }
 
 // Join returns the union of members. Their order does not matter. It returns an error if
-// there is none, or if two have the same location.
+// members is empty, or if two have the same location.
 func Join(members []Member, o UnionOptions) (*Union, error) {
 	if len(members) == 0 {
 		return nil, errors.New("there must be at least one source")

@@ -355,7 +355,7 @@ func TestWatchSettles(t *testing.T) {
 	w.wait() // although the directory is never quiet
 
 	slow <- time.Time{}
-	w.wait() // although there was no event
+	w.wait() // although no event happened
 	clock.next(t, rescan)
 
 	fake.errors <- fsnotify.ErrEventOverflow

@@ -47,7 +47,7 @@ type jsonWalk struct {
 	at, line, column int // position of the byte content[at]
 
 	duplicates flaws
-	tooDeep    *syntaxError // of a scalar; nil if there is none
+	tooDeep    *syntaxError // of a scalar; nil if none is too deep
 }
 
 // position moves on to an offset of the text, which must not lie before the last one.

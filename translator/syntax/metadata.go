@@ -29,7 +29,7 @@ func (d *Decoder) CheckName(n *Node, what string) bool {
 }
 
 // CheckForm reports the first problem that a validator of Kubernetes returned for a value,
-// and whether there is none.
+// and whether the value is valid.
 func (d *Decoder) CheckForm(n *Node, code diag.Code, what string, problems []string) bool {
 	if len(problems) == 0 {
 		return true

@@ -162,7 +162,7 @@ type RiskFactor struct {
 type Threshold struct {
 	MaxScore int    `json:"maxScore"`
 	Action   string `json:"action,omitempty"` // allow, warn or deny
-	// Reason is the parsed template, nil if there is none.
+	// Reason is the parsed template, nil without one.
 	Reason []TemplatePart `json:"reason,omitzero"`
 }
 

@@ -12,7 +12,7 @@ import (
 // the empty text. Its text form, also in JSON, is an equivalent RE2 expression, which is
 // what Rego evaluates.
 type Glob struct {
-	// parts are the texts between the stars; one part means that there is no star.
+	// parts are the texts between the stars; one part means a text without stars.
 	// The search for a part never returns to an earlier place of the value.
 	parts []string
 }

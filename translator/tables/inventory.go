@@ -13,7 +13,7 @@ type Entities = Map[Map[Entity]]
 
 // Entity is one subject or resource.
 type Entity struct {
-	// Properties is a JSON object, nil if there are none.
+	// Properties is a JSON object, nil without properties.
 	Properties json.RawMessage `json:"properties,omitempty"`
 }
 

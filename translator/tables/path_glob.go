@@ -11,7 +11,7 @@ import (
 // but for its wildcards. The pattern "*" alone matches every value. The zero value
 // matches the empty value only.
 type PathGlob struct {
-	everything bool // the pattern is "*"; there are no pieces
+	everything bool // the pattern is "*", without pieces
 	// pieces match the value in order. No two literals and no two runs are neighbours.
 	pieces []globPiece
 }

@@ -89,7 +89,7 @@ type Values struct {
 	Patterns []ValuePattern
 }
 
-// IsEmpty reports whether there is no value.
+// IsEmpty reports whether v has no values.
 func (v *Values) IsEmpty() bool { return len(v.Literals)+len(v.Patterns) == 0 }
 
 // ValuePattern is a pattern as written and parsed.

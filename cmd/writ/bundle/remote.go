@@ -17,8 +17,8 @@ type RemoteFlags struct {
 	PlainHTTP    bool
 }
 
-// PasswordVariable is the environment variable of a registry's password. There is no
-// flag for it, because every user of the machine can read the arguments of a process.
+// PasswordVariable is the environment variable of a registry's password. It is not
+// a flag, because every user of the machine can read the arguments of a process.
 const PasswordVariable = cli.EnvironmentPrefix + "REGISTRY_PASSWORD"
 
 // Add adds the flags to a command.

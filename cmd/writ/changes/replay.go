@@ -215,7 +215,7 @@ func (o *replayOptions) load(cmd *cobra.Command, s cli.Streams, run *replay.Opti
 	return err
 }
 
-// earlier returns the rules of the git revision of --grace days ago, none if there was none.
+// earlier returns the rules of the git revision of --grace days ago, none if that revision does not exist.
 func (o *replayOptions) earlier(cmd *cobra.Command, l *loader, now time.Time) ([]statement.Rule, error) {
 	in, err := parseInput(cmd, o.policies)
 	if err != nil {

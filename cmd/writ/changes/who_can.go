@@ -171,8 +171,8 @@ func (o *questionOptions) asker(cmd *cobra.Command, s cli.Streams) (*question.As
 	return &question.Asker{World: statements, Judge: decision.Judge(e), Revision: b.Manifest.Revision}, nil
 }
 
-// asUsage returns the error of documents that do not compile as one of usage: there is
-// no answer, which differs from an empty one.
+// asUsage returns the error of documents that do not compile as one of usage: the question
+// has no answer, which differs from an empty one.
 func asUsage(err error) error {
 	var found *cli.Finding
 	if errors.As(err, &found) {

@@ -22,8 +22,8 @@ func (r *Translation) Compile(ctx context.Context) error {
 	return progress.Do(ctx, progress.Check, func(context.Context) error { return r.CheckBundle(b) })
 }
 
-// emitsRego reports whether files have Rego of documents. Without any there is nothing to
-// compile: the dispatch of extensions has no text of theirs.
+// emitsRego reports whether files have Rego of documents. Without any, nothing has to be
+// compiled: the dispatch of extensions has no text of theirs.
 func emitsRego(files map[string][]byte) bool {
 	for path := range files {
 		if strings.HasSuffix(path, ".rego") && path != "compiled/extensions/dispatch.rego" {

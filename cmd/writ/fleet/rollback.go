@@ -45,8 +45,8 @@ type rollbackOptions struct {
 	accept    string
 }
 
-// adminTokenVariable is the environment variable of the token. There is no flag for
-// it, because every user of the machine can read the arguments of a process.
+// adminTokenVariable is the environment variable of the token. It is not a
+// flag, because every user of the machine can read the arguments of a process.
 const adminTokenVariable = cli.EnvironmentPrefix + "ADMIN_TOKEN"
 
 // NewRollback returns the command rollback.
@@ -199,8 +199,8 @@ func (d *adminClient) list(ctx context.Context, s cli.Streams, format string) er
 	return w.Flush()
 }
 
-// find returns the revision with this prefix. It returns a finding if there is none
-// or more than one.
+// find returns the revision with this prefix. It returns a finding if none
+// or more than one has it.
 func (d *adminClient) find(ctx context.Context, begin string) (string, error) {
 	kept, err := d.revisions(ctx)
 	if err != nil {

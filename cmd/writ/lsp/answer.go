@@ -10,8 +10,8 @@ import (
 	"github.com/writ-policy/writ/translator/editor"
 )
 
-// answer returns the result of a request about a place in a document; null if there is
-// nothing.
+// answer returns the result of a request about a place in a document; null if it has
+// none.
 func (s *server) answer(ctx context.Context, r *jsonrpc2.Request) (any, error) {
 	answers := map[string]func(*editor.Analysis, string, *placeParams) any{
 		"textDocument/hover":      s.hover,

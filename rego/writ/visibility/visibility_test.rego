@@ -82,7 +82,7 @@ _cluster := {"name": "c"}
 test_decision[note] if {
 	some note, row in {
 		"stranger": {"input": {"groups": ["first"], "cluster": _cluster}, "want": ["deny", "no principal", ""]},
-		"an action there is not": {"input": {"user": "one", "action": "edit", "cluster": _cluster}, "want": ["deny", "unknown action edit", ""]},
+		"an unknown action": {"input": {"user": "one", "action": "edit", "cluster": _cluster}, "want": ["deny", "unknown action edit", ""]},
 		"no cluster": {"input": {"user": "one"}, "want": ["deny", "no cluster given", ""]},
 		"a stranger": {"input": {"user": "x", "cluster": _cluster}, "want": ["deny", "No matching policies found", ""]},
 		"the first alone": {"input": {"user": "one", "cluster": _cluster}, "want": ["allow", "Allowed by policy viewer", "viewer"]},

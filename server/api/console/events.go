@@ -22,7 +22,7 @@ func (a *API) Events(w http.ResponseWriter, r *http.Request) {
 		a.service.Refuse(w, exchange.Problem, refused)
 		return
 	}
-	// A header that is not a number is that of another server: there is nothing to repeat.
+	// A header that is not a number is that of another server: no event is repeated.
 	after, _ := strconv.ParseInt(r.Header.Get("Last-Event-ID"), 10, 64)
 	events, err := a.console.Subscribe(r.Context(), a.callerOf(r), after, query.Get("decisions") == "1")
 	if err != nil {

@@ -33,7 +33,7 @@ func (r *Refusal) IsShed() bool {
 
 // Refusals that several protocols use.
 var (
-	NotFound        = &Refusal{Status: http.StatusNotFound, Message: "there is nothing at this path"}
+	NotFound        = &Refusal{Status: http.StatusNotFound, Message: "path not found"}
 	tooManyRequests = &Refusal{Status: http.StatusServiceUnavailable, Message: "too many requests in flight"}
 	bodiesInUse     = &Refusal{Status: http.StatusServiceUnavailable, Message: "the bodies in flight take too much memory", Reason: metrics.BodiesInUse}
 	tooManyLarge    = &Refusal{Status: http.StatusServiceUnavailable, Message: "too many large bodies in flight", Reason: metrics.LargeBodies}

@@ -62,7 +62,7 @@ func (s *Reviews) Handler(v Version) http.HandlerFunc {
 	})
 }
 
-// brokenReview is the answer where there is no object to answer with.
+// brokenReview is the answer to a body that cannot be read as an object.
 var brokenReview = []byte(`{"kind":"SubjectAccessReview","apiVersion":"authorization.k8s.io/v1","spec":{},` +
 	`"status":{"allowed":false,"denied":true,"evaluationError":"` + exchange.Internal.Message + `"}}` + "\n")
 

@@ -108,7 +108,7 @@ func (s *Reviews) answer(r *http.Request, p decision.Policies, v review, q *ques
 }
 
 // checkRight refuses a caller that asks about others without the right to. On a listener
-// that is open there are no callers to refuse.
+// without callers' credentials, nothing is refused.
 func (s *Reviews) checkRight(r *http.Request, p decision.Policies, v review, q *question, caller *auth.Caller) *exchange.Refusal {
 	aboutSelf := v == subjectReview && q.group == "" && caller.Is(q.user)
 	if s.Service.Rule.IsOpen() || aboutSelf {

@@ -190,7 +190,7 @@ func subjects(r *decision.VisibilityRequest) []string {
 }
 
 // expires returns the first instant after now at which a policy of the principal begins
-// or has ended, whatever clusters it selects; zero if there is none. notBefore and
+// or has ended, whatever clusters it selects; zero if no policy does. notBefore and
 // notAfter are inclusive.
 func (x *index) expires(r *decision.VisibilityRequest, now time.Time) (first time.Time) {
 	consider := func(at time.Time) {

@@ -51,7 +51,7 @@ func fitsPath(url, path string) bool {
 	return strings.HasSuffix(url, "*") && strings.HasPrefix(path, strings.TrimRight(url, "*"))
 }
 
-// role is the role that a binding names, nil if there is none.
+// role is the role that a binding names, nil if it does not exist.
 func (w *World) role(b *KubernetesBinding) *KubernetesRole {
 	namespace := ""
 	if b.RoleKind == "Role" {

@@ -75,7 +75,7 @@ func (a *WhoCan) except(who Exception, d oracle.Decision) {
 }
 
 // deniesAll returns the name of the policy that denies every principal, empty if
-// there is none. Only an override may exempt the members of a group.
+// no policy does. Only an override may exempt the members of a group.
 func (w *World) deniesAll(r oracle.Request, groups []string) string {
 	var d oracle.Decision
 	r.User, r.Groups = "", nil

@@ -136,7 +136,7 @@ func (in *reader) name(from map[string]any) string {
 	return name
 }
 
-// integer is a whole number however it is written; nil where there is none.
+// integer is a whole number however it is written; nil if it is missing.
 func (in *reader) integer(from map[string]any, key string) *float64 {
 	var value float64
 	switch v := from[key].(type) {

@@ -107,7 +107,7 @@ func (w *Denials) InScope(p *Policy, r oracle.Request) bool {
 	return holds(p.Sessions, r.Session) && holds(p.EscalationRefs, r.Escalation)
 }
 
-// Escalation is the one that the request names, nil if there is none.
+// Escalation is the one that the request names, nil if it does not exist.
 func (w *Denials) Escalation(r oracle.Request) *Escalation {
 	for _, e := range w.Escalations {
 		if e.Name == r.Escalation {

@@ -100,7 +100,7 @@ func (g *generator) impersonationBody(rule *ImpersonationRule) yaml.Object {
 	return body
 }
 
-// optional adds a list, or one of the ways to say that there is none.
+// optional adds a list; an empty one in one of the ways that documents have.
 func (g *generator) optional(body yaml.Object, key string, values []string) yaml.Object {
 	switch {
 	case len(values) > 0:

@@ -13,7 +13,7 @@ type mergeCondition struct {
 	holds func(self any) bool
 }
 
-// in is the value below some keys, nil if there is none. No value of a document
+// in is the value below some keys, nil if it is missing. No value of a document
 // that is read here is null.
 func in(value any, keys ...string) any {
 	for _, key := range keys {

@@ -15,7 +15,7 @@ type Decision struct {
 	Error           string
 	Allowed, Denied bool
 	Status          int
-	// Gateway and Route are the target; empty where there is no path.
+	// Gateway and Route are the target; empty for a request without a path.
 	Gateway, Route string
 	Policies       []string
 	Rules          map[string]string

@@ -78,7 +78,7 @@ type Policy struct {
 // Block is a block of a policy, or its bare rules.
 type Block struct {
 	Merge bool
-	// When is a merge condition, nil if there is none.
+	// When is a merge condition, nil for a block without one.
 	When *mergeCondition
 	// Rules are values by key, as written.
 	Rules map[string]any

@@ -31,7 +31,7 @@ func (w *World) Reduce(r *Request, differs func(files map[string]string) bool) m
 }
 
 // spare are ways to make a world or a request smaller; each returns its undoing, nil
-// if there is nothing to take away.
+// if nothing can be taken away.
 func (w *World) spare(r *Request) []func() (undo func()) {
 	ways := without(&w.World.DenyPolicies)
 	ways = append(ways, without(&w.World.OriginBindings)...)

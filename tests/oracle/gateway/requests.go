@@ -26,7 +26,7 @@ type requester struct {
 	w *World
 }
 
-// request makes a request that is near a path, or at random where there is none.
+// request makes a request that is near a path, or at random in a world without paths.
 func (g requester) request() *Request {
 	var path Path
 	if paths := g.w.Paths(); len(paths) > 0 {

@@ -129,7 +129,7 @@ func (g *writer) policy(p *Policy) yaml.Object {
 	return g.header("MonitorAccessPolicy", p.Namespace, p.Name, spec)
 }
 
-// time adds a time, or a way to say that there is none.
+// time adds a time; an empty one in one of the ways that documents have.
 func (g *writer) time(body yaml.Object, key, text string) yaml.Object {
 	switch {
 	case text != "" && g.Once(2):
@@ -140,7 +140,7 @@ func (g *writer) time(body yaml.Object, key, text string) yaml.Object {
 	return body
 }
 
-// list adds a list, or a way to say that there is none.
+// list adds a list; an empty one in one of the ways that documents have.
 func (g *writer) list(body yaml.Object, key string, values []string) yaml.Object {
 	if len(values) > 0 || g.Once(8) {
 		return append(body, yaml.Member{key, yaml.Texts(values)})
@@ -148,7 +148,7 @@ func (g *writer) list(body yaml.Object, key string, values []string) yaml.Object
 	return body
 }
 
-// pairs adds a map of texts, or a way to say that there is none.
+// pairs adds a map of texts; an empty one in one of the ways that documents have.
 func (g *writer) pairs(body yaml.Object, key string, values map[string]string) yaml.Object {
 	if len(values) > 0 || g.Once(8) {
 		return append(body, yaml.Member{key, pairsOf(values)})

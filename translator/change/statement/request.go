@@ -100,7 +100,7 @@ func (r *Request) Object(point string) map[string]any {
 	return o
 }
 
-// RequestOf returns a request that holds some principals, unnamed if there are none. It
+// RequestOf returns a request that holds some principals, unnamed if principals is empty. It
 // returns false if no request holds all of them: it has one user, and at the point
 // visibility a service account.
 func RequestOf(point string, principals []string) (r Request, ok bool) {

@@ -40,7 +40,7 @@ type gatewayDocument struct {
 	d       *syntax.Decoder
 	h       syntax.Header
 	created *time.Time
-	spec    *syntax.Cursor // nil where there is none, which is reported
+	spec    *syntax.Cursor // nil if it is missing, which is reported
 }
 
 func decodeKuadrant(d *syntax.Decoder, n *syntax.Node, kind *syntax.Field) {

@@ -151,7 +151,7 @@ func (g *gatewayDocument) routeRules(c *syntax.Cursor) []RouteRule {
 	return out
 }
 
-// decodeMatches decodes the matches of a rule, the default where there are none.
+// decodeMatches decodes the matches of a rule, the default for a rule without matches.
 func decodeMatches(d *syntax.Decoder, c *syntax.Cursor, byDefault RouteMatch, decode func(d *syntax.Decoder, c *syntax.Cursor) RouteMatch) []RouteMatch {
 	items, _ := c.List("matches")
 	var out []RouteMatch

@@ -101,7 +101,7 @@ func (v *view) enterConditions(into map[string][]tables.GatewayCondition, locato
 	}
 }
 
-// Policy returns the policy with this locator, or nil if there is none.
+// Policy returns the policy with this locator, or nil if it does not exist.
 func Policy(g *tables.Gateway, locator string) *tables.GatewayPolicy {
 	parts := strings.SplitN(locator, "/", 3)
 	if g == nil || len(parts) != 3 {

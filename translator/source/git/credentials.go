@@ -113,7 +113,7 @@ func (a *anonymousSSH) ClientConfig() (*cryptossh.ClientConfig, error) {
 }
 
 // forHTTP returns how to authenticate at u: by the first line of the credentials file with
-// the same scheme and host, else by user and password; nil if there are none.
+// the same scheme and host, else by user and password; nil if neither is set.
 func (c Credentials) forHTTP(u *url.URL) (transport.AuthMethod, error) {
 	user, password := c.User, c.Password
 	if c.File != "" {

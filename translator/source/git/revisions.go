@@ -33,7 +33,7 @@ type Checkout struct {
 }
 
 // OpenCheckout opens the repository that a directory is in. The error wraps
-// ErrNoRepository if there is none.
+// ErrNoRepository if it is not in one.
 func OpenCheckout(dir string) (*Checkout, error) {
 	repository, err := gogit.PlainOpenWithOptions(dir, &gogit.PlainOpenOptions{DetectDotGit: true, EnableDotGitCommonDir: true})
 	if err != nil {
@@ -43,7 +43,7 @@ func OpenCheckout(dir string) (*Checkout, error) {
 }
 
 // Resolve returns the commit of a revision: a branch, a tag, a commit, HEAD~1 and the
-// like. The error wraps ErrBadRevision if there is none.
+// like. The error wraps ErrBadRevision if it does not exist.
 func (c *Checkout) Resolve(revision string) (string, error) {
 	hash, err := c.repository.ResolveRevision(plumbing.Revision(revision))
 	if err != nil {

@@ -80,7 +80,7 @@ func Open(o Options) (*Source, error) {
 }
 
 // selectKinds returns the kinds whose name, or name and group, is among the wanted ones;
-// all if there are none.
+// all if none is wanted.
 func selectKinds(known []source.Kind, wanted []string) ([]kind, error) {
 	var kinds []kind
 	named := make(map[string]bool)

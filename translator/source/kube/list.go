@@ -74,8 +74,8 @@ func (s *Source) listPages(ctx context.Context, r resource, size int64) ([]sourc
 	return files, err
 }
 
-// join returns all errors in one line, because they reach logs and the status; nil if there
-// is none. All missing permissions are named at once.
+// join returns all errors in one line, because they reach logs and the status; nil if none
+// is missing. All missing permissions are named at once.
 func join(errs []error) error {
 	var joined error
 	for _, err := range errs {

@@ -5,7 +5,7 @@ import data.writ.gateway.request
 
 # METADATA
 # description: |
-#   Why there is nothing to look for a path in. Undefined where there is a gateway, and
+#   Why no gateway is searched for a path. Undefined where one gateway is found, and
 #   one route if the request names a route.
 # scope: document
 problem := _gateway_problem

@@ -14,7 +14,7 @@ _step_rows := {
 	"an element past the end": {"of": _value.auth.identity.roles, "name": "2", "want": []},
 	"a word into a list": {"of": _value.auth.identity.roles, "name": "dev", "want": []},
 	"into a text": {"of": "owner", "name": "0", "want": []},
-	"a member there is not": {"of": _value, "name": "x", "want": []},
+	"a missing member": {"of": _value, "name": "x", "want": []},
 }
 
 test_step[note] if {
@@ -67,7 +67,7 @@ _base64_rows := {
 	"without padding": {"of": "aGk", "want": ["hi"]},
 	"nothing": {"of": "", "want": [""]},
 	"no base64": {"of": "a!", "want": []},
-	"a length there is not": {"of": "aGkxa", "want": []},
+	"a wrong length": {"of": "aGkxa", "want": []},
 }
 
 test_base64_decode[note] if {

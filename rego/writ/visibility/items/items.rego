@@ -24,7 +24,7 @@ standard(entries, type, item) if {
 # METADATA
 # description: |
 #   Whether an item of a custom type meets all criteria of its entry. source is the
-#   MetricSource that defines the type, {} if there is none.
+#   MetricSource that defines the type, {} if none does.
 # scope: document
 custom(entry, source, item) if {
 	_passes_or_none(entry.namespaces, _identifier(source, "namespaceField", item, "namespace"))
