@@ -59,7 +59,7 @@ func (v *viewer) explain(ctx context.Context, c view.Caller, point string, e *vi
 	at = cmp.Or(at, v.x.o.Now())
 	r, isAccess := q.(*decision.Request)
 	if !isAccess {
-		e.Steps = considered(e.Matched)
+		e.Steps = v.considered(q, e)
 		e.WhatIf = v.whatIf(ctx, point, q, e, at)
 		return
 	}
@@ -264,18 +264,4 @@ func matchedView(m *decision.Matched) view.Matched {
 		out.Role = &view.Named{Kind: m.Role.Kind, Namespace: m.Role.Namespace, Name: m.Role.Name}
 	}
 	return out
-}
-
-// considered are the steps at points without a ladder: the policies that matched, the
-// decisive one first.
-func considered(matched []view.Matched) []view.Step {
-	steps := make([]view.Step, 0, len(matched))
-	for i, m := range matched {
-		s := view.Step{Step: i + 1, Title: strings.TrimPrefix(m.Kind+" "+m.Namespace+"/"+m.Name, m.Kind+" /"), State: view.Late, Matched: []view.Matched{m}}
-		if i == 0 {
-			s.State = view.Decides
-		}
-		steps = append(steps, s)
-	}
-	return steps
 }

@@ -79,6 +79,8 @@ type Step struct {
 	Step  int    `json:"step"`
 	Title string `json:"title"`
 	State string `json:"state"`
+	// Source is FILE:LINE of a policy that was considered; empty at the access point.
+	Source string `json:"source,omitempty"`
 	// Matched are the rules that matched, in the order of precedence.
 	Matched []Matched `json:"matched"`
 	// Policies are the deny policies in the order of evaluation, at the first step, for
