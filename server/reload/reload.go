@@ -171,13 +171,14 @@ func errorOf(list diag.List) error {
 	if at < 0 {
 		return errors.New("the documents gave neither a result nor an error")
 	}
-	n, _ := list.Count()
-	first := list[at]
-	if n == 1 {
-		return fmt.Errorf("the documents have an error at %s: %s: %s", first.Position, first.Code, first.Message)
+	first, what, place := list[at], "an error", ""
+	if n, _ := list.Count(); n > 1 {
+		what = fmt.Sprintf("%d errors, the first", n)
 	}
-	return fmt.Errorf("the documents have %d errors, the first at %s: %s: %s",
-		n, first.Position, first.Code, first.Message)
+	if text := first.Position.String(); text != "" { // empty for the documents as a whole
+		place = " at " + text
+	}
+	return fmt.Errorf("the documents have %s%s: %s: %s", what, place, first.Code, first.Message)
 }
 
 // isFinal reports whether the same documents would be rejected again. That is not so if
