@@ -12,22 +12,24 @@ import (
 	"github.com/writ-policy/writ/translator/syntax"
 )
 
-const checkHelp = `check translates a policy directory and reports mistakes in its documents: file, line
-and column, a code, and what to type instead. It compiles what it emits, so that documents
-without errors can be served. It writes no files.
+const checkHelp = `check translates a policy directory and reports mistakes in its documents: file,
+line and column, a code, and what to type instead. It compiles what it emits, so
+that documents without errors can be served. It writes no files.
 
-Documents of other kinds, such as a Deployment, are skipped and counted; --show-skipped lists
-them. A document that looks like a misspelt one of writ's kinds is an error.
+Documents of other kinds, such as a Deployment, are skipped and counted;
+--show-skipped lists them. A document that looks like a misspelt one of writ's
+kinds is an error.
 
-With files instead of a directory, as editors and pre-commit hooks name them, check leaves out
-what only the whole directory can answer, such as whether a role exists. The current folder is
-then the top of the directory: its .writ.yaml and .writignore hold.
+With files instead of a directory, as editors and pre-commit hooks name them,
+check leaves out what only the whole directory can answer, such as whether a
+role exists. The current folder is then the top of the directory: its .writ.yaml
+and .writignore hold.
 
-A directory without a single policy document is an error too, because an unmounted
-volume must not drop every rule. --allow-empty accepts it.
+A directory without a single policy document is an error too, because an
+unmounted volume must not drop every rule. --allow-empty accepts it.
 
-Exit status 0: no errors (there may be warnings); 1: errors; 2: no such directory.
-writ explain CODE explains a code.`
+Exit status 0: no errors (there may be warnings); 1: errors; 2: no such
+directory. writ explain CODE explains a code.`
 
 const checkExamples = `  writ check policies
   writ check policies/role.yaml policies/bind.yaml

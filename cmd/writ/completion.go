@@ -10,8 +10,9 @@ func newCompletion(s cli.Streams) *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "completion bash|zsh|fish|powershell",
 		Short: "Print a shell completion script",
-		Long: `completion prints a script that completes commands, flags and values of flags. Load
-it in the running shell, or put it into the shell's directory of completions.`,
+		Long: `completion prints a script that completes commands, flags and values of flags.
+Load it in the running shell, or put it into the shell's directory of
+completions.`,
 		Example: `  source <(writ completion bash)
   writ completion zsh > "${fpath[1]}/_writ"
   writ completion fish | source`,

@@ -35,14 +35,14 @@ func newKubernetesConfig(s cli.Streams) *cobra.Command {
 		Use:   "config --url URL --identity USER [-o FOLDER]",
 		Short: "Write the files that make an API server ask writ",
 		Long: `config writes three files. authorization.yaml is for kube-apiserver
---authorization-config: it asks the authorizers Node, writ and RBAC in this order, denies
-while writ does not answer, and does not ask about writ itself, the control plane, nodes
-and probes. webhook.kubeconfig is how the API server reaches writ. identity.yaml grants
-what writ reads of the cluster.
+--authorization-config: it asks the authorizers Node, writ and RBAC in this
+order, denies while writ does not answer, and does not ask about writ itself,
+the control plane, nodes and probes. webhook.kubeconfig is how the API server
+reaches writ. identity.yaml grants what writ reads of the cluster.
 
-The API server keeps decisions for --ttl; a change of policy is in force after it. With
---pods, decisions that allow are not kept, because a pod may change after an exec was
-allowed: use it if deny policies have podSecurityRules.`,
+The API server keeps decisions for --ttl; a change of policy is in force after
+it. With --pods, decisions that allow are not kept, because a pod may change
+after an exec was allowed: use it if deny policies have podSecurityRules.`,
 		Example: `  writ kubernetes config --url https://writ.example:8443 --ca /etc/kubernetes/writ/ca.crt \
     --client-cert /etc/kubernetes/writ/api-server.crt --client-key /etc/kubernetes/writ/api-server.key \
     --identity system:serviceaccount:writ:writ -o writ/

@@ -18,15 +18,16 @@ func newKubernetesDoctor(s cli.Streams) *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "doctor [--authorization-config FILE] [--kubeconfig FILE] [--identity USER]",
 		Short: "Check the chain from an API server to writ",
-		Long: `doctor checks the file of kube-apiserver --authorization-config: the order of the
-authorizers, what happens while writ does not answer, timeout and time of cached decisions,
-and the match conditions, by evaluating them for writ itself, the control plane, nodes,
-probes and users. It sends a review to writ with the kubeconfig of the webhook, and checks
-certificates, credentials and versions. With --kubeconfig it asks the API server whether it
-has loaded this file, and whether it lets writ read pods and namespaces.
+		Long: `doctor checks the file of kube-apiserver --authorization-config: the order of
+the authorizers, what happens while writ does not answer, timeout and time of
+cached decisions, and the match conditions, by evaluating them for writ itself,
+the control plane, nodes, probes and users. It sends a review to writ with the
+kubeconfig of the webhook, and checks certificates, credentials and versions.
+With --kubeconfig it asks the API server whether it has loaded this file, and
+whether it lets writ read pods and namespaces.
 
-Run it where the file and the kubeconfig of the webhook are. The exit status is 1 if a check
-fails; warnings do not count.`,
+Run it where the file and the kubeconfig of the webhook are. The exit status is
+1 if a check fails; warnings do not count.`,
 		Example: `  writ kubernetes doctor --authorization-config /etc/kubernetes/writ/authorization.yaml \
     --kubeconfig /etc/kubernetes/admin.conf --identity system:serviceaccount:writ:writ`,
 		Args: cobra.NoArgs,

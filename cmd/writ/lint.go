@@ -21,21 +21,22 @@ import (
 	"github.com/writ-policy/writ/translator/lint"
 )
 
-const lintHelp = `lint reports mistakes as check does, and also documents that compile but are dangerous:
-rules that allow subjects to grant themselves more, stock roles that are bound where
-they grant too much, deny rules that deny more than they seem to.
+const lintHelp = `lint reports mistakes as check does, and also documents that compile but are
+dangerous: rules that allow subjects to grant themselves more, stock roles that
+are bound where they grant too much, deny rules that deny more than they seem
+to.
 
-With --author and --author-group it also reports a change that grants more than its
-author has: every rule of a new or changed role, and every rule that a new or changed
-binding grants, must be covered by the author's own permissions in the same scope. An
-author who may escalate or bind the role is exempt. --base is the directory before the
-change. It determines which documents changed and what the author may do; without it
-every document is new.
+With --author and --author-group it also reports a change that grants more than
+its author has: every rule of a new or changed role, and every rule that a new
+or changed binding grants, must be covered by the author's own permissions in
+the same scope. An author who may escalate or bind the role is exempt. --base is
+the directory before the change. It determines which documents changed and what
+the author may do; without it every document is new.
 
-With --base the two revisions are also compared as by writ diff, for the author: a deny
-rule, deny policy, exemption or extension that is removed or changed so that the author
-is allowed what was not, a view that widens and a path that opens are reported with a
-request that shows it.
+With --base the two revisions are also compared as by writ diff, for the author:
+a deny rule, deny policy, exemption or extension that is removed or changed so
+that the author is allowed what was not, a view that widens and a path that
+opens are reported with a request that shows it.
 
 Output and exit status are those of check.`
 

@@ -20,13 +20,14 @@ func newLSP(s cli.Streams) *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "lsp [DIR]",
 		Short: "Serve an editor by the Language Server Protocol",
-		Long: `lsp answers an editor on standard input and output by the Language Server Protocol:
-diagnostics of the whole policy directory at each key, what a code means, the role that a
-binding names and the bindings of a role, and completion of kinds, fields, roles and verbs.
-Files that are open in the editor take the place of stored ones.
+		Long: `lsp answers an editor on standard input and output by the Language Server
+Protocol: diagnostics of the whole policy directory at each key, what a code
+means, the role that a binding names and the bindings of a role, and completion
+of kinds, fields, roles and verbs. Files that are open in the editor take the
+place of stored ones.
 
-DIR is the policy directory, relative to the folder that the editor has open; without DIR it
-is that folder. docs/editors.md has the settings of editors.
+DIR is the policy directory, relative to the folder that the editor has open;
+without DIR it is that folder. docs/editors.md has the settings of editors.
 
 Exit status 0 after the request shutdown, otherwise 1.`,
 		Example: `  writ lsp policies`,

@@ -17,16 +17,16 @@ func newRoles(s cli.Streams) *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "roles [--family kubernetes|origin] [NAME...]",
 		Short: "Print the stock roles as documents",
-		Long: `roles prints the stock roles view, edit, admin and cluster-admin as documents, to copy
-into a policy directory. They are not implied: a binding to a role that no document
-declares is an error.
+		Long: `roles prints the stock roles view, edit, admin and cluster-admin as documents,
+to copy into a policy directory. They are not implied: a binding to a role that
+no document declares is an error.
 
-Without --family it prints both families, without names all roles. A Kubernetes role is
-printed together with the roles it aggregates. The Origin roles are in the namespace
-"master"; if the master namespace has another name, edit it.
+Without --family it prints both families, without names all roles. A Kubernetes
+role is printed together with the roles it aggregates. The Origin roles are in
+the namespace "master"; if the master namespace has another name, edit it.
 
-With --all it prints all roles and bindings that every Kubernetes 1.36 API server makes;
---bootstrap-roles kubernetes adds them to a directory.`,
+With --all it prints all roles and bindings that every Kubernetes 1.36 API
+server makes; --bootstrap-roles kubernetes adds them to a directory.`,
 		Example: `  writ roles --family origin > policies/stock.yaml
   writ roles --family kubernetes view edit
   writ roles --family origin cluster-admin | writ check -

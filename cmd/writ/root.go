@@ -3,6 +3,7 @@ package main
 import (
 	"errors"
 	"fmt"
+	"strings"
 
 	"github.com/spf13/cobra"
 	"github.com/spf13/pflag"
@@ -15,28 +16,33 @@ import (
 	"github.com/writ-policy/writ/cmd/writ/serve"
 )
 
+// helpWidth is the longest line of help: the width of a terminal.
+const helpWidth = 80
+
 const rootHelp = `writ compiles the authorization documents that a team keeps in git into one OPA
-bundle, and answers requests by it. Each decision names the file and line that decided.
+bundle, and answers requests by it. Each decision names the file and line that
+decided.
 
 Families of documents:
   Kubernetes RBAC      Role, ClusterRole, RoleBinding, ClusterRoleBinding
   Origin policy        Role, RoleBinding, Policy, PolicyBinding, with deny rules
   deny policies        DenyPolicy with pod security, BreakglassEscalation
   visibility           MonitorAccessPolicy, MetricSource
-  gateway policies     AuthPolicy and RateLimitPolicy, inherited along Gateways and routes
+  gateway policies     AuthPolicy, RateLimitPolicy, along Gateways and routes
 Extensions in Rego (*.rego) and DecisionTests may stand beside them.
 
 All commands:
   -  means standard input or standard output
-  results are written to standard output, messages to standard error; -o json is stable
+  results are written to standard output, messages to standard error
+  the form of -o json is stable
   colours are used on terminals only, and never if NO_COLOR is set
   exit status 0: success; 1: a finding (an error in documents, a failed test);
   2: wrong usage or input
 
 Every flag can also be set by an environment variable (--master-namespace by
 WRIT_MASTER_NAMESPACE) and in a YAML file named by --config or WRIT_CONFIG
-(master-namespace: main). Flags take precedence over the environment, the environment
-over the file, and the file over the defaults.`
+(master-namespace: main). Flags take precedence over the environment, the
+environment over the file, and the file over the defaults.`
 
 const rootExamples = `  writ check policies                      report mistakes in the documents
   writ test policies                       run the tests of the documents
@@ -67,6 +73,7 @@ func newRoot(s cli.Streams) *cobra.Command {
 	root.PersistentFlags().String("config", "", "YAML `file` with values for flags")
 	root.SetFlagErrorFunc(flagError)
 	root.CompletionOptions.DisableDefaultCmd = true
+	root.SetUsageTemplate(strings.ReplaceAll(root.UsageTemplate(), ".FlagUsages ", fmt.Sprintf(".FlagUsagesWrapped %d ", helpWidth)))
 	root.AddCommand(
 		newCheck(s), bundle.NewBuild(s), evaluate.NewEval(s), evaluate.NewTest(s), newLint(s), evaluate.NewEffective(s), changes.NewDiff(s), changes.NewReplay(s), changes.NewWhoCan(s), changes.NewWhatCan(s), serve.New(s),
 		bundle.NewInspect(s), bundle.NewPush(s), fleet.NewRollback(s), newExplain(s), newSchema(s), newLSP(s), newRoles(s), newKubernetes(s), serve.NewConfig(s), fleet.NewStatus(s), fleet.NewFleet(s), newVersion(s), newCompletion(s),

@@ -17,10 +17,11 @@ func newSchema(s cli.Streams) *cobra.Command {
 	return &cobra.Command{
 		Use:   "schema [KIND]",
 		Short: "Print the JSON Schema of documents, for editors",
-		Long: `schema prints a JSON Schema (draft 7) of the documents that writ reads. It has the fields of
-each kind and the types of their values, as the decoders of writ have them; writ check finds
-more. Documents of other kinds validate. With a kind, only that kind is described; a kind of
-several API groups is narrowed by its group: Role.writ.dev.`,
+		Long: `schema prints a JSON Schema (draft 7) of the documents that writ reads. It has
+the fields of each kind and the types of their values, as the decoders of writ
+have them; writ check finds more. Documents of other kinds validate. With a
+kind, only that kind is described; a kind of several API groups is narrowed by
+its group: Role.writ.dev.`,
 		Example: `  writ schema > writ.schema.json
   writ schema DenyPolicy`,
 		ValidArgsFunction: func(*cobra.Command, []string, string) ([]string, cobra.ShellCompDirective) {

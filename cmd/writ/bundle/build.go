@@ -20,25 +20,26 @@ import (
 	"github.com/writ-policy/writ/translator/progress"
 )
 
-const buildHelp = `build compiles a policy directory into a standard OPA bundle. The bundle is a gzipped
-tarball, or a folder if PATH ends in a slash or is a folder, or a tarball on standard
-output for -. A stock opa runs the bundle with the same decisions.
+const buildHelp = `build compiles a policy directory into a standard OPA bundle. The bundle is a
+gzipped tarball, or a folder if PATH ends in a slash or is a folder, or a
+tarball on standard output for -. A stock opa runs the bundle with the same
+decisions.
 
-The same documents always result in the same bytes. The revision is a hash of the
-content. --commit and --sequence are recorded in the manifest and do not affect the
-revision. The bundle contains tests that are generated from the documents, unless
---tests=false. The number of tested roles is limited to bound the time that opa needs
-to compile; a message states how many roles have tests.
+The same documents always result in the same bytes. The revision is a hash of
+the content. --commit and --sequence are recorded in the manifest and do not
+affect the revision. The bundle contains tests that are generated from the
+documents, unless --tests=false. The number of tested roles is limited to bound
+the time that opa needs to compile; a message states how many roles have tests.
 
 --sign adds a signature in OPA's format over the manifest and all files. opa run
---verification-key verifies it, and so does writ with --keys. If --keys is given here,
-build rejects a signing key that those keys would not accept.
+--verification-key verifies it, and so does writ with --keys. If --keys is given
+here, build rejects a signing key that those keys would not accept.
 
-With --split FOLDER, PATH is a folder, and build writes PATH/CLUSTER.tar.gz for each folder
-FOLDER/CLUSTER of DIR: the bundle of the documents there and outside FOLDER, without the
-deny policies whose appliesTo names other clusters alone. It decides requests about that
-cluster, and those that name none; a request about another cluster is denied. Either all
-bundles are replaced, or none.`
+With --split FOLDER, PATH is a folder, and build writes PATH/CLUSTER.tar.gz for
+each folder FOLDER/CLUSTER of DIR: the bundle of the documents there and outside
+FOLDER, without the deny policies whose appliesTo names other clusters alone. It
+decides requests about that cluster, and those that name none; a request about
+another cluster is denied. Either all bundles are replaced, or none.`
 
 const buildExamples = `  writ build policies -o bundle.tar.gz
   writ build policies -o bundle/ && opa test --bundle bundle

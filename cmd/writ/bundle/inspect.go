@@ -19,13 +19,13 @@ import (
 	"github.com/writ-policy/writ/translator/progress"
 )
 
-const inspectHelp = `inspect shows a built bundle: its manifest, and its files with their sizes. It verifies
-that the content matches the revision and, with --keys, that one of the keys has signed
-all files. The bundle is a tarball, a folder, - for standard input, or a URL with http,
-https or oci.
+const inspectHelp = `inspect shows a built bundle: its manifest, and its files with their sizes. It
+verifies that the content matches the revision and, with --keys, that one of the
+keys has signed all files. The bundle is a tarball, a folder, - for standard
+input, or a URL with http, https or oci.
 
-Exit status 0: the bundle is valid; 1: it is not, and the reason is printed; 2: it
-cannot be read.`
+Exit status 0: the bundle is valid; 1: it is not, and the reason is printed; 2:
+it cannot be read.`
 
 const inspectExamples = `  writ inspect bundle.tar.gz
   writ inspect bundle.tar.gz --keys keys.yaml -o json | jq .signature

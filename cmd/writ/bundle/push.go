@@ -14,12 +14,12 @@ import (
 	"github.com/writ-policy/writ/translator/progress"
 )
 
-const pushHelp = `push uploads a built bundle to an OCI registry, in the format that opa and writ serve
-read, and prints the digests. The bundle is verified first, and an invalid bundle is not
-pushed. With --keys one of the keys must have signed it.
+const pushHelp = `push uploads a built bundle to an OCI registry, in the format that opa and writ
+serve read, and prints the digests. The bundle is verified first, and an invalid
+bundle is not pushed. With --keys one of the keys must have signed it.
 
-Credentials are those of docker login, or --registry-user with a password in a file
-or in WRIT_REGISTRY_PASSWORD, or those of a service in --bundle-config.`
+Credentials are those of docker login, or --registry-user with a password in a
+file or in WRIT_REGISTRY_PASSWORD, or those of a service in --bundle-config.`
 
 const pushExamples = `  writ push bundle.tar.gz oci://registry.example/team/policies:v42
   writ push bundle.tar.gz oci://localhost:5000/policies:latest --plain-http

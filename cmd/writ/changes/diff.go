@@ -20,24 +20,26 @@ import (
 	"github.com/writ-policy/writ/translator/diag"
 )
 
-const diffHelp = `diff reports every class of requests that two revisions decide differently, with a request
-of each (a witness), the subjects it concerns, and the lines that are responsible. It
-compares all requests, not a sample. A class that is exact changes in the stated way for
-everyone who holds only the principals that it names; a class that is not (pods, CEL,
-extensions, items, gateway conditions) may be wider than what changes, never narrower.
+const diffHelp = `diff reports every class of requests that two revisions decide differently, with
+a request of each (a witness), the subjects it concerns, and the lines that are
+responsible. It compares all requests, not a sample. A class that is exact
+changes in the stated way for everyone who holds only the principals that it
+names; a class that is not (pods, CEL, extensions, items, gateway conditions)
+may be wider than what changes, never narrower.
 
-A and B are each a directory, a built bundle, or REVISION:FOLDER in the git repository of
-the working directory. REV1..REV2 compares a folder in two revisions; REV1...REV2
-compares REV2 with its merge base, as a pull request does. An empty REV2 is HEAD.
+A and B are each a directory, a built bundle, or REVISION:FOLDER in the git
+repository of the working directory. REV1..REV2 compares a folder in two
+revisions; REV1...REV2 compares REV2 with its merge base, as a pull request
+does. An empty REV2 is HEAD.
 
-Changes: gain (now allowed), relax (denied before, now undecided), loss (no longer
-allowed), tighten (undecided before, now denied), other.
+Changes: gain (now allowed), relax (denied before, now undecided), loss (no
+longer allowed), tighten (undecided before, now denied), other.
 
---expect FILE accepts the changes that an ExpectedChanges document lists by class and
-change; --write-expect FILE writes that document.
+--expect FILE accepts the changes that an ExpectedChanges document lists by
+class and change; --write-expect FILE writes that document.
 
-Exit status 0: no difference that --fail-on counts; 1: there is one; 2: usage, or no
-comparison was possible.`
+Exit status 0: no difference that --fail-on counts; 1: there is one; 2: usage,
+or no comparison was possible.`
 
 const diffExamples = `  writ diff main:policies policies
   writ diff main...HEAD policies -o markdown
@@ -65,7 +67,7 @@ func NewDiff(s cli.Streams) *cobra.Command {
 	o := diffOptions{failOn: "any"}
 	cmd := &cobra.Command{
 		Use:     "diff A B | REV1..REV2 [FOLDER] | REV1...REV2 [FOLDER]",
-		Short:   "Report every class of requests that two revisions decide differently",
+		Short:   "Report the requests that two revisions decide differently",
 		Long:    diffHelp,
 		Example: diffExamples,
 		Args:    cobra.RangeArgs(1, 2),

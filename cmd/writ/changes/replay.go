@@ -22,24 +22,27 @@ import (
 	"github.com/writ-policy/writ/translator/diag"
 )
 
-const replayHelp = `replay decides recorded requests by a revision and reports those whose outcome changes,
-in groups. A log has lines of JSON, or is one JSON list, plain or below items or
-decisions; it may be compressed by gzip. Records are those of writ, requests as for writ
-eval, entries of OPA's decision log, and events of a Kubernetes audit log.
+const replayHelp = `replay decides recorded requests by a revision and reports those whose outcome
+changes, in groups. A log has lines of JSON, or is one JSON list, plain or below
+items or decisions; it may be compressed by gzip. Records are those of writ,
+requests as for writ eval, entries of OPA's decision log, and events of a
+Kubernetes audit log.
 
-Without --against the recorded outcomes are compared with those of --policies; with it
-those of two revisions, and the recorded ones count for fidelity alone. Each event is
-decided at its own time, or at --now. An outcome that rests on a fact that the log lacks
-(a pod, labels) is uncertain, and not a change unless it changes with every value.
+Without --against the recorded outcomes are compared with those of --policies;
+with it those of two revisions, and the recorded ones count for fidelity alone.
+Each event is decided at its own time, or at --now. An outcome that rests on a
+fact that the log lacks (a pod, labels) is uncertain, and not a change unless it
+changes with every value.
 
---unused lists rules that decided no event, bindings of which no event had a subject,
-entries of used rules that no event needed, and what each * was used for. A log proves
-use, and never that something is useless. --grace DAYS leaves out what is not in the git
-revision of so many days ago. --shard I/N replays the events of one part of the users, I
-from 0; --merge adds the JSON reports of all parts.
+--unused lists rules that decided no event, bindings of which no event had a
+subject, entries of used rules that no event needed, and what each * was used
+for. A log proves use, and never that something is useless. --grace DAYS leaves
+out what is not in the git revision of so many days ago. --shard I/N replays the
+events of one part of the users, I from 0; --merge adds the JSON reports of all
+parts.
 
-Exit status 0: no change that --fail-on counts; 1: there is one; 2: usage, or no event
-that can be replayed.`
+Exit status 0: no change that --fail-on counts; 1: there is one; 2: usage, or no
+event that can be replayed.`
 
 const replayExamples = `  writ replay --log audit.log --policies policies
   writ replay --log decisions.json.gz --policies policies --against main:policies

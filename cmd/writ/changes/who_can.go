@@ -19,28 +19,30 @@ import (
 	"github.com/writ-policy/writ/translator/diag"
 )
 
-const whoCanHelp = `who-can lists the users, groups and service accounts that may do something, each tried
-alone, with the condition, the documents that grant it, and every denial.
+const whoCanHelp = `who-can lists the users, groups and service accounts that may do something, each
+tried alone, with the condition, the documents that grant it, and every denial.
 
-RESOURCE is as in documents: pods, deployments.apps, pods/exec. Without an API group it
-is of the core group; --api-group '*' leaves the group open. A request is cluster-scoped
-unless -n names a namespace; -A asks about all of them and cluster scope. Without NAME
-the name is open; --no-name asks about requests without a name. What begins with a slash
-is a path, and so is an API version such as v1.
+RESOURCE is as in documents: pods, deployments.apps, pods/exec. Without an API
+group it is of the core group; --api-group '*' leaves the group open. A request
+is cluster-scoped unless -n names a namespace; -A asks about all of them and
+cluster scope. Without NAME the name is open; --no-name asks about requests
+without a name. What begins with a slash is a path, and so is an API version
+such as v1.
 
-What is not stated (the cluster, labels, changed fields, the pod and so on) is open: the
-answer states what it takes. CAN is "always" if nothing but the denials below the table
-can take the grant, and "sometimes" otherwise.`
+What is not stated (the cluster, labels, changed fields, the pod and so on) is
+open: the answer states what it takes. CAN is "always" if nothing but the
+denials below the table can take the grant, and "sometimes" otherwise.`
 
 const whoCanExamples = `  writ who-can delete pods -n shop --policies policies
   writ who-can get secrets -A --policies policies -o json
   writ who-can create pods/exec -n shop --cluster prod-eu-1 --policies policies
   writ who-can get /metrics --bundle bundle.tar.gz`
 
-const whatCanHelp = `what-can lists the rules that allow a subject something, in the order of evaluation, with
-the condition of each. The subject is a user and the groups that are stated: no group is
-added. A request is cluster-scoped or a path unless -n names a namespace; -A asks about
-everything. What is not stated is open, as in writ who-can.`
+const whatCanHelp = `what-can lists the rules that allow a subject something, in the order of
+evaluation, with the condition of each. The subject is a user and the groups
+that are stated: no group is added. A request is cluster-scoped or a path unless
+-n names a namespace; -A asks about everything. What is not stated is open, as
+in writ who-can.`
 
 const whatCanExamples = `  writ what-can --user alice --group dev -n shop --policies policies
   writ what-can --group dev -A --policies policies -o json`

@@ -15,17 +15,18 @@ import (
 	"github.com/writ-policy/writ/translator/tables"
 )
 
-const effectiveHelp = `effective shows the effective gateway policies of a directory: the rules in force on a
-Gateway, an HTTPRoute or a GRPCRoute, the policy and line of each rule, what it replaced and why.
+const effectiveHelp = `effective shows the effective gateway policies of a directory: the rules in
+force on a Gateway, an HTTPRoute or a GRPCRoute, the policy and line of each
+rule, what it replaced and why.
 
 A target is KIND/NAMESPACE/NAME: Gateway/net/edge, HTTPRoute/shop/api. A section
-follows "#": a listener of a Gateway, or a rule of a route by its name (rule-1, rule-2
-and so on if it has none). A route on several listeners may have several effective
-policies; --via GATEWAY[#LISTENER] selects those of one.
+follows "#": a listener of a Gateway, or a rule of a route by its name (rule-1,
+rule-2 and so on if it has none). A route on several listeners may have several
+effective policies; --via GATEWAY[#LISTENER] selects those of one.
 
 Instead of --target
-  --replaced       lists the replaced rules on every path; --policy NAMESPACE/NAME
-                   selects one policy
+  --replaced       lists the replaced rules on every path;
+                   --policy NAMESPACE/NAME selects one policy
   --reach RULEKEY  lists the paths on which the rule is in force
   --all            writes the effective policy of every path as a line of JSON
 
@@ -33,10 +34,10 @@ A rule key is the path of a rule below spec: rules.authentication.NAME,
 rules.authorization.NAME, patterns.NAME, when, limits.NAME.
 
 Why a rule is replaced:
-  default          it is a merged default, and a lower policy has a rule with its key
+  default          it is a merged default, and a lower policy has its key
   atomic-default   it is an atomic default, and a lower policy has rules
   override         a merged override of a higher policy has its key
-  atomic-override  an atomic override of a higher policy replaces all rules below
+  atomic-override  an atomic override of a higher policy replaces all below
   unset            a lower policy unsets it
   condition        the merge condition (when) of its block is false
 

@@ -22,24 +22,24 @@ import (
 	"github.com/writ-policy/writ/translator/progress"
 )
 
-const evalHelp = `eval reads requests from standard input, one JSON object per line, and writes one
-decision per line to standard output, in the same order. It answers while it reads,
-uses all cores, and its memory does not depend on the number of lines.
+const evalHelp = `eval reads requests from standard input, one JSON object per line, and writes
+one decision per line to standard output, in the same order. It answers while it
+reads, uses all cores, and its memory does not depend on the number of lines.
 
 For an invalid request, or a line longer than --max-line, the output line is
-{"error":{"code","message"}}; the command continues and ends with exit status 2. Blank
-lines are skipped.
+{"error":{"code","message"}}; the command continues and ends with exit status 2.
+Blank lines are skipped.
 
-A request at the point access has a "verb", a "resource" or a "path", and a "user" or
-"groups". A request at the point visibility has a "user" or a "serviceAccount", a
-"cluster", a "type" and "items"; see the examples. The evaluation time is the current
-time or --now, and never part of the request.
+A request at the point access has a "verb", a "resource" or a "path", and a
+"user" or "groups". A request at the point visibility has a "user" or a
+"serviceAccount", a "cluster", a "type" and "items"; see the examples. The
+evaluation time is the current time or --now, and never part of the request.
 
-With --stream, at the point visibility, standard input is one request in parts: a line
-without items, then one item per line. The output is a line with the permissions, lines
-{"visible":[...]} with the indexes of visible items as they are read, and at the end a
-line with "aggregations" and "metrics", or an error. Only the aggregated fields of
-visible items are kept in memory.`
+With --stream, at the point visibility, standard input is one request in parts:
+a line without items, then one item per line. The output is a line with the
+permissions, lines {"visible":[...]} with the indexes of visible items as they
+are read, and at the end a line with "aggregations" and "metrics", or an error.
+Only the aggregated fields of visible items are kept in memory.`
 
 const evalExamples = `  writ eval --policies policies < requests.jsonl > decisions.jsonl
   echo '{"user":"alice","groups":["dev"],"verb":"get","apiGroup":"apps",

@@ -17,16 +17,17 @@ import (
 	"github.com/writ-policy/writ/translator/tables"
 )
 
-const testHelp = `test answers the requests of the directory's DecisionTest documents and compares the
-decisions with the expected ones. It also runs the Rego tests of the built bundle: tests
-that are generated from the documents, and the *_test.rego files of extensions.
+const testHelp = `test answers the requests of the directory's DecisionTest documents and compares
+the decisions with the expected ones. It also runs the Rego tests of the built
+bundle: tests that are generated from the documents, and the *_test.rego files
+of extensions.
 
-The expected value is a subset of the decision: only its keys are compared, lists are
-compared as sets of the same length, and reasonContains searches for a text in the
-reason. A test with "now" is evaluated at that time.
+The expected value is a subset of the decision: only its keys are compared,
+lists are compared as sets of the same length, and reasonContains searches for a
+text in the reason. A test with "now" is evaluated at that time.
 
---coverage lists the rules that no request of a DecisionTest matched, by document.
-Generated tests do not count, because they cover every rule.
+--coverage lists the rules that no request of a DecisionTest matched, by
+document. Generated tests do not count, because they cover every rule.
 
 Exit status 1 if a test fails, or no test was found.`
 

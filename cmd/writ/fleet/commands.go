@@ -32,12 +32,13 @@ func NewStatus(s cli.Streams) *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "status URL",
 		Short: "Show what a server serves and what is wrong",
-		Long: `status shows for people what GET /v1/status of a server reports: the active revision, its
-age and origin, and why newer documents are not active. Locations, errors and diagnostics
-are shown to auditors only. With -o json the answer of the server is printed as it is.
+		Long: `status shows for people what GET /v1/status of a server reports: the active
+revision, its age and origin, and why newer documents are not active. Locations,
+errors and diagnostics are shown to auditors only. With -o json the answer of
+the server is printed as it is.
 
-Exit status 0: the server is ready and serves the newest documents; 1: it is not ready or
-degraded; 2: wrong usage, or the server cannot be reached.`,
+Exit status 0: the server is ready and serves the newest documents; 1: it is not
+ready or degraded; 2: wrong usage, or the server cannot be reached.`,
 		Example: `  writ status http://127.0.0.1:8686
   writ status https://writ.example:8686 --ca ca.crt --token-file token`,
 		Args: cobra.ExactArgs(1),
@@ -155,13 +156,13 @@ func newFleetStatus(s cli.Streams) *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "status URL...",
 		Short: "Show revision and age of every replica, and whether they agree",
-		Long: `status asks every replica for its active revision. The newest revision is the one with
-the highest sequence number or, without sequence numbers, the one that became active last.
-Replicas disagree from the time at which the first of them had it until all have it. Ages
-are by the clocks of the servers.
+		Long: `status asks every replica for its active revision. The newest revision is the
+one with the highest sequence number or, without sequence numbers, the one that
+became active last. Replicas disagree from the time at which the first of them
+had it until all have it. Ages are by the clocks of the servers.
 
-Exit status 0: all answer, are ready, and do not disagree for longer than --max-disagree;
-1: one of them does not; 2: wrong usage.`,
+Exit status 0: all answer, are ready, and do not disagree for longer than
+--max-disagree; 1: one of them does not; 2: wrong usage.`,
 		Example: `  writ fleet status https://writ-0.writ:8686 https://writ-1.writ:8686 --ca ca.crt --token-file token
   writ fleet status $(cat replicas) --max-disagree 30s -o json`,
 		Args: cobra.MinimumNArgs(1),

@@ -17,18 +17,18 @@ import (
 	"github.com/writ-policy/writ/translator/diag"
 )
 
-const rollbackHelp = `rollback makes a running server serve a revision that it has kept. The server stays
-at that revision, even if documents change and after restarts, until --release.
-With --git-allowed-keys the server reads only commits that descend from the last active one.
---accept COMMIT lets it read that commit and its descendants, after a branch was reset or
-rewritten.
---list shows the revisions that are kept. A unique prefix of a revision is enough.
+const rollbackHelp = `rollback makes a running server serve a revision that it has kept. The server
+stays at that revision, even if documents change and after restarts, until
+--release. With --git-allowed-keys the server reads only commits that descend
+from the last active one. --accept COMMIT lets it read that commit and its
+descendants, after a branch was reset or rewritten. --list shows the revisions
+that are kept. A unique prefix of a revision is enough.
 
-It calls the administrative endpoints of the server (writ serve --admin-listen), with
-a token from --token-file or WRIT_ADMIN_TOKEN.
+It calls the administrative endpoints of the server (writ serve --admin-listen),
+with a token from --token-file or WRIT_ADMIN_TOKEN.
 
-Exit status 0: success; 1: the server does not have the revision or cannot activate it;
-2: wrong usage, or the server cannot be reached.`
+Exit status 0: success; 1: the server does not have the revision or cannot
+activate it; 2: wrong usage, or the server cannot be reached.`
 
 const rollbackExamples = `  writ rollback --list
   writ rollback 5f2a9c

@@ -46,13 +46,13 @@ func newConfigShow(s cli.Streams) *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "show [FLAGS OF writ serve]",
 		Short: "Print the effective settings of writ serve with their origin",
-		Long: `show prints each setting of writ serve: its value and where the value comes from, a flag,
-an environment variable, a position in the configuration file, or the default. It takes the
-flags of writ serve and starts nothing.
+		Long: `show prints each setting of writ serve: its value and where the value comes
+from, a flag, an environment variable, a position in the configuration file, or
+the default. It takes the flags of writ serve and starts nothing.
 
-Secrets are not shown: passwords of the environment, and user information and queries in
-URLs. Settings in .writ.yaml of a policy directory hold for that directory; writ check
-reports which of them are overridden.`,
+Secrets are not shown: passwords of the environment, and user information and
+queries in URLs. Settings in .writ.yaml of a policy directory hold for that
+directory; writ check reports which of them are overridden.`,
 		Example: `  writ config show --config writ.yaml
   writ config show --policies policies --listen :8443 -o json`,
 		Args: cobra.NoArgs,

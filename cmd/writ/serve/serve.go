@@ -19,9 +19,9 @@ import (
 	"github.com/writ-policy/writ/translator/source"
 )
 
-const serveHelp = `serve answers requests over HTTP by the documents of a directory, and reloads them when
-they change. If the documents have errors, the last good revision is still served, and
-/v1/status reports the errors.
+const serveHelp = `serve answers requests over HTTP by the documents of a directory, and reloads
+them when they change. If the documents have errors, the last good revision is
+still served, and /v1/status reports the errors.
 
   POST /v1/decisions/access, visibility, gateway
                                          requests and decisions as in writ eval
@@ -31,42 +31,50 @@ they change. If the documents have errors, the last good revision is still serve
                                          the Origin reviews
   GET  /api/v1/auth/policies, /api/v1/auth/permissions, /api/v1/custom-types
   POST /api/v1/auth/cache/clear          what the caller may see, for dashboards
+  POST /access/v1/evaluation             OpenID AuthZEN, and its searches
+  POST /v1/data/writ/access/decision     OPA's Data API
+  GET  /page/                            the web console
   GET  /healthz, /readyz, /metrics, /v1/status
+  GET  /v1/openapi.json                  describes all endpoints
 
-The default address is 127.0.0.1:8686, where every user of this machine may ask. A listener
-that other machines reach requires TLS (or --insecure-listen) and credentials of callers
-(or --anonymous, for decisions alone): --client-ca for certificates; --tokens, a file that
-maps tokens to users and groups; --oidc-issuer, whose signed tokens name them; or
---token-review, an API server that knows the tokens of service accounts. With credentials,
-every endpoint but the probes requires them; effective policies and diagnostics require a
-group of --auditors.
+The default address is 127.0.0.1:8686, where every user of this machine may ask.
+A listener that other machines reach requires TLS (or --insecure-listen) and
+credentials of callers (or --anonymous, for decisions alone): --client-ca for
+certificates; --tokens, a file that maps tokens to users and groups;
+--oidc-issuer, whose signed tokens name them; or --token-review, an API server
+that knows the tokens of service accounts. With credentials, every endpoint but
+the probes requires them; effective policies and diagnostics require a group of
+--auditors.
 
-With --state-dir the last good bundle is stored, and
-served after a restart if the documents have errors.
+With --state-dir the last good bundle is stored, and served after a restart if
+the documents have errors.
 
-Documents may also come from git: --policies git+https://HOST/REPOSITORY//FOLDER?ref=main
-reads the tree of a commit and polls for new commits every --every, or at once when a
-webhook calls POST /v1/poke with the secret of --poke-secret. With --bundle a built
-bundle is served instead, from a URL, oci://REGISTRY/REPOSITORY:TAG or a file; with
---keys it must be signed. Credentials for git servers are WRIT_GIT_USER and
+Documents may also come from git: --policies
+git+https://HOST/REPOSITORY//FOLDER?ref=main reads the tree of a commit and
+polls for new commits every --every, or at once when a webhook calls POST
+/v1/poke with the secret of --poke-secret. With --bundle a built bundle is
+served instead, from a URL, oci://REGISTRY/REPOSITORY:TAG or a file; with --keys
+it must be signed. Credentials for git servers are WRIT_GIT_USER and
 WRIT_GIT_PASSWORD, or --git-credentials.
 
---admin-listen opens administrative endpoints, by which an operator returns to an
-earlier revision (writ rollback). Revisions are kept in --state-dir, and --operators
-names the groups that may ask, with credentials on every address.
+--admin-listen opens administrative endpoints, by which an operator returns to
+an earlier revision (writ rollback). Revisions are kept in --state-dir, and
+--operators names the groups that may ask, with credentials on every address.
 
---clusters is a file of clusters and their kubeconfigs. With it, a review is denied
-unless its cluster is listed, and the pod of an exec, attach or portforward is fetched
-if a deny policy evaluates it. Without it such a review has no pod, and the failMode of
-the policy decides. Actions of deny policies are logged as audit events, and also
-written to --audit-file and posted to --audit-webhook.
+--clusters is a file of clusters and their kubeconfigs. With it, a review is
+denied unless its cluster is listed, and the pod of an exec, attach or
+portforward is fetched if a deny policy evaluates it. Without it such a review
+has no pod, and the failMode of the policy decides. Actions of deny policies are
+logged as audit events, and also written to --audit-file and posted to
+--audit-webhook.
 
-With --envoy-listen the server answers Envoy's external authorization over gRPC by the
-effective policies of gateways and routes. The proxy identifies its gateway in the
-context extensions of the filter: gateway (NAMESPACE/NAME), listener, route, rule.
+With --envoy-listen the server answers Envoy's external authorization over gRPC
+by the effective policies of gateways and routes. The proxy identifies its
+gateway in the context extensions of the filter: gateway (NAMESPACE/NAME),
+listener, route, rule.
 
-On an interrupt or SIGTERM the server becomes unready, answers the requests in flight,
-and exits with status 0.`
+On an interrupt or SIGTERM the server becomes unready, answers the requests in
+flight, and exits with status 0.`
 
 const serveExamples = `  writ serve --policies policies
   writ serve --policies policies --listen :8443 --tls-cert cert.pem --tls-key key.pem \
@@ -85,7 +93,7 @@ func New(s cli.Streams) *cobra.Command {
 	var registry bundle.RemoteFlags
 	cmd := &cobra.Command{
 		Use:     "serve --policies DIR [--listen ADDR] [--state-dir DIR] [--tokens FILE]",
-		Short:   "Answer requests over HTTP, reloading the documents when they change",
+		Short:   "Answer requests over HTTP, reloading documents when they change",
 		Long:    serveHelp,
 		Example: serveExamples,
 		Args:    cobra.NoArgs,
