@@ -49,14 +49,25 @@ type Result struct {
 func counts(documents []syntax.Document) map[string]int {
 	type key struct{ family, kind string }
 	byKey := make(map[key]int)
+	var last key // most documents have the kind of the one before
+	same := 0
 	for _, d := range documents {
-		if h := d.Meta(); !h.TestOnly {
-			byKey[key{h.Family, h.Kind}]++
+		h := d.Meta()
+		if h.TestOnly {
+			continue
 		}
+		if k := (key{h.Family, h.Kind}); k != last {
+			byKey[last] += same
+			last, same = k, 0
+		}
+		same++
 	}
+	byKey[last] += same
 	n := make(map[string]int, len(byKey))
 	for k, count := range byKey {
-		n[k.family+"/"+k.kind] = count
+		if count > 0 {
+			n[k.family+"/"+k.kind] = count
+		}
 	}
 	return n
 }

@@ -147,8 +147,8 @@ func decodeKubernetesRule(d *syntax.Decoder, n *syntax.Node, namespaced bool) Ku
 		resources, _ = c.RequiredTexts("resources")
 	}
 	c.Done()
-	r.Verbs, r.APIGroups, r.Resources = syntax.Values(verbs), syntax.Values(groups), syntax.Values(resources)
-	r.ResourceNames, r.NonResourceURLs = syntax.Values(names), syntax.Values(urls)
+	r.Verbs, r.APIGroups, r.Resources = d.SharedValues(verbs), d.SharedValues(groups), d.SharedValues(resources)
+	r.ResourceNames, r.NonResourceURLs = d.SharedValues(names), d.SharedValues(urls)
 	checkKubernetesLiterals(d, verbs, groups, resources, names, urls)
 	warnOfSlips(d, &r, verbs, resources)
 	return r

@@ -1,6 +1,7 @@
 package syntax
 
 import (
+	"encoding/binary"
 	"slices"
 	"strings"
 
@@ -70,6 +71,42 @@ func Values(nodes []*Node) []string {
 	out := make([]string, len(nodes))
 	for i, n := range nodes {
 		out[i] = n.Value
+	}
+	return out
+}
+
+// SharedValues is Values for lists that documents are likely to repeat: equal lists of a file
+// are one, which must not be modified.
+func (d *Decoder) SharedValues(nodes []*Node) []string {
+	if d.shared == nil {
+		return Values(nodes)
+	}
+	return d.shared.values(nodes)
+}
+
+// sharedLists are lists by their entries with lengths. It is not safe for concurrent use.
+type sharedLists struct {
+	known map[string][]string
+	key   []byte // a buffer
+}
+
+// mostShared bounds how many lists are shared.
+const mostShared = 4096
+
+func (s *sharedLists) values(nodes []*Node) []string {
+	s.key = s.key[:0]
+	for _, n := range nodes {
+		s.key = append(binary.AppendUvarint(s.key, uint64(len(n.Value))), n.Value...)
+	}
+	if known, ok := s.known[string(s.key)]; ok {
+		return known
+	}
+	out := Values(nodes)
+	if s.known == nil {
+		s.known = make(map[string][]string)
+	}
+	if len(s.known) < mostShared {
+		s.known[string(s.key)] = out
 	}
 	return out
 }

@@ -80,22 +80,23 @@ type decoded struct {
 func (k Kinds) decodeParts(file string, parts []part, o Options) []decoded {
 	const batch = 64
 	out := make([]decoded, len(parts))
-	decodeRange := func(from, to int) {
+	decodeRange := func(from, to int, shared *sharedLists) {
 		for i := from; i < to; i++ {
-			out[i] = k.decodePart(file, parts[i], o)
+			out[i] = k.decodePart(file, parts[i], o, shared)
 		}
 	}
 	workers := min(runtime.GOMAXPROCS(0), (len(parts)+batch-1)/batch)
 	if workers <= 1 {
-		decodeRange(0, len(parts))
+		decodeRange(0, len(parts), new(sharedLists))
 		return out
 	}
 	var group sync.WaitGroup
 	next := make(chan int)
 	for range workers {
 		group.Go(func() {
+			shared := new(sharedLists)
 			for from := range next {
-				decodeRange(from, min(from+batch, len(parts)))
+				decodeRange(from, min(from+batch, len(parts)), shared)
 			}
 		})
 	}
@@ -125,8 +126,8 @@ func join(parts []decoded) (whole File) {
 }
 
 // decodePart decodes one document of a file.
-func (k Kinds) decodePart(file string, p part, o Options) decoded {
-	d := &Decoder{file: file, kinds: k, Options: o}
+func (k Kinds) decodePart(file string, p part, o Options, shared *sharedLists) decoded {
+	d := &Decoder{file: file, kinds: k, Options: o, shared: shared}
 	root, err := parse(file, p, &d.flaws)
 	if err != nil {
 		err.Hint = joinHints(err.Hint, notPolicy)

@@ -25,6 +25,7 @@ type Decoder struct {
 	droppedError bool
 	// DeferredWarnings are warnings that are reported only for a policy without mistakes.
 	DeferredWarnings diag.List
+	shared           *sharedLists // nil for an object of a cluster
 }
 
 // At returns the position of n in its file.
