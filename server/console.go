@@ -8,6 +8,8 @@ import (
 	"net"
 	"net/http"
 	"net/netip"
+	"os"
+	"path/filepath"
 	"strconv"
 	"strings"
 
@@ -15,6 +17,8 @@ import (
 	"github.com/writ-policy/writ/server/auth"
 	"github.com/writ-policy/writ/server/page"
 	"github.com/writ-policy/writ/server/view"
+	"github.com/writ-policy/writ/translator/settings"
+	"github.com/writ-policy/writ/translator/source"
 	"github.com/writ-policy/writ/translator/syntax"
 )
 
@@ -100,12 +104,62 @@ func (s *Server) withPage(address string, next http.Handler, endpoints func(host
 	hosts.Loopback = true // a page shows people and documents: its host is checked on every listener
 	return page.New(page.Options{
 		Console: s.explorer, Caller: pageCaller(&rule), JSON: jsonOf,
-		AnswersFor: hosts.AnswersFor, Next: next, Endpoints: endpoints, Secure: s.tls != nil, Now: s.config.Now,
+		AnswersFor: hosts.AnswersFor, Next: next, Endpoints: endpoints, EvalFlags: s.config.evalFlags(), Secure: s.tls != nil, Now: s.config.Now,
 		Answered: func(route, method string, status int) { s.metrics.Route(route).Answered(method, status) },
 		Panicked: func(ctx context.Context, route string, cause any) {
 			s.log.ErrorContext(ctx, "the page panicked", "route", route, "cause", cause)
 		},
 	})
+}
+
+// evalFlags are the arguments by which writ eval reads the documents, and decides, as the
+// server does, from any directory of this machine. What it cannot read has a placeholder: a
+// checkout for a repository, a download for a bundle of a server.
+func (c *Config) evalFlags() []string {
+	var words []string
+	for _, text := range c.Policies {
+		location, err := source.ParseLocation(text)
+		switch {
+		case err != nil || location.Git != nil:
+			text = "policies"
+		case location.Dir != "":
+			text = absolute(location.Dir)
+		}
+		words = append(words, "--policies", text)
+	}
+	if text := c.Bundle.Location; text != "" {
+		if text = absolute(text); !isFile(text) {
+			text = "bundle.tar.gz"
+		}
+		words = append(words, "--bundle", text)
+	}
+	for _, key := range settings.Keys() {
+		if value, ok := c.Settings[key]; ok {
+			words = append(words, "--"+string(key)+"="+value.Text)
+		}
+	}
+	for _, f := range []struct {
+		isSet bool
+		name  string
+	}{{c.AllowEmpty, "--allow-empty"}, {c.NoIgnore, "--no-ignore"}, {c.RequireRoute, "--require-route"}} {
+		if f.isSet {
+			words = append(words, f.name)
+		}
+	}
+	return words
+}
+
+// absolute is a path from the root, and the path itself if the working directory is not known.
+func absolute(path string) string {
+	if whole, err := filepath.Abs(path); err == nil {
+		return whole
+	}
+	return path
+}
+
+func isFile(path string) bool {
+	_, err := os.Stat(path)
+	return err == nil
 }
 
 // pageCaller authenticates who looks at the page.

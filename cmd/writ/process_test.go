@@ -109,11 +109,10 @@ func TestClosedPipeEndsEval(t *testing.T) {
 	}
 }
 
-// serve logs its address, answers requests, and exits with status 0 on a signal.
-func TestServeAnswersAndStops(t *testing.T) {
-	p := start(t, "serve", "--policies", policies(t), "--listen", "127.0.0.1:0", "--drain", "0s")
+// listening waits until a server serves a revision, and returns its scheme and host.
+func (p *process) listening(t *testing.T) (base string) {
+	t.Helper()
 	address := regexp.MustCompile(`msg=listening address=(\S+)`)
-	var base string
 	for ready := false; !ready; {
 		line, err := p.errors.ReadString('\n')
 		if err != nil {
@@ -124,6 +123,13 @@ func TestServeAnswersAndStops(t *testing.T) {
 		}
 		ready = base != "" && strings.Contains(line, "revision=")
 	}
+	return base
+}
+
+// serve logs its address, answers requests, and exits with status 0 on a signal.
+func TestServeAnswersAndStops(t *testing.T) {
+	p := start(t, "serve", "--policies", policies(t), "--listen", "127.0.0.1:0", "--drain", "0s")
+	base := p.listening(t)
 	response, err := http.Post(base+"/v1/decisions/access", "application/json", strings.NewReader(evenGets))
 	if err != nil {
 		t.Fatal(err)

@@ -15,7 +15,7 @@ func carry(q *question, point string, request json.RawMessage, e *view.Explanati
 	if q.caller.User != "" {
 		curl += ` -H "Authorization: Bearer $WRIT_TOKEN"`
 	}
-	eval := "printf '%s\\n' " + shell(string(request)) + " | writ eval " + policiesOf(q.Status(q.caller)) + " --point " + point
+	eval := "printf '%s\\n' " + shell(string(request)) + " | writ eval " + evalFlags(q) + " --point " + point
 	note := "asks this server"
 	if at != "" {
 		note = "asks this server, at the present time"
@@ -30,21 +30,25 @@ func carry(q *question, point string, request json.RawMessage, e *view.Explanati
 	}
 }
 
-// policiesOf are the flags by which writ eval reads what the server serves. A caller who may
-// not know where that comes from names the directory.
-func policiesOf(s *view.Status) string {
-	switch {
-	case s.Source == "bundle":
-		return "--bundle bundle.tar.gz"
-	case s.Location == "" || strings.Contains(s.Location, "+"): // unknown, or a repository
-		return "--policies policies"
+// evalFlags are the arguments of writ eval. A caller who may not know where the documents
+// come from names the directory.
+func evalFlags(q *question) string {
+	words := q.evalFlags
+	if !q.caller.SeesAll {
+		words = []string{"--policies", "policies"}
 	}
-	var flags []string
-	for location := range strings.SplitSeq(s.Location, ", ") {
-		flags = append(flags, "--policies "+shell(location))
+	quoted := make([]string, 0, len(words))
+	for _, word := range words {
+		if strings.Trim(word, plainLetters) != "" {
+			word = shell(word)
+		}
+		quoted = append(quoted, word)
 	}
-	return strings.Join(flags, " ")
+	return strings.Join(quoted, " ")
 }
+
+// plainLetters need no quotes in a shell.
+const plainLetters = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789-_./="
 
 // shell quotes a text for a POSIX shell.
 func shell(text string) string { return "'" + strings.ReplaceAll(text, "'", `'\''`) + "'" }

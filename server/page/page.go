@@ -30,6 +30,9 @@ type Options struct {
 	// Endpoints returns the scheme and host of the endpoints for decisions, for a reader of
 	// the page at host.
 	Endpoints func(host string) string
+	// EvalFlags are the arguments by which writ eval reads the documents, and decides, as the
+	// server does.
+	EvalFlags []string
 	// Next answers requests for other paths.
 	Next http.Handler
 	// Secure is true if the listener speaks TLS.

@@ -20,8 +20,9 @@ type question struct {
 	// path is the rest of the path, such as the name of a file.
 	path string
 	// base is the scheme and host of the endpoints for decisions.
-	base string
-	now  time.Time
+	base      string
+	evalFlags []string
+	now       time.Time
 }
 
 // value is a value of the query, without blanks around it.
@@ -61,7 +62,7 @@ func (p *page) view(file string, everybody bool, show content) http.HandlerFunc 
 			return
 		}
 		q := &question{
-			Viewer: p.Console.Now(), caller: caller, query: r.URL.Query(), path: r.PathValue("path"), base: p.Endpoints(r.Host), now: p.Now(),
+			Viewer: p.Console.Now(), caller: caller, query: r.URL.Query(), path: r.PathValue("path"), base: p.Endpoints(r.Host), evalFlags: p.EvalFlags, now: p.Now(),
 		}
 		shown, err := show(ctx, q)
 		if err != nil {

@@ -194,6 +194,7 @@ func options(t testing.TB) Options {
 		Console: record(t), Caller: open, JSON: yaml.YAMLToJSONStrict,
 		AnswersFor: func(host string) bool { return host == "127.0.0.1:8686" },
 		Endpoints:  func(host string) string { return "http://" + host },
+		EvalFlags:  []string{"--policies", "/srv/our policies", "--default-namespace=team"},
 		Next: http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 			w.Header().Set("Content-Type", "text/plain")
 			w.Write([]byte("next " + r.Header.Get("Authorization"))) //nolint:errcheck // a recorder
