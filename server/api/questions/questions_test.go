@@ -7,6 +7,7 @@ import (
 	"net/http/httptest"
 	"os"
 	"path/filepath"
+	"reflect"
 	"slices"
 	"strings"
 	"testing"
@@ -28,6 +29,9 @@ const documents = `
 ---
 {apiVersion: rbac.authorization.k8s.io/v1, kind: ClusterRoleBinding, metadata: {name: b}, roleRef: {apiGroup: rbac.authorization.k8s.io, kind: ClusterRole, name: r},
  subjects: [{kind: User, name: a}, {kind: User, name: b}, {kind: Group, name: dev}]}
+---
+{apiVersion: rbac.authorization.k8s.io/v1, kind: RoleBinding, metadata: {name: b, namespace: shop}, roleRef: {apiGroup: rbac.authorization.k8s.io, kind: ClusterRole, name: r},
+ subjects: [{kind: User, name: b}]}
 `
 
 // open returns the handlers for callers of a token file.
@@ -126,23 +130,49 @@ func TestStatuses(t *testing.T) {
 	}
 }
 
-// Pages together have the subjects of the whole answer, each once.
+const getPodsAnywhere = `{"request":{"verb":"get","resource":"pods"},"open":["namespace"]}`
+
+// Pages together have the subjects of the whole answer, each once, and its statements. A
+// page has those of its subjects.
 func TestPages(t *testing.T) {
 	h := open(t, 1<<20)
+	_, whole, _ := ask(h, "t-auditor", "/v1/who-can", getPodsAnywhere)
+	all, _ := whole["statements"].([]any)
+	known := make(map[float64]any)
 	var got []string
 	after := ""
 	for range 4 {
-		_, page, text := ask(h, "t-auditor", "/v1/who-can?limit=1&after="+after, `{"request":{"verb":"get","resource":"pods"}}`)
+		_, page, text := ask(h, "t-auditor", "/v1/who-can?limit=1&after="+after, getPodsAnywhere)
 		subjects, _ := page["subjects"].([]any)
 		if len(subjects) != 1 {
 			t.Fatalf("got %s, want one subject", text)
 		}
-		got = append(got, subjects[0].(map[string]any)["subject"].(string))
+		subject, _ := subjects[0].(map[string]any)
+		got = append(got, subject["subject"].(string))
+		statements, _ := page["statements"].([]any)
+		if b := subject["subject"] == "user:b"; b != (len(statements) == len(all)) {
+			t.Errorf("the page of %v has %d statements of %d", subject["subject"], len(statements), len(all))
+		}
+		own := make(map[any]bool)
+		for _, s := range statements {
+			id, _ := s.(map[string]any)["id"].(float64)
+			known[id], own[id] = s, true
+		}
+		for _, id := range subject["statements"].([]any) {
+			if !own[id] {
+				t.Errorf("statement %v of %v is not on its page: %s", id, got, text)
+			}
+		}
 		if after, _ = page["next"].(string); after == "" {
 			break
 		}
 	}
 	if want := []string{"group:dev", "user:a", "user:b"}; !slices.Equal(got, want) {
 		t.Errorf("got %q, want %q", got, want)
+	}
+	for i, s := range all {
+		if !reflect.DeepEqual(known[float64(i)], s) {
+			t.Errorf("statement %d: got %v, want %v", i, known[float64(i)], s)
+		}
 	}
 }

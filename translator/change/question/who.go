@@ -185,7 +185,22 @@ func (a *Asker) WhoCan(ctx context.Context, q *Question) (*WhoCan, error) {
 		out.Subjects = append(out.Subjects, *subject)
 		out.list(p)
 	}
+	if q.Limit > 0 || q.After != "" {
+		out.keepPage(q.After, f.all, entries)
+	}
 	return out, q.err()
+}
+
+// keepPage removes the statements that concern only principals of other pages. The pages
+// of an answer have all of its statements together, each by the same ID.
+func (w *WhoCan) keepPage(after string, all []*statement.Statement, entries map[*statement.Statement]*statement.Entry) {
+	kept := make(map[int]bool)
+	for _, s := range all {
+		if s.Subjects == nil || slices.ContainsFunc(s.Subjects, func(p string) bool { return p > after && (w.Next == "" || p <= w.Next) }) {
+			kept[entries[s].ID] = true
+		}
+	}
+	w.Statements = slices.DeleteFunc(w.Statements, func(s statement.JSON) bool { return !kept[s.ID] })
 }
 
 // fit returns the statements that fit a question who can do something.
