@@ -162,7 +162,7 @@ bench: build ## measure writ beside OPA and Kubernetes' authorizer; RESULTS=test
 	@mkdir -p bin/bench
 	$(GO) build -trimpath -o bin/bench/opa github.com/open-policy-agent/opa
 	cd tests/kubernetes && $(GO) build -trimpath -o ../../bin/bench/kubernetes ./serve
-	$(GO) run ./tests/bench -writ bin/writ -opa bin/bench/opa -kubernetes bin/bench/kubernetes -n $(SIZES) $(if $(ALONE),-alone $(ALONE)) $(if $(RESULTS),-results $(RESULTS))
+	$(GO) run ./tests/bench -writ bin/writ -opa bin/bench/opa -kubernetes bin/bench/kubernetes -n '$(SIZES)' $(if $(ALONE),-alone $(ALONE)) $(if $(RESULTS),-results $(RESULTS))
 
 bench-change: build ## measure diff, who-can and the replay of EVENTS (1000000) events; RESULTS=tests/bench writes CHANGE.md there
 	$(GO) run ./tests/bench -writ bin/writ -events $(or $(EVENTS),1000000) $(if $(RESULTS),-results $(RESULTS))

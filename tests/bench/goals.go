@@ -80,10 +80,14 @@ func (r *results) reached(value float64, name string, arguments ...any) {
 	}
 }
 
-// printGoals prints each goal, the worst figure and whether it meets the goal.
-func (r *results) printGoals() {
+// printGoals prints each goal, the worst figure and whether it meets the goal; with all,
+// goals that were not measured as well.
+func (r *results) printGoals(all bool) {
 	r.printf("\ngoals; of several figures the worst\n")
 	for _, g := range r.goals {
+		if !g.isMeasured && !all {
+			continue
+		}
 		if !g.isMeasured {
 			r.printf("  %-66s %12s %-3s  goal %9.4g  not measured\n", g.name, "", g.unit, g.limit)
 			continue

@@ -28,7 +28,7 @@ type options struct {
 
 func main() {
 	var o options
-	flag.StringVar(&o.sizes, "n", "1000,10000,100000", "numbers of roles and bindings, separated by commas")
+	flag.StringVar(&o.sizes, "n", "1000,10000,100000", "numbers of roles and bindings, separated by commas; empty measures only those of -alone")
 	flag.StringVar(&o.alone, "alone", "", "numbers of roles and bindings for which writ is measured alone")
 	flag.StringVar(&o.writ, "writ", "bin/writ", "the writ binary to serve with")
 	flag.StringVar(&o.opa, "opa", "", "the opa binary to compare with")
@@ -37,7 +37,7 @@ func main() {
 	flag.IntVar(&o.events, "events", 0, "measure diff, who-can and the replay of so many events instead")
 	flag.IntVar(&o.rounds, "rounds", 3, "rounds of each figure; the smallest is shown")
 	flag.IntVar(&o.requests, "requests", 20000, "requests of one round over HTTP")
-	flag.StringVar(&o.results, "results", "", "the folder to write RESULTS.md and pictures into")
+	flag.StringVar(&o.results, "results", "", "the folder to write RESULTS.md and pictures into, or MILLION.md with -alone only")
 	flag.StringVar(&o.pages, "page", "", "numbers of roles and bindings for which the web console is measured, and nothing else")
 	flag.StringVar(&o.floor, "floor", "", "serve the floors on this address instead of measuring")
 	flag.Parse()
@@ -76,6 +76,30 @@ func run(o options) error {
 		}
 		return r.write(o.results, "CHANGE.md", o.command())
 	}
+	file := "MILLION.md"
+	if len(sizes) > 0 {
+		file = "RESULTS.md"
+		if err := measureAll(r, sizes, o); err != nil {
+			return err
+		}
+	}
+	for _, n := range alone {
+		if err := inWorld(n, documentsPerFile, func(w *world) error { return measureAlone(r, w, o) }); err != nil {
+			return err
+		}
+	}
+	r.printGoals(len(sizes) > 0)
+	if o.results == "" {
+		return nil
+	}
+	if len(sizes) == 0 {
+		r.charts = nil // those of RESULTS.md have more points
+	}
+	return r.write(o.results, file, o.command())
+}
+
+// measureAll measures everything but writ alone.
+func measureAll(r *results, sizes []int, o options) error {
 	for _, n := range sizes {
 		if err := inWorld(n, documentsPerFile, func(w *world) error { return measure(r, w, o) }); err != nil {
 			return err
@@ -84,27 +108,21 @@ func run(o options) error {
 	if err := inWorld(o.files/2, 1, func(w *world) error { return inFiles(r, w, o.rounds) }); err != nil {
 		return err
 	}
-	for _, n := range alone {
-		if err := inWorld(n, documentsPerFile, func(w *world) error { return measureAlone(r, w, o) }); err != nil {
-			return err
-		}
-	}
 	if err := gateway(r, o); err != nil {
 		return err
 	}
-	if err := visibility(r, o); err != nil {
-		return err
-	}
-	r.printGoals()
-	if o.results == "" {
-		return nil
-	}
-	return r.write(o.results, "RESULTS.md", o.command())
+	return visibility(r, o)
 }
 
 // command is what was called, without the folder of the results.
 func (o *options) command() string {
-	return "go run ./tests/bench " + strings.Join(slices.DeleteFunc(os.Args[1:], func(s string) bool { return s == "-results" || s == o.results }), " ")
+	arguments := slices.DeleteFunc(slices.Clone(os.Args[1:]), func(s string) bool { return s == "-results" || s == o.results && s != "" })
+	for i, s := range arguments {
+		if s == "" {
+			arguments[i] = "''"
+		}
+	}
+	return "go run ./tests/bench " + strings.Join(arguments, " ")
 }
 
 // parseSizes reads numbers of bindings; none is an empty text.

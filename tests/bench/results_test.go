@@ -17,7 +17,7 @@ func TestResults(t *testing.T) {
 	r.reached(99.5, goalHits)
 	r.reached(0.1, goalBinding, 10_000)
 	r.reached(0.02, goalBinding, 100_000)
-	r.printGoals()
+	r.printGoals(true)
 	if err := r.write(dir, "RESULTS.md", "go run ./tests/bench -n 100"); err != nil {
 		t.Fatal(err)
 	}
