@@ -11,6 +11,8 @@ import (
 	"github.com/spf13/cobra"
 	"github.com/spf13/pflag"
 	"go.yaml.in/yaml/v3"
+
+	"github.com/writ-policy/writ/translator/syntax"
 )
 
 // EnvironmentPrefix is the prefix of all environment variables of writ.
@@ -104,7 +106,10 @@ func readConfiguration(cmd *cobra.Command) (configuration, error) {
 	}
 	var document yaml.Node
 	if err := yaml.Unmarshal(data, &document); err != nil {
-		return c, fmt.Errorf("read configuration %s: %w", path, err)
+		if d, _ := syntax.Parse(path, data); len(d.Diags) > 0 { // with a line and a column
+			return c, fmt.Errorf("%s: %s", d.Diags[0].Position, d.Diags[0].Message)
+		}
+		return c, fmt.Errorf("%s: %w", path, err)
 	}
 	if len(document.Content) == 0 {
 		return c, nil

@@ -224,6 +224,12 @@ func (l logOptions) logger(w io.Writer) *slog.Logger {
 	}
 	o.Level = level
 	if l.form == "json" {
+		o.ReplaceAttr = func(_ []string, a slog.Attr) slog.Attr {
+			if a.Value.Kind() == slog.KindDuration {
+				a.Value = slog.Float64Value(a.Value.Duration().Seconds())
+			}
+			return a
+		}
 		return slog.New(slog.NewJSONHandler(plainWriter{w}, &o))
 	}
 	return slog.New(slog.NewTextHandler(w, &o))

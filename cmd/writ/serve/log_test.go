@@ -1,0 +1,17 @@
+package serve
+
+import (
+	"bytes"
+	"strings"
+	"testing"
+	"time"
+)
+
+// A log in JSON has durations in seconds, and no character that acts on a terminal.
+func TestLogInJSON(t *testing.T) {
+	var out bytes.Buffer
+	logOptions{level: "info", form: "json"}.logger(&out).Info("a\u009bb", "took", 250*time.Millisecond)
+	if line := out.String(); !strings.Contains(line, `"took":0.25`) || !strings.Contains(line, `"level":"INFO"`) || strings.Contains(line, "\u009b") {
+		t.Errorf("got %q", line)
+	}
+}
