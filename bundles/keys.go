@@ -10,7 +10,6 @@ import (
 	"encoding/pem"
 	"errors"
 	"fmt"
-	"io"
 	"io/fs"
 	"maps"
 	"os"
@@ -20,9 +19,8 @@ import (
 	"sync"
 	"sync/atomic"
 
-	"go.yaml.in/yaml/v3"
-
 	"github.com/writ-policy/writ/translator/diag"
+	"github.com/writ-policy/writ/translator/syntax"
 )
 
 // KeyState defines what a key is accepted for.
@@ -140,13 +138,8 @@ func parseKeys(content []byte, dir string, read func(path string) ([]byte, error
 	if block, _ := pem.Decode(content); block != nil {
 		return nil, errors.New("the file must be YAML, not a key: keys: [{id: NAME, state: active, algorithm: ES256, publicKeyFile: PATH}]")
 	}
-	decoder := yaml.NewDecoder(bytes.NewReader(content))
-	decoder.KnownFields(true)
-	if err := decoder.Decode(&file); err != nil && !errors.Is(err, io.EOF) {
+	if err := syntax.DecodeStrict(content, &file); err != nil {
 		return nil, err
-	}
-	if err := decoder.Decode(&struct{}{}); !errors.Is(err, io.EOF) {
-		return nil, errors.New("the file must have one YAML document")
 	}
 	if len(file.Keys) == 0 {
 		return nil, errors.New("keys must not be empty: no bundle would be accepted")

@@ -336,7 +336,7 @@ func TestReadKeys(t *testing.T) {
 		{"none", "keys: []\n", "keys must not be empty"},
 		{"empty", "", "keys must not be empty"},
 		{"a key itself", string(one.public), "must be YAML, not a key"},
-		{"an unknown key of the file", "keys:\n  - {id: a, state: active, alg: ES256}\n", "alg"},
+		{"an unknown key of the file", "keys:\n  - {id: a, state: active, alg: ES256}\n", `keys.yaml: line 2: unknown field "alg"`},
 		{"two documents", "keys:\n" + entry("a", "active", "ES256", one) + "---\nkeys: []\n", "must have one YAML document"},
 		{"no ID", "keys:\n" + entry("", "active", "ES256", one), "keys[0]: id is required"},
 		{"an ID twice", "keys:\n" + entry("a", "active", "ES256", one) + entry("a", "next", "ES384", two), "duplicate id"},

@@ -1,11 +1,9 @@
 package remote
 
 import (
-	"bytes"
 	"encoding/json"
 	"errors"
 	"fmt"
-	"io"
 	"maps"
 	"net/url"
 	"os"
@@ -15,7 +13,8 @@ import (
 	"time"
 
 	"github.com/open-policy-agent/opa/v1/plugins/rest"
-	"go.yaml.in/yaml/v3"
+
+	"github.com/writ-policy/writ/translator/syntax"
 )
 
 // Config is the part of an OPA configuration that bundles are fetched by: services with
@@ -68,9 +67,7 @@ func parseConfig(content []byte) (*Config, error) {
 		return nil, err
 	}
 	var file configFile
-	decoder := yaml.NewDecoder(bytes.NewReader(content))
-	decoder.KnownFields(true)
-	if err := decoder.Decode(&file); err != nil && !errors.Is(err, io.EOF) {
+	if err := syntax.DecodeStrict(content, &file); err != nil {
 		return nil, fmt.Errorf("%w (services and bundles are read; keys are given by --keys)", err)
 	}
 	c := &Config{services: map[string]*service{}}

@@ -1,16 +1,14 @@
 package changes
 
 import (
-	"bytes"
-	"errors"
 	"fmt"
-	"io"
 	"os"
 	"slices"
 
 	"go.yaml.in/yaml/v3"
 
 	"github.com/writ-policy/writ/translator/change"
+	"github.com/writ-policy/writ/translator/syntax"
 )
 
 // expectedChanges is the document of --expect and --write-expect.
@@ -39,17 +37,12 @@ func readExpected(name string) ([]change.ExpectedChange, error) {
 	if err != nil {
 		return nil, &diffError{Code: "bad-expect", Message: err.Error()}
 	}
-	decoder := yaml.NewDecoder(bytes.NewReader(content))
-	decoder.KnownFields(true)
 	var document expectedChanges
 	bad := func(format string, args ...any) error {
 		return &diffError{Code: "bad-expect", Message: name + ": " + fmt.Sprintf(format, args...)}
 	}
-	if err := decoder.Decode(&document); err != nil {
+	if err := syntax.DecodeStrict(content, &document); err != nil {
 		return nil, bad("%v", err) // it names the line
-	}
-	if err := decoder.Decode(new(any)); !errors.Is(err, io.EOF) {
-		return nil, bad("line 1: must be one document")
 	}
 	if document.APIVersion != "writ.dev/v1" || document.Kind != expectedKind {
 		return nil, bad("line 1: must be a writ.dev/v1 %s", expectedKind)
