@@ -86,7 +86,7 @@ func (p *page) fail(w http.ResponseWriter, r *http.Request, caller view.Caller, 
 	if !isKnown && f.next == tryAgain {
 		f.next.Href = views[0].Href // the address that was asked for may name a document
 	}
-	shown := frame{Title: f.title, Bare: true, IsFailure: true, Content: failed{f.title, f.text, nextOf(r, f.next), !isKnown}}
+	shown := frame{Title: f.title, Bare: true, Plain: f.status == http.StatusMisdirectedRequest, IsFailure: true, Content: failed{f.title, f.text, nextOf(r, f.next), !isKnown}}
 	if isKnown {
 		shown = p.frame(r, p.Console.Now().Status(caller), caller, shown)
 	}

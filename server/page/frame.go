@@ -51,6 +51,8 @@ type frame struct {
 	Lead string
 	// Bare leaves out navigation and revision: what is shown must name no document.
 	Bare bool
+	// Plain leaves out style and scripts, which a host that is not answered for does not get.
+	Plain bool
 	// Live is what the content follows: revision, figures (and the revision) or decisions
 	// (and the revision); empty for nothing.
 	Live string

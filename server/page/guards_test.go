@@ -85,8 +85,12 @@ func TestHostsAndSites(t *testing.T) {
 		{"another method", "DELETE", "/page/", nil, 405},
 		{"a long address", "GET", "/page/ask?user=" + strings.Repeat("a", maxURL), nil, 414},
 	} {
-		if w := send(h, tt.method, tt.target, "", tt.header...); w.Code != tt.want {
+		w := send(h, tt.method, tt.target, "", tt.header...)
+		if w.Code != tt.want {
 			t.Errorf("%s: got status %d, want %d", tt.name, w.Code, tt.want)
+		}
+		if w.Code == http.StatusMisdirectedRequest && strings.Contains(w.Body.String(), assetPath) {
+			t.Errorf("%s: the answer links to assets, which are refused too", tt.name)
 		}
 	}
 }

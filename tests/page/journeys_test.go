@@ -216,8 +216,15 @@ func TestKeyboard(t *testing.T) {
 		})
 		b.press(kb.Escape)
 		b.eventually("the dialog is closed", func() bool { return len(b.all("dialog", "Keyboard")) == 0 })
-		b.goes(func() { b.press("g", "l") })
-		b.find("heading", "Decision log")
+		for _, view := range [][2]string{{"o", "Overview"}, {"a", "Ask"}, {"w", "Who can"}, {"d", "Documents"}, {"i", "Inheritance"}, {"c", "Changes"}, {"l", "Decision log"}} {
+			b.goes(func() { b.press("g", view[0]) })
+			b.find("heading", view[1])
+		}
+		for _, modifier := range []string{"ctrlKey", "altKey", "metaKey"} {
+			if name := get(b, chromedp.Evaluate[string](`document.body.dispatchEvent(new KeyboardEvent('keydown', {key: '/', bubbles: true, `+modifier+`: true})), document.activeElement.name ?? ''`)); name != "" {
+				b.t.Errorf("/ with %s moves the focus to %s", modifier, name)
+			}
+		}
 	})
 }
 
