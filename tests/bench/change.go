@@ -21,65 +21,135 @@ import (
 	"github.com/writ-policy/writ/translator/source"
 )
 
+// The goals of comparing and questioning revisions. Beyond is the time of a diff without
+// that of a check of one side.
+const (
+	goalDiff      = "diff of %d documents, 10 changed, beyond a check"
+	goalUnrelated = "diff of 1000 documents and 1000 others"
+	goalGrant     = "one cluster-wide grant over 100000 bindings, beyond a check"
+	goalDenial    = "one deny policy over 100000 bindings, beyond a check"
+	goalAnswer    = "answer to one grant or deny policy over 100000 bindings"
+	goalQuestion  = "who-can and what-can of a server, 100000 bindings"
+	goalReplay    = "replay of %d events, 100000 bindings"
+	goalGrowth    = "memory of that replay, x that of a tenth of the events"
+)
+
+func changeGoals(events int) []goal {
+	at := func(name string, n int) string { return fmt.Sprintf(name, n) }
+	return []goal{
+		{name: at(goalDiff, 10_000), unit: "s", limit: 2},
+		{name: at(goalDiff, 100_000), unit: "s", limit: 10},
+		{name: goalUnrelated, unit: "s", limit: 30},
+		{name: goalGrant, unit: "s", limit: 2},
+		{name: goalDenial, unit: "s", limit: 2},
+		{name: goalAnswer, unit: "MiB", limit: 1},
+		{name: goalQuestion, unit: "s", limit: 1},
+		{name: at(goalReplay, events), unit: "s", limit: float64(events) / 1e6 * 60},
+		{name: goalGrowth, unit: "x", limit: 1.1},
+	}
+}
+
 // changes measures the commands that compare and question revisions: diff of directories
 // of two sizes and of unrelated ones, who-can of a server, replay of two lengths of a log.
 func changes(r *results, o options) error {
+	r.goals = changeGoals(o.events)
 	for _, documents := range []int{10_000, 100_000} {
 		r.printf("\n%d documents\n", documents)
-		if err := inWorld(documents/2, documentsPerFile, func(w *world) error { return edited(r, w, o) }); err != nil {
+		err := inWorld(documents/2, documentsPerFile, func(w *world) error {
+			beyond, _, err := r.edited(w, o, (*world).edit)
+			r.reached(beyond, goalDiff, documents)
+			return err
+		})
+		if err != nil {
 			return err
 		}
 	}
 	r.printf("\n1000 documents and 1000 others\n")
 	err := inWorld(500, documentsPerFile, func(a *world) error {
-		return inWorld(501, documentsPerFile, func(b *world) error { return r.diff(o, a.dir, b.dir) })
+		return inWorld(501, documentsPerFile, func(b *world) error {
+			_, diff, err := r.diff(o, a.dir, b.dir)
+			r.reached(diff.seconds, goalUnrelated)
+			return err
+		})
 	})
 	if err != nil {
 		return err
 	}
 	const bindings = 100_000
 	r.printf("\n%d roles and %d bindings\n", bindings, bindings)
-	return inWorld(bindings, documentsPerFile, func(w *world) error {
-		return errors.Join(questions(r, w, o), replays(r, w, o))
+	err = inWorld(bindings, documentsPerFile, func(w *world) error {
+		return errors.Join(replays(r, w, o), questions(r, w, o), r.touching(w, o))
 	})
+	r.printGoals()
+	return err
 }
 
-// edited compares a directory with one of which ten documents differ.
-func edited(r *results, w *world, o options) error {
-	return inWorld(w.n, documentsPerFile, func(b *world) error {
-		if err := b.change("another"); err != nil {
-			return err
-		}
-		remove, err := b.deny(9)
+// touching compares a directory with ones that have one document more, which concerns
+// every namespace.
+func (r *results) touching(w *world, o options) error {
+	for _, added := range []struct{ goal, document string }{
+		{goalGrant, `{apiVersion: rbac.authorization.k8s.io/v1, kind: ClusterRoleBinding, metadata: {name: auditors}, roleRef: {apiGroup: rbac.authorization.k8s.io, kind: ClusterRole, name: role-0},
+ subjects: [{kind: Group, apiGroup: rbac.authorization.k8s.io, name: auditors}]}`},
+		{goalDenial, `{apiVersion: breakglass.t-caas.telekom.com/v1alpha1, kind: DenyPolicy, metadata: {name: freeze}, spec: {rules: [{verbs: [delete], apiGroups: ["*"], resources: ["*"]}]}}`},
+	} {
+		r.printf("  one document more\n")
+		beyond, diff, err := r.edited(w, o, func(b *world) error {
+			return os.WriteFile(filepath.Join(b.dir, "more.yaml"), []byte(added.document), 0o644)
+		})
 		if err != nil {
 			return err
 		}
-		defer remove()
-		return r.diff(o, w.dir, b.dir)
+		r.reached(beyond, added.goal)
+		r.reached(diff.output, goalAnswer)
+	}
+	return nil
+}
+
+// edited compares a directory with an edited copy.
+func (r *results) edited(w *world, o options, edit func(*world) error) (beyond float64, diff usage, err error) {
+	err = inWorld(w.n, documentsPerFile, func(b *world) error {
+		if err := edit(b); err != nil {
+			return err
+		}
+		beyond, diff, err = r.diff(o, w.dir, b.dir)
+		return err
 	})
+	return beyond, diff, err
+}
+
+// edit changes ten documents.
+func (w *world) edit() error {
+	_, err := w.deny(9)
+	return errors.Join(err, w.change("another"))
 }
 
 // diff prints what a comparison takes, beside the translation of one side.
-func (r *results) diff(o options, a, b string) error {
-	if err := r.command("check", o.writ, "check", b); err != nil {
-		return err
+func (r *results) diff(o options, a, b string) (beyond float64, diff usage, err error) {
+	check, err := r.command("check", o.writ, "check", b)
+	if err != nil {
+		return 0, diff, err
 	}
-	return r.command("diff", o.writ, "diff", a, b, "--fail-on", "none", "-o", "json")
+	diff, err = r.command("diff", o.writ, "diff", a, b, "--fail-on", "none", "-o", "json")
+	return max(0, diff.seconds-check.seconds), diff, err
 }
 
+// usage is what a command takes: time, its peak of memory and its output, in MiB.
+type usage struct{ seconds, peak, output float64 }
+
 // command runs a command and prints what it takes.
-func (r *results) command(name string, arguments ...string) error {
+func (r *results) command(name string, arguments ...string) (usage, error) {
 	var out bytes.Buffer
 	c := exec.Command(arguments[0], arguments[1:]...)
 	c.Stdout, c.Stderr = &out, &out
 	began := time.Now()
 	if err := c.Run(); err != nil {
-		return fmt.Errorf("%s: %w: %.2000s", name, err, out.Bytes())
+		return usage{}, fmt.Errorf("%s: %w: %.2000s", name, err, out.Bytes())
 	}
-	usage, _ := c.ProcessState.SysUsage().(*syscall.Rusage)
-	r.printf("  %-34s %10.2f s  %.2f s CPU, peak %d MiB, output %.1f MiB\n", name, time.Since(began).Seconds(),
-		(c.ProcessState.UserTime() + c.ProcessState.SystemTime()).Seconds(), usage.Maxrss>>10, float64(out.Len())/(1<<20))
-	return nil
+	system, _ := c.ProcessState.SysUsage().(*syscall.Rusage)
+	u := usage{time.Since(began).Seconds(), float64(system.Maxrss) / 1024, float64(out.Len()) / (1 << 20)}
+	r.printf("  %-34s %10.2f s  %.2f s CPU, peak %.0f MiB, output %.1f MiB\n", name, u.seconds,
+		(c.ProcessState.UserTime() + c.ProcessState.SystemTime()).Seconds(), u.peak, u.output)
+	return u, nil
 }
 
 // questions measures who-can and what-can of a server that has loaded the documents.
@@ -108,21 +178,31 @@ func questions(r *results, w *world, o options) error {
 			}
 			took = append(took, time.Since(began))
 		}
-		r.printf("  %-34s %10.3f s the first time, %.3f s the slowest of 19 more\n", q.name, took[0].Seconds(), slices.Max(took[1:]).Seconds())
+		slowest := slices.Max(took).Seconds()
+		r.reached(slowest, goalQuestion)
+		r.printf("  %-34s %10.3f s the first time, %.3f s the slowest of 20\n", q.name, took[0].Seconds(), slowest)
 	}
 	return nil
 }
 
 // replays measures the replay of a log and of its first tenth.
 func replays(r *results, w *world, o options) error {
+	var tenth usage
 	for _, n := range []int{o.events / 10, o.events} {
 		log := filepath.Join(w.scratch, "audit.log")
 		if err := w.audit(log, n); err != nil {
 			return err
 		}
-		if err := r.command(fmt.Sprintf("replay of %d events", n), o.writ, "replay", "--log", log, "--policies", w.dir, "--unused", "--fail-on", "none", "-o", "json"); err != nil {
+		whole, err := r.command(fmt.Sprintf("replay of %d events", n), o.writ, "replay", "--log", log, "--policies", w.dir, "--unused", "--fail-on", "none", "-o", "json")
+		if err != nil {
 			return err
 		}
+		if n < o.events {
+			tenth = whole
+			continue
+		}
+		r.reached(whole.seconds, goalReplay, n)
+		r.reached(whole.peak/tenth.peak, goalGrowth)
 	}
 	return nil
 }
