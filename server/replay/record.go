@@ -136,6 +136,19 @@ func decode(point string, request []byte) (decision.Question, error) {
 	return q, nil
 }
 
+// subjects returns the user, or the groups of a request without one.
+func (r *record) subjects() map[string]bool {
+	out := make(map[string]bool)
+	if r.user != "" {
+		out[statement.UserPrefix+r.user] = true
+	} else if q, ok := r.question.(*decision.Request); ok {
+		for _, group := range q.Groups {
+			out[statement.GroupPrefix+group] = true
+		}
+	}
+	return out
+}
+
 // request returns the request as JSON.
 func (r *record) request() []byte {
 	if q, ok := r.question.(*decision.Request); ok && r.text == nil {

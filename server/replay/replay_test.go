@@ -131,6 +131,20 @@ func TestRecords(t *testing.T) {
 	}
 }
 
+// The subject of a request without a user is its groups.
+func TestSubjects(t *testing.T) {
+	const log = `{"request":{"user":"","groups":["dev","ops"],"verb":"get","resource":"pods"},"decision":{"allowed":true}}
+{"request":{"user":"u","groups":["dev"],"verb":"get","resource":"pods"},"decision":{"allowed":true}}
+`
+	r := mustRun(t, Options{Decide: byName("allow")}, log+"{broken\n")
+	if len(r.Changed) != 1 || !reflect.DeepEqual(r.Changed[0].Subjects, Subjects{3, []string{"group:dev", "group:ops", "user:u"}}) {
+		t.Errorf("got %+v", r.Changed)
+	}
+	if text := r.Text(); !strings.Contains(text, "\nMalformed: log:3.\n") {
+		t.Errorf("got %s", text)
+	}
+}
+
 func TestEmptyLog(t *testing.T) {
 	_, err := Run(t.Context(), []Log{{"log", strings.NewReader("")}}, Options{Decide: byName("allow")})
 	if !errors.Is(err, ErrEmptyLog) {

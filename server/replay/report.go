@@ -63,8 +63,8 @@ type Change struct {
 	Example   Example    `json:"example"`
 }
 
-// Subjects are users that were seen. Total is a lower bound of their number above the
-// list's limit.
+// Subjects are the users that were seen, and the groups of requests without a user. Total
+// is a lower bound of their number above the list's limit.
 type Subjects struct {
 	Total      int      `json:"total"`
 	Principals []string `json:"principals"`
@@ -111,7 +111,7 @@ type tally struct {
 // group is a Change under construction.
 type group struct {
 	Change
-	users map[string]bool
+	subjects map[string]bool
 }
 
 func newTally() *tally {
@@ -176,7 +176,7 @@ func (t *tally) change(r *record, from string, before, after statement.Verdict) 
 		}
 	}
 	c.describe(c.Example.Request, cmp.Or(after.Target, before.Target))
-	g := &group{Change: c, users: map[string]bool{r.user: true}}
+	g := &group{Change: c, subjects: r.subjects()}
 	t.addGroup(g)
 }
 
@@ -246,9 +246,9 @@ func (g *group) join(o *group) {
 	if string(o.Example.Request) < string(g.Example.Request) { // the order of records must not matter
 		g.Example, g.A, g.B, g.Path = o.Example, o.A, o.B, o.Path
 	}
-	for user := range o.users {
-		if len(g.users) < maxCounted {
-			g.users[user] = true
+	for subject := range o.subjects {
+		if len(g.subjects) < maxCounted {
+			g.subjects[subject] = true
 		}
 	}
 }
@@ -284,11 +284,8 @@ func (t *tally) report() *Report {
 	}
 	for _, g := range t.groups {
 		c := g.Change
-		users := slices.Sorted(maps.Keys(g.users))
-		c.Subjects.Total = len(users)
-		for _, user := range users[:min(len(users), maxSubjects)] {
-			c.Subjects.Principals = append(c.Subjects.Principals, "user:"+user)
-		}
+		subjects := slices.Sorted(maps.Keys(g.subjects))
+		c.Subjects = Subjects{len(subjects), append([]string{}, subjects[:min(len(subjects), maxSubjects)]...)}
 		r.Changed = append(r.Changed, c)
 	}
 	r.sort()
@@ -322,12 +319,12 @@ func Merge(reports []*Report) *Report {
 			part.first, part.last = *r.Window.First, *r.Window.Last
 		}
 		for _, c := range r.Changed {
-			g := &group{Change: c, users: make(map[string]bool)}
+			g := &group{Change: c, subjects: make(map[string]bool)}
 			for _, p := range c.Subjects.Principals {
-				g.users[strings.TrimPrefix(p, "user:")] = true
+				g.subjects[p] = true
 			}
-			for n := len(g.users); n < c.Subjects.Total; n++ { // users beyond the list, of this shard alone
-				g.users[fmt.Sprintf("\U0010ffff%p %d", r, n)] = true
+			for n := len(g.subjects); n < c.Subjects.Total; n++ { // subjects beyond the list, of this shard alone
+				g.subjects[fmt.Sprintf("\U0010ffff%p %d", r, n)] = true
 			}
 			g.Subjects = Subjects{}
 			part.addGroup(g)

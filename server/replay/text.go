@@ -32,6 +32,9 @@ func (r *Report) head() []string {
 			out = append(out, fmt.Sprintf("%s: %s.", list.name, strings.Join(parts, ", ")))
 		}
 	}
+	if len(r.Malformed) > 0 {
+		out = append(out, fmt.Sprintf("Malformed: %s.", strings.Join(r.Malformed, ", ")))
+	}
 	if r.Fidelity.Differ > 0 {
 		out = append(out, fmt.Sprintf("%d of %d recorded outcomes are not those of the revision compared with.", r.Fidelity.Differ, r.Fidelity.Agree+r.Fidelity.Differ))
 	}
@@ -58,9 +61,12 @@ func (r *Report) Text() string {
 }
 
 func (c *Change) write(out *strings.Builder) {
-	sign := "-"
-	if change.Counts("gain", c.Change) {
+	sign := "~"
+	switch {
+	case change.Counts("gain", c.Change):
 		sign = "+"
+	case change.Counts("loss", c.Change):
+		sign = "-"
 	}
 	fmt.Fprintf(out, "%s %d × %s: %s to %s (%s)\n", sign, c.Count, strings.TrimSpace(c.what()+" "+c.where()), c.From, c.To, strings.Join(c.Subjects.Principals, ", "))
 	if c.B.Reason != "" {
