@@ -80,7 +80,7 @@ func changes(r *results, o options) error {
 	err = inWorld(bindings, documentsPerFile, func(w *world) error {
 		return errors.Join(replays(r, w, o), questions(r, w, o), r.touching(w, o))
 	})
-	r.printGoals()
+	r.printGoals(true)
 	return err
 }
 
