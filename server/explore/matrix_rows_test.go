@@ -63,8 +63,8 @@ subjects: [{kind: User, name: mia, apiGroup: rbac.authorization.k8s.io}]
 	}{
 		"of one group":    {view.MatrixQuery{Resource: "deployments"}, "allow", "the API group is apps: documents name deployments in no other"},
 		"a subresource":   {view.MatrixQuery{Resource: "deployments/scale"}, "allow", "the API group is apps: documents name deployments in no other"},
-		"of two groups":   {view.MatrixQuery{Resource: "ingresses"}, "depends", "the API group is open: documents name ingresses in extensions, networking.k8s.io"},
-		"of every group":  {view.MatrixQuery{Resource: "deployments", APIGroup: "*"}, "depends", ""},
+		"of two groups":   {view.MatrixQuery{Resource: "ingresses"}, "depends if API group extensions, networking.k8s.io", "the API group is open: documents name ingresses in extensions, networking.k8s.io"},
+		"of every group":  {view.MatrixQuery{Resource: "deployments", APIGroup: "*"}, "depends if API group apps", ""},
 		"of a group":      {view.MatrixQuery{Resource: "deployments", APIGroup: "batch"}, "none", ""},
 		"of the core one": {view.MatrixQuery{Resource: "pods"}, "none", ""},
 		"of no document":  {view.MatrixQuery{Resource: "jobs"}, "none", ""},

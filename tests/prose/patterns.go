@@ -33,7 +33,12 @@ var patterns = []pattern{
 		instead: `write "is not a ..."`,
 		except:  func(before, _, _ string) bool { return endsWithWord(before, "there") },
 	},
-	{name: "nobody", match: words(`whoever|whomever|nobody|somebody`), instead: "name the caller, user, component or value"},
+	{
+		name:    "nobody",
+		match:   words(`whoever|whomever|nobody|somebody`),
+		instead: "name the caller, user, component or value",
+		except:  func(_, _, after string) bool { return strings.HasPrefix(after, ", where: ") }, // a line of who-can
+	},
 	{name: "door", match: words(`doors?`), instead: "endpoint for HTTP, listener for a socket"},
 	{name: "trouble", match: words(`troubles?|troubled`), instead: "error, or evaluation error"},
 	{

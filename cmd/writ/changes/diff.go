@@ -144,8 +144,8 @@ func reportError(s cli.Streams, format string, err error) error {
 	return fmt.Errorf("%s: %s", failed.Code, failed.Message)
 }
 
-func (o *diffOptions) compare(cmd *cobra.Command, s cli.Streams, args []string) error {
-	ctx := cmd.Context()
+// check returns an error if flags exclude each other or have a value that is not possible.
+func (o *diffOptions) check(cmd *cobra.Command) error {
 	if o.format == "requests" && len(o.points) != 1 {
 		return cli.Usagef(cmd, "-o requests requires one --point")
 	}
@@ -157,6 +157,20 @@ func (o *diffOptions) compare(cmd *cobra.Command, s cli.Streams, args []string) 
 	if o.subject != "" && !strings.HasPrefix(o.subject, "user:") && !strings.HasPrefix(o.subject, "group:") {
 		return cli.Usagef(cmd, "subject %q must be user:NAME or group:NAME", o.subject)
 	}
+	if o.maxClasses < 1 {
+		return cli.Usagef(cmd, "--max-classes must be a number above 0")
+	}
+	if o.write == "-" {
+		return cli.Usagef(cmd, "--write-expect names a file: the report is on standard output")
+	}
+	return nil
+}
+
+func (o *diffOptions) compare(cmd *cobra.Command, s cli.Streams, args []string) error {
+	ctx := cmd.Context()
+	if err := o.check(cmd); err != nil {
+		return err
+	}
 	now, err := cli.Clock(o.now)
 	if err != nil {
 		return err
@@ -164,7 +178,7 @@ func (o *diffOptions) compare(cmd *cobra.Command, s cli.Streams, args []string) 
 	at := now()
 	var expected []change.ExpectedChange
 	if o.expect != "" {
-		if expected, err = readExpected(o.expect); err != nil {
+		if expected, err = readExpected(o.expect, s); err != nil {
 			return err
 		}
 	}

@@ -2,11 +2,14 @@ package changes
 
 import (
 	"fmt"
+	"io"
 	"os"
 	"slices"
+	"strings"
 
 	"go.yaml.in/yaml/v3"
 
+	"github.com/writ-policy/writ/cmd/writ/cli"
 	"github.com/writ-policy/writ/translator/change"
 	"github.com/writ-policy/writ/translator/syntax"
 )
@@ -29,11 +32,14 @@ type expectedChange struct {
 	Text   string `yaml:"text"`
 }
 
-const expectedKind = "ExpectedChanges"
+const (
+	expectedVersion = "writ.dev/v1"
+	expectedKind    = "ExpectedChanges"
+)
 
-// readExpected reads the expected changes of a file.
-func readExpected(name string) ([]change.ExpectedChange, error) {
-	content, err := os.ReadFile(name)
+// readExpected reads the expected changes of a file, or of standard input.
+func readExpected(name string, s cli.Streams) ([]change.ExpectedChange, error) {
+	content, err := readFile(name, s)
 	if err != nil {
 		return nil, &diffError{Code: "bad-expect", Message: err.Error()}
 	}
@@ -44,22 +50,46 @@ func readExpected(name string) ([]change.ExpectedChange, error) {
 	if err := syntax.DecodeStrict(content, &document); err != nil {
 		return nil, bad("%v", err) // it names the line
 	}
-	if document.APIVersion != "writ.dev/v1" || document.Kind != expectedKind {
-		return nil, bad("line 1: must be a writ.dev/v1 %s", expectedKind)
+	if document.APIVersion != expectedVersion || document.Kind != expectedKind {
+		return nil, bad("line 1: must be a %s %s", expectedVersion, expectedKind)
 	}
 	var out []change.ExpectedChange
 	for i, c := range document.Spec.Changes {
-		if c.ID == "" || !slices.Contains(change.Kinds(), c.Change) {
-			return nil, bad("line 1: changes[%d] must have an id and a change", i)
+		switch {
+		case c.ID == "":
+			return nil, bad("line %d: changes[%d].id is missing", lineOf(content, i), i)
+		case !slices.Contains(change.Kinds(), c.Change):
+			return nil, bad("line %d: changes[%d].change must be one of %s", lineOf(content, i), i, strings.Join(change.Kinds(), ", "))
 		}
 		out = append(out, change.ExpectedChange(c))
 	}
 	return out, nil
 }
 
+// readFile reads a file, or standard input.
+func readFile(name string, s cli.Streams) ([]byte, error) {
+	if name == "-" {
+		return io.ReadAll(s.In)
+	}
+	return os.ReadFile(name)
+}
+
+// lineOf returns the line of an expected change of a document that was decoded.
+func lineOf(content []byte, i int) int {
+	var document struct {
+		Spec struct {
+			Changes []yaml.Node `yaml:"changes"`
+		} `yaml:"spec"`
+	}
+	if yaml.Unmarshal(content, &document) != nil || i >= len(document.Spec.Changes) {
+		return 1
+	}
+	return document.Spec.Changes[i].Line
+}
+
 // writeExpected writes the changes of a report for --expect.
 func writeExpected(name string, r *change.Report) error {
-	document := expectedChanges{APIVersion: "writ.dev/v1", Kind: expectedKind}
+	document := expectedChanges{APIVersion: expectedVersion, Kind: expectedKind}
 	document.Metadata.Name = "expected"
 	document.Spec.Changes = []expectedChange{}
 	for _, c := range r.Expected() {

@@ -35,7 +35,7 @@ func (w *WhoCan) Table() string {
 		denied = append(denied, byID[id].Denial())
 	}
 	if len(denied) > 0 {
-		fmt.Fprintf(&out, "No subject, where: %s.\n", strings.Join(denied, "; "))
+		fmt.Fprintf(&out, "Nobody, where: %s.\n", strings.Join(denied, "; "))
 	}
 	w.members(&out)
 	return out.String()

@@ -134,7 +134,7 @@ func (q *Question) resource(s *statement.Statement, deny, denials []*statement.S
 	case *statement.OriginRule:
 		out.Verbs, out.ResourceKinds = statement.Negated(c.Verbs, c.NotVerbs), statement.Negated(c.Kinds, c.NotKinds)
 	}
-	out.Text = statement.ConditionText([]*statement.Statement{s}, false)
+	out.Text = statement.ConditionText([]*statement.Statement{s}, nil)
 	var touching []string
 	for _, d := range slices.Concat(deny, denials) {
 		if q.find([]*statement.Statement{s, d}, nil, principals) != nil {

@@ -300,7 +300,7 @@ func (a *Asker) subject(ctx context.Context, q *Question, deny, own []*statement
 	}
 	if out.Inexact = inexact || unsure && out.Counterexample == nil; out.Inexact || out.Counterexample != nil {
 		out.Verdict = verdictSometimes
-		out.Text = statement.ConditionText(own, q.open["namespace"])
+		out.Text = statement.ConditionText(own, q.open)
 	}
 	return out, nil
 }

@@ -14,17 +14,18 @@ func JoinTexts(texts ...string) string {
 	return strings.Join(slices.DeleteFunc(texts, func(t string) bool { return t == "" }), "; ")
 }
 
-// ConditionText states what allow statements require beyond verbs and resources, and where
-// they hold if withPlaces is set. It is empty if one of them requires nothing.
-func ConditionText(list []*Statement, withPlaces bool) string {
+// ConditionText states what allow statements require beyond members of a request that are
+// stated, and where they hold if the namespace is open. It is empty if one of them requires
+// nothing.
+func ConditionText(list []*Statement, open map[string]bool) string {
 	var texts []string
 	places := make(map[string][]string) // by requirement; the empty place is everywhere
 	for _, s := range list {
 		if s.Effect != OutcomeAllow {
 			continue
 		}
-		text, place := requirement(s), ""
-		if withPlaces {
+		text, place := JoinTexts(openText(s, open), requirement(s)), ""
+		if open["namespace"] {
 			place = s.Namespace
 		}
 		if text == "" && place == "" {
@@ -50,6 +51,30 @@ func ConditionText(list []*Statement, withPlaces bool) string {
 		text = JoinTexts(text, "unless "+strings.Join(Shorten(tables.Once(denials)), " or "))
 	}
 	return text
+}
+
+// openText states which values of open members a statement has.
+func openText(s *Statement, open map[string]bool) string {
+	var parts []string
+	add := func(member, name string, entries []string) {
+		if open[member] && len(entries) > 0 && !slices.Equal(entries, []string{"*"}) {
+			parts = append(parts, name+" "+strings.Join(Shorten(entries), ", "))
+		}
+	}
+	switch c := s.Condition.(type) {
+	case *KubernetesRule:
+		groups := slices.Clone(c.Groups)
+		if i := slices.Index(groups, ""); i >= 0 {
+			groups[i] = "core"
+		}
+		add("verb", "verb", c.Verbs)
+		add("apiGroup", "API group", groups)
+		add("resource", "resource", c.Resources)
+	case *OriginRule:
+		add("verb", "verb", Negated(c.Verbs, c.NotVerbs))
+		add("resource", "resource", Negated(c.Kinds, c.NotKinds))
+	}
+	return strings.Join(parts, ", ")
 }
 
 // requirement states what one statement requires.
