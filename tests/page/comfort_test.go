@@ -101,27 +101,32 @@ func TestLostConnection(t *testing.T) {
 	b.forgive("net::ERR_")
 }
 
-// The matrix scrolls in a region of its own, by keys too, and its row headers stay.
+// A matrix that is larger than the window scrolls in a region of its own, by keys too, and
+// its head and row headers stay.
 func TestWideMatrix(t *testing.T) {
 	s := shared(t)
-	journey(t, s, "row headers stay", func(b *tab) {
-		b.open("/page/who-can?resource=deploymentconfigs&namespace=hammer")
-		b.matrix()
-		region := b.find("region", "Matrix, scrolls")
-		apply[bool](b, region, `function() { this.focus(); return true }`)
-		left := func() float64 {
-			return apply[float64](b, region, `function() { return this.querySelector('tbody th').getBoundingClientRect().left - this.getBoundingClientRect().left }`)
-		}
-		before := left()
-		b.eventually("keys scroll the matrix", func() bool {
-			b.press(kb.ArrowRight)
-			return apply[float64](b, region, `function() { return this.scrollLeft }`) > 100
+	b := newTab(t, s.base, look{width: 800, height: 400})
+	b.open("/page/who-can?resource=deploymentconfigs")
+	b.matrix()
+	region := b.find("region", "Matrix, scrolls")
+	apply[bool](b, region, `function() { this.focus(); return true }`)
+	headers := func() string {
+		return apply[string](b, region, `function() {
+			const box = this.getBoundingClientRect(), place = s => this.querySelector(s).getBoundingClientRect()
+			return [place('tbody th').left - box.left, place('thead th').left - box.left, place('thead th + th').top - box.top].join(' ')
+		}`)
+	}
+	before := headers()
+	for key, side := range map[string]string{kb.ArrowRight: "scrollLeft", kb.ArrowDown: "scrollTop"} {
+		b.eventually("keys change "+side, func() bool {
+			b.press(key)
+			return apply[float64](b, region, `function() { return this.`+side+` }`) > 60
 		})
-		if after := left(); after != before {
-			b.t.Errorf("the row header moves from %v to %v", before, after)
-		}
-		if wide := get(b, chromedp.Evaluate[bool](`document.documentElement.scrollWidth > innerWidth`)); wide {
-			b.t.Error("the whole view scrolls")
-		}
-	})
+	}
+	if after := headers(); after != before {
+		t.Errorf("the headers move from %s to %s", before, after)
+	}
+	if wide := get(b, chromedp.Evaluate[bool](`document.documentElement.scrollWidth > innerWidth`)); wide {
+		t.Error("the whole view scrolls")
+	}
 }
