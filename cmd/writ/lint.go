@@ -12,6 +12,7 @@ import (
 	"github.com/writ-policy/writ/bundles"
 	"github.com/writ-policy/writ/cmd/writ/cli"
 	"github.com/writ-policy/writ/cmd/writ/documents"
+	"github.com/writ-policy/writ/server/api/authzen"
 	"github.com/writ-policy/writ/server/decision"
 	"github.com/writ-policy/writ/server/engine"
 	"github.com/writ-policy/writ/translator"
@@ -126,6 +127,9 @@ func lintAuthor(ctx context.Context, s cli.Streams, r *documents.Translation, o 
 		for i := range gains {
 			r.List.Add(gained(author, &gains[i], r.Result, base))
 		}
+		for _, g := range authzen.Gains(ctx, asked, now, author.User, author.Groups) {
+			r.List.Add(completed(author, g))
+		}
 	}
 	author.May = func(q lint.Question) bool {
 		return asked.Access(ctx, &decision.Request{
@@ -134,6 +138,16 @@ func lintAuthor(ctx context.Context, s cli.Streams, r *documents.Translation, o 
 	}
 	r.List = append(r.List, translator.LintAuthor(r.Result, base, author)...)
 	return nil
+}
+
+// completed is the diagnostic of what the inventory permits an author in AuthZEN requests.
+func completed(author lint.Author, g authzen.Gain) diag.Diagnostic {
+	d := diag.Diagnostic{Code: diag.Escalation, Hint: "keep the properties, or have the change approved by other means"}
+	d.Message = fmt.Sprintf("the inventory permits more to %s in AuthZEN requests: it changes %s", author, g.Entity)
+	if g.Request != nil {
+		d.Message += "; the author may now ask " + string(g.Request.Encode())
+	}
+	return d
 }
 
 // gained is the diagnostic of what a change permits its author, at the first document that
