@@ -42,9 +42,9 @@ type box struct {
 
 // chip is a policy on what it targets.
 type chip struct {
-	Class, Text, Href string
-	X, Y, W           int
-	Struck            bool
+	Class, Text, Full, Href string
+	X, Y, W                 int
+	Struck                  bool
 }
 
 // Sizes of the picture.
@@ -54,6 +54,7 @@ const (
 	boxGap     = 26
 	graphTop   = 34
 	charWidth  = 8 // of a letter of names, at most
+	chipLetter = 7 // the width of a letter in a chip
 )
 
 // columns are the left edges and widths of the columns.
@@ -171,19 +172,19 @@ func (g *graph) middleOf(b *box, edges [][2]string, at map[string]int) int {
 }
 
 // policyClasses are the classes and short names of kinds of policies.
-var policyClasses = map[string][2]string{"AuthPolicy": {"auth", "Auth"}, "RateLimitPolicy": {"rate", "Rate limit"}}
+var policyClasses = map[string][2]string{"AuthPolicy": {"auth", "Auth"}, "RateLimitPolicy": {"rate", "Rate"}}
 
 func (b *box) addChips() {
 	y := b.Y + boxHeight
 	for i := range b.Policies {
 		p := &b.Policies[i]
 		look := policyClasses[p.Kind]
-		full := look[1] + " " + p.Name
+		said := ""
 		if blocks := blocksOf(p); len(blocks) > 0 {
-			full += " · " + strings.Join(blocks, ", ")
+			said = ": " + strings.Join(blocks, ", ")
 		}
 		c := chip{
-			Class: look[0], Text: shorten(full, b.W+30),
+			Class: look[0], Text: shorten(look[1]+" "+p.Name+said, (b.W-26)*charWidth/chipLetter), Full: p.Kind + " " + p.Namespace + "/" + p.Name + said,
 			Href: lineHref(p.Source), X: b.X + 9, Y: y, W: b.W - 18, Struck: !p.Enforced,
 		}
 		b.Chips = append(b.Chips, c)
@@ -191,16 +192,13 @@ func (b *box) addChips() {
 	}
 }
 
-// blocksOf are the blocks of a policy: defaults, overrides or both. An atomic block is
-// marked, because it replaces all rules and not single ones.
+// blocksOf are the blocks of a policy, defaults, overrides or both, with their strategy: an
+// atomic one replaces all rules, and one that merges single ones.
 func blocksOf(p *view.NodePolicy) []string {
 	var blocks []string
 	for _, form := range p.Forms {
 		block, strategy, _ := strings.Cut(form, ", ")
-		if strategy == "atomic" {
-			block += " atomic"
-		}
-		blocks = append(blocks, block)
+		blocks = append(blocks, strings.TrimSpace(block+" "+strategy))
 	}
 	return blocks
 }
