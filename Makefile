@@ -70,6 +70,7 @@ run: build ## serve the example policies and print what to try
 	'curl -s http://$(LISTEN)/apis/authorization.k8s.io/v1/subjectaccessreviews -H "Content-Type: application/json" -d '\''{"apiVersion":"authorization.k8s.io/v1","kind":"SubjectAccessReview","spec":{"user":"priya","groups":["shop-developers"],"resourceAttributes":{"verb":"list","group":"apps","resource":"deployments","namespace":"shop"}}}'\''' \
 	'' \
 	'Or ask in a browser: http://$(LISTEN)/page/' \
+	'Why the first one is denied: http://$(LISTEN)/page/ask?user=Edgar&verb=delete&resource=deploymentconfigs&namespace=hammer&labels=protected%3A+yes' \
 	'' \
 	'Change a file below examples/policies and ask again. Ctrl-C stops the server.' \
 	''
