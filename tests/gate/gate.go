@@ -37,6 +37,14 @@ func Only(t testing.TB) {
 	}
 }
 
+// Count returns how often a test does something: all if tests run in full, else some.
+func Count[N ~int | ~int64](all, some N) N {
+	if IsFull() {
+		return all
+	}
+	return some
+}
+
 // Some returns every nth of all rows, the first one included, and all if tests run in full.
 func Some[T any](all []T, n int) []T {
 	if IsFull() {

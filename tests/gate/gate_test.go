@@ -15,6 +15,9 @@ func TestSome(t *testing.T) {
 		{"", []int{0, 3, 6}},
 	} {
 		t.Setenv("WRIT_TESTS", row.form)
+		if got, want := Count(7, 3), len(row.want); got != want {
+			t.Errorf("%q: got a count of %d, want %d", row.form, got, want)
+		}
 		if got := Some(rows, 3); !slices.Equal(got, row.want) {
 			t.Errorf("%q: got %v, want %v", row.form, got, row.want)
 		}

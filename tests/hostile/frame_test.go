@@ -29,6 +29,7 @@ import (
 
 	"github.com/gin-gonic/gin"
 
+	_ "github.com/writ-policy/writ/tests/gate"
 	"github.com/writ-policy/writ/tests/oracle/random"
 )
 

@@ -4,6 +4,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/writ-policy/writ/tests/gate"
 	"github.com/writ-policy/writ/tests/process"
 )
 
@@ -11,7 +12,7 @@ import (
 func TestLoad(t *testing.T) {
 	r, err := run(t.Context(), options{
 		writ: process.Writ(t), policies: "../../examples/policies",
-		clients: 4, slow: 20, idle: 100, duration: 6 * time.Second, every: 500 * time.Millisecond,
+		clients: 4, slow: 20, idle: 100, duration: gate.Count(6*time.Second, 2*time.Second), every: 500 * time.Millisecond,
 	})
 	if err != nil {
 		t.Fatal(err)

@@ -6,7 +6,6 @@ import (
 	"bytes"
 	"encoding/json"
 	"flag"
-	"fmt"
 	"io/fs"
 	"os"
 	"os/exec"
@@ -15,6 +14,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/writ-policy/writ/tests/process"
 	"github.com/writ-policy/writ/translator/source"
 )
 
@@ -114,11 +114,5 @@ func build(t *testing.T) string {
 		}
 		return path
 	}
-	path := filepath.Join(t.TempDir(), "writ")
-	cmd := exec.Command("go", "build", "-o", path, "github.com/writ-policy/writ/cmd/writ")
-	cmd.Env = append(os.Environ(), "GOFLAGS=-trimpath")
-	if out, err := cmd.CombinedOutput(); err != nil {
-		t.Fatal(fmt.Errorf("build writ: %w: %s", err, out))
-	}
-	return path
+	return process.Writ(t)
 }

@@ -9,6 +9,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/writ-policy/writ/tests/gate"
 	"github.com/writ-policy/writ/tests/process"
 )
 
@@ -32,6 +33,7 @@ spec: {point: bell, cases: [{name: c, request: {user: ann, bell: tower}, expect:
 // name in the list of points. All else follows: the test builds the command with these two
 // edits, and asks it at the new point in every way there is.
 func TestNewFamilyFromDocumentsToAnswers(t *testing.T) {
+	gate.Only(t)
 	edits := map[string]func(string) string{
 		"translator/family.go": func(text string) string {
 			text = replaceOnce(t, text, `"github.com/writ-policy/writ/translator/access"`, `"github.com/writ-policy/writ/translator/access"; "github.com/writ-policy/writ/tests/bell"`)

@@ -18,6 +18,7 @@ import (
 	"google.golang.org/grpc"
 	"google.golang.org/grpc/credentials/insecure"
 
+	"github.com/writ-policy/writ/tests/gate"
 	"github.com/writ-policy/writ/tests/process"
 )
 
@@ -244,6 +245,9 @@ func TestMemoryUnderAttack(t *testing.T) {
 	}
 	for name, begin := range attacks {
 		t.Run(name, func(t *testing.T) {
+			if name != "all together" {
+				gate.Only(t)
+			}
 			proxies := process.FreeAddress(t)
 			address, running := startProcess(t, "--policies", policies, "--envoy-listen", proxies)
 			before := memoryOf(t, running, "VmRSS")

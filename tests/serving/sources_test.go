@@ -21,6 +21,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/writ-policy/writ/tests/gate"
 	"github.com/writ-policy/writ/tests/process"
 )
 
@@ -301,7 +302,7 @@ func TestKilledWhileReloading(t *testing.T) {
 		}
 	}
 	save(granting("user-0"))
-	for i := 1; i <= *kills; i++ {
+	for i := 1; i <= gate.Count(*kills, 5); i++ {
 		cmd, address := start(t, "--policies", dir, "--state-dir", state, "--settle", "1ms")
 		waitFor(t, func() bool { return ready(address) })
 		if i > 1 && !servesWhole(t, address, i) {

@@ -9,6 +9,7 @@ import (
 	"testing"
 	"time"
 
+	_ "github.com/writ-policy/writ/tests/gate"
 	"github.com/writ-policy/writ/tests/revisions"
 	"github.com/writ-policy/writ/translator/change"
 	"github.com/writ-policy/writ/translator/change/statement"
