@@ -7,7 +7,6 @@ import (
 	"encoding/json"
 	"flag"
 	"io/fs"
-	"os"
 	"os/exec"
 	"path/filepath"
 	"slices"

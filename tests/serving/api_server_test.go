@@ -146,7 +146,7 @@ func (a *apiServer) authorized(resource, namespace, name string) bool {
 	a.reviews.Add(1)
 	spec := fmt.Sprintf(`{"user":%q,"groups":["system:authenticated"],"resourceAttributes":{"verb":"get","version":"v1","resource":%q,"namespace":%q,"name":%q}}`,
 		writSelf, resource, namespace, name)
-	response, err := http.Post(*url+"?timeout=3s", "application/json", strings.NewReader(reviewOf(spec)))
+	response, err := http.Post(*url+"?timeout=30s", "application/json", strings.NewReader(reviewOf(spec)))
 	if err != nil {
 		a.refused.Add(1)
 		return false

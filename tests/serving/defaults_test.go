@@ -137,7 +137,7 @@ func startProgram(t *testing.T, program string, args ...string) (address string,
 func ask(t *testing.T, address, spec string) (allowed bool, reason string) {
 	t.Helper()
 	body := `{"apiVersion":"authorization.k8s.io/v1","kind":"SubjectAccessReview","metadata":{},"spec":` + spec + `,"status":{"allowed":false}}`
-	answer, err := http.Post("http://"+address+"/apis/authorization.k8s.io/v1/subjectaccessreviews?timeout=3s", "application/json", strings.NewReader(body))
+	answer, err := http.Post("http://"+address+"/apis/authorization.k8s.io/v1/subjectaccessreviews?timeout=30s", "application/json", strings.NewReader(body))
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -118,7 +118,9 @@ func newPodWorldOf(t *testing.T, documents string, flags ...string) *podWorld {
   - {name: prod-none}
 `)
 	w.audit = filepath.Join(dir, "audit.jsonl")
-	w.address = serve(t, append([]string{"--policies", policies, "--clusters", clusters, "--audit-file", w.audit}, flags...)...)
+	// On a busy machine a decision may wait for its processor longer than servers allow.
+	w.address = serve(t, append([]string{"--policies", policies, "--clusters", clusters, "--audit-file", w.audit,
+		"--evaluation-timeout", "30s", "--request-timeout", "1m"}, flags...)...)
 	for name, fields := range map[string]string{
 		"plain": "", "network": `"hostNetwork":true,`, "ipc": `"hostIPC":true,`, "root": `"securityContext":{"runAsUser":0},`,
 		"both": `"hostNetwork":true,"hostPID":true,`,
@@ -175,7 +177,7 @@ func (w *podWorld) url(cluster string) string {
 }
 
 func (w *podWorld) ask(r podReview) (status reviewStatus, err error) {
-	response, err := http.Post(w.url(r.cluster)+"?timeout=3s", "application/json", strings.NewReader(reviewOf(r.spec())))
+	response, err := http.Post(w.url(r.cluster)+"?timeout=30s", "application/json", strings.NewReader(reviewOf(r.spec())))
 	if err != nil {
 		return status, err
 	}
