@@ -109,7 +109,6 @@ func TestWideMatrix(t *testing.T) {
 	b.open("/page/who-can?resource=deploymentconfigs")
 	b.matrix()
 	region := b.find("region", "Matrix, scrolls")
-	apply[bool](b, region, `function() { this.focus(); return true }`)
 	headers := func() string {
 		return apply[string](b, region, `function() {
 			const box = this.getBoundingClientRect(), place = s => this.querySelector(s).getBoundingClientRect()
@@ -119,6 +118,7 @@ func TestWideMatrix(t *testing.T) {
 	before := headers()
 	for key, side := range map[string]string{kb.ArrowRight: "scrollLeft", kb.ArrowDown: "scrollTop"} {
 		b.eventually("keys change "+side, func() bool {
+			apply[bool](b, region, `function() { this.focus(); return true }`)
 			b.press(key)
 			return apply[float64](b, region, `function() { return this.`+side+` }`) > 60
 		})

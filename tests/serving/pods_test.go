@@ -120,7 +120,7 @@ func newPodWorldOf(t *testing.T, documents string, flags ...string) *podWorld {
 	w.audit = filepath.Join(dir, "audit.jsonl")
 	// On a busy machine a decision may wait for its processor longer than servers allow.
 	w.address = serve(t, append([]string{"--policies", policies, "--clusters", clusters, "--audit-file", w.audit,
-		"--evaluation-timeout", "30s", "--request-timeout", "1m"}, flags...)...)
+		"--evaluation-timeout", "9s"}, flags...)...)
 	for name, fields := range map[string]string{
 		"plain": "", "network": `"hostNetwork":true,`, "ipc": `"hostIPC":true,`, "root": `"securityContext":{"runAsUser":0},`,
 		"both": `"hostNetwork":true,"hostPID":true,`,
