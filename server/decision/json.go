@@ -2,6 +2,7 @@ package decision
 
 import (
 	"errors"
+	"strconv"
 
 	"github.com/writ-policy/writ/translator/jsontext"
 )
@@ -80,4 +81,18 @@ func invalidJSON(err *jsontext.Error, length int) *InvalidRequest {
 		return invalid("", "the body is not JSON: it ends too early")
 	}
 	return invalid("", "the body is not JSON, at byte %d", err.Offset)
+}
+
+// PlainText returns a string, the word of a boolean, and "" for null. It returns false for
+// other values: each point has its own text of numbers.
+func PlainText(value any) (string, bool) {
+	switch v := value.(type) {
+	case nil:
+		return "", true
+	case string:
+		return v, true
+	case bool:
+		return strconv.FormatBool(v), true
+	}
+	return "", false
 }

@@ -39,13 +39,8 @@ func (r *resolver) extensionReference(kind syntax.Text, declared map[string]bool
 	if holds {
 		return
 	}
-	d := diag.Diagnostic{
-		Position: kind.At,
-		Length:   len([]rune(kind.Value)),
-		Code:     diag.UnknownRestriction,
-		Message:  fmt.Sprintf("restriction %q is neither built in nor an extension of this directory", kind.Value),
-		Hint:     fmt.Sprintf("add a *.rego file with package writ.extensions.%s", kind.Value),
-	}
+	d := kind.Diagnostic(diag.Error, diag.UnknownRestriction, fmt.Sprintf("add a *.rego file with package writ.extensions.%s", kind.Value),
+		"restriction %q is neither built in nor an extension of this directory", kind.Value)
 	if ok {
 		d.Message = fmt.Sprintf("package writ.extensions.%s has no function holds of two arguments", kind.Value)
 		d.Hint = "define holds(request, params)"

@@ -49,15 +49,9 @@ func (r *resolver) kubernetesRole(b *KubernetesBinding) *KubernetesRole {
 	if r.IsUndecoded(b.RoleName.At, id.Kind, id.Name) {
 		return nil
 	}
-	d := diag.Diagnostic{
-		Position: b.RoleName.At,
-		Severity: b.DanglingSeverity(),
-		Length:   len([]rune(b.RoleName.Value)),
-		Code:     diag.DanglingRole,
-		Message:  fmt.Sprintf("%s %q is not declared", id.Kind, id.Name),
-		Hint: "declare it in this directory; --bootstrap-roles kubernetes adds the roles that every API server has, " +
-			"--cluster-export ignores the binding, as a cluster does",
-	}
+	const hint = "declare it in this directory; --bootstrap-roles kubernetes adds the roles that every API server has, " +
+		"--cluster-export ignores the binding, as a cluster does"
+	d := b.RoleName.Diagnostic(b.DanglingSeverity(), diag.DanglingRole, hint, "%s %q is not declared", id.Kind, id.Name)
 	if id.Kind == kindRole {
 		d.Message = fmt.Sprintf("Role %q is not declared in namespace %q", id.Name, id.Namespace)
 	}

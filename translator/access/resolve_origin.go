@@ -141,13 +141,8 @@ func (r *resolver) danglingOriginRole(b *OriginBinding, id directory.Identity) {
 	if r.IsUndecoded(b.RoleName.At, id.Kind, id.Name) {
 		return
 	}
-	d := diag.Diagnostic{
-		Position: b.RoleName.At,
-		Length:   len([]rune(b.RoleName.Value)),
-		Code:     diag.DanglingRole,
-		Message:  fmt.Sprintf("Role %q is not declared in namespace %q", id.Name, id.Namespace),
-		Hint:     "declare it in this directory",
-	}
+	d := b.RoleName.Diagnostic(diag.Error, diag.DanglingRole, "declare it in this directory",
+		"Role %q is not declared in namespace %q", id.Name, id.Namespace)
 	global := directory.Identity{Family: id.Family, Kind: id.Kind, Namespace: r.Master, Name: id.Name}
 	if other := r.Find(global); other != nil && b.In == nil {
 		d.Hint = fmt.Sprintf("there is one in namespace %q: write namespace: %[1]s in roleRef", r.Master)

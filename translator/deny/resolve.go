@@ -78,14 +78,8 @@ func (r *resolver) escalationRef(ref EscalationRef, escalations *escalationNames
 	name, literal := ref.Glob.Literal()
 	switch {
 	case !literal && !r.Partial && !escalations.match(ref):
-		r.List.Add(diag.Diagnostic{
-			Position: ref.At,
-			Length:   len([]rune(ref.Value)),
-			Severity: diag.Warning,
-			Code:     diag.EmptyReference,
-			Message:  fmt.Sprintf("glob %q of escalationRefs fits no BreakglassEscalation", ref.Value),
-			Hint:     "declare the escalation in this directory, or look how its name is spelt",
-		})
+		r.List.Add(ref.Diagnostic(diag.Warning, diag.EmptyReference, "declare the escalation in this directory, or look how its name is spelt",
+			"glob %q of escalationRefs fits no BreakglassEscalation", ref.Value))
 	case literal && name != "":
 		id := directory.Identity{Family: family, Kind: kindEscalation, Namespace: "", Name: name}
 		if r.Find(id) == nil {
@@ -98,13 +92,8 @@ func danglingReference[D syntax.Document](r *directory.Directory, ref syntax.Tex
 	if r.IsUndecoded(ref.At, id.Kind, id.Name) {
 		return
 	}
-	d := diag.Diagnostic{
-		Position: ref.At,
-		Length:   len([]rune(ref.Value)),
-		Code:     diag.DanglingReference,
-		Message:  fmt.Sprintf("%s names the %s %q, which is not declared", field, id.Kind, ref.Value),
-		Hint:     "declare it in this directory",
-	}
+	d := ref.Diagnostic(diag.Error, diag.DanglingReference, "declare it in this directory",
+		"%s names the %s %q, which is not declared", field, id.Kind, ref.Value)
 	if close := directory.Near(r, id.Name, declared, func(*syntax.Header) bool { return true }); close != nil {
 		d.Hint = fmt.Sprintf("did you mean %q?", close.Name)
 		d.Related = directory.Related(close)

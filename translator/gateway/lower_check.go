@@ -78,13 +78,8 @@ func (g *lowerer) patternRefs() {
 				}
 				reported[ref.At] = true
 				h.policy.reject()
-				g.list.Add(diag.Diagnostic{
-					Position: ref.At,
-					Length:   len([]rune(ref.Value)),
-					Code:     diag.PatternRef,
-					Message:  fmt.Sprintf("patternRef %q is not a pattern of the effective policy of path %s", ref.Value, f.path),
-					Hint:     f.patternHint(ref.Value, h),
-				})
+				g.list.Add(ref.Diagnostic(diag.Error, diag.PatternRef, f.patternHint(ref.Value, h),
+					"patternRef %q is not a pattern of the effective policy of path %s", ref.Value, f.path))
 			}
 		}
 	}

@@ -150,14 +150,8 @@ func (r *resolver) missing(h *syntax.Header, code diag.Code, kind, namespace str
 	if r.IsUndecoded(name.At, kind, name.Value) {
 		return
 	}
-	d := diag.Diagnostic{
-		Position: name.At,
-		Length:   len([]rune(name.Value)),
-		Severity: h.DanglingSeverity(),
-		Code:     code,
-		Message:  fmt.Sprintf("%s %q not found in namespace %q", kind, name.Value, namespace),
-		Hint:     hint,
-	}
+	d := name.Diagnostic(h.DanglingSeverity(), code, hint,
+		"%s %q not found in namespace %q", kind, name.Value, namespace)
 	r.suggest(&d, kind, namespace, name.Value)
 	r.List.Add(d)
 }
@@ -188,14 +182,8 @@ func (r *resolver) missingSection(h *syntax.Header, code diag.Code, section synt
 	if kind == tables.KindGateway {
 		noun = "listener"
 	}
-	d := diag.Diagnostic{
-		Position: section.At,
-		Length:   len([]rune(section.Value)),
-		Severity: h.DanglingSeverity(),
-		Code:     code,
-		Message:  fmt.Sprintf("%s %s has no %s %q", kind, object, noun, section.Value),
-		Hint:     fmt.Sprintf("leave sectionName out for the %s as a whole", kind),
-	}
+	d := section.Diagnostic(h.DanglingSeverity(), code, fmt.Sprintf("leave sectionName out for the %s as a whole", kind),
+		"%s %s has no %s %q", kind, object, noun, section.Value)
 	if r.MaySuggest() {
 		if close := diag.Suggest(section.Value, names); close != "" {
 			d.Hint = fmt.Sprintf("did you mean %q?", close)

@@ -2,7 +2,6 @@ package gateway
 
 import (
 	"cmp"
-	"fmt"
 	"slices"
 	"strings"
 
@@ -129,14 +128,8 @@ func (r *resolver) reportOtherKind(d *document.Route, at Attachment, kind string
 			p.Section.Value != "" && p.Section.Value != listener.Name.Value || p.Port != 0 && p.Port != listener.Port {
 			continue
 		}
-		r.List.Add(diag.Diagnostic{
-			Position: p.Name.At,
-			Length:   len([]rune(p.Name.Value)),
-			Severity: diag.Warning,
-			Code:     diag.RouteNotAccepted,
-			Message: fmt.Sprintf("listener %q of Gateway %s/%s does not accept the %s: one of its hostnames belongs to routes of kind %s in the same namespace",
-				listener.Name.Value, at.Gateway.Namespace, at.Gateway.Name, d.Kind, kind),
-			Hint: "give the routes different hostnames, or write both as one kind",
-		})
+		r.List.Add(p.Name.Diagnostic(diag.Warning, diag.RouteNotAccepted, "give the routes different hostnames, or write both as one kind",
+			"listener %q of Gateway %s/%s does not accept the %s: one of its hostnames belongs to routes of kind %s in the same namespace",
+			listener.Name.Value, at.Gateway.Namespace, at.Gateway.Name, d.Kind, kind))
 	}
 }

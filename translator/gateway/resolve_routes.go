@@ -73,14 +73,8 @@ func (r *resolver) parent(d *document.Route, p *document.ParentRef, selectors ma
 	case !named && p.Section.Value != "":
 		r.missingSection(&d.Header, diag.ParentNotFound, p.Section, tables.KindGateway, object, sectionNames(gateway, nil))
 	case !r.Partial && why != "":
-		r.List.Add(diag.Diagnostic{
-			Position: p.Name.At,
-			Length:   len([]rune(p.Name.Value)),
-			Severity: diag.Warning,
-			Code:     diag.RouteNotAccepted,
-			Message:  fmt.Sprintf("the route is not accepted by any listener of Gateway %s: no traffic of it gets there", object),
-			Hint:     why,
-		})
+		r.List.Add(p.Name.Diagnostic(diag.Warning, diag.RouteNotAccepted, why,
+			"the route is not accepted by any listener of Gateway %s: no traffic of it gets there", object))
 	}
 	return out
 }
@@ -127,13 +121,8 @@ func (r *resolver) selects(l *document.Listener, namespace string, selectors map
 // otherParent reports a parent that is not a Gateway: a cycle of routes once, at the
 // first of them.
 func (r *resolver) otherParent(cycles *routeCycles, d *document.Route, p *document.ParentRef) {
-	at := diag.Diagnostic{
-		Position: p.Kind.At,
-		Length:   len([]rune(p.Kind.Value)),
-		Code:     diag.ParentKind,
-		Message:  fmt.Sprintf("the parent of a route must be a Gateway, not %s", p.Kind.Value),
-		Hint:     "write kind: Gateway, or leave kind out",
-	}
+	at := p.Kind.Diagnostic(diag.Error, diag.ParentKind, "write kind: Gateway, or leave kind out",
+		"the parent of a route must be a Gateway, not %s", p.Kind.Value)
 	switch cycle, first := cycles.cycleOf(d, p); {
 	case cycle == nil:
 	case !first:

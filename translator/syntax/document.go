@@ -1,6 +1,8 @@
 package syntax
 
 import (
+	"fmt"
+
 	"github.com/writ-policy/writ/translator/diag"
 )
 
@@ -79,6 +81,13 @@ func (h *Header) Meta() *Header { return h }
 type Text struct {
 	Value string
 	At    diag.Position
+}
+
+// Diagnostic returns a diagnostic about the text, with a message as fmt.Sprintf makes it.
+func (t Text) Diagnostic(severity diag.Severity, code diag.Code, hint, format string, args ...any) diag.Diagnostic {
+	return diag.Diagnostic{
+		Position: t.At, Length: len([]rune(t.Value)), Severity: severity, Code: code, Hint: hint, Message: fmt.Sprintf(format, args...),
+	}
 }
 
 // Selector is a label selector, all of whose requirements must hold.

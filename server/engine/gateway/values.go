@@ -5,6 +5,7 @@ import (
 	"strconv"
 	"strings"
 
+	"github.com/writ-policy/writ/server/decision"
 	"github.com/writ-policy/writ/translator/tables"
 )
 
@@ -41,19 +42,13 @@ func find(value any, steps []string) (any, bool) {
 // only Rego knows.
 func textOf(value any) (string, bool) {
 	switch v := value.(type) {
-	case nil:
-		return "", true
-	case string:
-		return v, true
-	case bool:
-		return strconv.FormatBool(v), true
 	case json.Number:
 		return v.String(), isInteger(v)
 	case map[string]any, []any:
 		text, err := json.Marshal(v)
 		return string(text), err == nil
 	}
-	return "", false
+	return decision.PlainText(value)
 }
 
 // isOneOf reports whether a list has an element with a text; a scalar is a list of one.
