@@ -301,6 +301,8 @@ func (c *compiler) list(e ast.Expr) string {
 	return call("list", array(terms))
 }
 
+// mapping returns the Rego of a map: an object if its entries are constants with different
+// keys, else a call of the library.
 func (c *compiler) mapping(e ast.Expr) string {
 	var keys, values, pairs []string
 	constants := true

@@ -12,7 +12,7 @@ import (
 const mostAllowedScore = 1000
 
 // decodeEscalation decodes the spec of a BreakglassEscalation. Fields that take no part
-// in decisions are known and of their type, and that is all.
+// in decisions are checked for their types and not kept.
 func decodeEscalation(d *syntax.Decoder, c *syntax.Cursor, e *BreakglassEscalation) {
 	if c == nil {
 		return

@@ -58,6 +58,7 @@ func addPolicy(f *Access, p *tables.DenyPolicy) {
 	}
 }
 
+// addRule adds the values of a request that the rule can tell apart.
 func addRule(f *Access, r *tables.DenyRule) {
 	for i := range r.Actions {
 		action := &r.Actions[i]

@@ -171,6 +171,7 @@ func (s *state) override(p *inherited, b *document.Block) {
 	}
 }
 
+// put sets the rule in force for its key.
 func (s *state) put(h held) {
 	if _, taken := s.rules[h.rule.Key]; !taken && !isEmpty(h.rule.Key) {
 		s.filled++

@@ -45,7 +45,7 @@ func decodeMetricSource(d *syntax.Decoder, c *syntax.Cursor, into *MetricSource)
 	for _, n := range c.FilledList("aggregations") {
 		s.aggregation(n, aggregations)
 	}
-	s.collection(c.FilledMapping("collection"))
+	s.checkCollection(c.FilledMapping("collection"))
 	if rbac := c.Mapping("rbac"); rbac != nil {
 		s.rbac(rbac)
 	}
@@ -153,8 +153,8 @@ var collectionLimits = []struct {
 	{"batchSize", 10}, {"retryAttempts", 0}, {"parallelism", 1},
 }
 
-// collection checks the settings of the collector, which do not affect decisions.
-func (s *sourceReader) collection(c *syntax.Cursor) {
+// checkCollection checks the settings of the collector, which do not affect decisions.
+func (s *sourceReader) checkCollection(c *syntax.Cursor) {
 	for _, limit := range collectionLimits {
 		c.Integer(limit.name, limit.least, syntax.MaxInteger)
 	}

@@ -70,6 +70,7 @@ func (r *Routed) Decide(time string, rego Rego) (decision.GatewayDecision, error
 	return d, nil
 }
 
+// undecided returns a decision whose lists and maps are empty: in JSON they are not null.
 func undecided() decision.GatewayDecision {
 	return decision.GatewayDecision{
 		Warnings: []string{}, Policies: []string{}, Rules: map[string]string{}, Matched: []decision.MatchedRule{},

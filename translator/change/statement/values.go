@@ -40,7 +40,7 @@ func (l *List) addGlobs(globs []tables.PathGlob) {
 	}
 }
 
-// All returns the values, one for each region of the patterns, and other values.
+// All adds others and one value for each region of the patterns, and returns all values.
 func (l *List) All(others ...string) []string {
 	if len(l.Patterns) == 0 {
 		l.Add(others...)

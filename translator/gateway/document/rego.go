@@ -56,6 +56,7 @@ type bodyReader struct {
 	failed    bool
 }
 
+// fail reports a mistake, each text once, with its place in the body if that is known.
 func (r *bodyReader) fail(at *ast.Location, code diag.Code, hint, message string, args ...any) {
 	text := fmt.Sprintf(message, args...)
 	if at != nil && at.Row > 1 && !r.rewritten {

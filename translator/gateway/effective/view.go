@@ -174,6 +174,7 @@ func (v *view) ruleNumbers(route, rule int) []int {
 	return upTo(len(v.g.Routes[route].Rules))
 }
 
+// listenerNumbers returns the number of a listener of a gateway, or of each one for every.
 func (v *view) listenerNumbers(gateway, listener int) []int {
 	if listener != every {
 		return []int{listener}
