@@ -186,3 +186,24 @@ func TestOneSubject(t *testing.T) {
 		}
 	}
 }
+
+// Pods that a policy does not tell apart may be denied by another one: here those with one
+// capability, and not those that run as root with a path of the host.
+func TestPodsThatAnotherPolicyDenies(t *testing.T) {
+	pods := func(name string, readOnly int) string {
+		return fmt.Sprintf("{%s, metadata: {name: %s}, spec: {podSecurityRules: {riskFactors: {runAsRoot: 40, hostPathReadOnly: %d, capabilities: {SYS_ADMIN: 80}},"+
+			" thresholds: [{maxScore: 70, action: allow}, {maxScore: 100, action: deny}]}}}", denies, name, readOnly)
+	}
+	grant := allowed("r", `{verbs: ["*"], apiGroups: [""], resources: ["*"]}`, "dev")
+	before := append(slices.Clone(grant), pods("p", 10))
+	after := append(slices.Clone(grant), pods("p", 60), pods("q", 10))
+	for name, row := range map[string]struct {
+		a, b   []string
+		change string
+	}{"stricter": {before, after, "loss"}, "laxer": {after, before, "gain"}} {
+		report := compare(t, row.a, row.b)
+		if len(report.Classes) != 1 || !slices.Contains(report.Classes[0].Changes, row.change) || len(report.Classes[0].Transitions) == 0 {
+			t.Errorf("%s: got classes %+v, want one with %s", name, report.Classes, row.change)
+		}
+	}
+}

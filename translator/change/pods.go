@@ -59,8 +59,9 @@ func podsOf(d *side) map[string]*statement.Statement {
 // tryPods lets both revisions decide requests that differ in the pod and in what exempts
 // it. It returns false if a request may exist that it did not try.
 func (c *comparison) tryPods(k *class, own []*statement.Statement, d *side) bool {
-	objects, complete := c.podRequests(own, d)
-	pods, all := podsToTry(own, slices.Concat(c.a.World.Escalations(), c.b.World.Escalations()))
+	others := otherPods(own, d)
+	objects, complete := c.podRequests(own, others, d)
+	pods, all := podsToTry(own, others, slices.Concat(c.a.World.Escalations(), c.b.World.Escalations()))
 	labels := []map[string]string{nil}
 	merged := make(map[string]string)
 	for _, l := range slices.Concat(c.a.World.ExemptLabels(), c.b.World.ExemptLabels()) {
@@ -81,6 +82,19 @@ func (c *comparison) tryPods(k *class, own []*statement.Statement, d *side) bool
 	return complete && all
 }
 
+// otherPods returns the pod security of other policies, each content once.
+func otherPods(own []*statement.Statement, d *side) []*statement.Statement {
+	known := make(map[string]bool)
+	return slices.DeleteFunc(opaqueOf(slices.Concat(d.x.everyone, d.y.everyone)), func(t *statement.Statement) bool {
+		of := func(s *statement.Statement) bool { return t.Documents[0].Name == s.Documents[0].Name }
+		if slices.ContainsFunc(own, of) || known[statement.ContentOf(t)] {
+			return true
+		}
+		known[statement.ContentOf(t)] = true
+		return false
+	})
+}
+
 func withPod(object map[string]any, factors map[string]int, labels map[string]string) map[string]any {
 	pod := podOf(factors)
 	if len(labels) > 0 {
@@ -92,13 +106,10 @@ func withPod(object map[string]any, factors map[string]int, labels map[string]st
 // podRequests returns requests for pods that no other statement denies, one for each
 // combination of what exempts and of what an escalation overrides. Requests that one of
 // the policy's two forms does not ask about are among them.
-func (c *comparison) podRequests(own []*statement.Statement, d *side) (objects []map[string]any, complete bool) {
+func (c *comparison) podRequests(own, others []*statement.Statement, d *side) (objects []map[string]any, complete bool) {
 	complete = true
 	everyone := slices.Concat(d.x.everyone, d.y.everyone)
 	denials := exactOf(everyone)
-	others := slices.DeleteFunc(opaqueOf(everyone), func(t *statement.Statement) bool {
-		return slices.ContainsFunc(own, func(s *statement.Statement) bool { return t.Documents[0].Name == s.Documents[0].Name })
-	})
 	contexts := exemptions(own, others)
 	escalations := slices.Concat([]*tables.Escalation{nil}, c.a.World.Escalations(), c.b.World.Escalations())
 	for _, s := range own {

@@ -40,11 +40,14 @@ func exemptions(own, others []*statement.Statement) []required {
 // maxPods bounds the pods that are constructed for one policy.
 const maxPods = 200000
 
-// podsToTry returns pods as sets of factors, in bands whose pods the policies and the
-// overrides do not tell apart, smaller ones first. Every sum of weights up to the highest
-// score that is compared with is reached. It returns false if pods are missing.
-func podsToTry(own []*statement.Statement, overrides []*tables.Escalation) (bands [][]map[string]int, complete bool) {
-	names, weights := factorsOf(own)
+// podsToTry returns pods as sets of the factors of own, in bands whose pods neither own, nor
+// others that may deny them too, nor the overrides tell apart, smaller ones first. Every sum
+// of weights up to the highest score that is compared with is reached. It returns false if
+// pods are missing.
+func podsToTry(own, others []*statement.Statement, overrides []*tables.Escalation) (bands [][]map[string]int, complete bool) {
+	names := factorsOf(own)
+	own = slices.Concat(own, others)
+	weights := weightsOf(own)
 	scores := scoresOf(own, overrides)
 	sums := func(factors map[string]int) []int {
 		out := make([]int, len(weights))
@@ -124,15 +127,22 @@ func blockedBy(own []*statement.Statement, overrides []*tables.Escalation, facto
 	return string(out)
 }
 
-func factorsOf(own []*statement.Statement) (names []string, weights []map[string]int) {
+func factorsOf(own []*statement.Statement) (names []string) {
 	for _, s := range own {
-		p := s.PodSecurity()
-		weight := make(map[string]int)
-		for _, f := range p.Factors {
+		for _, f := range s.PodSecurity().Factors {
 			names = append(names, f.Name)
+		}
+	}
+	return tables.Entries(names)
+}
+
+func weightsOf(list []*statement.Statement) (weights []map[string]int) {
+	for _, s := range list {
+		weight := make(map[string]int)
+		for _, f := range s.PodSecurity().Factors {
 			weight[f.Name] = f.Weight
 		}
 		weights = append(weights, weight)
 	}
-	return tables.Entries(names), weights
+	return weights
 }
