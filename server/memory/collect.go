@@ -6,6 +6,7 @@ import (
 	"runtime/debug"
 	"runtime/metrics"
 	"sync"
+	"time"
 )
 
 // CollectAfter lets the heap grow by at least so many bytes between two garbage
@@ -13,11 +14,23 @@ import (
 // every few thousand requests: then a fifth of its CPU time is collection. A memory limit
 // holds as before, and heaps that are larger are collected as before. Only the first call
 // has an effect, and none has if the environment sets GOGC.
+//
+// The first call also collects once, shortly afterwards. Much of what a start needs is
+// garbage then, and the heap would otherwise grow to twice its size with it.
 func CollectAfter(growth uint64) {
 	if os.Getenv("GOGC") == "" {
-		watchOnce.Do(func() { (&collections{growth: growth}).adjust() })
+		watchOnce.Do(func() {
+			(&collections{growth: growth}).adjust()
+			collectLater()
+		})
 	}
 }
+
+// collectLater collects when the garbage of a start is no longer referred to.
+func collectLater() { time.AfterFunc(afterStart, runtime.GC) }
+
+// afterStart is how long after the first revision a server keeps what it was made of.
+const afterStart = time.Second
 
 var watchOnce sync.Once
 

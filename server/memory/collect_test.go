@@ -42,3 +42,16 @@ func TestCollectionsFollowTheHeap(t *testing.T) {
 	reach("a small heap again", func(p uint64) bool { return p > 200 })
 	t.Cleanup(func() { debug.SetGCPercent(before) })
 }
+
+// What a start leaves is collected although nothing is allocated afterwards.
+func TestCollectLater(t *testing.T) {
+	collected := make(chan struct{})
+	garbage := new([1 << 10]byte)
+	runtime.SetFinalizer(garbage, func(*[1 << 10]byte) { close(collected) })
+	collectLater()
+	select {
+	case <-collected:
+	case <-time.After(time.Minute):
+		t.Error("nothing is collected")
+	}
+}
