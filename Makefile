@@ -3,6 +3,7 @@
 
 GO          ?= go
 LISTEN      ?= 127.0.0.1:8686
+PROGRAM     ?= bin/writ
 FUZZTIME    ?= 1m
 LOADTIME    ?= 3m
 REQUESTS    ?= 40000
@@ -58,7 +59,7 @@ help: ## list the targets
 	while IFS='|' read -r name text; do printf '  %-14s %s\n' "$$name" "$$text"; done
 
 build: ## build bin/writ
-	$(GO) build -trimpath -o bin/writ ./cmd/writ
+	$(GO) build -trimpath -o $(PROGRAM) ./cmd/writ
 
 run: build ## serve the example policies and print what to try
 	@printf '%s\n' \
@@ -74,7 +75,7 @@ run: build ## serve the example policies and print what to try
 	'' \
 	'Change a file below examples/policies and ask again. Ctrl-C stops the server.' \
 	''
-	@exec bin/writ serve --policies examples/policies --listen $(LISTEN)
+	@exec $(PROGRAM) serve --policies examples/policies --listen $(LISTEN)
 
 test: lint ## the whole gate, as CI runs it: each package is tested once
 	@$(MAKE) --no-print-directory -j2 unit agreement kubernetes bundle

@@ -30,7 +30,7 @@ func TestMakeRunSuggestsWhatWorks(t *testing.T) {
 		t.Fatal(err)
 	}
 	address := process.FreeAddress(t)
-	run := exec.CommandContext(t.Context(), "make", "run", "LISTEN="+address)
+	run := exec.CommandContext(t.Context(), "make", "run", "LISTEN="+address, "PROGRAM="+filepath.Join(bin, "writ")) // a change of bin would end the validity of cached results
 	run.Dir = "../.."
 	run.Env = append(os.Environ(), "MAKEFLAGS=", "MAKELEVEL=")
 	run.SysProcAttr = &syscall.SysProcAttr{Setpgid: true}
