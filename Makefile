@@ -29,7 +29,7 @@ GOLANGCI_LINT := $(GO) tool -modfile=.ci/tools/go.mod golangci-lint
 # a quarter of their time. golangci runs vet.
 TEST_GOGC     ?= 1600
 TEST_MEMLIMIT ?= 1200MiB
-GO_TEST       := WRIT_TESTS=full GOGC=$(TEST_GOGC) GOMEMLIMIT=$(TEST_MEMLIMIT) $(GO) test -vet=off -timeout 30m
+GO_TEST       := GATE_TESTS=full GOGC=$(TEST_GOGC) GOMEMLIMIT=$(TEST_MEMLIMIT) $(GO) test -vet=off -timeout 30m
 
 # Packages whose work is done by other processes or by one goroutine: comparisons with
 # stock OPA, the cases of the built command, servers and editors that run it, the commands,

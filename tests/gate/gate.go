@@ -1,6 +1,6 @@
 // Package gate decides how much the heavy tests do. By themselves, as in go test ./..., they
-// run in a short form, which is over in minutes. The gate, make test, sets WRIT_TESTS=full:
-// then they run in full.
+// run in a short form, which is over in minutes. The gate, make test, sets GATE_TESTS=full:
+// then they run in full. The variable does not begin with WRIT_, as writ reads those as flags.
 //
 // Importing the package makes garbage collection rare, unless GOGC is set: tests hold little
 // memory and make much garbage.
@@ -27,13 +27,13 @@ func init() {
 }
 
 // IsFull reports whether tests run in full.
-func IsFull() bool { return os.Getenv("WRIT_TESTS") == "full" }
+func IsFull() bool { return os.Getenv("GATE_TESTS") == "full" }
 
 // Only skips a test unless tests run in full.
 func Only(t testing.TB) {
 	t.Helper()
 	if !IsFull() {
-		t.Skip("a test of the gate: WRIT_TESTS=full runs it")
+		t.Skip("a test of the gate: GATE_TESTS=full runs it")
 	}
 }
 

@@ -14,7 +14,7 @@ func TestSome(t *testing.T) {
 		{"full", rows},
 		{"", []int{0, 3, 6}},
 	} {
-		t.Setenv("WRIT_TESTS", row.form)
+		t.Setenv("GATE_TESTS", row.form)
 		if got, want := Count(7, 3), len(row.want); got != want {
 			t.Errorf("%q: got a count of %d, want %d", row.form, got, want)
 		}
@@ -26,7 +26,7 @@ func TestSome(t *testing.T) {
 
 func TestOnly(t *testing.T) {
 	for form, isRun := range map[string]bool{"full": true, "": false} {
-		t.Setenv("WRIT_TESTS", form)
+		t.Setenv("GATE_TESTS", form)
 		ran := false
 		t.Run(form, func(t *testing.T) {
 			Only(t)
