@@ -25,6 +25,7 @@ import (
 	"google.golang.org/grpc/status"
 
 	"github.com/writ-policy/writ/server/auth"
+	"github.com/writ-policy/writ/tests/gate"
 	"github.com/writ-policy/writ/tests/issuer"
 )
 
@@ -217,6 +218,7 @@ func (g *guarded) signIn(t *testing.T, token string) sent {
 // that are wrong, expired, revoked or absent; a session is that of the listener of browsers.
 // Log, spans, status, metrics and the log of decisions have no secret.
 func TestCredentialsOfEveryListener(t *testing.T) {
+	gate.Only(t)
 	g := newGuarded(t)
 	strangers := newAuthority(t)
 	olga := map[string]any{"sub": "olga", "groups": []string{"ops"}}
@@ -364,6 +366,7 @@ func (g *guarded) checkSecrets(t *testing.T, auditor sent, secrets ...string) {
 // Certificates of the server and keys of the issuer change while requests are answered:
 // none of them fails.
 func TestRotationWhileRequestsRun(t *testing.T) {
+	gate.Only(t)
 	g := newGuarded(t)
 	olga := map[string]any{"sub": "olga", "groups": []string{"ops"}}
 	config := g.authority.client("")

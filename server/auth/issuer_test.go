@@ -19,6 +19,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/writ-policy/writ/tests/gate"
 	"github.com/writ-policy/writ/tests/issuer"
 )
 
@@ -123,6 +124,7 @@ func TestIssuerNames(t *testing.T) {
 // Keys of the issuer change while it is used: a new one is accepted at once, a withdrawn
 // one is refused soon, and an issuer that does not answer changes nothing.
 func TestIssuerKeys(t *testing.T) {
+	gate.Only(t)
 	from := issuer.New(t)
 	from.SetDown(true)
 	i := runIssuer(t, from, nil)

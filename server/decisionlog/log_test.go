@@ -22,6 +22,7 @@ import (
 
 	"github.com/writ-policy/writ/server/decision"
 	"github.com/writ-policy/writ/server/metrics"
+	"github.com/writ-policy/writ/tests/gate"
 )
 
 // running is a log that runs until stop, with its metrics.
@@ -314,6 +315,7 @@ func TestServerReturns(t *testing.T) {
 
 // Beyond the buffer decisions are lost and counted.
 func TestServerStaysAway(t *testing.T) {
+	gate.Only(t)
 	c := &collector{gone: true}
 	r := uploading(t, c, 10)
 	for i := range 30 {
@@ -341,6 +343,7 @@ func (c *slowCollector) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 // While the server is slow, decisions are taken without waiting for it. Nothing is lost
 // within the buffer; beyond it, what is delivered and what is counted as lost are all.
 func TestServerIsSlow(t *testing.T) {
+	gate.Only(t)
 	for _, row := range []struct{ buffer, least, most int }{{100, 60, 60}, {10, 10, 30}} {
 		t.Run(fmt.Sprint(row.buffer), func(t *testing.T) {
 			c := &slowCollector{entered: make(chan struct{}, 1), released: make(chan struct{})}

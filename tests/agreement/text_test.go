@@ -21,6 +21,7 @@ import (
 
 	"github.com/writ-policy/writ/bundles"
 	"github.com/writ-policy/writ/server/engine"
+	"github.com/writ-policy/writ/tests/gate"
 	"github.com/writ-policy/writ/translator"
 	"github.com/writ-policy/writ/translator/source"
 )
@@ -269,6 +270,7 @@ const dirsEvery = 5
 // Text of any characters in any place of a document, or in the name of a file, is either
 // a diagnostic, or the bundle is built, checked and activated, and a stock OPA accepts it.
 func TestTextsOfAllUnicode(t *testing.T) {
+	gate.Only(t)
 	t.Parallel()
 	r := rand.New(rand.NewPCG(uint64(*firstWorld), 12))
 	accepted, activated, tried, known := 0, 0, 0, 0

@@ -144,7 +144,7 @@ func runShell(t *testing.T, blocks []exchange) []string {
 	shell := exec.CommandContext(ctx, "sh", "-s")
 	shell.Dir = "../.."
 	shell.Stdin = strings.NewReader(script.String())
-	shell.Env = append(os.Environ(), "PATH="+bin+":"+os.Getenv("PATH"), "NO_COLOR=1", "TMPDIR="+t.TempDir())
+	shell.Env = append(os.Environ(), "PATH="+bin+":"+os.Getenv("PATH"), "NO_COLOR=1", "GIT_OPTIONAL_LOCKS=0", "TMPDIR="+t.TempDir())
 	// A group of its own, so that what was started in the background ends too.
 	shell.SysProcAttr = &syscall.SysProcAttr{Setpgid: true}
 	end := func() error { return syscall.Kill(-shell.Process.Pid, syscall.SIGKILL) }

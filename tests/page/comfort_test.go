@@ -11,6 +11,7 @@ import (
 	"github.com/chromedp/chromedp/kb"
 
 	"github.com/writ-policy/writ/server"
+	"github.com/writ-policy/writ/tests/gate"
 )
 
 // options are what a field is completed with.
@@ -77,6 +78,7 @@ func TestFollow(t *testing.T) {
 
 // A server that goes is reported, and so is its return.
 func TestLostConnection(t *testing.T) {
+	gate.Only(t)
 	s, stop := startSite(t, nil)
 	b := newTab(t, s.base, desktop)
 	b.open("/page/")

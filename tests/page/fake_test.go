@@ -13,6 +13,7 @@ import (
 
 	"github.com/writ-policy/writ/server/page"
 	"github.com/writ-policy/writ/server/view"
+	"github.com/writ-policy/writ/tests/gate"
 	"github.com/writ-policy/writ/translator/change"
 )
 
@@ -116,6 +117,7 @@ func (f *fake) serve(t *testing.T) string {
 
 // A comparison that takes long is waited for, or stopped.
 func TestLongComparison(t *testing.T) {
+	gate.Only(t)
 	f := &fake{}
 	b := newTab(t, f.serve(t), desktop)
 	b.open("/page/changes")

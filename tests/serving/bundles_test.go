@@ -14,6 +14,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/writ-policy/writ/tests/gate"
 	"github.com/writ-policy/writ/tests/process"
 )
 
@@ -85,6 +86,7 @@ func (b *builder) build(user string, sequence int, key string) []byte {
 // revoked key, older or broken changes no answer; a restart without the web server
 // serves the last good one.
 func TestServingBundles(t *testing.T) {
+	gate.Only(t)
 	b := newBuilder(t)
 	shared := filepath.Join(b.dir, "web")
 	if err := os.Mkdir(shared, 0o755); err != nil {

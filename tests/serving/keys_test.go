@@ -7,6 +7,8 @@ import (
 	"os"
 	"strings"
 	"testing"
+
+	"github.com/writ-policy/writ/tests/gate"
 )
 
 // states writes the file of keys with other states; a key without one is left out.
@@ -24,6 +26,7 @@ func (b *builder) states(now, old string) {
 // good lets in what was refused, one that is revoked refuses the next bundle it has
 // signed and takes nothing away, and a broken file changes nothing.
 func TestKeysChangeWhileServing(t *testing.T) {
+	gate.Only(t)
 	b := newBuilder(t)
 	path := b.dir + "/web.tar.gz"
 	publish := func(content []byte) {

@@ -207,6 +207,7 @@ func memoryOf(t *testing.T, running *os.Process, name string) int {
 // Whatever a hundred connections send, the memory of the server stays within its
 // bounds, and others are answered meanwhile.
 func TestMemoryUnderAttack(t *testing.T) {
+	gate.Only(t)
 	const policies = "../../examples/policies"
 	const path = "/v1/decisions/access"
 	attacks := map[string]func(a *attack, address, proxies string){

@@ -18,6 +18,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/writ-policy/writ/tests/gate"
 	"github.com/writ-policy/writ/translator/source/git"
 )
 
@@ -321,6 +322,9 @@ func TestServerFaults(t *testing.T) {
 			}
 			t.Run(f.name+"/"+step, func(t *testing.T) {
 				t.Parallel()
+				if f.isSlow {
+					gate.Only(t)
+				}
 				local, dir := o.copy(t), t.TempDir()
 				server := serveGitBelow(t, filepath.Dir(local.dir))
 				r := git.Open(faultOptions(t, server.URL, dir, want))

@@ -9,6 +9,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/writ-policy/writ/tests/gate"
 	"github.com/writ-policy/writ/translator/source/git"
 )
 
@@ -114,6 +115,7 @@ var (
 // Each row has the lines of allowed_signers, where NAME stands for a public key, and wants the
 // decision of git verify-commit. A row with a difference states why it is stricter.
 func TestAllowedSignersAsGit(t *testing.T) {
+	gate.Only(t)
 	s := newSigning(t)
 	for _, name := range []string{"alice", "bob", "authority"} {
 		s.newKey(name)

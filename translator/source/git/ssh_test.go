@@ -18,6 +18,7 @@ import (
 	"golang.org/x/crypto/ssh"
 	"golang.org/x/crypto/ssh/knownhosts"
 
+	"github.com/writ-policy/writ/tests/gate"
 	"github.com/writ-policy/writ/translator/source/git"
 )
 
@@ -155,6 +156,7 @@ func TestSSHFaults(t *testing.T) {
 			options := git.Options{Location: parse(t, url+"//p?ref=main"), Dir: dir, Stall: 10 * time.Second,
 				Credentials: git.Credentials{SSHKey: server.key, KnownHosts: server.hosts}.For}
 			if row.want == "stalled" {
+				gate.Only(t)
 				options.Stall = 3 * time.Second
 			}
 			checkRecovery(t, git.Open(options), url, dir, row.want, 1, func() {
