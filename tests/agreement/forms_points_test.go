@@ -19,6 +19,7 @@ import (
 	"github.com/writ-policy/writ/server/decision"
 	"github.com/writ-policy/writ/server/engine"
 	"github.com/writ-policy/writ/server/metrics"
+	"github.com/writ-policy/writ/tests/gate"
 	"github.com/writ-policy/writ/tests/oracle"
 	"github.com/writ-policy/writ/tests/oracle/access"
 )
@@ -216,6 +217,7 @@ func TestNoSpellingEscapesADenialAtAnyPoint(t *testing.T) {
 
 // Each part of the definition of forms is needed for what gateways ask.
 func TestEachPartOfTheFormsIsNeededByGateways(t *testing.T) {
+	gate.Only(t)
 	t.Parallel()
 	const seed = 1 // a world that has spellings for each part
 	files, world := access.Generate(seed)

@@ -13,6 +13,7 @@ import (
 	"github.com/writ-policy/writ/server/decision"
 	"github.com/writ-policy/writ/server/engine"
 	"github.com/writ-policy/writ/server/metrics"
+	"github.com/writ-policy/writ/tests/gate"
 	"github.com/writ-policy/writ/tests/oracle/access"
 	"github.com/writ-policy/writ/tests/oracle/gateway"
 	"github.com/writ-policy/writ/tests/oracle/random"
@@ -22,6 +23,7 @@ import (
 // Over edits of documents, each decision from the cache is the one that a new engine
 // makes of the documents alone, kept or not.
 func TestKeptDecisionsAreThoseOfTheNewRevision(t *testing.T) {
+	gate.Only(t)
 	t.Parallel()
 	kept, besideDenials := 0, 0
 	for seed := *firstWorld; seed < *firstWorld+uint64(max(2, (*worlds+*denyWorlds)/8)); seed++ {
@@ -94,6 +96,7 @@ func keepOver(t *testing.T, seed uint64, files map[string]string, w *projected) 
 // Over edits of documents of the gateway point, too, decisions from the cache are those
 // of the new revision.
 func TestKeptGatewayDecisionsAreThoseOfTheNewRevision(t *testing.T) {
+	gate.Only(t)
 	t.Parallel()
 	kept := 0
 	for seed := *firstWorld; seed < *firstWorld+uint64(max(6, *gatewayWorlds/4)); seed++ {
