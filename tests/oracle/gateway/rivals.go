@@ -8,8 +8,9 @@ import (
 
 // AddRivals adds, for each route, one of another namespace without a policy of its
 // own, older than all. It takes a part of the route's hostnames and matches, so that
-// it is nowhere more specific. Listeners that select namespaces by exception reject it:
-// one that accepted the rival and not the route would route a request by the rival alone.
+// it is nowhere more specific. A listener that accepted the rival and not the route would
+// route a request by the rival alone: listeners that select namespaces by exception reject
+// the rival, and a route that yields to one of the other kind has none.
 func (w *World) AddRivals(namespace string) {
 	g := random.New(w.seed, 15)
 	for _, gateway := range w.Gateways {
@@ -19,7 +20,11 @@ func (w *World) AddRivals(namespace string) {
 			}
 		}
 	}
-	for _, r := range slices.Clone(w.Routes) {
+	routes := slices.Clone(w.Routes)
+	for _, r := range routes {
+		if w.yields(r, routes) {
+			continue
+		}
 		rival := &Route{GRPC: r.GRPC, Namespace: namespace, Name: r.Namespace + "-" + r.Name, Created: "1970-01-01T00:00:00Z"}
 		for _, parent := range r.Parents {
 			if parent.Namespace == "" {
@@ -41,4 +46,19 @@ func (w *World) AddRivals(namespace string) {
 		w.Routes = append(w.Routes, rival)
 	}
 	w.forget()
+}
+
+// yields reports whether a listener rejects a route for one of the other kind.
+func (w *World) yields(r *Route, routes []*Route) bool {
+	for _, gateway := range w.Gateways {
+		for _, l := range gateway.Listeners {
+			attached := slices.DeleteFunc(slices.Clone(routes), func(r *Route) bool {
+				return !slices.ContainsFunc(r.Parents, func(p Parent) bool { return p.attaches(r, gateway, l) })
+			})
+			if slices.Contains(attached, r) && !slices.Contains(oneKind(attached, l), r) {
+				return true
+			}
+		}
+	}
+	return false
 }
