@@ -17,6 +17,7 @@ import (
 	"google.golang.org/grpc/metadata"
 	"google.golang.org/grpc/status"
 
+	"github.com/writ-policy/writ/tests/gate"
 	"github.com/writ-policy/writ/tests/openapi"
 )
 
@@ -82,6 +83,7 @@ func TestEveryListenerRequiresAClientCertificate(t *testing.T) {
 // Certificates authenticate users and groups on every listener, and a kept connection is
 // refused once its authority is withdrawn.
 func TestClientCertificates(t *testing.T) {
+	gate.Only(t)
 	a, next := newAuthority(t), newAuthority(t)
 	h := newHouse(t)
 	cert, key := a.issue(2)

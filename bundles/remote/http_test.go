@@ -17,6 +17,7 @@ import (
 	"time"
 
 	"github.com/writ-policy/writ/bundles"
+	"github.com/writ-policy/writ/tests/gate"
 )
 
 // server is a bundle server as OPA's documentation has it: ETags, and answers that are
@@ -240,6 +241,7 @@ func TestHTTPServerRestarts(t *testing.T) {
 
 // The time of a transfer is limited, and a bundle that deliver rejects changes nothing.
 func TestHTTPLimits(t *testing.T) {
+	gate.Only(t)
 	first, second := built(t, "dev", 1), built(t, "operations", 2)
 	t.Run("too long", func(t *testing.T) {
 		s := serve(t, packed(t, first))

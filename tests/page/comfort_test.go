@@ -22,6 +22,7 @@ func (b *tab) options(field string) []string {
 
 // Fields are completed with the names that documents have.
 func TestCompletion(t *testing.T) {
+	gate.Only(t)
 	s := shared(t)
 	journey(t, s, "names of documents", func(b *tab) {
 		b.open("/page/ask")

@@ -160,6 +160,7 @@ func TestServingBundles(t *testing.T) {
 // An operator goes back from a bundle, newer ones wait meanwhile, and a release brings
 // the newest in although it came before.
 func TestRollbackOfABundle(t *testing.T) {
+	gate.Only(t)
 	b := newBuilder(t)
 	path := filepath.Join(b.dir, "live.tar.gz")
 	publish := func(user string, sequence int) {

@@ -11,6 +11,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/writ-policy/writ/tests/gate"
 	"github.com/writ-policy/writ/tests/requests"
 	"github.com/writ-policy/writ/translator/progress"
 	"github.com/writ-policy/writ/translator/source/git"
@@ -54,6 +55,7 @@ func historyRepository(t *testing.T) (*checkout, map[string]string) {
 // Only a descendant of the base is read, from a local repository and from servers with and
 // without partial clones.
 func TestDescent(t *testing.T) {
+	gate.Only(t)
 	c, commits := historyRepository(t)
 	server, ssh := serveGit(t, c), serveSSH(t)
 	commits["unknown"] = strings.Repeat("1", 40)
