@@ -84,7 +84,7 @@ func (v *viewer) visibilityPolicies(r *decision.VisibilityRequest) []view.Step {
 		}
 		for _, i := range slices.Sorted(maps.Keys(found)) {
 			p := &t.Policies[i]
-			steps = append(steps, view.Step{Title: titleOf("MonitorAccessPolicy", p.Namespace, p.Name), Source: p.Source, State: view.NoMatch})
+			steps = append(steps, view.Step{Title: titleOf(kindVisibility, p.Namespace, p.Name), Source: p.Source, State: view.NoMatch})
 		}
 	}
 	return steps

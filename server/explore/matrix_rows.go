@@ -66,10 +66,7 @@ func (v *viewer) resourceRows(c view.Caller, q *view.MatrixQuery) ([]subjectRow,
 	if q.Subject == "" && c.SeesAll {
 		return nil, &view.Error{Reason: view.Invalid, Field: "subject", Message: "subject must not be empty"}
 	}
-	principals := []string{statement.UserPrefix + c.User}
-	for _, group := range c.Groups {
-		principals = append(principals, statement.GroupPrefix+group)
-	}
+	principals := statement.Principals(c.User, c.Groups)
 	var own []*statement.Statement
 	if c.SeesAll {
 		principals = []string{v.principalOf(q.Subject)}

@@ -156,7 +156,7 @@ func (v *viewer) unknownFacts(a *alternatives, r *decision.Request, e *view.Expl
 			}
 		}
 	}
-	for _, principal := range principalsOf(r) {
+	for _, principal := range statement.Principals(r.User, r.Groups) {
 		own := world.In(principal, "")
 		if r.Namespace != "" {
 			own = world.Of(principal, r.Namespace)
@@ -179,24 +179,13 @@ func ruleText(s *statement.Statement) string {
 	return strings.Replace(fmt.Sprintf("%s %s/%s rule %d", d.Kind, d.Namespace, d.Name, d.Rule), " /", " ", 1)
 }
 
-func principalsOf(r *decision.Request) []string {
-	var list []string
-	if r.User != "" {
-		list = append(list, statement.UserPrefix+r.User)
-	}
-	for _, group := range r.Groups {
-		list = append(list, statement.GroupPrefix+group)
-	}
-	return list
-}
-
 // contrast adds a value of a member that a rule matches, and one that it does not.
 func contrast(a *alternatives, r *decision.Request, s *statement.Statement, member, word string) {
 	q, err := nearQuestion(r, member)
 	if err != nil {
 		return
 	}
-	fits, other := q.Contrast(s, principalsOf(r))
+	fits, other := q.Contrast(s, statement.Principals(r.User, r.Groups))
 	for _, row := range []struct {
 		word    string
 		request map[string]any

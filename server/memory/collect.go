@@ -26,7 +26,7 @@ func CollectAfter(growth uint64) {
 	}
 }
 
-// collectLater collects when the garbage of a start is no longer referred to.
+// collectLater collects once, when what a start was made of is garbage.
 func collectLater() { time.AfterFunc(afterStart, runtime.GC) }
 
 // afterStart is how long after the first revision a server keeps what it was made of.

@@ -22,14 +22,8 @@ type Gain struct {
 // denials that go away, views that widen, paths that open. Every user is in the group
 // system:authenticated.
 func Gains(ctx context.Context, a, b *Side, user string, groups []string, now time.Time) ([]Gain, error) {
-	var principals []string
-	if user != "" {
-		principals = append(principals, statement.UserPrefix+user)
-	}
 	groups = append(slices.Clone(groups), "system:authenticated")
-	for _, g := range groups {
-		principals = append(principals, statement.GroupPrefix+g)
-	}
+	principals := statement.Principals(user, groups)
 	report, err := Diff(ctx, a.heldBy(principals, user, groups), b.heldBy(principals, user, groups), Options{Subject: principals[0], Now: now})
 	if err != nil {
 		return nil, err

@@ -149,10 +149,7 @@ func (w *World) allPaths() []Path {
 	var paths []Path
 	for _, gateway := range gateways {
 		for _, listener := range gateway.Listeners {
-			attached := slices.DeleteFunc(slices.Clone(routes), func(r *Route) bool {
-				return !slices.ContainsFunc(r.Parents, func(p Parent) bool { return p.attaches(r, gateway, listener) })
-			})
-			for _, route := range oneKind(attached, listener) {
+			for _, route := range oneKind(attached(routes, gateway, listener), listener) {
 				for i := range route.Rules {
 					paths = append(paths, Path{gateway, listener, route, i})
 				}
@@ -160,6 +157,13 @@ func (w *World) allPaths() []Path {
 		}
 	}
 	return paths
+}
+
+// attached returns the routes that a parentRef puts on a listener.
+func attached(routes []*Route, g *Gateway, l *Listener) []*Route {
+	return slices.DeleteFunc(slices.Clone(routes), func(r *Route) bool {
+		return !slices.ContainsFunc(r.Parents, func(p Parent) bool { return p.attaches(r, g, l) })
+	})
 }
 
 // attaches reports whether a parentRef puts its route on a listener.

@@ -52,10 +52,8 @@ func (w *World) AddRivals(namespace string) {
 func (w *World) yields(r *Route, routes []*Route) bool {
 	for _, gateway := range w.Gateways {
 		for _, l := range gateway.Listeners {
-			attached := slices.DeleteFunc(slices.Clone(routes), func(r *Route) bool {
-				return !slices.ContainsFunc(r.Parents, func(p Parent) bool { return p.attaches(r, gateway, l) })
-			})
-			if slices.Contains(attached, r) && !slices.Contains(oneKind(attached, l), r) {
+			on := attached(routes, gateway, l)
+			if slices.Contains(on, r) && !slices.Contains(oneKind(on, l), r) {
 				return true
 			}
 		}

@@ -111,14 +111,7 @@ func (a *Asker) bound(q *Question, principals []string) []*statement.Statement {
 
 // principals returns those that the subject of a question holds.
 func (q *Question) principals() []string {
-	var out []string
-	if q.User != "" {
-		out = append(out, statement.UserPrefix+q.User)
-	}
-	for _, group := range q.Groups {
-		out = append(out, statement.GroupPrefix+group)
-	}
-	return tables.Once(out)
+	return tables.Once(statement.Principals(q.User, q.Groups))
 }
 
 // resource describes an allow rule. It allows always unless a denial touches it or its

@@ -200,3 +200,15 @@ func Setters(object map[string]any, open map[string]bool) []func(*Request) {
 	}
 	return out
 }
+
+// Principals returns those of a user and its groups, the user first. An empty user is left out.
+func Principals(user string, groups []string) []string {
+	var out []string
+	if user != "" {
+		out = append(out, UserPrefix+user)
+	}
+	for _, group := range groups {
+		out = append(out, GroupPrefix+group)
+	}
+	return out
+}
