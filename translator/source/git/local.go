@@ -5,10 +5,7 @@ import (
 	"errors"
 	"fmt"
 
-	gogit "github.com/go-git/go-git/v5"
 	"github.com/go-git/go-git/v5/plumbing"
-	"github.com/go-git/go-git/v5/plumbing/cache"
-	"github.com/go-git/go-git/v5/storage/filesystem"
 
 	"github.com/writ-policy/writ/translator/source"
 )
@@ -16,18 +13,12 @@ import (
 // localRemote is a repository in the local file system, read in place.
 type localRemote struct{ path string }
 
-func (l localRemote) open() (*filesystem.Storage, error) {
-	repository, err := gogit.PlainOpenWithOptions(l.path, &gogit.PlainOpenOptions{EnableDotGitCommonDir: true})
+func (l localRemote) open() (localStorage, error) {
+	storage, err := openLocal(l.path)
 	if err != nil {
-		return nil, fmt.Errorf("open the repository: %w", source.TrimPath(err))
+		return storage, fmt.Errorf("open the repository: %w", err)
 	}
-	opened, ok := repository.Storer.(*filesystem.Storage)
-	if !ok {
-		return nil, errors.New("the repository must be stored in files")
-	}
-	// Larger objects are streamed, so that their size is known before they fill memory.
-	return filesystem.NewStorageWithOptions(opened.Filesystem(), cache.NewObjectLRUDefault(),
-		filesystem.Options{LargeObjectThreshold: 1 << 20}), nil
+	return storage, nil
 }
 
 // resolve reads only the references that ref can name: a broken other reference or a

@@ -258,7 +258,7 @@ func TestErrors(t *testing.T) {
 	}{
 		"unknown branch":     {location: "/work/.git//p?ref=nowhere", want: `no reference "nowhere"`},
 		"misspelled branch":  {location: "/work/.git//p?ref=mian", want: `did you mean "main"?`},
-		"unknown folder":     {location: "/work/.git//nowhere", want: `folder "nowhere" not found`},
+		"unknown folder":     {location: "/work/.git//nowhere", want: `folder not found: "nowhere"`},
 		"unknown commit":     {location: "/work/.git//p?ref=" + strings.Repeat("1", 40)},
 		"unknown repository": {location: "/other/.git//p", want: "repository not found"},
 		"missing password":   {"/work/.git//p", "requires credentials", func(s *gitServer) { s.password = "secret" }, func(s *gitServer) { s.password = "" }},

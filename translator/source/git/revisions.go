@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"io"
 	"path"
 	"path/filepath"
 	"strconv"
@@ -22,38 +23,76 @@ import (
 var (
 	ErrNoRepository = errors.New("not in a git repository")
 	ErrBadRevision  = errors.New("no such revision")
-	ErrNoFolder     = errors.New("no such folder in the revision")
+	ErrNoMergeBase  = errors.New("no merge base")
+	ErrNoFolder     = errors.New("folder not found")
+	ErrNotFolder    = errors.New("not a folder of the revision")
 )
 
 // Checkout is the repository of a working directory. Its revisions are read from the
 // objects; the working tree is neither read nor changed.
 type Checkout struct {
 	repository *gogit.Repository
-	objects    objectStore
+	storage    localStorage
+	top        string
 }
 
 // OpenCheckout opens the repository that a directory is in. The error wraps
 // ErrNoRepository if it is not in one.
 func OpenCheckout(dir string) (*Checkout, error) {
-	repository, err := gogit.PlainOpenWithOptions(dir, &gogit.PlainOpenOptions{DetectDotGit: true, EnableDotGitCommonDir: true})
+	dir, err := filepath.Abs(dir)
 	if err != nil {
-		return nil, fmt.Errorf("%w: %w", ErrNoRepository, source.TrimPath(err))
+		return nil, err
 	}
-	return &Checkout{repository, checkedObjects{repository.Storer, repository.Storer.EncodedObject}}, nil
+	storage, top, err := findLocal(dir)
+	switch {
+	case errors.Is(err, gogit.ErrRepositoryNotExists):
+		return nil, ErrNoRepository
+	case err != nil:
+		return nil, fmt.Errorf("open the repository %s: %w", top, err)
+	}
+	repository, err := gogit.Open(storage, nil)
+	if err != nil {
+		return nil, fmt.Errorf("open the repository %s: %w", top, err)
+	}
+	return &Checkout{repository, storage, top}, nil
 }
 
-// Resolve returns the commit of a revision: a branch, a tag, a commit, HEAD~1 and the
-// like. The error wraps ErrBadRevision if it does not exist.
+func (c *Checkout) objects() objectStore { return checkedObjects{c.storage, c.storage.EncodedObject} }
+
+// Resolve returns the commit of a revision: a branch, a tag, a commit, HEAD~1, FETCH_HEAD
+// and the like. The error wraps ErrBadRevision if it does not exist.
 func (c *Checkout) Resolve(revision string) (string, error) {
-	hash, err := c.repository.ResolveRevision(plumbing.Revision(revision))
+	name := revision
+	if rest, ok := strings.CutPrefix(revision, fetchHead); ok {
+		name = c.fetched() + rest
+	}
+	hash, err := c.repository.ResolveRevision(plumbing.Revision(name))
 	if err != nil {
 		return "", fmt.Errorf("%w: %s", ErrBadRevision, strconv.Quote(revision))
 	}
 	return hash.String(), nil
 }
 
+// fetchHead is the file of the commits that git fetched last. It has a line for each, so
+// that it is not read as a reference.
+const fetchHead = "FETCH_HEAD"
+
+// fetched returns the first commit of FETCH_HEAD, as git takes it, or FETCH_HEAD.
+func (c *Checkout) fetched() string {
+	file, err := c.storage.Filesystem().Open(fetchHead)
+	if err != nil {
+		return fetchHead
+	}
+	defer file.Close() //nolint:errcheck // it was read
+	line := make([]byte, len(plumbing.ZeroHash.String()))
+	if _, err := io.ReadFull(file, line); err != nil || !plumbing.IsHash(string(line)) {
+		return fetchHead
+	}
+	return string(line)
+}
+
 // MergeBase returns the best common ancestor of two commits. The error wraps
-// ErrBadRevision if they have none.
+// ErrNoMergeBase if they have none, or if the repository lacks a part of their history.
 func (c *Checkout) MergeBase(one, other string) (string, error) {
 	var commits [2]*object.Commit
 	for i, hash := range []string{one, other} {
@@ -64,11 +103,14 @@ func (c *Checkout) MergeBase(one, other string) (string, error) {
 		commits[i] = commit
 	}
 	bases, err := commits[0].MergeBase(commits[1])
-	if err != nil {
+	shallow, _ := c.storage.Shallow()
+	switch {
+	case len(shallow) > 0 && (err != nil || len(bases) == 0):
+		return "", fmt.Errorf("%w: the clone is shallow; fetch the whole history (git fetch --unshallow)", ErrNoMergeBase)
+	case err != nil:
 		return "", fmt.Errorf("merge base: %w", err)
-	}
-	if len(bases) == 0 {
-		return "", fmt.Errorf("%w: %s and %s have no common ancestor", ErrBadRevision, one, other)
+	case len(bases) == 0:
+		return "", fmt.Errorf("%w: the revisions have no common ancestor", ErrNoMergeBase)
 	}
 	return bases[0].Hash.String(), nil
 }
@@ -93,11 +135,7 @@ func (c *Checkout) Before(commit string, at time.Time) (string, error) {
 
 // Folder returns a directory of the working tree as a folder of its revisions.
 func (c *Checkout) Folder(dir string) (string, error) {
-	tree, err := c.repository.Worktree()
-	if err != nil {
-		return "", fmt.Errorf("%w: %w", ErrNoRepository, err)
-	}
-	top, err := filepath.EvalSymlinks(tree.Filesystem.Root())
+	top, err := filepath.EvalSymlinks(c.top)
 	if err != nil {
 		return "", err
 	}
@@ -115,30 +153,21 @@ func (c *Checkout) Folder(dir string) (string, error) {
 // ".writignore" and ".writ.yaml" leave out. The error wraps ErrNoFolder
 // if the commit lacks it.
 func (c *Checkout) Snapshot(ctx context.Context, commit, folder string, noIgnore bool) (source.Snapshot, diag.List, error) {
-	found, err := readCommit(c.objects, plumbing.NewHash(commit))
+	found, err := readCommit(c.objects(), plumbing.NewHash(commit))
 	if err != nil {
 		return source.Snapshot{}, nil, err
 	}
 	if folder = path.Clean(strings.Trim(folder, "/")); folder == "." {
 		folder = ""
 	}
-	if folder == ".." || strings.HasPrefix(folder, "../") || !c.has(found, folder) {
+	if folder == ".." || strings.HasPrefix(folder, "../") {
 		return source.Snapshot{}, nil, fmt.Errorf("%w: %s", ErrNoFolder, strconv.Quote(folder))
 	}
 	o := &Options{Location: source.GitLocation{Subdir: folder}, Limits: source.Limits{}.WithDefaults(), NoIgnore: noIgnore}
-	snapshot, list, err := readTree(ctx, c.objects, found, o)
+	snapshot, list, err := readTree(ctx, c.objects(), found, o)
 	if err != nil {
 		return source.Snapshot{}, nil, fmt.Errorf("commit %s: %w", commit, err)
 	}
 	snapshot.Commit = commit
 	return snapshot, list, nil
-}
-
-func (c *Checkout) has(commit *object.Commit, folder string) bool {
-	tree, err := object.GetTree(c.objects, commit.TreeHash)
-	if err != nil || folder == "" {
-		return err == nil
-	}
-	_, err = tree.FindEntry(folder)
-	return err == nil
 }

@@ -52,11 +52,15 @@ func readTree(ctx context.Context, objects objectStore, commit *object.Commit, o
 	if subdir != "" {
 		real, entry, err := t.follow(subdir)
 		var rejection *source.Rejection
-		if err != nil && !errors.As(err, &rejection) {
+		switch {
+		case errors.Is(err, source.BrokenLink):
+			return source.Snapshot{}, nil, fmt.Errorf("%w: %s", ErrNoFolder, strconv.Quote(subdir))
+		case errors.As(err, &rejection):
+			return source.Snapshot{}, nil, fmt.Errorf("%w: %s: %w", ErrNotFolder, strconv.Quote(subdir), err)
+		case err != nil:
 			return source.Snapshot{}, nil, err
-		}
-		if err != nil || entry.Mode != filemode.Dir {
-			return source.Snapshot{}, nil, fmt.Errorf("folder %s not found", strconv.Quote(subdir))
+		case entry.Mode != filemode.Dir:
+			return source.Snapshot{}, nil, fmt.Errorf("%w: %s is a file or a submodule", ErrNotFolder, strconv.Quote(subdir))
 		}
 		subdir = real
 		if folder, err = t.readFolder(entry); err != nil {
