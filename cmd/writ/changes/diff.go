@@ -27,10 +27,10 @@ changes in the stated way for everyone who holds only the principals that it
 names; a class that is not (pods, CEL, extensions, items, gateway conditions)
 may be wider than what changes, never narrower.
 
-A and B are each a directory, a built bundle, or REVISION:FOLDER in the git
-repository of the working directory. REV1..REV2 compares a folder in two
-revisions; REV1...REV2 compares REV2 with its merge base, as a pull request
-does. An empty REV2 is HEAD.
+A and B are each a directory, a built bundle, git+https://HOST/REPO//FOLDER?ref=R,
+a cluster (kube:CONTEXT), or REVISION:FOLDER in the git repository of the
+working directory. REV1..REV2 compares a folder in two revisions; REV1...REV2
+compares REV2 with its merge base, as a pull request does. An empty REV2 is HEAD.
 
 Changes: gain (now allowed), relax (denied before, now undecided), loss (no
 longer allowed), tighten (undecided before, now denied), other.
@@ -187,11 +187,7 @@ func (o *diffOptions) compare(cmd *cobra.Command, s cli.Streams, args []string) 
 		return err
 	}
 	l := &loader{documents: &o.documents, streams: s, now: func() time.Time { return at }}
-	a, err := l.load(ctx, "a", from[0])
-	if err != nil {
-		return err
-	}
-	b, err := l.load(ctx, "b", from[1])
+	a, b, err := l.loadBoth(ctx, from)
 	if err != nil {
 		return err
 	}

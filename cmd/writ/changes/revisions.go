@@ -97,7 +97,7 @@ func rangeInputs(revisions, folder string) (out [2]input, err error) {
 	if separator == "..." {
 		out[0].commit, err = checkout.MergeBase(out[0].commit, out[1].commit)
 		if err != nil {
-			return out, revisionError(err)
+			return out, revisionError(fmt.Errorf("%s: %w", revisions, err))
 		}
 	}
 	return out, nil
@@ -115,9 +115,18 @@ func openCheckout() (*git.Checkout, error) {
 	return checkout, nil
 }
 
+// revisionCodes are the codes of the errors of a repository.
+var revisionCodes = map[error]string{
+	git.ErrNoRepository: "no-repository",
+	git.ErrBadRevision:  "bad-revision",
+	git.ErrNoMergeBase:  "bad-revision",
+	git.ErrNoFolder:     "no-folder",
+	git.ErrNotFolder:    "no-folder",
+}
+
 // revisionError gives an error of a repository its code.
 func revisionError(err error) error {
-	for code, is := range map[string]error{"no-repository": git.ErrNoRepository, "bad-revision": git.ErrBadRevision, "no-folder": git.ErrNoFolder} {
+	for is, code := range revisionCodes {
 		if errors.Is(err, is) {
 			return &diffError{Code: code, Message: err.Error()}
 		}
@@ -147,9 +156,12 @@ func parseInput(cmd *cobra.Command, arg string) (input, error) {
 	if arg == "-" {
 		return input{}, cli.Usagef(cmd, "- is not an input: there are two")
 	}
-	revision, folder, ok := strings.Cut(arg, ":")
-	if !ok || exists(arg) || strings.HasPrefix(arg, "git+") || strings.HasPrefix(arg, diag.ObjectPrefix) {
+	if exists(arg) || strings.HasPrefix(arg, "git+") || strings.HasPrefix(arg, diag.ObjectPrefix) {
 		return input{name: arg, path: arg}, nil
+	}
+	revision, folder, ok := strings.Cut(arg, ":")
+	if !ok {
+		return input{}, missing(arg)
 	}
 	checkout, err := openCheckout()
 	if err != nil {
@@ -162,6 +174,17 @@ func parseInput(cmd *cobra.Command, arg string) (input, error) {
 	return input{name: arg, commit: commit, folder: folder, checkout: checkout}, nil
 }
 
+// missing returns the error of a path that does not exist, which may be a revision.
+func missing(path string) error {
+	err := &diffError{Code: "no-folder", Message: path + ": no such directory or bundle"}
+	if checkout, failed := openCheckout(); failed == nil {
+		if _, failed := checkout.Resolve(path); failed == nil {
+			err.Message += fmt.Sprintf("; the revision is written %s:FOLDER, and %s: is its top", path, path)
+		}
+	}
+	return err
+}
+
 // loader loads revisions. Files that they share are decoded once.
 type loader struct {
 	documents *documents.Flags
@@ -171,6 +194,27 @@ type loader struct {
 	translator *translator.Translator
 	last       *engine.Engine
 }
+
+// loadBoth loads two revisions. If neither compiles, the error has the diagnostics of both.
+func (l *loader) loadBoth(ctx context.Context, from [2]input) (a, b *change.Side, _ error) {
+	a, err := l.load(ctx, "a", from[0])
+	var one, other *diffError
+	if err != nil && (!errors.As(err, &one) || one.Code != notCompiled) {
+		return nil, nil, err
+	}
+	b, err = l.load(ctx, "b", from[1])
+	switch {
+	case one == nil:
+		return a, b, err
+	case errors.As(err, &other) && other.Code == notCompiled:
+		one.Message += "; " + other.Message
+		one.Diagnostics = append(one.Diagnostics, other.Diagnostics...)
+	}
+	return nil, nil, one
+}
+
+// notCompiled is the code of a revision with errors.
+const notCompiled = "does-not-compile"
 
 // load reads, translates and activates a revision.
 func (l *loader) load(ctx context.Context, side string, in input) (*change.Side, error) {
@@ -221,8 +265,9 @@ func (l *loader) bundle(ctx context.Context, side string, in input) (_ *bundles.
 		list = append(list, more...)
 	}
 	if result == nil {
-		failed := &diffError{Code: "does-not-compile", Message: fmt.Sprintf("%s: %s", in.name, documents.Summary(list))}
+		failed := &diffError{Code: notCompiled, Message: fmt.Sprintf("%s: %s", in.name, documents.Summary(list))}
 		failed.Diagnostics = inputDiagnostics(side, list)
+		fmt.Fprintf(l.streams.Err, "%s: %s\n", side, in.name)
 		if err := diag.WriteText(l.streams.Err, list, diag.TextOptions{Color: cli.Colours(l.streams.Err), Most: documents.MaxShown}); err != nil {
 			return nil, 0, err
 		}
