@@ -38,7 +38,7 @@ func (s localStorage) Config() (*config.Config, error) {
 }
 
 // openLocal opens the repository at a directory: a working tree, a bare repository or a
-// directory .git. The error wraps gogit.ErrRepositoryNotExists if it is none of these.
+// directory .git. The error wraps gogit.ErrRepositoryNotExists for any other directory.
 func openLocal(dir string) (localStorage, error) {
 	dot, err := dotGit(dir)
 	if err != nil {
