@@ -37,13 +37,10 @@ type Wide struct {
 	Count     int      `json:"count"`
 }
 
-// maxUsed is how many values of a "*" are listed.
-const maxUsed = 20
-
 // fieldUse is what events needed of a list of a rule.
 type fieldUse struct {
-	needed []bool   // by entry, nil if none is
-	values []string // that "*" was used for: the first maxUsed in order
+	needed []bool      // by entry, nil if none is
+	values leastValues // that "*" was used for
 	wide   int
 }
 
@@ -67,17 +64,8 @@ func (c *counter) useFields(fields []statement.Field, q *decision.Request) {
 		}
 		if slices.Contains(used, "*") {
 			use.wide++
-			use.see(f.Value(r))
+			use.values.add(f.Value(r))
 		}
-	}
-}
-
-// see adds a value that "*" was used for.
-func (f *fieldUse) see(value string) {
-	at, known := slices.BinarySearch(f.values, value)
-	if !known && at < maxUsed {
-		f.values = slices.Insert(f.values, at, value)
-		f.values = f.values[:min(len(f.values), maxUsed)]
 	}
 }
 
@@ -168,8 +156,11 @@ func (u *Unused) mergeFields(a, b *Unused, idleA, idleB map[string]UnusedRule) {
 	for _, w := range slices.Concat(a.Wide, b.Wide) {
 		if before, ok := wide[w.key()]; ok {
 			w.Count += before.Count
-			w.Used = slices.Compact(slices.Sorted(slices.Values(slices.Concat(w.Used, before.Used))))
-			w.Used = w.Used[:min(len(w.Used), maxUsed)]
+			used := leastValues(slices.Clone(before.Used))
+			for _, value := range w.Used {
+				used.add(value)
+			}
+			w.Used = used
 		}
 		wide[w.key()] = w
 	}

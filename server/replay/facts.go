@@ -2,6 +2,7 @@ package replay
 
 import (
 	"bytes"
+	"cmp"
 	"encoding/json"
 	"maps"
 	"regexp"
@@ -12,52 +13,83 @@ import (
 	"github.com/writ-policy/writ/translator/change/statement"
 )
 
-// fact is something that a request lacks, with requests that have it.
+// fact is something that a request lacks, with values that it may have.
 type fact struct {
-	name     string
-	variants []decision.Question
-	// open states that the variants do not stand for every value.
+	name   string
+	values []any
+	// open states that the values do not stand for every one.
 	open bool
 }
 
-// lacking returns the facts that a request at the point access lacks and on which its
-// decisions may rest.
-func (o *Options) lacking(r *record, before, after statement.Verdict) []fact {
+// lacking returns a request at the point access, and the facts that it lacks and on which
+// its decisions may rest.
+func (o *Options) lacking(r *record, before, after statement.Verdict) (request map[string]any, out []fact) {
 	if r.point != statement.PointAccess {
-		return nil
+		return nil, nil
 	}
 	mentions := func(text string) bool {
 		return bytes.Contains(before.Decision, []byte(text)) || bytes.Contains(after.Decision, []byte(text))
 	}
-	if !mentions("unavailable") && !mentions("unknown") && !mentions("undecidable") {
-		return nil
+	if !mentions("unavailable") && !mentions("unknown") && !mentions("undecidable") && !mentions("podSecurity") {
+		return nil, nil
 	}
-	var request map[string]any
 	if err := json.Unmarshal(r.request(), &request); err != nil {
-		return nil // it is decided as valid
+		return nil, nil // it is decided as valid
 	}
 	lacks := func(key string) bool { return request[key] == nil || request[key] == "" }
-	var out []fact
 	if mentions("pod spec unavailable") && lacks("pod") && lacks("podError") {
-		out = append(out, vary("pod", request, false, map[string]any{"spec": safeSpec()}, map[string]any{"spec": riskySpec()}))
+		out = append(out, fact{"pod", anyOf(o.Facts.Pods), false})
 	}
-	open := !o.Facts.Complete
-	if mentions("namespace labels are unknown") && lacks("namespaceLabels") {
-		out = append(out, vary("namespaceLabels", request, open, o.Facts.NamespaceLabels...))
+	// Pod security, which exempts namespaces by labels, does not mention that they are unknown.
+	if (len(out) > 0 || mentions("namespace labels are unknown") || mentions("podSecurity")) && lacks("namespaceLabels") {
+		out = append(out, fact{"namespaceLabels", anyOf(o.Facts.NamespaceLabels), !o.Facts.Complete})
 	}
 	if mentions("labelsContain undecidable") && lacks("labels") {
-		out = append(out, vary("labels", request, open, o.Facts.Labels...))
+		out = append(out, fact{"labels", anyOf(o.Facts.Labels), !o.Facts.Complete})
 	}
 	if mentions("fieldsMutatable undecidable") && lacks("fields") {
-		out = append(out, vary("fields", request, open, o.Facts.Fields...))
+		out = append(out, fact{"fields", anyOf(o.Facts.Fields), !o.Facts.Complete})
 	}
 	if restrictions := undecidable(before, after); len(restrictions) > 0 {
-		nodes := []map[string]any{{"minion": "a", "podMinion": "a"}, {"minion": "a", "podMinion": "b"}}
-		own := strings.TrimPrefix(r.user, "system:node:")
-		nodes = append(nodes, map[string]any{"podMinion": own}, map[string]any{"podMinion": own + "-other"})
-		if f := vary("attributes", request, restrictions[0] != "sameMinionRestriction" || len(restrictions) > 1, nodes...); lacks("attributes") || f.open {
-			out = append(out, f)
+		out = append(out, fact{"attributes", nodes(r.user, request), restrictions[0] != "sameMinionRestriction" || len(restrictions) > 1})
+	}
+	return request, out
+}
+
+func anyOf[V any](list []V) []any {
+	out := make([]any, len(list))
+	for i, value := range list {
+		out[i] = value
+	}
+	return out
+}
+
+// nodes returns attributes by which the nodes of the user and of the pod are the same, and
+// others by which they are not.
+func nodes(user string, request map[string]any) (out []any) {
+	given, _ := request["attributes"].(map[string]any)
+	text := func(in any, key string) string {
+		object, _ := in.(map[string]any)
+		value, _ := object[key].(string)
+		return value
+	}
+	requester, isNode := strings.CutPrefix(user, "system:node:")
+	if !isNode {
+		requester = text(given, "minion")
+	}
+	pod, _ := request["pod"].(map[string]any)
+	runsOn := cmp.Or(text(pod["spec"], "nodeName"), text(given, "podMinion"))
+	node := cmp.Or(requester, runsOn, "a")
+	for _, other := range []string{node, node + "-other"} {
+		with := maps.Clone(given)
+		if with == nil {
+			with = make(map[string]any)
 		}
+		with["minion"], with["podMinion"] = cmp.Or(requester, other), cmp.Or(runsOn, other)
+		if requester == "" && runsOn == "" {
+			with["podMinion"] = node
+		}
+		out = append(out, with)
 	}
 	return out
 }
@@ -79,32 +111,14 @@ func undecidable(verdicts ...statement.Verdict) []string {
 	return out
 }
 
-// vary returns a fact with a request for each of some values.
-func vary[V any](name string, request map[string]any, open bool, values ...V) fact {
-	f := fact{name: name, open: open}
-	for _, value := range values {
-		with := maps.Clone(request)
-		with[name] = value
-		if q, err := decode(statement.PointAccess, statement.Encode(with)); err == nil {
-			f.variants = append(f.variants, q)
-		}
+// variant returns one of the combinations of a request and values of facts that it lacks.
+func variant(point string, request map[string]any, facts []fact, number int) (decision.Question, bool) {
+	with := maps.Clone(request)
+	for _, f := range facts {
+		with[f.name] = f.values[number%len(f.values)]
+		number /= len(f.values)
 	}
-	return f
-}
-
-func safeSpec() map[string]any {
-	return map[string]any{"containers": []any{map[string]any{"name": "c"}}}
-}
-
-// riskySpec is a pod with every risk factor that does not name a capability of its own.
-func riskySpec() map[string]any {
-	return map[string]any{
-		"hostNetwork": true, "hostPID": true, "hostIPC": true, "securityContext": map[string]any{"runAsUser": 0},
-		"volumes": []any{map[string]any{"name": "h", "hostPath": map[string]any{"path": "/"}}},
-		"containers": []any{map[string]any{
-			"name":            "c",
-			"securityContext": map[string]any{"privileged": true, "capabilities": map[string]any{"add": []any{"ALL"}}},
-			"volumeMounts":    []any{map[string]any{"name": "h", "mountPath": "/h"}},
-		}},
-	}
+	p, _ := decision.FindPoint(point)
+	q, err := p.Decode(statement.Encode(with))
+	return q, err == nil
 }

@@ -8,7 +8,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
-	"regexp"
+	"slices"
 )
 
 // line is one record of a log as it is read.
@@ -23,8 +23,6 @@ const maxLine = 16 << 20
 
 // peeked is how much of a log is looked at to recognise its form.
 const peeked = 64 << 10
-
-var listForm = regexp.MustCompile(`"(?:items|decisions)"\s*:\s*\[`)
 
 // readLines calls yield for each record of a log: lines of JSON, or one JSON list, plain or
 // below items or decisions. The log may be compressed by gzip.
@@ -48,27 +46,36 @@ func readLines(in io.Reader, file string, yield func(line) error) error {
 	return readJSONLines(reader, file, yield)
 }
 
-// isList reports whether a log is one JSON list, by its beginning.
+// isList reports whether a log is one JSON list, by its beginning: the members of its first
+// object, as far as they are in it, are none that a record has.
 func isList(head []byte) bool {
-	trimmed := bytes.TrimLeft(head, " \t\r\n")
-	if len(trimmed) == 0 || trimmed[0] == '[' {
-		return len(trimmed) > 0
+	decoder := json.NewDecoder(bytes.NewReader(head))
+	first, err := decoder.Token()
+	if err != nil || first != json.Delim('{') {
+		return first == json.Delim('[')
 	}
-	first, _, whole := bytes.Cut(trimmed, []byte("\n"))
-	if whole && json.Valid(first) {
-		var object map[string]json.RawMessage
-		if json.Unmarshal(first, &object) != nil {
+	found := false
+	for decoder.More() {
+		key, err := decoder.Token()
+		if err != nil {
+			break
+		}
+		name, _ := key.(string)
+		if slices.Contains([]string{"user", "groups", "cluster", "request", "decision_id"}, name) {
 			return false
 		}
-		for _, key := range []string{"items", "decisions"} {
-			if list := object[key]; len(list) > 0 && list[0] == '[' && object["cluster"] == nil && object["user"] == nil {
-				return true
-			}
+		var value json.RawMessage
+		isCut := decoder.Decode(&value) != nil
+		found = found || isListName(name) && isCut || isListName(name) && value[0] == '['
+		if isCut {
+			break
 		}
-		return false
 	}
-	return listForm.Match(trimmed) && trimmed[0] == '{'
+	return found
 }
+
+// isListName reports whether a member of an object may have its records.
+func isListName(name string) bool { return name == "items" || name == "decisions" }
 
 func readJSONLines(reader *bufio.Reader, file string, yield func(line) error) error {
 	scanner := bufio.NewScanner(reader)
@@ -88,10 +95,42 @@ func readJSONLines(reader *bufio.Reader, file string, yield func(line) error) er
 	return nil
 }
 
+// newlines counts the lines of what is read. Ends of lines that are not counted yet are kept;
+// a decoder reads little more than it returns.
+type newlines struct {
+	in     io.Reader
+	offset int64
+	ends   []int64
+	lines  int
+}
+
+// Read implements io.Reader.
+func (n *newlines) Read(into []byte) (int, error) {
+	read, err := n.in.Read(into)
+	for i, c := range into[:read] {
+		if c == '\n' {
+			n.ends = append(n.ends, n.offset+int64(i))
+		}
+	}
+	n.offset += int64(read)
+	return read, err
+}
+
+// lineAt returns the line of an offset, which is not before the one asked for last.
+func (n *newlines) lineAt(offset int64) int {
+	before, _ := slices.BinarySearch(n.ends, offset)
+	n.ends = slices.Delete(n.ends, 0, before)
+	n.lines += before
+	return n.lines + 1
+}
+
 // readList reads the elements of a list one by one.
 func readList(reader io.Reader, file string, yield func(line) error) error {
-	decoder := json.NewDecoder(reader)
-	failed := func(err error) error { return fmt.Errorf("read %s: %w", file, err) }
+	counted := &newlines{in: reader}
+	decoder := json.NewDecoder(counted)
+	failed := func(err error) error {
+		return fmt.Errorf("read %s:%d: %w", file, counted.lineAt(decoder.InputOffset()), err)
+	}
 	for depth := 0; ; {
 		token, err := decoder.Token()
 		if err != nil {
@@ -106,19 +145,20 @@ func readList(reader io.Reader, file string, yield func(line) error) error {
 			}
 			continue
 		}
-		if key, ok := token.(string); ok && key != "items" && key != "decisions" {
+		if key, ok := token.(string); ok && !isListName(key) {
 			var other json.RawMessage
 			if err := decoder.Decode(&other); err != nil {
 				return failed(err)
 			}
 		}
 	}
-	for number := 1; decoder.More(); number++ {
+	for decoder.More() {
 		var text json.RawMessage
 		if err := decoder.Decode(&text); err != nil {
 			return failed(err)
 		}
-		if err := yield(line{file, number, text}); err != nil {
+		start := decoder.InputOffset() - int64(len(text))
+		if err := yield(line{file, counted.lineAt(start), text}); err != nil {
 			return err
 		}
 	}

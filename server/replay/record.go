@@ -2,6 +2,7 @@ package replay
 
 import (
 	"bytes"
+	"cmp"
 	"encoding/json"
 	"errors"
 	"slices"
@@ -24,11 +25,6 @@ const (
 	skipMalformed  = "malformed"
 )
 
-// skipped is the error of a record that is not replayed: its reason.
-type skipped string
-
-func (s skipped) Error() string { return string(s) }
-
 // forbidden is the recorded outcome of an API server that did not allow a request: its
 // authorizers denied it or had no opinion.
 const forbidden = "forbid"
@@ -43,6 +39,9 @@ type record struct {
 	time    time.Time
 	auditID string
 	user    string
+	// skip is the reason for not replaying the record, empty without one. Time and user are
+	// known as far as the log has them.
+	skip string
 }
 
 // raw holds the members by which kinds of records are recognised.
@@ -65,26 +64,26 @@ type raw struct {
 
 const auditGroup = "audit.k8s.io/"
 
-// parse returns the record of a line. The error is skipped.
-func parse(line []byte) (*record, error) {
+// parse returns the record of a line.
+func parse(line []byte) *record {
 	var r raw
 	if !utf8.Valid(line) {
-		return nil, skipped(skipMalformed)
+		return &record{skip: skipMalformed}
 	}
 	err := json.Unmarshal(line, &r)
 	isTyped := errors.As(err, new(*json.UnmarshalTypeError)) // other records have other types
 	isAudit := r.Kind == "Event" && strings.HasPrefix(r.APIVersion, auditGroup)
 	switch {
 	case err != nil && (isAudit || !isTyped):
-		return nil, skipped(skipMalformed)
+		return &record{skip: skipMalformed}
 	case isAudit:
 		return r.auditEvent.record()
 	case r.DecisionID != "" && r.Path != nil:
 		return parseDecisionLog(&r)
 	case r.Request != nil && r.Request[0] == '{' && !isGateway(r.Request):
-		return parseOwn(&r)
+		return newRecord(cmp.Or(r.Point, statement.PointAccess), r.Request, r.Time).with(r.Decision)
 	}
-	return newRecord(pointOf(line), line)
+	return newRecord(pointOf(line), line, time.Time{})
 }
 
 // isGateway reports whether the member request of a line is that of a request of the point
@@ -115,38 +114,42 @@ func pointOf(line []byte) string {
 }
 
 // newRecord returns the record of a request without an outcome.
-func newRecord(point string, request []byte) (*record, error) {
-	q, err := decode(point, request)
-	if err != nil {
-		return nil, err
+func newRecord(point string, request []byte, at time.Time) *record {
+	r := &record{point: point, text: request, time: at}
+	p, found := decision.FindPoint(point)
+	if !found {
+		r.skip = skipPath
+		return r
 	}
-	return &record{point: point, question: q, text: request, user: q.Principal()}, nil
+	q, err := p.Decode(request)
+	if err != nil {
+		r.skip = skipInvalid
+		return r
+	}
+	r.question, r.user = q, q.Principal()
+	return r
 }
 
-// decode reads a request. The error is skipped.
-func decode(point string, request []byte) (decision.Question, error) {
-	at, found := decision.FindPoint(point)
-	if !found {
-		return nil, skipped(skipPath)
+// with sets the recorded decision, if there is one.
+func (r *record) with(recorded json.RawMessage) *record {
+	if r.skip != "" || recorded == nil || bytes.Equal(recorded, []byte("null")) {
+		return r
 	}
-	q, err := at.Decode(request)
+	v, err := statement.VerdictOf(r.point, decision.HasItems(r.question), recorded)
 	if err != nil {
-		return nil, skipped(skipInvalid)
+		r.skip = skipMalformed
 	}
-	return q, nil
+	r.outcome = v.Outcome
+	return r
 }
 
 // subjects returns the user, or the groups of a request without one.
-func (r *record) subjects() map[string]bool {
-	out := make(map[string]bool)
-	if r.user != "" {
-		out[statement.UserPrefix+r.user] = true
-	} else if q, ok := r.question.(*decision.Request); ok {
-		for _, group := range q.Groups {
-			out[statement.GroupPrefix+group] = true
-		}
+func (r *record) subjects() []string {
+	q, ok := r.question.(*decision.Request)
+	if r.user != "" || !ok {
+		return statement.Principals(r.user, nil)
 	}
-	return out
+	return statement.Principals("", q.Groups)
 }
 
 // request returns the request as JSON.
@@ -157,53 +160,19 @@ func (r *record) request() []byte {
 	return r.text
 }
 
-func parseOwn(from *raw) (*record, error) {
-	point := from.Point
-	if point == "" {
-		point = statement.PointAccess
-	}
-	r, err := newRecord(point, from.Request)
-	if err != nil {
-		return nil, err
-	}
-	r.time = from.Time
-	return r, r.read(from.Decision)
-}
-
-// read sets the recorded outcome, if there is one.
-func (r *record) read(recorded json.RawMessage) error {
-	if recorded == nil || bytes.Equal(recorded, []byte("null")) {
-		return nil
-	}
-	v, err := statement.VerdictOf(r.point, decision.HasItems(r.question), recorded)
-	if err != nil {
-		return skipped(skipMalformed)
-	}
-	r.outcome = v.Outcome
-	return nil
-}
-
 // parseDecisionLog reads an entry of an OPA decision log.
-func parseDecisionLog(from *raw) (*record, error) {
+func parseDecisionLog(from *raw) *record {
 	path := strings.ReplaceAll(strings.TrimPrefix(*from.Path, "/"), ".", "/")
 	path = strings.TrimPrefix(strings.TrimPrefix(path, "v1/"), "data/")
 	parts := strings.Split(path, "/")
 	if len(parts) != 3 || parts[0] != "writ" || parts[2] != "decision" {
-		return nil, skipped(skipPath)
-	}
-	if _, found := decision.FindPoint(parts[1]); !found {
-		return nil, skipped(skipPath)
+		return &record{skip: skipPath, time: from.Timestamp}
 	}
 	touches := func(p string) bool { return p == "/input" || strings.HasPrefix(p, "/input/") }
 	if slices.ContainsFunc(from.Erased, touches) || slices.ContainsFunc(from.Masked, touches) {
-		return nil, skipped(skipMasked)
+		return &record{skip: skipMasked, time: from.Timestamp}
 	}
-	r, err := newRecord(parts[1], from.Input)
-	if err != nil {
-		return nil, err
-	}
-	r.time = from.Timestamp
-	return r, r.read(from.Result)
+	return newRecord(parts[1], from.Input, from.Timestamp).with(from.Result)
 }
 
 // auditUser is a user of an audit event.
@@ -234,8 +203,8 @@ type auditEvent struct {
 
 const auditDecision = "authorization.k8s.io/decision"
 
-// record returns the record of an event of a Kubernetes audit log. The error is skipped.
-func (e *auditEvent) record() (*record, error) {
+// record returns the record of an event of a Kubernetes audit log.
+func (e *auditEvent) record() *record {
 	who := e.User
 	if e.Impersonated != nil {
 		who = *e.Impersonated
@@ -248,19 +217,20 @@ func (e *auditEvent) record() (*record, error) {
 		request.Namespace, request.Name = e.Object.Namespace, e.Object.Name
 	}
 	r := &record{point: statement.PointAccess, question: request, user: who.Username, auditID: e.AuditID, time: e.Received}
+	if r.time.IsZero() {
+		r.time = e.Stage
+	}
 	switch e.Annotations[auditDecision] {
 	case "allow":
 		r.outcome = statement.OutcomeAllow
 	case forbidden:
 		r.outcome = forbidden
 	default:
-		return nil, skipped(skipAnnotation)
+		r.skip = skipAnnotation
+		return r
 	}
 	if request.Validate() != nil {
-		return nil, skipped(skipInvalid)
+		r.skip = skipInvalid
 	}
-	if r.time.IsZero() {
-		r.time = e.Stage
-	}
-	return r, nil
+	return r
 }

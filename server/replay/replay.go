@@ -1,13 +1,13 @@
 package replay
 
 import (
-	"cmp"
 	"context"
 	"errors"
 	"fmt"
 	"hash/fnv"
 	"io"
 	"runtime"
+	"slices"
 	"sync"
 	"time"
 
@@ -58,14 +58,14 @@ const batchSize = 256
 
 // Run replays logs.
 func Run(ctx context.Context, logs []Log, o Options) (*Report, error) {
-	batches := make(chan []line, 2*runtime.GOMAXPROCS(0))
+	batches := make(chan batch, 2*runtime.GOMAXPROCS(0))
 	group, ctx := errgroup.WithContext(ctx)
 	group.Go(func() error {
 		defer close(batches)
 		return read(ctx, logs, batches)
 	})
 	total := newTally()
-	seen := &auditIDs{known: make(map[uint64]bool)}
+	seen := newAuditIDs()
 	var used *usage
 	if o.Rules != nil {
 		used = newUsage(o.Rules)
@@ -74,11 +74,9 @@ func Run(ctx context.Context, logs []Log, o Options) (*Report, error) {
 	for range runtime.GOMAXPROCS(0) {
 		group.Go(func() error {
 			w := &worker{o: &o, tally: newTally(), seen: seen, usage: used}
-			for batch := range batches {
-				for _, l := range batch {
-					if err := w.replay(ctx, l); err != nil {
-						return err
-					}
+			for b := range batches {
+				if err := w.replay(ctx, b); err != nil {
+					return err
 				}
 			}
 			mu.Lock()
@@ -90,7 +88,7 @@ func Run(ctx context.Context, logs []Log, o Options) (*Report, error) {
 	if err := group.Wait(); err != nil {
 		return nil, err
 	}
-	if total.replayed == 0 {
+	if total.replayed == 0 && o.Shards < 2 { // the log of one shard may be empty
 		return nil, ErrEmptyLog
 	}
 	report := total.report()
@@ -100,12 +98,18 @@ func Run(ctx context.Context, logs []Log, o Options) (*Report, error) {
 	return report, nil
 }
 
-func read(ctx context.Context, logs []Log, batches chan<- []line) error {
-	var batch []line
+// batch is some records of the logs, and its number.
+type batch struct {
+	number int
+	lines  []line
+}
+
+func read(ctx context.Context, logs []Log, batches chan<- batch) error {
+	var b batch
 	send := func() error {
 		select {
-		case batches <- batch:
-			batch = nil
+		case batches <- b:
+			b = batch{number: b.number + 1}
 			return nil
 		case <-ctx.Done():
 			return ctx.Err()
@@ -113,7 +117,7 @@ func read(ctx context.Context, logs []Log, batches chan<- []line) error {
 	}
 	for _, log := range logs {
 		err := readLines(log.In, log.Name, func(l line) error {
-			if batch = append(batch, l); len(batch) == batchSize {
+			if b.lines = append(b.lines, l); len(b.lines) == batchSize {
 				return send()
 			}
 			return nil
@@ -130,6 +134,8 @@ func read(ctx context.Context, logs []Log, batches chan<- []line) error {
 // bounded; the stages of an event are close to each other.
 type auditIDs struct {
 	mu    sync.Mutex // held to read and change the others
+	turn  sync.Cond  // the next batch is another
+	batch int        // the next one, so that the first stage is that of the log
 	known map[uint64]bool
 	order []uint64
 	next  int
@@ -137,11 +143,31 @@ type auditIDs struct {
 
 const maxAuditIDs = 1 << 17 // a few MiB
 
-// add reports whether an event is new.
-func (a *auditIDs) add(id string) bool {
-	key := hash(id)
+func newAuditIDs() *auditIDs {
+	a := &auditIDs{known: make(map[uint64]bool)}
+	a.turn.L = &a.mu
+	return a
+}
+
+// markRepeated marks the records of a batch that repeat an event. It waits for the batches
+// before: workers take them in order, so that each of those is being parsed.
+func (a *auditIDs) markRepeated(batch int, records []*record) {
 	a.mu.Lock()
 	defer a.mu.Unlock()
+	for a.batch != batch {
+		a.turn.Wait()
+	}
+	for _, r := range records {
+		if r != nil && r.skip == "" && r.auditID != "" && !a.add(hash(r.auditID)) {
+			r.skip = skipRepeated
+		}
+	}
+	a.batch++
+	a.turn.Broadcast()
+}
+
+// add reports whether an event is new.
+func (a *auditIDs) add(key uint64) bool {
 	if a.known[key] {
 		return false
 	}
@@ -170,46 +196,64 @@ type worker struct {
 	usage *usage // nil counts no use
 }
 
-// replay counts one record.
-func (w *worker) replay(ctx context.Context, l line) error {
-	r, err := parse(l.text)
-	if err == nil && !w.isIn(r) || err != nil && !w.isShard(string(l.text)) {
-		return nil
+// replay counts the records of a batch.
+func (w *worker) replay(ctx context.Context, b batch) error {
+	records := make([]*record, len(b.lines))
+	for i, l := range b.lines {
+		if r := parse(l.text); w.o.isInWindow(r) && w.o.isInShard(r, l.text) {
+			records[i] = r
+		}
 	}
-	w.tally.events++
-	var reason skipped
-	if err == nil && r.auditID != "" && !w.seen.add(r.auditID) {
-		err = skipped(skipRepeated)
+	w.seen.markRepeated(b.number, records)
+	for i, r := range records {
+		if r == nil {
+			continue
+		}
+		w.tally.events++
+		if r.skip == "" && r.outcome == "" && w.o.Against == nil {
+			r.skip = skipOutcome
+		}
+		if r.skip != "" {
+			w.tally.skip(r.skip, b.lines[i])
+		} else if err := w.compare(ctx, r, b.lines[i]); err != nil {
+			return err
+		}
 	}
-	if err == nil && r.outcome == "" && w.o.Against == nil {
-		err = skipped(skipOutcome)
-	}
-	if errors.As(err, &reason) {
-		w.tally.skip(string(reason), l)
-		return nil
-	}
-	return w.compare(ctx, r, l)
+	return nil
 }
 
-// isIn reports whether a record is in the window and in the shard.
-func (w *worker) isIn(r *record) bool {
-	if !w.o.Since.IsZero() && r.time.Before(w.o.Since) || !w.o.Until.IsZero() && r.time.After(w.o.Until) {
-		return false
+// isInWindow reports whether a record is in the window. What is malformed and has no time
+// is in each.
+func (o *Options) isInWindow(r *record) bool {
+	switch {
+	case o.Since.IsZero() && o.Until.IsZero():
+		return true
+	case r.time.IsZero():
+		return r.skip == skipMalformed
 	}
-	return w.isShard(r.user)
+	return !r.time.Before(o.Since) && (o.Until.IsZero() || !r.time.After(o.Until))
 }
 
-func (w *worker) isShard(text string) bool {
-	return w.o.Shards < 2 || int(hash(text)%uint64(w.o.Shards)) == w.o.Shard //nolint:gosec // Shards is positive
+// isInShard reports whether a record is in the shard, by its user; of what has none, the text
+// selects the shard.
+func (o *Options) isInShard(r *record, text []byte) bool {
+	if o.Shards < 2 {
+		return true
+	}
+	by := r.user
+	if by == "" && r.skip != "" {
+		by = string(text)
+	}
+	return hash(by)%uint64(o.Shards) == uint64(o.Shard) //nolint:gosec // both are positive
 }
 
 // compare decides a record and counts the result.
 func (w *worker) compare(ctx context.Context, r *record, l line) error {
-	at := r.time
+	now := r.time
 	if !w.o.Now.IsZero() {
-		at = w.o.Now
+		now = w.o.Now
 	}
-	before, after, err := w.pair(ctx, at, r, r.question)
+	before, after, err := w.pair(ctx, now, r, r.question)
 	if err != nil {
 		if ctx.Err() != nil {
 			return ctx.Err()
@@ -218,31 +262,29 @@ func (w *worker) compare(ctx context.Context, r *record, l line) error {
 		return nil
 	}
 	w.tally.replayed++
-	w.tally.window(r.time)
+	w.tally.window.add(windowOf(r.time))
 	if w.usage != nil {
 		w.usage.use(r, after)
 	}
 	w.fidelity(r, before, after)
-	from := before.Outcome
-	if from == forbidden {
-		if from = "none"; after.Outcome == "deny" || after.Outcome == "none" {
-			w.tally.unchanged++
-			return nil
-		}
-	}
-	fact, varies, err := w.uncertain(ctx, at, r, before, after)
+	fact, varies, err := w.uncertain(ctx, now, r, before, after)
 	if err != nil {
 		return fmt.Errorf("decide a record of %s:%d: %w", l.file, l.number, err)
 	}
 	switch {
 	case varies:
 		w.tally.uncertain[fact]++
-	case from == after.Outcome:
+	case isSame(before.Outcome, after.Outcome):
 		w.tally.unchanged++
 	default:
-		w.tally.change(r, from, before, after)
+		w.tally.change(r, before, after)
 	}
 	return nil
+}
+
+// isSame reports whether an outcome is that of before, which may be a recorded one.
+func isSame(before, after string) bool {
+	return before == after || before == forbidden && after != statement.OutcomeAllow
 }
 
 // pair returns the outcomes to compare: those of both revisions, or the recorded one and
@@ -267,38 +309,63 @@ func (w *worker) fidelity(r *record, before, after statement.Verdict) {
 	if w.o.Against != nil {
 		decided = before.Outcome
 	}
-	if decided == r.outcome || r.outcome == forbidden && (decided == "deny" || decided == "none") {
+	if isSame(r.outcome, decided) {
 		w.tally.agree++
 	} else {
 		w.tally.differ++
 	}
 }
 
-// uncertain reports whether the outcomes rest on a fact that the record lacks, and which
-// one. A change with every value of the fact is certain.
+// maxVariants is how many combinations of values are tried of the facts that a record lacks.
+const maxVariants = 1024
+
+// uncertain reports whether the outcomes rest on facts that the record lacks, and on which
+// one. A change with every value of the facts is certain.
 func (w *worker) uncertain(ctx context.Context, at time.Time, r *record, before, after statement.Verdict) (string, bool, error) {
-	for _, fact := range w.o.lacking(r, before, after) {
-		if fact.open {
-			if isSettled(before) && isSettled(after) {
-				continue
-			}
-			return fact.name, true, nil
-		}
-		base := cmp.Or(before.Outcome, forbidden) + " " + after.Outcome
-		same, changed := true, before.Outcome != after.Outcome
-		for _, q := range fact.variants {
-			b, a, err := w.pair(ctx, at, r, q)
-			if err != nil {
-				return "", false, err
-			}
-			same = same && b.Outcome+" "+a.Outcome == base
-			changed = changed && b.Outcome != a.Outcome
-		}
-		if !same && !changed {
-			return fact.name, true, nil
+	request, facts := w.o.lacking(r, before, after)
+	if isSettled(before) && isSettled(after) {
+		facts = slices.DeleteFunc(facts, func(f fact) bool { return f.open })
+	}
+	n := 1
+	for _, f := range facts {
+		if n *= len(f.values); f.open || n > maxVariants {
+			return f.name, true, nil
 		}
 	}
-	return "", false, nil
+	isChange, base := !isSame(before.Outcome, after.Outcome), pairOf(before, after)
+	varies := func(facts []fact) (bool, error) {
+		same, changed := true, isChange
+		for i := 0; i < n && (same || changed); i++ {
+			q, ok := variant(r.point, request, facts, i)
+			if !ok {
+				continue
+			}
+			b, a, err := w.pair(ctx, at, r, q)
+			if err != nil {
+				return false, err
+			}
+			same, changed = same && pairOf(b, a) == base, changed && !isSame(b.Outcome, a.Outcome)
+		}
+		return !same && !changed, nil
+	}
+	uncertain, err := varies(facts)
+	if !uncertain || err != nil {
+		return "", false, err
+	}
+	for i, f := range facts {
+		if alone, err := varies(facts[i : i+1]); alone || err != nil {
+			return f.name, true, err
+		}
+	}
+	return facts[0].name, true, nil
+}
+
+// pairOf identifies the outcomes of a comparison.
+func pairOf(before, after statement.Verdict) string {
+	if before.Outcome == forbidden && after.Outcome != statement.OutcomeAllow {
+		return forbidden
+	}
+	return before.Outcome + " " + after.Outcome
 }
 
 // isSettled reports whether the outcome is the same whether or not restrictions hold: another

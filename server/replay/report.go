@@ -27,10 +27,28 @@ type Report struct {
 	Unused    *Unused        `json:"unused,omitempty"`
 }
 
-// Window is the time of the first and of the last event.
+// Window is the time of the first and of the last event; nil if no event has a time.
 type Window struct {
 	First *time.Time `json:"first"`
 	Last  *time.Time `json:"last"`
+}
+
+// add adds the events of another window.
+func (w *Window) add(o Window) {
+	if o.First != nil && (w.First == nil || o.First.Before(*w.First)) {
+		w.First = o.First
+	}
+	if o.Last != nil && (w.Last == nil || o.Last.After(*w.Last)) {
+		w.Last = o.Last
+	}
+}
+
+// windowOf returns the window of one event.
+func windowOf(t time.Time) Window {
+	if t.IsZero() {
+		return Window{}
+	}
+	return Window{&t, &t}
 }
 
 // Fidelity counts how often the recorded outcome is that of the revision compared with.
@@ -58,9 +76,8 @@ type Change struct {
 	A         Reason     `json:"a"`
 	B         Reason     `json:"b"`
 	Documents []Document `json:"documents"`
-	First     time.Time  `json:"first"`
-	Last      time.Time  `json:"last"`
-	Example   Example    `json:"example"`
+	Window
+	Example Example `json:"example"`
 }
 
 // Subjects are the users that were seen, and the groups of requests without a user. Total
@@ -91,7 +108,6 @@ type Example struct {
 }
 
 const (
-	maxSubjects  = 20
 	maxMalformed = 20
 	maxCounted   = 10000
 )
@@ -103,15 +119,40 @@ type tally struct {
 	skipped   map[string]int
 	malformed []string
 	uncertain map[string]int
-	first     time.Time
-	last      time.Time
+	window    Window
 	groups    map[string]*group
 }
 
 // group is a Change under construction.
 type group struct {
 	Change
-	subjects map[string]bool
+	subjects map[uint64]bool // hashes, at most maxCounted
+	least    leastValues
+}
+
+// leastValues are the first values of a set in order, so that those that are listed do not
+// depend on the order of a log.
+type leastValues []string
+
+// maxListed is how many values are listed.
+const maxListed = 20
+
+func (l *leastValues) add(value string) {
+	at, known := slices.BinarySearch(*l, value)
+	if !known && at < maxListed {
+		*l = slices.Insert(*l, at, value)
+		*l = (*l)[:min(len(*l), maxListed)]
+	}
+}
+
+// newGroup returns the group of a change with some subjects.
+func newGroup(c *Change, subjects []string) *group {
+	g := &group{Change: *c, subjects: make(map[uint64]bool)}
+	for _, subject := range subjects {
+		g.subjects[hash(subject)] = true
+		g.least.add(subject)
+	}
+	return g
 }
 
 func newTally() *tally {
@@ -121,22 +162,18 @@ func newTally() *tally {
 func (t *tally) skip(reason string, l line) {
 	t.skipped[reason]++
 	if reason == skipMalformed {
-		t.malformed = append(t.malformed, fmt.Sprintf("%s:%d", l.file, l.number))
-		slices.Sort(t.malformed)
-		t.malformed = t.malformed[:min(len(t.malformed), maxMalformed)]
+		t.addMalformed(fmt.Sprintf("%s:%d", l.file, l.number))
 	}
 }
 
-func (t *tally) window(at time.Time) {
-	if at.IsZero() {
-		return
-	}
-	if t.first.IsZero() || at.Before(t.first) {
-		t.first = at
-	}
-	if at.After(t.last) {
-		t.last = at
-	}
+// addMalformed adds places of malformed records, in the order of files and lines.
+func (t *tally) addMalformed(places ...string) {
+	t.malformed = append(t.malformed, places...)
+	slices.SortFunc(t.malformed, func(a, b string) int {
+		i, j := strings.LastIndexByte(a, ':'), strings.LastIndexByte(b, ':')
+		return cmp.Or(cmp.Compare(a[:i+1], b[:j+1]), len(a)-len(b), cmp.Compare(a, b))
+	})
+	t.malformed = t.malformed[:min(len(t.malformed), maxMalformed)]
 }
 
 // decided is what a report shows of a decision.
@@ -160,8 +197,12 @@ func readDecision(v statement.Verdict) (d decided) {
 }
 
 // change counts an event that is decided differently.
-func (t *tally) change(r *record, from string, before, after statement.Verdict) {
-	c := Change{Point: r.point, From: from, To: after.Outcome, Count: 1, First: r.time, Last: r.time, Documents: []Document{}}
+func (t *tally) change(r *record, before, after statement.Verdict) {
+	from := before.Outcome
+	if from == forbidden {
+		from = statement.OutcomeNone
+	}
+	c := Change{Point: r.point, From: from, To: after.Outcome, Count: 1, Window: windowOf(r.time), Documents: []Document{}}
 	c.Change = change.Kind(r.point, from, after.Outcome)
 	c.Example.Request = r.request()
 	a, b := readDecision(before), readDecision(after)
@@ -176,8 +217,7 @@ func (t *tally) change(r *record, from string, before, after statement.Verdict) 
 		}
 	}
 	c.describe(c.Example.Request, cmp.Or(after.Target, before.Target))
-	g := &group{Change: c, subjects: r.subjects()}
-	t.addGroup(g)
+	t.addGroup(newGroup(&c, r.subjects()))
 }
 
 // describe sets what the events of a group have in common.
@@ -237,12 +277,7 @@ func (t *tally) addGroup(g *group) {
 
 func (g *group) join(o *group) {
 	g.Count += o.Count
-	if o.First.Before(g.First) {
-		g.First = o.First
-	}
-	if o.Last.After(g.Last) {
-		g.Last = o.Last
-	}
+	g.Window.add(o.Window)
 	if string(o.Example.Request) < string(g.Example.Request) { // the order of records must not matter
 		g.Example, g.A, g.B, g.Path = o.Example, o.A, o.B, o.Path
 	}
@@ -250,6 +285,9 @@ func (g *group) join(o *group) {
 		if len(g.subjects) < maxCounted {
 			g.subjects[subject] = true
 		}
+	}
+	for _, subject := range o.least {
+		g.least.add(subject)
 	}
 }
 
@@ -266,11 +304,8 @@ func (t *tally) add(o *tally) {
 	for fact, n := range o.uncertain {
 		t.uncertain[fact] += n
 	}
-	t.malformed = append(t.malformed, o.malformed...)
-	slices.Sort(t.malformed)
-	t.malformed = t.malformed[:min(len(t.malformed), maxMalformed)]
-	t.window(o.first)
-	t.window(o.last)
+	t.addMalformed(o.malformed...)
+	t.window.add(o.window)
 	for _, key := range slices.Sorted(maps.Keys(o.groups)) {
 		t.addGroup(o.groups[key])
 	}
@@ -278,14 +313,10 @@ func (t *tally) add(o *tally) {
 
 func (t *tally) report() *Report {
 	r := &Report{Events: t.events, Replayed: t.replayed, Skipped: t.skipped, Malformed: t.malformed, Uncertain: t.uncertain,
-		Unchanged: t.unchanged, Fidelity: Fidelity{t.agree, t.differ}, Changed: []Change{}}
-	if !t.first.IsZero() {
-		r.Window = Window{&t.first, &t.last}
-	}
+		Unchanged: t.unchanged, Fidelity: Fidelity{t.agree, t.differ}, Window: t.window, Changed: []Change{}}
 	for _, g := range t.groups {
 		c := g.Change
-		subjects := slices.Sorted(maps.Keys(g.subjects))
-		c.Subjects = Subjects{len(subjects), append([]string{}, subjects[:min(len(subjects), maxSubjects)]...)}
+		c.Subjects = Subjects{len(g.subjects), append([]string{}, g.least...)}
 		r.Changed = append(r.Changed, c)
 	}
 	r.sort()
@@ -304,27 +335,23 @@ func (r *Report) Fails(on string) bool {
 	return slices.ContainsFunc(r.Changed, func(c Change) bool { return change.Counts(on, c.Change) })
 }
 
-// Merge adds the reports of shards.
-func Merge(reports []*Report) *Report {
+// Merge adds the reports of shards. It returns ErrEmptyLog if none has an event that was
+// replayed.
+func Merge(reports []*Report) (*Report, error) {
 	t := newTally()
 	var unused *Unused
-	for _, r := range reports {
+	for i, r := range reports {
 		part := newTally()
 		part.events, part.replayed, part.unchanged = r.Events, r.Replayed, r.Unchanged
 		part.agree, part.differ = r.Fidelity.Agree, r.Fidelity.Differ
 		part.malformed = r.Malformed
 		maps.Copy(part.skipped, r.Skipped)
 		maps.Copy(part.uncertain, r.Uncertain)
-		if r.Window.First != nil {
-			part.first, part.last = *r.Window.First, *r.Window.Last
-		}
+		part.window = r.Window
 		for _, c := range r.Changed {
-			g := &group{Change: c, subjects: make(map[string]bool)}
-			for _, p := range c.Subjects.Principals {
-				g.subjects[p] = true
-			}
+			g := newGroup(&c, c.Subjects.Principals)
 			for n := len(g.subjects); n < c.Subjects.Total; n++ { // subjects beyond the list, of this shard alone
-				g.subjects[fmt.Sprintf("\U0010ffff%p %d", r, n)] = true
+				g.subjects[hash(fmt.Sprintf("%d of %d", n, i))] = true
 			}
 			g.Subjects = Subjects{}
 			part.addGroup(g)
@@ -334,5 +361,8 @@ func Merge(reports []*Report) *Report {
 	}
 	out := t.report()
 	out.Unused = unused
-	return out
+	if out.Replayed == 0 {
+		return nil, ErrEmptyLog
+	}
+	return out, nil
 }

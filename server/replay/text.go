@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"github.com/writ-policy/writ/translator/change"
+	"github.com/writ-policy/writ/translator/change/statement"
 	"github.com/writ-policy/writ/translator/diag"
 )
 
@@ -68,7 +69,7 @@ func (c *Change) write(out *strings.Builder) {
 	case change.Counts("loss", c.Change):
 		sign = "-"
 	}
-	fmt.Fprintf(out, "%s %d × %s: %s to %s (%s)\n", sign, c.Count, strings.TrimSpace(c.what()+" "+c.where()), c.From, c.To, strings.Join(c.Subjects.Principals, ", "))
+	fmt.Fprintf(out, "%s %d × %s: %s to %s (%s)\n", sign, c.Count, strings.TrimSpace(c.what()+" "+c.where()), c.From, c.To, c.Subjects.text())
 	if c.B.Reason != "" {
 		fmt.Fprintf(out, "    %s\n", c.B.Reason)
 	}
@@ -77,8 +78,26 @@ func (c *Change) write(out *strings.Builder) {
 	}
 }
 
+// text lists the first subjects and states how many more there are.
+func (s *Subjects) text() string {
+	shown := s.Principals[:min(len(s.Principals), statement.Longest)]
+	text := strings.Join(shown, ", ")
+	if more := s.Total - len(shown); more > 0 {
+		text += fmt.Sprintf(" and %d more", more)
+	}
+	return text
+}
+
+// what returns what was asked for; a resource as who-can takes it, RESOURCE.GROUP/SUB.
 func (c *Change) what() string {
-	return strings.TrimSpace(c.Verb + " " + c.Resource + c.Path + c.Target + c.Type)
+	resource, sub, hasSub := strings.Cut(c.Resource, "/")
+	if c.APIGroup != "" {
+		resource += "." + c.APIGroup
+	}
+	if hasSub {
+		resource += "/" + sub
+	}
+	return strings.TrimSpace(c.Verb + " " + resource + c.Path + c.Target + c.Type)
 }
 
 func (c *Change) where() string {
@@ -92,7 +111,7 @@ func (c *Change) where() string {
 }
 
 func (d *Document) line() string {
-	return d.In + " " + ruleName(d.Kind, d.Namespace, d.Name, d.Rule, d.Source)
+	return strings.ToUpper(d.In) + ": " + ruleName(d.Kind, d.Namespace, d.Name, d.Rule, d.Source)
 }
 
 // Markdown returns the report as a comment of a pull request. Groups and lines above 60,000
@@ -111,7 +130,7 @@ func (r *Report) Markdown() string {
 		for _, d := range c.Documents {
 			why = append(why, d.line())
 		}
-		rows = append(rows, fmt.Sprintf("| **%s** | %d | %s | %s | %s | %s |", c.Change, c.Count, escape(strings.Join(c.Subjects.Principals, ", ")),
+		rows = append(rows, fmt.Sprintf("| **%s** | %d | %s | %s | %s | %s |", c.Change, c.Count, escape(c.Subjects.text()),
 			escape(c.what()), escape(c.where()), escape(strings.Join(why, ", "))))
 	}
 	if len(rows) > 0 {

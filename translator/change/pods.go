@@ -2,7 +2,6 @@ package change
 
 import (
 	"encoding/json"
-	"fmt"
 	"maps"
 	"slices"
 
@@ -96,11 +95,7 @@ func otherPods(own []*statement.Statement, d *side) []*statement.Statement {
 }
 
 func withPod(object map[string]any, factors map[string]int, labels map[string]string) map[string]any {
-	pod := podOf(factors)
-	if len(labels) > 0 {
-		pod["metadata"] = map[string]any{"labels": labels}
-	}
-	return statement.With(object, "pod", pod)
+	return statement.With(object, "pod", statement.PodOf(factors, labels))
 }
 
 // podRequests returns requests for pods that no other statement denies, one for each
@@ -225,48 +220,4 @@ func scoreOf(v statement.Verdict) int {
 		return 0
 	}
 	return d.PodSecurity.Score
-}
-
-const (
-	capabilityFactor = "capability:"
-	writableFactor   = "hostPathWritable"
-	readOnlyFactor   = "hostPathReadOnly"
-)
-
-// isRepeatable reports whether a factor counts more than once.
-func isRepeatable(name string) bool {
-	return name == writableFactor || name == readOnlyFactor || len(name) > len(capabilityFactor) && name[:len(capabilityFactor)] == capabilityFactor
-}
-
-// podOf returns a pod with risk factors.
-func podOf(factors map[string]int) map[string]any {
-	first := map[string]any{"name": "c"}
-	containers := []any{first}
-	spec := map[string]any{}
-	var volumes, mounts []any
-	for _, name := range slices.Sorted(maps.Keys(factors)) {
-		for n := range factors[name] {
-			switch {
-			case name == writableFactor || name == readOnlyFactor:
-				volume := fmt.Sprintf("%s-%d", map[string]string{writableFactor: "rw", readOnlyFactor: "ro"}[name], n)
-				volumes = append(volumes, map[string]any{"name": volume, "hostPath": map[string]any{"path": "/"}})
-				mounts = append(mounts, map[string]any{"name": volume, "mountPath": "/" + volume, "readOnly": name == readOnlyFactor})
-			case name == "privilegedContainer":
-				containers = append(containers, map[string]any{"name": "p", "securityContext": map[string]any{"privileged": true}})
-			case name == "runAsRoot":
-				spec["securityContext"] = map[string]any{"runAsUser": 0}
-			case isRepeatable(name):
-				capability := name[len(capabilityFactor):]
-				containers = append(containers, map[string]any{"name": fmt.Sprintf("c-%s-%d", capability, n),
-					"securityContext": map[string]any{"capabilities": map[string]any{"add": []string{capability}}}})
-			default:
-				spec[name] = true
-			}
-		}
-	}
-	if volumes != nil {
-		spec["volumes"], first["volumeMounts"] = volumes, mounts
-	}
-	spec["containers"] = containers
-	return map[string]any{"spec": spec}
 }

@@ -86,7 +86,7 @@ func podsToTry(own, others []*statement.Statement, overrides []*tables.Escalatio
 			return bands, false
 		}
 		for _, name := range names {
-			if queue[i][name] > 0 && !isRepeatable(name) {
+			if queue[i][name] > 0 && !statement.IsRepeatable(name) {
 				continue
 			}
 			next := maps.Clone(queue[i])

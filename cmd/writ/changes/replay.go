@@ -269,11 +269,14 @@ func mergeReports(names []string) (*replay.Report, error) {
 		if err != nil {
 			return nil, err
 		}
-		report := new(replay.Report)
+		report := &replay.Report{Events: -1}
 		if err := json.Unmarshal(content, report); err != nil {
-			return nil, fmt.Errorf("read %s: %w", name, err)
+			return nil, fmt.Errorf("read %s: must be a JSON report of writ replay: %w", name, err)
+		}
+		if report.Events < 0 { // an error, or another object
+			return nil, fmt.Errorf("read %s: must be a JSON report of writ replay: events is missing", name)
 		}
 		reports = append(reports, report)
 	}
-	return replay.Merge(reports), nil
+	return replay.Merge(reports)
 }

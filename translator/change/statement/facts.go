@@ -6,6 +6,7 @@ import "slices"
 type Facts struct {
 	Labels, NamespaceLabels []map[string]string
 	Fields                  [][]string
+	Pods                    []map[string]any
 	// Complete is false if there are too many of them to list.
 	Complete bool
 }
@@ -15,7 +16,7 @@ const maxFacts = 256
 
 // FactsOf returns the facts of the point access that statements of some revisions read.
 func FactsOf(worlds ...*World) Facts {
-	var v Values
+	v, out := Values{}, Facts{Fields: [][]string{{}, {OtherWord}}, Complete: true}
 	for _, w := range worlds {
 		for key := range w.Access.Roles.All() {
 			for _, r := range w.RulesOf(key) {
@@ -25,8 +26,8 @@ func FactsOf(worlds ...*World) Facts {
 		for _, s := range w.Deny {
 			s.Condition.Mention(&v)
 		}
+		out.Pods = append(out.Pods, podsOf(w)...)
 	}
-	out := Facts{Fields: [][]string{{}, {OtherWord}}, Complete: true}
 	for _, of := range []struct {
 		labels *LabelValues
 		into   *[]map[string]string

@@ -11,11 +11,6 @@ import (
 // MaxOpaqueTries is how many variants of a request are tried for an opaque statement.
 const MaxOpaqueTries = 64
 
-// somePod is a pod that has no risk factor.
-func somePod() map[string]any {
-	return map[string]any{"spec": map[string]any{"containers": []any{map[string]any{"name": "c"}}}}
-}
-
 // Variants returns a request and others that differ in what no statement reads, at most
 // limit: pods where pod security may look at one, attributes where an opaque rule of t
 // may read them.
@@ -24,11 +19,8 @@ func Variants(w *World, r *Request, t *Statement, limit int) []map[string]any {
 	out := []map[string]any{base}
 	if isKind("pods", r.Resource) && r.Subresource != "" || r.Verb == "exec" || r.Verb == "proxy" {
 		if _, given := base["pod"]; !given {
-			out = append(out, With(base, "pod", somePod()))
-			for _, labels := range w.ExemptLabels() {
-				pod := somePod()
-				pod["metadata"] = map[string]any{"labels": labels}
-				out = append(out, With(base, "pod", pod))
+			for _, labels := range append([]map[string]string{nil}, w.ExemptLabels()...) {
+				out = append(out, With(base, "pod", PodOf(nil, labels)))
 			}
 		}
 	}
