@@ -47,7 +47,7 @@ func readLines(in io.Reader, file string, yield func(line) error) error {
 }
 
 // isList reports whether a log is one JSON list, by its beginning: the members of its first
-// object, as far as they are in it, are none that a record has.
+// object, as far as they are in it, are not those of a record.
 func isList(head []byte) bool {
 	decoder := json.NewDecoder(bytes.NewReader(head))
 	first, err := decoder.Token()

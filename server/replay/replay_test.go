@@ -161,8 +161,8 @@ func TestStagesCountOnce(t *testing.T) {
 	}
 }
 
-// A record whose request has items is no list, also without an end of its line.
-func TestRecordsWithItemsAreNoList(t *testing.T) {
+// A record whose request has items is not a list, also without an end of its line.
+func TestRecordsWithItemsAreRecords(t *testing.T) {
 	const request = `{"user":"allow","action":"view","cluster":{"name":"c"},"type":"pods","items":[{"name":"p"}]}`
 	for _, log := range []string{
 		`{"point":"visibility","request":` + request + `,"decision":{"decision":"allow","visible":[0]}}`,
