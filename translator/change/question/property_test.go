@@ -74,6 +74,54 @@ func TestAnswersAreThoseOfTheEngine(t *testing.T) {
 	}
 }
 
+// With every fact stated, exactly those principals are listed, always, that the engine allows
+// alone.
+func TestWithoutOpenFactsTheListsAreThoseAllowed(t *testing.T) {
+	listed, left := 0, 0
+	for n := range *pairs {
+		w := revisions.Random{Rand: rand.New(rand.NewPCG(*seed+uint64(n), 3))}
+		side := revisions.Of(t, w.Documents())
+		asker := &question.Asker{World: side.World, Judge: side.Judge}
+		for range 10 {
+			stated := w.Request()
+			delete(stated, "user")
+			delete(stated, "groups")
+			answer, err := asker.WhoCan(t.Context(), &question.Question{Stated: stated})
+			if err != nil {
+				t.Fatal(err)
+			}
+			want := &question.WhoCan{Users: []string{}, Groups: []string{}}
+			allows := func(user string, groups ...string) bool {
+				r := maps.Clone(stated)
+				r["user"], r["groups"] = user, groups
+				return revisions.Outcome(t, side, r) == "allow"
+			}
+			for _, user := range []string{"u0", "u1"} {
+				if allows(user) {
+					want.Users = append(want.Users, user)
+				}
+			}
+			for _, group := range []string{"g0", "g1", "g2"} {
+				if allows("", group) {
+					want.Groups = append(want.Groups, group)
+				}
+			}
+			if !slices.Equal(answer.Users, want.Users) || !slices.Equal(answer.Groups, want.Groups) {
+				t.Fatalf("seed %d: got users %v and groups %v, want %v and %v: %s", *seed+uint64(n), answer.Users, answer.Groups, want.Users, want.Groups, revisions.Text(stated))
+			}
+			for _, s := range answer.Subjects {
+				if s.Verdict != "always" || s.Counterexample != nil {
+					t.Errorf("seed %d: %s is allowed %s", *seed+uint64(n), s.Subject, s.Verdict)
+				}
+			}
+			listed, left = listed+len(answer.Subjects), left+5-len(answer.Subjects)
+		}
+	}
+	if listed == 0 || left == 0 {
+		t.Errorf("%d listed, %d not: the test proves too little", listed, left)
+	}
+}
+
 // A principal that only an expression or an extension grants is listed although no example
 // was found: what they allow cannot be listed.
 func TestGrantsByCodeAreListed(t *testing.T) {
