@@ -8,6 +8,7 @@ import (
 	"github.com/writ-policy/writ/translator/diag"
 	"github.com/writ-policy/writ/translator/directory"
 	"github.com/writ-policy/writ/translator/gateway/document"
+	"github.com/writ-policy/writ/translator/inventory"
 	"github.com/writ-policy/writ/translator/lint"
 	"github.com/writ-policy/writ/translator/tables"
 )
@@ -37,6 +38,17 @@ func PlaceOfPaths(paths []string, revisions ...*Result) diag.Position {
 			if slices.ContainsFunc(paths, func(path string) bool { return strings.Contains(path, name) }) {
 				return route.At
 			}
+		}
+	}
+	return diag.Position{}
+}
+
+// PlaceOfEntity returns the place of a subject or a resource of an inventory in the first
+// revision that lists it.
+func PlaceOfEntity(isSubject bool, kind, id string, revisions ...*Result) diag.Position {
+	for _, r := range revisions {
+		if at, ok := inventory.PlaceOf(r.Directory, isSubject, kind, id); ok {
+			return at
 		}
 	}
 	return diag.Position{}

@@ -128,7 +128,7 @@ func lintAuthor(ctx context.Context, s cli.Streams, r *documents.Translation, o 
 			r.List.Add(gained(author, &gains[i], r.Result, base))
 		}
 		for _, g := range authzen.Gains(ctx, asked, now, author.User, author.Groups) {
-			r.List.Add(completed(author, g))
+			r.List.Add(completed(author, g, r.Result, base))
 		}
 	}
 	author.May = func(q lint.Question) bool {
@@ -140,28 +140,37 @@ func lintAuthor(ctx context.Context, s cli.Streams, r *documents.Translation, o 
 	return nil
 }
 
-// completed is the diagnostic of what the inventory permits an author in AuthZEN requests.
-func completed(author lint.Author, g authzen.Gain) diag.Diagnostic {
-	d := diag.Diagnostic{Code: diag.Escalation, Hint: "keep the properties, or have the change approved by other means"}
-	d.Message = fmt.Sprintf("the inventory permits more to %s in AuthZEN requests: it changes %s", author, g.Entity)
+// completed is the diagnostic of what the inventory permits an author in AuthZEN requests, at
+// the entity that changed.
+func completed(author lint.Author, g authzen.Gain, revisions ...*translator.Result) diag.Diagnostic {
+	d := diag.Diagnostic{Code: diag.Escalation, Hint: "keep the properties, or have the change approved by other means",
+		Position: translator.PlaceOfEntity(g.IsSubject, g.Type, g.ID, revisions...)}
+	list := "resource"
+	if g.IsSubject {
+		list = "subject"
+	}
+	d.Message = fmt.Sprintf("the inventory permits more to %s in AuthZEN requests: it changes %s %s %q", author, list, g.Type, g.ID)
+	if g.Group != "" {
+		d.Message += fmt.Sprintf(", which is in group %q now", g.Group)
+	}
 	if g.Request != nil {
 		d.Message += "; the author may now ask " + string(g.Request.Encode())
 	}
 	return d
 }
 
-// gained is the diagnostic of what a change permits its author, at the first document that
+// gained is the diagnostic of what a change permits its author, at the first place that
 // causes it, or at the route of a path.
 func gained(author lint.Author, g *change.Gain, revisions ...*translator.Result) diag.Diagnostic {
 	d := diag.Diagnostic{Code: diag.Escalation, Hint: "keep the denial, or have the change approved by other means"}
 	var causes []string
-	for i, c := range g.Causes {
+	for _, c := range g.Causes {
 		document := statement.DocumentName(statement.Document{Kind: c.Kind, Namespace: c.Namespace, Name: c.Name})
 		if c.In == "a" {
 			document += " of the base"
 		}
 		causes = append(causes, document+" is "+c.What)
-		if at, ok := diag.ParseSource(c.Source); ok && i == 0 {
+		if at, ok := diag.ParseSource(c.Source); ok && d.Position == (diag.Position{}) {
 			d.Position = at
 		}
 	}

@@ -13,9 +13,12 @@ import (
 
 // Gain is what a change of an inventory permits a caller.
 type Gain struct {
-	// Entity is what changed, such as `resource doc "7"`.
-	Entity string
-	// Request shows it; nil for a group that the inventory adds.
+	// IsSubject, Type and ID are of the entity that changed: a subject or a resource.
+	IsSubject bool
+	Type, ID  string
+	// Group is the one that the inventory adds to the caller, if that is the gain.
+	Group string
+	// Request shows the gain; nil if it is a group.
 	Request *decision.Request
 }
 
@@ -35,13 +38,13 @@ func Gains(ctx context.Context, before, after decision.Policies, user string, gr
 			continue
 		}
 		if q := c.find(same, s); q != nil {
-			out = append(out, Gain{fmt.Sprintf("subject %s %q", s.kind, s.id), q})
+			out = append(out, Gain{IsSubject: true, Type: s.kind, ID: s.id, Request: q})
 			break
 		}
 	}
 	for i, r := range changed {
 		if q := c.find(changed[i:i+1], subjects...); q != nil {
-			out = append(out, Gain{fmt.Sprintf("resource %s %q", r.kind, r.id), q})
+			out = append(out, Gain{Type: r.kind, ID: r.id, Request: q})
 		}
 	}
 	return out
@@ -143,7 +146,7 @@ func (c *comparison) groups(was, is tables.Entity, user string) []Gain {
 	before := groupsOf(was)
 	for _, group := range groupsOf(is) {
 		if !slices.Contains(before, group) && len(world.Of(statement.GroupPrefix+group, "")) > 0 {
-			out = append(out, Gain{Entity: fmt.Sprintf("subject user %q, which is in group %q now", user, group)})
+			out = append(out, Gain{IsSubject: true, Type: "user", ID: user, Group: group})
 		}
 	}
 	return out
