@@ -126,6 +126,25 @@ func TestTwoUsersAreTwoRequests(t *testing.T) {
 	}
 }
 
+// A role that a second user and a group hold: a request of the denied user may hold the
+// group, though not the second user.
+func TestCompanionsOfOneRole(t *testing.T) {
+	old := origin("a", "{verbs: [get], resourceKinds: [pods]}", "g")
+	old = append(old, strings.Replace(strings.Replace(old[1], "groupNames: [g]", "userNames: [u2]", 1), "metadata: {name: a,", "metadata: {name: Z,", 1))
+	denial := origin("c", "{deny: true, verbs: [get], resourceKinds: [pods]}", "u1")
+	denial[1] = strings.Replace(denial[1], "groupNames", "userNames", 1)
+	report := compare(t, old, slices.Concat(denial, old))
+	var got []string
+	for _, c := range report.Classes {
+		for _, transition := range c.Transitions {
+			got = append(got, transition.From+" "+transition.To)
+		}
+	}
+	if slices.Sort(got); !slices.Equal(got, []string{"allow deny", "none deny"}) {
+		t.Errorf("got transitions %q, want one of the user alone and one with the group", got)
+	}
+}
+
 // A policy that loses viewMetrics hides the items that were asked for with this action, in
 // a class beside the one of requests without items.
 func TestItemsAreComparedForBothActions(t *testing.T) {

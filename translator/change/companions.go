@@ -2,8 +2,10 @@ package change
 
 import (
 	"bytes"
+	"cmp"
 	"maps"
 	"slices"
+	"strings"
 
 	"github.com/writ-policy/writ/translator/change/statement"
 )
@@ -33,19 +35,36 @@ func (t *transition) other(d *side) string {
 	return t.from
 }
 
+// alike is what a companion's statement can be for a request to exist that fits it: its
+// condition in a place, held by a user, a group or a node.
+type alike struct {
+	condition statement.Condition
+	place     *statement.Place
+	holder    string
+}
+
+// holderOf returns what conditions, and a request of the first principal, tell apart of a
+// principal.
+func holderOf(principal, first string) string {
+	switch {
+	case principal == first, strings.HasPrefix(principal, statement.NodePrefix):
+		return principal
+	case strings.HasPrefix(principal, statement.UserPrefix):
+		return statement.UserPrefix
+	}
+	return statement.GroupPrefix
+}
+
 // companion looks for a principal whose statement gives requests of the class another
 // outcome in y. For a statement that concerns everybody, all such principals are
 // affected. Without one, the opaque statements that may do so are returned.
 func (d *side) companion(s *statement.Statement, exceptions []*statement.Statement, g *group, outcome string) (*transition, []*statement.Statement) {
-	type shared struct {
-		condition statement.Condition
-		namespace string
-	}
 	first := g.principals[0]
-	known := make(map[shared]*statement.Request)
+	known := make(map[alike]bool)
+	places := make(map[string]*statement.Places) // by rank
 	var found *transition
 	var opaque []*statement.Statement
-	for _, t := range d.y.all(s.Namespace) {
+	for t := range d.y.all(s.Namespace, outcome) {
 		if t.Effect != outcome || bytes.Compare(t.Rank, s.Rank) < 0 || statement.AreApart(t, s) || d.filter.namespace != "" && t.Namespace != "" && t.Namespace != d.filter.namespace {
 			continue
 		}
@@ -55,29 +74,30 @@ func (d *side) companion(s *statement.Statement, exceptions []*statement.Stateme
 			}
 			continue
 		}
+		of := places[string(t.Rank)]
+		if of == nil {
+			of = statement.NewPlaces(slices.Concat([]*statement.Statement{s}, exceptions, before(g.against.other, t)))
+			places[string(t.Rank)] = of
+		}
+		place := of.Of(cmp.Or(s.Namespace, t.Namespace))
 		for _, q := range t.Subjects {
 			if found != nil && (first != "" || found.affected[q]) || d.filter.subject != "" && q != d.filter.subject {
 				continue
 			}
 			own := d.against(s, t, q)
-			key := shared{t.Condition, t.Namespace}
-			if r, ok := known[key]; ok && len(own) == 0 && (r == nil || found != nil) {
-				if r != nil {
-					found.affected[q] = true
+			key := alike{t.Condition, place, holderOf(q, first)}
+			fits, isKnown := known[key]
+			if !isKnown || len(own) > 0 {
+				r := d.find([]*statement.Statement{s, t}, slices.Concat(place.Left[1:], own), distinct(first, q)...)
+				fits = r != nil
+				if fits && found == nil {
+					found = d.transition(s.Effect, outcome, r)
 				}
-				continue
+				if len(own) == 0 {
+					known[key] = fits
+				}
 			}
-			r := d.find([]*statement.Statement{s, t}, slices.Concat(exceptions, own, before(g.against.other, t)), distinct(first, q)...)
-			if len(own) == 0 {
-				known[key] = r
-			}
-			if r == nil {
-				continue
-			}
-			if found == nil {
-				found = d.transition(s.Effect, outcome, r)
-			}
-			if first == "" {
+			if fits && first == "" {
 				found.affected[q] = true
 			}
 		}
@@ -103,7 +123,8 @@ func (d *side) against(s, t *statement.Statement, principal string) []*statement
 			}
 		}
 	}
-	if d.x.denies || s.Effect == statement.OutcomeDeny {
+	isFirst := s.Step > 0 && s.Step <= statement.FirstStep // no statement of a binding is before it
+	if !isFirst && (d.x.denies || s.Effect == statement.OutcomeDeny) {
 		for _, o := range d.x.of(principal, place) {
 			if bytes.Compare(o.Rank, s.Rank) < 0 && o.Effect != s.Effect {
 				out = append(out, o)
@@ -116,12 +137,32 @@ func (d *side) against(s, t *statement.Statement, principal string) []*statement
 // companions returns the classes of s that need a second statement: without it, y decides
 // as x does, because of a statement of the same outcome or of none.
 func (d *side) companions(s *statement.Statement, g *group) []*class {
+	last := s.Rank // of the statements that a companion is before
+	for _, e := range g.against.same {
+		if bytes.Compare(e.Rank, last) > 0 {
+			last = e.Rank
+		}
+	}
+	if s.Effect != d.none && (bytes.Equal(last, s.Rank) || 0 < s.Step && last[0] <= statement.FirstStep) {
+		return nil
+	}
+	other := "" // of several ones at the point visibility
+	switch {
+	case d.point == statement.PointVisibility:
+	case s.Effect == statement.OutcomeAllow:
+		other = statement.OutcomeDeny
+	default:
+		other = statement.OutcomeAllow
+	}
 	var candidates []*statement.Statement
-	for _, t := range d.y.all(s.Namespace) {
+	for t := range d.y.all(s.Namespace, other) {
 		if t.Effect == s.Effect || t.Opaque != "" || bytes.Compare(t.Rank, s.Rank) < 0 {
 			continue
 		}
 		if bytes.Equal(t.Rank, s.Rank) && d.xName == "a" {
+			continue
+		}
+		if s.Effect != d.none && bytes.Compare(t.Rank, last) >= 0 {
 			continue
 		}
 		if s.Effect != d.none && !slices.ContainsFunc(g.against.same, func(e *statement.Statement) bool {

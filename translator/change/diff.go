@@ -5,6 +5,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"iter"
 	"reflect"
 	"slices"
 	"time"
@@ -163,7 +164,17 @@ func (c *comparison) access() error {
 }
 
 func accessSpace(w *statement.World) *space {
-	return &space{everyone: w.Deny, of: w.Of, all: w.All, in: w.In, world: w, denies: w.HasDenials()}
+	return &space{everyone: w.Deny, of: w.Of, all: allOf(w), in: w.In, world: w, denies: w.HasDenials()}
+}
+
+// allOf returns the statements of every principal: a request is allowed or denied.
+func allOf(w *statement.World) func(namespace, effect string) iter.Seq[*statement.Statement] {
+	return func(namespace, effect string) iter.Seq[*statement.Statement] {
+		if effect == statement.OutcomeDeny {
+			return w.Denials(namespace)
+		}
+		return w.All(namespace)
+	}
 }
 
 // changed returns the statements of x that y lacks for some subject, with these subjects.

@@ -73,7 +73,7 @@ func (d *side) askers(s *statement.Statement, exceptions []*statement.Statement,
 	if p != "" {
 		out[0].mustNot = d.y.of(p, s.Namespace)
 	}
-	for _, t := range d.y.all(s.Namespace) {
+	for t := range d.y.all(s.Namespace, statement.OutcomeAllow) {
 		if t.Effect != statement.OutcomeAllow || t.Opaque != "" || len(t.Subjects) == 0 || p != "" && !t.Holds([]string{p}) || !d.overlaps(s, t) {
 			continue
 		}

@@ -3,6 +3,7 @@ package change
 import (
 	"bytes"
 	"context"
+	"iter"
 	"slices"
 	"strings"
 
@@ -32,8 +33,9 @@ type space struct {
 	everyone []*statement.Statement
 	// of returns the statements of a principal in a namespace, all if it is empty.
 	of func(principal, namespace string) []*statement.Statement
-	// all returns the statements of every principal there.
-	all func(namespace string) []*statement.Statement
+	// all returns the statements of every principal there, at least those of an effect; all
+	// if it is empty.
+	all func(namespace, effect string) iter.Seq[*statement.Statement]
 	// in returns the statements of a principal in one place.
 	in     func(principal, place string) []*statement.Statement
 	world  *statement.World

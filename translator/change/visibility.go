@@ -1,6 +1,7 @@
 package change
 
 import (
+	"iter"
 	"maps"
 	"slices"
 	"strings"
@@ -41,7 +42,7 @@ func visibilitySpace(w *statement.World, list []*statement.Statement) *space {
 		}
 	}
 	of := func(principal, _ string) []*statement.Statement { return bySubject[principal] }
-	return &space{of: of, in: of, all: func(string) []*statement.Statement { return list }, world: w, denies: true}
+	return &space{of: of, in: of, all: func(string, string) iter.Seq[*statement.Statement] { return slices.Values(list) }, world: w, denies: true}
 }
 
 // visibility compares the point visibility: standard types exactly, then custom types and
@@ -79,7 +80,7 @@ func (c *comparison) visibility() error {
 // changedList returns the statements of x that y lacks for some subject.
 func (d *side) changedList() []*statement.Statement {
 	var out []*statement.Statement
-	for _, s := range d.x.all("") {
+	for s := range d.x.all("", "") {
 		part := *s
 		part.Subjects = nil
 		for _, p := range s.Subjects {

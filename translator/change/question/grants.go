@@ -46,7 +46,7 @@ func (a *Asker) grants(ctx context.Context, q *Question, out *Grants) error {
 		return err
 	}
 	principals := q.principals()
-	f := q.fit(a.World.Deny).add(q, a.bound(q, principals))
+	f := q.fit(a.World.Deny).add(q, slices.Values(a.bound(q, principals)))
 	own := f.all[len(f.deny):]
 	for _, s := range own {
 		if s.Effect != statement.OutcomeAllow {

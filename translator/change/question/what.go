@@ -45,7 +45,7 @@ func (a *Asker) WhatCan(ctx context.Context, q *Question) (*WhatCan, error) {
 		return nil, err
 	}
 	principals := q.principals()
-	f := q.fit(a.World.Deny).add(q, a.bound(q, principals))
+	f := q.fit(a.World.Deny).add(q, slices.Values(a.bound(q, principals)))
 	g := new(statement.Registry)
 	entries := make(map[*statement.Statement]*statement.Entry, len(f.all))
 	for _, s := range f.all {

@@ -3,6 +3,7 @@ package question
 import (
 	"context"
 	"fmt"
+	"iter"
 	"maps"
 	"slices"
 	"strings"
@@ -93,8 +94,8 @@ func (f *fitting) fits(q *Question, s *statement.Statement) bool {
 }
 
 // add adds the statements of bindings that fit the question.
-func (f *fitting) add(q *Question, bound []*statement.Statement) *fitting {
-	for _, s := range bound {
+func (f *fitting) add(q *Question, bound iter.Seq[*statement.Statement]) *fitting {
+	for s := range bound {
 		if len(s.Subjects) == 0 || !f.fits(q, s) {
 			continue
 		}

@@ -24,6 +24,8 @@ func (c *circumstance) Match(at stage, r *Request) uint8 {
 	return 1
 }
 
+func (c *circumstance) filter() *tables.NamespaceFilter { return c.namespaces }
+
 func (c *circumstance) last() stage {
 	if len(c.clusters) > 0 {
 		return StageCluster

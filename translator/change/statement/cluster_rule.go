@@ -71,6 +71,8 @@ func (c *clusterRule) pattern(text string) *regexp.Regexp {
 	return compiled
 }
 
+func (c *clusterRule) filter() *tables.NamespaceFilter { return nil }
+
 func (c *clusterRule) last() stage { return StageCluster }
 
 // Mention implements Condition.

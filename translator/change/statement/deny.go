@@ -190,6 +190,8 @@ func holdsRequirement(q tables.LabelRequirement, labels map[string]string) bool 
 	return !ok // DoesNotExist
 }
 
+func (d *denyRule) filter() *tables.NamespaceFilter { return d.r.Namespaces }
+
 func (d *denyRule) last() stage {
 	last := stageGroup
 	if len(d.r.Names) > 0 {

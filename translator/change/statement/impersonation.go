@@ -66,6 +66,14 @@ func (i *impersonationRule) matchActionTarget(r *Request) bool {
 	return matchEntries(a.Resources, r.Resource, r.Subresource) || matchEntries(a.Resources, r.Resource, strings.ToLower(r.Subresource))
 }
 
+// A rule about an identity in some namespaces is not about actions.
+func (i *impersonationRule) filter() *tables.NamespaceFilter {
+	if i.r.Identity == nil {
+		return nil
+	}
+	return i.r.Identity.Namespaces
+}
+
 func (i *impersonationRule) last() stage { return max(stageNamespace, i.scope.last()) }
 
 // Mention implements Condition.

@@ -69,6 +69,8 @@ func matchPath(entries []string, path string) bool {
 	return false
 }
 
+func (k *KubernetesRule) filter() *tables.NamespaceFilter { return nil }
+
 func (k *KubernetesRule) last() stage {
 	if len(k.Names) > 0 {
 		return stageName

@@ -196,6 +196,9 @@ func coversField(fields []string, path string) bool {
 
 const nodePrefix = "system:node:"
 
+// NodePrefix begins the principals that are nodes.
+const NodePrefix = UserPrefix + nodePrefix
+
 // holdsOnNode reports whether sameMinionRestriction holds: the pod of the request is on the
 // node of the user, who is a node or states one.
 func (o *OriginRule) holdsOnNode(r *Request) truth {
@@ -214,6 +217,8 @@ func (o *OriginRule) holdsOnNode(r *Request) truth {
 	}
 	return isFalse
 }
+
+func (o *OriginRule) filter() *tables.NamespaceFilter { return nil }
 
 func (o *OriginRule) last() stage {
 	switch r := o.restrictions; {

@@ -35,6 +35,8 @@ func (p *podRule) Match(at stage, r *Request) uint8 {
 	return Bit(p.scope.Match(at, r))
 }
 
+func (p *podRule) filter() *tables.NamespaceFilter { return nil }
+
 func (p *podRule) last() stage { return max(stageGroup, p.scope.last()) }
 
 // Mention implements Condition.

@@ -22,7 +22,7 @@ func (r *Rule) Same(o *Rule) bool { return JSONOf(r.condition) == JSONOf(o.condi
 // Rules returns the rules of all bindings and deny policies.
 func (w *World) Rules() []Rule {
 	var out []Rule
-	for _, s := range slices.Concat(w.Deny, w.All("")) {
+	for _, s := range slices.AppendSeq(slices.Clone(w.Deny), w.All("")) {
 		for _, d := range s.Documents {
 			r := Rule{Kind: d.Kind, Namespace: d.Namespace, Name: d.Name, Rule: d.Rule, Source: d.Source, Binding: d, Subjects: s.Subjects, condition: s.Condition}
 			if role := w.Access.Roles.At(d.Role); d.Role != "" {

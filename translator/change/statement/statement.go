@@ -93,6 +93,8 @@ type Condition interface {
 	Match(at stage, r *Request) uint8
 	// last is the last stage with a condition.
 	last() stage
+	// filter is the condition on the namespace and its labels, nil if every one matches.
+	filter() *tables.NamespaceFilter
 	// Mention adds the values that the condition can tell apart.
 	Mention(v *Values)
 	// Describe sets the rule, and what is particular to the family, as documents write it.
@@ -175,11 +177,7 @@ func globTexts(globs []tables.PathGlob) []string {
 
 // AreApart reports whether t never fits in the namespace of s.
 func AreApart(s, t *Statement) bool {
-	if s.Namespace == "" {
-		return false
-	}
-	r := Request{Namespace: s.Namespace, Verb: "*"}
-	return t.Namespace != "" && t.Namespace != s.Namespace || t.family == FamilyDeny && t.Match(stageNamespace, &r) == 0
+	return s.Namespace != "" && t.fitIn(s.Namespace) == never
 }
 
 // SortedIDs sorts a list in place and returns each ID of it once, never nil.

@@ -2,6 +2,7 @@ package statement
 
 import (
 	"encoding/json"
+	"iter"
 	"maps"
 	"slices"
 	"strings"
@@ -49,6 +50,7 @@ type World struct {
 	statements map[string][]*Statement
 	subjects   map[string]map[string][]string
 	places     map[string][]string // the namespaces of a principal's bindings; nil until it is asked for
+	denying    map[string]bool     // roles with a deny rule; nil until it is asked for
 }
 
 // ruleOf is a rule of a role. Its bindings share it.
@@ -158,35 +160,40 @@ func (w *World) Binding(key string) []*Statement {
 		place = ""
 	}
 	subjects := w.subjectsAt(place)[key]
-	var out []*Statement
-	for _, r := range w.rulesOf(b.Role) {
-		s := &Statement{family: b.Family, Effect: OutcomeAllow, Step: stepOf(r.deny, b.Cluster), Subjects: subjects, Namespace: place,
-			Condition: r.Condition, Opaque: r.opaque,
-			Documents: []Document{{Kind: b.Kind, Namespace: b.Namespace, Name: b.Name, Rule: r.index, Source: r.source,
-				Role: b.Role, RoleSource: b.Source}}}
-		if b.Cluster {
-			s.Documents[0].Namespace = b.Namespace
-		}
+	if subjects == nil {
+		subjects = []string{}
+	}
+	rules := w.rulesOf(b.Role)
+	out := make([]*Statement, len(rules))
+	statements, documents := make([]Statement, len(rules)), make([]Document, len(rules)) // few allocations: there are many bindings
+	for i, r := range rules {
+		documents[i] = Document{Kind: b.Kind, Namespace: b.Namespace, Name: b.Name, Rule: r.index, Source: r.source, Role: b.Role, RoleSource: b.Source}
+		s := &statements[i]
+		*s = Statement{family: b.Family, Effect: OutcomeAllow, Step: stepOf(r.deny, b.Cluster), Subjects: subjects, Namespace: place,
+			Condition: r.Condition, Opaque: r.opaque, Documents: documents[i : i+1 : i+1]}
 		if r.deny {
 			s.Effect = OutcomeDeny
 		}
-		if subjects == nil {
-			s.Subjects = []string{}
-		}
-		s.Rank = []byte{byte(s.Step)}
+		s.Rank = ranks[s.Step : s.Step+1 : s.Step+1]
 		if name, ok := strings.CutPrefix(r.opaque, whyExtension); ok {
 			s.Content = ContentOf(s) + w.code(name)
 		}
-		out = append(out, s)
+		out[i] = s
 	}
 	w.statements[key] = out
 	return out
 }
 
+// ranks are the ranks of the steps.
+var ranks = []byte{0, 1, 2, 3, 4, 5, 6}
+
+// FirstStep is the first step of bindings.
+const FirstStep = 3
+
 func stepOf(deny, cluster bool) int {
 	switch {
 	case deny && cluster:
-		return 3
+		return FirstStep
 	case cluster:
 		return 4
 	case deny:
@@ -281,13 +288,21 @@ func (w *World) In(principal, place string) []*Statement {
 }
 
 // HasDenials reports whether a role has a deny rule.
-func (w *World) HasDenials() bool {
-	for _, role := range w.Access.Roles.All() {
-		if slices.ContainsFunc(role.Origin, func(r tables.OriginRule) bool { return r.Deny }) {
-			return true
+func (w *World) HasDenials() bool { return len(w.denyingRoles()) > 0 }
+
+// denyingRoles returns the keys of roles with a deny rule.
+func (w *World) denyingRoles() map[string]bool {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	if w.denying == nil {
+		w.denying = make(map[string]bool)
+		for key, role := range w.Access.Roles.All() {
+			if slices.ContainsFunc(role.Origin, func(r tables.OriginRule) bool { return r.Deny }) {
+				w.denying[key] = true
+			}
 		}
 	}
-	return false
+	return w.denying
 }
 
 // Of returns the statements of a principal that hold in a namespace, cluster-wide ones
@@ -318,38 +333,69 @@ func (w *World) placesOf(principal string) []string {
 	return w.places[principal]
 }
 
-// All returns the statements of all bindings that hold in a namespace.
-func (w *World) All(namespace string) []*Statement {
-	out := w.ClusterWide()
-	var places []string
-	if namespace != "" {
-		places = append(places, namespace)
-	} else {
-		for place := range w.Access.Subjects.Namespaces.All() {
-			places = append(places, place)
+// All returns the statements of all bindings that hold in a namespace, cluster-wide ones
+// first; for an empty namespace those of every namespace.
+func (w *World) All(namespace string) iter.Seq[*Statement] {
+	return w.each(namespace, func(string) bool { return true })
+}
+
+// Denials returns those statements of All that deny.
+func (w *World) Denials(namespace string) iter.Seq[*Statement] {
+	roles := w.denyingRoles()
+	if len(roles) == 0 {
+		return func(func(*Statement) bool) {}
+	}
+	return func(yield func(*Statement) bool) {
+		for s := range w.each(namespace, func(role string) bool { return roles[role] }) {
+			if s.Effect == OutcomeDeny && !yield(s) {
+				return
+			}
 		}
 	}
-	for _, place := range places {
-		w.mu.Lock()
-		keys := slices.Sorted(maps.Keys(w.subjectsAt(place)))
-		w.mu.Unlock()
-		for _, key := range keys {
-			out = append(out, w.Binding(key)...)
+}
+
+// each returns the statements of All of the bindings to some roles.
+func (w *World) each(namespace string, wants func(role string) bool) iter.Seq[*Statement] {
+	return func(yield func(*Statement) bool) {
+		in := func(place string) bool {
+			w.mu.Lock()
+			keys := slices.Sorted(maps.Keys(w.subjectsAt(place)))
+			w.mu.Unlock()
+			for _, key := range keys {
+				if b := w.Access.Bindings.At(key); !wants(b.Role) {
+					continue
+				}
+				for _, s := range w.Binding(key) {
+					if !yield(s) {
+						return false
+					}
+				}
+			}
+			return true
+		}
+		switch {
+		case !in(""):
+		case namespace != "":
+			in(namespace)
+		default:
+			for place := range w.Access.Subjects.Namespaces.All() {
+				if !in(place) {
+					return
+				}
+			}
 		}
 	}
-	return out
 }
 
 // ClusterWide returns the statements of bindings that hold in every namespace.
-func (w *World) ClusterWide() []*Statement {
-	w.mu.Lock()
-	keys := slices.Sorted(maps.Keys(w.subjectsAt("")))
-	w.mu.Unlock()
-	var out []*Statement
-	for _, key := range keys {
-		out = append(out, w.Binding(key)...)
+func (w *World) ClusterWide() iter.Seq[*Statement] {
+	return func(yield func(*Statement) bool) {
+		for s := range w.All("") {
+			if s.Namespace != "" || !yield(s) {
+				return
+			}
+		}
 	}
-	return out
 }
 
 // Has reports whether a revision has a document.
