@@ -4,8 +4,8 @@
 #
 #   POLICIES=folder BASE=revision FAIL_ON=any EXPECT=file AUTHOR=user .ci/action/compare.sh FOLDER
 #
-# FOLDER gets report.md, diff.json, diff.sarif, check.sarif, junit.xml and status, which is
-# empty or names what failed. BASE...HEAD is compared: what the change adds.
+# FOLDER gets report.md, diff.json, check.sarif, diff.sarif if the revisions can be compared,
+# junit.xml and status, which is empty or names what failed. BASE...HEAD is compared: what the change adds.
 set -uo pipefail
 folder=${1:?usage: compare.sh FOLDER}
 mkdir -p "$folder"
@@ -16,13 +16,16 @@ if [ -z "$BASE" ]; then
 	exit 2
 fi
 
-# sarif writes a report whose files are relative to the repository.
+# sarif writes a report whose files are relative to the repository. Code scanning accepts two
+# reports of one tool if their categories differ. A comparison that failed has no report.
 sarif() {
-	jq --arg folder "$POLICIES" '(.runs[].results[].locations[]?.physicalLocation.artifactLocation.uri) |= $folder + "/" + .' >"$folder/$1" || rm "$folder/$1"
+	jq --arg folder "${POLICIES%/}" --arg category "writ-$1/" '.runs[].automationDetails = {id: $category} |
+		(.. | objects | select(has("artifactLocation")) | .artifactLocation.uri) |= $folder + "/" + .' >"$folder/$1.sarif" &&
+		[ -s "$folder/$1.sarif" ] || rm "$folder/$1.sarif"
 }
 
 writ check "$POLICIES" || failed+=(check)
-writ check "$POLICIES" -o sarif | sarif check.sarif
+writ check "$POLICIES" -o sarif | sarif check
 if ! writ test "$POLICIES" -o junit >"$folder/junit.xml"; then
 	failed+=(test)
 	writ test "$POLICIES"
@@ -54,5 +57,5 @@ fi
 cat "$folder/errors" >&2
 rm "$folder/errors"
 "${compare[@]}" -o json --fail-on none >"$folder/diff.json"
-"${compare[@]}" -o sarif --fail-on none | sarif diff.sarif
+"${compare[@]}" -o sarif --fail-on none | sarif diff
 printf '%s' "${failed[*]}" >"$folder/status"

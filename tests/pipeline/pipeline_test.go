@@ -206,6 +206,10 @@ func TestAction(t *testing.T) {
 	}
 	for pass := range 2 {
 		for _, step := range a.Runs.Steps {
+			isLocal := strings.Contains(step.If, "head.repo.full_name == github.repository")
+			if isWriter := slices.Contains([]string{"Comment", "Code scanning", "Artifact"}, step.Name); isLocal != isWriter {
+				t.Errorf("step %s: left out for a fork is %v, want %v", step.Name, isLocal, isWriter)
+			}
 			if step.Run == "" || step.Name == "Install" || pass > 0 && step.Name != "Comment" {
 				continue
 			}
@@ -224,17 +228,20 @@ func TestAction(t *testing.T) {
 			if failed := err != nil; failed != (step.Name == "Result") {
 				t.Fatalf("step %s: got %v\n%s", step.Name, err, out)
 			}
-			if step.Name == "Comment" && !strings.Contains(step.If, "head.repo.full_name == github.repository") {
-				t.Error("the step Comment must be left out for a fork")
-			}
 		}
 	}
 	server.want(t, []string{"GET", "POST", "GET", "PATCH"}, "Bearer secret")
 	if got := r.read("writ-report/status"); got != "diff" {
 		t.Errorf("got failures %q, want diff", got)
 	}
-	if got := r.read("writ-report/diff.sarif"); !strings.Contains(got, `"policies/rbac.yaml"`) {
-		t.Errorf("got %s, want files relative to the repository", got)
+	for _, name := range []string{"check", "diff"} {
+		got := r.read("writ-report/" + name + ".sarif")
+		if strings.Contains(got, `"rbac.yaml"`) || name == "diff" && !strings.Contains(got, `"policies/rbac.yaml"`) {
+			t.Errorf("got %s, want files relative to the repository", got)
+		}
+		if !strings.Contains(got, `"id": "writ-`+name+`/"`) {
+			t.Errorf("got %s, want a category of its own", got)
+		}
 	}
 	if got := r.read("writ-report/diff.json"); !strings.Contains(got, `"gain": 1`) {
 		t.Errorf("got %s, want one gain", got)
@@ -248,6 +255,12 @@ func TestActionWithErrors(t *testing.T) {
 	r.run(map[string]string{"POLICIES": "policies", "BASE": r.base, "FAIL_ON": "none", "EXPECT": "", "AUTHOR": ""}, script(t, "compare.sh")+" out")
 	if got := r.read("out/report.md"); !strings.HasPrefix(got, marker) || !strings.Contains(got, "does-not-compile") {
 		t.Errorf("got %s, want the error", got)
+	}
+	if _, err := os.Stat(filepath.Join(r.dir, "out", "diff.sarif")); err == nil {
+		t.Error("a comparison that failed has a report for code scanning")
+	}
+	if got := r.read("out/check.sarif"); !strings.Contains(got, `"policies/rbac.yaml"`) {
+		t.Errorf("got %s, want the diagnostic", got)
 	}
 	if got := r.read("out/status"); !strings.Contains(got, "check") || !strings.Contains(got, "diff") {
 		t.Errorf("got failures %q, want check and diff", got)
