@@ -36,6 +36,20 @@ type transition struct {
 	affected map[string]bool
 }
 
+// prefer takes a request as the witness if it holds fewer principals than the present one.
+func (t *transition) prefer(request map[string]any) {
+	if t.request == nil || len(holders(request)) < len(holders(t.request)) {
+		t.request = request
+	}
+}
+
+// holders returns the principals that a request of the point access holds.
+func holders(request map[string]any) []string {
+	user, _ := request["user"].(string)
+	groups, _ := request["groups"].([]string)
+	return statement.Principals(user, groups)
+}
+
 // group is the principals of a statement for which the same statements are relevant.
 type group struct {
 	principals []string

@@ -219,9 +219,7 @@ func (d *side) companionClass(s *statement.Statement, list []*statement.Statemen
 			}
 			fits = true
 			exceptions = append(exceptions, own...)
-			if found.request == nil {
-				found.request = r.Object(d.point)
-			}
+			found.prefer(r.Object(d.point))
 			if slices.Contains(g.principals, q) {
 				found.affected[q] = true
 			}

@@ -355,6 +355,7 @@ func (k *class) join(o *class) {
 			k.transitions = append(k.transitions, t)
 			continue
 		}
+		k.transitions[i].prefer(t.request)
 		for p := range t.affected {
 			k.transitions[i].affected[p] = true
 		}

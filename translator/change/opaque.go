@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"context"
 	"slices"
+	"strings"
 
 	"github.com/writ-policy/writ/translator/change/statement"
 	"github.com/writ-policy/writ/translator/tables"
@@ -33,10 +34,10 @@ func (d *side) opaqueClass(s *statement.Statement, opaque, exceptions []*stateme
 		if t.Opaque == statement.WhyPod {
 			contexts = exemptions([]*statement.Statement{t}, nil)
 		}
-		for _, by := range d.askers(s, exceptions, g) {
+		for _, by := range d.beside(t, d.askers(s, exceptions, g), s) {
 			for _, at := range contexts {
 				must := slices.Concat([]*statement.Statement{s, t}, by.must, at.must)
-				r := d.find(must, slices.Concat(exceptions, at.mustNot, by.mustNot), nonEmpty(by.principal)...)
+				r := d.find(must, slices.Concat(exceptions, at.mustNot, by.mustNot), distinct(by.principal, by.holder)...)
 				if r == nil {
 					continue
 				}
@@ -58,7 +59,31 @@ func (d *side) opaqueClass(s *statement.Statement, opaque, exceptions []*stateme
 // asker is a principal to try, with statements that its requests must and must not fit.
 type asker struct {
 	principal     string
+	holder        string // a second principal, for an opaque statement that the first does not hold
 	must, mustNot []*statement.Statement
+}
+
+// beside gives askers that do not hold an opaque statement t a second principal that does:
+// the first user and the first group that it names.
+func (d *side) beside(t *statement.Statement, askers []asker, s *statement.Statement) []asker {
+	var out []asker
+	for _, by := range askers {
+		if t.Subjects == nil || by.principal != "" && t.Holds([]string{by.principal}) {
+			out = append(out, by)
+			continue
+		}
+		for _, prefix := range []string{statement.GroupPrefix, statement.UserPrefix} {
+			i := slices.IndexFunc(t.Subjects, func(q string) bool { return strings.HasPrefix(q, prefix) })
+			if i < 0 || d.filter.subject != "" {
+				continue
+			}
+			with := by
+			with.holder = t.Subjects[i]
+			with.mustNot = slices.Concat(by.mustNot, d.against(s, t, with.holder))
+			out = append(out, with)
+		}
+	}
+	return out
 }
 
 // askers returns principals to try: one of the group or, for a statement that concerns

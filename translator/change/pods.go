@@ -149,7 +149,11 @@ func avoided(always []*statement.Statement, lists ...[]*statement.Statement) [][
 
 // podRequest looks for a request of a principal, under an escalation unless it is nil.
 func (c *comparison) podRequest(p string, e *tables.Escalation, must, mustNot []*statement.Statement) (r *statement.Request, cut bool) {
-	base, _ := statement.RequestOf(statement.PointAccess, nonEmpty(p)) // one principal
+	principals := nonEmpty(p)
+	if e != nil && len(e.Groups) > 0 {
+		principals = distinct(p, statement.GroupPrefix+e.Groups[0])
+	}
+	base, _ := statement.RequestOf(statement.PointAccess, principals) // at most one user
 	find := statement.Search{Must: must, MustNot: mustNot, Point: statement.PointAccess, Base: base}
 	find.Pin = func(r *statement.Request) bool {
 		if c.o.Namespace != "" {
@@ -162,7 +166,6 @@ func (c *comparison) podRequest(p string, e *tables.Escalation, must, mustNot []
 	}
 	if e != nil {
 		find.Must = append(find.Must, statement.OverrideStatement(e))
-		find.Base.Groups = append(find.Base.Groups, e.Groups[:min(len(e.Groups), 1)]...)
 	}
 	return find.Find(), find.Cut
 }

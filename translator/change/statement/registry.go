@@ -47,7 +47,7 @@ func (g *Registry) addAs(s *Statement, in []string, subjects string) *Entry {
 	return e
 }
 
-// Number sorts the statements and gives each its ID.
+// Number sorts the statements and gives each its ID. Entries that read alike have one.
 func (g *Registry) Number() []JSON {
 	all := make([]*Entry, 0, len(g.entries))
 	for _, e := range g.entries {
@@ -60,9 +60,15 @@ func (g *Registry) Number() []JSON {
 		return cmp.Or(cmp.Compare(a.Step, b.Step), cmp.Compare(a.Namespace, b.Namespace), cmp.Compare(a.key, b.key))
 	})
 	out := make([]JSON, 0, len(all))
-	for i, e := range all {
-		e.ID = i
-		out = append(out, e.JSON)
+	known := make(map[string]int)
+	for _, e := range all {
+		text := JSONText(e.JSON)
+		id, ok := known[text]
+		if e.ID = id; !ok {
+			e.ID = len(out)
+			known[text] = e.ID
+			out = append(out, e.JSON)
+		}
 	}
 	return out
 }

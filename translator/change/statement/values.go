@@ -1,6 +1,7 @@
 package statement
 
 import (
+	"cmp"
 	"slices"
 	"strings"
 
@@ -191,18 +192,22 @@ func (v *Values) addOthers() {
 	}
 }
 
+// inOrder returns texts with the empty one first and "*" last, each once.
+func inOrder(list []string) []string {
+	out := slices.Clone(list)
+	slices.SortStableFunc(out, func(a, b string) int {
+		return cmp.Or(int(Bit(a == "*"))-int(Bit(b == "*")), int(Bit(b == ""))-int(Bit(a == "")))
+	})
+	return slices.Compact(out)
+}
+
 func (v *Values) targets() []candidate {
 	var out []candidate
-	subs := v.subresources.All()
-	if i := slices.Index(subs, ""); i > 0 { // a request without a subresource reads best
-		subs = append([]string{""}, slices.Delete(slices.Clone(subs), i, i+1)...)
-	}
-	resources := slices.DeleteFunc(slices.Clone(v.resources.All()), func(s string) bool { return s == "*" || s == "" })
+	// A request without a subresource reads best, and one for "*" like a pattern.
+	subs := inOrder(v.subresources.All())
+	resources := inOrder(slices.DeleteFunc(slices.Clone(v.resources.All("*")), func(s string) bool { return s == "" }))
 	for _, sub := range subs {
-		for _, resource := range append(resources, "*") {
-			if sub == "*" {
-				continue
-			}
+		for _, resource := range resources {
 			out = append(out, func(r *Request) { r.Path, r.Resource, r.Subresource = "", resource, sub })
 		}
 	}

@@ -1,0 +1,71 @@
+package change_test
+
+import (
+	"fmt"
+	"slices"
+	"testing"
+)
+
+// The entry "pods/*" of a Kubernetes rule has no wildcard: it covers the subresource "*" of
+// a review, which is a request like any other.
+func TestSubresourceStar(t *testing.T) {
+	report := compare(t, nil, allowed("r", `{verbs: [get], apiGroups: [""], resources: ["pods/*"]}`, "dev"))
+	if len(report.Classes) != 1 || report.Classes[0].Transitions[0].Witness.Request["subresource"] != "*" {
+		t.Errorf("got classes %+v, want one whose witness asks for the subresource *", report.Classes)
+	}
+}
+
+// A witness of an inexact class holds what the opaque statement of the class names, also
+// where the other statement of the class concerns everybody.
+func TestWitnessHoldsWhatIsOpaque(t *testing.T) {
+	rule := `{verbs: [get], resourceKinds: [pods], attributeRestrictions: {kind: cel, expression: "request.name == 'a'"}}`
+	denial := fmt.Sprintf(`{%s, metadata: {name: d}, spec: {rules: [{verbs: [get], apiGroups: ["*"], resources: [pods]}]}}`, denies)
+	grant := origin("r", rule, "dev")
+	inexact := 0
+	for _, c := range compare(t, grant, append(slices.Clone(grant), denial)).Classes {
+		if c.Exact {
+			continue
+		}
+		inexact++
+		for _, transition := range c.Transitions {
+			if request := transition.Witness.Request; fmt.Sprint(request["groups"]) != "[dev]" {
+				t.Errorf("%s -> %s: the witness %v does not hold group:dev", transition.From, transition.To, request)
+			}
+		}
+	}
+	if inexact != 1 {
+		t.Errorf("got %d inexact classes, want 1", inexact)
+	}
+}
+
+// A witness for an override has the group that the escalation allows, and no user besides.
+func TestWitnessOfAnOverrideHoldsOnePrincipal(t *testing.T) {
+	pods := fmt.Sprintf("{%s, metadata: {name: p}, spec: {podSecurityRules: {riskFactors: {hostPID: 50}, thresholds: [{maxScore: 10, action: allow}]}}}", denies)
+	escalation := func(most int) string {
+		return fmt.Sprintf("{apiVersion: breakglass.t-caas.telekom.com/v1alpha1, kind: BreakglassEscalation, metadata: {name: e, namespace: sys}, spec: {escalatedGroup: g, approvers: {groups: [x]},"+
+			" allowed: {clusters: [prod], groups: [sre]}, podSecurityOverrides: {enabled: true, maxAllowedScore: %d}}}", most)
+	}
+	report := compare(t, []string{pods, escalation(10)}, []string{pods, escalation(60)})
+	if len(report.Classes) != 1 {
+		t.Fatalf("got %d classes, want 1", len(report.Classes))
+	}
+	for _, transition := range report.Classes[0].Transitions {
+		if request := transition.Witness.Request; request["user"] != "" || fmt.Sprint(request["groups"]) != "[sre]" {
+			t.Errorf("the witness %v holds more than group:sre", request)
+		}
+	}
+}
+
+// The statements of a report differ in more than their number.
+func TestStatementsAreListedOnce(t *testing.T) {
+	report := compare(t, origin("r", "{deny: true, verbs: [get], resourceKinds: [pods]}", "dev"), origin("s", `{verbs: ["*"], resourceKinds: [pods]}`, "dev"))
+	seen := make(map[string]bool)
+	for _, s := range report.Statements {
+		s.ID = 0
+		text := fmt.Sprintf("%+v", s)
+		if seen[text] {
+			t.Errorf("the statement %s is listed twice", text)
+		}
+		seen[text] = true
+	}
+}
