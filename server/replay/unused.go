@@ -11,6 +11,7 @@ import (
 	"github.com/writ-policy/writ/server/decision"
 	"github.com/writ-policy/writ/translator/change/statement"
 	"github.com/writ-policy/writ/translator/diag"
+	"github.com/writ-policy/writ/translator/roles"
 )
 
 // Unused is what no event used. A log proves use, and never that something is useless.
@@ -105,7 +106,7 @@ func bindingKey(r *statement.Rule) string {
 }
 
 func matchedKey(kind, namespace, name string, rule any) string {
-	return strings.Join([]string{kind, namespace, name, fmt.Sprint(rule)}, "\x00")
+	return strings.Join([]string{kind, namespace, name, fmt.Sprintf("%06v", rule)}, "\x00")
 }
 
 // use counts the rules that matched. A denial, decided or recorded, uses no allow rule.
@@ -142,12 +143,13 @@ func (u *usage) hold(principal string) {
 	}
 }
 
-// report returns what was not used, without what an earlier revision lacks.
+// report returns what was not used, without what an earlier revision lacks and without the
+// rules and bindings that an API server makes.
 func (u *usage) report(earlier []statement.Rule) *Unused {
 	out, recent := newUnused(), isRecent(earlier)
 	for _, c := range u.used {
 		r := &u.rules[c.rule]
-		if isNew, _ := recent(r); isNew {
+		if isNew, _ := recent(r); isNew || r.Source == roles.BootstrapSource {
 			continue
 		}
 		rule := UnusedRule{Kind: r.Kind, Namespace: r.Namespace, Name: r.Name, Rule: r.Rule, Source: r.Source, Matched: c.matched, Decided: c.decided}
@@ -163,7 +165,7 @@ func (u *usage) report(earlier []statement.Rule) *Unused {
 		r := &u.rules[i]
 		key := bindingKey(r)
 		_, isNew := recent(r)
-		if listed[key] || isNew || r.Binding.Kind == r.Kind || slices.ContainsFunc(r.Subjects, func(p string) bool { return u.seen[p] }) {
+		if listed[key] || isNew || r.Binding.Source == roles.BootstrapSource || r.Binding.Kind == r.Kind || slices.ContainsFunc(r.Subjects, func(p string) bool { return u.seen[p] }) {
 			continue
 		}
 		listed[key] = true

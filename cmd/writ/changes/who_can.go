@@ -145,7 +145,10 @@ func (o *questionOptions) question(cmd *cobra.Command) (*question.Question, erro
 
 func stateObject(q *question.Question, name string, content []byte) error {
 	var object map[string]any
-	if err := json.Unmarshal(content, &object); err != nil {
+	switch err := json.Unmarshal(content, &object); {
+	case errors.As(err, new(*json.UnmarshalTypeError)) || err == nil && object == nil:
+		return errors.New("must be a JSON object")
+	case err != nil:
 		return fmt.Errorf("must be a JSON object: %w", err)
 	}
 	q.Stated[name] = object
@@ -197,8 +200,13 @@ func NewWhoCan(s cli.Streams) *cobra.Command {
 		Short:   "List who may do something",
 		Long:    whoCanHelp,
 		Example: whoCanExamples,
-		Args:    cobra.RangeArgs(2, 3),
-		RunE:    func(cmd *cobra.Command, args []string) error { return o.run(cmd, s, args) },
+		Args: func(cmd *cobra.Command, args []string) error {
+			if len(args) < 2 || len(args) > 3 {
+				return cli.Usagef(cmd, "takes a verb, a resource or a path, and a name or none")
+			}
+			return nil
+		},
+		RunE: func(cmd *cobra.Command, args []string) error { return o.run(cmd, s, args) },
 	}
 	f := cmd.Flags()
 	f.StringVar(&o.subresource, "subresource", "", "`subresource` of the request")

@@ -84,8 +84,15 @@ func (w *WhatCan) Table() string {
 }
 
 func (r *Resource) what() string {
-	what := strings.Join(statement.Shorten(slices.Concat(r.Resources, r.ResourceKinds, r.NonResourceURLs)), ", ")
-	if groups := slices.DeleteFunc(slices.Clone(r.APIGroups), func(g string) bool { return g == "" }); len(groups) > 0 {
+	if len(r.NonResourceURLs) > 0 {
+		return "paths " + strings.Join(statement.Shorten(r.NonResourceURLs), ", ")
+	}
+	what := strings.Join(statement.Shorten(slices.Concat(r.Resources, r.ResourceKinds)), ", ")
+	groups := slices.DeleteFunc(slices.Clone(r.APIGroups), func(g string) bool { return g == "" })
+	switch {
+	case slices.Contains(groups, "*"):
+		what += " (every API group)"
+	case len(groups) > 0:
 		what += " (" + strings.Join(statement.Shorten(groups), ", ") + ")"
 	}
 	return what
