@@ -36,14 +36,15 @@ func Gains(ctx context.Context, a, b *Side, user string, groups []string, now ti
 	for _, g := range report.Groups {
 		var found []*Class
 		for _, id := range g.Classes {
-			if k := classes[id]; slices.ContainsFunc(k.Changes, isMore) && !report.isGrant(k) {
+			if k := classes[id]; isMore(g.Change) && !report.isGrant(k) {
 				found = append(found, k)
 			}
 		}
 		if len(found) == 0 {
 			continue
 		}
-		gain := Gain{Title: report.title(found), Causes: g.Causes, Request: example(found, user, groups)}
+		title := report.titleOf(found, "")
+		gain := Gain{Title: title.String(), Causes: g.Causes, Request: example(found, user, groups)}
 		for _, k := range found {
 			gain.Paths = append(gain.Paths, k.Paths...)
 		}

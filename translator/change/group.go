@@ -2,7 +2,6 @@ package change
 
 import (
 	"cmp"
-	"fmt"
 	"maps"
 	"slices"
 	"strings"
@@ -11,51 +10,86 @@ import (
 	"github.com/writ-policy/writ/translator/tables"
 )
 
-// group joins the classes of one change that the same documents cause.
-func (r *Report) group(c *comparison) {
+// groups joins the classes of one change that the same documents cause. A class is in a group
+// of each change that of returns.
+func (r *Report) groups(c *comparison, of func(*Class) []string) []Group {
 	by := make(map[string]*Group)
 	members := make(map[string][]*Class)
 	for i := range r.Classes {
 		k := &r.Classes[i]
 		causes := c.causes(k, r.Statements)
-		key := k.Changes[0] + statement.JSONText([]any{causes, k.At})
-		if by[key] == nil {
-			by[key] = &Group{Change: k.Changes[0], Causes: causes}
+		for _, change := range of(k) {
+			key := change + statement.JSONText([]any{causes, k.At})
+			if by[key] == nil {
+				by[key] = &Group{Change: change, Causes: causes}
+			}
+			by[key].Classes = append(by[key].Classes, k.ID)
+			members[key] = append(members[key], k)
 		}
-		by[key].Classes = append(by[key].Classes, k.ID)
-		members[key] = append(members[key], k)
 	}
+	out := make([]Group, 0, len(by))
 	for _, key := range slices.Sorted(maps.Keys(by)) {
 		g := by[key]
-		g.Title = r.title(members[key])
-		r.Groups = append(r.Groups, *g)
+		g.title = r.titleOf(members[key], g.Change)
+		g.Title = g.title.String()
+		out = append(out, *g)
 	}
-	slices.SortStableFunc(r.Groups, func(a, b Group) int {
+	slices.SortStableFunc(out, func(a, b Group) int {
 		return cmp.Or(slices.Index(changeKinds, a.Change)-slices.Index(changeKinds, b.Change), cmp.Compare(a.Title, b.Title))
 	})
+	return out
+}
+
+// mostDangerous returns the change of the group that a class is in.
+func (k *Class) mostDangerous() []string { return k.Changes[:1] }
+
+// found returns the changes of a class that have a transition, its most dangerous one if none
+// has.
+func (k *Class) found() []string {
+	out := slices.DeleteFunc(slices.Clone(k.Changes), func(change string) bool {
+		return !slices.ContainsFunc(k.Transitions, func(t Transition) bool { return t.Change == change })
+	})
+	if len(out) == 0 {
+		return k.mostDangerous()
+	}
+	return out
 }
 
 // causes returns the documents of one-sided statements that differ between the
-// revisions: of a binding and its role, the one that changed.
+// revisions: of a binding and its role, the one that changed. Statements that a class leaves
+// out cause it only together with others of their document, whose line of B they have.
 func (c *comparison) causes(k *Class, statements []statement.JSON) []Cause {
 	out := slices.Clone(k.causes)
-	for _, list := range append(slices.Clone(k.All), k.Except) {
-		for _, id := range list {
-			s := &statements[id]
-			if len(s.In) == 2 {
-				continue
-			}
-			for _, d := range s.Documents {
-				out = append(out, c.causeOf(d)...)
+	for _, id := range slices.Concat(k.All...) {
+		out = append(out, c.causesOf(&statements[id])...)
+	}
+	for _, id := range k.Except {
+		for _, cause := range c.causesOf(&statements[id]) {
+			if slices.ContainsFunc(out, cause.isSameDocument) {
+				out = append(out, cause)
 			}
 		}
 	}
 	slices.SortFunc(out, func(a, b Cause) int {
 		return cmp.Or(cmp.Compare(a.Kind, b.Kind), cmp.Compare(a.Namespace, b.Namespace), cmp.Compare(a.Name, b.Name), cmp.Compare(b.In, a.In))
 	})
-	out = slices.CompactFunc(out, func(a, b Cause) bool { return a.Kind == b.Kind && a.Namespace == b.Namespace && a.Name == b.Name })
+	out = slices.CompactFunc(out, Cause.isSameDocument)
 	if out == nil {
 		out = []Cause{}
+	}
+	return out
+}
+
+func (c Cause) isSameDocument(o Cause) bool {
+	return c.Kind == o.Kind && c.Namespace == o.Namespace && c.Name == o.Name
+}
+
+func (c *comparison) causesOf(s *statement.JSON) []Cause {
+	var out []Cause
+	if len(s.In) == 1 {
+		for _, d := range s.Documents {
+			out = append(out, c.causeOf(d)...)
+		}
 	}
 	return out
 }
@@ -106,43 +140,4 @@ func (c *comparison) causeOf(d statement.Document) []Cause {
 		out = append(out, cause)
 	}
 	return out
-}
-
-// title says who, may or may no longer, what and where.
-func (r *Report) title(classes []*Class) string {
-	var who, verbs, what, where []string
-	for _, k := range classes {
-		if k.Point == statement.PointGateway {
-			what = append(what, k.Paths...)
-			continue
-		}
-		for _, id := range k.All[0] {
-			s := &r.Statements[id]
-			who = append(who, s.Subjects...)
-			if s.Subjects == nil {
-				who = append(who, "everybody")
-			}
-			v, w := s.Words()
-			verbs, what = append(verbs, v...), append(what, w...)
-			if place := s.Place(); place != "" {
-				where = append(where, place)
-			}
-		}
-	}
-	if len(who) == 0 {
-		return "requests to " + strings.Join(statement.Shorten(tables.Entries(what)), ", ")
-	}
-	people := tables.Entries(who)
-	for i := range people {
-		people[i] = strings.Replace(people[i], ":", " ", 1)
-	}
-	title := fmt.Sprintf("%s: %s %s", strings.Join(statement.Shorten(people), ", "), strings.Join(statement.Shorten(tables.Entries(verbs)), ", "), strings.Join(statement.Shorten(tables.Entries(what)), ", "))
-	if len(where) > 0 {
-		connector := " in "
-		if strings.HasPrefix(where[0], "name ") {
-			connector = " with "
-		}
-		title += connector + strings.Join(statement.Shorten(tables.Entries(where)), ", ")
-	}
-	return title
 }

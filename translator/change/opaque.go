@@ -139,14 +139,17 @@ func (d *side) record(c *class, object map[string]any) {
 	c.record(object, a, b)
 }
 
-// record adds a transition that was found, unless the class has it.
-func (c *class) record(object map[string]any, a, b statement.Verdict) {
+// record returns the transition of a request that was found, which it adds unless the class
+// has it.
+func (c *class) record(object map[string]any, a, b statement.Verdict) *transition {
 	for _, t := range c.transitions {
 		if t.from == a.Outcome && t.to == b.Outcome {
-			return
+			return t
 		}
 	}
-	c.transitions = append(c.transitions, &transition{from: a.Outcome, to: b.Outcome, request: object, a: a, b: b, affected: map[string]bool{}})
+	t := &transition{from: a.Outcome, to: b.Outcome, request: object, a: a, b: b, affected: map[string]bool{}}
+	c.transitions = append(c.transitions, t)
+	return t
 }
 
 // judges decide requests by both revisions.

@@ -30,6 +30,7 @@ type Report struct {
 	Coverage   Coverage         `json:"coverage"`
 
 	found map[string]*class // by ID
+	parts []Group           // as text and Markdown show them: a class in each change that was found
 }
 
 // Class is a set of requests whose outcome changes.
@@ -91,6 +92,8 @@ type Group struct {
 	Title   string   `json:"title"`
 	Classes []string `json:"classes"`
 	Causes  []Cause  `json:"causes"`
+
+	title title
 }
 
 // Cause is a document that differs.
@@ -166,7 +169,7 @@ func (c *comparison) report(points []string, times []time.Time) (*Report, error)
 	}
 	slices.SortFunc(r.Classes, func(a, b Class) int { return cmp.Compare(a.ID, b.ID) })
 	r.Equivalent = len(r.Classes) == 0
-	r.group(c)
+	r.Groups, r.parts = r.groups(c, (*Class).mostDangerous), r.groups(c, (*Class).found)
 	r.Count()
 	c.cover(r, points, times)
 	r.addClocks(clocks)
@@ -300,9 +303,7 @@ func (c *comparison) cover(r *Report, points []string, times []time.Time) {
 	by := make(map[string][]int)
 	for i := range r.Classes {
 		for _, why := range r.Classes[i].Why {
-			for _, list := range r.Classes[i].All {
-				by[why] = append(by[why], list...)
-			}
+			by[why] = slices.Concat(append([][]int{by[why]}, r.Classes[i].All...)...)
 		}
 	}
 	for _, why := range slices.Sorted(maps.Keys(by)) {

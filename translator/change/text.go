@@ -1,13 +1,16 @@
 package change
 
 import (
+	"cmp"
 	"fmt"
+	"maps"
 	"slices"
 	"strings"
 	"time"
 
 	"github.com/writ-policy/writ/translator/change/statement"
 	"github.com/writ-policy/writ/translator/diag"
+	"github.com/writ-policy/writ/translator/tables"
 )
 
 // Fails reports whether the report has changes that count: gain, loss, any or none.
@@ -38,9 +41,9 @@ func (r *Report) Text(limit int) string {
 		out.WriteString("No request is decided differently.\n")
 	}
 	classes := r.byID()
-	for i, g := range r.Groups {
+	for i, g := range r.parts {
 		if i == limit {
-			fmt.Fprintf(&out, "and %s more\n", diag.Counted(len(r.Groups)-limit, "group"))
+			fmt.Fprintf(&out, "and %s more\n", diag.Counted(len(r.parts)-limit, "group"))
 			break
 		}
 		r.writeGroup(&out, &g, classes)
@@ -85,50 +88,132 @@ func (r *Report) counts() string {
 	return strings.Join(parts, ", ")
 }
 
-// may returns what a title says about a change.
-func may(change string) string {
-	switch change {
-	case changeGain:
-		return "may"
-	case changeRelax:
-		return "are no longer denied"
-	case changeLoss, changeTighten:
-		return "may no longer"
-	}
-	return "are denied in another way"
-}
-
 func (r *Report) writeGroup(out *strings.Builder, g *Group, classes map[string]*Class) {
+	found := g.transitions(classes)
 	sign := map[string]string{changeGain: "+", changeRelax: "+", changeLoss: "-", changeTighten: "-"}[g.Change]
-	first := classes[g.Classes[0]]
-	if sign == "" || !first.Exact && len(first.Transitions) == 0 {
+	if sign == "" || len(found) == 0 {
 		sign = "~"
 	}
-	mark := ""
-	if first.Accepted {
-		mark = " (expected)"
-	}
-	fmt.Fprintf(out, "%s %s%s    %s\n", sign, r.sentence(g), mark, causesText(g.Causes))
-	if first.At != nil && first.At.After(r.Now) {
+	fmt.Fprintf(out, "%s %s%s    %s\n", sign, g.title.sentence(g.Change), g.mark(classes), causesText(g.Causes))
+	if first := classes[g.Classes[0]]; first.At != nil && first.At.After(r.Now) {
 		fmt.Fprintf(out, "    from %s\n", first.At.Format(time.RFC3339Nano))
 	}
-	for _, text := range r.exceptions(g, classes) {
-		fmt.Fprintf(out, "    except %s\n", text)
+	for _, text := range r.remarks(g, classes) {
+		fmt.Fprintf(out, "    %s\n", text)
 	}
-	for _, id := range g.Classes[:min(len(g.Classes), statement.Longest)] {
-		for _, t := range classes[id].Transitions {
-			fmt.Fprintf(out, "    %s\n", statement.Encode(t.Witness.Request))
-		}
+	for _, t := range found[:min(len(found), statement.Longest)] {
+		fmt.Fprintf(out, "    %s\n", statement.Encode(t.Witness.Request))
+	}
+	if rest := len(found) - statement.Longest; rest > 0 {
+		fmt.Fprintf(out, "    and %d more\n", rest)
 	}
 }
 
-// sentence is the title of a group with what changes.
-func (r *Report) sentence(g *Group) string {
-	who, what, ok := strings.Cut(g.Title, ": ")
-	if !ok {
-		return g.Title + " are decided differently"
+// transitions returns those of the classes of a group that go through its change, of exact
+// classes first.
+func (g *Group) transitions(classes map[string]*Class) []*Transition {
+	var out []*Transition
+	ids := slices.Clone(g.Classes)
+	slices.SortStableFunc(ids, func(a, b string) int { return len(classes[a].Why) - len(classes[b].Why) })
+	for _, id := range ids {
+		for i := range classes[id].Transitions {
+			if t := &classes[id].Transitions[i]; t.Change == g.Change {
+				out = append(out, t)
+			}
+		}
 	}
-	return who + " " + may(g.Change) + ": " + what
+	return out
+}
+
+// mark states which classes of a group are expected, and whether a change was not found.
+func (g *Group) mark(classes map[string]*Class) string {
+	if len(g.transitions(classes)) == 0 {
+		return " (possible)" + g.expected(classes)
+	}
+	return g.expected(classes)
+}
+
+func (g *Group) expected(classes map[string]*Class) string {
+	n := 0
+	for _, id := range g.Classes {
+		if classes[id].Accepted {
+			n++
+		}
+	}
+	switch n {
+	case 0:
+		return ""
+	case len(g.Classes):
+		return " (expected)"
+	}
+	return fmt.Sprintf(" (%d of %d expected)", n, len(g.Classes))
+}
+
+// remarks returns what a group leaves out, whom it concerns if its subject is everybody, the
+// pods, and changes that may happen too.
+func (r *Report) remarks(g *Group, classes map[string]*Class) []string {
+	var out []string
+	for _, text := range r.exceptions(g, classes) {
+		out = append(out, "except "+text)
+	}
+	if who := concerned(g, classes); strings.HasPrefix(g.title.subjects(), everybody) && who != "" {
+		out = append(out, "subjects: "+who)
+	}
+	out = append(out, podTexts(g, classes)...)
+	var possible []string
+	for _, id := range g.Classes {
+		k := classes[id]
+		possible = append(possible, slices.DeleteFunc(slices.Clone(k.Changes), func(change string) bool { return slices.Contains(k.found(), change) })...)
+	}
+	if len(possible) > 0 {
+		out = append(out, "possible too: "+strings.Join(sortedChanges(possible), ", "))
+	}
+	return out
+}
+
+// concerned returns the principals that go through the change of a group alone.
+func concerned(g *Group, classes map[string]*Class) string {
+	var list []string
+	total := 0
+	for _, t := range g.transitions(classes) {
+		list = append(list, t.Affected.Principals...)
+		total = max(total, t.Affected.Total)
+	}
+	if list = tables.Entries(list); total == 0 {
+		return ""
+	}
+	for i := range list {
+		list[i] = strings.Replace(list[i], ":", " ", 1)
+	}
+	text := strings.Join(list[:min(len(list), statement.Longest)], ", ")
+	if rest := max(total, len(list)) - statement.Longest; rest > 0 {
+		text += fmt.Sprintf(" and %d more", rest)
+	}
+	return text
+}
+
+// podTexts states the smallest pods that go through the change of a group.
+func podTexts(g *Group, classes map[string]*Class) []string {
+	var out []string
+	for _, id := range g.Classes {
+		for _, p := range classes[id].Pods {
+			if changeOf(classes[id].Point, p.From, p.To) != g.Change {
+				continue
+			}
+			var factors []string
+			for _, name := range slices.Sorted(maps.Keys(p.Factors)) {
+				if factors = append(factors, name); p.Factors[name] > 1 {
+					factors[len(factors)-1] = fmt.Sprintf("%d × %s", p.Factors[name], name)
+				}
+			}
+			score := fmt.Sprintf("score %d", p.Score["b"])
+			if p.Score["a"] != p.Score["b"] {
+				score += fmt.Sprintf(", %d before", p.Score["a"])
+			}
+			out = append(out, fmt.Sprintf("a pod with %s (%s)", cmp.Or(strings.Join(factors, ", "), "no risk factor"), score))
+		}
+	}
+	return statement.Shorten(tables.Once(out))
 }
 
 func causesText(causes []Cause) string {
@@ -139,22 +224,26 @@ func causesText(causes []Cause) string {
 	return strings.Join(statement.Shorten(out), ", ")
 }
 
-// exceptions states the deny policies and other statements that classes leave out.
+// exceptions states the statements that classes of a group leave out.
 func (r *Report) exceptions(g *Group, classes map[string]*Class) []string {
 	var out []string
 	for _, id := range g.Classes {
 		for _, except := range classes[id].Except {
-			s := &r.Statements[except]
-			text := fmt.Sprintf("what %s states (%s)", statement.DocumentName(s.Documents[0]), s.Documents[0].Source)
-			if s.Family == statement.FamilyDeny {
-				text = "where " + s.Denial()
-			}
-			if !slices.Contains(out, text) {
-				out = append(out, text)
-			}
+			out = append(out, exceptionText(&r.Statements[except]))
 		}
 	}
-	return statement.Shorten(out)
+	return statement.Shorten(tables.Once(out))
+}
+
+func exceptionText(s *statement.JSON) string {
+	if s.Family == statement.FamilyDeny && s.Place() != "" {
+		return "where " + s.Denial()
+	}
+	verb := map[bool]string{true: "denies", false: "allows"}[s.Effect == statement.OutcomeDeny]
+	if slices.Equal(s.In, []string{"a"}) {
+		verb = map[bool]string{true: "denied before", false: "allowed before"}[s.Effect == statement.OutcomeDeny]
+	}
+	return fmt.Sprintf("what %s %s: %s (%s)", statement.DocumentName(s.Documents[0]), verb, s.Phrase(), s.Documents[0].Source)
 }
 
 // Claim states in words what was compared, and what was not.
@@ -186,9 +275,18 @@ func (r *Report) Claim() string {
 			if n == 0 {
 				how = "it reads the time"
 			}
-			parts = append(parts, fmt.Sprintf("%s (%s)", i.Why, how))
+			parts = append(parts, fmt.Sprintf("%s (%s)", whyText(i.Why), how))
 		}
 		text += "  Not exact (may list too much, never too little): " + strings.Join(parts, ", ") + "."
 	}
 	return text + "\n"
+}
+
+// whyText returns the reason of an inexact class in words.
+func whyText(why string) string {
+	if statement.IsExtension(why) {
+		return strings.Replace(why, ":", " ", 1)
+	}
+	return cmp.Or(map[string]string{statement.WhyPod: "pods", statement.WhyCEL: "CEL expressions", statement.WhyCustomType: "custom types",
+		statement.WhyPattern: "patterns", statement.WhyGateway: "conditions of gateways"}[why], why)
 }

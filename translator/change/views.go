@@ -16,16 +16,26 @@ import (
 // pair of such lists is tried once.
 type viewSearch struct {
 	a, b   map[string][]*statement.Statement // by principal
-	tried  map[string]bool
-	cut    []string // types of which a request may differ that is not tried
-	anyway bool     // equal statements may decide differently: what identifies items differs
-	out    []map[string]any
+	tried  map[string]*holders
+	peers  map[string][]string // principals that hold the same statements, by the one that is tried
+	cut    []string            // types of which a request may differ that is not tried
+	anyway bool                // equal statements may decide differently: what identifies items differs
+	out    []viewRequest
 }
+
+// viewRequest is a request, with those who are decided like it.
+type viewRequest struct {
+	object map[string]any
+	like   *holders
+}
+
+// holders are the principals whose statements, alone, come to the same two lists.
+type holders struct{ alone []string }
 
 // viewRequests returns requests that may tell the revisions apart, and the types of which
 // others may that it does not return.
-func (c *comparison) viewRequests(changed, a, b []*statement.Statement, anyway bool) (requests []map[string]any, cut []string) {
-	v := &viewSearch{a: bySubject(a), b: bySubject(b), tried: make(map[string]bool), anyway: anyway}
+func (c *comparison) viewRequests(changed, a, b []*statement.Statement, anyway bool) (requests []viewRequest, cut []string) {
+	v := &viewSearch{a: bySubject(a), b: bySubject(b), tried: make(map[string]*holders), peers: make(map[string][]string), anyway: anyway}
 	custom := c.typesOf(slices.Concat(a, b))
 	for _, principals := range c.viewers(v, changed, custom) {
 		base, ok := statement.RequestOf(statement.PointVisibility, principals)
@@ -33,6 +43,10 @@ func (c *comparison) viewRequests(changed, a, b []*statement.Statement, anyway b
 			continue
 		}
 		heldA, heldB := held(v.a, principals), held(v.b, principals)
+		var alone []string
+		if len(principals) == 1 {
+			alone = v.peers[principals[0]]
+		}
 		clusters, complete := c.clustersOf(slices.Concat(heldA, heldB))
 		if !complete {
 			v.cut = append(slices.Clone(custom), statement.StandardTypes[1:]...)
@@ -40,7 +54,7 @@ func (c *comparison) viewRequests(changed, a, b []*statement.Statement, anyway b
 		for i := range clusters {
 			r := base
 			r.Cluster, r.ClusterLabels = clusters[i].Cluster, clusters[i].ClusterLabels
-			c.viewsOf(v, &r, custom, fittingViews(heldA, &r), fittingViews(heldB, &r))
+			c.viewsOf(v, &r, alone, custom, fittingViews(heldA, &r), fittingViews(heldB, &r))
 		}
 	}
 	return v.out, v.cut
@@ -75,19 +89,26 @@ func fittingViews(list []*statement.Statement, r *statement.Request) []*statemen
 	return slices.DeleteFunc(slices.Clone(list), func(s *statement.Statement) bool { return !s.Fits(r) })
 }
 
-// viewsOf adds the requests of a subject about a cluster.
-func (c *comparison) viewsOf(v *viewSearch, r *statement.Request, custom []string, a, b []*statement.Statement) {
+// viewsOf adds the requests of a subject about a cluster, and those who alone are decided
+// like it.
+func (c *comparison) viewsOf(v *viewSearch, r *statement.Request, alone, custom []string, a, b []*statement.Statement) {
 	keyA, keyB := contentsOf(a), contentsOf(b)
 	key := fmt.Sprint(r.Cluster == "", "\x00", keyA, "\x00", keyB)
-	if keyA == keyB && !v.anyway || v.tried[key] {
+	if keyA == keyB && !v.anyway {
 		return
 	}
-	v.tried[key] = true
+	like := v.tried[key]
+	if like != nil {
+		like.alone = append(like.alone, alone...)
+		return
+	}
+	like = &holders{slices.Clone(alone)}
+	v.tried[key] = like
 	for _, action := range []string{actionView, actionMetrics} {
 		for _, name := range custom {
 			object := r.Object(statement.PointVisibility)
 			object["type"], object["action"] = name, action
-			v.out = append(v.out, object)
+			v.out = append(v.out, viewRequest{object, like})
 		}
 	}
 	if r.Cluster == "" {
@@ -108,7 +129,7 @@ func (c *comparison) viewsOf(v *viewSearch, r *statement.Request, custom []strin
 			for _, action := range actions {
 				object := r.Object(statement.PointVisibility)
 				object["type"], object["action"], object["items"] = name, action, []any{item}
-				v.out = append(v.out, object)
+				v.out = append(v.out, viewRequest{object, like})
 			}
 		}
 	}
@@ -181,12 +202,16 @@ const maxHolders = 12
 // about the type, so that threes are tried as well. Principals that hold the same
 // statements stand for each other.
 func (c *comparison) viewers(v *viewSearch, changed []*statement.Statement, custom []string) [][]string {
-	holders := make(map[string]string)
+	holders, same := make(map[string]string), make(map[string][]string)
 	for _, p := range tables.Entries(slices.Concat(slices.Collect(maps.Keys(v.a)), slices.Collect(maps.Keys(v.b)))) {
 		key := contentsOf(v.a[p]) + "\x00" + contentsOf(v.b[p])
+		same[key] = append(same[key], p)
 		if _, known := holders[key]; !known || p == c.o.Subject { // groups come before users
 			holders[key] = p
 		}
+	}
+	for key, p := range holders {
+		v.peers[p] = same[key]
 	}
 	all := slices.Sorted(maps.Values(holders))
 	isChanged := func(p string) bool {

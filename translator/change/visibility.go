@@ -173,7 +173,8 @@ func (c *comparison) views(a, b []*statement.Statement) error {
 			}
 		}
 	}
-	for _, object := range requests {
+	for _, r := range requests {
+		object := r.object
 		va, vb, err := c.judges.both(c.ctx, statement.PointVisibility, object)
 		if err != nil || va.Outcome == vb.Outcome {
 			continue
@@ -183,7 +184,12 @@ func (c *comparison) views(a, b []*statement.Statement) error {
 			question, why = questionItem, statement.WhyItems
 		}
 		k := of(question, why, object["type"].(string))
-		k.record(object, va, vb)
+		t := k.record(object, va, vb)
+		for _, p := range r.like.alone {
+			if c.o.Subject == "" || p == c.o.Subject {
+				t.affected[p] = true
+			}
+		}
 	}
 	for _, key := range slices.Sorted(maps.Keys(by)) {
 		if err := c.add(by[key]); err != nil {

@@ -25,7 +25,7 @@ func (o *OriginRule) opaque() string {
 	case o.restrictions == nil:
 		return ""
 	case o.restrictions.Expression != "":
-		return whyCEL
+		return WhyCEL
 	case o.restrictions.Extension != "":
 		return whyExtension + o.restrictions.Extension
 	}

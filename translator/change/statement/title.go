@@ -63,12 +63,8 @@ func openText(s *Statement, open map[string]bool) string {
 	}
 	switch c := s.Condition.(type) {
 	case *KubernetesRule:
-		groups := slices.Clone(c.Groups)
-		if i := slices.Index(groups, ""); i >= 0 {
-			groups[i] = "core"
-		}
 		add("verb", "verb", c.Verbs)
-		add("apiGroup", "API group", groups)
+		add("apiGroup", "API group", groupNames(c.Groups))
 		add("resource", "resource", c.Resources)
 	case *OriginRule:
 		add("verb", "verb", Negated(c.Verbs, c.NotVerbs))
@@ -197,28 +193,4 @@ func (s *JSON) Place() string {
 		parts = append(parts, "name "+strings.Join(Shorten(names), ", "))
 	}
 	return strings.Join(parts, ", ")
-}
-
-// Words returns what a statement is about, for a title.
-func (s *JSON) Words() (verbs, what []string) {
-	if s.Family == familyVisibility {
-		if s.Clusters["default"] != nil {
-			return []string{"see"}, []string{"other clusters"}
-		}
-		return []string{"see"}, []string{"clusters of " + s.Policy}
-	}
-	rule, _ := s.Rule.(map[string]any)
-	if pod, ok := rule["podSecurity"].(map[string]any); ok {
-		subs, _ := pod["subresources"].([]string)
-		return subs, []string{"into pods by their score"}
-	}
-	if _, ok := rule["impersonation"]; ok {
-		return []string{impersonate}, []string{"identities"}
-	}
-	verbs, _ = rule["verbs"].([]string)
-	for _, key := range []string{"resources", "resourceKinds", "nonResourceURLs"} {
-		list, _ := rule[key].([]string)
-		what = append(what, list...)
-	}
-	return verbs, what
 }

@@ -14,7 +14,7 @@ import (
 // The reasons why a statement is opaque or a class inexact.
 const (
 	WhyPod        = "pod"
-	whyCEL        = "cel"
+	WhyCEL        = "cel"
 	whyExtension  = "extension:"
 	WhyItems      = "items"
 	WhyCustomType = "custom-type"

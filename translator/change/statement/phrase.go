@@ -1,0 +1,107 @@
+package statement
+
+import (
+	"maps"
+	"slices"
+	"strings"
+)
+
+// Phrase returns what a statement is about, for a title: verbs and what they act on.
+func (s *JSON) Phrase() string {
+	if s.Family == familyVisibility {
+		return s.clusters()
+	}
+	rule, _ := s.Rule.(map[string]any)
+	if pod, ok := rule["podSecurity"].(map[string]any); ok {
+		subs, _ := pod["subresources"].([]string)
+		return strings.Join(Shorten(subs), ", ") + " into pods by their score"
+	}
+	if _, ok := rule["impersonation"]; ok {
+		return impersonate + " identities"
+	}
+	verbs, _ := rule["verbs"].([]string)
+	text := words(verbs, "any verb")
+	if slices.Contains(verbs, "*") {
+		text += " on"
+	}
+	for _, key := range []string{"resources", "resourceKinds", "nonResourceURLs"} {
+		list, _ := rule[key].([]string)
+		if key == "resources" {
+			list = withSubresources(list, rule["subresources"])
+		}
+		if len(list) > 0 {
+			text += " " + words(list, "all resources")
+		}
+		if groups, _ := rule["apiGroups"].([]string); key == "resources" && slices.Contains(list, "*") && len(groups) > 0 && !slices.Contains(groups, "*") {
+			text += " of " + strings.Join(Shorten(groupNames(groups)), ", ")
+		}
+	}
+	return text
+}
+
+// withSubresources returns resources with the subresources of a deny policy's rule.
+func withSubresources(resources []string, of any) []string {
+	subresources, _ := of.([]string)
+	if len(subresources) == 0 {
+		return resources
+	}
+	var out []string
+	for _, resource := range resources {
+		for _, sub := range subresources {
+			out = append(out, resource+"/"+sub)
+		}
+	}
+	return out
+}
+
+// words returns a list in words: "*" is all, and "-x" beside it is but x.
+func words(list []string, all string) string {
+	if !slices.Contains(list, "*") {
+		return strings.Join(Shorten(list), ", ")
+	}
+	var but []string
+	for _, entry := range list {
+		if name, ok := strings.CutPrefix(entry, "-"); ok {
+			but = append(but, name)
+		}
+	}
+	if len(but) > 0 {
+		all += " but " + strings.Join(Shorten(but), ", ")
+	}
+	return all
+}
+
+// groupNames returns API groups with a name for the core group.
+func groupNames(groups []string) []string {
+	out := slices.Clone(groups)
+	if i := slices.Index(out, ""); i >= 0 {
+		out[i] = "core"
+	}
+	return out
+}
+
+// clusters states which clusters a statement of the point visibility selects.
+func (s *JSON) clusters() string {
+	selector, ok := s.Clusters["selector"].(map[string]any)
+	if !ok {
+		return "clusters that no rule selects"
+	}
+	var parts []string
+	if names, ok := selector["matchNames"].([]string); ok {
+		parts = append(parts, strings.Join(Shorten(names), ", "))
+	}
+	if pattern, ok := selector["matchPattern"].(string); ok && pattern != ".*" {
+		parts = append(parts, "like "+pattern)
+	}
+	if labels, ok := selector["matchLabels"].(map[string]string); ok {
+		var list []string
+		for _, key := range slices.Sorted(maps.Keys(labels)) {
+			list = append(list, key+"="+labels[key])
+		}
+		parts = append(parts, "with label "+strings.Join(Shorten(list), ", "))
+	}
+	if len(parts) == 0 {
+		return "all clusters"
+	}
+	return "clusters " + strings.Join(parts, " or ")
+}
