@@ -16,7 +16,7 @@ import (
 // pair of such lists is tried once.
 type viewSearch struct {
 	a, b   map[string][]*statement.Statement // by principal
-	tried  map[string]*holders
+	tried  map[string]*lone
 	peers  map[string][]string // principals that hold the same statements, by the one that is tried
 	cut    []string            // types of which a request may differ that is not tried
 	anyway bool                // equal statements may decide differently: what identifies items differs
@@ -26,16 +26,16 @@ type viewSearch struct {
 // viewRequest is a request, with those who are decided like it.
 type viewRequest struct {
 	object map[string]any
-	like   *holders
+	like   *lone
 }
 
-// holders are the principals whose statements, alone, come to the same two lists.
-type holders struct{ alone []string }
+// lone are the principals whose statements, alone, come to the same two lists.
+type lone struct{ alone []string }
 
 // viewRequests returns requests that may tell the revisions apart, and the types of which
 // others may that it does not return.
 func (c *comparison) viewRequests(changed, a, b []*statement.Statement, anyway bool) (requests []viewRequest, cut []string) {
-	v := &viewSearch{a: bySubject(a), b: bySubject(b), tried: make(map[string]*holders), peers: make(map[string][]string), anyway: anyway}
+	v := &viewSearch{a: bySubject(a), b: bySubject(b), tried: make(map[string]*lone), peers: make(map[string][]string), anyway: anyway}
 	custom := c.typesOf(slices.Concat(a, b))
 	for _, principals := range c.viewers(v, changed, custom) {
 		base, ok := statement.RequestOf(statement.PointVisibility, principals)
@@ -102,7 +102,7 @@ func (c *comparison) viewsOf(v *viewSearch, r *statement.Request, alone, custom 
 		like.alone = append(like.alone, alone...)
 		return
 	}
-	like = &holders{slices.Clone(alone)}
+	like = &lone{slices.Clone(alone)}
 	v.tried[key] = like
 	for _, action := range []string{actionView, actionMetrics} {
 		for _, name := range custom {
