@@ -2,6 +2,7 @@ package change_test
 
 import (
 	"fmt"
+	"maps"
 	"slices"
 	"strings"
 	"testing"
@@ -142,6 +143,51 @@ func TestCompanionsOfOneRole(t *testing.T) {
 	}
 	if slices.Sort(got); !slices.Equal(got, []string{"allow deny", "none deny"}) {
 		t.Errorf("got transitions %q, want one of the user alone and one with the group", got)
+	}
+}
+
+// A role that gains a verb, bound to two groups of which one had the verb elsewhere, gives
+// two classes. Each has the binding of its own group.
+func TestClassesHaveTheirOwnDocuments(t *testing.T) {
+	bound := func(verbs string) []string {
+		role := allowed("r", fmt.Sprintf(`{verbs: [%s], apiGroups: [""], resources: [pods]}`, verbs), "dev")
+		return append(role, strings.NewReplacer("name: r}, roleRef", "name: s}, roleRef", "name: dev", "name: ops").Replace(role[1]))
+	}
+	had := append(allowed("o", `{verbs: [list], apiGroups: [""], resources: [pods], resourceNames: [x]}`, "ops")[:1],
+		fmt.Sprintf("{apiVersion: %s/v1, kind: RoleBinding, metadata: {name: o, namespace: shop}, roleRef: {apiGroup: %s, kind: ClusterRole, name: o}, subjects: [{kind: Group, name: ops}]}", rbac, rbac))
+	report := compare(t, slices.Concat(bound("get"), had), slices.Concat(bound("get, list"), had))
+	got := make(map[string]string)
+	for _, c := range report.Classes {
+		s := report.Statements[c.All[0][0]]
+		for _, d := range s.Documents {
+			got[strings.Join(s.Subjects, " ")] += d.Name
+		}
+	}
+	if want := map[string]string{"group:dev": "r", "group:ops": "s"}; !maps.Equal(got, want) {
+		t.Errorf("got bindings %v, want %v", got, want)
+	}
+}
+
+// What a comparison allocates stands for its work: one more policy, over four times the
+// namespaces with a binding and a policy each, must not take more than four times of it.
+func TestOnePolicyOverManyNamespaces(t *testing.T) {
+	allocated := func(namespaces int) float64 {
+		documents := allowed("r", `{verbs: [delete], apiGroups: [""], resources: [pods]}`, "dev")[:1]
+		for i := range namespaces {
+			documents = append(documents,
+				fmt.Sprintf("{apiVersion: %s/v1, kind: RoleBinding, metadata: {name: b, namespace: n%d}, roleRef: {apiGroup: %s, kind: ClusterRole, name: r}, subjects: [{kind: Group, name: g%d}]}", rbac, i, rbac, i),
+				fmt.Sprintf(`{%s, metadata: {name: d%d}, spec: {rules: [{verbs: [delete], apiGroups: [""], resources: [pods], resourceNames: [x], namespaces: {patterns: ["n%d"]}}]}}`, denies, i, i))
+		}
+		a, b := revisions.Of(t, documents), revisions.Of(t, append(documents, fmt.Sprintf(`{%s, metadata: {name: all}, spec: {rules: [{verbs: ["*"], apiGroups: ["*"], resources: ["*"]}]}}`, denies)))
+		return testing.AllocsPerRun(1, func() {
+			if report, err := change.Diff(t.Context(), a, b, change.Options{}); err != nil || report.Classes[0].Transitions[0].Affected.Total != namespaces {
+				t.Errorf("got %+v, %v, want a transition of each group", report, err)
+			}
+		})
+	}
+	few, many := allocated(100), allocated(400)
+	if many > 4*few {
+		t.Errorf("got %.0f allocations with 100 namespaces and %.0f with 400", few, many)
 	}
 }
 

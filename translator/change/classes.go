@@ -87,10 +87,14 @@ func (d *side) groups(s *statement.Statement) []*group {
 func (d *side) classes(s *statement.Statement) []*class {
 	d.cut = false
 	var out []*class
-	for _, g := range d.groups(s) {
+	groups := d.groups(s)
+	for _, g := range groups {
 		part := *s
 		if s.Subjects != nil {
 			part.Subjects = g.principals
+		}
+		if len(groups) > 1 {
+			part.Documents = d.documentsOf(s, g.principals)
 		}
 		part.Content = ""
 		if s.Opaque != "" {
@@ -102,6 +106,19 @@ func (d *side) classes(s *statement.Statement) []*class {
 		return []*class{d.widest(s)}
 	}
 	return out
+}
+
+// documentsOf returns the documents by which principals have a statement of x.
+func (d *side) documentsOf(s *statement.Statement, principals []string) []statement.Document {
+	var out []statement.Document
+	for _, p := range principals {
+		for _, t := range d.x.in(p, s.Namespace) {
+			if statement.ContentOf(t) == statement.ContentOf(s) {
+				out = append(out, t.Documents...)
+			}
+		}
+	}
+	return statement.SortedDocuments(out)
 }
 
 // widest returns the class of all requests that fit s: the search for those whose outcome

@@ -203,16 +203,21 @@ func (d *side) changed() []*statement.Statement {
 			if len(subjects) == 0 || !d.filter.admits(s) {
 				continue
 			}
-			if m := merged[statement.ContentOf(s)]; m != nil {
-				m.Subjects = slices.Compact(slices.Sorted(slices.Values(append(m.Subjects, subjects...))))
-				m.Documents = append(slices.Clone(m.Documents), s.Documents...)
-				continue
+			m := merged[statement.ContentOf(s)]
+			if m == nil {
+				part := *s
+				m = &part
+				m.Subjects, m.Documents = nil, nil
+				merged[statement.ContentOf(s)] = m
+				out = append(out, m)
 			}
-			part := *s
-			part.Subjects = subjects
-			merged[statement.ContentOf(s)] = &part
-			out = append(out, &part)
+			m.Subjects = append(m.Subjects, subjects...)
+			m.Documents = append(m.Documents, s.Documents...)
 		}
+	}
+	for _, s := range merged {
+		slices.Sort(s.Subjects)
+		s.Subjects = slices.Compact(s.Subjects)
 	}
 	return out
 }
@@ -315,19 +320,21 @@ func sameRole(a, b *tables.Role) bool {
 // merge joins the classes of equal statements: groups of principals that differ only in
 // what else they hold.
 func (c *comparison) merge() {
-	byKey := make(map[string]*class)
-	kept := c.classes[:0]
+	byKey := make(map[string][]*class)
+	var keys []string
 	for _, k := range c.classes {
 		key := k.key()
-		into := byKey[key]
-		if into == nil {
-			byKey[key] = k
-			kept = append(kept, k)
-			continue
+		if byKey[key] == nil {
+			keys = append(keys, key)
 		}
-		into.join(k)
+		byKey[key] = append(byKey[key], k)
 	}
-	c.classes = kept
+	c.classes = c.classes[:0]
+	for _, key := range keys {
+		list := byKey[key]
+		list[0].join(list[1:])
+		c.classes = append(c.classes, list[0])
+	}
 }
 
 // key identifies the statements of a class without their subjects.
@@ -344,20 +351,30 @@ func (k *class) key() string {
 	return text
 }
 
-func (k *class) join(o *class) {
-	for i := range k.all {
-		k.all[i] = joined(append(k.all[i], o.all[i]...))
+// join adds what other classes of the same statements have.
+func (k *class) join(others []*class) {
+	if len(others) == 0 {
+		return
 	}
-	k.except = append(k.except, o.except...)
-	for _, t := range o.transitions {
-		i := slices.IndexFunc(k.transitions, func(u *transition) bool { return u.from == t.from && u.to == t.to })
-		if i < 0 {
-			k.transitions = append(k.transitions, t)
-			continue
+	for i := range k.all {
+		list := k.all[i]
+		for _, o := range others {
+			list = append(list, o.all[i]...)
 		}
-		k.transitions[i].prefer(t.request)
-		for p := range t.affected {
-			k.transitions[i].affected[p] = true
+		k.all[i] = joined(list)
+	}
+	for _, o := range others {
+		k.except = append(k.except, o.except...)
+		for _, t := range o.transitions {
+			i := slices.IndexFunc(k.transitions, func(u *transition) bool { return u.from == t.from && u.to == t.to })
+			if i < 0 {
+				k.transitions = append(k.transitions, t)
+				continue
+			}
+			k.transitions[i].prefer(t.request)
+			for p := range t.affected {
+				k.transitions[i].affected[p] = true
+			}
 		}
 	}
 }

@@ -119,16 +119,18 @@ func joined(list []*member) []*member {
 		key := statement.ContentOf(m.s) + statement.JSONText(m.in)
 		into := by[key]
 		if into == nil {
-			by[key] = m
-			out = append(out, m)
+			all := *m.s
+			all.Subjects, all.Documents = slices.Clone(all.Subjects), slices.Clone(all.Documents)
+			by[key] = &member{s: &all, in: m.in}
+			out = append(out, by[key])
 			continue
 		}
-		all := *into.s
-		if all.Subjects != nil {
-			all.Subjects = slices.Compact(slices.Sorted(slices.Values(slices.Concat(all.Subjects, m.s.Subjects))))
-		}
-		all.Documents = slices.Concat(all.Documents, m.s.Documents)
-		into.s = &all
+		into.s.Subjects = append(into.s.Subjects, m.s.Subjects...)
+		into.s.Documents = append(into.s.Documents, m.s.Documents...)
+	}
+	for _, m := range out {
+		slices.Sort(m.s.Subjects)
+		m.s.Subjects = slices.Compact(m.s.Subjects)
 	}
 	return out
 }

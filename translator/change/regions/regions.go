@@ -5,6 +5,7 @@
 package regions
 
 import (
+	"encoding/binary"
 	"regexp/syntax"
 	"slices"
 	"strings"
@@ -12,7 +13,18 @@ import (
 )
 
 // automaton is a regular expression that reads a value rune by rune.
-type automaton struct{ prog *syntax.Prog }
+type automaton struct {
+	prog *syntax.Prog
+	// anchored is true if a match begins at the first rune.
+	anchored bool
+}
+
+func newAutomaton(prog *syntax.Prog) automaton {
+	a := automaton{prog: prog}
+	next, matched := a.closure(nil, syntax.EmptyEndText|syntax.EmptyEndLine)
+	a.anchored = len(next) == 0 && !matched
+	return a
+}
 
 // maxStates bounds the search for the regions of patterns.
 const maxStates = 20000
@@ -44,7 +56,7 @@ func Of(expressions []string) ([]string, bool) {
 			complete = false
 			continue
 		}
-		automata = append(automata, automaton{prog})
+		automata = append(automata, newAutomaton(prog))
 	}
 	values, whole := walk(automata)
 	regionCache.Store(key, foundRegions{values, complete && whole})
@@ -62,16 +74,25 @@ func hasWordBoundary(p *syntax.Prog) bool {
 	})
 }
 
-// position is a state of all automata: the instructions that each may execute next, and
-// whether it has matched. An expression matches anywhere in a value unless it is anchored.
+// position is a state of all automata after a value. An expression matches anywhere in a
+// value unless it is anchored.
 type position struct {
-	value string
-	next  [][]uint32
-	done  []bool
+	value  string
+	states []state // of the automata that may match the value or a longer one, in their order
+}
+
+// state is the instructions that an automaton may execute next, and whether it has matched.
+type state struct {
+	automaton int
+	next      []uint32
+	done      bool
 }
 
 func walk(automata []automaton) ([]string, bool) {
-	start := position{next: make([][]uint32, len(automata)), done: make([]bool, len(automata))}
+	start := position{states: make([]state, len(automata))}
+	for i := range automata {
+		start.states[i].automaton = i
+	}
 	runes := alphabet(automata)
 	seen, signatures := make(map[string]bool), make(map[string]bool)
 	var found []string
@@ -85,8 +106,9 @@ func walk(automata []automaton) ([]string, bool) {
 			signatures[s] = true
 			found = append(found, at.value)
 		}
+		ready := at.ready(automata)
 		for _, c := range runes {
-			to := at.step(automata, c)
+			to := position{value: at.value + string(c), states: step(automata, ready, c)}
 			if key := to.key(); !seen[key] {
 				seen[key] = true
 				queue = append(queue, to)
@@ -97,24 +119,23 @@ func walk(automata []automaton) ([]string, bool) {
 }
 
 func (p *position) key() string {
-	var b strings.Builder
-	for i, next := range p.next {
-		if p.done[i] {
-			b.WriteByte(1)
+	out := make([]byte, 0, 8*len(p.states)+1)
+	for i := range p.states {
+		s := &p.states[i]
+		out = binary.AppendUvarint(out, uint64(s.automaton))
+		if s.done {
+			out = append(out, 1)
 			continue
 		}
-		b.WriteByte(0)
-		for _, pc := range next {
-			b.WriteByte(byte(pc >> 8))
-			b.WriteByte(byte(pc))
+		for _, pc := range s.next {
+			out = binary.AppendUvarint(out, uint64(pc)+2)
 		}
-		b.WriteByte(0xff)
-		b.WriteByte(0xff)
+		out = append(out, 0)
 	}
 	if p.value == "" {
-		b.WriteByte(2)
+		out = append(out, 2)
 	}
-	return b.String()
+	return string(out)
 }
 
 func (p *position) flags() syntax.EmptyOp {
@@ -124,38 +145,53 @@ func (p *position) flags() syntax.EmptyOp {
 	return 0
 }
 
-// signature says which expressions match the value as it is.
+// signature identifies the expressions that match the value as it is.
 func (p *position) signature(automata []automaton) string {
-	out := make([]byte, len(automata))
-	for i, a := range automata {
-		_, matched := a.closure(p.next[i], p.flags()|syntax.EmptyEndText|syntax.EmptyEndLine)
-		if p.done[i] || matched {
-			out[i] = 1
+	var out []byte
+	for i := range p.states {
+		s := &p.states[i]
+		matched := s.done
+		if !matched {
+			_, matched = automata[s.automaton].closure(s.next, p.flags()|syntax.EmptyEndText|syntax.EmptyEndLine)
+		}
+		if matched {
+			out = binary.AppendUvarint(out, uint64(s.automaton))
 		}
 	}
 	return string(out)
 }
 
-func (p *position) step(automata []automaton, c rune) position {
-	to := position{value: p.value + string(c), next: make([][]uint32, len(automata)), done: slices.Clone(p.done)}
-	for i, a := range automata {
-		if to.done[i] {
-			continue
+// ready returns the states before a rune: their instructions read one.
+func (p *position) ready(automata []automaton) []state {
+	out := make([]state, 0, len(p.states))
+	for _, s := range p.states {
+		if !s.done {
+			s.next, s.done = automata[s.automaton].closure(s.next, p.flags())
 		}
-		ready, matched := a.closure(p.next[i], p.flags())
-		if matched {
-			to.done[i] = true
-			continue
+		if s.done || len(s.next) > 0 || !automata[s.automaton].anchored {
+			out = append(out, s)
 		}
-		for _, pc := range ready {
-			if inst := &a.prog.Inst[pc]; inst.MatchRune(c) {
-				to.next[i] = append(to.next[i], inst.Out)
+	}
+	return out
+}
+
+// step returns the states after a rune.
+func step(automata []automaton, ready []state, c rune) []state {
+	out := make([]state, 0, len(ready))
+	for _, s := range ready {
+		a := &automata[s.automaton]
+		to := state{automaton: s.automaton, done: s.done}
+		for _, pc := range s.next {
+			if inst := &a.prog.Inst[pc]; !s.done && inst.MatchRune(c) {
+				to.next = append(to.next, inst.Out)
 			}
 		}
-		slices.Sort(to.next[i])
-		to.next[i] = slices.Compact(to.next[i])
+		if slices.Sort(to.next); len(to.next) > 0 || to.done || !a.anchored {
+			to.next = slices.Compact(to.next)
+			out = append(out, to)
+		}
 	}
-	return to
+	return out
 }
 
 // closure returns the rune instructions that are reachable, and whether the end is. A

@@ -113,7 +113,14 @@ func coversKind(entry, resource, subresource string) bool {
 // isKind reports whether a lower-case word names the kind of a resource.
 func isKind(word, resource string) bool {
 	resource = strings.ToLower(resource)
-	return word == resource || tables.Plural(word) == resource || tables.Plural(resource) == word
+	return word == resource || isPlural(resource, word) || isPlural(word, resource)
+}
+
+// isPlural compares lengths and beginnings first: a plural has one or two letters more, and
+// only the last letter of its word may be another one in it.
+func isPlural(plural, word string) bool {
+	more := len(plural) - len(word)
+	return (more == 1 || more == 2) && strings.HasPrefix(plural, word[:max(0, len(word)-1)]) && tables.Plural(word) == plural
 }
 
 // truth is the value of a restriction.
