@@ -176,7 +176,8 @@ func (d *side) companions(s *statement.Statement, g *group) []*class {
 	}
 	byRank := make(map[string][]*statement.Statement)
 	for _, t := range candidates {
-		byRank[string(t.Rank)] = append(byRank[string(t.Rank)], t)
+		key := string(t.Rank) + t.Effect // rules of one view have one rank, and each its outcome
+		byRank[key] = append(byRank[key], t)
 	}
 	var out []*class
 	for _, rank := range slices.Sorted(maps.Keys(byRank)) {
@@ -188,7 +189,7 @@ func (d *side) companions(s *statement.Statement, g *group) []*class {
 }
 
 // companionClass returns the class of requests that fit s and one of some statements of
-// one rank.
+// one rank and outcome.
 func (d *side) companionClass(s *statement.Statement, list []*statement.Statement, g *group) *class {
 	rank := list[0].Rank
 	lower := func(r *relevant) []*statement.Statement {

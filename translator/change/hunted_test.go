@@ -69,3 +69,26 @@ func TestStatementsAreListedOnce(t *testing.T) {
 		seen[text] = true
 	}
 }
+
+// Two rules of one view have one rank and different outcomes: beside a denial that goes
+// away they give two classes, none of which has the outcome of the other.
+func TestRulesOfOneViewAreTwoClasses(t *testing.T) {
+	policy := func(name, subject, effect, rules string) string {
+		return fmt.Sprintf("{apiVersion: clusterpulse.io/v1alpha1, kind: MonitorAccessPolicy, metadata: {name: %s, namespace: ops}, spec: {identity: {subjects: {groups: [%s]}}, access: {effect: %s},"+
+			" scope: {clusters: {rules: [%s]}}}}", name, subject, effect, rules)
+	}
+	view := policy("view", "dev", "Allow", "{selector: {matchNames: [c1]}}, {selector: {matchNames: [c2]}, resources: [{type: pods, visibility: none}]}")
+	report := compare(t, []string{view, policy("stop", "dev", "Deny", "{selector: {matchLabels: {env: prod}}}")}, []string{view})
+	var got []string
+	for _, c := range report.Classes {
+		if c.Question == "access" && c.Exact {
+			for _, transition := range c.Transitions {
+				got = append(got, fmt.Sprint(len(c.Transitions), " ", transition.From, " ", transition.To))
+			}
+		}
+	}
+	slices.Sort(got)
+	if want := []string{"1 deny allow", "1 deny partial"}; !slices.Equal(got, want) {
+		t.Errorf("got %q, want %q", got, want)
+	}
+}
