@@ -27,10 +27,11 @@ changes in the stated way for everyone who holds only the principals that it
 names; a class that is not (pods, CEL, extensions, items, gateway conditions)
 may be wider than what changes, never narrower.
 
-A and B are each a directory, a built bundle, git+https://HOST/REPO//FOLDER?ref=R,
-a cluster (kube:CONTEXT), or REVISION:FOLDER in the git repository of the
-working directory. REV1..REV2 compares a folder in two revisions; REV1...REV2
-compares REV2 with its merge base, as a pull request does. An empty REV2 is HEAD.
+A and B are each a directory, a built bundle, a cluster (kube:CONTEXT), a folder
+git+https://HOST/REPO//FOLDER?ref=R, or REVISION:FOLDER in the git repository of
+the working directory. REV1..REV2 compares a folder in two revisions;
+REV1...REV2 compares REV2 with its merge base, as a pull request does. An empty
+REV2 is HEAD.
 
 Changes: gain (now allowed), relax (denied before, now undecided), loss (no
 longer allowed), tighten (undecided before, now denied), other.
