@@ -208,31 +208,46 @@ func (d *side) companionClass(s *statement.Statement, list []*statement.Statemen
 	found := d.transition(s.Effect, list[0].Effect, new(statement.Request))
 	found.request = nil
 	for _, t := range list {
-		var fits bool
+		part := *t // for those of its subjects who go through the transition
+		part.Subjects = []string{}
 		for _, q := range t.Subjects {
 			if d.filter.subject != "" && first != d.filter.subject && q != d.filter.subject {
 				continue
 			}
 			own := lower(d.relevantTo(s, q))
-			r := d.find([]*statement.Statement{reduced, t}, slices.Concat(exceptions, own), distinct(first, q)...)
+			r := d.find([]*statement.Statement{reduced, t}, slices.Concat(exceptions, own), distinct(d.partner(g, q), q)...)
 			if r == nil {
 				continue
 			}
-			fits = true
+			part.Subjects = append(part.Subjects, q)
 			exceptions = append(exceptions, own...)
 			found.prefer(r.Object(d.point))
 			if slices.Contains(g.principals, q) {
 				found.affected[q] = true
 			}
 		}
-		if fits {
-			kept = append(kept, d.memberOf(t))
+		if len(part.Subjects) > 0 {
+			kept = append(kept, d.memberOf(&part))
 		}
 	}
 	if len(kept) == 0 {
 		return nil
 	}
 	return &class{point: d.point, all: [][]*member{{d.own(reduced)}, kept}, except: d.members(unique(g.withEquals(exceptions))), transitions: []*transition{found}}
+}
+
+// partner returns a principal of the group that a request may hold beside q, q itself if it
+// is one: a request has one user, and at the point visibility a service account.
+func (d *side) partner(g *group, q string) string {
+	if slices.Contains(g.principals, q) {
+		return q
+	}
+	for _, p := range g.principals {
+		if _, ok := statement.RequestOf(d.point, distinct(p, q)); ok {
+			return p
+		}
+	}
+	return g.principals[0]
 }
 
 func unique(list []*statement.Statement) []*statement.Statement {

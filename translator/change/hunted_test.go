@@ -92,3 +92,29 @@ func TestRulesOfOneViewAreTwoClasses(t *testing.T) {
 		t.Errorf("got %q, want %q", got, want)
 	}
 }
+
+// A denial of one group gets a second one. The class that needs a view as well names the
+// groups of the view that change: the first group was denied before.
+func TestSubjectsOfAClassGoThroughIt(t *testing.T) {
+	policy := func(name, subjects, effect string) string {
+		return fmt.Sprintf("{apiVersion: clusterpulse.io/v1alpha1, kind: MonitorAccessPolicy, metadata: {name: %s, namespace: ops}, spec: {identity: {subjects: {groups: [%s]}}, access: {effect: %s},"+
+			" scope: {clusters: {rules: [{selector: {matchNames: [c1]}}]}}}}", name, subjects, effect)
+	}
+	view := policy("view", "ops, qa", "Allow")
+	report := compare(t, []string{view, policy("stop", "ops", "Deny")}, []string{view, policy("stop", "dev, ops", "Deny")})
+	for _, c := range report.Classes {
+		if c.Question != "access" {
+			continue
+		}
+		var got []string
+		for _, list := range c.All {
+			got = append(got, fmt.Sprint(report.Statements[list[0]].Subjects))
+		}
+		if want := []string{"[group:dev]", "[group:qa]"}; !slices.Equal(got, want) {
+			t.Errorf("got a class of %v, want %v", got, want)
+		}
+	}
+	if len(report.Classes) == 0 {
+		t.Error("got no class, want one of the groups dev and qa together")
+	}
+}
