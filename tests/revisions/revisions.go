@@ -15,16 +15,28 @@ import (
 	"github.com/writ-policy/writ/translator"
 	"github.com/writ-policy/writ/translator/change"
 	"github.com/writ-policy/writ/translator/change/statement"
+	"github.com/writ-policy/writ/translator/diag"
 	"github.com/writ-policy/writ/translator/source"
 )
 
-// Of translates documents and activates them, nil if they have errors.
+// Of translates documents and activates them. Documents with errors end the test.
 func Of(t *testing.T, documents []string) *change.Side {
 	t.Helper()
 	file := source.File{Path: "all.yaml", Content: []byte(strings.Join(documents, "\n---\n"))}
-	result, list := translator.New(translator.Options{AllowEmpty: true}).Translate(t.Context(), source.Snapshot{Files: []source.File{file}})
-	if result == nil {
+	side, list := OfFiles(t, []source.File{file})
+	if side == nil {
 		t.Fatalf("%v\n%s", list, file.Content)
+	}
+	return side
+}
+
+// OfFiles translates the documents of files and activates them. It returns nil and the
+// diagnostics if they have errors.
+func OfFiles(t *testing.T, files []source.File) (*change.Side, diag.List) {
+	t.Helper()
+	result, list := translator.New(translator.Options{AllowEmpty: true}).Translate(t.Context(), source.Snapshot{Files: files})
+	if result == nil {
+		return nil, list
 	}
 	b, err := bundles.Build(result, bundles.BuildOptions{})
 	if err != nil {
@@ -34,7 +46,7 @@ func Of(t *testing.T, documents []string) *change.Side {
 	if err != nil {
 		t.Fatal(err)
 	}
-	return &change.Side{World: statement.NewWorld(statement.Revision{Tables: b.Tables}), Judge: decision.Judge(e)}
+	return &change.Side{World: e.Statements(), Judge: decision.Judge(e)}, list
 }
 
 // Random makes random documents of the families of the point access.

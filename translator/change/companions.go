@@ -205,6 +205,7 @@ func (d *side) companionClass(s *statement.Statement, list []*statement.Statemen
 	}
 	first := g.principals[0]
 	var kept []*member
+	var fitting []*statement.Statement
 	found := d.transition(s.Effect, list[0].Effect, new(statement.Request))
 	found.request = nil
 	for _, t := range list {
@@ -227,13 +228,42 @@ func (d *side) companionClass(s *statement.Statement, list []*statement.Statemen
 			}
 		}
 		if len(part.Subjects) > 0 {
-			kept = append(kept, d.memberOf(&part))
+			kept, fitting = append(kept, d.memberOf(&part)), append(fitting, t)
 		}
 	}
 	if len(kept) == 0 {
 		return nil
 	}
-	return &class{point: d.point, all: [][]*member{{d.own(reduced)}, kept}, except: d.members(unique(g.withEquals(exceptions))), transitions: []*transition{found}}
+	exceptions = d.meeting(reduced, fitting, unique(g.withEquals(exceptions)))
+	return &class{point: d.point, all: [][]*member{{d.own(reduced)}, kept}, except: d.members(exceptions), transitions: []*transition{found}}
+}
+
+// maxMeetings bounds the searches for exceptions that can be left out. It is far above what
+// documents need.
+const maxMeetings = 1 << 12
+
+// meeting returns the exceptions that fit a request of s and of one of some statements, which
+// no other exception fits that its subject holds in any case.
+func (d *side) meeting(s *statement.Statement, list, exceptions []*statement.Statement) []*statement.Statement {
+	if len(list)*len(exceptions) > maxMeetings {
+		return exceptions
+	}
+	for i := 0; i < len(exceptions); {
+		e := exceptions[i]
+		rest := slices.Delete(slices.Clone(exceptions), i, i+1)
+		others := slices.DeleteFunc(slices.Clone(rest), func(o *statement.Statement) bool { return !isForAll(o, e) && !isForAll(o, s) })
+		if slices.ContainsFunc(list, func(t *statement.Statement) bool { return d.meets(others, s, t, e) }) {
+			i++
+		} else {
+			exceptions = rest
+		}
+	}
+	return exceptions
+}
+
+// isForAll reports whether a statement is for each principal of another one.
+func isForAll(s, of *statement.Statement) bool {
+	return s.Subjects == nil || of.Subjects != nil && !slices.ContainsFunc(of.Subjects, func(p string) bool { return !s.Holds([]string{p}) })
 }
 
 // partner returns a principal of the group that a request may hold beside q, q itself if it

@@ -59,3 +59,49 @@ func (r *Report) Break(how string, at int) (*Report, bool) {
 	}
 	return &broken, true
 }
+
+// Needless returns a statement of a class that no request needs, "" if all are needed, and
+// how many were looked at.
+func (r *Report) Needless(k *Class) (needless string, parts int) {
+	found := r.found[k.ID]
+	for i, list := range found.all {
+		for _, m := range list {
+			lists := slices.Clone(found.all)
+			lists[i] = []*member{m}
+			if parts++; !isFitted(k.Point, lists, found.except) {
+				return statement.JSONOf(m.s.Condition), parts
+			}
+		}
+	}
+	for i, m := range found.except {
+		rest := slices.DeleteFunc(slices.Delete(slices.Clone(found.except), i, i+1), func(o *member) bool { return statement.ContentOf(o.s) == statement.ContentOf(m.s) })
+		if parts++; !isFitted(k.Point, append(slices.Clone(found.all), []*member{m}), rest) {
+			return "except " + statement.JSONOf(m.s.Condition), parts
+		}
+	}
+	return "", parts
+}
+
+// isFitted reports whether a request fits one statement of each list and none of others.
+func isFitted(point string, lists [][]*member, others []*member) bool {
+	var try func(lists [][]*member, must []*statement.Statement, principals []string) bool
+	try = func(lists [][]*member, must []*statement.Statement, principals []string) bool {
+		if len(lists) > 0 {
+			return slices.ContainsFunc(lists[0], func(m *member) bool {
+				with := append(slices.Clone(must), m.s)
+				return m.s.Subjects == nil && try(lists[1:], with, principals) ||
+					slices.ContainsFunc(m.s.Subjects, func(p string) bool { return try(lists[1:], with, append(slices.Clone(principals), p)) })
+			})
+		}
+		base, ok := statement.RequestOf(point, distinct(principals...))
+		var not []*statement.Statement
+		for _, m := range others {
+			if m.s.Holds(principals) {
+				not = append(not, m.s)
+			}
+		}
+		find := statement.Search{Must: must, MustNot: not, Point: point, Base: base}
+		return ok && find.Find() != nil
+	}
+	return try(lists, nil, nil)
+}

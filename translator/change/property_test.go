@@ -1,6 +1,7 @@
 package change_test
 
 import (
+	"errors"
 	"flag"
 	"fmt"
 	"math/rand/v2"
@@ -142,5 +143,41 @@ func TestEqualDocumentsAreEquivalent(t *testing.T) {
 	report, err := change.Diff(t.Context(), revisions.Of(t, documents), revisions.Of(t, reversed), change.Options{Now: time.Unix(0, 0)})
 	if err != nil || !report.Equivalent {
 		t.Errorf("got %v and %v, want an equivalent report", report, err)
+	}
+}
+
+// An engine that decides a witness in another way than the statements is a defect. It is an
+// error, and never a result.
+func TestDisagreementIsAnError(t *testing.T) {
+	before := allowed("r", `{verbs: [get], apiGroups: [""], resources: [pods]}`, "dev")
+	a, b := revisions.Of(t, before[:1]), revisions.Of(t, before)
+	b.Judge = a.Judge
+	report, err := change.Diff(t.Context(), a, b, change.Options{})
+	var disagreement *change.DisagreementError
+	if report != nil || !errors.As(err, &disagreement) {
+		t.Fatalf("got %v and %v, want a DisagreementError", report, err)
+	}
+	if disagreement.Class != "none -> allow" || disagreement.Decided != "none -> none" {
+		t.Errorf("got %+v", disagreement)
+	}
+}
+
+// Each statement of a class is needed: one of a list fits a request of the class, and an
+// exception a request that would be one of the class without it.
+func TestClassesAreSmall(t *testing.T) {
+	checked := 0
+	for n := range *pairs {
+		w := revisions.Random{Rand: rand.New(rand.NewPCG(*seed+uint64(n), 2))}
+		_, _, report := pair(t, w)
+		for i := range report.Classes {
+			needless, parts := report.Needless(&report.Classes[i])
+			checked += parts
+			if needless != "" {
+				t.Errorf("seed %d: class %s has a part that is not needed: %s", *seed+uint64(n), report.Classes[i].ID, needless)
+			}
+		}
+	}
+	if checked < *pairs {
+		t.Errorf("%d parts: the test proves too little", checked)
 	}
 }

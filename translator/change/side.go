@@ -85,7 +85,7 @@ func (d *side) overlaps(s, t *statement.Statement) bool {
 	if !known {
 		bare, other := *s, *t
 		bare.Namespace, other.Namespace = "", ""
-		meet = d.meets(&bare, &other)
+		meet = d.meets(nil, &bare, &other)
 		if d.meet == nil {
 			d.meet = make(map[[2]statement.Condition]bool)
 		}
@@ -94,14 +94,15 @@ func (d *side) overlaps(s, t *statement.Statement) bool {
 	if !meet || s.Namespace == "" && t.Namespace == "" {
 		return meet
 	}
-	return d.meets(s, t)
+	return d.meets(nil, s, t)
 }
 
-// meets reports whether a request fits both statements, or the search for one ended early.
-func (d *side) meets(s, t *statement.Statement) bool {
+// meets reports whether a request fits all statements and none of others, or the search for
+// one ended early.
+func (d *side) meets(others []*statement.Statement, list ...*statement.Statement) bool {
 	before := d.cut
 	d.cut = false
-	found := d.find([]*statement.Statement{s, t}, nil) != nil || d.cut
+	found := d.find(list, others) != nil || d.cut
 	d.cut = before
 	return found
 }

@@ -1,0 +1,155 @@
+package conformance
+
+import (
+	"crypto/sha256"
+	"io/fs"
+	"maps"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/writ-policy/writ/tests/gate"
+	"github.com/writ-policy/writ/tests/revisions"
+	"github.com/writ-policy/writ/translator/change"
+	"github.com/writ-policy/writ/translator/change/statement"
+	"github.com/writ-policy/writ/translator/source"
+)
+
+// Each suite is compared with itself without one of its documents. A class is inexact only
+// for a reason that nothing exact can be said: at access, because a list has a statement that
+// reads a pod or runs code; of visibility, because it is about items or custom types. Those
+// may have the reason pattern too: not all threes of principals are tried.
+func TestInexactClassesHaveAReason(t *testing.T) {
+	counts, exact, pairs := make(map[string]int), 0, 0
+	suites, err := filepath.Glob("*/*/policies")
+	if err != nil {
+		t.Fatal(err)
+	}
+	every := 16 // of the suites, which take seconds each on a slow machine
+	if gate.IsFull() {
+		every = 8
+	}
+	for i, folder := range suites {
+		if i%every != 0 {
+			continue
+		}
+		report := withoutOne(t, folder)
+		if report == nil {
+			continue
+		}
+		pairs++
+		for j := range report.Classes {
+			k := &report.Classes[j]
+			if problem := unreasoned(report, k); problem != "" {
+				t.Errorf("%s: class %s %s: %+v", folder, k.ID, problem, k)
+			}
+			if k.Exact {
+				exact++
+			}
+			for _, why := range k.Why {
+				counts[why]++
+			}
+		}
+	}
+	t.Logf("%d pairs: %d exact classes", pairs, exact)
+	for _, why := range slices.Sorted(maps.Keys(counts)) {
+		t.Logf("%s: %d inexact", why, counts[why])
+	}
+	if exact == 0 {
+		t.Error("no class is exact")
+	}
+	for _, why := range []string{statement.WhyPod, statement.WhyItems, statement.WhyGateway} {
+		if counts[why] == 0 {
+			t.Errorf("no class is inexact because of %s", why)
+		}
+	}
+}
+
+// withoutOne compares the documents of a folder with those without one of them: the last one
+// without which they have no errors. It returns nil if no such document exists.
+func withoutOne(t *testing.T, folder string) *change.Report {
+	t.Helper()
+	var files []source.File
+	err := filepath.WalkDir(folder, func(path string, entry fs.DirEntry, err error) error {
+		if err != nil || entry.IsDir() {
+			return err
+		}
+		content, err := os.ReadFile(path)
+		for n, text := range strings.Split(string(content), "\n---\n") {
+			name := strings.TrimPrefix(path, folder+"/")
+			if n > 0 {
+				name = strings.TrimSuffix(name, filepath.Ext(name)) + strings.Repeat("-", n) + filepath.Ext(name)
+			}
+			files = append(files, source.File{Path: name, Content: []byte(text), Hash: sha256.Sum256([]byte(text))})
+		}
+		return err
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	a, _ := revisions.OfFiles(t, files)
+	for i := len(files) - 1; i >= 0 && a != nil; i-- {
+		b, _ := revisions.OfFiles(t, slices.Delete(slices.Clone(files), i, i+1))
+		if b == nil || filepath.Ext(files[i].Path) == ".rego" {
+			continue
+		}
+		report, err := change.Diff(t.Context(), a, b, change.Options{Now: time.Unix(1e9, 0)})
+		if err != nil {
+			t.Fatalf("%s without %s: %v", folder, files[i].Path, err)
+		}
+		return report
+	}
+	return nil
+}
+
+// unreasoned states how the reasons of a class are wrong, "" if they are right.
+func unreasoned(r *change.Report, k *change.Class) string {
+	allowed := []string{}
+	switch k.Point {
+	case statement.PointAccess:
+		for _, id := range slices.Concat(k.All...) {
+			allowed = append(allowed, opaque(&r.Statements[id])...)
+		}
+	case statement.PointVisibility:
+		switch {
+		case k.Question == "item":
+			allowed = append(allowed, statement.WhyItems, statement.WhyPattern)
+		case !slices.Equal(k.Types, statement.StandardTypes):
+			allowed = append(allowed, statement.WhyCustomType, statement.WhyPattern)
+		}
+	case statement.PointGateway:
+		allowed = append(allowed, statement.WhyGateway)
+	}
+	for _, why := range k.Why {
+		if !slices.Contains(allowed, why) {
+			return "has the reason " + why + " without a statement that has it"
+		}
+	}
+	switch {
+	case k.Exact != (len(k.Why) == 0):
+		return "is exact and has reasons, or neither"
+	case k.Exact && len(allowed) > 0:
+		return "is exact and has an opaque statement"
+	}
+	return ""
+}
+
+// opaque returns why a statement is opaque.
+func opaque(s *statement.JSON) []string {
+	rule, _ := s.Rule.(map[string]any)
+	if rule["podSecurity"] != nil {
+		return []string{statement.WhyPod}
+	}
+	restrictions, _ := rule["attributeRestrictions"].(map[string]any)
+	switch kind, _ := restrictions["kind"].(string); kind {
+	case "":
+		return nil
+	case statement.WhyCEL:
+		return []string{statement.WhyCEL}
+	default:
+		return []string{"extension:" + kind}
+	}
+}
