@@ -233,3 +233,19 @@ func TestListedSubjects(t *testing.T) {
 		t.Errorf("got %s", text)
 	}
 }
+
+// The text of a change names what was asked for at each point.
+func TestWhat(t *testing.T) {
+	for want, c := range map[string]Change{
+		"list deployments.apps/scale": {Point: "access", Verb: "list", APIGroup: "apps", Resource: "deployments/scale"},
+		"get /metrics":                {Point: "access", Verb: "get", Path: "/metrics"},
+		"see pods":                    {Point: "visibility", Type: "pods"},
+		"see the cluster":             {Point: "visibility"},
+		"requests to g > r":           {Point: "gateway", Target: "g > r"},
+		"requests without a route":    {Point: "gateway"},
+	} {
+		if got := c.what(); got != want {
+			t.Errorf("got %q, want %q", got, want)
+		}
+	}
+}

@@ -1,6 +1,7 @@
 package replay
 
 import (
+	"cmp"
 	"fmt"
 	"maps"
 	"slices"
@@ -69,7 +70,11 @@ func (c *Change) write(out *strings.Builder) {
 	case change.Counts("loss", c.Change):
 		sign = "-"
 	}
-	fmt.Fprintf(out, "%s %d × %s: %s to %s (%s)\n", sign, c.Count, strings.TrimSpace(c.what()+" "+c.where()), c.From, c.To, c.Subjects.text())
+	who := ""
+	if c.Subjects.Total > 0 {
+		who = " (" + c.Subjects.text() + ")"
+	}
+	fmt.Fprintf(out, "%s %d × %s: %s to %s%s\n", sign, c.Count, strings.TrimSpace(c.what()+" "+c.where()), c.From, c.To, who)
 	if c.B.Reason != "" {
 		fmt.Fprintf(out, "    %s\n", c.B.Reason)
 	}
@@ -90,6 +95,14 @@ func (s *Subjects) text() string {
 
 // what returns what was asked for; a resource as who-can takes it, RESOURCE.GROUP/SUB.
 func (c *Change) what() string {
+	switch {
+	case c.Point == statement.PointVisibility:
+		return "see " + cmp.Or(c.Type, "the cluster")
+	case c.Target != "":
+		return "requests to " + c.Target
+	case c.Point == statement.PointGateway:
+		return "requests without a route"
+	}
 	resource, sub, hasSub := strings.Cut(c.Resource, "/")
 	if c.APIGroup != "" {
 		resource += "." + c.APIGroup
@@ -97,7 +110,7 @@ func (c *Change) what() string {
 	if hasSub {
 		resource += "/" + sub
 	}
-	return strings.TrimSpace(c.Verb + " " + resource + c.Path + c.Target + c.Type)
+	return c.Verb + " " + resource + c.Path
 }
 
 func (c *Change) where() string {
