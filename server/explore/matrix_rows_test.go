@@ -29,7 +29,7 @@ func TestOpenNamespace(t *testing.T) {
 			t.Errorf("%s gets pods: got %q, want %q", row, got, want)
 		}
 	}
-	if got, want := cell(m, "ed", "update"), "depends in shop; unless RoleBinding shop/editors rule 1"; got != want {
+	if got, want := cell(m, "ed", "update"), "depends in shop; unless label protected (RoleBinding shop/editors rule 1)"; got != want {
 		t.Errorf("ed updates pods: got %q, want %q", got, want)
 	}
 	if got, want := cell(s.matrix(view.MatrixQuery{Resource: "secrets"}), "ada", "get"), "depends if name tls in mall, shop"; got != want {
@@ -91,7 +91,7 @@ func TestOwnMatrix(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	for column, want := range map[string]string{"get": "allow", "update": "depends unless RoleBinding shop/editors rule 1", "delete": "none"} {
+	for column, want := range map[string]string{"get": "allow", "update": "depends unless label protected (RoleBinding shop/editors rule 1)", "delete": "none"} {
 		if got := cell(m, "pods", column); got != want {
 			t.Errorf("%s pods: got %q, want %q", column, got, want)
 		}

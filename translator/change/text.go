@@ -243,7 +243,8 @@ func exceptionText(s *statement.JSON) string {
 	if slices.Equal(s.In, []string{"a"}) {
 		verb = map[bool]string{true: "denied before", false: "allowed before"}[s.Effect == statement.OutcomeDeny]
 	}
-	return fmt.Sprintf("what %s %s: %s (%s)", statement.DocumentName(s.Documents[0]), verb, s.Phrase(), s.Documents[0].Source)
+	what := strings.TrimSpace(s.Phrase() + " " + connected(s.Place()))
+	return fmt.Sprintf("what %s %s: %s (%s)", statement.DocumentName(s.Documents[0]), verb, what, s.Documents[0].Source)
 }
 
 // Claim states in words what was compared, and what was not.

@@ -38,7 +38,7 @@ func TestSentences(t *testing.T) {
 		"pods":             {append(dev[:2:2], pods(60)), append(dev[:2:2], pods(10)), []string{"- everybody may no longer: exec, attach, portforward into pods by their score", "    a pod with hostPID (score 50)\n", "pods (1 class)"}},
 		"a negation":       {rule(", -secrets"), rule(""), []string{"+ group dev may: any verb but get on all resources ", "except what RoleBinding master/o allowed before: any verb but get on all resources but secrets ("}},
 		"items":            {[]string{view("", "u"), view("", "v")}, []string{view(filtered, "u"), view("", "v")}, []string{"- user u may no longer: see all of clusters with label env=prod; see pods in clusters with label env=prod "}},
-		"an expression":    {custom("request.user == 'x'"), custom("request.user == 'xx'"), []string{"~ group dev may: get pods (possible) ", "CEL expressions (2 classes)"}},
+		"an expression":    {custom("request.user == 'x'"), custom("request.user == 'xx'"), []string{"~ group dev may: get pods where request.user == 'xx' (possible) ", "~ group dev may no longer: get pods where request.user == 'x' (possible) ", "CEL expressions (2 classes)"}},
 	} {
 		t.Run(name, func(t *testing.T) {
 			got := compare(t, row.a, row.b).Text(50)

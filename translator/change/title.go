@@ -119,8 +119,13 @@ func connected(place string) string {
 	if place == "" {
 		return ""
 	}
-	if strings.HasPrefix(place, "name ") {
+	switch word, _, _ := strings.Cut(place, " "); word {
+	case "name", "label", "fields":
 		return "with " + place
+	case "extension":
+		return "by " + place
+	case "on", "where":
+		return place
 	}
 	return "in " + place
 }

@@ -48,7 +48,7 @@ func withSubresources(resources []string, of any) []string {
 	var out []string
 	for _, resource := range resources {
 		for _, sub := range subresources {
-			out = append(out, resource+"/"+sub)
+			out = append(out, strings.TrimSuffix(resource+"/"+sub, "/"))
 		}
 	}
 	return out

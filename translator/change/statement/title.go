@@ -44,13 +44,21 @@ func ConditionText(list []*Statement, open map[string]bool) string {
 	var denials []string
 	for _, s := range list {
 		if s.Effect == OutcomeDeny {
-			denials = append(denials, s.Title())
+			denials = append(denials, denialText(s))
 		}
 	}
 	if len(denials) > 0 {
 		text = JoinTexts(text, "unless "+strings.Join(Shorten(tables.Once(denials)), " or "))
 	}
 	return text
+}
+
+// denialText names a deny rule, with what it requires.
+func denialText(s *Statement) string {
+	if text := requirement(s); text != "" {
+		return text + " (" + s.Title() + ")"
+	}
+	return s.Title()
 }
 
 // openText states which values of open members a statement has.
@@ -81,32 +89,41 @@ func requirement(s *Statement) string {
 			return "name " + strings.Join(Shorten(c.Names), ", ")
 		}
 	case *OriginRule:
-		if c.restrictions == nil {
-			return ""
+		if c.restrictions != nil {
+			return restrictionText(restrictionsJSON(c.restrictions))
 		}
-		var parts []string
-		for _, entry := range c.restrictions.Labels {
-			if entry.Value == nil {
-				parts = append(parts, "label "+entry.Key)
-			} else {
-				parts = append(parts, "label "+entry.Key+"="+*entry.Value)
-			}
-		}
-		if len(c.restrictions.Fields) > 0 {
-			parts = append(parts, "fields "+strings.Join(Shorten(c.restrictions.Fields), ", "))
-		}
-		if c.restrictions.SameMinion {
-			parts = append(parts, "on the same node")
-		}
-		if c.restrictions.Expression != "" {
-			parts = append(parts, c.restrictions.Expression)
-		}
-		if c.restrictions.Extension != "" {
-			parts = append(parts, "extension "+c.restrictions.Extension)
-		}
-		return strings.Join(parts, " and ")
 	}
 	return ""
+}
+
+// longestExpression is how much of an expression a text shows.
+const longestExpression = 80
+
+// restrictionText states attributeRestrictions in words.
+func restrictionText(restrictions map[string]any) string {
+	var parts []string
+	labels, _ := restrictions["labelsContain"].([]string)
+	for _, label := range labels {
+		parts = append(parts, "label "+label)
+	}
+	if fields, _ := restrictions["fieldsMutatable"].([]string); len(fields) > 0 {
+		parts = append(parts, "fields "+strings.Join(Shorten(fields), ", "))
+	}
+	switch kind, _ := restrictions["kind"].(string); kind {
+	case "":
+	case "sameMinionRestriction":
+		parts = append(parts, "on the same node")
+	case "cel":
+		text, _ := restrictions["expression"].(string)
+		text = strings.Join(strings.Fields(text), " ")
+		if runes := []rune(text); len(runes) > longestExpression {
+			text = string(runes[:longestExpression]) + "…"
+		}
+		parts = append(parts, "where "+text)
+	default:
+		parts = append(parts, "extension "+kind)
+	}
+	return strings.Join(parts, " and ")
 }
 
 // Longest is how many entries of a list a text shows.
@@ -191,6 +208,9 @@ func (s *JSON) Place() string {
 	}
 	if names, ok := rule["resourceNames"].([]string); ok {
 		parts = append(parts, "name "+strings.Join(Shorten(names), ", "))
+	}
+	if restrictions, ok := rule["attributeRestrictions"].(map[string]any); ok {
+		parts = append(parts, restrictionText(restrictions))
 	}
 	return strings.Join(parts, ", ")
 }
