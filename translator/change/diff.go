@@ -395,6 +395,9 @@ func (c *comparison) verify(classes []*class) error {
 				return &DisagreementError{string(statement.Encode(t.request)), t.from + " -> " + t.to, a.Outcome + " -> " + b.Outcome}
 			}
 			t.a, t.b = a, b
+			if len(k.why) > 0 && k.point != statement.PointGateway && c.o.Subject == "" {
+				c.tryAlone(k, t)
+			}
 		}
 		slices.SortFunc(k.transitions, func(x, y *transition) int {
 			return cmp.Or(cmp.Compare(x.from, y.from), cmp.Compare(x.to, y.to))
