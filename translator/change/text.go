@@ -235,16 +235,19 @@ func (r *Report) exceptions(g *Group, classes map[string]*Class) []string {
 	return statement.Shorten(tables.Once(out))
 }
 
+// exceptionText states what a class leaves out: where a deny policy that stays applies, or
+// what another statement decides, or decided in A alone.
 func exceptionText(s *statement.JSON) string {
-	if s.Family == statement.FamilyDeny && s.Place() != "" {
+	wasBefore := slices.Equal(s.In, []string{"a"})
+	if s.Family == statement.FamilyDeny && s.Place() != "" && !wasBefore {
 		return "where " + s.Denial()
 	}
-	verb := map[bool]string{true: "denies", false: "allows"}[s.Effect == statement.OutcomeDeny]
-	if slices.Equal(s.In, []string{"a"}) {
-		verb = map[bool]string{true: "denied before", false: "allowed before"}[s.Effect == statement.OutcomeDeny]
+	verbs := map[bool]string{false: "allows", true: "allowed before"}
+	if s.Effect == statement.OutcomeDeny {
+		verbs = map[bool]string{false: "denies", true: "denied before"}
 	}
 	what := strings.TrimSpace(s.Phrase() + " " + connected(s.Place()))
-	return fmt.Sprintf("what %s %s: %s (%s)", statement.DocumentName(s.Documents[0]), verb, what, s.Documents[0].Source)
+	return fmt.Sprintf("what %s %s: %s (%s)", statement.DocumentName(s.Documents[0]), verbs[wasBefore], what, s.Documents[0].Source)
 }
 
 // Claim states in words what was compared, and what was not.

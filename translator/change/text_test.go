@@ -14,6 +14,9 @@ func TestSentences(t *testing.T) {
 	const grant = `{verbs: ["*"], apiGroups: [apps, ""], resources: ["*"]}`
 	dev := allowed("r", grant, "dev")
 	deny := fmt.Sprintf(`{%s, metadata: {name: d}, spec: {rules: [{verbs: ["*"], apiGroups: [""], resources: [pods], subresources: [exec]}]}}`, denies)
+	named := func(names string) string {
+		return fmt.Sprintf(`{%s, metadata: {name: n}, spec: {rules: [{verbs: [get], apiGroups: [""], resources: [pods], resourceNames: [%s]}]}}`, denies, names)
+	}
 	pods := func(most int) string {
 		return fmt.Sprintf("{%s, metadata: {name: p}, spec: {podSecurityRules: {riskFactors: {hostPID: 50}, thresholds: [{maxScore: %d, action: allow}, {maxScore: 100, action: deny}]}}}", denies, most)
 	}
@@ -35,6 +38,7 @@ func TestSentences(t *testing.T) {
 		"a grant":          {dev[:1], dev, []string{"+ group dev may: any verb on all resources of apps, core    ClusterRoleBinding r ("}},
 		"a denial removed": {append(dev[:2:2], deny), dev, []string{"+ everybody with a grant may: any verb on pods/exec    DenyPolicy d (", "subjects: group dev\n", "+ everybody without a grant is no longer denied: any verb on pods/exec"}},
 		"a denial added":   {dev, append(dev[:2:2], deny), []string{"- everybody may no longer: any verb on pods/exec", "- everybody without a grant is now denied: any verb on pods/exec"}},
+		"a wider denial":   {append(dev[:2:2], named("x")), append(dev[:2:2], named("x, y")), []string{"- everybody may no longer: get pods with name x, y", "except what DenyPolicy n denied before: get pods with name x ("}},
 		"pods":             {append(dev[:2:2], pods(60)), append(dev[:2:2], pods(10)), []string{"- everybody may no longer: exec, attach, portforward into pods by their score", "    a pod with hostPID (score 50)\n", "pods (1 class)"}},
 		"a negation":       {rule(", -secrets"), rule(""), []string{"+ group dev may: any verb but get on all resources ", "except what RoleBinding master/o allowed before: any verb but get on all resources but secrets ("}},
 		"items":            {[]string{view("", "u"), view("", "v")}, []string{view(filtered, "u"), view("", "v")}, []string{"- user u may no longer: see all of clusters with label env=prod; see pods in clusters with label env=prod "}},
