@@ -67,7 +67,7 @@ func (c *comparison) tryPods(k *class, own []*statement.Statement, d *side) bool
 		labels = append(labels, l)
 		maps.Copy(merged, l)
 	}
-	labels = append(labels, merged)
+	labels = distinctLabels(append(labels, merged))
 	for _, object := range objects {
 		d.recordPod(k, object)
 		for _, l := range labels {
@@ -79,6 +79,17 @@ func (c *comparison) tryPods(k *class, own []*statement.Statement, d *side) bool
 		}
 	}
 	return complete && all
+}
+
+// distinctLabels returns each of some label sets once: most are in both revisions.
+func distinctLabels(list []map[string]string) []map[string]string {
+	var out []map[string]string
+	for _, l := range list {
+		if !slices.ContainsFunc(out, func(o map[string]string) bool { return maps.Equal(o, l) }) {
+			out = append(out, l)
+		}
+	}
+	return out
 }
 
 // otherPods returns the pod security of other policies, each content once.
