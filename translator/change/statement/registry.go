@@ -10,6 +10,7 @@ import (
 // place are one, with all their subjects and documents.
 type Registry struct {
 	entries map[string]*Entry
+	hasOwn  bool // AddOwn was called
 }
 
 // Entry is a statement of a report.
@@ -25,6 +26,7 @@ func (g *Registry) Add(s *Statement, in []string) *Entry { return g.addAs(s, in,
 // AddOwn adds a statement that a class requires. It is not joined with those of other
 // subjects: the class concerns its own alone.
 func (g *Registry) AddOwn(s *Statement, in []string) *Entry {
+	g.hasOwn = true
 	return g.addAs(s, in, strings.Join(s.Subjects, "\x00"))
 }
 
@@ -62,13 +64,16 @@ func (g *Registry) Number() []JSON {
 	out := make([]JSON, 0, len(all))
 	known := make(map[string]int)
 	for _, e := range all {
-		text := JSONText(e.JSON)
-		id, ok := known[text]
-		if e.ID = id; !ok {
-			e.ID = len(out)
-			known[text] = e.ID
-			out = append(out, e.JSON)
+		if g.hasOwn { // only these may repeat others; an answer may have 100,000 statements
+			text := JSONText(e.JSON)
+			if id, ok := known[text]; ok {
+				e.ID = id
+				continue
+			}
+			known[text] = len(out)
 		}
+		e.ID = len(out)
+		out = append(out, e.JSON)
 	}
 	return out
 }
