@@ -174,7 +174,7 @@ func gained(author lint.Author, g *change.Gain, revisions ...*translator.Result)
 			d.Position = at
 		}
 	}
-	if len(g.Causes) == 0 {
+	if d.Position == (diag.Position{}) { // routes and gateways have no line in a table
 		d.Position = translator.PlaceOfPaths(g.Paths, revisions...)
 	}
 	permits := "permits"

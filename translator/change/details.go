@@ -41,7 +41,7 @@ func (c *comparison) detail(r *Report) {
 	})
 	if !c.o.Details {
 		if len(quiet) > 0 {
-			r.Notes = append(r.Notes, diag.Counted(len(quiet), "document")+" of access or visibility changed without a decision that differs; --details shows what else does")
+			r.Notes = append(r.Notes, diag.Counted(len(quiet), "document")+" changed without a decision that differs; --details shows what else does")
 		}
 		return
 	}

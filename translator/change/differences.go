@@ -3,6 +3,7 @@ package change
 import (
 	"cmp"
 	"encoding/json"
+	"maps"
 	"reflect"
 	"regexp"
 	"slices"
@@ -18,7 +19,7 @@ type difference struct {
 	statements []*statement.Statement
 }
 
-// differences returns the documents of the points access and visibility that differ.
+// differences returns the documents that differ.
 func (c *comparison) differences() []difference {
 	by := make(map[[3]string]difference)
 	for _, side := range []struct {
@@ -38,10 +39,16 @@ func (c *comparison) differences() []difference {
 	for _, d := range by {
 		out = append(out, d)
 	}
+	a, b := gatewayDocuments(c.a.World), gatewayDocuments(c.b.World)
+	for _, d := range slices.AppendSeq(slices.Collect(maps.Keys(a)), maps.Keys(b)) {
+		if a[d] != b[d] {
+			out = append(out, difference{Cause: d.between(a, b), point: statement.PointGateway})
+		}
+	}
 	slices.SortFunc(out, func(a, b difference) int {
 		return cmp.Or(cmp.Compare(a.Kind, b.Kind), cmp.Compare(a.Namespace, b.Namespace), cmp.Compare(a.Name, b.Name))
 	})
-	return out
+	return slices.CompactFunc(out, func(a, b difference) bool { return a.Cause == b.Cause && a.point == b.point })
 }
 
 // bindingsOf returns the bindings and the roles of a revision that another one lacks or has

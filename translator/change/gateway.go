@@ -16,8 +16,14 @@ const maxProbes = 4000
 
 // pathState is what decides the requests of one path, apart from lines.
 type pathState struct {
-	rules    map[string]*tables.EffectiveRule // of the effective AuthPolicy, by key
-	place    string                           // matches, host names, listener, order
+	gateway *tables.GatewayObject
+	route   *tables.GatewayRoute
+	rules   map[string]*tables.EffectiveRule // of the effective AuthPolicy, by key
+	place   string                           // matches, host names, listener
+	// order is where the listener, the age of the route and the rule come, each among those
+	// in the same place of among.
+	order    [3]int
+	among    [3]string
 	requests []map[string]any
 	reviews  bool
 }
@@ -26,17 +32,19 @@ type pathState struct {
 func (c *comparison) gateway() error {
 	accessChanged := slices.ContainsFunc(c.classes, func(k *class) bool { return k.point == statement.PointAccess })
 	a, b := pathsOf(c.a.World), pathsOf(c.b.World)
+	documentsA, documentsB := gatewayDocuments(c.a.World), gatewayDocuments(c.b.World)
+	rank(a, b)
 	constants := tables.Entries(slices.Concat(gatewayConstants(c.a.World), gatewayConstants(c.b.World)))
 	names := tables.Entries(slices.Concat(gatewayNames(c.a.World), gatewayNames(c.b.World)))
 	for _, path := range tables.Entries(slices.Concat(slices.Collect(maps.Keys(a)), slices.Collect(maps.Keys(b)))) {
 		x, y := a[path], b[path]
-		rules, differs := differentRules(x, y)
+		rules, causes := differentRules(x, y), placeCauses(x, y, documentsA, documentsB)
 		reviews := accessChanged && (x != nil && x.reviews || y != nil && y.reviews)
-		if !differs && !reviews {
+		if len(rules)+len(causes) == 0 && !reviews {
 			continue
 		}
 		k := &class{point: statement.PointGateway, why: []string{statement.WhyGateway}, paths: []string{path}, rules: rules}
-		k.causes = causesOf(rules, x, y)
+		k.causes = append(causes, causesOf(rules, x, y, documentsA, documentsB)...)
 		c.tryPath(k, x, y, names, constants)
 		k.changes = []string{changeGain, changeLoss, changeTighten, changeRelax, changeOther}
 		if err := c.add(k); err != nil {
@@ -46,9 +54,36 @@ func (c *comparison) gateway() error {
 	return nil
 }
 
-func differentRules(x, y *pathState) ([]string, bool) {
+// rank replaces the order of each path that both revisions have by its rank among them, so
+// that the order of others does not count. Of two paths whose order changes, one has another
+// rank.
+func rank(a, b map[string]*pathState) {
+	for _, paths := range []map[string]*pathState{a, b} {
+		values := make(map[string][]int)
+		for path, p := range paths {
+			for i := range p.among {
+				if a[path] != nil && b[path] != nil {
+					values[p.among[i]] = append(values[p.among[i]], p.order[i])
+				}
+			}
+		}
+		for key, list := range values {
+			slices.Sort(list)
+			values[key] = slices.Compact(list)
+		}
+		for _, p := range paths {
+			for i := range p.among {
+				p.order[i], _ = slices.BinarySearch(values[p.among[i]], p.order[i])
+			}
+		}
+	}
+}
+
+// differentRules returns the keys of the rules that differ, of a path that both revisions
+// have.
+func differentRules(x, y *pathState) []string {
 	if x == nil || y == nil {
-		return nil, true
+		return nil
 	}
 	var out []string
 	for _, key := range tables.Entries(slices.Concat(slices.Collect(maps.Keys(x.rules)), slices.Collect(maps.Keys(y.rules)))) {
@@ -56,7 +91,86 @@ func differentRules(x, y *pathState) ([]string, bool) {
 			out = append(out, key)
 		}
 	}
-	return out, len(out) > 0 || x.place != y.place
+	return out
+}
+
+// placeCauses returns the gateway and the route that differ, of a path that one revision
+// lacks or has in another place.
+func placeCauses(x, y *pathState, a, b map[Cause]string) []Cause {
+	own := cmp.Or(y, x)
+	if x != nil && y != nil && x.place == y.place && x.order == y.order {
+		return nil
+	}
+	var out []Cause
+	for _, d := range []Cause{{Kind: tables.KindGateway, Namespace: own.gateway.Namespace, Name: own.gateway.Name}, own.routeCause()} {
+		if a[d] != b[d] {
+			out = append(out, d.between(a, b))
+		}
+	}
+	if out == nil { // its age, or another of its age
+		out = []Cause{own.routeCause().between(a, b)}
+	}
+	return out
+}
+
+func (p *pathState) routeCause() Cause {
+	return Cause{Kind: p.route.Kind, Namespace: p.route.Namespace, Name: p.route.Name}
+}
+
+// between returns a document with the revision that has it and what happened to it.
+func (c Cause) between(a, b map[Cause]string) Cause {
+	_, before := a[c]
+	_, after := b[c]
+	c.In, c.What = "b", "changed"
+	if !before {
+		c.What = "added"
+	}
+	if !after {
+		c.In, c.What = "a", "removed"
+	}
+	return c
+}
+
+// gatewayDocuments returns what the documents of the gateway state, by kind, namespace and
+// name: of policies the rules that are in force somewhere.
+func gatewayDocuments(w *statement.World) map[Cause]string {
+	out := make(map[Cause]string)
+	g := tables.Of[*tables.Gateway](w.Revision.Tables)
+	if g == nil {
+		return out
+	}
+	for i := range g.Gateways {
+		bare := g.Gateways[i]
+		bare.Effective, bare.Listeners = nil, slices.Clone(bare.Listeners)
+		for j := range bare.Listeners {
+			bare.Listeners[j].Effective = nil
+		}
+		out[Cause{Kind: tables.KindGateway, Namespace: bare.Namespace, Name: bare.Name}] = statement.JSONText(bare)
+	}
+	for i := range g.Routes {
+		bare := g.Routes[i]
+		bare.Created = 0
+		out[Cause{Kind: bare.Kind, Namespace: bare.Namespace, Name: bare.Name}] = statement.JSONText(bare)
+	}
+	rules := make(map[Cause][]string)
+	for i := range g.Effective {
+		for j := range g.Effective[i].Rules {
+			r := &g.Effective[i].Rules[j]
+			d := policyCause(r)
+			rules[d] = append(rules[d], r.Key+textOf(r))
+		}
+	}
+	for d, texts := range rules {
+		out[d] = strings.Join(tables.Entries(texts), "\n")
+	}
+	return out
+}
+
+// policyCause returns the policy of a rule, without its line.
+func policyCause(r *tables.EffectiveRule) Cause {
+	kind, name, _ := strings.Cut(r.Policy, "/")
+	namespace, name, _ := strings.Cut(name, "/")
+	return Cause{Kind: kind, Namespace: namespace, Name: name}
 }
 
 // textOf returns what a rule states, empty for nil.
@@ -68,16 +182,12 @@ func textOf(r *tables.EffectiveRule) string {
 }
 
 // causesOf returns the policies whose rules differ, of a path that both revisions have.
-func causesOf(rules []string, x, y *pathState) []Cause {
+func causesOf(rules []string, x, y *pathState, a, b map[Cause]string) []Cause {
 	var out []Cause
 	for _, key := range rules {
-		r, c := y.rules[key], Cause{In: "b", What: "changed"}
-		if r == nil {
-			r, c.In = x.rules[key], "a"
-		}
-		kind, name, _ := strings.Cut(r.Policy, "/")
-		c.Kind, c.Source = kind, r.Source
-		c.Namespace, c.Name, _ = strings.Cut(name, "/")
+		r := cmp.Or(y.rules[key], x.rules[key])
+		c := policyCause(r).between(a, b)
+		c.Source = r.Source
 		out = append(out, c)
 	}
 	return out
@@ -198,7 +308,10 @@ func pathsOf(w *statement.World) map[string]*pathState {
 		target := g.PathName(*p)
 		state := out[target]
 		if state == nil {
-			state = &pathState{rules: make(map[string]*tables.EffectiveRule)}
+			state = &pathState{gateway: gateway, route: route, rules: make(map[string]*tables.EffectiveRule)}
+			on := g.ListenerName(*p)
+			state.among = [3]string{gateway.Namespace + "/" + gateway.Name, on, on + " " + state.route.Kind + " " + route.Namespace + "/" + route.Name}
+			state.order = [3]int{p.Listener, route.Created, p.Rule}
 			out[target] = state
 		}
 		if e, ok := p.Effective[tables.KindAuthPolicy]; ok {
@@ -208,8 +321,7 @@ func pathsOf(w *statement.World) map[string]*pathState {
 				state.reviews = state.reviews || strings.Contains(textOf(&effective[j]), "kubernetesSubjectAccessReview")
 			}
 		}
-		bare := *rule
-		state.place += statement.JSONText([]any{listener.Hostname, listener.Port, listener.Protocol, p.Listener, route.Hostnames, bare, route.Created, i})
+		state.place += statement.JSONText([]any{listener.Hostname, listener.Port, listener.Protocol, route.Hostnames, rule.Matches, route.Cluster})
 		state.requests = append(state.requests, pathRequests(gateway, listener, route, rule)...)
 	}
 	return out
