@@ -110,21 +110,38 @@ func (i *impersonationRule) Describe(s *JSON) {
 		}
 	}
 	if d := i.r.Identity; d != nil {
-		set("modes", modesOf(d.Verbs))
+		set("modes", modesBut(modesOf(d.Verbs), identityModes))
 		set("identityResources", d.Resources)
-		set("identities", globTexts(d.Names))
-		set("extraKeys", globTexts(d.ExtraKeys))
+		set("identities", writtenGlobs(d.Names))
+		set("extraKeys", writtenGlobs(d.ExtraKeys))
 		if d.Namespaces != nil {
 			entry["namespaces"] = filterJSON(d.Namespaces)
 		}
 	}
 	if a := i.r.Action; a != nil && i.r.Identity == nil {
-		set("modes", a.Modes)
+		set("modes", modesBut(a.Modes, identityModes-1)) // legacy has no check of actions
 		set("actionVerbs", anyWord(a.Verbs))
 		set("targetResources", entryTexts(a.Resources))
 		set("targetAPIGroups", a.Groups)
 	}
 	s.Rule, s.AppliesTo = map[string]any{"impersonation": entry}, scopeOf(i.policy)
+}
+
+// identityModes is how many modes a check of an identity may have.
+const identityModes = 5
+
+// modesBut returns nil for all modes, which documents need not write.
+func modesBut(modes []string, all int) []string {
+	if len(modes) == all {
+		return nil
+	}
+	return modes
+}
+
+// writtenGlobs returns the patterns that a document has: the last one of the table stands for
+// several values at once.
+func writtenGlobs(globs []tables.PathGlob) []string {
+	return globTexts(globs[:max(0, len(globs)-1)])
 }
 
 // modesOf returns the modes of impersonation that the verbs of a rule stand for.

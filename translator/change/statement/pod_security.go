@@ -58,11 +58,19 @@ func (p *podRule) Describe(s *JSON) { s.Rule, s.AppliesTo = p.rule(), scopeOf(p.
 func (p *podRule) rule() any { return map[string]any{"podSecurity": podJSON(p.p)} }
 
 func podJSON(p *tables.PodSecurity) map[string]any {
-	weights := make(map[string]int)
+	weights, capabilities := make(map[string]any), make(map[string]any)
 	for _, f := range p.Factors {
-		if f.Weight > 0 {
+		name, isCapability := strings.CutPrefix(f.Name, "capability:")
+		switch {
+		case f.Weight == 0:
+		case isCapability:
+			capabilities[name] = f.Weight
+		default:
 			weights[f.Name] = f.Weight
 		}
+	}
+	if len(capabilities) > 0 {
+		weights["capabilities"] = capabilities
 	}
 	var thresholds []any
 	for _, t := range p.Thresholds {
