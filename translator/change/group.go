@@ -135,7 +135,31 @@ func (c *comparison) causeOf(d statement.Document) []Cause {
 	case !sameRole(&role, &earlier):
 		out = append(out, changed)
 	}
-	if len(out) == 0 { // an extension, or the master namespace
+	if len(out) == 0 {
+		out = c.causesAround(d, cause)
+	}
+	return out
+}
+
+// causesAround returns the modules of extensions that differ, of those that the rule of a
+// document reads, or the document itself if its meaning changes with the master namespace.
+func (c *comparison) causesAround(d statement.Document, cause Cause) []Cause {
+	before, after := c.a.World.Revision.Modules, c.b.World.Revision.Modules
+	var out []Cause
+	for _, name := range tables.Entries(slices.Concat(c.a.World.ModulesOf(d), c.b.World.ModulesOf(d))) {
+		if before[name] == after[name] {
+			continue
+		}
+		module := Cause{In: "b", What: "changed", Kind: "Extension", Name: name}
+		if before[name] == "" {
+			module.What = "added"
+		}
+		if after[name] == "" {
+			module.In, module.What = "a", "removed"
+		}
+		out = append(out, module)
+	}
+	if len(out) == 0 {
 		cause.What = "changed"
 		out = append(out, cause)
 	}

@@ -219,7 +219,8 @@ func podTexts(g *Group, classes map[string]*Class) []string {
 func causesText(causes []Cause) string {
 	var out []string
 	for _, c := range causes {
-		out = append(out, fmt.Sprintf("%s (%s, %s)", statement.DocumentName(statement.Document{Kind: c.Kind, Namespace: c.Namespace, Name: c.Name}), c.Source, c.What))
+		name := statement.DocumentName(statement.Document{Kind: c.Kind, Namespace: c.Namespace, Name: c.Name})
+		out = append(out, name+" ("+strings.TrimPrefix(c.Source+", "+c.What, ", ")+")")
 	}
 	return strings.Join(statement.Shorten(out), ", ")
 }
@@ -235,13 +236,10 @@ func (r *Report) exceptions(g *Group, classes map[string]*Class) []string {
 	return statement.Shorten(tables.Once(out))
 }
 
-// exceptionText states what a class leaves out: where a deny policy that stays applies, or
-// what another statement decides, or decided in A alone.
+// exceptionText states what a class leaves out: what another statement decides, or decided in
+// A alone.
 func exceptionText(s *statement.JSON) string {
 	wasBefore := slices.Equal(s.In, []string{"a"})
-	if s.Family == statement.FamilyDeny && s.Place() != "" && !wasBefore {
-		return "where " + s.Denial()
-	}
 	verbs := map[bool]string{false: "allows", true: "allowed before"}
 	if s.Effect == statement.OutcomeDeny {
 		verbs = map[bool]string{false: "denies", true: "denied before"}
@@ -259,7 +257,7 @@ func (r *Report) Claim() string {
 	if r.Coverage.Namespaces != "all" {
 		who += " in namespace " + r.Coverage.Namespaces
 	}
-	text := fmt.Sprintf("Compared: every request at %s, %s, by outcome.", strings.Join(r.Coverage.Points, " and "), who)
+	text := fmt.Sprintf("Compared: every request at %s, %s, by outcome.", inWords(r.Coverage.Points), who)
 	if n := len(r.Coverage.At); n > 1 {
 		text += fmt.Sprintf(" At %d times, the last one %s; holds from then on.", n, r.Coverage.At[n-1].Format(time.RFC3339))
 	} else if r.Coverage.Until != nil {
@@ -284,6 +282,15 @@ func (r *Report) Claim() string {
 		text += "  Not exact (may list too much, never too little): " + strings.Join(parts, ", ") + "."
 	}
 	return text + "\n"
+}
+
+// inWords joins points as a sentence does.
+func inWords(points []string) string {
+	if len(points) < 2 {
+		return strings.Join(points, "")
+	}
+	last := len(points) - 1
+	return strings.Join(points[:last], ", ") + " and " + points[last]
 }
 
 // whyText returns the reason of an inexact class in words.

@@ -1,6 +1,7 @@
 package change
 
 import (
+	"maps"
 	"slices"
 	"strings"
 
@@ -54,10 +55,18 @@ func (r *Report) titleOf(classes []*Class, change string) title {
 	for _, k := range classes {
 		out.who = append(out.who, r.who(k, change)...)
 	}
+	var rules []*statement.JSON
 	for _, k := range joinTypes(classes) {
 		for _, s := range r.changedBy(k, change) {
-			what, where = append(what, k.phrase(s, change)), append(where, connected(s.Place()))
+			if k.Point == statement.PointAccess {
+				rules = append(rules, s)
+			} else {
+				what, where = append(what, k.phrase(s, change)), append(where, connected(s.Place()))
+			}
 		}
+	}
+	for _, s := range joinRules(rules) {
+		what, where = append(what, s.Phrase()), append(where, connected(s.Place()))
 	}
 	out.who = tables.Entries(out.who)
 	if len(what) == 0 {
@@ -75,16 +84,17 @@ func (r *Report) titleOf(classes []*Class, change string) title {
 }
 
 // changedBy returns the statements of a class that a change is about: of those of both
-// revisions, what is gained is of B and what is lost of A.
+// revisions, what is gained is allowed by B or denied by A, and what is lost the reverse.
 func (r *Report) changedBy(k *Class, change string) []*statement.JSON {
 	if k.Point == statement.PointGateway {
 		return nil
 	}
-	in := map[string]string{changeGain: "b", changeLoss: "a"}[change]
+	in := map[string]string{changeGain + statement.OutcomeAllow: "b", changeLoss + statement.OutcomeAllow: "a",
+		changeGain + statement.OutcomeDeny: "a", changeLoss + statement.OutcomeDeny: "b"}
 	var all, own []*statement.JSON
 	for _, id := range k.All[0] {
 		s := &r.Statements[id]
-		if all = append(all, s); slices.Contains(s.In, in) {
+		if all = append(all, s); slices.Contains(s.In, in[change+s.Effect]) {
 			own = append(own, s)
 		}
 	}
@@ -92,6 +102,32 @@ func (r *Report) changedBy(k *Class, change string) []*statement.JSON {
 		return own
 	}
 	return all
+}
+
+// joinRules joins rules that differ in their resources and API groups alone, so that a title has
+// their verbs once.
+func joinRules(list []*statement.JSON) []*statement.JSON {
+	by := make(map[string]map[string]any)
+	var out []*statement.JSON
+	for _, s := range list {
+		rule, _ := s.Rule.(map[string]any)
+		resources, _ := rule["resources"].([]string)
+		if s.Family != tables.FamilyKubernetes || len(resources) == 0 || slices.Contains(resources, "*") {
+			out = append(out, s)
+			continue
+		}
+		key := statement.JSONText([]any{rule["verbs"], rule["resourceNames"], s.Namespace})
+		if into := by[key]; into != nil {
+			into["resources"] = tables.Entries(append(into["resources"].([]string), resources...))
+			continue
+		}
+		copied := *s
+		by[key] = maps.Clone(rule)
+		by[key]["resources"] = slices.Clone(resources)
+		copied.Rule = by[key]
+		out = append(out, &copied)
+	}
+	return out
 }
 
 // joinTypes joins classes that differ in the types of their items alone.
@@ -172,11 +208,8 @@ func (k *Class) affected(change string) []string {
 	return tables.Entries(out)
 }
 
-// phrase states what a statement of a class is about.
+// phrase states what a statement of a class of the point visibility is about.
 func (k *Class) phrase(s *statement.JSON, change string) string {
-	if k.Point != statement.PointVisibility {
-		return s.Phrase()
-	}
 	text := k.see(change) + " "
 	switch {
 	case slices.Equal(k.Actions, []string{actionMetrics}):

@@ -16,8 +16,8 @@ func (s *JSON) Phrase() string {
 		subs, _ := pod["subresources"].([]string)
 		return strings.Join(Shorten(subs), ", ") + " into pods by their score"
 	}
-	if _, ok := rule["impersonation"]; ok {
-		return impersonate + " identities"
+	if entry, ok := rule["impersonation"].(map[string]any); ok {
+		return impersonation(entry)
 	}
 	verbs, _ := rule["verbs"].([]string)
 	text := words(verbs, "any verb")
@@ -35,6 +35,24 @@ func (s *JSON) Phrase() string {
 		if groups, _ := rule["apiGroups"].([]string); key == "resources" && slices.Contains(list, "*") && len(groups) > 0 && !slices.Contains(groups, "*") {
 			text += " of " + strings.Join(Shorten(groupNames(groups)), ", ")
 		}
+	}
+	return text
+}
+
+// impersonation states what an entry of impersonationRules is about.
+func impersonation(entry map[string]any) string {
+	list := func(key, all string) string {
+		if list, _ := entry[key].([]string); len(list) > 0 {
+			return words(list, all)
+		}
+		return all
+	}
+	if entry["actionVerbs"] != nil {
+		return list("actionVerbs", "any verb on") + " " + list("targetResources", "all resources") + " while impersonating"
+	}
+	text := impersonate + " " + list("identityResources", "all identities")
+	if entry["identities"] != nil {
+		text += " with name " + list("identities", "*")
 	}
 	return text
 }
@@ -88,7 +106,9 @@ func (s *JSON) clusters() string {
 	}
 	var parts []string
 	if names, ok := selector["matchNames"].([]string); ok {
-		parts = append(parts, strings.Join(Shorten(names), ", "))
+		if parts = append(parts, strings.Join(Shorten(names), ", ")); len(selector) == 1 && len(names) == 1 {
+			return "cluster " + names[0]
+		}
 	}
 	if pattern, ok := selector["matchPattern"].(string); ok && pattern != ".*" {
 		parts = append(parts, "like "+pattern)
