@@ -51,7 +51,7 @@ SEQUENTIAL := ./bundles ./cmd/writ ./cmd/writ/evaluate ./cmd/writ/kubernetes ./c
 step = @printf '\n== %s\n'
 
 .DEFAULT_GOAL := help
-.PHONY: help run test build lint conform fuzz load golden gen bench bench-change bench-page bench-profiles comment soak release image page pictures deploy real e2e-kubernetes oidc krew systemd registry fleet \
+.PHONY: help run test build lint conform fuzz load golden gen bench bench-change bench-page bench-profiles comment soak release image page pictures deploy real history e2e-kubernetes oidc krew systemd registry fleet \
 	format golangci rego prose vulnerabilities unit agreement kubernetes bundle
 
 help: ## list the targets
@@ -195,6 +195,10 @@ real: build ## check and compare the projects below REAL, whose documents others
 	$(step) 'real: their RBAC against the authorizer of Kubernetes, SEED=$(SEED)'
 	@cd tests/kubernetes && $(GO) test -count=1 . -run Published -v -writ ../../bin/writ -seed $(SEED) \
 		-real $(abspath $(REAL)) -depth $(or $(DEPTH),1)
+
+history: ## compare the reports of writ diff over a history of PROJECT, a folder of argo-cd's RBAC documents
+	$(step) 'history: each commit around $(PROJECT)'
+	@$(GO) test -count=1 ./cmd/writ -run Histories -v -project $(abspath $(PROJECT))
 
 # What the gate runs in small, for hours: a failure prints the seed that repeats it.
 soak: build ## run the random tests millions of times, for hours
