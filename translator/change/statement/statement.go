@@ -16,7 +16,7 @@ const (
 
 // The families of statements, beside those of tables.
 const (
-	FamilyDeny       = "denyPolicy"
+	familyDeny       = "denyPolicy"
 	familyVisibility = "visibility"
 )
 

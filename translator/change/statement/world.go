@@ -99,16 +99,16 @@ func denyStatements(p *tables.DenyPolicy, overrides string) []*Statement {
 	}
 	for i := range p.Rules {
 		r := &p.Rules[i]
-		out = append(out, &Statement{family: FamilyDeny, Effect: OutcomeDeny, Step: 1, Rank: []byte{1},
+		out = append(out, &Statement{family: familyDeny, Effect: OutcomeDeny, Step: 1, Rank: []byte{1},
 			Condition: &denyRule{in, r}, Documents: document(r.Rule, r.Source)})
 	}
 	for i := range p.Impersonation {
 		r := &p.Impersonation[i]
-		out = append(out, &Statement{family: FamilyDeny, Effect: OutcomeDeny, Step: 1, Rank: []byte{1},
+		out = append(out, &Statement{family: familyDeny, Effect: OutcomeDeny, Step: 1, Rank: []byte{1},
 			Condition: &impersonationRule{in, r}, Documents: document(r.Rule, r.Source)})
 	}
 	if p.Pod != nil {
-		s := &Statement{family: FamilyDeny, Effect: OutcomeDeny, Step: 2, Rank: []byte{2}, Opaque: WhyPod,
+		s := &Statement{family: familyDeny, Effect: OutcomeDeny, Step: 2, Rank: []byte{2}, Opaque: WhyPod,
 			Condition: &podRule{in, p.Pod}, Documents: document(0, p.Pod.Source)}
 		s.Content = ContentOf(s) + JSONText(p.Pod.Thresholds) + overrides
 		out = append(out, s)
