@@ -25,6 +25,7 @@ type side struct {
 
 	cut     bool                            // a search ended early
 	meet    map[[2]statement.Condition]bool // whether two conditions overlap, namespaces aside
+	meetIn  map[[2]statement.Condition]bool // the same in a namespace that neither reads
 	denials map[placed][]*statement.Statement
 }
 
@@ -94,7 +95,17 @@ func (d *side) overlaps(s, t *statement.Statement) bool {
 	if !meet || s.Namespace == "" && t.Namespace == "" {
 		return meet
 	}
-	return d.meets(nil, s, t)
+	if s.ReadsNamespace() || t.ReadsNamespace() {
+		return d.meets(nil, s, t)
+	}
+	if meet, known = d.meetIn[key]; !known { // in one namespace as in another
+		meet = d.meets(nil, s, t)
+		if d.meetIn == nil {
+			d.meetIn = make(map[[2]statement.Condition]bool)
+		}
+		d.meetIn[key] = meet
+	}
+	return meet
 }
 
 // meets reports whether a request fits all statements and none of others, or the search for

@@ -50,6 +50,9 @@ const (
 	byLabels // of the namespace
 )
 
+// ReadsNamespace reports whether the condition treats some namespaces in another way.
+func (s *Statement) ReadsNamespace() bool { return s.Condition.filter() != nil }
+
 func (s *Statement) fitIn(namespace string) fit {
 	if s.Namespace != "" && s.Namespace != namespace {
 		return never
