@@ -241,6 +241,11 @@ func changedBindings(x, y *tables.Access) []string {
 			roles[key] = true
 		}
 	})
+	for key, role := range x.Roles.All() {
+		if statement.HasExtension(role) {
+			roles[key] = true
+		}
+	}
 	if len(roles) > 0 || x.Master != y.Master {
 		for key, b := range x.Bindings.All() {
 			if roles[b.Role] || x.Master != y.Master {
@@ -249,8 +254,12 @@ func changedBindings(x, y *tables.Access) []string {
 		}
 	}
 	subjects := func(_ string, now, before *[]string) {
+		had := make(map[string]bool)
+		for _, key := range deref(before) {
+			had[key] = true
+		}
 		for _, key := range deref(now) {
-			if before == nil || !slices.Contains(*before, key) {
+			if !had[key] {
 				keys[key] = true
 			}
 		}
@@ -266,22 +275,12 @@ func changedBindings(x, y *tables.Access) []string {
 		}
 		now.Since(earlier, subjects)
 	})
-	for key, b := range x.Bindings.All() {
-		if role := x.Roles.At(b.Role); hasExtension(&role) {
-			keys[key] = true
-		}
-	}
 	out := make([]string, 0, len(keys))
 	for key := range keys {
 		out = append(out, key)
 	}
 	slices.Sort(out)
 	return out
-}
-
-// hasExtension reports whether what a role decides depends on more than its row.
-func hasExtension(r *tables.Role) bool {
-	return slices.ContainsFunc(r.Origin, func(o tables.OriginRule) bool { return o.Restrictions != nil && o.Restrictions.Extension != "" })
 }
 
 func deref(list *[]string) []string {
@@ -395,6 +394,9 @@ func (c *comparison) verify(classes []*class) error {
 				return &DisagreementError{string(statement.Encode(t.request)), t.from + " -> " + t.to, a.Outcome + " -> " + b.Outcome}
 			}
 			t.a, t.b = a, b
+			if len(k.why) > 0 && k.point != statement.PointGateway && c.o.Subject == "" {
+				c.tryAlone(k, t)
+			}
 		}
 		slices.SortFunc(k.transitions, func(x, y *transition) int {
 			return cmp.Or(cmp.Compare(x.from, y.from), cmp.Compare(x.to, y.to))

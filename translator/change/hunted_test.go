@@ -118,3 +118,30 @@ func TestSubjectsOfAClassGoThroughIt(t *testing.T) {
 		t.Error("got no class, want one of the groups dev and qa together")
 	}
 }
+
+// Inexact classes list whom their witness concerns alone: all subjects of a rule with an
+// expression, and the group that a denial of pods concerns.
+func TestInexactClassesListPrincipals(t *testing.T) {
+	rule := `{verbs: [get], resourceKinds: [pods], attributeRestrictions: {kind: cel, expression: "request.attributes.site == 'hq'"}}`
+	pods := fmt.Sprintf("{%s, metadata: {name: p}, spec: {podSecurityRules: {riskFactors: {hostPID: 50}, thresholds: [{maxScore: 10, action: allow}]}}}", denies)
+	exec := allowed("exec", `{verbs: ["*"], apiGroups: [""], resources: [pods/exec]}`, "ops")
+	for name, row := range map[string]struct {
+		a, b []string
+		want string
+	}{
+		"cel":  {nil, origin("r", rule, "dev, ops"), "none allow [group:dev group:ops]"},
+		"pods": {exec, append(slices.Clone(exec), pods), "allow deny [group:ops]"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			var got []string
+			for _, c := range compare(t, row.a, row.b).Classes {
+				for _, transition := range c.Transitions {
+					got = append(got, fmt.Sprint(transition.From, " ", transition.To, " ", transition.Affected.Principals))
+				}
+			}
+			if !slices.Contains(got, row.want) {
+				t.Errorf("got %q, want %q", got, row.want)
+			}
+		})
+	}
+}

@@ -3,6 +3,7 @@ package change
 import (
 	"cmp"
 	"context"
+	"maps"
 	"slices"
 	"strings"
 
@@ -150,6 +151,34 @@ func (c *class) record(object map[string]any, a, b statement.Verdict) *transitio
 	t := &transition{from: a.Outcome, to: b.Outcome, request: object, a: a, b: b, affected: map[string]bool{}}
 	c.transitions = append(c.transitions, t)
 	return t
+}
+
+// maxAlone is how many principals are tried for one transition.
+const maxAlone = 1000
+
+// tryAlone records which principals go through a transition of an inexact class with its
+// witness alone: that of the witness, and the subjects of the statements of the class.
+func (c *comparison) tryAlone(k *class, t *transition) {
+	candidates := c.named(holders(t.request))
+	for _, m := range slices.Concat(k.all...) {
+		candidates = append(candidates, m.s.Subjects...)
+	}
+	candidates = tables.Entries(candidates)
+	for _, p := range candidates[:min(len(candidates), maxAlone)] {
+		base, _ := statement.RequestOf(k.point, []string{p})
+		object := maps.Clone(t.request)
+		delete(object, "groups")
+		delete(object, "serviceAccount")
+		maps.Copy(object, base.Object(k.point))
+		if a, b, err := c.judges.both(c.ctx, k.point, object); err == nil && a.Outcome == t.from && b.Outcome == t.to {
+			t.affected[p] = true
+		}
+	}
+}
+
+// named returns the principals that a binding of a revision names.
+func (c *comparison) named(principals []string) []string {
+	return slices.DeleteFunc(principals, func(p string) bool { return len(c.a.World.Of(p, ""))+len(c.b.World.Of(p, "")) == 0 })
 }
 
 // judges decide requests by both revisions.

@@ -161,6 +161,9 @@ func (o *diffOptions) check(cmd *cobra.Command) error {
 	if o.maxClasses < 1 {
 		return cli.Usagef(cmd, "--max-classes must be a number above 0")
 	}
+	if o.limit < 0 {
+		return cli.Usagef(cmd, "--limit must not be below 0")
+	}
 	if o.write == "-" {
 		return cli.Usagef(cmd, "--write-expect names a file: the report is on standard output")
 	}

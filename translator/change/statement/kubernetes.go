@@ -12,10 +12,6 @@ type KubernetesRule struct {
 	Verbs, Groups, Resources, Names, Paths []string
 }
 
-func newKubernetesRule(r *tables.KubernetesRule) *KubernetesRule {
-	return &KubernetesRule{Verbs: r.Verbs, Groups: r.Groups, Resources: r.Resources, Names: r.Names, Paths: r.Paths}
-}
-
 // Bit returns 1 for true and 0 for false.
 func Bit(matches bool) uint8 {
 	if matches {

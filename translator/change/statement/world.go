@@ -1,6 +1,7 @@
 package statement
 
 import (
+	"encoding/binary"
 	"encoding/json"
 	"iter"
 	"maps"
@@ -47,6 +48,7 @@ type World struct {
 
 	mu         sync.Mutex // held to read and change what follows
 	byRole     map[string][]*ruleOf
+	conditions map[string]*KubernetesRule // by content: many roles have equal rules
 	statements map[string][]*Statement
 	subjects   map[string]map[string][]string
 	places     map[string][]string // the namespaces of a principal's bindings; nil until it is asked for
@@ -66,7 +68,7 @@ type ruleOf struct {
 func NewWorld(r Revision) *World {
 	w := &World{
 		Revision: r, Access: tables.Of[*tables.Access](r.Tables),
-		byRole: make(map[string][]*ruleOf), statements: make(map[string][]*Statement), subjects: make(map[string]map[string][]string),
+		byRole: make(map[string][]*ruleOf), conditions: make(map[string]*KubernetesRule), statements: make(map[string][]*Statement), subjects: make(map[string]map[string][]string),
 	}
 	if w.Access == nil {
 		w.Access = new(tables.Access)
@@ -136,7 +138,7 @@ func (w *World) rulesOf(key string) []*ruleOf {
 	rules := make([]*ruleOf, 0, len(role.Kubernetes)+len(role.Origin))
 	for i := range role.Kubernetes {
 		r := &role.Kubernetes[i]
-		rules = append(rules, &ruleOf{Condition: newKubernetesRule(r), index: r.Rule, source: r.Source})
+		rules = append(rules, &ruleOf{Condition: w.conditionOf(r), index: r.Rule, source: r.Source})
 	}
 	for i := range role.Origin {
 		r := &role.Origin[i]
@@ -145,6 +147,28 @@ func (w *World) rulesOf(key string) []*ruleOf {
 	}
 	w.byRole[key] = rules
 	return rules
+}
+
+// conditionOf returns the condition of a rule, one for all rules of the same content, so
+// that what is found out about it is found once. The caller holds mu.
+func (w *World) conditionOf(r *tables.KubernetesRule) *KubernetesRule {
+	var key []byte
+	for _, list := range [][]string{r.Verbs, r.Groups, r.Resources, r.Names, r.Paths} {
+		if list == nil { // null in a report
+			key = append(key, 0)
+			continue
+		}
+		key = binary.AppendUvarint(key, uint64(len(list))+1)
+		for _, value := range list {
+			key = append(binary.AppendUvarint(key, uint64(len(value))), value...)
+		}
+	}
+	found := w.conditions[string(key)]
+	if found == nil {
+		found = &KubernetesRule{Verbs: r.Verbs, Groups: r.Groups, Resources: r.Resources, Names: r.Names, Paths: r.Paths}
+		w.conditions[string(key)] = found
+	}
+	return found
 }
 
 // Binding returns the statements of a binding, all of its subjects in each.
@@ -244,8 +268,13 @@ const clock = "time.now_ns"
 // ClockReaders returns the statements of bindings whose extension reads the time.
 func (w *World) ClockReaders() []*Statement {
 	roles := make(map[string]bool)
-	for key := range w.Access.Roles.All() {
-		roles[key] = slices.ContainsFunc(w.RulesOf(key), w.readsClock)
+	for key, role := range w.Access.Roles.All() {
+		if HasExtension(role) && slices.ContainsFunc(w.RulesOf(key), w.readsClock) {
+			roles[key] = true
+		}
+	}
+	if len(roles) == 0 {
+		return nil
 	}
 	var out []*Statement
 	for key, b := range w.Access.Bindings.All() {
@@ -259,6 +288,11 @@ func (w *World) ClockReaders() []*Statement {
 		}
 	}
 	return out
+}
+
+// HasExtension reports whether what a role decides depends on more than its row.
+func HasExtension(r *tables.Role) bool {
+	return slices.ContainsFunc(r.Origin, func(o tables.OriginRule) bool { return o.Restrictions != nil && o.Restrictions.Extension != "" })
 }
 
 func (w *World) readsClock(r *ruleOf) bool {
