@@ -20,8 +20,9 @@ import (
 
 // Each suite is compared with itself without one of its documents. A class is inexact only
 // for a reason that nothing exact can be said: at access, because a list has a statement that
-// reads a pod or runs code; of visibility, because it is about items or custom types. Those
-// may have the reason pattern too: not all threes of principals are tried.
+// reads a pod or runs code; of visibility, because it is about items or custom types. Pods,
+// items and custom types may have the reason pattern too: not all sets of risk factors, or
+// threes of principals, are tried.
 func TestInexactClassesHaveAReason(t *testing.T) {
 	counts, exact, pairs := make(map[string]int), 0, 0
 	suites, err := filepath.Glob("*/*/policies")
@@ -113,6 +114,9 @@ func unreasoned(r *change.Report, k *change.Class) string {
 		for _, id := range slices.Concat(k.All...) {
 			allowed = append(allowed, opaque(&r.Statements[id])...)
 		}
+		if slices.Contains(allowed, statement.WhyPod) {
+			allowed = append(allowed, statement.WhyPattern)
+		}
 	case statement.PointVisibility:
 		switch {
 		case k.Question == "item":
@@ -145,7 +149,7 @@ func opaque(s *statement.JSON) []string {
 	}
 	restrictions, _ := rule["attributeRestrictions"].(map[string]any)
 	switch kind, _ := restrictions["kind"].(string); kind {
-	case "":
+	case "", "sameMinionRestriction": // decided by the request
 		return nil
 	case statement.WhyCEL:
 		return []string{statement.WhyCEL}
