@@ -15,10 +15,11 @@ RELEASE     ?= bin/release
 SIZES       ?= 100,10000,100000
 ALONE       ?=
 
-# SEED is where random worlds and requests begin. Each gate has its own and prints it;
-# `make agreement SEED=...` repeats one.
+# SEED is where random worlds and requests begin. The gate has the same for everybody, so that
+# the same commit has the same result; `make soak` and `make real` begin anew each time and
+# print it. `make agreement SEED=...` repeats one.
 ifndef SEED
-SEED := $(shell date +%s)
+SEED := $(if $(filter soak real,$(MAKECMDGOALS)),$(shell date +%s),1795436992)
 endif
 export SEED
 
@@ -61,7 +62,8 @@ help: ## list the targets
 build: ## build bin/writ
 	$(GO) build -trimpath -o $(PROGRAM) ./cmd/writ
 
-run: build ## serve the example policies and print what to try
+run: ## serve the example policies and print what to try
+	@GO='$(GO)' .ci/build.sh $(PROGRAM)
 	@printf '%s\n' \
 	'' \
 	'Try, in another terminal:' \

@@ -20,6 +20,7 @@ import (
 	"github.com/writ-policy/writ/server/engine"
 	"github.com/writ-policy/writ/tests/oracle/access"
 	"github.com/writ-policy/writ/translator"
+	"github.com/writ-policy/writ/translator/settings"
 	"github.com/writ-policy/writ/translator/source"
 )
 
@@ -33,7 +34,8 @@ var (
 const comparedEvery = 10
 
 // Whatever is kept of a directory from one reading to the next, what comes of the
-// next is what comes of it alone: diagnostics, files, revision, decisions.
+// next is what comes of it alone: diagnostics, files, revision, decisions. The edits are of
+// documents and of settings.
 func TestEditedDirectoryIsWhatItsFilesSay(t *testing.T) {
 	t.Parallel()
 	examples, _, err := source.Dir("../../examples/policies", source.DirOptions{}).Snapshot(t.Context())
@@ -60,12 +62,22 @@ type edited struct {
 	t       *testing.T
 	random  *rand.Rand
 	files   map[string]string
+	stated  settings.Settings // of .writ.yaml
+	cluster string            // the one that the snapshot is of, "" for all
 	world   *access.World
 	options translator.Options
 
 	kept   *translator.Translator
 	engine *engine.Engine // of the last good revision
 	good   int            // revisions
+	last   state          // the last good one
+}
+
+// state is what one reading is of.
+type state struct {
+	files   map[string]string
+	stated  settings.Settings
+	cluster string
 }
 
 func editAll(t *testing.T, seed uint64, files map[string]string, world *access.World) {
@@ -75,15 +87,16 @@ func editAll(t *testing.T, seed uint64, files map[string]string, world *access.W
 		files: maps.Clone(files), kept: translator.New(options),
 	}
 	e.read()
-	for range *edits {
-		good := maps.Clone(e.files)
-		e.edit()
+	// A random directory that is hardly ever good is edited for longer.
+	for i := 0; i < *edits || e.good < *edits/8 && i < 10**edits; i++ {
+		if e.random.IntN(4) == 0 {
+			e.editSettings()
+		} else {
+			e.edit()
+		}
 		// What is broken stays so for a while, and is edited meanwhile.
 		if !e.read() && e.random.IntN(4) > 0 {
-			e.files = good
-			if e.random.IntN(2) == 0 {
-				e.files = maps.Clone(files)
-			}
+			e.restore(files)
 			e.read()
 		}
 	}
@@ -92,11 +105,21 @@ func editAll(t *testing.T, seed uint64, files map[string]string, world *access.W
 	}
 }
 
+// restore takes back every edit, of settings too, since the last good reading, or since
+// the first.
+func (e *edited) restore(first map[string]string) {
+	e.files, e.stated, e.cluster = maps.Clone(first), nil, ""
+	if e.random.IntN(2) == 0 {
+		e.files, e.stated, e.cluster = maps.Clone(e.last.files), e.last.stated, e.last.cluster
+	}
+}
+
 // read compares what comes of the directory after all before with what comes of it
 // alone, and reports whether it is good.
 func (e *edited) read() bool {
 	e.t.Helper()
 	snapshot := snapshotOfTexts(e.files)
+	snapshot.Origins, snapshot.Cluster = []source.Origin{{Settings: e.stated}}, e.cluster
 	got, gotList := e.kept.Translate(context.Background(), snapshot)
 	want, wantList := translator.New(e.options).Translate(context.Background(), snapshot)
 	if !reflect.DeepEqual(gotList, wantList) {
@@ -114,6 +137,7 @@ func (e *edited) read() bool {
 	if got, want := translator.Lint(got), translator.Lint(want); !reflect.DeepEqual(got, want) {
 		e.t.Fatalf("lint\ngot  %+v\nwant %+v", got, want)
 	}
+	e.last = state{files: maps.Clone(e.files), stated: e.stated, cluster: e.cluster}
 	e.activate(got, want)
 	return true
 }
@@ -212,6 +236,36 @@ func (e *edited) edit() {
 	if len(e.files) == 0 {
 		e.files["empty.yaml"] = ""
 	}
+}
+
+// editSettings states another value of one setting, or none, or is of another cluster.
+func (e *edited) editSettings() {
+	if e.random.IntN(8) == 0 {
+		e.cluster = []string{"", "prod", "dev"}[e.random.IntN(3)]
+		return
+	}
+	values := map[settings.Key][]string{
+		settings.MasterNamespace:  {"master", "dev", "ops", "hammer"},
+		settings.DefaultNamespace: {"", "dev", "ops"},
+		settings.BootstrapRoles:   {"", settings.Kubernetes},
+	}
+	key := settings.Keys()[e.random.IntN(len(settings.Keys()))]
+	if e.random.IntN(3) == 0 {
+		key = settings.MasterNamespace // which decides what a binding reaches
+	}
+	texts := values[key]
+	if texts == nil {
+		texts = []string{"true", "false"}
+	}
+	stated := maps.Clone(e.stated)
+	if stated == nil {
+		stated = settings.Settings{}
+	}
+	delete(stated, key)
+	if e.random.IntN(4) > 0 {
+		stated[key] = settings.Value{Text: texts[e.random.IntN(len(texts))]}
+	}
+	e.stated = stated
 }
 
 func (e *edited) word() string { return words[e.random.IntN(len(words))] }
