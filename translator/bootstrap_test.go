@@ -133,6 +133,15 @@ func TestSettingsOfSources(t *testing.T) {
 	if e := firstError(list); e.Code != diag.BadValue || e.File != "n" {
 		t.Errorf("two master namespaces: got %v", list)
 	}
+	for _, one := range [][2]settings.Settings{{in("a"), in("b").With(master("n"))}, {in("a").With(master("n")), in("b")}} {
+		_, list = translator.Translate(t.Context(), snapshot(one[0], one[1]))
+		if e := firstError(list); e.Code != diag.BadValue || e.File != "n" {
+			t.Errorf("a master namespace of one source alone: got %v", list)
+		}
+	}
+	if _, list = translator.Translate(t.Context(), snapshot(in("a"), in("b").With(master("master")))); list.HasErrors() {
+		t.Errorf("the default written by one source: got %v", list)
+	}
 	r, list := New(Options{Settings: master("o")}).Translate(t.Context(), snapshot(in("a").With(master("m")), in("b").With(master("n"))))
 	if list.HasErrors() || tables.Of[*tables.Access](r.Tables).Master != "o" {
 		t.Errorf("a flag over two master namespaces: got %v", list)

@@ -5,6 +5,7 @@ import (
 	"strings"
 
 	"github.com/writ-policy/writ/translator/access"
+	"github.com/writ-policy/writ/translator/change/statement"
 	"github.com/writ-policy/writ/translator/diag"
 	"github.com/writ-policy/writ/translator/directory"
 	"github.com/writ-policy/writ/translator/gateway/document"
@@ -15,7 +16,9 @@ import (
 
 // Lint returns the warnings for documents that compile and should still not be.
 func Lint(r *Result) diag.List {
-	return capped(withoutBootstrap(lint.Check(r.grants, tables.Of[*tables.Access](r.Tables))))
+	list := lint.Check(r.grants, tables.Of[*tables.Access](r.Tables))
+	list = append(list, lint.Risks(statement.NewWorld(statement.Revision{Tables: r.Tables}))...)
+	return capped(withoutBootstrap(list.Sorted()))
 }
 
 // LintAuthor returns an error for every rule that the author of the change from

@@ -5,6 +5,7 @@ import (
 	"slices"
 
 	"github.com/writ-policy/writ/translator/diag"
+	"github.com/writ-policy/writ/translator/directory"
 	"github.com/writ-policy/writ/translator/settings"
 	"github.com/writ-policy/writ/translator/source"
 	"github.com/writ-policy/writ/translator/syntax"
@@ -44,6 +45,7 @@ func (t *Translator) state(snapshot source.Snapshot) state {
 	}
 	var s state
 	var master settings.Value
+	var masters int // origins so far
 	for _, origin := range origins {
 		own := origin.Settings
 		if origin.Cluster {
@@ -56,10 +58,14 @@ func (t *Translator) state(snapshot source.Snapshot) state {
 		})
 		s.strictRoutes = s.strictRoutes || own.Is(settings.StrictRoutes)
 		s.bootstrap = s.bootstrap || own.Text(settings.BootstrapRoles) == settings.Kubernetes
-		if value, set := own[settings.MasterNamespace]; set {
-			if master.Text != "" && master.Text != value.Text {
-				s.list.Add(differentMasters(master, value))
-			}
+		value, set := own[settings.MasterNamespace]
+		if !set {
+			value.Text = directory.MasterOr("")
+		}
+		if masters++; masters > 1 && master.Text != value.Text {
+			s.list.Add(differentMasters(master, value))
+		}
+		if masters == 1 || set {
 			master = value
 		}
 	}
@@ -68,8 +74,18 @@ func (t *Translator) state(snapshot source.Snapshot) state {
 }
 
 // differentMasters reports that two sources have different master namespaces: the roles of
-// one would reach the namespaces of the other.
+// one would reach the namespaces of the other. A source that states none has the default.
 func differentMasters(first, second settings.Value) diag.Diagnostic {
+	if second.At.File == "" {
+		first, second = second, first
+	}
+	if first.At.File == "" {
+		return diag.Diagnostic{
+			Position: second.At, Code: diag.BadValue,
+			Message: fmt.Sprintf("master-namespace %s: another source states none and has %s", syntax.Quote(second.Text), syntax.Quote(first.Text)),
+			Hint:    "write the same namespace in the .writ.yaml of every source, or use --master-namespace",
+		}
+	}
 	return diag.Diagnostic{
 		Position: second.At, Code: diag.BadValue,
 		Message: fmt.Sprintf("master-namespace %s: another source has %s", syntax.Quote(second.Text), syntax.Quote(first.Text)),

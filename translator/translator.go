@@ -48,6 +48,7 @@ type Translator struct {
 	rejected  tables.List       // of the last snapshot, if it had errors
 	documents []syntax.Document // of the last snapshot
 	master    string            // of the last snapshot, empty for the default
+	cluster   string            // of the last snapshot, empty for all
 	skipped   []syntax.Skipped  // of the last snapshot
 	notes     []Note            // of the last snapshot
 	// bootstrap are the documents of roles.Bootstrap, nil before they are needed.
@@ -80,8 +81,11 @@ func (t *Translator) Translate(ctx context.Context, snapshot source.Snapshot) (*
 	if err != nil {
 		return nil, interrupted(list, err)
 	}
-	t.skipped, t.documents, t.master = skippedOf(skipped), documents, state.master
 	p := t.phases
+	if t.master != state.master || t.cluster != snapshot.Cluster {
+		p = nil // what was lowered reaches the namespaces and clusters of the last snapshot
+	}
+	t.skipped, t.documents, t.master, t.cluster = skippedOf(skipped), documents, state.master, snapshot.Cluster
 	if t.phases = nil; p == nil {
 		p = &phases{families: t.families()}
 	}

@@ -1,6 +1,7 @@
 package access
 
 import (
+	_ "embed"
 	"slices"
 	"strings"
 
@@ -8,11 +9,14 @@ import (
 	"github.com/writ-policy/writ/translator/syntax"
 )
 
+//go:embed fields_kubernetes.txt
+var kubernetesTexts string
+
 const versionKubernetes = "rbac.authorization.k8s.io/v1"
 
 // kubernetesKinds are the kinds of Kubernetes RBAC.
 var kubernetesKinds = syntax.KindsOf(versionKubernetes, decodeKubernetes,
-	"Role", "ClusterRole", "RoleBinding", "ClusterRoleBinding").WithWords(roleWords...).WithTargets(rolesOfKubernetes)
+	"Role", "ClusterRole", "RoleBinding", "ClusterRoleBinding").WithWords(roleWords...).WithTargets(rolesOfKubernetes).WithTexts(kubernetesTexts)
 
 // roleWords are parts of groups that have roles and bindings.
 var roleWords = []string{"rbac", "authorization"}
@@ -38,6 +42,7 @@ func decodeKubernetes(d *syntax.Decoder, n *syntax.Node, kind *syntax.Field) {
 	c.Skip("apiVersion", "kind")
 	namespaced := h.Kind == "Role" || h.Kind == "RoleBinding"
 	labels, identified := decodeKubernetesMetadata(d, c, &h, namespaced)
+	h.Stock = labels["kubernetes.io/bootstrapping"] == "rbac-defaults"
 	if strings.HasSuffix(h.Kind, "Binding") {
 		b := &KubernetesBinding{Header: h}
 		if decodeKubernetesBinding(d, c, b) && identified {

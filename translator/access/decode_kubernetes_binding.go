@@ -15,7 +15,7 @@ func decodeKubernetesBinding(d *syntax.Decoder, c *syntax.Cursor, b *KubernetesB
 	for _, n := range subjects {
 		decodeKubernetesSubject(d, n, b)
 	}
-	if c.Value("subjects").Empty() {
+	if c.Value("subjects").Empty() && !b.Stock { // system:node has none in every cluster
 		d.Warn(c.At, diag.NoSubjects, "", "%s %s has no subjects", b.Kind, syntax.Quote(b.Name))
 	}
 	return referred

@@ -1,11 +1,15 @@
 package access
 
 import (
+	_ "embed"
 	"time"
 
 	"github.com/writ-policy/writ/translator/diag"
 	"github.com/writ-policy/writ/translator/syntax"
 )
+
+//go:embed fields_origin.txt
+var originTexts string
 
 // originHints are the hints for fields of other documents in writ.dev documents.
 var originHints = map[string]string{
@@ -23,7 +27,7 @@ var originNames = []string{"Role", "RoleBinding", "Policy", "PolicyBinding"}
 
 // originKinds returns the kinds of Origin, which have a flat form as well.
 func originKinds() syntax.Kinds {
-	kinds := syntax.KindsOf(syntax.VersionWrit, decodeOriginStyled, originNames...).WithWords(roleWords...).WithTargets(rolesOfOrigin)
+	kinds := syntax.KindsOf(syntax.VersionWrit, decodeOriginStyled, originNames...).WithWords(roleWords...).WithTargets(rolesOfOrigin).WithTexts(originTexts)
 	for i := range kinds {
 		kinds[i].DecodeFlat = decodeOriginFlat
 	}

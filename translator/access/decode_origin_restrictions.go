@@ -8,6 +8,7 @@ import (
 	"github.com/writ-policy/writ/translator/cel"
 	"github.com/writ-policy/writ/translator/diag"
 	"github.com/writ-policy/writ/translator/syntax"
+	"github.com/writ-policy/writ/translator/vocabulary"
 )
 
 // The restrictions that are built in. The first two are keys, the others kinds.
@@ -85,10 +86,29 @@ func decodeCondition(d *syntax.Decoder, c *syntax.Cursor, r *Restrictions) {
 	r.Expression = d.Text(n)
 	problem := cel.CheckAccess(n.Value)
 	if problem == nil {
+		warnOfUnknownKeys(d, n)
 		return
 	}
 	at, place := locateWithin(d, n, problem)
 	d.Add(diag.Diagnostic{Position: at, Length: 1, Code: diag.CEL, Message: "expression" + place + ": " + problem.Message, Hint: cel.Hint(problem)})
+}
+
+// warnOfUnknownKeys warns about keys that no request has: an expression that reads one is
+// undecidable, so that an allow rule never holds and a deny rule always does.
+func warnOfUnknownKeys(d *syntax.Decoder, n *syntax.Node) {
+	paths, _ := cel.Reads(n.Value, cel.Access)
+	var seen []string
+	for _, path := range paths {
+		if len(path) < 2 || slices.Contains(vocabulary.RequestKeys, path[1]) || slices.Contains(seen, path[1]) {
+			continue
+		}
+		seen = append(seen, path[1])
+		hint := "the keys are " + strings.Join(vocabulary.RequestKeys, ", ")
+		if near := diag.Suggest(path[1], vocabulary.RequestKeys); near != "" {
+			hint = "did you mean " + syntax.Quote(near) + "?"
+		}
+		d.Warn(n, diag.UnknownAttribute, hint, "a request has no key %s: what reads it is undecidable", syntax.Quote(path[1]))
+	}
 }
 
 // locateWithin returns the position of a problem in an expression. For text of several

@@ -7,20 +7,13 @@ import (
 
 	"github.com/writ-policy/writ/translator/diag"
 	"github.com/writ-policy/writ/translator/syntax"
+	"github.com/writ-policy/writ/translator/vocabulary"
 )
 
 var (
 	verbForm = regexp.MustCompile(`^[a-z][a-z0-9-]*$`)
 	kindForm = regexp.MustCompile(`^(\*|[a-z][a-z0-9-]*)(/[a-z][a-z0-9-]*)?$`)
 )
-
-// knownVerbs are the verbs of Origin and Kubernetes. Other verbs are accepted with a
-// warning.
-var knownVerbs = []string{
-	"exec", "watch", "list", "get", "create", "update", "delete", "proxy", "permission-request",
-	"patch", "deletecollection", "impersonate", "bind", "escalate", "approve", "sign", "attest",
-	"use", "redirect",
-}
 
 // decodeOriginRule decodes a rule with its entries in lower case. It reports invalid
 // entries and leaves them out.
@@ -89,16 +82,16 @@ func patternHint(entry string) string {
 // checkVerb returns the problem of a verb, "" if it is valid, and warns about an unknown
 // verb.
 func checkVerb(d *syntax.Decoder, verb string, n *syntax.Node) string {
-	d.Examples(n, knownVerbs)
+	d.Examples(n, vocabulary.AnyVerbs)
 	if problem := malformed(verb); problem != "" {
 		return problem
 	}
 	if !verbForm.MatchString(verb) {
 		return "is not a verb: letters, digits and \"-\", a letter first"
 	}
-	if !slices.Contains(knownVerbs, verb) {
+	if !slices.Contains(vocabulary.AnyVerbs, verb) {
 		hint := "a verb of your own stays as it is"
-		if near := diag.Suggest(verb, knownVerbs); near != "" {
+		if near := diag.Suggest(verb, vocabulary.AnyVerbs); near != "" {
 			hint = "did you mean " + syntax.Quote(near) + "? a verb of your own stays as it is"
 		}
 		d.Warn(n, diag.UnknownVerb, hint, "neither Origin nor Kubernetes knows the verb %s", syntax.Quote(verb))
@@ -106,12 +99,14 @@ func checkVerb(d *syntax.Decoder, verb string, n *syntax.Node) string {
 	return ""
 }
 
-// checkKind returns the problem of a kind entry, "" if it is valid.
-func checkKind(d *syntax.Decoder, kind string, _ *syntax.Node) string {
+// checkKind returns the problem of a kind entry, "" if it is valid, and warns about a kind
+// or subresource that is spelt almost like a known one.
+func checkKind(d *syntax.Decoder, kind string, n *syntax.Node) string {
 	if _, sub, _ := strings.Cut(kind, "/"); sub == "*" {
 		return "has \"*\" as a subresource"
 	}
 	if strings.HasPrefix(kind, "*/") && kindForm.MatchString(kind) {
+		warnOfKind(d, kind, n)
 		return ""
 	}
 	if problem := malformed(kind); problem != "" {
@@ -120,7 +115,24 @@ func checkKind(d *syntax.Decoder, kind string, _ *syntax.Node) string {
 	if !kindForm.MatchString(kind) {
 		return "is not a kind: KIND, KIND/SUBRESOURCE, */SUBRESOURCE or *"
 	}
+	warnOfKind(d, kind, n)
 	return ""
+}
+
+// warnOfKind warns about a kind and a subresource that are spelt almost like known ones.
+func warnOfKind(d *syntax.Decoder, entry string, n *syntax.Node) {
+	kind, sub, _ := strings.Cut(entry, "/")
+	if near := vocabulary.NearKind(kind); kind != "*" && near != "" {
+		d.Warn(n, diag.UnknownResource, "did you mean "+syntax.Quote(near)+"? a kind of your own stays as it is",
+			"neither Origin nor Kubernetes has the kind %s", syntax.Quote(kind))
+	}
+	if sub == "" || vocabulary.IsSubresource(sub) {
+		return
+	}
+	if near := vocabulary.NearSubresource(sub); near != "" {
+		d.Warn(n, diag.UnknownResource, "did you mean "+syntax.Quote(near)+"? a subresource of your own stays as it is",
+			"neither Origin nor Kubernetes has the subresource %s", syntax.Quote(sub))
+	}
 }
 
 // malformed returns the problem of an entry in the syntax that all lists share, or "".

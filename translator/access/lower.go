@@ -97,6 +97,7 @@ func bindingRow(d, role *syntax.Header, isCluster bool) tables.Binding {
 		Name:       d.Name,
 		Role:       roleKey(role),
 		Cluster:    isCluster,
+		Stock:      d.Stock,
 		Source:     d.At.Source(),
 	}
 }

@@ -161,6 +161,7 @@ func (r *resolver) reportUnused() {
 	if r.Partial {
 		return
 	}
+	r.unbound = slices.DeleteFunc(r.unbound, func(h *syntax.Header) bool { return h.Stock }) // every API server makes them
 	slices.SortStableFunc(r.unbound, func(a, b *syntax.Header) int { return a.At.Compare(b.At) })
 	for i, h := range r.unbound {
 		d := diag.Diagnostic{

@@ -10,6 +10,7 @@ import (
 
 	"github.com/writ-policy/writ/tests/revisions"
 	"github.com/writ-policy/writ/translator/change"
+	"github.com/writ-policy/writ/translator/change/statement"
 )
 
 const (
@@ -271,4 +272,29 @@ func TestPodsThatAnotherPolicyDenies(t *testing.T) {
 			t.Errorf("%s: got classes %+v, want one with %s", name, report.Classes, row.change)
 		}
 	}
+}
+
+// A run of any characters matches a request without a namespace, as a single star does: a
+// deny policy with either of them denies requests in cluster scope.
+func TestDenialsOfEveryNamespaceConcernClusterScope(t *testing.T) {
+	grant := allowed("nodes", "{verbs: [get], apiGroups: [\"\"], resources: [nodes]}", "dev")
+	for _, pattern := range []string{"*", "**", ""} {
+		denied := fmt.Sprintf(`{%s, metadata: {name: d}, spec: {rules: [{verbs: [get], apiGroups: [""], resources: [nodes], namespaces: {patterns: [%q]}}]}}`, denies, pattern)
+		b := revisions.Of(t, append(slices.Clone(grant), denied))
+		r := map[string]any{"user": "", "groups": []string{"dev"}, "verb": "get", "resource": "nodes", "apiGroup": ""}
+		if got := revisions.Outcome(t, b, r); got != "deny" {
+			t.Fatalf("pattern %q: the engine decides %s", pattern, got)
+		}
+		if s := b.World.Deny[0]; !fits(s, r) {
+			t.Errorf("pattern %q: the statement does not fit a request that the engine denies by it", pattern)
+		}
+	}
+}
+
+func fits(s *statement.Statement, object map[string]any) bool {
+	var q statement.Request
+	for _, set := range statement.Setters(object, nil) {
+		set(&q)
+	}
+	return s.Fits(&q)
 }

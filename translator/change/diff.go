@@ -8,6 +8,7 @@ import (
 	"iter"
 	"reflect"
 	"slices"
+	"sync"
 	"time"
 
 	"github.com/writ-policy/writ/translator/change/statement"
@@ -33,8 +34,10 @@ type Options struct {
 	Namespace string
 	Now       time.Time
 	// SetNow, if not nil, sets the time at which the judges decide. Then the revisions are
-	// compared at each later boundary of a policy too.
+	// compared at each later boundary too of a policy that is not the same in both.
 	SetNow func(time.Time)
+	// AllTimes adds the boundaries of policies that are the same in both revisions.
+	AllTimes bool
 	// Details are what differs without a decision that differs.
 	Details bool
 	// MaxClasses is the largest number of classes; more are an error.
@@ -59,6 +62,8 @@ type comparison struct {
 	o       Options
 	judges  judges
 	classes []*class
+	// routed returns gatewayDocuments of both revisions, which are collected once.
+	routed func() (a, b map[Cause]string)
 }
 
 // Diff compares two revisions, both for all clusters or for the same one.
@@ -67,6 +72,7 @@ func Diff(ctx context.Context, a, b *Side, o Options) (*Report, error) {
 		return nil, fmt.Errorf("a decides for cluster %q and b for cluster %q (empty: all clusters); compare bundles of one cluster", x, y)
 	}
 	c := &comparison{ctx: ctx, a: a, b: b, o: o, judges: judges{a.Judge, b.Judge}}
+	c.routed = sync.OnceValues(func() (_, _ map[Cause]string) { return gatewayDocuments(a.World), gatewayDocuments(b.World) })
 	points := c.points()
 	times := c.times(points)
 	for i, at := range times {

@@ -39,7 +39,7 @@ func (c *comparison) differences() []difference {
 	for _, d := range by {
 		out = append(out, d)
 	}
-	a, b := gatewayDocuments(c.a.World), gatewayDocuments(c.b.World)
+	a, b := c.routed()
 	for _, d := range slices.AppendSeq(slices.Collect(maps.Keys(a)), maps.Keys(b)) {
 		if a[d] != b[d] {
 			out = append(out, difference{Cause: d.between(a, b), point: statement.PointGateway})

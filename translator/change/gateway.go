@@ -17,7 +17,7 @@ const maxProbes = 4000
 func (c *comparison) gateway() error {
 	accessChanged := slices.ContainsFunc(c.classes, func(k *class) bool { return k.point == statement.PointAccess })
 	a, b := pathsOf(c.a.World), pathsOf(c.b.World)
-	documentsA, documentsB := gatewayDocuments(c.a.World), gatewayDocuments(c.b.World)
+	documentsA, documentsB := c.routed()
 	rank(a, b)
 	constants := tables.Entries(slices.Concat(gatewayConstants(c.a.World), gatewayConstants(c.b.World)))
 	names := tables.Entries(slices.Concat(gatewayNames(c.a.World), gatewayNames(c.b.World)))

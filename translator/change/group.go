@@ -116,7 +116,7 @@ func (c *comparison) causeOf(d statement.Document) []Cause {
 		}
 		return nil
 	}
-	cause.Source = d.RoleSource
+	cause.Source = d.Binding.Source
 	switch {
 	case before.Name == "":
 		out = append(out, cause)

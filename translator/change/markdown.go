@@ -24,65 +24,81 @@ func (r *Report) Markdown(limit int) string {
 }
 
 func (r *Report) markdown(shown int) string {
-	var out strings.Builder
-	out.WriteString("<!-- writ diff -->\n")
+	var out diag.Lines
+	out.Addf("<!-- writ diff -->")
 	if r.Equivalent {
-		out.WriteString("### No request is decided differently\n\n")
+		out.Addf("### %s", r.noDifference())
+		out.Addf("")
 	} else {
-		fmt.Fprintf(&out, "### Policy changes: %s\n\n", r.counts())
-		out.WriteString("| | who | what | where | why |\n| --- | --- | --- | --- | --- |\n")
+		out.Addf("### Policy changes: %s", r.counts())
+		out.Addf("")
+		out.Addf("| | who | what | where | why |")
+		out.Addf("| --- | --- | --- | --- | --- |")
 	}
 	classes := r.byID()
 	for i := range r.parts[:shown] {
 		g := &r.parts[i]
 		t := &g.title
 		where := strings.TrimPrefix(strings.TrimPrefix(t.where, "in "), "with ")
-		fmt.Fprintf(&out, "| **%s**%s | %s | %s | %s | %s |\n", g.Change, g.mark(classes), EscapeMarkdown(t.subjects()), EscapeMarkdown(t.what), EscapeMarkdown(where), EscapeMarkdown(causesText(g.Causes)))
+		out.Addf("| **%s**%s | %s | %s | %s | %s |", g.Change, g.mark(classes), EscapeMarkdown(t.subjects()), EscapeMarkdown(t.what), EscapeMarkdown(where), EscapeMarkdown(causesText(g.Causes)))
 	}
-	out.WriteByte('\n')
+	out.Addf("")
 	for i := range r.parts[:shown] {
 		r.markdownDetails(&out, &r.parts[i], classes)
 	}
 	if rest := len(r.parts) - shown; rest > 0 {
-		fmt.Fprintf(&out, "and %s more.\n\n", diag.Counted(rest, "group"))
+		out.Addf("and %s more.", diag.Counted(rest, "group"))
+		out.Addf("")
 	}
 	if len(r.Details) > 0 {
-		fmt.Fprintf(&out, "<details><summary>%s without a decision that differs</summary>\n\n", diag.Counted(len(r.Details), "difference"))
+		out.Addf("<details><summary>%s without a decision that differs</summary>", diag.Counted(len(r.Details), "difference"))
+		out.Addf("")
 		for _, d := range r.Details[:min(len(r.Details), statement.Longest)] {
-			fmt.Fprintf(&out, "- %s\n", EscapeMarkdown(d.line()))
+			out.Addf("- %s", EscapeMarkdown(d.line()))
 		}
 		if rest := len(r.Details) - statement.Longest; rest > 0 {
-			fmt.Fprintf(&out, "- and %d more\n", rest)
+			out.Addf("- and %d more", rest)
 		}
-		out.WriteString("\n</details>\n\n")
+		out.Addf("")
+		out.Addf("</details>")
+		out.Addf("")
 	}
 	for _, note := range r.Notes {
-		fmt.Fprintf(&out, "Note: %s\n\n", EscapeMarkdown(note))
+		out.Addf("Note: %s", EscapeMarkdown(note))
+		out.Addf("")
 	}
 	for _, line := range strings.Split(strings.TrimSpace(r.Claim()), "\n") {
-		fmt.Fprintf(&out, "%s\n", EscapeMarkdown(line))
+		out.Addf("%s", EscapeMarkdown(line))
 	}
 	return out.String()
 }
 
 // markdownDetails writes the witnesses and the lines of a group.
-func (r *Report) markdownDetails(out *strings.Builder, g *Group, classes map[string]*Class) {
-	fmt.Fprintf(out, "<details><summary>%s</summary>\n\n", elementEscapes.Replace(g.title.sentence(g.Change)))
+func (r *Report) markdownDetails(out *diag.Lines, g *Group, classes map[string]*Class) {
+	out.Addf("<details><summary>%s</summary>", elementEscapes.Replace(g.title.sentence(g.Change)))
+	out.Addf("")
 	for _, text := range r.remarks(g, classes) {
-		fmt.Fprintf(out, "%s\n\n", EscapeMarkdown(text))
+		out.Addf("%s", EscapeMarkdown(text))
+		out.Addf("")
 	}
 	found := g.transitions(classes)
 	for _, t := range found[:min(len(found), statement.Longest)] {
-		fmt.Fprintf(out, "%s to %s, for example:\n\n```json\n%s\n```\n\n", t.From, t.To, statement.Encode(t.Witness.Request))
+		out.Addf("%s to %s, for example:", t.From, t.To)
+		out.Addf("")
+		for _, line := range []string{"```json", string(statement.Encode(t.Witness.Request)), "```", ""} {
+			out.Addf("%s", line)
+		}
 	}
 	lines := r.lines(g, classes)
 	for _, line := range lines[:min(len(lines), maxLines)] {
-		fmt.Fprintf(out, "- %s\n", line)
+		out.Addf("- %s", line)
 	}
 	if rest := len(lines) - maxLines; rest > 0 {
-		fmt.Fprintf(out, "- and %s more\n", diag.Counted(rest, "line"))
+		out.Addf("- and %s more", diag.Counted(rest, "line"))
 	}
-	out.WriteString("\n</details>\n\n")
+	out.Addf("")
+	out.Addf("</details>")
+	out.Addf("")
 }
 
 // maxLines is how many lines of documents a group shows.
@@ -94,7 +110,11 @@ func (r *Report) lines(g *Group, classes map[string]*Class) []string {
 	for _, id := range g.Classes {
 		for _, s := range slices.Concat(classes[id].All...) {
 			for _, d := range r.Statements[s].Documents {
-				out = append(out, fmt.Sprintf("%s: %s rule %d, `%s`", strings.ToUpper(d.In), EscapeMarkdown(statement.DocumentName(d)), d.Rule, strings.ReplaceAll(d.Source, "`", "")))
+				places := "`" + strings.ReplaceAll(d.Place(), "`", "") + "`"
+				if d.Place() != d.Source {
+					places += ", `" + strings.ReplaceAll(d.Source, "`", "") + "`"
+				}
+				out = append(out, fmt.Sprintf("%s: %s rule %d, %s", strings.ToUpper(d.In), EscapeMarkdown(statement.DocumentName(d)), d.Rule, places))
 			}
 		}
 	}
@@ -102,10 +122,13 @@ func (r *Report) lines(g *Group, classes map[string]*Class) []string {
 }
 
 // EscapeMarkdown keeps a text from being read as Markdown or HTML.
-func EscapeMarkdown(text string) string { return escapes.Replace(text) }
+func EscapeMarkdown(text string) string { return escapes.Replace(diag.Line(text)) }
 
 var escapes = strings.NewReplacer("&", "&amp;", "<", "&lt;", ">", "&gt;", `\`, "&#92;", "|", `\|`, "~", `\~`, "*", `\*`, "_", `\_`, "`", "\\`", "[", `\[`, "]", `\]`,
-	"@", "@\u200b", "#", `\#`, "\r", " ", "\n", " ")
+	"@", mention, "#", `\#`)
 
 // elementEscapes are those of a text in an element, where Markdown is not read.
-var elementEscapes = strings.NewReplacer("&", "&amp;", "<", "&lt;", ">", "&gt;", "@", "@\u200b", "\r", " ", "\n", " ")
+var elementEscapes = strings.NewReplacer("&", "&amp;", "<", "&lt;", ">", "&gt;", "@", mention)
+
+// mention is an @ before an invisible character: it does not name an account.
+const mention = "@&#8203;"

@@ -12,8 +12,8 @@ func TestNamesAreEscaped(t *testing.T) {
 	after := append(before[:2:2], allowed("s", `{verbs: [get], apiGroups: [""], resources: [pods], resourceNames: [a_b]}`, `"*<b>|x\\\n@all*"`)...)
 	got := compare(t, before, after).Markdown(1)
 	for _, want := range []string{
-		"| **gain** | group \\*&lt;b&gt;\\|x&#92; @\u200ball\\* | get pods | name a\\_b |",
-		"<summary>group *&lt;b&gt;|x\\ @\u200ball* may: get pods with name a_b</summary>",
+		"| **gain** | group \\*&lt;b&gt;\\|x&#92;&#92;u000a@&#8203;all\\* | get pods | name a\\_b |",
+		"<summary>group *&lt;b&gt;|x\\\\u000a@&#8203;all* may: get pods with name a_b</summary>",
 	} {
 		if !strings.Contains(got, want) {
 			t.Errorf("got %s\nwant %s in it", got, want)

@@ -106,6 +106,11 @@ type Cause struct {
 	Source    string `json:"source"`
 }
 
+// Document returns the kind, the namespace and the name of the document.
+func (c *Cause) Document() string {
+	return statement.DocumentName(statement.Document{Kind: c.Kind, Namespace: c.Namespace, Name: c.Name})
+}
+
 // Detail is a difference that changes no outcome.
 type Detail struct {
 	Kind   string `json:"kind"`
@@ -126,7 +131,7 @@ type Coverage struct {
 	NotCompared []map[string]string `json:"notCompared"`
 	Inexact     []Inexact           `json:"inexact"`
 
-	holds string // why the claim ends at Until
+	holds string // why the claim ends at Until, the first boundary that is not compared
 }
 
 // Inexact names the statements of classes that may be wider than what changes.
@@ -159,6 +164,10 @@ func (c *comparison) report(points []string, times []time.Time) (*Report, error)
 	byID := make(map[string]int)
 	for _, k := range c.classes {
 		out := c.classJSON(k, entries, r.Statements)
+		if c.o.AllTimes || len(times) > 1 {
+			at := k.at.UTC()
+			out.At = &at
+		}
 		if i, ok := byID[out.ID]; ok {
 			r.Classes[i].merge(&out)
 			continue
@@ -173,7 +182,7 @@ func (c *comparison) report(points []string, times []time.Time) (*Report, error)
 	r.Count()
 	c.cover(r, points, times)
 	r.addClocks(clocks)
-	c.setUntil(r)
+	c.setUntil(r, times)
 	c.detail(r)
 	return r, nil
 }
@@ -218,10 +227,6 @@ func (c *comparison) classJSON(k *class, entries map[*member]*statement.Entry, s
 	out.Changes = sortedChanges(out.Changes)
 	for _, p := range k.pods {
 		out.Pods = append(out.Pods, PodChange(p))
-	}
-	if c.o.SetNow != nil {
-		at := k.at.UTC()
-		out.At = &at
 	}
 	out.ID = out.hash(statements)
 	return out

@@ -16,8 +16,8 @@ var sarifLevels = map[string]string{changeGain: "warning", changeRelax: "warning
 // sarifRules describe the changes for code scanning.
 var sarifRules = map[string]string{
 	changeGain:    "A request is allowed that was not",
-	changeRelax:   "A request is no longer denied, and nothing allows it",
-	changeLoss:    "A request is no longer allowed",
+	changeRelax:   "A request was denied, and is neither denied nor allowed now",
+	changeLoss:    "A request was allowed, and is not allowed now",
 	changeTighten: "A request is denied that nothing allowed",
 	changeOther:   "A request is denied with another status",
 }
@@ -91,7 +91,7 @@ func (r *Report) place(k *Class, causes []Cause) string {
 		for _, id := range slices.Concat(k.All...) {
 			at := slices.IndexFunc(r.Statements[id].Documents, func(d statement.Document) bool { return d.In == in })
 			if at >= 0 {
-				return r.Statements[id].Documents[at].Source
+				return r.Statements[id].Documents[at].Place()
 			}
 		}
 	}

@@ -36,29 +36,40 @@ func (r *Report) Requests() []map[string]any {
 
 // Text returns the report for people, with at most limit groups.
 func (r *Report) Text(limit int) string {
-	var out strings.Builder
+	var out diag.Lines
 	if r.Equivalent {
-		out.WriteString("No request is decided differently.\n")
+		out.Addf("%s.", r.noDifference())
 	}
 	classes := r.byID()
 	for i, g := range r.parts {
 		if i == limit {
-			fmt.Fprintf(&out, "and %s more\n", diag.Counted(len(r.parts)-limit, "group"))
+			out.Addf("and %s more", diag.Counted(len(r.parts)-limit, "group"))
 			break
 		}
 		r.writeGroup(&out, &g, classes)
 	}
 	if !r.Equivalent {
-		fmt.Fprintf(&out, "%s. %s against %d.\n", r.counts(), diag.Counted(r.A.Documents, "document"), r.B.Documents)
+		out.Addf("%s. %s against %d.", r.counts(), diag.Counted(r.A.Documents, "document"), r.B.Documents)
 	}
 	for _, d := range r.Details {
-		fmt.Fprintf(&out, "detail: %s\n", d.line())
+		out.Addf("detail: %s", d.line())
 	}
 	for _, note := range r.Notes {
-		fmt.Fprintf(&out, "note: %s\n", note)
+		out.Addf("note: %s", note)
 	}
-	out.WriteString(r.Claim())
+	for line := range strings.Lines(r.Claim()) {
+		out.Addf("%s", strings.TrimSuffix(line, "\n"))
+	}
 	return out.String()
+}
+
+// noDifference states that no class was found, and until when that holds if boundaries are
+// left that were not compared.
+func (r *Report) noDifference() string {
+	if r.Coverage.Until == nil {
+		return "No request is decided differently"
+	}
+	return "No request is decided differently until " + r.Coverage.Until.Format(time.RFC3339)
 }
 
 func (d *Detail) line() string {
@@ -88,24 +99,24 @@ func (r *Report) counts() string {
 	return strings.Join(parts, ", ")
 }
 
-func (r *Report) writeGroup(out *strings.Builder, g *Group, classes map[string]*Class) {
+func (r *Report) writeGroup(out *diag.Lines, g *Group, classes map[string]*Class) {
 	found := g.transitions(classes)
 	sign := map[string]string{changeGain: "+", changeRelax: "+", changeLoss: "-", changeTighten: "-"}[g.Change]
 	if sign == "" || len(found) == 0 {
 		sign = "~"
 	}
-	fmt.Fprintf(out, "%s %s%s    %s\n", sign, g.title.sentence(g.Change), g.mark(classes), causesText(g.Causes))
+	out.Addf("%s %s%s    %s", sign, g.title.sentence(g.Change), g.mark(classes), causesText(g.Causes))
 	if first := classes[g.Classes[0]]; first.At != nil && first.At.After(r.Now) {
-		fmt.Fprintf(out, "    from %s\n", first.At.Format(time.RFC3339Nano))
+		out.Addf("    from %s", first.At.Format(time.RFC3339Nano))
 	}
 	for _, text := range r.remarks(g, classes) {
-		fmt.Fprintf(out, "    %s\n", text)
+		out.Addf("    %s", text)
 	}
 	for _, t := range found[:min(len(found), statement.Longest)] {
-		fmt.Fprintf(out, "    %s\n", statement.Encode(t.Witness.Request))
+		out.Addf("    %s", statement.Encode(t.Witness.Request))
 	}
 	if rest := len(found) - statement.Longest; rest > 0 {
-		fmt.Fprintf(out, "    and %d more\n", rest)
+		out.Addf("    and %d more", rest)
 	}
 }
 
@@ -219,8 +230,7 @@ func podTexts(g *Group, classes map[string]*Class) []string {
 func causesText(causes []Cause) string {
 	var out []string
 	for _, c := range causes {
-		name := statement.DocumentName(statement.Document{Kind: c.Kind, Namespace: c.Namespace, Name: c.Name})
-		out = append(out, name+" ("+strings.TrimPrefix(c.Source+", "+c.What, ", ")+")")
+		out = append(out, c.Document()+" ("+strings.TrimPrefix(c.Source+", "+c.What, ", ")+")")
 	}
 	return strings.Join(statement.Shorten(out), ", ")
 }
@@ -245,7 +255,7 @@ func exceptionText(s *statement.JSON) string {
 		verbs = map[bool]string{false: "denies", true: "denied before"}
 	}
 	what := strings.TrimSpace(s.Phrase() + " " + connected(s.Place()))
-	return fmt.Sprintf("what %s %s: %s (%s)", statement.DocumentName(s.Documents[0]), verbs[wasBefore], what, s.Documents[0].Source)
+	return fmt.Sprintf("what %s %s: %s (%s)", statement.DocumentName(s.Documents[0]), verbs[wasBefore], what, s.Documents[0].Place())
 }
 
 // Claim states in words what was compared, and what was not.
@@ -258,10 +268,13 @@ func (r *Report) Claim() string {
 		who += " in namespace " + r.Coverage.Namespaces
 	}
 	text := fmt.Sprintf("Compared: every request at %s, %s, by outcome.", inWords(r.Coverage.Points), who)
-	if n := len(r.Coverage.At); n > 1 {
-		text += fmt.Sprintf(" At %d times, the last one %s; holds from then on.", n, r.Coverage.At[n-1].Format(time.RFC3339))
-	} else if r.Coverage.Until != nil {
-		text += fmt.Sprintf(" Holds until %s, when %s.", r.Until.Format("2006-01-02T15:04:05Z07:00"), r.Coverage.holds)
+	n, until := len(r.Coverage.At), r.Coverage.Until
+	if n > 1 {
+		text += fmt.Sprintf(" At %d times, the last one %s", n, r.Coverage.At[n-1].Format(time.RFC3339))
+		text += map[bool]string{true: "; holds from then on.", false: "."}[until == nil]
+	}
+	if until != nil {
+		text += fmt.Sprintf(" Holds until %s, when %s.", until.Format(time.RFC3339), r.Coverage.holds)
 	}
 	text += "\nNot compared: reasons, warnings, rate limits, aggregated values."
 	if len(r.Coverage.Inexact) > 0 {

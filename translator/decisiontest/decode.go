@@ -1,16 +1,20 @@
 package decisiontest
 
 import (
+	_ "embed"
 	"time"
 
 	"github.com/writ-policy/writ/translator/diag"
 	"github.com/writ-policy/writ/translator/syntax"
 )
 
+//go:embed fields.txt
+var fieldTexts string
+
 const kindDecisionTest = "DecisionTest"
 
 // kinds are the kinds of decision tests.
-var kinds = syntax.KindsOf(syntax.VersionWrit, decodeDecisionTest, kindDecisionTest)
+var kinds = syntax.KindsOf(syntax.VersionWrit, decodeDecisionTest, kindDecisionTest).WithTexts(fieldTexts)
 
 // decodeDecisionTest decodes a DecisionTest. Its requests are only seen to be objects:
 // what a request is, the decision point says when the test runs.

@@ -1,12 +1,17 @@
 package deny
 
 import (
+	_ "embed"
+	"fmt"
 	"slices"
 
 	"github.com/writ-policy/writ/translator/diag"
 	"github.com/writ-policy/writ/translator/syntax"
 	"github.com/writ-policy/writ/translator/tables"
 )
+
+//go:embed fields.txt
+var fieldTexts string
 
 const (
 	group   = "breakglass.t-caas.telekom.com"
@@ -16,7 +21,7 @@ const (
 // kinds are the kinds of deny policies and of the escalations that refer to them, and the
 // kinds of the group that hold no policy.
 var kinds = slices.Concat(
-	syntax.KindsOf(version, decodeDenyPolicyFamily, kindDenyPolicy, kindEscalation).WithWords("breakglass"),
+	syntax.KindsOf(version, decodeDenyPolicyFamily, kindDenyPolicy, kindEscalation).WithWords("breakglass").WithTexts(fieldTexts),
 	syntax.SkippedKinds(group, "BreakglassSession", "ClusterConfig", "DebugSession", "DebugSessionTemplate", "DebugPodTemplate",
 		"DebugSessionClusterBinding", "IdentityProvider", "MailProvider", "AuditConfig"),
 )
@@ -128,6 +133,10 @@ func decodeAppliesTo(d *syntax.Decoder, c *syntax.Cursor, p *DenyPolicy) {
 	c.Done()
 }
 
+// maxGlob is how many bytes a glob may have, as a name in Kubernetes. The time of matching
+// grows with it.
+const maxGlob = 253
+
 // decodeGlobList decodes an optional list of globs.
 func decodeGlobList(d *syntax.Decoder, c *syntax.Cursor, name string) []tables.PathGlob {
 	items, _ := c.Texts(name)
@@ -140,6 +149,9 @@ func decodeGlobs(d *syntax.Decoder, items []*syntax.Node, name string) []tables.
 	var globs []tables.PathGlob
 	for _, n := range items {
 		glob, problem, hint := tables.ParsePathGlob(n.Value)
+		if problem == "" && len(n.Value) > maxGlob {
+			problem, hint = fmt.Sprintf("has %d bytes: must have at most %d", len(n.Value), maxGlob), ""
+		}
 		if problem != "" {
 			d.Fail(n, diag.BadPattern, hint, "glob %s of %s %s", syntax.Quote(n.Value), name, problem)
 		}
@@ -159,6 +171,7 @@ func decodeDenyRule(d *syntax.Decoder, n *syntax.Node) DenyRule {
 		"resourcekinds": "write resources", "nonresourceurls": "rules are about resources only",
 		"namespace": "write namespaces: [NAMESPACE]",
 	}
+	before := len(d.Diags)
 	verbs, _ := c.RequiredTexts("verbs")
 	groups, _ := c.RequiredTexts("apiGroups")
 	resources, _ := c.RequiredTexts("resources")
@@ -167,6 +180,9 @@ func decodeDenyRule(d *syntax.Decoder, n *syntax.Node) DenyRule {
 	checkWords(d, groups, "apiGroups", anyWord)
 	checkWords(d, resources, "resources", resourceWord)
 	checkWords(d, subresources, "subresources", anyWord)
+	if !hasErrors(d, before) {
+		warnOfSlips(d, verbs, groups, resources, subresources)
+	}
 	r.Verbs, r.APIGroups, r.Resources, r.Subresources = syntax.Values(verbs), syntax.Values(groups), syntax.Values(resources), syntax.Values(subresources)
 	r.Namespaces = decodeNamespaces(d, c, "namespaces", decodeGlobs)
 	r.ResourceNames = decodeGlobList(d, c, "resourceNames")

@@ -33,9 +33,13 @@ func decodeImpersonationRule(d *syntax.Decoder, n *syntax.Node) ImpersonationRul
 	r.Identities = decodeGlobList(d, c, "identities")
 	r.ExtraKeys = decodeGlobList(d, c, "extraKeys")
 	r.Namespaces = decodeNamespaces(d, c, "namespaces", decodeGlobs)
+	before := len(d.Diags)
 	r.ActionVerbs = decodeWords(d, c, "actionVerbs", actionWord)
 	r.TargetResources = decodeWords(d, c, "targetResources", targetWord)
 	r.TargetAPIGroups = decodeWords(d, c, "targetAPIGroups", anyWord)
+	if !hasErrors(d, before) {
+		warnOfTargets(d, c)
+	}
 	if reason := c.Text("reason"); reason != nil {
 		if r.Reason = reason.Value; utf8.RuneCountInString(r.Reason) > longestReason {
 			d.Fail(reason, diag.BadValue, "", "reason must have at most %d characters", longestReason)
@@ -45,6 +49,21 @@ func decodeImpersonationRule(d *syntax.Decoder, n *syntax.Node) ImpersonationRul
 	warnOfImpersonation(d, c, &r)
 	c.Done()
 	return r
+}
+
+// warnOfTargets warns about words that no action has.
+func warnOfTargets(d *syntax.Decoder, c *syntax.Cursor) {
+	verbs, _ := c.Texts("actionVerbs")
+	resources, _ := c.Texts("targetResources")
+	groups, _ := c.Texts("targetAPIGroups")
+	in := syntax.Values(groups)
+	if len(in) == 0 {
+		in = []string{"*"}
+	}
+	checked := newSlips(d, in)
+	checked.verbs(verbs)
+	checked.apiGroups(groups)
+	checked.resources(resources)
 }
 
 // decodeClosed decodes an optional list of known values.

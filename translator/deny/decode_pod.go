@@ -53,6 +53,7 @@ func decodePodSecurity(d *syntax.Decoder, c *syntax.Cursor) *PodSecurity {
 
 // decodePodSubresources decodes which subresources of pods are evaluated.
 func decodePodSubresources(d *syntax.Decoder, c *syntax.Cursor) []string {
+	before := len(d.Diags)
 	items, _ := c.Texts("subresources")
 	for _, n := range items {
 		switch {
@@ -61,6 +62,9 @@ func decodePodSubresources(d *syntax.Decoder, c *syntax.Cursor) []string {
 		case n.Value == "" || strings.ContainsAny(n.Value, "*?[]{}/"):
 			d.Fail(n, diag.BadPattern, "name each one, as in [exec, attach]", "entry %s of subresources is not a subresource of pods", syntax.Quote(n.Value))
 		}
+	}
+	if !hasErrors(d, before) {
+		newSlips(d, []string{""}).subresources(items)
 	}
 	return syntax.Values(items)
 }
@@ -96,6 +100,7 @@ func decodeCapabilityWeight(d *syntax.Decoder, f syntax.Field, first map[string]
 		return
 	}
 	first[name] = f.Key
+	warnOfCapability(d, f.Key, name)
 	if weight, ok := d.Integer(f.Value, f.Key.Value, 0, syntax.MaxInteger); ok {
 		weights[capabilityPrefix+name] = weight
 		checkWeight(d, f.Value, f.Key.Value, weight)
@@ -130,6 +135,9 @@ func decodeFactors(d *syntax.Decoder, items []*syntax.Node, name string) []strin
 	for _, n := range items {
 		if factor, ok := normalFactor(n.Value); ok {
 			out = append(out, factor)
+			if name, isCapability := strings.CutPrefix(factor, capabilityPrefix); isCapability {
+				warnOfCapability(d, n, name)
+			}
 			continue
 		}
 		d.Fail(n, diag.BadValue, factorHint(n.Value), "factor %s of %s is not known", syntax.Quote(n.Value), name)

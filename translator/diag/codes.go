@@ -41,7 +41,7 @@ func Explanations() []Explanation {
 // explanations is the table, in the same groups as the codes below.
 var explanations = [][]Explanation{
 	documentExplanations, restrictionExplanations, referenceExplanations,
-	warningExplanations, denyPolicyExplanations, visibilityExplanations, gatewayExplanations, sourceExplanations,
+	warningExplanations, riskExplanations, denyPolicyExplanations, visibilityExplanations, gatewayExplanations, sourceExplanations,
 }
 
 // The codes, grouped by family. Each has an entry in explanations.
@@ -76,15 +76,17 @@ const (
 	Rego            Code = "rego"
 	UnsafeExtension Code = "unsafe-extension"
 
-	MatchesNothing   Code = "matches-nothing"
-	UnknownVerb      Code = "unknown-verb"
-	UnknownResource  Code = "unknown-resource"
-	LiteralStar      Code = "literal-star"
-	LiteralPattern   Code = "literal-pattern"
-	NoSubjects       Code = "no-subjects"
-	EmptyAggregation Code = "empty-aggregation"
-	SuperfluousRule  Code = "superfluous-rule"
-	UnboundRole      Code = "unbound-role"
+	MatchesNothing    Code = "matches-nothing"
+	UnknownVerb       Code = "unknown-verb"
+	UnknownResource   Code = "unknown-resource"
+	UnknownGroup      Code = "unknown-group"
+	UnknownCapability Code = "unknown-capability"
+	LiteralStar       Code = "literal-star"
+	LiteralPattern    Code = "literal-pattern"
+	NoSubjects        Code = "no-subjects"
+	EmptyAggregation  Code = "empty-aggregation"
+	SuperfluousRule   Code = "superfluous-rule"
+	UnboundRole       Code = "unbound-role"
 
 	Unsupported          Code = "unsupported"
 	BadTemplate          Code = "bad-template"
@@ -152,4 +154,27 @@ const (
 	Escalation        Code = "escalation"
 	StockRoleInMaster Code = "stock-role-in-master"
 	ReviewDenies      Code = "review-denies"
+
+	RiskAllPowers       Code = "risk-all-powers"
+	RiskEverybody       Code = "risk-everybody"
+	RiskDefaultAccount  Code = "risk-default-account"
+	RiskReadSecrets     Code = "risk-read-secrets"
+	RiskCreatePods      Code = "risk-create-pods"
+	RiskCreateWorkloads Code = "risk-create-workloads"
+	RiskExec            Code = "risk-exec"
+	RiskPortForward     Code = "risk-port-forward"
+	RiskNodeProxy       Code = "risk-node-proxy"
+	RiskAccountToken    Code = "risk-account-token"
+	RiskImpersonate     Code = "risk-impersonate"
+	RiskBindEscalate    Code = "risk-bind-escalate"
+	RiskWriteRoles      Code = "risk-write-roles"
+	RiskAdmission       Code = "risk-admission"
+	RiskCertificates    Code = "risk-certificates"
+	RiskCreateVolumes   Code = "risk-create-volumes"
+	RiskSystemConfig    Code = "risk-system-config"
+	RiskChangeNodes     Code = "risk-change-nodes"
+	RiskServiceStatus   Code = "risk-service-status"
+	RiskDelete          Code = "risk-delete"
+	RiskDeleteEvents    Code = "risk-delete-events"
+	RiskWildcardVerbs   Code = "risk-wildcard-verbs"
 )

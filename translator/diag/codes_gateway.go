@@ -252,10 +252,12 @@ response.success.headers, by key or else by the item's name.`,
 	},
 	{
 		Code: UnknownAttribute, Severity: Warning,
-		Summary: "a selector begins with an unknown attribute",
+		Summary: "a selector or an expression reads an unknown attribute",
 		Text: `The selector finds nothing in any request and is compared as an empty string: incl never holds,
 excl always holds, and so does neq with any other text. The first segment of a path is request,
-source, destination, connection, metadata, gateway, route, auth or context.`,
+source, destination, connection, metadata, gateway, route, auth or context. An expression of an Origin
+rule that reads a key which no request has is undecidable: an allow rule never holds, and a deny rule
+always does.`,
 		Example: `{selector: identity.groups, operator: excl, value: banned}`,
 		Instead: `{selector: auth.identity.groups, operator: excl, value: banned}`,
 	},

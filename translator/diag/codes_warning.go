@@ -20,7 +20,8 @@ selectors denies nothing.`,
 		Summary: "neither Origin nor Kubernetes knows the verb",
 		Text: `Any verb is accepted, and custom verbs work. A misspelt verb matches no request. In a rule of
 Kubernetes, verbs are compared exactly, and only a verb that is spelt almost like one of Kubernetes
-is reported.`,
+is reported. A rule of a DenyPolicy about Kubernetes' own API groups alone has every verb reported
+that Kubernetes does not know, because such a denial denies nothing.`,
 		Example: `- {verbs: [get, exce], resourceKinds: [pods]}`,
 		Instead: `- {verbs: [get, exec], resourceKinds: [pods]}`,
 	},
@@ -29,9 +30,28 @@ is reported.`,
 		Summary: "Kubernetes does not have the resource",
 		Text: `Rules of Kubernetes name resources as URLs of the API do: plural and in lower case. A word that is the
 singular of a resource of one of the rule's API groups, or spelt almost like one, matches no request.
-Resources of other API groups are not known here.`,
+Resources of other API groups are not known here. In a DenyPolicy about Kubernetes' own API groups
+alone, every resource and subresource must be one of theirs: deployments are in the group apps. In
+rules of Origin a kind that is spelt almost like one of Origin or Kubernetes is reported.`,
 		Example: `- {verbs: [get], apiGroups: [""], resources: [pod]}`,
 		Instead: `- {verbs: [get], apiGroups: [""], resources: [pods]}`,
+	},
+	{
+		Code: UnknownGroup, Severity: Warning,
+		Summary: "Kubernetes does not have the API group",
+		Text: `The entry looks like a group of Kubernetes and is compared literally, so that the denial denies
+nothing. The core group has the name "". A group has no version: "apps", not "apps/v1". Groups of
+others are not known here.`,
+		Example: `- {verbs: [get], apiGroups: [core], resources: [secrets]}`,
+		Instead: `- {verbs: [get], apiGroups: [""], resources: [secrets]}`,
+	},
+	{
+		Code: UnknownCapability, Severity: Warning,
+		Summary: "Linux does not have the capability",
+		Text: `Containers add capabilities by their names in Linux, with or without CAP_. The weight or block
+of another name has no effect, except that a container that adds ALL adds every listed name.`,
+		Example: `capabilities: {NETADMIN: 80}`,
+		Instead: `capabilities: {NET_ADMIN: 80}`,
 	},
 	{
 		Code: LiteralStar, Severity: Warning,

@@ -122,6 +122,10 @@ type Diagnostic struct {
 	// Hint is what to type instead. It is empty if no short answer exists.
 	Hint    string
 	Related []Related
+	// Risk is "low", "medium", "high" or "critical" for a dangerous grant, Subjects are the
+	// principals that hold it. Both are empty for all others.
+	Risk     string
+	Subjects []string
 }
 
 // List holds the diagnostics of a run. A nil list is empty and ready to use. A

@@ -72,8 +72,8 @@ func TestWriteText(t *testing.T) {
 			name:   "control characters are shown as numbers",
 			source: "\x1b[2J\u202ea: \xff\n",
 			give:   diag.Diagnostic{Position: at("a\x1b\nb", 1, 6), Code: "c\x07", Message: "x\x1b[0m\r\ny", Hint: "h\u200b"},
-			want: "a<U+001B> b:1:6: error[c<U+0007>]: x<U+001B>[0m<U+000D> y\n" +
-				"    1 | <U+001B>[2J<U+202E>a: \ufffd\n      |                    ^\n      = hint: h<U+200B>\n",
+			want: "a\\u001b b:1:6: error[c\\u0007]: x\\u001b[0m\\u000d y\n" +
+				"    1 | \\u001b[2J\\u202ea: \ufffd\n      |                ^\n      = hint: h\\u200b\n",
 		},
 		{
 			name:   "a mark after the end of the line",

@@ -1,9 +1,7 @@
 package diag
 
 import (
-	"fmt"
 	"strings"
-	"unicode"
 	"unicode/utf8"
 
 	"github.com/mattn/go-runewidth"
@@ -14,8 +12,10 @@ const (
 	excerptWidth = 120
 	// excerptLead is how many runes before the mark are shown if the line is longer.
 	excerptLead = 60
-	tabWidth    = 4
-	ellipsis    = "…"
+	// excerptAhead is how many bytes decide how a character is shown.
+	excerptAhead = len("##vso[")
+	tabWidth     = 4
+	ellipsis     = "…"
 )
 
 // widths measures runes the same way on every machine. The package's default
@@ -47,8 +47,10 @@ func excerpt(line []byte, column, length int) (text string, from, width int) {
 		if index == column {
 			from, marked = at, true
 		}
-		r, size := utf8.DecodeRune(rest)
-		cell := visible(r, size)
+		cell, size := strings.Repeat(" ", tabWidth), 1
+		if rest[0] != '\t' {
+			cell, size = visible(string(rest[:min(len(rest), excerptAhead)]))
+		}
 		out.WriteString(cell)
 		at += cellWidth(cell)
 		rest = rest[size:]
@@ -73,38 +75,7 @@ func cellWidth(cell string) int {
 	return width
 }
 
-// visible returns the text that is shown for a rune. Runes that would move the
-// cursor, reverse the direction of the text or be invisible are shown as numbers.
-func visible(r rune, size int) string {
-	switch {
-	case r == '\t':
-		return strings.Repeat(" ", tabWidth)
-	case r == utf8.RuneError && size <= 1:
-		return "\ufffd"
-	case unicode.IsPrint(r):
-		return string(r)
-	}
-	return fmt.Sprintf("<U+%04X>", r)
-}
+// singleLine makes text from documents one line: blanks stay blanks, and the rest is as in Line.
+func singleLine(text string) string { return Line(blanks.Replace(text)) }
 
-// singleLine makes text from documents safe to print on one line of a terminal.
-func singleLine(text string) string {
-	clean := true
-	for _, r := range text {
-		clean = clean && (unicode.IsPrint(r) && r != utf8.RuneError)
-	}
-	if clean {
-		return text
-	}
-	var out strings.Builder
-	for i := 0; i < len(text); {
-		r, size := utf8.DecodeRuneInString(text[i:])
-		if r == '\n' || r == '\t' {
-			out.WriteByte(' ')
-		} else {
-			out.WriteString(visible(r, size))
-		}
-		i += size
-	}
-	return out.String()
-}
+var blanks = strings.NewReplacer("\n", " ", "\t", " ")

@@ -21,6 +21,8 @@ type jsonDiagnostic struct {
 	Code     Code          `json:"code"`
 	Message  string        `json:"message"`
 	Hint     string        `json:"hint"`
+	Risk     string        `json:"risk,omitempty"`
+	Subjects []string      `json:"subjects,omitempty"`
 	Related  []jsonRelated `json:"related,omitempty"`
 }
 
@@ -40,7 +42,7 @@ func NewReport(list List) Report {
 	for _, d := range sorted {
 		j := jsonDiagnostic{
 			File: d.File, Field: d.Field, Severity: d.Severity.String(),
-			Code: d.Code, Message: d.Message, Hint: d.Hint,
+			Code: d.Code, Message: d.Message, Hint: d.Hint, Risk: d.Risk, Subjects: d.Subjects,
 		}
 		j.Line, j.Column = d.Shown()
 		for _, r := range d.Related {

@@ -32,6 +32,8 @@ type (
 		Short   *sarifText   `json:"shortDescription,omitempty"`
 		Full    *sarifText   `json:"fullDescription,omitempty"`
 		Default sarifDefault `json:"defaultConfiguration"`
+		// Properties has the highest security-severity of the results of the rule.
+		Properties map[string]string `json:"properties,omitempty"`
 	}
 	sarifDefault struct {
 		Level string `json:"level"`
@@ -46,6 +48,8 @@ type (
 		Message   sarifText       `json:"message"`
 		Locations []sarifLocation `json:"locations,omitempty"`
 		Related   []sarifLocation `json:"relatedLocations,omitempty"`
+
+		Properties map[string]string `json:"properties,omitempty"`
 	}
 	sarifLocation struct {
 		ID       int           `json:"id,omitempty"`
@@ -88,12 +92,14 @@ func WriteSARIF(w io.Writer, list List, version string) error {
 // the index of each code among them.
 func sarifRules(list List) ([]sarifRule, map[Code]int) {
 	severities := map[Code]Severity{}
+	scores := map[Code]string{}
 	for _, d := range list {
 		severities[d.Code] = d.Severity
+		scores[d.Code] = max(scores[d.Code], securitySeverity[d.Risk])
 	}
 	rules := make([]sarifRule, 0, len(severities))
 	for code, severity := range severities {
-		rule := sarifRule{ID: string(code), Default: sarifDefault{severity.String()}}
+		rule := sarifRule{ID: string(code), Default: sarifDefault{severity.String()}, Properties: sarifScore(scores[code])}
 		if e, known := Explain(code); known {
 			rule.Short, rule.Full = &sarifText{e.Summary}, &sarifText{e.Text}
 		}
@@ -107,8 +113,18 @@ func sarifRules(list List) ([]sarifRule, map[Code]int) {
 	return rules, index
 }
 
+// securitySeverity are the scores in which readers of SARIF sort dangers.
+var securitySeverity = map[string]string{"low": "2.0", "medium": "5.0", "high": "8.0", "critical": "9.5"}
+
+func sarifScore(score string) map[string]string {
+	if score == "" {
+		return nil
+	}
+	return map[string]string{"security-severity": score}
+}
+
 func sarifOf(d Diagnostic, rule int) sarifResult {
-	result := sarifResult{RuleID: string(d.Code), RuleIndex: rule, Level: d.Severity.String(), Message: sarifText{d.Message}}
+	result := sarifResult{RuleID: string(d.Code), RuleIndex: rule, Level: d.Severity.String(), Message: sarifText{d.Message}, Properties: sarifScore(securitySeverity[d.Risk])}
 	if d.Hint != "" {
 		result.Message.Text += "\nhint: " + d.Hint
 	}

@@ -3,6 +3,7 @@ package editor
 import (
 	"bytes"
 	"cmp"
+	"path"
 	"slices"
 
 	"github.com/writ-policy/writ/translator"
@@ -30,6 +31,7 @@ type name struct {
 	at         diag.Position
 	target     directory.Identity
 	isDeclared bool
+	by         directory.Identity // the document that names it
 }
 
 func newAnalysis(t *translator.Translator, snapshot source.Snapshot) *Analysis {
@@ -44,13 +46,14 @@ func newAnalysis(t *translator.Translator, snapshot source.Snapshot) *Analysis {
 	}
 	for _, d := range t.Documents() {
 		h := d.Meta()
-		a.add(name{h.NameAt, directory.Identity{Family: h.Family, Kind: h.Kind, Namespace: h.Namespace, Name: h.Name}, true})
+		id := directory.Identity{Family: h.Family, Kind: h.Kind, Namespace: h.Namespace, Name: h.Name}
+		a.add(name{h.NameAt, id, true, id})
 		referrer, ok := d.(syntax.Referrer)
 		if !ok {
 			continue
 		}
 		for _, r := range referrer.References(a.master) {
-			a.add(name{r.At, directory.Identity{Family: r.Family, Kind: r.Kind, Namespace: r.Namespace, Name: r.Name}, false})
+			a.add(name{r.At, directory.Identity{Family: r.Family, Kind: r.Kind, Namespace: r.Namespace, Name: r.Name}, false, id})
 		}
 	}
 	return a
@@ -113,6 +116,26 @@ func (a *Analysis) named(r syntax.Reference) (out []string) {
 	}
 	return out
 }
+
+// Declaration is a document of a file, at its name.
+type Declaration struct {
+	Range
+	// Title is the kind, the namespace and the name.
+	Title string
+}
+
+// Declared returns the documents of a file, in their order.
+func (a *Analysis) Declared(file string) (out []Declaration) {
+	for _, n := range a.names[file] {
+		if n.isDeclared {
+			out = append(out, Declaration{Range{n.at, len([]rune(n.target.Name))}, titleOf(n.target)})
+		}
+	}
+	slices.SortFunc(out, func(a, b Declaration) int { return a.Compare(b.Position) })
+	return out
+}
+
+func titleOf(id directory.Identity) string { return id.Kind + " " + path.Join(id.Namespace, id.Name) }
 
 // At returns the diagnostics that cover a position.
 func (a *Analysis) At(at diag.Position) (out diag.List) {

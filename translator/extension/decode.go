@@ -77,8 +77,13 @@ func ParseRego(file string, content []byte, options ast.ParserOptions) (module *
 		return nil, errs
 	}
 	module, err = ast.ParseModuleWithOpts(file, string(content), options)
-	if err == nil && module == nil {
+	switch {
+	case err == nil && module == nil:
 		err = errors.New("the file is empty")
+	case err == nil:
+		if long := checkLengths(module); long != nil {
+			return nil, long
+		}
 	}
 	return module, err
 }

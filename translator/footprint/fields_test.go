@@ -22,7 +22,7 @@ var fields = map[reflect.Type][]string{
 		"Rule", "Source", "Deny", "Verbs", "NotVerbs", "Kinds", "NotKinds", "Restrictions",
 	},
 	reflect.TypeFor[tables.Restrictions](): {"Fields", "Labels", "SameMinion", "Expression", "Extension", "Params"},
-	reflect.TypeFor[tables.Binding]():      {"Family", "APIVersion", "Kind", "Namespace", "Name", "Role", "Cluster", "Source"},
+	reflect.TypeFor[tables.Binding]():      {"Family", "APIVersion", "Kind", "Namespace", "Name", "Role", "Cluster", "Stock", "Source"},
 	reflect.TypeFor[tables.Deny]():         {"Policies", "Escalations", "Resources"},
 	reflect.TypeFor[tables.DenyPolicy](): {
 		"Name", "Precedence", "Source", "Clusters", "Tenants", "Sessions", "EscalationRefs", "ReferredBy", "Rules",

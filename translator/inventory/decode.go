@@ -1,16 +1,20 @@
 package inventory
 
 import (
+	_ "embed"
 	"strings"
 
 	"github.com/writ-policy/writ/translator/diag"
 	"github.com/writ-policy/writ/translator/syntax"
 )
 
+//go:embed fields.txt
+var fieldTexts string
+
 const kindInventory = "Inventory"
 
 // kinds are the kinds of the family.
-var kinds = syntax.KindsOf(syntax.VersionWrit, decodeInventory, kindInventory)
+var kinds = syntax.KindsOf(syntax.VersionWrit, decodeInventory, kindInventory).WithTexts(fieldTexts)
 
 func decodeInventory(d *syntax.Decoder, n *syntax.Node, kind *syntax.Field) {
 	out := &Inventory{Header: d.Header(family, syntax.VersionWrit, kindInventory, kind.Key)}

@@ -3,12 +3,13 @@ package jsontext
 import (
 	"fmt"
 	"unicode"
+	"unicode/utf16"
 	"unicode/utf8"
 )
 
 // EscapeControls returns JSON in which every character that acts on a terminal or turns
 // the direction of text is written as \uXXXX: DEL, the C1 control characters, line
-// separators and bidirectional marks. Encoders write them as they are. In JSON they stand
+// separators, bidirectional marks and other format characters. Encoders write them as they are. In JSON they stand
 // in strings only, so the value is the same. It returns data itself if it has none of them.
 func EscapeControls(data []byte) []byte {
 	var out []byte
@@ -19,8 +20,8 @@ func EscapeControls(data []byte) []byte {
 			continue
 		}
 		r, size := utf8.DecodeRune(data[i:])
-		if acts(r) {
-			out = fmt.Appendf(append(out, data[kept:i]...), `\u%04x`, r)
+		if Acts(r) {
+			out = AppendEscape(append(out, data[kept:i]...), r)
 			kept = i + size
 		}
 		i += size
@@ -31,6 +32,14 @@ func EscapeControls(data []byte) []byte {
 	return append(out, data[kept:]...)
 }
 
-func acts(r rune) bool {
-	return unicode.IsControl(r) || r == '\u2028' || r == '\u2029' || unicode.Is(unicode.Bidi_Control, r)
+// Acts reports whether a character acts on a terminal or a log, turns the direction of
+// text or is invisible.
+func Acts(r rune) bool { return unicode.In(r, unicode.Cc, unicode.Cf, unicode.Zl, unicode.Zp) }
+
+// AppendEscape appends \uXXXX, as in JSON: characters above U+FFFF are two of them.
+func AppendEscape(out []byte, r rune) []byte {
+	if high, low := utf16.EncodeRune(r); high != unicode.ReplacementChar {
+		return fmt.Appendf(out, `\u%04x\u%04x`, high, low)
+	}
+	return fmt.Appendf(out, `\u%04x`, r)
 }

@@ -45,6 +45,8 @@ func Escalation(r *access.Resolved, access, base *tables.Access, author Author) 
 		author: author,
 		held:   newPermissions(base, author),
 		places: placesOf(r),
+
+		masterChanged: base.Master != access.Master,
 	}
 	for key, role := range access.Roles.All() {
 		if roleChanged(*role, before.Roles.At(key)) {
@@ -68,6 +70,8 @@ type escalation struct {
 	held   *permissions
 	places places
 	list   diag.List
+	// masterChanged states that the base has another master namespace.
+	masterChanged bool
 }
 
 // role checks each rule of a role in the scope of the role. For a role that is valid
@@ -103,7 +107,12 @@ func (c *escalation) binding(key string, b tables.Binding) {
 	}
 	role := c.access.Roles.At(b.Role)
 	missing := slices.Concat(c.missing(role, scope)...)
-	if len(missing) == 0 || c.may(c.questionFor(role, "bind", b.Namespace)) {
+	namespace := b.Namespace
+	if b.Cluster && c.masterChanged {
+		// In the base the namespace was one of many: who may bind there may not bind everywhere.
+		namespace = ""
+	}
+	if len(missing) == 0 || c.may(c.questionFor(role, "bind", namespace)) {
 		return
 	}
 	place := c.places.bindings[key]

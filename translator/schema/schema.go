@@ -30,6 +30,8 @@ type Schema struct {
 	Items      *Schema            // of arrays; may be nil
 	Const      string             // the only value; empty: any
 	Words      syntax.Words       // that a text may be
+	// Description is a sentence about the field; empty if it has none of its own.
+	Description string
 }
 
 // At returns the schema of the value at a path, which has names of fields and "0" for the
@@ -73,6 +75,9 @@ func (s *Schema) MarshalJSON() ([]byte, error) {
 	if s.Items != nil {
 		out["items"] = s.Items
 	}
+	if s.Description != "" {
+		out["description"] = s.Description
+	}
 	if s.Const != "" {
 		out["const"] = s.Const
 	}
@@ -111,8 +116,9 @@ func Of(kinds syntax.Kinds, kind syntax.Kind) *Schema {
 	if s.Properties == nil {
 		s.Properties = make(map[string]*Schema)
 	}
-	s.Properties["apiVersion"] = &Schema{Const: kind.APIVersion}
-	s.Properties["kind"] = &Schema{Const: kind.Name}
+	for name, value := range map[string]string{"apiVersion": kind.APIVersion, "kind": kind.Name} {
+		s.Properties[name] = &Schema{Const: value, Description: p.text([]string{name})}
+	}
 	return s
 }
 
@@ -155,6 +161,9 @@ func (p *prober) probe(path []string, value any) *syntax.Observer {
 	p.kinds.Decode("probe.json", text, syntax.Options{Observer: observer})
 	return observer
 }
+
+// anyName stands for a name of a map that has any names.
+const anyName = "x"
 
 // item stands for the first item of a list in a path.
 const item = "0"
@@ -205,9 +214,26 @@ func (p *prober) mapping(path []string, above [][]string) *Schema {
 	}
 	s := &Schema{Properties: make(map[string]*Schema), Closed: true}
 	for _, name := range names {
-		s.Properties[name] = p.value(append(slices.Clone(path), name), append(slices.Clone(above), names))
+		field := append(slices.Clone(path), name)
+		s.Properties[name] = p.value(field, append(slices.Clone(above), names))
+		s.Properties[name].Description = p.text(field)
 	}
 	return s
+}
+
+// text returns the text of the field at a path.
+func (p *prober) text(path []string) string {
+	var names []string
+	for _, name := range path {
+		switch name {
+		case item:
+		case anyName:
+			names = append(names, "*")
+		default:
+			names = append(names, name)
+		}
+	}
+	return p.kind.Text(names)
 }
 
 // allFields adds the fields that are read only beside others, such as those of the form of
@@ -228,7 +254,9 @@ func (p *prober) anyName(path []string, above [][]string) *Schema {
 	if len(path) == 0 {
 		return nil
 	}
-	s := p.value(append(slices.Clone(path), "x"), above)
+	field := append(slices.Clone(path), anyName)
+	s := p.value(field, above)
+	s.Description = p.text(field)
 	if len(s.Types) == 0 {
 		return nil
 	}

@@ -69,8 +69,8 @@ func TestSchemasAgreeWithDecoders(t *testing.T) {
 func TestWords(t *testing.T) {
 	t.Parallel()
 	for _, row := range []struct{ version, kind, path, want string }{
-		{"breakglass.t-caas.telekom.com/v1alpha1", "DenyPolicy", "spec.podSecurityRules.failMode", `{"enum":["open","closed",null],"type":["string","null"]}`},
-		{"clusterpulse.io/v1alpha1", "MonitorAccessPolicy", "spec.access.effect", `{"enum":["Allow","Deny",null],"type":["string","null"]}`},
+		{"breakglass.t-caas.telekom.com/v1alpha1", "DenyPolicy", "spec.podSecurityRules.failMode", `{"description":"What happens if the pod cannot be read: closed denies, open allows.","enum":["open","closed",null],"type":["string","null"]}`},
+		{"clusterpulse.io/v1alpha1", "MonitorAccessPolicy", "spec.access.effect", `{"description":"Allow or Deny. A Deny hides the clusters that its rules match.","enum":["Allow","Deny",null],"type":["string","null"]}`},
 		{"rbac.authorization.k8s.io/v1", "Role", "rules.0.verbs.0", `{"examples":["post",`},
 		{"writ.dev/v1", "Role", "rules.0.verbs.0", `{"examples":["exec",`},
 	} {

@@ -45,10 +45,20 @@ type Options struct {
 	Observer *Observer
 }
 
+// pointerOfLFS begins a file whose content Git LFS stores elsewhere. It is valid YAML
+// without a kind: a denial in it would be skipped as a document of others.
+const pointerOfLFS = "version https://git-lfs.github.com/spec/"
+
 // Decode decodes the documents of a file. The name of the file determines its format: a
 // suffix of a kind selects that kind, *.json is JSON, and all other files are YAML. Decode
 // does not panic and is safe for concurrent use.
 func (k Kinds) Decode(file string, content []byte, o Options) File {
+	if bytes.HasPrefix(content, []byte(pointerOfLFS)) {
+		return brokenFile(file, syntaxError{
+			Line: 1, Column: 1, Message: "the file is a pointer of Git LFS, not its content",
+			Hint: "run git lfs pull, or keep documents out of Git LFS",
+		})
+	}
 	for i := range k {
 		if k[i].Suffix != "" && strings.HasSuffix(file, k[i].Suffix) {
 			documents, list := k[i].DecodeFile(file, content)

@@ -1,7 +1,10 @@
 package syntax
 
 import (
+	_ "embed"
+	"fmt"
 	"slices"
+	"strings"
 
 	"github.com/writ-policy/writ/translator/diag"
 )
@@ -30,6 +33,8 @@ type Kind struct {
 	// Words are parts of a group, in lower case, with which a document of this Name looks
 	// like a misspelt one of this kind.
 	Words []string
+	// Texts describe the fields of the kind; see Text.
+	Texts Texts
 	// SkippedIn is the group of a kind that is not policy and is skipped in any version;
 	// such a kind has only a Name beside it.
 	SkippedIn string
@@ -160,3 +165,57 @@ func (k Kinds) soleVersion(name string) string {
 
 // VersionWrit is the API version of Origin documents and decision tests.
 const VersionWrit = "writ.dev/v1"
+
+// Texts describe fields for schemas, editors and documents: one sentence each. A key is the
+// end of a path, such as "rules.verbs", without the items of lists; "*" is any name of a map.
+// The nil Texts describe nothing.
+type Texts map[string]string
+
+//go:embed fields.txt
+var commonFields string
+
+// common describes the fields that documents of several families have.
+var common = readTexts(commonFields)
+
+// readTexts reads lines of the form "end.of.path: sentence". Lines that are empty or begin
+// with # are ignored. The files are part of the program: it panics on a line of another form,
+// and on a path that is described twice.
+func readTexts(content string) Texts {
+	texts := make(Texts)
+	for line := range strings.Lines(content) {
+		line = strings.TrimSpace(line)
+		if line == "" || line[0] == '#' {
+			continue
+		}
+		path, text, ok := strings.Cut(line, ": ")
+		if _, twice := texts[path]; !ok || twice {
+			panic(fmt.Sprintf("texts of fields: bad line %q", line))
+		}
+		texts[path] = text
+	}
+	return texts
+}
+
+// WithTexts sets the texts of the fields of kinds and returns the kinds.
+func (k Kinds) WithTexts(content string) Kinds {
+	texts := readTexts(content)
+	for i := range k {
+		k[i].Texts = texts
+	}
+	return k
+}
+
+// Text returns the text of the field at a path, which has "*" for any name and leaves the
+// items of lists out: that of the longest end of the path, of the
+// kind before the common ones; empty if the field has none.
+func (k *Kind) Text(path []string) string {
+	for i := range path {
+		end := strings.Join(path[i:], ".")
+		for _, texts := range []Texts{k.Texts, common} {
+			if text, ok := texts[end]; ok {
+				return text
+			}
+		}
+	}
+	return ""
+}

@@ -162,6 +162,8 @@ type Binding struct {
 	// Cluster is true if the binding applies to the whole cluster (ClusterRoleBinding,
 	// Origin binding in the master namespace).
 	Cluster bool `json:"cluster,omitempty"`
+	// Stock is true for a Kubernetes binding with the label of those that API servers make.
+	Stock bool `json:"stock,omitempty"`
 	// Source is the place of the binding document, like that of a role.
 	Source string `json:"source"`
 }

@@ -212,3 +212,20 @@ type AggregationFilter struct {
 	// List holds the words of Value for the operator in, and is nil for others.
 	List []string `json:"list,omitempty"`
 }
+
+// WithoutSources returns a copy of the policy without its lines: two policies that differ only
+// in their place among the documents are equal then. The copy shares what has no lines.
+func (p *VisibilityPolicy) WithoutSources() VisibilityPolicy {
+	out := *p
+	out.Source = ""
+	out.Rules = slices.Clone(p.Rules)
+	for i := range out.Rules {
+		out.Rules[i].Source = ""
+	}
+	if p.ByDefault != nil {
+		rule := *p.ByDefault
+		rule.Source = ""
+		out.ByDefault = &rule
+	}
+	return out
+}

@@ -1,11 +1,15 @@
 package visibility
 
 import (
+	_ "embed"
 	"slices"
 
 	"github.com/writ-policy/writ/translator/diag"
 	"github.com/writ-policy/writ/translator/syntax"
 )
+
+//go:embed fields.txt
+var fieldTexts string
 
 const (
 	groupVisibility   = "clusterpulse.io"
@@ -15,7 +19,7 @@ const (
 // kinds are the kinds of the visibility family, and the kinds of its group that hold no
 // policy.
 var kinds = slices.Concat(
-	syntax.KindsOf(versionVisibility, decodeVisibility, kindMonitorAccessPolicy, kindMetricSource).WithWords("clusterpulse"),
+	syntax.KindsOf(versionVisibility, decodeVisibility, kindMonitorAccessPolicy, kindMetricSource).WithWords("clusterpulse").WithTexts(fieldTexts),
 	syntax.SkippedKinds(groupVisibility, "ClusterConnection", "RegistryConnection"),
 )
 

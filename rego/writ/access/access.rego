@@ -102,6 +102,7 @@ _rows contains [
 		"effect": _rule_effect(rule),
 		"apiVersion": binding.apiVersion,
 		"role": {"kind": role.kind, "namespace": role.namespace, "name": role.name},
+		"binding": {"source": binding.source},
 	},
 ] if {
 	some [binding, role, rule] in _hits

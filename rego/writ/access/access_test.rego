@@ -36,6 +36,7 @@ _tables := {
 
 _binding(kind, namespace, name, role, cluster) := {
 	"apiVersion": "v", "kind": kind, "namespace": namespace, "name": name, "role": role, "cluster": cluster,
+	"source": "bindings.yaml:1",
 }
 
 test_decision[note] if {

@@ -40,6 +40,13 @@ type QuestionJSON struct {
 	Open    []string       `json:"open"`
 }
 
+// holders returns the principals of the subject.
+func (q *QuestionJSON) holders() []string {
+	user, _ := q.Subject[subjectUser].(string)
+	groups, _ := q.Subject[subjectGroups].([]string)
+	return statement.Principals(user, groups)
+}
+
 // Facts are the members of a request, beside its name, that a question leaves open unless
 // it states them.
 func Facts() []string {

@@ -4,19 +4,19 @@ import (
 	"fmt"
 	"slices"
 	"strings"
-	"text/tabwriter"
 
 	"github.com/writ-policy/writ/translator/change/statement"
+	"github.com/writ-policy/writ/translator/diag"
 )
 
 // Table returns the answer for people.
 func (w *WhoCan) Table() string {
-	var out strings.Builder
-	t := tabwriter.NewWriter(&out, 0, 0, 2, ' ', 0)
+	var out diag.Lines
+	var rows [][]string
 	if len(w.Subjects) > 0 {
-		fmt.Fprintln(t, "WHO\tCAN\tIF\tBECAUSE")
+		rows = append(rows, []string{"WHO", "CAN", "IF", "BECAUSE"})
 	} else {
-		fmt.Fprintln(t, "No subject.")
+		out.Addf("No subject.")
 	}
 	byID := make(map[int]*statement.JSON)
 	for i := range w.Statements {
@@ -25,24 +25,24 @@ func (w *WhoCan) Table() string {
 	for _, s := range w.Subjects {
 		var because []string
 		for _, id := range s.Statements {
-			because = append(because, byID[id].Because())
+			because = append(because, byID[id].Because([]string{s.Subject}))
 		}
-		fmt.Fprintf(t, "%s\t%s\t%s\t%s\n", s.Subject, s.Verdict, s.Text, strings.Join(statement.Shorten(because), ", "))
+		rows = append(rows, []string{s.Subject, s.Verdict, s.Text, strings.Join(statement.Shorten(because), ", ")})
 	}
-	t.Flush()
+	out.AddTable(rows)
 	var denied []string
 	for _, id := range w.EverybodyDenied {
 		denied = append(denied, byID[id].Denial())
 	}
 	if len(denied) > 0 {
-		fmt.Fprintf(&out, "Nobody, where: %s.\n", strings.Join(denied, "; "))
+		out.Addf("Nobody, where: %s.", strings.Join(denied, "; "))
 	}
 	w.members(&out)
 	return out.String()
 }
 
 // members lists the subjects of deny rules: a member of a listed group may be one.
-func (w *WhoCan) members(out *strings.Builder) {
+func (w *WhoCan) members(out *diag.Lines) {
 	for _, step := range []int{3, 5} {
 		var texts []string
 		for i := range w.Statements {
@@ -58,18 +58,18 @@ func (w *WhoCan) members(out *strings.Builder) {
 		if step == 5 {
 			unless = ", unless allowed at step 4"
 		}
-		fmt.Fprintf(out, "Members may be denied: %s%s.\n", strings.Join(texts, "; "), unless)
+		out.Addf("Members may be denied: %s%s.", strings.Join(texts, "; "), unless)
 	}
 }
 
 // Table returns the answer for people.
 func (w *WhatCan) Table() string {
-	var out strings.Builder
-	t := tabwriter.NewWriter(&out, 0, 0, 2, ' ', 0)
+	var out diag.Lines
+	var rows [][]string
 	if len(w.Resources) > 0 {
-		fmt.Fprintln(t, "VERBS\tRESOURCES\tWHERE\tCAN\tIF\tBECAUSE")
+		rows = append(rows, []string{"VERBS", "RESOURCES", "WHERE", "CAN", "IF", "BECAUSE"})
 	} else {
-		fmt.Fprintln(t, "Nothing.")
+		out.Addf("Nothing.")
 	}
 	for _, r := range w.Resources {
 		where := "everywhere"
@@ -77,9 +77,9 @@ func (w *WhatCan) Table() string {
 			where = strings.Join(list, ", ")
 		}
 		i := slices.IndexFunc(w.Statements, func(s statement.JSON) bool { return s.ID == r.Statements[0] })
-		fmt.Fprintf(t, "%s\t%s\t%s\t%s\t%s\t%s\n", strings.Join(statement.Shorten(r.Verbs), ", "), r.what(), where, r.Verdict, r.Text, w.Statements[i].Because())
+		rows = append(rows, []string{strings.Join(statement.Shorten(r.Verbs), ", "), r.what(), where, r.Verdict, r.Text, w.Statements[i].Because(w.Question.holders())})
 	}
-	t.Flush()
+	out.AddTable(rows)
 	return out.String()
 }
 

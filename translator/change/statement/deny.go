@@ -163,11 +163,8 @@ func matchFilter(f *tables.NamespaceFilter, r *Request) bool {
 	if f == nil {
 		return true
 	}
-	if r.Namespace == "" {
-		return slices.ContainsFunc(f.Patterns, func(g tables.PathGlob) bool {
-			text, literal := g.Literal()
-			return g.MatchesAll() || literal && text == ""
-		})
+	if r.Namespace == "" { // no label is known of what is not in a namespace
+		return matchGlobs(f.Patterns, "")
 	}
 	if len(f.Patterns) > 0 && matchGlobs(f.Patterns, r.Namespace) {
 		return true

@@ -45,7 +45,13 @@ func (g *Registry) addAs(s *Statement, in []string, subjects string) *Entry {
 	if s.Subjects != nil {
 		e.Subjects = append(e.Subjects, s.Subjects...)
 	}
+	first := len(e.Documents)
 	e.Documents = append(e.Documents, s.Documents...)
+	if in == nil { // a statement of one revision is of one binding
+		for i := range e.Documents[first:] {
+			e.Documents[first+i].Subjects = s.Subjects
+		}
+	}
 	return e
 }
 
@@ -86,5 +92,5 @@ func compareDocuments(a, b Document) int {
 // SortedDocuments sorts a list in place and returns each document of it once.
 func SortedDocuments(list []Document) []Document {
 	slices.SortFunc(list, compareDocuments)
-	return slices.Compact(list)
+	return slices.CompactFunc(list, func(a, b Document) bool { return compareDocuments(a, b) == 0 })
 }

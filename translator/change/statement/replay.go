@@ -116,7 +116,7 @@ func (w *World) Rules() []Rule {
 			r := Rule{Kind: d.Kind, Namespace: d.Namespace, Name: d.Name, Rule: d.Rule, Source: d.Source, Binding: d, Subjects: s.Subjects, condition: s.Condition}
 			if role := w.Access.Roles.At(d.Role); d.Role != "" {
 				r.Kind, r.Namespace, r.Name = role.Kind, role.Namespace, role.Name
-				r.Binding.Source = d.RoleSource
+				r.Binding.Source = d.Binding.Source
 			}
 			out = append(out, r)
 		}

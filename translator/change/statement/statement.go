@@ -1,6 +1,7 @@
 package statement
 
 import (
+	"cmp"
 	"regexp"
 	"slices"
 
@@ -60,11 +61,24 @@ type Document struct {
 	Name      string `json:"name"`
 	Rule      int    `json:"rule"`
 	Source    string `json:"source"`
+	// Subjects are those that a binding names, in the answers to who can do what: others of
+	// the statement have it by its other documents.
+	Subjects []string `json:"subjects,omitempty"`
 
-	// Role is the key of the role of a binding, RoleSource the line of the binding.
-	Role       string `json:"-"`
-	RoleSource string `json:"-"`
+	// Binding is where the binding of a rule is written; empty for rules without one.
+	Binding Written `json:"binding,omitzero"`
+	// Role is the key of the role of a binding.
+	Role string `json:"-"`
 }
+
+// Written is where a document is written: FILE:LINE, or the name of an object.
+type Written struct {
+	Source string `json:"source"`
+}
+
+// Place returns what a person edits to change a statement: the binding, or the document of
+// the rule itself.
+func (d *Document) Place() string { return cmp.Or(d.Binding.Source, d.Source) }
 
 // Statement is a Statement with what the search needs.
 type Statement struct {

@@ -154,15 +154,23 @@ func DocumentName(d Document) string {
 	return d.Kind + " " + d.Namespace + "/" + d.Name
 }
 
-// Because names the first binding of a statement, its role's rule and its line.
-func (s *JSON) Because() string {
-	d := s.Documents[0]
+// Because names the first binding of a statement that grants it to one of some subjects,
+// with its line, and its role's rule with that of the rule.
+func (s *JSON) Because(subjects []string) string {
+	documents := slices.DeleteFunc(slices.Clone(s.Documents), func(d Document) bool {
+		return !slices.ContainsFunc(d.Subjects, func(p string) bool { return slices.Contains(subjects, p) })
+	})
+	d := documents[0]
 	role := ""
 	if _, name, ok := strings.Cut(d.Role, "/"); ok {
 		role = name + " "
 	}
-	text := fmt.Sprintf("%s (%srule %d, %s)", DocumentName(d), role, d.Rule, d.Source)
-	if more := len(s.Documents) - 1; more > 0 {
+	binding := ""
+	if d.Binding.Source != "" {
+		binding = d.Binding.Source + ", "
+	}
+	text := fmt.Sprintf("%s (%s%srule %d, %s)", DocumentName(d), binding, role, d.Rule, d.Source)
+	if more := len(documents) - 1; more > 0 {
 		text += fmt.Sprintf(" and %d more", more)
 	}
 	return text

@@ -191,7 +191,7 @@ func (w *World) Binding(key string) []*Statement {
 	out := make([]*Statement, len(rules))
 	statements, documents := make([]Statement, len(rules)), make([]Document, len(rules)) // few allocations: there are many bindings
 	for i, r := range rules {
-		documents[i] = Document{Kind: b.Kind, Namespace: b.Namespace, Name: b.Name, Rule: r.index, Source: r.source, Role: b.Role, RoleSource: b.Source}
+		documents[i] = Document{Kind: b.Kind, Namespace: b.Namespace, Name: b.Name, Rule: r.index, Source: r.source, Role: b.Role, Binding: Written{b.Source}}
 		s := &statements[i]
 		*s = Statement{family: b.Family, Effect: OutcomeAllow, Step: stepOf(r.deny, b.Cluster), Subjects: subjects, Namespace: place,
 			Condition: r.Condition, Opaque: r.opaque, Documents: documents[i : i+1 : i+1]}

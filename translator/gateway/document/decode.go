@@ -1,6 +1,7 @@
 package document
 
 import (
+	_ "embed"
 	"slices"
 	"strings"
 	"time"
@@ -9,6 +10,9 @@ import (
 	"github.com/writ-policy/writ/translator/syntax"
 	"github.com/writ-policy/writ/translator/tables"
 )
+
+//go:embed fields.txt
+var fieldTexts string
 
 const (
 	versionKuadrant   = groupKuadrant + "/v1"
@@ -19,8 +23,8 @@ const (
 // their groups that hold no policy.
 func Kinds() syntax.Kinds {
 	return slices.Concat(
-		syntax.KindsOf(versionKuadrant, decodeKuadrant, tables.KindAuthPolicy, tables.KindRateLimitPolicy).WithWords("kuadrant"),
-		syntax.KindsOf(versionGatewayAPI, decodeGatewayAPI, tables.KindGateway, tables.KindHTTPRoute, tables.KindGRPCRoute).WithWords("gateway"),
+		syntax.KindsOf(versionKuadrant, decodeKuadrant, tables.KindAuthPolicy, tables.KindRateLimitPolicy).WithWords("kuadrant").WithTexts(fieldTexts),
+		syntax.KindsOf(versionGatewayAPI, decodeGatewayAPI, tables.KindGateway, tables.KindHTTPRoute, tables.KindGRPCRoute).WithWords("gateway").WithTexts(fieldTexts),
 		syntax.SkippedKinds(groupKuadrant, "Kuadrant", "DNSPolicy", "TLSPolicy", "TokenRateLimitPolicy", "DNSRecord", "DNSHealthCheckProbe"),
 		syntax.SkippedKinds(groupGateway, "GatewayClass", "ListenerSet", "ReferenceGrant", "TCPRoute", "UDPRoute", "TLSRoute", "BackendTLSPolicy"),
 	)

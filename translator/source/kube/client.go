@@ -89,6 +89,17 @@ func (c *client) get(ctx context.Context, path string, into any) error {
 	return nil
 }
 
+// answers returns an error if the API server does not answer in time. A refusal is an answer.
+func (c *client) answers(ctx context.Context) error {
+	within, cancel := context.WithTimeout(ctx, probeTimeout)
+	defer cancel()
+	err := c.get(within, "/version", nil)
+	if status := apierrors.APIStatus(nil); err == nil || errors.As(err, &status) && within.Err() == nil {
+		return nil
+	}
+	return fmt.Errorf("the API server does not answer: %w", err)
+}
+
 // resourceError explains a failed request for a kind, and which permission is missing.
 func resourceError(verb string, r resource, err error) error {
 	name := r.gvr.GroupResource().String()

@@ -38,6 +38,7 @@ type apiServer struct {
 	page      int // most objects of a page; zero is the client's limit
 	forbidden map[string]bool
 	unready   bool
+	silent    bool                     // it does not answer, and keeps its connections open
 	gone      bool                     // it accepts no connection
 	streams   bool                     // it sends initial events to a watch
 	raw       map[string]string        // by path: the whole answer
@@ -147,6 +148,10 @@ func (a *apiServer) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	a.mu.Lock()
 	raw, isRaw := a.raw[r.URL.Path]
 	switch {
+	case a.silent:
+		a.mu.Unlock()
+		<-r.Context().Done()
+		a.mu.Lock()
 	case isRaw:
 		w.Header().Set("Content-Type", "application/json")
 		fmt.Fprint(w, raw)

@@ -25,6 +25,13 @@ type mirrors struct {
 // retryDiscovery is the interval of discovery while it fails.
 const retryDiscovery = 2 * time.Second
 
+// An API server is asked every probeEvery whether it answers, within probeTimeout: a connection
+// of a watch may stay open for long after its server is gone.
+const (
+	probeEvery   = 2 * time.Second
+	probeTimeout = 2 * time.Second
+)
+
 // Watch mirrors the objects and calls notify when they are complete, after they have
 // changed and are quiet for the settle time, and when the API server cannot be read any
 // more or again. It returns nil when ctx is done. Notify must not block.
@@ -49,6 +56,8 @@ func (s *Source) Watch(ctx context.Context, notify func()) error {
 }
 
 func (w *mirrors) run(ctx context.Context, notify func()) {
+	returned := make(chan struct{}, 1)
+	go w.probe(ctx, returned)
 	timer := time.NewTimer(w.discover(ctx))
 	defer timer.Stop()
 	var quiet, deadline <-chan time.Time
@@ -63,6 +72,8 @@ func (w *mirrors) run(ctx context.Context, notify func()) {
 		case <-ctx.Done():
 			return
 		case <-timer.C:
+			timer.Reset(w.discover(ctx))
+		case <-returned:
 			timer.Reset(w.discover(ctx))
 		case <-quiet:
 			settled()
@@ -79,6 +90,39 @@ func (w *mirrors) run(ctx context.Context, notify func()) {
 				deadline = time.After(maxSettles * settle)
 			}
 		}
+	}
+}
+
+// probe records an API server that does not answer, and sends to returned when it does again.
+// It does not run with discovery, which waits for longer.
+func (w *mirrors) probe(ctx context.Context, returned chan<- struct{}) {
+	ticker := time.NewTicker(probeEvery)
+	defer ticker.Stop()
+	isLost := false
+	for {
+		select {
+		case <-ctx.Done():
+			return
+		case <-ticker.C:
+		}
+		err := w.s.client.answers(ctx)
+		switch {
+		case ctx.Err() != nil:
+			return
+		case err != nil:
+			w.mu.Lock()
+			isChanged := w.update(ctx, nil, err)
+			w.mu.Unlock()
+			if isChanged {
+				w.changed()
+			}
+		case isLost:
+			select {
+			case returned <- struct{}{}:
+			default: // a discovery is requested already
+			}
+		}
+		isLost = err != nil
 	}
 }
 

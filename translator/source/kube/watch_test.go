@@ -125,6 +125,24 @@ func TestWatchIgnoresStatus(t *testing.T) {
 	}
 }
 
+// A connection can stay open for long after its API server is gone.
+func TestWatchNoticesALostAPIServer(t *testing.T) {
+	a := newAPIServer(t)
+	a.set(func() { a.put("roles", "shop", "a", rules) })
+	w := a.watched(t, func(o *Options) { o.Rescan = time.Hour })
+	w.has(t, "kube:Role/shop/a")
+	a.set(func() { a.silent = true })
+	began := time.Now()
+	w.until(t, "an error", func(_ source.Snapshot, _ diag.List, err error) bool {
+		return err != nil && strings.Contains(err.Error(), "the API server does not answer")
+	})
+	if took := time.Since(began); took > probeEvery+2*probeTimeout {
+		t.Errorf("noticed after %s", took)
+	}
+	a.set(func() { a.silent = false })
+	w.has(t, "kube:Role/shop/a")
+}
+
 func TestWatchContinuesAfterABreak(t *testing.T) {
 	eachProtocol(t, func(t *testing.T, a *apiServer) {
 		a.set(func() { a.put("roles", "shop", "a", rules) })

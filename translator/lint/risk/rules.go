@@ -1,0 +1,120 @@
+package risk
+
+import "github.com/writ-policy/writ/translator/diag"
+
+// Level is how much a finding matters.
+type Level int
+
+// The levels.
+const (
+	low Level = iota
+	medium
+	high
+	critical
+)
+
+// String returns the name of a level.
+func (l Level) String() string { return [...]string{"low", "medium", "high", "critical"}[l] }
+
+// rule is a power with the requests that need it.
+type rule struct {
+	code diag.Code
+	// can completes the sentence "a subject can ...".
+	can string
+	// level holds for an account that has the power in the whole cluster.
+	level  Level
+	probes []probe
+}
+
+// probe is the requests of every verb for every resource. A resource may have a
+// subresource; empty members are open.
+type probe struct {
+	verbs, groups, resources []string
+	// isCluster marks resources without a namespace.
+	isCluster bool
+	// namespace is the only one in which the requests are dangerous; empty for every one.
+	namespace string
+}
+
+// other stands for every verb, group, resource or name that no document names.
+const other = "writ-any-other"
+
+const systemNamespace = "kube-system"
+
+var (
+	reads  = []string{"get", "list", "watch"}
+	writes = []string{"create", "update", "patch"}
+	core   = []string{""}
+)
+
+func namespaced(verbs, groups []string, resources ...string) probe {
+	return probe{verbs: verbs, groups: groups, resources: resources}
+}
+
+func clusterWide(verbs, groups []string, resources ...string) probe {
+	return probe{verbs: verbs, groups: groups, resources: resources, isCluster: true}
+}
+
+var (
+	rbac      = []string{"rbac.authorization.k8s.io"}
+	admission = []string{"admissionregistration.k8s.io"}
+	signing   = []string{"certificates.k8s.io"}
+)
+
+var allPowers = rule{diag.RiskAllPowers, "do everything", critical, []probe{namespaced([]string{other}, []string{other}, other)}}
+
+// rules are the powers that are looked for, each holder of all powers aside.
+var rules = []rule{
+	{diag.RiskReadSecrets, "read Secrets", high, []probe{namespaced(reads, core, "secrets")}},
+	{diag.RiskCreatePods, "create or change pods", high, []probe{namespaced(writes, core, "pods")}},
+	{diag.RiskCreateWorkloads, "create or change workloads", high, []probe{
+		namespaced(writes, []string{"apps"}, "deployments", "daemonsets", "statefulsets", "replicasets"),
+		namespaced(writes, []string{"batch"}, "jobs", "cronjobs"),
+		namespaced(writes, core, "replicationcontrollers"),
+	}},
+	{diag.RiskExec, "run commands in pods", high, []probe{
+		namespaced([]string{"create", "get"}, core, "pods/exec", "pods/attach"),
+		namespaced([]string{"update", "patch"}, core, "pods/ephemeralcontainers"),
+	}},
+	{diag.RiskPortForward, "connect to ports of pods", medium, []probe{namespaced([]string{"create", "get"}, core, "pods/portforward", "pods/proxy", "services/proxy")}},
+	{diag.RiskNodeProxy, "use the API of kubelets", high, []probe{clusterWide([]string{"get", "create"}, core, "nodes/proxy")}},
+	{diag.RiskAccountToken, "issue tokens of service accounts", high, []probe{namespaced([]string{"create"}, core, "serviceaccounts/token")}},
+	{diag.RiskImpersonate, "impersonate others", critical, []probe{
+		clusterWide([]string{"impersonate"}, core, "users", "groups"),
+		clusterWide([]string{"impersonate"}, []string{"authentication.k8s.io"}, "uids", "userextras/"+other),
+		namespaced([]string{"impersonate"}, core, "serviceaccounts"),
+	}},
+	{diag.RiskBindEscalate, "bind or extend roles beyond its own permissions", critical, []probe{
+		namespaced([]string{"bind", "escalate"}, rbac, "roles"), clusterWide([]string{"bind", "escalate"}, rbac, "clusterroles"),
+	}},
+	{diag.RiskWriteRoles, "write roles or bindings", medium, []probe{
+		namespaced(writes, rbac, "roles", "rolebindings"), clusterWide(writes, rbac, "clusterroles", "clusterrolebindings"),
+	}},
+	{diag.RiskAdmission, "change admission webhooks or policies", high, []probe{clusterWide([]string{"create", "update", "patch", "delete"}, admission,
+		"mutatingwebhookconfigurations", "validatingwebhookconfigurations", "mutatingadmissionpolicies", "mutatingadmissionpolicybindings",
+		"validatingadmissionpolicies", "validatingadmissionpolicybindings")}},
+	{diag.RiskCertificates, "approve or sign certificates", high, []probe{
+		clusterWide([]string{"update", "patch"}, signing, "certificatesigningrequests/approval", "certificatesigningrequests/status"),
+		clusterWide([]string{"approve", "sign"}, signing, "signers"),
+	}},
+	{diag.RiskCreateVolumes, "create PersistentVolumes, hostPath ones included", high, []probe{clusterWide([]string{"create"}, core, "persistentvolumes")}},
+	{diag.RiskSystemConfig, "change ConfigMaps of kube-system", high, []probe{{verbs: writes, groups: core, resources: []string{"configmaps"}, namespace: systemNamespace}}},
+	{diag.RiskChangeNodes, "change or delete nodes", medium, []probe{clusterWide([]string{"update", "patch", "delete", "deletecollection"}, core, "nodes", "nodes/status")}},
+	{diag.RiskServiceStatus, "change the status of services or pods", medium, []probe{namespaced([]string{"update", "patch"}, core, "services/status", "pods/status")}},
+	{diag.RiskDelete, "delete workloads or data", medium, []probe{
+		namespaced([]string{"delete", "deletecollection"}, core, "pods", "secrets", "configmaps", "persistentvolumeclaims", "services"),
+		namespaced([]string{"create"}, core, "pods/eviction"),
+		namespaced([]string{"delete", "deletecollection"}, []string{"apps"}, "deployments", "daemonsets", "statefulsets"),
+		clusterWide([]string{"delete", "deletecollection"}, core, "namespaces", "persistentvolumes"),
+	}},
+	{diag.RiskDeleteEvents, "delete events", medium, []probe{
+		namespaced([]string{"delete", "deletecollection"}, []string{"", "events.k8s.io"}, "events"),
+	}},
+	{diag.RiskWildcardVerbs, "use every verb, also those that later versions add", medium, []probe{{verbs: []string{other}}}},
+}
+
+// The rules about who holds a power, whatever it is beyond discovery.
+var (
+	everybody      = rule{diag.RiskEverybody, "do more than discover the API", high, []probe{{}}}
+	defaultAccount = rule{diag.RiskDefaultAccount, "do more than discover the API, and so can every pod without an account of its own", medium, []probe{{}}}
+)
