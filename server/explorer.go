@@ -55,7 +55,7 @@ func (s *Server) openRevision(ctx context.Context, revision string) (decision.Po
 func (s *Server) attempted(a reload.Attempt) {
 	s.explorer.Attempted(explore.Attempt{
 		Files: a.Snapshot.Files, Documents: a.Documents, Diagnostics: a.Diagnostics, Err: a.Err,
-		Known: a.IsKnown, Activated: a.IsActivated, Revision: s.reloader.Revision(), Source: s.reloader.Status().Source, State: s.consoleState(),
+		Known: a.IsKnown, Read: a.IsRead, Activated: a.IsActivated, Revision: s.reloader.Revision(), Source: s.reloader.Status().Source, State: s.consoleState(),
 	})
 }
 

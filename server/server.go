@@ -288,8 +288,10 @@ func (s *Server) Run(ctx context.Context) error {
 	defer s.audit.Close()
 	defer s.closeTracer()
 	defer work.Wait()
+	followed := make(chan struct{})
+	defer s.waitForReload(followed)
 	defer stop()
-	work.Go(func() { s.follow(observed) })
+	go func() { defer close(followed); s.follow(observed) }()
 	work.Go(func() { s.refresh(background) })
 	work.Go(func() { s.audit.Run(observed) })
 	work.Go(func() { s.explorer.Run(background) })
@@ -378,6 +380,18 @@ func (s *Server) closeTracer() {
 	defer cancel()
 	if err := s.tracer.Close(ctx); err != nil {
 		s.log.Warn("the last traces were not sent", "error", err)
+	}
+}
+
+// lastReload bounds the reload that runs on shutdown. OPA's compiler cannot be interrupted.
+const lastReload = time.Second
+
+// waitForReload waits until the reload that runs has ended, for at most lastReload.
+func (s *Server) waitForReload(ended <-chan struct{}) {
+	select {
+	case <-ended:
+	case <-time.After(lastReload):
+		s.log.Warn("a reload still ran when the server ended")
 	}
 }
 

@@ -181,7 +181,7 @@ func consoleRoutes(a *console.API) []route {
 	after := p("after", "after of the page before.")
 	matrix := op.For("Lists who can do something, or what a subject can do; about others for auditors.", nil, view.Matrix{}).With(
 		p("of", "who or what."), p("resource", "The resource, of who."), p("apiGroup", "Its API group, * for all; unless given, that in which documents name the resource."), p("name", "Its name."), p("subject", "The subject, of what."),
-		p("namespace", "The namespace; all of them and requests without one unless given."), p("facts", "What is known of the request, as a JSON object of its labels, namespaceLabels, cluster, tenant, session, escalation, fields, pod and attributes; the rest is open."), p("search", "A part of the names of rows."),
+		p("namespace", "The namespace; all of them and requests without one unless given."), p("facts", "What is known of the request, as a JSON object of its labels, namespaceLabels, cluster, tenant, session, escalation, fields, pod and attributes; the rest is open."), p("search", "A part of the names of rows."), p("only", "1 leaves out subjects whom no rule allows something, of who."),
 		limit, after, p("format", "json or csv; csv has all rows."))
 	matrix.Media = []string{"text/csv"}
 	topology := op.For("Shows how gateways, listeners, routes and rules are connected.", nil, view.Topology{}).With(

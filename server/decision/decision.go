@@ -1,6 +1,9 @@
 package decision
 
-import "time"
+import (
+	"cmp"
+	"time"
+)
 
 // Decision is the answer to a Request. Its zero value allows nothing and denies
 // nothing. Its lists and pointers may be shared with other callers and must not be
@@ -44,7 +47,19 @@ type Matched struct {
 	Effect     string   `json:"effect,omitempty"`
 	APIVersion string   `json:"apiVersion,omitempty"`
 	Role       *RoleRef `json:"role,omitempty"`
+	// Binding is the binding that applies the rule of Role.
+	Binding BindingRef `json:"binding,omitzero"`
 }
+
+// BindingRef describes the document of a binding. It is empty for rules without one.
+type BindingRef struct {
+	// Source is the place of the document, FILE:LINE, or the name of an object.
+	Source string `json:"source"`
+}
+
+// Place returns what a person edits to change the match: the binding, or the document of
+// the rule itself.
+func (m *Matched) Place() string { return cmp.Or(m.Binding.Source, m.Source) }
 
 // PodSecurity is the result of one policy's pod security for a pod.
 type PodSecurity struct {

@@ -96,6 +96,9 @@ func (m *Matched) appendJSON(b []byte) []byte {
 		b = appendMember(b, ",", "namespace", m.Role.Namespace)
 		b = append(appendMember(b, ",", "name", m.Role.Name), '}')
 	}
+	if m.Binding.Source != "" {
+		b = append(appendMember(b, `,"binding":{`, "source", m.Binding.Source), '}')
+	}
 	return append(b, '}')
 }
 

@@ -44,12 +44,12 @@ func TestDecisionAppendJSON(t *testing.T) {
 			"everything", Decision{
 				Allowed: true, Reason: `by "x" <y>`, Warnings: []string{"w"}, EvaluationError: "hidden", Revision: "hidden",
 				Matched: []Matched{
-					{Kind: "RoleBinding", Namespace: "n", Name: "b", Rule: 2, Source: "a.yaml:3", Effect: "allow", APIVersion: "writ.dev/v1", Role: &RoleRef{Kind: "Role", Namespace: "m", Name: "r"}},
+					{Kind: "RoleBinding", Namespace: "n", Name: "b", Rule: 2, Source: "a.yaml:3", Effect: "allow", APIVersion: "writ.dev/v1", Role: &RoleRef{Kind: "Role", Namespace: "m", Name: "r"}, Binding: BindingRef{Source: "b.yaml:1"}},
 					{Kind: "DenyPolicy", Rule: -1},
 				},
 			},
 			`{"allowed":true,"denied":false,"reason":"by \"x\" <y>","warnings":["w"],"matched":[` +
-				`{"kind":"RoleBinding","namespace":"n","name":"b","rule":2,"source":"a.yaml:3","effect":"allow","apiVersion":"writ.dev/v1","role":{"kind":"Role","namespace":"m","name":"r"}},` +
+				`{"kind":"RoleBinding","namespace":"n","name":"b","rule":2,"source":"a.yaml:3","effect":"allow","apiVersion":"writ.dev/v1","role":{"kind":"Role","namespace":"m","name":"r"},"binding":{"source":"b.yaml:1"}},` +
 				`{"kind":"DenyPolicy","namespace":"","name":"","rule":-1,"source":"","effect":"","apiVersion":""}]}`,
 		},
 	} {

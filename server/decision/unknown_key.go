@@ -6,6 +6,7 @@ import (
 
 	"github.com/writ-policy/writ/translator/diag"
 	"github.com/writ-policy/writ/translator/jsontext"
+	"github.com/writ-policy/writ/translator/vocabulary"
 )
 
 // errUnknownKey is the error of a member of a request that has no meaning.
@@ -13,10 +14,7 @@ var errUnknownKey = errors.New("unknown key")
 
 // The keys of requests at each point, for suggestions.
 var (
-	accessKeys = []string{
-		"user", "groups", "verb", "apiGroup", "resource", "subresource", "namespace", "name", "path", "cluster", "tenant",
-		"session", "escalation", "fields", "labels", "namespaceLabels", "extra", "pod", "podError", "attributes",
-	}
+	accessKeys     = vocabulary.RequestKeys
 	visibilityKeys = []string{"user", "groups", "serviceAccount", "action", "type", "cluster", "items", "aggregations", "metrics"}
 	gatewayKeys    = []string{"gateway", "route", "request", "source", "destination", "connection", "metadata", "auth"}
 )

@@ -213,15 +213,19 @@ func (l *Log) writeEvent(e *decision.Event) error {
 	})
 }
 
-// sourcesOf returns the places of the rules that a decision lists.
+// sourcesOf returns the places of what a decision lists: of each rule that of its binding,
+// if it has one, and then its own.
 func sourcesOf(result any) []any {
 	sources := []any{}
 	object, _ := result.(map[string]any)
 	matched, _ := object["matched"].([]any)
 	for _, entry := range matched {
 		rule, _ := entry.(map[string]any)
-		if source, ok := rule["source"].(string); ok && source != "" {
-			sources = append(sources, source)
+		binding, _ := rule["binding"].(map[string]any)
+		for _, document := range []map[string]any{binding, rule} {
+			if source, ok := document["source"].(string); ok && source != "" {
+				sources = append(sources, source)
+			}
 		}
 	}
 	return sources

@@ -20,16 +20,22 @@ func (e *Engine) Access(ctx context.Context, r *decision.Request) decision.Decis
 
 // decide returns the decision; an evaluation error denies.
 func (e *Engine) decide(ctx context.Context, v evaluation) decision.Decision {
-	d, err := decision.Decision{}, tables.CheckCluster(e.access.Cluster, v.request.Cluster)
-	if err == nil {
-		v.request = e.named(v.request)
-		d, err = e.evaluate(ctx, v, e.now())
-	}
+	d, err := e.decideAt(ctx, v, e.now())
 	if err != nil {
 		d = d.Failed(err.Error())
 	}
 	d.Revision = e.revision
 	return d
+}
+
+// decideAt is the only caller of evaluate: requests of callers and of gateway rules are
+// both about the cluster of the bundle.
+func (e *Engine) decideAt(ctx context.Context, v evaluation, now time.Time) (decision.Decision, error) {
+	if err := tables.CheckCluster(e.access.Cluster, v.request.Cluster); err != nil {
+		return decision.Decision{}, err
+	}
+	v.request = e.named(v.request)
+	return e.evaluate(ctx, v, now)
 }
 
 // named returns the request with the cluster that it is about, which extensions read.
@@ -158,6 +164,7 @@ func matched(h match.Hit) decision.Matched {
 		Effect:     effect,
 		APIVersion: h.Binding.APIVersion,
 		Role:       &decision.RoleRef{Kind: h.Role().Kind, Namespace: h.Role().Namespace, Name: h.Role().Name},
+		Binding:    decision.BindingRef{Source: h.Binding.Source},
 	}
 }
 

@@ -94,7 +94,7 @@ func (e *Engine) allows(ctx context.Context, review []byte, now time.Time) (bool
 	if err != nil {
 		return false, nil //nolint:nilerr // an author's mistake, and not an evaluation error
 	}
-	d, err := e.evaluate(ctx, evaluation{request: r}, now)
+	d, err := e.decideAt(ctx, evaluation{request: r}, now)
 	return d.Allowed, err
 }
 

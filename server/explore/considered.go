@@ -2,12 +2,14 @@ package explore
 
 import (
 	"cmp"
+	"context"
 	"encoding/json"
-	"maps"
 	"slices"
 	"strings"
+	"time"
 
 	"github.com/writ-policy/writ/server/decision"
+	"github.com/writ-policy/writ/server/engine/visibility"
 	"github.com/writ-policy/writ/server/view"
 	"github.com/writ-policy/writ/translator/change/statement"
 	"github.com/writ-policy/writ/translator/tables"
@@ -15,28 +17,28 @@ import (
 
 // considered are the steps at points without a ladder: the policies that were considered, in
 // their order. Where tables do not list them, they are those that matched.
-func (v *viewer) considered(q decision.Question, e *view.Explanation) []view.Step {
+func (v *viewer) considered(ctx context.Context, c view.Caller, q decision.Question, e *view.Explanation, at time.Time) []view.Step {
 	steps := []view.Step{}
 	switch r := q.(type) {
 	case *decision.VisibilityRequest:
-		steps = append(steps, v.visibilityPolicies(r)...)
+		steps = append(steps, v.visibilityPolicies(ctx, c, r, at)...)
 	case *decision.GatewayRequest:
 		steps = append(steps, v.gatewayPolicies(e.Decision)...)
 	}
-	at := make(map[string]int)
+	index := make(map[string]int)
 	for i := range steps {
-		at[steps[i].Title] = i
+		index[steps[i].Title] = i
 	}
 	deciding := len(steps)
 	for i, m := range e.Matched {
 		title := titleOf(m.Kind, m.Namespace, m.Name)
-		n, ok := at[title]
+		n, ok := index[title]
 		if !ok {
-			n, at[title] = len(steps), len(steps)
+			n, index[title] = len(steps), len(steps)
 			steps = append(steps, view.Step{Title: title})
 		}
 		s := &steps[n]
-		if s.Matched = append(s.Matched, m); i == 0 {
+		if s.Matched, s.Why = append(s.Matched, m), ""; i == 0 {
 			s.State, deciding = view.Decides, n
 		} else if s.State != view.Decides {
 			s.State = view.Late
@@ -58,14 +60,35 @@ func titleOf(kind, namespace, name string) string {
 	return strings.TrimPrefix(kind+" "+namespace+"/"+name, kind+" /")
 }
 
-// visibilityPolicies are the policies that name the principal of a request: denials come
-// first.
-func (v *viewer) visibilityPolicies(r *decision.VisibilityRequest) []view.Step {
+// visibilityPolicies are the policies that name the principal of a request, with why they
+// cannot decide: denials come first.
+func (v *viewer) visibilityPolicies(ctx context.Context, c view.Caller, r *decision.VisibilityRequest, at time.Time) (steps []view.Step) {
 	t := tables.Of[*tables.Visibility](v.revision.tables)
 	if t == nil {
 		return nil
 	}
-	var keys []string
+	policies, err := visibility.New(v.Revision(), t, visibility.Options{Now: func() time.Time { return at }}, nil)
+	isAsked := err == nil && len(r.Names()) > 0 && (r.Cluster.Name != "" || r.IsCustom()) &&
+		slices.Contains([]string{"", decision.ActionView, decision.ActionViewMetrics}, r.Action)
+	keys := principalKeys(r)
+	for _, isDenial := range []bool{true, false} {
+		for i := range t.Policies {
+			p := &t.Policies[i]
+			if p.Deny != isDenial || !slices.ContainsFunc(p.SubjectKeys(), func(key string) bool { return slices.Contains(keys, key) }) {
+				continue
+			}
+			s := view.Step{Title: titleOf(kindVisibility, p.Namespace, p.Name), Source: p.Source, State: view.NotAsked}
+			if isAsked {
+				s.State, s.Why = view.NoMatch, policies.Inactive(ctx, r, i, c.SeesAll)
+			}
+			steps = append(steps, s)
+		}
+	}
+	return steps
+}
+
+// principalKeys are the subjects that policies name the principal of a request by.
+func principalKeys(r *decision.VisibilityRequest) (keys []string) {
 	for _, user := range r.Names() {
 		keys = append(keys, statement.UserPrefix+user)
 	}
@@ -74,20 +97,7 @@ func (v *viewer) visibilityPolicies(r *decision.VisibilityRequest) []view.Step {
 			keys = append(keys, statement.GroupPrefix+group)
 		}
 	}
-	var steps []view.Step
-	for _, lists := range []map[string][]int{t.Denies, t.Allows} {
-		found := make(map[int]bool)
-		for _, key := range keys {
-			for _, i := range lists[key] {
-				found[i] = true
-			}
-		}
-		for _, i := range slices.Sorted(maps.Keys(found)) {
-			p := &t.Policies[i]
-			steps = append(steps, view.Step{Title: titleOf(kindVisibility, p.Namespace, p.Name), Source: p.Source, State: view.NoMatch})
-		}
-	}
-	return steps
+	return keys
 }
 
 // gatewayPolicies are the policies of what a decision is about, from the gateway to the rule

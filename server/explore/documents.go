@@ -1,6 +1,7 @@
 package explore
 
 import (
+	"bytes"
 	"cmp"
 	"slices"
 	"strconv"
@@ -73,6 +74,9 @@ func (v *viewer) diagnostics(list diag.List) []view.Diagnostic {
 	return out
 }
 
+// notServed is the note of a text that has diagnostics and is not the active one.
+const notServed = "This is the newest text of the file, which the diagnostics are about. It is not served: the revision that is served has an older one."
+
 // Document implements view.Viewer.
 func (v *viewer) Document(c view.Caller, file string, line int) (*view.Document, error) {
 	if !c.SeesAll {
@@ -84,8 +88,14 @@ func (v *viewer) Document(c view.Caller, file string, line int) (*view.Document,
 	if v.attempt != nil {
 		own := slices.DeleteFunc(slices.Clone(v.attempt.Diagnostics), func(d diag.Diagnostic) bool { return d.File != file })
 		out.Diagnostics = v.diagnostics(own[:min(len(own), maxRows)])
-		if !hasText { // a file that was never active, because of its errors
-			text, hasText = contentOf(v.attempt.Files, file)
+		// Places of diagnostics are those of the newest documents, which are not the active
+		// ones if they have errors or if another revision is pinned.
+		newest, isThere := contentOf(v.attempt.Files, file)
+		if isThere && (!hasText || len(own) > 0 && !bytes.Equal(newest, text)) {
+			if hasText {
+				list, out.Note = nil, notServed
+			}
+			text, hasText = newest, true
 		}
 	}
 	if !hasText && len(list) == 0 && len(out.Diagnostics) == 0 {

@@ -59,8 +59,8 @@ func (v *viewer) explain(ctx context.Context, c view.Caller, point string, e *vi
 	at = cmp.Or(at, v.x.o.Now())
 	r, isAccess := q.(*decision.Request)
 	if !isAccess {
-		e.Steps = v.considered(q, e)
-		e.WhatIf = v.whatIf(ctx, point, q, e, at)
+		e.Steps = v.considered(ctx, c, q, e, at)
+		e.WhatIf = v.whatIf(ctx, c, point, q, e, at)
 		return
 	}
 	then := v.policies.At(at)
@@ -71,7 +71,7 @@ func (v *viewer) explain(ctx context.Context, c view.Caller, point string, e *vi
 		e.Steps[0].Policies, e.Steps[0].MorePolicies = v.denyPolicies(&e.Steps[0])
 	}
 	e.PodSecurity = v.scores(&d, r)
-	e.WhatIf = v.whatIf(ctx, point, q, e, at)
+	e.WhatIf = v.whatIf(ctx, c, point, q, e, at)
 	if e.Outcome == view.None || e.Outcome == view.Deny {
 		e.Nearest = v.nearest(ctx, r, then)
 	}
@@ -259,6 +259,7 @@ func (v *viewer) master() string {
 func matchedView(m *decision.Matched) view.Matched {
 	out := view.Matched{
 		Kind: m.Kind, Namespace: m.Namespace, Name: m.Name, Rule: m.Rule, Source: m.Source, Effect: m.Effect, APIVersion: m.APIVersion,
+		Binding: view.Written(m.Binding),
 	}
 	if m.Role != nil {
 		out.Role = &view.Named{Kind: m.Role.Kind, Namespace: m.Role.Namespace, Name: m.Role.Name}

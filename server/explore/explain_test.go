@@ -2,6 +2,7 @@ package explore
 
 import (
 	"encoding/json"
+	"runtime"
 	"strings"
 	"testing"
 	"time"
@@ -221,5 +222,47 @@ func TestCallersSeeThemselves(t *testing.T) {
 	}
 	if events := v.Events(ada); events != nil {
 		t.Errorf("got %v, want no events", events)
+	}
+}
+
+// Rules that nearly allow a request state what it would have instead, and changed requests
+// why they are decided so.
+func TestNearestStatesWhich(t *testing.T) {
+	s := newSite(t, policies)
+	e := s.explain("access", `{"user":"x","groups":["dev"],"verb":"delete","resource":"pods","namespace":"shop"}`)
+	if len(e.Nearest) == 0 || !strings.HasPrefix(e.Nearest[0].Text, "with the verb ") {
+		t.Errorf("got %s", text(t, e.Nearest))
+	}
+	for _, w := range e.WhatIf {
+		if w.Reason == "" {
+			t.Errorf("%s has no reason", text(t, w))
+		}
+	}
+}
+
+// The summaries of revisions come without a caller that compares them.
+func TestSummariesAreComputedInTheBackground(t *testing.T) {
+	s := newSite(t, policies)
+	for _, verbs := range []string{"[get, list]", "[get]", "[get, watch]"} {
+		if err := s.load(strings.Replace(policies, "verbs: [get, list, create]", "verbs: "+verbs, 1)); err != nil {
+			t.Fatal(err)
+		}
+	}
+	v := s.explorer.Now()
+	for {
+		list, err := v.Revisions(all)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if list.Comparing {
+			runtime.Gosched()
+			continue
+		}
+		for i, r := range list.Revisions[:len(list.Revisions)-1] {
+			if r.Summary == nil {
+				t.Errorf("revision %d has no summary", i)
+			}
+		}
+		return
 	}
 }

@@ -59,9 +59,12 @@ type Explorer struct {
 	mu      sync.Mutex // held to read and write the fields below
 	active  *revision  // the last that Activate was called with
 	attempt *Attempt   // the last one with diagnostics of its own
-	refused []view.Refused
-	past    []*past // oldest first
-	state   view.StateEvent
+	// accepted is the last attempt without an error: its diagnostics are those of the
+	// documents again when a refused change is taken back.
+	accepted *Attempt
+	refused  []view.Refused
+	past     []*past // oldest first
+	state    view.StateEvent
 }
 
 // revision is what the console knows of a revision.
@@ -84,6 +87,9 @@ type Attempt struct {
 	// Known states that the attempt had the result of the one before, or that none was
 	// made: the active revision or its state changed.
 	Known bool
+	// Read states that documents were read. Another change of the active revision, such as
+	// a rollback, reads none, and leaves the diagnostics of the documents as they are.
+	Read bool
 	// Err is why the documents are not active; nil if they are.
 	Err error
 	// Revision is the active revision, Activated whether it is new, and Source where it
@@ -163,8 +169,14 @@ func (x *Explorer) Attempted(a Attempt) {
 	defer x.mu.Unlock()
 	now := x.o.Now()
 	defer x.setState(a.State, now)
-	if !a.Known {
-		x.attempt = &a
+	a.Files = shownFiles(a.Files, a.Documents, a.Diagnostics)
+	switch {
+	case !a.Known:
+		if x.attempt = &a; a.Err == nil {
+			x.accepted = &a
+		}
+	case a.Read && a.Err == nil && x.accepted != nil:
+		x.attempt = x.accepted
 	}
 	if x.active != nil && a.Err == nil && a.Files != nil && x.active.id == a.Revision {
 		x.active.texts.set(a.Files, a.Documents)

@@ -39,11 +39,11 @@ func (v *viewer) Matrix(ctx context.Context, c view.Caller, q view.MatrixQuery) 
 		return nil, err
 	}
 	out := &view.Matrix{Columns: v.columns(&q), Rows: []view.Row{}, Warnings: v.stateGroup(&q, stated), Revision: v.Revision()}
-	rows, err := v.matrixRows(c, &q)
+	rows, err := v.matrixRows(c, &q, stated)
 	if err != nil {
 		return nil, err
 	}
-	out.Total = len(rows)
+	out.Total, out.Letters = len(rows), lettersOf(rows, q.Limit)
 	f := &filler{asker: asker, policies: policies, stated: stated, columns: out.Columns, isBrief: q.Each != nil}
 	if q.Each == nil {
 		from, to, after, err := page(len(rows), q.Limit, q.After)
@@ -274,7 +274,7 @@ func (f *filler) cell(ctx context.Context, c *question.Cell) view.Cell {
 	d := f.policies.Access(ctx, r)
 	if len(d.Matched) > 0 {
 		m := &d.Matched[0]
-		out.Source, out.Title = m.Source, strings.ReplaceAll(fmt.Sprintf("%s %s/%s", m.Kind, m.Namespace, m.Name), " /", " ")
+		out.Source, out.Title = m.Place(), strings.ReplaceAll(fmt.Sprintf("%s %s/%s", m.Kind, m.Namespace, m.Name), " /", " ")
 	}
 	return out
 }

@@ -1,8 +1,11 @@
 package explore
 
 import (
+	"maps"
 	"slices"
+	"strconv"
 	"strings"
+	"unicode/utf8"
 
 	"github.com/writ-policy/writ/server/view"
 	"github.com/writ-policy/writ/translator/change/statement"
@@ -32,12 +35,12 @@ func (v *viewer) admitMatrix(c view.Caller, q *view.MatrixQuery) error {
 }
 
 // matrixRows lists the rows of all pages, in the order of their names.
-func (v *viewer) matrixRows(c view.Caller, q *view.MatrixQuery) ([]subjectRow, error) {
+func (v *viewer) matrixRows(c view.Caller, q *view.MatrixQuery, stated map[string]any) ([]subjectRow, error) {
 	var rows []subjectRow
 	var err error
 	switch q.Of {
 	case "", ofWho:
-		rows, err = v.subjectRows(q)
+		rows, err = v.subjectRows(q, stated)
 	case ofWhat:
 		rows, err = v.resourceRows(c, q)
 	default:
@@ -47,18 +50,67 @@ func (v *viewer) matrixRows(c view.Caller, q *view.MatrixQuery) ([]subjectRow, e
 }
 
 // subjectRows are the rows of who can do something.
-func (v *viewer) subjectRows(q *view.MatrixQuery) ([]subjectRow, error) {
+func (v *viewer) subjectRows(q *view.MatrixQuery, stated map[string]any) ([]subjectRow, error) {
 	if q.Resource == "" {
 		return nil, &view.Error{Reason: view.Invalid, Field: "resource", Message: "resource must not be empty"}
 	}
+	world, requests := v.policies.Statements(), v.requestsOf(q.Resource, stated)
 	principals := v.names().principals
 	rows := make([]subjectRow, 0, len(principals))
 	for i, p := range principals {
+		if q.Only && !isAllowedAnything(world, p, q.Namespace, requests) {
+			continue
+		}
 		name, kind := nameOf(p)
 		rows = append(rows, subjectRow{view.Row{Name: name, Kind: kind}, principals[i : i+1], nil})
 	}
 	return rows, nil
 }
+
+// isAllowedAnything reports whether a grant of a principal concerns a resource in a namespace;
+// in any place if none is given.
+func isAllowedAnything(world *statement.World, principal, namespace string, requests []*statement.Request) bool {
+	return slices.ContainsFunc(world.Of(principal, namespace), func(s *statement.Statement) bool {
+		return s.Effect == statement.OutcomeAllow && slices.ContainsFunc(requests, s.MayConcern)
+	})
+}
+
+// requestsOf returns a request for a resource in each API group that a question leaves open.
+func (v *viewer) requestsOf(name string, stated map[string]any) (requests []*statement.Request) {
+	resource, sub, _ := strings.Cut(name, "/")
+	groups := map[string]bool{"": true}
+	if group, isKnown := stated["apiGroup"].(string); isKnown {
+		groups = map[string]bool{group: true}
+	} else {
+		for _, pair := range v.names().resources {
+			if main, _, _ := strings.Cut(pair[1], "/"); main == resource {
+				groups[pair[0]] = true
+			}
+		}
+	}
+	for _, group := range slices.Sorted(maps.Keys(groups)) {
+		requests = append(requests, &statement.Request{Group: group, Resource: resource, Subresource: sub})
+	}
+	return requests
+}
+
+// lettersOf returns the first letters of the names of rows, with where they begin; nil if all
+// rows are on one page.
+func lettersOf(rows []subjectRow, limit int) (letters []view.Letter) {
+	if len(rows) <= rowsOf(limit) {
+		return nil
+	}
+	for i := range rows {
+		first, _ := utf8.DecodeRuneInString(strings.ToUpper(rows[i].Name))
+		if len(letters) < maxLetters && (i == 0 || string(first) != letters[len(letters)-1].Letter) {
+			letters = append(letters, view.Letter{Letter: string(first), After: strconv.Itoa(i)})
+		}
+	}
+	return letters
+}
+
+// maxLetters bounds the letters of a matrix.
+const maxLetters = 60
 
 // resourceRows are the rows of what a subject can do. A caller who is not an auditor, and is
 // the subject, sees those that a rule of its bindings allows something on.

@@ -123,3 +123,65 @@ func TestOwnMatrix(t *testing.T) {
 		}
 	}
 }
+
+// Subjects whom no rule allows anything are left out on demand, and no other ones.
+func TestOnlyThoseWhoCan(t *testing.T) {
+	s := newSite(t, policies)
+	for _, q := range []view.MatrixQuery{
+		{Resource: "pods"}, {Resource: "pods", Namespace: "shop"}, {Resource: "secrets"}, {Resource: "nodes"}, {Resource: "pods", APIGroup: "apps"}, {Resource: "pods", APIGroup: "*"},
+	} {
+		every := s.matrix(q)
+		q.Only = true
+		only := s.matrix(q)
+		for _, row := range every.Rows {
+			can := slices.ContainsFunc(row.Cells, func(c view.Cell) bool { return c.Outcome == view.Allow || c.Outcome == view.Depends })
+			isThere := slices.ContainsFunc(only.Rows, func(r view.Row) bool { return r.Name == row.Name })
+			if can && !isThere {
+				t.Errorf("%+v: %s is left out, who can %s", q, row.Name, text(t, row))
+			}
+		}
+		if q.Resource == "nodes" && only.Total >= every.Total {
+			t.Errorf("%d of %d subjects are left for %s", only.Total, every.Total, q.Resource)
+		}
+	}
+}
+
+// Letters lead to the first row of each.
+func TestLettersLeadToRows(t *testing.T) {
+	s := newSite(t, policies)
+	m := s.matrix(view.MatrixQuery{Resource: "pods", Limit: 1})
+	for _, letter := range m.Letters {
+		page := s.matrix(view.MatrixQuery{Resource: "pods", Limit: 1, After: letter.After})
+		if !strings.EqualFold(page.Rows[0].Name[:1], letter.Letter) {
+			t.Errorf("%s leads to %s", letter.Letter, page.Rows[0].Name)
+		}
+	}
+	if len(m.Letters) != 4 || s.matrix(view.MatrixQuery{Resource: "pods"}).Letters != nil {
+		t.Errorf("got the letters %+v, want those of ada, dev, ed and ops, and none on one page", m.Letters)
+	}
+}
+
+// A kind is one row, as a rule excludes it too.
+func TestKindsAreRowsOnce(t *testing.T) {
+	s := newSite(t, `== origin.yaml
+apiVersion: writ.dev/v1
+kind: Role
+metadata: {name: most, namespace: master}
+rules:
+- {verbs: [get], resourceKinds: ["*", "-Secret", "-RoleBinding"]}
+- {verbs: [get], resourceKinds: [Pod, pods]}
+---
+apiVersion: writ.dev/v1
+kind: RoleBinding
+metadata: {name: most, namespace: shop}
+roleRef: {namespace: master, name: most}
+userNames: [ed]
+`)
+	var names []string
+	for _, row := range s.matrix(view.MatrixQuery{Of: "what", Subject: "ed"}).Rows {
+		names = append(names, row.Name)
+	}
+	if got, want := strings.Join(names, " "), "pods rolebindings secrets"; got != want {
+		t.Errorf("the rows are %s, want %s", got, want)
+	}
+}

@@ -78,7 +78,7 @@ func TestMatrixRows(t *testing.T) {
 		t.Errorf("got %s, %d, %v", got, m.Total, m.Columns)
 	}
 	ed := m.Rows[2].Cells[slices.Index(m.Columns, "update")]
-	if ed.Outcome != view.Depends || ed.Source != "protected.yaml:5" || ed.Title != "RoleBinding shop/editors" || ed.Text == "" {
+	if ed.Outcome != view.Depends || ed.Source != "protected.yaml:13" || ed.Title != "RoleBinding shop/editors" || ed.Text == "" {
 		t.Errorf("got %s", text(t, ed))
 	}
 	first := s.matrix(view.MatrixQuery{Resource: "pods", Limit: 3})
@@ -202,7 +202,8 @@ func TestDocuments(t *testing.T) {
 	if err != nil || len(d.Diagnostics) == 0 || d.Diagnostics[0].Text != "kind: Role" || d.Lines[0] != "kind: Role" {
 		t.Errorf("got %s, %v", text(t, d), err)
 	}
-	long := "== long.yaml\n" + strings.Repeat("# line\n", 5000)
+	role := "apiVersion: rbac.authorization.k8s.io/v1\nkind: ClusterRole\nmetadata: {name: long}\nrules: []\n"
+	long := "== long.yaml\n" + role + strings.Repeat("# line\n", 4996)
 	if err := s.load(policies + long); err != nil {
 		t.Fatal(err)
 	}

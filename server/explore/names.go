@@ -161,10 +161,17 @@ func (s sets) addSubjects(access *tables.Access) {
 	}
 }
 
+// pluralOf is the plural of a kind, which may have a subresource.
+func pluralOf(kind string) string {
+	main, sub, _ := strings.Cut(kind, "/")
+	return strings.TrimSuffix(tables.Plural(main)+"/"+sub, "/")
+}
+
 // addRules adds what rules name. It returns their pairs of API group and resource, and of
 // resource and verb, sorted. Most rules name what another one does.
 func (s sets) addRules(access *tables.Access) (resources, verbs [][2]string) {
 	named, granted := make(map[[2]string]struct{}), make(map[[2]string]struct{})
+	kinds := make(map[string]struct{}) // of Origin, in all spellings that a rule accepts
 	add := func(groups, list, verbs []string) {
 		s.add("apiGroup", groups...)
 		for _, resource := range list {
@@ -187,6 +194,20 @@ func (s sets) addRules(access *tables.Access) (resources, verbs [][2]string) {
 		}
 		for i := range role.Origin {
 			add([]string{""}, role.Origin[i].Kinds, role.Origin[i].Verbs)
+			for _, kind := range role.Origin[i].Kinds {
+				kinds[kind] = struct{}{}
+			}
+			for _, kind := range role.Origin[i].NotKinds { // a row too, of what is excluded
+				kinds[pluralOf(kind)] = struct{}{}
+			}
+		}
+	}
+	for kind := range kinds {
+		plural := pluralOf(kind)
+		if _, isSpelt := kinds[plural]; isSpelt && plural != kind {
+			delete(named, [2]string{"", kind}) // the plural is a row
+		} else if !strings.Contains(kind, "*") {
+			named[[2]string{"", kind}] = struct{}{}
 		}
 	}
 	byName := func(a, b [2]string) int { return cmp.Or(strings.Compare(a[1], b[1]), strings.Compare(a[0], b[0])) }

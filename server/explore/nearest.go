@@ -22,10 +22,8 @@ func (v *viewer) nearest(ctx context.Context, r *decision.Request, p decision.Po
 	if asker == nil || r.Path != "" {
 		return list
 	}
-	for _, lacks := range []struct{ member, text string }{
-		{"verb", "another verb"}, {"namespace", "another namespace"}, {"name", "another name"}, {"labels", "other labels"},
-	} {
-		q, err := nearQuestion(r, lacks.member)
+	for _, member := range []string{"verb", "namespace", "name", "labels"} {
+		q, err := nearQuestion(r, member)
 		if err != nil {
 			return list
 		}
@@ -38,11 +36,23 @@ func (v *viewer) nearest(ctx context.Context, r *decision.Request, p decision.Po
 			if !ok || len(list) == maxNearest || isShown(list, &n) {
 				continue
 			}
-			n.Lacks, n.Text = lacks.member, lacks.text
+			n.Lacks, n.Text = member, nearText(member, answer.Resources[i].Example[member])
 			list = append(list, n)
 		}
 	}
 	return list
+}
+
+// nearText states what a request would have instead.
+func nearText(member string, value any) string {
+	text, isText := value.(string)
+	switch {
+	case isText && text != "":
+		return "with the " + member + " " + text
+	case value == nil || isText:
+		return "without a " + member
+	}
+	return "with the " + member + " " + string(mustJSON(value))
 }
 
 // nearQuestion is the question what the subject of a request can do if one member of the

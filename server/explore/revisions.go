@@ -6,11 +6,13 @@ import (
 	"slices"
 	"strings"
 	"sync"
+	"sync/atomic"
 	"time"
 
 	"github.com/writ-policy/writ/server/decision"
 	"github.com/writ-policy/writ/server/view"
 	"github.com/writ-policy/writ/translator/change"
+	"github.com/writ-policy/writ/translator/change/statement"
 	"github.com/writ-policy/writ/translator/source"
 )
 
@@ -75,16 +77,35 @@ func (v *viewer) Revisions(c view.Caller) (*view.Revisions, error) {
 	v.x.mu.Unlock()
 	slices.Reverse(refused)
 	out := &view.Revisions{Revisions: list, Refused: append([]view.Refused{}, refused...)}
-	for i := range list {
-		if i+1 < len(list) {
-			if d := v.x.diffs.find([2]string{list[i+1].Revision, list[i].Revision}); d != nil {
-				list[i].Summary = d.Summary
-			} else {
-				v.x.compare([2]string{list[i+1].Revision, list[i].Revision})
-			}
+	var missing [][2]string
+	for i := range min(len(list)-1, maxPast) {
+		pair := [2]string{list[i+1].Revision, list[i].Revision}
+		switch d, isDone := v.x.diffs.find(pair); {
+		case !isDone:
+			missing = append(missing, pair)
+		case d != nil:
+			list[i].Summary = d.Summary
 		}
 	}
+	out.Comparing = len(missing) > 0
+	v.x.summarize(missing)
 	return out, nil
+}
+
+// summarize compares pairs of revisions in the background, one at a time. Pairs that are
+// missing while it compares others are asked for again.
+func (x *Explorer) summarize(pairs [][2]string) {
+	if len(pairs) == 0 || !x.diffs.isBusy.CompareAndSwap(false, true) {
+		return
+	}
+	go func() {
+		defer x.diffs.isBusy.Store(false)
+		for _, pair := range pairs {
+			if j := x.compare(pair); j != nil { // nil while one is made for a caller
+				<-j.done
+			}
+		}
+	}()
 }
 
 // revisions lists the revisions of the process and of the state directory, newest first.
@@ -145,6 +166,8 @@ func (v *viewer) Diff(ctx context.Context, c view.Caller, from, to string) (*vie
 
 // diffs are comparisons: the one that is being made and the last ones.
 type diffs struct {
+	isBusy atomic.Bool // a goroutine makes comparisons without a caller
+
 	mu   sync.Mutex // held to read and write the fields below, not while comparing
 	jobs []*comparison
 }
@@ -169,16 +192,16 @@ func (j *comparison) isDone() bool {
 	}
 }
 
-// find returns the result of a comparison, nil if the two were not compared.
-func (d *diffs) find(pair [2]string) *view.Diff {
+// find returns the result of a comparison, nil if it failed, and whether it was made.
+func (d *diffs) find(pair [2]string) (diff *view.Diff, isDone bool) {
 	d.mu.Lock()
 	defer d.mu.Unlock()
 	for _, j := range d.jobs {
 		if j.pair == pair && j.isDone() {
-			return j.diff
+			return j.diff, true
 		}
 	}
-	return nil
+	return nil, false
 }
 
 // compare returns the comparison of two revisions, which it begins unless there is one. It
@@ -215,6 +238,8 @@ func (x *Explorer) diff(ctx context.Context, pair [2]string) (out *view.Diff, er
 			err = view.Errorf(view.Internal, "the comparison failed")
 		}
 	}()
+	now := x.o.Now()
+	at := now
 	var sides [2]*change.Side
 	var files [2][]source.File
 	for i, id := range pair {
@@ -226,9 +251,12 @@ func (x *Explorer) diff(ctx context.Context, pair [2]string) (out *view.Diff, er
 		if world == nil {
 			return nil, view.Errorf(view.NotReady, "the bundle of revision %.12s has no table of its deny policies", id)
 		}
-		sides[i], files[i] = &change.Side{World: world, Judge: decision.Judge(policies), Source: id[:12], Revision: id}, texts
+		judge := func(ctx context.Context, point string, request []byte) (statement.Verdict, error) {
+			return decision.Judge(policies.At(at))(ctx, point, request)
+		}
+		sides[i], files[i] = &change.Side{World: world, Judge: judge, Source: id[:12], Revision: id}, texts
 	}
-	report, err := change.Diff(ctx, sides[0], sides[1], change.Options{Now: x.o.Now(), MaxClasses: maxClasses})
+	report, err := change.Diff(ctx, sides[0], sides[1], change.Options{Now: now, MaxClasses: maxClasses, SetNow: func(t time.Time) { at = t }})
 	switch {
 	case errors.Is(err, context.DeadlineExceeded):
 		return nil, view.Errorf(view.Busy, "the comparison took too long")

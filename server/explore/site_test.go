@@ -56,7 +56,7 @@ func (s *site) load(documents string) error {
 	result, list := s.changes.Translate(s.t.Context(), source.Snapshot{Files: files})
 	a := Attempt{Files: files, Diagnostics: list, State: view.StateEvent{Ready: true}, Revision: s.active.Revision(), Source: "documents"}
 	if result == nil {
-		a.Err, a.State.Degraded = errors.New("the documents have errors"), true
+		a.Err, a.State.Degraded, a.Documents = errors.New("the documents have errors"), true, s.changes.Documents()
 		s.explorer.Attempted(a)
 		s.t.Logf("%+v", list)
 		return a.Err

@@ -10,7 +10,6 @@ import (
 	"github.com/writ-policy/writ/translator/diag"
 	"github.com/writ-policy/writ/translator/source"
 	"github.com/writ-policy/writ/translator/syntax"
-	"github.com/writ-policy/writ/translator/tables"
 )
 
 // maxTexts bounds the texts of a revision in bytes. Texts are shared with the source, which
@@ -92,10 +91,7 @@ func (v *viewer) excerpts(matched []view.Matched) (list []view.Excerpt, note str
 	if len(matched) == 0 {
 		return list, ""
 	}
-	sources := []string{matched[0].Source}
-	if binding := v.bindingSource(&matched[0]); binding != "" {
-		sources = append(sources, binding)
-	}
+	sources := slices.Compact([]string{matched[0].Source, matched[0].Place()})
 	for _, at := range sources {
 		if e, ok := v.excerpt(at); ok {
 			list = append(list, e)
@@ -105,19 +101,6 @@ func (v *viewer) excerpts(matched []view.Matched) (list []view.Excerpt, note str
 		note = v.revision.texts.note()
 	}
 	return list, note
-}
-
-// bindingSource returns the place of the binding of a rule, empty if it has none.
-func (v *viewer) bindingSource(m *view.Matched) string {
-	access := tables.Of[*tables.Access](v.revision.tables)
-	if access == nil || m.Role == nil {
-		return ""
-	}
-	family := tables.FamilyKubernetes
-	if strings.HasPrefix(m.APIVersion, "writ.dev/") {
-		family = tables.FamilyOrigin
-	}
-	return access.Bindings.At(tables.BindingKey(family, m.Namespace, m.Name)).Source
 }
 
 // excerpt returns the lines about a place, FILE:LINE.

@@ -66,16 +66,18 @@ func (a *alternatives) withoutEach(groups []string, change func([]string) func(m
 	}
 }
 
-// whatIf decides a request with one thing changed at a time.
-func (v *viewer) whatIf(ctx context.Context, point string, q decision.Question, e *view.Explanation, at time.Time) []view.WhatIf {
+// whatIf decides a request with one thing changed at a time. Callers who may ask about
+// themselves alone get changes of their own request, and none that is taken from clusters
+// or from documents about others: the changes would publish them.
+func (v *viewer) whatIf(ctx context.Context, c view.Caller, point string, q decision.Question, e *view.Explanation, at time.Time) []view.WhatIf {
 	groups, others := &alternatives{request: e.Request}, &alternatives{request: e.Request}
 	switch r := q.(type) {
 	case *decision.Request:
 		groups.withoutEach(r.Groups, func(left []string) func(members) { return set("groups", left) })
-		v.accessAlternatives(others, r, e, v.policies.At(at))
+		v.accessAlternatives(others, c, r, e, v.policies.At(at))
 	case *decision.VisibilityRequest:
 		groups.withoutEach(r.Groups, func(left []string) func(members) { return set("groups", left) })
-		v.visibilityAlternatives(others, r, at)
+		v.visibilityAlternatives(others, c, r, at)
 	case *decision.GatewayRequest:
 		gatewayAlternatives(groups, others, r)
 	}
@@ -105,25 +107,25 @@ func (v *viewer) decideWhatIf(ctx context.Context, point string, w *view.WhatIf,
 		return false
 	}
 	f := factsOf(point, answer, answer.Settle())
-	w.Outcome, w.Matched = f.Outcome, f.Matched
+	w.Outcome, w.Reason, w.Matched = f.Outcome, f.Reason, f.Matched
 	return true
 }
 
-func (v *viewer) accessAlternatives(a *alternatives, r *decision.Request, e *view.Explanation, p decision.Policies) {
+func (v *viewer) accessAlternatives(a *alternatives, c view.Caller, r *decision.Request, e *view.Explanation, p decision.Policies) {
 	if r.Labels != nil {
 		a.add("the labels are not known", unset("labels"))
 	}
 	if r.Labels == nil || len(r.Labels) > 0 {
 		a.add("the object has no labels", set("labels", members{}))
 	}
-	v.unknownFacts(a, r, e, p)
+	v.unknownFacts(a, c, r, e, p)
 	if r.Pod != nil {
 		a.add("the pod cannot be read", func(m members) {
 			delete(m, "pod")
 			m["podError"] = "the pod cannot be read"
 		})
 	}
-	if other, ok := otherThan(v.x.o.Clusters(), r.Cluster); ok {
+	if other, ok := otherThan(v.clusters(c), r.Cluster); ok {
 		a.add("in cluster "+other, set("cluster", other))
 	}
 	if r.Verb != "get" {
@@ -138,8 +140,9 @@ var restrictedFacts = map[string][2]string{
 }
 
 // unknownFacts adds both values of the facts that warnings and denials name as unknown: with
-// one the rule matches, with the other it does not.
-func (v *viewer) unknownFacts(a *alternatives, r *decision.Request, e *view.Explanation, p decision.Policies) {
+// one the rule matches, with the other it does not. What a deny policy requires is for
+// auditors.
+func (v *viewer) unknownFacts(a *alternatives, c view.Caller, r *decision.Request, e *view.Explanation, p decision.Policies) {
 	var d struct{ Reason string }
 	isClosed := json.Unmarshal(e.Decision, &d) == nil && strings.HasSuffix(d.Reason, "namespace labels are unknown (fail-closed)")
 	if len(e.Warnings) == 0 && !isClosed {
@@ -149,7 +152,7 @@ func (v *viewer) unknownFacts(a *alternatives, r *decision.Request, e *view.Expl
 	if world == nil {
 		return
 	}
-	if isClosed && len(e.Matched) > 0 {
+	if isClosed && c.SeesAll && len(e.Matched) > 0 {
 		for _, s := range world.Deny {
 			if at := s.Documents[0]; at.Name == e.Matched[0].Name && at.Source == e.Matched[0].Source {
 				contrast(a, r, s, "namespaceLabels", "namespace labels")
@@ -196,7 +199,7 @@ func contrast(a *alternatives, r *decision.Request, s *statement.Statement, memb
 	}
 }
 
-func (v *viewer) visibilityAlternatives(a *alternatives, r *decision.VisibilityRequest, now time.Time) {
+func (v *viewer) visibilityAlternatives(a *alternatives, c view.Caller, r *decision.VisibilityRequest, now time.Time) {
 	if r.Cluster.Name != "" {
 		if r.Cluster.Labels != nil {
 			a.add("the labels of the cluster are not known", within("cluster", unset("labels")))
@@ -205,14 +208,14 @@ func (v *viewer) visibilityAlternatives(a *alternatives, r *decision.VisibilityR
 			a.add("the cluster has no labels", within("cluster", set("labels", members{})))
 		}
 	}
-	if other, ok := otherThan(v.x.o.Clusters(), r.Cluster.Name); ok {
+	if other, ok := otherThan(v.clusters(c), r.Cluster.Name); ok {
 		cluster := members{"name": other}
 		if labels := v.x.o.ClusterLabels(other); labels != nil {
 			cluster["labels"] = labels
 		}
 		a.add("in cluster "+other, set("cluster", cluster))
 	}
-	if next, name := v.boundary(now); name != "" {
+	if next, name := boundary(now, v.shownPolicies(c, r)); name != "" {
 		for _, when := range []struct {
 			word string
 			at   time.Time
@@ -249,15 +252,35 @@ func otherThan(list []string, value string) (string, bool) {
 	return list[at], true
 }
 
-// boundary returns the first instant after now at which a policy begins or ends, and says
-// which; the name is empty if no policy does any more.
-func (v *viewer) boundary(now time.Time) (first time.Time, name string) {
-	visibility := tables.Of[*tables.Visibility](v.revision.tables)
-	if visibility == nil {
-		return first, ""
+// clusters returns the clusters that may be named to a caller: all to auditors.
+func (v *viewer) clusters(c view.Caller) []string {
+	if !c.SeesAll {
+		return nil
 	}
-	for i := range visibility.Policies {
-		p := &visibility.Policies[i]
+	return v.x.o.Clusters()
+}
+
+// shownPolicies returns the visibility policies that may be named to a caller: those that
+// name the principal of the request and, for auditors, all.
+func (v *viewer) shownPolicies(c view.Caller, r *decision.VisibilityRequest) (list []*tables.VisibilityPolicy) {
+	t := tables.Of[*tables.Visibility](v.revision.tables)
+	if t == nil {
+		return nil
+	}
+	keys := principalKeys(r)
+	for i := range t.Policies {
+		p := &t.Policies[i]
+		if c.SeesAll || slices.ContainsFunc(p.SubjectKeys(), func(key string) bool { return slices.Contains(keys, key) }) {
+			list = append(list, p)
+		}
+	}
+	return list
+}
+
+// boundary returns the first instant after now at which one of the policies begins or ends,
+// and says which; the name is empty if no policy does any more.
+func boundary(now time.Time, policies []*tables.VisibilityPolicy) (first time.Time, name string) {
+	for _, p := range policies {
 		if p.Disabled || p.Malformed {
 			continue
 		}

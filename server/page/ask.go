@@ -31,7 +31,7 @@ type answer struct {
 	*view.Explanation
 	Badge     mark
 	Decisive  *source
-	Bindings  []source
+	Binding   *source
 	Scores    []score
 	Steps     []rung
 	Nearest   []link
@@ -105,9 +105,21 @@ func (p *page) ask(form *pointForm) content {
 				shown.Status = http.StatusBadRequest
 			}
 		}
+		if form == accessForm && !self && c.Answer == nil && !c.Form.wrong && !asks {
+			c.Example = exampleOf(q)
+		}
 		shown.Content = c
 		return shown, nil
 	}
+}
+
+// exampleOf is the address of a question about a user of the documents; empty without one.
+func exampleOf(q *question) string {
+	users, err := q.Names(q.caller, "user", "")
+	if err != nil || len(users.Names) == 0 {
+		return ""
+	}
+	return askHref("access", encode(map[string]any{"user": users.Names[0], "verb": "get", "resource": "pods"}))
 }
 
 // another reports whether a request is about another subject than the caller.
@@ -190,7 +202,7 @@ func newAnswer(e *view.Explanation, q *question, form *pointForm, request json.R
 		if i == 0 {
 			a.Decisive = &shown
 		} else {
-			a.Bindings = append(a.Bindings, shown)
+			a.Binding = &shown
 		}
 	}
 	for i := range e.PodSecurity {
@@ -200,7 +212,7 @@ func newAnswer(e *view.Explanation, q *question, form *pointForm, request json.R
 		a.Steps = append(a.Steps, rungOf(s, e.Outcome, a.IsAccess))
 	}
 	for _, n := range e.Nearest {
-		a.Nearest = append(a.Nearest, link{Text: n.Text, Href: askHref(form.point, n.Request), Because: named(n.Matched.Kind, n.Matched.Namespace, n.Matched.Name), Source: n.Matched.Source})
+		a.Nearest = append(a.Nearest, link{Text: n.Text, Href: askHref(form.point, n.Request), Because: named(n.Matched.Kind, n.Matched.Namespace, n.Matched.Name), Source: n.Matched.Place()})
 	}
 	for _, w := range e.WhatIf {
 		a.WhatIf = append(a.WhatIf, whatIfOf(form.point, &w))
@@ -236,12 +248,12 @@ func rungOf(s view.Step, outcome string, isAccess bool) rung {
 }
 
 func whatIfOf(point string, w *view.WhatIf) link {
-	l := link{Text: w.Text, Href: askHref(point, w.Request), Badge: badge(w.Outcome)}
+	l := link{Text: w.Text, Href: askHref(point, w.Request), Badge: badge(w.Outcome), Because: w.Reason}
 	if w.At != "" {
 		l.Href += "&at=" + url.QueryEscape(w.At)
 	}
 	if len(w.Matched) > 0 {
-		l.Because, l.Source = named(w.Matched[0].Kind, w.Matched[0].Namespace, w.Matched[0].Name), w.Matched[0].Source
+		l.Because, l.Source = named(w.Matched[0].Kind, w.Matched[0].Namespace, w.Matched[0].Name), w.Matched[0].Place()
 	}
 	return l
 }

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"math"
+	"net/http"
 	"slices"
 	"strings"
 	"time"
@@ -38,6 +39,7 @@ type timeline struct {
 type timelineBar struct {
 	X, Up, UpHeight, DownHeight string
 	Title                       string
+	At                          time.Time
 }
 
 // timelineMark is a refusal.
@@ -45,13 +47,17 @@ type timelineMark struct{ Path, Title string }
 
 // difference is a comparison in words.
 type difference struct {
-	Same   bool
+	Same bool
+	// Until is when Same ends to be known, empty without such a time.
+	Until  string
 	Claim  []string
 	Counts []bar
 	Rows   []differenceRow
 	More   int
 	Notes  []string
 	Texts  []view.TextDiff
+	// Folded are the rows after the first ones.
+	Folded []differenceRow
 	// MoreLines is how many lines of Texts are left out.
 	MoreLines int
 }
@@ -59,12 +65,25 @@ type difference struct {
 // differenceRow is a group of decisions that differ in the same way.
 type differenceRow struct {
 	Who, What     string
+	Rest          string // of What, shown on demand
 	Before, After mark
 	Causes        []cause
 	Href          string
+	// From is the time from which the decisions differ, if that is later.
+	From string
 	// Possible marks what may happen, but was not found.
 	Possible bool
 	Accepted bool
+}
+
+// briefList divides a list that is long after its first entries.
+func briefList(list string) (first, rest string) {
+	const few, most = 2, 180
+	parts := strings.Split(list, "; ")
+	if len(parts) <= few || len(list) <= most {
+		return list, ""
+	}
+	return strings.Join(parts[:few], "; "), strings.Join(parts[few:], "; ")
 }
 
 // cause is a document that is responsible.
@@ -74,8 +93,9 @@ const changesPath = "/page/changes"
 
 // maxDifferences bounds the rows of a view, and maxTextLines its lines of documents.
 const (
-	maxDifferences = 100
-	maxTextLines   = 1000
+	maxDifferences   = 100
+	firstDifferences = 8
+	maxTextLines     = 1000
 )
 
 // changes is the view of revisions and of what two of them decide differently.
@@ -87,6 +107,12 @@ func changes(ctx context.Context, q *question) (frame, error) {
 	c := changesContent{From: q.value("from"), To: q.value("to"), Comparable: len(revisions.Revisions) > 1, Timeline: timelineOf(revisions)}
 	shown := frame{Title: "Changes", Lead: "Which decisions a change of the documents changes."}
 	isAsked := c.From != "" && c.To != ""
+	if !isAsked {
+		shown.Live = "revision"
+	}
+	if !isAsked && c.Comparable { // the last change
+		c.From, c.To, isAsked = short(revisions.Revisions[1].Revision), short(revisions.Revisions[0].Revision), true
+	}
 	if isAsked {
 		diff, err := q.Diff(ctx, q.caller, c.From, c.To)
 		var refused *view.Error
@@ -96,14 +122,18 @@ func changes(ctx context.Context, q *question) (frame, error) {
 			if errors.As(err, &refused) && refused.Wait > 0 {
 				wait = refused.Wait
 			}
-			c.Pending, shown.Status, shown.Again = true, 202, max(1, int(wait.Seconds()))
+			c.Pending, shown.Again = true, max(1, int(wait.Seconds()))
+			if shown.Live == "" {
+				shown.Status = http.StatusAccepted
+			}
 		case err != nil:
 			return frame{}, err
 		default:
 			c.Diff = differenceOf(diff)
 		}
-	} else {
-		shown.Live = "revision"
+	}
+	if revisions.Comparing && shown.Again == 0 {
+		shown.Again = 2
 	}
 	for i, r := range revisions.Revisions {
 		row := revisionRow{Revision: r, IsTo: i == 0, IsFrom: i == 1}
@@ -135,16 +165,23 @@ func differenceOf(d *view.Diff) *difference {
 		groups = groups[:maxDifferences]
 	}
 	out.Same = len(groups) == 0
+	if t := d.Coverage.Until; t != nil {
+		out.Until = t.Format(time.RFC3339)
+	}
 	for _, g := range groups {
 		row := differenceRow{Who: g.Title, What: "decided differently", Possible: true}
 		if who, what, ok := strings.Cut(g.Title, ": "); ok {
-			row.Who, row.What = who, what
+			row.Who = who
+			row.What, row.Rest = briefList(what)
 		}
 		for _, class := range d.Classes {
 			if !slices.Contains(g.Classes, class.ID) {
 				continue
 			}
 			row.Accepted = row.Accepted || class.Accepted
+			if class.ID == g.Classes[0] && class.At != nil && class.At.After(d.Now) {
+				row.From = class.At.Format(time.RFC3339)
+			}
 			for _, t := range class.Transitions {
 				if row.Possible || t.Change == g.Change && row.Href == "" {
 					row.Before, row.After, row.Possible = badge(t.From), badge(t.To), false
@@ -156,6 +193,9 @@ func differenceOf(d *view.Diff) *difference {
 			row.Causes = append(row.Causes, cause{named(found.Kind, found.Namespace, found.Name), found.What, found.Source})
 		}
 		out.Rows = append(out.Rows, row)
+	}
+	if len(out.Rows) > firstDifferences {
+		out.Rows, out.Folded = out.Rows[:firstDifferences], out.Rows[firstDifferences:]
 	}
 	return out
 }
@@ -175,7 +215,7 @@ func (d *difference) showTexts(texts []view.TextDiff) {
 
 // Sizes of the timeline.
 const (
-	timelineStep   = 44
+	timelineStep   = 64
 	timelineBase   = 40
 	timelineUp     = 34.0
 	timelineDown   = 26.0
@@ -215,7 +255,7 @@ func timelineOf(r *view.Revisions) *timeline {
 		wider, narrower := m.summary["gain"]+m.summary["relax"], m.summary["loss"]+m.summary["tighten"]
 		up := height(wider, most, timelineUp)
 		t.Bars = append(t.Bars, timelineBar{
-			X: decimal(x), Up: decimal(timelineBase - 1 - up), UpHeight: decimal(up), DownHeight: decimal(height(narrower, most, timelineDown)),
+			X: decimal(x), At: m.at, Up: decimal(timelineBase - 1 - up), UpHeight: decimal(up), DownHeight: decimal(height(narrower, most, timelineDown)),
 			Title: "revision " + m.name + ": " + plural(wider, "class") + " wider, " + plural(narrower, "class") + " narrower",
 		})
 	}

@@ -16,6 +16,7 @@ import (
 // documentsContent is the start of the documents: rules by how often they decided.
 type documentsContent struct {
 	Tree        []node
+	Search      string
 	Never       bool
 	Rules       []ruleRow
 	Total       int
@@ -45,7 +46,11 @@ func documents(_ context.Context, q *question) (frame, error) {
 	if err != nil {
 		return frame{}, err
 	}
-	c := documentsContent{Tree: treeOf(files.Files, "", q.query["open"]), Never: q.value("never") != ""}
+	c := documentsContent{Search: q.value("search"), Never: q.value("never") != ""}
+	found := slices.DeleteFunc(slices.Clone(files.Files), func(f view.File) bool {
+		return !strings.Contains(strings.ToLower(f.File), strings.ToLower(c.Search))
+	})
+	c.Tree = treeOf(found, "", q.query["open"])
 	rules, err := q.Rules(q.caller, view.RulesQuery{Never: c.Never, After: q.value("after")})
 	if err != nil {
 		return frame{}, err

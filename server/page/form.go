@@ -125,6 +125,9 @@ func (f *pointForm) read(query url.Values, toJSON func([]byte) ([]byte, error)) 
 		}
 	}
 	if len(request) > 0 && !a.wrong {
+		if _, named := request["user"]; f == accessForm && !named && request["groups"] != nil {
+			request["user"] = "" // a question about groups alone
+		}
 		a.request = encode(request)
 	}
 	return a
@@ -136,12 +139,26 @@ func (a *asked) refuse(f *pointForm, e *view.Error) string {
 	for _, inputs := range [][]input{a.Inputs, a.Folded} {
 		for i := range inputs {
 			if path := f.pathOf(inputs[i].Key); path != "" && key != "" && (path == key || strings.HasPrefix(key, path+".")) {
-				inputs[i].Error = e.Message
+				inputs[i].Error = inWordsOfForms(e.Message, inputs[i].Label)
 				return ""
 			}
 		}
 	}
 	return e.Message
+}
+
+// inWordsOfForms returns a message about a member of a request as one about its field: a form
+// has no keys.
+func inWordsOfForms(message, label string) string {
+	if rest, ok := strings.CutPrefix(message, "key "); ok && strings.HasPrefix(rest, `"`) {
+		if _, rest, ok = strings.Cut(rest[1:], `" `); ok {
+			if rest == "is missing" || rest == "must be a string that is not empty" {
+				return label + " is required"
+			}
+			return label + " " + rest
+		}
+	}
+	return message
 }
 
 func (f *pointForm) pathOf(key string) string {

@@ -17,6 +17,8 @@ var formats = map[string]any{
 	"clock":    func(t time.Time) string { return t.UTC().Format("15:04:05") },
 	"stamp":    func(t time.Time) string { return t.UTC().Format(time.RFC3339) },
 	"day":      func(t time.Time) string { return t.UTC().Format("2 Jan 15:04:05") },
+	"date":     func(t time.Time) string { return t.UTC().Format("2 Jan") },
+	"hour":     func(t time.Time) string { return t.UTC().Format("15:04") },
 	"moment":   func(t time.Time) string { return t.UTC().Format("2006-01-02 15:04:05 UTC") },
 	"short":    short,
 	"age":      age,
@@ -32,8 +34,24 @@ var formats = map[string]any{
 	"sentence": sentence,
 	"dict":     dict,
 
+	"placeFile": func(place string) string { file, _ := splitPlace(place); return file },
+	"placeLine": func(place string) string { _, line := splitPlace(place); return line },
+
 	"diffClass": diffClass, "stateWord": func(state string) string { return stateWords[state] },
 }
+
+// splitPlace divides FILE:LINE before the last part of the name, so that a line of a table
+// never ends within it or within the number.
+func splitPlace(place string) (file, line string) {
+	at := strings.LastIndexByte(place, '/') + 1
+	if len(place)-at > maxUnbroken {
+		at = max(at, strings.LastIndexByte(place, ':'))
+	}
+	return place[:at], place[at:]
+}
+
+// maxUnbroken is how long the last part of a place may be to stay on one line.
+const maxUnbroken = 28
 
 // short is the part of a revision that people compare.
 func short(revision string) string { return revision[:min(12, len(revision))] }

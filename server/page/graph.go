@@ -43,18 +43,22 @@ type box struct {
 // chip is a policy on what it targets.
 type chip struct {
 	Class, Text, Full, Href string
-	X, Y, W                 int
+	Said                    string // which blocks, below the name
+	X, Y, W, H              int
 	Struck                  bool
 }
 
 // Sizes of the picture.
 const (
-	boxHeight  = 48
-	chipHeight = 27
+	boxHeight  = 64
+	chipGap    = 3
+	chipHeight = 40 // of a name and of its blocks
 	boxGap     = 26
 	graphTop   = 34
 	charWidth  = 8 // of a letter of names, at most
 	chipLetter = 7 // the width of a letter in a chip
+	// smallLetter is the width of a letter of what a node shows.
+	smallLetter = 6
 )
 
 // columns are the left edges and widths of the columns.
@@ -92,11 +96,11 @@ func drawGraph(nodes []view.Node, edges [][2]string, chosen string, href func(ta
 
 func newBox(n view.Node, on, chosen bool, href string) box {
 	c := columns[n.Column]
-	b := box{Node: n, On: on, Chosen: chosen, Href: href, X: c.x, W: c.width, Right: c.x + c.width, H: boxHeight + chipHeight*len(n.Policies), Label: strings.TrimSpace(n.Kind + " " + n.Name)}
+	b := box{Node: n, On: on, Chosen: chosen, Href: href, X: c.x, W: c.width, Right: c.x + c.width, H: boxHeight + (chipHeight+chipGap)*len(n.Policies), Label: strings.TrimSpace(n.Kind + " " + n.Name)}
 	if len(n.Policies) > 0 {
 		b.H += 4
 	}
-	b.Short, b.ShortShows = shorten(n.Name, c.width-24), shorten(n.Shows, c.width-100)
+	b.Short, b.ShortShows = shorten(n.Name, c.width-24), shorten(n.Shows, (c.width-24)*charWidth/smallLetter)
 	return b
 }
 
@@ -179,16 +183,17 @@ func (b *box) addChips() {
 	for i := range b.Policies {
 		p := &b.Policies[i]
 		look := policyClasses[p.Kind]
-		said := ""
-		if blocks := blocksOf(p); len(blocks) > 0 {
-			said = ": " + strings.Join(blocks, ", ")
+		said := strings.Join(blocksOf(p), ", ")
+		full := p.Kind + " " + p.Namespace + "/" + p.Name
+		if said != "" {
+			full += ": " + said
 		}
 		c := chip{
-			Class: look[0], Text: shorten(look[1]+" "+p.Name+said, (b.W-26)*charWidth/chipLetter), Full: p.Kind + " " + p.Namespace + "/" + p.Name + said,
-			Href: lineHref(p.Source), X: b.X + 9, Y: y, W: b.W - 18, Struck: !p.Enforced,
+			Class: look[0], Text: shorten(look[1]+" "+p.Name, (b.W-26)*charWidth/chipLetter), Said: shorten(said, (b.W-26)*charWidth/smallLetter), Full: full,
+			Href: lineHref(p.Source), X: b.X + 9, Y: y, W: b.W - 18, H: chipHeight, Struck: !p.Enforced,
 		}
 		b.Chips = append(b.Chips, c)
-		y += chipHeight
+		y += chipHeight + chipGap
 	}
 }
 
@@ -198,6 +203,9 @@ func blocksOf(p *view.NodePolicy) []string {
 	var blocks []string
 	for _, form := range p.Forms {
 		block, strategy, _ := strings.Cut(form, ", ")
+		if block == "bare" { // rules without a block are defaults
+			block = "implicit defaults"
+		}
 		blocks = append(blocks, strings.TrimSpace(block+" "+strategy))
 	}
 	return blocks

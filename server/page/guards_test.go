@@ -296,3 +296,20 @@ func TestPlaces(t *testing.T) {
 		t.Errorf("got status %d", w.Code)
 	}
 }
+
+// A session of a page without TLS is short: the cookie is sent to every port of the host.
+func TestSessionsWithoutTLSAreShort(t *testing.T) {
+	for secure, want := range map[bool]time.Duration{true: sessionTime, false: plainSessionTime} {
+		now := time.Date(2026, 11, 22, 9, 0, 0, 0, time.UTC)
+		p := &page{Options: Options{Secure: secure}, sessions: sessions{now: func() time.Time { return now }, lasts: lastsOf(secure)}}
+		cookie := p.sessions.open("token")
+		now = now.Add(want - time.Second)
+		if p.sessions.token(cookie) == "" {
+			t.Errorf("secure %v: the session ends before %s", secure, want)
+		}
+		now = now.Add(2 * time.Second)
+		if p.sessions.token(cookie) != "" {
+			t.Errorf("secure %v: the session lasts longer than %s", secure, want)
+		}
+	}
+}

@@ -117,7 +117,7 @@ func entriesOf(decisions []view.Entry) []entry {
 	return entries
 }
 
-// decidedBy is the first rule that matched, and where it stands.
+// decidedBy is the first rule that matched, and the line that a person edits.
 func decidedBy(decision json.RawMessage) (by, source string) {
 	var d struct {
 		Matched []view.Matched `json:"matched"`
@@ -126,7 +126,7 @@ func decidedBy(decision json.RawMessage) (by, source string) {
 		return "", ""
 	}
 	m := &d.Matched[0]
-	return named(m.Kind, m.Namespace, m.Name), m.Source
+	return named(m.Kind, m.Namespace, m.Name), m.Place()
 }
 
 // about is what the words for a request are made of.

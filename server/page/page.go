@@ -76,7 +76,7 @@ func New(o Options) http.Handler {
 		o.After = time.After
 	}
 	p := &page{Options: o, places: make(chan struct{}, places), wrong: make(chan struct{}, maxWaiting)}
-	p.sessions.now = o.Now
+	p.sessions.now, p.sessions.lasts = o.Now, lastsOf(o.Secure)
 	p.assets = loadAssets()
 	p.templates = parseTemplates(p.assets)
 	p.routes = p.mux()

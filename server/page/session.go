@@ -1,6 +1,7 @@
 package page
 
 import (
+	"cmp"
 	"crypto/rand"
 	"crypto/sha256"
 	"encoding/base64"
@@ -16,15 +17,19 @@ import (
 
 // Bounds of sessions and of signing in.
 const (
-	maxSessions  = 10_000
-	sessionTime  = 8 * time.Hour
-	maxWaiting   = 10
-	wrongWaiting = time.Second
+	maxSessions = 10_000
+	sessionTime = 8 * time.Hour
+	// Without TLS a browser sends the cookie to every port of the host, so that another
+	// server of the machine may read it.
+	plainSessionTime = time.Hour
+	maxWaiting       = 10
+	wrongWaiting     = time.Second
 )
 
 // sessions maps the hashes of cookies to tokens. The zero value with a clock is ready.
 type sessions struct {
-	now func() time.Time
+	now   func() time.Time
+	lasts time.Duration // of a session; zero means sessionTime
 
 	mu   sync.Mutex // held for a look-up, never while a token is verified
 	kept map[[sha256.Size]byte]session
@@ -51,8 +56,16 @@ func (s *sessions) open(token string) string {
 	if len(s.kept) >= maxSessions {
 		s.makeRoom(now)
 	}
-	s.kept[sha256.Sum256([]byte(cookie))] = session{token, now.Add(sessionTime)}
+	s.kept[sha256.Sum256([]byte(cookie))] = session{token, now.Add(cmp.Or(s.lasts, sessionTime))}
 	return cookie
+}
+
+// lastsOf is how long sessions last with TLS or without.
+func lastsOf(secure bool) time.Duration {
+	if secure {
+		return sessionTime
+	}
+	return plainSessionTime
 }
 
 func (s *sessions) makeRoom(now time.Time) {
@@ -161,7 +174,7 @@ func (p *page) signIn(w http.ResponseWriter, r *http.Request) {
 	case err != nil || caller.User == "":
 		p.rejectToken(w, r, to)
 	default:
-		http.SetCookie(w, p.cookie(p.sessions.open(token), int(sessionTime/time.Second)))
+		http.SetCookie(w, p.cookie(p.sessions.open(token), int(p.sessions.lasts/time.Second)))
 		http.Redirect(w, r, ownView(to), http.StatusSeeOther)
 	}
 }

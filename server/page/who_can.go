@@ -5,6 +5,7 @@ import (
 	"net/http"
 	"net/url"
 	"strconv"
+	"strings"
 
 	"github.com/writ-policy/writ/server/view"
 )
@@ -17,8 +18,12 @@ type matrixContent struct {
 	Self  bool // the caller asks about itself
 	Asked bool
 	*view.Matrix
-	Lines                 []matrixLine
-	First, Last           int
+	Lines       []matrixLine
+	First, Last int
+	// Letters lead to the rows of a letter, and Others is the address with the subjects that
+	// can do nothing, or without them.
+	Letters               []tab
+	Others                string
 	Previous, Next, Table string
 	Query                 view.MatrixQuery
 }
@@ -89,6 +94,7 @@ func (p *page) whoCan(ctx context.Context, q *question) (frame, error) {
 		asked = view.MatrixQuery{Of: "what", Subject: q.value("subject"), Namespace: asked.Namespace, Search: asked.Search, Limit: matrixPage, After: asked.After}
 		isAsked = asked.Subject != ""
 	}
+	asked.Only = !c.What && q.value("all") == ""
 	c.Form = form.read(q.query, p.JSON)
 	c.Form.setSelf(c.Self)
 	if c.Form.wrong {
@@ -132,17 +138,26 @@ func (c *matrixContent) show(m *view.Matrix, query url.Values) {
 		}
 		c.Previous = withValue(whoCanPath, query, "after", previous)
 	}
-	if m.After != "" {
-		c.Next = withValue(whoCanPath, query, "after", m.After)
-	}
 	all := url.Values{}
 	for key, values := range query {
-		if key != "after" {
+		if key != "after" && key != "all" {
 			all[key] = values
 		}
 	}
+	for _, l := range m.Letters {
+		c.Letters = append(c.Letters, tab{Name: l.Letter, Href: withValue(whoCanPath, query, "after", l.After), Current: l.After == c.Query.After || l.After == "0" && skipped == 0})
+	}
+	if !c.What {
+		c.Others = withValue(whoCanPath, all, "all", map[bool]string{true: "1"}[c.Query.Only])
+	}
+	if m.After != "" {
+		c.Next = withValue(whoCanPath, query, "after", m.After)
+	}
 	if c.Query.Facts != nil {
 		all.Set("facts", string(c.Query.Facts))
+	}
+	if c.Query.Only {
+		all.Set("only", "1")
 	}
 	c.Table = withValue("/v1/matrix", all, "format", "csv")
 }
@@ -150,8 +165,14 @@ func (c *matrixContent) show(m *view.Matrix, query url.Values) {
 // cellWords are the outcomes of cells, as in the downloaded table.
 var cellWords = map[string]string{view.Allow: "allowed", view.Deny: "denied", view.None: "not allowed", view.Depends: "depends"}
 
+// briefly leaves out the document of a condition, which the title of the cell has.
+func briefly(text string) string {
+	text, _, _ = strings.Cut(text, " (")
+	return text
+}
+
 func cellOf(c *view.Cell) matrixCell {
-	cell := matrixCell{Badge: badge(c.Outcome), Word: cellWords[c.Outcome], Text: shorten(c.Text, whyWidth), Title: c.Title, Href: askHref("access", c.Request)}
+	cell := matrixCell{Badge: badge(c.Outcome), Word: cellWords[c.Outcome], Text: shorten(briefly(c.Text), whyWidth), Title: c.Title, Href: askHref("access", c.Request)}
 	switch {
 	case c.Title == "":
 		cell.Title = "no rule"

@@ -49,6 +49,11 @@ func (w words) has(word string) bool {
 // more of them the value is kept.
 const maxGlobs = 64
 
+// maxCompared is how many bytes of a value are compared with patterns that are not
+// prefixes. Longer values are kept: the time of a comparison is the product of both lengths,
+// and no deadline holds for it.
+const maxCompared = 1024
+
 // values are the values and patterns of one attribute.
 type values struct {
 	named    set
@@ -94,7 +99,8 @@ func (v *values) append(b []byte, value string) []byte {
 	switch {
 	case value == "":
 		return append(b, absent)
-	case v.keep || v.named.has(value) || strings.Contains(value, "/"):
+	case v.keep || v.named.has(value) || strings.Contains(value, "/"),
+		len(v.globs) > 0 && len(value) > maxCompared:
 		return appendText(b, value)
 	}
 	b = append(b, unnamed)

@@ -18,6 +18,7 @@ import (
 	"github.com/writ-policy/writ/translator"
 	"github.com/writ-policy/writ/translator/diag"
 	"github.com/writ-policy/writ/translator/source"
+	"github.com/writ-policy/writ/translator/syntax"
 	"github.com/writ-policy/writ/translator/tables"
 )
 
@@ -142,6 +143,8 @@ func (w *words) Translate(_ context.Context, s source.Snapshot) (*translator.Res
 	}
 	return &translator.Result{Tables: tables.List{access}, Files: files}, list
 }
+
+func (*words) Documents() []syntax.Document { return nil }
 
 func (w *words) PolicyConditions() map[string][]tables.GatewayCondition { return nil }
 

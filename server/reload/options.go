@@ -11,6 +11,7 @@ import (
 	"github.com/writ-policy/writ/translator"
 	"github.com/writ-policy/writ/translator/diag"
 	"github.com/writ-policy/writ/translator/source"
+	"github.com/writ-policy/writ/translator/syntax"
 	"github.com/writ-policy/writ/translator/tables"
 )
 
@@ -22,6 +23,9 @@ type Translator interface {
 	// PolicyConditions returns the conditions of gateway policies by locator, after a
 	// Translate that returned nil.
 	PolicyConditions() map[string][]tables.GatewayCondition
+	// Documents returns the documents that were decoded, also after a Translate that
+	// returned nil.
+	Documents() []syntax.Document
 }
 
 // Observer records the results of reloads; metrics.Metrics implements it. Its methods

@@ -62,7 +62,7 @@ func (r *Reloader) record(ctx context.Context, out outcome, began time.Time) {
 	}
 	r.o.Attempted(Attempt{
 		Snapshot: out.snapshot, Documents: out.documents, Diagnostics: out.list, Err: out.err,
-		IsKnown: out.known, IsActivated: out.result == metrics.Activated,
+		IsRead: true, IsKnown: out.known, IsActivated: out.result == metrics.Activated,
 	})
 	// Last, because a disk can be slow: the status shows the active revision before.
 	r.keep(ctx, out.bundle)

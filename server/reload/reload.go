@@ -22,6 +22,7 @@ import (
 	"fmt"
 	"runtime/debug"
 	"slices"
+	"time"
 
 	"github.com/writ-policy/writ/bundles"
 	"github.com/writ-policy/writ/server/decision"
@@ -76,7 +77,7 @@ func (r *Reloader) attempt(ctx context.Context) (out outcome) {
 		if isFinal(list) {
 			r.refused = translation{key, list, err, conditions}
 		}
-		return outcome{result: metrics.Refused, list: list, err: err, conditions: conditions, stale: snapshot.Stale, snapshot: snapshot}
+		return outcome{result: metrics.Refused, list: list, err: err, conditions: conditions, stale: snapshot.Stale, snapshot: snapshot, documents: r.o.Translator.Documents()}
 	}
 	out = r.buildAndActivate(ctx, result, list, snapshot.Commit)
 	out.commit, out.stale, out.snapshot, out.documents = snapshot.Commit, snapshot.Stale, snapshot, result.Directory.Documents()
@@ -100,6 +101,8 @@ func (r *Reloader) snapshot(ctx context.Context) (snapshot source.Snapshot, list
 // translate adds its diagnostics to list, those of the snapshot. It returns an error if
 // the documents have errors; the result is nil then.
 func (r *Reloader) translate(ctx context.Context, snapshot source.Snapshot, list diag.List) (result *translator.Result, all diag.List, err error) {
+	r.translating(r.o.Now())
+	defer r.translating(time.Time{})
 	err = progress.Do(ctx, progress.Translate, func(ctx context.Context) error {
 		var more diag.List
 		result, more = r.o.Translator.Translate(ctx, snapshot)

@@ -166,12 +166,12 @@ type outcome struct {
 type Attempt struct {
 	// Snapshot is what was read; empty for a bundle, and if nothing was read.
 	Snapshot source.Snapshot
-	// Documents are those that the active revision was translated from; nil if it was not.
+	// Documents are those that were decoded, also if they have errors.
 	Documents   []syntax.Document
 	Diagnostics diag.List
 	// Err is why the documents are not active; nil if they are.
 	Err error
-	// IsKnown states that the attempt before had the same result, IsActivated that a new
+	// IsRead states that documents were read or a bundle was delivered, IsKnown that the attempt before had the same result, IsActivated that a new
 	// revision is active.
-	IsKnown, IsActivated bool
+	IsRead, IsKnown, IsActivated bool
 }

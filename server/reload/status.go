@@ -1,6 +1,7 @@
 package reload
 
 import (
+	"fmt"
 	"maps"
 	"slices"
 	"time"
@@ -57,6 +58,29 @@ type Status struct {
 
 	// behindSince is when the active revision was first found older than its source.
 	behindSince time.Time
+	// translatingSince is when the translation that runs began; zero if none runs.
+	translatingSince time.Time
+}
+
+// longTranslation is how long a translation may take before the status shows it.
+const longTranslation = 5 * time.Second
+
+// translating sets when the translation that runs began; zero after it.
+func (r *Reloader) translating(since time.Time) {
+	r.statusMu.Lock()
+	defer r.statusMu.Unlock()
+	r.status.translatingSince = since
+}
+
+// translatesLong returns for how long a translation has run, zero if that is not long. It
+// is called with statusMu held.
+func (r *Reloader) translatesLong() time.Duration {
+	if since := r.status.translatingSince; !since.IsZero() {
+		if took := r.o.Now().Sub(since); took > longTranslation {
+			return took
+		}
+	}
+	return 0
 }
 
 // Diagnostic is the JSON form of a diagnostic in all outputs of writ.
@@ -82,6 +106,10 @@ func (r *Reloader) Status() Status {
 	if s.Diagnostics == nil {
 		s.Diagnostics = []Diagnostic{}
 	}
+	if took := r.translatesLong(); took > 0 {
+		s.Degraded = s.Ready
+		s.LastError = fmt.Sprintf("the newest documents have been translated for %v, without an end yet", took.Truncate(time.Second))
+	}
 	s.PolicyConditions = maps.Clone(s.PolicyConditions) // the lists are immutable
 	if s.Bundle != nil {
 		bundle := *s.Bundle
@@ -97,7 +125,7 @@ func (r *Reloader) Behind() time.Duration {
 	r.statusMu.Lock()
 	defer r.statusMu.Unlock()
 	if r.status.behindSince.IsZero() {
-		return 0
+		return r.translatesLong()
 	}
 	return max(r.o.Now().Sub(r.status.behindSince), 0)
 }

@@ -8,6 +8,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/writ-policy/writ/translator/syntax"
 	"github.com/writ-policy/writ/translator/tables"
 )
 
@@ -16,6 +17,8 @@ type refusing struct {
 	*words
 	conditions map[string][]tables.GatewayCondition
 }
+
+func (*refusing) Documents() []syntax.Document { return nil }
 
 func (t *refusing) PolicyConditions() map[string][]tables.GatewayCondition { return t.conditions }
 

@@ -100,6 +100,8 @@ type Document struct {
 	Name      string `json:"name"`
 	Rule      any    `json:"rule"`
 	Source    string `json:"source"`
+	// Binding is where the binding of a rule is written; empty for rules without one.
+	Binding statement.Written `json:"binding,omitzero"`
 }
 
 // Example is a request of a group.
@@ -180,12 +182,13 @@ func (t *tally) addMalformed(places ...string) {
 type decided struct {
 	Reason  string `json:"reason"`
 	Matched []struct {
-		Kind      string `json:"kind"`
-		Namespace string `json:"namespace"`
-		Name      string `json:"name"`
-		Rule      any    `json:"rule"`
-		Source    string `json:"source"`
-		Effect    string `json:"effect"`
+		Kind      string            `json:"kind"`
+		Namespace string            `json:"namespace"`
+		Name      string            `json:"name"`
+		Rule      any               `json:"rule"`
+		Source    string            `json:"source"`
+		Effect    string            `json:"effect"`
+		Binding   statement.Written `json:"binding"`
 	} `json:"matched"`
 }
 
@@ -213,7 +216,7 @@ func (t *tally) change(r *record, before, after statement.Verdict) {
 	}{{"a", a}, {"b", b}} {
 		if len(side.d.Matched) > 0 {
 			m := side.d.Matched[0]
-			c.Documents = append(c.Documents, Document{side.in, m.Kind, m.Namespace, m.Name, m.Rule, m.Source})
+			c.Documents = append(c.Documents, Document{side.in, m.Kind, m.Namespace, m.Name, m.Rule, m.Source, m.Binding})
 		}
 	}
 	c.describe(c.Example.Request, cmp.Or(after.Target, before.Target))

@@ -45,24 +45,24 @@ func (r *Report) head() []string {
 
 // Text returns the report for people.
 func (r *Report) Text() string {
-	var out strings.Builder
+	var out diag.Lines
 	for _, line := range r.head() {
-		fmt.Fprintln(&out, line)
+		out.Addf("%s", line)
 	}
 	for i := range r.Changed {
 		r.Changed[i].write(&out)
 	}
-	fmt.Fprintf(&out, "%d unchanged, %s of changes.\n", r.Unchanged, diag.Counted(len(r.Changed), "group"))
+	out.Addf("%d unchanged, %s of changes.", r.Unchanged, diag.Counted(len(r.Changed), "group"))
 	if r.Unused != nil {
-		fmt.Fprintln(&out, unusedTitle)
+		out.Addf(unusedTitle)
 		for _, line := range r.Unused.lines() {
-			fmt.Fprintf(&out, "  %s\n", line)
+			out.Addf("  %s", line)
 		}
 	}
 	return out.String()
 }
 
-func (c *Change) write(out *strings.Builder) {
+func (c *Change) write(out *diag.Lines) {
 	sign := "~"
 	switch {
 	case change.Counts("gain", c.Change):
@@ -74,12 +74,12 @@ func (c *Change) write(out *strings.Builder) {
 	if c.Subjects.Total > 0 {
 		who = " (" + c.Subjects.text() + ")"
 	}
-	fmt.Fprintf(out, "%s %d × %s: %s to %s%s\n", sign, c.Count, strings.TrimSpace(c.what()+" "+c.where()), c.From, c.To, who)
+	out.Addf("%s %d × %s: %s to %s%s", sign, c.Count, strings.TrimSpace(c.what()+" "+c.where()), c.From, c.To, who)
 	if c.B.Reason != "" {
-		fmt.Fprintf(out, "    %s\n", c.B.Reason)
+		out.Addf("    %s", c.B.Reason)
 	}
 	for _, d := range c.Documents {
-		fmt.Fprintf(out, "    %s\n", d.line())
+		out.Addf("    %s", d.line())
 	}
 }
 
@@ -124,17 +124,19 @@ func (c *Change) where() string {
 }
 
 func (d *Document) line() string {
-	return strings.ToUpper(d.In) + ": " + ruleName(d.Kind, d.Namespace, d.Name, d.Rule, d.Source)
+	return strings.ToUpper(d.In) + ": " + ruleName(d.Kind, d.Namespace, d.Name, d.Rule, cmp.Or(d.Binding.Source, d.Source))
 }
 
 // Markdown returns the report as a comment of a pull request. Groups and lines above 60,000
 // bytes are left out and counted.
 func (r *Report) Markdown() string {
 	escape := change.EscapeMarkdown
-	var out strings.Builder
-	fmt.Fprintf(&out, "<!-- writ replay -->\n### Recorded requests decided differently: %s\n\n", diag.Counted(len(r.Changed), "group"))
+	var out diag.Lines
+	out.Addf("<!-- writ replay -->")
+	out.Addf("### Recorded requests decided differently: %s", diag.Counted(len(r.Changed), "group"))
+	out.Addf("")
 	for _, line := range r.head() {
-		fmt.Fprintf(&out, "%s\n", escape(line))
+		out.Addf("%s", escape(line))
 	}
 	rows := make([]string, 0, len(r.Changed))
 	for i := range r.Changed {
@@ -147,30 +149,36 @@ func (r *Report) Markdown() string {
 			escape(c.what()), escape(c.where()), escape(strings.Join(why, ", "))))
 	}
 	if len(rows) > 0 {
-		out.WriteString("\n| | events | who | what | where | why |\n| --- | --- | --- | --- | --- | --- |\n")
+		out.Addf("")
+		out.Addf("| | events | who | what | where | why |")
+		out.Addf("| --- | --- | --- | --- | --- | --- |")
 		writeWithin(&out, rows)
 	}
 	if r.Unused != nil {
-		fmt.Fprintf(&out, "\n<details><summary>%s</summary>\n\n", unusedTitle)
+		out.Addf("")
+		out.Addf("<details><summary>%s</summary>", unusedTitle)
+		out.Addf("")
 		lines := r.Unused.lines()
 		for i := range lines {
 			lines[i] = "- " + escape(lines[i])
 		}
 		writeWithin(&out, lines)
-		out.WriteString("\n</details>\n")
+		out.Addf("")
+		out.Addf("</details>")
 	}
 	return out.String()
 }
 
 // writeWithin writes lines as long as the whole has less than 60,000 bytes, and how many
 // are left out.
-func writeWithin(out *strings.Builder, lines []string) {
+func writeWithin(out *diag.Lines, lines []string) {
 	const most = 59000
 	for i, line := range lines {
 		if out.Len()+len(line) > most {
-			fmt.Fprintf(out, "\nand %d more\n", len(lines)-i)
+			out.Addf("")
+			out.Addf("and %d more", len(lines)-i)
 			return
 		}
-		fmt.Fprintln(out, line)
+		out.Addf("%s", line)
 	}
 }

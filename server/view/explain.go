@@ -1,6 +1,9 @@
 package view
 
-import "encoding/json"
+import (
+	"cmp"
+	"encoding/json"
+)
 
 // Explanation is a decision with its reasons.
 type Explanation struct {
@@ -56,7 +59,18 @@ type Matched struct {
 	Effect     string `json:"effect,omitempty"`
 	APIVersion string `json:"apiVersion,omitempty"`
 	Role       *Named `json:"role,omitempty"`
+	// Binding is empty for rules without one.
+	Binding Written `json:"binding,omitzero"`
 }
+
+// Written is where a document is written: FILE:LINE, or the name of an object.
+type Written struct {
+	Source string `json:"source"`
+}
+
+// Place returns what a person edits to change the match: the binding, or the document of
+// the rule itself.
+func (m *Matched) Place() string { return cmp.Or(m.Binding.Source, m.Source) }
 
 // Named names a document.
 type Named struct {
@@ -79,6 +93,8 @@ type Step struct {
 	Step  int    `json:"step"`
 	Title string `json:"title"`
 	State string `json:"state"`
+	// Why is why a policy of the visibility point cannot decide; empty if it can.
+	Why string `json:"why,omitempty"`
 	// Source is FILE:LINE of a policy that was considered; empty at the access point.
 	Source string `json:"source,omitempty"`
 	// Matched are the rules that matched, in the order of precedence.
@@ -154,7 +170,9 @@ type WhatIf struct {
 	Text    string          `json:"text"`
 	Request json.RawMessage `json:"request"`
 	// At is the time of the decision as RFC 3339; empty means now.
-	At      string    `json:"at,omitempty"`
-	Outcome string    `json:"outcome"`
+	At      string `json:"at,omitempty"`
+	Outcome string `json:"outcome"`
+	// Reason is that of the decision.
+	Reason  string    `json:"reason"`
 	Matched []Matched `json:"matched"`
 }

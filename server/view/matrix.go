@@ -15,6 +15,8 @@ type MatrixQuery struct {
 	Facts json.RawMessage
 	// Search keeps rows whose name contains it, in any case.
 	Search string
+	// Only keeps the subjects of who that a rule allows something.
+	Only bool
 	// Limit is the most rows; zero means 50. After is Matrix.After of the page before.
 	Limit int
 	After string
@@ -32,6 +34,8 @@ type Matrix struct {
 	Total int `json:"total"`
 	// After is MatrixQuery.After of the next page; empty on the last one.
 	After string `json:"after,omitempty"`
+	// Letters are the first letters of names, of matrices with more than a page.
+	Letters []Letter `json:"letters,omitempty"`
 	// Warnings are what the matrix leaves out.
 	Warnings []string `json:"warnings"`
 	Revision string   `json:"revision"`
@@ -43,6 +47,13 @@ type Row struct {
 	Name  string `json:"name"`
 	Kind  string `json:"kind"`
 	Cells []Cell `json:"cells"`
+}
+
+// Letter is the first letter of names.
+type Letter struct {
+	Letter string `json:"letter"`
+	// After is MatrixQuery.After of the page that begins with the letter.
+	After string `json:"after"`
 }
 
 // Depends is the outcome of a cell that depends on a fact of the request.

@@ -24,6 +24,8 @@ type TextDiff struct {
 type Revisions struct {
 	Revisions []Revision `json:"revisions"`
 	Refused   []Refused  `json:"refused"`
+	// Comparing states that summaries are being computed.
+	Comparing bool `json:"comparing,omitempty"`
 }
 
 // Revision is a revision that is kept.

@@ -22,7 +22,7 @@ func TestMembersOfAnswers(t *testing.T) {
 		"steps":         {view.Step{}, "matched state step title"},
 		"excerpts":      {view.Excerpt{}, "from lines mark source tokens"},
 		"pod security":  {view.Score{}, "action factors overrides policy score thresholds"},
-		"what if":       {view.WhatIf{}, "matched outcome request text"},
+		"what if":       {view.WhatIf{}, "matched outcome reason request text"},
 		"cells":         {view.Cell{}, "outcome request source text title"},
 		"files":         {view.File{}, "diagnostics documents file"},
 		"rules of file": {view.RuleLine{}, "decided line matched rule"},

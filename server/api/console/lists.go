@@ -104,7 +104,7 @@ func (a *API) Matrix() http.HandlerFunc {
 		asked := view.MatrixQuery{
 			Of: q.query.Get("of"), Resource: q.query.Get("resource"), APIGroup: q.query.Get("apiGroup"), Name: q.query.Get("name"),
 			Subject: q.query.Get("subject"), Namespace: q.query.Get("namespace"), Facts: []byte(q.query.Get("facts")), Search: q.query.Get("search"),
-			Limit: limit, After: q.query.Get("after"),
+			Only: q.query.Get("only") == "1", Limit: limit, After: q.query.Get("after"),
 		}
 		switch q.query.Get("format") {
 		case "", "json":
@@ -116,7 +116,7 @@ func (a *API) Matrix() http.HandlerFunc {
 			return document{"text/csv; charset=utf-8", "matrix.csv", out.Bytes()}, err
 		}
 		return nil, errFormat("json or csv")
-	}, "of", "resource", "apiGroup", "name", "subject", "namespace", "facts", "search", "limit", "after", "format")
+	}, "of", "resource", "apiGroup", "name", "subject", "namespace", "facts", "search", "only", "limit", "after", "format")
 }
 
 // cellWords are the words of cells in a table.

@@ -2,8 +2,9 @@ package exchange
 
 import (
 	"strings"
-	"unicode"
 	"unicode/utf8"
+
+	"github.com/writ-policy/writ/translator/jsontext"
 )
 
 // Bounds, in bytes, of texts that hold what callers or documents chose.
@@ -14,8 +15,8 @@ const (
 )
 
 // Line makes text one line of at most limit bytes that cannot act on a terminal
-// or a log: control characters, line separators and marks that turn the
-// direction of writing become spaces. API servers show reasons to users as they
+// or a log: control characters, line separators and format characters,
+// such as marks that turn the direction of writing, become spaces. API servers show reasons to users as they
 // are.
 func Line(text string, limit int) string {
 	if len(text) <= limit && harmless(text) {
@@ -23,7 +24,7 @@ func Line(text string, limit int) string {
 	}
 	var b strings.Builder
 	for _, r := range text {
-		if acts(r) {
+		if jsontext.Acts(r) {
 			r = ' '
 		}
 		if b.Len()+utf8.RuneLen(r) > limit-len("...") {
@@ -38,12 +39,8 @@ func Line(text string, limit int) string {
 func harmless(text string) bool {
 	for i := range len(text) {
 		if c := text[i]; c < ' ' || c >= 0x7f {
-			return !strings.ContainsFunc(text[i:], acts) && utf8.ValidString(text[i:])
+			return !strings.ContainsFunc(text[i:], jsontext.Acts) && utf8.ValidString(text[i:])
 		}
 	}
 	return true
-}
-
-func acts(r rune) bool {
-	return unicode.IsControl(r) || r == '\u2028' || r == '\u2029' || unicode.Is(unicode.Bidi_Control, r)
 }

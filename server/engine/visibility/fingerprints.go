@@ -37,18 +37,7 @@ func (x *index) computeFingerprints(revision string) *decision.Fingerprints {
 
 // policyHash identifies the policy's content and ignores its position.
 func policyHash(p *tables.VisibilityPolicy) string {
-	content := *p
-	content.Source = ""
-	content.Rules = slices.Clone(p.Rules)
-	for i := range content.Rules {
-		content.Rules[i].Source = ""
-	}
-	if p.ByDefault != nil {
-		byDefault := *p.ByDefault
-		byDefault.Source = ""
-		content.ByDefault = &byDefault
-	}
-	return hash(content)
+	return hash(p.WithoutSources())
 }
 
 func hash(table any) string {

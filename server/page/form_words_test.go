@@ -1,0 +1,37 @@
+package page
+
+import (
+	"encoding/json"
+	"net/url"
+	"testing"
+)
+
+// A request about groups alone, as cells of a matrix and witnesses have it, is one when it is
+// asked again by its address.
+func TestGroupsAloneAreARequest(t *testing.T) {
+	u, err := url.Parse(askHref("access", json.RawMessage(`{"user":"","groups":["platform"],"verb":"get","resource":"pods"}`)))
+	if err != nil {
+		t.Fatal(err)
+	}
+	asked := accessForm.read(u.Query(), nil)
+	if got, want := string(asked.request), `{"groups":["platform"],"resource":"pods","user":"","verb":"get"}`; got != want {
+		t.Errorf("the request is %s, want %s", got, want)
+	}
+	if empty := accessForm.read(url.Values{}, nil); empty.request != nil {
+		t.Errorf("an empty form asks %s", empty.request)
+	}
+}
+
+// A form has fields, not keys.
+func TestMessagesAreInWordsOfForms(t *testing.T) {
+	for message, want := range map[string]string{
+		`key "verb" must be a string that is not empty`: "Verb is required",
+		`key "user" is missing`:                         "Verb is required",
+		`key "labels" must be an object`:                "Verb must be an object",
+		"something else":                                "something else",
+	} {
+		if got := inWordsOfForms(message, "Verb"); got != want {
+			t.Errorf("%q: got %q, want %q", message, got, want)
+		}
+	}
+}

@@ -1,0 +1,61 @@
+package reload
+
+import (
+	"context"
+	"strings"
+	"sync/atomic"
+	"testing"
+	"time"
+
+	"github.com/writ-policy/writ/translator"
+	"github.com/writ-policy/writ/translator/diag"
+	"github.com/writ-policy/writ/translator/source"
+)
+
+// stalled is a translator that waits between two calls of its test.
+type stalled struct {
+	*words
+	entered, release chan struct{}
+}
+
+func (s *stalled) Translate(ctx context.Context, snapshot source.Snapshot) (*translator.Result, diag.List) {
+	s.entered <- struct{}{}
+	<-s.release
+	return s.words.Translate(ctx, snapshot)
+}
+
+// A translation that takes long degrades the server while it runs.
+func TestLongTranslationDegrades(t *testing.T) {
+	docs := newDocuments("a")
+	s := &stalled{&words{}, make(chan struct{}), make(chan struct{})}
+	var passed atomic.Int64
+	began := time.Now()
+	r, _, _ := newReloader(docs, func(o *Options) {
+		o.Translator = s
+		o.Now = func() time.Time { return began.Add(time.Duration(passed.Load())) }
+	})
+	ended := make(chan error)
+	reload := func() { ended <- r.Reload(context.Background()) }
+	go reload()
+	<-s.entered
+	s.release <- struct{}{}
+	check(t, <-ended)
+	docs.set("b")
+	go reload()
+	<-s.entered
+	for _, step := range []struct {
+		passed time.Duration
+		behind time.Duration
+	}{{4 * time.Second, 0}, {7 * time.Second, 7 * time.Second}, {9 * time.Second, 9 * time.Second}} {
+		passed.Store(int64(step.passed))
+		got := r.Status()
+		if late := step.behind > 0; got.Degraded != late || late != strings.Contains(got.LastError, "have been translated for") || r.Behind() != step.behind {
+			t.Errorf("after %v: degraded %t, behind %v, last error %q", step.passed, got.Degraded, r.Behind(), got.LastError)
+		}
+	}
+	s.release <- struct{}{}
+	check(t, <-ended)
+	if got := r.Status(); got.Degraded || got.LastError != "" || r.Behind() != 0 {
+		t.Errorf("after its end: %+v", got)
+	}
+}
