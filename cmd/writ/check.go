@@ -26,15 +26,19 @@ role exists. The current folder is then the top of the directory: its .writ.yaml
 and .writignore hold.
 
 A directory without a single policy document is an error too, because an
-unmounted volume must not drop every rule. --allow-empty accepts it.
+unmounted volume must not drop every rule. --allow-empty accepts it. A pipe and
+standard input may be without one.
 
-Exit status 0: no errors (there may be warnings); 1: errors; 2: no such
-directory. writ explain CODE explains a code.`
+` + documents.SourcesHelp + `
+
+Exit status 0: no errors (there may be warnings, which --strict makes errors);
+1: errors; 2: no such directory. writ explain CODE explains a code.`
 
 const checkExamples = `  writ check policies
   writ check policies/role.yaml policies/bind.yaml
   writ check policies -o sarif > writ.sarif
-  writ roles --family origin | writ check -
+  helm template chart | writ check -
+  writ check main:policies
   writ check policies -o json | jq '.diagnostics[] | select(.severity == "error")'`
 
 func newCheck(s cli.Streams) *cobra.Command {
@@ -52,6 +56,7 @@ func newCheck(s cli.Streams) *cobra.Command {
 	cli.FormatFlag(cmd, &o.format, "text", "json", "sarif")
 	cmd.Flags().BoolVar(&o.showSkipped, "show-skipped", false, "list the documents of other kinds")
 	o.documents.Add(cmd)
+	o.documents.AddStrict(cmd)
 	return cmd
 }
 
@@ -63,7 +68,8 @@ type checkOptions struct {
 
 func check(ctx context.Context, s cli.Streams, sources []string, o checkOptions) error {
 	o.documents.Part = documents.AreFiles(sources)
-	r, err := o.documents.Read(ctx, s, sources, false)
+	o.documents.AllowEmpty = o.documents.AllowEmpty || documents.AreStreams(sources)
+	r, err := o.documents.Open(ctx, s, sources, false)
 	if err != nil {
 		return err
 	}

@@ -25,7 +25,8 @@ import (
 const lintHelp = `lint reports mistakes as check does, and also documents that compile but are
 dangerous: rules that allow subjects to grant themselves more, stock roles that
 are bound where they grant too much, deny rules that deny more than they seem
-to.
+to, and bindings that grant a dangerous power, such as reading Secrets: these
+have a severity (critical, high, medium, low) and name their subjects.
 
 With --author and --author-group it also reports a change that grants more than
 its author has: every rule of a new or changed role, and every rule that a new
@@ -74,11 +75,13 @@ func newLint(s cli.Streams) *cobra.Command {
 	f.StringSliceVar(&o.groups, "author-group", nil, "`group` the author is in; may be repeated")
 	f.StringVar(&o.base, "base", "", "`directory` before the change")
 	o.documents.Add(cmd)
+	o.documents.AddStrict(cmd)
 	return cmd
 }
 
 func runLint(ctx context.Context, s cli.Streams, sources []string, o lintOptions) error {
 	o.documents.Part = documents.AreFiles(sources) && o.author == "" && len(o.groups) == 0
+	o.documents.AllowEmpty = o.documents.AllowEmpty || documents.AreStreams(sources)
 	r, err := o.documents.Read(ctx, s, sources, false)
 	if err != nil {
 		return err
@@ -165,7 +168,7 @@ func gained(author lint.Author, g *change.Gain, revisions ...*translator.Result)
 	d := diag.Diagnostic{Code: diag.Escalation, Hint: "keep the denial, or have the change approved by other means"}
 	var causes []string
 	for _, c := range g.Causes {
-		document := statement.DocumentName(statement.Document{Kind: c.Kind, Namespace: c.Namespace, Name: c.Name})
+		document := c.Document()
 		if c.In == "a" {
 			document += " of the base"
 		}

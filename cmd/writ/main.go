@@ -18,8 +18,6 @@ import (
 	"errors"
 	"fmt"
 	"os"
-	"os/signal"
-	"syscall"
 
 	// Authorities of public servers for systems that have none, such as the image.
 	_ "golang.org/x/crypto/x509roots/fallback"
@@ -35,13 +33,11 @@ const (
 	exitFine        = 0
 	exitFinding     = 1
 	exitUsage       = 2
-	exitInterrupted = 128 + int(syscall.SIGINT)
+	exitInterrupted = 128
 )
 
 func main() {
-	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
-	// The first signal cancels the context; the second one ends the process at once.
-	context.AfterFunc(ctx, stop)
+	ctx := untilSignal()
 	args, isPlugin := calledAs(os.Args[0], os.Args[1:])
 	os.Exit(run(ctx, args, cli.Streams{In: os.Stdin, Out: os.Stdout, Err: os.Stderr, IsPlugin: isPlugin}))
 }
@@ -52,13 +48,16 @@ func run(ctx context.Context, args []string, s cli.Streams) int {
 	ctx = progress.WithObservers(ctx, s.Progress)
 	root := newRoot(s)
 	root.SetArgs(args)
-	err := root.ExecuteContext(ctx)
+	err := execute(ctx, root, args)
 	var found *cli.Finding
 	switch {
 	case err == nil:
 		return exitFine
+	case errors.Is(err, errStuck):
+		fmt.Fprintln(s.Err, "writ: interrupted")
+		return interruptedStatus(ctx)
 	case ctx.Err() != nil && errors.Is(err, context.Canceled):
-		return exitInterrupted
+		return interruptedStatus(ctx)
 	case errors.As(err, &found):
 		if found.Text != "" {
 			fmt.Fprintln(s.Err, "writ: "+found.Text)

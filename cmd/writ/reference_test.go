@@ -1,6 +1,7 @@
 package main
 
 import (
+	"bytes"
 	"fmt"
 	"os"
 	"strings"
@@ -47,6 +48,34 @@ func TestReference(t *testing.T) {
 		if err := os.WriteFile(path, []byte(text), 0o644); err != nil {
 			t.Fatal(err)
 		}
+	}
+}
+
+// docs/fields.md lists the fields of documents. `make gen` rewrites it.
+func TestFieldReference(t *testing.T) {
+	const path = "../../docs/fields.md"
+	const head = `# Fields
+
+Each field of each kind that writ reads. The list is generated from the decoders;
+` + "`writ schema KIND -o text`" + ` prints a part of it, and editors show it
+([editors](editors.md)). What a field requires beyond its type is reported by ` + "`writ check`" + `.
+A field that is "not read" is accepted, and decisions do not depend on it.
+`
+	out := bytes.NewBufferString(head)
+	if status := run(t.Context(), []string{"schema", "-o", "markdown"}, cli.Streams{Out: out, Err: os.Stderr}); status != 0 {
+		t.Fatalf("writ schema: exit %d", status)
+	}
+	if *update {
+		if err := os.WriteFile(path, out.Bytes(), 0o644); err != nil {
+			t.Fatal(err)
+		}
+	}
+	got, err := os.ReadFile(path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if string(got) != out.String() {
+		t.Errorf("%s is out of date; run make gen", path)
 	}
 }
 

@@ -79,6 +79,8 @@ func newRoot(s cli.Streams) *cobra.Command {
 		bundle.NewInspect(s), bundle.NewPush(s), fleet.NewRollback(s), newExplain(s), newSchema(s), newLSP(s), newRoles(s), newKubernetes(s), serve.NewConfig(s), fleet.NewStatus(s), fleet.NewFleet(s), newVersion(s), newCompletion(s),
 	)
 	root.SetHelpCommand(newHelp(root))
+	root.Version = cli.Version()
+	root.SetVersionTemplate("writ {{.Version}}\n")
 	if s.IsPlugin {
 		asPlugin(root)
 	}

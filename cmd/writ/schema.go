@@ -14,16 +14,18 @@ import (
 )
 
 func newSchema(s cli.Streams) *cobra.Command {
-	return &cobra.Command{
+	var format string
+	cmd := &cobra.Command{
 		Use:   "schema [KIND]",
-		Short: "Print the JSON Schema of documents, for editors",
+		Short: "Print the fields of documents: as a JSON Schema, or to read",
 		Long: `schema prints a JSON Schema (draft 7) of the documents that writ reads. It has
-the fields of each kind and the types of their values, as the decoders of writ
-have them; writ check finds more. Documents of other kinds validate. With a
-kind, only that kind is described; a kind of several API groups is narrowed by
-its group: Role.writ.dev.`,
+the fields of each kind, a sentence about each and the types of their values, as
+the decoders of writ have them; writ check finds more. Documents of other kinds
+validate. With a kind, only that kind is described; a kind of several API groups
+is narrowed by its group: Role.writ.dev. The formats text and markdown list the
+fields for people.`,
 		Example: `  writ schema > writ.schema.json
-  writ schema DenyPolicy`,
+  writ schema DenyPolicy -o text`,
 		ValidArgsFunction: func(*cobra.Command, []string, string) ([]string, cobra.ShellCompDirective) {
 			return schemaNames(), cobra.ShellCompDirectiveNoFileComp
 		},
@@ -43,9 +45,17 @@ its group: Role.writ.dev.`,
 			for _, kind := range kinds {
 				all = append(all, schema.Of(translator.Kinds(), kind))
 			}
+			switch format {
+			case "text":
+				return all.WriteText(s.Out)
+			case "markdown":
+				return all.WriteMarkdown(s.Out)
+			}
 			return diag.WriteIndented(s.Out, all)
 		},
 	}
+	cli.FormatFlag(cmd, &format, "json", "text", "markdown")
+	return cmd
 }
 
 // schemaKinds returns the kinds with a name, which may have its group behind a dot; all

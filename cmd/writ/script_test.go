@@ -24,23 +24,32 @@ func TestMain(m *testing.M) {
 // Each archive is a command's behaviour: its files, the command lines, and what
 // they print and end with.
 func TestScripts(t *testing.T) {
-	if *update && os.Getenv("CI") != "" {
-		t.Fatal("-update is refused in CI")
-	}
-	testscript.Run(t, testscript.Params{
-		Dir:                 "testdata/script",
-		UpdateScripts:       *update,
-		RequireExplicitExec: true,
-		RequireUniqueNames:  true,
-		Setup: func(env *testscript.Env) error {
-			root, err := filepath.Abs("../..")
-			env.Setenv("REPOSITORY", root)
-			return err
-		},
+	runScripts(t, testscript.Params{
+		Dir: "testdata/script",
 		Cmds: map[string]func(*testscript.TestScript, bool, []string){
 			"status": status, "lines": lines, "repeat": repeat, "keypair": keypair,
 		},
 	})
+}
+
+// runScripts runs the scripts of a folder, or rewrites what they expect. $REPOSITORY is the
+// top of the repository.
+func runScripts(t *testing.T, p testscript.Params) {
+	t.Helper()
+	if *update && os.Getenv("CI") != "" {
+		t.Fatal("-update is refused in CI")
+	}
+	p.UpdateScripts, p.RequireExplicitExec, p.RequireUniqueNames = *update, true, true
+	setup := p.Setup
+	p.Setup = func(env *testscript.Env) error {
+		root, err := filepath.Abs("../..")
+		env.Setenv("REPOSITORY", root)
+		if err == nil && setup != nil {
+			err = setup(env)
+		}
+		return err
+	}
+	testscript.Run(t, p)
 }
 
 // status runs writ and wants an exit status: `status 2 check nowhere`. What it

@@ -41,6 +41,9 @@ func TestStatusCommands(t *testing.T) {
 	same := serveStatus(t, "aaaaaaaaaaaaaaaa", time.Minute, ready+`,"bundle":{"sequence":7}`)
 	old := serveStatus(t, "bbbbbbbbbbbbbbbb", time.Minute, ready+`,"degraded":true,"bundle":{"sequence":6},"errors":1,"lastError":"1 error",
 		"diagnostics":[{"file":"a.yaml","line":3,"column":7,"severity":"error","code":"dangling-role","message":"role \u001b[2Jx is not declared"}]`)
+	revoked := serveStatus(t, "aaaaaaaaaaaaaaaa", time.Hour, ready+`,"bundle":{"sequence":7},"keys":{"signedBy":"old","state":"revoked"}`)
+	unread := serveStatus(t, "aaaaaaaaaaaaaaaa", time.Hour, ready+`,"degraded":true,"sources":[{"location":"kube:prod","error":"connection refused"}],
+		"warnings":1,"diagnostics":[{"file":"kube:Role/shop/view","line":0,"column":0,"field":"rules[0]","severity":"warning","code":"unknown-verb","message":"m"}]`)
 	starting := serveStatus(t, "", 0, `,"ready":false`)
 	for _, tt := range []struct {
 		name string
@@ -53,6 +56,12 @@ func TestStatusCommands(t *testing.T) {
 		{"status of an older revision", []string{"status", old}, 1, []string{"degraded", `a.yaml:3:7: error[dangling-role]: role \x1b[2Jx`, "last error  1 error", "1 error, 0 warnings"}, "degraded"},
 		{"status before the first revision", []string{"status", starting}, 1, []string{"not ready"}, "not ready"},
 		{"status as JSON", []string{"status", old, "-o", "json"}, 1, []string{`"revision":"bbbbbbbbbbbbbbbb"`}, "degraded"},
+		{"status of a revoked key", []string{"status", revoked}, 1, []string{`state      revoked key: the active bundle is signed by "old"`}, "revoked key"},
+		{"status of a source that is down", []string{"status", "--server", unread}, 1,
+			[]string{"degraded: a source cannot be read", "cannot read  kube:prod: connection refused", "kube:Role/shop/view:rules[0]: warning[unknown-verb]: m"}, "degraded"},
+		{"status of two servers", []string{"status", "--server", good, good}, 2, nil, "named twice"},
+		{"status of no server", []string{"status"}, 2, nil, "name a server"},
+		{"a fleet with a revoked key", []string{"fleet", "status", good, revoked}, 1, []string{"ready, revoked key"}, "1 of 2 replicas serve a bundle of a revoked key"},
 		{"status of nothing", []string{"status", "http://127.0.0.1:1"}, 2, nil, "ask the server"},
 		{"status of no URL", []string{"status", "127.0.0.1:1"}, 2, nil, "must be a URL"},
 		{"a fleet", []string{"fleet", "status", good, same}, 0, []string{"REPLICA", "aaaaaaaaaaaa  7", "ready\n"}, ""},

@@ -78,6 +78,7 @@ func NewBuild(s cli.Streams) *cobra.Command {
 	cli.MarkCommandLineOnly(cmd, "output", "commit", "sequence", "split")
 	o.signing.add(cmd)
 	o.documents.Add(cmd)
+	o.documents.AddStrict(cmd)
 	return cmd
 }
 
@@ -116,6 +117,7 @@ func (o *buildOptions) finished(ctx context.Context, s cli.Streams, b *bundles.B
 	if err != nil {
 		return nil, err
 	}
+	r.ApplyStrict()
 	if err := r.WriteDiagnostics(s.Err, "text"); err != nil {
 		return nil, err
 	}

@@ -27,7 +27,8 @@ changes in the stated way for everyone who holds only the principals that it
 names; a class that is not (pods, CEL, extensions, items, gateway conditions)
 may be wider than what changes, never narrower.
 
-A and B are each a directory, a built bundle, a cluster (kube:CONTEXT), a folder
+A and B are each a source as of writ check --help: a directory, a file, a pipe,
+- for standard input, a built bundle, a cluster (kube:CONTEXT), a folder
 git+https://HOST/REPO//FOLDER?ref=R, or REVISION:FOLDER in the git repository of
 the working directory. REV1..REV2 compares a folder in two revisions;
 REV1...REV2 compares REV2 with its merge base, as a pull request does. An empty
@@ -35,6 +36,10 @@ REV2 is HEAD.
 
 Changes: gain (now allowed), relax (denied before, now undecided), loss (no
 longer allowed), tighten (undecided before, now denied), other.
+
+The comparison is at --now and at each later time at which a policy begins or
+ends to hold that is not the same in A and B. --all-times adds the times of
+policies that are the same; --at TIME compares at that time alone.
 
 --expect FILE accepts the changes that an ExpectedChanges document lists by
 class and change; --write-expect FILE writes that document.
@@ -45,6 +50,7 @@ or no comparison was possible.`
 const diffExamples = `  writ diff main:policies policies
   writ diff main...HEAD policies -o markdown
   writ diff old.tar.gz policies --fail-on gain
+  writ diff <(kustomize build old) <(kustomize build new)
   writ diff main.. policies --point access -o requests | writ eval --policies policies`
 
 type diffOptions struct {
@@ -55,6 +61,7 @@ type diffOptions struct {
 	namespace  string
 	failOn     string
 	now        string
+	at         string
 	limit      int
 	maxClasses int
 	expect     string
@@ -83,13 +90,14 @@ func NewDiff(s cli.Streams) *cobra.Command {
 	f.StringVarP(&o.namespace, "namespace", "n", "", "only requests in this `namespace`")
 	cli.ChoiceFlag(cmd, &o.failOn, "fail-on", "`changes` that end with exit status 1: gain (and relax), loss (and tighten), any or none", "gain", "loss", "any", "none")
 	f.StringVar(&o.now, "now", "", "`time` (RFC 3339) to compare at instead of the machine's")
-	f.BoolVar(&o.allTimes, "all-times", false, "compare at each later time too at which a policy begins or ends to hold")
+	f.StringVar(&o.at, "at", "", "`time` (RFC 3339, or now) to compare at, and at no later one")
+	f.BoolVar(&o.allTimes, "all-times", false, "compare at each later time too at which any policy begins or ends to hold")
 	f.BoolVar(&o.details, "details", false, "report what differs without a decision that differs: reasons, warnings, limits, aggregations, responses")
 	f.IntVar(&o.limit, "limit", 50, "largest `number` of groups in text and markdown")
 	f.IntVar(&o.maxClasses, "max-classes", 100000, "largest `number` of classes; more are an error")
 	f.StringVar(&o.expect, "expect", "", "`file` with expected changes, which do not count")
 	f.StringVar(&o.write, "write-expect", "", "write the changes that were found to a `file` for --expect")
-	cli.MarkCommandLineOnly(cmd, "point", "subject", "namespace", "now", "all-times", "details", "expect", "write-expect")
+	cli.MarkCommandLineOnly(cmd, "point", "subject", "namespace", "now", "at", "all-times", "details", "expect", "write-expect")
 	o.documents.Add(cmd)
 	return cmd
 }
@@ -158,6 +166,9 @@ func (o *diffOptions) check(cmd *cobra.Command) error {
 	if o.subject != "" && !strings.HasPrefix(o.subject, "user:") && !strings.HasPrefix(o.subject, "group:") {
 		return cli.Usagef(cmd, "subject %q must be user:NAME or group:NAME", o.subject)
 	}
+	if o.at != "" && (o.now != "" || o.allTimes) {
+		return cli.Usagef(cmd, "--at compares at one time; it excludes --now and --all-times")
+	}
 	if o.maxClasses < 1 {
 		return cli.Usagef(cmd, "--max-classes must be a number above 0")
 	}
@@ -175,11 +186,10 @@ func (o *diffOptions) compare(cmd *cobra.Command, s cli.Streams, args []string) 
 	if err := o.check(cmd); err != nil {
 		return err
 	}
-	now, err := cli.Clock(o.now)
+	at, err := o.time(cmd)
 	if err != nil {
 		return err
 	}
-	at := now()
 	var expected []change.ExpectedChange
 	if o.expect != "" {
 		if expected, err = readExpected(o.expect, s); err != nil {
@@ -195,8 +205,8 @@ func (o *diffOptions) compare(cmd *cobra.Command, s cli.Streams, args []string) 
 	if err != nil {
 		return err
 	}
-	options := change.Options{Points: o.points, Subject: o.subject, Namespace: o.namespace, Now: at, MaxClasses: o.maxClasses, Details: o.details}
-	if o.allTimes {
+	options := change.Options{Points: o.points, Subject: o.subject, Namespace: o.namespace, Now: at, MaxClasses: o.maxClasses, Details: o.details, AllTimes: o.allTimes}
+	if o.at == "" {
 		options.SetNow = func(t time.Time) { at = t }
 	}
 	report, err := change.Diff(ctx, a, b, options)
@@ -216,6 +226,22 @@ func (o *diffOptions) compare(cmd *cobra.Command, s cli.Streams, args []string) 
 		return &cli.Finding{}
 	}
 	return nil
+}
+
+// time returns the first time of the comparison.
+func (o *diffOptions) time(cmd *cobra.Command) (time.Time, error) {
+	if o.at == "" || o.at == "now" {
+		now, err := cli.Clock(o.now)
+		if err != nil {
+			return time.Time{}, err
+		}
+		return now(), nil
+	}
+	at, err := time.Parse(time.RFC3339Nano, o.at)
+	if err != nil {
+		return time.Time{}, cli.Usagef(cmd, "--at: %q must be now or an RFC 3339 time such as 2026-01-31T09:00:00Z", o.at)
+	}
+	return at, nil
 }
 
 func (o *diffOptions) show(s cli.Streams, report *change.Report) error {

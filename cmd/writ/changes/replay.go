@@ -183,7 +183,10 @@ func (o *replayOptions) load(cmd *cobra.Command, s cli.Streams, run *replay.Opti
 	l := &loader{documents: &o.documents, streams: s}
 	var worlds []*statement.World
 	add := func(side, name string) (replay.Decider, error) {
-		in, err := parseInput(cmd, name)
+		if name == "-" {
+			return nil, cli.Usagef(cmd, "the revisions must be named: standard input may have the log")
+		}
+		in, err := parseInput(name)
 		if err != nil {
 			return nil, err
 		}
@@ -220,7 +223,7 @@ func (o *replayOptions) load(cmd *cobra.Command, s cli.Streams, run *replay.Opti
 
 // earlier returns the rules of the git revision of --grace days ago, none if that revision does not exist.
 func (o *replayOptions) earlier(cmd *cobra.Command, l *loader, now time.Time) ([]statement.Rule, error) {
-	in, err := parseInput(cmd, o.policies)
+	in, err := parseInput(o.policies)
 	if err != nil {
 		return nil, err
 	}

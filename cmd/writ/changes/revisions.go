@@ -5,7 +5,6 @@ import (
 	"errors"
 	"fmt"
 	"os"
-	"path/filepath"
 	"strings"
 	"time"
 
@@ -45,10 +44,13 @@ func inputs(cmd *cobra.Command, args []string) ([2]input, error) {
 	if len(args) != 2 {
 		return [2]input{}, cli.Usagef(cmd, "name two revisions, or REV1..REV2")
 	}
+	if args[0] == "-" && args[1] == "-" {
+		return [2]input{}, cli.Usagef(cmd, "only one of two inputs can be standard input")
+	}
 	var out [2]input
 	for i, arg := range args {
 		var err error
-		if out[i], err = parseInput(cmd, arg); err != nil {
+		if out[i], err = parseInput(arg); err != nil {
 			return out, err
 		}
 	}
@@ -151,12 +153,9 @@ func committed(dir string) (input, error) {
 	return input{name: dir, commit: commit, folder: folder, checkout: checkout}, nil
 }
 
-// parseInput reads a path, a git location, a cluster or REVISION:FOLDER.
-func parseInput(cmd *cobra.Command, arg string) (input, error) {
-	if arg == "-" {
-		return input{}, cli.Usagef(cmd, "- is not an input: there are two")
-	}
-	if exists(arg) || strings.HasPrefix(arg, "git+") || strings.HasPrefix(arg, diag.ObjectPrefix) {
+// parseInput reads a path, a URL, a cluster, REVISION:FOLDER, or - for standard input.
+func parseInput(arg string) (input, error) {
+	if arg == "-" || exists(arg) || strings.Contains(arg, "://") || strings.HasPrefix(arg, diag.ObjectPrefix) {
 		return input{name: arg, path: arg}, nil
 	}
 	revision, folder, ok := strings.Cut(arg, ":")
@@ -232,8 +231,8 @@ func (l *loader) load(ctx context.Context, side string, in input) (*change.Side,
 
 // bundle returns the bundle of a revision and the number of its documents.
 func (l *loader) bundle(ctx context.Context, side string, in input) (_ *bundles.Bundle, count int, _ error) {
-	if in.checkout == nil && isBundle(in.path) {
-		b, err := documents.ReadBundle(in.path)
+	if in.checkout == nil && documents.IsBundle(in.path) {
+		b, err := documents.ReadBundle(ctx, in.path)
 		if err != nil {
 			return nil, 0, err
 		}
@@ -277,23 +276,6 @@ func (l *loader) bundle(ctx context.Context, side string, in input) (_ *bundles.
 	return b, result.Documents, err
 }
 
-// isBundle reports whether a path is a bundle: a file that is not a document, or a folder
-// with a manifest.
-func isBundle(path string) bool {
-	info, err := os.Stat(path)
-	if err != nil {
-		return false
-	}
-	if info.IsDir() {
-		return exists(filepath.Join(path, bundles.ManifestPath))
-	}
-	switch filepath.Ext(path) {
-	case ".yaml", ".yml", ".json", ".rego":
-		return false
-	}
-	return true
-}
-
 func (l *loader) snapshot(ctx context.Context, in input) (source.Snapshot, diag.List, error) {
 	if in.checkout != nil {
 		snapshot, list, err := in.checkout.Snapshot(ctx, in.commit, in.folder, l.documents.NoIgnore)
@@ -305,12 +287,5 @@ func (l *loader) snapshot(ctx context.Context, in input) (source.Snapshot, diag.
 		}
 		return snapshot, list, err
 	}
-	if strings.HasPrefix(in.path, "git+") {
-		location, err := source.ParseLocation(in.path)
-		if err != nil {
-			return source.Snapshot{}, nil, fmt.Errorf("%s: %w", in.path, err)
-		}
-		return git.Open(git.Options{Location: *location.Git, NoIgnore: l.documents.NoIgnore}).Snapshot(ctx)
-	}
-	return l.documents.Snapshot(ctx, nil, []string{in.path})
+	return l.documents.Snapshot(ctx, l.streams.In, []string{in.path})
 }

@@ -36,6 +36,7 @@ denials below the table can take the grant, and "sometimes" otherwise.`
 const whoCanExamples = `  writ who-can delete pods -n shop --policies policies
   writ who-can get secrets -A --policies policies -o json
   writ who-can create pods/exec -n shop --cluster prod-eu-1 --policies policies
+  helm template chart | writ who-can get secrets -A --policies -
   writ who-can get /metrics --bundle bundle.tar.gz`
 
 const whatCanHelp = `what-can lists the rules that allow a subject something, in the order of
@@ -68,8 +69,8 @@ type questionOptions struct {
 
 func (o *questionOptions) add(cmd *cobra.Command) {
 	f := cmd.Flags()
-	f.StringArrayVar(&o.policies, "policies", nil, "policy `directory` to answer by; repeatable")
-	f.StringVar(&o.bundle, "bundle", "", "built bundle to answer by instead of --policies: a tarball or a folder")
+	f.StringArrayVar(&o.policies, "policies", nil, "policy `source` to answer by, as of writ check --help; repeatable")
+	f.StringVar(&o.bundle, "bundle", "", "built `bundle` to answer by instead of --policies: a path or a URL")
 	f.StringVar(&o.now, "now", "", "evaluation `time` (RFC 3339) instead of the machine's")
 	f.StringVarP(&o.namespace, "namespace", "n", "", "`namespace` of the request")
 	f.BoolVarP(&o.all, "all-namespaces", "A", false, "every namespace, and requests without one")
@@ -237,7 +238,7 @@ func (o *whoCanOptions) run(cmd *cobra.Command, s cli.Streams, args []string) er
 		return diag.WriteIndented(s.Out, answer)
 	}
 	for _, warning := range answer.Warnings {
-		fmt.Fprintln(s.Err, "warning: "+warning)
+		fmt.Fprintln(s.Err, "warning: "+diag.Line(warning))
 	}
 	_, err = s.Out.Write([]byte(answer.Table()))
 	return err
@@ -343,6 +344,9 @@ func (o *whatCanOptions) run(cmd *cobra.Command, s cli.Streams) error {
 	}
 	if o.format == "json" {
 		return diag.WriteIndented(s.Out, answer)
+	}
+	if o.namespace == "" && !o.all {
+		fmt.Fprintln(s.Err, "note: only cluster-scoped requests and paths were looked at: -A looks at every namespace, -n NAMESPACE at one")
 	}
 	_, err = s.Out.Write([]byte(answer.Table()))
 	return err

@@ -29,3 +29,7 @@ func (f *Finding) Error() string { return f.Text }
 func Findingf(format string, args ...any) error {
 	return &Finding{fmt.Sprintf(format, args...)}
 }
+
+// Drains is the annotation of a command that limits itself how long it takes to end after a
+// signal. Others are ended soon.
+const Drains = "writ/drains"

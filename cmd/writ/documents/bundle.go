@@ -4,8 +4,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"os"
-	"slices"
 
 	"github.com/writ-policy/writ/bundles"
 	"github.com/writ-policy/writ/cmd/writ/cli"
@@ -29,6 +27,9 @@ func (d *Flags) Build(ctx context.Context, s cli.Streams, dirs []string, tests b
 
 // build builds the bundle of a translation, as Build does.
 func (r *Translation) build(ctx context.Context, s cli.Streams, tests bool, o bundles.BuildOptions) (b *bundles.Bundle, err error) {
+	if r.bundle != nil {
+		return r.bundle, nil
+	}
 	if r.Result == nil {
 		if err := r.WriteDiagnostics(s.Err, "text"); err != nil {
 			return nil, err
@@ -55,37 +56,23 @@ func boundRoles(access *tables.Access) int {
 	return len(bound)
 }
 
-// BundleFrom builds the bundle of policy directories, or reads the one at path.
-func (d *Flags) BundleFrom(ctx context.Context, s cli.Streams, dirs []string, path string) (*bundles.Bundle, error) {
+// BundleFrom builds the bundle of sources, or reads the one at path.
+func (d *Flags) BundleFrom(ctx context.Context, s cli.Streams, sources []string, path string) (*bundles.Bundle, error) {
 	switch {
-	case slices.Contains(dirs, "-") || path == "-":
-		return nil, errors.New("--policies and --bundle must be paths: standard input has the requests")
-	case len(dirs) > 0 && path != "":
+	case len(sources) > 0 && path != "":
 		return nil, errors.New("--policies and --bundle are mutually exclusive")
-	case len(dirs) > 0:
-		b, _, err := d.Build(ctx, s, dirs, false, bundles.BuildOptions{})
-		return b, err
+	case path == "-":
+		return nil, errors.New("--bundle must be a path or a URL, not standard input")
 	case path != "":
-		return ReadBundle(path)
+		return ReadBundle(ctx, path)
+	case len(sources) == 0:
+		return nil, errors.New("--policies DIR or --bundle PATH is required")
 	}
-	return nil, errors.New("--policies DIR or --bundle PATH is required")
-}
-
-// ReadBundle reads a built bundle: a tarball or a folder.
-func ReadBundle(path string) (*bundles.Bundle, error) {
-	info, err := os.Stat(path)
+	r, err := d.Open(ctx, s, sources, false)
 	if err != nil {
-		return nil, fmt.Errorf("read bundle: %w", err)
+		return nil, err
 	}
-	if info.IsDir() {
-		return bundles.ReadDir(path)
-	}
-	file, err := os.Open(path)
-	if err != nil {
-		return nil, fmt.Errorf("read bundle: %w", err)
-	}
-	defer file.Close()
-	return bundles.Read(file)
+	return r.build(ctx, s, false, bundles.BuildOptions{})
 }
 
 // Activate creates an engine for a bundle. It returns an error if the bundle does not

@@ -12,6 +12,9 @@ import (
 // Compile compiles the Rego that a translation emits, so that documents without errors
 // can be built and activated. Errors of a document's Rego are added to the diagnostics.
 func (r *Translation) Compile(ctx context.Context) error {
+	if r.bundle != nil {
+		return progress.Do(ctx, progress.Check, func(context.Context) error { return r.CheckBundle(r.bundle) })
+	}
 	if r.Result == nil || !emitsRego(r.Result.Files) {
 		return nil
 	}

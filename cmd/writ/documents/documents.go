@@ -4,24 +4,22 @@ package documents
 
 import (
 	"context"
-	"crypto/sha256"
 	"errors"
 	"fmt"
 	"io"
 	"os"
-	"slices"
 	"strings"
 
 	"github.com/spf13/cobra"
 	"github.com/spf13/pflag"
 
+	"github.com/writ-policy/writ/bundles"
 	"github.com/writ-policy/writ/cmd/writ/cli"
 	"github.com/writ-policy/writ/translator"
 	"github.com/writ-policy/writ/translator/diag"
 	"github.com/writ-policy/writ/translator/progress"
 	"github.com/writ-policy/writ/translator/settings"
 	"github.com/writ-policy/writ/translator/source"
-	"github.com/writ-policy/writ/translator/source/kube"
 	"github.com/writ-policy/writ/translator/syntax"
 	"github.com/writ-policy/writ/translator/tables"
 )
@@ -31,8 +29,10 @@ type Flags struct {
 	AllowEmpty bool
 	NoIgnore   bool
 	// Part leaves out the checks that need the whole directory.
-	Part  bool
-	flags *pflag.FlagSet // has the settings
+	Part bool
+	// Strict makes warnings errors.
+	Strict bool
+	flags  *pflag.FlagSet // has the settings
 }
 
 // Add adds the flags to a command.
@@ -47,6 +47,11 @@ func (d *Flags) Add(cmd *cobra.Command) {
 	f.Bool(string(settings.ClusterExport), false, "warn about references that a cluster ignores, instead of reporting errors")
 	f.Bool(string(settings.StrictKinds), false, "make it an error if a document is of another kind, instead of skipping it")
 	f.Bool(string(settings.StrictRoutes), false, "make it an error if routes of different namespaces match the same requests")
+}
+
+// AddStrict adds the flag of commands whose reports are a gate.
+func (d *Flags) AddStrict(cmd *cobra.Command) {
+	cmd.Flags().BoolVar(&d.Strict, "strict", false, "make warnings errors: exit status 1")
 }
 
 // Settings returns the settings that are flags, or set by the environment or the
@@ -77,12 +82,13 @@ type Translation struct {
 	Overridden []overriddenSetting
 
 	snapshot source.Snapshot
+	bundle   *bundles.Bundle // set if it was read instead of documents
+	strict   bool
 	// conditions are those of gateway policies, set only if List has errors.
 	conditions map[string][]tables.GatewayCondition
 }
 
-// Read reads and translates the union of directories, or documents from standard input for
-// "-" alone. It returns an error if a directory cannot be read; mistakes in documents are
+// Read reads and translates the union of sources, standard input for "-". It returns an error if a directory cannot be read; mistakes in documents are
 // diagnostics in the translation.
 func (d *Flags) Read(ctx context.Context, s cli.Streams, dirs []string, tests bool) (*Translation, error) {
 	var snapshot source.Snapshot
@@ -98,7 +104,7 @@ func (d *Flags) Read(ctx context.Context, s cli.Streams, dirs []string, tests bo
 	if err != nil {
 		return nil, err
 	}
-	r := &Translation{snapshot: snapshot, List: list}
+	r := &Translation{snapshot: snapshot, List: list, strict: d.Strict}
 	if list.HasErrors() {
 		return r, nil
 	}
@@ -120,23 +126,16 @@ func (d *Flags) translate(ctx context.Context, t *translator.Translator, r *Tran
 	r.Skipped, r.Overridden = t.Skipped(), d.overridden(t.Overridden(r.snapshot))
 }
 
-// standardInput is the file name in diagnostics for standard input. JSON is a subset
-// of YAML, so one name serves both.
-const standardInput = "stdin.yaml"
-
-// Snapshot reads the union of directories, files, or standard input, which is in, for "-"
-// alone. It returns an error if a directory cannot be read.
+// Snapshot reads files, or the union of sources; in is standard input. It returns an error if
+// a source cannot be read.
 func (d *Flags) Snapshot(ctx context.Context, in io.Reader, dirs []string) (source.Snapshot, diag.List, error) {
-	if slices.Equal(dirs, []string{"-"}) {
-		return readInput(in)
-	}
 	if AreFiles(dirs) {
 		return source.ReadFiles(ctx, dirs, source.DirOptions{NoIgnore: d.NoIgnore})
 	}
 	members := make([]source.Member, len(dirs))
 	for i, dir := range dirs {
 		var err error
-		if members[i], err = d.openMember(dir); err != nil {
+		if members[i], err = d.openMember(dir, in); err != nil {
 			return source.Snapshot{}, nil, err
 		}
 	}
@@ -153,43 +152,11 @@ func AreFiles(args []string) bool {
 	for _, arg := range args {
 		info, err := os.Stat(arg)
 		missing := errors.Is(err, os.ErrNotExist) && source.IsDocument(arg) && !strings.HasPrefix(arg, diag.ObjectPrefix) && !strings.Contains(arg, "://")
-		if arg == "-" || !missing && (err != nil || info.IsDir()) {
+		if arg == "-" || !missing && (err != nil || info.IsDir() || isPipe(arg) || IsBundle(arg)) {
 			return false
 		}
 	}
 	return len(args) > 0
-}
-
-// openMember opens a policy directory or a cluster.
-func (d *Flags) openMember(dir string) (source.Member, error) {
-	if !strings.HasPrefix(dir, diag.ObjectPrefix) {
-		if err := CheckDirectory(dir); err != nil {
-			return source.Member{}, err
-		}
-		return source.Member{Location: source.Location{Dir: dir}, Source: source.Dir(dir, source.DirOptions{NoIgnore: d.NoIgnore})}, nil
-	}
-	location, err := source.ParseLocation(dir)
-	if err != nil {
-		return source.Member{}, fmt.Errorf("%s: %w", dir, err)
-	}
-	cluster, err := kube.Open(kube.Options{Location: *location.Kube, Kinds: translator.ServedKinds()})
-	if err != nil {
-		return source.Member{}, fmt.Errorf("%s: %w", dir, err)
-	}
-	return source.Member{Location: location, Source: cluster}, nil
-}
-
-// readInput reads documents from standard input.
-func readInput(in io.Reader) (source.Snapshot, diag.List, error) {
-	content, err := io.ReadAll(io.LimitReader(in, source.DefaultMaxFileBytes+1))
-	if err != nil {
-		return source.Snapshot{}, nil, fmt.Errorf("read documents: %w", err)
-	}
-	if len(content) > source.DefaultMaxFileBytes {
-		return source.Snapshot{}, nil, fmt.Errorf("read documents: more than %d bytes", source.DefaultMaxFileBytes)
-	}
-	file := source.File{Path: standardInput, Content: content, Hash: sha256.Sum256(content)}
-	return source.Snapshot{Files: []source.File{file}}, nil, nil
 }
 
 // CheckDirectory returns an error that explains why path is not a policy directory,
@@ -197,8 +164,6 @@ func readInput(in io.Reader) (source.Snapshot, diag.List, error) {
 func CheckDirectory(path string) error {
 	info, err := os.Stat(path)
 	switch {
-	case strings.HasPrefix(path, "git+"):
-		return fmt.Errorf("%s: only writ serve reads git repositories; clone it and name the directory", path)
 	case errors.Is(err, os.ErrNotExist):
 		return fmt.Errorf("%s: no such directory", path)
 	case err != nil:
@@ -215,7 +180,7 @@ func OneSource(cmd *cobra.Command, args []string) error {
 	case 1:
 		return nil
 	case 0:
-		return cli.Usagef(cmd, "name a policy directory, or - for documents on standard input")
+		return cli.Usagef(cmd, "name a policy directory or another source, or - for documents on standard input")
 	}
 	if AreFiles(args) {
 		return nil

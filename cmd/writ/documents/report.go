@@ -15,6 +15,7 @@ import (
 // standard error: the other formats contain them. It returns a finding if one of the
 // diagnostics is an error.
 func (r *Translation) WriteReport(s cli.Streams, format string) error {
+	r.ApplyStrict()
 	if err := r.WriteDiagnostics(s.Out, format); err != nil {
 		return err
 	}
@@ -27,6 +28,17 @@ func (r *Translation) WriteReport(s cli.Streams, format string) error {
 		fmt.Fprintf(s.Err, "%s: %s\n", r.read(), Summary(r.List))
 	}
 	return nil
+}
+
+// ApplyStrict makes warnings errors if the flags ask for it. It is called when the list is
+// complete: before, an error would leave out what follows.
+func (r *Translation) ApplyStrict() {
+	if !r.strict {
+		return
+	}
+	for i := range r.List {
+		r.List[i].Severity = diag.Error
+	}
 }
 
 // read formats how many documents were read: "14 documents, 9 of other kinds skipped".

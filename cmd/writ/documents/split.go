@@ -38,12 +38,15 @@ func (d *Flags) Split(ctx context.Context, s cli.Streams, dir, folder string, te
 	}
 	t := d.translator(given, tests)
 	for _, cluster := range clusters {
-		r := &Translation{List: list, snapshot: snapshotOf(snapshot, folder, cluster)}
+		r := &Translation{List: list, snapshot: snapshotOf(snapshot, folder, cluster), strict: d.Strict}
 		if !list.HasErrors() {
 			d.translate(ctx, t, r)
 		}
-		// Warnings about common documents would be repeated for each cluster.
-		r.List = slices.DeleteFunc(slices.Clone(r.List), func(m diag.Diagnostic) bool { return m.Severity != diag.Error })
+		// Warnings about common documents would be repeated for each cluster. A strict build
+		// ends with the first cluster that has one.
+		if !d.Strict {
+			r.List = slices.DeleteFunc(slices.Clone(r.List), func(m diag.Diagnostic) bool { return m.Severity != diag.Error })
+		}
 		b, err := r.build(ctx, s, tests, o)
 		if err == nil {
 			err = use(cluster, b, r)

@@ -120,7 +120,7 @@ func (o *effectiveOptions) check(cmd *cobra.Command) error {
 }
 
 func (o *effectiveOptions) run(ctx context.Context, s cli.Streams, sources []string) error {
-	r, err := o.documents.Read(ctx, s, sources, false)
+	r, err := o.documents.Open(ctx, s, sources, false)
 	if err != nil {
 		return err
 	}

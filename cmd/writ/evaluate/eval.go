@@ -7,7 +7,9 @@ import (
 	"bytes"
 	"context"
 	"fmt"
+	"os"
 	"runtime"
+	"slices"
 	"strings"
 	"sync/atomic"
 
@@ -22,9 +24,10 @@ import (
 	"github.com/writ-policy/writ/translator/progress"
 )
 
-const evalHelp = `eval reads requests from standard input, one JSON object per line, and writes
-one decision per line to standard output, in the same order. It answers while it
-reads, uses all cores, and its memory does not depend on the number of lines.
+const evalHelp = `eval reads requests from standard input or --requests FILE, one JSON object per
+line, and writes one decision per line to standard output, in the same order. It
+answers while it reads, uses all cores, and its memory does not depend on the
+number of lines.
 
 For an invalid request, or a line longer than --max-line, the output line is
 {"error":{"code","message"}}; the command continues and ends with exit status 2.
@@ -45,6 +48,7 @@ const evalExamples = `  writ eval --policies policies < requests.jsonl > decisio
   echo '{"user":"alice","groups":["dev"],"verb":"get","apiGroup":"apps",
     "resource":"deployments","namespace":"shop"}' | tr -d '\n' |
     writ eval --policies policies --point access
+  helm template chart | writ eval --policies - --requests requests.jsonl
   writ eval --bundle bundle.tar.gz --now 2026-01-31T09:00:00Z < requests.jsonl
   echo '{"user":"alice","cluster":{"name":"prod-eu-1"},"type":"pods",
     "items":[{"name":"web-0","namespace":"shop"}]}' | tr -d '\n' |
@@ -58,6 +62,7 @@ type evalOptions struct {
 	documents documents.Flags
 	policies  []string
 	bundle    string
+	requests  string
 	point     string
 	now       string
 	maxLine   int
@@ -87,14 +92,15 @@ func NewEval(s cli.Streams) *cobra.Command {
 		RunE:    func(cmd *cobra.Command, _ []string) error { return eval(cmd, s, o) },
 	}
 	f := cmd.Flags()
-	f.StringArrayVar(&o.policies, "policies", nil, "policy `directory` to decide by, or kube:CONTEXT; repeatable")
-	f.StringVar(&o.bundle, "bundle", "", "built bundle to decide by instead of --policies: a tarball or a folder")
+	f.StringArrayVar(&o.policies, "policies", nil, "policy `source` to decide by, as of writ check --help; repeatable")
+	f.StringVar(&o.requests, "requests", "-", "`file` with the requests; - is standard input")
+	f.StringVar(&o.bundle, "bundle", "", "built `bundle` to decide by instead of --policies: a path or a URL")
 	cli.ChoiceFlag(cmd, &o.point, "point", "decision point: "+strings.Join(evalPoints(), ", "), evalPoints()...)
 	f.StringVar(&o.now, "now", "", "evaluation `time` (RFC 3339) instead of the machine's")
 	f.IntVar(&o.maxLine, "max-line", defaultMaxLine, "longest request in `bytes`")
 	f.BoolVar(&o.stream, "stream", false, "read one request at the point visibility, with one item per line")
 	f.BoolVar(&o.requireRoute, "require-route", false, "deny requests at the point gateway that name no route")
-	cli.MarkCommandLineOnly(cmd, "now", "stream")
+	cli.MarkCommandLineOnly(cmd, "now", "stream", "requests")
 	o.documents.Add(cmd)
 	return cmd
 }
@@ -111,6 +117,9 @@ func eval(cmd *cobra.Command, s cli.Streams, o evalOptions) error {
 	if o.stream && o.point != decision.Visibility {
 		return cli.Usagef(cmd, "--stream requires --point visibility: other requests have no items")
 	}
+	if slices.Contains(o.policies, "-") && o.requests == "-" {
+		return cli.Usagef(cmd, "--policies - requires --requests FILE: standard input has the requests otherwise")
+	}
 	b, err := o.documents.BundleFrom(ctx, s, o.policies, o.bundle)
 	if err != nil {
 		return err
@@ -118,6 +127,14 @@ func eval(cmd *cobra.Command, s cli.Streams, o evalOptions) error {
 	e, err := documents.Activate(ctx, b, engine.Options{Now: now, RequireRoute: o.requireRoute})
 	if err != nil {
 		return fmt.Errorf("activate: %w", err)
+	}
+	if o.requests != "-" {
+		file, err := os.Open(o.requests)
+		if err != nil {
+			return fmt.Errorf("--requests: %w", err)
+		}
+		defer file.Close()
+		s.In = file
 	}
 	if o.stream {
 		return answerStream(ctx, s, e, o.maxLine)

@@ -28,9 +28,9 @@ func fleetFlags(cmd *cobra.Command, o *connection) {
 // NewStatus returns the command status.
 func NewStatus(s cli.Streams) *cobra.Command {
 	var o connection
-	var form string
+	var form, server string
 	cmd := &cobra.Command{
-		Use:   "status URL",
+		Use:   "status [URL]",
 		Short: "Show what a server serves and what is wrong",
 		Long: `status shows for people what GET /v1/status of a server reports: the active
 revision, its age and origin, and why newer documents are not active. Locations,
@@ -38,16 +38,21 @@ errors and diagnostics are shown to auditors only. With -o json the answer of
 the server is printed as it is.
 
 Exit status 0: the server is ready and serves the newest documents; 1: it is not
-ready or degraded; 2: wrong usage, or the server cannot be reached.`,
+ready, degraded, or serves a bundle that a revoked key signed; 2: wrong usage,
+or the server cannot be reached.`,
 		Example: `  writ status http://127.0.0.1:8686
   writ status https://writ.example:8686 --ca ca.crt --token-file token`,
-		Args: cobra.ExactArgs(1),
+		Args: cobra.MaximumNArgs(1),
 		RunE: func(cmd *cobra.Command, args []string) error {
-			client, err := openFleet(o, args)
+			servers, err := oneServer(cmd, server, args)
 			if err != nil {
 				return err
 			}
-			status, text, err := client.Read(cmd.Context(), args[0])
+			client, err := openFleet(o, servers)
+			if err != nil {
+				return err
+			}
+			status, text, err := client.Read(cmd.Context(), servers[0])
 			if err != nil {
 				return fmt.Errorf("ask the server: %s", cli.Quoted(err.Error()))
 			}
@@ -56,15 +61,30 @@ ready or degraded; 2: wrong usage, or the server cannot be reached.`,
 			} else {
 				err = writeStatus(s.Out, status)
 			}
-			if err == nil && (!status.Ready || status.Degraded) {
-				return cli.Findingf("%s", stateOf(status.Ready, status.Degraded))
+			if problems := status.problems(); err == nil && len(problems) > 0 {
+				return cli.Findingf("%s", cli.Quoted(strings.Join(problems, "; ")))
 			}
 			return err
 		},
 	}
 	cli.FormatFlag(cmd, &form, "text", "json")
+	cmd.Flags().StringVar(&server, "server", "", "`URL` of the server, instead of the argument")
+	cli.MarkCommandLineOnly(cmd, "server")
 	fleetFlags(cmd, &o)
 	return cmd
+}
+
+// oneServer returns the server that the argument or --server names.
+func oneServer(cmd *cobra.Command, flag string, args []string) ([]string, error) {
+	switch {
+	case flag == "" && len(args) == 0:
+		return nil, cli.Usagef(cmd, "name a server: its URL")
+	case flag != "" && len(args) > 0:
+		return nil, cli.Usagef(cmd, "the server is named twice: by --server and as an argument")
+	case flag != "":
+		return []string{flag}, nil
+	}
+	return args, nil
 }
 
 // openFleet returns a client for servers with these URLs.
@@ -77,16 +97,6 @@ func openFleet(o connection, servers []string) (*client, error) {
 	return newClient(o)
 }
 
-func stateOf(ready, degraded bool) string {
-	switch {
-	case !ready:
-		return "not ready"
-	case degraded:
-		return "degraded: a revision older than the newest documents is active"
-	}
-	return "ready"
-}
-
 func writeStatus(out io.Writer, s *serverStatus) error {
 	w := tabwriter.NewWriter(out, 0, 0, 2, ' ', 0)
 	row := func(name, value string) {
@@ -94,7 +104,14 @@ func writeStatus(out io.Writer, s *serverStatus) error {
 			fmt.Fprintf(w, "%s\t%s\n", name, cli.Quoted(value))
 		}
 	}
-	row("state", stateOf(s.Ready, s.Degraded))
+	problems := s.problems()
+	if len(problems) == 0 {
+		problems = []string{"ready"}
+	}
+	row("state", problems[0])
+	for _, problem := range problems[1:] {
+		row("", problem)
+	}
 	if s.Draining {
 		row("", "draining")
 	}
@@ -114,6 +131,11 @@ func writeStatus(out io.Writer, s *serverStatus) error {
 		row("behind", ageText(time.Duration(s.Behind*float64(time.Second))))
 	}
 	row("documents", diag.Counted(s.Errors, "error")+", "+diag.Counted(s.Warnings, "warning"))
+	for _, source := range s.Sources {
+		if source.Error != "" {
+			row("cannot read", source.Location+": "+source.Error)
+		}
+	}
 	row("last error", s.LastError)
 	row("state error", s.StateError)
 	row("version", s.Version)
@@ -121,7 +143,8 @@ func writeStatus(out io.Writer, s *serverStatus) error {
 		return err
 	}
 	for _, d := range s.Diagnostics {
-		line := fmt.Sprintf("%s:%d:%d: %s[%s]: %s", d.File, d.Line, d.Column, d.Severity, d.Code, d.Message)
+		at := diag.Position{File: d.File, Line: d.Line, Column: d.Column, Field: d.Field}
+		line := fmt.Sprintf("%s: %s[%s]: %s", at, d.Severity, d.Code, d.Message)
 		if _, err := fmt.Fprintln(out, cli.Quoted(line)); err != nil {
 			return err
 		}
@@ -200,6 +223,9 @@ func writeFleet(s cli.Streams, form string, report *comparison, bound time.Durat
 	if report.Unready > 0 {
 		wrong = append(wrong, fmt.Sprintf("%d of %d replicas are not ready", report.Unready, len(report.Replicas)))
 	}
+	if report.Revoked > 0 {
+		wrong = append(wrong, fmt.Sprintf("%d of %d replicas serve a bundle of a revoked key", report.Revoked, len(report.Replicas)))
+	}
 	if between := time.Duration(report.Disagreement * float64(time.Second)); between > bound {
 		wrong = append(wrong, fmt.Sprintf("replicas disagree for %s, longer than %s", ageText(between), bound))
 	}
@@ -229,6 +255,9 @@ func writeReplicas(out io.Writer, report *comparison) error {
 		}
 		if r.Pinned {
 			state = append(state, "pinned")
+		}
+		if r.Revoked {
+			state = append(state, "revoked key")
 		}
 		if r.Errors > 0 {
 			state = append(state, diag.Counted(r.Errors, "error")+" in documents")

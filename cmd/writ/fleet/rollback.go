@@ -25,7 +25,7 @@ descendants, after a branch was reset or rewritten. --list shows the revisions
 that are kept. A unique prefix of a revision is enough.
 
 It calls the administrative endpoints of the server (writ serve --admin-listen),
-with a token from --token-file or WRIT_ADMIN_TOKEN.
+at URL or --server, with a token from --token-file or WRIT_ADMIN_TOKEN.
 
 Exit status 0: success; 1: the server does not have the revision or cannot
 activate it; 2: wrong usage, or the server cannot be reached.`
@@ -34,7 +34,7 @@ const rollbackExamples = `  writ rollback --list
   writ rollback 5f2a9c
   writ rollback --release
   writ rollback --accept 1f0c6a1d1b8f4f1f3a0b1b5f5c2d7e9a4b3c2d1e
-  writ rollback --server https://writ.example.com:8687 --token-file token --list -o json`
+  writ rollback https://writ.example.com:8687 --token-file token --list -o json`
 
 type rollbackOptions struct {
 	server    string
@@ -53,11 +53,11 @@ const adminTokenVariable = cli.EnvironmentPrefix + "ADMIN_TOKEN"
 func NewRollback(s cli.Streams) *cobra.Command {
 	var o rollbackOptions
 	cmd := &cobra.Command{
-		Use:     "rollback (REVISION | --list | --release | --accept COMMIT)",
+		Use:     "rollback [URL] (REVISION | --list | --release | --accept COMMIT)",
 		Short:   "Make a server go back to an earlier revision",
 		Long:    rollbackHelp,
 		Example: rollbackExamples,
-		Args:    cobra.MaximumNArgs(1),
+		Args:    cobra.MaximumNArgs(2),
 		RunE:    func(cmd *cobra.Command, args []string) error { return rollback(cmd, s, o, args) },
 	}
 	f := cmd.Flags()
@@ -72,6 +72,12 @@ func NewRollback(s cli.Streams) *cobra.Command {
 }
 
 func rollback(cmd *cobra.Command, s cli.Streams, o rollbackOptions, args []string) error {
+	if len(args) > 0 && strings.Contains(args[0], "://") {
+		if f := cmd.Flags().Lookup("server"); f.Changed && cli.SetBy(f) == "--server" {
+			return cli.Usagef(cmd, "the server is named twice: by --server and as an argument")
+		}
+		o.server, args = args[0], args[1:]
+	}
 	asked := len(args)
 	for _, is := range []bool{o.list, o.release, o.accept != ""} {
 		if is {
@@ -114,7 +120,7 @@ type adminClient struct {
 // newAdminClient returns an error without a token, or if the server is not a URL.
 func (o *rollbackOptions) newAdminClient() (*adminClient, error) {
 	if err := checkServer(o.server); err != nil {
-		return nil, fmt.Errorf("--server: %w", err)
+		return nil, fmt.Errorf("the server: %w", err)
 	}
 	token := strings.TrimSpace(os.Getenv(adminTokenVariable))
 	if o.tokenFile == "" && token == "" {
@@ -155,7 +161,7 @@ func (d *adminClient) ask(ctx context.Context, method, path string, body any, an
 	case response.StatusCode == http.StatusUnauthorized:
 		return errors.New("the server rejected the token")
 	case response.StatusCode == http.StatusNotFound && method == http.MethodGet:
-		return errors.New("no administrative endpoints at " + d.server + ": --server must be the address of writ serve --admin-listen")
+		return errors.New("no administrative endpoints at " + d.server + ": the URL must be the address of writ serve --admin-listen")
 	}
 	if response.StatusCode == http.StatusNotFound || response.StatusCode == http.StatusInternalServerError {
 		return cli.Findingf("the server: %s", cli.Quoted(problem.Detail))

@@ -2,6 +2,7 @@ package fleet
 
 import (
 	"context"
+	"fmt"
 	"slices"
 	"sync"
 	"time"
@@ -24,6 +25,14 @@ type serverStatus struct {
 		Commit   string `json:"commit"`
 		Sequence int64  `json:"sequence"`
 	} `json:"bundle"`
+	Keys *struct {
+		SignedBy string `json:"signedBy"`
+		State    string `json:"state"`
+	} `json:"keys"`
+	Sources []struct {
+		Location string `json:"location"`
+		Error    string `json:"error"`
+	} `json:"sources"`
 	LastSuccess time.Time `json:"lastSuccess"`
 	LastError   string    `json:"lastError"`
 	StateError  string    `json:"stateError"`
@@ -33,6 +42,7 @@ type serverStatus struct {
 		File     string `json:"file"`
 		Line     int    `json:"line"`
 		Column   int    `json:"column"`
+		Field    string `json:"field"`
 		Severity string `json:"severity"`
 		Code     string `json:"code"`
 		Message  string `json:"message"`
@@ -50,6 +60,33 @@ func (s *serverStatus) Sequence() int64 {
 	return s.Bundle.Sequence
 }
 
+// problems returns why a server is not as it should be, empty if it is.
+func (s *serverStatus) problems() []string {
+	var list []string
+	switch {
+	case !s.Ready:
+		list = append(list, "not ready")
+	case s.Degraded && s.unreadable():
+		list = append(list, "degraded: a source cannot be read, so the last documents that were read stay active")
+	case s.Degraded:
+		list = append(list, "degraded: the newest documents are not active, an earlier revision is")
+	}
+	if s.Keys != nil && s.Keys.State == "revoked" {
+		list = append(list, fmt.Sprintf("revoked key: the active bundle is signed by %q and is rejected after a restart", s.Keys.SignedBy))
+	}
+	return list
+}
+
+// unreadable reports whether a source of documents cannot be read.
+func (s *serverStatus) unreadable() bool {
+	for _, source := range s.Sources {
+		if source.Error != "" {
+			return true
+		}
+	}
+	return false
+}
+
 // replica is the answer of one server.
 type replica struct {
 	URL string `json:"url"`
@@ -62,8 +99,10 @@ type replica struct {
 	Ready    bool    `json:"ready"`
 	Degraded bool    `json:"degraded"`
 	Pinned   bool    `json:"pinned,omitempty"`
-	Errors   int     `json:"errors"`
-	Version  string  `json:"version"`
+	// Revoked states that the key that signed the active bundle is revoked.
+	Revoked bool   `json:"revokedKey,omitempty"`
+	Errors  int    `json:"errors"`
+	Version string `json:"version"`
 }
 
 // comparison is of what replicas serve.
@@ -78,6 +117,8 @@ type comparison struct {
 	// Unanswered counts replicas without a status, and Unready those that serve nothing.
 	Unanswered int `json:"unanswered"`
 	Unready    int `json:"unready"`
+	// Revoked counts replicas whose active bundle is signed by a revoked key.
+	Revoked int `json:"revokedKeys"`
 }
 
 // maxQuestions is the number of servers that are asked at a time.
@@ -106,7 +147,7 @@ func (c *client) askOne(ctx context.Context, server string) replica {
 	}
 	r := replica{
 		URL: server, Revision: s.Revision, Sequence: s.Sequence(), Behind: s.Behind,
-		Ready: s.Ready, Degraded: s.Degraded, Pinned: s.Pinned != "", Errors: s.Errors, Version: s.Version,
+		Ready: s.Ready, Degraded: s.Degraded, Pinned: s.Pinned != "", Revoked: s.Keys != nil && s.Keys.State == "revoked", Errors: s.Errors, Version: s.Version,
 	}
 	if !s.Since.IsZero() {
 		r.Age = max(0, s.At.Sub(s.Since).Seconds())
@@ -127,6 +168,9 @@ func compare(replicas []replica) *comparison {
 			continue
 		case !r.Ready:
 			report.Unready++
+		}
+		if r.Revoked {
+			report.Revoked++
 		}
 		if r.Revision == "" {
 			continue

@@ -1,6 +1,7 @@
 package lsp
 
 import (
+	"bytes"
 	"encoding/json"
 	"fmt"
 	"maps"
@@ -72,7 +73,7 @@ func (s *server) analyseOnce(c *jsonrpc2.Conn) (a *editor.Analysis) {
 		s.log(c, err.Error())
 		return nil
 	}
-	s.publish(c, a, a.List, edits)
+	s.publish(c, a, s.withKept(a, a.List), edits)
 	return a
 }
 
@@ -90,9 +91,35 @@ func (s *server) compileWhenIdle(c *jsonrpc2.Conn, a *editor.Analysis) bool {
 	if err != nil {
 		s.log(c, err.Error())
 	} else if len(list) > 0 {
-		s.publish(c, a, slices.Concat(a.List, list).Sorted(), -1)
+		s.publish(c, a, s.withKept(a, slices.Concat(a.List, list).Sorted()), -1)
 	}
 	return false
+}
+
+// keptWarnings are the warnings of a file whose directory had no errors, and its text then.
+type keptWarnings struct {
+	text []byte
+	list diag.List
+}
+
+// withKept returns a list with the warnings that files without a change had before the
+// directory had errors: the phases that find them do not run then.
+func (s *server) withKept(a *editor.Analysis, list diag.List) diag.List {
+	if a.Result == nil {
+		for _, file := range slices.Sorted(maps.Keys(s.kept)) {
+			if bytes.Equal(a.Content(file), s.kept[file].text) {
+				list = slices.Concat(list, s.kept[file].list)
+			}
+		}
+		return list.Sorted()
+	}
+	s.kept = make(map[string]keptWarnings)
+	for _, d := range list {
+		if d.Severity == diag.Warning && d.File != "" {
+			s.kept[d.File] = keptWarnings{a.Content(d.File), append(s.kept[d.File].list, d)}
+		}
+	}
+	return list
 }
 
 // publish sends the diagnostics of the files for which they have changed.

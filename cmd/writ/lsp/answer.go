@@ -2,7 +2,10 @@ package lsp
 
 import (
 	"context"
+	"regexp"
+	"strconv"
 	"strings"
+	"unicode"
 
 	"github.com/sourcegraph/jsonrpc2"
 
@@ -14,10 +17,12 @@ import (
 // none.
 func (s *server) answer(ctx context.Context, r *jsonrpc2.Request) (any, error) {
 	answers := map[string]func(*editor.Analysis, string, *placeParams) any{
-		"textDocument/hover":      s.hover,
-		"textDocument/definition": s.definition,
-		"textDocument/references": s.references,
-		"textDocument/completion": s.completion,
+		"textDocument/hover":          s.hover,
+		"textDocument/definition":     s.definition,
+		"textDocument/references":     s.references,
+		"textDocument/completion":     s.completion,
+		"textDocument/codeAction":     s.codeActions,
+		"textDocument/documentSymbol": s.symbols,
 	}
 	answer, known := answers[r.Method]
 	if !known {
@@ -52,6 +57,14 @@ func (s *server) hover(a *editor.Analysis, file string, p *placeParams) any {
 	var parts []string
 	for _, d := range a.At(at(a, file, p.Position)) {
 		parts = append(parts, editor.Explanation(d))
+	}
+	if held := a.Holders(at(a, file, p.Position)); held != "" {
+		parts = append(parts, held)
+	}
+	if text, isOpen := s.workspace.Text(file); isOpen {
+		if about := s.workspace.Describe(text, p.Position.Line+1, linesOf(text).runes(p.Position)); about != "" {
+			parts = append(parts, about)
+		}
 	}
 	if len(parts) == 0 {
 		return nil
@@ -92,15 +105,75 @@ func (s *server) completion(a *editor.Analysis, file string, p *placeParams) any
 	}
 	start := p.Position
 	start.Character -= units(c.Word, len(c.Word))
+	// The whole word is replaced, also what of it is behind the cursor.
+	behind := wordLength(line[column:], c.IsKey)
+	end := p.Position
+	end.Character += units(string(line[column:]), behind)
 	kind, suffix := kindValue, ""
 	if c.IsKey {
 		kind = kindField
-		if !strings.HasPrefix(string(line[column:]), ":") {
+		if !strings.HasPrefix(string(line[column+behind:]), ":") {
 			suffix = ": "
 		}
 	}
 	for _, label := range c.Items {
-		items = append(items, completionItem{label, kind, textEdit{span{start, p.Position}, label + suffix}})
+		items = append(items, completionItem{label, kind, textEdit{span{start, end}, label + suffix}})
 	}
 	return items
+}
+
+// wordLength returns how many of the first runes of a line belong to a name. A colon ends the
+// name of a field, and another name if a blank or the end of the line follows.
+func wordLength(line []rune, isKey bool) int {
+	for i, r := range line {
+		isEnd := i+1 == len(line) || line[i+1] == ' '
+		switch {
+		case unicode.IsLetter(r), unicode.IsDigit(r), strings.ContainsRune("-_./*", r), r == ':' && !isKey && !isEnd:
+		default:
+			return i
+		}
+	}
+	return len(line)
+}
+
+// replacement matches a hint that names what to type.
+var replacement = regexp.MustCompile(`did you mean "([^"]+)"\?`)
+
+// codeActions returns a replacement for each diagnostic in a range whose hint names one.
+func (s *server) codeActions(a *editor.Analysis, file string, p *placeParams) any {
+	text := linesOf(string(a.Content(file)))
+	actions := []codeAction{}
+	for _, d := range a.List {
+		named := replacement.FindStringSubmatch(d.Hint)
+		where := text.span(d.Position, d.Length)
+		if d.File != file || named == nil || where.Start.Line < p.Range.Start.Line || where.Start.Line > p.Range.End.Line {
+			continue
+		}
+		line := []rune(text.at(d.Line - 1))
+		from := min(max(d.Column-1, 0), len(line))
+		if from < len(line) && (line[from] == '"' || line[from] == '\'') {
+			from++
+		}
+		length := wordLength(line[from:], false)
+		if diag.Suggest(string(line[from:from+length]), named[1:]) == "" {
+			continue // the place is not that of the word
+		}
+		edit := textEdit{text.span(diag.Position{Line: d.Line, Column: from + 1}, length), named[1]}
+		actions = append(actions, codeAction{
+			Title: "Replace with " + strconv.Quote(named[1]), Kind: "quickfix", Diagnostics: s.diagnostics(a, file, diag.List{d}),
+			Edit: workspaceEdit{Changes: map[string][]textEdit{s.uri(file): {edit}}},
+		})
+	}
+	return actions
+}
+
+// symbols returns the documents of a file.
+func (s *server) symbols(a *editor.Analysis, file string, _ *placeParams) any {
+	text := linesOf(string(a.Content(file)))
+	list := []documentSymbol{}
+	for _, d := range a.Declared(file) {
+		where := text.span(d.Position, d.Length)
+		list = append(list, documentSymbol{Name: d.Title, Kind: symbolObject, Range: where, SelectionRange: where})
+	}
+	return list
 }

@@ -57,6 +57,7 @@ type contentChange struct {
 type placeParams struct {
 	TextDocument documentID `json:"textDocument"`
 	Position     position   `json:"position"`
+	Range        span       `json:"range"`
 	Context      struct {
 		IncludeDeclaration bool `json:"includeDeclaration"`
 	} `json:"context"`
@@ -102,17 +103,39 @@ type textEdit struct {
 	NewText string `json:"newText"`
 }
 
+type codeAction struct {
+	Title       string        `json:"title"`
+	Kind        string        `json:"kind"`
+	Diagnostics []diagnostic  `json:"diagnostics"`
+	Edit        workspaceEdit `json:"edit"`
+}
+
+type workspaceEdit struct {
+	Changes map[string][]textEdit `json:"changes"`
+}
+
+type documentSymbol struct {
+	Name           string `json:"name"`
+	Kind           int    `json:"kind"`
+	Range          span   `json:"range"`
+	SelectionRange span   `json:"selectionRange"`
+}
+
+const symbolObject = 19
+
 // capabilities are what the server can do, its answer to initialize.
 func capabilities(version string) map[string]any {
 	const incremental = 2
 	return map[string]any{
 		"capabilities": map[string]any{
-			"positionEncoding":   "utf-16",
-			"textDocumentSync":   map[string]any{"openClose": true, "change": incremental, "save": true},
-			"hoverProvider":      true,
-			"definitionProvider": true,
-			"referencesProvider": true,
-			"completionProvider": map[string]any{"triggerCharacters": []string{" ", ":", "[", "{", "-", "\""}},
+			"positionEncoding":       "utf-16",
+			"textDocumentSync":       map[string]any{"openClose": true, "change": incremental, "save": true},
+			"hoverProvider":          true,
+			"definitionProvider":     true,
+			"referencesProvider":     true,
+			"documentSymbolProvider": true,
+			"codeActionProvider":     map[string]any{"codeActionKinds": []string{"quickfix"}},
+			"completionProvider":     map[string]any{"triggerCharacters": []string{" ", ":", "[", "{", "-", "\""}},
 		},
 		"serverInfo": map[string]any{"name": "writ", "version": version},
 	}

@@ -104,7 +104,8 @@ type server struct {
 	analysed chan struct{}        // closed by the next analysis
 	running  map[jsonrpc2.ID]context.CancelFunc
 
-	published map[string]string // diagnostics as JSON by path; of the analysing goroutine
+	kept      map[string]keptWarnings // by path; of the analysing goroutine
+	published map[string]string       // diagnostics as JSON by path; of the analysing goroutine
 }
 
 // codeNotInitialized and codeCancelled are errors of the protocol.

@@ -97,6 +97,8 @@ func New(s cli.Streams) *cobra.Command {
 		Long:    serveHelp,
 		Example: serveExamples,
 		Args:    cobra.NoArgs,
+
+		Annotations: map[string]string{cli.Drains: "true"},
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			if (len(c.Policies) == 0) == (c.Bundle.Location == "") {
 				return cli.Usagef(cmd, "exactly one of --policies and --bundle is required")
