@@ -41,7 +41,7 @@ if [ -n "${AUTHOR:-}" ]; then
 	git worktree remove --force "$before/base"
 fi
 
-compare=(writ diff "$BASE...HEAD" "$POLICIES" --allow-empty)
+compare=(writ diff "$BASE...HEAD" "$POLICIES" --allow-empty --all-times)
 [ -z "${EXPECT:-}" ] || compare+=(--expect "$EXPECT")
 "${compare[@]}" -o markdown --fail-on "${FAIL_ON:-any}" >"$folder/report.md" 2>"$folder/errors"
 status=$?

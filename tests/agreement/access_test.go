@@ -147,6 +147,7 @@ func ofOracle(d oracle.Decision) answer {
 		}
 		if e.Kind != "DenyPolicy" {
 			m.Role = &decision.RoleRef{Kind: e.Role.Kind, Namespace: e.Role.Namespace, Name: e.Role.Name}
+			m.Binding.Source = e.Binding.Source
 		}
 		a.Matched = append(a.Matched, m)
 	}

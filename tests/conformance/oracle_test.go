@@ -120,6 +120,7 @@ func withoutSources(want any) any {
 	matched, _ := object["matched"].([]any)
 	for _, entry := range matched {
 		delete(entry.(map[string]any), "source")
+		delete(entry.(map[string]any), "binding")
 	}
 	return object
 }

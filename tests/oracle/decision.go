@@ -37,6 +37,8 @@ type Entry struct {
 	APIVersion string `json:"apiVersion"`
 	// Role is empty in the entry of a DenyPolicy.
 	Role RoleRef `json:"role,omitzero"`
+	// Binding is empty in the entry of a DenyPolicy.
+	Binding BindingRef `json:"binding,omitzero"`
 	// Step is the step of the order over all families, 1 to 6.
 	Step int `json:"-"`
 }
@@ -60,6 +62,11 @@ type RoleRef struct {
 	Kind      string `json:"kind"`
 	Namespace string `json:"namespace"`
 	Name      string `json:"name"`
+}
+
+// BindingRef is where the binding is written, file:line.
+type BindingRef struct {
+	Source string `json:"source"`
 }
 
 // Undecided is a rule whose restrictions could not be decided.

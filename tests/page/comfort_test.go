@@ -109,7 +109,7 @@ func TestLostConnection(t *testing.T) {
 func TestWideMatrix(t *testing.T) {
 	s := shared(t)
 	b := newTab(t, s.base, look{width: 800, height: 400})
-	b.open("/page/who-can?resource=deploymentconfigs")
+	b.open("/page/who-can?resource=deploymentconfigs&all=1")
 	b.matrix()
 	region := b.find("region", "Matrix, scrolls")
 	headers := func() string {

@@ -330,7 +330,7 @@ func TestHooks(t *testing.T) {
 		Entry string `yaml:"entry"`
 	}
 	load(t, ".pre-commit-hooks.yaml", &hooks)
-	arguments := map[string]string{"writ-check": "policies", "writ-test": "policies", "writ-diff": "HEAD:policies policies"}
+	arguments := map[string]string{"writ-check": "policies", "writ-lint": "policies", "writ-test": "policies", "writ-diff": "HEAD:policies policies"}
 	if err := os.WriteFile(filepath.Join(r.dir, "policies", "rbac.yaml"), []byte(before), 0o600); err != nil {
 		t.Fatal(err)
 	}

@@ -99,7 +99,7 @@ func (random Random) Documents() []string {
 	}
 	for i := range 2 {
 		out = append(out, fmt.Sprintf(`{kind: DenyPolicy, apiVersion: breakglass.t-caas.telekom.com/v1alpha1, metadata: {name: d%d}, spec: {appliesTo: {clusters: %s}, rules: [{verbs: %s, apiGroups: [""], resources: %s, namespaces: {patterns: %s}}]}}`,
-			i, random.some("prod-*", "*", "lab"), random.some("get", "delete"), random.some("pods", "secrets", "*/exec"), random.some("sh*", "lab", "*")))
+			i, random.some("prod-*", "*", "lab"), random.some("get", "delete"), random.some("pods", "secrets", "*/exec"), random.some("sh*", "lab", "*", "**")))
 	}
 	return out
 }

@@ -62,6 +62,7 @@ func (w *World) tryOrigin(b *OriginBinding, r oracle.Request, d *oracle.Decision
 				Kind: "RoleBinding", Namespace: b.Namespace, Name: b.Name, Rule: i, Source: rule.Source,
 				Effect: "allow", APIVersion: OriginVersion,
 				Role: oracle.RoleRef{Kind: "Role", Namespace: role.Namespace, Name: role.Name}, Step: originStep(master, rule.Deny),
+				Binding: oracle.BindingRef{Source: b.Source},
 			}
 			if rule.Deny {
 				entry.Effect = "deny"
@@ -97,6 +98,7 @@ func (w *World) tryKubernetes(b *KubernetesBinding, r oracle.Request, d *oracle.
 	entry := oracle.Entry{
 		Kind: "ClusterRoleBinding", Name: b.Name, Effect: "allow", APIVersion: KubernetesVersion,
 		Role: oracle.RoleRef{Kind: b.RoleKind, Namespace: role.Namespace, Name: role.Name}, Step: stepMasterAllow,
+		Binding: oracle.BindingRef{Source: b.Source},
 	}
 	if b.Namespace != "" {
 		entry.Kind, entry.Namespace, entry.Step = "RoleBinding", b.Namespace, stepLocalAllow

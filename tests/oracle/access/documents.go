@@ -57,6 +57,7 @@ type OriginBinding struct {
 	Namespace, Name         string
 	RoleNamespace, RoleName string
 	Users, Groups           []string
+	Source                  string
 }
 
 // KubernetesRole is a Role (with a namespace) or a ClusterRole (without).
@@ -80,6 +81,7 @@ type KubernetesBinding struct {
 	RoleKind        string
 	RoleName        string
 	Subjects        []Subject
+	Source          string
 }
 
 // Subject is a subject of a Kubernetes binding: User, Group or ServiceAccount.

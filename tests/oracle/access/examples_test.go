@@ -30,13 +30,13 @@ func story() *World {
 			}},
 		},
 		OriginBindings: []*OriginBinding{
-			{"master", "ClusterAdmins", "master", "cluster-admin", []string{"Clark"}, []string{"cluster-admins"}},
-			{"master", "Kubelets", "master", "kubelet", []string{"kubelet-01", "kubelet-02"}, nil},
-			{"hammer", "ProjectAdmins", "master", "admin", []string{"Hubert"}, nil},
-			{"hammer", "Editors", "master", "edit", []string{"Edgar"}, nil},
-			{"hammer", "Viewers", "master", "view", []string{"Vera"}, nil},
-			{"hammer", "DeploymentConfigLabelerBots", "hammer", "deploymentConfigLabelers", []string{"ProtectorBot", "DeprotectorBot"}, nil},
-			{"hammer", "FatFingeredEditors", "hammer", "fatFingeredEditor", []string{"Edgar"}, nil},
+			{Namespace: "master", Name: "ClusterAdmins", RoleNamespace: "master", RoleName: "cluster-admin", Users: []string{"Clark"}, Groups: []string{"cluster-admins"}},
+			{Namespace: "master", Name: "Kubelets", RoleNamespace: "master", RoleName: "kubelet", Users: []string{"kubelet-01", "kubelet-02"}},
+			{Namespace: "hammer", Name: "ProjectAdmins", RoleNamespace: "master", RoleName: "admin", Users: []string{"Hubert"}},
+			{Namespace: "hammer", Name: "Editors", RoleNamespace: "master", RoleName: "edit", Users: []string{"Edgar"}},
+			{Namespace: "hammer", Name: "Viewers", RoleNamespace: "master", RoleName: "view", Users: []string{"Vera"}},
+			{Namespace: "hammer", Name: "DeploymentConfigLabelerBots", RoleNamespace: "hammer", RoleName: "deploymentConfigLabelers", Users: []string{"ProtectorBot", "DeprotectorBot"}},
+			{Namespace: "hammer", Name: "FatFingeredEditors", RoleNamespace: "hammer", RoleName: "fatFingeredEditor", Users: []string{"Edgar"}},
 		},
 	}
 }

@@ -21,7 +21,7 @@ func (g *Generator) KubernetesDocuments() []yaml.Object {
 	return documents
 }
 
-func kubernetesHeader(kind, namespace, name string, labels map[string]string) yaml.Object {
+func kubernetesHeader(kind any, namespace, name string, labels map[string]string) yaml.Object {
 	metadata := yaml.Object{{"name", name}}
 	if namespace != "" {
 		metadata = append(metadata, yaml.Member{"namespace", namespace})
@@ -88,5 +88,5 @@ func (g *Generator) kubernetesBindingBody(b *KubernetesBinding) yaml.Object {
 		}
 		subjects = append(subjects, subject)
 	}
-	return append(kubernetesHeader(kind, b.Namespace, b.Name, nil), yaml.Member{"roleRef", ref}, yaml.Member{"subjects", subjects})
+	return append(kubernetesHeader(yaml.Mark(kind, &b.Source), b.Namespace, b.Name, nil), yaml.Member{"roleRef", ref}, yaml.Member{"subjects", subjects})
 }

@@ -68,11 +68,11 @@ func (g *Generator) OriginDocuments() []yaml.Object {
 	}
 	for _, role := range roles {
 		flat := g.Once(2)
-		documents = append(documents, g.originHeader(flat, "Role", role.Namespace, role.Name, yaml.Object{{"rules", g.originRules(flat, role)}}))
+		documents = append(documents, g.originHeader(flat, "Role", role.Namespace, role.Name, yaml.Object{{"rules", g.originRules(flat, role)}}, new(string)))
 	}
 	for _, b := range bindings {
 		flat := g.Once(2)
-		documents = append(documents, g.originHeader(flat, "RoleBinding", b.Namespace, b.Name, g.originBindingBody(flat, b)))
+		documents = append(documents, g.originHeader(flat, "RoleBinding", b.Namespace, b.Name, g.originBindingBody(flat, b), &b.Source))
 	}
 	return documents
 }
@@ -94,7 +94,7 @@ func (g *Generator) policy(namespace string, roles *[]*OriginRole) yaml.Object {
 	if g.Once(4) {
 		body = append(body, yaml.Member{"lastModified", "2015-01-20T10:00:00Z"})
 	}
-	return g.originHeader(flat, "Policy", namespace, g.One(names), body)
+	return g.originHeader(flat, "Policy", namespace, g.One(names), body, new(string))
 }
 
 func (g *Generator) policyBinding(namespace, target string, bindings *[]*OriginBinding) yaml.Object {
@@ -107,13 +107,13 @@ func (g *Generator) policyBinding(namespace, target string, bindings *[]*OriginB
 		if b.Namespace != namespace || b.RoleNamespace != target || g.Once(2) {
 			return false
 		}
-		inside = append(inside, yaml.Member{b.Name, append(g.inner(flat, namespace, b.Name), g.originBindingBody(flat, b)...)})
+		inside = append(inside, yaml.Member{b.Name, yaml.Mark(append(g.inner(flat, namespace, b.Name), g.originBindingBody(flat, b)...), &b.Source)})
 		return true
 	})
 	if inside != nil {
 		body = append(body, yaml.Member{"roleBindings", inside})
 	}
-	return g.originHeader(flat, "PolicyBinding", namespace, target, body)
+	return g.originHeader(flat, "PolicyBinding", namespace, target, body, new(string))
 }
 
 // inner is what a document in a container may repeat of its name.
@@ -127,18 +127,19 @@ func (g *Generator) inner(flat bool, namespace, name string) yaml.Object {
 	return yaml.Object{{"metadata", yaml.Object{{"name", name}, {"namespace", namespace}}}}
 }
 
-func (g *Generator) originHeader(flat bool, kind, namespace, name string, body yaml.Object) yaml.Object {
+// originHeader writes the place of the document to source.
+func (g *Generator) originHeader(flat bool, kind, namespace, name string, body yaml.Object, source *string) yaml.Object {
 	if !flat {
 		metadata := yaml.Object{{"name", name}, {"namespace", namespace}}
 		if g.Once(4) {
 			metadata = append(metadata, yaml.Member{"labels", yaml.Object{{"a", "b"}}}, yaml.Member{"uid", "123"})
 		}
-		return append(yaml.Object{{"apiVersion", OriginVersion}, {"kind", kind}, {"metadata", metadata}}, body...)
+		return append(yaml.Object{{"apiVersion", OriginVersion}, {"kind", yaml.Mark(kind, source)}, {"metadata", metadata}}, body...)
 	}
 	if g.Once(2) {
 		kind = g.One([]string{strings.ToLower(kind), strings.ToLower(kind[:1]) + kind[1:], strings.ToUpper(kind)})
 	}
-	header := yaml.Object{{"kind", kind}, {"name", name}, {"namespace", namespace}}
+	header := yaml.Object{{"kind", yaml.Mark(kind, source)}, {"name", name}, {"namespace", namespace}}
 	if g.Once(3) {
 		header = append(header, yaml.Member{"apiVersion", OriginVersion})
 	}
