@@ -80,6 +80,10 @@ type Options struct {
 	// BootstrapRoles adds the roles and bindings that every Kubernetes API server makes, if
 	// it is "kubernetes". Empty adds none.
 	BootstrapRoles string
+	// ImpliedGroups adds the groups to requests at the point access that every Kubernetes API
+	// server adds to its users, if it is "kubernetes". "none" adds none, whatever the
+	// directory states.
+	ImpliedGroups string
 	// ClusterExport accepts references to roles and targets that do not exist, as a cluster
 	// does: they are in force nowhere.
 	ClusterExport bool
@@ -216,7 +220,7 @@ func (o *Options) union(dir string) (*source.Union, error) {
 func (o *Options) settings() (settings.Settings, error) {
 	given := settings.Settings{}
 	for key, text := range map[settings.Key]string{
-		settings.MasterNamespace: o.MasterNamespace, settings.DefaultNamespace: o.DefaultNamespace, settings.BootstrapRoles: o.BootstrapRoles,
+		settings.MasterNamespace: o.MasterNamespace, settings.DefaultNamespace: o.DefaultNamespace, settings.BootstrapRoles: o.BootstrapRoles, settings.ImpliedGroups: o.ImpliedGroups,
 	} {
 		if text == "" {
 			continue
@@ -295,7 +299,8 @@ func (p *Policies) Access(ctx context.Context, r *AccessRequest) (AccessDecision
 	if err := r.Validate(); err != nil {
 		return AccessDecision{}, err
 	}
-	return p.current().Access(ctx, r), nil
+	current := p.current()
+	return current.Access(ctx, r.Completed(current)), nil
 }
 
 // Visibility decides r at the point visibility. If r has items, the decision has the

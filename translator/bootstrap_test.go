@@ -142,6 +142,36 @@ func TestSettingsOfSources(t *testing.T) {
 	if _, list = translator.Translate(t.Context(), snapshot(in("a"), in("b").With(master("master")))); list.HasErrors() {
 		t.Errorf("the default written by one source: got %v", list)
 	}
+	groups := func(value, file string) settings.Settings {
+		return settings.Settings{settings.ImpliedGroups: {Text: value, At: diag.Position{File: file, Line: 1, Column: 1}}}
+	}
+	for _, row := range []struct {
+		name string
+		list [2]settings.Settings
+		kube bool // the second is a cluster
+		flag settings.Settings
+		want string // "error" for a diagnostic
+	}{
+		{"none states it", [2]settings.Settings{}, false, nil, ""},
+		{"one states it", [2]settings.Settings{groups("kubernetes", "x")}, false, nil, "kubernetes"},
+		{"both differ", [2]settings.Settings{groups("kubernetes", "x"), groups("none", "y")}, false, nil, "error"},
+		{"both differ, and a flag", [2]settings.Settings{groups("kubernetes", "x"), groups("none", "y")}, false, groups("kubernetes", ""), "kubernetes"},
+		{"a cluster", [2]settings.Settings{}, true, nil, "kubernetes"},
+		{"a cluster and a directory without", [2]settings.Settings{groups("none", "x")}, true, nil, ""},
+		{"a cluster and a flag", [2]settings.Settings{}, true, groups("none", ""), ""},
+	} {
+		s := snapshot(in("a").With(row.list[0]), in("b").With(row.list[1]))
+		s.Origins[1].Cluster = row.kube
+		got := "error"
+		if r, list := New(Options{Settings: row.flag}).Translate(t.Context(), s); r != nil {
+			got = tables.Of[*tables.Access](r.Tables).ImpliedGroups
+		} else if e := firstError(list); e.Code != diag.BadValue || e.File != "y" {
+			t.Errorf("implied groups, %s: got %v", row.name, list)
+		}
+		if got != row.want {
+			t.Errorf("implied groups, %s: got %q, want %q", row.name, got, row.want)
+		}
+	}
 	r, list := New(Options{Settings: master("o")}).Translate(t.Context(), snapshot(in("a").With(master("m")), in("b").With(master("n"))))
 	if list.HasErrors() || tables.Of[*tables.Access](r.Tables).Master != "o" {
 		t.Errorf("a flag over two master namespaces: got %v", list)

@@ -19,6 +19,7 @@ type state struct {
 	master       string
 	strictRoutes bool
 	bootstrap    bool
+	implied      string
 	list         diag.List
 }
 
@@ -46,6 +47,7 @@ func (t *Translator) state(snapshot source.Snapshot) state {
 	var s state
 	var master settings.Value
 	var masters int // origins so far
+	var implied settings.Value
 	for _, origin := range origins {
 		own := origin.Settings
 		if origin.Cluster {
@@ -58,6 +60,7 @@ func (t *Translator) state(snapshot source.Snapshot) state {
 		})
 		s.strictRoutes = s.strictRoutes || own.Is(settings.StrictRoutes)
 		s.bootstrap = s.bootstrap || own.Text(settings.BootstrapRoles) == settings.Kubernetes
+		s.addImplied(&implied, own[settings.ImpliedGroups], origin.Cluster)
 		value, set := own[settings.MasterNamespace]
 		if !set {
 			value.Text = directory.MasterOr("")
@@ -70,7 +73,34 @@ func (t *Translator) state(snapshot source.Snapshot) state {
 		}
 	}
 	s.master = master.Text
+	if implied.Text == settings.NoGroups {
+		s.implied = ""
+	}
 	return s
+}
+
+// addImplied adds what one source states about the groups of users. One that states
+// nothing agrees with all others; a cluster then implies the groups that its API server adds.
+func (s *state) addImplied(stated *settings.Value, own settings.Value, isCluster bool) {
+	switch {
+	case own.Text == "":
+		if isCluster {
+			s.implied = settings.Kubernetes
+		}
+		return
+	case stated.Text != "" && stated.Text != own.Text:
+		s.list.Add(diag.Diagnostic{
+			Position: own.At, Code: diag.BadValue,
+			Message: fmt.Sprintf("implied-groups %s: another source has %s", syntax.Quote(own.Text), syntax.Quote(stated.Text)),
+			Hint:    "write the same value, or use --implied-groups",
+			Related: []diag.Related{{Position: stated.At, Message: "the other one is here"}},
+		})
+		return
+	}
+	*stated = own
+	if own.Text == settings.Kubernetes {
+		s.implied = own.Text
+	}
 }
 
 // differentMasters reports that two sources have different master namespaces: the roles of

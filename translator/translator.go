@@ -95,12 +95,13 @@ func (t *Translator) Translate(ctx context.Context, snapshot source.Snapshot) (*
 	}
 	t.notes = notes
 	d := p.resolve(all, directory.Options{
-		Master:       state.master,
-		Cluster:      snapshot.Cluster,
-		AllowEmpty:   t.options.AllowEmpty,
-		StrictRoutes: state.strictRoutes,
-		Partial:      list.HasErrors() || t.options.Files,
-		Undecoded:    undecoded,
+		Master:        state.master,
+		Cluster:       snapshot.Cluster,
+		ImpliedGroups: state.implied,
+		AllowEmpty:    t.options.AllowEmpty,
+		StrictRoutes:  state.strictRoutes,
+		Partial:       list.HasErrors() || t.options.Files,
+		Undecoded:     undecoded,
 	})
 	lowered, more := p.lower()
 	t.phases = p

@@ -89,7 +89,7 @@ func (s *canonical) endpoint(point decision.Point) exchange.Decision {
 func (s *canonical) decide(r *http.Request, p decision.Policies, at decision.Point, q decision.Question, input decision.Value) (decision.Answer, *decision.InvalidRequest) {
 	switch q := q.(type) {
 	case *decision.Request:
-		return s.decider.Decide(r, p, q), nil
+		return s.decider.Decide(r, p, q.Completed(p)), nil
 	case *decision.VisibilityRequest:
 		s.addLabels(q)
 	}

@@ -18,6 +18,9 @@ type Decision struct {
 	Matched  []Matched `json:"matched"`
 	// PodSecurity is the result of pod security; nil if none was evaluated.
 	PodSecurity *PodSecurity `json:"podSecurity,omitempty"`
+	// ImpliedGroups are the groups that were added to those of the request, because
+	// Kubernetes implies them; see Request.Completed.
+	ImpliedGroups []string `json:"impliedGroups,omitempty"`
 	// Pods holds the result of each deny policy that evaluated the pod, in order of
 	// evaluation; policies after the first denial are not evaluated.
 	Pods []PodOutcome `json:"-"`
@@ -128,11 +131,12 @@ type Exception struct {
 
 // For returns the decision as an answer to r, a request that the same rules match as the
 // request it was made for: the reason that no rule allows a request repeats values of the
-// request.
+// request, and so do the implied groups.
 func (d Decision) For(r *Request) Decision {
 	if !d.Allowed && !d.Denied && len(d.Matched) == 0 && d.EvaluationError == "" {
 		d.Reason = NoRuleReason(r)
 	}
+	d.ImpliedGroups = r.implied
 	return d
 }
 

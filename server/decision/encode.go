@@ -77,6 +77,9 @@ func (d *Decision) AppendJSON(b []byte) []byte {
 		b = strconv.AppendInt(append(b, `,"score":`...), int64(p.Score), 10)
 		b = append(AppendStrings(append(b, `,"factors":`...), p.Factors), '}')
 	}
+	if len(d.ImpliedGroups) > 0 {
+		b = AppendStrings(append(b, `,"impliedGroups":`...), d.ImpliedGroups)
+	}
 	return append(b, '}')
 }
 

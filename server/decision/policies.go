@@ -23,6 +23,8 @@ type Policies interface {
 
 	// At returns the policies of the same revision at an instant, without a cache.
 	At(now time.Time) Policies
+	// ImpliesGroups reports whether Request.Completed adds the groups that Kubernetes implies.
+	ImpliesGroups() bool
 	// Access decides a validated request.
 	Access(ctx context.Context, r *Request) Decision
 	// AccessKey appends a key of r to b: requests with equal keys get equal decisions from
@@ -116,6 +118,9 @@ func (u Unavailable) At(time.Time) Policies { return u }
 func (u Unavailable) Access(context.Context, *Request) Decision {
 	return Decision{}.Failed(string(u))
 }
+
+// ImpliesGroups returns false.
+func (Unavailable) ImpliesGroups() bool { return false }
 
 // Statements returns nil.
 func (Unavailable) Statements() *statement.World { return nil }

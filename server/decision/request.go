@@ -38,6 +38,8 @@ type Request struct {
 	PodError string
 	// Attributes are facts for extensions (numbers are json.Number).
 	Attributes map[string]any
+
+	implied []string // groups that Completed added
 }
 
 // Validate checks the rules that the types of r cannot express. Adapters that build

@@ -25,7 +25,7 @@ func (e *Engine) decide(ctx context.Context, v evaluation) decision.Decision {
 		d = d.Failed(err.Error())
 	}
 	d.Revision = e.revision
-	return d
+	return d.For(v.request)
 }
 
 // decideAt is the only caller of evaluate: requests of callers and of gateway rules are

@@ -35,5 +35,8 @@ func entitiesOf(b *bundles.Bundle) entities {
 // Inventory implements decision.Policies.
 func (e *Engine) Inventory() *tables.Inventory { return e.entities.inventory }
 
+// ImpliesGroups implements decision.Policies.
+func (e *Engine) ImpliesGroups() bool { return e.access.ImpliesGroups() }
+
 // Verbs implements decision.Policies.
 func (e *Engine) Verbs() []string { return e.entities.verbs }

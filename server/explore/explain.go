@@ -37,6 +37,9 @@ func (v *viewer) Explain(ctx context.Context, c view.Caller, point string, reque
 	if !at.IsZero() {
 		policies = policies.At(at)
 	}
+	if r, isAccess := q.(*decision.Request); isAccess {
+		q = r.Completed(policies)
+	}
 	began := time.Now()
 	answer, refused := q.Decide(ctx, policies)
 	took := time.Since(began)

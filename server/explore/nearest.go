@@ -1,6 +1,7 @@
 package explore
 
 import (
+	"bytes"
 	"context"
 	"encoding/json"
 	"slices"
@@ -18,6 +19,12 @@ const maxNearest = 5
 // lists if that one thing is open.
 func (v *viewer) nearest(ctx context.Context, r *decision.Request, p decision.Policies) []view.Nearest {
 	list := []view.Nearest{}
+	if completed := impliedOf(r, p); completed != r {
+		if n, ok := nearRequest(ctx, p, completed); ok {
+			n.Lacks, n.Text = "groups", asAuthenticated
+			list = append(list, n)
+		}
+	}
 	asker := v.asker(p)
 	if asker == nil || r.Path != "" {
 		return list
@@ -81,11 +88,31 @@ func nearRule(ctx context.Context, p decision.Policies, example map[string]any) 
 	if err != nil {
 		return view.Nearest{}, false
 	}
+	n, ok := nearRequest(ctx, p, r)
+	n.Request = request
+	return n, ok
+}
+
+// nearRequest returns the rule that allows a request.
+func nearRequest(ctx context.Context, p decision.Policies, r *decision.Request) (view.Nearest, bool) {
 	d := p.Access(ctx, r)
 	if !d.Allowed || len(d.Matched) == 0 {
 		return view.Nearest{}, false
 	}
-	return view.Nearest{Matched: matchedView(&d.Matched[0]), Request: request}, true
+	return view.Nearest{Matched: matchedView(&d.Matched[0]), Request: r.Encode()}, true
+}
+
+// asAuthenticated is the text of a request with the groups that Kubernetes implies.
+const asAuthenticated = "as an authenticated user"
+
+// impliedOf returns the request with the groups that Kubernetes implies if documents tell
+// it apart from r, otherwise r.
+func impliedOf(r *decision.Request, p decision.Policies) *decision.Request {
+	completed := r.WithImpliedGroups()
+	if completed == r || bytes.Equal(p.AccessKey(nil, r), p.AccessKey(nil, completed)) {
+		return r
+	}
+	return completed
 }
 
 func isShown(list []view.Nearest, n *view.Nearest) bool {

@@ -112,6 +112,9 @@ func (v *viewer) decideWhatIf(ctx context.Context, point string, w *view.WhatIf,
 }
 
 func (v *viewer) accessAlternatives(a *alternatives, c view.Caller, r *decision.Request, e *view.Explanation, p decision.Policies) {
+	if completed := impliedOf(r, p); completed != r {
+		a.add(asAuthenticated, set("groups", completed.Groups))
+	}
 	if r.Labels != nil {
 		a.add("the labels are not known", unset("labels"))
 	}

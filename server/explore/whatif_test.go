@@ -9,6 +9,8 @@ import (
 
 	"github.com/writ-policy/writ/server/decision"
 	"github.com/writ-policy/writ/server/view"
+	"github.com/writ-policy/writ/translator"
+	"github.com/writ-policy/writ/translator/settings"
 )
 
 const points = `== night.yaml
@@ -164,5 +166,41 @@ func TestDenyPoliciesOfTheLadder(t *testing.T) {
 	step := long.explain(decision.Access, fmt.Sprintf(`{"user":"ada","verb":"v%d","resource":"pods"}`, maxPolicies+5)).Steps[0]
 	if len(step.Policies) != maxPolicies || step.MorePolicies != 10 || step.Policies[maxPolicies-1].State != view.Decides {
 		t.Errorf("got %d policies and %d more, the last %+v, want it to decide", len(step.Policies), step.MorePolicies, step.Policies[len(step.Policies)-1])
+	}
+}
+
+// A request that lacks the groups of every API server has a row with them where they matter.
+func TestWhatIfOfImpliedGroups(t *testing.T) {
+	const bound = `== bind.yaml
+apiVersion: rbac.authorization.k8s.io/v1
+kind: Role
+metadata: {name: reader, namespace: shop}
+rules: [{apiGroups: [""], resources: [pods], verbs: [get]}]
+---
+apiVersion: rbac.authorization.k8s.io/v1
+kind: RoleBinding
+metadata: {name: everybody, namespace: shop}
+subjects: [{kind: Group, name: "system:authenticated"}]
+roleRef: {kind: Role, name: reader, apiGroup: rbac.authorization.k8s.io}
+`
+	s := newSite(t, bound)
+	const request = `{"user":"bob","verb":"get","resource":"pods","namespace":"shop"}`
+	if got := s.asked("access", request); !slices.Contains(got, asAuthenticated+": allow") {
+		t.Errorf("got %q", got)
+	}
+	e := s.explain("access", request)
+	if e.Outcome != view.None || len(e.Nearest) != 1 || e.Nearest[0].Text != asAuthenticated || e.Nearest[0].Matched.Name != "everybody" {
+		t.Errorf("got %s, nearest %s", e.Outcome, text(t, e.Nearest))
+	}
+	if got := s.asked("access", `{"user":"bob","verb":"get","resource":"pods","namespace":"other"}`); slices.Contains(got, asAuthenticated+": none") {
+		t.Errorf("no binding in the namespace: got %q", got)
+	}
+	s.changes = translator.New(translator.Options{Settings: settings.Settings{settings.ImpliedGroups: {Text: settings.Kubernetes}}})
+	if err := s.load(bound); err != nil {
+		t.Fatal(err)
+	}
+	e = s.explain("access", request)
+	if e.Outcome != view.Allow || !strings.Contains(string(e.Request), `"groups":["system:authenticated"]`) || !strings.Contains(string(e.Decision), `"impliedGroups"`) {
+		t.Errorf("got %s for %s: %s", e.Outcome, e.Request, e.Decision)
 	}
 }

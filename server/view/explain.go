@@ -157,7 +157,7 @@ type Threshold struct {
 
 // Nearest is an allow rule that lacks one thing to allow a request.
 type Nearest struct {
-	// Lacks is another verb, namespace, name or label.
+	// Lacks is another verb, namespace, name or label, or the groups that Kubernetes implies.
 	Lacks   string  `json:"lacks"`
 	Text    string  `json:"text"`
 	Matched Matched `json:"matched"`

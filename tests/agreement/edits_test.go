@@ -248,6 +248,7 @@ func (e *edited) editSettings() {
 		settings.MasterNamespace:  {"master", "dev", "ops", "hammer"},
 		settings.DefaultNamespace: {"", "dev", "ops"},
 		settings.BootstrapRoles:   {"", settings.Kubernetes},
+		settings.ImpliedGroups:    {"", settings.Kubernetes, settings.NoGroups},
 	}
 	key := settings.Keys()[e.random.IntN(len(settings.Keys()))]
 	if e.random.IntN(3) == 0 {

@@ -22,18 +22,20 @@ func TestCommandsOfPages(t *testing.T) {
 			t.Skipf("%s is not installed", tool)
 		}
 	}
-	address := process.FreeAddress(t)
+	address, plain := process.FreeAddress(t), process.FreeAddress(t)
 	for _, test := range []struct {
 		page   string
 		blocks []int             // of shell, which run one after another
 		behind int               // the block that is a server; -1: none
+		ready  string            // what curl is called with until that server answers
 		edits  map[string]string // of the commands
 		want   string            // at the end of the output
 	}{
-		{"bundles.md", []int{0}, -1, nil, `good, by key "release"`},
-		{"webhook.md", []int{0, 1, 2, 3}, 1, map[string]string{
+		{"bundles.md", []int{0}, -1, "", nil, `good, by key "release"`},
+		{"webhook.md", []int{0, 1, 2, 3}, 1, "--cacert writ/ca.crt https://" + address, map[string]string{
 			"0.0.0.0:8443": address, "127.0.0.1:8443": address,
 		}, `"allowed":`},
+		{"groups.md", []int{0, 1, 2, 3}, 2, "http://" + plain, map[string]string{"127.0.0.1:8686": plain}, `"allowed":false`},
 	} {
 		t.Run(test.page, func(t *testing.T) {
 			t.Parallel()
@@ -55,7 +57,7 @@ func TestCommandsOfPages(t *testing.T) {
 				}
 				if i == test.behind {
 					block = strings.TrimSpace(block) + " 2>serve.log &\ntrap 'kill $!' EXIT\n" +
-						"until curl -sf --cacert writ/ca.crt https://" + address + "/readyz >/dev/null; do kill -0 $!; sleep 0.1; done\n"
+						"until curl -sf " + test.ready + "/readyz >/dev/null; do kill -0 $!; sleep 0.1; done\n"
 				}
 				script.WriteString(block + "\n")
 			}

@@ -34,7 +34,7 @@ func (l *lowerer) lower(r *Resolved) (*tables.Access, diag.List) {
 	l.kubernetes(c, r)
 	l.origin(c, r)
 	l.seen = *r
-	l.access.Master, l.access.Cluster = r.Master, r.Cluster
+	l.access.Master, l.access.Cluster, l.access.ImpliedGroups = r.Master, r.Cluster, r.ImpliedGroups
 	c.apply(&l.access)
 	l.access.Extensions = slices.AppendSeq([]string{}, maps.Keys(l.extensions))
 	slices.Sort(l.access.Extensions)

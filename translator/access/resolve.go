@@ -15,6 +15,7 @@ import (
 // references cannot be resolved are missing.
 type Resolved struct {
 	Master, Cluster    string
+	ImpliedGroups      string
 	Partial            bool // some document could not be read
 	KubernetesRoles    []ResolvedKubernetesRole
 	KubernetesBindings []ResolvedKubernetesBinding
@@ -64,7 +65,7 @@ func (s *references) resolve(d *directory.Directory) *Resolved {
 	r := &resolver{
 		Directory: d,
 		out: &Resolved{
-			Master: d.Master, Cluster: d.Cluster, Partial: d.Partial,
+			Master: d.Master, Cluster: d.Cluster, ImpliedGroups: d.ImpliedGroups, Partial: d.Partial,
 			OriginRoles: directory.DocumentsOf[*OriginRole](d), Extensions: directory.DocumentsOf[*extension.Extension](d),
 		},
 		before:             new(Resolved),

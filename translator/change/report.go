@@ -184,6 +184,12 @@ func (c *comparison) report(points []string, times []time.Time) (*Report, error)
 	r.addClocks(clocks)
 	c.setUntil(r, times)
 	c.detail(r)
+	if a, b := c.a.World.Access.ImpliesGroups(), c.b.World.Access.ImpliesGroups(); a != b {
+		r.Equivalent = false
+		which := map[bool]string{true: "kubernetes", false: "none"}
+		r.Notes = append(r.Notes, "implied-groups: "+which[a]+" in a, "+which[b]+" in b: what is bound to groups such as system:authenticated reaches other users; "+
+			"requests are compared as they are sent, and no group is added")
+	}
 	return r, nil
 }
 

@@ -25,6 +25,8 @@ type Options struct {
 	// Cluster is the only cluster whose requests the documents are to decide; empty stands
 	// for all.
 	Cluster string
+	// ImpliedGroups states whose groups are added to the user of a request; empty for none.
+	ImpliedGroups string
 	// AllowEmpty accepts a directory without a single policy document.
 	AllowEmpty bool
 	// StrictRoutes makes it an error that routes of two namespaces match the same requests.
@@ -42,12 +44,13 @@ type Options struct {
 // follow references in it and add diagnostics to it. It is not safe for concurrent use.
 type Directory struct {
 	// Copied from Options.
-	Master       string
-	Cluster      string
-	Points       []string
-	StrictRoutes bool
-	Partial      bool
-	undecoded    []syntax.Undecoded
+	Master        string
+	Cluster       string
+	ImpliedGroups string
+	Points        []string
+	StrictRoutes  bool
+	Partial       bool
+	undecoded     []syntax.Undecoded
 	// documents are in the order of positions. repeated are the documents with the
 	// identity of an earlier one, which are not in documents.
 	documents, Repeated []syntax.Document
@@ -66,7 +69,7 @@ type Directory struct {
 func (n *Names) NewDirectory(documents []syntax.Document, o Options) *Directory {
 	o.Master = MasterOr(o.Master)
 	documents = inOrder(documents)
-	d := &Directory{Master: o.Master, Cluster: o.Cluster, Points: o.Points, StrictRoutes: o.StrictRoutes, Partial: o.Partial, undecoded: o.Undecoded, names: n, Changed: n.update(documents)}
+	d := &Directory{Master: o.Master, Cluster: o.Cluster, ImpliedGroups: o.ImpliedGroups, Points: o.Points, StrictRoutes: o.StrictRoutes, Partial: o.Partial, undecoded: o.Undecoded, names: n, Changed: n.update(documents)}
 	policies := 0
 	for _, document := range documents {
 		if h := document.Meta(); !h.Auxiliary && !h.Bootstrap {

@@ -42,14 +42,20 @@ const (
 	ClusterExport Key = "cluster-export"
 	// MasterNamespace is the Origin master namespace.
 	MasterNamespace Key = "master-namespace"
+	// ImpliedGroups are the groups that are added to the user of a request.
+	ImpliedGroups Key = "implied-groups"
 )
 
-// Kubernetes is the value of BootstrapRoles for Kubernetes' roles and bindings.
-const Kubernetes = "kubernetes"
+// Kubernetes is the value of BootstrapRoles for Kubernetes' roles and bindings, and of
+// ImpliedGroups for the groups that its API server adds. NoGroups adds none.
+const (
+	Kubernetes = "kubernetes"
+	NoGroups   = "none"
+)
 
 var (
 	switches = []Key{StrictKinds, StrictRoutes, ClusterExport}
-	texts    = []Key{DefaultNamespace, BootstrapRoles, MasterNamespace}
+	texts    = []Key{DefaultNamespace, BootstrapRoles, MasterNamespace, ImpliedGroups}
 )
 
 // Keys returns all settings.
@@ -122,8 +128,12 @@ func Check(key Key, text string) error {
 		if text != Kubernetes {
 			problems = []string{`must be "kubernetes"`}
 		}
+	case ImpliedGroups:
+		if text != Kubernetes && text != NoGroups {
+			problems = []string{`must be "kubernetes" or "none"`}
+		}
 	}
-	if text == "" && (key == DefaultNamespace || key == BootstrapRoles) {
+	if text == "" && (key == DefaultNamespace || key == BootstrapRoles || key == ImpliedGroups) {
 		return nil // as if it were not set
 	}
 	if text == "" && key == MasterNamespace {

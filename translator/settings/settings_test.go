@@ -17,12 +17,13 @@ default-namespace: shop
 bootstrap-roles: kubernetes
 cluster-export: true
 master-namespace: main
+implied-groups: none
 ignore: [charts/, "*.tmpl.yaml"]
 `))
 	if len(list) > 0 {
 		t.Fatalf("got %+v", list)
 	}
-	want := "bootstrap-roles=\"kubernetes\"\ncluster-export=\"true\"\ndefault-namespace=\"shop\"\nmaster-namespace=\"main\"\nstrict-kinds=\"true\"\nstrict-routes=\"false\"\n"
+	want := "bootstrap-roles=\"kubernetes\"\ncluster-export=\"true\"\ndefault-namespace=\"shop\"\nimplied-groups=\"none\"\nmaster-namespace=\"main\"\nstrict-kinds=\"true\"\nstrict-routes=\"false\"\n"
 	if got := f.Settings.String(); got != want {
 		t.Errorf("got %s, want %s", got, want)
 	}
@@ -49,6 +50,7 @@ func TestMistakes(t *testing.T) {
 		{"a text for a switch", "strict-kinds: yes", diag.WrongType, 1, "strict-kinds"},
 		{"a number for a text", "default-namespace: 7", diag.WrongType, 1, "default-namespace"},
 		{"a namespace that is not valid", "default-namespace: A_b", diag.BadValue, 1, "default-namespace"},
+		{"other groups", "implied-groups: openshift", diag.BadValue, 1, "kubernetes"},
 		{"other roles", "bootstrap-roles: openshift", diag.BadValue, 1, "kubernetes"},
 		{"no master namespace", `master-namespace: ""`, diag.BadValue, 1, "empty"},
 		{"a pattern of two lines", `ignore: ["a\nb"]`, diag.BadValue, 1, "one line"},

@@ -13,7 +13,12 @@ type Access struct {
 	Master string `json:"master"`
 	// Cluster is the only cluster whose requests the tables decide; empty stands for all
 	// clusters. A request that names no cluster is about it.
-	Cluster  string       `json:"cluster,omitempty"`
+	Cluster string `json:"cluster,omitempty"`
+	// ImpliedGroups states whose groups are added to the user of a request before it is
+	// decided: "kubernetes", or empty for none. Rego does not add them: the endpoints and
+	// commands of writ do.
+	ImpliedGroups string `json:"impliedGroups,omitempty"`
+
 	Roles    Map[Role]    `json:"roles"`
 	Bindings Map[Binding] `json:"bindings"`
 	Subjects Subjects     `json:"subjects"`
@@ -26,6 +31,10 @@ type Access struct {
 	// decision is valid only at the time of its evaluation.
 	ReadsClock bool `json:"readsClock,omitempty"`
 }
+
+// ImpliesGroups reports whether the groups that Kubernetes implies are added to the user of
+// a request.
+func (a *Access) ImpliesGroups() bool { return a.ImpliedGroups == "kubernetes" }
 
 // OtherClusterError is the error of a request about another cluster than the only one of
 // the tables, whose name it is: they lack the documents of all others.

@@ -92,6 +92,9 @@ func (a *Access) JSON() ([][]byte, error) {
 	if a.Cluster != "" {
 		out = append(out, []byte(`,"cluster":`), jsonText(a.Cluster))
 	}
+	if a.ImpliedGroups != "" {
+		out = append(out, []byte(`,"impliedGroups":`), jsonText(a.ImpliedGroups))
+	}
 	out = append(out, []byte(`,"roles":`))
 	out = append(a.Roles.parts(out), []byte(`,"bindings":`))
 	out = append(a.Bindings.parts(out), []byte(`,"subjects":{"cluster":`))

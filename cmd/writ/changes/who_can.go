@@ -41,7 +41,7 @@ const whoCanExamples = `  writ who-can delete pods -n shop --policies policies
 
 const whatCanHelp = `what-can lists the rules that allow a subject something, in the order of
 evaluation, with the condition of each. The subject is a user and the groups
-that are stated: no group is added. A request is cluster-scoped or a path unless
+that are stated, and those that --implied-groups adds. A request is cluster-scoped or a path unless
 -n names a namespace; -A asks about everything. What is not stated is open, as
 in writ who-can.`
 
@@ -337,6 +337,9 @@ func (o *whatCanOptions) run(cmd *cobra.Command, s cli.Streams) error {
 	a, err := o.asker(cmd, s)
 	if err != nil {
 		return err
+	}
+	if a.World.Access.ImpliesGroups() {
+		q.Groups, _ = decision.AddImpliedGroups(q.User, q.Groups)
 	}
 	answer, err := a.WhatCan(cmd.Context(), q)
 	if err != nil {

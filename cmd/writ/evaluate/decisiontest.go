@@ -72,7 +72,7 @@ func runCase(ctx context.Context, e *engine.Engine, t *decisiontest.DecisionTest
 
 // decide returns the decision, or the error object, as an endpoint would write it.
 func decide(ctx context.Context, e *engine.Engine, point string, request []byte, h hits) (json.RawMessage, error) {
-	answer := pointAnswerer(recorded{e, h}, point)
+	answer := pointAnswerer(recorded{e, h}, point, nil)
 	if answer == nil {
 		return nil, fmt.Errorf("point %q: %w", point, errPoint)
 	}

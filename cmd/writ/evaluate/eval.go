@@ -139,15 +139,19 @@ func eval(cmd *cobra.Command, s cli.Streams, o evalOptions) error {
 	if o.stream {
 		return answerStream(ctx, s, e, o.maxLine)
 	}
-	return answerLines(ctx, s, pointAnswerer(e, o.point), o.maxLine)
+	var unlike unlikeInCluster
+	err = answerLines(ctx, s, pointAnswerer(e, o.point, unlike.note), o.maxLine)
+	unlike.report(s.Err)
+	return err
 }
 
 // answerer writes the decision on one request as a line. It returns an error if the
 // request is invalid.
 type answerer func(ctx context.Context, into *bytes.Buffer, request []byte) error
 
-// pointAnswerer returns the answerer of a point, or nil for an unknown point.
-func pointAnswerer(p decision.Policies, name string) answerer {
+// pointAnswerer returns the answerer of a point, or nil for an unknown point. It calls
+// decided with each request at the point access, unless decided is nil.
+func pointAnswerer(p decision.Policies, name string, decided func(context.Context, decision.Policies, *decision.Request, decision.Answer)) answerer {
 	point, found := decision.FindPoint(name)
 	if !found {
 		return nil
@@ -157,9 +161,16 @@ func pointAnswerer(p decision.Policies, name string) answerer {
 		if err != nil {
 			return err
 		}
+		r, isAccess := q.(*decision.Request)
+		if isAccess {
+			q = r.Completed(p)
+		}
 		d, refused := q.Decide(ctx, p)
 		if refused != nil {
 			return refused
+		}
+		if isAccess && decided != nil {
+			decided(ctx, p, r, d)
 		}
 		into.Write(append(d.AppendJSON(into.AvailableBuffer()), '\n'))
 		return nil

@@ -54,6 +54,9 @@ func (a *API) WhatCan() http.HandlerFunc {
 		if refused != nil {
 			return nil, refused
 		}
+		if asker.World.Access.ImpliesGroups() {
+			q.Groups, _ = decision.AddImpliedGroups(q.User, q.Groups)
+		}
 		answer, err := asker.WhatCan(ctx, q)
 		return answer, refusalOf(err)
 	})
