@@ -30,7 +30,7 @@ var flow = [][]string{
 	{"translator/extension"},
 	{"translator/decisiontest", "translator/inventory", "translator/deny", "translator/visibility", "translator/gateway/document", "translator/gateway/effective"},
 	{"translator/access", "translator/gateway"},
-	{"translator/lint/risk"},
+	{"translator/lint/risk", "translator/lint/accept"},
 	{"translator/lint", "translator/footprint"},
 	{"translator"},
 	{"translator/schema"},

@@ -13,17 +13,20 @@ import (
 // elsewhere names the tests that raise what no archive can: it is about files
 // and time, or takes too many documents.
 var elsewhere = map[diag.Code]string{
-	diag.AggregationLimit: "access/resolve_aggregation_test.go",
-	diag.PathLimit:        "gateway/*_test.go",
-	diag.Interrupted:      "translator_test.go",
-	diag.TooManyMistakes:  "translator_test.go",
-	"broken-link":         "source/*_test.go",
-	"file-name":           "source/*_test.go",
-	"link-loop":           "source/*_test.go",
-	"not-regular":         "source/*_test.go",
-	"outside-checkout":    "source/*_test.go",
-	"too-large":           "source/*_test.go",
-	"unreadable":          "source/*_test.go",
+	diag.AggregationLimit:  "access/resolve_aggregation_test.go",
+	diag.PathLimit:         "gateway/*_test.go",
+	diag.Interrupted:       "translator_test.go",
+	diag.TooManyMistakes:   "translator_test.go",
+	diag.BadAcceptance:     "lint/accept/*_test.go",
+	diag.ExpiredAcceptance: "lint/accept/*_test.go",
+	diag.UnusedAcceptance:  "lint/accept/*_test.go",
+	"broken-link":          "source/*_test.go",
+	"file-name":            "source/*_test.go",
+	"link-loop":            "source/*_test.go",
+	"not-regular":          "source/*_test.go",
+	"outside-checkout":     "source/*_test.go",
+	"too-large":            "source/*_test.go",
+	"unreadable":           "source/*_test.go",
 }
 
 // Each code is raised by a golden here, by a line of the registry's test files, or by a

@@ -144,7 +144,13 @@ func (g golden) outcome(t *testing.T) map[string][]byte {
 	out["want/data.json"] = data.Bytes()
 	out["want/effective"] = effectiveText(t, tables.Of[*tables.Gateway](result.Tables))
 	if g.options.author.User == "" && g.options.author.Groups == nil {
-		out["want/lint"] = g.text(Lint(result))
+		found := Lint(result)
+		for i, d := range slices.Concat(list, found) {
+			if isCheck := i < len(list); lint.InCheck(d.Code) != isCheck {
+				t.Errorf("%s: found by check: got %v, want %v", d.Code, !isCheck, isCheck)
+			}
+		}
+		out["want/lint"] = g.text(found)
 		return out
 	}
 	var base *Result

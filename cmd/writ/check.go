@@ -9,6 +9,7 @@ import (
 
 	"github.com/writ-policy/writ/cmd/writ/cli"
 	"github.com/writ-policy/writ/cmd/writ/documents"
+	"github.com/writ-policy/writ/translator/lint"
 	"github.com/writ-policy/writ/translator/syntax"
 )
 
@@ -30,6 +31,8 @@ unmounted volume must not drop every rule. --allow-empty accepts it. A pipe and
 standard input may be without one.
 
 ` + documents.SourcesHelp + `
+
+` + documents.AcceptedHelp + `
 
 Exit status 0: no errors (there may be warnings, which --strict makes errors);
 1: errors; 2: no such directory. writ explain CODE explains a code.`
@@ -57,6 +60,7 @@ func newCheck(s cli.Streams) *cobra.Command {
 	cmd.Flags().BoolVar(&o.showSkipped, "show-skipped", false, "list the documents of other kinds")
 	o.documents.Add(cmd)
 	o.documents.AddStrict(cmd)
+	o.documents.AddWriteBaseline(cmd)
 	return cmd
 }
 
@@ -74,6 +78,9 @@ func check(ctx context.Context, s cli.Streams, sources []string, o checkOptions)
 		return err
 	}
 	if err := r.Compile(ctx); err != nil {
+		return err
+	}
+	if err := o.documents.Silence(r, lint.InCheck); err != nil {
 		return err
 	}
 	if o.format == "text" {

@@ -40,9 +40,13 @@ a deny rule, deny policy, exemption or extension that is removed or changed so
 that the author is allowed what was not, a view that widens and a path that
 opens are reported with a request that shows it.
 
+` + documents.AcceptedHelp + `
+
 Output and exit status are those of check.`
 
 const lintExamples = `  writ lint policies
+  writ lint policies --write-baseline baseline.json
+  writ lint policies --baseline baseline.json --strict
   git worktree add /tmp/base origin/main
   writ lint policies --author alice --author-group dev --base /tmp/base/policies`
 
@@ -76,6 +80,7 @@ func newLint(s cli.Streams) *cobra.Command {
 	f.StringVar(&o.base, "base", "", "`directory` before the change")
 	o.documents.Add(cmd)
 	o.documents.AddStrict(cmd)
+	o.documents.AddWriteBaseline(cmd)
 	return cmd
 }
 
@@ -93,7 +98,9 @@ func runLint(ctx context.Context, s cli.Streams, sources []string, o lintOptions
 				return err
 			}
 		}
-		r.List = r.List.Sorted()
+	}
+	if err := o.documents.Silence(r, func(diag.Code) bool { return true }); err != nil {
+		return err
 	}
 	return r.WriteReport(s, o.format)
 }

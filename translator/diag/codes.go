@@ -41,7 +41,7 @@ func Explanations() []Explanation {
 // explanations is the table, in the same groups as the codes below.
 var explanations = [][]Explanation{
 	documentExplanations, restrictionExplanations, referenceExplanations,
-	warningExplanations, riskExplanations, denyPolicyExplanations, visibilityExplanations, gatewayExplanations, sourceExplanations,
+	warningExplanations, riskExplanations, acceptExplanations, denyPolicyExplanations, visibilityExplanations, gatewayExplanations, sourceExplanations,
 }
 
 // The codes, grouped by family. Each has an entry in explanations.
@@ -177,4 +177,8 @@ const (
 	RiskDelete          Code = "risk-delete"
 	RiskDeleteEvents    Code = "risk-delete-events"
 	RiskWildcardVerbs   Code = "risk-wildcard-verbs"
+
+	BadAcceptance     Code = "bad-acceptance"
+	ExpiredAcceptance Code = "expired-acceptance"
+	UnusedAcceptance  Code = "unused-acceptance"
 )

@@ -146,7 +146,7 @@ func writeReport(w io.Writer, list diag.List) error {
 	encoder := json.NewEncoder(w)
 	encoder.SetEscapeHTML(false)
 	encoder.SetIndent("", "  ")
-	return encoder.Encode(diag.NewReport(list))
+	return encoder.Encode(diag.NewReport(list, nil))
 }
 
 func TestReport(t *testing.T) {
@@ -212,7 +212,7 @@ func TestWriteSARIF(t *testing.T) {
 		{Severity: diag.Warning, Code: "of-tomorrow", Message: "n"},
 	}
 	var out bytes.Buffer
-	if err := diag.WriteSARIF(&out, list, "1.2.3"); err != nil {
+	if err := diag.WriteSARIF(&out, list, nil, "1.2.3"); err != nil {
 		t.Fatal(err)
 	}
 	var log struct {
@@ -263,6 +263,38 @@ func TestWriteSARIF(t *testing.T) {
 	if got.RuleIndex != 0 || got.Level != "error" || got.Message.Text != "m\nhint: h" || place.ArtifactLocation.URI != "dir/a%20b.yaml" ||
 		place.Region.StartLine != 4 || place.Region.StartColumn != 5 || place.Region.EndColumn != 8 {
 		t.Errorf("with a place: got %+v", got)
+	}
+}
+
+// Results have suppressions if any has them, with where and why.
+func TestSilencedInSARIF(t *testing.T) {
+	d := diag.Diagnostic{Position: diag.Position{File: "a.yaml", Line: 1, Column: 1}, Severity: diag.Warning, Code: "risk-exec", Message: "m"}
+	by := diag.Suppression{Position: diag.Position{File: ".writ.yaml", Line: 3, Column: 1}, Reason: "why"}
+	var out bytes.Buffer
+	if err := diag.WriteSARIF(&out, diag.List{d}, []diag.Silenced{{Diagnostic: d, By: by}}, ""); err != nil {
+		t.Fatal(err)
+	}
+	var log struct {
+		Runs []struct {
+			Results []struct {
+				Suppressions *[]struct {
+					Kind, Justification string
+					Location            struct {
+						PhysicalLocation struct{ ArtifactLocation struct{ URI string } }
+					}
+				}
+			}
+		}
+	}
+	if err := json.Unmarshal(out.Bytes(), &log); err != nil {
+		t.Fatal(err)
+	}
+	results := log.Runs[0].Results
+	if len(results) != 2 || results[0].Suppressions == nil || len(*results[0].Suppressions) != 0 {
+		t.Fatalf("got %s", out.String())
+	}
+	if got := (*results[1].Suppressions)[0]; got.Kind != "external" || got.Justification != "why" || got.Location.PhysicalLocation.ArtifactLocation.URI != ".writ.yaml" {
+		t.Errorf("got %+v", got)
 	}
 }
 

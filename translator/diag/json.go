@@ -10,6 +10,20 @@ type Report struct {
 	Diagnostics []jsonDiagnostic `json:"diagnostics"`
 	Errors      int              `json:"errors"`
 	Warnings    int              `json:"warnings"`
+	// Suppressed are the warnings that were accepted. They are not counted.
+	Suppressed []jsonSilenced `json:"suppressed,omitempty"`
+}
+
+type jsonSilenced struct {
+	jsonDiagnostic
+	Suppression jsonSuppression `json:"suppression"`
+}
+
+type jsonSuppression struct {
+	Kind          string `json:"kind"` // "inSource" or "external", as in SARIF
+	Justification string `json:"justification"`
+	File          string `json:"file"`
+	Line          int    `json:"line"`
 }
 
 type jsonDiagnostic struct {
@@ -34,24 +48,31 @@ type jsonRelated struct {
 	Message string `json:"message"`
 }
 
-// NewReport returns all diagnostics, sorted, with their counts.
-func NewReport(list List) Report {
+// NewReport returns all diagnostics, sorted, with their counts, and those that are silenced.
+func NewReport(list List, silenced []Silenced) Report {
 	sorted := list.Sorted()
 	report := Report{Diagnostics: make([]jsonDiagnostic, 0, len(sorted))}
 	report.Errors, report.Warnings = sorted.Count()
 	for _, d := range sorted {
-		j := jsonDiagnostic{
-			File: d.File, Field: d.Field, Severity: d.Severity.String(),
-			Code: d.Code, Message: d.Message, Hint: d.Hint, Risk: d.Risk, Subjects: d.Subjects,
-		}
-		j.Line, j.Column = d.Shown()
-		for _, r := range d.Related {
-			line, column := r.Shown()
-			j.Related = append(j.Related, jsonRelated{r.File, line, column, r.Field, r.Message})
-		}
-		report.Diagnostics = append(report.Diagnostics, j)
+		report.Diagnostics = append(report.Diagnostics, jsonOf(d))
+	}
+	for _, s := range silenced {
+		report.Suppressed = append(report.Suppressed, jsonSilenced{jsonOf(s.Diagnostic), jsonSuppression{s.By.kind(), s.By.Reason, s.By.File, s.By.Line}})
 	}
 	return report
+}
+
+func jsonOf(d Diagnostic) jsonDiagnostic {
+	j := jsonDiagnostic{
+		File: d.File, Field: d.Field, Severity: d.Severity.String(),
+		Code: d.Code, Message: d.Message, Hint: d.Hint, Risk: d.Risk, Subjects: d.Subjects,
+	}
+	j.Line, j.Column = d.Shown()
+	for _, r := range d.Related {
+		line, column := r.Shown()
+		j.Related = append(j.Related, jsonRelated{r.File, line, column, r.Field, r.Message})
+	}
+	return j
 }
 
 // WriteIndented writes a value as indented JSON, without escaping HTML characters. It

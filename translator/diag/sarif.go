@@ -48,8 +48,15 @@ type (
 		Message   sarifText       `json:"message"`
 		Locations []sarifLocation `json:"locations,omitempty"`
 		Related   []sarifLocation `json:"relatedLocations,omitempty"`
+		// Suppressions is nil if no result of the run has any: SARIF wants all or none.
+		Suppressions *[]sarifSuppression `json:"suppressions,omitempty"`
 
 		Properties map[string]string `json:"properties,omitempty"`
+	}
+	sarifSuppression struct {
+		Kind          string         `json:"kind"`
+		Justification string         `json:"justification"`
+		Location      *sarifLocation `json:"location,omitempty"`
 	}
 	sarifLocation struct {
 		ID       int           `json:"id,omitempty"`
@@ -70,18 +77,31 @@ type (
 	}
 )
 
-// WriteSARIF writes all diagnostics, sorted, as one run of SARIF 2.1.0. version
-// is the version of the program and may be empty. It returns an error only if w does.
-func WriteSARIF(w io.Writer, list List, version string) error {
+// WriteSARIF writes all diagnostics, sorted, and those that are silenced, as one run of
+// SARIF 2.1.0. version is the version of the program and may be empty. It returns an error
+// only if w does.
+func WriteSARIF(w io.Writer, list List, silenced []Silenced, version string) error {
 	sorted := list.Sorted()
-	rules, index := sarifRules(sorted)
+	all := slices.Clone(sorted)
+	for _, s := range silenced {
+		all.Add(s.Diagnostic)
+	}
+	rules, index := sarifRules(all)
 	run := sarifRun{
 		Tool:       sarifTool{sarifDriver{Name: "writ", Version: version, Rules: rules}},
 		ColumnKind: "unicodeCodePoints",
-		Results:    make([]sarifResult, 0, len(sorted)),
+		Results:    make([]sarifResult, 0, len(all)),
 	}
-	for _, d := range sorted {
-		run.Results = append(run.Results, sarifOf(d, index[d.Code]))
+	for i, d := range all {
+		result := sarifOf(d, index[d.Code])
+		if len(silenced) > 0 {
+			result.Suppressions = &[]sarifSuppression{}
+		}
+		if i >= len(sorted) {
+			by := silenced[i-len(sorted)].By
+			*result.Suppressions = []sarifSuppression{{by.kind(), by.Reason, &sarifLocation{Physical: sarifPlace(by.Position, 0)}}}
+		}
+		run.Results = append(run.Results, result)
 	}
 	return WriteIndented(w, sarifLog{
 		Schema: "https://json.schemastore.org/sarif-2.1.0.json", Version: "2.1.0", Runs: []sarifRun{run},

@@ -17,6 +17,12 @@ import (
 	"github.com/writ-policy/writ/translator/tables"
 )
 
+// InCheck reports whether a code is one of translating documents, without lint.
+func InCheck(code diag.Code) bool {
+	return !strings.HasPrefix(string(code), "risk-") &&
+		!slices.Contains([]diag.Code{diag.EscalationGrant, diag.Escalation, diag.StockRoleInMaster, diag.ReviewDenies}, code)
+}
+
 // Check returns the warnings about documents that compile, sorted.
 func Check(r *access.Resolved, access *tables.Access) diag.List {
 	var list diag.List

@@ -12,6 +12,8 @@ type File struct {
 	Settings Settings
 	// Ignore are patterns of files that are not read, as in a .writignore.
 	Ignore []string
+	// Accepted are the warnings that are not reported.
+	Accepted []Acceptance
 	// Content is the text of the file.
 	Content []byte
 }
@@ -52,6 +54,7 @@ func Read(path string, content []byte) (File, diag.List) {
 		}
 		f.Ignore = append(f.Ignore, n.Value)
 	}
+	f.readAccepted(d, c)
 	c.Done()
 	return f, d.Diags
 }

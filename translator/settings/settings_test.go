@@ -19,6 +19,7 @@ cluster-export: true
 master-namespace: main
 implied-groups: none
 ignore: [charts/, "*.tmpl.yaml"]
+accepted: [{code: risk-exec, path: shop/, until: 2026-01-31, reason: debugging}]
 `))
 	if len(list) > 0 {
 		t.Fatalf("got %+v", list)
@@ -32,6 +33,9 @@ ignore: [charts/, "*.tmpl.yaml"]
 	}
 	if !reflect.DeepEqual(f.Ignore, []string{"charts/", "*.tmpl.yaml"}) {
 		t.Errorf("got %q", f.Ignore)
+	}
+	if len(f.Accepted) != 1 || f.Accepted[0].Code != "risk-exec" || f.Accepted[0].Until.Day() != 31 || f.Accepted[0].At.String() != ".writ.yaml:9:12" {
+		t.Errorf("got %+v", f.Accepted)
 	}
 	if !f.Settings.Is(settings.StrictKinds) || f.Settings.Is(settings.StrictRoutes) {
 		t.Error("a switch has the wrong state")
@@ -54,6 +58,13 @@ func TestMistakes(t *testing.T) {
 		{"other roles", "bootstrap-roles: openshift", diag.BadValue, 1, "kubernetes"},
 		{"no master namespace", `master-namespace: ""`, diag.BadValue, 1, "empty"},
 		{"a pattern of two lines", `ignore: ["a\nb"]`, diag.BadValue, 1, "one line"},
+		{"an unknown code", `accepted: [{code: risk-exce, path: a, reason: x}]`, diag.BadValue, 1, "risk-exec"},
+		{"a code that cannot be accepted", `accepted: [{code: escalation, path: a, reason: x}]`, diag.BadValue, 1, "cannot"},
+		{"no reason", `accepted: [{code: risk-exec, path: a}]`, diag.Missing, 1, "reason"},
+		{"no path", `accepted: [{code: risk-exec, reason: x}]`, diag.Missing, 1, "path"},
+		{"an exception", `accepted: [{code: risk-exec, path: "!a", reason: x}]`, diag.BadValue, 1, "pattern"},
+		{"no date", `accepted: [{code: risk-exec, path: a, reason: x, until: tomorrow}]`, diag.BadValue, 1, "2026-01-31"},
+		{"a field that acceptances do not have", `accepted: [{code: risk-exec, path: a, reason: x, line: 1}]`, diag.UnknownField, 1, "line"},
 		{"a repeated key", "strict-kinds: true\nstrict-kinds: false", diag.YAML, 2, "duplicate"},
 		{"a list", "- a", diag.WrongType, 1, "mapping"},
 		{"two documents", "strict-kinds: true\n---\nstrict-kinds: false", diag.YAML, 2, "one document"},

@@ -34,7 +34,7 @@ func (o *Origin) Controls(name string, patterns, file []byte, noIgnore bool, rul
 	if file != nil {
 		var read settings.File
 		read, list = settings.Read(settings.Path, file)
-		o.Settings = read.Settings
+		o.Settings, o.Accepted = read.Settings, read.Accepted
 		o.SettingsFile = File{Path: settings.Path, Content: file, Hash: sha256.Sum256(file)}
 		if !noIgnore {
 			rules = rules.WithPatterns(name, read.Ignore)

@@ -23,6 +23,7 @@ import (
 	"crypto/sha256"
 	"encoding/binary"
 	"encoding/hex"
+	"fmt"
 
 	"github.com/writ-policy/writ/translator/diag"
 	"github.com/writ-policy/writ/translator/settings"
@@ -74,6 +75,8 @@ type Origin struct {
 	// file; its Path is empty for a source without one.
 	Settings     settings.Settings
 	SettingsFile File
+	// Accepted are the warnings about files of the source that are not reported.
+	Accepted []settings.Acceptance
 	// Ignored is the number of files and folders that patterns leave out.
 	Ignored int
 }
@@ -112,6 +115,7 @@ func (s Snapshot) Key() string {
 	for _, o := range s.Origins {
 		add(o.Name)
 		add(o.Settings.String())
+		add(fmt.Sprint(o.Accepted))
 	}
 	return hex.EncodeToString(h.Sum(nil))
 }

@@ -188,6 +188,10 @@ func (o Origin) named(m *member) Origin {
 		renamed[key] = value
 	}
 	o.Settings = renamed
+	o.Accepted = slices.Clone(o.Accepted)
+	for i := range o.Accepted {
+		o.Accepted[i].At.File = m.path(o.Accepted[i].At.File)
+	}
 	if o.SettingsFile.Path != "" {
 		o.SettingsFile.Path = m.path(o.SettingsFile.Path)
 	}

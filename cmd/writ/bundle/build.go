@@ -117,6 +117,9 @@ func (o *buildOptions) finished(ctx context.Context, s cli.Streams, b *bundles.B
 	if err != nil {
 		return nil, err
 	}
+	if err := o.documents.Silence(r, nil); err != nil {
+		return nil, err
+	}
 	r.ApplyStrict()
 	if err := r.WriteDiagnostics(s.Err, "text"); err != nil {
 		return nil, err

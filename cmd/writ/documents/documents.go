@@ -32,7 +32,10 @@ type Flags struct {
 	Part bool
 	// Strict makes warnings errors.
 	Strict bool
-	flags  *pflag.FlagSet // has the settings
+
+	baseline, writeBaseline string // paths
+
+	flags *pflag.FlagSet // has the settings
 }
 
 // Add adds the flags to a command.
@@ -50,9 +53,10 @@ func (d *Flags) Add(cmd *cobra.Command) {
 	f.Bool(string(settings.StrictRoutes), false, "make it an error if routes of different namespaces match the same requests")
 }
 
-// AddStrict adds the flag of commands whose reports are a gate.
+// AddStrict adds the flags of commands whose reports are a gate.
 func (d *Flags) AddStrict(cmd *cobra.Command) {
 	cmd.Flags().BoolVar(&d.Strict, "strict", false, "make warnings errors: exit status 1")
+	cmd.Flags().StringVar(&d.baseline, "baseline", "", "`file` of warnings that are accepted")
 }
 
 // Settings returns the settings that are flags, or set by the environment or the
@@ -82,9 +86,11 @@ type Translation struct {
 	// Overridden are the settings of the sources that flags replace.
 	Overridden []overriddenSetting
 
-	snapshot source.Snapshot
-	bundle   *bundles.Bundle // set if it was read instead of documents
-	strict   bool
+	snapshot  source.Snapshot
+	documents []syntax.Document
+	silenced  []diag.Silenced
+	bundle    *bundles.Bundle // set if it was read instead of documents
+	strict    bool
 	// conditions are those of gateway policies, set only if List has errors.
 	conditions map[string][]tables.GatewayCondition
 }
@@ -123,7 +129,7 @@ func (d *Flags) translate(ctx context.Context, t *translator.Translator, r *Tran
 	result, more := t.Translate(within, r.snapshot)
 	p.End(nil) // mistakes are in the list
 	r.Result, r.List, r.conditions = result, append(r.List, more...), t.PolicyConditions()
-	r.Notes = t.Notes()
+	r.Notes, r.documents = t.Notes(), t.Documents()
 	r.Skipped, r.Overridden = t.Skipped(), d.overridden(t.Overridden(r.snapshot))
 }
 

@@ -21,11 +21,11 @@ func (r *Translation) WriteReport(s cli.Streams, format string) error {
 	}
 	switch {
 	case r.List.HasErrors() && format == "text":
-		return cli.Findingf("%s", Summary(r.List))
+		return cli.Findingf("%s", r.summary())
 	case r.List.HasErrors():
 		return &cli.Finding{}
 	case format == "text":
-		fmt.Fprintf(s.Err, "%s: %s\n", r.read(), Summary(r.List))
+		fmt.Fprintf(s.Err, "%s: %s\n", r.read(), r.summary())
 	}
 	return nil
 }
@@ -68,9 +68,9 @@ const MaxShown = 200
 func (r *Translation) WriteDiagnostics(w io.Writer, format string) error {
 	switch format {
 	case "json":
-		return diag.WriteIndented(w, checkReport{diag.NewReport(r.List), skippedOf(r.Skipped), r.ignored(), r.Overridden, notesOf(r.Notes), r.conditions})
+		return diag.WriteIndented(w, checkReport{diag.NewReport(r.List, r.silenced), skippedOf(r.Skipped), r.ignored(), r.Overridden, notesOf(r.Notes), r.conditions})
 	case "sarif":
-		return diag.WriteSARIF(w, r.List, cli.Version())
+		return diag.WriteSARIF(w, r.List, r.silenced, cli.Version())
 	}
 	return diag.WriteText(w, r.List, diag.TextOptions{Source: r.text, Color: cli.Colours(w), Most: MaxShown})
 }
@@ -129,6 +129,14 @@ func (r *Translation) text(file string) []byte {
 		}
 	}
 	return nil
+}
+
+// summary adds the number of silenced warnings to the counts.
+func (r *Translation) summary() string {
+	if len(r.silenced) == 0 {
+		return Summary(r.List)
+	}
+	return fmt.Sprintf("%s, %d silenced", Summary(r.List), len(r.silenced))
 }
 
 // Summary formats the counts of a list: "2 errors, 1 warning".
