@@ -56,6 +56,8 @@ var endpointRoles = map[string]auth.Role{
 	"/v1/rates":                                                                 auth.Auditor,
 	"/v1/names":                                                                 auth.Auditor,
 	"/v1/matrix":                                                                auth.Authenticated,
+	"/v1/subject":                                                               auth.Authenticated,
+	"/v1/role":                                                                  auth.Auditor,
 	"/v1/documents":                                                             auth.Auditor,
 	"/v1/documents/*path":                                                       auth.Auditor,
 	"/v1/rules":                                                                 auth.Auditor,

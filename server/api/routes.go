@@ -184,6 +184,8 @@ func consoleRoutes(a *console.API) []route {
 		p("namespace", "The namespace; all of them and requests without one unless given."), p("facts", "What is known of the request, as a JSON object of its labels, namespaceLabels, cluster, tenant, session, escalation, fields, pod and attributes; the rest is open."), p("search", "A part of the names of rows."), p("only", "1 leaves out subjects whom no rule allows something, of who."),
 		limit, after, p("format", "json or csv; csv has all rows."))
 	matrix.Media = []string{"text/csv"}
+	subject := op.For("Lists what documents bind to a subject; to others for auditors.", nil, view.Subject{}).With(
+		p("subject", "user:NAME, group:NAME or a name of either; the caller unless given."), limit, after)
 	topology := op.For("Shows how gateways, listeners, routes and rules are connected.", nil, view.Topology{}).With(
 		p("gateway", "NAMESPACE/NAME; all gateways unless given."), p("format", "json, dot or mermaid."))
 	topology.Media = []string{"text/plain"}
@@ -202,8 +204,11 @@ func consoleRoutes(a *console.API) []route {
 		list("/v1/events", events, a.Events),
 		list("/v1/rates", op.For("Shows how many decisions were made in the last 15 minutes.", nil, view.Rates{}), a.Rates()),
 		list("/v1/names", op.For("Lists names that documents have in a field of requests.", nil, view.Names{}).With(
-			p("field", "user, groups, subject, verb, resource, apiGroup, namespace, cluster or type."), p("prefix", "What names begin with, or contain.")), a.Names()),
+			p("field", "user, groups, subject, verb, resource, apiGroup, namespace, cluster, type or role."), p("prefix", "What names begin with, or contain.")), a.Names()),
 		{methods: "GET", pattern: "/v1/matrix", role: auth.Authenticated, handler: a.Named(a.Matrix()), about: matrix},
+		{methods: "GET", pattern: "/v1/subject", role: auth.Authenticated, handler: a.Named(a.Subject()), about: subject},
+		list("/v1/role", op.For("Shows a role with its rules and the subjects of its bindings.", nil, view.Role{}).With(
+			p("family", "kubernetes or origin; the one that has the role unless given."), p("namespace", "The namespace of the role; empty for a ClusterRole."), p("name", "The name of the role."), limit, after), a.Role()),
 		list("/v1/documents", op.For("Lists the files of documents, and the mistakes in them.", nil, view.Files{}), a.Files()),
 		list("/v1/documents/*path", op.For("Shows a file of documents with the counts of its rules.", nil, view.Document{}).With(
 			p("path", "The exact name of the file."), openapi.Parameter{Name: "line", Description: "A line that is shown.", Schema: 0}), a.Document()),

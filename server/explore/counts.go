@@ -113,12 +113,20 @@ func (m mover) put(rules iter.Seq[rule]) {
 	}
 }
 
+// find returns the tally of a rule, nil before its first match.
+func (c *counts) find(r *rule) *tally {
+	if c.tallies == nil {
+		return nil
+	}
+	return c.tallies.find(r.key())
+}
+
 // all returns the rules in the order of the tables.
 func (c *counts) all() iter.Seq[rule] {
 	return func(yield func(rule) bool) {
 		for _, role := range rolesOf(c.access).All() {
 			for r := range rulesOf(role) {
-				if t := c.tallies.find(r.key()); t != nil {
+				if t := c.find(&r); t != nil {
 					r.tally = t
 				}
 				if !yield(r) {

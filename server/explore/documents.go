@@ -39,7 +39,10 @@ func (v *viewer) Files(c view.Caller) (*view.Files, error) {
 	if v.attempt != nil {
 		out.Errors, out.Warnings = v.attempt.Diagnostics.Count()
 		for i := range v.attempt.Diagnostics {
-			file(v.attempt.Diagnostics[i].File).Diagnostics++
+			f := file(v.attempt.Diagnostics[i].File)
+			if f.Diagnostics++; v.attempt.Diagnostics[i].Severity == diag.Error {
+				f.Errors++
+			}
 		}
 		worst := slices.Clone(v.attempt.Diagnostics)
 		slices.SortStableFunc(worst, func(a, b diag.Diagnostic) int { return cmp.Compare(a.Severity, b.Severity) })

@@ -32,7 +32,7 @@ func (v *viewer) Matrix(ctx context.Context, c view.Caller, q view.MatrixQuery) 
 	policies := v.policies.At(v.x.o.Now())
 	asker := v.asker(policies)
 	if asker == nil {
-		return nil, view.Errorf(view.NotReady, "the bundle of the revision has no table of its deny policies")
+		return nil, errNoTable
 	}
 	stated, err := statedBy(&q)
 	if err != nil {

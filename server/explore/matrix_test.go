@@ -180,14 +180,14 @@ func TestDocuments(t *testing.T) {
 	s := newSite(t, policies)
 	s.decide(t.Context(), getPods)
 	files, err := s.explorer.Now().Files(all)
-	if err != nil || len(files.Files) != 3 || text(t, files.Files[2]) != `{"file":"rbac.yaml","documents":4,"diagnostics":0}` {
+	if err != nil || len(files.Files) != 3 || text(t, files.Files[2]) != `{"file":"rbac.yaml","documents":4,"diagnostics":0,"errors":0}` {
 		t.Fatalf("got %s, %v", text(t, files), err)
 	}
 	d, err := s.explorer.Now().Document(all, "rbac.yaml", 5)
 	if err != nil || d.Total != len(d.Lines) || d.Lines[4] != `  - apiGroups: [""]` || len(d.Documents) != 4 {
 		t.Fatalf("got %s, %v", text(t, d), err)
 	}
-	if got := text(t, d.Documents[0]); got != `{"kind":"Role","namespace":"shop","name":"dev","line":2,"rules":[{"rule":0,"line":5,"decided":1,"matched":1},{"rule":1,"line":8,"decided":0,"matched":0}]}` {
+	if got := text(t, d.Documents[0]); got != `{"kind":"Role","namespace":"shop","name":"dev","family":"kubernetes","line":2,"rules":[{"rule":0,"line":5,"decided":1,"matched":1},{"rule":1,"line":8,"decided":0,"matched":0}]}` {
 		t.Errorf("got %s", got)
 	}
 	for _, name := range []string{"", "../rbac.yaml", "./rbac.yaml", "/rbac.yaml", "RBAC.yaml", "rbac.yaml/"} {

@@ -143,7 +143,7 @@ func (v *viewer) collect(n *names) {
 		}
 	}
 	n.fields = make(map[string][]string)
-	for _, field := range []string{"user", "groups", "subject", "verb", "resource", "apiGroup", "namespace", "cluster", "type"} {
+	for _, field := range []string{"user", "groups", "subject", "verb", "resource", "apiGroup", "namespace", "cluster", "type", "role"} {
 		n.fields[field] = s.sorted(field)
 	}
 }
@@ -189,6 +189,7 @@ func (s sets) addRules(access *tables.Access) (resources, verbs [][2]string) {
 	}
 	for _, role := range access.Roles.All() {
 		s.add("namespace", role.Namespace)
+		s.add("role", strings.TrimPrefix(role.Namespace+"/"+role.Name, "/"))
 		for i := range role.Kubernetes {
 			add(role.Kubernetes[i].Groups, role.Kubernetes[i].Resources, role.Kubernetes[i].Verbs)
 		}

@@ -32,21 +32,26 @@ func (r *revision) eachDocument(f func(file string, o view.Object)) {
 	for _, d := range headers {
 		h := d.Meta()
 		if line, _ := h.At.Shown(); !h.Bootstrap {
-			f(h.At.File, view.Object{Kind: h.Kind, Namespace: h.Namespace, Name: h.Name, Line: line})
+			o := view.Object{Kind: h.Kind, Namespace: h.Namespace, Name: h.Name, Line: line}
+			if h.Kind == "Role" || h.Kind == "ClusterRole" {
+				o.Family = h.Family
+			}
+			f(h.At.File, o)
 		}
 	}
 }
 
 // eachNamed calls f for the documents that tables name.
 func eachNamed(list tables.List, f func(file string, o view.Object)) {
-	add := func(source, kind, namespace, name string) {
+	addRole := func(source, family, kind, namespace, name string) {
 		if file, line, ok := placeOf(source); ok {
-			f(file, view.Object{Kind: kind, Namespace: namespace, Name: name, Line: line})
+			f(file, view.Object{Kind: kind, Namespace: namespace, Name: name, Family: family, Line: line})
 		}
 	}
+	add := func(source, kind, namespace, name string) { addRole(source, "", kind, namespace, name) }
 	if access := tables.Of[*tables.Access](list); access != nil {
 		for _, r := range access.Roles.All() {
-			add(r.Source, r.Kind, r.Namespace, r.Name)
+			addRole(r.Source, r.Family, r.Kind, r.Namespace, r.Name)
 		}
 		for _, b := range access.Bindings.All() {
 			add(b.Source, b.Kind, b.Namespace, b.Name)

@@ -14,6 +14,7 @@ import (
 // rule is a rule of documents with its tally.
 type rule struct {
 	kind, namespace, name string
+	family                string // of a role; empty for policies
 	number                int
 	source                string
 	content               any // a pointer into the tables, or what a gateway's rule consists of
@@ -23,7 +24,7 @@ type rule struct {
 // view returns the rule with its counts.
 func (r *rule) view() view.Rule {
 	return view.Rule{
-		Kind: r.kind, Namespace: r.namespace, Name: r.name, Rule: r.number, Source: r.source,
+		Kind: r.kind, Namespace: r.namespace, Name: r.name, Family: r.family, Rule: r.number, Source: r.source,
 		Decided: r.decided.Load(), Matched: r.matched.Load(),
 	}
 }
@@ -106,7 +107,7 @@ func rolesOf(access *tables.Access) (roles tables.Map[tables.Role]) {
 // rulesOf returns the rules of a role.
 func rulesOf(role *tables.Role) iter.Seq[rule] {
 	return func(yield func(rule) bool) {
-		at := rule{kind: role.Kind, namespace: role.Namespace, name: role.Name, tally: unmatched}
+		at := rule{kind: role.Kind, namespace: role.Namespace, name: role.Name, family: role.Family, tally: unmatched}
 		for i := range role.Kubernetes {
 			r := &role.Kubernetes[i]
 			at.number, at.source, at.content = r.Rule, r.Source, r

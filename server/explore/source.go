@@ -153,17 +153,18 @@ func headOf(lines []string, line int) int {
 }
 
 // lastOf returns the number of the last line of the block that begins at a line: the lines
-// below it that are indented more, or the rest of the document of a line that is not
+// below it that are indented more, or the rest of the document of a key that is not
 // indented, without blank ones at the end.
 func lastOf(lines []string, line int) int {
 	indent := indentOf(lines[line-1])
+	isWhole := indent == 0 && !strings.HasPrefix(lines[line-1], "- ")
 	last := line
 	for n := line + 1; n <= len(lines) && n-line < maxBlock; n++ {
 		text := lines[n-1]
 		if strings.TrimSpace(text) == "" {
 			continue
 		}
-		if indent > 0 && indentOf(text) <= indent || strings.HasPrefix(text, "---") {
+		if !isWhole && indentOf(text) <= indent || strings.HasPrefix(text, "---") {
 			break
 		}
 		last = n

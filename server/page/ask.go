@@ -29,15 +29,17 @@ type askContent struct {
 // answer is a decision with its reasons.
 type answer struct {
 	*view.Explanation
-	Badge     mark
-	Decisive  *source
-	Binding   *source
-	Scores    []score
-	Steps     []rung
-	Nearest   []link
-	WhatIf    []link
-	Carry     []carried
-	IsAccess  bool
+	Badge    mark
+	Decisive *source
+	Binding  *source
+	Scores   []score
+	Steps    []rung
+	Nearest  []link
+	WhatIf   []link
+	Carry    []carried
+	IsAccess bool
+	// Subjects lead to the bindings of the subjects of the request.
+	Subjects  []tab
 	NoExcerpt string
 }
 
@@ -66,6 +68,8 @@ const maxRules = 100
 type rungRule struct {
 	view.Matched
 	Badge mark
+	// RoleHref is the address of the role; empty for callers who may not see it.
+	RoleHref string
 }
 
 // carried is a text to take along.
@@ -209,7 +213,7 @@ func newAnswer(e *view.Explanation, q *question, form *pointForm, request json.R
 		a.Scores = append(a.Scores, scoreOf(&e.PodSecurity[i]))
 	}
 	for _, s := range e.Steps {
-		a.Steps = append(a.Steps, rungOf(s, e.Outcome, a.IsAccess))
+		a.Steps = append(a.Steps, rungOf(s, e.Outcome, a.IsAccess, q.caller.SeesAll))
 	}
 	for _, n := range e.Nearest {
 		a.Nearest = append(a.Nearest, link{Text: n.Text, Href: askHref(form.point, n.Request), Because: named(n.Matched.Kind, n.Matched.Namespace, n.Matched.Name), Source: n.Matched.Place()})
@@ -217,15 +221,18 @@ func newAnswer(e *view.Explanation, q *question, form *pointForm, request json.R
 	for _, w := range e.WhatIf {
 		a.WhatIf = append(a.WhatIf, whatIfOf(form.point, &w))
 	}
+	if a.IsAccess {
+		a.Subjects = subjectsOf(request, q.caller)
+	}
 	a.Carry = carry(q, form.point, request, e, q.value("at"))
 	return a
 }
 
-// rungOf is a step with its state in words.
 // stateWords are the words for the states of steps and policies.
 var stateWords = map[string]string{view.Decides: "decides", view.Late: "comes too late", view.NoMatch: "no match", view.NotAsked: "not asked"}
 
-func rungOf(s view.Step, outcome string, isAccess bool) rung {
+// rungOf is a step with its state in words.
+func rungOf(s view.Step, outcome string, isAccess, seesAll bool) rung {
 	r := rung{Step: s, Class: "past", State: stateWords[s.State]}
 	switch s.State {
 	case view.Decides:
@@ -236,6 +243,9 @@ func rungOf(s view.Step, outcome string, isAccess bool) rung {
 	r.More = max(0, len(s.Matched)-maxRules)
 	for i := range s.Matched[:len(s.Matched)-r.More] {
 		rule := rungRule{Matched: s.Matched[i]}
+		if seesAll {
+			rule.RoleHref = matchedRoleHref(&rule.Matched)
+		}
 		switch {
 		case isAccess, rule.Effect == view.Deny:
 			rule.Badge = effect(&rule.Matched)

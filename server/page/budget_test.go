@@ -74,6 +74,31 @@ func (wide) Matrix(_ context.Context, _ view.Caller, q view.MatrixQuery) (*view.
 	return m, nil
 }
 
+func (w wide) Subject(c view.Caller, subject string, limit int, after string) (*view.Subject, error) {
+	s, err := w.recorded.Subject(c, subject, limit, after)
+	if err != nil {
+		return nil, err
+	}
+	for n := len(s.Bindings); n > 0 && n < 50; n++ {
+		s.Bindings = append(s.Bindings, s.Bindings[0])
+	}
+	return s, nil
+}
+
+func (w wide) Role(c view.Caller, q view.RoleQuery) (*view.Role, error) {
+	r, err := w.recorded.Role(c, q)
+	if err != nil {
+		return nil, err
+	}
+	for n := len(r.Rules); n < 1000; n++ {
+		r.Rules = append(r.Rules, r.Rules[0])
+	}
+	for n := len(r.Holders); n < 50; n++ {
+		r.Holders = append(r.Holders, r.Holders[0])
+	}
+	return r, nil
+}
+
 func (w wide) Rules(c view.Caller, q view.RulesQuery) (*view.Rules, error) {
 	rules, err := w.recorded.Rules(c, q)
 	if err != nil {

@@ -37,7 +37,9 @@ type node struct {
 	Hidden     int // entries of a folder that is opened on demand
 	Folder     bool
 	Mistakes   int
-	Nodes      []node
+	// Class is deny if one of the mistakes is an error.
+	Class string
+	Nodes []node
 }
 
 // documents is the view of all files.
@@ -94,7 +96,11 @@ func treeOf(files []view.File, current string, open []string) []node {
 		for _, folder := range parts[:len(parts)-1] {
 			at = at.folder(folder)
 		}
-		at.Nodes = append(at.Nodes, node{Name: parts[len(parts)-1], Href: documentHref(f.File), Current: f.File == current, Mistakes: f.Diagnostics})
+		class := "warn"
+		if f.Errors > 0 {
+			class = "deny"
+		}
+		at.Nodes = append(at.Nodes, node{Name: parts[len(parts)-1], Href: documentHref(f.File), Current: f.File == current, Mistakes: f.Diagnostics, Class: class})
 	}
 	wide := wideFolder
 	if len(files) > manyFiles {
@@ -244,7 +250,11 @@ func hrefAt(file string, line int) string { return lineHref(file + ":" + strconv
 // linesOf is the text with counts at rules and diagnostics at their lines.
 func linesOf(d *view.Document, diagnostics []diagnostic, marked int) []codeLine {
 	gutters := make(map[int]view.RuleLine)
+	holders := make(map[int]string)
 	for _, o := range d.Documents {
+		if o.Family != "" {
+			holders[o.Line] = roleHref(o.Family, o.Namespace, o.Name)
+		}
 		for _, r := range o.Rules {
 			sum := gutters[r.Line]
 			sum.Decided += r.Decided
@@ -258,7 +268,7 @@ func linesOf(d *view.Document, diagnostics []diagnostic, marked int) []codeLine 
 	lines := make([]codeLine, 0, len(d.Lines))
 	for i, text := range d.Lines {
 		n := d.From + i
-		l := codeLine{Number: n, ID: "L" + strconv.Itoa(n), Href: hrefAt(d.File, n), Parts: partsOf(text, tokensAt(d.Tokens, i)), Diagnostics: said[n]}
+		l := codeLine{Number: n, ID: "L" + strconv.Itoa(n), Href: hrefAt(d.File, n), Parts: partsOf(text, tokensAt(d.Tokens, i)), Diagnostics: said[n], Holders: holders[n]}
 		if n == marked {
 			l.Class, l.Current = "hit", true
 		}

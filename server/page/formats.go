@@ -33,6 +33,13 @@ var formats = map[string]any{
 	"lower":    strings.ToLower,
 	"sentence": sentence,
 	"dict":     dict,
+	"subject":  subjectHref,
+	"role":     roleHref,
+	"through":  matchedRoleHref,
+
+	"principal": principalWords,
+	"join":      func(list []string) string { return strings.Join(list, ", ") },
+	"groups":    groupWords,
 
 	"placeFile": func(place string) string { file, _ := splitPlace(place); return file },
 	"placeLine": func(place string) string { _, line := splitPlace(place); return line },
@@ -186,6 +193,20 @@ func ruleIndex(n int) string {
 		return ""
 	}
 	return "rule\u00a0" + strconv.Itoa(n)
+}
+
+// groupWords are API groups, with a name for the core group; empty for the core group alone.
+func groupWords(groups []string) string {
+	if len(groups) == 1 && groups[0] == "" {
+		return ""
+	}
+	words := make([]string, len(groups))
+	for i, group := range groups {
+		if words[i] = group; group == "" {
+			words[i] = "core"
+		}
+	}
+	return strings.Join(words, ", ")
 }
 
 // icons are the paths of the icons, on a square of 24.

@@ -36,6 +36,8 @@ type entry struct {
 	Who, What, In   string
 	By, Source      string
 	Ask             string
+	// Subject is the address of who asked; empty for a request without a user or group.
+	Subject string
 }
 
 // decisionLog is the view of recorded decisions.
@@ -110,6 +112,11 @@ func entriesOf(decisions []view.Entry) []entry {
 		e := entry{Entry: *d, Badge: badge(d.Outcome), Who: who(d.Request), What: what(d.Request), In: namespaceOf(d.Request), Ask: askHref(d.Point, d.Request)}
 		if d.Now != "" && d.Now != d.Outcome {
 			e.NowBadge = badge(d.Now)
+		}
+		if a := aboutOf(d.Request); d.Point == "access" && a.User != "" {
+			e.Subject = subjectHref("user:" + a.User)
+		} else if d.Point == "access" && len(a.Groups) == 1 {
+			e.Subject = subjectHref("group:" + a.Groups[0])
 		}
 		e.By, e.Source = decidedBy(d.Decision)
 		entries = append(entries, e)

@@ -112,6 +112,17 @@ func (r *recorded) Matrix(_ context.Context, _ view.Caller, q view.MatrixQuery) 
 	return recordedAnswer[view.Matrix](r, "matrix-who")
 }
 
+func (r *recorded) Subject(_ view.Caller, subject string, _ int, _ string) (*view.Subject, error) {
+	if subject == "stranger" {
+		return &view.Subject{Subject: "user:stranger", Name: "stranger", Kind: "user"}, nil
+	}
+	return recordedAnswer[view.Subject](r, "subject")
+}
+
+func (r *recorded) Role(_ view.Caller, q view.RoleQuery) (*view.Role, error) {
+	return recordedAnswer[view.Role](r, "role-"+q.Name)
+}
+
 func (r *recorded) Files(view.Caller) (*view.Files, error) {
 	return recordedAnswer[view.Files](r, "files")
 }

@@ -25,14 +25,19 @@ type codeLine struct {
 	Current bool
 	Parts   []part
 	// Gutter says how often the rule on this line decided.
-	Gutter      string
-	Never       bool
+	Gutter string
+	Never  bool
+	// Holders is the address of who holds the role that begins on this line.
+	Holders     string
 	Diagnostics []diagnostic
 }
 
 // elements is how many elements the template has for the line.
 func (l *codeLine) elements() int {
 	n := 5 + 5*len(l.Diagnostics)
+	if l.Holders != "" {
+		n += 2
+	}
 	for _, p := range l.Parts {
 		if p.Class != "" {
 			n++

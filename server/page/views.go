@@ -31,6 +31,8 @@ func (p *page) mux() *http.ServeMux {
 		{"/page/ask/visibility", "ask.html", true, p.ask(visibilityForm)},
 		{"/page/ask/gateway", "ask.html", true, p.ask(gatewayForm)},
 		{whoCanPath, "who_can.html", true, p.whoCan},
+		{subjectPath, "subject.html", true, subject},
+		{rolePath, "role.html", false, role},
 		{"/page/documents", "documents.html", false, documents},
 		{"/page/documents/{path...}", "document.html", false, document},
 		{changesPath, "changes.html", false, changes},

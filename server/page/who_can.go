@@ -31,6 +31,8 @@ type matrixContent struct {
 // matrixLine is a row of the matrix.
 type matrixLine struct {
 	view.Row
+	// Href is the address of the subject of the row; empty for a resource.
+	Href  string
 	Cells []matrixCell
 }
 
@@ -75,14 +77,16 @@ var whatForm = &pointForm{path: whoCanPath, fields: []fieldForm{
 // itself.
 func (p *page) whoCan(ctx context.Context, q *question) (frame, error) {
 	c := matrixContent{What: q.value("of") == "what", Self: !q.caller.SeesAll}
-	if !c.Self {
-		c.Tabs = []tab{{Name: "Who can", Href: whoCanPath, Current: !c.What}}
-	} else if !c.What {
+	if c.Self && !c.What {
 		return frame{}, view.ErrForbidden
-	} else if q.value("subject") == "" {
+	} else if c.Self && q.value("subject") == "" {
 		q.query.Set("subject", q.caller.User)
 	}
-	c.Tabs = append(c.Tabs, tab{Name: "What can", Href: whatCanPath, Current: c.What})
+	current := "Who can"
+	if c.What {
+		current = "What can"
+	}
+	c.Tabs = questionTabs(q, current)
 	asked := view.MatrixQuery{
 		Of: "who", Resource: q.value("resource"), APIGroup: q.value("apiGroup"), Name: q.value("name"),
 		Namespace: q.value("namespace"), Search: q.value("search"), Limit: matrixPage, After: q.value("after"),
@@ -121,6 +125,9 @@ func (c *matrixContent) show(m *view.Matrix, query url.Values) {
 	c.Matrix = m
 	for i := range m.Rows {
 		line := matrixLine{Row: m.Rows[i]}
+		if !c.What {
+			line.Href = subjectHref(principalOf(&m.Rows[i]))
+		}
 		for j := range m.Rows[i].Cells {
 			line.Cells = append(line.Cells, cellOf(&m.Rows[i].Cells[j]))
 		}
@@ -160,6 +167,14 @@ func (c *matrixContent) show(m *view.Matrix, query url.Values) {
 		all.Set("only", "1")
 	}
 	c.Table = withValue("/v1/matrix", all, "format", "csv")
+}
+
+// principalOf is the principal of a row, user:NAME or group:NAME.
+func principalOf(r *view.Row) string {
+	if r.Kind == "group" {
+		return "group:" + r.Name
+	}
+	return "user:" + r.Name
 }
 
 // cellWords are the outcomes of cells, as in the downloaded table.

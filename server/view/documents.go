@@ -16,6 +16,8 @@ type File struct {
 	File        string `json:"file"`
 	Documents   int    `json:"documents"`
 	Diagnostics int    `json:"diagnostics"`
+	// Errors is how many of Diagnostics are errors.
+	Errors int `json:"errors"`
 }
 
 // Diagnostic is a mistake in documents.
@@ -59,11 +61,13 @@ type Document struct {
 
 // Object is one document of a file.
 type Object struct {
-	Kind      string     `json:"kind"`
-	Namespace string     `json:"namespace"`
-	Name      string     `json:"name"`
-	Line      int        `json:"line"`
-	Rules     []RuleLine `json:"rules"`
+	Kind      string `json:"kind"`
+	Namespace string `json:"namespace"`
+	Name      string `json:"name"`
+	// Family is that of a role, kubernetes or origin; empty for other documents.
+	Family string     `json:"family,omitempty"`
+	Line   int        `json:"line"`
+	Rules  []RuleLine `json:"rules"`
 }
 
 // RuleLine is a rule of a document with its counts.
@@ -97,8 +101,10 @@ type Rule struct {
 	Kind      string `json:"kind"`
 	Namespace string `json:"namespace"`
 	Name      string `json:"name"`
-	Rule      int    `json:"rule"`
-	Source    string `json:"source"`
-	Decided   uint64 `json:"decided"`
-	Matched   uint64 `json:"matched"`
+	// Family is that of a role, kubernetes or origin; empty for policies.
+	Family  string `json:"family,omitempty"`
+	Rule    int    `json:"rule"`
+	Source  string `json:"source"`
+	Decided uint64 `json:"decided"`
+	Matched uint64 `json:"matched"`
 }

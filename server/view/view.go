@@ -46,6 +46,12 @@ type Viewer interface {
 	Explain(ctx context.Context, c Caller, point string, request []byte, at time.Time) (*Explanation, error)
 	// Matrix lists who can do something, or what a subject can do.
 	Matrix(ctx context.Context, c Caller, q MatrixQuery) (*Matrix, error)
+	// Subject lists what documents bind to a subject: user:NAME, group:NAME or a name of
+	// either. A caller who is not an auditor asks about itself, with its groups. limit and
+	// after are those of MatrixQuery.
+	Subject(c Caller, subject string, limit int, after string) (*Subject, error)
+	// Role returns a role with its rules and its holders.
+	Role(c Caller, q RoleQuery) (*Role, error)
 	// Files lists the documents by file.
 	Files(c Caller) (*Files, error)
 	// Document returns a file with the text around a line; line zero is the first.

@@ -14,7 +14,7 @@ const explanationPath = "/v1/explanations/:point"
 var consoleAttack = &attack{
 	target: "FuzzConsole",
 	routes: []string{
-		"POST " + explanationPath, "GET /v1/events", "GET /v1/rates", "GET /v1/names", "GET /v1/matrix", "GET /v1/documents", "GET /v1/documents/*path",
+		"POST " + explanationPath, "GET /v1/events", "GET /v1/rates", "GET /v1/names", "GET /v1/matrix", "GET /v1/subject", "GET /v1/role", "GET /v1/documents", "GET /v1/documents/*path",
 		"GET /v1/rules", "GET /v1/topology", "GET /v1/revisions", "GET /v1/diff", "GET /v1/log",
 	},
 	draw: func(d random.Source, s *site, route string) *request {
@@ -37,6 +37,17 @@ var consoleAttack = &attack{
 		switch route {
 		case "GET /v1/names":
 			r.query = "field=" + d.One([]string{"user", "groups", "verb", "resource", "namespace"}) + "&prefix=" + d.One([]string{"", "a", "%27"})
+		case "GET /v1/subject":
+			r.query = url.Values{"subject": {q.User + "x"}, "limit": {"3"}}.Encode()
+		case "GET /v1/role":
+			roles := s.policies.Statements().Access.Roles
+			keys := make([]string, 0, roles.Len())
+			for key := range roles.All() {
+				keys = append(keys, key)
+			}
+			slices.Sort(keys)
+			role := roles.At(d.One(keys))
+			r.query = url.Values{"family": {role.Family}, "namespace": {role.Namespace}, "name": {role.Name}}.Encode()
 		case "GET /v1/matrix":
 			r.query = url.Values{"resource": {q.Resource}, "namespace": {q.Namespace}, "limit": {"3"}, "format": {d.One([]string{"", "csv"})}}.Encode()
 			if q.Resource == "" {

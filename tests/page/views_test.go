@@ -17,6 +17,7 @@ var views = []string{
 	"/page/ask/gateway?host=books.example.com&method=PUT&path=%2F7&identity=%7Bsub%3A+ann%2C+groups%3A+%5Breaders%5D%7D",
 	"/page/ask?user=ada&verb=get&labels=%5B",
 	"/page/who-can?resource=deploymentconfigs&namespace=hammer", "/page/who-can?of=what",
+	"/page/who-can/subject?subject=Edgar", "/page/who-can/role?role=hammer%2FfatFingeredEditor",
 	"/page/documents", "/page/documents/hammer/protected.yaml?line=9", "/page/documents/none.yaml", "/page/inheritance?kind=RateLimitPolicy", "/page/changes", "/page/log", "/page/sign-in",
 }
 

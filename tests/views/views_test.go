@@ -38,6 +38,7 @@ func TestViewsShowTheJSON(t *testing.T) {
 	t.Run("Overview", func(t *testing.T) { s.with(t).overview() })
 	t.Run("Ask", func(t *testing.T) { s.with(t).explanations() })
 	t.Run("Who can", func(t *testing.T) { s.with(t).matrices() })
+	t.Run("Subjects and roles", func(t *testing.T) { s.with(t).subjects() })
 	t.Run("Documents", func(t *testing.T) { s.with(t).documents() })
 	t.Run("Inheritance", func(t *testing.T) { s.with(t).inheritance() })
 	t.Run("Changes", func(t *testing.T) { s.with(t).changes() })
@@ -124,6 +125,9 @@ func (s *site) explanations() {
 		}
 		for _, step := range e.Steps {
 			for _, m := range step.Matched {
+				if m.Role != nil {
+					want = append(want, nameOf(m.Role.Kind, m.Role.Namespace, m.Role.Name))
+				}
 				want = append(want, sources(m)...)
 			}
 			for _, p := range step.Policies {
@@ -148,6 +152,66 @@ func (s *site) explanations() {
 			s.Errorf("%s: got %d nearest rules, want %d", path, len(nearest), len(e.Nearest))
 		}
 	}
+}
+
+// nameOf is the name of a document as views have it.
+func nameOf(kind, namespace, name string) string {
+	return kind + " " + strings.TrimPrefix(namespace+"/"+name, "/")
+}
+
+// subjects compares the views of subjects, and of the roles of their bindings.
+func (s *site) subjects() {
+	bound := 0
+	for _, name := range []string{"user:Edgar", "user:priya", "group:shop-developers"} {
+		subject := answer[view.Subject](s, "/v1/subject?subject="+url.QueryEscape(name))
+		v := s.view("/page/who-can/subject?subject=" + url.QueryEscape(name))
+		var got, want []string
+		for _, row := range v.named("Bindings").rows() {
+			got = append(got, row[0]+" | "+row[2]+" | "+row[4])
+		}
+		for _, b := range subject.Bindings {
+			in := "in " + b.In
+			if b.In == "" {
+				in = "every namespace"
+			}
+			want = append(want, nameOf(b.Role.Kind, b.Role.Namespace, b.Role.Name)+" | "+in+" | "+nameOf(b.Kind, b.Namespace, b.Name)+b.Source)
+			if bound++; bound%2 == 1 {
+				s.role(b.Role.RoleName)
+			}
+		}
+		if a, b := fmt.Sprintf("%q", got), fmt.Sprintf("%q", want); a != b {
+			s.Errorf("%s: got the bindings %s, want %s", name, a, b)
+		}
+	}
+	if bound < 2 {
+		s.Errorf("got %d bindings of the examples", bound)
+	}
+}
+
+func (s *site) role(name view.RoleName) {
+	query := url.Values{"family": {name.Family}, "namespace": {name.Namespace}, "name": {name.Name}}.Encode()
+	role := answer[view.Role](s, "/v1/role?"+query)
+	v := s.view("/page/who-can/role?" + url.Values{"family": {name.Family}, "role": {strings.TrimPrefix(name.Namespace+"/"+name.Name, "/")}}.Encode())
+	var got, want []string
+	for _, row := range v.named("Rules").rows() {
+		got = append(got, strings.TrimPrefix(row[0], "denies ")+" | "+row[2])
+	}
+	for _, r := range role.Rules {
+		want = append(want, strings.Join(r.Verbs, ", ")+" | "+r.Source)
+	}
+	equal(s, name.Name+", rules", got, want)
+	got, want = nil, nil
+	for _, row := range v.named("Who holds it").rows() {
+		got = append(got, row[0]+" | "+row[3])
+	}
+	for _, h := range role.Holders {
+		kind, holder, _ := strings.Cut(h.Subject, ":")
+		if account, ok := strings.CutPrefix(holder, "system:serviceaccount:"); ok {
+			kind, holder = "service account", strings.Replace(account, ":", "/", 1)
+		}
+		want = append(want, kind+" "+holder+" | "+h.Source)
+	}
+	equal(s, name.Name+", holders", got, want)
 }
 
 func (s *site) matrices() {

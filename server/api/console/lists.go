@@ -22,6 +22,30 @@ func (a *API) Names() http.HandlerFunc {
 	}, "field", "prefix")
 }
 
+// Subject lists what documents bind to a subject.
+func (a *API) Subject() http.HandlerFunc {
+	return a.get(func(q *question) (any, error) {
+		limit, err := q.number("limit")
+		if err != nil {
+			return nil, err
+		}
+		return q.view.Subject(q.caller, q.query.Get("subject"), limit, q.query.Get("after"))
+	}, "subject", "limit", "after")
+}
+
+// Role shows a role and who holds it.
+func (a *API) Role() http.HandlerFunc {
+	return a.get(func(q *question) (any, error) {
+		limit, err := q.number("limit")
+		if err != nil {
+			return nil, err
+		}
+		return q.view.Role(q.caller, view.RoleQuery{
+			Family: q.query.Get("family"), Namespace: q.query.Get("namespace"), Name: q.query.Get("name"), Limit: limit, After: q.query.Get("after"),
+		})
+	}, "family", "namespace", "name", "limit", "after")
+}
+
 // Files lists the files of documents.
 func (a *API) Files() http.HandlerFunc {
 	return a.get(func(q *question) (any, error) { return q.view.Files(q.caller) })

@@ -1,0 +1,156 @@
+package explore
+
+import (
+	"cmp"
+	"slices"
+	"strings"
+
+	"github.com/writ-policy/writ/server/view"
+	"github.com/writ-policy/writ/translator/change/statement"
+	"github.com/writ-policy/writ/translator/tables"
+)
+
+// Subject implements view.Viewer.
+func (v *viewer) Subject(c view.Caller, subject string, limit int, after string) (*view.Subject, error) {
+	if !c.SeesAll && subject != "" && strings.TrimPrefix(subject, statement.UserPrefix) != c.User {
+		return nil, view.ErrForbidden
+	}
+	if err := v.needRevision(); err != nil {
+		return nil, err
+	}
+	world := v.policies.Statements()
+	if world == nil {
+		return nil, errNoTable
+	}
+	principals := statement.Principals(c.User, c.Groups)
+	if c.SeesAll {
+		if subject == "" {
+			return nil, &view.Error{Reason: view.Invalid, Field: "subject", Message: "subject must not be empty"}
+		}
+		principals = withImplied(v.principalOf(subject))
+	}
+	out := &view.Subject{Groups: []string{}, Bindings: []view.Held{}, Policies: []view.NamingPolicy{}, Revision: v.Revision()}
+	if len(principals) == 0 {
+		return out, nil // a caller without a name
+	}
+	out.Subject = principals[0]
+	out.Name, out.Kind = nameOf(principals[0])
+	for _, p := range principals[1:] {
+		out.Groups = append(out.Groups, strings.TrimPrefix(p, statement.GroupPrefix))
+	}
+	held := heldBy(world.Access, principals)
+	from, to, next, err := page(len(held), limit, after)
+	if err != nil {
+		return nil, err
+	}
+	out.Total, out.After = len(held), next
+	for _, h := range held[from:to] {
+		out.Bindings = append(out.Bindings, view.Held{BindingOf: h.BindingOf, Role: roleHeld(world, h.role)})
+	}
+	out.Policies = v.policiesNaming(principals, out.Policies)
+	return out, nil
+}
+
+var errNoTable = view.Errorf(view.NotReady, "the bundle of the revision has no table of its deny policies")
+
+// withImplied returns a principal with the groups that Kubernetes gives a user because of its
+// name.
+func withImplied(principal string) []string {
+	user, isUser := strings.CutPrefix(principal, statement.UserPrefix)
+	if !isUser {
+		return []string{principal}
+	}
+	if user == "system:anonymous" {
+		return []string{principal, statement.GroupPrefix + "system:unauthenticated"}
+	}
+	list := []string{principal, statement.GroupPrefix + "system:authenticated"}
+	if account, ok := strings.CutPrefix(user, statement.AccountPrefix); ok {
+		if namespace, _, ok := strings.Cut(account, ":"); ok {
+			list = append(list, statement.GroupPrefix+"system:serviceaccounts", statement.GroupPrefix+"system:serviceaccounts:"+namespace)
+		}
+	}
+	return list
+}
+
+// heldBinding is a binding of a subject with the key of its role.
+type heldBinding struct {
+	view.BindingOf
+	role string
+}
+
+func newHeld(b *tables.Binding, subject, in string) heldBinding {
+	return heldBinding{view.BindingOf{Subject: subject, In: in, Kind: b.Kind, Namespace: b.Namespace, Name: b.Name, Source: b.Source}, b.Role}
+}
+
+// heldBy returns the bindings that name one of some principals, those of the first one
+// first, and then those of the whole cluster before others, by namespace and name.
+func heldBy(access *tables.Access, principals []string) (held []heldBinding) {
+	add := func(in string, subjects tables.Map[[]string]) {
+		for _, p := range principals {
+			for _, key := range subjects.At(p) {
+				b := access.Bindings.At(key)
+				held = append(held, newHeld(&b, p, in))
+			}
+		}
+	}
+	add("", access.Subjects.Cluster)
+	for namespace, subjects := range access.Subjects.Namespaces.All() {
+		add(namespace, *subjects)
+	}
+	rank := func(principal string) int { return min(slices.Index(principals, principal), 1) }
+	slices.SortStableFunc(held, func(a, b heldBinding) int {
+		return cmp.Or(cmp.Compare(rank(a.Subject), rank(b.Subject)), strings.Compare(a.In, b.In), strings.Compare(a.Name, b.Name), strings.Compare(a.Kind, b.Kind))
+	})
+	return held
+}
+
+// maxPhrases is how many rules of a role its text is about.
+const maxPhrases = 3
+
+// roleHeld returns the role of a binding with what its first rules are about.
+func roleHeld(world *statement.World, key string) view.HeldRole {
+	role := world.Access.Roles.At(key)
+	out := view.HeldRole{RoleName: nameOfRole(&role), Source: role.Source}
+	rules := rulesOfRole(world, key, &role)
+	out.Rules = len(rules)
+	var texts []string
+	for i := range rules[:min(len(rules), maxPhrases)] {
+		texts = append(texts, phraseOf(&rules[i]))
+	}
+	out.Text = strings.Join(texts, "; ")
+	return out
+}
+
+// phraseOf states what a rule is about.
+func phraseOf(r *view.RoleRule) string {
+	rule := map[string]any{"verbs": r.Verbs, "apiGroups": r.APIGroups, "resources": r.Resources, "nonResourceURLs": r.Paths}
+	text := (&statement.JSON{Rule: rule}).Phrase()
+	if r.Condition != "" {
+		text += " (" + r.Condition + ")"
+	}
+	if r.Effect == effectDeny {
+		text = "denies " + text
+	}
+	return text
+}
+
+// policiesNaming adds the visibility policies that name one of some principals.
+func (v *viewer) policiesNaming(principals []string, list []view.NamingPolicy) []view.NamingPolicy {
+	t := tables.Of[*tables.Visibility](v.revision.tables)
+	if t == nil {
+		return list
+	}
+	for i := range t.Policies {
+		p := &t.Policies[i]
+		at := slices.IndexFunc(principals, func(principal string) bool { return isListed(p.SubjectKeys(), principal) })
+		if at < 0 {
+			continue
+		}
+		effect := effectAllow
+		if p.Deny {
+			effect = effectDeny
+		}
+		list = append(list, view.NamingPolicy{Subject: principals[at], Effect: effect, Kind: kindVisibility, Namespace: p.Namespace, Name: p.Name, Source: p.Source})
+	}
+	return list
+}
