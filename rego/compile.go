@@ -3,6 +3,7 @@ package rego
 import (
 	"errors"
 	"sync"
+	"time"
 
 	"github.com/open-policy-agent/opa/v1/ast"
 )
@@ -28,4 +29,10 @@ func Errors(err error) ast.Errors {
 		return ast.Errors{one}
 	}
 	return nil
+}
+
+// wallClock returns a clock of the time that passes.
+func wallClock() func() time.Duration {
+	began := time.Now()
+	return func() time.Duration { return time.Since(began) }
 }

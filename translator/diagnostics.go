@@ -82,6 +82,12 @@ func capped(list diag.List) diag.List {
 	return kept.Sorted()
 }
 
+// isFinal reports whether the same text has the same diagnostics again: it does not if its
+// translation did not come to its end.
+func isFinal(list diag.List) bool {
+	return !slices.ContainsFunc(list, func(d diag.Diagnostic) bool { return d.Code == diag.Interrupted })
+}
+
 // interrupted adds the error of a translation that did not come to its end.
 func interrupted(list diag.List, err error) diag.List {
 	list.Add(diag.Diagnostic{

@@ -3,6 +3,7 @@ package translator_test
 import (
 	"crypto/sha256"
 	"fmt"
+	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -54,12 +55,8 @@ func TestRegoCompilesInTime(t *testing.T) {
 		"a policy": {map[string]string{"p.yaml": policyWith(doubled + "allow if equal")}, []string{"p.yaml:11:37 rego"}},
 	} {
 		t.Run(name, func(t *testing.T) {
-			var snapshot source.Snapshot
-			for path, content := range row.files {
-				snapshot.Files = append(snapshot.Files, source.File{Path: path, Content: []byte(content), Hash: sha256.Sum256([]byte(content))})
-			}
 			began := time.Now()
-			_, list := translator.New(translator.Options{AllowEmpty: true}).Translate(t.Context(), snapshot)
+			_, list := translator.New(translator.Options{AllowEmpty: true}).Translate(t.Context(), snapshotOf(row.files))
 			if took := time.Since(began); took > soon {
 				t.Errorf("took %s, want at most %s", took, soon)
 			}
@@ -73,5 +70,53 @@ func TestRegoCompilesInTime(t *testing.T) {
 				t.Errorf("got %v, want %v: %v", got, row.want, list)
 			}
 		})
+	}
+}
+
+// closures is a body within the limits, in the order that takes OPA longest: each expression
+// has a closure over the variable of the next one.
+func closures(n int) string {
+	var b strings.Builder
+	b.WriteString("slow if {\n")
+	for i := range n {
+		fmt.Fprintf(&b, "x%d = [1 | x%d]\n", i, i+1)
+	}
+	fmt.Fprintf(&b, "x%d = input.user\n}\n", n)
+	return b.String()
+}
+
+func snapshotOf(files map[string]string) (snapshot source.Snapshot) {
+	for path, content := range files {
+		snapshot.Files = append(snapshot.Files, source.File{Path: path, Content: []byte(content), Hash: sha256.Sum256([]byte(content))})
+	}
+	return snapshot
+}
+
+// Rego that no limit of its form refuses and that compiles for long is a diagnostic with its
+// place. The documents without it are translated while the compiler still runs.
+func TestRegoThatTakesTooLong(t *testing.T) {
+	files := map[string]string{
+		"a.rego": "package writ.extensions.a\n\n" + closures(194),
+		"p.yaml": policyWith(closures(195) + "allow if slow\n"),
+	}
+	translate := translator.New(translator.Options{AllowEmpty: true})
+	_, list := translate.Translate(t.Context(), snapshotOf(files))
+	var got []string
+	for _, d := range list {
+		got = append(got, fmt.Sprintf("%s: %s: %s", d.Position, d.Code, d.Message))
+	}
+	slices.Sort(got)
+	if len(got) != 2 || !strings.HasPrefix(got[0], "a.rego:1:1: rego: the module takes more than 5s to compile") ||
+		!strings.HasPrefix(got[1], "p.yaml:11:37: rego: the Rego takes more than 5s to compile") {
+		t.Errorf("got %q", got)
+	}
+	began := time.Now()
+	if _, again := translate.Translate(t.Context(), snapshotOf(files)); len(again) != 2 || time.Since(began) > 4*time.Second {
+		t.Errorf("the same documents: got %v after %v", again, time.Since(began))
+	}
+	delete(files, "a.rego")
+	files["p.yaml"] = "apiVersion: v1\nkind: ConfigMap\nmetadata: {name: m}\n"
+	if result, list := translate.Translate(t.Context(), snapshotOf(files)); result == nil {
+		t.Errorf("without them: got %v", list)
 	}
 }

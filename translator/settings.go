@@ -57,6 +57,7 @@ func (t *Translator) state(snapshot source.Snapshot) state {
 		s.origins = append(s.origins, own)
 		s.decoding = append(s.decoding, syntax.Options{
 			DefaultNamespace: own.Text(settings.DefaultNamespace), ClusterExport: own.Is(settings.ClusterExport),
+			Rego: &t.rego,
 		})
 		s.strictRoutes = s.strictRoutes || own.Is(settings.StrictRoutes)
 		s.bootstrap = s.bootstrap || own.Text(settings.BootstrapRoles) == settings.Kubernetes

@@ -25,6 +25,7 @@ import (
 
 	"golang.org/x/sync/errgroup"
 
+	"github.com/writ-policy/writ/rego"
 	"github.com/writ-policy/writ/translator/diag"
 	"github.com/writ-policy/writ/translator/directory"
 	"github.com/writ-policy/writ/translator/emit"
@@ -41,6 +42,7 @@ type Translator struct {
 
 	mu      sync.Mutex         // held through a whole translation
 	decoded map[string]decoded // by path: the files of the last snapshot
+	rego    rego.Budget        // of the files of the last snapshot
 	phases  *phases            // nil before the first snapshot and after one that was interrupted
 
 	families  func() []Family
@@ -137,12 +139,18 @@ func (t *Translator) Translate(ctx context.Context, snapshot source.Snapshot) (*
 // have not changed taken from memory. Documents are in the order of the files.
 func (t *Translator) decode(ctx context.Context, snapshot source.Snapshot, state state) ([]syntax.Document, []skipped, []syntax.Undecoded, diag.List, error) {
 	files := make([]decoded, len(snapshot.Files))
+	t.rego.Keep(func(yield func(string) bool) {
+		for _, file := range snapshot.Files {
+			if _, ok := t.kept(file, state); ok && !yield(file.Path) {
+				return
+			}
+		}
+	})
 	under := progress.FromContext(ctx)
 	var group errgroup.Group
 	group.SetLimit(runtime.GOMAXPROCS(0))
 	for i, file := range snapshot.Files {
-		options := state.decoding[file.Origin]
-		if kept, ok := t.decoded[file.Path]; ok && kept.hash == file.Hash && kept.options == options {
+		if kept, ok := t.kept(file, state); ok {
 			files[i] = kept
 			under.Count(1, "files translated")
 			continue
@@ -152,7 +160,7 @@ func (t *Translator) decode(ctx context.Context, snapshot source.Snapshot, state
 		}
 		group.Go(func() error {
 			if ctx.Err() == nil {
-				files[i] = decodeFile(t.kinds, file, options)
+				files[i] = decodeFile(t.kinds, file, state.decoding[file.Origin])
 				under.Count(1, "files translated")
 			}
 			return nil
@@ -163,6 +171,9 @@ func (t *Translator) decode(ctx context.Context, snapshot source.Snapshot, state
 		return nil, nil, nil, nil, err
 	}
 	documents, others, undecoded, list := t.keep(snapshot, files)
+	if file, refusal := t.rego.Check(); refusal != nil {
+		list.Add(diag.Diagnostic{Position: diag.Position{File: file, Line: 1, Column: 1}, Code: diag.Rego, Message: refusal.Message, Hint: rego.RefusalHint})
+	}
 	if !t.options.AllowEmpty && !list.HasErrors() {
 		list = append(list, emptyOrigins(snapshot, files)...)
 	}
@@ -184,11 +195,20 @@ func decodeFile(kinds syntax.Kinds, file source.File, o syntax.Options) (d decod
 	return decoded{file.Hash, o, decode(file.Path, file.Content, o)}
 }
 
-// keep remembers the files of this snapshot and forgets those of the last.
+// kept returns a file of the last snapshot; false if it has changed.
+func (t *Translator) kept(file source.File, state state) (decoded, bool) {
+	kept, ok := t.decoded[file.Path]
+	return kept, ok && kept.hash == file.Hash && kept.options == state.decoding[file.Origin]
+}
+
+// keep remembers the files of this snapshot and forgets those of the last, and those whose
+// decoding another reason than their content ended.
 func (t *Translator) keep(snapshot source.Snapshot, files []decoded) (documents []syntax.Document, others []skipped, undecoded []syntax.Undecoded, list diag.List) {
 	t.decoded = make(map[string]decoded, len(files))
 	for i, file := range files {
-		t.decoded[snapshot.Files[i].Path] = file
+		if isFinal(file.List) {
+			t.decoded[snapshot.Files[i].Path] = file
+		}
 		documents = append(documents, file.Documents...)
 		for _, s := range file.Skipped {
 			others = append(others, skipped{s, snapshot.Files[i].Origin})

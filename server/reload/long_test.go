@@ -7,6 +7,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/writ-policy/writ/rego"
 	"github.com/writ-policy/writ/translator"
 	"github.com/writ-policy/writ/translator/diag"
 	"github.com/writ-policy/writ/translator/source"
@@ -19,12 +20,16 @@ type stalled struct {
 }
 
 func (s *stalled) Translate(ctx context.Context, snapshot source.Snapshot) (*translator.Result, diag.List) {
-	s.entered <- struct{}{}
-	<-s.release
+	_, _, _ = rego.One(nil, rego.Author{File: "a.rego", Line: 3}, nil, func() bool {
+		s.entered <- struct{}{}
+		<-s.release
+		return true
+	})
 	return s.words.Translate(ctx, snapshot)
 }
 
-// A translation that takes long degrades the server while it runs.
+// A translation that takes long degrades the server while it runs, and the status names the
+// module that is being compiled.
 func TestLongTranslationDegrades(t *testing.T) {
 	docs := newDocuments("a")
 	s := &stalled{&words{}, make(chan struct{}), make(chan struct{})}
@@ -49,7 +54,7 @@ func TestLongTranslationDegrades(t *testing.T) {
 	}{{4 * time.Second, 0}, {7 * time.Second, 7 * time.Second}, {9 * time.Second, 9 * time.Second}} {
 		passed.Store(int64(step.passed))
 		got := r.Status()
-		if late := step.behind > 0; got.Degraded != late || late != strings.Contains(got.LastError, "have been translated for") || r.Behind() != step.behind {
+		if late := step.behind > 0; got.Degraded != late || late != strings.Contains(got.LastError, "without an end yet: the Rego of a.rego:3 is being compiled") || r.Behind() != step.behind {
 			t.Errorf("after %v: degraded %t, behind %v, last error %q", step.passed, got.Degraded, r.Behind(), got.LastError)
 		}
 	}

@@ -22,7 +22,6 @@ import (
 	"fmt"
 	"runtime/debug"
 	"slices"
-	"time"
 
 	"github.com/writ-policy/writ/bundles"
 	"github.com/writ-policy/writ/server/decision"
@@ -71,6 +70,7 @@ func (r *Reloader) attempt(ctx context.Context) (out outcome) {
 	case r.refused.key:
 		return outcome{result: metrics.Refused, list: r.refused.list, err: r.refused.err, known: true, conditions: r.refused.conditions, stale: snapshot.Stale}
 	}
+	defer r.translating()()
 	result, list, err := r.translate(ctx, snapshot, list)
 	if err != nil {
 		conditions := r.o.Translator.PolicyConditions()
@@ -101,8 +101,6 @@ func (r *Reloader) snapshot(ctx context.Context) (snapshot source.Snapshot, list
 // translate adds its diagnostics to list, those of the snapshot. It returns an error if
 // the documents have errors; the result is nil then.
 func (r *Reloader) translate(ctx context.Context, snapshot source.Snapshot, list diag.List) (result *translator.Result, all diag.List, err error) {
-	r.translating(r.o.Now())
-	defer r.translating(time.Time{})
 	err = progress.Do(ctx, progress.Translate, func(ctx context.Context) error {
 		var more diag.List
 		result, more = r.o.Translator.Translate(ctx, snapshot)

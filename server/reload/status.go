@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"github.com/writ-policy/writ/bundles"
+	"github.com/writ-policy/writ/rego"
 	"github.com/writ-policy/writ/translator/tables"
 )
 
@@ -65,11 +66,30 @@ type Status struct {
 // longTranslation is how long a translation may take before the status shows it.
 const longTranslation = 5 * time.Second
 
-// translating sets when the translation that runs began; zero after it.
-func (r *Reloader) translating(since time.Time) {
-	r.statusMu.Lock()
-	defer r.statusMu.Unlock()
-	r.status.translatingSince = since
+// translating records that a translation runs, activation included, until ended is called.
+// It logs one that takes long.
+func (r *Reloader) translating() (ended func()) {
+	set := func(since time.Time) {
+		r.statusMu.Lock()
+		defer r.statusMu.Unlock()
+		r.status.translatingSince = since
+	}
+	set(r.o.Now())
+	logging := time.AfterFunc(longTranslation, func() {
+		r.o.Logger.Warn("translating the documents takes long, the last good revision remains active", "compiling", compiling())
+	})
+	return func() {
+		logging.Stop()
+		set(time.Time{})
+	}
+}
+
+// compiling is where the Rego begins that is being compiled; empty if none is.
+func compiling() string {
+	if author, ok := rego.Compiling(); ok {
+		return author.String()
+	}
+	return ""
 }
 
 // translatesLong returns for how long a translation has run, zero if that is not long. It
@@ -109,6 +129,9 @@ func (r *Reloader) Status() Status {
 	if took := r.translatesLong(); took > 0 {
 		s.Degraded = s.Ready
 		s.LastError = fmt.Sprintf("the newest documents have been translated for %v, without an end yet", took.Truncate(time.Second))
+		if place := compiling(); place != "" {
+			s.LastError += ": the Rego of " + place + " is being compiled"
+		}
 	}
 	s.PolicyConditions = maps.Clone(s.PolicyConditions) // the lists are immutable
 	if s.Bundle != nil {

@@ -29,7 +29,7 @@ var kinds = syntax.Kinds{{Suffix: ".rego", DecodeFile: decodeExtension}}
 // decodeExtension parses a Rego file and refuses what would make decisions
 // unrepeatable or reach outside the extensions. Whether it compiles is found out
 // with the others it may import.
-func decodeExtension(file string, content []byte) ([]syntax.Document, diag.List) {
+func decodeExtension(file string, content []byte, o syntax.Options) ([]syntax.Document, diag.List) {
 	if len(content) > MaxRegoBytes {
 		message := fmt.Sprintf("file of %d bytes, at most %d are read", len(content), MaxRegoBytes)
 		return nil, diag.List{{Position: diag.Position{File: file, Line: 1, Column: 1}, Code: diag.Rego, Message: message}}
@@ -54,6 +54,11 @@ func decodeExtension(file string, content []byte) ([]syntax.Document, diag.List)
 	}
 	extension.At = e.at(module.Package.Location)
 	extension.NameAt, extension.NamespaceAt = extension.At, extension.At
+	took, refused := compileAlone(o.Rego, extension)
+	extension.took = took
+	if refused != nil {
+		e.diags.Add(*refused)
+	}
 	return []syntax.Document{extension}, e.diags
 }
 

@@ -1,6 +1,8 @@
 package extension
 
 import (
+	"time"
+
 	"github.com/open-policy-agent/opa/v1/ast"
 
 	"github.com/writ-policy/writ/translator/syntax"
@@ -19,4 +21,6 @@ type Extension struct {
 	// ReadsClock says that it calls time.now_ns, the engine's evaluation time: a
 	// decision by it holds for no longer than that instant.
 	ReadsClock bool
+	// took is how long the module took to compile alone; negative if it was refused.
+	took time.Duration
 }

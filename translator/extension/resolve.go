@@ -2,8 +2,10 @@ package extension
 
 import (
 	"cmp"
+	"errors"
 	"fmt"
 	"slices"
+	"time"
 
 	"github.com/open-policy-agent/opa/v1/ast"
 
@@ -50,29 +52,79 @@ type resolver struct {
 // that an extension may not use were refused where each file was read, and are
 // known here, so that none is reported twice. The compiler copies the modules.
 func (r *resolver) compile() {
-	modules := make(map[string]*ast.Module, len(r.modules))
-	var list []*ast.Module
-	for _, e := range r.modules {
-		if e.Module != nil {
-			modules[e.File] = e.Module
-			list = append(list, e.Module)
-		}
-	}
-	if len(modules) == 0 {
+	if len(r.modules) == 0 {
 		return
 	}
+	var texts []byte
+	slowest := r.modules[0]
+	for _, e := range r.modules {
+		if e.took < 0 {
+			return // it was reported where it was read, and the others may need it
+		}
+		if e.took > slowest.took {
+			slowest = e
+		}
+		texts = append(append(texts, e.Source...), 0)
+	}
+	modules := slices.Clone(r.modules)
+	list, err := rego.All(authorOf(slowest), texts, func() diag.List { return compile(modules, ast.NewCompiler()) })
+	if err != nil {
+		list.Add(refusalDiagnostic(slowest, err, "with the other extensions, of which it takes most, it "))
+	}
+	r.List = append(r.List, list...)
+}
+
+// compile compiles modules, after a look at their types.
+func compile(extensions []*Extension, compiler *ast.Compiler) (out diag.List) {
+	modules := make(map[string]*ast.Module, len(extensions))
+	list := make([]*ast.Module, 0, len(extensions))
+	for _, e := range extensions {
+		modules[e.File] = e.Module
+		list = append(list, e.Module)
+	}
 	if rule := LargeType(list...); rule != nil {
-		r.List.Add(diag.Diagnostic{
+		out.Add(diag.Diagnostic{
 			Position: diag.Position{File: rule.Location.File, Line: rule.Location.Row, Column: rule.Location.Col}, Code: diag.Rego,
 			Message: fmt.Sprintf("the type of a value in rule %s has more than %d parts", rule.Head.Name, MaxType), Hint: LargeTypeHint,
 		})
-		return
+		return out
 	}
-	compiler := ast.NewCompiler().SetErrorLimit(0).WithDefaultRegoVersion(ast.RegoV1)
-	rego.Compile(func() { compiler.Compile(modules) })
+	compiler.SetErrorLimit(0).WithDefaultRegoVersion(ast.RegoV1).Compile(modules)
 	for _, err := range compiler.Errors {
-		r.List.Add(regoDiagnostic(err))
+		out.Add(regoDiagnostic(err))
 	}
+	return out
+}
+
+// compileAlone compiles one module, to find whether that takes too long. Its mistakes are
+// found with the others, without which its references lead nowhere.
+func compileAlone(b *rego.Budget, e *Extension) (took time.Duration, refused *diag.Diagnostic) {
+	// Functions of other modules are not known. The compiler would end at the first one.
+	compiler := ast.NewCompiler().WithSkipStages(ast.StageCheckUndefinedFuncs)
+	_, took, err := rego.One(b, authorOf(e), e.Source, func() diag.List { return compile([]*Extension{e}, compiler) })
+	if err != nil {
+		d := refusalDiagnostic(e, err, "the module ")
+		return -1, &d
+	}
+	return took, nil
+}
+
+func authorOf(e *Extension) rego.Author {
+	return rego.Author{File: e.At.File, Line: e.At.Line, Column: e.At.Column}
+}
+
+// refusalDiagnostic reports that modules were not compiled.
+func refusalDiagnostic(e *Extension, err error, what string) diag.Diagnostic {
+	return diag.Diagnostic{Position: e.At, Code: RefusalCode(err), Message: what + err.Error(), Hint: rego.RefusalHint}
+}
+
+// RefusalCode is the code of a module that was not compiled: another one where the reason is
+// not the module, so that it is compiled again.
+func RefusalCode(err error) diag.Code {
+	if refusal, ok := errors.AsType[*rego.Refusal](err); ok && !refusal.IsFinal {
+		return diag.Interrupted
+	}
+	return diag.Rego
 }
 
 // regoDiagnostic is one of the compiler's errors. Its own text repeats the

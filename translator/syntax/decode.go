@@ -8,6 +8,7 @@ import (
 	"strings"
 	"sync"
 
+	"github.com/writ-policy/writ/rego"
 	"github.com/writ-policy/writ/translator/diag"
 )
 
@@ -43,6 +44,8 @@ type Options struct {
 	// Observer, unless nil, notes how the document is read. The decoder must then decode a
 	// single document.
 	Observer *Observer
+	// Rego, unless nil, bounds the time for all modules of a snapshot.
+	Rego *rego.Budget
 }
 
 // pointerOfLFS begins a file whose content Git LFS stores elsewhere. It is valid YAML
@@ -61,7 +64,7 @@ func (k Kinds) Decode(file string, content []byte, o Options) File {
 	}
 	for i := range k {
 		if k[i].Suffix != "" && strings.HasSuffix(file, k[i].Suffix) {
-			documents, list := k[i].DecodeFile(file, content)
+			documents, list := k[i].DecodeFile(file, content, o)
 			return File{Documents: documents, List: list}
 		}
 	}

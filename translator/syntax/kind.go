@@ -28,7 +28,7 @@ type Kind struct {
 	// Suffix is the end of the names of files that DecodeFile decodes whole. Such
 	// files are not YAML.
 	Suffix     string
-	DecodeFile func(file string, content []byte) ([]Document, diag.List)
+	DecodeFile func(file string, content []byte, o Options) ([]Document, diag.List)
 
 	// Words are parts of a group, in lower case, with which a document of this Name looks
 	// like a misspelt one of this kind.

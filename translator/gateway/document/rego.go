@@ -177,14 +177,29 @@ func (r *bodyReader) compiles(source string) bool {
 		r.failAll(err)
 		return false
 	}
-	if rule := extension.LargeType(module); rule != nil {
+	at := r.d.At(r.key)
+	found, _, err := rego.One(r.d.Rego, rego.Author{File: at.File, Line: at.Line, Column: at.Column}, []byte(source), func() (found mistakes) {
+		if found.large = extension.LargeType(module); found.large != nil {
+			return found
+		}
+		compiler := ast.NewCompiler().WithDefaultRegoVersion(ast.RegoV1)
+		compiler.Compile(map[string]*ast.Module{"": module})
+		found.errors = compiler.Errors
+		return found
+	})
+	switch rule := found.large; {
+	case err != nil:
+		r.fail(nil, extension.RefusalCode(err), rego.RefusalHint, "the Rego %s", err)
+	case rule != nil:
 		r.fail(rule.Location, diag.Rego, extension.LargeTypeHint, "the type of a value in rule %s has more than %d parts", rule.Head.Name, extension.MaxType)
-		return false
-	}
-	compiler := ast.NewCompiler().WithDefaultRegoVersion(ast.RegoV1)
-	rego.Compile(func() { compiler.Compile(map[string]*ast.Module{"": module}) })
-	if compiler.Failed() {
-		r.failAll(compiler.Errors)
+	case len(found.errors) > 0:
+		r.failAll(found.errors)
 	}
 	return !r.failed
+}
+
+// mistakes are what the compiler finds in a body.
+type mistakes struct {
+	large  *ast.Rule // with a type that is too large; nil without one
+	errors ast.Errors
 }
