@@ -124,7 +124,7 @@ func roleHeld(world *statement.World, key string) view.HeldRole {
 // phraseOf states what a rule is about.
 func phraseOf(r *view.RoleRule) string {
 	rule := map[string]any{"verbs": r.Verbs, "apiGroups": r.APIGroups, "resources": r.Resources, "nonResourceURLs": r.Paths}
-	text := (&statement.JSON{Rule: rule}).Phrase()
+	text := (&statement.JSON{Rule: rule}).Phrase(statement.Longest)
 	if r.Condition != "" {
 		text += " (" + r.Condition + ")"
 	}

@@ -62,6 +62,8 @@ type comparison struct {
 	o       Options
 	judges  judges
 	classes []*class
+	// listed and unlisted count affected principals of the report.
+	listed, unlisted int
 	// routed returns gatewayDocuments of both revisions, which are collected once.
 	routed func() (a, b map[Cause]string)
 }

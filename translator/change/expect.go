@@ -17,7 +17,7 @@ func (r *Report) Expected() []ExpectedChange {
 	for i := range r.Classes {
 		k := &r.Classes[i]
 		for _, change := range k.Changes {
-			title := r.titleOf([]*Class{k}, change)
+			title := r.titleOf([]*Class{k}, change, nil)
 			out = append(out, ExpectedChange{k.ID, change, title.String()})
 		}
 	}

@@ -43,7 +43,7 @@ func Gains(ctx context.Context, a, b *Side, user string, groups []string, now ti
 		if len(found) == 0 {
 			continue
 		}
-		title := report.titleOf(found, "")
+		title := report.titleOf(found, "", nil)
 		gain := Gain{Title: title.String(), Causes: g.Causes, Request: example(found, user, groups)}
 		for _, k := range found {
 			gain.Paths = append(gain.Paths, k.Paths...)

@@ -30,25 +30,29 @@ func (r *Report) groups(c *comparison, of func(*Class) []string) []Group {
 	out := make([]Group, 0, len(by))
 	for _, key := range slices.Sorted(maps.Keys(by)) {
 		g := by[key]
-		g.title = r.titleOf(members[key], g.Change)
-		g.Title = g.title.String()
+		g.title = r.titleOf(members[key], g.Change, g.Causes)
+		g.Title, g.Summary, g.Dangers = g.title.String(), g.title.sentence(), g.title.dangers()
+		if !slices.ContainsFunc(members[key], func(k *Class) bool { return k.isFound(g.Change) }) {
+			g.Summary += possible
+		}
 		out = append(out, *g)
 	}
-	slices.SortStableFunc(out, func(a, b Group) int {
-		return cmp.Or(slices.Index(changeKinds, a.Change)-slices.Index(changeKinds, b.Change), cmp.Compare(a.Title, b.Title))
-	})
+	slices.SortStableFunc(out, func(a, b Group) int { return a.title.compare(&b.title) })
 	return out
 }
 
 // mostDangerous returns the change of the group that a class is in.
 func (k *Class) mostDangerous() []string { return k.Changes[:1] }
 
+// isFound reports whether a request of a class was found that goes through a change.
+func (k *Class) isFound(change string) bool {
+	return slices.ContainsFunc(k.Transitions, func(t Transition) bool { return t.Change == change })
+}
+
 // found returns the changes of a class that have a transition, its most dangerous one if none
 // has.
 func (k *Class) found() []string {
-	out := slices.DeleteFunc(slices.Clone(k.Changes), func(change string) bool {
-		return !slices.ContainsFunc(k.Transitions, func(t Transition) bool { return t.Change == change })
-	})
+	out := slices.DeleteFunc(slices.Clone(k.Changes), func(change string) bool { return !k.isFound(change) })
 	if len(out) == 0 {
 		return k.mostDangerous()
 	}
@@ -110,17 +114,12 @@ func (c *comparison) causeOf(d statement.Document) []Cause {
 	var out []Cause
 	binding := tables.BindingKey(strings.SplitN(d.Role, ":", 2)[0], d.Namespace, d.Name)
 	now, before := own.Access.Bindings.At(binding), other.Access.Bindings.At(binding)
-	subjects := func(w *statement.World) []string {
-		if b := w.Binding(binding); len(b) > 0 {
-			return b[0].Subjects
-		}
-		return nil
-	}
+	x, y := own.Binding(binding), other.Binding(binding) // none while the role has no rules
 	cause.Source = d.Binding.Source
 	switch {
 	case before.Name == "":
 		out = append(out, cause)
-	case !sameBinding(now, before) || !slices.Equal(subjects(own), subjects(other)):
+	case !sameBinding(now, before) || len(x) > 0 && len(y) > 0 && !slices.Equal(x[0].Subjects, y[0].Subjects):
 		cause.What = "changed"
 		out = append(out, cause)
 	}
@@ -165,3 +164,54 @@ func (c *comparison) causesAround(d statement.Document, cause Cause) []Cause {
 	}
 	return out
 }
+
+// Kind names the change from one outcome to another at a point.
+func Kind(point, from, to string) string { return changeOf(point, from, to) }
+
+// Kinds returns the kinds of changes, most dangerous first. The caller owns the list.
+func Kinds() []string { return slices.Clone(changeKinds) }
+
+// Counts reports whether a kind of change counts for gain, loss, any or none.
+func Counts(on, kind string) bool {
+	switch on {
+	case "gain":
+		return kind == changeGain || kind == changeRelax
+	case "loss":
+		return kind == changeLoss || kind == changeTighten
+	}
+	return on == "any"
+}
+
+// changeKinds are the kinds of changes, most dangerous first.
+var changeKinds = []string{changeGain, changeRelax, changeLoss, changeTighten, changeOther}
+
+// changeOf names the change from one outcome to another.
+func changeOf(point, from, to string) string {
+	if point == statement.PointVisibility {
+		ranks := map[string]int{statement.OutcomePartial: 1, statement.OutcomeAllow: 2, statement.OutcomeShown: 2}
+		if ranks[to] > ranks[from] {
+			return changeGain
+		}
+		return changeLoss
+	}
+	switch {
+	case to == statement.OutcomeAllow:
+		return changeGain
+	case from == statement.OutcomeAllow:
+		return changeLoss
+	case from == statement.OutcomeNone:
+		return changeTighten
+	case to == statement.OutcomeNone:
+		return changeRelax
+	}
+	return changeOther
+}
+
+// The kinds of changes, most dangerous first.
+const (
+	changeGain    = "gain"
+	changeRelax   = "relax"
+	changeLoss    = "loss"
+	changeTighten = "tighten"
+	changeOther   = "other"
+)

@@ -14,16 +14,41 @@ import (
 const maxMarkdown = 60000
 
 // Markdown returns the report as a comment of a pull request, with at most limit groups
-// and 60,000 bytes; groups that are left out are counted.
+// and 60,000 bytes. Each group has its lists in full as long as there is room, the first
+// groups before others; groups that are left out are counted.
 func (r *Report) Markdown(limit int) string {
-	for shown := min(limit, len(r.parts)); ; shown-- {
-		if text := r.markdown(shown); len(text) <= maxMarkdown || shown <= 0 {
-			return text
+	classes := r.byID()
+	var blocks [][2]string // of each group and of the details, cut and in full
+	for i := range r.parts[:min(limit, len(r.parts))] {
+		blocks = append(blocks, [2]string{r.markdownGroup(&r.parts[i], classes, inJSON), r.markdownGroup(&r.parts[i], classes, lists{full: true})})
+	}
+	details := [2]string{r.markdownDetails(inJSON), r.markdownDetails(lists{full: true})}
+	for shown := len(blocks); ; shown-- {
+		chosen := append(slices.Clone(blocks[:shown]), details)
+		length := len(r.markdown(shown, classes, nil))
+		for i := range chosen {
+			length += len(chosen[i][0])
 		}
+		if length > maxMarkdown && shown > 0 {
+			continue
+		}
+		texts := make([]string, 0, len(chosen))
+		for _, block := range chosen {
+			text := block[0]
+			if more := len(block[1]) - len(block[0]); length+more <= maxMarkdown {
+				text, length = block[1], length+more
+			}
+			texts = append(texts, text)
+		}
+		return r.markdown(shown, classes, texts)
 	}
 }
 
-func (r *Report) markdown(shown int) string {
+// inJSON cuts lists and names the report that has all of them.
+var inJSON = lists{rest: "-o json lists them"}
+
+// markdown returns the report with so many groups and the blocks that describe them.
+func (r *Report) markdown(shown int, classes map[string]*Class, blocks []string) string {
 	var out diag.Lines
 	out.Addf("<!-- writ diff -->")
 	if r.Equivalent {
@@ -32,35 +57,21 @@ func (r *Report) markdown(shown int) string {
 	} else {
 		out.Addf("### Policy changes: %s", r.counts())
 		out.Addf("")
-		out.Addf("| | who | what | where | why |")
-		out.Addf("| --- | --- | --- | --- | --- |")
+		out.Addf("| | change | why |")
+		out.Addf("| --- | --- | --- |")
 	}
-	classes := r.byID()
 	for i := range r.parts[:shown] {
 		g := &r.parts[i]
-		t := &g.title
-		where := strings.TrimPrefix(strings.TrimPrefix(t.where, "in "), "with ")
-		out.Addf("| **%s**%s | %s | %s | %s | %s |", g.Change, g.mark(classes), EscapeMarkdown(t.subjects()), EscapeMarkdown(t.what), EscapeMarkdown(where), EscapeMarkdown(causesText(g.Causes)))
+		out.Addf("| **%s**%s | %s | %s |", g.Change, g.expected(classes), EscapeMarkdown(g.Summary), EscapeMarkdown(strings.Join(inJSON.list(g.documents()), ", ")))
 	}
 	out.Addf("")
-	for i := range r.parts[:shown] {
-		r.markdownDetails(&out, &r.parts[i], classes)
+	for _, block := range blocks {
+		for line := range strings.Lines(block) {
+			out.Addf("%s", strings.TrimSuffix(line, "\n"))
+		}
 	}
 	if rest := len(r.parts) - shown; rest > 0 {
-		out.Addf("and %s more.", diag.Counted(rest, "group"))
-		out.Addf("")
-	}
-	if len(r.Details) > 0 {
-		out.Addf("<details><summary>%s without a decision that differs</summary>", diag.Counted(len(r.Details), "difference"))
-		out.Addf("")
-		for _, d := range r.Details[:min(len(r.Details), statement.Longest)] {
-			out.Addf("- %s", EscapeMarkdown(d.line()))
-		}
-		if rest := len(r.Details) - statement.Longest; rest > 0 {
-			out.Addf("- and %d more", rest)
-		}
-		out.Addf("")
-		out.Addf("</details>")
+		out.Addf("and %s more, -o json lists them.", diag.Counted(rest, "group"))
 		out.Addf("")
 	}
 	for _, note := range r.Notes {
@@ -73,11 +84,33 @@ func (r *Report) markdown(shown int) string {
 	return out.String()
 }
 
-// markdownDetails writes the witnesses and the lines of a group.
-func (r *Report) markdownDetails(out *diag.Lines, g *Group, classes map[string]*Class) {
-	out.Addf("<details><summary>%s</summary>", elementEscapes.Replace(g.title.sentence(g.Change)))
+// markdownDetails writes what differs without a decision that differs.
+func (r *Report) markdownDetails(l lists) string {
+	if len(r.Details) == 0 {
+		return ""
+	}
+	var out diag.Lines
+	out.Addf("<details><summary>%s without a decision that differs</summary>", diag.Counted(len(r.Details), "difference"))
 	out.Addf("")
-	for _, text := range r.remarks(g, classes) {
+	texts := make([]string, 0, len(r.Details))
+	for _, d := range r.Details {
+		texts = append(texts, d.line())
+	}
+	for _, text := range l.list(texts) {
+		out.Addf("- %s", EscapeMarkdown(text))
+	}
+	out.Addf("")
+	out.Addf("</details>")
+	out.Addf("")
+	return out.String()
+}
+
+// markdownGroup writes whom a group concerns, the witnesses and the lines.
+func (r *Report) markdownGroup(g *Group, classes map[string]*Class, l lists) string {
+	var out diag.Lines
+	out.Addf("<details><summary>%s</summary>", elementEscapes.Replace(g.Summary))
+	out.Addf("")
+	for _, text := range r.remarks(g, classes, l) {
 		out.Addf("%s", EscapeMarkdown(text))
 		out.Addf("")
 	}
@@ -89,20 +122,18 @@ func (r *Report) markdownDetails(out *diag.Lines, g *Group, classes map[string]*
 			out.Addf("%s", line)
 		}
 	}
-	lines := r.lines(g, classes)
-	for _, line := range lines[:min(len(lines), maxLines)] {
-		out.Addf("- %s", line)
+	if rest := len(found) - statement.Longest; rest > 0 {
+		out.Addf("and %s more, -o json lists them.", diag.Counted(rest, "request"))
+		out.Addf("")
 	}
-	if rest := len(lines) - maxLines; rest > 0 {
-		out.Addf("- and %s more", diag.Counted(rest, "line"))
+	for _, line := range l.list(r.lines(g, classes)) {
+		out.Addf("- %s", line)
 	}
 	out.Addf("")
 	out.Addf("</details>")
 	out.Addf("")
+	return out.String()
 }
-
-// maxLines is how many lines of documents a group shows.
-const maxLines = 10
 
 // lines returns the lines of both revisions that are responsible for a group.
 func (r *Report) lines(g *Group, classes map[string]*Class) []string {

@@ -5,11 +5,14 @@ import (
 	"crypto/sha256"
 	"encoding/hex"
 	"encoding/json"
+	"fmt"
 	"maps"
 	"slices"
+	"strings"
 	"time"
 
 	"github.com/writ-policy/writ/translator/change/statement"
+	"github.com/writ-policy/writ/translator/lint/risk"
 )
 
 // Report is what Diff finds.
@@ -31,6 +34,8 @@ type Report struct {
 
 	found map[string]*class // by ID
 	parts []Group           // as text and Markdown show them: a class in each change that was found
+
+	powers map[string][]risk.Power // of classes, by ID, once they are asked for
 }
 
 // Class is a set of requests whose outcome changes.
@@ -49,11 +54,16 @@ type Class struct {
 	Pods        []PodChange  `json:"pods,omitempty"`
 	Changes     []string     `json:"changes"`
 	Transitions []Transition `json:"transitions"`
-	Accepted    bool         `json:"accepted"`
+	// Summary is the change in one sentence, and Dangers are its dangerous abilities, the most
+	// dangerous one first.
+	Summary  string   `json:"summary"`
+	Dangers  []string `json:"dangers"`
+	Accepted bool     `json:"accepted"`
 	// At is the first time at which the class holds, if several are compared.
 	At *time.Time `json:"at,omitempty"`
 
 	causes []Cause // of a path
+	danger int     // of the most dangerous power, above 0 if there is one
 }
 
 // Transition is a pair of outcomes with a witness.
@@ -72,7 +82,8 @@ type Witness struct {
 	B       json.RawMessage `json:"b"`
 }
 
-// Affected are the named principals that go through a transition alone.
+// Affected are the named principals that go through a transition alone: all of them, unless a
+// note of the report says how many are not listed.
 type Affected struct {
 	Total      int      `json:"total"`
 	Principals []string `json:"principals"`
@@ -88,8 +99,12 @@ type PodChange struct {
 
 // Group is the classes of one change that the same documents cause.
 type Group struct {
-	Change  string   `json:"change"`
-	Title   string   `json:"title"`
+	Change string `json:"change"`
+	Title  string `json:"title"`
+	// Summary is the change in one sentence, and Dangers are its dangerous abilities, the most
+	// dangerous one first.
+	Summary string   `json:"summary"`
+	Dangers []string `json:"dangers"`
 	Classes []string `json:"classes"`
 	Causes  []Cause  `json:"causes"`
 
@@ -140,8 +155,8 @@ type Inexact struct {
 	Statements []int  `json:"statements"`
 }
 
-// maxListed is how many affected principals are listed.
-const maxListed = 100
+// maxListed bounds the affected principals that a report lists, of all its classes together.
+const maxListed = 1_000_000
 
 // report numbers the statements and orders everything.
 func (c *comparison) report(points []string, times []time.Time) (*Report, error) {
@@ -177,6 +192,9 @@ func (c *comparison) report(points []string, times []time.Time) (*Report, error)
 		r.Classes = append(r.Classes, out)
 	}
 	slices.SortFunc(r.Classes, func(a, b Class) int { return cmp.Compare(a.ID, b.ID) })
+	for i := range r.Classes {
+		r.summarize(&r.Classes[i])
+	}
 	r.Equivalent = len(r.Classes) == 0
 	r.Groups, r.parts = r.groups(c, (*Class).mostDangerous), r.groups(c, (*Class).found)
 	r.Count()
@@ -189,6 +207,9 @@ func (c *comparison) report(points []string, times []time.Time) (*Report, error)
 		which := map[bool]string{true: "kubernetes", false: "none"}
 		r.Notes = append(r.Notes, "implied-groups: "+which[a]+" in a, "+which[b]+" in b: what is bound to groups such as system:authenticated reaches other users; "+
 			"requests are compared as they are sent, and no group is added")
+	}
+	if c.unlisted > 0 {
+		r.Notes = append(r.Notes, fmt.Sprintf("%d affected principals are not listed, after the first %d; classes whose affected.total is larger than their list count them", c.unlisted, maxListed))
 	}
 	return r, nil
 }
@@ -228,7 +249,7 @@ func (c *comparison) classJSON(k *class, entries map[*member]*statement.Entry, s
 		change := changeOf(k.point, t.from, t.to)
 		out.Changes = append(out.Changes, change)
 		out.Transitions = append(out.Transitions, Transition{Change: change, From: t.from, To: t.to,
-			Witness: Witness{t.request, t.a.Decision, t.b.Decision}, Affected: affectedOf(t)})
+			Witness: Witness{t.request, t.a.Decision, t.b.Decision}, Affected: c.affectedOf(t)})
 	}
 	out.Changes = sortedChanges(out.Changes)
 	for _, p := range k.pods {
@@ -238,13 +259,33 @@ func (c *comparison) classJSON(k *class, entries map[*member]*statement.Entry, s
 	return out
 }
 
-func affectedOf(t *transition) Affected {
+// possible marks a change that may happen, of which no request was found.
+const possible = " (possible)"
+
+// summarize states each change of a class.
+func (r *Report) summarize(k *Class) {
+	var sentences []string
+	for _, change := range k.Changes {
+		t := r.titleOf([]*Class{k}, change, nil)
+		text := t.sentence()
+		if !k.isFound(change) {
+			text += possible
+		}
+		sentences = append(sentences, text)
+		k.Dangers, k.danger = t.dangers(), max(k.danger, t.danger())
+	}
+	k.Summary = strings.Join(sentences, "; ")
+}
+
+func (c *comparison) affectedOf(t *transition) Affected {
 	all := make([]string, 0, len(t.affected))
 	for p := range t.affected {
 		all = append(all, p)
 	}
 	slices.Sort(all)
-	return Affected{len(all), all[:min(len(all), maxListed)]}
+	shown := all[:min(len(all), maxListed-c.listed)]
+	c.listed, c.unlisted = c.listed+len(shown), c.unlisted+len(all)-len(shown)
+	return Affected{len(all), shown}
 }
 
 // sortedChanges orders changes, most dangerous first, each once.
@@ -291,7 +332,7 @@ func (k *Class) merge(o *Class) {
 		a, b := &k.Transitions[i].Affected, o.Transitions[i].Affected
 		all := slices.Compact(slices.Sorted(slices.Values(append(slices.Clone(a.Principals), b.Principals...))))
 		a.Total = max(a.Total, b.Total, len(all))
-		a.Principals = all[:min(len(all), maxListed)]
+		a.Principals = all
 	}
 }
 

@@ -56,14 +56,9 @@ func (r *Report) sarifResult(k *Class, causes []Cause) map[string]any {
 	if level == "" {
 		level = "note"
 	}
-	var sentences []string
-	for _, change := range k.Changes {
-		title := r.titleOf([]*Class{k}, change)
-		sentences = append(sentences, title.sentence(change))
-	}
 	result := map[string]any{
 		"ruleId": "change-" + k.Changes[0], "ruleIndex": slices.Index(changeKinds, k.Changes[0]), "level": level,
-		"message": map[string]any{"text": strings.Join(sentences, "\n")}, "partialFingerprints": map[string]any{"writ": k.ID},
+		"message": map[string]any{"text": k.Summary}, "partialFingerprints": map[string]any{"writ": k.ID},
 		"properties": map[string]any{"changes": k.Changes, "exact": k.Exact},
 	}
 	if source := r.place(k, causes); source != "" {

@@ -10,6 +10,7 @@ import (
 
 	"github.com/writ-policy/writ/translator/change/statement"
 	"github.com/writ-policy/writ/translator/diag"
+	"github.com/writ-policy/writ/translator/lint/risk"
 	"github.com/writ-policy/writ/translator/tables"
 )
 
@@ -34,8 +35,9 @@ func (r *Report) Requests() []map[string]any {
 	return out
 }
 
-// Text returns the report for people, with at most limit groups.
-func (r *Report) Text(limit int) string {
+// Text returns the report for people, with at most limit groups. Lists of a group are cut,
+// and counted, unless they are wanted in full.
+func (r *Report) Text(limit int, full bool) string {
 	var out diag.Lines
 	if r.Equivalent {
 		out.Addf("%s.", r.noDifference())
@@ -43,10 +45,10 @@ func (r *Report) Text(limit int) string {
 	classes := r.byID()
 	for i, g := range r.parts {
 		if i == limit {
-			out.Addf("and %s more", diag.Counted(len(r.parts)-limit, "group"))
+			out.Addf("and %s more; --limit %d shows all", diag.Counted(len(r.parts)-limit, "group"), len(r.parts))
 			break
 		}
-		r.writeGroup(&out, &g, classes)
+		r.writeGroup(&out, &g, classes, lists{full, "--details lists them"})
 	}
 	if !r.Equivalent {
 		out.Addf("%s. %s against %d.", r.counts(), diag.Counted(r.A.Documents, "document"), r.B.Documents)
@@ -99,33 +101,50 @@ func (r *Report) counts() string {
 	return strings.Join(parts, ", ")
 }
 
-func (r *Report) writeGroup(out *diag.Lines, g *Group, classes map[string]*Class) {
+func (r *Report) writeGroup(out *diag.Lines, g *Group, classes map[string]*Class, l lists) {
 	found := g.transitions(classes)
 	sign := map[string]string{changeGain: "+", changeRelax: "+", changeLoss: "-", changeTighten: "-"}[g.Change]
 	if sign == "" || len(found) == 0 {
 		sign = "~"
 	}
-	out.Addf("%s %s%s    %s", sign, g.title.sentence(g.Change), g.mark(classes), causesText(g.Causes))
+	out.Addf("%s %s%s    %s", sign, g.Summary, g.expected(classes), strings.Join(l.list(g.documents()), ", "))
 	if first := classes[g.Classes[0]]; first.At != nil && first.At.After(r.Now) {
 		out.Addf("    from %s", first.At.Format(time.RFC3339Nano))
 	}
-	for _, text := range r.remarks(g, classes) {
+	for _, text := range r.remarks(g, classes, l) {
 		out.Addf("    %s", text)
 	}
-	for _, t := range found[:min(len(found), statement.Longest)] {
-		out.Addf("    %s", statement.Encode(t.Witness.Request))
+	requests := make([]string, 0, len(found))
+	for _, t := range found {
+		requests = append(requests, string(statement.Encode(t.Witness.Request)))
 	}
-	if rest := len(found) - statement.Longest; rest > 0 {
-		out.Addf("    and %d more", rest)
+	for _, text := range l.list(requests) {
+		out.Addf("    %s", text)
 	}
 }
 
+// lists is how the lists of a group are shown: in full, or cut with what shows the rest.
+type lists struct {
+	full bool
+	rest string
+}
+
+// list returns what is shown of a list.
+func (l lists) list(list []string) []string {
+	if l.full || len(list) <= statement.Longest {
+		return list
+	}
+	return append(slices.Clone(list[:statement.Longest]), fmt.Sprintf("and %d more, %s", len(list)-statement.Longest, l.rest))
+}
+
 // transitions returns those of the classes of a group that go through its change, of exact
-// classes first.
+// classes first, of the most dangerous one of them.
 func (g *Group) transitions(classes map[string]*Class) []*Transition {
 	var out []*Transition
 	ids := slices.Clone(g.Classes)
-	slices.SortStableFunc(ids, func(a, b string) int { return len(classes[a].Why) - len(classes[b].Why) })
+	slices.SortStableFunc(ids, func(a, b string) int {
+		return cmp.Or(len(classes[a].Why)-len(classes[b].Why), classes[b].danger-classes[a].danger)
+	})
 	for _, id := range ids {
 		for i := range classes[id].Transitions {
 			if t := &classes[id].Transitions[i]; t.Change == g.Change {
@@ -136,14 +155,7 @@ func (g *Group) transitions(classes map[string]*Class) []*Transition {
 	return out
 }
 
-// mark states which classes of a group are expected, and whether a change was not found.
-func (g *Group) mark(classes map[string]*Class) string {
-	if len(g.transitions(classes)) == 0 {
-		return " (possible)" + g.expected(classes)
-	}
-	return g.expected(classes)
-}
-
+// expected states which classes of a group are.
 func (g *Group) expected(classes map[string]*Class) string {
 	n := 0
 	for _, id := range g.Classes {
@@ -160,47 +172,50 @@ func (g *Group) expected(classes map[string]*Class) string {
 	return fmt.Sprintf(" (%d of %d expected)", n, len(g.Classes))
 }
 
-// remarks returns what a group leaves out, whom it concerns if its subject is everybody, the
-// pods, and changes that may happen too.
-func (r *Report) remarks(g *Group, classes map[string]*Class) []string {
+// remarks returns what a group leaves out, whom it concerns and what it is about if its
+// sentence counts them, the pods, and changes that may happen too.
+func (r *Report) remarks(g *Group, classes map[string]*Class, l lists) []string {
 	var out []string
-	for _, text := range r.exceptions(g, classes) {
+	for _, text := range l.list(r.exceptions(g, classes, l)) {
 		out = append(out, "except "+text)
 	}
-	if who := concerned(g, classes); strings.HasPrefix(g.title.subjects(), everybody) && who != "" {
-		out = append(out, "subjects: "+who)
+	who := g.title.who
+	if strings.HasPrefix(g.title.subjects(), everybody) {
+		who = concerned(g, classes)
+	} else if len(who) <= fewSubjects {
+		who = nil
 	}
-	out = append(out, podTexts(g, classes)...)
-	var possible []string
+	if len(who) > 0 {
+		out = append(out, diag.Counted(len(who), "subject")+": "+strings.Join(l.list(who), ", "))
+	}
+	if l.full && !strings.HasSuffix(g.Summary, g.title.action()) {
+		for _, text := range g.title.all {
+			out = append(out, "requests: "+text)
+		}
+	}
+	out = append(out, l.list(podTexts(g, classes))...)
+	var more []string
 	for _, id := range g.Classes {
 		k := classes[id]
-		possible = append(possible, slices.DeleteFunc(slices.Clone(k.Changes), func(change string) bool { return slices.Contains(k.found(), change) })...)
+		more = append(more, slices.DeleteFunc(slices.Clone(k.Changes), func(change string) bool { return slices.Contains(k.found(), change) })...)
 	}
-	if len(possible) > 0 {
-		out = append(out, "possible too: "+strings.Join(sortedChanges(possible), ", "))
+	if len(more) > 0 {
+		out = append(out, "possible too: "+strings.Join(sortedChanges(more), ", "))
 	}
 	return out
 }
 
 // concerned returns the principals that go through the change of a group alone.
-func concerned(g *Group, classes map[string]*Class) string {
+func concerned(g *Group, classes map[string]*Class) []string {
 	var list []string
-	total := 0
 	for _, t := range g.transitions(classes) {
 		list = append(list, t.Affected.Principals...)
-		total = max(total, t.Affected.Total)
 	}
-	if list = tables.Entries(list); total == 0 {
-		return ""
-	}
+	list = tables.Entries(list)
 	for i := range list {
-		list[i] = strings.Replace(list[i], ":", " ", 1)
+		list[i] = risk.Subject(list[i])
 	}
-	text := strings.Join(list[:min(len(list), statement.Longest)], ", ")
-	if rest := max(total, len(list)) - statement.Longest; rest > 0 {
-		text += fmt.Sprintf(" and %d more", rest)
-	}
-	return text
+	return list
 }
 
 // podTexts states the smallest pods that go through the change of a group.
@@ -224,37 +239,42 @@ func podTexts(g *Group, classes map[string]*Class) []string {
 			out = append(out, fmt.Sprintf("a pod with %s (%s)", cmp.Or(strings.Join(factors, ", "), "no risk factor"), score))
 		}
 	}
-	return statement.Shorten(tables.Once(out))
+	return tables.Once(out)
 }
 
-func causesText(causes []Cause) string {
+// documents names the documents that a group comes from.
+func (g *Group) documents() []string {
 	var out []string
-	for _, c := range causes {
+	for _, c := range g.Causes {
 		out = append(out, c.Document()+" ("+strings.TrimPrefix(c.Source+", "+c.What, ", ")+")")
 	}
-	return strings.Join(statement.Shorten(out), ", ")
+	return out
 }
 
 // exceptions states the statements that classes of a group leave out.
-func (r *Report) exceptions(g *Group, classes map[string]*Class) []string {
+func (r *Report) exceptions(g *Group, classes map[string]*Class, l lists) []string {
 	var out []string
 	for _, id := range g.Classes {
 		for _, except := range classes[id].Except {
-			out = append(out, exceptionText(&r.Statements[except]))
+			out = append(out, exceptionText(&r.Statements[except], l))
 		}
 	}
-	return statement.Shorten(tables.Once(out))
+	return tables.Once(out)
 }
 
 // exceptionText states what a class leaves out: what another statement decides, or decided in
 // A alone.
-func exceptionText(s *statement.JSON) string {
+func exceptionText(s *statement.JSON, l lists) string {
 	wasBefore := slices.Equal(s.In, []string{"a"})
 	verbs := map[bool]string{false: "allows", true: "allowed before"}
 	if s.Effect == statement.OutcomeDeny {
 		verbs = map[bool]string{false: "denies", true: "denied before"}
 	}
-	what := strings.TrimSpace(s.Phrase() + " " + connected(s.Place()))
+	most := statement.Longest
+	if l.full {
+		most = statement.All
+	}
+	what := strings.TrimSpace(s.Phrase(most) + " " + connected(s.Place(most)))
 	return fmt.Sprintf("what %s %s: %s (%s)", statement.DocumentName(s.Documents[0]), verbs[wasBefore], what, s.Documents[0].Place())
 }
 
@@ -297,13 +317,13 @@ func (r *Report) Claim() string {
 	return text + "\n"
 }
 
-// inWords joins points as a sentence does.
-func inWords(points []string) string {
-	if len(points) < 2 {
-		return strings.Join(points, "")
+// inWords joins words as a sentence does.
+func inWords(list []string) string {
+	if len(list) < 2 {
+		return strings.Join(list, "")
 	}
-	last := len(points) - 1
-	return strings.Join(points[:last], ", ") + " and " + points[last]
+	last := len(list) - 1
+	return strings.Join(list[:last], ", ") + " and " + list[last]
 }
 
 // whyText returns the reason of an inexact class in words.

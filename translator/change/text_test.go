@@ -35,17 +35,17 @@ func TestSentences(t *testing.T) {
 		a, b []string
 		want []string
 	}{
-		"a grant":          {dev[:1], dev, []string{"+ group dev may: any verb on all resources of apps, core    ClusterRoleBinding r ("}},
-		"a denial removed": {append(dev[:2:2], deny), dev, []string{"+ everybody with a grant may: any verb on pods/exec    DenyPolicy d (", "subjects: group dev\n", "+ everybody without a grant is no longer denied: any verb on pods/exec"}},
-		"a denial added":   {dev, append(dev[:2:2], deny), []string{"- everybody may no longer: any verb on pods/exec", "- everybody without a grant is now denied: any verb on pods/exec"}},
-		"a wider denial":   {append(dev[:2:2], named("x")), append(dev[:2:2], named("x, y")), []string{"- everybody may no longer: get pods with name x, y", "except what DenyPolicy n denied before: get pods with name x ("}},
-		"pods":             {append(dev[:2:2], pods(60)), append(dev[:2:2], pods(10)), []string{"- everybody may no longer: exec, attach, portforward into pods by their score", "    a pod with hostPID (score 50)\n", "pods (1 class)"}},
-		"a negation":       {rule(", -secrets"), rule(""), []string{"+ group dev may: any verb but get on all resources ", "except what RoleBinding master/o allowed before: any verb but get on all resources but secrets ("}},
-		"items":            {[]string{view("", "u"), view("", "v")}, []string{view(filtered, "u"), view("", "v")}, []string{"- user u may no longer: see all of clusters with label env=prod; see pods in clusters with label env=prod "}},
-		"an expression":    {custom("request.user == 'x'"), custom("request.user == 'xx'"), []string{"~ group dev may: get pods where request.user == 'xx' (possible) ", "~ group dev may no longer: get pods where request.user == 'x' (possible) ", "CEL expressions (2 classes)"}},
+		"a grant":          {dev[:1], dev, []string{"+ group dev gets ClusterRole r in the whole cluster (any verb on all resources of apps, core, with impersonate, secrets, workloads, exec and 9 more)    ClusterRoleBinding r ("}},
+		"a denial removed": {append(dev[:2:2], deny), dev, []string{"+ everybody with a grant can now use any verb on pods/exec    DenyPolicy d (", "1 subject: group dev\n", "+ everybody without a grant is no longer denied: any verb on pods/exec"}},
+		"a denial added":   {dev, append(dev[:2:2], deny), []string{"- everybody can no longer use any verb on pods/exec ", "- everybody without a grant is now denied: any verb on pods/exec"}},
+		"a wider denial":   {append(dev[:2:2], named("x")), append(dev[:2:2], named("x, y")), []string{"- everybody can no longer get pods with name x, y (with exec and port-forward)", "except what DenyPolicy n denied before: get pods with name x ("}},
+		"pods":             {append(dev[:2:2], pods(60)), append(dev[:2:2], pods(10)), []string{"- everybody can no longer exec, attach, portforward into pods by their score", "    a pod with hostPID (score 50)\n", "pods (1 class)"}},
+		"a negation":       {rule(", -secrets"), rule(""), []string{"+ group dev can now use any verb but get on all resources in the whole cluster (with secrets and delete)", "except what RoleBinding master/o allowed before: any verb but get on all resources but secrets ("}},
+		"items":            {[]string{view("", "u"), view("", "v")}, []string{view(filtered, "u"), view("", "v")}, []string{"- user u can no longer see all of clusters with label env=prod and see pods in clusters with label env=prod "}},
+		"an expression":    {custom("request.user == 'x'"), custom("request.user == 'xx'"), []string{"~ group dev can now get pods where request.user == 'xx' in the whole cluster (possible) ", "~ group dev can no longer get pods where request.user == 'x' in the whole cluster (possible) ", "CEL expressions (2 classes)"}},
 	} {
 		t.Run(name, func(t *testing.T) {
-			got := compare(t, row.a, row.b).Text(50)
+			got := compare(t, row.a, row.b).Text(50, false)
 			for _, want := range row.want {
 				if !strings.Contains(got, want) {
 					t.Errorf("got %s\nwant %s in it", got, want)
@@ -92,7 +92,7 @@ func TestSARIF(t *testing.T) {
 	}
 	got := log.Runs[0].Results[0]
 	if got.RuleID != "change-gain" || got.RuleIndex != 0 || got.Level != "warning" || !slices.Equal(got.Properties.Changes, []string{"gain", "relax"}) ||
-		got.Message.Text != "everybody with a grant may: get pods\neverybody without a grant is no longer denied: get pods" {
+		got.Message.Text != "everybody with a grant can now get pods (with exec and port-forward); everybody without a grant is no longer denied: get pods (with exec and port-forward)" {
 		t.Errorf("got %+v", got)
 	}
 	if place := got.Locations[0].PhysicalLocation; place.ArtifactLocation.URI != "my%20team/%C3%BC%231.yaml" || place.Region.StartLine != 7 {

@@ -6,80 +6,117 @@ import (
 	"strings"
 
 	"github.com/writ-policy/writ/translator/change/statement"
+	"github.com/writ-policy/writ/translator/lint/risk"
 	"github.com/writ-policy/writ/translator/tables"
 )
 
 // title is what a group is about: who may or may no longer do what, and where.
 type title struct {
-	who   []string
-	what  string // empty at the point gateway
-	where string // "in shop", if it is the same for all of what
+	who    []string
+	what   []string // none at the point gateway
+	where  string   // "in shop", if it is the same for all of what
+	all    []string // what without a list that is cut, each with its place
+	change string
+
+	brief  []string // what without its namespaces
+	isCut  bool     // a list of brief is
+	role   string   // if the change is that of a binding to it
+	place  scope
+	amount string // how many verbs and resources; empty if they cannot be counted
+	powers []risk.Power
 }
+
+// pathPrefix begins the subject of a class of the point gateway.
+const pathPrefix = "requests to "
 
 // everybody is the subject of a deny policy.
 const everybody = "everybody"
 
 func (t *title) subjects() string { return strings.Join(statement.Shorten(t.who), ", ") }
 
-func (t *title) action() string { return strings.TrimSpace(t.what + " " + t.where) }
-
 func (t *title) String() string {
-	if t.what == "" {
+	if len(t.what) == 0 {
 		return t.subjects()
 	}
-	return t.subjects() + ": " + t.action()
+	return t.subjects() + ": " + strings.TrimSpace(strings.Join(statement.Shorten(t.what), "; ")+" "+t.where)
 }
 
-// sentence states a change of the title's subjects.
-func (t *title) sentence(change string) string {
-	be := "is"
-	if len(t.who) > 1 || t.what == "" {
-		be = "are"
+// action returns all that a title is about.
+func (t *title) action() string { return strings.Join(t.all, "; ") }
+
+// danger is the level of the most dangerous power, above 0 if there is one.
+func (t *title) danger() int {
+	if len(t.powers) == 0 {
+		return 0
 	}
-	verb := map[string]string{changeGain: "may", changeRelax: be + " no longer denied", changeLoss: "may no longer", changeTighten: be + " now denied"}[change]
-	switch {
-	case verb == "":
-		return t.subjects() + " " + be + " denied in another way"
-	case t.what != "":
-		return t.subjects() + " " + verb + ": " + t.action()
-	case strings.HasPrefix(verb, "may"):
-		return t.subjects() + " " + verb + " pass"
-	}
-	return t.subjects() + " " + verb
+	return int(t.powers[0].Level) + 1
 }
 
-// titleOf returns the title of classes for one of their changes.
-func (r *Report) titleOf(classes []*Class, change string) title {
-	var out title
-	var what, where []string
+// dangers returns the words for the powers, the most dangerous one first, never nil.
+func (t *title) dangers() []string {
+	out := []string{}
+	for _, p := range t.powers {
+		if p.Word != "" {
+			out = append(out, p.Word)
+		}
+	}
+	return out
+}
+
+// titleOf returns the title of classes for one of their changes. The causes, if they are
+// given, are the documents that the classes come from.
+func (r *Report) titleOf(classes []*Class, change string, causes []Cause) title {
+	out := title{change: change}
+	var where []string
 	for _, k := range classes {
 		out.who = append(out.who, r.who(k, change)...)
+		out.powers = append(out.powers, r.powersOf(k)...)
 	}
-	var rules []*statement.JSON
+	out.powers = risk.Once(out.powers)
+	var rules, changed []*statement.JSON
+	places := make(map[string][]string) // by what is done there
+	add := func(s *statement.JSON, phrase func(most int) string) {
+		out.what, where = append(out.what, phrase(statement.Longest)), append(where, connected(s.Place(statement.Longest)))
+		bare := *s
+		if s.IsGrant() {
+			bare.Namespace = ""
+		}
+		brief, all := phrase(statement.Longest)+" "+connected(bare.Place(statement.Longest)), phrase(statement.All)+" "+connected(bare.Place(statement.All))
+		out.brief, out.isCut = append(out.brief, strings.TrimSpace(brief)), out.isCut || brief != all
+		places[strings.TrimSpace(all)] = append(places[strings.TrimSpace(all)], strings.TrimSuffix(s.Namespace, bare.Namespace))
+	}
 	for _, k := range joinTypes(classes) {
 		for _, s := range r.changedBy(k, change) {
-			if k.Point == statement.PointAccess {
+			if changed = append(changed, s); k.Point == statement.PointAccess {
 				rules = append(rules, s)
 			} else {
-				what, where = append(what, k.phrase(s, change)), append(where, connected(s.Place()))
+				add(s, func(most int) string { return k.phrase(s, change, most) })
 			}
 		}
 	}
-	for _, s := range joinRules(rules) {
-		what, where = append(what, s.Phrase()), append(where, connected(s.Place()))
+	rules = joinRules(rules)
+	for _, s := range rules {
+		add(s, s.Phrase)
+	}
+	for _, what := range slices.Sorted(maps.Keys(places)) {
+		if in := tables.Entries(places[what]); in[0] != "" {
+			what += " in " + strings.Join(in, ", ")
+		}
+		out.all = append(out.all, what)
 	}
 	out.who = tables.Entries(out.who)
-	if len(what) == 0 {
+	out.amount, out.place, out.role = amountOf(rules), scopeOf(changed), r.roleOf(changed, change, causes)
+	if len(out.what) == 0 {
 		return out
 	}
 	if len(tables.Entries(where)) == 1 {
 		out.where = where[0]
 	} else {
-		for i := range what {
-			what[i] = strings.TrimSpace(what[i] + " " + where[i])
+		for i := range out.what {
+			out.what[i] = strings.TrimSpace(out.what[i] + " " + where[i])
 		}
 	}
-	out.what = strings.Join(statement.Shorten(tables.Entries(what)), "; ")
+	out.what = tables.Entries(out.what)
 	return out
 }
 
@@ -170,7 +207,7 @@ func connected(place string) string {
 func (r *Report) who(k *Class, change string) []string {
 	var out []string
 	for _, path := range k.Paths {
-		out = append(out, "requests to "+path)
+		out = append(out, pathPrefix+path)
 	}
 	if k.Question == questionItem {
 		out = append(out, k.affected(change)...)
@@ -190,8 +227,8 @@ func (r *Report) who(k *Class, change string) []string {
 		}
 	}
 	for i := range out {
-		if kind, name, ok := strings.Cut(out[i], ":"); ok && k.Point != statement.PointGateway {
-			out[i] = kind + " " + name
+		if k.Point != statement.PointGateway {
+			out[i] = risk.Subject(out[i])
 		}
 	}
 	return out
@@ -209,7 +246,7 @@ func (k *Class) affected(change string) []string {
 }
 
 // phrase states what a statement of a class of the point visibility is about.
-func (k *Class) phrase(s *statement.JSON, change string) string {
+func (k *Class) phrase(s *statement.JSON, change string, most int) string {
 	text := k.see(change) + " "
 	switch {
 	case slices.Equal(k.Actions, []string{actionMetrics}):
@@ -217,9 +254,9 @@ func (k *Class) phrase(s *statement.JSON, change string) string {
 	case k.Question == questionItem && slices.Equal(tables.Entries(k.Types), tables.Entries(statement.StandardTypes[1:])):
 		text += "items of every type in "
 	case !slices.Equal(k.Types, statement.StandardTypes):
-		text += strings.Join(statement.Shorten(tables.Entries(k.Types)), ", ") + " in "
+		text += strings.Join(statement.ShortenTo(tables.Entries(k.Types), most), ", ") + " in "
 	}
-	return text + s.Phrase()
+	return text + s.Phrase(most)
 }
 
 // see states how much of a cluster a change is about.

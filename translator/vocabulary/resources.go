@@ -114,6 +114,23 @@ func GroupOf(resource string) (group string, found bool) {
 	return "", false
 }
 
+// clusterScoped are the served resources without a namespace.
+var clusterScoped = []string{
+	"apiservices", "certificatesigningrequests", "clusterrolebindings", "clusterroles", "clustertrustbundles", "componentstatuses", "csidrivers",
+	"csinodes", "customresourcedefinitions", "deviceclasses", "devicetaintrules", "flowschemas", "ingressclasses", "ipaddresses",
+	"mutatingadmissionpolicies", "mutatingadmissionpolicybindings", "mutatingwebhookconfigurations", "namespaces", "nodes", "persistentvolumes",
+	"priorityclasses", "prioritylevelconfigurations", "resourceslices", "runtimeclasses", "selfsubjectaccessreviews", "selfsubjectreviews",
+	"selfsubjectrulesreviews", "servicecidrs", "storageclasses", "storageversionmigrations", "storageversions", "subjectaccessreviews",
+	"tokenreviews", "validatingadmissionpolicies", "validatingadmissionpolicybindings", "validatingwebhookconfigurations", "volumeattachments",
+	"volumeattributesclasses",
+}
+
+// IsNamespaced reports whether a resource is one that is served, of namespaces alone.
+func IsNamespaced(resource string) bool {
+	_, isServed := GroupOf(resource)
+	return isServed && !slices.Contains(clusterScoped, resource)
+}
+
 // IsGroup reports whether an API group is Kubernetes' own, today or in an older version.
 func IsGroup(group string) bool {
 	isIt := func(of groupResources) bool { return of.group == group }

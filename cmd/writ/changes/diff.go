@@ -92,7 +92,7 @@ func NewDiff(s cli.Streams) *cobra.Command {
 	f.StringVar(&o.now, "now", "", "`time` (RFC 3339) to compare at instead of the machine's")
 	f.StringVar(&o.at, "at", "", "`time` (RFC 3339, or now) to compare at, and at no later one")
 	f.BoolVar(&o.allTimes, "all-times", false, "compare at each later time too at which any policy begins or ends to hold")
-	f.BoolVar(&o.details, "details", false, "report what differs without a decision that differs: reasons, warnings, limits, aggregations, responses")
+	f.BoolVar(&o.details, "details", false, "list all subjects, rules and requests of a group in text; report what differs without a decision that differs: reasons, warnings, limits, aggregations, responses")
 	f.IntVar(&o.limit, "limit", 50, "largest `number` of groups in text and markdown")
 	f.IntVar(&o.maxClasses, "max-classes", 100000, "largest `number` of classes; more are an error")
 	f.StringVar(&o.expect, "expect", "", "`file` with expected changes, which do not count")
@@ -258,7 +258,7 @@ func (o *diffOptions) show(s cli.Streams, report *change.Report) error {
 		}
 		return nil
 	}
-	text := []byte(report.Text(o.limit))
+	text := []byte(report.Text(o.limit, o.details))
 	switch o.format {
 	case "markdown":
 		text = []byte(report.Markdown(o.limit))

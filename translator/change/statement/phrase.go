@@ -6,21 +6,22 @@ import (
 	"strings"
 )
 
-// Phrase returns what a statement is about, for a title: verbs and what they act on.
-func (s *JSON) Phrase() string {
+// Phrase returns what a statement is about, for a title: verbs and what they act on. Lists
+// have at most so many entries, or All.
+func (s *JSON) Phrase(most int) string {
 	if s.Family == familyVisibility {
-		return s.clusters()
+		return s.clusters(most)
 	}
 	rule, _ := s.Rule.(map[string]any)
 	if pod, ok := rule["podSecurity"].(map[string]any); ok {
 		subs, _ := pod["subresources"].([]string)
-		return strings.Join(Shorten(subs), ", ") + " into pods by their score"
+		return joinTo(subs, most) + " into pods by their score"
 	}
 	if entry, ok := rule["impersonation"].(map[string]any); ok {
-		return impersonation(entry)
+		return impersonation(entry, most)
 	}
 	verbs, _ := rule["verbs"].([]string)
-	text := words(verbs, "any verb")
+	text := words(verbs, "any verb", most)
 	if slices.Contains(verbs, "*") {
 		text += " on"
 	}
@@ -30,20 +31,20 @@ func (s *JSON) Phrase() string {
 			list = withSubresources(list, rule["subresources"])
 		}
 		if len(list) > 0 {
-			text += " " + words(list, "all resources")
+			text += " " + words(list, "all resources", most)
 		}
 		if groups, _ := rule["apiGroups"].([]string); key == "resources" && slices.Contains(list, "*") && len(groups) > 0 && !slices.Contains(groups, "*") {
-			text += " of " + strings.Join(Shorten(groupNames(groups)), ", ")
+			text += " of " + joinTo(groupNames(groups), most)
 		}
 	}
 	return text
 }
 
 // impersonation states what an entry of impersonationRules is about.
-func impersonation(entry map[string]any) string {
+func impersonation(entry map[string]any, most int) string {
 	list := func(key, all string) string {
 		if list, _ := entry[key].([]string); len(list) > 0 {
-			return words(list, all)
+			return words(list, all, most)
 		}
 		return all
 	}
@@ -73,9 +74,9 @@ func withSubresources(resources []string, of any) []string {
 }
 
 // words returns a list in words: "*" is all, and "-x" beside it is but x.
-func words(list []string, all string) string {
+func words(list []string, all string, most int) string {
 	if !slices.Contains(list, "*") {
-		return strings.Join(Shorten(list), ", ")
+		return joinTo(list, most)
 	}
 	var but []string
 	for _, entry := range list {
@@ -84,7 +85,7 @@ func words(list []string, all string) string {
 		}
 	}
 	if len(but) > 0 {
-		all += " but " + strings.Join(Shorten(but), ", ")
+		all += " but " + joinTo(but, most)
 	}
 	return all
 }
@@ -99,14 +100,14 @@ func groupNames(groups []string) []string {
 }
 
 // clusters states which clusters a statement of the point visibility selects.
-func (s *JSON) clusters() string {
+func (s *JSON) clusters(most int) string {
 	selector, ok := s.Clusters["selector"].(map[string]any)
 	if !ok {
 		return "clusters that no rule selects"
 	}
 	var parts []string
 	if names, ok := selector["matchNames"].([]string); ok {
-		if parts = append(parts, strings.Join(Shorten(names), ", ")); len(selector) == 1 && len(names) == 1 {
+		if parts = append(parts, joinTo(names, most)); len(selector) == 1 && len(names) == 1 {
 			return "cluster " + names[0]
 		}
 	}
@@ -118,7 +119,7 @@ func (s *JSON) clusters() string {
 		for _, key := range slices.Sorted(maps.Keys(labels)) {
 			list = append(list, key+"="+labels[key])
 		}
-		parts = append(parts, "with label "+strings.Join(Shorten(list), ", "))
+		parts = append(parts, "with label "+joinTo(list, most))
 	}
 	if len(parts) == 0 {
 		return "all clusters"

@@ -90,7 +90,7 @@ func requirement(s *Statement) string {
 		}
 	case *OriginRule:
 		if c.restrictions != nil {
-			return restrictionText(restrictionsJSON(c.restrictions))
+			return restrictionText(restrictionsJSON(c.restrictions), Longest)
 		}
 	}
 	return ""
@@ -100,14 +100,14 @@ func requirement(s *Statement) string {
 const longestExpression = 80
 
 // restrictionText states attributeRestrictions in words.
-func restrictionText(restrictions map[string]any) string {
+func restrictionText(restrictions map[string]any, most int) string {
 	var parts []string
 	labels, _ := restrictions["labelsContain"].([]string)
 	for _, label := range labels {
 		parts = append(parts, "label "+label)
 	}
 	if fields, _ := restrictions["fieldsMutatable"].([]string); len(fields) > 0 {
-		parts = append(parts, "fields "+strings.Join(Shorten(fields), ", "))
+		parts = append(parts, "fields "+joinTo(fields, most))
 	}
 	switch kind, _ := restrictions["kind"].(string); kind {
 	case "":
@@ -116,7 +116,7 @@ func restrictionText(restrictions map[string]any) string {
 	case "cel":
 		text, _ := restrictions["expression"].(string)
 		text = strings.Join(strings.Fields(text), " ")
-		if runes := []rune(text); len(runes) > longestExpression {
+		if runes := []rune(text); most != All && len(runes) > longestExpression {
 			text = string(runes[:longestExpression]) + "…"
 		}
 		parts = append(parts, "where "+text)
@@ -129,13 +129,22 @@ func restrictionText(restrictions map[string]any) string {
 // Longest is how many entries of a list a text shows.
 const Longest = 5
 
+// All, instead of Longest, shows every entry of a list.
+const All = 0
+
 // Shorten returns a list of at most Longest entries and, if it was longer, how many more.
-func Shorten(list []string) []string {
-	if len(list) <= Longest {
+func Shorten(list []string) []string { return ShortenTo(list, Longest) }
+
+// ShortenTo returns a list of at most so many entries and, if it was longer, how many more.
+func ShortenTo(list []string, most int) []string {
+	if most == All || len(list) <= most {
 		return list
 	}
-	return append(slices.Clone(list[:Longest]), fmt.Sprintf("and %d more", len(list)-Longest))
+	return append(slices.Clone(list[:most]), fmt.Sprintf("and %d more", len(list)-most))
 }
+
+// joinTo joins at most so many entries of a list.
+func joinTo(list []string, most int) string { return strings.Join(ShortenTo(list, most), ", ") }
 
 // Title names the document of a statement.
 func (s *Statement) Title() string {
@@ -186,39 +195,43 @@ func (s *JSON) Denial() string {
 	return fmt.Sprintf("%s (%s, %s)", s.where(), what, d.Source)
 }
 
+// IsGrant reports whether a statement is a rule of a binding, which holds in its namespace.
+func (s *JSON) IsGrant() bool { return s.Family != familyDeny && s.Family != familyVisibility }
+
 // where states the scope of a deny policy's statement.
 func (s *JSON) where() string {
-	place := s.Place()
+	place := s.Place(Longest)
 	if s.Step == 2 {
 		place = strings.TrimPrefix(place+", the pod's score is too high", ", ")
 	}
 	return cmp.Or(place, "everywhere")
 }
 
-// Place states the namespaces, names and clusters of a statement, empty for all.
-func (s *JSON) Place() string {
+// Place states the namespaces, names and clusters of a statement, empty for all. Lists have
+// at most so many entries, or All.
+func (s *JSON) Place(most int) string {
 	var parts []string
 	if s.Namespace != "" {
 		parts = append(parts, s.Namespace)
 	}
 	for _, key := range []string{"clusters", "tenants", "sessions", "escalationRefs"} {
 		if list, ok := s.AppliesTo[key].([]string); ok {
-			parts = append(parts, strings.TrimSuffix(strings.TrimSuffix(key, "s"), "Ref")+" "+strings.Join(Shorten(list), ", "))
+			parts = append(parts, strings.TrimSuffix(strings.TrimSuffix(key, "s"), "Ref")+" "+joinTo(list, most))
 		}
 	}
 	rule, _ := s.Rule.(map[string]any)
 	if filter, ok := rule["namespaces"].(map[string]any); ok {
 		if patterns, ok := filter["patterns"].([]string); ok {
-			parts = append(parts, "namespace "+strings.Join(Shorten(patterns), ", "))
+			parts = append(parts, "namespace "+joinTo(patterns, most))
 		} else {
 			parts = append(parts, "namespaces by label")
 		}
 	}
 	if names, ok := rule["resourceNames"].([]string); ok {
-		parts = append(parts, "name "+strings.Join(Shorten(names), ", "))
+		parts = append(parts, "name "+joinTo(names, most))
 	}
 	if restrictions, ok := rule["attributeRestrictions"].(map[string]any); ok {
-		parts = append(parts, restrictionText(restrictions))
+		parts = append(parts, restrictionText(restrictions, most))
 	}
 	return strings.Join(parts, ", ")
 }

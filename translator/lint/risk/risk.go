@@ -132,7 +132,7 @@ func (f *finder) find(r *rule, b *tables.Binding, statements []*statement.Statem
 			continue
 		}
 		for _, p := range s.Subjects {
-			if isStock(b, p) || r == &everybody && !isEverybody(p) || r == &defaultAccount && !isDefaultAccount(p) {
+			if isStock(b, p) || !r.isAbout(p) {
 				continue
 			}
 			found := f.result(r, s, p)
@@ -183,6 +183,11 @@ func (f *finder) level(r *rule, principal string, found reach) Level {
 	if r != &allPowers && f.admins[principal] && !isEverybody(principal) {
 		return low // it adds nothing
 	}
+	return r.levelOf(principal, found)
+}
+
+// levelOf returns how much a power matters by who holds it and how far it reaches.
+func (r *rule) levelOf(principal string, found reach) Level {
 	level := r.level
 	if r != &everybody && r != &defaultAccount {
 		level += weight(principal)
@@ -208,7 +213,7 @@ func (f *finder) result(r *rule, s *statement.Statement, principal string) resul
 	}
 	found, ok := f.known[key]
 	if !ok {
-		found.reach, found.example = f.reach(r, s, slices.Concat(f.denied, own))
+		found.reach, found.example = r.reach([]*statement.Statement{s}, slices.Concat(f.denied, own))
 		f.known[key] = found
 	}
 	return found

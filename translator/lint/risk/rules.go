@@ -19,6 +19,8 @@ func (l Level) String() string { return [...]string{"low", "medium", "high", "cr
 // rule is a power with the requests that need it.
 type rule struct {
 	code diag.Code
+	// word names the power in lists; rules about who holds one have none.
+	word string
 	// can completes the sentence "a subject can ...".
 	can string
 	// level holds for an account that has the power in the whole cluster.
@@ -61,60 +63,71 @@ var (
 	signing   = []string{"certificates.k8s.io"}
 )
 
-var allPowers = rule{diag.RiskAllPowers, "do everything", critical, []probe{namespaced([]string{other}, []string{other}, other)}}
+var allPowers = rule{diag.RiskAllPowers, Everything, "do everything", critical, []probe{namespaced([]string{other}, []string{other}, other)}}
 
 // rules are the powers that are looked for, each holder of all powers aside.
 var rules = []rule{
-	{diag.RiskReadSecrets, "read Secrets", high, []probe{namespaced(reads, core, "secrets")}},
-	{diag.RiskCreatePods, "create or change pods", high, []probe{namespaced(writes, core, "pods")}},
-	{diag.RiskCreateWorkloads, "create or change workloads", high, []probe{
+	{diag.RiskReadSecrets, "secrets", "read Secrets", high, []probe{namespaced(reads, core, "secrets")}},
+	{diag.RiskCreatePods, "workloads", "create or change pods", high, []probe{namespaced(writes, core, "pods")}},
+	{diag.RiskCreateWorkloads, "workloads", "create or change workloads", high, []probe{
 		namespaced(writes, []string{"apps"}, "deployments", "daemonsets", "statefulsets", "replicasets"),
 		namespaced(writes, []string{"batch"}, "jobs", "cronjobs"),
 		namespaced(writes, core, "replicationcontrollers"),
 	}},
-	{diag.RiskExec, "run commands in pods", high, []probe{
+	{diag.RiskExec, "exec", "run commands in pods", high, []probe{
 		namespaced([]string{"create", "get"}, core, "pods/exec", "pods/attach"),
 		namespaced([]string{"update", "patch"}, core, "pods/ephemeralcontainers"),
 	}},
-	{diag.RiskPortForward, "connect to ports of pods", medium, []probe{namespaced([]string{"create", "get"}, core, "pods/portforward", "pods/proxy", "services/proxy")}},
-	{diag.RiskNodeProxy, "use the API of kubelets", high, []probe{clusterWide([]string{"get", "create"}, core, "nodes/proxy")}},
-	{diag.RiskAccountToken, "issue tokens of service accounts", high, []probe{namespaced([]string{"create"}, core, "serviceaccounts/token")}},
-	{diag.RiskImpersonate, "impersonate others", critical, []probe{
+	{diag.RiskPortForward, "port-forward", "connect to ports of pods", medium, []probe{namespaced([]string{"create", "get"}, core, "pods/portforward", "pods/proxy", "services/proxy")}},
+	{diag.RiskNodeProxy, "nodes/proxy", "use the API of kubelets", high, []probe{clusterWide([]string{"get", "create"}, core, "nodes/proxy")}},
+	{diag.RiskAccountToken, "tokens", "issue tokens of service accounts", high, []probe{namespaced([]string{"create"}, core, "serviceaccounts/token")}},
+	{diag.RiskImpersonate, "impersonate", "impersonate others", critical, []probe{
 		clusterWide([]string{"impersonate"}, core, "users", "groups"),
 		clusterWide([]string{"impersonate"}, []string{"authentication.k8s.io"}, "uids", "userextras/"+other),
 		namespaced([]string{"impersonate"}, core, "serviceaccounts"),
 	}},
-	{diag.RiskBindEscalate, "bind or extend roles beyond its own permissions", critical, []probe{
+	{diag.RiskBindEscalate, "bind and escalate", "bind or extend roles beyond its own permissions", critical, []probe{
 		namespaced([]string{"bind", "escalate"}, rbac, "roles"), clusterWide([]string{"bind", "escalate"}, rbac, "clusterroles"),
 	}},
-	{diag.RiskWriteRoles, "write roles or bindings", medium, []probe{
+	{diag.RiskWriteRoles, "roles", "write roles or bindings", medium, []probe{
 		namespaced(writes, rbac, "roles", "rolebindings"), clusterWide(writes, rbac, "clusterroles", "clusterrolebindings"),
 	}},
-	{diag.RiskAdmission, "change admission webhooks or policies", high, []probe{clusterWide([]string{"create", "update", "patch", "delete"}, admission,
+	{diag.RiskAdmission, "admission", "change admission webhooks or policies", high, []probe{clusterWide([]string{"create", "update", "patch", "delete"}, admission,
 		"mutatingwebhookconfigurations", "validatingwebhookconfigurations", "mutatingadmissionpolicies", "mutatingadmissionpolicybindings",
 		"validatingadmissionpolicies", "validatingadmissionpolicybindings")}},
-	{diag.RiskCertificates, "approve or sign certificates", high, []probe{
+	{diag.RiskCertificates, "certificates", "approve or sign certificates", high, []probe{
 		clusterWide([]string{"update", "patch"}, signing, "certificatesigningrequests/approval", "certificatesigningrequests/status"),
 		clusterWide([]string{"approve", "sign"}, signing, "signers"),
 	}},
-	{diag.RiskCreateVolumes, "create PersistentVolumes, hostPath ones included", high, []probe{clusterWide([]string{"create"}, core, "persistentvolumes")}},
-	{diag.RiskSystemConfig, "change ConfigMaps of kube-system", high, []probe{{verbs: writes, groups: core, resources: []string{"configmaps"}, namespace: systemNamespace}}},
-	{diag.RiskChangeNodes, "change or delete nodes", medium, []probe{clusterWide([]string{"update", "patch", "delete", "deletecollection"}, core, "nodes", "nodes/status")}},
-	{diag.RiskServiceStatus, "change the status of services or pods", medium, []probe{namespaced([]string{"update", "patch"}, core, "services/status", "pods/status")}},
-	{diag.RiskDelete, "delete workloads or data", medium, []probe{
+	{diag.RiskCreateVolumes, "volumes", "create PersistentVolumes, hostPath ones included", high, []probe{clusterWide([]string{"create"}, core, "persistentvolumes")}},
+	{diag.RiskSystemConfig, "kube-system", "change ConfigMaps of kube-system", high, []probe{{verbs: writes, groups: core, resources: []string{"configmaps"}, namespace: systemNamespace}}},
+	{diag.RiskChangeNodes, "nodes", "change or delete nodes", medium, []probe{clusterWide([]string{"update", "patch", "delete", "deletecollection"}, core, "nodes", "nodes/status")}},
+	{diag.RiskServiceStatus, "status", "change the status of services or pods", medium, []probe{namespaced([]string{"update", "patch"}, core, "services/status", "pods/status")}},
+	{diag.RiskDelete, "delete", "delete workloads or data", medium, []probe{
 		namespaced([]string{"delete", "deletecollection"}, core, "pods", "secrets", "configmaps", "persistentvolumeclaims", "services"),
 		namespaced([]string{"create"}, core, "pods/eviction"),
 		namespaced([]string{"delete", "deletecollection"}, []string{"apps"}, "deployments", "daemonsets", "statefulsets"),
 		clusterWide([]string{"delete", "deletecollection"}, core, "namespaces", "persistentvolumes"),
 	}},
-	{diag.RiskDeleteEvents, "delete events", medium, []probe{
+	{diag.RiskDeleteEvents, "events", "delete events", medium, []probe{
 		namespaced([]string{"delete", "deletecollection"}, []string{"", "events.k8s.io"}, "events"),
 	}},
-	{diag.RiskWildcardVerbs, "use every verb, also those that later versions add", medium, []probe{{verbs: []string{other}}}},
+	{diag.RiskWildcardVerbs, Wildcards, "use every verb, also those that later versions add", medium, []probe{{verbs: []string{other}}}},
 }
 
 // The rules about who holds a power, whatever it is beyond discovery.
 var (
-	everybody      = rule{diag.RiskEverybody, "do more than discover the API", high, []probe{{}}}
-	defaultAccount = rule{diag.RiskDefaultAccount, "do more than discover the API, and so can every pod without an account of its own", medium, []probe{{}}}
+	everybody      = rule{diag.RiskEverybody, "", "do more than discover the API", high, []probe{{}}}
+	defaultAccount = rule{diag.RiskDefaultAccount, "", "do more than discover the API, and so can every pod without an account of its own", medium, []probe{{}}}
 )
+
+// isAbout reports whether a rule looks at a holder: all but two look at every one.
+func (r *rule) isAbout(principal string) bool {
+	switch r {
+	case &everybody:
+		return isEverybody(principal)
+	case &defaultAccount:
+		return isDefaultAccount(principal)
+	}
+	return true
+}

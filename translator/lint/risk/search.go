@@ -74,16 +74,17 @@ func (p *probe) pin(t target, namespace, name string) func(*statement.Request) b
 	}
 }
 
-// reach returns how far a statement grants what a rule looks for, denials aside.
-func (f *finder) reach(r *rule, s *statement.Statement, denials []*statement.Statement) (reach, map[string]any) {
+// reach returns how far requests that fit all statements, and no denial, are what a rule
+// looks for.
+func (r *rule) reach(must, denials []*statement.Statement) (reach, map[string]any) {
 	best, example := nowhere, map[string]any(nil)
 	for i := range r.probes {
 		p := &r.probes[i]
 		for _, t := range p.targets() {
-			if t.resource != "" && !s.MayFit(&statement.Request{Verb: t.verb, Resource: t.resource, Subresource: t.sub}) {
+			if t.resource != "" && !must[0].MayFit(&statement.Request{Verb: t.verb, Resource: t.resource, Subresource: t.sub}) {
 				continue
 			}
-			found, request := f.reachOf(p, t, s, denials)
+			found, request := p.reach(t, must, denials)
 			if found > best {
 				best, example = found, request
 			}
@@ -95,8 +96,9 @@ func (f *finder) reach(r *rule, s *statement.Statement, denials []*statement.Sta
 	return best, example
 }
 
-// reachOf tries the places of a request, the widest first.
-func (f *finder) reachOf(p *probe, t target, s *statement.Statement, denials []*statement.Statement) (reach, map[string]any) {
+// reach tries the places of a request, the widest first.
+func (p *probe) reach(t target, must, denials []*statement.Statement) (reach, map[string]any) {
+	s := must[0]
 	name := other
 	if t.resource == "" || t.verb == "create" && t.sub == "" {
 		name = ""
@@ -125,7 +127,7 @@ func (f *finder) reachOf(p *probe, t target, s *statement.Statement, denials []*
 			not = slices.Concat(denials, discovery)
 		}
 		base, _ := statement.RequestOf(statement.PointAccess, nil)
-		search := statement.Search{Must: []*statement.Statement{s}, MustNot: not, Pin: p.pin(t, a.namespace, a.name), Point: statement.PointAccess, Base: base}
+		search := statement.Search{Must: must, MustNot: not, Pin: p.pin(t, a.namespace, a.name), Point: statement.PointAccess, Base: base}
 		found := search.Find()
 		if found == nil && search.Cut { // more documents than can be searched: report, do not hide
 			return a.reach, nil
